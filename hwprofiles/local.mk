@@ -1,0 +1,2 @@
+hwprofiledir = $(pkgdatadir)/hwprofiles
+dist_hwprofile_DATA =

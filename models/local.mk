@@ -1,0 +1,2 @@
+modelsdir = $(pkgdatadir)/models
+dist_models_DATA =

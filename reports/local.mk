@@ -1,0 +1,2 @@
+chartsdir = $(pkgdatadir)/reports/charts
+dist_charts_DATA =

@@ -1,0 +1,181 @@
+/*
+ * base: what every module stands on: errors, checked sizes, strings, files,
+ * units, statistics, clock, CPUs, threads, random numbers.
+ */
+#ifndef BASE_BASE_H
+#define BASE_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- errors -------------------------------------------------------------
+ * Every function that can fail takes `struct error *err` last, returns 0 or -1
+ * (or pointer / NULL), and says file, field, found and expected in the message.
+ */
+enum error_kind {
+    ERROR_NONE,
+    ERROR_USAGE,       /* the command line: exit status 2 */
+    ERROR_INPUT,       /* a file or value is wrong: 1 */
+    ERROR_SYSTEM,      /* the system refused (open, mmap, memory): 1 */
+    ERROR_UNAVAILABLE, /* something optional is missing here: 3 */
+    ERROR_INTERRUPTED, /* SIGINT or SIGTERM: 130 */
+};
+
+struct error {
+    enum error_kind kind;
+    char msg[1024];
+};
+
+/* Fill *err (may be NULL). Always returns -1, so `return error_set(...)`. */
+int error_set(struct error *err, enum error_kind kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Put "text: " in front of the message already in *err. Always returns -1. */
+int error_prefix(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "out of memory (need N bytes for WHAT)". Always returns -1. */
+int error_oom(struct error *err, size_t bytes, const char *what);
+/* Exit status of the program for this error. */
+int error_exit_status(const struct error *err);
+
+/* ---- checked sizes (values from files) ---------------------------------- */
+bool size_mul(size_t a, size_t b, size_t *out); /* false on overflow */
+bool size_add(size_t a, size_t b, size_t *out);
+size_t size_align_up(size_t n, size_t align); /* align is a power of two; no overflow check */
+uint64_t u64_min(uint64_t a, uint64_t b);
+uint64_t u64_max(uint64_t a, uint64_t b);
+uint64_t u64_ceil_div(uint64_t a, uint64_t b);
+
+/* ---- strbuf: a growing string. Out of memory is sticky (.oom). ----------- */
+struct strbuf {
+    char *s; /* NUL-terminated once anything was added; NULL when empty */
+    size_t len, cap;
+    bool oom;
+};
+void strbuf_free(struct strbuf *b);
+void strbuf_add(struct strbuf *b, const void *data, size_t n);
+void strbuf_adds(struct strbuf *b, const char *s);
+void strbuf_addf(struct strbuf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- files --------------------------------------------------------------- */
+/* A whole file mapped read-only. Empty files map to data != NULL, size 0. */
+struct filemap {
+    const unsigned char *data;
+    size_t size;
+};
+int filemap_open(struct filemap *m, const char *path, struct error *err);
+void filemap_close(struct filemap *m);
+
+/*
+ * A result file: written under a temporary name beside `path`, renamed by commit (after
+ * fflush and fsync), removed by abort and on SIGINT. A path that exists and is not a
+ * regular file (/dev/stdout, a pipe) is written directly. "-" is standard output.
+ */
+struct outfile {
+    FILE *f;
+    char *path, *tmp; /* tmp is NULL when written directly */
+};
+int outfile_open(struct outfile *o, const char *path, struct error *err);
+int outfile_commit(struct outfile *o, struct error *err);
+void outfile_abort(struct outfile *o);
+
+/* Create a directory and its parents (like mkdir -p). */
+int dir_make(const char *path, struct error *err);
+bool file_exists(const char *path);
+
+/* ---- interruption ---------------------------------------------------------
+ * main() installs the handlers; long loops ask. A signal flag is the one mutable global.
+ */
+void interrupt_install(void);
+bool interrupt_pending(void);
+/* -1 with ERROR_INTERRUPTED when pending, else 0. */
+int interrupt_check(struct error *err);
+
+/* ---- units: SI by default; GiB says so ------------------------------------ */
+/* "41.2 GB/s" from (41.2e9, "B/s"); 3 significant digits, k M G T P and m u n below 1. */
+const char *units_si(char *buf, size_t n, double v, const char *unit);
+/* "1.50 GiB" from bytes. */
+const char *units_gib(char *buf, size_t n, double bytes);
+/* "204.8 GB/s", "16 GiB", "3.2e9": number, optional prefix, unit must match `unit`
+ * ("B", "B/s", "FLOP/s", "Hz", ...). NaN when it does not parse. */
+double units_parse(const char *s, const char *unit);
+
+/* ---- numbers from the command line ---------------------------------------- */
+/* Whole-string integer in [lo, hi], else ERROR_USAGE naming `what`, found and range. */
+int parse_int(const char *s, int64_t lo, int64_t hi, const char *what, int64_t *out,
+              struct error *err);
+int parse_double(const char *s, double lo, double hi, const char *what, double *out,
+                 struct error *err);
+
+/* ---- statistics ------------------------------------------------------------ */
+double stats_mean(const double *x, size_t n);
+double stats_sd(const double *x, size_t n); /* sample sd (n-1); 0 for n < 2 */
+/* Linear interpolation between order statistics (type 7); q in [0,1]; x need not be sorted;
+ * NaN for n == 0. Source: methods.md (20). */
+double stats_quantile(const double *x, size_t n, double q);
+double stats_median(const double *x, size_t n);
+/* 95 % bootstrap interval of the median (1000 resamples, fixed seed). methods.md (21). */
+void stats_median_ci(const double *x, size_t n, double *lo, double *hi);
+
+/* ---- clock ------------------------------------------------------------------ */
+double clock_now_s(void); /* CLOCK_MONOTONIC_RAW */
+uint64_t clock_now_ns(void);
+/* "2026-11-20T19:06:00Z" */
+const char *clock_date(char *buf, size_t n);
+
+/* ---- random numbers: splitmix64 + xoshiro256**, same stream everywhere ------- */
+struct rng {
+    uint64_t s[4];
+};
+void rng_init(struct rng *r, uint64_t seed);
+uint64_t rng_u64(struct rng *r);
+double rng_uniform(struct rng *r); /* [0, 1) */
+double rng_normal(struct rng *r);  /* mean 0, sd 1 */
+
+/* ---- CPUs -------------------------------------------------------------------- */
+enum cpu_flag {
+    CPU_AVX2 = 1 << 0,   /* with FMA and F16C */
+    CPU_AVX512 = 1 << 1, /* F BW DQ VL */
+    CPU_AVX512VNNI = 1 << 2,
+    CPU_AVX512BF16 = 1 << 3,
+    CPU_AVX512FP16 = 1 << 4,
+    CPU_AMX_INT8 = 1 << 5,
+    CPU_AMX_BF16 = 1 << 6,
+};
+unsigned cpu_flags(void);
+/* "Intel(R) Xeon(R) Processor", or the machine's name where /proc has none. */
+const char *cpu_model_name(char *buf, size_t n);
+
+/* An ordered list of OS CPU numbers. */
+struct cpulist {
+    int *cpu;
+    size_t n;
+};
+/* "0-3,8,10-11" */
+int cpulist_parse(struct cpulist *l, const char *text, struct error *err);
+/* The CPUs this process may run on (affinity mask), one hardware thread of every core first,
+ * in hwloc's logical order. */
+int cpulist_usable(struct cpulist *l, struct error *err);
+void cpulist_free(struct cpulist *l);
+int cpu_pin_self(int cpu, struct error *err);
+
+/* ---- threads ------------------------------------------------------------------ */
+/*
+ * A team of n threads, the caller being thread 0. team_run runs fn(arg, tid, n) on every
+ * thread and returns when all are done. Workers spin for a short while after a run, then
+ * sleep. team_barrier may be called inside fn, by all n threads.
+ */
+struct team;
+typedef void team_fn(void *arg, int tid, int n_threads);
+/* cpus: pin thread i to cpus->cpu[i % n] (thread 0, the caller, too); NULL: do not pin.
+ * n_threads larger than the CPUs usable is an error (a spinning team needs its own CPUs). */
+struct team *team_new(int n_threads, const struct cpulist *cpus, struct error *err);
+void team_free(struct team *t);
+int team_size(const struct team *t);
+void team_run(struct team *t, team_fn *fn, void *arg);
+void team_barrier(struct team *t);
+
+#endif

@@ -1,0 +1,167 @@
+/* Whole files mapped read-only, and result files that appear complete or not at all. */
+#include "base/base.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int filemap_open(struct filemap *m, const char *path, struct error *err)
+{
+    *m = (struct filemap){ 0 };
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return error_set(err, ERROR_INPUT, "%s: %s", path, strerror(errno));
+    struct stat st;
+    if (fstat(fd, &st) != 0) {
+        error_set(err, ERROR_INPUT, "%s: %s", path, strerror(errno));
+        goto fail;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        error_set(err, ERROR_INPUT, "%s: expected a regular file, found %s", path,
+                  S_ISDIR(st.st_mode) ? "a directory" : "a special file");
+        goto fail;
+    }
+    if (st.st_size == 0) {
+        m->data = (const unsigned char *)"";
+        close(fd);
+        return 0;
+    }
+    void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    if (p == MAP_FAILED) {
+        error_set(err, ERROR_SYSTEM, "%s: cannot map %lld bytes: %s", path, (long long)st.st_size,
+                  strerror(errno));
+        goto fail;
+    }
+    m->data = p;
+    m->size = (size_t)st.st_size;
+    close(fd);
+    return 0;
+fail:
+    close(fd);
+    return -1;
+}
+
+void filemap_close(struct filemap *m)
+{
+    if (m->size)
+        munmap((void *)(uintptr_t)m->data, m->size);
+    *m = (struct filemap){ 0 };
+}
+
+int outfile_open(struct outfile *o, const char *path, struct error *err)
+{
+    *o = (struct outfile){ 0 };
+    bool std = strcmp(path, "-") == 0;
+    struct stat st;
+    bool special = !std && stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+    if (special && S_ISDIR(st.st_mode))
+        return error_set(err, ERROR_SYSTEM, "%s: is a directory", path);
+    o->path = strdup(path);
+    if (!o->path)
+        return error_oom(err, strlen(path) + 1, "a file name");
+    if (std) {
+        o->f = stdout;
+        return 0;
+    }
+    if (special) {
+        o->f = fopen(path, "wb");
+        if (!o->f)
+            goto fail_errno;
+        return 0;
+    }
+    size_t n = strlen(path) + 16;
+    o->tmp = malloc(n);
+    if (!o->tmp) {
+        error_oom(err, n, "a file name");
+        goto fail;
+    }
+    snprintf(o->tmp, n, "%s.tmpXXXXXX", path);
+    int fd = mkstemp(o->tmp);
+    if (fd < 0) {
+        free(o->tmp);
+        o->tmp = NULL;
+        goto fail_errno;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(fd, 0666 & ~mask);
+    o->f = fdopen(fd, "wb");
+    if (!o->f) {
+        int e = errno;
+        close(fd);
+        unlink(o->tmp);
+        errno = e;
+        goto fail_errno;
+    }
+    return 0;
+fail_errno:
+    error_set(err, ERROR_SYSTEM, "%s: cannot write: %s", path, strerror(errno));
+fail:
+    free(o->tmp);
+    free(o->path);
+    *o = (struct outfile){ 0 };
+    return -1;
+}
+
+int outfile_commit(struct outfile *o, struct error *err)
+{
+    bool failed = ferror(o->f) != 0;
+    int e = failed ? EIO : 0;
+    if (fflush(o->f) != 0)
+        e = errno;
+    if (o->tmp && !e && fsync(fileno(o->f)) != 0 && errno != EINVAL)
+        e = errno;
+    if (o->f != stdout && fclose(o->f) != 0 && !e)
+        e = errno;
+    o->f = NULL;
+    if (o->tmp && !e && rename(o->tmp, o->path) != 0)
+        e = errno;
+    int rc = e ? error_set(err, ERROR_SYSTEM, "%s: cannot write: %s", o->path, strerror(e)) : 0;
+    if (rc && o->tmp)
+        unlink(o->tmp);
+    free(o->tmp);
+    free(o->path);
+    *o = (struct outfile){ 0 };
+    return rc;
+}
+
+void outfile_abort(struct outfile *o)
+{
+    if (o->f && o->f != stdout)
+        fclose(o->f);
+    if (o->tmp)
+        unlink(o->tmp);
+    free(o->tmp);
+    free(o->path);
+    *o = (struct outfile){ 0 };
+}
+
+int dir_make(const char *path, struct error *err)
+{
+    char *p = strdup(path);
+    if (!p)
+        return error_oom(err, strlen(path) + 1, "a directory name");
+    int rc = 0;
+    for (char *s = p + 1; rc == 0; s++) {
+        if (*s != '/' && *s != 0)
+            continue;
+        char c = *s;
+        *s = 0;
+        struct stat st;
+        if (mkdir(p, 0777) != 0 && (errno != EEXIST || stat(p, &st) != 0 || !S_ISDIR(st.st_mode)))
+            rc = error_set(err, ERROR_SYSTEM, "%s: cannot make the directory: %s", p, strerror(errno));
+        *s = c;
+        if (!c)
+            break;
+    }
+    free(p);
+    return rc;
+}
+
+bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}

@@ -1,0 +1,191 @@
+/* jansson with errors that name the file and the field. */
+#include "base/json.h"
+#include <math.h>
+#include <string.h>
+
+enum { JSON_MAX_BYTES = 64 << 20 };
+
+static const char *type_name(const json_t *j)
+{
+    switch (json_typeof(j)) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "an array";
+    case JSON_STRING:
+        return "a string";
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return "a number";
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return "true or false";
+    case JSON_NULL:
+        return "null";
+    }
+    return "something else";
+}
+
+json_t *json_load_mem(const char *name, const void *data, size_t size, struct error *err)
+{
+    if (size > JSON_MAX_BYTES) {
+        error_set(err, ERROR_INPUT, "%s: %zu bytes of JSON, at most %d are read", name, size,
+                  JSON_MAX_BYTES);
+        return NULL;
+    }
+    json_error_t je;
+    json_t *j = json_loadb(data, size, JSON_REJECT_DUPLICATES, &je);
+    if (!j)
+        error_set(err, ERROR_INPUT, "%s: line %d column %d: %s", name, je.line, je.column, je.text);
+    return j;
+}
+
+json_t *json_load_path(const char *path, struct error *err)
+{
+    struct filemap m;
+    if (filemap_open(&m, path, err) != 0)
+        return NULL;
+    json_t *j = json_load_mem(path, m.data, m.size, err);
+    filemap_close(&m);
+    return j;
+}
+
+int json_print(const json_t *j, FILE *f, bool compact, struct error *err)
+{
+    size_t flags = compact ? JSON_COMPACT : JSON_INDENT(2);
+    if (json_dumpf(j, f, flags | JSON_ENCODE_ANY) != 0 || fputc('\n', f) == EOF)
+        return error_set(err, ERROR_SYSTEM, "cannot write JSON");
+    return 0;
+}
+
+int json_save_path(const json_t *j, const char *path, struct error *err)
+{
+    struct outfile o;
+    if (outfile_open(&o, path, err) != 0)
+        return -1;
+    if (json_print(j, o.f, false, NULL) != 0) {
+        outfile_abort(&o);
+        return error_set(err, ERROR_SYSTEM, "%s: cannot write JSON (disk full?)", path);
+    }
+    return outfile_commit(&o, err);
+}
+
+static int missing(const char *ctx, const char *key, const char *expected, struct error *err)
+{
+    return error_set(err, ERROR_INPUT, "%s: field \"%s\" is missing, expected %s", ctx, key, expected);
+}
+
+static int wrong(const char *ctx, const char *key, const char *expected, const json_t *found,
+                 struct error *err)
+{
+    return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected %s, found %s", ctx, key, expected,
+                     type_name(found));
+}
+
+int json_get_num_opt(const json_t *o, const char *ctx, const char *key, double *out,
+                     struct error *err)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!v || json_is_null(v))
+        return 0;
+    if (!json_is_number(v))
+        return wrong(ctx, key, "a number", v, err);
+    *out = json_number_value(v);
+    return 0;
+}
+
+int json_get_num(const json_t *o, const char *ctx, const char *key, double *out, struct error *err)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!v || json_is_null(v))
+        return missing(ctx, key, "a number", err);
+    return json_get_num_opt(o, ctx, key, out, err);
+}
+
+int json_get_int_opt(const json_t *o, const char *ctx, const char *key, int64_t lo, int64_t hi,
+                     int64_t *out, struct error *err)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!v || json_is_null(v))
+        return 0;
+    if (!json_is_integer(v))
+        return wrong(ctx, key, "a whole number", v, err);
+    json_int_t i = json_integer_value(v);
+    if (i < lo || i > hi)
+        return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected %lld to %lld, found %lld", ctx,
+                         key, (long long)lo, (long long)hi, (long long)i);
+    *out = i;
+    return 0;
+}
+
+int json_get_int(const json_t *o, const char *ctx, const char *key, int64_t lo, int64_t hi,
+                 int64_t *out, struct error *err)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!v || json_is_null(v))
+        return missing(ctx, key, "a whole number", err);
+    return json_get_int_opt(o, ctx, key, lo, hi, out, err);
+}
+
+int json_get_str_opt(const json_t *o, const char *ctx, const char *key, const char **out,
+                     struct error *err)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!v || json_is_null(v))
+        return 0;
+    if (!json_is_string(v))
+        return wrong(ctx, key, "a string", v, err);
+    *out = json_string_value(v);
+    return 0;
+}
+
+int json_get_str(const json_t *o, const char *ctx, const char *key, const char **out,
+                 struct error *err)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!v || json_is_null(v))
+        return missing(ctx, key, "a string", err);
+    return json_get_str_opt(o, ctx, key, out, err);
+}
+
+int json_get_bool_opt(const json_t *o, const char *ctx, const char *key, bool *out,
+                      struct error *err)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!v || json_is_null(v))
+        return 0;
+    if (!json_is_boolean(v))
+        return wrong(ctx, key, "true or false", v, err);
+    *out = json_is_true(v);
+    return 0;
+}
+
+int json_check_schema(const json_t *o, const char *ctx, const char *schema, int version,
+                      struct error *err)
+{
+    const char *s;
+    int64_t v = 0;
+    if (!json_is_object(o))
+        return error_set(err, ERROR_INPUT, "%s: expected a JSON object, found %s", ctx, type_name(o));
+    if (json_get_str(o, ctx, "schema", &s, err) != 0)
+        return -1;
+    if (strcmp(s, schema) != 0)
+        return error_set(err, ERROR_INPUT, "%s: field \"schema\": expected \"%s\", found \"%.64s\"", ctx,
+                         schema, s);
+    if (json_get_int(o, ctx, "version", 1, INT64_MAX, &v, err) != 0)
+        return -1;
+    if (v > version)
+        return error_set(err, ERROR_INPUT,
+                         "%s: field \"version\": this roofcast reads %s up to version %d, found %lld",
+                         ctx, schema, version, (long long)v);
+    return 0;
+}
+
+json_t *json_num(double v)
+{
+    if (!isfinite(v))
+        return json_null();
+    if (v == floor(v) && fabs(v) < 9007199254740992.0)
+        return json_integer((json_int_t)v);
+    return json_real(v);
+}

@@ -1,0 +1,36 @@
+/*
+ * base/json.h: jansson with roofcast's errors: every accessor names the file and the field,
+ * what was found and what was expected.
+ */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include "base/base.h"
+#include <jansson.h>
+
+/* Load a file (at most 64 MiB, nesting limited by jansson). NULL on error, which names line and column. */
+json_t *json_load_path(const char *path, struct error *err);
+/* The same from memory; `name` stands in messages. */
+json_t *json_load_mem(const char *name, const void *data, size_t size, struct error *err);
+/* Atomic write, indented by 2, key order kept, 17 digits only where needed. */
+int json_save_path(const json_t *j, const char *path, struct error *err);
+/* Print to f (indent 2 or compact) and a newline. */
+int json_print(const json_t *j, FILE *f, bool compact, struct error *err);
+
+/* ctx: what the object is, for messages ("hwprofiles/h100.json: memory"). All return 0 / -1.
+ * *_opt leave *out as it was when the field is absent or null. Numbers must be finite. */
+int json_get_num(const json_t *o, const char *ctx, const char *key, double *out, struct error *err);
+int json_get_num_opt(const json_t *o, const char *ctx, const char *key, double *out, struct error *err);
+int json_get_int(const json_t *o, const char *ctx, const char *key, int64_t lo, int64_t hi, int64_t *out,
+                 struct error *err);
+int json_get_int_opt(const json_t *o, const char *ctx, const char *key, int64_t lo, int64_t hi, int64_t *out,
+                     struct error *err);
+int json_get_str(const json_t *o, const char *ctx, const char *key, const char **out, struct error *err);
+int json_get_str_opt(const json_t *o, const char *ctx, const char *key, const char **out, struct error *err);
+int json_get_bool_opt(const json_t *o, const char *ctx, const char *key, bool *out, struct error *err);
+/* The document must carry "schema": schema and an integer "version" <= version. */
+int json_check_schema(const json_t *o, const char *ctx, const char *schema, int version, struct error *err);
+/* NaN or infinity become null, a number otherwise: "not measured" is never 0. */
+json_t *json_num(double v);
+
+#endif

@@ -1,0 +1,18 @@
+noinst_LIBRARIES += libbase.a
+libbase_a_SOURCES = \
+  %D%/base.h \
+  %D%/json.h \
+  %D%/error.c \
+  %D%/size.c \
+  %D%/strbuf.c \
+  %D%/file.c \
+  %D%/interrupt.c \
+  %D%/units.c \
+  %D%/parse.c \
+  %D%/stats.c \
+  %D%/clock.c \
+  %D%/rng.c \
+  %D%/cpu.c \
+  %D%/team.c \
+  %D%/json.c
+BASE_LIBS = libbase.a $(HWLOC_LIBS) $(JANSSON_LIBS)

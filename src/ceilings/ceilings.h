@@ -1,0 +1,35 @@
+/*
+ * ceilings: the measured roofs of this machine: peak FLOP/s per operand type on the best ISA and
+ * read bandwidth per memory level, for 1..N threads. Compute kernels live one file an ISA in
+ * ceilings/<isa>/; a ceiling is a row of the table in ceilings.c.
+ */
+#ifndef CEILINGS_CEILINGS_H
+#define CEILINGS_CEILINGS_H
+
+#include "hwprofile/hwprofile.h"
+
+enum ceilings_effort { CEILINGS_QUICK, CEILINGS_DEFAULT };
+
+struct ceilings_options {
+    enum ceilings_effort effort; /* QUICK: the whole profile under 30 s */
+    int n_threads;               /* largest count; all counts 1, 2, 4, ... and this one */
+    unsigned cpu_flags;
+    const struct cpulist *cpus;
+    void (*progress)(void *ctx, const char *what, double fraction);
+    void *progress_ctx;
+};
+
+/* Measure everything into h (already filled by hwprofile_host). Stops at an interrupt and keeps what is done
+ * (returns -1 with ERROR_INTERRUPTED, h stays valid). */
+int ceilings_measure(struct hwprofile *h, const struct ceilings_options *o, struct error *err);
+
+/* One short DRAM read probe (about 0.2 s) beside a benchmark: the adjacent ceiling. */
+int ceilings_probe_dram(struct ceiling *c, int n_threads, const struct ceilings_options *o, struct error *err);
+/* One short compute probe of a math on the best ISA in o->cpu_flags. */
+int ceilings_probe_peak(struct ceiling *c, enum math m, int n_threads, const struct ceilings_options *o,
+                        struct error *err);
+
+/* Core clock by a dependent-add chain on the calling thread (about 10 ms), in Hz. */
+double ceilings_clock_hz(void);
+
+#endif

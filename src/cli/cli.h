@@ -1,0 +1,62 @@
+/*
+ * cli: the program. main.c holds the table of commands; cmd_<name>.c parses (argp, ARGP_LONG_ONLY so that
+ * llama-bench's -ub works), calls the modules, prints. The only composition root.
+ */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "base/base.h"
+#include "hwprofile/hwprofile.h"
+#include "model/model.h"
+#include "report/report.h"
+#include <argp.h>
+
+struct command {
+    const char *name, *summary;
+    /* argv[0] is "roofcast NAME". 0, or -1 with *err (main prints it and picks the exit status). */
+    int (*run)(int argc, char **argv, struct error *err);
+};
+
+int cmd_profile(int argc, char **argv, struct error *err);
+int cmd_synth(int argc, char **argv, struct error *err);
+int cmd_analyze(int argc, char **argv, struct error *err);
+int cmd_bench(int argc, char **argv, struct error *err);
+int cmd_logits(int argc, char **argv, struct error *err);
+int cmd_tokenize(int argc, char **argv, struct error *err);
+int cmd_run(int argc, char **argv, struct error *err);
+int cmd_predict(int argc, char **argv, struct error *err);
+int cmd_plot(int argc, char **argv, struct error *err);
+int cmd_list(int argc, char **argv, struct error *err);
+
+/* ---- shared by the commands (cli.c) ---------------------------------------- */
+/* "512,128" -> values; each in [lo, hi], else ERROR_USAGE naming `what`. */
+struct int_list {
+    int64_t *v;
+    size_t n;
+};
+int int_list_parse(struct int_list *l, const char *s, int64_t lo, int64_t hi, const char *what,
+                   struct error *err);
+void int_list_free(struct int_list *l);
+/* "a,b,c" split at commas (empty items are an error); free with str_list_free. */
+struct str_list {
+    char **v;
+    size_t n;
+};
+int str_list_parse(struct str_list *l, const char *s, const char *what, struct error *err);
+void str_list_free(struct str_list *l);
+
+/* Where `profile` writes and `--hw this` reads: $ROOFCAST_PROFILE, else
+ * $XDG_DATA_HOME/roofcast/this.json, else ~/.local/share/roofcast/this.json. */
+const char *cli_profile_path(void);
+/* hwprofile_load, with "this" meaning cli_profile_path(); absent: says to run `roofcast profile`. */
+int cli_hwprofile_load(struct hwprofile *h, const char *spec, struct error *err);
+/* Progress on stderr: a line rewritten on a terminal, one line a step otherwise; silent after cli_set_quiet. */
+void cli_progress(void *ctx, const char *what, double fraction);
+void cli_progress_done(void);
+void cli_set_quiet(bool quiet);
+/* Print a warning to stderr: "roofcast: warning: ...". */
+void cli_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* report_print to path ("-" or NULL: stdout), atomically. */
+int cli_report(const char *path, enum report_format fmt, const struct report_doc *d, struct error *err);
+
+#endif

@@ -1,0 +1,7 @@
+#include "cli/cli.h"
+
+int cmd_predict(int argc, char **argv, struct error *err)
+{
+    (void)argc, (void)argv;
+    return error_set(err, ERROR_UNAVAILABLE, "placeholder");
+}

@@ -1,0 +1,18 @@
+bin_PROGRAMS += roofcast
+roofcast_SOURCES = \
+  %D%/cli.h \
+  %D%/main.c \
+  %D%/cli.c \
+  %D%/cmd_profile.c \
+  %D%/cmd_synth.c \
+  %D%/cmd_analyze.c \
+  %D%/cmd_bench.c \
+  %D%/cmd_logits.c \
+  %D%/cmd_tokenize.c \
+  %D%/cmd_run.c \
+  %D%/cmd_predict.c \
+  %D%/cmd_plot.c \
+  %D%/cmd_list.c
+roofcast_LDADD = libreport.a libengine.a libceilings.a libroofline.a librun.a $(KERNEL_LIBS) \
+  libcounters.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) \
+  $(PCRE2_LIBS) $(PAPI_LIBS) $(LIKWID_LIBS)

@@ -1,0 +1,111 @@
+/* roofcast: the table of commands, and what all of them share: directories, signals, errors. */
+#include "config.h"
+#include "cli/cli.h"
+#include "kernels/kernels.h"
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct command commands[] = {
+    { "profile", "measure this machine's roofs: peak FLOP/s and bandwidth per level", cmd_profile },
+    { "synth", "write a GGUF of a model's true shape with random weights", cmd_synth },
+    { "analyze", "bytes, FLOP and arithmetic intensity of every op, prefill and decode", cmd_analyze },
+    { "bench", "run the model here: tokens/s, TTFT, ITL, GB/s, MBU, per op if asked", cmd_bench },
+    { "predict", "tokens/s, TTFT, ITL, fit and bound on any profiled hardware", cmd_predict },
+    { "plot", "draw the roofline of a run, an analysis or a prediction", cmd_plot },
+    { "run", "generate text, streaming, then print TTFT, ITL and tokens/s", cmd_run },
+    { "logits", "write the logits after every token (to compare engines)", cmd_logits },
+    { "tokenize", "text to token ids and back", cmd_tokenize },
+    { "list", "models, hardware, tensor types, ISAs, counters", cmd_list },
+};
+
+static void print_help(FILE *f)
+{
+    fprintf(f, "usage: roofcast COMMAND [OPTION...]\n\n"
+               "How fast does a language model run on this machine, how fast could it, and how fast\n"
+               "would it on hardware that is not here.\n\n");
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        fprintf(f, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fprintf(f, "\nroofcast COMMAND --help teaches a command. A first session:\n\n"
+               "  roofcast profile --quick\n"
+               "  roofcast synth smollm2-360m -q Q8_0 -o model.gguf\n"
+               "  roofcast bench -m model.gguf --ops --save run.json\n"
+               "  roofcast plot run.json -o roofline\n"
+               "  roofcast predict model.gguf --hw this,h100-sxm,rtx-4090\n");
+}
+
+static void print_version(void)
+{
+    printf("%s\n", PACKAGE_STRING);
+    printf("compiler: %s, %s\n", ROOFCAST_CC, ROOFCAST_CFLAGS);
+    printf("kernels: ");
+    const char *name;
+    bool usable;
+    for (size_t i = 0; (name = kernels_isa_at(i, &usable)) != NULL; i++)
+        printf("%s%s%s", i ? " " : "", name, usable ? "" : " (not on this CPU)");
+    printf("\n");
+#ifdef HAVE_LIKWID
+    printf("License: MIT for the source; this binary links LIKWID, so the binary as a whole falls\n"
+           "under the GNU General Public License version 3. Build with --with-likwid=no for MIT.\n");
+#else
+    printf("License: MIT\n");
+#endif
+}
+
+/* Data is looked for in $ROOFCAST_DATA, then where make install put it. */
+static void set_data_dirs(void)
+{
+    static const char *dirs[3];
+    size_t n = 0;
+    const char *env = getenv("ROOFCAST_DATA");
+    if (env && *env)
+        dirs[n++] = env;
+    dirs[n++] = PKGDATADIR;
+    dirs[n] = NULL;
+    model_set_dirs(dirs);
+    hwprofile_set_dirs(dirs);
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_CTYPE, "");
+    if (argc < 2) {
+        print_help(stderr);
+        return 2;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return 0;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        print_version();
+        return 0;
+    }
+    const struct command *c = find_command(argv[1]);
+    if (!c) {
+        fprintf(stderr, "roofcast: unknown command \"%s\"\n\n", argv[1]);
+        print_help(stderr);
+        return 2;
+    }
+    char name[64];
+    snprintf(name, sizeof name, "roofcast %s", c->name);
+    argv[1] = name;
+    argp_err_exit_status = 2;
+    interrupt_install();
+    set_data_dirs();
+    struct error err = { 0 };
+    if (c->run(argc - 1, argv + 1, &err) == 0)
+        return fflush(stdout) == 0 ? 0 : 1;
+    cli_progress_done();
+    fflush(stdout);
+    fprintf(stderr, "%s: %s\n", name, err.msg);
+    return error_exit_status(&err);
+}

@@ -1,0 +1,111 @@
+/* dtype.c: the table of tensor types, indexed by GGML id, and what can be asked of it. */
+#include "dtype/internal.h"
+#include <strings.h>
+
+#define K 256 /* elements of a super-block */
+
+/* Sizes: methods.md (1). Holes (4, 5, 31..33, 36..38) are ids that were given up. */
+static const struct dtype_info dtypes[DTYPE_COUNT] = {
+    [DTYPE_F32] = { DTYPE_F32, "F32", 1, 4, f32_dequantize, f32_quantize },
+    [DTYPE_F16] = { DTYPE_F16, "F16", 1, 2, f16_dequantize, f16_quantize },
+    [DTYPE_Q4_0] = { DTYPE_Q4_0, "Q4_0", 32, 18, q4_0_dequantize, q4_0_quantize },
+    [DTYPE_Q4_1] = { DTYPE_Q4_1, "Q4_1", 32, 20, NULL, NULL },
+    [DTYPE_Q5_0] = { DTYPE_Q5_0, "Q5_0", 32, 22, q5_0_dequantize, q5_0_quantize },
+    [DTYPE_Q5_1] = { DTYPE_Q5_1, "Q5_1", 32, 24, q5_1_dequantize, q5_1_quantize },
+    [DTYPE_Q8_0] = { DTYPE_Q8_0, "Q8_0", 32, 34, q8_0_dequantize, q8_0_quantize },
+    [DTYPE_Q8_1] = { DTYPE_Q8_1, "Q8_1", 32, 36, NULL, NULL },
+    [DTYPE_Q2_K] = { DTYPE_Q2_K, "Q2_K", K, 84, NULL, NULL },
+    [DTYPE_Q3_K] = { DTYPE_Q3_K, "Q3_K", K, 110, NULL, NULL },
+    [DTYPE_Q4_K] = { DTYPE_Q4_K, "Q4_K", K, 144, q4_k_dequantize, q4_k_quantize },
+    [DTYPE_Q5_K] = { DTYPE_Q5_K, "Q5_K", K, 176, q5_k_dequantize, q5_k_quantize },
+    [DTYPE_Q6_K] = { DTYPE_Q6_K, "Q6_K", K, 210, q6_k_dequantize, q6_k_quantize },
+    [DTYPE_Q8_K] = { DTYPE_Q8_K, "Q8_K", K, 292, NULL, NULL },
+    [DTYPE_IQ2_XXS] = { DTYPE_IQ2_XXS, "IQ2_XXS", K, 66, NULL, NULL },
+    [DTYPE_IQ2_XS] = { DTYPE_IQ2_XS, "IQ2_XS", K, 74, NULL, NULL },
+    [DTYPE_IQ3_XXS] = { DTYPE_IQ3_XXS, "IQ3_XXS", K, 98, NULL, NULL },
+    [DTYPE_IQ1_S] = { DTYPE_IQ1_S, "IQ1_S", K, 50, NULL, NULL },
+    [DTYPE_IQ4_NL] = { DTYPE_IQ4_NL, "IQ4_NL", 32, 18, NULL, NULL },
+    [DTYPE_IQ3_S] = { DTYPE_IQ3_S, "IQ3_S", K, 110, NULL, NULL },
+    [DTYPE_IQ2_S] = { DTYPE_IQ2_S, "IQ2_S", K, 82, NULL, NULL },
+    [DTYPE_IQ4_XS] = { DTYPE_IQ4_XS, "IQ4_XS", K, 136, NULL, NULL },
+    [DTYPE_I8] = { DTYPE_I8, "I8", 1, 1, NULL, NULL },
+    [DTYPE_I16] = { DTYPE_I16, "I16", 1, 2, NULL, NULL },
+    [DTYPE_I32] = { DTYPE_I32, "I32", 1, 4, NULL, NULL },
+    [DTYPE_I64] = { DTYPE_I64, "I64", 1, 8, NULL, NULL },
+    [DTYPE_F64] = { DTYPE_F64, "F64", 1, 8, NULL, NULL },
+    [DTYPE_IQ1_M] = { DTYPE_IQ1_M, "IQ1_M", K, 56, NULL, NULL },
+    [DTYPE_BF16] = { DTYPE_BF16, "BF16", 1, 2, bf16_dequantize, bf16_quantize },
+    [DTYPE_TQ1_0] = { DTYPE_TQ1_0, "TQ1_0", K, 54, NULL, NULL },
+    [DTYPE_TQ2_0] = { DTYPE_TQ2_0, "TQ2_0", K, 66, NULL, NULL },
+    [DTYPE_MXFP4] = { DTYPE_MXFP4, "MXFP4", 32, 17, NULL, NULL },
+    [DTYPE_NVFP4] = { DTYPE_NVFP4, "NVFP4", 64, 36, NULL, NULL },
+    [DTYPE_Q1_0] = { DTYPE_Q1_0, "Q1_0", 128, 18, NULL, NULL },
+    [DTYPE_Q2_0] = { DTYPE_Q2_0, "Q2_0", 64, 18, NULL, NULL },
+};
+
+const struct dtype_info *dtype_find(int64_t id)
+{
+    if (id < 0 || id >= DTYPE_COUNT || !dtypes[id].name)
+        return NULL;
+    return &dtypes[id];
+}
+
+const struct dtype_info *dtype_at(size_t i)
+{
+    for (size_t id = 0; id < DTYPE_COUNT; id++)
+        if (dtypes[id].name && i-- == 0)
+            return &dtypes[id];
+    return NULL;
+}
+
+const struct dtype_info *dtype_find_name(const char *name)
+{
+    for (size_t id = 0; id < DTYPE_COUNT; id++)
+        if (dtypes[id].name && strcasecmp(dtypes[id].name, name) == 0)
+            return &dtypes[id];
+    return NULL;
+}
+
+const struct dtype_info *dtype_get_name(const char *name, struct error *err)
+{
+    const struct dtype_info *d = dtype_find_name(name);
+    if (d && d->dequantize)
+        return d;
+    char names[512];
+    size_t len = 0;
+    names[0] = '\0';
+    for (size_t id = 0; id < DTYPE_COUNT; id++)
+        if (dtypes[id].dequantize)
+            len += (size_t)snprintf(names + len, sizeof names - len, "%s%s", len ? ", " : "",
+                                    dtypes[id].name);
+    error_set(err, ERROR_USAGE, "%s tensor type \"%s\"; expected one of: %s",
+              d ? "unsupported" : "unknown", name, names);
+    return NULL;
+}
+
+bool dtype_executable(enum dtype t)
+{
+    const struct dtype_info *d = dtype_find((int64_t)t);
+    return d && d->dequantize;
+}
+
+const char *dtype_name(enum dtype t)
+{
+    const struct dtype_info *d = dtype_find((int64_t)t);
+    return d ? d->name : "unknown";
+}
+
+size_t dtype_row_bytes(enum dtype t, uint64_t cols)
+{
+    const struct dtype_info *d = dtype_find((int64_t)t);
+    size_t bytes;
+    if (!d)
+        return 0;
+    return size_mul(cols / d->block_elems, d->block_bytes, &bytes) ? bytes : SIZE_MAX;
+}
+
+double dtype_bits(enum dtype t)
+{
+    const struct dtype_info *d = dtype_find((int64_t)t);
+    return d ? 8.0 * d->block_bytes / d->block_elems : 0;
+}

@@ -1,0 +1,91 @@
+/*
+ * dtype/internal.h: what the files of the formats share: the prototypes named by the table in
+ * dtype.c, little-endian halves, and the helpers of the quantizers.
+ *
+ * Every function takes n elements, n a multiple of the format's block, and any alignment of the
+ * packed side. Quantizers are deterministic: plain float arithmetic in a fixed order.
+ */
+#ifndef DTYPE_INTERNAL_H
+#define DTYPE_INTERNAL_H
+
+#include "dtype/dtype.h"
+#include <string.h>
+
+void f32_dequantize(const void *src, float *dst, size_t n);
+void f32_quantize(const float *src, void *dst, size_t n);
+void f16_dequantize(const void *src, float *dst, size_t n);
+void f16_quantize(const float *src, void *dst, size_t n);
+void bf16_dequantize(const void *src, float *dst, size_t n);
+void bf16_quantize(const float *src, void *dst, size_t n);
+void q8_0_dequantize(const void *src, float *dst, size_t n);
+void q8_0_quantize(const float *src, void *dst, size_t n);
+void q4_0_dequantize(const void *src, float *dst, size_t n);
+void q4_0_quantize(const float *src, void *dst, size_t n);
+void q5_0_dequantize(const void *src, float *dst, size_t n);
+void q5_0_quantize(const float *src, void *dst, size_t n);
+void q5_1_dequantize(const void *src, float *dst, size_t n);
+void q5_1_quantize(const float *src, void *dst, size_t n);
+void q4_k_dequantize(const void *src, float *dst, size_t n);
+void q4_k_quantize(const float *src, void *dst, size_t n);
+void q5_k_dequantize(const void *src, float *dst, size_t n);
+void q5_k_quantize(const float *src, void *dst, size_t n);
+void q6_k_dequantize(const void *src, float *dst, size_t n);
+void q6_k_quantize(const float *src, void *dst, size_t n);
+
+/* A little-endian half at p, and back. */
+static inline float half_load(const uint8_t *p)
+{
+    return f16_to_f32((uint16_t)(p[0] | p[1] << 8));
+}
+
+static inline void half_store(uint8_t *p, uint16_t h)
+{
+    p[0] = (uint8_t)(h & 255);
+    p[1] = (uint8_t)(h >> 8);
+}
+
+/*
+ * Round to nearest (ties to even) for |x| < 2^22: adding 1.5 * 2^23 leaves the integer in the
+ * low bits of the significand. Unlike lrintf this is a few instructions in any lane width.
+ */
+static inline int32_t round_near(float x)
+{
+    float shifted = x + 0x1.8p23f;
+    int32_t bits;
+    memcpy(&bits, &shifted, sizeof bits);
+    return bits - 0x4b400000;
+}
+
+static inline int32_t clamp_i32(int32_t v, int32_t lo, int32_t hi)
+{
+    v = v < lo ? lo : v;
+    return v > hi ? hi : v;
+}
+
+/*
+ * Store a scale as a half (at most the largest finite one) and return the value that a reader
+ * will see, so that the elements are rounded against the scale that is really in the block.
+ */
+float scale_store(uint8_t *p, float scale);
+
+/*
+ * x[i] = src[i] with NaN as 0 and magnitudes limited to 2^28, which is more than any block can
+ * express (65504 * 128 * 32). Returns the element of largest magnitude, with its sign; the
+ * first one of equals.
+ */
+float block_load(const float *src, float *x, size_t n);
+
+/* ---- what Q4_K and Q5_K share: 256 elements, 8 sub-blocks, 6-bit scales and minima ---- */
+enum { K_ELEMS = 256, K_SUB = 8, K_SUB_ELEMS = 32, K_SCALE_BYTES = 12 };
+
+/* The 12 bytes that hold 8 six-bit scales and 8 six-bit minima: methods.md (1). */
+void k_scales_unpack(const uint8_t packed[K_SCALE_BYTES], uint8_t sc[K_SUB], uint8_t mn[K_SUB]);
+void k_scales_pack(const uint8_t sc[K_SUB], const uint8_t mn[K_SUB], uint8_t packed[K_SCALE_BYTES]);
+
+/*
+ * Choose the head of a Q4_K or Q5_K block (d, dmin, packed scales: 16 bytes at head) for 256
+ * floats and the quants q[256] in 0..q_max.
+ */
+void k_quantize(const float *src, int q_max, uint8_t *head, uint8_t *q);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * q8_0.c: Q8_0: 32 elements in 34 bytes.
+ *
+ *     half d; i8 q[32]          value = d * q
+ *
+ * d = max|x| / 127, so the largest element becomes +-127; -128 is never written.
+ */
+#include "dtype/internal.h"
+
+enum { ELEMS = 32, BYTES = 34 };
+
+void q8_0_dequantize(const void *src, float *dst, size_t n)
+{
+    const uint8_t *b = src;
+    for (size_t i = 0; i < n; i += ELEMS, b += BYTES) {
+        float d = half_load(b);
+        for (size_t j = 0; j < ELEMS; j++)
+            dst[i + j] = d * (float)(int8_t)b[2 + j];
+    }
+}
+
+void q8_0_quantize(const float *src, void *dst, size_t n)
+{
+    uint8_t *b = dst;
+    for (size_t i = 0; i < n; i += ELEMS, b += BYTES) {
+        float x[ELEMS], max = block_load(src + i, x, ELEMS);
+        float d = scale_store(b, (max < 0 ? -max : max) / 127.0f);
+        float inv = d > 0 ? 1.0f / d : 0;
+        for (size_t j = 0; j < ELEMS; j++)
+            b[2 + j] = (uint8_t)clamp_i32(round_near(x[j] * inv), -127, 127);
+    }
+}

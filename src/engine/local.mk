@@ -1,0 +1,6 @@
+noinst_LIBRARIES += libengine.a
+libengine_a_SOURCES = \
+  %D%/engine.h \
+  %D%/engine.c \
+  %D%/exec.c \
+  %D%/sampler.c

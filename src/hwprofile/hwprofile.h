@@ -1,0 +1,96 @@
+/*
+ * hwprofile: a machine as a value: what it is (topology, memory), what its datasheet says
+ * (spec) and what was measured on it (ceilings), each number with unit and source, spec and
+ * measured kept apart. File format: doc/formats.md.
+ */
+#ifndef HWPROFILE_HWPROFILE_H
+#define HWPROFILE_HWPROFILE_H
+
+#include "base/base.h"
+#include "base/json.h"
+
+enum hw_kind { HW_CPU, HW_GPU, HW_APU, HW_NPU };
+
+/* Arithmetic a peak is for: the type of the multiplied operands. */
+enum math { MATH_FP64, MATH_FP32, MATH_TF32, MATH_FP16, MATH_BF16, MATH_FP8, MATH_FP4, MATH_INT8, MATH_INT4, MATH_COUNT };
+const char *math_name(enum math m); /* "fp16" */
+int math_find(const char *name);    /* -1: unknown */
+
+struct hw_value {
+    double value; /* SI; NaN: unknown */
+    char source[160]; /* "" only when unknown */
+};
+
+/* One measured roof. Field names are the JSON's. NaN / "" until measured. */
+struct ceiling {
+    char name[64];  /* "fp32 fma avx512 2t", "read DRAM 1t" */
+    char kind[16];  /* "compute" or "bandwidth" */
+    char dtype[16]; /* math_name, "" for bandwidth */
+    char isa[24];
+    char level[8];  /* "L1" "L2" "L3" "DRAM"; "" for compute */
+    int n_threads;
+    double value;   /* FLOP/s or B/s: the median */
+    char unit[8];   /* "FLOP/s" "B/s" */
+    double ci_lo, ci_hi; /* 95 % interval of the median */
+    int n_samples;
+    char kernel[48];
+    double clock_hz; /* measured beside it; NaN: not measured */
+    char cpus[64];
+    char date[24];
+};
+
+struct hw_cache {
+    int level;
+    double size_bytes; /* of one instance */
+    int n_instances, line_bytes, n_sharing; /* PUs sharing one */
+};
+
+/* How much of a peak and of the bandwidth software reaches (predict without --roof). */
+struct hw_efficiency {
+    struct hw_value compute, bandwidth; /* fractions */
+    struct hw_value launch_s;           /* seconds an op; 0 allowed */
+};
+
+struct hwprofile {
+    char id[64];    /* file name without .json: "h100-sxm" */
+    char name[128]; /* "NVIDIA H100 SXM5" */
+    enum hw_kind kind;
+    char vendor[32];
+    char path[4096]; /* where it was loaded from; "" when built in memory */
+    char **alias;
+    size_t n_alias;
+    struct hw_value mem_bytes, mem_bw;    /* spec: capacity; B/s */
+    struct hw_value peak[MATH_COUNT];     /* spec: dense FLOP/s (OP/s for int) */
+    struct hw_value tdp_w;
+    char cpu_model[128], isa[64];         /* CPUs */
+    int n_packages, n_cores, n_pus, n_numa;
+    struct hw_cache *cache;
+    size_t n_cache;
+    struct ceiling *ceiling;
+    size_t n_ceiling;
+    struct hw_efficiency eff; /* from the profile, else from its kind's row in hwprofiles/classes.json */
+    char date[24];
+};
+
+/* Path of a .json, or a name / alias (case, spaces, dashes ignored) in the hwprofile
+ * directories; a near miss is suggested. Errors name file and field. */
+int hwprofile_load(struct hwprofile *h, const char *spec, struct error *err);
+/* Parse a JSON text (fuzzed). */
+int hwprofile_parse(struct hwprofile *h, const char *name, const void *data, size_t size, struct error *err);
+json_t *hwprofile_to_json(const struct hwprofile *h, struct error *err);
+int hwprofile_save(const struct hwprofile *h, const char *path, struct error *err);
+void hwprofile_free(struct hwprofile *h);
+/* Fill topology, caches, CPU name, memory size of the live host (hwloc). No ceilings. */
+int hwprofile_host(struct hwprofile *h, struct error *err);
+
+void hwprofile_set_dirs(const char *const *dirs); /* like model_set_dirs */
+int hwprofile_list(char ***names, size_t *n, struct error *err);
+
+/* The best measured ceiling of that kind for n_threads (the largest thread count <= n_threads, else the
+ * smallest), or NULL. level is "DRAM" etc.; dtype a math. */
+const struct ceiling *hwprofile_bandwidth(const struct hwprofile *h, const char *level, int n_threads);
+const struct ceiling *hwprofile_peak(const struct hwprofile *h, enum math m, int n_threads);
+int hwprofile_add_ceiling(struct hwprofile *h, const struct ceiling *c, struct error *err);
+json_t *ceiling_to_json(const struct ceiling *c, struct error *err);
+
+#endif

@@ -1,0 +1,121 @@
+/*
+ * kernels: the arithmetic of a forward pass, a complete plain C reference and faster slots for
+ * each instruction set. kernels_init starts from ref and lets every ISA the CPU has override
+ * slots, in one ladder (kernels.c). Kernels never allocate and never fail: shapes were checked
+ * when the op list was built.
+ *
+ * Activations are f32. Products with quantized weights on a fast ISA use activations
+ * quantized to 8 bits with one scale per 32 (ACT_Q8); BF16 weights use BF16 activations where
+ * the CPU has the instruction; ref always uses float activations.
+ */
+#ifndef KERNELS_KERNELS_H
+#define KERNELS_KERNELS_H
+
+#include "base/base.h"
+#include "dtype/dtype.h"
+
+enum act_kind {
+    ACT_F32,
+    ACT_BF16, /* u16 bf16[cols] */
+    ACT_Q8,   /* i8 q[cols], f32 d[cols/32], i16 sum[cols/16] */
+    ACT_KIND_COUNT,
+};
+
+/*
+ * Prepared activations of n_tok tokens. The three arrays are 64-byte aligned; rows are padded to
+ * a multiple of 64 elements (stride) with zeros.
+ * ACT_Q8: x[t,c] ~= d[t,c/32] * q[t,c], d = max|x| / 127 over the 32, q in -127..127 rounded to
+ * nearest even; sum[t,c/16] = sum of q over 16. methods.md (10)
+ */
+struct acts {
+    enum act_kind kind;
+    size_t n_tok, cols, stride;
+    const float *f32;     /* ACT_F32: [n_tok, stride] (may be the caller's own buffer) */
+    uint16_t *bf16;       /* ACT_BF16 */
+    int8_t *q;            /* ACT_Q8 */
+    float *d;             /* [n_tok, stride/32] */
+    int16_t *sum;         /* [n_tok, stride/16] */
+};
+
+struct matmul_args {
+    const unsigned char *w; /* [rows, cols] blocks, row-major */
+    size_t w_row_bytes, cols;
+    const struct acts *x;   /* of the slot's act kind, n_tok tokens */
+    float *y;               /* y[t * y_stride + r] */
+    size_t y_stride;
+    void *scratch;          /* this thread's, kernels_scratch_bytes() bytes, 64-byte aligned */
+};
+
+/* Rows [row0, row1) of y = W x for all x->n_tok tokens. methods.md (4) */
+typedef void matmul_fn(const struct matmul_args *a, size_t row0, size_t row1);
+
+struct matmul_slot {
+    enum act_kind act;
+    matmul_fn *gemv;   /* called when n_tok is small (at most gemv_max_tok) */
+    matmul_fn *gemm;   /* any n_tok */
+    unsigned gemv_max_tok; /* >= 1 */
+    unsigned row_align;    /* split rows between threads at multiples of this */
+};
+
+struct attention_args {
+    const float *q;           /* [n_tok, q_stride], heads of head_dim */
+    size_t q_stride;
+    const uint16_t *k, *v;    /* f16 cache of the layer: [n_past + n_tok, kv_stride] */
+    size_t kv_stride;         /* elements a position: n_head_kv * head_dim */
+    float *out;               /* [n_tok, out_stride] */
+    size_t out_stride;
+    uint32_t n_tok, n_past, n_head, n_head_kv, head_dim;
+    uint32_t window;          /* 0: none; else keys with pos > p - window */
+    float scale;
+    void *scratch;            /* kernels_attention_scratch_bytes() */
+};
+
+/* What was walked: added to inside the loops that walk it. Shares nothing with roofline/cost.c. */
+struct work {
+    uint64_t weight_bytes, kv_bytes, act_bytes, flop;
+};
+
+/*
+ * Causal attention of query heads [head0, head1) (all of one KV head) for tokens
+ * [tok0, tok1). Score vectors have n_past + t + 1 entries (window aside). methods.md (7)
+ * Adds to *w: the FLOP of the rows really walked; K and V row bytes only when count_kv (the
+ * caller sets it for one call a KV head: the one with the last token, which walks all rows).
+ */
+typedef void attention_fn(const struct attention_args *a, uint32_t head0, uint32_t head1,
+                          uint32_t tok0, uint32_t tok1, bool count_kv, struct work *w);
+
+struct kernels {
+    const char *isa; /* "ref", "avx2", "avx512", "avx512vnni": the highest rung in use */
+    struct matmul_slot mm[DTYPE_COUNT];
+    /* Prepare tokens [tok0, tok1) of x[n_tok, ld] into a (kind set, arrays allocated). */
+    void (*act_prepare[ACT_KIND_COUNT])(struct acts *a, const float *x, size_t ld, size_t tok0,
+                                        size_t tok1);
+    void (*rms_norm)(float *dst, const float *src, const float *w, size_t n, float eps);
+    /* dst[i] = silu(a[i]) * b[i] */
+    void (*silu_mul)(float *dst, const float *a, const float *b, size_t n);
+    void (*add)(float *dst, const float *src, size_t n);
+    /* Rotate n_head heads of head_dim in place; the first n_rot dims, pairs (2i, 2i+1);
+     * cs: cos, sin interleaved, n_rot/2 pairs. methods.md (6) */
+    void (*rope)(float *x, size_t n_head, size_t head_dim, size_t n_rot, const float *cs);
+    void (*f32_to_f16)(uint16_t *dst, const float *src, size_t n);
+    attention_fn *attention;
+};
+
+/* flags: cpu_flags(), or fewer to force a lower rung. */
+void kernels_init(struct kernels *k, unsigned cpu_flags);
+/* "ref", "avx2", "avx512", "avx512vnni", "avx512bf16", "auto" -> flags allowed by the host;
+ * error: unknown name (lists them), not built, or not on this CPU. */
+int kernels_isa_flags(const char *name, unsigned *flags, struct error *err);
+/* Names of the rungs built into this binary, best last; i from 0; NULL past the end. built and
+ * usable are told apart: *usable is false when the CPU lacks it. */
+const char *kernels_isa_at(size_t i, bool *usable);
+
+/* Per-thread scratch for matmul slots of any type with these sizes. */
+size_t kernels_scratch_bytes(size_t max_cols, size_t max_tok);
+size_t kernels_attention_scratch_bytes(size_t max_kv, size_t head_dim, size_t group, size_t max_tok);
+/* Bytes of the arrays of struct acts for n_tok x cols of a kind (64-byte aligned pieces), and the
+ * pointers set into buf (64-byte aligned). ACT_F32 may also alias the source: act_alias_f32. */
+size_t acts_bytes(enum act_kind kind, size_t n_tok, size_t cols);
+void acts_bind(struct acts *a, enum act_kind kind, size_t n_tok, size_t cols, void *buf);
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * model: a language model as a value: hyper-parameters, a tensor table and, through op.h, the
+ * list of ops of its forward pass. A GGUF file, a Hugging Face config.json and a name in
+ * models/ all become the same struct; without a GGUF the data pointers are NULL and only the
+ * engine cares.
+ */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include "base/base.h"
+#include "dtype/dtype.h"
+#include "gguf/gguf.h"
+
+enum rope_scaling {
+    ROPE_SCALING_NONE,
+    ROPE_SCALING_LINEAR,
+    ROPE_SCALING_LLAMA3, /* factors per frequency: config.json's parameters, or rope_freqs in a GGUF */
+};
+
+/* Dimensions under GGUF's names. Counts fit 32 bits; products are computed in 64. */
+struct hparams {
+    uint32_t n_layer, n_embd, n_head, n_head_kv, head_dim, n_ff, n_vocab, n_ctx_train;
+    uint32_t n_rot;             /* rotary dimensions of a head */
+    uint32_t n_expert, n_expert_used; /* 0: dense */
+    double rope_theta;
+    double rms_eps;
+    bool tied;                  /* the LM head is the embedding table */
+    enum rope_scaling rope_scaling;
+    double rope_factor, rope_low, rope_high, rope_ctx_orig; /* see rope_scaling */
+};
+
+/* One weight. Shape [rows, cols], row-major, cols contiguous (a 1-D tensor has rows = 1). */
+struct tensor {
+    char name[64];
+    enum dtype type;
+    uint64_t rows, cols;
+    uint64_t bytes;   /* rows * dtype_row_bytes(type, cols) */
+    const void *data; /* NULL without a GGUF */
+};
+
+struct arch; /* row of archs[]: name and op list builder */
+
+struct model {
+    char name[128];  /* general.name, preset name or file name */
+    char path[4096]; /* file it came from; "" for a preset found by name */
+    char type_name[32]; /* "Q8_0", "Q4_K_M" (from general.file_type), "F16": what users call it */
+    const struct arch *arch;
+    struct hparams hp;
+    struct tensor *tensors;
+    size_t n_tensors;
+    uint64_t weight_bytes; /* sum over tensors */
+    uint64_t n_params;     /* sum of elements over tensors */
+    struct gguf *gguf;     /* NULL without a file */
+};
+
+/*
+ * spec: path of a .gguf, path of a .json with Hugging Face config fields, or a name in the
+ * model directories (base/paths order: $ROOFCAST_DATA given by main, installed, source tree).
+ * type: NULL, or a type or mixture name for a model that is not a GGUF (default F16); naming one
+ * for a GGUF is an error. Unknown names suggest the nearest. Architectures not supported are
+ * refused by name with the list of those that are.
+ */
+int model_load(struct model *m, const char *spec, const char *type, struct error *err);
+/* From an open GGUF (owned by m afterwards, also on error). */
+int model_from_gguf(struct model *m, struct gguf *g, struct error *err);
+/* From dimensions: tensors of `type` (a dtype or mixture name), 1-D tensors F32. */
+int model_from_hparams(struct model *m, const char *name, const char *arch,
+                       const struct hparams *hp, const char *type, struct error *err);
+/* Parse a config.json text into hparams (fuzzed). arch_out: static string such as "llama". */
+int model_parse_config(const char *name, const void *data, size_t size, struct hparams *hp,
+                       const char **arch_out, struct error *err);
+void model_free(struct model *m);
+
+const struct tensor *model_find(const struct model *m, const char *name);
+/* By role and layer, "blk.%d.attn_q.weight" style; error names the missing tensor. */
+const struct tensor *model_get(const struct model *m, struct error *err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Directories searched for models/ and hwprofiles/: set once by main() before any load.
+ * A NULL-terminated list; the strings must live as long as the process. */
+struct data_dirs {
+    const char *const *dirs;
+};
+void model_set_dirs(const char *const *dirs);
+/* Names of the presets found in the directories, sorted; free with free() of each and of the array. */
+int model_list(char ***names, size_t *n, struct error *err);
+
+/* Type of a tensor under a type or mixture name ("Q4_K_M": llama.cpp's rules, row fallbacks
+ * included). Source: methods.md (2). */
+int model_tensor_type(const char *type, const struct hparams *hp, const char *tensor_name,
+                      uint64_t cols, enum dtype *out, struct error *err);
+
+#endif

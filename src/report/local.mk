@@ -1,0 +1,5 @@
+noinst_LIBRARIES += libreport.a
+libreport_a_SOURCES = \
+  %D%/report.h \
+  %D%/report.c \
+  %D%/chart.c

@@ -1,0 +1,62 @@
+/*
+ * run: the saved record of a measurement (schema roofcast.run): rows of tests, rows of ops, ceilings beside
+ * them, and provenance. Written by cli from the engine, read by the analytical side; it
+ * holds no engine types. JSON field names are the struct's. File format: doc/formats.md.
+ */
+#ifndef RUN_RUN_H
+#define RUN_RUN_H
+
+#include "base/base.h"
+#include "base/json.h"
+#include "model/op.h"
+
+/* What made the numbers. */
+struct provenance {
+    char version[32], compiler[96], cflags[160], cpu[128], isa[32], counters[16], profile[128], date[24],
+        cpus[64], command[512];
+    int n_threads;
+};
+
+/* NaN: not measured (JSON null). Fractions, seconds, bytes: SI. */
+struct run_row {
+    char model[128], type[32], test[48]; /* "pp512", "tg128", "tg128@d4096" */
+    char phase[8];                        /* "prefill" or "decode" */
+    int n_threads, n_prompt, n_gen, n_depth, n_batch, n_ubatch, n_reps;
+    double tok_s_mean, tok_s_sd, ttft_s, itl_p50_s, itl_p99_s;
+    double bytes_s, ceiling_bytes_s, mbu, flop_s, ceiling_flop_s, mfu;
+    double weight_bytes, act_bytes, kv_bytes, flop, seconds; /* of one repetition, mean */
+    double dram_bytes_s, mbu_dram;
+    char dram_source[64], dram_reason[160];
+    char bound[16]; /* "memory", "compute" */
+    char counters[16];
+    char ceiling_source[64]; /* "probe beside the run" or the profile's name */
+};
+
+struct run_op {
+    char test[48], phase[8], role[20], op[16], type[12], bound[16];
+    int layer; /* -1: outside the blocks, or summed over layers */
+    uint64_t rows, cols, n_tok;
+    double weight_bytes, act_bytes, kv_bytes, flop, ai, share; /* of one pass; share of seconds */
+    double seconds, bytes_s, flop_s, roof_fraction;
+};
+
+struct run {
+    struct provenance prov;
+    struct run_row *row;
+    size_t n_row;
+    struct run_op *op; /* empty without --ops */
+    size_t n_op;
+    json_t *ceilings; /* array of ceiling objects measured beside the run; owned */
+};
+
+int run_add_row(struct run *r, const struct run_row *row, struct error *err);
+int run_add_op(struct run *r, const struct run_op *op, struct error *err);
+void run_free(struct run *r);
+json_t *run_row_json(const struct run_row *r);
+json_t *run_op_json(const struct run_op *o);
+json_t *run_to_json(const struct run *r, struct error *err);
+int run_save(const struct run *r, const char *path, struct error *err);
+int run_load(struct run *r, const char *path, struct error *err);
+int run_parse(struct run *r, const char *name, const void *data, size_t size, struct error *err); /* fuzzed */
+
+#endif

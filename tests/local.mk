@@ -1,0 +1,31 @@
+# Tests print TAP: cmocka programs (one a module), shell scripts for the program and the tree.
+TEST_EXTENSIONS = .sh
+LOG_DRIVER      = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+SH_LOG_DRIVER   = $(LOG_DRIVER)
+AM_TESTS_ENVIRONMENT = \
+  CMOCKA_MESSAGE_OUTPUT=TAP; export CMOCKA_MESSAGE_OUTPUT; \
+  ROOFCAST='$(abs_top_builddir)/roofcast$(EXEEXT)'; export ROOFCAST; \
+  ROOFCAST_DATA='$(abs_top_srcdir)'; export ROOFCAST_DATA; \
+  ROOFCAST_SHARED="$${ROOFCAST_SHARED:-$(abs_top_srcdir)/../shared}"; export ROOFCAST_SHARED; \
+  top_srcdir='$(abs_top_srcdir)'; export top_srcdir;
+TEST_LIBS = $(BASE_LIBS) $(CMOCKA_LIBS)
+CHECK_C   =
+
+dist_check_SCRIPTS += %D%/lint/layers.sh
+EXTRA_DIST += %D%/lint/layers.txt build-aux/tap-driver.sh
+TESTS += %D%/lint/layers.sh
+
+include tests/base/local.mk
+include tests/dtype/local.mk
+include tests/gguf/local.mk
+include tests/model/local.mk
+include tests/hwprofile/local.mk
+include tests/counters/local.mk
+include tests/kernels/local.mk
+include tests/ceilings/local.mk
+include tests/run/local.mk
+include tests/roofline/local.mk
+include tests/engine/local.mk
+include tests/report/local.mk
+include tests/cli/local.mk
+include tests/fuzz/local.mk
