@@ -1,2 +1,2 @@
 chartsdir = $(pkgdatadir)/reports/charts
-dist_charts_DATA =
+dist_charts_DATA = %D%/charts/roofline.gp

@@ -8,7 +8,11 @@
 
 #include "hwprofile/hwprofile.h"
 
-enum ceilings_effort { CEILINGS_QUICK, CEILINGS_DEFAULT };
+enum ceilings_effort {
+    CEILINGS_QUICK,
+    CEILINGS_DEFAULT,
+    CEILINGS_BRIEF, /* three short samples in little memory: shows that it works, not how fast */
+};
 
 struct ceilings_options {
     enum ceilings_effort effort; /* QUICK: the whole profile under 30 s */

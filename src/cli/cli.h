@@ -7,8 +7,10 @@
 
 #include "base/base.h"
 #include "hwprofile/hwprofile.h"
+#include "engine/engine.h"
 #include "model/model.h"
 #include "report/report.h"
+#include "run/run.h"
 #include <argp.h>
 
 struct command {
@@ -58,5 +60,23 @@ void cli_set_quiet(bool quiet);
 void cli_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* report_print to path ("-" or NULL: stdout), atomically. */
 int cli_report(const char *path, enum report_format fmt, const struct report_doc *d, struct error *err);
+
+/* ---- commands that run the engine (cli_engine.c) ------------------------------- */
+/* The part of this machine a command uses: -t, --isa, --cpus, checked against what is there. */
+struct cli_machine {
+    int n_threads;
+    unsigned cpu_flags;
+    struct cpulist cpus; /* one CPU a thread */
+    char cpus_text[64];  /* "0,1" */
+};
+/* n_threads 0: one a usable core. isa, cpus: NULL for the default. */
+int cli_machine_init(struct cli_machine *m, int64_t n_threads, const char *isa, const char *cpus,
+                     struct error *err);
+void cli_machine_free(struct cli_machine *m);
+/* A model file the engine can run, and nothing else. */
+int cli_model_open(struct model *m, const char *path, struct error *err);
+/* Version, compiler, CPU, ISA, threads, date; command and profile are the caller's to fill. */
+void cli_provenance(struct provenance *p, const struct cli_machine *m, const char *isa,
+                    const char *counters);
 
 #endif

@@ -1,7 +1,446 @@
+/* roofcast analyze: what every op of a pass moves and computes, prefill and decode side by side. No machine is involved. */
 #include "cli/cli.h"
+#include "roofline/roofline.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    const char *model, *type, *save;
+    int64_t n_prompt, n_gen, n_depth, n_batch, n_ubatch;
+    enum analysis_by by;
+    struct cost_options cost;
+    enum report_format format;
+    struct error *err;
+};
+
+enum { OPT_BY = 256, OPT_UB, OPT_KV, OPT_ACT, OPT_SAVE };
+
+static const struct argp_option option_table[] = {
+    { "model", 'm', "MODEL", 0, "the model, instead of the first argument", 0 },
+    { "n-prompt", 'p', "N", 0, "prompt tokens of the prefill (512; 0: no prefill)", 0 },
+    { "n-gen", 'n', "N", 0, "decode: the mean step of N tokens (1; 0: no decode)", 0 },
+    { "n-depth", 'd', "N", 0, "tokens in the KV cache before (0)", 0 },
+    { "n-batch", 'b', "N", 0, "sequences together (1)", 0 },
+    { "ub", OPT_UB, "N", 0, "prompt tokens a pass (512)", 0 },
+    { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
+    { "type", 'q', "TYPE", 0, "tensor type or mixture of a model that is not a GGUF (F16)", 0 },
+    { "by", OPT_BY, "op|layer|role", 0, "a row an op (default), a layer or a role", 0 },
+    { "kv-type", OPT_KV, "TYPE", 0, "type of the KV cache (F16)", 0 },
+    { "act-bytes", OPT_ACT, "2|4", 0, "bytes of an activation element (4, as the engine's floats)", 0 },
+    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 0 },
+    { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
+    { 0 },
+};
+
+static int parse_by(const char *s, enum analysis_by *by, struct error *err)
+{
+    static const char *const names[] = { [ANALYSIS_BY_OP] = "op", [ANALYSIS_BY_LAYER] = "layer", [ANALYSIS_BY_ROLE] = "role" };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (strcmp(s, names[i]) == 0) {
+            *by = (enum analysis_by)i;
+            return 0;
+        }
+    return error_set(err, ERROR_USAGE, "--by: expected op, layer or role, found \"%s\"", s);
+}
+
+static int parse_option(int key, char *arg, struct options *o)
+{
+    const struct dtype_info *t;
+    switch (key) {
+    case 'p':
+        return parse_int(arg, 0, INT32_MAX, "-p", &o->n_prompt, o->err);
+    case 'n':
+        return parse_int(arg, 0, INT32_MAX, "-n", &o->n_gen, o->err);
+    case 'd':
+        return parse_int(arg, 0, INT32_MAX, "-d", &o->n_depth, o->err);
+    case 'b':
+        return parse_int(arg, 1, 65536, "-b", &o->n_batch, o->err);
+    case OPT_UB:
+        return parse_int(arg, 1, INT32_MAX, "-ub", &o->n_ubatch, o->err);
+    case OPT_BY:
+        return parse_by(arg, &o->by, o->err);
+    case OPT_KV:
+        t = dtype_get_name(arg, o->err);
+        if (t)
+            o->cost.kv_type = t->id;
+        return t ? 0 : -1;
+    case OPT_ACT:
+        return parse_double(arg, 1, 8, "--act-bytes", &o->cost.act_elem_bytes, o->err);
+    default:
+        return report_format_find(arg, &o->format, o->err);
+    }
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case 'm':
+    case ARGP_KEY_ARG:
+        if (o->model)
+            argp_error(state, "one model at a time: \"%s\" after \"%s\"", arg, o->model);
+        o->model = arg;
+        return 0;
+    case 'q':
+        o->type = arg;
+        return 0;
+    case OPT_SAVE:
+        o->save = arg;
+        return 0;
+    case 'p':
+    case 'n':
+    case 'd':
+    case 'b':
+    case 'o':
+    case OPT_UB:
+    case OPT_BY:
+    case OPT_KV:
+    case OPT_ACT:
+        if (parse_option(key, arg, o) != 0)
+            argp_error(state, "%s", o->err->msg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- JSON -------------------------------------------------------------------------------- */
+
+/* What row and side-by-side table say alike: layer, role, op, type, shape. */
+static int put_head(json_t *j, const struct analysis *a, const struct analysis_row *g)
+{
+    const enum analysis_by by = a->o.by;
+    const bool layer_row = by == ANALYSIS_BY_LAYER && g->first->layer >= 0, one = g->n_ops == 1 || by == ANALYSIS_BY_OP;
+    const char *type = layer_row ? NULL : analysis_type(a, g);
+    const bool shape = !layer_row && g->same_shape;
+    int bad = json_object_set_new(j, "layer", json_integer(by == ANALYSIS_BY_ROLE ? -1 : g->first->layer));
+    bad |= json_object_set_new(j, "role", layer_row ? json_null() : json_string(op_role_name(g->first->role)));
+    bad |= json_object_set_new(j, "op", layer_row ? json_null() : json_string(op_kind_name(g->first->kind)));
+    bad |= json_object_set_new(j, "type", type ? json_string(type) : json_null());
+    const struct op *op = g->first; /* of a weight the tensor's shape (all rows of an embedding table) */
+    const json_int_t n_rows = op->w ? (json_int_t)op->w->rows : op->rows, n_cols = op->w ? (json_int_t)op->w->cols : op->cols;
+    bad |= json_object_set_new(j, "rows", shape ? json_integer(n_rows) : json_null());
+    bad |= json_object_set_new(j, "cols", shape ? json_integer(n_cols) : json_null());
+    bad |= json_object_set_new(j, "n_ops", json_integer(one ? 1 : (json_int_t)g->n_ops));
+    return bad;
+}
+
+static int put_cost(json_t *j, const struct cost *c)
+{
+    int bad = json_object_set_new(j, "weight_bytes", json_num(c->weight_bytes));
+    bad |= json_object_set_new(j, "act_bytes", json_num(c->act_bytes));
+    bad |= json_object_set_new(j, "kv_bytes", json_num(c->kv_bytes));
+    bad |= json_object_set_new(j, "flop", json_num(c->flop));
+    bad |= json_object_set_new(j, "ai", json_num(cost_ai(c)));
+    return bad;
+}
+
+static double ratio(double part, double whole)
+{
+    return whole > 0 ? part / whole : NAN;
+}
+
+static json_t *row_json(const struct analysis *a, const struct analysis_row *g, enum phase p)
+{
+    json_t *j = json_object();
+    if (!j)
+        return NULL;
+    const struct cost *c = &g->cost[p], *all = &a->total[p];
+    int bad = json_object_set_new(j, "phase", json_string(phase_name((enum phase)p)));
+    bad |= put_head(j, a, g);
+    bad |= json_object_set_new(j, "n_tok", json_integer((json_int_t)g->n_tok[p]));
+    bad |= put_cost(j, c);
+    bad |= json_object_set_new(j, "share", json_num(ratio(cost_bytes(c), cost_bytes(all))));
+    bad |= json_object_set_new(j, "flop_share", json_num(ratio(c->flop, all->flop)));
+    if (bad == 0)
+        return j;
+    json_decref(j);
+    return NULL;
+}
+
+static json_t *rows_json(const struct analysis *a, struct error *err)
+{
+    json_t *rows = json_array();
+    for (int p = 0; p < PHASE_COUNT; p++)
+        for (size_t i = 0; i < a->n_row && analysis_has(a, (enum phase)p); i++)
+            if (json_array_append_new(rows, row_json(a, &a->row[i], (enum phase)p)) != 0) {
+                json_decref(rows);
+                error_oom(err, 0, "the rows");
+                return NULL;
+            }
+    return rows;
+}
+
+static json_t *apart_json(const struct analysis *a)
+{
+    json_t *apart = json_array();
+    for (size_t i = 0; i < a->m->n_tensors; i++) {
+        const struct tensor *t = &a->m->tensors[i];
+        if (!account_reads(&a->ops, t))
+            json_array_append_new(apart, json_pack("{s:s, s:I}", "name", t->name, "bytes", (json_int_t)t->bytes));
+    }
+    return apart;
+}
+
+static json_t *totals_json(const struct analysis *a)
+{
+    json_t *t = json_object();
+    for (int p = 0; p < PHASE_COUNT; p++)
+        if (analysis_has(a, (enum phase)p)) {
+            json_t *c = json_object();
+            put_cost(c, &a->total[p]);
+            json_object_set_new(t, phase_name((enum phase)p), c);
+        }
+    return t;
+}
+
+static json_t *meta_json(const struct analysis *a, struct error *err)
+{
+    const struct analysis_options *o = &a->o;
+    const struct model *m = a->m;
+    json_t *j = json_pack(
+        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:s}", "model", m->name, "type", m->type_name, "arch",
+        m->arch->name, "n_prompt", (json_int_t)o->n_prompt, "n_gen", (json_int_t)o->n_gen, "n_depth",
+        (json_int_t)o->n_depth, "n_batch", (json_int_t)o->n_batch, "n_ubatch", (json_int_t)o->n_ubatch,
+        "act_elem_bytes", o->cost.act_elem_bytes, "kv_type", dtype_name(o->cost.kv_type));
+    json_t *w = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "n_params", (json_int_t)m->n_params, "n_tensors",
+                          (json_int_t)m->n_tensors, "file_weight_bytes", (json_int_t)m->weight_bytes,
+                          "step_weight_bytes", json_num(a->weights.read_bytes), "embed_unread_bytes",
+                          json_num(a->weights.embed_unread_bytes), "embed_again_bytes",
+                          json_num(a->weights.embed_again_bytes), "apart_bytes", json_num(a->weights.apart_bytes),
+                          "kv_bytes_token", json_num(cost_kv_bytes_token(m, o->cost.kv_type)));
+    if (!j || !w || json_object_update(j, w) != 0 || json_object_set_new(j, "apart", apart_json(a)) != 0 ||
+        json_object_set_new(j, "totals", totals_json(a)) != 0) {
+        error_oom(err, 0, "the analysis");
+        json_decref(j);
+        j = NULL;
+    }
+    json_decref(w);
+    return j;
+}
+
+/* ---- printing ------------------------------------------------------------------------------ */
+
+static const struct column csv_columns[] = {
+    { "phase", NULL, COL_TEXT, NULL, false },      { "layer", NULL, COL_INT, NULL, false },
+    { "role", NULL, COL_TEXT, NULL, false },       { "op", NULL, COL_TEXT, NULL, false },
+    { "type", NULL, COL_TEXT, NULL, false },       { "rows", NULL, COL_INT, NULL, false },
+    { "cols", NULL, COL_INT, NULL, false },        { "n_tok", NULL, COL_INT, NULL, false },
+    { "weight_bytes", NULL, COL_SI, "B", false },  { "act_bytes", NULL, COL_SI, "B", false },
+    { "kv_bytes", NULL, COL_SI, "B", false },      { "flop", NULL, COL_SI, "FLOP", false },
+    { "ai", NULL, COL_FLOAT, NULL, false },        { "share", NULL, COL_FRACTION, NULL, false },
+    { "flop_share", NULL, COL_FRACTION, NULL, false }, { "n_ops", NULL, COL_INT, NULL, false },
+};
+
+/* Keys of the side-by-side rows, per phase; headings get the test's name in front. */
+enum { SIDE_WEIGHT, SIDE_ACT, SIDE_KV, SIDE_FLOP, SIDE_AI, SIDE_SHARE, SIDE_COUNT };
+
+static int put_side(json_t *j, const struct analysis *a, const struct analysis_row *g, enum phase p)
+{
+    const struct cost *c = &g->cost[p], *all = &a->total[p];
+    /* Prefill is about FLOP, decode about bytes: each shows the share that matters to it. */
+    const double v[SIDE_COUNT] = { c->weight_bytes, c->act_bytes, c->kv_bytes, c->flop, cost_ai(c),
+                                   p == PHASE_PREFILL ? ratio(c->flop, all->flop)
+                                                : ratio(cost_bytes(c), cost_bytes(all)) };
+    int bad = 0;
+    for (int i = 0; i < SIDE_COUNT; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%c%d", p == PHASE_PREFILL ? 'p' : 'd', i);
+        /* A dash reads better than a column of zeros. */
+        bad |= json_object_set_new(j, key, v[i] == 0 ? json_null() : json_num(v[i]));
+    }
+    return bad;
+}
+
+static json_t *side_row(const struct analysis *a, const struct analysis_row *g)
+{
+    json_t *j = json_object();
+    if (!j)
+        return NULL;
+    int bad = put_head(j, a, g);
+    if (g->first->layer < 0 || a->o.by == ANALYSIS_BY_ROLE)
+        bad |= json_object_set_new(j, "layer", json_null());
+    if (a->o.by == ANALYSIS_BY_ROLE && g->n_ops > 1)
+        bad |= json_object_set_new(j, "times", json_sprintf("x %zu", g->n_ops));
+    if (g->first->kind == OP_MATMUL || g->first->kind == OP_EMBED) {
+        const struct tensor *w = g->first->w;
+        if (g->same_shape && !(a->o.by == ANALYSIS_BY_LAYER && g->first->layer >= 0))
+            bad |= json_object_set_new(j, "shape", json_sprintf("[%" PRIu64 ", %" PRIu64 "]", w->rows, w->cols));
+    }
+    for (int p = 0; p < PHASE_COUNT; p++)
+        if (analysis_has(a, (enum phase)p))
+            bad |= put_side(j, a, g, (enum phase)p);
+    if (bad == 0)
+        return j;
+    json_decref(j);
+    return NULL;
+}
+
+/* "pp512@d64" or "step@d64": which test the columns are of. */
+static void test_name(char *buf, size_t n, const struct analysis_options *o, enum phase p)
+{
+    char depth[24] = "";
+    if (o->n_depth > 0)
+        snprintf(depth, sizeof depth, "@d%u", o->n_depth);
+    if (p == PHASE_PREFILL)
+        snprintf(buf, n, "pp%u%s", o->n_prompt, depth);
+    else
+        snprintf(buf, n, "tg%u%s", o->n_gen, depth);
+}
+
+static size_t side_columns(struct column *cols, char heading[][64], char keys[][8],
+                           const struct analysis_options *o, enum phase p)
+{
+    static const struct {
+        const char *header;
+        enum column_style style;
+        const char *unit;
+    } side[SIDE_COUNT] = {
+        [SIDE_WEIGHT] = { "weights", COL_SI, "B" }, [SIDE_ACT] = { "act", COL_SI, "B" },
+        [SIDE_KV] = { "KV", COL_SI, "B" },          [SIDE_FLOP] = { "FLOP", COL_SI, "" },
+        [SIDE_AI] = { "FLOP/B", COL_FLOAT, NULL },  [SIDE_SHARE] = { NULL, COL_FRACTION, NULL },
+    };
+    char test[40];
+    test_name(test, sizeof test, o, p);
+    for (int i = 0; i < SIDE_COUNT; i++) {
+        const char *h = side[i].header ? side[i].header : p == PHASE_PREFILL ? "of FLOP" : "of bytes";
+        snprintf(heading[i], sizeof heading[i], "%s%s%s", i ? "" : test, i ? "" : " ", h);
+        snprintf(keys[i], sizeof keys[i], "%c%d", p == PHASE_PREFILL ? 'p' : 'd', i);
+        cols[i] = (struct column){ keys[i], heading[i], side[i].style, side[i].unit, false };
+    }
+    return SIDE_COUNT;
+}
+
+static int print_side_by_side(const struct analysis *a, enum report_format format, struct error *err)
+{
+    struct column cols[8 + 2 * SIDE_COUNT];
+    char heading[PHASE_COUNT][SIDE_COUNT][64], keys[PHASE_COUNT][SIDE_COUNT][8];
+    size_t n = 0;
+    if (a->o.by != ANALYSIS_BY_ROLE)
+        cols[n++] = (struct column){ "layer", "layer", COL_INT, NULL, false };
+    cols[n++] = (struct column){ "role", "role", COL_TEXT, NULL, false };
+    if (a->o.by == ANALYSIS_BY_ROLE)
+        cols[n++] = (struct column){ "times", "ops", COL_TEXT, NULL, false };
+    if (a->o.by != ANALYSIS_BY_LAYER) {
+        cols[n++] = (struct column){ "type", "type", COL_TEXT, NULL, false };
+        cols[n++] = (struct column){ "shape", "shape", COL_TEXT, NULL, false };
+    }
+    for (int p = 0; p < PHASE_COUNT; p++)
+        if (analysis_has(a, (enum phase)p))
+            n += side_columns(&cols[n], heading[p], keys[p], &a->o, (enum phase)p);
+    json_t *rows = json_array();
+    int rc = 0;
+    for (size_t i = 0; i < a->n_row && rc == 0; i++)
+        rc = json_array_append_new(rows, side_row(a, &a->row[i]));
+    const struct report_doc d = { "roofcast.analyze", 1, NULL, rows, cols, n };
+    rc = rc == 0 ? cli_report(NULL, format, &d, err) : error_oom(err, 0, "the rows");
+    json_decref(rows);
+    return rc;
+}
+
+static void print_total(const struct analysis *a, enum phase p)
+{
+    char test[40], b[4][40];
+    const struct cost *c = &a->total[p];
+    if (!analysis_has(a, p))
+        return;
+    test_name(test, sizeof test, &a->o, p);
+    printf("%-10s %s of weights + %s of activations + %s of KV cache; %s; %.3g FLOP/byte\n", test,
+           units_si(b[0], sizeof b[0], c->weight_bytes, "B"), units_si(b[1], sizeof b[1], c->act_bytes, "B"),
+           units_si(b[2], sizeof b[2], c->kv_bytes, "B"), units_si(b[3], sizeof b[3], c->flop, "FLOP"),
+           cost_ai(c));
+}
+
+/* The sums a reader compares with the size of the file and with other tools. */
+static void print_totals(const struct analysis *a)
+{
+    char b[40];
+    const struct weight_account *w = &a->weights;
+    const struct model *m = a->m;
+    printf("\n%-10s %s, %s: %" PRIu64 " parameters in %zu tensors, %s (%.2f bits a weight)\n", "model", m->name,
+           m->type_name, m->n_params, m->n_tensors, units_si(b, sizeof b, w->total_bytes, "B"),
+           8 * w->total_bytes / (double)m->n_params);
+    printf("%-10s %.0f B of weights", "a step", w->read_bytes);
+    if (w->embed_unread_bytes > 0)
+        printf("; %.0f B of embedding rows are not read", w->embed_unread_bytes);
+    if (w->embed_again_bytes > 0)
+        printf("; the LM head is the embedding table: %.0f B of it are read once more", w->embed_again_bytes);
+    printf("\n");
+    for (size_t i = 0; i < m->n_tensors; i++)
+        if (!account_reads(&a->ops, &m->tensors[i]))
+            printf("%-10s %s, %" PRIu64 " B: no op reads it as a weight\n", "apart", m->tensors[i].name,
+                   m->tensors[i].bytes);
+    printf("%-10s %.0f B a token (%s)\n", "KV cache", cost_kv_bytes_token(m, a->o.cost.kv_type),
+           dtype_name(a->o.cost.kv_type));
+    print_total(a, PHASE_PREFILL);
+    print_total(a, PHASE_DECODE);
+}
+
+static int print_all(const struct analysis *a, const struct options *o, struct error *err)
+{
+    const enum report_format f = o->format;
+    json_t *rows = rows_json(a, err), *meta = rows ? meta_json(a, err) : NULL;
+    int rc = -1;
+    if (!rows || !meta)
+        goto out;
+    const struct report_doc d = { "roofcast.analyze", 1, meta, rows, csv_columns, ARRAY_LEN(csv_columns) };
+    if (o->save && cli_report(o->save, REPORT_JSON, &d, err) != 0)
+        goto out;
+    rc = f == REPORT_TABLE || f == REPORT_MD ? print_side_by_side(a, f, err) : cli_report(NULL, f, &d, err);
+    if (rc == 0 && (f == REPORT_TABLE || f == REPORT_MD))
+        print_totals(a);
+out:
+    json_decref(rows);
+    json_decref(meta);
+    return rc;
+}
+
+static int run(const struct options *o, struct error *err)
+{
+    struct model m;
+    struct analysis a;
+    const struct analysis_options ao = {
+        .n_prompt = (uint32_t)o->n_prompt,
+        .n_gen = (uint32_t)o->n_gen,
+        .n_depth = (uint32_t)o->n_depth,
+        .n_batch = (uint32_t)o->n_batch,
+        .n_ubatch = (uint32_t)o->n_ubatch,
+        .by = o->by,
+        .cost = o->cost,
+    };
+    if (!o->model)
+        return error_set(err, ERROR_USAGE, "which model? A .gguf file, a Hugging Face config.json, or a name: "
+                                           "`roofcast list models`");
+    if (model_load(&m, o->model, o->type, err) != 0)
+        return -1;
+    if (o->n_depth + o->n_prompt > m.hp.n_ctx_train || o->n_depth + o->n_gen > m.hp.n_ctx_train)
+        cli_warn("the context goes beyond the %u tokens the model was trained on", m.hp.n_ctx_train);
+    int rc = analysis_init(&a, &m, &ao, err);
+    if (rc == 0) {
+        rc = print_all(&a, o, err);
+        analysis_free(&a);
+    }
+    model_free(&m);
+    return rc;
+}
 
 int cmd_analyze(int argc, char **argv, struct error *err)
 {
-    (void)argc, (void)argv;
-    return error_set(err, ERROR_UNAVAILABLE, "placeholder");
+    static const char doc[] =
+        "What every op of a forward pass moves (bytes of weights, activations, KV cache) and computes (FLOP), "
+        "prefill and decode side by side. MODEL is a .gguf file, a Hugging Face config.json, or a name from "
+        "`roofcast list models`.\v"
+        "In decode each weight is read for one token: 2 FLOP for the 2 bytes of F16, 1 FLOP/byte. A prompt of n "
+        "tokens uses the same bytes n times. Bytes are counted once a pass; `of bytes` and `of FLOP` are shares of "
+        "the phase.\n\n"
+        "  roofcast analyze llama-3-8b --by role\n"
+        "  roofcast analyze llama-3-8b -q Q4_K_M -p 0 -d 8192 --by layer\n"
+        "  roofcast analyze model.gguf -p 512 -o json > analysis.json\n";
+    const struct argp argp = { option_table, parse, "MODEL", doc, NULL, NULL, NULL };
+    struct options o = { .n_prompt = 512, .n_gen = 1, .n_batch = 1, .n_ubatch = 512,
+                         .cost = { .act_elem_bytes = 4, .kv_type = DTYPE_F16 }, .format = REPORT_TABLE, .err = err };
+    argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o);
+    return run(&o, err);
 }

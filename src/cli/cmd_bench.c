@@ -1,7 +1,359 @@
-#include "cli/cli.h"
+/* roofcast bench: the real thing, measured: flags and columns follow llama-bench. */
+#include "cli/bench.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    const char *models, *p, *n, *d, *t, *b, *ub, *isa, *cpus, *counters, *save, *out;
+    int64_t reps;
+    enum report_format format;
+    bool ops;
+    struct error *err;
+};
+
+enum { OPT_UB = 256, OPT_OPS, OPT_SAVE, OPT_ISA, OPT_CPUS, OPT_COUNTERS, OPT_QUIET };
+
+static const struct argp_option option_table[] = {
+    { "model", 'm', "FILE,...", 0, "GGUF file(s)", 0 },
+    { "n-prompt", 'p', "N,...", 0, "prompt tokens of the prefill tests; 0 skips them (default 512)", 0 },
+    { "n-gen", 'n', "N,...", 0, "generated tokens of the decode tests; 0 skips them (default 128)", 0 },
+    { "n-depth", 'd', "N,...", 0, "tokens in the KV cache before the test (default 0)", 0 },
+    { "threads", 't', "N,...", 0, "threads (default: one a usable core)", 0 },
+    { "repetitions", 'r', "N", 0, "repetitions of each test (default 5)", 0 },
+    { "n-batch", 'b', "N", 0, "sequences decoded together (this version: 1)", 0 },
+    { "ub", OPT_UB, "N,...", 0, "prompt tokens a pass (default 512)", 0 },
+    { "output", 'o', "FORMAT", 0, "table, csv, json, jsonl or md (default table)", 0 },
+    { "ops", OPT_OPS, NULL, 0, "one more repetition with every op timed: a row an op, then a row a role", 0 },
+    { "save", OPT_SAVE, "RUN.json", 0, "save the run with its provenance, for plot and predict", 0 },
+    { "isa", OPT_ISA, "NAME", 0, "force a rung of kernels (roofcast list isa)", 0 },
+    { "cpus", OPT_CPUS, "LIST", 0, "pin threads to these CPUs: 0-3,8", 0 },
+    { "counters", OPT_COUNTERS, "NAME", 0, "counter backend: auto, null, papi (roofcast list counters)", 0 },
+    { "quiet", OPT_QUIET, NULL, 0, "no progress on standard error", 0 },
+    { 0 },
+};
+
+static int parse_one(struct options *o, int key, const char *arg, struct error *err)
+{
+    switch (key) {
+    case 'm':
+        o->models = arg;
+        return 0;
+    case 'p':
+        o->p = arg;
+        return 0;
+    case 'n':
+        o->n = arg;
+        return 0;
+    case 'd':
+        o->d = arg;
+        return 0;
+    case 't':
+        o->t = arg;
+        return 0;
+    case 'r':
+        return parse_int(arg, 1, 10000, "-r", &o->reps, err);
+    case 'b':
+        o->b = arg;
+        return 0;
+    case 'o':
+        return report_format_find(arg, &o->format, err);
+    case OPT_UB:
+        o->ub = arg;
+        return 0;
+    case OPT_OPS:
+        o->ops = true;
+        return 0;
+    case OPT_SAVE:
+        o->save = arg;
+        return 0;
+    case OPT_ISA:
+        o->isa = arg;
+        return 0;
+    case OPT_CPUS:
+        o->cpus = arg;
+        return 0;
+    case OPT_COUNTERS:
+        o->counters = arg;
+        return 0;
+    case OPT_QUIET:
+        cli_set_quiet(true);
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    int rc = parse_one(o, key, arg, o->err);
+    if (rc < 0)
+        argp_error(state, "%s", o->err->msg);
+    return rc > 0 ? ARGP_ERR_UNKNOWN : 0;
+}
+
+/* The lists of the command line, parsed. */
+struct grid {
+    struct str_list model;
+    struct int_list p, n, d, t, b, ub;
+};
+
+static void grid_free(struct grid *g)
+{
+    str_list_free(&g->model);
+    int_list_free(&g->p);
+    int_list_free(&g->n);
+    int_list_free(&g->d);
+    int_list_free(&g->t);
+    int_list_free(&g->b);
+    int_list_free(&g->ub);
+}
+
+static bool any(const struct int_list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i] > 0)
+            return true;
+    return false;
+}
+
+static int grid_parse(struct grid *g, const struct options *o, struct error *err)
+{
+    enum { MAX = 1 << 24 };
+    if (!o->models)
+        return error_set(err, ERROR_USAGE, "-m FILE is needed: a GGUF file (`roofcast synth` writes one)");
+    if (str_list_parse(&g->model, o->models, "-m", err) != 0 ||
+        int_list_parse(&g->p, o->p, 0, MAX, "-p", err) != 0 || int_list_parse(&g->n, o->n, 0, MAX, "-n", err) != 0 ||
+        int_list_parse(&g->d, o->d, 0, MAX, "-d", err) != 0 || int_list_parse(&g->t, o->t, 0, 1 << 20, "-t", err) != 0 ||
+        int_list_parse(&g->b, o->b, 1, MAX, "-b", err) != 0 ||
+        int_list_parse(&g->ub, o->ub, 1, 1 << 16, "-ub", err) != 0)
+        return -1;
+    if (!any(&g->p) && !any(&g->n))
+        return error_set(err, ERROR_USAGE, "-p 0 and -n 0: nothing to measure");
+    for (size_t i = 0; i < g->b.n; i++)
+        if (g->b.v[i] != 1)
+            return error_set(err, ERROR_USAGE, "-b: this version decodes 1 sequence at a time, found %lld",
+                             (long long)g->b.v[i]);
+    if (o->ops && (g->model.n > 1 || g->t.n > 1 || g->ub.n > 1))
+        return error_set(err, ERROR_USAGE, "--ops: one model, one -t and one -ub at a time");
+    return 0;
+}
+
+/* What a bench prints: rows, ops and roles (see run/run.h). */
+struct results {
+    struct run run, roles;
+};
+
+static int one_test(struct results *res, struct engine *e, const struct model *m, const struct cli_machine *machine,
+                    const struct bench_test *t, struct error *err)
+{
+    const size_t first = res->run.n_op;
+    if (bench_run(&res->run, e, m, machine, t, err) != 0)
+        return -1;
+    return t->ops ? bench_roles(&res->roles, &res->run, first, &res->run.row[res->run.n_row - 1], err) : 0;
+}
+
+/* Every test of one model, thread count and ubatch: one engine serves them all. */
+static int run_tests(struct results *res, const struct model *m, const struct grid *g, const struct options *o,
+                     const struct cli_machine *machine, uint32_t n_ubatch, struct error *err)
+{
+    uint64_t n_max = 1;
+    int64_t d_max = 0, p_max = 1;
+    for (size_t i = 0; i < g->d.n; i++)
+        d_max = g->d.v[i] > d_max ? g->d.v[i] : d_max;
+    for (size_t i = 0; i < g->p.n; i++)
+        p_max = g->p.v[i] > p_max ? g->p.v[i] : p_max;
+    for (size_t i = 0; i < g->n.n; i++)
+        n_max = u64_max(n_max, (uint64_t)g->n.v[i]);
+    n_max = u64_max(n_max, (uint64_t)p_max) + (uint64_t)d_max;
+    if (n_max > m->hp.n_ctx_train)
+        cli_warn("%s: a context of %llu is beyond the %u it was trained on", m->name, (unsigned long long)n_max,
+                 m->hp.n_ctx_train);
+    const struct engine_options eo = {
+        .n_ctx = (uint32_t)n_max,
+        .n_ubatch = (uint32_t)u64_min(n_ubatch, (uint64_t)p_max),
+        .n_out_max = 1,
+        .n_threads = machine->n_threads,
+        .cpus = &machine->cpus,
+        .cpu_flags = machine->cpu_flags,
+        .counters = o->counters,
+    };
+    struct engine *e = engine_new(m, &eo, err);
+    if (!e)
+        return -1;
+    cli_provenance(&res->run.prov, machine, engine_kernels(e)->isa, counters_name(engine_counters(e)));
+    int rc = 0;
+    for (size_t d = 0; d < g->d.n; d++)
+        for (int phase = 0; phase < 2; phase++) {
+            const struct int_list *l = phase == 0 ? &g->p : &g->n;
+            for (size_t i = 0; i < l->n && rc == 0; i++) {
+                const struct bench_test t = { phase == 0, (uint32_t)l->v[i], (uint32_t)g->d.v[d], eo.n_ubatch,
+                                              (int)o->reps, o->ops };
+                if (t.n)
+                    rc = one_test(res, e, m, machine, &t, err);
+            }
+        }
+    engine_free(e);
+    return rc;
+}
+
+static int run_model(struct results *res, const char *path, const struct grid *g, const struct options *o,
+                     struct error *err)
+{
+    struct model m = { 0 };
+    if (cli_model_open(&m, path, err) != 0)
+        return -1;
+    int rc = 0;
+    for (size_t i = 0; i < g->t.n && rc == 0; i++)
+        for (size_t k = 0; k < g->ub.n && rc == 0; k++) {
+            struct cli_machine machine;
+            rc = cli_machine_init(&machine, g->t.v[i], o->isa, o->cpus, err);
+            if (rc == 0) {
+                rc = run_tests(res, &m, g, o, &machine, (uint32_t)g->ub.v[k], err);
+                cli_machine_free(&machine);
+            }
+        }
+    model_free(&m);
+    return rc;
+}
+
+static const struct column row_columns[] = {
+    { "model", "model", COL_TEXT, "", false },
+    { "type", "type", COL_TEXT, "", false },
+    { "n_threads", "threads", COL_INT, "", false },
+    { "n_batch", "n_batch", COL_INT, "", true },
+    { "n_ubatch", "n_ubatch", COL_INT, "", true },
+    { "test", "test", COL_TEXT, "", false },
+    { "tok_s_mean", "t/s", COL_FLOAT, "", false },
+    { "tok_s_sd", "+-", COL_FLOAT, "", false },
+    { "ttft_s", "TTFT", COL_SECONDS, "", false },
+    { "itl_p50_s", "ITL p50", COL_SECONDS, "", false },
+    { "itl_p99_s", "ITL p99", COL_SECONDS, "", false },
+    { "bytes_s", "weights+KV", COL_SI, "B/s", false },
+    { "ceiling_bytes_s", "ceiling", COL_SI, "B/s", false },
+    { "mbu", "MBU", COL_FRACTION, "", false },
+    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", false },
+    { "ceiling_flop_s", "ceiling", COL_SI, "FLOP/s", false },
+    { "mfu", "MFU", COL_FRACTION, "", false },
+    { "bound", "bound", COL_TEXT, "", false },
+    { "dram_bytes_s", "DRAM", COL_SI, "B/s", true },
+    { "mbu_dram", "MBU DRAM", COL_FRACTION, "", true },
+    { "dram_source", "DRAM source", COL_TEXT, "", true },
+    { "dram_reason", "DRAM reason", COL_TEXT, "", true },
+    { "counters", "counters", COL_TEXT, "", true },
+};
+
+static const struct column op_columns[] = {
+    { "test", "test", COL_TEXT, "", false },
+    { "phase", "phase", COL_TEXT, "", true },
+    { "layer", "layer", COL_INT, "", false },
+    { "role", "role", COL_TEXT, "", false },
+    { "op", "op", COL_TEXT, "", false },
+    { "type", "type", COL_TEXT, "", false },
+    { "rows", "rows", COL_INT, "", false },
+    { "cols", "cols", COL_INT, "", false },
+    { "n_tok", "n_tok", COL_INT, "", true },
+    { "weight_bytes", "weights", COL_SI, "B", false },
+    { "act_bytes", "activations", COL_SI, "B", false },
+    { "kv_bytes", "KV", COL_SI, "B", false },
+    { "flop", "FLOP", COL_SI, "", false },
+    { "ai", "FLOP/B", COL_FLOAT, "", false },
+    { "share", "share", COL_FRACTION, "", false },
+    { "seconds", "time", COL_SECONDS, "", false },
+    { "bytes_s", "bytes/s", COL_SI, "B/s", false },
+    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", false },
+    { "roof_fraction", "of roof", COL_FRACTION, "", false },
+    { "bound", "bound", COL_TEXT, "", false },
+};
+
+static json_t *ops_json(const struct run *r)
+{
+    json_t *a = json_array();
+    for (size_t i = 0; a && i < r->n_op; i++)
+        if (json_array_append_new(a, run_op_json(&r->op[i])) != 0) {
+            json_decref(a);
+            return NULL;
+        }
+    return a;
+}
+
+static int print_table(enum report_format f, const json_t *rows, const struct column *cols, size_t n,
+                       const char *schema, const json_t *meta, struct error *err)
+{
+    const struct report_doc d = { schema, 1, meta, rows, cols, n };
+    return report_print(stdout, f, &d, err);
+}
+
+static int print_results(struct results *res, const struct options *o, struct error *err)
+{
+    json_t *doc = run_to_json(&res->run, err), *ops = ops_json(&res->run), *roles = ops_json(&res->roles);
+    int rc = -1;
+    if (!doc || !ops || !roles)
+        goto out;
+    json_t *rows = json_object_get(doc, "rows");
+    json_t *meta = json_pack("{s:O s:O s:O s:O}", "provenance", json_object_get(doc, "provenance"), "ops", ops, "roles",
+                             roles, "ceilings", json_object_get(doc, "ceilings"));
+    if (!meta) {
+        error_oom(err, 0, "the report");
+        goto out;
+    }
+    rc = print_table(o->format, rows, row_columns, ARRAY_LEN(row_columns), "roofcast.bench", meta, err);
+    json_decref(meta);
+    if (rc == 0 && o->ops && o->format != REPORT_JSON) {
+        printf("\n");
+        rc = print_table(o->format, ops, op_columns, ARRAY_LEN(op_columns), "roofcast.bench.ops", NULL, err);
+        printf("\n");
+        if (rc == 0)
+            rc = print_table(o->format, roles, op_columns, ARRAY_LEN(op_columns), "roofcast.bench.roles", NULL, err);
+    }
+    if (rc == 0 && o->format == REPORT_TABLE && res->run.n_row && isnan(res->run.row[0].dram_bytes_s))
+        printf("\nDRAM traffic by hardware counters: unavailable: %s\n", res->run.row[0].dram_reason);
+out:
+    json_decref(doc);
+    json_decref(ops);
+    json_decref(roles);
+    return rc;
+}
+
+static int run(const struct options *o, int argc, char **argv, struct error *err)
+{
+    struct grid g = { 0 };
+    struct results res = { 0 };
+    int rc = grid_parse(&g, o, err);
+    for (size_t i = 0; rc == 0 && i < g.model.n; i++)
+        rc = run_model(&res, g.model.v[i], &g, o, err);
+    cli_progress_done();
+    if (rc == 0) {
+        struct provenance *p = &res.run.prov;
+        size_t len = 0;
+        for (int i = 0; i < argc && len < sizeof p->command; i++)
+            len += (size_t)snprintf(p->command + len, sizeof p->command - len, "%s%s", i ? " " : "", argv[i]);
+        snprintf(p->profile, sizeof p->profile, "%s", "probes beside the run");
+        rc = print_results(&res, o, err);
+    }
+    if (rc == 0 && o->save)
+        rc = run_save(&res.run, o->save, err);
+    run_free(&res.run);
+    run_free(&res.roles);
+    grid_free(&g);
+    return rc;
+}
 
 int cmd_bench(int argc, char **argv, struct error *err)
 {
-    (void)argc, (void)argv;
-    return error_set(err, ERROR_UNAVAILABLE, "placeholder");
+    static const char doc[] =
+        "Run a real prefill and a real decode and say how much of this machine they use.\v"
+        "A test is ppN (prefill of N tokens) or tgN (decode of N tokens), @dN after N tokens of context. bytes/s counts "
+        "weights and KV cache really walked; MBU and MFU are against ceilings probed between the "
+        "repetitions.\n\n"
+        "  roofcast bench -m model.gguf\n"
+        "  roofcast bench -m model.gguf -p 512 -n 0 -t 1,2\n"
+        "  roofcast bench -m model.gguf -p 0 -n 64 -d 0,4096 -o json\n"
+        "  roofcast bench -m model.gguf --ops --save run.json";
+    const struct argp argp = { option_table, parse, "-m FILE", doc, NULL, NULL, NULL };
+    struct options o = { .p = "512", .n = "128", .d = "0", .t = "0", .b = "1", .ub = "512", .reps = 5,
+                         .counters = "auto", .err = err };
+    argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o);
+    return run(&o, argc, argv, err);
 }

@@ -1,7 +1,195 @@
+/* roofcast logits: the logits after every token, in a file other engines can be compared with. */
 #include "cli/cli.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    const char *model, *tokens, *from, *out, *isa, *cpus;
+    int64_t prompt, threads;
+    struct error *err;
+};
+
+enum { OPT_TOKENS = 256, OPT_FROM, OPT_PROMPT, OPT_ISA, OPT_CPUS };
+
+static const struct argp_option option_table[] = {
+    { "model", 'm', "FILE", 0, "GGUF file", 0 },
+    { "tokens", OPT_TOKENS, "LIST", 0, "token ids: 1,5,9", 0 },
+    { "tokens-from", OPT_FROM, "FILE", 0, "take the token ids from a file of this format", 0 },
+    { "prompt", OPT_PROMPT, "N", 0, "run the first N tokens as one prompt, the rest one by one (default: all)", 0 },
+    { "output", 'o', "FILE", 0, "where the logits go", 0 },
+    { "threads", 't', "N", 0, "threads (default: one a usable core)", 0 },
+    { "isa", OPT_ISA, "NAME", 0, "force a rung of kernels: ref, avx2, ... (roofcast list isa)", 0 },
+    { "cpus", OPT_CPUS, "LIST", 0, "pin threads to these CPUs: 0-3,8", 0 },
+    { 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case 'm':
+        o->model = arg;
+        return 0;
+    case 'o':
+        o->out = arg;
+        return 0;
+    case 't':
+        if (parse_int(arg, 1, 1 << 20, "-t", &o->threads, o->err) != 0)
+            argp_error(state, "%s", o->err->msg);
+        return 0;
+    case OPT_TOKENS:
+        o->tokens = arg;
+        return 0;
+    case OPT_FROM:
+        o->from = arg;
+        return 0;
+    case OPT_PROMPT:
+        if (parse_int(arg, 1, INT32_MAX, "--prompt", &o->prompt, o->err) != 0)
+            argp_error(state, "%s", o->err->msg);
+        return 0;
+    case OPT_ISA:
+        o->isa = arg;
+        return 0;
+    case OPT_CPUS:
+        o->cpus = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* int32 n, int32 n_vocab, int32 token[n], float logits[n][n_vocab], little-endian. */
+static int tokens_from_file(const char *path, int32_t **tok, size_t *n, struct error *err)
+{
+    struct filemap m;
+    int32_t head[2];
+    if (filemap_open(&m, path, err) != 0)
+        return -1;
+    int rc = -1;
+    if (m.size < sizeof head) {
+        error_set(err, ERROR_INPUT, "%s: offset 0: expected two 32-bit counts, found %zu bytes", path, m.size);
+        goto out;
+    }
+    memcpy(head, m.data, sizeof head);
+    if (head[0] < 1 || (size_t)head[0] > (m.size - sizeof head) / sizeof(int32_t)) {
+        error_set(err, ERROR_INPUT, "%s: offset 0: %d tokens do not fit a file of %zu bytes", path, head[0], m.size);
+        goto out;
+    }
+    *n = (size_t)head[0];
+    *tok = malloc(*n * sizeof **tok);
+    if (!*tok) {
+        error_oom(err, *n * sizeof **tok, "the tokens");
+        goto out;
+    }
+    memcpy(*tok, m.data + sizeof head, *n * sizeof **tok);
+    rc = 0;
+out:
+    filemap_close(&m);
+    return rc;
+}
+
+static int tokens_from_list(const char *text, int32_t **tok, size_t *n, struct error *err)
+{
+    struct int_list l;
+    if (int_list_parse(&l, text, 0, INT32_MAX, "--tokens", err) != 0)
+        return -1;
+    *n = l.n;
+    *tok = malloc(l.n * sizeof **tok);
+    for (size_t i = 0; *tok && i < l.n; i++)
+        (*tok)[i] = (int32_t)l.v[i];
+    int_list_free(&l);
+    return *tok ? 0 : error_oom(err, *n * sizeof **tok, "the tokens");
+}
+
+static int put(FILE *f, const void *p, size_t bytes)
+{
+    return fwrite(p, 1, bytes, f) == bytes ? 0 : -1;
+}
+
+static int write_logits(struct engine *e, const struct options *o, const int32_t *tok, size_t n,
+                        uint32_t n_vocab, struct error *err)
+{
+    struct outfile out;
+    if (outfile_open(&out, o->out, err) != 0)
+        return -1;
+    const int32_t head[2] = { (int32_t)n, (int32_t)n_vocab };
+    const size_t row = n_vocab * sizeof(float);
+    const uint32_t prompt = (uint32_t)o->prompt;
+    const float *logits;
+    int bad = put(out.f, head, sizeof head) | put(out.f, tok, n * sizeof *tok);
+    if (engine_eval(e, tok, prompt, 0, prompt, &logits, err) != 0)
+        goto fail;
+    bad |= put(out.f, logits, prompt * row);
+    for (uint32_t i = prompt; i < n; i++) {
+        if (engine_eval(e, tok + i, 1, i, 1, &logits, err) != 0)
+            goto fail;
+        bad |= put(out.f, logits, row);
+    }
+    if (bad) {
+        error_set(err, ERROR_SYSTEM, "%s: cannot write (disk full?)", o->out);
+        goto fail;
+    }
+    return outfile_commit(&out, err);
+fail:
+    outfile_abort(&out);
+    return -1;
+}
+
+static int run(struct options *o, struct error *err)
+{
+    struct model m = { 0 };
+    struct cli_machine machine = { 0 };
+    struct engine *e = NULL;
+    int32_t *tok = NULL;
+    size_t n = 0;
+    int rc = -1;
+    if (cli_model_open(&m, o->model, err) != 0)
+        return -1;
+    if ((o->from ? tokens_from_file(o->from, &tok, &n, err) : tokens_from_list(o->tokens, &tok, &n, err)) != 0)
+        goto out;
+    if (!o->prompt)
+        o->prompt = (int64_t)n;
+    if ((size_t)o->prompt > n || n > UINT32_MAX) {
+        error_set(err, ERROR_USAGE, "--prompt: %lld of %zu tokens", (long long)o->prompt, n);
+        goto out;
+    }
+    if (n > m.hp.n_ctx_train)
+        cli_warn("%zu tokens, the model was trained on contexts of %u", n, m.hp.n_ctx_train);
+    if (cli_machine_init(&machine, o->threads, o->isa, o->cpus, err) != 0)
+        goto out;
+    const struct engine_options eo = {
+        .n_ctx = (uint32_t)n,
+        .n_ubatch = (uint32_t)o->prompt,
+        .n_out_max = (uint32_t)o->prompt,
+        .n_threads = machine.n_threads,
+        .cpus = &machine.cpus,
+        .cpu_flags = machine.cpu_flags,
+    };
+    e = engine_new(&m, &eo, err);
+    if (e)
+        rc = write_logits(e, o, tok, n, m.hp.n_vocab, err);
+out:
+    engine_free(e);
+    free(tok);
+    cli_machine_free(&machine);
+    model_free(&m);
+    return rc;
+}
 
 int cmd_logits(int argc, char **argv, struct error *err)
 {
-    (void)argc, (void)argv;
-    return error_set(err, ERROR_UNAVAILABLE, "placeholder");
+    static const char doc[] =
+        "Write the logits after every token of a sequence.\v"
+        "The file is little-endian: int32 n, int32 n_vocab, int32 token[n], float logits[n][n_vocab]. Logits i "
+        "are those after token i.\n\n"
+        "  roofcast logits -m model.gguf --tokens 1,5,9 -o out.logits\n"
+        "  roofcast logits -m model.gguf --tokens-from oracle.logits --prompt 24 -o out.logits";
+    const struct argp argp = { option_table, parse, "-m FILE --tokens LIST -o FILE", doc, NULL, NULL, NULL };
+    struct options o = { .err = err };
+    argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o);
+    if (!o.tokens == !o.from)
+        return error_set(err, ERROR_USAGE, "one of --tokens and --tokens-from is needed");
+    if (!o.out)
+        return error_set(err, ERROR_USAGE, "-o FILE is needed: where the logits go");
+    return run(&o, err);
 }

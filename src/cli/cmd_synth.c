@@ -1,7 +1,265 @@
+/* roofcast synth: a GGUF of a model's true shape with seeded random weights. */
 #include "cli/cli.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Dimensions given on the command line; 0 or NaN: not given. */
+struct shape {
+    int64_t n_layer, n_embd, n_ff, n_head, n_head_kv, n_vocab, head_dim, n_ctx;
+    double rope_theta;
+    bool tied;
+};
+
+struct options {
+    const char *model, *type, *out, *name;
+    struct shape shape;
+    int64_t seed, threads;
+    bool quiet;
+    struct error *err;
+};
+
+enum {
+    OPT_SEED = 256, OPT_LAYER, OPT_EMBD, OPT_FF, OPT_HEAD, OPT_HEAD_KV, OPT_VOCAB, OPT_HEAD_DIM, OPT_CTX,
+    OPT_THETA, OPT_TIED, OPT_NAME, OPT_QUIET,
+};
+
+static const struct argp_option option_table[] = {
+    { "type", 'q', "TYPE", 0, "tensor types: F16 (default), Q8_0, Q4_0, Q4_K_M, ...", 1 },
+    { "output", 'o', "FILE", 0, "the GGUF to write", 1 },
+    { "seed", OPT_SEED, "N", 0, "seed of the weights (default 1)", 1 },
+    { "threads", 't', "N", 0, "threads that quantize (default: one a usable core); the file is the same", 1 },
+    { "name", OPT_NAME, "NAME", 0, "general.name (default: the model's)", 1 },
+    { "quiet", OPT_QUIET, NULL, 0, "no progress and no summary", 1 },
+    { NULL, 0, NULL, 0, "A shape by hand, or changes to MODEL's:", 2 },
+    { "n-layer", OPT_LAYER, "N", 0, "blocks", 2 },
+    { "n-embd", OPT_EMBD, "N", 0, "width of the residual stream", 2 },
+    { "n-ff", OPT_FF, "N", 0, "width of the feed-forward layer", 2 },
+    { "n-head", OPT_HEAD, "N", 0, "query heads", 2 },
+    { "n-head-kv", OPT_HEAD_KV, "N", 0, "key and value heads (default: n-head)", 2 },
+    { "n-vocab", OPT_VOCAB, "N", 0, "tokens of vocabulary, at least 259", 2 },
+    { "head-dim", OPT_HEAD_DIM, "N", 0, "elements a head (default: n-embd / n-head)", 2 },
+    { "n-ctx", OPT_CTX, "N", 0, "trained context (default 2048)", 2 },
+    { "rope-theta", OPT_THETA, "X", 0, "base of the rotary frequencies (default 10000)", 2 },
+    { "tied", OPT_TIED, NULL, 0, "the embedding table is the LM head too", 2 },
+    { 0 },
+};
+
+static int parse_shape(struct shape *s, int key, const char *arg, struct error *err)
+{
+    /* The model checks ranges; here a count is a number from 1. */
+    const int64_t hi = INT32_MAX;
+    switch (key) {
+    case OPT_LAYER:
+        return parse_int(arg, 1, hi, "--n-layer", &s->n_layer, err);
+    case OPT_EMBD:
+        return parse_int(arg, 1, hi, "--n-embd", &s->n_embd, err);
+    case OPT_FF:
+        return parse_int(arg, 1, hi, "--n-ff", &s->n_ff, err);
+    case OPT_HEAD:
+        return parse_int(arg, 1, hi, "--n-head", &s->n_head, err);
+    case OPT_HEAD_KV:
+        return parse_int(arg, 1, hi, "--n-head-kv", &s->n_head_kv, err);
+    case OPT_VOCAB:
+        return parse_int(arg, 1, hi, "--n-vocab", &s->n_vocab, err);
+    case OPT_HEAD_DIM:
+        return parse_int(arg, 1, hi, "--head-dim", &s->head_dim, err);
+    case OPT_CTX:
+        return parse_int(arg, 1, hi, "--n-ctx", &s->n_ctx, err);
+    case OPT_THETA:
+        return parse_double(arg, 1, 1e12, "--rope-theta", &s->rope_theta, err);
+    case OPT_TIED:
+        s->tied = true;
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+static int parse_one(struct options *o, int key, char *arg, struct error *err)
+{
+    switch (key) {
+    case 'q':
+        o->type = arg;
+        return 0;
+    case 'o':
+        o->out = arg;
+        return 0;
+    case 't':
+        return parse_int(arg, 1, 1 << 20, "-t", &o->threads, err);
+    case OPT_SEED:
+        return parse_int(arg, 0, INT64_MAX, "--seed", &o->seed, err);
+    case OPT_NAME:
+        o->name = arg;
+        return 0;
+    case OPT_QUIET:
+        o->quiet = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->model)
+            return error_set(err, ERROR_USAGE, "one MODEL is expected, found \"%s\" and \"%s\"", o->model, arg);
+        o->model = arg;
+        return 0;
+    default:
+        return parse_shape(&o->shape, key, arg, err);
+    }
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    int rc = parse_one(o, key, arg, o->err);
+    if (rc < 0)
+        argp_error(state, "%s", o->err->msg);
+    return rc > 0 ? ARGP_ERR_UNKNOWN : 0;
+}
+
+/* ---- the shape ------------------------------------------------------------------------------ */
+
+static void put(uint32_t *field, int64_t given)
+{
+    if (given)
+        *field = (uint32_t)given;
+}
+
+static void apply_shape(struct hparams *hp, const struct shape *s)
+{
+    put(&hp->n_layer, s->n_layer);
+    put(&hp->n_embd, s->n_embd);
+    put(&hp->n_ff, s->n_ff);
+    put(&hp->n_head, s->n_head);
+    put(&hp->n_vocab, s->n_vocab);
+    put(&hp->n_ctx_train, s->n_ctx);
+    /* Fewer or more query heads of MODEL keep its group size; alone they are all their own. */
+    if (s->n_head && !s->n_head_kv && (hp->n_head_kv == 0 || hp->n_head % hp->n_head_kv != 0))
+        hp->n_head_kv = hp->n_head;
+    put(&hp->n_head_kv, s->n_head_kv);
+    if (s->head_dim)
+        hp->head_dim = hp->n_rot = (uint32_t)s->head_dim;
+    else if ((s->n_embd || s->n_head) && hp->n_head)
+        hp->head_dim = hp->n_rot = hp->n_embd / hp->n_head;
+    if (!isnan(s->rope_theta))
+        hp->rope_theta = s->rope_theta;
+    hp->tied |= s->tied;
+}
+
+static int missing_dimension(const struct shape *s, struct error *err)
+{
+    const struct {
+        const char *flag;
+        int64_t value;
+    } needed[] = {
+        { "--n-layer", s->n_layer }, { "--n-embd", s->n_embd },   { "--n-ff", s->n_ff },
+        { "--n-head", s->n_head },   { "--n-vocab", s->n_vocab },
+    };
+    bool any = false;
+    for (size_t i = 0; i < ARRAY_LEN(needed); i++)
+        any |= needed[i].value != 0;
+    for (size_t i = 0; i < ARRAY_LEN(needed); i++)
+        if (!needed[i].value)
+            return error_set(err, ERROR_USAGE,
+                             any ? "a shape by hand needs %s too, or a MODEL to start from"
+                                 : "which model? a name from `roofcast list models`, a config.json, or "
+                                   "%s and the other dimensions",
+                             needed[i].flag);
+    return 0;
+}
+
+static int make_model(struct model *m, const struct options *o, struct error *err)
+{
+    struct hparams hp = { .n_ctx_train = 2048, .rope_theta = 10000, .rms_eps = 1e-5 };
+    char name[sizeof m->name] = "synthetic";
+    if (o->model) {
+        struct model from;
+        if (model_load(&from, o->model, NULL, err) != 0)
+            return -1;
+        hp = from.hp;
+        snprintf(name, sizeof name, "%s", from.name);
+        model_free(&from);
+    } else if (missing_dimension(&o->shape, err) != 0) {
+        return -1;
+    }
+    apply_shape(&hp, &o->shape);
+    return model_from_hparams(m, name, "llama", &hp, o->type, err);
+}
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+struct progress {
+    double start_s, last_s;
+    bool shown;
+};
+
+/* Silent for the first two seconds: a short job needs no progress. */
+static void show_progress(void *ctx, const char *what, double fraction)
+{
+    struct progress *p = ctx;
+    double now = clock_now_s();
+    (void)what; /* hundreds of tensors would be hundreds of lines where no terminal rewrites one */
+    if (now - p->start_s < 2 || now - p->last_s < 0.2)
+        return;
+    p->last_s = now;
+    p->shown = true;
+    cli_progress(NULL, "writing weights", fraction);
+}
+
+static int write_file(const struct model *m, const struct options *o, struct error *err)
+{
+    struct cpulist cpus = { 0 };
+    int64_t n = o->threads;
+    if (n == 0) {
+        if (cpulist_usable(&cpus, err) != 0)
+            return -1;
+        n = (int64_t)cpus.n;
+        cpulist_free(&cpus);
+    }
+    struct team *team = team_new((int)n, NULL, err);
+    if (!team)
+        return -1;
+    struct progress p = { .start_s = clock_now_s() };
+    struct synth_options so = { .seed = (uint64_t)o->seed, .name = o->name, .team = team };
+    so.progress = show_progress;
+    so.ctx = &p;
+    int rc = model_synth(m, o->out, &so, err);
+    team_free(team);
+    if (p.shown)
+        cli_progress_done();
+    if (rc == 0 && !o->quiet && strcmp(o->out, "-") != 0) {
+        char bytes[32], params[32];
+        printf("%s: %s, %s, %s parameters, %s of weights in %zu tensors, seed %lld\n", o->out,
+               o->name ? o->name : m->name, m->type_name, units_si(params, sizeof params, (double)m->n_params, ""),
+               units_si(bytes, sizeof bytes, (double)m->weight_bytes, "B"), m->n_tensors, (long long)o->seed);
+    }
+    return rc;
+}
 
 int cmd_synth(int argc, char **argv, struct error *err)
 {
-    (void)argc, (void)argv;
-    return error_set(err, ERROR_UNAVAILABLE, "placeholder");
+    static const char doc[] =
+        "Write a GGUF of MODEL's true shape with random weights.\n\nMODEL is a name from `roofcast list "
+        "models`, a Hugging Face config.json, or a GGUF whose shape is taken. Speed depends on shape and "
+        "types, not on what the weights say, so such a file measures a machine without a download.\v"
+        "Examples:\n"
+        "  roofcast synth smollm2-360m -q Q8_0 -o model.gguf\n"
+        "  roofcast synth Llama-3.1-8B -q Q4_K_M -o 8b.gguf        (4.9 GB)\n"
+        "  roofcast synth path/to/config.json -q F16 -o mine.gguf\n"
+        "  roofcast synth llama-3-8b --n-layer 4 -q Q4_0 -o slice.gguf\n"
+        "  roofcast synth --n-layer 2 --n-embd 256 --n-ff 512 --n-head 8 \\\n"
+        "                 --n-vocab 1024 -q F32 -o tiny.gguf\n\n"
+        "The same seed and shape give the same bytes whatever -t is, and files of different types hold "
+        "the same weights, each rounded to its type. Memory is a few chunks, whatever the model. The "
+        "tokenizer inside is made up: text goes in and comes out, without meaning.";
+    static const struct argp argp = { option_table, parse, "[MODEL]", doc, NULL, NULL, NULL };
+    struct options o = { .seed = 1, .err = err, .shape = { .rope_theta = NAN } };
+    if (argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o) != 0)
+        return error_set(err, ERROR_USAGE, "cannot read the command line");
+    if (!o.out)
+        return error_set(err, ERROR_USAGE, "-o FILE is missing: where to write the model");
+    cli_set_quiet(o.quiet);
+    struct model m;
+    if (make_model(&m, &o, err) != 0)
+        return -1;
+    int rc = write_file(&m, &o, err);
+    model_free(&m);
+    return rc;
 }

@@ -1,7 +1,388 @@
+/* roofcast tokenize: text to token ids and back, and files of cases with known answers. */
 #include "cli/cli.h"
+#include "gguf/gguf.h"
+#include "model/tokenizer.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CASE_END "\n__ggml_vocab_test__\n"
+
+enum bos_mode { BOS_FILE, BOS_ALWAYS, BOS_NEVER };
+
+struct options {
+    const char *model, *cases, *out;
+    enum bos_mode bos;
+    bool bos_given, ids, special;
+};
+
+/* What every line needs. */
+struct job {
+    const struct options *opt;
+    struct tokenizer *tok;
+    FILE *out;
+};
+
+enum { KEY_IDS = 256, KEY_CASES, KEY_BOS, KEY_NO_BOS, KEY_SPECIAL };
+
+/* clang-format off */
+static const struct argp_option argp_options[] = {
+    { "model", 'm', "FILE", 0, "GGUF file with the vocabulary (required)", 0 },
+    { "ids", KEY_IDS, NULL, 0, "the other way: lines of ids in, text out", 0 },
+    { "cases", KEY_CASES, "FILE.inp", 0, "tokenize the cases of a file; compare with FILE.out where that "
+      "exists, and exit 1 when one differs", 0 },
+    { "bos", KEY_BOS, NULL, 0, "begin with the beginning-of-sequence token, whatever the file asks for", 0 },
+    { "no-bos", KEY_NO_BOS, NULL, 0, "never begin with it (the default of --cases)", 0 },
+    { "special", KEY_SPECIAL, NULL, 0, "text: control tokens written out (\"</s>\") become their ids; "
+      "ids: control tokens are written out", 0 },
+    { "output", 'o', "FILE", 0, "write there instead of standard output", 0 },
+    { 0 },
+};
+/* clang-format on */
+
+static const char doc[] =
+    "Text to token ids and back, by the tokenizer in a GGUF file: SentencePiece or "
+    "byte-level "
+    "BPE."
+    "\vEach line of standard input becomes a line of ids; the newline is not part of the "
+    "text. "
+    "Ids of one line become one text. A file that asks for a beginning-of-sequence token "
+    "gets "
+    "it; --no-bos leaves it out.\n"
+    "\n"
+    "Examples:\n"
+    "  echo 'Hello world' | roofcast tokenize -m model.gguf\n"
+    "  echo '15043 3186' | roofcast tokenize -m model.gguf --ids\n"
+    "  roofcast tokenize -m model.gguf < book.txt | wc -w      (counts tokens)\n"
+    "  echo '<s>Hello</s>' | roofcast tokenize -m model.gguf --special\n"
+    "  roofcast tokenize -m vocab.gguf --cases vocab.gguf.inp\n"
+    "\n"
+    "A case file holds texts that may span lines, each followed by a line "
+    "__ggml_vocab_test__; its .out holds one line of ids a case.";
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case 'm':
+        o->model = arg;
+        break;
+    case 'o':
+        o->out = arg;
+        break;
+    case KEY_IDS:
+        o->ids = true;
+        break;
+    case KEY_CASES:
+        o->cases = arg;
+        break;
+    case KEY_BOS:
+    case KEY_NO_BOS: {
+        enum bos_mode mode = key == KEY_BOS ? BOS_ALWAYS : BOS_NEVER;
+        if (o->bos_given && o->bos != mode)
+            argp_error(state, "--bos and --no-bos exclude each other");
+        o->bos = mode;
+        o->bos_given = true;
+        break;
+    }
+    case KEY_SPECIAL:
+        o->special = true;
+        break;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument \"%s\"; text comes on standard input", arg);
+        break;
+    case ARGP_KEY_END:
+        if (!o->model)
+            argp_error(state, "-m FILE is required");
+        if (o->ids && o->cases)
+            argp_error(state, "--ids and --cases exclude each other");
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+/* Append the ids of one text as the options ask. */
+static int encode(const struct job *j, const char *text, size_t len, struct token_list *ids,
+                  struct error *err)
+{
+    ids->n = 0;
+    return tokenizer_encode(j->tok, text, len, j->opt->bos == BOS_FILE, j->opt->special,
+                            ids, err);
+}
+
+static void print_ids(const struct job *j, FILE *f, const struct token_list *ids)
+{
+    const char *sep = "";
+    if (j->opt->bos == BOS_ALWAYS) {
+        fprintf(f, "%d", tokenizer_bos(j->tok));
+        sep = " ";
+    }
+    for (size_t i = 0; i < ids->n; i++, sep = " ")
+        fprintf(f, "%s%d", sep, ids->id[i]);
+    fputc('\n', f);
+}
+
+/* ---- lines ---------------------------------------------------------------------- */
+
+/* The next id in the text at *p, which moves behind it. 0: none left, 1: one, -1: no
+ * number. */
+static int next_id(const char **p, const char *end, int32_t *id)
+{
+    const char *s = *p;
+    while (s < end && (*s == ' ' || *s == ',' || *s == '\t' || *s == '\r'))
+        s++;
+    *p = s;
+    if (s == end)
+        return 0;
+    const char *digits = s;
+    int64_t v = 0;
+    for (; s < end && *s >= '0' && *s <= '9' && v <= INT32_MAX; s++)
+        v = v * 10 + (*s - '0');
+    if (s == digits || v > INT32_MAX || (s < end && !strchr(" ,\t\r", *s)))
+        return -1;
+    *id = (int32_t)v;
+    *p = s;
+    return 1;
+}
+
+static int decode_line(const struct job *j, const char *line, size_t len, size_t n_line,
+                       struct error *err)
+{
+    struct strbuf text = { 0 };
+    const char *p = line, *end = line + len;
+    bool first = true;
+    int32_t id;
+    int more, rc = 0;
+    while (rc == 0 && (more = next_id(&p, end, &id)) != 0) {
+        if (more < 0)
+            rc = error_set(err, ERROR_INPUT, "\"%.*s\" is not a token id",
+                           end - p > 20 ? 20 : (int)(end - p), p);
+        else
+            rc = tokenizer_decode(j->tok, id, first, j->opt->special, &text, err);
+        first = rc == 0 && tokenizer_is_special(j->tok, id);
+    }
+    if (rc == 0) {
+        fwrite(text.s ? text.s : "", 1, text.len, j->out);
+        fputc('\n', j->out);
+    } else {
+        error_prefix(err, "line %zu", n_line);
+    }
+    strbuf_free(&text);
+    return rc;
+}
+
+static int encode_line(const struct job *j, const char *line, size_t len,
+                       struct token_list *ids, struct error *err)
+{
+    if (encode(j, line, len, ids, err) != 0)
+        return -1;
+    print_ids(j, j->out, ids);
+    return 0;
+}
+
+static int run_lines(const struct job *j, struct error *err)
+{
+    struct token_list ids = { 0 };
+    char *line = NULL;
+    size_t cap = 0, n_line = 0;
+    ssize_t len;
+    int rc = 0;
+    while (rc == 0 && (len = getline(&line, &cap, stdin)) >= 0) {
+        n_line++;
+        if (len > 0 && line[len - 1] == '\n')
+            len--;
+        rc = j->opt->ids ? decode_line(j, line, (size_t)len, n_line, err)
+                         : encode_line(j, line, (size_t)len, &ids, err);
+        if (rc == 0)
+            rc = interrupt_check(err);
+    }
+    if (rc == 0)
+        rc = interrupt_check(err);
+    if (rc == 0 && ferror(stdin))
+        rc = error_set(err, ERROR_SYSTEM, "standard input: %s", strerror(errno));
+    free(line);
+    token_list_free(&ids);
+    return rc;
+}
+
+/* ---- cases ---------------------------------------------------------------------- */
+
+/* A text as one line: quoted, cut after 60 bytes. */
+static void print_quoted(FILE *f, const char *s, size_t len)
+{
+    size_t n = len > 60 ? utf8_complete(s, 60) : len;
+    fputc('"', f);
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c == '\n')
+            fputs("\\n", f);
+        else if (c == '\t')
+            fputs("\\t", f);
+        else if (c < 0x20 || c == 0x7F)
+            fprintf(f, "\\x%02X", c);
+        else
+            fputc(c, f);
+    }
+    fprintf(f, "\"%s\n", n < len ? "..." : "");
+}
+
+/* Reads the next line of the expected ids. -1: no line is left, or it is no list of ids. */
+static int next_expected(const char **p, const char *end, struct token_list *want,
+                         size_t n_case, struct error *err)
+{
+    want->n = 0;
+    if (*p >= end)
+        return error_set(err, ERROR_INPUT, "no line of ids for case %zu", n_case);
+    const char *line = *p, *stop = memchr(line, '\n', (size_t)(end - line));
+    stop = stop ? stop : end;
+    *p = stop < end ? stop + 1 : end;
+    int32_t id;
+    int more;
+    while ((more = next_id(&line, stop, &id)) > 0) {
+        if (want->n == want->cap) {
+            size_t cap = want->cap ? want->cap * 2 : 64;
+            int32_t *grown = realloc(want->id, cap * sizeof *grown);
+            if (!grown)
+                return error_oom(err, cap * sizeof *grown, "expected ids");
+            want->id = grown;
+            want->cap = cap;
+        }
+        want->id[want->n++] = id;
+    }
+    return more < 0 ? error_set(err, ERROR_INPUT, "line %zu is not a list of ids", n_case)
+                    : 0;
+}
+
+static bool same(const struct job *j, const struct token_list *found,
+                 const struct token_list *want)
+{
+    size_t bos = j->opt->bos == BOS_ALWAYS;
+    if (found->n + bos != want->n || (bos && want->id[0] != tokenizer_bos(j->tok)))
+        return false;
+    return found->n == 0 ||
+           memcmp(found->id, want->id + bos, found->n * sizeof *found->id) == 0;
+}
+
+static void print_difference(const struct job *j, size_t n_case, const char *text,
+                             size_t len, const struct token_list *found,
+                             const struct token_list *want)
+{
+    fprintf(j->out, "case %zu: ", n_case);
+    print_quoted(j->out, text, len);
+    fputs("  expected:", j->out);
+    for (size_t i = 0; i < want->n; i++)
+        fprintf(j->out, " %d", want->id[i]);
+    fputs("\n  found:    ", j->out);
+    print_ids(j, j->out, found);
+}
+
+/* Every case of `inp`; against `want` when it is not NULL. */
+static int run_cases(const struct job *j, const struct filemap *inp,
+                     const struct filemap *want, struct error *err)
+{
+    const char *p = (const char *)inp->data, *end = p + inp->size;
+    const char *w = want ? (const char *)want->data : NULL,
+               *w_end = want ? w + want->size : NULL;
+    struct token_list ids = { 0 }, expected = { 0 };
+    size_t n = 0, n_pass = 0;
+    int rc = 0;
+    while (rc == 0 && p < end) {
+        const char *stop = memmem(p, (size_t)(end - p), CASE_END, strlen(CASE_END));
+        size_t len = (size_t)((stop ? stop : end) - p);
+        n++;
+        if ((rc = encode(j, p, len, &ids, err)) != 0)
+            error_prefix(err, "case %zu", n);
+        else if (!want)
+            print_ids(j, j->out, &ids);
+        else if ((rc = next_expected(&w, w_end, &expected, n, err)) == 0) {
+            n_pass += same(j, &ids, &expected);
+            if (!same(j, &ids, &expected))
+                print_difference(j, n, p, len, &ids, &expected);
+        }
+        p = stop ? stop + strlen(CASE_END) : end;
+        if (rc == 0)
+            rc = interrupt_check(err);
+    }
+    token_list_free(&ids);
+    token_list_free(&expected);
+    if (rc != 0 || !want)
+        return rc;
+    if (w < w_end)
+        return error_set(err, ERROR_INPUT, "more lines of ids than the %zu cases", n);
+    if (n == 0)
+        return error_set(err, ERROR_INPUT, "no cases");
+    fprintf(j->out, "%zu of %zu cases pass\n", n_pass, n);
+    return n_pass == n
+               ? 0
+               : error_set(err, ERROR_INPUT, "%zu of %zu cases fail", n - n_pass, n);
+}
+
+static int run_case_file(const struct job *j, const char *path, struct error *err)
+{
+    struct filemap inp = { 0 }, want = { 0 };
+    size_t len = strlen(path);
+    char *out_path = strdup(path);
+    int rc = -1;
+    bool has_want = false;
+    if (!out_path)
+        return error_oom(err, len, "a path");
+    if (filemap_open(&inp, path, err) != 0)
+        goto fail;
+    if (len > 4 && strcmp(path + len - 4, ".inp") == 0) {
+        memcpy(out_path + len - 4, ".out", 4);
+        has_want = file_exists(out_path);
+    }
+    if (has_want && filemap_open(&want, out_path, err) != 0)
+        goto fail;
+    rc = run_cases(j, &inp, has_want ? &want : NULL, err);
+    if (rc != 0)
+        error_prefix(err, "%s", path);
+fail:
+    filemap_close(&inp);
+    filemap_close(&want);
+    free(out_path);
+    return rc;
+}
 
 int cmd_tokenize(int argc, char **argv, struct error *err)
 {
-    (void)argc, (void)argv;
-    return error_set(err, ERROR_UNAVAILABLE, "placeholder");
+    struct options opt = { .bos = BOS_FILE };
+    const struct argp argp = { argp_options, parse_option, NULL, doc, NULL, NULL, NULL };
+    if (argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &opt) != 0)
+        return error_set(err, ERROR_USAGE, "the command line does not parse");
+    if (opt.cases && !opt.bos_given)
+        opt.bos = BOS_NEVER;
+    struct job job = { .opt = &opt };
+    struct outfile out = { 0 };
+    bool opened = false;
+    int rc = -1;
+    struct gguf *g = gguf_open(opt.model, err);
+    if (!g || !(job.tok = tokenizer_new(g, err)))
+        goto fail;
+    if (opt.bos == BOS_ALWAYS && tokenizer_bos(job.tok) < 0) {
+        error_set(err, ERROR_INPUT, "%s: --bos, but the vocabulary names no such token",
+                  opt.model);
+        goto fail;
+    }
+    opened = outfile_open(&out, opt.out ? opt.out : "-", err) == 0;
+    if (!opened)
+        goto fail;
+    job.out = out.f;
+    rc = opt.cases ? run_case_file(&job, opt.cases, err) : run_lines(&job, err);
+fail:
+    /* Case results are kept when a case fails: they say which. */
+    if (opened && (rc == 0 || (opt.cases && err->kind == ERROR_INPUT))) {
+        struct error late = { 0 };
+        if (outfile_commit(&out, &late) != 0 && rc == 0) {
+            *err = late;
+            rc = -1;
+        }
+    } else if (opened) {
+        outfile_abort(&out);
+    }
+    tokenizer_free(job.tok);
+    gguf_close(g);
+    return rc;
 }

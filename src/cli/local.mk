@@ -3,6 +3,9 @@ roofcast_SOURCES = \
   %D%/cli.h \
   %D%/main.c \
   %D%/cli.c \
+  %D%/cli_engine.c \
+  %D%/bench.h \
+  %D%/bench.c \
   %D%/cmd_profile.c \
   %D%/cmd_synth.c \
   %D%/cmd_analyze.c \
@@ -13,6 +16,7 @@ roofcast_SOURCES = \
   %D%/cmd_predict.c \
   %D%/cmd_plot.c \
   %D%/cmd_list.c
+roofcast_CPPFLAGS = $(AM_CPPFLAGS) -DSRCDIR='"$(abs_top_srcdir)"' -DBUILDDIR='"$(abs_top_builddir)"'
 roofcast_LDADD = libreport.a libengine.a libceilings.a libroofline.a librun.a $(KERNEL_LIBS) \
   libcounters.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) \
   $(PCRE2_LIBS) $(PAPI_LIBS) $(LIKWID_LIBS)

@@ -5,6 +5,7 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct command commands[] = {
     { "profile", "measure this machine's roofs: peak FLOP/s and bandwidth per level", cmd_profile },
@@ -52,7 +53,16 @@ static void print_version(void)
 #endif
 }
 
-/* Data is looked for in $ROOFCAST_DATA, then where make install put it. */
+/* True when this program runs from the tree it was built in, not from where it was installed. */
+static bool runs_from_build_tree(void)
+{
+    char exe[4096];
+    const ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    const size_t dir = strlen(BUILDDIR);
+    return n > 0 && (size_t)n > dir && strncmp(exe, BUILDDIR, dir) == 0 && exe[dir] == '/';
+}
+
+/* Data is looked for in $ROOFCAST_DATA, then in the source tree (before installation) or where make install put it. */
 static void set_data_dirs(void)
 {
     static const char *dirs[3];
@@ -60,7 +70,7 @@ static void set_data_dirs(void)
     const char *env = getenv("ROOFCAST_DATA");
     if (env && *env)
         dirs[n++] = env;
-    dirs[n++] = PKGDATADIR;
+    dirs[n++] = runs_from_build_tree() ? SRCDIR : PKGDATADIR;
     dirs[n] = NULL;
     model_set_dirs(dirs);
     hwprofile_set_dirs(dirs);

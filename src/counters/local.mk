@@ -1,4 +1,10 @@
 noinst_LIBRARIES += libcounters.a
 libcounters_a_SOURCES = \
   %D%/counters.h \
-  %D%/counters.c
+  %D%/internal.h \
+  %D%/counters.c \
+  %D%/null.c
+if PAPI
+libcounters_a_SOURCES += %D%/papi.c
+endif
+libcounters_a_CFLAGS = $(AM_CFLAGS) $(PAPI_CFLAGS)

@@ -45,21 +45,18 @@ static inline void half_store(uint8_t *p, uint16_t h)
 }
 
 /*
- * Round to nearest (ties to even) for |x| < 2^22: adding 1.5 * 2^23 leaves the integer in the
- * low bits of the significand. Unlike lrintf this is a few instructions in any lane width.
+ * x limited to lo..hi (integers below 2^22) and rounded to nearest, ties to even: adding
+ * 1.5 * 2^23 leaves the integer in the low bits of the significand. Unlike lrintf this is a few
+ * instructions in any lane width.
  */
-static inline int32_t round_near(float x)
+static inline int32_t round_clamp(float x, float lo, float hi)
 {
-    float shifted = x + 0x1.8p23f;
     int32_t bits;
-    memcpy(&bits, &shifted, sizeof bits);
+    x = x > lo ? x : lo;
+    x = x < hi ? x : hi;
+    x += 0x1.8p23f;
+    memcpy(&bits, &x, sizeof bits);
     return bits - 0x4b400000;
-}
-
-static inline int32_t clamp_i32(int32_t v, int32_t lo, int32_t hi)
-{
-    v = v < lo ? lo : v;
-    return v > hi ? hi : v;
 }
 
 /*

@@ -1,5 +1,16 @@
 noinst_LIBRARIES += libdtype.a
 libdtype_a_SOURCES = \
   %D%/dtype.h \
+  %D%/internal.h \
   %D%/dtype.c \
-  %D%/half.c
+  %D%/half.c \
+  %D%/blocks.c \
+  %D%/k_scales.c \
+  %D%/floats.c \
+  %D%/q8_0.c \
+  %D%/q4_0.c \
+  %D%/q5_0.c \
+  %D%/q5_1.c \
+  %D%/q4_k.c \
+  %D%/q5_k.c \
+  %D%/q6_k.c

@@ -32,7 +32,7 @@ void q4_0_quantize(const float *src, void *dst, size_t n)
         float inv = d != 0 ? 1.0f / d : 0;
         uint8_t q[ELEMS];
         for (size_t j = 0; j < ELEMS; j++)
-            q[j] = (uint8_t)(clamp_i32(round_near(x[j] * inv), -8, 7) + 8);
+            q[j] = (uint8_t)(round_clamp(x[j] * inv, -8, 7) + 8);
         for (size_t j = 0; j < 16; j++)
             b[2 + j] = (uint8_t)(q[j] | q[j + 16] << 4);
     }

@@ -33,7 +33,7 @@ void q5_0_quantize(const float *src, void *dst, size_t n)
         float inv = d != 0 ? 1.0f / d : 0;
         uint8_t q[ELEMS];
         for (size_t j = 0; j < ELEMS; j++)
-            q[j] = (uint8_t)(clamp_i32(round_near(x[j] * inv), -16, 15) + 16);
+            q[j] = (uint8_t)(round_clamp(x[j] * inv, -16, 15) + 16);
         memset(b + 2, 0, 4);
         for (size_t j = 0; j < ELEMS; j++)
             b[2 + j / 8] |= (uint8_t)((q[j] >> 4) << (j & 7));

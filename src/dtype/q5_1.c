@@ -35,11 +35,11 @@ void q5_1_quantize(const float *src, void *dst, size_t n)
             hi = x[j] > hi ? x[j] : hi;
         }
         float m = scale_store(b + 2, lo);
-        float d = scale_store(b, (hi - m) / 31.0f);
+        float d = scale_store(b, hi > m ? (hi - m) / 31.0f : 0);
         float inv = d > 0 ? 1.0f / d : 0;
         uint8_t q[ELEMS];
         for (size_t j = 0; j < ELEMS; j++) /* an m rounded up may leave x - m below 0 */
-            q[j] = (uint8_t)clamp_i32(round_near((x[j] - m) * inv), 0, 31);
+            q[j] = (uint8_t)round_clamp((x[j] - m) * inv, 0, 31);
         memset(b + 4, 0, 4);
         for (size_t j = 0; j < ELEMS; j++)
             b[4 + j / 8] |= (uint8_t)((q[j] >> 4) << (j & 7));

@@ -27,6 +27,6 @@ void q8_0_quantize(const float *src, void *dst, size_t n)
         float d = scale_store(b, (max < 0 ? -max : max) / 127.0f);
         float inv = d > 0 ? 1.0f / d : 0;
         for (size_t j = 0; j < ELEMS; j++)
-            b[2 + j] = (uint8_t)clamp_i32(round_near(x[j] * inv), -127, 127);
+            b[2 + j] = (uint8_t)round_clamp(x[j] * inv, -127, 127);
     }
 }

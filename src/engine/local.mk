@@ -3,4 +3,6 @@ libengine_a_SOURCES = \
   %D%/engine.h \
   %D%/engine.c \
   %D%/exec.c \
-  %D%/sampler.c
+  %D%/sampler.c \
+  %D%/internal.h \
+  %D%/plan.c

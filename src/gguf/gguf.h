@@ -30,6 +30,9 @@ struct gguf_tensor {
     const void *data; /* into the mapping; NULL for a vocabulary-only parse */
 };
 
+/* "u8", "f32", "string", "array", ... */
+const char *gguf_type_name(enum gguf_type t);
+
 struct gguf; /* opaque: owns the mapping and the indexes */
 
 /* Map and parse. Errors name file, offset, key or tensor, found and expected. */
@@ -45,9 +48,8 @@ const struct gguf_tensor *gguf_tensor_at(const struct gguf *g, size_t i);
 const struct gguf_tensor *gguf_tensor_find(const struct gguf *g, const char *name);
 
 /* Metadata. has: the key exists. The get_* convert between integer widths with range checks
- * and fail (naming key, found type, expected) when the key is absent or of another kind; the
- * find_* return false and leave *out when absent, and set *err / return false + err->kind when
- * the key exists with a wrong kind (err->kind stays ERROR_NONE when merely absent). */
+ * and fail (naming key, found type, expected) when the key is absent or of another kind. f64
+ * takes integers too; a bool is not a number, except as an element of an array. */
 size_t gguf_n_kv(const struct gguf *g);
 bool gguf_has(const struct gguf *g, const char *key);
 /* Name and type of entry i, for listing. */
@@ -72,7 +74,11 @@ int gguf_arr_f64(const struct gguf *g, const char *key, uint64_t i, double *out,
 int gguf_arr_i64(const struct gguf *g, const char *key, uint64_t i, int64_t *out,
                  struct error *err);
 
-/* ---- writer: metadata, then tensor infos, then the data of each tensor in order ---------- */
+/* ---- writer: metadata, then tensor infos, then the data of each tensor in order ----------
+ * Metadata that cannot be written (out of memory, a key of no or over 65535 bytes) is remembered
+ * and reported by the next call that has an err. What a reader would refuse (keys or tensors
+ * twice, ...) is refused by gguf_writer_begin_data. The alignment is 32 unless the metadata has
+ * general.alignment (u32). */
 struct gguf_writer;
 /* Starts PATH.tmp-like outfile; nothing is visible under `path` before gguf_writer_finish. */
 struct gguf_writer *gguf_writer_new(const char *path, struct error *err);

@@ -1,5 +1,9 @@
 noinst_LIBRARIES += libhwprofile.a
 libhwprofile_a_SOURCES = \
   %D%/hwprofile.h \
+  %D%/internal.h \
   %D%/hwprofile.c \
+  %D%/names.c \
+  %D%/parse.c \
+  %D%/save.c \
   %D%/host.c

@@ -25,7 +25,8 @@ enum act_kind {
  * Prepared activations of n_tok tokens. The three arrays are 64-byte aligned; rows are padded to
  * a multiple of 64 elements (stride) with zeros.
  * ACT_Q8: x[t,c] ~= d[t,c/32] * q[t,c], d = max|x| / 127 over the 32, q in -127..127 rounded to
- * nearest even; sum[t,c/16] = sum of q over 16. methods.md (10)
+ * nearest even; sum[t,c/16] = sum of q over 16. A block with an infinity or a NaN has d = NaN and
+ * q = 0; one whose largest |x| is below 2^-112 is zero. The same bits on every ISA. methods.md (10)
  */
 struct acts {
     enum act_kind kind;
@@ -85,7 +86,7 @@ typedef void attention_fn(const struct attention_args *a, uint32_t head0, uint32
                           uint32_t tok0, uint32_t tok1, bool count_kv, struct work *w);
 
 struct kernels {
-    const char *isa; /* "ref", "avx2", "avx512", "avx512vnni": the highest rung in use */
+    const char *isa; /* "ref", "avx2", "avx512", "avx512vnni", "avx512bf16": the highest rung in use */
     struct matmul_slot mm[DTYPE_COUNT];
     /* Prepare tokens [tok0, tok1) of x[n_tok, ld] into a (kind set, arrays allocated). */
     void (*act_prepare[ACT_KIND_COUNT])(struct acts *a, const float *x, size_t ld, size_t tok0,
@@ -117,5 +118,7 @@ size_t kernels_attention_scratch_bytes(size_t max_kv, size_t head_dim, size_t gr
  * pointers set into buf (64-byte aligned). ACT_F32 may also alias the source: act_alias_f32. */
 size_t acts_bytes(enum act_kind kind, size_t n_tok, size_t cols);
 void acts_bind(struct acts *a, enum act_kind kind, size_t n_tok, size_t cols, void *buf);
+/* ACT_F32 over the caller's rows x[n_tok, ld]; nothing to prepare. */
+void acts_alias_f32(struct acts *a, size_t n_tok, size_t cols, const float *x, size_t ld);
 
 #endif

@@ -1,7 +1,60 @@
-# One archive per ISA so that each gets exactly its own -m flags.
+# One archive per ISA so that each gets exactly its own -m flags. Libraries of a program, in
+# order: the ladder, the rungs, then the ladder's neighbours (libdtype.a and libbase.a follow).
 noinst_LIBRARIES += libkernels.a
 libkernels_a_SOURCES = \
   %D%/kernels.h \
   %D%/internal.h \
-  %D%/kernels.c
+  %D%/q8.h \
+  %D%/kernels.c \
+  %D%/ref/ref.h \
+  %D%/ref/init.c \
+  %D%/ref/matmul.c \
+  %D%/ref/acts.c \
+  %D%/ref/vector.c \
+  %D%/ref/attention.c
 KERNEL_LIBS = libkernels.a
+
+if ISA_AVX512VNNI
+noinst_LIBRARIES += libkernels_avx512vnni.a
+libkernels_avx512vnni_a_SOURCES = \
+  %D%/avx512/simd512.h \
+  %D%/avx512vnni/vnni.h \
+  %D%/avx512vnni/gemv32.h \
+  %D%/avx512vnni/q5.h \
+  %D%/avx512vnni/q45k.h \
+  %D%/avx512vnni/init.c \
+  %D%/avx512vnni/gemm.c \
+  %D%/avx512vnni/q8_0.c \
+  %D%/avx512vnni/q4_0.c \
+  %D%/avx512vnni/q5_0.c \
+  %D%/avx512vnni/q5_1.c \
+  %D%/avx512vnni/q4_k.c \
+  %D%/avx512vnni/q5_k.c \
+  %D%/avx512vnni/q6_k.c
+libkernels_avx512vnni_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX512VNNI_CFLAGS)
+KERNEL_LIBS += libkernels_avx512vnni.a
+endif
+
+if ISA_AVX2
+noinst_LIBRARIES += libkernels_avx2.a
+libkernels_avx2_a_SOURCES = \
+  %D%/avx2/init.c
+libkernels_avx2_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX2_CFLAGS)
+KERNEL_LIBS += libkernels_avx2.a
+endif
+
+if ISA_AVX512
+noinst_LIBRARIES += libkernels_avx512.a
+libkernels_avx512_a_SOURCES = \
+  %D%/avx512/init.c
+libkernels_avx512_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX512_CFLAGS)
+KERNEL_LIBS += libkernels_avx512.a
+endif
+
+if ISA_AVX512BF16
+noinst_LIBRARIES += libkernels_avx512bf16.a
+libkernels_avx512bf16_a_SOURCES = \
+  %D%/avx512bf16/init.c
+libkernels_avx512bf16_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX512BF16_CFLAGS)
+KERNEL_LIBS += libkernels_avx512bf16.a
+endif

@@ -90,4 +90,24 @@ int model_list(char ***names, size_t *n, struct error *err);
 int model_tensor_type(const char *type, const struct hparams *hp, const char *tensor_name,
                       uint64_t cols, enum dtype *out, struct error *err);
 
+/* ---- a file of random weights with the true shape ----------------------------------- */
+struct synth_options {
+    uint64_t seed;
+    const char *name; /* general.name; NULL: m->name */
+    struct team *team; /* quantizes; NULL: the caller alone. The bytes do not depend on it. */
+    void (*progress)(void *ctx, const char *what, double fraction); /* or NULL */
+    void *ctx;
+};
+/*
+ * Write m's tensors (in m's types; m is a model without a file) as a GGUF that llama.cpp loads,
+ * with a made-up SentencePiece-style tokenizer of n_vocab tokens. Streamed: memory is a few chunks.
+ * Same seed and shape, same bytes; types differ only by their rounding of the same weights.
+ * errors   ERROR_INPUT  a type that cannot be written, a vocabulary below 259, experts
+ *          ERROR_SYSTEM the disk is full (found before writing where it can be)
+ *          ERROR_INTERRUPTED; in every case nothing is left at path
+ * source   methods.md (24) scale of the weights
+ */
+int model_synth(const struct model *m, const char *path, const struct synth_options *o,
+                struct error *err);
+
 #endif

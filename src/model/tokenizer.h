@@ -24,7 +24,8 @@ void tokenizer_free(struct tokenizer *t);
 
 /* Append the ids of text. add_bos: prepend BOS when the file asks for it (add_bos_token).
  * parse_special: control tokens written out in the text ("</s>") become their ids. Text need not be valid
- * UTF-8 (bad bytes go through byte fallback / byte-level symbols). */
+ * UTF-8 (bad bytes go through byte fallback / byte-level symbols); a byte that the vocabulary cannot express
+ * becomes the unknown token, and nothing where there is none. On an error *out is as it was. */
 int tokenizer_encode(const struct tokenizer *t, const char *text, size_t len, bool add_bos,
                      bool parse_special, struct token_list *out, struct error *err);
 /* Append the bytes of one token (control tokens: nothing unless special). For streaming: bytes may
@@ -36,6 +37,8 @@ int32_t tokenizer_bos(const struct tokenizer *t); /* -1: none */
 int32_t tokenizer_eos(const struct tokenizer *t);
 /* eos, eot, eom: generation stops here. */
 bool tokenizer_is_end(const struct tokenizer *t, int32_t id);
+/* Control, user-defined and unknown tokens: SentencePiece puts its space in front of the text after one. */
+bool tokenizer_is_special(const struct tokenizer *t, int32_t id);
 uint32_t tokenizer_n_vocab(const struct tokenizer *t);
 /* Length of the longest prefix of buf that is complete UTF-8 (invalid bytes count as complete). */
 size_t utf8_complete(const char *buf, size_t n);

@@ -1,5 +1,12 @@
 noinst_LIBRARIES += libreport.a
 libreport_a_SOURCES = \
   %D%/report.h \
+  %D%/layout.h \
+  %D%/plan.h \
   %D%/report.c \
-  %D%/chart.c
+  %D%/layout.c \
+  %D%/plan.c \
+  %D%/plan_points.c \
+  %D%/plan_margins.c \
+  %D%/chart.c \
+  %D%/gnuplot.c

@@ -56,9 +56,11 @@ struct chart_point {
     char phase[8]; /* "prefill" or "decode": marker and colour */
     double weight; /* share of time: marker size; NaN: default */
     bool predicted; /* hollow marker */
+    bool counted;   /* bytes from hardware counters: a diamond */
 };
 struct roofline_chart {
     char title[160], subtitle[256];
+    const char *style; /* path of the gnuplot style: reports/charts/roofline.gp */
     struct chart_roof *roof;
     size_t n_roof;
     struct chart_point *point;
@@ -68,7 +70,8 @@ struct roofline_chart {
  * Write OUT.tsv (points), OUT.roofs.tsv, OUT.gp (self-contained, re-runnable with gnuplot from its
  * directory), and, through gnuplot, OUT.svg and OUT.png. The frame comes from the roofs,
  * not the points; points outside it are named in *notes. No label overlaps another or a point. No gnuplot:
- * ERROR_UNAVAILABLE after data and .gp were written.
+ * ERROR_UNAVAILABLE after data and .gp were written. Every file appears complete or not at all. The same
+ * chart gives the same bytes.
  */
 int chart_roofline(const struct roofline_chart *c, const char *out_base, struct strbuf *notes, struct error *err);
 

@@ -1,5 +1,10 @@
 noinst_LIBRARIES += libroofline.a
 libroofline_a_SOURCES = \
   %D%/roofline.h \
+  %D%/internal.h \
   %D%/cost.c \
+  %D%/account.c \
+  %D%/analysis.c \
+  %D%/attainable.c \
+  %D%/memory.c \
   %D%/predict.c

@@ -1,4 +1,5 @@
 noinst_LIBRARIES += librun.a
 librun_a_SOURCES = \
   %D%/run.h \
-  %D%/run.c
+  %D%/run.c \
+  %D%/json.c

@@ -52,10 +52,14 @@ struct run {
 int run_add_row(struct run *r, const struct run_row *row, struct error *err);
 int run_add_op(struct run *r, const struct run_op *op, struct error *err);
 void run_free(struct run *r);
+/* One row, op or provenance as an object; NULL: out of memory. */
 json_t *run_row_json(const struct run_row *r);
 json_t *run_op_json(const struct run_op *o);
+json_t *run_provenance_json(const struct provenance *p);
 json_t *run_to_json(const struct run *r, struct error *err);
 int run_save(const struct run *r, const char *path, struct error *err);
+/* Strict: every field must be there (numbers may be null: NaN), texts must fit, numbers are not negative; fields
+ * not known are ignored. On an error r is empty and needs no run_free. */
 int run_load(struct run *r, const char *path, struct error *err);
 int run_parse(struct run *r, const char *name, const void *data, size_t size, struct error *err); /* fuzzed */
 

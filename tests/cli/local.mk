@@ -1,1 +1,18 @@
 # tests of cli
+if CMOCKA
+check_PROGRAMS += %D%/test_counts
+%C%_test_counts_SOURCES = %D%/test_counts.c tests/test.h
+%C%_test_counts_LDADD   = libengine.a libroofline.a librun.a libcounters.a $(KERNEL_LIBS) libhwprofile.a libmodel.a \
+  libgguf.a libdtype.a $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS)
+TESTS += %D%/test_counts
+endif
+dist_check_SCRIPTS += %D%/synth.sh
+TESTS += %D%/synth.sh
+dist_check_SCRIPTS += %D%/list.sh %D%/formats.sh
+TESTS += %D%/list.sh %D%/formats.sh
+dist_check_SCRIPTS += %D%/tokenize.sh
+TESTS += %D%/tokenize.sh
+dist_check_SCRIPTS += %D%/analyze.sh %D%/predict.sh
+TESTS += %D%/analyze.sh %D%/predict.sh
+dist_check_SCRIPTS += %D%/profile.sh
+TESTS += %D%/profile.sh

@@ -1,1 +1,7 @@
 # tests of dtype
+if CMOCKA
+check_PROGRAMS += %D%/test_dtype
+%C%_test_dtype_SOURCES = %D%/test_dtype.c %D%/golden.h tests/test.h
+%C%_test_dtype_LDADD   = libdtype.a $(TEST_LIBS)
+TESTS += %D%/test_dtype
+endif

@@ -1,1 +1,72 @@
-# tests of fuzz
+# Fuzz targets and their corpora.
+#
+# A target NAME is one file fuzz_NAME.c with LLVMFuzzerTestOneInput (fuzz.h), and a directory of
+# small seeds corpus/NAME. To add one, copy the two blocks below and replace gguf and the archives:
+#  - replay_NAME runs the target over its corpus in `make check`, with any compiler;
+#  - fuzz_NAME is the libFuzzer program (configure CC=clang --enable-fuzzers, then
+#    `make fuzzers`): tests/fuzz/fuzz_NAME -max_total_time=60 NEW_DIR SEED_DIR; a crash it finds
+#    goes into corpus/NAME with the fix.
+EXTRA_DIST += %D%/corpus
+fuzz_targets =
+
+check_PROGRAMS += %D%/replay_gguf
+%C%_replay_gguf_SOURCES  = %D%/fuzz_gguf.c %D%/replay.c %D%/fuzz.h
+%C%_replay_gguf_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"gguf"'
+%C%_replay_gguf_LDADD    = libgguf.a libdtype.a $(BASE_LIBS)
+TESTS += %D%/replay_gguf
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_gguf
+%C%_fuzz_gguf_SOURCES = %D%/fuzz_gguf.c %D%/fuzz.h
+%C%_fuzz_gguf_LDADD   = libgguf.a libdtype.a $(BASE_LIBS)
+%C%_fuzz_gguf_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
+check_PROGRAMS += %D%/replay_run
+%C%_replay_run_SOURCES  = %D%/fuzz_run.c %D%/replay.c %D%/fuzz.h
+%C%_replay_run_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"run"'
+%C%_replay_run_LDADD    = librun.a $(BASE_LIBS)
+TESTS += %D%/replay_run
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_run
+%C%_fuzz_run_SOURCES = %D%/fuzz_run.c %D%/fuzz.h
+%C%_fuzz_run_LDADD   = librun.a $(BASE_LIBS)
+%C%_fuzz_run_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
+check_PROGRAMS += %D%/replay_tokenizer
+%C%_replay_tokenizer_SOURCES  = %D%/fuzz_tokenizer.c %D%/replay.c %D%/fuzz.h tests/model/tiny_vocab.h
+%C%_replay_tokenizer_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"tokenizer"'
+%C%_replay_tokenizer_LDADD    = libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+TESTS += %D%/replay_tokenizer
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_tokenizer
+%C%_fuzz_tokenizer_SOURCES = %D%/fuzz_tokenizer.c %D%/fuzz.h tests/model/tiny_vocab.h
+%C%_fuzz_tokenizer_LDADD   = libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+%C%_fuzz_tokenizer_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
+check_PROGRAMS += %D%/replay_hwprofile
+%C%_replay_hwprofile_SOURCES  = %D%/fuzz_hwprofile.c %D%/replay.c %D%/fuzz.h
+%C%_replay_hwprofile_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"hwprofile"'
+%C%_replay_hwprofile_LDADD    = libhwprofile.a $(BASE_LIBS)
+TESTS += %D%/replay_hwprofile
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_hwprofile
+%C%_fuzz_hwprofile_SOURCES = %D%/fuzz_hwprofile.c %D%/fuzz.h
+%C%_fuzz_hwprofile_LDADD   = libhwprofile.a $(BASE_LIBS)
+%C%_fuzz_hwprofile_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
+# The seeds of fuzz_gguf: tests/fuzz/make_corpus DIRECTORY writes them.
+EXTRA_PROGRAMS += %D%/make_corpus
+%C%_make_corpus_SOURCES = %D%/make_corpus.c tests/gguf/build.h
+%C%_make_corpus_LDADD   = libdtype.a $(BASE_LIBS)
+
+EXTRA_PROGRAMS += $(fuzz_targets)
+CLEANFILES += $(fuzz_targets) %D%/make_corpus
+fuzzers: $(fuzz_targets)
+.PHONY: fuzzers

@@ -1,1 +1,15 @@
 # tests of kernels
+if CMOCKA
+check_PROGRAMS += %D%/checkkernel
+%C%_checkkernel_SOURCES = \
+  %D%/check.h \
+  %D%/checkkernel.c \
+  %D%/check.c \
+  %D%/check_matmul.c \
+  %D%/check_vector.c \
+  %D%/check_attention.c \
+  %D%/bench.c \
+  tests/test.h
+%C%_checkkernel_LDADD = $(KERNEL_LIBS) libdtype.a $(TEST_LIBS) -lm
+TESTS += %D%/checkkernel
+endif

@@ -1,0 +1,539 @@
+/*
+ * Which roofs are measured, and how: for every thread count a list of jobs (a math, or a memory
+ * level), each with the kernel that a short trial found fastest. The samples of all jobs are taken
+ * in rounds, so that a roof that moves while we look (a shared memory, a clock) shows in the
+ * interval of every job instead of shifting one of them. Source: methods.md (18).
+ */
+#include "config.h"
+#include "ceilings/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_SAMPLES = 64, MAX_JOBS = 32 };
+
+/* How long one looks. */
+struct effort {
+    int n_rounds, n_per_round, n_trials;
+    double sample_s, trial_s;
+    double patience_s; /* after that, disturbed samples are kept and rounds are skipped */
+    size_t n_window;   /* a DRAM sample reads one of that many parts of a thread's chunk */
+    bool all_isas;     /* also the slower instruction sets */
+};
+
+static const struct effort efforts[] = {
+    [CEILINGS_QUICK] = { 3, 5, 3, 0.02, 0.005, 20, 8, false },
+    [CEILINGS_BRIEF] = { 1, 3, 1, 0.001, 0.0005, 2, 4, false },
+    [CEILINGS_DEFAULT] = { 11, 3, 5, 0.08, 0.02, 150, 4, true },
+};
+static const struct effort probe_effort = { 1, 9, 2, 0.006, 0.003, 1, 16, false };
+
+static const struct peak_kernel *const peak_tables[] = {
+    ceilings_ref_peak,
+#ifdef HAVE_ISA_AVX2
+    ceilings_avx2_peak,
+#endif
+#ifdef HAVE_ISA_AVX512
+    ceilings_avx512_peak,
+#endif
+#ifdef HAVE_ISA_AVX512VNNI
+    ceilings_avx512vnni_peak,
+#endif
+#ifdef HAVE_ISA_AVX512BF16
+    ceilings_avx512bf16_peak,
+#endif
+};
+
+static const struct read_kernel *const read_tables[] = {
+    ceilings_ref_read,
+#ifdef HAVE_ISA_AVX2
+    ceilings_avx2_read,
+#endif
+#ifdef HAVE_ISA_AVX512
+    ceilings_avx512_read,
+#endif
+};
+
+const struct peak_kernel *peak_kernel_at(size_t i)
+{
+    for (size_t t = 0; t < ARRAY_LEN(peak_tables); t++)
+        for (const struct peak_kernel *k = peak_tables[t]; k->run; k++)
+            if (i-- == 0)
+                return k;
+    return NULL;
+}
+
+const struct read_kernel *read_kernel_at(size_t i)
+{
+    for (size_t t = 0; t < ARRAY_LEN(read_tables); t++)
+        for (const struct read_kernel *k = read_tables[t]; k->run; k++)
+            if (i-- == 0)
+                return k;
+    return NULL;
+}
+
+static bool usable(unsigned need, unsigned cpu_flags)
+{
+    return (need & cpu_flags) == need;
+}
+
+bool peak_kernel_wanted(const struct peak_kernel *k, unsigned cpu_flags)
+{
+    if (k->need)
+        return usable(k->need, cpu_flags);
+    const struct peak_kernel *o;
+    for (size_t i = 0; (o = peak_kernel_at(i)) != NULL; i++)
+        if (o->need && usable(o->need, cpu_flags))
+            return false;
+    return true;
+}
+
+bool read_kernel_wanted(const struct read_kernel *k, unsigned cpu_flags)
+{
+    if (k->need)
+        return usable(k->need, cpu_flags);
+    const struct read_kernel *o;
+    for (size_t i = 0; (o = read_kernel_at(i)) != NULL; i++)
+        if (o->need && usable(o->need, cpu_flags))
+            return false;
+    return true;
+}
+
+/* ---- jobs ------------------------------------------------------------------------ */
+
+enum level { LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_DRAM, LEVEL_COUNT };
+static const char *const level_names[LEVEL_COUNT] = { "L1", "L2", "L3", "DRAM" };
+static const enum math maths[] = { MATH_FP32, MATH_BF16, MATH_INT8 };
+
+/* One ceiling in the making. */
+struct job {
+    bool bandwidth;
+    enum math math;
+    enum level level;
+    const struct peak_kernel *only; /* this kernel, without a trial */
+    struct task task;
+    bool chosen;
+    double rate[MAX_SAMPLES], clock_hz[MAX_SAMPLES];
+    int n;
+};
+
+/* Largest instance of a cache level, and bytes of all its instances. */
+static const struct hw_cache *find_cache(const struct hwprofile *h, int level)
+{
+    const struct hw_cache *best = NULL;
+    for (size_t i = 0; i < h->n_cache; i++)
+        if (h->cache[i].level == level && (!best || h->cache[i].size_bytes > best->size_bytes))
+            best = &h->cache[i];
+    return best;
+}
+
+static double last_level_bytes(const struct hwprofile *h)
+{
+    double bytes = 0;
+    int level = 0;
+    for (size_t i = 0; i < h->n_cache; i++) {
+        const struct hw_cache *c = &h->cache[i];
+        if (c->level > level)
+            bytes = 0;
+        if (c->level >= level) {
+            level = c->level;
+            bytes += c->size_bytes * c->n_instances;
+        }
+    }
+    return bytes;
+}
+
+/* Bytes of an instance that one of n threads can call its own. The first threads sit on cores of
+ * their own (cpulist_usable's order), neighbours first. */
+static double cache_share(const struct hwprofile *h, const struct hw_cache *c, int n)
+{
+    int smt = h->n_cores > 0 && h->n_pus > h->n_cores ? h->n_pus / h->n_cores : 1;
+    int cores = c->n_sharing / smt > 1 ? c->n_sharing / smt : 1;
+    int sharers = n < cores ? n : cores;
+    if (n > h->n_cores && h->n_cores > 0 && c->n_sharing > sharers)
+        sharers = n < c->n_sharing ? n : c->n_sharing;
+    return c->size_bytes / sharers;
+}
+
+/* Bytes a thread reads in L1, L2, L3; 0: there is no such level.
+ * Half of L1 and L2; between L2 and L3 the geometric mean, which is far from both. */
+static size_t footprint(const struct hwprofile *h, enum level level, int n)
+{
+    const struct hw_cache *c = find_cache(h, (int)level + 1);
+    if (!c)
+        return 0;
+    double bytes = cache_share(h, c, n) / 2;
+    const struct hw_cache *l2 = find_cache(h, 2);
+    if (level == LEVEL_L3 && l2)
+        bytes = sqrt(cache_share(h, l2, n) * cache_share(h, c, n));
+    size_t b = (size_t)bytes / 4096 * 4096;
+    return b ? b : 4096;
+}
+
+/* Bytes that may be taken without pushing others out; 0: unknown. */
+static double available_bytes(void)
+{
+    char line[256];
+    double kib = 0, limit = 0, used = 0;
+    FILE *f = fopen("/proc/meminfo", "r");
+    if (f) {
+        while (fgets(line, sizeof line, f))
+            if (sscanf(line, "MemAvailable: %lf kB", &kib) == 1)
+                break;
+        fclose(f);
+    }
+    /* A container's limit, where there is one ("max" does not parse). */
+    f = fopen("/sys/fs/cgroup/memory.max", "r");
+    bool limited = f && fscanf(f, "%lf", &limit) == 1;
+    if (f)
+        fclose(f);
+    f = limited ? fopen("/sys/fs/cgroup/memory.current", "r") : NULL;
+    if (f && fscanf(f, "%lf", &used) == 1 && limit > used)
+        limit -= used;
+    if (f)
+        fclose(f);
+    double bytes = kib * 1024;
+    return limited && (bytes <= 0 || limit < bytes) ? limit : bytes;
+}
+
+/* Bytes of all threads for DRAM: four times the last-level caches, within 1 to 4 GiB and half of
+ * what is free. */
+static size_t dram_bytes(const struct hwprofile *h, enum ceilings_effort effort, bool *small)
+{
+    const double gib = 1073741824.0;
+    double llc = last_level_bytes(h), free_bytes = available_bytes();
+    double want = fmin(fmax(4 * llc, gib), 4 * gib);
+    if (free_bytes > 0)
+        want = fmin(want, free_bytes / 2);
+    if (effort == CEILINGS_BRIEF)
+        want = fmin(want, gib / 8);
+    *small = want < 4 * llc;
+    return (size_t)want;
+}
+
+/* ---- trial: the fastest kernel of a job ------------------------------------------- */
+
+static bool fits(const struct job *j, const struct peak_kernel *p, const struct read_kernel *r,
+                 unsigned flags)
+{
+    if (j->bandwidth)
+        return read_kernel_wanted(r, flags) && (j->level >= LEVEL_L3 ? r->far : r->near);
+    return peak_kernel_wanted(p, flags) && (j->only ? p == j->only : p->math == j->math);
+}
+
+static void set_kernel(struct job *j, size_t row)
+{
+    if (j->bandwidth)
+        j->task.read = read_kernel_at(row);
+    else
+        j->task.peak = peak_kernel_at(row);
+}
+
+/* In DRAM a sample is one pass over a window; elsewhere as many as the time asks for. */
+static void calibrate(struct meter *m, struct job *j, double seconds)
+{
+    if (j->bandwidth && j->level == LEVEL_DRAM)
+        j->task.n = 1;
+    else
+        meter_calibrate(m, &j->task, seconds);
+}
+
+/* Tries every kernel in turn, a few times around; the best median wins. */
+static int choose(struct meter *m, struct job *j, const struct effort *e, unsigned flags,
+                  struct error *err)
+{
+    enum { MAX_KERNELS = 32, MAX_TRIALS = 8 };
+    double rate[MAX_KERNELS][MAX_TRIALS];
+    uint64_t n[MAX_KERNELS];
+    size_t row[MAX_KERNELS], n_row = 0, best = 0;
+    for (size_t i = 0; n_row < MAX_KERNELS; i++) {
+        const struct peak_kernel *p = j->bandwidth ? NULL : peak_kernel_at(i);
+        const struct read_kernel *r = j->bandwidth ? read_kernel_at(i) : NULL;
+        if (!p && !r)
+            break;
+        if (fits(j, p, r, flags))
+            row[n_row++] = i;
+    }
+    if (n_row == 0)
+        return error_set(err, ERROR_UNAVAILABLE, "no kernel for %s on this CPU",
+                         j->bandwidth ? level_names[j->level] : math_name(j->math));
+    for (size_t k = 0; k < n_row && n_row > 1; k++) {
+        set_kernel(j, row[k]);
+        calibrate(m, j, e->trial_s);
+        n[k] = j->task.n;
+    }
+    for (int t = 0; t < e->n_trials && n_row > 1; t++)
+        for (size_t k = 0; k < n_row; k++) {
+            if (interrupt_check(err) != 0)
+                return -1;
+            set_kernel(j, row[k]);
+            j->task.n = n[k];
+            if (!meter_sample(m, &j->task, &rate[k][t], NULL, NULL))
+                (void)meter_sample(m, &j->task, &rate[k][t], NULL, NULL);
+        }
+    for (size_t k = 1; k < n_row; k++)
+        if (stats_median(rate[k], (size_t)e->n_trials) > stats_median(rate[best], (size_t)e->n_trials))
+            best = k;
+    set_kernel(j, row[best]);
+    calibrate(m, j, e->sample_s);
+    j->chosen = true;
+    return 0;
+}
+
+static int take_samples(struct meter *m, struct job *j, int n, double deadline_s, struct error *err)
+{
+    /* A sample during which the system ran something else is taken again, while that helps. */
+    int spare = clock_now_s() < deadline_s ? n : 0;
+    for (int i = 0; i < n && j->n < MAX_SAMPLES;) {
+        if (interrupt_check(err) != 0)
+            return -1;
+        if (meter_sample(m, &j->task, &j->rate[j->n], &j->clock_hz[j->n], NULL) || spare-- <= 0) {
+            j->n++;
+            i++;
+        }
+    }
+    return 0;
+}
+
+/* ---- a job's samples to a ceiling --------------------------------------------------- */
+
+static void kernel_text(struct ceiling *c, const struct meter *m, const struct job *j)
+{
+    if (!j->bandwidth) {
+        snprintf(c->kernel, sizeof c->kernel, "%.26s, %.1f %s/clk", j->task.peak->text,
+                 c->value / c->clock_hz / m->n, j->math == MATH_INT8 ? "OP" : "FLOP");
+        return;
+    }
+    double bytes = j->level == LEVEL_DRAM ? (double)m->mem_bytes : (double)j->task.bytes;
+    char size[32];
+    bool gib = bytes >= 1073741824.0, mib = bytes >= 1048576.0;
+    snprintf(size, sizeof size, "%.3g %s", bytes / (gib ? 1073741824.0 : mib ? 1048576.0 : 1024.0),
+             gib ? "GiB" : mib ? "MiB" : "KiB");
+    snprintf(c->kernel, sizeof c->kernel, "%.24s, %.12s%s", j->task.read->text, size,
+             j->level == LEVEL_DRAM ? (m->mem_small ? " <4 LLC" : "") : "/thread");
+}
+
+static void to_ceiling(struct ceiling *c, const struct meter *m, const struct job *j)
+{
+    *c = (struct ceiling){ .n_threads = m->n, .n_samples = j->n };
+    c->value = stats_median(j->rate, (size_t)j->n);
+    stats_median_ci(j->rate, (size_t)j->n, &c->ci_lo, &c->ci_hi);
+    c->clock_hz = stats_median(j->clock_hz, (size_t)j->n);
+    if (j->bandwidth) {
+        snprintf(c->name, sizeof c->name, "read %s %dt", level_names[j->level], m->n);
+        snprintf(c->kind, sizeof c->kind, "bandwidth");
+        snprintf(c->level, sizeof c->level, "%s", level_names[j->level]);
+        snprintf(c->unit, sizeof c->unit, "B/s");
+        snprintf(c->isa, sizeof c->isa, "%s", j->task.read->isa);
+    } else {
+        const char *isa = j->task.peak->isa;
+        snprintf(c->name, sizeof c->name, "%s %s %dt", math_name(j->math), isa, m->n);
+        snprintf(c->kind, sizeof c->kind, "compute");
+        snprintf(c->dtype, sizeof c->dtype, "%s", math_name(j->math));
+        snprintf(c->unit, sizeof c->unit, "%s", j->math == MATH_INT8 ? "OP/s" : "FLOP/s");
+        snprintf(c->isa, sizeof c->isa, "%s", isa);
+    }
+    kernel_text(c, m, j);
+    snprintf(c->cpus, sizeof c->cpus, "%s", m->cpus);
+    clock_date(c->date, sizeof c->date);
+}
+
+/* A level that is not there is said, not left out. */
+static int add_unavailable(struct hwprofile *h, enum level level, int n, struct error *err)
+{
+    struct ceiling c = { .n_threads = n, .value = NAN, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN };
+    snprintf(c.name, sizeof c.name, "read %s %dt", level_names[level], n);
+    snprintf(c.kind, sizeof c.kind, "bandwidth");
+    snprintf(c.level, sizeof c.level, "%s", level_names[level]);
+    snprintf(c.unit, sizeof c.unit, "B/s");
+    snprintf(c.kernel, sizeof c.kernel, "unavailable: hwloc reports no %s", level_names[level]);
+    return hwprofile_add_ceiling(h, &c, err);
+}
+
+/* ---- everything at one thread count -------------------------------------------------- */
+
+struct plan {
+    struct hwprofile *h;
+    const struct ceilings_options *o;
+    const struct effort *e;
+    struct job *job;
+    size_t n_job;
+    double deadline_s; /* of this thread count */
+    double done, step; /* progress: fraction so far, of one job's round */
+};
+
+static struct job *add_job(struct plan *p)
+{
+    if (p->n_job == MAX_JOBS)
+        return NULL;
+    struct job *j = &p->job[p->n_job++];
+    memset(j, 0, sizeof *j);
+    return j;
+}
+
+static void plan_compute(struct plan *p)
+{
+    struct job *j;
+    const struct peak_kernel *k;
+    for (size_t i = 0; i < ARRAY_LEN(maths) && !p->e->all_isas; i++)
+        if ((j = add_job(p)) != NULL)
+            j->math = maths[i];
+    for (size_t i = 0; p->e->all_isas && (k = peak_kernel_at(i)) != NULL; i++)
+        if (peak_kernel_wanted(k, p->o->cpu_flags) && (j = add_job(p)) != NULL) {
+            j->math = k->math;
+            j->only = k;
+        }
+}
+
+static void plan_level(struct plan *p, const struct meter *m, enum level level, size_t bytes)
+{
+    struct job *j = add_job(p);
+    if (!j)
+        return;
+    j->bandwidth = true;
+    j->level = level;
+    j->task.bytes = bytes < m->chunk_bytes ? bytes : m->chunk_bytes;
+    if (level == LEVEL_DRAM) {
+        j->task.n_window = p->e->n_window;
+        j->task.bytes = m->chunk_bytes / p->e->n_window / 4096 * 4096;
+    }
+}
+
+static int plan_bandwidth(struct plan *p, const struct meter *m, struct error *err)
+{
+    for (int l = LEVEL_L1; l <= LEVEL_L3; l++) {
+        size_t bytes = footprint(p->h, (enum level)l, m->n);
+        if (bytes)
+            plan_level(p, m, (enum level)l, bytes);
+        else if (add_unavailable(p->h, (enum level)l, m->n, err) != 0)
+            return -1;
+    }
+    plan_level(p, m, LEVEL_DRAM, SIZE_MAX);
+    return 0;
+}
+
+static void tell(struct plan *p, const struct meter *m, const struct job *j)
+{
+    char what[96];
+    snprintf(what, sizeof what, "%d thread%s: %s%s", m->n, m->n == 1 ? "" : "s",
+             j->bandwidth ? "read " : "peak ",
+             j->bandwidth ? level_names[j->level] : math_name(j->math));
+    if (p->o->progress)
+        p->o->progress(p->o->progress_ctx, what, fmin(p->done, 1));
+    p->done += p->step;
+}
+
+static int run_rounds(struct plan *p, struct meter *m, struct error *err)
+{
+    /* The first round is never skipped: every roof gets its samples. */
+    for (int r = 0; r < p->e->n_rounds && (r == 0 || clock_now_s() < p->deadline_s); r++)
+        for (size_t i = 0; i < p->n_job; i++) {
+            struct job *j = &p->job[i];
+            tell(p, m, j);
+            if (!j->chosen && choose(m, j, p->e, p->o->cpu_flags, err) != 0)
+                return -1;
+            if (take_samples(m, j, p->e->n_per_round, p->deadline_s, err) != 0)
+                return -1;
+        }
+    return 0;
+}
+
+/* What was sampled goes into the profile even when the rounds ended early. */
+static int keep(struct plan *p, const struct meter *m, struct error *err)
+{
+    for (size_t i = 0; i < p->n_job; i++) {
+        struct ceiling c;
+        if (p->job[i].n == 0)
+            continue;
+        to_ceiling(&c, m, &p->job[i]);
+        if (hwprofile_add_ceiling(p->h, &c, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int measure_at(struct plan *p, int n_threads, double share, struct error *err)
+{
+    struct meter m;
+    bool small;
+    size_t bytes = dram_bytes(p->h, p->o->effort, &small);
+    if (p->o->progress)
+        p->o->progress(p->o->progress_ctx, "touching memory", fmin(p->done, 1));
+    if (meter_init(&m, n_threads, bytes, p->o, err) != 0)
+        return -1;
+    m.mem_small = small;
+    p->n_job = 0;
+    p->deadline_s = clock_now_s() + p->e->patience_s * share;
+    plan_compute(p);
+    int rc = plan_bandwidth(p, &m, err);
+    if (rc == 0) {
+        p->step = share / ((double)p->n_job * p->e->n_rounds);
+        rc = run_rounds(p, &m, err);
+        if (keep(p, &m, rc == 0 ? err : NULL) != 0)
+            rc = -1;
+    }
+    meter_free(&m);
+    return rc;
+}
+
+int ceilings_measure(struct hwprofile *h, const struct ceilings_options *o, struct error *err)
+{
+    int n_counts = 1;
+    for (int64_t n = 1; n < o->n_threads; n *= 2)
+        n_counts++;
+    struct plan p = { .h = h, .o = o, .e = &efforts[o->effort] };
+    p.job = calloc(MAX_JOBS, sizeof *p.job);
+    if (!p.job)
+        return error_oom(err, MAX_JOBS * sizeof *p.job, "the list of roofs");
+    int rc = 0, n = 1;
+    for (;;) {
+        rc = measure_at(&p, n, 1.0 / n_counts, err);
+        if (rc != 0 || n >= o->n_threads)
+            break;
+        n = n > o->n_threads / 2 ? o->n_threads : n * 2;
+    }
+    free(p.job);
+    return rc;
+}
+
+/* ---- one short look beside a benchmark ------------------------------------------------- */
+
+static int probe(struct ceiling *c, struct job *j, int n_threads, size_t mem_bytes, bool small,
+                 const struct ceilings_options *o, struct error *err)
+{
+    struct meter m;
+    if (meter_init(&m, n_threads, mem_bytes, o, err) != 0)
+        return -1;
+    m.mem_small = small;
+    if (j->bandwidth) {
+        j->task.n_window = probe_effort.n_window;
+        j->task.bytes = m.chunk_bytes / probe_effort.n_window / 4096 * 4096;
+    }
+    int rc = choose(&m, j, &probe_effort, o->cpu_flags, err);
+    if (rc == 0)
+        rc = take_samples(&m, j, probe_effort.n_per_round, clock_now_s() + probe_effort.patience_s, err);
+    if (rc == 0)
+        to_ceiling(c, &m, j);
+    meter_free(&m);
+    return rc;
+}
+
+int ceilings_probe_dram(struct ceiling *c, int n_threads, const struct ceilings_options *o,
+                        struct error *err)
+{
+    struct hwprofile h;
+    struct job j = { .bandwidth = true, .level = LEVEL_DRAM };
+    bool small;
+    if (hwprofile_host(&h, err) != 0)
+        return -1;
+    size_t bytes = dram_bytes(&h, CEILINGS_QUICK, &small);
+    hwprofile_free(&h);
+    return probe(c, &j, n_threads, bytes, small, o, err);
+}
+
+int ceilings_probe_peak(struct ceiling *c, enum math math, int n_threads,
+                        const struct ceilings_options *o, struct error *err)
+{
+    struct job j = { .math = math };
+    return probe(c, &j, n_threads, 0, false, o, err);
+}

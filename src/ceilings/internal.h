@@ -1,0 +1,100 @@
+/*
+ * What the files of ceilings share: the tables of compute and read kernels. Only ceilings and its
+ * ISA directories include this, and nothing here has a body: an ISA file must not leave copies of
+ * shared functions compiled with its flags.
+ */
+#ifndef CEILINGS_INTERNAL_H
+#define CEILINGS_INTERNAL_H
+
+#include "ceilings/ceilings.h"
+
+/*
+ * A register-only loop.
+ * run      n iterations; touches no memory
+ * flop     of one iteration (a multiply-add is two)
+ */
+struct peak_kernel {
+    const char *isa; /* as kernels.h names the rungs; the instruction's name tells AMX or not */
+    unsigned need;   /* cpu_flags that must be there */
+    enum math math;
+    const char *text; /* what is repeated, for struct ceiling.kernel */
+    double flop;
+    void (*run)(uint64_t n);
+    /* n times 32 dependent additions and one of the loop's instructions; NULL: clock.c's */
+    void (*chain)(uint64_t n);
+};
+
+/* 32 dependent additions, register to register: recent cores fold chains of "add constant" away
+ * when they rename registers. %0 counts iterations down, %1 is the sum, %2 what is added. */
+#define CHAIN_ADD4(add) add add add add
+#define CHAIN_ADD32(add)                                                              \
+    CHAIN_ADD4(add) CHAIN_ADD4(add) CHAIN_ADD4(add) CHAIN_ADD4(add) CHAIN_ADD4(add)   \
+    CHAIN_ADD4(add) CHAIN_ADD4(add) CHAIN_ADD4(add)
+#define CHAIN_X86 ".p2align 5\n1:\n\t" CHAIN_ADD32("add %2, %1\n\t")
+#define CHAIN_X86_END "dec %0\n\tjnz 1b"
+
+/*
+ * A loop that reads.
+ * run      reads `bytes` (a multiple of granule) at p, `sweeps` times, front to back
+ * far      tried for DRAM and L3, near for L1 and L2
+ */
+struct read_kernel {
+    const char *isa;
+    unsigned need;
+    const char *text;
+    size_t granule;
+    void (*run)(const void *p, size_t bytes, uint64_t sweeps);
+    bool near, far; /* tried for L1 and L2; for L3 and DRAM */
+};
+
+/* The tables of the ISA directories, each ended by a row whose run is NULL. */
+extern const struct peak_kernel ceilings_ref_peak[], ceilings_avx2_peak[], ceilings_avx512_peak[],
+    ceilings_avx512vnni_peak[], ceilings_avx512bf16_peak[];
+extern const struct read_kernel ceilings_ref_read[], ceilings_avx2_read[], ceilings_avx512_read[];
+
+/* Row i of all tables one after another, in the ladder's order; NULL past the end. */
+const struct peak_kernel *peak_kernel_at(size_t i);
+const struct read_kernel *read_kernel_at(size_t i);
+/* Runs here, and is not the portable row where another one runs. */
+bool peak_kernel_wanted(const struct peak_kernel *k, unsigned cpu_flags);
+bool read_kernel_wanted(const struct read_kernel *k, unsigned cpu_flags);
+
+/* ---- meter.c: one thread count, its team and its memory -------------------------- */
+
+struct meter {
+    struct team *team;
+    int n;
+    char cpus[64];        /* "0-1" */
+    unsigned char *mem;   /* NULL: compute only */
+    size_t mem_bytes;     /* of all threads */
+    size_t chunk_bytes;   /* of one thread, its part of mem */
+    bool mem_small;       /* less than four times the last-level caches */
+    struct meter_slot *slot;
+};
+
+/* mem_bytes 0: no memory. The memory is touched by the threads that will read it. */
+int meter_init(struct meter *m, int n_threads, size_t mem_bytes, const struct ceilings_options *o,
+               struct error *err);
+void meter_free(struct meter *m);
+
+/* What a sample repeats. */
+struct task {
+    const struct peak_kernel *peak; /* one of the two */
+    const struct read_kernel *read;
+    size_t bytes;    /* read: of one thread */
+    size_t n_window; /* read: the thread's chunk holds that many; each sample takes the next one */
+    size_t window;
+    uint64_t n;      /* iterations or sweeps */
+};
+
+/* All threads start at a barrier; FLOP/s or B/s over the time from the first start to the last
+ * end. *clock_hz (may be NULL): mean over threads, by the kernel's chain right behind the loop.
+ * *seconds (may be NULL): that time. False when the system took a CPU away meanwhile. */
+bool meter_sample(struct meter *m, struct task *t, double *rate, double *clock_hz, double *seconds);
+/* Choose t->n so that a sample takes about `seconds`. */
+void meter_calibrate(struct meter *m, struct task *t, double seconds);
+
+/* Cycles a second by 32 * n dependent additions; chain NULL: additions alone. */
+double clock_chain_hz(void (*chain)(uint64_t n), uint64_t n);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * Portable peak loops: independent multiply-adds on 16-byte vectors (a compiler extension that gcc
+ * and clang have on every CPU). Twelve named sums, no array: an array of sums tends to live in
+ * memory, and then the loop measures the cache.
+ */
+#include "ceilings/internal.h"
+
+typedef float f32x4 __attribute__((vector_size(16)));
+typedef uint16_t u16x8 __attribute__((vector_size(16)));
+
+#define EACH12(F) F(a) F(b) F(c) F(d) F(e) F(f) F(g) F(h) F(i) F(j) F(k) F(l)
+#define STEP(s) s = s * x + y;
+#define SUM(s) +s
+
+/* s = s * x + y converges to y / (1 - x): finite and never denormal. */
+static void muladd_f32(uint64_t n)
+{
+    volatile float seed = 0.96875F;
+    float start = seed;
+    f32x4 x = { start, start, start, start }, y = 1.0F - x;
+#define START(s) f32x4 s = (x += 0.001F);
+    EACH12(START)
+    for (uint64_t it = 0; it < n; it++) {
+        EACH12(STEP)
+    }
+    f32x4 sum = EACH12(SUM);
+    seed = sum[0] + sum[1] + sum[2] + sum[3];
+#undef START
+}
+
+/* Products of bytes fit 16 bits; the sums wrap. */
+static void muladd_i16(uint64_t n)
+{
+    volatile uint16_t seed = 40503;
+    uint16_t start = seed;
+    u16x8 x = { start, start, start, start, start, start, start, start }, y = x;
+#define START(s) u16x8 s = (y += 2);
+    EACH12(START)
+    for (uint64_t it = 0; it < n; it++) {
+        EACH12(STEP)
+    }
+    u16x8 sum = EACH12(SUM);
+    seed = sum[0];
+#undef START
+}
+
+const struct peak_kernel ceilings_ref_peak[] = {
+    { "ref", 0, MATH_FP32, "C f32x4 * + x12", 12 * 4 * 2, muladd_f32, NULL },
+    { "ref", 0, MATH_BF16, "C f32x4 * + x12, widened", 12 * 4 * 2, muladd_f32, NULL },
+    { "ref", 0, MATH_INT8, "C u16x8 * + x12", 12 * 8 * 2, muladd_i16, NULL },
+    { 0 },
+};

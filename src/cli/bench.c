@@ -1,0 +1,322 @@
+/*
+ * One test of `roofcast bench`: repetitions of a real prefill or decode with short ceiling probes
+ * between them, because the roof of a shared machine moves: MBU and MFU are honest only against a
+ * ceiling measured in the same minute.
+ */
+#include "cli/bench.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct probes {
+    double *bytes_s, *flop_s; /* reps + 1 each; NaN where a probe failed */
+    size_t n;
+    struct ceiling dram, peak; /* of the last probe: names, kernels */
+    enum math math;
+    char reason[160]; /* why flop_s is NaN */
+};
+
+/* Arithmetic of the weights that dominate the model's products, as these kernels do it. */
+static enum math model_math(const struct engine *e)
+{
+    const struct op_list *l = engine_ops(e);
+    double elems[ACT_KIND_COUNT] = { 0 };
+    for (size_t i = 0; i < l->n; i++)
+        if (l->ops[i].kind == OP_MATMUL)
+            elems[engine_kernels(e)->mm[l->ops[i].w->type].act] += (double)l->ops[i].rows * l->ops[i].cols;
+    if (elems[ACT_Q8] >= elems[ACT_F32] && elems[ACT_Q8] >= elems[ACT_BF16])
+        return MATH_INT8;
+    return elems[ACT_BF16] > elems[ACT_F32] ? MATH_BF16 : MATH_FP32;
+}
+
+static void probe(struct probes *p, const struct cli_machine *machine)
+{
+    const struct ceilings_options o = {
+        .effort = CEILINGS_QUICK, .n_threads = machine->n_threads, .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus
+    };
+    struct error err = { 0 };
+    const size_t i = p->n++;
+    p->bytes_s[i] = ceilings_probe_dram(&p->dram, machine->n_threads, &o, &err) == 0 ? p->dram.value : NAN;
+    p->flop_s[i] = ceilings_probe_peak(&p->peak, p->math, machine->n_threads, &o, &err) == 0 ? p->peak.value : NAN;
+    if (isnan(p->flop_s[i]))
+        snprintf(p->reason, sizeof p->reason, "%.150s", err.msg);
+}
+
+/* Median of the probes that worked. */
+static double probe_median(double *x, size_t n)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(x[i]))
+            x[k++] = x[i];
+    return stats_median(x, k);
+}
+
+static int32_t *random_tokens(uint32_t n, uint32_t n_vocab, struct error *err)
+{
+    int32_t *tok = malloc(n * sizeof *tok);
+    struct rng r;
+    rng_init(&r, 1);
+    if (!tok)
+        error_oom(err, n * sizeof *tok, "the tokens");
+    for (uint32_t i = 0; tok && i < n; i++)
+        tok[i] = (int32_t)(rng_u64(&r) % n_vocab);
+    return tok;
+}
+
+/* One repetition. itl: n latencies (decode), or NULL. */
+static int repetition(struct engine *e, const struct bench_test *t, const int32_t *tok, double *itl, double *seconds,
+                      struct error *err)
+{
+    const double start = clock_now_s();
+    if (t->prefill) {
+        if (engine_eval(e, tok, t->n, t->depth, 1, NULL, err) != 0)
+            return -1;
+    } else {
+        double last = start;
+        for (uint32_t i = 0; i < t->n; i++) {
+            if (engine_eval(e, tok + i, 1, t->depth + i, 1, NULL, err) != 0)
+                return -1;
+            const double now = clock_now_s();
+            if (itl)
+                itl[i] = now - last;
+            last = now;
+        }
+    }
+    *seconds = clock_now_s() - start;
+    return 0;
+}
+
+static int warm_up(struct engine *e, const struct bench_test *t, const int32_t *tok, struct error *err)
+{
+    double ignored;
+    struct bench_test w = *t;
+    w.n = (uint32_t)u64_min(t->n, t->prefill ? t->n_ubatch : 2);
+    if (t->depth)
+        engine_fill_kv(e, t->depth);
+    return repetition(e, &w, tok, NULL, &ignored, err);
+}
+
+static const char *bound_of(double bytes, double flop, double bytes_s, double flop_s)
+{
+    if (isnan(bytes_s) || isnan(flop_s))
+        return "";
+    return bytes / bytes_s >= flop / flop_s ? "memory" : "compute";
+}
+
+static void fill_row(struct run_row *r, const struct engine *e, const struct model *m,
+                     const struct cli_machine *machine, const struct bench_test *t)
+{
+    snprintf(r->model, sizeof r->model, "%s", m->name);
+    snprintf(r->type, sizeof r->type, "%s", m->type_name);
+    snprintf(r->phase, sizeof r->phase, "%s", t->prefill ? "prefill" : "decode");
+    snprintf(r->counters, sizeof r->counters, "%s", counters_name(engine_counters(e)));
+    int n = snprintf(r->test, sizeof r->test, "%s%u", t->prefill ? "pp" : "tg", t->n);
+    if (t->depth)
+        snprintf(r->test + n, sizeof r->test - (size_t)n, "@d%u", t->depth);
+    r->n_threads = machine->n_threads;
+    r->n_prompt = t->prefill ? (int)t->n : 0;
+    r->n_gen = t->prefill ? 0 : (int)t->n;
+    r->n_depth = (int)t->depth;
+    r->n_batch = 1;
+    r->n_ubatch = (int)t->n_ubatch;
+    r->n_reps = t->reps;
+}
+
+static void fill_rates(struct run_row *r, const struct bench_test *t, const double *seconds, const double *itl,
+                       const struct work *w)
+{
+    const size_t reps = (size_t)t->reps;
+    double *rate = malloc(reps * sizeof *rate);
+    for (size_t i = 0; rate && i < reps; i++)
+        rate[i] = t->n / seconds[i];
+    r->tok_s_mean = rate ? stats_mean(rate, reps) : NAN;
+    r->tok_s_sd = rate ? stats_sd(rate, reps) : NAN;
+    free(rate);
+    r->seconds = stats_mean(seconds, reps);
+    r->ttft_s = t->prefill ? stats_median(seconds, reps) : NAN;
+    r->itl_p50_s = t->prefill ? NAN : stats_median(itl, reps * t->n);
+    r->itl_p99_s = t->prefill ? NAN : stats_quantile(itl, reps * t->n, 0.99);
+    r->weight_bytes = (double)w->weight_bytes / t->reps;
+    r->kv_bytes = (double)w->kv_bytes / t->reps;
+    r->act_bytes = (double)w->act_bytes / t->reps;
+    r->flop = (double)w->flop / t->reps;
+}
+
+/* Utilization against the probes. methods.md (16) */
+static void fill_utilization(struct run_row *r, struct probes *p, const struct engine *e)
+{
+    r->bytes_s = (r->weight_bytes + r->kv_bytes) / r->seconds;
+    r->flop_s = r->flop / r->seconds;
+    r->ceiling_bytes_s = probe_median(p->bytes_s, p->n);
+    r->ceiling_flop_s = probe_median(p->flop_s, p->n);
+    r->mbu = r->bytes_s / r->ceiling_bytes_s;
+    r->mfu = r->flop_s / r->ceiling_flop_s;
+    snprintf(r->bound, sizeof r->bound, "%s",
+             bound_of(r->weight_bytes + r->kv_bytes, r->flop, r->ceiling_bytes_s, r->ceiling_flop_s));
+    snprintf(r->ceiling_source, sizeof r->ceiling_source, "%zu probes beside the run", p->n);
+    /* Bytes at the memory controllers: only where a backend counts them. */
+    r->dram_bytes_s = r->mbu_dram = NAN;
+    snprintf(r->dram_reason, sizeof r->dram_reason, "%s", counters_reason(engine_counters(e), COUNTER_DRAM_BYTES));
+}
+
+static double op_roof_s(const struct run_op *o, const struct run_row *row)
+{
+    return fmax((o->weight_bytes + o->kv_bytes) / row->ceiling_bytes_s, o->flop / row->ceiling_flop_s);
+}
+
+static void fill_op(struct run_op *o, const struct op *op, const struct op_sample *s, const struct run_row *row,
+                    const struct bench_test *t)
+{
+    const double n = (double)s->n;
+    *o = (struct run_op){ .layer = op->layer, .rows = op->rows, .cols = op->cols };
+    snprintf(o->test, sizeof o->test, "%s", row->test);
+    snprintf(o->phase, sizeof o->phase, "%s", row->phase);
+    snprintf(o->role, sizeof o->role, "%s", op_role_name(op->role));
+    snprintf(o->op, sizeof o->op, "%s", op_kind_name(op->kind));
+    snprintf(o->type, sizeof o->type, "%s",
+             op->w ? dtype_name(op->w->type) : op->kind == OP_ATTENTION || op->kind == OP_KV_STORE ? "F16" : "F32");
+    o->n_tok = t->prefill ? (uint64_t)lrint((op->out_rows ? 1.0 : t->n / n)) : 1;
+    o->weight_bytes = (double)s->work.weight_bytes / n;
+    o->act_bytes = (double)s->work.act_bytes / n;
+    o->kv_bytes = (double)s->work.kv_bytes / n;
+    o->flop = (double)s->work.flop / n;
+    o->seconds = s->seconds / n;
+}
+
+/* Rates, roof and bound from the sums that are already there. */
+static void close_row(struct run_op *o, const struct run_row *row, double total_s)
+{
+    const double bytes = o->weight_bytes + o->act_bytes + o->kv_bytes;
+    o->ai = bytes > 0 ? o->flop / bytes : NAN;
+    o->share = o->seconds / total_s;
+    o->bytes_s = bytes / o->seconds;
+    o->flop_s = o->flop / o->seconds;
+    o->roof_fraction = op_roof_s(o, row) / o->seconds;
+    snprintf(o->bound, sizeof o->bound, "%s",
+             bound_of(o->weight_bytes + o->kv_bytes, o->flop, row->ceiling_bytes_s, row->ceiling_flop_s));
+}
+
+static int profile_ops(struct run *r, struct engine *e, const struct bench_test *t, const int32_t *tok,
+                       const struct run_row *row, struct error *err)
+{
+    double ignored;
+    engine_reset(e);
+    engine_profile(e, true);
+    int rc = repetition(e, t, tok, NULL, &ignored, err);
+    engine_profile(e, false);
+    if (rc != 0)
+        return -1;
+    const struct op_list *l = engine_ops(e);
+    const struct op_sample *s = engine_samples(e);
+    double total = 0;
+    for (size_t i = 0; i < l->n; i++)
+        total += s[i].seconds;
+    for (size_t i = 0; i < l->n; i++) {
+        struct run_op o;
+        if (s[i].n == 0)
+            continue;
+        fill_op(&o, &l->ops[i], &s[i], row, t);
+        close_row(&o, row, total / (double)s[i].n);
+        if (run_add_op(r, &o, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_ceilings(struct run *r, const struct probes *p, const struct run_row *row, struct error *err)
+{
+    struct ceiling c[2] = { p->dram, p->peak };
+    const double value[2] = { row->ceiling_bytes_s, row->ceiling_flop_s };
+    if (!r->ceilings && !(r->ceilings = json_array()))
+        return error_oom(err, 0, "the ceilings");
+    for (int i = 0; i < 2; i++) {
+        if (isnan(value[i]))
+            continue;
+        c[i].value = value[i];
+        c[i].n_samples = (int)p->n;
+        stats_median_ci(i ? p->flop_s : p->bytes_s, p->n, &c[i].ci_lo, &c[i].ci_hi);
+        json_t *j = ceiling_to_json(&c[i], err);
+        if (!j || json_object_set_new(j, "test", json_string(row->test)) != 0 ||
+            json_array_append_new(r->ceilings, j) != 0)
+            return error_oom(err, 0, "the ceilings");
+    }
+    return 0;
+}
+
+int bench_run(struct run *r, struct engine *e, const struct model *m, const struct cli_machine *machine,
+              const struct bench_test *t, struct error *err)
+{
+    const size_t reps = (size_t)t->reps;
+    struct run_row row = { 0 };
+    struct probes p = { .bytes_s = calloc(reps + 1, sizeof(double)), .flop_s = calloc(reps + 1, sizeof(double)),
+                        .math = model_math(e) };
+    double *seconds = calloc(reps, sizeof *seconds), *itl = calloc(reps * t->n, sizeof *itl);
+    int32_t *tok = random_tokens(t->n, m->hp.n_vocab, err);
+    int rc = -1;
+    if (!p.bytes_s || !p.flop_s || !seconds || !itl || !tok) {
+        error_oom(err, reps * t->n * sizeof *itl, "the samples");
+        goto out;
+    }
+    fill_row(&row, e, m, machine, t);
+    if (warm_up(e, t, tok, err) != 0)
+        goto out;
+    engine_reset(e);
+    for (size_t i = 0; i < reps; i++) {
+        char what[96];
+        snprintf(what, sizeof what, "%.40s %.47s", m->name, row.test);
+        cli_progress(NULL, what, (double)i / t->reps);
+        probe(&p, machine);
+        if (interrupt_check(err) != 0 || repetition(e, t, tok, itl + i * t->n, &seconds[i], err) != 0)
+            goto out;
+    }
+    probe(&p, machine);
+    const struct work w = engine_work(e);
+    fill_rates(&row, t, seconds, itl, &w);
+    fill_utilization(&row, &p, e);
+    if (isnan(row.ceiling_flop_s))
+        cli_warn("no compute ceiling for %s: %s", row.test, p.reason);
+    rc = run_add_row(r, &row, err);
+    if (rc == 0)
+        rc = add_ceilings(r, &p, &row, err);
+    if (rc == 0 && t->ops)
+        rc = profile_ops(r, e, t, tok, &row, err);
+out:
+    free(p.bytes_s);
+    free(p.flop_s);
+    free(seconds);
+    free(itl);
+    free(tok);
+    return rc;
+}
+
+int bench_roles(struct run *out, const struct run *in, size_t first_op, const struct run_row *row, struct error *err)
+{
+    const size_t first = out->n_op;
+    double total = 0;
+    for (size_t i = first_op; i < in->n_op; i++) {
+        const struct run_op *o = &in->op[i];
+        size_t k = first;
+        total += o->seconds;
+        while (k < out->n_op && strcmp(out->op[k].role, o->role) != 0)
+            k++;
+        if (k == out->n_op) {
+            struct run_op fresh = *o;
+            fresh.layer = -1;
+            if (run_add_op(out, &fresh, err) != 0)
+                return -1;
+            continue;
+        }
+        struct run_op *s = &out->op[k];
+        s->weight_bytes += o->weight_bytes;
+        s->act_bytes += o->act_bytes;
+        s->kv_bytes += o->kv_bytes;
+        s->flop += o->flop;
+        s->seconds += o->seconds;
+        if (strcmp(s->type, o->type) != 0)
+            snprintf(s->type, sizeof s->type, "mixed");
+    }
+    for (size_t k = first; k < out->n_op; k++)
+        close_row(&out->op[k], row, total);
+    return 0;
+}

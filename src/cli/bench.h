@@ -1,0 +1,26 @@
+/* cli internals: measuring one test of `roofcast bench` (bench.c), printed by cmd_bench.c. */
+#ifndef CLI_BENCH_H
+#define CLI_BENCH_H
+
+#include "ceilings/ceilings.h"
+#include "cli/cli.h"
+
+struct bench_test {
+    bool prefill;
+    uint32_t n, depth; /* n: prompt or generated tokens */
+    uint32_t n_ubatch;
+    int reps;
+    bool ops; /* one more repetition with every op timed */
+};
+
+/*
+ * Warm up, then `reps` repetitions with a ceiling probe before, between and after them; adds one row
+ * (and its ops) to r. e's context holds depth + n positions.
+ */
+int bench_run(struct run *r, struct engine *e, const struct model *m, const struct cli_machine *machine,
+              const struct bench_test *t, struct error *err);
+
+/* Ops [first_op, in->n_op) of one test, summed over layers: one row a role, appended to out->op. row: the test's. */
+int bench_roles(struct run *out, const struct run *in, size_t first_op, const struct run_row *row, struct error *err);
+
+#endif

@@ -1,0 +1,175 @@
+/* What the commands share: lists, the profile's path, progress and warnings on stderr, output files. */
+#include "cli/cli.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- lists ---------------------------------------------------------------------- */
+
+int str_list_parse(struct str_list *l, const char *s, const char *what, struct error *err)
+{
+    *l = (struct str_list){ 0 };
+    size_t n = 1;
+    for (const char *p = s; *p; p++)
+        n += *p == ',';
+    l->v = calloc(n, sizeof *l->v);
+    if (!l->v)
+        return error_oom(err, n * sizeof *l->v, what);
+    for (const char *p = s; l->n < n; p++) {
+        const char *end = strchr(p, ',');
+        size_t len = end ? (size_t)(end - p) : strlen(p);
+        if (len == 0) {
+            error_set(err, ERROR_USAGE, "%s: empty item in \"%s\"", what, s);
+            goto fail;
+        }
+        l->v[l->n] = strndup(p, len);
+        if (!l->v[l->n]) {
+            error_oom(err, len + 1, what);
+            goto fail;
+        }
+        l->n++;
+        p += len;
+    }
+    return 0;
+fail:
+    str_list_free(l);
+    return -1;
+}
+
+void str_list_free(struct str_list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        free(l->v[i]);
+    free(l->v);
+    *l = (struct str_list){ 0 };
+}
+
+int int_list_parse(struct int_list *l, const char *s, int64_t lo, int64_t hi, const char *what,
+                   struct error *err)
+{
+    *l = (struct int_list){ 0 };
+    struct str_list items;
+    if (str_list_parse(&items, s, what, err) != 0)
+        return -1;
+    int rc = 0;
+    l->v = calloc(items.n, sizeof *l->v);
+    if (!l->v)
+        rc = error_oom(err, items.n * sizeof *l->v, what);
+    for (; rc == 0 && l->n < items.n; l->n++)
+        if (parse_int(items.v[l->n], lo, hi, what, &l->v[l->n], err) != 0) {
+            rc = -1;
+            break;
+        }
+    str_list_free(&items);
+    if (rc != 0)
+        int_list_free(l);
+    return rc;
+}
+
+void int_list_free(struct int_list *l)
+{
+    free(l->v);
+    *l = (struct int_list){ 0 };
+}
+
+/* ---- this machine's profile -------------------------------------------------------- */
+
+const char *cli_profile_path(void)
+{
+    static char path[4096]; /* same value every time: the environment does not change */
+    const char *own = getenv("ROOFCAST_PROFILE"), *xdg = getenv("XDG_DATA_HOME"),
+               *home = getenv("HOME");
+    if (own && *own)
+        snprintf(path, sizeof path, "%s", own);
+    else if (xdg && *xdg == '/')
+        snprintf(path, sizeof path, "%s/roofcast/this.json", xdg);
+    else
+        snprintf(path, sizeof path, "%s/.local/share/roofcast/this.json", home ? home : "");
+    return path;
+}
+
+int cli_hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
+{
+    if (strcmp(spec, "this") != 0)
+        return hwprofile_load(h, spec, err);
+    const char *path = cli_profile_path();
+    if (!file_exists(path))
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "this machine has no profile yet (%s): run `roofcast profile` first",
+                         path);
+    return hwprofile_load(h, path, err);
+}
+
+/* ---- stderr ------------------------------------------------------------------------- */
+
+static struct {
+    bool quiet, line_open;
+    int percent;
+    char what[160];
+} progress = { .percent = -1 };
+
+void cli_set_quiet(bool quiet)
+{
+    progress.quiet = quiet;
+}
+
+void cli_progress(void *ctx, const char *what, double fraction)
+{
+    (void)ctx;
+    if (progress.quiet)
+        return;
+    int percent = fraction >= 0 && fraction <= 1 ? (int)(100 * fraction) : -1;
+    bool same = strncmp(progress.what, what, sizeof progress.what - 1) == 0;
+    if (same && percent == progress.percent)
+        return;
+    snprintf(progress.what, sizeof progress.what, "%s", what);
+    progress.percent = percent;
+    if (isatty(STDERR_FILENO)) {
+        if (percent >= 0)
+            fprintf(stderr, "\r%3d %%  %.70s\033[K", percent, what);
+        else
+            fprintf(stderr, "\r       %.70s\033[K", what);
+        progress.line_open = true;
+        fflush(stderr);
+    } else if (!same) {
+        fprintf(stderr, "%s\n", what);
+    }
+}
+
+void cli_progress_done(void)
+{
+    if (progress.line_open)
+        fputs("\r\033[K", stderr);
+    progress.line_open = false;
+    progress.what[0] = 0;
+    progress.percent = -1;
+}
+
+void cli_warn(const char *fmt, ...)
+{
+    if (progress.line_open)
+        fputs("\r\033[K", stderr);
+    progress.line_open = false;
+    va_list ap;
+    va_start(ap, fmt);
+    fputs("roofcast: warning: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+}
+
+/* ---- output ---------------------------------------------------------------------------- */
+
+int cli_report(const char *path, enum report_format fmt, const struct report_doc *d,
+               struct error *err)
+{
+    struct outfile o;
+    if (outfile_open(&o, path ? path : "-", err) != 0)
+        return -1;
+    if (report_print(o.f, fmt, d, err) != 0) {
+        outfile_abort(&o);
+        return -1;
+    }
+    return outfile_commit(&o, err);
+}

@@ -1,0 +1,360 @@
+/* Profiles in memory and in the data directories: finding one by name, its roofs, its efficiency. */
+#include "hwprofile/internal.h"
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Set once by main() before any load, like the models' directories. */
+static const char *const *data_dirs;
+
+void hwprofile_set_dirs(const char *const *dirs)
+{
+    data_dirs = dirs;
+}
+
+const char *const *hw_dirs(void)
+{
+    static const char *const none[] = { NULL };
+    return data_dirs ? data_dirs : none;
+}
+
+void hw_value_unknown(struct hw_value *v)
+{
+    v->value = NAN;
+    v->source[0] = 0;
+}
+
+void hwprofile_init(struct hwprofile *h)
+{
+    memset(h, 0, sizeof *h);
+    hw_value_unknown(&h->mem_bytes);
+    hw_value_unknown(&h->mem_bw);
+    hw_value_unknown(&h->tdp_w);
+    for (int i = 0; i < MATH_COUNT; i++)
+        hw_value_unknown(&h->peak[i]);
+    hw_value_unknown(&h->eff.compute);
+    hw_value_unknown(&h->eff.bandwidth);
+    hw_value_unknown(&h->eff.launch_s);
+}
+
+void hwprofile_free(struct hwprofile *h)
+{
+    for (size_t i = 0; i < h->n_alias; i++)
+        free(h->alias[i]);
+    free(h->alias);
+    free(h->cache);
+    free(h->ceiling);
+    hwprofile_init(h);
+}
+
+/* ---- roofs ------------------------------------------------------------------- */
+
+int hwprofile_add_ceiling(struct hwprofile *h, const struct ceiling *c, struct error *err)
+{
+    for (size_t i = 0; i < h->n_ceiling; i++)
+        if (strcmp(h->ceiling[i].name, c->name) == 0) {
+            h->ceiling[i] = *c;
+            return 0;
+        }
+    /* Grown by doubling: n is a power of two exactly when the array is full. */
+    if ((h->n_ceiling & (h->n_ceiling - 1)) == 0) {
+        size_t cap = h->n_ceiling ? h->n_ceiling * 2 : 1;
+        struct ceiling *p = realloc(h->ceiling, cap * sizeof *p);
+        if (!p)
+            return error_oom(err, cap * sizeof *p, "ceilings");
+        h->ceiling = p;
+    }
+    h->ceiling[h->n_ceiling++] = *c;
+    return 0;
+}
+
+/* Is a, for n threads, a better match than b? More threads while not above n, else fewer. */
+static bool better_match(const struct ceiling *a, const struct ceiling *b, int n)
+{
+    if (!b)
+        return true;
+    if (a->n_threads == b->n_threads)
+        return a->value > b->value;
+    if (a->n_threads <= n && b->n_threads <= n)
+        return a->n_threads > b->n_threads;
+    return a->n_threads < b->n_threads;
+}
+
+const struct ceiling *hwprofile_bandwidth(const struct hwprofile *h, const char *level,
+                                          int n_threads)
+{
+    const struct ceiling *best = NULL;
+    for (size_t i = 0; i < h->n_ceiling; i++) {
+        const struct ceiling *c = &h->ceiling[i];
+        if (strcmp(c->kind, "bandwidth") == 0 && strcmp(c->level, level) == 0 &&
+            !isnan(c->value) && better_match(c, best, n_threads))
+            best = c;
+    }
+    return best;
+}
+
+const struct ceiling *hwprofile_peak(const struct hwprofile *h, enum math m, int n_threads)
+{
+    const struct ceiling *best = NULL;
+    for (size_t i = 0; i < h->n_ceiling; i++) {
+        const struct ceiling *c = &h->ceiling[i];
+        if (strcmp(c->kind, "compute") == 0 && strcmp(c->dtype, math_name(m)) == 0 &&
+            !isnan(c->value) && better_match(c, best, n_threads))
+            best = c;
+    }
+    return best;
+}
+
+/* ---- efficiency priors --------------------------------------------------------- */
+
+static void take_unknown(struct hw_value *v, const struct hw_value *prior)
+{
+    if (isnan(v->value))
+        *v = *prior;
+}
+
+static int classes_from(struct hwprofile *h, const char *path, struct error *err)
+{
+    static const char *const known[] = { "schema", "version", "classes" };
+    struct hwprofile prior;
+    char ctx[512];
+    hwprofile_init(&prior);
+    json_t *o = json_load_path(path, err);
+    if (!o)
+        return -1;
+    const char *kind = hw_kind_names[h->kind];
+    snprintf(ctx, sizeof ctx, "%.300s: classes", path);
+    const json_t *all = json_object_get(o, "classes");
+    int rc = json_check_schema(o, path, HWCLASSES_SCHEMA, HWCLASSES_VERSION, err);
+    if (rc == 0)
+        rc = hw_check_fields(o, path, known, ARRAY_LEN(known), err);
+    if (rc == 0)
+        rc = hw_check_fields(all, ctx, hw_kind_names, ARRAY_LEN(hw_kind_names), err);
+    const json_t *row = json_object_get(all, kind);
+    if (rc == 0 && row) {
+        snprintf(ctx, sizeof ctx, "%.300s: classes.%s", path, kind);
+        rc = hw_parse_efficiency(&prior.eff, row, ctx, err);
+    }
+    json_decref(o);
+    if (rc != 0)
+        return -1;
+    take_unknown(&h->eff.compute, &prior.eff.compute);
+    take_unknown(&h->eff.bandwidth, &prior.eff.bandwidth);
+    take_unknown(&h->eff.launch_s, &prior.eff.launch_s);
+    return 0;
+}
+
+int hw_fill_efficiency(struct hwprofile *h, struct error *err)
+{
+    for (const char *const *d = hw_dirs(); *d; d++) {
+        struct strbuf path = { 0 };
+        strbuf_addf(&path, "%s/hwprofiles/classes.json", *d);
+        if (path.oom)
+            return error_oom(err, strlen(*d), "a file name");
+        bool found = file_exists(path.s);
+        int rc = found ? classes_from(h, path.s, err) : 0;
+        strbuf_free(&path);
+        if (found)
+            return rc;
+    }
+    return 0;
+}
+
+/* ---- profiles by name ------------------------------------------------------------ */
+
+static int load_path(struct hwprofile *h, const char *path, struct error *err)
+{
+    struct filemap m;
+    if (filemap_open(&m, path, err) != 0)
+        return -1;
+    int rc = hwprofile_parse(h, path, m.data, m.size, err);
+    filemap_close(&m);
+    if (rc != 0)
+        return -1;
+    snprintf(h->path, sizeof h->path, "%s", path);
+    if (hw_fill_efficiency(h, err) != 0) {
+        hwprofile_free(h);
+        return -1;
+    }
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void names_free(char **names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+}
+
+/* Add "x" for every x.json in dir/hwprofiles that is not in the list yet. A directory that is not
+ * there has none. */
+static int list_dir(const char *dir, char ***names, size_t *n, struct error *err)
+{
+    struct strbuf path = { 0 };
+    strbuf_addf(&path, "%s/hwprofiles", dir);
+    DIR *d = path.oom ? NULL : opendir(path.s);
+    strbuf_free(&path);
+    if (!d)
+        return 0;
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        size_t len = strlen(e->d_name);
+        if (e->d_name[0] == '.' || len <= 5 || strcmp(e->d_name + len - 5, ".json") != 0 ||
+            strcmp(e->d_name, "classes.json") == 0)
+            continue;
+        bool seen = false;
+        for (size_t i = 0; i < *n && !seen; i++)
+            seen = strncmp((*names)[i], e->d_name, len - 5) == 0 && !(*names)[i][len - 5];
+        if (seen)
+            continue;
+        char **p = realloc(*names, (*n + 1) * sizeof *p);
+        if (p)
+            *names = p;
+        char *s = p ? strndup(e->d_name, len - 5) : NULL;
+        if (!s) {
+            closedir(d);
+            return error_oom(err, len, "the list of machines");
+        }
+        p[(*n)++] = s;
+    }
+    closedir(d);
+    return 0;
+}
+
+int hwprofile_list(char ***names, size_t *n, struct error *err)
+{
+    *names = NULL;
+    *n = 0;
+    for (const char *const *d = hw_dirs(); *d; d++)
+        if (list_dir(*d, names, n, err) != 0) {
+            names_free(*names, *n);
+            *names = NULL;
+            *n = 0;
+            return -1;
+        }
+    if (*n)
+        qsort(*names, *n, sizeof **names, by_name);
+    return 0;
+}
+
+/* The file of machine `id` in the first directory that has it. */
+static bool find_file(struct strbuf *path, const char *id)
+{
+    for (const char *const *d = hw_dirs(); *d; d++) {
+        strbuf_free(path);
+        strbuf_addf(path, "%s/hwprofiles/%s.json", *d, id);
+        if (!path->oom && file_exists(path->s))
+            return true;
+    }
+    return false;
+}
+
+/* What a search keeps: the nearest name that did not match. */
+struct near_miss {
+    size_t distance;
+    char id[64], name[128];
+};
+
+/* How far a is from wanted (both normalized). A beginning is nearer than any slip of a letter. */
+static size_t name_distance(const char *wanted, const char *a)
+{
+    size_t n = strlen(wanted);
+    if (n >= 3 && strncmp(a, wanted, n) == 0)
+        return 0;
+    if (n >= 3 && strstr(a, wanted))
+        return 1;
+    return hw_edit_distance(wanted, a);
+}
+
+static bool try_name(const char *wanted, const char *id, const char *name, struct near_miss *miss)
+{
+    char norm[160];
+    hw_normalize(norm, sizeof norm, name);
+    if (strcmp(norm, wanted) == 0)
+        return true;
+    size_t d = name_distance(wanted, norm);
+    if (d < miss->distance) {
+        miss->distance = d;
+        snprintf(miss->id, sizeof miss->id, "%s", id);
+        snprintf(miss->name, sizeof miss->name, "%s", name);
+    }
+    return false;
+}
+
+static int unknown_machine(const char *spec, const char *wanted, const struct near_miss *miss,
+                           struct error *err)
+{
+    if (!*hw_dirs())
+        return error_set(err, ERROR_INPUT, "machine \"%s\": no directory of profiles is known", spec);
+    /* A suggestion further away than half of the name is noise. */
+    if (miss->distance > strlen(wanted) / 2 + 1)
+        return error_set(err, ERROR_INPUT,
+                         "unknown machine \"%s\"; expected the path of a profile (.json) or a name "
+                         "that `roofcast list hw` shows",
+                         spec);
+    return error_set(err, ERROR_INPUT,
+                     "unknown machine \"%s\"; did you mean %s (%s)? `roofcast list hw` shows all",
+                     spec, miss->id, miss->name);
+}
+
+/* 1: found, *out is its id; 0: not; -1: error. */
+static int search(const char *wanted, char **names, size_t n, struct near_miss *miss, size_t *out,
+                  struct error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (try_name(wanted, names[i], names[i], miss)) {
+            *out = i;
+            return 1;
+        }
+    for (size_t i = 0; i < n; i++) {
+        struct strbuf path = { 0 };
+        struct hwprofile h;
+        int rc = find_file(&path, names[i]) ? load_path(&h, path.s, err) : -2;
+        strbuf_free(&path);
+        if (rc == -1)
+            return -1;
+        if (rc != 0)
+            continue;
+        bool hit = try_name(wanted, names[i], h.name, miss);
+        for (size_t k = 0; k < h.n_alias && !hit; k++)
+            hit = try_name(wanted, names[i], h.alias[k], miss);
+        hwprofile_free(&h);
+        if (hit) {
+            *out = i;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
+{
+    size_t len = strlen(spec), n = 0, hit = 0;
+    char wanted[160], **names = NULL;
+    struct strbuf path = { 0 };
+    hwprofile_init(h);
+    if (strchr(spec, '/') || (len > 5 && strcmp(spec + len - 5, ".json") == 0))
+        return load_path(h, spec, err);
+    hw_normalize(wanted, sizeof wanted, spec);
+    if (!*wanted)
+        return error_set(err, ERROR_USAGE, "machine \"%s\": expected a name or a path", spec);
+    if (hwprofile_list(&names, &n, err) != 0)
+        return -1;
+    struct near_miss miss = { .distance = SIZE_MAX };
+    int rc = search(wanted, names, n, &miss, &hit, err);
+    if (rc == 0)
+        rc = unknown_machine(spec, wanted, &miss, err);
+    else if (rc == 1)
+        rc = find_file(&path, names[hit]) ?
+                 load_path(h, path.s, err) :
+                 error_set(err, ERROR_SYSTEM, "%s.json: the file went away", names[hit]);
+    strbuf_free(&path);
+    names_free(names, n);
+    return rc;
+}

@@ -1,0 +1,154 @@
+/* struct hwprofile to JSON, the form that parse.c reads. */
+#include "hwprofile/internal.h"
+#include <math.h>
+#include <string.h>
+
+/* jansson's *_new setters take NULL as failure; every caller checks the sum of them once. */
+static int put(json_t *o, const char *key, json_t *v)
+{
+    return json_object_set_new(o, key, v);
+}
+
+static int put_text(json_t *o, const char *key, const char *s)
+{
+    return *s ? put(o, key, json_string(s)) : 0;
+}
+
+static int put_count(json_t *o, const char *key, int n)
+{
+    return n > 0 ? put(o, key, json_integer(n)) : 0;
+}
+
+/* Unknown values are left out; `always` writes null instead. */
+static int put_value(json_t *o, const char *key, const struct hw_value *v, const char *unit,
+                     bool always)
+{
+    if (isnan(v->value))
+        return always ? put(o, key, json_null()) : 0;
+    json_t *j = json_object();
+    int rc = put(j, "value", json_num(v->value));
+    if (*unit)
+        rc |= put(j, "unit", json_string(unit));
+    rc |= put(j, "source", json_string(v->source));
+    return rc | put(o, key, j);
+}
+
+json_t *ceiling_to_json(const struct ceiling *c, struct error *err)
+{
+    json_t *o = json_object();
+    int rc = put(o, "name", json_string(c->name));
+    rc |= put(o, "kind", json_string(c->kind));
+    rc |= put(o, "dtype", json_string(c->dtype));
+    rc |= put(o, "isa", json_string(c->isa));
+    rc |= put(o, "level", json_string(c->level));
+    rc |= put(o, "n_threads", json_integer(c->n_threads));
+    rc |= put(o, "value", json_num(c->value));
+    rc |= put(o, "unit", json_string(c->unit));
+    rc |= put(o, "ci_lo", json_num(c->ci_lo));
+    rc |= put(o, "ci_hi", json_num(c->ci_hi));
+    rc |= put(o, "n_samples", json_integer(c->n_samples));
+    rc |= put(o, "kernel", json_string(c->kernel));
+    rc |= put(o, "clock_hz", json_num(c->clock_hz));
+    rc |= put(o, "cpus", json_string(c->cpus));
+    rc |= put(o, "date", *c->date ? json_string(c->date) : json_null());
+    if (rc == 0)
+        return o;
+    json_decref(o);
+    error_set(err, ERROR_SYSTEM, "ceiling \"%s\": out of memory or not UTF-8", c->name);
+    return NULL;
+}
+
+static json_t *spec_to_json(const struct hwprofile *h)
+{
+    json_t *spec = json_object(), *peaks = json_object();
+    int rc = put_value(spec, "memory_bytes", &h->mem_bytes, "B", false);
+    rc |= put_value(spec, "memory_bandwidth", &h->mem_bw, "B/s", true);
+    for (int i = 0; i < MATH_COUNT; i++) {
+        bool integer = i == MATH_INT8 || i == MATH_INT4;
+        rc |= put_value(peaks, math_name((enum math)i), &h->peak[i], integer ? "OP/s" : "FLOP/s",
+                        false);
+    }
+    rc |= put(spec, "peaks", peaks);
+    rc |= put_value(spec, "tdp_w", &h->tdp_w, "W", false);
+    if (rc == 0)
+        return spec;
+    json_decref(spec);
+    return NULL;
+}
+
+static json_t *topology_to_json(const struct hwprofile *h)
+{
+    json_t *o = json_object(), *caches = json_array();
+    int rc = put_text(o, "cpu", h->cpu_model);
+    rc |= put_text(o, "isa", h->isa);
+    rc |= put_count(o, "n_packages", h->n_packages);
+    rc |= put_count(o, "n_cores", h->n_cores);
+    rc |= put_count(o, "n_pus", h->n_pus);
+    rc |= put_count(o, "n_numa", h->n_numa);
+    for (size_t i = 0; i < h->n_cache; i++) {
+        const struct hw_cache *c = &h->cache[i];
+        json_t *j = json_object();
+        rc |= put(j, "level", json_integer(c->level));
+        rc |= put(j, "size_bytes", json_num(c->size_bytes));
+        rc |= put(j, "n_instances", json_integer(c->n_instances));
+        rc |= put_count(j, "line_bytes", c->line_bytes);
+        rc |= put_count(j, "n_sharing", c->n_sharing);
+        rc |= json_array_append_new(caches, j);
+    }
+    rc |= put(o, "caches", caches);
+    if (rc == 0)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static json_t *efficiency_to_json(const struct hw_efficiency *e)
+{
+    json_t *o = json_object();
+    int rc = put_value(o, "compute", &e->compute, "", true);
+    rc |= put_value(o, "bandwidth", &e->bandwidth, "", true);
+    rc |= put_value(o, "launch_s", &e->launch_s, "s", true);
+    if (rc == 0)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+json_t *hwprofile_to_json(const struct hwprofile *h, struct error *err)
+{
+    json_t *o = json_object(), *aliases = json_array(), *ceilings = json_array();
+    int rc = put(o, "schema", json_string(HWPROFILE_SCHEMA));
+    rc |= put(o, "version", json_integer(HWPROFILE_VERSION));
+    rc |= put_text(o, "id", h->id);
+    rc |= put(o, "name", json_string(h->name));
+    rc |= put(o, "kind", json_string(hw_kind_names[h->kind]));
+    rc |= put_text(o, "vendor", h->vendor);
+    rc |= put_text(o, "date", h->date);
+    for (size_t i = 0; i < h->n_alias; i++)
+        rc |= json_array_append_new(aliases, json_string(h->alias[i]));
+    if (h->n_alias)
+        rc |= put(o, "aliases", json_incref(aliases));
+    json_decref(aliases);
+    rc |= put(o, "spec", spec_to_json(h));
+    if (h->n_pus || h->n_cores || h->n_cache || h->cpu_model[0])
+        rc |= put(o, "topology", topology_to_json(h));
+    for (size_t i = 0; i < h->n_ceiling; i++)
+        rc |= json_array_append_new(ceilings, ceiling_to_json(&h->ceiling[i], NULL));
+    rc |= put(o, "ceilings", ceilings);
+    rc |= put(o, "efficiency", efficiency_to_json(&h->eff));
+    if (rc == 0)
+        return o;
+    json_decref(o);
+    error_set(err, ERROR_SYSTEM, "profile \"%s\": out of memory or not UTF-8", h->name);
+    return NULL;
+}
+
+int hwprofile_save(const struct hwprofile *h, const char *path, struct error *err)
+{
+    json_t *o = hwprofile_to_json(h, err);
+    if (!o)
+        return -1;
+    int rc = json_save_path(o, path, err);
+    json_decref(o);
+    return rc;
+}

@@ -1,0 +1,31 @@
+/* avx512vnni/q5_1.c: Q5_1, f16 scale and min, fifth bits, nibbles, value = d * q + m. methods.md (1) */
+#include "kernels/avx512vnni/q5.h"
+
+enum { BLOCK_BYTES = 24 };
+
+INLINE __m512i weights(const unsigned char *p, bool both)
+{
+    return q5_pair(p + 4, BLOCK_BYTES, both);
+}
+
+void vnni_gemv_q5_1(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    gemv32(a, row0, row1,
+           (struct format32){ .block_bytes = BLOCK_BYTES, .hi_scale = 1, .has_min = true,
+                              .prefetch = 4096, .weights = weights });
+}
+
+static void unpack(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
+{
+    for (size_t b = 0; b < n_k / 32; b++, p += BLOCK_BYTES) {
+        q5_unpack(p + 4, q + 32 * b);
+        meta[b] = f16_at(p);
+        meta[8 + b] = -f16_at(p + 2);
+    }
+}
+
+void vnni_gemm_q5_1(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    static const struct gemm_format f = { 32, BLOCK_BYTES, 32, 0, true, unpack };
+    vnni_gemm(a, row0, row1, &f);
+}

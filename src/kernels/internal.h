@@ -1,0 +1,37 @@
+/*
+ * kernels/internal.h: what the ISA directories share: their init functions and the layout of a
+ * thread's scratch. Only static inline code may stand here: this header is compiled with the
+ * flags of every ISA.
+ */
+#ifndef KERNELS_INTERNAL_H
+#define KERNELS_INTERNAL_H
+
+#include "kernels/kernels.h"
+
+void kernels_init_ref(struct kernels *k);
+void kernels_init_avx2(struct kernels *k);
+void kernels_init_avx512(struct kernels *k);
+void kernels_init_avx512vnni(struct kernels *k);
+void kernels_init_avx512bf16(struct kernels *k);
+
+/*
+ * Scratch of a matrix product: a fixed part for unpacked weights, a part for each token (the
+ * start values of integer accumulators), and for gemv activations rearranged for one row walk.
+ */
+enum {
+    SCRATCH_PANEL_BYTES = 96 * 1024,
+    SCRATCH_TOK_BYTES = 128,
+    GEMV_MAX_TOK = 4,
+    SCRATCH_COL_BYTES = 4 * GEMV_MAX_TOK, /* per column, see gemv.h of the ISAs */
+};
+
+/* Keys a tile of the streaming softmax; one tile of K and V as f32 stays in the L2 cache. */
+enum { KV_TILE = 64 };
+
+/* First key position that query position p sees. */
+static inline uint32_t window_first(uint32_t p, uint32_t window)
+{
+    return window && p + 1 > window ? p + 1 - window : 0;
+}
+
+#endif

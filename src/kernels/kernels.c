@@ -1,0 +1,192 @@
+/* kernels.c: the ladder of instruction sets, and the buffers kernels work on. */
+#include "config.h"
+#include "kernels/internal.h"
+#include <string.h>
+
+/*
+ * Worst first. A rung is used when the CPU has all it needs, and overrides slots of the rungs
+ * below it, so a rung needs only bring what it does better.
+ */
+struct rung {
+    const char *name;
+    unsigned needs;
+    void (*init)(struct kernels *k); /* NULL: not built */
+};
+
+#ifndef HAVE_ISA_AVX2
+#define kernels_init_avx2 NULL
+#endif
+#ifndef HAVE_ISA_AVX512
+#define kernels_init_avx512 NULL
+#endif
+#ifndef HAVE_ISA_AVX512VNNI
+#define kernels_init_avx512vnni NULL
+#endif
+#ifndef HAVE_ISA_AVX512BF16
+#define kernels_init_avx512bf16 NULL
+#endif
+
+enum {
+    NEEDS_AVX512 = CPU_AVX2 | CPU_AVX512,
+    NEEDS_VNNI = NEEDS_AVX512 | CPU_AVX512VNNI,
+    NEEDS_BF16 = NEEDS_VNNI | CPU_AVX512BF16, /* no CPU has BF16 without VNNI */
+};
+
+static const struct rung rungs[] = {
+    { "ref",        0,            kernels_init_ref        },
+    { "avx2",       CPU_AVX2,     kernels_init_avx2       },
+    { "avx512",     NEEDS_AVX512, kernels_init_avx512     },
+    { "avx512vnni", NEEDS_VNNI,   kernels_init_avx512vnni },
+    { "avx512bf16", NEEDS_BF16,   kernels_init_avx512bf16 },
+};
+
+void kernels_init(struct kernels *k, unsigned cpu_flags)
+{
+    memset(k, 0, sizeof *k);
+    for (size_t i = 0; i < ARRAY_LEN(rungs); i++) {
+        if (!rungs[i].init || (rungs[i].needs & ~cpu_flags))
+            continue;
+        rungs[i].init(k);
+        k->isa = rungs[i].name;
+    }
+}
+
+const char *kernels_isa_at(size_t i, bool *usable)
+{
+    unsigned have = cpu_flags();
+    for (size_t r = 0; r < ARRAY_LEN(rungs); r++) {
+        if (!rungs[r].init || i-- > 0)
+            continue;
+        if (usable)
+            *usable = (rungs[r].needs & ~have) == 0;
+        return rungs[r].name;
+    }
+    return NULL;
+}
+
+/* The names built into this binary: "ref, avx2, avx512". */
+static void list_built(char *buf, size_t n)
+{
+    size_t len = 0;
+    buf[0] = 0;
+    for (size_t i = 0; i < ARRAY_LEN(rungs) && len < n; i++)
+        if (rungs[i].init)
+            len += (size_t)snprintf(buf + len, n - len, "%s%s", i ? ", " : "", rungs[i].name);
+}
+
+int kernels_isa_flags(const char *name, unsigned *flags, struct error *err)
+{
+    unsigned have = cpu_flags();
+    char built[128];
+    list_built(built, sizeof built);
+    if (strcmp(name, "auto") == 0) {
+        *flags = have;
+        return 0;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(rungs); i++) {
+        if (strcmp(name, rungs[i].name) != 0)
+            continue;
+        if (!rungs[i].init)
+            return error_set(err, ERROR_UNAVAILABLE,
+                             "isa %s: not built into this binary, which has: %s", name, built);
+        if (rungs[i].needs & ~have)
+            return error_set(err, ERROR_UNAVAILABLE,
+                             "isa %s: this CPU lacks instructions it needs; 'auto' picks the "
+                             "best that runs here", name);
+        *flags = rungs[i].needs;
+        return 0;
+    }
+    return error_set(err, ERROR_USAGE, "isa '%s': unknown; expected auto or one of: %s", name,
+                     built);
+}
+
+/* ---- buffers ------------------------------------------------------------------------- */
+
+/* Rows of activations are padded to this many elements. */
+enum { ACT_PAD = 64 };
+
+struct act_layout {
+    size_t f32, bf16, q, d, sum, total; /* offsets of the arrays, bytes in all */
+};
+
+static struct act_layout act_layout(enum act_kind kind, size_t n_tok, size_t stride)
+{
+    struct act_layout l = { 0 };
+    size_t n = n_tok * stride;
+    switch (kind) {
+    case ACT_F32:
+        l.total = n * sizeof(float);
+        break;
+    case ACT_BF16:
+        l.total = n * sizeof(uint16_t);
+        break;
+    case ACT_Q8:
+        l.d = size_align_up(n, 64);
+        l.sum = size_align_up(l.d + n / 32 * sizeof(float), 64);
+        l.total = l.sum + n / 16 * sizeof(int16_t);
+        break;
+    case ACT_KIND_COUNT:
+        break;
+    }
+    l.total = size_align_up(l.total, 64);
+    return l;
+}
+
+size_t acts_bytes(enum act_kind kind, size_t n_tok, size_t cols)
+{
+    return act_layout(kind, n_tok, size_align_up(cols, ACT_PAD)).total;
+}
+
+void acts_bind(struct acts *a, enum act_kind kind, size_t n_tok, size_t cols, void *buf)
+{
+    size_t stride = size_align_up(cols, ACT_PAD);
+    struct act_layout l = act_layout(kind, n_tok, stride);
+    char *base = buf;
+    memset(a, 0, sizeof *a);
+    a->kind = kind;
+    a->n_tok = n_tok;
+    a->cols = cols;
+    a->stride = stride;
+    switch (kind) {
+    case ACT_F32:
+        a->f32 = (float *)(base + l.f32);
+        break;
+    case ACT_BF16:
+        a->bf16 = (uint16_t *)(base + l.bf16);
+        break;
+    case ACT_Q8:
+        a->q = (int8_t *)(base + l.q);
+        a->d = (float *)(base + l.d);
+        a->sum = (int16_t *)(base + l.sum);
+        break;
+    case ACT_KIND_COUNT:
+        break;
+    }
+}
+
+void acts_alias_f32(struct acts *a, size_t n_tok, size_t cols, const float *x, size_t ld)
+{
+    memset(a, 0, sizeof *a);
+    a->kind = ACT_F32;
+    a->n_tok = n_tok;
+    a->cols = cols;
+    a->stride = ld;
+    a->f32 = x;
+}
+
+size_t kernels_scratch_bytes(size_t max_cols, size_t max_tok)
+{
+    return SCRATCH_PANEL_BYTES + size_align_up(max_tok, 64) * SCRATCH_TOK_BYTES +
+           size_align_up(max_cols, 256) * SCRATCH_COL_BYTES;
+}
+
+size_t kernels_attention_scratch_bytes(size_t max_kv, size_t head_dim, size_t group, size_t max_tok)
+{
+    size_t dim = size_align_up(head_dim, 64);
+    size_t rows = group * max_tok;
+    /* ref: scores and one output row in double; fast: K and V tiles, scores of a tile, and
+     * for each (head, token) a running maximum and sum */
+    size_t ref = (max_kv + dim) * sizeof(double);
+    size_t fast = (2 * KV_TILE * dim + 2 * rows + 64 * KV_TILE) * sizeof(float);
+    return size_align_up(ref > fast ? ref : fast, 64);
+}

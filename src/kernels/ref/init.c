@@ -1,0 +1,20 @@
+/* ref/init.c: the bottom rung fills every slot. */
+#include "kernels/ref/ref.h"
+
+void kernels_init_ref(struct kernels *k)
+{
+    for (int t = 0; t < DTYPE_COUNT; t++) {
+        matmul_fn *fn = ref_matmul((enum dtype)t);
+        if (fn)
+            k->mm[t] = (struct matmul_slot){ ACT_F32, fn, fn, 1, 1 };
+    }
+    k->act_prepare[ACT_F32] = ref_act_prepare_f32;
+    k->act_prepare[ACT_BF16] = ref_act_prepare_bf16;
+    k->act_prepare[ACT_Q8] = ref_act_prepare_q8;
+    k->rms_norm = ref_rms_norm;
+    k->silu_mul = ref_silu_mul;
+    k->add = ref_add;
+    k->rope = ref_rope;
+    k->f32_to_f16 = ref_f32_to_f16;
+    k->attention = ref_attention;
+}

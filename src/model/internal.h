@@ -1,0 +1,47 @@
+/* What the files of this module share and nobody else sees. */
+#ifndef MODEL_INTERNAL_H
+#define MODEL_INTERNAL_H
+
+#include "base/json.h"
+#include "model/model.h"
+#include "model/op.h"
+
+/* ---- hparams.c ------------------------------------------------------------------ */
+/* How messages call a dimension: by the metadata key, config.json's field, or our name. */
+enum hparams_names { HPARAMS_GGUF, HPARAMS_CONFIG, HPARAMS_PLAIN };
+/* Every count in its range, heads divide, rotary dimensions fit, numbers finite. what: the file or
+ * the model, for messages; arch: prefix of the keys (HPARAMS_GGUF). */
+int hparams_check(const struct hparams *hp, enum hparams_names names, const char *what,
+                  const char *arch, struct error *err);
+/* The largest value hparams_check takes for n_layer, n_embd, ... (readers clamp nothing). */
+enum { HPARAMS_MAX_LAYER = 4096, HPARAMS_MAX_EMBD = 1 << 20, HPARAMS_MAX_VOCAB = 1 << 24 };
+
+/* ---- model.c --------------------------------------------------------------------- */
+/* Room for one tensor more; NULL when out of memory. */
+struct tensor *model_add_tensor(struct model *m, struct error *err);
+/* File name without directories and without the last extension. */
+void model_stem(char *buf, size_t n, const char *path);
+/* A dimension list that users read: "[4096, 14336]". */
+const char *model_shape(char *buf, size_t n, uint64_t rows, uint64_t cols);
+
+/* ---- config.c --------------------------------------------------------------------- */
+int config_parse(const json_t *j, const char *what, struct hparams *hp, const char **arch_out,
+                 struct error *err);
+
+/* ---- preset.c --------------------------------------------------------------------- */
+/* The model called `spec` in the model directories. */
+int preset_load(struct model *m, const char *spec, const char *type, struct error *err);
+
+/* ---- mixture.c --------------------------------------------------------------------- */
+/* The name under which files of this mixture are known ("q4_k" -> "Q4_K_M"), NULL when unknown. */
+const char *mixture_name(const char *type);
+/* general.file_type <-> name; NULL / -1 when unknown. */
+const char *mixture_of_file_type(uint64_t file_type);
+int mixture_file_type(const char *name);
+
+/* ---- synth_vocab.c ------------------------------------------------------------------- */
+enum { SYNTH_MIN_VOCAB = 3 + 256 };
+/* The tokenizer.* keys of a made-up SentencePiece-style vocabulary of n tokens. */
+int synth_vocab_write(struct gguf_writer *w, uint32_t n, struct error *err);
+
+#endif

@@ -1,0 +1,231 @@
+/* Which type a tensor of a file called "Q4_K_M" has: methods.md (2). A mixture is a base type and
+ * exceptions by role; rows that its blocks do not divide fall back to a type that does. */
+#include "model/internal.h"
+#include <string.h>
+#include <strings.h>
+
+/* Layers an exception holds for; `arg` is its number. */
+enum where {
+    NOWHERE,
+    ALL,
+    BELOW,  /* layer < arg */
+    SHARE,  /* layer < n_layer / arg */
+    MORE,   /* the first and the last eighth, and every third layer between */
+    GQA,    /* n_head / n_head_kv >= arg */
+};
+
+struct exception {
+    enum where where;
+    uint32_t arg;
+    enum dtype type;
+};
+
+/* The first exception that holds wins; none: the base type. */
+struct mixture {
+    const char *name;
+    const char *alias; /* llama-quantize's short name */
+    int file_type;     /* general.file_type */
+    enum dtype base;
+    struct exception attn_v[2], ffn_down[2], attn_output, attn_qkv;
+};
+
+static const struct mixture mixtures[] = {
+    { .name = "F32", .file_type = 0, .base = DTYPE_F32 },
+    { .name = "F16", .file_type = 1, .base = DTYPE_F16 },
+    { .name = "BF16", .file_type = 32, .base = DTYPE_BF16 },
+    { .name = "Q4_0", .file_type = 2, .base = DTYPE_Q4_0 },
+    { .name = "Q4_1", .file_type = 3, .base = DTYPE_Q4_1 },
+    { .name = "Q5_0", .file_type = 8, .base = DTYPE_Q5_0 },
+    { .name = "Q5_1", .file_type = 9, .base = DTYPE_Q5_1 },
+    { .name = "Q8_0", .file_type = 7, .base = DTYPE_Q8_0 },
+    { .name = "Q2_K",
+      .file_type = 10,
+      .base = DTYPE_Q2_K,
+      .attn_v = { { GQA, 4, DTYPE_Q4_K }, { ALL, 0, DTYPE_Q3_K } },
+      .ffn_down = { { ALL, 0, DTYPE_Q3_K } },
+      .attn_output = { ALL, 0, DTYPE_Q3_K } },
+    { .name = "Q3_K_S", .file_type = 11, .base = DTYPE_Q3_K },
+    { .name = "Q3_K_M",
+      .alias = "Q3_K",
+      .file_type = 12,
+      .base = DTYPE_Q3_K,
+      .attn_v = { { BELOW, 2, DTYPE_Q5_K }, { ALL, 0, DTYPE_Q4_K } },
+      .ffn_down = { { SHARE, 16, DTYPE_Q5_K }, { ALL, 0, DTYPE_Q4_K } },
+      .attn_output = { ALL, 0, DTYPE_Q4_K },
+      .attn_qkv = { ALL, 0, DTYPE_Q4_K } },
+    { .name = "Q3_K_L",
+      .file_type = 13,
+      .base = DTYPE_Q3_K,
+      .attn_v = { { ALL, 0, DTYPE_Q5_K } },
+      .ffn_down = { { ALL, 0, DTYPE_Q5_K } },
+      .attn_output = { ALL, 0, DTYPE_Q5_K },
+      .attn_qkv = { ALL, 0, DTYPE_Q4_K } },
+    { .name = "Q4_K_S",
+      .file_type = 14,
+      .base = DTYPE_Q4_K,
+      .attn_v = { { BELOW, 4, DTYPE_Q5_K } },
+      .ffn_down = { { SHARE, 8, DTYPE_Q5_K } } },
+    { .name = "Q4_K_M",
+      .alias = "Q4_K",
+      .file_type = 15,
+      .base = DTYPE_Q4_K,
+      .attn_v = { { MORE, 0, DTYPE_Q6_K } },
+      .ffn_down = { { MORE, 0, DTYPE_Q6_K } },
+      .attn_qkv = { ALL, 0, DTYPE_Q5_K } },
+    { .name = "Q5_K_S", .file_type = 16, .base = DTYPE_Q5_K },
+    { .name = "Q5_K_M",
+      .alias = "Q5_K",
+      .file_type = 17,
+      .base = DTYPE_Q5_K,
+      .attn_v = { { MORE, 0, DTYPE_Q6_K } },
+      .ffn_down = { { MORE, 0, DTYPE_Q6_K } },
+      .attn_qkv = { ALL, 0, DTYPE_Q6_K } },
+    { .name = "Q6_K", .file_type = 18, .base = DTYPE_Q6_K },
+};
+
+/* Files of these exist too; their rules are not stated in methods.md (2), so they are only named. */
+static const struct {
+    int file_type;
+    const char *name;
+} named_only[] = {
+    { 19, "IQ2_XXS" }, { 20, "IQ2_XS" }, { 21, "Q2_K_S" }, { 22, "IQ3_XS" }, { 23, "IQ3_XXS" },
+    { 24, "IQ1_S" },   { 25, "IQ4_NL" }, { 26, "IQ3_S" },  { 27, "IQ3_M" },  { 28, "IQ2_S" },
+    { 29, "IQ2_M" },   { 30, "IQ4_XS" }, { 31, "IQ1_M" },  { 36, "TQ1_0" },  { 37, "TQ2_0" },
+    { 38, "MXFP4" },
+};
+
+static const struct mixture *find(const char *type)
+{
+    for (size_t i = 0; i < ARRAY_LEN(mixtures); i++)
+        if (strcasecmp(type, mixtures[i].name) == 0 ||
+            (mixtures[i].alias && strcasecmp(type, mixtures[i].alias) == 0))
+            return &mixtures[i];
+    return NULL;
+}
+
+const char *mixture_name(const char *type)
+{
+    const struct mixture *x = find(type);
+    return x ? x->name : NULL;
+}
+
+const char *mixture_of_file_type(uint64_t file_type)
+{
+    for (size_t i = 0; i < ARRAY_LEN(mixtures); i++)
+        if ((uint64_t)mixtures[i].file_type == file_type)
+            return mixtures[i].name;
+    for (size_t i = 0; i < ARRAY_LEN(named_only); i++)
+        if ((uint64_t)named_only[i].file_type == file_type)
+            return named_only[i].name;
+    return NULL;
+}
+
+int mixture_file_type(const char *name)
+{
+    const struct mixture *x = find(name);
+    return x ? x->file_type : -1;
+}
+
+static int unknown_type(const char *type, struct error *err)
+{
+    char known[256] = "";
+    for (size_t i = 0, n = 0; i < ARRAY_LEN(mixtures) && n < sizeof known; i++)
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", mixtures[i].name);
+    return error_set(err, ERROR_USAGE, "type \"%.32s\" is unknown (known: %s)", type, known);
+}
+
+static bool holds(const struct exception *e, const struct hparams *hp, uint32_t layer)
+{
+    const uint32_t n = hp->n_layer, eighth = n / 8;
+    switch (e->where) {
+    case NOWHERE:
+        return false;
+    case ALL:
+        return true;
+    case BELOW:
+        return layer < e->arg;
+    case SHARE:
+        return layer < n / e->arg;
+    case MORE:
+        return layer < eighth || layer >= 7 * n / 8 || (layer - eighth) % 3 == 2;
+    case GQA:
+        return hp->n_head / hp->n_head_kv >= e->arg;
+    }
+    return false;
+}
+
+static enum dtype pick(const struct exception *e, size_t n, const struct hparams *hp, uint32_t layer,
+                       enum dtype base)
+{
+    for (size_t i = 0; i < n; i++)
+        if (holds(&e[i], hp, layer))
+            return e[i].type;
+    return base;
+}
+
+static enum dtype in_block(const struct mixture *x, const struct hparams *hp, const char *role,
+                           uint32_t layer)
+{
+    if (strcmp(role, "attn_v.weight") == 0) {
+        enum dtype t = pick(x->attn_v, ARRAY_LEN(x->attn_v), hp, layer, x->base);
+        /* The 70B Llama shape: its 8 value heads are so small a part that 5 bits cost nothing. */
+        if (hp->n_layer == 80 && hp->n_head != hp->n_head_kv && (t == DTYPE_Q3_K || t == DTYPE_Q4_K))
+            t = DTYPE_Q5_K;
+        return t;
+    }
+    if (strcmp(role, "ffn_down.weight") == 0)
+        return pick(x->ffn_down, ARRAY_LEN(x->ffn_down), hp, layer, x->base);
+    if (strcmp(role, "attn_output.weight") == 0)
+        return pick(&x->attn_output, 1, hp, layer, x->base);
+    if (strcmp(role, "attn_qkv.weight") == 0)
+        return pick(&x->attn_qkv, 1, hp, layer, x->base);
+    return x->base;
+}
+
+/* Blocks of 256 that do not divide the row: the type with blocks of 32 nearest in size. */
+static enum dtype fall_back(enum dtype t, uint64_t cols)
+{
+    if (cols % dtype_find(t)->block_elems == 0)
+        return t;
+    enum dtype f = DTYPE_F16;
+    if (t == DTYPE_Q2_K || t == DTYPE_Q3_K)
+        f = DTYPE_IQ4_NL;
+    else if (t == DTYPE_Q4_K)
+        f = DTYPE_Q5_0;
+    else if (t == DTYPE_Q5_K)
+        f = DTYPE_Q5_1;
+    else if (t == DTYPE_Q6_K)
+        f = DTYPE_Q8_0;
+    return cols % dtype_find(f)->block_elems == 0 ? f : DTYPE_F16;
+}
+
+static bool ends_with(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), k = strlen(suffix);
+    return n >= k && strcmp(s + n - k, suffix) == 0;
+}
+
+int model_tensor_type(const char *type, const struct hparams *hp, const char *tensor_name,
+                      uint64_t cols, enum dtype *out, struct error *err)
+{
+    const struct mixture *x = find(type);
+    if (!x)
+        return unknown_type(type, err);
+    const bool head = strcmp(tensor_name, "output.weight") == 0 ||
+                      (hp->tied && strcmp(tensor_name, "token_embd.weight") == 0);
+    const bool floats = x->base == DTYPE_F32 || x->base == DTYPE_F16 || x->base == DTYPE_BF16;
+    unsigned layer = 0;
+    int at = 0;
+    if (ends_with(tensor_name, "_norm.weight") || ends_with(tensor_name, ".bias") ||
+        strncmp(tensor_name, "rope_f", 6) == 0) {
+        *out = DTYPE_F32; /* 1-D: norms, biases, RoPE factors */
+        return 0;
+    }
+    enum dtype t = x->base;
+    if (head && !floats && x->base != DTYPE_Q8_0)
+        t = cols % 256 == 0 ? DTYPE_Q6_K : DTYPE_Q8_0;
+    else if (sscanf(tensor_name, "blk.%5u.%n", &layer, &at) == 1 && at > 0)
+        t = in_block(x, hp, tensor_name + at, layer);
+    *out = fall_back(t, cols);
+    return 0;
+}

@@ -1,0 +1,249 @@
+/* The model as a value: where it comes from, its tensors, finding them. */
+#include "model/internal.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void model_free(struct model *m)
+{
+    free(m->tensors);
+    gguf_close(m->gguf);
+    *m = (struct model){ 0 };
+}
+
+struct tensor *model_add_tensor(struct model *m, struct error *err)
+{
+    /* Room doubles whenever the count is a power of two. */
+    if (m->n_tensors == 0 || (m->n_tensors >= 16 && (m->n_tensors & (m->n_tensors - 1)) == 0)) {
+        size_t cap = m->n_tensors == 0 ? 16 : 2 * m->n_tensors, bytes;
+        struct tensor *t = size_mul(cap, sizeof *t, &bytes) ? realloc(m->tensors, bytes) : NULL;
+        if (!t) {
+            error_oom(err, cap * sizeof *t, "the table of tensors");
+            return NULL;
+        }
+        m->tensors = t;
+    }
+    struct tensor *t = &m->tensors[m->n_tensors++];
+    memset(t, 0, sizeof *t);
+    return t;
+}
+
+const struct tensor *model_find(const struct model *m, const char *name)
+{
+    for (size_t i = 0; i < m->n_tensors; i++)
+        if (strcmp(m->tensors[i].name, name) == 0)
+            return &m->tensors[i];
+    return NULL;
+}
+
+const struct tensor *model_get(const struct model *m, struct error *err, const char *fmt, ...)
+{
+    char name[64];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(name, sizeof name, fmt, ap);
+    va_end(ap);
+    const struct tensor *t = model_find(m, name);
+    if (!t)
+        error_set(err, ERROR_INPUT, "%s: tensor %s is missing", m->path[0] ? m->path : m->name, name);
+    return t;
+}
+
+void model_stem(char *buf, size_t n, const char *path)
+{
+    const char *base = strrchr(path, '/');
+    base = base ? base + 1 : path;
+    const char *dot = strrchr(base, '.');
+    size_t len = dot && dot != base ? (size_t)(dot - base) : strlen(base);
+    snprintf(buf, n, "%.*s", (int)(len < n ? len : n - 1), base);
+}
+
+const char *model_shape(char *buf, size_t n, uint64_t rows, uint64_t cols)
+{
+    if (rows == 1)
+        snprintf(buf, n, "[%llu]", (unsigned long long)cols);
+    else
+        snprintf(buf, n, "[%llu, %llu]", (unsigned long long)rows, (unsigned long long)cols);
+    return buf;
+}
+
+/* ---- from dimensions ---------------------------------------------------------------- */
+
+struct add_ctx {
+    struct model *m;
+    const char *type;
+};
+
+static int add_from_hparams(void *ctx, const char *name, uint64_t rows, uint64_t cols,
+                            struct error *err)
+{
+    struct add_ctx *c = ctx;
+    struct tensor *t = model_add_tensor(c->m, err);
+    if (!t)
+        return -1;
+    snprintf(t->name, sizeof t->name, "%s", name);
+    t->rows = rows;
+    t->cols = cols;
+    t->type = DTYPE_F32;
+    if (rows > 1 && model_tensor_type(c->type, &c->m->hp, name, cols, &t->type, err) != 0)
+        return -1;
+    size_t bytes;
+    if (!size_mul(rows, dtype_row_bytes(t->type, cols), &bytes))
+        return error_set(err, ERROR_INPUT, "%s: %s: too many bytes", c->m->name, name);
+    t->bytes = bytes;
+    c->m->weight_bytes += bytes;
+    c->m->n_params += rows * cols;
+    return 0;
+}
+
+int model_from_hparams(struct model *m, const char *name, const char *arch,
+                       const struct hparams *hp, const char *type, struct error *err)
+{
+    *m = (struct model){ 0 };
+    snprintf(m->name, sizeof m->name, "%s", name);
+    m->hp = *hp;
+    m->arch = arch_find(arch, strlen(arch));
+    if (!m->arch)
+        return error_set(err, ERROR_INPUT, "%s: architecture \"%s\" is not supported (known: %s)", name,
+                         arch, arch_names());
+    if (hparams_check(hp, HPARAMS_PLAIN, name, arch, err) != 0)
+        return -1;
+    struct add_ctx ctx = { m, type ? type : "F16" };
+    /* The canonical name: "q4_k" and "Q4_K_M" are one mixture. Also refuses an unknown type. */
+    enum dtype unused;
+    if (model_tensor_type(ctx.type, hp, "output.weight", 256, &unused, err) != 0)
+        return -1;
+    snprintf(m->type_name, sizeof m->type_name, "%s", mixture_name(ctx.type));
+    if (m->arch->tensors(hp, add_from_hparams, &ctx, err) != 0) {
+        model_free(m);
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- from a name or a path ------------------------------------------------------------ */
+
+int model_parse_config(const char *name, const void *data, size_t size, struct hparams *hp,
+                       const char **arch_out, struct error *err)
+{
+    json_t *j = json_load_mem(name, data, size, err);
+    if (!j)
+        return -1;
+    int rc = config_parse(j, name, hp, arch_out, err);
+    json_decref(j);
+    return rc;
+}
+
+/* The name of a config.json's model: what it says, else its folder or file. */
+static void config_name(char *buf, size_t n, const json_t *j, const char *path)
+{
+    const char *s = json_string_value(json_object_get(j, "name"));
+    if (!s)
+        s = json_string_value(json_object_get(j, "_name_or_path"));
+    if (s && *s) {
+        snprintf(buf, n, "%s", s);
+        return;
+    }
+    model_stem(buf, n, path);
+    const char *base = strrchr(path, '/');
+    if (!base || base == path || strcmp(base, "/config.json") != 0)
+        return;
+    char dir[4096];
+    snprintf(dir, sizeof dir, "%.*s", (int)(base - path), path);
+    const char *folder = strrchr(dir, '/');
+    snprintf(buf, n, "%.*s", (int)n - 1, folder ? folder + 1 : dir);
+}
+
+static int load_config(struct model *m, const char *path, const char *type, struct error *err)
+{
+    *m = (struct model){ 0 };
+    json_t *j = json_load_path(path, err);
+    if (!j)
+        return -1;
+    struct hparams hp;
+    const char *arch;
+    char name[sizeof m->name];
+    int rc = config_parse(j, path, &hp, &arch, err);
+    if (rc == 0) {
+        config_name(name, sizeof name, j, path);
+        rc = model_from_hparams(m, name, arch, &hp, type, err);
+    }
+    if (rc == 0)
+        snprintf(m->path, sizeof m->path, "%s", path);
+    json_decref(j);
+    return rc;
+}
+
+static int load_gguf(struct model *m, const char *path, const char *type, struct error *err)
+{
+    *m = (struct model){ 0 };
+    if (type)
+        return error_set(err, ERROR_USAGE,
+                         "%s: a GGUF file has its own tensor types; -q %s is for a config.json or a "
+                         "name from `roofcast list models`",
+                         path, type);
+    struct gguf *g = gguf_open(path, err);
+    return g ? model_from_gguf(m, g, err) : -1;
+}
+
+static bool ends_with(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), k = strlen(suffix);
+    return n >= k && strcmp(s + n - k, suffix) == 0;
+}
+
+/* What a file is, by its content: a GGUF under any name, else JSON by its name. */
+enum file_kind { FILE_NONE, FILE_DIR, FILE_GGUF, FILE_JSON, FILE_OTHER };
+
+static enum file_kind classify(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return FILE_NONE;
+    if (S_ISDIR(st.st_mode))
+        return FILE_DIR;
+    char magic[4] = { 0 };
+    FILE *f = S_ISREG(st.st_mode) ? fopen(path, "rb") : NULL;
+    size_t n = f ? fread(magic, 1, sizeof magic, f) : 0;
+    if (f)
+        fclose(f);
+    if (n == 4 && memcmp(magic, "GGUF", 4) == 0)
+        return FILE_GGUF;
+    if (ends_with(path, ".json"))
+        return FILE_JSON;
+    return ends_with(path, ".gguf") ? FILE_GGUF : FILE_OTHER; /* the reader says what is wrong */
+}
+
+int model_load(struct model *m, const char *spec, const char *type, struct error *err)
+{
+    *m = (struct model){ 0 };
+    bool path_like = ends_with(spec, ".gguf") || ends_with(spec, ".json") || spec[0] == '/' ||
+                     strncmp(spec, "./", 2) == 0 || strncmp(spec, "../", 3) == 0;
+    if (!*spec)
+        return error_set(err, ERROR_INPUT, "the model's name is empty");
+    if (strlen(spec) >= sizeof m->path)
+        return error_set(err, ERROR_INPUT, "the model's name is %zu bytes long", strlen(spec));
+    switch (classify(spec)) {
+    case FILE_GGUF:
+        return load_gguf(m, spec, type, err);
+    case FILE_JSON:
+        return load_config(m, spec, type, err);
+    case FILE_DIR: {
+        char path[sizeof m->path + 16];
+        snprintf(path, sizeof path, "%s/config.json", spec);
+        if (file_exists(path) && strlen(path) < sizeof m->path)
+            return load_config(m, path, type, err);
+        if (path_like)
+            return error_set(err, ERROR_INPUT, "%s: a directory without a config.json", spec);
+        break;
+    }
+    case FILE_OTHER:
+        return error_set(err, ERROR_INPUT,
+                         "%s: neither a GGUF file (its first bytes are not \"GGUF\") nor a .json", spec);
+    case FILE_NONE:
+        if (path_like)
+            return error_set(err, ERROR_INPUT, "%s: no such file", spec);
+        break;
+    }
+    return preset_load(m, spec, type, err);
+}

@@ -1,0 +1,165 @@
+/*
+ * tokenizer/internal.h: what the tokenizer's files share. Text becomes symbols (strings
+ * with a number: the vocabulary's tokens first, then strings that only merges mention), and
+ * everything looks symbols up in two hash maps: by text, and by a pair of numbers.
+ */
+#ifndef MODEL_TOKENIZER_INTERNAL_H
+#define MODEL_TOKENIZER_INTERNAL_H
+
+#include "model/tokenizer.h"
+
+#define SYM_NONE UINT32_MAX
+/* U+2581, SentencePiece's space */
+#define SPACE_MARK     "\xE2\x96\x81"
+#define SPACE_MARK_LEN 3
+/* Longest token, and longest control or user-defined token, that a vocabulary may hold: far
+ * above what exists, and low enough that looking for them at every byte of a long text
+ * stays cheap. */
+#define TOKEN_MAX_BYTES   65536
+#define SPECIAL_MAX_BYTES 512
+
+/* tokenizer.ggml.token_type */
+enum token_type {
+    TOKEN_UNDEFINED,
+    TOKEN_NORMAL,
+    TOKEN_UNKNOWN,
+    TOKEN_CONTROL,
+    TOKEN_USER_DEFINED,
+    TOKEN_UNUSED,
+    TOKEN_BYTE,
+};
+
+enum tokenizer_kind { TOKENIZER_SPM, TOKENIZER_BPE };
+
+/* ---- symbols.c -------------------------------------------------------------- */
+struct symbol {
+    const char *s; /* into the GGUF, or into symtab.arena */
+    uint32_t len, hash;
+};
+
+/* Strings with numbers; a string has the number it was first added under. */
+struct symtab {
+    struct symbol *sym;
+    uint32_t n, cap;
+    uint32_t *slot; /* open addressing; number + 1, 0 is free */
+    uint32_t n_slots;
+    char **arena; /* strings that stand nowhere in the file */
+    size_t n_arena, cap_arena;
+};
+int symtab_init(struct symtab *t, size_t expected, struct error *err);
+void symtab_free(struct symtab *t);
+uint32_t symtab_find(const struct symtab *t, const char *s, size_t len); /* or SYM_NONE */
+/* Number n for the string, even where the string is there already (then find gives the
+ * older one). */
+int symtab_append(struct symtab *t, const char *s, size_t len, struct error *err);
+/* Find, else append; copy: the bytes do not outlive the call. */
+int symtab_intern(struct symtab *t, const char *s, size_t len, bool copy, uint32_t *out,
+                  struct error *err);
+
+/* (a, b) -> two numbers. The first put under a pair stays. */
+struct pair {
+    uint32_t a, b, rank, value;
+};
+struct pairmap {
+    struct pair *slot; /* a == SYM_NONE: free */
+    size_t n, n_slots;
+};
+int pairmap_init(struct pairmap *m, size_t expected, struct error *err);
+void pairmap_free(struct pairmap *m);
+int pairmap_put(struct pairmap *m, struct pair p, struct error *err);
+const struct pair *pairmap_find(const struct pairmap *m, uint32_t a,
+                                uint32_t b); /* or NULL */
+
+/* ---- heap.c: joins of neighbours, the next one on top ------------------------- */
+/* order: what goes first in the high half, the left neighbour in the low half (the leftmost
+ * of equals). The rest says whether the neighbours are still those the join was meant for.
+ */
+struct candidate {
+    uint64_t order;
+    uint32_t left_was, right_was, merged;
+};
+struct heap {
+    struct candidate *at;
+    size_t n, cap;
+};
+int heap_push(struct heap *h, struct candidate c, struct error *err);
+struct candidate heap_pop(struct heap *h); /* n > 0 */
+
+/* ---- special.c: control and user-defined tokens written out in a text ----------- */
+struct special {
+    struct pairmap edge; /* (node, byte) -> node: a trie */
+    int32_t *id;         /* node -> token, -1 where none ends */
+    uint32_t n_nodes, cap;
+    bool opens[256]; /* some token starts with this byte */
+};
+int special_init(struct special *sp, struct error *err);
+void special_free(struct special *sp);
+int special_add(struct special *sp, const char *s, size_t len, int32_t id,
+                struct error *err);
+
+/* ---- pre.c: pre-tokenizers (BPE) -------------------------------------------------- */
+struct pre;
+/* name as in tokenizer.ggml.pre. */
+struct pre *pre_new(const char *name, size_t len, struct error *err);
+void pre_free(struct pre *p);
+bool pre_ignores_merges(const struct pre *p); /* a piece that is a token is taken whole */
+bool pre_adds_bos(const struct pre *p);       /* where the file does not say */
+typedef int piece_fn(void *ctx, const char *s, size_t len, struct error *err);
+/* fn for every piece of the text, in order, without gaps. */
+int pre_split(const struct pre *p, const char *text, size_t len, piece_fn *fn, void *ctx,
+              struct error *err);
+
+/* ---- the tokenizer ------------------------------------------------------------------ */
+struct tokenizer {
+    enum tokenizer_kind kind;
+    const char *file; /* for messages */
+    uint32_t n_vocab;
+    struct symtab symbols; /* the first n_vocab are the tokens */
+    uint8_t *type;         /* enum token_type */
+    float *score;          /* SPM */
+    size_t max_token_bytes;
+    struct special special;
+    bool strips_right; /* Phi-3: a special token swallows the white space after it */
+
+    /* byte -> token that stands for it alone, or -1 */
+    int32_t byte_token[256];
+    /* BPE: byte <-> character of the byte alphabet (below U+0144), its UTF-8 and its symbol
+     */
+    int16_t alphabet_byte[0x144];
+    char alphabet_text[256][2];
+    uint8_t alphabet_len[256];
+    uint32_t alphabet_sym[256];
+    struct pairmap merges; /* (left, right) -> rank, merged symbol */
+    struct pre *pre;
+    bool ignore_merges;
+
+    int32_t bos, eos, unk;
+    int32_t end[16]; /* generation stops at these */
+    size_t n_end;
+    bool add_bos, add_space_prefix;
+};
+
+int token_list_push(struct token_list *l, int32_t id, struct error *err);
+/* The token that stands for a byte, else the unknown token, else nothing. */
+int encode_byte(const struct tokenizer *t, unsigned char byte, struct token_list *out,
+                struct error *err);
+/* A text without special tokens. open: it follows the start or a special token. */
+int spm_encode(const struct tokenizer *t, const char *text, size_t len, bool open,
+               struct token_list *out, struct error *err);
+int bpe_encode(const struct tokenizer *t, const char *text, size_t len,
+               struct token_list *out, struct error *err);
+/* Fill the byte alphabet (bpe.c). */
+void bpe_alphabet_init(struct tokenizer *t);
+/* The byte that the character at s (n >= 1) stands for, and its length; for one outside the
+ * alphabet its first byte as it is, and 1. */
+size_t alphabet_char(const struct tokenizer *t, const char *s, size_t n,
+                     unsigned char *byte);
+/* Leftmost, then longest special token in text[from..len): its id and length, *start; -1:
+ * none. */
+int32_t special_next(const struct tokenizer *t, const char *text, size_t len, size_t from,
+                     bool parse_special, size_t *start, size_t *match_len);
+
+/* Bytes of the character at s (n >= 1), 0 when they are not valid UTF-8. */
+size_t utf8_char_len(const char *s, size_t n);
+
+#endif

@@ -1,0 +1,175 @@
+/*
+ * spm: SentencePiece's merge model. The text, each space written as U+2581, starts as
+ * single characters; of all neighbours whose concatenation is a token, the pair with the
+ * highest score is joined (the leftmost of equals) until none is left; methods.md (23).
+ * Characters that are no token go out byte by byte.
+ */
+#include "model/tokenizer/internal.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* A run of the text; len 0: joined into the one before. */
+struct piece {
+    uint32_t start, len, prev, next;
+};
+
+struct spm {
+    const struct tokenizer *t;
+    char *text;
+    struct piece *piece;
+    struct heap heap; /* candidates: left_was and right_was are lengths */
+};
+
+/* Control, unknown and byte tokens are never what a text merges into: "</s>" typed by a
+ * user is text. */
+static int32_t text_token(const struct tokenizer *t, const char *s, size_t len)
+{
+    if (len > t->max_token_bytes)
+        return -1;
+    uint32_t id = symtab_find(&t->symbols, s, len);
+    if (id == SYM_NONE)
+        return -1;
+    uint8_t type = t->type[id];
+    return type == TOKEN_CONTROL || type == TOKEN_UNKNOWN || type == TOKEN_BYTE
+               ? -1
+               : (int32_t)id;
+}
+
+/* Higher scores first: the bits of a float in an order that unsigned comparison sees,
+ * turned round. */
+static uint64_t order_of(float score, uint32_t left)
+{
+    uint32_t bits;
+    score += 0.0f; /* -0 becomes 0 */
+    memcpy(&bits, &score, sizeof bits);
+    bits = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+    return (uint64_t)~bits << 32 | left;
+}
+
+static int propose(struct spm *w, uint32_t left, struct error *err)
+{
+    if (left == SYM_NONE || w->piece[left].next == SYM_NONE)
+        return 0;
+    const struct piece *l = &w->piece[left], *r = &w->piece[l->next];
+    int32_t id = text_token(w->t, w->text + l->start, (size_t)l->len + r->len);
+    if (id < 0)
+        return 0;
+    return heap_push(
+        &w->heap, (struct candidate){ order_of(w->t->score[id], left), l->len, r->len, 0 },
+        err);
+}
+
+static int merge_all(struct spm *w, struct error *err)
+{
+    while (w->heap.n) {
+        struct candidate c = heap_pop(&w->heap);
+        uint32_t left = (uint32_t)c.order;
+        struct piece *l = &w->piece[left];
+        if (l->len != c.left_was || l->next == SYM_NONE ||
+            w->piece[l->next].len != c.right_was)
+            continue;
+        struct piece *r = &w->piece[l->next];
+        l->len += r->len;
+        r->len = 0;
+        l->next = r->next;
+        if (r->next != SYM_NONE)
+            w->piece[r->next].prev = left;
+        if (propose(w, l->prev, err) != 0 || propose(w, left, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* text with spaces as U+2581, one in front when `open`; its length, checked to fit 32 bits.
+ */
+static int normalize(struct spm *w, const char *text, size_t len, bool open, size_t *n,
+                     struct error *err)
+{
+    size_t bytes = open ? SPACE_MARK_LEN : 0;
+    for (size_t i = 0; i < len; i++)
+        bytes += text[i] == ' ' ? SPACE_MARK_LEN : 1;
+    if (bytes >= UINT32_MAX)
+        return error_set(err, ERROR_INPUT, "a text of %zu bytes is too long to tokenize",
+                         len);
+    w->text = malloc(bytes + 1);
+    if (!w->text)
+        return error_oom(err, bytes, "tokenizing");
+    char *p = w->text;
+    if (open) {
+        memcpy(p, SPACE_MARK, SPACE_MARK_LEN);
+        p += SPACE_MARK_LEN;
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == ' ') {
+            memcpy(p, SPACE_MARK, SPACE_MARK_LEN);
+            p += SPACE_MARK_LEN;
+        } else {
+            *p++ = text[i];
+        }
+    }
+    *n = bytes;
+    return 0;
+}
+
+/* One piece a character; a byte that is not UTF-8 is a piece of its own. */
+static int split_chars(struct spm *w, size_t n, uint32_t *n_pieces, struct error *err)
+{
+    size_t count = 0, len;
+    for (size_t i = 0; i < n; i += len, count++)
+        if ((len = utf8_char_len(w->text + i, n - i)) == 0)
+            len = 1;
+    w->piece = malloc(count * sizeof *w->piece);
+    if (!w->piece)
+        return error_oom(err, count * sizeof *w->piece, "tokenizing");
+    uint32_t k = 0;
+    for (size_t i = 0; i < n; i += len, k++) {
+        if ((len = utf8_char_len(w->text + i, n - i)) == 0)
+            len = 1;
+        w->piece[k] =
+            (struct piece){ (uint32_t)i, (uint32_t)len, k ? k - 1 : SYM_NONE, k + 1 };
+    }
+    w->piece[k - 1].next = SYM_NONE;
+    *n_pieces = k;
+    return 0;
+}
+
+static int emit(const struct spm *w, struct token_list *out, struct error *err)
+{
+    for (uint32_t i = 0; i != SYM_NONE; i = w->piece[i].next) {
+        const char *s = w->text + w->piece[i].start;
+        int32_t id = text_token(w->t, s, w->piece[i].len);
+        if (id >= 0) {
+            if (token_list_push(out, id, err) != 0)
+                return -1;
+            continue;
+        }
+        for (uint32_t k = 0; k < w->piece[i].len; k++)
+            if (encode_byte(w->t, (unsigned char)s[k], out, err) != 0)
+                return -1;
+    }
+    return 0;
+}
+
+int spm_encode(const struct tokenizer *t, const char *text, size_t len, bool open,
+               struct token_list *out, struct error *err)
+{
+    struct spm w = { .t = t };
+    int rc = -1;
+    size_t n = 0;
+    uint32_t n_pieces = 0;
+    if (len == 0)
+        return 0;
+    if (normalize(&w, text, len, open && t->add_space_prefix, &n, err) != 0 ||
+        split_chars(&w, n, &n_pieces, err) != 0)
+        goto fail;
+    for (uint32_t i = 0; i + 1 < n_pieces; i++)
+        if (propose(&w, i, err) != 0)
+            goto fail;
+    if (merge_all(&w, err) == 0)
+        rc = emit(&w, out, err);
+fail:
+    free(w.text);
+    free(w.piece);
+    free(w.heap.at);
+    return rc;
+}

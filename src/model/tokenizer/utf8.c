@@ -1,0 +1,60 @@
+/* utf8: where characters end, valid ones and broken ones. */
+#include "model/tokenizer/internal.h"
+
+/* Bytes that a lead byte promises, 0 for a byte that opens nothing; lo and hi bound the
+ * second byte (no overlong forms, no surrogates, nothing above U+10FFFF). */
+static size_t promised(unsigned char c, unsigned char *lo, unsigned char *hi)
+{
+    *lo = 0x80;
+    *hi = 0xBF;
+    if (c < 0x80)
+        return 1;
+    if (c >= 0xC2 && c <= 0xDF)
+        return 2;
+    if (c >= 0xE0 && c <= 0xEF) {
+        *lo = c == 0xE0 ? 0xA0 : 0x80;
+        *hi = c == 0xED ? 0x9F : 0xBF;
+        return 3;
+    }
+    if (c >= 0xF0 && c <= 0xF4) {
+        *lo = c == 0xF0 ? 0x90 : 0x80;
+        *hi = c == 0xF4 ? 0x8F : 0xBF;
+        return 4;
+    }
+    return 0;
+}
+
+/* How many of the bytes at s belong to one character as far as they go; *want is what it
+ * needs. */
+static size_t matched(const char *s, size_t n, size_t *want)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    unsigned char lo, hi;
+    *want = promised(u[0], &lo, &hi);
+    if (*want == 0)
+        return 0;
+    size_t k = 1;
+    while (k < *want && k < n && u[k] >= lo && u[k] <= hi) {
+        lo = 0x80;
+        hi = 0xBF;
+        k++;
+    }
+    return k;
+}
+
+size_t utf8_char_len(const char *s, size_t n)
+{
+    size_t want, k = matched(s, n, &want);
+    return k == want ? want : 0;
+}
+
+size_t utf8_complete(const char *buf, size_t n)
+{
+    /* Only the last three bytes can open a character that is not there yet. */
+    for (size_t back = 1; back <= 3 && back <= n; back++) {
+        size_t want, k = matched(buf + n - back, back, &want);
+        if (k == back && k < want)
+            return n - back;
+    }
+    return n;
+}

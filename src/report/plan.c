@@ -1,0 +1,457 @@
+/*
+ * The roofline chart's plan. gnuplot draws, but cannot tell where text is free of other text; so
+ * the plot area is fixed in pixels here, which makes every position and the true angle of a roof known.
+ */
+#include "report/plan.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLOT_W     960.0
+#define PLOT_H     520.0
+#define LABEL_PX   12.0
+#define RIDGE_PX   11.0
+#define MARKER_PX  5.5 /* radius when a point has no share of time */
+
+/* ---- frame -------------------------------------------------------------------------- */
+
+double frame_px(const struct frame *f, double ai)
+{
+    return f->left + (f->right - f->left) * log10(ai / f->x_lo) / log10(f->x_hi / f->x_lo);
+}
+
+double frame_py(const struct frame *f, double flop_s)
+{
+    return f->bottom - (f->bottom - f->top) * log10(flop_s / f->y_lo) / log10(f->y_hi / f->y_lo);
+}
+
+double frame_ai(const struct frame *f, double px)
+{
+    return f->x_lo * pow(f->x_hi / f->x_lo, (px - f->left) / (f->right - f->left));
+}
+
+double frame_flop_s(const struct frame *f, double py)
+{
+    return f->y_lo * pow(f->y_hi / f->y_lo, (f->bottom - py) / (f->bottom - f->top));
+}
+
+static double decade(double exponent)
+{
+    return pow(10, exponent);
+}
+
+/* What a set of roofs spans. */
+struct span {
+    double bw_lo, bw_hi, flop_lo, flop_hi;
+    int n_bw, n_flop;
+};
+
+/* spec: 1 or 0 counts those roofs only, -1 all. */
+static struct span roofs_span(const struct chart_roof *roof, size_t n, int spec)
+{
+    struct span s = { INFINITY, 0, INFINITY, 0, 0, 0 };
+    for (size_t i = 0; i < n; i++) {
+        if (spec >= 0 && roof[i].spec != (spec == 1))
+            continue;
+        if (!isnan(roof[i].bytes_s)) {
+            s.bw_lo = fmin(s.bw_lo, roof[i].bytes_s);
+            s.bw_hi = fmax(s.bw_hi, roof[i].bytes_s);
+            s.n_bw++;
+        } else {
+            s.flop_lo = fmin(s.flop_lo, roof[i].flop_s);
+            s.flop_hi = fmax(s.flop_hi, roof[i].flop_s);
+            s.n_flop++;
+        }
+    }
+    return s;
+}
+
+/*
+ * x: from the leftmost ridge / 64 to the rightmost * 64, at the nearest decade, and always 0.05 to 1000 so that decode
+ * (0.5 to 4 FLOP/byte for F32 to 4 bits, 1/12 for an addition of F32 vectors) is in sight on any machine. y: from the decade under
+ * what the slowest memory allows at the left edge to a decade at least a third above the highest peak.
+ */
+int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n, struct error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        double v = isnan(roof[i].bytes_s) ? roof[i].flop_s : roof[i].bytes_s;
+        if (!isfinite(v) || v < 1 || v > 1e24)
+            return error_set(err, ERROR_INPUT, "roof \"%s\": expected 1 to 1e24 B/s or FLOP/s, found %g",
+                             roof[i].label, v);
+    }
+    struct span s = roofs_span(roof, n, -1);
+    if (s.n_bw + s.n_flop == 0)
+        return error_set(err, ERROR_INPUT, "the chart has no roof: nothing to draw its frame from");
+    double lo = log10(0.05), hi = 3;
+    if (s.n_bw && s.n_flop) {
+        lo = fmin(lo, round(log10(s.flop_lo / s.bw_hi / 64)));
+        hi = fmax(hi, round(log10(s.flop_hi / s.bw_lo * 64)));
+    }
+    f->x_lo = decade(lo);
+    f->x_hi = decade(hi);
+    double top = s.n_flop ? s.flop_hi : s.bw_hi * f->x_hi / 8;
+    double bottom = s.n_bw ? s.bw_lo * f->x_lo / 1.2 : s.flop_lo / 1e4;
+    f->y_hi = decade(ceil(log10(top * 1.3)));
+    f->y_lo = decade(fmin(floor(log10(bottom)), log10(f->y_hi) - 2));
+    return 0;
+}
+
+/* ---- roof lines, ridge points ------------------------------------------------------------ */
+
+/* Peaks and bandwidths a roof is joined to: its own kind (measured or datasheet) where there is one. */
+static struct span partners(const struct roofline_chart *c, bool spec)
+{
+    struct span own = roofs_span(c->roof, c->n_roof, spec), all = roofs_span(c->roof, c->n_roof, -1);
+    if (!own.n_bw)
+        own.bw_hi = all.bw_hi, own.bw_lo = all.bw_lo, own.n_bw = all.n_bw;
+    if (!own.n_flop)
+        own.flop_hi = all.flop_hi, own.flop_lo = all.flop_lo, own.n_flop = all.n_flop;
+    return own;
+}
+
+/* Whether the envelope is made of measured roofs (0), datasheet roofs (1), or both (-1). */
+static int envelope_kind(const struct roofline_chart *c)
+{
+    struct span m = roofs_span(c->roof, c->n_roof, 0), s = roofs_span(c->roof, c->n_roof, 1);
+    return m.n_bw && m.n_flop ? 0 : s.n_bw && s.n_flop && !m.n_bw && !m.n_flop ? 1 : -1;
+}
+
+static void plan_roof(struct roof_line *l, const struct roofline_chart *c, const struct frame *f, size_t i)
+{
+    const struct chart_roof *r = &c->roof[i];
+    struct span with = partners(c, r->spec);
+    int kind = envelope_kind(c);
+    struct span env = roofs_span(c->roof, c->n_roof, kind);
+    bool counts = kind < 0 || r->spec == (kind == 1);
+    l->spec = r->spec;
+    if (!isnan(r->bytes_s)) {
+        double top = with.n_flop ? fmin(with.flop_hi, f->y_hi) : f->y_hi;
+        l->ai1 = fmin(top / r->bytes_s, f->x_hi);
+        l->ai0 = fmin(fmax(f->x_lo, f->y_lo / r->bytes_s), l->ai1);
+        l->flop0_s = l->ai0 * r->bytes_s;
+        l->flop1_s = l->ai1 * r->bytes_s;
+        l->strong = counts && r->bytes_s >= env.bw_hi;
+    } else {
+        l->ai0 = with.n_bw ? fmin(fmax(r->flop_s / with.bw_hi, f->x_lo), f->x_hi) : f->x_lo;
+        l->ai1 = f->x_hi;
+        l->flop0_s = l->flop1_s = r->flop_s;
+        l->strong = counts && r->flop_s >= env.flop_hi;
+    }
+}
+
+static struct segment roof_segment(const struct frame *f, const struct roof_line *l)
+{
+    return (struct segment){ frame_px(f, l->ai0), frame_py(f, l->flop0_s), frame_px(f, l->ai1),
+                             frame_py(f, l->flop1_s) };
+}
+
+/* Every memory roof with the highest peak, and every peak with the slowest memory: the ridge points that bound what
+ * an op can be. All of them, with several levels and types, would bury the plot. */
+static int plan_ridges(struct plan *p, const struct roofline_chart *c, struct error *err)
+{
+    const struct frame *f = &p->frame;
+    p->ridge_ai = calloc(c->n_roof * 2 + 1, sizeof *p->ridge_ai);
+    p->ridge_flop_s = calloc(c->n_roof * 2 + 1, sizeof *p->ridge_flop_s);
+    if (!p->ridge_ai || !p->ridge_flop_s)
+        return error_oom(err, c->n_roof * sizeof *p->ridge_ai, "ridge points");
+    int kind = envelope_kind(c);
+    struct span env = roofs_span(c->roof, c->n_roof, kind);
+    if (!env.n_bw || !env.n_flop)
+        return 0;
+    for (size_t i = 0; i < c->n_roof; i++) {
+        const struct chart_roof *r = &c->roof[i];
+        if (kind >= 0 && r->spec != (kind == 1))
+            continue;
+        bool slanted = !isnan(r->bytes_s);
+        double flop_s = slanted ? env.flop_hi : r->flop_s;
+        double ai = flop_s / (slanted ? r->bytes_s : env.bw_lo);
+        bool twice = !slanted && flop_s >= env.flop_hi; /* the slowest memory's own ridge */
+        if (twice || ai < f->x_lo || ai > f->x_hi)
+            continue;
+        p->ridge_ai[p->n_ridge] = ai;
+        p->ridge_flop_s[p->n_ridge++] = flop_s;
+    }
+    return 0;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------ */
+
+int plan_add_text(struct plan *p, const struct plan_text *t, const char *text, struct error *err)
+{
+    if (p->n_text == p->cap_text) {
+        size_t cap = p->cap_text ? 2 * p->cap_text : 64;
+        struct plan_text *v = realloc(p->text, cap * sizeof *v);
+        if (!v)
+            return error_oom(err, cap * sizeof *v, "chart texts");
+        p->text = v;
+        p->cap_text = cap;
+    }
+    struct plan_text *to = &p->text[p->n_text++];
+    *to = *t;
+    size_t n = strnlen(text, sizeof to->text - 1);
+    memcpy(to->text, text, n);
+    to->text[n] = 0;
+    return 0;
+}
+
+int wrap_text(const char *text, double size_px, double w_px, char (*line)[WRAP_LINE], int max_lines,
+              bool *cut)
+{
+    int n = 0;
+    *cut = false;
+    while (*text == ' ')
+        text++;
+    while (*text && n < max_lines) {
+        size_t take = 0;
+        for (size_t i = 1; i < WRAP_LINE - 4; i++) {
+            if (text[i - 1] == 0)
+                break;
+            if (text[i] != ' ' && text[i] != 0)
+                continue;
+            memcpy(line[n], text, i);
+            line[n][i] = 0;
+            if (take && text_width_px(line[n], size_px) > w_px)
+                break;
+            take = i;
+        }
+        bool last = n == max_lines - 1;
+        if (!take || (last && strlen(text) > take)) /* one long word, or no line left: cut it */
+            take = strnlen(text, WRAP_LINE - 4);
+        memcpy(line[n], text, take);
+        line[n][take] = 0;
+        size_t before = take;
+        if (last && text[take]) /* more than a line can hold: make it end in dots */
+            memcpy(line[n] + take, "...", 4);
+        text_fit(line[n], size_px, w_px);
+        *cut |= strlen(line[n]) != before;
+        n++;
+        text += take;
+        while (*text == ' ')
+            text++;
+    }
+    return n;
+}
+
+static int plan_roof_labels(struct plan *p, const struct roofline_chart *c, struct scene *s,
+                            struct strbuf *notes, struct error *err)
+{
+    for (size_t i = 0; i < c->n_roof; i++) {
+        struct segment l = roof_segment(&p->frame, &p->roof[i]);
+        struct placement at = { .n_line = 1, .size_px = LABEL_PX };
+        at.w_px = text_width_px(c->roof[i].label, LABEL_PX);
+        bool slanted = !isnan(c->roof[i].bytes_s);
+        if (!place_along(s, &l, slanted ? 0 : 1, &at)) {
+            at.size_px = RIDGE_PX;
+            at.w_px = text_width_px(c->roof[i].label, RIDGE_PX);
+            if (!place_along(s, &l, slanted ? 0 : 1, &at)) {
+                strbuf_addf(notes, "no room for the label of roof \"%s\"\n", c->roof[i].label);
+                continue;
+            }
+        }
+        scene_add_placement(s, &at);
+        struct plan_text t = { .x = at.x, .y = at.y, .size_px = at.size_px, .angle = at.angle,
+                               .align = 'c', .in_plot = true,
+                               .role = p->roof[i].strong ? TEXT_ROOF : TEXT_ROOF_INNER };
+        if (plan_add_text(p, &t, c->roof[i].label, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int plan_ridge_labels(struct plan *p, struct scene *s, struct strbuf *notes, struct error *err)
+{
+    for (size_t i = 0; i < p->n_ridge; i++) {
+        struct plan_text t = { .size_px = RIDGE_PX, .align = 'c', .in_plot = true, .role = TEXT_RIDGE };
+        char ai[32];
+        snprintf(ai, sizeof ai, "%.*f", p->ridge_ai[i] < 9.95 ? 1 : 0, p->ridge_ai[i]);
+        struct placement at = { .n_line = 1, .size_px = RIDGE_PX };
+        at.w_px = text_width_px(ai, RIDGE_PX);
+        struct disc d = { frame_px(&p->frame, p->ridge_ai[i]), frame_py(&p->frame, p->ridge_flop_s[i]), 3 };
+        if (!place_beside(s, &d, &at) || at.has_leader) {
+            strbuf_addf(notes, "no room for the label of the ridge point at %s FLOP/byte\n", ai);
+            continue;
+        }
+        scene_add_placement(s, &at);
+        t.x = at.x;
+        t.y = at.y;
+        if (plan_add_text(p, &t, ai, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- points ---------------------------------------------------------------------------------------- */
+
+enum text_role phase_role(const char *phase)
+{
+    return strcmp(phase, "decode") == 0    ? TEXT_DECODE
+           : strcmp(phase, "prefill") == 0 ? TEXT_PREFILL
+                                           : TEXT_OTHER;
+}
+
+/* A triangle or a diamond reaches further than the circle of its size. */
+double point_reach_px(const struct roofline_chart *c, const struct plan *p, size_t i)
+{
+    bool round = phase_role(c->point[i].phase) != TEXT_PREFILL && !c->point[i].counted;
+    return p->radius_px[i] * (round ? 1.12 : 1.45);
+}
+
+static bool in_frame(const struct frame *f, const struct chart_point *q)
+{
+    return q->ai >= f->x_lo && q->ai <= f->x_hi && q->flop_s >= f->y_lo && q->flop_s <= f->y_hi;
+}
+
+/* Area grows with the share of time. */
+static double marker_radius(double share)
+{
+    return isnan(share) ? MARKER_PX : 3.5 + 10 * sqrt(fmin(1, fmax(0, share)));
+}
+
+bool point_has_place(const struct chart_point *q)
+{
+    return q->ai > 0 && isfinite(q->ai) && q->flop_s > 0 && isfinite(q->flop_s);
+}
+
+size_t label_stem(const char *label)
+{
+    size_t n = strlen(label), digits = n;
+    while (digits > 0 && label[digits - 1] >= '0' && label[digits - 1] <= '9')
+        digits--;
+    return digits < n && digits > 1 && label[digits - 1] == '.' ? digits - 1 : n;
+}
+
+bool same_stem(const char *a, const char *b)
+{
+    size_t n = label_stem(a);
+    return n == label_stem(b) && strncmp(a, b, n) == 0;
+}
+
+void points_without_place(const struct roofline_chart *c, struct strbuf *b)
+{
+    for (size_t i = 0; i < c->n_point; i++) {
+        const char *label = c->point[i].label;
+        bool seen = point_has_place(&c->point[i]);
+        for (size_t j = 0; j < i && !seen; j++)
+            seen = !point_has_place(&c->point[j]) && same_stem(c->point[j].label, label);
+        if (!seen)
+            strbuf_addf(b, "%s%.*s", b->len ? ", " : "No FLOP, so no place on these axes: ", (int)label_stem(label),
+                        label);
+    }
+}
+
+/* Points in one place (2 px) draw one marker, as large as their time together; concentric ones could not be told
+ * apart. The first keeps it; the others' radius is 0. */
+static void merge_markers(struct plan *p, const struct roofline_chart *c)
+{
+    for (size_t i = 0; i < c->n_point; i++) {
+        const struct chart_point *a = &c->point[i];
+        double weight = a->weight;
+        if (!p->in_frame[i] || p->radius_px[i] == 0)
+            continue;
+        for (size_t j = i + 1; j < c->n_point; j++) {
+            const struct chart_point *b = &c->point[j];
+            if (!p->in_frame[j] || p->radius_px[j] == 0 || phase_role(a->phase) != phase_role(b->phase) ||
+                a->predicted != b->predicted || a->counted != b->counted ||
+                hypot(frame_px(&p->frame, a->ai) - frame_px(&p->frame, b->ai),
+                      frame_py(&p->frame, a->flop_s) - frame_py(&p->frame, b->flop_s)) > 2)
+                continue;
+            weight += b->weight;
+            p->radius_px[j] = 0;
+        }
+        p->radius_px[i] = marker_radius(weight);
+    }
+}
+
+/* Size and visibility of each point; what cannot be shown is named, never moved to an edge. */
+static int plan_points(struct plan *p, const struct roofline_chart *c, struct strbuf *notes, struct error *err)
+{
+    p->in_frame = calloc(c->n_point + 1, sizeof *p->in_frame);
+    p->radius_px = calloc(c->n_point + 1, sizeof *p->radius_px);
+    if (!p->in_frame || !p->radius_px)
+        return error_oom(err, c->n_point * sizeof(double), "chart points");
+    for (size_t i = 0; i < c->n_point; i++) {
+        const struct chart_point *q = &c->point[i];
+        p->radius_px[i] = marker_radius(q->weight);
+        p->in_frame[i] = in_frame(&p->frame, q);
+        if (p->in_frame[i])
+            continue;
+        if (point_has_place(q))
+            strbuf_addf(notes, "outside the frame: %s%s%s%s: %.3g FLOP/byte, %.3g FLOP/s\n", q->label,
+                        *q->phase ? " (" : "", q->phase, *q->phase ? ")" : "", q->ai, q->flop_s);
+    }
+    merge_markers(p, c);
+    struct strbuf none = { 0 };
+    points_without_place(c, &none);
+    if (none.len)
+        strbuf_addf(notes, "%s\n", none.s);
+    notes->oom |= none.oom;
+    strbuf_free(&none);
+    return 0;
+}
+
+static void plan_scene(const struct plan *p, const struct roofline_chart *c, struct scene *s)
+{
+    const struct frame *f = &p->frame;
+    s->x0 = f->left + 4;
+    s->x1 = f->right - 4;
+    s->y0 = f->top + 4;
+    s->y1 = f->bottom - 4;
+    for (size_t i = 0; i < c->n_roof; i++)
+        scene_add_line(s, roof_segment(f, &p->roof[i]));
+    for (size_t i = 0; i < c->n_point; i++)
+        if (p->in_frame[i] && p->radius_px[i] > 0)
+            scene_add_disc(s, (struct disc){ frame_px(f, c->point[i].ai), frame_py(f, c->point[i].flop_s),
+                                             point_reach_px(c, p, i) });
+    for (size_t i = 0; i < p->n_ridge; i++)
+        scene_add_disc(s, (struct disc){ frame_px(f, p->ridge_ai[i]), frame_py(f, p->ridge_flop_s[i]), 3 });
+}
+
+int plan_roofline(struct plan *p, const struct roofline_chart *c, struct strbuf *notes, struct error *err)
+{
+    *p = (struct plan){ 0 };
+    struct scene s = { 0 };
+    struct frame *f = &p->frame;
+    if (frame_from_roofs(f, c->roof, c->n_roof, err) != 0)
+        return -1;
+    f->left = 96;
+    f->right = f->left + PLOT_W;
+    f->top = 96;
+    f->bottom = f->top + PLOT_H;
+    f->width = f->right + 32;
+    p->roof = calloc(c->n_roof, sizeof *p->roof);
+    if (!p->roof) {
+        error_oom(err, c->n_roof * sizeof *p->roof, "roofs");
+        goto fail;
+    }
+    for (size_t i = 0; i < c->n_roof; i++)
+        plan_roof(&p->roof[i], c, f, i);
+    if (plan_ridges(p, c, err) != 0 || plan_points(p, c, notes, err) != 0)
+        goto fail;
+    plan_scene(p, c, &s);
+    if (plan_roof_labels(p, c, &s, notes, err) != 0 || plan_point_labels(p, c, &s, notes, err) != 0 ||
+        plan_ridge_labels(p, &s, notes, err) != 0 || plan_margins(p, c, err) != 0)
+        goto fail;
+    if (s.oom) {
+        error_set(err, ERROR_SYSTEM, "out of memory: chart layout");
+        goto fail;
+    }
+    scene_free(&s);
+    return 0;
+fail:
+    scene_free(&s);
+    plan_free(p);
+    return -1;
+}
+
+void plan_free(struct plan *p)
+{
+    free(p->roof);
+    free(p->in_frame);
+    free(p->radius_px);
+    free(p->ridge_ai);
+    free(p->ridge_flop_s);
+    free(p->text);
+    free(p->leader);
+    free(p->leader_role);
+    *p = (struct plan){ 0 };
+}

@@ -1,0 +1,98 @@
+/*
+ * report/plan.h: a roofline chart worked out to the pixel before gnuplot sees it: frame, roof lines, ridge points,
+ * marker sizes, and every text with its place. Internal to report and its tests.
+ */
+#ifndef REPORT_PLAN_H
+#define REPORT_PLAN_H
+
+#include "report/layout.h"
+#include "report/report.h"
+
+/* The axes' ranges (decades) and where the plot area lies in the picture. */
+struct frame {
+    double x_lo, x_hi, y_lo, y_hi;
+    double left, right, top, bottom; /* px */
+    double width, height;            /* of the picture, px */
+};
+double frame_px(const struct frame *f, double ai);
+double frame_py(const struct frame *f, double flop_s);
+double frame_ai(const struct frame *f, double px);
+double frame_flop_s(const struct frame *f, double py);
+
+/* The frame's ranges come from the roofs alone: the same machine always has the same axes. */
+int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n, struct error *err);
+
+struct roof_line {
+    double ai0, flop0_s, ai1, flop1_s;
+    bool strong; /* part of the envelope */
+    bool spec;
+};
+
+/* How a text looks; the colours are the style file's. */
+enum text_role {
+    TEXT_TITLE, TEXT_PLAIN, TEXT_FAINT, TEXT_ROOF, TEXT_ROOF_INNER, TEXT_DECODE, TEXT_PREFILL,
+    TEXT_OTHER, TEXT_RIDGE,
+};
+struct plan_text {
+    char text[200];
+    double x, y, size_px, angle; /* px; (x, y) is the middle of the line's end named by align */
+    char align;                  /* 'l' 'c' 'r' */
+    enum text_role role;
+    bool in_plot;
+};
+
+/* Marker or line of the legend. */
+struct plan_sample {
+    double x, y;
+    enum { SAMPLE_DECODE, SAMPLE_PREFILL, SAMPLE_OTHER, SAMPLE_COUNTED, SAMPLE_HOLLOW,
+           SAMPLE_RIDGE, SAMPLE_LINE, SAMPLE_DASHED } kind;
+};
+
+struct plan {
+    struct frame frame;
+    struct roof_line *roof; /* as in the chart */
+    bool *in_frame;         /* of each point */
+    double *radius_px;      /* of each point */
+    double *ridge_ai, *ridge_flop_s;
+    size_t n_ridge;
+    struct plan_text *text;
+    size_t n_text, cap_text;
+    struct segment *leader;
+    enum text_role *leader_role;
+    size_t n_leader;
+    struct plan_sample sample[12];
+    size_t n_sample;
+    bool numbered; /* labels are numbers, names stand in a table beside the plot */
+};
+
+int plan_roofline(struct plan *p, const struct roofline_chart *c, struct strbuf *notes, struct error *err);
+void plan_free(struct plan *p);
+
+/* ---- parts (plan_*.c) ---------------------------------------------------------- */
+/* Append t with this text (cut to fit). */
+int plan_add_text(struct plan *p, const struct plan_text *t, const char *text, struct error *err);
+/* Break text at spaces into lines of at most w_px; the last of max_lines ends in "..." when more was left. */
+#define WRAP_LINE 200
+int wrap_text(const char *text, double size_px, double w_px, char (*line)[WRAP_LINE], int max_lines,
+              bool *cut);
+/* Radius of the disc that covers a point's marker. */
+double point_reach_px(const struct roofline_chart *c, const struct plan *p, size_t i);
+enum text_role phase_role(const char *phase);
+/* Intensity and FLOP/s are known and above 0: a log axis has a place for it. */
+bool point_has_place(const struct chart_point *q);
+/* Length of "ffn_down" in "ffn_down.12": one role's points in many layers share a name. */
+size_t label_stem(const char *label);
+bool same_stem(const char *a, const char *b);
+/* The names of the others, each once: "No FLOP, ...: embed, kv_store". */
+void points_without_place(const struct roofline_chart *c, struct strbuf *b);
+/* Labels of the points in the frame; s holds markers, roofs, roof labels. plan_points.c */
+int plan_point_labels(struct plan *p, const struct roofline_chart *c, struct scene *s, struct strbuf *notes,
+                      struct error *err);
+/* Title, subtitle, axis titles, legend, the names of points outside the frame. plan_margins.c */
+int plan_margins(struct plan *p, const struct roofline_chart *c, struct error *err);
+/* Run a gnuplot script in its directory; svg and png are names there. gnuplot.c */
+int gnuplot_render(const char *dir, const char *script, const char *svg, const char *png, struct error *err);
+/* Both pictures are there and whole. */
+int gnuplot_check(const char *svg, const char *png, struct error *err);
+
+#endif

@@ -1,0 +1,388 @@
+/* Rows printed as a table, csv, json, jsonl or md: one set of field names, five shapes. */
+#include "report/report.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const format_names[] = { "table", "csv", "json", "jsonl", "md" };
+
+int report_format_find(const char *name, enum report_format *out, struct error *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(format_names); i++)
+        if (strcmp(name, format_names[i]) == 0) {
+            *out = (enum report_format)i;
+            return 0;
+        }
+    return error_set(err, ERROR_USAGE,
+                     "-o: expected table, csv, json, jsonl or md, found \"%s\"", name);
+}
+
+/* ---- one cell as text ------------------------------------------------------- */
+
+/* Three significant digits without an exponent from 0.001 up. */
+static void add_float(struct strbuf *b, double v)
+{
+    double a = fabs(v);
+    if (v == 0)
+        strbuf_adds(b, "0");
+    else if (a < 0.001 || a >= 1e15)
+        strbuf_addf(b, "%.3g", v);
+    else
+        strbuf_addf(b, "%.*f", a >= 99.95 ? 0 : a >= 9.995 ? 1 : a >= 0.9995 ? 2 : 3, v);
+}
+
+/* "4.78 ms"; above a thousand seconds still seconds, not ks. */
+static void add_seconds(struct strbuf *b, double v)
+{
+    char s[48];
+    if (fabs(v) >= 999.5)
+        strbuf_addf(b, "%.0f s", v);
+    else
+        strbuf_adds(b, units_si(s, sizeof s, v, "s"));
+}
+
+static void add_number(struct strbuf *b, const struct column *c, double v)
+{
+    char s[64];
+    if (!isfinite(v)) {
+        strbuf_adds(b, "-");
+        return;
+    }
+    switch (c->style) {
+    case COL_INT:
+        strbuf_addf(b, "%.0f", v);
+        break;
+    case COL_TEXT:
+    case COL_FLOAT:
+        add_float(b, v);
+        break;
+    case COL_SI:
+        strbuf_adds(b, units_si(s, sizeof s, v, c->unit ? c->unit : ""));
+        break;
+    case COL_FRACTION:
+        strbuf_addf(b, "%.1f %%", 100 * v);
+        break;
+    case COL_SECONDS:
+        add_seconds(b, v);
+        break;
+    case COL_BOOL:
+        strbuf_adds(b, v != 0 ? "yes" : "no");
+        break;
+    }
+}
+
+/* The fewest digits that read back as the same double; whole numbers without an exponent. */
+static void add_raw_number(struct strbuf *b, double v)
+{
+    char s[40];
+    if (v == floor(v) && fabs(v) < 1e15) {
+        strbuf_addf(b, "%.0f", v);
+        return;
+    }
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(s, sizeof s, "%.*g", digits, v);
+        if (strtod(s, NULL) == v)
+            break;
+    }
+    strbuf_adds(b, s);
+}
+
+static void add_nested(struct strbuf *b, const json_t *j)
+{
+    char *s = json_dumps(j, JSON_COMPACT | JSON_ENCODE_ANY);
+    if (s)
+        strbuf_adds(b, s);
+    else
+        b->oom = true;
+    free(s);
+}
+
+/* A cell of a table or of md, before escaping. */
+static void add_cell(struct strbuf *b, const struct column *c, const json_t *j)
+{
+    if (!j || json_is_null(j))
+        strbuf_adds(b, c->style == COL_BOOL ? "?" : "-");
+    else if (json_is_string(j))
+        strbuf_add(b, json_string_value(j), json_string_length(j));
+    else if (json_is_boolean(j))
+        strbuf_adds(b, json_is_true(j) ? "yes" : "no");
+    else if (json_is_integer(j) && (c->style == COL_INT || c->style == COL_TEXT))
+        strbuf_addf(b, "%" JSON_INTEGER_FORMAT, json_integer_value(j));
+    else if (json_is_number(j))
+        add_number(b, c, json_number_value(j));
+    else
+        add_nested(b, j);
+}
+
+static void add_raw_cell(struct strbuf *b, const json_t *j)
+{
+    if (!j || json_is_null(j))
+        return;
+    if (json_is_string(j))
+        strbuf_add(b, json_string_value(j), json_string_length(j));
+    else if (json_is_boolean(j))
+        strbuf_adds(b, json_is_true(j) ? "true" : "false");
+    else if (json_is_integer(j))
+        strbuf_addf(b, "%" JSON_INTEGER_FORMAT, json_integer_value(j));
+    else if (json_is_real(j))
+        add_raw_number(b, json_real_value(j));
+    else
+        add_nested(b, j);
+}
+
+/* ---- tables ------------------------------------------------------------------- */
+
+/* Next code point of valid UTF-8 (jansson checked it); a broken byte counts as itself. */
+static uint32_t utf8_next(const unsigned char **s, const unsigned char *end)
+{
+    const unsigned char *p = *s;
+    int extra = *p >= 0xf0 ? 3 : *p >= 0xe0 ? 2 : *p >= 0xc0 ? 1 : 0;
+    uint32_t c = extra == 3 ? *p & 7u : extra == 2 ? *p & 15u : extra == 1 ? *p & 31u : *p;
+    p++;
+    for (; extra > 0 && p < end && (*p & 0xc0) == 0x80; extra--)
+        c = c << 6 | (*p++ & 0x3fu);
+    *s = p;
+    return c;
+}
+
+static size_t codepoint_width(uint32_t c)
+{
+    if ((c >= 0x300 && c <= 0x36f) || c == 0x200b || c == 0x200d || (c >= 0xfe00 && c <= 0xfe0f))
+        return 0;
+    if ((c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) ||
+        (c >= 0xac00 && c <= 0xd7a3) || (c >= 0xf900 && c <= 0xfaff) ||
+        (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||
+        (c >= 0x1f300 && c <= 0x1faff) || (c >= 0x20000 && c <= 0x3fffd))
+        return 2;
+    return 1;
+}
+
+static size_t text_width(const char *s, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)s, *end = p + n;
+    size_t w = 0;
+    while (p < end)
+        w += codepoint_width(utf8_next(&p, end));
+    return w;
+}
+
+/*
+ * Names come from files: a control character in a table could drive the reader's terminal,
+ * so each becomes '?'. md also needs its column separator escaped.
+ */
+static void add_printable(struct strbuf *b, const char *s, size_t n, bool md)
+{
+    const unsigned char *p = (const unsigned char *)s, *end = p + n;
+    while (p < end) {
+        const unsigned char *start = p;
+        uint32_t c = utf8_next(&p, end);
+        if (c < 0x20 || (c >= 0x7f && c < 0xa0))
+            strbuf_adds(b, "?");
+        else if (md && c == '|')
+            strbuf_adds(b, "\\|");
+        else
+            strbuf_add(b, start, (size_t)(p - start));
+    }
+}
+
+static bool right_aligned(const struct column *c)
+{
+    return c->style != COL_TEXT && c->style != COL_BOOL;
+}
+
+static void add_spaces(struct strbuf *b, size_t n)
+{
+    while (n-- > 0)
+        strbuf_add(b, " ", 1);
+}
+
+/* The text of a cell (row NULL: the heading) in a table or md, into *cell. */
+static void cell_text(struct strbuf *cell, const struct column *c, const json_t *row, bool md)
+{
+    struct strbuf raw = { 0 };
+    if (row)
+        add_cell(&raw, c, json_object_get(row, c->key));
+    else
+        strbuf_adds(&raw, c->header ? c->header : c->key);
+    cell->len = 0;
+    strbuf_adds(cell, "");
+    if (raw.len)
+        add_printable(cell, raw.s, raw.len, md);
+    cell->oom |= raw.oom;
+    strbuf_free(&raw);
+}
+
+static void add_line(struct strbuf *line, const struct report_doc *d, const json_t *row,
+                     const size_t *width, bool md)
+{
+    struct strbuf cell = { 0 };
+    bool first = true;
+    for (size_t i = 0; i < d->n_cols; i++) {
+        const struct column *c = &d->cols[i];
+        if (c->csv_only)
+            continue;
+        cell_text(&cell, c, row, md);
+        size_t w = cell.s ? text_width(cell.s, cell.len) : 0;
+        size_t pad = width[i] > w ? width[i] - w : 0;
+        strbuf_adds(line, md ? "| " : first ? "" : "  ");
+        if (right_aligned(c))
+            add_spaces(line, pad);
+        if (cell.s)
+            strbuf_add(line, cell.s, cell.len);
+        if (!right_aligned(c))
+            add_spaces(line, pad);
+        strbuf_adds(line, md ? " " : "");
+        first = false;
+    }
+    while (!md && line->len && line->s[line->len - 1] == ' ')
+        line->len--;
+    strbuf_adds(line, md ? "|\n" : "\n");
+    line->oom |= cell.oom;
+    strbuf_free(&cell);
+}
+
+static void add_rule(struct strbuf *line, const struct report_doc *d, const size_t *width, bool md)
+{
+    bool first = true;
+    for (size_t i = 0; i < d->n_cols; i++) {
+        if (d->cols[i].csv_only)
+            continue;
+        strbuf_adds(line, md ? "| " : first ? "" : "  ");
+        bool colon = md && right_aligned(&d->cols[i]);
+        for (size_t k = colon; k < width[i]; k++)
+            strbuf_adds(line, "-");
+        strbuf_adds(line, colon ? ": " : md ? " " : "");
+        first = false;
+    }
+    strbuf_adds(line, md ? "|\n" : "\n");
+}
+
+static int build_table(struct strbuf *out, const struct report_doc *d, bool md, struct error *err)
+{
+    size_t n_row = json_array_size(d->rows);
+    size_t *width = calloc(d->n_cols + 1, sizeof *width);
+    if (!width)
+        return error_oom(err, d->n_cols * sizeof *width, "a table");
+    struct strbuf cell = { 0 };
+    for (size_t i = 0; i < d->n_cols; i++) {
+        if (d->cols[i].csv_only)
+            continue;
+        width[i] = md ? 3 : 1;
+        for (size_t r = 0; r <= n_row; r++) {
+            cell_text(&cell, &d->cols[i], r ? json_array_get(d->rows, r - 1) : NULL, md);
+            size_t w = cell.s ? text_width(cell.s, cell.len) : 0;
+            width[i] = w > width[i] ? w : width[i];
+        }
+    }
+    add_line(out, d, NULL, width, md);
+    add_rule(out, d, width, md);
+    for (size_t r = 0; r < n_row; r++)
+        add_line(out, d, json_array_get(d->rows, r), width, md);
+    strbuf_free(&cell);
+    free(width);
+    return 0;
+}
+
+/* ---- csv: RFC 4180 quoting, raw SI values, keys as heading --------------------- */
+
+static void add_quoted(struct strbuf *b, const char *s, size_t n)
+{
+    if (!n)
+        return;
+    bool quote = s[0] == ' ' || s[n - 1] == ' ';
+    for (size_t i = 0; i < n; i++)
+        quote |= s[i] == ',' || s[i] == '"' || s[i] == '\n' || s[i] == '\r';
+    if (!quote) {
+        strbuf_add(b, s, n);
+        return;
+    }
+    strbuf_adds(b, "\"");
+    for (size_t i = 0; i < n; i++)
+        strbuf_add(b, s[i] == '"' ? "\"\"" : &s[i], s[i] == '"' ? 2 : 1);
+    strbuf_adds(b, "\"");
+}
+
+static void build_csv(struct strbuf *out, const struct report_doc *d)
+{
+    struct strbuf cell = { 0 };
+    for (size_t r = 0; r <= json_array_size(d->rows); r++) {
+        for (size_t i = 0; i < d->n_cols; i++) {
+            const char *key = d->cols[i].key;
+            cell.len = 0;
+            if (r)
+                add_raw_cell(&cell, json_object_get(json_array_get(d->rows, r - 1), key));
+            else
+                strbuf_adds(&cell, key);
+            strbuf_adds(out, i ? "," : "");
+            add_quoted(out, cell.s, cell.len);
+        }
+        strbuf_adds(out, "\n");
+    }
+    out->oom |= cell.oom;
+    strbuf_free(&cell);
+}
+
+/* ---- json ---------------------------------------------------------------------- */
+
+static json_t *with_schema(const struct report_doc *d, const json_t *rest)
+{
+    json_t *o = json_object(), *copy = rest ? json_deep_copy(rest) : json_object();
+    bool ok = o && copy && json_object_set_new(o, "schema", json_string(d->schema)) == 0 &&
+              json_object_set_new(o, "version", json_integer(d->version)) == 0 &&
+              json_object_update_missing(o, copy) == 0;
+    json_decref(copy);
+    if (ok)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static int print_json(FILE *out, const struct report_doc *d, struct error *err)
+{
+    json_t *doc = with_schema(d, d->meta);
+    if (!doc || json_object_set_new(doc, "rows", json_deep_copy(d->rows)) != 0) {
+        json_decref(doc);
+        return error_set(err, ERROR_SYSTEM, "out of memory: a JSON document");
+    }
+    int rc = json_print(doc, out, false, err);
+    json_decref(doc);
+    return rc;
+}
+
+static int print_jsonl(FILE *out, const struct report_doc *d, struct error *err)
+{
+    int rc = 0;
+    for (size_t r = 0; r < json_array_size(d->rows) && rc == 0; r++) {
+        json_t *row = with_schema(d, json_array_get(d->rows, r));
+        rc = row ? json_print(row, out, true, err)
+                 : error_set(err, ERROR_SYSTEM, "out of memory: a JSON row");
+        json_decref(row);
+    }
+    return rc;
+}
+
+int report_print(FILE *out, enum report_format fmt, const struct report_doc *d, struct error *err)
+{
+    struct strbuf b = { 0 };
+    int rc = 0;
+    switch (fmt) {
+    case REPORT_TABLE:
+    case REPORT_MD:
+        rc = build_table(&b, d, fmt == REPORT_MD, err);
+        break;
+    case REPORT_CSV:
+        build_csv(&b, d);
+        break;
+    case REPORT_JSON:
+        return print_json(out, d, err);
+    case REPORT_JSONL:
+        return print_jsonl(out, d, err);
+    }
+    if (rc == 0 && b.oom)
+        rc = error_oom(err, b.len, "a report");
+    if (rc == 0 && b.len && fwrite(b.s, 1, b.len, out) != b.len)
+        rc = error_set(err, ERROR_SYSTEM, "cannot write the report: the output refused it");
+    strbuf_free(&b);
+    return rc;
+}

@@ -1,0 +1,292 @@
+/* The roofs above an op: which peak and which bandwidth of a profile bound it, and the seconds that follow. */
+#include "roofline/internal.h"
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+const char *bound_name(enum bound b)
+{
+    switch (b) {
+    case BOUND_MEMORY:
+        return "memory";
+    case BOUND_COMPUTE:
+        return "compute";
+    case BOUND_LAUNCH:
+        return "launch";
+    }
+    return "?";
+}
+
+double attainable_flop_s(double ai, double peak_flop_s, double bytes_s)
+{
+    return fmin(peak_flop_s, ai * bytes_s);
+}
+
+/* ---- peaks -------------------------------------------------------------------------- */
+
+static int math_bits(enum math m)
+{
+    switch (m) {
+    case MATH_FP64:
+        return 64;
+    case MATH_FP32:
+        return 32;
+    case MATH_TF32:
+        return 19;
+    case MATH_FP16:
+    case MATH_BF16:
+        return 16;
+    case MATH_FP8:
+    case MATH_INT8:
+        return 8;
+    case MATH_FP4:
+    case MATH_INT4:
+        return 4;
+    case MATH_COUNT:
+        break;
+    }
+    return 0;
+}
+
+/* Threads asked for; all of them when not said. */
+static int threads_or_all(const struct predict_options *o)
+{
+    return o->n_threads > 0 ? o->n_threads : INT_MAX;
+}
+
+/* A datasheet's CPU peak is for all cores: n threads reach n/cores of it. */
+static double core_share(const struct hwprofile *h, const struct predict_options *o)
+{
+    if (h->kind != HW_CPU || o->n_threads <= 0 || o->n_threads >= h->n_cores || h->n_cores <= 0)
+        return 1;
+    return (double)o->n_threads / h->n_cores;
+}
+
+static bool peak_measured(struct peak *p, const struct hwprofile *h, enum math m,
+                          const struct predict_options *o)
+{
+    const struct ceiling *c = hwprofile_peak(h, m, threads_or_all(o));
+    if (!c || !(c->value > 0))
+        return false;
+    p->flop_s = c->value;
+    snprintf(p->source, sizeof p->source, "measured: %s, %d thread%s", c->name, c->n_threads,
+             c->n_threads == 1 ? "" : "s");
+    return true;
+}
+
+static bool peak_spec(struct peak *p, const struct hwprofile *h, enum math m,
+                      const struct predict_options *o)
+{
+    const double share = core_share(h, o);
+    if (!(h->peak[m].value > 0))
+        return false;
+    p->flop_s = h->peak[m].value * share;
+    if (share < 1)
+        snprintf(p->source, sizeof p->source, "spec x %d/%d cores: %s", o->n_threads, h->n_cores,
+                 h->peak[m].source);
+    else
+        snprintf(p->source, sizeof p->source, "spec: %s", h->peak[m].source);
+    return true;
+}
+
+/* A CPU's datasheet says clock x width x cores at a clock it may not hold: what was measured
+ * comes first there, the datasheet elsewhere. */
+static bool peak_own(struct peak *p, const struct hwprofile *h, enum math m,
+                     const struct predict_options *o)
+{
+    if (h->kind == HW_CPU)
+        return peak_measured(p, h, m, o) || peak_spec(p, h, m, o);
+    return peak_spec(p, h, m, o) || peak_measured(p, h, m, o);
+}
+
+/* Distance of a stand-in: another type of the same width, then wider ones (nearest first), then narrower. */
+static int stand_in_rank(enum math want, enum math other)
+{
+    const int w = math_bits(want), b = math_bits(other);
+    return b >= w ? b - w : 100 + w - b;
+}
+
+/*
+ * No peak of this type: borrow one. Wider operands hold narrower ones, so their peak is reached
+ * as it is; a narrower type's peak is scaled by the ratio of widths (units of one area
+ * multiply twice as fast at half the width). methods.md (13)
+ */
+static bool peak_derived(struct peak *p, const struct hwprofile *h, enum math want,
+                         const struct predict_options *o)
+{
+    struct peak best = { 0 }, q;
+    int best_rank = INT_MAX;
+    for (int i = 0; i < MATH_COUNT; i++) {
+        const enum math m = (enum math)i;
+        if (m == want || stand_in_rank(want, m) >= best_rank || !peak_own(&q, h, m, o))
+            continue;
+        best_rank = stand_in_rank(want, m);
+        const double scale = fmin(1, (double)math_bits(m) / math_bits(want));
+        best.flop_s = q.flop_s * scale;
+        char x[24] = "";
+        if (scale < 1)
+            snprintf(x, sizeof x, " x %.3g", scale);
+        snprintf(best.source, sizeof best.source, "derived: %s peak%s (%.140s)", math_name(m), x,
+                 q.source);
+    }
+    if (best_rank == INT_MAX)
+        return false;
+    best.derived = true;
+    *p = best;
+    return true;
+}
+
+static int init_peaks(struct roofs *r, const struct hwprofile *h, const struct predict_options *o,
+                      struct error *err)
+{
+    for (int i = 0; i < MATH_COUNT; i++) {
+        const enum math m = (enum math)i;
+        r->peak[m] = (struct peak){ .flop_s = NAN };
+        if (!peak_own(&r->peak[m], h, m, o) && !peak_derived(&r->peak[m], h, m, o))
+            return error_set(err, ERROR_INPUT,
+                             "cannot predict: profile %s has no peak FLOP/s of any type, "
+                             "neither from a datasheet nor measured",
+                             h->id);
+    }
+    return 0;
+}
+
+/* ---- bandwidth ------------------------------------------------------------------------ */
+
+static bool bandwidth_measured(struct roofs *r, const struct hwprofile *h,
+                               const struct predict_options *o)
+{
+    const struct ceiling *c = hwprofile_bandwidth(h, "DRAM", threads_or_all(o));
+    if (!c || !(c->value > 0))
+        return false;
+    r->bytes_s = c->value;
+    snprintf(r->bytes_source, sizeof r->bytes_source, "measured: %s, %d thread%s", c->name,
+             c->n_threads, c->n_threads == 1 ? "" : "s");
+    return true;
+}
+
+static bool bandwidth_spec(struct roofs *r, const struct hwprofile *h)
+{
+    if (!(h->mem_bw.value > 0))
+        return false;
+    r->bytes_s = h->mem_bw.value;
+    snprintf(r->bytes_source, sizeof r->bytes_source, "spec: %s", h->mem_bw.source);
+    return true;
+}
+
+static int init_bandwidth(struct roofs *r, const struct hwprofile *h,
+                          const struct predict_options *o, struct error *err)
+{
+    const bool found = h->kind == HW_CPU ? bandwidth_measured(r, h, o) || bandwidth_spec(r, h)
+                                         : bandwidth_spec(r, h) || bandwidth_measured(r, h, o);
+    if (!found)
+        return error_set(err, ERROR_INPUT,
+                         "cannot predict: profile %s has no memory bandwidth, neither from a "
+                         "datasheet nor measured",
+                         h->id);
+    return 0;
+}
+
+/*
+ * Where activations live. A bound charges only what cannot be avoided, so with --roof they stay on the chip;
+ * else they do when an op's operands fit the last-level cache. methods.md (13)
+ */
+static void init_cache(struct roofs *r, const struct hwprofile *h, const struct predict_options *o)
+{
+    int level = 0;
+    r->cache_bytes = o->roof ? INFINITY : 0;
+    r->cache_bytes_s = INFINITY;
+    if (o->roof)
+        return;
+    for (size_t i = 0; i < h->n_cache; i++) {
+        const struct hw_cache *c = &h->cache[i];
+        if (c->level < level || !(c->size_bytes > 0))
+            continue;
+        level = c->level;
+        r->cache_bytes = c->size_bytes * (c->n_instances > 0 ? c->n_instances : 1);
+    }
+    char name[16];
+    snprintf(name, sizeof name, "L%d", level);
+    const struct ceiling *c = level > 0 ? hwprofile_bandwidth(h, name, threads_or_all(o)) : NULL;
+    if (c && c->value > 0)
+        r->cache_bytes_s = c->value;
+}
+
+static double fraction_or_1(const struct hw_value *v)
+{
+    return v->value > 0 && v->value <= 1 ? v->value : 1;
+}
+
+int roofs_init(struct roofs *r, const struct hwprofile *h, const struct predict_options *o,
+               struct error *err)
+{
+    *r = (struct roofs){ .cpu = h->kind == HW_CPU, .e_compute = 1, .e_bandwidth = 1 };
+    r->act_elem_bytes = r->cpu ? 4 : 2;
+    if (init_bandwidth(r, h, o, err) != 0 || init_peaks(r, h, o, err) != 0)
+        return -1;
+    init_cache(r, h, o);
+    if (!o->roof) {
+        r->e_compute = fraction_or_1(&h->eff.compute);
+        r->e_bandwidth = fraction_or_1(&h->eff.bandwidth);
+        r->launch_s = h->eff.launch_s.value > 0 ? h->eff.launch_s.value : 0;
+    }
+    return 0;
+}
+
+/* ---- an op under the roofs --------------------------------------------------------------- */
+
+/*
+ * Products: CPUs multiply quantized weights with 8-bit activations and widen F16 to FP32; GPUs
+ * widen quantized weights to FP16 for their matrix units. methods.md (13)
+ */
+static enum math matmul_math(bool cpu, enum dtype t)
+{
+    if (t == DTYPE_F32 || t == DTYPE_F64)
+        return MATH_FP32;
+    if (t == DTYPE_BF16)
+        return MATH_BF16;
+    if (t == DTYPE_F16)
+        return cpu ? MATH_FP32 : MATH_FP16;
+    return cpu ? MATH_INT8 : MATH_FP16;
+}
+
+enum math roofs_math(const struct roofs *r, const struct op *op)
+{
+    switch (op->kind) {
+    case OP_MATMUL:
+        return matmul_math(r->cpu, op->w ? op->w->type : DTYPE_F32);
+    case OP_ATTENTION:
+        return r->cpu ? MATH_FP32 : MATH_FP16;
+    case OP_EMBED:
+    case OP_RMS_NORM:
+    case OP_ROPE:
+    case OP_KV_STORE:
+    case OP_SILU_MUL:
+    case OP_ADD:
+    case OP_KIND_COUNT:
+        break;
+    }
+    return MATH_FP32;
+}
+
+/* CPUs meet at a barrier after every op; GPU software fuses the small ops into the products around them. */
+static bool is_launched(const struct roofs *r, const struct op *op)
+{
+    return r->cpu || op->kind == OP_MATMUL || op->kind == OP_ATTENTION;
+}
+
+struct op_time roofs_time(const struct roofs *r, const struct op *op, const struct cost *c)
+{
+    const double memory = r->bytes_s * r->e_bandwidth,
+                 cache = c->act_bytes <= r->cache_bytes ? r->cache_bytes_s * r->e_bandwidth : memory;
+    struct op_time t = {
+        .memory_s = (c->weight_bytes + c->kv_bytes) / memory + c->act_bytes / cache,
+        .compute_s = c->flop / (r->peak[roofs_math(r, op)].flop_s * r->e_compute),
+    };
+    const double roof = fmax(t.memory_s, t.compute_s), launch = is_launched(r, op) ? r->launch_s : 0;
+    t.seconds = roof + launch;
+    t.bound = launch > roof               ? BOUND_LAUNCH
+              : t.memory_s >= t.compute_s ? BOUND_MEMORY
+                                          : BOUND_COMPUTE;
+    return t;
+}

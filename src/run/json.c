@@ -1,0 +1,397 @@
+/*
+ * run/json.c: a run as JSON and back. Each struct has one table of its fields, which the
+ * writer and the reader both walk: a field cannot be written and not read.
+ */
+#include "run/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUN_SCHEMA  "roofcast.run"
+#define RUN_VERSION 1
+
+enum field_kind {
+    FIELD_STR,      /* char[]; never null */
+    FIELD_STR_NULL, /* char[]; "" is null */
+    FIELD_INT,      /* int */
+    FIELD_U64,      /* uint64_t */
+    FIELD_NUM,      /* double; NaN is null */
+};
+
+struct field {
+    const char *name;
+    enum field_kind kind;
+    size_t offset, size;
+    int64_t lo; /* smallest integer, or 0 for a number that cannot be negative */
+};
+
+/* clang-format off */
+#define FIELD_LO(s, kind, name, lo) \
+    { #name, kind, offsetof(struct s, name), sizeof(((struct s *)0)->name), lo }
+/* clang-format on */
+#define FIELD(s, kind, name) FIELD_LO(s, kind, name, 0)
+
+static const struct field prov_fields[] = {
+    FIELD(provenance, FIELD_STR, version),
+    FIELD(provenance, FIELD_STR, compiler),
+    FIELD(provenance, FIELD_STR, cflags),
+    FIELD(provenance, FIELD_STR, cpu),
+    FIELD(provenance, FIELD_STR, isa),
+    FIELD(provenance, FIELD_STR, counters),
+    FIELD(provenance, FIELD_STR_NULL, profile),
+    FIELD(provenance, FIELD_STR, date),
+    FIELD(provenance, FIELD_STR_NULL, cpus),
+    FIELD(provenance, FIELD_STR, command),
+    FIELD_LO(provenance, FIELD_INT, n_threads, 1),
+};
+
+static const struct field row_fields[] = {
+    FIELD(run_row, FIELD_STR, model),
+    FIELD(run_row, FIELD_STR, type),
+    FIELD_LO(run_row, FIELD_INT, n_threads, 1),
+    FIELD(run_row, FIELD_STR, test),
+    FIELD(run_row, FIELD_STR, phase),
+    FIELD(run_row, FIELD_INT, n_prompt),
+    FIELD(run_row, FIELD_INT, n_gen),
+    FIELD(run_row, FIELD_INT, n_depth),
+    FIELD_LO(run_row, FIELD_INT, n_batch, 1),
+    FIELD_LO(run_row, FIELD_INT, n_ubatch, 1),
+    FIELD_LO(run_row, FIELD_INT, n_reps, 1),
+    FIELD(run_row, FIELD_NUM, tok_s_mean),
+    FIELD(run_row, FIELD_NUM, tok_s_sd),
+    FIELD(run_row, FIELD_NUM, ttft_s),
+    FIELD(run_row, FIELD_NUM, itl_p50_s),
+    FIELD(run_row, FIELD_NUM, itl_p99_s),
+    FIELD(run_row, FIELD_NUM, bytes_s),
+    FIELD(run_row, FIELD_NUM, ceiling_bytes_s),
+    FIELD(run_row, FIELD_NUM, mbu),
+    FIELD(run_row, FIELD_NUM, flop_s),
+    FIELD(run_row, FIELD_NUM, ceiling_flop_s),
+    FIELD(run_row, FIELD_NUM, mfu),
+    FIELD(run_row, FIELD_STR_NULL, bound),
+    FIELD(run_row, FIELD_STR, counters),
+    FIELD(run_row, FIELD_NUM, dram_bytes_s),
+    FIELD(run_row, FIELD_NUM, mbu_dram),
+    FIELD(run_row, FIELD_STR_NULL, dram_source),
+    FIELD(run_row, FIELD_STR_NULL, dram_reason),
+    FIELD(run_row, FIELD_NUM, weight_bytes),
+    FIELD(run_row, FIELD_NUM, act_bytes),
+    FIELD(run_row, FIELD_NUM, kv_bytes),
+    FIELD(run_row, FIELD_NUM, flop),
+    FIELD(run_row, FIELD_NUM, seconds),
+    FIELD(run_row, FIELD_STR_NULL, ceiling_source),
+};
+
+static const struct field op_fields[] = {
+    FIELD(run_op, FIELD_STR, test),
+    FIELD(run_op, FIELD_STR, phase),
+    FIELD_LO(run_op, FIELD_INT, layer, -1),
+    FIELD(run_op, FIELD_STR, role),
+    FIELD(run_op, FIELD_STR, op),
+    FIELD(run_op, FIELD_STR, type),
+    FIELD(run_op, FIELD_U64, rows),
+    FIELD(run_op, FIELD_U64, cols),
+    FIELD(run_op, FIELD_U64, n_tok),
+    FIELD(run_op, FIELD_NUM, weight_bytes),
+    FIELD(run_op, FIELD_NUM, act_bytes),
+    FIELD(run_op, FIELD_NUM, kv_bytes),
+    FIELD(run_op, FIELD_NUM, flop),
+    FIELD(run_op, FIELD_NUM, ai),
+    FIELD(run_op, FIELD_NUM, share),
+    FIELD(run_op, FIELD_NUM, seconds),
+    FIELD(run_op, FIELD_NUM, bytes_s),
+    FIELD(run_op, FIELD_NUM, flop_s),
+    FIELD(run_op, FIELD_NUM, roof_fraction),
+    FIELD(run_op, FIELD_STR_NULL, bound),
+};
+
+/* ---- writing -------------------------------------------------------------------- */
+
+/* Model names and command lines are bytes from outside; JSON is UTF-8, so what is not
+ * becomes "?". */
+static json_t *text(const char *s)
+{
+    json_t *j = json_string(s);
+    if (j)
+        return j;
+    struct strbuf b = { 0 };
+    for (; *s; s++)
+        strbuf_addf(&b, "%c", (unsigned char)*s < 0x80 ? *s : '?');
+    j = json_string(b.s ? b.s : "");
+    strbuf_free(&b);
+    return j;
+}
+
+static json_t *field_json(const struct field *f, const void *base)
+{
+    const char *p = (const char *)base + f->offset;
+    switch (f->kind) {
+    case FIELD_STR:
+        return text(p);
+    case FIELD_STR_NULL:
+        return *p ? text(p) : json_null();
+    case FIELD_INT: {
+        int v;
+        memcpy(&v, p, sizeof v);
+        return json_integer(v);
+    }
+    case FIELD_U64: {
+        uint64_t v;
+        memcpy(&v, p, sizeof v);
+        return json_integer((json_int_t)u64_min(v, INT64_MAX));
+    }
+    case FIELD_NUM: {
+        double v;
+        memcpy(&v, p, sizeof v);
+        return json_num(v);
+    }
+    }
+    return NULL;
+}
+
+static json_t *struct_json(const struct field *f, size_t n, const void *base)
+{
+    json_t *o = json_object();
+    for (size_t i = 0; o && i < n; i++) {
+        if (json_object_set_new(o, f[i].name, field_json(&f[i], base)) != 0) {
+            json_decref(o);
+            return NULL;
+        }
+    }
+    return o;
+}
+
+json_t *run_row_json(const struct run_row *r)
+{
+    return struct_json(row_fields, ARRAY_LEN(row_fields), r);
+}
+
+json_t *run_op_json(const struct run_op *o)
+{
+    return struct_json(op_fields, ARRAY_LEN(op_fields), o);
+}
+
+json_t *run_provenance_json(const struct provenance *p)
+{
+    return struct_json(prov_fields, ARRAY_LEN(prov_fields), p);
+}
+
+json_t *run_to_json(const struct run *r, struct error *err)
+{
+    json_t *doc = json_object(), *rows = json_array(), *ops = json_array();
+    int bad = 0; /* jansson's setters take the reference, and refuse NULL */
+    for (size_t i = 0; i < r->n_row; i++)
+        bad |= json_array_append_new(rows, run_row_json(&r->row[i]));
+    for (size_t i = 0; i < r->n_op; i++)
+        bad |= json_array_append_new(ops, run_op_json(&r->op[i]));
+    bad |= json_object_set_new(doc, "schema", json_string(RUN_SCHEMA));
+    bad |= json_object_set_new(doc, "version", json_integer(RUN_VERSION));
+    bad |= json_object_set_new(doc, "provenance", run_provenance_json(&r->prov));
+    bad |= json_object_set_new(doc, "rows", rows);
+    bad |= json_object_set_new(doc, "ops", ops);
+    bad |= r->ceilings ? json_object_set(doc, "ceilings", r->ceilings)
+                       : json_object_set_new(doc, "ceilings", json_array());
+    if (!bad)
+        return doc;
+    json_decref(doc);
+    error_oom(err, 0, "a run as JSON");
+    return NULL;
+}
+
+int run_save(const struct run *r, const char *path, struct error *err)
+{
+    json_t *doc = run_to_json(r, err);
+    if (!doc)
+        return -1;
+    int rc = json_save_path(doc, path, err);
+    json_decref(doc);
+    return rc;
+}
+
+/* ---- reading -------------------------------------------------------------------- */
+
+static int read_text(const json_t *o, const char *ctx, const struct field *f, char *out,
+                     struct error *err)
+{
+    const char *s = NULL;
+    int rc = f->kind == FIELD_STR ? json_get_str(o, ctx, f->name, &s, err)
+                                  : json_get_str_opt(o, ctx, f->name, &s, err);
+    if (rc != 0)
+        return -1;
+    size_t len = s ? strlen(s) : 0;
+    if (len >= f->size)
+        return error_set(err, ERROR_INPUT,
+                         "%s: field \"%s\": %zu bytes, expected at most %zu", ctx, f->name,
+                         len, f->size - 1);
+    memcpy(out, s ? s : "", len + 1);
+    return 0;
+}
+
+static int read_number(const json_t *o, const char *ctx, const struct field *f, char *out,
+                       struct error *err)
+{
+    double v = NAN;
+    if (json_get_num_opt(o, ctx, f->name, &v, err) != 0)
+        return -1;
+    if (v < 0)
+        return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected 0 or more, found %g",
+                         ctx, f->name, v);
+    memcpy(out, &v, sizeof v);
+    return 0;
+}
+
+static int read_field(const json_t *o, const char *ctx, const struct field *f, void *base,
+                      struct error *err)
+{
+    char *out = (char *)base + f->offset;
+    int64_t i = 0;
+    if (!json_object_get(o, f->name))
+        return error_set(err, ERROR_INPUT, "%s: field \"%s\" is missing", ctx, f->name);
+    switch (f->kind) {
+    case FIELD_STR:
+    case FIELD_STR_NULL:
+        return read_text(o, ctx, f, out, err);
+    case FIELD_INT:
+        if (json_get_int(o, ctx, f->name, f->lo, INT32_MAX, &i, err) != 0)
+            return -1;
+        memcpy(out, &(int){ (int)i }, sizeof(int));
+        return 0;
+    case FIELD_U64:
+        if (json_get_int(o, ctx, f->name, 0, INT64_MAX, &i, err) != 0)
+            return -1;
+        memcpy(out, &(uint64_t){ (uint64_t)i }, sizeof(uint64_t));
+        return 0;
+    case FIELD_NUM:
+        return read_number(o, ctx, f, out, err);
+    }
+    return 0;
+}
+
+static int read_struct(const json_t *o, const char *ctx, const struct field *f, size_t n,
+                       void *base, struct error *err)
+{
+    if (!json_is_object(o))
+        return error_set(err, ERROR_INPUT, "%s: expected an object", ctx);
+    for (size_t i = 0; i < n; i++) {
+        if (read_field(o, ctx, &f[i], base, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int check_phase(const char *ctx, const char *phase, struct error *err)
+{
+    if (!strcmp(phase, "prefill") || !strcmp(phase, "decode"))
+        return 0;
+    return error_set(
+        err, ERROR_INPUT,
+        "%s: field \"phase\": expected \"prefill\" or \"decode\", found \"%s\"", ctx,
+        phase);
+}
+
+/* The array `key` of the document, or NULL with an error. */
+static const json_t *get_array(const json_t *doc, const char *name, const char *key,
+                               struct error *err)
+{
+    const json_t *a = json_object_get(doc, key);
+    if (json_is_array(a))
+        return a;
+    error_set(err, ERROR_INPUT, "%s: field \"%s\": expected an array", name, key);
+    return NULL;
+}
+
+static int read_rows(struct run *r, const json_t *doc, const char *name, struct error *err)
+{
+    const json_t *a = get_array(doc, name, "rows", err);
+    if (!a)
+        return -1;
+    for (size_t i = 0; i < json_array_size(a); i++) {
+        char ctx[320];
+        struct run_row row;
+        snprintf(ctx, sizeof ctx, "%.280s: rows[%zu]", name, i);
+        memset(&row, 0, sizeof row);
+        if (read_struct(json_array_get(a, i), ctx, row_fields, ARRAY_LEN(row_fields), &row,
+                        err) != 0 ||
+            check_phase(ctx, row.phase, err) != 0 || run_add_row(r, &row, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_ops(struct run *r, const json_t *doc, const char *name, struct error *err)
+{
+    const json_t *a = get_array(doc, name, "ops", err);
+    if (!a)
+        return -1;
+    for (size_t i = 0; i < json_array_size(a); i++) {
+        char ctx[320];
+        struct run_op op;
+        snprintf(ctx, sizeof ctx, "%.280s: ops[%zu]", name, i);
+        memset(&op, 0, sizeof op);
+        if (read_struct(json_array_get(a, i), ctx, op_fields, ARRAY_LEN(op_fields), &op,
+                        err) != 0 ||
+            check_phase(ctx, op.phase, err) != 0 || run_add_op(r, &op, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Ceilings stay JSON: who draws them reads them as part of a hwprofile. Only the shape is
+ * checked here. */
+static int read_ceilings(struct run *r, json_t *doc, const char *name, struct error *err)
+{
+    const json_t *a = get_array(doc, name, "ceilings", err);
+    if (!a)
+        return -1;
+    for (size_t i = 0; i < json_array_size(a); i++) {
+        char ctx[320];
+        const char *s;
+        double v;
+        snprintf(ctx, sizeof ctx, "%.280s: ceilings[%zu]", name, i);
+        const json_t *c = json_array_get(a, i);
+        if (!json_is_object(c))
+            return error_set(err, ERROR_INPUT, "%s: expected an object", ctx);
+        if (json_get_str(c, ctx, "name", &s, err) != 0 ||
+            json_get_str(c, ctx, "unit", &s, err) != 0 ||
+            json_get_num_opt(c, ctx, "value", &v, err) != 0)
+            return -1;
+    }
+    r->ceilings = json_incref(json_object_get(doc, "ceilings"));
+    return 0;
+}
+
+static int read_doc(struct run *r, json_t *doc, const char *name, struct error *err)
+{
+    char ctx[320];
+    snprintf(ctx, sizeof ctx, "%.280s: provenance", name);
+    if (json_check_schema(doc, name, RUN_SCHEMA, RUN_VERSION, err) != 0 ||
+        read_struct(json_object_get(doc, "provenance"), ctx, prov_fields,
+                    ARRAY_LEN(prov_fields), &r->prov, err) != 0 ||
+        read_rows(r, doc, name, err) != 0 || read_ops(r, doc, name, err) != 0)
+        return -1;
+    return read_ceilings(r, doc, name, err);
+}
+
+static int from_json(struct run *r, json_t *doc, const char *name, struct error *err)
+{
+    memset(r, 0, sizeof *r);
+    if (!doc)
+        return -1;
+    int rc = read_doc(r, doc, name, err);
+    json_decref(doc);
+    if (rc != 0)
+        run_free(r);
+    return rc;
+}
+
+int run_load(struct run *r, const char *path, struct error *err)
+{
+    return from_json(r, json_load_path(path, err), path, err);
+}
+
+int run_parse(struct run *r, const char *name, const void *data, size_t size,
+              struct error *err)
+{
+    return from_json(r, json_load_mem(name, data, size, err), name, err);
+}

@@ -1,0 +1,264 @@
+/* base: errors, sizes, strings, files, units, numbers, statistics, CPU lists, teams. */
+#include "../test.h"
+#include "base/json.h"
+#include <fcntl.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void test_error(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    assert_int_equal(error_set(&err, ERROR_INPUT, "field %d", 3), -1);
+    assert_int_equal(error_prefix(&err, "%s", "file.json"), -1);
+    assert_string_equal(err.msg, "file.json: field 3");
+    assert_int_equal(error_exit_status(&err), 1);
+    error_set(&err, ERROR_USAGE, "x");
+    assert_int_equal(error_exit_status(&err), 2);
+    error_set(&err, ERROR_INTERRUPTED, "x");
+    assert_int_equal(error_exit_status(&err), 130);
+    assert_int_equal(error_set(NULL, ERROR_INPUT, "nobody listens"), -1);
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    size_t n;
+    assert_true(size_mul(1u << 16, 1u << 16, &n));
+    assert_false(size_mul(SIZE_MAX / 2, 3, &n));
+    assert_false(size_add(SIZE_MAX, 1, &n));
+    assert_int_equal(size_align_up(33, 32), 64);
+    assert_int_equal(u64_ceil_div(10, 3), 4);
+    assert_int_equal(u64_ceil_div(9, 3), 3);
+}
+
+static void test_strbuf(void **state)
+{
+    (void)state;
+    struct strbuf b = { 0 };
+    for (int i = 0; i < 1000; i++)
+        strbuf_addf(&b, "%d,", i % 10);
+    strbuf_adds(&b, "end");
+    assert_int_equal(b.len, 2003);
+    assert_string_equal(b.s + 2000, "end");
+    assert_false(b.oom);
+    strbuf_free(&b);
+    assert_null(b.s);
+}
+
+static const char *temp_path(char *buf, size_t n, const char *name)
+{
+    const char *dir = getenv("TMPDIR");
+    snprintf(buf, n, "%s/roofcast-test-%d-%s", dir ? dir : "/tmp", (int)getpid(), name);
+    return buf;
+}
+
+static void test_outfile(void **state)
+{
+    (void)state;
+    char path[512];
+    struct error err = { 0 };
+    struct outfile o;
+    struct filemap m;
+    temp_path(path, sizeof path, "out");
+    unlink(path);
+    assert_ok(outfile_open(&o, path, &err), err);
+    fputs("hello", o.f);
+    assert_false(file_exists(path)); /* nothing under the name before commit */
+    assert_ok(outfile_commit(&o, &err), err);
+    assert_ok(filemap_open(&m, path, &err), err);
+    assert_int_equal(m.size, 5);
+    assert_memory_equal(m.data, "hello", 5);
+    filemap_close(&m);
+    assert_ok(outfile_open(&o, path, &err), err);
+    fputs("lost", o.f);
+    outfile_abort(&o); /* the old file stays */
+    assert_ok(filemap_open(&m, path, &err), err);
+    assert_int_equal(m.size, 5);
+    filemap_close(&m);
+    unlink(path);
+    assert_fails(filemap_open(&m, path, &err), err, "No such file");
+    assert_fails(filemap_open(&m, "/", &err), err, "a directory");
+    assert_fails(outfile_open(&o, "/nonexistent/dir/x", &err), err, "cannot write");
+    if (access("/dev/full", W_OK) == 0) {
+        assert_ok(outfile_open(&o, "/dev/full", &err), err);
+        fputs("x", o.f);
+        assert_fails(outfile_commit(&o, &err), err, "cannot write");
+    }
+}
+
+static void test_units(void **state)
+{
+    (void)state;
+    char b[32];
+    assert_string_equal(units_si(b, sizeof b, 41.23e9, "B/s"), "41.2 GB/s");
+    assert_string_equal(units_si(b, sizeof b, 999.96e9, "B/s"), "1.00 TB/s");
+    assert_string_equal(units_si(b, sizeof b, 0.00478, "s"), "4.78 ms");
+    assert_string_equal(units_si(b, sizeof b, 0, "B"), "0.00 B");
+    assert_string_equal(units_si(b, sizeof b, NAN, "B"), "-");
+    assert_string_equal(units_gib(b, sizeof b, 1.5 * 1073741824), "1.50 GiB");
+    assert_true(units_parse("204.8 GB/s", "B/s") == 204.8e9);
+    assert_true(units_parse("1 GiB/s", "B/s") == 1073741824.0);
+    assert_true(units_parse("3e9", "B/s") == 3e9);
+    assert_true(isnan(units_parse("1 Gb/s", "B/s")));
+    assert_true(isnan(units_parse("fast", "B/s")));
+    assert_true(isnan(units_parse("1 GB", "B/s")));
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    int64_t v = 0;
+    double d = 0;
+    assert_ok(parse_int("-3", -5, 5, "-p", &v, &err), err);
+    assert_int_equal(v, -3);
+    assert_fails(parse_int("12x", 0, 99, "-p", &v, &err), err, "-p: expected a whole number, found \"12x\"");
+    assert_fails(parse_int("", 0, 99, "-p", &v, &err), err, "whole number");
+    assert_fails(parse_int("100", 0, 99, "-p", &v, &err), err, "-p: expected 0 to 99, found 100");
+    assert_fails(parse_int("99999999999999999999", 0, INT64_MAX, "-p", &v, &err), err, "expected 0 to");
+    assert_ok(parse_double("0.5", 0, 1, "--temp", &d, &err), err);
+    assert_fails(parse_double("nan", 0, 1, "--temp", &d, &err), err, "expected a number");
+    assert_fails(parse_double("2", 0, 1, "--temp", &d, &err), err, "expected 0 to 1");
+}
+
+static void test_stats(void **state)
+{
+    (void)state;
+    const double x[] = { 4, 1, 3, 2 };
+    double lo, hi;
+    assert_true(stats_mean(x, 4) == 2.5);
+    assert_true(fabs(stats_sd(x, 4) - 1.2909944487358056) < 1e-12);
+    assert_true(stats_median(x, 4) == 2.5);
+    assert_true(stats_quantile(x, 4, 0) == 1 && stats_quantile(x, 4, 1) == 4);
+    assert_true(fabs(stats_quantile(x, 4, 0.9) - 3.7) < 1e-12); /* type 7: 1 + 0.9 * 3 = 3.7 */
+    assert_true(isnan(stats_median(x, 0)));
+    stats_median_ci(x, 4, &lo, &hi);
+    assert_true(lo >= 1 && lo <= 2.5 && hi >= 2.5 && hi <= 4);
+}
+
+static void test_rng(void **state)
+{
+    (void)state;
+    struct rng a, b;
+    rng_init(&a, 7);
+    rng_init(&b, 7);
+    double sum = 0, sq = 0;
+    for (int i = 0; i < 100000; i++) {
+        double v = rng_normal(&a);
+        assert_true(v == rng_normal(&b));
+        sum += v;
+        sq += v * v;
+    }
+    assert_true(fabs(sum / 1e5) < 0.02 && fabs(sq / 1e5 - 1) < 0.02);
+    /* First output of xoshiro256** from splitmix64(0): the published seeding. */
+    rng_init(&a, 0);
+    assert_true(a.s[0] == 0xe220a8397b1dcdafu);
+}
+
+static void test_cpulist(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    struct cpulist l;
+    assert_ok(cpulist_parse(&l, "0-2,8", &err), err);
+    assert_int_equal(l.n, 4);
+    assert_int_equal(l.cpu[2], 2);
+    assert_int_equal(l.cpu[3], 8);
+    cpulist_free(&l);
+    const char *bad[] = { "", "a", "3-1", "1,,2", "-1", "0-99999", "1-", "1,1", "1 2" };
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_int_equal(cpulist_parse(&l, bad[i], &err), -1);
+    assert_ok(cpulist_usable(&l, &err), err);
+    assert_true(l.n >= 1);
+    cpulist_free(&l);
+}
+
+struct counted {
+    atomic_int calls, wrong;
+    struct team *t;
+    atomic_int step;
+};
+
+static void count(void *arg, int tid, int n)
+{
+    struct counted *c = arg;
+    atomic_fetch_add(&c->calls, 1);
+    for (int i = 0; i < 200; i++) {
+        team_barrier(c->t);
+        if (tid == 0)
+            atomic_store(&c->step, i);
+        team_barrier(c->t);
+        if (atomic_load(&c->step) != i)
+            atomic_fetch_add(&c->wrong, 1);
+    }
+    (void)n;
+}
+
+static void test_team(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    struct cpulist cpus;
+    assert_ok(cpulist_usable(&cpus, &err), err);
+    const int n = cpus.n < 2 ? 1 : 2;
+    struct counted c = { .t = team_new(n, &cpus, &err) };
+    if (!c.t)
+        fail_msg("%s", err.msg);
+    for (int i = 0; i < 50; i++) {
+        if (i == 25)
+            usleep(20000); /* workers asleep: the next run must wake them */
+        team_run(c.t, count, &c);
+    }
+    assert_int_equal(atomic_load(&c.calls), 50 * n);
+    assert_int_equal(atomic_load(&c.wrong), 0);
+    team_free(c.t);
+    struct cpulist after;
+    assert_ok(cpulist_usable(&after, &err), err);
+    assert_int_equal(after.n, cpus.n); /* the caller's affinity is as it was */
+    cpulist_free(&after);
+    cpulist_free(&cpus);
+    assert_null(team_new(10000, NULL, &err));
+    assert_non_null(strstr(err.msg, "10000 asked for"));
+    assert_null(team_new(0, NULL, &err));
+}
+
+static void test_json(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    double d = -1;
+    int64_t i = -1;
+    const char *s = NULL;
+    const char text[] = "{\"a\": 1.5, \"b\": \"x\", \"n\": null, \"i\": 7}";
+    json_t *j = json_load_mem("t.json", text, sizeof text - 1, &err);
+    assert_non_null(j);
+    assert_ok(json_get_num(j, "t.json", "a", &d, &err), err);
+    assert_true(d == 1.5);
+    assert_fails(json_get_num(j, "t.json", "b", &d, &err), err, "t.json: field \"b\": expected a number, found a string");
+    assert_fails(json_get_num(j, "t.json", "zz", &d, &err), err, "field \"zz\" is missing");
+    assert_fails(json_get_num(j, "t.json", "n", &d, &err), err, "missing");
+    assert_ok(json_get_num_opt(j, "t.json", "n", &d, &err), err);
+    assert_true(d == 1.5);
+    assert_fails(json_get_int(j, "t.json", "i", 0, 5, &i, &err), err, "expected 0 to 5, found 7");
+    assert_fails(json_get_str(j, "t.json", "a", &s, &err), err, "expected a string");
+    assert_fails(json_check_schema(j, "t.json", "roofcast.run", 1, &err), err, "\"schema\" is missing");
+    json_decref(j);
+    assert_null(json_load_mem("bad.json", "{\"a\": }", 7, &err));
+    assert_non_null(strstr(err.msg, "bad.json: line 1 column"));
+    assert_null(json_load_mem("twice.json", "{\"a\":1,\"a\":2}", 13, &err));
+    assert_true(json_is_null(json_num(NAN)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_error),   cmocka_unit_test(test_sizes), cmocka_unit_test(test_strbuf),
+        cmocka_unit_test(test_outfile), cmocka_unit_test(test_units), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_stats),   cmocka_unit_test(test_rng),   cmocka_unit_test(test_cpulist),
+        cmocka_unit_test(test_team),    cmocka_unit_test(test_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

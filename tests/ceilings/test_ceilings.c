@@ -1,0 +1,273 @@
+/*
+ * ceilings: no absolute times. What must hold on any machine, busy or not: the loops count what
+ * they do, reads stay inside their memory and reach all of it, relations between roofs, an
+ * interval around each median, an interrupt that keeps what is done.
+ */
+#include "../test.h"
+#include "ceilings/internal.h"
+#include <math.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static struct hwprofile profile;
+static int n_threads;
+
+static struct ceilings_options options(void)
+{
+    return (struct ceilings_options){ .effort = CEILINGS_BRIEF, .n_threads = n_threads, .cpu_flags = cpu_flags() };
+}
+
+static int measure(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    struct cpulist l;
+    if (cpulist_usable(&l, &err) != 0 || hwprofile_host(&profile, &err) != 0) {
+        fprintf(stderr, "%s\n", err.msg);
+        return -1;
+    }
+    n_threads = l.n >= 2 ? 2 : 1;
+    cpulist_free(&l);
+    struct ceilings_options o = options();
+    int rc = ceilings_measure(&profile, &o, &err);
+    if (rc != 0)
+        fprintf(stderr, "%s\n", err.msg);
+    return rc;
+}
+
+static int release(void **state)
+{
+    (void)state;
+    hwprofile_free(&profile);
+    return 0;
+}
+
+static void tables(void **state)
+{
+    (void)state;
+    const struct peak_kernel *k, *o;
+    const struct read_kernel *r;
+    for (size_t i = 0; (k = peak_kernel_at(i)) != NULL; i++) {
+        assert_true(k->flop > 0 && strlen(k->text) <= 26); /* room for "123.4 FLOP/clk" behind */
+        for (size_t j = 0; j < i; j++) {
+            o = peak_kernel_at(j);
+            assert_false(k->math == o->math && strcmp(k->isa, o->isa) == 0);
+        }
+    }
+    for (size_t i = 0; (r = read_kernel_at(i)) != NULL; i++)
+        assert_true(r->granule && 4096 % r->granule == 0 && strlen(r->text) <= 24 && (r->near || r->far));
+    /* Without any flag the portable rows remain, and only they. */
+    for (size_t i = 0; (k = peak_kernel_at(i)) != NULL; i++)
+        assert_int_equal(peak_kernel_wanted(k, 0), k->need == 0);
+}
+
+/* Two multiplications a cycle and lane are the most a core does today; a loop that counted its
+ * work twice would pass that. */
+static void not_above_the_core(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *isa;
+        enum math math;
+        double flop_cycle; /* two pipes x lanes x 2 */
+    } limit[] = {
+        { "ref", MATH_FP32, 2 * 2 * 4 * 2 }, /* vectors of four; newer cores have four pipes */
+        { "avx2", MATH_FP32, 2 * 8 * 2 },     { "avx2", MATH_BF16, 2 * 8 * 2 },
+        { "avx2", MATH_INT8, 2 * 32 * 2 },    { "avx512", MATH_FP32, 2 * 16 * 2 },
+        { "avx512", MATH_BF16, 2 * 16 * 2 },  { "avx512", MATH_INT8, 2 * 64 * 2 },
+        { "avx512vnni", MATH_INT8, 2 * 64 * 2 }, { "avx512bf16", MATH_BF16, 2 * 32 * 2 },
+    };
+    const struct peak_kernel *k;
+    for (size_t i = 0; (k = peak_kernel_at(i)) != NULL; i++) {
+        if ((k->need & cpu_flags()) != k->need)
+            continue;
+        double best = 0, hz = 0;
+        for (int t = 0; t < 9; t++) {
+            double t0 = clock_now_s();
+            k->run(20000);
+            double s = clock_now_s() - t0;
+            best = fmax(best, k->flop * 20000 / s);
+            hz = fmax(hz, clock_chain_hz(k->chain, 4000));
+        }
+        for (size_t j = 0; j < ARRAY_LEN(limit); j++)
+            if (k->math == limit[j].math && strcmp(k->isa, limit[j].isa) == 0 && best > 1.25 * hz * limit[j].flop_cycle)
+                fail_msg("%s %s: %.1f FLOP a cycle, at most %.0f", k->isa, k->text, best / hz, limit[j].flop_cycle);
+    }
+}
+
+/* Every page is reached (its first read faults) and no byte behind the end (a page without access). */
+static void reads_all_and_no_more(void **state)
+{
+    (void)state;
+    enum { PAGES = 64 };
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const struct read_kernel *r;
+    for (size_t i = 0; (r = read_kernel_at(i)) != NULL; i++) {
+        if ((r->need & cpu_flags()) != r->need)
+            continue;
+        unsigned char *p = mmap(NULL, (PAGES + 1) * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert_true(p != MAP_FAILED);
+#ifdef MADV_NOHUGEPAGE
+        (void)madvise(p, (PAGES + 1) * page, MADV_NOHUGEPAGE);
+#endif
+        assert_int_equal(mprotect(p + PAGES * page, page, PROT_NONE), 0);
+        struct rusage a, b;
+        getrusage(RUSAGE_SELF, &a);
+        r->run(p, PAGES * page, 3);
+        getrusage(RUSAGE_SELF, &b);
+        if (b.ru_minflt - a.ru_minflt < PAGES)
+            fail_msg("%s: %ld page faults, expected %d", r->text, b.ru_minflt - a.ru_minflt, PAGES);
+        munmap(p, (PAGES + 1) * page);
+    }
+}
+
+static const struct ceiling *bandwidth(const char *level, int n)
+{
+    const struct ceiling *c = hwprofile_bandwidth(&profile, level, n);
+    return c && c->n_threads == n ? c : NULL;
+}
+
+static void everything_is_there(void **state)
+{
+    (void)state;
+    static const enum math maths[] = { MATH_FP32, MATH_BF16, MATH_INT8 };
+    for (int n = 1; n <= n_threads; n++) {
+        for (size_t i = 0; i < ARRAY_LEN(maths); i++) {
+            const struct ceiling *c = hwprofile_peak(&profile, maths[i], n);
+            assert_non_null(c);
+            assert_int_equal(c->n_threads, n);
+        }
+        assert_non_null(bandwidth("DRAM", n));
+    }
+    for (size_t i = 0; i < profile.n_cache; i++) {
+        char level[8];
+        snprintf(level, sizeof level, "L%d", profile.cache[i].level);
+        if (profile.cache[i].level <= 3)
+            assert_non_null(bandwidth(level, 1));
+    }
+}
+
+static void each_ceiling_is_sound(void **state)
+{
+    (void)state;
+    assert_true(profile.n_ceiling >= 7);
+    for (size_t i = 0; i < profile.n_ceiling; i++) {
+        const struct ceiling *c = &profile.ceiling[i];
+        if (isnan(c->value)) { /* a level this machine lacks */
+            assert_non_null(strstr(c->kernel, "unavailable"));
+            continue;
+        }
+        assert_true(c->value > 0 && c->ci_lo <= c->value && c->value <= c->ci_hi);
+        assert_int_equal(c->n_samples, 3);
+        assert_true(c->clock_hz > 1e8 && c->clock_hz < 2e10);
+        assert_true(c->kernel[0] && c->isa[0] && c->cpus[0] && c->date[0]);
+        assert_string_equal(c->unit, strcmp(c->kind, "bandwidth") == 0 ? "B/s" :
+                                     strcmp(c->dtype, "int8") == 0     ? "OP/s" :
+                                                                         "FLOP/s");
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(c->name, profile.ceiling[j].name);
+    }
+}
+
+static void relations(void **state)
+{
+    (void)state;
+    const struct ceiling *l1 = bandwidth("L1", 1), *dram = bandwidth("DRAM", 1);
+    const struct ceiling *f32 = hwprofile_peak(&profile, MATH_FP32, 1), *i8 = hwprofile_peak(&profile, MATH_INT8, 1);
+    if (l1 && l1->value < dram->value)
+        fail_msg("L1 %g B/s, DRAM %g B/s", l1->value, dram->value);
+    if ((cpu_flags() & CPU_AVX512VNNI) && i8->value <= f32->value)
+        fail_msg("INT8 %g OP/s, FP32 %g FLOP/s", i8->value, f32->value);
+}
+
+/* The profile with its ceilings is a valid file. */
+static void survives_json(void **state)
+{
+    (void)state;
+    struct error err;
+    struct hwprofile h;
+    json_t *j = hwprofile_to_json(&profile, &err);
+    assert_non_null(j);
+    char *text = json_dumps(j, 0);
+    assert_ok(hwprofile_parse(&h, "this.json", text, strlen(text), &err), err);
+    assert_int_equal(h.n_ceiling, profile.n_ceiling);
+    hwprofile_free(&h);
+    free(text);
+    json_decref(j);
+}
+
+static void probes(void **state)
+{
+    (void)state;
+    struct ceilings_options o = options();
+    struct ceiling c;
+    struct error err;
+    assert_ok(ceilings_probe_dram(&c, 1, &o, &err), err);
+    assert_true(c.value > 0 && c.n_threads == 1);
+    assert_string_equal(c.level, "DRAM");
+    assert_ok(ceilings_probe_peak(&c, MATH_INT8, n_threads, &o, &err), err);
+    assert_true(c.value > 0 && c.n_threads == n_threads);
+    assert_string_equal(c.dtype, "int8");
+    /* A lower rung when asked for one. */
+    o.cpu_flags = 0;
+    assert_ok(ceilings_probe_peak(&c, MATH_FP32, 1, &o, &err), err);
+    assert_string_equal(c.isa, "ref");
+    assert_fails(ceilings_probe_peak(&c, MATH_FP8, 1, &o, &err), err, "no kernel for fp8");
+    assert_fails(ceilings_probe_peak(&c, MATH_FP32, 100000, &o, &err), err, "threads");
+}
+
+static void clock_is_plausible(void **state)
+{
+    (void)state;
+    double hz = ceilings_clock_hz();
+    assert_true(hz > 1e8 && hz < 2e10);
+}
+
+static void interrupt_at(void *ctx, const char *what, double fraction)
+{
+    (void)what;
+    assert_true(fraction >= 0 && fraction <= 1);
+    if (++*(int *)ctx == 5)
+        raise(SIGINT);
+}
+
+/* Last: the flag stays up. */
+static void interrupt_keeps_what_is_done(void **state)
+{
+    (void)state;
+    struct hwprofile h;
+    struct error err;
+    int n_told = 0;
+    struct ceilings_options o = options();
+    o.progress = interrupt_at;
+    o.progress_ctx = &n_told;
+    interrupt_install();
+    assert_ok(hwprofile_host(&h, &err), err);
+    assert_fails(ceilings_measure(&h, &o, &err), err, "interrupted");
+    assert_int_equal(err.kind, ERROR_INTERRUPTED);
+    /* Told: memory, three peaks, then the level that was cut short. */
+    assert_int_equal(n_told, 5);
+    assert_non_null(hwprofile_peak(&h, MATH_FP32, 1));
+    assert_non_null(hwprofile_peak(&h, MATH_INT8, 1));
+    assert_null(hwprofile_bandwidth(&h, "DRAM", 1));
+    hwprofile_free(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables),
+        cmocka_unit_test(not_above_the_core),
+        cmocka_unit_test(reads_all_and_no_more),
+        cmocka_unit_test(everything_is_there),
+        cmocka_unit_test(each_ceiling_is_sound),
+        cmocka_unit_test(relations),
+        cmocka_unit_test(survives_json),
+        cmocka_unit_test(probes),
+        cmocka_unit_test(clock_is_plausible),
+        cmocka_unit_test(interrupt_keeps_what_is_done),
+    };
+    return cmocka_run_group_tests_name("ceilings", tests, measure, release);
+}

@@ -1,0 +1,143 @@
+#!/bin/sh
+# The JSON of every command, and every JSON in the tree, against the tables of doc/formats.md.
+validate=${VALIDATE:-tests/run/validate}
+doc=$top_srcdir/doc/formats.md
+tmp=$(mktemp -d) || exit 99
+trap 'rm -rf "$tmp"' EXIT
+n=0
+bad=0
+result() { # STATUS NAME, with output of the check in $tmp/err
+    n=$((n + 1))
+    name=$(printf '%s' "$2" | sed "s|$tmp/||g")
+    if [ "$1" -eq 0 ]; then
+        echo "ok $n - $name"
+    else
+        echo "not ok $n - $name"
+        sed 's/^/# /' "$tmp/err" | head -n 20
+        bad=1
+    fi
+}
+check() { # SCHEMA FILE NAME
+    "$validate" "$doc" "$1" "$2" >"$tmp/err" 2>&1
+    result $? "$3"
+}
+# A command whose -o json is a document of SCHEMA and whose -o jsonl is its rows.
+command_json() { # SCHEMA ARGS...
+    schema=$1
+    shift
+    "$ROOFCAST" "$@" -o json >"$tmp/out.json" 2>"$tmp/err" &&
+        "$validate" "$doc" "$schema" "$tmp/out.json" >"$tmp/err" 2>&1
+    result $? "$* -o json"
+}
+command_jsonl() {
+    "$ROOFCAST" "$@" -o jsonl >"$tmp/out.jsonl" 2>"$tmp/err" &&
+        "$validate" "$doc" --lines "$tmp/out.jsonl" >"$tmp/err" 2>&1
+    result $? "$* -o jsonl"
+}
+must_fail() { # NAME MESSAGE VALIDATE-ARGS...
+    name=$1
+    message=$2
+    shift 2
+    if "$validate" "$doc" "$@" >"$tmp/err" 2>&1; then
+        echo "the validator accepted it" >"$tmp/err"
+        result 1 "$name"
+    else
+        grep -qF -- "$message" "$tmp/err"
+        result $? "$name"
+    fi
+}
+
+# ---- the validator can fail
+printf '{"schema":"roofcast.list.isa","version":1,"rows":[{"isa":"ref","usable":true,"best":false,"reason":null}]}' >"$tmp/good.json"
+check roofcast.list.isa "$tmp/good.json" "the validator accepts a good document"
+sed 's/,"best":false//' "$tmp/good.json" >"$tmp/bad.json"
+must_fail "the validator sees a missing field" 'rows[0]: field "best" of list.isa is missing' roofcast.list.isa "$tmp/bad.json"
+sed 's/"usable":true/"usable":"yes"/' "$tmp/good.json" >"$tmp/bad.json"
+must_fail "the validator sees a wrong type" 'rows[0].usable: expected bool, found "yes"' roofcast.list.isa "$tmp/bad.json"
+sed 's/"best"/"extra":1,"best"/' "$tmp/good.json" >"$tmp/bad.json"
+must_fail "the validator sees an undocumented field" 'rows[0]: field "extra" is not in list.isa' roofcast.list.isa "$tmp/bad.json"
+sed 's/"version":1/"version":2/' "$tmp/good.json" >"$tmp/bad.json"
+must_fail "the validator sees another version" 'version: expected 1, found 2' roofcast.list.isa "$tmp/bad.json"
+printf '{"schema":"roofcast.list.isa","version":1,"isa":7,"usable":true,"best":false,"reason":null}\n' >"$tmp/bad.jsonl"
+must_fail "the validator sees a bad line" 'row.isa: expected string, found 7' --lines "$tmp/bad.jsonl"
+
+# ---- the fields that the interface promises are in the tables
+promised() { # SECTION FIELDS...
+    section=$1
+    shift
+    "$validate" "$doc" --fields "$section" >"$tmp/fields" 2>"$tmp/err"
+    for f in "$@"; do
+        grep -qx "$f" "$tmp/fields" || echo "no field $f" >>"$tmp/err"
+    done
+    test ! -s "$tmp/err"
+    result $? "formats.md: $section has its fields"
+}
+promised run.row model type n_threads test n_batch n_ubatch tok_s_mean tok_s_sd ttft_s itl_p50_s itl_p99_s bytes_s \
+    ceiling_bytes_s mbu flop_s ceiling_flop_s mfu bound counters dram_bytes_s mbu_dram dram_source dram_reason
+promised analyze.row phase layer role op type rows cols n_tok weight_bytes act_bytes kv_bytes flop ai share
+promised run.op phase layer role op type rows cols n_tok weight_bytes act_bytes kv_bytes flop ai share seconds bytes_s \
+    flop_s roof_fraction
+promised predict.row model hw type phase n_prompt n_depth n_batch seconds tok_s weight_bytes kv_bytes flop bound ttft_s \
+    itl_s fits
+promised ceiling name kind dtype isa level n_threads value unit ci_lo ci_hi n_samples kernel clock_hz cpus date
+
+# ---- the files of the tree
+: >"$tmp/all"
+for f in "$top_srcdir"/hwprofiles/*.json; do
+    case $f in
+    */classes.json) "$validate" "$doc" roofcast.hwclasses "$f" ;;
+    *) "$validate" "$doc" roofcast.hwprofile "$f" ;;
+    esac >>"$tmp/all" 2>&1
+done
+cp "$tmp/all" "$tmp/err"
+test ! -s "$tmp/all"
+result $? "hwprofiles/*.json"
+: >"$tmp/all"
+for f in "$top_srcdir"/models/*.json; do
+    "$validate" "$doc" model.config "$f" >>"$tmp/all" 2>&1
+done
+cp "$tmp/all" "$tmp/err"
+test ! -s "$tmp/all"
+result $? "models/*.json"
+
+# ---- the ten lines of formats.md are a profile that predicts
+sed -n '/^```json$/,/^```$/p' "$doc" | sed '/^```/d' >"$tmp/my-gpu.json"
+check roofcast.hwprofile "$tmp/my-gpu.json" "the GPU of formats.md is a profile"
+test "$(wc -l <"$tmp/my-gpu.json")" -le 10
+result $? "the GPU of formats.md has at most ten lines"
+command_json roofcast.predict predict llama-3-8b --hw "$tmp/my-gpu.json"
+
+# ---- the commands
+for what in models hw types isa counters; do
+    command_json roofcast.list.$what list $what
+    command_jsonl list $what
+done
+command_json roofcast.list list
+for by in op layer role; do
+    command_json roofcast.analyze analyze stories15m -p 7 -d 3 --by $by
+    command_jsonl analyze stories15m -p 7 --by $by
+done
+command_json roofcast.analyze analyze llama-3.1-8b -q Q4_K_M -p 0 -n 16 --by role
+command_json roofcast.predict predict stories15m --hw h100-sxm,rtx-4090 -q Q8_0 -p 6,16 -n 4 -d 0,64 -b 1,2
+command_json roofcast.predict predict stories15m --hw h100-sxm --by role
+command_json roofcast.predict predict stories15m --hw h100-sxm --roof -p 0
+command_jsonl predict stories15m --hw h100-sxm
+
+"$ROOFCAST" synth --n-layer 2 --n-embd 64 --n-ff 128 --n-head 4 --n-head-kv 2 --n-vocab 512 -q Q8_0 -o "$tmp/m.gguf" >"$tmp/err" 2>&1
+result $? "synth a tiny model"
+command_json roofcast.analyze analyze "$tmp/m.gguf" -p 4
+bench="bench -m $tmp/m.gguf -t 1 -r 1" # each test costs a few probes of the machine's roofs
+# shellcheck disable=SC2086
+{
+    command_json roofcast.bench $bench -p 8 -n 4 -d 16 --ops --save "$tmp/run.json"
+    check roofcast.run "$tmp/run.json" "bench --save"
+    command_jsonl $bench -p 8 -n 0 --ops
+    command_json roofcast.bench $bench -p 0 -n 4 --counters null
+}
+if [ "${ROOFCAST_LONG:-0}" = 1 ]; then # half a minute
+    ROOFCAST_PROFILE=$tmp/this.json "$ROOFCAST" profile --quick >"$tmp/err" 2>&1
+    result $? "profile --quick"
+    check roofcast.hwprofile "$tmp/this.json" "the profile of this machine"
+fi
+echo "1..$n"
+exit $bad

@@ -1,0 +1,344 @@
+/* The engine against oracles: logits, step-by-step against prefill, ISAs, threads, refusals. */
+#include "../test.h"
+#include "engine/engine.h"
+#include "reference.h"
+#include <math.h>
+
+struct oracle {
+    int n, n_vocab;
+    int32_t *tok;
+    float *logits; /* [n, n_vocab] */
+};
+
+static int oracle_load(struct oracle *o, const char *path)
+{
+    int32_t head[2];
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return -1;
+    assert_int_equal(fread(head, sizeof head, 1, f), 1);
+    o->n = head[0];
+    o->n_vocab = head[1];
+    size_t cells = (size_t)o->n * (size_t)o->n_vocab;
+    o->tok = malloc((size_t)o->n * sizeof *o->tok);
+    o->logits = malloc(cells * sizeof *o->logits);
+    assert_int_equal(fread(o->tok, sizeof *o->tok, (size_t)o->n, f), o->n);
+    assert_int_equal(fread(o->logits, sizeof *o->logits, cells, f), cells);
+    fclose(f);
+    return 0;
+}
+
+static void oracle_free(struct oracle *o)
+{
+    free(o->tok);
+    free(o->logits);
+}
+
+/* KL(p || q) in nats between the softmaxes of two rows of logits. */
+static double kl(const float *p, const float *q, int n)
+{
+    double mp = p[0], mq = q[0], sp = 0, sq = 0, d = 0;
+    for (int i = 1; i < n; i++) {
+        mp = fmax(mp, p[i]);
+        mq = fmax(mq, q[i]);
+    }
+    for (int i = 0; i < n; i++) {
+        sp += exp(p[i] - mp);
+        sq += exp(q[i] - mq);
+    }
+    for (int i = 0; i < n; i++) {
+        double lp = p[i] - mp - log(sp), lq = q[i] - mq - log(sq);
+        d += exp(lp) * (lp - lq);
+    }
+    return d;
+}
+
+static struct engine *engine_for(const struct model *m, int n, unsigned flags, int threads)
+{
+    struct error err = { 0 };
+    struct cpulist cpus;
+    assert_ok(cpulist_usable(&cpus, &err), err);
+    if ((size_t)threads > cpus.n)
+        threads = (int)cpus.n;
+    const struct engine_options o = { .n_ctx = (uint32_t)n, .n_ubatch = (uint32_t)n, .n_out_max = (uint32_t)n,
+                                      .n_threads = threads, .cpus = &cpus, .cpu_flags = flags };
+    struct engine *e = engine_new(m, &o, &err);
+    if (!e)
+        fail_msg("engine_new: %s", err.msg);
+    cpulist_free(&cpus);
+    return e;
+}
+
+/* All logits: the first `prompt` tokens in one pass, the rest one by one. Caller frees. */
+static float *run_all(const struct model *m, const int32_t *tok, int n, int prompt, unsigned flags, int threads)
+{
+    struct error err = { 0 };
+    const size_t v = m->hp.n_vocab;
+    struct engine *e = engine_for(m, n, flags, threads);
+    float *out = malloc((size_t)n * v * sizeof *out);
+    const float *l;
+    assert_ok(engine_eval(e, tok, (uint32_t)prompt, 0, (uint32_t)prompt, &l, &err), err);
+    memcpy(out, l, (size_t)prompt * v * sizeof *out);
+    for (int i = prompt; i < n; i++) {
+        assert_ok(engine_eval(e, tok + i, 1, (uint32_t)i, 1, &l, &err), err);
+        memcpy(out + (size_t)i * v, l, v * sizeof *out);
+    }
+    engine_free(e);
+    return out;
+}
+
+static double max_diff(const float *a, const float *b, size_t n)
+{
+    double d = 0;
+    for (size_t i = 0; i < n; i++)
+        d = fmax(d, isnan(a[i]) ? INFINITY : fabs((double)a[i] - b[i]));
+    return d;
+}
+
+struct bound {
+    const char *name;
+    double diff; /* largest difference of a logit, or */
+    double kl;   /* mean KL, with 8-bit activations */
+};
+
+static const struct bound cases[] = {
+    { "llama-gqa-F32", 0.01, 0 },      { "llama-gqa-f16", 0.01, 0 },      { "llama-mqa-f16", 0.01, 0 },
+    { "llama-tied-f16", 0.01, 0 },     { "llama-gqa-BF16", 0.06, 0 },     { "llama-gqa-Q8_0", 0, 5e-4 },
+    { "llama-gqa-Q4_0", 0, 5e-4 },     { "llama-gqa-Q4_K_S", 0, 5e-4 },   { "llama-gqa-Q4_K_M", 0, 5e-4 },
+    { "llama-gqa-Q5_K_S", 0, 5e-4 },   { "llama-gqa-Q6_K", 0, 5e-4 },
+};
+
+static void compare(const struct bound *b, const struct oracle *o, const float *mine, const char *isa, bool is_ref)
+{
+    const size_t v = (size_t)o->n_vocab;
+    if (b->diff > 0) {
+        const double d = max_diff(mine, o->logits, (size_t)o->n * v);
+        if (!(d < b->diff))
+            fail_msg("%s %s: largest difference %g, bound %g", b->name, isa, d, b->diff);
+        return;
+    }
+    double sum = 0;
+    for (int i = 0; i < o->n; i++)
+        sum += kl(o->logits + (size_t)i * v, mine + (size_t)i * v, o->n_vocab);
+    const double bound = is_ref ? 2e-4 : b->kl;
+    if (!(sum / o->n < bound))
+        fail_msg("%s %s: mean KL %g, bound %g", b->name, isa, sum / o->n, bound);
+}
+
+static void check_oracle(const char *dir, const struct bound *b)
+{
+    char path[4200];
+    struct error err = { 0 };
+    struct model m = { 0 };
+    struct oracle o;
+    snprintf(path, sizeof path, "%s/%s.logits", dir, b->name);
+    if (oracle_load(&o, path) != 0)
+        fail_msg("%s: cannot be read", path);
+    snprintf(path, sizeof path, "%s/%s.gguf", dir, b->name);
+    assert_ok(model_load(&m, path, NULL, &err), err);
+    bool usable;
+    const char *isa;
+    for (size_t i = 0; (isa = kernels_isa_at(i, &usable)) != NULL; i++) {
+        unsigned flags = 0;
+        if (!usable)
+            continue;
+        assert_ok(kernels_isa_flags(isa, &flags, &err), err);
+        float *mine = run_all(&m, o.tok, o.n, o.n - 8, flags, 2);
+        compare(b, &o, mine, isa, strcmp(isa, "ref") == 0);
+        free(mine);
+    }
+    model_free(&m);
+    oracle_free(&o);
+}
+
+static void test_shared_oracles(void **state)
+{
+    (void)state;
+    char dir[4200];
+    if (!shared_dir()) {
+        print_message("# skipped: no shared data (set ROOFCAST_SHARED)\n");
+        skip();
+    }
+    snprintf(dir, sizeof dir, "%s/data/oracle", shared_dir());
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        check_oracle(dir, &cases[i]);
+}
+
+static const char *fixture(char *buf, size_t n, const char *name)
+{
+    snprintf(buf, n, "%s/tests/fixtures/%s", getenv("top_srcdir") ? getenv("top_srcdir") : ".", name);
+    return buf;
+}
+
+static void test_own_oracle(void **state)
+{
+    (void)state;
+    char dir[4200];
+    fixture(dir, sizeof dir, ".");
+    const struct bound own = { "llama-2l", 0.01, 0 };
+    check_oracle(dir, &own);
+}
+
+/* The committed logits are what the reference computes. */
+static void test_reference_reproduces(void **state)
+{
+    (void)state;
+    char path[4200];
+    struct error err = { 0 };
+    struct oracle o;
+    assert_int_equal(oracle_load(&o, fixture(path, sizeof path, "llama-2l.logits")), 0);
+    struct gguf *g = gguf_open(fixture(path, sizeof path, "llama-2l.gguf"), &err);
+    if (!g)
+        fail_msg("%s", err.msg);
+    struct reference *r = reference_new(g, o.n);
+    assert_int_equal(reference_n_vocab(r), o.n_vocab);
+    for (int i = 0; i < o.n; i++) {
+        const double *l = reference_step(r, o.tok[i]);
+        for (int k = 0; k < o.n_vocab; k++)
+            assert_true(fabs(l[k] - o.logits[(size_t)i * (size_t)o.n_vocab + (size_t)k]) < 1e-4);
+    }
+    reference_free(r);
+    gguf_close(g);
+    oracle_free(&o);
+}
+
+static void own_model(struct model *m)
+{
+    char path[4200];
+    struct error err = { 0 };
+    assert_ok(model_load(m, fixture(path, sizeof path, "llama-2l.gguf"), NULL, &err), err);
+}
+
+static const int32_t some_tokens[] = { 1, 17, 250, 3, 99, 42, 42, 7, 200, 11, 5, 260, 33, 64, 128, 8, 19 };
+enum { N_SOME = sizeof some_tokens / sizeof *some_tokens };
+
+static void test_prefill_agrees_with_decode(void **state)
+{
+    (void)state;
+    struct model m = { 0 };
+    own_model(&m);
+    for (int threads = 1; threads <= 2; threads++) {
+        float *once = run_all(&m, some_tokens, N_SOME, N_SOME, cpu_flags(), threads);
+        float *steps = run_all(&m, some_tokens, N_SOME, 1, cpu_flags(), threads);
+        assert_true(max_diff(once, steps, (size_t)N_SOME * m.hp.n_vocab) < 2e-3);
+        free(once);
+        free(steps);
+    }
+    model_free(&m);
+}
+
+static void test_threads_agree(void **state)
+{
+    (void)state;
+    struct model m = { 0 };
+    own_model(&m);
+    float *one = run_all(&m, some_tokens, N_SOME, 9, cpu_flags(), 1);
+    float *two = run_all(&m, some_tokens, N_SOME, 9, cpu_flags(), 2);
+    assert_true(max_diff(one, two, (size_t)N_SOME * m.hp.n_vocab) == 0);
+    free(one);
+    free(two);
+    model_free(&m);
+}
+
+/* A prompt in several passes is the same prompt. */
+static void test_ubatch(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    struct model m = { 0 };
+    own_model(&m);
+    float *whole = run_all(&m, some_tokens, N_SOME, N_SOME, 0, 1);
+    const struct engine_options o = { .n_ctx = N_SOME, .n_ubatch = 5, .n_out_max = 1, .n_threads = 1 };
+    struct engine *e = engine_new(&m, &o, &err);
+    const float *l;
+    if (!e)
+        fail_msg("%s", err.msg);
+    assert_ok(engine_eval(e, some_tokens, N_SOME, 0, 1, &l, &err), err);
+    assert_true(max_diff(l, whole + (size_t)(N_SOME - 1) * m.hp.n_vocab, m.hp.n_vocab) < 1e-4);
+    engine_free(e);
+    free(whole);
+    model_free(&m);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    struct model m = { 0 };
+    own_model(&m);
+    struct engine *e = engine_for(&m, 8, 0, 1);
+    const int32_t bad[] = { 1, (int32_t)m.hp.n_vocab }, negative = -1;
+    assert_fails(engine_eval(e, bad, 2, 0, 1, NULL, &err), err, "token 1: id 300 is outside the vocabulary of 300");
+    assert_fails(engine_eval(e, &negative, 1, 0, 1, NULL, &err), err, "outside the vocabulary");
+    assert_fails(engine_eval(e, some_tokens, 9, 0, 1, NULL, &err), err, "do not fit the context of 8");
+    assert_fails(engine_eval(e, some_tokens, 1, UINT32_MAX, 1, NULL, &err), err, "do not fit the context of 8");
+    assert_fails(engine_eval(e, some_tokens, 2, 0, 3, NULL, &err), err, "outputs");
+    engine_free(e);
+    const struct engine_options none = { .n_ctx = 0, .n_ubatch = 1, .n_out_max = 1, .n_threads = 1 };
+    assert_null(engine_new(&m, &none, &err));
+    struct engine_options huge = { .n_ctx = UINT32_MAX, .n_ubatch = 1, .n_out_max = 1, .n_threads = 1 };
+    assert_null(engine_new(&m, &huge, &err));
+    assert_non_null(strstr(err.msg, "KV cache"));
+    huge = (struct engine_options){ .n_ctx = 8, .n_ubatch = 1, .n_out_max = 1, .n_threads = 10000 };
+    assert_null(engine_new(&m, &huge, &err));
+    assert_non_null(strstr(err.msg, "threads: 10000"));
+    model_free(&m);
+}
+
+/* Samples: every op timed once a pass, work adds up to the total. */
+static void test_samples(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    struct model m = { 0 };
+    own_model(&m);
+    struct engine *e = engine_for(&m, 16, cpu_flags(), 2);
+    engine_profile(e, true);
+    assert_ok(engine_eval(e, some_tokens, 12, 0, 1, NULL, &err), err);
+    assert_ok(engine_eval(e, some_tokens + 12, 1, 12, 1, NULL, &err), err);
+    const struct op_sample *s = engine_samples(e);
+    struct work sum = { 0 };
+    for (size_t i = 0; i < engine_ops(e)->n; i++) {
+        assert_int_equal(s[i].n, 2);
+        assert_true(s[i].seconds > 0);
+        sum.weight_bytes += s[i].work.weight_bytes;
+        sum.kv_bytes += s[i].work.kv_bytes;
+        sum.flop += s[i].work.flop;
+    }
+    const struct work total = engine_work(e);
+    assert_int_equal(sum.weight_bytes, total.weight_bytes);
+    assert_int_equal(sum.kv_bytes, total.kv_bytes);
+    assert_int_equal(sum.flop, total.flop);
+    engine_reset(e);
+    assert_int_equal(engine_work(e).flop, 0);
+    engine_free(e);
+    model_free(&m);
+}
+
+static void test_sampler(void **state)
+{
+    (void)state;
+    const float logits[] = { 0, 3, 1, 3, -2 };
+    struct sampler s;
+    sampler_init(&s, 0, 1);
+    assert_int_equal(sampler_pick(&s, logits, 5), 1);
+    int seen[5] = { 0 };
+    sampler_init(&s, 1, 1);
+    for (int i = 0; i < 20000; i++)
+        seen[sampler_pick(&s, logits, 5)]++;
+    /* e^3 / (1 + 2 e^3 + e + e^-2) = 0.456 */
+    assert_in_range(seen[1], 8900, 9350);
+    assert_in_range(seen[3], 8900, 9350);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_own_oracle),      cmocka_unit_test(test_reference_reproduces),
+        cmocka_unit_test(test_shared_oracles),  cmocka_unit_test(test_prefill_agrees_with_decode),
+        cmocka_unit_test(test_threads_agree),   cmocka_unit_test(test_ubatch),
+        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_sampler),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

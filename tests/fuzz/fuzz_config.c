@@ -1,0 +1,31 @@
+/* libFuzzer target: any bytes as a config.json. What is accepted must make a model whose sums hold. */
+#include "model/model.h"
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct hparams hp;
+    const char *arch;
+    struct error err = { 0 };
+    if (model_parse_config("fuzz", data, size, &hp, &arch, &err) != 0) {
+        if (err.kind == ERROR_NONE || !err.msg[0])
+            abort(); /* a failure that says nothing */
+        return 0;
+    }
+    struct model m;
+    if (hp.n_layer > 256) /* thousands of layers are the same layer: keep an execution short */
+        hp.n_layer = 256;
+    if (model_from_hparams(&m, "fuzz", arch, &hp, "Q4_K_M", &err) != 0)
+        abort(); /* what the parser accepts, the model takes */
+    uint64_t bytes = 0, n = 0;
+    for (size_t i = 0; i < m.n_tensors; i++) {
+        bytes += m.tensors[i].bytes;
+        n += m.tensors[i].rows * m.tensors[i].cols;
+    }
+    if (bytes != m.weight_bytes || n != m.n_params)
+        abort();
+    model_free(&m);
+    return 0;
+}

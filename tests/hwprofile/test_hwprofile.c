@@ -1,0 +1,494 @@
+/* hwprofile: every shipped profile, profiles by hand, hostile ones, names, round trip, topologies. */
+#include "../test.h"
+#include "hwprofile/hwprofile.h"
+#include <math.h>
+#include <unistd.h>
+
+static const char *dirs[2];
+
+/* The example of doc/formats.md: a GPU from its datasheet. */
+static const char ten_lines[] =
+    "{\n"
+    "  \"schema\": \"roofcast.hwprofile\", \"version\": 1,\n"
+    "  \"name\": \"Acme X1\", \"kind\": \"gpu\",\n"
+    "  \"spec\": {\n"
+    "    \"memory_bandwidth\": { \"value\": \"2 TB/s\", \"source\": \"datasheet\" },\n"
+    "    \"peaks\": {\n"
+    "      \"fp16\": { \"value\": 500, \"unit\": \"TFLOP/s\", \"source\": \"datasheet, dense\" }\n"
+    "    }\n"
+    "  }\n"
+    "}\n";
+
+static int parse(struct hwprofile *h, const char *text, struct error *err)
+{
+    return hwprofile_parse(h, "t/x.json", text, strlen(text), err);
+}
+
+/* A profile with `spec` as its spec object. */
+static const char *with_spec(const char *spec)
+{
+    static char text[4096];
+    snprintf(text, sizeof text,
+             "{\"schema\":\"roofcast.hwprofile\",\"version\":1,\"name\":\"X\",\"kind\":\"gpu\",\"spec\":%s}",
+             spec);
+    return text;
+}
+
+static const char *with_extra(const char *fields)
+{
+    static char text[4096];
+    snprintf(text, sizeof text,
+             "{\"schema\":\"roofcast.hwprofile\",\"version\":1,\"name\":\"X\",\"kind\":\"cpu\",\"spec\":"
+             "{\"memory_bandwidth\":\"50 GB/s\",\"peaks\":{\"fp32\":\"1 TFLOP/s\"}},%s}",
+             fields);
+    return text;
+}
+
+static void check_value(const struct hw_value *v, const char *what, const char *id, bool needed)
+{
+    if (isnan(v->value)) {
+        if (needed)
+            fail_msg("%s: %s is missing", id, what);
+        return;
+    }
+    if (!(v->value >= 0) || !isfinite(v->value))
+        fail_msg("%s: %s is %g", id, what, v->value);
+    if (!v->source[0] || strcmp(v->source, "no source given") == 0)
+        fail_msg("%s: %s has no source", id, what);
+}
+
+/* Every shipped machine loads by its id, is complete, and each of its numbers has a source. */
+static void shipped(void **state)
+{
+    (void)state;
+    struct error err;
+    char **names;
+    size_t n;
+    assert_ok(hwprofile_list(&names, &n, &err), err);
+    assert_true(n >= 17);
+    for (size_t i = 0; i < n; i++) {
+        struct hwprofile h;
+        if (i + 1 < n)
+            assert_true(strcmp(names[i], names[i + 1]) < 0);
+        assert_ok(hwprofile_load(&h, names[i], &err), err);
+        assert_string_equal(h.id, names[i]);
+        check_value(&h.mem_bw, "memory_bandwidth", h.id, true);
+        check_value(&h.mem_bytes, "memory_bytes", h.id, h.kind == HW_GPU);
+        check_value(&h.tdp_w, "tdp_w", h.id, false);
+        check_value(&h.eff.compute, "efficiency.compute", h.id, true);
+        check_value(&h.eff.bandwidth, "efficiency.bandwidth", h.id, true);
+        check_value(&h.eff.launch_s, "efficiency.launch_s", h.id, true);
+        int n_peak = 0;
+        for (int m = 0; m < MATH_COUNT; m++) {
+            check_value(&h.peak[m], math_name((enum math)m), h.id, false);
+            n_peak += !isnan(h.peak[m].value);
+        }
+        assert_true(n_peak > 0);
+        /* A unit slip of a thousand would show: bytes/s and FLOP/s of real machines. */
+        assert_true(h.mem_bw.value > 5e9 && h.mem_bw.value < 5e13);
+        assert_int_equal(h.n_ceiling, 0);
+        hwprofile_free(&h);
+        free(names[i]);
+    }
+    free(names);
+}
+
+static void figures(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *id;
+        double bw, fp16, fp32;
+    } t[] = {
+        { "H100", "h100-sxm", 3350e9, 989.4e12, 66.9e12 },
+        { "H100 PCIe", "h100-pcie", 2000e9, 756e12, 51.2e12 },
+        { "H200", "h200-sxm", 4800e9, 989.4e12, 66.9e12 },
+        { "A100-80 SXM", "a100-sxm-80gb", 2039e9, 312e12, 19.5e12 },
+        { "B200", "b200-sxm", 7700e9, 2250e12, 75e12 },
+        { "L40S", "l40s", 864e9, 362.05e12, 91.6e12 },
+        { "MI300X", "mi300x", 5325e9, 1307.4e12, 163.4e12 },
+        { "RTX 3090", "rtx-3090", 936e9, 71e12, 35.6e12 },
+        { "rtx_4090", "rtx-4090", 1008e9, 165.2e12, 82.6e12 },
+        { "GeForce RTX 5090", "rtx-5090", 1792e9, 209.5e12, 104.8e12 },
+        { "M2 Ultra", "apple-m2-ultra", 800e9, 27.2e12, 27.2e12 },
+        { "m3ultra", "apple-m3-ultra", 819e9, NAN, 28.6e12 },
+        { "M4 Max", "apple-m4-max-40", 546e9, NAN, 16.2e12 },
+        { "Xeon 6980P", "xeon-6980p", 844.8e9, 262.144e12, 16.384e12 },
+        { "EPYC 9755", "epyc-9755", 614.4e9, NAN, 22.118e12 },
+        { "graviton4", "graviton4", 537.6e9, NAN, 8.602e12 },
+        { "Grace", "grace-72c", 512e9, NAN, 7.1e12 },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        struct hwprofile h;
+        struct error err;
+        assert_ok(hwprofile_load(&h, t[i].name, &err), err);
+        assert_string_equal(h.id, t[i].id);
+        assert_true(h.mem_bw.value == t[i].bw);
+        assert_true(h.peak[MATH_FP32].value == t[i].fp32);
+        if (isnan(t[i].fp16))
+            assert_true(isnan(h.peak[MATH_FP16].value) && !h.peak[MATH_FP16].source[0]);
+        else
+            assert_true(h.peak[MATH_FP16].value == t[i].fp16);
+        assert_int_equal(h.n_ceiling, 0);
+        hwprofile_free(&h);
+    }
+}
+
+/* A name means one machine. */
+static void names_unique(void **state)
+{
+    (void)state;
+    struct error err;
+    char **names;
+    size_t n;
+    assert_ok(hwprofile_list(&names, &n, &err), err);
+    for (size_t i = 0; i < n; i++) {
+        struct hwprofile h, g;
+        assert_ok(hwprofile_load(&h, names[i], &err), err);
+        for (size_t k = 0; k <= h.n_alias; k++) {
+            const char *alias = k < h.n_alias ? h.alias[k] : h.name;
+            assert_ok(hwprofile_load(&g, alias, &err), err);
+            if (strcmp(g.id, h.id) != 0)
+                fail_msg("\"%s\" of %s loads %s", alias, h.id, g.id);
+            hwprofile_free(&g);
+        }
+        hwprofile_free(&h);
+        free(names[i]);
+    }
+    free(names);
+}
+
+static void unknown_names(void **state)
+{
+    (void)state;
+    struct hwprofile h;
+    struct error err;
+    assert_fails(hwprofile_load(&h, "RTX 4091", &err), err, "did you mean rtx-4090");
+    assert_fails(hwprofile_load(&h, "h10", &err), err, "did you mean h100-");
+    assert_fails(hwprofile_load(&h, "grav4", &err), err, "graviton4");
+    assert_fails(hwprofile_load(&h, "zzzzzzzzzz", &err), err, "roofcast list hw");
+    assert_null(strstr(err.msg, "did you mean"));
+    assert_fails(hwprofile_load(&h, "--", &err), err, "expected a name");
+    assert_fails(hwprofile_load(&h, "no/such.json", &err), err, "no/such.json");
+    assert_fails(hwprofile_load(&h, "classes", &err), err, "unknown machine");
+    assert_int_equal(err.kind, ERROR_INPUT);
+}
+
+static void datasheet(void **state)
+{
+    (void)state;
+    struct hwprofile h;
+    struct error err;
+    assert_ok(parse(&h, ten_lines, &err), err);
+    assert_string_equal(h.id, "x");
+    assert_string_equal(h.name, "Acme X1");
+    assert_int_equal(h.kind, HW_GPU);
+    assert_true(h.mem_bw.value == 2e12);
+    assert_true(h.peak[MATH_FP16].value == 500e12);
+    assert_string_equal(h.peak[MATH_FP16].source, "datasheet, dense");
+    assert_true(isnan(h.mem_bytes.value) && isnan(h.peak[MATH_FP32].value));
+    assert_null(hwprofile_peak(&h, MATH_FP16, 1));
+    assert_null(hwprofile_bandwidth(&h, "DRAM", 1));
+    hwprofile_free(&h);
+    /* Text alone; binary prefixes; notes and private fields; no source is said. */
+    assert_ok(parse(&h, with_spec("{\"memory_bytes\":\"80 GiB\",\"memory_bandwidth\":\"819 GB/s\","
+                                  "\"peaks\":{\"int8\":\"1.5 POP/s\",\"fp16\":\"1e3 TFLOPS\"},\"notes\":1,\"_x\":[]}"),
+                    &err),
+              err);
+    assert_true(h.mem_bytes.value == 80.0 * 1024 * 1024 * 1024);
+    assert_true(h.mem_bw.value == 819e9);
+    assert_true(h.peak[MATH_INT8].value == 1.5e15);
+    assert_true(h.peak[MATH_FP16].value == 1e15);
+    assert_string_equal(h.mem_bw.source, "no source given");
+    hwprofile_free(&h);
+}
+
+#define BW "\"memory_bandwidth\":\"1 TB/s\""
+#define PEAK "\"peaks\":{\"fp16\":\"1 TFLOP/s\"}"
+
+static void bad_specs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *says;
+    } t[] = {
+        { "{" PEAK "}", "spec.memory_bandwidth\" is missing" },
+        { "{" BW "}", "spec.peaks\" is missing" },
+        { "{" BW ",\"peaks\":{}}", "spec.peaks\" is missing or empty" },
+        { "{" BW ",\"peaks\":{\"fp61\":\"1 TFLOP/s\"}}", "unknown field \"fp61\"; the nearest known one is \"fp" },
+        { "{\"memory_bandwith\":\"1 TB/s\"}", "nearest known one is \"memory_bandwidth\"" },
+        { "{\"memory_bandwidth\":1e12," PEAK "}", "spec.memory_bandwidth: expected {\"value\"" },
+        { "{\"memory_bandwidth\":\"1e12\"," PEAK "}", "number with a unit" },
+        { "{\"memory_bandwidth\":\"fast\"," PEAK "}", "found \"fast\"" },
+        { "{\"memory_bandwidth\":\"1 TFLOP/s\"," PEAK "}", "found \"1 TFLOP/s\"" },
+        { "{\"memory_bandwidth\":\"nan GB/s\"," PEAK "}", "spec.memory_bandwidth" },
+        { "{\"memory_bandwidth\":\"1e999 GB/s\"," PEAK "}", "spec.memory_bandwidth" },
+        { "{\"memory_bandwidth\":{\"value\":1e12}," PEAK "}", "field \"unit\" is missing" },
+        { "{\"memory_bandwidth\":{\"value\":1e12,\"unit\":\"B\"}," PEAK "}", "unknown unit \"B\", expected \"B/s\"" },
+        { "{\"memory_bandwidth\":{\"value\":1e12,\"unit\":\"\"}," PEAK "}", "\"unit\" is missing" },
+        { "{\"memory_bandwidth\":{\"value\":-1,\"unit\":\"B/s\"}," PEAK "}", "expected more than 0" },
+        { "{\"memory_bandwidth\":{\"value\":0,\"unit\":\"B/s\"}," PEAK "}", "expected more than 0" },
+        { "{\"memory_bandwidth\":{\"value\":1e300,\"unit\":\"B/s\"}," PEAK "}", "at most" },
+        { "{\"memory_bandwidth\":{\"unit\":\"B/s\"}," PEAK "}", "field \"value\" is missing" },
+        { "{\"memory_bandwidth\":{\"value\":true,\"unit\":\"B/s\"}," PEAK "}", "field \"value\": expected a number" },
+        { "{\"memory_bandwidth\":{\"value\":1,\"unit\":7}," PEAK "}", "field \"unit\": expected a string" },
+        { "{\"memory_bandwidth\":{\"value\":\"1 TB/s\",\"unit\":\"B/s\"}," PEAK "}", "field \"value\"" },
+        { "{\"memory_bandwidth\":{\"value\":1,\"unit\":\"B/s\",\"src\":\"\"}," PEAK "}", "unknown field \"src\"" },
+        { "{\"memory_bandwidth\":[]," PEAK "}", "spec.memory_bandwidth: expected" },
+        { "{" BW ",\"peaks\":[]}", "field \"peaks\": expected a JSON object" },
+        { "[]", "field \"spec\": expected a JSON object" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        struct hwprofile h;
+        struct error err;
+        assert_fails(parse(&h, with_spec(t[i].spec), &err), err, t[i].says);
+        assert_non_null(strstr(err.msg, "t/x.json"));
+        assert_int_equal(err.kind, ERROR_INPUT);
+    }
+}
+
+#define CEILING(f) "\"ceilings\":[{\"name\":\"a\",\"kind\":\"bandwidth\",\"level\":\"L1\",\"n_threads\":1,\"unit\":\"B/s\"" f "}]"
+
+static void bad_profiles(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fields, *says;
+    } t[] = {
+        { "\"vendr\":\"A\"", "unknown field \"vendr\"; the nearest known one is \"vendor\"" },
+        { "\"vendor\":3", "field \"vendor\": expected a string" },
+        { "\"id\":\"0123456789012345678901234567890123456789012345678901234567890123456789\"", "at most 63 bytes" },
+        { "\"aliases\":\"H\"", "expected an array of strings" },
+        { "\"aliases\":[1]", "\"aliases\"[0]" },
+        { "\"topology\":[]", "field \"topology\"" },
+        { "\"topology\":{\"n_pus\":0}", "field \"n_pus\": expected 1 to" },
+        { "\"topology\":{\"caches\":{}}", "field \"caches\": expected an array" },
+        { "\"topology\":{\"caches\":[{\"level\":1,\"size_bytes\":-5,\"n_instances\":1}]}", "caches[0]: field \"size_bytes\"" },
+        { "\"topology\":{\"caches\":[7]}", "caches[0]: expected a JSON object" },
+        { "\"efficiency\":{\"compute\":{\"value\":1.5}}", "efficiency.compute: expected more than 0 and at most 1" },
+        { "\"efficiency\":{\"compute\":{\"value\":0.5,\"unit\":\"B\"}}", "a fraction has no unit" },
+        { "\"efficiency\":{\"launch_s\":{\"value\":-1,\"unit\":\"s\"}}", "efficiency.launch_s: expected at least 0" },
+        { "\"ceilings\":{}", "field \"ceilings\": expected an array" },
+        { "\"ceilings\":[{}]", "ceilings[0]: field \"name\" is missing" },
+        { CEILING(",\"value\":-1"), "ceilings[0]: field \"value\": expected more than 0" },
+        { CEILING(",\"value\":5,\"ci_lo\":6,\"ci_hi\":7"), "outside its interval" },
+        { CEILING(",\"value\":\"5\""), "field \"value\": expected a number, found a string" },
+        { CEILING(",\"valu\":5"), "nearest known one is \"value\"" },
+        { "\"ceilings\":[{\"name\":\"a\",\"kind\":\"speed\",\"n_threads\":1,\"unit\":\"B/s\"}]", "expected one of compute, bandwidth" },
+        { "\"ceilings\":[{\"name\":\"a\",\"kind\":\"bandwidth\",\"level\":\"L9\",\"n_threads\":1,\"unit\":\"B/s\"}]", "field \"level\"" },
+        { "\"ceilings\":[{\"name\":\"a\",\"kind\":\"compute\",\"dtype\":\"fp99\",\"n_threads\":1,\"unit\":\"FLOP/s\"}]", "field \"dtype\"" },
+        { "\"ceilings\":[{\"name\":\"a\",\"kind\":\"compute\",\"dtype\":\"fp32\",\"n_threads\":1,\"unit\":\"B/s\"}]", "field \"unit\": expected \"FLOP/s\"" },
+    };
+    struct hwprofile h;
+    struct error err;
+    for (size_t i = 0; i < ARRAY_LEN(t); i++)
+        assert_fails(parse(&h, with_extra(t[i].fields), &err), err, t[i].says);
+    static const char *const texts[][2] = {
+        { "", "t/x.json" },
+        { "{", "t/x.json" },
+        { "[]", "expected a JSON object" },
+        { "{\"version\":1}", "\"schema\" is missing" },
+        { "{\"schema\":\"roofcast.run\",\"version\":1}", "expected \"roofcast.hwprofile\"" },
+        { "{\"schema\":\"roofcast.hwprofile\",\"version\":2}", "up to version 1, found 2" },
+        { "{\"schema\":\"roofcast.hwprofile\",\"version\":1,\"kind\":\"gpu\"}", "\"name\" is missing" },
+        { "{\"schema\":\"roofcast.hwprofile\",\"version\":1,\"name\":\"\",\"kind\":\"gpu\"}", "\"name\" is empty" },
+        { "{\"schema\":\"roofcast.hwprofile\",\"version\":1,\"name\":\"a\",\"kind\":\"fpga\"}", "one of cpu, gpu, apu, npu" },
+        { "{\"schema\":\"roofcast.hwprofile\",\"version\":1,\"name\":\"a\",\"kind\":\"gpu\"}", "spec.memory_bandwidth" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        assert_fails(parse(&h, texts[i][0], &err), err, texts[i][1]);
+}
+
+/* Which ceiling stands for n threads. */
+static void lookups(void **state)
+{
+    (void)state;
+    struct hwprofile h;
+    struct error err;
+    assert_ok(parse(&h, with_extra("\"date\":\"2026-01-01T00:00:00Z\""), &err), err);
+    static const int threads[] = { 1, 2, 8 };
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++) {
+        struct ceiling c = { .n_threads = threads[i], .value = 10.0 * threads[i], .ci_lo = NAN, .ci_hi = NAN };
+        snprintf(c.name, sizeof c.name, "read DRAM %dt", threads[i]);
+        strcpy(c.kind, "bandwidth"), strcpy(c.level, "DRAM"), strcpy(c.unit, "B/s");
+        assert_ok(hwprofile_add_ceiling(&h, &c, &err), err);
+        strcpy(c.kind, "compute"), strcpy(c.level, ""), strcpy(c.dtype, "int8");
+        snprintf(c.name, sizeof c.name, "int8 slow %dt", threads[i]);
+        assert_ok(hwprofile_add_ceiling(&h, &c, &err), err);
+        snprintf(c.name, sizeof c.name, "int8 fast %dt", threads[i]);
+        c.value *= 2;
+        assert_ok(hwprofile_add_ceiling(&h, &c, &err), err);
+        snprintf(c.name, sizeof c.name, "int8 unknown %dt", threads[i]);
+        c.value = NAN;
+        assert_ok(hwprofile_add_ceiling(&h, &c, &err), err);
+    }
+    assert_int_equal(h.n_ceiling, 12);
+    assert_int_equal(hwprofile_bandwidth(&h, "DRAM", 1)->n_threads, 1);
+    assert_int_equal(hwprofile_bandwidth(&h, "DRAM", 2)->n_threads, 2);
+    assert_int_equal(hwprofile_bandwidth(&h, "DRAM", 7)->n_threads, 2);
+    assert_int_equal(hwprofile_bandwidth(&h, "DRAM", 64)->n_threads, 8);
+    assert_null(hwprofile_bandwidth(&h, "L2", 1));
+    assert_string_equal(hwprofile_peak(&h, MATH_INT8, 2)->name, "int8 fast 2t");
+    assert_null(hwprofile_peak(&h, MATH_FP32, 2));
+    /* The smallest count where all are larger. */
+    h.ceiling[0].n_threads = 4;
+    assert_int_equal(hwprofile_bandwidth(&h, "DRAM", 1)->n_threads, 2);
+    /* The same name again replaces. */
+    struct ceiling c = h.ceiling[5];
+    c.value = 99;
+    assert_ok(hwprofile_add_ceiling(&h, &c, &err), err);
+    assert_int_equal(h.n_ceiling, 12);
+    assert_true(h.ceiling[5].value == 99);
+    hwprofile_free(&h);
+}
+
+/* Saved and loaded again, nothing changes: the two JSON values are equal. */
+static void round_trip_of(const char *path, const char *text)
+{
+    struct hwprofile a, b;
+    struct error err;
+    if (text)
+        assert_ok(parse(&a, text, &err), err);
+    else
+        assert_ok(hwprofile_load(&a, path, &err), err);
+    char tmp[64] = "roundtripXXXXXX";
+    int fd = mkstemp(tmp);
+    assert_true(fd >= 0);
+    close(fd);
+    char file[80];
+    snprintf(file, sizeof file, "./%s", tmp);
+    assert_ok(hwprofile_save(&a, file, &err), err);
+    int rc = hwprofile_load(&b, file, &err);
+    unlink(tmp);
+    assert_ok(rc, err);
+    json_t *ja = hwprofile_to_json(&a, &err), *jb = hwprofile_to_json(&b, &err);
+    assert_non_null(ja);
+    assert_non_null(jb);
+    /* A text without efficiencies has them from its class after loading. */
+    if (text) {
+        json_object_del(ja, "efficiency");
+        json_object_del(jb, "efficiency");
+    }
+    assert_true(json_equal(ja, jb));
+    json_decref(ja);
+    json_decref(jb);
+    hwprofile_free(&a);
+    hwprofile_free(&b);
+}
+
+static void round_trip(void **state)
+{
+    (void)state;
+    round_trip_of("h100-sxm", NULL);
+    round_trip_of("xeon-6980p", NULL);
+    round_trip_of(NULL, ten_lines);
+    round_trip_of(NULL, with_extra(
+        "\"aliases\":[\"a\",\"b c\"],\"vendor\":\"V\",\"date\":\"2026-01-01T00:00:00Z\",\"topology\":{\"cpu\":\"C\",\"isa\":\"avx2\","
+        "\"n_packages\":1,\"n_cores\":4,\"n_pus\":8,\"n_numa\":1,\"caches\":[{\"level\":1,\"size_bytes\":49152,"
+        "\"n_instances\":4,\"line_bytes\":64,\"n_sharing\":2}]},"
+        "\"ceilings\":[{\"name\":\"fp32 avx2 1t\",\"kind\":\"compute\",\"dtype\":\"fp32\",\"isa\":\"avx2\",\"level\":\"\","
+        "\"n_threads\":1,\"value\":1.5e11,\"unit\":\"FLOP/s\",\"ci_lo\":1.4e11,\"ci_hi\":1.6e11,\"n_samples\":9,"
+        "\"kernel\":\"k\",\"clock_hz\":3.25e9,\"cpus\":\"0-3\",\"date\":\"2026-01-01T00:00:00Z\"},"
+        "{\"name\":\"read L3 1t\",\"kind\":\"bandwidth\",\"level\":\"L3\",\"n_threads\":1,\"value\":null,\"unit\":\"B/s\","
+        "\"ci_lo\":null,\"ci_hi\":null,\"clock_hz\":null,\"kernel\":\"unavailable: x\",\"date\":null}]"));
+}
+
+static void host_as(const char *synthetic, int packages, int cores, int pus, int numa)
+{
+    struct hwprofile h;
+    struct error err;
+    setenv("HWLOC_SYNTHETIC", synthetic, 1);
+    assert_ok(hwprofile_host(&h, &err), err);
+    unsetenv("HWLOC_SYNTHETIC");
+    assert_int_equal(h.n_packages, packages);
+    assert_int_equal(h.n_cores, cores);
+    assert_int_equal(h.n_pus, pus);
+    assert_int_equal(h.n_numa, numa);
+    assert_int_equal(h.kind, HW_CPU);
+    assert_string_equal(h.isa, ""); /* not the live machine's */
+    hwprofile_free(&h);
+}
+
+static void synthetic_hosts(void **state)
+{
+    (void)state;
+    struct hwprofile h;
+    struct error err;
+    host_as("package:2 core:4 pu:2", 2, 8, 16, 1);
+    host_as("numa:4 package:1 l3:1 core:6 pu:1", 4, 24, 24, 4);
+    setenv("HWLOC_SYNTHETIC", "package:2 l3:2(size=33554432) l2:4(size=1048576) l1d:1(size=49152) core:1 pu:2", 1);
+    assert_ok(hwprofile_host(&h, &err), err);
+    unsetenv("HWLOC_SYNTHETIC");
+    static const struct {
+        int level, n, sharing;
+        double size;
+    } want[] = { { 1, 16, 2, 49152 }, { 2, 16, 2, 1048576 }, { 3, 4, 8, 33554432 } };
+    assert_int_equal(h.n_cache, ARRAY_LEN(want));
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+        assert_int_equal(h.cache[i].level, want[i].level);
+        assert_int_equal(h.cache[i].n_instances, want[i].n);
+        assert_int_equal(h.cache[i].n_sharing, want[i].sharing);
+        assert_true(h.cache[i].size_bytes == want[i].size);
+    }
+    hwprofile_free(&h);
+}
+
+static void recorded_host(void **state)
+{
+    (void)state;
+    struct hwprofile h;
+    struct error err;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/tests/hwprofile/hybrid.xml", dirs[0]);
+    setenv("HWLOC_XMLFILE", path, 1);
+    setenv("HWLOC_THISSYSTEM", "0", 1);
+    assert_ok(hwprofile_host(&h, &err), err);
+    unsetenv("HWLOC_XMLFILE");
+    unsetenv("HWLOC_THISSYSTEM");
+    assert_string_equal(h.cpu_model, "Example Hybrid CPU");
+    assert_string_equal(h.name, "Example Hybrid CPU");
+    assert_int_equal(h.n_cores, 3);
+    assert_int_equal(h.n_pus, 4);
+    /* Two kinds of core: two rows of L1 and of L2. */
+    assert_int_equal(h.n_cache, 5);
+    assert_true(h.cache[0].size_bytes == 49152 && h.cache[0].n_instances == 1 && h.cache[0].n_sharing == 2);
+    assert_true(h.cache[1].size_bytes == 32768 && h.cache[1].n_instances == 2 && h.cache[1].n_sharing == 1);
+    assert_true(h.mem_bytes.value == 17179869184.0);
+    hwprofile_free(&h);
+}
+
+static void live_host(void **state)
+{
+    (void)state;
+    struct hwprofile h;
+    struct error err;
+    assert_ok(hwprofile_host(&h, &err), err);
+    assert_true(h.n_pus >= 1 && h.mem_bytes.value > 0 && h.cpu_model[0]);
+    assert_string_equal(h.id, "this");
+    assert_false(isnan(h.eff.bandwidth.value));
+    assert_int_equal(h.n_ceiling, 0);
+    hwprofile_free(&h);
+}
+
+static void math_names(void **state)
+{
+    (void)state;
+    for (int m = 0; m < MATH_COUNT; m++)
+        assert_int_equal(math_find(math_name((enum math)m)), m);
+    assert_int_equal(math_find("FP32"), -1);
+}
+
+int main(void)
+{
+    const char *data = getenv("ROOFCAST_DATA");
+    dirs[0] = data ? data : ".";
+    hwprofile_set_dirs(dirs);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shipped),        cmocka_unit_test(figures),      cmocka_unit_test(names_unique),
+        cmocka_unit_test(unknown_names),  cmocka_unit_test(datasheet),    cmocka_unit_test(bad_specs),
+        cmocka_unit_test(bad_profiles),   cmocka_unit_test(lookups),      cmocka_unit_test(round_trip),
+        cmocka_unit_test(synthetic_hosts), cmocka_unit_test(recorded_host), cmocka_unit_test(live_host),
+        cmocka_unit_test(math_names),
+    };
+    return cmocka_run_group_tests_name("hwprofile", tests, NULL, NULL);
+}

@@ -1,0 +1,127 @@
+/* tests/kernels/check.c: random operands for checkkernel. */
+#include "check.h"
+#include <math.h>
+
+bool rung_at(size_t i, struct kernels *k)
+{
+    bool usable;
+    for (size_t r = 0; kernels_isa_at(r, &usable); r++) {
+        struct error err;
+        unsigned flags;
+        if (!usable || i-- > 0)
+            continue;
+        assert_ok(kernels_isa_flags(kernels_isa_at(r, NULL), &flags, &err), err);
+        kernels_init(k, flags);
+        return true;
+    }
+    return false;
+}
+
+void *check_alloc(size_t n)
+{
+    void *p = NULL;
+    if (posix_memalign(&p, 64, n ? n : 1))
+        fail_msg("out of memory");
+    return p;
+}
+
+float *random_floats(struct rng *r, size_t n, double scale)
+{
+    float *x = check_alloc(n * sizeof *x);
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)(rng_normal(r) * scale);
+    return x;
+}
+
+/* Where a block keeps half-precision scales, and the quants of formats with a min. */
+struct layout {
+    enum dtype t;
+    int half[2];     /* offsets, -1: none */
+    int quants, end; /* bytes that hold quants, for formats with a min */
+};
+static const struct layout layouts[] = {
+    { DTYPE_Q8_0, { 0, -1 },   0,  0   },
+    { DTYPE_Q4_0, { 0, -1 },   0,  0   },
+    { DTYPE_Q5_0, { 0, -1 },   0,  0   },
+    { DTYPE_Q5_1, { 0, 2 },    4,  24  },
+    { DTYPE_Q4_K, { 0, 2 },    16, 144 },
+    { DTYPE_Q5_K, { 0, 2 },    16, 176 },
+    { DTYPE_Q6_K, { 208, -1 }, 0,  0   },
+};
+
+static const struct layout *layout_find(enum dtype t)
+{
+    for (size_t i = 0; i < ARRAY_LEN(layouts); i++)
+        if (layouts[i].t == t)
+            return &layouts[i];
+    return NULL;
+}
+
+unsigned char *random_weights(struct rng *r, const struct dtype_info *t, size_t rows, size_t cols)
+{
+    const struct layout *l = layout_find(t->id);
+    size_t n_blocks = rows * cols / t->block_elems;
+    unsigned char *w = check_alloc(n_blocks * t->block_bytes);
+    if (!l) {
+        float *x = random_floats(r, rows * cols, 0.1);
+        t->quantize(x, w, rows * cols);
+        free(x);
+        return w;
+    }
+    for (size_t i = 0; i < n_blocks * t->block_bytes; i++)
+        w[i] = (unsigned char)(rng_u64(r) >> 40);
+    for (size_t b = 0; b < n_blocks; b++)
+        for (size_t h = 0; h < 2; h++)
+            if (l->half[h] >= 0) {
+                uint16_t d = f32_to_f16((float)((rng_uniform(r) - 0.3) * 0.01));
+                memcpy(w + b * t->block_bytes + l->half[h], &d, sizeof d);
+            }
+    return w;
+}
+
+void weight_magnitudes(const struct dtype_info *t, const unsigned char *w, float *mag, size_t n)
+{
+    const struct layout *l = layout_find(t->id);
+    t->dequantize(w, mag, n);
+    if (!l || !l->end) {
+        for (size_t i = 0; i < n; i++)
+            mag[i] = fabsf(mag[i]);
+        return;
+    }
+    unsigned char block[512];
+    float min[256];
+    for (size_t b = 0; b < n / t->block_elems; b++) { /* quants 0: what is left is the min */
+        float *m = mag + b * t->block_elems;
+        memcpy(block, w + b * t->block_bytes, t->block_bytes);
+        memset(block + l->quants, 0, (size_t)(l->end - l->quants));
+        t->dequantize(block, min, t->block_elems);
+        for (size_t i = 0; i < t->block_elems; i++)
+            m[i] = fabsf(m[i] - min[i]) + fabsf(min[i]);
+    }
+}
+
+void *prepare_acts(const struct kernels *k, enum act_kind kind, struct acts *a, const float *x,
+                   size_t n_tok, size_t cols, size_t ld)
+{
+    void *buf = check_alloc(acts_bytes(kind, n_tok, cols));
+    acts_bind(a, kind, n_tok, cols, buf);
+    k->act_prepare[kind](a, x, ld, 0, n_tok / 2);
+    k->act_prepare[kind](a, x, ld, n_tok / 2, n_tok);
+    return buf;
+}
+
+float act_value(const struct acts *a, size_t t, size_t c)
+{
+    size_t i = t * a->stride + c;
+    switch (a->kind) {
+    case ACT_F32:
+        return a->f32[i];
+    case ACT_BF16:
+        return bf16_to_f32(a->bf16[i]);
+    case ACT_Q8:
+        return a->d[i / 32] * (float)a->q[i];
+    case ACT_KIND_COUNT:
+        break;
+    }
+    return NAN;
+}

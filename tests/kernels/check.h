@@ -1,0 +1,38 @@
+/* tests/kernels/check.h: what the parts of checkkernel share. */
+#ifndef TESTS_KERNELS_CHECK_H
+#define TESTS_KERNELS_CHECK_H
+
+#include "../test.h"
+#include "kernels/kernels.h"
+
+/* The i-th usable rung of this host, ready; false past the last. */
+bool rung_at(size_t i, struct kernels *k);
+
+/* 64-byte aligned, exactly n bytes usable for sanitizers; fails the test when out of memory. */
+void *check_alloc(size_t n);
+float *random_floats(struct rng *r, size_t n, double scale);
+
+/* rows x cols weights of a type: random quants, scales of sensible size. */
+unsigned char *random_weights(struct rng *r, const struct dtype_info *t, size_t rows, size_t cols);
+/* |scale * quant| + |min| of each of n weights: what rounding errors are relative to. */
+void weight_magnitudes(const struct dtype_info *t, const unsigned char *w, float *mag, size_t n);
+/* Activations of a kind from x[n_tok, ld] by k's own kernel; free a->.. through the return value. */
+void *prepare_acts(const struct kernels *k, enum act_kind kind, struct acts *a, const float *x,
+                   size_t n_tok, size_t cols, size_t ld);
+/* The float an activation stands for. */
+float act_value(const struct acts *a, size_t t, size_t c);
+
+void test_matmul(void **state);
+void test_matmul_slots(void **state);
+void test_isa_names(void **state);
+void test_acts_exact(void **state);
+void test_acts_special(void **state);
+void test_rms_norm(void **state);
+void test_silu_mul(void **state);
+void test_add_rope_f16(void **state);
+void test_attention(void **state);
+void test_attention_work(void **state);
+
+int bench_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,279 @@
+/* Every byte of a model accounted for: the sum of the ops' weight bytes against the sum of the tensors', for the presets and
+ * for real files; KV bytes a token; rows by op, layer and role. */
+#include "../test.h"
+#include "near.h"
+#include "roofline/roofline.h"
+#include <dirent.h>
+
+static void set_dirs(void)
+{
+    static const char *dirs[2];
+    dirs[0] = getenv("ROOFCAST_DATA");
+    if (!dirs[0])
+        dirs[0] = ".";
+    model_set_dirs(dirs);
+}
+
+static struct model load(const char *spec, const char *type)
+{
+    struct model m;
+    struct error err = { 0 };
+    assert_ok(model_load(&m, spec, type, &err), err);
+    return m;
+}
+
+/* Weight bytes of one pass of n_tok tokens, op by op. */
+static double sum_of_ops(const struct op_list *l, uint32_t n_tok)
+{
+    const struct pass p = { .n_tok = n_tok, .n_seq = 1, .n_out = 1 };
+    const struct cost_options o = { .act_elem_bytes = 4, .kv_type = DTYPE_F16 };
+    double sum = 0;
+    for (size_t i = 0; i < l->n; i++)
+        sum += cost_op(&l->ops[i], &p, &o).weight_bytes;
+    return sum;
+}
+
+/*
+ * Derived here from the tensor names alone, without the op list: everything but tables, minus the rows of token_embd that no token looks up.
+ * Tied (no output.weight): the whole table is read as LM head, plus the rows looked up.
+ */
+static double expected_bytes(const struct model *m, uint32_t n_tok)
+{
+    double sum = 0, row = 0, table = 0;
+    bool tied = true;
+    for (size_t i = 0; i < m->n_tensors; i++) {
+        const struct tensor *t = &m->tensors[i];
+        if (strcmp(t->name, "rope_freqs.weight") == 0)
+            continue;
+        sum += (double)t->bytes;
+        tied = tied && strcmp(t->name, "output.weight") != 0;
+        if (strcmp(t->name, "token_embd.weight") == 0) {
+            table = (double)t->bytes;
+            row = table / (double)t->rows;
+        }
+    }
+    return tied ? sum + n_tok * row : sum - table + n_tok * row;
+}
+
+static void check_model(const struct model *m)
+{
+    struct op_list l;
+    struct error err = { 0 };
+    struct weight_account a;
+    assert_ok(op_list_build(&l, m, &err), err);
+    assert_near(sum_of_ops(&l, 1), expected_bytes(m, 1), 0);
+    assert_near(sum_of_ops(&l, 6), expected_bytes(m, 6), 0);
+    account_weights(&a, m, &l, 1);
+    assert_near(a.read_bytes, sum_of_ops(&l, 1), 0);
+    assert_near(a.total_bytes, (double)m->weight_bytes, 0);
+    assert_near(a.total_bytes, a.read_bytes - a.embed_again_bytes + a.embed_unread_bytes + a.apart_bytes, 0);
+    assert_true(m->hp.tied ? a.embed_again_bytes > 0 && a.embed_unread_bytes == 0
+                           : a.embed_again_bytes == 0 && a.embed_unread_bytes > 0);
+    op_list_free(&l);
+}
+
+static void sum_rule_of_presets(void **state)
+{
+    (void)state;
+    static const char *const types[] = { "F16", "Q8_0", "Q4_K_M" };
+    char **names;
+    size_t n;
+    struct error err = { 0 };
+    set_dirs();
+    assert_ok(model_list(&names, &n, &err), err);
+    assert_true(n > 10);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < ARRAY_LEN(types); k++) {
+            struct model m = load(names[i], types[k]);
+            check_model(&m);
+            model_free(&m);
+        }
+        free(names[i]);
+    }
+    free(names);
+}
+
+/* Files written by another program; those of architectures not there yet are refused and passed over. */
+static void sum_rule_of_files(void **state)
+{
+    (void)state;
+    const char *shared = shared_dir();
+    char path[4500];
+    if (!shared) {
+        print_message("no shared data (ROOFCAST_SHARED): skipped\n");
+        skip();
+    }
+    snprintf(path, sizeof path, "%s/data/oracle", shared);
+    DIR *d = opendir(path);
+    assert_non_null(d);
+    size_t n = 0;
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        struct model m;
+        struct error err = { 0 };
+        if (strncmp(e->d_name, "llama", 5) != 0 || !strstr(e->d_name, ".gguf"))
+            continue;
+        snprintf(path, sizeof path, "%s/data/oracle/%s", shared, e->d_name);
+        assert_ok(model_load(&m, path, NULL, &err), err);
+        double file = 0; /* straight from the file's tensor table */
+        for (size_t i = 0; i < gguf_n_tensors(m.gguf); i++)
+            file += (double)gguf_tensor_at(m.gguf, i)->bytes;
+        assert_near((double)m.weight_bytes, file, 0);
+        check_model(&m);
+        model_free(&m);
+        n++;
+    }
+    closedir(d);
+    assert_true(n >= 8);
+}
+
+/*
+ * 2 (K and V) * layers * KV heads * head_dim * 2 bytes.
+ * Llama-2-7B: 2 * 32 * 32 * 128 * 2 = 524,288. Llama-3.1-8B: 2 * 32 * 8 * 128 * 2 = 131,072.
+ */
+static void kv_bytes_a_token(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double bytes;
+    } rows[] = { { "llama-2-7b", 524288 }, { "llama-3.1-8b", 131072 }, { "llama-3.1-70b", 327680 },
+                 { "mistral-7b", 131072 }, { "tinyllama-1.1b", 22528 } };
+    set_dirs();
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct model m = load(rows[i].name, NULL);
+        assert_near(cost_kv_bytes_token(&m, DTYPE_F16), rows[i].bytes, 0);
+        assert_near(cost_kv_bytes_token(&m, DTYPE_Q8_0), rows[i].bytes * 34 / 64, 0);
+        model_free(&m);
+    }
+}
+
+/* The ops agree: what a token stores, and what a step reads of n_past + 1 positions. */
+static void kv_bytes_of_the_ops(void **state)
+{
+    (void)state;
+    set_dirs();
+    struct model m = load("llama-3.1-8b", NULL);
+    struct op_list l;
+    struct error err = { 0 };
+    assert_ok(op_list_build(&l, &m, &err), err);
+    const struct pass p = { .n_tok = 1, .n_past = 999, .n_seq = 1, .n_out = 1 };
+    const struct cost_options o = { .act_elem_bytes = 4, .kv_type = DTYPE_F16 };
+    double stored = 0, read = 0;
+    for (size_t i = 0; i < l.n; i++) {
+        const double b = cost_op(&l.ops[i], &p, &o).kv_bytes;
+        stored += l.ops[i].kind == OP_KV_STORE ? b : 0;
+        read += l.ops[i].kind == OP_ATTENTION ? b : 0;
+    }
+    assert_near(stored, 131072, 0);
+    assert_near(read, 1000.0 * 131072, 0);
+    op_list_free(&l);
+    model_free(&m);
+}
+
+/* Llama-3-8B in decode at depth 0, by hand in millions of FLOP a token: 2 * (d*d + 2*d*1024 + d*d + 3*d*14336) * 32 layers +
+ * 2 * d * 128256 for the head, d = 4096. */
+static void flop_of_a_step(void **state)
+{
+    (void)state;
+    set_dirs();
+    struct model m = load("llama-3-8b", NULL);
+    const struct analysis_options o = { .n_gen = 1, .n_batch = 1, .n_ubatch = 512, .by = ANALYSIS_BY_ROLE,
+                                        .cost = { .act_elem_bytes = 4, .kv_type = DTYPE_F16 } };
+    struct analysis a;
+    struct error err = { 0 };
+    assert_ok(analysis_init(&a, &m, &o, &err), err);
+    assert_false(analysis_has(&a, PHASE_PREFILL));
+    double products = 0;
+    for (size_t i = 0; i < a.n_row; i++)
+        if (a.row[i].first->kind == OP_MATMUL)
+            products += a.row[i].cost[PHASE_DECODE].flop;
+    const double d = 4096;
+    assert_near(products, 32 * 2 * (2 * d * d + 2 * d * 1024 + 3 * d * 14336) + 2 * d * 128256, 0);
+    analysis_free(&a);
+    model_free(&m);
+}
+
+static struct analysis analyse(const struct model *m, enum analysis_by by)
+{
+    const struct analysis_options o = { .n_prompt = 700, .n_gen = 1, .n_depth = 5, .n_batch = 2, .n_ubatch = 512,
+                                        .by = by, .cost = { .act_elem_bytes = 4, .kv_type = DTYPE_F16 } };
+    struct analysis a;
+    struct error err = { 0 };
+    assert_ok(analysis_init(&a, m, &o, &err), err);
+    return a;
+}
+
+/* However the rows are cut, they add up to the same totals. */
+static void rows_add_up(void **state)
+{
+    (void)state;
+    set_dirs();
+    struct model m = load("llama-3.2-1b", "Q4_K_M");
+    struct analysis op = analyse(&m, ANALYSIS_BY_OP), layer = analyse(&m, ANALYSIS_BY_LAYER),
+                    role = analyse(&m, ANALYSIS_BY_ROLE);
+    struct analysis *all[] = { &op, &layer, &role };
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        for (int p = 0; p < PHASE_COUNT; p++) {
+            struct cost sum = { 0 };
+            for (size_t r = 0; r < all[i]->n_row; r++)
+                sum = cost_add(sum, all[i]->row[r].cost[p]);
+            assert_near(sum.weight_bytes, op.total[p].weight_bytes, 0);
+            assert_near(sum.act_bytes, op.total[p].act_bytes, 0);
+            assert_near(sum.kv_bytes, op.total[p].kv_bytes, 0);
+            assert_near(sum.flop, op.total[p].flop, 0);
+        }
+    assert_int_equal(op.n_row, op.ops.n);
+    assert_int_equal(layer.n_row, m.hp.n_layer + 3); /* embedding, blocks, last norm, LM head */
+    for (size_t r = 1; r + 2 < layer.n_row; r++)
+        assert_int_equal(layer.row[r].first->layer, (int)r - 1);
+    assert_true(role.n_row <= ROLE_COUNT);
+    for (size_t r = 0; r < role.n_row; r++) {
+        if (role.row[r].first->role == ROLE_FFN_DOWN) { /* Q6_K in some layers, Q4_K in others */
+            assert_int_equal(role.row[r].n_ops, m.hp.n_layer);
+            assert_string_equal(analysis_type(&role, &role.row[r]), "mixed");
+            assert_int_equal(role.row[r].n_tok[PHASE_PREFILL], 1400);
+        }
+        if (role.row[r].first->role == ROLE_FFN_UP)
+            assert_string_equal(analysis_type(&role, &role.row[r]), "Q4_K");
+        if (role.row[r].first->role == ROLE_ATTN_RESIDUAL)
+            assert_null(analysis_type(&role, &role.row[r]));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        analysis_free(all[i]);
+    model_free(&m);
+}
+
+static void nonsense_is_refused(void **state)
+{
+    (void)state;
+    set_dirs();
+    struct model m = load("stories15m", NULL);
+    struct analysis a;
+    struct error err = { 0 };
+    struct analysis_options o = { .n_batch = 1, .n_ubatch = 512,
+                                  .cost = { .act_elem_bytes = 4, .kv_type = DTYPE_F16 } };
+    assert_fails(analysis_init(&a, &m, &o, &err), err, "-p 0 and -n 0");
+    assert_int_equal(err.kind, ERROR_USAGE);
+    o.n_prompt = 1;
+    o.n_batch = 0;
+    assert_fails(analysis_init(&a, &m, &o, &err), err, "at least 1");
+    o.n_batch = 1;
+    o.n_depth = UINT32_MAX;
+    assert_fails(analysis_init(&a, &m, &o, &err), err, "a context of 4294967296 tokens");
+    o.n_depth = 0;
+    o.n_prompt = 1u << 30;
+    o.n_ubatch = 1;
+    assert_fails(analysis_init(&a, &m, &o, &err), err, "1073741824 passes");
+    model_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sum_rule_of_presets), cmocka_unit_test(sum_rule_of_files),
+        cmocka_unit_test(kv_bytes_a_token),    cmocka_unit_test(kv_bytes_of_the_ops),
+        cmocka_unit_test(flop_of_a_step),      cmocka_unit_test(rows_add_up),
+        cmocka_unit_test(nonsense_is_refused),
+    };
+    return cmocka_run_group_tests_name("roofline account", tests, NULL, NULL);
+}

@@ -1,0 +1,502 @@
+/* Predictions against figures worked out by hand: Llama-3-8B on an H100 and an M3 Ultra, and machines of round numbers. */
+#include "../test.h"
+#include "near.h"
+#include "roofline/roofline.h"
+
+static struct hw_value value(double v)
+{
+    struct hw_value x = { .value = v };
+    snprintf(x.source, sizeof x.source, "test");
+    return x;
+}
+
+/* A machine with nothing known about it. */
+static struct hwprofile blank(enum hw_kind kind)
+{
+    struct hwprofile h = { .kind = kind };
+    snprintf(h.id, sizeof h.id, "test-machine");
+    h.mem_bytes.value = h.mem_bw.value = h.tdp_w.value = NAN;
+    h.eff.compute.value = h.eff.bandwidth.value = h.eff.launch_s.value = NAN;
+    for (int i = 0; i < MATH_COUNT; i++)
+        h.peak[i].value = NAN;
+    return h;
+}
+
+/* H100 SXM: 3.35 TB/s, 989.4 dense TFLOP/s in FP16, 80 GiB. */
+static struct hwprofile h100(void)
+{
+    struct hwprofile h = blank(HW_GPU);
+    h.mem_bytes = value(80.0 * 1024 * 1024 * 1024);
+    h.mem_bw = value(3.35e12);
+    h.peak[MATH_FP16] = h.peak[MATH_BF16] = value(989.4e12);
+    h.peak[MATH_FP32] = value(66.9e12);
+    h.eff.compute = value(0.5);
+    h.eff.bandwidth = value(0.8);
+    h.eff.launch_s = value(1e-6);
+    return h;
+}
+
+static struct predict_options options(void)
+{
+    return (struct predict_options){ .weights_bytes = NAN, .n_prompt = 512, .n_gen = 1, .n_batch = 1, .n_ubatch = 512,
+                                     .kv_type = DTYPE_F16 };
+}
+
+static struct model load(const char *name, const char *type)
+{
+    static const char *dirs[2];
+    struct model m;
+    struct error err = { 0 };
+    dirs[0] = getenv("ROOFCAST_DATA") ? getenv("ROOFCAST_DATA") : ".";
+    model_set_dirs(dirs);
+    hwprofile_set_dirs(dirs);
+    assert_ok(model_load(&m, name, type, &err), err);
+    return m;
+}
+
+static struct predict_result ask(const struct model *m, const struct hwprofile *h, const struct predict_options *o)
+{
+    struct predict_result r;
+    struct error err = { 0 };
+    assert_ok(predict(&r, m, h, o, &err), err);
+    return r;
+}
+
+/* Rounded to so many decimals, as it would be printed. */
+static void assert_prints(double v, int decimals, const char *text)
+{
+    char s[40];
+    snprintf(s, sizeof s, "%.*f", decimals, v);
+    assert_string_equal(s, text);
+}
+
+/*
+ * 16 GB / 3.35 TB/s = 4.776 ms; 1 / 4.776 ms = 209.4 tokens/s. Six tokens: 2 * 8e9 * 6 = 96 GFLOP / 989.4 TFLOP/s = 0.0970 ms,
+ * 2.03 % of 4.776 ms: memory-bound; 6 / 4.776 ms = 1256 tokens/s.
+ */
+static void nominal_8b_on_h100(void **state)
+{
+    (void)state;
+    struct model m = load("llama-3-8b", NULL);
+    const struct hwprofile h = h100();
+    struct predict_options o = options();
+    o.roof = true;
+    o.weights_bytes = 16e9;
+    o.n_prompt = 6;
+    const struct predict_result r = ask(&m, &h, &o);
+    assert_prints(1e3 * r.decode.seconds, 2, "4.78");
+    assert_prints(r.decode.tok_s, 0, "209");
+    assert_int_equal(r.decode.bound, BOUND_MEMORY);
+    assert_prints(1e3 * r.prefill.seconds, 2, "4.78");
+    assert_prints(1e3 * r.prefill.compute_s, 2, "0.10");
+    assert_prints(100 * r.prefill.compute_s / r.prefill.seconds, 1, "2.0");
+    assert_prints(r.prefill.tok_s, 0, "1256");
+    assert_int_equal(r.prefill.bound, BOUND_MEMORY);
+    assert_near(r.prefill.cost.flop, 96e9, 1);
+    assert_near(r.prefill.cost.weight_bytes, 16e9, 1);
+    assert_near(r.ttft_s, r.prefill.seconds, 0);
+    assert_near(r.itl_s, r.decode.seconds, 0);
+    model_free(&m);
+}
+
+/* 8,030,261,248 weights: 2 bytes each, 65 norms of 4096 in 4: 16,061,054,976 B / 3.35 TB/s = 4.794 ms, 208.6 tokens/s. */
+static void all_weights_8b_on_h100(void **state)
+{
+    (void)state;
+    struct model m = load("llama-3-8b", NULL);
+    const struct hwprofile h = h100();
+    struct predict_options o = options();
+    assert_int_equal(m.n_params, 8030261248);
+    assert_int_equal(m.weight_bytes, 16061054976);
+    o.roof = true;
+    o.weights_bytes = (double)m.weight_bytes;
+    const struct predict_result r = ask(&m, &h, &o);
+    assert_prints(1e3 * r.decode.seconds, 2, "4.79");
+    assert_prints(r.decode.tok_s, 1, "208.6");
+    model_free(&m);
+}
+
+/*
+ * Without the embedding table, 128256 * 4096 * 2 = 1,050,673,152 B less, but one row of it: 15,010,390,016 B / 3.35 TB/s =
+ * 4.481 ms, 223.2 tokens/s. Plain --roof adds the KV cache of one token, 0.26 MB of 15 GB: the same print.
+ */
+static void weights_really_read_8b_on_h100(void **state)
+{
+    (void)state;
+    struct model m = load("llama-3-8b", NULL);
+    const struct hwprofile h = h100();
+    struct predict_options o = options();
+    o.roof = true;
+    o.weights_only = true;
+    struct predict_result r = ask(&m, &h, &o);
+    assert_near(r.decode.cost.weight_bytes, 15010390016, 0);
+    assert_near(r.decode.cost.kv_bytes + r.decode.cost.act_bytes, 0, 0);
+    assert_prints(1e3 * r.decode.seconds, 2, "4.48");
+    assert_prints(r.decode.tok_s, 0, "223");
+    static const uint32_t n_gen[] = { 1, 128 };
+    o.weights_only = false;
+    for (size_t i = 0; i < ARRAY_LEN(n_gen); i++) {
+        o.n_gen = n_gen[i];
+        r = ask(&m, &h, &o);
+        assert_prints(1e3 * r.decode.seconds, 2, "4.48");
+        assert_prints(r.decode.tok_s, 0, "223");
+        assert_int_equal(r.decode.bound, BOUND_MEMORY);
+    }
+    model_free(&m);
+}
+
+/* The profiles in hwprofiles/ say the same, and an M3 Ultra (819 GB/s) decodes in the ratio of bandwidths, 819 / 3350. */
+static void shipped_profiles(void **state)
+{
+    (void)state;
+    struct model m = load("llama-3-8b", NULL);
+    struct hwprofile h, u;
+    struct error err = { 0 };
+    struct predict_options o = options();
+    o.roof = o.weights_only = true;
+    assert_ok(hwprofile_load(&h, "h100-sxm", &err), err);
+    assert_ok(hwprofile_load(&u, "m3-ultra", &err), err);
+    const struct predict_result a = ask(&m, &h, &o), b = ask(&m, &u, &o);
+    assert_prints(1e3 * a.decode.seconds, 2, "4.48");
+    assert_near(b.decode.tok_s / a.decode.tok_s, 819.0 / 3350, 1e-12);
+    assert_int_equal(b.decode.bound, BOUND_MEMORY);
+    assert_int_equal(a.fits, 1);
+    hwprofile_free(&h);
+    hwprofile_free(&u);
+    model_free(&m);
+}
+
+/* Bytes priced at e_b of the bandwidth, FLOP at e_c of the peak, a launch an op: weights alone, 32 * 7 + 1 products. */
+static void efficiency_and_launch(void **state)
+{
+    (void)state;
+    struct model m = load("llama-3-8b", NULL);
+    struct hwprofile h = h100();
+    struct predict_options o = options();
+    o.weights_bytes = 16e9;
+    o.n_prompt = 6;
+    struct predict_result r = ask(&m, &h, &o);
+    assert_near(r.decode.seconds, 16e9 / (0.8 * 3.35e12) + 225 * 1e-6, 1e-12);
+    assert_near(r.prefill.compute_s, 96e9 / (0.5 * 989.4e12), 1e-12);
+    assert_near(r.decode.bandwidth_bytes_s, 0.8 * 3.35e12, 1);
+    assert_near(r.decode.peak_flop_s, 0.5 * 989.4e12, 1);
+    h.eff.launch_s = value(1); /* a second an op: that is the bound then */
+    r = ask(&m, &h, &o);
+    assert_int_equal(r.decode.bound, BOUND_LAUNCH);
+    h.eff = (struct hw_efficiency){ .compute = value(NAN), .bandwidth = value(NAN), .launch_s = value(NAN) };
+    r = ask(&m, &h, &o);
+    assert_near(r.decode.seconds, 16e9 / 3.35e12, 1e-12);
+    model_free(&m);
+}
+
+/* A long prompt is bound by arithmetic: 2 FLOP a weight of the blocks and token over the peak, a bit more for attention. */
+static void long_prefill_is_compute_bound(void **state)
+{
+    (void)state;
+    struct model m = load("llama-3-8b", NULL);
+    const struct hwprofile h = h100();
+    struct predict_options o = options();
+    o.roof = true;
+    o.n_prompt = o.n_ubatch = 2048;
+    const struct predict_result r = ask(&m, &h, &o);
+    const double blocks = 32.0 * (2 * 4096.0 * 4096 + 2 * 4096 * 1024 + 3 * 4096.0 * 14336),
+                 least = 2 * blocks * 2048 / 989.4e12;
+    assert_int_equal(r.prefill.bound, BOUND_COMPUTE);
+    assert_true(r.prefill.seconds > least && r.prefill.seconds < 1.1 * least);
+    double roles = 0;
+    for (int i = 0; i < ROLE_COUNT; i++)
+        roles += r.prefill.role[i].seconds;
+    assert_near(roles, r.prefill.seconds, 1e-12);
+    assert_int_equal(r.prefill.role[ROLE_FFN_DOWN].bound, BOUND_COMPUTE);
+    assert_int_equal(r.prefill.role[ROLE_LM_HEAD].bound, BOUND_MEMORY); /* one row of logits */
+    model_free(&m);
+}
+
+/* Eight sequences read the weights once: eight tokens in little more time than one; the caches are eight. */
+static void batch_shares_weights(void **state)
+{
+    (void)state;
+    struct model m = load("llama-3-8b", NULL);
+    const struct hwprofile h = h100();
+    struct predict_options o = options();
+    o.roof = true;
+    o.n_depth = 1000;
+    const struct predict_result a = ask(&m, &h, &o);
+    o.n_batch = 8;
+    const struct predict_result b = ask(&m, &h, &o);
+    assert_near(b.decode.cost.weight_bytes - a.decode.cost.weight_bytes, 7 * 8192, 0); /* embedding rows */
+    assert_near(b.decode.cost.kv_bytes, 8 * a.decode.cost.kv_bytes, 0);
+    assert_near(b.decode.cost.flop, 8 * a.decode.cost.flop, 1);
+    assert_true(b.decode.tok_s > 7 * a.decode.tok_s && b.decode.tok_s < 8 * a.decode.tok_s);
+    assert_near(b.decode.tok_s, 8 / b.itl_s, 1e-6);
+    model_free(&m);
+}
+
+/* A prompt in four passes reads the weights of the blocks four times. */
+static void passes_reread_weights(void **state)
+{
+    (void)state;
+    struct model m = load("llama-3-8b", NULL);
+    const struct hwprofile h = h100();
+    struct predict_options o = options();
+    o.roof = true;
+    o.n_gen = 0;
+    o.n_ubatch = 512;
+    const struct predict_result one = ask(&m, &h, &o);
+    o.n_ubatch = 128;
+    const struct predict_result four = ask(&m, &h, &o);
+    assert_near(four.prefill.role[ROLE_FFN_UP].cost.weight_bytes,
+                       4 * one.prefill.role[ROLE_FFN_UP].cost.weight_bytes, 0);
+    assert_near(four.prefill.role[ROLE_LM_HEAD].cost.weight_bytes,
+                       one.prefill.role[ROLE_LM_HEAD].cost.weight_bytes, 0);
+    assert_near(four.prefill.cost.flop - one.prefill.cost.flop, 0, 1);
+    assert_true(isnan(one.decode.seconds) && isnan(one.itl_s)); /* not asked for: not 0 */
+    model_free(&m);
+}
+
+/*
+ * Weights 16,061,054,976; KV 131,072 B * (1000 + 512 + 1) tokens * batch. Memory just below and just above the need.
+ */
+static void fits_or_not(void **state)
+{
+    (void)state;
+    struct model m = load("llama-3-8b", NULL);
+    struct hwprofile h = h100();
+    struct predict_options o = options();
+    o.n_depth = 1000;
+    o.n_batch = 2;
+    struct predict_result r = ask(&m, &h, &o);
+    assert_near(r.weight_total_bytes, 16061054976, 0);
+    assert_near(r.kv_total_bytes, 131072.0 * 1513 * 2, 0);
+    /* Activations of a pass of 512 tokens, 2 bytes: x, norm, out of 4096, q and attention of 4096, k and v of 1024, gate and up
+     * of 14336; logits of 128256 for two tokens. */
+    assert_near(r.act_peak_bytes, 2.0 * (512 * (5 * 4096 + 2 * 1024 + 2 * 14336) + 2 * 128256), 0);
+    assert_near(r.need_bytes, r.weight_total_bytes + r.kv_total_bytes + r.act_peak_bytes, 0);
+    assert_int_equal(r.fits, 1);
+    h.mem_bytes = value(r.need_bytes - 1);
+    assert_int_equal(ask(&m, &h, &o).fits, 0);
+    h.mem_bytes = value(r.need_bytes);
+    assert_int_equal(ask(&m, &h, &o).fits, 1);
+    h.mem_bytes.value = NAN;
+    assert_int_equal(ask(&m, &h, &o).fits, -1);
+    model_free(&m);
+}
+
+/* ---- which roof -------------------------------------------------------------------------------- */
+
+static void add_ceiling(struct hwprofile *h, const char *kind, const char *dtype, const char *level, int threads, double v)
+{
+    struct ceiling c = { .n_threads = threads, .value = v, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN };
+    struct error err = { 0 };
+    snprintf(c.kind, sizeof c.kind, "%s", kind);
+    snprintf(c.dtype, sizeof c.dtype, "%s", dtype);
+    snprintf(c.level, sizeof c.level, "%s", level);
+    snprintf(c.name, sizeof c.name, "%s%s %dt", dtype, level, threads);
+    snprintf(c.unit, sizeof c.unit, "%s", *level ? "B/s" : "FLOP/s");
+    assert_ok(hwprofile_add_ceiling(h, &c, &err), err);
+}
+
+static struct hwprofile measured_cpu(void)
+{
+    struct hwprofile h = blank(HW_CPU);
+    h.n_cores = 4;
+    h.mem_bw = value(100e9); /* the datasheet's: above what was measured */
+    h.peak[MATH_FP32] = value(1e12);
+    add_ceiling(&h, "bandwidth", "", "DRAM", 1, 40e9);
+    add_ceiling(&h, "bandwidth", "", "DRAM", 2, 80e9);
+    add_ceiling(&h, "compute", "fp32", "", 2, 500e9);
+    add_ceiling(&h, "compute", "bf16", "", 2, 1e12);
+    add_ceiling(&h, "compute", "int8", "", 2, 2e12);
+    return h;
+}
+
+/* What was measured comes before the datasheet on a CPU; the type of the weights chooses the peak. */
+static void cpu_uses_measured_roofs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *math;
+        double peak;
+    } rows[] = { { "F32", "fp32", 500e9 }, { "F16", "fp32", 500e9 }, { "BF16", "bf16", 1e12 },
+                 { "Q8_0", "int8", 2e12 }, { "Q4_0", "int8", 2e12 } };
+    struct hwprofile h = measured_cpu();
+    struct predict_options o = options();
+    o.roof = true;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct model m = load("tinyllama-1.1b", rows[i].type);
+        const struct predict_result r = ask(&m, &h, &o);
+        assert_string_equal(r.prefill.math, rows[i].math);
+        assert_near(r.prefill.peak_flop_s, rows[i].peak, 0);
+        assert_near(r.decode.bandwidth_bytes_s, 80e9, 0);
+        assert_false(r.prefill.derived);
+        assert_non_null(strstr(r.decode.bandwidth_source, "measured"));
+        model_free(&m);
+    }
+    struct model m = load("tinyllama-1.1b", "Q8_0");
+    o.n_threads = 1;
+    assert_near(ask(&m, &h, &o).decode.bandwidth_bytes_s, 40e9, 0);
+    model_free(&m);
+    hwprofile_free(&h);
+}
+
+/* A datasheet CPU with half its cores at work: half its peak. */
+static void cpu_threads_scale_a_datasheet(void **state)
+{
+    (void)state;
+    struct hwprofile h = blank(HW_CPU);
+    struct predict_options o = options();
+    struct model m = load("tinyllama-1.1b", "F32");
+    h.n_cores = 8;
+    h.mem_bw = value(100e9);
+    h.peak[MATH_FP32] = value(1e12);
+    o.roof = true;
+    assert_near(ask(&m, &h, &o).prefill.peak_flop_s, 1e12, 0);
+    o.n_threads = 4;
+    assert_near(ask(&m, &h, &o).prefill.peak_flop_s, 0.5e12, 0);
+    o.n_threads = 64;
+    assert_near(ask(&m, &h, &o).prefill.peak_flop_s, 1e12, 0);
+    model_free(&m);
+}
+
+/* GPUs widen quantized weights to FP16 for their matrix units; F32 stays F32. */
+static void gpu_math(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *math;
+        double peak;
+    } rows[] = { { "F32", "fp32", 66.9e12 }, { "F16", "fp16", 989.4e12 }, { "BF16", "bf16", 989.4e12 },
+                 { "Q4_0", "fp16", 989.4e12 } };
+    const struct hwprofile h = h100();
+    struct predict_options o = options();
+    o.roof = true;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct model m = load("tinyllama-1.1b", rows[i].type);
+        const struct predict_result r = ask(&m, &h, &o);
+        assert_string_equal(r.prefill.math, rows[i].math);
+        assert_near(r.prefill.peak_flop_s, rows[i].peak, 0);
+        model_free(&m);
+    }
+}
+
+/*
+ * One peak of any type is enough. A wider type's peak is reached as it is (FP16 numbers fit FP32 units); a narrower one's is
+ * scaled by the widths: FP8 at 1000 TFLOP/s makes FP16 500.
+ */
+static void one_peak_is_enough(void **state)
+{
+    (void)state;
+    static const struct {
+        enum math have;
+        double expect;
+    } rows[] = { { MATH_FP64, 1e15 }, { MATH_FP32, 1e15 }, { MATH_TF32, 1e15 }, { MATH_BF16, 1e15 },
+                 { MATH_FP8, 0.5e15 }, { MATH_INT8, 0.5e15 }, { MATH_FP4, 0.25e15 }, { MATH_INT4, 0.25e15 } };
+    struct model m = load("tinyllama-1.1b", "F16");
+    struct predict_options o = options();
+    o.roof = true;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct hwprofile h = blank(HW_GPU);
+        h.mem_bw = value(1e12);
+        h.peak[rows[i].have] = value(1e15);
+        const struct predict_result r = ask(&m, &h, &o);
+        assert_near(r.prefill.peak_flop_s, rows[i].expect, 1);
+        assert_true(r.prefill.derived);
+        assert_non_null(strstr(r.prefill.peak_source, math_name(rows[i].have)));
+    }
+    /* The nearest wins: BF16 beside FP32 and FP8. */
+    struct hwprofile h = blank(HW_GPU);
+    h.mem_bw = value(1e12);
+    h.peak[MATH_FP32] = value(1e13);
+    h.peak[MATH_BF16] = value(2e13);
+    h.peak[MATH_FP8] = value(9e13);
+    assert_near(ask(&m, &h, &o).prefill.peak_flop_s, 2e13, 0);
+    model_free(&m);
+}
+
+/* Activations that fit the last-level cache cost its bandwidth, not the memory's; with --roof none. */
+static void activations_in_cache(void **state)
+{
+    (void)state;
+    struct model m = load("tinyllama-1.1b", "F32");
+    struct predict_options o = options();
+    struct hwprofile h = measured_cpu();
+    o.n_prompt = 0;
+    const struct prediction none = ask(&m, &h, &o).decode;
+    struct hw_cache cache[] = { { .level = 2, .size_bytes = 2 << 20, .n_instances = 2 },
+                                { .level = 3, .size_bytes = 32 << 20, .n_instances = 1 } };
+    h.cache = cache;
+    h.n_cache = 2;
+    const struct prediction free_cache = ask(&m, &h, &o).decode;
+    add_ceiling(&h, "bandwidth", "", "L3", 2, 160e9);
+    const struct prediction cached = ask(&m, &h, &o).decode;
+    const double act = none.cost.act_bytes, dram = (none.cost.weight_bytes + none.cost.kv_bytes) / 80e9;
+    assert_near(none.memory_s, dram + act / 80e9, 1e-9);
+    assert_near(free_cache.memory_s, dram, 1e-9);
+    assert_near(cached.memory_s, dram + act / 160e9, 1e-9);
+    o.roof = true;
+    assert_near(ask(&m, &h, &o).decode.memory_s, dram, 1e-9);
+    h.cache = NULL;
+    h.n_cache = 0;
+    hwprofile_free(&h);
+    model_free(&m);
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------- */
+
+static void what_cannot_be_predicted(void **state)
+{
+    (void)state;
+    struct model m = load("stories15m", NULL);
+    struct hwprofile h = blank(HW_GPU);
+    struct predict_options o = options();
+    struct predict_result r;
+    struct error err = { 0 };
+    assert_fails(predict(&r, &m, &h, &o, &err), err, "cannot predict: profile test-machine has no memory bandwidth");
+    h.mem_bw = value(1e12);
+    assert_fails(predict(&r, &m, &h, &o, &err), err, "cannot predict: profile test-machine has no peak FLOP/s");
+    h.peak[MATH_FP16] = value(1e14);
+    assert_ok(predict(&r, &m, &h, &o, &err), err);
+    o.n_prompt = o.n_gen = 0;
+    assert_fails(predict(&r, &m, &h, &o, &err), err, "-p 0 and -n 0");
+    o = options();
+    o.n_batch = 0;
+    assert_fails(predict(&r, &m, &h, &o, &err), err, "at least 1");
+    o = options();
+    o.n_depth = UINT32_MAX;
+    assert_fails(predict(&r, &m, &h, &o, &err), err, "a context of");
+    o = options();
+    o.n_batch = UINT32_MAX;
+    assert_fails(predict(&r, &m, &h, &o, &err), err, "at most");
+    o = options();
+    o.n_prompt = INT32_MAX / 2;
+    o.n_ubatch = 1;
+    assert_fails(predict(&r, &m, &h, &o, &err), err, "passes, at most 65536");
+    o = options();
+    o.weights_bytes = -1;
+    assert_fails(predict(&r, &m, &h, &o, &err), err, "weights of -1 bytes");
+    o.weights_bytes = INFINITY;
+    assert_fails(predict(&r, &m, &h, &o, &err), err, "weights of inf bytes");
+    model_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nominal_8b_on_h100),
+        cmocka_unit_test(all_weights_8b_on_h100),
+        cmocka_unit_test(weights_really_read_8b_on_h100),
+        cmocka_unit_test(shipped_profiles),
+        cmocka_unit_test(efficiency_and_launch),
+        cmocka_unit_test(long_prefill_is_compute_bound),
+        cmocka_unit_test(batch_shares_weights),
+        cmocka_unit_test(passes_reread_weights),
+        cmocka_unit_test(fits_or_not),
+        cmocka_unit_test(cpu_uses_measured_roofs),
+        cmocka_unit_test(cpu_threads_scale_a_datasheet),
+        cmocka_unit_test(gpu_math),
+        cmocka_unit_test(one_peak_is_enough),
+        cmocka_unit_test(activations_in_cache),
+        cmocka_unit_test(what_cannot_be_predicted),
+    };
+    return cmocka_run_group_tests_name("roofline predict", tests, NULL, NULL);
+}

@@ -1,0 +1,264 @@
+/* The record of a measurement: round trip through a file, NaN as null, strictness of the
+ * reader. */
+#include "../test.h"
+#include "run/run.h"
+#include <math.h>
+#include <unistd.h>
+
+#define SET(field, text) snprintf(field, sizeof(field), "%s", text)
+
+static struct run_row sample_row(void)
+{
+    struct run_row r = { .n_threads = 2,
+                         .n_prompt = 512,
+                         .n_depth = 4096,
+                         .n_batch = 1,
+                         .n_ubatch = 512,
+                         .n_reps = 5,
+                         .tok_s_mean = 41.5,
+                         .tok_s_sd = 0.25,
+                         .ttft_s = 0.1,
+                         .itl_p50_s = NAN,
+                         .itl_p99_s = NAN,
+                         .bytes_s = 1e10 / 3,
+                         .ceiling_bytes_s = 4e10,
+                         .mbu = 0.25,
+                         .flop_s = 1e9,
+                         .ceiling_flop_s = NAN,
+                         .mfu = NAN,
+                         .weight_bytes = 1.5e9,
+                         .act_bytes = 1,
+                         .kv_bytes = 0,
+                         .flop = 3e9,
+                         .seconds = 0.5,
+                         .dram_bytes_s = NAN,
+                         .mbu_dram = NAN };
+    SET(r.model, "tiny \"model\" \xc3\xa9");
+    SET(r.type, "Q8_0");
+    SET(r.test, "pp512@d4096");
+    SET(r.phase, "prefill");
+    SET(r.dram_reason, "no uncore events");
+    SET(r.counters, "null");
+    SET(r.ceiling_source, "probe beside the run");
+    return r;
+}
+
+static struct run_op sample_op(int layer)
+{
+    struct run_op o = { .layer = layer,
+                        .rows = 1ULL << 40,
+                        .cols = 7,
+                        .n_tok = 512,
+                        .weight_bytes = 10,
+                        .act_bytes = 20,
+                        .kv_bytes = 0,
+                        .flop = 60,
+                        .ai = 2,
+                        .share = 0.5,
+                        .seconds = 1e-3,
+                        .bytes_s = 3e4,
+                        .flop_s = 6e4,
+                        .roof_fraction = NAN };
+    SET(o.test, "pp512@d4096");
+    SET(o.phase, "prefill");
+    SET(o.role, "ffn_down");
+    SET(o.op, "matmul");
+    SET(o.type, "Q8_0");
+    SET(o.bound, "memory");
+    return o;
+}
+
+static void sample(struct run *r)
+{
+    struct error err = { 0 };
+    memset(r, 0, sizeof *r);
+    SET(r->prov.version, "0.1.0");
+    SET(r->prov.compiler, "gcc 12");
+    SET(r->prov.cflags, "-O2");
+    SET(r->prov.cpu, "cpu");
+    SET(r->prov.isa, "avx512");
+    SET(r->prov.counters, "null");
+    SET(r->prov.date, "2026-11-20T19:06:00Z");
+    SET(r->prov.command, "roofcast bench");
+    r->prov.n_threads = 2;
+    struct run_row row = sample_row();
+    for (int i = 0; i < 3; i++) {
+        row.n_gen = i;
+        assert_ok(run_add_row(r, &row, &err), err);
+    }
+    for (int i = -1; i < 40; i++) {
+        struct run_op op = sample_op(i);
+        assert_ok(run_add_op(r, &op, &err), err);
+    }
+    r->ceilings = json_pack("[{s:s, s:s, s:f}]", "name", "read DRAM 2t", "unit", "B/s",
+                            "value", 4e10);
+    assert_non_null(r->ceilings);
+}
+
+static void assert_same_number(double a, double b)
+{
+    if (!(a == b || (isnan(a) && isnan(b))))
+        fail_msg("%.17g != %.17g", a, b);
+}
+
+static void round_trip(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    struct run a, b;
+    char path[] = "test_run_XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    sample(&a);
+    assert_ok(run_save(&a, path, &err), err);
+    assert_ok(run_load(&b, path, &err), err);
+    unlink(path);
+    assert_int_equal(b.n_row, 3);
+    assert_int_equal(b.n_op, 41);
+    assert_int_equal(b.row[2].n_gen, 2);
+    assert_string_equal(b.row[0].model, a.row[0].model);
+    assert_string_equal(b.row[0].bound, ""); /* null and back */
+    assert_string_equal(b.row[0].dram_source, "");
+    assert_string_equal(b.row[0].dram_reason, "no uncore events");
+    assert_same_number(b.row[0].bytes_s, a.row[0].bytes_s); /* all 53 bits */
+    assert_same_number(b.row[0].mfu, NAN);
+    assert_same_number(b.row[0].kv_bytes, 0); /* zero is not null */
+    assert_int_equal(b.op[0].layer, -1);
+    assert_int_equal(b.op[40].layer, 39);
+    assert_true(b.op[0].rows == 1ULL << 40);
+    assert_int_equal(b.prov.n_threads, 2);
+    assert_string_equal(b.prov.profile, "");
+    /* Every field: the JSON of what was read is the JSON that was written. */
+    json_t *ja = run_to_json(&a, &err), *jb = run_to_json(&b, &err);
+    assert_non_null(ja);
+    /* ... and none is left out: one a member of the struct. */
+    assert_int_equal(json_object_size(json_object_get(ja, "provenance")), 11);
+    assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "rows"), 0)), 34);
+    assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "ops"), 0)), 20);
+    assert_true(json_equal(ja, jb));
+    assert_true(json_is_null(
+        json_object_get(json_array_get(json_object_get(ja, "rows"), 0), "mfu")));
+    assert_string_equal(json_string_value(json_object_get(ja, "schema")), "roofcast.run");
+    json_decref(ja);
+    json_decref(jb);
+    run_free(&a);
+    run_free(&b);
+}
+
+/* An empty run is a document too. */
+static void empty(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    struct run r = { .prov.n_threads = 1 }, back;
+    json_t *j = run_to_json(&r, &err);
+    char *text = json_dumps(j, 0);
+    assert_ok(run_parse(&back, "empty", text, strlen(text), &err), err);
+    assert_int_equal(back.n_row + back.n_op, 0);
+    assert_int_equal(json_array_size(back.ceilings), 0);
+    free(text);
+    json_decref(j);
+    run_free(&back);
+}
+
+/* Names that are not UTF-8 are written as "?" instead of losing the run. */
+static void not_utf8(void **state)
+{
+    (void)state;
+    struct run_row row = sample_row();
+    SET(row.model, "m\xff\xfe");
+    json_t *j = run_row_json(&row);
+    assert_non_null(j);
+    assert_string_equal(json_string_value(json_object_get(j, "model")), "m??");
+    json_decref(j);
+}
+
+/* One field of a good document spoiled: the message names file, place, field, expected. */
+static void strict(void **state)
+{
+    (void)state;
+    static const struct {
+        /* "", "provenance", or an array, whose last element is changed */
+        const char *where;
+        const char *key, *value, *message; /* value NULL: removed */
+    } cases[] = {
+        { "", "schema", "\"other\"", "bad.json: field \"schema\"" },
+        { "", "version", "2", "version" },
+        { "", "rows", "{}", "bad.json: field \"rows\": expected an array" },
+        { "", "ops", NULL, "bad.json: field \"ops\": expected an array" },
+        { "", "ceilings", "[1]", "bad.json: ceilings[0]: expected an object" },
+        { "", "ceilings", "[{\"unit\":\"B/s\" }]",
+          "ceilings[0]: field \"name\" is missing" },
+        { "", "ceilings", "[{\"name\":\"a\",\"unit\":\"B/s\",\"value\":\"9\" }]",
+          "field \"value\"" },
+        { "", "provenance", "[]", "bad.json: provenance: expected an object" },
+        { "provenance", "n_threads", "0", "provenance: field \"n_threads\"" },
+        { "provenance", "isa", "null", "provenance: field \"isa\"" },
+        { "rows", "mbu", NULL, "bad.json: rows[2]: field \"mbu\" is missing" },
+        { "rows", "mbu", "\"0.5\"",
+          "rows[2]: field \"mbu\": expected a number, found a string" },
+        { "rows", "mbu", "-0.5", "rows[2]: field \"mbu\": expected 0 or more" },
+        { "rows", "n_reps", "2.5", "rows[2]: field \"n_reps\": expected a whole number" },
+        { "rows", "n_reps", "99999999999", "rows[2]: field \"n_reps\"" },
+        { "rows", "phase", "\"warm\"",
+          "expected \"prefill\" or \"decode\", found \"warm\"" },
+        { "rows", "type", "\"a type name that is far longer than it may be\"",
+          "field \"type\": 45 bytes, expected at most 31" },
+        { "ops", "layer", "-2", "ops[40]: field \"layer\"" },
+        { "ops", "rows", "-1", "ops[40]: field \"rows\"" },
+        { "ops", "role", "7", "ops[40]: field \"role\": expected a string" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct error err = { 0 };
+        struct run r, back;
+        sample(&r);
+        json_t *doc = run_to_json(&r, &err);
+        run_free(&r);
+        json_t *o = *cases[i].where ? json_object_get(doc, cases[i].where) : doc;
+        if (json_is_array(o))
+            o = json_array_get(o, json_array_size(o) - 1);
+        if (cases[i].value)
+            json_object_set_new(o, cases[i].key,
+                                json_loads(cases[i].value, JSON_DECODE_ANY, NULL));
+        else
+            json_object_del(o, cases[i].key);
+        char *text = json_dumps(doc, 0);
+        assert_fails(run_parse(&back, "bad.json", text, strlen(text), &err), err,
+                     cases[i].message);
+        assert_int_equal(err.kind, ERROR_INPUT);
+        assert_int_equal(back.n_row + back.n_op, 0);
+        free(text);
+        json_decref(doc);
+    }
+}
+
+static void hostile(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "",
+                                         "null",
+                                         "[]",
+                                         "{\"schema\":\"roofcast.run\",\"version\":1}",
+                                         "{\"schema\":1}",
+                                         "{\"rows\":[[[[[",
+                                         "\xff" };
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct error err = { 0 };
+        struct run r;
+        assert_fails(run_parse(&r, "h.json", texts[i], strlen(texts[i]), &err), err,
+                     "h.json");
+    }
+    struct error err = { 0 };
+    struct run r;
+    assert_fails(run_load(&r, "no/such/file.json", &err), err, "no/such/file.json");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(round_trip), cmocka_unit_test(empty),   cmocka_unit_test(not_utf8),
+        cmocka_unit_test(strict),     cmocka_unit_test(hostile),
+    };
+    return cmocka_run_group_tests_name("run", tests, NULL, NULL);
+}
