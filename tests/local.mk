@@ -2,6 +2,7 @@
 TEST_EXTENSIONS = .sh
 LOG_DRIVER      = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER   = $(LOG_DRIVER)
+LOG_COMPILER    = $(SHELL) $(top_srcdir)/tests/tap.sh
 AM_TESTS_ENVIRONMENT = \
   CMOCKA_MESSAGE_OUTPUT=TAP; export CMOCKA_MESSAGE_OUTPUT; \
   ROOFCAST='$(abs_top_builddir)/roofcast$(EXEEXT)'; export ROOFCAST; \
@@ -9,10 +10,9 @@ AM_TESTS_ENVIRONMENT = \
   ROOFCAST_SHARED="$${ROOFCAST_SHARED:-$(abs_top_srcdir)/../shared}"; export ROOFCAST_SHARED; \
   top_srcdir='$(abs_top_srcdir)'; export top_srcdir;
 TEST_LIBS = $(BASE_LIBS) $(CMOCKA_LIBS)
-CHECK_C   =
 
 dist_check_SCRIPTS += %D%/lint/layers.sh
-EXTRA_DIST += %D%/lint/layers.txt build-aux/tap-driver.sh
+EXTRA_DIST += %D%/tap.sh %D%/long.sh %D%/lint/layers.txt build-aux/tap-driver.sh
 TESTS += %D%/lint/layers.sh
 
 include tests/base/local.mk

@@ -25,7 +25,7 @@ int error_prefix(struct error *err, const char *fmt, ...)
     int n = vsnprintf(err->msg, sizeof err->msg, fmt, ap);
     va_end(ap);
     if (n >= 0 && (size_t)n < sizeof err->msg - 2)
-        snprintf(err->msg + n, sizeof err->msg - (size_t)n, ": %s", old);
+        snprintf(err->msg + n, sizeof err->msg - (size_t)n, ": %.*s", (int)(sizeof old - 3) - n, old);
     return -1;
 }
 

@@ -101,7 +101,6 @@ bool read_kernel_wanted(const struct read_kernel *k, unsigned cpu_flags)
 
 /* ---- jobs ------------------------------------------------------------------------ */
 
-enum level { LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_DRAM, LEVEL_COUNT };
 static const char *const level_names[LEVEL_COUNT] = { "L1", "L2", "L3", "DRAM" };
 static const enum math maths[] = { MATH_FP32, MATH_BF16, MATH_INT8 };
 
@@ -116,100 +115,6 @@ struct job {
     double rate[MAX_SAMPLES], clock_hz[MAX_SAMPLES];
     int n;
 };
-
-/* Largest instance of a cache level, and bytes of all its instances. */
-static const struct hw_cache *find_cache(const struct hwprofile *h, int level)
-{
-    const struct hw_cache *best = NULL;
-    for (size_t i = 0; i < h->n_cache; i++)
-        if (h->cache[i].level == level && (!best || h->cache[i].size_bytes > best->size_bytes))
-            best = &h->cache[i];
-    return best;
-}
-
-static double last_level_bytes(const struct hwprofile *h)
-{
-    double bytes = 0;
-    int level = 0;
-    for (size_t i = 0; i < h->n_cache; i++) {
-        const struct hw_cache *c = &h->cache[i];
-        if (c->level > level)
-            bytes = 0;
-        if (c->level >= level) {
-            level = c->level;
-            bytes += c->size_bytes * c->n_instances;
-        }
-    }
-    return bytes;
-}
-
-/* Bytes of an instance that one of n threads can call its own. The first threads sit on cores of
- * their own (cpulist_usable's order), neighbours first. */
-static double cache_share(const struct hwprofile *h, const struct hw_cache *c, int n)
-{
-    int smt = h->n_cores > 0 && h->n_pus > h->n_cores ? h->n_pus / h->n_cores : 1;
-    int cores = c->n_sharing / smt > 1 ? c->n_sharing / smt : 1;
-    int sharers = n < cores ? n : cores;
-    if (n > h->n_cores && h->n_cores > 0 && c->n_sharing > sharers)
-        sharers = n < c->n_sharing ? n : c->n_sharing;
-    return c->size_bytes / sharers;
-}
-
-/* Bytes a thread reads in L1, L2, L3; 0: there is no such level.
- * Half of L1 and L2; between L2 and L3 the geometric mean, which is far from both. */
-static size_t footprint(const struct hwprofile *h, enum level level, int n)
-{
-    const struct hw_cache *c = find_cache(h, (int)level + 1);
-    if (!c)
-        return 0;
-    double bytes = cache_share(h, c, n) / 2;
-    const struct hw_cache *l2 = find_cache(h, 2);
-    if (level == LEVEL_L3 && l2)
-        bytes = sqrt(cache_share(h, l2, n) * cache_share(h, c, n));
-    size_t b = (size_t)bytes / 4096 * 4096;
-    return b ? b : 4096;
-}
-
-/* Bytes that may be taken without pushing others out; 0: unknown. */
-static double available_bytes(void)
-{
-    char line[256];
-    double kib = 0, limit = 0, used = 0;
-    FILE *f = fopen("/proc/meminfo", "r");
-    if (f) {
-        while (fgets(line, sizeof line, f))
-            if (sscanf(line, "MemAvailable: %lf kB", &kib) == 1)
-                break;
-        fclose(f);
-    }
-    /* A container's limit, where there is one ("max" does not parse). */
-    f = fopen("/sys/fs/cgroup/memory.max", "r");
-    bool limited = f && fscanf(f, "%lf", &limit) == 1;
-    if (f)
-        fclose(f);
-    f = limited ? fopen("/sys/fs/cgroup/memory.current", "r") : NULL;
-    if (f && fscanf(f, "%lf", &used) == 1 && limit > used)
-        limit -= used;
-    if (f)
-        fclose(f);
-    double bytes = kib * 1024;
-    return limited && (bytes <= 0 || limit < bytes) ? limit : bytes;
-}
-
-/* Bytes of all threads for DRAM: four times the last-level caches, within 1 to 4 GiB and half of
- * what is free. */
-static size_t dram_bytes(const struct hwprofile *h, enum ceilings_effort effort, bool *small)
-{
-    const double gib = 1073741824.0;
-    double llc = last_level_bytes(h), free_bytes = available_bytes();
-    double want = fmin(fmax(4 * llc, gib), 4 * gib);
-    if (free_bytes > 0)
-        want = fmin(want, free_bytes / 2);
-    if (effort == CEILINGS_BRIEF)
-        want = fmin(want, gib / 8);
-    *small = want < 4 * llc;
-    return (size_t)want;
-}
 
 /* ---- trial: the fastest kernel of a job ------------------------------------------- */
 
@@ -402,7 +307,7 @@ static void plan_level(struct plan *p, const struct meter *m, enum level level, 
 static int plan_bandwidth(struct plan *p, const struct meter *m, struct error *err)
 {
     for (int l = LEVEL_L1; l <= LEVEL_L3; l++) {
-        size_t bytes = footprint(p->h, (enum level)l, m->n);
+        size_t bytes = footprint_cache(p->h, (enum level)l, m->n);
         if (bytes)
             plan_level(p, m, (enum level)l, bytes);
         else if (add_unavailable(p->h, (enum level)l, m->n, err) != 0)
@@ -412,12 +317,16 @@ static int plan_bandwidth(struct plan *p, const struct meter *m, struct error *e
     return 0;
 }
 
-static void tell(struct plan *p, const struct meter *m, const struct job *j)
+/* In the first round, where kernels are chosen, each job is named; later the round is. */
+static void tell(struct plan *p, const struct meter *m, const struct job *j, int round)
 {
     char what[96];
-    snprintf(what, sizeof what, "%d thread%s: %s%s", m->n, m->n == 1 ? "" : "s",
-             j->bandwidth ? "read " : "peak ",
-             j->bandwidth ? level_names[j->level] : math_name(j->math));
+    const char *threads = m->n == 1 ? "thread" : "threads";
+    if (round == 0)
+        snprintf(what, sizeof what, "%d %s: %s %s", m->n, threads, j->bandwidth ? "read" : "peak",
+                 j->bandwidth ? level_names[j->level] : math_name(j->math));
+    else
+        snprintf(what, sizeof what, "%d %s: round %d of %d", m->n, threads, round + 1, p->e->n_rounds);
     if (p->o->progress)
         p->o->progress(p->o->progress_ctx, what, fmin(p->done, 1));
     p->done += p->step;
@@ -429,7 +338,7 @@ static int run_rounds(struct plan *p, struct meter *m, struct error *err)
     for (int r = 0; r < p->e->n_rounds && (r == 0 || clock_now_s() < p->deadline_s); r++)
         for (size_t i = 0; i < p->n_job; i++) {
             struct job *j = &p->job[i];
-            tell(p, m, j);
+            tell(p, m, j, r);
             if (!j->chosen && choose(m, j, p->e, p->o->cpu_flags, err) != 0)
                 return -1;
             if (take_samples(m, j, p->e->n_per_round, p->deadline_s, err) != 0)
@@ -456,7 +365,7 @@ static int measure_at(struct plan *p, int n_threads, double share, struct error 
 {
     struct meter m;
     bool small;
-    size_t bytes = dram_bytes(p->h, p->o->effort, &small);
+    size_t bytes = footprint_dram(p->h, p->o->effort, &small);
     if (p->o->progress)
         p->o->progress(p->o->progress_ctx, "touching memory", fmin(p->done, 1));
     if (meter_init(&m, n_threads, bytes, p->o, err) != 0)
@@ -511,7 +420,8 @@ static int probe(struct ceiling *c, struct job *j, int n_threads, size_t mem_byt
     }
     int rc = choose(&m, j, &probe_effort, o->cpu_flags, err);
     if (rc == 0)
-        rc = take_samples(&m, j, probe_effort.n_per_round, clock_now_s() + probe_effort.patience_s, err);
+        rc = take_samples(&m, j, probe_effort.n_per_round,
+                          clock_now_s() + probe_effort.patience_s, err);
     if (rc == 0)
         to_ceiling(c, &m, j);
     meter_free(&m);
@@ -526,7 +436,7 @@ int ceilings_probe_dram(struct ceiling *c, int n_threads, const struct ceilings_
     bool small;
     if (hwprofile_host(&h, err) != 0)
         return -1;
-    size_t bytes = dram_bytes(&h, CEILINGS_QUICK, &small);
+    size_t bytes = footprint_dram(&h, CEILINGS_QUICK, &small);
     hwprofile_free(&h);
     return probe(c, &j, n_threads, bytes, small, o, err);
 }

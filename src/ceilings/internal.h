@@ -59,6 +59,17 @@ const struct read_kernel *read_kernel_at(size_t i);
 bool peak_kernel_wanted(const struct peak_kernel *k, unsigned cpu_flags);
 bool read_kernel_wanted(const struct read_kernel *k, unsigned cpu_flags);
 
+/* ---- footprint.c ------------------------------------------------------------------ */
+
+enum level { LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_DRAM, LEVEL_COUNT };
+
+/* Bytes that each of n threads reads in L1, L2 or L3; 0: there is no such level. Half of the
+ * thread's share of L1 and L2; for L3 the geometric mean of its shares of L2 and L3: far from both. */
+size_t footprint_cache(const struct hwprofile *h, enum level level, int n);
+/* Bytes of all threads together for DRAM: four times the last-level caches, within 1 to 4 GiB and
+ * half of what is free; *small: less than four times. */
+size_t footprint_dram(const struct hwprofile *h, enum ceilings_effort effort, bool *small);
+
 /* ---- meter.c: one thread count, its team and its memory -------------------------- */
 
 struct meter {

@@ -5,6 +5,7 @@ libceilings_a_SOURCES = \
   %D%/ceilings.h \
   %D%/internal.h \
   %D%/ceilings.c \
+  %D%/footprint.c \
   %D%/meter.c \
   %D%/clock.c \
   %D%/ref/peak.c \

@@ -41,13 +41,14 @@ static void cpus_text(char *buf, size_t size, const struct cpulist *l, int n)
     size_t len = 0;
     buf[0] = 0;
     for (int i = 0; i < n && len < size;) {
-        int j = i;
-        while (j + 1 < n && l->cpu[j + 1] == l->cpu[j] + 1)
-            j++;
+        int first = l->cpu[i], last = first;
         const char *comma = i ? "," : "";
-        len += (size_t)(j > i ? snprintf(buf + len, size - len, "%s%d-%d", comma, l->cpu[i], l->cpu[j]) :
-                                snprintf(buf + len, size - len, "%s%d", comma, l->cpu[i]));
-        i = j + 1;
+        for (i++; i < n && l->cpu[i] == last + 1; i++)
+            last++;
+        if (last > first)
+            len += (size_t)snprintf(buf + len, size - len, "%s%d-%d", comma, first, last);
+        else
+            len += (size_t)snprintf(buf + len, size - len, "%s%d", comma, first);
     }
     if (len >= size)
         memcpy(buf + size - 4, "...", 4);

@@ -89,6 +89,16 @@ const char *cli_profile_path(void)
     return path;
 }
 
+bool cli_data_file(char *path, size_t n, const char *name)
+{
+    const char *own = getenv("ROOFCAST_DATA");
+    snprintf(path, n, "%s/%s", own ? own : "", name);
+    if (own && *own && file_exists(path))
+        return true;
+    snprintf(path, n, "%s/%s", PKGDATADIR, name);
+    return file_exists(path);
+}
+
 int cli_hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
 {
     if (strcmp(spec, "this") != 0)

@@ -1,6 +1,6 @@
 /* roofcast profile: this machine's topology and its measured roofs as a hwprofile JSON. */
-#include "cli/cli.h"
 #include "ceilings/ceilings.h"
+#include "cli/cli.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,12 @@ struct options {
 enum { OPT_QUICK = 256, OPT_CPUS, OPT_QUIET };
 
 static const struct argp_option option_table[] = {
-    { "quick", OPT_QUICK, NULL, 0, "fewer samples: under 30 seconds (default: about 2 minutes)", 0 },
-    { "threads", 't', "N", 0, "largest thread count; 1, 2, 4, ... and N are measured (default: one a usable core)", 0 },
-    { "output", 'o', "FILE", 0, "the profile to write; - is standard output (default: where --hw this reads)", 0 },
+    { "quick", OPT_QUICK, NULL, 0, "fewer samples: under 30 seconds (default: about 2 minutes)",
+      0 },
+    { "threads", 't', "N", 0,
+      "largest thread count; 1, 2, 4, ... and N are measured (default: one a usable core)", 0 },
+    { "output", 'o', "FILE", 0,
+      "the profile to write; - is standard output (default: where --hw this reads)", 0 },
     { "cpus", OPT_CPUS, "LIST", 0, "pin thread i to CPU i of LIST, such as 0-3,8", 0 },
     { "quiet", OPT_QUIET, NULL, 0, "no progress and no table", 0 },
     { 0 },
@@ -71,7 +74,8 @@ static int choose_cpus(struct options *o, struct cpulist *cpus, struct error *er
         for (size_t k = 0; k < usable.n; k++)
             ok |= usable.cpu[k] == cpus->cpu[i];
         if (!ok)
-            rc = error_set(err, ERROR_USAGE, "--cpus: this process may not use CPU %d", cpus->cpu[i]);
+            rc = error_set(err, ERROR_USAGE, "--cpus: this process may not use CPU %d",
+                           cpus->cpu[i]);
     }
     if (rc == 0 && !o->cpus) {
         *cpus = usable;
@@ -87,12 +91,9 @@ static int choose_cpus(struct options *o, struct cpulist *cpus, struct error *er
 }
 
 static const struct column columns[] = {
-    { "name", "ceiling", COL_TEXT, NULL, false },
-    { "value", "median", COL_TEXT, NULL, false },
-    { "interval", "95 %", COL_TEXT, NULL, false },
-    { "n_samples", "samples", COL_INT, NULL, false },
-    { "clock_hz", "clock", COL_SI, "Hz", false },
-    { "kernel", "kernel", COL_TEXT, NULL, false },
+    { "name", "ceiling", COL_TEXT, NULL, false },  { "value", "median", COL_TEXT, NULL, false },
+    { "interval", "95 %", COL_TEXT, NULL, false }, { "n_samples", "samples", COL_INT, NULL, false },
+    { "clock_hz", "clock", COL_SI, "Hz", false },  { "kernel", "kernel", COL_TEXT, NULL, false },
 };
 
 /* A column holds FLOP/s, OP/s and B/s: numbers become text with their unit here. */
@@ -104,9 +105,9 @@ static json_t *table_row(const struct ceiling *c)
     units_si(hi, sizeof hi, c->ci_hi, "");
     snprintf(interval, sizeof interval, "%s to %s", lo, hi);
     bool known = !isnan(c->value);
-    return json_pack("{s:s, s:s, s:s, s:i, s:o, s:s}", "name", c->name, "value", known ? value : "-",
-                     "interval", known ? interval : "-", "n_samples", c->n_samples, "clock_hz",
-                     json_num(c->clock_hz), "kernel", c->kernel);
+    return json_pack("{s:s, s:s, s:s, s:i, s:o, s:s}", "name", c->name, "value",
+                     known ? value : "-", "interval", known ? interval : "-", "n_samples",
+                     c->n_samples, "clock_hz", json_num(c->clock_hz), "kernel", c->kernel);
 }
 
 static int print_table(const struct hwprofile *h, struct error *err)
@@ -116,8 +117,8 @@ static int print_table(const struct hwprofile *h, struct error *err)
     for (size_t i = 0; i < h->n_ceiling && rc == 0; i++)
         rc = json_array_append_new(rows, table_row(&h->ceiling[i]));
     const struct report_doc d = { "roofcast.ceilings", 1, NULL, rows, columns, ARRAY_LEN(columns) };
-    rc = rc == 0 ? cli_report(NULL, REPORT_TABLE, &d, err) :
-                   error_oom(err, h->n_ceiling * sizeof *h->ceiling, "the table of ceilings");
+    rc = rc == 0 ? cli_report(NULL, REPORT_TABLE, &d, err)
+                 : error_oom(err, h->n_ceiling * sizeof *h->ceiling, "the table of ceilings");
     json_decref(rows);
     return rc;
 }
@@ -140,7 +141,8 @@ static void warn_unsteady(const struct hwprofile *h)
         }
     }
     if (worst)
-        cli_warn("%d ceiling%s moved by more than 10 %% while measured, \"%s\" by %.0f %%: is the machine busy?",
+        cli_warn("%d ceiling%s moved by more than 10 %% while measured, \"%s\" by %.0f %%: "
+                 "is the machine busy?",
                  n, n == 1 ? "" : "s", worst->name, 100 * worst_width);
 }
 
@@ -157,8 +159,20 @@ static int make_parent(const char *path, struct error *err)
     return rc;
 }
 
-static int measure_and_save(struct hwprofile *h, const struct options *o, const struct cpulist *cpus,
-                            struct error *err)
+/* Two minutes of measuring must not end in "no such directory". */
+static int check_writable(const char *path, struct error *err)
+{
+    struct outfile f;
+    if (strcmp(path, "-") == 0)
+        return 0;
+    if (outfile_open(&f, path, err) != 0)
+        return -1;
+    outfile_abort(&f);
+    return 0;
+}
+
+static int measure_and_save(struct hwprofile *h, const struct options *o,
+                            const struct cpulist *cpus, struct error *err)
 {
     const char *out = o->out ? o->out : cli_profile_path();
     struct ceilings_options c = {
@@ -169,7 +183,7 @@ static int measure_and_save(struct hwprofile *h, const struct options *o, const 
         .progress = cli_progress,
     };
     struct error save_err = { 0 };
-    if (!o->out && make_parent(out, err) != 0)
+    if ((!o->out && make_parent(out, err) != 0) || check_writable(out, err) != 0)
         return -1;
     int rc = ceilings_measure(h, &c, err);
     cli_progress_done();
@@ -177,7 +191,8 @@ static int measure_and_save(struct hwprofile *h, const struct options *o, const 
     if (rc != 0 && !interrupted)
         return -1;
     if (interrupted && h->n_ceiling == 0)
-        return error_set(err, ERROR_INTERRUPTED, "interrupted before the first ceiling: nothing written");
+        return error_set(err, ERROR_INTERRUPTED,
+                         "interrupted before the first ceiling: nothing written");
     if (hwprofile_save(h, out, &save_err) != 0) {
         *err = save_err;
         return -1;
@@ -188,7 +203,8 @@ static int measure_and_save(struct hwprofile *h, const struct options *o, const 
             *err = save_err;
             return -1;
         }
-        printf("\n%s, %d core%s: profile written to %s\n", h->name, h->n_cores, h->n_cores == 1 ? "" : "s", out);
+        printf("\n%s, %d core%s: profile written to %s\n", h->name, h->n_cores,
+               h->n_cores == 1 ? "" : "s", out);
     }
     if (interrupted)
         return error_set(err, ERROR_INTERRUPTED,
@@ -201,16 +217,20 @@ static int measure_and_save(struct hwprofile *h, const struct options *o, const 
 int cmd_profile(int argc, char **argv, struct error *err)
 {
     struct options o = { .err = err };
-    const struct argp argp = {
-        option_table, parse, "",
-        "Measure this machine's roofs: peak FLOP/s in FP32, BF16 and INT8, and read bandwidth at L1, "
-        "L2, L3 and DRAM, for 1, 2, 4, ... threads, each the median of several samples with its 95 % "
-        "interval. The machine should be idle.\v"
-        "Ctrl-C keeps what was measured until then.\n\n"
-        "  roofcast profile --quick\n"
-        "  roofcast profile -t 8 --cpus 0-7 -o numa0.json",
-        NULL, NULL, NULL
-    };
+    const struct argp argp = { option_table,
+                               parse,
+                               "",
+                               "Measure this machine's roofs: peak FLOP/s in FP32, BF16 "
+                               "and INT8, and read bandwidth at L1, "
+                               "L2, L3 and DRAM, for 1, 2, 4, ... threads, each the median "
+                               "of several samples with its 95 % "
+                               "interval. The machine should be idle.\v"
+                               "Ctrl-C keeps what was measured until then.\n\n"
+                               "  roofcast profile --quick\n"
+                               "  roofcast profile -t 8 --cpus 0-7 -o numa0.json",
+                               NULL,
+                               NULL,
+                               NULL };
     if (argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o) != 0)
         return error_set(err, ERROR_USAGE, "cannot read the command line");
     struct cpulist cpus;

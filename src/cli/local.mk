@@ -15,6 +15,9 @@ roofcast_SOURCES = \
   %D%/cmd_run.c \
   %D%/cmd_predict.c \
   %D%/cmd_plot.c \
+  %D%/plot.h \
+  %D%/plot_doc.c \
+  %D%/plot_roofs.c \
   %D%/cmd_list.c
 roofcast_CPPFLAGS = $(AM_CPPFLAGS) -DSRCDIR='"$(abs_top_srcdir)"' -DBUILDDIR='"$(abs_top_builddir)"'
 roofcast_LDADD = libreport.a libengine.a libceilings.a libroofline.a librun.a $(KERNEL_LIBS) \

@@ -27,7 +27,7 @@ struct gguf_tensor {
     enum dtype type;
     uint64_t offset; /* from the start of the file */
     uint64_t bytes;
-    const void *data; /* into the mapping; NULL for a vocabulary-only parse */
+    const void *data; /* bytes of them, all inside the mapping; any alignment */
 };
 
 /* "u8", "f32", "string", "array", ... */

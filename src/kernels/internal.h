@@ -20,7 +20,7 @@ void kernels_init_avx512bf16(struct kernels *k);
  */
 enum {
     SCRATCH_PANEL_BYTES = 96 * 1024,
-    SCRATCH_TOK_BYTES = 128,
+    SCRATCH_TOK_BYTES = 512,
     GEMV_MAX_TOK = 4,
     SCRATCH_COL_BYTES = 4 * GEMV_MAX_TOK, /* per column, see gemv.h of the ISAs */
 };

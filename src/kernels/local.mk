@@ -1,5 +1,5 @@
 # One archive per ISA so that each gets exactly its own -m flags. Libraries of a program, in
-# order: the ladder, the rungs, then the ladder's neighbours (libdtype.a and libbase.a follow).
+# order: the ladder, then the rungs (libdtype.a and libbase.a follow).
 noinst_LIBRARIES += libkernels.a
 libkernels_a_SOURCES = \
   %D%/kernels.h \
@@ -13,11 +13,36 @@ libkernels_a_SOURCES = \
   %D%/ref/vector.c \
   %D%/ref/attention.c
 KERNEL_LIBS = libkernels.a
+# Templates over vectors of any width, for the rungs to instantiate.
+EXTRA_DIST += \
+  %D%/simd/vector.h \
+  %D%/simd/attention.h \
+  %D%/simd/dense.h
+
+if ISA_AVX2
+noinst_LIBRARIES += libkernels_avx2.a
+libkernels_avx2_a_SOURCES = \
+  %D%/avx2/init.c
+libkernels_avx2_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX2_CFLAGS)
+KERNEL_LIBS += libkernels_avx2.a
+endif
+
+if ISA_AVX512
+noinst_LIBRARIES += libkernels_avx512.a
+libkernels_avx512_a_SOURCES = \
+  %D%/avx512/simd512.h \
+  %D%/avx512/avx512.h \
+  %D%/avx512/init.c \
+  %D%/avx512/vector.c \
+  %D%/avx512/attention.c \
+  %D%/avx512/dense.c
+libkernels_avx512_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX512_CFLAGS)
+KERNEL_LIBS += libkernels_avx512.a
+endif
 
 if ISA_AVX512VNNI
 noinst_LIBRARIES += libkernels_avx512vnni.a
 libkernels_avx512vnni_a_SOURCES = \
-  %D%/avx512/simd512.h \
   %D%/avx512vnni/vnni.h \
   %D%/avx512vnni/gemv32.h \
   %D%/avx512vnni/q5.h \
@@ -35,26 +60,12 @@ libkernels_avx512vnni_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX512VNNI_CFLAGS)
 KERNEL_LIBS += libkernels_avx512vnni.a
 endif
 
-if ISA_AVX2
-noinst_LIBRARIES += libkernels_avx2.a
-libkernels_avx2_a_SOURCES = \
-  %D%/avx2/init.c
-libkernels_avx2_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX2_CFLAGS)
-KERNEL_LIBS += libkernels_avx2.a
-endif
-
-if ISA_AVX512
-noinst_LIBRARIES += libkernels_avx512.a
-libkernels_avx512_a_SOURCES = \
-  %D%/avx512/init.c
-libkernels_avx512_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX512_CFLAGS)
-KERNEL_LIBS += libkernels_avx512.a
-endif
-
 if ISA_AVX512BF16
 noinst_LIBRARIES += libkernels_avx512bf16.a
 libkernels_avx512bf16_a_SOURCES = \
-  %D%/avx512bf16/init.c
+  %D%/avx512bf16/bf16.h \
+  %D%/avx512bf16/init.c \
+  %D%/avx512bf16/dense.c
 libkernels_avx512bf16_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX512BF16_CFLAGS)
 KERNEL_LIBS += libkernels_avx512bf16.a
 endif

@@ -227,6 +227,12 @@ static size_t sorted_find(const struct check_ctx *c, const char *name)
     return SIZE_MAX;
 }
 
+static bool has_suffix(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), k = strlen(suffix);
+    return n >= k && strcmp(s + n - k, suffix) == 0;
+}
+
 static int check_expected(void *ctx, const char *name, uint64_t rows, uint64_t cols,
                           struct error *err)
 {
@@ -236,18 +242,17 @@ static int check_expected(void *ctx, const char *name, uint64_t rows, uint64_t c
         return error_set(err, ERROR_INPUT, "%s: tensor %s is missing", c->m->path, name);
     const struct tensor *t = c->sorted[i];
     c->used[i] = true;
+    char found[64], want[64];
+    /* Vectors are read as float, here as in llama.cpp. */
+    if ((has_suffix(name, "_norm.weight") || has_suffix(name, "rope_freqs.weight")) &&
+        t->type != DTYPE_F32)
+        return error_set(err, ERROR_INPUT, "%s: tensor %s is %s, expected F32", c->m->path, name,
+                         dtype_name(t->type));
     if (t->rows == rows && t->cols == cols)
         return 0;
-    char found[64], want[64];
     return error_set(err, ERROR_INPUT, "%s: tensor %s has shape %s, expected %s", c->m->path, name,
                      model_shape(found, sizeof found, t->rows, t->cols),
                      model_shape(want, sizeof want, rows, cols));
-}
-
-static bool has_suffix(const char *s, const char *suffix)
-{
-    size_t n = strlen(s), k = strlen(suffix);
-    return n >= k && strcmp(s + n - k, suffix) == 0;
 }
 
 /* A bias or a norm that the architecture's op list does not know would be left out of every

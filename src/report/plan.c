@@ -428,8 +428,8 @@ int plan_roofline(struct plan *p, const struct roofline_chart *c, struct strbuf 
     if (plan_ridges(p, c, err) != 0 || plan_points(p, c, notes, err) != 0)
         goto fail;
     plan_scene(p, c, &s);
-    if (plan_roof_labels(p, c, &s, notes, err) != 0 || plan_point_labels(p, c, &s, notes, err) != 0 ||
-        plan_ridge_labels(p, &s, notes, err) != 0 || plan_margins(p, c, err) != 0)
+    if (plan_roof_labels(p, c, &s, notes, err) != 0 || plan_ridge_labels(p, &s, notes, err) != 0 ||
+        plan_point_labels(p, c, &s, notes, err) != 0 || plan_margins(p, c, err) != 0)
         goto fail;
     if (s.oom) {
         error_set(err, ERROR_SYSTEM, "out of memory: chart layout");

@@ -15,21 +15,27 @@ const char *phase_name(enum phase p)
     return "?";
 }
 
-int check_scenario(uint32_t n_prompt, uint32_t n_gen, uint32_t n_depth, uint32_t n_batch, uint32_t n_ubatch,
-                   struct error *err)
+int check_scenario(uint32_t n_prompt, uint32_t n_gen, uint32_t n_depth, uint32_t n_batch,
+                   uint32_t n_ubatch, struct error *err)
 {
     if (n_prompt == 0 && n_gen == 0)
-        return error_set(err, ERROR_USAGE, "-p 0 and -n 0: neither a prompt nor a generation to look at");
+        return error_set(err, ERROR_USAGE,
+                         "-p 0 and -n 0: neither a prompt nor a generation to look at");
     if (n_batch == 0 || n_ubatch == 0)
-        return error_set(err, ERROR_USAGE, "-b %u, -ub %u: both must be at least 1", n_batch, n_ubatch);
+        return error_set(err, ERROR_USAGE, "-b %u, -ub %u: both must be at least 1",
+                         n_batch, n_ubatch);
     const uint64_t context = (uint64_t)n_depth + n_prompt + n_gen;
     if (context > INT32_MAX || n_batch > INT32_MAX)
-        return error_set(err, ERROR_USAGE, "-d, -p and -n: a context of %llu tokens in %u sequences, at most %d each",
-                         (unsigned long long)context, n_batch, INT32_MAX);
+        return error_set(
+            err, ERROR_USAGE,
+            "-d, -p and -n: a context of %llu tokens in %u sequences, at most %d each",
+            (unsigned long long)context, n_batch, INT32_MAX);
     const uint64_t passes = prefill_n_passes(n_prompt, n_ubatch, n_batch);
     if (passes > PREFILL_MAX_PASSES)
-        return error_set(err, ERROR_USAGE, "-p %u, -b %u, -ub %u: the prompt takes %llu passes, at most %d", n_prompt,
-                         n_batch, n_ubatch, (unsigned long long)passes, PREFILL_MAX_PASSES);
+        return error_set(err, ERROR_USAGE,
+                         "-p %u, -b %u, -ub %u: the prompt takes %llu passes, at most %d",
+                         n_prompt, n_batch, n_ubatch, (unsigned long long)passes,
+                         PREFILL_MAX_PASSES);
     return 0;
 }
 
@@ -69,8 +75,9 @@ static bool same_row(enum analysis_by by, const struct op *x, const struct op *y
     return false;
 }
 
-/* Index of the op's row, made when it is the first one. The list is in layer order, so a layer's
- * row is the last one; a role's is found from the front, within the first layer's rows. */
+/* Index of the op's row, made when it is the first one. The list is in layer order, so a
+ * layer's row is the last one; a role's is found from the front, within the first layer's
+ * rows. */
 static size_t find_row(struct analysis *a, const struct op *op)
 {
     const enum analysis_by by = a->o.by;
@@ -85,7 +92,9 @@ static size_t join_row(struct analysis *a, const struct op *op)
     const size_t i = find_row(a, op);
     struct analysis_row *r = &a->row[i];
     if (i == a->n_row) {
-        a->row[a->n_row++] = (struct analysis_row){ .first = op, .n_ops = 1, .same_type = true, .same_shape = true };
+        a->row[a->n_row++] = (struct analysis_row){
+            .first = op, .n_ops = 1, .same_type = true, .same_shape = true
+        };
         return i;
     }
     enum dtype t, u;
@@ -117,11 +126,13 @@ static void add_pass(void *ctx, const struct pass *p)
     }
 }
 
-int analysis_init(struct analysis *a, const struct model *m, const struct analysis_options *o, struct error *err)
+int analysis_init(struct analysis *a, const struct model *m,
+                  const struct analysis_options *o, struct error *err)
 {
     *a = (struct analysis){ .m = m, .o = *o };
     size_t *row_of = NULL;
-    if (check_scenario(o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch, err) != 0 ||
+    if (check_scenario(o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch, err) !=
+            0 ||
         op_list_build(&a->ops, m, err) != 0)
         return -1;
     a->row = calloc(a->ops.n, sizeof *a->row);

@@ -1,4 +1,5 @@
-/* The roofs above an op: which peak and which bandwidth of a profile bound it, and the seconds that follow. */
+/* The roofs above an op: which peak and which bandwidth of a profile bound it, and the
+ * seconds that follow. */
 #include "roofline/internal.h"
 #include <limits.h>
 #include <math.h>
@@ -57,7 +58,8 @@ static int threads_or_all(const struct predict_options *o)
 /* A datasheet's CPU peak is for all cores: n threads reach n/cores of it. */
 static double core_share(const struct hwprofile *h, const struct predict_options *o)
 {
-    if (h->kind != HW_CPU || o->n_threads <= 0 || o->n_threads >= h->n_cores || h->n_cores <= 0)
+    if (h->kind != HW_CPU || o->n_threads <= 0 || o->n_threads >= h->n_cores ||
+        h->n_cores <= 0)
         return 1;
     return (double)o->n_threads / h->n_cores;
 }
@@ -69,8 +71,8 @@ static bool peak_measured(struct peak *p, const struct hwprofile *h, enum math m
     if (!c || !(c->value > 0))
         return false;
     p->flop_s = c->value;
-    snprintf(p->source, sizeof p->source, "measured: %s, %d thread%s", c->name, c->n_threads,
-             c->n_threads == 1 ? "" : "s");
+    snprintf(p->source, sizeof p->source, "measured: %s, %d thread%s", c->name,
+             c->n_threads, c->n_threads == 1 ? "" : "s");
     return true;
 }
 
@@ -82,15 +84,15 @@ static bool peak_spec(struct peak *p, const struct hwprofile *h, enum math m,
         return false;
     p->flop_s = h->peak[m].value * share;
     if (share < 1)
-        snprintf(p->source, sizeof p->source, "spec x %d/%d cores: %s", o->n_threads, h->n_cores,
-                 h->peak[m].source);
+        snprintf(p->source, sizeof p->source, "spec x %d/%d cores: %s", o->n_threads,
+                 h->n_cores, h->peak[m].source);
     else
         snprintf(p->source, sizeof p->source, "spec: %s", h->peak[m].source);
     return true;
 }
 
-/* A CPU's datasheet says clock x width x cores at a clock it may not hold: what was measured
- * comes first there, the datasheet elsewhere. */
+/* A CPU's datasheet says clock x width x cores at a clock it may not hold: what was
+ * measured comes first there, the datasheet elsewhere. */
 static bool peak_own(struct peak *p, const struct hwprofile *h, enum math m,
                      const struct predict_options *o)
 {
@@ -99,7 +101,8 @@ static bool peak_own(struct peak *p, const struct hwprofile *h, enum math m,
     return peak_spec(p, h, m, o) || peak_measured(p, h, m, o);
 }
 
-/* Distance of a stand-in: another type of the same width, then wider ones (nearest first), then narrower. */
+/* Distance of a stand-in: another type of the same width, then wider ones (nearest first),
+ * then narrower. */
 static int stand_in_rank(enum math want, enum math other)
 {
     const int w = math_bits(want), b = math_bits(other);
@@ -107,9 +110,9 @@ static int stand_in_rank(enum math want, enum math other)
 }
 
 /*
- * No peak of this type: borrow one. Wider operands hold narrower ones, so their peak is reached
- * as it is; a narrower type's peak is scaled by the ratio of widths (units of one area
- * multiply twice as fast at half the width). methods.md (13)
+ * No peak of this type: borrow one. Wider operands hold narrower ones, so their peak is
+ * reached as it is; a narrower type's peak is scaled by the ratio of widths (units of one
+ * area multiply twice as fast at half the width). methods.md (13)
  */
 static bool peak_derived(struct peak *p, const struct hwprofile *h, enum math want,
                          const struct predict_options *o)
@@ -126,8 +129,8 @@ static bool peak_derived(struct peak *p, const struct hwprofile *h, enum math wa
         char x[24] = "";
         if (scale < 1)
             snprintf(x, sizeof x, " x %.3g", scale);
-        snprintf(best.source, sizeof best.source, "derived: %s peak%s (%.140s)", math_name(m), x,
-                 q.source);
+        snprintf(best.source, sizeof best.source, "derived: %s peak%s (%.140s)",
+                 math_name(m), x, q.source);
     }
     if (best_rank == INT_MAX)
         return false;
@@ -136,8 +139,8 @@ static bool peak_derived(struct peak *p, const struct hwprofile *h, enum math wa
     return true;
 }
 
-static int init_peaks(struct roofs *r, const struct hwprofile *h, const struct predict_options *o,
-                      struct error *err)
+static int init_peaks(struct roofs *r, const struct hwprofile *h,
+                      const struct predict_options *o, struct error *err)
 {
     for (int i = 0; i < MATH_COUNT; i++) {
         const enum math m = (enum math)i;
@@ -151,7 +154,7 @@ static int init_peaks(struct roofs *r, const struct hwprofile *h, const struct p
     return 0;
 }
 
-/* ---- bandwidth ------------------------------------------------------------------------ */
+/* ---- bandwidth ---------------------------------------------------------------------- */
 
 static bool bandwidth_measured(struct roofs *r, const struct hwprofile *h,
                                const struct predict_options *o)
@@ -177,21 +180,25 @@ static bool bandwidth_spec(struct roofs *r, const struct hwprofile *h)
 static int init_bandwidth(struct roofs *r, const struct hwprofile *h,
                           const struct predict_options *o, struct error *err)
 {
-    const bool found = h->kind == HW_CPU ? bandwidth_measured(r, h, o) || bandwidth_spec(r, h)
-                                         : bandwidth_spec(r, h) || bandwidth_measured(r, h, o);
+    const bool found = h->kind == HW_CPU
+                           ? bandwidth_measured(r, h, o) || bandwidth_spec(r, h)
+                           : bandwidth_spec(r, h) || bandwidth_measured(r, h, o);
     if (!found)
-        return error_set(err, ERROR_INPUT,
-                         "cannot predict: profile %s has no memory bandwidth, neither from a "
-                         "datasheet nor measured",
-                         h->id);
+        return error_set(
+            err, ERROR_INPUT,
+            "cannot predict: profile %s has no memory bandwidth, neither from a "
+            "datasheet nor measured",
+            h->id);
     return 0;
 }
 
 /*
- * Where activations live. A bound charges only what cannot be avoided, so with --roof they stay on the chip;
- * else they do when an op's operands fit the last-level cache. methods.md (13)
+ * Where activations live. A bound charges only what cannot be avoided, so with --roof they
+ * stay on the chip; else they do when an op's operands fit the last-level cache. methods.md
+ * (13)
  */
-static void init_cache(struct roofs *r, const struct hwprofile *h, const struct predict_options *o)
+static void init_cache(struct roofs *r, const struct hwprofile *h,
+                       const struct predict_options *o)
 {
     int level = 0;
     r->cache_bytes = o->roof ? INFINITY : 0;
@@ -207,7 +214,8 @@ static void init_cache(struct roofs *r, const struct hwprofile *h, const struct 
     }
     char name[16];
     snprintf(name, sizeof name, "L%d", level);
-    const struct ceiling *c = level > 0 ? hwprofile_bandwidth(h, name, threads_or_all(o)) : NULL;
+    const struct ceiling *c =
+        level > 0 ? hwprofile_bandwidth(h, name, threads_or_all(o)) : NULL;
     if (c && c->value > 0)
         r->cache_bytes_s = c->value;
 }
@@ -233,11 +241,11 @@ int roofs_init(struct roofs *r, const struct hwprofile *h, const struct predict_
     return 0;
 }
 
-/* ---- an op under the roofs --------------------------------------------------------------- */
+/* ---- an op under the roofs ---------------------------------------------------------- */
 
 /*
- * Products: CPUs multiply quantized weights with 8-bit activations and widen F16 to FP32; GPUs
- * widen quantized weights to FP16 for their matrix units. methods.md (13)
+ * Products: CPUs multiply quantized weights with 8-bit activations and widen F16 to FP32;
+ * GPUs widen quantized weights to FP16 for their matrix units. methods.md (13)
  */
 static enum math matmul_math(bool cpu, enum dtype t)
 {
@@ -269,7 +277,8 @@ enum math roofs_math(const struct roofs *r, const struct op *op)
     return MATH_FP32;
 }
 
-/* CPUs meet at a barrier after every op; GPU software fuses the small ops into the products around them. */
+/* CPUs meet at a barrier after every op; GPU software fuses the small ops into the products
+ * around them. */
 static bool is_launched(const struct roofs *r, const struct op *op)
 {
     return r->cpu || op->kind == OP_MATMUL || op->kind == OP_ATTENTION;
@@ -278,12 +287,14 @@ static bool is_launched(const struct roofs *r, const struct op *op)
 struct op_time roofs_time(const struct roofs *r, const struct op *op, const struct cost *c)
 {
     const double memory = r->bytes_s * r->e_bandwidth,
-                 cache = c->act_bytes <= r->cache_bytes ? r->cache_bytes_s * r->e_bandwidth : memory;
+                 cache = c->act_bytes <= r->cache_bytes ? r->cache_bytes_s * r->e_bandwidth
+                                                        : memory;
     struct op_time t = {
         .memory_s = (c->weight_bytes + c->kv_bytes) / memory + c->act_bytes / cache,
         .compute_s = c->flop / (r->peak[roofs_math(r, op)].flop_s * r->e_compute),
     };
-    const double roof = fmax(t.memory_s, t.compute_s), launch = is_launched(r, op) ? r->launch_s : 0;
+    const double roof = fmax(t.memory_s, t.compute_s),
+                 launch = is_launched(r, op) ? r->launch_s : 0;
     t.seconds = roof + launch;
     t.bound = launch > roof               ? BOUND_LAUNCH
               : t.memory_s >= t.compute_s ? BOUND_MEMORY

@@ -1,4 +1,5 @@
-/* What each op of a pass moves and computes: bytes of weights, activations and KV cache, and FLOP. */
+/* What each op of a pass moves and computes: bytes of weights, activations and KV cache,
+ * and FLOP. */
 #include "roofline/roofline.h"
 #include <math.h>
 
@@ -33,16 +34,19 @@ static double kv_width(const struct op *op)
 /* ---- one function an op kind ---------------------------------------------------- */
 
 /* (11): the rows looked up, one a token. */
-static struct cost cost_embed(const struct op *op, double n_tok, const struct cost_options *o)
+static struct cost cost_embed(const struct op *op, double n_tok,
+                              const struct cost_options *o)
 {
     return (struct cost){
-        .weight_bytes = op->w ? n_tok * (double)dtype_row_bytes(op->w->type, op->w->cols) : 0,
+        .weight_bytes =
+            op->w ? n_tok * (double)dtype_row_bytes(op->w->type, op->w->cols) : 0,
         .act_bytes = o->act_elem_bytes * n_tok * op->cols,
     };
 }
 
 /* (5) */
-static struct cost cost_rms_norm(const struct op *op, double n_tok, const struct cost_options *o)
+static struct cost cost_rms_norm(const struct op *op, double n_tok,
+                                 const struct cost_options *o)
 {
     const double n = op->cols;
     return (struct cost){ .weight_bytes = tensor_bytes(op->w),
@@ -51,7 +55,8 @@ static struct cost cost_rms_norm(const struct op *op, double n_tok, const struct
 }
 
 /* (4): the weights once a pass, whatever the number of tokens. */
-static struct cost cost_matmul(const struct op *op, double n_tok, const struct cost_options *o)
+static struct cost cost_matmul(const struct op *op, double n_tok,
+                               const struct cost_options *o)
 {
     const double rows = op->rows, cols = op->cols;
     return (struct cost){
@@ -62,7 +67,8 @@ static struct cost cost_matmul(const struct op *op, double n_tok, const struct c
 }
 
 /* (6) */
-static struct cost cost_rope(const struct op *op, double n_tok, const struct cost_options *o)
+static struct cost cost_rope(const struct op *op, double n_tok,
+                             const struct cost_options *o)
 {
     const double rotated = (double)op->n_head * op->n_rot;
     return (struct cost){ .act_bytes = o->act_elem_bytes * n_tok * 2 * rotated,
@@ -70,7 +76,8 @@ static struct cost cost_rope(const struct op *op, double n_tok, const struct cos
 }
 
 /* (11) */
-static struct cost cost_kv_store(const struct op *op, double n_tok, const struct cost_options *o)
+static struct cost cost_kv_store(const struct op *op, double n_tok,
+                                 const struct cost_options *o)
 {
     return (struct cost){ .kv_bytes = n_tok * kv_width(op) * kv_elem_bytes(o->kv_type),
                           .act_bytes = o->act_elem_bytes * n_tok * kv_width(op) };
@@ -103,7 +110,8 @@ static struct cost cost_attention(const struct op *op, const struct pass *p,
     };
 }
 
-/* (8), (9): `operands` arrays of n elements read or written, `flop` operations an element. */
+/* (8), (9): `operands` arrays of n elements read or written, `flop` operations an element.
+ */
 static struct cost cost_elementwise(const struct op *op, double n_tok, double operands,
                                     double flop, const struct cost_options *o)
 {
@@ -184,13 +192,15 @@ uint64_t prefill_n_passes(uint32_t n, uint32_t n_ubatch, uint32_t n_seq_)
     return u64_ceil_div(n, pass_step(n_ubatch, n_seq_ > 0 ? n_seq_ : 1));
 }
 
-void prefill_passes(uint32_t n, uint32_t depth, uint32_t n_ubatch, uint32_t n_seq_, pass_fn *fn,
-                    void *ctx)
+void prefill_passes(uint32_t n, uint32_t depth, uint32_t n_ubatch, uint32_t n_seq_,
+                    pass_fn *fn, void *ctx)
 {
     const uint32_t seqs = n_seq_ > 0 ? n_seq_ : 1, step = pass_step(n_ubatch, seqs);
     for (uint32_t at = 0; at < n;) {
         const uint32_t t = n - at < step ? n - at : step;
-        const struct pass p = { .n_tok = t * seqs, .n_past = depth + at, .n_seq = seqs,
+        const struct pass p = { .n_tok = t * seqs,
+                                .n_past = depth + at,
+                                .n_seq = seqs,
                                 .n_out = t == n - at ? seqs : 0 };
         fn(ctx, &p);
         at += t;
@@ -200,5 +210,7 @@ void prefill_passes(uint32_t n, uint32_t depth, uint32_t n_ubatch, uint32_t n_se
 struct pass decode_pass(uint32_t depth, uint32_t n_gen, uint32_t n_seq_)
 {
     const uint32_t seqs = n_seq_ > 0 ? n_seq_ : 1;
-    return (struct pass){ .n_tok = seqs, .n_past = depth + n_gen / 2, .n_seq = seqs, .n_out = seqs };
+    return (struct pass){
+        .n_tok = seqs, .n_past = depth + n_gen / 2, .n_seq = seqs, .n_out = seqs
+    };
 }

@@ -5,8 +5,8 @@
 #include "roofline/roofline.h"
 
 /* Numbers of tokens that make sense together, else ERROR_USAGE. */
-int check_scenario(uint32_t n_prompt, uint32_t n_gen, uint32_t n_depth, uint32_t n_batch, uint32_t n_ubatch,
-                   struct error *err);
+int check_scenario(uint32_t n_prompt, uint32_t n_gen, uint32_t n_depth, uint32_t n_batch,
+                   uint32_t n_ubatch, struct error *err);
 
 /* A horizontal roof: peak FLOP/s for one operand type, before efficiency. */
 struct peak {
@@ -17,18 +17,19 @@ struct peak {
 
 /* The roofs of a machine as one prediction uses them. */
 struct roofs {
-    bool cpu;                /* CPU rules for operand types; else GPU rules */
+    bool cpu; /* CPU rules for operand types; else GPU rules */
     struct peak peak[MATH_COUNT];
-    double bytes_s;          /* memory, before efficiency */
+    double bytes_s; /* memory, before efficiency */
     char bytes_source[192];
     double e_compute, e_bandwidth, launch_s;
-    double cache_bytes;      /* operands up to this size stay on the chip; 0: unknown */
-    double cache_bytes_s;    /* bandwidth there, before efficiency; INFINITY: not a limit, or unknown */
+    double cache_bytes;   /* operands up to this size stay on the chip; 0: unknown */
+    double cache_bytes_s; /* bandwidth there, before efficiency; INFINITY: not a limit, or
+                             unknown */
     double act_elem_bytes;
 };
 
-/* Roofs from the measured ceilings and the datasheet. Fails with "cannot predict: ..." when there is
- * no bandwidth or no peak of any type. */
+/* Roofs from the measured ceilings and the datasheet. Fails with "cannot predict: ..." when
+ * there is no bandwidth or no peak of any type. */
 int roofs_init(struct roofs *r, const struct hwprofile *h, const struct predict_options *o,
                struct error *err);
 /* Operand type the arithmetic of this op runs in on such a machine. */
@@ -43,6 +44,7 @@ struct op_time roofs_time(const struct roofs *r, const struct op *op, const stru
 
 /* Weights, KV cache and activations against the machine's memory. methods.md (17) */
 void memory_fit(struct predict_result *res, const struct model *m, const struct op_list *l,
-                const struct hwprofile *h, const struct roofs *r, const struct predict_options *o);
+                const struct hwprofile *h, const struct roofs *r,
+                const struct predict_options *o);
 
 #endif

@@ -2,7 +2,8 @@
 #include "roofline/internal.h"
 #include <math.h>
 
-/* All buffers of a pass at once; the logits only for the last token of each sequence. methods.md (17) */
+/* All buffers of a pass at once; the logits only for the last token of each sequence.
+ * methods.md (17) */
 static double activation_bytes(const struct op_list *l, uint32_t n_tok, uint32_t n_out,
                                double elem_bytes)
 {
@@ -24,14 +25,16 @@ static void keep_largest(void *ctx, const struct pass *p)
 }
 
 void memory_fit(struct predict_result *res, const struct model *m, const struct op_list *l,
-                const struct hwprofile *h, const struct roofs *r, const struct predict_options *o)
+                const struct hwprofile *h, const struct roofs *r,
+                const struct predict_options *o)
 {
     struct largest large = { .n_tok = o->n_batch };
     if (o->n_prompt > 0) /* the first pass is the largest */
-        prefill_passes(o->n_prompt < o->n_ubatch ? o->n_prompt : o->n_ubatch, 0, o->n_ubatch,
-                       o->n_batch, keep_largest, &large);
+        prefill_passes(o->n_prompt < o->n_ubatch ? o->n_prompt : o->n_ubatch, 0,
+                       o->n_ubatch, o->n_batch, keep_largest, &large);
     const double context = (double)o->n_depth + o->n_prompt + o->n_gen;
-    res->weight_total_bytes = o->weights_bytes > 0 ? o->weights_bytes : (double)m->weight_bytes;
+    res->weight_total_bytes =
+        o->weights_bytes > 0 ? o->weights_bytes : (double)m->weight_bytes;
     res->kv_total_bytes = cost_kv_bytes_token(m, o->kv_type) * context * o->n_batch;
     res->act_peak_bytes = activation_bytes(l, large.n_tok, o->n_batch, r->act_elem_bytes);
     res->need_bytes = res->weight_total_bytes + res->kv_total_bytes + res->act_peak_bytes;

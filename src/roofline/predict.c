@@ -1,4 +1,5 @@
-/* Price the op list: every pass of the prompt and the mean decode step, op by op, under a machine's roofs. */
+/* Price the op list: every pass of the prompt and the mean decode step, op by op, under a
+ * machine's roofs. */
 #include "roofline/internal.h"
 #include <math.h>
 
@@ -10,14 +11,15 @@ struct pricing {
     const struct predict_options *o;
     double weight_scale; /* weights_bytes / bytes of the matrices */
     struct prediction *out;
-    double bound_s[3];                /* seconds spent under each bound */
+    double bound_s[3]; /* seconds spent under each bound */
     double role_bound_s[ROLE_COUNT][3];
-    double largest_flop;              /* of the op whose roofs are reported */
+    double largest_flop; /* of the op whose roofs are reported */
 };
 
 /*
- * The nominal model of a back-of-an-envelope: so many bytes of weights, each read once a pass and each
- * multiplied once a token, nothing else. Spread over the matrices in proportion to their bytes.
+ * The nominal model of a back-of-an-envelope: so many bytes of weights, each read once a
+ * pass and each multiplied once a token, nothing else. Spread over the matrices in
+ * proportion to their bytes.
  */
 static struct cost cost_nominal(const struct op *op, const struct pass *p, double scale)
 {
@@ -27,7 +29,8 @@ static struct cost cost_nominal(const struct op *op, const struct pass *p, doubl
                           .flop = scale * 2.0 * op->rows * op->cols * p->n_tok };
 }
 
-static struct cost priced_cost(const struct pricing *x, const struct op *op, const struct pass *p)
+static struct cost priced_cost(const struct pricing *x, const struct op *op,
+                               const struct pass *p)
 {
     if (x->o->weights_bytes > 0)
         return cost_nominal(op, p, x->weight_scale);
@@ -90,8 +93,10 @@ static enum bound main_bound(const double s[3])
 
 static void begin(struct pricing *x, struct prediction *out)
 {
-    *out = (struct prediction){ .bandwidth_bytes_s = x->roofs->bytes_s * x->roofs->e_bandwidth };
-    snprintf(out->bandwidth_source, sizeof out->bandwidth_source, "%s", x->roofs->bytes_source);
+    *out = (struct prediction){ .bandwidth_bytes_s =
+                                    x->roofs->bytes_s * x->roofs->e_bandwidth };
+    snprintf(out->bandwidth_source, sizeof out->bandwidth_source, "%s",
+             x->roofs->bytes_source);
     for (int i = 0; i < ROLE_COUNT; i++)
         out->role[i].role = (enum op_role)i;
     x->out = out;
@@ -113,8 +118,12 @@ static void end(struct pricing *x, double n_tok)
 
 static void nothing(struct prediction *out)
 {
-    *out = (struct prediction){ .seconds = NAN, .tok_s = NAN, .memory_s = NAN, .compute_s = NAN,
-                                .bandwidth_bytes_s = NAN, .peak_flop_s = NAN };
+    *out = (struct prediction){ .seconds = NAN,
+                                .tok_s = NAN,
+                                .memory_s = NAN,
+                                .compute_s = NAN,
+                                .bandwidth_bytes_s = NAN,
+                                .peak_flop_s = NAN };
     for (int i = 0; i < ROLE_COUNT; i++)
         out->role[i] = (struct predict_role){ .role = (enum op_role)i, .seconds = NAN };
 }
@@ -130,10 +139,12 @@ static double matrix_bytes(const struct op_list *l)
 
 static int check_options(const struct predict_options *o, struct error *err)
 {
-    if (check_scenario(o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch, err) != 0)
+    if (check_scenario(o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch, err) !=
+        0)
         return -1;
     if (!isnan(o->weights_bytes) && !(o->weights_bytes > 0 && o->weights_bytes < 1e18))
-        return error_set(err, ERROR_USAGE, "cannot predict: weights of %g bytes", o->weights_bytes);
+        return error_set(err, ERROR_USAGE, "cannot predict: weights of %g bytes",
+                         o->weights_bytes);
     return 0;
 }
 
@@ -148,7 +159,7 @@ int predict(struct predict_result *r, const struct model *m, const struct hwprof
     struct pricing x = {
         .roofs = &roofs,
         .ops = &ops,
-        .cost = { .act_elem_bytes = roofs.act_elem_bytes, .kv_type = o->kv_type },
+        .cost = {.act_elem_bytes = roofs.act_elem_bytes, .kv_type = o->kv_type},
         .o = o,
         .weight_scale = o->weights_bytes > 0 ? o->weights_bytes / matrix_bytes(&ops) : NAN,
     };

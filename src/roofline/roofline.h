@@ -1,7 +1,7 @@
 /*
- * roofline: the analytical side: bytes and FLOP of each op of a pass, arithmetic intensity, and seconds
- * on a profiled machine. Never includes the measuring side: predictions cannot peek.
- * Formulas: doc/methods.md.
+ * roofline: the analytical side: bytes and FLOP of each op of a pass, arithmetic intensity,
+ * and seconds on a profiled machine. Never includes the measuring side: predictions cannot
+ * peek. Formulas: doc/methods.md.
  */
 #ifndef ROOFLINE_ROOFLINE_H
 #define ROOFLINE_ROOFLINE_H
@@ -11,7 +11,8 @@
 #include "model/op.h"
 
 struct cost {
-    double weight_bytes, act_bytes, kv_bytes, flop; /* doubles: sums of 1e15 stay exact below 2^53 */
+    /* Doubles: whole numbers stay exact below 2^53. */
+    double weight_bytes, act_bytes, kv_bytes, flop;
 };
 
 struct cost_options {
@@ -20,7 +21,8 @@ struct cost_options {
 };
 
 /* Cost of one op in a pass. methods.md (4)-(12). */
-struct cost cost_op(const struct op *op, const struct pass *p, const struct cost_options *o);
+struct cost cost_op(const struct op *op, const struct pass *p,
+                    const struct cost_options *o);
 struct cost cost_add(struct cost a, struct cost b);
 double cost_bytes(const struct cost *c); /* weight + act + kv */
 /* FLOP per byte; NaN when there are no bytes. */
@@ -36,41 +38,45 @@ struct weight_account {
     double total_bytes;        /* sum over tensors */
     double read_bytes;         /* sum of cost_op().weight_bytes */
     double embed_unread_bytes; /* rows of an embedding table not looked up; 0 when tied */
-    double embed_again_bytes;  /* rows looked up in a table that the LM head reads anyway (tied) */
-    double apart_bytes;        /* tensors that no op reads as weights: tables such as rope_freqs */
+    double embed_again_bytes;  /* tied: rows looked up in what the LM head reads anyway */
+    double apart_bytes;        /* tensors no op reads as weights, such as rope_freqs */
     size_t n_apart;
 };
-void account_weights(struct weight_account *a, const struct model *m, const struct op_list *l, uint32_t n_tok);
+void account_weights(struct weight_account *a, const struct model *m,
+                     const struct op_list *l, uint32_t n_tok);
 /* True when an op multiplies, normalizes by or looks up in t. */
 bool account_reads(const struct op_list *l, const struct tensor *t);
 
 /*
- * The passes of a prompt of n tokens (of each of n_seq sequences) at depth d; fn is called for each. A pass
- * takes at most n_ubatch tokens over all sequences, which advance together, and at least one of each. Only the last
- * wants logits (n_out = n_seq, else 0: the last norm and the LM head are skipped).
+ * The passes of a prompt of n tokens (of each of n_seq sequences) at depth d; fn is called
+ * for each. A pass takes at most n_ubatch tokens over all sequences, which advance
+ * together, and at least one of each. Only the last wants logits (n_out = n_seq, else 0:
+ * the last norm and the LM head are skipped).
  */
 typedef void pass_fn(void *ctx, const struct pass *p);
 /* How many there are. */
 uint64_t prefill_n_passes(uint32_t n, uint32_t n_ubatch, uint32_t n_seq);
-void prefill_passes(uint32_t n, uint32_t depth, uint32_t n_ubatch, uint32_t n_seq, pass_fn *fn, void *ctx);
+void prefill_passes(uint32_t n, uint32_t depth, uint32_t n_ubatch, uint32_t n_seq,
+                    pass_fn *fn, void *ctx);
 /* The mean decode step of n tokens from depth d: n_past = d + n/2 (methods.md (14)). */
 struct pass decode_pass(uint32_t depth, uint32_t n_gen, uint32_t n_seq);
 
-/* ---- analysis: the costs of a prefill and of a decode step, added up a row an op, a layer or a role ---- */
+/* ---- analysis: prefill and a decode step, a row an op, a layer or a role ------------- */
 enum phase { PHASE_PREFILL, PHASE_DECODE, PHASE_COUNT };
 const char *phase_name(enum phase p); /* "prefill", "decode" */
 
 enum analysis_by { ANALYSIS_BY_OP, ANALYSIS_BY_LAYER, ANALYSIS_BY_ROLE };
 
 struct analysis_options {
-    uint32_t n_prompt, n_gen, n_depth, n_batch, n_ubatch; /* n_prompt 0: no prefill; n_gen 0: no decode */
+    /* n_prompt 0: no prefill; n_gen 0: no decode. */
+    uint32_t n_prompt, n_gen, n_depth, n_batch, n_ubatch;
     enum analysis_by by;
     struct cost_options cost;
 };
 
 struct analysis_row {
     const struct op *first;
-    size_t n_ops;                /* BY_OP: 1; ops outside the blocks keep rows of their own */
+    size_t n_ops; /* BY_OP: 1; ops outside the blocks keep rows of their own */
     bool same_type, same_shape;  /* of all its ops */
     uint64_t n_tok[PHASE_COUNT]; /* rows of activations the first op works on, all passes */
     struct cost cost[PHASE_COUNT];
@@ -85,13 +91,14 @@ struct analysis {
     struct cost total[PHASE_COUNT];
     struct weight_account weights;
 };
-int analysis_init(struct analysis *a, const struct model *m, const struct analysis_options *o, struct error *err);
+int analysis_init(struct analysis *a, const struct model *m,
+                  const struct analysis_options *o, struct error *err);
 void analysis_free(struct analysis *a);
 bool analysis_has(const struct analysis *a, enum phase p);
 /* "Q4_K", "mixed", or NULL for ops without weights or cache. */
 const char *analysis_type(const struct analysis *a, const struct analysis_row *r);
 
-/* Passes of one prompt at most: beyond it a request is a mistake, and would take minutes to add up. */
+/* Passes of one prompt at most: more is a mistake, and would take minutes to add up. */
 #define PREFILL_MAX_PASSES 65536
 
 enum bound { BOUND_MEMORY, BOUND_COMPUTE, BOUND_LAUNCH };
@@ -101,12 +108,12 @@ const char *bound_name(enum bound b);
 double attainable_flop_s(double ai, double peak_flop_s, double bytes_s);
 
 struct predict_options {
-    bool roof;               /* no efficiency factors, no launch cost */
-    bool weights_only;       /* price weight bytes and the FLOP of products alone */
-    /* --weights-gb: a nominal model of this many bytes, read once a pass, 2 FLOP a weight and token,
-     * nothing else priced; NaN: off */
+    bool roof;         /* no efficiency factors, no launch cost */
+    bool weights_only; /* price weight bytes and the FLOP of products alone */
+    /* --weights-gb: a nominal model of this many bytes, read once a pass, 2 FLOP a weight
+     * and token, nothing else priced; NaN: off */
     double weights_bytes;
-    int n_threads;           /* CPU profiles: which measured ceilings; 0: all */
+    int n_threads; /* CPU profiles: which measured ceilings; 0: all */
     uint32_t n_prompt, n_gen, n_depth, n_batch, n_ubatch;
     enum dtype kv_type;
 };
@@ -119,11 +126,11 @@ struct predict_role {
 };
 
 struct prediction {
-    struct cost cost;      /* prefill: all passes of the prompt; decode: one mean step */
+    struct cost cost; /* prefill: all passes of the prompt; decode: one mean step */
     double seconds, tok_s;
     double memory_s, compute_s; /* sums of the two sides */
     enum bound bound;           /* the one under which most seconds are spent */
-    double bandwidth_bytes_s, peak_flop_s; /* what was used for the largest op, after efficiency */
+    double bandwidth_bytes_s, peak_flop_s; /* of the largest op, after efficiency */
     char bandwidth_source[192], peak_source[192];
     char math[8];
     bool derived; /* a peak of another type was used (source says which) */

@@ -1,14 +1,13 @@
 /*
- * ceilings: no absolute times. What must hold on any machine, busy or not: the loops count what
- * they do, reads stay inside their memory and reach all of it, relations between roofs, an
- * interval around each median, an interrupt that keeps what is done.
+ * ceilings: no absolute times. What must hold on any machine, busy or not: the loops count
+ * what they do, reads stay inside their memory and reach all of it, relations between
+ * roofs, an interval around each median, an interrupt that keeps what is done.
  */
 #include "../test.h"
 #include "ceilings/internal.h"
 #include <math.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 static struct hwprofile profile;
@@ -16,7 +15,9 @@ static int n_threads;
 
 static struct ceilings_options options(void)
 {
-    return (struct ceilings_options){ .effort = CEILINGS_BRIEF, .n_threads = n_threads, .cpu_flags = cpu_flags() };
+    return (struct ceilings_options){ .effort = CEILINGS_BRIEF,
+                                      .n_threads = n_threads,
+                                      .cpu_flags = cpu_flags() };
 }
 
 static int measure(void **state)
@@ -57,14 +58,15 @@ static void tables(void **state)
         }
     }
     for (size_t i = 0; (r = read_kernel_at(i)) != NULL; i++)
-        assert_true(r->granule && 4096 % r->granule == 0 && strlen(r->text) <= 24 && (r->near || r->far));
+        assert_true(r->granule && 4096 % r->granule == 0 && strlen(r->text) <= 24 &&
+                    (r->near || r->far));
     /* Without any flag the portable rows remain, and only they. */
     for (size_t i = 0; (k = peak_kernel_at(i)) != NULL; i++)
         assert_int_equal(peak_kernel_wanted(k, 0), k->need == 0);
 }
 
-/* Two multiplications a cycle and lane are the most a core does today; a loop that counted its
- * work twice would pass that. */
+/* Two multiplications a cycle and lane are the most a core does today; a loop that counted
+ * its work twice would pass that. */
 static void not_above_the_core(void **state)
 {
     (void)state;
@@ -73,10 +75,11 @@ static void not_above_the_core(void **state)
         enum math math;
         double flop_cycle; /* two pipes x lanes x 2 */
     } limit[] = {
-        { "ref", MATH_FP32, 2 * 2 * 4 * 2 }, /* vectors of four; newer cores have four pipes */
-        { "avx2", MATH_FP32, 2 * 8 * 2 },     { "avx2", MATH_BF16, 2 * 8 * 2 },
-        { "avx2", MATH_INT8, 2 * 32 * 2 },    { "avx512", MATH_FP32, 2 * 16 * 2 },
-        { "avx512", MATH_BF16, 2 * 16 * 2 },  { "avx512", MATH_INT8, 2 * 64 * 2 },
+        { "ref", MATH_FP32, 2 * 2 * 4 * 2 }, /* vectors of four; newer cores have four pipes
+                                              */
+        { "avx2", MATH_FP32, 2 * 8 * 2 },        { "avx2", MATH_BF16, 2 * 8 * 2 },
+        { "avx2", MATH_INT8, 2 * 32 * 2 },       { "avx512", MATH_FP32, 2 * 16 * 2 },
+        { "avx512", MATH_BF16, 2 * 16 * 2 },     { "avx512", MATH_INT8, 2 * 64 * 2 },
         { "avx512vnni", MATH_INT8, 2 * 64 * 2 }, { "avx512bf16", MATH_BF16, 2 * 32 * 2 },
     };
     const struct peak_kernel *k;
@@ -92,35 +95,101 @@ static void not_above_the_core(void **state)
             hz = fmax(hz, clock_chain_hz(k->chain, 4000));
         }
         for (size_t j = 0; j < ARRAY_LEN(limit); j++)
-            if (k->math == limit[j].math && strcmp(k->isa, limit[j].isa) == 0 && best > 1.25 * hz * limit[j].flop_cycle)
-                fail_msg("%s %s: %.1f FLOP a cycle, at most %.0f", k->isa, k->text, best / hz, limit[j].flop_cycle);
+            if (k->math == limit[j].math && strcmp(k->isa, limit[j].isa) == 0 &&
+                best > 1.25 * hz * limit[j].flop_cycle)
+                fail_msg("%s %s: %.1f FLOP a cycle, at most %.0f", k->isa, k->text, best / hz,
+                         limit[j].flop_cycle);
     }
 }
 
-/* Every page is reached (its first read faults) and no byte behind the end (a page without access). */
-static void reads_all_and_no_more(void **state)
+static sigjmp_buf faulted;
+static volatile uintptr_t fault_address;
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+    (void)sig, (void)context;
+    fault_address = (uintptr_t)info->si_addr;
+    siglongjmp(faulted, 1);
+}
+
+/* Address of the first access that faults, 0 when none does. */
+static uintptr_t first_fault(const struct read_kernel *r, const void *p, size_t bytes)
+{
+    fault_address = 0;
+    if (sigsetjmp(faulted, 1) == 0)
+        r->run(p, bytes, 1);
+    return fault_address;
+}
+
+/* Every line is read, in order, and nothing behind the end: with line j the first one of a page
+ * without access, the first fault is at line j, for every j of an iteration and the next. */
+static void reads_every_line(void **state)
 {
     (void)state;
-    enum { PAGES = 64 };
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const struct read_kernel *r;
-    for (size_t i = 0; (r = read_kernel_at(i)) != NULL; i++) {
+    struct sigaction sa = { 0 }, old;
+    sa.sa_sigaction = on_fault;
+    sa.sa_flags = SA_SIGINFO;
+    unsigned char *p = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(p != MAP_FAILED);
+    unsigned char *wall = p + 3 * page;
+    assert_int_equal(mprotect(wall, page, PROT_NONE), 0);
+    sigaction(SIGSEGV, &sa, &old);
+    const struct read_kernel *r, *bad = NULL;
+    size_t bad_line = 0;
+    for (size_t i = 0; !bad && (r = read_kernel_at(i)) != NULL; i++) {
         if ((r->need & cpu_flags()) != r->need)
             continue;
-        unsigned char *p = mmap(NULL, (PAGES + 1) * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        assert_true(p != MAP_FAILED);
-#ifdef MADV_NOHUGEPAGE
-        (void)madvise(p, (PAGES + 1) * page, MADV_NOHUGEPAGE);
-#endif
-        assert_int_equal(mprotect(p + PAGES * page, page, PROT_NONE), 0);
-        struct rusage a, b;
-        getrusage(RUSAGE_SELF, &a);
-        r->run(p, PAGES * page, 3);
-        getrusage(RUSAGE_SELF, &b);
-        if (b.ru_minflt - a.ru_minflt < PAGES)
-            fail_msg("%s: %ld page faults, expected %d", r->text, b.ru_minflt - a.ru_minflt, PAGES);
-        munmap(p, (PAGES + 1) * page);
+        size_t n = 2 * r->granule;
+        for (size_t line = 0; line <= r->granule && !bad; line += 64)
+            if (first_fault(r, wall - line, n) != (uintptr_t)wall) {
+                bad = r;
+                bad_line = line / 64;
+            }
+        if (!bad && first_fault(r, wall - n, n) != 0) {
+            bad = r;
+            bad_line = n / 64;
+        }
     }
+    sigaction(SIGSEGV, &old, NULL);
+    munmap(p, 4 * page);
+    if (bad)
+        fail_msg("%s: line %zu is not read, or one behind the end is", bad->text, bad_line);
+}
+
+static void check_footprints(const char *synthetic, int n, size_t l1, size_t l2, size_t l3)
+{
+    struct hwprofile h;
+    struct error err;
+    setenv("HWLOC_SYNTHETIC", synthetic, 1);
+    assert_ok(hwprofile_host(&h, &err), err);
+    unsetenv("HWLOC_SYNTHETIC");
+    assert_int_equal(footprint_cache(&h, LEVEL_L1, n), l1);
+    assert_int_equal(footprint_cache(&h, LEVEL_L2, n), l2);
+    assert_int_equal(footprint_cache(&h, LEVEL_L3, n), l3);
+    hwprofile_free(&h);
+}
+
+/* By hand: half of L1 and L2, the geometric mean of L2 and L3, each by the threads sharing it. */
+static void footprints(void **state)
+{
+    (void)state;
+    /* Two L3 of 32 MiB, eight cores each, two hardware threads a core. */
+    static const char zen[] = "package:1 l3:2(size=33554432) l2:8(size=1048576) l1d:1(size=49152) core:1 pu:2";
+    check_footprints(zen, 1, 24576, 524288, 5931008); /* sqrt(1 MiB * 32 MiB) in whole 4 KiB */
+    check_footprints(zen, 8, 24576, 524288, 2097152); /* sqrt(1 MiB * 4 MiB) */
+    check_footprints(zen, 16, 24576, 524288, 2097152); /* the second L3 serves the other eight */
+    check_footprints(zen, 32, 12288, 262144, 1048576); /* hardware threads share L1 and L2 */
+    /* No L3: no such level. Four cores on one L2. */
+    check_footprints("package:1 l2:1(size=2097152) l1d:4(size=32768) core:1 pu:1", 4, 16384, 262144, 0);
+    /* DRAM: beyond four times the caches unless memory is short; never less than it says. */
+    bool small;
+    size_t bytes = footprint_dram(&profile, CEILINGS_QUICK, &small);
+    double llc = 0;
+    for (size_t i = 0; i < profile.n_cache; i++)
+        if (profile.cache[i].level == 3)
+            llc += profile.cache[i].size_bytes * profile.cache[i].n_instances;
+    assert_true(small == ((double)bytes < 4 * llc - 1));
 }
 
 static const struct ceiling *bandwidth(const char *level, int n)
@@ -163,9 +232,9 @@ static void each_ceiling_is_sound(void **state)
         assert_int_equal(c->n_samples, 3);
         assert_true(c->clock_hz > 1e8 && c->clock_hz < 2e10);
         assert_true(c->kernel[0] && c->isa[0] && c->cpus[0] && c->date[0]);
-        assert_string_equal(c->unit, strcmp(c->kind, "bandwidth") == 0 ? "B/s" :
-                                     strcmp(c->dtype, "int8") == 0     ? "OP/s" :
-                                                                         "FLOP/s");
+        assert_string_equal(c->unit, strcmp(c->kind, "bandwidth") == 0 ? "B/s"
+                                     : strcmp(c->dtype, "int8") == 0   ? "OP/s"
+                                                                       : "FLOP/s");
         for (size_t j = 0; j < i; j++)
             assert_string_not_equal(c->name, profile.ceiling[j].name);
     }
@@ -175,7 +244,8 @@ static void relations(void **state)
 {
     (void)state;
     const struct ceiling *l1 = bandwidth("L1", 1), *dram = bandwidth("DRAM", 1);
-    const struct ceiling *f32 = hwprofile_peak(&profile, MATH_FP32, 1), *i8 = hwprofile_peak(&profile, MATH_INT8, 1);
+    const struct ceiling *f32 = hwprofile_peak(&profile, MATH_FP32, 1),
+                         *i8 = hwprofile_peak(&profile, MATH_INT8, 1);
     if (l1 && l1->value < dram->value)
         fail_msg("L1 %g B/s, DRAM %g B/s", l1->value, dram->value);
     if ((cpu_flags() & CPU_AVX512VNNI) && i8->value <= f32->value)
@@ -260,7 +330,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables),
         cmocka_unit_test(not_above_the_core),
-        cmocka_unit_test(reads_all_and_no_more),
+        cmocka_unit_test(reads_every_line),
+        cmocka_unit_test(footprints),
         cmocka_unit_test(everything_is_there),
         cmocka_unit_test(each_ceiling_is_sound),
         cmocka_unit_test(relations),

@@ -16,3 +16,6 @@ dist_check_SCRIPTS += %D%/analyze.sh %D%/predict.sh
 TESTS += %D%/analyze.sh %D%/predict.sh
 dist_check_SCRIPTS += %D%/profile.sh
 TESTS += %D%/profile.sh
+EXTRA_DIST += %D%/lib.sh
+dist_check_SCRIPTS += %D%/run.sh %D%/bench.sh
+TESTS += %D%/run.sh %D%/bench.sh

@@ -35,6 +35,7 @@ grep -q '1 thread: read DRAM' "$dir/err"; ok $? "progress goes to stderr"
 
 # Ctrl-C once the first ceilings are there. (A shell without job control starts background programs
 # with SIGINT ignored; the program installs its handler all the same.)
+: >"$dir/err"
 "$ROOFCAST" profile -t 1 -o "$dir/partial.json" >"$dir/out" 2>"$dir/err" &
 pid=$!
 i=0

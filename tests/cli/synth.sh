@@ -48,6 +48,15 @@ ok $? "-o - writes the same bytes to standard output"
 "$R" synth --help | grep -q "Examples:"
 ok $? "--help teaches"
 
+# Streamed: a file of 436 MB within 300 MB of address space, libraries and all. (A sanitizer's build
+# reserves more than that before it starts.)
+if (ulimit -v 300000 && "$R" --version) >/dev/null 2>&1; then
+    (ulimit -v 300000 && "$R" synth llama-3-8b --n-layer 1 --n-vocab 300 -q F16 -t 1 -o /dev/null) >"$d/out" 2>&1
+    ok $? "memory is a few chunks"
+else
+    ok 0 "memory is a few chunks # SKIP the program does not start in 300 MB of address space"
+fi
+
 x="-o $d/x.gguf"
 refused 2 "-o FILE" $small
 refused 2 "which model" -q F16 $x

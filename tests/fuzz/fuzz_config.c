@@ -1,8 +1,7 @@
-/* libFuzzer target: any bytes as a config.json. What is accepted must make a model whose sums hold. */
+/* fuzz_config.c: any bytes as a config.json. What is accepted makes a model whose sums hold. */
+#include "fuzz.h"
 #include "model/model.h"
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

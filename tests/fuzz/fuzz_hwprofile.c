@@ -1,4 +1,5 @@
-/* fuzz_hwprofile.c: any bytes as a hwprofile; what is accepted must survive being written and read. */
+/* fuzz_hwprofile.c: any bytes as a hwprofile; what is accepted must survive being written
+ * and read. */
 #include "fuzz.h"
 #include "hwprofile/hwprofile.h"
 #include <math.h>
@@ -8,7 +9,8 @@
 static void check_value(const struct hw_value *v)
 {
     /* A number is finite and has a source, or neither is there. */
-    if (isnan(v->value) != (v->source[0] == 0) || (!isnan(v->value) && !(isfinite(v->value) && v->value >= 0)))
+    if (isnan(v->value) != (v->source[0] == 0) ||
+        (!isnan(v->value) && !(isfinite(v->value) && v->value >= 0)))
         abort();
 }
 

@@ -61,6 +61,32 @@ fuzz_targets += %D%/fuzz_hwprofile
 %C%_fuzz_hwprofile_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif
 
+check_PROGRAMS += %D%/replay_config
+%C%_replay_config_SOURCES  = %D%/fuzz_config.c %D%/replay.c %D%/fuzz.h
+%C%_replay_config_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"config"'
+%C%_replay_config_LDADD    = libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+TESTS += %D%/replay_config
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_config
+%C%_fuzz_config_SOURCES = %D%/fuzz_config.c %D%/fuzz.h
+%C%_fuzz_config_LDADD   = libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+%C%_fuzz_config_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
+check_PROGRAMS += %D%/replay_model
+%C%_replay_model_SOURCES  = %D%/fuzz_model.c %D%/replay.c %D%/fuzz.h
+%C%_replay_model_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"model"'
+%C%_replay_model_LDADD    = libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+TESTS += %D%/replay_model
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_model
+%C%_fuzz_model_SOURCES = %D%/fuzz_model.c %D%/fuzz.h
+%C%_fuzz_model_LDADD   = libmodel.a libgguf.a libdtype.a $(BASE_LIBS) $(PCRE2_LIBS)
+%C%_fuzz_model_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
 # The seeds of fuzz_gguf: tests/fuzz/make_corpus DIRECTORY writes them.
 EXTRA_PROGRAMS += %D%/make_corpus
 %C%_make_corpus_SOURCES = %D%/make_corpus.c tests/gguf/build.h

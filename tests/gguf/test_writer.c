@@ -231,6 +231,7 @@ void writer_data_errors(void **state)
     assert_fails(gguf_writer_tensor(w, "u", 1, d, DTYPE_F32, &err), err, "after the data began");
     assert_fails(gguf_writer_data(w, zeros, 33, &err), err, "33 bytes of data, 32 of 32 are missing");
     assert_ok(gguf_writer_data(w, zeros, 30, &err), err);
+    assert_fails(gguf_writer_data(w, zeros, 3, &err), err, "3 bytes of data, 2 of 32 are missing");
     assert_fails(gguf_writer_finish(w, &err), err, "tensor \"t\" is incomplete: 30 of 32");
     dir_leave();
 

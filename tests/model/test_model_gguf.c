@@ -43,6 +43,7 @@ struct change {
     const char *tensor; /* NULL; left out, or with these rows: */
     uint64_t rows;
     const char *extra;  /* a tensor added */
+    const char *half;   /* a vector turned into F16 */
 };
 
 static bool is(struct gguf_str s, const char *text)
@@ -99,6 +100,8 @@ static void write_bad(const struct change *c)
                 continue;
             if (is(t.name, c->tensor))
                 t.dims[1] = c->rows, t.bytes = dtype_row_bytes(t.type, t.dims[0]) * c->rows;
+            if (is(t.name, c->half))
+                t.type = DTYPE_F16, t.bytes = 2 * t.dims[0];
             if (data)
                 assert_ok(gguf_writer_data(w, zeros, t.bytes, &err), err);
             else
@@ -218,6 +221,7 @@ static void test_tensors(void **state)
                    "blk.1.attn_v.weight has shape [31, 64], expected [32, 64]");
     expect_refused((struct change){ .tensor = "output.weight", .rows = 200 },
                    "output.weight has shape [200, 64], expected [300, 64]");
+    expect_refused((struct change){ .half = "blk.1.ffn_norm.weight" }, "blk.1.ffn_norm.weight is F16, expected F32");
     expect_refused((struct change){ .extra = "blk.0.attn_q.bias" }, "blk.0.attn_q.bias");
     expect_refused((struct change){ .extra = "blk.0.attn_q_norm.weight" }, "blk.0.attn_q_norm.weight");
 }

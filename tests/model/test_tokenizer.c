@@ -229,26 +229,28 @@ static void pieces(void **state)
 static void utf8(void **state)
 {
     (void)state;
+    /* clang-format off */
     static const struct {
         const char *s;
         size_t complete;
     } rows[] = {
-        {"",                  0},
-        { "a",                1},
-        { "a\xC3",            1},
-        { "a\xC3\xA9",        3},
-        { "\xE2\x96",         0},
-        { "\xE2\x96\x81",     3},
-        { "x\xF0\x9F\x98",    1},
-        { "x\xF0\x9F",        1},
-        { "\xF0\x9F\x98\x81", 4},
-        { "\xFF",             1}, /* never opens a character */
-        { "\xE0\x80",         2}, /* overlong */
-        { "\xED\xA0",         2}, /* a surrogate */
-        { "\xF4\x90",         2}, /* above U+10FFFF */
-        { "\xA9",             1}, /* a tail without a head */
-        { "\xC3\xC3",         1}, /* the first is broken for good */
+        { "", 0 },
+        { "a", 1 },
+        { "a\xC3", 1 },
+        { "a\xC3\xA9", 3 },
+        { "\xE2\x96", 0 },
+        { "\xE2\x96\x81", 3 },
+        { "x\xF0\x9F\x98", 1 },
+        { "x\xF0\x9F", 1 },
+        { "\xF0\x9F\x98\x81", 4 },
+        { "\xFF", 1 }, /* never opens a character */
+        { "\xE0\x80", 2 }, /* overlong */
+        { "\xED\xA0", 2 }, /* a surrogate */
+        { "\xF4\x90", 2 }, /* above U+10FFFF */
+        { "\xA9", 1 }, /* a tail without a head */
+        { "\xC3\xC3", 1 }, /* the first is broken for good */
     };
+    /* clang-format on */
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         assert_int_equal(utf8_complete(rows[i].s, strlen(rows[i].s)), rows[i].complete);
     assert_int_equal(utf8_char_len("\xED\x9F\xBF", 3), 3);

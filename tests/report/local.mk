@@ -1,1 +1,13 @@
 # tests of report
+check_PROGRAMS += %D%/check_svg
+%C%_check_svg_SOURCES = %D%/check_svg.c
+%C%_check_svg_LDADD   = libreport.a $(BASE_LIBS)
+EXTRA_DIST += %D%/run.json %D%/cpu.json
+if CMOCKA
+check_PROGRAMS += %D%/test_report %D%/test_chart
+%C%_test_report_SOURCES = %D%/test_report.c tests/test.h
+%C%_test_report_LDADD   = libreport.a $(TEST_LIBS)
+%C%_test_chart_SOURCES = %D%/test_chart.c tests/test.h
+%C%_test_chart_LDADD   = libreport.a $(TEST_LIBS)
+TESTS += %D%/test_report %D%/test_chart
+endif

@@ -1,5 +1,6 @@
-/* Every byte of a model accounted for: the sum of the ops' weight bytes against the sum of the tensors', for the presets and
- * for real files; KV bytes a token; rows by op, layer and role. */
+/* Every byte of a model accounted for: the sum of the ops' weight bytes against the sum of
+ * the tensors', for the presets and for real files; KV bytes a token; rows by op, layer and
+ * role. */
 #include "../test.h"
 #include "near.h"
 #include "roofline/roofline.h"
@@ -34,8 +35,9 @@ static double sum_of_ops(const struct op_list *l, uint32_t n_tok)
 }
 
 /*
- * Derived here from the tensor names alone, without the op list: everything but tables, minus the rows of token_embd that no token looks up.
- * Tied (no output.weight): the whole table is read as LM head, plus the rows looked up.
+ * Derived here from the tensor names alone, without the op list: everything but tables,
+ * minus the rows of token_embd that no token looks up. Tied (no output.weight): the whole
+ * table is read as LM head, plus the rows looked up.
  */
 static double expected_bytes(const struct model *m, uint32_t n_tok)
 {
@@ -66,7 +68,9 @@ static void check_model(const struct model *m)
     account_weights(&a, m, &l, 1);
     assert_near(a.read_bytes, sum_of_ops(&l, 1), 0);
     assert_near(a.total_bytes, (double)m->weight_bytes, 0);
-    assert_near(a.total_bytes, a.read_bytes - a.embed_again_bytes + a.embed_unread_bytes + a.apart_bytes, 0);
+    assert_near(a.total_bytes,
+                a.read_bytes - a.embed_again_bytes + a.embed_unread_bytes + a.apart_bytes,
+                0);
     assert_true(m->hp.tied ? a.embed_again_bytes > 0 && a.embed_unread_bytes == 0
                            : a.embed_again_bytes == 0 && a.embed_unread_bytes > 0);
     op_list_free(&l);
@@ -93,7 +97,8 @@ static void sum_rule_of_presets(void **state)
     free(names);
 }
 
-/* Files written by another program; those of architectures not there yet are refused and passed over. */
+/* Files written by another program; those of architectures not there yet are refused and
+ * passed over. */
 static void sum_rule_of_files(void **state)
 {
     (void)state;
@@ -128,7 +133,8 @@ static void sum_rule_of_files(void **state)
 
 /*
  * 2 (K and V) * layers * KV heads * head_dim * 2 bytes.
- * Llama-2-7B: 2 * 32 * 32 * 128 * 2 = 524,288. Llama-3.1-8B: 2 * 32 * 8 * 128 * 2 = 131,072.
+ * Llama-2-7B: 2 * 32 * 32 * 128 * 2 = 524,288. Llama-3.1-8B: 2 * 32 * 8 * 128 * 2 =
+ * 131,072.
  */
 static void kv_bytes_a_token(void **state)
 {
@@ -136,8 +142,13 @@ static void kv_bytes_a_token(void **state)
     static const struct {
         const char *name;
         double bytes;
-    } rows[] = { { "llama-2-7b", 524288 }, { "llama-3.1-8b", 131072 }, { "llama-3.1-70b", 327680 },
-                 { "mistral-7b", 131072 }, { "tinyllama-1.1b", 22528 } };
+    } rows[] = {
+        {"llama-2-7b",      524288},
+        { "llama-3.1-8b",   131072},
+        { "llama-3.1-70b",  327680},
+        { "mistral-7b",     131072},
+        { "tinyllama-1.1b", 22528 }
+    };
     set_dirs();
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct model m = load(rows[i].name, NULL);
@@ -170,15 +181,20 @@ static void kv_bytes_of_the_ops(void **state)
     model_free(&m);
 }
 
-/* Llama-3-8B in decode at depth 0, by hand in millions of FLOP a token: 2 * (d*d + 2*d*1024 + d*d + 3*d*14336) * 32 layers +
- * 2 * d * 128256 for the head, d = 4096. */
+/* Llama-3-8B in decode at depth 0, by hand in millions of FLOP a token: 2 * (d*d + 2*d*1024
+ * + d*d + 3*d*14336) * 32 layers + 2 * d * 128256 for the head, d = 4096. */
 static void flop_of_a_step(void **state)
 {
     (void)state;
     set_dirs();
     struct model m = load("llama-3-8b", NULL);
-    const struct analysis_options o = { .n_gen = 1, .n_batch = 1, .n_ubatch = 512, .by = ANALYSIS_BY_ROLE,
-                                        .cost = { .act_elem_bytes = 4, .kv_type = DTYPE_F16 } };
+    const struct analysis_options o = {
+        .n_gen = 1,
+        .n_batch = 1,
+        .n_ubatch = 512,
+        .by = ANALYSIS_BY_ROLE,
+        .cost = {.act_elem_bytes = 4, .kv_type = DTYPE_F16}
+    };
     struct analysis a;
     struct error err = { 0 };
     assert_ok(analysis_init(&a, &m, &o, &err), err);
@@ -188,15 +204,23 @@ static void flop_of_a_step(void **state)
         if (a.row[i].first->kind == OP_MATMUL)
             products += a.row[i].cost[PHASE_DECODE].flop;
     const double d = 4096;
-    assert_near(products, 32 * 2 * (2 * d * d + 2 * d * 1024 + 3 * d * 14336) + 2 * d * 128256, 0);
+    assert_near(products,
+                32 * 2 * (2 * d * d + 2 * d * 1024 + 3 * d * 14336) + 2 * d * 128256, 0);
     analysis_free(&a);
     model_free(&m);
 }
 
 static struct analysis analyse(const struct model *m, enum analysis_by by)
 {
-    const struct analysis_options o = { .n_prompt = 700, .n_gen = 1, .n_depth = 5, .n_batch = 2, .n_ubatch = 512,
-                                        .by = by, .cost = { .act_elem_bytes = 4, .kv_type = DTYPE_F16 } };
+    const struct analysis_options o = {
+        .n_prompt = 700,
+        .n_gen = 1,
+        .n_depth = 5,
+        .n_batch = 2,
+        .n_ubatch = 512,
+        .by = by,
+        .cost = {.act_elem_bytes = 4, .kv_type = DTYPE_F16}
+    };
     struct analysis a;
     struct error err = { 0 };
     assert_ok(analysis_init(&a, m, &o, &err), err);
@@ -209,7 +233,8 @@ static void rows_add_up(void **state)
     (void)state;
     set_dirs();
     struct model m = load("llama-3.2-1b", "Q4_K_M");
-    struct analysis op = analyse(&m, ANALYSIS_BY_OP), layer = analyse(&m, ANALYSIS_BY_LAYER),
+    struct analysis op = analyse(&m, ANALYSIS_BY_OP),
+                    layer = analyse(&m, ANALYSIS_BY_LAYER),
                     role = analyse(&m, ANALYSIS_BY_ROLE);
     struct analysis *all[] = { &op, &layer, &role };
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
@@ -223,12 +248,14 @@ static void rows_add_up(void **state)
             assert_near(sum.flop, op.total[p].flop, 0);
         }
     assert_int_equal(op.n_row, op.ops.n);
-    assert_int_equal(layer.n_row, m.hp.n_layer + 3); /* embedding, blocks, last norm, LM head */
+    assert_int_equal(layer.n_row,
+                     m.hp.n_layer + 3); /* embedding, blocks, last norm, LM head */
     for (size_t r = 1; r + 2 < layer.n_row; r++)
         assert_int_equal(layer.row[r].first->layer, (int)r - 1);
     assert_true(role.n_row <= ROLE_COUNT);
     for (size_t r = 0; r < role.n_row; r++) {
-        if (role.row[r].first->role == ROLE_FFN_DOWN) { /* Q6_K in some layers, Q4_K in others */
+        if (role.row[r].first->role ==
+            ROLE_FFN_DOWN) { /* Q6_K in some layers, Q4_K in others */
             assert_int_equal(role.row[r].n_ops, m.hp.n_layer);
             assert_string_equal(analysis_type(&role, &role.row[r]), "mixed");
             assert_int_equal(role.row[r].n_tok[PHASE_PREFILL], 1400);
@@ -250,8 +277,9 @@ static void nonsense_is_refused(void **state)
     struct model m = load("stories15m", NULL);
     struct analysis a;
     struct error err = { 0 };
-    struct analysis_options o = { .n_batch = 1, .n_ubatch = 512,
-                                  .cost = { .act_elem_bytes = 4, .kv_type = DTYPE_F16 } };
+    struct analysis_options o = {
+        .n_batch = 1, .n_ubatch = 512, .cost = {.act_elem_bytes = 4, .kv_type = DTYPE_F16}
+    };
     assert_fails(analysis_init(&a, &m, &o, &err), err, "-p 0 and -n 0");
     assert_int_equal(err.kind, ERROR_USAGE);
     o.n_prompt = 1;

@@ -8,13 +8,18 @@ static const struct pass one = { .n_tok = 1, .n_past = 0, .n_seq = 1, .n_out = 1
 
 static struct tensor matrix(enum dtype type, uint64_t rows, uint64_t cols)
 {
-    return (struct tensor){ .name = "w", .type = type, .rows = rows, .cols = cols,
+    return (struct tensor){ .name = "w",
+                            .type = type,
+                            .rows = rows,
+                            .cols = cols,
                             .bytes = rows * dtype_row_bytes(type, cols) };
 }
 
 static struct op product(const struct tensor *w)
 {
-    return (struct op){ .kind = OP_MATMUL, .w = w, .rows = (uint32_t)w->rows, .cols = (uint32_t)w->cols };
+    return (struct op){
+        .kind = OP_MATMUL, .w = w, .rows = (uint32_t)w->rows, .cols = (uint32_t)w->cols
+    };
 }
 
 static struct cost cost(const struct op *op, uint32_t n_tok, uint32_t n_past)
@@ -23,7 +28,8 @@ static struct cost cost(const struct op *op, uint32_t n_tok, uint32_t n_past)
     return cost_op(op, &p, &floats);
 }
 
-/* 4096 * 4096 weights of 2 bytes; one multiplication and one addition each: 2 * 4096 * 4096 = 33,554,432 of both. */
+/* 4096 * 4096 weights of 2 bytes; one multiplication and one addition each: 2 * 4096 * 4096
+ * = 33,554,432 of both. */
 static void matrix_4096_in_decode(void **state)
 {
     (void)state;
@@ -37,8 +43,9 @@ static void matrix_4096_in_decode(void **state)
 }
 
 /*
- * W_down, GGUF dims [16384, 4096]: 4096 rows of 16384. 2 * 16384 * 4096 = 134,217,728 bytes and FLOP: 1 FLOP/byte. At a
- * balance of 100 FLOP/byte (100 FLOP/s to 1 B/s) the arithmetic takes 1 % of the transfer: 99 % waiting.
+ * W_down, GGUF dims [16384, 4096]: 4096 rows of 16384. 2 * 16384 * 4096 = 134,217,728 bytes
+ * and FLOP: 1 FLOP/byte. At a balance of 100 FLOP/byte (100 FLOP/s to 1 B/s) the arithmetic
+ * takes 1 % of the transfer: 99 % waiting.
  */
 static void w_down_waits_99_percent(void **state)
 {
@@ -56,7 +63,8 @@ static void w_down_waits_99_percent(void **state)
     assert_near(attainable_flop_s(1000, flop_s, bytes_s), flop_s, 0); /* right of it */
 }
 
-/* The weights are read once a pass, the FLOP grow with the tokens: n tokens, n times the FLOP of a weight byte. */
+/* The weights are read once a pass, the FLOP grow with the tokens: n tokens, n times the
+ * FLOP of a weight byte. */
 static void n_prompt_tokens_multiply_intensity_by_n(void **state)
 {
     (void)state;
@@ -76,7 +84,9 @@ static void n_prompt_tokens_multiply_intensity_by_n(void **state)
 static void score_vector_has_n_past_plus_1_entries(void **state)
 {
     (void)state;
-    const struct op op = { .kind = OP_ATTENTION, .n_head = 32, .n_head_kv = 8, .head_dim = 128, .cols = 4096 };
+    const struct op op = {
+        .kind = OP_ATTENTION, .n_head = 32, .n_head_kv = 8, .head_dim = 128, .cols = 4096
+    };
     static const uint32_t past[] = { 0, 1, 4, 511, 4096 };
     for (size_t i = 0; i < ARRAY_LEN(past); i++) {
         const struct pass p = { .n_tok = 1, .n_past = past[i], .n_seq = 1, .n_out = 1 };
@@ -88,13 +98,16 @@ static void score_vector_has_n_past_plus_1_entries(void **state)
 }
 
 /*
- * 32 heads of 128, 8 KV heads, 4 cached. Decode sees 5 keys: q K^T and p V, 2 * 32 * 128 * 5 FLOP each = 81,920 in all; K and V
- * of 5 positions: 2 * 8 * 128 * 2 B * 5 = 20,480 B. Q in and O out: 4 B * 2 * 4096.
+ * 32 heads of 128, 8 KV heads, 4 cached. Decode sees 5 keys: q K^T and p V, 2 * 32 * 128 *
+ * 5 FLOP each = 81,920 in all; K and V of 5 positions: 2 * 8 * 128 * 2 B * 5 = 20,480 B. Q
+ * in and O out: 4 B * 2 * 4096.
  */
 static void attention_in_decode(void **state)
 {
     (void)state;
-    const struct op op = { .kind = OP_ATTENTION, .n_head = 32, .n_head_kv = 8, .head_dim = 128, .cols = 4096 };
+    const struct op op = {
+        .kind = OP_ATTENTION, .n_head = 32, .n_head_kv = 8, .head_dim = 128, .cols = 4096
+    };
     struct cost c = cost(&op, 1, 4);
     assert_near(c.flop, 2 * 2 * 32 * 128 * 5, 0);
     assert_near(c.kv_bytes, 20480, 0);
@@ -116,7 +129,10 @@ static void attention_by_enumeration(void **state)
         for (uint32_t n_past = 0; n_past < 20; n_past++)
             for (uint32_t t = 1; t < 20; t++) {
                 const uint32_t window = windows[w];
-                const struct op op = { .kind = OP_ATTENTION, .n_head = 4, .n_head_kv = 2, .head_dim = 8,
+                const struct op op = { .kind = OP_ATTENTION,
+                                       .n_head = 4,
+                                       .n_head_kv = 2,
+                                       .head_dim = 8,
                                        .window = window };
                 uint32_t pairs = 0, first = UINT32_MAX;
                 for (uint32_t i = 0; i < t; i++)
@@ -136,13 +152,16 @@ static void attention_by_enumeration(void **state)
 static void small_ops(void **state)
 {
     (void)state;
-    const struct tensor norm = matrix(DTYPE_F32, 1, 4096), table = matrix(DTYPE_Q8_0, 32000, 4096);
+    const struct tensor norm = matrix(DTYPE_F32, 1, 4096),
+                        table = matrix(DTYPE_Q8_0, 32000, 4096);
     struct op op = { .kind = OP_RMS_NORM, .w = &norm, .rows = 1, .cols = 4096 };
     struct cost c = cost(&op, 3, 0);
     assert_near(c.flop, 3 * 4 * 4096, 0);
     assert_near(c.act_bytes, 3 * 4 * 2 * 4096, 0);
     assert_near(c.weight_bytes, 4 * 4096, 0); /* once, not thrice */
-    op = (struct op){ .kind = OP_ROPE, .n_head = 32, .head_dim = 128, .n_rot = 64, .cols = 4096 };
+    op = (struct op){
+        .kind = OP_ROPE, .n_head = 32, .head_dim = 128, .n_rot = 64, .cols = 4096
+    };
     c = cost(&op, 3, 0);
     assert_near(c.flop, 3 * 32 * 3 * 64, 0); /* 6 a pair, 32 pairs a head */
     assert_near(c.act_bytes, 3 * 4 * 2 * 32 * 64, 0);
@@ -166,14 +185,16 @@ static void small_ops(void **state)
     assert_near(c.flop, 0, 0);
 }
 
-/* The LM head works on the rows whose logits are wanted: one for a prompt of 512, none in a pass that wants none. */
+/* The LM head works on the rows whose logits are wanted: one for a prompt of 512, none in a
+ * pass that wants none. */
 static void rows_out(void **state)
 {
     (void)state;
     const struct tensor w = matrix(DTYPE_F16, 32000, 2048);
     struct op op = product(&w);
     op.out_rows = true;
-    const struct pass last = { .n_tok = 512, .n_seq = 1, .n_out = 1 }, early = { .n_tok = 512, .n_seq = 1, .n_out = 0 };
+    const struct pass last = { .n_tok = 512, .n_seq = 1, .n_out = 1 },
+                      early = { .n_tok = 512, .n_seq = 1, .n_out = 0 };
     struct cost c = cost_op(&op, &last, &floats);
     assert_near(c.flop, 2.0 * 32000 * 2048, 0);
     assert_near(c.weight_bytes, 2.0 * 32000 * 2048, 0);
@@ -185,7 +206,8 @@ static void rows_out(void **state)
 static void intensity_of_nothing_is_nan(void **state)
 {
     (void)state;
-    const struct cost none = { 0 }, c = { .weight_bytes = 1, .act_bytes = 2, .kv_bytes = 5, .flop = 4 };
+    const struct cost none = { 0 },
+                      c = { .weight_bytes = 1, .act_bytes = 2, .kv_bytes = 5, .flop = 4 };
     assert_true(isnan(cost_ai(&none)));
     assert_near(cost_bytes(&c), 8, 0);
     assert_near(cost_ai(&c), 0.5, 0);
@@ -205,7 +227,7 @@ static void kv_type(void **state)
     assert_near(c.act_bytes, 2 * 2 * 8 * 128, 0); /* two-byte activations */
 }
 
-/* ---- passes ------------------------------------------------------------------------------------- */
+/* ---- passes ------------------------------------------------------------------------- */
 
 struct seen {
     struct pass p[64];
@@ -219,11 +241,13 @@ static void see(void *ctx, const struct pass *p)
     s->p[s->n++] = *p;
 }
 
-/* 1200 tokens at depth 100 in passes of 512: 512, 512, 176; only the last one wants logits. */
+/* 1200 tokens at depth 100 in passes of 512: 512, 512, 176; only the last one wants logits.
+ */
 static void prompt_in_passes(void **state)
 {
     (void)state;
-    static const uint32_t n_tok[] = { 512, 512, 176 }, n_past[] = { 100, 612, 1124 }, n_out[] = { 0, 0, 1 };
+    static const uint32_t n_tok[] = { 512, 512, 176 }, n_past[] = { 100, 612, 1124 },
+                          n_out[] = { 0, 0, 1 };
     struct seen s = { .n = 0 };
     prefill_passes(1200, 100, 512, 1, see, &s);
     assert_int_equal(s.n, 3);
@@ -243,7 +267,8 @@ static void prompt_in_passes(void **state)
     assert_int_equal(s.p[1].n_out, 1);
 }
 
-/* Four sequences share the 512 tokens of a pass: 128 of each; more sequences than tokens: one of each. */
+/* Four sequences share the 512 tokens of a pass: 128 of each; more sequences than tokens:
+ * one of each. */
 static void sequences_share_a_pass(void **state)
 {
     (void)state;
@@ -265,8 +290,9 @@ static void passes_keep_flop(void **state)
 {
     (void)state;
     const struct tensor w = matrix(DTYPE_F16, 64, 64);
-    const struct op mm = product(&w),
-                    att = { .kind = OP_ATTENTION, .n_head = 4, .n_head_kv = 4, .head_dim = 16 };
+    const struct op mm = product(&w), att = {
+        .kind = OP_ATTENTION, .n_head = 4, .n_head_kv = 4, .head_dim = 16
+    };
     struct seen whole = { .n = 0 }, split = { .n = 0 };
     prefill_passes(100, 10, 100, 1, see, &whole);
     prefill_passes(100, 10, 7, 1, see, &split);

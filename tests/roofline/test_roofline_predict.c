@@ -1,4 +1,5 @@
-/* Predictions against figures worked out by hand: Llama-3-8B on an H100 and an M3 Ultra, and machines of round numbers. */
+/* Predictions against figures worked out by hand: Llama-3-8B on an H100 and an M3 Ultra,
+ * and machines of round numbers. */
 #include "../test.h"
 #include "near.h"
 #include "roofline/roofline.h"
@@ -38,7 +39,11 @@ static struct hwprofile h100(void)
 
 static struct predict_options options(void)
 {
-    return (struct predict_options){ .weights_bytes = NAN, .n_prompt = 512, .n_gen = 1, .n_batch = 1, .n_ubatch = 512,
+    return (struct predict_options){ .weights_bytes = NAN,
+                                     .n_prompt = 512,
+                                     .n_gen = 1,
+                                     .n_batch = 1,
+                                     .n_ubatch = 512,
                                      .kv_type = DTYPE_F16 };
 }
 
@@ -54,7 +59,8 @@ static struct model load(const char *name, const char *type)
     return m;
 }
 
-static struct predict_result ask(const struct model *m, const struct hwprofile *h, const struct predict_options *o)
+static struct predict_result ask(const struct model *m, const struct hwprofile *h,
+                                 const struct predict_options *o)
 {
     struct predict_result r;
     struct error err = { 0 };
@@ -71,8 +77,9 @@ static void assert_prints(double v, int decimals, const char *text)
 }
 
 /*
- * 16 GB / 3.35 TB/s = 4.776 ms; 1 / 4.776 ms = 209.4 tokens/s. Six tokens: 2 * 8e9 * 6 = 96 GFLOP / 989.4 TFLOP/s = 0.0970 ms,
- * 2.03 % of 4.776 ms: memory-bound; 6 / 4.776 ms = 1256 tokens/s.
+ * 16 GB / 3.35 TB/s = 4.776 ms; 1 / 4.776 ms = 209.4 tokens/s. Six tokens: 2 * 8e9 * 6 = 96
+ * GFLOP / 989.4 TFLOP/s = 0.0970 ms, 2.03 % of 4.776 ms: memory-bound; 6 / 4.776 ms = 1256
+ * tokens/s.
  */
 static void nominal_8b_on_h100(void **state)
 {
@@ -99,7 +106,8 @@ static void nominal_8b_on_h100(void **state)
     model_free(&m);
 }
 
-/* 8,030,261,248 weights: 2 bytes each, 65 norms of 4096 in 4: 16,061,054,976 B / 3.35 TB/s = 4.794 ms, 208.6 tokens/s. */
+/* 8,030,261,248 weights: 2 bytes each, 65 norms of 4096 in 4: 16,061,054,976 B / 3.35 TB/s
+ * = 4.794 ms, 208.6 tokens/s. */
 static void all_weights_8b_on_h100(void **state)
 {
     (void)state;
@@ -117,8 +125,9 @@ static void all_weights_8b_on_h100(void **state)
 }
 
 /*
- * Without the embedding table, 128256 * 4096 * 2 = 1,050,673,152 B less, but one row of it: 15,010,390,016 B / 3.35 TB/s =
- * 4.481 ms, 223.2 tokens/s. Plain --roof adds the KV cache of one token, 0.26 MB of 15 GB: the same print.
+ * Without the embedding table, 128256 * 4096 * 2 = 1,050,673,152 B less, but one row of it:
+ * 15,010,390,016 B / 3.35 TB/s = 4.481 ms, 223.2 tokens/s. Plain --roof adds the KV cache
+ * of one token, 0.26 MB of 15 GB: the same print.
  */
 static void weights_really_read_8b_on_h100(void **state)
 {
@@ -145,7 +154,8 @@ static void weights_really_read_8b_on_h100(void **state)
     model_free(&m);
 }
 
-/* The profiles in hwprofiles/ say the same, and an M3 Ultra (819 GB/s) decodes in the ratio of bandwidths, 819 / 3350. */
+/* The profiles in hwprofiles/ say the same, and an M3 Ultra (819 GB/s) decodes in the ratio
+ * of bandwidths, 819 / 3350. */
 static void shipped_profiles(void **state)
 {
     (void)state;
@@ -166,7 +176,8 @@ static void shipped_profiles(void **state)
     model_free(&m);
 }
 
-/* Bytes priced at e_b of the bandwidth, FLOP at e_c of the peak, a launch an op: weights alone, 32 * 7 + 1 products. */
+/* Bytes priced at e_b of the bandwidth, FLOP at e_c of the peak, a launch an op: weights
+ * alone, 32 * 7 + 1 products. */
 static void efficiency_and_launch(void **state)
 {
     (void)state;
@@ -183,13 +194,46 @@ static void efficiency_and_launch(void **state)
     h.eff.launch_s = value(1); /* a second an op: that is the bound then */
     r = ask(&m, &h, &o);
     assert_int_equal(r.decode.bound, BOUND_LAUNCH);
-    h.eff = (struct hw_efficiency){ .compute = value(NAN), .bandwidth = value(NAN), .launch_s = value(NAN) };
+    h.eff = (struct hw_efficiency){ .compute = value(NAN),
+                                    .bandwidth = value(NAN),
+                                    .launch_s = value(NAN) };
     r = ask(&m, &h, &o);
     assert_near(r.decode.seconds, 16e9 / 3.35e12, 1e-12);
     model_free(&m);
 }
 
-/* A long prompt is bound by arithmetic: 2 FLOP a weight of the blocks and token over the peak, a bit more for attention. */
+/* Launches: on a GPU the products and attention, 32 * (7 + 1) + 1 = 257; on a CPU all ops,
+ * 32 * 16 + 3 = 515. */
+static void who_is_launched(void **state)
+{
+    (void)state;
+    static const struct {
+        enum hw_kind kind;
+        double n;
+    } rows[] = {
+        {HW_GPU,  257},
+        { HW_APU, 257},
+        { HW_CPU, 515}
+    };
+    struct model m = load("llama-3-8b", NULL);
+    struct predict_options o = options();
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct hwprofile h = h100();
+        h.kind = rows[i].kind;
+        h.eff.launch_s = value(0);
+        const double free_s = ask(&m, &h, &o).decode.seconds;
+        h.eff.launch_s = value(0.5);
+        assert_near(ask(&m, &h, &o).decode.seconds - free_s, rows[i].n * 0.5, 1e-9);
+        o.roof = true;
+        const double roof_s = ask(&m, &h, &o).decode.seconds;
+        o.roof = false;
+        assert_true(roof_s < free_s);
+    }
+    model_free(&m);
+}
+
+/* A long prompt is bound by arithmetic: 2 FLOP a weight of the blocks and token over the
+ * peak, a bit more for attention. */
 static void long_prefill_is_compute_bound(void **state)
 {
     (void)state;
@@ -208,11 +252,13 @@ static void long_prefill_is_compute_bound(void **state)
         roles += r.prefill.role[i].seconds;
     assert_near(roles, r.prefill.seconds, 1e-12);
     assert_int_equal(r.prefill.role[ROLE_FFN_DOWN].bound, BOUND_COMPUTE);
-    assert_int_equal(r.prefill.role[ROLE_LM_HEAD].bound, BOUND_MEMORY); /* one row of logits */
+    assert_int_equal(r.prefill.role[ROLE_LM_HEAD].bound,
+                     BOUND_MEMORY); /* one row of logits */
     model_free(&m);
 }
 
-/* Eight sequences read the weights once: eight tokens in little more time than one; the caches are eight. */
+/* Eight sequences read the weights once: eight tokens in little more time than one; the
+ * caches are eight. */
 static void batch_shares_weights(void **state)
 {
     (void)state;
@@ -224,7 +270,8 @@ static void batch_shares_weights(void **state)
     const struct predict_result a = ask(&m, &h, &o);
     o.n_batch = 8;
     const struct predict_result b = ask(&m, &h, &o);
-    assert_near(b.decode.cost.weight_bytes - a.decode.cost.weight_bytes, 7 * 8192, 0); /* embedding rows */
+    assert_near(b.decode.cost.weight_bytes - a.decode.cost.weight_bytes, 7 * 8192,
+                0); /* embedding rows */
     assert_near(b.decode.cost.kv_bytes, 8 * a.decode.cost.kv_bytes, 0);
     assert_near(b.decode.cost.flop, 8 * a.decode.cost.flop, 1);
     assert_true(b.decode.tok_s > 7 * a.decode.tok_s && b.decode.tok_s < 8 * a.decode.tok_s);
@@ -246,16 +293,17 @@ static void passes_reread_weights(void **state)
     o.n_ubatch = 128;
     const struct predict_result four = ask(&m, &h, &o);
     assert_near(four.prefill.role[ROLE_FFN_UP].cost.weight_bytes,
-                       4 * one.prefill.role[ROLE_FFN_UP].cost.weight_bytes, 0);
+                4 * one.prefill.role[ROLE_FFN_UP].cost.weight_bytes, 0);
     assert_near(four.prefill.role[ROLE_LM_HEAD].cost.weight_bytes,
-                       one.prefill.role[ROLE_LM_HEAD].cost.weight_bytes, 0);
+                one.prefill.role[ROLE_LM_HEAD].cost.weight_bytes, 0);
     assert_near(four.prefill.cost.flop - one.prefill.cost.flop, 0, 1);
     assert_true(isnan(one.decode.seconds) && isnan(one.itl_s)); /* not asked for: not 0 */
     model_free(&m);
 }
 
 /*
- * Weights 16,061,054,976; KV 131,072 B * (1000 + 512 + 1) tokens * batch. Memory just below and just above the need.
+ * Weights 16,061,054,976; KV 131,072 B * (1000 + 512 + 1) tokens * batch. Memory just below
+ * and just above the need.
  */
 static void fits_or_not(void **state)
 {
@@ -268,10 +316,12 @@ static void fits_or_not(void **state)
     struct predict_result r = ask(&m, &h, &o);
     assert_near(r.weight_total_bytes, 16061054976, 0);
     assert_near(r.kv_total_bytes, 131072.0 * 1513 * 2, 0);
-    /* Activations of a pass of 512 tokens, 2 bytes: x, norm, out of 4096, q and attention of 4096, k and v of 1024, gate and up
-     * of 14336; logits of 128256 for two tokens. */
-    assert_near(r.act_peak_bytes, 2.0 * (512 * (5 * 4096 + 2 * 1024 + 2 * 14336) + 2 * 128256), 0);
-    assert_near(r.need_bytes, r.weight_total_bytes + r.kv_total_bytes + r.act_peak_bytes, 0);
+    /* Activations of a pass of 512 tokens, 2 bytes: x, norm, out of 4096, q and attention
+     * of 4096, k and v of 1024, gate and up of 14336; logits of 128256 for two tokens. */
+    assert_near(r.act_peak_bytes,
+                2.0 * (512 * (5 * 4096 + 2 * 1024 + 2 * 14336) + 2 * 128256), 0);
+    assert_near(r.need_bytes, r.weight_total_bytes + r.kv_total_bytes + r.act_peak_bytes,
+                0);
     assert_int_equal(r.fits, 1);
     h.mem_bytes = value(r.need_bytes - 1);
     assert_int_equal(ask(&m, &h, &o).fits, 0);
@@ -282,11 +332,14 @@ static void fits_or_not(void **state)
     model_free(&m);
 }
 
-/* ---- which roof -------------------------------------------------------------------------------- */
+/* ---- which roof --------------------------------------------------------------------- */
 
-static void add_ceiling(struct hwprofile *h, const char *kind, const char *dtype, const char *level, int threads, double v)
+static void add_ceiling(struct hwprofile *h, const char *kind, const char *dtype,
+                        const char *level, int threads, double v)
 {
-    struct ceiling c = { .n_threads = threads, .value = v, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN };
+    struct ceiling c = {
+        .n_threads = threads, .value = v, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN
+    };
     struct error err = { 0 };
     snprintf(c.kind, sizeof c.kind, "%s", kind);
     snprintf(c.dtype, sizeof c.dtype, "%s", dtype);
@@ -310,15 +363,21 @@ static struct hwprofile measured_cpu(void)
     return h;
 }
 
-/* What was measured comes before the datasheet on a CPU; the type of the weights chooses the peak. */
+/* What was measured comes before the datasheet on a CPU; the type of the weights chooses
+ * the peak. */
 static void cpu_uses_measured_roofs(void **state)
 {
     (void)state;
     static const struct {
         const char *type, *math;
         double peak;
-    } rows[] = { { "F32", "fp32", 500e9 }, { "F16", "fp32", 500e9 }, { "BF16", "bf16", 1e12 },
-                 { "Q8_0", "int8", 2e12 }, { "Q4_0", "int8", 2e12 } };
+    } rows[] = {
+        {"F32",   "fp32", 500e9},
+        { "F16",  "fp32", 500e9},
+        { "BF16", "bf16", 1e12 },
+        { "Q8_0", "int8", 2e12 },
+        { "Q4_0", "int8", 2e12 }
+    };
     struct hwprofile h = measured_cpu();
     struct predict_options o = options();
     o.roof = true;
@@ -365,8 +424,12 @@ static void gpu_math(void **state)
     static const struct {
         const char *type, *math;
         double peak;
-    } rows[] = { { "F32", "fp32", 66.9e12 }, { "F16", "fp16", 989.4e12 }, { "BF16", "bf16", 989.4e12 },
-                 { "Q4_0", "fp16", 989.4e12 } };
+    } rows[] = {
+        {"F32",   "fp32", 66.9e12 },
+        { "F16",  "fp16", 989.4e12},
+        { "BF16", "bf16", 989.4e12},
+        { "Q4_0", "fp16", 989.4e12}
+    };
     const struct hwprofile h = h100();
     struct predict_options o = options();
     o.roof = true;
@@ -380,8 +443,9 @@ static void gpu_math(void **state)
 }
 
 /*
- * One peak of any type is enough. A wider type's peak is reached as it is (FP16 numbers fit FP32 units); a narrower one's is
- * scaled by the widths: FP8 at 1000 TFLOP/s makes FP16 500.
+ * One peak of any type is enough. A wider type's peak is reached as it is (FP16 numbers fit
+ * FP32 units); a narrower one's is scaled by the widths: FP8 at 1000 TFLOP/s makes FP16
+ * 500.
  */
 static void one_peak_is_enough(void **state)
 {
@@ -389,8 +453,16 @@ static void one_peak_is_enough(void **state)
     static const struct {
         enum math have;
         double expect;
-    } rows[] = { { MATH_FP64, 1e15 }, { MATH_FP32, 1e15 }, { MATH_TF32, 1e15 }, { MATH_BF16, 1e15 },
-                 { MATH_FP8, 0.5e15 }, { MATH_INT8, 0.5e15 }, { MATH_FP4, 0.25e15 }, { MATH_INT4, 0.25e15 } };
+    } rows[] = {
+        {MATH_FP64,  1e15   },
+        { MATH_FP32, 1e15   },
+        { MATH_TF32, 1e15   },
+        { MATH_BF16, 1e15   },
+        { MATH_FP8,  0.5e15 },
+        { MATH_INT8, 0.5e15 },
+        { MATH_FP4,  0.25e15},
+        { MATH_INT4, 0.25e15}
+    };
     struct model m = load("tinyllama-1.1b", "F16");
     struct predict_options o = options();
     o.roof = true;
@@ -413,7 +485,8 @@ static void one_peak_is_enough(void **state)
     model_free(&m);
 }
 
-/* Activations that fit the last-level cache cost its bandwidth, not the memory's; with --roof none. */
+/* Activations that fit the last-level cache cost its bandwidth, not the memory's; with
+ * --roof none. */
 static void activations_in_cache(void **state)
 {
     (void)state;
@@ -422,14 +495,17 @@ static void activations_in_cache(void **state)
     struct hwprofile h = measured_cpu();
     o.n_prompt = 0;
     const struct prediction none = ask(&m, &h, &o).decode;
-    struct hw_cache cache[] = { { .level = 2, .size_bytes = 2 << 20, .n_instances = 2 },
-                                { .level = 3, .size_bytes = 32 << 20, .n_instances = 1 } };
+    struct hw_cache cache[] = {
+        {.level = 2,  .size_bytes = 2 << 20,  .n_instances = 2},
+        { .level = 3, .size_bytes = 32 << 20, .n_instances = 1}
+    };
     h.cache = cache;
     h.n_cache = 2;
     const struct prediction free_cache = ask(&m, &h, &o).decode;
     add_ceiling(&h, "bandwidth", "", "L3", 2, 160e9);
     const struct prediction cached = ask(&m, &h, &o).decode;
-    const double act = none.cost.act_bytes, dram = (none.cost.weight_bytes + none.cost.kv_bytes) / 80e9;
+    const double act = none.cost.act_bytes,
+                 dram = (none.cost.weight_bytes + none.cost.kv_bytes) / 80e9;
     assert_near(none.memory_s, dram + act / 80e9, 1e-9);
     assert_near(free_cache.memory_s, dram, 1e-9);
     assert_near(cached.memory_s, dram + act / 160e9, 1e-9);
@@ -441,7 +517,7 @@ static void activations_in_cache(void **state)
     model_free(&m);
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------- */
+/* ---- refusals ----------------------------------------------------------------------- */
 
 static void what_cannot_be_predicted(void **state)
 {
@@ -451,9 +527,11 @@ static void what_cannot_be_predicted(void **state)
     struct predict_options o = options();
     struct predict_result r;
     struct error err = { 0 };
-    assert_fails(predict(&r, &m, &h, &o, &err), err, "cannot predict: profile test-machine has no memory bandwidth");
+    assert_fails(predict(&r, &m, &h, &o, &err), err,
+                 "cannot predict: profile test-machine has no memory bandwidth");
     h.mem_bw = value(1e12);
-    assert_fails(predict(&r, &m, &h, &o, &err), err, "cannot predict: profile test-machine has no peak FLOP/s");
+    assert_fails(predict(&r, &m, &h, &o, &err), err,
+                 "cannot predict: profile test-machine has no peak FLOP/s");
     h.peak[MATH_FP16] = value(1e14);
     assert_ok(predict(&r, &m, &h, &o, &err), err);
     o.n_prompt = o.n_gen = 0;
@@ -487,6 +565,7 @@ int main(void)
         cmocka_unit_test(weights_really_read_8b_on_h100),
         cmocka_unit_test(shipped_profiles),
         cmocka_unit_test(efficiency_and_launch),
+        cmocka_unit_test(who_is_launched),
         cmocka_unit_test(long_prefill_is_compute_bound),
         cmocka_unit_test(batch_shares_weights),
         cmocka_unit_test(passes_reread_weights),

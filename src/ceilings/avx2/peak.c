@@ -59,7 +59,8 @@ static void madd_i8(uint64_t n)
 static void chain(uint64_t n)
 {
     uint64_t x = n | 1, y = n | 3;
-    __asm__ volatile("vxorps %%ymm0, %%ymm0, %%ymm0\n\t" CHAIN_X86 "vfmadd231ps %%ymm0, %%ymm0, %%ymm0\n\t" CHAIN_X86_END
+    __asm__ volatile("vxorps %%ymm0, %%ymm0, %%ymm0\n\t" CHAIN_X86
+                     "vfmadd231ps %%ymm0, %%ymm0, %%ymm0\n\t" CHAIN_X86_END "\n\tvzeroupper"
                      : "+r"(n), "+r"(x)
                      : "r"(y)
                      : "ymm0", "cc");

@@ -40,7 +40,8 @@ static void fma_f32(uint64_t n)
                             "vbroadcastss 28(%1), %%zmm31\n\t"
                             ".p2align 5\n"
                             "1:\n\t" FMA24(28, 29) FMA24(30, 31) "dec %0\n\t"
-                                                                 "jnz 1b"
+                                                                 "jnz 1b\n\t"
+                     "vzeroupper"
                      : "+r"(n)
                      : "r"(c)
                      : ZMM_ALL, "cc", "memory");
@@ -67,7 +68,8 @@ static void madd_i8(uint64_t n)
                          ".p2align 5\n"
                          "1:\n\t" DOT4(0, 1, 2, 3) DOT4(4, 5, 6, 7) DOT4(8, 9, 10, 11)
                              DOT4(12, 13, 14, 15) "dec %0\n\t"
-                                                  "jnz 1b"
+                                                  "jnz 1b\n\t"
+                     "vzeroupper"
                      : "+r"(n)
                      : "r"(c)
                      : ZMM_ALL, "cc", "memory");
@@ -76,7 +78,8 @@ static void madd_i8(uint64_t n)
 static void chain(uint64_t n)
 {
     uint64_t x = n | 1, y = n | 3;
-    __asm__ volatile("vpxorq %%zmm0, %%zmm0, %%zmm0\n\t" CHAIN_X86 "vfmadd231ps %%zmm0, %%zmm0, %%zmm0\n\t" CHAIN_X86_END
+    __asm__ volatile("vpxorq %%zmm0, %%zmm0, %%zmm0\n\t" CHAIN_X86
+                     "vfmadd231ps %%zmm0, %%zmm0, %%zmm0\n\t" CHAIN_X86_END "\n\tvzeroupper"
                      : "+r"(n), "+r"(x)
                      : "r"(y)
                      : "zmm0", "cc");

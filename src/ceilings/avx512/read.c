@@ -26,56 +26,57 @@
                          : "+r"(q)                                                            \
                          : "r"(end)                                                           \
                          : "zmm0", "zmm1", "zmm2", "zmm3", "cc", "memory");                   \
-    }
+    }                                                                                         \
+    __asm__ volatile("vzeroupper" ::: "zmm0", "zmm1", "zmm2", "zmm3")
 
 static void read_x4(const void *p, size_t bytes, uint64_t sweeps)
 {
-    SWEEPS(LOAD4(0, 64, 128, 192), 256)
+    SWEEPS(LOAD4(0, 64, 128, 192), 256);
 }
 
 static void read_x16(const void *p, size_t bytes, uint64_t sweeps)
 {
-    SWEEPS(LOAD16, 1024)
+    SWEEPS(LOAD16, 1024);
 }
 
 static void read_x32(const void *p, size_t bytes, uint64_t sweeps)
 {
-    SWEEPS(LOAD32, 2048)
+    SWEEPS(LOAD32, 2048);
 }
 
 static void read_x4_t0_1k(const void *p, size_t bytes, uint64_t sweeps)
 {
-    SWEEPS(FETCH4(prefetcht0, 1024, 1088, 1152, 1216) LOAD4(0, 64, 128, 192), 256)
+    SWEEPS(FETCH4(prefetcht0, 1024, 1088, 1152, 1216) LOAD4(0, 64, 128, 192), 256);
 }
 
 static void read_x4_t0_2k(const void *p, size_t bytes, uint64_t sweeps)
 {
-    SWEEPS(FETCH4(prefetcht0, 2048, 2112, 2176, 2240) LOAD4(0, 64, 128, 192), 256)
+    SWEEPS(FETCH4(prefetcht0, 2048, 2112, 2176, 2240) LOAD4(0, 64, 128, 192), 256);
 }
 
 static void read_x4_t0_4k(const void *p, size_t bytes, uint64_t sweeps)
 {
-    SWEEPS(FETCH4(prefetcht0, 4096, 4160, 4224, 4288) LOAD4(0, 64, 128, 192), 256)
+    SWEEPS(FETCH4(prefetcht0, 4096, 4160, 4224, 4288) LOAD4(0, 64, 128, 192), 256);
 }
 
 static void read_x4_t0_8k(const void *p, size_t bytes, uint64_t sweeps)
 {
-    SWEEPS(FETCH4(prefetcht0, 8192, 8256, 8320, 8384) LOAD4(0, 64, 128, 192), 256)
+    SWEEPS(FETCH4(prefetcht0, 8192, 8256, 8320, 8384) LOAD4(0, 64, 128, 192), 256);
 }
 
 static void read_x4_t1_8k(const void *p, size_t bytes, uint64_t sweeps)
 {
-    SWEEPS(FETCH4(prefetcht1, 8192, 8256, 8320, 8384) LOAD4(0, 64, 128, 192), 256)
+    SWEEPS(FETCH4(prefetcht1, 8192, 8256, 8320, 8384) LOAD4(0, 64, 128, 192), 256);
 }
 
 static void read_x4_t1_16k(const void *p, size_t bytes, uint64_t sweeps)
 {
-    SWEEPS(FETCH4(prefetcht1, 16384, 16448, 16512, 16576) LOAD4(0, 64, 128, 192), 256)
+    SWEEPS(FETCH4(prefetcht1, 16384, 16448, 16512, 16576) LOAD4(0, 64, 128, 192), 256);
 }
 
 static void read_x4_nta_2k(const void *p, size_t bytes, uint64_t sweeps)
 {
-    SWEEPS(FETCH4(prefetchnta, 2048, 2112, 2176, 2240) LOAD4(0, 64, 128, 192), 256)
+    SWEEPS(FETCH4(prefetchnta, 2048, 2112, 2176, 2240) LOAD4(0, 64, 128, 192), 256);
 }
 
 const struct read_kernel ceilings_avx512_read[] = {

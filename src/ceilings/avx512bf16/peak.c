@@ -26,7 +26,8 @@ static void dot_bf16(uint64_t n)
                      "vpbroadcastd 28(%1), %%zmm31\n\t"
                      ".p2align 5\n"
                      "1:\n\t" DOT24(28, 29) DOT24(30, 31) "dec %0\n\t"
-                                                          "jnz 1b"
+                                                          "jnz 1b\n\t"
+                     "vzeroupper"
                      : "+r"(n)
                      : "r"(c)
                      : "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8",
@@ -39,7 +40,8 @@ static void dot_bf16(uint64_t n)
 static void chain(uint64_t n)
 {
     uint64_t x = n | 1, y = n | 3;
-    __asm__ volatile("vpxorq %%zmm0, %%zmm0, %%zmm0\n\t" CHAIN_X86 "vdpbf16ps %%zmm0, %%zmm0, %%zmm0\n\t" CHAIN_X86_END
+    __asm__ volatile("vpxorq %%zmm0, %%zmm0, %%zmm0\n\t" CHAIN_X86
+                     "vdpbf16ps %%zmm0, %%zmm0, %%zmm0\n\t" CHAIN_X86_END "\n\tvzeroupper"
                      : "+r"(n), "+r"(x)
                      : "r"(y)
                      : "zmm0", "cc");

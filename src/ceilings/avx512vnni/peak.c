@@ -19,7 +19,8 @@ static void dot_i8(uint64_t n)
                      "vpbroadcastd 20(%1), %%zmm29\n\t"
                      ".p2align 5\n"
                      "1:\n\t" DOT24(28, 29) DOT24(29, 28) "dec %0\n\t"
-                                                          "jnz 1b"
+                                                          "jnz 1b\n\t"
+                     "vzeroupper"
                      : "+r"(n)
                      : "r"(c)
                      : "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8",
@@ -31,13 +32,15 @@ static void dot_i8(uint64_t n)
 static void chain(uint64_t n)
 {
     uint64_t x = n | 1, y = n | 3;
-    __asm__ volatile(CHAIN_X86 "vpdpbusd %%zmm0, %%zmm0, %%zmm0\n\t" CHAIN_X86_END
+    __asm__ volatile(CHAIN_X86
+                     "vpdpbusd %%zmm0, %%zmm0, %%zmm0\n\t" CHAIN_X86_END "\n\tvzeroupper"
                      : "+r"(n), "+r"(x)
                      : "r"(y)
                      : "zmm0", "cc");
 }
 
 const struct peak_kernel ceilings_avx512vnni_peak[] = {
-    { "avx512vnni", CPU_AVX512 | CPU_AVX512VNNI, MATH_INT8, "vpdpbusd zmm x24", 48 * 64 * 2, dot_i8, chain },
+    { "avx512vnni", CPU_AVX512 | CPU_AVX512VNNI, MATH_INT8, "vpdpbusd zmm x24", 48 * 64 * 2,
+      dot_i8, chain },
     { 0 },
 };

@@ -1,21 +1,181 @@
-/* kernels/avx512/simd512.h: small vector helpers. Static inline only. */
+/*
+ * kernels/avx512/simd512.h: AVX-512 under the names of kernels/simd/: vf 16 floats, vi 16 int32,
+ * vm a mask of lanes. Static inline only.
+ */
 #ifndef KERNELS_AVX512_SIMD512_H
 #define KERNELS_AVX512_SIMD512_H
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Mask of the first n of 16 lanes, n up to 16. */
-INLINE __mmask16 first_lanes(size_t n)
+enum {
+    VL = 16,         /* lanes of 32 bits */
+    DENSE_TOK = 12,  /* tokens of a tile of float products: 24 accumulators of 32 registers */
+    ATT_ROWS = 6,    /* query rows of a tile of attention, */
+    ATT_VECS = 4,    /* and vectors of keys or dims */
+};
+typedef __m512 vf;
+typedef __m512i vi;
+typedef __mmask16 vm;
+
+/* The first n lanes, n of any size. */
+INLINE vm vm_first(size_t n)
 {
     return n >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << n) - 1);
 }
+/* Lanes [from, to). */
+INLINE vm vm_range(size_t from, size_t to)
+{
+    return (__mmask16)(vm_first(to) & ~vm_first(from));
+}
+INLINE vf vf_set1(float x)
+{
+    return _mm512_set1_ps(x);
+}
+INLINE vf vf_load(const float *p)
+{
+    return _mm512_loadu_ps(p);
+}
+INLINE vf vf_load_m(vm m, const float *p) /* other lanes 0, and not touched */
+{
+    return _mm512_maskz_loadu_ps(m, p);
+}
+INLINE void vf_store(float *p, vf v)
+{
+    _mm512_storeu_ps(p, v);
+}
+INLINE void vf_store_m(float *p, vm m, vf v)
+{
+    _mm512_mask_storeu_ps(p, m, v);
+}
+INLINE vf vf_add(vf a, vf b)
+{
+    return _mm512_add_ps(a, b);
+}
+INLINE vf vf_sub(vf a, vf b)
+{
+    return _mm512_sub_ps(a, b);
+}
+INLINE vf vf_mul(vf a, vf b)
+{
+    return _mm512_mul_ps(a, b);
+}
+INLINE vf vf_div(vf a, vf b)
+{
+    return _mm512_div_ps(a, b);
+}
+INLINE vf vf_fma(vf a, vf b, vf c) /* a * b + c */
+{
+    return _mm512_fmadd_ps(a, b, c);
+}
+INLINE vf vf_fnma(vf a, vf b, vf c) /* c - a * b */
+{
+    return _mm512_fnmadd_ps(a, b, c);
+}
+INLINE vf vf_max(vf a, vf b) /* b where one is NaN */
+{
+    return _mm512_max_ps(a, b);
+}
+INLINE vf vf_min(vf a, vf b)
+{
+    return _mm512_min_ps(a, b);
+}
+INLINE vf vf_select(vm m, vf yes, vf no)
+{
+    return _mm512_mask_blend_ps(m, no, yes);
+}
+INLINE vf vf_round(vf x) /* to the nearest integer */
+{
+    return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+INLINE vf vf_scale2(vf x, vf n) /* x * 2^n */
+{
+    return _mm512_scalef_ps(x, n);
+}
+INLINE float vf_sum(vf x)
+{
+    return _mm512_reduce_add_ps(x);
+}
+INLINE float vf_largest(vf x)
+{
+    return _mm512_reduce_max_ps(x);
+}
+INLINE vf vf_swap_pairs(vf x)
+{
+    return _mm512_permute_ps(x, 0xb1);
+}
+INLINE vf vf_even(vf x) /* each even lane twice */
+{
+    return _mm512_moveldup_ps(x);
+}
+INLINE vf vf_odd(vf x)
+{
+    return _mm512_movehdup_ps(x);
+}
+INLINE vf vf_fmaddsub(vf a, vf b, vf c) /* a * b - c in even lanes, + c in odd ones */
+{
+    return _mm512_fmaddsub_ps(a, b, c);
+}
+
+/* 16-bit floats: the first n of VL, the others 0. */
+INLINE __m256i load_u16(const void *p, size_t n)
+{
+    return _mm256_maskz_loadu_epi16(vm_first(n), p);
+}
+INLINE vf vf_from_f16(const void *p, size_t n)
+{
+    return _mm512_cvtph_ps(load_u16(p, n));
+}
+INLINE vf vf_from_bf16(const void *p, size_t n)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(load_u16(p, n)), 16));
+}
+INLINE void vf_to_f16(uint16_t *p, vm m, vf v)
+{
+    _mm256_mask_storeu_epi16(p, m, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+/* Round to nearest even by integers: the BF16 instructions lose subnormals. NaN stays a quiet NaN. */
+INLINE void vf_to_bf16(uint16_t *p, vm m, vf v)
+{
+    __m512i u = _mm512_castps_si512(v), hi = _mm512_srli_epi32(u, 16);
+    __m512i odd = _mm512_and_si512(hi, _mm512_set1_epi32(1));
+    __m512i r = _mm512_add_epi32(_mm512_add_epi32(u, _mm512_set1_epi32(0x7fff)), odd);
+    r = _mm512_srli_epi32(r, 16);
+    r = _mm512_mask_or_epi32(r, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), hi, _mm512_set1_epi32(0x40));
+    _mm256_mask_storeu_epi16(p, m, _mm512_cvtepi32_epi16(r));
+}
+
+INLINE vi vi_load(const void *p) /* aligned */
+{
+    return _mm512_load_si512(p);
+}
+INLINE void vi_store(void *p, vi v)
+{
+    _mm512_store_si512(p, v);
+}
+INLINE vi vi_set1(int32_t x)
+{
+    return _mm512_set1_epi32(x);
+}
+INLINE vf vi_to_vf(vi x)
+{
+    return _mm512_cvtepi32_ps(x);
+}
+INLINE vi vf_bits(vf x)
+{
+    return _mm512_castps_si512(x);
+}
+INLINE vf vi_floats(vi x)
+{
+    return _mm512_castsi512_ps(x);
+}
 
 /* r as a 16x16 matrix of 32-bit elements becomes its transpose. */
-INLINE void transpose16(__m512i r[16])
+INLINE void vi_transpose(vi r[VL])
 {
     __m512i t[16];
 #pragma GCC unroll 8
@@ -44,6 +204,25 @@ INLINE void transpose16(__m512i r[16])
 #pragma GCC unroll 16
     for (int i = 0; i < 16; i++)
         r[i] = t[i];
+}
+
+/* The largest |x| of 32 floats as bits, for q8_scale(). */
+INLINE uint32_t block_max_bits(const float *x, size_t n)
+{
+    const __m512i abs = _mm512_set1_epi32(0x7fffffff);
+    __m512i a = _mm512_and_si512(vf_bits(vf_load_m(vm_first(n), x)), abs);
+    __m512i b = _mm512_and_si512(vf_bits(vf_load_m(vm_first(n < 16 ? 0 : n - 16), x + 16)), abs);
+    return (uint32_t)_mm512_reduce_max_epu32(_mm512_max_epu32(a, b));
+}
+
+/* 32 floats times inverse, rounded to nearest even, as bytes. */
+INLINE __m256i block_round(const float *x, size_t n, float inverse)
+{
+    __m512 s = _mm512_set1_ps(inverse);
+    __m512 a = _mm512_mul_ps(vf_load_m(vm_first(n), x), s);
+    __m512 b = _mm512_mul_ps(vf_load_m(vm_first(n < 16 ? 0 : n - 16), x + 16), s);
+    return _mm256_set_m128i(_mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(b)),
+                            _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(a)));
 }
 
 /* Sums of the lanes of four vectors of int32, a 128-bit lane at a time: result lane l holds

@@ -1,7 +1,7 @@
-/* avx512bf16/init.c: this rung's slots. */
-#include "kernels/internal.h"
+/* avx512bf16/init.c: this rung's slot. */
+#include "kernels/avx512bf16/bf16.h"
 
 void kernels_init_avx512bf16(struct kernels *k)
 {
-    (void)k;
+    k->mm[DTYPE_BF16] = (struct matmul_slot){ ACT_BF16, bf16_gemv, bf16_gemm, GEMV_MAX_TOK, 32 };
 }

@@ -224,13 +224,13 @@ static void interleave(const struct scratch *s, struct panel *p, size_t n_k)
         for (size_t k = 0; k < n_k; k += 64) {
             for (size_t i = 0; i < 16; i++)
                 r[i] = _mm512_load_si512(&s->linear[16 * h + i][k]);
-            transpose16(r);
+            vi_transpose(r);
             for (size_t i = 0; i < 16; i++)
                 _mm512_store_si512(&p->w[k / 4 + i][16 * h], r[i]);
         }
         for (size_t i = 0; i < 16; i++)
             r[i] = _mm512_load_si512(s->meta[16 * h + i]);
-        transpose16(r);
+        vi_transpose(r);
         for (size_t i = 0; i < 16; i++)
             _mm512_store_si512(&p->meta[i][16 * h], r[i]);
     }
@@ -248,8 +248,8 @@ static void unpack_panel(struct scratch *s, struct panel *p, const struct gemm_f
 static void prepare_tokens(struct tok *tok, const struct acts *x, const struct gemm_format *f,
                            size_t k, size_t n_k)
 {
-    __mmask16 groups = first_lanes(n_k / 16);
-    __mmask8 blocks = (__mmask8)first_lanes(n_k / 32);
+    __mmask16 groups = vm_first(n_k / 16);
+    __mmask8 blocks = (__mmask8)vm_first(n_k / 32);
     __m512i bias = _mm512_set1_epi32(-f->bias);
     for (size_t t = 0; t < x->n_tok; t++) {
         size_t at = t * x->stride + k;
@@ -290,7 +290,7 @@ static void walk_tokens(const struct matmul_args *a, struct scratch *s, tile_fn 
                 .panel = &s->panel[p], .q = x->q + at, .tok = s->tok + t,
                 .y = a->y + t * a->y_stride + row + p * PANEL_ROWS, .q_stride = x->stride,
                 .y_stride = a->y_stride, .n_blk = (unsigned)(n_k / 32), .first = k == 0,
-                .rows0 = first_lanes(rows), .rows1 = first_lanes(rows < 16 ? 0 : rows - 16),
+                .rows0 = vm_first(rows), .rows1 = vm_first(rows < 16 ? 0 : rows - 16),
             };
             run(&tile, left < TILE_TOK ? left : TILE_TOK);
         }

@@ -1,0 +1,46 @@
+/*
+ * cli/plot.h: what `roofcast plot` makes of a document: points and roofs. plot_doc.c reads points, plot_roofs.c chooses
+ * roofs, cmd_plot.c is the command.
+ */
+#ifndef CLI_PLOT_H
+#define CLI_PLOT_H
+
+#include "cli/cli.h"
+
+enum plot_kind { PLOT_RUN, PLOT_ANALYSIS, PLOT_PREDICTION, PLOT_PROFILE };
+
+struct plot_options {
+    const char *doc, *hw, *out, *phase, *test, *title;
+    int64_t n_threads; /* 0: the run's, else all */
+    bool by_op, all_roofs;
+};
+
+/* A role, or an op, of one phase, added up. */
+struct plot_item {
+    char phase[8], label[48];
+    double bytes, flop, seconds;
+    char type[16], op[16];
+    bool counted; /* bytes from hardware counters */
+    bool whole;   /* a whole pass: no share of time */
+};
+
+struct plot {
+    enum plot_kind kind;
+    char model[128], type[32], machine[128], hw[128], date[32], tests[128], detail[200];
+    int n_threads;
+    struct plot_item *item;
+    size_t n_item;
+    struct hwprofile roofs; /* the profile, with the document's own ceilings added */
+    bool have_profile;
+    struct strbuf notes;
+};
+void plot_free(struct plot *p);
+
+/* Read the document: kind, names, items, ceilings. plot_doc.c */
+int plot_read(struct plot *p, const struct plot_options *o, struct error *err);
+/* Choose roofs into c->roof (the caller frees). plot_roofs.c */
+int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const struct plot_options *o, struct error *err);
+/* FLOP/s under the roofs for an op that was not timed: min(peak of its arithmetic, AI x bandwidth). methods.md (13) */
+double plot_attainable(const struct plot *p, const struct plot_item *it);
+
+#endif

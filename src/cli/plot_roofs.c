@@ -1,0 +1,220 @@
+/* Which roofs a chart shows: the best of each memory level and arithmetic, or all of them. */
+#include "cli/plot.h"
+#include "roofline/roofline.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int add_roof(struct roofline_chart *c, const struct chart_roof *r, struct error *err)
+{
+    struct chart_roof *v = realloc(c->roof, (c->n_roof + 1) * sizeof *v);
+    if (!v)
+        return error_oom(err, (c->n_roof + 1) * sizeof *v, "roofs");
+    c->roof = v;
+    v[c->n_roof++] = *r;
+    return 0;
+}
+
+/* "fp16" -> "FP16" */
+static const char *upper(char *buf, size_t n, const char *s)
+{
+    size_t i = 0;
+    for (; s[i] && i + 1 < n; i++)
+        buf[i] = (char)toupper((unsigned char)s[i]);
+    buf[i] = 0;
+    return buf;
+}
+
+static bool integer_math(const char *dtype)
+{
+    return strncmp(dtype, "int", 3) == 0;
+}
+
+/* ---- measured ---------------------------------------------------------------------- */
+
+/* The best of a level (bandwidth) or an arithmetic (compute) with at most n threads; 0: any number. */
+static const struct ceiling *best_ceiling(const struct hwprofile *h, const char *kind, const char *key, int n)
+{
+    const struct ceiling *best = NULL;
+    for (size_t i = 0; i < h->n_ceiling; i++) {
+        const struct ceiling *c = &h->ceiling[i];
+        bool same = strcmp(c->kind, kind) == 0 &&
+                    strcmp(strcmp(kind, "compute") == 0 ? c->dtype : c->level, key) == 0;
+        if (same && (n <= 0 || c->n_threads <= n) && c->value > 0 && (!best || c->value > best->value))
+            best = c;
+    }
+    return best;
+}
+
+static int add_ceiling(struct roofline_chart *c, const struct ceiling *m, bool threads, struct error *err)
+{
+    bool compute = strcmp(m->kind, "compute") == 0;
+    char value[32], name[16], t[32] = "";
+    units_si(value, sizeof value, m->value, compute ? integer_math(m->dtype) ? "OP/s" : "FLOP/s" : "B/s");
+    if (threads)
+        snprintf(t, sizeof t, ", %d thread%s", m->n_threads, m->n_threads == 1 ? "" : "s");
+    struct chart_roof r = { .bytes_s = compute ? NAN : m->value, .flop_s = compute ? m->value : NAN };
+    snprintf(r.label, sizeof r.label, "%.15s%s%.10s%.14s %.15s", compute ? upper(name, sizeof name, m->dtype) : m->level,
+             compute && *m->isa ? " " : compute ? "" : " read", compute ? m->isa : "", t, value);
+    return add_roof(c, &r, err);
+}
+
+static const char *const levels[] = { "L1", "L2", "L3", "L4", "DRAM" };
+
+static int add_measured(struct roofline_chart *c, const struct plot *p, int n_threads, struct error *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
+        const struct ceiling *m = best_ceiling(&p->roofs, "bandwidth", levels[i], n_threads);
+        if (m && add_ceiling(c, m, false, err) != 0)
+            return -1;
+    }
+    /* An arithmetic that another one outruns by no more than a tenth adds a line on a line. */
+    double shown[MATH_COUNT];
+    size_t n_shown = 0;
+    for (int i = MATH_FP32; i < MATH_COUNT; i++) {
+        const struct ceiling *m = best_ceiling(&p->roofs, "compute", math_name((enum math)i), n_threads);
+        bool near = false;
+        for (size_t k = 0; m && k < n_shown; k++)
+            near |= fabs(log(shown[k] / m->value)) < log(1.1);
+        if (!m || near)
+            continue;
+        shown[n_shown++] = m->value;
+        if (add_ceiling(c, m, false, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_every_ceiling(struct roofline_chart *c, const struct plot *p, struct error *err)
+{
+    for (size_t i = 0; i < p->roofs.n_ceiling; i++) {
+        const struct ceiling *m = &p->roofs.ceiling[i], *best = NULL;
+        /* Probes of one roof beside several tests: the best of them. */
+        for (size_t k = 0; k < p->roofs.n_ceiling; k++) {
+            const struct ceiling *q = &p->roofs.ceiling[k];
+            if (strcmp(q->kind, m->kind) == 0 && strcmp(q->dtype, m->dtype) == 0 && strcmp(q->level, m->level) == 0 &&
+                q->n_threads == m->n_threads && (!best || q->value > best->value))
+                best = q;
+        }
+        if (best == m && m->value > 0 && add_ceiling(c, m, true, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- datasheet ------------------------------------------------------------------------ */
+
+/* Peaks of one value share a line: "FP16, BF16 989 TFLOP/s". Rarely wanted ones (FP64, TF32, 4 bits) only with all. */
+static int add_spec_peaks(struct roofline_chart *c, const struct hwprofile *h, bool all, struct error *err)
+{
+    static const enum math order[] = { MATH_FP32, MATH_FP16, MATH_BF16, MATH_FP8, MATH_INT8,
+                                       MATH_FP64, MATH_TF32, MATH_FP4,  MATH_INT4 };
+    bool done[MATH_COUNT] = { false };
+    size_t n_usual = 0;
+    for (size_t i = 0; i < 5; i++)
+        n_usual += h->peak[order[i]].value > 0;
+    size_t n = all || n_usual == 0 ? ARRAY_LEN(order) : 5;
+    for (size_t i = 0; i < n; i++) {
+        double v = h->peak[order[i]].value;
+        char names[32] = "", one[16], value[32];
+        bool ints = true;
+        if (!(v > 0) || done[order[i]])
+            continue;
+        for (size_t k = i; k < n; k++)
+            if (fabs(h->peak[order[k]].value / v - 1) < 0.005) {
+                size_t len = strlen(names);
+                snprintf(names + len, sizeof names - len, "%s%s", len ? ", " : "",
+                         upper(one, sizeof one, math_name(order[k])));
+                ints &= integer_math(math_name(order[k]));
+                done[order[k]] = true;
+            }
+        struct chart_roof r = { .bytes_s = NAN, .flop_s = v, .spec = true };
+        units_si(value, sizeof value, v, ints ? "OP/s" : "FLOP/s");
+        snprintf(r.label, sizeof r.label, "%s %s", names, value);
+        if (add_roof(c, &r, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_spec(struct roofline_chart *c, const struct hwprofile *h, bool memory, bool peaks, bool all,
+                    struct error *err)
+{
+    char value[32];
+    if (memory && h->mem_bw.value > 0) {
+        struct chart_roof r = { .bytes_s = h->mem_bw.value, .flop_s = NAN, .spec = true };
+        units_si(value, sizeof value, h->mem_bw.value, "B/s");
+        snprintf(r.label, sizeof r.label, "memory %s", value);
+        if (add_roof(c, &r, err) != 0)
+            return -1;
+    }
+    return peaks ? add_spec_peaks(c, h, all, err) : 0;
+}
+
+static int chosen_threads(const struct plot *p, const struct plot_options *o)
+{
+    return o->n_threads > 0 ? (int)o->n_threads : p->n_threads;
+}
+
+int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const struct plot_options *o, struct error *err)
+{
+    int rc = o->all_roofs ? add_every_ceiling(c, p, err) : add_measured(c, p, chosen_threads(p, o), err);
+    bool memory = false, peaks = false;
+    for (size_t i = 0; i < c->n_roof; i++)
+        *(isnan(c->roof[i].bytes_s) ? &peaks : &memory) = true;
+    /* What was measured stands; the datasheet fills what was not. */
+    rc = rc ? rc : add_spec(c, &p->roofs, !memory || o->all_roofs, !peaks || o->all_roofs, o->all_roofs, err);
+    if (rc == 0 && c->n_roof == 0)
+        rc = error_set(err, ERROR_USAGE, "%s has no roofs of its own: say on which machine with --hw NAME, FILE or this",
+                       o->doc);
+    return rc;
+}
+
+/* ---- where an op that was not timed would be -------------------------------------------------- */
+
+/* Operands as engines multiply them: F32 and F16 as they are, quantized weights as INT8 on a CPU and as FP16 (after
+ * dequantizing) elsewhere; vector ops in F32. */
+static const char *item_math(const struct plot *p, const struct plot_item *it)
+{
+    bool product = strcmp(it->op, "matmul") == 0 || strcmp(it->op, "attention") == 0;
+    if (!product || strcmp(it->type, "F32") == 0)
+        return "fp32";
+    if (strcmp(it->type, "BF16") == 0)
+        return "bf16";
+    if (strcmp(it->type, "F16") == 0 || p->roofs.kind != HW_CPU)
+        return "fp16";
+    return "int8";
+}
+
+static double spec_or_measured(const struct plot *p, const char *math)
+{
+    const struct ceiling *c = best_ceiling(&p->roofs, "compute", math, p->n_threads);
+    int m = math_find(math);
+    double spec = m >= 0 ? p->roofs.peak[m].value : NAN;
+    return c ? c->value : spec > 0 ? spec : NAN;
+}
+
+/* The arithmetic's own peak, else the nearest wider one, else any. */
+static double item_peak(const struct plot *p, const struct plot_item *it)
+{
+    static const char *const wider[] = { "int8", "fp16", "bf16", "fp32" };
+    const char *want = item_math(p, it);
+    double v = spec_or_measured(p, want);
+    bool from = false;
+    for (size_t i = 0; i < ARRAY_LEN(wider) && isnan(v); i++) {
+        from |= strcmp(wider[i], want) == 0;
+        if (from)
+            v = spec_or_measured(p, wider[i]);
+    }
+    for (int m = MATH_COUNT - 1; m >= 0 && isnan(v); m--)
+        v = spec_or_measured(p, math_name((enum math)m));
+    return v;
+}
+
+double plot_attainable(const struct plot *p, const struct plot_item *it)
+{
+    const struct ceiling *c = best_ceiling(&p->roofs, "bandwidth", "DRAM", p->n_threads);
+    double bytes_s = c ? c->value : p->roofs.mem_bw.value;
+    return attainable_flop_s(it->flop / it->bytes, item_peak(p, it), bytes_s);
+}

@@ -1,0 +1,18 @@
+/* kernels/avx512/avx512.h: the functions of the AVX-512 rung. */
+#ifndef KERNELS_AVX512_AVX512_H
+#define KERNELS_AVX512_AVX512_H
+
+#include "kernels/internal.h"
+
+matmul_fn avx512_gemv_f32, avx512_gemm_f32, avx512_gemv_f16, avx512_gemm_f16;
+matmul_fn avx512_gemv_bf16, avx512_gemm_bf16;
+attention_fn avx512_attention;
+void avx512_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok0, size_t tok1);
+void avx512_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0, size_t tok1);
+void avx512_rms_norm(float *dst, const float *src, const float *w, size_t n, float eps);
+void avx512_silu_mul(float *dst, const float *a, const float *b, size_t n);
+void avx512_add(float *dst, const float *src, size_t n);
+void avx512_rope(float *x, size_t n_head, size_t head_dim, size_t n_rot, const float *cs);
+void avx512_f32_to_f16(uint16_t *dst, const float *src, size_t n);
+
+#endif

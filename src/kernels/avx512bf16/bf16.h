@@ -1,0 +1,9 @@
+/* kernels/avx512bf16/bf16.h: the functions of the BF16 rung. */
+#ifndef KERNELS_AVX512BF16_BF16_H
+#define KERNELS_AVX512BF16_BF16_H
+
+#include "kernels/internal.h"
+
+matmul_fn bf16_gemv, bf16_gemm;
+
+#endif

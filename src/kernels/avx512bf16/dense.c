@@ -1,0 +1,33 @@
+/* avx512bf16/dense.c: BF16 weights with BF16 activations by vdpbf16ps, two products a lane. */
+#include "kernels/avx512bf16/bf16.h"
+#include "kernels/avx512/simd512.h"
+#include "kernels/simd/dense.h"
+
+INLINE vi pairs(const void *p, size_t n)
+{
+    __mmask32 m = n >= 32 ? 0xffffffff : (__mmask32)((1u << n) - 1);
+    return _mm512_maskz_loadu_epi16(m, p);
+}
+INLINE vi weights(const unsigned char *p, size_t n)
+{
+    return pairs(p, n);
+}
+INLINE vi acts(const struct acts *x, size_t t, size_t c, size_t n)
+{
+    return pairs(x->bf16 + t * x->stride + c, n);
+}
+INLINE vf madd(vf acc, vi w, vi x)
+{
+    return _mm512_dpbf16_ps(acc, (__m512bh)w, (__m512bh)x);
+}
+
+#define FORMAT ((struct dense_format){ 2, 2, 4096, weights, acts, madd })
+
+void bf16_gemv(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    dense_gemv(a, row0, row1, FORMAT);
+}
+void bf16_gemm(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    dense_gemm(a, row0, row1, FORMAT);
+}

@@ -1,0 +1,134 @@
+/*
+ * kernels/simd/vector.h: norm, gate, addition, rotation, conversions over the vector names of an
+ * ISA's simd header, which the includer includes first. Static inline only.
+ */
+#ifndef KERNELS_SIMD_VECTOR_H
+#define KERNELS_SIMD_VECTOR_H
+
+#include "kernels/internal.h"
+#include "kernels/q8.h"
+#include <math.h>
+#include <string.h>
+
+/*
+ * e^x to a relative error near 2^-23, clamped where f32 ends: 0 or a subnormal below, infinity above; NaN
+ * stays. x = n ln 2 + r with |r| <= ln 2 / 2, the product n ln 2 in two pieces so that r is exact to
+ * the last bit (the first has 15 significant bits: exact times n); e^r by its Taylor series, whose
+ * next term r^8/8! is below 6e-9.
+ */
+INLINE vf vf_exp(vf x)
+{
+    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
+    vf n = vf_round(vf_mul(x, vf_set1(0x1.715476p+0f)));
+    vf r = vf_fnma(n, vf_set1(0x1.62e4p-1f), x);
+    r = vf_fnma(n, vf_set1(0x1.7f7d1cp-20f), r);
+    vf p = vf_fma(r, vf_set1(1.0f / 5040), vf_set1(1.0f / 720));
+    p = vf_fma(p, r, vf_set1(1.0f / 120));
+    p = vf_fma(p, r, vf_set1(1.0f / 24));
+    p = vf_fma(p, r, vf_set1(1.0f / 6));
+    p = vf_fma(p, r, vf_set1(0.5f));
+    p = vf_fma(vf_mul(p, r), r, r);
+    return vf_scale2(vf_add(p, vf_set1(1.0f)), n);
+}
+
+/* methods.md (5) */
+INLINE void simd_rms_norm(float *dst, const float *src, const float *w, size_t n, float eps)
+{
+    vf s[4] = { vf_set1(0), vf_set1(0), vf_set1(0), vf_set1(0) };
+    size_t i = 0;
+    for (; i + 4 * VL <= n; i += 4 * VL)
+#pragma GCC unroll 4
+        for (size_t j = 0; j < 4; j++) {
+            vf x = vf_load(src + i + j * VL);
+            s[j] = vf_fma(x, x, s[j]);
+        }
+    for (; i < n; i += VL) {
+        vf x = vf_load_m(vm_first(n - i), src + i);
+        s[0] = vf_fma(x, x, s[0]);
+    }
+    float ss = vf_sum(vf_add(vf_add(s[0], s[1]), vf_add(s[2], s[3])));
+    vf scale = vf_set1(1.0f / sqrtf(ss / (float)n + eps));
+    for (i = 0; i < n; i += VL) {
+        vm m = vm_first(n - i);
+        vf_store_m(dst + i, m, vf_mul(vf_mul(vf_load_m(m, src + i), scale), vf_load_m(m, w + i)));
+    }
+}
+
+/* methods.md (8) */
+INLINE void simd_silu_mul(float *dst, const float *a, const float *b, size_t n)
+{
+    const vf one = vf_set1(1.0f);
+    for (size_t i = 0; i < n; i += VL) {
+        vm m = vm_first(n - i);
+        vf x = vf_load_m(m, a + i);
+        vf gate = vf_div(x, vf_add(one, vf_exp(vf_sub(vf_set1(0), x))));
+        vf_store_m(dst + i, m, vf_mul(gate, vf_load_m(m, b + i)));
+    }
+}
+
+/* methods.md (9) */
+INLINE void simd_add(float *dst, const float *src, size_t n)
+{
+    for (size_t i = 0; i < n; i += VL) {
+        vm m = vm_first(n - i);
+        vf_store_m(dst + i, m, vf_add(vf_load_m(m, dst + i), vf_load_m(m, src + i)));
+    }
+}
+
+/* methods.md (6) */
+INLINE void simd_rope(float *x, size_t n_head, size_t head_dim, size_t n_rot, const float *cs)
+{
+    for (size_t h = 0; h < n_head; h++)
+        for (size_t i = 0; i + 1 < n_rot; i += VL) {
+            vm m = vm_first((n_rot - i) & ~(size_t)1);
+            float *p = x + h * head_dim + i;
+            vf v = vf_load_m(m, p), t = vf_load_m(m, cs + i);
+            vf_store_m(p, m, vf_fmaddsub(v, vf_even(t), vf_mul(vf_swap_pairs(v), vf_odd(t))));
+        }
+}
+
+INLINE void simd_f32_to_f16(uint16_t *dst, const float *src, size_t n)
+{
+    for (size_t i = 0; i < n; i += VL) {
+        vm m = vm_first(n - i);
+        vf_to_f16(dst + i, m, vf_load_m(m, src + i));
+    }
+}
+
+INLINE void simd_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok0,
+                                  size_t tok1)
+{
+    for (size_t t = tok0; t < tok1; t++) {
+        uint16_t *dst = a->bf16 + t * a->stride;
+        for (size_t c = 0; c < a->cols; c += VL) {
+            vm m = vm_first(a->cols - c);
+            vf_to_bf16(dst + c, m, vf_load_m(m, x + t * ld + c));
+        }
+        memset(dst + a->cols, 0, (a->stride - a->cols) * sizeof *dst);
+    }
+}
+
+/* methods.md (10) */
+INLINE void simd_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0, size_t tok1)
+{
+    for (size_t t = tok0; t < tok1; t++)
+        for (size_t c = 0; c < a->stride; c += 32) {
+            size_t n = c < a->cols ? a->cols - c : 0, i = t * a->stride + c;
+            const float *src = x + t * ld + (n ? c : 0);
+            struct q8_scale s = q8_scale(block_max_bits(src, n));
+            __m256i q = _mm256_setzero_si256();
+            if (s.inverse != 0)
+                q = block_round(src, n, s.inverse);
+            /* sums of 4 as int32, then across each half */
+            const __m256i one8 = _mm256_set1_epi8(1), one16 = _mm256_set1_epi16(1);
+            __m256i sum = _mm256_madd_epi16(_mm256_maddubs_epi16(one8, q), one16);
+            sum = _mm256_add_epi32(sum, _mm256_shuffle_epi32(sum, 0x4e));
+            sum = _mm256_add_epi32(sum, _mm256_shuffle_epi32(sum, 0xb1));
+            _mm256_store_si256((__m256i *)(a->q + i), q);
+            a->d[i / 32] = s.d;
+            a->sum[i / 16] = (int16_t)_mm256_extract_epi16(sum, 0);
+            a->sum[i / 16 + 1] = (int16_t)_mm256_extract_epi16(sum, 8);
+        }
+}
+
+#endif

@@ -1,0 +1,59 @@
+#!/bin/sh
+# roofcast bench: rows, ops that add up, the saved run, refusals.
+. "${top_srcdir:?}/tests/cli/lib.sh"
+m=$top_srcdir/tests/fixtures/llama-2l.gguf
+
+run bench -m "$m" -p 24 -n 4 -r 2 --ops --save "$tmp/run.json" -o json --quiet
+ok "$status" "prefill and decode with ops"
+cp "$tmp/out" "$tmp/bench.json"
+[ ! -s "$tmp/err" ]
+ok $? "--quiet: nothing on standard error"
+grep -q '"test": "pp24"' "$tmp/bench.json" && grep -q '"test": "tg4"' "$tmp/bench.json"
+ok $? "tests are named as in llama-bench"
+grep -q '"dram_bytes_s": null' "$tmp/bench.json" && grep -q '"dram_reason": "..*"' "$tmp/bench.json" ||
+    grep -q '"dram_bytes_s": [1-9]' "$tmp/bench.json"
+ok $? "DRAM traffic is counted, or null with a reason"
+if command -v jq >/dev/null; then
+    jq -e '[.rows[] | .bytes_s / .ceiling_bytes_s - .mbu | fabs < 1e-9] | all' "$tmp/bench.json" >/dev/null
+    ok $? "MBU is bytes/s over the ceiling beside it"
+    jq -e '([.ops[] | select(.phase == "decode") | .share] | add) as $s | $s > 0.999 and $s < 1.001' "$tmp/bench.json" >/dev/null
+    ok $? "shares of the ops of a phase add up to 1"
+    jq -e '([.ops[] | .flop] | add) as $a | ([.roles[] | .flop] | add) as $b | $a == $b' "$tmp/bench.json" >/dev/null
+    ok $? "roles are sums of ops"
+    jq -e '(.rows[] | select(.phase == "prefill") | .flop) as $r | ([.ops[] | select(.phase == "prefill") | .flop] | add) == $r' "$tmp/bench.json" >/dev/null
+    ok $? "the ops of a pass add up to its row"
+    jq -e --slurpfile b "$tmp/bench.json" '.rows == $b[0].rows and .provenance.version != "" and (.provenance.command | startswith("roofcast bench"))' "$tmp/run.json" >/dev/null
+    ok $? "--save holds the same rows, with provenance"
+else
+    skip "figures" "no jq here"
+fi
+run bench -m "$m" -p 8 -n 0 -r 1 -o csv --quiet
+[ "$status" -eq 0 ] && head -n 1 "$tmp/out" | grep -q '^model,type,n_threads,n_batch,n_ubatch,test,tok_s_mean' && [ "$(wc -l <"$tmp/out")" -eq 2 ]
+ok $? "-n 0: prefill alone, as csv"
+run bench -m "$m" -p 0 -n 2 -d 3 -r 1 -t 1 --isa ref --quiet
+[ "$status" -eq 0 ] && grep -q 'tg2@d3' "$tmp/out" && ! grep -q 'pp' "$tmp/out"
+ok $? "-p 0: decode alone, at a depth, on the reference kernels"
+run bench -m "$m" -p 0 -n 2 -d 255 -r 1 --quiet
+[ "$status" -eq 0 ] && grep -q 'warning: .* beyond the 256' "$tmp/err"
+ok $? "a context beyond the trained one is a warning"
+
+refused 2 "nothing to measure" bench -m "$m" -p 0 -n 0
+refused 2 "-p: expected 0 to" bench -m "$m" -p -1
+refused 2 "10000 threads asked for" bench -m "$m" -t 10000
+refused 2 "-r: expected 1 to" bench -m "$m" -r 0
+refused 2 "1 sequence at a time" bench -m "$m" -b 2
+refused 2 "-p" bench -m "$m" -p 1,,2
+refused 2 "found \"yaml\"" bench -m "$m" -o yaml
+refused 2 "-m FILE is needed" bench
+refused 1 "no/such.gguf" bench -m no/such.gguf
+refused 2 "needs a GGUF file" bench -m tinyllama-1.1b
+refused 2 "vax" bench -m "$m" --counters vax
+run bench -m "$m" -p 8 -n 0 -r 1 --quiet --save "$tmp/no/such/run.json"
+[ "$status" -eq 1 ] && grep -q "no/such/run.json: cannot write" "$tmp/err"
+ok $? "a run that cannot be saved is an error"
+if [ -w /dev/full ]; then
+    "$ROOFCAST" bench -m "$m" -p 8 -n 0 -r 1 --quiet >/dev/full 2>"$tmp/err"
+    [ $? -ne 0 ]
+    ok $? "a full disk is an error"
+fi
+finish

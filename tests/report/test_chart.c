@@ -1,0 +1,482 @@
+/* The roofline chart: geometry, frame, labels that keep apart, files, and what happens without gnuplot. */
+#include "../test.h"
+#include "report/plan.h"
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- geometry ------------------------------------------------------------------------- */
+
+/* A point of the box, u and v in -1..1 along and across. */
+static void corner(const struct box *b, double u, double v, double *x, double *y)
+{
+    double a = b->angle * 3.14159265358979323846 / 180;
+    *x = b->cx + u * b->hw * cos(a) + v * b->hh * sin(a);
+    *y = b->cy - u * b->hw * sin(a) + v * b->hh * cos(a);
+}
+
+static struct box random_box(struct rng *r)
+{
+    return (struct box){ 100 * rng_uniform(r), 100 * rng_uniform(r), 2 + 30 * rng_uniform(r), 2 + 8 * rng_uniform(r),
+                         rng_uniform(r) < 0.3 ? 0 : 180 * rng_uniform(r) - 90 };
+}
+
+/* Sampling one box's points against the other: the slow way to see an overlap. */
+static bool sampled_overlap(const struct box *a, const struct box *b)
+{
+    for (int i = -20; i <= 20; i++)
+        for (int k = -20; k <= 20; k++) {
+            double x, y;
+            corner(a, i / 20.0, k / 20.0, &x, &y);
+            if (box_distance(b, x, y) <= 0)
+                return true;
+        }
+    return false;
+}
+
+static void test_boxes(void **state)
+{
+    (void)state;
+    struct rng r;
+    rng_init(&r, 1);
+    int overlaps = 0, missed = 0;
+    for (int i = 0; i < 4000; i++) {
+        struct box a = random_box(&r), b = random_box(&r);
+        bool slow = sampled_overlap(&a, &b) || sampled_overlap(&b, &a);
+        overlaps += slow;
+        if (slow)
+            assert_true(box_overlaps(&a, &b));
+        else
+            missed += box_overlaps(&a, &b); /* slivers between the samples */
+    }
+    assert_in_range(overlaps, 400, 3600);
+    assert_in_range(missed, 0, 40);
+}
+
+static void test_segments(void **state)
+{
+    (void)state;
+    struct rng r;
+    rng_init(&r, 2);
+    int hits = 0;
+    for (int i = 0; i < 4000; i++) {
+        struct box a = random_box(&r);
+        struct segment s = { 100 * rng_uniform(&r), 100 * rng_uniform(&r), 100 * rng_uniform(&r), 100 * rng_uniform(&r) };
+        bool slow = false, near = false;
+        for (int k = 0; k <= 400; k++) {
+            double d = box_distance(&a, s.x0 + k / 400.0 * (s.x1 - s.x0), s.y0 + k / 400.0 * (s.y1 - s.y0));
+            slow |= d <= 0;
+            near |= d < 0.5;
+        }
+        hits += slow;
+        if (slow)
+            assert_true(box_hits_segment(&a, &s));
+        if (!near)
+            assert_false(box_hits_segment(&a, &s));
+    }
+    assert_in_range(hits, 200, 3800);
+}
+
+static void test_text(void **state)
+{
+    (void)state;
+    char s[64] = "ffn_gate, ffn_up, ffn_down", line[3][WRAP_LINE];
+    bool cut;
+    assert_true(fabs(text_width_px("MMMM", 10) - 4 * 8.7) < 1e-9);
+    assert_true(text_width_px("\xc3\xbc", 10) == 10);
+    text_fit(s, 12, 100);
+    assert_true(text_width_px(s, 12) <= 100);
+    assert_string_equal(s + strlen(s) - 3, "...");
+    assert_int_equal(wrap_text("attn_q, attn_k, attn_v", 12, 100, line, 3, &cut), 2);
+    assert_string_equal(line[0], "attn_q, attn_k,");
+    assert_string_equal(line[1], "attn_v");
+    assert_false(cut);
+    assert_int_equal(wrap_text("one two three four five six seven eight", 12, 60, line, 3, &cut), 3);
+    assert_true(cut);
+    assert_int_equal(wrap_text("", 12, 60, line, 3, &cut), 0);
+    assert_int_equal(label_stem("ffn_down.12"), 8);
+    assert_int_equal(label_stem("tg128"), 5);
+}
+
+/* ---- frame ------------------------------------------------------------------------------- */
+
+static const struct chart_roof h100[] = {
+    { .label = "memory 3.35 TB/s", .bytes_s = 3.35e12, .flop_s = NAN, .spec = true },
+    { .label = "FP16 989 TFLOP/s", .bytes_s = NAN, .flop_s = 989e12, .spec = true },
+};
+
+static void test_frame(void **state)
+{
+    (void)state;
+    struct error err;
+    struct frame f = { 0 };
+    assert_ok(frame_from_roofs(&f, h100, 2, &err), err);
+    assert_true(fabs(f.x_lo - 0.05) < 1e-12); /* ridge 295, / 64 = 4.6: the fixed floor is lower */
+    assert_true(f.x_hi == 1e4);               /* 295 * 64 = 18,900: nearest decade */
+    assert_true(f.y_lo == 1e11 && f.y_hi == 1e16);
+    struct chart_roof bad = { .label = "bad", .bytes_s = NAN, .flop_s = NAN };
+    assert_fails(frame_from_roofs(&f, &bad, 1, &err), err, "roof \"bad\"");
+    bad.flop_s = -1;
+    assert_fails(frame_from_roofs(&f, &bad, 1, &err), err, "roof \"bad\"");
+    assert_fails(frame_from_roofs(&f, h100, 0, &err), err, "no roof");
+}
+
+static void set_point(struct chart_point *q, const char *label, double ai, double flop_s, const char *phase)
+{
+    *q = (struct chart_point){ .ai = ai, .flop_s = flop_s, .weight = NAN };
+    snprintf(q->label, sizeof q->label, "%s", label);
+    snprintf(q->phase, sizeof q->phase, "%s", phase);
+}
+
+static struct roofline_chart make_chart(struct chart_roof *roof, size_t n_roof, struct chart_point *point, size_t n)
+{
+    struct roofline_chart c = { .roof = roof, .n_roof = n_roof, .point = point, .n_point = n };
+    snprintf(c.title, sizeof c.title, "title");
+    snprintf(c.subtitle, sizeof c.subtitle, "subtitle");
+    return c;
+}
+
+/* Points change neither axis; those outside are named and keep their place; ridge and angle are true. */
+static void test_plan(void **state)
+{
+    (void)state;
+    struct error err;
+    struct plan p;
+    struct strbuf notes = { 0 };
+    struct chart_point pt[4];
+    set_point(&pt[0], "inside", 1, 3e12, "decode");
+    set_point(&pt[1], "far", 1e7, 1e14, "prefill");
+    set_point(&pt[2], "slow", 1, 1e6, "decode");
+    set_point(&pt[3], "still", 0, 0, "decode");
+    struct chart_roof roof[2] = { h100[0], h100[1] };
+    struct roofline_chart c = make_chart(roof, 2, pt, 4);
+    assert_ok(plan_roofline(&p, &c, &notes, &err), err);
+    assert_true(fabs(p.frame.x_lo - 0.05) < 1e-12 && p.frame.x_hi == 1e4);
+    assert_true(p.frame.y_lo == 1e11 && p.frame.y_hi == 1e16);
+    assert_true(p.in_frame[0] && !p.in_frame[1] && !p.in_frame[2] && !p.in_frame[3]);
+    assert_non_null(strstr(notes.s, "outside the frame: far (prefill)"));
+    assert_non_null(strstr(notes.s, "outside the frame: slow (decode)"));
+    assert_non_null(strstr(notes.s, "No FLOP, so no place on these axes: still"));
+    assert_null(strstr(notes.s, "inside"));
+    assert_int_equal(p.n_ridge, 1);
+    assert_true(fabs(p.ridge_ai[0] - 989 / 3.35) < 1e-9);
+    double slope = atan2((p.frame.bottom - p.frame.top) / log10(p.frame.y_hi / p.frame.y_lo),
+                         (p.frame.right - p.frame.left) / log10(p.frame.x_hi / p.frame.x_lo));
+    bool found = false;
+    for (size_t i = 0; i < p.n_text; i++)
+        if (strcmp(p.text[i].text, roof[0].label) == 0) {
+            found = true;
+            assert_true(fabs(p.text[i].angle - slope * 180 / 3.14159265358979323846) <= 0.5);
+        }
+    assert_true(found);
+    plan_free(&p);
+    strbuf_free(&notes);
+}
+
+/* Measured roofs make the envelope; a datasheet roof above them stays thin and dashed. */
+static void test_envelope(void **state)
+{
+    (void)state;
+    struct error err;
+    struct plan p;
+    struct strbuf notes = { 0 };
+    struct chart_roof roof[] = {
+        { .label = "DRAM 40 GB/s", .bytes_s = 40e9, .flop_s = NAN },
+        { .label = "L1 600 GB/s", .bytes_s = 600e9, .flop_s = NAN },
+        { .label = "memory 51 GB/s", .bytes_s = 51e9, .flop_s = NAN, .spec = true },
+        { .label = "FP32 300 GFLOP/s", .bytes_s = NAN, .flop_s = 300e9 },
+        { .label = "INT8 spec 2 TOP/s", .bytes_s = NAN, .flop_s = 2e12, .spec = true },
+    };
+    struct roofline_chart c = make_chart(roof, 5, NULL, 0);
+    assert_ok(plan_roofline(&p, &c, &notes, &err), err);
+    assert_true(!p.roof[0].strong && p.roof[1].strong && !p.roof[2].strong && p.roof[3].strong && !p.roof[4].strong);
+    assert_true(fabs(p.roof[1].ai1 - 0.5) < 1e-9); /* ends at the measured peak */
+    assert_true(fabs(p.roof[3].ai0 - 0.5) < 1e-9); /* starts where L1 reaches it */
+    assert_true(p.roof[4].spec && p.roof[2].spec);
+    assert_int_equal(p.n_ridge, 2); /* both measured memories with the measured peak */
+    plan_free(&p);
+    strbuf_free(&notes);
+}
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+static struct box plan_text_box(const struct plan_text *t)
+{
+    double w = text_width_px(t->text, t->size_px), a = t->angle * 3.14159265358979323846 / 180;
+    double along = t->align == 'l' ? w / 2 : t->align == 'r' ? -w / 2 : 0;
+    return text_box(t->x + along * cos(a), t->y - along * sin(a), w, 1, t->size_px, t->angle);
+}
+
+static void check_plan(const struct plan *p, const struct roofline_chart *c)
+{
+    const struct frame *f = &p->frame;
+    for (size_t i = 0; i < p->n_text; i++) {
+        struct box a = plan_text_box(&p->text[i]);
+        if (!box_inside(&a, 0, 0, f->width, f->height))
+            fail_msg("\"%s\" leaves the picture", p->text[i].text);
+        if (p->text[i].in_plot && !box_inside(&a, f->left, f->top, f->right, f->bottom))
+            fail_msg("\"%s\" leaves the plot", p->text[i].text);
+        for (size_t j = i + 1; j < p->n_text; j++) {
+            struct box b = plan_text_box(&p->text[j]);
+            if (box_overlaps(&a, &b))
+                fail_msg("\"%s\" overlaps \"%s\"", p->text[i].text, p->text[j].text);
+        }
+        for (size_t j = 0; j < c->n_point; j++)
+            if (p->in_frame[j] && box_distance(&a, frame_px(f, c->point[j].ai), frame_py(f, c->point[j].flop_s)) <
+                                      p->radius_px[j])
+                fail_msg("\"%s\" lies on point \"%s\"", p->text[i].text, c->point[j].label);
+    }
+}
+
+/* Machines and point clouds of every density: nothing overlaps, and every point in the frame is named. */
+static void test_random_charts(void **state)
+{
+    (void)state;
+    struct error err;
+    struct rng r;
+    struct chart_point pt[160];
+    struct chart_roof roof[8];
+    rng_init(&r, 3);
+    int numbered = 0;
+    for (int chart = 0; chart < 150; chart++) {
+        size_t n_roof = 2 + rng_u64(&r) % 7, n = rng_u64(&r) % (chart < 100 ? 24 : 160);
+        for (size_t i = 0; i < n_roof; i++) {
+            bool mem = i % 2 == 0;
+            roof[i] = (struct chart_roof){ .bytes_s = mem ? 1e10 * pow(10, 2 * rng_uniform(&r)) : NAN,
+                                           .flop_s = mem ? NAN : 1e11 * pow(10, 2 * rng_uniform(&r)),
+                                           .spec = rng_uniform(&r) < 0.2 };
+            snprintf(roof[i].label, sizeof roof[i].label, "%s roof number %zu", mem ? "memory" : "compute", i);
+        }
+        double spread = chart % 3 == 0 ? 0.02 : chart % 3 == 1 ? 0.5 : 3;
+        for (size_t i = 0; i < n; i++) {
+            char label[48];
+            snprintf(label, sizeof label, "role_%zu.%zu", i % 18, i);
+            set_point(&pt[i], label, pow(10, spread * rng_uniform(&r)), 1e9 * pow(10, 0.7 * spread * rng_uniform(&r)),
+                      i % 2 ? "decode" : "prefill");
+            pt[i].weight = rng_uniform(&r) < 0.5 ? NAN : rng_uniform(&r) / 4;
+            pt[i].predicted = rng_uniform(&r) < 0.3;
+        }
+        struct roofline_chart c = make_chart(roof, n_roof, pt, n);
+        struct plan p;
+        struct strbuf notes = { 0 };
+        assert_ok(plan_roofline(&p, &c, &notes, &err), err);
+        check_plan(&p, &c);
+        if (notes.s && strstr(notes.s, "no room for the labels of"))
+            fail_msg("chart %d: points without labels", chart);
+        numbered += p.numbered;
+        plan_free(&p);
+        strbuf_free(&notes);
+    }
+    assert_in_range(numbered, 10, 140); /* both ways of labelling were tried */
+}
+
+/* A few points keep their names in the plot; equal ones share a label. */
+static void test_names(void **state)
+{
+    (void)state;
+    struct error err;
+    struct plan p;
+    struct strbuf notes = { 0 };
+    struct chart_point pt[4];
+    struct chart_roof roof[2] = { h100[0], h100[1] };
+    set_point(&pt[0], "attn_q", 1, 2e12, "decode");
+    set_point(&pt[1], "attn_k", 1.001, 2e12, "decode");
+    set_point(&pt[2], "ffn_up", 100, 2e14, "prefill");
+    set_point(&pt[3], "lm_head", 1, 2e12, "prefill");
+    struct roofline_chart c = make_chart(roof, 2, pt, 4);
+    assert_ok(plan_roofline(&p, &c, &notes, &err), err);
+    check_plan(&p, &c);
+    assert_false(p.numbered);
+    int both = 0, up = 0, head = 0;
+    for (size_t i = 0; i < p.n_text; i++) {
+        both += strcmp(p.text[i].text, "attn_q, attn_k") == 0 && p.text[i].role == TEXT_DECODE;
+        up += strcmp(p.text[i].text, "ffn_up") == 0;
+        head += strcmp(p.text[i].text, "lm_head") == 0 && p.text[i].role == TEXT_PREFILL;
+    }
+    assert_int_equal(both, 1);
+    assert_int_equal(up, 1);
+    assert_int_equal(head, 1);
+    plan_free(&p);
+    strbuf_free(&notes);
+}
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+static char dir[4096], style[4200], base[4200], original_path[8192];
+
+static int make_dir(void **state)
+{
+    (void)state;
+    const char *tmp = getenv("TMPDIR"), *data = getenv("ROOFCAST_DATA"), *path = getenv("PATH");
+    snprintf(dir, sizeof dir, "%s/roofcast-chart-XXXXXX", tmp ? tmp : "/tmp");
+    snprintf(style, sizeof style, "%s/reports/charts/roofline.gp", data ? data : ".");
+    snprintf(original_path, sizeof original_path, "%s", path ? path : "");
+    if (!mkdtemp(dir))
+        return -1;
+    snprintf(base, sizeof base, "%s/a chart's", dir);
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    char cmd[4200];
+    setenv("PATH", original_path, 1);
+    snprintf(cmd, sizeof cmd, "rm -rf '%s'", dir);
+    return system(cmd);
+}
+
+static int draw(struct strbuf *notes, struct error *err)
+{
+    struct chart_point pt[2];
+    struct chart_roof roof[2] = { h100[0], h100[1] };
+    set_point(&pt[0], "it's <a> & \"b\"\t\xff", 1, 2e12, "decode");
+    set_point(&pt[1], "ffn_up", 100, 2e14, "prefill");
+    struct roofline_chart c = make_chart(roof, 2, pt, 2);
+    c.style = style;
+    return chart_roofline(&c, base, notes, err);
+}
+
+static bool have(const char *ext)
+{
+    char path[4300];
+    snprintf(path, sizeof path, "%s%s", base, ext);
+    return file_exists(path);
+}
+
+static void drop(const char *ext)
+{
+    char path[4300];
+    snprintf(path, sizeof path, "%s%s", base, ext);
+    unlink(path);
+}
+
+/* A program called gnuplot that does this instead. */
+static void fake_gnuplot(const char *script)
+{
+    char path[4300];
+    snprintf(path, sizeof path, "%s/bin", dir);
+    mkdir(path, 0777);
+    setenv("PATH", path, 1);
+    snprintf(path, sizeof path, "%s/bin/gnuplot", dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "#!/bin/sh\nPATH=/usr/bin:/bin\n%s\n", script);
+    fclose(f);
+    chmod(path, 0755);
+}
+
+static void test_without_gnuplot(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    struct strbuf notes = { 0 };
+    setenv("PATH", dir, 1);
+    assert_fails(draw(&notes, &err), err, "gnuplot was not found");
+    assert_int_equal(err.kind, ERROR_UNAVAILABLE);
+    assert_true(have(".tsv") && have(".roofs.tsv") && have(".gp"));
+    assert_false(have(".svg") || have(".png"));
+    setenv("PATH", original_path, 1);
+    strbuf_free(&notes);
+}
+
+static void test_failing_gnuplot(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    struct strbuf notes = { 0 };
+    fake_gnuplot("echo 'line 3: invalid command' >&2; exit 2");
+    assert_fails(draw(&notes, &err), err, "line 3: invalid command");
+    assert_int_equal(err.kind, ERROR_SYSTEM);
+    fake_gnuplot("exit 0");
+    assert_fails(draw(&notes, &err), err, "no picture");
+    /* What a disk that fills up leaves: half a picture, and no complaint. */
+    fake_gnuplot("cd \"$(dirname \"$0\")/..\"\n"
+                 "svg=$(printf '%s\\n' \"$@\" | sed -n \"s/^svg = '\\(.*\\)'$/\\1/p\" | sed \"s/''/'/g\")\n"
+                 "head -c 500 /dev/zero | tr '\\0' 'x' > \"$svg\"");
+    assert_fails(draw(&notes, &err), err, "incomplete picture");
+    assert_false(have(".svg") || have(".png"));
+    fake_gnuplot("kill -9 $$");
+    assert_fails(draw(&notes, &err), err, "signal 9");
+    setenv("PATH", original_path, 1);
+    strbuf_free(&notes);
+}
+
+static char *slurp(const char *ext, size_t *n)
+{
+    char path[4300];
+    struct error err;
+    struct filemap m;
+    snprintf(path, sizeof path, "%s%s", base, ext);
+    assert_ok(filemap_open(&m, path, &err), err);
+    char *s = malloc(m.size + 1);
+    assert_non_null(s);
+    memcpy(s, m.data, m.size);
+    s[m.size] = 0;
+    *n = m.size;
+    filemap_close(&m);
+    return s;
+}
+
+static void test_same_bytes(void **state)
+{
+    (void)state;
+    static const char *const ext[] = { ".tsv", ".roofs.tsv", ".gp", ".svg", ".png" };
+    struct error err = { 0 };
+    struct strbuf notes = { 0 };
+    char *first[5];
+    size_t n[5];
+    if (draw(&notes, &err) != 0) {
+        strbuf_free(&notes);
+        if (err.kind != ERROR_UNAVAILABLE)
+            fail_msg("%s", err.msg);
+        print_message("# %s\n", err.msg);
+        skip();
+    }
+    for (int i = 0; i < 5; i++) {
+        first[i] = slurp(ext[i], &n[i]);
+        drop(ext[i]);
+    }
+    assert_non_null(strstr(first[3], "it's &lt;a> &amp; \"b\" ?")); /* text survives, control bytes do not */
+    assert_ok(draw(&notes, &err), err);
+    for (int i = 0; i < 5; i++) {
+        size_t m;
+        char *again = slurp(ext[i], &m);
+        assert_int_equal(m, n[i]);
+        assert_memory_equal(again, first[i], m);
+        free(again);
+        free(first[i]);
+    }
+    strbuf_free(&notes);
+}
+
+static void test_bad_names(void **state)
+{
+    (void)state;
+    struct error err;
+    struct strbuf notes = { 0 };
+    struct chart_roof roof[2] = { h100[0], h100[1] };
+    struct roofline_chart c = make_chart(roof, 2, NULL, 0);
+    c.style = style;
+    assert_fails(chart_roofline(&c, "some/dir/", &notes, &err), err, "expected a file name");
+    assert_fails(chart_roofline(&c, "a\nb", &notes, &err), err, "control character");
+    assert_fails(chart_roofline(&c, "/nonexistent/dir/x", &notes, &err), err, "cannot write");
+    c.style = "/nonexistent/style.gp";
+    assert_fails(chart_roofline(&c, base, &notes, &err), err, "/nonexistent/style.gp");
+    c.style = "/dev/null";
+    assert_fails(chart_roofline(&c, base, &notes, &err), err, "/dev/null");
+    strbuf_free(&notes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_boxes),           cmocka_unit_test(test_segments),
+        cmocka_unit_test(test_text),            cmocka_unit_test(test_frame),
+        cmocka_unit_test(test_plan),            cmocka_unit_test(test_envelope),
+        cmocka_unit_test(test_random_charts),   cmocka_unit_test(test_names),
+        cmocka_unit_test(test_without_gnuplot), cmocka_unit_test(test_failing_gnuplot),
+        cmocka_unit_test(test_same_bytes),      cmocka_unit_test(test_bad_names),
+    };
+    return cmocka_run_group_tests_name("chart", tests, make_dir, remove_dir);
+}

@@ -1,0 +1,156 @@
+/* Rows in every output format, to the byte. */
+#include "../test.h"
+#include "report/report.h"
+#include <math.h>
+
+static const struct column columns[] = {
+    { "name", "name", COL_TEXT, NULL, false },     { "n", "n", COL_INT, NULL, false },
+    { "x", "x", COL_FLOAT, NULL, false },          { "rate", "rate", COL_SI, "B/s", false },
+    { "part", "part", COL_FRACTION, NULL, false }, { "time", "time", COL_SECONDS, NULL, false },
+    { "fits", "fits", COL_BOOL, NULL, false },     { "raw", NULL, COL_FLOAT, NULL, true },
+};
+
+static const char rows_text[] =
+    "[{\"name\": \"plain\", \"n\": 12, \"x\": 1.5, \"rate\": 41200000000, \"part\": 0.873, \"time\": 0.00478,"
+    "  \"fits\": true, \"raw\": 0.1},"
+    " {\"name\": \"a,b \\\"c\\\"\", \"n\": 9007199254740993, \"x\": 0.30000000000000004, \"rate\": 1.5, \"part\": 1,"
+    "  \"time\": 1234.4, \"fits\": false, \"raw\": 1e300},"
+    " {\"name\": \"\\u00fc|\\u4e2d\\n\\u001b[31m\", \"n\": null, \"rate\": null, \"part\": null, \"time\": null,"
+    "  \"fits\": null, \"raw\": [1, {\"k\": null}]}]";
+
+/* What the format prints for these rows. */
+static char *printed(enum report_format fmt, const char *rows_json, const json_t *meta)
+{
+    struct error err;
+    char *out = NULL;
+    size_t n = 0;
+    json_t *rows = json_loads(rows_json, 0, NULL);
+    assert_non_null(rows);
+    FILE *f = open_memstream(&out, &n);
+    const struct report_doc d = { "roofcast.test", 1, meta, rows, columns, ARRAY_LEN(columns) };
+    assert_ok(report_print(f, fmt, &d, &err), err);
+    fclose(f);
+    json_decref(rows);
+    return out;
+}
+
+static void expect(enum report_format fmt, const char *rows_json, const char *want)
+{
+    char *got = printed(fmt, rows_json, NULL);
+    assert_string_equal(got, want);
+    free(got);
+}
+
+static void test_table(void **state)
+{
+    (void)state;
+    expect(REPORT_TABLE, rows_text,
+           "name                      n      x       rate     part     time  fits\n"
+           "---------  ----------------  -----  ---------  -------  -------  ----\n"
+           "plain                    12   1.50  41.2 GB/s   87.3 %  4.78 ms  yes\n"
+           "a,b \"c\"    9007199254740993  0.300   1.50 B/s  100.0 %   1234 s  no\n"
+           "\xc3\xbc|\xe4\xb8\xad??[31m                 -      -          -        -        -  ?\n");
+    expect(REPORT_TABLE, "[]",
+           "name  n  x  rate  part  time  fits\n"
+           "----  -  -  ----  ----  ----  ----\n");
+}
+
+static void test_md(void **state)
+{
+    (void)state;
+    expect(REPORT_MD, "[{\"name\": \"a|b\", \"n\": 3, \"x\": 12345.6, \"rate\": 2e9, \"part\": 0.5, \"time\": 2, "
+                      "\"fits\": null}]",
+           "| name |   n |     x |      rate |   part |   time | fits |\n"
+           "| ---- | --: | ----: | --------: | -----: | -----: | ---- |\n"
+           "| a\\|b |   3 | 12346 | 2.00 GB/s | 50.0 % | 2.00 s | ?    |\n");
+}
+
+static void test_csv(void **state)
+{
+    (void)state;
+    expect(REPORT_CSV, rows_text,
+           "name,n,x,rate,part,time,fits,raw\n"
+           "plain,12,1.5,41200000000,0.873,0.00478,true,0.1\n"
+           "\"a,b \"\"c\"\"\",9007199254740993,0.30000000000000004,1.5,1,1234.4,false,1e+300\n"
+           "\"\xc3\xbc|\xe4\xb8\xad\n\x1b[31m\",,,,,,,\"[1,{\"\"k\"\":null}]\"\n");
+    expect(REPORT_CSV, "[]", "name,n,x,rate,part,time,fits,raw\n");
+}
+
+/* Every double comes back from csv as it was. */
+static void test_csv_round_trip(void **state)
+{
+    (void)state;
+    struct rng r;
+    rng_init(&r, 7);
+    for (int i = 0; i < 2000; i++) {
+        double v = (rng_uniform(&r) - 0.5) * pow(10, (int)(rng_u64(&r) % 600) - 300);
+        json_t *row = json_pack("[{s:f}]", "x", v);
+        char *text = json_dumps(row, JSON_REAL_PRECISION(17)), *got = printed(REPORT_CSV, text, NULL);
+        const char *line = strchr(got, '\n') + 1;
+        assert_memory_equal(line, ",,", 2);
+        assert_true(strtod(line + 2, NULL) == v);
+        free(text);
+        free(got);
+        json_decref(row);
+    }
+}
+
+static void test_json(void **state)
+{
+    (void)state;
+    json_t *meta = json_pack("{s:s, s:s}", "model", "m", "schema", "someone else's");
+    char *got = printed(REPORT_JSON, "[{\"name\": \"x\", \"n\": null}]", meta);
+    json_t *j = json_loads(got, 0, NULL);
+    assert_non_null(j);
+    assert_string_equal(json_string_value(json_object_get(j, "schema")), "roofcast.test");
+    assert_int_equal(json_integer_value(json_object_get(j, "version")), 1);
+    assert_string_equal(json_string_value(json_object_get(j, "model")), "m");
+    const json_t *row = json_array_get(json_object_get(j, "rows"), 0);
+    assert_true(json_is_null(json_object_get(row, "n")));
+    assert_memory_equal(got, "{\n  \"schema\": ", 14);
+    json_decref(j);
+    json_decref(meta);
+    free(got);
+    expect(REPORT_JSONL, "[{\"n\": 1}, {\"n\": null, \"name\": \"\\u00fc\"}]",
+           "{\"schema\":\"roofcast.test\",\"version\":1,\"n\":1}\n"
+           "{\"schema\":\"roofcast.test\",\"version\":1,\"n\":null,\"name\":\"\xc3\xbc\"}\n");
+}
+
+static void test_full_disk(void **state)
+{
+    (void)state;
+    struct error err;
+    json_t *rows = json_loads(rows_text, 0, NULL);
+    const struct report_doc d = { "roofcast.test", 1, NULL, rows, columns, ARRAY_LEN(columns) };
+    FILE *f = fopen("/dev/full", "w");
+    if (!f) {
+        print_message("# /dev/full is not here\n");
+        json_decref(rows);
+        skip();
+    }
+    setvbuf(f, NULL, _IONBF, 0);
+    assert_fails(report_print(f, REPORT_CSV, &d, &err), err, "cannot write");
+    fclose(f);
+    json_decref(rows);
+}
+
+static void test_format_names(void **state)
+{
+    (void)state;
+    struct error err;
+    enum report_format f;
+    assert_ok(report_format_find("jsonl", &f, &err), err);
+    assert_int_equal(f, REPORT_JSONL);
+    assert_fails(report_format_find("xml", &f, &err), err, "expected table, csv, json, jsonl or md");
+    assert_int_equal(err.kind, ERROR_USAGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),          cmocka_unit_test(test_md),   cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_csv_round_trip), cmocka_unit_test(test_json), cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_format_names),
+    };
+    return cmocka_run_group_tests_name("report", tests, NULL, NULL);
+}
