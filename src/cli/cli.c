@@ -1,4 +1,5 @@
-/* What the commands share: lists, the profile's path, progress and warnings on stderr, output files. */
+/* What the commands share: lists, the profile's path, progress and warnings on stderr,
+ * output files. */
 #include "cli/cli.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -45,8 +46,8 @@ void str_list_free(struct str_list *l)
     *l = (struct str_list){ 0 };
 }
 
-int int_list_parse(struct int_list *l, const char *s, int64_t lo, int64_t hi, const char *what,
-                   struct error *err)
+int int_list_parse(struct int_list *l, const char *s, int64_t lo, int64_t hi,
+                   const char *what, struct error *err)
 {
     *l = (struct int_list){ 0 };
     struct str_list items;
@@ -89,13 +90,21 @@ const char *cli_profile_path(void)
     return path;
 }
 
+static bool in_build_tree(void)
+{
+    char exe[4096];
+    const ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    const size_t dir = strlen(BUILDDIR);
+    return n > 0 && (size_t)n > dir && strncmp(exe, BUILDDIR, dir) == 0 && exe[dir] == '/';
+}
+
 bool cli_data_file(char *path, size_t n, const char *name)
 {
     const char *own = getenv("ROOFCAST_DATA");
     snprintf(path, n, "%s/%s", own ? own : "", name);
     if (own && *own && file_exists(path))
         return true;
-    snprintf(path, n, "%s/%s", PKGDATADIR, name);
+    snprintf(path, n, "%s/%s", in_build_tree() ? SRCDIR : PKGDATADIR, name);
     return file_exists(path);
 }
 
@@ -105,9 +114,9 @@ int cli_hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
         return hwprofile_load(h, spec, err);
     const char *path = cli_profile_path();
     if (!file_exists(path))
-        return error_set(err, ERROR_UNAVAILABLE,
-                         "this machine has no profile yet (%s): run `roofcast profile` first",
-                         path);
+        return error_set(
+            err, ERROR_UNAVAILABLE,
+            "this machine has no profile yet (%s): run `roofcast profile` first", path);
     return hwprofile_load(h, path, err);
 }
 
@@ -169,7 +178,8 @@ void cli_warn(const char *fmt, ...)
     va_end(ap);
 }
 
-/* ---- output ---------------------------------------------------------------------------- */
+/* ---- output ----------------------------------------------------------------------------
+ */
 
 int cli_report(const char *path, enum report_format fmt, const struct report_doc *d,
                struct error *err)

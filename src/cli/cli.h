@@ -50,7 +50,8 @@ void str_list_free(struct str_list *l);
 /* Where `profile` writes and `--hw this` reads: $ROOFCAST_PROFILE, else
  * $XDG_DATA_HOME/roofcast/this.json, else ~/.local/share/roofcast/this.json. */
 const char *cli_profile_path(void);
-/* Find a data file ("reports/charts/roofline.gp") in $ROOFCAST_DATA, then where make install put it. */
+/* Find a data file ("reports/charts/roofline.gp") in $ROOFCAST_DATA, then in the source tree (before installation)
+ * or where make install put it. */
 bool cli_data_file(char *path, size_t n, const char *name);
 /* hwprofile_load, with "this" meaning cli_profile_path(); absent: says to run `roofcast profile`. */
 int cli_hwprofile_load(struct hwprofile *h, const char *spec, struct error *err);

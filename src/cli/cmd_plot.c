@@ -1,4 +1,5 @@
-/* roofcast plot: the roofline of a run, an analysis, a prediction or a machine, drawn by gnuplot. */
+/* roofcast plot: the roofline of a run, an analysis, a prediction or a machine, drawn by
+ * gnuplot. */
 #include "cli/plot.h"
 #include <math.h>
 #include <stdlib.h>
@@ -12,22 +13,28 @@ struct options {
 enum { OPT_HW = 256, OPT_BY, OPT_PHASE, OPT_TEST, OPT_TITLE, OPT_ALL };
 
 static const struct argp_option option_table[] = {
-    { "output", 'o', "NAME", 0, "NAME.svg, .png, .gp, .tsv, .roofs.tsv are written (roofline)", 0 },
-    { "hw", OPT_HW, "NAME|FILE", 0, "the machine whose roofs are drawn; `this`: this machine's profile", 0 },
+    {"output",                                                       'o', "NAME", 0,
+     "NAME.svg, .png, .gp, .tsv, .roofs.tsv are written (roofline)", 0 },
+    { "hw",                                                        OPT_HW, "NAME|FILE", 0,
+     "the machine whose roofs are drawn; `this`: this machine's profile", 0 },
     { "by", OPT_BY, "role|op", 0, "a point a role (default), or an op", 0 },
-    { "phase", OPT_PHASE, "prefill|decode|both", 0, "which phase (both)", 0 },
-    { "test", OPT_TEST, "NAME", 0, "which test of the file, as in its rows: tg128@d4096 (the first of each phase)", 0 },
-    { "threads", 't', "N", 0, "roofs of at most N threads (the run's; otherwise all)", 0 },
-    { "all-roofs", OPT_ALL, NULL, 0, "every ceiling: each number of threads, each arithmetic, the datasheet too", 0 },
-    { "title", OPT_TITLE, "TEXT", 0, "title of the chart", 0 },
-    { 0 },
+    { "phase",                                                             OPT_PHASE, "prefill|decode|both", 0, "which phase (both)", 0 },
+    { "test", OPT_TEST, "NAME", 0,
+     "which test of the file, as in its rows: tg128@d4096 (the first of each phase)", 0 },
+    { "threads",                                                             't', "N", 0, "roofs of at most N threads (the run's; otherwise all)", 0 },
+    { "all-roofs",                                                             OPT_ALL, NULL, 0,
+     "every ceiling: each number of threads, each arithmetic, the datasheet too", 0 },
+    { "title",                                                          OPT_TITLE, "TEXT", 0, "title of the chart", 0 },
+    { 0                                                    },
 };
 
-static int choose(const char *arg, const char *what, const char *a, const char *b, struct error *err)
+static int choose(const char *arg, const char *what, const char *a, const char *b,
+                  struct error *err)
 {
     if (strcmp(arg, a) == 0 || strcmp(arg, b) == 0)
         return 0;
-    return error_set(err, ERROR_USAGE, "%s: expected %s or %s, found \"%s\"", what, a, b, arg);
+    return error_set(err, ERROR_USAGE, "%s: expected %s or %s, found \"%s\"", what, a, b,
+                     arg);
 }
 
 static int parse_value(struct options *o, int key, const char *arg)
@@ -83,7 +90,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* ---- the chart --------------------------------------------------------------------------- */
+/* ---- the chart
+ * --------------------------------------------------------------------------- */
 
 /* Seconds of each phase: what a share is a share of. */
 static double phase_seconds(const struct plot *p, const double *seconds, const char *phase)
@@ -99,10 +107,14 @@ static int heavier(const void *a, const void *b)
 {
     const struct chart_point *p = a, *q = b;
     double x = isnan(p->weight) ? 2 : p->weight, y = isnan(q->weight) ? 2 : q->weight;
-    return x < y ? 1 : x > y ? -1 : strcmp(p->phase, q->phase) ? strcmp(p->phase, q->phase) : strcmp(p->label, q->label);
+    return x < y                        ? 1
+           : x > y                      ? -1
+           : strcmp(p->phase, q->phase) ? strcmp(p->phase, q->phase)
+                                        : strcmp(p->label, q->label);
 }
 
-/* An item that was not timed takes the time its roof allows. The largest markers come first, so that none hides others. */
+/* An item that was not timed takes the time its roof allows. The largest markers come
+ * first, so that none hides others. */
 static int make_points(struct roofline_chart *c, const struct plot *p, struct error *err)
 {
     double *seconds = calloc(p->n_item + 1, sizeof *seconds);
@@ -117,14 +129,18 @@ static int make_points(struct roofline_chart *c, const struct plot *p, struct er
         snprintf(q->label, sizeof q->label, "%s", it->label);
         snprintf(q->phase, sizeof q->phase, "%s", it->phase);
         q->ai = it->bytes > 0 ? it->flop / it->bytes : NAN;
-        q->flop_s = p->kind == PLOT_ANALYSIS ? plot_attainable(p, it) : it->flop / it->seconds;
+        q->flop_s =
+            p->kind == PLOT_ANALYSIS ? plot_attainable(p, it) : it->flop / it->seconds;
         q->predicted = p->kind != PLOT_RUN;
         q->counted = it->counted;
-        seconds[i] = p->kind == PLOT_ANALYSIS ? it->flop > 0 ? it->flop / q->flop_s : 0 : it->seconds;
+        seconds[i] = p->kind == PLOT_ANALYSIS ? it->flop > 0 ? it->flop / q->flop_s : 0
+                                              : it->seconds;
     }
     c->n_point = p->n_item;
     for (size_t i = 0; i < p->n_item; i++)
-        c->point[i].weight = p->item[i].whole ? NAN : seconds[i] / phase_seconds(p, seconds, p->item[i].phase);
+        c->point[i].weight = p->item[i].whole
+                                 ? NAN
+                                 : seconds[i] / phase_seconds(p, seconds, p->item[i].phase);
     free(seconds);
     if (c->n_point)
         qsort(c->point, c->n_point, sizeof *c->point, heavier);
@@ -139,7 +155,8 @@ static bool dram_counted(const struct plot *p)
     return counted;
 }
 
-static void make_titles(struct roofline_chart *c, const struct plot *p, const struct plot_options *o)
+static void make_titles(struct roofline_chart *c, const struct plot *p,
+                        const struct plot_options *o)
 {
     const char *machine = *p->machine ? p->machine : p->hw;
     char date[11] = "";
@@ -149,12 +166,16 @@ static void make_titles(struct roofline_chart *c, const struct plot *p, const st
     else if (p->kind == PLOT_PROFILE)
         snprintf(c->title, sizeof c->title, "%.120s", machine);
     else
-        snprintf(c->title, sizeof c->title, "%.60s, %.20s on %.70s", p->model, p->type, machine);
+        snprintf(c->title, sizeof c->title, "%.60s, %.20s on %.70s", p->model, p->type,
+                 machine);
     struct strbuf b = { 0 };
     switch (p->kind) {
     case PLOT_RUN:
-        strbuf_addf(&b, "Measured: %s; %s%s", p->tests, p->detail,
-                    dram_counted(p) ? "" : "; bytes as the engine counts them, hardware counters unavailable");
+        strbuf_addf(
+            &b, "Measured: %s; %s%s", p->tests, p->detail,
+            dram_counted(p)
+                ? ""
+                : "; bytes as the engine counts them, hardware counters unavailable");
         break;
     case PLOT_ANALYSIS:
         strbuf_addf(&b, "Analysis: %s; points at what the roofs allow", p->tests);
@@ -176,8 +197,10 @@ static int find_style(char *path, size_t n, struct error *err)
 {
     if (cli_data_file(path, n, "reports/charts/roofline.gp"))
         return 0;
-    return error_set(err, ERROR_INPUT, "the chart's style reports/charts/roofline.gp was found neither in "
-                                       "$ROOFCAST_DATA nor in " PKGDATADIR);
+    return error_set(
+        err, ERROR_INPUT,
+        "%s: not found: the chart's style (ROOFCAST_DATA is the directory of reports/)",
+        path);
 }
 
 static int draw(const struct plot_options *o, struct error *err)
@@ -194,8 +217,9 @@ static int draw(const struct plot_options *o, struct error *err)
     rc = rc ? rc : make_points(&c, &p, err);
     rc = rc ? rc : chart_roofline(&c, o->out, &notes, err);
     if (rc == 0)
-        printf("%s.svg\n%s.png\n%s.gp draws them again from %s.tsv (points) and %s.roofs.tsv\n", o->out, o->out, o->out,
-               o->out, o->out);
+        printf("%s.svg\n%s.png\n%s.gp draws them again from %s.tsv (points) and "
+               "%s.roofs.tsv\n",
+               o->out, o->out, o->out, o->out, o->out);
     if (rc == 0 || err->kind == ERROR_UNAVAILABLE)
         printf("%s%s", notes.s ? notes.s : "", p.notes.s ? p.notes.s : "");
     free(c.roof);
@@ -208,19 +232,25 @@ static int draw(const struct plot_options *o, struct error *err)
 int cmd_plot(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Draw the roofline of FILE: a run (bench --save), an analysis (analyze -o json), a prediction (predict -o json) "
-        "or a hardware profile. Slanted roofs are memory bandwidth, level ones peak arithmetic; a point is a role, its "
+        "Draw the roofline of FILE: a run (bench --save), an analysis (analyze -o json), a "
+        "prediction (predict -o json) "
+        "or a hardware profile. Slanted roofs are memory bandwidth, level ones peak "
+        "arithmetic; a point is a role, its "
         "marker as large as its share of the time.\v"
-        "The axes depend on the roofs alone, so charts of one machine can be compared; points outside are named, not "
+        "The axes depend on the roofs alone, so charts of one machine can be compared; "
+        "points outside are named, not "
         "moved. To restyle, edit NAME.gp and run gnuplot on it in its directory.\n\n"
         "  roofcast plot run.json -o roofline\n"
         "  roofcast plot run.json --hw this --phase decode -o decode\n"
-        "  roofcast analyze llama-3-8b -o json > a.json; roofcast plot a.json --hw h100-sxm\n"
+        "  roofcast analyze llama-3-8b -o json > a.json; roofcast plot a.json --hw "
+        "h100-sxm\n"
         "  roofcast plot hwprofiles/h100-sxm.json -o h100";
     const struct argp argp = { option_table, parse, "FILE.json", doc, NULL, NULL, NULL };
     struct options o = { .plot = { .out = "roofline" }, .err = err };
     argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o);
     if (!o.plot.doc)
-        return error_set(err, ERROR_USAGE, "which file? A run, an analysis or a prediction as JSON, or a profile");
+        return error_set(
+            err, ERROR_USAGE,
+            "which file? A run, an analysis or a prediction as JSON, or a profile");
     return draw(&o.plot, err);
 }

@@ -1,4 +1,5 @@
-/* Which roofs a chart shows: the best of each memory level and arithmetic, or all of them. */
+/* Which roofs a chart shows: the best of each memory level and arithmetic, or all of them.
+ */
 #include "cli/plot.h"
 #include "roofline/roofline.h"
 #include <ctype.h>
@@ -33,47 +34,61 @@ static bool integer_math(const char *dtype)
 
 /* ---- measured ---------------------------------------------------------------------- */
 
-/* The best of a level (bandwidth) or an arithmetic (compute) with at most n threads; 0: any number. */
-static const struct ceiling *best_ceiling(const struct hwprofile *h, const char *kind, const char *key, int n)
+/* The best of a level (bandwidth) or an arithmetic (compute) with at most n threads; 0: any
+ * number. */
+static const struct ceiling *best_ceiling(const struct hwprofile *h, const char *kind,
+                                          const char *key, int n)
 {
     const struct ceiling *best = NULL;
     for (size_t i = 0; i < h->n_ceiling; i++) {
         const struct ceiling *c = &h->ceiling[i];
         bool same = strcmp(c->kind, kind) == 0 &&
                     strcmp(strcmp(kind, "compute") == 0 ? c->dtype : c->level, key) == 0;
-        if (same && (n <= 0 || c->n_threads <= n) && c->value > 0 && (!best || c->value > best->value))
+        if (same && (n <= 0 || c->n_threads <= n) && c->value > 0 &&
+            (!best || c->value > best->value))
             best = c;
     }
     return best;
 }
 
-static int add_ceiling(struct roofline_chart *c, const struct ceiling *m, bool threads, struct error *err)
+static int add_ceiling(struct roofline_chart *c, const struct ceiling *m, bool threads,
+                       struct error *err)
 {
     bool compute = strcmp(m->kind, "compute") == 0;
     char value[32], name[16], t[32] = "";
-    units_si(value, sizeof value, m->value, compute ? integer_math(m->dtype) ? "OP/s" : "FLOP/s" : "B/s");
+    units_si(value, sizeof value, m->value,
+             compute ? integer_math(m->dtype) ? "OP/s" : "FLOP/s" : "B/s");
     if (threads)
         snprintf(t, sizeof t, ", %d thread%s", m->n_threads, m->n_threads == 1 ? "" : "s");
-    struct chart_roof r = { .bytes_s = compute ? NAN : m->value, .flop_s = compute ? m->value : NAN };
-    snprintf(r.label, sizeof r.label, "%.15s%s%.10s%.14s %.15s", compute ? upper(name, sizeof name, m->dtype) : m->level,
-             compute && *m->isa ? " " : compute ? "" : " read", compute ? m->isa : "", t, value);
+    struct chart_roof r = { .bytes_s = compute ? NAN : m->value,
+                            .flop_s = compute ? m->value : NAN };
+    snprintf(r.label, sizeof r.label, "%.15s%s%.10s%.14s %.15s",
+             compute ? upper(name, sizeof name, m->dtype) : m->level,
+             compute && *m->isa ? " "
+             : compute          ? ""
+                                : " read",
+             compute ? m->isa : "", t, value);
     return add_roof(c, &r, err);
 }
 
 static const char *const levels[] = { "L1", "L2", "L3", "L4", "DRAM" };
 
-static int add_measured(struct roofline_chart *c, const struct plot *p, int n_threads, struct error *err)
+static int add_measured(struct roofline_chart *c, const struct plot *p, int n_threads,
+                        struct error *err)
 {
     for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
-        const struct ceiling *m = best_ceiling(&p->roofs, "bandwidth", levels[i], n_threads);
+        const struct ceiling *m =
+            best_ceiling(&p->roofs, "bandwidth", levels[i], n_threads);
         if (m && add_ceiling(c, m, false, err) != 0)
             return -1;
     }
-    /* An arithmetic that another one outruns by no more than a tenth adds a line on a line. */
+    /* An arithmetic that another one outruns by no more than a tenth adds a line on a line.
+     */
     double shown[MATH_COUNT];
     size_t n_shown = 0;
     for (int i = MATH_FP32; i < MATH_COUNT; i++) {
-        const struct ceiling *m = best_ceiling(&p->roofs, "compute", math_name((enum math)i), n_threads);
+        const struct ceiling *m =
+            best_ceiling(&p->roofs, "compute", math_name((enum math)i), n_threads);
         bool near = false;
         for (size_t k = 0; m && k < n_shown; k++)
             near |= fabs(log(shown[k] / m->value)) < log(1.1);
@@ -86,15 +101,17 @@ static int add_measured(struct roofline_chart *c, const struct plot *p, int n_th
     return 0;
 }
 
-static int add_every_ceiling(struct roofline_chart *c, const struct plot *p, struct error *err)
+static int add_every_ceiling(struct roofline_chart *c, const struct plot *p,
+                             struct error *err)
 {
     for (size_t i = 0; i < p->roofs.n_ceiling; i++) {
         const struct ceiling *m = &p->roofs.ceiling[i], *best = NULL;
         /* Probes of one roof beside several tests: the best of them. */
         for (size_t k = 0; k < p->roofs.n_ceiling; k++) {
             const struct ceiling *q = &p->roofs.ceiling[k];
-            if (strcmp(q->kind, m->kind) == 0 && strcmp(q->dtype, m->dtype) == 0 && strcmp(q->level, m->level) == 0 &&
-                q->n_threads == m->n_threads && (!best || q->value > best->value))
+            if (strcmp(q->kind, m->kind) == 0 && strcmp(q->dtype, m->dtype) == 0 &&
+                strcmp(q->level, m->level) == 0 && q->n_threads == m->n_threads &&
+                (!best || q->value > best->value))
                 best = q;
         }
         if (best == m && m->value > 0 && add_ceiling(c, m, true, err) != 0)
@@ -103,10 +120,13 @@ static int add_every_ceiling(struct roofline_chart *c, const struct plot *p, str
     return 0;
 }
 
-/* ---- datasheet ------------------------------------------------------------------------ */
+/* ---- datasheet ------------------------------------------------------------------------
+ */
 
-/* Peaks of one value share a line: "FP16, BF16 989 TFLOP/s". Rarely wanted ones (FP64, TF32, 4 bits) only with all. */
-static int add_spec_peaks(struct roofline_chart *c, const struct hwprofile *h, bool all, struct error *err)
+/* Peaks of one value share a line: "FP16, BF16 989 TFLOP/s". Rarely wanted ones (FP64,
+ * TF32, 4 bits) only with all. */
+static int add_spec_peaks(struct roofline_chart *c, const struct hwprofile *h, bool all,
+                          struct error *err)
 {
     static const enum math order[] = { MATH_FP32, MATH_FP16, MATH_BF16, MATH_FP8, MATH_INT8,
                                        MATH_FP64, MATH_TF32, MATH_FP4,  MATH_INT4 };
@@ -138,8 +158,8 @@ static int add_spec_peaks(struct roofline_chart *c, const struct hwprofile *h, b
     return 0;
 }
 
-static int add_spec(struct roofline_chart *c, const struct hwprofile *h, bool memory, bool peaks, bool all,
-                    struct error *err)
+static int add_spec(struct roofline_chart *c, const struct hwprofile *h, bool memory,
+                    bool peaks, bool all, struct error *err)
 {
     char value[32];
     if (memory && h->mem_bw.value > 0) {
@@ -157,24 +177,31 @@ static int chosen_threads(const struct plot *p, const struct plot_options *o)
     return o->n_threads > 0 ? (int)o->n_threads : p->n_threads;
 }
 
-int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const struct plot_options *o, struct error *err)
+int plot_choose_roofs(struct roofline_chart *c, const struct plot *p,
+                      const struct plot_options *o, struct error *err)
 {
-    int rc = o->all_roofs ? add_every_ceiling(c, p, err) : add_measured(c, p, chosen_threads(p, o), err);
+    int rc = o->all_roofs ? add_every_ceiling(c, p, err)
+                          : add_measured(c, p, chosen_threads(p, o), err);
     bool memory = false, peaks = false;
     for (size_t i = 0; i < c->n_roof; i++)
         *(isnan(c->roof[i].bytes_s) ? &peaks : &memory) = true;
     /* What was measured stands; the datasheet fills what was not. */
-    rc = rc ? rc : add_spec(c, &p->roofs, !memory || o->all_roofs, !peaks || o->all_roofs, o->all_roofs, err);
+    rc = rc ? rc
+            : add_spec(c, &p->roofs, !memory || o->all_roofs, !peaks || o->all_roofs,
+                       o->all_roofs, err);
     if (rc == 0 && c->n_roof == 0)
-        rc = error_set(err, ERROR_USAGE, "%s has no roofs of its own: say on which machine with --hw NAME, FILE or this",
-                       o->doc);
+        rc = error_set(
+            err, ERROR_USAGE,
+            "%s has no roofs of its own: say on which machine with --hw NAME, FILE or this",
+            o->doc);
     return rc;
 }
 
-/* ---- where an op that was not timed would be -------------------------------------------------- */
+/* ---- where an op that was not timed would be
+ * -------------------------------------------------- */
 
-/* Operands as engines multiply them: F32 and F16 as they are, quantized weights as INT8 on a CPU and as FP16 (after
- * dequantizing) elsewhere; vector ops in F32. */
+/* Operands as engines multiply them: F32 and F16 as they are, quantized weights as INT8 on
+ * a CPU and as FP16 (after dequantizing) elsewhere; vector ops in F32. */
 static const char *item_math(const struct plot *p, const struct plot_item *it)
 {
     bool product = strcmp(it->op, "matmul") == 0 || strcmp(it->op, "attention") == 0;

@@ -17,12 +17,22 @@ KERNEL_LIBS = libkernels.a
 EXTRA_DIST += \
   %D%/simd/vector.h \
   %D%/simd/attention.h \
-  %D%/simd/dense.h
+  %D%/simd/dense.h \
+  %D%/simd/format.h \
+  %D%/simd/gemm_q8.h
 
 if ISA_AVX2
 noinst_LIBRARIES += libkernels_avx2.a
 libkernels_avx2_a_SOURCES = \
-  %D%/avx2/init.c
+  %D%/avx2/simd256.h \
+  %D%/avx2/avx2.h \
+  %D%/avx2/init.c \
+  %D%/avx2/vector.c \
+  %D%/avx2/attention.c \
+  %D%/avx2/dense.c \
+  %D%/avx2/formats.c \
+  %D%/avx2/gemv.c \
+  %D%/avx2/gemm.c
 libkernels_avx2_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX2_CFLAGS)
 KERNEL_LIBS += libkernels_avx2.a
 endif

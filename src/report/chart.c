@@ -1,4 +1,5 @@
-/* The roofline chart's files: points and roofs as tab-separated data, a gnuplot script, and its pictures. */
+/* The roofline chart's files: points and roofs as tab-separated data, a gnuplot script, and
+ * its pictures. */
 #include "config.h"
 #include "report/plan.h"
 #include <errno.h>
@@ -29,9 +30,11 @@ static int out_init(struct out *o, const char *base, struct error *err)
         if ((unsigned char)*p < ' ' || *p == 127)
             return error_set(err, ERROR_USAGE, "-o: a control character in the file name");
     if (!*name)
-        return error_set(err, ERROR_USAGE, "-o: expected a file name without extension, found \"%s\"", base);
+        return error_set(err, ERROR_USAGE,
+                         "-o: expected a file name without extension, found \"%s\"", base);
     o->base = strdup(base);
-    o->dir = slash ? strndup(base, slash == base ? 1 : (size_t)(slash - base)) : strdup(".");
+    o->dir =
+        slash ? strndup(base, slash == base ? 1 : (size_t)(slash - base)) : strdup(".");
     if (!o->base || !o->dir) {
         out_free(o);
         return error_oom(err, strlen(base), "a file name");
@@ -40,21 +43,25 @@ static int out_init(struct out *o, const char *base, struct error *err)
     return 0;
 }
 
-/* ---- text for gnuplot ------------------------------------------------------------------ */
+/* ---- text for gnuplot ------------------------------------------------------------------
+ */
 
 /* Length of the valid UTF-8 sequence at s, 0 when it is broken. */
 static size_t utf8_len(const unsigned char *s)
 {
-    size_t n = *s < 0x80 ? 1 : *s >= 0xc2 && *s < 0xe0 ? 2 : *s >= 0xe0 && *s < 0xf0 ? 3
-               : *s >= 0xf0 && *s < 0xf5 ? 4 : 0;
+    size_t n = *s < 0x80                 ? 1
+               : *s >= 0xc2 && *s < 0xe0 ? 2
+               : *s >= 0xe0 && *s < 0xf0 ? 3
+               : *s >= 0xf0 && *s < 0xf5 ? 4
+                                         : 0;
     for (size_t i = 1; i < n; i++)
         if ((s[i] & 0xc0) != 0x80)
             return 0;
     return n;
 }
 
-/* Names come from files: no control characters (tabs would move columns), no broken UTF-8 (bad XML). quote: a quote
- * is written twice, as in gnuplot's single-quoted strings. */
+/* Names come from files: no control characters (tabs would move columns), no broken UTF-8
+ * (bad XML). quote: a quote is written twice, as in gnuplot's single-quoted strings. */
 static void add_clean(struct strbuf *b, const char *text, bool quote)
 {
     const unsigned char *p = (const unsigned char *)text;
@@ -85,24 +92,29 @@ static void add_value(struct strbuf *b, double v)
         strbuf_addf(b, "%.9g\t", v);
 }
 
-/* ---- data ---------------------------------------------------------------------------------- */
+/* ---- data
+ * ---------------------------------------------------------------------------------- */
 
-static void points_tsv(struct strbuf *b, const struct roofline_chart *c, const struct plan *p)
+static void points_tsv(struct strbuf *b, const struct roofline_chart *c,
+                       const struct plan *p)
 {
-    strbuf_adds(b, "ai\tflop_s\tshare\tpredicted\tcounted\tin_frame\tradius_px\tphase\tlabel\n");
+    strbuf_adds(
+        b, "ai\tflop_s\tshare\tpredicted\tcounted\tin_frame\tradius_px\tphase\tlabel\n");
     for (size_t i = 0; i < c->n_point; i++) {
         const struct chart_point *q = &c->point[i];
         add_value(b, q->ai);
         add_value(b, q->flop_s);
         add_value(b, q->weight);
-        strbuf_addf(b, "%d\t%d\t%d\t%.2f\t", q->predicted, q->counted, p->in_frame[i], p->radius_px[i]);
+        strbuf_addf(b, "%d\t%d\t%d\t%.2f\t", q->predicted, q->counted, p->in_frame[i],
+                    p->radius_px[i]);
         strbuf_addf(b, "%s\t", phase_role(q->phase) == TEXT_OTHER ? "other" : q->phase);
         add_clean(b, q->label, false);
         strbuf_adds(b, "\n");
     }
 }
 
-static void roofs_tsv(struct strbuf *b, const struct roofline_chart *c, const struct plan *p)
+static void roofs_tsv(struct strbuf *b, const struct roofline_chart *c,
+                      const struct plan *p)
 {
     strbuf_adds(b, "kind\tvalue\tai_0\tflop_s_0\tai_1\tflop_s_1\tstrong\tspec\tlabel\n");
     for (size_t i = 0; i < c->n_roof; i++) {
@@ -130,7 +142,8 @@ static void roofs_tsv(struct strbuf *b, const struct roofline_chart *c, const st
     }
 }
 
-/* ---- script ---------------------------------------------------------------------------------- */
+/* ---- script
+ * ---------------------------------------------------------------------------------- */
 
 static const char *role_color(enum text_role r)
 {
@@ -155,8 +168,10 @@ static const char *role_color(enum text_role r)
     return "ink";
 }
 
-/* In the plot by the axes' values, so that texts stay with their points when the picture is resized. */
-static void add_position(struct strbuf *b, const struct frame *f, double x, double y, bool in_plot)
+/* In the plot by the axes' values, so that texts stay with their points when the picture is
+ * resized. */
+static void add_position(struct strbuf *b, const struct frame *f, double x, double y,
+                         bool in_plot)
 {
     if (in_plot)
         strbuf_addf(b, "first %.6g, %.6g", frame_ai(f, x), frame_flop_s(f, y));
@@ -173,7 +188,8 @@ static void add_label(struct strbuf *b, const struct frame *f, const struct plan
     strbuf_adds(b, t->align == 'l' ? " left" : t->align == 'r' ? " right" : " center");
     if (t->angle != 0)
         strbuf_addf(b, " rotate by %.0f", t->angle);
-    strbuf_addf(b, " font typeface . \",%g\" textcolor rgb %s front\n", t->size_px, role_color(t->role));
+    strbuf_addf(b, " font typeface . \",%g\" textcolor rgb %s front\n", t->size_px,
+                role_color(t->role));
 }
 
 static void add_sample(struct strbuf *b, const struct frame *f, const struct plan_sample *s)
@@ -191,9 +207,11 @@ static void add_sample(struct strbuf *b, const struct frame *f, const struct pla
         add_position(b, f, s->x, s->y, false);
         strbuf_adds(b, " to ");
         add_position(b, f, s->x + 32, s->y, false);
-        /* Not of one width: gnuplot's SVG joins equal arrows into one path, dashes and all. */
-        strbuf_adds(b, s->kind == SAMPLE_DASHED ? " nohead lw 1.9 dt (8,5) lc rgb roof_color\n"
-                                                : " nohead lw 2 lc rgb roof_color\n");
+        /* Not of one width: gnuplot's SVG joins equal arrows into one path, dashes and all.
+         */
+        strbuf_adds(b, s->kind == SAMPLE_DASHED
+                           ? " nohead lw 1.9 dt (8,5) lc rgb roof_color\n"
+                           : " nohead lw 2 lc rgb roof_color\n");
         return;
     }
     strbuf_adds(b, "set label '' at ");
@@ -231,7 +249,8 @@ static void add_tics(struct strbuf *b, const char *axis, double lo, double hi)
         else if (e < 4)
             snprintf(text, sizeof text, "%.0f", v);
         else
-            snprintf(text, sizeof text, "%.0f %c", pow(10, e % 3), " kMGTPEZY"[e / 3 < 9 ? e / 3 : 8]);
+            snprintf(text, sizeof text, "%.0f %c", pow(10, e % 3),
+                     " kMGTPEZY"[e / 3 < 9 ? e / 3 : 8]);
         strbuf_addf(b, "%s'%s' 1e%d", first ? "" : ", ", text, e);
         for (int k = 2; k < 10 && e < last; k++)
             strbuf_addf(b, ", '' %de%d 1", k, e);
@@ -243,11 +262,19 @@ static void add_tics(struct strbuf *b, const char *axis, double lo, double hi)
 static void add_prologue(struct strbuf *b, const struct out *o, const struct plan *p)
 {
     const struct frame *f = &p->frame;
-    static const char *const file[][2] = { { "points", ".tsv" }, { "roofs", ".roofs.tsv" } };
-    static const char *const picture[][2] = { { "svg", ".svg" }, { "png", ".png" } };
-    strbuf_adds(b, "# Draws the pictures again: run gnuplot on this file in this directory.\n");
+    static const char *const file[][2] = {
+        {"points", ".tsv"      },
+        { "roofs", ".roofs.tsv"}
+    };
+    static const char *const picture[][2] = {
+        {"svg",  ".svg"},
+        { "png", ".png"}
+    };
+    strbuf_adds(
+        b, "# Draws the pictures again: run gnuplot on this file in this directory.\n");
     for (size_t i = 0; i < ARRAY_LEN(file); i++) {
-        strbuf_addf(b, "%s = './", file[i][0]); /* ./: a name that starts with '<' or '|' is no command */
+        strbuf_addf(b, "%s = './",
+                    file[i][0]); /* ./: a name that starts with '<' or '|' is no command */
         add_clean(b, o->name, true);
         strbuf_addf(b, "%s'\n", file[i][1]);
     }
@@ -256,13 +283,16 @@ static void add_prologue(struct strbuf *b, const struct out *o, const struct pla
         add_clean(b, o->name, true);
         strbuf_addf(b, "%s'\n", picture[i][1]);
     }
-    strbuf_addf(b, "WIDTH = %.1f\nHEIGHT = %.1f\nLEFT = %.1f\nRIGHT = %.1f\nTOP = %.1f\nBOTTOM = %.1f\n",
+    strbuf_addf(b,
+                "WIDTH = %.1f\nHEIGHT = %.1f\nLEFT = %.1f\nRIGHT = %.1f\nTOP = "
+                "%.1f\nBOTTOM = %.1f\n",
                 f->width, f->height, f->left, f->right, f->top, f->bottom);
-    strbuf_addf(b, "X_LO = %g\nX_HI = %g\nY_LO = %g\nY_HI = %g\n\n", f->x_lo, f->x_hi, f->y_lo, f->y_hi);
+    strbuf_addf(b, "X_LO = %g\nX_HI = %g\nY_LO = %g\nY_HI = %g\n\n", f->x_lo, f->x_hi,
+                f->y_lo, f->y_hi);
 }
 
-static int build_script(struct strbuf *b, const struct roofline_chart *c, const struct plan *p,
-                        const struct out *o, struct error *err)
+static int build_script(struct strbuf *b, const struct roofline_chart *c,
+                        const struct plan *p, const struct out *o, struct error *err)
 {
     static const char mark[] = "#LABELS#\n";
     struct filemap style;
@@ -272,8 +302,9 @@ static int build_script(struct strbuf *b, const struct roofline_chart *c, const 
     const char *at = style.size ? memmem(text, style.size, mark, sizeof mark - 1) : NULL;
     if (!at) {
         filemap_close(&style);
-        return error_set(err, ERROR_INPUT, "%s: expected a line \"#LABELS#\" for the chart's texts, found none",
-                         c->style);
+        return error_set(
+            err, ERROR_INPUT,
+            "%s: expected a line \"#LABELS#\" for the chart's texts, found none", c->style);
     }
     size_t before = (size_t)(at - text), after = before + sizeof mark - 1;
     add_prologue(b, o, p);
@@ -286,9 +317,11 @@ static int build_script(struct strbuf *b, const struct roofline_chart *c, const 
     return 0;
 }
 
-/* ---- files ------------------------------------------------------------------------------------- */
+/* ---- files
+ * ------------------------------------------------------------------------------------- */
 
-static int write_file(const struct out *o, const char *ext, const struct strbuf *b, struct error *err)
+static int write_file(const struct out *o, const char *ext, const struct strbuf *b,
+                      struct error *err)
 {
     struct strbuf path = { 0 };
     struct outfile f;
@@ -306,7 +339,8 @@ static int write_file(const struct out *o, const char *ext, const struct strbuf 
     return rc;
 }
 
-static int write_data(const struct roofline_chart *c, const struct plan *p, const struct out *o, struct error *err)
+static int write_data(const struct roofline_chart *c, const struct plan *p,
+                      const struct out *o, struct error *err)
 {
     struct strbuf points = { 0 }, roofs = { 0 }, script = { 0 };
     points_tsv(&points, c, p);
@@ -352,7 +386,8 @@ static int draw(const struct out *o, struct error *err)
         goto out;
     for (int i = 0; i < 2; i++)
         if (rename(b[3 + i].s, b[5 + i].s) != 0) {
-            error_set(err, ERROR_SYSTEM, "%s: cannot write: %s", b[5 + i].s, strerror(errno));
+            error_set(err, ERROR_SYSTEM, "%s: cannot write: %s", b[5 + i].s,
+                      strerror(errno));
             goto out;
         }
     rc = 0;
@@ -365,7 +400,8 @@ out:
     return rc;
 }
 
-int chart_roofline(const struct roofline_chart *c, const char *out_base, struct strbuf *notes, struct error *err)
+int chart_roofline(const struct roofline_chart *c, const char *out_base,
+                   struct strbuf *notes, struct error *err)
 {
     struct out o;
     struct plan p;

@@ -1,4 +1,5 @@
-/* gnuplot as a child process: no shell, its complaints in our error message, pictures checked to be whole. */
+/* gnuplot as a child process: no shell, its complaints in our error message, pictures
+ * checked to be whole. */
 #include "config.h"
 #include "report/plan.h"
 #include <errno.h>
@@ -20,7 +21,8 @@ static void add_quoted(struct strbuf *b, const char *before, const char *text)
     strbuf_adds(b, "'");
 }
 
-/* The first bytes of what the child says; the rest is read and dropped, so that it never blocks. */
+/* The first bytes of what the child says; the rest is read and dropped, so that it never
+ * blocks. */
 static void read_complaint(int fd, char *text, size_t size)
 {
     char drop[512];
@@ -55,20 +57,23 @@ static int spawn(pid_t *pid, char *const *argv, int pipe_fd[2])
     return rc;
 }
 
-static int run(char *const *argv, char *complaint, size_t size, int *status, struct error *err)
+static int run(char *const *argv, char *complaint, size_t size, int *status,
+               struct error *err)
 {
     int fd[2];
     pid_t pid;
     if (pipe2(fd, O_CLOEXEC) != 0)
-        return error_set(err, ERROR_SYSTEM, "gnuplot: cannot make a pipe: %s", strerror(errno));
+        return error_set(err, ERROR_SYSTEM, "gnuplot: cannot make a pipe: %s",
+                         strerror(errno));
     int rc = spawn(&pid, argv, fd);
     close(fd[1]);
     if (rc) {
         close(fd[0]);
         if (rc == ENOENT || rc == EACCES)
-            return error_set(err, ERROR_UNAVAILABLE,
-                             "gnuplot was not found, so there is no picture yet: install it "
-                             "(Debian: apt-get install gnuplot-nox) and run");
+            return error_set(
+                err, ERROR_UNAVAILABLE,
+                "gnuplot was not found, so there is no picture yet: install it "
+                "(Debian: apt-get install gnuplot-nox) and run");
         return error_set(err, ERROR_SYSTEM, "gnuplot: cannot start: %s", strerror(rc));
     }
     read_complaint(fd[0], complaint, size);
@@ -97,7 +102,8 @@ static int check_end(const char *path, const char *end, size_t n_end, struct err
                      size < 0 ? "no picture" : "an incomplete picture");
 }
 
-int gnuplot_render(const char *dir, const char *script, const char *svg, const char *png, struct error *err)
+int gnuplot_render(const char *dir, const char *script, const char *svg, const char *png,
+                   struct error *err)
 {
     struct strbuf cd = { 0 }, svg_is = { 0 }, png_is = { 0 }, path = { 0 };
     char complaint[600] = "";

@@ -1,19 +1,21 @@
-/* Geometry of labels: text metrics, boxes that may be turned, and the search for a free place. */
+/* Geometry of labels: text metrics, boxes that may be turned, and the search for a free
+ * place. */
 #include "report/layout.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define RADIANS(deg) ((deg) * 3.14159265358979323846 / 180)
+#define RADIANS(deg) ((deg)*3.14159265358979323846 / 180)
 
 /* ---- text metrics ---------------------------------------------------------------- */
 
 /* Advance widths of ASCII 32..126 in DejaVu Sans, in 1/100 em, rounded up. */
 static const unsigned char advance[95] = {
-    32, 41, 46, 84, 64, 96, 78, 28, 40, 40, 50, 84, 32, 37, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64,
-    64, 64, 34, 34, 84, 84, 84, 54, 100, 69, 69, 70, 78, 64, 58, 78, 76, 30, 30, 66, 56, 87, 75, 79,
-    61, 79, 70, 64, 62, 74, 69, 99, 69, 62, 69, 40, 34, 40, 84, 50, 50, 62, 64, 55, 64, 62, 36, 64,
-    64, 28, 28, 58, 28, 98, 64, 62, 64, 64, 42, 53, 40, 64, 60, 82, 60, 60, 53, 64, 34, 64, 84,
+    32, 41, 46, 84, 64, 96, 78, 28, 40, 40, 50, 84, 32, 37,  32, 34, 64, 64, 64,
+    64, 64, 64, 64, 64, 64, 64, 34, 34, 84, 84, 84, 54, 100, 69, 69, 70, 78, 64,
+    58, 78, 76, 30, 30, 66, 56, 87, 75, 79, 61, 79, 70, 64,  62, 74, 69, 99, 69,
+    62, 69, 40, 34, 40, 84, 50, 50, 62, 64, 55, 64, 62, 36,  64, 64, 28, 28, 58,
+    28, 98, 64, 62, 64, 64, 42, 53, 40, 64, 60, 82, 60, 60,  53, 64, 34, 64, 84,
 };
 
 double text_width_px(const char *s, double size_px)
@@ -45,10 +47,12 @@ void text_fit(char *s, double size_px, double w_px)
 }
 
 /*
- * gnuplot puts the baseline of a centred line 0.325 em below the point; ascenders end 0.76 em above the
- * baseline, descenders 0.24 em below: the ink is centred 0.065 em under the point.
+ * gnuplot puts the baseline of a centred line 0.325 em below the point; ascenders end 0.76
+ * em above the baseline, descenders 0.24 em below: the ink is centred 0.065 em under the
+ * point.
  */
-struct box text_box(double x, double y, double w_px, int n_line, double size_px, double angle)
+struct box text_box(double x, double y, double w_px, int n_line, double size_px,
+                    double angle)
 {
     double a = RADIANS(angle), down = 0.065 * size_px;
     return (struct box){ .cx = x + down * sin(a),
@@ -76,12 +80,16 @@ static double reach(const struct box *b, const struct axes *t, double x, double 
     return b->hw * fabs(t->ux * x + t->uy * y) + b->hh * fabs(t->vx * x + t->vy * y);
 }
 
-/* Separating axes: two rectangles are apart when one of their four side directions separates them. */
+/* Separating axes: two rectangles are apart when one of their four side directions
+ * separates them. */
 bool box_overlaps(const struct box *a, const struct box *b)
 {
     struct axes ta = box_axes(a), tb = box_axes(b);
     const double axis[4][2] = {
-        { ta.ux, ta.uy }, { ta.vx, ta.vy }, { tb.ux, tb.uy }, { tb.vx, tb.vy }
+        {ta.ux,  ta.uy},
+        { ta.vx, ta.vy},
+        { tb.ux, tb.uy},
+        { tb.vx, tb.vy}
     };
     for (int i = 0; i < 4; i++) {
         double x = axis[i][0], y = axis[i][1];
@@ -140,7 +148,8 @@ bool segments_cross(const struct segment *a, const struct segment *b)
            side(b, a->x0, a->y0) * side(b, a->x1, a->y1) < 0;
 }
 
-/* ---- the scene ------------------------------------------------------------------------ */
+/* ---- the scene ------------------------------------------------------------------------
+ */
 
 static bool grow(void **v, size_t n, size_t *cap, size_t size)
 {
@@ -220,7 +229,8 @@ void scene_add_placement(struct scene *s, const struct placement *p)
         scene_add_leader(s, p->leader);
 }
 
-/* ---- search ------------------------------------------------------------------------------ */
+/* ---- search
+ * ------------------------------------------------------------------------------ */
 
 #define TEXT_GAP 5.0 /* px between texts side by side, a third of it between lines */
 #define DISC_GAP 1.5 /* px between a text and a marker */
@@ -244,7 +254,8 @@ static bool box_is_free(const struct scene *s, const struct box *b)
     return true;
 }
 
-/* A text on a line is legible but ugly: each crossing costs as much as 70 px of distance. */
+/* A text on a line is legible but ugly: each crossing costs as much as 70 px of distance.
+ */
 static double crossing_cost(const struct scene *s, const struct box *b)
 {
     double cost = 0;
@@ -262,8 +273,9 @@ static double point_segment_distance(const struct segment *s, double x, double y
     return hypot(s->x0 + t * dx - x, s->y0 + t * dy - y);
 }
 
-/* Cost of a leader line from disc `at`; infinite through a text or along another leader. */
-static double leader_cost(const struct scene *s, const struct segment *l, const struct disc *at)
+/* Cost of a leader line from disc `at`; infinite through a text. */
+static double leader_cost(const struct scene *s, const struct segment *l,
+                          const struct disc *at)
 {
     double cost = 15;
     for (size_t i = 0; i < s->n_box; i++)
@@ -271,10 +283,11 @@ static double leader_cost(const struct scene *s, const struct segment *l, const 
             return INFINITY;
     for (size_t i = 0; i < s->n_leader; i++)
         if (segments_cross(l, &s->leader[i]))
-            return INFINITY;
+            cost += 60;
     for (size_t i = 0; i < s->n_disc; i++) {
         const struct disc *d = &s->disc[i];
-        if (hypot(d->x - at->x, d->y - at->y) > 0.5 && point_segment_distance(l, d->x, d->y) < d->r)
+        if (hypot(d->x - at->x, d->y - at->y) > 0.5 &&
+            point_segment_distance(l, d->x, d->y) < d->r)
             cost += 25;
     }
     return cost;
@@ -291,14 +304,28 @@ static struct segment leader_line(const struct disc *at, const struct box *b)
 
 bool place_beside(const struct scene *s, const struct disc *at, struct placement *p)
 {
-    static const double away[] = { 3, 9, 17, 27, 40, 56, 76, 100, 130 };
+    static const double away[] = { 3, 9, 17, 27, 40, 56, 76, 100, 130, 170 };
     /* Right first, then above and below; a text to the left reads worst. */
     static const struct {
         double x, y, cost;
-    } dir[] = { { 1, 0, 0 },         { 0.9, -0.45, 2 },  { 0.9, 0.45, 2 },  { 0.7, -0.7, 2 },
-                { 0.7, 0.7, 3 },     { 0.4, -0.9, 3 },   { 0.4, 0.9, 4 },   { 0, -1, 3 },
-                { 0, 1, 4 },         { -0.4, -0.9, 5 },  { -0.4, 0.9, 6 },  { -0.7, -0.7, 6 },
-                { -0.7, 0.7, 7 },    { -0.9, -0.45, 7 }, { -0.9, 0.45, 7 }, { -1, 0, 5 } };
+    } dir[] = {
+        {1,     0,     0},
+        { 0.9,  -0.45, 2},
+        { 0.9,  0.45,  2},
+        { 0.7,  -0.7,  2},
+        { 0.7,  0.7,   3},
+        { 0.4,  -0.9,  3},
+        { 0.4,  0.9,   4},
+        { 0,    -1,    3},
+        { 0,    1,     4},
+        { -0.4, -0.9,  5},
+        { -0.4, 0.9,   6},
+        { -0.7, -0.7,  6},
+        { -0.7, 0.7,   7},
+        { -0.9, -0.45, 7},
+        { -0.9, 0.45,  7},
+        { -1,   0,     5}
+    };
     struct placement best = *p;
     best.placed = false;
     best.cost = INFINITY;
@@ -310,8 +337,16 @@ bool place_beside(const struct scene *s, const struct disc *at, struct placement
                 continue;
             struct placement try = *p;
             try.angle = 0;
-            try.x = at->x + dir[k].x * d + (dir[k].x > 0.3 ? 1 : dir[k].x < -0.3 ? -1 : 0) * size.hw;
-            try.y = at->y + dir[k].y * d + (dir[k].y > 0.3 ? 1 : dir[k].y < -0.3 ? -1 : 0) * size.hh -
+            try.x = at->x + dir[k].x * d +
+                    (dir[k].x > 0.3    ? 1
+                     : dir[k].x < -0.3 ? -1
+                                       : 0) *
+                        size.hw;
+            try.y = at->y + dir[k].y * d +
+                    (dir[k].y > 0.3    ? 1
+                     : dir[k].y < -0.3 ? -1
+                                       : 0) *
+                        size.hh -
                     size.cy;
             struct box b = placement_box(&try);
             if (!box_is_free(s, &b))
@@ -332,7 +367,8 @@ bool place_beside(const struct scene *s, const struct disc *at, struct placement
     return best.placed;
 }
 
-bool place_along(const struct scene *s, const struct segment *l, double prefer, struct placement *p)
+bool place_along(const struct scene *s, const struct segment *l, double prefer,
+                 struct placement *p)
 {
     double len = hypot(l->x1 - l->x0, l->y1 - l->y0);
     double ux = (l->x1 - l->x0) / len, uy = (l->y1 - l->y0) / len;

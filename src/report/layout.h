@@ -1,6 +1,7 @@
 /*
- * report/layout.h: where text goes on a chart. Everything is in pixels of the picture, x to the right,
- * y down, angles counter-clockwise in degrees as gnuplot writes them. Internal to report and its tests.
+ * report/layout.h: where text goes on a chart. Everything is in pixels of the picture, x to
+ * the right, y down, angles counter-clockwise in degrees as gnuplot writes them. Internal
+ * to report and its tests.
  */
 #ifndef REPORT_LAYOUT_H
 #define REPORT_LAYOUT_H
@@ -18,15 +19,17 @@ struct disc {
     double x, y, r;
 };
 
-/* Width of one line of UTF-8 text, never less than a sans-serif font of that size draws it (widths of
- * DejaVu Sans, wider than Helvetica, Arial and Liberation Sans; other scripts count one em). */
+/* Width of one line of UTF-8 text, never less than a sans-serif font of that size draws it
+ * (widths of DejaVu Sans, wider than Helvetica, Arial and Liberation Sans; other scripts
+ * count one em). */
 double text_width_px(const char *s, double size_px);
 /* Shorten s to fit w pixels, ending in "...". */
 void text_fit(char *s, double size_px, double w_px);
 /* The box that n_line lines of text cover when gnuplot centres them on (x, y). Lines are
  * TEXT_LEADING times the size apart. */
 #define TEXT_LEADING 1.25
-struct box text_box(double x, double y, double w_px, int n_line, double size_px, double angle);
+struct box text_box(double x, double y, double w_px, int n_line, double size_px,
+                    double angle);
 
 bool box_overlaps(const struct box *a, const struct box *b);
 bool box_inside(const struct box *a, double x0, double y0, double x1, double y1);
@@ -64,13 +67,15 @@ struct placement {
     double cost;
 };
 /*
- * Beside a marker: the cheapest of 16 directions at growing distances that touches no box, disc or leader
- * and stays inside; far places get a leader line. Adds nothing to the scene. false: no place.
+ * Beside a marker: the cheapest of 16 directions at growing distances that touches no box,
+ * disc or leader and stays inside; far places get a leader line. Adds nothing to the scene.
+ * false: no place.
  */
 bool place_beside(const struct scene *s, const struct disc *at, struct placement *p);
-/* Along a line, above or below it, text turned with the line. prefer: 0 starts at the segment's
- * first end, 1 at its second. */
-bool place_along(const struct scene *s, const struct segment *l, double prefer, struct placement *p);
+/* Along a line, above or below it, text turned with the line. prefer: 0 starts at the
+ * segment's first end, 1 at its second. */
+bool place_along(const struct scene *s, const struct segment *l, double prefer,
+                 struct placement *p);
 struct box placement_box(const struct placement *p);
 /* Add the placed text (and leader) to the scene. */
 void scene_add_placement(struct scene *s, const struct placement *p);

@@ -6,7 +6,9 @@ libreport_a_SOURCES = \
   %D%/report.c \
   %D%/layout.c \
   %D%/plan.c \
+  %D%/plan_roofs.c \
   %D%/plan_points.c \
+  %D%/plan_key.c \
   %D%/plan_margins.c \
   %D%/chart.c \
   %D%/gnuplot.c

@@ -1,17 +1,16 @@
 /*
- * The roofline chart's plan. gnuplot draws, but cannot tell where text is free of other text; so
- * the plot area is fixed in pixels here, which makes every position and the true angle of a roof known.
+ * The roofline chart's plan. gnuplot draws, but cannot tell where text is free of other
+ * text; so the plot area is fixed in pixels here, which makes every position and the true
+ * angle of a roof known.
  */
 #include "report/plan.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PLOT_W     960.0
-#define PLOT_H     520.0
-#define LABEL_PX   12.0
-#define RIDGE_PX   11.0
-#define MARKER_PX  5.5 /* radius when a point has no share of time */
+#define PLOT_W    960.0
+#define PLOT_H    520.0
+#define MARKER_PX 5.5 /* radius when a point has no share of time */
 
 /* ---- frame -------------------------------------------------------------------------- */
 
@@ -22,7 +21,8 @@ double frame_px(const struct frame *f, double ai)
 
 double frame_py(const struct frame *f, double flop_s)
 {
-    return f->bottom - (f->bottom - f->top) * log10(flop_s / f->y_lo) / log10(f->y_hi / f->y_lo);
+    return f->bottom -
+           (f->bottom - f->top) * log10(flop_s / f->y_lo) / log10(f->y_hi / f->y_lo);
 }
 
 double frame_ai(const struct frame *f, double px)
@@ -40,48 +40,26 @@ static double decade(double exponent)
     return pow(10, exponent);
 }
 
-/* What a set of roofs spans. */
-struct span {
-    double bw_lo, bw_hi, flop_lo, flop_hi;
-    int n_bw, n_flop;
-};
-
-/* spec: 1 or 0 counts those roofs only, -1 all. */
-static struct span roofs_span(const struct chart_roof *roof, size_t n, int spec)
-{
-    struct span s = { INFINITY, 0, INFINITY, 0, 0, 0 };
-    for (size_t i = 0; i < n; i++) {
-        if (spec >= 0 && roof[i].spec != (spec == 1))
-            continue;
-        if (!isnan(roof[i].bytes_s)) {
-            s.bw_lo = fmin(s.bw_lo, roof[i].bytes_s);
-            s.bw_hi = fmax(s.bw_hi, roof[i].bytes_s);
-            s.n_bw++;
-        } else {
-            s.flop_lo = fmin(s.flop_lo, roof[i].flop_s);
-            s.flop_hi = fmax(s.flop_hi, roof[i].flop_s);
-            s.n_flop++;
-        }
-    }
-    return s;
-}
-
 /*
- * x: from the leftmost ridge / 64 to the rightmost * 64, at the nearest decade, and always 0.05 to 1000 so that decode
- * (0.5 to 4 FLOP/byte for F32 to 4 bits, 1/12 for an addition of F32 vectors) is in sight on any machine. y: from the decade under
- * what the slowest memory allows at the left edge to a decade at least a third above the highest peak.
+ * x: from the leftmost ridge / 64 to the rightmost * 64, at the nearest decade, and always
+ * 0.05 to 1000 so that decode (0.5 to 4 FLOP/byte for F32 to 4 bits, 1/12 for an addition
+ * of F32 vectors) is in sight on any machine. y: from the decade under what the slowest
+ * memory allows at the left edge to a decade at least a third above the highest peak.
  */
-int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n, struct error *err)
+int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n,
+                     struct error *err)
 {
     for (size_t i = 0; i < n; i++) {
         double v = isnan(roof[i].bytes_s) ? roof[i].flop_s : roof[i].bytes_s;
         if (!isfinite(v) || v < 1 || v > 1e24)
-            return error_set(err, ERROR_INPUT, "roof \"%s\": expected 1 to 1e24 B/s or FLOP/s, found %g",
+            return error_set(err, ERROR_INPUT,
+                             "roof \"%s\": expected 1 to 1e24 B/s or FLOP/s, found %g",
                              roof[i].label, v);
     }
     struct span s = roofs_span(roof, n, -1);
     if (s.n_bw + s.n_flop == 0)
-        return error_set(err, ERROR_INPUT, "the chart has no roof: nothing to draw its frame from");
+        return error_set(err, ERROR_INPUT,
+                         "the chart has no roof: nothing to draw its frame from");
     double lo = log10(0.05), hi = 3;
     if (s.n_bw && s.n_flop) {
         lo = fmin(lo, round(log10(s.flop_lo / s.bw_hi / 64)));
@@ -96,87 +74,11 @@ int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n, s
     return 0;
 }
 
-/* ---- roof lines, ridge points ------------------------------------------------------------ */
+/* ---- texts
+ * ------------------------------------------------------------------------------------ */
 
-/* Peaks and bandwidths a roof is joined to: its own kind (measured or datasheet) where there is one. */
-static struct span partners(const struct roofline_chart *c, bool spec)
-{
-    struct span own = roofs_span(c->roof, c->n_roof, spec), all = roofs_span(c->roof, c->n_roof, -1);
-    if (!own.n_bw)
-        own.bw_hi = all.bw_hi, own.bw_lo = all.bw_lo, own.n_bw = all.n_bw;
-    if (!own.n_flop)
-        own.flop_hi = all.flop_hi, own.flop_lo = all.flop_lo, own.n_flop = all.n_flop;
-    return own;
-}
-
-/* Whether the envelope is made of measured roofs (0), datasheet roofs (1), or both (-1). */
-static int envelope_kind(const struct roofline_chart *c)
-{
-    struct span m = roofs_span(c->roof, c->n_roof, 0), s = roofs_span(c->roof, c->n_roof, 1);
-    return m.n_bw && m.n_flop ? 0 : s.n_bw && s.n_flop && !m.n_bw && !m.n_flop ? 1 : -1;
-}
-
-static void plan_roof(struct roof_line *l, const struct roofline_chart *c, const struct frame *f, size_t i)
-{
-    const struct chart_roof *r = &c->roof[i];
-    struct span with = partners(c, r->spec);
-    int kind = envelope_kind(c);
-    struct span env = roofs_span(c->roof, c->n_roof, kind);
-    bool counts = kind < 0 || r->spec == (kind == 1);
-    l->spec = r->spec;
-    if (!isnan(r->bytes_s)) {
-        double top = with.n_flop ? fmin(with.flop_hi, f->y_hi) : f->y_hi;
-        l->ai1 = fmin(top / r->bytes_s, f->x_hi);
-        l->ai0 = fmin(fmax(f->x_lo, f->y_lo / r->bytes_s), l->ai1);
-        l->flop0_s = l->ai0 * r->bytes_s;
-        l->flop1_s = l->ai1 * r->bytes_s;
-        l->strong = counts && r->bytes_s >= env.bw_hi;
-    } else {
-        l->ai0 = with.n_bw ? fmin(fmax(r->flop_s / with.bw_hi, f->x_lo), f->x_hi) : f->x_lo;
-        l->ai1 = f->x_hi;
-        l->flop0_s = l->flop1_s = r->flop_s;
-        l->strong = counts && r->flop_s >= env.flop_hi;
-    }
-}
-
-static struct segment roof_segment(const struct frame *f, const struct roof_line *l)
-{
-    return (struct segment){ frame_px(f, l->ai0), frame_py(f, l->flop0_s), frame_px(f, l->ai1),
-                             frame_py(f, l->flop1_s) };
-}
-
-/* Every memory roof with the highest peak, and every peak with the slowest memory: the ridge points that bound what
- * an op can be. All of them, with several levels and types, would bury the plot. */
-static int plan_ridges(struct plan *p, const struct roofline_chart *c, struct error *err)
-{
-    const struct frame *f = &p->frame;
-    p->ridge_ai = calloc(c->n_roof * 2 + 1, sizeof *p->ridge_ai);
-    p->ridge_flop_s = calloc(c->n_roof * 2 + 1, sizeof *p->ridge_flop_s);
-    if (!p->ridge_ai || !p->ridge_flop_s)
-        return error_oom(err, c->n_roof * sizeof *p->ridge_ai, "ridge points");
-    int kind = envelope_kind(c);
-    struct span env = roofs_span(c->roof, c->n_roof, kind);
-    if (!env.n_bw || !env.n_flop)
-        return 0;
-    for (size_t i = 0; i < c->n_roof; i++) {
-        const struct chart_roof *r = &c->roof[i];
-        if (kind >= 0 && r->spec != (kind == 1))
-            continue;
-        bool slanted = !isnan(r->bytes_s);
-        double flop_s = slanted ? env.flop_hi : r->flop_s;
-        double ai = flop_s / (slanted ? r->bytes_s : env.bw_lo);
-        bool twice = !slanted && flop_s >= env.flop_hi; /* the slowest memory's own ridge */
-        if (twice || ai < f->x_lo || ai > f->x_hi)
-            continue;
-        p->ridge_ai[p->n_ridge] = ai;
-        p->ridge_flop_s[p->n_ridge++] = flop_s;
-    }
-    return 0;
-}
-
-/* ---- texts ------------------------------------------------------------------------------------ */
-
-int plan_add_text(struct plan *p, const struct plan_text *t, const char *text, struct error *err)
+int plan_add_text(struct plan *p, const struct plan_text *t, const char *text,
+                  struct error *err)
 {
     if (p->n_text == p->cap_text) {
         size_t cap = p->cap_text ? 2 * p->cap_text : 64;
@@ -194,8 +96,8 @@ int plan_add_text(struct plan *p, const struct plan_text *t, const char *text, s
     return 0;
 }
 
-int wrap_text(const char *text, double size_px, double w_px, char (*line)[WRAP_LINE], int max_lines,
-              bool *cut)
+int wrap_text(const char *text, double size_px, double w_px, char (*line)[WRAP_LINE],
+              int max_lines, bool *cut)
 {
     int n = 0;
     *cut = false;
@@ -215,7 +117,8 @@ int wrap_text(const char *text, double size_px, double w_px, char (*line)[WRAP_L
             take = i;
         }
         bool last = n == max_lines - 1;
-        if (!take || (last && strlen(text) > take)) /* one long word, or no line left: cut it */
+        if (!take ||
+            (last && strlen(text) > take)) /* one long word, or no line left: cut it */
             take = strnlen(text, WRAP_LINE - 4);
         memcpy(line[n], text, take);
         line[n][take] = 0;
@@ -232,55 +135,9 @@ int wrap_text(const char *text, double size_px, double w_px, char (*line)[WRAP_L
     return n;
 }
 
-static int plan_roof_labels(struct plan *p, const struct roofline_chart *c, struct scene *s,
-                            struct strbuf *notes, struct error *err)
-{
-    for (size_t i = 0; i < c->n_roof; i++) {
-        struct segment l = roof_segment(&p->frame, &p->roof[i]);
-        struct placement at = { .n_line = 1, .size_px = LABEL_PX };
-        at.w_px = text_width_px(c->roof[i].label, LABEL_PX);
-        bool slanted = !isnan(c->roof[i].bytes_s);
-        if (!place_along(s, &l, slanted ? 0 : 1, &at)) {
-            at.size_px = RIDGE_PX;
-            at.w_px = text_width_px(c->roof[i].label, RIDGE_PX);
-            if (!place_along(s, &l, slanted ? 0 : 1, &at)) {
-                strbuf_addf(notes, "no room for the label of roof \"%s\"\n", c->roof[i].label);
-                continue;
-            }
-        }
-        scene_add_placement(s, &at);
-        struct plan_text t = { .x = at.x, .y = at.y, .size_px = at.size_px, .angle = at.angle,
-                               .align = 'c', .in_plot = true,
-                               .role = p->roof[i].strong ? TEXT_ROOF : TEXT_ROOF_INNER };
-        if (plan_add_text(p, &t, c->roof[i].label, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int plan_ridge_labels(struct plan *p, struct scene *s, struct strbuf *notes, struct error *err)
-{
-    for (size_t i = 0; i < p->n_ridge; i++) {
-        struct plan_text t = { .size_px = RIDGE_PX, .align = 'c', .in_plot = true, .role = TEXT_RIDGE };
-        char ai[32];
-        snprintf(ai, sizeof ai, "%.*f", p->ridge_ai[i] < 9.95 ? 1 : 0, p->ridge_ai[i]);
-        struct placement at = { .n_line = 1, .size_px = RIDGE_PX };
-        at.w_px = text_width_px(ai, RIDGE_PX);
-        struct disc d = { frame_px(&p->frame, p->ridge_ai[i]), frame_py(&p->frame, p->ridge_flop_s[i]), 3 };
-        if (!place_beside(s, &d, &at) || at.has_leader) {
-            strbuf_addf(notes, "no room for the label of the ridge point at %s FLOP/byte\n", ai);
-            continue;
-        }
-        scene_add_placement(s, &at);
-        t.x = at.x;
-        t.y = at.y;
-        if (plan_add_text(p, &t, ai, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* ---- points ---------------------------------------------------------------------------------------- */
+/* ---- points
+ * ----------------------------------------------------------------------------------------
+ */
 
 enum text_role phase_role(const char *phase)
 {
@@ -298,7 +155,8 @@ double point_reach_px(const struct roofline_chart *c, const struct plan *p, size
 
 static bool in_frame(const struct frame *f, const struct chart_point *q)
 {
-    return q->ai >= f->x_lo && q->ai <= f->x_hi && q->flop_s >= f->y_lo && q->flop_s <= f->y_hi;
+    return q->ai >= f->x_lo && q->ai <= f->x_hi && q->flop_s >= f->y_lo &&
+           q->flop_s <= f->y_hi;
 }
 
 /* Area grows with the share of time. */
@@ -334,13 +192,13 @@ void points_without_place(const struct roofline_chart *c, struct strbuf *b)
         for (size_t j = 0; j < i && !seen; j++)
             seen = !point_has_place(&c->point[j]) && same_stem(c->point[j].label, label);
         if (!seen)
-            strbuf_addf(b, "%s%.*s", b->len ? ", " : "No FLOP, so no place on these axes: ", (int)label_stem(label),
-                        label);
+            strbuf_addf(b, "%s%.*s", b->len ? ", " : "No FLOP, so no place on these axes: ",
+                        (int)label_stem(label), label);
     }
 }
 
-/* Points in one place (2 px) draw one marker, as large as their time together; concentric ones could not be told
- * apart. The first keeps it; the others' radius is 0. */
+/* Points in one place (2 px) draw one marker, as large as their time together; concentric
+ * ones could not be told apart. The first keeps it; the others' radius is 0. */
 static void merge_markers(struct plan *p, const struct roofline_chart *c)
 {
     for (size_t i = 0; i < c->n_point; i++) {
@@ -350,20 +208,24 @@ static void merge_markers(struct plan *p, const struct roofline_chart *c)
             continue;
         for (size_t j = i + 1; j < c->n_point; j++) {
             const struct chart_point *b = &c->point[j];
-            if (!p->in_frame[j] || p->radius_px[j] == 0 || phase_role(a->phase) != phase_role(b->phase) ||
+            if (!p->in_frame[j] || p->radius_px[j] == 0 ||
+                phase_role(a->phase) != phase_role(b->phase) ||
                 a->predicted != b->predicted || a->counted != b->counted ||
                 hypot(frame_px(&p->frame, a->ai) - frame_px(&p->frame, b->ai),
                       frame_py(&p->frame, a->flop_s) - frame_py(&p->frame, b->flop_s)) > 2)
                 continue;
-            weight += b->weight;
+            weight =
+                isnan(weight) ? b->weight : weight + (isnan(b->weight) ? 0 : b->weight);
             p->radius_px[j] = 0;
         }
         p->radius_px[i] = marker_radius(weight);
     }
 }
 
-/* Size and visibility of each point; what cannot be shown is named, never moved to an edge. */
-static int plan_points(struct plan *p, const struct roofline_chart *c, struct strbuf *notes, struct error *err)
+/* Size and visibility of each point; what cannot be shown is named, never moved to an edge.
+ */
+static int plan_points(struct plan *p, const struct roofline_chart *c, struct strbuf *notes,
+                       struct error *err)
 {
     p->in_frame = calloc(c->n_point + 1, sizeof *p->in_frame);
     p->radius_px = calloc(c->n_point + 1, sizeof *p->radius_px);
@@ -376,8 +238,9 @@ static int plan_points(struct plan *p, const struct roofline_chart *c, struct st
         if (p->in_frame[i])
             continue;
         if (point_has_place(q))
-            strbuf_addf(notes, "outside the frame: %s%s%s%s: %.3g FLOP/byte, %.3g FLOP/s\n", q->label,
-                        *q->phase ? " (" : "", q->phase, *q->phase ? ")" : "", q->ai, q->flop_s);
+            strbuf_addf(notes, "outside the frame: %s%s%s%s: %.3g FLOP/byte, %.3g FLOP/s\n",
+                        q->label, *q->phase ? " (" : "", q->phase, *q->phase ? ")" : "",
+                        q->ai, q->flop_s);
     }
     merge_markers(p, c);
     struct strbuf none = { 0 };
@@ -389,7 +252,8 @@ static int plan_points(struct plan *p, const struct roofline_chart *c, struct st
     return 0;
 }
 
-static void plan_scene(const struct plan *p, const struct roofline_chart *c, struct scene *s)
+static void plan_scene(const struct plan *p, const struct roofline_chart *c,
+                       struct scene *s)
 {
     const struct frame *f = &p->frame;
     s->x0 = f->left + 4;
@@ -400,13 +264,16 @@ static void plan_scene(const struct plan *p, const struct roofline_chart *c, str
         scene_add_line(s, roof_segment(f, &p->roof[i]));
     for (size_t i = 0; i < c->n_point; i++)
         if (p->in_frame[i] && p->radius_px[i] > 0)
-            scene_add_disc(s, (struct disc){ frame_px(f, c->point[i].ai), frame_py(f, c->point[i].flop_s),
+            scene_add_disc(s, (struct disc){ frame_px(f, c->point[i].ai),
+                                             frame_py(f, c->point[i].flop_s),
                                              point_reach_px(c, p, i) });
     for (size_t i = 0; i < p->n_ridge; i++)
-        scene_add_disc(s, (struct disc){ frame_px(f, p->ridge_ai[i]), frame_py(f, p->ridge_flop_s[i]), 3 });
+        scene_add_disc(s, (struct disc){ frame_px(f, p->ridge_ai[i]),
+                                         frame_py(f, p->ridge_flop_s[i]), 3 });
 }
 
-int plan_roofline(struct plan *p, const struct roofline_chart *c, struct strbuf *notes, struct error *err)
+int plan_roofline(struct plan *p, const struct roofline_chart *c, struct strbuf *notes,
+                  struct error *err)
 {
     *p = (struct plan){ 0 };
     struct scene s = { 0 };
@@ -428,7 +295,8 @@ int plan_roofline(struct plan *p, const struct roofline_chart *c, struct strbuf 
     if (plan_ridges(p, c, err) != 0 || plan_points(p, c, notes, err) != 0)
         goto fail;
     plan_scene(p, c, &s);
-    if (plan_roof_labels(p, c, &s, notes, err) != 0 || plan_ridge_labels(p, &s, notes, err) != 0 ||
+    if (plan_roof_labels(p, c, &s, notes, err) != 0 ||
+        plan_ridge_labels(p, &s, notes, err) != 0 ||
         plan_point_labels(p, c, &s, notes, err) != 0 || plan_margins(p, c, err) != 0)
         goto fail;
     if (s.oom) {

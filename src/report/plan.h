@@ -1,6 +1,7 @@
 /*
- * report/plan.h: a roofline chart worked out to the pixel before gnuplot sees it: frame, roof lines, ridge points,
- * marker sizes, and every text with its place. Internal to report and its tests.
+ * report/plan.h: a roofline chart worked out to the pixel before gnuplot sees it: frame,
+ * roof lines, ridge points, marker sizes, and every text with its place. Internal to report
+ * and its tests.
  */
 #ifndef REPORT_PLAN_H
 #define REPORT_PLAN_H
@@ -19,8 +20,10 @@ double frame_py(const struct frame *f, double flop_s);
 double frame_ai(const struct frame *f, double px);
 double frame_flop_s(const struct frame *f, double py);
 
-/* The frame's ranges come from the roofs alone: the same machine always has the same axes. */
-int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n, struct error *err);
+/* The frame's ranges come from the roofs alone: the same machine always has the same axes.
+ */
+int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n,
+                     struct error *err);
 
 struct roof_line {
     double ai0, flop0_s, ai1, flop1_s;
@@ -30,13 +33,21 @@ struct roof_line {
 
 /* How a text looks; the colours are the style file's. */
 enum text_role {
-    TEXT_TITLE, TEXT_PLAIN, TEXT_FAINT, TEXT_ROOF, TEXT_ROOF_INNER, TEXT_DECODE, TEXT_PREFILL,
-    TEXT_OTHER, TEXT_RIDGE,
+    TEXT_TITLE,
+    TEXT_PLAIN,
+    TEXT_FAINT,
+    TEXT_ROOF,
+    TEXT_ROOF_INNER,
+    TEXT_DECODE,
+    TEXT_PREFILL,
+    TEXT_OTHER,
+    TEXT_RIDGE,
 };
 struct plan_text {
     char text[200];
-    double x, y, size_px, angle; /* px; (x, y) is the middle of the line's end named by align */
-    char align;                  /* 'l' 'c' 'r' */
+    double x, y, size_px,
+        angle;  /* px; (x, y) is the middle of the line's end named by align */
+    char align; /* 'l' 'c' 'r' */
     enum text_role role;
     bool in_plot;
 };
@@ -44,8 +55,16 @@ struct plan_text {
 /* Marker or line of the legend. */
 struct plan_sample {
     double x, y;
-    enum { SAMPLE_DECODE, SAMPLE_PREFILL, SAMPLE_OTHER, SAMPLE_COUNTED, SAMPLE_HOLLOW,
-           SAMPLE_RIDGE, SAMPLE_LINE, SAMPLE_DASHED } kind;
+    enum {
+        SAMPLE_DECODE,
+        SAMPLE_PREFILL,
+        SAMPLE_OTHER,
+        SAMPLE_COUNTED,
+        SAMPLE_HOLLOW,
+        SAMPLE_RIDGE,
+        SAMPLE_LINE,
+        SAMPLE_DASHED
+    } kind;
 };
 
 struct plan {
@@ -62,19 +81,40 @@ struct plan {
     size_t n_leader;
     struct plan_sample sample[12];
     size_t n_sample;
-    bool numbered; /* labels are numbers, names stand in a table beside the plot */
+    bool numbered; /* points' labels are numbers, names stand in a table beside the plot */
+    bool lettered; /* roofs' labels are letters */
+    int key_row, key_column; /* the next row of that table */
+    bool key_full;
 };
 
-int plan_roofline(struct plan *p, const struct roofline_chart *c, struct strbuf *notes, struct error *err);
+int plan_roofline(struct plan *p, const struct roofline_chart *c, struct strbuf *notes,
+                  struct error *err);
 void plan_free(struct plan *p);
 
 /* ---- parts (plan_*.c) ---------------------------------------------------------- */
 /* Append t with this text (cut to fit). */
-int plan_add_text(struct plan *p, const struct plan_text *t, const char *text, struct error *err);
-/* Break text at spaces into lines of at most w_px; the last of max_lines ends in "..." when more was left. */
+int plan_add_text(struct plan *p, const struct plan_text *t, const char *text,
+                  struct error *err);
+/* Break text at spaces into lines of at most w_px; the last of max_lines ends in "..." when
+ * more was left. */
 #define WRAP_LINE 200
-int wrap_text(const char *text, double size_px, double w_px, char (*line)[WRAP_LINE], int max_lines,
-              bool *cut);
+int wrap_text(const char *text, double size_px, double w_px, char (*line)[WRAP_LINE],
+              int max_lines, bool *cut);
+/* What a set of roofs spans. spec: 1 or 0 counts datasheet or measured roofs only, -1 all.
+ * plan_roofs.c */
+struct span {
+    double bw_lo, bw_hi, flop_lo, flop_hi;
+    int n_bw, n_flop;
+};
+struct span roofs_span(const struct chart_roof *roof, size_t n, int spec);
+void plan_roof(struct roof_line *l, const struct roofline_chart *c, const struct frame *f,
+               size_t i);
+struct segment roof_segment(const struct frame *f, const struct roof_line *l);
+int plan_ridges(struct plan *p, const struct roofline_chart *c, struct error *err);
+int plan_roof_labels(struct plan *p, const struct roofline_chart *c, struct scene *s,
+                     struct strbuf *notes, struct error *err);
+int plan_ridge_labels(struct plan *p, struct scene *s, struct strbuf *notes,
+                      struct error *err);
 /* Radius of the disc that covers a point's marker. */
 double point_reach_px(const struct roofline_chart *c, const struct plan *p, size_t i);
 enum text_role phase_role(const char *phase);
@@ -86,12 +126,20 @@ bool same_stem(const char *a, const char *b);
 /* The names of the others, each once: "No FLOP, ...: embed, kv_store". */
 void points_without_place(const struct roofline_chart *c, struct strbuf *b);
 /* Labels of the points in the frame; s holds markers, roofs, roof labels. plan_points.c */
-int plan_point_labels(struct plan *p, const struct roofline_chart *c, struct scene *s, struct strbuf *notes,
-                      struct error *err);
-/* Title, subtitle, axis titles, legend, the names of points outside the frame. plan_margins.c */
+int plan_point_labels(struct plan *p, const struct roofline_chart *c, struct scene *s,
+                      struct strbuf *notes, struct error *err);
+/* A tag and what it stands for, into the table; a heading above it, or NULL. A full table
+ * says so once. plan_key.c */
+int plan_key_add(struct plan *p, enum text_role role, const char *heading, const char *tag,
+                 const char *names, struct error *err);
+int plan_key_rows(const char *names);
+int plan_key_free_rows(const struct plan *p);
+/* Title, subtitle, axis titles, legend, the names of points outside the frame.
+ * plan_margins.c */
 int plan_margins(struct plan *p, const struct roofline_chart *c, struct error *err);
 /* Run a gnuplot script in its directory; svg and png are names there. gnuplot.c */
-int gnuplot_render(const char *dir, const char *script, const char *svg, const char *png, struct error *err);
+int gnuplot_render(const char *dir, const char *script, const char *svg, const char *png,
+                   struct error *err);
 /* Both pictures are there and whole. */
 int gnuplot_check(const char *svg, const char *png, struct error *err);
 

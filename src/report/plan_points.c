@@ -1,23 +1,19 @@
 /*
- * Labels of a chart's points. Points that lie on one another share a label; where the names do not find room they become
- * numbers with a table of names beside the plot; where the numbers do not, more points share one.
+ * Labels of a chart's points. Points that lie on one another share a label; where the names
+ * do not find room they become numbers with a table of names beside the plot; where the
+ * numbers do not, more points share one.
  */
 #include "report/plan.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_PX     12.0
-#define NAME_W      170.0 /* a label breaks into lines of this width */
-#define NAME_LINES  5
-#define MAX_NAMED   26 /* more labels than this are numbers */
-#define KEY_PX      11.5
-#define KEY_ROW     16.0
-#define KEY_W       270.0 /* a column of it */
-#define KEY_COLUMNS 3
-#define KEY_LINES   4
-#define KEY_GAP     30.0
-
+#define NAME_PX    12.0
+#define NAME_W     170.0 /* a label breaks into lines of this width */
+#define NAME_LINES 5
+#define NAME_COST                                                                          \
+    40.0             /* px of distance and the like a label: above it names are a tangle */
+#define MAX_NAMED 26 /* more labels than this are numbers */
 struct cluster {
     enum text_role role;
     bool predicted;
@@ -41,8 +37,16 @@ struct attempt {
     double radius_px; /* points closer than this share a label */
 };
 static const struct attempt attempts[] = {
-    { false, 6 }, { false, 10 }, { false, 16 }, { true, 5 },  { true, 9 },
-    { true, 14 }, { true, 24 },  { true, 48 },  { true, 96 }, { true, 1e6 },
+    {false,  6  },
+    { false, 10 },
+    { false, 16 },
+    { true,  5  },
+    { true,  9  },
+    { true,  14 },
+    { true,  24 },
+    { true,  48 },
+    { true,  96 },
+    { true,  1e6},
 };
 
 /* ---- clusters ------------------------------------------------------------------------ */
@@ -62,10 +66,12 @@ static double weight_of(const struct chart_point *q)
 }
 
 /* Each point joins the nearest cluster of its kind within the radius, or starts one. */
-static void join(struct clusters *k, const struct plan *p, const struct roofline_chart *c, size_t i, double radius)
+static void join(struct clusters *k, const struct plan *p, const struct roofline_chart *c,
+                 size_t i, double radius)
 {
     const struct chart_point *q = &c->point[i];
-    double x = frame_px(&p->frame, q->ai), y = frame_py(&p->frame, q->flop_s), best = radius;
+    double x = frame_px(&p->frame, q->ai), y = frame_py(&p->frame, q->flop_s),
+           best = radius;
     size_t into = k->n;
     for (size_t j = 0; j < k->n; j++) {
         const struct cluster *g = &k->v[j];
@@ -77,7 +83,9 @@ static void join(struct clusters *k, const struct plan *p, const struct roofline
     }
     struct cluster *g = &k->v[into];
     if (into == k->n) {
-        *g = (struct cluster){ .role = phase_role(q->phase), .predicted = q->predicted, .x = x, .y = y };
+        *g = (struct cluster){
+            .role = phase_role(q->phase), .predicted = q->predicted, .x = x, .y = y
+        };
         k->n++;
     }
     g->weight += weight_of(q);
@@ -90,8 +98,8 @@ static bool member(const struct clusters *k, const struct plan *p, size_t i, siz
 }
 
 /* The cluster's names in the points' order, a role's layers as one: "ffn_up\u00d732". */
-static void name_cluster(struct cluster *g, const struct clusters *k, size_t me, const struct roofline_chart *c,
-                         const struct plan *p)
+static void name_cluster(struct cluster *g, const struct clusters *k, size_t me,
+                         const struct roofline_chart *c, const struct plan *p)
 {
     for (size_t i = 0; i < c->n_point; i++) {
         const char *label = c->point[i].label;
@@ -112,16 +120,18 @@ static void name_cluster(struct cluster *g, const struct clusters *k, size_t me,
 }
 
 /* The label hangs on the member nearest the middle. */
-static void anchor_cluster(struct cluster *g, const struct clusters *k, size_t me, const struct roofline_chart *c,
-                           const struct plan *p)
+static void anchor_cluster(struct cluster *g, const struct clusters *k, size_t me,
+                           const struct roofline_chart *c, const struct plan *p)
 {
     double best = INFINITY;
     for (size_t i = 0; i < c->n_point; i++) {
         if (!member(k, p, i, me))
             continue;
-        struct disc d = { frame_px(&p->frame, c->point[i].ai), frame_py(&p->frame, c->point[i].flop_s),
+        struct disc d = { frame_px(&p->frame, c->point[i].ai),
+                          frame_py(&p->frame, c->point[i].flop_s),
                           point_reach_px(c, p, i) };
-        double far = hypot(d.x - g->x, d.y - g->y);
+        /* A point whose marker another one draws is the last resort. */
+        double far = hypot(d.x - g->x, d.y - g->y) + (d.r > 0 ? 0 : 1e6);
         if (far < best) {
             best = far;
             g->at = d;
@@ -129,8 +139,10 @@ static void anchor_cluster(struct cluster *g, const struct clusters *k, size_t m
     }
 }
 
-/* The heaviest first: they get the best places and the lowest numbers. Ties keep the chart's order. */
-static size_t *heaviest_first(const struct roofline_chart *c, const struct plan *p, size_t *n)
+/* The heaviest first: they get the best places and the lowest numbers. Ties keep the
+ * chart's order. */
+static size_t *heaviest_first(const struct roofline_chart *c, const struct plan *p,
+                              size_t *n)
 {
     size_t *order = calloc(c->n_point + 1, sizeof *order);
     *n = 0;
@@ -147,8 +159,8 @@ static size_t *heaviest_first(const struct roofline_chart *c, const struct plan 
     return order;
 }
 
-static int clusters_build(struct clusters *k, const struct plan *p, const struct roofline_chart *c, double radius,
-                          struct error *err)
+static int clusters_build(struct clusters *k, const struct plan *p,
+                          const struct roofline_chart *c, double radius, struct error *err)
 {
     *k = (struct clusters){ 0 };
     size_t n;
@@ -176,7 +188,8 @@ static int clusters_build(struct clusters *k, const struct plan *p, const struct
     return 0;
 }
 
-/* ---- one attempt ------------------------------------------------------------------------- */
+/* ---- one attempt
+ * ------------------------------------------------------------------------- */
 
 static enum text_role const key_order[] = { TEXT_DECODE, TEXT_PREFILL, TEXT_OTHER };
 
@@ -190,23 +203,16 @@ static void number_clusters(struct clusters *k)
                 k->v[j].number = ++number;
 }
 
-static int key_column_rows(const struct frame *f)
-{
-    return (int)((f->bottom - f->top + 40) / KEY_ROW);
-}
-
 /* Lines of the table of names, headings included. */
 static int key_rows(const struct clusters *k)
 {
-    char line[KEY_LINES][WRAP_LINE];
-    bool cut;
     int rows = 0;
     for (size_t o = 0; o < ARRAY_LEN(key_order); o++) {
         bool head = false;
         for (size_t j = 0; j < k->n; j++)
             if (k->v[j].role == key_order[o]) {
                 head = true;
-                rows += wrap_text(k->v[j].names.s, KEY_PX, KEY_W - 48, line, KEY_LINES, &cut);
+                rows += plan_key_rows(k->v[j].names.s);
             }
         rows += head;
     }
@@ -224,7 +230,8 @@ static bool label_clusters(struct clusters *k, bool numbered)
             snprintf(g->line[0], WRAP_LINE, "%d", g->number);
             g->place.n_line = 1;
         } else {
-            g->place.n_line = wrap_text(g->names.s, NAME_PX, NAME_W, g->line, NAME_LINES, &cut);
+            g->place.n_line =
+                wrap_text(g->names.s, NAME_PX, NAME_W, g->line, NAME_LINES, &cut);
             if (cut)
                 return false;
         }
@@ -254,7 +261,9 @@ static void improve(struct clusters *k, struct scene *s, size_t n_box, size_t n_
         scene_add_placement(s, &k->v[j].place);
 }
 
-static bool place_clusters(struct clusters *k, struct scene *s)
+/* max_cost: labels that cost more on average (far from their points, across lines) count as
+ * no room. */
+static bool place_clusters(struct clusters *k, struct scene *s, double max_cost)
 {
     size_t n_box = s->n_box, n_leader = s->n_leader;
     for (size_t i = 0; i < k->n; i++) {
@@ -266,10 +275,18 @@ static bool place_clusters(struct clusters *k, struct scene *s)
         scene_add_placement(s, &k->v[i].place);
     }
     improve(k, s, n_box, n_leader);
-    return true;
+    double cost = 0;
+    for (size_t i = 0; i < k->n; i++)
+        cost += k->v[i].place.cost;
+    if (cost <= max_cost * (double)k->n)
+        return true;
+    s->n_box = n_box;
+    s->n_leader = n_leader;
+    return false;
 }
 
-/* ---- the result ------------------------------------------------------------------------------ */
+/* ---- the result
+ * ------------------------------------------------------------------------------ */
 
 static int emit_leader(struct plan *p, const struct cluster *g, struct error *err)
 {
@@ -289,7 +306,7 @@ static int emit_leader(struct plan *p, const struct cluster *g, struct error *er
 static int emit_label(struct plan *p, const struct cluster *g, struct error *err)
 {
     const struct placement *at = &g->place;
-    bool right = g->at.x < at->x - at->w_px / 2, left = g->at.x > at->x + at->w_px / 2;
+    bool right = g->at.x<at->x - at->w_px / 2, left = g->at.x> at->x + at->w_px / 2;
     for (int i = 0; i < at->n_line; i++) {
         struct plan_text t = { .size_px = at->size_px, .role = g->role, .in_plot = true };
         t.align = right ? 'l' : left ? 'r' : 'c';
@@ -301,75 +318,27 @@ static int emit_label(struct plan *p, const struct cluster *g, struct error *err
     return at->has_leader ? emit_leader(p, g, err) : 0;
 }
 
-static int emit_key_text(struct plan *p, enum text_role role, double x, double y, char align, const char *text,
-                         struct error *err)
-{
-    struct plan_text t = { .x = x, .y = y, .size_px = KEY_PX, .align = align, .role = role };
-    return plan_add_text(p, &t, text, err);
-}
-
 static const char *phase_heading(enum text_role role)
 {
     return role == TEXT_DECODE ? "decode" : role == TEXT_PREFILL ? "prefill" : "other";
 }
 
-/* The table of names beside the plot, column by column; its last line says when it is not all. */
-struct key {
-    double x, y; /* of the first row */
-    int row, column, rows;
-};
-
-/* Make room for n more rows that stay together; false when the table is full. */
-static bool key_room(struct key *t, int n)
-{
-    if (t->row + n > t->rows && t->column + 1 < KEY_COLUMNS) {
-        t->column++;
-        t->row = 0;
-    }
-    return t->row + n <= t->rows - (t->column + 1 == KEY_COLUMNS);
-}
-
-static int key_line(struct plan *p, struct key *t, enum text_role role, double dx, char align, const char *text,
-                    struct error *err)
-{
-    return emit_key_text(p, role, t->x + t->column * KEY_W + dx, t->y + t->row * KEY_ROW, align, text, err);
-}
-
-static int key_cluster(struct plan *p, struct key *t, const struct cluster *g, bool heading, struct error *err)
-{
-    char line[KEY_LINES][WRAP_LINE], number[16];
-    bool cut;
-    int n = wrap_text(g->names.s, KEY_PX, KEY_W - 48, line, KEY_LINES, &cut);
-    if (!key_room(t, n + heading))
-        return 1;
-    if (heading && key_line(p, t, g->role, 0, 'l', phase_heading(g->role), err) != 0)
-        return -1;
-    t->row += heading;
-    snprintf(number, sizeof number, "%d", g->number);
-    if (key_line(p, t, g->role, 20, 'r', number, err) != 0)
-        return -1;
-    for (int i = 0; i < n; i++, t->row++)
-        if (key_line(p, t, TEXT_PLAIN, 28, 'l', line[i], err) != 0)
-            return -1;
-    return 0;
-}
-
 static int emit_key(struct plan *p, const struct clusters *k, struct error *err)
 {
-    struct key t = { p->frame.right + KEY_GAP, p->frame.top + KEY_ROW / 2, 0, 0, key_column_rows(&p->frame) };
-    int rc = 0;
-    for (size_t o = 0; o < ARRAY_LEN(key_order) && rc == 0; o++) {
-        bool heading = true;
-        for (size_t j = 0; j < k->n && rc == 0; j++)
-            if (k->v[j].role == key_order[o]) {
-                rc = key_cluster(p, &t, &k->v[j], heading, err);
-                heading = false;
-            }
+    for (size_t o = 0; o < ARRAY_LEN(key_order); o++) {
+        const char *heading = phase_heading(key_order[o]);
+        for (size_t j = 0; j < k->n; j++) {
+            const struct cluster *g = &k->v[j];
+            char number[16];
+            if (g->role != key_order[o])
+                continue;
+            snprintf(number, sizeof number, "%d", g->number);
+            if (plan_key_add(p, g->role, heading, number, g->names.s, err) != 0)
+                return -1;
+            heading = NULL;
+        }
     }
-    if (rc > 0)
-        rc = key_line(p, &t, TEXT_FAINT, 0, 'l', "more in the data file", err);
-    p->frame.width = p->frame.right + KEY_GAP + (t.column + 1) * KEY_W;
-    return rc;
+    return 0;
 }
 
 static int emit(struct plan *p, const struct clusters *k, struct error *err)
@@ -380,11 +349,10 @@ static int emit(struct plan *p, const struct clusters *k, struct error *err)
     return p->numbered ? emit_key(p, k, err) : 0;
 }
 
-int plan_point_labels(struct plan *p, const struct roofline_chart *c, struct scene *s, struct strbuf *notes,
-                      struct error *err)
+int plan_point_labels(struct plan *p, const struct roofline_chart *c, struct scene *s,
+                      struct strbuf *notes, struct error *err)
 {
-    /* Clusters of more than a line break the columns unevenly: leave a tenth. */
-    int max_rows = key_column_rows(&p->frame) * KEY_COLUMNS * 9 / 10;
+    int max_rows = plan_key_free_rows(p);
     for (size_t a = 0; a < ARRAY_LEN(attempts); a++) {
         struct clusters k;
         bool last = a + 1 == ARRAY_LEN(attempts), numbered = attempts[a].numbered;
@@ -392,7 +360,8 @@ int plan_point_labels(struct plan *p, const struct roofline_chart *c, struct sce
             return -1;
         number_clusters(&k);
         bool fits = numbered ? last || key_rows(&k) <= max_rows : k.n <= MAX_NAMED;
-        bool ok = fits && label_clusters(&k, numbered) && place_clusters(&k, s);
+        bool ok = fits && label_clusters(&k, numbered) &&
+                  place_clusters(&k, s, numbered ? INFINITY : NAME_COST);
         int rc = 0;
         if (ok) {
             p->numbered = numbered && k.n > 0;

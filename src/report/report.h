@@ -1,6 +1,7 @@
 /*
- * report: rows to table, csv, md, json, jsonl; charts through gnuplot. A row is a JSON object with the
- * interface's field names (doc/formats.md), so that every output format says the same thing.
+ * report: rows to table, csv, md, json, jsonl; charts through gnuplot. A row is a JSON
+ * object with the interface's field names (doc/formats.md), so that every output format
+ * says the same thing.
  */
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
@@ -12,7 +13,9 @@ enum report_format { REPORT_TABLE, REPORT_CSV, REPORT_JSON, REPORT_JSONL, REPORT
 int report_format_find(const char *name, enum report_format *out, struct error *err);
 
 enum column_style {
-    COL_TEXT, COL_INT, COL_FLOAT, /* as they are (FLOAT: 3 significant digits in tables) */
+    COL_TEXT,
+    COL_INT,
+    COL_FLOAT,    /* as they are (FLOAT: 3 significant digits in tables) */
     COL_SI,       /* scaled with k M G T and the column's unit, in tables and md */
     COL_FRACTION, /* 0.873 -> "87.3 %" in tables */
     COL_SECONDS,  /* 0.00478 -> "4.78 ms" */
@@ -24,14 +27,15 @@ struct column {
     const char *key;    /* JSON field */
     const char *header; /* table heading */
     enum column_style style;
-    const char *unit;   /* SI: "B", "FLOP/s" */
-    bool csv_only;      /* not in table and md */
+    const char *unit; /* SI: "B", "FLOP/s" */
+    bool csv_only;    /* not in table and md */
 };
 
 /*
- * rows: array of objects. meta: object merged into the document before "rows" (may be NULL).
- * JSON is {"schema": schema, "version": version, meta..., "rows": [...]}; jsonl one compact row a line
- * (each with schema and version). null prints as "-" in tables, as an empty cell in csv.
+ * rows: array of objects. meta: object merged into the document before "rows" (may be
+ * NULL). JSON is {"schema": schema, "version": version, meta..., "rows": [...]}; jsonl one
+ * compact row a line (each with schema and version). null prints as "-" in tables, as an
+ * empty cell in csv.
  */
 struct report_doc {
     const char *schema;
@@ -41,20 +45,21 @@ struct report_doc {
     const struct column *cols;
     size_t n_cols;
 };
-int report_print(FILE *out, enum report_format fmt, const struct report_doc *d, struct error *err);
+int report_print(FILE *out, enum report_format fmt, const struct report_doc *d,
+                 struct error *err);
 
 /* ---- charts ------------------------------------------------------------------- */
 struct chart_roof {
     char label[64];
-    double bytes_s;   /* slanted roof; NaN: horizontal */
-    double flop_s;    /* horizontal roof; NaN: slanted */
-    bool spec;        /* datasheet, not measured: drawn dashed */
+    double bytes_s; /* slanted roof; NaN: horizontal */
+    double flop_s;  /* horizontal roof; NaN: slanted */
+    bool spec;      /* datasheet, not measured: drawn dashed */
 };
 struct chart_point {
     char label[48];
     double ai, flop_s;
-    char phase[8]; /* "prefill" or "decode": marker and colour */
-    double weight; /* share of time: marker size; NaN: default */
+    char phase[8];  /* "prefill" or "decode": marker and colour */
+    double weight;  /* share of time: marker size; NaN: default */
     bool predicted; /* hollow marker */
     bool counted;   /* bytes from hardware counters: a diamond */
 };
@@ -67,12 +72,13 @@ struct roofline_chart {
     size_t n_point;
 };
 /*
- * Write OUT.tsv (points), OUT.roofs.tsv, OUT.gp (self-contained, re-runnable with gnuplot from its
- * directory), and, through gnuplot, OUT.svg and OUT.png. The frame comes from the roofs,
- * not the points; points outside it are named in *notes. No label overlaps another or a point. No gnuplot:
- * ERROR_UNAVAILABLE after data and .gp were written. Every file appears complete or not at all. The same
- * chart gives the same bytes.
+ * Write OUT.tsv (points), OUT.roofs.tsv, OUT.gp (self-contained, re-runnable with gnuplot
+ * from its directory), and, through gnuplot, OUT.svg and OUT.png. The frame comes from the
+ * roofs, not the points; points outside it are named in *notes. No label overlaps another
+ * or a point. No gnuplot: ERROR_UNAVAILABLE after data and .gp were written. Every file
+ * appears complete or not at all. The same chart gives the same bytes.
  */
-int chart_roofline(const struct roofline_chart *c, const char *out_base, struct strbuf *notes, struct error *err);
+int chart_roofline(const struct roofline_chart *c, const char *out_base,
+                   struct strbuf *notes, struct error *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct hwprofile profile;
@@ -130,7 +131,8 @@ static void reads_every_line(void **state)
     struct sigaction sa = { 0 }, old;
     sa.sa_sigaction = on_fault;
     sa.sa_flags = SA_SIGINFO;
-    unsigned char *p = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *p =
+        mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(p != MAP_FAILED);
     unsigned char *wall = p + 3 * page;
     assert_int_equal(mprotect(wall, page, PROT_NONE), 0);
@@ -157,6 +159,30 @@ static void reads_every_line(void **state)
         fail_msg("%s: line %zu is not read, or one behind the end is", bad->text, bad_line);
 }
 
+static void sleep_ms(uint64_t n)
+{
+    struct timespec t = { .tv_nsec = (long)n * 1000000 };
+    nanosleep(&t, NULL);
+}
+
+/* A rate is the work of all threads over the time they took together. */
+static void rate_of_all_threads(void **state)
+{
+    (void)state;
+    static const struct peak_kernel slow = { "none", 0, MATH_FP32, "sleep", 1000, sleep_ms, NULL };
+    struct ceilings_options o = options();
+    struct meter m;
+    struct error err;
+    struct task t = { .peak = &slow, .n = 5 };
+    double rate, seconds, hz;
+    assert_ok(meter_init(&m, n_threads, 0, &o, &err), err);
+    (void)meter_sample(&m, &t, &rate, &hz, &seconds);
+    meter_free(&m);
+    assert_true(seconds >= 0.005);
+    assert_true(fabs(rate * seconds - 5000.0 * n_threads) < 1e-6);
+    assert_true(hz > 1e8 && hz < 2e10);
+}
+
 static void check_footprints(const char *synthetic, int n, size_t l1, size_t l2, size_t l3)
 {
     struct hwprofile h;
@@ -175,13 +201,15 @@ static void footprints(void **state)
 {
     (void)state;
     /* Two L3 of 32 MiB, eight cores each, two hardware threads a core. */
-    static const char zen[] = "package:1 l3:2(size=33554432) l2:8(size=1048576) l1d:1(size=49152) core:1 pu:2";
-    check_footprints(zen, 1, 24576, 524288, 5931008); /* sqrt(1 MiB * 32 MiB) in whole 4 KiB */
-    check_footprints(zen, 8, 24576, 524288, 2097152); /* sqrt(1 MiB * 4 MiB) */
+    static const char zen[] =
+        "package:1 l3:2(size=33554432) l2:8(size=1048576) l1d:1(size=49152) core:1 pu:2";
+    check_footprints(zen, 1, 24576, 524288, 5931008);  /* sqrt(1 MiB * 32 MiB) in whole 4 KiB */
+    check_footprints(zen, 8, 24576, 524288, 2097152);  /* sqrt(1 MiB * 4 MiB) */
     check_footprints(zen, 16, 24576, 524288, 2097152); /* the second L3 serves the other eight */
     check_footprints(zen, 32, 12288, 262144, 1048576); /* hardware threads share L1 and L2 */
     /* No L3: no such level. Four cores on one L2. */
-    check_footprints("package:1 l2:1(size=2097152) l1d:4(size=32768) core:1 pu:1", 4, 16384, 262144, 0);
+    check_footprints("package:1 l2:1(size=2097152) l1d:4(size=32768) core:1 pu:1", 4, 16384, 262144,
+                     0);
     /* DRAM: beyond four times the caches unless memory is short; never less than it says. */
     bool small;
     size_t bytes = footprint_dram(&profile, CEILINGS_QUICK, &small);
@@ -331,6 +359,7 @@ int main(void)
         cmocka_unit_test(tables),
         cmocka_unit_test(not_above_the_core),
         cmocka_unit_test(reads_every_line),
+        cmocka_unit_test(rate_of_all_threads),
         cmocka_unit_test(footprints),
         cmocka_unit_test(everything_is_there),
         cmocka_unit_test(each_ceiling_is_sound),

@@ -31,10 +31,10 @@ run bench -m "$m" -p 8 -n 0 -r 1 -o csv --quiet
 [ "$status" -eq 0 ] && head -n 1 "$tmp/out" | grep -q '^model,type,n_threads,n_batch,n_ubatch,test,tok_s_mean' && [ "$(wc -l <"$tmp/out")" -eq 2 ]
 ok $? "-n 0: prefill alone, as csv"
 run bench -m "$m" -p 0 -n 2 -d 3 -r 1 -t 1 --isa ref --quiet
-[ "$status" -eq 0 ] && grep -q 'tg2@d3' "$tmp/out" && ! grep -q 'pp' "$tmp/out"
+[ "$status" -eq 0 ] && has 'tg2@d3' && ! has 'pp'
 ok $? "-p 0: decode alone, at a depth, on the reference kernels"
 run bench -m "$m" -p 0 -n 2 -d 255 -r 1 --quiet
-[ "$status" -eq 0 ] && grep -q 'warning: .* beyond the 256' "$tmp/err"
+[ "$status" -eq 0 ] && says 'warning: .* beyond the 256'
 ok $? "a context beyond the trained one is a warning"
 
 refused 2 "nothing to measure" bench -m "$m" -p 0 -n 0
@@ -49,7 +49,7 @@ refused 1 "no/such.gguf" bench -m no/such.gguf
 refused 2 "needs a GGUF file" bench -m tinyllama-1.1b
 refused 2 "vax" bench -m "$m" --counters vax
 run bench -m "$m" -p 8 -n 0 -r 1 --quiet --save "$tmp/no/such/run.json"
-[ "$status" -eq 1 ] && grep -q "no/such/run.json: cannot write" "$tmp/err"
+[ "$status" -eq 1 ] && says "no/such/run.json: cannot write"
 ok $? "a run that cannot be saved is an error"
 if [ -w /dev/full ]; then
     "$ROOFCAST" bench -m "$m" -p 8 -n 0 -r 1 --quiet >/dev/full 2>"$tmp/err"

@@ -1,49 +1,32 @@
 #!/bin/sh
 # The JSON of every command, and every JSON in the tree, against the tables of doc/formats.md.
+. "${top_srcdir:?}/tests/cli/lib.sh"
 validate=${VALIDATE:-tests/run/validate}
 doc=$top_srcdir/doc/formats.md
-tmp=$(mktemp -d) || exit 99
-trap 'rm -rf "$tmp"' EXIT
-n=0
-bad=0
-result() { # STATUS NAME, with output of the check in $tmp/err
-    n=$((n + 1))
-    name=$(printf '%s' "$2" | sed "s|$tmp/||g")
-    if [ "$1" -eq 0 ]; then
-        echo "ok $n - $name"
-    else
-        echo "not ok $n - $name"
-        sed 's/^/# /' "$tmp/err" | head -n 20
-        bad=1
-    fi
-}
 check() { # SCHEMA FILE NAME
     "$validate" "$doc" "$1" "$2" >"$tmp/err" 2>&1
-    result $? "$3"
+    ok $? "$3"
 }
 # A command whose -o json is a document of SCHEMA and whose -o jsonl is its rows.
 command_json() { # SCHEMA ARGS...
     schema=$1
     shift
-    "$ROOFCAST" "$@" -o json >"$tmp/out.json" 2>"$tmp/err" &&
-        "$validate" "$doc" "$schema" "$tmp/out.json" >"$tmp/err" 2>&1
-    result $? "$* -o json"
+    run "$@" -o json && "$validate" "$doc" "$schema" "$tmp/out" >"$tmp/err" 2>&1
+    ok $? "$* -o json"
 }
 command_jsonl() {
-    "$ROOFCAST" "$@" -o jsonl >"$tmp/out.jsonl" 2>"$tmp/err" &&
-        "$validate" "$doc" --lines "$tmp/out.jsonl" >"$tmp/err" 2>&1
-    result $? "$* -o jsonl"
+    run "$@" -o jsonl && "$validate" "$doc" --lines "$tmp/out" >"$tmp/err" 2>&1
+    ok $? "$* -o jsonl"
 }
 must_fail() { # NAME MESSAGE VALIDATE-ARGS...
-    name=$1
-    message=$2
+    name=$1 message=$2
     shift 2
     if "$validate" "$doc" "$@" >"$tmp/err" 2>&1; then
         echo "the validator accepted it" >"$tmp/err"
-        result 1 "$name"
+        ok 1 "$name"
     else
         grep -qF -- "$message" "$tmp/err"
-        result $? "$name"
+        ok $? "$name"
     fi
 }
 
@@ -70,7 +53,7 @@ promised() { # SECTION FIELDS...
         grep -qx "$f" "$tmp/fields" || echo "no field $f" >>"$tmp/err"
     done
     test ! -s "$tmp/err"
-    result $? "formats.md: $section has its fields"
+    ok $? "formats.md: $section has its fields"
 }
 promised run.row model type n_threads test n_batch n_ubatch tok_s_mean tok_s_sd ttft_s itl_p50_s itl_p99_s bytes_s \
     ceiling_bytes_s mbu flop_s ceiling_flop_s mfu bound counters dram_bytes_s mbu_dram dram_source dram_reason
@@ -91,20 +74,20 @@ for f in "$top_srcdir"/hwprofiles/*.json; do
 done
 cp "$tmp/all" "$tmp/err"
 test ! -s "$tmp/all"
-result $? "hwprofiles/*.json"
+ok $? "hwprofiles/*.json"
 : >"$tmp/all"
 for f in "$top_srcdir"/models/*.json; do
     "$validate" "$doc" model.config "$f" >>"$tmp/all" 2>&1
 done
 cp "$tmp/all" "$tmp/err"
 test ! -s "$tmp/all"
-result $? "models/*.json"
+ok $? "models/*.json"
 
 # ---- the ten lines of formats.md are a profile that predicts
 sed -n '/^```json$/,/^```$/p' "$doc" | sed '/^```/d' >"$tmp/my-gpu.json"
 check roofcast.hwprofile "$tmp/my-gpu.json" "the GPU of formats.md is a profile"
 test "$(wc -l <"$tmp/my-gpu.json")" -le 10
-result $? "the GPU of formats.md has at most ten lines"
+ok $? "the GPU of formats.md has at most ten lines"
 command_json roofcast.predict predict llama-3-8b --hw "$tmp/my-gpu.json"
 
 # ---- the commands
@@ -123,8 +106,8 @@ command_json roofcast.predict predict stories15m --hw h100-sxm --by role
 command_json roofcast.predict predict stories15m --hw h100-sxm --roof -p 0
 command_jsonl predict stories15m --hw h100-sxm
 
-"$ROOFCAST" synth --n-layer 2 --n-embd 64 --n-ff 128 --n-head 4 --n-head-kv 2 --n-vocab 512 -q Q8_0 -o "$tmp/m.gguf" >"$tmp/err" 2>&1
-result $? "synth a tiny model"
+run synth --n-layer 2 --n-embd 64 --n-ff 128 --n-head 4 --n-head-kv 2 --n-vocab 512 -q Q8_0 -o "$tmp/m.gguf"
+ok $? "synth a tiny model"
 command_json roofcast.analyze analyze "$tmp/m.gguf" -p 4
 bench="bench -m $tmp/m.gguf -t 1 -r 1" # each test costs a few probes of the machine's roofs
 # shellcheck disable=SC2086
@@ -135,9 +118,8 @@ bench="bench -m $tmp/m.gguf -t 1 -r 1" # each test costs a few probes of the mac
     command_json roofcast.bench $bench -p 0 -n 4 --counters null
 }
 if [ "${ROOFCAST_LONG:-0}" = 1 ]; then # half a minute
-    ROOFCAST_PROFILE=$tmp/this.json "$ROOFCAST" profile --quick >"$tmp/err" 2>&1
-    result $? "profile --quick"
-    check roofcast.hwprofile "$tmp/this.json" "the profile of this machine"
+    run profile --quick
+    ok $? "profile --quick"
+    check roofcast.hwprofile "$ROOFCAST_PROFILE" "the profile of this machine"
 fi
-echo "1..$n"
-exit $bad
+finish

@@ -1,15 +1,19 @@
 # What the command-line tests share. Sourced: . "${top_srcdir:?}/tests/cli/lib.sh"
 # $tmp is a folder of this test's own; run fills $tmp/out, $tmp/err and $status.
+: "${ROOFCAST:?}"
 tmp=$(mktemp -d) || exit 99
 trap 'rm -rf "$tmp"' EXIT
-n=0 bad=0
-: "${ROOFCAST:?}"
+ROOFCAST_PROFILE=$tmp/this.json # not the developer's
+export ROOFCAST_PROFILE
+n=0 bad=0 status=0
 : >"$tmp/out" >"$tmp/err"
+exec </dev/null
 ok() { # STATUS NAME
     n=$((n + 1))
+    set -- "$1" "$(printf '%s' "$2" | sed "s|$tmp/||g")" # the same name in every run
     if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else
         echo "not ok $n - $2"
-        sed 's/^/# /' "$tmp/out" "$tmp/err" | cut -c 1-200 | head -n 20
+        sed 's/^/# /' "$tmp/err" "$tmp/out" | cut -c 1-200 | head -n 20
         bad=1
     fi
 }
@@ -20,14 +24,40 @@ skip() { # NAME REASON
 run() { # ARGS...
     "$ROOFCAST" "$@" >"$tmp/out" 2>"$tmp/err"
     status=$?
+    return $status
 }
-# refused STATUS TEXT ARGS...: that exit status, TEXT on standard error, nothing on standard output.
-refused() {
+# What the last run wrote: a line that matches, on standard output, on standard error.
+has() {
+    grep -q -- "$1" "$tmp/out"
+}
+says() {
+    grep -q -- "$1" "$tmp/err"
+}
+# refuses STATUS TEXT ARGS...: that exit status, TEXT on standard error, nothing on standard output.
+refuses() {
     want=$1 text=$2
     shift 2
     run "$@"
+    echo "(exit status $status)" >>"$tmp/err"
     [ "$status" -eq "$want" ] && [ ! -s "$tmp/out" ] && grep -qF -- "$text" "$tmp/err"
+}
+refused() {
+    refuses "$@"
     ok $? "refused with $want: $text"
+}
+is() { # EXPECTED FOUND NAME
+    echo "expected $1, found $2" >>"$tmp/err"
+    [ "$1" = "$2" ]
+    ok $? "$3"
+}
+# cells COLUMN [NAME=VALUE...]: COLUMN of the csv rows of the last run with these values, a line each.
+cells() {
+    awk -F, -v want="$*" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; n = split(want, w, " "); next }
+        { for (i = 2; i <= n; i++) { split(w[i], c, "="); if ($at[c[1]] != c[2]) next } print $at[w[1]] }' "$tmp/out"
+}
+sum() { # FORMAT, of the numbers on standard input
+    awk -v format="$1" '{ s += $1 } END { printf format, s }'
 }
 # figure KEY [FILE]: the first number of a JSON field, without jq.
 figure() {

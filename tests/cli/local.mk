@@ -19,3 +19,5 @@ TESTS += %D%/profile.sh
 EXTRA_DIST += %D%/lib.sh
 dist_check_SCRIPTS += %D%/run.sh %D%/bench.sh
 TESTS += %D%/run.sh %D%/bench.sh
+dist_check_SCRIPTS += %D%/plot.sh
+TESTS += %D%/plot.sh

@@ -1,87 +1,51 @@
 #!/bin/sh
 # roofcast predict: the figures of doc/methods.md (13) as printed, new machines, every format, clear refusals.
-tmp=$(mktemp -d) || exit 99
-trap 'rm -rf "$tmp"' EXIT
-ROOFCAST_PROFILE=$tmp/this.json
-export ROOFCAST_PROFILE
-n=0
-bad=0
-ok() { # STATUS NAME
-    n=$((n + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $n - $2"
-    else
-        echo "not ok $n - $2"
-        sed 's/^/# /' "$tmp/out" "$tmp/err" | cut -c 1-200 | head -n 8
-        bad=1
-    fi
-}
-run() {
-    "$ROOFCAST" predict "$@" >"$tmp/out" 2>"$tmp/err"
-}
-has() {
-    grep -q -- "$1" "$tmp/out"
-}
-# csv column $1 of the first row whose test is $2 (and hw is $3).
-cell() {
-    awk -F, -v col="$1" -v test="$2" -v hw="${3:-}" '
-        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-        $at["test"] == test && (hw == "" || $at["hw"] == hw) { print $at[col]; exit }' "$tmp/out"
-}
-is() { # EXPECTED FOUND NAME
-    echo "# expected $1, found $2" >>"$tmp/err"
-    [ "$1" = "$2" ]
-    ok $? "$3"
+. "${top_srcdir:?}/tests/cli/lib.sh"
+# A csv column of the first row of a test, on a machine.
+cell() { # COLUMN TEST [HW]
+    cells "$1" "test=$2" ${3:+"hw=$3"} | head -n 1
 }
 scaled() { # VALUE FACTOR DECIMALS
     awk -v v="$1" -v f="$2" -v d="$3" 'BEGIN { printf "%.*f", d, v * f }'
 }
-refused() { # STATUS TEXT ARGS...
-    status=$1
-    message=$2
-    shift 2
-    run "$@"
-    test $? -eq "$status" && grep -q -- "$message" "$tmp/err"
-    ok $? "refused: $* ($message)"
-}
 
 # 16 GB / 3.35 TB/s = 4.776 ms, 209.4 tokens/s; six tokens: 2 * 8e9 * 6 / 989.4e12 = 0.097 ms = 2.03 %, 6 / 4.776 ms = 1256.
-run llama-3-8b --hw h100-sxm --roof --weights-gb 16 -p 6 -n 1
-test $? -eq 0 && has '^h100-sxm  *F16  *pp6  *1256  *4.78 ms  *memory  *4.78 ms  *97.0 us  *2.0 %' &&
+run predict llama-3-8b --hw h100-sxm --roof --weights-gb 16 -p 6 -n 1 &&
+    has '^h100-sxm  *F16  *pp6  *1256  *4.78 ms  *memory  *4.78 ms  *97.0 us  *2.0 %' &&
     has '^h100-sxm  *F16  *tg1  *209  *4.78 ms  *memory '
 ok $? "nominal 8B on an H100: 4.78 ms, 209 tokens/s; 6-token prefill memory-bound, 2.0 %, 1256 tokens/s"
-run llama-3-8b --hw h100-sxm --roof --weights-gb all -p 6 -n 1 -o csv
+run predict llama-3-8b --hw h100-sxm --roof --weights-gb all -p 6 -n 1 -o csv
 is "4.79 208.6" "$(scaled "$(cell seconds tg1)" 1000 2) $(scaled "$(cell tok_s tg1)" 1 1)" "all 8.03 B weights: 4.79 ms, 208.6 tokens/s"
 for how in "--weights-only -n 1" "-n 1" "-n 128"; do
-    run llama-3-8b --hw h100-sxm --roof $how -o csv
+    run predict llama-3-8b --hw h100-sxm --roof $how -o csv
     t=tg${how##* }
     is "4.48 223" "$(scaled "$(cell seconds $t)" 1000 2) $(scaled "$(cell tok_s $t)" 1 0)" "the weights decode reads: 4.48 ms, 223 tokens/s ($how)"
 done
 is "15010390016" "$(cell weight_bytes tg128)" "which are 15,010,390,016 bytes"
-run llama-3-8b --hw h100-sxm,m3-ultra --roof --weights-only -n 1 -o csv
+run predict llama-3-8b --hw h100-sxm,m3-ultra --roof --weights-only -n 1 -o csv
 is "$(scaled 819 0.00029850746268656717 5)" "$(awk -v a="$(cell tok_s tg1 h100-sxm)" -v b="$(cell tok_s tg1 apple-m3-ultra)" 'BEGIN { printf "%.5f", b / a }')" \
     "an M3 Ultra decodes in the ratio of bandwidths, 819 / 3350"
 
-run llama-3-8b --hw h100-sxm,rtx-4090 -q Q8_0 -p 128,512 -n 16,64 -d 0,1000 -b 1,4 -o csv
+run predict llama-3-8b --hw h100-sxm,rtx-4090 -q Q8_0 -p 128,512 -n 16,64 -d 0,1000 -b 1,4 -o csv
 is 33 "$(awk 'END { print NR }' "$tmp/out")" "lists: 2 machines x 2 depths x 2 batches x (2 prompts + 2 generations), and a header"
 is "compute memory" "$(cell bound pp512) $(cell bound tg64)" "prefill compute-bound, decode memory-bound"
 test -n "$(cell seconds tg64x4@d1000 rtx-4090)"
 ok $? "tests are named as in bench: tg64x4@d1000"
 is "$(cell seconds tg16)" "$(cell itl_s tg16)" "ITL is the decode step"
 is "$(cell seconds pp128)" "$(cell ttft_s pp128)" "TTFT is the prefill"
-run llama-3.1-70b --hw h100-sxm,b200-sxm -n 1 -p 0 -o csv
+run predict llama-3.1-70b --hw h100-sxm,b200-sxm -n 1 -p 0 -o csv
 is "false true" "$(cell fits tg1 h100-sxm) $(cell fits tg1 b200-sxm)" "141 GB fit a B200, not an H100"
-run llama-3-8b --hw h100-sxm
-test $? -eq 0 && has 'TTFT / ITL' && has '^h100-sxm  *memory  *2.74 TB/s  *spec' && has 'efficiency factors'
+run predict llama-3-8b --hw h100-sxm &&
+    has 'TTFT / ITL' && has '^h100-sxm  *memory  *2.74 TB/s  *spec' && has 'efficiency factors'
 ok $? "the table says which roofs, from where, and that efficiency factors apply"
-run llama-3-8b --hw h100-sxm --by role
-test $? -eq 0 && has '^h100-sxm  *tg128  *ffn_down .* memory ' && has '^h100-sxm  *pp512  *ffn_down .* compute '
+run predict llama-3-8b --hw h100-sxm --by role &&
+    has '^h100-sxm  *tg128  *ffn_down .* memory ' && has '^h100-sxm  *pp512  *ffn_down .* compute '
 ok $? "--by role: bound and time a role"
-run llama-3-8b --hw h100-sxm --by role -o csv
-is 1.000000 "$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["test"] == "tg128" { s += $at["share"] } END { printf "%.6f", s }' "$tmp/out")" \
+run predict llama-3-8b --hw h100-sxm --by role -o csv
+is 1.000000 "$(cells share test=tg128 | sum %.6f)" \
     "shares of the roles add up to 1"
-run stories15m --hw h100-sxm -o json --save "$tmp/p.json"
-test $? -eq 0 && cmp -s "$tmp/out" "$tmp/p.json" && has '"schema": "roofcast.predict"' && has '"roles"'
+run predict stories15m --hw h100-sxm -o json --save "$tmp/p.json" &&
+    cmp -s "$tmp/out" "$tmp/p.json" && has '"schema": "roofcast.predict"' && has '"roles"'
 ok $? "-o json and --save are the same document"
 
 # A new machine: bandwidth and one peak, of any type.
@@ -89,8 +53,8 @@ cat >"$tmp/new.json" <<'END'
 {"schema": "roofcast.hwprofile", "version": 1, "name": "New GPU", "kind": "gpu",
  "spec": {"memory_bandwidth": "1 TB/s", "peaks": {"fp8": "400 TFLOP/s"}}}
 END
-run llama-3-8b --hw "$tmp/new.json" --roof -n 1 --weights-gb 10 -p 1
-test $? -eq 0 && has 'tg1  *100  *10.0 ms  *memory' && has 'fp16  *200 TFLOP/s  *derived: fp8 peak x 0.5' && has '?$'
+run predict llama-3-8b --hw "$tmp/new.json" --roof -n 1 --weights-gb 10 -p 1 &&
+    has 'tg1  *100  *10.0 ms  *memory' && has 'fp16  *200 TFLOP/s  *derived: fp8 peak x 0.5' && has '?$'
 ok $? "two numbers of a datasheet are enough; the missing peak is derived, the missing memory unknown"
 cat >"$tmp/this.json" <<'END'
 {"schema": "roofcast.hwprofile", "version": 1, "name": "Test host", "kind": "cpu",
@@ -100,37 +64,36 @@ cat >"$tmp/this.json" <<'END'
               {"name": "read DRAM 2t", "kind": "bandwidth", "level": "DRAM", "n_threads": 2, "value": 4e10,
                "unit": "B/s", "ci_lo": 3.9e10, "ci_hi": 4.1e10, "n_samples": 5}]}
 END
-run tinyllama-1.1b --roof -n 1 -p 0 --weights-gb 1
-test $? -eq 0 && has '^this  *F16  *tg1  *40.0  *25.0 ms' && has '40.0 GB/s  *measured: read DRAM 2t'
+run predict tinyllama-1.1b --roof -n 1 -p 0 --weights-gb 1 &&
+    has '^this  *F16  *tg1  *40.0  *25.0 ms' && has '40.0 GB/s  *measured: read DRAM 2t'
 ok $? "this machine: what was measured, not the datasheet"
-run tinyllama-1.1b --hw this --roof -n 1 -p 0 --weights-gb 1 -t 1
-test $? -eq 0 && has '^this  *F16  *tg1  *20.0 '
+run predict tinyllama-1.1b --hw this --roof -n 1 -p 0 --weights-gb 1 -t 1 &&
+    has '^this  *F16  *tg1  *20.0 '
 ok $? "-t 1: the roof of one thread"
-run stories15m --hw h100-sxm -d 100000 -p 0
-test $? -eq 0 && grep -q 'trained on' "$tmp/err"
+run predict stories15m --hw h100-sxm -d 100000 -p 0 &&
+    says 'trained on'
 ok $? "a context beyond the trained one: a warning"
-run --help
-test $? -eq 0 && has 'roofcast predict llama-3-8b --hw h100-sxm,rtx-4090'
+run predict --help &&
+    has 'roofcast predict llama-3-8b --hw h100-sxm,rtx-4090'
 ok $? "--help has examples"
 
-refused 2 'which model'
-refused 1 'no file and no model' no-such-model --hw h100-sxm
-refused 1 'nonesuch' llama-3-8b --hw nonesuch
-refused 2 'empty item' llama-3-8b --hw h100-sxm,,b200
-refused 2 '-p 0 and -n 0' llama-3-8b --hw h100-sxm -p 0 -n 0
-refused 2 '-p: expected 0 to' llama-3-8b --hw h100-sxm -p -1
-refused 2 '-b: expected 1 to' llama-3-8b --hw h100-sxm -b 0
-refused 2 '-ub: expected 1 to' llama-3-8b --hw h100-sxm -ub 0
-refused 2 '-d: expected 0 to' llama-3-8b --hw h100-sxm -d 99999999999
-refused 2 'a context of' llama-3-8b --hw h100-sxm -d 2147483647
-refused 2 'passes, at most' llama-3-8b --hw h100-sxm -p 2000000000 -ub 1
-refused 2 '-t: expected 1 to' llama-3-8b --hw h100-sxm -t 0
-refused 2 '--weights-gb: expected' llama-3-8b --hw h100-sxm --weights-gb -3
-refused 2 '--weights-gb: expected' llama-3-8b --hw h100-sxm --weights-gb nan
-refused 2 '--by: expected phase or role' llama-3-8b --hw h100-sxm --by colour
+refused 2 'which model' predict
+refused 1 'no file and no model' predict no-such-model --hw h100-sxm
+refused 1 'nonesuch' predict llama-3-8b --hw nonesuch
+refused 2 'empty item' predict llama-3-8b --hw h100-sxm,,b200
+refused 2 '-p 0 and -n 0' predict llama-3-8b --hw h100-sxm -p 0 -n 0
+refused 2 '-p: expected 0 to' predict llama-3-8b --hw h100-sxm -p -1
+refused 2 '-b: expected 1 to' predict llama-3-8b --hw h100-sxm -b 0
+refused 2 '-ub: expected 1 to' predict llama-3-8b --hw h100-sxm -ub 0
+refused 2 '-d: expected 0 to' predict llama-3-8b --hw h100-sxm -d 99999999999
+refused 2 'a context of' predict llama-3-8b --hw h100-sxm -d 2147483647
+refused 2 'passes, at most' predict llama-3-8b --hw h100-sxm -p 2000000000 -ub 1
+refused 2 '-t: expected 1 to' predict llama-3-8b --hw h100-sxm -t 0
+refused 2 '--weights-gb: expected' predict llama-3-8b --hw h100-sxm --weights-gb -3
+refused 2 '--weights-gb: expected' predict llama-3-8b --hw h100-sxm --weights-gb nan
+refused 2 '--by: expected phase or role' predict llama-3-8b --hw h100-sxm --by colour
 printf '{"schema": "roofcast.hwprofile", "version": 1, "name": "x", "kind": "gpu"}' >"$tmp/empty.json"
-refused 1 'empty' llama-3-8b --hw "$tmp/empty.json"
+refused 1 'empty' predict llama-3-8b --hw "$tmp/empty.json"
 rm -f "$tmp/this.json"
-refused 3 'run `roofcast profile` first' llama-3-8b
-echo "1..$n"
-exit $bad
+refused 3 'run `roofcast profile` first' predict llama-3-8b
+finish

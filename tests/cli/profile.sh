@@ -1,54 +1,44 @@
 #!/bin/sh
 # roofcast profile: wrong command lines, a quick profile of one thread, Ctrl-C that keeps what is done.
-n=0 failed=0
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-export ROOFCAST_PROFILE="$dir/sub/this.json"
+. "${top_srcdir:?}/tests/cli/lib.sh"
+export ROOFCAST_PROFILE="$tmp/sub/this.json"
 
-ok() { # ok STATUS NAME
-    n=$((n + 1))
-    if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; failed=1; sed 's/^/# /' "$dir/err"; fi
-}
-usage() { # usage TEXT ARGS...: exit status 2 and TEXT on stderr, nothing on stdout
-    text=$1; shift
-    "$ROOFCAST" profile "$@" >"$dir/out" 2>"$dir/err"
-    [ $? -eq 2 ] && [ ! -s "$dir/out" ] && grep -q -e "$text" "$dir/err"
-    ok $? "profile $*: $text"
-}
+refused 2 "expected 1 to" profile -t 0
+refused 2 "expected" profile -t x
+refused 2 "100000 threads asked for" profile -t 100000
+refused 2 "CPU list" profile --cpus 0-
+refused 2 "may not use CPU 4000" profile --cpus 4000
+refused 2 "no argument is expected" profile extra
+refused 2 "rofiel" profile --rofiel
+[ ! -e "$ROOFCAST_PROFILE" ]
+ok $? "a wrong command line writes nothing"
 
-usage "expected 1 to" -t 0
-usage "expected" -t x
-usage "100000 threads asked for" -t 100000
-usage "CPU list" --cpus 0-
-usage "may not use CPU 4000" --cpus 4000
-usage "no argument is expected" extra
-usage "rofiel" --rofiel
-[ ! -e "$ROOFCAST_PROFILE" ]; ok $? "a wrong command line writes nothing"
-
-"$ROOFCAST" profile --quick -t 1 >"$dir/out" 2>"$dir/err"; status=$?
-[ $status -eq 0 ] && [ -s "$ROOFCAST_PROFILE" ]; ok $? "profile --quick -t 1 writes \$ROOFCAST_PROFILE"
+run profile --quick -t 1 && [ -s "$ROOFCAST_PROFILE" ]
+ok $? "profile --quick -t 1 writes \$ROOFCAST_PROFILE"
 grep -q '"schema": "roofcast.hwprofile"' "$ROOFCAST_PROFILE" && grep -q '"name": "read DRAM 1t"' "$ROOFCAST_PROFILE" &&
     grep -q '"dtype": "int8"' "$ROOFCAST_PROFILE" && ! grep -q '"n_threads": 2' "$ROOFCAST_PROFILE"
 ok $? "it holds the ceilings of one thread"
-grep -q 'read DRAM 1t.*GB/s' "$dir/out" && grep -q 'fp32 .*FLOP/s' "$dir/out"; ok $? "the table shows them"
-grep -q '1 thread: read DRAM' "$dir/err"; ok $? "progress goes to stderr"
+has 'read DRAM 1t.*GB/s' && has 'fp32 .*FLOP/s'
+ok $? "the table shows them"
+says '1 thread: read DRAM'
+ok $? "progress goes to stderr"
 
 # Ctrl-C once the first ceilings are there. (A shell without job control starts background programs
 # with SIGINT ignored; the program installs its handler all the same.)
-: >"$dir/err"
-"$ROOFCAST" profile -t 1 -o "$dir/partial.json" >"$dir/out" 2>"$dir/err" &
+: >"$tmp/err"
+"$ROOFCAST" profile -t 1 -o "$tmp/partial.json" >"$tmp/out" 2>"$tmp/err" &
 pid=$!
 i=0
-while [ $i -lt 600 ] && ! grep -q 'read L1' "$dir/err"; do sleep 0.1; i=$((i + 1)); done
+while [ $i -lt 600 ] && ! says 'read L1'; do sleep 0.1; i=$((i + 1)); done
 kill -INT $pid
-wait $pid; status=$?
-[ $status -eq 130 ] && grep -q 'interrupted: .*partial.json holds the [0-9]* ceilings' "$dir/err"
+wait $pid
+status=$?
+[ $status -eq 130 ] && says 'interrupted: .*partial.json holds the [0-9]* ceilings'
 ok $? "Ctrl-C ends with status 130 and says what is kept (status $status)"
-grep -q '"dtype": "fp32"' "$dir/partial.json" && ! grep -q '"name": "read DRAM 1t"' "$dir/partial.json"
+grep -q '"dtype": "fp32"' "$tmp/partial.json" && ! grep -q '"name": "read DRAM 1t"' "$tmp/partial.json"
 ok $? "the partial profile holds what was measured until then"
-[ "$(ls "$dir" | grep -c tmp)" -eq 0 ]; ok $? "no temporary file is left"
+[ "$(ls "$tmp" | grep -c tmp)" -eq 0 ]
+ok $? "no temporary file is left"
 
-"$ROOFCAST" profile --quick -t 1 -o "$dir/no/such/dir.json" >"$dir/out" 2>"$dir/err"
-[ $? -eq 1 ] && grep -q "no/such/dir.json" "$dir/err"; ok $? "a file that cannot be written is named"
-echo "1..$n"
-exit $failed
+refused 1 "no/such/dir.json" profile --quick -t 1 -o "$tmp/no/such/dir.json"
+finish

@@ -28,7 +28,7 @@ run run -m "$m" -p 'one two' -n 12 --ignore-eos --temp 1 --seed 6 -o json
 ok $? "another seed, other tokens"
 printf 'one two\n' | "$ROOFCAST" run -m "$m" -n 4 --ignore-eos >"$tmp/out" 2>"$tmp/err"
 ok $? "prompt from standard input"
-grep -q 'TTFT .* ITL p50 .* tokens/s' "$tmp/err" && ! grep -q TTFT "$tmp/out"
+says 'TTFT .* ITL p50 .* tokens/s' && ! has TTFT
 ok $? "figures on standard error, text on standard output"
 
 refused 2 "-m FILE is needed" run -p x

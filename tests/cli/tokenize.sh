@@ -1,92 +1,73 @@
 #!/bin/sh
 # roofcast tokenize: ids, text again, case files, refusals. The vocabulary is the fuzz corpus's tiny one.
-R=${ROOFCAST:?}
-d=$(mktemp -d) || exit 99
-trap 'rm -rf "$d"' EXIT
-n=0 bad=0
-ok() { # ok STATUS NAME
-    n=$((n + 1))
-    if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; bad=1; fi
-}
-# gives TEXT NAME ARGS...: printf'd standard input in $d/in, exactly TEXT out
+. "${top_srcdir:?}/tests/cli/lib.sh"
+# $tmp/in is standard input.
+# gives TEXT NAME ARGS...: exactly printf's TEXT
 gives() {
-    want=$1 name=$2
+    printf "$1" >"$tmp/want"
+    name=$2
     shift 2
-    got=$("$R" tokenize "$@" <"$d/in" 2>"$d/err" && echo .)
-    if [ "$got" = "$(printf "$want" && echo .)" ]; then ok 0 "$name"; else
-        echo "# found \"$got\", expected \"$want\"; $(cat "$d/err")"
-        ok 1 "$name"
-    fi
+    run tokenize "$@" <"$tmp/in" && cmp -s "$tmp/out" "$tmp/want"
+    ok $? "$name"
 }
-# refused STATUS TEXT ARGS...
-refused() {
-    want=$1 text=$2
-    shift 2
-    "$R" tokenize "$@" <"$d/in" >"$d/out" 2>"$d/err"
-    got=$?
-    if [ "$got" -eq "$want" ] && grep -q -- "$text" "$d/err"; then ok 0 "refused: $text"; else
-        echo "# status $got (expected $want), looking for \"$text\" in: $(cat "$d/err")"
-        ok 1 "refused: $text"
-    fi
-}
-corpus=${ROOFCAST_DATA:?}/tests/fuzz/corpus/tokenizer
-tail -c +2 "$corpus/vocab-spm" >"$d/spm.gguf"
-tail -c +2 "$corpus/vocab-bpe" >"$d/bpe.gguf"
 
-printf 'abc\n\na b\n' >"$d/in"
-gives '1 267 262\n1\n1 265 259 261\n' "a line a line, each with BOS" -m "$d/spm.gguf"
-gives '267 262\n\n265 259 261\n' "--no-bos" -m "$d/spm.gguf" --no-bos
-gives '259\n\n97 32 98\n' "byte-level BPE; the file asks for no BOS" -m "$d/bpe.gguf"
-printf 'a</s>a' >"$d/in"
-gives '265 2 265\n' "--special, and no newline at the end" -m "$d/spm.gguf" --no-bos --special
-gives '265 63 50 118 65 260\n' "without it </s> is text" -m "$d/spm.gguf" --no-bos
-"$R" tokenize -m "$d/spm.gguf" --no-bos -o "$d/ids" <"$d/in" >"$d/out" && [ ! -s "$d/out" ] &&
-    [ "$(cat "$d/ids")" = "265 63 50 118 65 260" ]
+corpus=${ROOFCAST_DATA:?}/tests/fuzz/corpus/tokenizer
+tail -c +2 "$corpus/vocab-spm" >"$tmp/spm.gguf"
+tail -c +2 "$corpus/vocab-bpe" >"$tmp/bpe.gguf"
+
+printf 'abc\n\na b\n' >"$tmp/in"
+gives '1 267 262\n1\n1 265 259 261\n' "a line a line, each with BOS" -m "$tmp/spm.gguf"
+gives '267 262\n\n265 259 261\n' "--no-bos" -m "$tmp/spm.gguf" --no-bos
+gives '259\n\n97 32 98\n' "byte-level BPE; the file asks for no BOS" -m "$tmp/bpe.gguf"
+printf 'a</s>a' >"$tmp/in"
+gives '265 2 265\n' "--special, and no newline at the end" -m "$tmp/spm.gguf" --no-bos --special
+gives '265 63 50 118 65 260\n' "without it </s> is text" -m "$tmp/spm.gguf" --no-bos
+run tokenize -m "$tmp/spm.gguf" --no-bos -o "$tmp/ids" <"$tmp/in" && [ ! -s "$tmp/out" ] &&
+    [ "$(cat "$tmp/ids")" = "265 63 50 118 65 260" ]
 ok $? "-o"
-printf '1 267 262\n\n265, 259 261\n1 265 2 265\n' >"$d/in"
-gives 'abc\n\na b\naa\n' "--ids" -m "$d/spm.gguf" --ids
-gives '<s>abc\n\na b\n<s>a</s>a\n' "--ids --special" -m "$d/spm.gguf" --ids --special
-printf 'Gr\303\274\303\237e, 1 abc  \377 x\n' >"$d/in"
-"$R" tokenize -m "$d/bpe.gguf" <"$d/in" | "$R" tokenize -m "$d/bpe.gguf" --ids | cmp -s - "$d/in" &&
-    "$R" tokenize -m "$d/spm.gguf" <"$d/in" | "$R" tokenize -m "$d/spm.gguf" --ids | cmp -s - "$d/in"
+printf '1 267 262\n\n265, 259 261\n1 265 2 265\n' >"$tmp/in"
+gives 'abc\n\na b\naa\n' "--ids" -m "$tmp/spm.gguf" --ids
+gives '<s>abc\n\na b\n<s>a</s>a\n' "--ids --special" -m "$tmp/spm.gguf" --ids --special
+printf 'Gr\303\274\303\237e, 1 abc  \377 x\n' >"$tmp/in"
+"$ROOFCAST" tokenize -m "$tmp/bpe.gguf" <"$tmp/in" | "$ROOFCAST" tokenize -m "$tmp/bpe.gguf" --ids | cmp -s - "$tmp/in" &&
+    "$ROOFCAST" tokenize -m "$tmp/spm.gguf" <"$tmp/in" | "$ROOFCAST" tokenize -m "$tmp/spm.gguf" --ids | cmp -s - "$tmp/in"
 ok $? "there and back, bad UTF-8 included"
 
 e=__ggml_vocab_test__
-printf "abc\n$e\n\n$e\na\nb\n$e\n" >"$d/c.inp"
-gives '267 262\n\n265 13 261\n' "--cases without an .out prints ids" -m "$d/spm.gguf" --cases "$d/c.inp"
-printf '1 267 262\n1\n1 265 13 261\n' >"$d/c.out"
-gives '3 of 3 cases pass\n' "--cases --bos" -m "$d/spm.gguf" --cases "$d/c.inp" --bos
-printf ' 267 262\n\n 265 13 261\n' >"$d/c.out"
-gives '3 of 3 cases pass\n' "--cases" -m "$d/spm.gguf" --cases "$d/c.inp"
-printf '267 262\n\n265 13 999\n' >"$d/c.out"
-refused 1 "1 of 3 cases fail" -m "$d/spm.gguf" --cases "$d/c.inp"
-grep -q '^case 3: "a\\nb"$' "$d/out" && grep -q 'expected: 265 13 999' "$d/out" &&
-    grep -q 'found: *265 13 261' "$d/out" && grep -q '^2 of 3 cases pass$' "$d/out"
+printf "abc\n$e\n\n$e\na\nb\n$e\n" >"$tmp/c.inp"
+gives '267 262\n\n265 13 261\n' "--cases without an .out prints ids" -m "$tmp/spm.gguf" --cases "$tmp/c.inp"
+printf '1 267 262\n1\n1 265 13 261\n' >"$tmp/c.out"
+gives '3 of 3 cases pass\n' "--cases --bos" -m "$tmp/spm.gguf" --cases "$tmp/c.inp" --bos
+printf ' 267 262\n\n 265 13 261\n' >"$tmp/c.out"
+gives '3 of 3 cases pass\n' "--cases" -m "$tmp/spm.gguf" --cases "$tmp/c.inp"
+printf '267 262\n\n265 13 999\n' >"$tmp/c.out"
+run tokenize -m "$tmp/spm.gguf" --cases "$tmp/c.inp"
+[ "$status" -eq 1 ] && says "1 of 3 cases fail"
+ok $? "1 of 3 cases fails"
+has '^case 3: "a\\nb"$' && has 'expected: 265 13 999' && has 'found: *265 13 261' && has '^2 of 3 cases pass$'
 ok $? "the failing case is shown"
-printf '267 262\n\n' >"$d/c.out"
-refused 1 "no line of ids for case 3" -m "$d/spm.gguf" --cases "$d/c.inp"
-printf '267 262\n\n265 13 261\n5\n' >"$d/c.out"
-refused 1 "more lines of ids than the 3 cases" -m "$d/spm.gguf" --cases "$d/c.inp"
-printf '267 262\nx\n265 13 261\n' >"$d/c.out"
-refused 1 "line 2 is not a list of ids" -m "$d/spm.gguf" --cases "$d/c.inp"
+printf '267 262\n\n' >"$tmp/c.out"
+refused 1 "no line of ids for case 3" tokenize -m "$tmp/spm.gguf" --cases "$tmp/c.inp"
+printf '267 262\n\n265 13 261\n5\n' >"$tmp/c.out"
+refused 1 "more lines of ids than the 3 cases" tokenize -m "$tmp/spm.gguf" --cases "$tmp/c.inp"
+printf '267 262\nx\n265 13 261\n' >"$tmp/c.out"
+refused 1 "line 2 is not a list of ids" tokenize -m "$tmp/spm.gguf" --cases "$tmp/c.inp"
 
-"$R" tokenize --help | grep -q "Examples:"
+run tokenize --help && has "Examples:"
 ok $? "--help teaches"
-: >"$d/in"
-refused 2 "-m FILE is required"
-refused 2 "exclude each other" -m "$d/spm.gguf" --bos --no-bos
-refused 2 "unexpected argument" -m "$d/spm.gguf" hello
-refused 1 "no/such.gguf" -m no/such.gguf
-refused 1 "no/such.inp" -m "$d/spm.gguf" --cases no/such.inp
-refused 1 "names no such token" -m "$d/bpe.gguf" --bos
-printf '5\n7 x9\n' >"$d/in"
-refused 1 'line 2: "x9" is not a token id' -m "$d/spm.gguf" --ids
-printf '272\n' >"$d/in"
-refused 1 "line 1: token 272 is not in the vocabulary" -m "$d/spm.gguf" --ids
-printf '%s\n' 99999999999999999999 >"$d/in"
-refused 1 "is not a token id" -m "$d/spm.gguf" --ids
-head -c 300 "$d/spm.gguf" >"$d/cut.gguf"
-refused 1 "cut.gguf" -m "$d/cut.gguf"
+refused 2 "-m FILE is required" tokenize
+refused 2 "exclude each other" tokenize -m "$tmp/spm.gguf" --bos --no-bos
+refused 2 "unexpected argument" tokenize -m "$tmp/spm.gguf" hello
+refused 1 "no/such.gguf" tokenize -m no/such.gguf
+refused 1 "no/such.inp" tokenize -m "$tmp/spm.gguf" --cases no/such.inp
+refused 1 "names no such token" tokenize -m "$tmp/bpe.gguf" --bos
+printf '5\n7 x9\n' >"$tmp/in"
+refused 1 'line 2: "x9" is not a token id' tokenize -m "$tmp/spm.gguf" --ids <"$tmp/in"
+printf '272\n' >"$tmp/in"
+refused 1 "line 1: token 272 is not in the vocabulary" tokenize -m "$tmp/spm.gguf" --ids <"$tmp/in"
+printf '%s\n' 99999999999999999999 >"$tmp/in"
+refused 1 "is not a token id" tokenize -m "$tmp/spm.gguf" --ids <"$tmp/in"
+head -c 300 "$tmp/spm.gguf" >"$tmp/cut.gguf"
+refused 1 "cut.gguf" tokenize -m "$tmp/cut.gguf"
 
-echo "1..$n"
-exit $bad
+finish

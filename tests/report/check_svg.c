@@ -1,7 +1,8 @@
 /*
- * check_svg FILE.svg: reads a chart as gnuplot wrote it, works out the box of every text and the place of every
- * marker, and fails when two texts overlap, a text lies on a marker, or anything leaves the canvas. It sees only the
- * picture: nothing of the plan that the chart was made from.
+ * check_svg FILE.svg: reads a chart as gnuplot wrote it, works out the box of every text
+ * and the place of every marker, and fails when two texts overlap, a text lies on a marker,
+ * or anything leaves the canvas. It sees only the picture: nothing of the plan that the
+ * chart was made from.
  */
 #include "report/layout.h"
 #include <ctype.h>
@@ -22,7 +23,8 @@ static size_t n_text, n_marker;
 static int n_bad;
 
 /* The attribute's value between quotes of either kind, or "". */
-static void attribute(const char *tag, const char *end, const char *name, char *out, size_t size)
+static void attribute(const char *tag, const char *end, const char *name, char *out,
+                      size_t size)
 {
     size_t n = strlen(name);
     out[0] = 0;
@@ -43,7 +45,11 @@ static void attribute(const char *tag, const char *end, const char *name, char *
 static void unescape(const char *p, const char *end, char *out, size_t size)
 {
     static const char *const entity[][2] = {
-        { "&lt;", "<" }, { "&gt;", ">" }, { "&amp;", "&" }, { "&quot;", "\"" }, { "&apos;", "'" }
+        {"&lt;",    "<" },
+        { "&gt;",   ">" },
+        { "&amp;",  "&" },
+        { "&quot;", "\""},
+        { "&apos;", "'" }
     };
     size_t n = 0;
     while (p < end && n + 1 < size) {
@@ -56,7 +62,8 @@ static void unescape(const char *p, const char *end, char *out, size_t size)
     out[n] = 0;
 }
 
-/* A <g transform=... font-size=...> holding one <text>: the translation is the baseline's anchor. */
+/* A <g transform=... font-size=...> holding one <text>: the translation is the baseline's
+ * anchor. */
 static void add_text(const char *g, const char *g_end)
 {
     char transform[128], size_s[32], anchor[16], weight[16];
@@ -67,7 +74,8 @@ static void add_text(const char *g, const char *g_end)
     attribute(g, g_end, "text-anchor", anchor, sizeof anchor);
     attribute(g, g_end, "font-weight", weight, sizeof weight);
     double x, y, angle = 0, size = atof(size_s);
-    if (!stop || n_text == MAX_ITEMS || sscanf(transform, "translate(%lf,%lf) rotate(%lf)", &x, &y, &angle) < 2)
+    if (!stop || n_text == MAX_ITEMS ||
+        sscanf(transform, "translate(%lf,%lf) rotate(%lf)", &x, &y, &angle) < 2)
         return;
     struct text *t = &text[n_text];
     unescape(start + 1, stop, t->s, sizeof t->s);
@@ -75,25 +83,30 @@ static void add_text(const char *g, const char *g_end)
     double w = text_width_px(visible, size) * (strcmp(weight, "bold") == 0 ? 1.1 : 1);
     if (!*visible)
         return;
-    /* From the anchor to the middle of the ink: along the baseline, then up. SVG turns clockwise. */
+    /* From the anchor to the middle of the ink: along the baseline, then up. SVG turns
+     * clockwise. */
     double a = angle * 3.14159265358979323846 / 180;
-    double along = strcmp(anchor, "start") == 0 ? w / 2 : strcmp(anchor, "end") == 0 ? -w / 2 : 0;
+    double along = strcmp(anchor, "start") == 0 ? w / 2
+                   : strcmp(anchor, "end") == 0 ? -w / 2
+                                                : 0;
     double up = (0.76 - 0.24) / 2 * size;
-    t->box = (struct box){ x + along * cos(a) + up * sin(a), y + along * sin(a) - up * cos(a), w / 2, size / 2,
-                           -angle };
+    t->box = (struct box){ x + along * cos(a) + up * sin(a),
+                           y + along * sin(a) - up * cos(a), w / 2, size / 2, -angle };
     n_text++;
     if (size < 9)
         n_bad += printf("# text too small (%.1f px): \"%s\"\n", size, t->s) > 0;
 }
 
-/* gnuplot's shapes in units of their scale: circles reach 1, triangles and diamonds further. */
+/* gnuplot's shapes in units of their scale: circles reach 1, triangles and diamonds
+ * further. */
 static void add_marker(const char *tag, const char *end)
 {
     char href[32], transform[128];
     double x, y, scale;
     attribute(tag, end, "xlink:href", href, sizeof href);
     attribute(tag, end, "transform", transform, sizeof transform);
-    if (n_marker == MAX_ITEMS || sscanf(transform, "translate(%lf,%lf) scale(%lf)", &x, &y, &scale) != 3)
+    if (n_marker == MAX_ITEMS ||
+        sscanf(transform, "translate(%lf,%lf) scale(%lf)", &x, &y, &scale) != 3)
         return;
     bool circle = strcmp(href, "#gpPt5") == 0 || strcmp(href, "#gpPt6") == 0;
     marker[n_marker++] = (struct disc){ x, y, scale * (circle ? 1 : 1.33) };
@@ -123,15 +136,17 @@ static void check(double w, double h)
         a.hh -= 0.5;
         for (size_t j = i + 1; j < n_text; j++)
             if (box_overlaps(&a, &text[j].box))
-                n_bad += printf("# texts overlap: \"%s\" and \"%s\"\n", text[i].s, text[j].s) > 0;
+                n_bad += printf("# texts overlap: \"%s\" and \"%s\"\n", text[i].s,
+                                text[j].s) > 0;
         for (size_t j = 0; j < n_marker; j++)
             if (box_distance(&a, marker[j].x, marker[j].y) < marker[j].r - 0.5)
-                n_bad += printf("# text on a marker at %.0f,%.0f: \"%s\"\n", marker[j].x, marker[j].y,
-                                text[i].s) > 0;
+                n_bad += printf("# text on a marker at %.0f,%.0f: \"%s\"\n", marker[j].x,
+                                marker[j].y, text[i].s) > 0;
     }
     for (size_t j = 0; j < n_marker; j++)
         if (marker[j].x < 0 || marker[j].y < 0 || marker[j].x > w || marker[j].y > h)
-            n_bad += printf("# marker off the canvas at %.0f,%.0f\n", marker[j].x, marker[j].y) > 0;
+            n_bad += printf("# marker off the canvas at %.0f,%.0f\n", marker[j].x,
+                            marker[j].y) > 0;
 }
 
 int main(int argc, char **argv)
@@ -154,7 +169,8 @@ int main(int argc, char **argv)
     filemap_close(&m);
     double w = 0, h = 0;
     const char *box = strstr(svg, "viewBox=\"");
-    if (!box || sscanf(box, "viewBox=\"0 0 %lf %lf\"", &w, &h) != 2 || !strstr(svg, "</svg>")) {
+    if (!box || sscanf(box, "viewBox=\"0 0 %lf %lf\"", &w, &h) != 2 ||
+        !strstr(svg, "</svg>")) {
         printf("# %s: not a whole SVG\n", argv[1]);
         free(svg);
         return 1;

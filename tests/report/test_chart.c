@@ -228,6 +228,22 @@ static void check_plan(const struct plan *p, const struct roofline_chart *c)
     }
 }
 
+/* Each number stands once in the plot and once in the table, in the same colour. */
+static void check_numbers(const struct plan *p)
+{
+    for (size_t i = 0; i < p->n_text; i++) {
+        const struct plan_text *t = &p->text[i];
+        if (!t->in_plot || (t->role != TEXT_DECODE && t->role != TEXT_PREFILL))
+            continue;
+        int in_plot = 0, in_table = 0;
+        for (size_t j = 0; j < p->n_text; j++)
+            if (strcmp(p->text[j].text, t->text) == 0 && p->text[j].role == t->role)
+                *(p->text[j].in_plot ? &in_plot : &in_table) += 1;
+        if (in_plot != 1 || (in_table != 1 && !p->key_full))
+            fail_msg("number %s: %d times in the plot, %d times in the table", t->text, in_plot, in_table);
+    }
+}
+
 /* Machines and point clouds of every density: nothing overlaps, and every point in the frame is named. */
 static void test_random_charts(void **state)
 {
@@ -263,6 +279,8 @@ static void test_random_charts(void **state)
         check_plan(&p, &c);
         if (notes.s && strstr(notes.s, "no room for the labels of"))
             fail_msg("chart %d: points without labels", chart);
+        if (p.numbered)
+            check_numbers(&p);
         numbered += p.numbered;
         plan_free(&p);
         strbuf_free(&notes);

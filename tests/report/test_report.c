@@ -45,10 +45,10 @@ static void test_table(void **state)
 {
     (void)state;
     expect(REPORT_TABLE, rows_text,
-           "name                      n      x       rate     part     time  fits\n"
-           "---------  ----------------  -----  ---------  -------  -------  ----\n"
-           "plain                    12   1.50  41.2 GB/s   87.3 %  4.78 ms  yes\n"
-           "a,b \"c\"    9007199254740993  0.300   1.50 B/s  100.0 %   1234 s  no\n"
+           "name                       n      x       rate     part     time  fits\n"
+           "----------  ----------------  -----  ---------  -------  -------  ----\n"
+           "plain                     12   1.50  41.2 GB/s   87.3 %  4.78 ms  yes\n"
+           "a,b \"c\"     9007199254740993  0.300   1.50 B/s  100.0 %   1234 s  no\n"
            "\xc3\xbc|\xe4\xb8\xad??[31m                 -      -          -        -        -  ?\n");
     expect(REPORT_TABLE, "[]",
            "name  n  x  rate  part  time  fits\n"

@@ -3,7 +3,7 @@
 
 void kernels_init_avx512vnni(struct kernels *k)
 {
-    const unsigned max = GEMV_MAX_TOK, align = PANEL_ROWS;
+    const unsigned max = GEMV_MAX_TOK, align = 32;
     k->mm[DTYPE_Q8_0] = (struct matmul_slot){ ACT_Q8, vnni_gemv_q8_0, vnni_gemm_q8_0, max, align };
     k->mm[DTYPE_Q4_0] = (struct matmul_slot){ ACT_Q8, vnni_gemv_q4_0, vnni_gemm_q4_0, max, align };
     k->mm[DTYPE_Q5_0] = (struct matmul_slot){ ACT_Q8, vnni_gemv_q5_0, vnni_gemm_q5_0, max, align };

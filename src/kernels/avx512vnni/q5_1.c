@@ -26,6 +26,6 @@ static void unpack(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
 
 void vnni_gemm_q5_1(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    static const struct gemm_format f = { 32, BLOCK_BYTES, 32, 0, true, unpack };
+    static const struct q8_format f = { 32, BLOCK_BYTES, 32, 0, true, false, unpack };
     vnni_gemm(a, row0, row1, &f);
 }

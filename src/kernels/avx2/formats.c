@@ -1,0 +1,145 @@
+/* avx2/formats.c: quantized formats unpacked to bytes, float scales and mins. methods.md (1) */
+#include "kernels/avx2/avx2.h"
+#include "kernels/avx2/simd256.h"
+#include <string.h>
+
+static void unpack_q8_0(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
+{
+    for (size_t b = 0; b < n_k / 32; b++, p += 34) {
+        memcpy(q + 32 * b, p + 2, 32);
+        meta[b] = f16_at(p);
+    }
+}
+
+/* 32 bytes whose low, or high, nibbles are quants. */
+INLINE __m256i low_nibbles(__m256i w)
+{
+    return _mm256_and_si256(w, _mm256_set1_epi8(15));
+}
+INLINE __m256i high_nibbles(__m256i w)
+{
+    return low_nibbles(_mm256_srli_epi16(w, 4));
+}
+/* Where all bits of `bit` are set in v: 16, else 0. */
+INLINE __m256i fifth(__m256i v, __m256i bit)
+{
+    return _mm256_and_si256(_mm256_cmpeq_epi8(_mm256_and_si256(v, bit), bit), _mm256_set1_epi8(16));
+}
+INLINE __m256i load32(const void *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+/* 16 bytes: low nibbles are quants 0-15, high ones 16-31. */
+INLINE __m256i nibbles_16(const unsigned char *p)
+{
+    __m128i w = _mm_loadu_si128((const __m128i *)p);
+    return low_nibbles(_mm256_set_m128i(_mm_srli_epi16(w, 4), w));
+}
+
+static void unpack_q4_0(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
+{
+    for (size_t b = 0; b < n_k / 32; b++, p += 18) {
+        vi_store(q + 32 * b, nibbles_16(p + 2));
+        meta[b] = f16_at(p);
+    }
+}
+
+/* Fifth bits in 4 bytes, bit i for element i; then the nibbles. */
+INLINE void five_bits(const unsigned char *p, uint8_t *q)
+{
+    int32_t bits;
+    memcpy(&bits, p, sizeof bits);
+    /* byte i / 8 of the word to lane byte i, then its bit i % 8 */
+    __m256i bytes = _mm256_shuffle_epi8(
+        _mm256_set1_epi32(bits), _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2,
+                                                  2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3));
+    const __m256i bit = _mm256_set1_epi64x((long long)0x8040201008040201ULL);
+    vi_store(q, _mm256_or_si256(nibbles_16(p + 4), fifth(bytes, bit)));
+}
+
+static void unpack_q5_0(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
+{
+    for (size_t b = 0; b < n_k / 32; b++, p += 22) {
+        five_bits(p + 2, q + 32 * b);
+        meta[b] = f16_at(p);
+    }
+}
+
+static void unpack_q5_1(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
+{
+    for (size_t b = 0; b < n_k / 32; b++, p += 24) {
+        five_bits(p + 4, q + 32 * b);
+        meta[b] = f16_at(p);
+        meta[8 + b] = -f16_at(p + 2);
+    }
+}
+
+/* d, dmin and 12 bytes of 6-bit scales and mins. */
+INLINE void k_meta(const unsigned char *p, float *meta)
+{
+    uint32_t a, b, c, six[4];
+    memcpy(&a, p + 4, sizeof a);
+    memcpy(&b, p + 8, sizeof b);
+    memcpy(&c, p + 12, sizeof c);
+    six[0] = a & 0x3f3f3f3f; /* scales 0-3, 4-7, mins 0-3, 4-7 */
+    six[1] = (c & 0x0f0f0f0f) | (a >> 2 & 0x30303030);
+    six[2] = b & 0x3f3f3f3f;
+    six[3] = (c >> 4 & 0x0f0f0f0f) | (b >> 2 & 0x30303030);
+    __m128i v = _mm_loadu_si128((const __m128i *)six);
+    __m256 sc = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(v));
+    __m256 m = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_unpackhi_epi64(v, v)));
+    _mm256_storeu_ps(meta, _mm256_mul_ps(sc, _mm256_set1_ps(f16_at(p))));
+    _mm256_storeu_ps(meta + 8, _mm256_mul_ps(m, _mm256_set1_ps(f16_at(p + 2))));
+}
+
+static void unpack_q4_k(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
+{
+    for (size_t k = 0; k < n_k; k += 64) {
+        __m256i w = load32(p + 16 + k / 2);
+        vi_store(q + k, low_nibbles(w));
+        vi_store(q + k + 32, high_nibbles(w));
+    }
+    k_meta(p, meta);
+}
+
+/* Bit s of fifth-bit byte i belongs to element i of sub-block s. */
+static void unpack_q5_k(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
+{
+    const __m256i h = load32(p + 16);
+    for (size_t k = 0; k < n_k; k += 64) {
+        __m256i w = load32(p + 48 + k / 2), bit = _mm256_set1_epi8((char)(1 << k / 32));
+        vi_store(q + k, _mm256_or_si256(low_nibbles(w), fifth(h, bit)));
+        bit = _mm256_add_epi8(bit, bit);
+        vi_store(q + k + 32, _mm256_or_si256(high_nibbles(w), fifth(h, bit)));
+    }
+    k_meta(p, meta);
+}
+
+static void unpack_q6_k(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
+{
+    const __m256i high = _mm256_set1_epi8(0x30);
+    for (size_t k = 0; k < n_k; k += 128) {
+        __m256i a = load32(p + k / 2), b = load32(p + k / 2 + 32), h = load32(p + 128 + k / 4);
+        __m256i h0 = _mm256_and_si256(_mm256_slli_epi16(h, 4), high);
+        __m256i h1 = _mm256_and_si256(_mm256_slli_epi16(h, 2), high);
+        __m256i h2 = _mm256_and_si256(h, high);
+        __m256i h3 = _mm256_and_si256(_mm256_srli_epi16(h, 2), high);
+        vi_store(q + k, _mm256_or_si256(low_nibbles(a), h0));
+        vi_store(q + k + 32, _mm256_or_si256(low_nibbles(b), h1));
+        vi_store(q + k + 64, _mm256_or_si256(high_nibbles(a), h2));
+        vi_store(q + k + 96, _mm256_or_si256(high_nibbles(b), h3));
+    }
+    const __m256 d = _mm256_set1_ps(f16_at(p + 208));
+    for (size_t g = 0; g < 16; g += 8) {
+        __m256i sc = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(p + 192 + g)));
+        _mm256_store_ps(meta + g, _mm256_mul_ps(_mm256_cvtepi32_ps(sc), d));
+    }
+}
+
+const struct q8_format avx2_q8_0 = { 32, 34, 32, 0, false, true, unpack_q8_0 };
+const struct q8_format avx2_q4_0 = { 32, 18, 32, 8, false, false, unpack_q4_0 };
+const struct q8_format avx2_q5_0 = { 32, 22, 32, 16, false, false, unpack_q5_0 };
+const struct q8_format avx2_q5_1 = { 32, 24, 32, 0, true, false, unpack_q5_1 };
+const struct q8_format avx2_q4_k = { 256, 144, 32, 0, true, false, unpack_q4_k };
+const struct q8_format avx2_q5_k = { 256, 176, 32, 0, true, false, unpack_q5_k };
+const struct q8_format avx2_q6_k = { 256, 210, 16, 32, false, false, unpack_q6_k };

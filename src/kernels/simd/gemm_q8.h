@@ -1,0 +1,331 @@
+/*
+ * kernels/simd/gemm_q8.h: prefill of quantized weights with 8-bit activations, over the vector names
+ * of an ISA's simd header. Static inline only. methods.md (4)
+ *
+ * A chunk of 2 VL rows x 256 columns of any format is unpacked once to interleaved bytes with float
+ * scales, and then used by all tokens. VL rows x 4 k stand together, so a vector of weights meets
+ * one broadcast of 4 activations and each lane is a row. A tile is 2 VL rows x TILE_TOK tokens: every
+ * broadcast feeds two dot products. Weights are bytes >= 0 (quant + bias), activations signed; the
+ * integer accumulators start at -bias * (sum of the activations), which makes them exact sums
+ * of quant * activation.
+ *
+ * Loops: groups of row panels (their y stays in the L2 cache) > chunks of k > panels > tokens.
+ * Each weight byte is read once.
+ *
+ * The includer defines, first: TILE_TOK, and
+ *     vi dot4(vi acc, vi w, vi x, bool w_signed): lane sums of 4 byte products, added to acc.
+ */
+#ifndef KERNELS_SIMD_GEMM_Q8_H
+#define KERNELS_SIMD_GEMM_Q8_H
+
+#include "kernels/internal.h"
+#include "kernels/simd/format.h"
+#include <string.h>
+
+enum {
+    Q8_ROWS = 2 * VL,             /* rows a panel */
+    Q8_PANELS = 2,                /* panels unpacked before walking the tokens */
+    Q8_GROUP_BYTES = 1024 * 1024, /* y of a group of panels, to stay in the L2 cache */
+};
+
+struct q8_panel {
+    uint8_t w[CHUNK_K / 4][Q8_ROWS][4];
+    float meta[CHUNK_META][Q8_ROWS];
+};
+
+/* Per token and chunk: start values of the accumulators, scales, and d * sum for the mins. */
+struct q8_tok {
+    int32_t start[CHUNK_K / 16];
+    float d[CHUNK_K / 32], xsum[CHUNK_K / 32];
+};
+
+struct q8_scratch {
+    struct q8_panel panel[Q8_PANELS];
+    uint8_t linear[Q8_ROWS][CHUNK_K];
+    float meta[Q8_ROWS][CHUNK_META];
+    struct q8_tok tok[];
+};
+_Static_assert(sizeof(struct q8_scratch) <= SCRATCH_PANEL_BYTES, "fixed part of the scratch");
+_Static_assert(sizeof(struct q8_tok) <= SCRATCH_TOK_BYTES, "token part of the scratch");
+
+/* What a tile reads and writes; pointers at its first token and chunk. */
+struct q8_tile {
+    const struct q8_panel *panel;
+    const int8_t *q;
+    const struct q8_tok *tok;
+    float *y;
+    size_t q_stride, y_stride;
+    unsigned n_blk; /* blocks of 32 in the chunk */
+    bool first;     /* y is written, not added to */
+    size_t rows;
+};
+
+/* ---- one tile ---------------------------------------------------------------------- */
+
+/* Sums over group g of 4 * quads weights: i[t] and i[n_tok + t] for the panel's two halves. */
+INLINE void q8_dot(const struct q8_tile *a, const int8_t *const *q, unsigned g, const int quads,
+                   const int n_tok, const bool w_signed, vi *i)
+{
+    const size_t k4 = (size_t)g * (size_t)quads;
+    const uint8_t *w = &a->panel->w[k4][0][0];
+#pragma GCC unroll 6
+    for (int t = 0; t < n_tok; t++)
+        i[t] = i[n_tok + t] = vi_set1(a->tok[t].start[g]);
+#pragma GCC unroll 8
+    for (int j = 0; j < quads; j++) {
+        vi w0 = vi_load(w + j * 8 * VL), w1 = vi_load(w + j * 8 * VL + 4 * VL);
+#pragma GCC unroll 6
+        for (int t = 0; t < n_tok; t++) {
+            int32_t x4;
+            __builtin_memcpy(&x4, q[t] + 4 * k4 + (size_t)j * 4, sizeof x4);
+            vi x = vi_set1(x4);
+            i[t] = dot4(i[t], w0, x, w_signed);
+            i[n_tok + t] = dot4(i[n_tok + t], w1, x, w_signed);
+        }
+    }
+}
+
+/* acc += scale of group g * activation scale of block b * i */
+INLINE void q8_scale_add(const struct q8_tile *a, unsigned g, unsigned b, const int n_tok, const vi *i,
+                         vf *acc)
+{
+    vf s0 = vf_load(a->panel->meta[g]), s1 = vf_load(a->panel->meta[g] + VL);
+#pragma GCC unroll 6
+    for (int t = 0; t < n_tok; t++) {
+        vf d = vf_set1(a->tok[t].d[b]);
+        acc[t] = vf_fma(vi_to_vf(i[t]), vf_mul(s0, d), acc[t]);
+        acc[n_tok + t] = vf_fma(vi_to_vf(i[n_tok + t]), vf_mul(s1, d), acc[n_tok + t]);
+    }
+}
+
+INLINE void q8_mins(const struct q8_tile *a, unsigned b, const int n_tok, vf *acc)
+{
+    const float *m = a->panel->meta[CHUNK_K / 32 + b];
+    vf m0 = vf_load(m), m1 = vf_load(m + VL);
+#pragma GCC unroll 6
+    for (int t = 0; t < n_tok; t++) {
+        vf x = vf_set1(a->tok[t].xsum[b]);
+        acc[t] = vf_fnma(m0, x, acc[t]);
+        acc[n_tok + t] = vf_fnma(m1, x, acc[n_tok + t]);
+    }
+}
+
+/* Activations and y of the next tile, from L2: the walk jumps from token to token, which hardware
+ * does not foresee. A block fetches one line of half the tokens. */
+INLINE void q8_prefetch(const struct q8_tile *a, const int8_t *const *q, unsigned b, const int n_tok)
+{
+    if (n_tok < TILE_TOK)
+        return;
+    const size_t ahead = TILE_TOK * a->q_stride + b / 2 * 64;
+    const int8_t *const *half = b % 2 ? q : q + TILE_TOK / 2;
+#pragma GCC unroll 3
+    for (int t = 0; t < TILE_TOK / 2; t++)
+        _mm_prefetch((const char *)half[t] + ahead, _MM_HINT_T0);
+    const float *y = a->y + (TILE_TOK + b) * a->y_stride;
+    _mm_prefetch((const char *)y, _MM_HINT_T0);
+    _mm_prefetch((const char *)(y + 16), _MM_HINT_T0);
+}
+
+INLINE void q8_tile_run(const struct q8_tile *arg, const int n_tok, const unsigned group,
+                        const bool has_min, const bool w_signed)
+{
+    const struct q8_tile a = *arg;
+    const vm m0 = vm_first(a.rows), m1 = vm_first(a.rows < VL ? 0 : a.rows - VL);
+    const int8_t *q[TILE_TOK];
+    vf acc[2 * TILE_TOK];
+    vi i[2 * TILE_TOK];
+#pragma GCC unroll 6
+    for (int t = 0; t < n_tok; t++) {
+        q[t] = a.q + (size_t)t * a.q_stride;
+        /* one register each: gcc would else keep an address for every load of the block */
+        __asm__("" : "+r"(q[t]));
+        acc[t] = acc[n_tok + t] = vf_set1(0);
+        if (!a.first) {
+            acc[t] = vf_load_m(m0, a.y + (size_t)t * a.y_stride);
+            acc[n_tok + t] = vf_load_m(m1, a.y + (size_t)t * a.y_stride + VL);
+        }
+    }
+    for (unsigned b = 0; b < a.n_blk; b++) {
+        q8_prefetch(&a, q, b, n_tok);
+        if (group == 32) {
+            q8_dot(&a, q, b, 8, n_tok, w_signed, i);
+            q8_scale_add(&a, b, b, n_tok, i, acc);
+        } else {
+            q8_dot(&a, q, 2 * b, 4, n_tok, w_signed, i);
+            q8_scale_add(&a, 2 * b, b, n_tok, i, acc);
+            q8_dot(&a, q, 2 * b + 1, 4, n_tok, w_signed, i);
+            q8_scale_add(&a, 2 * b + 1, b, n_tok, i, acc);
+        }
+        if (has_min)
+            q8_mins(&a, b, n_tok, acc);
+    }
+#pragma GCC unroll 6
+    for (int t = 0; t < n_tok; t++) {
+        vf_store_m(a.y + (size_t)t * a.y_stride, m0, acc[t]);
+        vf_store_m(a.y + (size_t)t * a.y_stride + VL, m1, acc[n_tok + t]);
+    }
+}
+
+/* The number of tokens becomes a compile-time constant, so that accumulators are registers. */
+_Static_assert(TILE_TOK >= 4 && TILE_TOK <= 6, "numbers of tokens below");
+INLINE void q8_tile_any(const struct q8_tile *a, size_t n_tok, const unsigned group,
+                        const bool has_min, const bool w_signed)
+{
+    if (n_tok >= TILE_TOK)
+        q8_tile_run(a, TILE_TOK, group, has_min, w_signed);
+    else if (n_tok == 1)
+        q8_tile_run(a, 1, group, has_min, w_signed);
+    else if (n_tok == 2)
+        q8_tile_run(a, 2, group, has_min, w_signed);
+    else if (n_tok == 3)
+        q8_tile_run(a, 3, group, has_min, w_signed);
+    else if (n_tok == 4 && TILE_TOK > 4)
+        q8_tile_run(a, TILE_TOK > 4 ? 4 : 1, group, has_min, w_signed);
+    else
+        q8_tile_run(a, TILE_TOK - 1, group, has_min, w_signed);
+}
+
+typedef void q8_tile_fn(const struct q8_tile *a, size_t n_tok);
+
+/* ---- unpacking --------------------------------------------------------------------- */
+
+/* Rows of 4-byte groups become VL-row columns of them. */
+static void q8_interleave(const struct q8_scratch *s, struct q8_panel *p, size_t n_k)
+{
+    vi r[VL];
+    for (size_t h = 0; h < Q8_ROWS; h += VL) {
+        for (size_t k = 0; k < n_k; k += 4 * VL) {
+            for (size_t i = 0; i < VL; i++)
+                r[i] = vi_load(&s->linear[h + i][k]);
+            vi_transpose(r);
+            for (size_t i = 0; i < VL; i++)
+                vi_store(&p->w[k / 4 + i][h], r[i]);
+        }
+        for (size_t g = 0; g < CHUNK_META; g += VL) {
+            for (size_t i = 0; i < VL; i++)
+                r[i] = vi_load(&s->meta[h + i][g]);
+            vi_transpose(r);
+            for (size_t i = 0; i < VL; i++)
+                vi_store(&p->meta[g + i][h], r[i]);
+        }
+    }
+}
+
+/* src: the chunk in the panel's first row. Rows past n_rows keep old bytes: never stored. */
+static void q8_unpack_panel(struct q8_scratch *s, struct q8_panel *p, const struct q8_format *f,
+                            const unsigned char *src, size_t row_bytes, size_t n_rows, size_t n_k)
+{
+    for (size_t r = 0; r < n_rows && r < Q8_ROWS; r++)
+        f->unpack(src + r * row_bytes, n_k, s->linear[r], s->meta[r]);
+    q8_interleave(s, p, n_k);
+}
+
+/* Loops of constant length over copies, for the compiler to vectorize. */
+static void q8_prepare_tokens(struct q8_tok *tok, const struct acts *x, const struct q8_format *f,
+                              size_t k, size_t n_k)
+{
+    int16_t sum[CHUNK_K / 16] = { 0 };
+    float d[CHUNK_K / 32] = { 0 };
+    for (size_t t = 0; t < x->n_tok; t++) {
+        size_t at = t * x->stride + k;
+        if (n_k == CHUNK_K) {
+            memcpy(sum, x->sum + at / 16, sizeof sum);
+            memcpy(d, x->d + at / 32, sizeof d);
+        } else {
+            memcpy(sum, x->sum + at / 16, n_k / 16 * sizeof *sum);
+            memcpy(d, x->d + at / 32, n_k / 32 * sizeof *d);
+        }
+        int32_t both[CHUNK_K / 32];
+        for (size_t b = 0; b < CHUNK_K / 32; b++)
+            both[b] = sum[2 * b] + sum[2 * b + 1];
+        if (f->group == 16)
+            for (size_t g = 0; g < CHUNK_K / 16; g++)
+                tok[t].start[g] = -f->bias * sum[g];
+        else
+            for (size_t b = 0; b < CHUNK_K / 32; b++)
+                tok[t].start[b] = -f->bias * both[b];
+        for (size_t b = 0; b < CHUNK_K / 32; b++) {
+            tok[t].d[b] = d[b];
+            tok[t].xsum[b] = d[b] * (float)both[b];
+        }
+    }
+}
+
+/* ---- the walk ---------------------------------------------------------------------- */
+
+/* Weights of the next panels, fetched into L2 a few rows at a time while tokens are walked. */
+struct q8_next {
+    const unsigned char *src;
+    size_t row_bytes, chunk_bytes, rows, done, step;
+};
+
+static void q8_prefetch_next(struct q8_next *p)
+{
+    size_t end = p->done + p->step;
+    for (; p->done < end && p->done < p->rows; p->done++)
+        for (size_t i = 0; i < p->chunk_bytes + 63; i += 64)
+            _mm_prefetch((const char *)p->src + p->done * p->row_bytes + i, _MM_HINT_T1);
+}
+
+static void q8_walk_tokens(const struct matmul_args *a, struct q8_scratch *s, q8_tile_fn *run,
+                           size_t row, size_t n_rows, size_t k, size_t n_k, struct q8_next *next)
+{
+    const struct acts *x = a->x;
+    for (size_t t = 0; t < x->n_tok; t += TILE_TOK) {
+        size_t left = x->n_tok - t;
+        q8_prefetch_next(next);
+        for (size_t p = 0; p * Q8_ROWS < n_rows; p++) {
+            struct q8_tile tile = {
+                .panel = &s->panel[p], .q = x->q + t * x->stride + k, .tok = s->tok + t,
+                .y = a->y + t * a->y_stride + row + p * Q8_ROWS, .q_stride = x->stride,
+                .y_stride = a->y_stride, .n_blk = (unsigned)(n_k / 32), .first = k == 0,
+                .rows = n_rows - p * Q8_ROWS,
+            };
+            run(&tile, left < TILE_TOK ? left : TILE_TOK);
+        }
+    }
+}
+
+static size_t q8_min(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* All chunks of rows [row0, row1), at most a group of panels. */
+static void q8_walk_group(const struct matmul_args *a, size_t row0, size_t row1,
+                          const struct q8_format *f, q8_tile_fn *run)
+{
+    const size_t step = Q8_PANELS * Q8_ROWS, tiles = (a->x->n_tok + TILE_TOK - 1) / TILE_TOK;
+    struct q8_scratch *s = a->scratch;
+    for (size_t k = 0; k < a->cols; k += CHUNK_K) {
+        size_t n_k = q8_min(a->cols - k, CHUNK_K);
+        q8_prepare_tokens(s->tok, a->x, f, k, n_k);
+        for (size_t r = row0; r < row1; r += step) {
+            size_t n_rows = q8_min(row1 - r, step);
+            const unsigned char *w =
+                a->w + k / f->block_elems * f->block_bytes + r * a->w_row_bytes;
+            for (size_t p = 0; p * Q8_ROWS < n_rows; p++)
+                q8_unpack_panel(s, &s->panel[p], f, w + p * Q8_ROWS * a->w_row_bytes,
+                                a->w_row_bytes, n_rows - p * Q8_ROWS, n_k);
+            struct q8_next next = { 0 };
+            if (r + step < row1)
+                next = (struct q8_next){ w + step * a->w_row_bytes, a->w_row_bytes,
+                                         n_k / f->block_elems * f->block_bytes,
+                                         q8_min(row1 - r - step, step), 0,
+                                         (step + tiles - 1) / tiles };
+            q8_walk_tokens(a, s, run, r, n_rows, k, n_k, &next);
+        }
+    }
+}
+
+static void q8_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct q8_format *f,
+                    q8_tile_fn *run)
+{
+    const size_t step = Q8_PANELS * Q8_ROWS;
+    size_t panels = Q8_GROUP_BYTES / (step * sizeof(float) * a->x->n_tok);
+    size_t group = step * (panels ? panels : 1);
+    for (size_t r = row0; r < row1; r += group)
+        q8_walk_group(a, r, q8_min(r + group, row1), f, run);
+}
+
+#endif
