@@ -1,78 +1,9 @@
-/* What the commands share: lists, the profile's path, progress and warnings on stderr,
+/* What the commands share: data directories, the profile's path, progress and warnings on stderr,
  * output files. */
 #include "cli/cli.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- lists ---------------------------------------------------------------------- */
-
-int str_list_parse(struct str_list *l, const char *s, const char *what, struct error *err)
-{
-    *l = (struct str_list){ 0 };
-    size_t n = 1;
-    for (const char *p = s; *p; p++)
-        n += *p == ',';
-    l->v = calloc(n, sizeof *l->v);
-    if (!l->v)
-        return error_oom(err, n * sizeof *l->v, what);
-    for (const char *p = s; l->n < n; p++) {
-        const char *end = strchr(p, ',');
-        size_t len = end ? (size_t)(end - p) : strlen(p);
-        if (len == 0) {
-            error_set(err, ERROR_USAGE, "%s: empty item in \"%s\"", what, s);
-            goto fail;
-        }
-        l->v[l->n] = strndup(p, len);
-        if (!l->v[l->n]) {
-            error_oom(err, len + 1, what);
-            goto fail;
-        }
-        l->n++;
-        p += len;
-    }
-    return 0;
-fail:
-    str_list_free(l);
-    return -1;
-}
-
-void str_list_free(struct str_list *l)
-{
-    for (size_t i = 0; i < l->n; i++)
-        free(l->v[i]);
-    free(l->v);
-    *l = (struct str_list){ 0 };
-}
-
-int int_list_parse(struct int_list *l, const char *s, int64_t lo, int64_t hi,
-                   const char *what, struct error *err)
-{
-    *l = (struct int_list){ 0 };
-    struct str_list items;
-    if (str_list_parse(&items, s, what, err) != 0)
-        return -1;
-    int rc = 0;
-    l->v = calloc(items.n, sizeof *l->v);
-    if (!l->v)
-        rc = error_oom(err, items.n * sizeof *l->v, what);
-    for (; rc == 0 && l->n < items.n; l->n++)
-        if (parse_int(items.v[l->n], lo, hi, what, &l->v[l->n], err) != 0) {
-            rc = -1;
-            break;
-        }
-    str_list_free(&items);
-    if (rc != 0)
-        int_list_free(l);
-    return rc;
-}
-
-void int_list_free(struct int_list *l)
-{
-    free(l->v);
-    *l = (struct int_list){ 0 };
-}
 
 /* ---- this machine's profile -------------------------------------------------------- */
 
@@ -90,6 +21,7 @@ const char *cli_profile_path(void)
     return path;
 }
 
+/* True when this program runs from the tree it was built in, not from where it was installed. */
 static bool in_build_tree(void)
 {
     char exe[4096];
@@ -98,14 +30,26 @@ static bool in_build_tree(void)
     return n > 0 && (size_t)n > dir && strncmp(exe, BUILDDIR, dir) == 0 && exe[dir] == '/';
 }
 
+const char *const *cli_data_dirs(void)
+{
+    static const char *dirs[3]; /* same value every time, as above */
+    size_t n = 0;
+    const char *own = getenv("ROOFCAST_DATA");
+    if (own && *own)
+        dirs[n++] = own;
+    dirs[n++] = in_build_tree() ? SRCDIR : PKGDATADIR;
+    dirs[n] = NULL;
+    return dirs;
+}
+
 bool cli_data_file(char *path, size_t n, const char *name)
 {
-    const char *own = getenv("ROOFCAST_DATA");
-    snprintf(path, n, "%s/%s", own ? own : "", name);
-    if (own && *own && file_exists(path))
-        return true;
-    snprintf(path, n, "%s/%s", in_build_tree() ? SRCDIR : PKGDATADIR, name);
-    return file_exists(path);
+    for (const char *const *d = cli_data_dirs(); *d; d++) {
+        snprintf(path, n, "%s/%s", *d, name);
+        if (file_exists(path))
+            return true;
+    }
+    return false;
 }
 
 int cli_hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
@@ -114,9 +58,9 @@ int cli_hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
         return hwprofile_load(h, spec, err);
     const char *path = cli_profile_path();
     if (!file_exists(path))
-        return error_set(
-            err, ERROR_UNAVAILABLE,
-            "this machine has no profile yet (%s): run `roofcast profile` first", path);
+        return error_set(err, ERROR_UNAVAILABLE,
+                         "this machine has no profile yet (%s): run `roofcast profile` first",
+                         path);
     return hwprofile_load(h, path, err);
 }
 

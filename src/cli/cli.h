@@ -30,7 +30,22 @@ int cmd_predict(int argc, char **argv, struct error *err);
 int cmd_plot(int argc, char **argv, struct error *err);
 int cmd_list(int argc, char **argv, struct error *err);
 
-/* ---- shared by the commands (cli.c) ---------------------------------------- */
+/* ---- command lines (cli_parse.c) ------------------------------------------------ */
+/* Takes one option or argument: 0; CLI_UNKNOWN for a key it does not know; -1 with *err, which is printed with the
+ * usage and ends the program with status 2. */
+enum { CLI_UNKNOWN = 1 };
+typedef int cli_option_fn(void *options, int key, const char *arg, struct error *err);
+struct cli_syntax {
+    const struct argp_option *table;
+    cli_option_fn *option;
+    const char *args, *doc; /* as in struct argp */
+};
+int cli_parse(const struct cli_syntax *s, int argc, char **argv, void *options, struct error *err);
+/* For options: keep the text; keep it if it is the first ("one WHAT at a time"); set the flag; a tensor type by name. */
+int cli_text(const char **to, const char *arg);
+int cli_text_once(const char **to, const char *arg, const char *what, struct error *err);
+int cli_flag(bool *to);
+int cli_dtype(enum dtype *to, const char *arg, struct error *err);
 /* "512,128" -> values; each in [lo, hi], else ERROR_USAGE naming `what`. */
 struct int_list {
     int64_t *v;
@@ -47,11 +62,14 @@ struct str_list {
 int str_list_parse(struct str_list *l, const char *s, const char *what, struct error *err);
 void str_list_free(struct str_list *l);
 
+/* ---- shared by the commands (cli.c) ---------------------------------------- */
 /* Where `profile` writes and `--hw this` reads: $ROOFCAST_PROFILE, else
  * $XDG_DATA_HOME/roofcast/this.json, else ~/.local/share/roofcast/this.json. */
 const char *cli_profile_path(void);
-/* Find a data file ("reports/charts/roofline.gp") in $ROOFCAST_DATA, then in the source tree (before installation)
- * or where make install put it. */
+/* Where data is looked for: $ROOFCAST_DATA, then the source tree (before installation) or where make install put it.
+ * NULL-terminated. */
+const char *const *cli_data_dirs(void);
+/* Find a data file ("reports/charts/roofline.gp") there; else false with the last path tried. */
 bool cli_data_file(char *path, size_t n, const char *name);
 /* hwprofile_load, with "this" meaning cli_profile_path(); absent: says to run `roofcast profile`. */
 int cli_hwprofile_load(struct hwprofile *h, const char *spec, struct error *err);

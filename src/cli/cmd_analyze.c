@@ -1,6 +1,5 @@
 /* roofcast analyze: what every op of a pass moves and computes, prefill and decode side by side. No machine is involved. */
-#include "cli/cli.h"
-#include "roofline/roofline.h"
+#include "cli/pricing.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@ struct options {
     enum analysis_by by;
     struct cost_options cost;
     enum report_format format;
-    struct error *err;
 };
 
 enum { OPT_BY = 256, OPT_UB, OPT_KV, OPT_ACT, OPT_SAVE };
@@ -45,64 +43,37 @@ static int parse_by(const char *s, enum analysis_by *by, struct error *err)
     return error_set(err, ERROR_USAGE, "--by: expected op, layer or role, found \"%s\"", s);
 }
 
-static int parse_option(int key, char *arg, struct options *o)
+static int parse(void *options, int key, const char *arg, struct error *err)
 {
-    const struct dtype_info *t;
-    switch (key) {
-    case 'p':
-        return parse_int(arg, 0, INT32_MAX, "-p", &o->n_prompt, o->err);
-    case 'n':
-        return parse_int(arg, 0, INT32_MAX, "-n", &o->n_gen, o->err);
-    case 'd':
-        return parse_int(arg, 0, INT32_MAX, "-d", &o->n_depth, o->err);
-    case 'b':
-        return parse_int(arg, 1, 65536, "-b", &o->n_batch, o->err);
-    case OPT_UB:
-        return parse_int(arg, 1, INT32_MAX, "-ub", &o->n_ubatch, o->err);
-    case OPT_BY:
-        return parse_by(arg, &o->by, o->err);
-    case OPT_KV:
-        t = dtype_get_name(arg, o->err);
-        if (t)
-            o->cost.kv_type = t->id;
-        return t ? 0 : -1;
-    case OPT_ACT:
-        return parse_double(arg, 1, 8, "--act-bytes", &o->cost.act_elem_bytes, o->err);
-    default:
-        return report_format_find(arg, &o->format, o->err);
-    }
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
+    struct options *o = options;
     switch (key) {
     case 'm':
     case ARGP_KEY_ARG:
-        if (o->model)
-            argp_error(state, "one model at a time: \"%s\" after \"%s\"", arg, o->model);
-        o->model = arg;
-        return 0;
+        return cli_text_once(&o->model, arg, "model", err);
     case 'q':
-        o->type = arg;
-        return 0;
-    case OPT_SAVE:
-        o->save = arg;
-        return 0;
+        return cli_text(&o->type, arg);
     case 'p':
+        return parse_int(arg, 0, INT32_MAX, "-p", &o->n_prompt, err);
     case 'n':
+        return parse_int(arg, 0, INT32_MAX, "-n", &o->n_gen, err);
     case 'd':
+        return parse_int(arg, 0, INT32_MAX, "-d", &o->n_depth, err);
     case 'b':
+        return parse_int(arg, 1, 65536, "-b", &o->n_batch, err);
     case 'o':
+        return report_format_find(arg, &o->format, err);
     case OPT_UB:
+        return parse_int(arg, 1, INT32_MAX, "-ub", &o->n_ubatch, err);
     case OPT_BY:
+        return parse_by(arg, &o->by, err);
     case OPT_KV:
+        return cli_dtype(&o->cost.kv_type, arg, err);
     case OPT_ACT:
-        if (parse_option(key, arg, o) != 0)
-            argp_error(state, "%s", o->err->msg);
-        return 0;
+        return parse_double(arg, 1, 8, "--act-bytes", &o->cost.act_elem_bytes, err);
+    case OPT_SAVE:
+        return cli_text(&o->save, arg);
     default:
-        return ARGP_ERR_UNKNOWN;
+        return CLI_UNKNOWN;
     }
 }
 
@@ -127,16 +98,6 @@ static int put_head(json_t *j, const struct analysis *a, const struct analysis_r
     return bad;
 }
 
-static int put_cost(json_t *j, const struct cost *c)
-{
-    int bad = json_object_set_new(j, "weight_bytes", json_num(c->weight_bytes));
-    bad |= json_object_set_new(j, "act_bytes", json_num(c->act_bytes));
-    bad |= json_object_set_new(j, "kv_bytes", json_num(c->kv_bytes));
-    bad |= json_object_set_new(j, "flop", json_num(c->flop));
-    bad |= json_object_set_new(j, "ai", json_num(cost_ai(c)));
-    return bad;
-}
-
 static double ratio(double part, double whole)
 {
     return whole > 0 ? part / whole : NAN;
@@ -151,7 +112,7 @@ static json_t *row_json(const struct analysis *a, const struct analysis_row *g, 
     int bad = json_object_set_new(j, "phase", json_string(phase_name((enum phase)p)));
     bad |= put_head(j, a, g);
     bad |= json_object_set_new(j, "n_tok", json_integer((json_int_t)g->n_tok[p]));
-    bad |= put_cost(j, c);
+    bad |= pricing_put_cost(j, c);
     bad |= json_object_set_new(j, "share", json_num(ratio(cost_bytes(c), cost_bytes(all))));
     bad |= json_object_set_new(j, "flop_share", json_num(ratio(c->flop, all->flop)));
     if (bad == 0)
@@ -190,7 +151,7 @@ static json_t *totals_json(const struct analysis *a)
     for (int p = 0; p < PHASE_COUNT; p++)
         if (analysis_has(a, (enum phase)p)) {
             json_t *c = json_object();
-            put_cost(c, &a->total[p]);
+            pricing_put_cost(c, &a->total[p]);
             json_object_set_new(t, phase_name((enum phase)p), c);
         }
     return t;
@@ -278,16 +239,10 @@ static json_t *side_row(const struct analysis *a, const struct analysis_row *g)
     return NULL;
 }
 
-/* "pp512@d64" or "step@d64": which test the columns are of. */
+/* Which test the columns are of. */
 static void test_name(char *buf, size_t n, const struct analysis_options *o, enum phase p)
 {
-    char depth[24] = "";
-    if (o->n_depth > 0)
-        snprintf(depth, sizeof depth, "@d%u", o->n_depth);
-    if (p == PHASE_PREFILL)
-        snprintf(buf, n, "pp%u%s", o->n_prompt, depth);
-    else
-        snprintf(buf, n, "tg%u%s", o->n_gen, depth);
+    pricing_test_name(buf, n, p, p == PHASE_PREFILL ? o->n_prompt : o->n_gen, 1, o->n_depth);
 }
 
 static size_t side_columns(struct column *cols, char heading[][64], char keys[][8],
@@ -410,10 +365,7 @@ static int run(const struct options *o, struct error *err)
         .by = o->by,
         .cost = o->cost,
     };
-    if (!o->model)
-        return error_set(err, ERROR_USAGE, "which model? A .gguf file, a Hugging Face config.json, or a name: "
-                                           "`roofcast list models`");
-    if (model_load(&m, o->model, o->type, err) != 0)
+    if (pricing_model(&m, o->model, o->type, err) != 0)
         return -1;
     if (o->n_depth + o->n_prompt > m.hp.n_ctx_train || o->n_depth + o->n_gen > m.hp.n_ctx_train)
         cli_warn("the context goes beyond the %u tokens the model was trained on", m.hp.n_ctx_train);
@@ -438,9 +390,10 @@ int cmd_analyze(int argc, char **argv, struct error *err)
         "  roofcast analyze llama-3-8b --by role\n"
         "  roofcast analyze llama-3-8b -q Q4_K_M -p 0 -d 8192 --by layer\n"
         "  roofcast analyze model.gguf -p 512 -o json > analysis.json\n";
-    const struct argp argp = { option_table, parse, "MODEL", doc, NULL, NULL, NULL };
+    static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc };
     struct options o = { .n_prompt = 512, .n_gen = 1, .n_batch = 1, .n_ubatch = 512,
-                         .cost = { .act_elem_bytes = 4, .kv_type = DTYPE_F16 }, .format = REPORT_TABLE, .err = err };
-    argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o);
+                         .cost = { .act_elem_bytes = 4, .kv_type = DTYPE_F16 }, .format = REPORT_TABLE };
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
     return run(&o, err);
 }

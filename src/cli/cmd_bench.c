@@ -9,7 +9,6 @@ struct options {
     int64_t reps;
     enum report_format format;
     bool ops;
-    struct error *err;
 };
 
 enum { OPT_UB = 256, OPT_OPS, OPT_SAVE, OPT_ISA, OPT_CPUS, OPT_COUNTERS, OPT_QUIET };
@@ -33,64 +32,44 @@ static const struct argp_option option_table[] = {
     { 0 },
 };
 
-static int parse_one(struct options *o, int key, const char *arg, struct error *err)
+static int parse(void *options, int key, const char *arg, struct error *err)
 {
+    struct options *o = options;
     switch (key) {
     case 'm':
-        o->models = arg;
-        return 0;
+        return cli_text(&o->models, arg);
     case 'p':
-        o->p = arg;
-        return 0;
+        return cli_text(&o->p, arg);
     case 'n':
-        o->n = arg;
-        return 0;
+        return cli_text(&o->n, arg);
     case 'd':
-        o->d = arg;
-        return 0;
+        return cli_text(&o->d, arg);
     case 't':
-        o->t = arg;
-        return 0;
+        return cli_text(&o->t, arg);
     case 'r':
         return parse_int(arg, 1, 10000, "-r", &o->reps, err);
     case 'b':
-        o->b = arg;
-        return 0;
+        return cli_text(&o->b, arg);
     case 'o':
         return report_format_find(arg, &o->format, err);
     case OPT_UB:
-        o->ub = arg;
-        return 0;
+        return cli_text(&o->ub, arg);
     case OPT_OPS:
-        o->ops = true;
-        return 0;
+        return cli_flag(&o->ops);
     case OPT_SAVE:
-        o->save = arg;
-        return 0;
+        return cli_text(&o->save, arg);
     case OPT_ISA:
-        o->isa = arg;
-        return 0;
+        return cli_text(&o->isa, arg);
     case OPT_CPUS:
-        o->cpus = arg;
-        return 0;
+        return cli_text(&o->cpus, arg);
     case OPT_COUNTERS:
-        o->counters = arg;
-        return 0;
+        return cli_text(&o->counters, arg);
     case OPT_QUIET:
         cli_set_quiet(true);
         return 0;
     default:
-        return 1;
+        return CLI_UNKNOWN;
     }
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    int rc = parse_one(o, key, arg, o->err);
-    if (rc < 0)
-        argp_error(state, "%s", o->err->msg);
-    return rc > 0 ? ARGP_ERR_UNKNOWN : 0;
 }
 
 /* The lists of the command line, parsed. */
@@ -351,9 +330,10 @@ int cmd_bench(int argc, char **argv, struct error *err)
         "  roofcast bench -m model.gguf -p 512 -n 0 -t 1,2\n"
         "  roofcast bench -m model.gguf -p 0 -n 64 -d 0,4096 -o json\n"
         "  roofcast bench -m model.gguf --ops --save run.json";
-    const struct argp argp = { option_table, parse, "-m FILE", doc, NULL, NULL, NULL };
+    static const struct cli_syntax syntax = { option_table, parse, "-m FILE", doc };
     struct options o = { .p = "512", .n = "128", .d = "0", .t = "0", .b = "1", .ub = "512", .reps = 5,
-                         .counters = "auto", .err = err };
-    argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o);
+                         .counters = "auto" };
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
     return run(&o, argc, argv, err);
 }

@@ -327,24 +327,18 @@ static int print_all(enum report_format f, struct error *err)
 struct options {
     const char *what;
     enum report_format format;
-    struct error *err;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int parse(void *options, int key, const char *arg, struct error *err)
 {
-    struct options *o = state->input;
+    struct options *o = options;
     switch (key) {
     case 'o':
-        if (report_format_find(arg, &o->format, o->err) != 0)
-            argp_error(state, "%s", o->err->msg);
-        return 0;
+        return report_format_find(arg, &o->format, err);
     case ARGP_KEY_ARG:
-        if (o->what)
-            argp_error(state, "one list at a time: \"%s\" after \"%s\"", arg, o->what);
-        o->what = arg;
-        return 0;
+        return cli_text_once(&o->what, arg, "list", err);
     default:
-        return ARGP_ERR_UNKNOWN;
+        return CLI_UNKNOWN;
     }
 }
 
@@ -361,9 +355,10 @@ int cmd_list(int argc, char **argv, struct error *err)
         { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 0 },
         { 0 },
     };
-    const struct argp argp = { option_table, parse, "[models|hw|types|isa|counters]", doc, NULL, NULL, NULL };
-    struct options o = { .format = REPORT_TABLE, .err = err };
-    argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o);
+    static const struct cli_syntax syntax = { option_table, parse, "[models|hw|types|isa|counters]", doc };
+    struct options o = { .format = REPORT_TABLE };
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
     if (!o.what)
         return print_all(o.format, err);
     for (size_t i = 0; i < ARRAY_LEN(sections); i++)

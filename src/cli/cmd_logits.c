@@ -6,7 +6,6 @@
 struct options {
     const char *model, *tokens, *from, *out, *isa, *cpus;
     int64_t prompt, threads;
-    struct error *err;
 };
 
 enum { OPT_TOKENS = 256, OPT_FROM, OPT_PROMPT, OPT_ISA, OPT_CPUS };
@@ -23,38 +22,28 @@ static const struct argp_option option_table[] = {
     { 0 },
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int parse(void *options, int key, const char *arg, struct error *err)
 {
-    struct options *o = state->input;
+    struct options *o = options;
     switch (key) {
     case 'm':
-        o->model = arg;
-        return 0;
+        return cli_text(&o->model, arg);
     case 'o':
-        o->out = arg;
-        return 0;
+        return cli_text(&o->out, arg);
     case 't':
-        if (parse_int(arg, 1, 1 << 20, "-t", &o->threads, o->err) != 0)
-            argp_error(state, "%s", o->err->msg);
-        return 0;
+        return parse_int(arg, 1, 1 << 20, "-t", &o->threads, err);
     case OPT_TOKENS:
-        o->tokens = arg;
-        return 0;
+        return cli_text(&o->tokens, arg);
     case OPT_FROM:
-        o->from = arg;
-        return 0;
+        return cli_text(&o->from, arg);
     case OPT_PROMPT:
-        if (parse_int(arg, 1, INT32_MAX, "--prompt", &o->prompt, o->err) != 0)
-            argp_error(state, "%s", o->err->msg);
-        return 0;
+        return parse_int(arg, 1, INT32_MAX, "--prompt", &o->prompt, err);
     case OPT_ISA:
-        o->isa = arg;
-        return 0;
+        return cli_text(&o->isa, arg);
     case OPT_CPUS:
-        o->cpus = arg;
-        return 0;
+        return cli_text(&o->cpus, arg);
     default:
-        return ARGP_ERR_UNKNOWN;
+        return CLI_UNKNOWN;
     }
 }
 
@@ -184,9 +173,10 @@ int cmd_logits(int argc, char **argv, struct error *err)
         "are those after token i.\n\n"
         "  roofcast logits -m model.gguf --tokens 1,5,9 -o out.logits\n"
         "  roofcast logits -m model.gguf --tokens-from oracle.logits --prompt 24 -o out.logits";
-    const struct argp argp = { option_table, parse, "-m FILE --tokens LIST -o FILE", doc, NULL, NULL, NULL };
-    struct options o = { .err = err };
-    argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o);
+    static const struct cli_syntax syntax = { option_table, parse, "-m FILE --tokens LIST -o FILE", doc };
+    struct options o = { 0 };
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
     if (!o.tokens == !o.from)
         return error_set(err, ERROR_USAGE, "one of --tokens and --tokens-from is needed");
     if (!o.out)

@@ -13,19 +13,18 @@ struct options {
 enum { OPT_HW = 256, OPT_BY, OPT_PHASE, OPT_TEST, OPT_TITLE, OPT_ALL };
 
 static const struct argp_option option_table[] = {
-    {"output",                                                       'o', "NAME", 0,
-     "NAME.svg, .png, .gp, .tsv, .roofs.tsv are written (roofline)", 0 },
-    { "hw",                                                        OPT_HW, "NAME|FILE", 0,
-     "the machine whose roofs are drawn; `this`: this machine's profile", 0 },
+    { "output", 'o', "NAME", 0, "NAME.svg, .png, .gp, .tsv, .roofs.tsv are written (roofline)", 0 },
+    { "hw", OPT_HW, "NAME|FILE", 0,
+      "the machine whose roofs are drawn; `this`: this machine's profile", 0 },
     { "by", OPT_BY, "role|op", 0, "a point a role (default), or an op", 0 },
-    { "phase",                                                             OPT_PHASE, "prefill|decode|both", 0, "which phase (both)", 0 },
+    { "phase", OPT_PHASE, "prefill|decode|both", 0, "which phase (both)", 0 },
     { "test", OPT_TEST, "NAME", 0,
-     "which test of the file, as in its rows: tg128@d4096 (the first of each phase)", 0 },
-    { "threads",                                                             't', "N", 0, "roofs of at most N threads (the run's; otherwise all)", 0 },
-    { "all-roofs",                                                             OPT_ALL, NULL, 0,
-     "every ceiling: each number of threads, each arithmetic, the datasheet too", 0 },
-    { "title",                                                          OPT_TITLE, "TEXT", 0, "title of the chart", 0 },
-    { 0                                                    },
+      "which test of the file, as in its rows: tg128@d4096 (the first of each phase)", 0 },
+    { "threads", 't', "N", 0, "roofs of at most N threads (the run's; otherwise all)", 0 },
+    { "all-roofs", OPT_ALL, NULL, 0,
+      "every ceiling: each number of threads, each arithmetic, the datasheet too", 0 },
+    { "title", OPT_TITLE, "TEXT", 0, "title of the chart", 0 },
+    { 0 },
 };
 
 static int choose(const char *arg, const char *what, const char *a, const char *b,
@@ -33,8 +32,7 @@ static int choose(const char *arg, const char *what, const char *a, const char *
 {
     if (strcmp(arg, a) == 0 || strcmp(arg, b) == 0)
         return 0;
-    return error_set(err, ERROR_USAGE, "%s: expected %s or %s, found \"%s\"", what, a, b,
-                     arg);
+    return error_set(err, ERROR_USAGE, "%s: expected %s or %s, found \"%s\"", what, a, b, arg);
 }
 
 static int parse_value(struct options *o, int key, const char *arg)
@@ -129,18 +127,16 @@ static int make_points(struct roofline_chart *c, const struct plot *p, struct er
         snprintf(q->label, sizeof q->label, "%s", it->label);
         snprintf(q->phase, sizeof q->phase, "%s", it->phase);
         q->ai = it->bytes > 0 ? it->flop / it->bytes : NAN;
-        q->flop_s =
-            p->kind == PLOT_ANALYSIS ? plot_attainable(p, it) : it->flop / it->seconds;
+        q->flop_s = p->kind == PLOT_ANALYSIS ? plot_attainable(p, it) : it->flop / it->seconds;
         q->predicted = p->kind != PLOT_RUN;
         q->counted = it->counted;
-        seconds[i] = p->kind == PLOT_ANALYSIS ? it->flop > 0 ? it->flop / q->flop_s : 0
-                                              : it->seconds;
+        seconds[i] =
+            p->kind == PLOT_ANALYSIS ? it->flop > 0 ? it->flop / q->flop_s : 0 : it->seconds;
     }
     c->n_point = p->n_item;
     for (size_t i = 0; i < p->n_item; i++)
-        c->point[i].weight = p->item[i].whole
-                                 ? NAN
-                                 : seconds[i] / phase_seconds(p, seconds, p->item[i].phase);
+        c->point[i].weight =
+            p->item[i].whole ? NAN : seconds[i] / phase_seconds(p, seconds, p->item[i].phase);
     free(seconds);
     if (c->n_point)
         qsort(c->point, c->n_point, sizeof *c->point, heavier);
@@ -166,16 +162,14 @@ static void make_titles(struct roofline_chart *c, const struct plot *p,
     else if (p->kind == PLOT_PROFILE)
         snprintf(c->title, sizeof c->title, "%.120s", machine);
     else
-        snprintf(c->title, sizeof c->title, "%.60s, %.20s on %.70s", p->model, p->type,
-                 machine);
+        snprintf(c->title, sizeof c->title, "%.60s, %.20s on %.70s", p->model, p->type, machine);
     struct strbuf b = { 0 };
     switch (p->kind) {
     case PLOT_RUN:
-        strbuf_addf(
-            &b, "Measured: %s; %s%s", p->tests, p->detail,
-            dram_counted(p)
-                ? ""
-                : "; bytes as the engine counts them, hardware counters unavailable");
+        strbuf_addf(&b, "Measured: %s; %s%s", p->tests, p->detail,
+                    dram_counted(p)
+                        ? ""
+                        : "; bytes as the engine counts them, hardware counters unavailable");
         break;
     case PLOT_ANALYSIS:
         strbuf_addf(&b, "Analysis: %s; points at what the roofs allow", p->tests);
@@ -199,8 +193,7 @@ static int find_style(char *path, size_t n, struct error *err)
         return 0;
     return error_set(
         err, ERROR_INPUT,
-        "%s: not found: the chart's style (ROOFCAST_DATA is the directory of reports/)",
-        path);
+        "%s: not found: the chart's style (ROOFCAST_DATA is the directory of reports/)", path);
 }
 
 static int draw(const struct plot_options *o, struct error *err)
@@ -249,8 +242,7 @@ int cmd_plot(int argc, char **argv, struct error *err)
     struct options o = { .plot = { .out = "roofline" }, .err = err };
     argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o);
     if (!o.plot.doc)
-        return error_set(
-            err, ERROR_USAGE,
-            "which file? A run, an analysis or a prediction as JSON, or a profile");
+        return error_set(err, ERROR_USAGE,
+                         "which file? A run, an analysis or a prediction as JSON, or a profile");
     return draw(&o.plot, err);
 }

@@ -1,6 +1,5 @@
 /* roofcast predict: tokens/s, TTFT, ITL, bound and fit of a model on machines that need not be here. */
-#include "cli/cli.h"
-#include "roofline/roofline.h"
+#include "cli/pricing.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +13,6 @@ struct options {
     double weights_gb; /* NaN: counted */
     enum dtype kv_type;
     enum report_format format;
-    struct error *err;
 };
 
 enum { OPT_HW = 256, OPT_UB, OPT_ROOF, OPT_WEIGHTS, OPT_WEIGHTS_ONLY, OPT_BY, OPT_KV, OPT_SAVE };
@@ -42,102 +40,59 @@ static const struct argp_option option_table[] = {
     { 0 },
 };
 
-static int parse_weights(const char *arg, struct options *o)
+static int parse_weights(const char *arg, struct options *o, struct error *err)
 {
     o->weights_all = strcmp(arg, "all") == 0;
-    return o->weights_all ? 0 : parse_double(arg, 1e-6, 1e9, "--weights-gb", &o->weights_gb, o->err);
+    return o->weights_all ? 0 : parse_double(arg, 1e-6, 1e9, "--weights-gb", &o->weights_gb, err);
 }
 
-static int parse_by(const char *arg, struct options *o)
+static int parse_by(const char *arg, struct options *o, struct error *err)
 {
     o->by_role = strcmp(arg, "role") == 0;
     if (o->by_role || strcmp(arg, "phase") == 0)
         return 0;
-    return error_set(o->err, ERROR_USAGE, "--by: expected phase or role, found \"%s\"", arg);
+    return error_set(err, ERROR_USAGE, "--by: expected phase or role, found \"%s\"", arg);
 }
 
-static int parse_kv(const char *arg, struct options *o)
+static int parse(void *options, int key, const char *arg, struct error *err)
 {
-    const struct dtype_info *t = dtype_get_name(arg, o->err);
-    if (t)
-        o->kv_type = t->id;
-    return t ? 0 : -1;
-}
-
-/* Options whose text is checked when it is read; -1: see o->err. */
-static int parse_value(int key, const char *arg, struct options *o)
-{
-    switch (key) {
-    case 't':
-        return parse_int(arg, 1, 1 << 20, "-t", &o->threads, o->err);
-    case OPT_UB:
-        return parse_int(arg, 1, INT32_MAX, "-ub", &o->n_ubatch, o->err);
-    case OPT_WEIGHTS:
-        return parse_weights(arg, o);
-    case OPT_BY:
-        return parse_by(arg, o);
-    case OPT_KV:
-        return parse_kv(arg, o);
-    default:
-        return report_format_find(arg, &o->format, o->err);
-    }
-}
-
-/* Where the text of the other options goes; NULL: not one of them. */
-static const char **text_option(int key, struct options *o)
-{
-    switch (key) {
-    case 'p':
-        return &o->n_prompt;
-    case 'n':
-        return &o->n_gen;
-    case 'd':
-        return &o->n_depth;
-    case 'b':
-        return &o->n_batch;
-    case 'q':
-        return &o->type;
-    case OPT_HW:
-        return &o->hw;
-    case OPT_SAVE:
-        return &o->save;
-    default:
-        return NULL;
-    }
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    const char **text = text_option(key, o);
-    if (text) {
-        *text = arg;
-        return 0;
-    }
+    struct options *o = options;
     switch (key) {
     case 'm':
     case ARGP_KEY_ARG:
-        if (o->model)
-            argp_error(state, "one model at a time: \"%s\" after \"%s\"", arg, o->model);
-        o->model = arg;
-        return 0;
-    case OPT_ROOF:
-        o->roof = true;
-        return 0;
-    case OPT_WEIGHTS_ONLY:
-        o->weights_only = true;
-        return 0;
+        return cli_text_once(&o->model, arg, "model", err);
+    case 'p':
+        return cli_text(&o->n_prompt, arg);
+    case 'n':
+        return cli_text(&o->n_gen, arg);
+    case 'd':
+        return cli_text(&o->n_depth, arg);
+    case 'b':
+        return cli_text(&o->n_batch, arg);
+    case 'q':
+        return cli_text(&o->type, arg);
     case 't':
+        return parse_int(arg, 1, 1 << 20, "-t", &o->threads, err);
     case 'o':
+        return report_format_find(arg, &o->format, err);
+    case OPT_HW:
+        return cli_text(&o->hw, arg);
     case OPT_UB:
+        return parse_int(arg, 1, INT32_MAX, "-ub", &o->n_ubatch, err);
+    case OPT_ROOF:
+        return cli_flag(&o->roof);
     case OPT_WEIGHTS:
+        return parse_weights(arg, o, err);
+    case OPT_WEIGHTS_ONLY:
+        return cli_flag(&o->weights_only);
     case OPT_BY:
+        return parse_by(arg, o, err);
     case OPT_KV:
-        if (parse_value(key, arg, o) != 0)
-            argp_error(state, "%s", o->err->msg);
-        return 0;
+        return cli_dtype(&o->kv_type, arg, err);
+    case OPT_SAVE:
+        return cli_text(&o->save, arg);
     default:
-        return ARGP_ERR_UNKNOWN;
+        return CLI_UNKNOWN;
     }
 }
 
@@ -161,16 +116,12 @@ static const struct prediction *subject_prediction(const struct subject *s)
     return s->phase == PHASE_PREFILL ? &s->r.prefill : &s->r.decode;
 }
 
-/* "pp512", "tg128@d4096", "pp512x8": as bench names its tests. */
 static json_t *test_json(const struct subject *s)
 {
-    char depth[24] = "", batch[24] = "";
-    if (s->o.n_depth > 0)
-        snprintf(depth, sizeof depth, "@d%u", s->o.n_depth);
-    if (s->o.n_batch > 1)
-        snprintf(batch, sizeof batch, "x%u", s->o.n_batch);
-    return json_sprintf("%s%u%s%s", s->phase == PHASE_PREFILL ? "pp" : "tg",
-                        s->phase == PHASE_PREFILL ? s->o.n_prompt : s->o.n_gen, batch, depth);
+    char name[64];
+    pricing_test_name(name, sizeof name, s->phase, s->phase == PHASE_PREFILL ? s->o.n_prompt : s->o.n_gen, s->o.n_batch,
+                      s->o.n_depth);
+    return json_string(name);
 }
 
 static int put_subject(json_t *j, const struct subject *s)
@@ -185,16 +136,6 @@ static int put_subject(json_t *j, const struct subject *s)
     bad |= json_object_set_new(j, "n_depth", json_integer(s->o.n_depth));
     bad |= json_object_set_new(j, "n_batch", json_integer(s->o.n_batch));
     bad |= json_object_set_new(j, "n_ubatch", json_integer(s->o.n_ubatch));
-    return bad;
-}
-
-static int put_cost(json_t *j, const struct cost *c)
-{
-    int bad = json_object_set_new(j, "weight_bytes", json_num(c->weight_bytes));
-    bad |= json_object_set_new(j, "act_bytes", json_num(c->act_bytes));
-    bad |= json_object_set_new(j, "kv_bytes", json_num(c->kv_bytes));
-    bad |= json_object_set_new(j, "flop", json_num(c->flop));
-    bad |= json_object_set_new(j, "ai", json_num(cost_ai(c)));
     return bad;
 }
 
@@ -237,7 +178,7 @@ static int put_role(json_t *j, const struct prediction *p, const struct predict_
     bad |= json_object_set_new(j, "share", json_num(p->seconds > 0 ? r->seconds / p->seconds : NAN));
     bad |= json_object_set_new(j, "flop_s", json_num(r->seconds > 0 ? r->cost.flop / r->seconds : NAN));
     bad |= json_object_set_new(j, "bound", json_string(bound_name(r->bound)));
-    bad |= put_cost(j, &r->cost);
+    bad |= pricing_put_cost(j, &r->cost);
     return bad;
 }
 
@@ -259,7 +200,7 @@ static int put_prediction(json_t *j, const struct prediction *p)
     int bad = json_object_set_new(j, "role", json_null());
     bad |= json_object_set_new(j, "seconds", json_num(p->seconds));
     bad |= json_object_set_new(j, "tok_s", json_num(p->tok_s));
-    bad |= put_cost(j, &p->cost);
+    bad |= pricing_put_cost(j, &p->cost);
     bad |= json_object_set_new(j, "bound", json_string(bound_name(p->bound)));
     bad |= json_object_set_new(j, "memory_s", json_num(p->memory_s));
     bad |= json_object_set_new(j, "compute_s", json_num(p->compute_s));
@@ -489,7 +430,7 @@ static void warn_context(const struct model *m, const struct lists *l)
 static int run(const struct options *o, const struct lists *l, const struct str_list *hw, struct error *err)
 {
     struct model m;
-    if (model_load(&m, o->model, o->type, err) != 0)
+    if (pricing_model(&m, o->model, o->type, err) != 0)
         return -1;
     warn_context(&m, l);
     json_t *rows = json_array();
@@ -519,17 +460,14 @@ int cmd_predict(int argc, char **argv, struct error *err)
         "  roofcast predict llama-3-8b --hw h100-sxm --roof -n 1 --weights-only\n"
         "  roofcast predict llama-3-8b --hw h100-sxm --roof --weights-gb 16 -p 6 -n 1\n"
         "  roofcast predict llama-3.1-70b --hw h200 -b 1,8,64 --by role\n";
-    const struct argp argp = { option_table, parse, "MODEL", doc, NULL, NULL, NULL };
+    static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc };
     struct options o = { .hw = "this", .n_prompt = "512", .n_gen = "128", .n_depth = "0", .n_batch = "1",
-                         .n_ubatch = 512, .weights_gb = NAN, .kv_type = DTYPE_F16, .format = REPORT_TABLE,
-                         .err = err };
+                         .n_ubatch = 512, .weights_gb = NAN, .kv_type = DTYPE_F16, .format = REPORT_TABLE };
     struct lists l = { 0 };
     struct str_list hw = { 0 };
     int rc = -1;
-    argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o);
-    if (!o.model)
-        return error_set(err, ERROR_USAGE, "which model? A .gguf file, a Hugging Face config.json, or a name: "
-                                           "`roofcast list models`");
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
     if (int_list_parse(&l.p, o.n_prompt, 0, INT32_MAX, "-p", err) == 0 &&
         int_list_parse(&l.n, o.n_gen, 0, INT32_MAX, "-n", err) == 0 &&
         int_list_parse(&l.d, o.n_depth, 0, INT32_MAX, "-d", err) == 0 &&

@@ -10,7 +10,6 @@ struct options {
     int64_t n_gen, n_ctx, n_ubatch, threads, seed;
     double temperature;
     bool no_kv_cache, force, ignore_eos, special;
-    struct error *err;
 };
 
 enum { OPT_TEMP = 256, OPT_SEED, OPT_NO_KV, OPT_FORCE, OPT_IGNORE_EOS, OPT_SPECIAL, OPT_ISA, OPT_CPUS, OPT_UB };
@@ -34,15 +33,14 @@ static const struct argp_option option_table[] = {
     { 0 },
 };
 
-static int parse_one(struct options *o, int key, const char *arg, struct error *err)
+static int parse(void *options, int key, const char *arg, struct error *err)
 {
+    struct options *o = options;
     switch (key) {
     case 'm':
-        o->model = arg;
-        return 0;
+        return cli_text(&o->model, arg);
     case 'p':
-        o->prompt = arg;
-        return 0;
+        return cli_text(&o->prompt, arg);
     case 'n':
         return parse_int(arg, 1, 1 << 24, "-n", &o->n_gen, err);
     case 'c':
@@ -61,35 +59,20 @@ static int parse_one(struct options *o, int key, const char *arg, struct error *
     case OPT_SEED:
         return parse_int(arg, 0, INT64_MAX, "--seed", &o->seed, err);
     case OPT_NO_KV:
-        o->no_kv_cache = true;
-        return 0;
+        return cli_flag(&o->no_kv_cache);
     case OPT_FORCE:
-        o->force = true;
-        return 0;
+        return cli_flag(&o->force);
     case OPT_IGNORE_EOS:
-        o->ignore_eos = true;
-        return 0;
+        return cli_flag(&o->ignore_eos);
     case OPT_SPECIAL:
-        o->special = true;
-        return 0;
+        return cli_flag(&o->special);
     case OPT_ISA:
-        o->isa = arg;
-        return 0;
+        return cli_text(&o->isa, arg);
     case OPT_CPUS:
-        o->cpus = arg;
-        return 0;
+        return cli_text(&o->cpus, arg);
     default:
-        return 1;
+        return CLI_UNKNOWN;
     }
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    int rc = parse_one(o, key, arg, o->err);
-    if (rc < 0)
-        argp_error(state, "%s", o->err->msg);
-    return rc > 0 ? ARGP_ERR_UNKNOWN : 0;
 }
 
 static int read_stdin(struct strbuf *b, struct error *err)
@@ -131,20 +114,6 @@ static int emit(struct generation *g, const struct tokenizer *t, int32_t id, str
     return 0;
 }
 
-static int push(struct token_list *l, int32_t id, struct error *err)
-{
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? 2 * l->cap : 64;
-        int32_t *p = realloc(l->id, cap * sizeof *p);
-        if (!p)
-            return error_oom(err, cap * sizeof *p, "the tokens");
-        l->id = p;
-        l->cap = cap;
-    }
-    l->id[l->n++] = id;
-    return 0;
-}
-
 static int generate(struct generation *g, struct engine *e, const struct tokenizer *t, const struct options *o,
                     uint32_t n_vocab, struct error *err)
 {
@@ -169,7 +138,7 @@ static int generate(struct generation *g, struct engine *e, const struct tokeniz
         else
             g->itl_s[i - 1] = now - last;
         last = now;
-        if (push(&g->ids, id, err) != 0)
+        if (token_list_push(&g->ids, id, err) != 0)
             return -1;
         if (!o->ignore_eos && tokenizer_is_end(t, id))
             break;
@@ -299,8 +268,9 @@ int cmd_run(int argc, char **argv, struct error *err)
                               "The text goes to standard output, the figures to standard error.\n\n"
                               "  roofcast run -m model.gguf -p 'Once upon a time' -n 64\n"
                               "  roofcast run -m model.gguf -p 'Once' -n 32 --no-kv-cache   (watch the counted work)";
-    const struct argp argp = { option_table, parse, "-m FILE [-p TEXT]", doc, NULL, NULL, NULL };
-    struct options o = { .n_gen = 128, .n_ubatch = 512, .seed = 1, .err = err };
-    argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o);
+    static const struct cli_syntax syntax = { option_table, parse, "-m FILE [-p TEXT]", doc };
+    struct options o = { .n_gen = 128, .n_ubatch = 512, .seed = 1 };
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
     return run(&o, err);
 }

@@ -16,7 +16,6 @@ struct options {
     struct shape shape;
     int64_t seed, threads;
     bool quiet;
-    struct error *err;
 };
 
 enum {
@@ -69,49 +68,35 @@ static int parse_shape(struct shape *s, int key, const char *arg, struct error *
     case OPT_THETA:
         return parse_double(arg, 1, 1e12, "--rope-theta", &s->rope_theta, err);
     case OPT_TIED:
-        s->tied = true;
-        return 0;
+        return cli_flag(&s->tied);
     default:
-        return 1;
+        return CLI_UNKNOWN;
     }
 }
 
-static int parse_one(struct options *o, int key, char *arg, struct error *err)
+static int parse(void *options, int key, const char *arg, struct error *err)
 {
+    struct options *o = options;
     switch (key) {
     case 'q':
-        o->type = arg;
-        return 0;
+        return cli_text(&o->type, arg);
     case 'o':
-        o->out = arg;
-        return 0;
+        return cli_text(&o->out, arg);
     case 't':
         return parse_int(arg, 1, 1 << 20, "-t", &o->threads, err);
     case OPT_SEED:
         return parse_int(arg, 0, INT64_MAX, "--seed", &o->seed, err);
     case OPT_NAME:
-        o->name = arg;
-        return 0;
+        return cli_text(&o->name, arg);
     case OPT_QUIET:
-        o->quiet = true;
-        return 0;
+        return cli_flag(&o->quiet);
     case ARGP_KEY_ARG:
         if (o->model)
             return error_set(err, ERROR_USAGE, "one MODEL is expected, found \"%s\" and \"%s\"", o->model, arg);
-        o->model = arg;
-        return 0;
+        return cli_text(&o->model, arg);
     default:
         return parse_shape(&o->shape, key, arg, err);
     }
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    int rc = parse_one(o, key, arg, o->err);
-    if (rc < 0)
-        argp_error(state, "%s", o->err->msg);
-    return rc > 0 ? ARGP_ERR_UNKNOWN : 0;
 }
 
 /* ---- the shape ------------------------------------------------------------------------------ */
@@ -249,10 +234,10 @@ int cmd_synth(int argc, char **argv, struct error *err)
         "The same seed and shape give the same bytes whatever -t is, and files of different types hold "
         "the same weights, each rounded to its type. Memory is a few chunks, whatever the model. The "
         "tokenizer inside is made up: text goes in and comes out, without meaning.";
-    static const struct argp argp = { option_table, parse, "[MODEL]", doc, NULL, NULL, NULL };
-    struct options o = { .seed = 1, .err = err, .shape = { .rope_theta = NAN } };
-    if (argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o) != 0)
-        return error_set(err, ERROR_USAGE, "cannot read the command line");
+    static const struct cli_syntax syntax = { option_table, parse, "[MODEL]", doc };
+    struct options o = { .seed = 1, .shape = { .rope_theta = NAN } };
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
     if (!o.out)
         return error_set(err, ERROR_USAGE, "-o FILE is missing: where to write the model");
     cli_set_quiet(o.quiet);

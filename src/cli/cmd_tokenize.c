@@ -26,7 +26,7 @@ struct job {
 enum { KEY_IDS = 256, KEY_CASES, KEY_BOS, KEY_NO_BOS, KEY_SPECIAL };
 
 /* clang-format off */
-static const struct argp_option argp_options[] = {
+static const struct argp_option option_table[] = {
     { "model", 'm', "FILE", 0, "GGUF file with the vocabulary (required)", 0 },
     { "ids", KEY_IDS, NULL, 0, "the other way: lines of ids in, text out", 0 },
     { "cases", KEY_CASES, "FILE.inp", 0, "tokenize the cases of a file; compare with FILE.out where that "
@@ -60,47 +60,39 @@ static const char doc[] =
     "A case file holds texts that may span lines, each followed by a line "
     "__ggml_vocab_test__; its .out holds one line of ids a case.";
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static int parse(void *options, int key, const char *arg, struct error *err)
 {
-    struct options *o = state->input;
+    struct options *o = options;
     switch (key) {
     case 'm':
-        o->model = arg;
-        break;
+        return cli_text(&o->model, arg);
     case 'o':
-        o->out = arg;
-        break;
+        return cli_text(&o->out, arg);
     case KEY_IDS:
-        o->ids = true;
-        break;
+        return cli_flag(&o->ids);
     case KEY_CASES:
-        o->cases = arg;
-        break;
+        return cli_text(&o->cases, arg);
     case KEY_BOS:
     case KEY_NO_BOS: {
         enum bos_mode mode = key == KEY_BOS ? BOS_ALWAYS : BOS_NEVER;
         if (o->bos_given && o->bos != mode)
-            argp_error(state, "--bos and --no-bos exclude each other");
+            return error_set(err, ERROR_USAGE, "--bos and --no-bos exclude each other");
         o->bos = mode;
-        o->bos_given = true;
-        break;
+        return cli_flag(&o->bos_given);
     }
     case KEY_SPECIAL:
-        o->special = true;
-        break;
+        return cli_flag(&o->special);
     case ARGP_KEY_ARG:
-        argp_error(state, "unexpected argument \"%s\"; text comes on standard input", arg);
-        break;
+        return error_set(err, ERROR_USAGE, "unexpected argument \"%s\"; text comes on standard input", arg);
     case ARGP_KEY_END:
         if (!o->model)
-            argp_error(state, "-m FILE is required");
+            return error_set(err, ERROR_USAGE, "-m FILE is required");
         if (o->ids && o->cases)
-            argp_error(state, "--ids and --cases exclude each other");
-        break;
+            return error_set(err, ERROR_USAGE, "--ids and --cases exclude each other");
+        return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return CLI_UNKNOWN;
     }
-    return 0;
 }
 
 /* Append the ids of one text as the options ask. */
@@ -240,17 +232,9 @@ static int next_expected(const char **p, const char *end, struct token_list *wan
     *p = stop < end ? stop + 1 : end;
     int32_t id;
     int more;
-    while ((more = next_id(&line, stop, &id)) > 0) {
-        if (want->n == want->cap) {
-            size_t cap = want->cap ? want->cap * 2 : 64;
-            int32_t *grown = realloc(want->id, cap * sizeof *grown);
-            if (!grown)
-                return error_oom(err, cap * sizeof *grown, "expected ids");
-            want->id = grown;
-            want->cap = cap;
-        }
-        want->id[want->n++] = id;
-    }
+    while ((more = next_id(&line, stop, &id)) > 0)
+        if (token_list_push(want, id, err) != 0)
+            return -1;
     return more < 0 ? error_set(err, ERROR_INPUT, "line %zu is not a list of ids", n_case)
                     : 0;
 }
@@ -349,9 +333,9 @@ fail:
 int cmd_tokenize(int argc, char **argv, struct error *err)
 {
     struct options opt = { .bos = BOS_FILE };
-    const struct argp argp = { argp_options, parse_option, NULL, doc, NULL, NULL, NULL };
-    if (argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &opt) != 0)
-        return error_set(err, ERROR_USAGE, "the command line does not parse");
+    static const struct cli_syntax syntax = { option_table, parse, NULL, doc };
+    if (cli_parse(&syntax, argc, argv, &opt, err) != 0)
+        return -1;
     if (opt.cases && !opt.bos_given)
         opt.bos = BOS_NEVER;
     struct job job = { .opt = &opt };

@@ -3,6 +3,7 @@ roofcast_SOURCES = \
   %D%/cli.h \
   %D%/main.c \
   %D%/cli.c \
+  %D%/cli_parse.c \
   %D%/cli_engine.c \
   %D%/bench.h \
   %D%/bench.c \
@@ -14,6 +15,8 @@ roofcast_SOURCES = \
   %D%/cmd_tokenize.c \
   %D%/cmd_run.c \
   %D%/cmd_predict.c \
+  %D%/pricing.h \
+  %D%/pricing.c \
   %D%/cmd_plot.c \
   %D%/plot.h \
   %D%/plot_doc.c \

@@ -3,9 +3,7 @@
 #include "cli/cli.h"
 #include "kernels/kernels.h"
 #include <locale.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct command commands[] = {
     { "profile", "measure this machine's roofs: peak FLOP/s and bandwidth per level", cmd_profile },
@@ -53,29 +51,6 @@ static void print_version(void)
 #endif
 }
 
-/* True when this program runs from the tree it was built in, not from where it was installed. */
-static bool runs_from_build_tree(void)
-{
-    char exe[4096];
-    const ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    const size_t dir = strlen(BUILDDIR);
-    return n > 0 && (size_t)n > dir && strncmp(exe, BUILDDIR, dir) == 0 && exe[dir] == '/';
-}
-
-/* Data is looked for in $ROOFCAST_DATA, then in the source tree (before installation) or where make install put it. */
-static void set_data_dirs(void)
-{
-    static const char *dirs[3];
-    size_t n = 0;
-    const char *env = getenv("ROOFCAST_DATA");
-    if (env && *env)
-        dirs[n++] = env;
-    dirs[n++] = runs_from_build_tree() ? SRCDIR : PKGDATADIR;
-    dirs[n] = NULL;
-    model_set_dirs(dirs);
-    hwprofile_set_dirs(dirs);
-}
-
 static const struct command *find_command(const char *name)
 {
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
@@ -110,7 +85,8 @@ int main(int argc, char **argv)
     argv[1] = name;
     argp_err_exit_status = 2;
     interrupt_install();
-    set_data_dirs();
+    model_set_dirs(cli_data_dirs());
+    hwprofile_set_dirs(cli_data_dirs());
     struct error err = { 0 };
     if (c->run(argc - 1, argv + 1, &err) == 0)
         return fflush(stdout) == 0 ? 0 : 1;

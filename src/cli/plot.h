@@ -39,8 +39,8 @@ void plot_free(struct plot *p);
 /* Read the document: kind, names, items, ceilings. plot_doc.c */
 int plot_read(struct plot *p, const struct plot_options *o, struct error *err);
 /* Choose roofs into c->roof (the caller frees). plot_roofs.c */
-int plot_choose_roofs(struct roofline_chart *c, const struct plot *p,
-                      const struct plot_options *o, struct error *err);
+int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const struct plot_options *o,
+                      struct error *err);
 /* FLOP/s under the roofs for an op that was not timed: min(peak of its arithmetic, AI x
  * bandwidth). methods.md (13) */
 double plot_attainable(const struct plot *p, const struct plot_item *it);

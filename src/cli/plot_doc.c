@@ -32,13 +32,21 @@ static double number(const json_t *o, const char *key)
 static void copy(char *to, size_t size, const char *from)
 {
     size_t n = strnlen(from, size - 1);
-    memcpy(to, from, n);
+    for (size_t i = 0; i < n; i++) /* names are printed too: no control characters */
+        to[i] = (unsigned char)from[i] < ' ' || from[i] == 127 ? '?' : from[i];
     to[n] = 0;
 }
 
 static double or_zero(double v)
 {
     return isnan(v) ? 0 : v;
+}
+
+/* A count: 0 when absent or absurd. */
+static int count(const json_t *o, const char *key)
+{
+    double v = number(o, key);
+    return v >= 0 && v <= 1 << 20 ? (int)v : 0;
 }
 
 /* ---- items
@@ -108,8 +116,8 @@ static int add_row(struct plot *p, const struct plot_options *o, const json_t *r
     it = it ? it : new_item(p, phase, label, err);
     if (!it)
         return -1;
-    double bytes = or_zero(number(row, "weight_bytes")) +
-                   or_zero(number(row, "act_bytes")) + or_zero(number(row, "kv_bytes"));
+    double bytes = or_zero(number(row, "weight_bytes")) + or_zero(number(row, "act_bytes")) +
+                   or_zero(number(row, "kv_bytes"));
     it->bytes += bytes;
     it->flop += or_zero(number(row, "flop"));
     it->seconds += p->kind == PLOT_ANALYSIS ? 0 : or_zero(number(row, "seconds"));
@@ -136,7 +144,7 @@ static int add_ceilings(struct plot *p, const json_t *ceilings, struct error *er
         COPY(c.isa, text(j, "isa"));
         COPY(c.level, text(j, "level"));
         COPY(c.unit, text(j, "unit"));
-        c.n_threads = (int)or_zero(number(j, "n_threads"));
+        c.n_threads = count(j, "n_threads");
         if (c.value > 0 && hwprofile_add_ceiling(&p->roofs, &c, err) != 0)
             return -1;
     }
@@ -168,8 +176,7 @@ static int add_whole(struct plot *p, const json_t *row, struct error *err)
         it->flop = flop_s;
         it->seconds = 1;
     }
-    if (isnan(dram) && *text(row, "dram_reason") &&
-        strcmp(text(row, "phase"), "decode") == 0)
+    if (isnan(dram) && *text(row, "dram_reason") && strcmp(text(row, "phase"), "decode") == 0)
         strbuf_addf(&p->notes, "DRAM bytes by hardware counters: unavailable: %s\n",
                     text(row, "dram_reason"));
     return 0;
@@ -195,13 +202,12 @@ static int read_run(struct plot *p, const struct plot_options *o, const json_t *
         if (add_whole(p, row, err) != 0)
             return -1;
     }
-    json_array_foreach(
-        json_object_get(doc, "ops"), i,
-        row) if (test_wanted(p, o, text(row, "phase"), text(row, "test"), chosen) &&
-                 add_row(p, o, row, text(row, "phase"), err) != 0) return -1;
+    json_array_foreach(json_object_get(doc, "ops"), i,
+                       row) if (test_wanted(p, o, text(row, "phase"), text(row, "test"), chosen) &&
+                                add_row(p, o, row, text(row, "phase"), err) != 0) return -1;
     COPY(p->machine, text(prov, "cpu"));
     COPY(p->date, text(prov, "date"));
-    p->n_threads = (int)or_zero(number(prov, "n_threads"));
+    p->n_threads = count(prov, "n_threads");
     snprintf(p->detail, sizeof p->detail, "%d thread%s, kernels %s", p->n_threads,
              p->n_threads == 1 ? "" : "s", text(prov, "isa"));
     return add_ceilings(p, json_object_get(doc, "ceilings"), err);
@@ -214,8 +220,7 @@ static int read_analysis(struct plot *p, const struct plot_options *o, const jso
     json_t *row;
     COPY(p->model, text(doc, "model"));
     COPY(p->type, text(doc, "type"));
-    snprintf(p->tests, sizeof p->tests,
-             "prefill of %.0f tokens, decode of %.0f, from depth %.0f",
+    snprintf(p->tests, sizeof p->tests, "prefill of %.0f tokens, decode of %.0f, from depth %.0f",
              or_zero(number(doc, "n_prompt")), or_zero(number(doc, "n_gen")),
              or_zero(number(doc, "n_depth")));
     json_array_foreach(json_object_get(doc, "rows"), i,
@@ -253,8 +258,7 @@ static int read_prediction(struct plot *p, const struct plot_options *o, const j
         if (*text(row, "role") && add_row(p, o, row, text(row, "phase"), err) != 0)
             return -1;
         json_array_foreach(json_object_get(row, "roles"), k,
-                           role) if (add_row(p, o, role, text(row, "phase"), err) !=
-                                     0) return -1;
+                           role) if (add_row(p, o, role, text(row, "phase"), err) != 0) return -1;
     }
     if (p->n_item == 0)
         return error_set(err, ERROR_INPUT, "%s: no prediction for %s%s%s in it", o->doc,
@@ -266,8 +270,7 @@ static int read_prediction(struct plot *p, const struct plot_options *o, const j
                             : "; with the machine's efficiency factors");
     if (other)
         strbuf_addf(&p->notes,
-                    "drawn: %s; the file has other machines too (choose one with --hw)\n",
-                    p->hw);
+                    "drawn: %s; the file has other machines too (choose one with --hw)\n", p->hw);
     return 0;
 }
 
@@ -278,11 +281,9 @@ static const struct {
     const char *schema;
     enum plot_kind kind;
 } schemas[] = {
-    {"roofcast.run",        PLOT_RUN       },
-    { "roofcast.bench",     PLOT_RUN       },
-    { "roofcast.analyze",   PLOT_ANALYSIS  },
-    { "roofcast.predict",   PLOT_PREDICTION},
-    { "roofcast.hwprofile", PLOT_PROFILE   },
+    { "roofcast.run", PLOT_RUN },           { "roofcast.bench", PLOT_RUN },
+    { "roofcast.analyze", PLOT_ANALYSIS },  { "roofcast.predict", PLOT_PREDICTION },
+    { "roofcast.hwprofile", PLOT_PROFILE },
 };
 
 static int read_kind(struct plot *p, const struct plot_options *o, const json_t *doc,
@@ -297,8 +298,7 @@ static int read_kind(struct plot *p, const struct plot_options *o, const json_t 
         if (strcmp(schemas[i].schema, schema) == 0) {
             p->kind = schemas[i].kind;
             if (p->kind != PLOT_PROFILE && !json_is_array(json_object_get(doc, "rows")))
-                return error_set(err, ERROR_INPUT, "%s: field \"rows\": expected an array",
-                                 o->doc);
+                return error_set(err, ERROR_INPUT, "%s: field \"rows\": expected an array", o->doc);
             return json_check_schema(doc, o->doc, schema, 1, err);
         }
     return error_set(err, ERROR_INPUT,
@@ -365,12 +365,10 @@ static int read_doc(struct plot *p, const struct plot_options *o, const json_t *
     case PLOT_PREDICTION:
         return read_prediction(p, o, doc, err) != 0 ? -1 : prediction_roofs(p, doc, err);
     case PLOT_PROFILE:
-        return o->hw
-                   ? error_set(
-                         err, ERROR_USAGE,
-                         "%s is a profile itself: --hw is for runs, analyses, predictions",
-                         o->doc)
-                   : load_profile(p, o->doc, err);
+        return o->hw ? error_set(err, ERROR_USAGE,
+                                 "%s is a profile itself: --hw is for runs, analyses, predictions",
+                                 o->doc)
+                     : load_profile(p, o->doc, err);
     }
     return -1;
 }

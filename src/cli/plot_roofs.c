@@ -77,8 +77,7 @@ static int add_measured(struct roofline_chart *c, const struct plot *p, int n_th
                         struct error *err)
 {
     for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
-        const struct ceiling *m =
-            best_ceiling(&p->roofs, "bandwidth", levels[i], n_threads);
+        const struct ceiling *m = best_ceiling(&p->roofs, "bandwidth", levels[i], n_threads);
         if (m && add_ceiling(c, m, false, err) != 0)
             return -1;
     }
@@ -101,8 +100,7 @@ static int add_measured(struct roofline_chart *c, const struct plot *p, int n_th
     return 0;
 }
 
-static int add_every_ceiling(struct roofline_chart *c, const struct plot *p,
-                             struct error *err)
+static int add_every_ceiling(struct roofline_chart *c, const struct plot *p, struct error *err)
 {
     for (size_t i = 0; i < p->roofs.n_ceiling; i++) {
         const struct ceiling *m = &p->roofs.ceiling[i], *best = NULL;
@@ -158,8 +156,8 @@ static int add_spec_peaks(struct roofline_chart *c, const struct hwprofile *h, b
     return 0;
 }
 
-static int add_spec(struct roofline_chart *c, const struct hwprofile *h, bool memory,
-                    bool peaks, bool all, struct error *err)
+static int add_spec(struct roofline_chart *c, const struct hwprofile *h, bool memory, bool peaks,
+                    bool all, struct error *err)
 {
     char value[32];
     if (memory && h->mem_bw.value > 0) {
@@ -177,18 +175,18 @@ static int chosen_threads(const struct plot *p, const struct plot_options *o)
     return o->n_threads > 0 ? (int)o->n_threads : p->n_threads;
 }
 
-int plot_choose_roofs(struct roofline_chart *c, const struct plot *p,
-                      const struct plot_options *o, struct error *err)
+int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const struct plot_options *o,
+                      struct error *err)
 {
-    int rc = o->all_roofs ? add_every_ceiling(c, p, err)
-                          : add_measured(c, p, chosen_threads(p, o), err);
+    int rc =
+        o->all_roofs ? add_every_ceiling(c, p, err) : add_measured(c, p, chosen_threads(p, o), err);
     bool memory = false, peaks = false;
     for (size_t i = 0; i < c->n_roof; i++)
         *(isnan(c->roof[i].bytes_s) ? &peaks : &memory) = true;
     /* What was measured stands; the datasheet fills what was not. */
     rc = rc ? rc
-            : add_spec(c, &p->roofs, !memory || o->all_roofs, !peaks || o->all_roofs,
-                       o->all_roofs, err);
+            : add_spec(c, &p->roofs, !memory || o->all_roofs, !peaks || o->all_roofs, o->all_roofs,
+                       err);
     if (rc == 0 && c->n_roof == 0)
         rc = error_set(
             err, ERROR_USAGE,

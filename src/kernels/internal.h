@@ -22,7 +22,7 @@ enum {
     SCRATCH_PANEL_BYTES = 96 * 1024,
     SCRATCH_TOK_BYTES = 512,
     GEMV_MAX_TOK = 4,
-    SCRATCH_COL_BYTES = 4 * GEMV_MAX_TOK, /* per column, see gemv.h of the ISAs */
+    SCRATCH_COL_BYTES = 4 * GEMV_MAX_TOK, /* per column: activations laid out as gemv's lanes need them */
 };
 
 /* Keys a tile of the streaming softmax; one tile of K and V as f32 stays in the L2 cache. */

@@ -16,6 +16,7 @@ struct token_list {
     size_t n, cap;
 };
 void token_list_free(struct token_list *l);
+int token_list_push(struct token_list *l, int32_t id, struct error *err);
 
 /* Keeps pointers into g, which must outlive it. Unknown models and pre-tokenizers are refused by
  * name with the list of what is known; every id and length in the metadata is checked. */

@@ -33,8 +33,7 @@ static int out_init(struct out *o, const char *base, struct error *err)
         return error_set(err, ERROR_USAGE,
                          "-o: expected a file name without extension, found \"%s\"", base);
     o->base = strdup(base);
-    o->dir =
-        slash ? strndup(base, slash == base ? 1 : (size_t)(slash - base)) : strdup(".");
+    o->dir = slash ? strndup(base, slash == base ? 1 : (size_t)(slash - base)) : strdup(".");
     if (!o->base || !o->dir) {
         out_free(o);
         return error_oom(err, strlen(base), "a file name");
@@ -95,11 +94,9 @@ static void add_value(struct strbuf *b, double v)
 /* ---- data
  * ---------------------------------------------------------------------------------- */
 
-static void points_tsv(struct strbuf *b, const struct roofline_chart *c,
-                       const struct plan *p)
+static void points_tsv(struct strbuf *b, const struct roofline_chart *c, const struct plan *p)
 {
-    strbuf_adds(
-        b, "ai\tflop_s\tshare\tpredicted\tcounted\tin_frame\tradius_px\tphase\tlabel\n");
+    strbuf_adds(b, "ai\tflop_s\tshare\tpredicted\tcounted\tin_frame\tradius_px\tphase\tlabel\n");
     for (size_t i = 0; i < c->n_point; i++) {
         const struct chart_point *q = &c->point[i];
         add_value(b, q->ai);
@@ -113,8 +110,7 @@ static void points_tsv(struct strbuf *b, const struct roofline_chart *c,
     }
 }
 
-static void roofs_tsv(struct strbuf *b, const struct roofline_chart *c,
-                      const struct plan *p)
+static void roofs_tsv(struct strbuf *b, const struct roofline_chart *c, const struct plan *p)
 {
     strbuf_adds(b, "kind\tvalue\tai_0\tflop_s_0\tai_1\tflop_s_1\tstrong\tspec\tlabel\n");
     for (size_t i = 0; i < c->n_roof; i++) {
@@ -170,8 +166,7 @@ static const char *role_color(enum text_role r)
 
 /* In the plot by the axes' values, so that texts stay with their points when the picture is
  * resized. */
-static void add_position(struct strbuf *b, const struct frame *f, double x, double y,
-                         bool in_plot)
+static void add_position(struct strbuf *b, const struct frame *f, double x, double y, bool in_plot)
 {
     if (in_plot)
         strbuf_addf(b, "first %.6g, %.6g", frame_ai(f, x), frame_flop_s(f, y));
@@ -209,9 +204,8 @@ static void add_sample(struct strbuf *b, const struct frame *f, const struct pla
         add_position(b, f, s->x + 32, s->y, false);
         /* Not of one width: gnuplot's SVG joins equal arrows into one path, dashes and all.
          */
-        strbuf_adds(b, s->kind == SAMPLE_DASHED
-                           ? " nohead lw 1.9 dt (8,5) lc rgb roof_color\n"
-                           : " nohead lw 2 lc rgb roof_color\n");
+        strbuf_adds(b, s->kind == SAMPLE_DASHED ? " nohead lw 1.9 dt (8,5) lc rgb roof_color\n"
+                                                : " nohead lw 2 lc rgb roof_color\n");
         return;
     }
     strbuf_adds(b, "set label '' at ");
@@ -262,16 +256,9 @@ static void add_tics(struct strbuf *b, const char *axis, double lo, double hi)
 static void add_prologue(struct strbuf *b, const struct out *o, const struct plan *p)
 {
     const struct frame *f = &p->frame;
-    static const char *const file[][2] = {
-        {"points", ".tsv"      },
-        { "roofs", ".roofs.tsv"}
-    };
-    static const char *const picture[][2] = {
-        {"svg",  ".svg"},
-        { "png", ".png"}
-    };
-    strbuf_adds(
-        b, "# Draws the pictures again: run gnuplot on this file in this directory.\n");
+    static const char *const file[][2] = { { "points", ".tsv" }, { "roofs", ".roofs.tsv" } };
+    static const char *const picture[][2] = { { "svg", ".svg" }, { "png", ".png" } };
+    strbuf_adds(b, "# Draws the pictures again: run gnuplot on this file in this directory.\n");
     for (size_t i = 0; i < ARRAY_LEN(file); i++) {
         strbuf_addf(b, "%s = './",
                     file[i][0]); /* ./: a name that starts with '<' or '|' is no command */
@@ -287,12 +274,12 @@ static void add_prologue(struct strbuf *b, const struct out *o, const struct pla
                 "WIDTH = %.1f\nHEIGHT = %.1f\nLEFT = %.1f\nRIGHT = %.1f\nTOP = "
                 "%.1f\nBOTTOM = %.1f\n",
                 f->width, f->height, f->left, f->right, f->top, f->bottom);
-    strbuf_addf(b, "X_LO = %g\nX_HI = %g\nY_LO = %g\nY_HI = %g\n\n", f->x_lo, f->x_hi,
-                f->y_lo, f->y_hi);
+    strbuf_addf(b, "X_LO = %g\nX_HI = %g\nY_LO = %g\nY_HI = %g\n\n", f->x_lo, f->x_hi, f->y_lo,
+                f->y_hi);
 }
 
-static int build_script(struct strbuf *b, const struct roofline_chart *c,
-                        const struct plan *p, const struct out *o, struct error *err)
+static int build_script(struct strbuf *b, const struct roofline_chart *c, const struct plan *p,
+                        const struct out *o, struct error *err)
 {
     static const char mark[] = "#LABELS#\n";
     struct filemap style;
@@ -302,9 +289,9 @@ static int build_script(struct strbuf *b, const struct roofline_chart *c,
     const char *at = style.size ? memmem(text, style.size, mark, sizeof mark - 1) : NULL;
     if (!at) {
         filemap_close(&style);
-        return error_set(
-            err, ERROR_INPUT,
-            "%s: expected a line \"#LABELS#\" for the chart's texts, found none", c->style);
+        return error_set(err, ERROR_INPUT,
+                         "%s: expected a line \"#LABELS#\" for the chart's texts, found none",
+                         c->style);
     }
     size_t before = (size_t)(at - text), after = before + sizeof mark - 1;
     add_prologue(b, o, p);
@@ -339,8 +326,8 @@ static int write_file(const struct out *o, const char *ext, const struct strbuf 
     return rc;
 }
 
-static int write_data(const struct roofline_chart *c, const struct plan *p,
-                      const struct out *o, struct error *err)
+static int write_data(const struct roofline_chart *c, const struct plan *p, const struct out *o,
+                      struct error *err)
 {
     struct strbuf points = { 0 }, roofs = { 0 }, script = { 0 };
     points_tsv(&points, c, p);
@@ -386,8 +373,7 @@ static int draw(const struct out *o, struct error *err)
         goto out;
     for (int i = 0; i < 2; i++)
         if (rename(b[3 + i].s, b[5 + i].s) != 0) {
-            error_set(err, ERROR_SYSTEM, "%s: cannot write: %s", b[5 + i].s,
-                      strerror(errno));
+            error_set(err, ERROR_SYSTEM, "%s: cannot write: %s", b[5 + i].s, strerror(errno));
             goto out;
         }
     rc = 0;
@@ -400,8 +386,8 @@ out:
     return rc;
 }
 
-int chart_roofline(const struct roofline_chart *c, const char *out_base,
-                   struct strbuf *notes, struct error *err)
+int chart_roofline(const struct roofline_chart *c, const char *out_base, struct strbuf *notes,
+                   struct error *err)
 {
     struct out o;
     struct plan p;

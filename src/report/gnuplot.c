@@ -57,23 +57,20 @@ static int spawn(pid_t *pid, char *const *argv, int pipe_fd[2])
     return rc;
 }
 
-static int run(char *const *argv, char *complaint, size_t size, int *status,
-               struct error *err)
+static int run(char *const *argv, char *complaint, size_t size, int *status, struct error *err)
 {
     int fd[2];
     pid_t pid;
     if (pipe2(fd, O_CLOEXEC) != 0)
-        return error_set(err, ERROR_SYSTEM, "gnuplot: cannot make a pipe: %s",
-                         strerror(errno));
+        return error_set(err, ERROR_SYSTEM, "gnuplot: cannot make a pipe: %s", strerror(errno));
     int rc = spawn(&pid, argv, fd);
     close(fd[1]);
     if (rc) {
         close(fd[0]);
         if (rc == ENOENT || rc == EACCES)
-            return error_set(
-                err, ERROR_UNAVAILABLE,
-                "gnuplot was not found, so there is no picture yet: install it "
-                "(Debian: apt-get install gnuplot-nox) and run");
+            return error_set(err, ERROR_UNAVAILABLE,
+                             "gnuplot was not found, so there is no picture yet: install it "
+                             "(Debian: apt-get install gnuplot-nox) and run");
         return error_set(err, ERROR_SYSTEM, "gnuplot: cannot start: %s", strerror(rc));
     }
     read_complaint(fd[0], complaint, size);

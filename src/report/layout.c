@@ -11,11 +11,10 @@
 
 /* Advance widths of ASCII 32..126 in DejaVu Sans, in 1/100 em, rounded up. */
 static const unsigned char advance[95] = {
-    32, 41, 46, 84, 64, 96, 78, 28, 40, 40, 50, 84, 32, 37,  32, 34, 64, 64, 64,
-    64, 64, 64, 64, 64, 64, 64, 34, 34, 84, 84, 84, 54, 100, 69, 69, 70, 78, 64,
-    58, 78, 76, 30, 30, 66, 56, 87, 75, 79, 61, 79, 70, 64,  62, 74, 69, 99, 69,
-    62, 69, 40, 34, 40, 84, 50, 50, 62, 64, 55, 64, 62, 36,  64, 64, 28, 28, 58,
-    28, 98, 64, 62, 64, 64, 42, 53, 40, 64, 60, 82, 60, 60,  53, 64, 34, 64, 84,
+    32, 41, 46, 84, 64, 96, 78, 28, 40,  40, 50, 84, 32, 37, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64,
+    64, 64, 34, 34, 84, 84, 84, 54, 100, 69, 69, 70, 78, 64, 58, 78, 76, 30, 30, 66, 56, 87, 75, 79,
+    61, 79, 70, 64, 62, 74, 69, 99, 69,  62, 69, 40, 34, 40, 84, 50, 50, 62, 64, 55, 64, 62, 36, 64,
+    64, 28, 28, 58, 28, 98, 64, 62, 64,  64, 42, 53, 40, 64, 60, 82, 60, 60, 53, 64, 34, 64, 84,
 };
 
 double text_width_px(const char *s, double size_px)
@@ -51,8 +50,7 @@ void text_fit(char *s, double size_px, double w_px)
  * em above the baseline, descenders 0.24 em below: the ink is centred 0.065 em under the
  * point.
  */
-struct box text_box(double x, double y, double w_px, int n_line, double size_px,
-                    double angle)
+struct box text_box(double x, double y, double w_px, int n_line, double size_px, double angle)
 {
     double a = RADIANS(angle), down = 0.065 * size_px;
     return (struct box){ .cx = x + down * sin(a),
@@ -86,10 +84,7 @@ bool box_overlaps(const struct box *a, const struct box *b)
 {
     struct axes ta = box_axes(a), tb = box_axes(b);
     const double axis[4][2] = {
-        {ta.ux,  ta.uy},
-        { ta.vx, ta.vy},
-        { tb.ux, tb.uy},
-        { tb.vx, tb.vy}
+        { ta.ux, ta.uy }, { ta.vx, ta.vy }, { tb.ux, tb.uy }, { tb.vx, tb.vy }
     };
     for (int i = 0; i < 4; i++) {
         double x = axis[i][0], y = axis[i][1];
@@ -274,8 +269,7 @@ static double point_segment_distance(const struct segment *s, double x, double y
 }
 
 /* Cost of a leader line from disc `at`; infinite through a text. */
-static double leader_cost(const struct scene *s, const struct segment *l,
-                          const struct disc *at)
+static double leader_cost(const struct scene *s, const struct segment *l, const struct disc *at)
 {
     double cost = 15;
     for (size_t i = 0; i < s->n_box; i++)
@@ -286,8 +280,7 @@ static double leader_cost(const struct scene *s, const struct segment *l,
             cost += 60;
     for (size_t i = 0; i < s->n_disc; i++) {
         const struct disc *d = &s->disc[i];
-        if (hypot(d->x - at->x, d->y - at->y) > 0.5 &&
-            point_segment_distance(l, d->x, d->y) < d->r)
+        if (hypot(d->x - at->x, d->y - at->y) > 0.5 && point_segment_distance(l, d->x, d->y) < d->r)
             cost += 25;
     }
     return cost;
@@ -308,24 +301,10 @@ bool place_beside(const struct scene *s, const struct disc *at, struct placement
     /* Right first, then above and below; a text to the left reads worst. */
     static const struct {
         double x, y, cost;
-    } dir[] = {
-        {1,     0,     0},
-        { 0.9,  -0.45, 2},
-        { 0.9,  0.45,  2},
-        { 0.7,  -0.7,  2},
-        { 0.7,  0.7,   3},
-        { 0.4,  -0.9,  3},
-        { 0.4,  0.9,   4},
-        { 0,    -1,    3},
-        { 0,    1,     4},
-        { -0.4, -0.9,  5},
-        { -0.4, 0.9,   6},
-        { -0.7, -0.7,  6},
-        { -0.7, 0.7,   7},
-        { -0.9, -0.45, 7},
-        { -0.9, 0.45,  7},
-        { -1,   0,     5}
-    };
+    } dir[] = { { 1, 0, 0 },      { 0.9, -0.45, 2 },  { 0.9, 0.45, 2 },  { 0.7, -0.7, 2 },
+                { 0.7, 0.7, 3 },  { 0.4, -0.9, 3 },   { 0.4, 0.9, 4 },   { 0, -1, 3 },
+                { 0, 1, 4 },      { -0.4, -0.9, 5 },  { -0.4, 0.9, 6 },  { -0.7, -0.7, 6 },
+                { -0.7, 0.7, 7 }, { -0.9, -0.45, 7 }, { -0.9, 0.45, 7 }, { -1, 0, 5 } };
     struct placement best = *p;
     best.placed = false;
     best.cost = INFINITY;
@@ -367,8 +346,7 @@ bool place_beside(const struct scene *s, const struct disc *at, struct placement
     return best.placed;
 }
 
-bool place_along(const struct scene *s, const struct segment *l, double prefer,
-                 struct placement *p)
+bool place_along(const struct scene *s, const struct segment *l, double prefer, struct placement *p)
 {
     double len = hypot(l->x1 - l->x0, l->y1 - l->y0);
     double ux = (l->x1 - l->x0) / len, uy = (l->y1 - l->y0) / len;

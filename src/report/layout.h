@@ -28,8 +28,7 @@ void text_fit(char *s, double size_px, double w_px);
 /* The box that n_line lines of text cover when gnuplot centres them on (x, y). Lines are
  * TEXT_LEADING times the size apart. */
 #define TEXT_LEADING 1.25
-struct box text_box(double x, double y, double w_px, int n_line, double size_px,
-                    double angle);
+struct box text_box(double x, double y, double w_px, int n_line, double size_px, double angle);
 
 bool box_overlaps(const struct box *a, const struct box *b);
 bool box_inside(const struct box *a, double x0, double y0, double x1, double y1);

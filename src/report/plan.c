@@ -21,8 +21,7 @@ double frame_px(const struct frame *f, double ai)
 
 double frame_py(const struct frame *f, double flop_s)
 {
-    return f->bottom -
-           (f->bottom - f->top) * log10(flop_s / f->y_lo) / log10(f->y_hi / f->y_lo);
+    return f->bottom - (f->bottom - f->top) * log10(flop_s / f->y_lo) / log10(f->y_hi / f->y_lo);
 }
 
 double frame_ai(const struct frame *f, double px)
@@ -44,10 +43,9 @@ static double decade(double exponent)
  * x: from the leftmost ridge / 64 to the rightmost * 64, at the nearest decade, and always
  * 0.05 to 1000 so that decode (0.5 to 4 FLOP/byte for F32 to 4 bits, 1/12 for an addition
  * of F32 vectors) is in sight on any machine. y: from the decade under what the slowest
- * memory allows at the left edge to a decade at least a third above the highest peak.
+ * memory allows at the left edge to a decade at least a third above the highest peak. methods.md (30)
  */
-int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n,
-                     struct error *err)
+int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n, struct error *err)
 {
     for (size_t i = 0; i < n; i++) {
         double v = isnan(roof[i].bytes_s) ? roof[i].flop_s : roof[i].bytes_s;
@@ -58,8 +56,7 @@ int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n,
     }
     struct span s = roofs_span(roof, n, -1);
     if (s.n_bw + s.n_flop == 0)
-        return error_set(err, ERROR_INPUT,
-                         "the chart has no roof: nothing to draw its frame from");
+        return error_set(err, ERROR_INPUT, "the chart has no roof: nothing to draw its frame from");
     double lo = log10(0.05), hi = 3;
     if (s.n_bw && s.n_flop) {
         lo = fmin(lo, round(log10(s.flop_lo / s.bw_hi / 64)));
@@ -77,8 +74,7 @@ int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n,
 /* ---- texts
  * ------------------------------------------------------------------------------------ */
 
-int plan_add_text(struct plan *p, const struct plan_text *t, const char *text,
-                  struct error *err)
+int plan_add_text(struct plan *p, const struct plan_text *t, const char *text, struct error *err)
 {
     if (p->n_text == p->cap_text) {
         size_t cap = p->cap_text ? 2 * p->cap_text : 64;
@@ -96,8 +92,8 @@ int plan_add_text(struct plan *p, const struct plan_text *t, const char *text,
     return 0;
 }
 
-int wrap_text(const char *text, double size_px, double w_px, char (*line)[WRAP_LINE],
-              int max_lines, bool *cut)
+int wrap_text(const char *text, double size_px, double w_px, char (*line)[WRAP_LINE], int max_lines,
+              bool *cut)
 {
     int n = 0;
     *cut = false;
@@ -117,8 +113,7 @@ int wrap_text(const char *text, double size_px, double w_px, char (*line)[WRAP_L
             take = i;
         }
         bool last = n == max_lines - 1;
-        if (!take ||
-            (last && strlen(text) > take)) /* one long word, or no line left: cut it */
+        if (!take || (last && strlen(text) > take)) /* one long word, or no line left: cut it */
             take = strnlen(text, WRAP_LINE - 4);
         memcpy(line[n], text, take);
         line[n][take] = 0;
@@ -155,8 +150,7 @@ double point_reach_px(const struct roofline_chart *c, const struct plan *p, size
 
 static bool in_frame(const struct frame *f, const struct chart_point *q)
 {
-    return q->ai >= f->x_lo && q->ai <= f->x_hi && q->flop_s >= f->y_lo &&
-           q->flop_s <= f->y_hi;
+    return q->ai >= f->x_lo && q->ai <= f->x_hi && q->flop_s >= f->y_lo && q->flop_s <= f->y_hi;
 }
 
 /* Area grows with the share of time. */
@@ -209,13 +203,12 @@ static void merge_markers(struct plan *p, const struct roofline_chart *c)
         for (size_t j = i + 1; j < c->n_point; j++) {
             const struct chart_point *b = &c->point[j];
             if (!p->in_frame[j] || p->radius_px[j] == 0 ||
-                phase_role(a->phase) != phase_role(b->phase) ||
-                a->predicted != b->predicted || a->counted != b->counted ||
+                phase_role(a->phase) != phase_role(b->phase) || a->predicted != b->predicted ||
+                a->counted != b->counted ||
                 hypot(frame_px(&p->frame, a->ai) - frame_px(&p->frame, b->ai),
                       frame_py(&p->frame, a->flop_s) - frame_py(&p->frame, b->flop_s)) > 2)
                 continue;
-            weight =
-                isnan(weight) ? b->weight : weight + (isnan(b->weight) ? 0 : b->weight);
+            weight = isnan(weight) ? b->weight : weight + (isnan(b->weight) ? 0 : b->weight);
             p->radius_px[j] = 0;
         }
         p->radius_px[i] = marker_radius(weight);
@@ -239,8 +232,8 @@ static int plan_points(struct plan *p, const struct roofline_chart *c, struct st
             continue;
         if (point_has_place(q))
             strbuf_addf(notes, "outside the frame: %s%s%s%s: %.3g FLOP/byte, %.3g FLOP/s\n",
-                        q->label, *q->phase ? " (" : "", q->phase, *q->phase ? ")" : "",
-                        q->ai, q->flop_s);
+                        q->label, *q->phase ? " (" : "", q->phase, *q->phase ? ")" : "", q->ai,
+                        q->flop_s);
     }
     merge_markers(p, c);
     struct strbuf none = { 0 };
@@ -252,8 +245,7 @@ static int plan_points(struct plan *p, const struct roofline_chart *c, struct st
     return 0;
 }
 
-static void plan_scene(const struct plan *p, const struct roofline_chart *c,
-                       struct scene *s)
+static void plan_scene(const struct plan *p, const struct roofline_chart *c, struct scene *s)
 {
     const struct frame *f = &p->frame;
     s->x0 = f->left + 4;
@@ -268,8 +260,8 @@ static void plan_scene(const struct plan *p, const struct roofline_chart *c,
                                              frame_py(f, c->point[i].flop_s),
                                              point_reach_px(c, p, i) });
     for (size_t i = 0; i < p->n_ridge; i++)
-        scene_add_disc(s, (struct disc){ frame_px(f, p->ridge_ai[i]),
-                                         frame_py(f, p->ridge_flop_s[i]), 3 });
+        scene_add_disc(
+            s, (struct disc){ frame_px(f, p->ridge_ai[i]), frame_py(f, p->ridge_flop_s[i]), 3 });
 }
 
 int plan_roofline(struct plan *p, const struct roofline_chart *c, struct strbuf *notes,
@@ -295,8 +287,7 @@ int plan_roofline(struct plan *p, const struct roofline_chart *c, struct strbuf 
     if (plan_ridges(p, c, err) != 0 || plan_points(p, c, notes, err) != 0)
         goto fail;
     plan_scene(p, c, &s);
-    if (plan_roof_labels(p, c, &s, notes, err) != 0 ||
-        plan_ridge_labels(p, &s, notes, err) != 0 ||
+    if (plan_roof_labels(p, c, &s, notes, err) != 0 || plan_ridge_labels(p, &s, notes, err) != 0 ||
         plan_point_labels(p, c, &s, notes, err) != 0 || plan_margins(p, c, err) != 0)
         goto fail;
     if (s.oom) {

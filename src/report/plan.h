@@ -22,8 +22,7 @@ double frame_flop_s(const struct frame *f, double py);
 
 /* The frame's ranges come from the roofs alone: the same machine always has the same axes.
  */
-int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n,
-                     struct error *err);
+int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n, struct error *err);
 
 struct roof_line {
     double ai0, flop0_s, ai1, flop1_s;
@@ -45,9 +44,8 @@ enum text_role {
 };
 struct plan_text {
     char text[200];
-    double x, y, size_px,
-        angle;  /* px; (x, y) is the middle of the line's end named by align */
-    char align; /* 'l' 'c' 'r' */
+    double x, y, size_px, angle; /* px; (x, y) is the middle of the line's end named by align */
+    char align;                  /* 'l' 'c' 'r' */
     enum text_role role;
     bool in_plot;
 };
@@ -93,13 +91,12 @@ void plan_free(struct plan *p);
 
 /* ---- parts (plan_*.c) ---------------------------------------------------------- */
 /* Append t with this text (cut to fit). */
-int plan_add_text(struct plan *p, const struct plan_text *t, const char *text,
-                  struct error *err);
+int plan_add_text(struct plan *p, const struct plan_text *t, const char *text, struct error *err);
 /* Break text at spaces into lines of at most w_px; the last of max_lines ends in "..." when
  * more was left. */
 #define WRAP_LINE 200
-int wrap_text(const char *text, double size_px, double w_px, char (*line)[WRAP_LINE],
-              int max_lines, bool *cut);
+int wrap_text(const char *text, double size_px, double w_px, char (*line)[WRAP_LINE], int max_lines,
+              bool *cut);
 /* What a set of roofs spans. spec: 1 or 0 counts datasheet or measured roofs only, -1 all.
  * plan_roofs.c */
 struct span {
@@ -113,8 +110,7 @@ struct segment roof_segment(const struct frame *f, const struct roof_line *l);
 int plan_ridges(struct plan *p, const struct roofline_chart *c, struct error *err);
 int plan_roof_labels(struct plan *p, const struct roofline_chart *c, struct scene *s,
                      struct strbuf *notes, struct error *err);
-int plan_ridge_labels(struct plan *p, struct scene *s, struct strbuf *notes,
-                      struct error *err);
+int plan_ridge_labels(struct plan *p, struct scene *s, struct strbuf *notes, struct error *err);
 /* Radius of the disc that covers a point's marker. */
 double point_reach_px(const struct roofline_chart *c, const struct plan *p, size_t i);
 enum text_role phase_role(const char *phase);

@@ -8,8 +8,8 @@
 #define SMALL_PX  12.0
 #define LEGEND_PX 12.0
 
-static int add(struct plan *p, enum text_role role, double size_px, double x, double y,
-               char align, double angle, const char *text, struct error *err)
+static int add(struct plan *p, enum text_role role, double size_px, double x, double y, char align,
+               double angle, const char *text, struct error *err)
 {
     struct plan_text t = {
         .x = x, .y = y, .size_px = size_px, .angle = angle, .align = align, .role = role
@@ -34,8 +34,8 @@ static int titles(struct plan *p, const struct roofline_chart *c, struct error *
     if (add(p, TEXT_PLAIN, 13, (f->left + f->right) / 2, f->bottom + 44, 'c', 0,
             "Arithmetic intensity [FLOP/byte]", err) != 0)
         return -1;
-    return add(p, TEXT_PLAIN, 13, 26, (f->top + f->bottom) / 2, 'c', 90,
-               "Performance [FLOP/s]", err);
+    return add(p, TEXT_PLAIN, 13, 26, (f->top + f->bottom) / 2, 'c', 90, "Performance [FLOP/s]",
+               err);
 }
 
 struct legend {
@@ -102,16 +102,16 @@ static int legend(struct plan *p, const struct roofline_chart *c, struct legend 
         int kind;
         const char *text;
     } entry[] = {
-        {v.decode,                    SAMPLE_DECODE,  "decode"                         },
-        { v.prefill,                  SAMPLE_PREFILL, "prefill"                        },
-        { v.other,                    SAMPLE_OTHER,   "other"                          },
-        { v.counted,                  SAMPLE_COUNTED, "bytes from hardware counters"   },
-        { v.predicted && v.measured,  SAMPLE_HOLLOW,  "hollow: predicted"              },
-        { v.predicted && !v.measured, SAMPLE_HOLLOW,  "hollow: predicted, not measured"},
-        { v.roof,                     SAMPLE_LINE,    "measured roof"                  },
-        { v.spec,                     SAMPLE_DASHED,  "datasheet roof"                 },
-        { p->n_ridge > 0,             SAMPLE_RIDGE,   "ridge point, FLOP/byte"         },
-        { v.weighted,                 -1,             "marker size: share of time"     },
+        { v.decode, SAMPLE_DECODE, "decode" },
+        { v.prefill, SAMPLE_PREFILL, "prefill" },
+        { v.other, SAMPLE_OTHER, "other" },
+        { v.counted, SAMPLE_COUNTED, "bytes from hardware counters" },
+        { v.predicted && v.measured, SAMPLE_HOLLOW, "hollow: predicted" },
+        { v.predicted && !v.measured, SAMPLE_HOLLOW, "hollow: predicted, not measured" },
+        { v.roof, SAMPLE_LINE, "measured roof" },
+        { v.spec, SAMPLE_DASHED, "datasheet roof" },
+        { p->n_ridge > 0, SAMPLE_RIDGE, "ridge point, FLOP/byte" },
+        { v.weighted, -1, "marker size: share of time" },
     };
     for (size_t i = 0; i < ARRAY_LEN(entry); i++)
         if (entry[i].show && legend_entry(p, g, entry[i].kind, entry[i].text, err) != 0)
@@ -139,9 +139,8 @@ static int caption(struct plan *p, const struct strbuf *text, double *y, struct 
     bool cut;
     if (text->oom)
         return error_oom(err, text->len, "a caption");
-    int n = text->len
-                ? wrap_text(text->s, 11, p->frame.width - p->frame.left - 20, line, 2, &cut)
-                : 0;
+    int n =
+        text->len ? wrap_text(text->s, 11, p->frame.width - p->frame.left - 20, line, 2, &cut) : 0;
     for (int i = 0; i < n; i++, *y += 16)
         if (add(p, TEXT_FAINT, 11, p->frame.left, *y, 'l', 0, line[i], err) != 0)
             return -1;

@@ -11,9 +11,8 @@
 #define NAME_PX    12.0
 #define NAME_W     170.0 /* a label breaks into lines of this width */
 #define NAME_LINES 5
-#define NAME_COST                                                                          \
-    40.0             /* px of distance and the like a label: above it names are a tangle */
-#define MAX_NAMED 26 /* more labels than this are numbers */
+#define NAME_COST  40.0 /* px of distance and the like a label: above it names are a tangle */
+#define MAX_NAMED  26   /* more labels than this are numbers */
 struct cluster {
     enum text_role role;
     bool predicted;
@@ -37,16 +36,8 @@ struct attempt {
     double radius_px; /* points closer than this share a label */
 };
 static const struct attempt attempts[] = {
-    {false,  6  },
-    { false, 10 },
-    { false, 16 },
-    { true,  5  },
-    { true,  9  },
-    { true,  14 },
-    { true,  24 },
-    { true,  48 },
-    { true,  96 },
-    { true,  1e6},
+    { false, 6 }, { false, 10 }, { false, 16 }, { true, 5 },  { true, 9 },
+    { true, 14 }, { true, 24 },  { true, 48 },  { true, 96 }, { true, 1e6 },
 };
 
 /* ---- clusters ------------------------------------------------------------------------ */
@@ -66,12 +57,11 @@ static double weight_of(const struct chart_point *q)
 }
 
 /* Each point joins the nearest cluster of its kind within the radius, or starts one. */
-static void join(struct clusters *k, const struct plan *p, const struct roofline_chart *c,
-                 size_t i, double radius)
+static void join(struct clusters *k, const struct plan *p, const struct roofline_chart *c, size_t i,
+                 double radius)
 {
     const struct chart_point *q = &c->point[i];
-    double x = frame_px(&p->frame, q->ai), y = frame_py(&p->frame, q->flop_s),
-           best = radius;
+    double x = frame_px(&p->frame, q->ai), y = frame_py(&p->frame, q->flop_s), best = radius;
     size_t into = k->n;
     for (size_t j = 0; j < k->n; j++) {
         const struct cluster *g = &k->v[j];
@@ -128,8 +118,7 @@ static void anchor_cluster(struct cluster *g, const struct clusters *k, size_t m
         if (!member(k, p, i, me))
             continue;
         struct disc d = { frame_px(&p->frame, c->point[i].ai),
-                          frame_py(&p->frame, c->point[i].flop_s),
-                          point_reach_px(c, p, i) };
+                          frame_py(&p->frame, c->point[i].flop_s), point_reach_px(c, p, i) };
         /* A point whose marker another one draws is the last resort. */
         double far = hypot(d.x - g->x, d.y - g->y) + (d.r > 0 ? 0 : 1e6);
         if (far < best) {
@@ -141,8 +130,7 @@ static void anchor_cluster(struct cluster *g, const struct clusters *k, size_t m
 
 /* The heaviest first: they get the best places and the lowest numbers. Ties keep the
  * chart's order. */
-static size_t *heaviest_first(const struct roofline_chart *c, const struct plan *p,
-                              size_t *n)
+static size_t *heaviest_first(const struct roofline_chart *c, const struct plan *p, size_t *n)
 {
     size_t *order = calloc(c->n_point + 1, sizeof *order);
     *n = 0;
@@ -159,8 +147,8 @@ static size_t *heaviest_first(const struct roofline_chart *c, const struct plan 
     return order;
 }
 
-static int clusters_build(struct clusters *k, const struct plan *p,
-                          const struct roofline_chart *c, double radius, struct error *err)
+static int clusters_build(struct clusters *k, const struct plan *p, const struct roofline_chart *c,
+                          double radius, struct error *err)
 {
     *k = (struct clusters){ 0 };
     size_t n;
@@ -230,8 +218,7 @@ static bool label_clusters(struct clusters *k, bool numbered)
             snprintf(g->line[0], WRAP_LINE, "%d", g->number);
             g->place.n_line = 1;
         } else {
-            g->place.n_line =
-                wrap_text(g->names.s, NAME_PX, NAME_W, g->line, NAME_LINES, &cut);
+            g->place.n_line = wrap_text(g->names.s, NAME_PX, NAME_W, g->line, NAME_LINES, &cut);
             if (cut)
                 return false;
         }

@@ -47,13 +47,11 @@ static struct span partners(const struct roofline_chart *c, bool spec)
 /* Whether the envelope is made of measured roofs (0), datasheet roofs (1), or both (-1). */
 static int envelope_kind(const struct roofline_chart *c)
 {
-    struct span m = roofs_span(c->roof, c->n_roof, 0),
-                s = roofs_span(c->roof, c->n_roof, 1);
+    struct span m = roofs_span(c->roof, c->n_roof, 0), s = roofs_span(c->roof, c->n_roof, 1);
     return m.n_bw && m.n_flop ? 0 : s.n_bw && s.n_flop && !m.n_bw && !m.n_flop ? 1 : -1;
 }
 
-void plan_roof(struct roof_line *l, const struct roofline_chart *c, const struct frame *f,
-               size_t i)
+void plan_roof(struct roof_line *l, const struct roofline_chart *c, const struct frame *f, size_t i)
 {
     const struct chart_roof *r = &c->roof[i];
     struct span with = partners(c, r->spec);
@@ -78,8 +76,8 @@ void plan_roof(struct roof_line *l, const struct roofline_chart *c, const struct
 
 struct segment roof_segment(const struct frame *f, const struct roof_line *l)
 {
-    return (struct segment){ frame_px(f, l->ai0), frame_py(f, l->flop0_s),
-                             frame_px(f, l->ai1), frame_py(f, l->flop1_s) };
+    return (struct segment){ frame_px(f, l->ai0), frame_py(f, l->flop0_s), frame_px(f, l->ai1),
+                             frame_py(f, l->flop1_s) };
 }
 
 /* Every memory roof with the highest peak, and every peak with the slowest memory: the
@@ -114,8 +112,8 @@ int plan_ridges(struct plan *p, const struct roofline_chart *c, struct error *er
 }
 
 /* Put a roof's label along its line, smaller if need be; false: no room. */
-static bool place_roof_label(struct placement *at, const struct scene *s,
-                             const struct segment *l, bool slanted, const char *label)
+static bool place_roof_label(struct placement *at, const struct scene *s, const struct segment *l,
+                             bool slanted, const char *label)
 {
     static const double sizes[] = { LABEL_PX, RIDGE_PX };
     for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
@@ -138,12 +136,11 @@ int plan_roof_labels(struct plan *p, const struct roofline_chart *c, struct scen
         struct segment l = roof_segment(&p->frame, &p->roof[i]);
         struct placement at;
         char letter[8];
-        snprintf(letter, sizeof letter, i < 26 ? "%c" : "%c%zu", (char)('a' + i % 26),
-                 i / 26);
+        snprintf(letter, sizeof letter, i < 26 ? "%c" : "%c%zu", (char)('a' + i % 26), i / 26);
         const char *label = p->lettered ? letter : c->roof[i].label;
         enum text_role role = p->roof[i].strong ? TEXT_ROOF : TEXT_ROOF_INNER;
-        if (p->lettered && plan_key_add(p, TEXT_ROOF, i ? NULL : "roofs", letter,
-                                        c->roof[i].label, err) != 0)
+        if (p->lettered &&
+            plan_key_add(p, TEXT_ROOF, i ? NULL : "roofs", letter, c->roof[i].label, err) != 0)
             return -1;
         if (!place_roof_label(&at, s, &l, !isnan(c->roof[i].bytes_s), label)) {
             strbuf_addf(notes, "no room for the label of roof \"%s\"\n", c->roof[i].label);
@@ -163,8 +160,7 @@ int plan_roof_labels(struct plan *p, const struct roofline_chart *c, struct scen
     return 0;
 }
 
-int plan_ridge_labels(struct plan *p, struct scene *s, struct strbuf *notes,
-                      struct error *err)
+int plan_ridge_labels(struct plan *p, struct scene *s, struct strbuf *notes, struct error *err)
 {
     for (size_t i = 0; i < p->n_ridge; i++) {
         struct plan_text t = {
@@ -177,8 +173,7 @@ int plan_ridge_labels(struct plan *p, struct scene *s, struct strbuf *notes,
         struct disc d = { frame_px(&p->frame, p->ridge_ai[i]),
                           frame_py(&p->frame, p->ridge_flop_s[i]), 3 };
         if (!place_beside(s, &d, &at) || at.has_leader) {
-            strbuf_addf(notes, "no room for the label of the ridge point at %s FLOP/byte\n",
-                        ai);
+            strbuf_addf(notes, "no room for the label of the ridge point at %s FLOP/byte\n", ai);
             continue;
         }
         scene_add_placement(s, &at);

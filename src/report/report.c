@@ -14,8 +14,8 @@ int report_format_find(const char *name, enum report_format *out, struct error *
             *out = (enum report_format)i;
             return 0;
         }
-    return error_set(err, ERROR_USAGE,
-                     "-o: expected table, csv, json, jsonl or md, found \"%s\"", name);
+    return error_set(err, ERROR_USAGE, "-o: expected table, csv, json, jsonl or md, found \"%s\"",
+                     name);
 }
 
 /* ---- one cell as text ------------------------------------------------------- */
@@ -149,8 +149,7 @@ static uint32_t utf8_next(const unsigned char **s, const unsigned char *end)
 
 static size_t codepoint_width(uint32_t c)
 {
-    if ((c >= 0x300 && c <= 0x36f) || c == 0x200b || c == 0x200d ||
-        (c >= 0xfe00 && c <= 0xfe0f))
+    if ((c >= 0x300 && c <= 0x36f) || c == 0x200b || c == 0x200d || (c >= 0xfe00 && c <= 0xfe0f))
         return 0;
     if ((c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) ||
         (c >= 0xac00 && c <= 0xd7a3) || (c >= 0xf900 && c <= 0xfaff) ||
@@ -200,8 +199,7 @@ static void add_spaces(struct strbuf *b, size_t n)
 }
 
 /* The text of a cell (row NULL: the heading) in a table or md, into *cell. */
-static void cell_text(struct strbuf *cell, const struct column *c, const json_t *row,
-                      bool md)
+static void cell_text(struct strbuf *cell, const struct column *c, const json_t *row, bool md)
 {
     struct strbuf raw = { 0 };
     if (row)
@@ -245,8 +243,7 @@ static void add_line(struct strbuf *line, const struct report_doc *d, const json
     strbuf_free(&cell);
 }
 
-static void add_rule(struct strbuf *line, const struct report_doc *d, const size_t *width,
-                     bool md)
+static void add_rule(struct strbuf *line, const struct report_doc *d, const size_t *width, bool md)
 {
     bool first = true;
     for (size_t i = 0; i < d->n_cols; i++) {
@@ -262,8 +259,7 @@ static void add_rule(struct strbuf *line, const struct report_doc *d, const size
     strbuf_adds(line, md ? "|\n" : "\n");
 }
 
-static int build_table(struct strbuf *out, const struct report_doc *d, bool md,
-                       struct error *err)
+static int build_table(struct strbuf *out, const struct report_doc *d, bool md, struct error *err)
 {
     size_t n_row = json_array_size(d->rows);
     size_t *width = calloc(d->n_cols + 1, sizeof *width);
@@ -367,8 +363,7 @@ static int print_jsonl(FILE *out, const struct report_doc *d, struct error *err)
     return rc;
 }
 
-int report_print(FILE *out, enum report_format fmt, const struct report_doc *d,
-                 struct error *err)
+int report_print(FILE *out, enum report_format fmt, const struct report_doc *d, struct error *err)
 {
     struct strbuf b = { 0 };
     int rc = 0;

@@ -45,8 +45,7 @@ struct report_doc {
     const struct column *cols;
     size_t n_cols;
 };
-int report_print(FILE *out, enum report_format fmt, const struct report_doc *d,
-                 struct error *err);
+int report_print(FILE *out, enum report_format fmt, const struct report_doc *d, struct error *err);
 
 /* ---- charts ------------------------------------------------------------------- */
 struct chart_roof {
@@ -78,7 +77,7 @@ struct roofline_chart {
  * or a point. No gnuplot: ERROR_UNAVAILABLE after data and .gp were written. Every file
  * appears complete or not at all. The same chart gives the same bytes.
  */
-int chart_roofline(const struct roofline_chart *c, const char *out_base,
-                   struct strbuf *notes, struct error *err);
+int chart_roofline(const struct roofline_chart *c, const char *out_base, struct strbuf *notes,
+                   struct error *err);
 
 #endif

@@ -23,8 +23,7 @@ static size_t n_text, n_marker;
 static int n_bad;
 
 /* The attribute's value between quotes of either kind, or "". */
-static void attribute(const char *tag, const char *end, const char *name, char *out,
-                      size_t size)
+static void attribute(const char *tag, const char *end, const char *name, char *out, size_t size)
 {
     size_t n = strlen(name);
     out[0] = 0;
@@ -45,11 +44,7 @@ static void attribute(const char *tag, const char *end, const char *name, char *
 static void unescape(const char *p, const char *end, char *out, size_t size)
 {
     static const char *const entity[][2] = {
-        {"&lt;",    "<" },
-        { "&gt;",   ">" },
-        { "&amp;",  "&" },
-        { "&quot;", "\""},
-        { "&apos;", "'" }
+        { "&lt;", "<" }, { "&gt;", ">" }, { "&amp;", "&" }, { "&quot;", "\"" }, { "&apos;", "'" }
     };
     size_t n = 0;
     while (p < end && n + 1 < size) {
@@ -86,12 +81,10 @@ static void add_text(const char *g, const char *g_end)
     /* From the anchor to the middle of the ink: along the baseline, then up. SVG turns
      * clockwise. */
     double a = angle * 3.14159265358979323846 / 180;
-    double along = strcmp(anchor, "start") == 0 ? w / 2
-                   : strcmp(anchor, "end") == 0 ? -w / 2
-                                                : 0;
+    double along = strcmp(anchor, "start") == 0 ? w / 2 : strcmp(anchor, "end") == 0 ? -w / 2 : 0;
     double up = (0.76 - 0.24) / 2 * size;
-    t->box = (struct box){ x + along * cos(a) + up * sin(a),
-                           y + along * sin(a) - up * cos(a), w / 2, size / 2, -angle };
+    t->box = (struct box){ x + along * cos(a) + up * sin(a), y + along * sin(a) - up * cos(a),
+                           w / 2, size / 2, -angle };
     n_text++;
     if (size < 9)
         n_bad += printf("# text too small (%.1f px): \"%s\"\n", size, t->s) > 0;
@@ -136,8 +129,7 @@ static void check(double w, double h)
         a.hh -= 0.5;
         for (size_t j = i + 1; j < n_text; j++)
             if (box_overlaps(&a, &text[j].box))
-                n_bad += printf("# texts overlap: \"%s\" and \"%s\"\n", text[i].s,
-                                text[j].s) > 0;
+                n_bad += printf("# texts overlap: \"%s\" and \"%s\"\n", text[i].s, text[j].s) > 0;
         for (size_t j = 0; j < n_marker; j++)
             if (box_distance(&a, marker[j].x, marker[j].y) < marker[j].r - 0.5)
                 n_bad += printf("# text on a marker at %.0f,%.0f: \"%s\"\n", marker[j].x,
@@ -145,8 +137,7 @@ static void check(double w, double h)
     }
     for (size_t j = 0; j < n_marker; j++)
         if (marker[j].x < 0 || marker[j].y < 0 || marker[j].x > w || marker[j].y > h)
-            n_bad += printf("# marker off the canvas at %.0f,%.0f\n", marker[j].x,
-                            marker[j].y) > 0;
+            n_bad += printf("# marker off the canvas at %.0f,%.0f\n", marker[j].x, marker[j].y) > 0;
 }
 
 int main(int argc, char **argv)
@@ -169,8 +160,7 @@ int main(int argc, char **argv)
     filemap_close(&m);
     double w = 0, h = 0;
     const char *box = strstr(svg, "viewBox=\"");
-    if (!box || sscanf(box, "viewBox=\"0 0 %lf %lf\"", &w, &h) != 2 ||
-        !strstr(svg, "</svg>")) {
+    if (!box || sscanf(box, "viewBox=\"0 0 %lf %lf\"", &w, &h) != 2 || !strstr(svg, "</svg>")) {
         printf("# %s: not a whole SVG\n", argv[1]);
         free(svg);
         return 1;

@@ -1,4 +1,5 @@
-/* The roofline chart: geometry, frame, labels that keep apart, files, and what happens without gnuplot. */
+/* The roofline chart: geometry, frame, labels that keep apart, files, and what happens without
+ * gnuplot. */
 #include "../test.h"
 #include "report/plan.h"
 #include <math.h>
@@ -17,7 +18,8 @@ static void corner(const struct box *b, double u, double v, double *x, double *y
 
 static struct box random_box(struct rng *r)
 {
-    return (struct box){ 100 * rng_uniform(r), 100 * rng_uniform(r), 2 + 30 * rng_uniform(r), 2 + 8 * rng_uniform(r),
+    return (struct box){ 100 * rng_uniform(r), 100 * rng_uniform(r), 2 + 30 * rng_uniform(r),
+                         2 + 8 * rng_uniform(r),
                          rng_uniform(r) < 0.3 ? 0 : 180 * rng_uniform(r) - 90 };
 }
 
@@ -61,10 +63,12 @@ static void test_segments(void **state)
     int hits = 0;
     for (int i = 0; i < 4000; i++) {
         struct box a = random_box(&r);
-        struct segment s = { 100 * rng_uniform(&r), 100 * rng_uniform(&r), 100 * rng_uniform(&r), 100 * rng_uniform(&r) };
+        struct segment s = { 100 * rng_uniform(&r), 100 * rng_uniform(&r), 100 * rng_uniform(&r),
+                             100 * rng_uniform(&r) };
         bool slow = false, near = false;
         for (int k = 0; k <= 400; k++) {
-            double d = box_distance(&a, s.x0 + k / 400.0 * (s.x1 - s.x0), s.y0 + k / 400.0 * (s.y1 - s.y0));
+            double d = box_distance(&a, s.x0 + k / 400.0 * (s.x1 - s.x0),
+                                    s.y0 + k / 400.0 * (s.y1 - s.y0));
             slow |= d <= 0;
             near |= d < 0.5;
         }
@@ -91,7 +95,8 @@ static void test_text(void **state)
     assert_string_equal(line[0], "attn_q, attn_k,");
     assert_string_equal(line[1], "attn_v");
     assert_false(cut);
-    assert_int_equal(wrap_text("one two three four five six seven eight", 12, 60, line, 3, &cut), 3);
+    assert_int_equal(wrap_text("one two three four five six seven eight", 12, 60, line, 3, &cut),
+                     3);
     assert_true(cut);
     assert_int_equal(wrap_text("", 12, 60, line, 3, &cut), 0);
     assert_int_equal(label_stem("ffn_down.12"), 8);
@@ -121,14 +126,16 @@ static void test_frame(void **state)
     assert_fails(frame_from_roofs(&f, h100, 0, &err), err, "no roof");
 }
 
-static void set_point(struct chart_point *q, const char *label, double ai, double flop_s, const char *phase)
+static void set_point(struct chart_point *q, const char *label, double ai, double flop_s,
+                      const char *phase)
 {
     *q = (struct chart_point){ .ai = ai, .flop_s = flop_s, .weight = NAN };
     snprintf(q->label, sizeof q->label, "%s", label);
     snprintf(q->phase, sizeof q->phase, "%s", phase);
 }
 
-static struct roofline_chart make_chart(struct chart_roof *roof, size_t n_roof, struct chart_point *point, size_t n)
+static struct roofline_chart make_chart(struct chart_roof *roof, size_t n_roof,
+                                        struct chart_point *point, size_t n)
 {
     struct roofline_chart c = { .roof = roof, .n_roof = n_roof, .point = point, .n_point = n };
     snprintf(c.title, sizeof c.title, "title");
@@ -136,7 +143,8 @@ static struct roofline_chart make_chart(struct chart_roof *roof, size_t n_roof, 
     return c;
 }
 
-/* Points change neither axis; those outside are named and keep their place; ridge and angle are true. */
+/* Points change neither axis; those outside are named and keep their place; ridge and angle are
+ * true. */
 static void test_plan(void **state)
 {
     (void)state;
@@ -189,7 +197,8 @@ static void test_envelope(void **state)
     };
     struct roofline_chart c = make_chart(roof, 5, NULL, 0);
     assert_ok(plan_roofline(&p, &c, &notes, &err), err);
-    assert_true(!p.roof[0].strong && p.roof[1].strong && !p.roof[2].strong && p.roof[3].strong && !p.roof[4].strong);
+    assert_true(!p.roof[0].strong && p.roof[1].strong && !p.roof[2].strong && p.roof[3].strong &&
+                !p.roof[4].strong);
     assert_true(fabs(p.roof[1].ai1 - 0.5) < 1e-9); /* ends at the measured peak */
     assert_true(fabs(p.roof[3].ai0 - 0.5) < 1e-9); /* starts where L1 reaches it */
     assert_true(p.roof[4].spec && p.roof[2].spec);
@@ -222,8 +231,8 @@ static void check_plan(const struct plan *p, const struct roofline_chart *c)
                 fail_msg("\"%s\" overlaps \"%s\"", p->text[i].text, p->text[j].text);
         }
         for (size_t j = 0; j < c->n_point; j++)
-            if (p->in_frame[j] && box_distance(&a, frame_px(f, c->point[j].ai), frame_py(f, c->point[j].flop_s)) <
-                                      p->radius_px[j])
+            if (p->in_frame[j] && box_distance(&a, frame_px(f, c->point[j].ai),
+                                               frame_py(f, c->point[j].flop_s)) < p->radius_px[j])
                 fail_msg("\"%s\" lies on point \"%s\"", p->text[i].text, c->point[j].label);
     }
 }
@@ -240,11 +249,13 @@ static void check_numbers(const struct plan *p)
             if (strcmp(p->text[j].text, t->text) == 0 && p->text[j].role == t->role)
                 *(p->text[j].in_plot ? &in_plot : &in_table) += 1;
         if (in_plot != 1 || (in_table != 1 && !p->key_full))
-            fail_msg("number %s: %d times in the plot, %d times in the table", t->text, in_plot, in_table);
+            fail_msg("number %s: %d times in the plot, %d times in the table", t->text, in_plot,
+                     in_table);
     }
 }
 
-/* Machines and point clouds of every density: nothing overlaps, and every point in the frame is named. */
+/* Machines and point clouds of every density: nothing overlaps, and every point in the frame is
+ * named. */
 static void test_random_charts(void **state)
 {
     (void)state;
@@ -258,17 +269,19 @@ static void test_random_charts(void **state)
         size_t n_roof = 2 + rng_u64(&r) % 7, n = rng_u64(&r) % (chart < 100 ? 24 : 160);
         for (size_t i = 0; i < n_roof; i++) {
             bool mem = i % 2 == 0;
-            roof[i] = (struct chart_roof){ .bytes_s = mem ? 1e10 * pow(10, 2 * rng_uniform(&r)) : NAN,
-                                           .flop_s = mem ? NAN : 1e11 * pow(10, 2 * rng_uniform(&r)),
-                                           .spec = rng_uniform(&r) < 0.2 };
-            snprintf(roof[i].label, sizeof roof[i].label, "%s roof number %zu", mem ? "memory" : "compute", i);
+            roof[i] =
+                (struct chart_roof){ .bytes_s = mem ? 1e10 * pow(10, 2 * rng_uniform(&r)) : NAN,
+                                     .flop_s = mem ? NAN : 1e11 * pow(10, 2 * rng_uniform(&r)),
+                                     .spec = rng_uniform(&r) < 0.2 };
+            snprintf(roof[i].label, sizeof roof[i].label, "%s roof number %zu",
+                     mem ? "memory" : "compute", i);
         }
         double spread = chart % 3 == 0 ? 0.02 : chart % 3 == 1 ? 0.5 : 3;
         for (size_t i = 0; i < n; i++) {
             char label[48];
             snprintf(label, sizeof label, "role_%zu.%zu", i % 18, i);
-            set_point(&pt[i], label, pow(10, spread * rng_uniform(&r)), 1e9 * pow(10, 0.7 * spread * rng_uniform(&r)),
-                      i % 2 ? "decode" : "prefill");
+            set_point(&pt[i], label, pow(10, spread * rng_uniform(&r)),
+                      1e9 * pow(10, 0.7 * spread * rng_uniform(&r)), i % 2 ? "decode" : "prefill");
             pt[i].weight = rng_uniform(&r) < 0.5 ? NAN : rng_uniform(&r) / 4;
             pt[i].predicted = rng_uniform(&r) < 0.3;
         }
@@ -318,7 +331,8 @@ static void test_names(void **state)
     strbuf_free(&notes);
 }
 
-/* ---- files --------------------------------------------------------------------------------------- */
+/* ---- files
+ * --------------------------------------------------------------------------------------- */
 
 static char dir[4096], style[4200], base[4200], original_path[8192];
 
@@ -409,9 +423,10 @@ static void test_failing_gnuplot(void **state)
     fake_gnuplot("exit 0");
     assert_fails(draw(&notes, &err), err, "no picture");
     /* What a disk that fills up leaves: half a picture, and no complaint. */
-    fake_gnuplot("cd \"$(dirname \"$0\")/..\"\n"
-                 "svg=$(printf '%s\\n' \"$@\" | sed -n \"s/^svg = '\\(.*\\)'$/\\1/p\" | sed \"s/''/'/g\")\n"
-                 "head -c 500 /dev/zero | tr '\\0' 'x' > \"$svg\"");
+    fake_gnuplot(
+        "cd \"$(dirname \"$0\")/..\"\n"
+        "svg=$(printf '%s\\n' \"$@\" | sed -n \"s/^svg = '\\(.*\\)'$/\\1/p\" | sed \"s/''/'/g\")\n"
+        "head -c 500 /dev/zero | tr '\\0' 'x' > \"$svg\"");
     assert_fails(draw(&notes, &err), err, "incomplete picture");
     assert_false(have(".svg") || have(".png"));
     fake_gnuplot("kill -9 $$");
@@ -455,7 +470,8 @@ static void test_same_bytes(void **state)
         first[i] = slurp(ext[i], &n[i]);
         drop(ext[i]);
     }
-    assert_non_null(strstr(first[3], "it's &lt;a> &amp; \"b\" ?")); /* text survives, control bytes do not */
+    assert_non_null(
+        strstr(first[3], "it's &lt;a> &amp; \"b\" ?")); /* text survives, control bytes do not */
     assert_ok(draw(&notes, &err), err);
     for (int i = 0; i < 5; i++) {
         size_t m;
@@ -489,12 +505,18 @@ static void test_bad_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_boxes),           cmocka_unit_test(test_segments),
-        cmocka_unit_test(test_text),            cmocka_unit_test(test_frame),
-        cmocka_unit_test(test_plan),            cmocka_unit_test(test_envelope),
-        cmocka_unit_test(test_random_charts),   cmocka_unit_test(test_names),
-        cmocka_unit_test(test_without_gnuplot), cmocka_unit_test(test_failing_gnuplot),
-        cmocka_unit_test(test_same_bytes),      cmocka_unit_test(test_bad_names),
+        cmocka_unit_test(test_boxes),
+        cmocka_unit_test(test_segments),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_frame),
+        cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_envelope),
+        cmocka_unit_test(test_random_charts),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_without_gnuplot),
+        cmocka_unit_test(test_failing_gnuplot),
+        cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_bad_names),
     };
     return cmocka_run_group_tests_name("chart", tests, make_dir, remove_dir);
 }

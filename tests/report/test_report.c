@@ -10,13 +10,15 @@ static const struct column columns[] = {
     { "fits", "fits", COL_BOOL, NULL, false },     { "raw", NULL, COL_FLOAT, NULL, true },
 };
 
-static const char rows_text[] =
-    "[{\"name\": \"plain\", \"n\": 12, \"x\": 1.5, \"rate\": 41200000000, \"part\": 0.873, \"time\": 0.00478,"
-    "  \"fits\": true, \"raw\": 0.1},"
-    " {\"name\": \"a,b \\\"c\\\"\", \"n\": 9007199254740993, \"x\": 0.30000000000000004, \"rate\": 1.5, \"part\": 1,"
-    "  \"time\": 1234.4, \"fits\": false, \"raw\": 1e300},"
-    " {\"name\": \"\\u00fc|\\u4e2d\\n\\u001b[31m\", \"n\": null, \"rate\": null, \"part\": null, \"time\": null,"
-    "  \"fits\": null, \"raw\": [1, {\"k\": null}]}]";
+static const char rows_text[] = "[{\"name\": \"plain\", \"n\": 12, \"x\": 1.5, \"rate\": "
+                                "41200000000, \"part\": 0.873, \"time\": 0.00478,"
+                                "  \"fits\": true, \"raw\": 0.1},"
+                                " {\"name\": \"a,b \\\"c\\\"\", \"n\": 9007199254740993, \"x\": "
+                                "0.30000000000000004, \"rate\": 1.5, \"part\": 1,"
+                                "  \"time\": 1234.4, \"fits\": false, \"raw\": 1e300},"
+                                " {\"name\": \"\\u00fc|\\u4e2d\\n\\u001b[31m\", \"n\": null, "
+                                "\"rate\": null, \"part\": null, \"time\": null,"
+                                "  \"fits\": null, \"raw\": [1, {\"k\": null}]}]";
 
 /* What the format prints for these rows. */
 static char *printed(enum report_format fmt, const char *rows_json, const json_t *meta)
@@ -44,12 +46,13 @@ static void expect(enum report_format fmt, const char *rows_json, const char *wa
 static void test_table(void **state)
 {
     (void)state;
-    expect(REPORT_TABLE, rows_text,
-           "name                       n      x       rate     part     time  fits\n"
-           "----------  ----------------  -----  ---------  -------  -------  ----\n"
-           "plain                     12   1.50  41.2 GB/s   87.3 %  4.78 ms  yes\n"
-           "a,b \"c\"     9007199254740993  0.300   1.50 B/s  100.0 %   1234 s  no\n"
-           "\xc3\xbc|\xe4\xb8\xad??[31m                 -      -          -        -        -  ?\n");
+    expect(
+        REPORT_TABLE, rows_text,
+        "name                       n      x       rate     part     time  fits\n"
+        "----------  ----------------  -----  ---------  -------  -------  ----\n"
+        "plain                     12   1.50  41.2 GB/s   87.3 %  4.78 ms  yes\n"
+        "a,b \"c\"     9007199254740993  0.300   1.50 B/s  100.0 %   1234 s  no\n"
+        "\xc3\xbc|\xe4\xb8\xad??[31m                 -      -          -        -        -  ?\n");
     expect(REPORT_TABLE, "[]",
            "name  n  x  rate  part  time  fits\n"
            "----  -  -  ----  ----  ----  ----\n");
@@ -58,11 +61,13 @@ static void test_table(void **state)
 static void test_md(void **state)
 {
     (void)state;
-    expect(REPORT_MD, "[{\"name\": \"a|b\", \"n\": 3, \"x\": 12345.6, \"rate\": 2e9, \"part\": 0.5, \"time\": 2, "
-                      "\"fits\": null}]",
-           "| name |   n |     x |      rate |   part |   time | fits |\n"
-           "| ---- | --: | ----: | --------: | -----: | -----: | ---- |\n"
-           "| a\\|b |   3 | 12346 | 2.00 GB/s | 50.0 % | 2.00 s | ?    |\n");
+    expect(
+        REPORT_MD,
+        "[{\"name\": \"a|b\", \"n\": 3, \"x\": 12345.6, \"rate\": 2e9, \"part\": 0.5, \"time\": 2, "
+        "\"fits\": null}]",
+        "| name |   n |     x |      rate |   part |   time | fits |\n"
+        "| ---- | --: | ----: | --------: | -----: | -----: | ---- |\n"
+        "| a\\|b |   3 | 12346 | 2.00 GB/s | 50.0 % | 2.00 s | ?    |\n");
 }
 
 static void test_csv(void **state)
@@ -85,7 +90,8 @@ static void test_csv_round_trip(void **state)
     for (int i = 0; i < 2000; i++) {
         double v = (rng_uniform(&r) - 0.5) * pow(10, (int)(rng_u64(&r) % 600) - 300);
         json_t *row = json_pack("[{s:f}]", "x", v);
-        char *text = json_dumps(row, JSON_REAL_PRECISION(17)), *got = printed(REPORT_CSV, text, NULL);
+        char *text = json_dumps(row, JSON_REAL_PRECISION(17)),
+             *got = printed(REPORT_CSV, text, NULL);
         const char *line = strchr(got, '\n') + 1;
         assert_memory_equal(line, ",,", 2);
         assert_true(strtod(line + 2, NULL) == v);
@@ -141,15 +147,17 @@ static void test_format_names(void **state)
     enum report_format f;
     assert_ok(report_format_find("jsonl", &f, &err), err);
     assert_int_equal(f, REPORT_JSONL);
-    assert_fails(report_format_find("xml", &f, &err), err, "expected table, csv, json, jsonl or md");
+    assert_fails(report_format_find("xml", &f, &err), err,
+                 "expected table, csv, json, jsonl or md");
     assert_int_equal(err.kind, ERROR_USAGE);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),          cmocka_unit_test(test_md),   cmocka_unit_test(test_csv),
-        cmocka_unit_test(test_csv_round_trip), cmocka_unit_test(test_json), cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_table),        cmocka_unit_test(test_md),
+        cmocka_unit_test(test_csv),          cmocka_unit_test(test_csv_round_trip),
+        cmocka_unit_test(test_json),         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_format_names),
     };
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);

@@ -12,6 +12,8 @@
 #include "kernels/avx512/simd512.h"
 #include "kernels/avx512vnni/vnni.h"
 
+enum { PREFETCH = 3072 }; /* bytes ahead */
+
 struct act64 {
     int32_t start[16]; /* - bias . q of each lane */
     float d[16];       /* activation scale (times hi_scale) of each lane */
@@ -24,7 +26,6 @@ struct format32 {
     int8_t bias_lo, bias_hi; /* of elements 0-15 and 16-31, as bytes (128 is -128) */
     float hi_scale;          /* of elements 16-31, when their bytes are a multiple of the quant */
     bool has_min;            /* second half of the block is the min: value = d * q + m */
-    int prefetch;            /* bytes ahead, 0: none */
     /* Bytes of the block at p and, when both, of the next one; else zeros. */
     __m512i (*weights)(const unsigned char *p, bool both);
 };
@@ -67,8 +68,6 @@ INLINE void gemv32_step(const unsigned char *p, const struct act64 *const *x,
                         const int8_t *const *q, size_t i, int n_tok, bool both,
                         const struct format32 f, __m512 *acc)
 {
-    if (f.prefetch)
-        _mm_prefetch((const char *)p + f.prefetch, _MM_HINT_T0);
     __m512i w = f.weights(p, both);
     __m512 d = f16_pair(p, f.block_bytes, both);
 #pragma GCC unroll 4
@@ -109,6 +108,10 @@ INLINE void gemv32_rows(const struct matmul_args *a, size_t row0, size_t row1, i
             acc[0][t] = acc[1][t] = _mm512_setzero_ps();
         size_t i = 0;
         for (; i + 2 <= n; i += 2, p += 2 * step) {
+            /* every line, or nearly: a second one for the same line costs more than it brings */
+            _mm_prefetch((const char *)p + PREFETCH, _MM_HINT_T0);
+            if (2 * step > 80)
+                _mm_prefetch((const char *)p + step + PREFETCH, _MM_HINT_T0);
             gemv32_step(p, x, q, i, n_tok, true, f, acc[0]);
             gemv32_step(p + step, x, q, i + 1, n_tok, true, f, acc[1]);
         }

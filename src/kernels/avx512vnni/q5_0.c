@@ -12,7 +12,7 @@ void vnni_gemv_q5_0(const struct matmul_args *a, size_t row0, size_t row1)
 {
     gemv32(a, row0, row1,
            (struct format32){ .block_bytes = BLOCK_BYTES, .bias_lo = 16, .bias_hi = 16,
-                              .hi_scale = 1, .prefetch = 4096, .weights = weights });
+                              .hi_scale = 1, .weights = weights });
 }
 
 static void unpack(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)

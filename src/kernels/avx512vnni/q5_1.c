@@ -11,8 +11,7 @@ INLINE __m512i weights(const unsigned char *p, bool both)
 void vnni_gemv_q5_1(const struct matmul_args *a, size_t row0, size_t row1)
 {
     gemv32(a, row0, row1,
-           (struct format32){ .block_bytes = BLOCK_BYTES, .hi_scale = 1, .has_min = true,
-                              .prefetch = 4096, .weights = weights });
+           (struct format32){ .block_bytes = BLOCK_BYTES, .hi_scale = 1, .has_min = true, .weights = weights });
 }
 
 static void unpack(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)

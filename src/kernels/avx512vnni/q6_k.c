@@ -8,7 +8,7 @@
 #include "kernels/avx512/simd512.h"
 #include "kernels/avx512vnni/vnni.h"
 
-enum { BLOCK_BYTES = 210, QH = 128, SCALES = 192, D = 208, PREFETCH = 7168 };
+enum { BLOCK_BYTES = 210, QH = 128, SCALES = 192, D = 208, PREFETCH = 2048 };
 
 struct act256 {
     int32_t start[16]; /* -32 * sum of q, of each group in lane order */

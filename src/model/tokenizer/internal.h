@@ -139,7 +139,6 @@ struct tokenizer {
     bool add_bos, add_space_prefix;
 };
 
-int token_list_push(struct token_list *l, int32_t id, struct error *err);
 /* The token that stands for a byte, else the unknown token, else nothing. */
 int encode_byte(const struct tokenizer *t, unsigned char byte, struct token_list *out,
                 struct error *err);

@@ -1,0 +1,30 @@
+/* What analyze and predict share: the model on the command line, a cost as JSON, the names of tests. */
+#include "cli/pricing.h"
+
+int pricing_model(struct model *m, const char *spec, const char *type, struct error *err)
+{
+    if (!spec)
+        return error_set(err, ERROR_USAGE, "which model? A .gguf file, a Hugging Face config.json, or a name: "
+                                           "`roofcast list models`");
+    return model_load(m, spec, type, err);
+}
+
+int pricing_put_cost(json_t *j, const struct cost *c)
+{
+    int bad = json_object_set_new(j, "weight_bytes", json_num(c->weight_bytes));
+    bad |= json_object_set_new(j, "act_bytes", json_num(c->act_bytes));
+    bad |= json_object_set_new(j, "kv_bytes", json_num(c->kv_bytes));
+    bad |= json_object_set_new(j, "flop", json_num(c->flop));
+    bad |= json_object_set_new(j, "ai", json_num(cost_ai(c)));
+    return bad;
+}
+
+void pricing_test_name(char *buf, size_t size, enum phase p, uint32_t n, uint32_t n_batch, uint32_t n_depth)
+{
+    char batch[16] = "", depth[16] = "";
+    if (n_batch > 1)
+        snprintf(batch, sizeof batch, "x%u", n_batch);
+    if (n_depth > 0)
+        snprintf(depth, sizeof depth, "@d%u", n_depth);
+    snprintf(buf, size, "%s%u%s%s", p == PHASE_PREFILL ? "pp" : "tg", n, batch, depth);
+}
