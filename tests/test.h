@@ -26,6 +26,14 @@
         if (!strstr((err).msg, text))                                                              \
             fail_msg("%s: message \"%s\" lacks \"%s\"", #call, (err).msg, text);                   \
     } while (0)
+/* The source tree, which holds models/ and hwprofiles/, as model_set_dirs wants it. */
+static inline const char *const *data_dirs(void)
+{
+    static const char *dirs[2];
+    const char *d = getenv("ROOFCAST_DATA");
+    dirs[0] = d ? d : ".";
+    return dirs;
+}
 /* Directory of shared test data, or NULL (then say so and skip). */
 static inline const char *shared_dir(void)
 {

@@ -1,5 +1,5 @@
 /*
- * base: what every module stands on: errors, checked sizes, strings, files,
+ * base: what every module stands on: errors, checked sizes, strings, files, names,
  * units, statistics, clock, CPUs, threads, random numbers.
  */
 #ifndef BASE_BASE_H
@@ -86,12 +86,21 @@ void outfile_abort(struct outfile *o);
 int dir_make(const char *path, struct error *err);
 bool file_exists(const char *path);
 
+/* ---- data files by name: DIR/SUB/NAME.json, dirs NULL-terminated (or NULL) ---- */
+enum { NAME_SIZE = 128 }; /* of a name with its .json; longer ones are passed over */
+/* The names in all directories, sorted, each once; name_list_free them. A directory that is not there has none. */
+int name_list(char ***names, size_t *n, const char *const *dirs, const char *sub, struct error *err);
+void name_list_free(char **names, size_t n);
+/* The file of `name` in the first directory that has it; else false. */
+bool name_file(char *path, size_t size, const char *const *dirs, const char *sub, const char *name);
+/* Edits (insert, delete, replace a character) between two names, of each the first NAME_SIZE characters. */
+unsigned edit_distance(const char *a, const char *b);
+
 /* ---- interruption ---------------------------------------------------------
  * main() installs the handlers; long loops ask. A signal flag is the one mutable global.
  */
 void interrupt_install(void);
-bool interrupt_pending(void);
-/* -1 with ERROR_INTERRUPTED when pending, else 0. */
+/* -1 with ERROR_INTERRUPTED after SIGINT or SIGTERM, else 0. */
 int interrupt_check(struct error *err);
 
 /* ---- units: SI by default; GiB says so ------------------------------------ */
@@ -160,7 +169,6 @@ int cpulist_parse(struct cpulist *l, const char *text, struct error *err);
  * in hwloc's logical order. */
 int cpulist_usable(struct cpulist *l, struct error *err);
 void cpulist_free(struct cpulist *l);
-int cpu_pin_self(int cpu, struct error *err);
 
 /* ---- threads ------------------------------------------------------------------ */
 /*

@@ -21,11 +21,6 @@ void interrupt_install(void)
     sigaction(SIGTERM, &sa, NULL);
 }
 
-bool interrupt_pending(void)
-{
-    return pending != 0;
-}
-
 int interrupt_check(struct error *err)
 {
     return pending ? error_set(err, ERROR_INTERRUPTED, "interrupted") : 0;

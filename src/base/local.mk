@@ -6,6 +6,7 @@ libbase_a_SOURCES = \
   %D%/size.c \
   %D%/strbuf.c \
   %D%/file.c \
+  %D%/names.c \
   %D%/interrupt.c \
   %D%/units.c \
   %D%/parse.c \

@@ -4,7 +4,6 @@
  * barriers spin, and yield when the others are late: a preempted peer must get a CPU.
  */
 #include "base/base.h"
-#include <errno.h>
 #include <hwloc.h>
 #include <pthread.h>
 #include <sched.h>
@@ -225,22 +224,4 @@ void team_barrier(struct team *t)
         else
             sched_yield();
     }
-}
-
-int cpu_pin_self(int cpu, struct error *err)
-{
-    hwloc_topology_t topo;
-    if (hwloc_topology_init(&topo) != 0)
-        return error_set(err, ERROR_SYSTEM, "hwloc: cannot start");
-    hwloc_topology_set_all_types_filter(topo, HWLOC_TYPE_FILTER_KEEP_NONE);
-    hwloc_bitmap_t set = hwloc_bitmap_alloc();
-    int rc = -1;
-    if (set && hwloc_topology_load(topo) == 0) {
-        hwloc_bitmap_set(set, (unsigned)cpu);
-        rc = hwloc_set_cpubind(topo, set, HWLOC_CPUBIND_THREAD | HWLOC_CPUBIND_STRICT);
-    }
-    int e = errno;
-    hwloc_bitmap_free(set);
-    hwloc_topology_destroy(topo);
-    return rc == 0 ? 0 : error_set(err, ERROR_SYSTEM, "cannot pin to CPU %d: %s", cpu, strerror(e));
 }

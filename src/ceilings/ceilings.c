@@ -405,45 +405,74 @@ int ceilings_measure(struct hwprofile *h, const struct ceilings_options *o, stru
     return rc;
 }
 
-/* ---- one short look beside a benchmark ------------------------------------------------- */
+/* ---- short looks beside a benchmark ---------------------------------------------------- */
 
-static int probe(struct ceiling *c, struct job *j, int n_threads, size_t mem_bytes, bool small,
-                 const struct ceilings_options *o, struct error *err)
-{
+struct ceilings_prober {
     struct meter m;
-    if (meter_init(&m, n_threads, mem_bytes, o, err) != 0)
-        return -1;
-    m.mem_small = small;
-    if (j->bandwidth) {
-        j->task.n_window = probe_effort.n_window;
-        j->task.bytes = m.chunk_bytes / probe_effort.n_window / 4096 * 4096;
-    }
-    int rc = choose(&m, j, &probe_effort, o->cpu_flags, err);
-    if (rc == 0)
-        rc = take_samples(&m, j, probe_effort.n_per_round,
-                          clock_now_s() + probe_effort.patience_s, err);
-    if (rc == 0)
-        to_ceiling(c, &m, j);
-    meter_free(&m);
-    return rc;
-}
+    struct job dram, peak;
+    bool has_peak;
+    char reason[160]; /* why there is no peak */
+};
 
-int ceilings_probe_dram(struct ceiling *c, int n_threads, const struct ceilings_options *o,
-                        struct error *err)
+struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const struct ceilings_options *o,
+                                            struct error *err)
 {
     struct hwprofile h;
-    struct job j = { .bandwidth = true, .level = LEVEL_DRAM };
+    struct error no_peak = { 0 };
     bool small;
-    if (hwprofile_host(&h, err) != 0)
-        return -1;
-    size_t bytes = footprint_dram(&h, CEILINGS_QUICK, &small);
+    struct ceilings_prober *p = calloc(1, sizeof *p);
+    if (!p || hwprofile_host(&h, err) != 0) {
+        if (!p)
+            error_oom(err, sizeof *p, "the ceiling probe");
+        free(p);
+        return NULL;
+    }
+    size_t bytes = footprint_dram(&h, o->effort, &small);
     hwprofile_free(&h);
-    return probe(c, &j, n_threads, bytes, small, o, err);
+    if (meter_init(&p->m, n_threads, bytes, o, err) != 0) {
+        free(p);
+        return NULL;
+    }
+    p->m.mem_small = small;
+    p->dram = (struct job){ .bandwidth = true, .level = LEVEL_DRAM };
+    p->dram.task.n_window = probe_effort.n_window;
+    p->dram.task.bytes = p->m.chunk_bytes / probe_effort.n_window / 4096 * 4096;
+    p->peak = (struct job){ .math = math };
+    if (choose(&p->m, &p->dram, &probe_effort, o->cpu_flags, err) != 0) {
+        ceilings_prober_free(p);
+        return NULL;
+    }
+    p->has_peak = choose(&p->m, &p->peak, &probe_effort, o->cpu_flags, &no_peak) == 0;
+    snprintf(p->reason, sizeof p->reason, "%.150s", no_peak.msg);
+    return p;
 }
 
-int ceilings_probe_peak(struct ceiling *c, enum math math, int n_threads,
-                        const struct ceilings_options *o, struct error *err)
+static int probe_job(struct ceiling *c, struct ceilings_prober *p, struct job *j, struct error *err)
 {
-    struct job j = { .math = math };
-    return probe(c, &j, n_threads, 0, false, o, err);
+    j->n = 0;
+    if (take_samples(&p->m, j, probe_effort.n_per_round, clock_now_s() + probe_effort.patience_s, err) != 0)
+        return -1;
+    to_ceiling(c, &p->m, j);
+    return 0;
+}
+
+int ceilings_probe(struct ceilings_prober *p, struct ceiling *dram, struct ceiling *peak, struct error *err)
+{
+    *peak = (struct ceiling){ .value = NAN, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN };
+    if (probe_job(dram, p, &p->dram, err) != 0)
+        return -1;
+    return p->has_peak ? probe_job(peak, p, &p->peak, err) : 0;
+}
+
+const char *ceilings_prober_reason(const struct ceilings_prober *p)
+{
+    return p->reason;
+}
+
+void ceilings_prober_free(struct ceilings_prober *p)
+{
+    if (!p)
+        return;
+    meter_free(&p->m);
+    free(p);
 }

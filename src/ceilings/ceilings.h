@@ -27,11 +27,18 @@ struct ceilings_options {
  * (returns -1 with ERROR_INTERRUPTED, h stays valid). */
 int ceilings_measure(struct hwprofile *h, const struct ceilings_options *o, struct error *err);
 
-/* One short DRAM read probe (about 0.2 s) beside a benchmark: the adjacent ceiling. */
-int ceilings_probe_dram(struct ceiling *c, int n_threads, const struct ceilings_options *o, struct error *err);
-/* One short compute probe of a math on the best ISA in o->cpu_flags. */
-int ceilings_probe_peak(struct ceiling *c, enum math m, int n_threads, const struct ceilings_options *o,
-                        struct error *err);
+/*
+ * Short probes beside a benchmark (some 0.1 s each): the adjacent ceilings. The prober keeps its team, its memory and
+ * the kernels that were fastest when it was made, so that probes can stand between repetitions.
+ */
+struct ceilings_prober;
+struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const struct ceilings_options *o,
+                                            struct error *err);
+/* DRAM read, and the peak of the prober's math; peak->value is NaN when no kernel here does that math. */
+int ceilings_probe(struct ceilings_prober *p, struct ceiling *dram, struct ceiling *peak, struct error *err);
+/* Why there is no peak; "" when there is. */
+const char *ceilings_prober_reason(const struct ceilings_prober *p);
+void ceilings_prober_free(struct ceilings_prober *p);
 
 /* Core clock by a dependent-add chain on the calling thread (about 10 ms), in Hz. */
 double ceilings_clock_hz(void);

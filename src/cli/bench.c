@@ -12,12 +12,9 @@ struct probes {
     double *bytes_s, *flop_s; /* reps + 1 each; NaN where a probe failed */
     size_t n;
     struct ceiling dram, peak; /* of the last probe: names, kernels */
-    enum math math;
-    char reason[160]; /* why flop_s is NaN */
 };
 
-/* Arithmetic of the weights that dominate the model's products, as these kernels do it. */
-static enum math model_math(const struct engine *e)
+enum math bench_math(const struct engine *e)
 {
     const struct op_list *l = engine_ops(e);
     double elems[ACT_KIND_COUNT] = { 0 };
@@ -29,17 +26,13 @@ static enum math model_math(const struct engine *e)
     return elems[ACT_BF16] > elems[ACT_F32] ? MATH_BF16 : MATH_FP32;
 }
 
-static void probe(struct probes *p, const struct cli_machine *machine)
+static int probe(struct probes *p, struct ceilings_prober *prober, struct error *err)
 {
-    const struct ceilings_options o = {
-        .effort = CEILINGS_QUICK, .n_threads = machine->n_threads, .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus
-    };
-    struct error err = { 0 };
-    const size_t i = p->n++;
-    p->bytes_s[i] = ceilings_probe_dram(&p->dram, machine->n_threads, &o, &err) == 0 ? p->dram.value : NAN;
-    p->flop_s[i] = ceilings_probe_peak(&p->peak, p->math, machine->n_threads, &o, &err) == 0 ? p->peak.value : NAN;
-    if (isnan(p->flop_s[i]))
-        snprintf(p->reason, sizeof p->reason, "%.150s", err.msg);
+    if (ceilings_probe(prober, &p->dram, &p->peak, err) != 0)
+        return -1;
+    p->bytes_s[p->n] = p->dram.value;
+    p->flop_s[p->n++] = p->peak.value;
+    return 0;
 }
 
 /* Median of the probes that worked. */
@@ -245,12 +238,11 @@ static int add_ceilings(struct run *r, const struct probes *p, const struct run_
 }
 
 int bench_run(struct run *r, struct engine *e, const struct model *m, const struct cli_machine *machine,
-              const struct bench_test *t, struct error *err)
+              struct ceilings_prober *prober, const struct bench_test *t, struct error *err)
 {
     const size_t reps = (size_t)t->reps;
     struct run_row row = { 0 };
-    struct probes p = { .bytes_s = calloc(reps + 1, sizeof(double)), .flop_s = calloc(reps + 1, sizeof(double)),
-                        .math = model_math(e) };
+    struct probes p = { .bytes_s = calloc(reps + 1, sizeof(double)), .flop_s = calloc(reps + 1, sizeof(double)) };
     double *seconds = calloc(reps, sizeof *seconds), *itl = calloc(reps * t->n, sizeof *itl);
     int32_t *tok = random_tokens(t->n, m->hp.n_vocab, err);
     int rc = -1;
@@ -266,16 +258,16 @@ int bench_run(struct run *r, struct engine *e, const struct model *m, const stru
         char what[96];
         snprintf(what, sizeof what, "%.40s %.47s", m->name, row.test);
         cli_progress(NULL, what, (double)i / t->reps);
-        probe(&p, machine);
-        if (interrupt_check(err) != 0 || repetition(e, t, tok, itl + i * t->n, &seconds[i], err) != 0)
+        if (probe(&p, prober, err) != 0 || repetition(e, t, tok, itl + i * t->n, &seconds[i], err) != 0)
             goto out;
     }
-    probe(&p, machine);
+    if (probe(&p, prober, err) != 0)
+        goto out;
     const struct work w = engine_work(e);
     fill_rates(&row, t, seconds, itl, &w);
     fill_utilization(&row, &p, e);
     if (isnan(row.ceiling_flop_s))
-        cli_warn("no compute ceiling for %s: %s", row.test, p.reason);
+        cli_warn("no compute ceiling for %s: %s", row.test, ceilings_prober_reason(prober));
     rc = run_add_row(r, &row, err);
     if (rc == 0)
         rc = add_ceilings(r, &p, &row, err);

@@ -18,7 +18,10 @@ struct bench_test {
  * (and its ops) to r. e's context holds depth + n positions.
  */
 int bench_run(struct run *r, struct engine *e, const struct model *m, const struct cli_machine *machine,
-              const struct bench_test *t, struct error *err);
+              struct ceilings_prober *prober, const struct bench_test *t, struct error *err);
+
+/* Arithmetic that dominates the model's products on this engine's kernels: the peak to probe. */
+enum math bench_math(const struct engine *e);
 
 /* Ops [first_op, in->n_op) of one test, summed over layers: one row a role, appended to out->op. row: the test's. */
 int bench_roles(struct run *out, const struct run *in, size_t first_op, const struct run_row *row, struct error *err);

@@ -2,7 +2,6 @@
 #include "cli/pricing.h"
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct options {

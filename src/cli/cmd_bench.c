@@ -1,8 +1,6 @@
 /* roofcast bench: the real thing, measured: flags and columns follow llama-bench. */
 #include "cli/bench.h"
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct options {
     const char *models, *p, *n, *d, *t, *b, *ub, *isa, *cpus, *counters, *save, *out;
@@ -125,10 +123,10 @@ struct results {
 };
 
 static int one_test(struct results *res, struct engine *e, const struct model *m, const struct cli_machine *machine,
-                    const struct bench_test *t, struct error *err)
+                    struct ceilings_prober *prober, const struct bench_test *t, struct error *err)
 {
     const size_t first = res->run.n_op;
-    if (bench_run(&res->run, e, m, machine, t, err) != 0)
+    if (bench_run(&res->run, e, m, machine, prober, t, err) != 0)
         return -1;
     return t->ops ? bench_roles(&res->roles, &res->run, first, &res->run.row[res->run.n_row - 1], err) : 0;
 }
@@ -158,9 +156,14 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
         .cpu_flags = machine->cpu_flags,
         .counters = o->counters,
     };
+    const struct ceilings_options probe = { .effort = CEILINGS_QUICK, .n_threads = machine->n_threads,
+                                            .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus };
+    struct ceilings_prober *prober = NULL;
     struct engine *e = engine_new(m, &eo, err);
-    if (!e)
+    if (!e || !(prober = ceilings_prober_new(bench_math(e), machine->n_threads, &probe, err))) {
+        engine_free(e);
         return -1;
+    }
     cli_provenance(&res->run.prov, machine, engine_kernels(e)->isa, counters_name(engine_counters(e)));
     int rc = 0;
     for (size_t d = 0; d < g->d.n; d++)
@@ -170,9 +173,10 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
                 const struct bench_test t = { phase == 0, (uint32_t)l->v[i], (uint32_t)g->d.v[d], eo.n_ubatch,
                                               (int)o->reps, o->ops };
                 if (t.n)
-                    rc = one_test(res, e, m, machine, &t, err);
+                    rc = one_test(res, e, m, machine, prober, &t, err);
             }
         }
+    ceilings_prober_free(prober);
     engine_free(e);
     return rc;
 }

@@ -4,7 +4,6 @@
 #include "counters/counters.h"
 #include "kernels/kernels.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define N_THREADS_ALL (1 << 20) /* more than any machine: the ceiling of most threads */
@@ -22,13 +21,6 @@ static int add_row(json_t *rows, json_t *row, struct error *err)
     if (!row || json_array_append_new(rows, row) != 0)
         return error_set(err, ERROR_SYSTEM, "list: out of memory, or a name that is not UTF-8");
     return 0;
-}
-
-static void names_free(char **names, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        free(names[i]);
-    free(names);
 }
 
 /* ---- models ------------------------------------------------------------------------ */
@@ -77,7 +69,7 @@ static int list_models(json_t *rows, struct error *err)
         return -1;
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = model_row(rows, names[i], err);
-    names_free(names, n);
+    name_list_free(names, n);
     return rc;
 }
 
@@ -162,7 +154,7 @@ static int list_hw(json_t *rows, struct error *err)
         rc = hw_load_row(rows, "this", err);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = hw_load_row(rows, names[i], err);
-    names_free(names, n);
+    name_list_free(names, n);
     return rc;
 }
 

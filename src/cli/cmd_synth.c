@@ -1,7 +1,6 @@
 /* roofcast synth: a GGUF of a model's true shape with seeded random weights. */
 #include "cli/cli.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Dimensions given on the command line; 0 or NaN: not given. */

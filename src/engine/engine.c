@@ -310,11 +310,6 @@ const struct kernels *engine_kernels(const struct engine *e)
     return &e->k;
 }
 
-struct team *engine_team(struct engine *e)
-{
-    return e->team;
-}
-
 const struct counters *engine_counters(const struct engine *e)
 {
     return e->c;
@@ -349,9 +344,4 @@ const struct op_sample *engine_samples(const struct engine *e)
 struct work engine_work(const struct engine *e)
 {
     return e->total;
-}
-
-uint64_t engine_kv_cache_bytes(const struct engine *e)
-{
-    return 2 * e->kv_bytes;
 }

@@ -36,7 +36,6 @@ void engine_free(struct engine *e);
 
 const struct op_list *engine_ops(const struct engine *e);
 const struct kernels *engine_kernels(const struct engine *e);
-struct team *engine_team(struct engine *e);
 const struct counters *engine_counters(const struct engine *e);
 
 /*
@@ -57,7 +56,6 @@ void engine_reset(struct engine *e);
 const struct op_sample *engine_samples(const struct engine *e);
 /* Work of all ops since the reset, counted even without profile. */
 struct work engine_work(const struct engine *e);
-uint64_t engine_kv_cache_bytes(const struct engine *e);
 
 /* ---- sampler ------------------------------------------------------------------ */
 struct sampler {

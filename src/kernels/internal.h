@@ -1,7 +1,7 @@
 /*
- * kernels/internal.h: what the ISA directories share: their init functions and the layout of a
- * thread's scratch. Only static inline code may stand here: this header is compiled with the
- * flags of every ISA.
+ * kernels/internal.h: what the ISA directories share: their init functions and the layout
+ * of a thread's scratch. Only static inline code may stand here: this header is compiled
+ * with the flags of every ISA.
  */
 #ifndef KERNELS_INTERNAL_H
 #define KERNELS_INTERNAL_H
@@ -15,17 +15,20 @@ void kernels_init_avx512vnni(struct kernels *k);
 void kernels_init_avx512bf16(struct kernels *k);
 
 /*
- * Scratch of a matrix product: a fixed part for unpacked weights, a part for each token (the
- * start values of integer accumulators), and for gemv activations rearranged for one row walk.
+ * Scratch of a matrix product: a fixed part for unpacked weights, a part for each token
+ * (the start values of integer accumulators), and for gemv activations rearranged for one
+ * row walk.
  */
 enum {
     SCRATCH_PANEL_BYTES = 96 * 1024,
     SCRATCH_TOK_BYTES = 512,
     GEMV_MAX_TOK = 4,
-    SCRATCH_COL_BYTES = 4 * GEMV_MAX_TOK, /* per column: activations laid out as gemv's lanes need them */
+    SCRATCH_COL_BYTES =
+        4 * GEMV_MAX_TOK, /* per column: activations laid out as gemv's lanes need them */
 };
 
-/* Keys a tile of the streaming softmax; one tile of K and V as f32 stays in the L2 cache. */
+/* Keys a tile of the streaming softmax; one tile of K and V as f32 stays in the L2 cache.
+ */
 enum { KV_TILE = 64 };
 
 /* First key position that query position p sees. */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * Worst first. A rung is used when the CPU has all it needs, and overrides slots of the rungs
- * below it, so a rung needs only bring what it does better.
+ * Worst first. A rung is used when the CPU has all it needs, and overrides slots of the
+ * rungs below it, so a rung needs only bring what it does better.
  */
 struct rung {
     const char *name;
@@ -33,11 +33,11 @@ enum {
 };
 
 static const struct rung rungs[] = {
-    { "ref",        0,            kernels_init_ref        },
-    { "avx2",       CPU_AVX2,     kernels_init_avx2       },
-    { "avx512",     NEEDS_AVX512, kernels_init_avx512     },
-    { "avx512vnni", NEEDS_VNNI,   kernels_init_avx512vnni },
-    { "avx512bf16", NEEDS_BF16,   kernels_init_avx512bf16 },
+    {"ref",         0,            kernels_init_ref       },
+    { "avx2",       CPU_AVX2,     kernels_init_avx2      },
+    { "avx512",     NEEDS_AVX512, kernels_init_avx512    },
+    { "avx512vnni", NEEDS_VNNI,   kernels_init_avx512vnni},
+    { "avx512bf16", NEEDS_BF16,   kernels_init_avx512bf16},
 };
 
 void kernels_init(struct kernels *k, unsigned cpu_flags)
@@ -71,7 +71,8 @@ static void list_built(char *buf, size_t n)
     buf[0] = 0;
     for (size_t i = 0; i < ARRAY_LEN(rungs) && len < n; i++)
         if (rungs[i].init)
-            len += (size_t)snprintf(buf + len, n - len, "%s%s", i ? ", " : "", rungs[i].name);
+            len +=
+                (size_t)snprintf(buf + len, n - len, "%s%s", i ? ", " : "", rungs[i].name);
 }
 
 int kernels_isa_flags(const char *name, unsigned *flags, struct error *err)
@@ -88,16 +89,19 @@ int kernels_isa_flags(const char *name, unsigned *flags, struct error *err)
             continue;
         if (!rungs[i].init)
             return error_set(err, ERROR_UNAVAILABLE,
-                             "isa %s: not built into this binary, which has: %s", name, built);
+                             "isa %s: not built into this binary, which has: %s", name,
+                             built);
         if (rungs[i].needs & ~have)
-            return error_set(err, ERROR_UNAVAILABLE,
-                             "isa %s: this CPU lacks instructions it needs; 'auto' picks the "
-                             "best that runs here", name);
+            return error_set(
+                err, ERROR_UNAVAILABLE,
+                "isa %s: this CPU lacks instructions it needs; 'auto' picks the "
+                "best that runs here",
+                name);
         *flags = rungs[i].needs;
         return 0;
     }
-    return error_set(err, ERROR_USAGE, "isa '%s': unknown; expected auto or one of: %s", name,
-                     built);
+    return error_set(err, ERROR_USAGE, "isa '%s': unknown; expected auto or one of: %s",
+                     name, built);
 }
 
 /* ---- buffers ------------------------------------------------------------------------- */
@@ -180,7 +184,8 @@ size_t kernels_scratch_bytes(size_t max_cols, size_t max_tok)
            size_align_up(max_cols, 256) * SCRATCH_COL_BYTES;
 }
 
-size_t kernels_attention_scratch_bytes(size_t max_kv, size_t head_dim, size_t group, size_t max_tok)
+size_t kernels_attention_scratch_bytes(size_t max_kv, size_t head_dim, size_t group,
+                                       size_t max_tok)
 {
     size_t dim = size_align_up(head_dim, 64);
     size_t rows = group * max_tok;

@@ -1,6 +1,6 @@
 /*
- * kernels/q8.h: the one rule of 8-bit activations, shared by all ISAs so that they agree to the
- * bit. Static inline only: compiled with the flags of every ISA.
+ * kernels/q8.h: the one rule of 8-bit activations, shared by all ISAs so that they agree to
+ * the bit. Static inline only: compiled with the flags of every ISA.
  */
 #ifndef KERNELS_Q8_H
 #define KERNELS_Q8_H
@@ -14,10 +14,10 @@ struct q8_scale {
 };
 
 /*
- * From the largest |x| of a block as bits: magnitudes order like their bits, infinities and NaN
- * on top, so integer maxima see a NaN where float maxima may drop it. A block with one gets d =
- * NaN, which the product then carries on; a block of almost nothing, whose inverse scale would
- * overflow, becomes zero. methods.md (10)
+ * From the largest |x| of a block as bits: magnitudes order like their bits, infinities and
+ * NaN on top, so integer maxima see a NaN where float maxima may drop it. A block with one
+ * gets d = NaN, which the product then carries on; a block of almost nothing, whose inverse
+ * scale would overflow, becomes zero. methods.md (10)
  */
 static inline struct q8_scale q8_scale(uint32_t amax_bits)
 {

@@ -5,7 +5,6 @@
 #include "run/run.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define RUN_SCHEMA  "roofcast.run"
@@ -301,40 +300,41 @@ static const json_t *get_array(const json_t *doc, const char *name, const char *
     return NULL;
 }
 
+/* Element i of the array `key`: its fields into *item, whose phase must be one. */
+static int read_item(void *item, const char *phase, const json_t *a, size_t i, const struct field *fields,
+                     size_t n_fields, const char *name, const char *key, struct error *err)
+{
+    char ctx[320];
+    snprintf(ctx, sizeof ctx, "%.280s: %s[%zu]", name, key, i);
+    if (read_struct(json_array_get(a, i), ctx, fields, n_fields, item, err) != 0)
+        return -1;
+    return check_phase(ctx, phase, err);
+}
+
 static int read_rows(struct run *r, const json_t *doc, const char *name, struct error *err)
 {
     const json_t *a = get_array(doc, name, "rows", err);
-    if (!a)
-        return -1;
     for (size_t i = 0; i < json_array_size(a); i++) {
-        char ctx[320];
         struct run_row row;
-        snprintf(ctx, sizeof ctx, "%.280s: rows[%zu]", name, i);
         memset(&row, 0, sizeof row);
-        if (read_struct(json_array_get(a, i), ctx, row_fields, ARRAY_LEN(row_fields), &row,
-                        err) != 0 ||
-            check_phase(ctx, row.phase, err) != 0 || run_add_row(r, &row, err) != 0)
+        if (read_item(&row, row.phase, a, i, row_fields, ARRAY_LEN(row_fields), name, "rows", err) != 0 ||
+            run_add_row(r, &row, err) != 0)
             return -1;
     }
-    return 0;
+    return a ? 0 : -1;
 }
 
 static int read_ops(struct run *r, const json_t *doc, const char *name, struct error *err)
 {
     const json_t *a = get_array(doc, name, "ops", err);
-    if (!a)
-        return -1;
     for (size_t i = 0; i < json_array_size(a); i++) {
-        char ctx[320];
         struct run_op op;
-        snprintf(ctx, sizeof ctx, "%.280s: ops[%zu]", name, i);
         memset(&op, 0, sizeof op);
-        if (read_struct(json_array_get(a, i), ctx, op_fields, ARRAY_LEN(op_fields), &op,
-                        err) != 0 ||
-            check_phase(ctx, op.phase, err) != 0 || run_add_op(r, &op, err) != 0)
+        if (read_item(&op, op.phase, a, i, op_fields, ARRAY_LEN(op_fields), name, "ops", err) != 0 ||
+            run_add_op(r, &op, err) != 0)
             return -1;
     }
-    return 0;
+    return a ? 0 : -1;
 }
 
 /* Ceilings stay JSON: who draws them reads them as part of a hwprofile. Only the shape is

@@ -89,6 +89,46 @@ static void test_outfile(void **state)
     }
 }
 
+static void test_names(void **state)
+{
+    (void)state;
+    static const char *const dirs[] = { "test_base_names/b", "test_base_names/none", "test_base_names/a", NULL };
+    static const char *const files[] = { "a/d/y.json", "a/d/x.json", "b/d/y.json", "b/d/.z.json", "b/d/w.txt" };
+    struct error err = { 0 };
+    char path[64], **names;
+    size_t n;
+    assert_ok(dir_make("test_base_names/a/d", &err), err);
+    assert_ok(dir_make("test_base_names/b/d", &err), err);
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        snprintf(path, sizeof path, "test_base_names/%s", files[i]);
+        FILE *f = fopen(path, "w");
+        assert_non_null(f);
+        fclose(f);
+    }
+    assert_ok(name_list(&names, &n, dirs, "d", &err), err);
+    assert_int_equal(n, 2);
+    assert_string_equal(names[0], "x");
+    assert_string_equal(names[1], "y");
+    name_list_free(names, n);
+    assert_true(name_file(path, sizeof path, dirs, "d", "y"));
+    assert_string_equal(path, "test_base_names/b/d/y.json");
+    assert_false(name_file(path, sizeof path, dirs, "d", "z"));
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        snprintf(path, sizeof path, "test_base_names/%s", files[i]);
+        unlink(path);
+    }
+    static const char *const made[] = { "a/d", "a", "b/d", "b", "" };
+    for (size_t i = 0; i < ARRAY_LEN(made); i++) {
+        snprintf(path, sizeof path, "test_base_names/%s", made[i]);
+        assert_int_equal(rmdir(path), 0);
+    }
+    assert_ok(name_list(&names, &n, dirs, "d", &err), err);
+    assert_int_equal(n, 0);
+    assert_int_equal(edit_distance("kitten", "sitting"), 3);
+    assert_int_equal(edit_distance("", "abc"), 3);
+    assert_int_equal(edit_distance("same", "same"), 0);
+}
+
 static void test_units(void **state)
 {
     (void)state;
@@ -258,7 +298,7 @@ int main(void)
         cmocka_unit_test(test_error),   cmocka_unit_test(test_sizes), cmocka_unit_test(test_strbuf),
         cmocka_unit_test(test_outfile), cmocka_unit_test(test_units), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_stats),   cmocka_unit_test(test_rng),   cmocka_unit_test(test_cpulist),
-        cmocka_unit_test(test_team),    cmocka_unit_test(test_json),
+        cmocka_unit_test(test_team),    cmocka_unit_test(test_json),  cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

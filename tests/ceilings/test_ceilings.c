@@ -300,20 +300,35 @@ static void probes(void **state)
 {
     (void)state;
     struct ceilings_options o = options();
-    struct ceiling c;
+    struct ceiling dram, peak;
     struct error err;
-    assert_ok(ceilings_probe_dram(&c, 1, &o, &err), err);
-    assert_true(c.value > 0 && c.n_threads == 1);
-    assert_string_equal(c.level, "DRAM");
-    assert_ok(ceilings_probe_peak(&c, MATH_INT8, n_threads, &o, &err), err);
-    assert_true(c.value > 0 && c.n_threads == n_threads);
-    assert_string_equal(c.dtype, "int8");
+    struct ceilings_prober *p = ceilings_prober_new(MATH_INT8, n_threads, &o, &err);
+    assert_non_null(p);
+    for (int i = 0; i < 3; i++) {
+        assert_ok(ceilings_probe(p, &dram, &peak, &err), err);
+        assert_true(dram.value > 0 && dram.n_threads == n_threads);
+        assert_string_equal(dram.level, "DRAM");
+        assert_true(peak.value > 0 && peak.n_threads == n_threads);
+        assert_string_equal(peak.dtype, "int8");
+        assert_true(dram.n_samples == peak.n_samples); /* of this probe, not of all */
+    }
+    ceilings_prober_free(p);
     /* A lower rung when asked for one. */
     o.cpu_flags = 0;
-    assert_ok(ceilings_probe_peak(&c, MATH_FP32, 1, &o, &err), err);
-    assert_string_equal(c.isa, "ref");
-    assert_fails(ceilings_probe_peak(&c, MATH_FP8, 1, &o, &err), err, "no kernel for fp8");
-    assert_fails(ceilings_probe_peak(&c, MATH_FP32, 100000, &o, &err), err, "threads");
+    p = ceilings_prober_new(MATH_FP32, 1, &o, &err);
+    assert_non_null(p);
+    assert_ok(ceilings_probe(p, &dram, &peak, &err), err);
+    assert_string_equal(peak.isa, "ref");
+    ceilings_prober_free(p);
+    /* Without a kernel for the math: the bandwidth alone, and the reason. */
+    p = ceilings_prober_new(MATH_FP8, 1, &o, &err);
+    assert_non_null(p);
+    assert_ok(ceilings_probe(p, &dram, &peak, &err), err);
+    assert_true(dram.value > 0 && isnan(peak.value));
+    assert_non_null(strstr(ceilings_prober_reason(p), "no kernel for fp8"));
+    ceilings_prober_free(p);
+    assert_null(ceilings_prober_new(MATH_FP32, 100000, &o, &err));
+    assert_non_null(strstr(err.msg, "threads"));
 }
 
 static void clock_is_plausible(void **state)

@@ -21,3 +21,5 @@ dist_check_SCRIPTS += %D%/run.sh %D%/bench.sh
 TESTS += %D%/run.sh %D%/bench.sh
 dist_check_SCRIPTS += %D%/plot.sh
 TESTS += %D%/plot.sh
+dist_check_SCRIPTS += %D%/quickstart.sh
+TESTS += %D%/quickstart.sh

@@ -40,13 +40,13 @@ struct layout {
     int quants, end; /* bytes that hold quants, for formats with a min */
 };
 static const struct layout layouts[] = {
-    { DTYPE_Q8_0, { 0, -1 },   0,  0   },
-    { DTYPE_Q4_0, { 0, -1 },   0,  0   },
-    { DTYPE_Q5_0, { 0, -1 },   0,  0   },
-    { DTYPE_Q5_1, { 0, 2 },    4,  24  },
-    { DTYPE_Q4_K, { 0, 2 },    16, 144 },
-    { DTYPE_Q5_K, { 0, 2 },    16, 176 },
-    { DTYPE_Q6_K, { 208, -1 }, 0,  0   },
+    {DTYPE_Q8_0,  { 0, -1 },   0,  0  },
+    { DTYPE_Q4_0, { 0, -1 },   0,  0  },
+    { DTYPE_Q5_0, { 0, -1 },   0,  0  },
+    { DTYPE_Q5_1, { 0, 2 },    4,  24 },
+    { DTYPE_Q4_K, { 0, 2 },    16, 144},
+    { DTYPE_Q5_K, { 0, 2 },    16, 176},
+    { DTYPE_Q6_K, { 208, -1 }, 0,  0  },
 };
 
 static const struct layout *layout_find(enum dtype t)
@@ -57,7 +57,8 @@ static const struct layout *layout_find(enum dtype t)
     return NULL;
 }
 
-unsigned char *random_weights(struct rng *r, const struct dtype_info *t, size_t rows, size_t cols)
+unsigned char *random_weights(struct rng *r, const struct dtype_info *t, size_t rows,
+                              size_t cols)
 {
     const struct layout *l = layout_find(t->id);
     size_t n_blocks = rows * cols / t->block_elems;
@@ -79,7 +80,8 @@ unsigned char *random_weights(struct rng *r, const struct dtype_info *t, size_t 
     return w;
 }
 
-void weight_magnitudes(const struct dtype_info *t, const unsigned char *w, float *mag, size_t n)
+void weight_magnitudes(const struct dtype_info *t, const unsigned char *w, float *mag,
+                       size_t n)
 {
     const struct layout *l = layout_find(t->id);
     t->dequantize(w, mag, n);
@@ -90,7 +92,8 @@ void weight_magnitudes(const struct dtype_info *t, const unsigned char *w, float
     }
     unsigned char block[512];
     float min[256];
-    for (size_t b = 0; b < n / t->block_elems; b++) { /* quants 0: what is left is the min */
+    for (size_t b = 0; b < n / t->block_elems;
+         b++) { /* quants 0: what is left is the min */
         float *m = mag + b * t->block_elems;
         memcpy(block, w + b * t->block_bytes, t->block_bytes);
         memset(block + l->quants, 0, (size_t)(l->end - l->quants));
@@ -100,8 +103,8 @@ void weight_magnitudes(const struct dtype_info *t, const unsigned char *w, float
     }
 }
 
-void *prepare_acts(const struct kernels *k, enum act_kind kind, struct acts *a, const float *x,
-                   size_t n_tok, size_t cols, size_t ld)
+void *prepare_acts(const struct kernels *k, enum act_kind kind, struct acts *a,
+                   const float *x, size_t n_tok, size_t cols, size_t ld)
 {
     void *buf = check_alloc(acts_bytes(kind, n_tok, cols));
     acts_bind(a, kind, n_tok, cols, buf);

@@ -8,17 +8,21 @@
 /* The i-th usable rung of this host, ready; false past the last. */
 bool rung_at(size_t i, struct kernels *k);
 
-/* 64-byte aligned, exactly n bytes usable for sanitizers; fails the test when out of memory. */
+/* 64-byte aligned, exactly n bytes usable for sanitizers; fails the test when out of
+ * memory. */
 void *check_alloc(size_t n);
 float *random_floats(struct rng *r, size_t n, double scale);
 
 /* rows x cols weights of a type: random quants, scales of sensible size. */
-unsigned char *random_weights(struct rng *r, const struct dtype_info *t, size_t rows, size_t cols);
+unsigned char *random_weights(struct rng *r, const struct dtype_info *t, size_t rows,
+                              size_t cols);
 /* |scale * quant| + |min| of each of n weights: what rounding errors are relative to. */
-void weight_magnitudes(const struct dtype_info *t, const unsigned char *w, float *mag, size_t n);
-/* Activations of a kind from x[n_tok, ld] by k's own kernel; free a->.. through the return value. */
-void *prepare_acts(const struct kernels *k, enum act_kind kind, struct acts *a, const float *x,
-                   size_t n_tok, size_t cols, size_t ld);
+void weight_magnitudes(const struct dtype_info *t, const unsigned char *w, float *mag,
+                       size_t n);
+/* Activations of a kind from x[n_tok, ld] by k's own kernel; free a->.. through the return
+ * value. */
+void *prepare_acts(const struct kernels *k, enum act_kind kind, struct acts *a,
+                   const float *x, size_t n_tok, size_t cols, size_t ld);
 /* The float an activation stands for. */
 float act_value(const struct acts *a, size_t t, size_t c);
 

@@ -1,11 +1,11 @@
 /*
- * tests/kernels/check_matmul.c: every product of every rung against an exact sum in double of
- * the same weights and the same prepared activations.
+ * tests/kernels/check_matmul.c: every product of every rung against an exact sum in double
+ * of the same weights and the same prepared activations.
  *
- * Bound, methods.md (22): a kernel adds n terms in float, each with at most 8 roundings of its
- * own (scales multiplied, converted), so |error| <= (n + 8) * 2^-24 * sum |w||x|, where |w| is
- * |scale * quant| + |min| and n <= cols + 16 for float products, cols / 16 + 16 for quantized ones
- * (one term a group of 16, or a scale and a min term a group of 32).
+ * Bound, methods.md (22): a kernel adds n terms in float, each with at most 8 roundings of
+ * its own (scales multiplied, converted), so |error| <= (n + 8) * 2^-24 * sum |w||x|, where
+ * |w| is |scale * quant| + |min| and n <= cols + 16 for float products, cols / 16 + 16 for
+ * quantized ones (one term a group of 16, or a scale and a min term a group of 32).
  */
 #include "check.h"
 #include <float.h>
@@ -20,8 +20,8 @@ struct problem {
     float *x;
 };
 
-static void problem_init(struct problem *p, struct rng *r, const struct dtype_info *t, size_t rows,
-                         size_t cols, size_t n_tok)
+static void problem_init(struct problem *p, struct rng *r, const struct dtype_info *t,
+                         size_t rows, size_t cols, size_t n_tok)
 {
     *p = (struct problem){ .type = t, .rows = rows, .cols = cols, .n_tok = n_tok };
     p->row_bytes = dtype_row_bytes(t->id, cols);
@@ -49,8 +49,8 @@ static void check_result(const struct problem *p, const struct kernels *k, const
             float got = y[t * p->y_stride + r];
             if (r < row0 || r >= row1) {
                 if (got != guard)
-                    fail_msg("%s %s %s: row %zu token %zu outside [%zu, %zu) written", k->isa,
-                             p->type->name, what, r, t, row0, row1);
+                    fail_msg("%s %s %s: row %zu token %zu outside [%zu, %zu) written",
+                             k->isa, p->type->name, what, r, t, row0, row1);
                 continue;
             }
             double sum = 0, abs = 0;
@@ -62,15 +62,16 @@ static void check_result(const struct problem *p, const struct kernels *k, const
             double bound = n * 0x1p-24 * abs + (double)p->cols * (double)FLT_MIN;
             if (!(fabs((double)got - sum) <= bound))
                 fail_msg("%s %s %s [%zu, %zu] x %zu: row %zu token %zu: %.9g, exact %.9g, "
-                         "error %.3g, bound %.3g", k->isa, p->type->name, what, p->rows, p->cols,
-                         p->n_tok, r, t, (double)got, sum, fabs((double)got - sum), bound);
+                         "error %.3g, bound %.3g",
+                         k->isa, p->type->name, what, p->rows, p->cols, p->n_tok, r, t,
+                         (double)got, sum, fabs((double)got - sum), bound);
         }
     }
     for (size_t t = 0; t < p->n_tok; t++)
         for (size_t r = p->rows; r < p->y_stride; r++)
             if (y[t * p->y_stride + r] != guard)
-                fail_msg("%s %s %s: written past the rows of token %zu", k->isa, p->type->name, what,
-                         t);
+                fail_msg("%s %s %s: written past the rows of token %zu", k->isa,
+                         p->type->name, what, t);
     free(w);
     free(mag);
 }
@@ -84,7 +85,8 @@ static void run_slot(const struct problem *p, const struct kernels *k, matmul_fn
         y[i] = guard;
     struct matmul_args args = { p->w, p->row_bytes, p->cols, a, y, p->y_stride, NULL };
     args.scratch = check_alloc(kernels_scratch_bytes(p->cols, p->n_tok));
-    size_t align = k->mm[p->type->id].row_align, mid = row0 + (row1 - row0) / 2 / align * align;
+    size_t align = k->mm[p->type->id].row_align,
+           mid = row0 + (row1 - row0) / 2 / align * align;
     fn(&args, row0, mid);
     fn(&args, mid, row1);
     check_result(p, k, what, a, y, row0, row1);
@@ -137,7 +139,8 @@ void test_matmul(void **state)
         }
 }
 
-/* Every type that can be executed has slots on every rung, with act kinds that can be prepared. */
+/* Every type that can be executed has slots on every rung, with act kinds that can be
+ * prepared. */
 void test_matmul_slots(void **state)
 {
     (void)state;

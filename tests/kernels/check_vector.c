@@ -1,4 +1,5 @@
-/* tests/kernels/check_vector.c: activation quantization to the bit; norm, gate, rotation within bounds. */
+/* tests/kernels/check_vector.c: activation quantization to the bit; norm, gate, rotation
+ * within bounds. */
 #include "check.h"
 #include <math.h>
 
@@ -23,8 +24,8 @@ static void assert_same_acts(const struct kernels *k, enum act_kind kind, const 
     else if (memcmp(a.sum, b.sum, n / 16 * sizeof *a.sum))
         bad = "sum";
     if (bad)
-        fail_msg("%s: act_prepare kind %d, %zu columns: %s differs from ref", k->isa, (int)kind,
-                 cols, bad);
+        fail_msg("%s: act_prepare kind %d, %zu columns: %s differs from ref", k->isa,
+                 (int)kind, cols, bad);
     free(want);
     free(got);
 }
@@ -52,8 +53,8 @@ void test_acts_exact(void **state)
 void test_acts_special(void **state)
 {
     (void)state;
-    static const float v[] = { 0,         -0.0f,   1e-40f,  -1e-38f,   0x1p-112f, 0x1.8p-113f,
-                               3.4e38f,   INFINITY, NAN,    -INFINITY, 1,         -127 };
+    static const float v[] = { 0,       -0.0f,    1e-40f, -1e-38f,   0x1p-112f, 0x1.8p-113f,
+                               3.4e38f, INFINITY, NAN,    -INFINITY, 1,         -127 };
     struct kernels k;
     enum { COLS = 64 * ARRAY_LEN(v) };
     float x[COLS] = { 0 };
@@ -75,7 +76,8 @@ void test_acts_special(void **state)
     }
 }
 
-/* n additions of squares in float, then a root, a quotient and two products. methods.md (22) */
+/* n additions of squares in float, then a root, a quotient and two products. methods.md
+ * (22) */
 void test_rms_norm(void **state)
 {
     (void)state;
@@ -96,8 +98,8 @@ void test_rms_norm(void **state)
             for (size_t j = 0; j < n[c]; j++) {
                 double want = (double)x[j] * s * (double)w[j];
                 if (!(fabs((double)y[j] - want) <= bound * fabs(want)))
-                    fail_msg("%s: rms_norm of %zu: [%zu] = %.9g, expected %.9g", k.isa, n[c], j,
-                             (double)y[j], want);
+                    fail_msg("%s: rms_norm of %zu: [%zu] = %.9g, expected %.9g", k.isa,
+                             n[c], j, (double)y[j], want);
             }
             assert_true(y[n[c]] == 77);
             free(x);
@@ -106,7 +108,8 @@ void test_rms_norm(void **state)
         }
 }
 
-/* Relative error of exp at most 4 * 2^-24 (measured in the same sweep), then three roundings. */
+/* Relative error of exp at most 4 * 2^-24 (measured in the same sweep), then three
+ * roundings. */
 void test_silu_mul(void **state)
 {
     (void)state;
@@ -118,7 +121,8 @@ void test_silu_mul(void **state)
         a[i] = (float)((double)i / N * 240 - 120);
         b[i] = i % 2 ? 1.0f : -2.5f;
     }
-    a[3] = -INFINITY, a[4] = INFINITY, a[5] = 0, a[6] = -0.0f, a[7] = 1e-30f, a[8] = -1000, a[9] = 1000;
+    a[3] = -INFINITY, a[4] = INFINITY, a[5] = 0, a[6] = -0.0f, a[7] = 1e-30f, a[8] = -1000,
+    a[9] = 1000;
     for (size_t i = 0; rung_at(i, &k); i++) {
         y[N] = 77;
         k.silu_mul(y, a, b, N);
@@ -127,9 +131,10 @@ void test_silu_mul(void **state)
             double x = (double)a[j], want = x / (1 + exp(-x)) * (double)b[j];
             if (j == 3) /* -inf / (1 + inf) */
                 continue;
-            if (!(fabs((double)y[j] - want) <= 8 * 0x1p-24 * fabs(want) + 1e-36) && (double)y[j] != want)
-                fail_msg("%s: silu(%.9g) * %g = %.9g, expected %.9g", k.isa, x, (double)b[j],
-                         (double)y[j], want);
+            if (!(fabs((double)y[j] - want) <= 8 * 0x1p-24 * fabs(want) + 1e-36) &&
+                (double)y[j] != want)
+                fail_msg("%s: silu(%.9g) * %g = %.9g, expected %.9g", k.isa, x,
+                         (double)b[j], (double)y[j], want);
         }
         float nan = NAN, one = 1, out = 0;
         k.silu_mul(&out, &nan, &one, 1);
@@ -140,9 +145,11 @@ void test_silu_mul(void **state)
     free(y);
 }
 
-static void check_rope(const struct kernels *k, struct rng *r, size_t n_head, size_t dim, size_t rot)
+static void check_rope(const struct kernels *k, struct rng *r, size_t n_head, size_t dim,
+                       size_t rot)
 {
-    float *x = random_floats(r, n_head * dim + 1, 1), *y = check_alloc((n_head * dim + 1) * sizeof *y);
+    float *x = random_floats(r, n_head * dim + 1, 1),
+          *y = check_alloc((n_head * dim + 1) * sizeof *y);
     float *cs = check_alloc(rot * sizeof *cs);
     for (size_t i = 0; i < rot / 2; i++) {
         double angle = rng_uniform(r) * 100;

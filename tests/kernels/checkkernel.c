@@ -9,11 +9,11 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--bench") == 0)
         return bench_main(argc - 2, argv + 2);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_isa_names),     cmocka_unit_test(test_matmul_slots),
-        cmocka_unit_test(test_acts_exact),    cmocka_unit_test(test_acts_special),
-        cmocka_unit_test(test_matmul),        cmocka_unit_test(test_rms_norm),
-        cmocka_unit_test(test_silu_mul),      cmocka_unit_test(test_add_rope_f16),
-        cmocka_unit_test(test_attention),     cmocka_unit_test(test_attention_work),
+        cmocka_unit_test(test_isa_names),  cmocka_unit_test(test_matmul_slots),
+        cmocka_unit_test(test_acts_exact), cmocka_unit_test(test_acts_special),
+        cmocka_unit_test(test_matmul),     cmocka_unit_test(test_rms_norm),
+        cmocka_unit_test(test_silu_mul),   cmocka_unit_test(test_add_rope_f16),
+        cmocka_unit_test(test_attention),  cmocka_unit_test(test_attention_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,15 +4,10 @@
 #include "model/model.h"
 #include "model/op.h"
 
-static const char *dirs[2];
-
 static int set_dirs(void **state)
 {
     (void)state;
-    dirs[0] = getenv("ROOFCAST_DATA");
-    if (!dirs[0])
-        dirs[0] = ".";
-    model_set_dirs(dirs);
+    model_set_dirs(data_dirs());
     return 0;
 }
 

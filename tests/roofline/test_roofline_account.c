@@ -6,15 +6,6 @@
 #include "roofline/roofline.h"
 #include <dirent.h>
 
-static void set_dirs(void)
-{
-    static const char *dirs[2];
-    dirs[0] = getenv("ROOFCAST_DATA");
-    if (!dirs[0])
-        dirs[0] = ".";
-    model_set_dirs(dirs);
-}
-
 static struct model load(const char *spec, const char *type)
 {
     struct model m;
@@ -83,7 +74,7 @@ static void sum_rule_of_presets(void **state)
     char **names;
     size_t n;
     struct error err = { 0 };
-    set_dirs();
+    model_set_dirs(data_dirs());
     assert_ok(model_list(&names, &n, &err), err);
     assert_true(n > 10);
     for (size_t i = 0; i < n; i++) {
@@ -149,7 +140,7 @@ static void kv_bytes_a_token(void **state)
         { "mistral-7b",     131072},
         { "tinyllama-1.1b", 22528 }
     };
-    set_dirs();
+    model_set_dirs(data_dirs());
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct model m = load(rows[i].name, NULL);
         assert_near(cost_kv_bytes_token(&m, DTYPE_F16), rows[i].bytes, 0);
@@ -162,7 +153,7 @@ static void kv_bytes_a_token(void **state)
 static void kv_bytes_of_the_ops(void **state)
 {
     (void)state;
-    set_dirs();
+    model_set_dirs(data_dirs());
     struct model m = load("llama-3.1-8b", NULL);
     struct op_list l;
     struct error err = { 0 };
@@ -186,7 +177,7 @@ static void kv_bytes_of_the_ops(void **state)
 static void flop_of_a_step(void **state)
 {
     (void)state;
-    set_dirs();
+    model_set_dirs(data_dirs());
     struct model m = load("llama-3-8b", NULL);
     const struct analysis_options o = {
         .n_gen = 1,
@@ -231,7 +222,7 @@ static struct analysis analyse(const struct model *m, enum analysis_by by)
 static void rows_add_up(void **state)
 {
     (void)state;
-    set_dirs();
+    model_set_dirs(data_dirs());
     struct model m = load("llama-3.2-1b", "Q4_K_M");
     struct analysis op = analyse(&m, ANALYSIS_BY_OP),
                     layer = analyse(&m, ANALYSIS_BY_LAYER),
@@ -273,7 +264,7 @@ static void rows_add_up(void **state)
 static void nonsense_is_refused(void **state)
 {
     (void)state;
-    set_dirs();
+    model_set_dirs(data_dirs());
     struct model m = load("stories15m", NULL);
     struct analysis a;
     struct error err = { 0 };

@@ -49,14 +49,27 @@ static struct predict_options options(void)
 
 static struct model load(const char *name, const char *type)
 {
-    static const char *dirs[2];
     struct model m;
     struct error err = { 0 };
-    dirs[0] = getenv("ROOFCAST_DATA") ? getenv("ROOFCAST_DATA") : ".";
-    model_set_dirs(dirs);
-    hwprofile_set_dirs(dirs);
     assert_ok(model_load(&m, name, type, &err), err);
     return m;
+}
+
+/* Llama-3-8B in F16, the state of the whole group. */
+static int load_llama(void **state)
+{
+    static struct model m;
+    model_set_dirs(data_dirs());
+    hwprofile_set_dirs(data_dirs());
+    m = load("llama-3-8b", NULL);
+    *state = &m;
+    return 0;
+}
+
+static int free_llama(void **state)
+{
+    model_free(*state);
+    return 0;
 }
 
 static struct predict_result ask(const struct model *m, const struct hwprofile *h,
@@ -83,14 +96,13 @@ static void assert_prints(double v, int decimals, const char *text)
  */
 static void nominal_8b_on_h100(void **state)
 {
-    (void)state;
-    struct model m = load("llama-3-8b", NULL);
+    const struct model *m = *state;
     const struct hwprofile h = h100();
     struct predict_options o = options();
     o.roof = true;
     o.weights_bytes = 16e9;
     o.n_prompt = 6;
-    const struct predict_result r = ask(&m, &h, &o);
+    const struct predict_result r = ask(m, &h, &o);
     assert_prints(1e3 * r.decode.seconds, 2, "4.78");
     assert_prints(r.decode.tok_s, 0, "209");
     assert_int_equal(r.decode.bound, BOUND_MEMORY);
@@ -103,25 +115,22 @@ static void nominal_8b_on_h100(void **state)
     assert_near(r.prefill.cost.weight_bytes, 16e9, 1);
     assert_near(r.ttft_s, r.prefill.seconds, 0);
     assert_near(r.itl_s, r.decode.seconds, 0);
-    model_free(&m);
 }
 
 /* 8,030,261,248 weights: 2 bytes each, 65 norms of 4096 in 4: 16,061,054,976 B / 3.35 TB/s
  * = 4.794 ms, 208.6 tokens/s. */
 static void all_weights_8b_on_h100(void **state)
 {
-    (void)state;
-    struct model m = load("llama-3-8b", NULL);
+    const struct model *m = *state;
     const struct hwprofile h = h100();
     struct predict_options o = options();
-    assert_int_equal(m.n_params, 8030261248);
-    assert_int_equal(m.weight_bytes, 16061054976);
+    assert_int_equal(m->n_params, 8030261248);
+    assert_int_equal(m->weight_bytes, 16061054976);
     o.roof = true;
-    o.weights_bytes = (double)m.weight_bytes;
-    const struct predict_result r = ask(&m, &h, &o);
+    o.weights_bytes = (double)m->weight_bytes;
+    const struct predict_result r = ask(m, &h, &o);
     assert_prints(1e3 * r.decode.seconds, 2, "4.79");
     assert_prints(r.decode.tok_s, 1, "208.6");
-    model_free(&m);
 }
 
 /*
@@ -131,13 +140,12 @@ static void all_weights_8b_on_h100(void **state)
  */
 static void weights_really_read_8b_on_h100(void **state)
 {
-    (void)state;
-    struct model m = load("llama-3-8b", NULL);
+    const struct model *m = *state;
     const struct hwprofile h = h100();
     struct predict_options o = options();
     o.roof = true;
     o.weights_only = true;
-    struct predict_result r = ask(&m, &h, &o);
+    struct predict_result r = ask(m, &h, &o);
     assert_near(r.decode.cost.weight_bytes, 15010390016, 0);
     assert_near(r.decode.cost.kv_bytes + r.decode.cost.act_bytes, 0, 0);
     assert_prints(1e3 * r.decode.seconds, 2, "4.48");
@@ -146,67 +154,61 @@ static void weights_really_read_8b_on_h100(void **state)
     o.weights_only = false;
     for (size_t i = 0; i < ARRAY_LEN(n_gen); i++) {
         o.n_gen = n_gen[i];
-        r = ask(&m, &h, &o);
+        r = ask(m, &h, &o);
         assert_prints(1e3 * r.decode.seconds, 2, "4.48");
         assert_prints(r.decode.tok_s, 0, "223");
         assert_int_equal(r.decode.bound, BOUND_MEMORY);
     }
-    model_free(&m);
 }
 
 /* The profiles in hwprofiles/ say the same, and an M3 Ultra (819 GB/s) decodes in the ratio
  * of bandwidths, 819 / 3350. */
 static void shipped_profiles(void **state)
 {
-    (void)state;
-    struct model m = load("llama-3-8b", NULL);
+    const struct model *m = *state;
     struct hwprofile h, u;
     struct error err = { 0 };
     struct predict_options o = options();
     o.roof = o.weights_only = true;
     assert_ok(hwprofile_load(&h, "h100-sxm", &err), err);
     assert_ok(hwprofile_load(&u, "m3-ultra", &err), err);
-    const struct predict_result a = ask(&m, &h, &o), b = ask(&m, &u, &o);
+    const struct predict_result a = ask(m, &h, &o), b = ask(m, &u, &o);
     assert_prints(1e3 * a.decode.seconds, 2, "4.48");
     assert_near(b.decode.tok_s / a.decode.tok_s, 819.0 / 3350, 1e-12);
     assert_int_equal(b.decode.bound, BOUND_MEMORY);
     assert_int_equal(a.fits, 1);
     hwprofile_free(&h);
     hwprofile_free(&u);
-    model_free(&m);
 }
 
 /* Bytes priced at e_b of the bandwidth, FLOP at e_c of the peak, a launch an op: weights
  * alone, 32 * 7 + 1 products. */
 static void efficiency_and_launch(void **state)
 {
-    (void)state;
-    struct model m = load("llama-3-8b", NULL);
+    const struct model *m = *state;
     struct hwprofile h = h100();
     struct predict_options o = options();
     o.weights_bytes = 16e9;
     o.n_prompt = 6;
-    struct predict_result r = ask(&m, &h, &o);
+    struct predict_result r = ask(m, &h, &o);
     assert_near(r.decode.seconds, 16e9 / (0.8 * 3.35e12) + 225 * 1e-6, 1e-12);
     assert_near(r.prefill.compute_s, 96e9 / (0.5 * 989.4e12), 1e-12);
     assert_near(r.decode.bandwidth_bytes_s, 0.8 * 3.35e12, 1);
     assert_near(r.decode.peak_flop_s, 0.5 * 989.4e12, 1);
     h.eff.launch_s = value(1); /* a second an op: that is the bound then */
-    r = ask(&m, &h, &o);
+    r = ask(m, &h, &o);
     assert_int_equal(r.decode.bound, BOUND_LAUNCH);
     h.eff = (struct hw_efficiency){ .compute = value(NAN),
                                     .bandwidth = value(NAN),
                                     .launch_s = value(NAN) };
-    r = ask(&m, &h, &o);
+    r = ask(m, &h, &o);
     assert_near(r.decode.seconds, 16e9 / 3.35e12, 1e-12);
-    model_free(&m);
 }
 
 /* Launches: on a GPU the products and attention, 32 * (7 + 1) + 1 = 257; on a CPU all ops,
  * 32 * 16 + 3 = 515. */
 static void who_is_launched(void **state)
 {
-    (void)state;
     static const struct {
         enum hw_kind kind;
         double n;
@@ -215,34 +217,32 @@ static void who_is_launched(void **state)
         { HW_APU, 257},
         { HW_CPU, 515}
     };
-    struct model m = load("llama-3-8b", NULL);
+    const struct model *m = *state;
     struct predict_options o = options();
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct hwprofile h = h100();
         h.kind = rows[i].kind;
         h.eff.launch_s = value(0);
-        const double free_s = ask(&m, &h, &o).decode.seconds;
+        const double free_s = ask(m, &h, &o).decode.seconds;
         h.eff.launch_s = value(0.5);
-        assert_near(ask(&m, &h, &o).decode.seconds - free_s, rows[i].n * 0.5, 1e-9);
+        assert_near(ask(m, &h, &o).decode.seconds - free_s, rows[i].n * 0.5, 1e-9);
         o.roof = true;
-        const double roof_s = ask(&m, &h, &o).decode.seconds;
+        const double roof_s = ask(m, &h, &o).decode.seconds;
         o.roof = false;
         assert_true(roof_s < free_s);
     }
-    model_free(&m);
 }
 
 /* A long prompt is bound by arithmetic: 2 FLOP a weight of the blocks and token over the
  * peak, a bit more for attention. */
 static void long_prefill_is_compute_bound(void **state)
 {
-    (void)state;
-    struct model m = load("llama-3-8b", NULL);
+    const struct model *m = *state;
     const struct hwprofile h = h100();
     struct predict_options o = options();
     o.roof = true;
     o.n_prompt = o.n_ubatch = 2048;
-    const struct predict_result r = ask(&m, &h, &o);
+    const struct predict_result r = ask(m, &h, &o);
     const double blocks = 32.0 * (2 * 4096.0 * 4096 + 2 * 4096 * 1024 + 3 * 4096.0 * 14336),
                  least = 2 * blocks * 2048 / 989.4e12;
     assert_int_equal(r.prefill.bound, BOUND_COMPUTE);
@@ -254,51 +254,46 @@ static void long_prefill_is_compute_bound(void **state)
     assert_int_equal(r.prefill.role[ROLE_FFN_DOWN].bound, BOUND_COMPUTE);
     assert_int_equal(r.prefill.role[ROLE_LM_HEAD].bound,
                      BOUND_MEMORY); /* one row of logits */
-    model_free(&m);
 }
 
 /* Eight sequences read the weights once: eight tokens in little more time than one; the
  * caches are eight. */
 static void batch_shares_weights(void **state)
 {
-    (void)state;
-    struct model m = load("llama-3-8b", NULL);
+    const struct model *m = *state;
     const struct hwprofile h = h100();
     struct predict_options o = options();
     o.roof = true;
     o.n_depth = 1000;
-    const struct predict_result a = ask(&m, &h, &o);
+    const struct predict_result a = ask(m, &h, &o);
     o.n_batch = 8;
-    const struct predict_result b = ask(&m, &h, &o);
+    const struct predict_result b = ask(m, &h, &o);
     assert_near(b.decode.cost.weight_bytes - a.decode.cost.weight_bytes, 7 * 8192,
                 0); /* embedding rows */
     assert_near(b.decode.cost.kv_bytes, 8 * a.decode.cost.kv_bytes, 0);
     assert_near(b.decode.cost.flop, 8 * a.decode.cost.flop, 1);
     assert_true(b.decode.tok_s > 7 * a.decode.tok_s && b.decode.tok_s < 8 * a.decode.tok_s);
     assert_near(b.decode.tok_s, 8 / b.itl_s, 1e-6);
-    model_free(&m);
 }
 
 /* A prompt in four passes reads the weights of the blocks four times. */
 static void passes_reread_weights(void **state)
 {
-    (void)state;
-    struct model m = load("llama-3-8b", NULL);
+    const struct model *m = *state;
     const struct hwprofile h = h100();
     struct predict_options o = options();
     o.roof = true;
     o.n_gen = 0;
     o.n_ubatch = 512;
-    const struct predict_result one = ask(&m, &h, &o);
+    const struct predict_result one = ask(m, &h, &o);
     o.n_ubatch = 128;
-    const struct predict_result four = ask(&m, &h, &o);
+    const struct predict_result four = ask(m, &h, &o);
     assert_near(four.prefill.role[ROLE_FFN_UP].cost.weight_bytes,
                 4 * one.prefill.role[ROLE_FFN_UP].cost.weight_bytes, 0);
     assert_near(four.prefill.role[ROLE_LM_HEAD].cost.weight_bytes,
                 one.prefill.role[ROLE_LM_HEAD].cost.weight_bytes, 0);
     assert_near(four.prefill.cost.flop - one.prefill.cost.flop, 0, 1);
     assert_true(isnan(one.decode.seconds) && isnan(one.itl_s)); /* not asked for: not 0 */
-    model_free(&m);
 }
 
 /*
@@ -307,13 +302,12 @@ static void passes_reread_weights(void **state)
  */
 static void fits_or_not(void **state)
 {
-    (void)state;
-    struct model m = load("llama-3-8b", NULL);
+    const struct model *m = *state;
     struct hwprofile h = h100();
     struct predict_options o = options();
     o.n_depth = 1000;
     o.n_batch = 2;
-    struct predict_result r = ask(&m, &h, &o);
+    struct predict_result r = ask(m, &h, &o);
     assert_near(r.weight_total_bytes, 16061054976, 0);
     assert_near(r.kv_total_bytes, 131072.0 * 1513 * 2, 0);
     /* Activations of a pass of 512 tokens, 2 bytes: x, norm, out of 4096, q and attention
@@ -324,12 +318,11 @@ static void fits_or_not(void **state)
                 0);
     assert_int_equal(r.fits, 1);
     h.mem_bytes = value(r.need_bytes - 1);
-    assert_int_equal(ask(&m, &h, &o).fits, 0);
+    assert_int_equal(ask(m, &h, &o).fits, 0);
     h.mem_bytes = value(r.need_bytes);
-    assert_int_equal(ask(&m, &h, &o).fits, 1);
+    assert_int_equal(ask(m, &h, &o).fits, 1);
     h.mem_bytes.value = NAN;
-    assert_int_equal(ask(&m, &h, &o).fits, -1);
-    model_free(&m);
+    assert_int_equal(ask(m, &h, &o).fits, -1);
 }
 
 /* ---- which roof --------------------------------------------------------------------- */
@@ -577,5 +570,5 @@ int main(void)
         cmocka_unit_test(activations_in_cache),
         cmocka_unit_test(what_cannot_be_predicted),
     };
-    return cmocka_run_group_tests_name("roofline predict", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("roofline predict", tests, load_llama, free_llama);
 }

@@ -1,7 +1,9 @@
-/* avx2/dense.c: products with F32, F16 and BF16 weights by FP32 multiply-add. methods.md (4) */
+/* avx2/dense.c: products with F32, F16 and BF16 weights by FP32 multiply-add. methods.md
+ * (4) */
 #include "kernels/avx2/avx2.h"
 #include "kernels/avx2/simd256.h"
-#include "kernels/simd/dense.h"
+
+#include "kernels/simd/dense.h" /* written in the names of the header above */
 
 INLINE vi weights_f32(const unsigned char *p, size_t n)
 {
@@ -25,9 +27,9 @@ INLINE vf madd(vf acc, vi w, vi x)
 }
 
 /* Struct constants inline into their users; a static const table would not. */
-#define F32_FORMAT ((struct dense_format){ 4, 1, 4096, weights_f32, acts, madd })
-#define F16_FORMAT ((struct dense_format){ 2, 1, 4096, weights_f16, acts, madd })
-#define BF16_FORMAT ((struct dense_format){ 2, 1, 4096, weights_bf16, acts, madd })
+#define F32_FORMAT  ((struct dense_format){ 4, 1, 2560, weights_f32, acts, madd })
+#define F16_FORMAT  ((struct dense_format){ 2, 1, 2560, weights_f16, acts, madd })
+#define BF16_FORMAT ((struct dense_format){ 2, 1, 2560, weights_bf16, acts, madd })
 
 void avx2_gemv_f32(const struct matmul_args *a, size_t row0, size_t row1)
 {

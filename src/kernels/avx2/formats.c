@@ -1,4 +1,5 @@
-/* avx2/formats.c: quantized formats unpacked to bytes, float scales and mins. methods.md (1) */
+/* avx2/formats.c: quantized formats unpacked to bytes, float scales and mins. methods.md
+ * (1) */
 #include "kernels/avx2/avx2.h"
 #include "kernels/avx2/simd256.h"
 #include <string.h>
@@ -23,7 +24,8 @@ INLINE __m256i high_nibbles(__m256i w)
 /* Where all bits of `bit` are set in v: 16, else 0. */
 INLINE __m256i fifth(__m256i v, __m256i bit)
 {
-    return _mm256_and_si256(_mm256_cmpeq_epi8(_mm256_and_si256(v, bit), bit), _mm256_set1_epi8(16));
+    return _mm256_and_si256(_mm256_cmpeq_epi8(_mm256_and_si256(v, bit), bit),
+                            _mm256_set1_epi8(16));
 }
 INLINE __m256i load32(const void *p)
 {
@@ -50,9 +52,10 @@ INLINE void five_bits(const unsigned char *p, uint8_t *q)
     int32_t bits;
     memcpy(&bits, p, sizeof bits);
     /* byte i / 8 of the word to lane byte i, then its bit i % 8 */
-    __m256i bytes = _mm256_shuffle_epi8(
-        _mm256_set1_epi32(bits), _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2,
-                                                  2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3));
+    __m256i bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(bits),
+                                        _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1,
+                                                         1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2,
+                                                         3, 3, 3, 3, 3, 3, 3, 3));
     const __m256i bit = _mm256_set1_epi64x((long long)0x8040201008040201ULL);
     vi_store(q, _mm256_or_si256(nibbles_16(p + 4), fifth(bytes, bit)));
 }
@@ -119,7 +122,8 @@ static void unpack_q6_k(const unsigned char *p, size_t n_k, uint8_t *q, float *m
 {
     const __m256i high = _mm256_set1_epi8(0x30);
     for (size_t k = 0; k < n_k; k += 128) {
-        __m256i a = load32(p + k / 2), b = load32(p + k / 2 + 32), h = load32(p + 128 + k / 4);
+        __m256i a = load32(p + k / 2), b = load32(p + k / 2 + 32),
+                h = load32(p + 128 + k / 4);
         __m256i h0 = _mm256_and_si256(_mm256_slli_epi16(h, 4), high);
         __m256i h1 = _mm256_and_si256(_mm256_slli_epi16(h, 2), high);
         __m256i h2 = _mm256_and_si256(h, high);

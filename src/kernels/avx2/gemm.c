@@ -1,5 +1,5 @@
-/* avx2/gemm.c: simd/gemm_q8.h with byte multiply-adds: 16 rows x 4 tokens, 8 integer accumulators in
- * registers. */
+/* avx2/gemm.c: simd/gemm_q8.h with byte multiply-adds: 16 rows x 4 tokens, 8 integer
+ * accumulators in registers. */
 #include "kernels/avx2/avx2.h"
 #include "kernels/avx2/simd256.h"
 

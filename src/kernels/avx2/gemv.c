@@ -1,6 +1,7 @@
 /*
- * avx2/gemv.c: decode of quantized weights. 256 columns of a row are unpacked to bytes in L1, then
- * multiplied by the tokens; the row is read front to back, one sequential stream a thread.
+ * avx2/gemv.c: decode of quantized weights. 256 columns of a row are unpacked to bytes in
+ * L1, then multiplied by the tokens; the row is read front to back, one sequential stream a
+ * thread.
  */
 #include "kernels/avx2/avx2.h"
 #include "kernels/avx2/simd256.h"
@@ -33,15 +34,17 @@ struct row_acts {
 };
 
 /* One block of 32 columns. */
-INLINE void block(const struct row_acts *x, const uint8_t *q, const float *meta, size_t b, size_t at,
-                  const int n_tok, const struct q8_format f, vf *acc, float *mins)
+INLINE void block(const struct row_acts *x, const uint8_t *q, const float *meta, size_t b,
+                  size_t at, const int n_tok, const struct q8_format f, vf *acc,
+                  float *mins)
 {
     vi w = vi_load(q + 32 * b);
     vf s = lane_scales(meta, b, f.group);
 #pragma GCC unroll 4
     for (int t = 0; t < n_tok; t++) {
         const struct row_acts *a = &x[t];
-        vi dot = dot4(vi_set1(0), w, _mm256_loadu_si256((const __m256i *)(a->q + at)), f.w_signed);
+        vi dot = dot4(vi_set1(0), w, _mm256_loadu_si256((const __m256i *)(a->q + at)),
+                      f.w_signed);
         if (!f.w_signed)
             dot = _mm256_sub_epi32(dot, vi_load(a->lanes + at / 4));
         float d = a->d[at / 32];
@@ -112,11 +115,13 @@ void avx2_gemv_q8_0(const struct matmul_args *a, size_t row0, size_t row1)
 }
 void avx2_gemv_q4_0(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    gemv(a, row0, row1, &avx2_q4_0, (struct q8_format){ 32, 18, 32, 8, false, false, NULL });
+    gemv(a, row0, row1, &avx2_q4_0,
+         (struct q8_format){ 32, 18, 32, 8, false, false, NULL });
 }
 void avx2_gemv_q5_0(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    gemv(a, row0, row1, &avx2_q5_0, (struct q8_format){ 32, 22, 32, 16, false, false, NULL });
+    gemv(a, row0, row1, &avx2_q5_0,
+         (struct q8_format){ 32, 22, 32, 16, false, false, NULL });
 }
 void avx2_gemv_q5_1(const struct matmul_args *a, size_t row0, size_t row1)
 {
@@ -124,13 +129,16 @@ void avx2_gemv_q5_1(const struct matmul_args *a, size_t row0, size_t row1)
 }
 void avx2_gemv_q4_k(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    gemv(a, row0, row1, &avx2_q4_k, (struct q8_format){ 256, 144, 32, 0, true, false, NULL });
+    gemv(a, row0, row1, &avx2_q4_k,
+         (struct q8_format){ 256, 144, 32, 0, true, false, NULL });
 }
 void avx2_gemv_q5_k(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    gemv(a, row0, row1, &avx2_q5_k, (struct q8_format){ 256, 176, 32, 0, true, false, NULL });
+    gemv(a, row0, row1, &avx2_q5_k,
+         (struct q8_format){ 256, 176, 32, 0, true, false, NULL });
 }
 void avx2_gemv_q6_k(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    gemv(a, row0, row1, &avx2_q6_k, (struct q8_format){ 256, 210, 16, 32, false, false, NULL });
+    gemv(a, row0, row1, &avx2_q6_k,
+         (struct q8_format){ 256, 210, 16, 32, false, false, NULL });
 }

@@ -4,16 +4,26 @@
 void kernels_init_avx2(struct kernels *k)
 {
     const unsigned max = GEMV_MAX_TOK, align = 16;
-    k->mm[DTYPE_Q8_0] = (struct matmul_slot){ ACT_Q8, avx2_gemv_q8_0, avx2_gemm_q8_0, max, align };
-    k->mm[DTYPE_Q4_0] = (struct matmul_slot){ ACT_Q8, avx2_gemv_q4_0, avx2_gemm_q4_0, max, align };
-    k->mm[DTYPE_Q5_0] = (struct matmul_slot){ ACT_Q8, avx2_gemv_q5_0, avx2_gemm_q5_0, max, align };
-    k->mm[DTYPE_Q5_1] = (struct matmul_slot){ ACT_Q8, avx2_gemv_q5_1, avx2_gemm_q5_1, max, align };
-    k->mm[DTYPE_Q4_K] = (struct matmul_slot){ ACT_Q8, avx2_gemv_q4_k, avx2_gemm_q4_k, max, align };
-    k->mm[DTYPE_Q5_K] = (struct matmul_slot){ ACT_Q8, avx2_gemv_q5_k, avx2_gemm_q5_k, max, align };
-    k->mm[DTYPE_Q6_K] = (struct matmul_slot){ ACT_Q8, avx2_gemv_q6_k, avx2_gemm_q6_k, max, align };
-    k->mm[DTYPE_F32] = (struct matmul_slot){ ACT_F32, avx2_gemv_f32, avx2_gemm_f32, max, align };
-    k->mm[DTYPE_F16] = (struct matmul_slot){ ACT_F32, avx2_gemv_f16, avx2_gemm_f16, max, align };
-    k->mm[DTYPE_BF16] = (struct matmul_slot){ ACT_F32, avx2_gemv_bf16, avx2_gemm_bf16, max, align };
+    k->mm[DTYPE_Q8_0] =
+        (struct matmul_slot){ ACT_Q8, avx2_gemv_q8_0, avx2_gemm_q8_0, max, align };
+    k->mm[DTYPE_Q4_0] =
+        (struct matmul_slot){ ACT_Q8, avx2_gemv_q4_0, avx2_gemm_q4_0, max, align };
+    k->mm[DTYPE_Q5_0] =
+        (struct matmul_slot){ ACT_Q8, avx2_gemv_q5_0, avx2_gemm_q5_0, max, align };
+    k->mm[DTYPE_Q5_1] =
+        (struct matmul_slot){ ACT_Q8, avx2_gemv_q5_1, avx2_gemm_q5_1, max, align };
+    k->mm[DTYPE_Q4_K] =
+        (struct matmul_slot){ ACT_Q8, avx2_gemv_q4_k, avx2_gemm_q4_k, max, align };
+    k->mm[DTYPE_Q5_K] =
+        (struct matmul_slot){ ACT_Q8, avx2_gemv_q5_k, avx2_gemm_q5_k, max, align };
+    k->mm[DTYPE_Q6_K] =
+        (struct matmul_slot){ ACT_Q8, avx2_gemv_q6_k, avx2_gemm_q6_k, max, align };
+    k->mm[DTYPE_F32] =
+        (struct matmul_slot){ ACT_F32, avx2_gemv_f32, avx2_gemm_f32, max, align };
+    k->mm[DTYPE_F16] =
+        (struct matmul_slot){ ACT_F32, avx2_gemv_f16, avx2_gemm_f16, max, align };
+    k->mm[DTYPE_BF16] =
+        (struct matmul_slot){ ACT_F32, avx2_gemv_bf16, avx2_gemm_bf16, max, align };
     k->act_prepare[ACT_BF16] = avx2_act_prepare_bf16;
     k->act_prepare[ACT_Q8] = avx2_act_prepare_q8;
     k->rms_norm = avx2_rms_norm;

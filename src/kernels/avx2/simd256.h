@@ -1,6 +1,6 @@
 /*
- * kernels/avx2/simd256.h: AVX2, FMA and F16C under the names of kernels/simd/: vf 8 floats, vi 8
- * int32, vm a mask of lanes. Static inline only.
+ * kernels/avx2/simd256.h: AVX2, FMA and F16C under the names of kernels/simd/: vf 8 floats,
+ * vi 8 int32, vm a mask of lanes. Static inline only.
  */
 #ifndef KERNELS_AVX2_SIMD256_H
 #define KERNELS_AVX2_SIMD256_H
@@ -13,10 +13,10 @@
 #define INLINE static inline __attribute__((always_inline))
 
 enum {
-    VL = 8,         /* lanes of 32 bits */
-    DENSE_TOK = 6,  /* tokens of a tile of float products: 12 accumulators of 16 registers */
-    ATT_ROWS = 6,   /* query rows of a tile of attention, */
-    ATT_VECS = 2,   /* and vectors of keys or dims */
+    VL = 8,        /* lanes of 32 bits */
+    DENSE_TOK = 6, /* tokens of a tile of float products: 12 accumulators of 16 registers */
+    ATT_ROWS = 6,  /* query rows of a tile of attention, */
+    ATT_VECS = 2,  /* and vectors of keys or dims */
 };
 typedef __m256 vf;
 typedef __m256i vi;
@@ -169,7 +169,8 @@ INLINE vf vf_from_f16(const void *p, size_t n)
 }
 INLINE vf vf_from_bf16(const void *p, size_t n)
 {
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load_u16(p, n)), 16));
+    return _mm256_castsi256_ps(
+        _mm256_slli_epi32(_mm256_cvtepu16_epi32(load_u16(p, n)), 16));
 }
 INLINE void vf_to_f16(uint16_t *p, vm m, vf v)
 {
@@ -184,7 +185,8 @@ INLINE void vf_to_bf16(uint16_t *p, vm m, vf v)
     __m256i quiet = _mm256_or_si256(hi, _mm256_set1_epi32(0x40));
     __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
     r = _mm256_blendv_epi8(_mm256_srli_epi32(r, 16), quiet, nan);
-    store_u16(p, m, _mm_packus_epi32(_mm256_castsi256_si128(r), _mm256_extracti128_si256(r, 1)));
+    store_u16(p, m,
+              _mm_packus_epi32(_mm256_castsi256_si128(r), _mm256_extracti128_si256(r, 1)));
 }
 
 INLINE vi vi_load(const void *p) /* aligned */
@@ -238,13 +240,15 @@ INLINE void vi_transpose(vi r[VL])
         r[i] = t[i];
 }
 
-/* The largest |x| of 32 floats as bits, for q8_scale(). Magnitudes are >= 0 as int32 too. */
+/* The largest |x| of 32 floats as bits, for q8_scale(). Magnitudes are >= 0 as int32 too.
+ */
 INLINE uint32_t block_max_bits(const float *x, size_t n)
 {
     const __m256i abs = _mm256_set1_epi32(0x7fffffff);
     __m256i m = _mm256_setzero_si256();
     for (size_t i = 0; i < 32 && i < n; i += VL)
-        m = _mm256_max_epi32(m, _mm256_and_si256(vf_bits(vf_load_m(vm_first(n - i), x + i)), abs));
+        m = _mm256_max_epi32(
+            m, _mm256_and_si256(vf_bits(vf_load_m(vm_first(n - i), x + i)), abs));
     __m128i s = _mm_max_epi32(_mm256_castsi256_si128(m), _mm256_extracti128_si256(m, 1));
     s = _mm_max_epi32(s, _mm_shuffle_epi32(s, 0x4e));
     s = _mm_max_epi32(s, _mm_shuffle_epi32(s, 0xb1));
@@ -257,15 +261,18 @@ INLINE __m256i block_round(const float *x, size_t n, float inverse)
     __m256i r[4];
 #pragma GCC unroll 4
     for (size_t i = 0; i < 4; i++)
-        r[i] = _mm256_cvtps_epi32(_mm256_mul_ps(
-            vf_load_m(vm_first(n > VL * i ? n - VL * i : 0), x + VL * i), _mm256_set1_ps(inverse)));
+        r[i] = _mm256_cvtps_epi32(
+            _mm256_mul_ps(vf_load_m(vm_first(n > VL * i ? n - VL * i : 0), x + VL * i),
+                          _mm256_set1_ps(inverse)));
     /* packs work in 128-bit lanes: the permutation puts the dwords back in order */
-    __m256i q = _mm256_packs_epi16(_mm256_packs_epi32(r[0], r[1]), _mm256_packs_epi32(r[2], r[3]));
+    __m256i q =
+        _mm256_packs_epi16(_mm256_packs_epi32(r[0], r[1]), _mm256_packs_epi32(r[2], r[3]));
     return _mm256_permutevar8x32_epi32(q, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
-/* Lane sums of 4 products of bytes: w unsigned and at most 63, so that pairs fit in int16; or, when
- * w_signed, any signed byte: |w| and x with w's sign, pairs at most 2 * 128 * 127. */
+/* Lane sums of 4 products of bytes: w unsigned and at most 63, so that pairs fit in int16;
+ * or, when w_signed, any signed byte: |w| and x with w's sign, pairs at most 2 * 128 * 127.
+ */
 INLINE vi dot4(vi acc, vi w, vi x, bool w_signed)
 {
     if (w_signed) {

@@ -7,8 +7,10 @@
 matmul_fn avx512_gemv_f32, avx512_gemm_f32, avx512_gemv_f16, avx512_gemm_f16;
 matmul_fn avx512_gemv_bf16, avx512_gemm_bf16;
 attention_fn avx512_attention;
-void avx512_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok0, size_t tok1);
-void avx512_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0, size_t tok1);
+void avx512_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok0,
+                             size_t tok1);
+void avx512_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0,
+                           size_t tok1);
 void avx512_rms_norm(float *dst, const float *src, const float *w, size_t n, float eps);
 void avx512_silu_mul(float *dst, const float *a, const float *b, size_t n);
 void avx512_add(float *dst, const float *src, size_t n);

@@ -1,12 +1,14 @@
-/* avx512/init.c: this rung's slots. Quantized products stay with the rung below: without VNNI
- * instructions, wider vectors gain little. */
+/* avx512/init.c: this rung's slots. Quantized products stay with the rung below: without
+ * VNNI instructions, wider vectors gain little. */
 #include "kernels/avx512/avx512.h"
 
 void kernels_init_avx512(struct kernels *k)
 {
     const unsigned max = GEMV_MAX_TOK, align = 32;
-    k->mm[DTYPE_F32] = (struct matmul_slot){ ACT_F32, avx512_gemv_f32, avx512_gemm_f32, max, align };
-    k->mm[DTYPE_F16] = (struct matmul_slot){ ACT_F32, avx512_gemv_f16, avx512_gemm_f16, max, align };
+    k->mm[DTYPE_F32] =
+        (struct matmul_slot){ ACT_F32, avx512_gemv_f32, avx512_gemm_f32, max, align };
+    k->mm[DTYPE_F16] =
+        (struct matmul_slot){ ACT_F32, avx512_gemv_f16, avx512_gemm_f16, max, align };
     k->mm[DTYPE_BF16] =
         (struct matmul_slot){ ACT_F32, avx512_gemv_bf16, avx512_gemm_bf16, max, align };
     k->act_prepare[ACT_BF16] = avx512_act_prepare_bf16;

@@ -1,6 +1,6 @@
 /*
- * kernels/avx512/simd512.h: AVX-512 under the names of kernels/simd/: vf 16 floats, vi 16 int32,
- * vm a mask of lanes. Static inline only.
+ * kernels/avx512/simd512.h: AVX-512 under the names of kernels/simd/: vf 16 floats, vi 16
+ * int32, vm a mask of lanes. Static inline only.
  */
 #ifndef KERNELS_AVX512_SIMD512_H
 #define KERNELS_AVX512_SIMD512_H
@@ -13,10 +13,11 @@
 #define INLINE static inline __attribute__((always_inline))
 
 enum {
-    VL = 16,         /* lanes of 32 bits */
-    DENSE_TOK = 12,  /* tokens of a tile of float products: 24 accumulators of 32 registers */
-    ATT_ROWS = 6,    /* query rows of a tile of attention, */
-    ATT_VECS = 4,    /* and vectors of keys or dims */
+    VL = 16, /* lanes of 32 bits */
+    DENSE_TOK =
+        12,       /* tokens of a tile of float products: 24 accumulators of 32 registers */
+    ATT_ROWS = 6, /* query rows of a tile of attention, */
+    ATT_VECS = 4, /* and vectors of keys or dims */
 };
 typedef __m512 vf;
 typedef __m512i vi;
@@ -132,20 +133,23 @@ INLINE vf vf_from_f16(const void *p, size_t n)
 }
 INLINE vf vf_from_bf16(const void *p, size_t n)
 {
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(load_u16(p, n)), 16));
+    return _mm512_castsi512_ps(
+        _mm512_slli_epi32(_mm512_cvtepu16_epi32(load_u16(p, n)), 16));
 }
 INLINE void vf_to_f16(uint16_t *p, vm m, vf v)
 {
     _mm256_mask_storeu_epi16(p, m, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
-/* Round to nearest even by integers: the BF16 instructions lose subnormals. NaN stays a quiet NaN. */
+/* Round to nearest even by integers: the BF16 instructions lose subnormals. NaN stays a
+ * quiet NaN. */
 INLINE void vf_to_bf16(uint16_t *p, vm m, vf v)
 {
     __m512i u = _mm512_castps_si512(v), hi = _mm512_srli_epi32(u, 16);
     __m512i odd = _mm512_and_si512(hi, _mm512_set1_epi32(1));
     __m512i r = _mm512_add_epi32(_mm512_add_epi32(u, _mm512_set1_epi32(0x7fff)), odd);
     r = _mm512_srli_epi32(r, 16);
-    r = _mm512_mask_or_epi32(r, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), hi, _mm512_set1_epi32(0x40));
+    r = _mm512_mask_or_epi32(r, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), hi,
+                             _mm512_set1_epi32(0x40));
     _mm256_mask_storeu_epi16(p, m, _mm512_cvtepi32_epi16(r));
 }
 
@@ -191,7 +195,8 @@ INLINE void vi_transpose(vi r[VL])
         r[4 * i + 3] = _mm512_unpackhi_epi64(t[4 * i + 1], t[4 * i + 3]);
     }
 #pragma GCC unroll 4
-    for (int j = 0; j < 4; j++) { /* gather the lanes: 0x88 takes lanes 0 2, 0xdd lanes 1 3 */
+    for (int j = 0; j < 4;
+         j++) { /* gather the lanes: 0x88 takes lanes 0 2, 0xdd lanes 1 3 */
         __m512i a = _mm512_shuffle_i32x4(r[j], r[4 + j], 0x88);
         __m512i b = _mm512_shuffle_i32x4(r[j], r[4 + j], 0xdd);
         __m512i c = _mm512_shuffle_i32x4(r[8 + j], r[12 + j], 0x88);
@@ -211,7 +216,8 @@ INLINE uint32_t block_max_bits(const float *x, size_t n)
 {
     const __m512i abs = _mm512_set1_epi32(0x7fffffff);
     __m512i a = _mm512_and_si512(vf_bits(vf_load_m(vm_first(n), x)), abs);
-    __m512i b = _mm512_and_si512(vf_bits(vf_load_m(vm_first(n < 16 ? 0 : n - 16), x + 16)), abs);
+    __m512i b =
+        _mm512_and_si512(vf_bits(vf_load_m(vm_first(n < 16 ? 0 : n - 16), x + 16)), abs);
     return (uint32_t)_mm512_reduce_max_epu32(_mm512_max_epu32(a, b));
 }
 

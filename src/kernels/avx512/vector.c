@@ -1,14 +1,17 @@
 /* avx512/vector.c: the vector kernels of simd/vector.h for AVX-512. */
 #include "kernels/avx512/avx512.h"
 #include "kernels/avx512/simd512.h"
-#include "kernels/simd/vector.h"
 
-void avx512_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok0, size_t tok1)
+#include "kernels/simd/vector.h" /* written in the names of the header above */
+
+void avx512_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok0,
+                             size_t tok1)
 {
     simd_act_prepare_bf16(a, x, ld, tok0, tok1);
 }
 
-void avx512_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0, size_t tok1)
+void avx512_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0,
+                           size_t tok1)
 {
     simd_act_prepare_q8(a, x, ld, tok0, tok1);
 }

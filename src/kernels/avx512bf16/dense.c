@@ -1,7 +1,9 @@
-/* avx512bf16/dense.c: BF16 weights with BF16 activations by vdpbf16ps, two products a lane. */
-#include "kernels/avx512bf16/bf16.h"
+/* avx512bf16/dense.c: BF16 weights with BF16 activations by vdpbf16ps, two products a lane.
+ */
 #include "kernels/avx512/simd512.h"
-#include "kernels/simd/dense.h"
+#include "kernels/avx512bf16/bf16.h"
+
+#include "kernels/simd/dense.h" /* written in the names of the header above */
 
 INLINE vi pairs(const void *p, size_t n)
 {
@@ -21,7 +23,7 @@ INLINE vf madd(vf acc, vi w, vi x)
     return _mm512_dpbf16_ps(acc, (__m512bh)w, (__m512bh)x);
 }
 
-#define FORMAT ((struct dense_format){ 2, 2, 4096, weights, acts, madd })
+#define FORMAT ((struct dense_format){ 2, 2, 2560, weights, acts, madd })
 
 void bf16_gemv(const struct matmul_args *a, size_t row0, size_t row1)
 {

@@ -3,5 +3,6 @@
 
 void kernels_init_avx512bf16(struct kernels *k)
 {
-    k->mm[DTYPE_BF16] = (struct matmul_slot){ ACT_BF16, bf16_gemv, bf16_gemm, GEMV_MAX_TOK, 32 };
+    k->mm[DTYPE_BF16] =
+        (struct matmul_slot){ ACT_BF16, bf16_gemv, bf16_gemm, GEMV_MAX_TOK, 32 };
 }

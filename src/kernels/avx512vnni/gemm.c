@@ -1,5 +1,5 @@
-/* avx512vnni/gemm.c: simd/gemm_q8.h with vpdpbusd: 32 rows x 6 tokens, 12 integer and 12 float
- * accumulators. */
+/* avx512vnni/gemm.c: simd/gemm_q8.h with vpdpbusd: 32 rows x 6 tokens, 12 integer and 12
+ * float accumulators. */
 #include "kernels/avx512/simd512.h"
 #include "kernels/avx512vnni/vnni.h"
 
@@ -26,7 +26,11 @@ static void tile_16(const struct q8_tile *a, size_t n_tok)
     q8_tile_any(a, n_tok, 16, false, false);
 }
 
-void vnni_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct q8_format *f)
+void vnni_gemm(const struct matmul_args *a, size_t row0, size_t row1,
+               const struct q8_format *f)
 {
-    q8_gemm(a, row0, row1, f, f->group == 16 ? tile_16 : f->has_min ? tile_32_min : tile_32);
+    q8_gemm(a, row0, row1, f,
+            f->group == 16 ? tile_16
+            : f->has_min   ? tile_32_min
+                           : tile_32);
 }

@@ -1,10 +1,11 @@
 /*
- * kernels/avx512vnni/gemv32.h: decode for formats with blocks of 32, straight from the file's
- * layout, two blocks a step. Static inline only; each format's .c instantiates it.
+ * kernels/avx512vnni/gemv32.h: decode for formats with blocks of 32, straight from the
+ * file's layout, two blocks a step. Static inline only; each format's .c instantiates it.
  *
- * The 16 lanes of a step are 8 for each block. What depends on activations alone is laid out
- * once a call in the order the lanes need (struct act64); it stays in L1 while rows stream by.
- * A row is read front to back, every line once: memory sees one sequential stream a thread.
+ * The 16 lanes of a step are 8 for each block. What depends on activations alone is laid
+ * out once a call in the order the lanes need (struct act64); it stays in L1 while rows
+ * stream by. A row is read front to back, every line once: memory sees one sequential
+ * stream a thread.
  */
 #ifndef KERNELS_AVX512VNNI_GEMV32_H
 #define KERNELS_AVX512VNNI_GEMV32_H
@@ -24,8 +25,8 @@ _Static_assert(sizeof(struct act64) * GEMV_MAX_TOK <= 64 * SCRATCH_COL_BYTES, "s
 struct format32 {
     unsigned block_bytes;
     int8_t bias_lo, bias_hi; /* of elements 0-15 and 16-31, as bytes (128 is -128) */
-    float hi_scale;          /* of elements 16-31, when their bytes are a multiple of the quant */
-    bool has_min;            /* second half of the block is the min: value = d * q + m */
+    float hi_scale; /* of elements 16-31, when their bytes are a multiple of the quant */
+    bool has_min;   /* second half of the block is the min: value = d * q + m */
     /* Bytes of the block at p and, when both, of the next one; else zeros. */
     __m512i (*weights)(const unsigned char *p, bool both);
 };
@@ -42,10 +43,12 @@ INLINE __m512 f16_pair(const unsigned char *p, size_t next, bool both)
     return _mm512_cvtph_ps(h);
 }
 
-INLINE void gemv32_acts(struct act64 *dst, const struct acts *x, size_t t, const struct format32 f)
+INLINE void gemv32_acts(struct act64 *dst, const struct acts *x, size_t t,
+                        const struct format32 f)
 {
     const __m512i bias = _mm512_inserti64x4(
-        _mm512_castsi256_si512(_mm256_set_m128i(_mm_set1_epi8(f.bias_hi), _mm_set1_epi8(f.bias_lo))),
+        _mm512_castsi256_si512(
+            _mm256_set_m128i(_mm_set1_epi8(f.bias_hi), _mm_set1_epi8(f.bias_lo))),
         _mm256_set_m128i(_mm_set1_epi8(f.bias_hi), _mm_set1_epi8(f.bias_lo)), 1);
     for (size_t c = 0; c < x->cols; c += 64, dst++) {
         size_t at = t * x->stride + c;
@@ -57,8 +60,8 @@ INLINE void gemv32_acts(struct act64 *dst, const struct acts *x, size_t t, const
             const int16_t *sum = x->sum + at / 16 + 2 * b;
             _mm_store_ps(dst->d + 8 * b, _mm_set1_ps(d));
             _mm_store_ps(dst->d + 8 * b + 4, _mm_set1_ps(d * f.hi_scale));
-            _mm256_store_ps(dst->xsum + 8 * b,
-                            _mm256_zextps128_ps256(_mm_set_ss(d * (float)(sum[0] + sum[1]))));
+            _mm256_store_ps(dst->xsum + 8 * b, _mm256_zextps128_ps256(_mm_set_ss(
+                                                   d * (float)(sum[0] + sum[1]))));
         }
     }
 }
@@ -108,7 +111,8 @@ INLINE void gemv32_rows(const struct matmul_args *a, size_t row0, size_t row1, i
             acc[0][t] = acc[1][t] = _mm512_setzero_ps();
         size_t i = 0;
         for (; i + 2 <= n; i += 2, p += 2 * step) {
-            /* every line, or nearly: a second one for the same line costs more than it brings */
+            /* every line, or nearly: a second one for the same line costs more than it
+             * brings */
             _mm_prefetch((const char *)p + PREFETCH, _MM_HINT_T0);
             if (2 * step > 80)
                 _mm_prefetch((const char *)p + step + PREFETCH, _MM_HINT_T0);
@@ -126,7 +130,8 @@ INLINE void gemv32_rows(const struct matmul_args *a, size_t row0, size_t row1, i
     }
 }
 
-INLINE void gemv32(const struct matmul_args *a, size_t row0, size_t row1, const struct format32 f)
+INLINE void gemv32(const struct matmul_args *a, size_t row0, size_t row1,
+                   const struct format32 f)
 {
     switch (a->x->n_tok) {
     case 1:

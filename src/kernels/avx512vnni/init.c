@@ -4,11 +4,18 @@
 void kernels_init_avx512vnni(struct kernels *k)
 {
     const unsigned max = GEMV_MAX_TOK, align = 32;
-    k->mm[DTYPE_Q8_0] = (struct matmul_slot){ ACT_Q8, vnni_gemv_q8_0, vnni_gemm_q8_0, max, align };
-    k->mm[DTYPE_Q4_0] = (struct matmul_slot){ ACT_Q8, vnni_gemv_q4_0, vnni_gemm_q4_0, max, align };
-    k->mm[DTYPE_Q5_0] = (struct matmul_slot){ ACT_Q8, vnni_gemv_q5_0, vnni_gemm_q5_0, max, align };
-    k->mm[DTYPE_Q5_1] = (struct matmul_slot){ ACT_Q8, vnni_gemv_q5_1, vnni_gemm_q5_1, max, align };
-    k->mm[DTYPE_Q4_K] = (struct matmul_slot){ ACT_Q8, vnni_gemv_q4_k, vnni_gemm_q4_k, max, align };
-    k->mm[DTYPE_Q5_K] = (struct matmul_slot){ ACT_Q8, vnni_gemv_q5_k, vnni_gemm_q5_k, max, align };
-    k->mm[DTYPE_Q6_K] = (struct matmul_slot){ ACT_Q8, vnni_gemv_q6_k, vnni_gemm_q6_k, max, align };
+    k->mm[DTYPE_Q8_0] =
+        (struct matmul_slot){ ACT_Q8, vnni_gemv_q8_0, vnni_gemm_q8_0, max, align };
+    k->mm[DTYPE_Q4_0] =
+        (struct matmul_slot){ ACT_Q8, vnni_gemv_q4_0, vnni_gemm_q4_0, max, align };
+    k->mm[DTYPE_Q5_0] =
+        (struct matmul_slot){ ACT_Q8, vnni_gemv_q5_0, vnni_gemm_q5_0, max, align };
+    k->mm[DTYPE_Q5_1] =
+        (struct matmul_slot){ ACT_Q8, vnni_gemv_q5_1, vnni_gemm_q5_1, max, align };
+    k->mm[DTYPE_Q4_K] =
+        (struct matmul_slot){ ACT_Q8, vnni_gemv_q4_k, vnni_gemm_q4_k, max, align };
+    k->mm[DTYPE_Q5_K] =
+        (struct matmul_slot){ ACT_Q8, vnni_gemv_q5_k, vnni_gemm_q5_k, max, align };
+    k->mm[DTYPE_Q6_K] =
+        (struct matmul_slot){ ACT_Q8, vnni_gemv_q6_k, vnni_gemm_q6_k, max, align };
 }

@@ -1,10 +1,11 @@
 /*
- * kernels/avx512vnni/q45k.h: decode for Q4_K and Q5_K: 256 weights, 8 sub-blocks of 32 with 6-bit
- * scales and mins, value = d * sc * q - dmin * m. Static inline only.
+ * kernels/avx512vnni/q45k.h: decode for Q4_K and Q5_K: 256 weights, 8 sub-blocks of 32 with
+ * 6-bit scales and mins, value = d * sc * q - dmin * m. Static inline only.
  *
- * A 64-byte load of nibbles holds four sub-blocks: low nibbles 0 and 2, high nibbles 1 and 3 (then
- * 4 and 6, 5 and 7). Activations are copied in that order once a call. Sub-block sums meet their
- * scales after a 4x4 transpose, so the float work is one vector for 256 weights.
+ * A 64-byte load of nibbles holds four sub-blocks: low nibbles 0 and 2, high nibbles 1 and
+ * 3 (then 4 and 6, 5 and 7). Activations are copied in that order once a call. Sub-block
+ * sums meet their scales after a 4x4 transpose, so the float work is one vector for 256
+ * weights.
  */
 #ifndef KERNELS_AVX512VNNI_Q45K_H
 #define KERNELS_AVX512VNNI_Q45K_H
@@ -35,29 +36,37 @@ INLINE __m128i k_scales(const unsigned char *p)
     __builtin_memcpy(&a, p, sizeof a);
     __builtin_memcpy(&b, p + 4, sizeof b);
     __builtin_memcpy(&c, p + 8, sizeof c);
-    uint64_t sc = (uint64_t)((c & 0x0f0f0f0f) | (a >> 2 & 0x30303030)) << 32 | (a & 0x3f3f3f3f);
-    uint64_t m = (uint64_t)((c >> 4 & 0x0f0f0f0f) | (b >> 2 & 0x30303030)) << 32 | (b & 0x3f3f3f3f);
+    uint64_t sc =
+        (uint64_t)((c & 0x0f0f0f0f) | (a >> 2 & 0x30303030)) << 32 | (a & 0x3f3f3f3f);
+    uint64_t m =
+        (uint64_t)((c >> 4 & 0x0f0f0f0f) | (b >> 2 & 0x30303030)) << 32 | (b & 0x3f3f3f3f);
     return _mm_set_epi64x((long long)m, (long long)sc);
 }
 
 INLINE void q45k_acts(struct act256 *dst, const struct acts *x, size_t t, float hi_scale)
 {
-    static const unsigned char sub[4][2] = { { 0, 2 }, { 1, 3 }, { 4, 6 }, { 5, 7 } };
+    static const unsigned char sub[4][2] = {
+        {0,  2},
+        { 1, 3},
+        { 4, 6},
+        { 5, 7}
+    };
     for (size_t c = 0; c < x->cols; c += 256, dst++) {
         size_t at = t * x->stride + c;
         for (size_t v = 0; v < 4; v++)
             for (size_t h = 0; h < 2; h++) {
                 size_t s = sub[v][h], lane = 8 * h + v;
                 __builtin_memcpy(dst->q[v] + 32 * h, x->q + at + 32 * s, 32);
-                dst->d[lane] = dst->d[lane + 4] = x->d[at / 32 + s] * (v & 1 ? hi_scale : 1);
+                dst->d[lane] = dst->d[lane + 4] =
+                    x->d[at / 32 + s] * (v & 1 ? hi_scale : 1);
                 const int16_t *sum = x->sum + at / 16 + 2 * s;
                 dst->xsum[s] = x->d[at / 32 + s] * (float)(sum[0] + sum[1]);
             }
     }
 }
 
-INLINE void q45k_step(const unsigned char *p, const struct act256 *const *x, size_t i, int n_tok,
-                      const struct format45k f, __m512 *acc, __m256 *mins)
+INLINE void q45k_step(const unsigned char *p, const struct act256 *const *x, size_t i,
+                      int n_tok, const struct format45k f, __m512 *acc, __m256 *mins)
 {
     __m512i w[4];
     int32_t halves;
@@ -80,8 +89,8 @@ INLINE void q45k_step(const unsigned char *p, const struct act256 *const *x, siz
         __m512i dot[4];
 #pragma GCC unroll 4
         for (int v = 0; v < 4; v++)
-            dot[v] =
-                _mm512_dpbusd_epi32(_mm512_setzero_si512(), w[v], _mm512_load_si512(a->q[v]));
+            dot[v] = _mm512_dpbusd_epi32(_mm512_setzero_si512(), w[v],
+                                         _mm512_load_si512(a->q[v]));
         __m512 s = _mm512_cvtepi32_ps(lane_sums4(dot[0], dot[1], dot[2], dot[3]));
         acc[t] = _mm512_fmadd_ps(_mm512_mul_ps(s, _mm512_load_ps(a->d)), sc, acc[t]);
         mins[t] = _mm256_fmadd_ps(m, _mm256_load_ps(a->xsum), mins[t]);

@@ -1,4 +1,5 @@
-/* avx512vnni/q5_0.c: Q5_0, f16 scale, fifth bits, nibbles, value = d * (q - 16). methods.md (1) */
+/* avx512vnni/q5_0.c: Q5_0, f16 scale, fifth bits, nibbles, value = d * (q - 16). methods.md
+ * (1) */
 #include "kernels/avx512vnni/q5.h"
 
 enum { BLOCK_BYTES = 22 };
@@ -11,8 +12,11 @@ INLINE __m512i weights(const unsigned char *p, bool both)
 void vnni_gemv_q5_0(const struct matmul_args *a, size_t row0, size_t row1)
 {
     gemv32(a, row0, row1,
-           (struct format32){ .block_bytes = BLOCK_BYTES, .bias_lo = 16, .bias_hi = 16,
-                              .hi_scale = 1, .weights = weights });
+           (struct format32){ .block_bytes = BLOCK_BYTES,
+                              .bias_lo = 16,
+                              .bias_hi = 16,
+                              .hi_scale = 1,
+                              .weights = weights });
 }
 
 static void unpack(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)

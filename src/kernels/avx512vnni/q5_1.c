@@ -1,4 +1,5 @@
-/* avx512vnni/q5_1.c: Q5_1, f16 scale and min, fifth bits, nibbles, value = d * q + m. methods.md (1) */
+/* avx512vnni/q5_1.c: Q5_1, f16 scale and min, fifth bits, nibbles, value = d * q + m.
+ * methods.md (1) */
 #include "kernels/avx512vnni/q5.h"
 
 enum { BLOCK_BYTES = 24 };
@@ -11,7 +12,10 @@ INLINE __m512i weights(const unsigned char *p, bool both)
 void vnni_gemv_q5_1(const struct matmul_args *a, size_t row0, size_t row1)
 {
     gemv32(a, row0, row1,
-           (struct format32){ .block_bytes = BLOCK_BYTES, .hi_scale = 1, .has_min = true, .weights = weights });
+           (struct format32){ .block_bytes = BLOCK_BYTES,
+                              .hi_scale = 1,
+                              .has_min = true,
+                              .weights = weights });
 }
 
 static void unpack(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)

@@ -1,10 +1,11 @@
-/* avx512vnni/q5_k.c: Q5_K: Q4_K with a fifth bit: bit s of byte l for element l of sub-block s.
- * methods.md (1) */
+/* avx512vnni/q5_k.c: Q5_K: Q4_K with a fifth bit: bit s of byte l for element l of
+ * sub-block s. methods.md (1) */
 #include "kernels/avx512vnni/q45k.h"
 
 enum { BLOCK_BYTES = 176, QH = 16, QS = 48 };
 
-/* The fifth bits of sub-block s in the lower half and of s + 2 in the upper, added to nibbles. */
+/* The fifth bits of sub-block s in the lower half and of s + 2 in the upper, added to
+ * nibbles. */
 INLINE __m512i with_fifth(__m512i nibbles, __m512i qh, int s)
 {
     __m512i bit = _mm512_inserti64x4(_mm512_set1_epi8((char)(1 << s)),
@@ -39,7 +40,8 @@ static void unpack(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
 #pragma GCC unroll 2
     for (int v = 0; v < 2; v++) { /* back from sub-blocks 0 2, 1 3 to 0 1, 2 3 */
         _mm512_store_si512(q + 128 * v, _mm512_shuffle_i64x2(w[2 * v], w[2 * v + 1], 0x44));
-        _mm512_store_si512(q + 128 * v + 64, _mm512_shuffle_i64x2(w[2 * v], w[2 * v + 1], 0xee));
+        _mm512_store_si512(q + 128 * v + 64,
+                           _mm512_shuffle_i64x2(w[2 * v], w[2 * v + 1], 0xee));
     }
     k_meta(p, meta);
 }

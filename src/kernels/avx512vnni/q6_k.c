@@ -2,8 +2,8 @@
  * avx512vnni/q6_k.c: Q6_K: 256 weights of 6 bits, 16 groups of 16 with signed 8-bit scales,
  * value = d * sc * (q - 32). methods.md (1)
  *
- * Unpacked in element order, each 128-bit lane of a vector is one group, so the sums of the four
- * vectors transpose into one vector of 16 groups: lane 4l + v is group 4v + l.
+ * Unpacked in element order, each 128-bit lane of a vector is one group, so the sums of the
+ * four vectors transpose into one vector of 16 groups: lane 4l + v is group 4v + l.
  */
 #include "kernels/avx512/simd512.h"
 #include "kernels/avx512vnni/vnni.h"
@@ -16,19 +16,22 @@ struct act256 {
 };
 _Static_assert(sizeof(struct act256) * GEMV_MAX_TOK <= 256 * SCRATCH_COL_BYTES, "scratch");
 
-/* 128 weights from 64 bytes of low nibbles and 32 of high bit pairs: elements 0-63 and 64-127. */
+/* 128 weights from 64 bytes of low nibbles and 32 of high bit pairs: elements 0-63 and
+ * 64-127. */
 INLINE void weights_128(const unsigned char *ql, const unsigned char *qh, __m512i *w)
 {
     const __m512i low = _mm512_set1_epi8(15), six = _mm512_set1_epi8(63);
     __m512i l = _mm512_loadu_si512(ql);
     __m512i h = _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)qh));
-    /* pairs 0 1 of the byte serve elements 0-31 and 32-63, pairs 2 3 the others; to bits 4-5 */
+    /* pairs 0 1 of the byte serve elements 0-31 and 32-63, pairs 2 3 the others; to bits
+     * 4-5 */
     __m512i h0 = _mm512_sllv_epi64(h, _mm512_set_epi64(2, 2, 2, 2, 4, 4, 4, 4));
     __m512i h1 = _mm512_srlv_epi64(h, _mm512_set_epi64(2, 2, 2, 2, 0, 0, 0, 0));
-    /* bits of the nibble where low is set, else of the pair: a select is truth table 0xca */
+    /* bits of the nibble where low is set, else of the pair: a select is truth table 0xca
+     */
     w[0] = _mm512_and_si512(six, _mm512_ternarylogic_epi64(low, l, h0, 0xca));
-    w[1] = _mm512_and_si512(six,
-                            _mm512_ternarylogic_epi64(low, _mm512_srli_epi16(l, 4), h1, 0xca));
+    w[1] = _mm512_and_si512(
+        six, _mm512_ternarylogic_epi64(low, _mm512_srli_epi16(l, 4), h1, 0xca));
 }
 
 INLINE void weights(const unsigned char *p, __m512i w[4])
@@ -47,8 +50,8 @@ INLINE void prepare_acts(struct act256 *dst, const struct acts *x, size_t t)
         }
 }
 
-INLINE void step(const unsigned char *p, const struct act256 *const *x, const int8_t *const *q,
-                 size_t i, int n_tok, __m512 *acc)
+INLINE void step(const unsigned char *p, const struct act256 *const *x,
+                 const int8_t *const *q, size_t i, int n_tok, __m512 *acc)
 {
     __m512i w[4];
     for (unsigned b = 0; b < BLOCK_BYTES; b += 64)
@@ -64,8 +67,9 @@ INLINE void step(const unsigned char *p, const struct act256 *const *x, const in
         __m512i dot[4];
 #pragma GCC unroll 4
         for (int v = 0; v < 4; v++)
-            dot[v] = _mm512_dpbusd_epi32(_mm512_setzero_si512(), w[v],
-                                         _mm512_loadu_si512(q[t] + 256 * i + 64 * (size_t)v));
+            dot[v] =
+                _mm512_dpbusd_epi32(_mm512_setzero_si512(), w[v],
+                                    _mm512_loadu_si512(q[t] + 256 * i + 64 * (size_t)v));
         __m512i sum = _mm512_add_epi32(lane_sums4(dot[0], dot[1], dot[2], dot[3]),
                                        _mm512_load_si512(a->start));
         __m512 s = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), _mm512_load_ps(a->d));
@@ -126,7 +130,8 @@ static void unpack(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
     for (int v = 0; v < 4; v++)
         _mm512_store_si512(q + 64 * v, w[v]);
     __m512i sc = _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(p + SCALES)));
-    _mm512_store_ps(meta, _mm512_mul_ps(_mm512_cvtepi32_ps(sc), _mm512_set1_ps(f16_at(p + D))));
+    _mm512_store_ps(meta,
+                    _mm512_mul_ps(_mm512_cvtepi32_ps(sc), _mm512_set1_ps(f16_at(p + D))));
 }
 
 void vnni_gemm_q6_k(const struct matmul_args *a, size_t row0, size_t row1)

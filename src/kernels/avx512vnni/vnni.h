@@ -1,11 +1,13 @@
-/* kernels/avx512vnni/vnni.h: products of quantized weights with 8-bit activations by vpdpbusd. */
+/* kernels/avx512vnni/vnni.h: products of quantized weights with 8-bit activations by
+ * vpdpbusd. */
 #ifndef KERNELS_AVX512VNNI_VNNI_H
 #define KERNELS_AVX512VNNI_VNNI_H
 
 #include "kernels/internal.h"
 #include "kernels/simd/format.h"
 
-void vnni_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct q8_format *f);
+void vnni_gemm(const struct matmul_args *a, size_t row0, size_t row1,
+               const struct q8_format *f);
 
 matmul_fn vnni_gemv_q8_0, vnni_gemm_q8_0, vnni_gemv_q4_0, vnni_gemm_q4_0;
 matmul_fn vnni_gemv_q5_0, vnni_gemm_q5_0, vnni_gemv_q5_1, vnni_gemm_q5_1;

@@ -1,13 +1,15 @@
 /* ref/acts.c: activations copied, rounded to BF16, or quantized to 8 bits. */
-#include "kernels/ref/ref.h"
 #include "kernels/q8.h"
+#include "kernels/ref/ref.h"
 #include <math.h>
 #include <string.h>
 
-void ref_act_prepare_f32(struct acts *a, const float *x, size_t ld, size_t tok0, size_t tok1)
+void ref_act_prepare_f32(struct acts *a, const float *x, size_t ld, size_t tok0,
+                         size_t tok1)
 {
     for (size_t t = tok0; t < tok1; t++) {
-        float *dst = (float *)(uintptr_t)(a->f32 + t * a->stride); /* ours: acts_bind made it */
+        float *dst =
+            (float *)(uintptr_t)(a->f32 + t * a->stride); /* ours: acts_bind made it */
         if (dst == x + t * ld)
             continue;
         memcpy(dst, x + t * ld, a->cols * sizeof *dst);
@@ -15,7 +17,8 @@ void ref_act_prepare_f32(struct acts *a, const float *x, size_t ld, size_t tok0,
     }
 }
 
-void ref_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok0, size_t tok1)
+void ref_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok0,
+                          size_t tok1)
 {
     for (size_t t = tok0; t < tok1; t++) {
         uint16_t *dst = a->bf16 + t * a->stride;

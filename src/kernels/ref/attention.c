@@ -27,8 +27,8 @@ static double softmax_row(const struct attention_args *a, const float *q, size_t
     return sum;
 }
 
-void ref_attention(const struct attention_args *a, uint32_t head0, uint32_t head1, uint32_t tok0,
-                   uint32_t tok1, bool count_kv, struct work *w)
+void ref_attention(const struct attention_args *a, uint32_t head0, uint32_t head1,
+                   uint32_t tok0, uint32_t tok1, bool count_kv, struct work *w)
 {
     size_t dim = a->head_dim, kv_head = head0 / (a->n_head / a->n_head_kv);
     double *acc = a->scratch, *p = acc + size_align_up(dim, 64);
@@ -36,7 +36,8 @@ void ref_attention(const struct attention_args *a, uint32_t head0, uint32_t head
     for (uint32_t t = tok0; t < tok1; t++) {
         uint32_t pos = a->n_past + t, hi = pos + 1, lo = window_first(pos, a->window);
         for (uint32_t h = head0; h < head1; h++) {
-            double sum = softmax_row(a, a->q + t * a->q_stride + h * dim, kv_head, lo, hi, p);
+            double sum =
+                softmax_row(a, a->q + t * a->q_stride + h * dim, kv_head, lo, hi, p);
             for (size_t d = 0; d < dim; d++)
                 acc[d] = 0;
             for (uint32_t j = lo; j < hi; j++) {

@@ -32,10 +32,10 @@ static void matmul(const struct matmul_args *a, size_t row0, size_t row1, enum d
 }
 
 /* A slot is a plain function pointer, so each type needs its own function. */
-#define REF_MATMUL(name, type)                                                                    \
-    static void name(const struct matmul_args *a, size_t row0, size_t row1)                       \
-    {                                                                                             \
-        matmul(a, row0, row1, type);                                                              \
+#define REF_MATMUL(name, type)                                                             \
+    static void name(const struct matmul_args *a, size_t row0, size_t row1)                \
+    {                                                                                      \
+        matmul(a, row0, row1, type);                                                       \
     }
 REF_MATMUL(mm_f32, DTYPE_F32)
 REF_MATMUL(mm_f16, DTYPE_F16)
@@ -55,11 +55,11 @@ REF_MATMUL(mm_iq4_xs, DTYPE_IQ4_XS)
 REF_MATMUL(mm_mxfp4, DTYPE_MXFP4)
 
 static matmul_fn *const table[DTYPE_COUNT] = {
-    [DTYPE_F32] = mm_f32,       [DTYPE_F16] = mm_f16,       [DTYPE_BF16] = mm_bf16,
-    [DTYPE_Q8_0] = mm_q8_0,     [DTYPE_Q4_0] = mm_q4_0,     [DTYPE_Q4_1] = mm_q4_1,
-    [DTYPE_Q5_0] = mm_q5_0,     [DTYPE_Q5_1] = mm_q5_1,     [DTYPE_Q2_K] = mm_q2_k,
-    [DTYPE_Q3_K] = mm_q3_k,     [DTYPE_Q4_K] = mm_q4_k,     [DTYPE_Q5_K] = mm_q5_k,
-    [DTYPE_Q6_K] = mm_q6_k,     [DTYPE_IQ4_NL] = mm_iq4_nl, [DTYPE_IQ4_XS] = mm_iq4_xs,
+    [DTYPE_F32] = mm_f32,     [DTYPE_F16] = mm_f16,       [DTYPE_BF16] = mm_bf16,
+    [DTYPE_Q8_0] = mm_q8_0,   [DTYPE_Q4_0] = mm_q4_0,     [DTYPE_Q4_1] = mm_q4_1,
+    [DTYPE_Q5_0] = mm_q5_0,   [DTYPE_Q5_1] = mm_q5_1,     [DTYPE_Q2_K] = mm_q2_k,
+    [DTYPE_Q3_K] = mm_q3_k,   [DTYPE_Q4_K] = mm_q4_k,     [DTYPE_Q5_K] = mm_q5_k,
+    [DTYPE_Q6_K] = mm_q6_k,   [DTYPE_IQ4_NL] = mm_iq4_nl, [DTYPE_IQ4_XS] = mm_iq4_xs,
     [DTYPE_MXFP4] = mm_mxfp4,
 };
 

@@ -1,4 +1,5 @@
-/* ref/vector.c: norm, gate, addition, rotation, conversion: one rounding each, from double. */
+/* ref/vector.c: norm, gate, addition, rotation, conversion: one rounding each, from double.
+ */
 #include "kernels/ref/ref.h"
 #include <math.h>
 

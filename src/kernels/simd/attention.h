@@ -1,11 +1,11 @@
 /*
- * kernels/simd/attention.h: causal attention with a streaming softmax, over the vector names of an
- * ISA's simd header. Static inline only. methods.md (7)
+ * kernels/simd/attention.h: causal attention with a streaming softmax, over the vector
+ * names of an ISA's simd header. Static inline only. methods.md (7)
  *
- * A tile of KV_TILE keys is converted to f32 once (K transposed, so that lanes are keys) and used
- * by every token and head of the call: two small products with the softmax between them. A row
- * is one head of one token; its running maximum and sum live in scratch, its unnormalized output
- * in out.
+ * A tile of KV_TILE keys is converted to f32 once (K transposed, so that lanes are keys)
+ * and used by every token and head of the call: two small products with the softmax between
+ * them. A row is one head of one token; its running maximum and sum live in scratch, its
+ * unnormalized output in out.
  */
 #ifndef KERNELS_SIMD_ATTENTION_H
 #define KERNELS_SIMD_ATTENTION_H
@@ -47,15 +47,18 @@ INLINE void att_load_tile(const struct att *s, size_t kv_head)
             vi r[VL];
 #pragma GCC unroll 16
             for (size_t i = 0; i < VL; i++)
-                r[i] = j + i < n ? vf_bits(vf_from_f16(k + (j + i) * a->kv_stride + d, s->dim - d))
-                                 : vi_set1(0);
+                r[i] =
+                    j + i < n
+                        ? vf_bits(vf_from_f16(k + (j + i) * a->kv_stride + d, s->dim - d))
+                        : vi_set1(0);
             vi_transpose(r);
             for (size_t i = 0; i < VL && d + i < s->dim; i++)
                 vi_store(s->kt + (d + i) * KV_TILE + j, r[i]);
         }
     for (size_t j = 0; j < n; j++)
         for (size_t d = 0; d < s->dim; d += VL)
-            vf_store(s->v + j * s->dim_pad + d, vf_from_f16(v + j * a->kv_stride + d, s->dim - d));
+            vf_store(s->v + j * s->dim_pad + d,
+                     vf_from_f16(v + j * a->kv_stride + d, s->dim - d));
 }
 
 /* p[i] = q . k for n rows and all keys of the tile. */
@@ -95,8 +98,8 @@ INLINE void att_scores(const struct att *s, size_t row, const size_t n)
 }
 
 /*
- * Scores of a row become weights relative to its new maximum; returns what the output so far must
- * be multiplied by. Adds the row's work: from the keys it walks here.
+ * Scores of a row become weights relative to its new maximum; returns what the output so
+ * far must be multiplied by. Adds the row's work: from the keys it walks here.
  */
 INLINE float att_softmax(const struct att *s, size_t row, float *p, struct work *w)
 {
@@ -131,8 +134,8 @@ INLINE float att_softmax(const struct att *s, size_t row, float *p, struct work 
 }
 
 /* out[i] = out[i] * fix[i] + p[i] . v for n rows, dims [d, d + vecs * VL). */
-INLINE void att_output(const struct att *s, size_t row, const size_t n, size_t d, const size_t vecs,
-                       const float *fix)
+INLINE void att_output(const struct att *s, size_t row, const size_t n, size_t d,
+                       const size_t vecs, const float *fix)
 {
     vf acc[ATT_ROWS][ATT_VECS];
 #pragma GCC unroll 6
@@ -140,7 +143,8 @@ INLINE void att_output(const struct att *s, size_t row, const size_t n, size_t d
 #pragma GCC unroll 4
         for (size_t c = 0; c < vecs; c++) {
             vm m = vm_first(s->dim - d - c * VL);
-            acc[i][c] = vf_mul(vf_load_m(m, att_out(s, row + i) + d + c * VL), vf_set1(fix[i]));
+            acc[i][c] =
+                vf_mul(vf_load_m(m, att_out(s, row + i) + d + c * VL), vf_set1(fix[i]));
         }
     const size_t keys = s->j1 - s->j0;
     for (size_t j = 0; j < keys; j++) {
@@ -161,7 +165,8 @@ INLINE void att_output(const struct att *s, size_t row, const size_t n, size_t d
     for (size_t i = 0; i < n; i++)
 #pragma GCC unroll 4
         for (size_t c = 0; c < vecs; c++)
-            vf_store_m(att_out(s, row + i) + d + c * VL, vm_first(s->dim - d - c * VL), acc[i][c]);
+            vf_store_m(att_out(s, row + i) + d + c * VL, vm_first(s->dim - d - c * VL),
+                       acc[i][c]);
 }
 
 /* n rows against the tile; n is a constant of each caller. */
@@ -241,7 +246,8 @@ static void simd_attention(const struct attention_args *a, uint32_t head0, uint3
         att_load_tile(&s, head0 / (a->n_head / a->n_head_kv));
         if (count_kv)
             w->kv_bytes += (uint64_t)(s.j1 - s.j0) * 2 * s.dim * sizeof *a->k;
-        /* tokens that see a key of the tile: the last key from below, the first from above */
+        /* tokens that see a key of the tile: the last key from below, the first from above
+         */
         uint32_t t0 = s.j0 > a->n_past + tok0 ? s.j0 - a->n_past : tok0, t1 = tok1;
         while (t1 > t0 && window_first(a->n_past + t1 - 1, a->window) >= s.j1)
             t1--;

@@ -2,8 +2,8 @@
  * kernels/simd/dense.h: products with float weights, over the vector names of an ISA's simd
  * header. Static inline only; each type instantiates it with its loads and multiply-add.
  *
- * Everything moves in units of 32 bits: one f32 (F32, F16 and BF16 converted), or a pair of BF16
- * where the ISA multiplies pairs.
+ * Everything moves in units of 32 bits: one f32 (F32, F16 and BF16 converted), or a pair of
+ * BF16 where the ISA multiplies pairs.
  */
 #ifndef KERNELS_SIMD_DENSE_H
 #define KERNELS_SIMD_DENSE_H
@@ -45,7 +45,8 @@ INLINE void dense_dot(const struct matmul_args *a, size_t r, const int n_tok,
             vi v = f.weights(p, step);
 #pragma GCC unroll 4
             for (int t = 0; t < n_tok; t++)
-                acc[j][t] = f.madd(acc[j][t], v, f.acts(a->x, (size_t)t, c + j * step, step));
+                acc[j][t] =
+                    f.madd(acc[j][t], v, f.acts(a->x, (size_t)t, c + j * step, step));
         }
     for (; c < a->cols; c += step) {
         vi v = f.weights(w + c * f.elem_bytes, a->cols - c);
@@ -87,10 +88,11 @@ INLINE void dense_gemv(const struct matmul_args *a, size_t row0, size_t row1,
 enum {
     DENSE_UNITS = 128,               /* units of k a chunk */
     DENSE_ROWS = 2 * VL,             /* rows a panel */
-    DENSE_GROUP_BYTES = 1024 * 1024,  /* y of a group of panels, to stay in the L2 cache */
+    DENSE_GROUP_BYTES = 1024 * 1024, /* y of a group of panels, to stay in the L2 cache */
 };
 
-/* A chunk of weights [unit][row], then the chunk of all activations [tile][unit][DENSE_TOK]. */
+/* A chunk of weights [unit][row], then the chunk of all activations
+ * [tile][unit][DENSE_TOK]. */
 struct dense_scratch {
     int32_t w[DENSE_UNITS][DENSE_ROWS];
     int32_t x[];
@@ -107,10 +109,12 @@ struct dense_tile {
 };
 
 /* n accumulators of tokens, of which tile->n_tok exist. */
-INLINE void dense_tile_run(const struct dense_tile *tile, const size_t n, const struct dense_format f)
+INLINE void dense_tile_run(const struct dense_tile *tile, const size_t n,
+                           const struct dense_format f)
 {
     vf acc[2][DENSE_TOK];
-    const vm m0 = vm_first(tile->rows), m1 = vm_first(tile->rows < VL ? 0 : tile->rows - VL);
+    const vm m0 = vm_first(tile->rows),
+             m1 = vm_first(tile->rows < VL ? 0 : tile->rows - VL);
 #pragma GCC unroll 12
     for (size_t t = 0; t < n; t++) {
         acc[0][t] = acc[1][t] = vf_set1(0);
@@ -155,42 +159,50 @@ INLINE void dense_pack_acts(int32_t *dst, const struct acts *x, size_t c, size_t
                                : vi_set1(0);
                 vi_transpose(r);
                 for (size_t j = 0; j < VL && u + j < units; j++)
-                    vf_store_m((float *)(dst + (u + j) * DENSE_TOK + i), vm_first(DENSE_TOK - i),
-                               vi_floats(r[j]));
+                    vf_store_m((float *)(dst + (u + j) * DENSE_TOK + i),
+                               vm_first(DENSE_TOK - i), vi_floats(r[j]));
             }
 }
 
 /* w: the chunk in the panel's first row; n elements of it exist. */
-INLINE void dense_unpack(struct dense_scratch *s, const unsigned char *w, size_t row_bytes, size_t rows,
-                         size_t n, const struct dense_format f)
+INLINE void dense_unpack(struct dense_scratch *s, const unsigned char *w, size_t row_bytes,
+                         size_t rows, size_t n, const struct dense_format f)
 {
     const size_t step = (size_t)VL * f.unit_elems;
     for (size_t h = 0; h < DENSE_ROWS; h += VL)
         for (size_t c = 0, u = 0; c < n; c += step, u += VL) {
             vi r[VL];
             for (size_t j = 0; j < VL; j++)
-                r[j] = h + j < rows ? f.weights(w + (h + j) * row_bytes + c * f.elem_bytes, n - c)
-                                    : vi_set1(0);
+                r[j] = h + j < rows
+                           ? f.weights(w + (h + j) * row_bytes + c * f.elem_bytes, n - c)
+                           : vi_set1(0);
             vi_transpose(r);
             for (size_t j = 0; j < VL; j++)
                 vi_store(&s->w[u + j][h], r[j]);
         }
 }
 
-INLINE void dense_tokens(const struct matmul_args *a, const struct dense_scratch *s, size_t r,
-                         size_t rows, size_t units, bool first, const unsigned char *next,
-                         size_t next_bytes, const struct dense_format f)
+INLINE void dense_tokens(const struct matmul_args *a, const struct dense_scratch *s,
+                         size_t r, size_t rows, size_t units, bool first,
+                         const unsigned char *next, size_t next_bytes,
+                         const struct dense_format f)
 {
     const size_t n_tok = a->x->n_tok, tiles = (n_tok + DENSE_TOK - 1) / DENSE_TOK;
     const size_t per_tile = (DENSE_ROWS + tiles - 1) / tiles;
     for (size_t i = 0; i < tiles; i++) {
         size_t left = n_tok - i * DENSE_TOK;
         struct dense_tile tile = {
-            .w = s->w, .x = s->x + i * units * DENSE_TOK, .units = units, .rows = rows,
-            .y = a->y + i * DENSE_TOK * a->y_stride + r, .y_stride = a->y_stride,
-            .n_tok = left < DENSE_TOK ? left : DENSE_TOK, .first = first,
+            .w = s->w,
+            .x = s->x + i * units * DENSE_TOK,
+            .units = units,
+            .rows = rows,
+            .y = a->y + i * DENSE_TOK * a->y_stride + r,
+            .y_stride = a->y_stride,
+            .n_tok = left < DENSE_TOK ? left : DENSE_TOK,
+            .first = first,
         };
-        if (!first && left > DENSE_TOK) /* y of the next tile, a row apart: hardware does not foresee it */
+        if (!first && left > DENSE_TOK) /* y of the next tile, a row apart: hardware does
+                                           not foresee it */
             for (size_t t = DENSE_TOK; t < 2 * DENSE_TOK && t < left; t++)
                 for (size_t b = 0; b < DENSE_ROWS * sizeof(float); b += 64)
                     _mm_prefetch((const char *)(tile.y + t * a->y_stride) + b, _MM_HINT_T0);

@@ -1,4 +1,5 @@
-/* kernels/simd/format.h: how a product reads a quantized format, a chunk of columns at a time. */
+/* kernels/simd/format.h: how a product reads a quantized format, a chunk of columns at a
+ * time. */
 #ifndef KERNELS_SIMD_FORMAT_H
 #define KERNELS_SIMD_FORMAT_H
 
@@ -8,7 +9,8 @@
 
 enum { CHUNK_K = 256, CHUNK_META = 16 };
 
-/* The byte of a weight is its quant plus bias, so >= 0; bias 0 and w_signed: the signed quant. */
+/* The byte of a weight is its quant plus bias, so >= 0; bias 0 and w_signed: the signed
+ * quant. */
 struct q8_format {
     unsigned block_elems, block_bytes;
     unsigned group; /* weights a scale: 32 or 16 */
@@ -16,8 +18,8 @@ struct q8_format {
     bool has_min; /* value = scale * quant - min; group 32 */
     bool w_signed;
     /*
-     * n_k weights (a multiple of 32, at most CHUNK_K) from src: bytes to q[CHUNK_K], scales to
-     * meta[0..15] of group 16; scales to meta[0..7] and mins to meta[8..15] of group 32.
+     * n_k weights (a multiple of 32, at most CHUNK_K) from src: bytes to q[CHUNK_K], scales
+     * to meta[0..15] of group 16; scales to meta[0..7] and mins to meta[8..15] of group 32.
      * q and meta are 64-byte aligned.
      */
     void (*unpack)(const unsigned char *src, size_t n_k, uint8_t *q, float *meta);

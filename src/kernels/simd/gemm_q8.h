@@ -1,19 +1,20 @@
 /*
- * kernels/simd/gemm_q8.h: prefill of quantized weights with 8-bit activations, over the vector names
- * of an ISA's simd header. Static inline only. methods.md (4)
+ * kernels/simd/gemm_q8.h: prefill of quantized weights with 8-bit activations, over the
+ * vector names of an ISA's simd header. Static inline only. methods.md (4)
  *
- * A chunk of 2 VL rows x 256 columns of any format is unpacked once to interleaved bytes with float
- * scales, and then used by all tokens. VL rows x 4 k stand together, so a vector of weights meets
- * one broadcast of 4 activations and each lane is a row. A tile is 2 VL rows x TILE_TOK tokens: every
- * broadcast feeds two dot products. Weights are bytes >= 0 (quant + bias), activations signed; the
- * integer accumulators start at -bias * (sum of the activations), which makes them exact sums
- * of quant * activation.
+ * A chunk of 2 VL rows x 256 columns of any format is unpacked once to interleaved bytes
+ * with float scales, and then used by all tokens. VL rows x 4 k stand together, so a vector
+ * of weights meets one broadcast of 4 activations and each lane is a row. A tile is 2 VL
+ * rows x TILE_TOK tokens: every broadcast feeds two dot products. Weights are bytes >= 0
+ * (quant + bias), activations signed; the integer accumulators start at -bias * (sum of the
+ * activations), which makes them exact sums of quant * activation.
  *
- * Loops: groups of row panels (their y stays in the L2 cache) > chunks of k > panels > tokens.
- * Each weight byte is read once.
+ * Loops: groups of row panels (their y stays in the L2 cache) > chunks of k > panels >
+ * tokens. Each weight byte is read once.
  *
  * The includer defines, first: TILE_TOK, and
- *     vi dot4(vi acc, vi w, vi x, bool w_signed): lane sums of 4 byte products, added to acc.
+ *     vi dot4(vi acc, vi w, vi x, bool w_signed): lane sums of 4 byte products, added to
+ * acc.
  */
 #ifndef KERNELS_SIMD_GEMM_Q8_H
 #define KERNELS_SIMD_GEMM_Q8_H
@@ -33,7 +34,8 @@ struct q8_panel {
     float meta[CHUNK_META][Q8_ROWS];
 };
 
-/* Per token and chunk: start values of the accumulators, scales, and d * sum for the mins. */
+/* Per token and chunk: start values of the accumulators, scales, and d * sum for the mins.
+ */
 struct q8_tok {
     int32_t start[CHUNK_K / 16];
     float d[CHUNK_K / 32], xsum[CHUNK_K / 32];
@@ -45,7 +47,8 @@ struct q8_scratch {
     float meta[Q8_ROWS][CHUNK_META];
     struct q8_tok tok[];
 };
-_Static_assert(sizeof(struct q8_scratch) <= SCRATCH_PANEL_BYTES, "fixed part of the scratch");
+_Static_assert(sizeof(struct q8_scratch) <= SCRATCH_PANEL_BYTES,
+               "fixed part of the scratch");
 _Static_assert(sizeof(struct q8_tok) <= SCRATCH_TOK_BYTES, "token part of the scratch");
 
 /* What a tile reads and writes; pointers at its first token and chunk. */
@@ -62,9 +65,10 @@ struct q8_tile {
 
 /* ---- one tile ---------------------------------------------------------------------- */
 
-/* Sums over group g of 4 * quads weights: i[t] and i[n_tok + t] for the panel's two halves. */
-INLINE void q8_dot(const struct q8_tile *a, const int8_t *const *q, unsigned g, const int quads,
-                   const int n_tok, const bool w_signed, vi *i)
+/* Sums over group g of 4 * quads weights: i[t] and i[n_tok + t] for the panel's two halves.
+ */
+INLINE void q8_dot(const struct q8_tile *a, const int8_t *const *q, unsigned g,
+                   const int quads, const int n_tok, const bool w_signed, vi *i)
 {
     const size_t k4 = (size_t)g * (size_t)quads;
     const uint8_t *w = &a->panel->w[k4][0][0];
@@ -86,8 +90,8 @@ INLINE void q8_dot(const struct q8_tile *a, const int8_t *const *q, unsigned g, 
 }
 
 /* acc += scale of group g * activation scale of block b * i */
-INLINE void q8_scale_add(const struct q8_tile *a, unsigned g, unsigned b, const int n_tok, const vi *i,
-                         vf *acc)
+INLINE void q8_scale_add(const struct q8_tile *a, unsigned g, unsigned b, const int n_tok,
+                         const vi *i, vf *acc)
 {
     vf s0 = vf_load(a->panel->meta[g]), s1 = vf_load(a->panel->meta[g] + VL);
 #pragma GCC unroll 6
@@ -110,9 +114,10 @@ INLINE void q8_mins(const struct q8_tile *a, unsigned b, const int n_tok, vf *ac
     }
 }
 
-/* Activations and y of the next tile, from L2: the walk jumps from token to token, which hardware
- * does not foresee. A block fetches one line of half the tokens. */
-INLINE void q8_prefetch(const struct q8_tile *a, const int8_t *const *q, unsigned b, const int n_tok)
+/* Activations and y of the next tile, from L2: the walk jumps from token to token, which
+ * hardware does not foresee. A block fetches one line of half the tokens. */
+INLINE void q8_prefetch(const struct q8_tile *a, const int8_t *const *q, unsigned b,
+                        const int n_tok)
 {
     if (n_tok < TILE_TOK)
         return;
@@ -166,7 +171,8 @@ INLINE void q8_tile_run(const struct q8_tile *arg, const int n_tok, const unsign
     }
 }
 
-/* The number of tokens becomes a compile-time constant, so that accumulators are registers. */
+/* The number of tokens becomes a compile-time constant, so that accumulators are registers.
+ */
 _Static_assert(TILE_TOK >= 4 && TILE_TOK <= 6, "numbers of tokens below");
 INLINE void q8_tile_any(const struct q8_tile *a, size_t n_tok, const unsigned group,
                         const bool has_min, const bool w_signed)
@@ -211,9 +217,11 @@ static void q8_interleave(const struct q8_scratch *s, struct q8_panel *p, size_t
     }
 }
 
-/* src: the chunk in the panel's first row. Rows past n_rows keep old bytes: never stored. */
-static void q8_unpack_panel(struct q8_scratch *s, struct q8_panel *p, const struct q8_format *f,
-                            const unsigned char *src, size_t row_bytes, size_t n_rows, size_t n_k)
+/* src: the chunk in the panel's first row. Rows past n_rows keep old bytes: never stored.
+ */
+static void q8_unpack_panel(struct q8_scratch *s, struct q8_panel *p,
+                            const struct q8_format *f, const unsigned char *src,
+                            size_t row_bytes, size_t n_rows, size_t n_k)
 {
     for (size_t r = 0; r < n_rows && r < Q8_ROWS; r++)
         f->unpack(src + r * row_bytes, n_k, s->linear[r], s->meta[r]);
@@ -221,8 +229,8 @@ static void q8_unpack_panel(struct q8_scratch *s, struct q8_panel *p, const stru
 }
 
 /* Loops of constant length over copies, for the compiler to vectorize. */
-static void q8_prepare_tokens(struct q8_tok *tok, const struct acts *x, const struct q8_format *f,
-                              size_t k, size_t n_k)
+static void q8_prepare_tokens(struct q8_tok *tok, const struct acts *x,
+                              const struct q8_format *f, size_t k, size_t n_k)
 {
     int16_t sum[CHUNK_K / 16] = { 0 };
     float d[CHUNK_K / 32] = { 0 };
@@ -253,7 +261,8 @@ static void q8_prepare_tokens(struct q8_tok *tok, const struct acts *x, const st
 
 /* ---- the walk ---------------------------------------------------------------------- */
 
-/* Weights of the next panels, fetched into L2 a few rows at a time while tokens are walked. */
+/* Weights of the next panels, fetched into L2 a few rows at a time while tokens are walked.
+ */
 struct q8_next {
     const unsigned char *src;
     size_t row_bytes, chunk_bytes, rows, done, step;
@@ -267,8 +276,9 @@ static void q8_prefetch_next(struct q8_next *p)
             _mm_prefetch((const char *)p->src + p->done * p->row_bytes + i, _MM_HINT_T1);
 }
 
-static void q8_walk_tokens(const struct matmul_args *a, struct q8_scratch *s, q8_tile_fn *run,
-                           size_t row, size_t n_rows, size_t k, size_t n_k, struct q8_next *next)
+static void q8_walk_tokens(const struct matmul_args *a, struct q8_scratch *s,
+                           q8_tile_fn *run, size_t row, size_t n_rows, size_t k, size_t n_k,
+                           struct q8_next *next)
 {
     const struct acts *x = a->x;
     for (size_t t = 0; t < x->n_tok; t += TILE_TOK) {
@@ -276,9 +286,14 @@ static void q8_walk_tokens(const struct matmul_args *a, struct q8_scratch *s, q8
         q8_prefetch_next(next);
         for (size_t p = 0; p * Q8_ROWS < n_rows; p++) {
             struct q8_tile tile = {
-                .panel = &s->panel[p], .q = x->q + t * x->stride + k, .tok = s->tok + t,
-                .y = a->y + t * a->y_stride + row + p * Q8_ROWS, .q_stride = x->stride,
-                .y_stride = a->y_stride, .n_blk = (unsigned)(n_k / 32), .first = k == 0,
+                .panel = &s->panel[p],
+                .q = x->q + t * x->stride + k,
+                .tok = s->tok + t,
+                .y = a->y + t * a->y_stride + row + p * Q8_ROWS,
+                .q_stride = x->stride,
+                .y_stride = a->y_stride,
+                .n_blk = (unsigned)(n_k / 32),
+                .first = k == 0,
                 .rows = n_rows - p * Q8_ROWS,
             };
             run(&tile, left < TILE_TOK ? left : TILE_TOK);
@@ -295,7 +310,8 @@ static size_t q8_min(size_t a, size_t b)
 static void q8_walk_group(const struct matmul_args *a, size_t row0, size_t row1,
                           const struct q8_format *f, q8_tile_fn *run)
 {
-    const size_t step = Q8_PANELS * Q8_ROWS, tiles = (a->x->n_tok + TILE_TOK - 1) / TILE_TOK;
+    const size_t step = Q8_PANELS * Q8_ROWS,
+                 tiles = (a->x->n_tok + TILE_TOK - 1) / TILE_TOK;
     struct q8_scratch *s = a->scratch;
     for (size_t k = 0; k < a->cols; k += CHUNK_K) {
         size_t n_k = q8_min(a->cols - k, CHUNK_K);
@@ -309,17 +325,19 @@ static void q8_walk_group(const struct matmul_args *a, size_t row0, size_t row1,
                                 a->w_row_bytes, n_rows - p * Q8_ROWS, n_k);
             struct q8_next next = { 0 };
             if (r + step < row1)
-                next = (struct q8_next){ w + step * a->w_row_bytes, a->w_row_bytes,
+                next = (struct q8_next){ w + step * a->w_row_bytes,
+                                         a->w_row_bytes,
                                          n_k / f->block_elems * f->block_bytes,
-                                         q8_min(row1 - r - step, step), 0,
+                                         q8_min(row1 - r - step, step),
+                                         0,
                                          (step + tiles - 1) / tiles };
             q8_walk_tokens(a, s, run, r, n_rows, k, n_k, &next);
         }
     }
 }
 
-static void q8_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct q8_format *f,
-                    q8_tile_fn *run)
+static void q8_gemm(const struct matmul_args *a, size_t row0, size_t row1,
+                    const struct q8_format *f, q8_tile_fn *run)
 {
     const size_t step = Q8_PANELS * Q8_ROWS;
     size_t panels = Q8_GROUP_BYTES / (step * sizeof(float) * a->x->n_tok);

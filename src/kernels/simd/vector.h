@@ -1,6 +1,6 @@
 /*
- * kernels/simd/vector.h: norm, gate, addition, rotation, conversions over the vector names of an
- * ISA's simd header, which the includer includes first. Static inline only.
+ * kernels/simd/vector.h: norm, gate, addition, rotation, conversions over the vector names
+ * of an ISA's simd header, which the includer includes first. Static inline only.
  */
 #ifndef KERNELS_SIMD_VECTOR_H
 #define KERNELS_SIMD_VECTOR_H
@@ -11,10 +11,10 @@
 #include <string.h>
 
 /*
- * e^x to a relative error near 2^-23, clamped where f32 ends: 0 or a subnormal below, infinity above; NaN
- * stays. x = n ln 2 + r with |r| <= ln 2 / 2, the product n ln 2 in two pieces so that r is exact to
- * the last bit (the first has 15 significant bits: exact times n); e^r by its Taylor series, whose
- * next term r^8/8! is below 6e-9.
+ * e^x to a relative error near 2^-23, clamped where f32 ends: 0 or a subnormal below,
+ * infinity above; NaN stays. x = n ln 2 + r with |r| <= ln 2 / 2, the product n ln 2 in two
+ * pieces so that r is exact to the last bit (the first has 15 significant bits: exact times
+ * n); e^r by its Taylor series, whose next term r^8/8! is below 6e-9.
  */
 INLINE vf vf_exp(vf x)
 {
@@ -50,7 +50,8 @@ INLINE void simd_rms_norm(float *dst, const float *src, const float *w, size_t n
     vf scale = vf_set1(1.0f / sqrtf(ss / (float)n + eps));
     for (i = 0; i < n; i += VL) {
         vm m = vm_first(n - i);
-        vf_store_m(dst + i, m, vf_mul(vf_mul(vf_load_m(m, src + i), scale), vf_load_m(m, w + i)));
+        vf_store_m(dst + i, m,
+                   vf_mul(vf_mul(vf_load_m(m, src + i), scale), vf_load_m(m, w + i)));
     }
 }
 
@@ -76,14 +77,16 @@ INLINE void simd_add(float *dst, const float *src, size_t n)
 }
 
 /* methods.md (6) */
-INLINE void simd_rope(float *x, size_t n_head, size_t head_dim, size_t n_rot, const float *cs)
+INLINE void simd_rope(float *x, size_t n_head, size_t head_dim, size_t n_rot,
+                      const float *cs)
 {
     for (size_t h = 0; h < n_head; h++)
         for (size_t i = 0; i + 1 < n_rot; i += VL) {
             vm m = vm_first((n_rot - i) & ~(size_t)1);
             float *p = x + h * head_dim + i;
             vf v = vf_load_m(m, p), t = vf_load_m(m, cs + i);
-            vf_store_m(p, m, vf_fmaddsub(v, vf_even(t), vf_mul(vf_swap_pairs(v), vf_odd(t))));
+            vf_store_m(p, m,
+                       vf_fmaddsub(v, vf_even(t), vf_mul(vf_swap_pairs(v), vf_odd(t))));
         }
 }
 
@@ -109,7 +112,8 @@ INLINE void simd_act_prepare_bf16(struct acts *a, const float *x, size_t ld, siz
 }
 
 /* methods.md (10) */
-INLINE void simd_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0, size_t tok1)
+INLINE void simd_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0,
+                                size_t tok1)
 {
     for (size_t t = tok0; t < tok1; t++)
         for (size_t c = 0; c < a->stride; c += 32) {
