@@ -27,6 +27,19 @@ enum {
         4 * GEMV_MAX_TOK, /* per column: activations laid out as gemv's lanes need them */
 };
 
+/*
+ * Decode asks memory for its weights ahead, every line: far into L2, near into L1. Measured
+ * on a server core with 15 GB/s of its own (Granite Rapids), % of a prefetching load loop
+ * with Q8_0 and pages of 4 KiB, as mapped files have: none 70, near alone 77 (with large
+ * pages 98 at 2.5 KiB), far alone 86, both 90-97.
+ */
+enum { PREFETCH_NEAR = 1024, PREFETCH_FAR = 6144 };
+#define PREFETCH_LINE(p)                                                                   \
+    do {                                                                                   \
+        __builtin_prefetch((const char *)(p) + PREFETCH_NEAR, 0, 3);                       \
+        __builtin_prefetch((const char *)(p) + PREFETCH_FAR, 0, 2);                        \
+    } while (0)
+
 /* Keys a tile of the streaming softmax; one tile of K and V as f32 stays in the L2 cache.
  */
 enum { KV_TILE = 64 };

@@ -6,7 +6,7 @@ trap 'rm -rf "$tmp"' EXIT
 ROOFCAST_PROFILE=$tmp/this.json # not the developer's
 export ROOFCAST_PROFILE
 n=0 bad=0 status=0
-: >"$tmp/out" >"$tmp/err"
+touch "$tmp/out" "$tmp/err"
 exec </dev/null
 ok() { # STATUS NAME
     n=$((n + 1))

@@ -7,7 +7,6 @@
 #include "check.h"
 #include <math.h>
 #include <strings.h>
-#include <sys/mman.h>
 #include <time.h>
 
 enum { COLS = 2048, ROWS = 5632, TOKENS = 512, REPEATS = 7 };
@@ -45,8 +44,10 @@ static inline __attribute__((always_inline)) void load_lines(const struct bench 
     v8 s[4] = { 0 };
     for (; p < end; p += 32)
         for (size_t i = 0; i < 4; i++) {
-            if (prefetch)
-                __builtin_prefetch(p + 8 * i + 512);
+            if (prefetch) {
+                __builtin_prefetch(p + 8 * i + 128);
+                __builtin_prefetch(p + 8 * i + 768, 0, 2);
+            }
             s[i] ^= *(const v8 *)(p + 8 * i);
         }
     s[0] ^= s[1] ^ s[2] ^ s[3];
@@ -267,7 +268,6 @@ int bench_main(int argc, char **argv)
         team[i] = (size_t)i < cpus.n ? team_new(i + 1, NULL, &err) : NULL;
     }
     b.w = check_alloc(stream_bytes);
-    madvise(b.w, stream_bytes, MADV_HUGEPAGE);
     for (size_t i = 0; rung_at(i, &b.k); i++) {
         if (argc > 0 && strncmp(argv[0], "isa=", 4) == 0 &&
             strcmp(argv[0] + 4, b.k.isa) != 0)

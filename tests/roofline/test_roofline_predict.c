@@ -356,15 +356,34 @@ static struct hwprofile measured_cpu(void)
     return h;
 }
 
-/* What was measured comes before the datasheet on a CPU; the type of the weights chooses
- * the peak. */
+/* The type of the weights chooses the arithmetic of a prefill, and that the peak. */
+struct math_row {
+    const char *type, *math;
+    double peak;
+};
+
+static void assert_roofs(const struct hwprofile *h, const struct math_row *rows, size_t n, double bandwidth,
+                         const char *source)
+{
+    struct predict_options o = options();
+    o.roof = true;
+    for (size_t i = 0; i < n; i++) {
+        struct model m = load("tinyllama-1.1b", rows[i].type);
+        const struct predict_result r = ask(&m, h, &o);
+        assert_string_equal(r.prefill.math, rows[i].math);
+        assert_near(r.prefill.peak_flop_s, rows[i].peak, 0);
+        assert_near(r.decode.bandwidth_bytes_s, bandwidth, 0);
+        assert_false(r.prefill.derived);
+        assert_non_null(strstr(r.decode.bandwidth_source, source));
+        model_free(&m);
+    }
+}
+
+/* What was measured comes before the datasheet on a CPU. */
 static void cpu_uses_measured_roofs(void **state)
 {
     (void)state;
-    static const struct {
-        const char *type, *math;
-        double peak;
-    } rows[] = {
+    static const struct math_row rows[] = {
         {"F32",   "fp32", 500e9},
         { "F16",  "fp32", 500e9},
         { "BF16", "bf16", 1e12 },
@@ -373,18 +392,9 @@ static void cpu_uses_measured_roofs(void **state)
     };
     struct hwprofile h = measured_cpu();
     struct predict_options o = options();
-    o.roof = true;
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct model m = load("tinyllama-1.1b", rows[i].type);
-        const struct predict_result r = ask(&m, &h, &o);
-        assert_string_equal(r.prefill.math, rows[i].math);
-        assert_near(r.prefill.peak_flop_s, rows[i].peak, 0);
-        assert_near(r.decode.bandwidth_bytes_s, 80e9, 0);
-        assert_false(r.prefill.derived);
-        assert_non_null(strstr(r.decode.bandwidth_source, "measured"));
-        model_free(&m);
-    }
+    assert_roofs(&h, rows, ARRAY_LEN(rows), 80e9, "measured");
     struct model m = load("tinyllama-1.1b", "Q8_0");
+    o.roof = true;
     o.n_threads = 1;
     assert_near(ask(&m, &h, &o).decode.bandwidth_bytes_s, 40e9, 0);
     model_free(&m);
@@ -414,25 +424,14 @@ static void cpu_threads_scale_a_datasheet(void **state)
 static void gpu_math(void **state)
 {
     (void)state;
-    static const struct {
-        const char *type, *math;
-        double peak;
-    } rows[] = {
+    static const struct math_row rows[] = {
         {"F32",   "fp32", 66.9e12 },
         { "F16",  "fp16", 989.4e12},
         { "BF16", "bf16", 989.4e12},
         { "Q4_0", "fp16", 989.4e12}
     };
     const struct hwprofile h = h100();
-    struct predict_options o = options();
-    o.roof = true;
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct model m = load("tinyllama-1.1b", rows[i].type);
-        const struct predict_result r = ask(&m, &h, &o);
-        assert_string_equal(r.prefill.math, rows[i].math);
-        assert_near(r.prefill.peak_flop_s, rows[i].peak, 0);
-        model_free(&m);
-    }
+    assert_roofs(&h, rows, ARRAY_LEN(rows), 3.35e12, "test");
 }
 
 /*

@@ -7,8 +7,6 @@
 #include "kernels/avx2/simd256.h"
 #include <string.h>
 
-enum { PREFETCH = 4096 };
-
 /* bias . q of each lane of 4, once a call: [token][cols / 4] */
 static void lane_sums(int32_t *dst, const int8_t *q, size_t cols, int bias)
 {
@@ -77,7 +75,7 @@ INLINE void rows(const struct matmul_args *a, size_t row0, size_t row1, const in
             size_t n_k = a->cols - k < CHUNK_K ? a->cols - k : CHUNK_K;
             size_t bytes = n_k / f.block_elems * f.block_bytes;
             for (size_t i = 0; i < bytes; i += 64)
-                _mm_prefetch((const char *)p + PREFETCH + i, _MM_HINT_T0);
+                PREFETCH_LINE(p + i);
             table->unpack(p, n_k, q, meta);
             for (size_t b = 0; b < n_k / 32; b++)
                 block(x, q, meta, b, k + 32 * b, n_tok, f, acc, mins);

@@ -27,9 +27,9 @@ INLINE vf madd(vf acc, vi w, vi x)
 }
 
 /* Struct constants inline into their users; a static const table would not. */
-#define F32_FORMAT  ((struct dense_format){ 4, 1, 2560, weights_f32, acts, madd })
-#define F16_FORMAT  ((struct dense_format){ 2, 1, 2560, weights_f16, acts, madd })
-#define BF16_FORMAT ((struct dense_format){ 2, 1, 2560, weights_bf16, acts, madd })
+#define F32_FORMAT  ((struct dense_format){ 4, 1, weights_f32, acts, madd })
+#define F16_FORMAT  ((struct dense_format){ 2, 1, weights_f16, acts, madd })
+#define BF16_FORMAT ((struct dense_format){ 2, 1, weights_bf16, acts, madd })
 
 void avx512_gemv_f32(const struct matmul_args *a, size_t row0, size_t row1)
 {

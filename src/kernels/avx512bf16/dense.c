@@ -23,7 +23,7 @@ INLINE vf madd(vf acc, vi w, vi x)
     return _mm512_dpbf16_ps(acc, (__m512bh)w, (__m512bh)x);
 }
 
-#define FORMAT ((struct dense_format){ 2, 2, 2560, weights, acts, madd })
+#define FORMAT ((struct dense_format){ 2, 2, weights, acts, madd })
 
 void bf16_gemv(const struct matmul_args *a, size_t row0, size_t row1)
 {

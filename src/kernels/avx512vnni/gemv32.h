@@ -13,8 +13,6 @@
 #include "kernels/avx512/simd512.h"
 #include "kernels/avx512vnni/vnni.h"
 
-enum { PREFETCH = 3072 }; /* bytes ahead */
-
 struct act64 {
     int32_t start[16]; /* - bias . q of each lane */
     float d[16];       /* activation scale (times hi_scale) of each lane */
@@ -113,9 +111,9 @@ INLINE void gemv32_rows(const struct matmul_args *a, size_t row0, size_t row1, i
         for (; i + 2 <= n; i += 2, p += 2 * step) {
             /* every line, or nearly: a second one for the same line costs more than it
              * brings */
-            _mm_prefetch((const char *)p + PREFETCH, _MM_HINT_T0);
+            PREFETCH_LINE(p);
             if (2 * step > 80)
-                _mm_prefetch((const char *)p + step + PREFETCH, _MM_HINT_T0);
+                PREFETCH_LINE(p + step);
             gemv32_step(p, x, q, i, n_tok, true, f, acc[0]);
             gemv32_step(p + step, x, q, i + 1, n_tok, true, f, acc[1]);
         }

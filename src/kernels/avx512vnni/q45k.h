@@ -24,7 +24,6 @@ _Static_assert(sizeof(struct act256) * GEMV_MAX_TOK <= 256 * SCRATCH_COL_BYTES, 
 struct format45k {
     unsigned block_bytes;
     float hi_scale; /* of odd sub-blocks */
-    int prefetch;   /* bytes ahead */
     /* Bytes of the four vectors of act256's order from the block at p. */
     void (*weights)(const unsigned char *p, __m512i w[4]);
 };
@@ -71,7 +70,7 @@ INLINE void q45k_step(const unsigned char *p, const struct act256 *const *x, siz
     __m512i w[4];
     int32_t halves;
     for (unsigned b = 0; b < f.block_bytes; b += 64)
-        _mm_prefetch((const char *)p + f.prefetch + b, _MM_HINT_T0);
+        PREFETCH_LINE(p + b);
     f.weights(p, w);
     __builtin_memcpy(&halves, p, sizeof halves);
     __m128 dd = _mm_cvtph_ps(_mm_cvtsi32_si128(halves));

@@ -16,7 +16,7 @@ INLINE void weights(const unsigned char *p, __m512i w[4])
 
 void vnni_gemv_q4_k(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    q45k_gemv(a, row0, row1, (struct format45k){ BLOCK_BYTES, 1.0f / 16, 4096, weights });
+    q45k_gemv(a, row0, row1, (struct format45k){ BLOCK_BYTES, 1.0f / 16, weights });
 }
 
 static void unpack(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)

@@ -8,7 +8,7 @@
 #include "kernels/avx512/simd512.h"
 #include "kernels/avx512vnni/vnni.h"
 
-enum { BLOCK_BYTES = 210, QH = 128, SCALES = 192, D = 208, PREFETCH = 2048 };
+enum { BLOCK_BYTES = 210, QH = 128, SCALES = 192, D = 208 };
 
 struct act256 {
     int32_t start[16]; /* -32 * sum of q, of each group in lane order */
@@ -55,7 +55,7 @@ INLINE void step(const unsigned char *p, const struct act256 *const *x,
 {
     __m512i w[4];
     for (unsigned b = 0; b < BLOCK_BYTES; b += 64)
-        _mm_prefetch((const char *)p + PREFETCH + b, _MM_HINT_T0);
+        PREFETCH_LINE(p + b);
     weights(p, w);
     __m128i order = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     __m128i sc8 = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(p + SCALES)), order);

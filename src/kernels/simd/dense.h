@@ -13,7 +13,6 @@
 
 struct dense_format {
     unsigned elem_bytes, unit_elems;
-    int prefetch; /* gemv: bytes ahead, 0: none */
     /* VL units from p of which n elements exist; the others are 0 and not touched. */
     vi (*weights)(const unsigned char *p, size_t n);
     /* The same of activations, element c of token t. */
@@ -40,8 +39,8 @@ INLINE void dense_dot(const struct matmul_args *a, size_t r, const int n_tok,
 #pragma GCC unroll 4
         for (size_t j = 0; j < CHAINS; j++) {
             const unsigned char *p = w + (c + j * step) * f.elem_bytes;
-            if (f.prefetch && (j * step * f.elem_bytes) % 64 == 0)
-                _mm_prefetch((const char *)p + f.prefetch, _MM_HINT_T0);
+            if ((j * step * f.elem_bytes) % 64 == 0)
+                PREFETCH_LINE(p);
             vi v = f.weights(p, step);
 #pragma GCC unroll 4
             for (int t = 0; t < n_tok; t++)
