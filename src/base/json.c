@@ -1,11 +1,12 @@
 /* jansson with errors that name the file and the field. */
 #include "base/json.h"
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
 enum { JSON_MAX_BYTES = 64 << 20 };
 
-static const char *type_name(const json_t *j)
+const char *json_type_name(const json_t *j)
 {
     switch (json_typeof(j)) {
     case JSON_OBJECT:
@@ -53,9 +54,12 @@ json_t *json_load_path(const char *path, struct error *err)
 int json_print(const json_t *j, FILE *f, bool compact, struct error *err)
 {
     size_t flags = compact ? JSON_COMPACT : JSON_INDENT(2);
-    if (json_dumpf(j, f, flags | JSON_ENCODE_ANY) != 0 || fputc('\n', f) == EOF)
-        return error_set(err, ERROR_SYSTEM, "cannot write JSON");
-    return 0;
+    errno = 0;
+    if (json_dumpf(j, f, flags | JSON_ENCODE_ANY) == 0 && fputc('\n', f) != EOF && !ferror(f))
+        return 0;
+    /* Without an error of the stream the document is at fault. */
+    const char *why = errno ? strerror(errno) : ferror(f) ? "the output refused it" : "not UTF-8, or out of memory";
+    return error_set(err, ERROR_SYSTEM, "cannot write JSON: %s", why);
 }
 
 int json_save_path(const json_t *j, const char *path, struct error *err)
@@ -63,9 +67,9 @@ int json_save_path(const json_t *j, const char *path, struct error *err)
     struct outfile o;
     if (outfile_open(&o, path, err) != 0)
         return -1;
-    if (json_print(j, o.f, false, NULL) != 0) {
+    if (json_print(j, o.f, false, err) != 0) {
         outfile_abort(&o);
-        return error_set(err, ERROR_SYSTEM, "%s: cannot write JSON (disk full?)", path);
+        return error_prefix(err, "%s: ", path);
     }
     return outfile_commit(&o, err);
 }
@@ -79,7 +83,7 @@ static int wrong(const char *ctx, const char *key, const char *expected, const j
                  struct error *err)
 {
     return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected %s, found %s", ctx, key, expected,
-                     type_name(found));
+                     json_type_name(found));
 }
 
 int json_get_num_opt(const json_t *o, const char *ctx, const char *key, double *out,
@@ -108,6 +112,9 @@ int json_get_int_opt(const json_t *o, const char *ctx, const char *key, int64_t 
     const json_t *v = json_object_get(o, key);
     if (!v || json_is_null(v))
         return 0;
+    if (json_is_real(v))
+        return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected a whole number, found %g", ctx, key,
+                         json_real_value(v));
     if (!json_is_integer(v))
         return wrong(ctx, key, "a whole number", v, err);
     json_int_t i = json_integer_value(v);
@@ -166,7 +173,7 @@ int json_check_schema(const json_t *o, const char *ctx, const char *schema, int 
     const char *s;
     int64_t v = 0;
     if (!json_is_object(o))
-        return error_set(err, ERROR_INPUT, "%s: expected a JSON object, found %s", ctx, type_name(o));
+        return error_set(err, ERROR_INPUT, "%s: expected a JSON object, found %s", ctx, json_type_name(o));
     if (json_get_str(o, ctx, "schema", &s, err) != 0)
         return -1;
     if (strcmp(s, schema) != 0)

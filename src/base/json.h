@@ -30,6 +30,8 @@ int json_get_str_opt(const json_t *o, const char *ctx, const char *key, const ch
 int json_get_bool_opt(const json_t *o, const char *ctx, const char *key, bool *out, struct error *err);
 /* The document must carry "schema": schema and an integer "version" <= version. */
 int json_check_schema(const json_t *o, const char *ctx, const char *schema, int version, struct error *err);
+/* "an object", "a string", ...: what was found, for messages. */
+const char *json_type_name(const json_t *j);
 /* NaN or infinity become null, a number otherwise: "not measured" is never 0. */
 json_t *json_num(double v);
 

@@ -31,8 +31,9 @@ static void touch_chunk(void *arg, int tid, int n_threads)
 {
     struct meter *m = arg;
     (void)n_threads;
-    /* Not zero: a kernel may back zero pages with one shared page. */
-    memset(m->mem + m->chunk_bytes * (size_t)tid, 0x5a, m->chunk_bytes);
+    /* Not zero: a kernel may back zero pages with one shared page. In pieces: fresh memory can take seconds. */
+    for (size_t at = 0; at < m->chunk_bytes && interrupt_check(NULL) == 0; at += HUGE_PAGE)
+        memset(m->mem + m->chunk_bytes * (size_t)tid + at, 0x5a, HUGE_PAGE);
 }
 
 /* "0-3,8" */
@@ -70,7 +71,7 @@ static int map_memory(struct meter *m, size_t bytes, struct error *err)
     (void)madvise(p, m->mem_bytes, MADV_HUGEPAGE);
 #endif
     team_run(m->team, touch_chunk, m);
-    return 0;
+    return interrupt_check(err);
 }
 
 int meter_init(struct meter *m, int n_threads, size_t mem_bytes, const struct ceilings_options *o,

@@ -124,7 +124,7 @@ static void fill_rates(struct run_row *r, const struct bench_test *t, const doub
     for (size_t i = 0; rate && i < reps; i++)
         rate[i] = t->n / seconds[i];
     r->tok_s_mean = rate ? stats_mean(rate, reps) : NAN;
-    r->tok_s_sd = rate ? stats_sd(rate, reps) : NAN;
+    r->tok_s_sd = rate && reps > 1 ? stats_sd(rate, reps) : NAN;
     free(rate);
     r->seconds = stats_mean(seconds, reps);
     r->ttft_s = t->prefill ? stats_median(seconds, reps) : NAN;
@@ -136,11 +136,12 @@ static void fill_rates(struct run_row *r, const struct bench_test *t, const doub
     r->flop = (double)w->flop / t->reps;
 }
 
-/* Utilization against the probes. methods.md (16) */
-static void fill_utilization(struct run_row *r, struct probes *p, const struct engine *e)
+/* Utilization against the probes; rates, like tok_s_mean, are means over the repetitions' rates. methods.md (16) */
+static void fill_utilization(struct run_row *r, const struct bench_test *t, struct probes *p, const struct engine *e)
 {
-    r->bytes_s = (r->weight_bytes + r->kv_bytes) / r->seconds;
-    r->flop_s = r->flop / r->seconds;
+    const double passes_s = r->tok_s_mean / t->n;
+    r->bytes_s = (r->weight_bytes + r->kv_bytes) * passes_s;
+    r->flop_s = r->flop * passes_s;
     r->ceiling_bytes_s = probe_median(p->bytes_s, p->n);
     r->ceiling_flop_s = probe_median(p->flop_s, p->n);
     r->mbu = r->bytes_s / r->ceiling_bytes_s;
@@ -153,9 +154,11 @@ static void fill_utilization(struct run_row *r, struct probes *p, const struct e
     snprintf(r->dram_reason, sizeof r->dram_reason, "%s", counters_reason(engine_counters(e), COUNTER_DRAM_BYTES));
 }
 
+/* Least time under DRAM's and the peak's roofs; operands in a cache can beat the first. */
 static double op_roof_s(const struct run_op *o, const struct run_row *row)
 {
-    return fmax((o->weight_bytes + o->kv_bytes) / row->ceiling_bytes_s, o->flop / row->ceiling_flop_s);
+    const double bytes = o->weight_bytes + o->act_bytes + o->kv_bytes;
+    return fmax(bytes / row->ceiling_bytes_s, o->flop / row->ceiling_flop_s);
 }
 
 static void fill_op(struct run_op *o, const struct op *op, const struct op_sample *s, const struct run_row *row,
@@ -163,6 +166,8 @@ static void fill_op(struct run_op *o, const struct op *op, const struct op_sampl
 {
     const double n = (double)s->n;
     *o = (struct run_op){ .layer = op->layer, .rows = op->rows, .cols = op->cols };
+    if (op->kind == OP_EMBED)
+        o->rows = op->w->rows;
     snprintf(o->test, sizeof o->test, "%s", row->test);
     snprintf(o->phase, sizeof o->phase, "%s", row->phase);
     snprintf(o->role, sizeof o->role, "%s", op_role_name(op->role));
@@ -187,7 +192,7 @@ static void close_row(struct run_op *o, const struct run_row *row, double total_
     o->flop_s = o->flop / o->seconds;
     o->roof_fraction = op_roof_s(o, row) / o->seconds;
     snprintf(o->bound, sizeof o->bound, "%s",
-             bound_of(o->weight_bytes + o->kv_bytes, o->flop, row->ceiling_bytes_s, row->ceiling_flop_s));
+             bound_of(bytes, o->flop, row->ceiling_bytes_s, row->ceiling_flop_s));
 }
 
 static int profile_ops(struct run *r, struct engine *e, const struct bench_test *t, const int32_t *tok,
@@ -265,7 +270,7 @@ int bench_run(struct run *r, struct engine *e, const struct model *m, const stru
         goto out;
     const struct work w = engine_work(e);
     fill_rates(&row, t, seconds, itl, &w);
-    fill_utilization(&row, &p, e);
+    fill_utilization(&row, t, &p, e);
     if (isnan(row.ceiling_flop_s))
         cli_warn("no compute ceiling for %s: %s", row.test, ceilings_prober_reason(prober));
     rc = run_add_row(r, &row, err);

@@ -20,9 +20,10 @@ static const struct argp_option option_table[] = {
     { "repetitions", 'r', "N", 0, "repetitions of each test (default 5)", 0 },
     { "n-batch", 'b', "N", 0, "sequences decoded together (this version: 1)", 0 },
     { "ub", OPT_UB, "N,...", 0, "prompt tokens a pass (default 512)", 0 },
+    { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "output", 'o', "FORMAT", 0, "table, csv, json, jsonl or md (default table)", 0 },
     { "ops", OPT_OPS, NULL, 0, "one more repetition with every op timed: a row an op, then a row a role", 0 },
-    { "save", OPT_SAVE, "RUN.json", 0, "save the run with its provenance, for plot and predict", 0 },
+    { "save", OPT_SAVE, "RUN.json", 0, "save the run with its provenance, for plot", 0 },
     { "isa", OPT_ISA, "NAME", 0, "force a rung of kernels (roofcast list isa)", 0 },
     { "cpus", OPT_CPUS, "LIST", 0, "pin threads to these CPUs: 0-3,8", 0 },
     { "counters", OPT_COUNTERS, "NAME", 0, "counter backend: auto, null, papi (roofcast list counters)", 0 },
@@ -102,7 +103,7 @@ static int grid_parse(struct grid *g, const struct options *o, struct error *err
         return error_set(err, ERROR_USAGE, "-m FILE is needed: a GGUF file (`roofcast synth` writes one)");
     if (str_list_parse(&g->model, o->models, "-m", err) != 0 ||
         int_list_parse(&g->p, o->p, 0, MAX, "-p", err) != 0 || int_list_parse(&g->n, o->n, 0, MAX, "-n", err) != 0 ||
-        int_list_parse(&g->d, o->d, 0, MAX, "-d", err) != 0 || int_list_parse(&g->t, o->t, 0, 1 << 20, "-t", err) != 0 ||
+        int_list_parse(&g->d, o->d, 0, MAX, "-d", err) != 0 || (o->t ? int_list_parse(&g->t, o->t, 1, 1 << 20, "-t", err) : int_list_parse(&g->t, "0", 0, 0, "-t", err)) != 0 ||
         int_list_parse(&g->b, o->b, 1, MAX, "-b", err) != 0 ||
         int_list_parse(&g->ub, o->ub, 1, 1 << 16, "-ub", err) != 0)
         return -1;
@@ -170,7 +171,7 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
         for (int phase = 0; phase < 2; phase++) {
             const struct int_list *l = phase == 0 ? &g->p : &g->n;
             for (size_t i = 0; i < l->n && rc == 0; i++) {
-                const struct bench_test t = { phase == 0, (uint32_t)l->v[i], (uint32_t)g->d.v[d], eo.n_ubatch,
+                const struct bench_test t = { phase == 0, (uint32_t)l->v[i], (uint32_t)g->d.v[d], n_ubatch,
                                               (int)o->reps, o->ops };
                 if (t.n)
                     rc = one_test(res, e, m, machine, prober, &t, err);
@@ -207,6 +208,11 @@ static const struct column row_columns[] = {
     { "n_threads", "threads", COL_INT, "", false },
     { "n_batch", "n_batch", COL_INT, "", true },
     { "n_ubatch", "n_ubatch", COL_INT, "", true },
+    { "phase", "phase", COL_TEXT, "", true },
+    { "n_prompt", "n_prompt", COL_INT, "", true },
+    { "n_gen", "n_gen", COL_INT, "", true },
+    { "n_depth", "n_depth", COL_INT, "", true },
+    { "n_reps", "n_reps", COL_INT, "", true },
     { "test", "test", COL_TEXT, "", false },
     { "tok_s_mean", "t/s", COL_FLOAT, "", false },
     { "tok_s_sd", "+-", COL_FLOAT, "", false },
@@ -225,6 +231,12 @@ static const struct column row_columns[] = {
     { "dram_source", "DRAM source", COL_TEXT, "", true },
     { "dram_reason", "DRAM reason", COL_TEXT, "", true },
     { "counters", "counters", COL_TEXT, "", true },
+    { "weight_bytes", "weights", COL_SI, "B", true },
+    { "act_bytes", "activations", COL_SI, "B", true },
+    { "kv_bytes", "KV", COL_SI, "B", true },
+    { "flop", "FLOP", COL_SI, "", true },
+    { "seconds", "seconds", COL_SECONDS, "", true },
+    { "ceiling_source", "ceiling from", COL_TEXT, "", true },
 };
 
 static const struct column op_columns[] = {
@@ -268,6 +280,23 @@ static int print_table(enum report_format f, const json_t *rows, const struct co
     return report_print(stdout, f, &d, err);
 }
 
+/* What a reader of the tables must know: what was not measured, and why a figure can exceed its roof. */
+static void print_notes(const struct results *res, const struct options *o)
+{
+    bool above = false;
+    for (size_t i = 0; i < res->run.n_row; i++)
+        above |= res->run.row[i].mbu > 1.05;
+    for (size_t i = 0; i < res->run.n_op; i++)
+        above |= res->run.op[i].roof_fraction > 1.05;
+    printf("\n");
+    if (above)
+        printf("Above 100 %% of the roof: the roof is DRAM's, those operands came from a cache.\n");
+    if (o->ops)
+        printf("Layer -1: outside the layers, or a role summed over them.\n");
+    if (res->run.n_row && isnan(res->run.row[0].dram_bytes_s))
+        printf("DRAM traffic by hardware counters: unavailable: %s\n", res->run.row[0].dram_reason);
+}
+
 static int print_results(struct results *res, const struct options *o, struct error *err)
 {
     json_t *doc = run_to_json(&res->run, err), *ops = ops_json(&res->run), *roles = ops_json(&res->roles);
@@ -290,8 +319,8 @@ static int print_results(struct results *res, const struct options *o, struct er
         if (rc == 0)
             rc = print_table(o->format, roles, op_columns, ARRAY_LEN(op_columns), "roofcast.bench.roles", NULL, err);
     }
-    if (rc == 0 && o->format == REPORT_TABLE && res->run.n_row && isnan(res->run.row[0].dram_bytes_s))
-        printf("\nDRAM traffic by hardware counters: unavailable: %s\n", res->run.row[0].dram_reason);
+    if (rc == 0 && o->format == REPORT_TABLE)
+        print_notes(res, o);
 out:
     json_decref(doc);
     json_decref(ops);
@@ -299,11 +328,23 @@ out:
     return rc;
 }
 
+/* Before minutes of measuring, not after them. */
+static int check_writable(const char *path, struct error *err)
+{
+    struct outfile o;
+    if (outfile_open(&o, path, err) != 0)
+        return -1;
+    outfile_abort(&o);
+    return 0;
+}
+
 static int run(const struct options *o, int argc, char **argv, struct error *err)
 {
     struct grid g = { 0 };
     struct results res = { 0 };
     int rc = grid_parse(&g, o, err);
+    if (rc == 0 && o->save)
+        rc = check_writable(o->save, err);
     for (size_t i = 0; rc == 0 && i < g.model.n; i++)
         rc = run_model(&res, g.model.v[i], &g, o, err);
     cli_progress_done();
@@ -335,7 +376,7 @@ int cmd_bench(int argc, char **argv, struct error *err)
         "  roofcast bench -m model.gguf -p 0 -n 64 -d 0,4096 -o json\n"
         "  roofcast bench -m model.gguf --ops --save run.json";
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE", doc };
-    struct options o = { .p = "512", .n = "128", .d = "0", .t = "0", .b = "1", .ub = "512", .reps = 5,
+    struct options o = { .p = "512", .n = "128", .d = "0", .b = "1", .ub = "512", .reps = 5,
                          .counters = "auto" };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;

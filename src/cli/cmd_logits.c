@@ -95,6 +95,13 @@ static int put(FILE *f, const void *p, size_t bytes)
     return fwrite(p, 1, bytes, f) == bytes ? 0 : -1;
 }
 
+/* They are written as they are; a comparison would not find them, so they are said. */
+static void warn_not_finite(const float *logits, size_t n, size_t token)
+{
+    if (!logits_finite(logits, n))
+        cli_warn("logits from token %zu on are not finite: damaged weights?", token);
+}
+
 static int write_logits(struct engine *e, const struct options *o, const int32_t *tok, size_t n,
                         uint32_t n_vocab, struct error *err)
 {
@@ -109,10 +116,12 @@ static int write_logits(struct engine *e, const struct options *o, const int32_t
     if (engine_eval(e, tok, prompt, 0, prompt, &logits, err) != 0)
         goto fail;
     bad |= put(out.f, logits, prompt * row);
+    warn_not_finite(logits, prompt * (size_t)n_vocab, 0);
     for (uint32_t i = prompt; i < n; i++) {
         if (engine_eval(e, tok + i, 1, i, 1, &logits, err) != 0)
             goto fail;
         bad |= put(out.f, logits, row);
+        warn_not_finite(logits, n_vocab, i);
     }
     if (bad) {
         error_set(err, ERROR_SYSTEM, "%s: cannot write (disk full?)", o->out);

@@ -1,9 +1,11 @@
 /* roofcast run: generate text, streaming, and say how fast it went. */
 #include "cli/cli.h"
 #include "model/tokenizer.h"
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct options {
     const char *model, *prompt, *isa, *cpus, *format;
@@ -77,12 +79,22 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 
 static int read_stdin(struct strbuf *b, struct error *err)
 {
+    enum { PROMPT_MAX = 64 << 20 };
     char buf[4096];
-    size_t n;
-    while ((n = fread(buf, 1, sizeof buf, stdin)) > 0)
-        strbuf_add(b, buf, n);
-    if (ferror(stdin) || b->oom)
-        return error_set(err, ERROR_SYSTEM, "cannot read the prompt from standard input");
+    ssize_t n;
+    /* read, not fread: an interrupt must end the wait. */
+    while ((n = read(STDIN_FILENO, buf, sizeof buf)) > 0 && b->len <= PROMPT_MAX) {
+        strbuf_add(b, buf, (size_t)n);
+        if (interrupt_check(err) != 0)
+            return -1;
+    }
+    if (interrupt_check(err) != 0)
+        return -1;
+    if (n < 0 || b->oom)
+        return error_set(err, ERROR_SYSTEM, "cannot read the prompt from standard input: %s",
+                         n < 0 ? strerror(errno) : "out of memory");
+    if (b->len > PROMPT_MAX)
+        return error_set(err, ERROR_INPUT, "the prompt on standard input is longer than %d bytes", PROMPT_MAX);
     while (b->len && b->s[b->len - 1] == '\n')
         b->s[--b->len] = 0;
     return 0;
@@ -131,6 +143,8 @@ static int generate(struct generation *g, struct engine *e, const struct tokeniz
         const float *logits;
         if (engine_eval(e, g->ids.id + past, n - past, past, 1, &logits, err) != 0)
             return -1;
+        if (!logits_finite(logits, n_vocab))
+            return error_set(err, ERROR_INPUT, "the logits after token %u are not finite: damaged weights?", n);
         const int32_t id = sampler_pick(&s, logits, n_vocab);
         const double now = clock_now_s();
         if (i == 0)
@@ -180,12 +194,16 @@ static int print_figures(const struct generation *g, const struct engine *e, con
         char a[32], b[32], c[32], f[32], by[32];
         const double itl = json_number_value(json_object_get(d, "itl_p50_s"));
         const struct work w = engine_work(e);
+        const double tok_s = json_number_value(json_object_get(d, "tok_s"));
+        char rate[48] = "tokens/s of decode: none was made";
+        if (tok_s > 0)
+            snprintf(rate, sizeof rate, "%.1f tokens/s", tok_s);
         putchar('\n');
-        fprintf(stderr, "\n%zu prompt tokens, %zu generated: TTFT %s, ITL p50 %s p99 %s, %.1f tokens/s\n", g->n_prompt,
+        fprintf(stderr, "\n%zu prompt tokens, %zu generated: TTFT %s, ITL p50 %s p99 %s, %s\n", g->n_prompt,
                 g->ids.n - g->n_prompt, units_si(a, sizeof a, g->ttft_s, "s"),
                 units_si(b, sizeof b, itl > 0 ? itl : NAN, "s"),
                 units_si(c, sizeof c, itl > 0 ? json_number_value(json_object_get(d, "itl_p99_s")) : NAN, "s"),
-                json_number_value(json_object_get(d, "tok_s")));
+                rate);
         fprintf(stderr, "counted: %s, %s\n", units_si(f, sizeof f, (double)w.flop, "FLOP"),
                 units_si(by, sizeof by, (double)(w.weight_bytes + w.kv_bytes), "B of weights and KV cache"));
     }

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Dimensions given on the command line; 0 or NaN: not given. */
 struct shape {
@@ -149,6 +150,13 @@ static int missing_dimension(const struct shape *s, struct error *err)
     return 0;
 }
 
+/* By device and inode: links and other spellings of the path are the same file. */
+static bool same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 static int make_model(struct model *m, const struct options *o, struct error *err)
 {
     struct hparams hp = { .n_ctx_train = 2048, .rope_theta = 10000, .rms_eps = 1e-5 };
@@ -159,7 +167,10 @@ static int make_model(struct model *m, const struct options *o, struct error *er
             return -1;
         hp = from.hp;
         snprintf(name, sizeof name, "%s", from.name);
+        const bool same = same_file(from.path, o->out);
         model_free(&from);
+        if (same)
+            return error_set(err, ERROR_USAGE, "-o %s is MODEL itself, which would be lost: name another file", o->out);
     } else if (missing_dimension(&o->shape, err) != 0) {
         return -1;
     }

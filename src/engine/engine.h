@@ -57,6 +57,9 @@ const struct op_sample *engine_samples(const struct engine *e);
 /* Work of all ops since the reset, counted even without profile. */
 struct work engine_work(const struct engine *e);
 
+/* False when one of n logits is a NaN or infinite: damaged weights. */
+bool logits_finite(const float *logits, size_t n);
+
 /* ---- sampler ------------------------------------------------------------------ */
 struct sampler {
     double temperature; /* 0: greedy */

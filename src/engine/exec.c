@@ -266,7 +266,6 @@ static void close_op(struct engine *e, size_t i, int nt)
     const uint64_t now = clock_now_ns();
     s->seconds += (double)(now - e->clock_ns) * 1e-9;
     s->n++;
-    e->clock_ns = now;
     struct work w = { 0 };
     for (int t = 0; t < nt; t++)
         work_add(&w, &e->thread[t].work[i]);
@@ -327,6 +326,10 @@ static void pass_main(void *arg, int tid, int nt)
             close_op(e, i, nt);
         if (e->counting)
             count_op(e, i, tid, &before);
+        /* Nobody starts the next op before this one's time is taken, and its clock starts when all do. */
+        team_barrier(e->team);
+        if (tid == 0)
+            e->clock_ns = clock_now_ns();
     }
 }
 

@@ -51,7 +51,7 @@ struct engine {
     /* the pass being run */
     const int32_t *tokens;
     struct pass pass;
-    uint64_t clock_ns; /* end of the op before (thread 0) */
+    uint64_t clock_ns; /* when the op being timed began (thread 0) */
 };
 
 /* Positions of one layer's cache. */

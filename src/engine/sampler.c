@@ -2,6 +2,14 @@
 #include "engine/engine.h"
 #include <math.h>
 
+bool logits_finite(const float *logits, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(logits[i]))
+            return false;
+    return true;
+}
+
 void sampler_init(struct sampler *s, double temperature, uint64_t seed)
 {
     s->temperature = temperature;

@@ -12,6 +12,21 @@
 #include "model/op.h"
 #include <math.h>
 
+/* A window below the context is another attention, which no op here computes. */
+static int check_window(const struct gguf *g, struct error *err)
+{
+    uint64_t window = 0, n_ctx = UINT64_MAX;
+    if (gguf_opt_u64(g, "llama.attention.sliding_window", &window, err) != 0 ||
+        gguf_opt_u64(g, "llama.context_length", &n_ctx, err) != 0)
+        return -1;
+    if (window > 0 && window < n_ctx)
+        return error_set(err, ERROR_INPUT,
+                         "%s: llama.attention.sliding_window is %llu of %llu positions: sliding-window "
+                         "attention is not supported yet (0, or a window of the whole context, is)",
+                         gguf_path(g), (unsigned long long)window, (unsigned long long)n_ctx);
+    return 0;
+}
+
 static int llama_hparams(const struct gguf *g, struct hparams *hp, struct error *err)
 {
     uint64_t n_expert = 0;
@@ -23,7 +38,7 @@ static int llama_hparams(const struct gguf *g, struct hparams *hp, struct error 
                          "are not supported by architecture llama yet",
                          gguf_path(g), (unsigned long long)n_expert);
     hp->n_expert = hp->n_expert_used = 0;
-    return 0;
+    return check_window(g, err);
 }
 
 /* The weights of a model without a file, in the order a converter writes them. */

@@ -12,10 +12,66 @@ static const struct {
     { "mistral", "MistralForCausalLM", "llama" },
 };
 
+/* What a JSON text says, for messages. */
+#define PRINTABLE(buf, s) model_printable(buf, sizeof(buf), s, strlen(s))
+
+/* Every class the file names: one that is not known is another model, whatever model_type says. */
+static int check_classes(const json_t *j, const char *what, struct error *err)
+{
+    const json_t *list = json_object_get(j, "architectures"), *v;
+    size_t i;
+    char found[65];
+    if (!list || json_is_null(list))
+        return 0;
+    if (!json_is_array(list))
+        return error_set(err, ERROR_INPUT, "%s: field \"architectures\": expected an array of strings, found %s", what,
+                         json_type_name(list));
+    json_array_foreach(list, i, v)
+    {
+        bool known = false;
+        if (!json_is_string(v))
+            return error_set(err, ERROR_INPUT, "%s: architectures[%zu]: expected a string, found %s", what, i,
+                             json_type_name(v));
+        for (size_t k = 0; k < ARRAY_LEN(families); k++)
+            known |= strcmp(json_string_value(v), families[k].class_name) == 0;
+        if (!known)
+            return error_set(err, ERROR_INPUT,
+                             "%s: architectures[%zu] is \"%s\", which is not supported yet (known: LlamaForCausalLM, "
+                             "MistralForCausalLM)",
+                             what, i, PRINTABLE(found, json_string_value(v)));
+    }
+    return 0;
+}
+
+/* A profile or a run given as the model would otherwise be a model without a model_type. */
+static int refuse_other_schema(const json_t *j, const char *what, struct error *err)
+{
+    const char *schema = json_string_value(json_object_get(j, "schema"));
+    char found[65];
+    if (!schema)
+        return 0;
+    return error_set(err, ERROR_INPUT, "%s: this is a %s document, a model is expected", what, PRINTABLE(found, schema));
+}
+
+int config_refuse_quantized(const json_t *j, const char *what, struct error *err)
+{
+    const json_t *q = json_object_get(j, "quantization_config");
+    if (!q || json_is_null(q))
+        return 0;
+    const char *method = json_string_value(json_object_get(q, "quant_method"));
+    char found[33];
+    return error_set(err, ERROR_INPUT,
+                     "%s: quantization_config (\"%s\"): weights of AWQ, GPTQ, FP8 and other quantized checkpoints are "
+                     "not priced yet; name the type to price with -q, or remove the field",
+                     what, method ? PRINTABLE(found, method) : "no quant_method");
+}
+
 static int find_family(const json_t *j, const char *what, const char **arch, struct error *err)
 {
     const char *type = NULL;
-    if (json_get_str_opt(j, what, "model_type", &type, err) != 0)
+    char found[65];
+    if (refuse_other_schema(j, what, err) != 0 || json_get_str_opt(j, what, "model_type", &type, err) != 0 ||
+        check_classes(j, what, err) != 0)
         return -1;
     const char *class_name = json_string_value(json_array_get(json_object_get(j, "architectures"), 0));
     if (!type && !class_name)
@@ -29,8 +85,8 @@ static int find_family(const json_t *j, const char *what, const char **arch, str
             return 0;
         }
     return error_set(err, ERROR_INPUT,
-                     "%s: model_type \"%.64s\" is not supported yet (known: llama, mistral)", what,
-                     type ? type : class_name);
+                     "%s: model_type \"%s\" is not supported yet (known: llama, mistral)", what,
+                     PRINTABLE(found, type ? type : class_name));
 }
 
 static int count(const json_t *j, const char *what, const char *field, uint32_t *out,
@@ -127,9 +183,10 @@ static int read_rope(const json_t *j, const char *what, struct hparams *hp, stru
         hp->rope_scaling = ROPE_SCALING_LINEAR;
         return json_get_num(s, ctx, "factor", &hp->rope_factor, err);
     }
+    char found[33];
     return error_set(err, ERROR_INPUT,
-                     "%s: rope_type \"%.32s\" is not supported yet (known: default, linear, llama3)", ctx,
-                     type);
+                     "%s: rope_type \"%s\" is not supported yet (known: default, linear, llama3)", ctx,
+                     PRINTABLE(found, type));
 }
 
 /* Fields whose values other than the one meant would be another model. */
@@ -162,8 +219,10 @@ static int refuse_unsupported(const json_t *j, const char *what, uint32_t n_ctx,
         json_get_num_opt(j, what, "partial_rotary_factor", &rotary, err) != 0 ||
         json_get_int_opt(j, what, "sliding_window", 0, INT64_MAX, &window, err) != 0)
         return -1;
+    char found[33];
     if (strcmp(act, "silu") != 0)
-        return error_set(err, ERROR_INPUT, "%s: hidden_act is \"%.32s\", expected \"silu\"", what, act);
+        return error_set(err, ERROR_INPUT, "%s: hidden_act is \"%s\", expected \"silu\"", what,
+                         PRINTABLE(found, act));
     if (rotary != 1)
         return error_set(err, ERROR_INPUT, "%s: partial_rotary_factor is %g, expected 1", what, rotary);
     if (window > 0 && window < n_ctx)

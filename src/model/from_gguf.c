@@ -62,7 +62,7 @@ static int opt_count(const struct keys *k, const char *suffix, uint32_t *out, st
 
 static int read_rope(const struct keys *k, struct hparams *hp, struct error *err)
 {
-    char name[128];
+    char name[128], found[33];
     struct gguf_str type = { "none", 4 };
     hp->n_rot = hp->head_dim;
     hp->rope_theta = 10000;
@@ -83,10 +83,10 @@ static int read_rope(const struct keys *k, struct hparams *hp, struct error *err
         hp->rope_factor = factor;
     } else if (type.len != 4 || memcmp(type.s, "none", 4) != 0) {
         return error_set(err, ERROR_INPUT,
-                         "%s: %s is \"%.*s\": this kind of RoPE scaling is not supported yet (known: "
+                         "%s: %s is \"%s\": this kind of RoPE scaling is not supported yet (known: "
                          "none, linear, and llama3 by a rope_freqs.weight tensor)",
                          gguf_path(k->g), key(k, name, sizeof name, "rope.scaling.type"),
-                         (int)(type.len < 32 ? type.len : 32), type.s);
+                         model_printable(found, sizeof found, type.s, type.len));
     }
     const struct gguf_tensor *freqs = gguf_tensor_find(k->g, "rope_freqs.weight");
     if (freqs && hp->rope_scaling == ROPE_SCALING_LINEAR)
@@ -173,10 +173,11 @@ static int copy_tensor(struct model *m, const struct gguf_tensor *gt, struct err
     struct tensor *t = model_add_tensor(m, err);
     if (!t)
         return -1;
-    if (gt->name.len >= sizeof t->name || memchr(gt->name.s, 0, gt->name.len))
-        return error_set(err, ERROR_INPUT, "%s: the tensor name of %zu bytes \"%.32s\" does not fit",
-                         m->path, gt->name.len, gt->name.len < 32 ? "" : gt->name.s);
-    memcpy(t->name, gt->name.s, gt->name.len);
+    model_printable(t->name, sizeof t->name, gt->name.s, gt->name.len);
+    if (strlen(t->name) != gt->name.len || memcmp(t->name, gt->name.s, gt->name.len) != 0)
+        return error_set(err, ERROR_INPUT,
+                         "%s: the tensor name of %zu bytes \"%.32s\": expected at most %zu, printable ASCII", m->path,
+                         gt->name.len, t->name, sizeof t->name - 1);
     size_t rows, n;
     if (!size_mul(gt->dims[1], gt->dims[2], &rows) || !size_mul(rows, gt->dims[3], &rows) ||
         !size_mul(rows, gt->dims[0], &n))
@@ -340,8 +341,9 @@ static int find_arch(struct model *m, const struct gguf *g, struct error *err)
     m->arch = arch_find(s.s, s.len);
     if (m->arch)
         return 0;
-    return error_set(err, ERROR_INPUT, "%s: architecture \"%.*s\" is not supported yet (known: %s)",
-                     m->path, (int)(s.len < 64 ? s.len : 64), s.s, arch_names());
+    char found[65];
+    return error_set(err, ERROR_INPUT, "%s: architecture \"%s\" is not supported yet (known: %s)", m->path,
+                     model_printable(found, sizeof found, s.s, s.len), arch_names());
 }
 
 int model_from_gguf(struct model *m, struct gguf *g, struct error *err)

@@ -24,9 +24,15 @@ void model_stem(char *buf, size_t n, const char *path);
 /* A dimension list that users read: "[4096, 14336]". */
 const char *model_shape(char *buf, size_t n, uint64_t rows, uint64_t cols);
 
+/* The first bytes of a text from a file, for messages: what a terminal would act on (control characters, bytes
+ * that are not ASCII) becomes '?'. The same for all of them: buf, at most n - 1 bytes. */
+const char *model_printable(char *buf, size_t n, const char *s, size_t len);
+
 /* ---- config.c --------------------------------------------------------------------- */
 int config_parse(const json_t *j, const char *what, struct hparams *hp, const char **arch_out,
                  struct error *err);
+/* A checkpoint whose weights are quantized in a way nobody here prices: refused unless a type is asked for. */
+int config_refuse_quantized(const json_t *j, const char *what, struct error *err);
 
 /* ---- preset.c --------------------------------------------------------------------- */
 /* The model called `spec` in the model directories. */

@@ -67,6 +67,15 @@ const char *model_shape(char *buf, size_t n, uint64_t rows, uint64_t cols)
     return buf;
 }
 
+const char *model_printable(char *buf, size_t n, const char *s, size_t len)
+{
+    size_t k = 0;
+    for (; k < len && k + 1 < n; k++)
+        buf[k] = s[k] >= 0x20 && s[k] < 0x7f ? s[k] : '?';
+    buf[k] = 0;
+    return buf;
+}
+
 /* ---- from dimensions ---------------------------------------------------------------- */
 
 struct add_ctx {
@@ -140,8 +149,11 @@ static void config_name(char *buf, size_t n, const json_t *j, const char *path)
     const char *s = json_string_value(json_object_get(j, "name"));
     if (!s)
         s = json_string_value(json_object_get(j, "_name_or_path"));
-    if (s && *s) {
+    if (s && *s) { /* printed: a control character would not be a name */
         snprintf(buf, n, "%s", s);
+        for (char *p = buf; *p; p++)
+            if ((unsigned char)*p < 0x20 || *p == 0x7f)
+                *p = '?';
         return;
     }
     model_stem(buf, n, path);
@@ -164,6 +176,8 @@ static int load_config(struct model *m, const char *path, const char *type, stru
     const char *arch;
     char name[sizeof m->name];
     int rc = config_parse(j, path, &hp, &arch, err);
+    if (rc == 0 && !type)
+        rc = config_refuse_quantized(j, path, err);
     if (rc == 0) {
         config_name(name, sizeof name, j, path);
         rc = model_from_hparams(m, name, arch, &hp, type, err);

@@ -14,6 +14,8 @@ grep -q '"dram_bytes_s": null' "$tmp/bench.json" && grep -q '"dram_reason": "..*
     grep -q '"dram_bytes_s": [1-9]' "$tmp/bench.json"
 ok $? "DRAM traffic is counted, or null with a reason"
 if command -v jq >/dev/null; then
+    jq -e '[.rows[] | ((.weight_bytes + .kv_bytes) * .tok_s_mean / (.n_prompt + .n_gen)) / .bytes_s - 1 | fabs < 1e-9] | all' "$tmp/bench.json" >/dev/null
+    ok $? "bytes/s is the bytes of a token times tokens/s"
     jq -e '[.rows[] | .bytes_s / .ceiling_bytes_s - .mbu | fabs < 1e-9] | all' "$tmp/bench.json" >/dev/null
     ok $? "MBU is bytes/s over the ceiling beside it"
     jq -e '([.ops[] | select(.phase == "decode") | .share] | add) as $s | $s > 0.999 and $s < 1.001' "$tmp/bench.json" >/dev/null
@@ -28,8 +30,10 @@ else
     skip "figures" "no jq here"
 fi
 run bench -m "$m" -p 8 -n 0 -r 1 -o csv --quiet
-[ "$status" -eq 0 ] && head -n 1 "$tmp/out" | grep -q '^model,type,n_threads,n_batch,n_ubatch,test,tok_s_mean' && [ "$(wc -l <"$tmp/out")" -eq 2 ]
+[ "$status" -eq 0 ] && head -n 1 "$tmp/out" | grep -q '^model,type,n_threads,n_batch,n_ubatch,.*,test,tok_s_mean,' && [ "$(wc -l <"$tmp/out")" -eq 2 ]
 ok $? "-n 0: prefill alone, as csv"
+[ "$(cells tok_s_sd | tail -n 1)" = "" ]
+ok $? "one repetition has no standard deviation"
 run bench -m "$m" -p 0 -n 2 -d 3 -r 1 -t 1 --isa ref --quiet
 [ "$status" -eq 0 ] && has 'tg2@d3' && ! has 'pp'
 ok $? "-p 0: decode alone, at a depth, on the reference kernels"

@@ -77,6 +77,12 @@ run predict --help &&
     has 'roofcast predict llama-3-8b --hw h100-sxm,rtx-4090'
 ok $? "--help has examples"
 
+printf '{"schema": "roofcast.run", "version": 1}' >"$tmp/run.json"
+refused 1 'this is a roofcast.run document, a model is expected' predict "$tmp/run.json" --hw h100-sxm
+sed '1,/{/s/{/{"quantization_config": {"quant_method": "awq"},/' "$top_srcdir/models/stories15m.json" >"$tmp/awq.json"
+refused 1 'quantization_config ("awq")' predict "$tmp/awq.json" --hw h100-sxm
+run predict "$tmp/awq.json" --hw h100-sxm -q Q4_0
+ok $? "a quantized model is priced as the type that -q names"
 refused 2 'which model' predict
 refused 1 'no file and no model' predict no-such-model --hw h100-sxm
 refused 1 'nonesuch' predict llama-3-8b --hw nonesuch

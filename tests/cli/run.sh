@@ -31,6 +31,27 @@ ok $? "prompt from standard input"
 says 'TTFT .* ITL p50 .* tokens/s' && ! has TTFT
 ok $? "figures on standard error, text on standard output"
 
+run run -m "$m" -p 'one two' -n 1 --ignore-eos
+[ "$status" -eq 0 ] && grep -q 'tokens/s of decode: none was made' "$tmp/err" && ! grep -q '0.0 tokens/s' "$tmp/err"
+ok $? "one token has no rate"
+# A damaged weight: the last float of the file is in the output matrix.
+cp "$m" "$tmp/nan.gguf"
+printf '\000\000\300\177' | dd of="$tmp/nan.gguf" bs=1 seek=$(($(wc -c <"$m") - 64)) conv=notrunc 2>/dev/null
+run run -m "$tmp/nan.gguf" -p 'one two' -n 4 --ignore-eos
+[ "$status" -eq 1 ] && grep -q "not finite" "$tmp/err"
+ok $? "logits that are not finite are an error"
+mkfifo "$tmp/fifo"
+"$ROOFCAST" run -m "$m" <"$tmp/fifo" >/dev/null 2>"$tmp/err" &
+pid=$!
+exec 9>"$tmp/fifo"
+printf 'one' >&9
+sleep 0.3
+kill -TERM $pid
+wait $pid
+[ $? -eq 130 ]
+ok $? "interrupted while it waits for the prompt: 130"
+exec 9>&-
+
 refused 2 "-m FILE is needed" run -p x
 refused 1 "no/such.gguf" run -m no/such.gguf -p x
 refused 2 "needs a GGUF file" run -m llama-3-8b -p x

@@ -42,6 +42,22 @@ else
     skip "memory is a few chunks" "the program does not start in 300 MB of address space"
 fi
 
+cp "$tmp/a.gguf" "$tmp/same.gguf"
+ln "$tmp/same.gguf" "$tmp/link.gguf"
+for out in same link; do
+    refuses 2 "is MODEL itself" synth "$tmp/same.gguf" -q F16 -o "$tmp/$out.gguf" && cmp -s "$tmp/a.gguf" "$tmp/same.gguf" &&
+        cmp -s "$tmp/a.gguf" "$tmp/link.gguf"
+    ok $? "never over its own source ($out.gguf)"
+done
+refuses 2 "is MODEL itself" synth "$tmp/config.json" -o "$tmp/config.json" && grep -q mine "$tmp/config.json"
+ok $? "nor over a config.json"
+run synth --n-layer 1 --n-embd 64 --n-ff 100 --n-head 4 --n-vocab 300 -q Q8_0 -o "$tmp/g.gguf" &&
+    has "ffn_down: F16, its rows of 100 are no multiple of 32" && ! has ffn_up
+ok $? "says which tensors fall back to another type"
+run synth --n-layer 1 --n-embd 64 --n-ff 96 --n-head 4 --n-vocab 300 -q Q4_K_M -o "$tmp/g.gguf" &&
+    has "attn_q: Q5_0, its rows of 64 are no multiple of 256"
+ok $? "so does a mixture of 256 weights a block"
+
 x="-o $tmp/x.gguf"
 fails 2 "-o FILE" synth $small
 fails 2 "which model" synth -q F16 $x

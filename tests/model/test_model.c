@@ -191,6 +191,8 @@ static void test_config(void **state)
               err);
     assert_int_equal(hp.rope_scaling, ROPE_SCALING_LLAMA3);
     assert_true(hp.rope_theta == 5e5 && hp.rope_high == 4);
+    assert_ok(parse_with("\"architectures\":[\"LlamaForCausalLM\"]", &hp, &err), err);
+    assert_ok(parse_with("\"architectures\":null", &hp, &err), err);
     const char *arch;
     static const char mistral[] =
         "{\"architectures\":[\"MistralForCausalLM\"],\"hidden_size\":64,\"num_hidden_layers\":2,"
@@ -217,7 +219,7 @@ static void test_config_hostile(void **state)
         { "hidden_size", "\"64\"", "\"hidden_size\": expected a whole number, found a string" },
         { "hidden_size", "-64", "hidden_size" },
         { "hidden_size", "1e30", "hidden_size" },
-        { "hidden_size", "64.5", "hidden_size" },
+        { "hidden_size", "64.5", "\"hidden_size\": expected a whole number, found 64.5" },
         { "hidden_size", "[]", "hidden_size" },
         { "hidden_size", "4294967296", "hidden_size" },
         { "hidden_size", "4294967295", "hidden_size is 4294967295" },
@@ -266,6 +268,11 @@ static void test_config_refused(void **state)
         { "\"mlp_bias\":true", "mlp_bias" },
         { "\"num_local_experts\":8", "mixtures of experts are not supported by architecture llama" },
         { "\"hidden_act\":\"gelu\"", "hidden_act" },
+        { "\"architectures\":[\"GPT2LMHeadModel\"]", "architectures[0] is \"GPT2LMHeadModel\"" },
+        { "\"architectures\":[\"LlamaForCausalLM\",\"X\\u001b[2J\"]", "architectures[1] is \"X?[2J\"" },
+        { "\"architectures\":\"LlamaForCausalLM\"", "\"architectures\": expected an array of strings, found a string" },
+        { "\"architectures\":[3]", "architectures[0]: expected a string" },
+        { "\"schema\":\"roofcast.run\"", "this is a roofcast.run document, a model is expected" },
         { "\"partial_rotary_factor\":0.5", "partial_rotary_factor" },
         { "\"sliding_window\":1024", "sliding_window is 1024 of 2048" },
         { "\"head_dim\":33", "head_dim" },

@@ -193,12 +193,18 @@ static void test_metadata(void **state)
         { "llama.rope.freq_base", 0, "RoPE base" },
         { "llama.vocab_size", 301, "llama.vocab_size is 301, but token_embd.weight has 300 rows" },
         { "llama.expert_count", 8, "mixtures of experts" },
+        { "llama.attention.sliding_window", 64, "llama.attention.sliding_window is 64 of" },
     };
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         expect_refused((struct change){ .key = numbers[i].key, .put = PUT_U32, .u32 = numbers[i].value },
                        numbers[i].expect);
     expect_refused((struct change){ .key = "general.architecture", .put = PUT_STR, .str = "mamba" },
                    "architecture \"mamba\" is not supported yet (known: llama)");
+    /* what a terminal would act on is not printed */
+    expect_refused((struct change){ .key = "general.architecture", .put = PUT_STR, .str = "a\33[2Jb\n\302\2331m" },
+                   "architecture \"a?[2Jb???1m\"");
+    expect_refused((struct change){ .key = "llama.rope.scaling.type", .put = PUT_STR, .str = "\ayarn\177" },
+                   "\"?yarn?\"");
     expect_refused((struct change){ .key = "llama.rope.scaling.type", .put = PUT_STR, .str = "yarn" },
                    "\"yarn\"");
     expect_refused((struct change){ .key = "llama.block_count", .put = PUT_STR, .str = "2" },
@@ -250,6 +256,10 @@ static void test_defaults(void **state)
     assert_int_equal(m.hp.n_head_kv, 2);
     const uint64_t bytes = m.weight_bytes;
     model_free(&m);
+    expect_loaded((struct change){ .key = "llama.attention.sliding_window", .put = PUT_U32, .u32 = 0 }, &m);
+    model_free(&m);
+    expect_loaded((struct change){ .key = "llama.attention.sliding_window", .put = PUT_U32, .u32 = 1 << 20 }, &m);
+    model_free(&m); /* all of the context is within the window */
     expect_loaded((struct change){ .extra = "something.else" }, &m);
     assert_int_equal(m.weight_bytes, bytes + 32);
     model_free(&m);

@@ -127,12 +127,12 @@ static void load_byte_tokens(struct tokenizer *t)
 static int load_merge(struct tokenizer *t, uint32_t rank, struct gguf_str s,
                       struct error *err)
 {
-    char joined[TOKEN_MAX_BYTES];
+    char joined[TOKEN_MAX_BYTES], found[41];
     const char *space = s.len > 2 ? memchr(s.s + 1, ' ', s.len - 2) : NULL;
     if (!space || s.len > sizeof joined)
         return error_set(err, ERROR_INPUT,
-                         "%s: " KEY("merges") "[%u] \"%.*s\" is not two %s", t->file, rank,
-                         s.len > 40 ? 40 : (int)s.len, s.s,
+                         "%s: " KEY("merges") "[%u] \"%s\" is not two %s", t->file, rank,
+                         model_printable(found, sizeof found, s.s, s.len),
                          space ? "texts of a sane length" : "texts with a space between");
     size_t l = (size_t)(space - s.s), r = s.len - l - 1;
     memcpy(joined, s.s, l);
@@ -281,9 +281,9 @@ static int load(struct tokenizer *t, const struct gguf *g, struct error *err)
     else
         return error_set(
             err, ERROR_INPUT,
-            "%s: tokenizer model \"%.*s\" is not supported; known: llama (SentencePiece), "
+            "%s: tokenizer model \"%s\" is not supported; known: llama (SentencePiece), "
             "gpt2 (byte-level BPE)",
-            t->file, model.len > 40 ? 40 : (int)model.len, model.s);
+            t->file, model_printable(found, sizeof found, model.s, model.len));
     t->add_bos = t->add_space_prefix = t->kind == TOKENIZER_SPM;
     if (load_tokens(t, g, err) != 0 || load_attributes(t, g, err) != 0)
         return -1;

@@ -137,8 +137,9 @@ static const struct pre_kind *find_kind(const char *name, size_t len, struct err
     for (size_t i = 0; i < ARRAY_LEN(kinds) && n < sizeof known; i++)
         n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? " " : "",
                               kinds[i].names);
-    error_set(err, ERROR_INPUT, "pre-tokenizer \"%.*s\" is not known here; known: %s",
-              len > 40 ? 40 : (int)len, name, known);
+    char found[41];
+    error_set(err, ERROR_INPUT, "pre-tokenizer \"%s\" is not known here; known: %s",
+              model_printable(found, sizeof found, name, len), known);
     return NULL;
 }
 
