@@ -69,7 +69,7 @@ int json_save_path(const json_t *j, const char *path, struct error *err)
         return -1;
     if (json_print(j, o.f, false, err) != 0) {
         outfile_abort(&o);
-        return error_prefix(err, "%s: ", path);
+        return error_prefix(err, "%s", path);
     }
     return outfile_commit(&o, err);
 }

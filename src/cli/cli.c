@@ -16,9 +16,17 @@ const char *cli_profile_path(void)
         snprintf(path, sizeof path, "%s", own);
     else if (xdg && *xdg == '/')
         snprintf(path, sizeof path, "%s/roofcast/this.json", xdg);
+    else if (home && *home)
+        snprintf(path, sizeof path, "%s/.local/share/roofcast/this.json", home);
     else
-        snprintf(path, sizeof path, "%s/.local/share/roofcast/this.json", home ? home : "");
+        return NULL;
     return path;
+}
+
+int cli_no_profile_path(struct error *err)
+{
+    return error_set(err, ERROR_USAGE, "where is this machine's profile? HOME is not set: set it, XDG_DATA_HOME, or "
+                                       "ROOFCAST_PROFILE to a file");
 }
 
 /* True when this program runs from the tree it was built in, not from where it was installed. */
@@ -42,6 +50,21 @@ const char *const *cli_data_dirs(void)
     return dirs;
 }
 
+int cli_check_data(struct error *err)
+{
+    static const char *const subs[] = { "models", "hwprofiles" };
+    const char *own = getenv("ROOFCAST_DATA");
+    char path[4096];
+    if (!own || !*own)
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(subs); i++) {
+        snprintf(path, sizeof path, "%s/%s", own, subs[i]);
+        if (file_exists(path))
+            return 0;
+    }
+    return error_set(err, ERROR_USAGE, "ROOFCAST_DATA is %s, which has neither models/ nor hwprofiles/", own);
+}
+
 bool cli_data_file(char *path, size_t n, const char *name)
 {
     for (const char *const *d = cli_data_dirs(); *d; d++) {
@@ -57,6 +80,8 @@ int cli_hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
     if (strcmp(spec, "this") != 0)
         return hwprofile_load(h, spec, err);
     const char *path = cli_profile_path();
+    if (!path)
+        return cli_no_profile_path(err);
     if (!file_exists(path))
         return error_set(err, ERROR_UNAVAILABLE,
                          "this machine has no profile yet (%s): run `roofcast profile` first",
@@ -133,7 +158,7 @@ int cli_report(const char *path, enum report_format fmt, const struct report_doc
         return -1;
     if (report_print(o.f, fmt, d, err) != 0) {
         outfile_abort(&o);
-        return -1;
+        return error_prefix(err, "%s", path && strcmp(path, "-") != 0 ? path : "standard output");
     }
     return outfile_commit(&o, err);
 }

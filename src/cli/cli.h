@@ -64,11 +64,15 @@ void str_list_free(struct str_list *l);
 
 /* ---- shared by the commands (cli.c) ---------------------------------------- */
 /* Where `profile` writes and `--hw this` reads: $ROOFCAST_PROFILE, else
- * $XDG_DATA_HOME/roofcast/this.json, else ~/.local/share/roofcast/this.json. */
+ * $XDG_DATA_HOME/roofcast/this.json, else ~/.local/share/roofcast/this.json. NULL: not even HOME is set, which
+ * cli_no_profile_path says. */
 const char *cli_profile_path(void);
+int cli_no_profile_path(struct error *err);
 /* Where data is looked for: $ROOFCAST_DATA, then the source tree (before installation) or where make install put it.
  * NULL-terminated. */
 const char *const *cli_data_dirs(void);
+/* ROOFCAST_DATA set to what is no data directory (neither models/ nor hwprofiles/ in it) is an error. */
+int cli_check_data(struct error *err);
 /* Find a data file ("reports/charts/roofline.gp") there; else false with the last path tried. */
 bool cli_data_file(char *path, size_t n, const char *name);
 /* hwprofile_load, with "this" meaning cli_profile_path(); absent: says to run `roofcast profile`. */

@@ -68,7 +68,10 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     case OPT_KV:
         return cli_dtype(&o->cost.kv_type, arg, err);
     case OPT_ACT:
-        return parse_double(arg, 1, 8, "--act-bytes", &o->cost.act_elem_bytes, err);
+        if (strcmp(arg, "2") != 0 && strcmp(arg, "4") != 0)
+            return error_set(err, ERROR_USAGE, "--act-bytes: expected 2 or 4, found \"%s\"", arg);
+        o->cost.act_elem_bytes = arg[0] - '0';
+        return 0;
     case OPT_SAVE:
         return cli_text(&o->save, arg);
     default:

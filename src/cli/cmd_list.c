@@ -67,6 +67,9 @@ static int list_models(json_t *rows, struct error *err)
     int rc = model_list(&names, &n, err);
     if (rc != 0)
         return -1;
+    if (n == 0)
+        rc = error_set(err, ERROR_INPUT, "no models by name: %s has no models/*.json (ROOFCAST_DATA names the directory)",
+                       cli_data_dirs()[0]);
     for (size_t i = 0; rc == 0 && i < n; i++)
         rc = model_row(rows, names[i], err);
     name_list_free(names, n);
@@ -278,7 +281,7 @@ static int print_section(const struct section *s, enum report_format f, bool hea
         printf(f == REPORT_MD ? "## %s\n\n" : "%s\n\n", s->heading);
     const struct report_doc d = { s->schema, 1, NULL, rows, s->cols, s->n_cols };
     if (rc == 0)
-        rc = report_print(stdout, f, &d, err);
+        rc = cli_report(NULL, f, &d, err);
     json_decref(rows);
     return rc;
 }
@@ -294,8 +297,8 @@ static int print_all_json(struct error *err)
         if (json_object_set_new(doc, sections[i].name, rows) != 0)
             rc = error_oom(err, 0, "a list");
     }
-    if (rc == 0)
-        rc = json_print(doc, stdout, false, err);
+    if (rc == 0 && json_print(doc, stdout, false, err) != 0)
+        rc = error_prefix(err, "standard output");
     json_decref(doc);
     return rc;
 }

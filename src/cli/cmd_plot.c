@@ -46,7 +46,10 @@ static int parse_value(struct options *o, int key, const char *arg)
         return choose(arg, "--by", "role", "op", o->err);
     case OPT_PHASE:
         p->phase = strcmp(arg, "both") == 0 ? NULL : arg;
-        return p->phase ? choose(arg, "--phase", "prefill", "decode", o->err) : 0;
+        if (!p->phase || strcmp(arg, "prefill") == 0 || strcmp(arg, "decode") == 0)
+            return 0;
+        return error_set(o->err, ERROR_USAGE,
+                         "--phase: expected prefill, decode or both, found \"%s\"", arg);
     default:
         return 0;
     }

@@ -108,6 +108,7 @@ struct subject {
     struct predict_options o;
     struct predict_result r;
     enum phase phase;
+    const struct options *options;
 };
 
 static const struct prediction *subject_prediction(const struct subject *s)
@@ -123,6 +124,14 @@ static json_t *test_json(const struct subject *s)
     return json_string(name);
 }
 
+/* What was asked for instead of the model's own work: a figure priced so is nominal. */
+static int put_nominal(json_t *j, const struct options *o)
+{
+    int bad = json_object_set_new(j, "weights_gb", o->weights_all ? json_string("all") : json_num(o->weights_gb));
+    bad |= json_object_set_new(j, "weights_only", json_boolean(o->weights_only));
+    return bad;
+}
+
 static int put_subject(json_t *j, const struct subject *s)
 {
     int bad = json_object_set_new(j, "model", json_string(s->m->name));
@@ -135,6 +144,7 @@ static int put_subject(json_t *j, const struct subject *s)
     bad |= json_object_set_new(j, "n_depth", json_integer(s->o.n_depth));
     bad |= json_object_set_new(j, "n_batch", json_integer(s->o.n_batch));
     bad |= json_object_set_new(j, "n_ubatch", json_integer(s->o.n_ubatch));
+    bad |= put_nominal(j, s->options);
     return bad;
 }
 
@@ -274,7 +284,7 @@ static int predict_machine(json_t *rows, const struct options *o, const struct l
     struct hwprofile h;
     if (cli_hwprofile_load(&h, hw, err) != 0)
         return -1;
-    struct subject s = { .m = m, .h = &h };
+    struct subject s = { .m = m, .h = &h, .options = o };
     s.o = (struct predict_options){
         .roof = o->roof,
         .weights_only = o->weights_only,
@@ -329,6 +339,14 @@ static const struct column phase_columns[] = {
     { "peak_source", NULL, COL_TEXT, NULL, true },
     { "bandwidth_bytes_s", NULL, COL_SI, "B/s", true },
     { "bandwidth_source", NULL, COL_TEXT, NULL, true },
+    { "derived", NULL, COL_BOOL, NULL, true },
+    { "role", NULL, COL_TEXT, NULL, true },
+    { "flop_s", NULL, COL_SI, "FLOP/s", true },
+    { "weight_total_bytes", NULL, COL_SI, "B", true },
+    { "kv_total_bytes", NULL, COL_SI, "B", true },
+    { "act_peak_bytes", NULL, COL_SI, "B", true },
+    { "weights_gb", NULL, COL_TEXT, NULL, true },
+    { "weights_only", NULL, COL_BOOL, NULL, true },
 };
 
 static const struct column role_columns[] = {
@@ -351,6 +369,24 @@ static const struct column role_columns[] = {
     { "flop", "FLOP", COL_SI, "", false },
     { "ai", "FLOP/B", COL_FLOAT, NULL, false },
     { "flop_s", "FLOP/s", COL_SI, "", false },
+    { "n_ubatch", NULL, COL_INT, NULL, true },
+    { "tok_s", NULL, COL_FLOAT, NULL, true },
+    { "ttft_s", NULL, COL_SECONDS, NULL, true },
+    { "itl_s", NULL, COL_SECONDS, NULL, true },
+    { "need_bytes", NULL, COL_SI, "B", true },
+    { "memory_bytes", NULL, COL_SI, "B", true },
+    { "fits", NULL, COL_BOOL, NULL, true },
+    { "weight_total_bytes", NULL, COL_SI, "B", true },
+    { "kv_total_bytes", NULL, COL_SI, "B", true },
+    { "act_peak_bytes", NULL, COL_SI, "B", true },
+    { "math", NULL, COL_TEXT, NULL, true },
+    { "peak_flop_s", NULL, COL_SI, "FLOP/s", true },
+    { "peak_source", NULL, COL_TEXT, NULL, true },
+    { "bandwidth_bytes_s", NULL, COL_SI, "B/s", true },
+    { "bandwidth_source", NULL, COL_TEXT, NULL, true },
+    { "derived", NULL, COL_BOOL, NULL, true },
+    { "weights_gb", NULL, COL_TEXT, NULL, true },
+    { "weights_only", NULL, COL_BOOL, NULL, true },
 };
 
 static const char *text(const json_t *row, const char *key)
@@ -396,7 +432,7 @@ static int print_all(const json_t *rows, const struct options *o, const struct m
     json_t *meta = json_pack("{s:s, s:s, s:b}", "model", m->name, "type", m->type_name, "roof", o->roof);
     const struct report_doc d = { "roofcast.predict", 1, meta, rows, o->by_role ? role_columns : phase_columns,
                                   o->by_role ? ARRAY_LEN(role_columns) : ARRAY_LEN(phase_columns) };
-    int rc = meta ? 0 : error_oom(err, 0, "the prediction");
+    int rc = meta && put_nominal(meta, o) == 0 ? 0 : error_oom(err, 0, "the prediction");
     if (rc == 0 && o->save)
         rc = cli_report(o->save, REPORT_JSON, &d, err);
     if (rc == 0 && o->format == REPORT_TABLE)

@@ -183,6 +183,8 @@ static int measure_and_save(struct hwprofile *h, const struct options *o,
         .progress = cli_progress,
     };
     struct error save_err = { 0 };
+    if (!out)
+        return cli_no_profile_path(err);
     if ((!o->out && make_parent(out, err) != 0) || check_writable(out, err) != 0)
         return -1;
     int rc = ceilings_measure(h, &c, err);

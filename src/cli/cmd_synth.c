@@ -198,6 +198,39 @@ static void show_progress(void *ctx, const char *what, double fraction)
     cli_progress(NULL, "writing weights", fraction);
 }
 
+/* A tensor without its block's number: what messages call it. */
+static const char *role_of(const struct tensor *t)
+{
+    int at = 0;
+    unsigned layer;
+    return sscanf(t->name, "blk.%5u.%n", &layer, &at) == 1 && at > 0 ? t->name + at : t->name;
+}
+
+/* True when t has another type than its rows, were they a multiple of 256, would have: *wanted. */
+static bool fell_back(const struct model *m, const char *type, const struct tensor *t, enum dtype *wanted)
+{
+    return t->rows > 1 && model_tensor_type(type, &m->hp, t->name, 256, wanted, NULL) == 0 && *wanted != t->type;
+}
+
+/* The file is not all of the type asked for: a line a role and type. */
+static void print_fallbacks(const struct model *m, const char *type)
+{
+    for (size_t i = 0; i < m->n_tensors; i++) {
+        const struct tensor *t = &m->tensors[i];
+        enum dtype wanted;
+        bool said = false;
+        if (!fell_back(m, type, t, &wanted))
+            continue;
+        for (size_t k = 0; k < i && !said; k++)
+            said = m->tensors[k].type == t->type && strcmp(role_of(&m->tensors[k]), role_of(t)) == 0;
+        const char *role = role_of(t);
+        if (!said)
+            printf("  %.*s: %s, its rows of %llu are no multiple of %u (%s)\n", (int)strcspn(role, "."), role,
+                   dtype_name(t->type), (unsigned long long)t->cols, (unsigned)dtype_find(wanted)->block_elems,
+                   dtype_name(wanted));
+    }
+}
+
 static int write_file(const struct model *m, const struct options *o, struct error *err)
 {
     struct cpulist cpus = { 0 };
@@ -224,6 +257,7 @@ static int write_file(const struct model *m, const struct options *o, struct err
         printf("%s: %s, %s, %s parameters, %s of weights in %zu tensors, seed %lld\n", o->out,
                o->name ? o->name : m->name, m->type_name, units_si(params, sizeof params, (double)m->n_params, ""),
                units_si(bytes, sizeof bytes, (double)m->weight_bytes, "B"), m->n_tensors, (long long)o->seed);
+        print_fallbacks(m, o->type ? o->type : "F16");
     }
     return rc;
 }

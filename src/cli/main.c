@@ -2,6 +2,7 @@
 #include "config.h"
 #include "cli/cli.h"
 #include "kernels/kernels.h"
+#include <errno.h>
 #include <locale.h>
 #include <string.h>
 
@@ -59,6 +60,15 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
+/* What stdio still holds goes out now: a full disk is an error, whatever was printed. */
+static int finish_stdout(const char *name)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    fprintf(stderr, "%s: cannot write to standard output: %s\n", name, strerror(errno ? errno : EIO));
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
@@ -68,11 +78,11 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
         print_help(stdout);
-        return 0;
+        return finish_stdout("roofcast");
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         print_version();
-        return 0;
+        return finish_stdout("roofcast");
     }
     const struct command *c = find_command(argv[1]);
     if (!c) {
@@ -88,8 +98,8 @@ int main(int argc, char **argv)
     model_set_dirs(cli_data_dirs());
     hwprofile_set_dirs(cli_data_dirs());
     struct error err = { 0 };
-    if (c->run(argc - 1, argv + 1, &err) == 0)
-        return fflush(stdout) == 0 ? 0 : 1;
+    if (cli_check_data(&err) == 0 && c->run(argc - 1, argv + 1, &err) == 0)
+        return finish_stdout(name);
     cli_progress_done();
     fflush(stdout);
     fprintf(stderr, "%s: %s\n", name, err.msg);

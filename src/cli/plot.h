@@ -30,6 +30,7 @@ struct plot {
     int n_threads;
     struct plot_item *item;
     size_t n_item;
+    bool math[MATH_COUNT]; /* arithmetics of the points, as the document says; none: see plot_roofs.c */
     struct hwprofile roofs; /* the profile, with the document's own ceilings added */
     bool have_profile;
     struct strbuf notes;

@@ -1,6 +1,7 @@
 /* The documents that `roofcast plot` reads: a run, an analysis, a prediction or a profile,
  * as doc/formats.md has them. */
 #include "cli/plot.h"
+#include "run/run.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,60 +82,158 @@ static bool phase_wanted(const struct plot_options *o, const char *phase)
     return !o->phase || strcmp(o->phase, phase) == 0;
 }
 
-/*
- * Several tests of a phase (depths, prompts) would lie on one another: the first is drawn,
- * or the one that --test names. chosen: the tests drawn so far, "pp512, tg128".
- */
-static bool test_wanted(struct plot *p, const struct plot_options *o, const char *phase,
-                        const char *test, char chosen[2][48])
+/* Which tests are drawn. Several of a phase (depths, prompts) would lie on one another: the
+ * first is, or the one that --test names. */
+struct chosen {
+    char test[2][48];     /* of prefill and decode; "": none yet */
+    struct strbuf others; /* not drawn though of a phase that is */
+    struct strbuf all;    /* every test of the file, for messages */
+    char last[48];
+};
+
+static void chosen_free(struct chosen *c)
 {
-    int k = strcmp(phase, "prefill") == 0 ? 0 : 1;
-    if (!phase_wanted(o, phase) || (o->test && *test && strcmp(o->test, test) != 0))
-        return false;
-    if (!*chosen[k]) {
-        copy(chosen[k], sizeof chosen[k], *test ? test : phase);
-        size_t n = strlen(p->tests);
-        snprintf(p->tests + n, sizeof p->tests - n, "%s%s", n ? ", " : "", chosen[k]);
-    }
-    return strcmp(chosen[k], *test ? test : phase) == 0;
+    strbuf_free(&c->others);
+    strbuf_free(&c->all);
 }
 
+static void add_name(struct strbuf *b, const char *name)
+{
+    char clean[48];
+    COPY(clean, name);
+    strbuf_addf(b, "%s%s", b->len ? ", " : "", clean);
+}
+
+static bool test_wanted(struct plot *p, const struct plot_options *o, struct chosen *c,
+                        const char *phase, const char *test)
+{
+    char *mine = c->test[strcmp(phase, "prefill") == 0 ? 0 : 1];
+    bool again = strcmp(c->last, test) == 0; /* rows of one test follow one another */
+    if (!again) {
+        add_name(&c->all, test);
+        COPY(c->last, test);
+    }
+    if (!phase_wanted(o, phase))
+        return false;
+    if (!*mine && (!o->test || strcmp(o->test, test) == 0)) {
+        copy(mine, sizeof c->test[0], test);
+        size_t n = strlen(p->tests);
+        snprintf(p->tests + n, sizeof p->tests - n, "%s%s", n ? ", " : "", mine);
+    }
+    bool wanted = *mine && strcmp(mine, test) == 0;
+    if (!wanted && !again)
+        add_name(&c->others, test);
+    return wanted;
+}
+
+/* The op rows come after: they belong to a test that is drawn, or not. */
+static bool test_drawn(const struct chosen *c, const char *phase, const char *test)
+{
+    const char *mine = c->test[strcmp(phase, "prefill") == 0 ? 0 : 1];
+    return *mine && strcmp(mine, test) == 0;
+}
+
+/* An empty chart is no answer to a test or a phase that is not in the file. */
+static int check_chosen(const struct chosen *c, const struct plot_options *o, struct error *err)
+{
+    if (*c->test[0] || *c->test[1])
+        return 0;
+    const char *all = c->all.len ? c->all.s : NULL;
+    if (!all)
+        return error_set(err, ERROR_INPUT, "%s: field \"rows\": expected tests, found none", o->doc);
+    return error_set(err, ERROR_USAGE, "%s: no %s%stest%s%s%s in it; it has %.300s", o->doc,
+                     o->phase ? o->phase : "", o->phase ? " " : "", o->test ? " \"" : "",
+                     o->test ? o->test : "", o->test ? "\"" : "", all);
+}
+
+/* A row of any of the documents: strings are the document's. */
+struct source {
+    const char *phase, *role, *op, *type;
+    int64_t layer;
+    double bytes, flop, seconds; /* of an analysis: seconds 0 */
+};
+
 /* Add one row with bytes and FLOP to its role (or op). */
-static int add_row(struct plot *p, const struct plot_options *o, const json_t *row,
-                   const char *phase, struct error *err)
+static int add_row(struct plot *p, const struct plot_options *o, const struct source *r,
+                   struct error *err)
 {
     char label[48];
-    const json_t *layer = json_object_get(row, "layer");
-    if (o->by_op && json_is_integer(layer) && json_integer_value(layer) >= 0)
-        snprintf(label, sizeof label, "%.32s.%d", text(row, "role"),
-                 (int)json_integer_value(layer));
+    if (o->by_op && r->layer >= 0)
+        snprintf(label, sizeof label, "%.32s.%d", r->role, (int)r->layer);
     else
-        snprintf(label, sizeof label, "%.40s", text(row, "role"));
-    if (!*label)
-        return error_set(err, ERROR_INPUT, "%s: a row without \"role\"", o->doc);
-    struct plot_item *it = find_item(p, phase, label);
-    it = it ? it : new_item(p, phase, label, err);
+        snprintf(label, sizeof label, "%.40s", r->role);
+    struct plot_item *it = find_item(p, r->phase, label);
+    it = it ? it : new_item(p, r->phase, label, err);
     if (!it)
         return -1;
-    double bytes = or_zero(number(row, "weight_bytes")) + or_zero(number(row, "act_bytes")) +
-                   or_zero(number(row, "kv_bytes"));
-    it->bytes += bytes;
-    it->flop += or_zero(number(row, "flop"));
-    it->seconds += p->kind == PLOT_ANALYSIS ? 0 : or_zero(number(row, "seconds"));
-    COPY(it->op, text(row, "op"));
-    COPY(it->type, text(row, "type"));
+    it->bytes += r->bytes;
+    it->flop += r->flop;
+    it->seconds += r->seconds;
+    COPY(it->op, r->op);
+    COPY(it->type, r->type);
+    return 0;
+}
+
+/* ---- rows that have no parser of their own -------------------------------------------- */
+
+#define NUMBER_MAX 1e24 /* as in runs */
+
+static int get_amount(const json_t *row, const char *ctx, const char *key, double *v,
+                      struct error *err)
+{
+    if (json_get_num(row, ctx, key, v, err) != 0)
+        return -1;
+    if (*v >= 0 && *v <= NUMBER_MAX)
+        return 0;
+    return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected 0 to %g, found %g", ctx, key,
+                     NUMBER_MAX, *v);
+}
+
+static int get_phase(const json_t *row, const char *ctx, const char **phase, struct error *err)
+{
+    if (json_get_str(row, ctx, "phase", phase, err) != 0)
+        return -1;
+    if (strcmp(*phase, "prefill") == 0 || strcmp(*phase, "decode") == 0)
+        return 0;
+    return error_set(err, ERROR_INPUT,
+                     "%s: field \"phase\": expected \"prefill\" or \"decode\", found \"%.64s\"", ctx,
+                     *phase);
+}
+
+/* Role, op, type, layer and amounts; the phase is the caller's. Absent texts are "". */
+static int get_source(struct source *r, const json_t *row, const char *ctx, bool timed,
+                      struct error *err)
+{
+    double weights, act, kv;
+    const char *phase = r->phase;
+    *r = (struct source){ .phase = phase, .role = "", .op = "", .type = "", .layer = -1 };
+    if (json_get_str_opt(row, ctx, "role", &r->role, err) != 0 ||
+        json_get_str_opt(row, ctx, "op", &r->op, err) != 0 ||
+        json_get_str_opt(row, ctx, "type", &r->type, err) != 0 ||
+        json_get_int_opt(row, ctx, "layer", -1, 1 << 20, &r->layer, err) != 0 ||
+        get_amount(row, ctx, "weight_bytes", &weights, err) != 0 ||
+        get_amount(row, ctx, "act_bytes", &act, err) != 0 ||
+        get_amount(row, ctx, "kv_bytes", &kv, err) != 0 ||
+        get_amount(row, ctx, "flop", &r->flop, err) != 0 ||
+        (timed && get_amount(row, ctx, "seconds", &r->seconds, err) != 0))
+        return -1;
+    r->bytes = weights + act + kv;
+    if (timed && r->flop > 0 && !(r->seconds > 0))
+        return error_set(err, ERROR_INPUT, "%s: field \"seconds\": expected more than 0, found %g",
+                         ctx, r->seconds);
     return 0;
 }
 
 /* ---- ceilings in the document
  * ------------------------------------------------------------------- */
 
-static int add_ceilings(struct plot *p, const json_t *ceilings, struct error *err)
+/* run_from_json has checked them. The arithmetic probed beside a test that is drawn is the
+ * one its points use. */
+static int add_ceilings(struct plot *p, const json_t *ceilings, const struct chosen *drawn,
+                        struct error *err)
 {
-    size_t i;
-    json_t *j;
-    json_array_foreach(ceilings, i, j)
-    {
+    for (size_t i = 0; i < json_array_size(ceilings); i++) {
+        const json_t *j = json_array_get(ceilings, i);
         struct ceiling c = {
             .value = number(j, "value"), .clock_hz = NAN, .ci_lo = NAN, .ci_hi = NAN
         };
@@ -145,7 +244,12 @@ static int add_ceilings(struct plot *p, const json_t *ceilings, struct error *er
         COPY(c.level, text(j, "level"));
         COPY(c.unit, text(j, "unit"));
         c.n_threads = count(j, "n_threads");
-        if (c.value > 0 && hwprofile_add_ceiling(&p->roofs, &c, err) != 0)
+        const char *test = text(j, "test");
+        int m = strcmp(c.kind, "compute") == 0 ? math_find(c.dtype) : -1;
+        if (m >= 0 && (!*test || strcmp(test, drawn->test[0]) == 0 ||
+                       strcmp(test, drawn->test[1]) == 0))
+            p->math[m] = true;
+        if (hwprofile_add_ceiling(&p->roofs, &c, err) != 0)
             return -1;
     }
     return 0;
@@ -156,61 +260,82 @@ static int add_ceilings(struct plot *p, const json_t *ceilings, struct error *er
 
 /* One point for the whole pass as the row counts it, one more where DRAM traffic was
  * counted. */
-static int add_whole(struct plot *p, const json_t *row, struct error *err)
+static int add_whole(struct plot *p, const struct run_row *row, struct error *err)
 {
     char label[48];
-    double flop_s = number(row, "flop_s"), bytes_s = number(row, "bytes_s"),
-           dram = number(row, "dram_bytes_s");
     for (int counted = 0; counted <= 1; counted++) {
-        double b = counted ? dram : bytes_s;
-        if (!(b > 0) || !(flop_s > 0))
+        double b = counted ? row->dram_bytes_s : row->bytes_s;
+        if (!(b > 0) || !(row->flop_s > 0))
             continue;
-        snprintf(label, sizeof label, "%.24s, %s", text(row, "test"),
+        snprintf(label, sizeof label, "%.24s, %s", row->test,
                  counted ? "DRAM counters" : "all ops");
-        struct plot_item *it = new_item(p, text(row, "phase"), label, err);
+        struct plot_item *it = new_item(p, row->phase, label, err);
         if (!it)
             return -1;
         it->whole = true;
         it->counted = counted;
         it->bytes = b;
-        it->flop = flop_s;
+        it->flop = row->flop_s;
         it->seconds = 1;
     }
-    if (isnan(dram) && *text(row, "dram_reason") && strcmp(text(row, "phase"), "decode") == 0)
+    if (isnan(row->dram_bytes_s) && *row->dram_reason && strcmp(row->phase, "decode") == 0)
         strbuf_addf(&p->notes, "DRAM bytes by hardware counters: unavailable: %s\n",
-                    text(row, "dram_reason"));
+                    row->dram_reason);
     return 0;
+}
+
+static int add_run_rows(struct plot *p, const struct plot_options *o, const struct run *r,
+                        struct chosen *c, struct error *err)
+{
+    for (size_t i = 0; i < r->n_row; i++) {
+        const struct run_row *row = &r->row[i];
+        if (!test_wanted(p, o, c, row->phase, row->test))
+            continue;
+        COPY(p->model, row->model);
+        COPY(p->type, row->type);
+        if (add_whole(p, row, err) != 0)
+            return -1;
+    }
+    if (check_chosen(c, o, err) != 0)
+        return -1;
+    if (c->others.len)
+        strbuf_addf(&p->notes, "not drawn: %s (choose one with --test)\n", c->others.s);
+    for (size_t i = 0; i < r->n_op; i++) {
+        const struct run_op *op = &r->op[i];
+        struct source s = { .phase = op->phase,
+                            .role = op->role,
+                            .op = op->op,
+                            .type = op->type,
+                            .layer = op->layer,
+                            .bytes = or_zero(op->weight_bytes) + or_zero(op->act_bytes) +
+                                     or_zero(op->kv_bytes),
+                            .flop = or_zero(op->flop),
+                            .seconds = op->seconds };
+        if (!*op->role)
+            return error_set(err, ERROR_INPUT, "%s: ops[%zu]: field \"role\": expected a name",
+                             o->doc, i);
+        if (test_drawn(c, op->phase, op->test) && add_row(p, o, &s, err) != 0)
+            return -1;
+    }
+    return add_ceilings(p, r->ceilings, c, err);
 }
 
 static int read_run(struct plot *p, const struct plot_options *o, const json_t *doc,
                     struct error *err)
 {
-    char chosen[2][48] = { "", "" };
-    const json_t *prov = json_object_get(doc, "provenance");
-    size_t i;
-    json_t *row;
-    json_array_foreach(json_object_get(doc, "rows"), i, row)
-    {
-        if (!test_wanted(p, o, text(row, "phase"), text(row, "test"), chosen)) {
-            if (phase_wanted(o, text(row, "phase")))
-                strbuf_addf(&p->notes, "not drawn: %s (choose it with --test)\n",
-                            text(row, "test"));
-            continue;
-        }
-        COPY(p->model, text(row, "model"));
-        COPY(p->type, text(row, "type"));
-        if (add_whole(p, row, err) != 0)
-            return -1;
-    }
-    json_array_foreach(json_object_get(doc, "ops"), i,
-                       row) if (test_wanted(p, o, text(row, "phase"), text(row, "test"), chosen) &&
-                                add_row(p, o, row, text(row, "phase"), err) != 0) return -1;
-    COPY(p->machine, text(prov, "cpu"));
-    COPY(p->date, text(prov, "date"));
-    p->n_threads = count(prov, "n_threads");
+    struct run r;
+    struct chosen c = { 0 };
+    if (run_from_json(&r, doc, o->doc, text(doc, "schema"), err) != 0)
+        return -1;
+    COPY(p->machine, r.prov.cpu);
+    COPY(p->date, r.prov.date);
+    p->n_threads = r.prov.n_threads;
     snprintf(p->detail, sizeof p->detail, "%d thread%s, kernels %s", p->n_threads,
-             p->n_threads == 1 ? "" : "s", text(prov, "isa"));
-    return add_ceilings(p, json_object_get(doc, "ceilings"), err);
+             p->n_threads == 1 ? "" : "s", r.prov.isa);
+    int rc = add_run_rows(p, o, &r, &c, err);
+    chosen_free(&c);
+    run_free(&r);
+    return rc;
 }
 
 static int read_analysis(struct plot *p, const struct plot_options *o, const json_t *doc,
@@ -218,14 +343,36 @@ static int read_analysis(struct plot *p, const struct plot_options *o, const jso
 {
     size_t i;
     json_t *row;
+    char ctx[320];
+    double n_prompt, n_gen, n_depth;
+    if (o->test)
+        return error_set(err, ERROR_USAGE, "%s: an analysis has no tests: --test is for runs and predictions",
+                         o->doc);
+    if (get_amount(doc, o->doc, "n_prompt", &n_prompt, err) != 0 ||
+        get_amount(doc, o->doc, "n_gen", &n_gen, err) != 0 ||
+        get_amount(doc, o->doc, "n_depth", &n_depth, err) != 0)
+        return -1;
     COPY(p->model, text(doc, "model"));
     COPY(p->type, text(doc, "type"));
     snprintf(p->tests, sizeof p->tests, "prefill of %.0f tokens, decode of %.0f, from depth %.0f",
-             or_zero(number(doc, "n_prompt")), or_zero(number(doc, "n_gen")),
-             or_zero(number(doc, "n_depth")));
-    json_array_foreach(json_object_get(doc, "rows"), i,
-                       row) if (phase_wanted(o, text(row, "phase")) &&
-                                add_row(p, o, row, text(row, "phase"), err) != 0) return -1;
+             n_prompt, n_gen, n_depth);
+    json_array_foreach(json_object_get(doc, "rows"), i, row)
+    {
+        struct source s = { 0 };
+        snprintf(ctx, sizeof ctx, "%.280s: rows[%zu]", o->doc, i);
+        if (get_phase(row, ctx, &s.phase, err) != 0 || get_source(&s, row, ctx, false, err) != 0)
+            return -1;
+        if (!*s.role)
+            return error_set(err, ERROR_INPUT,
+                             "%s: field \"role\": expected a name, found none (an analysis --by layer "
+                             "has no points; --by op and --by role have)",
+                             ctx);
+        if (phase_wanted(o, s.phase) && add_row(p, o, &s, err) != 0)
+            return -1;
+    }
+    if (p->n_item == 0)
+        return error_set(err, o->phase ? ERROR_USAGE : ERROR_INPUT, "%s: no %s%srows in it", o->doc,
+                         o->phase ? o->phase : "", o->phase ? " " : "");
     return 0;
 }
 
@@ -238,32 +385,86 @@ static bool same_machine(struct plot *p, const json_t *row)
     return strcmp(p->hw, text(row, "hw")) == 0;
 }
 
-static int read_prediction(struct plot *p, const struct plot_options *o, const json_t *doc,
-                           struct error *err)
+static int note_math(struct plot *p, const json_t *row, const char *ctx, struct error *err)
 {
-    char chosen[2][48] = { "", "" };
-    size_t i, k;
-    json_t *row, *role;
+    const char *name = NULL;
+    if (json_get_str_opt(row, ctx, "math", &name, err) != 0)
+        return -1;
+    int m = name && *name ? math_find(name) : -1;
+    if (name && *name && m < 0)
+        return error_set(err, ERROR_INPUT,
+                         "%s: field \"math\": expected an arithmetic such as fp16, found \"%.32s\"",
+                         ctx, name);
+    if (m >= 0)
+        p->math[m] = true;
+    return 0;
+}
+
+/* A row of a phase has its roles within; with --by role it is one itself. */
+static int add_predicted(struct plot *p, const struct plot_options *o, const json_t *row,
+                         const char *ctx, const char *phase, bool draw, struct error *err)
+{
+    struct source s = { .phase = phase };
+    const json_t *roles = json_object_get(row, "roles");
+    if (get_source(&s, row, ctx, true, err) != 0)
+        return -1;
+    if (roles && !json_is_array(roles))
+        return error_set(err, ERROR_INPUT, "%s: field \"roles\": expected an array", ctx);
+    if (*s.role && draw && add_row(p, o, &s, err) != 0)
+        return -1;
+    for (size_t k = 0; k < json_array_size(roles); k++) {
+        char inner[360];
+        snprintf(inner, sizeof inner, "%s: roles[%zu]", ctx, k);
+        if (get_source(&s, json_array_get(roles, k), inner, true, err) != 0)
+            return -1;
+        if (!*s.role)
+            return error_set(err, ERROR_INPUT, "%s: field \"role\": expected a name", inner);
+        if (draw && add_row(p, o, &s, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_predicted_row(struct plot *p, const struct plot_options *o, const json_t *row,
+                              const char *ctx, struct chosen *c, bool *other, struct error *err)
+{
+    const char *phase, *test, *hw, *model, *type;
+    if (get_phase(row, ctx, &phase, err) != 0 || json_get_str(row, ctx, "test", &test, err) != 0 ||
+        json_get_str(row, ctx, "hw", &hw, err) != 0 ||
+        json_get_str(row, ctx, "model", &model, err) != 0 ||
+        json_get_str(row, ctx, "type", &type, err) != 0)
+        return -1;
+    bool mine = same_machine(p, row), draw = mine && test_wanted(p, o, c, phase, test);
+    *other |= !mine;
+    if (draw) {
+        COPY(p->model, model);
+        COPY(p->type, type);
+        if (note_math(p, row, ctx, err) != 0)
+            return -1;
+    }
+    return add_predicted(p, o, row, ctx, phase, draw, err);
+}
+
+static int read_prediction_rows(struct plot *p, const struct plot_options *o, const json_t *doc,
+                                struct chosen *c, struct error *err)
+{
+    size_t i;
+    json_t *row;
+    char ctx[320];
     bool other = false;
     json_array_foreach(json_object_get(doc, "rows"), i, row)
     {
-        if (!same_machine(p, row)) {
-            other = true;
-            continue;
-        }
-        if (!test_wanted(p, o, text(row, "phase"), text(row, "test"), chosen))
-            continue;
-        COPY(p->model, text(row, "model"));
-        COPY(p->type, text(row, "type"));
-        if (*text(row, "role") && add_row(p, o, row, text(row, "phase"), err) != 0)
+        snprintf(ctx, sizeof ctx, "%.280s: rows[%zu]", o->doc, i);
+        if (read_predicted_row(p, o, row, ctx, c, &other, err) != 0)
             return -1;
-        json_array_foreach(json_object_get(row, "roles"), k,
-                           role) if (add_row(p, o, role, text(row, "phase"), err) != 0) return -1;
     }
-    if (p->n_item == 0)
-        return error_set(err, ERROR_INPUT, "%s: no prediction for %s%s%s in it", o->doc,
-                         *p->hw ? p->hw : "any machine", o->test ? " and test " : "",
-                         o->test ? o->test : "");
+    if (c->all.len == 0)
+        return error_set(err, ERROR_INPUT, "%s: no prediction for %s in it", o->doc,
+                         *p->hw ? p->hw : "any machine");
+    if (check_chosen(c, o, err) != 0)
+        return -1;
+    if (c->others.len)
+        strbuf_addf(&p->notes, "not drawn: %s (choose one with --test)\n", c->others.s);
     if (json_is_boolean(json_object_get(doc, "roof")))
         COPY(p->detail, json_is_true(json_object_get(doc, "roof"))
                             ? "; the bound itself, no efficiency factors"
@@ -272,6 +473,15 @@ static int read_prediction(struct plot *p, const struct plot_options *o, const j
         strbuf_addf(&p->notes,
                     "drawn: %s; the file has other machines too (choose one with --hw)\n", p->hw);
     return 0;
+}
+
+static int read_prediction(struct plot *p, const struct plot_options *o, const json_t *doc,
+                           struct error *err)
+{
+    struct chosen c = { 0 };
+    int rc = read_prediction_rows(p, o, doc, &c, err);
+    chosen_free(&c);
+    return rc;
 }
 
 /* ---- which document
@@ -337,11 +547,13 @@ static int prediction_roofs(struct plot *p, const json_t *doc, struct error *err
     {
         if (strcmp(text(row, "hw"), hw) != 0)
             continue;
-        struct ceiling memory = { .value = number(row, "bandwidth_bytes_s"),
+        struct ceiling memory = { .name = "memory",
+                                  .value = number(row, "bandwidth_bytes_s"),
                                   .kind = "bandwidth",
                                   .level = "DRAM" };
         struct ceiling peak = { .value = number(row, "peak_flop_s"), .kind = "compute" };
         COPY(peak.dtype, text(row, "math"));
+        COPY(peak.name, text(row, "math")); /* a second row's replaces it */
         COPY(p->machine, hw);
         if ((memory.value > 0 && hwprofile_add_ceiling(&p->roofs, &memory, err) != 0) ||
             (peak.value > 0 && hwprofile_add_ceiling(&p->roofs, &peak, err) != 0))

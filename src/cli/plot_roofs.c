@@ -51,6 +51,54 @@ static const struct ceiling *best_ceiling(const struct hwprofile *h, const char 
     return best;
 }
 
+/* ---- which arithmetics ------------------------------------------------------------------ */
+
+static bool is_product(const struct plot_item *it)
+{
+    return strcmp(it->op, "matmul") == 0 || strcmp(it->op, "attention") == 0;
+}
+
+/* Operands as engines multiply them: a CPU widens F16 to FP32 and multiplies quantized
+ * weights as INT8; a GPU widens those to FP16. Vector ops run in FP32. methods.md (13) */
+static enum math item_math(const struct plot *p, const struct plot_item *it)
+{
+    bool cpu = p->roofs.kind == HW_CPU;
+    if (!is_product(it) || strcmp(it->type, "F32") == 0)
+        return MATH_FP32;
+    if (strcmp(it->op, "attention") == 0)
+        return cpu ? MATH_FP32 : MATH_FP16;
+    if (strcmp(it->type, "BF16") == 0)
+        return MATH_BF16;
+    if (strcmp(it->type, "F16") == 0)
+        return cpu ? MATH_FP32 : MATH_FP16;
+    return cpu ? MATH_INT8 : MATH_FP16;
+}
+
+static bool has_peak(const struct plot *p, enum math m, int n_threads)
+{
+    return p->roofs.peak[m].value > 0 || best_ceiling(&p->roofs, "compute", math_name(m), n_threads);
+}
+
+/* A roof that no point can reach is no roof of theirs: the arithmetics of the points, as the
+ * document says, else as their products' types say; all where that leaves none. */
+static void used_maths(bool used[MATH_COUNT], const struct plot *p, const struct plot_options *o,
+                       int n_threads)
+{
+    bool any = false;
+    for (int m = 0; m < MATH_COUNT; m++) {
+        used[m] = !o->all_roofs && p->math[m];
+        any |= used[m];
+    }
+    for (size_t i = 0; i < p->n_item && !any && !o->all_roofs; i++)
+        if (is_product(&p->item[i]) && p->item[i].flop > 0)
+            used[item_math(p, &p->item[i])] = true;
+    any = false;
+    for (int m = 0; m < MATH_COUNT; m++)
+        any |= used[m] && has_peak(p, (enum math)m, n_threads);
+    for (int m = 0; m < MATH_COUNT && !any; m++)
+        used[m] = true;
+}
+
 static int add_ceiling(struct roofline_chart *c, const struct ceiling *m, bool threads,
                        struct error *err)
 {
@@ -73,8 +121,8 @@ static int add_ceiling(struct roofline_chart *c, const struct ceiling *m, bool t
 
 static const char *const levels[] = { "L1", "L2", "L3", "L4", "DRAM" };
 
-static int add_measured(struct roofline_chart *c, const struct plot *p, int n_threads,
-                        struct error *err)
+static int add_measured(struct roofline_chart *c, const struct plot *p, const bool *used,
+                        int n_threads, struct error *err)
 {
     for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
         const struct ceiling *m = best_ceiling(&p->roofs, "bandwidth", levels[i], n_threads);
@@ -91,7 +139,7 @@ static int add_measured(struct roofline_chart *c, const struct plot *p, int n_th
         bool near = false;
         for (size_t k = 0; m && k < n_shown; k++)
             near |= fabs(log(shown[k] / m->value)) < log(1.1);
-        if (!m || near)
+        if (!m || near || !used[i])
             continue;
         shown[n_shown++] = m->value;
         if (add_ceiling(c, m, false, err) != 0)
@@ -123,24 +171,24 @@ static int add_every_ceiling(struct roofline_chart *c, const struct plot *p, str
 
 /* Peaks of one value share a line: "FP16, BF16 989 TFLOP/s". Rarely wanted ones (FP64,
  * TF32, 4 bits) only with all. */
-static int add_spec_peaks(struct roofline_chart *c, const struct hwprofile *h, bool all,
-                          struct error *err)
+static int add_spec_peaks(struct roofline_chart *c, const struct hwprofile *h, const bool *used,
+                          bool all, struct error *err)
 {
     static const enum math order[] = { MATH_FP32, MATH_FP16, MATH_BF16, MATH_FP8, MATH_INT8,
                                        MATH_FP64, MATH_TF32, MATH_FP4,  MATH_INT4 };
     bool done[MATH_COUNT] = { false };
     size_t n_usual = 0;
     for (size_t i = 0; i < 5; i++)
-        n_usual += h->peak[order[i]].value > 0;
+        n_usual += used[order[i]] && h->peak[order[i]].value > 0;
     size_t n = all || n_usual == 0 ? ARRAY_LEN(order) : 5;
     for (size_t i = 0; i < n; i++) {
         double v = h->peak[order[i]].value;
         char names[32] = "", one[16], value[32];
         bool ints = true;
-        if (!(v > 0) || done[order[i]])
+        if (!(v > 0) || done[order[i]] || !used[order[i]])
             continue;
         for (size_t k = i; k < n; k++)
-            if (fabs(h->peak[order[k]].value / v - 1) < 0.005) {
+            if (used[order[k]] && fabs(h->peak[order[k]].value / v - 1) < 0.005) {
                 size_t len = strlen(names);
                 snprintf(names + len, sizeof names - len, "%s%s", len ? ", " : "",
                          upper(one, sizeof one, math_name(order[k])));
@@ -156,8 +204,8 @@ static int add_spec_peaks(struct roofline_chart *c, const struct hwprofile *h, b
     return 0;
 }
 
-static int add_spec(struct roofline_chart *c, const struct hwprofile *h, bool memory, bool peaks,
-                    bool all, struct error *err)
+static int add_spec(struct roofline_chart *c, const struct hwprofile *h, const bool *used,
+                    bool memory, bool peaks, bool all, struct error *err)
 {
     char value[32];
     if (memory && h->mem_bw.value > 0) {
@@ -167,7 +215,7 @@ static int add_spec(struct roofline_chart *c, const struct hwprofile *h, bool me
         if (add_roof(c, &r, err) != 0)
             return -1;
     }
-    return peaks ? add_spec_peaks(c, h, all, err) : 0;
+    return peaks ? add_spec_peaks(c, h, used, all, err) : 0;
 }
 
 static int chosen_threads(const struct plot *p, const struct plot_options *o)
@@ -178,14 +226,16 @@ static int chosen_threads(const struct plot *p, const struct plot_options *o)
 int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const struct plot_options *o,
                       struct error *err)
 {
-    int rc =
-        o->all_roofs ? add_every_ceiling(c, p, err) : add_measured(c, p, chosen_threads(p, o), err);
+    bool used[MATH_COUNT];
+    int n = chosen_threads(p, o);
+    used_maths(used, p, o, n);
+    int rc = o->all_roofs ? add_every_ceiling(c, p, err) : add_measured(c, p, used, n, err);
     bool memory = false, peaks = false;
     for (size_t i = 0; i < c->n_roof; i++)
         *(isnan(c->roof[i].bytes_s) ? &peaks : &memory) = true;
     /* What was measured stands; the datasheet fills what was not. */
     rc = rc ? rc
-            : add_spec(c, &p->roofs, !memory || o->all_roofs, !peaks || o->all_roofs, o->all_roofs,
+            : add_spec(c, &p->roofs, used, !memory || o->all_roofs, !peaks || o->all_roofs, o->all_roofs,
                        err);
     if (rc == 0 && c->n_roof == 0)
         rc = error_set(
@@ -197,20 +247,6 @@ int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const stru
 
 /* ---- where an op that was not timed would be
  * -------------------------------------------------- */
-
-/* Operands as engines multiply them: F32 and F16 as they are, quantized weights as INT8 on
- * a CPU and as FP16 (after dequantizing) elsewhere; vector ops in F32. */
-static const char *item_math(const struct plot *p, const struct plot_item *it)
-{
-    bool product = strcmp(it->op, "matmul") == 0 || strcmp(it->op, "attention") == 0;
-    if (!product || strcmp(it->type, "F32") == 0)
-        return "fp32";
-    if (strcmp(it->type, "BF16") == 0)
-        return "bf16";
-    if (strcmp(it->type, "F16") == 0 || p->roofs.kind != HW_CPU)
-        return "fp16";
-    return "int8";
-}
 
 static double spec_or_measured(const struct plot *p, const char *math)
 {
@@ -224,7 +260,7 @@ static double spec_or_measured(const struct plot *p, const char *math)
 static double item_peak(const struct plot *p, const struct plot_item *it)
 {
     static const char *const wider[] = { "int8", "fp16", "bf16", "fp32" };
-    const char *want = item_math(p, it);
+    const char *want = math_name(item_math(p, it));
     double v = spec_or_measured(p, want);
     bool from = false;
     for (size_t i = 0; i < ARRAY_LEN(wider) && isnan(v); i++) {

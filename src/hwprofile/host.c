@@ -6,6 +6,7 @@
 #include <hwloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const hwloc_obj_type_t cache_types[] = { HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE,
                                                 HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE };
@@ -65,6 +66,21 @@ static void add_isa(struct hwprofile *h, unsigned flags)
                                   isa[i].name);
 }
 
+/* A guest's firmware may describe less memory in its nodes than the machine has: here the kernel knows better. */
+static void set_memory(struct hwprofile *h, double in_nodes, bool live)
+{
+    const double pages = (double)sysconf(_SC_PHYS_PAGES), page = (double)sysconf(_SC_PAGESIZE);
+    if (live && pages > 0 && page > 0) {
+        h->mem_bytes.value = pages * page;
+        snprintf(h->mem_bytes.source, sizeof h->mem_bytes.source, "the kernel's total of this machine");
+    } else if (in_nodes > 0) {
+        h->mem_bytes.value = in_nodes;
+        snprintf(h->mem_bytes.source, sizeof h->mem_bytes.source, "hwloc %s: memory of %d NUMA node%s",
+                 live ? "on this machine" : "from a recorded or synthetic topology", h->n_numa,
+                 h->n_numa == 1 ? "" : "s");
+    }
+}
+
 static int from_topology(struct hwprofile *h, hwloc_topology_t topo, struct error *err)
 {
     hwloc_obj_t root = hwloc_get_root_obj(topo);
@@ -89,12 +105,7 @@ static int from_topology(struct hwprofile *h, hwloc_topology_t topo, struct erro
             if (add_cache(h, (int)t + 1, obj, err) != 0)
                 return -1;
         }
-    if (root->total_memory > 0) {
-        h->mem_bytes.value = (double)root->total_memory;
-        snprintf(h->mem_bytes.source, sizeof h->mem_bytes.source, "hwloc %s: memory of %d NUMA node%s",
-                 live ? "on this machine" : "from a recorded or synthetic topology", h->n_numa,
-                 h->n_numa == 1 ? "" : "s");
-    }
+    set_memory(h, (double)root->total_memory, live);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /* Rows printed as a table, csv, json, jsonl or md: one set of field names, five shapes. */
 #include "report/report.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -382,8 +383,10 @@ int report_print(FILE *out, enum report_format fmt, const struct report_doc *d, 
     }
     if (rc == 0 && b.oom)
         rc = error_oom(err, b.len, "a report");
-    if (rc == 0 && b.len && fwrite(b.s, 1, b.len, out) != b.len)
-        rc = error_set(err, ERROR_SYSTEM, "cannot write the report: the output refused it");
+    errno = 0;
+    if (rc == 0 && b.len && (fwrite(b.s, 1, b.len, out) != b.len || fflush(out) != 0))
+        rc = error_set(err, ERROR_SYSTEM, "cannot write the report: %s",
+                       errno ? strerror(errno) : "a write before it failed");
     strbuf_free(&b);
     return rc;
 }

@@ -3,37 +3,56 @@
 #include "roofline/internal.h"
 #include <math.h>
 
+/* The nominal model: how many bytes of weights, and how many weights. */
+struct nominal {
+    double bytes, elems;
+};
+
 /* What adding up a phase needs. */
 struct pricing {
     const struct roofs *roofs;
     const struct op_list *ops;
     struct cost_options cost;
     const struct predict_options *o;
-    double weight_scale; /* weights_bytes / bytes of the matrices */
+    double matrix_bytes, matrix_elems; /* of all matrices */
+    struct nominal nominal;            /* of a whole pass; with weights_bytes */
+    double seen_bytes, seen_elems;     /* of the matrices of this pass so far */
     struct prediction *out;
     double bound_s[3]; /* seconds spent under each bound */
     double role_bound_s[ROLE_COUNT][3];
     double largest_flop; /* of the op whose roofs are reported */
 };
 
+/* Of a total spread over all matrices, what those up to here have: whole, so that the parts add up exactly. */
+static double part(double total, double seen, double all)
+{
+    return floor(total * (seen / all));
+}
+
 /*
  * The nominal model of a back-of-an-envelope: so many bytes of weights, each read once a
  * pass and each multiplied once a token, nothing else. Spread over the matrices in
  * proportion to their bytes.
  */
-static struct cost cost_nominal(const struct op *op, const struct pass *p, double scale)
+static struct cost cost_nominal(struct pricing *x, const struct op *op, const struct pass *p)
 {
     if (op->kind != OP_MATMUL || !op->w)
         return (struct cost){ 0 };
-    return (struct cost){ .weight_bytes = scale * (double)op->w->bytes,
-                          .flop = scale * 2.0 * op->rows * op->cols * p->n_tok };
+    const double bytes = x->seen_bytes, elems = x->seen_elems;
+    x->seen_bytes += (double)op->w->bytes;
+    x->seen_elems += (double)op->rows * op->cols;
+    const double n = part(x->nominal.elems, x->seen_elems, x->matrix_elems) -
+                     part(x->nominal.elems, elems, x->matrix_elems);
+    return (struct cost){ .weight_bytes = part(x->nominal.bytes, x->seen_bytes, x->matrix_bytes) -
+                                          part(x->nominal.bytes, bytes, x->matrix_bytes),
+                          .flop = 2.0 * n * p->n_tok };
 }
 
-static struct cost priced_cost(const struct pricing *x, const struct op *op,
+static struct cost priced_cost(struct pricing *x, const struct op *op,
                                const struct pass *p)
 {
     if (x->o->weights_bytes > 0)
-        return cost_nominal(op, p, x->weight_scale);
+        return cost_nominal(x, op, p);
     struct cost c = cost_op(op, p, &x->cost);
     if (x->o->weights_only)
         c = (struct cost){ .weight_bytes = c.weight_bytes,
@@ -76,6 +95,7 @@ static void price_op(struct pricing *x, const struct op *op, const struct pass *
 static void price_pass(void *ctx, const struct pass *p)
 {
     struct pricing *x = ctx;
+    x->seen_bytes = x->seen_elems = 0;
     for (size_t i = 0; i < x->ops->n; i++)
         price_op(x, &x->ops->ops[i], p);
 }
@@ -128,13 +148,17 @@ static void nothing(struct prediction *out)
         out->role[i] = (struct predict_role){ .role = (enum op_role)i, .seconds = NAN };
 }
 
-static double matrix_bytes(const struct op_list *l)
+static void count_matrices(struct pricing *x)
 {
-    double bytes = 0;
-    for (size_t i = 0; i < l->n; i++)
-        if (l->ops[i].kind == OP_MATMUL && l->ops[i].w)
-            bytes += (double)l->ops[i].w->bytes;
-    return bytes;
+    for (size_t i = 0; i < x->ops->n; i++) {
+        const struct op *op = &x->ops->ops[i];
+        if (op->kind != OP_MATMUL || !op->w)
+            continue;
+        x->matrix_bytes += (double)op->w->bytes;
+        x->matrix_elems += (double)op->rows * op->cols;
+    }
+    x->nominal.bytes = round(x->o->weights_bytes);
+    x->nominal.elems = round(x->o->weights_bytes * (x->matrix_elems / x->matrix_bytes));
 }
 
 static int check_options(const struct predict_options *o, struct error *err)
@@ -161,8 +185,8 @@ int predict(struct predict_result *r, const struct model *m, const struct hwprof
         .ops = &ops,
         .cost = {.act_elem_bytes = roofs.act_elem_bytes, .kv_type = o->kv_type},
         .o = o,
-        .weight_scale = o->weights_bytes > 0 ? o->weights_bytes / matrix_bytes(&ops) : NAN,
     };
+    count_matrices(&x);
     *r = (struct predict_result){ 0 };
     nothing(&r->prefill);
     nothing(&r->decode);

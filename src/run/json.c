@@ -9,6 +9,7 @@
 
 #define RUN_SCHEMA  "roofcast.run"
 #define RUN_VERSION 1
+#define NUMBER_MAX  1e24 /* beyond any count, rate or time of these: the file is damaged */
 
 enum field_kind {
     FIELD_STR,      /* char[]; never null */
@@ -16,6 +17,7 @@ enum field_kind {
     FIELD_INT,      /* int */
     FIELD_U64,      /* uint64_t */
     FIELD_NUM,      /* double; NaN is null */
+    FIELD_TIME,     /* double; seconds taken, so above 0; NaN is null, and so is 0 */
 };
 
 struct field {
@@ -78,7 +80,7 @@ static const struct field row_fields[] = {
     FIELD(run_row, FIELD_NUM, act_bytes),
     FIELD(run_row, FIELD_NUM, kv_bytes),
     FIELD(run_row, FIELD_NUM, flop),
-    FIELD(run_row, FIELD_NUM, seconds),
+    FIELD(run_row, FIELD_TIME, seconds),
     FIELD(run_row, FIELD_STR_NULL, ceiling_source),
 };
 
@@ -98,7 +100,7 @@ static const struct field op_fields[] = {
     FIELD(run_op, FIELD_NUM, flop),
     FIELD(run_op, FIELD_NUM, ai),
     FIELD(run_op, FIELD_NUM, share),
-    FIELD(run_op, FIELD_NUM, seconds),
+    FIELD(run_op, FIELD_TIME, seconds),
     FIELD(run_op, FIELD_NUM, bytes_s),
     FIELD(run_op, FIELD_NUM, flop_s),
     FIELD(run_op, FIELD_NUM, roof_fraction),
@@ -144,6 +146,11 @@ static json_t *field_json(const struct field *f, const void *base)
         double v;
         memcpy(&v, p, sizeof v);
         return json_num(v);
+    }
+    case FIELD_TIME: { /* shorter than the clock can tell: not measured */
+        double v;
+        memcpy(&v, p, sizeof v);
+        return json_num(v > 0 ? v : NAN);
     }
     }
     return NULL;
@@ -227,15 +234,26 @@ static int read_text(const json_t *o, const char *ctx, const struct field *f, ch
     return 0;
 }
 
+/* NaN passes: not measured. */
+static int check_range(const char *ctx, const char *key, double v, bool above_0, struct error *err)
+{
+    if (v < 0 || (above_0 && v == 0))
+        return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected %s, found %g", ctx, key,
+                         above_0 ? "more than 0" : "0 or more", v);
+    if (v > NUMBER_MAX)
+        return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected at most %g, found %g", ctx,
+                         key, NUMBER_MAX, v);
+    return 0;
+}
+
 static int read_number(const json_t *o, const char *ctx, const struct field *f, char *out,
                        struct error *err)
 {
     double v = NAN;
     if (json_get_num_opt(o, ctx, f->name, &v, err) != 0)
         return -1;
-    if (v < 0)
-        return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected 0 or more, found %g",
-                         ctx, f->name, v);
+    if (check_range(ctx, f->name, v, f->kind == FIELD_TIME, err) != 0)
+        return -1;
     memcpy(out, &v, sizeof v);
     return 0;
 }
@@ -262,6 +280,7 @@ static int read_field(const json_t *o, const char *ctx, const struct field *f, v
         memcpy(out, &(uint64_t){ (uint64_t)i }, sizeof(uint64_t));
         return 0;
     case FIELD_NUM:
+    case FIELD_TIME:
         return read_number(o, ctx, f, out, err);
     }
     return 0;
@@ -337,61 +356,84 @@ static int read_ops(struct run *r, const json_t *doc, const char *name, struct e
     return a ? 0 : -1;
 }
 
-/* Ceilings stay JSON: who draws them reads them as part of a hwprofile. Only the shape is
- * checked here. */
-static int read_ceilings(struct run *r, json_t *doc, const char *name, struct error *err)
+/* A ceiling as a profile has it; where none was measured there is no entry, so no null. */
+static int check_ceiling(const json_t *c, const char *ctx, struct error *err)
+{
+    const char *kind, *s = NULL;
+    int64_t n;
+    double v;
+    if (!json_is_object(c))
+        return error_set(err, ERROR_INPUT, "%s: expected an object", ctx);
+    if (json_get_str(c, ctx, "name", &s, err) != 0 || json_get_str(c, ctx, "kind", &kind, err) != 0 ||
+        json_get_str(c, ctx, "unit", &s, err) != 0 ||
+        json_get_num(c, ctx, "value", &v, err) != 0 || check_range(ctx, "value", v, true, err) != 0 ||
+        json_get_int(c, ctx, "n_threads", 1, 1 << 20, &n, err) != 0 ||
+        json_get_str_opt(c, ctx, "test", &s, err) != 0 || json_get_str_opt(c, ctx, "isa", &s, err) != 0)
+        return -1;
+    bool compute = strcmp(kind, "compute") == 0;
+    if (!compute && strcmp(kind, "bandwidth") != 0)
+        return error_set(
+            err, ERROR_INPUT,
+            "%s: field \"kind\": expected \"compute\" or \"bandwidth\", found \"%.64s\"", ctx, kind);
+    return json_get_str(c, ctx, compute ? "dtype" : "level", &s, err);
+}
+
+/* Ceilings stay JSON: who draws them reads them as part of a hwprofile. */
+static int read_ceilings(struct run *r, const json_t *doc, const char *name, struct error *err)
 {
     const json_t *a = get_array(doc, name, "ceilings", err);
     if (!a)
         return -1;
     for (size_t i = 0; i < json_array_size(a); i++) {
         char ctx[320];
-        const char *s;
-        double v;
         snprintf(ctx, sizeof ctx, "%.280s: ceilings[%zu]", name, i);
-        const json_t *c = json_array_get(a, i);
-        if (!json_is_object(c))
-            return error_set(err, ERROR_INPUT, "%s: expected an object", ctx);
-        if (json_get_str(c, ctx, "name", &s, err) != 0 ||
-            json_get_str(c, ctx, "unit", &s, err) != 0 ||
-            json_get_num_opt(c, ctx, "value", &v, err) != 0)
+        if (check_ceiling(json_array_get(a, i), ctx, err) != 0)
             return -1;
     }
     r->ceilings = json_incref(json_object_get(doc, "ceilings"));
     return 0;
 }
 
-static int read_doc(struct run *r, json_t *doc, const char *name, struct error *err)
+static int read_doc(struct run *r, const json_t *doc, const char *name, struct error *err)
 {
     char ctx[320];
     snprintf(ctx, sizeof ctx, "%.280s: provenance", name);
-    if (json_check_schema(doc, name, RUN_SCHEMA, RUN_VERSION, err) != 0 ||
-        read_struct(json_object_get(doc, "provenance"), ctx, prov_fields,
-                    ARRAY_LEN(prov_fields), &r->prov, err) != 0 ||
+    const json_t *prov = json_object_get(doc, "provenance");
+    if (!prov)
+        return error_set(err, ERROR_INPUT, "%s: field \"provenance\" is missing", name);
+    if (read_struct(prov, ctx, prov_fields, ARRAY_LEN(prov_fields), &r->prov, err) != 0 ||
         read_rows(r, doc, name, err) != 0 || read_ops(r, doc, name, err) != 0)
         return -1;
     return read_ceilings(r, doc, name, err);
 }
 
-static int from_json(struct run *r, json_t *doc, const char *name, struct error *err)
+int run_from_json(struct run *r, const json_t *doc, const char *name, const char *schema,
+                  struct error *err)
 {
     memset(r, 0, sizeof *r);
-    if (!doc)
-        return -1;
-    int rc = read_doc(r, doc, name, err);
-    json_decref(doc);
+    int rc = json_check_schema(doc, name, schema, RUN_VERSION, err);
+    rc = rc ? rc : read_doc(r, doc, name, err);
     if (rc != 0)
         run_free(r);
     return rc;
 }
 
-int run_load(struct run *r, const char *path, struct error *err)
+static int from_loaded(struct run *r, json_t *doc, const char *name, struct error *err)
 {
-    return from_json(r, json_load_path(path, err), path, err);
+    memset(r, 0, sizeof *r);
+    if (!doc)
+        return -1;
+    int rc = run_from_json(r, doc, name, RUN_SCHEMA, err);
+    json_decref(doc);
+    return rc;
 }
 
-int run_parse(struct run *r, const char *name, const void *data, size_t size,
-              struct error *err)
+int run_load(struct run *r, const char *path, struct error *err)
 {
-    return from_json(r, json_load_mem(name, data, size, err), name, err);
+    return from_loaded(r, json_load_path(path, err), path, err);
+}
+
+int run_parse(struct run *r, const char *name, const void *data, size_t size, struct error *err)
+{
+    return from_loaded(r, json_load_mem(name, data, size, err), name, err);
 }

@@ -58,9 +58,11 @@ json_t *run_op_json(const struct run_op *o);
 json_t *run_provenance_json(const struct provenance *p);
 json_t *run_to_json(const struct run *r, struct error *err);
 int run_save(const struct run *r, const char *path, struct error *err);
-/* Strict: every field must be there (numbers may be null: NaN), texts must fit, numbers are not negative; fields
- * not known are ignored. On an error r is empty and needs no run_free. */
+/* Strict: every field must be there (numbers may be null: NaN), texts must fit, numbers are not negative nor above
+ * 1e24, seconds and ceilings above 0; fields not known are ignored. On an error r is empty and needs no run_free. */
 int run_load(struct run *r, const char *path, struct error *err);
 int run_parse(struct run *r, const char *name, const void *data, size_t size, struct error *err); /* fuzzed */
+/* A loaded document of that schema: "roofcast.run", or "roofcast.bench", which has the same fields. */
+int run_from_json(struct run *r, const json_t *doc, const char *name, const char *schema, struct error *err);
 
 #endif

@@ -72,4 +72,5 @@ printf 'GGUF' >"$tmp/short.gguf"
 refused 1 'short.gguf' analyze "$tmp/short.gguf"
 printf '{"hidden_size": ' >"$tmp/bad.json"
 refused 1 'bad.json' analyze "$tmp/bad.json"
+refused 2 '--act-bytes: expected 2 or 4, found "3"' analyze stories15m --act-bytes 3
 finish

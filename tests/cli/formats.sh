@@ -104,7 +104,18 @@ command_json roofcast.analyze analyze llama-3.1-8b -q Q4_K_M -p 0 -n 16 --by rol
 command_json roofcast.predict predict stories15m --hw h100-sxm,rtx-4090 -q Q8_0 -p 6,16 -n 4 -d 0,64 -b 1,2
 command_json roofcast.predict predict stories15m --hw h100-sxm --by role
 command_json roofcast.predict predict stories15m --hw h100-sxm --roof -p 0
+command_json roofcast.predict predict stories15m --hw h100-sxm --weights-gb 16 -p 6 --by role
+command_json roofcast.predict predict stories15m --hw h100-sxm --weights-gb all --weights-only
 command_jsonl predict stories15m --hw h100-sxm
+
+generate="run -m $top_srcdir/tests/fixtures/llama-2l.gguf -t 1 --ignore-eos -p one"
+# shellcheck disable=SC2086
+{
+    command_json roofcast.generation $generate -n 4
+    command_json roofcast.generation $generate -n 1
+    has '"itl_p50_s": null' && has '"itl_p99_s": null' && has '"tok_s": null' && ! has '"ttft_s": null'
+    ok $? "one token has no latency between tokens: null"
+}
 
 run synth --n-layer 2 --n-embd 64 --n-ff 128 --n-head 4 --n-head-kv 2 --n-vocab 512 -q Q8_0 -o "$tmp/m.gguf"
 ok $? "synth a tiny model"

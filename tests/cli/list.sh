@@ -61,4 +61,36 @@ echo '{"schema": "roofcast.hwprofile"}' >"$tmp/this.json"
 run list hw &&
     has '^h100-sxm ' && says 'warning:.*this.json'
 ok $? "a broken profile of this machine is a warning"
+
+# ---- no data
+saved=$ROOFCAST_DATA
+for nowhere in "$tmp/no/such" "$tmp/data/models"; do
+    ROOFCAST_DATA=$nowhere
+    refused 2 "ROOFCAST_DATA is $nowhere, which has neither models/ nor hwprofiles/" list models
+done
+cp "$ROOFCAST" "$tmp/roofcast" # outside its tree it looks where it would be installed
+mkdir -p "$tmp/none/models"
+ROOFCAST_DATA=$tmp/none
+tree=$ROOFCAST ROOFCAST=$tmp/roofcast
+if run list models; then
+    skip "no models: said as by predict" "installed here"
+else
+    refuses 1 "no models by name: $tmp/none has no models/*.json" list models &&
+        refuses 1 "no models by name: $tmp/none has no models/*.json" predict llama-3-8b
+    ok $? "no models: said as by predict"
+fi
+ROOFCAST=$tree ROOFCAST_DATA=$saved
+(
+    unset HOME XDG_DATA_HOME ROOFCAST_PROFILE
+    refuses 2 "HOME is not set" predict llama-3-8b && refuses 2 "HOME is not set" profile --quick && run list hw
+)
+ok $? "no HOME: said, not a path below /"
+if [ -w /dev/full ]; then
+    for what in --help --version "list isa" "list isa -o json"; do
+        # shellcheck disable=SC2086
+        "$ROOFCAST" $what >/dev/full 2>"$tmp/err"
+        [ $? -eq 1 ] && says 'No space left'
+        ok $? "a full disk is an error: $what"
+    done
+fi
 finish

@@ -62,6 +62,27 @@ chart "a prediction, a row a role" "$tmp/pr3" "$tmp/roles.json"
 cmp -s "$tmp/pr3.tsv" "$tmp/pr.tsv"
 ok $? "puts the same points"
 
+# The peaks that a model's arithmetic uses, and no others.
+peaks() { # BASE: labels of the level roofs, a bold one with *
+    awk -F'\t' '$1 == "compute" { print ($7 ? "*" : "") $9 }' "$1.roofs.tsv" | tr '\n' ';'
+}
+run predict llama-3-8b --hw h100-sxm -q F16 -o json
+cp "$tmp/out" "$tmp/h.json"
+chart "a prediction in F16" "$tmp/f16" "$tmp/h.json"
+is '*FP16 989 TFLOP/s;' "$(peaks "$tmp/f16")" "is under the FP16 roof alone"
+run analyze llama-3-8b -q BF16 -o json
+cp "$tmp/out" "$tmp/bf16.json"
+chart "an analysis in BF16" "$tmp/bf16" "$tmp/bf16.json" --hw h100-sxm
+is '*FP16, BF16 989 TFLOP/s;' "$(peaks "$tmp/bf16")" "is under the roofs of its products and of attention"
+run analyze llama-3-8b -q Q8_0 -o json
+cp "$tmp/out" "$tmp/q8.json"
+run plot "$tmp/q8.json" --hw "$cpu" -o "$tmp/an_cpu"
+peaks "$tmp/an_cpu" | grep -q '\*INT8' && peaks "$tmp/an_cpu" | grep -q ';FP32\|^FP32'
+ok $? "quantized products on a CPU are under INT8, attention under FP32"
+is '*INT8 avx512vnni 6.22 TOP/s;' "$(peaks "$tmp/run")" "a run is under the roof probed beside it"
+run plot "$tmp/h.json" --all-roofs -o "$tmp/f16all" && peaks "$tmp/f16all" | grep -q FP8
+ok $? "--all-roofs shows the others"
+
 chart "a name with quotes and spaces" "$tmp/it's a \"chart\"" "$cpu"
 cp "$tmp/it's a \"chart\".svg" "$tmp/before.svg"
 (cd "$tmp" && rm "it's a \"chart\".svg" && gnuplot "it's a \"chart\".gp") >"$tmp/out" 2>"$tmp/err" &&
@@ -82,6 +103,50 @@ echo '{"schema": "roofcast.run", "version": 1, "rows": 3}' >"$tmp/bad.json"
 refused 1 'field "rows"' plot "$tmp/bad.json" -o "$tmp/x"
 echo '[1, 2' >"$tmp/cut.json"
 refused 1 'cut.json' plot "$tmp/cut.json" -o "$tmp/x"
+# One thing damaged at a time: the message names the file, the place, the field, what was found.
+damaged() { # PLACE-AND-FIELD SED-SCRIPT [FILE [MACHINE]]
+    sed "$2" "${3:-$fixtures/run.json}" >"$tmp/damaged.json"
+    if cmp -s "$tmp/damaged.json" "${3:-$fixtures/run.json}"; then
+        echo "sed found nothing to damage" >"$tmp/err"
+        false
+    else
+        refuses 1 "damaged.json: $1" plot "$tmp/damaged.json" --hw "${4:-$cpu}" -o "$tmp/x"
+    fi
+    ok $? "refused when damaged: $1"
+}
+first() { # TEXT REPLACEMENT: of the first line that has it, in ops; GNU or not
+    echo "/\"ops\"/,\$ { /$1/ { s/$1/$2/; :rest
+n
+b rest
+} }"
+}
+damaged 'field "ops": expected an array' 's/"ops": \[/"ops": "x", "was": [/'
+damaged 'ops[0]: field "ai": expected a number, found a string' "$(first '"ai": [0-9.e+-]*' '"ai": "x"')"
+damaged 'ops[0]: field "layer": expected a whole number' "$(first '"layer": -1' '"layer": 1.5')"
+damaged 'ops[0]: field "phase": expected "prefill" or "decode", found "zz"' "$(first '"phase": "prefill"' '"phase": "zz"')"
+damaged 'ops[0]: field "seconds": expected more than 0, found -1' "$(first '"seconds": [0-9.e+-]*' '"seconds": -1')"
+damaged 'ops[0]: field "seconds": expected more than 0, found 0' "$(first '"seconds": [0-9.e+-]*' '"seconds": 0')"
+damaged 'ceilings[0]: field "value": expected more than 0, found -8.42e+10' 's/"value": 84200000000/"value": -84200000000/'
+damaged 'ceilings[0]: field "value"' 's/"value": 84200000000/"value": null/'
+damaged 'ceilings[0]: field "value": expected at most 1e+24, found 1e+300' 's/"value": 84200000000/"value": 1e300/'
+damaged 'field "provenance" is missing' 's/"provenance"/"origin"/'
+damaged 'rows[0]: field "test" is missing' 's/"test": "pp512"/"trial": "pp512"/'
+sed 's/"roofcast.run"/"roofcast.bench"/' "$fixtures/run.json" >"$tmp/bench.json"
+chart "the output of bench" "$tmp/bench" "$tmp/bench.json" --hw "$cpu"
+cmp -s "$tmp/bench.tsv" "$tmp/run.tsv"
+ok $? "puts the same points"
+damaged 'rows[0]: field "test" is missing' 's/"test": "pp512"/"trial": "pp512"/' "$tmp/bench.json"
+damaged 'rows[0]: field "phase": expected "prefill" or "decode", found "zz"' 's/"phase": "prefill"/"phase": "zz"/' "$tmp/an.json"
+damaged 'rows[0]: field "flop": expected a number, found a string' '/"rows": \[$/,$ s/"flop": [0-9]*/"flop": "x"/' "$tmp/an.json"
+damaged 'rows[0]: field "act_bytes": expected 0 to 1e+24, found -1' '/"rows": \[$/,$ s/"act_bytes": [0-9]*/"act_bytes": -1/' "$tmp/an.json"
+damaged 'rows[0]: field "seconds": expected more than 0, found 0' 's/"seconds": [0-9.e+-]*/"seconds": 0/' "$tmp/pr.json"
+damaged 'rows[0]: field "test" is missing' 's/"test"/"trial"/' "$tmp/pr.json"
+damaged 'rows[0]: field "math": expected an arithmetic' 's/"math": "fp16"/"math": "fp99"/' "$tmp/h.json" h100-sxm
+refused 2 'no test "pp99" in it; it has pp512, tg128' plot "$fixtures/run.json" --test pp99 -o "$tmp/x"
+refused 2 'no test "pp99" in it; it has pp512, tg128' plot "$tmp/pr.json" --test pp99 -o "$tmp/x"
+refused 2 'no decode test "pp512" in it' plot "$fixtures/run.json" --test pp512 --phase decode -o "$tmp/x"
+refused 2 '--test is for runs' plot "$tmp/an.json" --hw h100-sxm --test pp512 -o "$tmp/x"
+refused 2 'prefill, decode or both, found "foo"' plot "$fixtures/run.json" --phase foo
 refused 2 '"nonsense"' plot "$fixtures/run.json" --by nonsense
 refused 3 'roofcast profile' plot "$fixtures/run.json" --hw this -o "$tmp/x"
 refused 1 'cannot write' plot "$cpu" -o "$tmp/no/such/dir/x"

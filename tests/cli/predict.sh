@@ -14,6 +14,18 @@ run predict llama-3-8b --hw h100-sxm --roof --weights-gb 16 -p 6 -n 1 &&
     has '^h100-sxm  *F16  *pp6  *1256  *4.78 ms  *memory  *4.78 ms  *97.0 us  *2.0 %' &&
     has '^h100-sxm  *F16  *tg1  *209  *4.78 ms  *memory '
 ok $? "nominal 8B on an H100: 4.78 ms, 209 tokens/s; 6-token prefill memory-bound, 2.0 %, 1256 tokens/s"
+run predict llama-3-8b --hw h100-sxm --roof --weights-gb 16 -p 6 -n 1 -o csv
+is "16000000000 16000000000 96000000000 16 false" \
+    "$(cell weight_bytes tg1) $(cell weight_bytes pp6) $(cell flop pp6) $(cell weights_gb tg1) $(cell weights_only tg1)" \
+    "which is 16,000,000,000 bytes and 2 FLOP a weight and token exactly, and the row says so"
+run predict llama-3-8b --hw h100-sxm --weights-gb 16.1 -p 0 -o json
+is "16.1 16100000000" "$(scaled "$(figure weights_gb)" 1 1) $(figure weight_bytes)" "16.1 GB are 16,100,000,000 bytes"
+run predict llama-3-8b --hw h100-sxm --weights-gb 16.1 -p 0 --by role -o csv
+is 16100000000 "$(cells weight_bytes test=tg128 | sum %.0f)" "roles add up to them"
+run predict llama-3-8b --hw h100-sxm --weights-gb all -p 0 -o json && has '^  "weights_gb": "all"' && has '^      "weights_gb": "all"'
+ok $? "so does all"
+run predict llama-3-8b --hw h100-sxm --weights-only -p 0 -o json && has '^  "weights_only": true' && has '^  "weights_gb": null'
+ok $? "and --weights-only"
 run predict llama-3-8b --hw h100-sxm --roof --weights-gb all -p 6 -n 1 -o csv
 is "4.79 208.6" "$(scaled "$(cell seconds tg1)" 1000 2) $(scaled "$(cell tok_s tg1)" 1 1)" "all 8.03 B weights: 4.79 ms, 208.6 tokens/s"
 for how in "--weights-only -n 1" "-n 1" "-n 128"; do
@@ -47,6 +59,25 @@ is 1.000000 "$(cells share test=tg128 | sum %.6f)" \
 run predict stories15m --hw h100-sxm -o json --save "$tmp/p.json" &&
     cmp -s "$tmp/out" "$tmp/p.json" && has '"schema": "roofcast.predict"' && has '"roles"'
 ok $? "-o json and --save are the same document"
+
+# csv has every field of the rows that is not nested.
+for by in phase role; do
+    run predict stories15m --hw h100-sxm --by $by -o jsonl
+    head -n 1 "$tmp/out" | sed 's/,"roles":.*//' | grep -o '"[a-z_0-9]*":' | tr -d '":' | grep -vx 'schema\|version' | sort >"$tmp/fields"
+    run predict stories15m --hw h100-sxm --by $by -o csv
+    head -n 1 "$tmp/out" | tr ',' '\n' | sort >"$tmp/columns"
+    [ -s "$tmp/fields" ] && diff "$tmp/fields" "$tmp/columns" >"$tmp/err"
+    ok $? "csv has the fields of the JSON, --by $by"
+done
+
+if [ -w /dev/full ]; then
+    for out in json csv; do
+        "$ROOFCAST" predict stories15m --hw h100-sxm -d 0,1,2,3,4,5,6,7 -o $out >/dev/full 2>"$tmp/err"
+        [ $? -eq 1 ] && says 'standard output: cannot write .*: No space left'
+        ok $? "a full disk is named with its reason, -o $out"
+    done
+    refused 1 '/dev/full: cannot write JSON: No space' predict stories15m --hw h100-sxm -d 0,1,2,3,4,5,6,7 --save /dev/full
+fi
 
 # A new machine: bandwidth and one peak, of any type.
 cat >"$tmp/new.json" <<'END'

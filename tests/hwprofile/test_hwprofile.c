@@ -535,6 +535,8 @@ static void live_host(void **state)
     struct error err;
     assert_ok(hwprofile_host(&h, &err), err);
     assert_true(h.n_pus >= 1 && h.mem_bytes.value > 0 && h.cpu_model[0]);
+    /* all of the machine, whatever its NUMA nodes say */
+    assert_true(h.mem_bytes.value == (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
     assert_string_equal(h.id, "this");
     assert_false(isnan(h.eff.bandwidth.value));
     assert_int_equal(h.n_ceiling, 0);

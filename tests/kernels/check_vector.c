@@ -30,6 +30,30 @@ static void assert_same_acts(const struct kernels *k, enum act_kind kind, const 
     free(got);
 }
 
+/* ref follows methods.md (10): d = max|x| / 127, q the nearest integer, the sums its sums.
+ */
+static void check_q8_rule(const float *x, size_t cols)
+{
+    struct kernels ref;
+    struct acts a;
+    kernels_init(&ref, 0);
+    void *buf = prepare_acts(&ref, ACT_Q8, &a, x, 1, cols, cols);
+    for (size_t c = 0; c < a.stride; c += 16) {
+        float max = 0;
+        int sum = 0;
+        for (size_t i = c / 32 * 32; i < c / 32 * 32 + 32 && i < cols; i++)
+            max = fmaxf(max, fabsf(x[i]));
+        assert_true(a.d[c / 32] == max / 127);
+        for (size_t i = c; i < c + 16; i++) {
+            double v = i < cols ? (double)x[i] * 127 / (double)max : 0;
+            assert_true(fabs(v - a.q[i]) <= 0.5 + 127 * 0x1p-22);
+            sum += a.q[i];
+        }
+        assert_int_equal(a.sum[c / 16], sum);
+    }
+    free(buf);
+}
+
 void test_acts_exact(void **state)
 {
     (void)state;
@@ -43,6 +67,8 @@ void test_acts_exact(void **state)
             float *x = random_floats(&r, n_tok * ld, 1.0);
             for (size_t j = 0; j < n_tok * ld; j += 7) /* ties of the rounding */
                 x[j] = (float)((int)(rng_u64(&r) % 255) - 127) * 0.5f;
+            if (i == 0)
+                check_q8_rule(x, cols[c]);
             for (int kind = 0; kind < ACT_KIND_COUNT; kind++)
                 assert_same_acts(&k, (enum act_kind)kind, x, n_tok, cols[c], ld);
             free(x);

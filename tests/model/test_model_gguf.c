@@ -193,7 +193,7 @@ static void test_metadata(void **state)
         { "llama.rope.freq_base", 0, "RoPE base" },
         { "llama.vocab_size", 301, "llama.vocab_size is 301, but token_embd.weight has 300 rows" },
         { "llama.expert_count", 8, "mixtures of experts" },
-        { "llama.attention.sliding_window", 64, "llama.attention.sliding_window is 64 of" },
+        { "llama.attention.sliding_window", 16, "llama.attention.sliding_window is 16 of" },
     };
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         expect_refused((struct change){ .key = numbers[i].key, .put = PUT_U32, .u32 = numbers[i].value },

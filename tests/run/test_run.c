@@ -90,8 +90,8 @@ static void sample(struct run *r)
         struct run_op op = sample_op(i);
         assert_ok(run_add_op(r, &op, &err), err);
     }
-    r->ceilings = json_pack("[{s:s, s:s, s:f}]", "name", "read DRAM 2t", "unit", "B/s",
-                            "value", 4e10);
+    r->ceilings = json_pack("[{s:s, s:s, s:s, s:s, s:f, s:i}]", "name", "read DRAM 2t", "kind",
+                            "bandwidth", "level", "DRAM", "unit", "B/s", "value", 4e10, "n_threads", 2);
     assert_non_null(r->ceilings);
 }
 
@@ -190,8 +190,16 @@ static void strict(void **state)
         { "", "ceilings", "[1]", "bad.json: ceilings[0]: expected an object" },
         { "", "ceilings", "[{\"unit\":\"B/s\" }]",
           "ceilings[0]: field \"name\" is missing" },
-        { "", "ceilings", "[{\"name\":\"a\",\"unit\":\"B/s\",\"value\":\"9\" }]",
-          "field \"value\"" },
+        { "", "provenance", NULL, "bad.json: field \"provenance\" is missing" },
+        { "ceilings", "value", "\"9\"", "ceilings[0]: field \"value\": expected a number" },
+        { "ceilings", "value", "null", "ceilings[0]: field \"value\"" },
+        { "ceilings", "value", "-4e10", "field \"value\": expected more than 0, found -4e+10" },
+        { "ceilings", "value", "0", "field \"value\": expected more than 0" },
+        { "ceilings", "value", "1e300", "field \"value\": expected at most 1e+24, found 1e+300" },
+        { "ceilings", "kind", "\"heat\"", "expected \"compute\" or \"bandwidth\", found \"heat\"" },
+        { "ceilings", "kind", "\"compute\"", "ceilings[0]: field \"dtype\"" },
+        { "ceilings", "level", NULL, "ceilings[0]: field \"level\"" },
+        { "ceilings", "n_threads", "0", "ceilings[0]: field \"n_threads\"" },
         { "", "provenance", "[]", "bad.json: provenance: expected an object" },
         { "provenance", "n_threads", "0", "provenance: field \"n_threads\"" },
         { "provenance", "isa", "null", "provenance: field \"isa\"" },
@@ -205,6 +213,14 @@ static void strict(void **state)
           "expected \"prefill\" or \"decode\", found \"warm\"" },
         { "rows", "type", "\"a type name that is far longer than it may be\"",
           "field \"type\": 45 bytes, expected at most 31" },
+        { "rows", "test", NULL, "rows[2]: field \"test\" is missing" },
+        { "rows", "seconds", "0", "rows[2]: field \"seconds\": expected more than 0, found 0" },
+        { "ops", "seconds", "0", "ops[40]: field \"seconds\": expected more than 0, found 0" },
+        { "ops", "seconds", "-1", "ops[40]: field \"seconds\": expected more than 0, found -1" },
+        { "ops", "flop", "1e300", "ops[40]: field \"flop\": expected at most 1e+24" },
+        { "ops", "ai", "\"x\"", "ops[40]: field \"ai\": expected a number, found a string" },
+        { "ops", "layer", "1.5", "ops[40]: field \"layer\": expected a whole number" },
+        { "ops", "phase", "\"zz\"", "ops[40]: field \"phase\"" },
         { "ops", "layer", "-2", "ops[40]: field \"layer\"" },
         { "ops", "rows", "-1", "ops[40]: field \"rows\"" },
         { "ops", "role", "7", "ops[40]: field \"role\": expected a string" },
@@ -233,6 +249,24 @@ static void strict(void **state)
     }
 }
 
+/* A time the clock could not tell is not a time of 0, and what was written reads back. */
+static void no_time(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    struct run r, back;
+    sample(&r);
+    r.op[3].seconds = 0;
+    json_t *doc = run_to_json(&r, &err);
+    assert_ok(run_from_json(&back, doc, "again", "roofcast.run", &err), err);
+    assert_true(isnan(back.op[3].seconds));
+    assert_same_number(back.op[4].seconds, r.op[4].seconds);
+    run_free(&back);
+    assert_fails(run_from_json(&back, doc, "again", "roofcast.bench", &err), err, "\"schema\"");
+    json_decref(doc);
+    run_free(&r);
+}
+
 static void hostile(void **state)
 {
     (void)state;
@@ -259,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip), cmocka_unit_test(empty),   cmocka_unit_test(not_utf8),
         cmocka_unit_test(strict),     cmocka_unit_test(hostile),
+        cmocka_unit_test(no_time),
     };
     return cmocka_run_group_tests_name("run", tests, NULL, NULL);
 }

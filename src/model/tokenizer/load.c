@@ -1,6 +1,7 @@
 /* load: the tokenizer from a GGUF's tokenizer.ggml.* keys. Every id, type and length is
  * checked here, once. */
 #include "model/tokenizer/internal.h"
+#include "model/internal.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -271,6 +272,7 @@ static int load_ids(struct tokenizer *t, const struct gguf *g, struct error *err
 static int load(struct tokenizer *t, const struct gguf *g, struct error *err)
 {
     struct gguf_str model;
+    char found[41];
     t->file = gguf_path(g);
     if (gguf_get_str(g, KEY("model"), &model, err) != 0)
         return -1;

@@ -5,6 +5,7 @@
  * first cut the pieces that the ones before left.
  */
 #include "model/tokenizer/internal.h"
+#include "model/internal.h"
 #include <stdlib.h>
 #include <string.h>
 #define PCRE2_CODE_UNIT_WIDTH 8
