@@ -260,7 +260,7 @@ static int check_lines(const struct schema *s, const char *path, struct error *e
     free(line);
     fclose(f);
     if (rc != 0)
-        return error_prefix(err, "%s: line %zu: ", path, n);
+        return error_prefix(err, "%s: line %zu", path, n);
     return n ? 0 : error_set(err, ERROR_INPUT, "%s: no rows", path);
 }
 
