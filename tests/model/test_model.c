@@ -124,7 +124,7 @@ static void test_preset_unknown(void **state)
     assert_fails(model_load(&m, huge, NULL, &err), err, "no model called");
 }
 
-/* Numbers of the hand calculation: KV bytes follow from these dimensions. */
+/* Worked by hand: KV bytes follow from these dimensions. */
 static void test_preset_dimensions(void **state)
 {
     (void)state;
