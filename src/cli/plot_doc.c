@@ -258,13 +258,21 @@ static int add_ceilings(struct plot *p, const json_t *ceilings, const struct cho
 /* ---- each kind of document
  * ------------------------------------------------------------------------ */
 
+/* Bytes a second as the ops count them, activations included, so that the whole lies among its ops; what the row
+ * has where a part is unknown. */
+static double whole_bytes_s(const struct run_row *row)
+{
+    const double bytes = row->weight_bytes + row->act_bytes + row->kv_bytes;
+    return bytes > 0 && row->flop > 0 ? row->flop_s * bytes / row->flop : row->bytes_s;
+}
+
 /* One point for the whole pass as the row counts it, one more where DRAM traffic was
  * counted. */
 static int add_whole(struct plot *p, const struct run_row *row, struct error *err)
 {
     char label[48];
     for (int counted = 0; counted <= 1; counted++) {
-        double b = counted ? row->dram_bytes_s : row->bytes_s;
+        double b = counted ? row->dram_bytes_s : whole_bytes_s(row);
         if (!(b > 0) || !(row->flop_s > 0))
             continue;
         snprintf(label, sizeof label, "%.24s, %s", row->test,
