@@ -70,6 +70,13 @@ int filemap_open(struct filemap *m, const char *path, struct error *err);
 void filemap_close(struct filemap *m);
 
 /*
+ * Bring a file into the page cache by reading it front to back, unless it is there already or larger than half of
+ * the machine's memory. A mapping that is faulted in at random gets small pages instead: a third slower to read.
+ * Interruptible; a file that cannot be read is left for the open that follows to report.
+ */
+int file_warm(const char *path, struct error *err);
+
+/*
  * A result file: written under a temporary name beside `path`, renamed by commit (after
  * fflush and fsync), removed by abort and on SIGINT. A path that exists and is not a
  * regular file (/dev/stdout, a pipe) is written directly. "-" is standard output.

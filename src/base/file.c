@@ -51,6 +51,46 @@ void filemap_close(struct filemap *m)
     *m = (struct filemap){ 0 };
 }
 
+/* True when every page of the file is in memory, as far as the system tells. */
+static bool resident(int fd, size_t size)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), n = (size + page - 1) / page;
+    bool all = false;
+    unsigned char *in = malloc(n);
+    void *p = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    if (in && p != MAP_FAILED && mincore(p, size, in) == 0) {
+        size_t i = 0;
+        while (i < n && (in[i] & 1))
+            i++;
+        all = i == n;
+    }
+    if (p != MAP_FAILED)
+        munmap(p, size);
+    free(in);
+    return all;
+}
+
+int file_warm(const char *path, struct error *err)
+{
+    enum { PIECE = 1 << 20 };
+    struct stat st;
+    int rc = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && (double)st.st_size < memory / 2 &&
+        !resident(fd, (size_t)st.st_size)) {
+        char *piece = malloc(PIECE);
+        (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+        while (piece && rc == 0 && read(fd, piece, PIECE) > 0)
+            rc = interrupt_check(err);
+        free(piece);
+    }
+    close(fd);
+    return rc;
+}
+
 int outfile_open(struct outfile *o, const char *path, struct error *err)
 {
     *o = (struct outfile){ 0 };

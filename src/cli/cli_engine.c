@@ -62,8 +62,12 @@ int cli_model_open(struct model *m, const char *path, struct error *err)
         return error_set(err, ERROR_USAGE, "-m FILE is needed: a GGUF file (`roofcast synth` writes one)");
     if (model_load(m, path, NULL, err) != 0)
         return -1;
-    if (m->gguf)
-        return 0;
+    if (m->gguf) {
+        if (file_warm(path, err) == 0)
+            return 0;
+        model_free(m);
+        return -1;
+    }
     model_free(m);
     return error_set(err, ERROR_USAGE,
                      "%s: a description without weights: the engine needs a GGUF file (`roofcast synth %s -o "
