@@ -76,6 +76,11 @@ size_t dtype_row_bytes(enum dtype t, uint64_t cols);
 /* Bits a weight, scales included: 8 * block_bytes / block_elems. */
 double dtype_bits(enum dtype t);
 
+/* What a nibble of IQ4_NL and IQ4_XS stands for, ascending; twice what one of MXFP4 does (the E2M1
+ * numbers 0, 0.5, 1, 1.5, 2, 3, 4, 6, then their negatives). */
+extern const int8_t dtype_iq4[16];
+extern const int8_t dtype_e2m1[16];
+
 /* Half-precision conversions, exact (f16 -> f32) and round to nearest even (f32 -> f16 / bf16;
  * overflow to infinity, NaN kept quiet, subnormals kept). */
 float f16_to_f32(uint16_t h);

@@ -21,16 +21,28 @@ void q8_0_dequantize(const void *src, float *dst, size_t n);
 void q8_0_quantize(const float *src, void *dst, size_t n);
 void q4_0_dequantize(const void *src, float *dst, size_t n);
 void q4_0_quantize(const float *src, void *dst, size_t n);
+void q4_1_dequantize(const void *src, float *dst, size_t n);
+void q4_1_quantize(const float *src, void *dst, size_t n);
 void q5_0_dequantize(const void *src, float *dst, size_t n);
 void q5_0_quantize(const float *src, void *dst, size_t n);
 void q5_1_dequantize(const void *src, float *dst, size_t n);
 void q5_1_quantize(const float *src, void *dst, size_t n);
+void q2_k_dequantize(const void *src, float *dst, size_t n);
+void q2_k_quantize(const float *src, void *dst, size_t n);
+void q3_k_dequantize(const void *src, float *dst, size_t n);
+void q3_k_quantize(const float *src, void *dst, size_t n);
 void q4_k_dequantize(const void *src, float *dst, size_t n);
 void q4_k_quantize(const float *src, void *dst, size_t n);
 void q5_k_dequantize(const void *src, float *dst, size_t n);
 void q5_k_quantize(const float *src, void *dst, size_t n);
 void q6_k_dequantize(const void *src, float *dst, size_t n);
 void q6_k_quantize(const float *src, void *dst, size_t n);
+void iq4_nl_dequantize(const void *src, float *dst, size_t n);
+void iq4_nl_quantize(const float *src, void *dst, size_t n);
+void iq4_xs_dequantize(const void *src, float *dst, size_t n);
+void iq4_xs_quantize(const float *src, void *dst, size_t n);
+void mxfp4_dequantize(const void *src, float *dst, size_t n);
+void mxfp4_quantize(const float *src, void *dst, size_t n);
 
 /* A little-endian half at p, and back. */
 static inline float half_load(const uint8_t *p)
@@ -66,11 +78,38 @@ static inline int32_t round_clamp(float x, float lo, float hi)
 float scale_store(uint8_t *p, float scale);
 
 /*
- * x[i] = src[i] with NaN as 0 and magnitudes limited to 2^28, which is more than any block can
- * express (65504 * 128 * 32). Returns the element of largest magnitude, with its sign; the
- * first one of equals.
+ * x[i] = src[i] with NaN as 0 and magnitudes limited to 2^28, which is more than any block with
+ * a half for its scale can express (65504 * 128 * 32). Returns the element of largest magnitude,
+ * with its sign; the first one of equals.
  */
 float block_load(const float *src, float *x, size_t n);
+
+/*
+ * The scale of n elements (n % 16 == 0) for which scale * q, with q integers in q_min..q_max, comes
+ * closest to x in squared error, among the roundings q = round(x * inv[k]); 0 when nothing is
+ * better than zeros.
+ */
+float step_fit(const float *x, int n, const float *inv, size_t n_inv, int q_min, int q_max);
+
+/*
+ * The scale >= 0 and minimum for which scale * q - min, with q in 0..q_max, comes closest to n
+ * elements (n % 16 == 0), among several spans. A minimum below least is not taken, but 0.
+ */
+void affine_fit(const float *x, int n, int q_max, float least, float *scale, float *min);
+
+/* ---- what Q2_K and Q3_K share: 256 elements in 64 bytes of 2 bits each ---- */
+
+/*
+ * The bits of element e. Each 128 elements have 32 bytes, and byte l of them holds elements l,
+ * l + 32, l + 64 and l + 96, from the low bits up.
+ */
+static inline int two_bits(const uint8_t q[64], size_t e)
+{
+    return (q[e / 128 * 32 + e % 32] >> (e % 128 / 32 * 2)) & 3;
+}
+
+/* The lowest two bits of each v[e] to their places. */
+void two_bits_pack(const uint8_t v[256], uint8_t q[64]);
 
 /* ---- what Q4_K and Q5_K share: 256 elements, 8 sub-blocks, 6-bit scales and minima ---- */
 enum { K_ELEMS = 256, K_SUB = 8, K_SUB_ELEMS = 32, K_SCALE_BYTES = 12 };
@@ -84,5 +123,13 @@ void k_scales_pack(const uint8_t sc[K_SUB], const uint8_t mn[K_SUB], uint8_t pac
  * floats and the quants q[256] in 0..q_max.
  */
 void k_quantize(const float *src, int q_max, uint8_t *head, uint8_t *q);
+
+/* ---- what IQ4_NL and IQ4_XS share: 32 elements and the table dtype_iq4 ---- */
+
+/* The index of the entry nearest to each x * inv. */
+void iq4_nearest(const float *x, float inv, int32_t q[32]);
+/* The scale for which scale * entry comes closest to x in squared error, among several; max is
+ * the element of largest magnitude. */
+float iq4_fit(const float *x, float max);
 
 #endif

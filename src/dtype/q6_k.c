@@ -9,7 +9,7 @@
  */
 #include "dtype/internal.h"
 
-enum { BYTES = 210, HIGH = 128, SCALES = 192, D = 208, SUB = 16, SUB_ELEMS = 16, LANES = 4 };
+enum { BYTES = 210, HIGH = 128, SCALES = 192, D = 208, SUB = 16, SUB_ELEMS = 16 };
 
 void q6_k_dequantize(const void *src, float *dst, size_t n)
 {
@@ -26,35 +26,16 @@ void q6_k_dequantize(const void *src, float *dst, size_t n)
     }
 }
 
-/*
- * The scale for 16 elements: like Q4_0 the signed largest element starts at -32; then steps a
- * little wider and narrower are rounded and each is given its least-squares scale Sxq / Sqq,
- * whose error is Sxx - Sxq^2 / Sqq: the largest Sxq^2 / Sqq wins.
- */
+/* Like Q4_0 the signed largest element starts at -32; then steps a little wider and narrower. */
 static float fit(const float *x, float max)
 {
     static const float spans[] = { 32.0f, 31.5f, 31.0f, 32.5f, 33.0f };
-    float best = 0, scale = 0;
+    float inv[ARRAY_LEN(spans)];
     if (!(max > 0x1p-100f || max < -0x1p-100f)) /* nothing here, or too small for any half */
         return 0;
-    for (size_t k = 0; k < ARRAY_LEN(spans); k++) {
-        int32_t q[SUB_ELEMS], qq = 0;
-        float lanes[LANES] = { 0 }, inv = -spans[k] / max;
-        for (int i = 0; i < SUB_ELEMS; i++)
-            q[i] = round_clamp(x[i] * inv, -32, 31);
-        for (int i = 0; i < SUB_ELEMS; i++)
-            qq += q[i] * q[i];
-        for (int i = 0; i < SUB_ELEMS; i += LANES)
-            for (int l = 0; l < LANES; l++)
-                lanes[l] += x[i + l] * (float)q[i + l];
-        float xq = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-        float gain = xq * xq / (float)qq; /* the largest element makes qq at least 31 * 31 */
-        if (gain > best) {
-            best = gain;
-            scale = xq / (float)qq;
-        }
-    }
-    return scale;
+    for (size_t k = 0; k < ARRAY_LEN(spans); k++)
+        inv[k] = -spans[k] / max;
+    return step_fit(x, SUB_ELEMS, inv, ARRAY_LEN(inv), -32, 31);
 }
 
 static void pack(const uint8_t q[K_ELEMS], uint8_t *b)
