@@ -25,7 +25,8 @@ struct gguf_tensor {
     uint32_t n_dims;
     uint64_t dims[4]; /* GGUF order: dims[0] is contiguous; missing ones are 1 */
     enum dtype type;
-    uint64_t offset; /* from the start of the file */
+    unsigned file;   /* which file of a split it is in, from 0: gguf_file_path */
+    uint64_t offset; /* from the start of that file */
     uint64_t bytes;
     const void *data; /* bytes of them, all inside the mapping; any alignment */
 };
@@ -33,19 +34,32 @@ struct gguf_tensor {
 /* "u8", "f32", "string", "array", ... */
 const char *gguf_type_name(enum gguf_type t);
 
-struct gguf; /* opaque: owns the mapping and the indexes */
+struct gguf; /* opaque: owns the mappings and the indexes */
 
-/* Map and parse. Errors name file, offset, key or tensor, found and expected. */
+/*
+ * Map and parse. Errors name file, offset, key or tensor, found and expected.
+ *
+ * Any file of a model in several, NAME-00001-of-0000N.gguf, opens all of them as one: the metadata is the first's,
+ * the tensors of all stand in one table, each with its data in its own mapping.
+ */
 struct gguf *gguf_open(const char *path, struct error *err);
-/* Parse bytes that the caller keeps alive (tests, fuzzing). `name` stands in messages. */
+/* Parse bytes that the caller keeps alive (tests, fuzzing). `name` stands in messages. One file of several is
+ * refused: the others are not known. */
 struct gguf *gguf_parse(const char *name, const void *data, size_t size, struct error *err);
 void gguf_close(struct gguf *g);
 
+/* The file with the metadata: of a split the first. */
 const char *gguf_path(const struct gguf *g);
-uint64_t gguf_file_bytes(const struct gguf *g);
+size_t gguf_n_files(const struct gguf *g); /* 1 unless split */
+const char *gguf_file_path(const struct gguf *g, size_t i); /* NULL past the end */
+uint64_t gguf_file_bytes(const struct gguf *g); /* of all files */
 size_t gguf_n_tensors(const struct gguf *g);
 const struct gguf_tensor *gguf_tensor_at(const struct gguf *g, size_t i);
 const struct gguf_tensor *gguf_tensor_find(const struct gguf *g, const char *name);
+/* For reading a file that is larger than the memory once, front to back: bytes of t's data, from `at` on, will be read
+ * soon, or were read and may leave memory. Hints: what is read stays the same. */
+void gguf_will_read(const struct gguf *g, const struct gguf_tensor *t, uint64_t at, uint64_t bytes);
+void gguf_was_read(const struct gguf *g, const struct gguf_tensor *t, uint64_t at, uint64_t bytes);
 
 /* Metadata. has: the key exists. The get_* convert between integer widths with range checks
  * and fail (naming key, found type, expected) when the key is absent or of another kind. f64
@@ -94,7 +108,7 @@ void gguf_writer_kv_arr_i32(struct gguf_writer *w, const char *key, const int32_
 void gguf_writer_kv_copy(struct gguf_writer *w, const struct gguf *g, size_t i);
 int gguf_writer_tensor(struct gguf_writer *w, const char *name, uint32_t n_dims,
                        const uint64_t *dims, enum dtype type, struct error *err);
-/* Write header, metadata and infos; after this only gguf_writer_data. */
+/* Write header, metadata and infos, if the disk has room for the whole file; after this only gguf_writer_data. */
 int gguf_writer_begin_data(struct gguf_writer *w, struct error *err);
 /* Next bytes of the current tensor; advances to the next tensor (padding included) when full. */
 int gguf_writer_data(struct gguf_writer *w, const void *data, size_t n, struct error *err);

@@ -43,6 +43,8 @@ struct gguf {
     struct gguf_tensor *tensors;
     size_t n_tensors;
     const struct gguf_tensor **tensors_by_name;
+    struct gguf **parts; /* split.c: the files after this one; their tensors are in this one's table */
+    size_t n_parts;
 };
 
 /* A position in the bytes. take fails when they end before the n bytes of `what`. */
@@ -61,6 +63,15 @@ int gguf_take_name(struct gguf_cursor *c, uint64_t max, struct gguf_str *out, co
 int gguf_read_kvs(struct gguf *g, struct gguf_cursor *c, uint64_t n);
 /* tensors.c: all infos, and where their data is; then g->tensors and the index are set. */
 int gguf_read_tensors(struct gguf *g, struct gguf_cursor *c, uint64_t n);
+/* g->tensors_by_name anew from g->tensors; a name twice is an error. */
+int gguf_index_names(struct gguf *g, struct error *err);
+
+/* reader.c: one file, whatever it says of others. */
+struct gguf *gguf_open_file(const char *path, struct error *err);
+/* split.c: g with the other files of its split, as the first of them; g when there are none. g is closed on error. */
+struct gguf *gguf_join(struct gguf *g, struct error *err);
+/* An error when g is one file of several. */
+int gguf_check_whole(const struct gguf *g, struct error *err);
 
 /*
  * t->bytes from t->dims and t->type. Checks the number of dimensions, that each is positive, that

@@ -154,7 +154,7 @@ static struct gguf *new_gguf(const char *name, struct error *err)
     return g;
 }
 
-struct gguf *gguf_open(const char *path, struct error *err)
+struct gguf *gguf_open_file(const char *path, struct error *err)
 {
     struct gguf *g = new_gguf(path, err);
     if (!g)
@@ -172,6 +172,12 @@ fail:
     return NULL;
 }
 
+struct gguf *gguf_open(const char *path, struct error *err)
+{
+    struct gguf *g = gguf_open_file(path, err);
+    return g ? gguf_join(g, err) : NULL;
+}
+
 struct gguf *gguf_parse(const char *name, const void *data, size_t size, struct error *err)
 {
     struct gguf *g = new_gguf(name, err);
@@ -180,7 +186,7 @@ struct gguf *gguf_parse(const char *name, const void *data, size_t size, struct 
     g->data = data;
     g->size = size;
     g->file_size = size;
-    if (read_all(g, err) == 0)
+    if (read_all(g, err) == 0 && gguf_check_whole(g, err) == 0)
         return g;
     gguf_close(g);
     return NULL;
@@ -210,6 +216,9 @@ void gguf_close(struct gguf *g)
     free(g->kv_by_key);
     free(g->tensors);
     free(g->tensors_by_name);
+    for (size_t i = 0; i < g->n_parts; i++)
+        gguf_close(g->parts[i]);
+    free(g->parts);
     filemap_close(&g->map);
     free(g->path);
     free(g);
@@ -218,9 +227,4 @@ void gguf_close(struct gguf *g)
 const char *gguf_path(const struct gguf *g)
 {
     return g->path;
-}
-
-uint64_t gguf_file_bytes(const struct gguf *g)
-{
-    return g->file_size;
 }

@@ -132,8 +132,23 @@ static int place(struct gguf *g, size_t infos_end, struct error *err)
     return 0;
 }
 
-static int check_overlap(const struct gguf *g, struct error *err)
+/* g->tensors_by_name, in the order of the table. */
+static int list_tensors(struct gguf *g, struct error *err)
 {
+    size_t bytes = g->n_tensors * sizeof *g->tensors_by_name; /* fits: g->tensors is larger */
+    const struct gguf_tensor **t = realloc(g->tensors_by_name, bytes ? bytes : 1);
+    if (!t)
+        return error_oom(err, bytes, "an index of tensors");
+    g->tensors_by_name = t;
+    for (size_t i = 0; i < g->n_tensors; i++)
+        t[i] = g->tensors + i;
+    return 0;
+}
+
+static int check_overlap(struct gguf *g, struct error *err)
+{
+    if (list_tensors(g, err) != 0)
+        return -1;
     const struct gguf_tensor **t = g->tensors_by_name; /* sorted by offset for the moment */
     qsort(t, g->n_tensors, sizeof *t, by_offset);
     for (size_t i = 1; i < g->n_tensors; i++)
@@ -147,22 +162,18 @@ static int check_overlap(const struct gguf *g, struct error *err)
     return 0;
 }
 
-static int index_tensors(struct gguf *g, struct error *err)
+int gguf_index_names(struct gguf *g, struct error *err)
 {
-    const struct gguf_tensor **t;
-    size_t bytes = g->n_tensors * sizeof *t; /* fits: g->tensors is larger */
-    t = g->tensors_by_name = malloc(bytes ? bytes : 1);
-    if (!t)
-        return error_oom(err, bytes, "an index of tensors");
-    for (size_t i = 0; i < g->n_tensors; i++)
-        t[i] = g->tensors + i;
-    if (check_overlap(g, err) != 0)
+    if (list_tensors(g, err) != 0)
         return -1;
+    const struct gguf_tensor **t = g->tensors_by_name;
     qsort(t, g->n_tensors, sizeof *t, by_name);
     for (size_t i = 1; i < g->n_tensors; i++)
         if (by_name(t + i - 1, t + i) == 0)
-            return error_set(err, ERROR_INPUT, "%s: tensor \"%s\" appears twice", g->path,
-                             gguf_show(t[i]->name).s);
+            return error_set(err, ERROR_INPUT, "%s: tensor \"%s\" appears twice%s%s",
+                             gguf_file_path(g, t[i - 1]->file), gguf_show(t[i]->name).s,
+                             t[i]->file != t[i - 1]->file ? ", here and in " : "",
+                             t[i]->file != t[i - 1]->file ? gguf_file_path(g, t[i]->file) : "");
     return 0;
 }
 
@@ -182,9 +193,9 @@ int gguf_read_tensors(struct gguf *g, struct gguf_cursor *c, uint64_t n)
         if (read_info(c, t) != 0)
             return -1;
     }
-    if (place(g, c->pos, c->err) != 0)
+    if (place(g, c->pos, c->err) != 0 || check_overlap(g, c->err) != 0)
         return -1;
-    return index_tensors(g, c->err);
+    return gguf_index_names(g, c->err);
 }
 
 size_t gguf_n_tensors(const struct gguf *g)

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 enum { VERSION = 3, MAX_WRITTEN_NAME = 63 /* some readers keep a NUL in their 64 bytes */ };
 
@@ -243,6 +244,20 @@ static void put_header(const struct gguf_writer *w, struct strbuf *b)
     }
 }
 
+/* A full disk is better found before gigabytes are written. Devices and pipes have no free space. */
+static int check_space(const struct gguf_writer *w, uint64_t file_bytes, struct error *err)
+{
+    struct statvfs fs;
+    char a[32], b[32];
+    if (!w->out.tmp || fstatvfs(fileno(w->out.f), &fs) != 0)
+        return 0;
+    const double need = (double)file_bytes, avail = (double)fs.f_bavail * (double)fs.f_frsize;
+    if (need <= avail)
+        return 0;
+    return error_set(err, ERROR_SYSTEM, "%s: the file needs %s, and its disk has %s free", w->out.path,
+                     units_si(a, sizeof a, need, "B"), units_si(b, sizeof b, avail, "B"));
+}
+
 int gguf_writer_begin_data(struct gguf_writer *w, struct error *err)
 {
     struct strbuf head = { 0 };
@@ -264,7 +279,8 @@ int gguf_writer_begin_data(struct gguf_writer *w, struct error *err)
         goto fail;
     }
     if (gguf_check_header(w->out.path, head.s, head.len, file_bytes, err) != 0 ||
-        write_bytes(w, head.s, head.len, err) != 0 || write_zeros(w, pad, err) != 0)
+        check_space(w, file_bytes, err) != 0 || write_bytes(w, head.s, head.len, err) != 0 ||
+        write_zeros(w, pad, err) != 0)
         goto fail;
     strbuf_free(&head);
     w->begun = true;

@@ -6,6 +6,7 @@ check_PROGRAMS += %D%/test_gguf
   %D%/test_hostile.c \
   %D%/test_writer.c \
   %D%/test_files.c \
+  %D%/test_split.c \
   %D%/test_gguf.h \
   %D%/build.h \
   tests/test.h

@@ -321,6 +321,13 @@ int main(void)
         cmocka_unit_test(files_missing),
         cmocka_unit_test(files_vocabulary),
         cmocka_unit_test(files_quantized),
+        cmocka_unit_test(split_is_the_whole),
+        cmocka_unit_test(split_hints),
+        cmocka_unit_test(split_links),
+        cmocka_unit_test(split_mismatch),
+        cmocka_unit_test(split_alone),
+        cmocka_unit_test(split_truncated),
+        cmocka_unit_test(split_bytes),
     };
     return cmocka_run_group_tests_name("gguf", tests, NULL, NULL);
 }

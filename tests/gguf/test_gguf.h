@@ -65,4 +65,12 @@ void files_corpus(void **state);
 void files_missing(void **state);
 void files_vocabulary(void **state);
 void files_quantized(void **state);
+/* test_split.c */
+void split_is_the_whole(void **state);
+void split_hints(void **state);
+void split_links(void **state);
+void split_mismatch(void **state);
+void split_alone(void **state);
+void split_truncated(void **state);
+void split_bytes(void **state);
 #endif

@@ -193,6 +193,9 @@ void writer_refuses(void **state)
     w = writer();
     gguf_writer_kv_u32(w, "", 1);
     begin_fails(w, "a metadata key of 0 bytes");
+    w = writer(); /* 36 PB */
+    assert_ok(gguf_writer_tensor(w, "t", 2, (const uint64_t[]){ 1ull << 43, 1 << 10 }, DTYPE_F32, &err), err);
+    begin_fails(w, "the file needs 36.0 PB, and its disk has");
     w = writer();
     gguf_writer_kv_u32(w, "general.alignment", 48);
     begin_fails(w, "general.alignment 48");
