@@ -1,5 +1,18 @@
 modelsdir = $(pkgdatadir)/models
 dist_models_DATA = \
+  %D%/deepseek-v2.json \
+  %D%/deepseek-v2-lite.json \
+  %D%/deepseek-v3.json \
+  %D%/gemma-2-27b.json \
+  %D%/gemma-2-2b.json \
+  %D%/gemma-2-9b.json \
+  %D%/gemma-3-12b.json \
+  %D%/gemma-3-1b.json \
+  %D%/gemma-3-27b.json \
+  %D%/gemma-3-4b.json \
+  %D%/gpt-oss-120b.json \
+  %D%/gpt-oss-20b.json \
+  %D%/kimi-k2.json \
   %D%/llama-2-13b.json \
   %D%/llama-2-70b.json \
   %D%/llama-2-7b.json \
@@ -10,11 +23,43 @@ dist_models_DATA = \
   %D%/llama-3.2-1b.json \
   %D%/llama-3.2-3b.json \
   %D%/llama-3.3-70b.json \
+  %D%/ministral-8b.json \
   %D%/mistral-7b.json \
+  %D%/mistral-nemo-12b.json \
+  %D%/mistral-small-24b.json \
+  %D%/mixtral-8x22b.json \
+  %D%/mixtral-8x7b.json \
+  %D%/olmo-2-13b.json \
+  %D%/olmo-2-1b.json \
+  %D%/olmo-2-32b.json \
+  %D%/olmo-2-7b.json \
+  %D%/phi-3-medium.json \
+  %D%/phi-3-mini-128k.json \
+  %D%/phi-3-mini-4k.json \
+  %D%/phi-3.5-mini.json \
+  %D%/phi-4.json \
+  %D%/phi-4-mini.json \
+  %D%/qwen2.5-0.5b.json \
+  %D%/qwen2.5-1.5b.json \
+  %D%/qwen2.5-14b.json \
+  %D%/qwen2.5-32b.json \
+  %D%/qwen2.5-3b.json \
+  %D%/qwen2.5-72b.json \
+  %D%/qwen2.5-7b.json \
+  %D%/qwen3-0.6b.json \
+  %D%/qwen3-1.7b.json \
+  %D%/qwen3-14b.json \
+  %D%/qwen3-235b-a22b.json \
+  %D%/qwen3-30b-a3b.json \
+  %D%/qwen3-32b.json \
+  %D%/qwen3-4b.json \
+  %D%/qwen3-8b.json \
   %D%/smollm2-1.7b.json \
   %D%/smollm2-135m.json \
   %D%/smollm2-360m.json \
+  %D%/smollm3-3b.json \
   %D%/stories110m.json \
   %D%/stories15m.json \
   %D%/stories42m.json \
-  %D%/tinyllama-1.1b.json
+  %D%/tinyllama-1.1b.json \
+  %D%/yi-34b.json

@@ -1,12 +1,19 @@
 /* The architectures: one row each, in arch_<name>.c. */
-#include "model/op.h"
+#include "model/arch.h"
 #include <string.h>
 
-extern const struct arch arch_llama;
+extern const struct arch arch_llama, arch_smollm3, arch_qwen2, arch_qwen3, arch_qwen3moe, arch_gemma2, arch_gemma3,
+    arch_phi3, arch_olmo2, arch_gpt_oss, arch_deepseek2;
 
 static const struct arch *const archs[] = {
-    &arch_llama,
+    &arch_llama,  &arch_smollm3, &arch_qwen2, &arch_qwen3,   &arch_qwen3moe,  &arch_gemma2,
+    &arch_gemma3, &arch_phi3,    &arch_olmo2, &arch_gpt_oss, &arch_deepseek2,
 };
+
+const struct arch *arch_at(size_t i)
+{
+    return i < ARRAY_LEN(archs) ? archs[i] : NULL;
+}
 
 const struct arch *arch_find(const char *name, size_t len)
 {
@@ -16,8 +23,33 @@ const struct arch *arch_find(const char *name, size_t len)
     return NULL;
 }
 
-/* For messages; a test compares it with the table. */
-const char *arch_names(void)
+const struct arch *arch_find_hf(const char *model_type, const char *class_name)
 {
-    return "llama";
+    for (size_t i = 0; i < ARRAY_LEN(archs); i++)
+        for (size_t k = 0; k < ARRAY_LEN(archs[i]->hf) && archs[i]->hf[k].model_type; k++)
+            if (model_type ? strcmp(archs[i]->hf[k].model_type, model_type) == 0
+                           : strcmp(archs[i]->hf[k].class_name, class_name) == 0)
+                return archs[i];
+    return NULL;
+}
+
+bool model_arch_at(size_t i, struct arch_info *out)
+{
+    const struct arch *a = arch_at(i);
+    if (!a)
+        return false;
+    *out = (struct arch_info){ .name = a->name, .experts = a->has & ARCH_EXPERTS, .windows = a->has & ARCH_WINDOW };
+    for (size_t k = 0, len = 0; k < ARRAY_LEN(a->hf) && a->hf[k].model_type && len < sizeof out->model_types; k++)
+        len += (size_t)snprintf(out->model_types + len, sizeof out->model_types - len, "%s%s", k ? ", " : "",
+                                a->hf[k].model_type);
+    return true;
+}
+
+const char *arch_names(char *buf, size_t n)
+{
+    size_t len = 0;
+    buf[0] = 0;
+    for (size_t i = 0; i < ARRAY_LEN(archs) && len < n; i++)
+        len += (size_t)snprintf(buf + len, n - len, "%s%s", i ? ", " : "", archs[i]->name);
+    return buf;
 }

@@ -1,26 +1,32 @@
 /* Hugging Face config.json -> hparams. A field that would change the result and is not supported
  * is refused by name: a config is never half understood. */
+#include "model/arch.h"
 #include "model/internal.h"
 #include <math.h>
 #include <string.h>
 
-/* model_type or architectures[0] -> architecture of archs[]. */
-static const struct {
-    const char *model_type, *class_name, *arch;
-} families[] = {
-    { "llama", "LlamaForCausalLM", "llama" },
-    { "mistral", "MistralForCausalLM", "llama" },
-};
-
 /* What a JSON text says, for messages. */
 #define PRINTABLE(buf, s) model_printable(buf, sizeof(buf), s, strlen(s))
+
+/* The model_types, or the class names, of all architectures. */
+static const char *known_families(char *buf, size_t n, bool classes)
+{
+    size_t len = 0;
+    const struct arch *a;
+    for (size_t i = 0; (a = arch_at(i)); i++)
+        for (size_t k = 0; k < ARRAY_LEN(a->hf) && a->hf[k].model_type && len < n; k++)
+            if (!classes || k == 0 || strcmp(a->hf[k].class_name, a->hf[k - 1].class_name) != 0)
+                len += (size_t)snprintf(buf + len, n - len, "%s%s", len ? ", " : "",
+                                        classes ? a->hf[k].class_name : a->hf[k].model_type);
+    return buf;
+}
 
 /* Every class the file names: one that is not known is another model, whatever model_type says. */
 static int check_classes(const json_t *j, const char *what, struct error *err)
 {
     const json_t *list = json_object_get(j, "architectures"), *v;
     size_t i;
-    char found[65];
+    char found[65], known[512];
     if (!list || json_is_null(list))
         return 0;
     if (!json_is_array(list))
@@ -28,17 +34,13 @@ static int check_classes(const json_t *j, const char *what, struct error *err)
                          json_type_name(list));
     json_array_foreach(list, i, v)
     {
-        bool known = false;
         if (!json_is_string(v))
             return error_set(err, ERROR_INPUT, "%s: architectures[%zu]: expected a string, found %s", what, i,
                              json_type_name(v));
-        for (size_t k = 0; k < ARRAY_LEN(families); k++)
-            known |= strcmp(json_string_value(v), families[k].class_name) == 0;
-        if (!known)
-            return error_set(err, ERROR_INPUT,
-                             "%s: architectures[%zu] is \"%s\", which is not supported yet (known: LlamaForCausalLM, "
-                             "MistralForCausalLM)",
-                             what, i, PRINTABLE(found, json_string_value(v)));
+        if (!arch_find_hf(NULL, json_string_value(v)))
+            return error_set(err, ERROR_INPUT, "%s: architectures[%zu] is \"%s\", which is not supported yet (known: %s)",
+                             what, i, PRINTABLE(found, json_string_value(v)),
+                             known_families(known, sizeof known, true));
     }
     return 0;
 }
@@ -66,7 +68,7 @@ int config_refuse_quantized(const json_t *j, const char *what, struct error *err
                      what, method ? PRINTABLE(found, method) : "no quant_method");
 }
 
-static int find_family(const json_t *j, const char *what, const char **arch, struct error *err)
+static int find_family(const json_t *j, const char *what, const struct arch **arch, struct error *err)
 {
     const char *type = NULL;
     char found[65];
@@ -74,26 +76,24 @@ static int find_family(const json_t *j, const char *what, const char **arch, str
         check_classes(j, what, err) != 0)
         return -1;
     const char *class_name = json_string_value(json_array_get(json_object_get(j, "architectures"), 0));
+    char known[512];
     if (!type && !class_name)
-        return error_set(err, ERROR_INPUT, "%s: field \"model_type\" is missing, expected \"llama\" or "
-                                           "\"mistral\"",
-                         what);
-    for (size_t i = 0; i < ARRAY_LEN(families); i++)
-        if (type ? strcmp(type, families[i].model_type) == 0
-                 : strcmp(class_name, families[i].class_name) == 0) {
-            *arch = families[i].arch;
-            return 0;
-        }
-    return error_set(err, ERROR_INPUT,
-                     "%s: model_type \"%s\" is not supported yet (known: llama, mistral)", what,
-                     PRINTABLE(found, type ? type : class_name));
+        return error_set(err, ERROR_INPUT, "%s: field \"model_type\" is missing, expected one of: %s", what,
+                         known_families(known, sizeof known, false));
+    *arch = arch_find_hf(type, class_name);
+    if (*arch)
+        return 0;
+    return error_set(err, ERROR_INPUT, "%s: model_type \"%s\" is not supported yet (known: %s)", what,
+                     PRINTABLE(found, type ? type : class_name), known_families(known, sizeof known, false));
 }
 
+/* Must be there, unless the architecture has a default, which *out then is. */
 static int count(const json_t *j, const char *what, const char *field, uint32_t *out,
                  struct error *err)
 {
-    int64_t v;
-    if (json_get_int(j, what, field, 1, UINT32_MAX, &v, err) != 0)
+    int64_t v = *out;
+    if ((v ? json_get_int_opt(j, what, field, 1, UINT32_MAX, &v, err)
+           : json_get_int(j, what, field, 1, UINT32_MAX, &v, err)) != 0)
         return -1;
     *out = (uint32_t)v;
     return 0;
@@ -113,11 +113,10 @@ static int read_heads(const json_t *j, const char *what, struct hparams *hp, str
 {
     if (count(j, what, "num_attention_heads", &hp->n_head, err) != 0)
         return -1;
-    hp->n_head_kv = hp->n_head;
-    if (opt_count(j, what, "num_key_value_heads", &hp->n_head_kv, err) != 0)
-        return -1;
-    hp->head_dim = 0;
-    if (opt_count(j, what, "head_dim", &hp->head_dim, err) != 0)
+    if (hp->n_head_kv == 0)
+        hp->n_head_kv = hp->n_head;
+    if (opt_count(j, what, "num_key_value_heads", &hp->n_head_kv, err) != 0 ||
+        opt_count(j, what, "head_dim", &hp->head_dim, err) != 0)
         return -1;
     if (hp->head_dim == 0) {
         if (hp->n_embd % hp->n_head != 0)
@@ -152,6 +151,57 @@ static int read_llama3(const json_t *s, const char *what, struct hparams *hp, st
     return 0;
 }
 
+/* What YaRN multiplies by for a stretch of `factor`: methods.md (37) */
+static double yarn_amplitude(double factor, double mul)
+{
+    return factor > 1 ? 1 + 0.1 * mul * log(factor) : 1;
+}
+
+/* Files give the context before scaling, or leave it to max_position_embeddings. */
+static int read_yarn(const json_t *s, const char *what, struct hparams *hp, struct error *err)
+{
+    double all = 0, all_dim = 0, fast = 32, slow = 1;
+    hp->rope_ctx_orig = hp->n_ctx_train;
+    if (json_get_num(s, what, "factor", &hp->rope_factor, err) != 0 ||
+        json_get_num_opt(s, what, "original_max_position_embeddings", &hp->rope_ctx_orig, err) != 0 ||
+        json_get_num_opt(s, what, "attention_factor", &hp->rope_attn_factor, err) != 0 ||
+        json_get_num_opt(s, what, "mscale", &all, err) != 0 ||
+        json_get_num_opt(s, what, "mscale_all_dim", &all_dim, err) != 0 ||
+        json_get_num_opt(s, what, "beta_fast", &fast, err) != 0 || json_get_num_opt(s, what, "beta_slow", &slow, err) != 0)
+        return -1;
+    hp->rope_scaling = ROPE_SCALING_YARN;
+    hp->yarn_log_mul = 0.1 * all_dim;
+    hp->yarn_beta_fast = fast;
+    hp->yarn_beta_slow = slow;
+    if (hp->rope_attn_factor == 0 && all > 0 && all_dim > 0)
+        hp->rope_attn_factor = yarn_amplitude(hp->rope_factor, all) / yarn_amplitude(hp->rope_factor, all_dim);
+    /* Either is the whole amplitude; ours is what comes before YaRN's own. */
+    hp->rope_attn_factor /= yarn_amplitude(hp->rope_factor, 1);
+    return 0;
+}
+
+static int rope_type(const json_t *s, const char *what, const char *type, struct hparams *hp, struct error *err)
+{
+    if (strcmp(type, "default") == 0 || strcmp(type, "none") == 0)
+        return 0;
+    if (strcmp(type, "llama3") == 0)
+        return read_llama3(s, what, hp, err);
+    if (strcmp(type, "yarn") == 0)
+        return read_yarn(s, what, hp, err);
+    if (strcmp(type, "longrope") == 0 || strcmp(type, "su") == 0) {
+        hp->rope_scaling = ROPE_SCALING_LONGROPE;
+        return 0;
+    }
+    if (strcmp(type, "linear") == 0) {
+        hp->rope_scaling = ROPE_SCALING_LINEAR;
+        return json_get_num(s, what, "factor", &hp->rope_factor, err);
+    }
+    char found[33];
+    return error_set(err, ERROR_INPUT,
+                     "%s: rope_type \"%s\" is not supported yet (known: default, linear, llama3, yarn, longrope)", what,
+                     PRINTABLE(found, type));
+}
+
 static int read_rope(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     /* Newer files hold everything in "rope_parameters", rope_theta included. */
@@ -161,7 +211,8 @@ static int read_rope(const json_t *j, const char *what, struct hparams *hp, stru
         field = "rope_parameters";
     else
         s = json_object_get(j, "rope_scaling");
-    hp->rope_theta = 10000; /* what transformers takes when a Llama config says nothing */
+    if (hp->rope_theta == 0)
+        hp->rope_theta = 10000; /* what transformers takes when a config says nothing */
     if (json_get_num_opt(j, what, "rope_theta", &hp->rope_theta, err) != 0)
         return -1;
     if (!s || json_is_null(s))
@@ -170,90 +221,184 @@ static int read_rope(const json_t *j, const char *what, struct hparams *hp, stru
         return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected an object or null", what, field);
     char ctx[4200];
     snprintf(ctx, sizeof ctx, "%s: %s", what, field);
+    /* By kind of layer: windowed ones have a base of their own and no scaling. */
+    const json_t *windowed = json_object_get(s, "sliding_attention");
+    if (json_is_object(json_object_get(s, "full_attention"))) {
+        s = json_object_get(s, "full_attention");
+        if (json_get_num_opt(windowed, ctx, "rope_theta", &hp->rope_theta_swa, err) != 0)
+            return -1;
+    }
     const char *type = "default";
     if (json_get_num_opt(s, ctx, "rope_theta", &hp->rope_theta, err) != 0 ||
         json_get_str_opt(s, ctx, "type", &type, err) != 0 ||
         json_get_str_opt(s, ctx, "rope_type", &type, err) != 0)
         return -1;
-    if (strcmp(type, "default") == 0 || strcmp(type, "none") == 0)
-        return 0;
-    if (strcmp(type, "llama3") == 0)
-        return read_llama3(s, ctx, hp, err);
-    if (strcmp(type, "linear") == 0) {
-        hp->rope_scaling = ROPE_SCALING_LINEAR;
-        return json_get_num(s, ctx, "factor", &hp->rope_factor, err);
-    }
-    char found[33];
-    return error_set(err, ERROR_INPUT,
-                     "%s: rope_type \"%s\" is not supported yet (known: default, linear, llama3)", ctx,
-                     PRINTABLE(found, type));
+    return rope_type(s, ctx, type, hp, err);
 }
 
-/* Fields whose values other than the one meant would be another model. */
-static int refuse_unsupported(const json_t *j, const char *what, uint32_t n_ctx, struct error *err)
+/* ---- windows and experts ------------------------------------------------------------------- */
+
+/* layer_types names every layer; its windows must follow a period. */
+static int read_layer_types(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
-    static const char *const must_be_false[] = { "attention_bias", "mlp_bias" };
-    static const char *const experts[] = { "num_local_experts", "num_experts", "n_routed_experts" };
-    for (size_t i = 0; i < ARRAY_LEN(must_be_false); i++) {
-        bool b = false;
-        if (json_get_bool_opt(j, what, must_be_false[i], &b, err) != 0)
-            return -1;
-        if (b)
-            return error_set(err, ERROR_INPUT, "%s: %s is true: biases are not supported yet", what,
-                             must_be_false[i]);
+    const json_t *list = json_object_get(j, "layer_types"), *v;
+    size_t i, full = 0; /* the first full layer, from 1 */
+    if (!json_is_array(list))
+        return 0;
+    if (json_array_size(list) != hp->n_layer)
+        return error_set(err, ERROR_INPUT, "%s: layer_types has %zu entries for %u layers", what, json_array_size(list),
+                         hp->n_layer);
+    json_array_foreach(list, i, v)
+    {
+        const char *s = json_string_value(v);
+        const bool windowed = s && strcmp(s, "sliding_attention") == 0;
+        if (!windowed && (!s || strcmp(s, "full_attention") != 0))
+            return error_set(err, ERROR_INPUT, "%s: layer_types[%zu]: expected \"full_attention\" or "
+                             "\"sliding_attention\"", what, i);
+        if (!windowed && full == 0)
+            full = i + 1;
+        if (full > 0 && windowed == (i % full == full - 1))
+            return error_set(err, ERROR_INPUT, "%s: layer_types[%zu]: windows do not repeat every %zu layers, and other "
+                             "patterns are not supported", what, i, full);
     }
-    for (size_t i = 0; i < ARRAY_LEN(experts); i++) {
-        int64_t n = 0;
-        if (json_get_int_opt(j, what, experts[i], 0, INT64_MAX, &n, err) != 0)
+    if (full == 1) /* all of them full */
+        hp->window = 0;
+    if (hp->window > 0)
+        hp->window_period = (uint32_t)full;
+    return 0;
+}
+
+static int read_window(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    bool use = true;
+    int64_t window = hp->window, period = hp->window_period;
+    if (json_get_bool_opt(j, what, "use_sliding_window", &use, err) != 0 ||
+        json_get_int_opt(j, what, "sliding_window", 0, INT64_MAX, &window, err) != 0 ||
+        json_get_int_opt(j, what, "sliding_window_pattern", 1, UINT32_MAX, &period, err) != 0)
+        return -1;
+    if (!use || window >= hp->n_ctx_train) /* no window, or one of the whole context, which is none */
+        window = 0;
+    hp->window = (uint32_t)window;
+    hp->window_period = (uint32_t)period;
+    return read_layer_types(j, what, hp, err);
+}
+
+int config_no_qwen_window(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    bool use = false; /* also what sliding_window alone means */
+    int64_t first = 0;
+    if (json_get_bool_opt(j, what, "use_sliding_window", &use, err) != 0 ||
+        json_get_int_opt(j, what, "max_window_layers", 0, INT64_MAX, &first, err) != 0)
+        return -1;
+    if (!use || first >= hp->n_layer)
+        hp->window = 0;
+    if (hp->window > 0)
+        return error_set(err, ERROR_INPUT,
+                         "%s: use_sliding_window is true: windows that begin at max_window_layers (%lld of %u) are not "
+                         "supported",
+                         what, (long long)first, hp->n_layer);
+    return 0;
+}
+
+static int read_experts(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    static const char *const fields[] = { "num_local_experts", "num_experts", "n_routed_experts" };
+    int64_t n = 0, used = 0, width = 0;
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        if (json_get_int_opt(j, what, fields[i], 0, UINT32_MAX, &n, err) != 0)
             return -1;
-        if (n > 0)
-            return error_set(err, ERROR_INPUT,
-                             "%s: %s is %lld: mixtures of experts are not supported by architecture llama "
-                             "yet",
-                             what, experts[i], (long long)n);
-    }
-    const char *act = "silu";
+    if (n == 0)
+        return 0;
+    if (json_get_int(j, what, "num_experts_per_tok", 1, UINT32_MAX, &used, err) != 0 ||
+        json_get_int_opt(j, what, "moe_intermediate_size", 1, UINT32_MAX, &width, err) != 0)
+        return -1;
+    hp->n_expert = (uint32_t)n;
+    hp->n_expert_used = (uint32_t)used;
+    hp->n_ff_exp = (uint32_t)width;
+    return 0;
+}
+
+/* ---- the rest --------------------------------------------------------------------------------- */
+
+/* A space-separated list has the word. */
+static bool lists(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *p = list; (p = strstr(p, word)); p += n)
+        if ((p == list || p[-1] == ' ') && (p[n] == 0 || p[n] == ' '))
+            return n > 0;
+    return false;
+}
+
+static int read_rest(const json_t *j, const char *what, const struct arch *arch, struct hparams *hp, struct error *err)
+{
+    bool attn = hp->attn_bias, mlp = false, head = false;
+    const char *act = arch->activations;
+    const json_t *rope = json_object_get(j, "rope_parameters");
     double rotary = 1;
-    int64_t window = 0;
-    if (json_get_str_opt(j, what, "hidden_act", &act, err) != 0 ||
+    if (json_get_bool_opt(j, what, "attention_bias", &attn, err) != 0 ||
+        json_get_bool_opt(j, what, "mlp_bias", &mlp, err) != 0 ||
+        json_get_bool_opt(j, what, "lm_head_bias", &head, err) != 0 ||
         json_get_num_opt(j, what, "partial_rotary_factor", &rotary, err) != 0 ||
-        json_get_int_opt(j, what, "sliding_window", 0, INT64_MAX, &window, err) != 0)
+        json_get_num_opt(rope, what, "partial_rotary_factor", &rotary, err) != 0 ||
+        json_get_str_opt(j, what, "hidden_act", &act, err) != 0 ||
+        json_get_str_opt(j, what, "hidden_activation", &act, err) != 0)
         return -1;
     char found[33];
-    if (strcmp(act, "silu") != 0)
-        return error_set(err, ERROR_INPUT, "%s: hidden_act is \"%s\", expected \"silu\"", what,
-                         PRINTABLE(found, act));
-    if (rotary != 1)
-        return error_set(err, ERROR_INPUT, "%s: partial_rotary_factor is %g, expected 1", what, rotary);
-    if (window > 0 && window < n_ctx)
-        return error_set(err, ERROR_INPUT,
-                         "%s: sliding_window is %lld of %u positions: sliding-window attention is not "
-                         "supported yet (null, or a window of the whole context, is)",
-                         what, (long long)window, n_ctx);
+    if (mlp || head)
+        return error_set(err, ERROR_INPUT, "%s: %s is true: biases of the %s are not supported yet", what,
+                         mlp ? "mlp_bias" : "lm_head_bias", mlp ? "feed-forward part" : "LM head");
+    if (!lists(arch->activations, act))
+        return error_set(err, ERROR_INPUT, "%s: hidden_act is \"%s\", expected \"%s\"", what, PRINTABLE(found, act),
+                         arch->activations);
+    if (!(rotary > 0 && rotary <= 1))
+        return error_set(err, ERROR_INPUT, "%s: partial_rotary_factor is %g, expected more than 0, at most 1", what, rotary);
+    /* Where a config says it at all, the output projection has the bias too. */
+    if (attn && !hp->attn_bias)
+        hp->attn_bias = hp->attn_output_bias = true;
+    hp->n_rot = (uint32_t)(hp->head_dim * rotary);
+    return 0;
+}
+
+static int read_dimensions(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    if (hp->n_ctx_train == 0)
+        hp->n_ctx_train = 2048; /* defaults of transformers, which config.json files leave out */
+    hp->rms_eps = 1e-6;
+    if (count(j, what, "hidden_size", &hp->n_embd, err) != 0 ||
+        count(j, what, "num_hidden_layers", &hp->n_layer, err) != 0 ||
+        count(j, what, "intermediate_size", &hp->n_ff, err) != 0 ||
+        count(j, what, "vocab_size", &hp->n_vocab, err) != 0 ||
+        opt_count(j, what, "max_position_embeddings", &hp->n_ctx_train, err) != 0 ||
+        json_get_num_opt(j, what, "rms_norm_eps", &hp->rms_eps, err) != 0 ||
+        json_get_bool_opt(j, what, "tie_word_embeddings", &hp->tied, err) != 0 || read_heads(j, what, hp, err) != 0)
+        return -1;
+    hp->head_dim_v = hp->head_dim;
     return 0;
 }
 
 int config_parse(const json_t *j, const char *what, struct hparams *hp, const char **arch_out,
                  struct error *err)
 {
+    const struct arch *arch;
     *hp = (struct hparams){ 0 };
     *arch_out = NULL;
     if (!json_is_object(j))
         return error_set(err, ERROR_INPUT, "%s: expected a JSON object with the fields of a config.json",
                          what);
-    /* Defaults of transformers' LlamaConfig, which config.json files leave out. */
-    hp->n_ctx_train = 2048;
-    hp->rms_eps = 1e-6;
-    if (find_family(j, what, arch_out, err) != 0 ||
-        count(j, what, "hidden_size", &hp->n_embd, err) != 0 ||
-        count(j, what, "num_hidden_layers", &hp->n_layer, err) != 0 ||
-        count(j, what, "intermediate_size", &hp->n_ff, err) != 0 ||
-        count(j, what, "vocab_size", &hp->n_vocab, err) != 0 ||
-        opt_count(j, what, "max_position_embeddings", &hp->n_ctx_train, err) != 0 ||
-        json_get_num_opt(j, what, "rms_norm_eps", &hp->rms_eps, err) != 0 ||
-        json_get_bool_opt(j, what, "tie_word_embeddings", &hp->tied, err) != 0 ||
-        read_heads(j, what, hp, err) != 0 || read_rope(j, what, hp, err) != 0 ||
-        refuse_unsupported(j, what, hp->n_ctx_train, err) != 0)
+    if (find_family(j, what, &arch, err) != 0)
+        return -1;
+    *arch_out = arch->name;
+    /* Models that also see keep their language model's fields apart. */
+    const json_t *text = json_object_get(j, "text_config");
+    if (json_is_object(text))
+        j = text;
+    if (arch->defaults)
+        arch->defaults(hp);
+    if (read_dimensions(j, what, hp, err) != 0 || read_rope(j, what, hp, err) != 0 ||
+        read_window(j, what, hp, err) != 0 || read_experts(j, what, hp, err) != 0 ||
+        read_rest(j, what, arch, hp, err) != 0 || (arch->config && arch->config(j, what, hp, err) != 0) ||
+        hparams_supported(arch, hp, what, err) != 0)
         return -1;
     return hparams_check(hp, HPARAMS_CONFIG, what, *arch_out, err);
 }

@@ -1,6 +1,9 @@
 /* A GGUF's metadata and tensor infos become a model: every shape is compared with what the
  * architecture says a model of these dimensions has. */
+#include "model/arch.h"
 #include "model/internal.h"
+#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,15 +63,90 @@ static int opt_count(const struct keys *k, const char *suffix, uint32_t *out, st
     return gguf_has(k->g, key(k, name, sizeof name, suffix)) ? get_count(k, suffix, out, err) : 0;
 }
 
+/* ---- keys that say one number: read, and written by synth ------------------------------------ */
+
+#define COUNT(suffix, field) { suffix, offsetof(struct hparams, field), HPARAM_U32 }
+#define NUMBER(suffix, field) { suffix, offsetof(struct hparams, field), HPARAM_F64 }
+#define FLAG(suffix, field) { suffix, offsetof(struct hparams, field), HPARAM_BOOL }
+static const struct hparam_key hparam_keys[] = {
+    COUNT("attention.sliding_window", window),
+    COUNT("expert_count", n_expert),
+    COUNT("expert_used_count", n_expert_used),
+    COUNT("expert_feed_forward_length", n_ff_exp),
+    COUNT("expert_shared_count", n_expert_shared),
+    COUNT("expert_shared_feed_forward_length", n_ff_shexp),
+    COUNT("leading_dense_block_count", n_layer_dense),
+    COUNT("expert_group_count", n_expert_group),
+    COUNT("expert_group_used_count", n_expert_group_used),
+    COUNT("attention.q_lora_rank", n_lora_q),
+    COUNT("attention.kv_lora_rank", n_lora_kv),
+    NUMBER("attention.scale", attn_scale),
+    NUMBER("attn_logit_softcapping", attn_softcap),
+    NUMBER("final_logit_softcapping", final_softcap),
+    NUMBER("rope.freq_base", rope_theta),
+    NUMBER("rope.freq_base_swa", rope_theta_swa),
+    NUMBER("rope.scaling.original_context_length", rope_ctx_orig),
+    NUMBER("rope.scaling.attn_factor", rope_attn_factor),
+    NUMBER("rope.scaling.yarn_log_multiplier", yarn_log_mul),
+    NUMBER("rope.scaling.yarn_beta_fast", yarn_beta_fast),
+    NUMBER("rope.scaling.yarn_beta_slow", yarn_beta_slow),
+    NUMBER("expert_weights_scale", expert_scale),
+    FLAG("expert_weights_norm", expert_norm),
+};
+
+const struct hparam_key *hparam_key_at(size_t i)
+{
+    return i < ARRAY_LEN(hparam_keys) ? &hparam_keys[i] : NULL;
+}
+
+static int read_key(const struct keys *k, const struct hparam_key *d, struct hparams *hp, struct error *err)
+{
+    char name[128];
+    void *at = (char *)hp + d->offset;
+    switch (d->kind) {
+    case HPARAM_U32:
+        return opt_count(k, d->suffix, at, err);
+    case HPARAM_F64:
+        return gguf_opt_f64(k->g, key(k, name, sizeof name, d->suffix), at, err);
+    case HPARAM_BOOL:
+        return gguf_opt_bool(k->g, key(k, name, sizeof name, d->suffix), at, err);
+    }
+    return -1;
+}
+
+/* ---- rotation ----------------------------------------------------------------------------------- */
+
+static int rope_type(const struct keys *k, struct gguf_str type, struct hparams *hp, struct error *err)
+{
+    static const struct {
+        const char *name;
+        enum rope_scaling scaling;
+    } types[] = { { "none", ROPE_SCALING_NONE },
+                  { "linear", ROPE_SCALING_LINEAR },
+                  { "yarn", ROPE_SCALING_YARN },
+                  { "longrope", ROPE_SCALING_LONGROPE } };
+    char name[128], found[33];
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (strlen(types[i].name) == type.len && memcmp(types[i].name, type.s, type.len) == 0) {
+            hp->rope_scaling = types[i].scaling;
+            return 0;
+        }
+    return error_set(err, ERROR_INPUT,
+                     "%s: %s is \"%s\": this kind of RoPE scaling is not supported yet (known: none, linear, yarn, "
+                     "longrope, and llama3 by a rope_freqs.weight tensor)",
+                     gguf_path(k->g), key(k, name, sizeof name, "rope.scaling.type"),
+                     model_printable(found, sizeof found, type.s, type.len));
+}
+
 static int read_rope(const struct keys *k, struct hparams *hp, struct error *err)
 {
-    char name[128], found[33];
+    char name[128];
     struct gguf_str type = { "none", 4 };
     hp->n_rot = hp->head_dim;
-    hp->rope_theta = 10000;
-    if (opt_count(k, "rope.dimension_count", &hp->n_rot, err) != 0 ||
-        gguf_opt_f64(k->g, key(k, name, sizeof name, "rope.freq_base"), &hp->rope_theta, err) != 0)
+    if (opt_count(k, "rope.dimension_count", &hp->n_rot, err) != 0)
         return -1;
+    if (hp->rope_theta == 0)
+        hp->rope_theta = 10000;
     /* The old spelling of linear scaling; rope.scaling.* overrides it. */
     double factor = 1;
     if (gguf_opt_f64(k->g, key(k, name, sizeof name, "rope.scale_linear"), &factor, err) != 0)
@@ -76,25 +154,60 @@ static int read_rope(const struct keys *k, struct hparams *hp, struct error *err
     if (factor != 1 && factor != 0)
         type = (struct gguf_str){ "linear", 6 };
     if (gguf_opt_f64(k->g, key(k, name, sizeof name, "rope.scaling.factor"), &factor, err) != 0 ||
-        gguf_opt_str(k->g, key(k, name, sizeof name, "rope.scaling.type"), &type, err) != 0)
+        gguf_opt_str(k->g, key(k, name, sizeof name, "rope.scaling.type"), &type, err) != 0 ||
+        rope_type(k, type, hp, err) != 0)
         return -1;
-    if (type.len == 6 && memcmp(type.s, "linear", 6) == 0) {
-        hp->rope_scaling = ROPE_SCALING_LINEAR;
-        hp->rope_factor = factor;
-    } else if (type.len != 4 || memcmp(type.s, "none", 4) != 0) {
-        return error_set(err, ERROR_INPUT,
-                         "%s: %s is \"%s\": this kind of RoPE scaling is not supported yet (known: "
-                         "none, linear, and llama3 by a rope_freqs.weight tensor)",
-                         gguf_path(k->g), key(k, name, sizeof name, "rope.scaling.type"),
-                         model_printable(found, sizeof found, type.s, type.len));
-    }
-    const struct gguf_tensor *freqs = gguf_tensor_find(k->g, "rope_freqs.weight");
-    if (freqs && hp->rope_scaling == ROPE_SCALING_LINEAR)
+    hp->rope_factor = factor;
+    const bool tables = gguf_tensor_find(k->g, "rope_factors_long.weight") != NULL;
+    if (tables && hp->rope_scaling == ROPE_SCALING_NONE)
+        hp->rope_scaling = ROPE_SCALING_LONGROPE;
+    if (hp->rope_ctx_orig == 0 &&
+        (hp->rope_scaling == ROPE_SCALING_YARN || hp->rope_scaling == ROPE_SCALING_LONGROPE))
+        hp->rope_ctx_orig = hp->n_ctx_train;
+    if (!gguf_tensor_find(k->g, "rope_freqs.weight"))
+        return 0;
+    if (hp->rope_scaling != ROPE_SCALING_NONE)
         return error_set(err, ERROR_INPUT, "%s: both %s and rope_freqs.weight are given", gguf_path(k->g),
                          key(k, name, sizeof name, "rope.scaling.type"));
-    if (freqs)
-        hp->rope_scaling = ROPE_SCALING_LLAMA3;
+    hp->rope_scaling = ROPE_SCALING_LLAMA3;
     return 0;
+}
+
+/* Which layers have the window: a period, or a flag a layer that has to follow one. */
+static int read_window_pattern(const struct keys *k, struct hparams *hp, struct error *err)
+{
+    char name[128];
+    uint64_t n = 0, period = hp->window_period;
+    enum gguf_type elem;
+    key(k, name, sizeof name, "attention.sliding_window_pattern");
+    if (!gguf_has(k->g, name))
+        return 0;
+    if (gguf_get_arr(k->g, name, &elem, &n, NULL) != 0) {
+        if (gguf_get_u64(k->g, name, &period, err) != 0)
+            return -1;
+        return fit_u32(k, name, period, &hp->window_period, err);
+    }
+    if (n < hp->n_layer)
+        return error_set(err, ERROR_INPUT, "%s: %s has %llu entries for %u layers", gguf_path(k->g), name,
+                         (unsigned long long)n, hp->n_layer);
+    int64_t flag, first_full = -1;
+    for (uint64_t i = 0; i < n; i++) {
+        if (gguf_arr_i64(k->g, name, i, &flag, err) != 0)
+            return -1;
+        if (flag == 0 && first_full < 0)
+            first_full = (int64_t)i;
+        if (first_full >= 0 && (flag == 0) != (i % (uint64_t)(first_full + 1) == (uint64_t)first_full))
+            return error_set(err, ERROR_INPUT, "%s: %s[%llu]: windows do not repeat every %lld layers, and other patterns "
+                             "are not supported", gguf_path(k->g), name, (unsigned long long)i, (long long)first_full + 1);
+    }
+    return fit_u32(k, name, (uint64_t)(first_full + 1), &hp->window_period, err);
+}
+
+/* The network's projections may have biases: their tensors say so. */
+static void read_biases(const struct keys *k, struct hparams *hp)
+{
+    hp->attn_bias |= gguf_tensor_find(k->g, "blk.0.attn_q.bias") || gguf_tensor_find(k->g, "blk.0.attn_qkv.bias");
+    hp->attn_output_bias |= gguf_tensor_find(k->g, "blk.0.attn_output.bias") != NULL;
 }
 
 /* The table decides the vocabulary; a key that disagrees is an error, not a choice. */
@@ -136,15 +249,34 @@ static int read_heads(const struct keys *k, struct hparams *hp, struct error *er
     hp->head_dim = hp->n_head ? hp->n_embd / hp->n_head : 0;
     if (opt_count(k, "attention.key_length", &hp->head_dim, err) != 0)
         return -1;
-    uint32_t value_dim = hp->head_dim;
-    if (opt_count(k, "attention.value_length", &value_dim, err) != 0)
+    hp->head_dim_v = hp->head_dim;
+    return opt_count(k, "attention.value_length", &hp->head_dim_v, err);
+}
+
+/* Multi-token prediction heads follow the layers of the model proper and are not run. */
+static int drop_extra_layers(const struct keys *k, struct hparams *hp, struct error *err)
+{
+    uint32_t extra = 0;
+    if (opt_count(k, "nextn_predict_layers", &extra, err) != 0)
         return -1;
-    if (value_dim != hp->head_dim)
-        return error_set(err, ERROR_INPUT,
-                         "%s: %s is %u and the key length %u: heads whose keys and values differ are not "
-                         "supported yet",
-                         gguf_path(k->g), key(k, name, sizeof name, "attention.value_length"), value_dim,
-                         hp->head_dim);
+    if (extra >= hp->n_layer)
+        return extra == 0 ? 0
+                          : error_set(err, ERROR_INPUT, "%s: %s.nextn_predict_layers is %u of %u layers",
+                                      gguf_path(k->g), k->arch, extra, hp->n_layer);
+    hp->n_layer -= extra;
+    return 0;
+}
+
+static int read_gate(const struct keys *k, struct hparams *hp, struct error *err)
+{
+    char name[128];
+    uint64_t v = hp->expert_gate;
+    if (gguf_opt_u64(k->g, key(k, name, sizeof name, "expert_gating_func"), &v, err) != 0)
+        return -1;
+    if (v > EXPERT_GATE_SIGMOID)
+        return error_set(err, ERROR_INPUT, "%s: %s is %llu, expected 1 (softmax) or 2 (sigmoid)", gguf_path(k->g), name,
+                         (unsigned long long)v);
+    hp->expert_gate = (enum expert_gate)v;
     return 0;
 }
 
@@ -152,16 +284,26 @@ static int read_hparams(const struct keys *k, struct hparams *hp, struct error *
 {
     char name[128];
     hp->rms_eps = 1e-5;
-    if (get_count(k, "block_count", &hp->n_layer, err) != 0 ||
+    hp->yarn_beta_fast = 32;
+    hp->yarn_beta_slow = 1;
+    hp->n_ff = 0;
+    if (get_count(k, "block_count", &hp->n_layer, err) != 0 || drop_extra_layers(k, hp, err) != 0 ||
         get_count(k, "embedding_length", &hp->n_embd, err) != 0 ||
-        get_count(k, "feed_forward_length", &hp->n_ff, err) != 0 ||
-        get_count(k, "context_length", &hp->n_ctx_train, err) != 0 ||
-        opt_count(k, "expert_count", &hp->n_expert, err) != 0 ||
-        opt_count(k, "expert_used_count", &hp->n_expert_used, err) != 0)
+        opt_count(k, "feed_forward_length", &hp->n_ff, err) != 0 ||
+        get_count(k, "context_length", &hp->n_ctx_train, err) != 0)
         return -1;
+    for (size_t i = 0; i < ARRAY_LEN(hparam_keys); i++)
+        if (read_key(k, &hparam_keys[i], hp, err) != 0)
+            return -1;
+    /* Models of experts alone may leave out the dense width. */
+    if (hp->n_ff == 0 && hp->n_ff_exp == 0 && get_count(k, "feed_forward_length", &hp->n_ff, err) != 0)
+        return -1;
+    if (hp->n_ff == 0)
+        hp->n_ff = hp->n_ff_exp;
     key(k, name, sizeof name, "attention.layer_norm_rms_epsilon");
     return gguf_get_f64(k->g, name, &hp->rms_eps, err) != 0 || read_heads(k, hp, err) != 0 ||
-                   read_rope(k, hp, err) != 0 || read_vocab(k, hp, err) != 0
+                   read_rope(k, hp, err) != 0 || read_window_pattern(k, hp, err) != 0 || read_gate(k, hp, err) != 0 ||
+                   read_vocab(k, hp, err) != 0
                ? -1
                : 0;
 }
@@ -185,6 +327,7 @@ static int copy_tensor(struct model *m, const struct gguf_tensor *gt, struct err
     t->type = gt->type;
     t->rows = rows;
     t->cols = gt->dims[0];
+    t->n_mat = (uint32_t)u64_min(gt->dims[2], UINT32_MAX);
     t->bytes = gt->bytes;
     t->data = gt->data;
     size_t bytes;
@@ -228,13 +371,38 @@ static size_t sorted_find(const struct check_ctx *c, const char *name)
     return SIZE_MAX;
 }
 
-static bool has_suffix(const char *s, const char *suffix)
+/* Vectors are read as float, here as in llama.cpp. */
+static bool must_be_f32(const char *name)
 {
-    size_t n = strlen(s), k = strlen(suffix);
-    return n >= k && strcmp(s + n - k, suffix) == 0;
+    return model_ends_with(name, "_norm.weight") || model_ends_with(name, ".bias") || model_ends_with(name, "rope_freqs.weight") ||
+           model_ends_with(name, "rope_factors_long.weight") || model_ends_with(name, "rope_factors_short.weight") ||
+           model_ends_with(name, "attn_sinks.weight");
 }
 
-static int check_expected(void *ctx, const char *name, uint64_t rows, uint64_t cols,
+/* "[8, 4096, 14336]" of stacked matrices. */
+static const char *stack_shape(char *buf, size_t n, uint64_t n_mat, uint64_t rows, uint64_t cols)
+{
+    if (n_mat == 1)
+        return model_shape(buf, n, rows, cols);
+    snprintf(buf, n, "[%llu, %llu, %llu]", (unsigned long long)n_mat, (unsigned long long)(rows / n_mat),
+             (unsigned long long)cols);
+    return buf;
+}
+
+/* Divisors of rotary frequencies: a zero would make every result NaN. */
+static int check_divisors(const struct model *m, const struct tensor *t, struct error *err)
+{
+    float f;
+    for (uint64_t i = 0; i < t->cols; i++) {
+        memcpy(&f, (const unsigned char *)t->data + i * sizeof f, sizeof f);
+        if (!(f > 0) || !isfinite(f))
+            return error_set(err, ERROR_INPUT, "%s: %s: element %llu is %g, expected more than 0", m->path, t->name,
+                             (unsigned long long)i, (double)f);
+    }
+    return 0;
+}
+
+static int check_expected(void *ctx, const char *name, uint64_t rows, uint64_t cols, uint64_t n_mat,
                           struct error *err)
 {
     struct check_ctx *c = ctx;
@@ -244,25 +412,29 @@ static int check_expected(void *ctx, const char *name, uint64_t rows, uint64_t c
     const struct tensor *t = c->sorted[i];
     c->used[i] = true;
     char found[64], want[64];
-    /* Vectors are read as float, here as in llama.cpp. */
-    if ((has_suffix(name, "_norm.weight") || has_suffix(name, "rope_freqs.weight")) &&
-        t->type != DTYPE_F32)
+    if (must_be_f32(name) && t->type != DTYPE_F32)
         return error_set(err, ERROR_INPUT, "%s: tensor %s is %s, expected F32", c->m->path, name,
                          dtype_name(t->type));
-    if (t->rows == rows && t->cols == cols)
-        return 0;
-    return error_set(err, ERROR_INPUT, "%s: tensor %s has shape %s, expected %s", c->m->path, name,
-                     model_shape(found, sizeof found, t->rows, t->cols),
-                     model_shape(want, sizeof want, rows, cols));
+    if (t->rows != rows * n_mat || t->cols != cols || t->n_mat != n_mat)
+        return error_set(err, ERROR_INPUT, "%s: tensor %s has shape %s, expected %s", c->m->path, name,
+                         stack_shape(found, sizeof found, t->n_mat, t->rows, t->cols),
+                         stack_shape(want, sizeof want, n_mat, rows * n_mat, cols));
+    return strncmp(name, "rope_f", 6) == 0 ? check_divisors(c->m, t, err) : 0;
 }
 
-/* A bias or a norm that the architecture's op list does not know would be left out of every
- * result: refused. Other tensors nobody uses stay in the table, so that sums of bytes hold. */
+/* A tensor of a block, a bias or a norm that the architecture's op list does not know would be left out
+ * of every result: refused. Other tensors nobody uses stay in the table, so that sums of bytes hold, and so
+ * do the two that repeat what others say. */
 static int check_extra(const struct check_ctx *c, struct error *err)
 {
     for (size_t i = 0; i < c->m->n_tensors; i++) {
         const char *name = c->sorted[i]->name;
-        if (!c->used[i] && (has_suffix(name, ".bias") || has_suffix(name, "_norm.weight")))
+        unsigned layer;
+        const bool in_block = sscanf(name, "blk.%9u.", &layer) == 1;
+        if (in_block && (layer >= c->m->hp.n_layer /* of a multi-token prediction head */ ||
+                         model_ends_with(name, "attn_kv_b.weight") || model_ends_with(name, "attn_rot_embd.weight")))
+            continue;
+        if (!c->used[i] && (in_block || model_ends_with(name, ".bias") || model_ends_with(name, "_norm.weight")))
             return error_set(err, ERROR_INPUT,
                              "%s: tensor %s: architecture %s does not use it yet, and leaving it out would "
                              "give wrong results",
@@ -285,7 +457,7 @@ static int check_tensors(const struct model *m, struct error *err)
     for (size_t i = 0; i < n; i++)
         c.sorted[i] = &m->tensors[i];
     qsort(c.sorted, n, sizeof(const struct tensor *), by_name);
-    if (m->arch->tensors(&m->hp, check_expected, &c, err) == 0)
+    if (arch_declare(m->arch, &m->hp, check_expected, &c, err) == 0)
         rc = check_extra(&c, err);
 out:
     free(c.sorted);
@@ -341,9 +513,9 @@ static int find_arch(struct model *m, const struct gguf *g, struct error *err)
     m->arch = arch_find(s.s, s.len);
     if (m->arch)
         return 0;
-    char found[65];
+    char found[65], known[256];
     return error_set(err, ERROR_INPUT, "%s: architecture \"%s\" is not supported yet (known: %s)", m->path,
-                     model_printable(found, sizeof found, s.s, s.len), arch_names());
+                     model_printable(found, sizeof found, s.s, s.len), arch_names(known, sizeof known));
 }
 
 int model_from_gguf(struct model *m, struct gguf *g, struct error *err)
@@ -354,8 +526,13 @@ int model_from_gguf(struct model *m, struct gguf *g, struct error *err)
     if (find_arch(m, g, err) != 0)
         goto fail;
     struct keys k = { g, m->arch->name };
-    /* The architecture first: it refuses by name what the common keys cannot say. */
-    if (m->arch->hparams(g, &m->hp, err) != 0 || read_hparams(&k, &m->hp, err) != 0 ||
+    if (m->arch->defaults)
+        m->arch->defaults(&m->hp);
+    if (read_hparams(&k, &m->hp, err) != 0)
+        goto fail;
+    read_biases(&k, &m->hp);
+    if ((m->arch->gguf && m->arch->gguf(g, &m->hp, err) != 0) ||
+        hparams_supported(m->arch, &m->hp, m->path, err) != 0 ||
         hparams_check(&m->hp, HPARAMS_GGUF, m->path, m->arch->name, err) != 0)
         goto fail;
     for (size_t i = 0; i < gguf_n_tensors(g); i++)

@@ -1,5 +1,6 @@
 /* Sanity of hyper-parameters, whatever they came from: what passes here can be multiplied without
  * overflow and executed without a special case. */
+#include "model/arch.h"
 #include "model/internal.h"
 #include <math.h>
 
@@ -9,7 +10,27 @@ struct dimension {
     uint32_t lo, hi;
 };
 
-enum dim { D_LAYER, D_EMBD, D_HEAD, D_HEAD_KV, D_HEAD_DIM, D_FF, D_VOCAB, D_CTX, D_ROT, D_COUNT };
+enum dim {
+    D_LAYER,
+    D_EMBD,
+    D_HEAD,
+    D_HEAD_KV,
+    D_HEAD_DIM,
+    D_HEAD_DIM_V,
+    D_FF,
+    D_VOCAB,
+    D_CTX,
+    D_ROT,
+    /* zero where they do not apply */
+    D_WINDOW,
+    D_EXPERT,
+    D_EXPERT_USED,
+    D_FF_EXP,
+    D_FF_SHEXP,
+    D_LORA_Q,
+    D_LORA_KV,
+    D_COUNT
+};
 
 /* Upper bounds: an order of magnitude above any model published, and small enough that
  * n_layer * (a few matrices of n_ff x n_embd doubles) stays below 2^63. */
@@ -19,10 +40,18 @@ static const struct dimension dims[D_COUNT] = {
     [D_HEAD] = { "n_head", "attention.head_count", "num_attention_heads", 1, 65536 },
     [D_HEAD_KV] = { "n_head_kv", "attention.head_count_kv", "num_key_value_heads", 1, 65536 },
     [D_HEAD_DIM] = { "head_dim", "attention.key_length", "head_dim", 2, 65536 },
+    [D_HEAD_DIM_V] = { "head_dim_v", "attention.value_length", "v_head_dim", 1, 65536 },
     [D_FF] = { "n_ff", "feed_forward_length", "intermediate_size", 1, 1 << 22 },
     [D_VOCAB] = { "n_vocab", "vocab_size", "vocab_size", 2, HPARAMS_MAX_VOCAB },
     [D_CTX] = { "n_ctx", "context_length", "max_position_embeddings", 1, 1 << 30 },
     [D_ROT] = { "n_rot", "rope.dimension_count", "head_dim", 2, 65536 },
+    [D_WINDOW] = { "window", "attention.sliding_window", "sliding_window", 0, 1 << 30 },
+    [D_EXPERT] = { "n_expert", "expert_count", "num_experts", 0, 65536 },
+    [D_EXPERT_USED] = { "n_expert_used", "expert_used_count", "num_experts_per_tok", 0, 1024 },
+    [D_FF_EXP] = { "n_ff_exp", "expert_feed_forward_length", "moe_intermediate_size", 0, 1 << 22 },
+    [D_FF_SHEXP] = { "n_ff_shexp", "expert_shared_count", "n_shared_experts", 0, 1 << 22 },
+    [D_LORA_Q] = { "n_lora_q", "attention.q_lora_rank", "q_lora_rank", 0, 1 << 20 },
+    [D_LORA_KV] = { "n_lora_kv", "attention.kv_lora_rank", "kv_lora_rank", 0, 1 << 20 },
 };
 
 static uint32_t dim_value(const struct hparams *hp, enum dim d)
@@ -38,6 +67,8 @@ static uint32_t dim_value(const struct hparams *hp, enum dim d)
         return hp->n_head_kv;
     case D_HEAD_DIM:
         return hp->head_dim;
+    case D_HEAD_DIM_V:
+        return hp->head_dim_v;
     case D_FF:
         return hp->n_ff;
     case D_VOCAB:
@@ -46,6 +77,20 @@ static uint32_t dim_value(const struct hparams *hp, enum dim d)
         return hp->n_ctx_train;
     case D_ROT:
         return hp->n_rot;
+    case D_WINDOW:
+        return hp->window;
+    case D_EXPERT:
+        return hp->n_expert;
+    case D_EXPERT_USED:
+        return hp->n_expert_used;
+    case D_FF_EXP:
+        return hp->n_ff_exp;
+    case D_FF_SHEXP:
+        return hp->n_ff_shexp;
+    case D_LORA_Q:
+        return hp->n_lora_q;
+    case D_LORA_KV:
+        return hp->n_lora_kv;
     case D_COUNT:
         break;
     }
@@ -82,10 +127,47 @@ static int check_heads(const struct hparams *hp, enum hparams_names names, const
         return error_set(err, ERROR_INPUT,
                          "%s: %s is %u, expected an even number of at most the head dimension, %u", what,
                          label(a, sizeof a, D_ROT, names, arch), hp->n_rot, hp->head_dim);
-    if ((uint64_t)hp->n_head * hp->head_dim > 1 << 24)
-        return error_set(err, ERROR_INPUT, "%s: %s x head dimension is %u x %u, expected at most %d", what,
-                         label(a, sizeof a, D_HEAD, names, arch), hp->n_head, hp->head_dim, 1 << 24);
+    const uint32_t latent = hp->n_lora_kv > 0 ? hp->n_lora_kv + hp->n_rot : 0;
+    const uint32_t widths[] = { hp->head_dim, hp->head_dim_v, latent };
+    for (size_t i = 0; i < ARRAY_LEN(widths); i++)
+        if ((uint64_t)hp->n_head * widths[i] > 1 << 24)
+            return error_set(err, ERROR_INPUT, "%s: %s x head dimension is %u x %u, expected at most %d", what,
+                             label(a, sizeof a, D_HEAD, names, arch), hp->n_head, widths[i], 1 << 24);
     return 0;
+}
+
+/* Experts: some of them are used, they have a width, and groups divide them. */
+static int check_experts(const struct hparams *hp, const char *what, struct error *err)
+{
+    if (hp->n_expert == 0)
+        return 0;
+    if (hp->n_expert_used < 1 || hp->n_expert_used > hp->n_expert)
+        return error_set(err, ERROR_INPUT, "%s: %u of %u experts used a token, expected 1 to %u", what,
+                         hp->n_expert_used, hp->n_expert, hp->n_expert);
+    if (hp->n_ff_exp < 1)
+        return error_set(err, ERROR_INPUT, "%s: the width of an expert is missing or 0", what);
+    if (hp->n_expert_shared > 0 && hp->n_ff_shexp < 1)
+        return error_set(err, ERROR_INPUT, "%s: %u shared experts of width 0", what, hp->n_expert_shared);
+    if ((uint64_t)hp->n_expert_used * u64_max(hp->n_ff_exp, hp->n_embd) > 1 << 24)
+        return error_set(err, ERROR_INPUT, "%s: %u experts of width %u a token: expected a product of at most %d", what,
+                         hp->n_expert_used, hp->n_ff_exp, 1 << 24);
+    if ((uint64_t)hp->n_expert * hp->n_ff_exp > 1 << 26)
+        return error_set(err, ERROR_INPUT, "%s: %u experts of width %u: expected a product of at most %d", what, hp->n_expert,
+                         hp->n_ff_exp, 1 << 26);
+    const uint32_t n = hp->n_expert_group;
+    if (n > 1 && (hp->n_expert % n != 0 || hp->n_expert_group_used < 1 || hp->n_expert_group_used > n ||
+                  hp->n_expert / n * hp->n_expert_group_used < hp->n_expert_used))
+        return error_set(err, ERROR_INPUT,
+                         "%s: %u experts in %u groups, %u of them used for %u experts: expected equal groups, enough of "
+                         "them",
+                         what, hp->n_expert, n, hp->n_expert_group_used, hp->n_expert_used);
+    return 0;
+}
+
+bool hparams_windowed(const struct hparams *hp, uint32_t layer)
+{
+    const uint32_t period = hp->window_period;
+    return hp->window > 0 && (period == 0 || layer % period != period - 1);
 }
 
 static int check_number(double v, double lo, double hi, const char *what, const char *name,
@@ -95,6 +177,36 @@ static int check_number(double v, double lo, double hi, const char *what, const 
         return error_set(err, ERROR_INPUT, "%s: %s is %g, expected a number from %g to %g", what, name, v,
                          lo, hi);
     return 0;
+}
+
+static int check_yarn(const struct hparams *hp, const char *what, struct error *err)
+{
+    if (check_number(hp->rope_factor, 1, 1e6, what, "the YaRN factor", err) != 0 ||
+        check_number(hp->rope_ctx_orig, 1, 1 << 30, what, "YaRN's original context length", err) != 0 ||
+        check_number(hp->yarn_log_mul, 0, 10, what, "YaRN's log multiplier", err) != 0 ||
+        check_number(hp->yarn_beta_slow, 1e-3, 1e3, what, "YaRN's beta_slow", err) != 0)
+        return -1;
+    return check_number(hp->yarn_beta_fast, hp->yarn_beta_slow, 1e4, what, "YaRN's beta_fast", err);
+}
+
+static int check_rope(const struct hparams *hp, const char *what, struct error *err)
+{
+    if (check_number(hp->rope_theta, 1, 1e12, what, "the RoPE base (theta)", err) != 0 ||
+        (hp->rope_theta_swa != 0 &&
+         check_number(hp->rope_theta_swa, 1, 1e12, what, "the RoPE base of windowed layers", err) != 0))
+        return -1;
+    switch (hp->rope_scaling) {
+    case ROPE_SCALING_NONE:
+    case ROPE_SCALING_LLAMA3: /* factors from a tensor, or from parameters config.c has checked */
+        return 0;
+    case ROPE_SCALING_LINEAR:
+        return check_number(hp->rope_factor, 1e-3, 1e6, what, "the RoPE scaling factor", err);
+    case ROPE_SCALING_YARN:
+        return check_yarn(hp, what, err);
+    case ROPE_SCALING_LONGROPE:
+        return check_number(hp->rope_ctx_orig, 1, 1 << 30, what, "the original context length", err);
+    }
+    return error_set(err, ERROR_INPUT, "%s: RoPE scaling of unknown kind", what);
 }
 
 int hparams_check(const struct hparams *hp, enum hparams_names names, const char *what,
@@ -107,16 +219,38 @@ int hparams_check(const struct hparams *hp, enum hparams_names names, const char
             return error_set(err, ERROR_INPUT, "%s: %s is %u, expected %u to %u", what,
                              label(buf, sizeof buf, (enum dim)d, names, arch), v, dims[d].lo, dims[d].hi);
     }
-    if (check_heads(hp, names, what, arch, err) != 0 ||
-        check_number(hp->rope_theta, 1, 1e12, what, "the RoPE base (theta)", err) != 0 ||
-        check_number(hp->rms_eps, 0, 1, what, "the RMSNorm epsilon", err) != 0)
+    if (check_heads(hp, names, what, arch, err) != 0 || check_experts(hp, what, err) != 0 ||
+        check_rope(hp, what, err) != 0 ||
+        check_number(hp->rms_eps, 0, 1, what, "the RMSNorm epsilon", err) != 0 ||
+        check_number(hp->attn_scale, 0, 1e6, what, "the scale of attention scores", err) != 0 ||
+        check_number(hp->attn_softcap, 0, 1e6, what, "the soft cap of attention scores", err) != 0 ||
+        check_number(hp->final_softcap, 0, 1e6, what, "the soft cap of logits", err) != 0 ||
+        check_number(hp->expert_scale, 0, 1e6, what, "the scale of expert weights", err) != 0 ||
+        check_number(hp->rope_attn_factor, 0, 1e3, what, "the RoPE amplitude (attn_factor)", err) != 0)
         return -1;
-    switch (hp->rope_scaling) {
-    case ROPE_SCALING_NONE:
-    case ROPE_SCALING_LLAMA3: /* factors from a tensor, or from parameters config.c has checked */
-        return 0;
-    case ROPE_SCALING_LINEAR:
-        return check_number(hp->rope_factor, 1e-3, 1e6, what, "the RoPE scaling factor", err);
-    }
-    return error_set(err, ERROR_INPUT, "%s: RoPE scaling of unknown kind", what);
+    return 0;
+}
+
+int hparams_supported(const struct arch *a, const struct hparams *hp, const char *what, struct error *err)
+{
+    const struct {
+        unsigned needs;
+        bool asked;
+        const char *of;
+    } features[] = {
+        { ARCH_EXPERTS, hp->n_expert > 0, "mixtures of experts" },
+        /* a window as long as the context is none */
+        { ARCH_WINDOW, hp->window > 0 && hp->window < hp->n_ctx_train, "sliding-window attention" },
+        { ARCH_ATTN_BIAS, hp->attn_bias, "biases of q, k and v" },
+        { ARCH_ATTN_OUTPUT_BIAS, hp->attn_output_bias, "a bias of the attention's output" },
+        { ARCH_YARN, hp->rope_scaling == ROPE_SCALING_YARN, "YaRN" },
+        { ARCH_LONGROPE, hp->rope_scaling == ROPE_SCALING_LONGROPE, "LongRoPE" },
+        { ARCH_VALUE_DIM, hp->head_dim_v != hp->head_dim, "values of another width than keys" },
+        { ARCH_VALUE_DIM, hp->n_lora_kv > 0, "latent attention" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(features); i++)
+        if (features[i].asked && !(a->has & features[i].needs))
+            return error_set(err, ERROR_INPUT, "%s: %s: not supported by architecture %s", what, features[i].of,
+                             a->name);
+    return 0;
 }

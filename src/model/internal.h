@@ -16,11 +16,24 @@ int hparams_check(const struct hparams *hp, enum hparams_names names, const char
 /* The largest value hparams_check takes for n_layer, n_embd, ... (readers clamp nothing). */
 enum { HPARAMS_MAX_LAYER = 4096, HPARAMS_MAX_EMBD = 1 << 20, HPARAMS_MAX_VOCAB = 1 << 24 };
 
+/* What the architecture's op list does not know is refused by name. */
+int hparams_supported(const struct arch *a, const struct hparams *hp, const char *what, struct error *err);
+
+/* ---- from_gguf.c ---------------------------------------------------------------- */
+/* A key "{arch}.suffix" that holds one field of struct hparams. */
+struct hparam_key {
+    const char *suffix;
+    size_t offset;
+    enum { HPARAM_U32, HPARAM_F64, HPARAM_BOOL } kind;
+};
+const struct hparam_key *hparam_key_at(size_t i); /* NULL past the end */
+
 /* ---- model.c --------------------------------------------------------------------- */
 /* Room for one tensor more; NULL when out of memory. */
 struct tensor *model_add_tensor(struct model *m, struct error *err);
 /* File name without directories and without the last extension. */
 void model_stem(char *buf, size_t n, const char *path);
+bool model_ends_with(const char *s, const char *suffix);
 /* A dimension list that users read: "[4096, 14336]". */
 const char *model_shape(char *buf, size_t n, uint64_t rows, uint64_t cols);
 

@@ -1,4 +1,5 @@
 /* The model as a value: where it comes from, its tensors, finding them. */
+#include "model/arch.h"
 #include "model/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,11 @@ const struct tensor *model_find(const struct model *m, const char *name)
         if (strcmp(m->tensors[i].name, name) == 0)
             return &m->tensors[i];
     return NULL;
+}
+
+const char *model_arch_name(const struct model *m)
+{
+    return m->arch->name;
 }
 
 const struct tensor *model_get(const struct model *m, struct error *err, const char *fmt, ...)
@@ -83,16 +89,18 @@ struct add_ctx {
     const char *type;
 };
 
-static int add_from_hparams(void *ctx, const char *name, uint64_t rows, uint64_t cols,
+static int add_from_hparams(void *ctx, const char *name, uint64_t rows, uint64_t cols, uint64_t n_mat,
                             struct error *err)
 {
     struct add_ctx *c = ctx;
+    rows *= n_mat;
     struct tensor *t = model_add_tensor(c->m, err);
     if (!t)
         return -1;
     snprintf(t->name, sizeof t->name, "%s", name);
     t->rows = rows;
     t->cols = cols;
+    t->n_mat = (uint32_t)n_mat;
     t->type = DTYPE_F32;
     if (rows > 1 && model_tensor_type(c->type, &c->m->hp, name, cols, &t->type, err) != 0)
         return -1;
@@ -111,11 +119,14 @@ int model_from_hparams(struct model *m, const char *name, const char *arch,
     *m = (struct model){ 0 };
     snprintf(m->name, sizeof m->name, "%s", name);
     m->hp = *hp;
+    if (hp->head_dim_v == 0)
+        m->hp.head_dim_v = hp->head_dim;
     m->arch = arch_find(arch, strlen(arch));
+    char known[256];
     if (!m->arch)
         return error_set(err, ERROR_INPUT, "%s: architecture \"%s\" is not supported (known: %s)", name,
-                         arch, arch_names());
-    if (hparams_check(hp, HPARAMS_PLAIN, name, arch, err) != 0)
+                         arch, arch_names(known, sizeof known));
+    if (hparams_check(&m->hp, HPARAMS_PLAIN, name, arch, err) != 0)
         return -1;
     struct add_ctx ctx = { m, type ? type : "F16" };
     /* The canonical name: "q4_k" and "Q4_K_M" are one mixture. Also refuses an unknown type. */
@@ -123,7 +134,7 @@ int model_from_hparams(struct model *m, const char *name, const char *arch,
     if (model_tensor_type(ctx.type, hp, "output.weight", 256, &unused, err) != 0)
         return -1;
     snprintf(m->type_name, sizeof m->type_name, "%s", mixture_name(ctx.type));
-    if (m->arch->tensors(hp, add_from_hparams, &ctx, err) != 0) {
+    if (arch_declare(m->arch, &m->hp, add_from_hparams, &ctx, err) != 0) {
         model_free(m);
         return -1;
     }
@@ -200,7 +211,7 @@ static int load_gguf(struct model *m, const char *path, const char *type, struct
     return g ? model_from_gguf(m, g, err) : -1;
 }
 
-static bool ends_with(const char *s, const char *suffix)
+bool model_ends_with(const char *s, const char *suffix)
 {
     size_t n = strlen(s), k = strlen(suffix);
     return n >= k && strcmp(s + n - k, suffix) == 0;
@@ -223,15 +234,15 @@ static enum file_kind classify(const char *path)
         fclose(f);
     if (n == 4 && memcmp(magic, "GGUF", 4) == 0)
         return FILE_GGUF;
-    if (ends_with(path, ".json"))
+    if (model_ends_with(path, ".json"))
         return FILE_JSON;
-    return ends_with(path, ".gguf") ? FILE_GGUF : FILE_OTHER; /* the reader says what is wrong */
+    return model_ends_with(path, ".gguf") ? FILE_GGUF : FILE_OTHER; /* the reader says what is wrong */
 }
 
 int model_load(struct model *m, const char *spec, const char *type, struct error *err)
 {
     *m = (struct model){ 0 };
-    bool path_like = ends_with(spec, ".gguf") || ends_with(spec, ".json") || spec[0] == '/' ||
+    bool path_like = model_ends_with(spec, ".gguf") || model_ends_with(spec, ".json") || spec[0] == '/' ||
                      strncmp(spec, "./", 2) == 0 || strncmp(spec, "../", 3) == 0;
     if (!*spec)
         return error_set(err, ERROR_INPUT, "the model's name is empty");

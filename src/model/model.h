@@ -15,25 +15,60 @@ enum rope_scaling {
     ROPE_SCALING_NONE,
     ROPE_SCALING_LINEAR,
     ROPE_SCALING_LLAMA3, /* factors per frequency: config.json's parameters, or rope_freqs in a GGUF */
+    ROPE_SCALING_YARN,
+    ROPE_SCALING_LONGROPE, /* factors per frequency, one set within and one beyond the original context */
 };
 
-/* Dimensions under GGUF's names. Counts fit 32 bits; products are computed in 64. */
+enum expert_gate { EXPERT_GATE_SOFTMAX = 1, EXPERT_GATE_SIGMOID = 2 }; /* numbers of expert_gating_func */
+
+/* Dimensions under GGUF's names. Counts fit 32 bits; products are computed in 64. Zero: does not apply. */
 struct hparams {
-    uint32_t n_layer, n_embd, n_head, n_head_kv, head_dim, n_ff, n_vocab, n_ctx_train;
+    uint32_t n_layer, n_embd, n_head, n_head_kv, n_ff, n_vocab, n_ctx_train;
+    uint32_t head_dim, head_dim_v; /* of keys (and queries), of values */
     uint32_t n_rot;             /* rotary dimensions of a head */
-    uint32_t n_expert, n_expert_used; /* 0: dense */
-    double rope_theta;
     double rms_eps;
     bool tied;                  /* the LM head is the embedding table */
+    bool attn_bias;             /* q, k and v have biases */
+    bool attn_output_bias;
+    double attn_scale;          /* of the scores; 0: 1/sqrt(head_dim) */
+    double attn_softcap, final_softcap;
+
+    /* Sliding windows: layer i has one when i % window_period is not the last of a period. */
+    uint32_t window;            /* keys seen at most; 0: all */
+    uint32_t window_period;     /* 0: every layer has the window */
+    uint32_t no_rope_period;    /* SmolLM3: the last layer of a period does not rotate */
+
+    double rope_theta;
+    double rope_theta_swa;      /* of windowed layers, where they differ; 0: the same */
     enum rope_scaling rope_scaling;
     double rope_factor, rope_low, rope_high, rope_ctx_orig; /* see rope_scaling */
+    double rope_attn_factor;    /* amplitude of the rotation, before YaRN's own; 0: 1 */
+    double yarn_log_mul, yarn_beta_fast, yarn_beta_slow;
+
+    uint32_t n_expert, n_expert_used; /* 0: dense */
+    uint32_t n_ff_exp;          /* width of an expert */
+    uint32_t n_expert_shared, n_ff_shexp; /* experts every token visits, and the width of all of them */
+    uint32_t n_layer_dense;     /* leading layers without experts */
+    uint32_t n_expert_group, n_expert_group_used;
+    enum expert_gate expert_gate;
+    bool expert_norm;           /* weights of the chosen add up to 1 */
+    bool expert_bias;           /* a bias takes part in the choice (exp_probs_b) */
+    double expert_scale;        /* of the weights; 0: 1 */
+
+    uint32_t n_lora_q, n_lora_kv; /* MLA: ranks of the query (0: full) and of the latent */
+    bool mla_split;             /* MLA: attn_k_b and attn_v_b instead of attn_kv_b */
 };
 
-/* One weight. Shape [rows, cols], row-major, cols contiguous (a 1-D tensor has rows = 1). */
+/* Layer i sees a window of keys instead of all. */
+bool hparams_windowed(const struct hparams *hp, uint32_t layer);
+
+/* One weight. Shape [rows, cols], row-major, cols contiguous (a 1-D tensor has rows = 1). Stacked
+ * matrices, one an expert or a head, are the rows of all of them. */
 struct tensor {
     char name[64];
     enum dtype type;
     uint64_t rows, cols;
+    uint32_t n_mat;   /* stacked matrices; else 1 */
     uint64_t bytes;   /* rows * dtype_row_bytes(type, cols) */
     const void *data; /* NULL without a GGUF */
 };
@@ -72,6 +107,14 @@ int model_parse_config(const char *name, const void *data, size_t size, struct h
 void model_free(struct model *m);
 
 const struct tensor *model_find(const struct model *m, const char *name);
+const char *model_arch_name(const struct model *m); /* "llama" */
+/* The architectures there are: i from 0; false past the end. */
+struct arch_info {
+    const char *name;     /* general.architecture */
+    char model_types[96]; /* of Hugging Face configs: "llama, mistral, mixtral" */
+    bool experts, windows;
+};
+bool model_arch_at(size_t i, struct arch_info *out);
 /* By role and layer, "blk.%d.attn_q.weight" style; error names the missing tensor. */
 const struct tensor *model_get(const struct model *m, struct error *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

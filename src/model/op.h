@@ -12,37 +12,70 @@
 #include "model/model.h"
 
 enum op_kind {
-    OP_EMBED,     /* dst[t,:] = W[token[t],:] */
-    OP_RMS_NORM,  /* dst = src / rms(src) * w           methods.md (5) */
-    OP_MATMUL,    /* dst[t,r] = sum_c W[r,c] src[t,c] (+ bias)  (4) */
-    OP_ROPE,      /* rotate src in place                  (6) */
-    OP_KV_STORE,  /* append src (K) and src2 (V) to the layer's cache */
-    OP_ATTENTION, /* dst = softmax(src K^T * scale) V     (7) */
-    OP_SILU_MUL,  /* dst = silu(src) * src2               (8) */
-    OP_ADD,       /* dst += src                           (9) */
+    OP_EMBED,         /* dst[t,:] = W[token[t],:] * scale            methods.md (11) */
+    OP_RMS_NORM,      /* dst = src / rms(src) * w, each head alone   (5) */
+    OP_MATMUL,        /* dst[t,r] = sum_c W[r,c] src[t,c] (+ bias)   (4) */
+    OP_HEAD_MATMUL,   /* dst[t,h,r] = sum_c W[h][r,c] src[t,h,c]     (36) */
+    OP_ROPE,          /* dst = src rotated by its position           (6) */
+    OP_KV_STORE,      /* append src (K) and src2 (V) to the layer's cache (11) */
+    OP_KV_EXPAND,     /* latent rows of the cache to keys and values of every head (36) */
+    OP_ATTENTION,     /* dst = softmax(src K^T * scale) V            (7) */
+    OP_GLU,           /* dst = activation(src) * src2                (8) */
+    OP_ADD,           /* dst += src                                  (9) */
+    OP_ROUTE,         /* dst = the experts of each token and their weights (34) */
+    OP_EXPERT_MATMUL, /* a product with the matrix of each routed expert   (35) */
+    OP_EXPERT_SUM,    /* dst = sum of src over a token's experts, weighted (34) */
+    OP_SOFTCAP,       /* dst = cap * tanh(src / cap)                 (39) */
     OP_KIND_COUNT,
 };
 
-/* What the op is for: the key reports group by. */
+/* What the op is for: the key reports group by. Weights have the names of GGUF tensors. */
 enum op_role {
     ROLE_EMBED,
     ROLE_ATTN_NORM,
     ROLE_ATTN_Q,
     ROLE_ATTN_K,
     ROLE_ATTN_V,
+    ROLE_ATTN_QKV,     /* fused */
+    ROLE_ATTN_Q_A,     /* low-rank query of MLA, then its norm and the way up */
+    ROLE_ATTN_Q_A_NORM,
+    ROLE_ATTN_Q_B,
+    ROLE_ATTN_KV_A,    /* latent of MLA with the shared rotary key */
+    ROLE_ATTN_KV_A_NORM,
+    ROLE_ATTN_K_B,     /* absorbed: query into the latent space */
+    ROLE_ATTN_V_B,     /* absorbed: latent output to values */
+    ROLE_ATTN_KV_B,    /* expanded: latents to keys and values */
+    ROLE_ATTN_Q_NORM,
+    ROLE_ATTN_K_NORM,
     ROLE_ATTN_ROPE,
     ROLE_KV_STORE,
     ROLE_ATTN_CORE,
     ROLE_ATTN_OUTPUT,
+    ROLE_ATTN_POST_NORM,
     ROLE_ATTN_RESIDUAL,
     ROLE_FFN_NORM,
     ROLE_FFN_GATE,
     ROLE_FFN_UP,
+    ROLE_FFN_GATE_UP,  /* fused */
     ROLE_FFN_ACT,
     ROLE_FFN_DOWN,
+    ROLE_FFN_ROUTER,   /* logits of the experts */
+    ROLE_FFN_ROUTE,    /* choice of the experts */
+    ROLE_EXPERT_GATE,
+    ROLE_EXPERT_UP,
+    ROLE_EXPERT_ACT,
+    ROLE_EXPERT_DOWN,
+    ROLE_EXPERT_SUM,
+    ROLE_SHARED_GATE,  /* the expert every token visits */
+    ROLE_SHARED_UP,
+    ROLE_SHARED_ACT,
+    ROLE_SHARED_DOWN,
+    ROLE_SHARED_ADD,
+    ROLE_FFN_POST_NORM,
     ROLE_FFN_RESIDUAL,
     ROLE_OUTPUT_NORM,
     ROLE_LM_HEAD,
+    ROLE_LOGIT_SOFTCAP,
     ROLE_COUNT,
 };
 
@@ -53,35 +86,99 @@ enum op_buf {
     BUF_NORM, /* normed input, n_embd */
     BUF_Q,    /* n_head * head_dim */
     BUF_K,    /* n_head_kv * head_dim */
-    BUF_V,
-    BUF_ATTN, /* attention output, n_head * head_dim */
+    BUF_V,    /* n_head_kv * head_dim_v */
+    BUF_QKV,  /* the three side by side, where one matrix makes them */
+    BUF_Q_A,  /* MLA: low-rank query */
+    BUF_KV_A, /* MLA: latent, then the shared rotary key */
+    BUF_Q_LATENT,    /* MLA absorbed: n_head * (latent + rotary) */
+    BUF_ATTN_LATENT, /* MLA absorbed: n_head * latent */
+    BUF_ATTN, /* attention output, n_head * head_dim_v */
     BUF_OUT,  /* projection back to n_embd */
-    BUF_GATE, /* n_ff */
+    BUF_GATE, /* n_ff (fused: 2 n_ff) */
     BUF_UP,   /* n_ff */
+    BUF_ROUTER, /* n_expert logits */
+    BUF_ROUTE,  /* n_expert_used ids, then as many weights */
+    BUF_EXPERT_GATE, /* n_expert_used * n_ff_exp; rows are grouped by expert */
+    BUF_EXPERT_UP,
+    BUF_EXPERT_OUT,  /* n_expert_used * n_embd */
+    BUF_SHARED,      /* output of the shared expert, n_embd */
     BUF_LOGITS, /* n_vocab, n_out rows */
     BUF_COUNT,
+};
+
+enum glu {
+    GLU_SILU,
+    GLU_GELU,       /* tanh approximation */
+    GLU_SWIGLU_OAI, /* clamped; gpt-oss */
+};
+
+/* MLA has two forms with equal results: queries carried into the latent space, or latents
+ * expanded to keys and values. A pass runs the ops of the one with fewer FLOP. (36) */
+enum op_form { FORM_ALWAYS, FORM_ABSORBED, FORM_EXPANDED };
+
+/* How a router's logits become experts and weights. (34) */
+struct route {
+    enum { ROUTE_SOFTMAX, ROUTE_SIGMOID, ROUTE_TOP_SOFTMAX } gate; /* the last: softmax of the chosen */
+    bool norm;            /* weights of the chosen add up to 1 */
+    float scale;          /* of the weights */
+    uint32_t n_group, n_group_used; /* experts come from the best groups; 0 or 1: no groups */
 };
 
 struct op {
     enum op_kind kind;
     enum op_role role;
     int layer; /* -1: outside the blocks */
-    const struct tensor *w;    /* weight, or NULL */
+    const struct tensor *w;    /* weight, or NULL. ROUTE: bias of the choice; ATTENTION: sinks */
     const struct tensor *bias; /* or NULL */
     enum op_buf dst, src, src2;
+    uint32_t dst_at, src_at, src2_at;  /* first element in a row of the buffer */
+    uint32_t dst_stride, src_stride;   /* elements from head to head, where there are heads */
     /* Works on the rows whose logits are wanted (the last n_out) instead of all tokens. */
     bool out_rows;
-    uint32_t rows, cols;   /* MATMUL: W's shape; else rows = 1, cols = width of dst */
-    uint32_t n_head, n_head_kv, head_dim; /* ATTENTION, ROPE (n_head: heads rotated), KV_STORE */
+    uint32_t rows, cols;   /* MATMUL and its kin: shape of (one head's, one expert's) W; else rows = 1,
+                              cols = elements of dst a token (RMS_NORM: of one head) */
+    uint32_t n_head, n_head_kv, head_dim, head_dim_v; /* ATTENTION, ROPE, RMS_NORM (n_head: heads worked on),
+                                                         KV_STORE, HEAD_MATMUL, KV_EXPAND */
     uint32_t n_rot;
-    uint32_t window;       /* ATTENTION: keys seen at most; 0: all */
-    float scale;           /* ATTENTION: 1/sqrt(head_dim) */
+    uint32_t rope;         /* ROPE: index into op_list.rope */
+    bool neox;             /* ROPE: pairs (i, i + n_rot/2) instead of (2i, 2i + 1) */
+    uint32_t window;       /* ATTENTION, KV_STORE: keys seen at most; 0: all */
+    float scale;           /* ATTENTION: of the scores. EMBED: of the row; 0: none. SOFTCAP: the cap */
+    float softcap;         /* ATTENTION: of the scaled scores; 0: none */
+    bool v_in_k;           /* ATTENTION: values are the first head_dim_v elements of the keys */
+    enum glu glu;
+    enum op_form form;
+    double form_tok;       /* tokens of a pass from which expanding pays, after a long past (36) */
+    uint32_t n_expert, n_expert_used; /* ROUTE, EXPERT_* */
+    struct route route;
+    /* HEAD_MATMUL: where head h's matrix begins in w: row h * w_stride + w_row; transposed: that
+     * matrix is [cols, rows]. KV_EXPAND: of the keys in w; of the values in bias, not transposed. */
+    uint32_t w_stride, w_row;
+    bool transposed;
 };
+
+/* Rotary frequencies of some ops. rope_frequencies() has the formula. methods.md (6), (37) */
+struct rope {
+    uint32_t n_rot;
+    double theta;
+    double freq_scale; /* 1 / factor of linear and YaRN scaling; 1: none */
+    double ext_factor; /* YaRN: 1; else 0 */
+    double beta_fast, beta_slow;
+    double n_ctx_orig; /* context before scaling */
+    double amplitude;  /* of cosine and sine */
+    const struct tensor *factors; /* divisor of each frequency, or NULL */
+    const struct tensor *factors_short; /* instead, while the context is at most n_ctx_orig */
+};
+
+enum { ROPE_MAX = 2 };
 
 struct op_list {
     struct op *ops;
     size_t n;
     uint32_t width[BUF_COUNT]; /* elements a token of each buffer; 0 when unused */
+    struct rope rope[ROPE_MAX];
+    size_t n_rope;
+    uint32_t width_expanded;   /* elements a cached position of KV_EXPAND's output; 0 when unused */
 };
 
 /* One forward pass: n_tok new tokens after n_past tokens in the cache (of each of n_seq
@@ -90,33 +187,22 @@ struct pass {
     uint32_t n_tok, n_past, n_seq, n_out;
 };
 
+/* Append an op, zeros but for what is given; NULL when out of memory. */
+struct op *op_append(struct op_list *l, enum op_kind k, enum op_role r, int layer);
 int op_list_build(struct op_list *l, const struct model *m, struct error *err);
 void op_list_free(struct op_list *l);
 
 const char *op_kind_name(enum op_kind k);   /* "matmul" */
 const char *op_role_name(enum op_role r);   /* "ffn_down" */
-/* Rows of src the op works on in this pass: n_tok, or n_out for out_rows ops. */
+/* Rows of src the op works on in this pass: n_tok, or n_out for out_rows ops; 0: it does not run. */
 uint32_t op_n_tok(const struct op *op, const struct pass *p);
+/* The op reads w as weights, all of its rows or (EMBED, EXPERT_MATMUL) some. */
+bool op_reads_weight(const struct op *op, const struct tensor *t);
 
-/* ---- architectures: one file each, one row each ----------------------------- */
-struct arch {
-    const char *name; /* general.architecture */
-    /* {arch}.* metadata -> hparams, arch-specific checks included. */
-    int (*hparams)(const struct gguf *g, struct hparams *hp, struct error *err);
-    /* Names, shapes of the tensors a model of these hparams has (for models without a file).
-     * add(ctx, name, rows, cols): calls in file order. */
-    int (*tensors)(const struct hparams *hp,
-                   int (*add)(void *ctx, const char *name, uint64_t rows, uint64_t cols,
-                              struct error *err),
-                   void *ctx, struct error *err);
-    /* Append the ops of the whole pass. */
-    int (*build)(struct op_list *l, const struct model *m, struct error *err);
-};
-const struct arch *arch_find(const char *name, size_t len);
-/* "llama, ..." for messages. */
-const char *arch_names(void);
-
-/* Used by the builders: append an op (zero-initialised with kind, role, layer), NULL on OOM. */
-struct op *op_append(struct op_list *l, enum op_kind k, enum op_role r, int layer);
+/* Radians a position of each of n_rot / 2 pairs, and the amplitude of cosine and sine, for a context of
+ * n_ctx positions. factors: the tensor's numbers, or NULL. methods.md (6), (37) */
+double rope_frequencies(const struct rope *r, const float *factors, double *freq);
+/* The tensor of factors that a context of n_ctx positions uses, or NULL. */
+const struct tensor *rope_factors(const struct rope *r, uint32_t n_ctx);
 
 #endif

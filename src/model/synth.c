@@ -2,10 +2,12 @@
  *
  * Every row has its own generator, seeded by the seed, the tensor's name and the row, so the bytes do
  * not depend on the number of threads, and files of several types hold the same weights. */
+#include "model/arch.h"
 #include "model/internal.h"
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -91,7 +93,7 @@ struct synth {
 /* The factors by which llama3 scaling divides each rotary frequency: 1 for short wavelengths, `factor`
  * for long ones, and in between a blend linear in the number of turns in the original context:
  * methods.md (6). */
-static void rope_factors(const struct hparams *hp, float *f)
+static void llama3_factors(const struct hparams *hp, float *f)
 {
     for (uint32_t i = 0; i < hp->n_rot / 2; i++) {
         double wavelength = 2 * M_PI * pow(hp->rope_theta, 2.0 * i / hp->n_rot);
@@ -107,12 +109,25 @@ static void rope_factors(const struct hparams *hp, float *f)
     }
 }
 
+/* LongRoPE's factors are searched for, model by model; these are made up: none within the original context,
+ * and beyond it from 1 for the fastest pair to the stretch of the context for the slowest. */
+static void longrope_factors(const struct hparams *hp, bool beyond, float *f)
+{
+    const uint32_t n = hp->n_rot / 2;
+    const double stretch = beyond ? hp->n_ctx_train / hp->rope_ctx_orig : 1;
+    for (uint32_t i = 0; i < n; i++)
+        f[i] = (float)(1 + (stretch - 1) * i / (n > 1 ? n - 1 : 1));
+}
+
 static int write_rope_factors(struct synth *s, const struct tensor *t, struct error *err)
 {
     float *f = malloc(t->bytes);
     if (!f)
         return error_oom(err, t->bytes, t->name);
-    rope_factors(&s->m->hp, f);
+    if (strcmp(t->name, "rope_freqs.weight") == 0)
+        llama3_factors(&s->m->hp, f);
+    else
+        longrope_factors(&s->m->hp, strcmp(t->name, "rope_factors_long.weight") == 0, f);
     int rc = gguf_writer_data(s->w, f, t->bytes, err);
     free(f);
     return rc;
@@ -139,15 +154,17 @@ static int write_chunks(struct synth *s, struct job *j, uint64_t chunk_rows, str
 
 static int write_tensor(struct synth *s, const struct tensor *t, struct error *err)
 {
-    if (strcmp(t->name, "rope_freqs.weight") == 0)
+    if (strncmp(t->name, "rope_f", 6) == 0)
         return write_rope_factors(s, t, err);
     const size_t row_bytes = dtype_row_bytes(t->type, t->cols);
     const uint64_t chunk_rows = u64_min(t->rows, u64_max(1, CHUNK_BYTES / row_bytes));
     const size_t n_threads = s->o->team ? (size_t)team_size(s->o->team) : 1;
     struct job j = { .t = t, .seed = tensor_seed(s->o->seed, t->name), .quantiles = s->quantiles };
-    /* methods.md (24): a matrix keeps the variance of its input; a norm's weights are about 1. */
-    j.mean = t->rows > 1 ? 0 : 1;
-    j.sd = t->rows > 1 ? 1 / sqrt((double)t->cols) : norm_sd;
+    /* methods.md (24): a matrix keeps the variance of its input; a norm's weights are about 1, what is added
+     * (biases, sinks) about 0. */
+    const bool norm = model_ends_with(t->name, "_norm.weight"), added = !norm && (t->rows == 1 || model_ends_with(t->name, ".bias"));
+    j.mean = norm ? 1 : 0;
+    j.sd = norm || added ? norm_sd : 1 / sqrt((double)t->cols);
     size_t floats;
     int rc = -1;
     if (!size_mul(n_threads, t->cols * sizeof *j.rows, &floats))
@@ -180,6 +197,85 @@ static void kv_f32(struct synth *s, const char *suffix, double v)
     gguf_writer_kv_f32(s->w, key, (float)v);
 }
 
+static void kv_str(struct synth *s, const char *suffix, const char *v)
+{
+    char key[128];
+    snprintf(key, sizeof key, "%s.%s", s->m->arch->name, suffix);
+    gguf_writer_kv_str(s->w, key, v);
+}
+
+/* What a file of this architecture means by leaving keys out. */
+static struct hparams file_defaults(const struct arch *a)
+{
+    struct hparams hp = { 0 };
+    if (a->defaults)
+        a->defaults(&hp);
+    return hp;
+}
+
+/* The keys that say one number each: those that are not zero, where zero is what their absence means. MLA's
+ * amplitude and scale follow from others. */
+static void write_keys(struct synth *s)
+{
+    const struct hparams *hp = &s->m->hp, absent = file_defaults(s->m->arch);
+    const struct hparam_key *d;
+    char key[128];
+    for (size_t i = 0; (d = hparam_key_at(i)); i++) {
+        const void *at = (const char *)hp + d->offset, *without = (const char *)&absent + d->offset;
+        const bool derived = d->offset == offsetof(struct hparams, attn_scale) ||
+                             d->offset == offsetof(struct hparams, rope_attn_factor);
+        if (hp->n_lora_kv > 0 && derived)
+            continue;
+        switch (d->kind) {
+        case HPARAM_U32:
+            if (*(const uint32_t *)at > 0 || *(const uint32_t *)without > 0)
+                kv_u32(s, d->suffix, *(const uint32_t *)at);
+            break;
+        case HPARAM_F64:
+            if (*(const double *)at > 0 || *(const double *)without > 0)
+                kv_f32(s, d->suffix, *(const double *)at);
+            break;
+        case HPARAM_BOOL:
+            snprintf(key, sizeof key, "%s.%s", s->m->arch->name, d->suffix);
+            if (hp->n_expert > 0)
+                gguf_writer_kv_bool(s->w, key, *(const bool *)at);
+            break;
+        }
+    }
+}
+
+static void write_rope(struct synth *s)
+{
+    const struct hparams *hp = &s->m->hp;
+    kv_u32(s, "rope.dimension_count", hp->n_rot);
+    switch (hp->rope_scaling) {
+    case ROPE_SCALING_NONE:
+    case ROPE_SCALING_LLAMA3: /* by tensors */
+    case ROPE_SCALING_LONGROPE:
+        break;
+    case ROPE_SCALING_LINEAR:
+    case ROPE_SCALING_YARN:
+        kv_str(s, "rope.scaling.type", hp->rope_scaling == ROPE_SCALING_YARN ? "yarn" : "linear");
+        kv_f32(s, "rope.scaling.factor", hp->rope_factor);
+        break;
+    }
+}
+
+/* MLA's cache is one head of latent and rotary key; what heads attend with has keys of its own. */
+static void write_head_dims(struct synth *s)
+{
+    const struct hparams *hp = &s->m->hp;
+    if (hp->n_lora_kv > 0) {
+        kv_u32(s, "attention.key_length", hp->n_lora_kv + hp->n_rot);
+        kv_u32(s, "attention.value_length", hp->n_lora_kv);
+        kv_u32(s, "attention.key_length_mla", hp->head_dim);
+        kv_u32(s, "attention.value_length_mla", hp->head_dim_v);
+    } else if ((uint64_t)hp->n_head * hp->head_dim != hp->n_embd) {
+        kv_u32(s, "attention.key_length", hp->head_dim);
+        kv_u32(s, "attention.value_length", hp->head_dim_v);
+    }
+}
+
 static void write_hparams(struct synth *s)
 {
     const struct hparams *hp = &s->m->hp;
@@ -190,18 +286,13 @@ static void write_hparams(struct synth *s)
     kv_u32(s, "attention.head_count", hp->n_head);
     kv_u32(s, "attention.head_count_kv", hp->n_head_kv);
     kv_f32(s, "attention.layer_norm_rms_epsilon", hp->rms_eps);
-    if ((uint64_t)hp->n_head * hp->head_dim != hp->n_embd) {
-        kv_u32(s, "attention.key_length", hp->head_dim);
-        kv_u32(s, "attention.value_length", hp->head_dim);
-    }
-    kv_u32(s, "rope.dimension_count", hp->n_rot);
-    kv_f32(s, "rope.freq_base", hp->rope_theta);
-    if (hp->rope_scaling == ROPE_SCALING_LINEAR) {
-        char key[128];
-        snprintf(key, sizeof key, "%s.rope.scaling.type", s->m->arch->name);
-        gguf_writer_kv_str(s->w, key, "linear");
-        kv_f32(s, "rope.scaling.factor", hp->rope_factor);
-    }
+    write_head_dims(s);
+    write_keys(s);
+    write_rope(s);
+    if (hp->window > 0 && hp->window_period != file_defaults(s->m->arch).window_period)
+        kv_u32(s, "attention.sliding_window_pattern", hp->window_period);
+    if (hp->expert_gate)
+        kv_u32(s, "expert_gating_func", hp->expert_gate);
     kv_u32(s, "vocab_size", hp->n_vocab);
 }
 
@@ -221,8 +312,9 @@ static int write_head(struct synth *s, struct error *err)
         gguf_writer_kv_u32(s->w, "general.quantization_version", 2);
     for (size_t i = 0; i < m->n_tensors; i++) {
         const struct tensor *t = &m->tensors[i];
-        uint64_t dims[2] = { t->cols, t->rows };
-        if (gguf_writer_tensor(s->w, t->name, t->rows > 1 ? 2 : 1, dims, t->type, err) != 0)
+        uint64_t dims[3] = { t->cols, t->rows / t->n_mat, t->n_mat };
+        const uint32_t n_dims = t->n_mat > 1 ? 3 : t->rows > 1 ? 2 : 1;
+        if (gguf_writer_tensor(s->w, t->name, n_dims, dims, t->type, err) != 0)
             return -1;
     }
     return gguf_writer_begin_data(s->w, err);
@@ -240,6 +332,9 @@ static int check_model(const struct model *m, struct error *err)
                          "%s: n_vocab is %u, expected at least %d: three control tokens and one for "
                          "each byte",
                          m->name, m->hp.n_vocab, SYNTH_MIN_VOCAB);
+    if (m->hp.no_rope_period != file_defaults(m->arch).no_rope_period)
+        return error_set(err, ERROR_INPUT, "%s: no_rope_layer_interval is %u, which a file of architecture %s cannot say",
+                         m->name, m->hp.no_rope_period, m->arch->name);
     if (m->hp.rope_scaling == ROPE_SCALING_LLAMA3 && !(m->hp.rope_factor > 0))
         return error_set(err, ERROR_INPUT, "%s: the parameters of its RoPE scaling are not known", m->name);
     for (size_t i = 0; i < m->n_tensors; i++)

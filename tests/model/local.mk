@@ -20,3 +20,23 @@ check_PROGRAMS += %D%/test_tokenizer %D%/test_tokenizer_files
 %C%_test_tokenizer_files_LDADD   = libmodel.a libgguf.a libdtype.a $(TEST_LIBS) $(PCRE2_LIBS)
 TESTS += %D%/test_tokenizer %D%/test_tokenizer_files
 endif
+if CMOCKA
+check_PROGRAMS += %D%/test_chat
+%C%_test_chat_SOURCES = %D%/test_chat.c %D%/tiny_vocab.h tests/test.h
+%C%_test_chat_LDADD   = $(MODEL_TEST_LIBS)
+TESTS += %D%/test_chat
+endif
+if CMOCKA
+check_PROGRAMS += %D%/test_model_quantize
+%C%_test_model_quantize_SOURCES = %D%/test_model_quantize.c tests/gguf/build.h tests/test.h
+%C%_test_model_quantize_LDADD   = $(MODEL_TEST_LIBS)
+TESTS += %D%/test_model_quantize
+endif
+if CMOCKA
+check_PROGRAMS += %D%/test_config %D%/test_presets
+%C%_test_config_SOURCES = %D%/test_config.c tests/test.h
+%C%_test_config_LDADD   = $(MODEL_TEST_LIBS)
+%C%_test_presets_SOURCES = %D%/test_presets.c tests/test.h
+%C%_test_presets_LDADD   = $(MODEL_TEST_LIBS)
+TESTS += %D%/test_config %D%/test_presets
+endif

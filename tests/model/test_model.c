@@ -1,8 +1,8 @@
-/* Models from names, config.json texts and GGUF files: what is read and what is refused. */
+/* Models from names and from dimensions: what is found and what is refused. */
 #include "../test.h"
-#include "base/json.h"
+#include "model/arch.h"
 #include "model/model.h"
-#include "model/op.h"
+#include <math.h>
 
 static int set_dirs(void **state)
 {
@@ -12,68 +12,6 @@ static int set_dirs(void **state)
 }
 
 /* ---- presets ----------------------------------------------------------------------------- */
-
-/* Column params_computed of ../shared/data/facts/models.csv; the stories by the same sum:
- * n_vocab * n_embd + n_embd + n_layer * (4 * n_embd^2 + 3 * n_embd * n_ff + 2 * n_embd). */
-static const struct {
-    const char *name;
-    uint64_t n_params;
-} presets[] = {
-    { "llama-2-7b", 6738415616 },     { "llama-2-13b", 13015864320 },  { "llama-2-70b", 68976648192 },
-    { "llama-3-8b", 8030261248 },     { "llama-3-70b", 70553706496 },  { "llama-3.1-8b", 8030261248 },
-    { "llama-3.1-70b", 70553706496 }, { "llama-3.2-1b", 1235814400 },  { "llama-3.2-3b", 3212749824 },
-    { "llama-3.3-70b", 70553706496 }, { "tinyllama-1.1b", 1100048384 }, { "smollm2-135m", 134515008 },
-    { "smollm2-360m", 361821120 },    { "smollm2-1.7b", 1711376384 },  { "mistral-7b", 7248023552 },
-    { "stories15m", 15191712 },       { "stories42m", 41689600 },      { "stories110m", 109529856 },
-};
-
-static void test_preset_parameters(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(presets); i++) {
-        struct model m;
-        struct error err = { 0 };
-        assert_ok(model_load(&m, presets[i].name, NULL, &err), err);
-        /* RoPE factors are a table, not parameters of the model. */
-        const struct tensor *f = model_find(&m, "rope_freqs.weight");
-        uint64_t n = m.n_params - (f ? f->cols : 0);
-        if (n != presets[i].n_params)
-            fail_msg("%s: %llu parameters, expected %llu", presets[i].name, (unsigned long long)n,
-                     (unsigned long long)presets[i].n_params);
-        assert_string_equal(m.name, presets[i].name);
-        assert_string_equal(m.type_name, "F16");
-        assert_null(m.gguf);
-        assert_null(m.tensors[0].data);
-        uint64_t bytes = 0;
-        for (size_t k = 0; k < m.n_tensors; k++)
-            bytes += m.tensors[k].bytes;
-        assert_int_equal(bytes, m.weight_bytes);
-        model_free(&m);
-    }
-}
-
-/* Every file in models/ is one of the table above: none is left unchecked. */
-static void test_preset_list(void **state)
-{
-    (void)state;
-    char **names;
-    size_t n;
-    struct error err = { 0 };
-    assert_ok(model_list(&names, &n, &err), err);
-    assert_int_equal(n, ARRAY_LEN(presets));
-    for (size_t i = 0; i < n; i++) {
-        bool known = false;
-        for (size_t k = 0; k < ARRAY_LEN(presets); k++)
-            known |= strcmp(names[i], presets[k].name) == 0;
-        if (!known)
-            fail_msg("%s is not in the test's table", names[i]);
-        if (i > 0)
-            assert_true(strcmp(names[i - 1], names[i]) < 0);
-    }
-    for (size_t i = 0; i < n; i++)
-        free(names[i]);
-    free(names);
-}
 
 static void test_preset_names(void **state)
 {
@@ -145,165 +83,7 @@ static void test_preset_dimensions(void **state)
     model_free(&m);
 }
 
-/* ---- config.json --------------------------------------------------------------------------- */
-
-static const char good[] =
-    "{\"model_type\":\"llama\",\"hidden_size\":64,\"num_hidden_layers\":2,\"num_attention_heads\":4,"
-    "\"num_key_value_heads\":2,\"intermediate_size\":128,\"vocab_size\":300";
-
-static int parse_with(const char *more, struct hparams *hp, struct error *err)
-{
-    char text[2048];
-    const char *arch;
-    snprintf(text, sizeof text, "%s%s%s}", good, *more ? "," : "", more);
-    /* Exactly its bytes, so that a read past the end is seen. */
-    size_t n = strlen(text);
-    char *copy = malloc(n);
-    memcpy(copy, text, n);
-    int rc = model_parse_config("t.json", copy, n, hp, &arch, err);
-    free(copy);
-    return rc;
-}
-
-static void test_config(void **state)
-{
-    (void)state;
-    struct hparams hp;
-    struct error err = { 0 };
-    assert_ok(parse_with("", &hp, &err), err);
-    assert_int_equal(hp.head_dim, 16);
-    assert_int_equal(hp.n_rot, 16);
-    assert_int_equal(hp.n_ctx_train, 2048);
-    assert_false(hp.tied);
-    assert_true(hp.rope_theta == 10000);
-    assert_ok(parse_with("\"head_dim\":32,\"tie_word_embeddings\":true,\"sliding_window\":null,"
-                         "\"rope_scaling\":{\"type\":\"linear\",\"factor\":4}",
-                         &hp, &err),
-              err);
-    assert_int_equal(hp.head_dim, 32);
-    assert_true(hp.tied);
-    assert_int_equal(hp.rope_scaling, ROPE_SCALING_LINEAR);
-    assert_true(hp.rope_factor == 4);
-    assert_ok(parse_with("\"rope_parameters\":{\"rope_type\":\"llama3\",\"rope_theta\":5e5,\"factor\":8,"
-                         "\"low_freq_factor\":1,\"high_freq_factor\":4,"
-                         "\"original_max_position_embeddings\":8192}",
-                         &hp, &err),
-              err);
-    assert_int_equal(hp.rope_scaling, ROPE_SCALING_LLAMA3);
-    assert_true(hp.rope_theta == 5e5 && hp.rope_high == 4);
-    assert_ok(parse_with("\"architectures\":[\"LlamaForCausalLM\"]", &hp, &err), err);
-    assert_ok(parse_with("\"architectures\":null", &hp, &err), err);
-    const char *arch;
-    static const char mistral[] =
-        "{\"architectures\":[\"MistralForCausalLM\"],\"hidden_size\":64,\"num_hidden_layers\":2,"
-        "\"num_attention_heads\":4,\"intermediate_size\":128,\"vocab_size\":300,"
-        "\"max_position_embeddings\":4096,\"sliding_window\":4096}";
-    assert_ok(model_parse_config("m.json", mistral, sizeof mistral - 1, &hp, &arch, &err), err);
-    assert_string_equal(arch, "llama");
-    assert_int_equal(hp.n_head_kv, 4);
-}
-
-/* A field of the good text with another value: what the message must name. */
-static void test_config_hostile(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *field, *value, *expect;
-    } cases[] = {
-        { "hidden_size", NULL, "\"hidden_size\" is missing" },
-        { "num_hidden_layers", NULL, "\"num_hidden_layers\" is missing" },
-        { "num_attention_heads", NULL, "\"num_attention_heads\" is missing" },
-        { "intermediate_size", NULL, "\"intermediate_size\" is missing" },
-        { "vocab_size", NULL, "\"vocab_size\" is missing" },
-        { "model_type", NULL, "\"model_type\" is missing" },
-        { "hidden_size", "\"64\"", "\"hidden_size\": expected a whole number, found a string" },
-        { "hidden_size", "-64", "hidden_size" },
-        { "hidden_size", "1e30", "hidden_size" },
-        { "hidden_size", "64.5", "\"hidden_size\": expected a whole number, found 64.5" },
-        { "hidden_size", "[]", "hidden_size" },
-        { "hidden_size", "4294967296", "hidden_size" },
-        { "hidden_size", "4294967295", "hidden_size is 4294967295" },
-        { "hidden_size", "99999999999999999999999", "t.json" },
-        { "hidden_size", "0", "hidden_size" },
-        { "hidden_size", "66", "multiple of num_attention_heads" },
-        { "num_hidden_layers", "4000000000", "num_hidden_layers is 4000000000, expected 1 to" },
-        { "num_key_value_heads", "3", "num_attention_heads is 4, expected a multiple of num_key_value_heads" },
-        { "num_key_value_heads", "0", "num_key_value_heads" },
-        { "num_attention_heads", "64", "head_dim is 1" },
-        { "vocab_size", "1000000000", "vocab_size is 1000000000" },
-        { "intermediate_size", "2147483648", "intermediate_size" },
-        { "model_type", "\"gpt2\"", "model_type \"gpt2\" is not supported yet (known: llama, mistral)" },
-        { "model_type", "7", "\"model_type\"" },
-    };
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        json_t *j = json_loads("{\"model_type\":\"llama\",\"hidden_size\":64,\"num_hidden_layers\":2,"
-                               "\"num_attention_heads\":4,\"num_key_value_heads\":2,"
-                               "\"intermediate_size\":128,\"vocab_size\":300}",
-                               0, NULL);
-        json_object_del(j, cases[i].field);
-        char *text = json_dumps(j, 0), full[1024];
-        json_decref(j);
-        if (cases[i].value)
-            snprintf(full, sizeof full, "%.*s,\"%s\":%s}", (int)strlen(text) - 1, text, cases[i].field,
-                     cases[i].value);
-        else
-            snprintf(full, sizeof full, "%s", text);
-        free(text);
-        struct hparams hp;
-        const char *arch;
-        struct error err = { 0 };
-        assert_fails(model_parse_config("t.json", full, strlen(full), &hp, &arch, &err), err,
-                     cases[i].expect);
-        assert_int_equal(err.kind, ERROR_INPUT);
-    }
-}
-
-static void test_config_refused(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *more, *expect;
-    } cases[] = {
-        { "\"attention_bias\":true", "attention_bias" },
-        { "\"mlp_bias\":true", "mlp_bias" },
-        { "\"num_local_experts\":8", "mixtures of experts are not supported by architecture llama" },
-        { "\"hidden_act\":\"gelu\"", "hidden_act" },
-        { "\"architectures\":[\"GPT2LMHeadModel\"]", "architectures[0] is \"GPT2LMHeadModel\"" },
-        { "\"architectures\":[\"LlamaForCausalLM\",\"X\\u001b[2J\"]", "architectures[1] is \"X?[2J\"" },
-        { "\"architectures\":\"LlamaForCausalLM\"", "\"architectures\": expected an array of strings, found a string" },
-        { "\"architectures\":[3]", "architectures[0]: expected a string" },
-        { "\"schema\":\"roofcast.run\"", "this is a roofcast.run document, a model is expected" },
-        { "\"partial_rotary_factor\":0.5", "partial_rotary_factor" },
-        { "\"sliding_window\":1024", "sliding_window is 1024 of 2048" },
-        { "\"head_dim\":33", "head_dim" },
-        { "\"head_dim\":0", "head_dim" },
-        { "\"rope_theta\":0", "RoPE base" },
-        { "\"rope_theta\":\"x\"", "rope_theta" },
-        { "\"rms_norm_eps\":-1", "epsilon" },
-        { "\"tie_word_embeddings\":1", "tie_word_embeddings" },
-        { "\"max_position_embeddings\":0", "max_position_embeddings" },
-        { "\"rope_scaling\":3", "rope_scaling" },
-        { "\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4}", "\"yarn\" is not supported yet" },
-        { "\"rope_scaling\":{\"type\":\"linear\"}", "factor" },
-        { "\"rope_scaling\":{\"type\":\"linear\",\"factor\":-1}", "factor" },
-        { "\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8}", "low_freq_factor" },
-        { "\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8,\"low_freq_factor\":4,"
-          "\"high_freq_factor\":1,\"original_max_position_embeddings\":8192}",
-          "0 < low < high" },
-    };
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct hparams hp;
-        struct error err = { 0 };
-        assert_fails(parse_with(cases[i].more, &hp, &err), err, cases[i].expect);
-    }
-    struct hparams hp;
-    const char *arch;
-    struct error err = { 0 };
-    static const char *const texts[] = { "", "[]", "null", "{", "{}", "\"llama\"", "{\"a\":1,\"a\":2}" };
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        assert_fails(model_parse_config("t.json", texts[i], strlen(texts[i]), &hp, &arch, &err), err,
-                     "t.json");
-}
+/* ---- dimensions ---------------------------------------------------------------------------- */
 
 static void test_hparams_direct(void **state)
 {
@@ -312,7 +92,7 @@ static void test_hparams_direct(void **state)
                           .n_vocab = 300, .n_ctx_train = 64, .n_rot = 16, .rope_theta = 1e4, .rms_eps = 1e-5 };
     struct model m;
     struct error err = { 0 };
-    assert_fails(model_from_hparams(&m, "x", "mamba", &hp, NULL, &err), err, "known: llama");
+    assert_fails(model_from_hparams(&m, "x", "mamba", &hp, NULL, &err), err, "known: llama, smollm3, qwen2");
     hp.n_rot = 18;
     assert_fails(model_from_hparams(&m, "x", "llama", &hp, NULL, &err), err, "n_rot is 18");
     hp.n_rot = 16;
@@ -320,13 +100,124 @@ static void test_hparams_direct(void **state)
     assert_fails(model_from_hparams(&m, "x", "llama", &hp, NULL, &err), err, "n_layer is 0");
 }
 
+static struct hparams small(void)
+{
+    return (struct hparams){ .n_layer = 1, .n_embd = 64, .n_head = 4, .n_head_kv = 4, .head_dim = 16, .n_ff = 96,
+                             .n_vocab = 300, .n_ctx_train = 64, .n_rot = 16, .rope_theta = 1e4, .rms_eps = 1e-5 };
+}
+
+static void test_hparams_experts(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t n_expert, used, width, shared, shexp, group, group_used;
+        const char *expect; /* NULL: good */
+    } cases[] = {
+        { 8, 2, 96, 0, 0, 0, 0, NULL },
+        { 8, 8, 96, 0, 0, 0, 0, NULL },
+        { 1, 1, 96, 0, 0, 1, 0, NULL },
+        { 8, 3, 96, 0, 0, 4, 2, NULL },
+        { 8, 0, 96, 0, 0, 0, 0, "0 of 8 experts used" },
+        { 8, 9, 96, 0, 0, 0, 0, "9 of 8 experts used a token, expected 1 to 8" },
+        { 8, 2, 0, 0, 0, 0, 0, "the width of an expert is missing or 0" },
+        { 8, 2, 96, 2, 0, 0, 0, "2 shared experts of width 0" },
+        { 8, 2, 1 << 22, 0, 0, 0, 0, NULL },
+        { 16, 2, (1 << 22) + 1, 0, 0, 0, 0, "n_ff_exp is 4194305" },
+        { 1024, 2, 65537, 0, 0, 0, 0, "1024 experts of width 65537" },
+        { 1024, 1024, 16385, 0, 0, 0, 0, "1024 experts of width 16385 a token" },
+        { 65537, 2, 8, 0, 0, 0, 0, "n_expert is 65537" },
+        { 8, 2, 96, 0, 0, 3, 1, "8 experts in 3 groups" },
+        { 8, 2, 96, 0, 0, 4, 5, "8 experts in 4 groups, 5 of them used" },
+        { 8, 3, 96, 0, 0, 4, 1, "1 of them used for 3 experts" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct hparams hp = small();
+        struct model m;
+        struct error err = { 0 };
+        hp.n_expert = cases[i].n_expert;
+        hp.n_expert_used = cases[i].used;
+        hp.n_ff_exp = cases[i].width;
+        hp.n_expert_shared = cases[i].shared;
+        hp.n_ff_shexp = cases[i].shexp;
+        hp.n_expert_group = cases[i].group;
+        hp.n_expert_group_used = cases[i].group_used;
+        if (cases[i].expect) {
+            assert_fails(model_from_hparams(&m, "x", "llama", &hp, NULL, &err), err, cases[i].expect);
+            continue;
+        }
+        assert_ok(model_from_hparams(&m, "x", "llama", &hp, NULL, &err), err);
+        const struct tensor *t = model_find(&m, "blk.0.ffn_down_exps.weight");
+        assert_int_equal(t->n_mat, hp.n_expert);
+        assert_int_equal(t->rows, (uint64_t)hp.n_expert * hp.n_embd);
+        assert_int_equal(t->cols, hp.n_ff_exp);
+        model_free(&m);
+    }
+}
+
+/* What passes here is divided by and multiplied with: no zero, infinity or NaN where one hurts. */
+static void test_hparams_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t at;
+        double value;
+        const char *expect;
+    } cases[] = {
+        { offsetof(struct hparams, rope_theta), NAN, "the RoPE base" },
+        { offsetof(struct hparams, rope_theta), 0.5, "the RoPE base" },
+        { offsetof(struct hparams, rope_theta_swa), 0.5, "the RoPE base of windowed layers" },
+        { offsetof(struct hparams, rope_theta_swa), -1, "the RoPE base of windowed layers" },
+        { offsetof(struct hparams, rms_eps), INFINITY, "epsilon" },
+        { offsetof(struct hparams, attn_scale), -1, "the scale of attention scores" },
+        { offsetof(struct hparams, attn_softcap), NAN, "the soft cap of attention scores" },
+        { offsetof(struct hparams, final_softcap), -30, "the soft cap of logits" },
+        { offsetof(struct hparams, expert_scale), INFINITY, "the scale of expert weights" },
+        { offsetof(struct hparams, rope_attn_factor), NAN, "attn_factor" },
+        { offsetof(struct hparams, rope_factor), 0.5, "the YaRN factor" },
+        { offsetof(struct hparams, rope_ctx_orig), 0, "YaRN's original context length" },
+        { offsetof(struct hparams, yarn_log_mul), -1, "YaRN's log multiplier" },
+        { offsetof(struct hparams, yarn_beta_slow), 0, "YaRN's beta_slow" },
+        { offsetof(struct hparams, yarn_beta_fast), 0.5, "YaRN's beta_fast is 0.5, expected a number from 1" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct hparams hp = small();
+        struct model m;
+        struct error err = { 0 };
+        hp.rope_scaling = ROPE_SCALING_YARN;
+        hp.rope_factor = 4, hp.rope_ctx_orig = 64, hp.yarn_beta_fast = 32, hp.yarn_beta_slow = 1;
+        assert_ok(model_from_hparams(&m, "x", "llama", &hp, NULL, &err), err);
+        model_free(&m);
+        memcpy((char *)&hp + cases[i].at, &cases[i].value, sizeof(double));
+        assert_fails(model_from_hparams(&m, "x", "llama", &hp, NULL, &err), err, cases[i].expect);
+    }
+    struct hparams hp = small();
+    struct model m;
+    struct error err = { 0 };
+    hp.head_dim_v = 65536, hp.n_head = hp.n_head_kv = 65536;
+    hp.head_dim = hp.n_rot = 2;
+    assert_fails(model_from_hparams(&m, "x", "llama", &hp, NULL, &err), err, "n_head x head dimension is 65536 x 65536");
+    hp = small();
+    hp.n_lora_kv = 1 << 20, hp.n_head = 64;
+    assert_fails(model_from_hparams(&m, "x", "deepseek2", &hp, NULL, &err), err, "n_head x head dimension is 64 x 1048592");
+}
+
 static void test_arch_names(void **state)
 {
     (void)state;
     char names[256];
-    snprintf(names, sizeof names, "%s", arch_names());
-    for (char *s = strtok(names, ", "); s; s = strtok(NULL, ", "))
-        assert_non_null(arch_find(s, strlen(s)));
+    size_t n = 0;
+    arch_names(names, sizeof names);
+    for (char *s = strtok(names, ", "); s; s = strtok(NULL, ", ")) {
+        assert_non_null(arch_at(n));
+        assert_ptr_equal(arch_find(s, strlen(s)), arch_at(n++));
+    }
+    assert_null(arch_at(n));
+    assert_int_equal(n, 11);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < ARRAY_LEN(arch_at(i)->hf) && arch_at(i)->hf[k].model_type; k++) {
+            assert_ptr_equal(arch_find_hf(arch_at(i)->hf[k].model_type, NULL), arch_at(i));
+            assert_ptr_equal(arch_find_hf(NULL, arch_at(i)->hf[k].class_name), arch_at(i));
+        }
     assert_null(arch_find("llam", 4));
     assert_null(arch_find("llama4", 6));
 }
@@ -334,11 +225,13 @@ static void test_arch_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_preset_parameters), cmocka_unit_test(test_preset_list),
-        cmocka_unit_test(test_preset_names),      cmocka_unit_test(test_preset_unknown),
-        cmocka_unit_test(test_preset_dimensions), cmocka_unit_test(test_config),
-        cmocka_unit_test(test_config_hostile),    cmocka_unit_test(test_config_refused),
-        cmocka_unit_test(test_hparams_direct),    cmocka_unit_test(test_arch_names),
+        cmocka_unit_test(test_preset_names),
+        cmocka_unit_test(test_preset_unknown),
+        cmocka_unit_test(test_preset_dimensions),
+        cmocka_unit_test(test_hparams_direct),
+        cmocka_unit_test(test_hparams_experts),
+        cmocka_unit_test(test_hparams_numbers),
+        cmocka_unit_test(test_arch_names),
     };
     return cmocka_run_group_tests_name("model", tests, set_dirs, NULL);
 }

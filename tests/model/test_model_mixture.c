@@ -83,6 +83,59 @@ static void test_rules(void **state)
     assert_fails(model_tensor_type("Q4_K_X", &hp, "output.weight", 256, &t, &err), err, "Q4_K_S");
 }
 
+/* Mixtures of experts: with 8 of them attention gets more; experts are what they are in a dense model. */
+static void test_experts(void **state)
+{
+    (void)state;
+    struct hparams hp = { .n_layer = 32, .n_head = 32, .n_head_kv = 8, .n_expert = 8 };
+    static const char *const types[] = { "Q4_0", "Q8_0", "Q2_K", "Q3_K_S", "Q3_K_L", "Q4_K_S", "Q4_K_M", "Q5_K_M", "IQ4_XS" };
+    static const bool output_q5[] = { false, false, true, true, false, true, true, false, true };
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        assert_int_equal(type_of(types[i], &hp, "blk.5.attn_v.weight", 4096), DTYPE_Q8_0);
+        assert_int_equal(type_of(types[i], &hp, "blk.5.attn_k.weight", 4096), DTYPE_Q8_0);
+        const enum dtype base = type_of(types[i], &hp, "blk.5.attn_q.weight", 4096);
+        assert_int_equal(type_of(types[i], &hp, "blk.5.attn_output.weight", 4096), output_q5[i] ? DTYPE_Q5_K : base);
+        assert_int_equal(type_of(types[i], &hp, "blk.5.ffn_up_exps.weight", 4096), base);
+        assert_int_equal(type_of(types[i], &hp, "blk.5.ffn_gate_inp.weight", 4096), DTYPE_F32);
+    }
+    hp.n_expert = 64;
+    assert_int_equal(type_of("Q4_K_M", &hp, "blk.5.attn_k.weight", 4096), DTYPE_Q4_K);
+    assert_int_equal(type_of("Q4_K_M", &hp, "blk.0.attn_v.weight", 4096), DTYPE_Q6_K);
+    assert_int_equal(type_of("Q4_K_M", &hp, "blk.0.ffn_down_exps.weight", 4096), DTYPE_Q6_K);
+    assert_int_equal(type_of("Q4_K_M", &hp, "blk.0.ffn_down_shexp.weight", 4096), DTYPE_Q6_K);
+    assert_int_equal(type_of("Q4_K_M", &hp, "blk.4.ffn_down_exps.weight", 4096), DTYPE_Q4_K);
+    assert_int_equal(type_of("Q4_K_M", &hp, "blk.0.attn_kv_b.weight", 512), DTYPE_Q4_K);
+    assert_int_equal(type_of("mxfp4", &hp, "blk.0.ffn_up_exps.weight", 2880), DTYPE_MXFP4);
+    assert_int_equal(type_of("MXFP4_MOE", &hp, "blk.0.attn_q.weight", 2880), DTYPE_Q8_0);
+    assert_int_equal(type_of("MXFP4_MOE", &hp, "blk.0.ffn_up_shexp.weight", 2880), DTYPE_Q8_0);
+    assert_int_equal(type_of("MXFP4_MOE", &hp, "output.weight", 2880), DTYPE_Q8_0);
+}
+
+static void test_iq4_and_q2(void **state)
+{
+    (void)state;
+    static const char *const types[] = { "IQ4_NL", "IQ4_XS" };
+    static const enum dtype base[] = { DTYPE_IQ4_NL, DTYPE_IQ4_XS };
+    struct hparams hp = { .n_layer = 32, .n_head = 32, .n_head_kv = 8 };
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        hp.n_head_kv = 8;
+        assert_int_equal(type_of(types[i], &hp, "blk.9.attn_v.weight", 4096), DTYPE_Q5_K);
+        assert_int_equal(type_of(types[i], &hp, "blk.3.ffn_down.weight", 4096), DTYPE_Q5_K);
+        assert_int_equal(type_of(types[i], &hp, "blk.4.ffn_down.weight", 4096), base[i]);
+        assert_int_equal(type_of(types[i], &hp, "output.weight", 4096), DTYPE_Q6_K);
+        assert_int_equal(type_of(types[i], &hp, "blk.4.attn_q.weight", 960), DTYPE_IQ4_NL);
+        hp.n_head_kv = 32;
+        assert_int_equal(type_of(types[i], &hp, "blk.9.attn_v.weight", 4096), base[i]);
+    }
+    assert_int_equal(type_of("Q2_K_S", &hp, "blk.9.attn_v.weight", 4096), DTYPE_Q2_K);
+    assert_int_equal(type_of("Q2_K_S", &hp, "blk.3.ffn_down.weight", 4096), DTYPE_Q4_K);
+    assert_int_equal(type_of("Q2_K_S", &hp, "blk.4.ffn_down.weight", 4096), DTYPE_Q2_K);
+    hp.n_head_kv = 8;
+    assert_int_equal(type_of("Q2_K_S", &hp, "blk.9.attn_v.weight", 4096), DTYPE_Q4_K);
+    hp.n_head_kv = 0; /* a layer without keys: no division */
+    assert_int_equal(type_of("Q2_K", &hp, "blk.9.attn_v.weight", 4096), DTYPE_Q3_K);
+}
+
 /* Rows that blocks of 256 do not divide (SmolLM2-360M: 960), and rows nothing divides. */
 static void test_fallbacks(void **state)
 {
@@ -135,6 +188,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_experts),
+        cmocka_unit_test(test_iq4_and_q2),
         cmocka_unit_test(test_fallbacks),
         cmocka_unit_test(test_oracle_files),
     };

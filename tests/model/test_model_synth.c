@@ -102,7 +102,8 @@ static void check_round_trip(const struct hparams *hp, const char *type)
 static void test_round_trip(void **state)
 {
     (void)state;
-    static const char *const types[] = { "F32", "F16", "BF16", "Q8_0", "Q4_0", "Q5_0", "Q5_1", "Q4_K_M", "Q5_K_M", "Q6_K" };
+    static const char *const types[] = { "F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q2_K",
+                                        "Q3_K_M", "Q4_K_M", "Q5_K_M", "Q6_K", "IQ4_NL", "IQ4_XS", "MXFP4_MOE" };
     struct hparams hp = small();
     for (size_t i = 0; i < ARRAY_LEN(types); i++)
         check_round_trip(&hp, types[i]);
@@ -303,6 +304,7 @@ static void test_refused(void **state)
     model_free(&m);
     hp.n_vocab = 1000;
     assert_ok(model_from_hparams(&m, "tiny", "llama", &hp, "Q2_K", &err), err);
+    m.tensors[3].type = DTYPE_TQ1_0; /* no mixture has such a type */
     assert_fails(model_synth(&m, path, &o, &err), err, "cannot write");
     model_free(&m);
     assert_ok(model_from_hparams(&m, "tiny", "llama", &hp, "F16", &err), err);

@@ -41,6 +41,14 @@ static void bpe_open(struct vocab *v, const char *pre)
     vocab_open(v);
 }
 
+/* Model and tokens only. */
+static void begin_list(struct tiny *t, const char *model, const struct tiny_list *l)
+{
+    tiny_begin(t);
+    tiny_str(t, "tokenizer.ggml.model", model);
+    tiny_put_tokens(t, l);
+}
+
 /* ids: "1 2 3" */
 static void expect_ids(const struct vocab *v, const char *text, bool bos, bool special,
                        const char *ids)
@@ -162,6 +170,107 @@ static void bpe_by_hand(void **state)
     vocab_close(&v);
 }
 
+static void unigram_by_hand(void **state)
+{
+    (void)state;
+    struct vocab v;
+    tiny_unigram(&v.bytes, false, false);
+    vocab_open(&v);
+    expect_ids(&v, "", true, false, "");
+    /* _ ab: -2 - 5 = -7; _a b: -4 - 3 = -7, no better; _ a b: -8 */
+    expect_ids(&v, "ab", false, false, "3 7");
+    /* _a bc: -8; _ abc: -11; _ ab c: -11; _ a bc: -9 */
+    expect_ids(&v, "abc", false, false, "10 8");
+    /* _ aab: -10; _a ab: -9; _a a b: -10 */
+    expect_ids(&v, "aab", false, false, "10 7");
+    expect_ids(&v, "aaab", false, false, "10 13"); /* _a aab: -12; _a a ab: -12, found later; _ a aab: -13 */
+    expect_ids(&v, " a", false, false, "3 10");
+    expect_ids(&v, "\xC3\xA9", false, false, "3 12");
+    /* unknown ones: a run of them is one, and bc wins over b */
+    expect_ids(&v, "zz\xE4\xB8\xAD" "bc", false, false, "3 2 8");
+    expect_ids(&v, "z\xFF\xC3", false, false, "3 2");
+    expect_ids(&v, "zaz", false, false, "3 2 4 2");
+    expect_ids(&v, "qrq", false, false, "3 14 2"); /* one piece before two unknown characters */
+    /* user-defined tokens are cut out first, control tokens when asked; the text after one opens anew */
+    expect_ids(&v, "a<x>a", false, false, "10 11 10");
+    expect_ids(&v, "a</s>a", false, true, "10 1 10");
+    expect_ids(&v, "</s>", false, false, "3 2");
+    expect_ids(&v, "a  b ", false, false, "10 3 3 5 3");
+    expect_text(&v, 10, true, false, "a");
+    expect_text(&v, 10, false, false, " a");
+    expect_text(&v, 2, false, false, "");
+    assert_int_equal(tokenizer_eos(v.t), 1);
+    assert_int_equal(tokenizer_bos(v.t), -1);
+    assert_true(tokenizer_is_end(v.t, 1));
+    vocab_close(&v);
+    tiny_unigram(&v.bytes, true, true);
+    vocab_open(&v);
+    expect_ids(&v, "  a   b ", false, false, "10 3 5"); /* spaces: one between words, one in front */
+    expect_ids(&v, "   ", false, false, "");
+    /* 15 + byte */
+    expect_ids(&v, "z\xE4\xB8\xAD" "bc", false, false, "3 137 243 199 188 8");
+    expect_ids(&v, "\xFF", false, false, "3 270");
+    expect_text(&v, 270, false, false, "\xFF");
+    vocab_close(&v);
+}
+
+/* Phi-3's special tokens take the white space behind them; <s> and <unk> do not. */
+static void stripping(void **state)
+{
+    (void)state;
+    static const char *const keys[][2] = { { "general.name", "Phi-3 mini" }, { "general.name", "My phi3" },
+                                           { "general.architecture", "phi3" }, { "general.name", "Llama" } };
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        struct vocab v;
+        struct tiny_list l;
+        tiny_spm_list(&l);
+        begin_list(&v.bytes, "llama", &l);
+        tiny_put_scores(&v.bytes, &l);
+        tiny_put_types(&v.bytes, &l);
+        tiny_str(&v.bytes, keys[i][0], keys[i][1]);
+        tiny_end(&v.bytes);
+        vocab_open(&v);
+        expect_ids(&v, "</s> \n a<s> a", false, true, i < 3 ? "2 265 1 259 265" : "2 271 13 265 1 259 265");
+        expect_ids(&v, "<x> a", false, false, i < 3 ? "268 265" : "268 259 265");
+        expect_ids(&v, "</s>  ", false, true, i < 3 ? "2" : "2 271 259");
+        vocab_close(&v);
+    }
+}
+
+/* A vocabulary of control tokens, each in turn what ends a text. */
+static void ends(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "<|im_end|>", "<|eom_id|>", "<|return|>", "<|call|>", "<x>" };
+    for (int harmony = 0; harmony < 2; harmony++) {
+        struct vocab v;
+        struct tiny_list l;
+        tiny_bpe_list(&l);
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+            if (harmony || (i != 2 && i != 3))
+                tiny_add(&l, names[i], 0, i == 0 ? 4 : 3); /* <|im_end|>: as user-defined, as some files have it */
+        tiny_add(&l, "<EOT>", 0, 1); /* as a normal token it is text */
+        tiny_begin(&v.bytes);
+        tiny_str(&v.bytes, "tokenizer.ggml.model", "gpt2");
+        tiny_put_tokens(&v.bytes, &l);
+        tiny_put_types(&v.bytes, &l);
+        tiny_put_merges(&v.bytes, tiny_merges, ARRAY_LEN(tiny_merges));
+        tiny_int(&v.bytes, "tokenizer.ggml.eos_token_id", 263);
+        tiny_int(&v.bytes, "tokenizer.ggml.eot_token_id", 5);
+        tiny_int(&v.bytes, "tokenizer.ggml.eom_token_id", 7);
+        tiny_end(&v.bytes);
+        vocab_open(&v);
+        for (int32_t id = 0; id < (int32_t)l.n; id++) {
+            const char *s = l.tok[id].text;
+            const bool end = id == 263 || id == 5 || id == 7 || !strcmp(s, "<|im_end|>") || !strcmp(s, "<|eom_id|>") ||
+                             !strcmp(s, "<|return|>") || !strcmp(s, "<|call|>") || (!harmony && !strcmp(s, "<|end|>"));
+            if (tokenizer_is_end(v.t, id) != end)
+                fail_msg("token %d \"%s\": expected %s", id, s, end ? "an end" : "none");
+        }
+        vocab_close(&v);
+    }
+}
+
 /* ---- pieces ------------------------------------------------------------------------ */
 
 static int add_piece(void *ctx, const char *s, size_t len, struct error *err)
@@ -202,6 +311,10 @@ static void pieces(void **state)
         { "gpt-4o", "HelloWorld's 1234", "Hello|World's| |123|4" },
         { "llama4", "a//\n", "a|//\n" },
         { "tekken", "HelloWORLD 12", "Hello|WORLD| |1|2" },
+        { "kimi-k2", "Hello\xE4\xB8\xAD\xE6\x96\x87World's 1234 a//\n",
+          "Hello|\xE4\xB8\xAD\xE6\x96\x87|World's| |123|4| a|//\n" },
+        { "kimi-k2", "HTTPServer \xE4\xB8\xAD", "HTTPServer| |\xE4\xB8\xAD" },
+        { "chameleon", "a  b\tIMGIMGABZ<sentinel:12>1,2", "a|  |b|\t|IMGIMGABZ|<|sentinel|:|1|2|>|1|,|2" },
         { "bloom", "Hi, you", "Hi|,| you" },
         { "viking", "a12", "a|1|2" },
         { "bailingmoe", "I'd 12", "I|'d| |1|2" },
@@ -375,6 +488,11 @@ static void long_texts(void **state)
     assert_int_equal(long_tokens(v.t, "</s"), LONG_BYTES / 3 * 3 + 1);
     assert_int_equal(long_tokens(v.t, "</s>"), LONG_BYTES / 4);
     vocab_close(&v);
+    tiny_unigram(&v.bytes, false, false);
+    vocab_open(&v);
+    assert_int_equal(long_tokens(v.t, "a"), LONG_BYTES);
+    assert_int_equal(long_tokens(v.t, "z"), 2); /* a space, and one unknown token */
+    vocab_close(&v);
     bpe_open(&v, "gpt-2");
     assert_int_equal(long_tokens(v.t, "a"), LONG_BYTES / 2);
     assert_int_equal(long_tokens(v.t, " "), LONG_BYTES);
@@ -399,7 +517,7 @@ static void long_pieces(void **state)
                                         "deepseek-coder", "deepseek-v3", "falcon",
                                         "starcoder",      "tekken",      "gpt-4o",
                                         "bloom",          "viking",      "bailingmoe",
-                                        "seed-coder" };
+                                        "seed-coder",     "kimi-k2",     "chameleon" };
     static const char *const units[] = { " ",  "A",  "3",        "\r",          "'",
                                          " .", "aA", "\xCC\x81", "\xE4\xB8\xAD" };
     for (size_t p = 0; p < ARRAY_LEN(pres); p++) {
@@ -442,14 +560,6 @@ static void refused(struct tiny *t, const char *text)
     strbuf_free(&t->b);
 }
 
-/* Model and tokens only. */
-static void begin_list(struct tiny *t, const char *model, const struct tiny_list *l)
-{
-    tiny_begin(t);
-    tiny_str(t, "tokenizer.ggml.model", model);
-    tiny_put_tokens(t, l);
-}
-
 static void hostile_vocab(void **state)
 {
     (void)state;
@@ -463,6 +573,17 @@ static void hostile_vocab(void **state)
     tiny_begin(&t);
     tiny_str(&t, "tokenizer.ggml.model", "llama");
     refused(&t, "tokenizer.ggml.tokens is missing");
+    begin_list(&t, "t5", &l);
+    refused(&t, "scores is missing, model \"t5\" needs it");
+    begin_list(&t, "t5", &l);
+    tiny_put_scores(&t, &l);
+    tiny_array(&t, "tokenizer.ggml.precompiled_charsmap", GGUF_U8, 3);
+    strbuf_add(&t.b, "abc", 3);
+    refused(&t, "precompiled_charsmap, a table of character replacements, is not supported");
+    l.tok[260].score = -INFINITY;
+    begin_list(&t, "t5", &l);
+    tiny_put_scores(&t, &l);
+    refused(&t, "scores[260] is not finite");
     tiny_begin(&t);
     tiny_str(&t, "tokenizer.ggml.model", "llama");
     tiny_array(&t, "tokenizer.ggml.tokens", GGUF_STRING, 0);
@@ -484,6 +605,12 @@ static void hostile_vocab(void **state)
     huge[SPECIAL_MAX_BYTES + 1] = 0;
     l.tok[260].type = 3;
     begin_list(&t, "llama", &l);
+    tiny_put_types(&t, &l);
+    tiny_put_scores(&t, &l);
+    refused(&t, "more than 512");
+    l.tok[260].type = 1;
+    begin_list(&t, "t5", &l);
+    l.tok[260].score = 0;
     tiny_put_types(&t, &l);
     tiny_put_scores(&t, &l);
     refused(&t, "more than 512");
@@ -600,6 +727,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spm_by_hand),    cmocka_unit_test(spm_decode),
         cmocka_unit_test(bpe_by_hand),    cmocka_unit_test(pieces),
+        cmocka_unit_test(unigram_by_hand), cmocka_unit_test(ends), cmocka_unit_test(stripping),
         cmocka_unit_test(utf8),           cmocka_unit_test(round_trips),
         cmocka_unit_test(long_texts),     cmocka_unit_test(long_pieces),
         cmocka_unit_test(hostile_vocab),  cmocka_unit_test(hostile_attributes),

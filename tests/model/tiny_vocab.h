@@ -220,6 +220,46 @@ static inline void tiny_spm(struct tiny *t)
     tiny_end(t);
 }
 
+/* A unigram vocabulary: <unk>, </s>, <pad>, pieces with log probabilities, a user-defined token; with bytes, the 256
+ * byte tokens behind them. */
+static inline void tiny_unigram(struct tiny *t, bool bytes, bool merge_spaces)
+{
+    /* clang-format off */
+    static const struct tiny_token pieces[] = {
+        { "<pad>", 0, 3 },            /* 0 */
+        { "</s>", 0, 3 },             /* 1 */
+        { "<unk>", 0, 2 },            /* 2 */
+        { "\xE2\x96\x81", -2, 1 },    /* 3: the space */
+        { "a", -3, 1 },               /* 4 */
+        { "b", -3, 1 },               /* 5 */
+        { "c", -4, 1 },               /* 6 */
+        { "ab", -5, 1 },              /* 7 */
+        { "bc", -4, 1 },              /* 8 */
+        { "abc", -9, 1 },             /* 9 */
+        { "\xE2\x96\x81" "a", -4, 1 }, /* 10 */
+        { "<x>", -50, 4 },            /* 11 */
+        { "\xC3\xA9", -6, 1 },        /* 12: e acute */
+        { "aab", -8, 5 },             /* 13: unused, and still a piece */
+        { "qr", -9, 1 },              /* 14: q and r alone are unknown */
+    };
+    /* clang-format on */
+    struct tiny_list l = { .n = 0 };
+    for (size_t i = 0; i < ARRAY_LEN(pieces); i++)
+        tiny_add(&l, pieces[i].text, pieces[i].score, pieces[i].type);
+    for (int i = 0; bytes && i < 256; i++) {
+        snprintf(l.name[i], sizeof l.name[i], "<0x%02X>", (unsigned)i & 255);
+        tiny_add(&l, l.name[i], 0, 6);
+    }
+    tiny_begin(t);
+    tiny_str(t, "tokenizer.ggml.model", "t5");
+    tiny_put_tokens(t, &l);
+    tiny_put_scores(t, &l);
+    tiny_put_types(t, &l);
+    tiny_bool(t, "tokenizer.ggml.remove_extra_whitespaces", merge_spaces);
+    tiny_array(t, "tokenizer.ggml.precompiled_charsmap", GGUF_U8, 0);
+    tiny_end(t);
+}
+
 static inline void tiny_bpe(struct tiny *t, const char *pre)
 {
     struct tiny_list l;

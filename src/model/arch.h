@@ -1,0 +1,123 @@
+/*
+ * arch.h: what an architecture is: one file, one row of archs[] in archs.c. Private to this module.
+ *
+ * build() says the forward pass once, one line an op. It is run twice: while declaring, every weight it
+ * names is handed to a callback with its shape (that checks a file, or makes the tensors of a model
+ * without one); while listing, the same lines append the ops. So the tensors a model must have
+ * and the ops that use them cannot disagree.
+ */
+#ifndef MODEL_ARCH_H
+#define MODEL_ARCH_H
+
+#include "base/json.h"
+#include "model/op.h"
+
+struct builder;
+
+/* What an architecture knows to do with the hyper-parameters; others are refused by name. */
+enum {
+    ARCH_EXPERTS = 1,
+    ARCH_WINDOW = 2,
+    ARCH_ATTN_BIAS = 4,
+    ARCH_ATTN_OUTPUT_BIAS = 8,
+    ARCH_YARN = 16,
+    ARCH_LONGROPE = 32,
+    ARCH_VALUE_DIM = 64, /* heads whose keys and values differ in width */
+};
+
+struct arch {
+    const char *name; /* general.architecture */
+    struct {
+        const char *model_type, *class_name;
+    } hf[4]; /* Hugging Face configs of this architecture */
+    unsigned has;
+    const char *activations; /* config.json's hidden_act, space-separated: "silu" */
+    /* Values of what files leave out; before anything is read. NULL: zeros. */
+    void (*defaults)(struct hparams *hp);
+    /* After the common keys: keys of its own, and what files must not say. NULL: nothing. */
+    int (*gguf)(const struct gguf *g, struct hparams *hp, struct error *err);
+    /* The same for a config.json: after the common fields. */
+    int (*config)(const json_t *j, const char *what, struct hparams *hp, struct error *err);
+    void (*build)(struct builder *b);
+};
+
+const struct arch *arch_find(const char *name, size_t len);
+const struct arch *arch_at(size_t i); /* NULL past the end */
+/* "llama, ..." for messages. */
+const char *arch_names(char *buf, size_t n);
+/* "model_type" -> its architecture, or NULL; likewise a class name. */
+const struct arch *arch_find_hf(const char *model_type, const char *class_name);
+
+/* For arch.config of the Qwens: windows for some of the layers are refused. */
+int config_no_qwen_window(const json_t *j, const char *what, struct hparams *hp, struct error *err);
+
+/* Called for every weight, in file order. n_mat matrices of rows x cols are stacked. */
+typedef int declare_fn(void *ctx, const char *name, uint64_t rows, uint64_t cols, uint64_t n_mat,
+                       struct error *err);
+int arch_declare(const struct arch *a, const struct hparams *hp, declare_fn *fn, void *ctx, struct error *err);
+
+/* ---- builder: used by build() only ------------------------------------------------ */
+
+struct builder {
+    const struct hparams *hp;
+    int layer; /* -1: outside the blocks */
+    /* declaring */
+    declare_fn *declare;
+    void *ctx;
+    /* listing */
+    const struct model *m;
+    struct op_list *l;
+    bool out_rows;
+    struct error *err;
+    bool failed;
+    struct op none; /* what build_ functions return when there is no op to fill in */
+};
+
+/* Ops. Names are those of GGUF tensors without "blk.N." and ".weight"; the op returned may be filled in
+ * further and is never NULL. */
+struct op *build_op(struct builder *b, enum op_kind k, enum op_role r, enum op_buf dst, enum op_buf src,
+                    uint32_t width);
+/* A weight that no line below names: declared, or found. NULL while declaring. */
+const struct tensor *build_weight(struct builder *b, const char *name, uint64_t rows, uint64_t cols,
+                                  uint64_t n_mat);
+const struct tensor *build_bias(struct builder *b, const char *name, uint64_t rows, uint64_t cols);
+void build_embed(struct builder *b, double scale);
+struct op *build_norm(struct builder *b, enum op_role r, enum op_buf dst, enum op_buf src, const char *name);
+/* In place: n_head heads of dim elements, one after the other from element `at`, each normed alone. */
+void build_norm_at(struct builder *b, enum op_role r, enum op_buf buf, uint32_t at, uint32_t n_head, uint32_t dim,
+                   const char *name);
+struct op *build_matmul(struct builder *b, enum op_role r, enum op_buf dst, enum op_buf src, const char *name,
+                        uint32_t rows, uint32_t cols, bool bias);
+void build_add(struct builder *b, enum op_role r, enum op_buf dst, enum op_buf src);
+void build_glu(struct builder *b, enum op_role r, enum glu g, uint32_t width);
+
+/* Index of a rotation in the list; the model's own scaling when scaled. */
+uint32_t build_rope_table(struct builder *b, double theta, bool scaled);
+
+/* ---- the usual lines of a block ---------------------------------------------------- */
+
+struct attention_spec {
+    uint32_t rope;     /* table of build_rope_table */
+    bool no_rope;
+    bool neox;
+    bool head_norms;   /* RMSNorm of every query and key head (Qwen3, Gemma3) */
+    bool width_norms;  /* RMSNorm over all of q and all of k (OLMo2) */
+    bool fused;        /* attn_qkv instead of three */
+    bool sinks;
+};
+/* q, k, v of src, their norms and rotation, the cache, the attention, the output projection to BUF_OUT. */
+void build_attention(struct builder *b, enum op_buf src, const struct attention_spec *s);
+/* Wdown (act(Wgate src) * (Wup src)) to BUF_OUT. fused: gate and up are one matrix, ffn_up. */
+void build_ffn(struct builder *b, enum op_buf src, enum glu g, bool fused);
+/* The routed experts (and the shared one) of src to BUF_OUT. */
+struct experts_spec {
+    enum glu glu;
+    struct route route;
+    bool bias; /* of the router and of every expert's matrices */
+};
+void build_experts(struct builder *b, enum op_buf src, const struct experts_spec *s);
+
+/* embed, blocks, last norm, LM head. */
+void build_model(struct builder *b, double embed_scale, void (*block)(struct builder *b));
+
+#endif

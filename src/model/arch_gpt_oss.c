@@ -1,0 +1,58 @@
+/*
+ * gpt-oss (OpenAI 2025): experts in MXFP4, biases everywhere, every other layer windowed, and a learned logit a
+ * head, the sink, that takes part in the softmax and in nothing else.
+ */
+#include "model/arch.h"
+
+static void block(struct builder *b)
+{
+    static const struct experts_spec experts = { GLU_SWIGLU_OAI, { .gate = ROUTE_TOP_SOFTMAX }, true };
+    build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
+    build_attention(b, BUF_NORM, &(struct attention_spec){ .neox = true, .sinks = true });
+    build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
+    build_norm(b, ROLE_FFN_NORM, BUF_NORM, BUF_X, "post_attention_norm");
+    build_experts(b, BUF_NORM, &experts);
+    build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
+}
+
+static void build(struct builder *b)
+{
+    build_rope_table(b, b->hp->rope_theta, true);
+    build_model(b, 0, block);
+}
+
+static void defaults(struct hparams *hp)
+{
+    hp->attn_bias = hp->attn_output_bias = true;
+    hp->window_period = 2;
+    hp->rope_theta = 150000;
+}
+
+static int gguf(const struct gguf *g, struct hparams *hp, struct error *err)
+{
+    if (hp->n_expert == 0)
+        return error_set(err, ERROR_INPUT, "%s: gpt-oss.expert_count is missing or 0", gguf_path(g));
+    if (hp->n_ff_exp == 0)
+        hp->n_ff_exp = hp->n_ff;
+    return 0;
+}
+
+static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    (void)j;
+    if (hp->n_expert == 0)
+        return error_set(err, ERROR_INPUT, "%s: num_local_experts is missing or 0", what);
+    hp->n_ff_exp = hp->n_ff;
+    return 0;
+}
+
+const struct arch arch_gpt_oss = {
+    .name = "gpt-oss",
+    .hf = { { "gpt_oss", "GptOssForCausalLM" } },
+    .has = ARCH_EXPERTS | ARCH_WINDOW | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_YARN,
+    .activations = "silu",
+    .defaults = defaults,
+    .gguf = gguf,
+    .config = config,
+    .build = build,
+};

@@ -1,0 +1,65 @@
+/* Phi-3, Phi-3.5 and Phi-4 (Abdin et al. 2024): Llama with q, k and v from one matrix, gate and up from another;
+ * rotation by halves, of part of the head in Phi-4-mini; LongRoPE (Ding et al. 2024) in the 128k models. */
+#include "model/arch.h"
+#include <math.h>
+
+static void block(struct builder *b)
+{
+    build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
+    build_attention(b, BUF_NORM, &(struct attention_spec){ .neox = true, .fused = true });
+    build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
+    build_norm(b, ROLE_FFN_NORM, BUF_NORM, BUF_X, "ffn_norm");
+    build_ffn(b, BUF_NORM, GLU_SILU, true);
+    build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
+}
+
+static void build(struct builder *b)
+{
+    build_rope_table(b, b->hp->rope_theta, true);
+    build_model(b, 0, block);
+}
+
+/* Of each pair of the rotary dimensions. The numbers themselves are not needed: a GGUF has them as tensors. */
+static int check_factors(const json_t *scaling, const char *field, const char *what, const struct hparams *hp,
+                         struct error *err)
+{
+    const json_t *list = json_object_get(scaling, field);
+    if (!list || json_is_null(list))
+        return 0;
+    if (!json_is_array(list) || json_array_size(list) != hp->n_rot / 2)
+        return error_set(err, ERROR_INPUT, "%s: %s: expected a list of %u numbers, half of the rotary dimensions, found %zu",
+                         what, field, hp->n_rot / 2, json_array_size(list));
+    return 0;
+}
+
+/* Longer contexts turn every pair less: the amplitude makes up for the lost contrast of the scores. */
+static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    double orig = hp->n_ctx_train;
+    const json_t *scaling = json_object_get(j, "rope_parameters");
+    if (!json_is_object(scaling))
+        scaling = json_object_get(j, "rope_scaling");
+    if (json_get_num_opt(j, what, "original_max_position_embeddings", &orig, err) != 0 ||
+        json_get_num_opt(scaling, what, "original_max_position_embeddings", &orig, err) != 0)
+        return -1;
+    if (hp->rope_scaling != ROPE_SCALING_LONGROPE)
+        return 0;
+    if (check_factors(scaling, "long_factor", what, hp, err) != 0 ||
+        check_factors(scaling, "short_factor", what, hp, err) != 0)
+        return -1;
+    if (!(orig > 1))
+        return error_set(err, ERROR_INPUT, "%s: original_max_position_embeddings is %g, expected more than 1", what, orig);
+    const double factor = hp->n_ctx_train / orig;
+    hp->rope_ctx_orig = orig;
+    hp->rope_attn_factor = factor > 1 ? sqrt(1 + log(factor) / log(orig)) : 1;
+    return 0;
+}
+
+const struct arch arch_phi3 = {
+    .name = "phi3",
+    .hf = { { "phi3", "Phi3ForCausalLM" } },
+    .has = ARCH_WINDOW | ARCH_LONGROPE,
+    .activations = "silu",
+    .config = config,
+    .build = build,
+};

@@ -1,0 +1,372 @@
+/* The lines architectures are written with: one function an op, then the usual parts of a block. */
+#include "model/arch.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- weights --------------------------------------------------------------------------- */
+
+static const struct tensor *weight(struct builder *b, const char *name, const char *suffix, uint64_t rows,
+                                   uint64_t cols, uint64_t n_mat)
+{
+    char full[64];
+    if (b->failed)
+        return NULL;
+    if (b->layer < 0)
+        snprintf(full, sizeof full, "%s.%s", name, suffix);
+    else
+        snprintf(full, sizeof full, "blk.%d.%s.%s", b->layer, name, suffix);
+    if (b->declare) {
+        b->failed = b->declare(b->ctx, full, rows, cols, n_mat, b->err) != 0;
+        return NULL;
+    }
+    const struct tensor *t = model_get(b->m, b->err, "%s", full);
+    b->failed = !t;
+    return t;
+}
+
+const struct tensor *build_weight(struct builder *b, const char *name, uint64_t rows, uint64_t cols,
+                                  uint64_t n_mat)
+{
+    return weight(b, name, "weight", rows, cols, n_mat);
+}
+
+const struct tensor *build_bias(struct builder *b, const char *name, uint64_t rows, uint64_t cols)
+{
+    return weight(b, name, "bias", rows, cols, 1);
+}
+
+/* ---- one line an op ------------------------------------------------------------------------ */
+
+struct op *build_op(struct builder *b, enum op_kind k, enum op_role r, enum op_buf dst, enum op_buf src,
+                    uint32_t width)
+{
+    struct op *op = b->l && !b->failed ? op_append(b->l, k, r, b->layer) : NULL;
+    if (b->l && !b->failed && !op) {
+        error_oom(b->err, sizeof *op, "the op list");
+        b->failed = true;
+    }
+    if (!op) {
+        b->none = (struct op){ .kind = k, .role = r };
+        return &b->none;
+    }
+    op->dst = dst;
+    op->src = src;
+    op->rows = 1;
+    op->cols = width;
+    op->out_rows = b->out_rows;
+    if (b->l->width[dst] < width)
+        b->l->width[dst] = width;
+    return op;
+}
+
+void build_embed(struct builder *b, double scale)
+{
+    const struct tensor *w = build_weight(b, "token_embd", b->hp->n_vocab, b->hp->n_embd, 1);
+    struct op *op = build_op(b, OP_EMBED, ROLE_EMBED, BUF_X, BUF_NONE, b->hp->n_embd);
+    op->w = w;
+    op->scale = (float)scale;
+}
+
+struct op *build_norm(struct builder *b, enum op_role r, enum op_buf dst, enum op_buf src, const char *name)
+{
+    const struct tensor *w = build_weight(b, name, 1, b->hp->n_embd, 1);
+    struct op *op = build_op(b, OP_RMS_NORM, r, dst, src, b->hp->n_embd);
+    op->w = w;
+    op->n_head = 1;
+    return op;
+}
+
+void build_norm_at(struct builder *b, enum op_role r, enum op_buf buf, uint32_t at, uint32_t n_head, uint32_t dim,
+                   const char *name)
+{
+    const struct tensor *w = build_weight(b, name, 1, dim, 1);
+    struct op *op = build_op(b, OP_RMS_NORM, r, buf, buf, dim);
+    op->w = w;
+    op->src_at = op->dst_at = at;
+    op->src_stride = op->dst_stride = dim;
+    op->n_head = n_head;
+}
+
+struct op *build_matmul(struct builder *b, enum op_role r, enum op_buf dst, enum op_buf src, const char *name,
+                        uint32_t rows, uint32_t cols, bool bias)
+{
+    const struct tensor *w = build_weight(b, name, rows, cols, 1);
+    const struct tensor *added = bias ? build_bias(b, name, 1, rows) : NULL;
+    struct op *op = build_op(b, OP_MATMUL, r, dst, src, rows);
+    op->w = w;
+    op->bias = added;
+    op->rows = rows;
+    op->cols = cols;
+    return op;
+}
+
+void build_add(struct builder *b, enum op_role r, enum op_buf dst, enum op_buf src)
+{
+    build_op(b, OP_ADD, r, dst, src, b->hp->n_embd);
+}
+
+void build_glu(struct builder *b, enum op_role r, enum glu g, uint32_t width)
+{
+    struct op *op = build_op(b, OP_GLU, r, BUF_GATE, BUF_GATE, width);
+    op->src2 = BUF_UP;
+    op->glu = g;
+}
+
+/* ---- rotation ------------------------------------------------------------------------------- */
+
+static const struct tensor *factors(struct builder *b, const char *name)
+{
+    const int layer = b->layer;
+    b->layer = -1;
+    const struct tensor *t = build_weight(b, name, 1, b->hp->n_rot / 2, 1);
+    b->layer = layer;
+    return t;
+}
+
+uint32_t build_rope_table(struct builder *b, double theta, bool scaled)
+{
+    const struct hparams *hp = b->hp;
+    struct rope r = { .n_rot = hp->n_rot, .theta = theta, .freq_scale = 1, .amplitude = 1 };
+    switch (scaled ? hp->rope_scaling : ROPE_SCALING_NONE) {
+    case ROPE_SCALING_NONE:
+        break;
+    case ROPE_SCALING_LINEAR:
+        r.freq_scale = 1 / hp->rope_factor;
+        break;
+    case ROPE_SCALING_LLAMA3:
+        r.factors = factors(b, "rope_freqs");
+        break;
+    case ROPE_SCALING_YARN:
+        r.freq_scale = 1 / hp->rope_factor;
+        r.ext_factor = 1;
+        r.beta_fast = hp->yarn_beta_fast;
+        r.beta_slow = hp->yarn_beta_slow;
+        r.n_ctx_orig = hp->rope_ctx_orig;
+        r.amplitude = hp->rope_attn_factor > 0 ? hp->rope_attn_factor : 1;
+        break;
+    case ROPE_SCALING_LONGROPE:
+        r.factors = factors(b, "rope_factors_long");
+        r.factors_short = factors(b, "rope_factors_short");
+        r.n_ctx_orig = hp->rope_ctx_orig;
+        r.amplitude = hp->rope_attn_factor > 0 ? hp->rope_attn_factor : 1;
+        break;
+    }
+    if (!b->l || b->l->n_rope == ROPE_MAX)
+        return 0;
+    b->l->rope[b->l->n_rope] = r;
+    return (uint32_t)b->l->n_rope++;
+}
+
+/* ---- attention -------------------------------------------------------------------------------- */
+
+/* q, k and v stand in buffers of their own, or side by side in one. */
+struct qkv {
+    enum op_buf q, k, v;
+    uint32_t k_at, v_at;
+};
+
+static void heads(struct op *op, const struct hparams *hp, uint32_t n_head)
+{
+    op->n_head = n_head;
+    op->n_head_kv = hp->n_head_kv;
+    op->head_dim = hp->head_dim;
+    op->head_dim_v = hp->head_dim_v;
+}
+
+static struct qkv project(struct builder *b, enum op_buf src, const struct attention_spec *s)
+{
+    const struct hparams *hp = b->hp;
+    const uint32_t q = hp->n_head * hp->head_dim, k = hp->n_head_kv * hp->head_dim,
+                   v = hp->n_head_kv * hp->head_dim_v;
+    if (s->fused) {
+        build_matmul(b, ROLE_ATTN_QKV, BUF_QKV, src, "attn_qkv", q + k + v, hp->n_embd, hp->attn_bias);
+        return (struct qkv){ BUF_QKV, BUF_QKV, BUF_QKV, q, q + k };
+    }
+    build_matmul(b, ROLE_ATTN_Q, BUF_Q, src, "attn_q", q, hp->n_embd, hp->attn_bias);
+    build_matmul(b, ROLE_ATTN_K, BUF_K, src, "attn_k", k, hp->n_embd, hp->attn_bias);
+    build_matmul(b, ROLE_ATTN_V, BUF_V, src, "attn_v", v, hp->n_embd, hp->attn_bias);
+    return (struct qkv){ BUF_Q, BUF_K, BUF_V, 0, 0 };
+}
+
+/* Queries and keys: every head by itself, or the row as a whole. */
+static void norm_heads(struct builder *b, enum op_role r, enum op_buf buf, uint32_t at, uint32_t n_head,
+                       const char *name, bool whole)
+{
+    const uint32_t dim = b->hp->head_dim;
+    if (whole)
+        build_norm_at(b, r, buf, at, 1, n_head * dim, name);
+    else
+        build_norm_at(b, r, buf, at, n_head, dim, name);
+}
+
+static void rope(struct builder *b, const struct attention_spec *s, enum op_buf buf, uint32_t at, uint32_t n_head)
+{
+    struct op *op = build_op(b, OP_ROPE, ROLE_ATTN_ROPE, buf, buf, 0);
+    heads(op, b->hp, n_head);
+    op->cols = n_head * b->hp->head_dim;
+    op->src_at = op->dst_at = at;
+    op->src_stride = op->dst_stride = b->hp->head_dim;
+    op->n_rot = b->hp->n_rot;
+    op->rope = s->rope;
+    op->neox = s->neox;
+}
+
+static void attend(struct builder *b, const struct attention_spec *s, const struct qkv *x)
+{
+    const struct hparams *hp = b->hp;
+    const uint32_t window = hparams_windowed(hp, (uint32_t)b->layer) ? hp->window : 0;
+    struct op *op = build_op(b, OP_KV_STORE, ROLE_KV_STORE, BUF_NONE, x->k,
+                             hp->n_head_kv * (hp->head_dim + hp->head_dim_v));
+    heads(op, hp, hp->n_head);
+    op->src_at = x->k_at;
+    op->src2 = x->v;
+    op->src2_at = x->v_at;
+    op->window = window;
+    const struct tensor *sinks = s->sinks ? build_weight(b, "attn_sinks", 1, hp->n_head, 1) : NULL;
+    op = build_op(b, OP_ATTENTION, ROLE_ATTN_CORE, BUF_ATTN, x->q, hp->n_head * hp->head_dim_v);
+    heads(op, hp, hp->n_head);
+    op->src_stride = hp->head_dim;
+    op->w = sinks;
+    op->window = window;
+    op->scale = (float)(hp->attn_scale > 0 ? hp->attn_scale : 1 / sqrt((double)hp->head_dim));
+    op->softcap = (float)hp->attn_softcap;
+}
+
+void build_attention(struct builder *b, enum op_buf src, const struct attention_spec *s)
+{
+    const struct hparams *hp = b->hp;
+    const struct qkv x = project(b, src, s);
+    if (s->head_norms || s->width_norms) {
+        norm_heads(b, ROLE_ATTN_Q_NORM, x.q, 0, hp->n_head, "attn_q_norm", s->width_norms);
+        norm_heads(b, ROLE_ATTN_K_NORM, x.k, x.k_at, hp->n_head_kv, "attn_k_norm", s->width_norms);
+    }
+    if (!s->no_rope) {
+        rope(b, s, x.q, 0, hp->n_head);
+        rope(b, s, x.k, x.k_at, hp->n_head_kv);
+    }
+    attend(b, s, &x);
+    build_matmul(b, ROLE_ATTN_OUTPUT, BUF_OUT, BUF_ATTN, "attn_output", hp->n_embd, hp->n_head * hp->head_dim_v,
+                 hp->attn_output_bias);
+}
+
+/* ---- feed-forward ------------------------------------------------------------------------------- */
+
+void build_ffn(struct builder *b, enum op_buf src, enum glu g, bool fused)
+{
+    const struct hparams *hp = b->hp;
+    if (fused) {
+        build_matmul(b, ROLE_FFN_GATE_UP, BUF_UP, src, "ffn_up", 2 * hp->n_ff, hp->n_embd, false);
+        struct op *op = build_op(b, OP_GLU, ROLE_FFN_ACT, BUF_GATE, BUF_UP, hp->n_ff);
+        op->src2 = BUF_UP;
+        op->src2_at = hp->n_ff;
+        op->glu = g;
+    } else {
+        build_matmul(b, ROLE_FFN_GATE, BUF_GATE, src, "ffn_gate", hp->n_ff, hp->n_embd, false);
+        build_matmul(b, ROLE_FFN_UP, BUF_UP, src, "ffn_up", hp->n_ff, hp->n_embd, false);
+        build_glu(b, ROLE_FFN_ACT, g, hp->n_ff);
+    }
+    build_matmul(b, ROLE_FFN_DOWN, BUF_OUT, BUF_GATE, "ffn_down", hp->n_embd, hp->n_ff, false);
+}
+
+static struct op *expert_matmul(struct builder *b, enum op_role r, enum op_buf dst, enum op_buf src,
+                                const char *name, uint32_t rows, uint32_t cols, bool bias)
+{
+    const struct hparams *hp = b->hp;
+    const struct tensor *w = build_weight(b, name, rows, cols, hp->n_expert);
+    const struct tensor *added = bias ? build_bias(b, name, hp->n_expert, rows) : NULL;
+    struct op *op = build_op(b, OP_EXPERT_MATMUL, r, dst, src, hp->n_expert_used * rows);
+    op->w = w;
+    op->bias = added;
+    op->rows = rows;
+    op->cols = cols;
+    op->n_expert = hp->n_expert;
+    op->n_expert_used = hp->n_expert_used;
+    op->src2 = BUF_ROUTE;
+    return op;
+}
+
+static void shared_expert(struct builder *b, enum op_buf src, enum glu g)
+{
+    const struct hparams *hp = b->hp;
+    build_matmul(b, ROLE_SHARED_GATE, BUF_GATE, src, "ffn_gate_shexp", hp->n_ff_shexp, hp->n_embd, false);
+    build_matmul(b, ROLE_SHARED_UP, BUF_UP, src, "ffn_up_shexp", hp->n_ff_shexp, hp->n_embd, false);
+    build_glu(b, ROLE_SHARED_ACT, g, hp->n_ff_shexp);
+    build_matmul(b, ROLE_SHARED_DOWN, BUF_SHARED, BUF_GATE, "ffn_down_shexp", hp->n_embd, hp->n_ff_shexp, false);
+    build_add(b, ROLE_SHARED_ADD, BUF_OUT, BUF_SHARED);
+}
+
+static struct op *routed(struct builder *b, enum op_kind k, enum op_role r, enum op_buf dst, enum op_buf src,
+                         uint32_t width)
+{
+    struct op *op = build_op(b, k, r, dst, src, width);
+    op->n_expert = b->hp->n_expert;
+    op->n_expert_used = b->hp->n_expert_used;
+    return op;
+}
+
+void build_experts(struct builder *b, enum op_buf src, const struct experts_spec *s)
+{
+    const struct hparams *hp = b->hp;
+    const uint32_t k = hp->n_expert_used;
+    build_matmul(b, ROLE_FFN_ROUTER, BUF_ROUTER, src, "ffn_gate_inp", hp->n_expert, hp->n_embd, s->bias);
+    const struct tensor *choice = hp->expert_bias ? build_bias(b, "exp_probs_b", 1, hp->n_expert) : NULL;
+    struct op *op = routed(b, OP_ROUTE, ROLE_FFN_ROUTE, BUF_ROUTE, BUF_ROUTER, 2 * k);
+    op->w = choice;
+    op->route = s->route;
+    expert_matmul(b, ROLE_EXPERT_GATE, BUF_EXPERT_GATE, src, "ffn_gate_exps", hp->n_ff_exp, hp->n_embd, s->bias);
+    expert_matmul(b, ROLE_EXPERT_UP, BUF_EXPERT_UP, src, "ffn_up_exps", hp->n_ff_exp, hp->n_embd, s->bias);
+    op = build_op(b, OP_GLU, ROLE_EXPERT_ACT, BUF_EXPERT_GATE, BUF_EXPERT_GATE, k * hp->n_ff_exp);
+    op->src2 = BUF_EXPERT_UP;
+    op->glu = s->glu;
+    expert_matmul(b, ROLE_EXPERT_DOWN, BUF_EXPERT_OUT, BUF_EXPERT_GATE, "ffn_down_exps", hp->n_embd, hp->n_ff_exp,
+                  s->bias);
+    op = routed(b, OP_EXPERT_SUM, ROLE_EXPERT_SUM, BUF_OUT, BUF_EXPERT_OUT, hp->n_embd);
+    op->src2 = BUF_ROUTE;
+    if (hp->n_expert_shared > 0)
+        shared_expert(b, src, s->glu);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------- */
+
+void build_model(struct builder *b, double embed_scale, void (*block)(struct builder *b))
+{
+    build_embed(b, embed_scale);
+    for (uint32_t i = 0; i < b->hp->n_layer && !b->failed; i++) {
+        b->layer = (int)i;
+        block(b);
+    }
+    b->layer = -1;
+    b->out_rows = true;
+    build_norm(b, ROLE_OUTPUT_NORM, BUF_NORM, BUF_X, "output_norm");
+    const char *head = b->hp->tied ? "token_embd" : "output";
+    if (b->hp->tied && b->declare) /* declared as the embedding already */
+        return;
+    build_matmul(b, ROLE_LM_HEAD, BUF_LOGITS, BUF_NORM, head, b->hp->n_vocab, b->hp->n_embd, false);
+    if (b->hp->final_softcap > 0)
+        build_op(b, OP_SOFTCAP, ROLE_LOGIT_SOFTCAP, BUF_LOGITS, BUF_LOGITS, b->hp->n_vocab)->scale =
+            (float)b->hp->final_softcap;
+}
+
+static void start(struct builder *b, const struct arch *a)
+{
+    b->layer = -1;
+    a->build(b);
+}
+
+int arch_declare(const struct arch *a, const struct hparams *hp, declare_fn *fn, void *ctx, struct error *err)
+{
+    struct builder b = { .hp = hp, .declare = fn, .ctx = ctx, .err = err };
+    start(&b, a);
+    return b.failed ? -1 : 0;
+}
+
+int op_list_build(struct op_list *l, const struct model *m, struct error *err)
+{
+    *l = (struct op_list){ 0 };
+    struct builder b = { .hp = &m->hp, .m = m, .l = l, .err = err };
+    start(&b, m->arch);
+    if (!b.failed)
+        return 0;
+    op_list_free(l);
+    return -1;
+}

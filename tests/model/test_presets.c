@@ -1,0 +1,272 @@
+/* Every model in models/ against the sizes its makers publish: the strongest test that dimensions and op lists are
+ * right, since a width that is off by one anywhere changes the sum. */
+#include "../test.h"
+#include "model/model.h"
+#include "model/op.h"
+#include <math.h>
+
+/*
+ * n_params     exact, summed outside this program from the dimensions of papers and config.json files, norms, biases,
+ *              routers and sinks included; without RoPE factors, which are a table, and without layers that predict a
+ *              second token (DeepSeek) or see (Gemma 3)
+ * published    10^9, what model cards and hubs say, in the digits they say it with; 0: nothing is said
+ * active       10^9, weights that one token of decoding reads, as published, and how far the words may be off:
+ *              half a digit, or what rounding down leaves (Qwen3's 3.35 is "3.3", DeepSeek-V2-Lite's 2.45 "2.4")
+ * table        the published number counts the whole table of embeddings; OpenAI, DeepSeek and Moonshot leave it out
+ *
+ * Hugging Face model cards and the papers cited in src/model/arch_*.c, as recalled for this table.
+ */
+static const struct {
+    const char *name;
+    uint64_t n_params;
+    double published, active, active_within;
+    bool table;
+} presets[] = {
+    { "deepseek-v2", 235741434880, 235.7, 21, 0.5, false },
+    { "deepseek-v2-lite", 15706484224, 15.71, 2.4, 0.06, false },
+    { "deepseek-v3", 671026419200, 671, 37, 0.5, false },
+    { "gemma-2-27b", 27227128320, 27.23 },
+    { "gemma-2-2b", 2614341888, 2.614 },
+    { "gemma-2-9b", 9241705984, 9.242 },
+    { "gemma-3-12b", 11766034176, 11.77 },
+    { "gemma-3-1b", 999885952, 1.0 },
+    { "gemma-3-27b", 27009346304, 27.01 },
+    { "gemma-3-4b", 3880263168, 3.88 },
+    { "gpt-oss-120b", 116829156672, 116.83, 5.13, 0.005, false },
+    { "gpt-oss-20b", 20914757184, 20.91, 3.61, 0.005, false },
+    { "kimi-k2", 1026408232448, 1026, 32, 0.5, false },
+    { "llama-2-13b", 13015864320, 13.02 },
+    { "llama-2-70b", 68976648192, 68.98 },
+    { "llama-2-7b", 6738415616, 6.74 },
+    { "llama-3-70b", 70553706496, 70.55 },
+    { "llama-3-8b", 8030261248, 8.03 },
+    { "llama-3.1-70b", 70553706496, 70.55 },
+    { "llama-3.1-8b", 8030261248, 8.03 },
+    { "llama-3.2-1b", 1235814400, 1.236 },
+    { "llama-3.2-3b", 3212749824, 3.213 },
+    { "llama-3.3-70b", 70553706496, 70.55 },
+    { "ministral-8b", 8019808256, 8.02 },
+    { "mistral-7b", 7248023552, 7.25 },
+    { "mistral-nemo-12b", 12247782400, 12.25 },
+    { "mistral-small-24b", 23572403200, 23.57 },
+    { "mixtral-8x22b", 140620634112, 140.6, 39, 0.5, true },
+    { "mixtral-8x7b", 46702792704, 46.7, 12.9, 0.05, true },
+    { "olmo-2-13b", 13716198400, 13.716 },
+    { "olmo-2-1b", 1484916736, 1.485 },
+    { "olmo-2-32b", 32234279936, 32.23 },
+    { "olmo-2-7b", 7298617344, 7.299 },
+    { "phi-3-medium", 13960238080, 13.96 },
+    { "phi-3-mini-128k", 3821079552, 3.821 },
+    { "phi-3-mini-4k", 3821079552, 3.821 },
+    { "phi-3.5-mini", 3821079552, 3.821 },
+    { "phi-4", 14659507200, 14.66 },
+    { "phi-4-mini", 3836021760, 3.836 },
+    { "qwen2.5-0.5b", 494032768, 0.494 },
+    { "qwen2.5-1.5b", 1543714304, 1.54 },
+    { "qwen2.5-14b", 14770033664, 14.77 },
+    { "qwen2.5-32b", 32763876352, 32.76 },
+    { "qwen2.5-3b", 3085938688, 3.09 },
+    { "qwen2.5-72b", 72706203648, 72.7 },
+    { "qwen2.5-7b", 7615616512, 7.61 },
+    { "qwen3-0.6b", 596049920, 0.596 },
+    { "qwen3-1.7b", 1720574976, 1.72 },
+    { "qwen3-14b", 14768307200, 14.77 },
+    { "qwen3-235b-a22b", 235093634560, 235.09, 22, 0.5, true },
+    { "qwen3-30b-a3b", 30532122624, 30.53, 3.3, 0.06, true },
+    { "qwen3-32b", 32762123264, 32.76 },
+    { "qwen3-4b", 4022468096, 4.02 },
+    { "qwen3-8b", 8190735360, 8.19 },
+    { "smollm2-1.7b", 1711376384, 1.711 },
+    { "smollm2-135m", 134515008, 0.1345 },
+    { "smollm2-360m", 361821120, 0.3618 },
+    { "smollm3-3b", 3075098624, 3.08 },
+    { "stories110m", 109529856, 0 },
+    { "stories15m", 15191712, 0 },
+    { "stories42m", 41689600, 0 },
+    { "tinyllama-1.1b", 1100048384, 1.1 },
+    { "yi-34b", 34388917248, 34.39 },
+};
+
+static void load(struct model *m, const char *name)
+{
+    struct error err = { 0 };
+    assert_ok(model_load(m, name, NULL, &err), err);
+}
+
+static uint64_t elements(const struct tensor *t)
+{
+    return t ? t->rows * t->cols : 0;
+}
+
+static void test_parameters(void **state)
+{
+    (void)state;
+    static const char *const tables[] = { "rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight" };
+    for (size_t i = 0; i < ARRAY_LEN(presets); i++) {
+        struct model m;
+        load(&m, presets[i].name);
+        uint64_t n = m.n_params, bytes = 0;
+        for (size_t k = 0; k < ARRAY_LEN(tables); k++)
+            n -= elements(model_find(&m, tables[k]));
+        if (n != presets[i].n_params)
+            fail_msg("%s: %llu parameters, expected %llu", presets[i].name, (unsigned long long)n,
+                     (unsigned long long)presets[i].n_params);
+        if (presets[i].published > 0 && fabs((double)n / 1e9 / presets[i].published - 1) > 0.005)
+            fail_msg("%s: %g G parameters, published: %g", presets[i].name, (double)n / 1e9, presets[i].published);
+        assert_string_equal(m.name, presets[i].name);
+        assert_string_equal(m.type_name, "F16");
+        assert_null(m.gguf);
+        assert_null(m.tensors[0].data);
+        for (size_t k = 0; k < m.n_tensors; k++)
+            bytes += m.tensors[k].bytes;
+        assert_int_equal(bytes, m.weight_bytes);
+        model_free(&m);
+    }
+}
+
+/* Weights an op reads for one token. */
+static uint64_t read_by(const struct op *op)
+{
+    switch (op->kind) {
+    case OP_EMBED:
+        return op->cols; /* a row */
+    case OP_EXPERT_MATMUL:
+        return op->n_expert_used * ((uint64_t)op->rows * op->cols + (op->bias ? op->rows : 0));
+    case OP_HEAD_MATMUL: /* its half of the matrix, where two ops share one */
+        return (uint64_t)op->n_head * op->rows * op->cols;
+    case OP_RMS_NORM:
+    case OP_MATMUL:
+    case OP_ATTENTION:
+    case OP_ROUTE:
+        return elements(op->w) + elements(op->bias);
+    case OP_ROPE:
+    case OP_KV_STORE:
+    case OP_KV_EXPAND:
+    case OP_GLU:
+    case OP_ADD:
+    case OP_EXPERT_SUM:
+    case OP_SOFTCAP:
+        return 0;
+    case OP_KIND_COUNT:
+        break;
+    }
+    fail();
+    return 0;
+}
+
+static uint64_t read_by_token(const struct model *m)
+{
+    const struct pass step = { .n_tok = 1, .n_past = 1000, .n_seq = 1, .n_out = 1 };
+    struct op_list l;
+    struct error err = { 0 };
+    uint64_t n = 0;
+    assert_ok(op_list_build(&l, m, &err), err);
+    for (size_t i = 0; i < l.n; i++)
+        if (op_n_tok(&l.ops[i], &step) > 0)
+            n += read_by(&l.ops[i]);
+    op_list_free(&l);
+    return n;
+}
+
+/* A token reads all of a dense model but the other rows of its embedding table, and of a mixture what is published. */
+static void test_active(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(presets); i++) {
+        struct model m;
+        load(&m, presets[i].name);
+        const uint64_t table = (uint64_t)m.hp.n_vocab * m.hp.n_embd, n = read_by_token(&m);
+        if (m.hp.n_expert == 0) {
+            assert_true(presets[i].active == 0);
+            assert_int_equal(n, presets[i].n_params + m.hp.n_embd - (m.hp.tied ? 0 : table));
+        } else {
+            const double active = (double)(n + (presets[i].table ? table : 0)) / 1e9;
+            if (fabs(active - presets[i].active) > presets[i].active_within)
+                fail_msg("%s: %g G weights a token, published: %g", presets[i].name, active, presets[i].active);
+        }
+        model_free(&m);
+    }
+}
+
+/* Every file in models/ is one of the table above: none is left unchecked. */
+static void test_list(void **state)
+{
+    (void)state;
+    char **names;
+    size_t n;
+    struct error err = { 0 };
+    assert_ok(model_list(&names, &n, &err), err);
+    assert_int_equal(n, ARRAY_LEN(presets));
+    for (size_t i = 0; i < n; i++) {
+        bool known = false;
+        for (size_t k = 0; k < ARRAY_LEN(presets); k++)
+            known |= strcmp(names[i], presets[k].name) == 0;
+        if (!known)
+            fail_msg("%s is not in the test's table", names[i]);
+        if (i > 0)
+            assert_true(strcmp(names[i - 1], names[i]) < 0);
+    }
+    name_list_free(names, n);
+}
+
+/* What config.json files say beyond shapes. */
+static void test_details(void **state)
+{
+    (void)state;
+    struct model m;
+    load(&m, "gemma-3-27b");
+    assert_true(m.hp.window == 1024 && m.hp.window_period == 6 && m.hp.rope_theta == 1e6 && m.hp.rope_theta_swa == 1e4);
+    assert_true(m.hp.rope_scaling == ROPE_SCALING_LINEAR && m.hp.rope_factor == 8);
+    assert_true(fabs(m.hp.attn_scale - 1 / sqrt(168)) < 1e-12);
+    assert_true(hparams_windowed(&m.hp, 4) && !hparams_windowed(&m.hp, 5) && hparams_windowed(&m.hp, 6));
+    model_free(&m);
+    load(&m, "gemma-2-9b");
+    assert_true(m.hp.window == 4096 && m.hp.window_period == 2 && m.hp.attn_softcap == 50 && m.hp.final_softcap == 30);
+    assert_true(hparams_windowed(&m.hp, 0) && !hparams_windowed(&m.hp, 1));
+    model_free(&m);
+    load(&m, "gpt-oss-20b");
+    assert_true(m.hp.window == 128 && m.hp.window_period == 2 && m.hp.attn_bias && m.hp.attn_output_bias);
+    assert_true(m.hp.rope_scaling == ROPE_SCALING_YARN && m.hp.rope_factor == 32 && m.hp.rope_ctx_orig == 4096);
+    assert_int_equal(m.hp.n_ff_exp, 2880);
+    model_free(&m);
+    load(&m, "phi-4-mini");
+    assert_int_equal(m.hp.n_rot, 96);
+    /* sqrt(1 + ln 32 / ln 4096) */
+    assert_true(m.hp.rope_scaling == ROPE_SCALING_LONGROPE && fabs(m.hp.rope_attn_factor - 1.1902380714238083) < 1e-12);
+    assert_true(m.hp.window >= m.hp.n_ctx_train || m.hp.window == 0);
+    model_free(&m);
+    load(&m, "DeepSeek-R1");
+    assert_string_equal(m.name, "deepseek-v3");
+    assert_true(m.hp.expert_gate == EXPERT_GATE_SIGMOID && m.hp.expert_norm && m.hp.expert_bias && m.hp.expert_scale == 2.5);
+    assert_true(m.hp.n_expert_group == 8 && m.hp.n_expert_group_used == 4 && m.hp.n_layer_dense == 3);
+    /* (1 + 0.1 ln 40)^2 / sqrt(192): the model's own code */
+    assert_true(fabs(m.hp.attn_scale - 0.13523377886) < 1e-9);
+    model_free(&m);
+    load(&m, "deepseek-v2-lite");
+    assert_true(m.hp.n_lora_q == 0 && m.hp.n_expert_group == 0 && m.hp.n_ff_shexp == 2816 && !m.hp.expert_bias);
+    model_free(&m);
+    load(&m, "mixtral-8x7b");
+    assert_true(m.hp.window == 0 && m.hp.n_ff_exp == 14336 && m.hp.n_expert == 8 && m.hp.n_expert_used == 2);
+    model_free(&m);
+    load(&m, "smollm3-3b");
+    assert_true(m.hp.no_rope_period == 4 && m.hp.tied);
+    model_free(&m);
+}
+
+static int set_dirs(void **state)
+{
+    (void)state;
+    model_set_dirs(data_dirs());
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_active),
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_details),
+    };
+    return cmocka_run_group_tests_name("presets", tests, set_dirs, NULL);
+}
