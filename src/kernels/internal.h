@@ -40,7 +40,8 @@ enum { PREFETCH_NEAR = 1024, PREFETCH_FAR = 6144 };
         __builtin_prefetch((const char *)(p) + PREFETCH_FAR, 0, 2);                        \
     } while (0)
 
-/* Keys a tile of the streaming softmax; one tile of K and V as f32 stays in the L2 cache.
+/* Keys a tile of the streaming softmax; one tile of K and V as f32 stays in the L2 cache:
+ * 64 KiB with heads of 128, 272 KiB with MLA's 576 and 512, 512 KiB with the largest, 1024.
  */
 enum { KV_TILE = 64 };
 
@@ -48,6 +49,23 @@ enum { KV_TILE = 64 };
 static inline uint32_t window_first(uint32_t p, uint32_t window)
 {
     return window && p + 1 > window ? p + 1 - window : 0;
+}
+
+/* Constants of the gates, methods.md (8): GELU's sqrt(2 / pi) and factor of the cube; the
+ * clamp and the slope of gpt-oss's SwiGLU. */
+#define GELU_SCALE   0.79788456080286536
+#define GELU_CUBE    0.044715
+#define SWIGLU_MAX   7.0
+#define SWIGLU_ALPHA 1.702
+
+/* K and V bytes of one head at one position: V inside K's rows is read with them. */
+static inline bool v_in_k(const struct attention_args *a)
+{
+    return a->v.data == a->k.data;
+}
+static inline size_t kv_position_bytes(const struct attention_args *a)
+{
+    return a->k.head_bytes + (v_in_k(a) ? 0 : a->v.head_bytes);
 }
 
 #endif

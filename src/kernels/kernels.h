@@ -58,16 +58,27 @@ struct matmul_slot {
     unsigned row_align;    /* split rows between threads at multiples of this */
 };
 
+/* Keys or values of one layer, as attention reads them: position j is row j % n_row (a ring, where a window
+ * bounds the cache; else n_row is the whole context), its heads one after the other, whole blocks each. */
+struct kv_rows {
+    const unsigned char *data;
+    enum dtype type;      /* any that can be dequantized; head_dim is a multiple of its block */
+    size_t row_bytes;     /* from position to position */
+    size_t head_bytes;    /* from head to head */
+    uint32_t n_row;
+};
+
 struct attention_args {
-    const float *q;           /* [n_tok, q_stride], heads of head_dim */
-    size_t q_stride;
-    const uint16_t *k, *v;    /* f16 cache of the layer: [n_past + n_tok, kv_stride] */
-    size_t kv_stride;         /* elements a position: n_head_kv * head_dim */
-    float *out;               /* [n_tok, out_stride] */
+    const float *q;           /* [n_tok, q_stride], heads q_head_stride apart */
+    size_t q_stride, q_head_stride;
+    struct kv_rows k, v;      /* v may be the first head_dim_v elements of k's rows (MLA) */
+    float *out;               /* [n_tok, out_stride], heads of head_dim_v */
     size_t out_stride;
-    uint32_t n_tok, n_past, n_head, n_head_kv, head_dim;
+    uint32_t n_tok, n_past, n_head, n_head_kv, head_dim, head_dim_v;
     uint32_t window;          /* 0: none; else keys with pos > p - window */
     float scale;
+    float softcap;            /* 0: none; else scores are cap * tanh(score / cap) */
+    const float *sinks;       /* [n_head] a logit that joins the softmax's sum and nothing else; or NULL */
     void *scratch;            /* kernels_attention_scratch_bytes() */
 };
 
@@ -78,9 +89,10 @@ struct work {
 
 /*
  * Causal attention of query heads [head0, head1) (all of one KV head) for tokens
- * [tok0, tok1). Score vectors have n_past + t + 1 entries (window aside). methods.md (7)
- * Adds to *w: the FLOP of the rows really walked; K and V row bytes only when count_kv (the
- * caller sets it for one call a KV head: the one with the last token, which walks all rows).
+ * [tok0, tok1). Score vectors have n_past + t + 1 entries (window aside). methods.md (7), (39)
+ * Adds to *w: the FLOP of the rows really walked, 2 (head_dim + head_dim_v) an entry; K and V row bytes
+ * (v that is part of k counts nothing) only when count_kv (the caller sets it for one call a KV head:
+ * the one with the last token, which walks all rows).
  */
 typedef void attention_fn(const struct attention_args *a, uint32_t head0, uint32_t head1,
                           uint32_t tok0, uint32_t tok1, bool count_kv, struct work *w);
@@ -92,12 +104,17 @@ struct kernels {
     void (*act_prepare[ACT_KIND_COUNT])(struct acts *a, const float *x, size_t ld, size_t tok0,
                                         size_t tok1);
     void (*rms_norm)(float *dst, const float *src, const float *w, size_t n, float eps);
-    /* dst[i] = silu(a[i]) * b[i] */
+    /* dst[i] = activation(a[i]) * b[i], methods.md (8): SiLU; GELU by tanh; gpt-oss's clamped SwiGLU. dst may be a. */
     void (*silu_mul)(float *dst, const float *a, const float *b, size_t n);
+    void (*gelu_mul)(float *dst, const float *a, const float *b, size_t n);
+    void (*swiglu_oai)(float *dst, const float *a, const float *b, size_t n);
     void (*add)(float *dst, const float *src, size_t n);
-    /* Rotate n_head heads of head_dim in place; the first n_rot dims, pairs (2i, 2i+1);
-     * cs: cos, sin interleaved, n_rot/2 pairs. methods.md (6) */
-    void (*rope)(float *x, size_t n_head, size_t head_dim, size_t n_rot, const float *cs);
+    /* x[i] = cap * tanh(x[i] / cap) */
+    void (*softcap)(float *x, size_t n, float cap);
+    /* Rotate n_head heads, head_stride apart, in place; the first n_rot dims: pairs (2i, 2i+1), or
+     * (i, i + n_rot/2) for rope_neox. cs: cos, sin interleaved, n_rot/2 pairs. methods.md (6) */
+    void (*rope)(float *x, size_t n_head, size_t head_stride, size_t n_rot, const float *cs);
+    void (*rope_neox)(float *x, size_t n_head, size_t head_stride, size_t n_rot, const float *cs);
     void (*f32_to_f16)(uint16_t *dst, const float *src, size_t n);
     attention_fn *attention;
 };
@@ -113,6 +130,7 @@ const char *kernels_isa_at(size_t i, bool *usable);
 
 /* Per-thread scratch for matmul slots of any type with these sizes. */
 size_t kernels_scratch_bytes(size_t max_cols, size_t max_tok);
+/* head_dim: the larger of keys' and values'. */
 size_t kernels_attention_scratch_bytes(size_t max_kv, size_t head_dim, size_t group, size_t max_tok);
 /* Bytes of the arrays of struct acts for n_tok x cols of a kind (64-byte aligned pieces), and the
  * pointers set into buf (64-byte aligned). ACT_F32 may also alias the source: act_alias_f32. */

@@ -17,8 +17,11 @@ KERNEL_LIBS = libkernels.a
 EXTRA_DIST += \
   %D%/simd/vector.h \
   %D%/simd/attention.h \
+  %D%/simd/kv_tile.h \
   %D%/simd/dense.h \
+  %D%/simd/blocks.h \
   %D%/simd/format.h \
+  %D%/simd/panel_q8.h \
   %D%/simd/gemm_q8.h
 
 if ISA_AVX2
@@ -55,17 +58,25 @@ noinst_LIBRARIES += libkernels_avx512vnni.a
 libkernels_avx512vnni_a_SOURCES = \
   %D%/avx512vnni/vnni.h \
   %D%/avx512vnni/gemv32.h \
+  %D%/avx512vnni/nibbles.h \
   %D%/avx512vnni/q5.h \
   %D%/avx512vnni/q45k.h \
+  %D%/avx512vnni/k16.h \
   %D%/avx512vnni/init.c \
   %D%/avx512vnni/gemm.c \
   %D%/avx512vnni/q8_0.c \
   %D%/avx512vnni/q4_0.c \
+  %D%/avx512vnni/q4_1.c \
   %D%/avx512vnni/q5_0.c \
   %D%/avx512vnni/q5_1.c \
+  %D%/avx512vnni/q2_k.c \
+  %D%/avx512vnni/q3_k.c \
   %D%/avx512vnni/q4_k.c \
   %D%/avx512vnni/q5_k.c \
-  %D%/avx512vnni/q6_k.c
+  %D%/avx512vnni/q6_k.c \
+  %D%/avx512vnni/iq4_nl.c \
+  %D%/avx512vnni/iq4_xs.c \
+  %D%/avx512vnni/mxfp4.c
 libkernels_avx512vnni_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX512VNNI_CFLAGS)
 KERNEL_LIBS += libkernels_avx512vnni.a
 endif

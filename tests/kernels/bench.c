@@ -196,61 +196,107 @@ static void bench_type(struct bench *b, struct team *const team[2], struct rng *
     free(b->y);
 }
 
-static void bench_rest(const struct kernels *k, struct rng *r)
+/* 8 heads of a KV head, on one thread: a prompt of 512 tokens, and a token after 4095. */
+static void bench_attention(const struct kernels *k, const struct dtype_info *t, size_t dim,
+                            struct rng *r)
 {
-    enum { DIM = 64, HEADS = 8, TOK = 512, N = 1 << 14 };
-    float *q = random_floats(r, (size_t)TOK * HEADS * DIM, 1),
-          *out = random_floats(r, (size_t)TOK * HEADS * DIM, 1);
-    uint16_t *kv = check_alloc(sizeof *kv * TOK * DIM * 8);
-    for (size_t i = 0; i < (size_t)TOK * DIM * 8; i++)
-        kv[i] = f32_to_f16((float)rng_normal(r));
+    enum { HEADS = 8, TOK = 512, KEYS = 4096 };
+    float *q = random_floats(r, TOK * HEADS * dim, 1),
+          *kv = random_floats(r, KEYS * dim, 1);
+    float *out = check_alloc(TOK * HEADS * dim * sizeof *out);
+    struct kv_rows rows = { .type = t->id, .n_row = KEYS };
+    rows.row_bytes = rows.head_bytes = dtype_row_bytes(t->id, dim);
+    unsigned char *keys = check_alloc(KEYS * rows.row_bytes),
+                  *values = check_alloc(KEYS * rows.row_bytes);
+    t->quantize(kv, keys, KEYS * dim);
+    t->quantize(kv, values, KEYS * dim);
     struct attention_args a = { .q = q,
-                                .q_stride = (size_t)HEADS * DIM,
-                                .k = kv,
-                                .v = kv,
-                                .kv_stride = DIM,
+                                .q_stride = HEADS * dim,
+                                .q_head_stride = dim,
+                                .k = rows,
+                                .v = rows,
                                 .out = out,
-                                .out_stride = (size_t)HEADS * DIM,
+                                .out_stride = HEADS * dim,
                                 .n_tok = TOK,
                                 .n_head = HEADS,
                                 .n_head_kv = 1,
-                                .head_dim = DIM,
-                                .scale = 0.125f };
-    a.scratch =
-        check_alloc(kernels_attention_scratch_bytes((size_t)TOK * 8, DIM, HEADS, TOK));
-    double pre[REPEATS], dec[REPEATS], quant[REPEATS], silu[REPEATS];
+                                .head_dim = (uint32_t)dim,
+                                .head_dim_v = (uint32_t)dim,
+                                .scale = 1 / sqrtf((float)dim) };
+    a.k.data = keys, a.v.data = values;
+    a.scratch = check_alloc(kernels_attention_scratch_bytes(KEYS, dim, HEADS, TOK));
+    struct attention_args one = a;
+    one.n_tok = 1, one.n_past = KEYS - 1;
+    double pre[REPEATS], dec[REPEATS], alone[REPEATS];
     struct work w = { 0 };
-    float *x = random_floats(r, N, 1);
-    struct acts acts;
-    void *buf = check_alloc(acts_bytes(ACT_Q8, 1, N));
-    acts_bind(&acts, ACT_Q8, 1, N, buf);
     for (size_t i = 0; i < REPEATS; i++) {
         double t0 = cpu_now_s();
         k->attention(&a, 0, HEADS, 0, TOK, true, &w);
         double t1 = cpu_now_s();
-        struct attention_args one = a;
-        one.n_tok = 1, one.n_past = TOK * 8 - 1;
         k->attention(&one, 0, HEADS, 0, 1, true, &w);
         double t2 = cpu_now_s();
-        k->act_prepare[ACT_Q8](&acts, x, N, 0, 1);
+        k->attention(&one, 0, 1, 0, 1, true, &w);
         double t3 = cpu_now_s();
-        k->silu_mul(out, x, q, N);
-        double t4 = cpu_now_s();
-        pre[i] = t1 - t0, dec[i] = t2 - t1, quant[i] = t3 - t2, silu[i] = t4 - t3;
+        pre[i] = t1 - t0, dec[i] = t2 - t1, alone[i] = t3 - t2;
     }
-    printf("%-11s attention 512 tokens x 8 heads %.1f GFLOP/s, decode 4096 keys %.1f GB/s "
-           "(8 heads a key), "
-           "act_q8 %.2f ns/elem, silu %.2f ns/elem\n",
-           k->isa,
-           4.0 * DIM * HEADS * TOK * (TOK + 1) / 2 / stats_median(pre, REPEATS) / 1e9,
-           4.0 * DIM * TOK * 8 / stats_median(dec, REPEATS) / 1e9,
-           stats_median(quant, REPEATS) / N * 1e9, stats_median(silu, REPEATS) / N * 1e9);
+    double flop = 4.0 * (double)dim * HEADS * TOK * (TOK + 1) / 2;
+    double bytes = 2.0 * KEYS * (double)rows.row_bytes;
+    printf("%-11s attention %-5s head_dim %3zu: 512 tokens %.1f GFLOP/s, decode 4096 keys "
+           "%.1f GB/s (8 heads a key), %.1f GB/s (1)\n",
+           k->isa, t->name, dim, flop / stats_median(pre, REPEATS) / 1e9,
+           bytes / stats_median(dec, REPEATS) / 1e9,
+           bytes / stats_median(alone, REPEATS) / 1e9);
     free(q);
-    free(out);
     free(kv);
+    free(out);
+    free(keys);
+    free(values);
     free(a.scratch);
+}
+
+static void bench_vector(const struct kernels *k, struct rng *r)
+{
+    enum { N = 1 << 14 };
+    float *x = random_floats(r, N, 1), *y = random_floats(r, N, 1),
+          *out = random_floats(r, N, 1);
+    double s[5][REPEATS];
+    struct acts acts;
+    void *buf = check_alloc(acts_bytes(ACT_Q8, 1, N));
+    acts_bind(&acts, ACT_Q8, 1, N, buf);
+    for (size_t i = 0; i < REPEATS; i++) {
+        double t[6] = { cpu_now_s() };
+        k->act_prepare[ACT_Q8](&acts, x, N, 0, 1);
+        t[1] = cpu_now_s();
+        k->silu_mul(out, x, y, N);
+        t[2] = cpu_now_s();
+        k->gelu_mul(out, x, y, N);
+        t[3] = cpu_now_s();
+        k->swiglu_oai(out, x, y, N);
+        t[4] = cpu_now_s();
+        k->softcap(out, N, 30);
+        t[5] = cpu_now_s();
+        for (size_t j = 0; j < 5; j++)
+            s[j][i] = (t[j + 1] - t[j]) / N * 1e9;
+    }
+    printf("%-11s ns/elem: act_q8 %.2f, silu_mul %.2f, gelu_mul %.2f, swiglu_oai %.2f, "
+           "softcap "
+           "%.2f\n",
+           k->isa, stats_median(s[0], REPEATS), stats_median(s[1], REPEATS),
+           stats_median(s[2], REPEATS), stats_median(s[3], REPEATS),
+           stats_median(s[4], REPEATS));
     free(x);
+    free(y);
+    free(out);
     free(buf);
+}
+
+static void bench_rest(const struct kernels *k, struct rng *r)
+{
+    static const enum dtype types[] = { DTYPE_F16, DTYPE_Q8_0 };
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        for (size_t dim = 64; dim <= 128; dim *= 2)
+            bench_attention(k, dtype_find(types[i]), dim, r);
+    bench_vector(k, r);
 }
 
 int bench_main(int argc, char **argv)

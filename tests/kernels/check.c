@@ -33,20 +33,27 @@ float *random_floats(struct rng *r, size_t n, double scale)
     return x;
 }
 
-/* Where a block keeps half-precision scales, and the quants of formats with a min. */
+/* Where a block keeps half-precision scales, and the quants of formats with a min. No half:
+ * the scale is the exponent in the first byte. */
 struct layout {
     enum dtype t;
     int half[2];     /* offsets, -1: none */
     int quants, end; /* bytes that hold quants, for formats with a min */
 };
 static const struct layout layouts[] = {
-    {DTYPE_Q8_0,  { 0, -1 },   0,  0  },
-    { DTYPE_Q4_0, { 0, -1 },   0,  0  },
-    { DTYPE_Q5_0, { 0, -1 },   0,  0  },
-    { DTYPE_Q5_1, { 0, 2 },    4,  24 },
-    { DTYPE_Q4_K, { 0, 2 },    16, 144},
-    { DTYPE_Q5_K, { 0, 2 },    16, 176},
-    { DTYPE_Q6_K, { 208, -1 }, 0,  0  },
+    {DTYPE_Q8_0,    { 0, -1 },   0,  0  },
+    { DTYPE_Q4_0,   { 0, -1 },   0,  0  },
+    { DTYPE_Q4_1,   { 0, 2 },    4,  20 },
+    { DTYPE_Q5_0,   { 0, -1 },   0,  0  },
+    { DTYPE_Q5_1,   { 0, 2 },    4,  24 },
+    { DTYPE_Q2_K,   { 80, 82 },  16, 80 },
+    { DTYPE_Q3_K,   { 108, -1 }, 0,  0  },
+    { DTYPE_Q4_K,   { 0, 2 },    16, 144},
+    { DTYPE_Q5_K,   { 0, 2 },    16, 176},
+    { DTYPE_Q6_K,   { 208, -1 }, 0,  0  },
+    { DTYPE_IQ4_NL, { 0, -1 },   0,  0  },
+    { DTYPE_IQ4_XS, { 0, -1 },   0,  0  },
+    { DTYPE_MXFP4,  { -1, -1 },  0,  0  },
 };
 
 static const struct layout *layout_find(enum dtype t)
@@ -55,6 +62,12 @@ static const struct layout *layout_find(enum dtype t)
         if (layouts[i].t == t)
             return &layouts[i];
     return NULL;
+}
+
+static void set_half(unsigned char *p, float x)
+{
+    uint16_t h = f32_to_f16(x);
+    memcpy(p, &h, sizeof h);
 }
 
 unsigned char *random_weights(struct rng *r, const struct dtype_info *t, size_t rows,
@@ -71,13 +84,27 @@ unsigned char *random_weights(struct rng *r, const struct dtype_info *t, size_t 
     }
     for (size_t i = 0; i < n_blocks * t->block_bytes; i++)
         w[i] = (unsigned char)(rng_u64(r) >> 40);
-    for (size_t b = 0; b < n_blocks; b++)
+    for (size_t b = 0; b < n_blocks; b++) {
+        unsigned char *block = w + b * t->block_bytes;
+        if (l->half[0] < 0)
+            block[0] = (unsigned char)(110 + block[0] % 12);
         for (size_t h = 0; h < 2; h++)
-            if (l->half[h] >= 0) {
-                uint16_t d = f32_to_f16((float)((rng_uniform(r) - 0.3) * 0.01));
-                memcpy(w + b * t->block_bytes + l->half[h], &d, sizeof d);
-            }
+            if (l->half[h] >= 0)
+                set_half(block + l->half[h], (float)((rng_uniform(r) - 0.3) * 0.01));
+    }
     return w;
+}
+
+bool poison_block(const struct dtype_info *t, unsigned char *block, size_t i, bool nan)
+{
+    const struct layout *l = layout_find(t->id);
+    if (l && l->half[0] < 0 && i == 0 && nan)
+        block[0] = 255;
+    else if (l && i < ARRAY_LEN(l->half) && l->half[i] >= 0)
+        set_half(block + l->half[i], nan ? NAN : INFINITY);
+    else
+        return false;
+    return true;
 }
 
 void weight_magnitudes(const struct dtype_info *t, const unsigned char *w, float *mag,

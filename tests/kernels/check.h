@@ -16,6 +16,9 @@ float *random_floats(struct rng *r, size_t n, double scale);
 /* rows x cols weights of a type: random quants, scales of sensible size. */
 unsigned char *random_weights(struct rng *r, const struct dtype_info *t, size_t rows,
                               size_t cols);
+/* Make scale i of a block (a min is one too) a NaN, or else infinite; false when the format
+ * has no such. */
+bool poison_block(const struct dtype_info *t, unsigned char *block, size_t i, bool nan);
 /* |scale * quant| + |min| of each of n weights: what rounding errors are relative to. */
 void weight_magnitudes(const struct dtype_info *t, const unsigned char *w, float *mag,
                        size_t n);
@@ -28,14 +31,18 @@ float act_value(const struct acts *a, size_t t, size_t c);
 
 void test_matmul(void **state);
 void test_matmul_slots(void **state);
+void test_matmul_poison(void **state);
+void test_matmul_subnormal(void **state);
 void test_isa_names(void **state);
 void test_acts_exact(void **state);
 void test_acts_special(void **state);
 void test_rms_norm(void **state);
-void test_silu_mul(void **state);
-void test_add_rope_f16(void **state);
+void test_gates(void **state);
+void test_softcap(void **state);
+void test_rope(void **state);
+void test_add_f16(void **state);
 void test_attention(void **state);
-void test_attention_work(void **state);
+void test_attention_limits(void **state);
 
 int bench_main(int argc, char **argv);
 

@@ -1,185 +1,307 @@
-/* tests/kernels/check_attention.c: attention of every rung against the formula in double,
- * and the work it says it did against the triangle counted by hand. */
+/* tests/kernels/check_attention.c: attention of every rung and type of K and V against the
+ * formula in double, and the work it says it did against the triangle counted by hand. */
 #include "check.h"
 #include <math.h>
 
+/* Plain; odd heads; windows; rings as small as they may be, larger, and smaller than a
+ * tile; MLA's keys of 512 + 64, whose first 512 are the values; the largest heads. */
 struct shape {
-    uint32_t n_tok, n_past, n_head, n_head_kv, head_dim, window;
+    uint32_t n_tok, n_past, n_head, n_head_kv, dim, dim_v, window;
+    uint32_t n_row; /* 0: as many as positions */
+    float cap;
+    bool sinks, v_in_k;
 };
 static const struct shape shapes[] = {
-    {1,    0,   4, 4, 64,  0  },
-    { 1,   300, 8, 2, 64,  0  },
-    { 7,   0,   6, 1, 48,  0  },
-    { 33,  5,   4, 2, 80,  0  },
-    { 70,  65,  9, 3, 64,  0  },
-    { 130, 0,   2, 2, 128, 0  },
-    { 40,  100, 4, 2, 64,  17 },
-    { 1,   200, 4, 1, 8,   64 },
-    { 200, 3,   2, 1, 32,  100},
-    { 3,   63,  2, 2, 24,  0  },
-    { 5,   126, 5, 1, 120, 1  },
-    { 64,  64,  3, 3, 256, 0  },
+    {1,    0,    4,  4, 64,   64,   0,   0,   0,  false, false},
+    { 1,   300,  8,  2, 64,   64,   0,   0,   0,  false, false},
+    { 7,   0,    6,  1, 40,   40,   0,   0,   0,  false, false},
+    { 33,  5,    4,  2, 80,   80,   0,   0,   0,  false, false},
+    { 70,  65,   9,  3, 64,   64,   0,   0,   5,  false, false},
+    { 130, 0,    2,  2, 128,  128,  0,   0,   0,  true,  false},
+    { 3,   63,   2,  2, 24,   72,   0,   0,   50, false, false},
+    { 5,   70,   6,  2, 112,  96,   0,   0,   0,  false, false},
+    { 34,  64,   3,  3, 256,  256,  0,   0,   0,  false, false},
+    { 5,   126,  5,  1, 120,  8,    1,   0,   0,  false, false},
+    { 40,  100,  4,  2, 64,   64,   17,  0,   0,  false, false},
+    { 1,   200,  4,  1, 8,    8,    64,  64,  30, true,  false},
+    { 200, 30,   2,  1, 32,   32,   100, 299, 0,  false, false},
+    { 50,  777,  4,  2, 64,   64,   100, 170, 0,  true,  false},
+    { 3,   1000, 3,  3, 96,   96,   21,  23,  0,  false, false},
+    { 1,   150,  16, 1, 576,  512,  0,   0,   0,  false, true },
+    { 9,   60,   7,  1, 576,  512,  0,   0,   0,  true,  true },
+    { 2,   70,   2,  1, 1024, 768,  0,   0,   0,  false, false},
+    { 4,   66,   2,  1, 512,  1024, 0,   0,   0,  false, false},
 };
+
+/* Bytes after a row's heads, and floats after a head of q and a row of q and out. */
+enum { ROW_GAP = 12, Q_GAP = 5, OUT_GAP = 4, GUARD = 64 };
 
 struct buffers {
     struct attention_args a;
-    float *q, *out;
-    uint16_t *k, *v;
+    uint32_t n_kv;
+    float *q, *out, *sinks;
+    float *k, *v; /* what the cache stands for: [n_kv, n_head_kv, dim] */
+    unsigned char *k_rows, *v_rows, *scratch;
+    size_t scratch_bytes;
 };
 
-static void buffers_init(struct buffers *b, const struct shape *s, struct rng *r,
-                         double scale)
+/* Random rows of positions 0..n_kv - 1, written in order into the ring, and as f32. */
+static unsigned char *cache_init(struct kv_rows *kv, const struct dtype_info *t,
+                                 const struct shape *s, uint32_t dim, struct rng *r,
+                                 float **as_f32)
 {
-    size_t n_kv = s->n_past + s->n_tok, kv = (size_t)s->n_head_kv * s->head_dim;
-    size_t n_q = (size_t)s->n_tok * (s->n_head * s->head_dim + 4);
-    float *f = random_floats(r, n_kv * kv, 1), *g = random_floats(r, n_kv * kv, 1);
-    b->q = random_floats(r, n_q, scale);
-    b->out = check_alloc(n_q * sizeof *b->out);
-    b->k = check_alloc(n_kv * kv * sizeof *b->k);
-    b->v = check_alloc(n_kv * kv * sizeof *b->v);
-    for (size_t i = 0; i < n_kv * kv; i++)
-        b->k[i] = f32_to_f16(f[i]), b->v[i] = f32_to_f16(g[i]);
-    for (size_t i = 0; i < n_q; i++)
+    uint32_t n_kv = s->n_past + s->n_tok;
+    size_t cols = (size_t)s->n_head_kv * dim, n = n_kv * cols,
+           bytes = dtype_row_bytes(t->id, cols);
+    unsigned char *rows;
+    if (t->block_elems == 1) {
+        float *x = random_floats(r, n, 1);
+        rows = check_alloc(n * t->block_bytes);
+        t->quantize(x, rows, n);
+        free(x);
+    } else
+        rows = random_weights(r, t, n_kv, cols);
+    *as_f32 = check_alloc(n * sizeof **as_f32);
+    t->dequantize(rows, *as_f32, n);
+    *kv = (struct kv_rows){ .type = t->id,
+                            .row_bytes = bytes + ROW_GAP,
+                            .head_bytes = dtype_row_bytes(t->id, dim),
+                            .n_row = s->n_row ? s->n_row : n_kv };
+    unsigned char *ring = check_alloc(kv->n_row * kv->row_bytes);
+    memset(ring, 0xff, kv->n_row * kv->row_bytes); /* NaN, where nothing may be read */
+    for (uint32_t j = 0; j < n_kv; j++)
+        memcpy(ring + j % kv->n_row * kv->row_bytes, rows + j * bytes, bytes);
+    free(rows);
+    kv->data = ring;
+    return ring;
+}
+
+/* V is the beginning of each head of K. */
+static void values_in_keys(struct buffers *b, const struct shape *s)
+{
+    b->a.v = b->a.k;
+    b->v_rows = NULL;
+    b->v = check_alloc((size_t)b->n_kv * s->n_head_kv * s->dim_v * sizeof *b->v);
+    for (size_t i = 0; i < (size_t)b->n_kv * s->n_head_kv; i++)
+        memcpy(b->v + i * s->dim_v, b->k + i * s->dim, s->dim_v * sizeof *b->v);
+}
+
+/* spread: about the standard deviation of the scores. */
+static void buffers_init(struct buffers *b, const struct shape *s,
+                         const struct dtype_info *kt, const struct dtype_info *vt,
+                         struct rng *r, double spread)
+{
+    struct attention_args *a = &b->a;
+    *b = (struct buffers){ .n_kv = s->n_past + s->n_tok };
+    b->k_rows = cache_init(&a->k, kt, s, s->dim, r, &b->k);
+    if (s->v_in_k)
+        values_in_keys(b, s);
+    else
+        b->v_rows = cache_init(&a->v, vt, s, s->dim_v, r, &b->v);
+    double square = 1e-30;
+    size_t n = (size_t)b->n_kv * s->n_head_kv * s->dim;
+    for (size_t i = 0; i < n; i++)
+        square += (double)b->k[i] * (double)b->k[i] / (double)n;
+    a->q_head_stride = s->dim + Q_GAP;
+    a->q_stride = s->n_head * a->q_head_stride + 3;
+    a->out_stride = s->n_head * s->dim_v + OUT_GAP;
+    a->q = b->q = random_floats(r, s->n_tok * a->q_stride, spread / sqrt(square));
+    a->out = b->out = check_alloc(s->n_tok * a->out_stride * sizeof *b->out);
+    for (size_t i = 0; i < s->n_tok * a->out_stride; i++)
         b->out[i] = -77;
-    free(f);
-    free(g);
-    b->a = (struct attention_args){ .q = b->q,
-                                    .q_stride = s->n_head * s->head_dim + 4,
-                                    .k = b->k,
-                                    .v = b->v,
-                                    .kv_stride = kv,
-                                    .out = b->out,
-                                    .out_stride = s->n_head * s->head_dim + 4,
-                                    .n_tok = s->n_tok,
-                                    .n_past = s->n_past,
-                                    .n_head = s->n_head,
-                                    .n_head_kv = s->n_head_kv,
-                                    .head_dim = s->head_dim,
-                                    .window = s->window,
-                                    .scale = 1.0f / sqrtf((float)s->head_dim) };
-    b->a.scratch = check_alloc(kernels_attention_scratch_bytes(
-        n_kv, s->head_dim, s->n_head / s->n_head_kv, s->n_tok));
+    b->sinks = random_floats(r, s->n_head, 4);
+    a->sinks = s->sinks ? b->sinks : NULL;
+    a->n_tok = s->n_tok, a->n_past = s->n_past, a->window = s->window;
+    a->n_head = s->n_head, a->n_head_kv = s->n_head_kv;
+    a->head_dim = s->dim, a->head_dim_v = s->dim_v;
+    a->scale = 1.0f / sqrtf((float)s->dim);
+    a->softcap = s->cap;
+    b->scratch_bytes = kernels_attention_scratch_bytes(
+        b->n_kv, s->dim > s->dim_v ? s->dim : s->dim_v, s->n_head / s->n_head_kv, s->n_tok);
+    a->scratch = b->scratch = check_alloc(b->scratch_bytes + GUARD);
+    memset(b->scratch + b->scratch_bytes, 0x5a, GUARD);
 }
 
 static void buffers_free(struct buffers *b)
 {
+    for (size_t i = 0; i < GUARD; i++) /* nobody wrote past the scratch */
+        assert_int_equal(b->scratch[b->scratch_bytes + i], 0x5a);
     free(b->q);
     free(b->out);
+    free(b->sinks);
     free(b->k);
     free(b->v);
-    free(b->a.scratch);
+    free(b->k_rows);
+    free(b->v_rows);
+    free(b->scratch);
+}
+
+/* Score of key j and the bound of its error: methods.md (22). */
+static double score(const struct buffers *b, uint32_t t, uint32_t h, uint32_t j,
+                    double *error)
+{
+    const struct attention_args *a = &b->a;
+    const float *q = a->q + t * a->q_stride + h * a->q_head_stride;
+    const float *k =
+        b->k + (size_t)(j * a->n_head_kv + h / (a->n_head / a->n_head_kv)) * a->head_dim;
+    double s = 0, abs = 0;
+    for (uint32_t d = 0; d < a->head_dim; d++) {
+        double m = (double)q[d] * (double)k[d];
+        s += m, abs += fabs(m);
+    }
+    s *= (double)a->scale;
+    *error = (a->head_dim + 4) * 0x1p-24 * abs * (double)a->scale;
+    if (a->softcap != 0) {
+        s = (double)a->softcap * tanh(s / (double)a->softcap);
+        *error += 10 * 0x1p-24 * fabs(s);
+    }
+    return s;
 }
 
 /*
- * One output row in double. The error of a score is at most (dim + 4) * 2^-24 * sum |q||k|
- * * scale (e); it changes each weight by a factor exp(e); exp itself, the sums over keys
- * and their rescaling add (2 * keys + 16) * 2^-24. All relative to sum p|v|. methods.md
- * (22)
+ * One output row in double. Scores off by e change each weight by a factor exp(e); exp
+ * itself, the sums over keys and their rescaling add (2 * keys + 16) * 2^-24. All relative
+ * to sum p|v|. methods.md (22)
  */
-static void check_row(const struct kernels *k, const struct buffers *b, uint32_t t,
-                      uint32_t h)
+static void check_row(const struct kernels *k, const struct buffers *b, const char *what,
+                      uint32_t t, uint32_t h)
 {
     const struct attention_args *a = &b->a;
-    uint32_t pos = a->n_past + t, lo = 0, dim = a->head_dim,
-             kv = h / (a->n_head / a->n_head_kv);
+    uint32_t pos = a->n_past + t, lo = 0, dim = a->head_dim_v;
     if (a->window && pos + 1 > a->window)
         lo = pos + 1 - a->window;
-    double *p = check_alloc((pos + 1) * sizeof *p), max = -INFINITY, sum = 0, e = 0;
+    double *p = check_alloc((pos + 1) * sizeof *p), sum = 0, e = 0, e_j;
+    double sink = a->sinks ? (double)a->sinks[h] : -INFINITY, max = sink;
     for (uint32_t j = lo; j <= pos; j++) {
-        double s = 0, abs = 0;
-        for (uint32_t d = 0; d < dim; d++) {
-            double m = (double)a->q[t * a->q_stride + h * dim + d] *
-                       (double)f16_to_f32(a->k[j * a->kv_stride + kv * dim + d]);
-            s += m, abs += fabs(m);
-        }
-        p[j] = s * (double)a->scale;
+        p[j] = score(b, t, h, j, &e_j);
         max = fmax(max, p[j]);
-        e = fmax(e, (dim + 4) * 0x1p-24 * abs * (double)a->scale);
+        e = fmax(e, e_j);
     }
     for (uint32_t j = lo; j <= pos; j++)
         sum += p[j] = exp(p[j] - max);
+    sum += exp(sink - max);
     for (uint32_t d = 0; d < dim; d++) {
         double want = 0, abs = 0, got = (double)a->out[t * a->out_stride + h * dim + d];
         for (uint32_t j = lo; j <= pos; j++) {
-            double m =
-                p[j] / sum * (double)f16_to_f32(a->v[j * a->kv_stride + kv * dim + d]);
+            size_t row = j * a->n_head_kv + h / (a->n_head / a->n_head_kv);
+            double m = p[j] / sum * (double)b->v[row * dim + d];
             want += m, abs += fabs(m);
         }
         double bound = (2 * e + (2 * (pos - lo) + 16) * 0x1p-24) * abs + 1e-30;
         if (!(fabs(got - want) <= bound))
-            fail_msg("%s: attention n_tok %u past %u heads %u/%u dim %u window %u: token "
-                     "%u head %u "
-                     "dim %u: %.9g, expected %.9g, bound %.3g",
-                     k->isa, a->n_tok, a->n_past, a->n_head, a->n_head_kv, dim, a->window,
-                     t, h, d, got, want, bound);
+            fail_msg("%s: attention, %s: token %u head %u dim %u: %.9g, expected %.9g, "
+                     "bound %.3g",
+                     k->isa, what, t, h, d, got, want, bound);
     }
     free(p);
 }
 
-/* As the engine calls it: a KV head at a time, tokens in two pieces. */
+/* As the engine calls it: some heads of a KV head at a time, tokens in two pieces. */
 static void run_all(const struct kernels *k, const struct buffers *b, struct work *w)
 {
     const struct attention_args *a = &b->a;
-    uint32_t group = a->n_head / a->n_head_kv, mid = a->n_tok / 3;
+    uint32_t group = a->n_head / a->n_head_kv, mid = a->n_tok / 3, some = group / 3;
     memset(w, 0, sizeof *w);
     for (uint32_t h = 0; h < a->n_head; h += group) {
         if (mid)
             k->attention(a, h, h + group, 0, mid, false, w);
-        k->attention(a, h, h + group, mid, a->n_tok, true, w);
+        if (some)
+            k->attention(a, h, h + some, mid, a->n_tok, false, w);
+        k->attention(a, h + some, h + group, mid, a->n_tok, true, w);
     }
 }
 
+/* FLOP: 2 (dim + dim_v) for each head, token and key seen. KV bytes: rows walked by the
+ * call that counts, of K and of V unless it is in K. */
+static void check_work(const struct kernels *k, const struct buffers *b, const char *what,
+                       const struct work *w)
+{
+    const struct attention_args *a = &b->a;
+    uint64_t keys = 0, first = a->n_tok / 3 + a->n_past, rows = b->n_kv;
+    for (uint64_t t = 0; t < a->n_tok; t++)
+        keys += a->window ? u64_min(a->n_past + t + 1, a->window) : a->n_past + t + 1;
+    rows -= a->window && first + 1 > a->window ? first + 1 - a->window : 0;
+    uint64_t flop = 2 * (uint64_t)(a->head_dim + a->head_dim_v) * a->n_head * keys;
+    uint64_t bytes = dtype_row_bytes(a->k.type, a->head_dim);
+    if (b->v_rows)
+        bytes += dtype_row_bytes(a->v.type, a->head_dim_v);
+    bytes *= a->n_head_kv * rows;
+    if (w->flop != flop || w->kv_bytes != bytes || w->weight_bytes || w->act_bytes)
+        fail_msg("%s: attention, %s: counted %llu FLOP, %llu KV bytes; expected %llu, %llu",
+                 k->isa, what, (unsigned long long)w->flop, (unsigned long long)w->kv_bytes,
+                 (unsigned long long)flop, (unsigned long long)bytes);
+}
+
+static void check_shape(const struct kernels *k, size_t i, const struct dtype_info *kt,
+                        const struct dtype_info *vt, struct rng *r)
+{
+    const struct shape *s = &shapes[i];
+    struct buffers b;
+    struct work w;
+    char what[80];
+    snprintf(what, sizeof what, "shape %zu, K %s, V %s", i, kt->name, vt->name);
+    buffers_init(&b, s, kt, vt, r, i % 3 == 2 ? 20 : 1); /* peaked softmax too */
+    run_all(k, &b, &w);
+    check_work(k, &b, what, &w);
+    for (uint32_t t = 0; t < s->n_tok; t++) {
+        for (uint32_t h = 0; h < s->n_head; h++)
+            check_row(k, &b, what, t, h);
+        for (size_t g = s->n_head * s->dim_v; g < b.a.out_stride; g++)
+            assert_true(b.out[t * b.a.out_stride + g] == -77);
+    }
+    buffers_free(&b);
+}
+
+/* Every type of K with itself and with F16 as V: each is K's and V's loader at least once.
+ */
 void test_attention(void **state)
 {
     (void)state;
+    const struct dtype_info *f16 = dtype_find(DTYPE_F16);
     struct kernels k;
     struct rng r;
     rng_init(&r, 11);
     for (size_t i = 0; rung_at(i, &k); i++)
-        for (size_t s = 0; s < ARRAY_LEN(shapes); s++) {
-            struct buffers b;
-            struct work w;
-            buffers_init(&b, &shapes[s], &r, s % 3 == 2 ? 20 : 1); /* peaked softmax too */
-            run_all(&k, &b, &w);
-            for (uint32_t t = 0; t < b.a.n_tok; t++) {
-                for (uint32_t h = 0; h < b.a.n_head; h++)
-                    check_row(&k, &b, t, h);
-                for (size_t g = b.a.n_head * b.a.head_dim; g < b.a.out_stride; g++)
-                    assert_true(b.out[t * b.a.out_stride + g] == -77);
+        for (size_t d = 0; dtype_at(d); d++)
+            for (size_t s = 0; s < ARRAY_LEN(shapes); s++) {
+                const struct dtype_info *t = dtype_at(d);
+                if (!dtype_executable(t->id) || shapes[s].dim % t->block_elems != 0)
+                    continue;
+                bool same =
+                    shapes[s].dim_v % t->block_elems == 0 && (s % 2 || shapes[s].v_in_k);
+                check_shape(&k, s, t, same ? t : f16, &r);
             }
-            buffers_free(&b);
-        }
 }
 
-/* FLOP: 4 * dim for each head, token and key seen; KV bytes: rows walked by the call that
- * counts. */
-void test_attention_work(void **state)
+/* A sink far above every score leaves nothing of the values, one of -infinity everything;
+ * a cap far above every score changes nothing. */
+void test_attention_limits(void **state)
 {
     (void)state;
+    const struct shape s = { 2, 69, 3, 1, 64, 64, 0, 0, 0, false, false };
     struct kernels k;
     struct rng r;
     rng_init(&r, 13);
-    for (size_t i = 0; rung_at(i, &k); i++)
-        for (size_t s = 0; s < ARRAY_LEN(shapes); s++) {
-            const struct shape *p = &shapes[s];
-            struct buffers b;
-            struct work w;
-            buffers_init(&b, p, &r, 1);
-            run_all(&k, &b, &w);
-            uint64_t keys = 0, first = p->n_tok / 3 + p->n_past, rows;
-            for (uint64_t t = 0; t < p->n_tok; t++)
-                keys +=
-                    p->window ? u64_min(p->n_past + t + 1, p->window) : p->n_past + t + 1;
-            rows = p->n_past + p->n_tok;
-            rows -= p->window && first + 1 > p->window ? first + 1 - p->window : 0;
-            if (w.flop != 4 * p->head_dim * p->n_head * keys)
-                fail_msg("%s: shape %zu: %llu FLOP counted, %llu expected", k.isa, s,
-                         (unsigned long long)w.flop,
-                         (unsigned long long)(4 * p->head_dim * p->n_head * keys));
-            if (w.kv_bytes != 4 * p->head_dim * p->n_head_kv * rows)
-                fail_msg("%s: shape %zu: %llu KV bytes counted, %llu expected", k.isa, s,
-                         (unsigned long long)w.kv_bytes,
-                         (unsigned long long)(4 * p->head_dim * p->n_head_kv * rows));
-            buffers_free(&b);
-        }
+    for (size_t i = 0; rung_at(i, &k); i++) {
+        struct buffers b;
+        struct work w;
+        enum { N = 3 * 64 };
+        float plain[N];
+        buffers_init(&b, &s, dtype_find(DTYPE_F16), dtype_find(DTYPE_F16), &r, 1);
+        run_all(&k, &b, &w);
+        memcpy(plain, b.out, sizeof plain);
+        for (uint32_t h = 0; h < s.n_head; h++)
+            b.sinks[h] = -INFINITY;
+        b.a.sinks = b.sinks;
+        b.a.softcap = 1e6f;
+        run_all(&k, &b, &w);
+        for (size_t j = 0; j < N; j++)
+            assert_true(fabsf(plain[j] - b.out[j]) <= 1e-4f);
+        for (uint32_t h = 0; h < s.n_head; h++)
+            b.sinks[h] = 1000;
+        run_all(&k, &b, &w);
+        for (size_t j = 0; j < N; j++)
+            assert_true(b.out[j] == 0);
+        buffers_free(&b);
+    }
 }

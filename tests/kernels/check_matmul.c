@@ -5,7 +5,8 @@
  * Bound, methods.md (22): a kernel adds n terms in float, each with at most 8 roundings of
  * its own (scales multiplied, converted), so |error| <= (n + 8) * 2^-24 * sum |w||x|, where
  * |w| is |scale * quant| + |min| and n <= cols + 16 for float products, cols / 16 + 16 for
- * quantized ones (one term a group of 16, or a scale and a min term a group of 32).
+ * quantized ones (one term a group of 16, or a scale and a min term a group of 32), twice
+ * as much for Q2_K (a scale and a min term a group of 16).
  */
 #include "check.h"
 #include <float.h>
@@ -37,49 +38,72 @@ static void problem_free(struct problem *p)
     free(p->x);
 }
 
-static void check_result(const struct problem *p, const struct kernels *k, const char *what,
-                         const struct acts *a, const float *y, size_t row0, size_t row1)
+/* y[t * rows + r] in double, and the largest error allowed. */
+struct exact {
+    double *y, *bound;
+};
+
+static void exact_init(struct exact *e, const struct problem *p, const struct kernels *k,
+                       const struct acts *a)
 {
     float *w = check_alloc(p->cols * sizeof *w), *mag = check_alloc(p->cols * sizeof *mag);
-    double n = a->kind == ACT_Q8 ? (double)p->cols / 16 + 24 : (double)p->cols + 24;
+    float *x = check_alloc(p->n_tok * p->cols * sizeof *x);
+    for (size_t i = 0; i < p->n_tok * p->cols; i++)
+        x[i] = act_value(a, i / p->cols, i % p->cols);
+    double n = (double)p->cols + 24;
+    if (a->kind == ACT_Q8)
+        n = (double)p->cols / (p->type->id == DTYPE_Q2_K ? 8 : 16) + 24;
+    e->y = check_alloc(p->n_tok * p->rows * sizeof *e->y);
+    e->bound = check_alloc(p->n_tok * p->rows * sizeof *e->bound);
     for (size_t r = 0; r < p->rows; r++) {
         p->type->dequantize(p->w + r * p->row_bytes, w, p->cols);
         weight_magnitudes(p->type, p->w + r * p->row_bytes, mag, p->cols);
         for (size_t t = 0; t < p->n_tok; t++) {
-            float got = y[t * p->y_stride + r];
-            if (r < row0 || r >= row1) {
-                if (got != guard)
-                    fail_msg("%s %s %s: row %zu token %zu outside [%zu, %zu) written",
-                             k->isa, p->type->name, what, r, t, row0, row1);
-                continue;
-            }
             double sum = 0, abs = 0;
             for (size_t c = 0; c < p->cols; c++) {
-                double xv = (double)act_value(a, t, c);
+                double xv = (double)x[t * p->cols + c];
                 sum += (double)w[c] * xv;
                 abs += (double)mag[c] * fabs(xv);
             }
             double bound = n * 0x1p-24 * abs + (double)p->cols * (double)FLT_MIN;
             if (strcmp(k->isa, "ref") == 0) /* in double, rounded once */
                 bound = 0x1p-24 * fabs(sum) + n * 0x1p-52 * abs + (double)FLT_MIN;
-            if (!(fabs((double)got - sum) <= bound))
+            e->y[t * p->rows + r] = sum;
+            e->bound[t * p->rows + r] = bound;
+        }
+    }
+    free(w);
+    free(mag);
+    free(x);
+}
+
+static void check_result(const struct problem *p, const struct kernels *k, const char *what,
+                         const struct exact *e, const float *y, size_t row0, size_t row1)
+{
+    for (size_t t = 0; t < p->n_tok; t++) {
+        for (size_t r = 0; r < p->rows; r++) {
+            float got = y[t * p->y_stride + r];
+            double want = e->y[t * p->rows + r], bound = e->bound[t * p->rows + r];
+            if (r < row0 || r >= row1) {
+                if (got != guard)
+                    fail_msg("%s %s %s: row %zu token %zu outside [%zu, %zu) written",
+                             k->isa, p->type->name, what, r, t, row0, row1);
+            } else if (!(fabs((double)got - want) <= bound))
                 fail_msg("%s %s %s [%zu, %zu] x %zu: row %zu token %zu: %.9g, exact %.9g, "
                          "error %.3g, bound %.3g",
                          k->isa, p->type->name, what, p->rows, p->cols, p->n_tok, r, t,
-                         (double)got, sum, fabs((double)got - sum), bound);
+                         (double)got, want, fabs((double)got - want), bound);
         }
-    }
-    for (size_t t = 0; t < p->n_tok; t++)
         for (size_t r = p->rows; r < p->y_stride; r++)
             if (y[t * p->y_stride + r] != guard)
                 fail_msg("%s %s %s: written past the rows of token %zu", k->isa,
                          p->type->name, what, t);
-    free(w);
-    free(mag);
+    }
 }
 
 static void run_slot(const struct problem *p, const struct kernels *k, matmul_fn *fn,
-                     const char *what, const struct acts *a, size_t row0, size_t row1)
+                     const char *what, const struct acts *a, const struct exact *e,
+                     size_t row0, size_t row1)
 {
     size_t n_y = p->n_tok * p->y_stride;
     float *y = check_alloc(n_y * sizeof *y);
@@ -91,7 +115,7 @@ static void run_slot(const struct problem *p, const struct kernels *k, matmul_fn
            mid = row0 + (row1 - row0) / 2 / align * align;
     fn(&args, row0, mid);
     fn(&args, mid, row1);
-    check_result(p, k, what, a, y, row0, row1);
+    check_result(p, k, what, e, y, row0, row1);
     free(args.scratch);
     free(y);
 }
@@ -102,23 +126,28 @@ static void check_problem(const struct problem *p, const struct kernels *k)
     struct acts a;
     void *buf = prepare_acts(k, s->act, &a, p->x, p->n_tok, p->cols, p->cols + 3);
     size_t row0 = p->rows > 2 * (size_t)s->row_align ? s->row_align : 0;
-    run_slot(p, k, s->gemm, "gemm", &a, 0, p->rows);
+    struct exact e;
+    exact_init(&e, p, k, &a);
+    run_slot(p, k, s->gemm, "gemm", &a, &e, 0, p->rows);
     if (row0)
-        run_slot(p, k, s->gemm, "gemm", &a, row0, p->rows - 1);
+        run_slot(p, k, s->gemm, "gemm", &a, &e, row0, p->rows - 1);
     if (p->n_tok <= s->gemv_max_tok) {
-        run_slot(p, k, s->gemv, "gemv", &a, 0, p->rows);
+        run_slot(p, k, s->gemv, "gemv", &a, &e, 0, p->rows);
         if (row0)
-            run_slot(p, k, s->gemv, "gemv", &a, row0, p->rows - 1);
+            run_slot(p, k, s->gemv, "gemv", &a, &e, row0, p->rows - 1);
     }
+    free(e.y);
+    free(e.bound);
     free(buf);
 }
 
 void test_matmul(void **state)
 {
     (void)state;
-    static const size_t tok[] = { 1, 2, 3, 4, 5, 6, 7, 13, 33 };
+    /* lengths without a common factor: every pair meets */
+    static const size_t tok[] = { 1, 2, 3, 4, 5, 6, 7, 13, 33, 64, 65 };
     static const size_t rows[] = { 1, 17, 32, 67, 100, 129 };
-    static const size_t blocks[] = { 1, 3, 11, 2, 8, 20 };
+    static const size_t blocks[] = { 1, 3, 11, 2, 8, 20, 5 };
     struct kernels k;
     struct rng r;
     rng_init(&r, 7);
@@ -138,6 +167,87 @@ void test_matmul(void **state)
                 check_problem(&p, &k);
                 problem_free(&p);
             }
+        }
+}
+
+/* y of one token by both functions of a slot. */
+static void run_both(const struct kernels *k, const struct problem *p, const struct acts *a,
+                     float *gemv, float *gemm)
+{
+    const struct matmul_slot *s = &k->mm[p->type->id];
+    struct matmul_args args = { p->w, p->row_bytes, p->cols, a, gemv, p->y_stride, NULL };
+    args.scratch = check_alloc(kernels_scratch_bytes(p->cols, p->n_tok));
+    s->gemv(&args, 0, p->rows);
+    args.y = gemm;
+    s->gemm(&args, 0, p->rows);
+    free(args.scratch);
+}
+
+/* A NaN or an infinity in a block makes y of its row one, and of no other row. */
+static void check_poison(const struct kernels *k, struct problem *p, size_t block, size_t i,
+                         bool nan)
+{
+    enum { BAD = 5 };
+    unsigned char *at = p->w + BAD * p->row_bytes + block * p->type->block_bytes,
+                  saved[256];
+    memcpy(saved, at, p->type->block_bytes);
+    if (poison_block(p->type, at, i, nan)) {
+        struct acts a;
+        void *buf = prepare_acts(k, k->mm[p->type->id].act, &a, p->x, 1, p->cols, p->cols);
+        float *y = check_alloc(2 * p->y_stride * sizeof *y), *gemm = y + p->y_stride;
+        run_both(k, p, &a, y, gemm);
+        for (size_t r = 0; r < p->rows; r++)
+            if ((isfinite(y[r]) == 0) != (r == BAD) ||
+                (isfinite(gemm[r]) == 0) != (r == BAD))
+                fail_msg(
+                    "%s %s: scale %zu of block %zu of row %d is %s: y[%zu] = %g by gemv, "
+                    "%g by gemm",
+                    k->isa, p->type->name, i, block, BAD, nan ? "NaN" : "infinite", r,
+                    (double)y[r], (double)gemm[r]);
+        free(y);
+        free(buf);
+    }
+    memcpy(at, saved, p->type->block_bytes);
+}
+
+void test_matmul_poison(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 11 };
+    struct kernels k;
+    struct rng r;
+    rng_init(&r, 8);
+    for (size_t i = 0; rung_at(i, &k); i++)
+        for (size_t d = 0; dtype_at(d); d++) {
+            const struct dtype_info *t = dtype_at(d);
+            if (!k.mm[t->id].gemm)
+                continue;
+            struct problem p;
+            problem_init(&p, &r, t, 40, BLOCKS * (size_t)t->block_elems, 1);
+            for (size_t j = 0; j < (size_t)BLOCKS * 4; j++)
+                check_poison(&k, &p, j / 4, j % 2, j / 2 % 2);
+            problem_free(&p);
+        }
+}
+
+/* The two scales of MXFP4 that a float holds as subnormals, with activations that bring the
+ * products back among the normal ones. */
+void test_matmul_subnormal(void **state)
+{
+    (void)state;
+    struct kernels k;
+    struct rng r;
+    rng_init(&r, 9);
+    for (size_t i = 0; rung_at(i, &k); i++)
+        for (unsigned char e = 0; e < 4; e++) {
+            struct problem p;
+            problem_init(&p, &r, dtype_find(DTYPE_MXFP4), 40, 96, 1);
+            for (size_t b = 0; b < p.rows * p.cols / 32; b++)
+                p.w[b * p.type->block_bytes] = e;
+            for (size_t c = 0; c < p.cols; c++)
+                p.x[c] *= 0x1p40f;
+            check_problem(&p, &k);
+            problem_free(&p);
         }
 }
 

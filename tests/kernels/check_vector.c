@@ -1,6 +1,7 @@
-/* tests/kernels/check_vector.c: activation quantization to the bit; norm, gate, rotation
- * within bounds. */
+/* tests/kernels/check_vector.c: activation quantization to the bit; norm, gates, caps,
+ * rotation within bounds. */
 #include "check.h"
+#include <float.h>
 #include <math.h>
 
 static void assert_same_acts(const struct kernels *k, enum act_kind kind, const float *x,
@@ -134,84 +135,196 @@ void test_rms_norm(void **state)
         }
 }
 
-/* Relative error of exp at most 4 * 2^-24 (measured in the same sweep), then three
- * roundings. */
-void test_silu_mul(void **state)
+/*
+ * x / (1 + exp(-y)) * z against the same in double. exp is off by 4 u, then come three
+ * roundings; e, z_off: roundings of y, which the exponential turns into e |y| / (1 + e^y),
+ * and of z. methods.md (22)
+ */
+struct gate {
+    const char *name;
+    size_t slot; /* offset in struct kernels */
+    double e, z_off;
+};
+typedef void gate_fn(float *dst, const float *a, const float *b, size_t n);
+
+static double exact_gate(const struct gate *g, double a, double b, double *bound)
 {
-    (void)state;
-    enum { N = 20011 };
-    struct kernels k;
-    float *a = check_alloc(N * sizeof *a), *b = check_alloc(N * sizeof *b);
-    float *y = check_alloc((N + 1) * sizeof *y);
-    for (size_t i = 0; i < N; i++) {
-        a[i] = (float)((double)i / N * 240 - 120);
-        b[i] = i % 2 ? 1.0f : -2.5f;
+    double x = a, y = a, z = b;
+    if (strcmp(g->name, "gelu_mul") == 0)
+        y = 2 * sqrt(2 / acos(-1)) * (a + 0.044715 * a * a * a);
+    if (strcmp(g->name, "swiglu_oai") == 0) {
+        x = fmin(a, 7);
+        y = 1.702 * x;
+        z = fmin(fmax(b, -7), 7) + 1;
     }
-    a[3] = -INFINITY, a[4] = INFINITY, a[5] = 0, a[6] = -0.0f, a[7] = 1e-30f, a[8] = -1000,
-    a[9] = 1000;
-    for (size_t i = 0; rung_at(i, &k); i++) {
-        y[N] = 77;
-        k.silu_mul(y, a, b, N);
-        assert_true(y[N] == 77);
-        for (size_t j = 0; j < N; j++) {
-            double x = (double)a[j], want = x / (1 + exp(-x)) * (double)b[j];
-            if (j == 3) /* -inf / (1 + inf) */
-                continue;
-            if (!(fabs((double)y[j] - want) <= 8 * 0x1p-24 * fabs(want) + 1e-36) &&
-                (double)y[j] != want)
-                fail_msg("%s: silu(%.9g) * %g = %.9g, expected %.9g", k.isa, x,
-                         (double)b[j], (double)y[j], want);
-        }
-        float nan = NAN, one = 1, out = 0;
-        k.silu_mul(&out, &nan, &one, 1);
-        assert_true(isnan(out));
+    double want = a == -INFINITY ? 0 : x / (1 + exp(-y)) * z;
+    *bound = (8 + g->z_off + (fabs(y) < 200 ? g->e * fabs(y) / (1 + exp(y)) : 0)) * 0x1p-24;
+    *bound = *bound * fabs(want) + 1e-36;
+    return want;
+}
+
+static void check_gate(const struct kernels *k, const struct gate *g, const float *a,
+                       const float *b, size_t n)
+{
+    gate_fn *fn;
+    memcpy(&fn, (const char *)k + g->slot, sizeof fn);
+    float *y = check_alloc((n + 1) * sizeof *y);
+    memcpy(y, a, n * sizeof *y);
+    y[n] = 77;
+    fn(y, y, b, n); /* dst may be a */
+    assert_true(y[n] == 77);
+    for (size_t j = 0; j < n; j++) {
+        double bound, want = exact_gate(g, (double)a[j], (double)b[j], &bound);
+        if (!(fabs((double)y[j] - want) <= bound) && (double)y[j] != want)
+            fail_msg("%s: %s(%.9g, %.9g) = %.9g, expected %.9g", k->isa, g->name,
+                     (double)a[j], (double)b[j], (double)y[j], want);
     }
-    free(a);
-    free(b);
+    float nan = NAN, one = 1, out = 0;
+    fn(&out, &nan, &one, 1);
+    assert_true(isnan(out));
+    fn(&out, &one, &nan, 1);
+    assert_true(isnan(out));
     free(y);
 }
 
-static void check_rope(const struct kernels *k, struct rng *r, size_t n_head, size_t dim,
-                       size_t rot)
+void test_gates(void **state)
 {
-    float *x = random_floats(r, n_head * dim + 1, 1),
-          *y = check_alloc((n_head * dim + 1) * sizeof *y);
+    (void)state;
+    static const float special[] = { -INFINITY, INFINITY, 0,     -0.0f,  1e-30f,  -1e-30f,
+                                     -1000,     1000,     1e20f, -1e20f, FLT_MAX, -FLT_MAX,
+                                     7,         7.5f,     -7.5f, 1e-42f };
+    static const struct gate gates[] = {
+        {"silu_mul",    offsetof(struct kernels, silu_mul),   0, 0},
+        { "gelu_mul",   offsetof(struct kernels, gelu_mul),   6, 0},
+        { "swiglu_oai", offsetof(struct kernels, swiglu_oai), 2, 1},
+    };
+    enum { N = 40011 };
+    struct kernels k;
+    struct rng r;
+    rng_init(&r, 6);
+    float *a = check_alloc(N * sizeof *a), *b = random_floats(&r, N, 5);
+    for (size_t i = 0; i < N; i++)
+        a[i] = (float)((double)i / N * 240 - 120);
+    for (size_t i = 0; i < N / 2; i++) /* where GELU is between 0 and x */
+        a[i] = (float)((double)i / N * 24 - 6);
+    for (size_t i = 0; i < ARRAY_LEN(special); i++) {
+        a[3 + i] = special[i];
+        b[3 + i] = i % 2 ? 0.5f : -0.25f;
+        b[103 + i] = isinf(special[i]) ? 9 : special[i] / FLT_MAX;
+    }
+    b[200] = -1, b[201] = -7, b[202] = 8, b[203] = -1 + 0x1p-20f;
+    for (size_t i = 0; rung_at(i, &k); i++)
+        for (size_t g = 0; g < ARRAY_LEN(gates); g++) {
+            check_gate(&k, &gates[g], a, b, N);
+            for (size_t n = 0; n < 40; n++)
+                check_gate(&k, &gates[g], a + 50, b + 50, n);
+        }
+    free(a);
+    free(b);
+}
+
+/* tanh is off by 6 u at most, the quotient and the product by one each. methods.md (22) */
+void test_softcap(void **state)
+{
+    (void)state;
+    static const float caps[] = { 30, 50, 1, 0.037f, 1e6f };
+    enum { N = 30013 };
+    struct kernels k;
+    float *x = check_alloc(N * sizeof *x), *y = check_alloc((N + 1) * sizeof *y);
+    for (size_t i = 0; rung_at(i, &k); i++)
+        for (size_t c = 0; c < ARRAY_LEN(caps); c++) {
+            for (size_t j = 0; j < N; j++) /* to 12 caps, then down to 1e-30 of one */
+                x[j] = caps[c] * (j % 2 ? 1.0f : -1.0f) *
+                       (float)(j < N / 2 ? 24.0 * (double)j / N
+                                         : pow(10, 30 - 60 * (double)j / N));
+            x[3] = 0, x[4] = INFINITY, x[5] = -INFINITY, x[6] = FLT_MAX, x[7] = -FLT_MAX;
+            x[8] = NAN, x[9] = 1e-40f;
+            memcpy(y, x, N * sizeof *y);
+            y[N] = 77;
+            k.softcap(y, N, caps[c]);
+            assert_true(y[N] == 77 && isnan(y[8]));
+            for (size_t j = 0; j < N; j++) {
+                double cap = (double)caps[c], want = cap * tanh((double)x[j] / cap);
+                if (j != 8 &&
+                    !(fabs((double)y[j] - want) <= 8 * 0x1p-24 * fabs(want) + 1e-37))
+                    fail_msg("%s: softcap(%.9g, %g) = %.9g, expected %.9g", k.isa,
+                             (double)x[j], cap, (double)y[j], want);
+            }
+        }
+    free(x);
+    free(y);
+}
+
+/* The dims of each pair: (2i, 2i + 1), or (i, i + rot / 2) as NeoX has them; nothing else
+ * is written. */
+static void check_rope(const struct kernels *k, struct rng *r, size_t n_head, size_t stride,
+                       size_t rot, bool neox)
+{
+    size_t n = n_head * stride + 1;
+    float *x = random_floats(r, n, 1), *y = check_alloc(n * sizeof *y);
+    double *want = check_alloc(n * sizeof *want), *mag = check_alloc(n * sizeof *mag);
     float *cs = check_alloc(rot * sizeof *cs);
+    for (size_t i = 0; i < n; i++)
+        want[i] = (double)x[i], mag[i] = 0;
     for (size_t i = 0; i < rot / 2; i++) {
         double angle = rng_uniform(r) * 100;
         cs[2 * i] = (float)cos(angle), cs[2 * i + 1] = (float)sin(angle);
+        for (size_t h = 0; h < n_head; h++) {
+            size_t at = h * stride + (neox ? i : 2 * i), to = at + (neox ? rot / 2 : 1);
+            double co = (double)cs[2 * i], s = (double)cs[2 * i + 1];
+            want[at] = (double)x[at] * co - (double)x[to] * s;
+            want[to] = (double)x[at] * s + (double)x[to] * co;
+            mag[at] = mag[to] = fabs((double)x[at]) + fabs((double)x[to]);
+        }
     }
-    memcpy(y, x, (n_head * dim + 1) * sizeof *y);
-    k->rope(y, n_head, dim, rot, cs);
-    for (size_t i = 0; i < n_head * dim + 1; i++) {
-        size_t c = i % dim;
-        double want = (double)x[i], mag = fabs(want);
-        if (i < n_head * dim && c < rot) {
-            double x0 = (double)x[i & ~(size_t)1], x1 = (double)x[i | 1];
-            double co = (double)cs[c & ~(size_t)1], s = (double)cs[c | 1];
-            want = c & 1 ? x0 * s + x1 * co : x0 * co - x1 * s;
-            mag = fabs(x0) + fabs(x1);
-        } else if (y[i] != x[i])
-            fail_msg("%s: rope wrote dim %zu past n_rot %zu", k->isa, c, rot);
-        if (!(fabs((double)y[i] - want) <= 2 * 0x1p-24 * mag))
-            fail_msg("%s: rope [%zu] = %.9g, expected %.9g", k->isa, i, (double)y[i], want);
-    }
+    memcpy(y, x, n * sizeof *y);
+    (neox ? k->rope_neox : k->rope)(y, n_head, stride, rot, cs);
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs((double)y[i] - want[i]) <= 2 * 0x1p-24 * mag[i]))
+            fail_msg("%s: %s %zu heads, %zu apart, n_rot %zu: [%zu] = %.9g, expected %.9g",
+                     k->isa, neox ? "rope_neox" : "rope", n_head, stride, rot, i,
+                     (double)y[i], want[i]);
     free(x);
     free(y);
+    free(want);
+    free(mag);
     free(cs);
 }
 
-void test_add_rope_f16(void **state)
+void test_rope(void **state)
+{
+    (void)state;
+    /* heads, distance, n_rot */
+    static const size_t shapes[][3] = {
+        {3,  64,  64 },
+        { 2, 48,  48 },
+        { 5, 80,  20 },
+        { 1, 6,   4  },
+        { 4, 72,  72 },
+        { 2, 96,  34 },
+        { 3, 192, 64 },
+        { 2, 128, 128},
+        { 2, 112, 28 },
+        { 7, 41,  40 },
+        { 2, 256, 62 }
+    };
+    struct kernels k;
+    struct rng r;
+    rng_init(&r, 10);
+    for (size_t i = 0; rung_at(i, &k); i++)
+        for (size_t s = 0; s < ARRAY_LEN(shapes); s++) {
+            check_rope(&k, &r, shapes[s][0], shapes[s][1], shapes[s][2], false);
+            check_rope(&k, &r, shapes[s][0], shapes[s][1], shapes[s][2], true);
+        }
+}
+
+void test_add_f16(void **state)
 {
     (void)state;
     struct kernels k;
     struct rng r;
     rng_init(&r, 9);
     for (size_t i = 0; rung_at(i, &k); i++) {
-        check_rope(&k, &r, 3, 64, 64);
-        check_rope(&k, &r, 2, 48, 48);
-        check_rope(&k, &r, 5, 80, 20);
-        check_rope(&k, &r, 1, 6, 4);
         for (size_t n = 0; n < 70; n += 3) {
             float *x = random_floats(&r, n + 1, 1), *y = random_floats(&r, n + 1, 1);
             float *z = check_alloc((n + 1) * sizeof *z);

@@ -4,6 +4,8 @@
 #include "kernels/avx2/simd256.h"
 #include <string.h>
 
+#include "kernels/simd/blocks.h" /* written in the names of the headers above */
+
 static void unpack_q8_0(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
 {
     for (size_t b = 0; b < n_k / 32; b++, p += 34) {
@@ -46,6 +48,15 @@ static void unpack_q4_0(const unsigned char *p, size_t n_k, uint8_t *q, float *m
     }
 }
 
+static void unpack_q4_1(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
+{
+    for (size_t b = 0; b < n_k / 32; b++, p += 20) {
+        vi_store(q + 32 * b, nibbles_16(p + 4));
+        meta[b] = f16_at(p);
+        meta[8 + b] = -f16_at(p + 2);
+    }
+}
+
 /* Fifth bits in 4 bytes, bit i for element i; then the nibbles. */
 INLINE void five_bits(const unsigned char *p, uint8_t *q)
 {
@@ -80,19 +91,11 @@ static void unpack_q5_1(const unsigned char *p, size_t n_k, uint8_t *q, float *m
 /* d, dmin and 12 bytes of 6-bit scales and mins. */
 INLINE void k_meta(const unsigned char *p, float *meta)
 {
-    uint32_t a, b, c, six[4];
-    memcpy(&a, p + 4, sizeof a);
-    memcpy(&b, p + 8, sizeof b);
-    memcpy(&c, p + 12, sizeof c);
-    six[0] = a & 0x3f3f3f3f; /* scales 0-3, 4-7, mins 0-3, 4-7 */
-    six[1] = (c & 0x0f0f0f0f) | (a >> 2 & 0x30303030);
-    six[2] = b & 0x3f3f3f3f;
-    six[3] = (c >> 4 & 0x0f0f0f0f) | (b >> 2 & 0x30303030);
-    __m128i v = _mm_loadu_si128((const __m128i *)six);
+    __m128i v = k_scales(p + 4);
     __m256 sc = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(v));
     __m256 m = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_unpackhi_epi64(v, v)));
-    _mm256_storeu_ps(meta, _mm256_mul_ps(sc, _mm256_set1_ps(f16_at(p))));
-    _mm256_storeu_ps(meta + 8, _mm256_mul_ps(m, _mm256_set1_ps(f16_at(p + 2))));
+    _mm256_store_ps(meta, _mm256_mul_ps(sc, _mm256_set1_ps(f16_at(p))));
+    _mm256_store_ps(meta + 8, _mm256_mul_ps(m, _mm256_set1_ps(f16_at(p + 2))));
 }
 
 static void unpack_q4_k(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
@@ -118,6 +121,15 @@ static void unpack_q5_k(const unsigned char *p, size_t n_k, uint8_t *q, float *m
     k_meta(p, meta);
 }
 
+/* 16 signed bytes times d. */
+INLINE void scales_16(__m128i bytes, float d, float *meta)
+{
+    __m256i lo = _mm256_cvtepi8_epi32(bytes),
+            hi = _mm256_cvtepi8_epi32(_mm_unpackhi_epi64(bytes, bytes));
+    _mm256_store_ps(meta, _mm256_mul_ps(_mm256_cvtepi32_ps(lo), _mm256_set1_ps(d)));
+    _mm256_store_ps(meta + 8, _mm256_mul_ps(_mm256_cvtepi32_ps(hi), _mm256_set1_ps(d)));
+}
+
 static void unpack_q6_k(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
 {
     const __m256i high = _mm256_set1_epi8(0x30);
@@ -133,17 +145,90 @@ static void unpack_q6_k(const unsigned char *p, size_t n_k, uint8_t *q, float *m
         vi_store(q + k + 64, _mm256_or_si256(high_nibbles(a), h2));
         vi_store(q + k + 96, _mm256_or_si256(high_nibbles(b), h3));
     }
-    const __m256 d = _mm256_set1_ps(f16_at(p + 208));
-    for (size_t g = 0; g < 16; g += 8) {
-        __m256i sc = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(p + 192 + g)));
-        _mm256_store_ps(meta + g, _mm256_mul_ps(_mm256_cvtepi32_ps(sc), d));
+    scales_16(_mm_loadu_si128((const __m128i *)(p + 192)), f16_at(p + 208), meta);
+}
+
+/* 64 bytes of bit pairs: byte l of 32 holds elements l, l + 32, l + 64, l + 96. */
+INLINE void bit_pairs(const unsigned char *p, __m256i w[8])
+{
+    const __m256i three = _mm256_set1_epi8(3);
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; h++) {
+        __m256i x = load32(p + 32 * h);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++)
+            w[4 * h + i] = _mm256_and_si256(_mm256_srli_epi16(x, 2 * i), three);
     }
 }
 
-const struct q8_format avx2_q8_0 = { 32, 34, 32, 0, false, true, unpack_q8_0 };
-const struct q8_format avx2_q4_0 = { 32, 18, 32, 8, false, false, unpack_q4_0 };
-const struct q8_format avx2_q5_0 = { 32, 22, 32, 16, false, false, unpack_q5_0 };
-const struct q8_format avx2_q5_1 = { 32, 24, 32, 0, true, false, unpack_q5_1 };
-const struct q8_format avx2_q4_k = { 256, 144, 32, 0, true, false, unpack_q4_k };
-const struct q8_format avx2_q5_k = { 256, 176, 32, 0, true, false, unpack_q5_k };
-const struct q8_format avx2_q6_k = { 256, 210, 16, 32, false, false, unpack_q6_k };
+static void unpack_q2_k(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
+{
+    __m256i w[8];
+    (void)n_k;
+    bit_pairs(p + 16, w);
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++)
+        vi_store(q + 32 * i, w[i]);
+    const __m128i low = _mm_set1_epi8(15), b = _mm_loadu_si128((const __m128i *)p);
+    scales_16(_mm_and_si128(b, low), f16_at(p + 80), meta);
+    scales_16(_mm_and_si128(_mm_srli_epi16(b, 4), low), f16_at(p + 82), meta + 16);
+}
+
+/* Third bits: bit i of byte l of 32 is that of element 32i + l. */
+static void unpack_q3_k(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
+{
+    const __m256i four = _mm256_set1_epi8(4);
+    __m256i w[8], h = load32(p);
+    (void)n_k;
+    bit_pairs(p + 32, w);
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++) {
+        __m256i bit = i < 2 ? _mm256_slli_epi16(h, 2 - i) : _mm256_srli_epi16(h, i - 2);
+        vi_store(q + 32 * i, _mm256_or_si256(w[i], _mm256_and_si256(bit, four)));
+    }
+    scales_16(q3_k_scales(p + 96), f16_at(p + 108), meta);
+}
+
+INLINE __m256i lookup_16(const unsigned char *p, __m128i table)
+{
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), nibbles_16(p));
+}
+
+static void unpack_iq4_nl(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
+{
+    for (size_t b = 0; b < n_k / 32; b++, p += 18) {
+        vi_store(q + 32 * b, lookup_16(p + 2, iq4_signed()));
+        meta[b] = f16_at(p);
+    }
+}
+
+static void unpack_iq4_xs(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
+{
+    for (size_t b = 0; b < n_k / 32; b++)
+        vi_store(q + 32 * b, lookup_16(p + 8 + 16 * b, iq4_signed()));
+    _mm256_store_ps(meta, _mm256_mul_ps(_mm256_cvtepi32_ps(iq4_xs_scales(p + 2)),
+                                        _mm256_set1_ps(f16_at(p))));
+}
+
+static void unpack_mxfp4(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
+{
+    for (size_t b = 0; b < n_k / 32; b++, p += 17) {
+        vi_store(q + 32 * b, lookup_16(p + 1, e2m1_biased()));
+        int32_t d = e8m0_half(p[0]);
+        memcpy(meta + b, &d, sizeof d);
+    }
+}
+
+const struct q8_format avx2_q8_0 = { Q8_0_SHAPE, unpack_q8_0 };
+const struct q8_format avx2_q4_0 = { Q4_0_SHAPE, unpack_q4_0 };
+const struct q8_format avx2_q4_1 = { Q4_1_SHAPE, unpack_q4_1 };
+const struct q8_format avx2_q5_0 = { Q5_0_SHAPE, unpack_q5_0 };
+const struct q8_format avx2_q5_1 = { Q5_1_SHAPE, unpack_q5_1 };
+const struct q8_format avx2_q2_k = { Q2_K_SHAPE, unpack_q2_k };
+const struct q8_format avx2_q3_k = { Q3_K_SHAPE, unpack_q3_k };
+const struct q8_format avx2_q4_k = { Q4_K_SHAPE, unpack_q4_k };
+const struct q8_format avx2_q5_k = { Q5_K_SHAPE, unpack_q5_k };
+const struct q8_format avx2_q6_k = { Q6_K_SHAPE, unpack_q6_k };
+const struct q8_format avx2_iq4_nl = { IQ4_NL_SHAPE, unpack_iq4_nl };
+const struct q8_format avx2_iq4_xs = { IQ4_XS_SHAPE, unpack_iq4_xs };
+const struct q8_format avx2_mxfp4 = { MXFP4_SHAPE, unpack_mxfp4 };

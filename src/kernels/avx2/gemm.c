@@ -23,6 +23,10 @@ static void tile_16(const struct q8_tile *a, size_t n_tok)
 {
     q8_tile_any(a, n_tok, 16, false, false);
 }
+static void tile_16_min(const struct q8_tile *a, size_t n_tok)
+{
+    q8_tile_any(a, n_tok, 16, true, false);
+}
 
 void avx2_gemm_q8_0(const struct matmul_args *a, size_t row0, size_t row1)
 {
@@ -32,6 +36,10 @@ void avx2_gemm_q4_0(const struct matmul_args *a, size_t row0, size_t row1)
 {
     q8_gemm(a, row0, row1, &avx2_q4_0, tile_32);
 }
+void avx2_gemm_q4_1(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    q8_gemm(a, row0, row1, &avx2_q4_1, tile_32_min);
+}
 void avx2_gemm_q5_0(const struct matmul_args *a, size_t row0, size_t row1)
 {
     q8_gemm(a, row0, row1, &avx2_q5_0, tile_32);
@@ -39,6 +47,14 @@ void avx2_gemm_q5_0(const struct matmul_args *a, size_t row0, size_t row1)
 void avx2_gemm_q5_1(const struct matmul_args *a, size_t row0, size_t row1)
 {
     q8_gemm(a, row0, row1, &avx2_q5_1, tile_32_min);
+}
+void avx2_gemm_q2_k(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    q8_gemm(a, row0, row1, &avx2_q2_k, tile_16_min);
+}
+void avx2_gemm_q3_k(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    q8_gemm(a, row0, row1, &avx2_q3_k, tile_16);
 }
 void avx2_gemm_q4_k(const struct matmul_args *a, size_t row0, size_t row1)
 {
@@ -51,4 +67,16 @@ void avx2_gemm_q5_k(const struct matmul_args *a, size_t row0, size_t row1)
 void avx2_gemm_q6_k(const struct matmul_args *a, size_t row0, size_t row1)
 {
     q8_gemm(a, row0, row1, &avx2_q6_k, tile_16);
+}
+void avx2_gemm_iq4_nl(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    q8_gemm(a, row0, row1, &avx2_iq4_nl, tile_signed);
+}
+void avx2_gemm_iq4_xs(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    q8_gemm(a, row0, row1, &avx2_iq4_xs, tile_signed);
+}
+void avx2_gemm_mxfp4(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    q8_gemm(a, row0, row1, &avx2_mxfp4, tile_32);
 }

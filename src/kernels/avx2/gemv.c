@@ -24,17 +24,35 @@ INLINE vf lane_scales(const float *meta, size_t b, unsigned group)
     return _mm256_set_m128(_mm_set1_ps(meta[2 * b + 1]), _mm_set1_ps(meta[2 * b]));
 }
 
+/* lanes and xsum are one array in scratch: no format has a bias and mins. */
 struct row_acts {
     const int8_t *q;
     const float *d;
-    const int16_t *sum;
-    const int32_t *lanes;
+    int32_t *lanes; /* of lane_sums, for a bias */
+    float *xsum;    /* d * sum of q of each group, for mins */
 };
+_Static_assert(GEMV_MAX_TOK <= SCRATCH_COL_BYTES, "one byte a column and token");
+
+/* What of token t depends on activations alone. */
+INLINE struct row_acts prepare(const struct acts *x, size_t t, void *scratch,
+                               const struct q8_format f)
+{
+    const size_t at = t * x->stride;
+    struct row_acts a = { x->q + at, x->d + at / 32, (int32_t *)scratch + at / 4,
+                          (float *)scratch + at / 4 };
+    if (f.bias)
+        lane_sums(a.lanes, a.q, x->cols, f.bias);
+    for (size_t g = 0; f.has_min && g < x->cols / f.group; g++) {
+        const int16_t *sum = x->sum + at / 16 + g * (f.group / 16);
+        a.xsum[g] =
+            a.d[g * f.group / 32] * (float)(f.group == 32 ? sum[0] + sum[1] : sum[0]);
+    }
+    return a;
+}
 
 /* One block of 32 columns. */
 INLINE void block(const struct row_acts *x, const uint8_t *q, const float *meta, size_t b,
-                  size_t at, const int n_tok, const struct q8_format f, vf *acc,
-                  float *mins)
+                  size_t at, const int n_tok, const struct q8_format f, vf *acc)
 {
     vi w = vi_load(q + 32 * b);
     vf s = lane_scales(meta, b, f.group);
@@ -43,12 +61,23 @@ INLINE void block(const struct row_acts *x, const uint8_t *q, const float *meta,
         const struct row_acts *a = &x[t];
         vi dot = dot4(vi_set1(0), w, _mm256_loadu_si256((const __m256i *)(a->q + at)),
                       f.w_signed);
-        if (!f.w_signed)
+        if (f.bias)
             dot = _mm256_sub_epi32(dot, vi_load(a->lanes + at / 4));
-        float d = a->d[at / 32];
-        acc[t] = vf_fma(vi_to_vf(dot), vf_mul(s, vf_set1(d)), acc[t]);
-        if (f.has_min)
-            mins[t] += meta[8 + b] * (d * (float)(a->sum[at / 16] + a->sum[at / 16 + 1]));
+        vf d = vf_set1(a->d[at / 32]);
+        acc[t] = vf_fma(vi_to_vf(dot), vf_mul(s, d), acc[t]);
+    }
+}
+
+/* Minus the mins of a chunk's n groups, the first of which is group g of the row. */
+INLINE void chunk_mins(const struct row_acts *x, const float *m, size_t g, size_t n,
+                       const int n_tok, vf *acc)
+{
+    for (size_t i = 0; i < n; i += VL) {
+        vm lanes = vm_first(n - i);
+        vf v = vf_load_m(lanes, m + i);
+#pragma GCC unroll 4
+        for (int t = 0; t < n_tok; t++)
+            acc[t] = vf_fnma(v, vf_load_m(lanes, x[t].xsum + g + i), acc[t]);
     }
 }
 
@@ -57,18 +86,12 @@ INLINE void rows(const struct matmul_args *a, size_t row0, size_t row1, const in
 {
     _Alignas(64) uint8_t q[CHUNK_K];
     _Alignas(64) float meta[CHUNK_META];
-    int32_t *lanes = a->scratch;
     struct row_acts x[GEMV_MAX_TOK];
-    for (int t = 0; t < n_tok; t++) {
-        size_t at = (size_t)t * a->x->stride;
-        x[t] = (struct row_acts){ a->x->q + at, a->x->d + at / 32, a->x->sum + at / 16,
-                                  lanes + at / 4 };
-        lane_sums(lanes + at / 4, a->x->q + at, a->cols, f.bias);
-    }
+    for (int t = 0; t < n_tok; t++)
+        x[t] = prepare(a->x, (size_t)t, a->scratch, f);
     for (size_t r = row0; r < row1; r++) {
         const unsigned char *p = a->w + r * a->w_row_bytes;
         vf acc[GEMV_MAX_TOK];
-        float mins[GEMV_MAX_TOK] = { 0 };
         for (int t = 0; t < n_tok; t++)
             acc[t] = vf_set1(0);
         for (size_t k = 0; k < a->cols; k += CHUNK_K) {
@@ -78,11 +101,14 @@ INLINE void rows(const struct matmul_args *a, size_t row0, size_t row1, const in
                 PREFETCH_LINE(p + i);
             table->unpack(p, n_k, q, meta);
             for (size_t b = 0; b < n_k / 32; b++)
-                block(x, q, meta, b, k + 32 * b, n_tok, f, acc, mins);
+                block(x, q, meta, b, k + 32 * b, n_tok, f, acc);
+            if (f.has_min)
+                chunk_mins(x, meta + CHUNK_K / f.group, k / f.group, n_k / f.group, n_tok,
+                           acc);
             p += bytes;
         }
         for (int t = 0; t < n_tok; t++)
-            a->y[(size_t)t * a->y_stride + r] = vf_sum(acc[t]) - mins[t];
+            a->y[(size_t)t * a->y_stride + r] = vf_sum(acc[t]);
     }
 }
 
@@ -104,39 +130,57 @@ INLINE void gemv(const struct matmul_args *a, size_t row0, size_t row1,
         break;
     }
 }
-_Static_assert(GEMV_MAX_TOK <= SCRATCH_COL_BYTES, "lanes: one byte a column and token");
 
 /* The constants a second time, where the compiler can see them. */
 void avx2_gemv_q8_0(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    gemv(a, row0, row1, &avx2_q8_0, (struct q8_format){ 32, 34, 32, 0, false, true, NULL });
+    gemv(a, row0, row1, &avx2_q8_0, (struct q8_format){ Q8_0_SHAPE, NULL });
 }
 void avx2_gemv_q4_0(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    gemv(a, row0, row1, &avx2_q4_0,
-         (struct q8_format){ 32, 18, 32, 8, false, false, NULL });
+    gemv(a, row0, row1, &avx2_q4_0, (struct q8_format){ Q4_0_SHAPE, NULL });
+}
+void avx2_gemv_q4_1(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    gemv(a, row0, row1, &avx2_q4_1, (struct q8_format){ Q4_1_SHAPE, NULL });
 }
 void avx2_gemv_q5_0(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    gemv(a, row0, row1, &avx2_q5_0,
-         (struct q8_format){ 32, 22, 32, 16, false, false, NULL });
+    gemv(a, row0, row1, &avx2_q5_0, (struct q8_format){ Q5_0_SHAPE, NULL });
 }
 void avx2_gemv_q5_1(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    gemv(a, row0, row1, &avx2_q5_1, (struct q8_format){ 32, 24, 32, 0, true, false, NULL });
+    gemv(a, row0, row1, &avx2_q5_1, (struct q8_format){ Q5_1_SHAPE, NULL });
+}
+void avx2_gemv_q2_k(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    gemv(a, row0, row1, &avx2_q2_k, (struct q8_format){ Q2_K_SHAPE, NULL });
+}
+void avx2_gemv_q3_k(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    gemv(a, row0, row1, &avx2_q3_k, (struct q8_format){ Q3_K_SHAPE, NULL });
 }
 void avx2_gemv_q4_k(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    gemv(a, row0, row1, &avx2_q4_k,
-         (struct q8_format){ 256, 144, 32, 0, true, false, NULL });
+    gemv(a, row0, row1, &avx2_q4_k, (struct q8_format){ Q4_K_SHAPE, NULL });
 }
 void avx2_gemv_q5_k(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    gemv(a, row0, row1, &avx2_q5_k,
-         (struct q8_format){ 256, 176, 32, 0, true, false, NULL });
+    gemv(a, row0, row1, &avx2_q5_k, (struct q8_format){ Q5_K_SHAPE, NULL });
 }
 void avx2_gemv_q6_k(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    gemv(a, row0, row1, &avx2_q6_k,
-         (struct q8_format){ 256, 210, 16, 32, false, false, NULL });
+    gemv(a, row0, row1, &avx2_q6_k, (struct q8_format){ Q6_K_SHAPE, NULL });
+}
+void avx2_gemv_iq4_nl(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    gemv(a, row0, row1, &avx2_iq4_nl, (struct q8_format){ IQ4_NL_SHAPE, NULL });
+}
+void avx2_gemv_iq4_xs(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    gemv(a, row0, row1, &avx2_iq4_xs, (struct q8_format){ IQ4_XS_SHAPE, NULL });
+}
+void avx2_gemv_mxfp4(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    gemv(a, row0, row1, &avx2_mxfp4, (struct q8_format){ MXFP4_SHAPE, NULL });
 }

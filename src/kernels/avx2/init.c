@@ -8,16 +8,28 @@ void kernels_init_avx2(struct kernels *k)
         (struct matmul_slot){ ACT_Q8, avx2_gemv_q8_0, avx2_gemm_q8_0, max, align };
     k->mm[DTYPE_Q4_0] =
         (struct matmul_slot){ ACT_Q8, avx2_gemv_q4_0, avx2_gemm_q4_0, max, align };
+    k->mm[DTYPE_Q4_1] =
+        (struct matmul_slot){ ACT_Q8, avx2_gemv_q4_1, avx2_gemm_q4_1, max, align };
     k->mm[DTYPE_Q5_0] =
         (struct matmul_slot){ ACT_Q8, avx2_gemv_q5_0, avx2_gemm_q5_0, max, align };
     k->mm[DTYPE_Q5_1] =
         (struct matmul_slot){ ACT_Q8, avx2_gemv_q5_1, avx2_gemm_q5_1, max, align };
+    k->mm[DTYPE_Q2_K] =
+        (struct matmul_slot){ ACT_Q8, avx2_gemv_q2_k, avx2_gemm_q2_k, max, align };
+    k->mm[DTYPE_Q3_K] =
+        (struct matmul_slot){ ACT_Q8, avx2_gemv_q3_k, avx2_gemm_q3_k, max, align };
     k->mm[DTYPE_Q4_K] =
         (struct matmul_slot){ ACT_Q8, avx2_gemv_q4_k, avx2_gemm_q4_k, max, align };
     k->mm[DTYPE_Q5_K] =
         (struct matmul_slot){ ACT_Q8, avx2_gemv_q5_k, avx2_gemm_q5_k, max, align };
     k->mm[DTYPE_Q6_K] =
         (struct matmul_slot){ ACT_Q8, avx2_gemv_q6_k, avx2_gemm_q6_k, max, align };
+    k->mm[DTYPE_IQ4_NL] =
+        (struct matmul_slot){ ACT_Q8, avx2_gemv_iq4_nl, avx2_gemm_iq4_nl, max, align };
+    k->mm[DTYPE_IQ4_XS] =
+        (struct matmul_slot){ ACT_Q8, avx2_gemv_iq4_xs, avx2_gemm_iq4_xs, max, align };
+    k->mm[DTYPE_MXFP4] =
+        (struct matmul_slot){ ACT_Q8, avx2_gemv_mxfp4, avx2_gemm_mxfp4, max, align };
     k->mm[DTYPE_F32] =
         (struct matmul_slot){ ACT_F32, avx2_gemv_f32, avx2_gemm_f32, max, align };
     k->mm[DTYPE_F16] =
@@ -28,8 +40,12 @@ void kernels_init_avx2(struct kernels *k)
     k->act_prepare[ACT_Q8] = avx2_act_prepare_q8;
     k->rms_norm = avx2_rms_norm;
     k->silu_mul = avx2_silu_mul;
+    k->gelu_mul = avx2_gelu_mul;
+    k->swiglu_oai = avx2_swiglu_oai;
     k->add = avx2_add;
+    k->softcap = avx2_softcap;
     k->rope = avx2_rope;
+    k->rope_neox = avx2_rope_neox;
     k->f32_to_f16 = avx2_f32_to_f16;
     k->attention = avx2_attention;
 }

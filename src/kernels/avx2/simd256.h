@@ -136,6 +136,19 @@ INLINE vf vf_odd(vf x)
 {
     return _mm256_movehdup_ps(x);
 }
+/* The even lanes of both, in order: 64-bit pieces come as lo's, hi's, lo's, hi's. */
+INLINE vf vf_join(__m256 x)
+{
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(x), 0xd8));
+}
+INLINE vf vf_all_even(vf lo, vf hi)
+{
+    return vf_join(_mm256_shuffle_ps(lo, hi, 0x88));
+}
+INLINE vf vf_all_odd(vf lo, vf hi)
+{
+    return vf_join(_mm256_shuffle_ps(lo, hi, 0xdd));
+}
 INLINE vf vf_fmaddsub(vf a, vf b, vf c) /* a * b - c in even lanes, + c in odd ones */
 {
     return _mm256_fmaddsub_ps(a, b, c);
@@ -171,6 +184,17 @@ INLINE vf vf_from_bf16(const void *p, size_t n)
 {
     return _mm256_castsi256_ps(
         _mm256_slli_epi32(_mm256_cvtepu16_epi32(load_u16(p, n)), 16));
+}
+/* VL signed bytes; VL nibbles, one a byte, shift 0 or 4, less 8. */
+INLINE vf vf_from_i8(const void *p)
+{
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(p)));
+}
+INLINE vf vf_from_nibbles(const void *p, unsigned shift)
+{
+    __m256i x = _mm256_srli_epi32(_mm256_cvtepu8_epi32(_mm_loadl_epi64(p)), (int)shift);
+    x = _mm256_and_si256(x, _mm256_set1_epi32(15));
+    return _mm256_cvtepi32_ps(_mm256_sub_epi32(x, _mm256_set1_epi32(8)));
 }
 INLINE void vf_to_f16(uint16_t *p, vm m, vf v)
 {

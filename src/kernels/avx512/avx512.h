@@ -13,8 +13,13 @@ void avx512_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok
                            size_t tok1);
 void avx512_rms_norm(float *dst, const float *src, const float *w, size_t n, float eps);
 void avx512_silu_mul(float *dst, const float *a, const float *b, size_t n);
+void avx512_gelu_mul(float *dst, const float *a, const float *b, size_t n);
+void avx512_swiglu_oai(float *dst, const float *a, const float *b, size_t n);
 void avx512_add(float *dst, const float *src, size_t n);
-void avx512_rope(float *x, size_t n_head, size_t head_dim, size_t n_rot, const float *cs);
+void avx512_softcap(float *x, size_t n, float cap);
+void avx512_rope(float *x, size_t n_head, size_t head_stride, size_t n_rot, const float *cs);
+void avx512_rope_neox(float *x, size_t n_head, size_t head_stride, size_t n_rot,
+                         const float *cs);
 void avx512_f32_to_f16(uint16_t *dst, const float *src, size_t n);
 
 #endif

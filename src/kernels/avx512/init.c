@@ -15,8 +15,12 @@ void kernels_init_avx512(struct kernels *k)
     k->act_prepare[ACT_Q8] = avx512_act_prepare_q8;
     k->rms_norm = avx512_rms_norm;
     k->silu_mul = avx512_silu_mul;
+    k->gelu_mul = avx512_gelu_mul;
+    k->swiglu_oai = avx512_swiglu_oai;
     k->add = avx512_add;
+    k->softcap = avx512_softcap;
     k->rope = avx512_rope;
+    k->rope_neox = avx512_rope_neox;
     k->f32_to_f16 = avx512_f32_to_f16;
     k->attention = avx512_attention;
 }

@@ -117,6 +117,18 @@ INLINE vf vf_odd(vf x)
 {
     return _mm512_movehdup_ps(x);
 }
+INLINE vf vf_all_even(vf lo, vf hi) /* the even lanes of both, in order */
+{
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24,
+                                           26, 28, 30);
+    return _mm512_permutex2var_ps(lo, even, hi);
+}
+INLINE vf vf_all_odd(vf lo, vf hi)
+{
+    const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27,
+                                          29, 31);
+    return _mm512_permutex2var_ps(lo, odd, hi);
+}
 INLINE vf vf_fmaddsub(vf a, vf b, vf c) /* a * b - c in even lanes, + c in odd ones */
 {
     return _mm512_fmaddsub_ps(a, b, c);
@@ -135,6 +147,17 @@ INLINE vf vf_from_bf16(const void *p, size_t n)
 {
     return _mm512_castsi512_ps(
         _mm512_slli_epi32(_mm512_cvtepu16_epi32(load_u16(p, n)), 16));
+}
+/* VL signed bytes; VL nibbles, one a byte, shift 0 or 4, less 8. */
+INLINE vf vf_from_i8(const void *p)
+{
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(p)));
+}
+INLINE vf vf_from_nibbles(const void *p, unsigned shift)
+{
+    __m512i x = _mm512_srli_epi32(_mm512_cvtepu8_epi32(_mm_loadu_si128(p)), shift);
+    x = _mm512_and_si512(x, _mm512_set1_epi32(15));
+    return _mm512_cvtepi32_ps(_mm512_sub_epi32(x, _mm512_set1_epi32(8)));
 }
 INLINE void vf_to_f16(uint16_t *p, vm m, vf v)
 {

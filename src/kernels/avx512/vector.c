@@ -26,14 +26,35 @@ void avx512_silu_mul(float *dst, const float *a, const float *b, size_t n)
     simd_silu_mul(dst, a, b, n);
 }
 
+void avx512_gelu_mul(float *dst, const float *a, const float *b, size_t n)
+{
+    simd_gelu_mul(dst, a, b, n);
+}
+
+void avx512_swiglu_oai(float *dst, const float *a, const float *b, size_t n)
+{
+    simd_swiglu_oai(dst, a, b, n);
+}
+
 void avx512_add(float *dst, const float *src, size_t n)
 {
     simd_add(dst, src, n);
 }
 
-void avx512_rope(float *x, size_t n_head, size_t head_dim, size_t n_rot, const float *cs)
+void avx512_softcap(float *x, size_t n, float cap)
 {
-    simd_rope(x, n_head, head_dim, n_rot, cs);
+    simd_softcap(x, n, cap);
+}
+
+void avx512_rope(float *x, size_t n_head, size_t head_stride, size_t n_rot, const float *cs)
+{
+    simd_rope(x, n_head, head_stride, n_rot, cs);
+}
+
+void avx512_rope_neox(float *x, size_t n_head, size_t head_stride, size_t n_rot,
+                         const float *cs)
+{
+    simd_rope_neox(x, n_head, head_stride, n_rot, cs);
 }
 
 void avx512_f32_to_f16(uint16_t *dst, const float *src, size_t n)

@@ -25,12 +25,16 @@ static void tile_16(const struct q8_tile *a, size_t n_tok)
 {
     q8_tile_any(a, n_tok, 16, false, false);
 }
+static void tile_16_min(const struct q8_tile *a, size_t n_tok)
+{
+    q8_tile_any(a, n_tok, 16, true, false);
+}
 
 void vnni_gemm(const struct matmul_args *a, size_t row0, size_t row1,
                const struct q8_format *f)
 {
-    q8_gemm(a, row0, row1, f,
-            f->group == 16 ? tile_16
-            : f->has_min   ? tile_32_min
-                           : tile_32);
+    if (f->group == 16)
+        q8_gemm(a, row0, row1, f, f->has_min ? tile_16_min : tile_16);
+    else
+        q8_gemm(a, row0, row1, f, f->has_min ? tile_32_min : tile_32);
 }

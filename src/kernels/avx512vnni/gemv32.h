@@ -13,6 +13,8 @@
 #include "kernels/avx512/simd512.h"
 #include "kernels/avx512vnni/vnni.h"
 
+#include "kernels/simd/blocks.h" /* written in the names of the headers above */
+
 struct act64 {
     int32_t start[16]; /* - bias . q of each lane */
     float d[16];       /* activation scale (times hi_scale) of each lane */
@@ -25,6 +27,7 @@ struct format32 {
     int8_t bias_lo, bias_hi; /* of elements 0-15 and 16-31, as bytes (128 is -128) */
     float hi_scale; /* of elements 16-31, when their bytes are a multiple of the quant */
     bool has_min;   /* second half of the block is the min: value = d * q + m */
+    bool e8m0;      /* the scale is the half of an exponent byte, not an f16 */
     /* Bytes of the block at p and, when both, of the next one; else zeros. */
     __m512i (*weights)(const unsigned char *p, bool both);
 };
@@ -39,6 +42,14 @@ INLINE __m512 f16_pair(const unsigned char *p, size_t next, bool both)
         h = _mm256_mask_set1_epi16(h, 0xff00, b);
     }
     return _mm512_cvtph_ps(h);
+}
+
+INLINE __m512 e8m0_pair(const unsigned char *p, size_t next, bool both)
+{
+    __m512i d = _mm512_set1_epi32(e8m0_half(p[0]));
+    if (both)
+        d = _mm512_mask_set1_epi32(d, 0xff00, e8m0_half(p[next]));
+    return _mm512_castsi512_ps(d);
 }
 
 INLINE void gemv32_acts(struct act64 *dst, const struct acts *x, size_t t,
@@ -70,7 +81,8 @@ INLINE void gemv32_step(const unsigned char *p, const struct act64 *const *x,
                         const struct format32 f, __m512 *acc)
 {
     __m512i w = f.weights(p, both);
-    __m512 d = f16_pair(p, f.block_bytes, both);
+    __m512 d =
+        f.e8m0 ? e8m0_pair(p, f.block_bytes, both) : f16_pair(p, f.block_bytes, both);
 #pragma GCC unroll 4
     for (int t = 0; t < n_tok; t++) {
         const struct act64 *a = x[t] + i;

@@ -8,14 +8,26 @@ void kernels_init_avx512vnni(struct kernels *k)
         (struct matmul_slot){ ACT_Q8, vnni_gemv_q8_0, vnni_gemm_q8_0, max, align };
     k->mm[DTYPE_Q4_0] =
         (struct matmul_slot){ ACT_Q8, vnni_gemv_q4_0, vnni_gemm_q4_0, max, align };
+    k->mm[DTYPE_Q4_1] =
+        (struct matmul_slot){ ACT_Q8, vnni_gemv_q4_1, vnni_gemm_q4_1, max, align };
     k->mm[DTYPE_Q5_0] =
         (struct matmul_slot){ ACT_Q8, vnni_gemv_q5_0, vnni_gemm_q5_0, max, align };
     k->mm[DTYPE_Q5_1] =
         (struct matmul_slot){ ACT_Q8, vnni_gemv_q5_1, vnni_gemm_q5_1, max, align };
+    k->mm[DTYPE_Q2_K] =
+        (struct matmul_slot){ ACT_Q8, vnni_gemv_q2_k, vnni_gemm_q2_k, max, align };
+    k->mm[DTYPE_Q3_K] =
+        (struct matmul_slot){ ACT_Q8, vnni_gemv_q3_k, vnni_gemm_q3_k, max, align };
     k->mm[DTYPE_Q4_K] =
         (struct matmul_slot){ ACT_Q8, vnni_gemv_q4_k, vnni_gemm_q4_k, max, align };
     k->mm[DTYPE_Q5_K] =
         (struct matmul_slot){ ACT_Q8, vnni_gemv_q5_k, vnni_gemm_q5_k, max, align };
     k->mm[DTYPE_Q6_K] =
         (struct matmul_slot){ ACT_Q8, vnni_gemv_q6_k, vnni_gemm_q6_k, max, align };
+    k->mm[DTYPE_IQ4_NL] =
+        (struct matmul_slot){ ACT_Q8, vnni_gemv_iq4_nl, vnni_gemm_iq4_nl, max, align };
+    k->mm[DTYPE_IQ4_XS] =
+        (struct matmul_slot){ ACT_Q8, vnni_gemv_iq4_xs, vnni_gemm_iq4_xs, max, align };
+    k->mm[DTYPE_MXFP4] =
+        (struct matmul_slot){ ACT_Q8, vnni_gemv_mxfp4, vnni_gemm_mxfp4, max, align };
 }

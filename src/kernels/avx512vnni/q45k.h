@@ -13,6 +13,8 @@
 #include "kernels/avx512/simd512.h"
 #include "kernels/avx512vnni/vnni.h"
 
+#include "kernels/simd/blocks.h" /* written in the names of the headers above */
+
 struct act256 {
     int8_t q[4][64]; /* sub-blocks 0 2, 1 3, 4 6, 5 7 */
     float d[16];     /* of sub-blocks 0 1 4 5, 0 1 4 5, 2 3 6 7, 2 3 6 7 */
@@ -27,20 +29,6 @@ struct format45k {
     /* Bytes of the four vectors of act256's order from the block at p. */
     void (*weights)(const unsigned char *p, __m512i w[4]);
 };
-
-/* The 12 bytes of 6-bit values at p: scales to bytes 0-7, mins to bytes 8-15. */
-INLINE __m128i k_scales(const unsigned char *p)
-{
-    uint32_t a, b, c;
-    __builtin_memcpy(&a, p, sizeof a);
-    __builtin_memcpy(&b, p + 4, sizeof b);
-    __builtin_memcpy(&c, p + 8, sizeof c);
-    uint64_t sc =
-        (uint64_t)((c & 0x0f0f0f0f) | (a >> 2 & 0x30303030)) << 32 | (a & 0x3f3f3f3f);
-    uint64_t m =
-        (uint64_t)((c >> 4 & 0x0f0f0f0f) | (b >> 2 & 0x30303030)) << 32 | (b & 0x3f3f3f3f);
-    return _mm_set_epi64x((long long)m, (long long)sc);
-}
 
 INLINE void q45k_acts(struct act256 *dst, const struct acts *x, size_t t, float hi_scale)
 {

@@ -22,7 +22,7 @@ void vnni_gemv_q5_0(const struct matmul_args *a, size_t row0, size_t row1)
 static void unpack(const unsigned char *p, size_t n_k, uint8_t *q, float *meta)
 {
     for (size_t b = 0; b < n_k / 32; b++, p += BLOCK_BYTES) {
-        q5_unpack(p + 2, q + 32 * b);
+        store_first(q + 32 * b, q5_pair(p + 2, 0, false));
         meta[b] = f16_at(p);
     }
 }

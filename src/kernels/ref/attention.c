@@ -1,57 +1,71 @@
-/* ref/attention.c: causal attention as the formula says it, in double. methods.md (7) */
+/* ref/attention.c: causal attention as the formula says it, in double. methods.md (7), (39)
+ */
 #include "kernels/ref/ref.h"
 #include <math.h>
 
-static double dot_f16(const float *q, const uint16_t *k, size_t n)
+/* A head's elements at a position, as f32 in to. */
+static void load_head(const struct kv_rows *kv, uint32_t pos, size_t kv_head, float *to,
+                      size_t dim)
 {
-    double s = 0;
-    for (size_t i = 0; i < n; i++)
-        s += (double)q[i] * (double)f16_to_f32(k[i]);
-    return s;
+    const unsigned char *row = kv->data + (size_t)(pos % kv->n_row) * kv->row_bytes;
+    dtype_find(kv->type)->dequantize(row + kv_head * kv->head_bytes, to, dim);
 }
 
-/* Scores of keys [lo, hi) against q, then their exponentials; returns the sum of those. */
-static double softmax_row(const struct attention_args *a, const float *q, size_t kv_head,
-                          uint32_t lo, uint32_t hi, double *p)
+static double score(const struct attention_args *a, const float *q, const float *k)
 {
-    double max = -INFINITY, sum = 0;
+    double s = 0, cap = (double)a->softcap;
+    for (size_t d = 0; d < a->head_dim; d++)
+        s += (double)q[d] * (double)k[d];
+    s *= (double)a->scale;
+    return a->softcap != 0 ? cap * tanh(s / cap) : s;
+}
+
+/* Scores of keys [lo, hi) against q, then their exponentials; returns the sum of those, and
+ * of the sink's. */
+static double softmax_row(const struct attention_args *a, const float *q, size_t head,
+                          uint32_t lo, uint32_t hi, double *p, float *k)
+{
+    double sink = a->sinks ? (double)a->sinks[head] : -INFINITY, max = sink, sum = 0;
     for (uint32_t j = lo; j < hi; j++) {
-        const uint16_t *k = a->k + j * a->kv_stride + kv_head * a->head_dim;
-        p[j - lo] = dot_f16(q, k, a->head_dim) * (double)a->scale;
+        load_head(&a->k, j, head / (a->n_head / a->n_head_kv), k, a->head_dim);
+        p[j - lo] = score(a, q, k);
         max = p[j - lo] > max ? p[j - lo] : max;
     }
     for (uint32_t j = lo; j < hi; j++) {
         p[j - lo] = exp(p[j - lo] - max);
         sum += p[j - lo];
     }
-    return sum;
+    return a->sinks ? sum + exp(sink - max) : sum;
 }
 
 void ref_attention(const struct attention_args *a, uint32_t head0, uint32_t head1,
                    uint32_t tok0, uint32_t tok1, bool count_kv, struct work *w)
 {
-    size_t dim = a->head_dim, kv_head = head0 / (a->n_head / a->n_head_kv);
-    double *acc = a->scratch, *p = acc + size_align_up(dim, 64);
+    size_t dim = a->head_dim, dim_v = a->head_dim_v;
+    size_t larger = size_align_up(dim > dim_v ? dim : dim_v, 64);
+    size_t kv_head = head0 / (a->n_head / a->n_head_kv);
+    float *row = a->scratch; /* one head of K or V */
+    double *acc = (double *)(row + larger), *p = acc + larger;
     uint32_t seen = 0; /* positions below were counted */
     for (uint32_t t = tok0; t < tok1; t++) {
         uint32_t pos = a->n_past + t, hi = pos + 1, lo = window_first(pos, a->window);
         for (uint32_t h = head0; h < head1; h++) {
-            double sum =
-                softmax_row(a, a->q + t * a->q_stride + h * dim, kv_head, lo, hi, p);
-            for (size_t d = 0; d < dim; d++)
+            const float *q = a->q + t * a->q_stride + h * a->q_head_stride;
+            double sum = softmax_row(a, q, h, lo, hi, p, row);
+            for (size_t d = 0; d < dim_v; d++)
                 acc[d] = 0;
             for (uint32_t j = lo; j < hi; j++) {
-                const uint16_t *v = a->v + j * a->kv_stride + kv_head * dim;
-                for (size_t d = 0; d < dim; d++)
-                    acc[d] += p[j - lo] * (double)f16_to_f32(v[d]);
-                w->flop += 4 * dim;
+                load_head(&a->v, j, kv_head, row, dim_v);
+                for (size_t d = 0; d < dim_v; d++)
+                    acc[d] += p[j - lo] * (double)row[d];
+                w->flop += 2 * (dim + dim_v);
                 if (count_kv && j >= seen) {
-                    w->kv_bytes += 2 * dim * sizeof *v;
+                    w->kv_bytes += kv_position_bytes(a);
                     seen = j + 1;
                 }
             }
-            for (size_t d = 0; d < dim; d++)
-                a->out[t * a->out_stride + h * dim + d] = (float)(acc[d] / sum);
+            for (size_t d = 0; d < dim_v; d++)
+                a->out[t * a->out_stride + h * dim_v + d] = (float)(acc[d] / sum);
         }
     }
 }

@@ -13,8 +13,12 @@ void kernels_init_ref(struct kernels *k)
     k->act_prepare[ACT_Q8] = ref_act_prepare_q8;
     k->rms_norm = ref_rms_norm;
     k->silu_mul = ref_silu_mul;
+    k->gelu_mul = ref_gelu_mul;
+    k->swiglu_oai = ref_swiglu_oai;
     k->add = ref_add;
+    k->softcap = ref_softcap;
     k->rope = ref_rope;
+    k->rope_neox = ref_rope_neox;
     k->f32_to_f16 = ref_f32_to_f16;
     k->attention = ref_attention;
 }

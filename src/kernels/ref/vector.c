@@ -1,6 +1,7 @@
 /* ref/vector.c: norm, gate, addition, rotation, conversion: one rounding each, from double.
  */
 #include "kernels/ref/ref.h"
+#include <float.h>
 #include <math.h>
 
 /* methods.md (5) */
@@ -14,13 +15,45 @@ void ref_rms_norm(float *dst, const float *src, const float *w, size_t n, float 
         dst[i] = (float)((double)src[i] * scale * (double)w[i]);
 }
 
-/* methods.md (8) */
+/* x / (1 + exp(-y)), of the same sign: 0 for x = -infinity, NaN for NaN. methods.md (8) */
+static double gate(double x, double y)
+{
+    return (x < -FLT_MAX ? -FLT_MAX : x) / (1.0 + exp(-y));
+}
+
 void ref_silu_mul(float *dst, const float *a, const float *b, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         double x = (double)a[i];
-        dst[i] = (float)(x / (1.0 + exp(-x)) * (double)b[i]);
+        dst[i] = (float)(gate(x, x) * (double)b[i]);
     }
+}
+
+void ref_gelu_mul(float *dst, const float *a, const float *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        double x = (double)a[i];
+        double y = 2 * GELU_SCALE * x * (1 + GELU_CUBE * x * x);
+        dst[i] = (float)(gate(x, y) * (double)b[i]);
+    }
+}
+
+void ref_swiglu_oai(float *dst, const float *a, const float *b, size_t n)
+{
+    const double most = SWIGLU_MAX;
+    for (size_t i = 0; i < n; i++) {
+        double g = (double)a[i], u = (double)b[i];
+        g = g > most ? most : g;
+        u = u > most ? most : u < -most ? -most : u;
+        dst[i] = (float)(gate(g, SWIGLU_ALPHA * g) * (u + 1));
+    }
+}
+
+/* methods.md (39) */
+void ref_softcap(float *x, size_t n, float cap)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)((double)cap * tanh((double)x[i] / (double)cap));
 }
 
 /* methods.md (9) */
@@ -30,16 +63,30 @@ void ref_add(float *dst, const float *src, size_t n)
         dst[i] += src[i];
 }
 
+static void turn(float *p0, float *p1, const float *cs)
+{
+    double c = (double)cs[0], s = (double)cs[1], x0 = (double)*p0, x1 = (double)*p1;
+    *p0 = (float)(x0 * c - x1 * s);
+    *p1 = (float)(x0 * s + x1 * c);
+}
+
 /* methods.md (6) */
-void ref_rope(float *x, size_t n_head, size_t head_dim, size_t n_rot, const float *cs)
+void ref_rope(float *x, size_t n_head, size_t head_stride, size_t n_rot, const float *cs)
 {
     for (size_t h = 0; h < n_head; h++)
-        for (size_t i = 0; i + 1 < n_rot; i += 2) {
-            float *p = x + h * head_dim + i;
-            double c = (double)cs[i], s = (double)cs[i + 1];
-            double x0 = (double)p[0], x1 = (double)p[1];
-            p[0] = (float)(x0 * c - x1 * s);
-            p[1] = (float)(x0 * s + x1 * c);
+        for (size_t i = 0; i < n_rot / 2; i++) {
+            float *p = x + h * head_stride + 2 * i;
+            turn(p, p + 1, cs + 2 * i);
+        }
+}
+
+void ref_rope_neox(float *x, size_t n_head, size_t head_stride, size_t n_rot,
+                   const float *cs)
+{
+    for (size_t h = 0; h < n_head; h++)
+        for (size_t i = 0; i < n_rot / 2; i++) {
+            float *p = x + h * head_stride + i;
+            turn(p, p + n_rot / 2, cs + 2 * i);
         }
 }
 

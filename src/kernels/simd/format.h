@@ -7,20 +7,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CHUNK_K = 256, CHUNK_META = 16 };
+/* CHUNK_META: a scale and a min for each 16 columns of a chunk. */
+enum { CHUNK_K = 256, CHUNK_META = 32 };
 
 /* The byte of a weight is its quant plus bias, so >= 0; bias 0 and w_signed: the signed
  * quant. */
 struct q8_format {
     unsigned block_elems, block_bytes;
-    unsigned group; /* weights a scale: 32 or 16 */
-    int bias;
-    bool has_min; /* value = scale * quant - min; group 32 */
+    unsigned group; /* weights a scale, and a min: 32 or 16 */
+    int bias;       /* 0 with mins */
+    bool has_min;   /* value = scale * quant - min */
     bool w_signed;
     /*
-     * n_k weights (a multiple of 32, at most CHUNK_K) from src: bytes to q[CHUNK_K], scales
-     * to meta[0..15] of group 16; scales to meta[0..7] and mins to meta[8..15] of group 32.
-     * q and meta are 64-byte aligned.
+     * n_k weights (a multiple of 32, at most CHUNK_K) from src: bytes to q[CHUNK_K], the
+     * scale of group g to meta[g], its min to meta[CHUNK_K / group + g]. q and meta are
+     * 64-byte aligned.
      */
     void (*unpack)(const unsigned char *src, size_t n_k, uint8_t *q, float *meta);
 };

@@ -19,37 +19,9 @@
 #ifndef KERNELS_SIMD_GEMM_Q8_H
 #define KERNELS_SIMD_GEMM_Q8_H
 
-#include "kernels/internal.h"
-#include "kernels/simd/format.h"
-#include <string.h>
+#include "kernels/simd/panel_q8.h"
 
-enum {
-    Q8_ROWS = 2 * VL,             /* rows a panel */
-    Q8_PANELS = 2,                /* panels unpacked before walking the tokens */
-    Q8_GROUP_BYTES = 1024 * 1024, /* y of a group of panels, to stay in the L2 cache */
-};
-
-struct q8_panel {
-    uint8_t w[CHUNK_K / 4][Q8_ROWS][4];
-    float meta[CHUNK_META][Q8_ROWS];
-};
-
-/* Per token and chunk: start values of the accumulators, scales, and d * sum for the mins.
- */
-struct q8_tok {
-    int32_t start[CHUNK_K / 16];
-    float d[CHUNK_K / 32], xsum[CHUNK_K / 32];
-};
-
-struct q8_scratch {
-    struct q8_panel panel[Q8_PANELS];
-    uint8_t linear[Q8_ROWS][CHUNK_K];
-    float meta[Q8_ROWS][CHUNK_META];
-    struct q8_tok tok[];
-};
-_Static_assert(sizeof(struct q8_scratch) <= SCRATCH_PANEL_BYTES,
-               "fixed part of the scratch");
-_Static_assert(sizeof(struct q8_tok) <= SCRATCH_TOK_BYTES, "token part of the scratch");
+enum { Q8_GROUP_BYTES = 1024 * 1024 }; /* y of a group of panels, to stay in the L2 cache */
 
 /* What a tile reads and writes; pointers at its first token and chunk. */
 struct q8_tile {
@@ -68,13 +40,14 @@ struct q8_tile {
 /* Sums over group g of 4 * quads weights: i[t] and i[n_tok + t] for the panel's two halves.
  */
 INLINE void q8_dot(const struct q8_tile *a, const int8_t *const *q, unsigned g,
-                   const int quads, const int n_tok, const bool w_signed, vi *i)
+                   const int quads, const int n_tok, const bool has_min,
+                   const bool w_signed, vi *i)
 {
     const size_t k4 = (size_t)g * (size_t)quads;
     const uint8_t *w = &a->panel->w[k4][0][0];
 #pragma GCC unroll 6
     for (int t = 0; t < n_tok; t++)
-        i[t] = i[n_tok + t] = vi_set1(a->tok[t].start[g]);
+        i[t] = i[n_tok + t] = vi_set1(has_min || w_signed ? 0 : a->tok[t].start[g]);
 #pragma GCC unroll 8
     for (int j = 0; j < quads; j++) {
         vi w0 = vi_load(w + j * 8 * VL), w1 = vi_load(w + j * 8 * VL + 4 * VL);
@@ -102,16 +75,29 @@ INLINE void q8_scale_add(const struct q8_tile *a, unsigned g, unsigned b, const 
     }
 }
 
-INLINE void q8_mins(const struct q8_tile *a, unsigned b, const int n_tok, vf *acc)
+/* acc -= min of group g * activations of the group */
+INLINE void q8_mins(const struct q8_tile *a, const unsigned group, unsigned g,
+                    const int n_tok, vf *acc)
 {
-    const float *m = a->panel->meta[CHUNK_K / 32 + b];
+    const float *m = a->panel->meta[CHUNK_K / group + g];
     vf m0 = vf_load(m), m1 = vf_load(m + VL);
 #pragma GCC unroll 6
     for (int t = 0; t < n_tok; t++) {
-        vf x = vf_set1(a->tok[t].xsum[b]);
+        vf x = vf_set1(a->tok[t].xsum[g]);
         acc[t] = vf_fnma(m0, x, acc[t]);
         acc[n_tok + t] = vf_fnma(m1, x, acc[n_tok + t]);
     }
+}
+
+/* Group g, of block b. */
+INLINE void q8_group(const struct q8_tile *a, const int8_t *const *q, unsigned g,
+                     unsigned b, const unsigned group, const int n_tok, const bool has_min,
+                     const bool w_signed, vi *i, vf *acc)
+{
+    q8_dot(a, q, g, (int)group / 4, n_tok, has_min, w_signed, i);
+    q8_scale_add(a, g, b, n_tok, i, acc);
+    if (has_min)
+        q8_mins(a, group, g, n_tok, acc);
 }
 
 /* Activations and y of the next tile, from L2: the walk jumps from token to token, which
@@ -153,16 +139,11 @@ INLINE void q8_tile_run(const struct q8_tile *arg, const int n_tok, const unsign
     for (unsigned b = 0; b < a.n_blk; b++) {
         q8_prefetch(&a, q, b, n_tok);
         if (group == 32) {
-            q8_dot(&a, q, b, 8, n_tok, w_signed, i);
-            q8_scale_add(&a, b, b, n_tok, i, acc);
+            q8_group(&a, q, b, b, 32, n_tok, has_min, w_signed, i, acc);
         } else {
-            q8_dot(&a, q, 2 * b, 4, n_tok, w_signed, i);
-            q8_scale_add(&a, 2 * b, b, n_tok, i, acc);
-            q8_dot(&a, q, 2 * b + 1, 4, n_tok, w_signed, i);
-            q8_scale_add(&a, 2 * b + 1, b, n_tok, i, acc);
+            q8_group(&a, q, 2 * b, b, 16, n_tok, has_min, w_signed, i, acc);
+            q8_group(&a, q, 2 * b + 1, b, 16, n_tok, has_min, w_signed, i, acc);
         }
-        if (has_min)
-            q8_mins(&a, b, n_tok, acc);
     }
 #pragma GCC unroll 6
     for (int t = 0; t < n_tok; t++) {
@@ -192,72 +173,6 @@ INLINE void q8_tile_any(const struct q8_tile *a, size_t n_tok, const unsigned gr
 }
 
 typedef void q8_tile_fn(const struct q8_tile *a, size_t n_tok);
-
-/* ---- unpacking --------------------------------------------------------------------- */
-
-/* Rows of 4-byte groups become VL-row columns of them. */
-static void q8_interleave(const struct q8_scratch *s, struct q8_panel *p, size_t n_k)
-{
-    vi r[VL];
-    for (size_t h = 0; h < Q8_ROWS; h += VL) {
-        for (size_t k = 0; k < n_k; k += 4 * VL) {
-            for (size_t i = 0; i < VL; i++)
-                r[i] = vi_load(&s->linear[h + i][k]);
-            vi_transpose(r);
-            for (size_t i = 0; i < VL; i++)
-                vi_store(&p->w[k / 4 + i][h], r[i]);
-        }
-        for (size_t g = 0; g < CHUNK_META; g += VL) {
-            for (size_t i = 0; i < VL; i++)
-                r[i] = vi_load(&s->meta[h + i][g]);
-            vi_transpose(r);
-            for (size_t i = 0; i < VL; i++)
-                vi_store(&p->meta[g + i][h], r[i]);
-        }
-    }
-}
-
-/* src: the chunk in the panel's first row. Rows past n_rows keep old bytes: never stored.
- */
-static void q8_unpack_panel(struct q8_scratch *s, struct q8_panel *p,
-                            const struct q8_format *f, const unsigned char *src,
-                            size_t row_bytes, size_t n_rows, size_t n_k)
-{
-    for (size_t r = 0; r < n_rows && r < Q8_ROWS; r++)
-        f->unpack(src + r * row_bytes, n_k, s->linear[r], s->meta[r]);
-    q8_interleave(s, p, n_k);
-}
-
-/* Loops of constant length over copies, for the compiler to vectorize. */
-static void q8_prepare_tokens(struct q8_tok *tok, const struct acts *x,
-                              const struct q8_format *f, size_t k, size_t n_k)
-{
-    int16_t sum[CHUNK_K / 16] = { 0 };
-    float d[CHUNK_K / 32] = { 0 };
-    for (size_t t = 0; t < x->n_tok; t++) {
-        size_t at = t * x->stride + k;
-        if (n_k == CHUNK_K) {
-            memcpy(sum, x->sum + at / 16, sizeof sum);
-            memcpy(d, x->d + at / 32, sizeof d);
-        } else {
-            memcpy(sum, x->sum + at / 16, n_k / 16 * sizeof *sum);
-            memcpy(d, x->d + at / 32, n_k / 32 * sizeof *d);
-        }
-        int32_t both[CHUNK_K / 32];
-        for (size_t b = 0; b < CHUNK_K / 32; b++)
-            both[b] = sum[2 * b] + sum[2 * b + 1];
-        if (f->group == 16)
-            for (size_t g = 0; g < CHUNK_K / 16; g++)
-                tok[t].start[g] = -f->bias * sum[g];
-        else
-            for (size_t b = 0; b < CHUNK_K / 32; b++)
-                tok[t].start[b] = -f->bias * both[b];
-        for (size_t b = 0; b < CHUNK_K / 32; b++) {
-            tok[t].d[b] = d[b];
-            tok[t].xsum[b] = d[b] * (float)both[b];
-        }
-    }
-}
 
 /* ---- the walk ---------------------------------------------------------------------- */
 

@@ -1,34 +1,52 @@
 /*
- * kernels/simd/vector.h: norm, gate, addition, rotation, conversions over the vector names
- * of an ISA's simd header, which the includer includes first. Static inline only.
+ * kernels/simd/vector.h: norm, gates, addition, rotation, conversions over the vector
+ * names of an ISA's simd header, which the includer includes first. Static inline only.
  */
 #ifndef KERNELS_SIMD_VECTOR_H
 #define KERNELS_SIMD_VECTOR_H
 
 #include "kernels/internal.h"
 #include "kernels/q8.h"
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 /*
- * e^x to a relative error near 2^-23, clamped where f32 ends: 0 or a subnormal below,
- * infinity above; NaN stays. x = n ln 2 + r with |r| <= ln 2 / 2, the product n ln 2 in two
- * pieces so that r is exact to the last bit (the first has 15 significant bits: exact times
- * n); e^r by its Taylor series, whose next term r^8/8! is below 6e-9.
+ * e^x = (1 + p) 2^n: returns p = e^r - 1 and the integer n, where x = n ln 2 + r with
+ * |r| <= ln 2 / 2, the product n ln 2 in two pieces so that r is exact to the last bit (the
+ * first has 15 significant bits: exact times n); p by the Taylor series of e^r, whose next
+ * term r^8/8! is below 6e-9. x is clamped where f32 ends; NaN stays.
  */
-INLINE vf vf_exp(vf x)
+INLINE vf vf_exp_split(vf x, vf *n)
 {
     x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
-    vf n = vf_round(vf_mul(x, vf_set1(0x1.715476p+0f)));
-    vf r = vf_fnma(n, vf_set1(0x1.62e4p-1f), x);
-    r = vf_fnma(n, vf_set1(0x1.7f7d1cp-20f), r);
+    *n = vf_round(vf_mul(x, vf_set1(0x1.715476p+0f)));
+    vf r = vf_fnma(*n, vf_set1(0x1.62e4p-1f), x);
+    r = vf_fnma(*n, vf_set1(0x1.7f7d1cp-20f), r);
     vf p = vf_fma(r, vf_set1(1.0f / 5040), vf_set1(1.0f / 720));
     p = vf_fma(p, r, vf_set1(1.0f / 120));
     p = vf_fma(p, r, vf_set1(1.0f / 24));
     p = vf_fma(p, r, vf_set1(1.0f / 6));
     p = vf_fma(p, r, vf_set1(0.5f));
-    p = vf_fma(vf_mul(p, r), r, r);
+    return vf_fma(vf_mul(p, r), r, r);
+}
+
+/* e^x to a relative error near 2^-23: 0 or a subnormal below, infinity above. */
+INLINE vf vf_exp(vf x)
+{
+    vf n, p = vf_exp_split(x, &n);
     return vf_scale2(vf_add(p, vf_set1(1.0f)), n);
+}
+
+/* tanh x = t / (t + 2), t = e^(2x) - 1 = 2^n p + (2^n - 1), which loses nothing near 0 (n =
+ * 0) and little elsewhere; from |x| = 10 on, tanh is 1 in f32. */
+INLINE vf vf_tanh(vf x)
+{
+    x = vf_min(vf_set1(10.0f), vf_max(vf_set1(-10.0f), x));
+    const vf one = vf_set1(1.0f);
+    vf n, p = vf_exp_split(vf_add(x, x), &n), power = vf_scale2(one, n);
+    vf t = vf_fma(power, p, vf_sub(power, one));
+    return vf_div(t, vf_add(t, vf_set1(2.0f)));
 }
 
 /* methods.md (5) */
@@ -55,15 +73,53 @@ INLINE void simd_rms_norm(float *dst, const float *src, const float *w, size_t n
     }
 }
 
-/* methods.md (8) */
+/* x / (1 + exp(-y)), of the same sign: 0 for x = -infinity, NaN for NaN. methods.md (8) */
+INLINE vf vf_gate(vf x, vf y)
+{
+    vf e = vf_exp(vf_sub(vf_set1(0), y));
+    return vf_div(vf_max(vf_set1(-FLT_MAX), x), vf_add(vf_set1(1.0f), e));
+}
+
 INLINE void simd_silu_mul(float *dst, const float *a, const float *b, size_t n)
 {
-    const vf one = vf_set1(1.0f);
     for (size_t i = 0; i < n; i += VL) {
         vm m = vm_first(n - i);
         vf x = vf_load_m(m, a + i);
-        vf gate = vf_div(x, vf_add(one, vf_exp(vf_sub(vf_set1(0), x))));
-        vf_store_m(dst + i, m, vf_mul(gate, vf_load_m(m, b + i)));
+        vf_store_m(dst + i, m, vf_mul(vf_gate(x, x), vf_load_m(m, b + i)));
+    }
+}
+
+INLINE void simd_gelu_mul(float *dst, const float *a, const float *b, size_t n)
+{
+    const vf scale = vf_set1((float)(2 * GELU_SCALE));
+    const vf cube = vf_set1((float)(2 * GELU_SCALE * GELU_CUBE));
+    for (size_t i = 0; i < n; i += VL) {
+        vm m = vm_first(n - i);
+        vf x = vf_load_m(m, a + i);
+        vf y = vf_mul(x, vf_fma(cube, vf_mul(x, x), scale));
+        vf_store_m(dst + i, m, vf_mul(vf_gate(x, y), vf_load_m(m, b + i)));
+    }
+}
+
+INLINE void simd_swiglu_oai(float *dst, const float *a, const float *b, size_t n)
+{
+    const vf most = vf_set1((float)SWIGLU_MAX), least = vf_set1((float)-SWIGLU_MAX);
+    const vf alpha = vf_set1((float)SWIGLU_ALPHA), one = vf_set1(1.0f);
+    for (size_t i = 0; i < n; i += VL) {
+        vm m = vm_first(n - i);
+        vf g = vf_min(most, vf_load_m(m, a + i));
+        vf u = vf_max(least, vf_min(most, vf_load_m(m, b + i)));
+        vf_store_m(dst + i, m, vf_mul(vf_gate(g, vf_mul(alpha, g)), vf_add(u, one)));
+    }
+}
+
+/* methods.md (39) */
+INLINE void simd_softcap(float *x, size_t n, float cap)
+{
+    const vf c = vf_set1(cap);
+    for (size_t i = 0; i < n; i += VL) {
+        vm m = vm_first(n - i);
+        vf_store_m(x + i, m, vf_mul(c, vf_tanh(vf_div(vf_load_m(m, x + i), c))));
     }
 }
 
@@ -77,17 +133,37 @@ INLINE void simd_add(float *dst, const float *src, size_t n)
 }
 
 /* methods.md (6) */
-INLINE void simd_rope(float *x, size_t n_head, size_t head_dim, size_t n_rot,
+INLINE void simd_rope(float *x, size_t n_head, size_t head_stride, size_t n_rot,
                       const float *cs)
 {
     for (size_t h = 0; h < n_head; h++)
         for (size_t i = 0; i + 1 < n_rot; i += VL) {
             vm m = vm_first((n_rot - i) & ~(size_t)1);
-            float *p = x + h * head_dim + i;
+            float *p = x + h * head_stride + i;
             vf v = vf_load_m(m, p), t = vf_load_m(m, cs + i);
             vf_store_m(p, m,
                        vf_fmaddsub(v, vf_even(t), vf_mul(vf_swap_pairs(v), vf_odd(t))));
         }
+}
+
+INLINE void simd_rope_neox(float *x, size_t n_head, size_t head_stride, size_t n_rot,
+                           const float *cs)
+{
+    const size_t half = n_rot / 2;
+    for (size_t i = 0; i < half; i += VL) {
+        size_t n = half - i;
+        vm m = vm_first(n);
+        vf lo = vf_load_m(vm_first(2 * n), cs + 2 * i), hi = vf_set1(0);
+        if (2 * n > VL)
+            hi = vf_load_m(vm_first(2 * n - VL), cs + 2 * i + VL);
+        vf c = vf_all_even(lo, hi), s = vf_all_odd(lo, hi);
+        for (size_t h = 0; h < n_head; h++) {
+            float *p = x + h * head_stride + i;
+            vf a = vf_load_m(m, p), b = vf_load_m(m, p + half);
+            vf_store_m(p, m, vf_fnma(b, s, vf_mul(a, c)));
+            vf_store_m(p + half, m, vf_fma(a, s, vf_mul(b, c)));
+        }
+    }
 }
 
 INLINE void simd_f32_to_f16(uint16_t *dst, const float *src, size_t n)

@@ -1,0 +1,147 @@
+/*
+ * kernels/simd/kv_tile.h: keys and values of any type as f32, a tile at a time, over the
+ * vector names of an ISA's simd header. Static inline only.
+ */
+#ifndef KERNELS_SIMD_KV_TILE_H
+#define KERNELS_SIMD_KV_TILE_H
+
+#include "kernels/internal.h"
+
+/* One head of positions [first, first + n), n <= KV_TILE, in rows one after the other. */
+struct kv_tile {
+    const struct kv_rows *rows;
+    size_t head, dim;
+    uint32_t first, n;
+    float *straight; /* [KV_TILE][stride], aligned */
+    size_t stride;   /* >= dim, a multiple of VL */
+    float *turned;   /* [dim][KV_TILE], aligned: lanes are keys; those past n are zero */
+};
+
+/* Elements [d, d + VL) of a head; those from the n-th on, if any, 0. */
+typedef vf kv_load(const unsigned char *head, size_t d, size_t n);
+
+INLINE vf kv_f32(const unsigned char *head, size_t d, size_t n)
+{
+    return vf_load_m(vm_first(n), (const float *)(const void *)head + d);
+}
+INLINE vf kv_f16(const unsigned char *head, size_t d, size_t n)
+{
+    return vf_from_f16(head + 2 * d, n);
+}
+INLINE vf kv_bf16(const unsigned char *head, size_t d, size_t n)
+{
+    return vf_from_bf16(head + 2 * d, n);
+}
+/* Blocks of 32, methods.md (1): an f16 scale, then bytes, or 16 pairs of nibbles whose low
+ * ones come first. */
+INLINE vf kv_q8_0(const unsigned char *head, size_t d, size_t n)
+{
+    const unsigned char *b = head + d / 32 * 34;
+    (void)n;
+    return vf_mul(vf_set1(f16_at(b)), vf_from_i8(b + 2 + d % 32));
+}
+INLINE vf kv_q4_0(const unsigned char *head, size_t d, size_t n)
+{
+    const unsigned char *b = head + d / 32 * 18;
+    (void)n;
+    return vf_mul(vf_set1(f16_at(b)), vf_from_nibbles(b + 2 + d % 16, d % 32 < 16 ? 0 : 4));
+}
+
+/* Positions from pos on whose rows lie one after the other: up to where the ring ends. */
+INLINE uint32_t kv_run(const struct kv_rows *r, uint32_t pos)
+{
+    return r->n_row - pos % r->n_row;
+}
+
+/* The head at the tile's first position; the others are row_bytes apart. */
+INLINE const unsigned char *kv_first(const struct kv_tile *t)
+{
+    const struct kv_rows *r = t->rows;
+    return r->data + (size_t)(t->first % r->n_row) * r->row_bytes + t->head * r->head_bytes;
+}
+
+INLINE void kv_turn(const struct kv_tile *t, const unsigned char *head, size_t row_bytes,
+                    kv_load *load)
+{
+    const size_t n = t->n, dim = t->dim; /* locals, as vector stores may alias *t */
+    float *turned = t->turned;
+    for (size_t j = 0; j < KV_TILE; j += VL)
+        for (size_t d = 0; d < dim; d += VL) {
+            vi r[VL];
+#pragma GCC unroll 16
+            for (size_t i = 0; i < VL; i++)
+                r[i] = j + i < n ? vf_bits(load(head + (j + i) * row_bytes, d, dim - d))
+                                 : vi_set1(0);
+            vi_transpose(r);
+            for (size_t i = 0; i < VL && d + i < dim; i++)
+                vi_store(turned + (d + i) * KV_TILE + j, r[i]);
+        }
+}
+
+INLINE void kv_keys(const struct kv_tile *t, kv_load *load)
+{
+    kv_turn(t, kv_first(t), t->rows->row_bytes, load);
+}
+
+INLINE void kv_values(const struct kv_tile *t, kv_load *load)
+{
+    const unsigned char *head = kv_first(t);
+    const size_t n = t->n, dim = t->dim, row_bytes = t->rows->row_bytes, stride = t->stride;
+    float *straight = t->straight;
+    for (size_t j = 0; j < n; j++)
+        for (size_t d = 0; d < dim; d += VL)
+            vf_store(straight + j * stride + d, load(head + j * row_bytes, d, dim - d));
+}
+
+/* Functions of a type: keys fills turned, values straight. */
+#define KV_TYPE(keys, values, load)                                                        \
+    static void keys(const struct kv_tile *t)                                              \
+    {                                                                                      \
+        kv_keys(t, load);                                                                  \
+    }                                                                                      \
+    static void values(const struct kv_tile *t)                                            \
+    {                                                                                      \
+        kv_values(t, load);                                                                \
+    }
+KV_TYPE(kv_keys_f32, kv_values_f32, kv_f32)
+KV_TYPE(kv_keys_f16, kv_values_f16, kv_f16)
+KV_TYPE(kv_keys_bf16, kv_values_bf16, kv_bf16)
+KV_TYPE(kv_keys_q8_0, kv_values_q8_0, kv_q8_0)
+KV_TYPE(kv_keys_q4_0, kv_values_q4_0, kv_q4_0)
+
+/* Any other type: through the table of types, and straight before it is turned. */
+static void kv_values_any(const struct kv_tile *t)
+{
+    const struct dtype_info *type = dtype_find(t->rows->type);
+    const unsigned char *head = kv_first(t);
+    for (size_t j = 0; j < t->n; j++)
+        type->dequantize(head + j * t->rows->row_bytes, t->straight + j * t->stride,
+                         t->dim);
+}
+static void kv_keys_any(const struct kv_tile *t)
+{
+    kv_values_any(t);
+    kv_turn(t, (const unsigned char *)t->straight, t->stride * sizeof(float), kv_f32);
+}
+
+struct kv_type {
+    enum dtype type;
+    void (*keys)(const struct kv_tile *t), (*values)(const struct kv_tile *t);
+};
+
+static struct kv_type kv_type_find(enum dtype type)
+{
+    static const struct kv_type types[] = {
+        {DTYPE_F32,   kv_keys_f32,  kv_values_f32 },
+        { DTYPE_F16,  kv_keys_f16,  kv_values_f16 },
+        { DTYPE_BF16, kv_keys_bf16, kv_values_bf16},
+        { DTYPE_Q8_0, kv_keys_q8_0, kv_values_q8_0},
+        { DTYPE_Q4_0, kv_keys_q4_0, kv_values_q4_0},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (types[i].type == type)
+            return types[i];
+    return (struct kv_type){ type, kv_keys_any, kv_values_any };
+}
+
+#endif
