@@ -1,11 +1,8 @@
 /* engine: memory, the KV cache, and passes over a prompt or a token. */
 #include "engine/internal.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { ALIGN = 64 };
 
@@ -20,91 +17,157 @@ static void *alloc(size_t bytes, const char *what, struct error *err)
     return p;
 }
 
+static int check_weight(const struct engine *e, const struct op *op, const struct tensor *t, bool f32,
+                        struct error *err)
+{
+    if (!t)
+        return 0;
+    if (!t->data)
+        return error_set(err, ERROR_INPUT,
+                         "%s: tensor %s has no data here: the engine needs a GGUF file (write one "
+                         "with `roofcast synth`)",
+                         e->m->name, t->name);
+    if (f32 && t->type != DTYPE_F32)
+        return error_set(err, ERROR_INPUT, "%s: tensor %s: expected F32, found %s", e->m->name, t->name,
+                         dtype_name(t->type));
+    if (!dtype_executable(t->type) || (op_is_product(op) && !e->k.mm[t->type].gemv))
+        return error_set(err, ERROR_INPUT,
+                         "%s: tensor %s: type %s cannot be executed yet (`roofcast list types` "
+                         "says which can)",
+                         e->m->name, t->name, dtype_name(t->type));
+    return 0;
+}
+
+/* What is added, multiplied by or capped with is read as float; matrices in any type. */
 static int check_weights(const struct engine *e, struct error *err)
 {
     for (size_t i = 0; i < e->ops.n; i++) {
         const struct op *op = &e->ops.ops[i];
-        if (!op->w)
-            continue;
-        if (!op->w->data)
-            return error_set(err, ERROR_INPUT,
-                             "%s: tensor %s has no data here: the engine needs a GGUF file (write one "
-                             "with `roofcast synth`)",
-                             e->m->name, op->w->name);
-        if (op->kind == OP_RMS_NORM && op->w->type != DTYPE_F32)
-            return error_set(err, ERROR_INPUT, "%s: tensor %s: expected F32, found %s", e->m->name,
-                             op->w->name, dtype_name(op->w->type));
-        if (!dtype_executable(op->w->type) ||
-            (op->kind == OP_MATMUL && !e->k.mm[op->w->type].gemv))
-            return error_set(err, ERROR_INPUT,
-                             "%s: tensor %s: type %s cannot be executed yet (`roofcast list types` "
-                             "says which can)",
-                             e->m->name, op->w->name, dtype_name(op->w->type));
+        const bool matrix = op_is_product(op) || op->kind == OP_EMBED, values = op->kind == OP_KV_EXPAND;
+        if (check_weight(e, op, op->w, !matrix, err) != 0 || check_weight(e, op, op->bias, !values, err) != 0)
+            return -1;
     }
     return 0;
 }
 
-/* cos/sin frequencies, radians a position. methods.md (6) */
+/* A tensor's divisors of the frequencies, checked. */
+static int read_factors(const struct engine *e, const struct tensor *t, float *out, struct error *err)
+{
+    for (uint32_t k = 0; k < t->cols; k++) {
+        memcpy(&out[k], (const char *)t->data + k * sizeof *out, sizeof *out);
+        if (!(out[k] > 0 && out[k] < INFINITY))
+            return error_set(err, ERROR_INPUT, "%s: tensor %s: element %u: expected above 0, found %g", e->m->name,
+                             t->name, k, (double)out[k]);
+    }
+    return 0;
+}
+
+/* Frequencies and room for the pass's cosines and sines of each rotation. methods.md (6), (37) */
 static int rope_init(struct engine *e, struct error *err)
 {
-    const struct hparams *hp = &e->m->hp;
-    const uint32_t half = hp->n_rot / 2;
-    const struct tensor *factors = model_find(e->m, "rope_freqs.weight");
-    e->rope_freq = alloc(half * sizeof *e->rope_freq, "the rotary frequencies", err);
-    e->rope = alloc((size_t)e->o.n_ubatch * hp->n_rot * sizeof *e->rope, "the rotary table", err);
-    if (!e->rope_freq || !e->rope)
-        return -1;
-    if (factors && (factors->type != DTYPE_F32 || factors->cols != half || !factors->data))
-        return error_set(err, ERROR_INPUT, "%s: tensor %s: expected F32 [%u], found %s [%llu]", e->m->name,
-                         factors->name, half, dtype_name(factors->type), (unsigned long long)factors->cols);
-    for (uint32_t k = 0; k < half; k++) {
-        double f = pow(hp->rope_theta, -2.0 * k / hp->n_rot);
-        if (hp->rope_scaling == ROPE_SCALING_LINEAR)
-            f /= hp->rope_factor;
-        if (factors) {
-            float factor;
-            memcpy(&factor, (const char *)factors->data + k * sizeof factor, sizeof factor);
-            if (!(factor > 0))
-                return error_set(err, ERROR_INPUT, "%s: tensor %s: element %u: expected above 0, found %g",
-                                 e->m->name, factors->name, k, (double)factor);
-            f /= factor;
+    for (size_t i = 0; i < e->ops.n_rope; i++) {
+        const struct rope *r = &e->ops.rope[i];
+        const uint32_t half = r->n_rot / 2;
+        const struct tensor *t = rope_factors(r, e->o.n_ctx);
+        e->rope_freq[i] = alloc(half * sizeof(double), "the rotary frequencies", err);
+        e->rope[i] = alloc((size_t)e->o.n_ubatch * r->n_rot * sizeof(float), "the rotary table", err);
+        if (!e->rope_freq[i] || !e->rope[i])
+            return -1;
+        float *factors = NULL;
+        if (t) {
+            if (check_weight(e, &(struct op){ .kind = OP_ROPE }, t, true, err) != 0)
+                return -1;
+            factors = e->rope[i]; /* not in use yet, and twice as long */
+            if (read_factors(e, t, factors, err) != 0)
+                return -1;
         }
-        e->rope_freq[k] = f;
+        e->rope_amplitude[i] = rope_frequencies(r, factors, e->rope_freq[i]);
     }
     return 0;
 }
 
-static int kv_init(struct engine *e, struct error *err)
+/* What the ops ask of the memory of activations. */
+struct sizes {
+    size_t cols;            /* longest row of a product */
+    size_t shared[2];       /* shared activations: rows and columns of the largest */
+    size_t own[2];          /* the same of a thread's own */
+    size_t head_dim, group; /* attention: largest */
+    size_t tile;            /* floats of MLA's thread memory */
+    size_t n_expert, n_row; /* routing */
+};
+
+/* Rows are padded (kernels.h): compared as they are stored. */
+static void larger(size_t max[2], size_t rows, size_t cols)
 {
-    size_t n;
-    if (!size_mul(engine_kv_stride(e), e->o.n_ctx, &n) || !size_mul(n, e->m->hp.n_layer, &n) ||
-        !size_mul(n, sizeof(uint16_t), &n) || n > SIZE_MAX / 4)
-        return error_set(err, ERROR_USAGE, "context of %u positions: the KV cache's size overflows", e->o.n_ctx);
-    const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if (2.0 * (double)n > have) {
-        char need[32], is[32];
-        return error_set(err, ERROR_USAGE, "context of %u positions: the KV cache needs %s, this machine has %s",
-                         e->o.n_ctx, units_gib(need, sizeof need, 2.0 * (double)n), units_gib(is, sizeof is, have));
+    enum { ACT_PAD = 64 };
+    if (rows * size_align_up(cols, ACT_PAD) > max[0] * size_align_up(max[1], ACT_PAD)) {
+        max[0] = rows;
+        max[1] = cols;
     }
-    void *p = mmap(NULL, 2 * n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED)
-        return error_set(err, ERROR_SYSTEM, "cannot map %zu bytes of KV cache: %s", 2 * n, strerror(errno));
-    e->kv_k = p;
-    e->kv_v = e->kv_k + n / sizeof(uint16_t);
-    e->kv_bytes = n;
-    return 0;
 }
 
-static size_t max_cols(const struct engine *e)
+static void size_op(const struct op *op, size_t n_tok, struct sizes *s)
 {
-    size_t n = 0;
+    const size_t tile = ENGINE_TOKEN_TILE, rank = op->cols - op->n_rot;
+    switch (op->kind) {
+    case OP_MATMUL:
+        larger(s->shared, n_tok, op->cols);
+        larger(s->own, 1, op->cols);
+        break;
+    case OP_EXPERT_MATMUL:
+        larger(s->shared, n_tok * op->n_expert_used, op->cols);
+        s->n_row = u64_max(s->n_row, n_tok * op->n_expert_used);
+        s->n_expert = u64_max(s->n_expert, op->n_expert);
+        break;
+    case OP_HEAD_MATMUL:
+        larger(s->own, n_tok, op->cols);
+        s->tile = u64_max(s->tile, op->rows);
+        break;
+    case OP_KV_EXPAND:
+        larger(s->own, tile, rank);
+        s->cols = u64_max(s->cols, rank);
+        s->tile = u64_max(s->tile, tile * (op->cols + u64_max(op->head_dim, op->head_dim_v)) + rank * op->head_dim);
+        return;
+    case OP_ATTENTION:
+        s->head_dim = u64_max(s->head_dim, u64_max(op->head_dim, op->head_dim_v));
+        s->group = u64_max(s->group, op->n_head / op->n_head_kv);
+        return;
+    case OP_EMBED:
+    case OP_RMS_NORM:
+    case OP_ROPE:
+    case OP_KV_STORE:
+    case OP_GLU:
+    case OP_ADD:
+    case OP_ROUTE:
+    case OP_EXPERT_SUM:
+    case OP_SOFTCAP:
+    case OP_KIND_COUNT:
+        return;
+    }
+    s->cols = u64_max(s->cols, op->cols);
+}
+
+static struct sizes sizes(const struct engine *e)
+{
+    struct sizes s = { 0 };
     for (size_t i = 0; i < e->ops.n; i++)
-        if (e->ops.ops[i].kind == OP_MATMUL)
-            n = u64_max(n, e->ops.ops[i].cols);
-    return n;
+        size_op(&e->ops.ops[i], e->o.n_ubatch, &s);
+    return s;
 }
 
-static int buffers_init(struct engine *e, struct error *err)
+static int routing_init(struct engine *e, const struct sizes *s, struct error *err)
+{
+    struct routing *r = &e->routing;
+    if (s->n_expert == 0)
+        return 0;
+    r->first = alloc((s->n_expert + 1) * sizeof *r->first, "the routing", err);
+    r->touched = alloc(s->n_expert * sizeof *r->touched, "the routing", err);
+    r->row_of = alloc(s->n_row * sizeof *r->row_of, "the routing", err);
+    r->token = alloc(s->n_row * sizeof *r->token, "the routing", err);
+    return r->first && r->touched && r->row_of && r->token ? 0 : -1;
+}
+
+static int buffers_init(struct engine *e, const struct sizes *s, struct error *err)
 {
     for (int b = 0; b < BUF_COUNT; b++) {
         const size_t rows = b == BUF_LOGITS ? e->o.n_out_max : e->o.n_ubatch;
@@ -112,32 +175,33 @@ static int buffers_init(struct engine *e, struct error *err)
             return -1;
     }
     for (int k = 0; k < ACT_KIND_COUNT; k++)
-        if (!(e->act_mem[k] = alloc(acts_bytes(k, e->o.n_ubatch, max_cols(e)), "prepared activations", err)))
+        if (!(e->act_mem[k] = alloc(acts_bytes(k, s->shared[0], s->shared[1]), "prepared activations", err)))
             return -1;
     e->next = alloc(e->ops.n * sizeof *e->next, "the work counters", err);
     e->sample = alloc(e->ops.n * sizeof *e->sample, "the samples", err);
-    return e->next && e->sample ? 0 : -1;
+    return e->next && e->sample ? routing_init(e, s, err) : -1;
 }
 
-static int threads_init(struct engine *e, struct error *err)
+static int threads_init(struct engine *e, const struct sizes *s, struct error *err)
 {
-    const struct hparams *hp = &e->m->hp;
-    const size_t scratch =
-        u64_max(kernels_scratch_bytes(max_cols(e), e->o.n_ubatch),
-                kernels_attention_scratch_bytes(e->o.n_ctx, hp->head_dim, hp->n_head / hp->n_head_kv,
-                                                ENGINE_TOKEN_TILE));
+    const size_t product = kernels_scratch_bytes(s->cols, u64_max(e->o.n_ubatch, ENGINE_TOKEN_TILE));
+    const size_t attention = kernels_attention_scratch_bytes(e->o.n_ctx, s->head_dim, s->group, ENGINE_TOKEN_TILE);
+    const size_t route = s->n_expert * (sizeof(float) + 1);
+    const size_t scratch = u64_max(u64_max(product, attention), route);
     e->thread = alloc((size_t)e->o.n_threads * sizeof *e->thread, "the threads", err);
     if (!e->thread)
         return -1;
     for (int t = 0; t < e->o.n_threads; t++) {
-        struct thread_state *s = &e->thread[t];
-        s->work = alloc(e->ops.n * sizeof *s->work, "a thread's counts", err);
-        s->counters = alloc(e->ops.n * sizeof *s->counters, "a thread's counters", err);
-        s->scratch = alloc(scratch, "a thread's scratch", err);
-        if (!s->work || !s->counters || !s->scratch)
+        struct thread_state *st = &e->thread[t];
+        st->work = alloc(e->ops.n * sizeof *st->work, "a thread's counts", err);
+        st->counters = alloc(e->ops.n * sizeof *st->counters, "a thread's counters", err);
+        st->scratch = alloc(scratch, "a thread's scratch", err);
+        if (!st->work || !st->counters || !st->scratch)
+            return -1;
+        if (s->tile && !(st->tile = alloc(s->tile * sizeof(float), "a thread's tile", err)))
             return -1;
         for (int k = 0; k < ACT_KIND_COUNT; k++)
-            if (!(s->act_mem[k] = alloc(acts_bytes(k, 1, max_cols(e)), "a thread's activations", err)))
+            if (!(st->act_mem[k] = alloc(acts_bytes(k, s->own[0], s->own[1]), "a thread's activations", err)))
                 return -1;
     }
     return 0;
@@ -208,8 +272,10 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
     e->o.n_ubatch = (uint32_t)u64_min(o->n_ubatch, o->n_ctx);
     kernels_init(&e->k, o->cpu_flags);
     if (op_list_build(&e->ops, m, err) != 0 || check_weights(e, err) != 0 || engine_plan(e, err) != 0 ||
-        rope_init(e, err) != 0 || kv_init(e, err) != 0 || buffers_init(e, err) != 0 ||
-        threads_init(e, err) != 0)
+        rope_init(e, err) != 0 || kv_init(e, err) != 0)
+        goto fail;
+    const struct sizes s = sizes(e);
+    if (buffers_init(e, &s, err) != 0 || threads_init(e, &s, err) != 0)
         goto fail;
     e->team = team_new(o->n_threads, o->cpus, err);
     if (!e->team || counters_init(e, err) != 0)
@@ -232,6 +298,7 @@ void engine_free(struct engine *e)
         free(e->thread[t].work);
         free(e->thread[t].counters);
         free(e->thread[t].scratch);
+        free(e->thread[t].tile);
         for (int k = 0; k < ACT_KIND_COUNT; k++)
             free(e->thread[t].act_mem[k]);
     }
@@ -239,16 +306,48 @@ void engine_free(struct engine *e)
         free(e->buf[b]);
     for (int k = 0; k < ACT_KIND_COUNT; k++)
         free(e->act_mem[k]);
-    if (e->kv_k)
-        munmap(e->kv_k, 2 * e->kv_bytes);
+    kv_free(e);
+    free(e->routing.first);
+    free(e->routing.row_of);
+    free(e->routing.token);
+    free(e->routing.touched);
     free(e->thread);
     free(e->next);
     free(e->sample);
-    free(e->rope);
-    free(e->rope_freq);
+    for (int r = 0; r < ROPE_MAX; r++) {
+        free(e->rope[r]);
+        free(e->rope_freq[r]);
+    }
     free(e->plan);
     op_list_free(&e->ops);
     free(e);
+}
+
+/* Rings hold the newest positions: a window that ends at n_past must not reach below those. */
+static int check_rings(const struct engine *e, uint32_t n_past, struct error *err)
+{
+    for (uint32_t i = 0; n_past > 0 && i < e->m->hp.n_layer; i++) {
+        const uint32_t window = e->kv[i].window;
+        const uint32_t need = n_past + 1 > window ? n_past + 1 - window : 0;
+        if (window > 0 && need < e->kv_lost)
+            return error_set(err, ERROR_USAGE,
+                             "going back to position %u: layer %u needs positions from %u on, and its window of %u has "
+                             "kept those from %u on",
+                             n_past, i, need, window, e->kv_lost);
+    }
+    return 0;
+}
+
+/* Positions that the pass to come overwrites. */
+static void note_rings(struct engine *e, uint32_t n_past, uint32_t n)
+{
+    if (n_past == 0)
+        e->kv_lost = 0;
+    for (uint32_t i = 0; i < e->m->hp.n_layer; i++) {
+        const uint32_t n_row = e->kv[i].k.n_row, end = n_past + n;
+        if (e->kv[i].window > 0 && end > n_row && end - n_row > e->kv_lost)
+            e->kv_lost = end - n_row;
+    }
 }
 
 static int check_eval(const struct engine *e, const int32_t *tokens, uint32_t n, uint32_t n_past, uint32_t n_out,
@@ -264,7 +363,7 @@ static int check_eval(const struct engine *e, const int32_t *tokens, uint32_t n,
         if (tokens[i] < 0 || (uint32_t)tokens[i] >= e->m->hp.n_vocab)
             return error_set(err, ERROR_INPUT, "token %u: id %d is outside the vocabulary of %u", i, tokens[i],
                              e->m->hp.n_vocab);
-    return 0;
+    return check_rings(e, n_past, err);
 }
 
 int engine_eval(struct engine *e, const int32_t *tokens, uint32_t n, uint32_t n_past, uint32_t n_out,
@@ -278,26 +377,13 @@ int engine_eval(struct engine *e, const int32_t *tokens, uint32_t n, uint32_t n_
         const uint32_t step = (uint32_t)u64_min(e->o.n_ubatch, n - at);
         e->tokens = tokens + at;
         e->pass = (struct pass){ .n_tok = step, .n_past = n_past + at, .n_seq = 1, .n_out = at + step == n ? n_out : 0 };
+        note_rings(e, e->pass.n_past, step);
         engine_run_pass(e);
         at += step;
     }
     if (logits)
         *logits = e->buf[BUF_LOGITS];
     return 0;
-}
-
-void engine_fill_kv(struct engine *e, uint32_t n_past)
-{
-    const size_t stride = engine_kv_stride(e);
-    uint32_t x = 0x9e3779b9u;
-    for (uint32_t l = 0; l < e->m->hp.n_layer; l++) {
-        uint16_t *k = e->kv_k + (size_t)l * e->o.n_ctx * stride, *v = e->kv_v + (size_t)l * e->o.n_ctx * stride;
-        for (size_t i = 0; i < (size_t)n_past * stride; i++) {
-            x = x * 1664525u + 1013904223u;
-            k[i] = (uint16_t)((x >> 16 & 0x83ff) | 0x3000); /* +-0.125 .. 0.25 */
-            v[i] = (uint16_t)((x >> 8 & 0x83ff) | 0x3000);
-        }
-    }
 }
 
 const struct op_list *engine_ops(const struct engine *e)

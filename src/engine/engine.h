@@ -18,6 +18,7 @@ struct engine_options {
     const struct cpulist *cpus; /* NULL: do not pin */
     unsigned cpu_flags;         /* rungs allowed */
     const char *counters;       /* backend name; NULL: "null" */
+    enum dtype type_k, type_v;  /* of the KV cache: any that can be quantized (usual: DTYPE_F16) */
 };
 
 /* One op over a set of passes. */
@@ -25,6 +26,8 @@ struct op_sample {
     uint64_t n;          /* passes summed */
     double seconds;      /* wall, barrier to barrier */
     struct work work;    /* the engine's own count */
+    uint64_t n_pass;     /* ROUTE: passes, and the distinct experts they touched, also without profile */
+    uint64_t n_expert;
     struct counter_sample counters; /* all threads */
 };
 
@@ -38,13 +41,20 @@ const struct op_list *engine_ops(const struct engine *e);
 const struct kernels *engine_kernels(const struct engine *e);
 const struct counters *engine_counters(const struct engine *e);
 
+/* Bytes of memory of the KV cache: windowed layers keep a window and a pass of positions. */
+size_t engine_kv_bytes(const struct engine *e);
+
 /*
  * Run n tokens (any n >= 1; split into passes of n_ubatch) after the n_past already in
  * the cache, and leave the logits of the last n_out tokens (n_out <= n_out_max) at *logits
- * [n_out, n_vocab], valid until the next call; for n_out > 1, n <= n_ubatch. Token ids and context are checked.
+ * [n_out, n_vocab], valid until the next call; for n_out > 1, n <= n_ubatch. Token ids and context are checked,
+ * and that windowed layers still hold the positions before n_past that they need (going back further than
+ * n_ubatch needs a new start at 0).
  */
 int engine_eval(struct engine *e, const int32_t *tokens, uint32_t n, uint32_t n_past, uint32_t n_out,
                 const float **logits, struct error *err);
+/* Go on at n_past whatever windowed layers have kept of it: for measurements, where values do not matter. */
+void engine_assume_kv(struct engine *e);
 /* KV rows up to n_past hold zeros-with-noise instead of a real prefill: depth for -d without paying the
  * prefill. Values are finite; same cost to read. */
 void engine_fill_kv(struct engine *e, uint32_t n_past);
@@ -61,11 +71,37 @@ struct work engine_work(const struct engine *e);
 bool logits_finite(const float *logits, size_t n);
 
 /* ---- sampler ------------------------------------------------------------------ */
-struct sampler {
-    double temperature; /* 0: greedy */
-    struct rng rng;
+/* What is applied in this order, methods.md (31): penalty, top-k, top-p, min-p, temperature, draw. */
+struct sampler_options {
+    double temperature;    /* [0, 100]; 0: the largest logit, and only the penalty counts */
+    double top_p;          /* (0, 1]; 1: off */
+    double min_p;          /* [0, 1]; 0: off */
+    double repeat_penalty; /* [0.01, 100]; 1: off */
+    uint32_t top_k;        /* 0: off */
+    int32_t repeat_last_n; /* tokens that the penalty looks back on; 0: off; -1: all */
+    uint64_t seed;
 };
-void sampler_init(struct sampler *s, double temperature, uint64_t seed);
-int32_t sampler_pick(struct sampler *s, const float *logits, uint32_t n_vocab);
+/* Greedy, nothing on; looks back on 64 tokens once a penalty is set. */
+extern const struct sampler_options sampler_default;
+
+struct sampler {
+    struct sampler_options opt;
+    uint32_t n_vocab;
+    struct rng rng;
+    struct scored *token; /* [n_vocab] */
+    uint32_t *count;      /* [n_vocab] how often a token stands among the last ones; NULL without penalty */
+    int32_t *last;        /* [repeat_last_n] ring of them; NULL: none is ever forgotten */
+    uint32_t n_last, at;
+};
+/* Impossible values: the error names the command-line option, what was found and what was expected. */
+int sampler_check(const struct sampler_options *o, struct error *err);
+/* Checks, and takes all the memory there will be. */
+int sampler_init(struct sampler *s, const struct sampler_options *o, uint32_t n_vocab, struct error *err);
+void sampler_free(struct sampler *s);
+/* A token of the text, prompt included: what the penalty looks back on. */
+void sampler_accept(struct sampler *s, int32_t id);
+/* The next token by logits [n_vocab]; the same for the same seed and history on every machine with the same logits.
+ * cost: O(n_vocab), and O(log n_vocab) a token that top-k and top-p keep; no memory is taken. */
+int32_t sampler_pick(struct sampler *s, const float *logits);
 
 #endif

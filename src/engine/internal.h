@@ -1,4 +1,4 @@
-/* engine internals: the state that engine.c owns and exec.c walks. */
+/* engine internals: the state that engine.c and kv.c own and the exec_*.c files walk. */
 #ifndef ENGINE_INTERNAL_H
 #define ENGINE_INTERNAL_H
 
@@ -7,8 +7,8 @@
 
 /* What executing an op needs beyond the op itself; decided once, when the engine is made. */
 struct plan {
-    enum act_kind act;  /* MATMUL: activations its kernel wants */
-    bool act_shared;    /* MATMUL: the op before prepared the same activations */
+    enum act_kind act;  /* products: activations their kernel wants */
+    bool act_shared;    /* products: the op before prepared the same activations */
     bool src_tail;      /* reads the last n_out rows of src (written for all tokens) */
     bool barrier;       /* threads meet before this op: it touches what an op since the last
                            barrier wrote, or writes what one read */
@@ -18,9 +18,25 @@ struct plan {
 struct thread_state {
     struct work *work;  /* of each op, this pass */
     void *scratch;      /* kernels' scratch: matrix products and attention in turn */
-    struct acts acts[ACT_KIND_COUNT]; /* activations of one token, prepared by and for this thread */
+    struct acts acts[ACT_KIND_COUNT]; /* activations prepared by and for this thread: of one token, or of one head */
     void *act_mem[ACT_KIND_COUNT];
+    float *tile;        /* MLA: a head's matrix, latents and what comes of them; NULL without */
     struct counter_sample *counters; /* of each op, summed; NULL when nothing is counted */
+};
+
+/* Keys and values of one layer. Rows are a ring where a window bounds them. */
+struct kv_layer {
+    struct kv_rows k, v; /* v.data NULL: no values of their own (MLA) */
+    uint32_t window;
+};
+
+/* The experts of a pass: rows of the expert buffers are grouped by expert. methods.md (34) */
+struct routing {
+    uint32_t *first;   /* [n_expert + 1] first row of each expert */
+    uint32_t *row_of;  /* [n_tok * used] row of a token's s-th expert */
+    uint32_t *token;   /* [n_tok * used] token of a row */
+    uint32_t *touched; /* [n_touched] experts with rows, ascending */
+    uint32_t n_touched;
 };
 
 struct engine {
@@ -37,10 +53,16 @@ struct engine {
     float *buf[BUF_COUNT];
     struct acts acts[ACT_KIND_COUNT]; /* activations of a pass of several tokens, shared */
     void *act_mem[ACT_KIND_COUNT];
-    uint16_t *kv_k, *kv_v; /* [n_layer][n_ctx][n_head_kv * head_dim] f16 */
-    size_t kv_bytes;       /* of one of the two */
-    float *rope;           /* [n_ubatch][n_rot/2][cos, sin] of the pass */
-    double *rope_freq;     /* [n_rot/2] radians a position */
+    struct kv_layer *kv;  /* [n_layer] */
+    unsigned char *kv_mem;
+    size_t kv_bytes;
+    uint32_t kv_lost;     /* positions below were overwritten in some ring */
+    struct kv_rows wide_k, wide_v; /* MLA expanded: keys and values of every head, one layer at a time */
+    size_t wide_bytes;
+    float *rope[ROPE_MAX];        /* [n_ubatch][n_rot/2][cos, sin] of the pass */
+    double *rope_freq[ROPE_MAX];  /* [n_rot/2] radians a position */
+    double rope_amplitude[ROPE_MAX];
+    struct routing routing;
     struct thread_state *thread;
     atomic_uint *next;     /* work handed out, an op */
 
@@ -54,16 +76,58 @@ struct engine {
     uint64_t clock_ns; /* when the op being timed began (thread 0) */
 };
 
-/* Positions of one layer's cache. */
-static inline size_t engine_kv_stride(const struct engine *e)
-{
-    return (size_t)e->m->hp.n_head_kv * e->m->hp.head_dim;
-}
+enum {
+    ENGINE_TOKEN_TILE = 64, /* tokens of one attention call in prefill; positions expanded at once */
+    ENGINE_GEMM_ROWS = 64,  /* rows handed out at once in prefill */
+};
 
-enum { ENGINE_TOKEN_TILE = 64 }; /* tokens of one attention call in prefill */
+/* ---- kv.c ----------------------------------------------------------------------------- */
+int kv_init(struct engine *e, struct error *err);
+void kv_free(struct engine *e);
 
+/* ---- plan.c ---------------------------------------------------------------------------- */
+int engine_plan(struct engine *e, struct error *err);
+/* The op multiplies by a weight of a kernel slot's type. */
+bool op_is_product(const struct op *op);
+/* The buffer's rows are grouped by expert, n_expert_used of them a token. */
+bool buf_is_grouped(enum op_buf b);
+
+/* ---- exec.c: a pass, and what its parts share -------------------------------------------- */
 /* Run e->pass on the team; samples and totals are updated. */
 void engine_run_pass(struct engine *e);
-int engine_plan(struct engine *e, struct error *err);
+
+static inline float *engine_row(const struct engine *e, enum op_buf b, size_t row, uint32_t at)
+{
+    return e->buf[b] + row * e->ops.width[b] + at;
+}
+
+/* Where thread tid's part of n units begins, at multiples of align. */
+static inline size_t engine_split(size_t n, size_t align, int tid, int n_threads)
+{
+    size_t units = (n + align - 1) / align;
+    size_t at = units * (size_t)tid / (size_t)n_threads * align;
+    return at < n ? at : n;
+}
+
+static inline uint32_t engine_take(struct engine *e, size_t i)
+{
+    return atomic_fetch_add_explicit(&e->next[i], 1, memory_order_relaxed);
+}
+
+/* Each executes its part of op i on thread tid of nt and adds what it walked to *w. */
+typedef void exec_fn(struct engine *e, size_t i, struct work *w, int tid, int nt);
+/* exec_dense.c */
+exec_fn exec_embed, exec_norm, exec_matmul, exec_glu, exec_add, exec_softcap;
+/* Rows [r0, r1) of W, at w_row of the tensor, for the rows of a->x; with the bias; counted. */
+void exec_rows(const struct matmul_slot *slot, const struct matmul_args *a, const struct op *op, const float *bias,
+               size_t r0, size_t r1, struct work *w);
+/* Weights of one kernel call in decode, in rows. */
+size_t exec_step(const struct matmul_slot *slot, size_t row_bytes);
+/* exec_attention.c */
+exec_fn exec_rope, exec_kv_store, exec_attention;
+/* exec_mla.c */
+exec_fn exec_head_matmul, exec_kv_expand;
+/* exec_experts.c */
+exec_fn exec_route, exec_expert_matmul, exec_expert_sum;
 
 #endif

@@ -1,6 +1,25 @@
-/* Picking the next token: greedy, or by temperature. */
+/*
+ * Picking the next token; methods.md (31). Every filter keeps a prefix of the tokens in descending order: tokens too far
+ * from the best one are passed over by counting, and a heap of the others gives up the best one by one until the first
+ * filter is satisfied. Nothing is sorted that is not kept.
+ */
 #include "engine/engine.h"
+#include <float.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct scored {
+    float logit; /* later its weight in the draw */
+    int32_t id;
+};
+
+const struct sampler_options sampler_default = {
+    .top_p = 1,
+    .repeat_penalty = 1,
+    .repeat_last_n = 64,
+    .seed = 1,
+};
 
 bool logits_finite(const float *logits, size_t n)
 {
@@ -10,13 +29,190 @@ bool logits_finite(const float *logits, size_t n)
     return true;
 }
 
-void sampler_init(struct sampler *s, double temperature, uint64_t seed)
+/* ---- options and memory --------------------------------------------------------- */
+
+static int check(const char *option, double v, bool ok, const char *expected, struct error *err)
 {
-    s->temperature = temperature;
-    rng_init(&s->rng, seed);
+    return ok ? 0 : error_set(err, ERROR_USAGE, "%s: expected %s, found %g", option, expected, v);
 }
 
-static int32_t greedy(const float *logits, uint32_t n)
+int sampler_check(const struct sampler_options *o, struct error *err)
+{
+    const double t = o->temperature, r = o->repeat_penalty;
+    if (check("--temp", t, t >= 0 && t <= 100, "a number from 0 to 100", err) != 0 ||
+        check("--top-p", o->top_p, o->top_p > 0 && o->top_p <= 1, "a number above 0, at most 1", err) != 0 ||
+        check("--min-p", o->min_p, o->min_p >= 0 && o->min_p <= 1, "a number from 0 to 1", err) != 0 ||
+        check("--repeat-penalty", r, r >= 0.01 && r <= 100, "a number from 0.01 to 100", err) != 0)
+        return -1;
+    return check("--repeat-last-n", o->repeat_last_n, o->repeat_last_n >= -1, "-1 (all), 0 (off) or more", err);
+}
+
+int sampler_init(struct sampler *s, const struct sampler_options *o, uint32_t n_vocab, struct error *err)
+{
+    *s = (struct sampler){ .opt = *o, .n_vocab = n_vocab };
+    if (sampler_check(o, err) != 0)
+        return -1;
+    if (n_vocab == 0)
+        return error_set(err, ERROR_INPUT, "a vocabulary without tokens: nothing to pick from");
+    rng_init(&s->rng, o->seed);
+    const bool penalty = o->repeat_penalty != 1 && o->repeat_last_n != 0;
+    const size_t bytes = n_vocab * (sizeof *s->token + sizeof *s->count) +
+                         (penalty && o->repeat_last_n > 0 ? (size_t)o->repeat_last_n * sizeof *s->last : 0);
+    s->token = malloc(n_vocab * sizeof *s->token);
+    if (penalty)
+        s->count = calloc(n_vocab, sizeof *s->count);
+    if (penalty && o->repeat_last_n > 0)
+        s->last = malloc((size_t)o->repeat_last_n * sizeof *s->last);
+    if (s->token && (!penalty || s->count) && (!penalty || o->repeat_last_n < 0 || s->last))
+        return 0;
+    sampler_free(s);
+    return error_oom(err, bytes, "the sampler");
+}
+
+void sampler_free(struct sampler *s)
+{
+    free(s->token);
+    free(s->count);
+    free(s->last);
+    memset(s, 0, sizeof *s);
+}
+
+void sampler_accept(struct sampler *s, int32_t id)
+{
+    if (!s->count || id < 0 || (uint32_t)id >= s->n_vocab)
+        return;
+    s->count[id]++;
+    if (!s->last)
+        return;
+    if (s->n_last == (uint32_t)s->opt.repeat_last_n)
+        s->count[s->last[s->at]]--;
+    else
+        s->n_last++;
+    s->last[s->at] = id;
+    s->at = (s->at + 1) % (uint32_t)s->opt.repeat_last_n;
+}
+
+/* ---- the best ones first -------------------------------------------------------- */
+
+/* The order of tokens: larger logit first, lower id among equals. */
+static bool before(struct scored a, struct scored b)
+{
+    return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
+}
+
+static void sift_down(struct scored *t, uint32_t at, uint32_t n)
+{
+    const struct scored x = t[at];
+    uint32_t child;
+    while ((child = 2 * at + 1) < n) {
+        child += child + 1 < n && before(t[child + 1], t[child]);
+        if (!before(t[child], x))
+            break;
+        t[at] = t[child];
+        at = child;
+    }
+    t[at] = x;
+}
+
+static void heap_make(struct scored *t, uint32_t n)
+{
+    for (uint32_t i = n / 2; i-- > 0;)
+        sift_down(t, i, n);
+}
+
+/* The best of n moves behind the n - 1 others. */
+static struct scored heap_take(struct scored *t, uint32_t n)
+{
+    const struct scored best = t[0];
+    t[0] = t[n - 1];
+    sift_down(t, 0, n - 1);
+    return t[n - 1] = best;
+}
+
+/* ---- filters ---------------------------------------------------------------------- */
+
+enum { BINS = 256, BINS_A_UNIT = 8 }; /* distances from the best logit: 32 units, then one bin for the rest */
+
+static unsigned bin_of(float logit, float top)
+{
+    const float d = (top - logit) * BINS_A_UNIT; /* may be infinite */
+    return d < BINS - 1 ? (unsigned)d : BINS - 1;
+}
+
+static double weight(struct scored t, float top)
+{
+    return exp((double)t.logit - top);
+}
+
+/*
+ * Moves the tokens that may be among the best `most`, or among the best that hold a share of the weight, to the front
+ * of token[]; how many. Counting by distance from the best one finds them without any order among the others.
+ * total: the weight of all tokens; computed where share < 1.
+ */
+static uint32_t candidates(struct sampler *s, float top, uint32_t most, double share, double *total)
+{
+    uint32_t count[BINS] = { 0 }, last = 0, n = 0;
+    double mass[BINS] = { 0 }, sum = 0;
+    *total = 0;
+    for (uint32_t i = 0; i < s->n_vocab; i++) {
+        const unsigned b = bin_of(s->token[i].logit, top);
+        count[b]++;
+        if (share < 1)
+            mass[b] += weight(s->token[i], top);
+    }
+    for (unsigned b = 0; b < BINS; b++)
+        *total += mass[b];
+    while (last < BINS - 1 && (n += count[last]) < most && (share >= 1 || (sum += mass[last]) < share * *total))
+        last++;
+    last += share < 1; /* sums in another order are rounded otherwise: one bin more is on the safe side */
+    n = 0;
+    for (uint32_t i = 0; i < s->n_vocab; i++)
+        if (bin_of(s->token[i].logit, top) <= last)
+            s->token[n++] = s->token[i];
+    return n;
+}
+
+/* The tokens that top-k, top-p and min-p leave: *kept points to them; how many. */
+static uint32_t keep_best(struct sampler *s, float top, struct scored **kept)
+{
+    const struct sampler_options *o = &s->opt;
+    const bool limited = o->top_k && o->top_k < s->n_vocab;
+    /* exp(logit - top) >= min_p, as logits */
+    const double least = o->min_p > 0 ? top + log(o->min_p) : -INFINITY;
+    double total, sum = 0;
+    if (!limited && o->top_p >= 1) { /* order does not matter */
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < s->n_vocab; i++)
+            if (s->token[i].logit >= least || s->token[i].logit >= top)
+                s->token[n++] = s->token[i];
+        *kept = s->token;
+        return n;
+    }
+    /* top-p is a share of what top-k leaves: then only the count cuts here */
+    const uint32_t n = limited ? candidates(s, top, o->top_k, 1, &total)
+                               : candidates(s, top, s->n_vocab, o->top_p, &total);
+    uint32_t most = limited ? o->top_k : n, k = 0;
+    heap_make(s->token, n);
+    if (limited) {
+        for (uint32_t i = 0; i < most; i++)
+            total += weight(heap_take(s->token, n - i), top);
+    }
+    while (k < most) {
+        const struct scored t = limited ? s->token[n - 1 - k] : heap_take(s->token, n - k);
+        if (k > 0 && t.logit < least)
+            break;
+        k++;
+        sum += weight(t, top);
+        if (o->top_p < 1 && sum >= o->top_p * total)
+            break;
+    }
+    *kept = s->token + n - k;
+    return k;
+}
+
+/* ---- picking ---------------------------------------------------------------------- */
+
+static int32_t largest(const float *logits, uint32_t n)
 {
     uint32_t best = 0;
     for (uint32_t i = 1; i < n; i++)
@@ -25,21 +221,54 @@ static int32_t greedy(const float *logits, uint32_t n)
     return (int32_t)best;
 }
 
-int32_t sampler_pick(struct sampler *s, const float *logits, uint32_t n_vocab)
+/* token[] from the logits with the penalty, in order of id; the index of the best one. */
+static uint32_t score(struct sampler *s, const float *logits)
 {
-    const int32_t best = greedy(logits, n_vocab);
-    if (s->temperature <= 0)
-        return best;
-    /* Two walks instead of a table of probabilities: no memory, and the first is needed anyway. */
-    const double top = logits[best];
-    double sum = 0;
-    for (uint32_t i = 0; i < n_vocab; i++)
-        sum += exp(((double)logits[i] - top) / s->temperature);
-    double at = rng_uniform(&s->rng) * sum;
-    for (uint32_t i = 0; i < n_vocab; i++) {
-        at -= exp(((double)logits[i] - top) / s->temperature);
-        if (at < 0)
-            return (int32_t)i;
+    const float r = (float)s->opt.repeat_penalty;
+    uint32_t best = 0;
+    for (uint32_t i = 0; i < s->n_vocab; i++) {
+        float x = logits[i];
+        if (s->count && s->count[i])
+            x = x > 0 ? x / r : x * r;
+        /* Differences of logits must not become NaN: finite, and NaN is the least. */
+        x = x > FLT_MAX ? FLT_MAX : x >= -FLT_MAX ? x : -FLT_MAX;
+        s->token[i] = (struct scored){ x, (int32_t)i };
+        if (x > s->token[best].logit)
+            best = i;
     }
     return best;
+}
+
+/* One of n tokens by weights exp((logit - top) / temperature), by inversion in the order they stand in. */
+static int32_t draw(struct sampler *s, struct scored *t, uint32_t n, float top)
+{
+    double sum = 0;
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        t[i].logit = (float)exp(((double)t[i].logit - top) / s->opt.temperature);
+        sum += (double)t[i].logit;
+    }
+    double at = rng_uniform(&s->rng) * sum;
+    for (uint32_t i = 0; i < n; i++) {
+        if (t[i].logit > 0)
+            last = i;
+        at -= (double)t[i].logit;
+        if (at < 0)
+            return t[i].id;
+    }
+    return t[last].id; /* rounding left something over */
+}
+
+int32_t sampler_pick(struct sampler *s, const float *logits)
+{
+    const struct sampler_options *o = &s->opt;
+    if (o->temperature <= 0 && !s->count)
+        return largest(logits, s->n_vocab);
+    const uint32_t best = score(s, logits);
+    const float top = s->token[best].logit;
+    if (o->temperature <= 0)
+        return s->token[best].id;
+    struct scored *kept;
+    const uint32_t n = keep_best(s, top, &kept);
+    return draw(s, kept, n, top);
 }

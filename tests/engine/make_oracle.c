@@ -1,8 +1,8 @@
 /*
- * make_oracle MODEL.gguf OUT.logits: the committed oracle. 32 tokens from a fixed generator; logits by reference.c.
+ * make_oracle MODEL.gguf OUT.logits: the committed oracle. 32 tokens from a fixed generator; logits by ref/, keys and values in double.
  * How tests/fixtures/llama-2l.{gguf,logits} were made is written in tests/fixtures/README.md.
  */
-#include "reference.h"
+#include "ref/ref.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,8 +18,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", g ? "cannot write" : err.msg);
         return 1;
     }
-    struct reference *r = reference_new(g, N);
-    int32_t head[2] = { N, reference_n_vocab(r) }, tok[N];
+    const struct ref_options exact = { .cache = REF_CACHE_EXACT };
+    struct ref_model *r = ref_new(g, N, &exact, &err);
+    if (!r) {
+        fprintf(stderr, "%s\n", err.msg);
+        return 1;
+    }
+    int32_t head[2] = { N, ref_n_vocab(r) }, tok[N];
     uint32_t x = 7;
     for (int i = 0; i < N; i++) {
         x = x * 1664525u + 1013904223u;
@@ -28,13 +33,14 @@ int main(int argc, char **argv)
     fwrite(head, sizeof head, 1, f);
     fwrite(tok, sizeof tok, 1, f);
     for (int i = 0; i < N; i++) {
-        const double *l = reference_step(r, tok[i]);
+        const double *l;
+        ref_eval(r, tok[i], &l);
         for (int k = 0; k < head[1]; k++) {
             float v = (float)l[k];
             fwrite(&v, sizeof v, 1, f);
         }
     }
-    reference_free(r);
+    ref_free(r);
     gguf_close(g);
     return fclose(f) != 0;
 }

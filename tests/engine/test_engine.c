@@ -1,7 +1,7 @@
 /* The engine against oracles: logits, step-by-step against prefill, ISAs, threads, refusals. */
 #include "../test.h"
 #include "engine/engine.h"
-#include "reference.h"
+#include "ref/ref.h"
 #include <math.h>
 
 struct oracle {
@@ -61,7 +61,8 @@ static struct engine *engine_for(const struct model *m, int n, unsigned flags, i
     if ((size_t)threads > cpus.n)
         threads = (int)cpus.n;
     const struct engine_options o = { .n_ctx = (uint32_t)n, .n_ubatch = (uint32_t)n, .n_out_max = (uint32_t)n,
-                                      .n_threads = threads, .cpus = &cpus, .cpu_flags = flags };
+                                      .n_threads = threads, .cpus = &cpus, .cpu_flags = flags,
+                                      .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
     struct engine *e = engine_new(m, &o, &err);
     if (!e)
         fail_msg("engine_new: %s", err.msg);
@@ -105,7 +106,9 @@ static const struct bound cases[] = {
     { "llama-gqa-F32", 0.01, 0 },      { "llama-gqa-f16", 0.01, 0 },      { "llama-mqa-f16", 0.01, 0 },
     { "llama-tied-f16", 0.01, 0 },     { "llama-gqa-BF16", 0.06, 0 },     { "llama-gqa-Q8_0", 0, 5e-4 },
     { "llama-gqa-Q4_0", 0, 5e-4 },     { "llama-gqa-Q4_K_S", 0, 5e-4 },   { "llama-gqa-Q4_K_M", 0, 5e-4 },
-    { "llama-gqa-Q5_K_S", 0, 5e-4 },   { "llama-gqa-Q6_K", 0, 5e-4 },
+    { "llama-gqa-Q5_K_S", 0, 5e-4 },   { "llama-gqa-Q6_K", 0, 5e-4 },     { "qwen2-f16", 0.01, 0 },
+    { "qwen3-f16", 0.01, 0 },          { "mixtral-f16", 0.01, 0 },        { "gemma3-f16", 0.01, 0 },
+    { "phi3-f16", 0.01, 0 },
 };
 
 static void compare(const struct bound *b, const struct oracle *o, const float *mine, const char *isa, bool is_ref)
@@ -190,14 +193,18 @@ static void test_reference_reproduces(void **state)
     struct gguf *g = gguf_open(fixture(path, sizeof path, "llama-2l.gguf"), &err);
     if (!g)
         fail_msg("%s", err.msg);
-    struct reference *r = reference_new(g, o.n);
-    assert_int_equal(reference_n_vocab(r), o.n_vocab);
+    const struct ref_options exact = { .cache = REF_CACHE_EXACT };
+    struct ref_model *r = ref_new(g, o.n, &exact, &err);
+    if (!r)
+        fail_msg("%s", err.msg);
+    assert_int_equal(ref_n_vocab(r), o.n_vocab);
     for (int i = 0; i < o.n; i++) {
-        const double *l = reference_step(r, o.tok[i]);
+        const double *l;
+        ref_eval(r, o.tok[i], &l);
         for (int k = 0; k < o.n_vocab; k++)
             assert_true(fabs(l[k] - o.logits[(size_t)i * (size_t)o.n_vocab + (size_t)k]) < 1e-4);
     }
-    reference_free(r);
+    ref_free(r);
     gguf_close(g);
     oracle_free(&o);
 }
@@ -248,7 +255,8 @@ static void test_ubatch(void **state)
     struct model m = { 0 };
     own_model(&m);
     float *whole = run_all(&m, some_tokens, N_SOME, N_SOME, 0, 1);
-    const struct engine_options o = { .n_ctx = N_SOME, .n_ubatch = 5, .n_out_max = 1, .n_threads = 1 };
+    const struct engine_options o = { .n_ctx = N_SOME, .n_ubatch = 5, .n_out_max = 1, .n_threads = 1,
+                                      .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
     struct engine *e = engine_new(&m, &o, &err);
     const float *l;
     if (!e)
@@ -315,22 +323,6 @@ static void test_samples(void **state)
     model_free(&m);
 }
 
-static void test_sampler(void **state)
-{
-    (void)state;
-    const float logits[] = { 0, 3, 1, 3, -2 };
-    struct sampler s;
-    sampler_init(&s, 0, 1);
-    assert_int_equal(sampler_pick(&s, logits, 5), 1);
-    int seen[5] = { 0 };
-    sampler_init(&s, 1, 1);
-    for (int i = 0; i < 20000; i++)
-        seen[sampler_pick(&s, logits, 5)]++;
-    /* e^3 / (1 + 2 e^3 + e + e^-2) = 0.456 */
-    assert_in_range(seen[1], 8900, 9350);
-    assert_in_range(seen[3], 8900, 9350);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,7 +330,6 @@ int main(void)
         cmocka_unit_test(test_shared_oracles),  cmocka_unit_test(test_prefill_agrees_with_decode),
         cmocka_unit_test(test_threads_agree),   cmocka_unit_test(test_ubatch),
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_samples),
-        cmocka_unit_test(test_sampler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,223 @@
+/*
+ * Every architecture against a second forward pass written from the papers (ref/): random weights, odd shapes, prompts
+ * in passes and token by token, every ISA, several threads. And what every one must do alike: the same logits whatever
+ * the split of the prompt, greedy text the same on every ISA and thread count.
+ */
+#include "../test.h"
+#include "engine/engine.h"
+#include "ref/make_random.h"
+#include "ref/ref.h"
+#include <math.h>
+#include <unistd.h>
+
+enum { N_TOK = 40, N_PROMPT = 29 };
+
+struct subject {
+    struct random_spec spec;
+    char path[64], what[128];
+    struct model m;
+    int32_t tok[N_TOK];
+    float *want; /* [N_TOK, n_vocab] of the reference */
+    double margin;
+};
+
+static void write_model(struct subject *s, const char *family, int i)
+{
+    struct error err = { 0 };
+    random_spec_at(&s->spec, family, i);
+    snprintf(s->path, sizeof s->path, "test_archs.%s.%d.gguf", family, i);
+    snprintf(s->what, sizeof s->what, "%s, shape %d", family, i);
+    assert_ok(random_write(s->path, &s->spec, &err), err);
+    random_tokens(&s->spec, s->tok, N_TOK);
+}
+
+static void run_reference(struct subject *s)
+{
+    struct error err = { 0 };
+    struct gguf *g = gguf_open(s->path, &err);
+    /* DeepSeek's engine caches latents; the others keys and values. */
+    const struct ref_options opt = { .cache = REF_CACHE_LATENT };
+    struct ref_model *r = g ? ref_new(g, N_TOK, &opt, &err) : NULL;
+    if (!r)
+        fail_msg("%s: %s", s->what, err.msg);
+    const size_t v = (size_t)ref_n_vocab(r);
+    s->want = malloc(N_TOK * v * sizeof *s->want);
+    for (size_t t = 0; t < N_TOK; t++) {
+        const double *logits;
+        ref_eval(r, s->tok[t], &logits);
+        for (size_t i = 0; i < v; i++)
+            s->want[t * v + i] = (float)logits[i];
+    }
+    s->margin = ref_margin(r);
+    ref_free(r);
+    gguf_close(g);
+}
+
+static void subject_init(struct subject *s, const char *family, int i)
+{
+    struct error err = { 0 };
+    *s = (struct subject){ 0 };
+    write_model(s, family, i);
+    assert_ok(model_load(&s->m, s->path, NULL, &err), err);
+    run_reference(s);
+}
+
+static void subject_free(struct subject *s)
+{
+    model_free(&s->m);
+    unlink(s->path);
+    free(s->want);
+}
+
+/* How a sequence is run. */
+struct way {
+    unsigned flags;
+    int threads;
+    uint32_t n_prompt, n_ubatch;
+    enum dtype kv;
+};
+
+static struct engine *engine_for(const struct subject *s, const struct way *w)
+{
+    struct error err = { 0 };
+    struct cpulist cpus;
+    assert_ok(cpulist_usable(&cpus, &err), err);
+    const struct engine_options o = { .n_ctx = N_TOK, .n_ubatch = w->n_ubatch, .n_out_max = w->n_ubatch,
+                                      .n_threads = w->threads <= (int)cpus.n ? w->threads : (int)cpus.n,
+                                      .cpus = &cpus, .cpu_flags = w->flags, .type_k = w->kv, .type_v = w->kv };
+    struct engine *e = engine_new(&s->m, &o, &err);
+    if (!e)
+        fail_msg("%s: %s", s->what, err.msg);
+    cpulist_free(&cpus);
+    return e;
+}
+
+/* Logits after every token. */
+static float *run_way(const struct subject *s, const struct way *w)
+{
+    struct error err = { 0 };
+    const size_t v = s->m.hp.n_vocab;
+    struct engine *e = engine_for(s, w);
+    float *out = malloc(N_TOK * v * sizeof *out);
+    for (uint32_t t = 0; t < N_TOK;) {
+        const uint32_t n = t < w->n_prompt ? (uint32_t)u64_min(w->n_ubatch, w->n_prompt - t) : 1;
+        const float *l;
+        assert_ok(engine_eval(e, s->tok + t, n, t, n, &l, &err), err);
+        memcpy(out + t * v, l, n * v * sizeof *out);
+        t += n;
+    }
+    engine_free(e);
+    return out;
+}
+
+static double max_diff(const float *a, const float *b, size_t n)
+{
+    double d = 0;
+    for (size_t i = 0; i < n; i++)
+        d = fmax(d, isnan(a[i]) || isnan(b[i]) ? INFINITY : fabs((double)a[i] - (double)b[i]));
+    return d;
+}
+
+/* Half precision keys and values may round either way, which every layer carries on: 0.01 for the few layers that
+ * most shapes have. Quantized experts meet 8-bit activations on fast ISAs: a change of operand, not of the model. */
+static double bound(const struct subject *s, unsigned flags)
+{
+    const bool floats = dtype_find(s->spec.weights)->block_elems == 1 &&
+                        (s->spec.n_expert == 0 || dtype_find(s->spec.experts)->block_elems == 1);
+    return floats || flags == 0 ? 0.01 * fmax(1, s->spec.n_layer / 8) : 0.35;
+}
+
+/* A choice of experts nearer than rounding may fall either way. */
+static bool decided(const struct subject *s, double bound_)
+{
+    return s->margin > (bound_ > 0.1 ? 0.02 : 1e-4);
+}
+
+static void compare(const struct subject *s, const struct way *w, const char *isa)
+{
+    const double limit = bound(s, w->flags);
+    if (!decided(s, limit))
+        return;
+    float *got = run_way(s, w);
+    const double d = max_diff(got, s->want, (size_t)N_TOK * s->m.hp.n_vocab);
+    if (!(d < limit))
+        fail_msg("%s: %s, %d threads, prompt of %u in passes of %u: largest difference of a logit %g, bound %g", s->what,
+                 isa, w->threads, w->n_prompt, w->n_ubatch, d, limit);
+    free(got);
+}
+
+static void check_subject(const struct subject *s)
+{
+    bool usable;
+    const char *isa;
+    for (size_t i = 0; (isa = kernels_isa_at(i, &usable)); i++) {
+        unsigned flags;
+        if (!usable || kernels_isa_flags(isa, &flags, NULL) != 0)
+            continue;
+        const struct way ways[] = {
+            { flags, 1, N_PROMPT, N_PROMPT, DTYPE_F16 }, /* one pass */
+            { flags, 2, N_PROMPT, 7, DTYPE_F16 },        /* several */
+            { flags, 2, 1, 1, DTYPE_F16 },              /* token by token */
+        };
+        for (size_t k = 0; k < ARRAY_LEN(ways); k++)
+            compare(s, &ways[k], isa);
+    }
+}
+
+static void check_family(const char *family)
+{
+    int compared = 0;
+    for (int i = 0; i < random_spec_count(family); i++) {
+        struct subject s;
+        subject_init(&s, family, i);
+        check_subject(&s);
+        compared += decided(&s, bound(&s, 0));
+        subject_free(&s);
+    }
+    if (compared < 2)
+        fail_msg("%s: %d shapes were compared, expected several", family, compared);
+}
+
+#define FAMILY(name, family)                                                                       \
+    static void name(void **state)                                                                 \
+    {                                                                                              \
+        (void)state;                                                                               \
+        check_family(family);                                                                      \
+    }
+FAMILY(test_llama, "llama")
+FAMILY(test_mixtral, "mixtral")
+FAMILY(test_qwen2, "qwen2")
+FAMILY(test_qwen3, "qwen3")
+FAMILY(test_qwen3moe, "qwen3moe")
+FAMILY(test_gemma2, "gemma2")
+FAMILY(test_gemma3, "gemma3")
+FAMILY(test_phi3, "phi3")
+FAMILY(test_olmo2, "olmo2")
+FAMILY(test_smollm3, "smollm3")
+FAMILY(test_gpt_oss, "gpt-oss")
+FAMILY(test_deepseek2, "deepseek2")
+
+/* Every family of the generator has a test above. */
+static void test_all_families(void **state)
+{
+    (void)state;
+    int n = 0;
+    while (random_families[n])
+        n++;
+    assert_int_equal(n, 12);
+}
+
+/* test_archs [CASE]: one family alone. */
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_llama),    cmocka_unit_test(test_mixtral),  cmocka_unit_test(test_qwen2),
+        cmocka_unit_test(test_qwen3),    cmocka_unit_test(test_qwen3moe), cmocka_unit_test(test_gemma2),
+        cmocka_unit_test(test_gemma3),   cmocka_unit_test(test_phi3),     cmocka_unit_test(test_olmo2),
+        cmocka_unit_test(test_smollm3),  cmocka_unit_test(test_gpt_oss),  cmocka_unit_test(test_deepseek2),
+        cmocka_unit_test(test_all_families),
+    };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
