@@ -1,21 +1,16 @@
-/* Every byte of a model's tensors accounted for: read by the pass, embedding rows left
- * alone, tables apart. */
+/* Every byte of a model's tensors accounted for: read by the step, embedding rows and experts
+ * left alone, tables apart. methods.md (40) */
 #include "roofline/roofline.h"
 
 bool account_reads(const struct op_list *l, const struct tensor *t)
 {
-    for (size_t i = 0; i < l->n; i++) {
-        const struct op *op = &l->ops[i];
-        const bool weighs =
-            op->kind == OP_EMBED || op->kind == OP_RMS_NORM || op->kind == OP_MATMUL;
-        if (weighs && (op->w == t || op->bias == t))
+    for (size_t i = 0; i < l->n; i++)
+        if (op_reads_weight(&l->ops[i], t))
             return true;
-    }
     return false;
 }
 
-/* The table is the LM head too: then all of it is read, and the rows looked up once more.
- */
+/* The table is the LM head too: then all of it is read, and the rows looked up once more. */
 static bool is_product(const struct op_list *l, const struct tensor *t)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -24,11 +19,25 @@ static bool is_product(const struct op_list *l, const struct tensor *t)
     return false;
 }
 
+/* What of the op's tensors a pass leaves alone; the op itself reads `read` bytes of them. */
+static void add_unread(struct weight_account *a, const struct op_list *l, const struct op *op,
+                       double read)
+{
+    const double bytes =
+        (op->w ? (double)op->w->bytes : 0) + (op->bias ? (double)op->bias->bytes : 0);
+    if (op->kind == OP_EXPERT_MATMUL)
+        a->expert_unread_bytes += bytes - read;
+    else if (op->kind == OP_EMBED && is_product(l, op->w))
+        a->embed_again_bytes += read;
+    else if (op->kind == OP_EMBED)
+        a->embed_unread_bytes += bytes - read;
+}
+
 void account_weights(struct weight_account *a, const struct model *m,
                      const struct op_list *l, uint32_t n_tok)
 {
-    const struct pass p = { .n_tok = n_tok, .n_seq = 1, .n_out = 1 };
-    const struct cost_options o = { .act_elem_bytes = 4, .kv_type = DTYPE_F16 };
+    const struct pass p = decode_pass(0, n_tok);
+    const struct cost_options o = { .act_elem_bytes = 4, .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
     *a = (struct weight_account){ 0 };
     for (size_t i = 0; i < m->n_tensors; i++) {
         a->total_bytes += (double)m->tensors[i].bytes;
@@ -38,14 +47,8 @@ void account_weights(struct weight_account *a, const struct model *m,
         }
     }
     for (size_t i = 0; i < l->n; i++) {
-        const struct op *op = &l->ops[i];
-        const double read = cost_op(op, &p, &o).weight_bytes;
+        const double read = cost_op(&l->ops[i], &p, &o).weight_bytes;
         a->read_bytes += read;
-        if (op->kind != OP_EMBED || !op->w)
-            continue;
-        if (is_product(l, op->w))
-            a->embed_again_bytes += read;
-        else
-            a->embed_unread_bytes += (double)op->w->bytes - read;
+        add_unread(a, l, &l->ops[i], read);
     }
 }

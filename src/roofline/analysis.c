@@ -46,12 +46,25 @@ bool analysis_has(const struct analysis *a, enum phase p)
 
 /* ---- rows --------------------------------------------------------------------- */
 
-/* The type of the weights or of the cache; elementwise ops have none. */
+/* Attention reads the cache, or expanded keys and values of F16 (36). */
+static bool is_cache(const struct op *op)
+{
+    return op->kind == OP_KV_STORE || op->kind == OP_ATTENTION;
+}
+
+/* The type of the weights or of the keys; elementwise ops have none. */
 static bool op_type(const struct analysis *a, const struct op *op, enum dtype *t)
 {
-    const bool cache = op->kind == OP_ATTENTION || op->kind == OP_KV_STORE;
-    *t = op->w ? op->w->type : a->o.cost.kv_type;
-    return op->w || cache;
+    const enum dtype k = op->form == FORM_EXPANDED ? DTYPE_F16 : a->o.cost.type_k;
+    *t = is_cache(op) ? k : op->w ? op->w->type : DTYPE_F32;
+    return is_cache(op) || op->w;
+}
+
+/* Keys of one type and values of another. */
+static bool two_types(const struct analysis *a, const struct op *op)
+{
+    return is_cache(op) && op->form != FORM_EXPANDED && op->head_dim_v > 0 && !op->v_in_k &&
+           a->o.cost.type_k != a->o.cost.type_v;
 }
 
 const char *analysis_type(const struct analysis *a, const struct analysis_row *r)
@@ -93,14 +106,14 @@ static size_t join_row(struct analysis *a, const struct op *op)
     struct analysis_row *r = &a->row[i];
     if (i == a->n_row) {
         a->row[a->n_row++] = (struct analysis_row){
-            .first = op, .n_ops = 1, .same_type = true, .same_shape = true
+            .first = op, .n_ops = 1, .same_type = !two_types(a, op), .same_shape = true
         };
         return i;
     }
     enum dtype t, u;
     const bool typed = op_type(a, op, &t), first_typed = op_type(a, r->first, &u);
     r->n_ops++;
-    r->same_type &= typed == first_typed && (!typed || t == u);
+    r->same_type &= typed == first_typed && (!typed || t == u) && !two_types(a, op);
     r->same_shape &= op->rows == r->first->rows && op->cols == r->first->cols;
     return i;
 }
@@ -109,7 +122,15 @@ struct adding {
     struct analysis *a;
     const size_t *row_of;
     enum phase phase;
+    uint32_t n_steps; /* passes that *p stands for: decode's are averaged (14) */
 };
+
+/* The row's first op, or what runs in its place when a pass takes the other form of MLA. */
+static bool is_first(const struct op *op, const struct op *first)
+{
+    const bool other_form = op->form != FORM_ALWAYS && first->form != FORM_ALWAYS && op->form != first->form;
+    return op == first || (other_form && op->layer == first->layer && op->role == first->role);
+}
 
 static void add_pass(void *ctx, const struct pass *p)
 {
@@ -118,10 +139,11 @@ static void add_pass(void *ctx, const struct pass *p)
     for (size_t i = 0; i < a->ops.n; i++) {
         const struct op *op = &a->ops.ops[i];
         struct analysis_row *r = &a->row[x->row_of[i]];
-        const struct cost c = cost_op(op, p, &a->o.cost);
+        const struct cost c = x->n_steps > 1 ? cost_decode(op, p, x->n_steps, &a->o.cost)
+                                             : cost_op(op, p, &a->o.cost);
         r->cost[x->phase] = cost_add(r->cost[x->phase], c);
         a->total[x->phase] = cost_add(a->total[x->phase], c);
-        if (op == r->first)
+        if (is_first(op, r->first))
             r->n_tok[x->phase] += op_n_tok(op, p);
     }
 }
@@ -135,6 +157,8 @@ int analysis_init(struct analysis *a, const struct model *m,
             0 ||
         op_list_build(&a->ops, m, err) != 0)
         return -1;
+    if (cost_check_kv(&a->ops, &o->cost, err) != 0)
+        goto fail;
     a->row = calloc(a->ops.n, sizeof *a->row);
     row_of = calloc(a->ops.n, sizeof *row_of);
     if (!a->row || !row_of) {
@@ -143,13 +167,14 @@ int analysis_init(struct analysis *a, const struct model *m,
     }
     for (size_t i = 0; i < a->ops.n; i++)
         row_of[i] = join_row(a, &a->ops.ops[i]);
-    struct adding x = { .a = a, .row_of = row_of, .phase = PHASE_PREFILL };
+    struct adding x = { .a = a, .row_of = row_of, .phase = PHASE_PREFILL, .n_steps = 1 };
     if (analysis_has(a, PHASE_PREFILL))
         prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, o->n_batch, add_pass, &x);
     if (analysis_has(a, PHASE_DECODE)) {
-        const struct pass p = decode_pass(o->n_depth, o->n_gen, o->n_batch);
+        const struct pass first = decode_pass(o->n_depth, o->n_batch);
         x.phase = PHASE_DECODE;
-        add_pass(&x, &p);
+        x.n_steps = o->n_gen;
+        add_pass(&x, &first);
     }
     account_weights(&a->weights, m, &a->ops, o->n_batch);
     free(row_of);

@@ -260,28 +260,16 @@ static enum math matmul_math(bool cpu, enum dtype t)
 
 enum math roofs_math(const struct roofs *r, const struct op *op)
 {
-    switch (op->kind) {
-    case OP_MATMUL:
+    if (cost_is_product(op))
         return matmul_math(r->cpu, op->w ? op->w->type : DTYPE_F32);
-    case OP_ATTENTION:
-        return r->cpu ? MATH_FP32 : MATH_FP16;
-    case OP_EMBED:
-    case OP_RMS_NORM:
-    case OP_ROPE:
-    case OP_KV_STORE:
-    case OP_SILU_MUL:
-    case OP_ADD:
-    case OP_KIND_COUNT:
-        break;
-    }
-    return MATH_FP32;
+    return op->kind == OP_ATTENTION && !r->cpu ? MATH_FP16 : MATH_FP32;
 }
 
 /* CPUs meet at a barrier after every op; GPU software fuses the small ops into the products
  * around them. */
 static bool is_launched(const struct roofs *r, const struct op *op)
 {
-    return r->cpu || op->kind == OP_MATMUL || op->kind == OP_ATTENTION;
+    return r->cpu || cost_is_product(op) || op->kind == OP_ATTENTION;
 }
 
 struct op_time roofs_time(const struct roofs *r, const struct op *op, const struct cost *c)

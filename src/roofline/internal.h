@@ -1,4 +1,4 @@
-/* roofline/internal.h: what attainable.c, memory.c and predict.c share. */
+/* roofline/internal.h: what the files of this module share. */
 #ifndef ROOFLINE_INTERNAL_H
 #define ROOFLINE_INTERNAL_H
 
@@ -7,6 +7,12 @@
 /* Numbers of tokens that make sense together, else ERROR_USAGE. */
 int check_scenario(uint32_t n_prompt, uint32_t n_gen, uint32_t n_depth, uint32_t n_batch,
                    uint32_t n_ubatch, struct error *err);
+
+/* Bytes of one position in the cache of this op's layer: keys and, where they are cached, values. (12) */
+double cost_kv_row_bytes(const struct op *op, const struct cost_options *o);
+
+/* Bytes of the workspace that MLA's expanded form needs for n_ctx positions; 0: no such form. (36) */
+double cost_expanded_bytes(const struct op_list *l, uint64_t n_ctx);
 
 /* A horizontal roof: peak FLOP/s for one operand type, before efficiency. */
 struct peak {

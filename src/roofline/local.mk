@@ -3,6 +3,8 @@ libroofline_a_SOURCES = \
   %D%/roofline.h \
   %D%/internal.h \
   %D%/cost.c \
+  %D%/kv.c \
+  %D%/passes.c \
   %D%/account.c \
   %D%/analysis.c \
   %D%/attainable.c \

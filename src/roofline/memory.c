@@ -32,11 +32,13 @@ void memory_fit(struct predict_result *res, const struct model *m, const struct 
     if (o->n_prompt > 0) /* the first pass is the largest */
         prefill_passes(o->n_prompt < o->n_ubatch ? o->n_prompt : o->n_ubatch, 0,
                        o->n_ubatch, o->n_batch, keep_largest, &large);
-    const double context = (double)o->n_depth + o->n_prompt + o->n_gen;
+    const uint64_t context = (uint64_t)o->n_depth + o->n_prompt + o->n_gen;
+    const struct cost_options c = { r->act_elem_bytes, o->type_k, o->type_v };
     res->weight_total_bytes =
         o->weights_bytes > 0 ? o->weights_bytes : (double)m->weight_bytes;
-    res->kv_total_bytes = cost_kv_bytes_token(m, o->kv_type) * context * o->n_batch;
-    res->act_peak_bytes = activation_bytes(l, large.n_tok, o->n_batch, r->act_elem_bytes);
+    res->kv_total_bytes = cost_kv_bytes(l, &c, context, o->n_ubatch) * o->n_batch;
+    res->act_peak_bytes = activation_bytes(l, large.n_tok, o->n_batch, r->act_elem_bytes) +
+                          cost_expanded_bytes(l, context) * o->n_batch;
     res->need_bytes = res->weight_total_bytes + res->kv_total_bytes + res->act_peak_bytes;
     res->mem_bytes = h->mem_bytes.value;
     res->fits = !(res->mem_bytes > 0) ? -1 : res->need_bytes <= res->mem_bytes ? 1 : 0;

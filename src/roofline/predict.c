@@ -14,6 +14,7 @@ struct pricing {
     const struct op_list *ops;
     struct cost_options cost;
     const struct predict_options *o;
+    uint32_t n_steps;                  /* passes that stand behind a price: decode's are averaged (14) */
     double matrix_bytes, matrix_elems; /* of all matrices */
     struct nominal nominal;            /* of a whole pass; with weights_bytes */
     double seen_bytes, seen_elems;     /* of the matrices of this pass so far */
@@ -29,18 +30,29 @@ static double part(double total, double seen, double all)
     return floor(total * (seen / all));
 }
 
+/* The matrices a nominal model stands for. What MLA multiplies in two forms is left out: no pass runs both. */
+static bool is_matrix(const struct op *op)
+{
+    return (op->kind == OP_MATMUL || op->kind == OP_EXPERT_MATMUL) && op->w;
+}
+
+static double matrix_elems(const struct op *op)
+{
+    return (double)op->rows * op->cols * (op->kind == OP_EXPERT_MATMUL ? op->n_expert : 1);
+}
+
 /*
  * The nominal model of a back-of-an-envelope: so many bytes of weights, each read once a
- * pass and each multiplied once a token, nothing else. Spread over the matrices in
- * proportion to their bytes.
+ * pass and each multiplied once a token, nothing else: a dense one, whatever the model's
+ * experts. Spread over the matrices in proportion to their bytes.
  */
 static struct cost cost_nominal(struct pricing *x, const struct op *op, const struct pass *p)
 {
-    if (op->kind != OP_MATMUL || !op->w)
+    if (!is_matrix(op))
         return (struct cost){ 0 };
     const double bytes = x->seen_bytes, elems = x->seen_elems;
     x->seen_bytes += (double)op->w->bytes;
-    x->seen_elems += (double)op->rows * op->cols;
+    x->seen_elems += matrix_elems(op);
     const double n = part(x->nominal.elems, x->seen_elems, x->matrix_elems) -
                      part(x->nominal.elems, elems, x->matrix_elems);
     return (struct cost){ .weight_bytes = part(x->nominal.bytes, x->seen_bytes, x->matrix_bytes) -
@@ -53,17 +65,17 @@ static struct cost priced_cost(struct pricing *x, const struct op *op,
 {
     if (x->o->weights_bytes > 0)
         return cost_nominal(x, op, p);
-    struct cost c = cost_op(op, p, &x->cost);
+    struct cost c = x->n_steps > 1 ? cost_decode(op, p, x->n_steps, &x->cost) : cost_op(op, p, &x->cost);
     if (x->o->weights_only)
         c = (struct cost){ .weight_bytes = c.weight_bytes,
-                           .flop = op->kind == OP_MATMUL ? c.flop : 0 };
+                           .flop = cost_is_product(op) ? c.flop : 0 };
     return c;
 }
 
 /* The roofs shown for a phase are those of its largest op. */
 static void note_roofs(struct pricing *x, const struct op *op, const struct cost *c)
 {
-    if (op->kind != OP_MATMUL || c->flop <= x->largest_flop)
+    if (!cost_is_product(op) || c->flop <= x->largest_flop)
         return;
     x->largest_flop = c->flop;
     const enum math m = roofs_math(x->roofs, op);
@@ -111,7 +123,7 @@ static enum bound main_bound(const double s[3])
     return b;
 }
 
-static void begin(struct pricing *x, struct prediction *out)
+static void begin(struct pricing *x, struct prediction *out, uint32_t n_steps)
 {
     *out = (struct prediction){ .bandwidth_bytes_s =
                                     x->roofs->bytes_s * x->roofs->e_bandwidth };
@@ -120,6 +132,7 @@ static void begin(struct pricing *x, struct prediction *out)
     for (int i = 0; i < ROLE_COUNT; i++)
         out->role[i].role = (enum op_role)i;
     x->out = out;
+    x->n_steps = n_steps;
     x->largest_flop = 0;
     for (int b = 0; b < 3; b++) {
         x->bound_s[b] = 0;
@@ -152,10 +165,10 @@ static void count_matrices(struct pricing *x)
 {
     for (size_t i = 0; i < x->ops->n; i++) {
         const struct op *op = &x->ops->ops[i];
-        if (op->kind != OP_MATMUL || !op->w)
+        if (!is_matrix(op))
             continue;
         x->matrix_bytes += (double)op->w->bytes;
-        x->matrix_elems += (double)op->rows * op->cols;
+        x->matrix_elems += matrix_elems(op);
     }
     x->nominal.bytes = round(x->o->weights_bytes);
     x->nominal.elems = round(x->o->weights_bytes * (x->matrix_elems / x->matrix_bytes));
@@ -172,6 +185,26 @@ static int check_options(const struct predict_options *o, struct error *err)
     return 0;
 }
 
+static void price_phases(struct pricing *x, struct predict_result *r)
+{
+    const struct predict_options *o = x->o;
+    nothing(&r->prefill);
+    nothing(&r->decode);
+    if (o->n_prompt > 0) {
+        begin(x, &r->prefill, 1);
+        prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, o->n_batch, price_pass, x);
+        end(x, (double)o->n_prompt * o->n_batch);
+    }
+    if (o->n_gen > 0) {
+        const struct pass first = decode_pass(o->n_depth, o->n_batch);
+        begin(x, &r->decode, o->n_gen);
+        price_pass(x, &first);
+        end(x, o->n_batch);
+    }
+    r->ttft_s = r->prefill.seconds; /* the prompt's last logits give the first token (15) */
+    r->itl_s = r->decode.seconds;
+}
+
 int predict(struct predict_result *r, const struct model *m, const struct hwprofile *h,
             const struct predict_options *o, struct error *err)
 {
@@ -183,27 +216,16 @@ int predict(struct predict_result *r, const struct model *m, const struct hwprof
     struct pricing x = {
         .roofs = &roofs,
         .ops = &ops,
-        .cost = {.act_elem_bytes = roofs.act_elem_bytes, .kv_type = o->kv_type},
+        .cost = { roofs.act_elem_bytes, o->type_k, o->type_v },
         .o = o,
     };
-    count_matrices(&x);
+    const int rc = cost_check_kv(&ops, &x.cost, err);
     *r = (struct predict_result){ 0 };
-    nothing(&r->prefill);
-    nothing(&r->decode);
-    if (o->n_prompt > 0) {
-        begin(&x, &r->prefill);
-        prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, o->n_batch, price_pass, &x);
-        end(&x, (double)o->n_prompt * o->n_batch);
+    if (rc == 0) {
+        count_matrices(&x);
+        price_phases(&x, r);
+        memory_fit(r, m, &ops, h, &roofs, o);
     }
-    if (o->n_gen > 0) {
-        const struct pass p = decode_pass(o->n_depth, o->n_gen, o->n_batch);
-        begin(&x, &r->decode);
-        price_pass(&x, &p);
-        end(&x, o->n_batch);
-    }
-    r->ttft_s = r->prefill.seconds; /* the prompt's last logits give the first token (15) */
-    r->itl_s = r->decode.seconds;
-    memory_fit(r, m, &ops, h, &roofs, o);
     op_list_free(&ops);
-    return 0;
+    return rc;
 }

@@ -17,34 +17,50 @@ struct cost {
 
 struct cost_options {
     double act_elem_bytes; /* 4: the engine's f32 activations; 2 on GPUs */
-    enum dtype kv_type;    /* DTYPE_F16 */
+    enum dtype type_k, type_v; /* of the KV cache: DTYPE_F16 */
 };
 
-/* Cost of one op in a pass. methods.md (4)-(12). */
+/* Cost of one op in a pass. methods.md (4)-(12), (34)-(36), (39). */
 struct cost cost_op(const struct op *op, const struct pass *p,
                     const struct cost_options *o);
+/* Mean cost of one op over n decode steps (passes of one token a sequence), of which *first is
+ * the first. (14) */
+struct cost cost_decode(const struct op *op, const struct pass *first, uint32_t n,
+                        const struct cost_options *o);
+/* A product with matrices of weights. */
+bool cost_is_product(const struct op *op);
 struct cost cost_add(struct cost a, struct cost b);
 double cost_bytes(const struct cost *c); /* weight + act + kv */
 /* FLOP per byte; NaN when there are no bytes. */
 double cost_ai(const struct cost *c);
-/* Bytes of KV cache a token: both K and V, all layers. (12) */
-double cost_kv_bytes_token(const struct model *m, enum dtype kv_type);
+/* The KV cache can have these types: known ones, whose blocks divide this model's heads; else
+ * ERROR_USAGE. */
+int cost_check_kv(const struct op_list *l, const struct cost_options *o, struct error *err);
+/* Bytes of KV cache that one more token takes while no window is full: K and V of all layers. (12) */
+double cost_kv_bytes_token(const struct op_list *l, const struct cost_options *o);
+/* Bytes of the KV cache of one sequence of n_ctx positions: a windowed layer keeps no more than its window
+ * and the n_ubatch tokens of a pass. (12) */
+double cost_kv_bytes(const struct op_list *l, const struct cost_options *o, uint64_t n_ctx, uint32_t n_ubatch);
+/* Experts whose weights a pass of n_tok tokens reads, on average: n_expert (1 - (1 - n_expert_used / n_expert)^n_tok),
+ * routing without preference. (35) */
+double cost_experts_touched(const struct op *op, double n_tok);
 /* Elements of the attention score vector of the newest token: n_past + 1. */
 uint64_t cost_score_len(const struct op *op, const struct pass *p);
 
-/* Where the bytes of a model's tensors go in one pass of n_tok tokens:
- * total = read - embed_again + embed_unread + apart. */
+/* Where the bytes of a model's tensors go in a decode step of n_tok sequences:
+ * total = read - embed_again + embed_unread + expert_unread + apart. (40) */
 struct weight_account {
     double total_bytes;        /* sum over tensors */
     double read_bytes;         /* sum of cost_op().weight_bytes */
     double embed_unread_bytes; /* rows of an embedding table not looked up; 0 when tied */
     double embed_again_bytes;  /* tied: rows looked up in what the LM head reads anyway */
+    double expert_unread_bytes; /* experts no token is routed to, on average (35) */
     double apart_bytes;        /* tensors no op reads as weights, such as rope_freqs */
     size_t n_apart;
 };
 void account_weights(struct weight_account *a, const struct model *m,
                      const struct op_list *l, uint32_t n_tok);
-/* True when an op multiplies, normalizes by or looks up in t. */
+/* True when an op reads t as weights. */
 bool account_reads(const struct op_list *l, const struct tensor *t);
 
 /*
@@ -58,8 +74,8 @@ typedef void pass_fn(void *ctx, const struct pass *p);
 uint64_t prefill_n_passes(uint32_t n, uint32_t n_ubatch, uint32_t n_seq);
 void prefill_passes(uint32_t n, uint32_t depth, uint32_t n_ubatch, uint32_t n_seq,
                     pass_fn *fn, void *ctx);
-/* The mean decode step of n tokens from depth d: n_past = d + n/2 (methods.md (14)). */
-struct pass decode_pass(uint32_t depth, uint32_t n_gen, uint32_t n_seq);
+/* The first decode step from depth d: one token of each sequence. */
+struct pass decode_pass(uint32_t depth, uint32_t n_seq);
 
 /* ---- analysis: prefill and a decode step, a row an op, a layer or a role ------------- */
 enum phase { PHASE_PREFILL, PHASE_DECODE, PHASE_COUNT };
@@ -115,7 +131,7 @@ struct predict_options {
     double weights_bytes;
     int n_threads; /* CPU profiles: which measured ceilings; 0: all */
     uint32_t n_prompt, n_gen, n_depth, n_batch, n_ubatch;
-    enum dtype kv_type;
+    enum dtype type_k, type_v; /* of the KV cache */
 };
 
 struct predict_role {

@@ -1,11 +1,13 @@
 if CMOCKA
-check_PROGRAMS += %D%/test_roofline_cost %D%/test_roofline_account %D%/test_roofline_predict
+check_PROGRAMS += %D%/test_roofline_cost %D%/test_roofline_kinds %D%/test_roofline_account %D%/test_roofline_predict
 %C%_test_roofline_cost_SOURCES    = %D%/test_roofline_cost.c tests/test.h %D%/near.h
 %C%_test_roofline_cost_LDADD      = $(ROOFLINE_TEST_LIBS)
-%C%_test_roofline_account_SOURCES = %D%/test_roofline_account.c tests/test.h %D%/near.h
+%C%_test_roofline_kinds_SOURCES   = %D%/test_roofline_kinds.c tests/test.h %D%/near.h
+%C%_test_roofline_kinds_LDADD     = $(ROOFLINE_TEST_LIBS)
+%C%_test_roofline_account_SOURCES = %D%/test_roofline_account.c tests/test.h %D%/config.h %D%/near.h
 %C%_test_roofline_account_LDADD   = $(ROOFLINE_TEST_LIBS)
-%C%_test_roofline_predict_SOURCES = %D%/test_roofline_predict.c tests/test.h %D%/near.h
+%C%_test_roofline_predict_SOURCES = %D%/test_roofline_predict.c tests/test.h %D%/config.h %D%/near.h
 %C%_test_roofline_predict_LDADD   = $(ROOFLINE_TEST_LIBS)
 ROOFLINE_TEST_LIBS = libroofline.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(TEST_LIBS) $(PCRE2_LIBS)
-TESTS += %D%/test_roofline_cost %D%/test_roofline_account %D%/test_roofline_predict
+TESTS += %D%/test_roofline_cost %D%/test_roofline_kinds %D%/test_roofline_account %D%/test_roofline_predict
 endif

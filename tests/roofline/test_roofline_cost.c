@@ -3,7 +3,7 @@
 #include "near.h"
 #include "roofline/roofline.h"
 
-static const struct cost_options floats = { .act_elem_bytes = 4, .kv_type = DTYPE_F16 };
+static const struct cost_options floats = { .act_elem_bytes = 4, .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
 static const struct pass one = { .n_tok = 1, .n_past = 0, .n_seq = 1, .n_out = 1 };
 
 static struct tensor matrix(enum dtype type, uint64_t rows, uint64_t cols)
@@ -85,7 +85,7 @@ static void score_vector_has_n_past_plus_1_entries(void **state)
 {
     (void)state;
     const struct op op = {
-        .kind = OP_ATTENTION, .n_head = 32, .n_head_kv = 8, .head_dim = 128, .cols = 4096
+        .kind = OP_ATTENTION, .n_head = 32, .n_head_kv = 8, .head_dim = 128, .head_dim_v = 128, .cols = 4096
     };
     static const uint32_t past[] = { 0, 1, 4, 511, 4096 };
     for (size_t i = 0; i < ARRAY_LEN(past); i++) {
@@ -106,7 +106,7 @@ static void attention_in_decode(void **state)
 {
     (void)state;
     const struct op op = {
-        .kind = OP_ATTENTION, .n_head = 32, .n_head_kv = 8, .head_dim = 128, .cols = 4096
+        .kind = OP_ATTENTION, .n_head = 32, .n_head_kv = 8, .head_dim = 128, .head_dim_v = 128, .cols = 4096
     };
     struct cost c = cost(&op, 1, 4);
     assert_near(c.flop, 2 * 2 * 32 * 128 * 5, 0);
@@ -133,6 +133,7 @@ static void attention_by_enumeration(void **state)
                                        .n_head = 4,
                                        .n_head_kv = 2,
                                        .head_dim = 8,
+                                       .head_dim_v = 8,
                                        .window = window };
                 uint32_t pairs = 0, first = UINT32_MAX;
                 for (uint32_t i = 0; i < t; i++)
@@ -165,7 +166,7 @@ static void small_ops(void **state)
     c = cost(&op, 3, 0);
     assert_near(c.flop, 3 * 32 * 3 * 64, 0); /* 6 a pair, 32 pairs a head */
     assert_near(c.act_bytes, 3 * 4 * 2 * 32 * 64, 0);
-    op = (struct op){ .kind = OP_SILU_MUL, .cols = 14336 };
+    op = (struct op){ .kind = OP_GLU, .cols = 14336 };
     c = cost(&op, 3, 0);
     assert_near(c.flop, 3 * 5 * 14336, 0);
     assert_near(c.act_bytes, 3 * 4 * 3 * 14336, 0);
@@ -173,7 +174,7 @@ static void small_ops(void **state)
     c = cost(&op, 3, 0);
     assert_near(c.flop, 3 * 4096, 0);
     assert_near(c.act_bytes, 3 * 4 * 3 * 4096, 0);
-    op = (struct op){ .kind = OP_KV_STORE, .n_head_kv = 8, .head_dim = 128, .cols = 1024 };
+    op = (struct op){ .kind = OP_KV_STORE, .n_head_kv = 8, .head_dim = 128, .head_dim_v = 128, .cols = 2048 };
     c = cost(&op, 3, 7);
     assert_near(c.kv_bytes, 3 * 2 * 8 * 128 * 2, 0); /* F16, whatever is cached already */
     assert_near(c.act_bytes, 3 * 4 * 2 * 8 * 128, 0);
@@ -216,15 +217,18 @@ static void intensity_of_nothing_is_nan(void **state)
     assert_near(twice.flop, 8, 0);
 }
 
-/* KV cache in Q8_0: 34 bytes a 32 elements. */
-static void kv_type(void **state)
+/* KV cache in Q8_0: 34 bytes a 32 elements. Keys Q8_0, values Q4_0 (18 a 32): their sum. */
+static void kv_types(void **state)
 {
     (void)state;
-    const struct cost_options q8 = { .act_elem_bytes = 2, .kv_type = DTYPE_Q8_0 };
-    const struct op op = { .kind = OP_KV_STORE, .n_head_kv = 8, .head_dim = 128 };
-    const struct cost c = cost_op(&op, &one, &q8);
+    struct cost_options o = { .act_elem_bytes = 2, .type_k = DTYPE_Q8_0, .type_v = DTYPE_Q8_0 };
+    const struct op op = { .kind = OP_KV_STORE, .n_head_kv = 8, .head_dim = 128, .head_dim_v = 128 };
+    struct cost c = cost_op(&op, &one, &o);
     assert_near(c.kv_bytes, 2 * 8 * 128 * 34.0 / 32, 0);
     assert_near(c.act_bytes, 2 * 2 * 8 * 128, 0); /* two-byte activations */
+    o.type_v = DTYPE_Q4_0;
+    c = cost_op(&op, &one, &o);
+    assert_near(c.kv_bytes, 8 * (4 * 34 + 4 * 18), 0);
 }
 
 /* ---- passes ------------------------------------------------------------------------- */
@@ -291,7 +295,7 @@ static void passes_keep_flop(void **state)
     (void)state;
     const struct tensor w = matrix(DTYPE_F16, 64, 64);
     const struct op mm = product(&w), att = {
-        .kind = OP_ATTENTION, .n_head = 4, .n_head_kv = 4, .head_dim = 16
+        .kind = OP_ATTENTION, .n_head = 4, .n_head_kv = 4, .head_dim = 16, .head_dim_v = 16
     };
     struct seen whole = { .n = 0 }, split = { .n = 0 };
     prefill_passes(100, 10, 100, 1, see, &whole);
@@ -314,19 +318,53 @@ static void passes_keep_flop(void **state)
     assert_true(b[1].kv_bytes > a[1].kv_bytes);
 }
 
-/* The mean step of n tokens from depth d: n_past = d + n/2. */
-static void mean_decode_step(void **state)
+static void first_decode_step(void **state)
 {
     (void)state;
-    struct pass p = decode_pass(4096, 128, 1);
-    assert_int_equal(p.n_past, 4096 + 64);
+    struct pass p = decode_pass(4096, 1);
+    assert_int_equal(p.n_past, 4096);
     assert_int_equal(p.n_tok, 1);
     assert_int_equal(p.n_out, 1);
-    p = decode_pass(0, 1, 8);
+    p = decode_pass(0, 8);
     assert_int_equal(p.n_past, 0);
     assert_int_equal(p.n_tok, 8);
     assert_int_equal(p.n_seq, 8);
     assert_int_equal(p.n_out, 8);
+}
+
+/* n tokens from depth d, added up step by step: before, across and beyond the edge of a window. */
+static void mean_decode_step_by_enumeration(void **state)
+{
+    (void)state;
+    static const uint32_t windows[] = { 0, 1, 5, 40, 1000 }, gens[] = { 1, 2, 7, 128 };
+    const struct tensor w = matrix(DTYPE_Q8_0, 64, 64);
+    for (size_t i = 0; i < ARRAY_LEN(windows); i++)
+        for (size_t k = 0; k < ARRAY_LEN(gens); k++)
+            for (uint32_t d = 0; d < 60; d += 3) {
+                const uint32_t n = gens[k];
+                const struct op ops[] = {
+                    { .kind = OP_ATTENTION, .n_head = 4, .n_head_kv = 2, .head_dim = 32, .head_dim_v = 64, .window = windows[i] },
+                    { .kind = OP_KV_STORE, .n_head_kv = 2, .head_dim = 32, .head_dim_v = 64, .window = windows[i] },
+                    product(&w),
+                };
+                const struct pass first = decode_pass(d, 3);
+                for (size_t j = 0; j < ARRAY_LEN(ops); j++) {
+                    struct cost sum = { 0 };
+                    for (uint32_t t = 0; t < n; t++) {
+                        const struct pass p = decode_pass(d + t, 3);
+                        sum = cost_add(sum, cost_op(&ops[j], &p, &floats));
+                    }
+                    const struct cost mean = cost_decode(&ops[j], &first, n, &floats);
+                    assert_near(n * mean.flop, sum.flop, 1e-6);
+                    assert_near(n * mean.kv_bytes, sum.kv_bytes, 1e-6);
+                    assert_near(n * mean.act_bytes, sum.act_bytes, 1e-6);
+                    assert_near(n * mean.weight_bytes, sum.weight_bytes, 1e-6);
+                }
+            }
+    /* tg128 at depth 0: 64.5 keys in the mean, not 65. */
+    const struct op att = { .kind = OP_ATTENTION, .n_head = 1, .n_head_kv = 1, .head_dim = 1, .head_dim_v = 1 };
+    const struct pass first = decode_pass(0, 1);
+    assert_near(cost_decode(&att, &first, 128, &floats).flop, 4 * 64.5, 0);
 }
 
 int main(void)
@@ -341,11 +379,12 @@ int main(void)
         cmocka_unit_test(small_ops),
         cmocka_unit_test(rows_out),
         cmocka_unit_test(intensity_of_nothing_is_nan),
-        cmocka_unit_test(kv_type),
+        cmocka_unit_test(kv_types),
         cmocka_unit_test(prompt_in_passes),
         cmocka_unit_test(sequences_share_a_pass),
         cmocka_unit_test(passes_keep_flop),
-        cmocka_unit_test(mean_decode_step),
+        cmocka_unit_test(first_decode_step),
+        cmocka_unit_test(mean_decode_step_by_enumeration),
     };
     return cmocka_run_group_tests_name("roofline cost", tests, NULL, NULL);
 }

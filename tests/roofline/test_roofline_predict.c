@@ -1,6 +1,7 @@
 /* Predictions against figures worked out by hand: Llama-3-8B on an H100 and an M3 Ultra,
  * and machines of round numbers. */
 #include "../test.h"
+#include "config.h"
 #include "near.h"
 #include "roofline/roofline.h"
 
@@ -44,7 +45,8 @@ static struct predict_options options(void)
                                      .n_gen = 1,
                                      .n_batch = 1,
                                      .n_ubatch = 512,
-                                     .kv_type = DTYPE_F16 };
+                                     .type_k = DTYPE_F16,
+                                     .type_v = DTYPE_F16 };
 }
 
 static struct model load(const char *name, const char *type)
@@ -325,6 +327,117 @@ static void fits_or_not(void **state)
     assert_int_equal(ask(m, &h, &o).fits, -1);
 }
 
+/* 128 steps from depth 0 see 1 .. 128 keys, 64.5 in the mean, and write one: 131,072 B of cache each. */
+static void decode_is_the_mean_of_its_steps(void **state)
+{
+    const struct model *m = *state;
+    const struct hwprofile h = h100();
+    struct predict_options o = options();
+    o.n_gen = 128;
+    assert_near(ask(m, &h, &o).decode.cost.kv_bytes, 131072 * (64.5 + 1), 0);
+    o.type_k = DTYPE_Q8_0; /* 34 B instead of 64 a block of keys */
+    assert_near(ask(m, &h, &o).decode.cost.kv_bytes, 65536 * (64.5 + 1) * (1 + 34.0 / 64), 0);
+}
+
+/* ---- experts, latents, windows ----------------------------------------------------------- */
+
+/* One layer with 8 experts of 3 * 1024 * 512 weights in Q8_0, two of them for a token. */
+static const char mixtral[] =
+    "{\"model_type\": \"mixtral\", \"hidden_size\": 512, \"num_hidden_layers\": 1, \"num_attention_heads\": 8, "
+    "\"num_key_value_heads\": 2, \"intermediate_size\": 1024, \"vocab_size\": 1000, \"num_local_experts\": 8, "
+    "\"num_experts_per_tok\": 2, \"hidden_act\": \"silu\"}";
+
+static void experts(void **state)
+{
+    (void)state;
+    const struct hwprofile h = h100();
+    struct model m = from_config(mixtral, "Q8_0");
+    struct predict_options o = options();
+    const double expert = 1024.0 * 512 * 34 / 32; /* one matrix of one */
+    const struct predict_result r = ask(&m, &h, &o);
+    assert_near(r.decode.role[ROLE_EXPERT_UP].cost.weight_bytes, 2 * expert, 0);
+    assert_near(r.decode.role[ROLE_EXPERT_UP].cost.flop, 2 * 2 * 1024.0 * 512, 0);
+    assert_near(r.prefill.role[ROLE_EXPERT_UP].cost.weight_bytes, 8 * expert, 1e-3);
+    assert_string_equal(r.prefill.math, "fp16"); /* of the experts: the largest products */
+    assert_near(r.weight_total_bytes, (double)m.weight_bytes, 0);
+    o.n_batch = 2;
+    assert_near(ask(&m, &h, &o).decode.role[ROLE_EXPERT_UP].cost.weight_bytes, 3.5 * expert, 1e-6);
+    /* A nominal model is dense: all of it is read, experts or not, to the byte. */
+    o.n_batch = 1;
+    o.weights_bytes = 16e9;
+    assert_near(ask(&m, &h, &o).decode.cost.weight_bytes, 16e9, 0);
+    assert_near(ask(&m, &h, &o).prefill.cost.weight_bytes, 16e9, 0);
+    model_free(&m);
+}
+
+/* CPUs multiply experts in the arithmetic of their type, and meet after each op: a launch for every op that runs. */
+static void expert_products_on_a_cpu(void **state)
+{
+    (void)state;
+    struct hwprofile h = h100();
+    h.kind = HW_CPU;
+    h.peak[MATH_INT8] = value(4e15);
+    struct model m = from_config(mixtral, "Q8_0");
+    struct predict_options o = options();
+    assert_string_equal(ask(&m, &h, &o).prefill.math, "int8");
+    const double s = ask(&m, &h, &o).decode.seconds;
+    h.eff.launch_s.value += 1;
+    /* embed; norm q k v rope rope store attention output add; norm router route gate up act down sum add; norm head */
+    assert_near(ask(&m, &h, &o).decode.seconds - s, 1 + 10 + 9 + 2, 1e-9);
+    h.kind = HW_GPU; /* products and attention: 4 + 1 of attention, the router, three of experts, the head */
+    const double gpu = ask(&m, &h, &o).decode.seconds;
+    h.eff.launch_s.value += 1;
+    assert_near(ask(&m, &h, &o).decode.seconds - gpu, 10, 1e-9);
+    model_free(&m);
+}
+
+/*
+ * Two layers with a latent of 64 + 8 elements: 288 B of F16 a position. Four heads of 16 + 8 keys and 16 values
+ * expand to 4 * 40 halves, 320 B a position, of one layer at a time.
+ */
+static void memory_of_latents(void **state)
+{
+    (void)state;
+    const struct hwprofile h = h100();
+    struct model m = from_config(
+        "{\"model_type\": \"deepseek_v3\", \"hidden_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 4, "
+        "\"num_key_value_heads\": 4, \"kv_lora_rank\": 64, \"qk_nope_head_dim\": 16, \"qk_rope_head_dim\": 8, "
+        "\"v_head_dim\": 16, \"intermediate_size\": 96, \"moe_intermediate_size\": 32, \"n_routed_experts\": 8, "
+        "\"num_experts_per_tok\": 2, \"n_shared_experts\": 1, \"first_k_dense_replace\": 1, \"vocab_size\": 300, "
+        "\"hidden_act\": \"silu\"}", "F16");
+    struct predict_options o = options();
+    o.n_depth = 487; /* 487 + 512 + 1 = 1000 positions */
+    const struct predict_result one = ask(&m, &h, &o);
+    assert_near(one.kv_total_bytes, 288 * 1000, 0);
+    o.n_depth += 1000;
+    const struct predict_result two = ask(&m, &h, &o);
+    assert_near(two.kv_total_bytes, 288 * 2000, 0);
+    assert_near(two.act_peak_bytes - one.act_peak_bytes, 320 * 1000, 0);
+    model_free(&m);
+}
+
+/* Mistral's window of 64: two layers keep 64 and a pass of 32, not the whole context. */
+static void memory_of_windows(void **state)
+{
+    (void)state;
+    const struct hwprofile h = h100();
+    struct model m = from_config(
+        "{\"model_type\": \"mistral\", \"hidden_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 4, "
+        "\"num_key_value_heads\": 2, \"intermediate_size\": 96, \"vocab_size\": 300, \"sliding_window\": 64, "
+        "\"max_position_embeddings\": 4096, \"hidden_act\": \"silu\"}", "F16");
+    struct predict_options o = options();
+    o.n_ubatch = 32;
+    o.n_batch = 3;
+    const double position = 2 * 2 * 2 * 16 * 2; /* layers, K and V, heads, elements, bytes */
+    assert_near(ask(&m, &h, &o).kv_total_bytes, 3 * 96 * position, 0);
+    o.n_prompt = 64;
+    assert_near(ask(&m, &h, &o).kv_total_bytes, 3 * 65 * position, 0);
+    o.n_prompt = 0;
+    o.n_depth = 1000;
+    assert_near(ask(&m, &h, &o).decode.cost.kv_bytes, 3 * (64 + 1) * position, 0);
+    model_free(&m);
+}
+
 /* ---- which roof --------------------------------------------------------------------- */
 
 static void add_ceiling(struct hwprofile *h, const char *kind, const char *dtype,
@@ -544,6 +657,11 @@ static void what_cannot_be_predicted(void **state)
     o = options();
     o.weights_bytes = -1;
     assert_fails(predict(&r, &m, &h, &o, &err), err, "weights of -1 bytes");
+    struct predict_options q = options();
+    q.type_v = DTYPE_Q6_K;
+    assert_fails(predict(&r, &m, &h, &q, &err), err, "KV cache of type Q6_K: expected one of F32");
+    q.type_v = DTYPE_Q8_0; /* heads of 48 */
+    assert_fails(predict(&r, &m, &h, &q, &err), err, "type Q8_0: its blocks of 32 elements do not divide the 48 of a value head");
     o.weights_bytes = INFINITY;
     assert_fails(predict(&r, &m, &h, &o, &err), err, "weights of inf bytes");
     model_free(&m);
@@ -562,6 +680,11 @@ int main(void)
         cmocka_unit_test(batch_shares_weights),
         cmocka_unit_test(passes_reread_weights),
         cmocka_unit_test(fits_or_not),
+        cmocka_unit_test(decode_is_the_mean_of_its_steps),
+        cmocka_unit_test(experts),
+        cmocka_unit_test(expert_products_on_a_cpu),
+        cmocka_unit_test(memory_of_latents),
+        cmocka_unit_test(memory_of_windows),
         cmocka_unit_test(cpu_uses_measured_roofs),
         cmocka_unit_test(cpu_threads_scale_a_datasheet),
         cmocka_unit_test(gpu_math),

@@ -1,0 +1,34 @@
+/* The passes of a prompt and the first one of a generation. methods.md (14) */
+#include "roofline/roofline.h"
+
+/* Tokens of each sequence in a pass. */
+static uint32_t pass_step(uint32_t n_ubatch, uint32_t seqs)
+{
+    return n_ubatch / seqs > 0 ? n_ubatch / seqs : 1;
+}
+
+uint64_t prefill_n_passes(uint32_t n, uint32_t n_ubatch, uint32_t n_seq_)
+{
+    return u64_ceil_div(n, pass_step(n_ubatch, n_seq_ > 0 ? n_seq_ : 1));
+}
+
+void prefill_passes(uint32_t n, uint32_t depth, uint32_t n_ubatch, uint32_t n_seq_,
+                    pass_fn *fn, void *ctx)
+{
+    const uint32_t seqs = n_seq_ > 0 ? n_seq_ : 1, step = pass_step(n_ubatch, seqs);
+    for (uint32_t at = 0; at < n;) {
+        const uint32_t t = n - at < step ? n - at : step;
+        const struct pass p = { .n_tok = t * seqs,
+                                .n_past = depth + at,
+                                .n_seq = seqs,
+                                .n_out = t == n - at ? seqs : 0 };
+        fn(ctx, &p);
+        at += t;
+    }
+}
+
+struct pass decode_pass(uint32_t depth, uint32_t n_seq_)
+{
+    const uint32_t seqs = n_seq_ > 0 ? n_seq_ : 1;
+    return (struct pass){ .n_tok = seqs, .n_past = depth, .n_seq = seqs, .n_out = seqs };
+}
