@@ -1,6 +1,7 @@
 /* Which type a tensor of a file called "Q4_K_M" has: methods.md (2). A mixture is a base type and
  * exceptions by role; rows that its blocks do not divide fall back to a type that does. */
 #include "model/internal.h"
+#include "model/mixture.h"
 #include <string.h>
 #include <strings.h>
 
@@ -27,6 +28,8 @@ struct mixture {
     int file_type;     /* general.file_type */
     enum dtype base;
     struct exception attn_v[2], ffn_down[2], attn_output, attn_qkv;
+    bool moe_output;  /* attn_output is Q5_K beside 8 experts, whatever attn_output says */
+    bool experts_only; /* the base type is the experts', the rest is Q8_0 */
 };
 
 static const struct mixture mixtures[] = {
@@ -43,8 +46,14 @@ static const struct mixture mixtures[] = {
       .base = DTYPE_Q2_K,
       .attn_v = { { GQA, 4, DTYPE_Q4_K }, { ALL, 0, DTYPE_Q3_K } },
       .ffn_down = { { ALL, 0, DTYPE_Q3_K } },
-      .attn_output = { ALL, 0, DTYPE_Q3_K } },
-    { .name = "Q3_K_S", .file_type = 11, .base = DTYPE_Q3_K },
+      .attn_output = { ALL, 0, DTYPE_Q3_K },
+      .moe_output = true },
+    { .name = "Q2_K_S",
+      .file_type = 21,
+      .base = DTYPE_Q2_K,
+      .attn_v = { { GQA, 4, DTYPE_Q4_K } },
+      .ffn_down = { { SHARE, 8, DTYPE_Q4_K } } },
+    { .name = "Q3_K_S", .file_type = 11, .base = DTYPE_Q3_K, .moe_output = true },
     { .name = "Q3_K_M",
       .alias = "Q3_K",
       .file_type = 12,
@@ -52,7 +61,8 @@ static const struct mixture mixtures[] = {
       .attn_v = { { BELOW, 2, DTYPE_Q5_K }, { ALL, 0, DTYPE_Q4_K } },
       .ffn_down = { { SHARE, 16, DTYPE_Q5_K }, { ALL, 0, DTYPE_Q4_K } },
       .attn_output = { ALL, 0, DTYPE_Q4_K },
-      .attn_qkv = { ALL, 0, DTYPE_Q4_K } },
+      .attn_qkv = { ALL, 0, DTYPE_Q4_K },
+      .moe_output = true },
     { .name = "Q3_K_L",
       .file_type = 13,
       .base = DTYPE_Q3_K,
@@ -64,14 +74,16 @@ static const struct mixture mixtures[] = {
       .file_type = 14,
       .base = DTYPE_Q4_K,
       .attn_v = { { BELOW, 4, DTYPE_Q5_K } },
-      .ffn_down = { { SHARE, 8, DTYPE_Q5_K } } },
+      .ffn_down = { { SHARE, 8, DTYPE_Q5_K } },
+      .moe_output = true },
     { .name = "Q4_K_M",
       .alias = "Q4_K",
       .file_type = 15,
       .base = DTYPE_Q4_K,
       .attn_v = { { MORE, 0, DTYPE_Q6_K } },
       .ffn_down = { { MORE, 0, DTYPE_Q6_K } },
-      .attn_qkv = { ALL, 0, DTYPE_Q5_K } },
+      .attn_qkv = { ALL, 0, DTYPE_Q5_K },
+      .moe_output = true },
     { .name = "Q5_K_S", .file_type = 16, .base = DTYPE_Q5_K },
     { .name = "Q5_K_M",
       .alias = "Q5_K",
@@ -81,6 +93,23 @@ static const struct mixture mixtures[] = {
       .ffn_down = { { MORE, 0, DTYPE_Q6_K } },
       .attn_qkv = { ALL, 0, DTYPE_Q6_K } },
     { .name = "Q6_K", .file_type = 18, .base = DTYPE_Q6_K },
+    { .name = "IQ4_NL",
+      .file_type = 25,
+      .base = DTYPE_IQ4_NL,
+      .attn_v = { { GQA, 4, DTYPE_Q5_K } },
+      .ffn_down = { { SHARE, 8, DTYPE_Q5_K } },
+      .moe_output = true },
+    { .name = "IQ4_XS",
+      .file_type = 30,
+      .base = DTYPE_IQ4_XS,
+      .attn_v = { { GQA, 4, DTYPE_Q5_K } },
+      .ffn_down = { { SHARE, 8, DTYPE_Q5_K } },
+      .moe_output = true },
+    { .name = "MXFP4_MOE",
+      .alias = "MXFP4",
+      .file_type = 38,
+      .base = DTYPE_MXFP4,
+      .experts_only = true },
 };
 
 /* Files of these exist too; their rules are not stated in methods.md (2), so they are only named. */
@@ -88,10 +117,9 @@ static const struct {
     int file_type;
     const char *name;
 } named_only[] = {
-    { 19, "IQ2_XXS" }, { 20, "IQ2_XS" }, { 21, "Q2_K_S" }, { 22, "IQ3_XS" }, { 23, "IQ3_XXS" },
-    { 24, "IQ1_S" },   { 25, "IQ4_NL" }, { 26, "IQ3_S" },  { 27, "IQ3_M" },  { 28, "IQ2_S" },
-    { 29, "IQ2_M" },   { 30, "IQ4_XS" }, { 31, "IQ1_M" },  { 36, "TQ1_0" },  { 37, "TQ2_0" },
-    { 38, "MXFP4" },
+    { 19, "IQ2_XXS" }, { 20, "IQ2_XS" }, { 22, "IQ3_XS" }, { 23, "IQ3_XXS" }, { 24, "IQ1_S" },
+    { 26, "IQ3_S" },   { 27, "IQ3_M" },  { 28, "IQ2_S" },  { 29, "IQ2_M" },   { 31, "IQ1_M" },
+    { 36, "TQ1_0" },   { 37, "TQ2_0" },
 };
 
 static const struct mixture *find(const char *type)
@@ -134,51 +162,69 @@ static int unknown_type(const char *type, struct error *err)
     return error_set(err, ERROR_USAGE, "type \"%.32s\" is unknown (known: %s)", type, known);
 }
 
-static bool holds(const struct exception *e, const struct hparams *hp, uint32_t layer)
+/* rank: which of the n layers that have such a tensor. */
+static bool holds(const struct exception *e, const struct mixture_shape *s, uint32_t rank, uint32_t n)
 {
-    const uint32_t n = hp->n_layer, eighth = n / 8;
+    const uint32_t eighth = n / 8;
     switch (e->where) {
     case NOWHERE:
         return false;
     case ALL:
         return true;
     case BELOW:
-        return layer < e->arg;
+        return rank < e->arg;
     case SHARE:
-        return layer < n / e->arg;
+        return rank < n / e->arg;
     case MORE:
-        return layer < eighth || layer >= 7 * n / 8 || (layer - eighth) % 3 == 2;
+        return rank < eighth || rank >= 7 * (uint64_t)n / 8 || (rank - eighth) % 3 == 2;
     case GQA:
-        return hp->n_head / hp->n_head_kv >= e->arg;
+        return s->n_head_kv > 0 && s->n_head / s->n_head_kv >= e->arg;
     }
     return false;
 }
 
-static enum dtype pick(const struct exception *e, size_t n, const struct hparams *hp, uint32_t layer,
-                       enum dtype base)
+static enum dtype pick(const struct exception *e, size_t n_exception, const struct mixture_shape *s,
+                       uint32_t rank, uint32_t n, enum dtype base)
 {
-    for (size_t i = 0; i < n; i++)
-        if (holds(&e[i], hp, layer))
+    for (size_t i = 0; i < n_exception; i++)
+        if (holds(&e[i], s, rank, n))
             return e[i].type;
     return base;
 }
 
-static enum dtype in_block(const struct mixture *x, const struct hparams *hp, const char *role,
+static enum dtype attn_v(const struct mixture *x, const struct mixture_shape *s, uint32_t layer)
+{
+    const bool all = !s->attn_v_rank || layer >= s->n_layer; /* every layer has one */
+    const uint32_t rank = all ? layer : s->attn_v_rank[layer], n = all ? s->n_layer : s->n_attn_v;
+    enum dtype t = pick(x->attn_v, ARRAY_LEN(x->attn_v), s, rank, n, x->base);
+    /* The 70B Llama shape: its 8 value heads are so small a part that 5 bits cost nothing. */
+    if (s->n_layer == 80 && s->n_head != s->n_head_kv && (t == DTYPE_Q3_K || t == DTYPE_Q4_K))
+        t = DTYPE_Q5_K;
+    return t;
+}
+
+static bool starts_with(const char *s, const char *prefix)
+{
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+/* role: the name after "blk.N." */
+static enum dtype in_block(const struct mixture *x, const struct mixture_shape *s, const char *role,
                            uint32_t layer)
 {
-    if (strcmp(role, "attn_v.weight") == 0) {
-        enum dtype t = pick(x->attn_v, ARRAY_LEN(x->attn_v), hp, layer, x->base);
-        /* The 70B Llama shape: its 8 value heads are so small a part that 5 bits cost nothing. */
-        if (hp->n_layer == 80 && hp->n_head != hp->n_head_kv && (t == DTYPE_Q3_K || t == DTYPE_Q4_K))
-            t = DTYPE_Q5_K;
-        return t;
-    }
-    if (strcmp(role, "ffn_down.weight") == 0)
-        return pick(x->ffn_down, ARRAY_LEN(x->ffn_down), hp, layer, x->base);
+    const bool eight = s->n_expert == 8; /* attention is so small a part of it that 8 bits cost nothing */
+    if (strcmp(role, "attn_v.weight") == 0)
+        return eight ? DTYPE_Q8_0 : attn_v(x, s, layer);
+    if (strcmp(role, "attn_k.weight") == 0)
+        return eight ? DTYPE_Q8_0 : x->base;
+    if (starts_with(role, "ffn_down")) /* _exps and _shexp too */
+        return pick(x->ffn_down, ARRAY_LEN(x->ffn_down), s, layer, s->n_layer, x->base);
+    if (strcmp(role, "attn_output.weight") == 0 && eight)
+        return x->moe_output ? DTYPE_Q5_K : x->base;
     if (strcmp(role, "attn_output.weight") == 0)
-        return pick(&x->attn_output, 1, hp, layer, x->base);
+        return pick(&x->attn_output, 1, s, layer, s->n_layer, x->base);
     if (strcmp(role, "attn_qkv.weight") == 0)
-        return pick(&x->attn_qkv, 1, hp, layer, x->base);
+        return pick(&x->attn_qkv, 1, s, layer, s->n_layer, x->base);
     return x->base;
 }
 
@@ -188,7 +234,7 @@ static enum dtype fall_back(enum dtype t, uint64_t cols)
     if (cols % dtype_find(t)->block_elems == 0)
         return t;
     enum dtype f = DTYPE_F16;
-    if (t == DTYPE_Q2_K || t == DTYPE_Q3_K)
+    if (t == DTYPE_Q2_K || t == DTYPE_Q3_K || t == DTYPE_IQ4_XS)
         f = DTYPE_IQ4_NL;
     else if (t == DTYPE_Q4_K)
         f = DTYPE_Q5_0;
@@ -205,27 +251,61 @@ static bool ends_with(const char *s, const char *suffix)
     return n >= k && strcmp(s + n - k, suffix) == 0;
 }
 
-int model_tensor_type(const char *type, const struct hparams *hp, const char *tensor_name,
-                      uint64_t cols, enum dtype *out, struct error *err)
+bool mixture_keeps(const char *name)
+{
+    /* Small tensors that are worth more than their bytes: norms, routers, positions, the recurrent parts of
+     * state-space models, what multimodal files add. */
+    static const char *const kept[] = {
+        "_norm.weight", "ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "rope_f", "position_embd", "token_types",
+        "ssm_conv1d.weight", "shortconv.conv.weight", "attn_rel_b.weight", "attn_sinks", "time_mix_first.weight",
+        "time_mix_w0.weight", "time_mix_w1.weight", "time_mix_w2.weight", "time_mix_v0.weight", "time_mix_v1.weight",
+        "time_mix_v2.weight", "time_mix_a0.weight", "time_mix_a1.weight", "time_mix_a2.weight", "time_mix_g1.weight",
+        "time_mix_g2.weight", "time_mix_decay_w1.weight", "time_mix_decay_w2.weight", "time_mix_lerp_fused.weight",
+        ".rel_pos", ".patch_embd", ".patch_merger",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+        if (strstr(name, kept[i]))
+            return true;
+    return !ends_with(name, ".weight");
+}
+
+int mixture_tensor_type(const char *type, const struct mixture_shape *s, const char *name, uint64_t cols,
+                        enum dtype *out, struct error *err)
 {
     const struct mixture *x = find(type);
     if (!x)
         return unknown_type(type, err);
-    const bool head = strcmp(tensor_name, "output.weight") == 0 ||
-                      (hp->tied && strcmp(tensor_name, "token_embd.weight") == 0);
+    const bool head = strcmp(name, "output.weight") == 0 ||
+                      (s->tied && strcmp(name, "token_embd.weight") == 0);
     const bool floats = x->base == DTYPE_F32 || x->base == DTYPE_F16 || x->base == DTYPE_BF16;
     unsigned layer = 0;
     int at = 0;
-    if (ends_with(tensor_name, "_norm.weight") || ends_with(tensor_name, ".bias") ||
-        strncmp(tensor_name, "rope_f", 6) == 0) {
-        *out = DTYPE_F32; /* 1-D: norms, biases, RoPE factors */
-        return 0;
-    }
     enum dtype t = x->base;
-    if (head && !floats && x->base != DTYPE_Q8_0)
-        t = cols % 256 == 0 ? DTYPE_Q6_K : DTYPE_Q8_0;
-    else if (sscanf(tensor_name, "blk.%5u.%n", &layer, &at) == 1 && at > 0)
-        t = in_block(x, hp, tensor_name + at, layer);
+    if (floats || s->pure)
+        t = x->base;
+    else if (x->experts_only)
+        t = strstr(name, "_exps.") ? x->base : DTYPE_Q8_0;
+    else if (head)
+        t = x->base == DTYPE_Q8_0 || cols % 256 != 0 ? DTYPE_Q8_0 : DTYPE_Q6_K;
+    else if (sscanf(name, "blk.%5u.%n", &layer, &at) == 1 && at > 0)
+        t = in_block(x, s, name + at, layer);
     *out = fall_back(t, cols);
+    return 0;
+}
+
+int model_tensor_type(const char *type, const struct hparams *hp, const char *tensor_name,
+                      uint64_t cols, enum dtype *out, struct error *err)
+{
+    const struct mixture_shape s = {
+        .n_layer = hp->n_layer,
+        .n_head = hp->n_head,
+        .n_head_kv = hp->n_head_kv,
+        .n_expert = hp->n_expert,
+        .tied = hp->tied,
+    };
+    if (mixture_tensor_type(type, &s, tensor_name, cols, out, err) != 0)
+        return -1;
+    if (mixture_keeps(tensor_name))
+        *out = DTYPE_F32; /* norms, biases, RoPE factors, routers */
     return 0;
 }

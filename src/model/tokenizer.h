@@ -1,7 +1,8 @@
 /*
  * tokenizer: text <-> token ids from a GGUF's tokenizer.ggml.* metadata: SentencePiece-style
- * ("llama": merges by score, byte fallback) and byte-level BPE ("gpt2": merge ranks,
- * pre-tokenizer regexes by tokenizer.ggml.pre, on PCRE2 with Unicode properties).
+ * ("llama": merges by score, byte fallback), SentencePiece unigram ("t5": highest sum of
+ * scores) and byte-level BPE ("gpt2": merge ranks, pre-tokenizer regexes by
+ * tokenizer.ggml.pre, on PCRE2 with Unicode properties).
  */
 #ifndef MODEL_TOKENIZER_H
 #define MODEL_TOKENIZER_H
@@ -29,6 +30,14 @@ void tokenizer_free(struct tokenizer *t);
  * becomes the unknown token, and nothing where there is none. On an error *out is as it was. */
 int tokenizer_encode(const struct tokenizer *t, const char *text, size_t len, bool add_bos,
                      bool parse_special, struct token_list *out, struct error *err);
+/* The same, with control tokens recognised except where they touch one of the n spans (ascending, apart, within the
+ * text): what a user wrote stays text. Merges and pieces go across a span's ends as if it was not there. */
+struct text_span {
+    size_t start, end;
+};
+int tokenizer_encode_spans(const struct tokenizer *t, const char *text, size_t len, bool add_bos,
+                           const struct text_span *plain, size_t n_plain, struct token_list *out,
+                           struct error *err);
 /* Append the bytes of one token (control tokens: nothing unless special). For streaming: bytes may
  * be a part of a UTF-8 character. first: the token opens the text (SentencePiece drops the leading space). */
 int tokenizer_decode(const struct tokenizer *t, int32_t id, bool first, bool special, struct strbuf *out,

@@ -52,6 +52,15 @@ static bool wanted(const struct dtype_info *d)
     return d->name[0] != 'I' || d->name[1] != 'Q';
 }
 
+/* One file of several by its metadata, without tensors. */
+static void put_split(struct strbuf *b, uint64_t no, uint64_t count, uint64_t n_tensors)
+{
+    put_head(b, 3, 0, 3);
+    put_kv(b, "split.no", GGUF_U16, no, 2);
+    put_kv(b, "split.count", GGUF_U16, count, 2);
+    put_kv(b, "split.tensors.count", GGUF_I32, n_tensors, 4);
+}
+
 static void good(void)
 {
     struct strbuf b = { 0 };
@@ -75,6 +84,8 @@ static void good(void)
     put_pad(&b, 64);
     put_zeros(&b, 64 + 68);
     save(&b, "good-alignment-64");
+    put_split(&b, 3, 0, 5);
+    save(&b, "good-merged-split");
 
     uint64_t n = 0, at = 0;
     const struct dtype_info *d;
@@ -137,6 +148,10 @@ static void bad_metadata(void)
     put_head(&b, 3, 0, 1);
     put_kv(&b, "general.alignment", GGUF_U32, 12, 4);
     save(&b, "bad-alignment");
+    put_split(&b, 0, 3, 5);
+    save(&b, "bad-split");
+    put_split(&b, 3, 3, 5);
+    save(&b, "bad-split-number");
 }
 
 static void tensor(struct strbuf *b, uint64_t ne0, uint64_t ne1, uint32_t type, uint64_t offset)

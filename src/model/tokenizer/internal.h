@@ -29,7 +29,7 @@ enum token_type {
     TOKEN_BYTE,
 };
 
-enum tokenizer_kind { TOKENIZER_SPM, TOKENIZER_BPE };
+enum tokenizer_kind { TOKENIZER_SPM, TOKENIZER_BPE, TOKENIZER_UNIGRAM };
 
 /* ---- symbols.c -------------------------------------------------------------- */
 struct symbol {
@@ -116,7 +116,7 @@ struct tokenizer {
     uint32_t n_vocab;
     struct symtab symbols; /* the first n_vocab are the tokens */
     uint8_t *type;         /* enum token_type */
-    float *score;          /* SPM */
+    float *score;          /* SPM, unigram */
     size_t max_token_bytes;
     struct special special;
     bool strips_right; /* Phi-3: a special token swallows the white space after it */
@@ -132,9 +132,14 @@ struct tokenizer {
     struct pairmap merges; /* (left, right) -> rank, merged symbol */
     struct pre *pre;
     bool ignore_merges;
+    /* Unigram: the tokens that text is made of, and what a character that is none of them
+     * counts */
+    struct special pieces;
+    float unknown_score;
+    bool merge_spaces; /* a run of spaces is one, none at the ends */
 
     int32_t bos, eos, unk;
-    int32_t end[16]; /* generation stops at these */
+    int32_t end[40]; /* generation stops at these */
     size_t n_end;
     bool add_bos, add_space_prefix;
 };
@@ -145,18 +150,31 @@ int encode_byte(const struct tokenizer *t, unsigned char byte, struct token_list
 /* A text without special tokens. open: it follows the start or a special token. */
 int spm_encode(const struct tokenizer *t, const char *text, size_t len, bool open,
                struct token_list *out, struct error *err);
+int unigram_encode(const struct tokenizer *t, const char *text, size_t len, bool open,
+                   struct token_list *out, struct error *err);
+/* The trie of pieces and the score of unknown characters. */
+int unigram_init(struct tokenizer *t, struct error *err);
 int bpe_encode(const struct tokenizer *t, const char *text, size_t len,
                struct token_list *out, struct error *err);
+/* text with spaces as U+2581, one in front when `open` (spm.c); free it. NULL with *err. */
+char *mark_spaces(const char *text, size_t len, bool open, size_t *n, struct error *err);
 /* Fill the byte alphabet (bpe.c). */
 void bpe_alphabet_init(struct tokenizer *t);
 /* The byte that the character at s (n >= 1) stands for, and its length; for one outside the
  * alphabet its first byte as it is, and 1. */
 size_t alphabet_char(const struct tokenizer *t, const char *s, size_t n,
                      unsigned char *byte);
-/* Leftmost, then longest special token in text[from..len): its id and length, *start; -1:
- * none. */
-int32_t special_next(const struct tokenizer *t, const char *text, size_t len, size_t from,
-                     bool parse_special, size_t *start, size_t *match_len);
+/* A text and the spans of it in which control tokens do not count. */
+struct marked_text {
+    const char *s;
+    size_t len;
+    const struct text_span *plain;
+    size_t n_plain;
+};
+/* Leftmost, then longest special token from `from` on: its id and length, *start; -1: none.
+ */
+int32_t special_next(const struct tokenizer *t, const struct marked_text *text, size_t from,
+                     size_t *start, size_t *match_len);
 
 /* Bytes of the character at s (n >= 1), 0 when they are not valid UTF-8. */
 size_t utf8_char_len(const char *s, size_t n);

@@ -9,10 +9,20 @@
 
 #define KEY(name) "tokenizer.ggml." name
 
-/* Tokens that end a turn in published models, whatever the file calls its eos. */
+/* <|end_of_sentence|> with U+FF5C and U+2581 */
+#define DEEPSEEK_END "<\xEF\xBD\x9C" "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>"
+
+/* Tokens that end a sequence or a turn in published models, whatever the file calls its
+ * eos. "<|end|>" ends no more than a part of the answer where there is "<|return|>" (gpt-oss).
+ */
 static const char *const end_texts[] = {
-    "<|eot_id|>", "<|eom_id|>",    "<|im_end|>",      "<|end|>",
-    "<EOT>",      "<end_of_turn>", "<|end_of_text|>", "<|endoftext|>",
+    "<|eot_id|>",    "<|eom_id|>",      "<|eot|>",       "<|eom|>",
+    "<|im_end|>",    "<|end|>",         "<|return|>",    "<|call|>",
+    "<EOT>",         "_<EOT>",          "<|EOT|>",       "[EOT]",
+    "<end_of_turn>", "<|end_of_turn|>", "<|endofturn|>", "[|endofturn|]",
+    "<|endoftext|>", "<|end_of_text|>", "<turn|>",       "<|END_OF_TURN_TOKEN|>",
+    "<end_of_utterance>",
+    DEEPSEEK_END,
 };
 
 /* The array's length, 0 when it is absent; -1 when it is no array or its elements are of
@@ -78,10 +88,10 @@ static int load_attributes(struct tokenizer *t, const struct gguf *g, struct err
             has_type && n_type != t->n_vocab ? KEY("token_type") : KEY("scores"),
             (unsigned long long)(has_type && n_type != t->n_vocab ? n_type : n_score),
             t->n_vocab);
-    if (t->kind == TOKENIZER_SPM && !has_score)
+    if (t->kind != TOKENIZER_BPE && !has_score)
         return error_set(err, ERROR_INPUT,
-                         "%s: " KEY("scores") " is missing, model \"llama\" needs it",
-                         t->file);
+                         "%s: " KEY("scores") " is missing, model \"%s\" needs it", t->file,
+                         t->kind == TOKENIZER_SPM ? "llama" : "t5");
     t->type = malloc(t->n_vocab);
     t->score = malloc(t->n_vocab * sizeof *t->score);
     if (!t->type || !t->score)
@@ -95,11 +105,12 @@ static int load_attributes(struct tokenizer *t, const struct gguf *g, struct err
             return error_set(err, ERROR_INPUT,
                              "%s: " KEY("token_type") "[%u] is %lld, expected 0 to 6",
                              t->file, i, (long long)type);
-        if (t->kind == TOKENIZER_SPM && gguf_arr_f64(g, KEY("scores"), i, &score, err) != 0)
+        if (t->kind != TOKENIZER_BPE && gguf_arr_f64(g, KEY("scores"), i, &score, err) != 0)
             return -1;
-        if (isnan(score))
-            return error_set(err, ERROR_INPUT, "%s: " KEY("scores") "[%u] is not a number",
-                             t->file, i);
+        /* Merging orders scores, infinite ones too; a unigram model adds them. */
+        if (isnan(score) || (t->kind == TOKENIZER_UNIGRAM && !isfinite((float)score)))
+            return error_set(err, ERROR_INPUT, "%s: " KEY("scores") "[%u] is not %s", t->file,
+                             i, isnan(score) ? "a number" : "finite");
         t->type[i] = (uint8_t)type;
         t->score[i] = (float)score;
     }
@@ -182,6 +193,40 @@ static int load_bpe(struct tokenizer *t, const struct gguf *g, struct error *err
     return 0;
 }
 
+static int load_unigram(struct tokenizer *t, const struct gguf *g, struct error *err)
+{
+    static const char key[] = KEY("precompiled_charsmap");
+    enum gguf_type elem;
+    uint64_t n = 0;
+    if (gguf_has(g, key) && gguf_get_arr(g, key, &elem, &n, err) != 0)
+        return -1;
+    if (n > 0)
+        return error_set(err, ERROR_INPUT,
+                         "%s: %s, a table of character replacements, is not supported; expected "
+                         "none, found %llu entries",
+                         t->file, key, (unsigned long long)n);
+    if (gguf_opt_bool(g, KEY("remove_extra_whitespaces"), &t->merge_spaces, err) != 0)
+        return -1;
+    return unigram_init(t, err);
+}
+
+/* The special tokens of Phi-3's SentencePiece vocabulary swallow white space on their right;
+ * no key says so, only the architecture or, in files of a vocabulary alone, the name. */
+static int load_stripping(struct tokenizer *t, const struct gguf *g, struct error *err)
+{
+    struct gguf_str name = { "", 0 }, arch = { "", 0 };
+    char low[64] = "";
+    if (gguf_opt_str(g, "general.name", &name, err) != 0 ||
+        gguf_opt_str(g, "general.architecture", &arch, err) != 0)
+        return -1;
+    for (size_t i = 0; i < name.len && i + 1 < sizeof low; i++)
+        low[i] = (char)tolower((unsigned char)name.s[i]);
+    t->strips_right =
+        t->kind == TOKENIZER_SPM && (strstr(low, "phi3") || strstr(low, "phi-3") ||
+                                     (arch.len == 4 && memcmp(arch.s, "phi3", 4) == 0));
+    return 0;
+}
+
 static int load_specials(struct tokenizer *t, const struct gguf *g, struct error *err)
 {
     if (special_init(&t->special, err) != 0)
@@ -200,17 +245,7 @@ static int load_specials(struct tokenizer *t, const struct gguf *g, struct error
         if (special_add(&t->special, y->s, y->len, (int32_t)i, err) != 0)
             return -1;
     }
-    /* Phi-3's special tokens swallow white space on their right; no key says so, only the
-     * name. */
-    struct gguf_str name = { "", 0 };
-    if (gguf_opt_str(g, "general.name", &name, err) != 0)
-        return -1;
-    char low[64] = "";
-    for (size_t i = 0; i < name.len && i + 1 < sizeof low; i++)
-        low[i] = (char)tolower((unsigned char)name.s[i]);
-    t->strips_right =
-        t->kind == TOKENIZER_SPM && (strstr(low, "phi3") || strstr(low, "phi-3"));
-    return 0;
+    return load_stripping(t, g, err);
 }
 
 /* An id from the file, or `fallback` where it says nothing and that id exists. */
@@ -239,13 +274,26 @@ static void add_end(struct tokenizer *t, int32_t id)
         t->end[t->n_end++] = id;
 }
 
+/* The control token (some files call it user-defined) with this text, -1: none. */
+static int32_t control_token(const struct tokenizer *t, const char *text)
+{
+    uint32_t id = symtab_find(&t->symbols, text, strlen(text));
+    return id < t->n_vocab &&
+                   (t->type[id] == TOKEN_CONTROL || t->type[id] == TOKEN_USER_DEFINED)
+               ? (int32_t)id
+               : -1;
+}
+
 static int load_ids(struct tokenizer *t, const struct gguf *g, struct error *err)
 {
-    bool spm = t->kind == TOKENIZER_SPM;
+    /* What the models' own libraries take where the file is silent. */
+    static const int32_t bos[] = { [TOKENIZER_SPM] = 1, [TOKENIZER_BPE] = -1, [TOKENIZER_UNIGRAM] = -1 };
+    static const int32_t eos[] = { [TOKENIZER_SPM] = 2, [TOKENIZER_BPE] = -1, [TOKENIZER_UNIGRAM] = 1 };
+    static const int32_t unk[] = { [TOKENIZER_SPM] = 0, [TOKENIZER_BPE] = -1, [TOKENIZER_UNIGRAM] = 2 };
     int32_t eot, eom;
-    if (load_id(t, g, KEY("bos_token_id"), spm ? 1 : -1, &t->bos, err) != 0 ||
-        load_id(t, g, KEY("eos_token_id"), spm ? 2 : -1, &t->eos, err) != 0 ||
-        load_id(t, g, KEY("unknown_token_id"), spm ? 0 : -1, &t->unk, err) != 0 ||
+    if (load_id(t, g, KEY("bos_token_id"), bos[t->kind], &t->bos, err) != 0 ||
+        load_id(t, g, KEY("eos_token_id"), eos[t->kind], &t->eos, err) != 0 ||
+        load_id(t, g, KEY("unknown_token_id"), unk[t->kind], &t->unk, err) != 0 ||
         load_id(t, g, KEY("eot_token_id"), -1, &eot, err) != 0 ||
         load_id(t, g, KEY("eom_token_id"), -1, &eom, err) != 0)
         return -1;
@@ -253,9 +301,9 @@ static int load_ids(struct tokenizer *t, const struct gguf *g, struct error *err
     add_end(t, eot);
     add_end(t, eom);
     for (size_t i = 0; i < ARRAY_LEN(end_texts); i++) {
-        uint32_t id = symtab_find(&t->symbols, end_texts[i], strlen(end_texts[i]));
-        if (id < t->n_vocab && t->type[id] == TOKEN_CONTROL)
-            add_end(t, (int32_t)id);
+        if (strcmp(end_texts[i], "<|end|>") == 0 && control_token(t, "<|return|>") >= 0)
+            continue;
+        add_end(t, control_token(t, end_texts[i]));
     }
     if (gguf_opt_bool(g, KEY("add_bos_token"), &t->add_bos, err) != 0 ||
         gguf_opt_bool(g, KEY("add_space_prefix"), &t->add_space_prefix, err) != 0)
@@ -280,16 +328,21 @@ static int load(struct tokenizer *t, const struct gguf *g, struct error *err)
         t->kind = TOKENIZER_SPM;
     else if (model.len == 4 && memcmp(model.s, "gpt2", 4) == 0)
         t->kind = TOKENIZER_BPE;
+    else if (model.len == 2 && memcmp(model.s, "t5", 2) == 0)
+        t->kind = TOKENIZER_UNIGRAM;
     else
         return error_set(
             err, ERROR_INPUT,
-            "%s: tokenizer model \"%s\" is not supported; known: llama (SentencePiece), "
-            "gpt2 (byte-level BPE)",
+            "%s: tokenizer model \"%s\" is not supported; known: llama (SentencePiece BPE), "
+            "t5 (SentencePiece unigram), gpt2 (byte-level BPE)",
             t->file, model_printable(found, sizeof found, model.s, model.len));
-    t->add_bos = t->add_space_prefix = t->kind == TOKENIZER_SPM;
+    t->add_bos = t->kind == TOKENIZER_SPM;
+    t->add_space_prefix = t->kind != TOKENIZER_BPE;
     if (load_tokens(t, g, err) != 0 || load_attributes(t, g, err) != 0)
         return -1;
     if (t->kind == TOKENIZER_BPE && load_bpe(t, g, err) != 0)
+        return -1;
+    if (t->kind == TOKENIZER_UNIGRAM && load_unigram(t, g, err) != 0)
         return -1;
     load_byte_tokens(t);
     if (load_specials(t, g, err) != 0)
@@ -318,6 +371,7 @@ void tokenizer_free(struct tokenizer *t)
     symtab_free(&t->symbols);
     pairmap_free(&t->merges);
     special_free(&t->special);
+    special_free(&t->pieces);
     pre_free(t->pre);
     free(t->type);
     free(t->score);

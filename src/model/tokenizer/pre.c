@@ -35,6 +35,11 @@
 #define CASED(end)                                         \
     "[^\\r\\n\\p{L}\\p{N}]?" UPPER "*" LOWER "+" end       \
     "|[^\\r\\n\\p{L}\\p{N}]?" UPPER "+" LOWER "*" end
+/* Kimi's: runs of Han characters stand apart from other letters. */
+#define NOT_HAN(set) "(?:(?!\\p{Han})" set ")"
+#define KIMI(end)                                                                                       \
+    "\\p{Han}+|[^\\r\\n\\p{L}\\p{N}]?" NOT_HAN(UPPER) "*" NOT_HAN(LOWER) "+" end                       \
+    "|[^\\r\\n\\p{L}\\p{N}]?" NOT_HAN(UPPER) "+" NOT_HAN(LOWER) "*" end
 #define PUNCTSLASH "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*"
 
 #define DEEPSEEK_LETTERS \
@@ -100,6 +105,10 @@ static const struct pre_kind kinds[] = {
     { "tekken", { CASED("") "|\\p{N}" PUNCTSLASH NEWLINE SPACES }, true, true },
     { "gpt-4o llama4 kanana2 talkie minimax-m2",
       { CASED(SUFFIXI "?") "|\\p{N}{1,3}" PUNCTSLASH NEWLINE SPACES }, false, false },
+    { "kimi-k2", { KIMI(SUFFIXI "?") "|\\p{N}{1,3}" PUNCT NEWLINE SPACES }, false, false },
+    { "chameleon",
+      { "<sentinel:[0-9]+>", "IMGIMG[A-I]{1,4}Z", "[\\t\\n]|    |  ", "\\p{N}", "[\\p{P}!-/:-@\\[-`{-~]", GPT2 },
+      false, true },
     { "poro-chat bloom gpt3-finnish", { BLOOM }, false, false },
     { "viking", { BLOOM, "\\p{N}" }, false, false },
     { "bailingmoe bailingmoe2 llada-moe",

@@ -58,9 +58,10 @@ int special_add(struct special *sp, const char *s, size_t len, int32_t id,
     return 0;
 }
 
-/* Longest token that starts at s, or -1. */
+/* Longest token that starts at s, or -1; control tokens only within the first n_control
+ * bytes. */
 static int32_t match_at(const struct tokenizer *t, const char *s, size_t n,
-                        bool parse_special, size_t *match_len)
+                        size_t n_control, size_t *match_len)
 {
     const struct special *sp = &t->special;
     int32_t found = -1;
@@ -71,7 +72,7 @@ static int32_t match_at(const struct tokenizer *t, const char *s, size_t n,
             break;
         node = p->value;
         int32_t id = sp->id[node];
-        if (id >= 0 && (parse_special || t->type[id] == TOKEN_USER_DEFINED)) {
+        if (id >= 0 && (i < n_control || t->type[id] == TOKEN_USER_DEFINED)) {
             found = id;
             *match_len = i + 1;
         }
@@ -79,13 +80,18 @@ static int32_t match_at(const struct tokenizer *t, const char *s, size_t n,
     return found;
 }
 
-int32_t special_next(const struct tokenizer *t, const char *text, size_t len, size_t from,
-                     bool parse_special, size_t *start, size_t *match_len)
+int32_t special_next(const struct tokenizer *t, const struct marked_text *text, size_t from,
+                     size_t *start, size_t *match_len)
 {
-    for (size_t i = from; i < len; i++) {
-        if (!t->special.opens[(unsigned char)text[i]])
+    const struct text_span *span = text->plain, *last = span + text->n_plain;
+    for (size_t i = from; i < text->len; i++) {
+        if (!t->special.opens[(unsigned char)text->s[i]])
             continue;
-        int32_t id = match_at(t, text + i, len - i, parse_special, match_len);
+        while (span < last && span->end <= i)
+            span++;
+        size_t limit = span < last ? span->start : text->len;
+        int32_t id = match_at(t, text->s + i, text->len - i, limit > i ? limit - i : 0,
+                              match_len);
         if (id >= 0) {
             *start = i;
             return id;

@@ -80,21 +80,20 @@ static int merge_all(struct spm *w, struct error *err)
     return 0;
 }
 
-/* text with spaces as U+2581, one in front when `open`; its length, checked to fit 32 bits.
- */
-static int normalize(struct spm *w, const char *text, size_t len, bool open, size_t *n,
-                     struct error *err)
+char *mark_spaces(const char *text, size_t len, bool open, size_t *n, struct error *err)
 {
     size_t bytes = open ? SPACE_MARK_LEN : 0;
     for (size_t i = 0; i < len; i++)
         bytes += text[i] == ' ' ? SPACE_MARK_LEN : 1;
-    if (bytes >= UINT32_MAX)
-        return error_set(err, ERROR_INPUT, "a text of %zu bytes is too long to tokenize",
-                         len);
-    w->text = malloc(bytes + 1);
-    if (!w->text)
-        return error_oom(err, bytes, "tokenizing");
-    char *p = w->text;
+    if (bytes >= UINT32_MAX) { /* pieces are numbered with 32 bits */
+        error_set(err, ERROR_INPUT, "a text of %zu bytes is too long to tokenize", len);
+        return NULL;
+    }
+    char *marked = malloc(bytes + 1), *p = marked;
+    if (!marked) {
+        error_oom(err, bytes, "tokenizing");
+        return NULL;
+    }
     if (open) {
         memcpy(p, SPACE_MARK, SPACE_MARK_LEN);
         p += SPACE_MARK_LEN;
@@ -108,7 +107,7 @@ static int normalize(struct spm *w, const char *text, size_t len, bool open, siz
         }
     }
     *n = bytes;
-    return 0;
+    return marked;
 }
 
 /* One piece a character; a byte that is not UTF-8 is a piece of its own. */
@@ -159,8 +158,8 @@ int spm_encode(const struct tokenizer *t, const char *text, size_t len, bool ope
     uint32_t n_pieces = 0;
     if (len == 0)
         return 0;
-    if (normalize(&w, text, len, open && t->add_space_prefix, &n, err) != 0 ||
-        split_chars(&w, n, &n_pieces, err) != 0)
+    w.text = mark_spaces(text, len, open && t->add_space_prefix, &n, err);
+    if (!w.text || split_chars(&w, n, &n_pieces, err) != 0)
         goto fail;
     for (uint32_t i = 0; i + 1 < n_pieces; i++)
         if (propose(&w, i, err) != 0)

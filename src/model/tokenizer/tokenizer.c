@@ -40,6 +40,8 @@ static int encode_text(const struct tokenizer *t, const char *text, size_t len, 
         return spm_encode(t, text, len, open, out, err);
     case TOKENIZER_BPE:
         return bpe_encode(t, text, len, out, err);
+    case TOKENIZER_UNIGRAM:
+        return unigram_encode(t, text, len, open, out, err);
     }
     return -1;
 }
@@ -62,14 +64,14 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static int encode(const struct tokenizer *t, const char *text, size_t len,
-                  bool parse_special, struct token_list *out, struct error *err)
+static int encode(const struct tokenizer *t, const struct marked_text *text,
+                  struct token_list *out, struct error *err)
 {
     bool open = true;
-    for (size_t at = 0; at < len;) {
-        size_t start = len, n = 0;
-        int32_t id = special_next(t, text, len, at, parse_special, &start, &n);
-        if (start > at && encode_text(t, text + at, start - at, open, out, err) != 0)
+    for (size_t at = 0; at < text->len;) {
+        size_t start = text->len, n = 0;
+        int32_t id = special_next(t, text, at, &start, &n);
+        if (start > at && encode_text(t, text->s + at, start - at, open, out, err) != 0)
             return -1;
         if (id < 0)
             return 0;
@@ -77,8 +79,23 @@ static int encode(const struct tokenizer *t, const char *text, size_t len,
             return -1;
         open = true;
         at = start + n;
-        while (at < len && strips_right(t, id) && is_space(text[at]))
+        while (at < text->len && strips_right(t, id) && is_space(text->s[at]))
             at++;
+    }
+    return 0;
+}
+
+int tokenizer_encode_spans(const struct tokenizer *t, const char *text, size_t len, bool add_bos,
+                           const struct text_span *plain, size_t n_plain, struct token_list *out,
+                           struct error *err)
+{
+    const struct marked_text m = { text, len, plain, n_plain };
+    size_t before = out->n;
+    if (add_bos && t->add_bos && token_list_push(out, t->bos, err) != 0)
+        return -1;
+    if (encode(t, &m, out, err) != 0) {
+        out->n = before;
+        return -1;
     }
     return 0;
 }
@@ -86,14 +103,8 @@ static int encode(const struct tokenizer *t, const char *text, size_t len,
 int tokenizer_encode(const struct tokenizer *t, const char *text, size_t len, bool add_bos,
                      bool parse_special, struct token_list *out, struct error *err)
 {
-    size_t before = out->n;
-    if (add_bos && t->add_bos && token_list_push(out, t->bos, err) != 0)
-        return -1;
-    if (encode(t, text, len, parse_special, out, err) != 0) {
-        out->n = before;
-        return -1;
-    }
-    return 0;
+    const struct text_span all = { 0, len };
+    return tokenizer_encode_spans(t, text, len, add_bos, &all, !parse_special, out, err);
 }
 
 /* ---- back to text ------------------------------------------------------------------- */
@@ -160,7 +171,7 @@ int tokenizer_decode(const struct tokenizer *t, int32_t id, bool first, bool spe
     } else if (byte >= 0) {
         unsigned char c = (unsigned char)byte;
         strbuf_add(out, &c, 1);
-    } else if (t->kind == TOKENIZER_SPM) {
+    } else if (t->kind != TOKENIZER_BPE) {
         decode_spm(t, y, first, out);
     } else {
         decode_bpe(t, y, out);
