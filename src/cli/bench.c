@@ -4,6 +4,7 @@
  * ceiling measured in the same minute.
  */
 #include "cli/bench.h"
+#include "cli/pricing.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,12 @@ enum math bench_math(const struct engine *e)
 {
     const struct op_list *l = engine_ops(e);
     double elems[ACT_KIND_COUNT] = { 0 };
-    for (size_t i = 0; i < l->n; i++)
-        if (l->ops[i].kind == OP_MATMUL)
-            elems[engine_kernels(e)->mm[l->ops[i].w->type].act] += (double)l->ops[i].rows * l->ops[i].cols;
+    for (size_t i = 0; i < l->n; i++) {
+        const struct op *op = &l->ops[i];
+        if (op->kind == OP_MATMUL || op->kind == OP_EXPERT_MATMUL)
+            elems[engine_kernels(e)->mm[op->w->type].act] +=
+                (double)op->rows * op->cols * (op->kind == OP_MATMUL ? 1 : op->n_expert_used);
+    }
     if (elems[ACT_Q8] >= elems[ACT_F32] && elems[ACT_Q8] >= elems[ACT_BF16])
         return MATH_INT8;
     return elems[ACT_BF16] > elems[ACT_F32] ? MATH_BF16 : MATH_FP32;
@@ -61,6 +65,7 @@ static int32_t *random_tokens(uint32_t n, uint32_t n_vocab, struct error *err)
 static int repetition(struct engine *e, const struct bench_test *t, const int32_t *tok, double *itl, double *seconds,
                       struct error *err)
 {
+    engine_assume_kv(e); /* back to the depth: windowed layers have gone on */
     const double start = clock_now_s();
     if (t->prefill) {
         if (engine_eval(e, tok, t->n, t->depth, 1, NULL, err) != 0)
@@ -103,6 +108,8 @@ static void fill_row(struct run_row *r, const struct engine *e, const struct mod
     snprintf(r->model, sizeof r->model, "%s", m->name);
     snprintf(r->type, sizeof r->type, "%s", m->type_name);
     snprintf(r->phase, sizeof r->phase, "%s", t->prefill ? "prefill" : "decode");
+    snprintf(r->type_k, sizeof r->type_k, "%s", dtype_name(t->type_k));
+    snprintf(r->type_v, sizeof r->type_v, "%s", dtype_name(t->type_v));
     snprintf(r->counters, sizeof r->counters, "%s", counters_name(engine_counters(e)));
     int n = snprintf(r->test, sizeof r->test, "%s%u", t->prefill ? "pp" : "tg", t->n);
     if (t->depth)
@@ -114,6 +121,20 @@ static void fill_row(struct run_row *r, const struct engine *e, const struct mod
     r->n_batch = 1;
     r->n_ubatch = (int)t->n_ubatch;
     r->n_reps = t->reps;
+}
+
+/* Distinct experts a layer and pass. */
+static double experts_touched(const struct engine *e)
+{
+    const struct op_list *l = engine_ops(e);
+    const struct op_sample *s = engine_samples(e);
+    double n = 0, passes = 0;
+    for (size_t i = 0; i < l->n; i++)
+        if (l->ops[i].kind == OP_ROUTE) {
+            n += (double)s[i].n_expert;
+            passes += (double)s[i].n_pass;
+        }
+    return passes > 0 ? n / passes : NAN;
 }
 
 static void fill_rates(struct run_row *r, const struct bench_test *t, const double *seconds, const double *itl,
@@ -165,15 +186,15 @@ static void fill_op(struct run_op *o, const struct op *op, const struct op_sampl
                     const struct bench_test *t)
 {
     const double n = (double)s->n;
-    *o = (struct run_op){ .layer = op->layer, .rows = op->rows, .cols = op->cols };
-    if (op->kind == OP_EMBED)
-        o->rows = op->w->rows;
+    *o = (struct run_op){ .layer = op->layer };
+    pricing_shape(op, &o->rows, &o->cols);
     snprintf(o->test, sizeof o->test, "%s", row->test);
     snprintf(o->phase, sizeof o->phase, "%s", row->phase);
     snprintf(o->role, sizeof o->role, "%s", op_role_name(op->role));
     snprintf(o->op, sizeof o->op, "%s", op_kind_name(op->kind));
-    snprintf(o->type, sizeof o->type, "%s",
-             op->w ? dtype_name(op->w->type) : op->kind == OP_ATTENTION || op->kind == OP_KV_STORE ? "F16" : "F32");
+    const bool cache = op->kind == OP_ATTENTION || op->kind == OP_KV_STORE;
+    const char *kv = t->type_k == t->type_v ? dtype_name(t->type_k) : "mixed";
+    snprintf(o->type, sizeof o->type, "%s", cache ? kv : op->w ? dtype_name(op->w->type) : "F32");
     o->n_tok = t->prefill ? (uint64_t)lrint((op->out_rows ? 1.0 : t->n / n)) : 1;
     o->weight_bytes = (double)s->work.weight_bytes / n;
     o->act_bytes = (double)s->work.act_bytes / n;
@@ -270,6 +291,7 @@ int bench_run(struct run *r, struct engine *e, const struct model *m, const stru
         goto out;
     const struct work w = engine_work(e);
     fill_rates(&row, t, seconds, itl, &w);
+    row.experts_touched = experts_touched(e);
     fill_utilization(&row, t, &p, e);
     if (isnan(row.ceiling_flop_s))
         cli_warn("no compute ceiling for %s: %s", row.test, ceilings_prober_reason(prober));

@@ -9,6 +9,7 @@ struct bench_test {
     bool prefill;
     uint32_t n, depth; /* n: prompt or generated tokens */
     uint32_t n_ubatch;
+    enum dtype type_k, type_v; /* of e's KV cache */
     int reps;
     bool ops; /* one more repetition with every op timed */
 };

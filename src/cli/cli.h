@@ -21,11 +21,13 @@ struct command {
 
 int cmd_profile(int argc, char **argv, struct error *err);
 int cmd_synth(int argc, char **argv, struct error *err);
+int cmd_quantize(int argc, char **argv, struct error *err);
 int cmd_analyze(int argc, char **argv, struct error *err);
 int cmd_bench(int argc, char **argv, struct error *err);
 int cmd_logits(int argc, char **argv, struct error *err);
 int cmd_tokenize(int argc, char **argv, struct error *err);
 int cmd_run(int argc, char **argv, struct error *err);
+int cmd_ppl(int argc, char **argv, struct error *err);
 int cmd_predict(int argc, char **argv, struct error *err);
 int cmd_plot(int argc, char **argv, struct error *err);
 int cmd_list(int argc, char **argv, struct error *err);
@@ -94,6 +96,25 @@ struct cli_machine {
     struct cpulist cpus; /* one CPU a thread */
     char cpus_text[64];  /* "0,1" */
 };
+/* Options that all of these commands have: --isa, --cpus, -ctk, -ctv. */
+struct cli_engine {
+    const char *isa, *cpus;
+    enum dtype type_k, type_v; /* of the KV cache */
+};
+#define CLI_ENGINE_DEFAULT { .type_k = DTYPE_F16, .type_v = DTYPE_F16 }
+enum { CLI_OPT_ISA = 1024, CLI_OPT_CPUS, CLI_OPT_CTK, CLI_OPT_CTV };
+/* Rows of an option table. */
+/* clang-format off */
+#define CLI_ENGINE_OPTIONS                                                                                           \
+    { "isa", CLI_OPT_ISA, "NAME", 0, "force a rung of kernels (roofcast list isa)", 0 },                             \
+    { "cpus", CLI_OPT_CPUS, "LIST", 0, "pin threads to these CPUs: 0-3,8", 0 },                                      \
+    { "ctk", CLI_OPT_CTK, "TYPE", 0, "type of the keys in the KV cache: F16 (default), BF16, Q8_0, Q4_0, ...", 0 },  \
+    { "cache-type-k", 0, NULL, OPTION_ALIAS, NULL, 0 },                                                              \
+    { "ctv", CLI_OPT_CTV, "TYPE", 0, "type of the values in the KV cache (default F16)", 0 },                        \
+    { "cache-type-v", 0, NULL, OPTION_ALIAS, NULL, 0 }
+/* clang-format on */
+/* Takes one of them; CLI_UNKNOWN for other keys. */
+int cli_engine_option(struct cli_engine *o, int key, const char *arg, struct error *err);
 /* n_threads 0: one a usable core. isa, cpus: NULL for the default. */
 int cli_machine_init(struct cli_machine *m, int64_t n_threads, const char *isa, const char *cpus,
                      struct error *err);

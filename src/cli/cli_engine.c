@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "kernels/kernels.h"
 #include <string.h>
+#include <unistd.h>
 
 /* Without --cpus: one hardware thread of each core first; a thread more than cores uses the rest. */
 static int choose_cpus(struct cli_machine *m, int64_t n_threads, const char *cpus, struct error *err)
@@ -36,6 +37,22 @@ fail:
     return -1;
 }
 
+int cli_engine_option(struct cli_engine *o, int key, const char *arg, struct error *err)
+{
+    switch (key) {
+    case CLI_OPT_ISA:
+        return cli_text(&o->isa, arg);
+    case CLI_OPT_CPUS:
+        return cli_text(&o->cpus, arg);
+    case CLI_OPT_CTK:
+        return cli_dtype(&o->type_k, arg, err);
+    case CLI_OPT_CTV:
+        return cli_dtype(&o->type_v, arg, err);
+    default:
+        return CLI_UNKNOWN;
+    }
+}
+
 int cli_machine_init(struct cli_machine *m, int64_t n_threads, const char *isa, const char *cpus,
                      struct error *err)
 {
@@ -56,6 +73,18 @@ void cli_machine_free(struct cli_machine *m)
     cpulist_free(&m->cpus);
 }
 
+/* file_warm for every file of a split, unless together they are too large: reading one would push out another. */
+static int warm(const struct gguf *g, struct error *err)
+{
+    const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if (gguf_n_files(g) > 1 && (double)gguf_file_bytes(g) > memory / 2)
+        return 0;
+    for (size_t i = 0; i < gguf_n_files(g); i++)
+        if (file_warm(gguf_file_path(g, i), err) != 0)
+            return -1;
+    return 0;
+}
+
 int cli_model_open(struct model *m, const char *path, struct error *err)
 {
     if (!path)
@@ -63,7 +92,7 @@ int cli_model_open(struct model *m, const char *path, struct error *err)
     if (model_load(m, path, NULL, err) != 0)
         return -1;
     if (m->gguf) {
-        if (file_warm(path, err) == 0)
+        if (warm(m->gguf, err) == 0)
             return 0;
         model_free(m);
         return -1;

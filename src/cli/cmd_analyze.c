@@ -12,7 +12,7 @@ struct options {
     enum report_format format;
 };
 
-enum { OPT_BY = 256, OPT_UB, OPT_KV, OPT_ACT, OPT_SAVE };
+enum { OPT_BY = 256, OPT_UB, OPT_KV, OPT_CTK, OPT_CTV, OPT_ACT, OPT_SAVE };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "MODEL", 0, "the model, instead of the first argument", 0 },
@@ -24,7 +24,11 @@ static const struct argp_option option_table[] = {
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "type", 'q', "TYPE", 0, "tensor type or mixture of a model that is not a GGUF (F16)", 0 },
     { "by", OPT_BY, "op|layer|role", 0, "a row an op (default), a layer or a role", 0 },
-    { "kv-type", OPT_KV, "TYPE", 0, "type of the KV cache (F16)", 0 },
+    { "kv-type", OPT_KV, "TYPE", 0, "type of the KV cache, keys and values (F16)", 0 },
+    { "ctk", OPT_CTK, "TYPE", 0, "type of the keys in the KV cache (F16)", 0 },
+    { "cache-type-k", 0, NULL, OPTION_ALIAS, NULL, 0 },
+    { "ctv", OPT_CTV, "TYPE", 0, "type of the values in the KV cache (F16)", 0 },
+    { "cache-type-v", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "act-bytes", OPT_ACT, "2|4", 0, "bytes of an activation element (4, as the engine's floats)", 0 },
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 0 },
     { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
@@ -66,7 +70,11 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     case OPT_BY:
         return parse_by(arg, &o->by, err);
     case OPT_KV:
-        return cli_dtype(&o->cost.kv_type, arg, err);
+        return pricing_kv_type(&o->cost.type_k, &o->cost.type_v, arg, err);
+    case OPT_CTK:
+        return cli_dtype(&o->cost.type_k, arg, err);
+    case OPT_CTV:
+        return cli_dtype(&o->cost.type_v, arg, err);
     case OPT_ACT:
         if (strcmp(arg, "2") != 0 && strcmp(arg, "4") != 0)
             return error_set(err, ERROR_USAGE, "--act-bytes: expected 2 or 4, found \"%s\"", arg);
@@ -92,10 +100,10 @@ static int put_head(json_t *j, const struct analysis *a, const struct analysis_r
     bad |= json_object_set_new(j, "role", layer_row ? json_null() : json_string(op_role_name(g->first->role)));
     bad |= json_object_set_new(j, "op", layer_row ? json_null() : json_string(op_kind_name(g->first->kind)));
     bad |= json_object_set_new(j, "type", type ? json_string(type) : json_null());
-    const struct op *op = g->first; /* of a weight the tensor's shape (all rows of an embedding table) */
-    const json_int_t n_rows = op->w ? (json_int_t)op->w->rows : op->rows, n_cols = op->w ? (json_int_t)op->w->cols : op->cols;
-    bad |= json_object_set_new(j, "rows", shape ? json_integer(n_rows) : json_null());
-    bad |= json_object_set_new(j, "cols", shape ? json_integer(n_cols) : json_null());
+    uint64_t n_rows, n_cols;
+    pricing_shape(g->first, &n_rows, &n_cols);
+    bad |= json_object_set_new(j, "rows", shape ? json_integer((json_int_t)n_rows) : json_null());
+    bad |= json_object_set_new(j, "cols", shape ? json_integer((json_int_t)n_cols) : json_null());
     bad |= json_object_set_new(j, "n_ops", json_integer(one ? 1 : (json_int_t)g->n_ops));
     return bad;
 }
@@ -159,22 +167,118 @@ static json_t *totals_json(const struct analysis *a)
     return t;
 }
 
+/* ---- experts, windows, latents: what only some models have ---------------------------------- */
+
+static const struct op *first_op(const struct analysis *a, enum op_kind kind)
+{
+    for (size_t i = 0; i < a->ops.n; i++)
+        if (a->ops.ops[i].kind == kind)
+            return &a->ops.ops[i];
+    return NULL;
+}
+
+/* Layers with an op of this kind; windowed: with a window only. */
+static uint32_t n_layers(const struct analysis *a, enum op_kind kind, bool windowed)
+{
+    uint32_t n = 0;
+    int last = -1;
+    for (size_t i = 0; i < a->ops.n; i++) {
+        const struct op *op = &a->ops.ops[i];
+        if (op->kind != kind || (windowed && op->window == 0) || op->layer == last)
+            continue;
+        last = op->layer;
+        n++;
+    }
+    return n;
+}
+
+/* A layer that sees a window, or NULL. */
+static const struct op *windowed_op(const struct analysis *a)
+{
+    for (size_t i = 0; i < a->ops.n; i++)
+        if (a->ops.ops[i].kind == OP_KV_STORE && a->ops.ops[i].window > 0)
+            return &a->ops.ops[i];
+    return NULL;
+}
+
+/* Elements of the one row a layer caches instead of keys and values; 0: it does not. */
+static uint32_t latent_elems(const struct analysis *a)
+{
+    const struct op *op = first_op(a, OP_KV_STORE);
+    return op && op->head_dim_v == 0 ? op->head_dim : 0;
+}
+
+static uint64_t context(const struct analysis *a)
+{
+    return (uint64_t)a->o.n_depth + a->o.n_prompt + a->o.n_gen;
+}
+
+static void widest(void *ctx, const struct pass *p)
+{
+    uint32_t *n = ctx;
+    *n = p->n_tok > *n ? p->n_tok : *n;
+}
+
+/* Experts that a pass of this phase reads in a layer, on average; NaN without such a pass. */
+static double touched(const struct analysis *a, enum phase p, const struct op *expert)
+{
+    uint32_t n_tok = a->o.n_batch;
+    if (!analysis_has(a, p))
+        return NAN;
+    if (p == PHASE_PREFILL)
+        prefill_passes(a->o.n_prompt, 0, a->o.n_ubatch, a->o.n_batch, widest, &n_tok);
+    return cost_experts_touched(expert, n_tok);
+}
+
+static json_t *experts_json(const struct analysis *a)
+{
+    const struct op *op = first_op(a, OP_EXPERT_MATMUL);
+    if (!op)
+        return json_null();
+    return json_pack("{s:I, s:I, s:I, s:o, s:o}", "n_expert", (json_int_t)op->n_expert, "n_expert_used",
+                     (json_int_t)op->n_expert_used, "n_layer", (json_int_t)n_layers(a, OP_EXPERT_MATMUL, false),
+                     "prefill_touched", json_num(touched(a, PHASE_PREFILL, op)), "decode_touched",
+                     json_num(touched(a, PHASE_DECODE, op)));
+}
+
+static json_t *window_json(const struct analysis *a)
+{
+    const struct op *op = windowed_op(a);
+    return op ? json_pack("{s:I, s:I}", "n_keys", (json_int_t)op->window, "n_layer",
+                          (json_int_t)n_layers(a, OP_KV_STORE, true))
+              : json_null();
+}
+
+static int put_parts(json_t *j, const struct analysis *a)
+{
+    const uint32_t latent = latent_elems(a);
+    int bad = json_object_set_new(j, "experts", experts_json(a));
+    bad |= json_object_set_new(j, "window", window_json(a));
+    bad |= json_object_set_new(j, "latent_elems", latent ? json_integer(latent) : json_null());
+    bad |= json_object_set_new(j, "kv_bytes_sequence",
+                               json_num(cost_kv_bytes(&a->ops, &a->o.cost, context(a), a->o.n_ubatch)));
+    return bad;
+}
+
 static json_t *meta_json(const struct analysis *a, struct error *err)
 {
     const struct analysis_options *o = &a->o;
     const struct model *m = a->m;
     json_t *j = json_pack(
         "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:s}", "model", m->name, "type", m->type_name, "arch",
-        m->arch->name, "n_prompt", (json_int_t)o->n_prompt, "n_gen", (json_int_t)o->n_gen, "n_depth",
+        model_arch_name(m), "n_prompt", (json_int_t)o->n_prompt, "n_gen", (json_int_t)o->n_gen, "n_depth",
         (json_int_t)o->n_depth, "n_batch", (json_int_t)o->n_batch, "n_ubatch", (json_int_t)o->n_ubatch,
-        "act_elem_bytes", o->cost.act_elem_bytes, "kv_type", dtype_name(o->cost.kv_type));
-    json_t *w = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "n_params", (json_int_t)m->n_params, "n_tensors",
+        "act_elem_bytes", o->cost.act_elem_bytes, "kv_type",
+        o->cost.type_k == o->cost.type_v ? dtype_name(o->cost.type_k) : "mixed");
+    json_t *w = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "n_params", (json_int_t)m->n_params, "n_tensors",
                           (json_int_t)m->n_tensors, "file_weight_bytes", (json_int_t)m->weight_bytes,
                           "step_weight_bytes", json_num(a->weights.read_bytes), "embed_unread_bytes",
                           json_num(a->weights.embed_unread_bytes), "embed_again_bytes",
-                          json_num(a->weights.embed_again_bytes), "apart_bytes", json_num(a->weights.apart_bytes),
-                          "kv_bytes_token", json_num(cost_kv_bytes_token(m, o->cost.kv_type)));
-    if (!j || !w || json_object_update(j, w) != 0 || json_object_set_new(j, "apart", apart_json(a)) != 0 ||
+                          json_num(a->weights.embed_again_bytes), "expert_unread_bytes",
+                          json_num(a->weights.expert_unread_bytes), "apart_bytes", json_num(a->weights.apart_bytes),
+                          "kv_bytes_token", json_num(cost_kv_bytes_token(&a->ops, &o->cost)));
+    if (!j || !w || json_object_update(j, w) != 0 || pricing_put_kv_types(j, o->cost.type_k, o->cost.type_v) != 0 ||
+        put_parts(j, a) != 0 || json_object_set_new(j, "apart", apart_json(a)) != 0 ||
         json_object_set_new(j, "totals", totals_json(a)) != 0) {
         error_oom(err, 0, "the analysis");
         json_decref(j);
@@ -217,6 +321,17 @@ static int put_side(json_t *j, const struct analysis *a, const struct analysis_r
     return bad;
 }
 
+/* "[4096, 14336]", "8 x [4096, 14336]" */
+static json_t *shape_json(const struct op *op)
+{
+    const uint32_t n = pricing_n_mat(op);
+    uint64_t rows, cols;
+    pricing_shape(op, &rows, &cols);
+    if (n > 1)
+        return json_sprintf("%u x [%" PRIu64 ", %" PRIu64 "]", n, rows / n, cols);
+    return json_sprintf("[%" PRIu64 ", %" PRIu64 "]", rows, cols);
+}
+
 static json_t *side_row(const struct analysis *a, const struct analysis_row *g)
 {
     json_t *j = json_object();
@@ -227,11 +342,9 @@ static json_t *side_row(const struct analysis *a, const struct analysis_row *g)
         bad |= json_object_set_new(j, "layer", json_null());
     if (a->o.by == ANALYSIS_BY_ROLE && g->n_ops > 1)
         bad |= json_object_set_new(j, "times", json_sprintf("x %zu", g->n_ops));
-    if (g->first->kind == OP_MATMUL || g->first->kind == OP_EMBED) {
-        const struct tensor *w = g->first->w;
-        if (g->same_shape && !(a->o.by == ANALYSIS_BY_LAYER && g->first->layer >= 0))
-            bad |= json_object_set_new(j, "shape", json_sprintf("[%" PRIu64 ", %" PRIu64 "]", w->rows, w->cols));
-    }
+    if ((cost_is_product(g->first) || g->first->kind == OP_EMBED) && g->same_shape &&
+        !(a->o.by == ANALYSIS_BY_LAYER && g->first->layer >= 0))
+        bad |= json_object_set_new(j, "shape", shape_json(g->first));
     for (int p = 0; p < PHASE_COUNT; p++)
         if (analysis_has(a, (enum phase)p))
             bad |= put_side(j, a, g, (enum phase)p);
@@ -310,6 +423,40 @@ static void print_total(const struct analysis *a, enum phase p)
            cost_ai(c));
 }
 
+/* " pp512 reads 256.0 of them" */
+static void print_touched(const struct analysis *a, enum phase p, const struct op *expert)
+{
+    char test[40];
+    if (!analysis_has(a, p))
+        return;
+    test_name(test, sizeof test, &a->o, p);
+    printf("; %s reads %.1f a %s, on average", test, touched(a, p, expert), p == PHASE_PREFILL ? "pass" : "step");
+}
+
+static void print_parts(const struct analysis *a)
+{
+    const struct op *expert = first_op(a, OP_EXPERT_MATMUL), *window = windowed_op(a);
+    const uint32_t n_layer = n_layers(a, OP_KV_STORE, false), latent = latent_elems(a);
+    if (expert) {
+        printf("%-10s %u of %u a token, in %u of %u layers", "experts", expert->n_expert_used, expert->n_expert,
+               n_layers(a, OP_EXPERT_MATMUL, false), n_layer);
+        for (int p = 0; p < PHASE_COUNT; p++)
+            print_touched(a, (enum phase)p, expert);
+        printf("\n");
+    }
+    printf("%-10s %.0f B a token (", "KV cache", cost_kv_bytes_token(&a->ops, &a->o.cost));
+    if (latent > 0)
+        printf("%s): a latent row of %u elements a layer\n", dtype_name(a->o.cost.type_k), latent);
+    else if (a->o.cost.type_k == a->o.cost.type_v)
+        printf("%s)\n", dtype_name(a->o.cost.type_k));
+    else
+        printf("keys %s, values %s)\n", dtype_name(a->o.cost.type_k), dtype_name(a->o.cost.type_v));
+    if (window)
+        printf("%-10s %u keys in %u of %u layers: a sequence of %" PRIu64 " tokens takes %.0f B\n", "window",
+               window->window, n_layers(a, OP_KV_STORE, true), n_layer, context(a),
+               cost_kv_bytes(&a->ops, &a->o.cost, context(a), a->o.n_ubatch));
+}
+
 /* The sums a reader compares with the size of the file and with other tools. */
 static void print_totals(const struct analysis *a)
 {
@@ -322,6 +469,8 @@ static void print_totals(const struct analysis *a)
     printf("%-10s %.0f B of weights", "a step", w->read_bytes);
     if (w->embed_unread_bytes > 0)
         printf("; %.0f B of embedding rows are not read", w->embed_unread_bytes);
+    if (w->expert_unread_bytes > 0)
+        printf("; %.0f B of experts are not read%s", w->expert_unread_bytes, a->o.n_batch > 1 ? ", on average" : "");
     if (w->embed_again_bytes > 0)
         printf("; the LM head is the embedding table: %.0f B of it are read once more", w->embed_again_bytes);
     printf("\n");
@@ -329,8 +478,7 @@ static void print_totals(const struct analysis *a)
         if (!account_reads(&a->ops, &m->tensors[i]))
             printf("%-10s %s, %" PRIu64 " B: no op reads it as a weight\n", "apart", m->tensors[i].name,
                    m->tensors[i].bytes);
-    printf("%-10s %.0f B a token (%s)\n", "KV cache", cost_kv_bytes_token(m, a->o.cost.kv_type),
-           dtype_name(a->o.cost.kv_type));
+    print_parts(a);
     print_total(a, PHASE_PREFILL);
     print_total(a, PHASE_DECODE);
 }
@@ -394,7 +542,8 @@ int cmd_analyze(int argc, char **argv, struct error *err)
         "  roofcast analyze model.gguf -p 512 -o json > analysis.json\n";
     static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc };
     struct options o = { .n_prompt = 512, .n_gen = 1, .n_batch = 1, .n_ubatch = 512,
-                         .cost = { .act_elem_bytes = 4, .kv_type = DTYPE_F16 }, .format = REPORT_TABLE };
+                         .cost = { .act_elem_bytes = 4, .type_k = DTYPE_F16, .type_v = DTYPE_F16 },
+                         .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     return run(&o, err);

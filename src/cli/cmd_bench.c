@@ -3,13 +3,14 @@
 #include <math.h>
 
 struct options {
-    const char *models, *p, *n, *d, *t, *b, *ub, *isa, *cpus, *counters, *save, *out;
+    const char *models, *p, *n, *d, *t, *b, *ub, *counters, *save, *out;
     int64_t reps;
     enum report_format format;
+    struct cli_engine engine;
     bool ops;
 };
 
-enum { OPT_UB = 256, OPT_OPS, OPT_SAVE, OPT_ISA, OPT_CPUS, OPT_COUNTERS, OPT_QUIET };
+enum { OPT_UB = 256, OPT_OPS, OPT_SAVE, OPT_COUNTERS, OPT_QUIET };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "FILE,...", 0, "GGUF file(s)", 0 },
@@ -24,8 +25,7 @@ static const struct argp_option option_table[] = {
     { "output", 'o', "FORMAT", 0, "table, csv, json, jsonl or md (default table)", 0 },
     { "ops", OPT_OPS, NULL, 0, "one more repetition with every op timed: a row an op, then a row a role", 0 },
     { "save", OPT_SAVE, "RUN.json", 0, "save the run with its provenance, for plot", 0 },
-    { "isa", OPT_ISA, "NAME", 0, "force a rung of kernels (roofcast list isa)", 0 },
-    { "cpus", OPT_CPUS, "LIST", 0, "pin threads to these CPUs: 0-3,8", 0 },
+    CLI_ENGINE_OPTIONS,
     { "counters", OPT_COUNTERS, "NAME", 0, "counter backend: auto, null, papi (roofcast list counters)", 0 },
     { "quiet", OPT_QUIET, NULL, 0, "no progress on standard error", 0 },
     { 0 },
@@ -57,17 +57,13 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return cli_flag(&o->ops);
     case OPT_SAVE:
         return cli_text(&o->save, arg);
-    case OPT_ISA:
-        return cli_text(&o->isa, arg);
-    case OPT_CPUS:
-        return cli_text(&o->cpus, arg);
     case OPT_COUNTERS:
         return cli_text(&o->counters, arg);
     case OPT_QUIET:
         cli_set_quiet(true);
         return 0;
     default:
-        return CLI_UNKNOWN;
+        return cli_engine_option(&o->engine, key, arg, err);
     }
 }
 
@@ -156,6 +152,8 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
         .cpus = &machine->cpus,
         .cpu_flags = machine->cpu_flags,
         .counters = o->counters,
+        .type_k = o->engine.type_k,
+        .type_v = o->engine.type_v,
     };
     const struct ceilings_options probe = { .effort = CEILINGS_QUICK, .n_threads = machine->n_threads,
                                             .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus };
@@ -172,7 +170,7 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
             const struct int_list *l = phase == 0 ? &g->p : &g->n;
             for (size_t i = 0; i < l->n && rc == 0; i++) {
                 const struct bench_test t = { phase == 0, (uint32_t)l->v[i], (uint32_t)g->d.v[d], n_ubatch,
-                                              (int)o->reps, o->ops };
+                                              o->engine.type_k, o->engine.type_v, (int)o->reps, o->ops };
                 if (t.n)
                     rc = one_test(res, e, m, machine, prober, &t, err);
             }
@@ -192,7 +190,7 @@ static int run_model(struct results *res, const char *path, const struct grid *g
     for (size_t i = 0; i < g->t.n && rc == 0; i++)
         for (size_t k = 0; k < g->ub.n && rc == 0; k++) {
             struct cli_machine machine;
-            rc = cli_machine_init(&machine, g->t.v[i], o->isa, o->cpus, err);
+            rc = cli_machine_init(&machine, g->t.v[i], o->engine.isa, o->engine.cpus, err);
             if (rc == 0) {
                 rc = run_tests(res, &m, g, o, &machine, (uint32_t)g->ub.v[k], err);
                 cli_machine_free(&machine);
@@ -236,6 +234,9 @@ static const struct column row_columns[] = {
     { "kv_bytes", "KV", COL_SI, "B", true },
     { "flop", "FLOP", COL_SI, "", true },
     { "seconds", "seconds", COL_SECONDS, "", true },
+    { "type_k", "type_k", COL_TEXT, "", true },
+    { "type_v", "type_v", COL_TEXT, "", true },
+    { "experts_touched", "experts", COL_FLOAT, "", true },
     { "ceiling_source", "ceiling from", COL_TEXT, "", true },
 };
 
@@ -377,7 +378,7 @@ int cmd_bench(int argc, char **argv, struct error *err)
         "  roofcast bench -m model.gguf --ops --save run.json";
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE", doc };
     struct options o = { .p = "512", .n = "128", .d = "0", .b = "1", .ub = "512", .reps = 5,
-                         .counters = "auto" };
+                         .counters = "auto", .engine = CLI_ENGINE_DEFAULT };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     return run(&o, argc, argv, err);

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "counters/counters.h"
 #include "kernels/kernels.h"
+#include "model/chat.h"
 #include <math.h>
 #include <string.h>
 
@@ -52,7 +53,7 @@ static int model_row(json_t *rows, const char *name, struct error *err)
     snprintf(file, sizeof file, "models/%.480s.json", name);
     const struct hparams *hp = &m.hp;
     json_t *j = json_pack("{s:s, s:s, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:b, s:s}", "name", name, "arch",
-                          m.arch->name, "n_params", (json_int_t)m.n_params, "n_layer", (int)hp->n_layer, "n_embd",
+                          model_arch_name(&m), "n_params", (json_int_t)m.n_params, "n_layer", (int)hp->n_layer, "n_embd",
                           (int)hp->n_embd, "n_head", (int)hp->n_head, "n_head_kv", (int)hp->n_head_kv, "n_ff",
                           (int)hp->n_ff, "n_vocab", (int)hp->n_vocab, "n_ctx_train", (int)hp->n_ctx_train, "tied",
                           (int)hp->tied, "file", file);
@@ -170,7 +171,7 @@ static const struct column type_cols[] = {
     { "block_bytes", "bytes a block", COL_INT, "", false },
     { "bits_weight", "bits a weight", COL_FLOAT, "", false },
     { "executable", "runs", COL_BOOL, "", false },
-    { "writable", "synth writes", COL_BOOL, "", false },
+    { "writable", "written", COL_BOOL, "", false },
 };
 
 static int list_types(json_t *rows, struct error *err)
@@ -260,15 +261,73 @@ static int list_counters(json_t *rows, struct error *err)
     return counter_row(rows, "likwid", false, NULL, likwid, err);
 }
 
+/* ---- architectures ------------------------------------------------------------------------- */
+
+static const struct column arch_cols[] = {
+    { "name", "architecture", COL_TEXT, "", false },
+    { "model_types", "config.json's model_type", COL_TEXT, "", false },
+    { "experts", "experts", COL_BOOL, "", false },
+    { "windows", "windows", COL_BOOL, "", false },
+};
+
+static int list_archs(json_t *rows, struct error *err)
+{
+    struct arch_info a;
+    for (size_t i = 0; model_arch_at(i, &a); i++)
+        if (add_row(rows, json_pack("{s:s, s:s, s:b, s:b}", "name", a.name, "model_types", a.model_types, "experts",
+                                    a.experts, "windows", a.windows), err) != 0)
+            return -1;
+    return 0;
+}
+
+/* ---- chat templates ------------------------------------------------------------------------ */
+
+static const struct column chat_cols[] = {
+    { "name", "chat template", COL_TEXT, "", false },
+    { "models", "of", COL_TEXT, "", false },
+    { "system", "system message", COL_TEXT, "", false },
+    { "default_system", "without one", COL_TEXT, "", true },
+};
+
+static const char *chat_system_name(enum chat_system s)
+{
+    switch (s) {
+    case CHAT_SYSTEM_TURN:
+        return "turn";
+    case CHAT_SYSTEM_FIRST_USER:
+        return "first user";
+    case CHAT_SYSTEM_LAST_USER:
+        return "last user";
+    case CHAT_SYSTEM_NONE:
+        return "none";
+    }
+    return "?";
+}
+
+static int list_chat(json_t *rows, struct error *err)
+{
+    const struct chat_template *c;
+    for (size_t i = 0; (c = chat_template_at(i)) != NULL; i++) {
+        json_t *j = json_pack("{s:s, s:s, s:s, s:s?}", "name", chat_template_name(c), "models", chat_template_models(c),
+                              "system", chat_system_name(chat_template_system(c)), "default_system",
+                              chat_template_default_system(c));
+        if (add_row(rows, j, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 #define SECTION(name, heading, fn, cols) { name, "roofcast.list." name, heading, fn, cols, ARRAY_LEN(cols) }
 static const struct section sections[] = {
     SECTION("models", "Models (analyze, predict, synth)", list_models, model_cols),
+    SECTION("archs", "Architectures (general.architecture of a GGUF)", list_archs, arch_cols),
     SECTION("hw", "Hardware (predict --hw)", list_hw, hw_cols),
     SECTION("types", "Tensor types (-q)", list_types, type_cols),
     SECTION("isa", "Kernels (--isa)", list_isa, isa_cols),
     SECTION("counters", "Counters (--counters)", list_counters, counter_cols),
+    SECTION("chat", "Chat templates (run --chat-template)", list_chat, chat_cols),
 };
 
 static int print_section(const struct section *s, enum report_format f, bool heading, struct error *err)
@@ -340,8 +399,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 int cmd_list(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "What this program knows and what works here: models, hw, types, isa, counters; all of them without an "
-        "argument.\v"
+        "What this program knows and what works here: models, archs, hw, types, isa, counters, chat; all of them without "
+        "an argument.\v"
         "  roofcast list\n"
         "  roofcast list hw\n"
         "  roofcast list types -o md\n"
@@ -350,7 +409,7 @@ int cmd_list(int argc, char **argv, struct error *err)
         { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 0 },
         { 0 },
     };
-    static const struct cli_syntax syntax = { option_table, parse, "[models|hw|types|isa|counters]", doc };
+    static const struct cli_syntax syntax = { option_table, parse, "[models|archs|hw|types|isa|counters|chat]", doc };
     struct options o = { .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
@@ -359,5 +418,5 @@ int cmd_list(int argc, char **argv, struct error *err)
     for (size_t i = 0; i < ARRAY_LEN(sections); i++)
         if (strcmp(o.what, sections[i].name) == 0)
             return print_section(&sections[i], o.format, false, err);
-    return error_set(err, ERROR_USAGE, "list \"%s\": expected models, hw, types, isa or counters", o.what);
+    return error_set(err, ERROR_USAGE, "list \"%s\": expected models, archs, hw, types, isa, counters or chat", o.what);
 }

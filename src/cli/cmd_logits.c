@@ -4,11 +4,12 @@
 #include <string.h>
 
 struct options {
-    const char *model, *tokens, *from, *out, *isa, *cpus;
+    const char *model, *tokens, *from, *out;
     int64_t prompt, threads;
+    struct cli_engine engine;
 };
 
-enum { OPT_TOKENS = 256, OPT_FROM, OPT_PROMPT, OPT_ISA, OPT_CPUS };
+enum { OPT_TOKENS = 256, OPT_FROM, OPT_PROMPT };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "FILE", 0, "GGUF file", 0 },
@@ -17,8 +18,7 @@ static const struct argp_option option_table[] = {
     { "prompt", OPT_PROMPT, "N", 0, "run the first N tokens as one prompt, the rest one by one (default: all)", 0 },
     { "output", 'o', "FILE", 0, "where the logits go", 0 },
     { "threads", 't', "N", 0, "threads (default: one a usable core)", 0 },
-    { "isa", OPT_ISA, "NAME", 0, "force a rung of kernels: ref, avx2, ... (roofcast list isa)", 0 },
-    { "cpus", OPT_CPUS, "LIST", 0, "pin threads to these CPUs: 0-3,8", 0 },
+    CLI_ENGINE_OPTIONS,
     { 0 },
 };
 
@@ -38,12 +38,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return cli_text(&o->from, arg);
     case OPT_PROMPT:
         return parse_int(arg, 1, INT32_MAX, "--prompt", &o->prompt, err);
-    case OPT_ISA:
-        return cli_text(&o->isa, arg);
-    case OPT_CPUS:
-        return cli_text(&o->cpus, arg);
     default:
-        return CLI_UNKNOWN;
+        return cli_engine_option(&o->engine, key, arg, err);
     }
 }
 
@@ -153,7 +149,7 @@ static int run(struct options *o, struct error *err)
     }
     if (n > m.hp.n_ctx_train)
         cli_warn("%zu tokens, the model was trained on contexts of %u", n, m.hp.n_ctx_train);
-    if (cli_machine_init(&machine, o->threads, o->isa, o->cpus, err) != 0)
+    if (cli_machine_init(&machine, o->threads, o->engine.isa, o->engine.cpus, err) != 0)
         goto out;
     const struct engine_options eo = {
         .n_ctx = (uint32_t)n,
@@ -162,6 +158,8 @@ static int run(struct options *o, struct error *err)
         .n_threads = machine.n_threads,
         .cpus = &machine.cpus,
         .cpu_flags = machine.cpu_flags,
+        .type_k = o->engine.type_k,
+        .type_v = o->engine.type_v,
     };
     e = engine_new(&m, &eo, err);
     if (e)
@@ -183,7 +181,7 @@ int cmd_logits(int argc, char **argv, struct error *err)
         "  roofcast logits -m model.gguf --tokens 1,5,9 -o out.logits\n"
         "  roofcast logits -m model.gguf --tokens-from oracle.logits --prompt 24 -o out.logits";
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE --tokens LIST -o FILE", doc };
-    struct options o = { 0 };
+    struct options o = { .engine = CLI_ENGINE_DEFAULT };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (!o.tokens == !o.from)

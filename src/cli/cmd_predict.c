@@ -10,11 +10,11 @@ struct options {
     int64_t n_ubatch, threads;
     bool roof, weights_only, weights_all, by_role;
     double weights_gb; /* NaN: counted */
-    enum dtype kv_type;
+    enum dtype type_k, type_v;
     enum report_format format;
 };
 
-enum { OPT_HW = 256, OPT_UB, OPT_ROOF, OPT_WEIGHTS, OPT_WEIGHTS_ONLY, OPT_BY, OPT_KV, OPT_SAVE };
+enum { OPT_HW = 256, OPT_UB, OPT_ROOF, OPT_WEIGHTS, OPT_WEIGHTS_ONLY, OPT_BY, OPT_KV, OPT_CTK, OPT_CTV, OPT_SAVE };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "MODEL", 0, "the model, instead of the first argument", 0 },
@@ -33,7 +33,11 @@ static const struct argp_option option_table[] = {
       "tensor of the model, the embedding table too", 0 },
     { "weights-only", OPT_WEIGHTS_ONLY, NULL, 0, "leave out KV cache, activations and attention", 0 },
     { "by", OPT_BY, "phase|role", 0, "a row a phase (default) or a role", 0 },
-    { "kv-type", OPT_KV, "TYPE", 0, "type of the KV cache (F16)", 0 },
+    { "kv-type", OPT_KV, "TYPE", 0, "type of the KV cache, keys and values (F16)", 0 },
+    { "ctk", OPT_CTK, "TYPE", 0, "type of the keys in the KV cache (F16)", 0 },
+    { "cache-type-k", 0, NULL, OPTION_ALIAS, NULL, 0 },
+    { "ctv", OPT_CTV, "TYPE", 0, "type of the values in the KV cache (F16)", 0 },
+    { "cache-type-v", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 0 },
     { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
     { 0 },
@@ -87,7 +91,11 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     case OPT_BY:
         return parse_by(arg, o, err);
     case OPT_KV:
-        return cli_dtype(&o->kv_type, arg, err);
+        return pricing_kv_type(&o->type_k, &o->type_v, arg, err);
+    case OPT_CTK:
+        return cli_dtype(&o->type_k, arg, err);
+    case OPT_CTV:
+        return cli_dtype(&o->type_v, arg, err);
     case OPT_SAVE:
         return cli_text(&o->save, arg);
     default:
@@ -144,6 +152,7 @@ static int put_subject(json_t *j, const struct subject *s)
     bad |= json_object_set_new(j, "n_depth", json_integer(s->o.n_depth));
     bad |= json_object_set_new(j, "n_batch", json_integer(s->o.n_batch));
     bad |= json_object_set_new(j, "n_ubatch", json_integer(s->o.n_ubatch));
+    bad |= pricing_put_kv_types(j, s->o.type_k, s->o.type_v);
     bad |= put_nominal(j, s->options);
     return bad;
 }
@@ -291,7 +300,8 @@ static int predict_machine(json_t *rows, const struct options *o, const struct l
         .weights_bytes = o->weights_all ? (double)m->weight_bytes : o->weights_gb * 1e9,
         .n_threads = (int)o->threads,
         .n_ubatch = (uint32_t)o->n_ubatch,
-        .kv_type = o->kv_type,
+        .type_k = o->type_k,
+        .type_v = o->type_v,
     };
     int rc = 0;
     for (size_t i = 0; i < l->d.n && rc == 0; i++)
@@ -347,6 +357,8 @@ static const struct column phase_columns[] = {
     { "act_peak_bytes", NULL, COL_SI, "B", true },
     { "weights_gb", NULL, COL_TEXT, NULL, true },
     { "weights_only", NULL, COL_BOOL, NULL, true },
+    { "type_k", NULL, COL_TEXT, NULL, true },
+    { "type_v", NULL, COL_TEXT, NULL, true },
 };
 
 static const struct column role_columns[] = {
@@ -387,6 +399,8 @@ static const struct column role_columns[] = {
     { "derived", NULL, COL_BOOL, NULL, true },
     { "weights_gb", NULL, COL_TEXT, NULL, true },
     { "weights_only", NULL, COL_BOOL, NULL, true },
+    { "type_k", NULL, COL_TEXT, NULL, true },
+    { "type_v", NULL, COL_TEXT, NULL, true },
 };
 
 static const char *text(const json_t *row, const char *key)
@@ -497,7 +511,7 @@ int cmd_predict(int argc, char **argv, struct error *err)
         "  roofcast predict llama-3.1-70b --hw h200 -b 1,8,64 --by role\n";
     static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc };
     struct options o = { .hw = "this", .n_prompt = "512", .n_gen = "128", .n_depth = "0", .n_batch = "1",
-                         .n_ubatch = 512, .weights_gb = NAN, .kv_type = DTYPE_F16, .format = REPORT_TABLE };
+                         .n_ubatch = 512, .weights_gb = NAN, .type_k = DTYPE_F16, .type_v = DTYPE_F16, .format = REPORT_TABLE };
     struct lists l = { 0 };
     struct str_list hw = { 0 };
     int rc = -1;

@@ -1,50 +1,114 @@
 /* roofcast run: generate text, streaming, and say how fast it went. */
-#include "cli/cli.h"
-#include "model/tokenizer.h"
+#include "cli/generate.h"
+#include "model/chat.h"
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 struct options {
-    const char *model, *prompt, *isa, *cpus, *format;
-    int64_t n_gen, n_ctx, n_ubatch, threads, seed;
-    double temperature;
-    bool no_kv_cache, force, ignore_eos, special;
+    const char *model, *prompt, *format, *system, *chat_template;
+    int64_t n_ctx, n_ubatch, threads;
+    struct generate_options gen;
+    struct stop_list stops;
+    struct cli_engine engine;
+    bool force, special, chat;
 };
 
-enum { OPT_TEMP = 256, OPT_SEED, OPT_NO_KV, OPT_FORCE, OPT_IGNORE_EOS, OPT_SPECIAL, OPT_ISA, OPT_CPUS, OPT_UB };
+enum {
+    OPT_TEMP = 256,
+    OPT_TOP_K,
+    OPT_TOP_P,
+    OPT_MIN_P,
+    OPT_REPEAT,
+    OPT_REPEAT_N,
+    OPT_SEED,
+    OPT_STOP,
+    OPT_CHAT,
+    OPT_SYSTEM,
+    OPT_TEMPLATE,
+    OPT_NO_KV,
+    OPT_FORCE,
+    OPT_IGNORE_EOS,
+    OPT_SPECIAL,
+    OPT_UB,
+};
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "FILE", 0, "GGUF file", 0 },
     { "prompt", 'p', "TEXT", 0, "the prompt (default: standard input)", 0 },
     { "n-predict", 'n', "N", 0, "tokens to generate at most (default 128)", 0 },
     { "ctx-size", 'c', "N", 0, "context size (default: what prompt and -n need)", 0 },
+    { "chat", OPT_CHAT, NULL, 0, "the prompt is a user's message: write it as the model's chat template does", 0 },
+    { "system", OPT_SYSTEM, "TEXT", 0, "with --chat: the system message", 0 },
+    { "chat-template", OPT_TEMPLATE, "NAME", 0,
+      "--chat in this family's way, whatever template the file has; help lists them", 0 },
     { "temp", OPT_TEMP, "T", 0, "temperature; 0 is greedy (default 0)", 0 },
+    { "top-k", OPT_TOP_K, "N", 0, "draw from the N likeliest tokens; 0: from all (default 0)", 0 },
+    { "top-p", OPT_TOP_P, "P", 0, "draw from the likeliest tokens that reach P together (default 1: all)", 0 },
+    { "min-p", OPT_MIN_P, "P", 0, "leave out tokens below P times the likeliest one (default 0: none)", 0 },
+    { "repeat-penalty", OPT_REPEAT, "R", 0,
+      "divide positive logits of recent tokens by R, multiply negative ones (default 1: off)", 0 },
+    { "repeat-last-n", OPT_REPEAT_N, "N", 0, "how many tokens are recent; -1: all (default 64)", 0 },
     { "seed", OPT_SEED, "N", 0, "seed of the sampler (default 1)", 0 },
+    { "stop", OPT_STOP, "TEXT", 0, "end in front of this text; may be given several times", 0 },
     { "no-kv-cache", OPT_NO_KV, NULL, 0, "recompute the whole sequence for every token: the loop the KV cache removes", 0 },
     { "force", OPT_FORCE, NULL, 0, "allow a context beyond the trained one", 0 },
     { "ignore-eos", OPT_IGNORE_EOS, NULL, 0, "go on after the end of the sequence", 0 },
     { "special", OPT_SPECIAL, NULL, 0, "control tokens written in the prompt become tokens", 0 },
     { "ub", OPT_UB, "N", 0, "prompt tokens a pass (default 512)", 0 },
     { "threads", 't', "N", 0, "threads (default: one a usable core)", 0 },
-    { "isa", OPT_ISA, "NAME", 0, "force a rung of kernels (roofcast list isa)", 0 },
-    { "cpus", OPT_CPUS, "LIST", 0, "pin threads to these CPUs: 0-3,8", 0 },
+    CLI_ENGINE_OPTIONS,
     { "output", 'o', "FORMAT", 0, "text (default) or json: ids, text and figures as one document", 0 },
     { 0 },
 };
 
+/* Only that they are numbers: sampler_check knows which ones. */
+static int parse_sampling(struct sampler_options *s, int key, const char *arg, struct error *err)
+{
+    int64_t n = 0;
+    int rc;
+    switch (key) {
+    case OPT_TEMP:
+        return parse_double(arg, -DBL_MAX, DBL_MAX, "--temp", &s->temperature, err);
+    case OPT_TOP_K:
+        if ((rc = parse_int(arg, 0, INT32_MAX, "--top-k", &n, err)) == 0)
+            s->top_k = (uint32_t)n;
+        return rc;
+    case OPT_TOP_P:
+        return parse_double(arg, -DBL_MAX, DBL_MAX, "--top-p", &s->top_p, err);
+    case OPT_MIN_P:
+        return parse_double(arg, -DBL_MAX, DBL_MAX, "--min-p", &s->min_p, err);
+    case OPT_REPEAT:
+        return parse_double(arg, -DBL_MAX, DBL_MAX, "--repeat-penalty", &s->repeat_penalty, err);
+    case OPT_REPEAT_N:
+        if ((rc = parse_int(arg, -1, 1 << 24, "--repeat-last-n", &n, err)) == 0)
+            s->repeat_last_n = (int32_t)n;
+        return rc;
+    case OPT_SEED:
+        if ((rc = parse_int(arg, 0, INT64_MAX, "--seed", &n, err)) == 0)
+            s->seed = (uint64_t)n;
+        return rc;
+    default:
+        return CLI_UNKNOWN;
+    }
+}
+
 static int parse(void *options, int key, const char *arg, struct error *err)
 {
     struct options *o = options;
+    const int rc = cli_engine_option(&o->engine, key, arg, err);
+    if (rc != CLI_UNKNOWN)
+        return rc;
     switch (key) {
     case 'm':
         return cli_text(&o->model, arg);
     case 'p':
         return cli_text(&o->prompt, arg);
     case 'n':
-        return parse_int(arg, 1, 1 << 24, "-n", &o->n_gen, err);
+        return parse_int(arg, 1, 1 << 24, "-n", &o->gen.n_gen, err);
     case 'c':
         return parse_int(arg, 1, 1 << 24, "-c", &o->n_ctx, err);
     case 't':
@@ -56,26 +120,33 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return 0;
     case OPT_UB:
         return parse_int(arg, 1, 1 << 16, "-ub", &o->n_ubatch, err);
-    case OPT_TEMP:
-        return parse_double(arg, 0, 100, "--temp", &o->temperature, err);
-    case OPT_SEED:
-        return parse_int(arg, 0, INT64_MAX, "--seed", &o->seed, err);
+    case OPT_STOP:
+        return stop_list_add(&o->stops, arg, err);
+    case OPT_CHAT:
+        return cli_flag(&o->chat);
+    case OPT_SYSTEM:
+        return cli_text(&o->system, arg);
+    case OPT_TEMPLATE:
+        o->chat = true;
+        return cli_text(&o->chat_template, arg);
     case OPT_NO_KV:
-        return cli_flag(&o->no_kv_cache);
+        return cli_flag(&o->gen.no_kv_cache);
     case OPT_FORCE:
         return cli_flag(&o->force);
     case OPT_IGNORE_EOS:
-        return cli_flag(&o->ignore_eos);
+        return cli_flag(&o->gen.ignore_eos);
     case OPT_SPECIAL:
         return cli_flag(&o->special);
-    case OPT_ISA:
-        return cli_text(&o->isa, arg);
-    case OPT_CPUS:
-        return cli_text(&o->cpus, arg);
+    case ARGP_KEY_END:
+        if (o->system && !o->chat)
+            return error_set(err, ERROR_USAGE, "--system needs --chat");
+        return sampler_check(&o->gen.sampler, err);
     default:
-        return CLI_UNKNOWN;
+        return parse_sampling(&o->gen.sampler, key, arg, err);
     }
 }
+
+/* ---- the prompt --------------------------------------------------------------------- */
 
 static int read_stdin(struct strbuf *b, struct error *err)
 {
@@ -100,124 +171,139 @@ static int read_stdin(struct strbuf *b, struct error *err)
     return 0;
 }
 
-/* One generation: what it made and how long each step took. */
-struct generation {
-    struct token_list ids; /* prompt, then generated */
-    size_t n_prompt;
-    double ttft_s, total_s, *itl_s; /* n_generated - 1 of them */
-    struct strbuf text, pending; /* pending: bytes of an unfinished UTF-8 character */
-    bool stream;
-};
-
-static int emit(struct generation *g, const struct tokenizer *t, int32_t id, struct error *err)
+/* The tokens of a message in the model's chat template; *family for the figures. */
+static int encode_chat(const struct options *o, const struct tokenizer *t, const struct gguf *g,
+                       const struct strbuf *message, struct token_list *ids, const struct chat_template **family,
+                       struct error *err)
 {
-    if (tokenizer_decode(t, id, false, false, &g->pending, err) != 0)
-        return -1;
-    size_t n = g->pending.len ? utf8_complete(g->pending.s, g->pending.len) : 0;
-    if (n == 0)
-        return 0;
-    strbuf_add(&g->text, g->pending.s, n);
-    if (g->stream) {
-        fwrite(g->pending.s, 1, n, stdout);
-        fflush(stdout);
-    }
-    memmove(g->pending.s, g->pending.s + n, g->pending.len - n + 1);
-    g->pending.len -= n;
-    return 0;
+    const struct chat_message m[] = {
+        { CHAT_SYSTEM, o->system, o->system ? strlen(o->system) : 0 },
+        { CHAT_USER, message->s ? message->s : "", message->len },
+    };
+    const size_t skip = o->system == NULL;
+    struct chat_prompt p = { 0 };
+    struct strbuf eos = { 0 };
+    bool writes_bos = false;
+    int rc = -1;
+    *family = o->chat_template ? chat_template_find(o->chat_template, err) : chat_template_detect(g, &writes_bos, err);
+    if (*family && (tokenizer_eos(t) < 0 || tokenizer_decode(t, tokenizer_eos(t), false, true, &eos, err) == 0) &&
+        chat_render(*family, m + skip, 2 - skip, eos.s ? eos.s : "", &p, err) == 0)
+        rc = 0;
+    writes_bos = writes_bos && tokenizer_bos(t) >= 0;
+    if (rc == 0 && writes_bos)
+        rc = token_list_push(ids, tokenizer_bos(t), err);
+    if (rc == 0)
+        rc = tokenizer_encode_spans(t, p.text.s ? p.text.s : "", p.text.len, !writes_bos, p.message,
+                                    o->special ? 0 : p.n_message, ids, err);
+    chat_prompt_free(&p);
+    strbuf_free(&eos);
+    return rc;
 }
 
-static int generate(struct generation *g, struct engine *e, const struct tokenizer *t, const struct options *o,
-                    uint32_t n_vocab, struct error *err)
+/* From -p or standard input to tokens. */
+static int read_prompt(const struct options *o, const struct tokenizer *t, const struct gguf *g,
+                       struct token_list *ids, const struct chat_template **family, struct error *err)
 {
-    struct sampler s;
-    sampler_init(&s, o->temperature, (uint64_t)o->seed);
-    g->n_prompt = g->ids.n;
-    g->itl_s = calloc((size_t)o->n_gen, sizeof *g->itl_s);
-    if (!g->itl_s)
-        return error_oom(err, (size_t)o->n_gen * sizeof *g->itl_s, "the latencies");
-    const double start = clock_now_s();
-    double last = start;
-    for (int64_t i = 0; i < o->n_gen; i++) {
-        const uint32_t n = (uint32_t)g->ids.n;
-        const uint32_t past = i == 0 || o->no_kv_cache ? 0 : n - 1;
-        const float *logits;
-        if (engine_eval(e, g->ids.id + past, n - past, past, 1, &logits, err) != 0)
-            return -1;
-        if (!logits_finite(logits, n_vocab))
-            return error_set(err, ERROR_INPUT, "the logits after token %u are not finite: damaged weights?", n);
-        const int32_t id = sampler_pick(&s, logits, n_vocab);
-        const double now = clock_now_s();
-        if (i == 0)
-            g->ttft_s = now - start;
-        else
-            g->itl_s[i - 1] = now - last;
-        last = now;
-        if (token_list_push(&g->ids, id, err) != 0)
-            return -1;
-        if (!o->ignore_eos && tokenizer_is_end(t, id))
-            break;
-        if (emit(g, t, id, err) != 0)
-            return -1;
-    }
-    g->total_s = last - start;
-    return 0;
+    struct strbuf in = { 0 };
+    int rc = 0;
+    if (o->prompt)
+        strbuf_adds(&in, o->prompt);
+    else
+        rc = read_stdin(&in, err);
+    if (rc == 0 && o->chat)
+        rc = encode_chat(o, t, g, &in, ids, family, err);
+    else if (rc == 0)
+        rc = tokenizer_encode(t, in.s ? in.s : "", in.len, true, o->special, ids, err);
+    strbuf_free(&in);
+    if (rc == 0 && ids->n == 0)
+        rc = error_set(err, ERROR_USAGE, "the prompt is empty, and the model has no token that begins a sequence");
+    return rc;
 }
 
-static json_t *document(const struct generation *g, const struct engine *e, const struct model *m)
+/* Stop texts that are one control token: such a token is not part of the text that comes out. */
+static int find_stop_ids(struct options *o, const struct tokenizer *t, struct error *err)
+{
+    struct token_list one = { 0 };
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < o->stops.n; i++) {
+        one.n = 0;
+        rc = tokenizer_encode(t, o->stops.text[i], strlen(o->stops.text[i]), false, true, &one, err);
+        if (rc == 0 && one.n == 1 && tokenizer_is_special(t, one.id[0]))
+            rc = token_list_push(&o->gen.stop_ids, one.id[0], err);
+    }
+    token_list_free(&one);
+    return rc;
+}
+
+/* ---- what is said about it ------------------------------------------------------------ */
+
+static json_t *document(const struct generation *g, const struct engine *e, const struct model *m,
+                        const struct chat_template *family)
 {
     const size_t n_gen = g->ids.n - g->n_prompt;
     const struct work w = engine_work(e);
     json_t *ids = json_array();
     for (size_t i = g->n_prompt; i < g->ids.n; i++)
         json_array_append_new(ids, json_integer(g->ids.id[i]));
-    json_t *text = json_stringn(g->text.s ? g->text.s : "", g->text.len);
-    return json_pack("{s:s s:i s:s s:s s:i s:i s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o}", "schema", "roofcast.generation",
-                     "version", 1, "model", m->name, "type", m->type_name, "n_prompt", (int)g->n_prompt, "n_gen",
-                     (int)n_gen, "ids", ids, "text", text ? text : json_null(), "ttft_s", json_num(g->ttft_s), "itl_p50_s",
-                     json_num(n_gen > 1 ? stats_median(g->itl_s, n_gen - 1) : NAN), "itl_p99_s",
-                     json_num(n_gen > 1 ? stats_quantile(g->itl_s, n_gen - 1, 0.99) : NAN), "tok_s",
+    json_t *text = json_stringn(g->text.out.s ? g->text.out.s : "", g->text.out.len);
+    return json_pack("{s:s s:i s:s s:s s:s? s:i s:i s:o s:o s:s s:o s:o s:o s:o s:o s:o s:o s:o}", "schema",
+                     "roofcast.generation", "version", 1, "model", m->name, "type", m->type_name, "chat_template",
+                     family ? chat_template_name(family) : NULL, "n_prompt", (int)g->n_prompt, "n_gen", (int)n_gen, "ids",
+                     ids, "text", text ? text : json_null(), "finish", finish_name(g->finish), "ttft_s",
+                     json_num(g->ttft_s), "itl_p50_s", json_num(n_gen > 1 ? stats_median(g->itl_s, n_gen - 1) : NAN),
+                     "itl_p99_s", json_num(n_gen > 1 ? stats_quantile(g->itl_s, n_gen - 1, 0.99) : NAN), "tok_s",
                      json_num(n_gen > 1 ? (double)(n_gen - 1) / (g->total_s - g->ttft_s) : NAN), "weight_bytes",
                      json_num((double)w.weight_bytes), "kv_bytes", json_num((double)w.kv_bytes), "act_bytes",
                      json_num((double)w.act_bytes), "flop", json_num((double)w.flop));
 }
 
-static int print_figures(const struct generation *g, const struct engine *e, const struct model *m, bool json,
-                         struct error *err)
+/* d: the document; the same figures for people. */
+static void print_text(const struct generation *g, const struct engine *e, const json_t *d)
 {
-    json_t *d = document(g, e, m);
+    static const char *const why[] = {
+        [FINISH_LENGTH] = "as many as asked for",
+        [FINISH_STOP] = "up to a stop text",
+        [FINISH_EOS] = "up to the end of the sequence",
+    };
+    char a[32], b[32], c[32], f[32], by[32], rate[48] = "tokens/s of decode: none was made";
+    const struct work w = engine_work(e);
+    const double itl = json_number_value(json_object_get(d, "itl_p50_s"));
+    const double tok_s = json_number_value(json_object_get(d, "tok_s"));
+    if (tok_s > 0)
+        snprintf(rate, sizeof rate, "%.1f tokens/s", tok_s);
+    putchar('\n');
+    fprintf(stderr, "\n%zu prompt tokens, %zu generated (%s): TTFT %s, ITL p50 %s p99 %s, %s\n", g->n_prompt,
+            g->ids.n - g->n_prompt, why[g->finish], units_si(a, sizeof a, g->ttft_s, "s"),
+            units_si(b, sizeof b, itl > 0 ? itl : NAN, "s"),
+            units_si(c, sizeof c, itl > 0 ? json_number_value(json_object_get(d, "itl_p99_s")) : NAN, "s"), rate);
+    fprintf(stderr, "counted: %s, %s\n", units_si(f, sizeof f, (double)w.flop, "FLOP"),
+            units_si(by, sizeof by, (double)(w.weight_bytes + w.kv_bytes), "B of weights and KV cache"));
+}
+
+static int print_figures(const struct generation *g, const struct engine *e, const struct model *m,
+                         const struct chat_template *family, bool json, struct error *err)
+{
+    json_t *d = document(g, e, m, family);
     if (!d)
         return error_oom(err, 0, "the figures");
     int rc = 0;
-    if (json) {
+    if (json)
         rc = json_print(d, stdout, false, err);
-    } else {
-        char a[32], b[32], c[32], f[32], by[32];
-        const double itl = json_number_value(json_object_get(d, "itl_p50_s"));
-        const struct work w = engine_work(e);
-        const double tok_s = json_number_value(json_object_get(d, "tok_s"));
-        char rate[48] = "tokens/s of decode: none was made";
-        if (tok_s > 0)
-            snprintf(rate, sizeof rate, "%.1f tokens/s", tok_s);
-        putchar('\n');
-        fprintf(stderr, "\n%zu prompt tokens, %zu generated: TTFT %s, ITL p50 %s p99 %s, %s\n", g->n_prompt,
-                g->ids.n - g->n_prompt, units_si(a, sizeof a, g->ttft_s, "s"),
-                units_si(b, sizeof b, itl > 0 ? itl : NAN, "s"),
-                units_si(c, sizeof c, itl > 0 ? json_number_value(json_object_get(d, "itl_p99_s")) : NAN, "s"),
-                rate);
-        fprintf(stderr, "counted: %s, %s\n", units_si(f, sizeof f, (double)w.flop, "FLOP"),
-                units_si(by, sizeof by, (double)(w.weight_bytes + w.kv_bytes), "B of weights and KV cache"));
-    }
+    else
+        print_text(g, e, d);
     json_decref(d);
     return rc;
 }
 
+/* ---- the command ------------------------------------------------------------------------ */
+
 static int choose_context(const struct options *o, const struct model *m, size_t n_prompt, uint32_t *n_ctx,
                           struct error *err)
 {
-    const uint64_t need = n_prompt + (uint64_t)o->n_gen;
+    const uint64_t need = n_prompt + (uint64_t)o->gen.n_gen;
     if (o->n_ctx && need > (uint64_t)o->n_ctx)
         return error_set(err, ERROR_USAGE, "%zu prompt tokens and -n %lld do not fit -c %lld", n_prompt,
-                         (long long)o->n_gen, (long long)o->n_ctx);
+                         (long long)o->gen.n_gen, (long long)o->n_ctx);
     const uint64_t ctx = o->n_ctx ? (uint64_t)o->n_ctx : need;
     if (ctx > m->hp.n_ctx_train && !o->force)
         return error_set(err, ERROR_USAGE,
@@ -227,34 +313,23 @@ static int choose_context(const struct options *o, const struct model *m, size_t
     return 0;
 }
 
-static int run(const struct options *o, struct error *err)
+static int run(struct options *o, struct error *err)
 {
     struct model m = { 0 };
     struct cli_machine machine = { 0 };
     struct tokenizer *t = NULL;
     struct engine *e = NULL;
+    const struct chat_template *family = NULL;
     const bool json = o->format && strcmp(o->format, "json") == 0;
-    struct generation g = { .stream = !json };
-    struct strbuf in = { 0 };
+    struct generation g = { .text = { .stops = &o->stops, .sink = json ? NULL : stdout } };
     uint32_t n_ctx = 0;
     int rc = -1;
     if (cli_model_open(&m, o->model, err) != 0)
         return -1;
     t = tokenizer_new(m.gguf, err);
-    if (!t)
-        goto out;
-    if (o->prompt)
-        strbuf_adds(&in, o->prompt);
-    else if (read_stdin(&in, err) != 0)
-        goto out;
-    if (tokenizer_encode(t, in.s ? in.s : "", in.len, true, o->special, &g.ids, err) != 0)
-        goto out;
-    if (g.ids.n == 0) {
-        error_set(err, ERROR_USAGE, "the prompt is empty, and the model has no token that begins a sequence");
-        goto out;
-    }
-    if (choose_context(o, &m, g.ids.n, &n_ctx, err) != 0 ||
-        cli_machine_init(&machine, o->threads, o->isa, o->cpus, err) != 0)
+    if (!t || read_prompt(o, t, m.gguf, &g.ids, &family, err) != 0 || find_stop_ids(o, t, err) != 0 ||
+        choose_context(o, &m, g.ids.n, &n_ctx, err) != 0 ||
+        cli_machine_init(&machine, o->threads, o->engine.isa, o->engine.cpus, err) != 0)
         goto out;
     const struct engine_options eo = {
         .n_ctx = n_ctx,
@@ -263,32 +338,48 @@ static int run(const struct options *o, struct error *err)
         .n_threads = machine.n_threads,
         .cpus = &machine.cpus,
         .cpu_flags = machine.cpu_flags,
+        .type_k = o->engine.type_k,
+        .type_v = o->engine.type_v,
     };
     e = engine_new(&m, &eo, err);
-    if (e && generate(&g, e, t, o, m.hp.n_vocab, err) == 0)
-        rc = print_figures(&g, e, &m, json, err);
+    if (e && generate(&g, e, t, &o->gen, m.hp.n_vocab, err) == 0)
+        rc = print_figures(&g, e, &m, family, json, err);
 out:
     engine_free(e);
     tokenizer_free(t);
-    token_list_free(&g.ids);
-    free(g.itl_s);
-    strbuf_free(&g.text);
-    strbuf_free(&g.pending);
-    strbuf_free(&in);
+    generation_free(&g);
     cli_machine_free(&machine);
     model_free(&m);
     return rc;
 }
 
+static int list_templates(void)
+{
+    const struct chat_template *c;
+    for (size_t i = 0; (c = chat_template_at(i)) != NULL; i++)
+        printf("%-18s %s\n", chat_template_name(c), chat_template_models(c));
+    return 0;
+}
+
 int cmd_run(int argc, char **argv, struct error *err)
 {
-    static const char doc[] = "Generate text from a prompt, streaming; then TTFT, ITL and tokens/s.\v"
-                              "The text goes to standard output, the figures to standard error.\n\n"
-                              "  roofcast run -m model.gguf -p 'Once upon a time' -n 64\n"
-                              "  roofcast run -m model.gguf -p 'Once' -n 32 --no-kv-cache   (watch the counted work)";
+    static const char doc[] =
+        "Generate text from a prompt, streaming; then TTFT, ITL and tokens/s.\v"
+        "The text goes to standard output, the figures to standard error.\n\n"
+        "  roofcast run -m model.gguf -p 'Once upon a time' -n 64\n"
+        "  roofcast run -m model.gguf --chat -p 'Why?' --system 'Be brief.'\n"
+        "  roofcast run -m model.gguf -p '1. ' --stop '2.' --temp 0.7 --top-p 0.9\n"
+        "  roofcast run -m model.gguf -p 'Once' --no-kv-cache   (more work is counted)\n\n"
+        "Sampling: penalty, top-k, top-p, min-p, temperature, in this order. A chat template is recognised by what is "
+        "written in the file's own (Jinja is not run); texts that depend on the day are left out. Control tokens count in "
+        "the template's own parts, in a message only with --special.";
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE [-p TEXT]", doc };
-    struct options o = { .n_gen = 128, .n_ubatch = 512, .seed = 1 };
-    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
-        return -1;
-    return run(&o, err);
+    struct options o = { .n_ubatch = 512, .engine = CLI_ENGINE_DEFAULT,
+                         .gen = { .n_gen = 128, .sampler = sampler_default } };
+    int rc = cli_parse(&syntax, argc, argv, &o, err);
+    if (rc == 0)
+        rc = o.chat_template && strcmp(o.chat_template, "help") == 0 ? list_templates() : run(&o, err);
+    token_list_free(&o.gen.stop_ids);
+    stop_list_free(&o.stops);
+    return rc;
 }

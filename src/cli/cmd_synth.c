@@ -1,13 +1,40 @@
 /* roofcast synth: a GGUF of a model's true shape with seeded random weights. */
 #include "cli/cli.h"
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* Dimensions given on the command line; 0 or NaN: not given. */
+/* Dimensions that options give: enum key OPT_DIM + index. 0 in shape.given: not given. */
+enum dim {
+    DIM_LAYER, DIM_EMBD, DIM_FF, DIM_HEAD, DIM_HEAD_KV, DIM_VOCAB, DIM_HEAD_DIM, DIM_HEAD_DIM_V, DIM_ROT, DIM_CTX,
+    DIM_WINDOW, DIM_EXPERT, DIM_EXPERT_USED, DIM_FF_EXP, DIM_LORA_Q, DIM_LORA_KV, DIM_COUNT,
+};
+static const struct {
+    const char *flag;
+    size_t at; /* in struct hparams */
+} dims[DIM_COUNT] = {
+    [DIM_LAYER] = { "--n-layer", offsetof(struct hparams, n_layer) },
+    [DIM_EMBD] = { "--n-embd", offsetof(struct hparams, n_embd) },
+    [DIM_FF] = { "--n-ff", offsetof(struct hparams, n_ff) },
+    [DIM_HEAD] = { "--n-head", offsetof(struct hparams, n_head) },
+    [DIM_HEAD_KV] = { "--n-head-kv", offsetof(struct hparams, n_head_kv) },
+    [DIM_VOCAB] = { "--n-vocab", offsetof(struct hparams, n_vocab) },
+    [DIM_HEAD_DIM] = { "--head-dim", offsetof(struct hparams, head_dim) },
+    [DIM_HEAD_DIM_V] = { "--head-dim-v", offsetof(struct hparams, head_dim_v) },
+    [DIM_ROT] = { "--n-rot", offsetof(struct hparams, n_rot) },
+    [DIM_CTX] = { "--n-ctx", offsetof(struct hparams, n_ctx_train) },
+    [DIM_WINDOW] = { "--window", offsetof(struct hparams, window) },
+    [DIM_EXPERT] = { "--n-expert", offsetof(struct hparams, n_expert) },
+    [DIM_EXPERT_USED] = { "--n-expert-used", offsetof(struct hparams, n_expert_used) },
+    [DIM_FF_EXP] = { "--n-ff-exp", offsetof(struct hparams, n_ff_exp) },
+    [DIM_LORA_Q] = { "--n-lora-q", offsetof(struct hparams, n_lora_q) },
+    [DIM_LORA_KV] = { "--n-lora-kv", offsetof(struct hparams, n_lora_kv) },
+};
+
 struct shape {
-    int64_t n_layer, n_embd, n_ff, n_head, n_head_kv, n_vocab, head_dim, n_ctx;
-    double rope_theta;
+    int64_t given[DIM_COUNT];
+    double rope_theta; /* NaN: not given */
     bool tied;
 };
 
@@ -19,59 +46,49 @@ struct options {
 };
 
 enum {
-    OPT_SEED = 256, OPT_LAYER, OPT_EMBD, OPT_FF, OPT_HEAD, OPT_HEAD_KV, OPT_VOCAB, OPT_HEAD_DIM, OPT_CTX,
-    OPT_THETA, OPT_TIED, OPT_NAME, OPT_QUIET,
+    OPT_SEED = 256, OPT_THETA, OPT_TIED, OPT_NAME, OPT_QUIET, OPT_DIM,
 };
 
 static const struct argp_option option_table[] = {
-    { "type", 'q', "TYPE", 0, "tensor types: F16 (default), Q8_0, Q4_0, Q4_K_M, ...", 1 },
+    { "type", 'q', "TYPE", 0, "tensor types: F16 (default), Q8_0, Q4_0, Q4_K_M, MXFP4, ...", 1 },
     { "output", 'o', "FILE", 0, "the GGUF to write", 1 },
     { "seed", OPT_SEED, "N", 0, "seed of the weights (default 1)", 1 },
     { "threads", 't', "N", 0, "threads that quantize (default: one a usable core); the file is the same", 1 },
     { "name", OPT_NAME, "NAME", 0, "general.name (default: the model's)", 1 },
     { "quiet", OPT_QUIET, NULL, 0, "no progress and no summary", 1 },
     { NULL, 0, NULL, 0, "A shape by hand, or changes to MODEL's:", 2 },
-    { "n-layer", OPT_LAYER, "N", 0, "blocks", 2 },
-    { "n-embd", OPT_EMBD, "N", 0, "width of the residual stream", 2 },
-    { "n-ff", OPT_FF, "N", 0, "width of the feed-forward layer", 2 },
-    { "n-head", OPT_HEAD, "N", 0, "query heads", 2 },
-    { "n-head-kv", OPT_HEAD_KV, "N", 0, "key and value heads (default: n-head)", 2 },
-    { "n-vocab", OPT_VOCAB, "N", 0, "tokens of vocabulary, at least 259", 2 },
-    { "head-dim", OPT_HEAD_DIM, "N", 0, "elements a head (default: n-embd / n-head)", 2 },
-    { "n-ctx", OPT_CTX, "N", 0, "trained context (default 2048)", 2 },
+    { "n-layer", OPT_DIM + DIM_LAYER, "N", 0, "blocks", 2 },
+    { "n-embd", OPT_DIM + DIM_EMBD, "N", 0, "width of the residual stream", 2 },
+    { "n-ff", OPT_DIM + DIM_FF, "N", 0, "width of the feed-forward layer", 2 },
+    { "n-head", OPT_DIM + DIM_HEAD, "N", 0, "query heads", 2 },
+    { "n-head-kv", OPT_DIM + DIM_HEAD_KV, "N", 0, "key and value heads (default: n-head)", 2 },
+    { "n-vocab", OPT_DIM + DIM_VOCAB, "N", 0, "tokens of vocabulary, at least 259", 2 },
+    { "head-dim", OPT_DIM + DIM_HEAD_DIM, "N", 0, "elements a head (default: n-embd / n-head)", 2 },
+    { "n-rot", OPT_DIM + DIM_ROT, "N", 0, "rotated elements of a head (default: MODEL's share of them)", 2 },
+    { "n-ctx", OPT_DIM + DIM_CTX, "N", 0, "trained context (default 2048)", 2 },
+    { "window", OPT_DIM + DIM_WINDOW, "N", 0, "keys seen at most, in all layers or those of MODEL that have a window", 2 },
     { "rope-theta", OPT_THETA, "X", 0, "base of the rotary frequencies (default 10000)", 2 },
     { "tied", OPT_TIED, NULL, 0, "the embedding table is the LM head too", 2 },
+    { NULL, 0, NULL, 0, "Mixtures of experts:", 3 },
+    { "n-expert", OPT_DIM + DIM_EXPERT, "N", 0, "experts a layer", 3 },
+    { "n-expert-used", OPT_DIM + DIM_EXPERT_USED, "N", 0, "experts a token", 3 },
+    { "n-ff-exp", OPT_DIM + DIM_FF_EXP, "N", 0, "width of an expert (default: n-ff)", 3 },
+    { NULL, 0, NULL, 0, "Latent attention (DeepSeek):", 4 },
+    { "n-lora-q", OPT_DIM + DIM_LORA_Q, "N", 0, "rank of the query", 4 },
+    { "n-lora-kv", OPT_DIM + DIM_LORA_KV, "N", 0, "rank of the latent", 4 },
+    { "head-dim-v", OPT_DIM + DIM_HEAD_DIM_V, "N", 0, "elements of a value", 4 },
     { 0 },
 };
 
 static int parse_shape(struct shape *s, int key, const char *arg, struct error *err)
 {
-    /* The model checks ranges; here a count is a number from 1. */
-    const int64_t hi = INT32_MAX;
-    switch (key) {
-    case OPT_LAYER:
-        return parse_int(arg, 1, hi, "--n-layer", &s->n_layer, err);
-    case OPT_EMBD:
-        return parse_int(arg, 1, hi, "--n-embd", &s->n_embd, err);
-    case OPT_FF:
-        return parse_int(arg, 1, hi, "--n-ff", &s->n_ff, err);
-    case OPT_HEAD:
-        return parse_int(arg, 1, hi, "--n-head", &s->n_head, err);
-    case OPT_HEAD_KV:
-        return parse_int(arg, 1, hi, "--n-head-kv", &s->n_head_kv, err);
-    case OPT_VOCAB:
-        return parse_int(arg, 1, hi, "--n-vocab", &s->n_vocab, err);
-    case OPT_HEAD_DIM:
-        return parse_int(arg, 1, hi, "--head-dim", &s->head_dim, err);
-    case OPT_CTX:
-        return parse_int(arg, 1, hi, "--n-ctx", &s->n_ctx, err);
-    case OPT_THETA:
+    const int dim = key - OPT_DIM;
+    if (key == OPT_THETA)
         return parse_double(arg, 1, 1e12, "--rope-theta", &s->rope_theta, err);
-    case OPT_TIED:
+    if (key == OPT_TIED)
         return cli_flag(&s->tied);
-    default:
-        return CLI_UNKNOWN;
-    }
+    /* The model checks ranges; here a count is a number from 1. */
+    return dim >= 0 && dim < DIM_COUNT ? parse_int(arg, 1, INT32_MAX, dims[dim].flag, &s->given[dim], err) : CLI_UNKNOWN;
 }
 
 static int parse(void *options, int key, const char *arg, struct error *err)
@@ -101,28 +118,42 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 
 /* ---- the shape ------------------------------------------------------------------------------ */
 
-static void put(uint32_t *field, int64_t given)
+/* Keys and values of one width, which follows the others unless it is given; rotation of the same share of it. */
+static void apply_head_dim(struct hparams *hp, const struct hparams *from, const int64_t *given)
 {
-    if (given)
-        *field = (uint32_t)given;
+    if (!given[DIM_HEAD_DIM] && (given[DIM_EMBD] || given[DIM_HEAD]) && hp->n_head)
+        hp->head_dim = hp->n_embd / hp->n_head;
+    if (!given[DIM_HEAD_DIM_V])
+        hp->head_dim_v = hp->head_dim;
+    if (!given[DIM_ROT])
+        hp->n_rot = from->head_dim ? (uint32_t)((uint64_t)hp->head_dim * from->n_rot / from->head_dim / 2 * 2) : hp->head_dim;
+}
+
+/* Experts as wide as the feed-forward layer stay so, the shared ones as wide as the others, and a model of fewer layers
+ * keeps one that has them. */
+static void apply_experts(struct hparams *hp, const struct hparams *from, const int64_t *given)
+{
+    if (!given[DIM_FF_EXP] && from->n_ff_exp == from->n_ff)
+        hp->n_ff_exp = hp->n_ff;
+    if (given[DIM_FF_EXP] && hp->n_expert_shared > 0)
+        hp->n_ff_shexp = from->n_ff_exp ? (uint32_t)((uint64_t)hp->n_ff_exp * from->n_ff_shexp / from->n_ff_exp) : 0;
+    if (hp->n_layer_dense >= hp->n_layer && hp->n_layer > 0)
+        hp->n_layer_dense = hp->n_layer - 1;
 }
 
 static void apply_shape(struct hparams *hp, const struct shape *s)
 {
-    put(&hp->n_layer, s->n_layer);
-    put(&hp->n_embd, s->n_embd);
-    put(&hp->n_ff, s->n_ff);
-    put(&hp->n_head, s->n_head);
-    put(&hp->n_vocab, s->n_vocab);
-    put(&hp->n_ctx_train, s->n_ctx);
+    const struct hparams from = *hp;
+    for (int d = 0; d < DIM_COUNT; d++)
+        if (s->given[d])
+            memcpy((char *)hp + dims[d].at, &(uint32_t){ (uint32_t)s->given[d] }, sizeof(uint32_t));
     /* Fewer or more query heads of MODEL keep its group size; alone they are all their own. */
-    if (s->n_head && !s->n_head_kv && (hp->n_head_kv == 0 || hp->n_head % hp->n_head_kv != 0))
+    if (s->given[DIM_HEAD] && !s->given[DIM_HEAD_KV] && (hp->n_head_kv == 0 || hp->n_head % hp->n_head_kv != 0))
         hp->n_head_kv = hp->n_head;
-    put(&hp->n_head_kv, s->n_head_kv);
-    if (s->head_dim)
-        hp->head_dim = hp->n_rot = (uint32_t)s->head_dim;
-    else if ((s->n_embd || s->n_head) && hp->n_head)
-        hp->head_dim = hp->n_rot = hp->n_embd / hp->n_head;
+    if (hp->n_lora_kv == 0)
+        apply_head_dim(hp, &from, s->given);
+    if (hp->n_expert > 0)
+        apply_experts(hp, &from, s->given);
     if (!isnan(s->rope_theta))
         hp->rope_theta = s->rope_theta;
     hp->tied |= s->tied;
@@ -130,23 +161,17 @@ static void apply_shape(struct hparams *hp, const struct shape *s)
 
 static int missing_dimension(const struct shape *s, struct error *err)
 {
-    const struct {
-        const char *flag;
-        int64_t value;
-    } needed[] = {
-        { "--n-layer", s->n_layer }, { "--n-embd", s->n_embd },   { "--n-ff", s->n_ff },
-        { "--n-head", s->n_head },   { "--n-vocab", s->n_vocab },
-    };
+    static const enum dim needed[] = { DIM_LAYER, DIM_EMBD, DIM_FF, DIM_HEAD, DIM_VOCAB };
     bool any = false;
     for (size_t i = 0; i < ARRAY_LEN(needed); i++)
-        any |= needed[i].value != 0;
+        any |= s->given[needed[i]] != 0;
     for (size_t i = 0; i < ARRAY_LEN(needed); i++)
-        if (!needed[i].value)
+        if (!s->given[needed[i]])
             return error_set(err, ERROR_USAGE,
                              any ? "a shape by hand needs %s too, or a MODEL to start from"
                                  : "which model? a name from `roofcast list models`, a config.json, or "
                                    "%s and the other dimensions",
-                             needed[i].flag);
+                             dims[needed[i]].flag);
     return 0;
 }
 
@@ -157,15 +182,24 @@ static bool same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* -q is the type to write: of a GGUF, which has types of its own, only the shape is taken. */
+static int load_shape(struct model *from, const struct options *o, struct error *err)
+{
+    if (model_load(from, o->model, o->type, err) == 0)
+        return 0;
+    return err->kind == ERROR_USAGE ? model_load(from, o->model, NULL, err) : -1;
+}
+
 static int make_model(struct model *m, const struct options *o, struct error *err)
 {
     struct hparams hp = { .n_ctx_train = 2048, .rope_theta = 10000, .rms_eps = 1e-5 };
-    char name[sizeof m->name] = "synthetic";
+    char name[sizeof m->name] = "synthetic", arch[64] = "llama";
     if (o->model) {
         struct model from;
-        if (model_load(&from, o->model, NULL, err) != 0)
+        if (load_shape(&from, o, err) != 0)
             return -1;
         hp = from.hp;
+        snprintf(arch, sizeof arch, "%s", model_arch_name(&from));
         snprintf(name, sizeof name, "%s", from.name);
         const bool same = same_file(from.path, o->out);
         model_free(&from);
@@ -175,7 +209,7 @@ static int make_model(struct model *m, const struct options *o, struct error *er
         return -1;
     }
     apply_shape(&hp, &o->shape);
-    return model_from_hparams(m, name, "llama", &hp, o->type, err);
+    return model_from_hparams(m, name, arch, &hp, o->type, err);
 }
 
 /* ---- writing ---------------------------------------------------------------------------------- */
@@ -274,7 +308,8 @@ int cmd_synth(int argc, char **argv, struct error *err)
         "  roofcast synth path/to/config.json -q F16 -o mine.gguf\n"
         "  roofcast synth llama-3-8b --n-layer 4 -q Q4_0 -o slice.gguf\n"
         "  roofcast synth --n-layer 2 --n-embd 256 --n-ff 512 --n-head 8 \\\n"
-        "                 --n-vocab 1024 -q F32 -o tiny.gguf\n\n"
+        "                 --n-vocab 1024 -q F32 -o tiny.gguf\n"
+        "  roofcast synth gpt-oss-20b --n-layer 2 -q MXFP4 -o experts.gguf\n\n"
         "The same seed and shape give the same bytes whatever -t is, and files of different types hold "
         "the same weights, each rounded to its type. Memory is a few chunks, whatever the model. The "
         "tokenizer inside is made up: text goes in and comes out, without meaning.";

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CASE_END "\n__ggml_vocab_test__\n"
 
@@ -41,9 +42,7 @@ static const struct argp_option option_table[] = {
 /* clang-format on */
 
 static const char doc[] =
-    "Text to token ids and back, by the tokenizer in a GGUF file: SentencePiece or "
-    "byte-level "
-    "BPE."
+    "Text to token ids and back, by the tokenizer in a GGUF file: SentencePiece (BPE or unigram) or byte-level BPE."
     "\vEach line of standard input becomes a line of ids; the newline is not part of the "
     "text. "
     "Ids of one line become one text. A file that asks for a beginning-of-sequence token "
@@ -174,27 +173,76 @@ static int encode_line(const struct job *j, const char *line, size_t len,
     return 0;
 }
 
+/* Standard input, cut into lines. Not getline: an interrupt must end the wait, also within a
+ * line that never ends. */
+struct lines {
+    struct strbuf buf;
+    size_t at; /* of the next line */
+    bool end;
+};
+
+static int more_input(struct lines *l, struct error *err)
+{
+    enum { LINE_BYTES_MAX = 256 << 20, CHUNK = 65536 };
+    char chunk[CHUNK];
+    if (l->buf.len - l->at > LINE_BYTES_MAX)
+        return error_set(err, ERROR_INPUT, "standard input: a line of more than %d bytes",
+                         LINE_BYTES_MAX);
+    if (l->at > 0) {
+        l->buf.len -= l->at;
+        memmove(l->buf.s, l->buf.s + l->at, l->buf.len);
+        l->at = 0;
+    }
+    const ssize_t n = read(STDIN_FILENO, chunk, sizeof chunk);
+    if (interrupt_check(err) != 0)
+        return -1;
+    if (n < 0 && errno != EINTR)
+        return error_set(err, ERROR_SYSTEM, "standard input: %s", strerror(errno));
+    l->end = n == 0;
+    if (n > 0)
+        strbuf_add(&l->buf, chunk, (size_t)n);
+    return l->buf.oom ? error_oom(err, l->buf.len, "a line") : 0;
+}
+
+/* 1: a line without its newline; 0: there is none; -1: *err. */
+static int next_line(struct lines *l, const char **s, size_t *n, struct error *err)
+{
+    size_t seen = 0;
+    for (;;) {
+        const size_t have = l->buf.len - l->at;
+        const char *from = l->buf.s ? l->buf.s + l->at : "";
+        const char *newline = have > seen ? memchr(from + seen, '\n', have - seen) : NULL;
+        if (newline || (l->end && have > 0)) {
+            *s = from;
+            *n = newline ? (size_t)(newline - from) : have;
+            l->at += *n + (newline != NULL);
+            return 1;
+        }
+        if (l->end)
+            return 0;
+        seen = have;
+        if (more_input(l, err) != 0)
+            return -1;
+    }
+}
+
 static int run_lines(const struct job *j, struct error *err)
 {
     struct token_list ids = { 0 };
-    char *line = NULL;
-    size_t cap = 0, n_line = 0;
-    ssize_t len;
-    int rc = 0;
-    while (rc == 0 && (len = getline(&line, &cap, stdin)) >= 0) {
-        n_line++;
-        if (len > 0 && line[len - 1] == '\n')
-            len--;
-        rc = j->opt->ids ? decode_line(j, line, (size_t)len, n_line, err)
-                         : encode_line(j, line, (size_t)len, &ids, err);
+    struct lines in = { 0 };
+    const char *line;
+    size_t len, n_line = 0;
+    int rc = 0, more;
+    while (rc == 0 && (more = next_line(&in, &line, &len, err)) != 0) {
+        if (more > 0)
+            rc = j->opt->ids ? decode_line(j, line, len, ++n_line, err)
+                             : encode_line(j, line, len, &ids, err);
+        else
+            rc = -1;
         if (rc == 0)
             rc = interrupt_check(err);
     }
-    if (rc == 0)
-        rc = interrupt_check(err);
-    if (rc == 0 && ferror(stdin))
-        rc = error_set(err, ERROR_SYSTEM, "standard input: %s", strerror(errno));
-    free(line);
+    strbuf_free(&in.buf);
     token_list_free(&ids);
     return rc;
 }

@@ -9,11 +9,18 @@ roofcast_SOURCES = \
   %D%/bench.c \
   %D%/cmd_profile.c \
   %D%/cmd_synth.c \
+  %D%/cmd_quantize.c \
   %D%/cmd_analyze.c \
   %D%/cmd_bench.c \
   %D%/cmd_logits.c \
   %D%/cmd_tokenize.c \
   %D%/cmd_run.c \
+  %D%/cmd_ppl.c \
+  %D%/ppl.h \
+  %D%/ppl_evaluate.c \
+  %D%/ppl_report.c \
+  %D%/generate.h \
+  %D%/generate.c \
   %D%/cmd_predict.c \
   %D%/pricing.h \
   %D%/pricing.c \

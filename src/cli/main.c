@@ -9,11 +9,13 @@
 static const struct command commands[] = {
     { "profile", "measure this machine's roofs: peak FLOP/s and bandwidth per level", cmd_profile },
     { "synth", "write a GGUF of a model's true shape with random weights", cmd_synth },
+    { "quantize", "a GGUF in other tensor types, with the error of each role", cmd_quantize },
     { "analyze", "bytes, FLOP and arithmetic intensity of every op, prefill and decode", cmd_analyze },
     { "bench", "run the model here: tokens/s, TTFT, ITL, GB/s, MBU, per op if asked", cmd_bench },
     { "predict", "tokens/s, TTFT, ITL, fit and bound on any profiled hardware", cmd_predict },
     { "plot", "draw the roofline of a run, an analysis or a prediction", cmd_plot },
     { "run", "generate text, streaming, then print TTFT, ITL and tokens/s", cmd_run },
+    { "ppl", "perplexity of a text, KL divergence from another file of the model", cmd_ppl },
     { "logits", "write the logits after every token (to compare engines)", cmd_logits },
     { "tokenize", "text to token ids and back", cmd_tokenize },
     { "list", "models, hardware, tensor types, ISAs, counters", cmd_list },

@@ -55,7 +55,11 @@ static const struct ceiling *best_ceiling(const struct hwprofile *h, const char 
 
 static bool is_product(const struct plot_item *it)
 {
-    return strcmp(it->op, "matmul") == 0 || strcmp(it->op, "attention") == 0;
+    static const char *const ops[] = { "matmul", "expert_matmul", "head_matmul", "kv_expand", "attention" };
+    for (size_t i = 0; i < ARRAY_LEN(ops); i++)
+        if (strcmp(it->op, ops[i]) == 0)
+            return true;
+    return false;
 }
 
 /* Operands as engines multiply them: a CPU widens F16 to FP32 and multiplies quantized

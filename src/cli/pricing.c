@@ -9,6 +9,40 @@ int pricing_model(struct model *m, const char *spec, const char *type, struct er
     return model_load(m, spec, type, err);
 }
 
+int pricing_kv_type(enum dtype *k, enum dtype *v, const char *arg, struct error *err)
+{
+    if (cli_dtype(k, arg, err) != 0)
+        return -1;
+    *v = *k;
+    return 0;
+}
+
+int pricing_put_kv_types(json_t *j, enum dtype k, enum dtype v)
+{
+    return json_object_set_new(j, "type_k", json_string(dtype_name(k))) |
+           json_object_set_new(j, "type_v", json_string(dtype_name(v)));
+}
+
+uint32_t pricing_n_mat(const struct op *op)
+{
+    if (op->kind == OP_EXPERT_MATMUL)
+        return op->n_expert;
+    return op->kind == OP_HEAD_MATMUL || op->kind == OP_KV_EXPAND ? op->n_head : 1;
+}
+
+void pricing_shape(const struct op *op, uint64_t *rows, uint64_t *cols)
+{
+    *rows = op->rows;
+    *cols = op->cols;
+    if (op->kind == OP_EMBED)
+        *rows = op->w->rows;
+    if (op->kind == OP_KV_EXPAND) { /* a head's keys but for their rotary part, and values, from the latent */
+        *rows = op->head_dim - op->n_rot + op->head_dim_v;
+        *cols = op->cols - op->n_rot;
+    }
+    *rows *= pricing_n_mat(op);
+}
+
 int pricing_put_cost(json_t *j, const struct cost *c)
 {
     int bad = json_object_set_new(j, "weight_bytes", json_num(c->weight_bytes));

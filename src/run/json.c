@@ -81,6 +81,9 @@ static const struct field row_fields[] = {
     FIELD(run_row, FIELD_NUM, kv_bytes),
     FIELD(run_row, FIELD_NUM, flop),
     FIELD(run_row, FIELD_TIME, seconds),
+    FIELD(run_row, FIELD_STR, type_k),
+    FIELD(run_row, FIELD_STR, type_v),
+    FIELD(run_row, FIELD_NUM, experts_touched),
     FIELD(run_row, FIELD_STR_NULL, ceiling_source),
 };
 

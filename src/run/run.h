@@ -28,6 +28,8 @@ struct run_row {
     double dram_bytes_s, mbu_dram;
     char dram_source[64], dram_reason[160];
     char bound[16]; /* "memory", "compute" */
+    char type_k[12], type_v[12]; /* of the KV cache */
+    double experts_touched; /* distinct experts a layer with experts read in a pass, mean; NaN: a dense model */
     char counters[16];
     char ceiling_source[64]; /* "probe beside the run" or the profile's name */
 };

@@ -28,7 +28,7 @@ run analyze llama-3-8b -p 1000 -ub 400 -n 0 -o csv
 is $((3 * 32 * 14336 * 4096 * 2)) "$(total weight_bytes prefill ffn_up)" "three passes read the weights three times"
 is 0 "$(total flop decode)" "-n 0: no decode rows"
 run analyze llama-3-8b -n 128 -d 1000 -p 0 -o csv
-is $((4 * 32 * 128 * 32 * (1000 + 64 + 1))) "$(total flop decode attn_core)" "-n 128 from depth 1000: the mean step"
+is $((2 * 32 * 128 * 32 * (2 * 1000 + 129))) "$(total flop decode attn_core)" "-n 128 from depth 1000: the mean step sees 1064.5 keys"
 
 for by in layer role; do
     run analyze llama-3.2-1b -q Q4_K_M -o csv
@@ -72,5 +72,45 @@ printf 'GGUF' >"$tmp/short.gguf"
 refused 1 'short.gguf' analyze "$tmp/short.gguf"
 printf '{"hidden_size": ' >"$tmp/bad.json"
 refused 1 'bad.json' analyze "$tmp/bad.json"
+# ---- types of the KV cache
+run analyze llama-3-8b -p 0 -d 99 -ctk q8_0 -ctv Q4_0 -o csv
+is $((101 * 32 * 8 * (4 * 34 + 4 * 18))) "$(total kv_bytes decode)" "-ctk Q8_0 -ctv Q4_0: 34 and 18 bytes a block of 32"
+is mixed "$(cells type phase=decode role=attn_core | sort -u)" "keys of one type, values of another"
+run analyze llama-3-8b -p 0 -d 99 --kv-type Q8_0 --cache-type-v F32 -o csv
+is $((101 * 32 * 8 * (4 * 34 + 512))) "$(total kv_bytes decode)" "--kv-type sets both, --cache-type-v one of them"
+run analyze llama-3-8b -p 0 -ctk q8_0 -o json && has '"kv_type": "mixed"' && has '"type_k": "Q8_0"' && has '"type_v": "F16"' &&
+    has '"experts": null' && has '"window": null' && has '"latent_elems": null'
+ok $? "the document names both; a dense model has neither experts nor windows nor latents"
+refused 2 'KV cache of type Q4_K: expected one of F32, F16' analyze llama-3-8b -ctk Q4_K
+refused 2 'KV cache of type Q8_0: its blocks of 32 elements do not divide the 48 of a key head' analyze stories15m -ctk Q8_0
+
+# ---- experts, windows, latents: DeepSeek-V3, 256 experts of 3 * 2048 * 7168 weights in 58 of 61 layers
+cat >"$tmp/deepseek.json" <<'END'
+{"model_type": "deepseek_v3", "hidden_size": 7168, "num_hidden_layers": 61, "num_attention_heads": 128, "num_key_value_heads": 128,
+ "q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+ "intermediate_size": 18432, "moe_intermediate_size": 2048, "n_routed_experts": 256, "num_experts_per_tok": 8, "n_shared_experts": 1,
+ "first_k_dense_replace": 3, "n_group": 8, "topk_group": 4, "topk_method": "noaux_tc", "scoring_func": "sigmoid",
+ "norm_topk_prob": true, "routed_scaling_factor": 2.5, "vocab_size": 129280, "max_position_embeddings": 163840, "hidden_act": "silu"}
+END
+run analyze "$tmp/deepseek.json" -p 8 -o csv
+is $((58 * 8 * 2048 * 7168 * 2)) "$(total weight_bytes decode expert_up)" "a token reads 8 experts of 256"
+is 57.4 "$(total weight_bytes prefill expert_up | awk '{ printf "%.1f", $1 / (58 * 2048 * 7168 * 2) }')" "8 tokens read 57.4: 256 (1 - (31/32)^8)"
+is $((61 * 2 * 576 * 2)) "$(total kv_bytes decode)" "61 latent rows of 576 written and read"
+run analyze "$tmp/deepseek.json" --by role &&
+    has '^experts  *8 of 256 a token, in 58 of 61 layers; pp512 reads 256.0 a pass' && has 'tg1 reads 8.0 a step' &&
+    has '^KV cache  *70272 B a token (F16): a latent row of 576 elements a layer' && has "; $((58 * 248 * 3 * 2048 * 7168 * 2)) B of experts are not read" &&
+    has '^expert_up  *x 58  *F16  *256 x \[2048, 7168\]' && has '^attn_kv_b  *x 61  *F16  *128 x \[256, 512\]'
+ok $? "the summary: experts, latents; shapes of stacked matrices"
+run analyze "$tmp/deepseek.json" -o json && has '"n_expert_used": 8' && has '"latent_elems": 576' && has '"decode_touched": 8'
+ok $? "the same in the document"
+cat >"$tmp/mistral.json" <<'END'
+{"model_type": "mistral", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+ "intermediate_size": 14336, "vocab_size": 32000, "max_position_embeddings": 32768, "sliding_window": 4096, "hidden_act": "silu"}
+END
+run analyze "$tmp/mistral.json" -p 0 -d 20000 -o csv
+is $((4097 * 131072)) "$(total kv_bytes decode)" "a window of 4096: as many positions read and one written, at any depth"
+run analyze "$tmp/mistral.json" -p 0 -d 19999 && has "^window  *4096 keys in 32 of 32 layers: a sequence of 20000 tokens takes $((4608 * 131072)) B"
+ok $? "a sequence keeps the window and a pass of 512"
+
 refused 2 '--act-bytes: expected 2 or 4, found "3"' analyze stories15m --act-bytes 3
 finish

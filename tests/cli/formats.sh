@@ -91,7 +91,7 @@ ok $? "the GPU of formats.md has at most ten lines"
 command_json roofcast.predict predict llama-3-8b --hw "$tmp/my-gpu.json"
 
 # ---- the commands
-for what in models hw types isa counters; do
+for what in models archs hw types isa counters chat; do
     command_json roofcast.list.$what list $what
     command_jsonl list $what
 done
@@ -101,6 +101,15 @@ for by in op layer role; do
     command_jsonl analyze stories15m -p 7 --by $by
 done
 command_json roofcast.analyze analyze llama-3.1-8b -q Q4_K_M -p 0 -n 16 --by role
+sizes='"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 2, "intermediate_size": 96,
+    "vocab_size": 300, "num_experts_per_tok": 2, "hidden_act": "silu"'
+printf '{"model_type": "mixtral", "num_local_experts": 8, "sliding_window": 16, %s}' "$sizes" >"$tmp/experts.json"
+printf '{"model_type": "deepseek_v3", "n_routed_experts": 8, "n_shared_experts": 1, "moe_intermediate_size": 32, "kv_lora_rank": 56,
+    "qk_nope_head_dim": 24, "qk_rope_head_dim": 8, "v_head_dim": 32, %s}' "$sizes" >"$tmp/latents.json"
+for m in experts latents; do
+    command_json roofcast.analyze analyze "$tmp/$m.json" -p 7 -n 5 -ctk Q8_0
+    command_json roofcast.predict predict "$tmp/$m.json" --hw h100-sxm --by role -p 7 -ctk Q8_0
+done
 command_json roofcast.predict predict stories15m --hw h100-sxm,rtx-4090 -q Q8_0 -p 6,16 -n 4 -d 0,64 -b 1,2
 command_json roofcast.predict predict stories15m --hw h100-sxm --by role
 command_json roofcast.predict predict stories15m --hw h100-sxm --roof -p 0
@@ -112,6 +121,7 @@ generate="run -m $top_srcdir/tests/fixtures/llama-2l.gguf -t 1 --ignore-eos -p o
 # shellcheck disable=SC2086
 {
     command_json roofcast.generation $generate -n 4
+    command_json roofcast.generation $generate -n 2 --chat-template chatml
     command_json roofcast.generation $generate -n 1
     has '"itl_p50_s": null' && has '"itl_p99_s": null' && has '"tok_s": null' && ! has '"ttft_s": null'
     ok $? "one token has no latency between tokens: null"
@@ -120,6 +130,8 @@ generate="run -m $top_srcdir/tests/fixtures/llama-2l.gguf -t 1 --ignore-eos -p o
 run synth --n-layer 2 --n-embd 64 --n-ff 128 --n-head 4 --n-head-kv 2 --n-vocab 512 -q Q8_0 -o "$tmp/m.gguf"
 ok $? "synth a tiny model"
 command_json roofcast.analyze analyze "$tmp/m.gguf" -p 4
+command_json roofcast.quantize quantize "$tmp/m.gguf" -q Q4_0 --allow-requantize --force "$tmp/q.gguf"
+command_jsonl quantize "$tmp/m.gguf" -q F16 --tensors --allow-requantize --force "$tmp/q.gguf"
 bench="bench -m $tmp/m.gguf -t 1 -r 1" # each test costs a few probes of the machine's roofs
 # shellcheck disable=SC2086
 {

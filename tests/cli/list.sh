@@ -31,8 +31,14 @@ run list counters &&
     has '^null  *yes  *sw_bytes  *yes  *-' && has '^null  *yes  *cycles  *no  *no counter backend' &&
     has '^papi ' && has '^likwid  *no  *-  *no  *.*no LIKWID backend yet'
 ok $? "counters: what each backend counts, and why not"
+run list archs -o csv && has '^deepseek2,"deepseek_v2, deepseek_v3, kimi_k2",true,false' && has '^llama,"llama, mistral, mixtral",true,true' &&
+    [ "$(wc -l <"$tmp/out")" -ge 12 ]
+ok $? "archs: every architecture, and the configs that become it"
+run list chat &&
+    has '^llama3  *Llama 3  *turn$' && has '^gemma  *.*  *none$' && has '^mistral-v3  *.*  *last user$'
+ok $? "chat: templates, of which models, where a system message goes"
 run list &&
-    has '^Models (' && has '^Hardware (' && has '^Tensor types (' && has '^Kernels (' && has '^Counters ('
+    has '^Models (' && has '^Hardware (' && has '^Tensor types (' && has '^Kernels (' && has '^Counters (' && has '^Chat templates ('
 ok $? "everything, each list headed"
 run list -o md &&
     has '^## Models (' && has '^| ref '
@@ -42,7 +48,7 @@ run list -o jsonl &&
 ok $? "everything as rows"
 
 refused 2 'list models -o csv' list -o csv
-refused 2 '"planets": expected models, hw, types, isa or counters' list planets
+refused 2 '"planets": expected models, archs, hw, types, isa, counters or chat' list planets
 refused 2 'one list at a time' list models hw
 refused 2 '"xml"' list models -o xml
 

@@ -2,12 +2,19 @@
 if CMOCKA
 check_PROGRAMS += %D%/test_counts
 %C%_test_counts_SOURCES = %D%/test_counts.c tests/test.h
-%C%_test_counts_LDADD   = libengine.a libroofline.a librun.a libcounters.a $(KERNEL_LIBS) libhwprofile.a libmodel.a \
+%C%_test_counts_LDADD   = tests/engine/ref/libref.a libengine.a libroofline.a librun.a libcounters.a $(KERNEL_LIBS) libhwprofile.a libmodel.a \
   libgguf.a libdtype.a $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS)
 TESTS += %D%/test_counts
+check_PROGRAMS += %D%/test_text_stream
+%C%_test_text_stream_SOURCES = %D%/test_text_stream.c src/cli/generate.c src/cli/generate.h tests/test.h
+%C%_test_text_stream_LDADD   = libengine.a libcounters.a $(KERNEL_LIBS) libmodel.a libgguf.a libdtype.a $(PCRE2_LIBS) \
+  $(PAPI_LIBS) $(TEST_LIBS)
+TESTS += %D%/test_text_stream
 endif
 dist_check_SCRIPTS += %D%/synth.sh
 TESTS += %D%/synth.sh
+dist_check_SCRIPTS += %D%/quantize.sh
+TESTS += %D%/quantize.sh
 dist_check_SCRIPTS += %D%/list.sh %D%/formats.sh
 TESTS += %D%/list.sh %D%/formats.sh
 dist_check_SCRIPTS += %D%/tokenize.sh
@@ -19,6 +26,8 @@ TESTS += %D%/profile.sh
 EXTRA_DIST += %D%/lib.sh
 dist_check_SCRIPTS += %D%/run.sh %D%/bench.sh
 TESTS += %D%/run.sh %D%/bench.sh
+dist_check_SCRIPTS += %D%/ppl.sh
+TESTS += %D%/ppl.sh
 dist_check_SCRIPTS += %D%/plot.sh
 TESTS += %D%/plot.sh
 dist_check_SCRIPTS += %D%/quickstart.sh

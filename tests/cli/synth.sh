@@ -21,6 +21,8 @@ run synth "$tmp/a.gguf" -q F16 -o "$tmp/d.gguf" && [ "$(wc -c <"$tmp/d.gguf")" -
 ok $? "the shape of a GGUF in another type"
 run synth Stories15M --n-layer 1 --n-vocab 300 -q q4_k -o "$tmp/e.gguf" && has Q4_K_M
 ok $? "a preset with fewer layers"
+run synth $small --n-embd 256 --head-dim 64 --n-ff 256 -q Q2_K -o "$tmp/e.gguf" && has "Q2_K.*parameters"
+ok $? "Q2_K with its Q3_K and Q6_K"
 cat >"$tmp/config.json" <<'J'
 {"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 4,
  "intermediate_size": 96, "vocab_size": 300, "_name_or_path": "mine"}
@@ -70,7 +72,6 @@ fails 1 "did you mean stories15m" synth storys15m $x
 fails 1 "at least 259" synth $small --n-vocab 100 $x
 fails 1 "n_embd" synth $small --n-embd 2000000000 $x
 fails 1 "multiple of" synth $small --n-head-kv 3 $x
-fails 1 "cannot write" synth $small --n-embd 256 --head-dim 64 --n-ff 256 -q Q2_K $x
 fails 1 "no such file" synth no.gguf $x
 run synth $small -t 10000 -o "$tmp/x.gguf"
 [ "$status" -ne 0 ] && [ -s "$tmp/err" ] && [ ! -e "$tmp/x.gguf" ]

@@ -53,6 +53,35 @@ refused 1 "more lines of ids than the 3 cases" tokenize -m "$tmp/spm.gguf" --cas
 printf '267 262\nx\n265 13 261\n' >"$tmp/c.out"
 refused 1 "line 2 is not a list of ids" tokenize -m "$tmp/spm.gguf" --cases "$tmp/c.inp"
 
+# An endless line: interrupted while it is read.
+mkfifo "$tmp/fifo"
+"$ROOFCAST" tokenize -m "$tmp/spm.gguf" <"$tmp/fifo" >/dev/null 2>"$tmp/err" &
+pid=$!
+yes aaaaaaaa | tr -d '\n' >"$tmp/fifo" 2>/dev/null &
+feeder=$!
+sleep 0.3
+kill -TERM $pid
+wait $pid
+is 130 $? "interrupted within a line that never ends: 130"
+wait $feeder
+# ... and while nothing comes.
+"$ROOFCAST" tokenize -m "$tmp/spm.gguf" <"$tmp/fifo" >/dev/null 2>"$tmp/err" &
+pid=$!
+exec 9>"$tmp/fifo"
+printf 'abc' >&9
+sleep 0.3
+kill -TERM $pid
+wait $pid
+is 130 $? "interrupted while it waits: 130"
+exec 9>&-
+i=0 # lines across the chunks they are read in
+while [ $i -lt 3000 ]; do
+    echo "a b abc aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa $i"
+    i=$((i + 1))
+done >"$tmp/in"
+"$ROOFCAST" tokenize -m "$tmp/spm.gguf" <"$tmp/in" | "$ROOFCAST" tokenize -m "$tmp/spm.gguf" --ids | cmp -s - "$tmp/in"
+ok $? "thousands of lines there and back"
+
 run tokenize --help && has "Examples:"
 ok $? "--help teaches"
 refused 2 "-m FILE is required" tokenize

@@ -39,6 +39,9 @@ static struct run_row sample_row(void)
     SET(r.phase, "prefill");
     SET(r.dram_reason, "no uncore events");
     SET(r.counters, "null");
+    SET(r.type_k, "F16");
+    SET(r.type_v, "Q8_0");
+    r.experts_touched = NAN;
     SET(r.ceiling_source, "probe beside the run");
     return r;
 }

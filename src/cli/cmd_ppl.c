@@ -1,0 +1,332 @@
+/* roofcast ppl: what a quantization costs in quality, beside what it saves in bytes: perplexity of a text, and the KL
+ * divergence from another file of the same model. */
+#include "cli/ppl.h"
+#include "model/tokenizer.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_MODELS = 64, DEFAULT_CTX = 512 };
+
+struct options {
+    const char *model[MAX_MODELS], *against, *text, *ids;
+    size_t n_models;
+    int64_t n_ctx, n_chunks, stride, n_ubatch, threads;
+    struct cli_engine engine;
+    enum report_format format;
+};
+
+enum { OPT_AGAINST = 256, OPT_IDS, OPT_CHUNKS, OPT_STRIDE, OPT_UB, OPT_QUIET };
+
+static const struct argp_option option_table[] = {
+    { "model", 'm', "FILE", 0, "GGUF file; again for more of them, a row each", 0 },
+    { "against", OPT_AGAINST, "FILE", 0, "the file to compare with, mostly the F16 one: KL divergence from it", 0 },
+    { "file", 'f', "TEXT", 0, "the text; - is standard input", 0 },
+    { "ids", OPT_IDS, "FILE", 0, "instead of a text, its token ids with blanks between; - is standard input", 0 },
+    { "ctx-size", 'c', "N", 0, "tokens a chunk (default 512, or what the model was trained on if that is less)", 0 },
+    { "chunks", OPT_CHUNKS, "N", 0, "the first N chunks only (default: all)", 0 },
+    { "stride", OPT_STRIDE, "N", 0, "chunks start N tokens apart, and the last N tokens of each are scored (default: "
+      "chunks side by side, the second half of each is scored)", 0 },
+    { "ppl-stride", 0, NULL, OPTION_ALIAS, NULL, 0 },
+    { "ub", OPT_UB, "N", 0, "tokens a pass (default 512)", 0 },
+    { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
+    { "threads", 't', "N", 0, "threads (default: one a usable core)", 0 },
+    CLI_ENGINE_OPTIONS,
+    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 0 },
+    { "quiet", OPT_QUIET, NULL, 0, "no progress on standard error", 0 },
+    { 0 },
+};
+
+static int parse(void *options, int key, const char *arg, struct error *err)
+{
+    struct options *o = options;
+    switch (key) {
+    case 'm':
+        if (o->n_models == MAX_MODELS)
+            return error_set(err, ERROR_USAGE, "-m: more than %d files", MAX_MODELS);
+        return cli_text(&o->model[o->n_models++], arg);
+    case 'f':
+        return cli_text_once(&o->text, arg, "text", err);
+    case 'c':
+        return parse_int(arg, 4, 1 << 24, "-c", &o->n_ctx, err);
+    case 't':
+        return parse_int(arg, 1, 1 << 20, "-t", &o->threads, err);
+    case 'o':
+        return report_format_find(arg, &o->format, err);
+    case OPT_AGAINST:
+        return cli_text_once(&o->against, arg, "--against", err);
+    case OPT_IDS:
+        return cli_text_once(&o->ids, arg, "--ids", err);
+    case OPT_CHUNKS:
+        return parse_int(arg, 1, INT32_MAX, "--chunks", &o->n_chunks, err);
+    case OPT_STRIDE:
+        return parse_int(arg, 1, 1 << 24, "--stride", &o->stride, err);
+    case OPT_UB:
+        return parse_int(arg, 1, 1 << 16, "-ub", &o->n_ubatch, err);
+    case OPT_QUIET:
+        cli_set_quiet(true);
+        return 0;
+    default:
+        return cli_engine_option(&o->engine, key, arg, err);
+    }
+}
+
+/* ---- the text as tokens ------------------------------------------------------------ */
+
+struct tokens {
+    struct token_list id;
+    int32_t bos; /* the model begins a sequence with it; -1: with nothing */
+};
+
+/* Everything in a file, a pipe or standard input; read, not fread: an interrupt must end the wait. */
+static int read_all(const char *path, struct strbuf *b, struct error *err)
+{
+    char buf[1 << 16];
+    ssize_t n = 0;
+    const int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        while (interrupt_check(err) == 0 && (n = read(fd, buf, sizeof buf)) > 0 && !b->oom)
+            strbuf_add(b, buf, (size_t)n);
+    const int code = errno;
+    if (fd > STDIN_FILENO)
+        close(fd);
+    if (interrupt_check(err) != 0)
+        return -1;
+    if (fd < 0 || n < 0)
+        return error_set(err, ERROR_SYSTEM, "cannot read %s: %s", fd == STDIN_FILENO ? "standard input" : path,
+                         strerror(code));
+    return b->oom ? error_oom(err, b->len, "the text") : 0;
+}
+
+static int parse_ids(const struct strbuf *in, const char *path, uint32_t n_vocab, struct token_list *l,
+                     struct error *err)
+{
+    static const char blank[] = " ,\t\r\n";
+    for (const char *p = in->s ? in->s : ""; *(p += strspn(p, blank));) {
+        char *end;
+        errno = 0;
+        const long long id = strtoll(p, &end, 10);
+        const int len = (int)strcspn(p, blank);
+        if (errno || end != p + len || id < 0 || id >= n_vocab)
+            return error_set(err, ERROR_INPUT, "%s: item %zu: expected a token id from 0 to %u, found \"%.*s\"", path,
+                             l->n + 1, n_vocab - 1, len > 24 ? 24 : len, p);
+        if (token_list_push(l, (int32_t)id, err) != 0)
+            return -1;
+        p = end;
+    }
+    const size_t parsed = in->s ? strlen(in->s) : 0;
+    return parsed == in->len ? 0 : error_set(err, ERROR_INPUT, "%s: offset %zu: a NUL byte among token ids", path, parsed);
+}
+
+/* The token that the model puts in front of every text, if it does. */
+static int find_bos(const struct tokenizer *t, int32_t *bos, struct error *err)
+{
+    struct token_list none = { 0 };
+    const int rc = tokenizer_encode(t, "", 0, true, false, &none, err);
+    *bos = none.n ? none.id[0] : -1;
+    token_list_free(&none);
+    return rc;
+}
+
+static int read_tokens(struct tokens *to, const struct options *o, const struct model *m, struct error *err)
+{
+    const char *path = o->ids ? o->ids : o->text;
+    struct strbuf in = { 0 };
+    struct error why = { 0 };
+    struct tokenizer *t = NULL;
+    *to = (struct tokens){ .bos = -1 };
+    int rc = read_all(path, &in, err);
+    if (rc != 0)
+        goto out;
+    t = tokenizer_new(m->gguf, &why);
+    if (t)
+        rc = find_bos(t, &to->bos, err);
+    else if (o->ids)
+        cli_warn("chunks begin with their own first token: %s", why.msg);
+    else
+        rc = error_set(err, why.kind, "%s (--ids takes token ids without a tokenizer)", why.msg);
+    if (rc != 0)
+        goto out;
+    if (o->ids) {
+        rc = parse_ids(&in, path, m->hp.n_vocab, &to->id, err);
+    } else {
+        const size_t len = in.len && in.s[in.len - 1] == '\n' ? in.len - 1 : in.len; /* as llama-perplexity has it */
+        rc = tokenizer_encode(t, in.s ? in.s : "", len, true, false, &to->id, err);
+    }
+out:
+    tokenizer_free(t);
+    strbuf_free(&in);
+    return rc;
+}
+
+/* ---- one vocabulary for all files ------------------------------------------------------- */
+
+/* Two lists of token strings, which may be absent; ids must mean the same in both. */
+static int same_tokens(const struct model *m, const struct model *ref, struct error *err)
+{
+    static const char key[] = "tokenizer.ggml.tokens";
+    enum gguf_type elem;
+    struct gguf_str a, b;
+    uint64_t n, n_ref;
+    if (gguf_has(m->gguf, key) != gguf_has(ref->gguf, key))
+        return error_set(err, ERROR_INPUT, "%s: %s is %s, but not in %s", m->path, key,
+                         gguf_has(m->gguf, key) ? "there" : "absent", ref->path);
+    if (!gguf_has(m->gguf, key))
+        return 0;
+    if (gguf_get_arr(m->gguf, key, &elem, &n, err) != 0 || gguf_get_arr(ref->gguf, key, &elem, &n_ref, err) != 0)
+        return -1;
+    if (n != n_ref)
+        return error_set(err, ERROR_INPUT, "%s: %llu tokens in the tokenizer, %s has %llu", m->path,
+                         (unsigned long long)n, ref->path, (unsigned long long)n_ref);
+    for (uint64_t i = 0; i < n; i++) {
+        if (gguf_arr_str(m->gguf, key, i, &a, err) != 0 || gguf_arr_str(ref->gguf, key, i, &b, err) != 0)
+            return -1;
+        if (a.len != b.len || memcmp(a.s, b.s, a.len) != 0)
+            return error_set(err, ERROR_INPUT, "%s: token %llu is another one in %s: the vocabularies differ", m->path,
+                             (unsigned long long)i, ref->path);
+    }
+    return 0;
+}
+
+/* Before hours of work: the file is there, and its scores can be laid beside those of ref. */
+static int check_file(const char *path, const struct model *ref, struct error *err)
+{
+    struct model m = { 0 };
+    if (model_load(&m, path, NULL, err) != 0)
+        return -1;
+    int rc = 0;
+    if (!m.gguf)
+        rc = cli_model_open(&m, path, err); /* says why not */
+    else if (m.hp.n_vocab != ref->hp.n_vocab)
+        rc = error_set(err, ERROR_INPUT, "%s: vocabulary of %u tokens, %s has %u: their scores do not compare", path,
+                       m.hp.n_vocab, ref->path, ref->hp.n_vocab);
+    else
+        rc = same_tokens(&m, ref, err);
+    model_free(&m);
+    return rc;
+}
+
+/* ---- the run ------------------------------------------------------------------------ */
+
+static int cut_chunks(struct ppl_chunks *c, const struct options *o, const struct model *m, const struct tokens *t,
+                      struct error *err)
+{
+    const uint64_t n_ctx = o->n_ctx ? (uint64_t)o->n_ctx : u64_min(DEFAULT_CTX, m->hp.n_ctx_train);
+    const uint64_t stride = o->stride ? (uint64_t)o->stride : n_ctx;
+    const char *path = o->ids ? o->ids : o->text;
+    if (o->stride && stride >= n_ctx)
+        return error_set(err, ERROR_USAGE, "--stride: expected below the %llu tokens of a chunk, found %llu",
+                         (unsigned long long)n_ctx, (unsigned long long)stride);
+    if (n_ctx < 4 || t->id.n < n_ctx)
+        return error_set(err, ERROR_INPUT, "%s: %zu tokens, a chunk needs %llu: take a longer text or a smaller -c",
+                         strcmp(path, "-") == 0 ? "standard input" : path, t->id.n, (unsigned long long)u64_max(n_ctx, 4));
+    if (n_ctx > m->hp.n_ctx_train)
+        cli_warn("%s: chunks of %llu tokens, the model was trained on %u", m->name, (unsigned long long)n_ctx,
+                 m->hp.n_ctx_train);
+    *c = (struct ppl_chunks){ .id = t->id.id, .bos = t->bos, .n_ctx = (uint32_t)n_ctx, .stride = (uint32_t)stride,
+                              .first = (uint32_t)(o->stride ? n_ctx - stride - 1 : n_ctx / 2),
+                              .n = 1 + (t->id.n - (size_t)n_ctx) / (size_t)stride,
+                              .type_k = o->engine.type_k, .type_v = o->engine.type_v };
+    if (o->n_chunks && (uint64_t)o->n_chunks < c->n)
+        c->n = (size_t)o->n_chunks;
+    return 0;
+}
+
+static void provenance(struct provenance *p, const struct cli_machine *machine, int argc, char **argv)
+{
+    struct kernels k;
+    kernels_init(&k, machine->cpu_flags);
+    cli_provenance(p, machine, k.isa, "null");
+    size_t len = 0;
+    for (int i = 0; i < argc && len < sizeof p->command; i++)
+        len += (size_t)snprintf(p->command + len, sizeof p->command - len, "%s%s", i ? " " : "", argv[i]);
+}
+
+/* Every file in turn, so that two at most are mapped; the base's own row comes last. */
+static int evaluate_all(struct ppl_file *file, const struct options *o, const struct model *base,
+                        const struct ppl_chunks *c, const struct cli_machine *machine, struct error *err)
+{
+    for (size_t i = 0; i < o->n_models; i++) {
+        struct model m = { 0 };
+        file[i].path = o->model[i];
+        if (cli_model_open(&m, o->model[i], err) != 0)
+            return -1;
+        const int rc = ppl_evaluate(&file[i], &m, base, c, (uint32_t)o->n_ubatch, machine, err);
+        model_free(&m);
+        if (rc != 0)
+            return -1;
+    }
+    if (!base)
+        return 0;
+    struct ppl_file *last = &file[o->n_models];
+    last->path = o->against;
+    ppl_base_file(last, last - 1);
+    return ppl_describe(last, base, err);
+}
+
+static int run(const struct options *o, int argc, char **argv, struct error *err)
+{
+    struct model ref = { 0 }; /* its tokenizer reads the text: --against, else the first file */
+    struct tokens tokens = { 0 };
+    struct ppl_chunks chunks = { 0 };
+    struct cli_machine machine = { 0 };
+    struct provenance prov;
+    const size_t n_files = o->n_models + (o->against != NULL);
+    struct ppl_file *file = calloc(n_files, sizeof *file);
+    int rc = -1;
+    if (!file)
+        return error_oom(err, n_files * sizeof *file, "the files");
+    if (cli_model_open(&ref, o->against ? o->against : o->model[0], err) != 0)
+        goto out;
+    for (size_t i = 0; i < o->n_models; i++)
+        if (check_file(o->model[i], &ref, err) != 0)
+            goto out;
+    if (read_tokens(&tokens, o, &ref, err) != 0 || cut_chunks(&chunks, o, &ref, &tokens, err) != 0 ||
+        cli_machine_init(&machine, o->threads, o->engine.isa, o->engine.cpus, err) != 0)
+        goto out;
+    if (evaluate_all(file, o, o->against ? &ref : NULL, &chunks, &machine, err) != 0)
+        goto out;
+    cli_progress_done();
+    provenance(&prov, &machine, argc, argv);
+    rc = ppl_print(o->format, file, n_files, &chunks, o->against, &prov, err);
+out:
+    cli_machine_free(&machine);
+    token_list_free(&tokens.id);
+    model_free(&ref);
+    free(file);
+    return rc;
+}
+
+int cmd_ppl(int argc, char **argv, struct error *err)
+{
+    static const char doc[] =
+        "Which quantization should I take? Perplexity (PPL) of a text, and how far each file is from --against, "
+        "beside the bytes it takes and reads.\v"
+        "The text is cut into chunks of -c tokens; each is evaluated by itself, begins with the token that begins "
+        "a sequence where the model has one, and the second half of it is scored: as llama-perplexity does, so that "
+        "the numbers compare. PPL = exp(mean -ln p) of the token that came: the number of equally likely tokens it "
+        "would have been as hard to guess among; lower is better. Only files of one vocabulary compare.\n\n"
+        "  roofcast ppl -m Q4_K_M.gguf -f wiki.test.raw\n"
+        "  roofcast ppl -m Q4_K_M.gguf --against F16.gguf -f wiki.test.raw --chunks 32\n"
+        "  roofcast ppl -m Q4_0.gguf -m Q6_K.gguf --against F16.gguf -f text.txt -o md\n"
+        "  roofcast ppl -m model.gguf -f text.txt -c 2048 --stride 512 -o json\n\n"
+        "With --against both models see the same tokens. KL is the mean KL(base || file) in nats over the whole "
+        "vocabulary: 0 for the same distribution, and it sees a change long before PPL does, whose own "
+        "error (+-, one standard error) comes from the text. Rule of thumb: two files differ when their KL do by several +-; "
+        "KL 99 % says how bad the worst tokens are. `read a token` is the other side: decode reads that many bytes of "
+        "weights for every token, so half of it is up to twice the speed (roofcast predict FILE says how much).\n\n"
+        "-ctk and -ctv set the cache of the files, not of --against: the same file twice shows what a quantized "
+        "cache costs.\n\n"
+        "The files are evaluated one after the other, each beside the base, so that two are in memory at a time.";
+    static const struct cli_syntax syntax = { option_table, parse, "-m FILE [-m FILE...] -f TEXT", doc };
+    struct options o = { .n_ubatch = 512, .engine = CLI_ENGINE_DEFAULT, .format = REPORT_TABLE };
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
+    if (!o.n_models)
+        return error_set(err, ERROR_USAGE, "-m FILE is needed: a GGUF file (`roofcast synth` writes one)");
+    if (!o.text == !o.ids)
+        return error_set(err, ERROR_USAGE, "one of -f TEXT and --ids FILE is needed");
+    return run(&o, argc, argv, err);
+}

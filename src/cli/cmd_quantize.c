@@ -1,0 +1,386 @@
+/* roofcast quantize: a GGUF in other tensor types, and what that costs in accuracy. */
+#include "cli/cli.h"
+#include "model/quantize.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_OVERRIDES = 64 };
+
+struct options {
+    const char *in, *out, *type;
+    const struct dtype_info *output_type, *embd_type;
+    struct quantize_override override[MAX_OVERRIDES];
+    char pattern[MAX_OVERRIDES][256];
+    size_t n_override;
+    int64_t threads;
+    enum report_format format;
+    bool by_tensor, pure, allow_requantize, force, quiet;
+};
+
+enum {
+    OPT_TENSORS = 256, OPT_OUTPUT_TYPE, OPT_EMBD_TYPE, OPT_TENSOR_TYPE, OPT_PURE, OPT_REQUANTIZE, OPT_FORCE,
+    OPT_QUIET,
+};
+
+static const struct argp_option option_table[] = {
+    { "type", 'q', "TYPE", 0, "type or mixture: Q8_0, Q6_K, Q5_K_M, Q4_K_M, Q4_0, F16, ...", 1 },
+    { "threads", 't', "N", 0, "threads (default: one a usable core); the file is the same", 1 },
+    { "force", OPT_FORCE, NULL, 0, "replace OUT.gguf if it exists", 1 },
+    { "allow-requantize", OPT_REQUANTIZE, NULL, 0, "take a source that is quantized already: errors add up", 1 },
+    { "quiet", OPT_QUIET, NULL, 0, "no progress and no table", 1 },
+    { NULL, 0, NULL, 0, "Other types than the mixture's:", 2 },
+    { "pure", OPT_PURE, NULL, 0, "every matrix in the mixture's base type", 2 },
+    { "output-tensor-type", OPT_OUTPUT_TYPE, "TYPE", 0, "of the LM head", 2 },
+    { "token-embedding-type", OPT_EMBD_TYPE, "TYPE", 0, "of the embedding table", 2 },
+    { "tensor-type", OPT_TENSOR_TYPE, "REGEX=TYPE", 0, "of the matrices in whose name REGEX is found; repeatable", 2 },
+    { NULL, 0, NULL, 0, "The table of errors:", 3 },
+    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 3 },
+    { "tensors", OPT_TENSORS, NULL, 0, "a row a tensor, not a role", 3 },
+    { 0 },
+};
+
+static int get_type(const struct dtype_info **to, const char *name, struct error *err)
+{
+    *to = dtype_get_name(name, err);
+    return *to ? 0 : -1;
+}
+
+/* "attn_v=Q8_0": split at the last "=", which a regular expression may contain and a type may not. */
+static int add_override(struct options *o, const char *arg, struct error *err)
+{
+    const char *eq = strrchr(arg, '=');
+    const size_t n = eq ? (size_t)(eq - arg) : 0;
+    if (n == 0 || n >= sizeof o->pattern[0])
+        return error_set(err, ERROR_USAGE, "--tensor-type: expected REGEX=TYPE, found \"%s\"", arg);
+    if (o->n_override == MAX_OVERRIDES)
+        return error_set(err, ERROR_USAGE, "--tensor-type: at most %d can be given", MAX_OVERRIDES);
+    struct quantize_override *x = &o->override[o->n_override];
+    memcpy(o->pattern[o->n_override], arg, n);
+    x->pattern = o->pattern[o->n_override++];
+    return get_type(&x->type, eq + 1, err);
+}
+
+static int parse(void *options, int key, const char *arg, struct error *err)
+{
+    struct options *o = options;
+    switch (key) {
+    case 'q':
+        return cli_text(&o->type, arg);
+    case 't':
+        return parse_int(arg, 1, 1 << 20, "-t", &o->threads, err);
+    case 'o':
+        return report_format_find(arg, &o->format, err);
+    case OPT_TENSORS:
+        return cli_flag(&o->by_tensor);
+    case OPT_OUTPUT_TYPE:
+        return get_type(&o->output_type, arg, err);
+    case OPT_EMBD_TYPE:
+        return get_type(&o->embd_type, arg, err);
+    case OPT_TENSOR_TYPE:
+        return add_override(o, arg, err);
+    case OPT_PURE:
+        return cli_flag(&o->pure);
+    case OPT_REQUANTIZE:
+        return cli_flag(&o->allow_requantize);
+    case OPT_FORCE:
+        return cli_flag(&o->force);
+    case OPT_QUIET:
+        return cli_flag(&o->quiet);
+    case ARGP_KEY_ARG:
+        if (o->in && o->out)
+            return error_set(err, ERROR_USAGE, "IN.gguf and OUT.gguf are expected, found \"%s\" too", arg);
+        return cli_text(o->in ? &o->out : &o->in, arg);
+    default:
+        return CLI_UNKNOWN;
+    }
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+/* A row: one tensor, or those of a role, or all. */
+struct row {
+    char role[64], name[64]; /* name "": several tensors */
+    size_t n_tensors;
+    size_t n_from[DTYPE_COUNT], n_to[DTYPE_COUNT];
+    uint64_t n_elems, in_bytes, out_bytes;
+    bool matrix;
+    double sum_sq, err_sq, max_err;
+};
+
+static void add_tensor(struct row *r, const struct quantized_tensor *t)
+{
+    r->n_tensors++;
+    r->n_from[t->from]++;
+    r->n_to[t->to]++;
+    r->n_elems += t->n_elems;
+    r->in_bytes += t->in_bytes;
+    r->out_bytes += t->out_bytes;
+    r->matrix |= t->matrix;
+    if (!t->matrix)
+        return; /* copied */
+    r->sum_sq += t->sum_sq;
+    r->err_sq += t->err_sq;
+    r->max_err = fmax(r->max_err, t->max_err);
+}
+
+/* "Q4_K", "Q4_K 21 + Q6_K 11" */
+static const char *types_text(char *buf, size_t size, const size_t *n, size_t n_tensors)
+{
+    size_t len = 0;
+    buf[0] = 0;
+    for (size_t t = 0; t < DTYPE_COUNT && len < size; t++) {
+        if (n[t] == n_tensors)
+            snprintf(buf, size, "%s", dtype_name((enum dtype)t));
+        else if (n[t])
+            len += (size_t)snprintf(buf + len, size - len, "%s%s %zu", len ? " + " : "", dtype_name((enum dtype)t),
+                                    n[t]);
+    }
+    return buf;
+}
+
+/* Errors span decades: for people three digits of each. */
+static json_t *error_json(double v, bool for_people)
+{
+    char s[32];
+    if (!for_people || !isfinite(v))
+        return json_num(v);
+    snprintf(s, sizeof s, "%.3g", v);
+    return json_string(s);
+}
+
+static int append_row(json_t *rows, const struct row *r, bool for_people, struct error *err)
+{
+    char from[256], to[256];
+    const double bits = r->n_elems ? 8.0 * (double)r->out_bytes / (double)r->n_elems : NAN;
+    json_t *j = json_pack("{s:s, s:s?, s:I, s:s, s:s, s:I, s:o, s:I, s:I, s:o, s:o, s:o}", "role", r->role, "name",
+                          r->name[0] ? r->name : NULL, "n_tensors", (json_int_t)r->n_tensors, "from",
+                          types_text(from, sizeof from, r->n_from, r->n_tensors), "type",
+                          types_text(to, sizeof to, r->n_to, r->n_tensors), "n_weights", (json_int_t)r->n_elems,
+                          "bits_weight", json_num(bits), "in_bytes", (json_int_t)r->in_bytes, "out_bytes",
+                          (json_int_t)r->out_bytes, "rmse", error_json(quantize_rmse(r->err_sq, r->sum_sq), for_people),
+                          "max_error", error_json(r->max_err, for_people), "snr_db",
+                          json_num(quantize_snr_db(r->err_sq, r->sum_sq)));
+    if (!j || json_array_append_new(rows, j) != 0)
+        return error_oom(err, sizeof *r, "the table");
+    return 0;
+}
+
+/* Names go to terminals and into JSON: what is not printable ASCII becomes "?". */
+static void printable(char *to, size_t n, const char *name)
+{
+    snprintf(to, n, "%s", name);
+    for (; *to; to++)
+        if (*to < ' ' || *to > '~')
+            *to = '?';
+}
+
+/* The row of t: its own, or the one of its role, started when it is the first. */
+static struct row *row_of(struct row *rows, size_t *n, const struct quantized_tensor *t, bool by_tensor)
+{
+    char name[64], role[64];
+    printable(name, sizeof name, t->name);
+    quantize_role(role, sizeof role, name);
+    for (size_t i = 0; !by_tensor && i < *n; i++)
+        if (strcmp(rows[i].role, role) == 0)
+            return &rows[i];
+    struct row *r = &rows[(*n)++];
+    *r = (struct row){ 0 };
+    memcpy(r->role, role, sizeof role);
+    if (by_tensor)
+        memcpy(r->name, name, sizeof name);
+    return r;
+}
+
+static json_t *rows_json(const struct quantized *q, bool by_tensor, bool for_people, struct error *err)
+{
+    struct row total = { .role = "total", .name = "total" }, *rows = calloc(q->n_tensors, sizeof *rows);
+    json_t *j = json_array();
+    size_t n = 0;
+    total.name[0] = by_tensor ? total.name[0] : 0;
+    int rc = rows && j ? 0 : error_oom(err, q->n_tensors * sizeof *rows, "the table");
+    for (size_t i = 0; rc == 0 && i < q->n_tensors; i++) {
+        add_tensor(row_of(rows, &n, &q->tensor[i], by_tensor), &q->tensor[i]);
+        add_tensor(&total, &q->tensor[i]);
+    }
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = append_row(j, &rows[i], for_people, err);
+    if (rc == 0)
+        rc = append_row(j, &total, for_people, err);
+    free(rows);
+    if (rc == 0)
+        return j;
+    json_decref(j);
+    return NULL;
+}
+
+/* The file is not all of the types that the mixture has: a line a role and type. */
+static void print_fallbacks(const struct quantized *q)
+{
+    for (size_t i = 0; i < q->n_tensors; i++) {
+        const struct quantized_tensor *t = &q->tensor[i];
+        char role[64], other[64];
+        bool said = t->wanted == t->to;
+        quantize_role(role, sizeof role, t->name);
+        for (size_t k = 0; k < i && !said; k++)
+            said = q->tensor[k].to == t->to && q->tensor[k].wanted == t->wanted &&
+                   strcmp(quantize_role(other, sizeof other, q->tensor[k].name), role) == 0;
+        printable(other, sizeof other, role);
+        if (!said)
+            printf("%s: %s, its rows of %llu are no multiple of %u (%s)\n", other, dtype_name(t->to),
+                   (unsigned long long)t->cols, dtype_find(t->wanted)->block_elems, dtype_name(t->wanted));
+    }
+}
+
+static int print_table(const struct options *o, const struct quantized *q, struct error *err)
+{
+    const bool names = o->by_tensor;
+    const struct column cols[] = {
+        { "role", "role", COL_TEXT, "", names },
+        { "name", "tensor", COL_TEXT, "", !names },
+        { "n_tensors", "tensors", COL_INT, "", names },
+        { "from", "from", COL_TEXT, "", false },
+        { "type", "type", COL_TEXT, "", false },
+        { "n_weights", "weights", COL_SI, "", false },
+        { "bits_weight", "bits/weight", COL_FLOAT, "", false },
+        { "in_bytes", "in", COL_SI, "B", false },
+        { "out_bytes", "out", COL_SI, "B", false },
+        { "rmse", "relative RMSE", COL_FLOAT, "", false },
+        { "max_error", "max error", COL_FLOAT, "", false },
+        { "snr_db", "SNR dB", COL_FLOAT, "", false },
+    };
+    json_t *rows = rows_json(q, o->by_tensor, o->format == REPORT_TABLE || o->format == REPORT_MD, err);
+    if (!rows)
+        return -1;
+    json_t *meta = json_pack("{s:s, s:s, s:s}", "in", o->in, "out", o->out, "type", o->type);
+    const struct report_doc d = { "roofcast.quantize", 1, meta, rows, cols, ARRAY_LEN(cols) };
+    int rc = meta ? cli_report(NULL, o->format, &d, err)
+                  : error_set(err, ERROR_INPUT, "out of memory, or a file name that is not UTF-8");
+    json_decref(meta);
+    json_decref(rows);
+    if (rc == 0 && o->format == REPORT_TABLE)
+        print_fallbacks(q);
+    return rc;
+}
+
+/* ---- the work ---------------------------------------------------------------------------------- */
+
+struct progress {
+    double start_s, last_s;
+    const char *type;
+    bool terminal, shown;
+};
+
+/* Silent for the first second: a short job needs no progress. Where no terminal rewrites the line, one is enough. */
+static void show_progress(void *ctx, const struct quantize_progress *q)
+{
+    struct progress *p = ctx;
+    const double now = clock_now_s(), seconds = now - p->start_s;
+    char what[160], rate[32];
+    if (seconds < 1 || now - p->last_s < 0.2)
+        return;
+    p->last_s = now;
+    p->shown = true;
+    snprintf(what, sizeof what, "quantizing %zu tensors to %s", q->n, p->type);
+    if (p->terminal)
+        snprintf(what, sizeof what, "%zu/%zu  %s  %s", q->i, q->n,
+                 units_si(rate, sizeof rate, (double)q->done_bytes / seconds, "B/s"), q->name);
+    cli_progress(NULL, what, (double)q->done_bytes / (double)q->total_bytes);
+}
+
+/* By device and inode: links and other spellings of the path are the same file. */
+static bool same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static int check_out(const struct options *o, const struct gguf *g, struct error *err)
+{
+    struct stat st;
+    for (size_t i = 0; i < gguf_n_files(g); i++)
+        if (same_file(gguf_file_path(g, i), o->out))
+            return error_set(err, ERROR_USAGE, "%s is the source itself, which would be lost: name another file",
+                             o->out);
+    if (!o->force && stat(o->out, &st) == 0 && S_ISREG(st.st_mode))
+        return error_set(err, ERROR_USAGE, "%s exists: name another file, or --force to replace it", o->out);
+    return 0;
+}
+
+static struct team *make_team(int64_t n, struct error *err)
+{
+    struct cpulist cpus = { 0 };
+    if (n == 0) {
+        if (cpulist_usable(&cpus, err) != 0)
+            return NULL;
+        n = (int64_t)cpus.n;
+        cpulist_free(&cpus);
+    }
+    return team_new((int)n, NULL, err);
+}
+
+static int quantize(const struct options *o, const struct gguf *g, struct error *err)
+{
+    struct progress p = { .start_s = clock_now_s(), .type = o->type, .terminal = isatty(STDERR_FILENO) };
+    struct quantized q;
+    struct team *team = make_team(o->threads, err);
+    if (!team)
+        return -1;
+    const struct quantize_options qo = {
+        .type = o->type,
+        .override = o->override,
+        .n_override = o->n_override,
+        .output_type = o->output_type,
+        .embd_type = o->embd_type,
+        .pure = o->pure,
+        .allow_requantize = o->allow_requantize,
+        .team = team,
+        .progress = show_progress,
+        .ctx = &p,
+    };
+    int rc = model_quantize(g, o->out, &qo, &q, err);
+    team_free(team);
+    if (p.shown)
+        cli_progress_done();
+    if (rc == 0 && !o->quiet && strcmp(o->out, "-") != 0)
+        rc = print_table(o, &q, err);
+    quantized_free(&q);
+    return rc;
+}
+
+int cmd_quantize(int argc, char **argv, struct error *err)
+{
+    static const char doc[] =
+        "Write IN.gguf in other tensor types, and print what that costs in accuracy.\n\nAny architecture: only the "
+        "file is needed. A model in several files (NAME-00001-of-00003.gguf) is named by one of them and becomes one "
+        "file. Files are laid out as llama.cpp lays them out and load there.\v"
+        "Examples:\n"
+        "  roofcast quantize model-F16.gguf -q Q4_K_M model-Q4_K_M.gguf\n"
+        "  roofcast quantize model-F16.gguf -q Q8_0 model-Q8_0.gguf --tensors\n"
+        "  roofcast quantize f16.gguf -q Q4_K_M out.gguf --tensor-type ffn_down=Q8_0\n"
+        "  roofcast quantize q8_0.gguf -q Q4_0 out.gguf --allow-requantize -o json\n\n"
+        "A mixture gives the tensors that matter more a larger type, by llama.cpp's rules: Q4_K_M is Q4_K with half of "
+        "attn_v and ffn_down in Q6_K and the LM head in Q6_K. Norms, biases, routers and other vectors are copied. "
+        "Rows that blocks of 256 do not divide fall back to a type with blocks of 32.\n\n"
+        "The table compares the weights w' written with the source's w: relative RMSE = ||w' - w|| / ||w||, the "
+        "largest |w' - w|, and the signal-to-noise ratio -20 log10 RMSE; 6 dB are one bit. The total is over the matrices.\n\n"
+        "A source that is quantized already is refused: its rounding error would stay and a second one be added. "
+        "Memory is a few chunks, whatever the model. OUT.gguf appears complete or not at all; - is standard output.";
+    static const struct cli_syntax syntax = { option_table, parse, "IN.gguf -q TYPE OUT.gguf", doc };
+    struct options o = { .format = REPORT_TABLE };
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
+    if (!o.in || !o.out)
+        return error_set(err, ERROR_USAGE, "IN.gguf and OUT.gguf are needed: what to read and where to write");
+    if (!o.type)
+        return error_set(err, ERROR_USAGE, "-q TYPE is missing: Q8_0, Q6_K, Q5_K_M, Q4_K_M, Q4_0, F16, ...");
+    cli_set_quiet(o.quiet);
+    struct gguf *g = gguf_open(o.in, err);
+    if (!g)
+        return -1;
+    int rc = check_out(&o, g, err) != 0 ? -1 : quantize(&o, g, err);
+    gguf_close(g);
+    return rc;
+}
