@@ -29,3 +29,4 @@ include tests/engine/local.mk
 include tests/report/local.mk
 include tests/cli/local.mk
 include tests/fuzz/local.mk
+include tests/mutants/local.mk
