@@ -10,6 +10,7 @@
  * Equal results; methods.md (36) says which form a pass takes.
  */
 #include "model/arch.h"
+#include "model/internal.h"
 #include <math.h>
 #include <string.h>
 
@@ -250,6 +251,13 @@ static int config_count(const json_t *j, const char *what, const char *field, in
     return 0;
 }
 
+static int config_unknown(const char *what, const char *field, const char *value, const char *known, struct error *err)
+{
+    char found[33];
+    return error_set(err, ERROR_INPUT, "%s: %s is \"%s\", which is not supported (known: %s)", what, field,
+                     model_printable(found, sizeof found, value, strlen(value)), known);
+}
+
 /* Fields with one value that the op list knows. */
 static int config_fixed(const json_t *j, const char *what, struct error *err)
 {
@@ -290,6 +298,11 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
         json_get_str_opt(j, what, "scoring_func", &scoring, err) != 0 ||
         json_get_str_opt(j, what, "topk_method", &method, err) != 0 || config_fixed(j, what, err) != 0)
         return -1;
+    if (strcmp(scoring, "softmax") != 0 && strcmp(scoring, "sigmoid") != 0)
+        return config_unknown(what, "scoring_func", scoring, "softmax, sigmoid", err);
+    if (*method && strcmp(method, "greedy") != 0 && strcmp(method, "group_limited_greedy") != 0 &&
+        strcmp(method, "noaux_tc") != 0)
+        return config_unknown(what, "topk_method", method, "greedy, group_limited_greedy, noaux_tc", err);
     if (strcmp(method, "greedy") == 0)
         hp->n_expert_group = hp->n_expert_group_used = 0;
     hp->expert_gate = strcmp(scoring, "sigmoid") == 0 ? EXPERT_GATE_SIGMOID : EXPERT_GATE_SOFTMAX;

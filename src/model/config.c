@@ -324,9 +324,9 @@ static int read_experts(const json_t *j, const char *what, struct hparams *hp, s
 static bool lists(const char *list, const char *word)
 {
     const size_t n = strlen(word);
-    for (const char *p = list; (p = strstr(p, word)); p += n)
+    for (const char *p = list; n > 0 && (p = strstr(p, word)); p += n)
         if ((p == list || p[-1] == ' ') && (p[n] == 0 || p[n] == ' '))
-            return n > 0;
+            return true;
     return false;
 }
 

@@ -145,8 +145,6 @@ static int read_rope(const struct keys *k, struct hparams *hp, struct error *err
     hp->n_rot = hp->head_dim;
     if (opt_count(k, "rope.dimension_count", &hp->n_rot, err) != 0)
         return -1;
-    if (hp->rope_theta == 0)
-        hp->rope_theta = 10000;
     /* The old spelling of linear scaling; rope.scaling.* overrides it. */
     double factor = 1;
     if (gguf_opt_f64(k->g, key(k, name, sizeof name, "rope.scale_linear"), &factor, err) != 0)
@@ -287,6 +285,8 @@ static int read_hparams(const struct keys *k, struct hparams *hp, struct error *
     hp->yarn_beta_fast = 32;
     hp->yarn_beta_slow = 1;
     hp->n_ff = 0;
+    if (hp->rope_theta == 0)
+        hp->rope_theta = 10000;
     if (get_count(k, "block_count", &hp->n_layer, err) != 0 || drop_extra_layers(k, hp, err) != 0 ||
         get_count(k, "embedding_length", &hp->n_embd, err) != 0 ||
         opt_count(k, "feed_forward_length", &hp->n_ff, err) != 0 ||
@@ -374,9 +374,12 @@ static size_t sorted_find(const struct check_ctx *c, const char *name)
 /* Vectors are read as float, here as in llama.cpp. */
 static bool must_be_f32(const char *name)
 {
-    return model_ends_with(name, "_norm.weight") || model_ends_with(name, ".bias") || model_ends_with(name, "rope_freqs.weight") ||
-           model_ends_with(name, "rope_factors_long.weight") || model_ends_with(name, "rope_factors_short.weight") ||
-           model_ends_with(name, "attn_sinks.weight");
+    static const char *const ends[] = { "_norm.weight", ".bias", "rope_freqs.weight", "rope_factors_long.weight",
+                                        "rope_factors_short.weight", "attn_sinks.weight" };
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+        if (model_ends_with(name, ends[i]))
+            return true;
+    return false;
 }
 
 /* "[8, 4096, 14336]" of stacked matrices. */

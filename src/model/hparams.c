@@ -49,7 +49,7 @@ static const struct dimension dims[D_COUNT] = {
     [D_EXPERT] = { "n_expert", "expert_count", "num_experts", 0, 65536 },
     [D_EXPERT_USED] = { "n_expert_used", "expert_used_count", "num_experts_per_tok", 0, 1024 },
     [D_FF_EXP] = { "n_ff_exp", "expert_feed_forward_length", "moe_intermediate_size", 0, 1 << 22 },
-    [D_FF_SHEXP] = { "n_ff_shexp", "expert_shared_count", "n_shared_experts", 0, 1 << 22 },
+    [D_FF_SHEXP] = { "n_ff_shexp", "expert_shared_feed_forward_length", "n_shared_experts", 0, 1 << 22 },
     [D_LORA_Q] = { "n_lora_q", "attention.q_lora_rank", "q_lora_rank", 0, 1 << 20 },
     [D_LORA_KV] = { "n_lora_kv", "attention.kv_lora_rank", "kv_lora_rank", 0, 1 << 20 },
 };

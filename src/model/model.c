@@ -126,7 +126,7 @@ int model_from_hparams(struct model *m, const char *name, const char *arch,
     if (!m->arch)
         return error_set(err, ERROR_INPUT, "%s: architecture \"%s\" is not supported (known: %s)", name,
                          arch, arch_names(known, sizeof known));
-    if (hparams_check(&m->hp, HPARAMS_PLAIN, name, arch, err) != 0)
+    if (hparams_check(&m->hp, HPARAMS_PLAIN, name, arch, err) != 0 || hparams_supported(m->arch, &m->hp, name, err) != 0)
         return -1;
     struct add_ctx ctx = { m, type ? type : "F16" };
     /* The canonical name: "q4_k" and "Q4_K_M" are one mixture. Also refuses an unknown type. */

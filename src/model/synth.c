@@ -162,7 +162,8 @@ static int write_tensor(struct synth *s, const struct tensor *t, struct error *e
     struct job j = { .t = t, .seed = tensor_seed(s->o->seed, t->name), .quantiles = s->quantiles };
     /* methods.md (24): a matrix keeps the variance of its input; a norm's weights are about 1, what is added
      * (biases, sinks) about 0. */
-    const bool norm = model_ends_with(t->name, "_norm.weight"), added = !norm && (t->rows == 1 || model_ends_with(t->name, ".bias"));
+    const bool norm = model_ends_with(t->name, "_norm.weight");
+    const bool added = !norm && (t->rows == 1 || model_ends_with(t->name, ".bias"));
     j.mean = norm ? 1 : 0;
     j.sd = norm || added ? norm_sd : 1 / sqrt((double)t->cols);
     size_t floats;

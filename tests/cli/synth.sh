@@ -60,7 +60,35 @@ run synth --n-layer 1 --n-embd 64 --n-ff 96 --n-head 4 --n-vocab 300 -q Q4_K_M -
     has "attn_q: Q5_0, its rows of 64 are no multiple of 256"
 ok $? "so does a mixture of 256 weights a block"
 
+run synth $small --n-expert 4 --n-expert-used 2 -q Q8_0 -o "$tmp/g.gguf" && has "23 tensors" && run analyze "$tmp/g.gguf" && has expert_down
+ok $? "experts by hand"
+run synth gpt-oss-20b $small --n-expert 4 --n-expert-used 2 --n-ff-exp 32 --head-dim 16 --window 16 -q MXFP4 -o "$tmp/g.gguf" && has MXFP4_MOE
+ok $? "gpt-oss with experts in MXFP4"
+run logits -m "$tmp/g.gguf" --tokens 1,5,9 -o "$tmp/g.logits"
+ok $? "which run"
+run synth deepseek-v3 --n-layer 2 --n-embd 64 --n-ff 96 --n-head 4 --n-vocab 300 --head-dim 24 --n-rot 8 --head-dim-v 16 \
+    --n-lora-q 32 --n-lora-kv 32 --n-expert 16 --n-expert-used 2 --n-ff-exp 32 -q F16 -o "$tmp/g.gguf" &&
+    run analyze "$tmp/g.gguf" && has expert_down && has attn_k_b
+ok $? "latent attention, and a layer with experts is kept"
+run synth "$tmp/g.gguf" --n-layer 3 -q Q8_0 -o "$tmp/h.gguf" && run analyze "$tmp/h.gguf" && has attn_k_b
+ok $? "the shape of a GGUF of another architecture than llama"
+for family in mistral-7b smollm3-3b qwen2.5-7b qwen3-8b gemma-2-9b gemma-3-27b phi-3-mini-128k phi-4-mini olmo-2-7b mixtral-8x7b \
+    qwen3-30b-a3b; do
+    experts=
+    case $family in mixtral* | *a3b) experts="--n-expert 4 --n-expert-used 2 --n-ff-exp 32" ;; esac
+    run synth $family $small $experts --head-dim 16 --n-ctx 64 -q Q8_0 -o "$tmp/g.gguf" &&
+        run logits -m "$tmp/g.gguf" --tokens 1,5,9,200 -o "$tmp/g.logits"
+    ok $? "a small $family runs"
+done
+sed 's/"_name_or_path"/"quantization_config": {"quant_method": "awq"}, "_name_or_path"/' "$tmp/config.json" >"$tmp/awq.json"
+run synth "$tmp/awq.json" -q Q8_0 -o "$tmp/g.gguf"
+ok $? "a quantized checkpoint, with -q"
+
 x="-o $tmp/x.gguf"
+fails 1 "quantization_config" synth "$tmp/awq.json" $x
+fails 1 "sliding-window attention: not supported by architecture qwen2" synth qwen2.5-7b $small --window 16 $x
+fails 1 "5 of 4 experts used" synth $small --n-expert 4 --n-expert-used 5 $x
+fails 1 "0 of 4 experts used" synth $small --n-expert 4 $x
 fails 2 "-o FILE" synth $small
 fails 2 "which model" synth -q F16 $x
 fails 2 "needs --n-vocab" synth --n-layer 2 --n-embd 64 --n-ff 96 --n-head 4 $x

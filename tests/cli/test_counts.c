@@ -57,6 +57,15 @@ static void compare(const struct engine *e, const struct sum *s)
     }
 }
 
+/* The cache is as large as the model says, but for each array's alignment to 64 bytes. */
+static void compare_cache(const struct engine *e, const struct model *m, const struct sum *s, unsigned n_ctx,
+                          unsigned n_ubatch)
+{
+    const double priced = cost_kv_bytes(s->l, &s->o, n_ctx, n_ubatch), taken = (double)engine_kv_bytes(e);
+    if (!(taken >= priced && taken < priced + 2 * 64.0 * m->hp.n_layer))
+        fail_msg("the engine's cache of %u positions takes %.0f bytes, the model says %.0f", n_ctx, taken, priced);
+}
+
 static void check(const char *path, unsigned n_prompt, unsigned n_gen, unsigned n_ubatch, unsigned flags, int threads,
                   enum dtype kv)
 {
@@ -75,6 +84,7 @@ static void check(const char *path, unsigned n_prompt, unsigned n_gen, unsigned 
     if (!e)
         fail_msg("%s: %s", path, err.msg);
     struct sum s = { .l = engine_ops(e), .o = { .act_elem_bytes = 4, .type_k = kv, .type_v = kv }, .chance = n_prompt > 1 };
+    compare_cache(e, &m, &s, n_prompt + n_gen, n_ubatch);
     s.cost = calloc(s.l->n, sizeof *s.cost);
     assert_ok(engine_eval(e, tok, n_prompt, 0, 1, NULL, &err), err);
     prefill_passes(n_prompt, 0, n_ubatch, 1, add_pass, &s);

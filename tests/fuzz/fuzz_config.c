@@ -1,6 +1,7 @@
-/* fuzz_config.c: any bytes as a config.json. What is accepted makes a model whose sums hold. */
+/* fuzz_config.c: any bytes as a config.json. What is accepted makes a model whose sums hold and whose op list can be
+ * built. */
 #include "fuzz.h"
-#include "model/model.h"
+#include "model/op.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -14,8 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     struct model m;
-    if (hp.n_layer > 256) /* thousands of layers are the same layer: keep an execution short */
-        hp.n_layer = 256;
+    if (hp.n_layer > 16) /* thousands of layers are the same layer: keep an execution short */
+        hp.n_layer = 16;
     if (model_from_hparams(&m, "fuzz", arch, &hp, "Q4_K_M", &err) != 0)
         abort(); /* what the parser accepts, the model takes */
     uint64_t bytes = 0, n = 0;
@@ -25,6 +26,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (bytes != m.weight_bytes || n != m.n_params)
         abort();
+    struct op_list l;
+    if (op_list_build(&l, &m, &err) != 0 || l.n == 0)
+        abort();
+    op_list_free(&l);
     model_free(&m);
     return 0;
 }

@@ -91,7 +91,8 @@ static void test_config_hostile(void **state)
         { "num_attention_heads", "64", "head_dim is 1" },
         { "vocab_size", "1000000000", "vocab_size is 1000000000" },
         { "intermediate_size", "2147483648", "intermediate_size" },
-        { "model_type", "\"gpt2\"", "model_type \"gpt2\" is not supported yet (known: llama, mistral, mixtral, smollm3, qwen2" },
+        { "model_type", "\"gpt2\"",
+          "model_type \"gpt2\" is not supported yet (known: llama, mistral, mixtral, smollm3, qwen2" },
         { "model_type", "7", "\"model_type\"" },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -398,12 +399,13 @@ static void test_gemma(void **state)
     assert_true(hp.n_head == 8 && hp.n_head_kv == 4 && hp.head_dim == 256 && hp.n_vocab == 262208 && hp.n_layer == 34);
     assert_true(hp.n_ctx_train == 131072 && hp.window == 1024 && hp.rope_scaling == ROPE_SCALING_LINEAR && hp.rope_factor == 8);
     /* newer files: rotation by kind of layer, and the kinds layer by layer */
-    assert_ok(parse_changed(gemma3, "rope_parameters",
-                            "{\"full_attention\":{\"rope_type\":\"linear\",\"factor\":8.0,\"rope_theta\":2e6},"
+    assert_ok(parse_changed(gemma3_sees, "rope_parameters",
+                            "{\"full_attention\":{\"rope_type\":\"linear\",\"factor\":4.0,\"rope_theta\":2e6},"
                             "\"sliding_attention\":{\"rope_type\":\"default\",\"rope_theta\":20000}}",
                             &hp, &err),
               err);
-    assert_true(hp.rope_scaling == ROPE_SCALING_LINEAR && hp.rope_factor == 8 && hp.rope_theta == 2e6);
+    assert_true(hp.rope_scaling == ROPE_SCALING_LINEAR && hp.rope_factor == 4 && hp.rope_theta == 2e6);
+    assert_true(hp.rope_theta_swa == 20000);
     assert_fails(parse_changed(gemma3, "hidden_activation", "\"silu\"", &hp, &err), err,
                  "hidden_act is \"silu\", expected \"gelu_pytorch_tanh\"");
 }
@@ -456,6 +458,8 @@ static void test_deepseek(void **state)
         { "qk_rope_head_dim", NULL, "head_dim is 0" },
         { "qk_rope_head_dim", "63", "even number" },
         { "qk_rope_head_dim", "4294967295", "keys of 0 elements" },
+        { "scoring_func", "\"tanh\"", "scoring_func is \"tanh\", which is not supported (known: softmax, sigmoid)" },
+        { "topk_method", "\"best\"", "topk_method is \"best\", which is not supported" },
         { "v_head_dim", "65537", "v_head_dim is 65537" },
         { "moe_layer_freq", "2", "moe_layer_freq is 2" },
         { "n_group", "7", "256 experts in 7 groups" },
@@ -463,7 +467,8 @@ static void test_deepseek(void **state)
         { "n_shared_experts", "2000", "2000 shared experts of width 0" },
         { "num_experts_per_tok", "257", "257 of 256 experts used" },
         { "n_routed_experts", "4000000000", "expected 0 to 65536" },
-        { "rope_scaling", "{\"type\":\"yarn\",\"factor\":40,\"mscale\":1,\"mscale_all_dim\":0}", "mscale is 1 and mscale_all_dim 0" },
+        { "rope_scaling", "{\"type\":\"yarn\",\"factor\":40,\"mscale\":1,\"mscale_all_dim\":0}",
+          "mscale is 1 and mscale_all_dim 0" },
         { "rope_scaling", "{\"type\":\"yarn\",\"factor\":-40}", "the YaRN factor is -40" },
         { "attention_bias", "true", "biases of q, k and v: not supported by architecture deepseek2" },
     };
@@ -587,7 +592,8 @@ static void test_windows(void **state)
     /* layer by layer */
     assert_ok(parse_with("\"sliding_window\":64,\"layer_types\":[\"sliding_attention\",\"full_attention\"]", &hp, &err), err);
     assert_true(hp.window == 64 && hp.window_period == 2);
-    assert_ok(parse_with("\"sliding_window\":64,\"layer_types\":[\"sliding_attention\",\"sliding_attention\"]", &hp, &err), err);
+    assert_ok(parse_with("\"sliding_window\":64,\"layer_types\":[\"sliding_attention\",\"sliding_attention\"]", &hp, &err),
+              err);
     assert_true(hp.window == 64 && hp.window_period == 0);
     assert_ok(parse_with("\"sliding_window\":64,\"layer_types\":[\"full_attention\",\"full_attention\"]", &hp, &err), err);
     assert_int_equal(hp.window, 0);

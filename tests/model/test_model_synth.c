@@ -1,7 +1,7 @@
 /* Files of random weights: their shape, their distribution, and that nothing but shape, type and seed
  * decides their bytes. */
 #include "../test.h"
-#include "model/model.h"
+#include "model/op.h"
 #include <dirent.h>
 #include <math.h>
 #include <signal.h>
@@ -12,6 +12,7 @@ static char dir[] = "/tmp/roofcast-synth-XXXXXX";
 static int make_dir(void **state)
 {
     (void)state;
+    model_set_dirs(data_dirs());
     return mkdtemp(dir) ? 0 : -1;
 }
 
@@ -117,6 +118,161 @@ static void test_round_trip(void **state)
     hp.n_embd = 288, hp.n_head = hp.n_head_kv = 6, hp.head_dim = hp.n_rot = 48, hp.n_ff = 100;
     hp.n_vocab = 259;
     check_round_trip(&hp, "Q4_K_M"); /* falls back; rows of 100 become F16 */
+}
+
+/* ---- every family ---------------------------------------------------------------------------- */
+
+/* The preset's dimensions made small; what makes the family what it is stays. */
+static void shrink(struct hparams *hp)
+{
+    hp->n_layer = 4, hp->n_embd = 64, hp->n_ff = 96, hp->n_head = 4, hp->n_vocab = 300, hp->n_ctx_train = 64;
+    if (hp->window > 0)
+        hp->window = 16;
+    if (hp->n_lora_kv > 0) {
+        hp->n_lora_kv = 32, hp->head_dim = 24, hp->head_dim_v = 16, hp->n_rot = 8;
+        hp->n_lora_q = hp->n_lora_q ? 48 : 0;
+    } else {
+        hp->n_head_kv = 2, hp->n_rot = hp->n_rot < hp->head_dim ? 24 : 32, hp->head_dim = hp->head_dim_v = 32;
+    }
+    if (hp->n_expert == 0)
+        return;
+    hp->n_expert = 16, hp->n_expert_used = 3, hp->n_ff_exp = 32;
+    hp->n_ff_shexp = 32 * hp->n_expert_shared;
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-6 * fabs(b);
+}
+
+static void assert_same_hparams(const struct hparams *got, const struct hparams *want)
+{
+#define SAME(field) assert_int_equal(got->field, want->field)
+#define NEAR(field) assert_true(near(got->field, want->field))
+    SAME(n_layer), SAME(n_embd), SAME(n_head), SAME(n_head_kv), SAME(n_ff), SAME(n_vocab), SAME(n_ctx_train);
+    SAME(head_dim), SAME(head_dim_v), SAME(n_rot), SAME(tied), SAME(attn_bias), SAME(attn_output_bias);
+    SAME(window), SAME(no_rope_period), SAME(rope_scaling);
+    for (uint32_t i = 0; i < want->n_layer; i++)
+        assert_int_equal(hparams_windowed(got, i), hparams_windowed(want, i));
+    SAME(n_expert), SAME(n_expert_used), SAME(n_ff_exp), SAME(n_expert_shared), SAME(n_ff_shexp), SAME(n_layer_dense);
+    SAME(n_expert_group), SAME(n_expert_group_used), SAME(expert_gate), SAME(expert_norm), SAME(expert_bias);
+    SAME(n_lora_q), SAME(n_lora_kv), SAME(mla_split);
+    NEAR(rms_eps), NEAR(attn_softcap), NEAR(final_softcap), NEAR(rope_theta), NEAR(rope_theta_swa), NEAR(expert_scale);
+    NEAR(attn_scale), NEAR(rope_attn_factor);
+    if (want->rope_scaling == ROPE_SCALING_LINEAR || want->rope_scaling == ROPE_SCALING_YARN)
+        NEAR(rope_factor);
+    if (want->rope_scaling != ROPE_SCALING_NONE && want->rope_scaling != ROPE_SCALING_LINEAR)
+        NEAR(rope_ctx_orig);
+    if (want->rope_scaling == ROPE_SCALING_YARN)
+        NEAR(yarn_log_mul), NEAR(yarn_beta_fast), NEAR(yarn_beta_slow);
+#undef SAME
+#undef NEAR
+}
+
+static void check_family(const char *arch, const struct hparams *hp, const char *type)
+{
+    char path[128];
+    struct model want, got;
+    struct op_list a, b;
+    struct error err = { 0 };
+    const struct synth_options o = { .seed = 1 };
+    file(path, sizeof path, "family.gguf");
+    assert_ok(model_from_hparams(&want, "tiny", arch, hp, type, &err), err);
+    assert_ok(model_synth(&want, path, &o, &err), err);
+    assert_ok(model_load(&got, path, NULL, &err), err);
+    assert_string_equal(model_arch_name(&got), arch);
+    assert_string_equal(got.type_name, want.type_name);
+    assert_same_hparams(&got.hp, &want.hp);
+    assert_int_equal(got.n_tensors, want.n_tensors);
+    assert_int_equal(got.weight_bytes, want.weight_bytes);
+    for (size_t i = 0; i < want.n_tensors; i++) {
+        const struct tensor *t = model_find(&got, want.tensors[i].name);
+        assert_non_null(t);
+        assert_int_equal(t->type, want.tensors[i].type);
+        assert_int_equal(t->rows, want.tensors[i].rows);
+        assert_int_equal(t->cols, want.tensors[i].cols);
+        assert_int_equal(t->n_mat, want.tensors[i].n_mat);
+    }
+    assert_ok(op_list_build(&a, &want, &err), err);
+    assert_ok(op_list_build(&b, &got, &err), err);
+    assert_int_equal(a.n, b.n);
+    for (size_t i = 0; i < a.n; i++)
+        assert_true(a.ops[i].role == b.ops[i].role && a.ops[i].window == b.ops[i].window &&
+                    near(a.ops[i].scale, b.ops[i].scale));
+    op_list_free(&a);
+    op_list_free(&b);
+    model_free(&want);
+    model_free(&got);
+    unlink(path);
+}
+
+static void test_families(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *preset, *type;
+    } families[] = {
+        { "llama-3.1-8b", "Q4_K_M" },    { "mistral-7b", "F16" },       { "smollm3-3b", "Q8_0" },
+        { "qwen2.5-7b", "Q4_K_M" },      { "qwen3-8b", "Q4_0" },        { "olmo-2-7b", "F16" },
+        { "gemma-2-9b", "Q4_K_M" },      { "gemma-2-27b", "F16" },      { "gemma-3-27b", "Q4_0" },
+        { "phi-3-mini-4k", "Q4_K_M" },   { "phi-3-mini-128k", "F16" },  { "phi-4-mini", "Q8_0" },
+        { "mixtral-8x7b", "Q4_K_M" },    { "qwen3-30b-a3b", "Q4_K_M" }, { "gpt-oss-20b", "MXFP4" },
+        { "gpt-oss-120b", "F16" },       { "deepseek-v2-lite", "F16" }, { "deepseek-v2", "Q4_K_M" },
+        { "deepseek-v3", "Q4_K_M" },     { "kimi-k2", "Q8_0" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(families); i++) {
+        struct model m;
+        struct error err = { 0 };
+        char arch[32];
+        assert_ok(model_load(&m, families[i].preset, NULL, &err), err);
+        struct hparams hp = m.hp;
+        snprintf(arch, sizeof arch, "%s", model_arch_name(&m));
+        model_free(&m);
+        shrink(&hp);
+        if (hp.n_lora_kv > 0) /* follows from the width of keys in every file */
+            hp.attn_scale *= sqrt(192) / sqrt(hp.head_dim);
+        check_family(arch, &hp, families[i].type);
+    }
+}
+
+/* What differs from an architecture's defaults is said, zeros included; what a file cannot say is refused. */
+static void test_not_the_defaults(void **state)
+{
+    (void)state;
+    struct model m;
+    struct error err = { 0 };
+    const struct synth_options o = { .seed = 1 };
+    char path[128];
+    assert_ok(model_load(&m, "gemma-2-9b", NULL, &err), err);
+    struct hparams hp = m.hp;
+    model_free(&m);
+    shrink(&hp);
+    hp.window = 0;
+    hp.attn_softcap = hp.final_softcap = 0;
+    check_family("gemma2", &hp, "F16");
+    hp.window = 8, hp.window_period = 0;
+    check_family("gemma2", &hp, "F16");
+    assert_ok(model_load(&m, "qwen3-30b-a3b", NULL, &err), err);
+    hp = m.hp;
+    model_free(&m);
+    shrink(&hp);
+    hp.expert_norm = false;
+    check_family("qwen3moe", &hp, "F16");
+    hp = small();
+    hp.n_expert = 4, hp.n_expert_used = 2, hp.n_ff_exp = 128;
+    hp.attn_bias = true, hp.window = 32, hp.window_period = 3;
+    hp.rope_scaling = ROPE_SCALING_YARN, hp.rope_factor = 4, hp.rope_ctx_orig = 32, hp.rope_attn_factor = 0.5;
+    hp.yarn_beta_fast = 16, hp.yarn_beta_slow = 2;
+    check_family("llama", &hp, "Q4_K_M");
+    hp = small();
+    hp.no_rope_period = 3;
+    assert_ok(model_from_hparams(&m, "tiny", "smollm3", &hp, "F16", &err), err);
+    assert_fails(model_synth(&m, file(path, sizeof path, "no.gguf"), &o, &err), err, "no_rope_layer_interval is 3");
+    model_free(&m);
+    hp = small();
+    hp.window = 16;
+    assert_fails(model_from_hparams(&m, "tiny", "qwen2", &hp, "F16", &err), err, "sliding-window attention: not supported");
+    assert_nothing_left();
 }
 
 static bool same_bytes(const char *a, const char *b)
@@ -348,6 +504,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_deterministic),
+        cmocka_unit_test(test_families),     cmocka_unit_test(test_not_the_defaults),
         cmocka_unit_test(test_distribution), cmocka_unit_test(test_same_weights),
         cmocka_unit_test(test_rope_factors), cmocka_unit_test(test_vocab),
         cmocka_unit_test(test_refused),      cmocka_unit_test(test_interrupted),

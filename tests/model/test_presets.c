@@ -1,6 +1,7 @@
 /* Every model in models/ against the sizes its makers publish: the strongest test that dimensions and op lists are
  * right, since a width that is off by one anywhere changes the sum. */
 #include "../test.h"
+#include "base/json.h"
 #include "model/model.h"
 #include "model/op.h"
 #include <math.h>
@@ -14,7 +15,8 @@
  *              half a digit, or what rounding down leaves (Qwen3's 3.35 is "3.3", DeepSeek-V2-Lite's 2.45 "2.4")
  * table        the published number counts the whole table of embeddings; OpenAI, DeepSeek and Moonshot leave it out
  *
- * Hugging Face model cards and the papers cited in src/model/arch_*.c, as recalled for this table.
+ * Source: Hugging Face model cards and the papers cited in src/model/arch_*.c, as recalled for this table; Phi-3-mini also in
+ * keras-team/keras-hub phi3_presets.py (3821079552).
  */
 static const struct {
     const char *name;
@@ -25,66 +27,66 @@ static const struct {
     { "deepseek-v2", 235741434880, 235.7, 21, 0.5, false },
     { "deepseek-v2-lite", 15706484224, 15.71, 2.4, 0.06, false },
     { "deepseek-v3", 671026419200, 671, 37, 0.5, false },
-    { "gemma-2-27b", 27227128320, 27.23 },
-    { "gemma-2-2b", 2614341888, 2.614 },
-    { "gemma-2-9b", 9241705984, 9.242 },
-    { "gemma-3-12b", 11766034176, 11.77 },
-    { "gemma-3-1b", 999885952, 1.0 },
-    { "gemma-3-27b", 27009346304, 27.01 },
-    { "gemma-3-4b", 3880263168, 3.88 },
+    { "gemma-2-27b", 27227128320, 27.23, 0, 0, false },
+    { "gemma-2-2b", 2614341888, 2.614, 0, 0, false },
+    { "gemma-2-9b", 9241705984, 9.242, 0, 0, false },
+    { "gemma-3-12b", 11766034176, 11.77, 0, 0, false },
+    { "gemma-3-1b", 999885952, 1.0, 0, 0, false },
+    { "gemma-3-27b", 27009346304, 27.01, 0, 0, false },
+    { "gemma-3-4b", 3880263168, 3.88, 0, 0, false },
     { "gpt-oss-120b", 116829156672, 116.83, 5.13, 0.005, false },
     { "gpt-oss-20b", 20914757184, 20.91, 3.61, 0.005, false },
     { "kimi-k2", 1026408232448, 1026, 32, 0.5, false },
-    { "llama-2-13b", 13015864320, 13.02 },
-    { "llama-2-70b", 68976648192, 68.98 },
-    { "llama-2-7b", 6738415616, 6.74 },
-    { "llama-3-70b", 70553706496, 70.55 },
-    { "llama-3-8b", 8030261248, 8.03 },
-    { "llama-3.1-70b", 70553706496, 70.55 },
-    { "llama-3.1-8b", 8030261248, 8.03 },
-    { "llama-3.2-1b", 1235814400, 1.236 },
-    { "llama-3.2-3b", 3212749824, 3.213 },
-    { "llama-3.3-70b", 70553706496, 70.55 },
-    { "ministral-8b", 8019808256, 8.02 },
-    { "mistral-7b", 7248023552, 7.25 },
-    { "mistral-nemo-12b", 12247782400, 12.25 },
-    { "mistral-small-24b", 23572403200, 23.57 },
+    { "llama-2-13b", 13015864320, 13.02, 0, 0, false },
+    { "llama-2-70b", 68976648192, 68.98, 0, 0, false },
+    { "llama-2-7b", 6738415616, 6.74, 0, 0, false },
+    { "llama-3-70b", 70553706496, 70.55, 0, 0, false },
+    { "llama-3-8b", 8030261248, 8.03, 0, 0, false },
+    { "llama-3.1-70b", 70553706496, 70.55, 0, 0, false },
+    { "llama-3.1-8b", 8030261248, 8.03, 0, 0, false },
+    { "llama-3.2-1b", 1235814400, 1.236, 0, 0, false },
+    { "llama-3.2-3b", 3212749824, 3.213, 0, 0, false },
+    { "llama-3.3-70b", 70553706496, 70.55, 0, 0, false },
+    { "ministral-8b", 8019808256, 8.02, 0, 0, false },
+    { "mistral-7b", 7248023552, 7.25, 0, 0, false },
+    { "mistral-nemo-12b", 12247782400, 12.25, 0, 0, false },
+    { "mistral-small-24b", 23572403200, 23.57, 0, 0, false },
     { "mixtral-8x22b", 140620634112, 140.6, 39, 0.5, true },
     { "mixtral-8x7b", 46702792704, 46.7, 12.9, 0.05, true },
-    { "olmo-2-13b", 13716198400, 13.716 },
-    { "olmo-2-1b", 1484916736, 1.485 },
-    { "olmo-2-32b", 32234279936, 32.23 },
-    { "olmo-2-7b", 7298617344, 7.299 },
-    { "phi-3-medium", 13960238080, 13.96 },
-    { "phi-3-mini-128k", 3821079552, 3.821 },
-    { "phi-3-mini-4k", 3821079552, 3.821 },
-    { "phi-3.5-mini", 3821079552, 3.821 },
-    { "phi-4", 14659507200, 14.66 },
-    { "phi-4-mini", 3836021760, 3.836 },
-    { "qwen2.5-0.5b", 494032768, 0.494 },
-    { "qwen2.5-1.5b", 1543714304, 1.54 },
-    { "qwen2.5-14b", 14770033664, 14.77 },
-    { "qwen2.5-32b", 32763876352, 32.76 },
-    { "qwen2.5-3b", 3085938688, 3.09 },
-    { "qwen2.5-72b", 72706203648, 72.7 },
-    { "qwen2.5-7b", 7615616512, 7.61 },
-    { "qwen3-0.6b", 596049920, 0.596 },
-    { "qwen3-1.7b", 1720574976, 1.72 },
-    { "qwen3-14b", 14768307200, 14.77 },
+    { "olmo-2-13b", 13716198400, 13.716, 0, 0, false },
+    { "olmo-2-1b", 1484916736, 1.485, 0, 0, false },
+    { "olmo-2-32b", 32234279936, 32.23, 0, 0, false },
+    { "olmo-2-7b", 7298617344, 7.299, 0, 0, false },
+    { "phi-3-medium", 13960238080, 13.96, 0, 0, false },
+    { "phi-3-mini-128k", 3821079552, 3.821, 0, 0, false },
+    { "phi-3-mini-4k", 3821079552, 3.821, 0, 0, false },
+    { "phi-3.5-mini", 3821079552, 3.821, 0, 0, false },
+    { "phi-4", 14659507200, 14.66, 0, 0, false },
+    { "phi-4-mini", 3836021760, 3.836, 0, 0, false },
+    { "qwen2.5-0.5b", 494032768, 0.494, 0, 0, false },
+    { "qwen2.5-1.5b", 1543714304, 1.54, 0, 0, false },
+    { "qwen2.5-14b", 14770033664, 14.77, 0, 0, false },
+    { "qwen2.5-32b", 32763876352, 32.76, 0, 0, false },
+    { "qwen2.5-3b", 3085938688, 3.09, 0, 0, false },
+    { "qwen2.5-72b", 72706203648, 72.7, 0, 0, false },
+    { "qwen2.5-7b", 7615616512, 7.61, 0, 0, false },
+    { "qwen3-0.6b", 596049920, 0.596, 0, 0, false },
+    { "qwen3-1.7b", 1720574976, 1.72, 0, 0, false },
+    { "qwen3-14b", 14768307200, 14.77, 0, 0, false },
     { "qwen3-235b-a22b", 235093634560, 235.09, 22, 0.5, true },
     { "qwen3-30b-a3b", 30532122624, 30.53, 3.3, 0.06, true },
-    { "qwen3-32b", 32762123264, 32.76 },
-    { "qwen3-4b", 4022468096, 4.02 },
-    { "qwen3-8b", 8190735360, 8.19 },
-    { "smollm2-1.7b", 1711376384, 1.711 },
-    { "smollm2-135m", 134515008, 0.1345 },
-    { "smollm2-360m", 361821120, 0.3618 },
-    { "smollm3-3b", 3075098624, 3.08 },
-    { "stories110m", 109529856, 0 },
-    { "stories15m", 15191712, 0 },
-    { "stories42m", 41689600, 0 },
-    { "tinyllama-1.1b", 1100048384, 1.1 },
-    { "yi-34b", 34388917248, 34.39 },
+    { "qwen3-32b", 32762123264, 32.76, 0, 0, false },
+    { "qwen3-4b", 4022468096, 4.02, 0, 0, false },
+    { "qwen3-8b", 8190735360, 8.19, 0, 0, false },
+    { "smollm2-1.7b", 1711376384, 1.711, 0, 0, false },
+    { "smollm2-135m", 134515008, 0.1345, 0, 0, false },
+    { "smollm2-360m", 361821120, 0.3618, 0, 0, false },
+    { "smollm3-3b", 3075098624, 3.08, 0, 0, false },
+    { "stories110m", 109529856, 0, 0, 0, false },
+    { "stories15m", 15191712, 0, 0, 0, false },
+    { "stories42m", 41689600, 0, 0, 0, false },
+    { "tinyllama-1.1b", 1100048384, 1.1, 0, 0, false },
+    { "yi-34b", 34388917248, 34.39, 0, 0, false },
 };
 
 static void load(struct model *m, const char *name)
@@ -209,6 +211,35 @@ static void test_list(void **state)
     name_list_free(names, n);
 }
 
+/* Every other name leads to its model, also with an owner in front and in capitals. */
+static void test_aliases(void **state)
+{
+    (void)state;
+    char path[4300], spec[256];
+    size_t n = 0, i;
+    for (size_t k = 0; k < ARRAY_LEN(presets); k++) {
+        struct error err = { 0 };
+        snprintf(path, sizeof path, "%s/models/%s.json", data_dirs()[0], presets[k].name);
+        json_t *j = json_load_path(path, &err);
+        const json_t *alias;
+        if (!j)
+            fail_msg("%s", err.msg);
+        assert_string_equal(json_string_value(json_object_get(j, "name")), presets[k].name);
+        assert_true(json_is_object(json_object_get(j, "source")));
+        json_array_foreach(json_object_get(j, "aliases"), i, alias)
+        {
+            struct model m;
+            snprintf(spec, sizeof spec, "Owner/%s", json_string_value(alias));
+            load(&m, spec);
+            assert_string_equal(m.name, presets[k].name);
+            model_free(&m);
+            n++;
+        }
+        json_decref(j);
+    }
+    assert_true(n > 60);
+}
+
 /* What config.json files say beyond shapes. */
 static void test_details(void **state)
 {
@@ -266,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_active),
         cmocka_unit_test(test_list),
+        cmocka_unit_test(test_aliases),
         cmocka_unit_test(test_details),
     };
     return cmocka_run_group_tests_name("presets", tests, set_dirs, NULL);

@@ -3,4 +3,4 @@ EXTRA_DIST += %D%
 TESTS += %D%/apply.sh
 .PHONY: check-mutants
 check-mutants:
-	@top_srcdir='$(abs_top_srcdir)' MAKE='$(MAKE)' $(SHELL) $(top_srcdir)/tests/mutants/run.sh $(MUTANTS)
+	@top_srcdir='$(abs_top_srcdir)' $(SHELL) $(top_srcdir)/tests/mutants/run.sh $(MUTANTS)

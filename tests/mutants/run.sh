@@ -1,5 +1,5 @@
 #!/bin/sh
-# make check-mutants: the classic mistakes, made one at a time; each must fail the test that its patch names.
+# make check-mutants: the classic mistakes, made one at a time; each must fail the tests that its patch names.
 #   tests/mutants/run.sh [NAME...]     with names only those mutants; works in a new directory where it is called
 #
 # A copy of the tree (the files of the tarball) is built once in a directory of its own; the tree itself is not
@@ -7,7 +7,6 @@
 # Shared data are left out: what kills a mutant is in the tree.
 set -u
 tree=$(cd "${top_srcdir:-$(dirname "$0")/../..}" && pwd)
-: "${MAKE:=make}"
 unset MAKEFLAGS MFLAGS MAKELEVEL
 jobs=$(getconf _NPROCESSORS_ONLN)
 bail() { echo "Bail out! $*"; exit 99; }
@@ -20,8 +19,9 @@ for m in "$@"; do
     shift
     set -- "$@" "$(basename "$m" .patch)"
 done
-patch_of() { echo "$tree/tests/mutants/$1.patch"; }
-tests_of() { sed -n '1s/.*Killed by: *//p' "$(patch_of "$1")"; }
+patches=$tree/tests/mutants # then those of the copy
+patch_of() { echo "$patches/$1.patch"; }
+tests_of() { sed -n '1s/.*Killed by: *//p' "$(patch_of "$1")" 2>/dev/null; }
 for m in "$@"; do
     [ -n "$(tests_of "$m")" ] || bail "$m: no such mutant, or its first line names no test"
 done
@@ -46,40 +46,40 @@ build() { # TEST...: a program itself, or for a script roofcast
         shift
         case $t in *.sh) set -- "$@" roofcast ;; *) set -- "$@" "${t%:*}" ;; esac
     done
-    $MAKE -s -j"$jobs" "$@" >"$work/log" 2>&1
+    make -s -j"$jobs" "$@" >"$work/log" 2>&1
 }
 
-# TEST is a script, a program, or program:case. 0: passed. 1: an assertion failed; $killers has the cases. 2: anything else. The output is in $work/log.
+# TEST: a script, a program, or program:case. 0: it passed. 1: an assertion failed, $killer is the case. 2: anything
+# else. The output is in $work/log.
 run_test() {
     case $1 in
     *.sh) set -- sh "$src/$1" ;;
     *:*) set -- "./${1%:*}" "${1#*:}" ;;
     *) set -- "./$1" ;;
     esac
-    timeout 300 "$@" >"$work/log" 2>&1 && return 0
-    killers=$(sed -n '/# SKIP/d; s/^not ok [0-9]* - //p' "$work/log" | tr '\n' ' ')
-    [ -n "$killers" ] && ! grep -q 'failed with exception' "$work/log" && return 1
+    timeout 120 "$@" >"$work/log" 2>&1 && return 0
+    killer=$(sed -n '/# SKIP/d; s/^not ok [0-9]* - //p' "$work/log" | head -n 1)
+    [ -n "$killer" ] && ! grep -q 'failed with exception' "$work/log" && return 1
     return 2
 }
 
-patch_copy() { patch -s -p1 --no-backup-if-mismatch -d "$src" "$@" >"$work/log" 2>&1; }
+patch_copy() { patch -s -f -p1 --no-backup-if-mismatch -d "$src" "$@" >"$work/log" 2>&1; }
 
-# Apply, build, test. Sets $why; 0 when the mutant was killed.
+# Apply, build, test. Sets $why; 0 when every test it names noticed.
 try() { # NAME
     patch_copy --dry-run <"$(patch_of "$1")" || { why="does not apply"; return 1; }
     patch_copy <"$(patch_of "$1")"
-    applied=$1 why=survived
+    applied=$1 why="killed by"
     # shellcheck disable=SC2046
     build $(tests_of "$1") || { why="does not compile"; return 1; }
     for t in $(tests_of "$1"); do
-        why="$why $t"
         run_test "$t"
         case $? in
-        1) why="killed by $t: ${killers% }"; return 0 ;;
-        2) why="broke $t without a failed assertion"; return 1 ;;
+        0) why="survived $t"; return 1 ;;
+        1) why="$why $t: $killer" ;;
+        *) why="broke $t without a failed assertion"; return 1 ;;
         esac
     done
-    return 1
 }
 
 take_back() {
@@ -94,6 +94,7 @@ mkdir "$src" "$work/build" || exit 99
 (cd "$tree" && tar cf - *.ac *.am *.in *.m4 configure LICENSE README.md check quickstart \
     build-aux doc hwprofiles models reports src tests) | tar xf - -C "$src" || bail "the tree could not be copied"
 chmod -R u+w "$src"
+patches=$src/tests/mutants
 cd "$work/build" || exit 99
 "$src/configure" -q --with-papi=no --with-likwid=no CFLAGS=-O1 >"$work/log" 2>&1 || { show "$work/log"; bail "configure failed"; }
 top_srcdir=$src ROOFCAST=$work/build/roofcast ROOFCAST_DATA=$src ROOFCAST_SHARED=/nonexistent CMOCKA_MESSAGE_OUTPUT=TAP
