@@ -61,28 +61,67 @@ static int32_t *random_tokens(uint32_t n, uint32_t n_vocab, struct error *err)
     return tok;
 }
 
+/* The sequences of a test, on their way together: runs of the next pass, and room for its tokens. */
+struct lanes {
+    struct engine_run *run; /* [n_batch] */
+    int32_t *tok;           /* [n_batch * largest step] */
+};
+
+static void lanes_free(struct lanes *l)
+{
+    free(l->run);
+    free(l->tok);
+}
+
+/* Tokens of each sequence in a pass: what the ubatch leaves to each, and one in decode. */
+static uint32_t step_of(const struct bench_test *t)
+{
+    const uint32_t share = t->n_ubatch / t->n_batch;
+    return !t->prefill || share == 0 ? 1 : (uint32_t)u64_min(share, t->n);
+}
+
+static int lanes_init(struct lanes *l, const struct bench_test *t, struct error *err)
+{
+    const size_t n = (size_t)t->n_batch * step_of(t);
+    l->run = calloc(t->n_batch, sizeof *l->run);
+    l->tok = calloc(n, sizeof *l->tok);
+    return l->run && l->tok ? 0 : error_oom(err, n * sizeof *l->tok, "the sequences");
+}
+
+/* One pass: tokens [at, at + n) of every sequence. All sequences have the same tokens: the work does not care. */
+static int step(struct engine *e, const struct bench_test *t, struct lanes *l, const int32_t *tok, uint32_t at, uint32_t n,
+                struct error *err)
+{
+    for (uint32_t s = 0; s < t->n_batch; s++) {
+        l->run[s] = (struct engine_run){ s, t->depth + at, n };
+        memcpy(l->tok + (size_t)s * n, tok + at, n * sizeof *tok);
+    }
+    const bool last = !t->prefill || at + n == t->n; /* a prompt's first passes need no logits */
+    const float *logits;
+    return engine_eval_runs(e, l->tok, l->run, t->n_batch, last ? &logits : NULL, err);
+}
+
 /* One repetition. itl: n latencies (decode), or NULL. */
 static int repetition(struct engine *e, const struct bench_test *t, const int32_t *tok, double *itl, double *seconds,
                       struct error *err)
 {
+    struct lanes l = { 0 };
+    const uint32_t width = step_of(t);
+    int rc = lanes_init(&l, t, err);
     engine_assume_kv(e); /* back to the depth: windowed layers have gone on */
     const double start = clock_now_s();
-    if (t->prefill) {
-        if (engine_eval(e, tok, t->n, t->depth, 1, NULL, err) != 0)
-            return -1;
-    } else {
-        double last = start;
-        for (uint32_t i = 0; i < t->n; i++) {
-            if (engine_eval(e, tok + i, 1, t->depth + i, 1, NULL, err) != 0)
-                return -1;
-            const double now = clock_now_s();
-            if (itl)
-                itl[i] = now - last;
-            last = now;
-        }
+    double last = start;
+    for (uint32_t at = 0, n; rc == 0 && at < t->n; at += n) {
+        n = (uint32_t)u64_min(width, t->n - at);
+        rc = step(e, t, &l, tok, at, n, err);
+        const double now = clock_now_s();
+        if (itl && !t->prefill)
+            itl[at] = now - last;
+        last = now;
     }
     *seconds = clock_now_s() - start;
-    return 0;
+    lanes_free(&l);
+    return rc;
 }
 
 static int warm_up(struct engine *e, const struct bench_test *t, const int32_t *tok, struct error *err)
@@ -111,14 +150,12 @@ static void fill_row(struct run_row *r, const struct engine *e, const struct mod
     snprintf(r->type_k, sizeof r->type_k, "%s", dtype_name(t->type_k));
     snprintf(r->type_v, sizeof r->type_v, "%s", dtype_name(t->type_v));
     snprintf(r->counters, sizeof r->counters, "%s", counters_name(engine_counters(e)));
-    int n = snprintf(r->test, sizeof r->test, "%s%u", t->prefill ? "pp" : "tg", t->n);
-    if (t->depth)
-        snprintf(r->test + n, sizeof r->test - (size_t)n, "@d%u", t->depth);
+    pricing_test_name(r->test, sizeof r->test, t->prefill ? PHASE_PREFILL : PHASE_DECODE, t->n, t->n_batch, t->depth);
     r->n_threads = machine->n_threads;
     r->n_prompt = t->prefill ? (int)t->n : 0;
     r->n_gen = t->prefill ? 0 : (int)t->n;
     r->n_depth = (int)t->depth;
-    r->n_batch = 1;
+    r->n_batch = (int)t->n_batch;
     r->n_ubatch = (int)t->n_ubatch;
     r->n_reps = t->reps;
 }
@@ -143,7 +180,7 @@ static void fill_rates(struct run_row *r, const struct bench_test *t, const doub
     const size_t reps = (size_t)t->reps;
     double *rate = malloc(reps * sizeof *rate);
     for (size_t i = 0; rate && i < reps; i++)
-        rate[i] = t->n / seconds[i];
+        rate[i] = (double)t->n * t->n_batch / seconds[i];
     r->tok_s_mean = rate ? stats_mean(rate, reps) : NAN;
     r->tok_s_sd = rate && reps > 1 ? stats_sd(rate, reps) : NAN;
     free(rate);
@@ -160,7 +197,7 @@ static void fill_rates(struct run_row *r, const struct bench_test *t, const doub
 /* Utilization against the probes; rates, like tok_s_mean, are means over the repetitions' rates. methods.md (16) */
 static void fill_utilization(struct run_row *r, const struct bench_test *t, struct probes *p, const struct engine *e)
 {
-    const double passes_s = r->tok_s_mean / t->n;
+    const double passes_s = r->tok_s_mean / ((double)t->n * t->n_batch);
     r->bytes_s = (r->weight_bytes + r->kv_bytes) * passes_s;
     r->flop_s = r->flop * passes_s;
     r->ceiling_bytes_s = probe_median(p->bytes_s, p->n);
@@ -195,7 +232,7 @@ static void fill_op(struct run_op *o, const struct op *op, const struct op_sampl
     const bool cache = op->kind == OP_ATTENTION || op->kind == OP_KV_STORE;
     const char *kv = t->type_k == t->type_v ? dtype_name(t->type_k) : "mixed";
     snprintf(o->type, sizeof o->type, "%s", cache ? kv : op->w ? dtype_name(op->w->type) : "F32");
-    o->n_tok = t->prefill ? (uint64_t)lrint((op->out_rows ? 1.0 : t->n / n)) : 1;
+    o->n_tok = t->n_batch * (t->prefill ? (uint64_t)lrint((op->out_rows ? 1.0 : t->n / n)) : 1);
     o->weight_bytes = (double)s->work.weight_bytes / n;
     o->act_bytes = (double)s->work.act_bytes / n;
     o->kv_bytes = (double)s->work.kv_bytes / n;

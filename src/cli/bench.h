@@ -7,7 +7,8 @@
 
 struct bench_test {
     bool prefill;
-    uint32_t n, depth; /* n: prompt or generated tokens */
+    uint32_t n, depth; /* n: prompt or generated tokens, of each sequence */
+    uint32_t n_batch;  /* sequences that go together */
     uint32_t n_ubatch;
     enum dtype type_k, type_v; /* of e's KV cache */
     int reps;

@@ -19,7 +19,7 @@ static const struct argp_option option_table[] = {
     { "n-depth", 'd', "N,...", 0, "tokens in the KV cache before the test (default 0)", 0 },
     { "threads", 't', "N,...", 0, "threads (default: one a usable core)", 0 },
     { "repetitions", 'r', "N", 0, "repetitions of each test (default 5)", 0 },
-    { "n-batch", 'b', "N", 0, "sequences decoded together (this version: 1)", 0 },
+    { "n-batch", 'b', "N,...", 0, "sequences that go together, each with its own KV cache (default 1)", 0 },
     { "ub", OPT_UB, "N,...", 0, "prompt tokens a pass (default 512)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "output", 'o', "FORMAT", 0, "table, csv, json, jsonl or md (default table)", 0 },
@@ -100,15 +100,11 @@ static int grid_parse(struct grid *g, const struct options *o, struct error *err
     if (str_list_parse(&g->model, o->models, "-m", err) != 0 ||
         int_list_parse(&g->p, o->p, 0, MAX, "-p", err) != 0 || int_list_parse(&g->n, o->n, 0, MAX, "-n", err) != 0 ||
         int_list_parse(&g->d, o->d, 0, MAX, "-d", err) != 0 || (o->t ? int_list_parse(&g->t, o->t, 1, 1 << 20, "-t", err) : int_list_parse(&g->t, "0", 0, 0, "-t", err)) != 0 ||
-        int_list_parse(&g->b, o->b, 1, MAX, "-b", err) != 0 ||
+        int_list_parse(&g->b, o->b, 1, 4096, "-b", err) != 0 ||
         int_list_parse(&g->ub, o->ub, 1, 1 << 16, "-ub", err) != 0)
         return -1;
     if (!any(&g->p) && !any(&g->n))
         return error_set(err, ERROR_USAGE, "-p 0 and -n 0: nothing to measure");
-    for (size_t i = 0; i < g->b.n; i++)
-        if (g->b.v[i] != 1)
-            return error_set(err, ERROR_USAGE, "-b: this version decodes 1 sequence at a time, found %lld",
-                             (long long)g->b.v[i]);
     if (o->ops && (g->model.n > 1 || g->t.n > 1 || g->ub.n > 1))
         return error_set(err, ERROR_USAGE, "--ops: one model, one -t and one -ub at a time");
     return 0;
@@ -133,9 +129,11 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
                      const struct cli_machine *machine, uint32_t n_ubatch, struct error *err)
 {
     uint64_t n_max = 1;
-    int64_t d_max = 0, p_max = 1;
+    int64_t d_max = 0, p_max = 1, b_max = 1;
     for (size_t i = 0; i < g->d.n; i++)
         d_max = g->d.v[i] > d_max ? g->d.v[i] : d_max;
+    for (size_t i = 0; i < g->b.n; i++)
+        b_max = g->b.v[i] > b_max ? g->b.v[i] : b_max;
     for (size_t i = 0; i < g->p.n; i++)
         p_max = g->p.v[i] > p_max ? g->p.v[i] : p_max;
     for (size_t i = 0; i < g->n.n; i++)
@@ -146,8 +144,9 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
                  m->hp.n_ctx_train);
     const struct engine_options eo = {
         .n_ctx = (uint32_t)n_max,
-        .n_ubatch = (uint32_t)u64_min(n_ubatch, (uint64_t)p_max),
-        .n_out_max = 1,
+        .n_seq = (uint32_t)b_max,
+        .n_ubatch = (uint32_t)u64_max((uint64_t)b_max, u64_min(n_ubatch, (uint64_t)p_max * (uint64_t)b_max)),
+        .n_out_max = (uint32_t)b_max,
         .n_threads = machine->n_threads,
         .cpus = &machine->cpus,
         .cpu_flags = machine->cpu_flags,
@@ -165,16 +164,19 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
     }
     cli_provenance(&res->run.prov, machine, engine_kernels(e)->isa, counters_name(engine_counters(e)));
     int rc = 0;
-    for (size_t d = 0; d < g->d.n; d++)
-        for (int phase = 0; phase < 2; phase++) {
-            const struct int_list *l = phase == 0 ? &g->p : &g->n;
-            for (size_t i = 0; i < l->n && rc == 0; i++) {
-                const struct bench_test t = { phase == 0, (uint32_t)l->v[i], (uint32_t)g->d.v[d], n_ubatch,
-                                              o->engine.type_k, o->engine.type_v, (int)o->reps, o->ops };
-                if (t.n)
-                    rc = one_test(res, e, m, machine, prober, &t, err);
+    for (size_t d = 0; d < g->d.n && rc == 0; d++)
+        for (size_t b = 0; b < g->b.n && rc == 0; b++)
+            for (int phase = 0; phase < 2 && rc == 0; phase++) {
+                const struct int_list *l = phase == 0 ? &g->p : &g->n;
+                for (size_t i = 0; i < l->n && rc == 0; i++) {
+                    const struct bench_test t = { .prefill = phase == 0, .n = (uint32_t)l->v[i],
+                                                  .depth = (uint32_t)g->d.v[d], .n_batch = (uint32_t)g->b.v[b],
+                                                  .n_ubatch = n_ubatch, .type_k = o->engine.type_k,
+                                                  .type_v = o->engine.type_v, .reps = (int)o->reps, .ops = o->ops };
+                    if (t.n)
+                        rc = one_test(res, e, m, machine, prober, &t, err);
+                }
             }
-        }
     ceilings_prober_free(prober);
     engine_free(e);
     return rc;

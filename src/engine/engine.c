@@ -155,6 +155,15 @@ static struct sizes sizes(const struct engine *e)
     return s;
 }
 
+static int runs_init(struct engine *e, struct error *err)
+{
+    e->run = alloc(e->o.n_seq * sizeof *e->run, "the runs of a pass", err);
+    e->run_first = alloc(((size_t)e->o.n_seq + 1) * sizeof *e->run_first, "the runs of a pass", err);
+    e->run_of = alloc(e->o.n_ubatch * sizeof *e->run_of, "the tokens of a pass", err);
+    e->out_row = alloc(e->o.n_out_max * sizeof *e->out_row, "the outputs of a pass", err);
+    return e->run && e->run_first && e->run_of && e->out_row ? 0 : -1;
+}
+
 static int routing_init(struct engine *e, const struct sizes *s, struct error *err)
 {
     struct routing *r = &e->routing;
@@ -179,7 +188,7 @@ static int buffers_init(struct engine *e, const struct sizes *s, struct error *e
             return -1;
     e->next = alloc(e->ops.n * sizeof *e->next, "the work counters", err);
     e->sample = alloc(e->ops.n * sizeof *e->sample, "the samples", err);
-    return e->next && e->sample ? routing_init(e, s, err) : -1;
+    return e->next && e->sample && runs_init(e, err) == 0 ? routing_init(e, s, err) : -1;
 }
 
 static int threads_init(struct engine *e, const struct sizes *s, struct error *err)
@@ -269,7 +278,8 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
     }
     e->m = m;
     e->o = *o;
-    e->o.n_ubatch = (uint32_t)u64_min(o->n_ubatch, o->n_ctx);
+    e->o.n_seq = o->n_seq ? o->n_seq : 1;
+    e->o.n_ubatch = (uint32_t)u64_min(o->n_ubatch, (uint64_t)o->n_ctx * e->o.n_seq);
     kernels_init(&e->k, o->cpu_flags);
     if (op_list_build(&e->ops, m, err) != 0 || check_weights(e, err) != 0 || engine_plan(e, err) != 0 ||
         rope_init(e, err) != 0 || kv_init(e, err) != 0)
@@ -307,6 +317,10 @@ void engine_free(struct engine *e)
     for (int k = 0; k < ACT_KIND_COUNT; k++)
         free(e->act_mem[k]);
     kv_free(e);
+    free(e->run);
+    free(e->run_first);
+    free(e->run_of);
+    free(e->out_row);
     free(e->routing.first);
     free(e->routing.row_of);
     free(e->routing.token);
@@ -323,64 +337,121 @@ void engine_free(struct engine *e)
     free(e);
 }
 
+/* ---- passes ------------------------------------------------------------------------------------ */
+
 /* Rings hold the newest positions: a window that ends at n_past must not reach below those. */
-static int check_rings(const struct engine *e, uint32_t n_past, struct error *err)
+static int check_rings(const struct engine *e, const struct engine_run *r, struct error *err)
 {
-    for (uint32_t i = 0; n_past > 0 && i < e->m->hp.n_layer; i++) {
-        const uint32_t window = e->kv[i].window;
-        const uint32_t need = n_past + 1 > window ? n_past + 1 - window : 0;
-        if (window > 0 && need < e->kv_lost)
+    for (uint32_t i = 0; r->n_past > 0 && i < e->m->hp.n_layer; i++) {
+        const uint32_t window = e->kv[i].window, lost = e->kv_lost[r->seq];
+        const uint32_t need = r->n_past + 1 > window ? r->n_past + 1 - window : 0;
+        if (window > 0 && need < lost)
             return error_set(err, ERROR_USAGE,
                              "going back to position %u: layer %u needs positions from %u on, and its window of %u has "
                              "kept those from %u on",
-                             n_past, i, need, window, e->kv_lost);
+                             r->n_past, i, need, window, lost);
     }
     return 0;
 }
 
 /* Positions that the pass to come overwrites. */
-static void note_rings(struct engine *e, uint32_t n_past, uint32_t n)
+static void note_rings(struct engine *e, const struct engine_run *r)
 {
-    if (n_past == 0)
-        e->kv_lost = 0;
+    uint32_t *lost = &e->kv_lost[r->seq];
+    if (r->n_past == 0)
+        *lost = 0;
     for (uint32_t i = 0; i < e->m->hp.n_layer; i++) {
-        const uint32_t n_row = e->kv[i].k.n_row, end = n_past + n;
-        if (e->kv[i].window > 0 && end > n_row && end - n_row > e->kv_lost)
-            e->kv_lost = end - n_row;
+        const uint32_t n_row = e->kv[i].k.n_row, end = r->n_past + r->n_tok;
+        if (e->kv[i].window > 0 && end > n_row && end - n_row > *lost)
+            *lost = end - n_row;
     }
 }
 
-static int check_eval(const struct engine *e, const int32_t *tokens, uint32_t n, uint32_t n_past, uint32_t n_out,
-                      struct error *err)
+static int check_run(const struct engine *e, const struct engine_run *r, struct error *err)
 {
-    if (n < 1 || n_out > e->o.n_out_max || n_out > n || (n_out > 1 && n > e->o.n_ubatch))
-        return error_set(err, ERROR_USAGE, "pass of %u tokens with %u outputs: at most %u outputs in one pass of at most %u tokens",
-                         n, n_out, e->o.n_out_max, e->o.n_ubatch);
-    if (n > e->o.n_ctx || n_past > e->o.n_ctx - n)
-        return error_set(err, ERROR_USAGE, "%u tokens after %u do not fit the context of %u positions", n, n_past,
+    if (r->seq >= e->o.n_seq)
+        return error_set(err, ERROR_USAGE, "sequence %u of %u", r->seq, e->o.n_seq);
+    if (r->n_tok < 1 || r->n_tok > e->o.n_ctx || r->n_past > e->o.n_ctx - r->n_tok)
+        return error_set(err, ERROR_USAGE, "%u tokens after %u do not fit the context of %u positions", r->n_tok, r->n_past,
                          e->o.n_ctx);
+    return check_rings(e, r, err);
+}
+
+static int check_tokens(const struct engine *e, const int32_t *tokens, uint32_t n, struct error *err)
+{
     for (uint32_t i = 0; i < n; i++)
         if (tokens[i] < 0 || (uint32_t)tokens[i] >= e->m->hp.n_vocab)
             return error_set(err, ERROR_INPUT, "token %u: id %d is outside the vocabulary of %u", i, tokens[i],
                              e->m->hp.n_vocab);
-    return check_rings(e, n_past, err);
+    return 0;
+}
+
+static int too_many(const struct engine *e, uint32_t n, uint32_t n_out, struct error *err)
+{
+    return error_set(err, ERROR_USAGE, "pass of %u tokens with %u outputs: at most %u outputs in one pass of at most %u tokens",
+                     n, n_out, e->o.n_out_max, e->o.n_ubatch);
+}
+
+/* One pass over e->run[0 .. n_run), which are checked; the logits are of the last n_out tokens of the last run, or
+ * of every run's last token. */
+static void run_pass(struct engine *e, const int32_t *tokens, uint32_t n_run, uint32_t n_out)
+{
+    uint32_t n = 0, past = 0;
+    for (uint32_t r = 0; r < n_run; r++) {
+        e->run_first[r] = n;
+        for (uint32_t t = 0; t < e->run[r].n_tok; t++)
+            e->run_of[n++] = r;
+        past = e->run[r].n_past > past ? e->run[r].n_past : past;
+        note_rings(e, &e->run[r]);
+    }
+    for (uint32_t i = 0; i < n_out; i++)
+        e->out_row[i] = n_run == 1 ? n - n_out + i : e->run_first[i] + e->run[i].n_tok - 1;
+    e->tokens = tokens;
+    e->n_run = n_run;
+    e->pass = (struct pass){ .n_tok = n, .n_past = past, .n_seq = n_run, .n_out = n_out };
+    engine_run_pass(e);
 }
 
 int engine_eval(struct engine *e, const int32_t *tokens, uint32_t n, uint32_t n_past, uint32_t n_out,
                 const float **logits, struct error *err)
 {
-    if (check_eval(e, tokens, n, n_past, n_out, err) != 0)
+    if (n < 1 || n_out > e->o.n_out_max || n_out > n || (n_out > 1 && n > e->o.n_ubatch))
+        return too_many(e, n, n_out, err);
+    if (check_run(e, &(struct engine_run){ 0, n_past, n }, err) != 0 || check_tokens(e, tokens, n, err) != 0)
         return -1;
-    for (uint32_t at = 0; at < n;) {
+    for (uint32_t at = 0; at < n; at += e->run[0].n_tok) {
         if (interrupt_check(err) != 0)
             return -1;
         const uint32_t step = (uint32_t)u64_min(e->o.n_ubatch, n - at);
-        e->tokens = tokens + at;
-        e->pass = (struct pass){ .n_tok = step, .n_past = n_past + at, .n_seq = 1, .n_out = at + step == n ? n_out : 0 };
-        note_rings(e, e->pass.n_past, step);
-        engine_run_pass(e);
-        at += step;
+        e->run[0] = (struct engine_run){ 0, n_past + at, step };
+        run_pass(e, tokens + at, 1, at + step == n ? n_out : 0);
     }
+    if (logits)
+        *logits = e->buf[BUF_LOGITS];
+    return 0;
+}
+
+int engine_eval_runs(struct engine *e, const int32_t *tokens, const struct engine_run *run, uint32_t n_run,
+                     const float **logits, struct error *err)
+{
+    uint64_t n = 0;
+    if (n_run < 1 || n_run > e->o.n_seq)
+        return error_set(err, ERROR_USAGE, "pass of %u sequences, expected 1 to %u", n_run, e->o.n_seq);
+    for (uint32_t r = 0; r < n_run; r++) {
+        if (check_run(e, &run[r], err) != 0)
+            return -1;
+        for (uint32_t k = 0; k < r; k++)
+            if (run[k].seq == run[r].seq)
+                return error_set(err, ERROR_USAGE, "pass with sequence %u twice", run[r].seq);
+        n += run[r].n_tok;
+    }
+    const uint32_t n_out = logits ? n_run : 0;
+    if (n > e->o.n_ubatch || n_out > e->o.n_out_max)
+        return too_many(e, (uint32_t)u64_min(n, UINT32_MAX), n_run, err);
+    if (check_tokens(e, tokens, (uint32_t)n, err) != 0 || interrupt_check(err) != 0)
+        return -1;
+    memcpy(e->run, run, n_run * sizeof *run);
+    run_pass(e, tokens, n_run, n_out);
     if (logits)
         *logits = e->buf[BUF_LOGITS];
     return 0;

@@ -11,7 +11,8 @@
 #include "model/op.h"
 
 struct engine_options {
-    uint32_t n_ctx;   /* positions of the KV cache */
+    uint32_t n_ctx;   /* positions of the KV cache of a sequence */
+    uint32_t n_seq;   /* sequences with a cache each; 0: 1 */
     uint32_t n_ubatch; /* most tokens a pass */
     uint32_t n_out_max; /* most logits rows a pass (1; n_ubatch for all) */
     int n_threads;
@@ -45,7 +46,7 @@ const struct counters *engine_counters(const struct engine *e);
 size_t engine_kv_bytes(const struct engine *e);
 
 /*
- * Run n tokens (any n >= 1; split into passes of n_ubatch) after the n_past already in
+ * Run n tokens of sequence 0 (any n >= 1; split into passes of n_ubatch) after the n_past already in
  * the cache, and leave the logits of the last n_out tokens (n_out <= n_out_max) at *logits
  * [n_out, n_vocab], valid until the next call; for n_out > 1, n <= n_ubatch. Token ids and context are checked,
  * and that windowed layers still hold the positions before n_past that they need (going back further than
@@ -53,6 +54,19 @@ size_t engine_kv_bytes(const struct engine *e);
  */
 int engine_eval(struct engine *e, const int32_t *tokens, uint32_t n, uint32_t n_past, uint32_t n_out,
                 const float **logits, struct error *err);
+/* Tokens that come next in a sequence. */
+struct engine_run {
+    uint32_t seq;    /* below n_seq; no two runs of a pass have the same */
+    uint32_t n_past; /* positions already in its cache */
+    uint32_t n_tok;
+};
+/*
+ * One pass over the weights for several sequences: tokens has those of all runs, one run after the other, at most
+ * n_ubatch in all. The logits of each run's last token are left at *logits [n_run, n_vocab], n_run <= n_out_max; logits
+ * NULL: none are computed. Checked as engine_eval checks.
+ */
+int engine_eval_runs(struct engine *e, const int32_t *tokens, const struct engine_run *run, uint32_t n_run,
+                     const float **logits, struct error *err);
 /* Go on at n_past whatever windowed layers have kept of it: for measurements, where values do not matter. */
 void engine_assume_kv(struct engine *e);
 /* KV rows up to n_past hold zeros-with-noise instead of a real prefill: depth for -d without paying the

@@ -69,7 +69,7 @@ static void rope_positions(struct engine *e, size_t table, int tid, int nt)
     const size_t t1 = engine_split(e->pass.n_tok, 1, tid + 1, nt);
     for (size_t t = engine_split(e->pass.n_tok, 1, tid, nt); t < t1; t++)
         for (uint32_t k = 0; k < half; k++) {
-            const double angle = (double)(e->pass.n_past + t) * freq[k];
+            const double angle = (double)engine_position(e, t) * freq[k];
             float *cs = e->rope[table] + (t * half + k) * 2;
             cs[0] = (float)(amplitude * cos(angle));
             cs[1] = (float)(amplitude * sin(angle));

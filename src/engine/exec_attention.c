@@ -20,7 +20,7 @@ void exec_rope(struct engine *e, size_t i, struct work *w, int tid, int nt)
     }
 }
 
-/* n elements from x to row j of the cache. */
+/* n elements from x to row j of a sequence's cache. */
 static void store(const struct engine *e, const struct kv_rows *r, uint32_t j, const float *x, size_t n, struct work *w)
 {
     unsigned char *dst = (unsigned char *)(uintptr_t)r->data + (size_t)(j % r->n_row) * r->row_bytes; /* ours */
@@ -38,10 +38,12 @@ void exec_kv_store(struct engine *e, size_t i, struct work *w, int tid, int nt)
     const struct kv_layer *l = &e->kv[op->layer];
     const size_t t1 = engine_split(e->pass.n_tok, 1, tid + 1, nt);
     for (size_t t = engine_split(e->pass.n_tok, 1, tid, nt); t < t1; t++) {
-        const uint32_t j = e->pass.n_past + (uint32_t)t;
-        store(e, &l->k, j, engine_row(e, op->src, t, op->src_at), (size_t)op->n_head_kv * op->head_dim, w);
+        const uint32_t j = engine_position(e, t), seq = e->run[e->run_of[t]].seq;
+        const struct kv_rows k = engine_rows_of(&l->k, seq, e->kv_seq_bytes);
+        const struct kv_rows v = engine_rows_of(&l->v, seq, e->kv_seq_bytes);
+        store(e, &k, j, engine_row(e, op->src, t, op->src_at), (size_t)op->n_head_kv * op->head_dim, w);
         if (l->v.data)
-            store(e, &l->v, j, engine_row(e, op->src2, t, op->src2_at), (size_t)op->n_head_kv * op->head_dim_v, w);
+            store(e, &v, j, engine_row(e, op->src2, t, op->src2_at), (size_t)op->n_head_kv * op->head_dim_v, w);
     }
 }
 
@@ -56,33 +58,54 @@ static uint32_t heads_a_unit(const struct op *op, int nt)
     return op->n_head_kv % (uint32_t)nt == 0 ? group : 1;
 }
 
-/* What the op reads: the layer's cache, with MLA's values inside the keys, or the expanded one. */
-static void bind_cache(const struct engine *e, const struct op *op, struct attention_args *a)
+/* What run r reads: its sequence's cache of the layer, with MLA's values inside the keys, or the expanded one. */
+static void bind_run(const struct engine *e, const struct op *op, uint32_t r, struct attention_args *a)
 {
-    if (op->form == FORM_EXPANDED) {
-        a->k = e->wide_k;
-        a->v = e->wide_v;
-        return;
-    }
-    a->k = e->kv[op->layer].k;
-    a->v = op->v_in_k ? a->k : e->kv[op->layer].v;
+    const struct engine_run *run = &e->run[r];
+    const uint32_t first = e->run_first[r];
+    const struct kv_layer *l = &e->kv[op->layer];
+    const bool wide = op->form == FORM_EXPANDED;
+    a->k = wide ? engine_rows_of(&e->wide_k, run->seq, e->wide_seq_bytes) : engine_rows_of(&l->k, run->seq, e->kv_seq_bytes);
+    a->v = wide          ? engine_rows_of(&e->wide_v, run->seq, e->wide_seq_bytes)
+           : op->v_in_k ? a->k
+                         : engine_rows_of(&l->v, run->seq, e->kv_seq_bytes);
+    a->q = engine_row(e, op->src, first, op->src_at);
+    a->out = engine_row(e, op->dst, first, op->dst_at);
+    a->n_tok = run->n_tok;
+    a->n_past = run->n_past;
 }
 
-/*
- * Units of attention work: some of a KV head's query heads for a tile of tokens. The unit with the first
- * query head and the last token walks every cache row first-hand: it counts the bytes.
- */
+/* A unit of attention work: some of a KV head's query heads for a tile of one run's tokens. */
+struct unit {
+    uint32_t run, head, t0, t1;
+    bool last; /* the run's last tile */
+};
+
+/* Unit u; false: there are no more. Late tiles of a run see the most keys and come first. */
+static bool unit_at(const struct engine *e, uint32_t heads, uint32_t per, uint32_t u, struct unit *x)
+{
+    for (uint32_t r = 0; r < e->n_run; r++) {
+        const uint32_t n_tok = e->run[r].n_tok, n_tile = (uint32_t)u64_ceil_div(n_tok, ENGINE_TOKEN_TILE);
+        if (u >= n_tile * heads) {
+            u -= n_tile * heads;
+            continue;
+        }
+        const uint32_t tile = n_tile - 1 - u / heads, t0 = tile * ENGINE_TOKEN_TILE;
+        *x = (struct unit){ r, u % heads * per, t0, (uint32_t)u64_min(t0 + ENGINE_TOKEN_TILE, n_tok), tile == n_tile - 1 };
+        return true;
+    }
+    return false;
+}
+
+/* The unit with the first query head of a KV head and a run's last token walks every cache row first-hand: it counts
+ * the bytes. */
 void exec_attention(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
     struct attention_args a = {
-        .q = engine_row(e, op->src, 0, op->src_at),
         .q_stride = e->ops.width[op->src],
         .q_head_stride = op->src_stride,
-        .out = engine_row(e, op->dst, 0, op->dst_at),
         .out_stride = e->ops.width[op->dst],
-        .n_tok = e->pass.n_tok,
-        .n_past = e->pass.n_past,
         .n_head = op->n_head,
         .n_head_kv = op->n_head_kv,
         .head_dim = op->head_dim,
@@ -93,23 +116,15 @@ void exec_attention(struct engine *e, size_t i, struct work *w, int tid, int nt)
         .sinks = op->w ? op->w->data : NULL,
         .scratch = e->thread[tid].scratch,
     };
-    bind_cache(e, op, &a);
     const uint32_t group = op->n_head / op->n_head_kv, per = heads_a_unit(op, nt);
-    const uint32_t n_tile = (uint32_t)u64_ceil_div(e->pass.n_tok, ENGINE_TOKEN_TILE);
-    const uint32_t n_unit = op->n_head / per * n_tile;
     struct work walked = { 0 };
+    struct unit x;
     if (tid == 0 && op->w)
         w->weight_bytes += op->w->bytes;
-    for (;;) {
-        const uint32_t u = engine_take(e, i);
-        if (u >= n_unit)
-            break;
-        /* Late tiles see the most keys: hand them out first. */
-        const uint32_t tile = n_tile - 1 - u / (op->n_head / per), head = u % (op->n_head / per) * per;
-        const uint32_t t0 = tile * ENGINE_TOKEN_TILE;
-        const uint32_t t1 = (uint32_t)u64_min(t0 + ENGINE_TOKEN_TILE, e->pass.n_tok);
-        e->k.attention(&a, head, head + per, t0, t1, tile == n_tile - 1 && head % group == 0, &walked);
-        walked.act_bytes += (size_t)(t1 - t0) * per * (op->head_dim + op->head_dim_v) * sizeof(float);
+    while (unit_at(e, op->n_head / per, per, engine_take(e, i), &x)) {
+        bind_run(e, op, x.run, &a);
+        e->k.attention(&a, x.head, x.head + per, x.t0, x.t1, x.last && x.head % group == 0, &walked);
+        walked.act_bytes += (size_t)(x.t1 - x.t0) * per * (op->head_dim + op->head_dim_v) * sizeof(float);
     }
     /* The expanded rows are activations of this pass, not the cache. */
     const bool cache = op->form != FORM_EXPANDED;

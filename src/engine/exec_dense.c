@@ -29,27 +29,27 @@ void exec_norm(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
     const size_t n = op->cols, n_tok = op_n_tok(op, &e->pass), heads = op->n_head;
-    const size_t base = e->plan[i].src_tail ? e->pass.n_tok - n_tok : 0;
     const size_t u1 = engine_split(n_tok * heads, 1, tid + 1, nt);
     if (tid == 0)
         w->weight_bytes += n * sizeof(float);
     for (size_t u = engine_split(n_tok * heads, 1, tid, nt); u < u1; u++) {
-        const size_t t = u / heads, h = u % heads;
+        const size_t t = u / heads, h = u % heads, from = e->plan[i].src_tail ? e->out_row[t] : t;
         e->k.rms_norm(engine_row(e, op->dst, t, op->dst_at) + h * op->dst_stride,
-                      engine_row(e, op->src, base + t, op->src_at) + h * op->src_stride, op->w->data, n,
+                      engine_row(e, op->src, from, op->src_at) + h * op->src_stride, op->w->data, n,
                       (float)e->m->hp.rms_eps);
         w->act_bytes += 2 * n * sizeof(float);
         w->flop += 4 * n;
     }
 }
 
-/* Activations for this op: shared ones for several tokens, the thread's own for one. */
+/* Activations for this op: shared ones for several tokens, the thread's own for one. Rows whose logits are wanted
+ * have gone through a norm by now, and stand together. */
 static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
     const enum act_kind kind = e->plan[i].act;
     const size_t n_tok = op_n_tok(op, &e->pass), ld = e->ops.width[op->src];
-    const float *x = engine_row(e, op->src, e->plan[i].src_tail ? e->pass.n_tok - n_tok : 0, op->src_at);
+    const float *x = engine_row(e, op->src, 0, op->src_at);
     const bool own = n_tok == 1;
     struct acts *a = own ? &e->thread[tid].acts[kind] : &e->acts[kind];
     if (own) {

@@ -69,7 +69,7 @@ void exec_head_matmul(struct engine *e, size_t i, struct work *w, int tid, int n
 struct expansion {
     struct engine *e;
     const struct op *op;
-    size_t h, j0, n;          /* head, positions [j0, j0 + n) */
+    size_t seq, h, j0, n;     /* sequence, head, positions [j0, j0 + n) */
     size_t rank, nope, value;
     float *latent, *out, *matrix; /* [n][rank + n_rot], [n][max(nope, value)], [nope][rank] */
     int tid;
@@ -118,18 +118,19 @@ static void rows_of(const struct expansion *x, const struct tensor *t, size_t ro
     product(x, &x->e->k.mm[t->type], (const unsigned char *)t->data + row * row_bytes, row_bytes, rows);
 }
 
-static uint16_t *wide_row(const struct kv_rows *r, size_t j, size_t h)
+static uint16_t *wide_row(const struct expansion *x, const struct kv_rows *r, size_t j)
 {
-    return (uint16_t *)(uintptr_t)(r->data + j * r->row_bytes + h * r->head_bytes); /* ours */
+    return (uint16_t *)(uintptr_t)(r->data + x->seq * x->e->wide_seq_bytes + (x->j0 + j) * r->row_bytes +
+                                   x->h * r->head_bytes); /* ours */
 }
 
 static void read_latents(const struct expansion *x)
 {
-    const struct kv_rows *c = &x->e->kv[x->op->layer].k;
-    const struct dtype_info *type = dtype_find(c->type);
+    const struct kv_rows c = engine_rows_of(&x->e->kv[x->op->layer].k, x->seq, x->e->kv_seq_bytes);
+    const struct dtype_info *type = dtype_find(c.type);
     const size_t n = x->rank + x->op->n_rot;
     for (size_t j = 0; j < x->n; j++)
-        type->dequantize(c->data + (x->j0 + j) % c->n_row * c->row_bytes, x->latent + j * n, n);
+        type->dequantize(c.data + (x->j0 + j) % c.n_row * c.row_bytes, x->latent + j * n, n);
 }
 
 static void expand(const struct expansion *x)
@@ -142,7 +143,7 @@ static void expand(const struct expansion *x)
     else
         keys_of_split(x);
     for (size_t j = 0; j < x->n; j++) {
-        uint16_t *k = wide_row(&e->wide_k, x->j0 + j, x->h);
+        uint16_t *k = wide_row(x, &e->wide_k, j);
         e->k.f32_to_f16(k, x->out + j * x->nope, x->nope);
         e->k.f32_to_f16(k + x->nope, x->latent + j * (x->rank + op->n_rot) + x->rank, op->n_rot);
     }
@@ -151,39 +152,51 @@ static void expand(const struct expansion *x)
     else
         rows_of(x, op->w, x->h * op->w_stride + op->w_row, x->value);
     for (size_t j = 0; j < x->n; j++)
-        e->k.f32_to_f16(wide_row(&e->wide_v, x->j0 + j, x->h), x->out + j * x->value, x->value);
+        e->k.f32_to_f16(wide_row(x, &e->wide_v, j), x->out + j * x->value, x->value);
 }
 
-/* Weights and latents are counted where they are first needed: the first tile, the first head. */
+/* Weights and latents are counted where they are first needed: the first run's first tile, the first head. */
 static void count(const struct expansion *x, struct work *w)
 {
     const struct op *op = x->op;
     const size_t per_head = op->bias ? x->rank * dtype_row_bytes(op->w->type, x->nope) +
                                            x->value * dtype_row_bytes(op->bias->type, x->rank)
                                      : (x->nope + x->value) * dtype_row_bytes(op->w->type, x->rank);
-    w->weight_bytes += x->j0 == 0 ? per_head : 0;
+    w->weight_bytes += x->j0 == 0 && x->seq == x->e->run[0].seq ? per_head : 0;
     w->kv_bytes += x->h == 0 ? x->n * x->e->kv[op->layer].k.row_bytes : 0;
     w->flop += 2 * x->n * x->rank * (x->nope + x->value);
     w->act_bytes += x->n * (op->head_dim + op->head_dim_v) * sizeof(uint16_t);
 }
 
+/* Unit u: a head of a tile of a run's positions; false: there are no more. */
+static bool unit_at(struct expansion *x, size_t u)
+{
+    const struct engine *e = x->e;
+    for (uint32_t r = 0; r < e->n_run; r++) {
+        const size_t n_kv = (size_t)e->run[r].n_past + e->run[r].n_tok, n_tile = u64_ceil_div(n_kv, ENGINE_TOKEN_TILE);
+        if (u >= n_tile * x->op->n_head) {
+            u -= n_tile * x->op->n_head;
+            continue;
+        }
+        x->seq = e->run[r].seq;
+        x->h = u % x->op->n_head;
+        x->j0 = u / x->op->n_head * ENGINE_TOKEN_TILE;
+        x->n = u64_min(ENGINE_TOKEN_TILE, n_kv - x->j0);
+        return true;
+    }
+    return false;
+}
+
 void exec_kv_expand(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
-    const size_t n_kv = (size_t)e->pass.n_past + e->pass.n_tok, n_tile = u64_ceil_div(n_kv, ENGINE_TOKEN_TILE);
     struct expansion x = { .e = e, .op = op, .tid = tid, .rank = op->cols - op->n_rot,
                            .nope = op->head_dim - op->n_rot, .value = op->head_dim_v };
     x.latent = e->thread[tid].tile;
     x.out = x.latent + (size_t)ENGINE_TOKEN_TILE * op->cols;
     x.matrix = x.out + (size_t)ENGINE_TOKEN_TILE * u64_max(x.nope, x.value);
     (void)nt;
-    for (;;) {
-        const size_t u = engine_take(e, i);
-        if (u >= n_tile * op->n_head)
-            return;
-        x.h = u % op->n_head;
-        x.j0 = u / op->n_head * ENGINE_TOKEN_TILE;
-        x.n = u64_min(ENGINE_TOKEN_TILE, n_kv - x.j0);
+    while (unit_at(&x, engine_take(e, i))) {
         expand(&x);
         count(&x, w);
     }

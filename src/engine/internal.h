@@ -26,7 +26,7 @@ struct thread_state {
 
 /* Keys and values of one layer. Rows are a ring where a window bounds them. */
 struct kv_layer {
-    struct kv_rows k, v; /* v.data NULL: no values of their own (MLA) */
+    struct kv_rows k, v; /* of sequence 0; v.data NULL: no values of their own (MLA) */
     uint32_t window;
 };
 
@@ -55,10 +55,11 @@ struct engine {
     void *act_mem[ACT_KIND_COUNT];
     struct kv_layer *kv;  /* [n_layer] */
     unsigned char *kv_mem;
-    size_t kv_bytes;
-    uint32_t kv_lost;     /* positions below were overwritten in some ring */
+    size_t kv_bytes;      /* of all sequences */
+    size_t kv_seq_bytes;  /* from one sequence's cache to the next one's */
+    uint32_t *kv_lost;    /* of each sequence: positions below were overwritten in some ring */
     struct kv_rows wide_k, wide_v; /* MLA expanded: keys and values of every head, one layer at a time */
-    size_t wide_bytes;
+    size_t wide_bytes, wide_seq_bytes;
     float *rope[ROPE_MAX];        /* [n_ubatch][n_rot/2][cos, sin] of the pass */
     double *rope_freq[ROPE_MAX];  /* [n_rot/2] radians a position */
     double rope_amplitude[ROPE_MAX];
@@ -73,6 +74,11 @@ struct engine {
     /* the pass being run */
     const int32_t *tokens;
     struct pass pass;
+    struct engine_run *run; /* [n_seq] runs of the pass, n_run of them */
+    uint32_t n_run;
+    uint32_t *run_first;    /* [n_seq + 1] first token of each */
+    uint32_t *run_of;       /* [n_ubatch] run of a token */
+    uint32_t *out_row;      /* [n_out_max] token that each row of logits follows */
     uint64_t clock_ns; /* when the op being timed began (thread 0) */
 };
 
@@ -99,6 +105,21 @@ void engine_run_pass(struct engine *e);
 static inline float *engine_row(const struct engine *e, enum op_buf b, size_t row, uint32_t at)
 {
     return e->buf[b] + row * e->ops.width[b] + at;
+}
+
+/* Position of a token of the pass in its sequence. */
+static inline uint32_t engine_position(const struct engine *e, size_t t)
+{
+    const uint32_t r = e->run_of[t];
+    return e->run[r].n_past + (uint32_t)t - e->run_first[r];
+}
+
+/* The rows of a cache that belong to a sequence. */
+static inline struct kv_rows engine_rows_of(const struct kv_rows *r, size_t seq, size_t seq_bytes)
+{
+    struct kv_rows s = *r;
+    s.data += seq * seq_bytes;
+    return s;
 }
 
 /* Where thread tid's part of n units begins, at multiples of align. */

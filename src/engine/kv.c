@@ -85,10 +85,12 @@ static int wide_init(struct engine *e, struct error *err)
     k_bytes = at;
     if (place(&e->wide_v, "values", DTYPE_F16, op->n_head, op->head_dim_v, e->o.n_ctx, &at, err) != 0)
         return -1;
-    e->wide_k.data = map(e, at, "the expanded cache of a layer", err);
+    e->wide_seq_bytes = at;
+    if (!size_mul(at, e->o.n_seq, &e->wide_bytes))
+        return error_set(err, ERROR_USAGE, "%u sequences: the expanded cache's size overflows", e->o.n_seq);
+    e->wide_k.data = map(e, e->wide_bytes, "the expanded cache of a layer", err);
     if (!e->wide_k.data)
         return -1;
-    e->wide_bytes = at;
     e->wide_v.data = e->wide_k.data + k_bytes;
     return 0;
 }
@@ -97,11 +99,17 @@ int kv_init(struct engine *e, struct error *err)
 {
     size_t total = 0;
     e->kv = calloc(e->m->hp.n_layer, sizeof *e->kv);
-    if (!e->kv)
+    e->kv_lost = calloc(e->o.n_seq, sizeof *e->kv_lost);
+    if (!e->kv || !e->kv_lost)
         return error_oom(err, e->m->hp.n_layer * sizeof *e->kv, "the KV cache");
-    if (layout(e, &total, err) != 0 || !(e->kv_mem = map(e, total, "the KV cache", err)))
+    if (layout(e, &total, err) != 0)
         return -1;
-    e->kv_bytes = total;
+    e->kv_seq_bytes = total;
+    if (!size_mul(total, e->o.n_seq, &e->kv_bytes))
+        return error_set(err, ERROR_USAGE, "%u sequences of %u positions: the KV cache's size overflows", e->o.n_seq,
+                         e->o.n_ctx);
+    if (!(e->kv_mem = map(e, e->kv_bytes, "the KV cache", err)))
+        return -1;
     unsigned char *at = e->kv_mem;
     for (uint32_t i = 0; i < e->m->hp.n_layer; i++) {
         struct kv_layer *l = &e->kv[i];
@@ -122,6 +130,7 @@ void kv_free(struct engine *e)
     if (e->wide_k.data)
         munmap((void *)(uintptr_t)e->wide_k.data, e->wide_bytes);
     free(e->kv);
+    free(e->kv_lost);
 }
 
 size_t engine_kv_bytes(const struct engine *e)
@@ -131,7 +140,7 @@ size_t engine_kv_bytes(const struct engine *e)
 
 void engine_assume_kv(struct engine *e)
 {
-    e->kv_lost = 0;
+    memset(e->kv_lost, 0, e->o.n_seq * sizeof *e->kv_lost);
 }
 
 /* Rows of small random numbers, +-0.125 .. 0.25, as the cache would hold them. */
@@ -160,10 +169,12 @@ void engine_fill_kv(struct engine *e, uint32_t n_past)
 {
     uint32_t x = 0x9e3779b9u;
     engine_assume_kv(e);
-    for (uint32_t i = 0; i < e->m->hp.n_layer; i++) {
-        struct kv_layer *l = &e->kv[i];
-        fill_rows(e, &l->k, n_past, &x);
-        if (l->v.data)
-            fill_rows(e, &l->v, n_past, &x);
-    }
+    for (uint32_t s = 0; s < e->o.n_seq; s++)
+        for (uint32_t i = 0; i < e->m->hp.n_layer; i++) {
+            const struct kv_rows k = engine_rows_of(&e->kv[i].k, s, e->kv_seq_bytes);
+            const struct kv_rows v = engine_rows_of(&e->kv[i].v, s, e->kv_seq_bytes);
+            fill_rows(e, &k, n_past, &x);
+            if (e->kv[i].v.data)
+                fill_rows(e, &v, n_past, &x);
+        }
 }

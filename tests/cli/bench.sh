@@ -41,11 +41,20 @@ run bench -m "$m" -p 0 -n 2 -d 255 -r 1 --quiet
 [ "$status" -eq 0 ] && says 'warning: .* beyond the 256'
 ok $? "a context beyond the trained one is a warning"
 
+run bench -m "$m" -p 8 -n 2 -b 1,4 -ub 8 -r 1 -o csv --quiet
+[ "$status" -eq 0 ] && [ "$(cells test | tr '\n' ' ')" = "pp8 tg2 pp8x4 tg2x4 " ] &&
+    [ "$(cells n_batch | tr '\n' ' ')" = "1 1 4 4 " ]
+ok $? "-b: every test for every number of sequences"
+# A step of four: the weights once but for three more rows of the embedding, four caches, four times the FLOP.
+cells weight_bytes >"$tmp/w" && cells kv_bytes >"$tmp/kv" && cells flop >"$tmp/flop"
+paste "$tmp/w" "$tmp/kv" "$tmp/flop" | awk 'NR == 2 { w = $1; kv = $2; f = $3 } NR == 4 { seen = $1 == w + 2 * 3 * 64 * 4 && $2 == 4 * kv && $3 == 4 * f } END { exit !seen }'
+ok $? "-b: weights are read once for all sequences"
+
 refused 2 "nothing to measure" bench -m "$m" -p 0 -n 0
 refused 2 "-p: expected 0 to" bench -m "$m" -p -1
 refused 2 "10000 threads asked for" bench -m "$m" -t 10000
 refused 2 "-r: expected 1 to" bench -m "$m" -r 0
-refused 2 "1 sequence at a time" bench -m "$m" -b 2
+refused 2 "-b: expected 1 to" bench -m "$m" -b 0
 refused 2 "-p" bench -m "$m" -p 1,,2
 refused 2 "found \"yaml\"" bench -m "$m" -o yaml
 refused 2 "-m FILE is needed" bench

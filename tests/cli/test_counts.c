@@ -101,6 +101,41 @@ static void check(const char *path, unsigned n_prompt, unsigned n_gen, unsigned 
     cpulist_free(&cpus);
 }
 
+/* Several sequences in one pass: a prompt of each, then steps together. */
+static void check_batch(const char *path, enum dtype kv)
+{
+    enum { N_SEQ = 3, N_PROMPT = 5, N_GEN = 4, N_CTX = N_PROMPT + N_GEN };
+    struct error err = { 0 };
+    struct model m = { 0 };
+    struct cpulist cpus;
+    int32_t tok[N_SEQ * N_PROMPT];
+    const float *logits;
+    assert_ok(cpulist_usable(&cpus, &err), err);
+    assert_ok(model_load(&m, path, NULL, &err), err);
+    for (unsigned i = 0; i < N_SEQ * N_PROMPT; i++)
+        tok[i] = (int32_t)(i * 7919u % m.hp.n_vocab);
+    const struct engine_options o = { .n_ctx = N_CTX, .n_seq = N_SEQ, .n_ubatch = N_SEQ * N_PROMPT, .n_out_max = N_SEQ,
+                                      .n_threads = (int)u64_min(2, cpus.n), .cpus = &cpus, .cpu_flags = cpu_flags(),
+                                      .type_k = kv, .type_v = kv };
+    struct engine *e = engine_new(&m, &o, &err);
+    if (!e)
+        fail_msg("%s: %s", path, err.msg);
+    struct sum s = { .l = engine_ops(e), .o = { .act_elem_bytes = 4, .type_k = kv, .type_v = kv }, .chance = true };
+    s.cost = calloc(s.l->n, sizeof *s.cost);
+    for (uint32_t past = 0, n = N_PROMPT; past < N_CTX; past += n, n = 1) {
+        struct engine_run run[N_SEQ];
+        for (uint32_t r = 0; r < N_SEQ; r++)
+            run[r] = (struct engine_run){ r, past, n };
+        assert_ok(engine_eval_runs(e, tok, run, N_SEQ, &logits, &err), err);
+        add_pass(&s, &(struct pass){ .n_tok = N_SEQ * n, .n_past = past, .n_seq = N_SEQ, .n_out = N_SEQ });
+    }
+    compare(e, &s);
+    free(s.cost);
+    engine_free(e);
+    model_free(&m);
+    cpulist_free(&cpus);
+}
+
 static void test_own_model(void **state)
 {
     (void)state;
@@ -113,6 +148,7 @@ static void test_own_model(void **state)
         check(path, 1, 5, 512, cpu_flags(), threads, DTYPE_BF16);
         check(path, 33, 3, 16, 0, threads, DTYPE_F16);
     }
+    check_batch(path, DTYPE_F16);
 }
 
 static void test_shared_models(void **state)
@@ -169,6 +205,7 @@ static void test_architectures(void **state)
             check(path, 40, 3, 40, cpu_flags(), 2, DTYPE_F16);
             check(path, 30, 3, 7, cpu_flags(), 1, DTYPE_F16);
             check(path, 1, 20, 1, cpu_flags(), 2, DTYPE_F16);
+            check_batch(path, DTYPE_F16);
             unlink(path);
         }
 }

@@ -164,6 +164,53 @@ static void check_subject(const struct subject *s)
     }
 }
 
+/* ---- several sequences in one pass ---------------------------------------------------------------- */
+
+/*
+ * The subject's tokens as three sequences that begin at different times, chunks of prompts and single tokens in the
+ * same passes: after each token the logits are those of the sequence alone.
+ */
+static void check_batch(const struct subject *s)
+{
+    enum { N_SEQ = 3, N = 24 };
+    static const uint32_t begin[N_SEQ] = { 0, 2, 5 }, chunk[N_SEQ] = { 1, 3, 7 };
+    struct error err = { 0 };
+    const size_t v = s->m.hp.n_vocab;
+    struct cpulist cpus;
+    assert_ok(cpulist_usable(&cpus, &err), err);
+    const struct engine_options o = { .n_ctx = N, .n_seq = N_SEQ, .n_ubatch = 16, .n_out_max = N_SEQ, .n_threads = 2,
+                                      .cpus = &cpus, .cpu_flags = cpu_flags(), .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
+    struct engine *e = cpus.n > 1 ? engine_new(&s->m, &o, &err) : NULL;
+    if (!e && cpus.n > 1)
+        fail_msg("%s: %s", s->what, err.msg);
+    const double limit = bound(s, cpu_flags());
+    for (uint32_t step = 0, past[N_SEQ] = { 0 }; e && past[N_SEQ - 1] < N && past[0] < N; step++) {
+        struct engine_run run[N_SEQ];
+        int32_t tok[16];
+        uint32_t n_run = 0, n = 0;
+        /* The last sequence comes first in the pass. */
+        for (uint32_t q = N_SEQ; q-- > 0;) {
+            const uint32_t n_tok = (uint32_t)u64_min(past[q] == 0 ? chunk[q] : 1, N - past[q]);
+            if (step < begin[q] || n_tok == 0)
+                continue;
+            run[n_run++] = (struct engine_run){ q, past[q], n_tok };
+            for (uint32_t t = 0; t < n_tok; t++)
+                tok[n++] = s->tok[past[q] + t];
+        }
+        const float *l;
+        assert_ok(engine_eval_runs(e, tok, run, n_run, &l, &err), err);
+        for (uint32_t r = 0; r < n_run; r++) {
+            past[run[r].seq] += run[r].n_tok;
+            const double d = max_diff(l + r * v, s->want + (past[run[r].seq] - 1) * v, v);
+            if (!(d < limit))
+                fail_msg("%s: sequence %u of a batch, %u tokens: a logit is off by %g, bound %g", s->what, run[r].seq,
+                         past[run[r].seq], d, limit);
+        }
+    }
+    engine_free(e);
+    cpulist_free(&cpus);
+}
+
 static void check_family(const char *family)
 {
     int compared = 0;
@@ -171,6 +218,8 @@ static void check_family(const char *family)
         struct subject s;
         subject_init(&s, family, i);
         check_subject(&s);
+        if (decided(&s, bound(&s, cpu_flags())))
+            check_batch(&s);
         compared += decided(&s, bound(&s, 0));
         subject_free(&s);
     }

@@ -293,6 +293,30 @@ static void test_refusals(void **state)
     model_free(&m);
 }
 
+static void test_batch_refusals(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    struct model m = { 0 };
+    own_model(&m);
+    const struct engine_options o = { .n_ctx = 8, .n_seq = 2, .n_ubatch = 4, .n_out_max = 2, .n_threads = 1,
+                                      .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
+    struct engine *e = engine_new(&m, &o, &err);
+    if (!e)
+        fail_msg("%s", err.msg);
+    const struct engine_run twice[] = { { 1, 0, 1 }, { 1, 0, 1 } }, other[] = { { 2, 0, 1 } }, many[] = { { 0, 0, 3 }, { 1, 0, 2 } },
+                            far[] = { { 0, 7, 2 } }, none[] = { { 0, 0, 0 } };
+    assert_fails(engine_eval_runs(e, some_tokens, twice, 2, NULL, &err), err, "sequence 1 twice");
+    assert_fails(engine_eval_runs(e, some_tokens, other, 1, NULL, &err), err, "sequence 2 of 2");
+    assert_fails(engine_eval_runs(e, some_tokens, many, 2, NULL, &err), err, "pass of 5 tokens");
+    assert_fails(engine_eval_runs(e, some_tokens, far, 1, NULL, &err), err, "2 tokens after 7 do not fit the context of 8");
+    assert_fails(engine_eval_runs(e, some_tokens, none, 1, NULL, &err), err, "0 tokens after 0");
+    assert_fails(engine_eval_runs(e, some_tokens, twice, 0, NULL, &err), err, "pass of 0 sequences");
+    assert_fails(engine_eval_runs(e, some_tokens, many, 3, NULL, &err), err, "pass of 3 sequences, expected 1 to 2");
+    engine_free(e);
+    model_free(&m);
+}
+
 /* Samples: every op timed once a pass, work adds up to the total. */
 static void test_samples(void **state)
 {
@@ -330,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_shared_oracles),  cmocka_unit_test(test_prefill_agrees_with_decode),
         cmocka_unit_test(test_threads_agree),   cmocka_unit_test(test_ubatch),
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_batch_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
