@@ -166,47 +166,84 @@ static void check_subject(const struct subject *s)
 
 /* ---- several sequences in one pass ---------------------------------------------------------------- */
 
-/*
- * The subject's tokens as three sequences that begin at different times, chunks of prompts and single tokens in the
- * same passes: after each token the logits are those of the sequence alone.
- */
+enum { N_SEQ = 3, N_BATCH = 24 };
+
+/* Sequence q has the subject's tokens from another one on (with experts, whose choice may be near, from the first). */
+static int32_t token_of(const struct subject *s, uint32_t q, uint32_t t)
+{
+    return s->tok[(t + (s->spec.n_expert ? 0 : 5 * q)) % N_TOK];
+}
+
+/* Logits [N_BATCH, n_vocab] of a sequence alone, token by token. */
+static float *run_alone(const struct subject *s, uint32_t q)
+{
+    struct error err = { 0 };
+    const struct way one = { cpu_flags(), 1, 1, 1, DTYPE_F16 };
+    const size_t v = s->m.hp.n_vocab;
+    struct engine *e = engine_for(s, &one);
+    float *out = malloc(N_BATCH * v * sizeof *out);
+    for (uint32_t t = 0; t < N_BATCH; t++) {
+        const int32_t id = token_of(s, q, t);
+        const float *l;
+        assert_ok(engine_eval(e, &id, 1, t, 1, &l, &err), err);
+        memcpy(out + t * v, l, v * sizeof *out);
+    }
+    engine_free(e);
+    return out;
+}
+
+/* The next pass: a chunk of a prompt for a sequence that begins, one token for the others; the last sequence first. */
+static uint32_t next_pass(const struct subject *s, uint32_t step, const uint32_t *past, struct engine_run *run, int32_t *tok)
+{
+    static const uint32_t begin[N_SEQ] = { 0, 2, 5 }, chunk[N_SEQ] = { 1, 3, 7 };
+    uint32_t n_run = 0, n = 0;
+    for (uint32_t q = N_SEQ; q-- > 0;) {
+        const uint32_t n_tok = (uint32_t)u64_min(past[q] == 0 ? chunk[q] : 1, N_BATCH - past[q]);
+        if (step < begin[q] || n_tok == 0)
+            continue;
+        run[n_run++] = (struct engine_run){ q, past[q], n_tok };
+        for (uint32_t t = 0; t < n_tok; t++)
+            tok[n++] = token_of(s, q, past[q] + t);
+    }
+    return n_run;
+}
+
+/* Three sequences that begin at different times, in passes together: after each token the logits are those of the
+ * sequence alone. */
 static void check_batch(const struct subject *s)
 {
-    enum { N_SEQ = 3, N = 24 };
-    static const uint32_t begin[N_SEQ] = { 0, 2, 5 }, chunk[N_SEQ] = { 1, 3, 7 };
     struct error err = { 0 };
-    const size_t v = s->m.hp.n_vocab;
     struct cpulist cpus;
     assert_ok(cpulist_usable(&cpus, &err), err);
-    const struct engine_options o = { .n_ctx = N, .n_seq = N_SEQ, .n_ubatch = 16, .n_out_max = N_SEQ, .n_threads = 2,
-                                      .cpus = &cpus, .cpu_flags = cpu_flags(), .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
-    struct engine *e = cpus.n > 1 ? engine_new(&s->m, &o, &err) : NULL;
-    if (!e && cpus.n > 1)
+    const struct engine_options o = { .n_ctx = N_BATCH, .n_seq = N_SEQ, .n_ubatch = 16, .n_out_max = N_SEQ,
+                                      .n_threads = (int)u64_min(2, cpus.n), .cpus = &cpus, .cpu_flags = cpu_flags(),
+                                      .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
+    struct engine *e = engine_new(&s->m, &o, &err);
+    if (!e)
         fail_msg("%s: %s", s->what, err.msg);
+    const size_t v = s->m.hp.n_vocab;
     const double limit = bound(s, cpu_flags());
-    for (uint32_t step = 0, past[N_SEQ] = { 0 }; e && past[N_SEQ - 1] < N && past[0] < N; step++) {
+    uint32_t past[N_SEQ] = { 0 };
+    float *alone[N_SEQ];
+    for (uint32_t q = 0; q < N_SEQ; q++)
+        alone[q] = run_alone(s, q);
+    for (uint32_t step = 0; past[0] < N_BATCH; step++) {
         struct engine_run run[N_SEQ];
         int32_t tok[16];
-        uint32_t n_run = 0, n = 0;
-        /* The last sequence comes first in the pass. */
-        for (uint32_t q = N_SEQ; q-- > 0;) {
-            const uint32_t n_tok = (uint32_t)u64_min(past[q] == 0 ? chunk[q] : 1, N - past[q]);
-            if (step < begin[q] || n_tok == 0)
-                continue;
-            run[n_run++] = (struct engine_run){ q, past[q], n_tok };
-            for (uint32_t t = 0; t < n_tok; t++)
-                tok[n++] = s->tok[past[q] + t];
-        }
         const float *l;
+        const uint32_t n_run = next_pass(s, step, past, run, tok);
         assert_ok(engine_eval_runs(e, tok, run, n_run, &l, &err), err);
         for (uint32_t r = 0; r < n_run; r++) {
-            past[run[r].seq] += run[r].n_tok;
-            const double d = max_diff(l + r * v, s->want + (past[run[r].seq] - 1) * v, v);
+            const uint32_t q = run[r].seq;
+            past[q] += run[r].n_tok;
+            const double d = max_diff(l + r * v, alone[q] + (past[q] - 1) * v, v);
             if (!(d < limit))
-                fail_msg("%s: sequence %u of a batch, %u tokens: a logit is off by %g, bound %g", s->what, run[r].seq,
-                         past[run[r].seq], d, limit);
+                fail_msg("%s: sequence %u of a batch, %u tokens: a logit is off by %g, bound %g", s->what, q, past[q], d,
+                         limit);
         }
     }
+    for (uint32_t q = 0; q < N_SEQ; q++)
+        free(alone[q]);
     engine_free(e);
     cpulist_free(&cpus);
 }
