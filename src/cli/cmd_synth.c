@@ -154,6 +154,10 @@ static void apply_shape(struct hparams *hp, const struct shape *s)
         apply_head_dim(hp, &from, s->given);
     if (hp->n_expert > 0)
         apply_experts(hp, &from, s->given);
+    /* Another shape has the usual scale of scores, which is what readers of the file work out too. */
+    if (hp->n_lora_kv == 0 && (hp->head_dim != from.head_dim || hp->n_embd != from.n_embd || hp->n_head != from.n_head ||
+                               hp->n_layer != from.n_layer))
+        hp->attn_scale = 0;
     if (!isnan(s->rope_theta))
         hp->rope_theta = s->rope_theta;
     hp->tied |= s->tied;

@@ -67,6 +67,7 @@ static int opt_count(const struct keys *k, const char *suffix, uint32_t *out, st
 
 #define COUNT(suffix, field) { suffix, offsetof(struct hparams, field), HPARAM_U32 }
 #define NUMBER(suffix, field) { suffix, offsetof(struct hparams, field), HPARAM_F64 }
+#define WHOLE(suffix, field) { suffix, offsetof(struct hparams, field), HPARAM_WHOLE }
 #define FLAG(suffix, field) { suffix, offsetof(struct hparams, field), HPARAM_BOOL }
 static const struct hparam_key hparam_keys[] = {
     COUNT("attention.sliding_window", window),
@@ -85,7 +86,7 @@ static const struct hparam_key hparam_keys[] = {
     NUMBER("final_logit_softcapping", final_softcap),
     NUMBER("rope.freq_base", rope_theta),
     NUMBER("rope.freq_base_swa", rope_theta_swa),
-    NUMBER("rope.scaling.original_context_length", rope_ctx_orig),
+    WHOLE("rope.scaling.original_context_length", rope_ctx_orig),
     NUMBER("rope.scaling.attn_factor", rope_attn_factor),
     NUMBER("rope.scaling.yarn_log_multiplier", yarn_log_mul),
     NUMBER("rope.scaling.yarn_beta_fast", yarn_beta_fast),
@@ -107,6 +108,7 @@ static int read_key(const struct keys *k, const struct hparam_key *d, struct hpa
     case HPARAM_U32:
         return opt_count(k, d->suffix, at, err);
     case HPARAM_F64:
+    case HPARAM_WHOLE: /* writers differ */
         return gguf_opt_f64(k->g, key(k, name, sizeof name, d->suffix), at, err);
     case HPARAM_BOOL:
         return gguf_opt_bool(k->g, key(k, name, sizeof name, d->suffix), at, err);

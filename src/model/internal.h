@@ -24,7 +24,7 @@ int hparams_supported(const struct arch *a, const struct hparams *hp, const char
 struct hparam_key {
     const char *suffix;
     size_t offset;
-    enum { HPARAM_U32, HPARAM_F64, HPARAM_BOOL } kind;
+    enum { HPARAM_U32, HPARAM_F64, HPARAM_WHOLE, HPARAM_BOOL } kind; /* WHOLE: a double, in files a u32 */
 };
 const struct hparam_key *hparam_key_at(size_t i); /* NULL past the end */
 
@@ -60,7 +60,8 @@ int mixture_file_type(const char *name);
 
 /* ---- synth_vocab.c ------------------------------------------------------------------- */
 enum { SYNTH_MIN_VOCAB = 3 + 256 };
-/* The tokenizer.* keys of a made-up SentencePiece-style vocabulary of n tokens. */
-int synth_vocab_write(struct gguf_writer *w, uint32_t n, struct error *err);
+/* The tokenizer.* keys of a made-up SentencePiece-style vocabulary of n tokens. last: NULL, or a control token that
+ * readers of the architecture look up, in place of the last piece. */
+int synth_vocab_write(struct gguf_writer *w, uint32_t n, const char *last, struct error *err);
 
 #endif

@@ -236,6 +236,10 @@ static void write_keys(struct synth *s)
             if (*(const double *)at > 0 || *(const double *)without > 0)
                 kv_f32(s, d->suffix, *(const double *)at);
             break;
+        case HPARAM_WHOLE:
+            if (*(const double *)at > 0)
+                kv_u32(s, d->suffix, (uint32_t)*(const double *)at);
+            break;
         case HPARAM_BOOL:
             snprintf(key, sizeof key, "%s.%s", s->m->arch->name, d->suffix);
             if (hp->n_expert > 0)
@@ -277,6 +281,12 @@ static void write_head_dims(struct synth *s)
     }
 }
 
+/* Its other readers look for a key and a token that this program does not need. */
+static bool is_phi3(const struct model *m)
+{
+    return strcmp(m->arch->name, "phi3") == 0;
+}
+
 static void write_hparams(struct synth *s)
 {
     const struct hparams *hp = &s->m->hp;
@@ -292,6 +302,8 @@ static void write_hparams(struct synth *s)
     write_rope(s);
     if (hp->window > 0 && hp->window_period != file_defaults(s->m->arch).window_period)
         kv_u32(s, "attention.sliding_window_pattern", hp->window_period);
+    if (hp->window == 0 && is_phi3(s->m)) /* llama.cpp and its kin want the key */
+        kv_u32(s, "attention.sliding_window", 0);
     if (hp->expert_gate)
         kv_u32(s, "expert_gating_func", hp->expert_gate);
     kv_u32(s, "vocab_size", hp->n_vocab);
@@ -305,7 +317,7 @@ static int write_head(struct synth *s, struct error *err)
     gguf_writer_kv_str(s->w, "general.name", s->o->name ? s->o->name : m->name);
     gguf_writer_kv_u32(s->w, "general.file_type", (uint32_t)mixture_file_type(m->type_name));
     write_hparams(s);
-    if (synth_vocab_write(s->w, m->hp.n_vocab, err) != 0)
+    if (synth_vocab_write(s->w, m->hp.n_vocab, is_phi3(m) ? "<|endoftext|>" : NULL, err) != 0)
         return -1;
     for (size_t i = 0; i < m->n_tensors; i++)
         quantized |= dtype_find(m->tensors[i].type)->block_elems > 1;

@@ -111,7 +111,17 @@ static int write_arrays(const struct vocab *v, struct gguf_writer *w, struct err
     return 0;
 }
 
-int synth_vocab_write(struct gguf_writer *w, uint32_t n, struct error *err)
+/* The last piece becomes a control token. */
+static void name_last(struct vocab *v, const char *last)
+{
+    const uint32_t i = v->n - 1;
+    v->at[i] = v->text.len;
+    v->len[i] = strlen(last);
+    v->type[i] = TOKEN_CONTROL;
+    strbuf_add(&v->text, last, strlen(last));
+}
+
+int synth_vocab_write(struct gguf_writer *w, uint32_t n, const char *last, struct error *err)
 {
     struct vocab v = { .want = n };
     int rc = -1;
@@ -122,6 +132,8 @@ int synth_vocab_write(struct gguf_writer *w, uint32_t n, struct error *err)
     if (v.at && v.len && v.score && v.type) {
         add_control_and_bytes(&v);
         add_pieces(&v);
+        if (last && v.n > 0 && !v.text.oom)
+            name_last(&v, last);
     }
     if (!v.at || !v.len || !v.score || !v.type || v.text.oom)
         error_oom(err, n * 24UL, "a vocabulary");
