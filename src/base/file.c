@@ -11,7 +11,7 @@
 int filemap_open(struct filemap *m, const char *path, struct error *err)
 {
     *m = (struct filemap){ 0 };
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO without a writer would wait */
     if (fd < 0)
         return error_set(err, ERROR_INPUT, "%s: %s", path, strerror(errno));
     struct stat st;
@@ -127,7 +127,8 @@ int outfile_open(struct outfile *o, const char *path, struct error *err)
     }
     mode_t mask = umask(0);
     umask(mask);
-    fchmod(fd, 0666 & ~mask);
+    const bool replaces = stat(path, &st) == 0; /* and keeps what its owner allows */
+    fchmod(fd, replaces ? st.st_mode & 0777 : 0666 & ~mask);
     o->f = fdopen(fd, "wb");
     if (!o->f) {
         int e = errno;
@@ -204,4 +205,10 @@ int dir_make(const char *path, struct error *err)
 bool file_exists(const char *path)
 {
     return access(path, F_OK) == 0;
+}
+
+bool file_same(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }

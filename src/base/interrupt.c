@@ -1,7 +1,9 @@
-/* SIGINT and SIGTERM set a flag that long loops look at; a second one ends the process. */
+/* SIGINT, SIGTERM and SIGHUP set a flag that long loops look at; a second one ends the process. A file that grows too large
+ * is an error of the write, and one that shrinks while it is mapped ends the process with a message. */
 #include "base/base.h"
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t pending;
 
@@ -9,6 +11,15 @@ static void on_signal(int sig)
 {
     pending = 1;
     signal(sig, SIG_DFL);
+}
+
+/* A page of a mapped file is gone: what reads it cannot go on. */
+static void on_bus(int sig)
+{
+    static const char text[] = "\nroofcast: a file that is being read became shorter, or its disk failed\n";
+    (void)sig;
+    ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(n < 0 ? 3 : 1);
 }
 
 void interrupt_install(void)
@@ -19,6 +30,9 @@ void interrupt_install(void)
     sigemptyset(&sa.sa_mask);
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
+    sigaction(SIGHUP, &sa, NULL);
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGBUS, on_bus);
 }
 
 int interrupt_check(struct error *err)

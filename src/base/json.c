@@ -196,3 +196,16 @@ json_t *json_num(double v)
         return json_integer((json_int_t)v);
     return json_real(v);
 }
+
+json_t *json_text(const char *s)
+{
+    json_t *j = json_string(s);
+    if (j)
+        return j;
+    struct strbuf b = { 0 };
+    for (; *s; s++)
+        strbuf_addf(&b, "%c", (unsigned char)*s < 0x80 ? *s : '?');
+    j = json_string(b.s ? b.s : "");
+    strbuf_free(&b);
+    return j;
+}

@@ -32,6 +32,9 @@ int json_get_bool_opt(const json_t *o, const char *ctx, const char *key, bool *o
 int json_check_schema(const json_t *o, const char *ctx, const char *schema, int version, struct error *err);
 /* "an object", "a string", ...: what was found, for messages. */
 const char *json_type_name(const json_t *j);
+/* Bytes from outside (names, command lines) as a string: JSON is UTF-8, so where they are not, "?" stands for every byte
+ * that is not ASCII. NULL: out of memory. */
+json_t *json_text(const char *s);
 /* NaN or infinity become null, a number otherwise: "not measured" is never 0. */
 json_t *json_num(double v);
 

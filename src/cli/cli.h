@@ -43,11 +43,11 @@ struct cli_syntax {
     const char *args, *doc; /* as in struct argp */
 };
 int cli_parse(const struct cli_syntax *s, int argc, char **argv, void *options, struct error *err);
-/* For options: keep the text; keep it if it is the first ("one WHAT at a time"); set the flag; a tensor type by name. */
+/* For options: keep the text; keep it if it is the first ("one WHAT at a time"); set the flag; a type that a KV cache may have, by name. */
 int cli_text(const char **to, const char *arg);
 int cli_text_once(const char **to, const char *arg, const char *what, struct error *err);
 int cli_flag(bool *to);
-int cli_dtype(enum dtype *to, const char *arg, struct error *err);
+int cli_kv_type(enum dtype *to, const char *arg, struct error *err);
 /* "512,128" -> values; each in [lo, hi], else ERROR_USAGE naming `what`. */
 struct int_list {
     int64_t *v;
@@ -121,6 +121,8 @@ int cli_machine_init(struct cli_machine *m, int64_t n_threads, const char *isa, 
 void cli_machine_free(struct cli_machine *m);
 /* A model file the engine can run, and nothing else. */
 int cli_model_open(struct model *m, const char *path, struct error *err);
+/* An option's output that is an input, which would be lost, is refused: a file of g (or NULL), or path. out: NULL is fine. */
+int cli_keep_input(const char *path, const struct gguf *g, const char *option, const char *out, struct error *err);
 /* Version, compiler, CPU, ISA, threads, date; command and profile are the caller's to fill. */
 void cli_provenance(struct provenance *p, const struct cli_machine *m, const char *isa,
                     const char *counters);

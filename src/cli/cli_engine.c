@@ -45,9 +45,9 @@ int cli_engine_option(struct cli_engine *o, int key, const char *arg, struct err
     case CLI_OPT_CPUS:
         return cli_text(&o->cpus, arg);
     case CLI_OPT_CTK:
-        return cli_dtype(&o->type_k, arg, err);
+        return cli_kv_type(&o->type_k, arg, err);
     case CLI_OPT_CTV:
-        return cli_dtype(&o->type_v, arg, err);
+        return cli_kv_type(&o->type_v, arg, err);
     default:
         return CLI_UNKNOWN;
     }
@@ -102,6 +102,16 @@ int cli_model_open(struct model *m, const char *path, struct error *err)
                      "%s: a description without weights: the engine needs a GGUF file (`roofcast synth %s -o "
                      "model.gguf` writes one)",
                      path, path);
+}
+
+int cli_keep_input(const char *path, const struct gguf *g, const char *option, const char *out, struct error *err)
+{
+    bool same = out && *path && file_same(path, out);
+    for (size_t i = 0; out && g && i < gguf_n_files(g); i++)
+        same |= file_same(gguf_file_path(g, i), out);
+    if (!same)
+        return 0;
+    return error_set(err, ERROR_USAGE, "%s %s is an input itself, which would be lost: name another file", option, out);
 }
 
 void cli_provenance(struct provenance *p, const struct cli_machine *m, const char *isa,

@@ -47,12 +47,20 @@ int cli_flag(bool *to)
     return 0;
 }
 
-int cli_dtype(enum dtype *to, const char *arg, struct error *err)
+int cli_kv_type(enum dtype *to, const char *arg, struct error *err)
 {
-    const struct dtype_info *t = dtype_get_name(arg, err);
-    if (t)
-        *to = t->id;
-    return t ? 0 : -1;
+    const struct dtype_info *found = dtype_find_name(arg);
+    char list[160] = "";
+    enum dtype t;
+    for (size_t i = 0; dtype_kv_at(i, &t); i++) {
+        const size_t n = strlen(list);
+        if (found && found->id == t) {
+            *to = t;
+            return 0;
+        }
+        snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", dtype_name(t));
+    }
+    return error_set(err, ERROR_USAGE, "type of the KV cache \"%.32s\": expected one of %s", arg, list);
 }
 
 /* ---- lists ---------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "cli/pricing.h"
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct options {
@@ -72,9 +73,9 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     case OPT_KV:
         return pricing_kv_type(&o->cost.type_k, &o->cost.type_v, arg, err);
     case OPT_CTK:
-        return cli_dtype(&o->cost.type_k, arg, err);
+        return cli_kv_type(&o->cost.type_k, arg, err);
     case OPT_CTV:
-        return cli_dtype(&o->cost.type_v, arg, err);
+        return cli_kv_type(&o->cost.type_v, arg, err);
     case OPT_ACT:
         if (strcmp(arg, "2") != 0 && strcmp(arg, "4") != 0)
             return error_set(err, ERROR_USAGE, "--act-bytes: expected 2 or 4, found \"%s\"", arg);
@@ -147,11 +148,13 @@ static json_t *rows_json(const struct analysis *a, struct error *err)
 static json_t *apart_json(const struct analysis *a)
 {
     json_t *apart = json_array();
-    for (size_t i = 0; i < a->m->n_tensors; i++) {
+    bool *read = account_marks(a->m, &a->ops, NULL);
+    for (size_t i = 0; read && i < a->m->n_tensors; i++) {
         const struct tensor *t = &a->m->tensors[i];
-        if (!account_reads(&a->ops, t))
+        if (!read[i])
             json_array_append_new(apart, json_pack("{s:s, s:I}", "name", t->name, "bytes", (json_int_t)t->bytes));
     }
+    free(read);
     return apart;
 }
 
@@ -474,10 +477,12 @@ static void print_totals(const struct analysis *a)
     if (w->embed_again_bytes > 0)
         printf("; the LM head is the embedding table: %.0f B of it are read once more", w->embed_again_bytes);
     printf("\n");
-    for (size_t i = 0; i < m->n_tensors; i++)
-        if (!account_reads(&a->ops, &m->tensors[i]))
+    bool *read = account_marks(m, &a->ops, NULL);
+    for (size_t i = 0; read && i < m->n_tensors; i++)
+        if (!read[i])
             printf("%-10s %s, %" PRIu64 " B: no op reads it as a weight\n", "apart", m->tensors[i].name,
                    m->tensors[i].bytes);
+    free(read);
     print_parts(a);
     print_total(a, PHASE_PREFILL);
     print_total(a, PHASE_DECODE);
@@ -519,7 +524,9 @@ static int run(const struct options *o, struct error *err)
         return -1;
     if (o->n_depth + o->n_prompt > m.hp.n_ctx_train || o->n_depth + o->n_gen > m.hp.n_ctx_train)
         cli_warn("the context goes beyond the %u tokens the model was trained on", m.hp.n_ctx_train);
-    int rc = analysis_init(&a, &m, &ao, err);
+    int rc = cli_keep_input(m.path, m.gguf, "--save", o->save, err);
+    if (rc == 0)
+        rc = analysis_init(&a, &m, &ao, err);
     if (rc == 0) {
         rc = print_all(&a, o, err);
         analysis_free(&a);

@@ -188,7 +188,7 @@ static int run_model(struct results *res, const char *path, const struct grid *g
     struct model m = { 0 };
     if (cli_model_open(&m, path, err) != 0)
         return -1;
-    int rc = 0;
+    int rc = cli_keep_input(path, m.gguf, "--save", o->save, err);
     for (size_t i = 0; i < g->t.n && rc == 0; i++)
         for (size_t k = 0; k < g->ub.n && rc == 0; k++) {
             struct cli_machine machine;

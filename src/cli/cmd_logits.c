@@ -139,6 +139,8 @@ static int run(struct options *o, struct error *err)
     int rc = -1;
     if (cli_model_open(&m, o->model, err) != 0)
         return -1;
+    if (cli_keep_input(o->from ? o->from : "", m.gguf, "-o", o->out, err) != 0)
+        goto out;
     if ((o->from ? tokens_from_file(o->from, &tok, &n, err) : tokens_from_list(o->tokens, &tok, &n, err)) != 0)
         goto out;
     if (!o->prompt)

@@ -93,9 +93,9 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     case OPT_KV:
         return pricing_kv_type(&o->type_k, &o->type_v, arg, err);
     case OPT_CTK:
-        return cli_dtype(&o->type_k, arg, err);
+        return cli_kv_type(&o->type_k, arg, err);
     case OPT_CTV:
-        return cli_dtype(&o->type_v, arg, err);
+        return cli_kv_type(&o->type_v, arg, err);
     case OPT_SAVE:
         return cli_text(&o->save, arg);
     default:
@@ -483,7 +483,7 @@ static int run(const struct options *o, const struct lists *l, const struct str_
         return -1;
     warn_context(&m, l);
     json_t *rows = json_array();
-    int rc = 0;
+    int rc = cli_keep_input(m.path, m.gguf, "--save", o->save, err);
     for (size_t i = 0; i < hw->n && rc == 0; i++)
         rc = predict_machine(rows, o, l, &m, hw->v[i], err);
     if (rc == 0 && json_array_size(rows) == 0)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -216,21 +217,56 @@ static json_t *rows_json(const struct quantized *q, bool by_tensor, bool for_peo
     return NULL;
 }
 
+/* A line under the table, or, where that is read by programs, a warning. */
+static void note(const struct options *o, const char *text)
+{
+    if (o->format == REPORT_TABLE)
+        printf("%s\n", text);
+    else
+        cli_warn("%s", text);
+}
+
 /* The file is not all of the types that the mixture has: a line a role and type. */
-static void print_fallbacks(const struct quantized *q)
+static void note_fallbacks(const struct options *o, const struct quantized *q)
 {
     for (size_t i = 0; i < q->n_tensors; i++) {
         const struct quantized_tensor *t = &q->tensor[i];
-        char role[64], other[64];
+        char role[64], other[64], text[256];
         bool said = t->wanted == t->to;
         quantize_role(role, sizeof role, t->name);
         for (size_t k = 0; k < i && !said; k++)
             said = q->tensor[k].to == t->to && q->tensor[k].wanted == t->wanted &&
                    strcmp(quantize_role(other, sizeof other, q->tensor[k].name), role) == 0;
         printable(other, sizeof other, role);
+        snprintf(text, sizeof text, "%s: %s, its rows of %llu are no multiple of %u (%s)", other, dtype_name(t->to),
+                 (unsigned long long)t->cols, dtype_find(t->wanted)->block_elems, dtype_name(t->wanted));
         if (!said)
-            printf("%s: %s, its rows of %llu are no multiple of %u (%s)\n", other, dtype_name(t->to),
-                   (unsigned long long)t->cols, dtype_find(t->wanted)->block_elems, dtype_name(t->wanted));
+            note(o, text);
+    }
+}
+
+/* MXFP4 was asked for, and there are no experts to have it. */
+static void note_no_experts(const struct options *o, const struct quantized *q)
+{
+    for (size_t i = 0; i < q->n_tensors; i++)
+        if (q->tensor[i].to == DTYPE_MXFP4)
+            return;
+    if (strncasecmp(o->type, "MXFP4", 5) == 0)
+        note(o, "no matrix is MXFP4: that mixture has it for experts, which this model does not have (--pure: for all)");
+}
+
+/* Scales are halves: weights far from 1 do not fit them. Said whatever is printed. */
+static void warn_lost(const struct quantized *q)
+{
+    enum { PERCENT = 50 }; /* Q2_K, the coarsest, loses about 27 */
+    for (size_t i = 0; i < q->n_tensors; i++) {
+        const struct quantized_tensor *t = &q->tensor[i];
+        const double rmse = t->sum_sq > 0 ? sqrt(t->err_sq / t->sum_sq) : 0;
+        char name[64];
+        printable(name, sizeof name, t->name);
+        if (rmse > PERCENT / 100.0)
+            cli_warn("%s: %.0f %% of the weights' magnitude is lost in %s: they are too large or too small for its scales",
+                     name, 100 * rmse, dtype_name(t->to));
     }
 }
 
@@ -254,14 +290,15 @@ static int print_table(const struct options *o, const struct quantized *q, struc
     json_t *rows = rows_json(q, o->by_tensor, o->format == REPORT_TABLE || o->format == REPORT_MD, err);
     if (!rows)
         return -1;
-    json_t *meta = json_pack("{s:s, s:s, s:s}", "in", o->in, "out", o->out, "type", o->type);
+    json_t *meta = json_pack("{s:o, s:o, s:s}", "in", json_text(o->in), "out", json_text(o->out), "type", o->type);
     const struct report_doc d = { "roofcast.quantize", 1, meta, rows, cols, ARRAY_LEN(cols) };
-    int rc = meta ? cli_report(NULL, o->format, &d, err)
-                  : error_set(err, ERROR_INPUT, "out of memory, or a file name that is not UTF-8");
+    int rc = meta ? cli_report(NULL, o->format, &d, err) : error_oom(err, 0, "the table");
     json_decref(meta);
     json_decref(rows);
-    if (rc == 0 && o->format == REPORT_TABLE)
-        print_fallbacks(q);
+    if (rc == 0) {
+        note_fallbacks(o, q);
+        note_no_experts(o, q);
+    }
     return rc;
 }
 
@@ -290,18 +327,11 @@ static void show_progress(void *ctx, const struct quantize_progress *q)
     cli_progress(NULL, what, (double)q->done_bytes / (double)q->total_bytes);
 }
 
-/* By device and inode: links and other spellings of the path are the same file. */
-static bool same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 static int check_out(const struct options *o, const struct gguf *g, struct error *err)
 {
     struct stat st;
     for (size_t i = 0; i < gguf_n_files(g); i++)
-        if (same_file(gguf_file_path(g, i), o->out))
+        if (file_same(gguf_file_path(g, i), o->out))
             return error_set(err, ERROR_USAGE, "%s is the source itself, which would be lost: name another file",
                              o->out);
     if (!o->force && stat(o->out, &st) == 0 && S_ISREG(st.st_mode))
@@ -344,6 +374,8 @@ static int quantize(const struct options *o, const struct gguf *g, struct error 
     team_free(team);
     if (p.shown)
         cli_progress_done();
+    if (rc == 0)
+        warn_lost(&q);
     if (rc == 0 && !o->quiet && strcmp(o->out, "-") != 0)
         rc = print_table(o, &q, err);
     quantized_free(&q);

@@ -179,13 +179,6 @@ static int missing_dimension(const struct shape *s, struct error *err)
     return 0;
 }
 
-/* By device and inode: links and other spellings of the path are the same file. */
-static bool same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 /* -q is the type to write: of a GGUF, which has types of its own, only the shape is taken. */
 static int load_shape(struct model *from, const struct options *o, struct error *err)
 {
@@ -205,7 +198,7 @@ static int make_model(struct model *m, const struct options *o, struct error *er
         hp = from.hp;
         snprintf(arch, sizeof arch, "%s", model_arch_name(&from));
         snprintf(name, sizeof name, "%s", from.name);
-        const bool same = same_file(from.path, o->out);
+        const bool same = file_same(from.path, o->out);
         model_free(&from);
         if (same)
             return error_set(err, ERROR_USAGE, "-o %s is MODEL itself, which would be lost: name another file", o->out);
@@ -213,6 +206,10 @@ static int make_model(struct model *m, const struct options *o, struct error *er
         return -1;
     }
     apply_shape(&hp, &o->shape);
+    if (!o->shape.given[DIM_HEAD_DIM] && (o->shape.given[DIM_EMBD] || o->shape.given[DIM_HEAD]) && hp.n_lora_kv == 0 &&
+        hp.n_head && hp.n_embd % hp.n_head != 0)
+        return error_set(err, ERROR_USAGE, "--n-embd %u is no multiple of --n-head %u: give --head-dim too", hp.n_embd,
+                         hp.n_head);
     return model_from_hparams(m, name, arch, &hp, o->type, err);
 }
 

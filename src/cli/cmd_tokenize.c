@@ -398,6 +398,8 @@ int cmd_tokenize(int argc, char **argv, struct error *err)
                   opt.model);
         goto fail;
     }
+    if (cli_keep_input(opt.cases ? opt.cases : "", g, "-o", opt.out, err) != 0)
+        goto fail;
     opened = outfile_open(&out, opt.out ? opt.out : "-", err) == 0;
     if (!opened)
         goto fail;

@@ -9,6 +9,7 @@
 struct walk {
     const struct ppl_chunks *c;
     const char *name; /* in progress */
+    const char *path, *base_path; /* in messages */
     struct engine *e, *base;
     struct team *team; /* turns logits into scores: a softmax of the vocabulary a token */
     uint32_t n_vocab, n_ubatch;
@@ -47,8 +48,8 @@ static int eval(struct walk *w, struct engine *e, uint32_t at, uint32_t n, const
     if (engine_eval(e, w->chunk + at, n, at, logits ? n : 0, logits, err) != 0)
         return -1;
     if (logits && !logits_finite(*logits, (size_t)n * w->n_vocab))
-        return error_set(err, ERROR_INPUT, "the logits of %s are not finite: damaged weights?",
-                         e == w->base ? "the file compared with" : w->name);
+        return error_set(err, ERROR_INPUT, "%s: its logits are not finite: damaged weights?",
+                         e == w->base ? w->base_path : w->path);
     return interrupt_check(err);
 }
 
@@ -138,7 +139,7 @@ static int walk_init(struct walk *w, const struct model *m, const struct model *
 int ppl_evaluate(struct ppl_file *f, const struct model *m, const struct model *base, const struct ppl_chunks *c,
                  uint32_t n_ubatch, const struct cli_machine *machine, struct error *err)
 {
-    struct walk w = { .c = c, .name = m->type_name, .n_vocab = m->hp.n_vocab,
+    struct walk w = { .c = c, .name = m->type_name, .path = m->path, .base_path = base ? base->path : "", .n_vocab = m->hp.n_vocab,
                       .n_ubatch = (uint32_t)u64_min(n_ubatch, c->n_ctx) };
     int rc = walk_init(&w, m, base, machine, err);
     w.start_s = clock_now_s();
@@ -163,8 +164,10 @@ int ppl_describe(struct ppl_file *f, const struct model *m, struct error *err)
     struct weight_account a;
     if (op_list_build(&ops, m, err) != 0)
         return -1;
-    account_weights(&a, m, &ops, 1);
+    const int rc = account_weights(&a, m, &ops, 1, err);
     op_list_free(&ops);
+    if (rc != 0)
+        return -1;
     snprintf(f->model, sizeof f->model, "%s", m->name);
     snprintf(f->type, sizeof f->type, "%s", m->type_name);
     f->file_bytes = (double)gguf_file_bytes(m->gguf);

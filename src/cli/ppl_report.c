@@ -3,13 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-/* A path or name that is not UTF-8 has no place in JSON: null. */
-static json_t *text_json(const char *s)
-{
-    json_t *j = json_string(s);
-    return j ? j : json_null();
-}
-
 static json_t *row_json(const struct ppl_file *f)
 {
     const struct quality *q = &f->q;
@@ -25,7 +18,7 @@ static json_t *row_json(const struct ppl_file *f)
         { "ppl_base", q->ppl_base }, { "ppl_base_se", q->ppl_base_se },
         { "ln_ppl_ratio", q->ln_ratio }, { "ln_ppl_ratio_se", q->ln_ratio_se },
     };
-    json_t *j = json_pack("{s:o, s:o, s:s, s:b, s:I}", "path", text_json(f->path), "model", text_json(f->model), "type",
+    json_t *j = json_pack("{s:o, s:o, s:s, s:b, s:I}", "path", json_text(f->path), "model", json_text(f->model), "type",
                           f->type, "base", (int)f->base, "n_tokens", (json_int_t)q->n_tokens);
     for (size_t i = 0; j && i < ARRAY_LEN(number); i++)
         if (json_object_set_new(j, number[i].key, json_num(number[i].v)) != 0) {
@@ -71,7 +64,7 @@ static json_t *shown_json(const struct ppl_file *f)
     json_t *j = row_json(f);
     if (!j)
         return NULL;
-    int bad = json_object_set_new(j, "file", text_json(base_name(f->path)));
+    int bad = json_object_set_new(j, "file", json_text(base_name(f->path)));
     bad |= json_object_set_new(j, "ppl", with_error(q->ppl, q->ppl_se));
     bad |= json_object_set_new(j, "kl", with_error(q->kl, q->kl_se));
     bad |= json_object_set_new(j, "ln_ppl_ratio", with_error(q->ln_ratio, q->ln_ratio_se));
@@ -168,7 +161,7 @@ static int print_tables(enum report_format format, json_t *shown, const struct p
 
 static json_t *meta_json(const struct ppl_chunks *c, const char *base, const struct provenance *prov)
 {
-    json_t *j = json_pack("{s:o, s:I, s:I, s:I, s:I}", "base", base ? text_json(base) : json_null(), "n_ctx",
+    json_t *j = json_pack("{s:o, s:I, s:I, s:I, s:I}", "base", base ? json_text(base) : json_null(), "n_ctx",
                           (json_int_t)c->n_ctx, "stride", (json_int_t)c->stride, "n_chunks", (json_int_t)c->n,
                           "n_scored", (json_int_t)(c->n_ctx - 1 - c->first));
     if (j && json_object_set_new(j, "provenance", run_provenance_json(prov)) == 0)

@@ -11,7 +11,7 @@ int pricing_model(struct model *m, const char *spec, const char *type, struct er
 
 int pricing_kv_type(enum dtype *k, enum dtype *v, const char *arg, struct error *err)
 {
-    if (cli_dtype(k, arg, err) != 0)
+    if (cli_kv_type(k, arg, err) != 0)
         return -1;
     *v = *k;
     return 0;

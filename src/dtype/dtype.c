@@ -1,5 +1,6 @@
 /* dtype.c: the table of tensor types, indexed by GGML id, and what can be asked of it. */
 #include "dtype/internal.h"
+#include <string.h>
 #include <strings.h>
 
 #define K 256 /* elements of a super-block */
@@ -66,21 +67,53 @@ const struct dtype_info *dtype_find_name(const char *name)
     return NULL;
 }
 
+const char *dtype_names(char *buf, size_t n)
+{
+    size_t len = 0;
+    buf[0] = '\0';
+    for (size_t id = 0; id < DTYPE_COUNT && len < n; id++)
+        if (dtypes[id].dequantize)
+            len += (size_t)snprintf(buf + len, n - len, "%s%s", len ? ", " : "", dtypes[id].name);
+    return buf;
+}
+
 const struct dtype_info *dtype_get_name(const char *name, struct error *err)
 {
     const struct dtype_info *d = dtype_find_name(name);
     if (d && d->dequantize)
         return d;
     char names[512];
-    size_t len = 0;
-    names[0] = '\0';
-    for (size_t id = 0; id < DTYPE_COUNT; id++)
-        if (dtypes[id].dequantize)
-            len += (size_t)snprintf(names + len, sizeof names - len, "%s%s", len ? ", " : "",
-                                    dtypes[id].name);
     error_set(err, ERROR_USAGE, "%s tensor type \"%s\"; expected one of: %s",
-              d ? "unsupported" : "unknown", name, names);
+              d ? "unsupported" : "unknown", name, dtype_names(names, sizeof names));
     return NULL;
+}
+
+bool dtype_kv_at(size_t i, enum dtype *t)
+{
+    static const enum dtype types[] = { DTYPE_F32,  DTYPE_F16,  DTYPE_BF16, DTYPE_Q8_0,  DTYPE_Q4_0,
+                                        DTYPE_Q4_1, DTYPE_Q5_0, DTYPE_Q5_1, DTYPE_IQ4_NL };
+    if (i < ARRAY_LEN(types))
+        *t = types[i];
+    return i < ARRAY_LEN(types);
+}
+
+int dtype_check_kv(enum dtype t, const char *what, uint32_t head_dim, struct error *err)
+{
+    char list[160] = "";
+    enum dtype x;
+    bool known = false;
+    for (size_t i = 0; dtype_kv_at(i, &x); i++) {
+        const size_t n = strlen(list);
+        known |= x == t;
+        snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", dtype_name(x));
+    }
+    if (!known)
+        return error_set(err, ERROR_USAGE, "KV cache: %s of type %s: expected one of %s", what, dtype_name(t), list);
+    const unsigned block = dtype_find((int64_t)t)->block_elems;
+    if (head_dim % block == 0)
+        return 0;
+    return error_set(err, ERROR_USAGE, "KV cache: %s of type %s come in blocks of %u, the model's heads have %u elements", what,
+                     dtype_name(t), block, head_dim);
 }
 
 bool dtype_executable(enum dtype t)

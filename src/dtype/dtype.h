@@ -64,10 +64,16 @@ const struct dtype_info *dtype_find(int64_t id);
 /* By name, case-insensitive ("q8_0", "F16"), or NULL. */
 const struct dtype_info *dtype_find_name(const char *name);
 /* By name, else ERROR_USAGE with the list of names that can be executed. */
+/* "F32, F16, ...": the types whose values can be read, for messages. */
+const char *dtype_names(char *buf, size_t n);
 const struct dtype_info *dtype_get_name(const char *name, struct error *err);
 /* Rows of the table in id order; i from 0; NULL past the end. */
 const struct dtype_info *dtype_at(size_t i);
 /* True when the engine can execute weights of this type (dequantize exists). */
+/* The types a KV cache may have: those ggml's flash attention reads too. i from 0; false past the end. */
+bool dtype_kv_at(size_t i, enum dtype *t);
+/* what ("keys") of that type and heads of head_dim elements, which are whole blocks; else ERROR_USAGE. */
+int dtype_check_kv(enum dtype t, const char *what, uint32_t head_dim, struct error *err);
 bool dtype_executable(enum dtype t);
 const char *dtype_name(enum dtype t);
 

@@ -30,11 +30,10 @@ static int check_weight(const struct engine *e, const struct op *op, const struc
     if (f32 && t->type != DTYPE_F32)
         return error_set(err, ERROR_INPUT, "%s: tensor %s: expected F32, found %s", e->m->name, t->name,
                          dtype_name(t->type));
+    char names[512];
     if (!dtype_executable(t->type) || (op_is_product(op) && !e->k.mm[t->type].gemv))
-        return error_set(err, ERROR_INPUT,
-                         "%s: tensor %s: type %s cannot be executed yet (`roofcast list types` "
-                         "says which can)",
-                         e->m->name, t->name, dtype_name(t->type));
+        return error_set(err, ERROR_INPUT, "%s: tensor %s: type %s cannot be executed yet (those that can: %s)", e->m->name,
+                         t->name, dtype_name(t->type), dtype_names(names, sizeof names));
     return 0;
 }
 

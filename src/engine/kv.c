@@ -8,25 +8,12 @@
 
 enum { ALIGN = 64 };
 
-/* A head must be whole blocks of the type. */
-static int check_type(enum dtype t, const char *what, uint32_t head_dim, struct error *err)
-{
-    const struct dtype_info *d = dtype_find(t);
-    if (!d || !d->dequantize || !d->quantize)
-        return error_set(err, ERROR_USAGE, "KV cache: %s of type %s: a type that can be quantized is expected", what,
-                         dtype_name(t));
-    if (head_dim % d->block_elems != 0)
-        return error_set(err, ERROR_USAGE, "KV cache: %s of type %s come in blocks of %u, the model's heads have %u elements",
-                         what, d->name, (unsigned)d->block_elems, head_dim);
-    return 0;
-}
-
 /* Shape of n_head_kv heads of dim elements; *at: where in the mapping they begin, and then end. */
 static int place(struct kv_rows *r, const char *what, enum dtype t, uint32_t n_head_kv, uint32_t dim, uint32_t n_row,
                  size_t *at, struct error *err)
 {
     size_t bytes;
-    if (check_type(t, what, dim, err) != 0)
+    if (dtype_check_kv(t, what, dim, err) != 0)
         return -1;
     r->type = t;
     r->n_row = n_row;

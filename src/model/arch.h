@@ -67,6 +67,7 @@ struct builder {
     /* listing */
     const struct model *m;
     struct op_list *l;
+    size_t at; /* tensor to look at next */
     bool out_rows;
     struct error *err;
     bool failed;

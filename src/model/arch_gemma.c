@@ -125,9 +125,9 @@ static void defaults3(struct hparams *hp)
 
 static int gguf3(const struct gguf *g, struct hparams *hp, struct error *err)
 {
-    (void)g;
-    (void)err;
     scale_of_27b(hp, 62);
+    if (!gguf_has(g, "gemma3.attention.sliding_window"))
+        return error_set(err, ERROR_INPUT, "%s: gemma3.attention.sliding_window is missing", gguf_path(g));
     return 0;
 }
 

@@ -24,6 +24,7 @@ static void build(struct builder *b)
 static void defaults(struct hparams *hp)
 {
     hp->attn_bias = hp->attn_output_bias = true;
+    hp->window = 128;
     hp->window_period = 2;
     hp->rope_theta = 150000;
 }

@@ -19,9 +19,17 @@ static const struct tensor *weight(struct builder *b, const char *name, const ch
         b->failed = b->declare(b->ctx, full, rows, cols, n_mat, b->err) != 0;
         return NULL;
     }
-    const struct tensor *t = model_get(b->m, b->err, "%s", full);
-    b->failed = !t;
-    return t;
+    /* Files and models have their tensors in nearly this order: look where the last one was. */
+    for (size_t i = 0; i < b->m->n_tensors; i++) {
+        const size_t at = (b->at + i) % b->m->n_tensors;
+        if (strcmp(b->m->tensors[at].name, full) == 0) {
+            b->at = at + 1;
+            return &b->m->tensors[at];
+        }
+    }
+    model_get(b->m, b->err, "%s", full); /* says that it is missing */
+    b->failed = true;
+    return NULL;
 }
 
 const struct tensor *build_weight(struct builder *b, const char *name, uint64_t rows, uint64_t cols,

@@ -12,6 +12,7 @@
 struct keys {
     const struct gguf *g;
     const char *arch;
+    uint32_t n_layer; /* block_count, once it is known; else 0 */
 };
 
 static const char *key(const struct keys *k, char *buf, size_t n, const char *suffix)
@@ -51,6 +52,9 @@ static int get_count(const struct keys *k, const char *suffix, uint32_t *out, st
                              gguf_path(k->g), name, (long long)first, (long long)x, k->arch);
         first = x;
     }
+    if (k->n_layer > 0 && n != k->n_layer)
+        return error_set(err, ERROR_INPUT, "%s: %s: %llu entries, expected one a layer, %u", gguf_path(k->g), name,
+                         (unsigned long long)n, k->n_layer);
     if (n == 0 || first < 0)
         return error_set(err, ERROR_INPUT, "%s: %s: expected a positive count", gguf_path(k->g), name);
     return fit_u32(k, name, (uint64_t)first, out, err);
@@ -159,6 +163,9 @@ static int read_rope(const struct keys *k, struct hparams *hp, struct error *err
         return -1;
     hp->rope_factor = factor;
     const bool tables = gguf_tensor_find(k->g, "rope_factors_long.weight") != NULL;
+    if (!tables && gguf_tensor_find(k->g, "rope_factors_short.weight"))
+        return error_set(err, ERROR_INPUT, "%s: tensor rope_factors_long.weight is missing, rope_factors_short.weight is there",
+                         gguf_path(k->g));
     if (tables && hp->rope_scaling == ROPE_SCALING_NONE)
         hp->rope_scaling = ROPE_SCALING_LONGROPE;
     if (hp->rope_ctx_orig == 0 &&
@@ -264,6 +271,7 @@ static int drop_extra_layers(const struct keys *k, struct hparams *hp, struct er
                           : error_set(err, ERROR_INPUT, "%s: %s.nextn_predict_layers is %u of %u layers",
                                       gguf_path(k->g), k->arch, extra, hp->n_layer);
     hp->n_layer -= extra;
+    hp->n_layer_nextn = extra;
     return 0;
 }
 
@@ -280,7 +288,7 @@ static int read_gate(const struct keys *k, struct hparams *hp, struct error *err
     return 0;
 }
 
-static int read_hparams(const struct keys *k, struct hparams *hp, struct error *err)
+static int read_hparams(struct keys *k, struct hparams *hp, struct error *err)
 {
     char name[128];
     hp->rms_eps = 1e-5;
@@ -289,7 +297,10 @@ static int read_hparams(const struct keys *k, struct hparams *hp, struct error *
     hp->n_ff = 0;
     if (hp->rope_theta == 0)
         hp->rope_theta = 10000;
-    if (get_count(k, "block_count", &hp->n_layer, err) != 0 || drop_extra_layers(k, hp, err) != 0 ||
+    if (get_count(k, "block_count", &hp->n_layer, err) != 0)
+        return -1;
+    k->n_layer = hp->n_layer;
+    if (drop_extra_layers(k, hp, err) != 0 ||
         get_count(k, "embedding_length", &hp->n_embd, err) != 0 ||
         opt_count(k, "feed_forward_length", &hp->n_ff, err) != 0 ||
         get_count(k, "context_length", &hp->n_ctx_train, err) != 0)
@@ -314,18 +325,19 @@ static int read_hparams(const struct keys *k, struct hparams *hp, struct error *
 
 static int copy_tensor(struct model *m, const struct gguf_tensor *gt, struct error *err)
 {
+    const char *path = gguf_file_path(m->gguf, gt->file);
     struct tensor *t = model_add_tensor(m, err);
     if (!t)
         return -1;
     model_printable(t->name, sizeof t->name, gt->name.s, gt->name.len);
     if (strlen(t->name) != gt->name.len || memcmp(t->name, gt->name.s, gt->name.len) != 0)
         return error_set(err, ERROR_INPUT,
-                         "%s: the tensor name of %zu bytes \"%.32s\": expected at most %zu, printable ASCII", m->path,
+                         "%s: the tensor name of %zu bytes \"%.32s\": expected at most %zu, printable ASCII", path,
                          gt->name.len, t->name, sizeof t->name - 1);
     size_t rows, n;
     if (!size_mul(gt->dims[1], gt->dims[2], &rows) || !size_mul(rows, gt->dims[3], &rows) ||
         !size_mul(rows, gt->dims[0], &n))
-        return error_set(err, ERROR_INPUT, "%s: %s: its dimensions overflow", m->path, t->name);
+        return error_set(err, ERROR_INPUT, "%s: %s: its dimensions overflow", path, t->name);
     t->type = gt->type;
     t->rows = rows;
     t->cols = gt->dims[0];
@@ -336,10 +348,10 @@ static int copy_tensor(struct model *m, const struct gguf_tensor *gt, struct err
     if (!dtype_find(t->type) || t->cols % dtype_find(t->type)->block_elems != 0 ||
         !size_mul(rows, dtype_row_bytes(t->type, t->cols), &bytes) || bytes != t->bytes)
         return error_set(err, ERROR_INPUT, "%s: %s: rows of %llu elements do not fit its type %s",
-                         m->path, t->name, (unsigned long long)t->cols, dtype_name(t->type));
+                         path, t->name, (unsigned long long)t->cols, dtype_name(t->type));
     size_t sum;
     if (!size_add(m->weight_bytes, bytes, &sum) || !size_add(m->n_params, n, &n))
-        return error_set(err, ERROR_INPUT, "%s: %s: the sum of all tensors overflows", m->path, t->name);
+        return error_set(err, ERROR_INPUT, "%s: %s: the sum of all tensors overflows", path, t->name);
     m->weight_bytes = sum;
     m->n_params = n;
     return 0;
@@ -413,7 +425,10 @@ static int check_expected(void *ctx, const char *name, uint64_t rows, uint64_t c
     struct check_ctx *c = ctx;
     size_t i = sorted_find(c, name);
     if (i == SIZE_MAX)
-        return error_set(err, ERROR_INPUT, "%s: tensor %s is missing", c->m->path, name);
+        return error_set(err, ERROR_INPUT, "%s: tensor %s is missing%s", c->m->path, name,
+                         strstr(name, "_exps.") && model_find(c->m, "blk.0.ffn_gate.0.weight")
+                             ? " (an old file, with a tensor an expert: convert the model again)"
+                             : "");
     const struct tensor *t = c->sorted[i];
     c->used[i] = true;
     char found[64], want[64];
@@ -434,9 +449,10 @@ static int check_extra(const struct check_ctx *c, struct error *err)
 {
     for (size_t i = 0; i < c->m->n_tensors; i++) {
         const char *name = c->sorted[i]->name;
-        unsigned layer;
+        unsigned layer = 0;
         const bool in_block = sscanf(name, "blk.%9u.", &layer) == 1;
-        if (in_block && (layer >= c->m->hp.n_layer /* of a multi-token prediction head */ ||
+        const bool nextn = layer >= c->m->hp.n_layer && layer - c->m->hp.n_layer < c->m->hp.n_layer_nextn;
+        if (in_block && (nextn ||
                          model_ends_with(name, "attn_kv_b.weight") || model_ends_with(name, "attn_rot_embd.weight")))
             continue;
         if (!c->used[i] && (in_block || model_ends_with(name, ".bias") || model_ends_with(name, "_norm.weight")))
@@ -494,6 +510,16 @@ static int name_type(struct model *m, const struct gguf *g, struct error *err)
     return 0;
 }
 
+/* The file's name, for a split one without what numbers the part. */
+static void name_by_file(struct model *m)
+{
+    int part, of, end = 0;
+    model_stem(m->name, sizeof m->name, m->path);
+    const size_t n = strlen(m->name), tail = strlen("-00001-of-00001");
+    if (n > tail && sscanf(m->name + n - tail, "-%5d-of-%5d%n", &part, &of, &end) == 2 && (size_t)end == tail)
+        m->name[n - tail] = 0;
+}
+
 static int name_model(struct model *m, const struct gguf *g, struct error *err)
 {
     struct gguf_str s = { NULL, 0 };
@@ -503,10 +529,8 @@ static int name_model(struct model *m, const struct gguf *g, struct error *err)
         snprintf(m->name, sizeof m->name, "%.*s",
                  (int)(s.len < sizeof m->name ? s.len : sizeof m->name - 1), s.s);
     else
-        model_stem(m->name, sizeof m->name, m->path);
-    for (char *p = m->name; *p; p++) /* names are printed: a control character would not be a name */
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            *p = '?';
+        name_by_file(m);
+    model_clean_name(m->name);
     return 0;
 }
 
@@ -530,7 +554,7 @@ int model_from_gguf(struct model *m, struct gguf *g, struct error *err)
     snprintf(m->path, sizeof m->path, "%s", gguf_path(g));
     if (find_arch(m, g, err) != 0)
         goto fail;
-    struct keys k = { g, m->arch->name };
+    struct keys k = { g, m->arch->name, 0 };
     if (m->arch->defaults)
         m->arch->defaults(&m->hp);
     if (read_hparams(&k, &m->hp, err) != 0)

@@ -33,6 +33,9 @@ const struct hparam_key *hparam_key_at(size_t i); /* NULL past the end */
 struct tensor *model_add_tensor(struct model *m, struct error *err);
 /* File name without directories and without the last extension. */
 void model_stem(char *buf, size_t n, const char *path);
+/* m->name-like text made fit to print and for JSON: '?' for control characters, and for all that is not ASCII where the
+ * whole is not UTF-8. */
+void model_clean_name(char *s);
 bool model_ends_with(const char *s, const char *suffix);
 /* A dimension list that users read: "[4096, 14336]". */
 const char *model_shape(char *buf, size_t n, uint64_t rows, uint64_t cols);
@@ -44,8 +47,8 @@ const char *model_printable(char *buf, size_t n, const char *s, size_t len);
 /* ---- config.c --------------------------------------------------------------------- */
 int config_parse(const json_t *j, const char *what, struct hparams *hp, const char **arch_out,
                  struct error *err);
-/* A checkpoint whose weights are quantized in a way nobody here prices: refused unless a type is asked for. */
-int config_refuse_quantized(const json_t *j, const char *what, struct error *err);
+/* The type of a checkpoint that is quantized already, where none is asked for: MXFP4 as gpt-oss has it; others are refused. */
+int config_type(const json_t *j, const char *what, const char **type, struct error *err);
 
 /* ---- preset.c --------------------------------------------------------------------- */
 /* The model called `spec` in the model directories. */

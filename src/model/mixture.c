@@ -156,9 +156,11 @@ int mixture_file_type(const char *name)
 
 static int unknown_type(const char *type, struct error *err)
 {
-    char known[256] = "";
+    char known[512] = "";
     for (size_t i = 0, n = 0; i < ARRAY_LEN(mixtures) && n < sizeof known; i++)
-        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", mixtures[i].name);
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s%s%s%s", i ? ", " : "", mixtures[i].name,
+                              mixtures[i].alias ? " (" : "", mixtures[i].alias ? mixtures[i].alias : "",
+                              mixtures[i].alias ? ")" : "");
     return error_set(err, ERROR_USAGE, "type \"%.32s\" is unknown (known: %s)", type, known);
 }
 

@@ -160,11 +160,8 @@ static void config_name(char *buf, size_t n, const json_t *j, const char *path)
     const char *s = json_string_value(json_object_get(j, "name"));
     if (!s)
         s = json_string_value(json_object_get(j, "_name_or_path"));
-    if (s && *s) { /* printed: a control character would not be a name */
+    if (s && *s) {
         snprintf(buf, n, "%s", s);
-        for (char *p = buf; *p; p++)
-            if ((unsigned char)*p < 0x20 || *p == 0x7f)
-                *p = '?';
         return;
     }
     model_stem(buf, n, path);
@@ -187,10 +184,11 @@ static int load_config(struct model *m, const char *path, const char *type, stru
     const char *arch;
     char name[sizeof m->name];
     int rc = config_parse(j, path, &hp, &arch, err);
-    if (rc == 0 && !type)
-        rc = config_refuse_quantized(j, path, err);
+    if (rc == 0)
+        rc = config_type(j, path, &type, err);
     if (rc == 0) {
         config_name(name, sizeof name, j, path);
+        model_clean_name(name);
         rc = model_from_hparams(m, name, arch, &hp, type, err);
     }
     if (rc == 0)
@@ -209,6 +207,15 @@ static int load_gguf(struct model *m, const char *path, const char *type, struct
                          path, type);
     struct gguf *g = gguf_open(path, err);
     return g ? model_from_gguf(m, g, err) : -1;
+}
+
+void model_clean_name(char *s)
+{
+    json_t *j = json_string(s);
+    for (char *p = s; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f || (!j && (unsigned char)*p >= 0x80))
+            *p = '?';
+    json_decref(j);
 }
 
 bool model_ends_with(const char *s, const char *suffix)

@@ -23,6 +23,7 @@ enum expert_gate { EXPERT_GATE_SOFTMAX = 1, EXPERT_GATE_SIGMOID = 2 }; /* number
 
 /* Dimensions under GGUF's names. Counts fit 32 bits; products are computed in 64. Zero: does not apply. */
 struct hparams {
+    uint32_t n_layer_nextn;     /* layers of multi-token prediction behind the n_layer, which are not run */
     uint32_t n_layer, n_embd, n_head, n_head_kv, n_ff, n_vocab, n_ctx_train;
     uint32_t head_dim, head_dim_v; /* of keys (and queries), of values */
     uint32_t n_rot;             /* rotary dimensions of a head */

@@ -108,8 +108,8 @@ int preset_load(struct model *m, const char *spec, const char *type, struct erro
         rc = -1;
     if (rc == 0)
         rc = config_parse(j, x.path, &hp, &arch, err);
-    if (rc == 0 && !type)
-        rc = config_refuse_quantized(j, x.path, err);
+    if (rc == 0)
+        rc = config_type(j, x.path, &type, err);
     if (rc == 0)
         rc = model_from_hparams(m, x.name, arch, &hp, type, err);
     json_decref(j);

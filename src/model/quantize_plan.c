@@ -155,8 +155,8 @@ static int check_types(const struct planner *z, const struct quantized_tensor *r
                          from->name);
     if (from->block_elems > 1 && !z->o->allow_requantize)
         return error_set(err, ERROR_INPUT,
-                         "%s: %s is quantized already, to %s: rounding it again to %s adds a second error to the "
-                         "first; start from the F16, BF16 or F32 file, or use --allow-requantize",
+                         "%s: %s is quantized already, to %s: writing it as %s keeps its error, and rounding "
+                         "again adds a second one; start from the F16, BF16 or F32 file, or use --allow-requantize",
                          path, r->name, from->name, to->name);
     if (r->cols % to->block_elems != 0)
         return error_set(err, ERROR_INPUT,

@@ -1,13 +1,22 @@
 /* Every byte of a model's tensors accounted for: read by the step, embedding rows and experts
  * left alone, tables apart. methods.md (40) */
 #include "roofline/roofline.h"
+#include <stdlib.h>
 
-bool account_reads(const struct op_list *l, const struct tensor *t)
+bool *account_marks(const struct model *m, const struct op_list *l, struct error *err)
 {
-    for (size_t i = 0; i < l->n; i++)
-        if (op_reads_weight(&l->ops[i], t))
-            return true;
-    return false;
+    bool *read = calloc(m->n_tensors + 1, sizeof *read);
+    if (!read) {
+        error_oom(err, m->n_tensors + 1, "the account of the weights");
+        return NULL;
+    }
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->ops[i].w)
+            read[l->ops[i].w - m->tensors] = true;
+        if (l->ops[i].bias)
+            read[l->ops[i].bias - m->tensors] = true;
+    }
+    return read;
 }
 
 /* The table is the LM head too: then all of it is read, and the rows looked up once more. */
@@ -33,15 +42,18 @@ static void add_unread(struct weight_account *a, const struct op_list *l, const 
         a->embed_unread_bytes += bytes - read;
 }
 
-void account_weights(struct weight_account *a, const struct model *m,
-                     const struct op_list *l, uint32_t n_tok)
+int account_weights(struct weight_account *a, const struct model *m, const struct op_list *l, uint32_t n_tok,
+                    struct error *err)
 {
     const struct pass p = decode_pass(0, n_tok);
     const struct cost_options o = { .act_elem_bytes = 4, .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
+    bool *read_by_op = account_marks(m, l, err);
     *a = (struct weight_account){ 0 };
+    if (!read_by_op)
+        return -1;
     for (size_t i = 0; i < m->n_tensors; i++) {
         a->total_bytes += (double)m->tensors[i].bytes;
-        if (!account_reads(l, &m->tensors[i])) {
+        if (!read_by_op[i]) {
             a->apart_bytes += (double)m->tensors[i].bytes;
             a->n_apart++;
         }
@@ -51,4 +63,6 @@ void account_weights(struct weight_account *a, const struct model *m,
         a->read_bytes += read;
         add_unread(a, l, &l->ops[i], read);
     }
+    free(read_by_op);
+    return 0;
 }

@@ -136,6 +136,8 @@ static void add_pass(void *ctx, const struct pass *p)
 {
     struct adding *x = ctx;
     struct analysis *a = x->a;
+    if (interrupt_check(NULL) != 0) /* analysis_init says so */
+        return;
     for (size_t i = 0; i < a->ops.n; i++) {
         const struct op *op = &a->ops.ops[i];
         struct analysis_row *r = &a->row[x->row_of[i]];
@@ -176,7 +178,8 @@ int analysis_init(struct analysis *a, const struct model *m,
         x.n_steps = o->n_gen;
         add_pass(&x, &first);
     }
-    account_weights(&a->weights, m, &a->ops, o->n_batch);
+    if (interrupt_check(err) != 0 || account_weights(&a->weights, m, &a->ops, o->n_batch, err) != 0)
+        goto fail;
     free(row_of);
     return 0;
 fail:

@@ -108,6 +108,8 @@ static void price_pass(void *ctx, const struct pass *p)
 {
     struct pricing *x = ctx;
     x->seen_bytes = x->seen_elems = 0;
+    if (interrupt_check(NULL) != 0) /* predict says so */
+        return;
     for (size_t i = 0; i < x->ops->n; i++)
         price_op(x, &x->ops->ops[i], p);
 }
@@ -219,12 +221,13 @@ int predict(struct predict_result *r, const struct model *m, const struct hwprof
         .cost = { roofs.act_elem_bytes, o->type_k, o->type_v },
         .o = o,
     };
-    const int rc = cost_check_kv(&ops, &x.cost, err);
+    int rc = cost_check_kv(&ops, &x.cost, err);
     *r = (struct predict_result){ 0 };
     if (rc == 0) {
         count_matrices(&x);
         price_phases(&x, r);
         memory_fit(r, m, &ops, h, &roofs, o);
+        rc = interrupt_check(err);
     }
     op_list_free(&ops);
     return rc;

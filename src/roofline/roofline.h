@@ -58,10 +58,10 @@ struct weight_account {
     double apart_bytes;        /* tensors no op reads as weights, such as rope_freqs */
     size_t n_apart;
 };
-void account_weights(struct weight_account *a, const struct model *m,
-                     const struct op_list *l, uint32_t n_tok);
-/* True when an op reads t as weights. */
-bool account_reads(const struct op_list *l, const struct tensor *t);
+int account_weights(struct weight_account *a, const struct model *m, const struct op_list *l, uint32_t n_tok,
+                    struct error *err);
+/* Of each of m's tensors, whether an op reads it as weights. Free with free(). */
+bool *account_marks(const struct model *m, const struct op_list *l, struct error *err);
 
 /*
  * The passes of a prompt of n tokens (of each of n_seq sequences) at depth d; fn is called

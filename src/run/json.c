@@ -112,29 +112,14 @@ static const struct field op_fields[] = {
 
 /* ---- writing -------------------------------------------------------------------- */
 
-/* Model names and command lines are bytes from outside; JSON is UTF-8, so what is not
- * becomes "?". */
-static json_t *text(const char *s)
-{
-    json_t *j = json_string(s);
-    if (j)
-        return j;
-    struct strbuf b = { 0 };
-    for (; *s; s++)
-        strbuf_addf(&b, "%c", (unsigned char)*s < 0x80 ? *s : '?');
-    j = json_string(b.s ? b.s : "");
-    strbuf_free(&b);
-    return j;
-}
-
 static json_t *field_json(const struct field *f, const void *base)
 {
     const char *p = (const char *)base + f->offset;
     switch (f->kind) {
     case FIELD_STR:
-        return text(p);
+        return json_text(p);
     case FIELD_STR_NULL:
-        return *p ? text(p) : json_null();
+        return *p ? json_text(p) : json_null();
     case FIELD_INT: {
         int v;
         memcpy(&v, p, sizeof v);

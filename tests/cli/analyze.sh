@@ -81,8 +81,8 @@ is $((101 * 32 * 8 * (4 * 34 + 512))) "$(total kv_bytes decode)" "--kv-type sets
 run analyze llama-3-8b -p 0 -ctk q8_0 -o json && has '"kv_type": "mixed"' && has '"type_k": "Q8_0"' && has '"type_v": "F16"' &&
     has '"experts": null' && has '"window": null' && has '"latent_elems": null'
 ok $? "the document names both; a dense model has neither experts nor windows nor latents"
-refused 2 'KV cache of type Q4_K: expected one of F32, F16' analyze llama-3-8b -ctk Q4_K
-refused 2 'KV cache of type Q8_0: its blocks of 32 elements do not divide the 48 of a key head' analyze stories15m -ctk Q8_0
+refused 2 'type of the KV cache "Q4_K": expected one of F32, F16' analyze llama-3-8b -ctk Q4_K
+refused 2 "keys of type Q8_0 come in blocks of 32, the model's heads have 48 elements" analyze stories15m -ctk Q8_0
 
 # ---- experts, windows, latents: DeepSeek-V3, 256 experts of 3 * 2048 * 7168 weights in 58 of 61 layers
 cat >"$tmp/deepseek.json" <<'END'
@@ -111,6 +111,24 @@ run analyze "$tmp/mistral.json" -p 0 -d 20000 -o csv
 is $((4097 * 131072)) "$(total kv_bytes decode)" "a window of 4096: as many positions read and one written, at any depth"
 run analyze "$tmp/mistral.json" -p 0 -d 19999 && has "^window  *4096 keys in 32 of 32 layers: a sequence of 20000 tokens takes $((4608 * 131072)) B"
 ok $? "a sequence keeps the window and a pass of 512"
+
+# ---- what must not happen
+cp "$top_srcdir/tests/fixtures/llama-2l.gguf" "$tmp/model.gguf"
+cp "$top_srcdir/models/stories15m.json" "$tmp/model.json"
+for f in model.gguf model.json; do
+    before=$(cksum <"$tmp/$f")
+    refused 2 "--save $tmp/$f is an input itself, which would be lost" analyze "$tmp/$f" --save "$tmp/$f"
+    is "$before" "$(cksum <"$tmp/$f")" "$f is as it was"
+done
+cp "$tmp/model.gguf" "$(printf '%s/\377.gguf' "$tmp")"
+run analyze "$(printf '%s/\377.gguf' "$tmp")" -p 4 -o json && has '"model": "llama-2l"'
+ok $? "a file name that is not UTF-8"
+"$ROOFCAST" analyze deepseek-v3 -q Q4_K_M -p 30000000 -d 0 >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+sleep 0.7
+kill -INT $pid 2>/dev/null || kill -TERM $pid
+wait $pid
+is 130 $? "interrupted: 130"
 
 refused 2 '--act-bytes: expected 2 or 4, found "3"' analyze stories15m --act-bytes 3
 finish

@@ -210,8 +210,8 @@ printf '1 2 3 4\0 5' >"$tmp/bad"
 refused 1 "a NUL byte among token ids" ppl -m "$m" --ids "$tmp/bad" -c 4
 cp "$m" "$tmp/nan.gguf" # the last float of the file is in the output matrix
 printf '\000\000\300\177' | dd of="$tmp/nan.gguf" bs=1 seek=$(($(wc -c <"$m") - 64)) conv=notrunc 2>/dev/null
-refused 1 "the logits of F32 are not finite" ppl -m "$tmp/nan.gguf" --ids "$tmp/ids" -c 16
-refused 1 "the file compared with are not finite" ppl -m "$m" --against "$tmp/nan.gguf" --ids "$tmp/ids" -c 16
+refused 1 "nan.gguf: its logits are not finite" ppl -m "$tmp/nan.gguf" --ids "$tmp/ids" -c 16
+refused 1 "nan.gguf: its logits are not finite" ppl -m "$m" --against "$tmp/nan.gguf" --ids "$tmp/ids" -c 16
 
 # ---- a quantized cache: the files have it, the base does not (heads of 16: BF16 and F32 fit them)
 ppl_kl() { # ARGS...: mean KL of the fixture against itself
@@ -221,7 +221,7 @@ kl_bf16=$(ppl_kl -ctk bf16 -ctv bf16) kl_f32=$(ppl_kl -ctk f32 -ctv f32)
 awk -v b="$kl_bf16" -v f="$kl_f32" 'BEGIN { exit !(b > 0 && b < 1e-3 && f < b / 10) }'
 ok $? "-ctk bf16 -ctv bf16: a little further from the F16 cache than one of F32"
 refused 2 "keys of type Q8_0 come in blocks of 32, the model's heads have 16 elements" ppl -m "$m" --ids "$tmp/ids" -c 16 -ctk q8_0
-refused 2 "unknown tensor type" run -m "$m" -p x -ctv q9
+refused 2 "expected one of F32, F16, BF16" run -m "$m" -p x -ctv q9
 
 # ---- interrupted
 mkfifo "$tmp/fifo"

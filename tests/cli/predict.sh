@@ -131,7 +131,7 @@ refused 2 '--weights-gb: expected' predict llama-3-8b --hw h100-sxm --weights-gb
 run predict llama-3-8b --hw h100-sxm -p 0 -n 128 -ctk Q8_0 --cache-type-v q4_0 -o csv
 is "Q8_0 Q4_0 $((32 * 8 * (4 * 34 + 4 * 18) * 131 / 2))" "$(cell type_k tg128) $(cell type_v tg128) $(cell kv_bytes tg128)" \
     "types of the KV cache: 64.5 positions read and one written"
-refused 2 'KV cache of type Q2_K: expected one of F32, F16' predict llama-3-8b --hw h100-sxm -ctv Q2_K
+refused 2 'type of the KV cache "Q2_K": expected one of F32, F16' predict llama-3-8b --hw h100-sxm -ctv Q2_K
 refused 2 '--by: expected phase or role' predict llama-3-8b --hw h100-sxm --by colour
 printf '{"schema": "roofcast.hwprofile", "version": 1, "name": "x", "kind": "gpu"}' >"$tmp/empty.json"
 refused 1 'empty' predict llama-3-8b --hw "$tmp/empty.json"

@@ -183,4 +183,17 @@ ok $? "BF16: llama.cpp's file, byte for byte"
 rm -f "$x"
 run quantize "$oracle/mixtral-f16.gguf" -q Q4_K_M -o csv "$x"
 is "F32 Q4_K 1 + Q6_K 1" "$(echo $(cells type role=ffn_gate_inp) $(cells type role=ffn_down_exps))" "experts are matrices of their own; the router stays"
+# ---- notes and warnings
+run synth --n-layer 1 --n-embd 64 --n-ff 96 --n-head 2 --n-vocab 300 -q F32 -o "$tmp/dense.gguf" --quiet &&
+    run quantize "$tmp/dense.gguf" -q MXFP4 "$tmp/note.gguf" && has 'no matrix is MXFP4'
+ok $? "MXFP4 without experts is said to be Q8_0"
+run quantize "$tmp/dense.gguf" -q MXFP4 --pure "$tmp/note.gguf" --force && ! has 'no matrix is MXFP4'
+ok $? "and is MXFP4 with --pure"
+run quantize "$tmp/dense.gguf" -q Q4_K_M -o csv "$tmp/note.gguf" --force && says 'warning: .*rows of 96 are no multiple of 256'
+ok $? "fallbacks are warnings where the table is for programs"
+# the last weight of the LM head, 4 bytes before the end, becomes 1e30 (0x7149f2ca)
+cp "$tmp/dense.gguf" "$tmp/large.gguf"
+printf '\312\362\111\161' | dd of="$tmp/large.gguf" bs=1 seek=$(($(wc -c <"$tmp/dense.gguf") - 32)) conv=notrunc 2>/dev/null
+run quantize "$tmp/large.gguf" -q Q8_0 "$tmp/note.gguf" --force --quiet && says "of the weights' magnitude is lost in"
+ok $? "weights beyond the range of the scales are warned of, also with --quiet"
 finish

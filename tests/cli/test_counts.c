@@ -179,7 +179,7 @@ static void check_account(const char *path)
     uint64_t bytes = 0;
     assert_ok(model_load(&m, path, NULL, &err), err);
     assert_ok(op_list_build(&l, &m, &err), err);
-    account_weights(&a, &m, &l, 1);
+    account_weights(&a, &m, &l, 1, NULL);
     for (size_t i = 0; i < gguf_n_tensors(m.gguf); i++)
         bytes += gguf_tensor_at(m.gguf, i)->bytes;
     const double sum = a.read_bytes - a.embed_again_bytes + a.embed_unread_bytes + a.expert_unread_bytes + a.apart_bytes;

@@ -334,7 +334,7 @@ static void test_cache_refusals(void **state)
     struct engine_options o = { .n_ctx = 8, .n_ubatch = 1, .n_out_max = 1, .n_threads = 1, .type_k = DTYPE_Q4_K,
                                 .type_v = DTYPE_F16 };
     assert_null(engine_new(&m, &o, &err));
-    assert_non_null(strstr(err.msg, "keys of type Q4_K come in blocks of 256"));
+    assert_non_null(strstr(err.msg, "keys of type Q4_K: expected one of F32"));
     o.type_k = DTYPE_F16;
     o.type_v = DTYPE_TQ1_0;
     assert_null(engine_new(&m, &o, &err));

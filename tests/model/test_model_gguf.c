@@ -236,6 +236,7 @@ static void test_metadata(void **state)
         { "llama.attention.sliding_window", 4294967295u, "llama.attention.sliding_window is 4294967295" },
         { "llama.expert_gating_func", 3, "llama.expert_gating_func is 3, expected 1 (softmax) or 2 (sigmoid)" },
         { "llama.nextn_predict_layers", 2, "llama.nextn_predict_layers is 2 of 2 layers" },
+        { "llama.block_count", 1, "tensor blk.1." },
         { "llama.nextn_predict_layers", 4294967295u, "llama.nextn_predict_layers is 4294967295 of 2 layers" },
     };
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
@@ -279,6 +280,7 @@ static void test_tensors(void **state)
     expect_refused((struct change){ .extra = "output.bias" }, "output.bias: architecture llama does not use it");
     expect_refused((struct change){ .extra = "blk.0.attn_q_norm.weight" }, "blk.0.attn_q_norm.weight");
     expect_refused((struct change){ .extra = "blk.1.ffn_gate_shexp.weight" }, "leaving it out would give wrong results");
+    expect_refused((struct change){ .extra = "rope_factors_short.weight" }, "rope_factors_long.weight is missing");
     expect_refused((struct change){ .extra = "rope_freqs.weight", .zeros = true },
                    "rope_freqs.weight: element 0 is 0, expected more than 0");
 }

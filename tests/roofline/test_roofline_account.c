@@ -65,7 +65,7 @@ static void check_model(const struct model *m)
     const double rounding = m->hp.n_expert > 0 ? 1e-12 * all_bytes(m) : 0;
     assert_near(sum_of_ops(&l, 1), expected_bytes(m, 1), rounding);
     assert_near(sum_of_ops(&l, 6), expected_bytes(m, 6), rounding);
-    account_weights(&a, m, &l, 1);
+    account_weights(&a, m, &l, 1, NULL);
     assert_near(a.read_bytes, sum_of_ops(&l, 1), 0);
     assert_near(a.total_bytes, (double)m->weight_bytes, 0);
     assert_near(a.total_bytes,

@@ -127,14 +127,14 @@ static void account_of_experts(void **state)
     const struct model m = { .tensors = t, .n_tensors = ARRAY_LEN(t) };
     const struct op_list l = { .ops = ops, .n = ARRAY_LEN(ops) };
     struct weight_account a;
-    account_weights(&a, &m, &l, 1);
+    account_weights(&a, &m, &l, 1, NULL);
     assert_near(a.read_bytes, 68 + 4 * 256 + 16 + (32 * 68 + 128), 0);
     assert_near(a.embed_unread_bytes, 49 * 68, 0);
     assert_near(a.expert_unread_bytes, 3 * (32 * 68 + 128), 0);
     assert_near(a.apart_bytes, 128, 0);
     assert_int_equal(a.n_apart, 1);
     assert_near(a.total_bytes, a.read_bytes + a.embed_unread_bytes + a.expert_unread_bytes + a.apart_bytes, 0);
-    account_weights(&a, &m, &l, 3); /* three sequences: 4 (1 - (3/4)^3) = 2.3125 experts */
+    account_weights(&a, &m, &l, 3, NULL); /* three sequences: 4 (1 - (3/4)^3) = 2.3125 experts */
     assert_near(a.expert_unread_bytes, (4 - 2.3125) * (32 * 68 + 128), 1e-9);
     assert_near(a.total_bytes, a.read_bytes + a.embed_unread_bytes + a.expert_unread_bytes + a.apart_bytes, 1e-9);
 }
@@ -245,15 +245,15 @@ static void types_of_the_cache(void **state)
         assert_ok(cost_check_kv(&l, &o, &err), err);
     }
     o.type_k = DTYPE_Q4_K;
-    assert_fails(cost_check_kv(&l, &o, &err), err, "KV cache of type Q4_K: expected one of F32, F16, BF16, Q8_0,");
+    assert_fails(cost_check_kv(&l, &o, &err), err, "KV cache: keys of type Q4_K: expected one of F32, F16, BF16, Q8_0,");
     assert_int_equal(err.kind, ERROR_USAGE);
     o.type_k = DTYPE_Q8_0;
     op.head_dim = 80;
-    assert_fails(cost_check_kv(&l, &o, &err), err, "type Q8_0: its blocks of 32 elements do not divide the 80 of a key head");
+    assert_fails(cost_check_kv(&l, &o, &err), err, "keys of type Q8_0 come in blocks of 32, the model's heads have 80 elements");
     op.head_dim = 64;
     op.head_dim_v = 40;
     o.type_v = DTYPE_Q4_0;
-    assert_fails(cost_check_kv(&l, &o, &err), err, "type Q4_0: its blocks of 32 elements do not divide the 40 of a value head");
+    assert_fails(cost_check_kv(&l, &o, &err), err, "values of type Q4_0 come in blocks of 32, the model's heads have 40 elements");
     o.type_v = DTYPE_BF16;
     assert_ok(cost_check_kv(&l, &o, &err), err);
 }

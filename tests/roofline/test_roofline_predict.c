@@ -659,9 +659,9 @@ static void what_cannot_be_predicted(void **state)
     assert_fails(predict(&r, &m, &h, &o, &err), err, "weights of -1 bytes");
     struct predict_options q = options();
     q.type_v = DTYPE_Q6_K;
-    assert_fails(predict(&r, &m, &h, &q, &err), err, "KV cache of type Q6_K: expected one of F32");
+    assert_fails(predict(&r, &m, &h, &q, &err), err, "of type Q6_K: expected one of F32");
     q.type_v = DTYPE_Q8_0; /* heads of 48 */
-    assert_fails(predict(&r, &m, &h, &q, &err), err, "type Q8_0: its blocks of 32 elements do not divide the 48 of a value head");
+    assert_fails(predict(&r, &m, &h, &q, &err), err, "values of type Q8_0 come in blocks of 32, the model's heads have 48 elements");
     o.weights_bytes = INFINITY;
     assert_fails(predict(&r, &m, &h, &o, &err), err, "weights of inf bytes");
     model_free(&m);
