@@ -197,9 +197,11 @@ static int check_file(const char *path, const struct model *ref, struct error *e
     if (model_load(&m, path, NULL, err) != 0)
         return -1;
     int rc = 0;
-    if (!m.gguf)
-        rc = cli_model_open(&m, path, err); /* says why not */
-    else if (m.hp.n_vocab != ref->hp.n_vocab)
+    if (!m.gguf) {
+        model_free(&m);
+        return cli_model_open(&m, path, err); /* says why not */
+    }
+    if (m.hp.n_vocab != ref->hp.n_vocab)
         rc = error_set(err, ERROR_INPUT, "%s: vocabulary of %u tokens, %s has %u: their scores do not compare", path,
                        m.hp.n_vocab, ref->path, ref->hp.n_vocab);
     else

@@ -118,7 +118,7 @@ static inline uint32_t engine_position(const struct engine *e, size_t t)
 static inline struct kv_rows engine_rows_of(const struct kv_rows *r, size_t seq, size_t seq_bytes)
 {
     struct kv_rows s = *r;
-    s.data += seq * seq_bytes;
+    s.data = s.data ? s.data + seq * seq_bytes : NULL;
     return s;
 }
 

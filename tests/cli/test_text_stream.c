@@ -15,7 +15,8 @@ static void expect(const char *const *stops, const char *pieces, const char *ste
     for (const char *p = pieces;;) {
         const size_t n = strcspn(p, "|");
         text_stream_add(&t, p, n);
-        strbuf_add(&found, t.out.s + seen, t.out.len - seen);
+        if (t.out.len > seen)
+            strbuf_add(&found, t.out.s + seen, t.out.len - seen);
         strbuf_adds(&found, "|");
         seen = t.out.len;
         if (!p[n])

@@ -83,13 +83,13 @@ static int32_t match_at(const struct tokenizer *t, const char *s, size_t n,
 int32_t special_next(const struct tokenizer *t, const struct marked_text *text, size_t from,
                      size_t *start, size_t *match_len)
 {
-    const struct text_span *span = text->plain, *last = span + text->n_plain;
+    size_t k = 0; /* the next plain span */
     for (size_t i = from; i < text->len; i++) {
         if (!t->special.opens[(unsigned char)text->s[i]])
             continue;
-        while (span < last && span->end <= i)
-            span++;
-        size_t limit = span < last ? span->start : text->len;
+        while (k < text->n_plain && text->plain[k].end <= i)
+            k++;
+        size_t limit = k < text->n_plain ? text->plain[k].start : text->len;
         int32_t id = match_at(t, text->s + i, text->len - i, limit > i ? limit - i : 0,
                               match_len);
         if (id >= 0) {
