@@ -103,7 +103,7 @@ struct attention_spec {
     bool neox;
     bool head_norms;   /* RMSNorm of every query and key head (Qwen3, Gemma3) */
     bool width_norms;  /* RMSNorm over all of q and all of k (OLMo2) */
-    bool fused;        /* attn_qkv instead of three */
+    bool fused;        /* attn_qkv instead of three; in llama_block ffn_up holds the gate too */
     bool sinks;
 };
 /* q, k, v of src, their norms and rotation, the cache, the attention, the output projection to BUF_OUT. */
@@ -118,7 +118,10 @@ struct experts_spec {
 };
 void build_experts(struct builder *b, enum op_buf src, const struct experts_spec *s);
 
-/* embed, blocks, last norm, LM head. */
+/* Llama's block (arch_llama.c), with another attention or with experts (e, where the model has some); fused means gate and
+ * up too. */
+void llama_block(struct builder *b, const struct attention_spec *s, const struct experts_spec *e);
+/* embed, blocks, last norm, LM head; rotation 0 is the model's own. */
 void build_model(struct builder *b, double embed_scale, void (*block)(struct builder *b));
 
 #endif

@@ -56,7 +56,6 @@ static void block2(struct builder *b)
 
 static void build2(struct builder *b)
 {
-    build_rope_table(b, b->hp->rope_theta, true);
     build_model(b, sqrt((double)b->hp->n_embd), block2);
 }
 

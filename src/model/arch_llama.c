@@ -12,23 +12,27 @@
  */
 #include "model/arch.h"
 
-static void block(struct builder *b)
+void llama_block(struct builder *b, const struct attention_spec *s, const struct experts_spec *e)
 {
-    static const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_TOP_SOFTMAX }, false };
     build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
-    build_attention(b, BUF_NORM, &(struct attention_spec){ 0 });
+    build_attention(b, BUF_NORM, s);
     build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
     build_norm(b, ROLE_FFN_NORM, BUF_NORM, BUF_X, "ffn_norm");
     if (b->hp->n_expert > 0)
-        build_experts(b, BUF_NORM, &experts);
+        build_experts(b, BUF_NORM, e);
     else
-        build_ffn(b, BUF_NORM, GLU_SILU, false);
+        build_ffn(b, BUF_NORM, GLU_SILU, s->fused);
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
+}
+
+static void block(struct builder *b)
+{
+    static const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_TOP_SOFTMAX }, false };
+    llama_block(b, &(struct attention_spec){ 0 }, &experts);
 }
 
 static void build(struct builder *b)
 {
-    build_rope_table(b, b->hp->rope_theta, true);
     build_model(b, 0, block);
 }
 

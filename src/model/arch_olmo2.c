@@ -18,7 +18,6 @@ static void block(struct builder *b)
 
 static void build(struct builder *b)
 {
-    build_rope_table(b, b->hp->rope_theta, true);
     build_model(b, 0, block);
 }
 

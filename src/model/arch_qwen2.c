@@ -3,17 +3,11 @@
 
 static void block(struct builder *b)
 {
-    build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
-    build_attention(b, BUF_NORM, &(struct attention_spec){ .neox = true });
-    build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
-    build_norm(b, ROLE_FFN_NORM, BUF_NORM, BUF_X, "ffn_norm");
-    build_ffn(b, BUF_NORM, GLU_SILU, false);
-    build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
+    llama_block(b, &(struct attention_spec){ .neox = true }, NULL);
 }
 
 static void build(struct builder *b)
 {
-    build_rope_table(b, b->hp->rope_theta, true);
     build_model(b, 0, block);
 }
 

@@ -4,22 +4,12 @@
 
 static void block(struct builder *b)
 {
-    const struct hparams *hp = b->hp;
-    build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
-    build_attention(b, BUF_NORM, &(struct attention_spec){ .neox = true, .head_norms = true });
-    build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
-    build_norm(b, ROLE_FFN_NORM, BUF_NORM, BUF_X, "ffn_norm");
-    if (hp->n_expert > 0)
-        build_experts(b, BUF_NORM,
-                      &(struct experts_spec){ GLU_SILU, { .gate = ROUTE_SOFTMAX, .norm = hp->expert_norm }, false });
-    else
-        build_ffn(b, BUF_NORM, GLU_SILU, false);
-    build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
+    const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SOFTMAX, .norm = b->hp->expert_norm }, false };
+    llama_block(b, &(struct attention_spec){ .neox = true, .head_norms = true }, &experts);
 }
 
 static void build(struct builder *b)
 {
-    build_rope_table(b, b->hp->rope_theta, true);
     build_model(b, 0, block);
 }
 

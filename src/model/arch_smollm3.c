@@ -6,17 +6,11 @@ static void block(struct builder *b)
 {
     const uint32_t period = b->hp->no_rope_period;
     const bool no_rope = period > 0 && ((uint32_t)b->layer + 1) % period == 0;
-    build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
-    build_attention(b, BUF_NORM, &(struct attention_spec){ .no_rope = no_rope });
-    build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
-    build_norm(b, ROLE_FFN_NORM, BUF_NORM, BUF_X, "ffn_norm");
-    build_ffn(b, BUF_NORM, GLU_SILU, false);
-    build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
+    llama_block(b, &(struct attention_spec){ .no_rope = no_rope }, NULL);
 }
 
 static void build(struct builder *b)
 {
-    build_rope_table(b, b->hp->rope_theta, true);
     build_model(b, 0, block);
 }
 

@@ -338,6 +338,7 @@ void build_experts(struct builder *b, enum op_buf src, const struct experts_spec
 
 void build_model(struct builder *b, double embed_scale, void (*block)(struct builder *b))
 {
+    build_rope_table(b, b->hp->rope_theta, true);
     build_embed(b, embed_scale);
     for (uint32_t i = 0; i < b->hp->n_layer && !b->failed; i++) {
         b->layer = (int)i;
