@@ -121,6 +121,11 @@ void build_experts(struct builder *b, enum op_buf src, const struct experts_spec
 /* Llama's block (arch_llama.c), with another attention or with experts (e, where the model has some); fused means gate and
  * up too. */
 void llama_block(struct builder *b, const struct attention_spec *s, const struct experts_spec *e);
+/* What the Gemmas share (arch_gemma2.c). */
+void gemma_block(struct builder *b, const struct attention_spec *s);
+void gemma_defaults(struct hparams *hp);
+void gemma_scale_27b(struct hparams *hp, uint32_t n_layer);
+int gemma_config(const json_t *j, const char *what, struct hparams *hp, struct error *err);
 /* embed, blocks, last norm, LM head; rotation 0 is the model's own. */
 void build_model(struct builder *b, double embed_scale, void (*block)(struct builder *b));
 

@@ -27,7 +27,9 @@ libmodel_a_SOURCES = \
   %D%/arch_smollm3.c \
   %D%/arch_qwen2.c \
   %D%/arch_qwen3.c \
-  %D%/arch_gemma.c \
+  %D%/arch_qwen3moe.c \
+  %D%/arch_gemma2.c \
+  %D%/arch_gemma3.c \
   %D%/arch_phi3.c \
   %D%/arch_olmo2.c \
   %D%/arch_gpt_oss.c \

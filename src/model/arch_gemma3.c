@@ -1,0 +1,53 @@
+/* Gemma 3 (Gemma Team 2025): Gemma 2's block; five windowed layers to one that sees all, with rotary bases of their own, and
+ * normed queries and keys instead of caps. */
+#include "model/arch.h"
+#include <math.h>
+
+static void block(struct builder *b)
+{
+    const bool windowed = hparams_windowed(b->hp, (uint32_t)b->layer);
+    gemma_block(b, &(struct attention_spec){ .rope = windowed ? 1 : 0, .neox = true, .head_norms = true });
+}
+
+static void build(struct builder *b)
+{
+    build_model(b, sqrt((double)b->hp->n_embd), block);
+    /* table 1, which windowed layers name */
+    build_rope_table(b, b->hp->rope_theta_swa > 0 ? b->hp->rope_theta_swa : b->hp->rope_theta, false);
+}
+
+static void defaults(struct hparams *hp)
+{
+    gemma_defaults(hp);
+    hp->n_ctx_train = 131072;
+    hp->n_vocab = 262208;
+    hp->window_period = 6;
+    hp->rope_theta = 1e6;
+    hp->rope_theta_swa = 1e4;
+}
+
+static int gguf(const struct gguf *g, struct hparams *hp, struct error *err)
+{
+    gemma_scale_27b(hp, 62);
+    if (!gguf_has(g, "gemma3.attention.sliding_window"))
+        return error_set(err, ERROR_INPUT, "%s: gemma3.attention.sliding_window is missing", gguf_path(g));
+    return 0;
+}
+
+static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    if (json_get_num_opt(j, what, "rope_local_base_freq", &hp->rope_theta_swa, err) != 0)
+        return -1;
+    return gemma_config(j, what, hp, err);
+}
+
+const struct arch arch_gemma3 = {
+    .name = "gemma3",
+    .hf = { { "gemma3_text", "Gemma3ForCausalLM" }, { "gemma3", "Gemma3ForConditionalGeneration" } },
+    .has = ARCH_WINDOW,
+    .activations = "gelu_pytorch_tanh",
+    .defaults = defaults,
+    .gguf = gguf,
+    .config = config,
+    .build = build,
+};

@@ -1,0 +1,55 @@
+/* The mixtures of experts of Qwen3 (Yang et al. 2025): its attention, experts in every layer, whose weights are those of the
+ * softmax over all. */
+#include "model/arch.h"
+
+static void block(struct builder *b)
+{
+    const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SOFTMAX, .norm = b->hp->expert_norm }, false };
+    llama_block(b, &(struct attention_spec){ .neox = true, .head_norms = true }, &experts);
+}
+
+static void build(struct builder *b)
+{
+    build_model(b, 0, block);
+}
+
+static void defaults(struct hparams *hp)
+{
+    hp->expert_norm = true; /* files do not say it */
+}
+
+static int check_gguf(const struct gguf *g, struct hparams *hp, struct error *err)
+{
+    if (hp->n_expert == 0)
+        return error_set(err, ERROR_INPUT, "%s: qwen3moe.expert_count is missing or 0", gguf_path(g));
+    return 0;
+}
+
+/* Layers without experts among those with them are not published with this architecture. */
+static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    int64_t step = 1;
+    if (hp->n_expert == 0)
+        return error_set(err, ERROR_INPUT, "%s: num_experts is missing or 0", what);
+    hp->expert_norm = false; /* transformers' default */
+    if (json_get_int_opt(j, what, "decoder_sparse_step", 1, UINT32_MAX, &step, err) != 0 ||
+        json_get_bool_opt(j, what, "norm_topk_prob", &hp->expert_norm, err) != 0)
+        return -1;
+    if (step != 1 || json_array_size(json_object_get(j, "mlp_only_layers")) > 0)
+        return error_set(err, ERROR_INPUT,
+                         "%s: decoder_sparse_step is %lld and mlp_only_layers has %zu entries: only models with experts "
+                         "in every layer are supported (1 and none)",
+                         what, (long long)step, json_array_size(json_object_get(j, "mlp_only_layers")));
+    return config_no_qwen_window(j, what, hp, err);
+}
+
+const struct arch arch_qwen3moe = {
+    .name = "qwen3moe",
+    .hf = { { "qwen3_moe", "Qwen3MoeForCausalLM" } },
+    .has = ARCH_EXPERTS | ARCH_YARN,
+    .activations = "silu",
+    .defaults = defaults,
+    .gguf = check_gguf,
+    .config = config,
+    .build = build,
+};
