@@ -1,4 +1,4 @@
-/* SIGINT, SIGTERM and SIGHUP set a flag that long loops look at; a second one ends the process. A file that grows too large
+/* SIGINT, SIGTERM and, but for nohup, SIGHUP set a flag that long loops look at; a second one ends the process. A file that grows too large
  * is an error of the write, and one that shrinks while it is mapped ends the process with a message. */
 #include "base/base.h"
 #include <signal.h>
@@ -24,13 +24,14 @@ static void on_bus(int sig)
 
 void interrupt_install(void)
 {
-    struct sigaction sa;
+    struct sigaction sa, hup;
     memset(&sa, 0, sizeof sa);
     sa.sa_handler = on_signal;
     sigemptyset(&sa.sa_mask);
     sigaction(SIGINT, &sa, NULL);
     sigaction(SIGTERM, &sa, NULL);
-    sigaction(SIGHUP, &sa, NULL);
+    if (sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &sa, NULL);
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGBUS, on_bus);
 }

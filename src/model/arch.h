@@ -48,6 +48,8 @@ const char *arch_names(char *buf, size_t n);
 /* "model_type" -> its architecture, or NULL; likewise a class name. */
 const struct arch *arch_find_hf(const char *model_type, const char *class_name);
 
+/* A field that may be absent or null, at least min; *out keeps its value then. */
+int config_opt_count(const json_t *j, const char *what, const char *field, int64_t min, uint32_t *out, struct error *err);
 /* For arch.config of the Qwens: windows for some of the layers are refused. */
 int config_no_qwen_window(const json_t *j, const char *what, struct hparams *hp, struct error *err);
 
@@ -92,13 +94,13 @@ struct op *build_matmul(struct builder *b, enum op_role r, enum op_buf dst, enum
 void build_add(struct builder *b, enum op_role r, enum op_buf dst, enum op_buf src);
 void build_glu(struct builder *b, enum op_role r, enum glu g, uint32_t width);
 
-/* Index of a rotation in the list; the model's own scaling when scaled. */
-uint32_t build_rope_table(struct builder *b, double theta, bool scaled);
+/* One more rotation of the list, at most ROPE_MAX; the model's own scaling when scaled. build_model makes the first. */
+void build_rope_table(struct builder *b, double theta, bool scaled);
 
 /* ---- the usual lines of a block ---------------------------------------------------- */
 
 struct attention_spec {
-    uint32_t rope;     /* table of build_rope_table */
+    uint32_t rope;     /* index of a rotation */
     bool no_rope;
     bool neox;
     bool head_norms;   /* RMSNorm of every query and key head (Qwen3, Gemma3) */

@@ -238,18 +238,6 @@ static int gguf(const struct gguf *g, struct hparams *hp, struct error *err)
     return check_dims(gguf_path(g), hp, err);
 }
 
-static int config_count(const json_t *j, const char *what, const char *field, int64_t min, uint32_t *out,
-                        struct error *err)
-{
-    int64_t v = *out;
-    if (json_is_null(json_object_get(j, field)))
-        return 0;
-    if (json_get_int_opt(j, what, field, min, UINT32_MAX, &v, err) != 0)
-        return -1;
-    *out = (uint32_t)v;
-    return 0;
-}
-
 static int config_unknown(const char *what, const char *field, const char *value, const char *known, struct error *err)
 {
     char found[33];
@@ -283,15 +271,15 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     uint32_t nope = 0, shared = 0;
     const char *scoring = "softmax", *method = "";
     hp->n_rot = 0;
-    if (config_count(j, what, "kv_lora_rank", 1, &hp->n_lora_kv, err) != 0 ||
-        config_count(j, what, "q_lora_rank", 1, &hp->n_lora_q, err) != 0 ||
-        config_count(j, what, "qk_nope_head_dim", 1, &nope, err) != 0 ||
-        config_count(j, what, "qk_rope_head_dim", 1, &hp->n_rot, err) != 0 ||
-        config_count(j, what, "v_head_dim", 1, &hp->head_dim_v, err) != 0 ||
-        config_count(j, what, "n_shared_experts", 0, &shared, err) != 0 ||
-        config_count(j, what, "first_k_dense_replace", 0, &hp->n_layer_dense, err) != 0 ||
-        config_count(j, what, "n_group", 0, &hp->n_expert_group, err) != 0 ||
-        config_count(j, what, "topk_group", 0, &hp->n_expert_group_used, err) != 0 ||
+    if (config_opt_count(j, what, "kv_lora_rank", 1, &hp->n_lora_kv, err) != 0 ||
+        config_opt_count(j, what, "q_lora_rank", 1, &hp->n_lora_q, err) != 0 ||
+        config_opt_count(j, what, "qk_nope_head_dim", 1, &nope, err) != 0 ||
+        config_opt_count(j, what, "qk_rope_head_dim", 1, &hp->n_rot, err) != 0 ||
+        config_opt_count(j, what, "v_head_dim", 1, &hp->head_dim_v, err) != 0 ||
+        config_opt_count(j, what, "n_shared_experts", 0, &shared, err) != 0 ||
+        config_opt_count(j, what, "first_k_dense_replace", 0, &hp->n_layer_dense, err) != 0 ||
+        config_opt_count(j, what, "n_group", 0, &hp->n_expert_group, err) != 0 ||
+        config_opt_count(j, what, "topk_group", 0, &hp->n_expert_group_used, err) != 0 ||
         json_get_bool_opt(j, what, "norm_topk_prob", &hp->expert_norm, err) != 0 ||
         json_get_num_opt(j, what, "routed_scaling_factor", &hp->expert_scale, err) != 0 ||
         json_get_str_opt(j, what, "scoring_func", &scoring, err) != 0 ||

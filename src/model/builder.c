@@ -131,7 +131,7 @@ static const struct tensor *factors(struct builder *b, const char *name)
     return t;
 }
 
-uint32_t build_rope_table(struct builder *b, double theta, bool scaled)
+void build_rope_table(struct builder *b, double theta, bool scaled)
 {
     const struct hparams *hp = b->hp;
     struct rope r = { .n_rot = hp->n_rot, .theta = theta, .freq_scale = 1, .amplitude = 1 };
@@ -159,10 +159,12 @@ uint32_t build_rope_table(struct builder *b, double theta, bool scaled)
         r.amplitude = hp->rope_attn_factor > 0 ? hp->rope_attn_factor : 1;
         break;
     }
-    if (!b->l || b->l->n_rope == ROPE_MAX)
-        return 0;
-    b->l->rope[b->l->n_rope] = r;
-    return (uint32_t)b->l->n_rope++;
+    if (!b->l || b->failed)
+        return;
+    if (b->l->n_rope < ROPE_MAX)
+        b->l->rope[b->l->n_rope++] = r;
+    else
+        b->failed = error_set(b->err, ERROR_INPUT, "%s: more than %d rotations", b->m->name, ROPE_MAX) != 0;
 }
 
 /* ---- attention -------------------------------------------------------------------------------- */

@@ -103,11 +103,10 @@ static int count(const json_t *j, const char *what, const char *field, uint32_t 
     return 0;
 }
 
-static int opt_count(const json_t *j, const char *what, const char *field, uint32_t *out,
-                     struct error *err)
+int config_opt_count(const json_t *j, const char *what, const char *field, int64_t min, uint32_t *out, struct error *err)
 {
     int64_t v = *out;
-    if (json_get_int_opt(j, what, field, 1, UINT32_MAX, &v, err) != 0)
+    if (json_get_int_opt(j, what, field, min, UINT32_MAX, &v, err) != 0)
         return -1;
     *out = (uint32_t)v;
     return 0;
@@ -119,8 +118,8 @@ static int read_heads(const json_t *j, const char *what, struct hparams *hp, str
         return -1;
     if (hp->n_head_kv == 0)
         hp->n_head_kv = hp->n_head;
-    if (opt_count(j, what, "num_key_value_heads", &hp->n_head_kv, err) != 0 ||
-        opt_count(j, what, "head_dim", &hp->head_dim, err) != 0)
+    if (config_opt_count(j, what, "num_key_value_heads", 1, &hp->n_head_kv, err) != 0 ||
+        config_opt_count(j, what, "head_dim", 1, &hp->head_dim, err) != 0)
         return -1;
     if (hp->head_dim == 0) {
         if (hp->n_embd % hp->n_head != 0)
@@ -373,7 +372,7 @@ static int read_dimensions(const json_t *j, const char *what, struct hparams *hp
         count(j, what, "num_hidden_layers", &hp->n_layer, err) != 0 ||
         count(j, what, "intermediate_size", &hp->n_ff, err) != 0 ||
         count(j, what, "vocab_size", &hp->n_vocab, err) != 0 ||
-        opt_count(j, what, "max_position_embeddings", &hp->n_ctx_train, err) != 0 ||
+        config_opt_count(j, what, "max_position_embeddings", 1, &hp->n_ctx_train, err) != 0 ||
         json_get_num_opt(j, what, "rms_norm_eps", &hp->rms_eps, err) != 0 ||
         json_get_bool_opt(j, what, "tie_word_embeddings", &hp->tied, err) != 0 || read_heads(j, what, hp, err) != 0)
         return -1;

@@ -76,8 +76,9 @@ const char *op_role_name(enum op_role r)
     return r < ROLE_COUNT ? names[r] : "?";
 }
 
-/* T new tokens after P cost 2 T (P + T/2) (A - B) FLOP more absorbed than expanded, and expanding the past costs
- * P E: form_tok = E / (A - B). A single token never expands. methods.md (36) */
+/* With A and B FLOP an entry of attention, absorbed and expanded, and E to expand a position: T new tokens after P cost
+ * T (P + T/2) (A - B) more absorbed, and expanding the past costs P E; form_tok = E / (A - B). A single token never
+ * expands. methods.md (36) */
 static bool expands(const struct op *op, const struct pass *p)
 {
     const double t = (double)p->n_tok / (p->n_seq > 0 ? p->n_seq : 1), past = p->n_past;
@@ -89,11 +90,6 @@ uint32_t op_n_tok(const struct op *op, const struct pass *p)
     if (op->form != FORM_ALWAYS && (op->form == FORM_EXPANDED) != expands(op, p))
         return 0;
     return op->out_rows ? p->n_out : p->n_tok;
-}
-
-bool op_reads_weight(const struct op *op, const struct tensor *t)
-{
-    return t && (op->w == t || op->bias == t);
 }
 
 struct op *op_append(struct op_list *l, enum op_kind k, enum op_role r, int layer)

@@ -120,7 +120,7 @@ enum op_form { FORM_ALWAYS, FORM_ABSORBED, FORM_EXPANDED };
 struct route {
     enum { ROUTE_SOFTMAX, ROUTE_SIGMOID, ROUTE_TOP_SOFTMAX } gate; /* the last: softmax of the chosen */
     bool norm;            /* weights of the chosen add up to 1 */
-    float scale;          /* of the weights */
+    float scale;          /* of the weights; 0: 1 */
     uint32_t n_group, n_group_used; /* experts come from the best groups; 0 or 1: no groups */
 };
 
@@ -196,8 +196,6 @@ const char *op_kind_name(enum op_kind k);   /* "matmul" */
 const char *op_role_name(enum op_role r);   /* "ffn_down" */
 /* Rows of src the op works on in this pass: n_tok, or n_out for out_rows ops; 0: it does not run. */
 uint32_t op_n_tok(const struct op *op, const struct pass *p);
-/* The op reads w as weights, all of its rows or (EMBED, EXPERT_MATMUL) some. */
-bool op_reads_weight(const struct op *op, const struct tensor *t);
 
 /* Radians a position of each of n_rot / 2 pairs, and the amplitude of cosine and sine, for a context of
  * n_ctx positions. factors: the tensor's numbers, or NULL. methods.md (6), (37) */

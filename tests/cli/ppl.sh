@@ -242,4 +242,22 @@ wait $pid
 is 130 $? "interrupted between chunks: 130"
 [ ! -s "$tmp/out" ] && says 'chunk [0-9]*/6250, PPL' && says interrupted
 ok $? "its last estimate was said"
+(
+    trap '' HUP # as nohup does
+    exec "$ROOFCAST" ppl -m "$m" --ids "$tmp/long" -c 64 --isa ref -t 1 >"$tmp/out" 2>"$tmp/err"
+) &
+pid=$!
+sleep 0.7
+kill -HUP $pid
+sleep 0.5
+kill -0 $pid 2>/dev/null
+ok $? "a hangup that the caller ignores is ignored"
+kill -TERM $pid
+wait $pid
+"$ROOFCAST" ppl -m "$m" --ids "$tmp/long" -c 64 --isa ref -t 1 >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+sleep 0.7
+kill -HUP $pid
+wait $pid
+is 130 $? "a hangup interrupts otherwise"
 finish
