@@ -88,21 +88,17 @@ static int rope_init(struct engine *e, struct error *err)
 /* What the ops ask of the memory of activations. */
 struct sizes {
     size_t cols;            /* longest row of a product */
-    size_t shared[2];       /* shared activations: rows and columns of the largest */
-    size_t own[2];          /* the same of a thread's own */
+    size_t shared[ACT_KIND_COUNT]; /* bytes of shared activations of each kind: the largest */
+    size_t own[ACT_KIND_COUNT];    /* the same of a thread's own */
     size_t head_dim, group; /* attention: largest */
     size_t tile;            /* floats of MLA's thread memory */
     size_t n_expert, n_row; /* routing */
 };
 
-/* Rows are padded (kernels.h): compared as they are stored. */
-static void larger(size_t max[2], size_t rows, size_t cols)
+static void larger(size_t max[ACT_KIND_COUNT], size_t rows, size_t cols)
 {
-    enum { ACT_PAD = 64 };
-    if (rows * size_align_up(cols, ACT_PAD) > max[0] * size_align_up(max[1], ACT_PAD)) {
-        max[0] = rows;
-        max[1] = cols;
-    }
+    for (int k = 0; k < ACT_KIND_COUNT; k++)
+        max[k] = u64_max(max[k], acts_bytes(k, rows, cols));
 }
 
 static void size_op(const struct op *op, size_t n_tok, struct sizes *s)
@@ -183,7 +179,7 @@ static int buffers_init(struct engine *e, const struct sizes *s, struct error *e
             return -1;
     }
     for (int k = 0; k < ACT_KIND_COUNT; k++)
-        if (!(e->act_mem[k] = alloc(acts_bytes(k, s->shared[0], s->shared[1]), "prepared activations", err)))
+        if (!(e->act_mem[k] = alloc(s->shared[k], "prepared activations", err)))
             return -1;
     e->next = alloc(e->ops.n * sizeof *e->next, "the work counters", err);
     e->sample = alloc(e->ops.n * sizeof *e->sample, "the samples", err);
@@ -209,7 +205,7 @@ static int threads_init(struct engine *e, const struct sizes *s, struct error *e
         if (s->tile && !(st->tile = alloc(s->tile * sizeof(float), "a thread's tile", err)))
             return -1;
         for (int k = 0; k < ACT_KIND_COUNT; k++)
-            if (!(st->act_mem[k] = alloc(acts_bytes(k, s->own[0], s->own[1]), "a thread's activations", err)))
+            if (!(st->act_mem[k] = alloc(s->own[k], "a thread's activations", err)))
                 return -1;
     }
     return 0;
@@ -287,7 +283,7 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
     if (buffers_init(e, &s, err) != 0 || threads_init(e, &s, err) != 0)
         goto fail;
     e->team = team_new(o->n_threads, o->cpus, err);
-    if (!e->team || counters_init(e, err) != 0)
+    if (!e->team || repack(e, err) != 0 || counters_init(e, err) != 0)
         goto fail;
     return e;
 fail:
@@ -316,6 +312,7 @@ void engine_free(struct engine *e)
     for (int k = 0; k < ACT_KIND_COUNT; k++)
         free(e->act_mem[k]);
     kv_free(e);
+    repack_free(e);
     free(e->run);
     free(e->run_first);
     free(e->run_of);
@@ -454,6 +451,13 @@ int engine_eval_runs(struct engine *e, const int32_t *tokens, const struct engin
     if (logits)
         *logits = e->buf[BUF_LOGITS];
     return 0;
+}
+
+size_t engine_packed_bytes(const struct engine *e, double *seconds)
+{
+    if (seconds)
+        *seconds = e->packed_seconds;
+    return e->packed_bytes;
 }
 
 const struct op_list *engine_ops(const struct engine *e)

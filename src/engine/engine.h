@@ -19,6 +19,7 @@ struct engine_options {
     const struct cpulist *cpus; /* NULL: do not pin */
     unsigned cpu_flags;         /* rungs allowed */
     const char *counters;       /* backend name; NULL: "null" */
+    bool no_repack;             /* products read the file's layout: no copy of the weights, and slower */
     enum dtype type_k, type_v;  /* of the KV cache: any that can be quantized (usual: DTYPE_F16) */
 };
 
@@ -41,6 +42,9 @@ void engine_free(struct engine *e);
 const struct op_list *engine_ops(const struct engine *e);
 const struct kernels *engine_kernels(const struct engine *e);
 const struct counters *engine_counters(const struct engine *e);
+
+/* Bytes of packed weights, and the seconds that packing them took; 0: none are packed. */
+size_t engine_packed_bytes(const struct engine *e, double *seconds);
 
 /* Bytes of memory of the KV cache: windowed layers keep a window and a pass of positions. */
 size_t engine_kv_bytes(const struct engine *e);

@@ -98,10 +98,10 @@ size_t exec_step(const struct matmul_slot *slot, size_t row_bytes)
 void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
-    const struct matmul_slot *slot = &e->k.mm[op->w->type];
+    const struct matmul_slot *slot = e->plan[i].slot;
     const float *bias = op->bias ? op->bias->data : NULL;
     const struct matmul_args a = {
-        .w = op->w->data,
+        .w = e->plan[i].w,
         .w_row_bytes = dtype_row_bytes(op->w->type, op->cols),
         .cols = op->cols,
         .x = prepare(e, i, tid, nt),

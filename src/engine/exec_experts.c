@@ -4,6 +4,7 @@
  * matrices of others are not read. methods.md (34), (35)
  */
 #include "engine/internal.h"
+#include "kernels/pack.h"
 #include <math.h>
 #include <string.h>
 
@@ -194,6 +195,7 @@ static struct acts slice(const struct acts *a, size_t r0, size_t r1)
     s.q = a->q ? a->q + at : NULL;
     s.d = a->d ? a->d + at / 32 : NULL;
     s.sum = a->sum ? a->sum + at / 16 : NULL;
+    s.flat = a->flat ? a->flat + r0 * u64_ceil_div(a->stride, ACT_FLAT) : NULL;
     return s;
 }
 
@@ -204,14 +206,15 @@ struct expert {
     const float *bias;
 };
 
-static void bind(const struct engine *e, const struct op *op, const struct acts *all, uint32_t id, int tid,
-                 struct expert *x)
+static void bind(const struct engine *e, size_t i, const struct acts *all, uint32_t id, int tid, struct expert *x)
 {
+    const struct op *op = &e->ops.ops[i];
     const struct routing *r = &e->routing;
+    const size_t rows = e->plan[i].packed ? size_align_up(op->rows, PACK_ROWS) : op->rows; /* of a matrix in memory */
     const size_t row_bytes = dtype_row_bytes(op->w->type, op->cols), first = r->first[id];
     x->x = slice(all, first, r->first[id + 1]);
     x->bias = op->bias ? (const float *)op->bias->data + (size_t)id * op->rows : NULL;
-    x->a = (struct matmul_args){ .w = (const unsigned char *)op->w->data + (size_t)id * op->rows * row_bytes,
+    x->a = (struct matmul_args){ .w = e->plan[i].w + (size_t)id * rows * row_bytes,
                                  .w_row_bytes = row_bytes,
                                  .cols = op->cols,
                                  .x = &x->x,
@@ -221,14 +224,15 @@ static void bind(const struct engine *e, const struct op *op, const struct acts 
 }
 
 /* Few rows an expert: every thread streams its part of each touched matrix. */
-static void by_rows(struct engine *e, const struct op *op, const struct matmul_slot *slot, const struct acts *all,
-                    struct work *w, int tid, int nt)
+static void by_rows(struct engine *e, size_t i, const struct acts *all, struct work *w, int tid, int nt)
 {
+    const struct op *op = &e->ops.ops[i];
+    const struct matmul_slot *slot = e->plan[i].slot;
     const size_t r0 = engine_split(op->rows, slot->row_align, tid, nt);
     const size_t r1 = engine_split(op->rows, slot->row_align, tid + 1, nt);
     struct expert x;
     for (uint32_t k = 0; k < e->routing.n_touched; k++) {
-        bind(e, op, all, e->routing.touched[k], tid, &x);
+        bind(e, i, all, e->routing.touched[k], tid, &x);
         const size_t step = exec_step(slot, x.a.w_row_bytes);
         for (size_t r = r0; r < r1; r += step)
             exec_rows(slot, &x.a, op, x.bias, r, u64_min(r + step, r1), w);
@@ -236,17 +240,17 @@ static void by_rows(struct engine *e, const struct op *op, const struct matmul_s
 }
 
 /* Many: panels of touched matrices are handed out one by one. */
-static void by_panels(struct engine *e, size_t i, const struct matmul_slot *slot, const struct acts *all,
-                      struct work *w, int tid)
+static void by_panels(struct engine *e, size_t i, const struct acts *all, struct work *w, int tid)
 {
     const struct op *op = &e->ops.ops[i];
+    const struct matmul_slot *slot = e->plan[i].slot;
     const size_t n_panel = u64_ceil_div(op->rows, ENGINE_GEMM_ROWS);
     struct expert x;
     for (;;) {
         const size_t u = engine_take(e, i), k = u / n_panel, r = u % n_panel * ENGINE_GEMM_ROWS;
         if (k >= e->routing.n_touched)
             return;
-        bind(e, op, all, e->routing.touched[k], tid, &x);
+        bind(e, i, all, e->routing.touched[k], tid, &x);
         exec_rows(slot, &x.a, op, x.bias, r, u64_min(r + ENGINE_GEMM_ROWS, op->rows), w);
     }
 }
@@ -254,15 +258,14 @@ static void by_panels(struct engine *e, size_t i, const struct matmul_slot *slot
 void exec_expert_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
-    const struct matmul_slot *slot = &e->k.mm[op->w->type];
     const size_t n_row = (size_t)e->pass.n_tok * op->n_expert_used;
     const struct acts *all = prepare(e, i, n_row, tid, nt);
     if (tid == 0)
         w->act_bytes += n_row * op->cols * sizeof(float);
     if (e->pass.n_tok == 1)
-        by_rows(e, op, slot, all, w, tid, nt);
+        by_rows(e, i, all, w, tid, nt);
     else
-        by_panels(e, i, slot, all, w, tid);
+        by_panels(e, i, all, w, tid);
 }
 
 /* methods.md (34) */

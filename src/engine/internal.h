@@ -7,6 +7,9 @@
 
 /* What executing an op needs beyond the op itself; decided once, when the engine is made. */
 struct plan {
+    const struct matmul_slot *slot; /* products: the kernels that read w */
+    const unsigned char *w;         /* their weights: as in the file, or packed */
+    bool packed;
     enum act_kind act;  /* products: activations their kernel wants */
     bool act_shared;    /* products: the op before prepared the same activations */
     bool src_tail;      /* reads the last n_out rows of src (written for all tokens) */
@@ -49,6 +52,10 @@ struct engine {
     struct counters *c;
     struct counter_source published;
     bool counting; /* the backend counts something: read it at op boundaries */
+
+    unsigned char *packed; /* mapping of the packed weights; NULL: none */
+    size_t packed_bytes, packed_map;
+    double packed_seconds;
 
     float *buf[BUF_COUNT];
     struct acts acts[ACT_KIND_COUNT]; /* activations of a pass of several tokens, shared */
@@ -97,6 +104,13 @@ int engine_plan(struct engine *e, struct error *err);
 bool op_is_product(const struct op *op);
 /* The buffer's rows are grouped by expert, n_expert_used of them a token. */
 bool buf_is_grouped(enum op_buf b);
+
+/* ---- repack.c --------------------------------------------------------------------------- */
+/* Choose each product's slot and whether its weights are packed; sets plan's slot, w, packed. */
+void repack_plan(struct engine *e);
+/* Pack, on the team; sets the w of packed products. */
+int repack(struct engine *e, struct error *err);
+void repack_free(struct engine *e);
 
 /* ---- exec.c: a pass, and what its parts share -------------------------------------------- */
 /* Run e->pass on the team; samples and totals are updated. */

@@ -12,4 +12,5 @@ libengine_a_SOURCES = \
   %D%/quality.h \
   %D%/quality.c \
   %D%/internal.h \
-  %D%/plan.c
+  %D%/plan.c \
+  %D%/repack.c

@@ -44,8 +44,7 @@ static bool same_activations(const struct engine *e, size_t i)
 
 static void plan_product(struct engine *e, size_t i)
 {
-    const struct op *op = &e->ops.ops[i];
-    e->plan[i].act = e->k.mm[op->w->type].act;
+    e->plan[i].act = e->plan[i].slot->act;
     e->plan[i].act_shared = same_activations(e, i);
 }
 
@@ -93,6 +92,7 @@ int engine_plan(struct engine *e, struct error *err)
     e->plan = calloc(e->ops.n, sizeof *e->plan);
     if (!e->plan)
         return error_oom(err, e->ops.n * sizeof *e->plan, "the execution plan");
+    repack_plan(e);
     unsigned read = 0, written = 0;
     bool tail_only[BUF_COUNT] = { false };
     for (size_t i = 0; i < e->ops.n; i++) {

@@ -110,8 +110,14 @@ int kernels_isa_flags(const char *name, unsigned *flags, struct error *err)
 enum { ACT_PAD = 64 };
 
 struct act_layout {
-    size_t f32, bf16, q, d, sum, total; /* offsets of the arrays, bytes in all */
+    size_t f32, bf16, q, d, sum, flat, total; /* offsets of the arrays, bytes in all */
 };
+
+/* Flags of flatness a row. */
+static size_t act_flats(size_t stride)
+{
+    return (stride + ACT_FLAT - 1) / ACT_FLAT;
+}
 
 static struct act_layout act_layout(enum act_kind kind, size_t n_tok, size_t stride)
 {
@@ -127,7 +133,8 @@ static struct act_layout act_layout(enum act_kind kind, size_t n_tok, size_t str
     case ACT_Q8:
         l.d = size_align_up(n, 64);
         l.sum = size_align_up(l.d + n / 32 * sizeof(float), 64);
-        l.total = l.sum + n / 16 * sizeof(int16_t);
+        l.flat = l.sum + n / 16 * sizeof(int16_t);
+        l.total = l.flat + n_tok * act_flats(stride);
         break;
     case ACT_KIND_COUNT:
         break;
@@ -162,6 +169,8 @@ void acts_bind(struct acts *a, enum act_kind kind, size_t n_tok, size_t cols, vo
         a->q = (int8_t *)(base + l.q);
         a->d = (float *)(base + l.d);
         a->sum = (int16_t *)(base + l.sum);
+        a->flat = (uint8_t *)(base + l.flat);
+        memset(a->flat, 0, n_tok * act_flats(stride));
         break;
     case ACT_KIND_COUNT:
         break;

@@ -17,9 +17,11 @@
 enum act_kind {
     ACT_F32,
     ACT_BF16, /* u16 bf16[cols] */
-    ACT_Q8,   /* i8 q[cols], f32 d[cols/32], i16 sum[cols/16] */
+    ACT_Q8,   /* i8 q[cols], f32 d[cols/32], i16 sum[cols/16], u8 flat[cols/256] */
     ACT_KIND_COUNT,
 };
+
+enum { ACT_FLAT = 256 }; /* columns of a flag of flatness */
 
 /*
  * Prepared activations of n_tok tokens. The three arrays are 64-byte aligned; rows are padded to
@@ -27,6 +29,8 @@ enum act_kind {
  * ACT_Q8: x[t,c] ~= d[t,c/32] * q[t,c], d = max|x| / 127 over the 32, q in -127..127 rounded to
  * nearest even; sum[t,c/16] = sum of q over 16. A block with an infinity or a NaN has d = NaN and
  * q = 0; one whose largest |x| is below 2^-112 is zero. The same bits on every ISA. methods.md (10)
+ * flat[t, c/256]: the eight d of these 256 columns are equal; prepare makes them so where that costs little
+ * and `coarse` asks for it.
  */
 struct acts {
     enum act_kind kind;
@@ -36,10 +40,12 @@ struct acts {
     int8_t *q;            /* ACT_Q8 */
     float *d;             /* [n_tok, stride/32] */
     int16_t *sum;         /* [n_tok, stride/16] */
+    uint8_t *flat;        /* [n_tok, ceil(stride/256)] */
+    bool coarse;          /* one scale for 256 columns is welcome; set by the caller after acts_bind */
 };
 
 struct matmul_args {
-    const unsigned char *w; /* [rows, cols] blocks, row-major */
+    const unsigned char *w; /* [rows, cols] blocks, row-major as in the file or packed (pack.h), as the slot reads them */
     size_t w_row_bytes, cols;
     const struct acts *x;   /* of the slot's act kind, n_tok tokens */
     float *y;               /* y[t * y_stride + r] */
@@ -99,7 +105,8 @@ typedef void attention_fn(const struct attention_args *a, uint32_t head0, uint32
 
 struct kernels {
     const char *isa; /* "ref", "avx2", "avx512", "avx512vnni", "avx512bf16": the highest rung in use */
-    struct matmul_slot mm[DTYPE_COUNT];
+    struct matmul_slot mm[DTYPE_COUNT];     /* weights as in the file */
+    struct matmul_slot packed[DTYPE_COUNT]; /* weights packed, row_align a multiple of PACK_ROWS; gemv NULL: no such */
     /* Prepare tokens [tok0, tok1) of x[n_tok, ld] into a (kind set, arrays allocated). */
     void (*act_prepare[ACT_KIND_COUNT])(struct acts *a, const float *x, size_t ld, size_t tok0,
                                         size_t tok1);

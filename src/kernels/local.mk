@@ -5,6 +5,8 @@ libkernels_a_SOURCES = \
   %D%/kernels.h \
   %D%/internal.h \
   %D%/q8.h \
+  %D%/pack.h \
+  %D%/pack.c \
   %D%/kernels.c \
   %D%/ref/ref.h \
   %D%/ref/init.c \

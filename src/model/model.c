@@ -37,6 +37,13 @@ const struct tensor *model_find(const struct model *m, const char *name)
     return NULL;
 }
 
+void model_was_read(const struct model *m, const struct tensor *t)
+{
+    const struct gguf_tensor *in = m->gguf ? gguf_tensor_find(m->gguf, t->name) : NULL;
+    if (in && in->data == t->data)
+        gguf_was_read(m->gguf, in, 0, t->bytes);
+}
+
 const char *model_arch_name(const struct model *m)
 {
     return m->arch->name;

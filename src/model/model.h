@@ -116,6 +116,8 @@ struct arch_info {
     bool experts, windows;
 };
 bool model_arch_at(size_t i, struct arch_info *out);
+/* A tensor's bytes were read and will hardly be again: pages of a mapped file may go. */
+void model_was_read(const struct model *m, const struct tensor *t);
 /* By role and layer, "blk.%d.attn_q.weight" style; error names the missing tensor. */
 const struct tensor *model_get(const struct model *m, struct error *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

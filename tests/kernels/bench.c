@@ -5,15 +5,18 @@
  * here is asserted.
  */
 #include "check.h"
+#include "kernels/pack.h"
 #include <math.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <time.h>
 
-enum { COLS = 2048, ROWS = 5632, TOKENS = 512, REPEATS = 7 };
+enum { COLS = 2048, ROWS = 5632, TOKENS = 512, REPEATS = 7, LARGE_PAGE = 2 << 20 };
 static const size_t stream_bytes = (size_t)1200 << 20;
 
 struct bench {
     struct kernels k;
+    const struct matmul_slot *slot; /* of packed weights where there is one */
     const struct dtype_info *type;
     unsigned char *w;
     size_t rows, row_bytes;
@@ -29,7 +32,7 @@ static void decode(void *arg, int tid, int n)
         b->w, b->row_bytes, COLS, &b->a, b->y, b->rows, b->scratch[tid]
     };
     size_t per = b->rows / (size_t)n;
-    b->k.mm[b->type->id].gemv(&m, per * (size_t)tid, per * ((size_t)tid + 1));
+    b->slot->gemv(&m, per * (size_t)tid, per * ((size_t)tid + 1));
 }
 
 /* The roof: every line loaded once; with prefetching, which some memories need, and
@@ -135,10 +138,18 @@ static double median_s(struct team *t, team_fn *fn, struct bench *b)
 
 static void bench_type(struct bench *b, struct team *const team[2], struct rng *r)
 {
-    const struct matmul_slot *slot = &b->k.mm[b->type->id];
+    const bool packed = b->k.packed[b->type->id].gemv != NULL;
+    const struct matmul_slot *slot = packed ? &b->k.packed[b->type->id] : &b->k.mm[b->type->id];
+    b->slot = slot;
     b->row_bytes = dtype_row_bytes(b->type->id, COLS);
     b->rows = stream_bytes / b->row_bytes / 64 * 64;
     unsigned char *some = random_weights(r, b->type, 64, COLS);
+    if (packed) {
+        unsigned char *panels = check_alloc(64 * b->row_bytes);
+        pack_panels(b->type->id, panels, some, 64, COLS, 0, 64 / PACK_ROWS);
+        free(some);
+        some = panels;
+    }
     for (size_t row = 0; row < b->rows; row += 64)
         memcpy(b->w + row * b->row_bytes, some, 64 * b->row_bytes);
     float *x = random_floats(r, (size_t)TOKENS * COLS, 1);
@@ -170,7 +181,7 @@ static void bench_type(struct bench *b, struct team *const team[2], struct rng *
            (double)(b->rows * b->row_bytes) / stats_median(l2, REPEATS) / 1e9);
     free(buf);
     b->rows = all;
-    static const size_t toks[] = { TOKENS, 64, 16, 4 };
+    static const size_t toks[] = { TOKENS, 64, 32, 16, 8, 4, 2 };
     for (size_t i = 0; i < ARRAY_LEN(toks); i++) {
         buf = prepare_acts(&b->k, slot->act, &b->a, x, toks[i], COLS, COLS);
         double ops[REPEATS], share[REPEATS];
@@ -185,7 +196,7 @@ static void bench_type(struct bench *b, struct team *const team[2], struct rng *
             ops[j] = 2.0 * ROWS * COLS * (double)toks[i] / (cpu_now_s() - t0);
             share[j] = ops[j] / peak;
         }
-        printf("%s%.0f (%.0f %%)", i ? ", " : "  prefill GOP/s 512, 64, 16, 4 tokens: ",
+        printf("%s%.0f (%.0f %%)", i ? ", " : "  prefill GOP/s 512, 64, 32, 16, 8, 4, 2 tokens: ",
                stats_median(ops, REPEATS) / 1e9, 100 * stats_median(share, REPEATS));
         free(buf);
     }
@@ -313,7 +324,9 @@ int bench_main(int argc, char **argv)
         b.scratch[i] = check_alloc(kernels_scratch_bytes(COLS, TOKENS));
         team[i] = (size_t)i < cpus.n ? team_new(i + 1, NULL, &err) : NULL;
     }
-    b.w = check_alloc(stream_bytes);
+    unsigned char *mem = check_alloc(stream_bytes + LARGE_PAGE);
+    b.w = (unsigned char *)size_align_up((size_t)mem, LARGE_PAGE);
+    (void)madvise(b.w, stream_bytes, MADV_HUGEPAGE); /* as packed weights have them */
     for (size_t i = 0; rung_at(i, &b.k); i++) {
         if (argc > 0 && strncmp(argv[0], "isa=", 4) == 0 &&
             strcmp(argv[0] + 4, b.k.isa) != 0)
@@ -333,7 +346,7 @@ int bench_main(int argc, char **argv)
         free(b.scratch[i]);
         team_free(team[i]);
     }
-    free(b.w);
+    free(mem);
     cpulist_free(&cpus);
     return 0;
 }

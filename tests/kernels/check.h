@@ -29,6 +29,8 @@ void *prepare_acts(const struct kernels *k, enum act_kind kind, struct acts *a,
 /* The float an activation stands for. */
 float act_value(const struct acts *a, size_t t, size_t c);
 
+void test_pack(void **state);
+void test_pack_limits(void **state);
 void test_matmul(void **state);
 void test_matmul_slots(void **state);
 void test_matmul_poison(void **state);

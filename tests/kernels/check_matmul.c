@@ -9,6 +9,7 @@
  * as much for Q2_K (a scale and a min term a group of 16).
  */
 #include "check.h"
+#include "kernels/pack.h"
 #include <float.h>
 #include <math.h>
 
@@ -16,6 +17,7 @@ static const float guard = -1234.5f;
 
 struct problem {
     const struct dtype_info *type;
+    bool packed; /* the slot of packed weights is tried */
     size_t rows, cols, n_tok, row_bytes, y_stride;
     unsigned char *w;
     float *x;
@@ -36,6 +38,25 @@ static void problem_free(struct problem *p)
 {
     free(p->w);
     free(p->x);
+}
+
+static const struct matmul_slot *slot_of(const struct kernels *k, const struct problem *p)
+{
+    return p->packed ? &k->packed[p->type->id] : &k->mm[p->type->id];
+}
+
+/* The weights as the slot reads them. */
+static unsigned char *weights_for_slot(const struct problem *p)
+{
+    size_t bytes = p->rows * p->row_bytes;
+    if (p->packed)
+        assert_true(pack_bytes(p->type->id, p->rows, p->cols, &bytes));
+    unsigned char *w = check_alloc(bytes);
+    if (p->packed)
+        pack_panels(p->type->id, w, p->w, p->rows, p->cols, 0, u64_ceil_div(p->rows, PACK_ROWS));
+    else
+        memcpy(w, p->w, bytes);
+    return w;
 }
 
 /* y[t * rows + r] in double, and the largest error allowed. */
@@ -109,32 +130,35 @@ static void run_slot(const struct problem *p, const struct kernels *k, matmul_fn
     float *y = check_alloc(n_y * sizeof *y);
     for (size_t i = 0; i < n_y; i++)
         y[i] = guard;
-    struct matmul_args args = { p->w, p->row_bytes, p->cols, a, y, p->y_stride, NULL };
+    unsigned char *w = weights_for_slot(p);
+    struct matmul_args args = { w, p->row_bytes, p->cols, a, y, p->y_stride, NULL };
     args.scratch = check_alloc(kernels_scratch_bytes(p->cols, p->n_tok));
-    size_t align = k->mm[p->type->id].row_align,
+    size_t align = slot_of(k, p)->row_align,
            mid = row0 + (row1 - row0) / 2 / align * align;
     fn(&args, row0, mid);
     fn(&args, mid, row1);
     check_result(p, k, what, e, y, row0, row1);
     free(args.scratch);
+    free(w);
     free(y);
 }
 
 static void check_problem(const struct problem *p, const struct kernels *k)
 {
-    const struct matmul_slot *s = &k->mm[p->type->id];
+    const struct matmul_slot *s = slot_of(k, p);
     struct acts a;
     void *buf = prepare_acts(k, s->act, &a, p->x, p->n_tok, p->cols, p->cols + 3);
     size_t row0 = p->rows > 2 * (size_t)s->row_align ? s->row_align : 0;
     struct exact e;
     exact_init(&e, p, k, &a);
-    run_slot(p, k, s->gemm, "gemm", &a, &e, 0, p->rows);
+    const char *gemm = p->packed ? "packed gemm" : "gemm", *gemv = p->packed ? "packed gemv" : "gemv";
+    run_slot(p, k, s->gemm, gemm, &a, &e, 0, p->rows);
     if (row0)
-        run_slot(p, k, s->gemm, "gemm", &a, &e, row0, p->rows - 1);
+        run_slot(p, k, s->gemm, gemm, &a, &e, row0, p->rows - 1);
     if (p->n_tok <= s->gemv_max_tok) {
-        run_slot(p, k, s->gemv, "gemv", &a, &e, 0, p->rows);
+        run_slot(p, k, s->gemv, gemv, &a, &e, 0, p->rows);
         if (row0)
-            run_slot(p, k, s->gemv, "gemv", &a, &e, row0, p->rows - 1);
+            run_slot(p, k, s->gemv, gemv, &a, &e, row0, p->rows - 1);
     }
     free(e.y);
     free(e.bound);
@@ -165,6 +189,10 @@ void test_matmul(void **state)
                 problem_init(&p, &r, t, rows[(s / 2) % ARRAY_LEN(rows)], cols,
                              tok[s % ARRAY_LEN(tok)]);
                 check_problem(&p, &k);
+                size_t bytes;
+                p.packed = k.packed[t->id].gemv && pack_bytes(t->id, p.rows, p.cols, &bytes);
+                if (p.packed)
+                    check_problem(&p, &k);
                 problem_free(&p);
             }
         }
@@ -174,12 +202,14 @@ void test_matmul(void **state)
 static void run_both(const struct kernels *k, const struct problem *p, const struct acts *a,
                      float *gemv, float *gemm)
 {
-    const struct matmul_slot *s = &k->mm[p->type->id];
-    struct matmul_args args = { p->w, p->row_bytes, p->cols, a, gemv, p->y_stride, NULL };
+    const struct matmul_slot *s = slot_of(k, p);
+    unsigned char *w = weights_for_slot(p);
+    struct matmul_args args = { w, p->row_bytes, p->cols, a, gemv, p->y_stride, NULL };
     args.scratch = check_alloc(kernels_scratch_bytes(p->cols, p->n_tok));
     s->gemv(&args, 0, p->rows);
     args.y = gemm;
     s->gemm(&args, 0, p->rows);
+    free(w);
     free(args.scratch);
 }
 
@@ -193,7 +223,7 @@ static void check_poison(const struct kernels *k, struct problem *p, size_t bloc
     memcpy(saved, at, p->type->block_bytes);
     if (poison_block(p->type, at, i, nan)) {
         struct acts a;
-        void *buf = prepare_acts(k, k->mm[p->type->id].act, &a, p->x, 1, p->cols, p->cols);
+        void *buf = prepare_acts(k, slot_of(k, p)->act, &a, p->x, 1, p->cols, p->cols);
         float *y = check_alloc(2 * p->y_stride * sizeof *y), *gemm = y + p->y_stride;
         run_both(k, p, &a, y, gemm);
         for (size_t r = 0; r < p->rows; r++)
@@ -224,8 +254,11 @@ void test_matmul_poison(void **state)
                 continue;
             struct problem p;
             problem_init(&p, &r, t, 40, BLOCKS * (size_t)t->block_elems, 1);
-            for (size_t j = 0; j < (size_t)BLOCKS * 4; j++)
-                check_poison(&k, &p, j / 4, j % 2, j / 2 % 2);
+            for (int packed = 0; packed <= (k.packed[t->id].gemv && p.cols % 2 == 0); packed++) {
+                p.packed = packed;
+                for (size_t j = 0; j < (size_t)BLOCKS * 4; j++)
+                    check_poison(&k, &p, j / 4, j % 2, j / 2 % 2);
+            }
             problem_free(&p);
         }
 }
@@ -247,6 +280,9 @@ void test_matmul_subnormal(void **state)
             for (size_t c = 0; c < p.cols; c++)
                 p.x[c] *= 0x1p40f;
             check_problem(&p, &k);
+            p.packed = k.packed[DTYPE_MXFP4].gemv != NULL;
+            if (p.packed)
+                check_problem(&p, &k);
             problem_free(&p);
         }
 }
@@ -263,6 +299,10 @@ void test_matmul_slots(void **state)
             const struct matmul_slot *s = &k.mm[t->id];
             if (dtype_executable(t->id) != (s->gemv && s->gemm))
                 fail_msg("%s: %s: executable and slots disagree", k.isa, t->name);
+            const struct matmul_slot *q = &k.packed[t->id];
+            if (q->gemv && (!q->gemm || !q->gemv_max_tok || !q->row_align || q->row_align % PACK_ROWS ||
+                            !k.act_prepare[q->act] || !pack_format(t->id)))
+                fail_msg("%s: %s: packed slot is not complete", k.isa, t->name);
             if (s->gemv && (!s->gemv_max_tok || !s->row_align || !k.act_prepare[s->act]))
                 fail_msg("%s: %s: slot is not complete", k.isa, t->name);
         }

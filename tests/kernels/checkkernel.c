@@ -12,6 +12,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_isa_names),
         cmocka_unit_test(test_matmul_slots),
+        cmocka_unit_test(test_pack),
+        cmocka_unit_test(test_pack_limits),
         cmocka_unit_test(test_acts_exact),
         cmocka_unit_test(test_acts_special),
         cmocka_unit_test(test_matmul),

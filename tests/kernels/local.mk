@@ -5,6 +5,7 @@ check_PROGRAMS += %D%/checkkernel
   %D%/check.h \
   %D%/checkkernel.c \
   %D%/check.c \
+  %D%/check_pack.c \
   %D%/check_matmul.c \
   %D%/check_vector.c \
   %D%/check_attention.c \
