@@ -36,63 +36,60 @@ bool pack_bytes(enum dtype type, size_t rows, size_t cols, size_t *bytes)
     return size_mul(size_align_up(rows, PACK_ROWS), cols / f->elems * f->bytes, bytes);
 }
 
-/* One field of one block of PACK_ROWS rows, n of which are there. */
-static unsigned char *put_units(unsigned char *dst, const unsigned char *const *row, size_t at, struct pack_field f,
-                                uint8_t flip, size_t n)
-{
-    const uint32_t flip4 = flip * 0x01010101u;
-    for (size_t u = 0; u < f.count; u++, at += f.unit)
-        for (size_t r = 0; r < PACK_ROWS; r++, dst += f.unit) {
-            if (r >= n) {
-                memset(dst, 0, f.unit);
-            } else if (f.unit == 4) {
-                uint32_t x;
-                memcpy(&x, row[r] + at, sizeof x);
-                x ^= flip4;
-                memcpy(dst, &x, sizeof x);
-            } else {
-                memcpy(dst, row[r] + at, f.unit);
-            }
-        }
-    return dst;
-}
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* A field of four-byte units of a whole panel: the common case, in loops the compiler can unroll. */
-static unsigned char *put_words(unsigned char *dst, const unsigned char *const *row, size_t at, size_t count,
-                                uint8_t flip)
+/* count units from byte `at` of PACK_ROWS rows, n of which are there. With constants, memcpy is a move. */
+ALWAYS_INLINE unsigned char *put_units(unsigned char *dst, const unsigned char *const *row, size_t at, size_t count,
+                                       size_t unit, uint32_t flip, size_t n)
 {
-    const uint32_t flip4 = flip * 0x01010101u;
-    for (size_t u = 0; u < count; u++, at += 4, dst += 4 * PACK_ROWS)
+    for (size_t u = 0; u < count; u++, at += unit, dst += PACK_ROWS * unit)
+#pragma GCC unroll 16
         for (size_t r = 0; r < PACK_ROWS; r++) {
-            uint32_t x;
-            memcpy(&x, row[r] + at, sizeof x);
-            x ^= flip4;
-            memcpy(dst + 4 * r, &x, sizeof x);
+            uint32_t x = 0;
+            if (r < n) {
+                memcpy(&x, row[r] + at, unit);
+                x ^= flip;
+            }
+            memcpy(dst + r * unit, &x, unit);
         }
     return dst;
 }
 
-static unsigned char *put_field(unsigned char *dst, const unsigned char *const *row, size_t at, struct pack_field f,
-                                uint8_t flip, size_t n)
+static unsigned char *put(unsigned char *dst, const unsigned char *const *row, size_t at, size_t count, size_t unit,
+                          uint32_t flip, size_t n)
 {
-    at += f.offset;
-    return n == PACK_ROWS && f.unit == 4 ? put_words(dst, row, at, f.count, flip) : put_units(dst, row, at, f, flip, n);
+    if (n < PACK_ROWS) /* the last panel of a matrix */
+        return put_units(dst, row, at, count, unit, flip, n);
+    switch (unit) {
+    case 1:
+        return put_units(dst, row, at, count, 1, flip, PACK_ROWS);
+    case 2:
+        return put_units(dst, row, at, count, 2, flip, PACK_ROWS);
+    default:
+        return put_units(dst, row, at, count, 4, flip, PACK_ROWS);
+    }
 }
 
 static void pack_panel(const struct pack_format *f, unsigned char *dst, const unsigned char *src, size_t row_bytes,
                        size_t n)
 {
+    const struct pack_field *d = f->field;
     const size_t blocks = row_bytes / f->bytes;
+    const uint32_t flip = f->flip * 0x01010101u;
     const unsigned char *row[PACK_ROWS] = { NULL };
     for (size_t r = 0; r < n; r++)
         row[r] = src + r * row_bytes;
+    if (d[1].count == 0) { /* nothing but the first field: groups make no difference */
+        put(dst, row, 0, blocks * d[0].count, d[0].unit, 0, n);
+        return;
+    }
     for (size_t g = 0; g < blocks; g += f->group) {
         const size_t end = u64_min(g + f->group, blocks);
         for (size_t b = g; b < end; b++)
-            dst = put_field(dst, row, b * f->bytes, f->field[0], 0, n);
+            dst = put(dst, row, b * f->bytes + d[0].offset, d[0].count, d[0].unit, 0, n);
         for (size_t b = g; b < end; b++)
-            for (size_t i = 1; i < PACK_FIELDS && f->field[i].count; i++)
-                dst = put_field(dst, row, b * f->bytes, f->field[i], f->flip, n);
+            for (size_t i = 1; i < PACK_FIELDS && d[i].count; i++)
+                dst = put(dst, row, b * f->bytes + d[i].offset, d[i].count, d[i].unit, flip, n);
     }
 }
 
