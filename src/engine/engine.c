@@ -181,9 +181,8 @@ static int buffers_init(struct engine *e, const struct sizes *s, struct error *e
     for (int k = 0; k < ACT_KIND_COUNT; k++)
         if (!(e->act_mem[k] = alloc(s->shared[k], "prepared activations", err)))
             return -1;
-    e->next = alloc(e->ops.n * sizeof *e->next, "the work counters", err);
     e->sample = alloc(e->ops.n * sizeof *e->sample, "the samples", err);
-    return e->next && e->sample && runs_init(e, err) == 0 ? routing_init(e, s, err) : -1;
+    return e->sample && runs_init(e, err) == 0 ? routing_init(e, s, err) : -1;
 }
 
 static int threads_init(struct engine *e, const struct sizes *s, struct error *err)
@@ -200,7 +199,9 @@ static int threads_init(struct engine *e, const struct sizes *s, struct error *e
         st->work = alloc(e->ops.n * sizeof *st->work, "a thread's counts", err);
         st->counters = alloc(e->ops.n * sizeof *st->counters, "a thread's counters", err);
         st->scratch = alloc(scratch, "a thread's scratch", err);
-        if (!st->work || !st->counters || !st->scratch)
+        st->row = alloc(s->cols * sizeof *st->row, "a thread's row", err);
+        st->next = alloc(e->ops.n * sizeof *st->next, "a thread's share of work", err);
+        if (!st->work || !st->counters || !st->scratch || !st->row || !st->next)
             return -1;
         if (s->tile && !(st->tile = alloc(s->tile * sizeof(float), "a thread's tile", err)))
             return -1;
@@ -303,6 +304,8 @@ void engine_free(struct engine *e)
         free(e->thread[t].work);
         free(e->thread[t].counters);
         free(e->thread[t].scratch);
+        free(e->thread[t].row);
+        free(e->thread[t].next);
         free(e->thread[t].tile);
         for (int k = 0; k < ACT_KIND_COUNT; k++)
             free(e->thread[t].act_mem[k]);
@@ -322,7 +325,6 @@ void engine_free(struct engine *e)
     free(e->routing.token);
     free(e->routing.touched);
     free(e->thread);
-    free(e->next);
     free(e->sample);
     for (int r = 0; r < ROPE_MAX; r++) {
         free(e->rope[r]);

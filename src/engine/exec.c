@@ -82,6 +82,8 @@ static void pass_main(void *arg, int tid, int nt)
     struct work *work = e->thread[tid].work;
     struct counter_sample before;
     memset(work, 0, e->ops.n * sizeof *work);
+    for (size_t i = 0; i < e->ops.n; i++)
+        atomic_store_explicit(&e->thread[tid].next[i], 0, memory_order_relaxed);
     for (size_t r = 0; r < e->ops.n_rope; r++)
         rope_positions(e, r, tid, nt);
     team_barrier(e->team);
@@ -90,8 +92,10 @@ static void pass_main(void *arg, int tid, int nt)
     if (e->counting && e->per_op)
         counters_read(e->c, tid, &before);
     for (size_t i = 0; i < e->ops.n; i++) {
+        if (e->plan[i].in_fused && !e->per_op)
+            continue;
         /* Also before an op that this pass skips: what it separates still has to be. */
-        if (e->plan[i].barrier && !e->per_op)
+        if (e->plan[i].barrier[e->pass.n_tok == 1] && !e->per_op)
             team_barrier(e->team);
         if (op_n_tok(&e->ops.ops[i], &e->pass) == 0)
             continue;
@@ -114,8 +118,6 @@ void engine_run_pass(struct engine *e)
 {
     const int nt = team_size(e->team);
     const struct counter_source was = e->published;
-    for (size_t i = 0; i < e->ops.n; i++)
-        atomic_store_explicit(&e->next[i], 0, memory_order_relaxed);
     team_run(e->team, pass_main, e);
     struct work pass = { 0 };
     for (size_t i = 0; i < e->ops.n; i++)

@@ -1,9 +1,6 @@
 /* Embedding, norms, dense products and what goes element by element. */
 #include "engine/internal.h"
 
-/* Weights of one kernel call in decode: 3 us or more, so a call costs nothing. */
-enum { CHUNK_BYTES = 64 << 10 };
-
 void exec_embed(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
@@ -29,9 +26,15 @@ void exec_norm(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
     const size_t n = op->cols, n_tok = op_n_tok(op, &e->pass), heads = op->n_head;
-    const size_t u1 = engine_split(n_tok * heads, 1, tid + 1, nt);
     if (tid == 0)
         w->weight_bytes += n * sizeof(float);
+    if (e->plan[i].own && e->pass.n_tok == 1) {
+        e->k.rms_norm(e->thread[tid].row, engine_row(e, op->src, 0, op->src_at), op->w->data, n, (float)e->m->hp.rms_eps);
+        w->act_bytes += tid == 0 ? 2 * n * sizeof(float) : 0;
+        w->flop += tid == 0 ? 4 * n : 0; /* once, as in the op list, however many threads repeat it */
+        return;
+    }
+    const size_t u1 = engine_split(n_tok * heads, 1, tid + 1, nt);
     for (size_t u = engine_split(n_tok * heads, 1, tid, nt); u < u1; u++) {
         const size_t t = u / heads, h = u % heads, from = e->plan[i].src_tail ? e->out_row[t] : t;
         e->k.rms_norm(engine_row(e, op->dst, t, op->dst_at) + h * op->dst_stride,
@@ -42,30 +45,28 @@ void exec_norm(struct engine *e, size_t i, struct work *w, int tid, int nt)
     }
 }
 
+/* ---- products -------------------------------------------------------------------------------- */
+
 /* Activations for this op: shared ones for several tokens, the thread's own for one. Rows whose logits are wanted
  * have gone through a norm by now, and stand together. */
 static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
     const enum act_kind kind = e->plan[i].act;
+    struct thread_state *st = &e->thread[tid];
     const size_t n_tok = op_n_tok(op, &e->pass), ld = e->ops.width[op->src];
     const float *x = engine_row(e, op->src, 0, op->src_at);
     const bool own = n_tok == 1;
-    struct acts *a = own ? &e->thread[tid].acts[kind] : &e->acts[kind];
+    struct acts *a = own ? &st->acts[kind] : &st->shared[kind];
+    if (e->plan[i].act_shared)
+        return a;
+    acts_bind(a, kind, n_tok, op->cols, own ? st->act_mem[kind] : e->act_mem[kind]);
     if (own) {
-        if (!e->plan[i].act_shared) {
-            acts_bind(a, kind, 1, op->cols, e->thread[tid].act_mem[kind]);
-            e->k.act_prepare[kind](a, x, ld, 0, 1);
-        }
+        e->k.act_prepare[kind](a, e->plan[i].own && e->pass.n_tok == 1 ? st->row : x, ld, 0, 1);
         return a;
     }
-    if (!e->plan[i].act_shared) {
-        if (tid == 0)
-            acts_bind(a, kind, n_tok, op->cols, e->act_mem[kind]);
-        team_barrier(e->team);
-        e->k.act_prepare[kind](a, x, ld, engine_split(n_tok, 1, tid, nt), engine_split(n_tok, 1, tid + 1, nt));
-        team_barrier(e->team);
-    }
+    e->k.act_prepare[kind](a, x, ld, engine_split(n_tok, 1, tid, nt), engine_split(n_tok, 1, tid + 1, nt));
+    team_barrier(e->team);
     return a;
 }
 
@@ -89,52 +90,83 @@ void exec_rows(const struct matmul_slot *slot, const struct matmul_args *a, cons
     w->flop += rows * n_tok;
 }
 
-size_t exec_step(const struct matmul_slot *slot, size_t row_bytes)
+/* Few tokens: enough weights for a call to cost nothing, and parts that still come out even. Many: rows whose results
+ * stay in the cache for what is fused. */
+size_t exec_step(const struct matmul_slot *slot, size_t n_tok, size_t rows, size_t row_bytes, int nt)
 {
-    const size_t step = CHUNK_BYTES / row_bytes / slot->row_align * slot->row_align;
-    return step ? step : slot->row_align;
+    enum { UNIT_BYTES = 64 << 10, UNITS_A_THREAD = 4 };
+    const size_t align = slot->row_align;
+    size_t step = n_tok > slot->gemv_max_tok ? ENGINE_GEMM_ROWS : UNIT_BYTES / row_bytes;
+    step = u64_min(step, u64_ceil_div(rows, (uint64_t)nt * UNITS_A_THREAD));
+    if (rows * row_bytes / (size_t)nt <= UNIT_BYTES) /* too little to share out twice */
+        step = u64_ceil_div(rows, (uint64_t)nt);
+    return size_align_up(step ? step : 1, align);
 }
 
+/* A product of the pass on one thread. */
+struct product {
+    const struct op *op;
+    const struct matmul_slot *slot;
+    const float *bias;
+    struct matmul_args a;
+    struct work *w;
+};
+
+static struct product product(struct engine *e, size_t i, struct work *w, int tid, int nt)
+{
+    const struct op *op = &e->ops.ops[i];
+    struct product p = {
+        .op = op,
+        .slot = e->plan[i].slot,
+        .bias = op->bias ? op->bias->data : NULL,
+        .w = w,
+        .a = { .w = e->plan[i].w,
+               .w_row_bytes = dtype_row_bytes(op->w->type, op->cols),
+               .cols = op->cols,
+               .x = prepare(e, i, tid, nt),
+               .y = engine_row(e, op->dst, 0, op->dst_at),
+               .y_stride = e->ops.width[op->dst],
+               .scratch = e->thread[tid].scratch },
+    };
+    if (tid == 0)
+        w->act_bytes += p.a.x->n_tok * op->cols * sizeof(float);
+    return p;
+}
+
+static void product_rows(const struct product *p, size_t r0, size_t r1)
+{
+    exec_rows(p->slot, &p->a, p->op, p->bias, r0, r1, p->w);
+}
+
+static void glu_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct work *w);
+static void add_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct work *w);
+
+/* With what is fused to it: w[0], w[1], w[2] are the work of the ops from i on. */
 void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
-    const struct matmul_slot *slot = e->plan[i].slot;
-    const float *bias = op->bias ? op->bias->data : NULL;
-    const struct matmul_args a = {
-        .w = e->plan[i].w,
-        .w_row_bytes = dtype_row_bytes(op->w->type, op->cols),
-        .cols = op->cols,
-        .x = prepare(e, i, tid, nt),
-        .y = engine_row(e, op->dst, 0, op->dst_at),
-        .y_stride = e->ops.width[op->dst],
-        .scratch = e->thread[tid].scratch,
-    };
-    if (tid == 0)
-        w->act_bytes += a.x->n_tok * op->cols * sizeof(float);
-    if (a.x->n_tok <= slot->gemv_max_tok) {
-        /* Decode: one contiguous stream of weights a thread. */
-        const size_t r1 = engine_split(op->rows, slot->row_align, tid + 1, nt), step = exec_step(slot, a.w_row_bytes);
-        for (size_t r = engine_split(op->rows, slot->row_align, tid, nt); r < r1; r += step)
-            exec_rows(slot, &a, op, bias, r, u64_min(r + step, r1), w);
-        return;
-    }
-    /* Prefill: panels handed out one by one, so that threads end together. */
-    for (;;) {
-        const size_t r = (size_t)engine_take(e, i) * ENGINE_GEMM_ROWS;
-        if (r >= op->rows)
-            return;
-        exec_rows(slot, &a, op, bias, r, u64_min(r + ENGINE_GEMM_ROWS, op->rows), w);
+    const enum fuse fuse = e->per_op ? FUSE_NONE : e->plan[i].fuse;
+    const struct product p = product(e, i, w, tid, nt), q = fuse == FUSE_GLU ? product(e, i + 1, w + 1, tid, nt) : p;
+    const size_t step = exec_step(p.slot, p.a.x->n_tok, op->rows, p.a.w_row_bytes, nt);
+    size_t unit;
+    while (engine_claim(e, i, u64_ceil_div(op->rows, step), tid, nt, &unit)) {
+        const size_t r0 = unit * step, r1 = u64_min(r0 + step, op->rows);
+        product_rows(&p, r0, r1);
+        if (fuse == FUSE_GLU) {
+            product_rows(&q, r0, r1);
+            glu_cols(e, op + 2, r0, r1, w + 2);
+        }
+        if (fuse == FUSE_ADD)
+            add_cols(e, op + 1, r0, r1, w + 1);
     }
 }
 
 /* ---- element by element: split by columns, so that one token is shared out too ------------- */
 
 /* methods.md (8) */
-void exec_glu(struct engine *e, size_t i, struct work *w, int tid, int nt)
+static void glu_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct work *w)
 {
     static const unsigned flop[] = { [GLU_SILU] = 5, [GLU_GELU] = 10, [GLU_SWIGLU_OAI] = 8 };
-    const struct op *op = &e->ops.ops[i];
-    const size_t c0 = engine_split(op->cols, 64, tid, nt), c1 = engine_split(op->cols, 64, tid + 1, nt);
     void (*fn)(float *, const float *, const float *, size_t) = NULL;
     switch (op->glu) {
     case GLU_SILU:
@@ -155,16 +187,26 @@ void exec_glu(struct engine *e, size_t i, struct work *w, int tid, int nt)
     }
 }
 
-/* methods.md (9) */
-void exec_add(struct engine *e, size_t i, struct work *w, int tid, int nt)
+void exec_glu(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
-    const size_t c0 = engine_split(op->cols, 64, tid, nt), c1 = engine_split(op->cols, 64, tid + 1, nt);
+    glu_cols(e, op, engine_split(op->cols, 64, tid, nt), engine_split(op->cols, 64, tid + 1, nt), w);
+}
+
+/* methods.md (9) */
+static void add_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct work *w)
+{
     for (size_t t = 0; c0 < c1 && t < e->pass.n_tok; t++) {
         e->k.add(engine_row(e, op->dst, t, 0) + c0, engine_row(e, op->src, t, 0) + c0, c1 - c0);
         w->act_bytes += 3 * (c1 - c0) * sizeof(float);
         w->flop += c1 - c0;
     }
+}
+
+void exec_add(struct engine *e, size_t i, struct work *w, int tid, int nt)
+{
+    const struct op *op = &e->ops.ops[i];
+    add_cols(e, op, engine_split(op->cols, 64, tid, nt), engine_split(op->cols, 64, tid + 1, nt), w);
 }
 
 /* In place. methods.md (39) */

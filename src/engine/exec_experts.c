@@ -159,6 +159,12 @@ void exec_route(struct engine *e, size_t i, struct work *w, int tid, int nt)
 
 /* ---- the products ---------------------------------------------------------------------------- */
 
+/* One token's experts read the same row, until they have made rows of their own. */
+static bool shares_row(const struct engine *e, const struct op *op)
+{
+    return e->pass.n_tok == 1 && !buf_is_grouped(op->src);
+}
+
 static const float *source_row(const struct engine *e, const struct op *op, size_t row)
 {
     if (buf_is_grouped(op->src))
@@ -166,17 +172,21 @@ static const float *source_row(const struct engine *e, const struct op *op, size
     return engine_row(e, op->src, e->routing.token[row], op->src_at);
 }
 
-/* Activations of all rows, in their groups. */
+/* Activations of all rows, in their groups; of the one row that all experts of a token share, every thread's own. */
 static const struct acts *prepare(struct engine *e, size_t i, size_t n_row, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
     const enum act_kind kind = e->plan[i].act;
-    struct acts *a = &e->acts[kind];
+    const bool own = shares_row(e, op);
+    struct acts *a = own ? &e->thread[tid].acts[kind] : &e->thread[tid].shared[kind];
     if (e->plan[i].act_shared)
         return a;
-    if (tid == 0)
-        acts_bind(a, kind, n_row, op->cols, e->act_mem[kind]);
-    team_barrier(e->team);
+    if (own) {
+        acts_bind(a, kind, 1, op->cols, e->thread[tid].act_mem[kind]);
+        e->k.act_prepare[kind](a, engine_row(e, op->src, 0, op->src_at), 0, 0, 1);
+        return a;
+    }
+    acts_bind(a, kind, n_row, op->cols, e->act_mem[kind]);
     const size_t r1 = engine_split(n_row, 1, tid + 1, nt);
     for (size_t r = engine_split(n_row, 1, tid, nt); r < r1; r++)
         e->k.act_prepare[kind](a, source_row(e, op, r), 0, r, r + 1);
@@ -212,7 +222,7 @@ static void bind(const struct engine *e, size_t i, const struct acts *all, uint3
     const struct routing *r = &e->routing;
     const size_t rows = e->plan[i].packed ? size_align_up(op->rows, PACK_ROWS) : op->rows; /* of a matrix in memory */
     const size_t row_bytes = dtype_row_bytes(op->w->type, op->cols), first = r->first[id];
-    x->x = slice(all, first, r->first[id + 1]);
+    x->x = shares_row(e, op) ? *all : slice(all, first, r->first[id + 1]);
     x->bias = op->bias ? (const float *)op->bias->data + (size_t)id * op->rows : NULL;
     x->a = (struct matmul_args){ .w = e->plan[i].w + (size_t)id * rows * row_bytes,
                                  .w_row_bytes = row_bytes,
@@ -231,11 +241,9 @@ static void by_rows(struct engine *e, size_t i, const struct acts *all, struct w
     const size_t r0 = engine_split(op->rows, slot->row_align, tid, nt);
     const size_t r1 = engine_split(op->rows, slot->row_align, tid + 1, nt);
     struct expert x;
-    for (uint32_t k = 0; k < e->routing.n_touched; k++) {
+    for (uint32_t k = 0; r0 < r1 && k < e->routing.n_touched; k++) {
         bind(e, i, all, e->routing.touched[k], tid, &x);
-        const size_t step = exec_step(slot, x.a.w_row_bytes);
-        for (size_t r = r0; r < r1; r += step)
-            exec_rows(slot, &x.a, op, x.bias, r, u64_min(r + step, r1), w);
+        exec_rows(slot, &x.a, op, x.bias, r0, r1, w);
     }
 }
 

@@ -5,6 +5,13 @@
 #include "engine/engine.h"
 #include <stdatomic.h>
 
+/* Ops done in one go, a range of rows at a time, while the rows are in the cache. */
+enum fuse {
+    FUSE_NONE,
+    FUSE_ADD, /* a product, and the addition of its result to the residual */
+    FUSE_GLU, /* two products with the same activations, and their gate */
+};
+
 /* What executing an op needs beyond the op itself; decided once, when the engine is made. */
 struct plan {
     const struct matmul_slot *slot; /* products: the kernels that read w */
@@ -13,8 +20,11 @@ struct plan {
     enum act_kind act;  /* products: activations their kernel wants */
     bool act_shared;    /* products: the op before prepared the same activations */
     bool src_tail;      /* reads the last n_out rows of src (written for all tokens) */
-    bool barrier;       /* threads meet before this op: it touches what an op since the last
-                           barrier wrote, or writes what one read */
+    enum fuse fuse;     /* what goes together from here on, unless ops are timed one by one */
+    bool in_fused;      /* done by an op before */
+    bool own;           /* RMS_NORM, when the pass is one token: every thread does it for itself. MATMUL: reads that */
+    bool barrier[2];    /* threads meet before this op: it touches what another thread wrote since the last barrier,
+                           or writes what one read. [1]: in passes of one token */
 };
 
 /* One thread's own memory. */
@@ -23,6 +33,9 @@ struct thread_state {
     void *scratch;      /* kernels' scratch: matrix products and attention in turn */
     struct acts acts[ACT_KIND_COUNT]; /* activations prepared by and for this thread: of one token, or of one head */
     void *act_mem[ACT_KIND_COUNT];
+    struct acts shared[ACT_KIND_COUNT]; /* this thread's view of the engine's act_mem */
+    float *row;         /* a norm of its own: the longest row */
+    atomic_uint *next;  /* of each op: units taken from this thread's part (part 0: or from all) */
     float *tile;        /* MLA: a head's matrix, latents and what comes of them; NULL without */
     struct counter_sample *counters; /* of each op, summed; NULL when nothing is counted */
 };
@@ -58,8 +71,7 @@ struct engine {
     double packed_seconds;
 
     float *buf[BUF_COUNT];
-    struct acts acts[ACT_KIND_COUNT]; /* activations of a pass of several tokens, shared */
-    void *act_mem[ACT_KIND_COUNT];
+    void *act_mem[ACT_KIND_COUNT]; /* activations of a pass of several tokens, shared */
     struct kv_layer *kv;  /* [n_layer] */
     unsigned char *kv_mem;
     size_t kv_bytes;      /* of all sequences */
@@ -72,7 +84,6 @@ struct engine {
     double rope_amplitude[ROPE_MAX];
     struct routing routing;
     struct thread_state *thread;
-    atomic_uint *next;     /* work handed out, an op */
 
     bool per_op;
     struct op_sample *sample;
@@ -146,7 +157,28 @@ static inline size_t engine_split(size_t n, size_t align, int tid, int n_threads
 
 static inline uint32_t engine_take(struct engine *e, size_t i)
 {
-    return atomic_fetch_add_explicit(&e->next[i], 1, memory_order_relaxed);
+    return atomic_fetch_add_explicit(&e->thread[0].next[i], 1, memory_order_relaxed);
+}
+
+/*
+ * The next of n units of op i for thread tid: its own part front to back, one stream through memory, and then what is
+ * left of the others', so that threads end together when one core is slow. False: nothing is left.
+ */
+static inline bool engine_claim(struct engine *e, size_t i, size_t n, int tid, int nt, size_t *unit)
+{
+    for (int k = 0; k < nt; k++) {
+        const int owner = (tid + k) % nt;
+        atomic_uint *next = &e->thread[owner].next[i];
+        const size_t u0 = engine_split(n, 1, owner, nt), count = engine_split(n, 1, owner + 1, nt) - u0;
+        if (atomic_load_explicit(next, memory_order_relaxed) >= count)
+            continue;
+        const size_t at = atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
+        if (at < count) {
+            *unit = u0 + at;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Each executes its part of op i on thread tid of nt and adds what it walked to *w. */
@@ -156,8 +188,8 @@ exec_fn exec_embed, exec_norm, exec_matmul, exec_glu, exec_add, exec_softcap;
 /* Rows [r0, r1) of W, at w_row of the tensor, for the rows of a->x; with the bias; counted. */
 void exec_rows(const struct matmul_slot *slot, const struct matmul_args *a, const struct op *op, const float *bias,
                size_t r0, size_t r1, struct work *w);
-/* Weights of one kernel call in decode, in rows. */
-size_t exec_step(const struct matmul_slot *slot, size_t row_bytes);
+/* Rows of one unit of a product. */
+size_t exec_step(const struct matmul_slot *slot, size_t n_tok, size_t rows, size_t row_bytes, int nt);
 /* exec_attention.c */
 exec_fn exec_rope, exec_kv_store, exec_attention;
 /* exec_mla.c */

@@ -48,42 +48,214 @@ static void plan_product(struct engine *e, size_t i)
     e->plan[i].act_shared = same_activations(e, i);
 }
 
-static void sets(const struct engine *e, size_t i, unsigned *reads, unsigned *writes)
+/* ---- what goes together ---------------------------------------------------------------------- */
+
+static bool plain(const struct op *op)
 {
-    const struct op *op = &e->ops.ops[i];
-    *reads = bit(op->src) | bit(op->src2);
-    *writes = bit(op->dst);
+    return !op->out_rows && op->dst_at == 0;
+}
+
+/* The next op adds this product's whole result to the residual. */
+static bool adds(const struct op *op, const struct op *next)
+{
+    return next->kind == OP_ADD && plain(op) && plain(next) && next->src == op->dst && next->dst != op->dst &&
+           next->dst != op->src && next->src_at == 0 && next->cols == op->rows;
+}
+
+/* Gate and up, and their gate. */
+static bool gates(const struct engine *e, size_t i)
+{
+    const struct op *gate = &e->ops.ops[i], *up = gate + 1, *glu = gate + 2;
+    return up->kind == OP_MATMUL && glu->kind == OP_GLU && plain(gate) && plain(up) && plain(glu) &&
+           e->plan[i + 1].act_shared && up->rows == gate->rows && up->dst != gate->dst && glu->cols == gate->rows &&
+           glu->src == gate->dst && glu->src2 == up->dst && glu->src_at == 0 && glu->src2_at == 0 && glu->dst != gate->src;
+}
+
+/* Products take along what follows them, row by row. */
+static void plan_fusion(struct engine *e)
+{
+    for (size_t i = 0; i + 1 < e->ops.n; i++) {
+        const struct op *op = &e->ops.ops[i];
+        struct plan *p = &e->plan[i];
+        if (op->kind != OP_MATMUL || p->in_fused)
+            continue;
+        if (adds(op, op + 1))
+            p->fuse = FUSE_ADD;
+        else if (i + 2 < e->ops.n && gates(e, i))
+            p->fuse = FUSE_GLU;
+        for (size_t k = 1; k <= (p->fuse == FUSE_GLU ? 2 : p->fuse == FUSE_ADD); k++)
+            p[k].in_fused = true;
+    }
+}
+
+/* A norm of one token that nothing but products reads: every thread makes its own copy, which is quicker than
+ * meeting the others for it. */
+static void plan_own_norms(struct engine *e)
+{
+    for (size_t i = 0; i < e->ops.n; i++) {
+        const struct op *norm = &e->ops.ops[i];
+        size_t last = i;
+        bool own = norm->kind == OP_RMS_NORM && norm->n_head == 1 && plain(norm) && norm->dst != norm->src;
+        for (size_t k = i + 1; own && k < e->ops.n; k++) {
+            const struct op *op = &e->ops.ops[k];
+            const bool reads = op->src == norm->dst || op->src2 == norm->dst;
+            own = !reads || (op->kind == OP_MATMUL && op->src2 != norm->dst && op->src_at == 0 && op->cols == norm->cols);
+            last = reads ? k : last;
+            if (op->dst == norm->dst)
+                break;
+        }
+        if (!own || last == i)
+            continue;
+        e->plan[i].own = true;
+        for (size_t k = i + 1; k <= last; k++)
+            e->plan[k].own = e->ops.ops[k].src == norm->dst;
+    }
+}
+
+/* ---- where threads meet ---------------------------------------------------------------------- */
+
+/* How an op's work on its buffers is divided: two ops divided alike touch the same parts on the same thread. */
+enum split { SPLIT_ANY, SPLIT_TOKENS, SPLIT_COLS /* + their number */ };
+
+/* Buffers touched since threads last met. */
+struct touched {
+    unsigned read, written;
+    uint64_t split[32]; /* of each buffer: the division of all that touched it; SPLIT_ANY: several */
+};
+
+struct access {
+    unsigned reads, writes;
+    uint64_t split;
+};
+
+static uint64_t split_of(const struct op *op)
+{
     switch (op->kind) {
     case OP_EMBED:
+    case OP_ROPE:
+    case OP_KV_STORE:
+        return op->out_rows ? SPLIT_ANY : SPLIT_TOKENS;
     case OP_RMS_NORM:
+        return op->out_rows || op->n_head > 1 ? SPLIT_ANY : SPLIT_TOKENS;
+    case OP_ADD:
+    case OP_EXPERT_SUM:
+        return plain(op) && op->src_at == 0 ? SPLIT_COLS + (uint64_t)op->cols : SPLIT_ANY;
     case OP_GLU:
     case OP_SOFTCAP:
     case OP_ROUTE:
-    case OP_EXPERT_SUM:
+    case OP_HEAD_MATMUL:
+    case OP_MATMUL:
+    case OP_EXPERT_MATMUL:
+    case OP_KV_EXPAND:
+    case OP_ATTENTION:
+    case OP_KIND_COUNT:
+        break;
+    }
+    return SPLIT_ANY;
+}
+
+/* Of op i by itself; of a product without the preparation of shared activations. */
+static struct access access_of(const struct engine *e, size_t i, bool one)
+{
+    const struct op *op = &e->ops.ops[i];
+    struct access a = { bit(op->src) | bit(op->src2), bit(op->dst), split_of(op) };
+    switch (op->kind) {
+    case OP_EMBED:
+    case OP_GLU:
+    case OP_SOFTCAP:
+    case OP_ROUTE:
     case OP_HEAD_MATMUL: /* prepares activations of its own */
+        break;
+    case OP_EXPERT_SUM: /* reads rows of experts by token, and weights of all of them */
+        a.reads |= bit(op->dst);
+        break;
+    case OP_RMS_NORM:
+        if (one && e->plan[i].own) {
+            a.writes = 0;
+            a.split = SPLIT_ANY; /* all threads read all of it */
+        }
         break;
     case OP_ADD:
     case OP_ROPE:
-        *reads |= bit(op->dst);
+        a.reads |= bit(op->dst);
         break;
     case OP_MATMUL:
+        if (one && e->plan[i].own)
+            a.reads &= ~bit(op->src);
+        a.reads |= ACTS_BIT;
+        break;
     case OP_EXPERT_MATMUL:
-        *reads |= ACTS_BIT;
-        if (!e->plan[i].act_shared)
-            *writes |= ACTS_BIT;
+        a.reads |= ACTS_BIT;
         break;
     case OP_KV_STORE:
-        *writes |= CACHE_BIT;
+        a.writes |= CACHE_BIT;
         break;
     case OP_KV_EXPAND:
-        *reads |= CACHE_BIT;
-        *writes |= WIDE_BIT;
+        a.reads |= CACHE_BIT;
+        a.writes |= WIDE_BIT;
         break;
     case OP_ATTENTION:
-        *reads |= op->form == FORM_EXPANDED ? WIDE_BIT : CACHE_BIT;
+        a.reads |= op->form == FORM_EXPANDED ? WIDE_BIT : CACHE_BIT;
         break;
     case OP_KIND_COUNT:
         break;
+    }
+    return a;
+}
+
+static bool conflicts(const struct touched *t, const struct access *a)
+{
+    unsigned shared = (a->reads & t->written) | (a->writes & (t->read | t->written));
+    for (unsigned b = 0; b < 32; b++)
+        if (shared >> b & 1 && (a->split == SPLIT_ANY || t->split[b] != a->split))
+            return true;
+    return false;
+}
+
+static void touch(struct touched *t, const struct access *a)
+{
+    for (unsigned b = 0; b < 32; b++) {
+        if (!((a->reads | a->writes) >> b & 1))
+            continue;
+        const bool first = !((t->read | t->written) >> b & 1);
+        t->split[b] = first || t->split[b] == a->split ? a->split : SPLIT_ANY;
+    }
+    t->read |= a->reads;
+    t->written |= a->writes;
+}
+
+/* Preparing activations that all threads share: by token, and then threads meet. One token's are each thread's own. */
+static bool prepares_shared(const struct engine *e, size_t i, bool one)
+{
+    const struct op *op = &e->ops.ops[i];
+    if (!shares_acts(op) || e->plan[i].act_shared)
+        return false;
+    return op->kind == OP_EXPERT_MATMUL ? !one || buf_is_grouped(op->src) : !one && !op->out_rows;
+}
+
+static void plan_barriers(struct engine *e, bool one)
+{
+    struct touched t = { 0 };
+    for (size_t i = 0; i < e->ops.n; i++) {
+        const struct op *op = &e->ops.ops[i];
+        struct plan *p = &e->plan[i];
+        if (p->in_fused)
+            continue;
+        struct access a = access_of(e, i, one);
+        for (size_t k = 1; i + k < e->ops.n && p[k].in_fused; k++) {
+            const struct access b = access_of(e, i + k, one);
+            a.reads |= b.reads;
+            a.writes |= b.writes;
+        }
+        const struct access prepare = { bit(op->src) | bit(op->src2), ACTS_BIT,
+                                        op->kind == OP_MATMUL ? SPLIT_TOKENS : SPLIT_ANY };
+        const bool shared = prepares_shared(e, i, one);
+        if (!shared && shares_acts(op) && !p->act_shared)
+            a.writes |= ACTS_BIT; /* rows whose logits are wanted: shared when they are several */
+        p->barrier[one] = conflicts(&t, shared ? &prepare : &a);
+        if (p->barrier[one] || shared)
+            t = (struct touched){ 0 };
+        touch(&t, &a);
     }
 }
 
@@ -93,7 +265,6 @@ int engine_plan(struct engine *e, struct error *err)
     if (!e->plan)
         return error_oom(err, e->ops.n * sizeof *e->plan, "the execution plan");
     repack_plan(e);
-    unsigned read = 0, written = 0;
     bool tail_only[BUF_COUNT] = { false };
     for (size_t i = 0; i < e->ops.n; i++) {
         const struct op *op = &e->ops.ops[i];
@@ -101,14 +272,10 @@ int engine_plan(struct engine *e, struct error *err)
             plan_product(e, i);
         e->plan[i].src_tail = op->out_rows && !tail_only[op->src];
         tail_only[op->dst] = op->out_rows;
-        unsigned r, w;
-        sets(e, i, &r, &w);
-        if ((r & written) || (w & (read | written))) {
-            e->plan[i].barrier = true;
-            read = written = 0;
-        }
-        read |= r;
-        written |= w;
     }
+    plan_fusion(e);
+    plan_own_norms(e);
+    plan_barriers(e, false);
+    plan_barriers(e, true);
     return 0;
 }
