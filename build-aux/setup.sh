@@ -39,10 +39,13 @@ find_missing() {
             *) need have_cmd "$extra" "$extra" ;;
         esac
     done
-    # Optional: without them roofcast is built without that counter backend.
+    # Optional: without them roofcast is built without that counter backend, or a test is skipped.
     optional=
     have_mod papi || optional="$optional libpapi-dev"
     have_header likwid-marker.h || optional="$optional likwid"
+    for extra in ${want_optional:-}; do
+        have_cmd "${extra%%:*}" || optional="$optional ${extra#*:}"
+    done
 }
 
 have_m4_archive() {
@@ -67,8 +70,16 @@ install_missing() {
     find_missing
     state=$top/build/.setup-optional
     # An optional package that could not be had is not tried again at every call.
-    if [ -n "$optional" ] && [ "$(cat "$state" 2>/dev/null)" = "$optional" ]; then optional=; fi
+    untried=
+    for p in $optional; do
+        grep -qx "$p" "$state" 2>/dev/null || untried="$untried $p"
+    done
+    optional=$untried
     [ -z "$missing$optional" ] && return 0
+    if [ -z "$missing" ] && [ "$(id -u)" != 0 ] && ! have_cmd sudo; then
+        say "Optional, and only root may install it:$optional"
+        return 0
+    fi
     if ! have_cmd apt-get; then
         [ -z "$missing" ] && return 0
         die "missing, and this is no Debian (no apt-get):$missing"
@@ -76,7 +87,7 @@ install_missing() {
     log=$(mktemp)
     trap 'rm -f "$log"' EXIT
     [ -n "$missing" ] && say "Missing here:$missing"
-    [ -n "$optional" ] && say "Optional (counters):$optional"
+    [ -n "$optional" ] && say "Optional:$optional"
     as_root apt-get update -q >"$log" 2>&1 || { [ -z "$missing" ] || say "apt-get update failed; trying with the lists that are there"; }
     if [ -n "$missing" ]; then
         say "Installing:$missing"
@@ -85,12 +96,15 @@ install_missing() {
     fi
     for p in $optional; do
         if apt_install "$p" >"$log" 2>&1; then say "Installed: $p"
-        else say "Not to be had here: $p (roofcast is built without it)"
+        else say "Not to be had here: $p (roofcast is built and tested without it)"
         fi
     done
     find_missing
     [ -z "$missing" ] || die "still missing after the installation:$missing"
-    mkdir -p "$top/build" && printf '%s' "$optional" >"$state"
+    mkdir -p "$top/build"
+    for p in $optional; do
+        grep -qx "$p" "$state" 2>/dev/null || printf '%s\n' "$p" >>"$state"
+    done
     return 0
 }
 

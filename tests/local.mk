@@ -12,7 +12,7 @@ AM_TESTS_ENVIRONMENT = \
 TEST_LIBS = $(BASE_LIBS) $(CMOCKA_LIBS)
 
 dist_check_SCRIPTS += %D%/lint/layers.sh
-EXTRA_DIST += %D%/tap.sh %D%/long.sh %D%/lint/layers.txt build-aux/tap-driver.sh
+EXTRA_DIST += %D%/tap.sh %D%/long.sh %D%/tsan/run.sh %D%/lint/layers.txt build-aux/tap-driver.sh
 TESTS += %D%/lint/layers.sh
 
 include tests/base/local.mk
@@ -30,3 +30,4 @@ include tests/report/local.mk
 include tests/cli/local.mk
 include tests/fuzz/local.mk
 include tests/mutants/local.mk
+include tests/arm64/local.mk

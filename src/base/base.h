@@ -162,6 +162,9 @@ enum cpu_flag {
     CPU_AVX512FP16 = 1 << 4,
     CPU_AMX_INT8 = 1 << 5,
     CPU_AMX_BF16 = 1 << 6,
+    CPU_NEON = 1 << 7, /* 64-bit Arm: every one has it */
+    CPU_DOTPROD = 1 << 8,
+    CPU_I8MM = 1 << 9,
 };
 unsigned cpu_flags(void);
 /* "Intel(R) Xeon(R) Processor", or the machine's name where /proc has none. */
@@ -177,7 +180,24 @@ int cpulist_parse(struct cpulist *l, const char *text, struct error *err);
 /* The CPUs this process may run on (affinity mask), one hardware thread of every core first,
  * in hwloc's logical order. */
 int cpulist_usable(struct cpulist *l, struct error *err);
+/* The same CPUs as NUMA nodes order or limit them (llama.cpp's --numa): DISTRIBUTE takes one of every node in turn, so
+ * that the first n are spread evenly; ISOLATE has only those of the node that this process runs on. topology: NULL, or
+ * hwloc's description of another machine ("node:2 core:4 pu:1"), all of whose CPUs may be used, seen from CPU `here`. */
+enum numa_mode { NUMA_DISTRIBUTE, NUMA_ISOLATE };
+int cpulist_numa(struct cpulist *l, enum numa_mode mode, const char *topology, int here, struct error *err);
 void cpulist_free(struct cpulist *l);
+
+/* ---- what the system grants this process (process.c) --------------------------- */
+/* CPUs that its control groups let it use on average: the least cpu.max (v2) or cpu.cfs_quota_us (v1) from its own
+ * group up; INFINITY: no limit. root: "", or a folder that stands for / ("proc/self/cgroup" and what that leads to). */
+double cgroup_cpus(const char *root);
+/* Threads that such a quota keeps running on n CPUs: rounded down, at least 1. */
+int threads_within(size_t n_cpus, double quota_cpus);
+/* Most memory that was ever resident, pages of mapped files included: VmHWM in status ("/proc/self/status"). NaN with an
+ * error that gives the reason where the system does not say. */
+double memory_peak_bytes(const char *status, struct error *err);
+/* Begin anew: what is resident now is the peak. Where the system refuses, the peak goes on. */
+void memory_peak_reset(void);
 
 /* ---- threads ------------------------------------------------------------------ */
 /*

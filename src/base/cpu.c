@@ -2,10 +2,14 @@
 #include "base/base.h"
 #include <errno.h>
 #include <hwloc.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 #if defined(__x86_64__)
@@ -47,6 +51,12 @@ unsigned cpu_flags(void)
             f |= CPU_AVX512FP16;
         f |= amx_flags();
     }
+#elif defined(__aarch64__)
+    f |= CPU_NEON;
+    if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP)
+        f |= CPU_DOTPROD;
+    if (getauxval(AT_HWCAP2) & HWCAP2_I8MM)
+        f |= CPU_I8MM;
 #endif
     return f;
 }
@@ -123,9 +133,8 @@ fail:
     return -1;
 }
 
-/* Hardware thread number `smt` of every core that this process may run on. */
-static int push_smt(struct cpulist *l, hwloc_topology_t topo, hwloc_const_cpuset_t allowed, int smt,
-                    struct error *err)
+/* Hardware thread number `smt` of every core in `set`. */
+static int push_smt(struct cpulist *l, hwloc_topology_t topo, hwloc_const_cpuset_t set, int smt, struct error *err)
 {
     int cores = hwloc_get_nbobjs_by_type(topo, HWLOC_OBJ_CORE);
     for (int i = 0; i < cores; i++) {
@@ -133,42 +142,144 @@ static int push_smt(struct cpulist *l, hwloc_topology_t topo, hwloc_const_cpuset
         int k = 0;
         for (int pu = hwloc_bitmap_first(core->cpuset); pu >= 0;
              pu = hwloc_bitmap_next(core->cpuset, pu), k++)
-            if (k == smt && hwloc_bitmap_isset(allowed, (unsigned)pu) &&
-                cpulist_push(l, pu, err) != 0)
+            if (k == smt && hwloc_bitmap_isset(set, (unsigned)pu) && cpulist_push(l, pu, err) != 0)
                 return -1;
     }
     return 0;
 }
 
-int cpulist_usable(struct cpulist *l, struct error *err)
+/* The CPUs of a set, one hardware thread of every core first. */
+static int push_set(struct cpulist *l, hwloc_topology_t topo, hwloc_const_cpuset_t set, struct error *err)
 {
-    *l = (struct cpulist){ 0 };
-    hwloc_topology_t topo;
-    if (hwloc_topology_init(&topo) != 0)
-        return error_set(err, ERROR_SYSTEM, "hwloc: cannot start");
-    hwloc_bitmap_t set = hwloc_bitmap_alloc();
-    int rc = -1;
-    if (!set || hwloc_topology_load(topo) != 0) {
-        error_set(err, ERROR_SYSTEM, "hwloc: cannot read this machine's topology");
-        goto out;
-    }
-    if (hwloc_get_cpubind(topo, set, HWLOC_CPUBIND_PROCESS) != 0 || hwloc_bitmap_iszero(set))
-        hwloc_bitmap_copy(set, hwloc_topology_get_allowed_cpuset(topo));
+    const size_t before = l->n;
     for (int smt = 0; smt < 8; smt++)
         if (push_smt(l, topo, set, smt, err) != 0)
-            goto out;
+            return -1;
     /* A topology without cores (some containers): the mask as it is. */
-    if (l->n == 0)
+    if (l->n == before)
         for (int pu = hwloc_bitmap_first(set); pu >= 0; pu = hwloc_bitmap_next(set, pu))
             if (cpulist_push(l, pu, err) != 0)
-                goto out;
-    rc = l->n ? 0 : error_set(err, ERROR_SYSTEM, "no CPU is allowed to this process");
-out:
-    hwloc_bitmap_free(set);
-    hwloc_topology_destroy(topo);
+                return -1;
+    return 0;
+}
+
+/* The CPUs of a set, one of every NUMA node in turn. Nodes without CPUs, or of CPUs that another node has (memory of
+ * two kinds), add none. */
+static int push_spread(struct cpulist *l, hwloc_topology_t topo, hwloc_const_cpuset_t set, struct error *err)
+{
+    const int found = hwloc_get_nbobjs_by_type(topo, HWLOC_OBJ_NUMANODE);
+    const unsigned n = found > 0 ? (unsigned)found : 0;
+    struct cpulist *node = calloc(n + 1, sizeof *node);
+    hwloc_bitmap_t left = hwloc_bitmap_dup(set), mine = hwloc_bitmap_alloc();
+    int rc = node && left && mine ? 0 : error_oom(err, n * sizeof *node, "the NUMA nodes");
+    for (unsigned i = 0; rc == 0 && i < n; i++) {
+        hwloc_bitmap_and(mine, left, hwloc_get_obj_by_type(topo, HWLOC_OBJ_NUMANODE, i)->cpuset);
+        hwloc_bitmap_andnot(left, left, mine);
+        rc = push_set(&node[i], topo, mine, err);
+    }
+    for (size_t rank = 0, before = SIZE_MAX; rc == 0 && l->n != before; rank++) {
+        before = l->n;
+        for (unsigned i = 0; rc == 0 && i < n; i++)
+            if (rank < node[i].n)
+                rc = cpulist_push(l, node[i].cpu[rank], err);
+    }
+    for (unsigned i = 0; node && i < n; i++)
+        cpulist_free(&node[i]);
+    free(node);
+    hwloc_bitmap_free(left);
+    hwloc_bitmap_free(mine);
+    return rc;
+}
+
+/* The CPUs of a set in the NUMA node that has CPU `here`. */
+static int push_node(struct cpulist *l, hwloc_topology_t topo, hwloc_const_cpuset_t set, int here, struct error *err)
+{
+    const int n = hwloc_get_nbobjs_by_type(topo, HWLOC_OBJ_NUMANODE);
+    hwloc_bitmap_t mine = hwloc_bitmap_alloc();
+    int rc = mine ? 0 : error_oom(err, sizeof here, "a NUMA node");
+    for (int i = 0; rc == 0 && i < n; i++) {
+        hwloc_const_cpuset_t node = hwloc_get_obj_by_type(topo, HWLOC_OBJ_NUMANODE, (unsigned)i)->cpuset;
+        if (!hwloc_bitmap_isset(node, (unsigned)here))
+            continue;
+        hwloc_bitmap_and(mine, set, node);
+        rc = push_set(l, topo, mine, err);
+        break;
+    }
+    hwloc_bitmap_free(mine);
+    return rc;
+}
+
+/* A loaded topology and the CPUs of it that this process may use: the affinity mask, or all of a described machine. */
+struct machine {
+    hwloc_topology_t topo;
+    hwloc_bitmap_t set;
+};
+
+static void machine_free(struct machine *m)
+{
+    hwloc_bitmap_free(m->set);
+    if (m->topo)
+        hwloc_topology_destroy(m->topo);
+}
+
+static int machine_init(struct machine *m, const char *description, struct error *err)
+{
+    *m = (struct machine){ .set = hwloc_bitmap_alloc() };
+    if (!m->set)
+        return error_oom(err, sizeof m->set, "a CPU set");
+    if (hwloc_topology_init(&m->topo) != 0) {
+        m->topo = NULL;
+        error_set(err, ERROR_SYSTEM, "hwloc: cannot start");
+    } else if (description && hwloc_topology_set_synthetic(m->topo, description) != 0) {
+        error_set(err, ERROR_INPUT, "hwloc: not a topology: \"%s\"", description);
+    } else if (hwloc_topology_load(m->topo) != 0) {
+        error_set(err, ERROR_SYSTEM, "hwloc: cannot read this machine's topology");
+    } else {
+        if (description || hwloc_get_cpubind(m->topo, m->set, HWLOC_CPUBIND_PROCESS) != 0 || hwloc_bitmap_iszero(m->set))
+            hwloc_bitmap_copy(m->set, hwloc_topology_get_allowed_cpuset(m->topo));
+        return 0;
+    }
+    machine_free(m);
+    return -1;
+}
+
+static int close_list(struct cpulist *l, struct machine *m, int rc, struct error *err)
+{
+    machine_free(m);
+    if (rc == 0 && l->n == 0)
+        rc = error_set(err, ERROR_SYSTEM, "no CPU is allowed to this process");
     if (rc != 0)
         cpulist_free(l);
     return rc;
+}
+
+int cpulist_usable(struct cpulist *l, struct error *err)
+{
+    struct machine m;
+    *l = (struct cpulist){ 0 };
+    if (machine_init(&m, NULL, err) != 0)
+        return -1;
+    return close_list(l, &m, push_set(l, m.topo, m.set, err), err);
+}
+
+int cpulist_numa(struct cpulist *l, enum numa_mode mode, const char *topology, int here, struct error *err)
+{
+    struct machine m;
+    int rc = -1;
+    *l = (struct cpulist){ 0 };
+    if (machine_init(&m, topology, err) != 0)
+        return -1;
+    if (!topology && (here = sched_getcpu()) < 0)
+        here = hwloc_bitmap_first(m.set);
+    switch (mode) {
+    case NUMA_DISTRIBUTE:
+        rc = push_spread(l, m.topo, m.set, err);
+        break;
+    case NUMA_ISOLATE:
+        rc = push_node(l, m.topo, m.set, here, err);
+        break;
+    }
+    return close_list(l, &m, rc, err);
 }
 
 void cpulist_free(struct cpulist *l)

@@ -14,6 +14,7 @@ libbase_a_SOURCES = \
   %D%/clock.c \
   %D%/rng.c \
   %D%/cpu.c \
+  %D%/process.c \
   %D%/team.c \
   %D%/json.c
 BASE_LIBS = libbase.a $(HWLOC_LIBS) $(JANSSON_LIBS)

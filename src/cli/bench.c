@@ -39,7 +39,7 @@ static int probe(struct probes *p, struct ceilings_prober *prober, struct error 
     return 0;
 }
 
-/* Median of the probes that worked. */
+/* Median of the probes that worked, which come first from now on. */
 static double probe_median(double *x, size_t n)
 {
     size_t k = 0;
@@ -160,42 +160,74 @@ static void fill_row(struct run_row *r, const struct engine *e, const struct mod
     r->n_reps = t->reps;
 }
 
-/* Distinct experts a layer and pass. */
-static double experts_touched(const struct engine *e)
+/* What the repetitions of one test left. */
+struct samples {
+    double *seconds, *itl; /* [reps], [reps * n] */
+    int32_t *tok;          /* [n] */
+    struct work work;      /* of all repetitions, as are the next two */
+    double n_expert, n_pass; /* distinct experts that layers with experts read, passes of such layers */
+};
+
+static int samples_init(struct samples *s, const struct bench_test *t, uint32_t n_vocab, struct error *err)
 {
-    const struct op_list *l = engine_ops(e);
-    const struct op_sample *s = engine_samples(e);
-    double n = 0, passes = 0;
-    for (size_t i = 0; i < l->n; i++)
-        if (l->ops[i].kind == OP_ROUTE) {
-            n += (double)s[i].n_expert;
-            passes += (double)s[i].n_pass;
-        }
-    return passes > 0 ? n / passes : NAN;
+    const size_t reps = (size_t)t->reps;
+    *s = (struct samples){ .seconds = calloc(reps, sizeof *s->seconds), .itl = calloc(reps * t->n, sizeof *s->itl) };
+    if (!s->seconds || !s->itl)
+        return error_oom(err, reps * t->n * sizeof *s->itl, "the samples");
+    s->tok = random_tokens(t->n, n_vocab, err);
+    return s->tok ? 0 : -1;
 }
 
-static void fill_rates(struct run_row *r, const struct bench_test *t, const double *seconds, const double *itl,
-                       const struct work *w)
+static void samples_free(struct samples *s)
+{
+    free(s->seconds);
+    free(s->itl);
+    free(s->tok);
+}
+
+static void work_add(struct work *sum, struct work w)
+{
+    sum->weight_bytes += w.weight_bytes;
+    sum->act_bytes += w.act_bytes;
+    sum->kv_bytes += w.kv_bytes;
+    sum->flop += w.flop;
+}
+
+/* The engine's counts since its reset. */
+static void samples_count(struct samples *s, const struct engine *e)
+{
+    const struct op_list *l = engine_ops(e);
+    const struct op_sample *op = engine_samples(e);
+    work_add(&s->work, engine_work(e));
+    for (size_t i = 0; i < l->n; i++)
+        if (l->ops[i].kind == OP_ROUTE) {
+            s->n_expert += (double)op[i].n_expert;
+            s->n_pass += (double)op[i].n_pass;
+        }
+}
+
+static void fill_rates(struct run_row *r, const struct bench_test *t, const struct samples *s)
 {
     const size_t reps = (size_t)t->reps;
     double *rate = malloc(reps * sizeof *rate);
     for (size_t i = 0; rate && i < reps; i++)
-        rate[i] = (double)t->n * t->n_batch / seconds[i];
+        rate[i] = (double)t->n * t->n_batch / s->seconds[i];
     r->tok_s_mean = rate ? stats_mean(rate, reps) : NAN;
     r->tok_s_sd = rate && reps > 1 ? stats_sd(rate, reps) : NAN;
     free(rate);
-    r->seconds = stats_mean(seconds, reps);
-    r->ttft_s = t->prefill ? stats_median(seconds, reps) : NAN;
-    r->itl_p50_s = t->prefill ? NAN : stats_median(itl, reps * t->n);
-    r->itl_p99_s = t->prefill ? NAN : stats_quantile(itl, reps * t->n, 0.99);
-    r->weight_bytes = (double)w->weight_bytes / t->reps;
-    r->kv_bytes = (double)w->kv_bytes / t->reps;
-    r->act_bytes = (double)w->act_bytes / t->reps;
-    r->flop = (double)w->flop / t->reps;
+    r->seconds = stats_mean(s->seconds, reps);
+    r->ttft_s = t->prefill ? stats_median(s->seconds, reps) : NAN;
+    r->itl_p50_s = t->prefill ? NAN : stats_median(s->itl, reps * t->n);
+    r->itl_p99_s = t->prefill ? NAN : stats_quantile(s->itl, reps * t->n, 0.99);
+    r->weight_bytes = (double)s->work.weight_bytes / t->reps;
+    r->kv_bytes = (double)s->work.kv_bytes / t->reps;
+    r->act_bytes = (double)s->work.act_bytes / t->reps;
+    r->flop = (double)s->work.flop / t->reps;
+    r->experts_touched = s->n_pass > 0 ? s->n_expert / s->n_pass : NAN;
 }
 
 /* Utilization against the probes; rates, like tok_s_mean, are means over the repetitions' rates. methods.md (16) */
-static void fill_utilization(struct run_row *r, const struct bench_test *t, struct probes *p, const struct engine *e)
+static void fill_utilization(struct run_row *r, const struct bench_test *t, const struct probes *p, const struct engine *e)
 {
     const double passes_s = r->tok_s_mean / ((double)t->n * t->n_batch);
     r->bytes_s = (r->weight_bytes + r->kv_bytes) * passes_s;
@@ -300,57 +332,74 @@ static int add_ceilings(struct run *r, const struct probes *p, const struct run_
     return 0;
 }
 
-int bench_run(struct run *r, struct engine *e, const struct model *m, const struct cli_machine *machine,
-              struct ceilings_prober *prober, const struct bench_test *t, struct error *err)
+/* All repetitions of the tests, with the probes. */
+static int measure(struct samples *s, struct probes *p, const struct bench *b, const struct bench_test *t, size_t n_t,
+                   const char *what, struct error *err)
 {
-    const size_t reps = (size_t)t->reps;
-    struct run_row row = { 0 };
-    struct probes p = { .bytes_s = calloc(reps + 1, sizeof(double)), .flop_s = calloc(reps + 1, sizeof(double)) };
-    double *seconds = calloc(reps, sizeof *seconds), *itl = calloc(reps * t->n, sizeof *itl);
-    int32_t *tok = random_tokens(t->n, m->hp.n_vocab, err);
-    int rc = -1;
-    if (!p.bytes_s || !p.flop_s || !seconds || !itl || !tok) {
-        error_oom(err, reps * t->n * sizeof *itl, "the samples");
-        goto out;
-    }
-    fill_row(&row, e, m, machine, t);
-    if (warm_up(e, t, tok, err) != 0)
-        goto out;
-    engine_reset(e);
-    for (size_t i = 0; i < reps; i++) {
-        char what[96];
-        snprintf(what, sizeof what, "%.40s %.47s", m->name, row.test);
+    for (size_t k = 0; k < n_t; k++)
+        if (warm_up(b->e, &t[k], s[k].tok, err) != 0)
+            return -1;
+    for (int i = 0; i < t->reps; i++) {
         cli_progress(NULL, what, (double)i / t->reps);
-        if (probe(&p, prober, err) != 0 || repetition(e, t, tok, itl + i * t->n, &seconds[i], err) != 0)
-            goto out;
+        if (probe(p, b->prober, err) != 0)
+            return -1;
+        for (size_t k = 0; k < n_t; k++) {
+            engine_reset(b->e);
+            if (repetition(b->e, &t[k], s[k].tok, s[k].itl + (size_t)i * t[k].n, &s[k].seconds[i], err) != 0)
+                return -1;
+            samples_count(&s[k], b->e);
+        }
     }
-    if (probe(&p, prober, err) != 0)
-        goto out;
-    const struct work w = engine_work(e);
-    fill_rates(&row, t, seconds, itl, &w);
-    row.experts_touched = experts_touched(e);
-    fill_utilization(&row, t, &p, e);
-    if (isnan(row.ceiling_flop_s))
-        cli_warn("no compute ceiling for %s: %s", row.test, ceilings_prober_reason(prober));
-    rc = run_add_row(r, &row, err);
+    return probe(p, b->prober, err);
+}
+
+/* The row of one test, its ceilings and its ops. */
+static int report(struct run *r, struct run_row *row, const struct bench *b, const struct bench_test *t,
+                  const struct samples *s, struct probes *p, struct error *err)
+{
+    fill_rates(row, t, s);
+    fill_utilization(row, t, p, b->e);
+    if (isnan(row->ceiling_flop_s))
+        cli_warn("no compute ceiling for %s: %s", row->test, ceilings_prober_reason(b->prober));
+    if (run_add_row(r, row, err) != 0 || add_ceilings(r, p, row, err) != 0)
+        return -1;
+    return t->ops ? profile_ops(r, b->e, t, s->tok, row, err) : 0;
+}
+
+int bench_run(struct run *r, const struct bench *b, const struct bench_test *t, size_t n_t, double *median_s,
+              struct error *err)
+{
+    enum { MOST = 2 };
+    const size_t n_probe = (size_t)t->reps + 1;
+    struct run_row row[MOST] = { 0 };
+    struct samples s[MOST] = { 0 };
+    struct probes p = { .bytes_s = calloc(n_probe, sizeof(double)), .flop_s = calloc(n_probe, sizeof(double)) };
+    char what[160] = "";
+    int rc = p.bytes_s && p.flop_s ? 0 : error_oom(err, n_probe * sizeof(double), "the probes");
+    for (size_t k = 0; rc == 0 && k < n_t; k++) {
+        rc = samples_init(&s[k], &t[k], b->m->hp.n_vocab, err);
+        fill_row(&row[k], b->e, b->m, b->machine, &t[k]);
+    }
+    snprintf(what, sizeof what, "%.40s %.47s%s%.47s", b->m->name, row[0].test, n_t > 1 ? " " : "", row[1].test);
     if (rc == 0)
-        rc = add_ceilings(r, &p, &row, err);
-    if (rc == 0 && t->ops)
-        rc = profile_ops(r, e, t, tok, &row, err);
-out:
+        rc = measure(s, &p, b, t, n_t, what, err);
+    for (size_t k = 0; rc == 0 && k < n_t; k++) {
+        rc = report(r, &row[k], b, &t[k], &s[k], &p, err);
+        median_s[k] = stats_median(s[k].seconds, (size_t)t->reps);
+    }
+    for (size_t k = 0; k < n_t; k++)
+        samples_free(&s[k]);
     free(p.bytes_s);
     free(p.flop_s);
-    free(seconds);
-    free(itl);
-    free(tok);
     return rc;
 }
 
-int bench_roles(struct run *out, const struct run *in, size_t first_op, const struct run_row *row, struct error *err)
+int bench_roles(struct run *out, const struct run *in, size_t first_op, size_t end, const struct run_row *row,
+                struct error *err)
 {
     const size_t first = out->n_op;
     double total = 0;
-    for (size_t i = first_op; i < in->n_op; i++) {
+    for (size_t i = first_op; i < end; i++) {
         const struct run_op *o = &in->op[i];
         size_t k = first;
         total += o->seconds;

@@ -15,17 +15,32 @@ struct bench_test {
     bool ops; /* one more repetition with every op timed */
 };
 
+/* What the tests of a model share. */
+struct bench {
+    struct engine *e;
+    const struct model *m;
+    const struct cli_machine *machine;
+    struct ceilings_prober *prober;
+};
+
 /*
  * Warm up, then `reps` repetitions with a ceiling probe before, between and after them; adds one row
- * (and its ops) to r. e's context holds depth + n positions.
+ * (and its ops) to r. e's context holds depth + n positions. A repetition is one of n_t tests after the other, of as many
+ * repetitions each. median_s [n_t]: seconds of a repetition's part.
  */
-int bench_run(struct run *r, struct engine *e, const struct model *m, const struct cli_machine *machine,
-              struct ceilings_prober *prober, const struct bench_test *t, struct error *err);
+int bench_run(struct run *r, const struct bench *b, const struct bench_test *t, size_t n_t, double *median_s,
+              struct error *err);
+
+/* A line of llama-batched-bench's table: B prompts of PP tokens, then TG tokens to each; seconds of both parts. */
+json_t *bench_batch_json(const struct run_row *pp, const struct run_row *tg, double pp_s, double tg_s);
+extern const struct column bench_batch_columns[];
+extern const size_t bench_n_batch_column;
 
 /* Arithmetic that dominates the model's products on this engine's kernels: the peak to probe. */
 enum math bench_math(const struct engine *e);
 
-/* Ops [first_op, in->n_op) of one test, summed over layers: one row a role, appended to out->op. row: the test's. */
-int bench_roles(struct run *out, const struct run *in, size_t first_op, const struct run_row *row, struct error *err);
+/* Ops [first_op, end) of one test, summed over layers: one row a role, appended to out->op. row: the test's. */
+int bench_roles(struct run *out, const struct run *in, size_t first_op, size_t end, const struct run_row *row,
+                struct error *err);
 
 #endif

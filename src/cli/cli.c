@@ -134,16 +134,30 @@ void cli_progress_done(void)
     progress.percent = -1;
 }
 
-void cli_warn(const char *fmt, ...)
+__attribute__((format(printf, 2, 0))) static void say(const char *before, const char *fmt, va_list ap)
 {
     if (progress.line_open)
         fputs("\r\033[K", stderr);
     progress.line_open = false;
-    va_list ap;
-    va_start(ap, fmt);
-    fputs("roofcast: warning: ", stderr);
+    fputs(before, stderr);
     vfprintf(stderr, fmt, ap);
     fputc('\n', stderr);
+}
+
+void cli_note(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    if (!progress.quiet)
+        say("roofcast: ", fmt, ap);
+    va_end(ap);
+}
+
+void cli_warn(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say("roofcast: warning: ", fmt, ap);
     va_end(ap);
 }
 

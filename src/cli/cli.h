@@ -83,31 +83,39 @@ int cli_hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
 void cli_progress(void *ctx, const char *what, double fraction);
 void cli_progress_done(void);
 void cli_set_quiet(bool quiet);
-/* Print a warning to stderr: "roofcast: warning: ...". */
+/* A line for people to stderr, "roofcast: ...", unless quiet; a warning, "roofcast: warning: ...", always. */
+void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* report_print to path ("-" or NULL: stdout), atomically. */
 int cli_report(const char *path, enum report_format fmt, const struct report_doc *d, struct error *err);
 
 /* ---- commands that run the engine (cli_engine.c) ------------------------------- */
-/* The part of this machine a command uses: -t, --isa, --cpus, checked against what is there. */
+/* The part of this machine a command uses: -t, --isa, --cpus, --numa, checked against what is there. */
 struct cli_machine {
     int n_threads;
     unsigned cpu_flags;
     struct cpulist cpus; /* one CPU a thread */
     char cpus_text[64];  /* "0,1" */
 };
-/* Options that all of these commands have: --isa, --cpus, -ctk, -ctv. */
+/* Options that all of these commands have: --isa, --cpus, --numa, --no-repack, -ctk, -ctv. */
 struct cli_engine {
-    const char *isa, *cpus;
+    const char *isa, *cpus, *numa;
+    bool no_repack;
     enum dtype type_k, type_v; /* of the KV cache */
 };
 #define CLI_ENGINE_DEFAULT { .type_k = DTYPE_F16, .type_v = DTYPE_F16 }
-enum { CLI_OPT_ISA = 1024, CLI_OPT_CPUS, CLI_OPT_CTK, CLI_OPT_CTV };
+enum { CLI_OPT_ISA = 1024, CLI_OPT_CPUS, CLI_OPT_NUMA, CLI_OPT_NO_REPACK, CLI_OPT_CTK, CLI_OPT_CTV };
 /* Rows of an option table. */
 /* clang-format off */
+#define CLI_CPU_OPTIONS                                                                                              \
+    { "cpus", CLI_OPT_CPUS, "LIST", 0, "pin threads to these CPUs: 0-3,8", 0 },                                      \
+    { "numa", CLI_OPT_NUMA, "MODE", 0,                                                                               \
+      "distribute: threads on all NUMA nodes evenly; isolate: on the node the program starts on", 0 }
 #define CLI_ENGINE_OPTIONS                                                                                           \
     { "isa", CLI_OPT_ISA, "NAME", 0, "force a rung of kernels (roofcast list isa)", 0 },                             \
-    { "cpus", CLI_OPT_CPUS, "LIST", 0, "pin threads to these CPUs: 0-3,8", 0 },                                      \
+    CLI_CPU_OPTIONS,                                                                                                 \
+    { "no-repack", CLI_OPT_NO_REPACK, NULL, 0,                                                                       \
+      "read weights where the file has them: loads at once and takes no memory for a packed copy, but is slower", 0 }, \
     { "ctk", CLI_OPT_CTK, "TYPE", 0, "type of the keys in the KV cache: F16 (default), BF16, Q8_0, Q4_0, ...", 0 },  \
     { "cache-type-k", 0, NULL, OPTION_ALIAS, NULL, 0 },                                                              \
     { "ctv", CLI_OPT_CTV, "TYPE", 0, "type of the values in the KV cache (default F16)", 0 },                        \
@@ -115,10 +123,17 @@ enum { CLI_OPT_ISA = 1024, CLI_OPT_CPUS, CLI_OPT_CTK, CLI_OPT_CTV };
 /* clang-format on */
 /* Takes one of them; CLI_UNKNOWN for other keys. */
 int cli_engine_option(struct cli_engine *o, int key, const char *arg, struct error *err);
-/* n_threads 0: one a usable core. isa, cpus: NULL for the default. */
-int cli_machine_init(struct cli_machine *m, int64_t n_threads, const char *isa, const char *cpus,
-                     struct error *err);
+/* n_threads 0: one a CPU, or as many as the CPU quota of the control group keeps running, which is then said. */
+int cli_machine_init(struct cli_machine *m, int64_t n_threads, const struct cli_engine *o, struct error *err);
 void cli_machine_free(struct cli_machine *m);
+/* Threads for a command without an engine, not pinned; n_threads as above. */
+struct team *cli_team_new(int64_t n_threads, struct error *err);
+/* What both say about an engine; sizes are the caller's to fill. m outlives the engine. */
+struct engine_options cli_engine_options(const struct cli_machine *m, const struct cli_engine *o);
+/* How e's weights were loaded, and the peak of memory until now. */
+void cli_loading(struct run_loading *l, const struct engine *e, const struct model *m, const struct cli_machine *machine);
+/* The same in a line: "1.17 GB packed in 310 ms, 3.77 GB/s; peak memory 2.4 GB". */
+const char *cli_loading_text(char *buf, size_t n, const struct run_loading *l);
 /* A model file the engine can run, and nothing else. */
 int cli_model_open(struct model *m, const char *path, struct error *err);
 /* An option's output that is an input, which would be lost, is refused: a file of g (or NULL), or path. out: NULL is fine. */

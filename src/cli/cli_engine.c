@@ -2,39 +2,74 @@
 #include "config.h"
 #include "cli/cli.h"
 #include "kernels/kernels.h"
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Without --cpus: one hardware thread of each core first; a thread more than cores uses the rest. */
-static int choose_cpus(struct cli_machine *m, int64_t n_threads, const char *cpus, struct error *err)
+/* --cpus: each of them must be usable. */
+static int listed_cpus(struct cpulist *l, const char *text, struct error *err)
 {
     struct cpulist usable;
     if (cpulist_usable(&usable, err) != 0)
         return -1;
-    if (cpus) {
-        if (cpulist_parse(&m->cpus, cpus, err) != 0)
-            goto fail;
-        for (size_t i = 0; i < m->cpus.n; i++) {
-            size_t k = 0;
-            while (k < usable.n && usable.cpu[k] != m->cpus.cpu[i])
-                k++;
-            if (k == usable.n) {
-                error_set(err, ERROR_USAGE, "--cpus: CPU %d is not one this process may use", m->cpus.cpu[i]);
-                goto fail;
-            }
-        }
-        cpulist_free(&usable);
-    } else {
-        m->cpus = usable;
+    int rc = cpulist_parse(l, text, err);
+    for (size_t i = 0; rc == 0 && i < l->n; i++) {
+        size_t k = 0;
+        while (k < usable.n && usable.cpu[k] != l->cpu[i])
+            k++;
+        if (k == usable.n)
+            rc = error_set(err, ERROR_USAGE, "--cpus: this process may not use CPU %d", l->cpu[i]);
     }
+    cpulist_free(&usable);
+    return rc;
+}
+
+static int numa_cpus(struct cpulist *l, const char *mode, struct error *err)
+{
+    static const char *const names[] = { [NUMA_DISTRIBUTE] = "distribute", [NUMA_ISOLATE] = "isolate" };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (strcmp(mode, names[i]) == 0)
+            return cpulist_numa(l, (enum numa_mode)i, NULL, 0, err);
+    return error_set(err, ERROR_USAGE, "--numa: expected distribute or isolate, found \"%s\"", mode);
+}
+
+/* Threads on n CPUs when none are asked for. */
+static int default_threads(size_t n)
+{
+    const double quota = cgroup_cpus("");
+    const int threads = threads_within(n, quota);
+    if ((size_t)threads < n)
+        cli_note("%d thread%s: cgroup quota %.0f %%", threads, threads == 1 ? "" : "s", 100 * quota);
+    return threads;
+}
+
+/* Without --cpus and --numa: one hardware thread of each core first; a thread more than cores uses the rest. */
+static int choose_cpus(struct cli_machine *m, int64_t n_threads, const struct cli_engine *o, struct error *err)
+{
+    if (o->cpus && o->numa)
+        return error_set(err, ERROR_USAGE, "--cpus and --numa both say where threads run: give one of them");
+    if ((o->cpus ? listed_cpus(&m->cpus, o->cpus, err) :
+         o->numa ? numa_cpus(&m->cpus, o->numa, err) :
+                   cpulist_usable(&m->cpus, err)) != 0)
+        return -1;
     if (n_threads > (int64_t)m->cpus.n)
         return error_set(err, ERROR_USAGE, "-t: %lld threads asked for, %s %zu CPU%s", (long long)n_threads,
-                         cpus ? "--cpus lists" : "this process may use", m->cpus.n, m->cpus.n == 1 ? "" : "s");
-    m->n_threads = n_threads ? (int)n_threads : (int)m->cpus.n;
+                         o->cpus ? "--cpus lists" : o->numa ? "--numa leaves" : "this process may use", m->cpus.n,
+                         m->cpus.n == 1 ? "" : "s");
+    m->n_threads = n_threads ? (int)n_threads : default_threads(m->cpus.n);
     return 0;
-fail:
-    cpulist_free(&usable);
-    return -1;
+}
+
+struct team *cli_team_new(int64_t n_threads, struct error *err)
+{
+    struct cpulist usable;
+    if (n_threads == 0) {
+        if (cpulist_usable(&usable, err) != 0)
+            return NULL;
+        n_threads = default_threads(usable.n);
+        cpulist_free(&usable);
+    }
+    return team_new((int)n_threads, NULL, err);
 }
 
 int cli_engine_option(struct cli_engine *o, int key, const char *arg, struct error *err)
@@ -44,6 +79,10 @@ int cli_engine_option(struct cli_engine *o, int key, const char *arg, struct err
         return cli_text(&o->isa, arg);
     case CLI_OPT_CPUS:
         return cli_text(&o->cpus, arg);
+    case CLI_OPT_NUMA:
+        return cli_text(&o->numa, arg);
+    case CLI_OPT_NO_REPACK:
+        return cli_flag(&o->no_repack);
     case CLI_OPT_CTK:
         return cli_kv_type(&o->type_k, arg, err);
     case CLI_OPT_CTV:
@@ -53,12 +92,11 @@ int cli_engine_option(struct cli_engine *o, int key, const char *arg, struct err
     }
 }
 
-int cli_machine_init(struct cli_machine *m, int64_t n_threads, const char *isa, const char *cpus,
-                     struct error *err)
+int cli_machine_init(struct cli_machine *m, int64_t n_threads, const struct cli_engine *o, struct error *err)
 {
     *m = (struct cli_machine){ 0 };
-    if (kernels_isa_flags(isa ? isa : "auto", &m->cpu_flags, err) != 0 ||
-        choose_cpus(m, n_threads, cpus, err) != 0) {
+    if (kernels_isa_flags(o->isa ? o->isa : "auto", &m->cpu_flags, err) != 0 ||
+        choose_cpus(m, n_threads, o, err) != 0) {
         cli_machine_free(m);
         return -1;
     }
@@ -71,6 +109,43 @@ int cli_machine_init(struct cli_machine *m, int64_t n_threads, const char *isa, 
 void cli_machine_free(struct cli_machine *m)
 {
     cpulist_free(&m->cpus);
+}
+
+struct engine_options cli_engine_options(const struct cli_machine *m, const struct cli_engine *o)
+{
+    return (struct engine_options){ .n_threads = m->n_threads, .cpus = &m->cpus, .cpu_flags = m->cpu_flags,
+                                    .no_repack = o->no_repack, .type_k = o->type_k, .type_v = o->type_v };
+}
+
+void cli_loading(struct run_loading *l, const struct engine *e, const struct model *m, const struct cli_machine *machine)
+{
+    struct error err;
+    double seconds;
+    const double bytes = (double)engine_packed_bytes(e, &seconds);
+    *l = (struct run_loading){ .n_threads = machine->n_threads, .packed_bytes = bytes, .pack_s = NAN, .pack_bytes_s = NAN };
+    snprintf(l->model, sizeof l->model, "%s", m->name);
+    snprintf(l->type, sizeof l->type, "%s", m->type_name);
+    if (bytes > 0) {
+        l->pack_s = seconds;
+        l->pack_bytes_s = bytes / seconds;
+    }
+    l->peak_bytes = memory_peak_bytes("/proc/self/status", &err);
+    if (isnan(l->peak_bytes))
+        snprintf(l->peak_reason, sizeof l->peak_reason, "%.*s", (int)sizeof l->peak_reason - 1, err.msg);
+}
+
+const char *cli_loading_text(char *buf, size_t n, const struct run_loading *l)
+{
+    char a[32], b[32], c[32], packed[96] = "no weights packed", peak[sizeof l->peak_reason + 16];
+    if (l->packed_bytes > 0)
+        snprintf(packed, sizeof packed, "%s packed in %s, %s", units_si(a, sizeof a, l->packed_bytes, "B"),
+                 units_si(b, sizeof b, l->pack_s, "s"), units_si(c, sizeof c, l->pack_bytes_s, "B/s"));
+    if (isnan(l->peak_bytes))
+        snprintf(peak, sizeof peak, "unavailable: %s", l->peak_reason);
+    else
+        units_si(peak, sizeof peak, l->peak_bytes, "B");
+    snprintf(buf, n, "%s; peak memory %s", packed, peak);
+    return buf;
 }
 
 /* file_warm for every file of a split, unless together they are too large: reading one would push out another. */

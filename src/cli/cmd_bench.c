@@ -1,6 +1,7 @@
 /* roofcast bench: the real thing, measured: flags and columns follow llama-bench. */
 #include "cli/bench.h"
 #include <math.h>
+#include <string.h>
 
 struct options {
     const char *models, *p, *n, *d, *t, *b, *ub, *counters, *save, *out;
@@ -19,7 +20,9 @@ static const struct argp_option option_table[] = {
     { "n-depth", 'd', "N,...", 0, "tokens in the KV cache before the test (default 0)", 0 },
     { "threads", 't', "N,...", 0, "threads (default: one a usable core)", 0 },
     { "repetitions", 'r', "N", 0, "repetitions of each test (default 5)", 0 },
-    { "n-batch", 'b', "N,...", 0, "sequences that go together, each with its own KV cache (default 1)", 0 },
+    { "n-batch", 'b', "N,...", 0,
+      "sequences that go together, each with its own KV cache (default 1); above 1, generation goes on after the "
+      "prompt, and the table of llama-batched-bench follows", 0 },
     { "ub", OPT_UB, "N,...", 0, "prompt tokens a pass (default 512)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "output", 'o', "FORMAT", 0, "table, csv, json, jsonl or md (default table)", 0 },
@@ -110,75 +113,129 @@ static int grid_parse(struct grid *g, const struct options *o, struct error *err
     return 0;
 }
 
-/* What a bench prints: rows, ops and roles (see run/run.h). */
+/* What a bench prints: rows, ops and roles (see run/run.h); lines of the table of batches. */
 struct results {
     struct run run, roles;
+    json_t *batches;
 };
 
-static int one_test(struct results *res, struct engine *e, const struct model *m, const struct cli_machine *machine,
-                    struct ceilings_prober *prober, const struct bench_test *t, struct error *err)
+/* Tests that are repeated together: one, or a prompt and the generation after it. */
+static int one_test(struct results *res, const struct bench *b, const struct bench_test *t, size_t n_t, struct error *err)
 {
-    const size_t first = res->run.n_op;
-    if (bench_run(&res->run, e, m, machine, prober, t, err) != 0)
+    const size_t first_row = res->run.n_row;
+    size_t op = res->run.n_op;
+    double median_s[2];
+    if (bench_run(&res->run, b, t, n_t, median_s, err) != 0)
         return -1;
-    return t->ops ? bench_roles(&res->roles, &res->run, first, &res->run.row[res->run.n_row - 1], err) : 0;
+    const struct run_row *row = &res->run.row[first_row];
+    for (size_t k = 0, end; t->ops && k < n_t; k++, op = end) {
+        for (end = op; end < res->run.n_op && strcmp(res->run.op[end].test, row[k].test) == 0; end++)
+            ;
+        if (bench_roles(&res->roles, &res->run, op, end, &row[k], err) != 0)
+            return -1;
+    }
+    if (n_t == 2 && json_array_append_new(res->batches, bench_batch_json(&row[0], &row[1], median_s[0], median_s[1])) != 0)
+        return error_oom(err, 0, "the table of batches");
+    return 0;
+}
+
+static int64_t largest(const struct int_list *l)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < l->n; i++)
+        most = l->v[i] > most ? l->v[i] : most;
+    return most;
+}
+
+/* Prompts and generations apart, as llama-bench has them; with batches above 1 the generation goes on after the prompt, as
+ * in llama-batched-bench. */
+static bool in_batches(const struct grid *g)
+{
+    return largest(&g->b) > 1;
+}
+
+/* Every test at one depth and number of sequences. */
+static int run_apart(struct results *res, const struct bench *b, const struct grid *g, struct bench_test t, struct error *err)
+{
+    for (int phase = 0; phase < 2; phase++) {
+        const struct int_list *l = phase == 0 ? &g->p : &g->n;
+        for (size_t i = 0; i < l->n; i++) {
+            t.prefill = phase == 0;
+            t.n = (uint32_t)l->v[i];
+            if (t.n && one_test(res, b, &t, 1, err) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int run_batch(struct results *res, const struct bench *b, const struct grid *g, struct bench_test t, struct error *err)
+{
+    for (size_t p = 0; p < g->p.n; p++)
+        for (size_t n = 0; n < g->n.n; n++) {
+            struct bench_test both[2] = { t, t };
+            both[0].prefill = true;
+            both[0].n = (uint32_t)g->p.v[p];
+            both[1].n = (uint32_t)g->n.v[n];
+            both[1].depth += both[0].n;
+            const size_t first = both[0].n == 0, n_t = (both[0].n > 0) + (size_t)(both[1].n > 0);
+            if (n_t && one_test(res, b, both + first, n_t, err) != 0)
+                return -1;
+        }
+    return 0;
+}
+
+static int run_grid(struct results *res, const struct bench *b, const struct grid *g, const struct options *o,
+                    uint32_t n_ubatch, struct error *err)
+{
+    for (size_t d = 0; d < g->d.n; d++)
+        for (size_t k = 0; k < g->b.n; k++) {
+            const struct bench_test t = { .depth = (uint32_t)g->d.v[d], .n_batch = (uint32_t)g->b.v[k],
+                                          .n_ubatch = n_ubatch, .type_k = o->engine.type_k,
+                                          .type_v = o->engine.type_v, .reps = (int)o->reps, .ops = o->ops };
+            if ((in_batches(g) ? run_batch : run_apart)(res, b, g, t, err) != 0)
+                return -1;
+        }
+    return 0;
+}
+
+static void size_engine(struct engine_options *eo, const struct grid *g, uint32_t n_ubatch)
+{
+    const uint64_t p = (uint64_t)largest(&g->p), n = (uint64_t)largest(&g->n), b = (uint64_t)largest(&g->b);
+    eo->n_ctx = (uint32_t)((in_batches(g) ? p + n : u64_max(p, n)) + (uint64_t)largest(&g->d));
+    eo->n_seq = (uint32_t)b;
+    eo->n_ubatch = (uint32_t)u64_max(b, u64_min(n_ubatch, u64_max(p, 1) * b));
+    eo->n_out_max = (uint32_t)b;
 }
 
 /* Every test of one model, thread count and ubatch: one engine serves them all. */
 static int run_tests(struct results *res, const struct model *m, const struct grid *g, const struct options *o,
                      const struct cli_machine *machine, uint32_t n_ubatch, struct error *err)
 {
-    uint64_t n_max = 1;
-    int64_t d_max = 0, p_max = 1, b_max = 1;
-    for (size_t i = 0; i < g->d.n; i++)
-        d_max = g->d.v[i] > d_max ? g->d.v[i] : d_max;
-    for (size_t i = 0; i < g->b.n; i++)
-        b_max = g->b.v[i] > b_max ? g->b.v[i] : b_max;
-    for (size_t i = 0; i < g->p.n; i++)
-        p_max = g->p.v[i] > p_max ? g->p.v[i] : p_max;
-    for (size_t i = 0; i < g->n.n; i++)
-        n_max = u64_max(n_max, (uint64_t)g->n.v[i]);
-    n_max = u64_max(n_max, (uint64_t)p_max) + (uint64_t)d_max;
-    if (n_max > m->hp.n_ctx_train)
-        cli_warn("%s: a context of %llu is beyond the %u it was trained on", m->name, (unsigned long long)n_max,
-                 m->hp.n_ctx_train);
-    const struct engine_options eo = {
-        .n_ctx = (uint32_t)n_max,
-        .n_seq = (uint32_t)b_max,
-        .n_ubatch = (uint32_t)u64_max((uint64_t)b_max, u64_min(n_ubatch, (uint64_t)p_max * (uint64_t)b_max)),
-        .n_out_max = (uint32_t)b_max,
-        .n_threads = machine->n_threads,
-        .cpus = &machine->cpus,
-        .cpu_flags = machine->cpu_flags,
-        .counters = o->counters,
-        .type_k = o->engine.type_k,
-        .type_v = o->engine.type_v,
-    };
+    struct engine_options eo = cli_engine_options(machine, &o->engine);
     const struct ceilings_options probe = { .effort = CEILINGS_QUICK, .n_threads = machine->n_threads,
                                             .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus };
-    struct ceilings_prober *prober = NULL;
-    struct engine *e = engine_new(m, &eo, err);
-    if (!e || !(prober = ceilings_prober_new(bench_math(e), machine->n_threads, &probe, err))) {
-        engine_free(e);
+    struct bench b = { .m = m, .machine = machine };
+    struct run_loading l;
+    size_engine(&eo, g, n_ubatch);
+    eo.counters = o->counters;
+    if (eo.n_ctx > m->hp.n_ctx_train)
+        cli_warn("%s: a context of %u is beyond the %u it was trained on", m->name, eo.n_ctx, m->hp.n_ctx_train);
+    memory_peak_reset(); /* not the probes' of the engine before */
+    b.e = engine_new(m, &eo, err);
+    if (!b.e)
         return -1;
+    cli_loading(&l, b.e, m, machine);
+    b.prober = ceilings_prober_new(bench_math(b.e), machine->n_threads, &probe, err);
+    int rc = b.prober ? 0 : -1;
+    if (rc == 0) {
+        cli_provenance(&res->run.prov, machine, engine_kernels(b.e)->isa, counters_name(engine_counters(b.e)));
+        rc = run_grid(res, &b, g, o, n_ubatch, err);
     }
-    cli_provenance(&res->run.prov, machine, engine_kernels(e)->isa, counters_name(engine_counters(e)));
-    int rc = 0;
-    for (size_t d = 0; d < g->d.n && rc == 0; d++)
-        for (size_t b = 0; b < g->b.n && rc == 0; b++)
-            for (int phase = 0; phase < 2 && rc == 0; phase++) {
-                const struct int_list *l = phase == 0 ? &g->p : &g->n;
-                for (size_t i = 0; i < l->n && rc == 0; i++) {
-                    const struct bench_test t = { .prefill = phase == 0, .n = (uint32_t)l->v[i],
-                                                  .depth = (uint32_t)g->d.v[d], .n_batch = (uint32_t)g->b.v[b],
-                                                  .n_ubatch = n_ubatch, .type_k = o->engine.type_k,
-                                                  .type_v = o->engine.type_v, .reps = (int)o->reps, .ops = o->ops };
-                    if (t.n)
-                        rc = one_test(res, e, m, machine, prober, &t, err);
-                }
-            }
-    ceilings_prober_free(prober);
-    engine_free(e);
+    if (rc == 0)
+        rc = run_add_loading(&res->run, &l, err);
+    ceilings_prober_free(b.prober);
+    engine_free(b.e);
     return rc;
 }
 
@@ -192,7 +249,7 @@ static int run_model(struct results *res, const char *path, const struct grid *g
     for (size_t i = 0; i < g->t.n && rc == 0; i++)
         for (size_t k = 0; k < g->ub.n && rc == 0; k++) {
             struct cli_machine machine;
-            rc = cli_machine_init(&machine, g->t.v[i], o->engine.isa, o->engine.cpus, err);
+            rc = cli_machine_init(&machine, g->t.v[i], &o->engine, err);
             if (rc == 0) {
                 rc = run_tests(res, &m, g, o, &machine, (uint32_t)g->ub.v[k], err);
                 cli_machine_free(&machine);
@@ -296,6 +353,12 @@ static void print_notes(const struct results *res, const struct options *o)
         printf("Above 100 %% of the roof: the roof is DRAM's, those operands came from a cache.\n");
     if (o->ops)
         printf("Layer -1: outside the layers, or a role summed over them.\n");
+    for (size_t i = 0; i < res->run.n_loading; i++) {
+        const struct run_loading *l = &res->run.loading[i];
+        char text[320];
+        printf("Load of %s %s, %d thread%s: %s\n", l->model, l->type, l->n_threads, l->n_threads == 1 ? "" : "s",
+               cli_loading_text(text, sizeof text, l));
+    }
     if (res->run.n_row && isnan(res->run.row[0].dram_bytes_s))
         printf("DRAM traffic by hardware counters: unavailable: %s\n", res->run.row[0].dram_reason);
 }
@@ -307,14 +370,19 @@ static int print_results(struct results *res, const struct options *o, struct er
     if (!doc || !ops || !roles)
         goto out;
     json_t *rows = json_object_get(doc, "rows");
-    json_t *meta = json_pack("{s:O s:O s:O s:O}", "provenance", json_object_get(doc, "provenance"), "ops", ops, "roles",
-                             roles, "ceilings", json_object_get(doc, "ceilings"));
+    json_t *meta = json_pack("{s:O s:O s:O s:O s:O s:O}", "provenance", json_object_get(doc, "provenance"), "ops", ops,
+                             "roles", roles, "batches", res->batches, "ceilings", json_object_get(doc, "ceilings"), "loads",
+                             json_object_get(doc, "loads"));
     if (!meta) {
         error_oom(err, 0, "the report");
         goto out;
     }
     rc = print_table(o->format, rows, row_columns, ARRAY_LEN(row_columns), "roofcast.bench", meta, err);
     json_decref(meta);
+    if (rc == 0 && json_array_size(res->batches) && o->format != REPORT_JSON) {
+        printf("\n");
+        rc = print_table(o->format, res->batches, bench_batch_columns, bench_n_batch_column, "roofcast.bench.batches", NULL, err);
+    }
     if (rc == 0 && o->ops && o->format != REPORT_JSON) {
         printf("\n");
         rc = print_table(o->format, ops, op_columns, ARRAY_LEN(op_columns), "roofcast.bench.ops", NULL, err);
@@ -344,8 +412,8 @@ static int check_writable(const char *path, struct error *err)
 static int run(const struct options *o, int argc, char **argv, struct error *err)
 {
     struct grid g = { 0 };
-    struct results res = { 0 };
-    int rc = grid_parse(&g, o, err);
+    struct results res = { .batches = json_array() };
+    int rc = res.batches ? grid_parse(&g, o, err) : error_oom(err, 0, "the table of batches");
     if (rc == 0 && o->save)
         rc = check_writable(o->save, err);
     for (size_t i = 0; rc == 0 && i < g.model.n; i++)
@@ -363,6 +431,7 @@ static int run(const struct options *o, int argc, char **argv, struct error *err
         rc = run_save(&res.run, o->save, err);
     run_free(&res.run);
     run_free(&res.roles);
+    json_decref(res.batches);
     grid_free(&g);
     return rc;
 }
@@ -377,6 +446,7 @@ int cmd_bench(int argc, char **argv, struct error *err)
         "  roofcast bench -m model.gguf\n"
         "  roofcast bench -m model.gguf -p 512 -n 0 -t 1,2\n"
         "  roofcast bench -m model.gguf -p 0 -n 64 -d 0,4096 -o json\n"
+        "  roofcast bench -m model.gguf -p 512 -n 32 -b 1,2,4,8\n"
         "  roofcast bench -m model.gguf --ops --save run.json";
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE", doc };
     struct options o = { .p = "512", .n = "128", .d = "0", .b = "1", .ub = "512", .reps = 5,

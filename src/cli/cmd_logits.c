@@ -151,18 +151,12 @@ static int run(struct options *o, struct error *err)
     }
     if (n > m.hp.n_ctx_train)
         cli_warn("%zu tokens, the model was trained on contexts of %u", n, m.hp.n_ctx_train);
-    if (cli_machine_init(&machine, o->threads, o->engine.isa, o->engine.cpus, err) != 0)
+    if (cli_machine_init(&machine, o->threads, &o->engine, err) != 0)
         goto out;
-    const struct engine_options eo = {
-        .n_ctx = (uint32_t)n,
-        .n_ubatch = (uint32_t)o->prompt,
-        .n_out_max = (uint32_t)o->prompt,
-        .n_threads = machine.n_threads,
-        .cpus = &machine.cpus,
-        .cpu_flags = machine.cpu_flags,
-        .type_k = o->engine.type_k,
-        .type_v = o->engine.type_v,
-    };
+    struct engine_options eo = cli_engine_options(&machine, &o->engine);
+    eo.n_ctx = (uint32_t)n;
+    eo.n_ubatch = (uint32_t)o->prompt;
+    eo.n_out_max = (uint32_t)o->prompt;
     e = engine_new(&m, &eo, err);
     if (e)
         rc = write_logits(e, o, tok, n, m.hp.n_vocab, err);

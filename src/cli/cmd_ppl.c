@@ -230,7 +230,7 @@ static int cut_chunks(struct ppl_chunks *c, const struct options *o, const struc
     *c = (struct ppl_chunks){ .id = t->id.id, .bos = t->bos, .n_ctx = (uint32_t)n_ctx, .stride = (uint32_t)stride,
                               .first = (uint32_t)(o->stride ? n_ctx - stride - 1 : n_ctx / 2),
                               .n = 1 + (t->id.n - (size_t)n_ctx) / (size_t)stride,
-                              .type_k = o->engine.type_k, .type_v = o->engine.type_v };
+                              .engine = o->engine };
     if (o->n_chunks && (uint64_t)o->n_chunks < c->n)
         c->n = (size_t)o->n_chunks;
     return 0;
@@ -286,7 +286,7 @@ static int run(const struct options *o, int argc, char **argv, struct error *err
         if (check_file(o->model[i], &ref, err) != 0)
             goto out;
     if (read_tokens(&tokens, o, &ref, err) != 0 || cut_chunks(&chunks, o, &ref, &tokens, err) != 0 ||
-        cli_machine_init(&machine, o->threads, o->engine.isa, o->engine.cpus, err) != 0)
+        cli_machine_init(&machine, o->threads, &o->engine, err) != 0)
         goto out;
     if (evaluate_all(file, o, o->against ? &ref : NULL, &chunks, &machine, err) != 0)
         goto out;

@@ -6,13 +6,14 @@
 #include <string.h>
 
 struct options {
-    const char *out, *cpus;
-    int64_t n_threads; /* 0: all of cpus */
+    const char *out;
+    int64_t n_threads;
+    struct cli_engine cpus; /* --cpus and --numa */
     bool quick, quiet;
     struct error *err;
 };
 
-enum { OPT_QUICK = 256, OPT_CPUS, OPT_QUIET };
+enum { OPT_QUICK = 256, OPT_QUIET };
 
 static const struct argp_option option_table[] = {
     { "quick", OPT_QUICK, NULL, 0, "fewer samples: under 30 seconds (default: about 2 minutes)",
@@ -21,7 +22,7 @@ static const struct argp_option option_table[] = {
       "largest thread count; 1, 2, 4, ... and N are measured (default: one a usable core)", 0 },
     { "output", 'o', "FILE", 0,
       "the profile to write; - is standard output (default: where --hw this reads)", 0 },
-    { "cpus", OPT_CPUS, "LIST", 0, "pin thread i to CPU i of LIST, such as 0-3,8", 0 },
+    CLI_CPU_OPTIONS,
     { "quiet", OPT_QUIET, NULL, 0, "no progress and no table", 0 },
     { 0 },
 };
@@ -31,9 +32,6 @@ static int parse_one(struct options *o, int key, char *arg, struct error *err)
     switch (key) {
     case OPT_QUICK:
         o->quick = true;
-        return 0;
-    case OPT_CPUS:
-        o->cpus = arg;
         return 0;
     case OPT_QUIET:
         o->quiet = true;
@@ -46,7 +44,7 @@ static int parse_one(struct options *o, int key, char *arg, struct error *err)
     case ARGP_KEY_ARG:
         return error_set(err, ERROR_USAGE, "no argument is expected, found \"%s\"", arg);
     default:
-        return 1;
+        return cli_engine_option(&o->cpus, key, arg, err);
     }
 }
 
@@ -57,37 +55,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     if (rc < 0)
         argp_error(state, "%s", o->err->msg);
     return rc > 0 ? ARGP_ERR_UNKNOWN : 0;
-}
-
-/* The CPUs to use, and how many threads at most. */
-static int choose_cpus(struct options *o, struct cpulist *cpus, struct error *err)
-{
-    struct cpulist usable;
-    if (cpulist_usable(&usable, err) != 0)
-        return -1;
-    int rc = 0;
-    *cpus = (struct cpulist){ 0 };
-    if (o->cpus)
-        rc = cpulist_parse(cpus, o->cpus, err);
-    for (size_t i = 0; rc == 0 && i < cpus->n; i++) {
-        bool ok = false;
-        for (size_t k = 0; k < usable.n; k++)
-            ok |= usable.cpu[k] == cpus->cpu[i];
-        if (!ok)
-            rc = error_set(err, ERROR_USAGE, "--cpus: this process may not use CPU %d",
-                           cpus->cpu[i]);
-    }
-    if (rc == 0 && !o->cpus) {
-        *cpus = usable;
-        usable = (struct cpulist){ 0 };
-    }
-    cpulist_free(&usable);
-    if (rc == 0 && o->n_threads > (int64_t)cpus->n)
-        rc = error_set(err, ERROR_USAGE, "-t: %lld threads asked for, %zu CPU%s usable",
-                       (long long)o->n_threads, cpus->n, cpus->n == 1 ? " is" : "s are");
-    if (rc != 0)
-        cpulist_free(cpus);
-    return rc;
 }
 
 static const struct column columns[] = {
@@ -172,14 +139,14 @@ static int check_writable(const char *path, struct error *err)
 }
 
 static int measure_and_save(struct hwprofile *h, const struct options *o,
-                            const struct cpulist *cpus, struct error *err)
+                            const struct cli_machine *machine, struct error *err)
 {
     const char *out = o->out ? o->out : cli_profile_path();
     struct ceilings_options c = {
         .effort = o->quick ? CEILINGS_QUICK : CEILINGS_DEFAULT,
-        .n_threads = o->n_threads ? (int)o->n_threads : (int)cpus->n,
-        .cpu_flags = cpu_flags(),
-        .cpus = cpus,
+        .n_threads = machine->n_threads,
+        .cpu_flags = machine->cpu_flags,
+        .cpus = &machine->cpus,
         .progress = cli_progress,
     };
     struct error save_err = { 0 };
@@ -235,16 +202,16 @@ int cmd_profile(int argc, char **argv, struct error *err)
                                NULL };
     if (argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o) != 0)
         return error_set(err, ERROR_USAGE, "cannot read the command line");
-    struct cpulist cpus;
+    struct cli_machine machine;
     struct hwprofile h;
-    if (choose_cpus(&o, &cpus, err) != 0)
-        return -1;
     cli_set_quiet(o.quiet);
+    if (cli_machine_init(&machine, o.n_threads, &o.cpus, err) != 0)
+        return -1;
     int rc = hwprofile_host(&h, err);
     if (rc == 0) {
-        rc = measure_and_save(&h, &o, &cpus, err);
+        rc = measure_and_save(&h, &o, &machine, err);
         hwprofile_free(&h);
     }
-    cpulist_free(&cpus);
+    cli_machine_free(&machine);
     return rc;
 }

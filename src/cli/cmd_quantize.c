@@ -339,23 +339,11 @@ static int check_out(const struct options *o, const struct gguf *g, struct error
     return 0;
 }
 
-static struct team *make_team(int64_t n, struct error *err)
-{
-    struct cpulist cpus = { 0 };
-    if (n == 0) {
-        if (cpulist_usable(&cpus, err) != 0)
-            return NULL;
-        n = (int64_t)cpus.n;
-        cpulist_free(&cpus);
-    }
-    return team_new((int)n, NULL, err);
-}
-
 static int quantize(const struct options *o, const struct gguf *g, struct error *err)
 {
     struct progress p = { .start_s = clock_now_s(), .type = o->type, .terminal = isatty(STDERR_FILENO) };
     struct quantized q;
-    struct team *team = make_team(o->threads, err);
+    struct team *team = cli_team_new(o->threads, err);
     if (!team)
         return -1;
     const struct quantize_options qo = {

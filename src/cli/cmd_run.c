@@ -59,7 +59,7 @@ static const struct argp_option option_table[] = {
     { "ignore-eos", OPT_IGNORE_EOS, NULL, 0, "go on after the end of the sequence", 0 },
     { "special", OPT_SPECIAL, NULL, 0, "control tokens written in the prompt become tokens", 0 },
     { "ub", OPT_UB, "N", 0, "prompt tokens a pass (default 512)", 0 },
-    { "threads", 't', "N", 0, "threads (default: one a usable core)", 0 },
+    { "threads", 't', "N", 0, "threads (default: one a usable core, within the CPU quota)", 0 },
     CLI_ENGINE_OPTIONS,
     { "output", 'o', "FORMAT", 0, "text (default) or json: ids, text and figures as one document", 0 },
     { 0 },
@@ -238,7 +238,7 @@ static int find_stop_ids(struct options *o, const struct tokenizer *t, struct er
 /* ---- what is said about it ------------------------------------------------------------ */
 
 static json_t *document(const struct generation *g, const struct engine *e, const struct model *m,
-                        const struct chat_template *family)
+                        const struct chat_template *family, const struct run_loading *l)
 {
     const size_t n_gen = g->ids.n - g->n_prompt;
     const struct work w = engine_work(e);
@@ -246,7 +246,7 @@ static json_t *document(const struct generation *g, const struct engine *e, cons
     for (size_t i = g->n_prompt; i < g->ids.n; i++)
         json_array_append_new(ids, json_integer(g->ids.id[i]));
     json_t *text = json_stringn(g->text.out.s ? g->text.out.s : "", g->text.out.len);
-    return json_pack("{s:s s:i s:s s:s s:s? s:i s:i s:o s:o s:s s:o s:o s:o s:o s:o s:o s:o s:o}", "schema",
+    return json_pack("{s:s s:i s:s s:s s:s? s:i s:i s:o s:o s:s s:o s:o s:o s:o s:o s:o s:o s:o s:o}", "schema",
                      "roofcast.generation", "version", 1, "model", m->name, "type", m->type_name, "chat_template",
                      family ? chat_template_name(family) : NULL, "n_prompt", (int)g->n_prompt, "n_gen", (int)n_gen, "ids",
                      ids, "text", text ? text : json_null(), "finish", finish_name(g->finish), "ttft_s",
@@ -254,18 +254,18 @@ static json_t *document(const struct generation *g, const struct engine *e, cons
                      "itl_p99_s", json_num(n_gen > 1 ? stats_quantile(g->itl_s, n_gen - 1, 0.99) : NAN), "tok_s",
                      json_num(n_gen > 1 ? (double)(n_gen - 1) / (g->total_s - g->ttft_s) : NAN), "weight_bytes",
                      json_num((double)w.weight_bytes), "kv_bytes", json_num((double)w.kv_bytes), "act_bytes",
-                     json_num((double)w.act_bytes), "flop", json_num((double)w.flop));
+                     json_num((double)w.act_bytes), "flop", json_num((double)w.flop), "load", run_loading_json(l));
 }
 
 /* d: the document; the same figures for people. */
-static void print_text(const struct generation *g, const struct engine *e, const json_t *d)
+static void print_text(const struct generation *g, const struct engine *e, const json_t *d, const struct run_loading *l)
 {
     static const char *const why[] = {
         [FINISH_LENGTH] = "as many as asked for",
         [FINISH_STOP] = "up to a stop text",
         [FINISH_EOS] = "up to the end of the sequence",
     };
-    char a[32], b[32], c[32], f[32], by[32], rate[48] = "tokens/s of decode: none was made";
+    char a[32], b[32], c[32], f[32], by[32], load[320], rate[48] = "tokens/s of decode: none was made";
     const struct work w = engine_work(e);
     const double itl = json_number_value(json_object_get(d, "itl_p50_s"));
     const double tok_s = json_number_value(json_object_get(d, "tok_s"));
@@ -278,19 +278,23 @@ static void print_text(const struct generation *g, const struct engine *e, const
             units_si(c, sizeof c, itl > 0 ? json_number_value(json_object_get(d, "itl_p99_s")) : NAN, "s"), rate);
     fprintf(stderr, "counted: %s, %s\n", units_si(f, sizeof f, (double)w.flop, "FLOP"),
             units_si(by, sizeof by, (double)(w.weight_bytes + w.kv_bytes), "B of weights and KV cache"));
+    fprintf(stderr, "load: %s\n", cli_loading_text(load, sizeof load, l));
 }
 
 static int print_figures(const struct generation *g, const struct engine *e, const struct model *m,
-                         const struct chat_template *family, bool json, struct error *err)
+                         const struct chat_template *family, const struct cli_machine *machine, bool json,
+                         struct error *err)
 {
-    json_t *d = document(g, e, m, family);
+    struct run_loading l;
+    cli_loading(&l, e, m, machine);
+    json_t *d = document(g, e, m, family, &l);
     if (!d)
         return error_oom(err, 0, "the figures");
     int rc = 0;
     if (json)
         rc = json_print(d, stdout, false, err);
     else
-        print_text(g, e, d);
+        print_text(g, e, d, &l);
     json_decref(d);
     return rc;
 }
@@ -329,21 +333,15 @@ static int run(struct options *o, struct error *err)
     t = tokenizer_new(m.gguf, err);
     if (!t || read_prompt(o, t, m.gguf, &g.ids, &family, err) != 0 || find_stop_ids(o, t, err) != 0 ||
         choose_context(o, &m, g.ids.n, &n_ctx, err) != 0 ||
-        cli_machine_init(&machine, o->threads, o->engine.isa, o->engine.cpus, err) != 0)
+        cli_machine_init(&machine, o->threads, &o->engine, err) != 0)
         goto out;
-    const struct engine_options eo = {
-        .n_ctx = n_ctx,
-        .n_ubatch = (uint32_t)o->n_ubatch,
-        .n_out_max = 1,
-        .n_threads = machine.n_threads,
-        .cpus = &machine.cpus,
-        .cpu_flags = machine.cpu_flags,
-        .type_k = o->engine.type_k,
-        .type_v = o->engine.type_v,
-    };
+    struct engine_options eo = cli_engine_options(&machine, &o->engine);
+    eo.n_ctx = n_ctx;
+    eo.n_ubatch = (uint32_t)o->n_ubatch;
+    eo.n_out_max = 1;
     e = engine_new(&m, &eo, err);
     if (e && generate(&g, e, t, &o->gen, m.hp.n_vocab, err) == 0)
-        rc = print_figures(&g, e, &m, family, json, err);
+        rc = print_figures(&g, e, &m, family, &machine, json, err);
 out:
     engine_free(e);
     tokenizer_free(t);

@@ -268,15 +268,7 @@ static void print_fallbacks(const struct model *m, const char *type)
 
 static int write_file(const struct model *m, const struct options *o, struct error *err)
 {
-    struct cpulist cpus = { 0 };
-    int64_t n = o->threads;
-    if (n == 0) {
-        if (cpulist_usable(&cpus, err) != 0)
-            return -1;
-        n = (int64_t)cpus.n;
-        cpulist_free(&cpus);
-    }
-    struct team *team = team_new((int)n, NULL, err);
+    struct team *team = cli_team_new(o->threads, err);
     if (!team)
         return -1;
     struct progress p = { .start_s = clock_now_s() };

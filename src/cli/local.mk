@@ -7,6 +7,7 @@ roofcast_SOURCES = \
   %D%/cli_engine.c \
   %D%/bench.h \
   %D%/bench.c \
+  %D%/bench_batch.c \
   %D%/cmd_profile.c \
   %D%/cmd_synth.c \
   %D%/cmd_quantize.c \

@@ -12,7 +12,7 @@ struct ppl_chunks {
     int32_t bos; /* takes the place of a chunk's first token; -1: no */
     uint32_t n_ctx, stride, first;
     size_t n;
-    enum dtype type_k, type_v; /* KV cache of the files that are scored; the base has F16 */
+    struct cli_engine engine; /* of the files that are scored; the base has a KV cache of F16 */
 };
 
 struct ppl_file {

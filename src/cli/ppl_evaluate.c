@@ -101,18 +101,12 @@ static void say_progress(struct walk *w, size_t done)
 }
 
 static struct engine *engine_for(const struct model *m, const struct walk *w, const struct cli_machine *machine,
-                                 enum dtype type_k, enum dtype type_v, struct error *err)
+                                 const struct cli_engine *o, struct error *err)
 {
-    const struct engine_options eo = {
-        .n_ctx = w->c->n_ctx,
-        .n_ubatch = w->n_ubatch,
-        .n_out_max = (uint32_t)u64_min(w->n_ubatch, n_scored(w->c)),
-        .n_threads = machine->n_threads,
-        .cpus = &machine->cpus,
-        .cpu_flags = machine->cpu_flags,
-        .type_k = type_k,
-        .type_v = type_v,
-    };
+    struct engine_options eo = cli_engine_options(machine, o);
+    eo.n_ctx = w->c->n_ctx;
+    eo.n_ubatch = w->n_ubatch;
+    eo.n_out_max = (uint32_t)u64_min(w->n_ubatch, n_scored(w->c));
     struct engine *e = engine_new(m, &eo, err);
     if (!e)
         error_prefix(err, "%s", m->path);
@@ -129,8 +123,10 @@ static int walk_init(struct walk *w, const struct model *m, const struct model *
     w->chunk = calloc(w->c->n_ctx, sizeof *w->chunk);
     if (!w->token || !w->chunk)
         return error_oom(err, n * sizeof *w->token, "the scored tokens");
-    w->e = engine_for(m, w, machine, w->c->type_k, w->c->type_v, err);
-    if (!w->e || (base && !(w->base = engine_for(base, w, machine, DTYPE_F16, DTYPE_F16, err))))
+    struct cli_engine exact = w->c->engine;
+    exact.type_k = exact.type_v = DTYPE_F16;
+    w->e = engine_for(m, w, machine, &w->c->engine, err);
+    if (!w->e || (base && !(w->base = engine_for(base, w, machine, &exact, err))))
         return -1;
     w->team = team_new(machine->n_threads, &machine->cpus, err);
     return w->team ? 0 : -1;

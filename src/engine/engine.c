@@ -3,17 +3,22 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { ALIGN = 64 };
+enum { ALIGN = 64, LARGE_PAGE = 2 << 20 };
 
+/* Zeroed; with large pages where it fills some: products of many tokens walk over thousands of small ones. */
 static void *alloc(size_t bytes, const char *what, struct error *err)
 {
-    void *p = aligned_alloc(ALIGN, size_align_up(bytes ? bytes : 1, ALIGN));
+    const size_t align = bytes >= LARGE_PAGE ? LARGE_PAGE : ALIGN, n = size_align_up(bytes ? bytes : 1, align);
+    void *p = aligned_alloc(align, n);
     if (!p) {
         error_oom(err, bytes, what);
         return NULL;
     }
-    memset(p, 0, size_align_up(bytes ? bytes : 1, ALIGN));
+    if (align == LARGE_PAGE)
+        (void)madvise(p, n, MADV_HUGEPAGE); /* a wish */
+    memset(p, 0, n);
     return p;
 }
 
@@ -188,7 +193,7 @@ static int buffers_init(struct engine *e, const struct sizes *s, struct error *e
 static int threads_init(struct engine *e, const struct sizes *s, struct error *err)
 {
     const size_t product = kernels_scratch_bytes(s->cols, u64_max(e->o.n_ubatch, ENGINE_TOKEN_TILE));
-    const size_t attention = kernels_attention_scratch_bytes(e->o.n_ctx, s->head_dim, s->group, ENGINE_TOKEN_TILE);
+    const size_t attention = kernels_attention_scratch_bytes(e->o.n_ctx, s->head_dim, u64_max(s->group, ENGINE_ATTENTION_ROWS), 1);
     const size_t route = s->n_expert * (sizeof(float) + 1);
     const size_t scratch = u64_max(u64_max(product, attention), route);
     e->thread = alloc((size_t)e->o.n_threads * sizeof *e->thread, "the threads", err);
@@ -278,7 +283,7 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
     e->o.n_ubatch = (uint32_t)u64_min(o->n_ubatch, (uint64_t)o->n_ctx * e->o.n_seq);
     kernels_init(&e->k, o->cpu_flags);
     if (op_list_build(&e->ops, m, err) != 0 || check_weights(e, err) != 0 || engine_plan(e, err) != 0 ||
-        rope_init(e, err) != 0 || kv_init(e, err) != 0)
+        rope_init(e, err) != 0 || kv_init(e, err) != 0 || attention_init(e, err) != 0)
         goto fail;
     const struct sizes s = sizes(e);
     if (buffers_init(e, &s, err) != 0 || threads_init(e, &s, err) != 0)
@@ -315,6 +320,7 @@ void engine_free(struct engine *e)
     for (int k = 0; k < ACT_KIND_COUNT; k++)
         free(e->act_mem[k]);
     kv_free(e);
+    attention_free(e);
     repack_free(e);
     free(e->run);
     free(e->run_first);

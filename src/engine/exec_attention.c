@@ -1,5 +1,7 @@
 /* Rotation, the cache's new rows, and attention over it. */
 #include "engine/internal.h"
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* methods.md (6) */
@@ -20,16 +22,18 @@ void exec_rope(struct engine *e, size_t i, struct work *w, int tid, int nt)
     }
 }
 
-/* n elements from x to row j of a sequence's cache. */
-static void store(const struct engine *e, const struct kv_rows *r, uint32_t j, const float *x, size_t n, struct work *w)
+/* Heads of n elements from x to row j of a sequence's cache. */
+static void store(const struct engine *e, const struct kv_rows *r, uint32_t j, const float *x, size_t heads, size_t n,
+                  struct work *w)
 {
     unsigned char *dst = (unsigned char *)(uintptr_t)r->data + (size_t)(j % r->n_row) * r->row_bytes; /* ours */
-    if (r->type == DTYPE_F16)
-        e->k.f32_to_f16((uint16_t *)dst, x, n);
-    else
-        dtype_find(r->type)->quantize(x, dst, n);
-    w->act_bytes += n * sizeof *x;
-    w->kv_bytes += r->row_bytes;
+    for (size_t h = 0; h < heads; h++, dst += r->head_bytes, x += n)
+        if (r->type == DTYPE_F16)
+            e->k.f32_to_f16((uint16_t *)dst, x, n);
+        else
+            dtype_find(r->type)->quantize(x, dst, n);
+    w->act_bytes += heads * n * sizeof *x;
+    w->kv_bytes += heads * dtype_row_bytes(r->type, n);
 }
 
 void exec_kv_store(struct engine *e, size_t i, struct work *w, int tid, int nt)
@@ -41,21 +45,10 @@ void exec_kv_store(struct engine *e, size_t i, struct work *w, int tid, int nt)
         const uint32_t j = engine_position(e, t), seq = e->run[e->run_of[t]].seq;
         const struct kv_rows k = engine_rows_of(&l->k, seq, e->kv_seq_bytes);
         const struct kv_rows v = engine_rows_of(&l->v, seq, e->kv_seq_bytes);
-        store(e, &k, j, engine_row(e, op->src, t, op->src_at), (size_t)op->n_head_kv * op->head_dim, w);
+        store(e, &k, j, engine_row(e, op->src, t, op->src_at), op->n_head_kv, op->head_dim, w);
         if (l->v.data)
-            store(e, &v, j, engine_row(e, op->src2, t, op->src2_at), (size_t)op->n_head_kv * op->head_dim_v, w);
+            store(e, &v, j, engine_row(e, op->src2, t, op->src2_at), op->n_head_kv, op->head_dim_v, w);
     }
-}
-
-/* Query heads of one unit: a KV head's whole group where threads share KV heads evenly, else the largest even
- * part of it. */
-static uint32_t heads_a_unit(const struct op *op, int nt)
-{
-    const uint32_t group = op->n_head / op->n_head_kv;
-    for (uint32_t parts = 1; parts < group; parts++)
-        if (group % parts == 0 && op->n_head_kv * parts % (uint32_t)nt == 0)
-            return group / parts;
-    return op->n_head_kv % (uint32_t)nt == 0 ? group : 1;
 }
 
 /* What run r reads: its sequence's cache of the layer, with MLA's values inside the keys, or the expanded one. */
@@ -75,30 +68,172 @@ static void bind_run(const struct engine *e, const struct op *op, uint32_t r, st
     a->n_past = run->n_past;
 }
 
-/* A unit of attention work: some of a KV head's query heads for a tile of one run's tokens. */
+/* ---- units of work ----------------------------------------------------------------------------------------------- */
+
+/*
+ * A KV head's query heads for a tile of one run's tokens or, where the run is one token and there are few KV heads for
+ * many threads, for a part of the keys it sees. The cut depends on the pass alone, so that results do not depend on
+ * the number of threads.
+ */
 struct unit {
-    uint32_t run, head, t0, t1;
-    bool last; /* the run's last tile */
+    uint32_t run, head_kv, t0, t1;
+    uint32_t part, n_part, key0, key1; /* n_part 1: all keys */
 };
 
-/* Unit u; false: there are no more. Late tiles of a run see the most keys and come first. */
-static bool unit_at(const struct engine *e, uint32_t heads, uint32_t per, uint32_t u, struct unit *x)
+static uint32_t tile_tokens(const struct op *op, uint32_t n_tok)
 {
-    for (uint32_t r = 0; r < e->n_run; r++) {
-        const uint32_t n_tok = e->run[r].n_tok, n_tile = (uint32_t)u64_ceil_div(n_tok, ENGINE_TOKEN_TILE);
-        if (u >= n_tile * heads) {
-            u -= n_tile * heads;
-            continue;
-        }
-        const uint32_t tile = n_tile - 1 - u / heads, t0 = tile * ENGINE_TOKEN_TILE;
-        *x = (struct unit){ r, u % heads * per, t0, (uint32_t)u64_min(t0 + ENGINE_TOKEN_TILE, n_tok), tile == n_tile - 1 };
+    uint32_t tile = (uint32_t)u64_max(1, ENGINE_ATTENTION_ROWS / (op->n_head / op->n_head_kv));
+    while (tile > ENGINE_ATTENTION_LEAST && u64_ceil_div(n_tok, tile) * op->n_head_kv < ENGINE_ATTENTION_LEAST)
+        tile /= 2;
+    return tile;
+}
+
+/* Parts that one token's keys are cut into at most. */
+static uint32_t most_parts(const struct engine *e, const struct op *op)
+{
+    return (uint32_t)u64_ceil_div(ENGINE_PARTS, (uint64_t)e->n_run * op->n_head_kv);
+}
+
+/* Keys of part x->part of the run's one token; sets n_part. */
+static void cut_keys(const struct engine *e, const struct op *op, struct unit *x)
+{
+    const uint32_t end = e->run[x->run].n_past + 1, first = op->window && end > op->window ? end - op->window : 0;
+    const uint64_t n = u64_min(most_parts(e, op), u64_ceil_div(end - first, ENGINE_PART_KEYS));
+    const uint32_t step = (uint32_t)size_align_up(u64_ceil_div(end - first, n), 64);
+    x->n_part = (uint32_t)u64_ceil_div(end - first, step);
+    x->key0 = first + x->part * step;
+    x->key1 = (uint32_t)u64_min(end, (uint64_t)x->key0 + step);
+}
+
+/* Unit u of a run, for as long as there is one; else the number of its units is taken off u. Late tiles see the most
+ * keys and come first. */
+static bool unit_of_run(const struct engine *e, const struct op *op, uint32_t r, size_t *u, struct unit *x)
+{
+    const uint32_t heads = op->n_head_kv, n_tok = e->run[r].n_tok, size = tile_tokens(op, n_tok);
+    *x = (struct unit){ .run = r, .t1 = 1, .n_part = 1 };
+    if (n_tok == 1)
+        cut_keys(e, op, x);
+    const size_t n = n_tok == 1 ? x->n_part : u64_ceil_div(n_tok, size);
+    if (*u >= n * heads) {
+        *u -= n * heads;
+        return false;
+    }
+    if (n_tok == 1) {
+        x->head_kv = (uint32_t)(*u / n);
+        x->part = (uint32_t)(*u % n);
+        cut_keys(e, op, x);
         return true;
     }
+    x->head_kv = (uint32_t)(*u % heads);
+    x->t0 = (uint32_t)(n - 1 - *u / heads) * size;
+    x->t1 = (uint32_t)u64_min((uint64_t)x->t0 + size, n_tok);
+    return true;
+}
+
+static bool unit_at(const struct engine *e, const struct op *op, size_t u, struct unit *x)
+{
+    for (uint32_t r = 0; r < e->n_run; r++)
+        if (unit_of_run(e, op, r, &u, x))
+            return true;
     return false;
 }
 
-/* The unit with the first query head of a KV head and a run's last token walks every cache row first-hand: it counts
- * the bytes. */
+static size_t count_units(const struct engine *e, const struct op *op)
+{
+    struct unit x;
+    size_t u = SIZE_MAX;
+    for (uint32_t r = 0; r < e->n_run; r++)
+        (void)unit_of_run(e, op, r, &u, &x);
+    return SIZE_MAX - u;
+}
+
+/* ---- parts of a token's keys ----------------------------------------------------------------------------------------- */
+
+/* Where the part of a run leaves [n_head][head_dim_v] outputs, and [n_head][2] maxima and sums. */
+static float *part_out(const struct engine *e, const struct op *op, uint32_t run, uint32_t part)
+{
+    return e->part + ((size_t)run * most_parts(e, op) + part) * op->n_head * (op->head_dim_v + 2);
+}
+
+static float *part_sum(const struct engine *e, const struct op *op, uint32_t run, uint32_t part)
+{
+    return part_out(e, op, run, part) + (size_t)op->n_head * op->head_dim_v;
+}
+
+/* out = sum_p e^(max_p - max) out_p / sum_p e^(max_p - max) sum_p, for a head. */
+static void merge_head(const struct engine *e, const struct op *op, const struct unit *x, uint32_t h, float *out)
+{
+    float max = -INFINITY, sum = 0;
+    for (uint32_t p = 0; p < x->n_part; p++)
+        max = fmaxf(max, part_sum(e, op, x->run, p)[2 * h]);
+    memset(out, 0, op->head_dim_v * sizeof *out);
+    for (uint32_t p = 0; p < x->n_part; p++) {
+        const float *of = part_sum(e, op, x->run, p) + 2 * h, f = expf(of[0] - max);
+        const float *part = part_out(e, op, x->run, p) + (size_t)h * op->head_dim_v;
+        sum += f * of[1];
+        for (uint32_t d = 0; d < op->head_dim_v; d++)
+            out[d] += f * part[d];
+    }
+    for (uint32_t d = 0; d < op->head_dim_v; d++)
+        out[d] /= sum;
+}
+
+/* The thread that ends the last part of a KV head's merges them, in order. */
+static void end_part(struct engine *e, const struct op *op, const struct unit *x, float *out)
+{
+    const uint32_t group = op->n_head / op->n_head_kv;
+    atomic_uint *done = &e->part_done[x->run * op->n_head_kv + x->head_kv];
+    if (atomic_fetch_add_explicit(done, 1, memory_order_acq_rel) + 1 < x->n_part)
+        return;
+    atomic_store_explicit(done, 0, memory_order_relaxed);
+    for (uint32_t h = x->head_kv * group; h < (x->head_kv + 1) * group; h++)
+        merge_head(e, op, x, h, out + (size_t)h * op->head_dim_v);
+}
+
+int attention_init(struct engine *e, struct error *err)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < e->ops.n; i++) {
+        const struct op *op = &e->ops.ops[i];
+        if (op->kind != OP_ATTENTION || op->n_head_kv >= ENGINE_PARTS)
+            continue;
+        /* runs times parts a run: fewer than this, and no more than the keys of all sequences give */
+        const size_t slots = u64_min(2 * ENGINE_PARTS / op->n_head_kv,
+                                     (uint64_t)e->o.n_seq * u64_ceil_div(e->o.n_ctx, ENGINE_PART_KEYS));
+        most = u64_max(most, slots * op->n_head * (op->head_dim_v + 2));
+    }
+    e->part = calloc(most ? most : 1, sizeof *e->part); /* pages come as they are used */
+    e->part_done = calloc(ENGINE_PARTS, sizeof *e->part_done);
+    return e->part && e->part_done ? 0 : error_oom(err, most * sizeof *e->part, "parts of attention");
+}
+
+void attention_free(struct engine *e)
+{
+    free(e->part);
+    free(e->part_done);
+}
+
+/* ---- attention ------------------------------------------------------------------------------------------------------- */
+
+static void run_unit(struct engine *e, const struct op *op, const struct unit *x, struct attention_args *a, struct work *w)
+{
+    const uint32_t group = op->n_head / op->n_head_kv, head = x->head_kv * group;
+    bind_run(e, op, x->run, a);
+    float *out = a->out;
+    a->key0 = x->key0, a->key1 = x->key1;
+    a->sinks = op->w && x->part == 0 ? op->w->data : NULL;
+    a->part = NULL;
+    if (x->n_part > 1) {
+        a->out = part_out(e, op, x->run, x->part);
+        a->part = part_sum(e, op, x->run, x->part);
+    }
+    e->k.attention(a, head, head + group, x->t0, x->t1, true, w);
+    if (x->part == 0)
+        w->act_bytes += (size_t)(x->t1 - x->t0) * group * (op->head_dim + op->head_dim_v) * sizeof(float);
+    if (x->n_part > 1)
+        end_part(e, op, x, out);
+}
+
 void exec_attention(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
@@ -113,19 +248,17 @@ void exec_attention(struct engine *e, size_t i, struct work *w, int tid, int nt)
         .window = op->window,
         .scale = op->scale,
         .softcap = op->softcap,
-        .sinks = op->w ? op->w->data : NULL,
         .scratch = e->thread[tid].scratch,
     };
-    const uint32_t group = op->n_head / op->n_head_kv, per = heads_a_unit(op, nt);
     struct work walked = { 0 };
     struct unit x;
+    const bool decode = e->pass.n_tok == e->n_run; /* all units alike: each thread streams its own part */
+    const size_t n = decode ? count_units(e, op) : 0;
+    size_t u;
     if (tid == 0 && op->w)
         w->weight_bytes += op->w->bytes;
-    while (unit_at(e, op->n_head / per, per, engine_take(e, i), &x)) {
-        bind_run(e, op, x.run, &a);
-        e->k.attention(&a, x.head, x.head + per, x.t0, x.t1, x.last && x.head % group == 0, &walked);
-        walked.act_bytes += (size_t)(x.t1 - x.t0) * per * (op->head_dim + op->head_dim_v) * sizeof(float);
-    }
+    while (decode ? engine_claim(e, i, n, tid, nt, &u) && unit_at(e, op, u, &x) : unit_at(e, op, engine_take(e, i), &x))
+        run_unit(e, op, &x, &a, &walked);
     /* The expanded rows are activations of this pass, not the cache. */
     const bool cache = op->form != FORM_EXPANDED;
     w->flop += walked.flop;

@@ -205,7 +205,6 @@ static struct acts slice(const struct acts *a, size_t r0, size_t r1)
     s.q = a->q ? a->q + at : NULL;
     s.d = a->d ? a->d + at / 32 : NULL;
     s.sum = a->sum ? a->sum + at / 16 : NULL;
-    s.flat = a->flat ? a->flat + r0 * u64_ceil_div(a->stride, ACT_FLAT) : NULL;
     return s;
 }
 

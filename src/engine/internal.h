@@ -43,6 +43,8 @@ struct thread_state {
 /* Keys and values of one layer. Rows are a ring where a window bounds them. */
 struct kv_layer {
     struct kv_rows k, v; /* of sequence 0; v.data NULL: no values of their own (MLA) */
+    size_t k_at, v_at;   /* where they begin in the mapping */
+    uint32_t n_head_kv, head_dim, head_dim_v;
     uint32_t window;
 };
 
@@ -84,6 +86,8 @@ struct engine {
     double rope_amplitude[ROPE_MAX];
     struct routing routing;
     struct thread_state *thread;
+    float *part;            /* attention: what parts of a token's keys give */
+    atomic_uint *part_done; /* [ENGINE_PARTS] parts done, of each run's KV heads */
 
     bool per_op;
     struct op_sample *sample;
@@ -101,8 +105,12 @@ struct engine {
 };
 
 enum {
-    ENGINE_TOKEN_TILE = 64, /* tokens of one attention call in prefill; positions expanded at once */
-    ENGINE_GEMM_ROWS = 64,  /* rows handed out at once in prefill */
+    ENGINE_TOKEN_TILE = 64, /* positions expanded at once */
+    ENGINE_ATTENTION_ROWS = 256, /* rows (a head of a token each) of one attention call: they share tiles of keys */
+    ENGINE_ATTENTION_LEAST = 16, /* units, or else tokens a unit, that fewer rows are a better deal than */
+    ENGINE_PARTS = 128,     /* units that the keys of a pass of one token are cut into, about */
+    ENGINE_PART_KEYS = 512, /* keys below which a cut costs more than it gives */
+    ENGINE_GEMM_ROWS = 256, /* rows handed out at once in prefill, at most */
 };
 
 /* ---- kv.c ----------------------------------------------------------------------------- */
@@ -192,6 +200,8 @@ void exec_rows(const struct matmul_slot *slot, const struct matmul_args *a, cons
 size_t exec_step(const struct matmul_slot *slot, size_t n_tok, size_t rows, size_t row_bytes, int nt);
 /* exec_attention.c */
 exec_fn exec_rope, exec_kv_store, exec_attention;
+int attention_init(struct engine *e, struct error *err);
+void attention_free(struct engine *e);
 /* exec_mla.c */
 exec_fn exec_head_matmul, exec_kv_expand;
 /* exec_experts.c */

@@ -8,7 +8,8 @@
 
 enum { ALIGN = 64 };
 
-/* Shape of n_head_kv heads of dim elements; *at: where in the mapping they begin, and then end. */
+/* Shape of n_head_kv heads of dim elements, each head's positions one after the other: attention streams them.
+ * *at: where in the mapping they begin, and then end. */
 static int place(struct kv_rows *r, const char *what, enum dtype t, uint32_t n_head_kv, uint32_t dim, uint32_t n_row,
                  size_t *at, struct error *err)
 {
@@ -17,8 +18,8 @@ static int place(struct kv_rows *r, const char *what, enum dtype t, uint32_t n_h
         return -1;
     r->type = t;
     r->n_row = n_row;
-    r->head_bytes = dtype_row_bytes(t, dim);
-    if (!size_mul(r->head_bytes, n_head_kv, &r->row_bytes) || !size_mul(r->row_bytes, n_row, &bytes) ||
+    r->row_bytes = dtype_row_bytes(t, dim);
+    if (!size_mul(r->row_bytes, n_row, &r->head_bytes) || !size_mul(r->head_bytes, n_head_kv, &bytes) ||
         bytes > SIZE_MAX / 4 || !size_add(*at, size_align_up(bytes, ALIGN), at))
         return error_set(err, ERROR_USAGE, "context of %u positions: the KV cache's size overflows", n_row);
     return 0;
@@ -33,8 +34,12 @@ static int layout(struct engine *e, size_t *total, struct error *err)
         struct kv_layer *l = &e->kv[op->layer];
         const uint64_t kept = op->window ? u64_min(e->o.n_ctx, (uint64_t)op->window + e->o.n_ubatch) : e->o.n_ctx;
         l->window = op->window;
-        if (place(&l->k, "keys", e->o.type_k, op->n_head_kv, op->head_dim, (uint32_t)kept, total, err) != 0 ||
-            (op->head_dim_v > 0 &&
+        l->n_head_kv = op->n_head_kv, l->head_dim = op->head_dim, l->head_dim_v = op->head_dim_v;
+        l->k_at = *total;
+        if (place(&l->k, "keys", e->o.type_k, op->n_head_kv, op->head_dim, (uint32_t)kept, total, err) != 0)
+            return -1;
+        l->v_at = *total;
+        if ((op->head_dim_v > 0 &&
              place(&l->v, "values", e->o.type_v, op->n_head_kv, op->head_dim_v, (uint32_t)kept, total, err) != 0))
             return -1;
     }
@@ -51,8 +56,10 @@ static unsigned char *map(struct engine *e, size_t bytes, const char *what, stru
         return NULL;
     }
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p != MAP_FAILED)
+    if (p != MAP_FAILED) {
+        (void)madvise(p, bytes, MADV_HUGEPAGE); /* long streams: a wish */
         return p;
+    }
     error_set(err, ERROR_SYSTEM, "cannot map %zu bytes of %s: %s", bytes, what, strerror(errno));
     return NULL;
 }
@@ -97,15 +104,10 @@ int kv_init(struct engine *e, struct error *err)
                          e->o.n_ctx);
     if (!(e->kv_mem = map(e, e->kv_bytes, "the KV cache", err)))
         return -1;
-    unsigned char *at = e->kv_mem;
     for (uint32_t i = 0; i < e->m->hp.n_layer; i++) {
         struct kv_layer *l = &e->kv[i];
-        l->k.data = at;
-        at += size_align_up(l->k.row_bytes * l->k.n_row, ALIGN);
-        if (l->v.row_bytes == 0)
-            continue;
-        l->v.data = at;
-        at += size_align_up(l->v.row_bytes * l->v.n_row, ALIGN);
+        l->k.data = e->kv_mem + l->k_at;
+        l->v.data = l->head_dim_v > 0 ? e->kv_mem + l->v_at : NULL;
     }
     return wide_init(e, err);
 }
@@ -133,15 +135,14 @@ void engine_assume_kv(struct engine *e)
 /* Rows of small random numbers, +-0.125 .. 0.25, as the cache would hold them. */
 enum { NOISE_ROWS = 16 };
 
-static void fill_rows(struct engine *e, const struct kv_rows *r, uint32_t n, uint32_t *x)
+/* Positions [0, n) of one head of dim elements. */
+static void fill_head(const struct kv_rows *r, unsigned char *base, uint32_t n, size_t dim, uint32_t *x)
 {
     const struct dtype_info *d = dtype_find(r->type);
-    const size_t block = d->block_elems, row_elems = r->row_bytes / d->block_bytes * block;
-    unsigned char *base = e->kv_mem + (r->data - e->kv_mem);
+    const size_t block = d->block_elems;
     float noise[256];
-    n = n < r->n_row ? n : r->n_row;
     for (uint32_t j = 0; j < n && j < NOISE_ROWS; j++)
-        for (size_t c = 0; c < row_elems; c += block) {
+        for (size_t c = 0; c < dim; c += block) {
             for (size_t i = 0; i < block; i++) {
                 *x = *x * 1664525u + 1013904223u;
                 noise[i] = (float)((*x >> 16 & 1023) + 1024) * (*x >> 31 ? 0x1p-13f : -0x1p-13f);
@@ -152,6 +153,13 @@ static void fill_rows(struct engine *e, const struct kv_rows *r, uint32_t n, uin
         memcpy(base + j * r->row_bytes, base + j % NOISE_ROWS * r->row_bytes, r->row_bytes);
 }
 
+static void fill_rows(struct engine *e, const struct kv_rows *r, uint32_t n, size_t heads, size_t dim, uint32_t *x)
+{
+    unsigned char *base = e->kv_mem + (r->data - e->kv_mem);
+    for (size_t h = 0; h < heads; h++)
+        fill_head(r, base + h * r->head_bytes, n < r->n_row ? n : r->n_row, dim, x);
+}
+
 void engine_fill_kv(struct engine *e, uint32_t n_past)
 {
     uint32_t x = 0x9e3779b9u;
@@ -160,8 +168,8 @@ void engine_fill_kv(struct engine *e, uint32_t n_past)
         for (uint32_t i = 0; i < e->m->hp.n_layer; i++) {
             const struct kv_rows k = engine_rows_of(&e->kv[i].k, s, e->kv_seq_bytes);
             const struct kv_rows v = engine_rows_of(&e->kv[i].v, s, e->kv_seq_bytes);
-            fill_rows(e, &k, n_past, &x);
+            fill_rows(e, &k, n_past, e->kv[i].n_head_kv, e->kv[i].head_dim, &x);
             if (e->kv[i].v.data)
-                fill_rows(e, &v, n_past, &x);
+                fill_rows(e, &v, n_past, e->kv[i].n_head_kv, e->kv[i].head_dim_v, &x);
         }
 }

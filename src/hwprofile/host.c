@@ -58,6 +58,9 @@ static void add_isa(struct hwprofile *h, unsigned flags)
         { CPU_AVX512FP16, "avx512fp16" },
         { CPU_AMX_INT8, "amx_int8" },
         { CPU_AMX_BF16, "amx_bf16" },
+        { CPU_NEON, "neon" },
+        { CPU_DOTPROD, "dotprod" },
+        { CPU_I8MM, "i8mm" },
     };
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_LEN(isa) && n < sizeof h->isa; i++)

@@ -13,6 +13,9 @@ void kernels_init_avx2(struct kernels *k);
 void kernels_init_avx512(struct kernels *k);
 void kernels_init_avx512vnni(struct kernels *k);
 void kernels_init_avx512bf16(struct kernels *k);
+void kernels_init_neon(struct kernels *k);
+void kernels_init_dotprod(struct kernels *k);
+void kernels_init_i8mm(struct kernels *k);
 
 /*
  * Scratch of a matrix product: a fixed part for unpacked weights, a part for each token
@@ -65,7 +68,26 @@ static inline bool v_in_k(const struct attention_args *a)
 }
 static inline size_t kv_position_bytes(const struct attention_args *a)
 {
-    return a->k.head_bytes + (v_in_k(a) ? 0 : a->v.head_bytes);
+    return dtype_row_bytes(a->k.type, a->head_dim) +
+           (v_in_k(a) ? 0 : dtype_row_bytes(a->v.type, a->head_dim_v));
+}
+
+/* Keys [first, end) that tokens [tok0, tok1) walk; a call that counts bytes counts those below
+ * counted, which no later token walks. */
+struct key_range {
+    uint32_t first, end, counted;
+};
+static inline struct key_range attention_keys(const struct attention_args *a, uint32_t tok0,
+                                              uint32_t tok1)
+{
+    struct key_range r = { .first = window_first(a->n_past + tok0, a->window),
+                           .end = a->n_past + tok1 };
+    r.counted = tok1 < a->n_tok ? window_first(a->n_past + tok1, a->window) : r.end;
+    if (a->key1 > 0) {
+        r.first = a->key0 > r.first ? a->key0 : r.first;
+        r.end = a->key1 < r.end ? a->key1 : r.end;
+    }
+    return r;
 }
 
 #endif

@@ -25,11 +25,22 @@ struct rung {
 #ifndef HAVE_ISA_AVX512BF16
 #define kernels_init_avx512bf16 NULL
 #endif
+#ifndef HAVE_ISA_NEON
+#define kernels_init_neon NULL
+#endif
+#ifndef HAVE_ISA_DOTPROD
+#define kernels_init_dotprod NULL
+#endif
+#ifndef HAVE_ISA_I8MM
+#define kernels_init_i8mm NULL
+#endif
 
 enum {
     NEEDS_AVX512 = CPU_AVX2 | CPU_AVX512,
     NEEDS_VNNI = NEEDS_AVX512 | CPU_AVX512VNNI,
     NEEDS_BF16 = NEEDS_VNNI | CPU_AVX512BF16, /* no CPU has BF16 without VNNI */
+    NEEDS_DOTPROD = CPU_NEON | CPU_DOTPROD,
+    NEEDS_I8MM = NEEDS_DOTPROD | CPU_I8MM,
 };
 
 static const struct rung rungs[] = {
@@ -38,6 +49,9 @@ static const struct rung rungs[] = {
     { "avx512",     NEEDS_AVX512, kernels_init_avx512    },
     { "avx512vnni", NEEDS_VNNI,   kernels_init_avx512vnni},
     { "avx512bf16", NEEDS_BF16,   kernels_init_avx512bf16},
+    { "neon",       CPU_NEON,     kernels_init_neon      },
+    { "dotprod",    NEEDS_DOTPROD, kernels_init_dotprod  },
+    { "i8mm",       NEEDS_I8MM,   kernels_init_i8mm      },
 };
 
 void kernels_init(struct kernels *k, unsigned cpu_flags)
@@ -106,18 +120,28 @@ int kernels_isa_flags(const char *name, unsigned *flags, struct error *err)
 
 /* ---- buffers ------------------------------------------------------------------------- */
 
-/* Rows of activations are padded to this many elements. */
-enum { ACT_PAD = 64 };
+enum { ACT_PAD = 64, CACHE_LINE = 64 };
+
+/* Elements from row to row: whole pieces of ACT_PAD, and for floats a cache line more, an odd number of lines:
+ * rows that products walk side by side would share the sets of a cache when they stand a power of two apart. */
+static size_t act_stride(enum act_kind kind, size_t cols)
+{
+    const size_t n = size_align_up(cols, ACT_PAD);
+    switch (kind) {
+    case ACT_F32:
+        return n + CACHE_LINE / sizeof(float);
+    case ACT_BF16:
+        return n + CACHE_LINE / sizeof(uint16_t);
+    case ACT_Q8:
+    case ACT_KIND_COUNT:
+        break;
+    }
+    return n;
+}
 
 struct act_layout {
-    size_t f32, bf16, q, d, sum, flat, total; /* offsets of the arrays, bytes in all */
+    size_t f32, bf16, q, d, sum, total; /* offsets of the arrays, bytes in all */
 };
-
-/* Flags of flatness a row. */
-static size_t act_flats(size_t stride)
-{
-    return (stride + ACT_FLAT - 1) / ACT_FLAT;
-}
 
 static struct act_layout act_layout(enum act_kind kind, size_t n_tok, size_t stride)
 {
@@ -133,8 +157,7 @@ static struct act_layout act_layout(enum act_kind kind, size_t n_tok, size_t str
     case ACT_Q8:
         l.d = size_align_up(n, 64);
         l.sum = size_align_up(l.d + n / 32 * sizeof(float), 64);
-        l.flat = l.sum + n / 16 * sizeof(int16_t);
-        l.total = l.flat + n_tok * act_flats(stride);
+        l.total = l.sum + n / 16 * sizeof(int16_t);
         break;
     case ACT_KIND_COUNT:
         break;
@@ -145,12 +168,12 @@ static struct act_layout act_layout(enum act_kind kind, size_t n_tok, size_t str
 
 size_t acts_bytes(enum act_kind kind, size_t n_tok, size_t cols)
 {
-    return act_layout(kind, n_tok, size_align_up(cols, ACT_PAD)).total;
+    return act_layout(kind, n_tok, act_stride(kind, cols)).total;
 }
 
 void acts_bind(struct acts *a, enum act_kind kind, size_t n_tok, size_t cols, void *buf)
 {
-    size_t stride = size_align_up(cols, ACT_PAD);
+    size_t stride = act_stride(kind, cols);
     struct act_layout l = act_layout(kind, n_tok, stride);
     char *base = buf;
     memset(a, 0, sizeof *a);
@@ -169,8 +192,6 @@ void acts_bind(struct acts *a, enum act_kind kind, size_t n_tok, size_t cols, vo
         a->q = (int8_t *)(base + l.q);
         a->d = (float *)(base + l.d);
         a->sum = (int16_t *)(base + l.sum);
-        a->flat = (uint8_t *)(base + l.flat);
-        memset(a->flat, 0, n_tok * act_flats(stride));
         break;
     case ACT_KIND_COUNT:
         break;
@@ -199,8 +220,8 @@ size_t kernels_attention_scratch_bytes(size_t max_kv, size_t head_dim, size_t gr
     size_t dim = size_align_up(head_dim, 64);
     size_t rows = group * max_tok;
     /* ref: scores and one output row in double, a head of K or V; fast: K and V tiles,
-     * scores of a tile, and for each (head, token) a running maximum and sum */
+     * scores of a tile, and for each (head, token) a maximum and up to 16 sums */
     size_t ref = (max_kv + dim) * sizeof(double) + dim * sizeof(float);
-    size_t fast = (2 * KV_TILE * dim + 2 * rows + 64 * KV_TILE) * sizeof(float);
+    size_t fast = (2 * KV_TILE * dim + (1 + 16) * rows + 16 * KV_TILE) * sizeof(float);
     return size_align_up(ref > fast ? ref : fast, 64);
 }

@@ -17,11 +17,9 @@
 enum act_kind {
     ACT_F32,
     ACT_BF16, /* u16 bf16[cols] */
-    ACT_Q8,   /* i8 q[cols], f32 d[cols/32], i16 sum[cols/16], u8 flat[cols/256] */
+    ACT_Q8,   /* i8 q[cols], f32 d[cols/32], i16 sum[cols/16] */
     ACT_KIND_COUNT,
 };
-
-enum { ACT_FLAT = 256 }; /* columns of a flag of flatness */
 
 /*
  * Prepared activations of n_tok tokens. The three arrays are 64-byte aligned; rows are padded to
@@ -29,8 +27,6 @@ enum { ACT_FLAT = 256 }; /* columns of a flag of flatness */
  * ACT_Q8: x[t,c] ~= d[t,c/32] * q[t,c], d = max|x| / 127 over the 32, q in -127..127 rounded to
  * nearest even; sum[t,c/16] = sum of q over 16. A block with an infinity or a NaN has d = NaN and
  * q = 0; one whose largest |x| is below 2^-112 is zero. The same bits on every ISA. methods.md (10)
- * flat[t, c/256]: the eight d of these 256 columns are equal; prepare makes them so where that costs little
- * and `coarse` asks for it.
  */
 struct acts {
     enum act_kind kind;
@@ -40,8 +36,6 @@ struct acts {
     int8_t *q;            /* ACT_Q8 */
     float *d;             /* [n_tok, stride/32] */
     int16_t *sum;         /* [n_tok, stride/16] */
-    uint8_t *flat;        /* [n_tok, ceil(stride/256)] */
-    bool coarse;          /* one scale for 256 columns is welcome; set by the caller after acts_bind */
 };
 
 struct matmul_args {
@@ -65,12 +59,13 @@ struct matmul_slot {
 };
 
 /* Keys or values of one layer, as attention reads them: position j is row j % n_row (a ring, where a window
- * bounds the cache; else n_row is the whole context), its heads one after the other, whole blocks each. */
+ * bounds the cache; else n_row is the whole context), each of its heads whole blocks. Any strides do; one head's
+ * positions one after the other stream best. */
 struct kv_rows {
     const unsigned char *data;
     enum dtype type;      /* any that can be dequantized; head_dim is a multiple of its block */
-    size_t row_bytes;     /* from position to position */
-    size_t head_bytes;    /* from head to head */
+    size_t row_bytes;     /* of a head, from position to position */
+    size_t head_bytes;    /* of a position, from head to head */
     uint32_t n_row;
 };
 
@@ -85,6 +80,9 @@ struct attention_args {
     float scale;
     float softcap;            /* 0: none; else scores are cap * tanh(score / cap) */
     const float *sinks;       /* [n_head] a logit that joins the softmax's sum and nothing else; or NULL */
+    uint32_t key0, key1;      /* one token: only keys [key0, key1) of those it sees, at least one; key1 0: all */
+    float *part;              /* NULL; or one token's [n_head][2]: the largest score (or more than it, or up to 12 less)
+                                 and sum of exp(score - that); out is then sum of exp(score - that) v */
     void *scratch;            /* kernels_attention_scratch_bytes() */
 };
 
@@ -97,14 +95,14 @@ struct work {
  * Causal attention of query heads [head0, head1) (all of one KV head) for tokens
  * [tok0, tok1). Score vectors have n_past + t + 1 entries (window aside). methods.md (7), (39)
  * Adds to *w: the FLOP of the rows really walked, 2 (head_dim + head_dim_v) an entry; K and V row bytes
- * (v that is part of k counts nothing) only when count_kv (the caller sets it for one call a KV head:
- * the one with the last token, which walks all rows).
+ * (v that is part of k counts nothing) only when count_kv, of positions that no token from tok1 on walks: with
+ * it for one head of a KV head and all tokens, each position walked counts once.
  */
 typedef void attention_fn(const struct attention_args *a, uint32_t head0, uint32_t head1,
                           uint32_t tok0, uint32_t tok1, bool count_kv, struct work *w);
 
 struct kernels {
-    const char *isa; /* "ref", "avx2", "avx512", "avx512vnni", "avx512bf16": the highest rung in use */
+    const char *isa; /* "ref", "avx2", ..., "neon", ... (kernels.c): the highest rung in use */
     struct matmul_slot mm[DTYPE_COUNT];     /* weights as in the file */
     struct matmul_slot packed[DTYPE_COUNT]; /* weights packed, row_align a multiple of PACK_ROWS; gemv NULL: no such */
     /* Prepare tokens [tok0, tok1) of x[n_tok, ld] into a (kind set, arrays allocated). */
@@ -128,7 +126,7 @@ struct kernels {
 
 /* flags: cpu_flags(), or fewer to force a lower rung. */
 void kernels_init(struct kernels *k, unsigned cpu_flags);
-/* "ref", "avx2", "avx512", "avx512vnni", "avx512bf16", "auto" -> flags allowed by the host;
+/* "ref", "avx2", "avx512", "avx512vnni", "avx512bf16"; "neon", "dotprod", "i8mm"; "auto" -> flags allowed by the host;
  * error: unknown name (lists them), not built, or not on this CPU. */
 int kernels_isa_flags(const char *name, unsigned *flags, struct error *err);
 /* Names of the rungs built into this binary, best last; i from 0; NULL past the end. built and

@@ -19,6 +19,9 @@ KERNEL_LIBS = libkernels.a
 EXTRA_DIST += \
   %D%/simd/vector.h \
   %D%/simd/attention.h \
+  %D%/simd/dense_packed.h \
+  %D%/simd/attention_few.h \
+  %D%/simd/attention_tile.h \
   %D%/simd/kv_tile.h \
   %D%/simd/dense.h \
   %D%/simd/blocks.h \
@@ -37,7 +40,12 @@ libkernels_avx2_a_SOURCES = \
   %D%/avx2/dense.c \
   %D%/avx2/formats.c \
   %D%/avx2/gemv.c \
-  %D%/avx2/gemm.c
+  %D%/avx2/gemm.c \
+  %D%/avx2/packed.h \
+  %D%/avx2/packed_tile.h \
+  %D%/avx2/packed.c \
+  %D%/avx2/packed_32.c \
+  %D%/avx2/packed_k.c
 libkernels_avx2_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX2_CFLAGS)
 KERNEL_LIBS += libkernels_avx2.a
 endif
@@ -78,7 +86,16 @@ libkernels_avx512vnni_a_SOURCES = \
   %D%/avx512vnni/q6_k.c \
   %D%/avx512vnni/iq4_nl.c \
   %D%/avx512vnni/iq4_xs.c \
-  %D%/avx512vnni/mxfp4.c
+  %D%/avx512vnni/mxfp4.c \
+  %D%/avx512vnni/packed.h \
+  %D%/avx512vnni/packed_unpack.h \
+  %D%/avx512vnni/packed_unpack_32.c \
+  %D%/avx512vnni/packed_unpack_k.c \
+  %D%/avx512vnni/packed_gemm.c \
+  %D%/avx512vnni/packed_gemv.h \
+  %D%/avx512vnni/packed_gemv_rows.h \
+  %D%/avx512vnni/packed_gemv32.c \
+  %D%/avx512vnni/packed_gemv_k.c
 libkernels_avx512vnni_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX512VNNI_CFLAGS)
 KERNEL_LIBS += libkernels_avx512vnni.a
 endif
@@ -91,4 +108,50 @@ libkernels_avx512bf16_a_SOURCES = \
   %D%/avx512bf16/dense.c
 libkernels_avx512bf16_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX512BF16_CFLAGS)
 KERNEL_LIBS += libkernels_avx512bf16.a
+endif
+
+# 64-bit Arm. The rungs use pack_panel() of the first archive, which therefore comes once more.
+if ISA_NEON
+noinst_LIBRARIES += libkernels_neon.a
+libkernels_neon_a_SOURCES = \
+  %D%/neon/simd128.h \
+  %D%/neon/neon.h \
+  %D%/neon/init.c \
+  %D%/neon/vector.c \
+  %D%/neon/attention.c \
+  %D%/neon/dense.c \
+  %D%/neon/packed_dense.c \
+  %D%/neon/unpack.c \
+  %D%/neon/product.c \
+  %D%/neon/slots.h \
+  %D%/neon/tile.h \
+  %D%/neon/tile.c
+libkernels_neon_a_CFLAGS = $(AM_CFLAGS) $(ISA_NEON_CFLAGS)
+KERNEL_LIBS += libkernels_neon.a
+endif
+
+if ISA_DOTPROD
+noinst_LIBRARIES += libkernels_dotprod.a
+libkernels_dotprod_a_SOURCES = \
+  %D%/dotprod/dotprod.h \
+  %D%/dotprod/init.c \
+  %D%/dotprod/tile.c
+libkernels_dotprod_a_CFLAGS = $(AM_CFLAGS) $(ISA_DOTPROD_CFLAGS)
+KERNEL_LIBS += libkernels_dotprod.a
+endif
+
+if ISA_I8MM
+noinst_LIBRARIES += libkernels_i8mm.a
+libkernels_i8mm_a_SOURCES = \
+  %D%/i8mm/i8mm.h \
+  %D%/i8mm/init.c \
+  %D%/i8mm/tile.c
+libkernels_i8mm_a_CFLAGS = $(AM_CFLAGS) $(ISA_I8MM_CFLAGS)
+KERNEL_LIBS += libkernels_i8mm.a
+endif
+if ISA_NEON
+if ISA_DOTPROD
+KERNEL_LIBS += libkernels_dotprod.a
+endif
+KERNEL_LIBS += libkernels_neon.a libkernels.a
 endif

@@ -70,11 +70,10 @@ static unsigned char *put(unsigned char *dst, const unsigned char *const *row, s
     }
 }
 
-static void pack_panel(const struct pack_format *f, unsigned char *dst, const unsigned char *src, size_t row_bytes,
-                       size_t n)
+void pack_panel(const struct pack_format *f, unsigned char *dst, const unsigned char *src, size_t row_bytes,
+                size_t blocks, size_t n)
 {
     const struct pack_field *d = f->field;
-    const size_t blocks = row_bytes / f->bytes;
     const uint32_t flip = f->flip * 0x01010101u;
     const unsigned char *row[PACK_ROWS] = { NULL };
     for (size_t r = 0; r < n; r++)
@@ -99,5 +98,6 @@ void pack_panels(enum dtype type, unsigned char *dst, const unsigned char *src, 
     const struct pack_format *f = pack_format(type);
     const size_t row_bytes = cols / f->elems * f->bytes, panel_bytes = PACK_ROWS * row_bytes;
     for (size_t p = panel0; p < panel1; p++)
-        pack_panel(f, dst + p * panel_bytes, src + p * panel_bytes, row_bytes, u64_min(PACK_ROWS, rows - p * PACK_ROWS));
+        pack_panel(f, dst + p * panel_bytes, src + p * panel_bytes, row_bytes, cols / f->elems,
+                   u64_min(PACK_ROWS, rows - p * PACK_ROWS));
 }

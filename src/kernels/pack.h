@@ -42,4 +42,8 @@ bool pack_bytes(enum dtype type, size_t rows, size_t cols, size_t *bytes);
 void pack_panels(enum dtype type, unsigned char *dst, const unsigned char *src, size_t rows, size_t cols,
                  size_t panel0, size_t panel1);
 
+/* One panel of n rows, n <= PACK_ROWS, row_bytes apart; of each the first `blocks` blocks. */
+void pack_panel(const struct pack_format *f, unsigned char *dst, const unsigned char *src, size_t row_bytes,
+                size_t blocks, size_t n);
+
 #endif

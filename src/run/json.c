@@ -110,6 +110,17 @@ static const struct field op_fields[] = {
     FIELD(run_op, FIELD_STR_NULL, bound),
 };
 
+static const struct field loading_fields[] = {
+    FIELD(run_loading, FIELD_STR, model),
+    FIELD(run_loading, FIELD_STR, type),
+    FIELD_LO(run_loading, FIELD_INT, n_threads, 1),
+    FIELD(run_loading, FIELD_NUM, packed_bytes),
+    FIELD(run_loading, FIELD_TIME, pack_s),
+    FIELD(run_loading, FIELD_NUM, pack_bytes_s),
+    FIELD(run_loading, FIELD_NUM, peak_bytes),
+    FIELD(run_loading, FIELD_STR_NULL, peak_reason),
+};
+
 /* ---- writing -------------------------------------------------------------------- */
 
 static json_t *field_json(const struct field *f, const void *base)
@@ -166,6 +177,11 @@ json_t *run_op_json(const struct run_op *o)
     return struct_json(op_fields, ARRAY_LEN(op_fields), o);
 }
 
+json_t *run_loading_json(const struct run_loading *l)
+{
+    return struct_json(loading_fields, ARRAY_LEN(loading_fields), l);
+}
+
 json_t *run_provenance_json(const struct provenance *p)
 {
     return struct_json(prov_fields, ARRAY_LEN(prov_fields), p);
@@ -173,15 +189,18 @@ json_t *run_provenance_json(const struct provenance *p)
 
 json_t *run_to_json(const struct run *r, struct error *err)
 {
-    json_t *doc = json_object(), *rows = json_array(), *ops = json_array();
+    json_t *doc = json_object(), *rows = json_array(), *ops = json_array(), *loads = json_array();
     int bad = 0; /* jansson's setters take the reference, and refuse NULL */
     for (size_t i = 0; i < r->n_row; i++)
         bad |= json_array_append_new(rows, run_row_json(&r->row[i]));
     for (size_t i = 0; i < r->n_op; i++)
         bad |= json_array_append_new(ops, run_op_json(&r->op[i]));
+    for (size_t i = 0; i < r->n_loading; i++)
+        bad |= json_array_append_new(loads, run_loading_json(&r->loading[i]));
     bad |= json_object_set_new(doc, "schema", json_string(RUN_SCHEMA));
     bad |= json_object_set_new(doc, "version", json_integer(RUN_VERSION));
     bad |= json_object_set_new(doc, "provenance", run_provenance_json(&r->prov));
+    bad |= json_object_set_new(doc, "loads", loads);
     bad |= json_object_set_new(doc, "rows", rows);
     bad |= json_object_set_new(doc, "ops", ops);
     bad |= r->ceilings ? json_object_set(doc, "ceilings", r->ceilings)
@@ -344,6 +363,25 @@ static int read_ops(struct run *r, const json_t *doc, const char *name, struct e
     return a ? 0 : -1;
 }
 
+static int read_loads(struct run *r, const json_t *doc, const char *name, struct error *err)
+{
+    const json_t *a = json_object_get(doc, "loads");
+    if (!a)
+        return 0;
+    if (!json_is_array(a))
+        return error_set(err, ERROR_INPUT, "%s: field \"loads\": expected an array", name);
+    for (size_t i = 0; i < json_array_size(a); i++) {
+        char ctx[320];
+        struct run_loading l;
+        memset(&l, 0, sizeof l);
+        snprintf(ctx, sizeof ctx, "%.280s: loads[%zu]", name, i);
+        if (read_struct(json_array_get(a, i), ctx, loading_fields, ARRAY_LEN(loading_fields), &l, err) != 0 ||
+            run_add_loading(r, &l, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* A ceiling as a profile has it; where none was measured there is no entry, so no null. */
 static int check_ceiling(const json_t *c, const char *ctx, struct error *err)
 {
@@ -390,7 +428,7 @@ static int read_doc(struct run *r, const json_t *doc, const char *name, struct e
     if (!prov)
         return error_set(err, ERROR_INPUT, "%s: field \"provenance\" is missing", name);
     if (read_struct(prov, ctx, prov_fields, ARRAY_LEN(prov_fields), &r->prov, err) != 0 ||
-        read_rows(r, doc, name, err) != 0 || read_ops(r, doc, name, err) != 0)
+        read_loads(r, doc, name, err) != 0 || read_rows(r, doc, name, err) != 0 || read_ops(r, doc, name, err) != 0)
         return -1;
     return read_ceilings(r, doc, name, err);
 }

@@ -41,8 +41,19 @@ int run_add_op(struct run *r, const struct run_op *op, struct error *err)
     return 0;
 }
 
+int run_add_loading(struct run *r, const struct run_loading *l, struct error *err)
+{
+    struct run_loading *a = grow(r->loading, r->n_loading, sizeof *a, "loads of a run", err);
+    if (!a)
+        return -1;
+    r->loading = a;
+    r->loading[r->n_loading++] = *l;
+    return 0;
+}
+
 void run_free(struct run *r)
 {
+    free(r->loading);
     free(r->row);
     free(r->op);
     json_decref(r->ceilings);

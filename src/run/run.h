@@ -42,8 +42,20 @@ struct run_op {
     double seconds, bytes_s, flop_s, roof_fraction;
 };
 
+/* How the weights of a model came to where the engine reads them, once for each engine. */
+struct run_loading {
+    char model[128], type[32];
+    int n_threads;
+    double packed_bytes;              /* of the copy in the kernels' layout; 0: the file's own is read */
+    double pack_s, pack_bytes_s;      /* to make it */
+    double peak_bytes;                /* of the process's memory until the tests were done, mapped files included */
+    char peak_reason[160];            /* why there is none */
+};
+
 struct run {
     struct provenance prov;
+    struct run_loading *loading;
+    size_t n_loading;
     struct run_row *row;
     size_t n_row;
     struct run_op *op; /* empty without --ops */
@@ -53,14 +65,16 @@ struct run {
 
 int run_add_row(struct run *r, const struct run_row *row, struct error *err);
 int run_add_op(struct run *r, const struct run_op *op, struct error *err);
+int run_add_loading(struct run *r, const struct run_loading *l, struct error *err);
 void run_free(struct run *r);
-/* One row, op or provenance as an object; NULL: out of memory. */
+/* One row, op, loading or provenance as an object; NULL: out of memory. */
 json_t *run_row_json(const struct run_row *r);
 json_t *run_op_json(const struct run_op *o);
+json_t *run_loading_json(const struct run_loading *l);
 json_t *run_provenance_json(const struct provenance *p);
 json_t *run_to_json(const struct run *r, struct error *err);
 int run_save(const struct run *r, const char *path, struct error *err);
-/* Strict: every field must be there (numbers may be null: NaN), texts must fit, numbers are not negative nor above
+/* Strict: every field must be there but "loads", which older files lack (numbers may be null: NaN), texts must fit, numbers are not negative nor above
  * 1e24, seconds and ceilings above 0; fields not known are ignored. On an error r is empty and needs no run_free. */
 int run_load(struct run *r, const char *path, struct error *err);
 int run_parse(struct run *r, const char *name, const void *data, size_t size, struct error *err); /* fuzzed */

@@ -2,5 +2,8 @@ if CMOCKA
 check_PROGRAMS += %D%/test_base
 %C%_test_base_SOURCES = %D%/test_base.c tests/test.h
 %C%_test_base_LDADD   = $(TEST_LIBS)
-TESTS += %D%/test_base
+check_PROGRAMS += %D%/test_process
+%C%_test_process_SOURCES = %D%/test_process.c tests/test.h
+%C%_test_process_LDADD   = $(TEST_LIBS) -lm
+TESTS += %D%/test_base %D%/test_process
 endif

@@ -41,14 +41,68 @@ run bench -m "$m" -p 0 -n 2 -d 255 -r 1 --quiet
 [ "$status" -eq 0 ] && says 'warning: .* beyond the 256'
 ok $? "a context beyond the trained one is a warning"
 
-run bench -m "$m" -p 8 -n 2 -b 1,4 -ub 8 -r 1 -o csv --quiet
-[ "$status" -eq 0 ] && [ "$(cells test | tr '\n' ' ')" = "pp8 tg2 pp8x4 tg2x4 " ] &&
-    [ "$(cells n_batch | tr '\n' ' ')" = "1 1 4 4 " ]
+run bench -m "$m" -p 0 -n 2 -b 1,4 -r 1 -o csv --quiet
+[ "$status" -eq 0 ] && [ "$(cells test | tr '\n' ' ')" = "tg2 tg2x4 " ] && [ "$(cells n_batch | tr '\n' ' ')" = "1 4 " ]
 ok $? "-b: every test for every number of sequences"
 # A step of four: the weights once but for three more rows of the embedding, four caches, four times the FLOP.
 cells weight_bytes >"$tmp/w" && cells kv_bytes >"$tmp/kv" && cells flop >"$tmp/flop"
-paste "$tmp/w" "$tmp/kv" "$tmp/flop" | awk 'NR == 2 { w = $1; kv = $2; f = $3 } NR == 4 { seen = $1 == w + 2 * 3 * 64 * 4 && $2 == 4 * kv && $3 == 4 * f } END { exit !seen }'
+paste "$tmp/w" "$tmp/kv" "$tmp/flop" | awk 'NR == 1 { w = $1; kv = $2; f = $3 } NR == 2 { seen = $1 == w + 2 * 3 * 64 * 4 && $2 == 4 * kv && $3 == 4 * f } END { exit !seen }'
 ok $? "-b: weights are read once for all sequences"
+
+# ---- the table of llama-batched-bench
+run bench -m "$m" -p 8,16 -n 2 -d 4 -b 1,4 -ub 8 -r 3 -o json --quiet
+cp "$tmp/out" "$tmp/batches.json"
+if command -v jq >/dev/null; then
+    jq -e '[.rows[].test] == ["pp8@d4", "tg2@d12", "pp16@d4", "tg2@d20", "pp8x4@d4", "tg2x4@d12", "pp16x4@d4", "tg2x4@d20"]' "$tmp/batches.json" >/dev/null
+    ok $? "-b above 1: generation goes on after the prompt"
+    jq -e '[.batches[] | [.n_prompt, .n_gen, .n_batch, .n_kv, .n_depth]] == [[8,2,1,10,4],[16,2,1,18,4],[8,2,4,40,4],[16,2,4,72,4]]' "$tmp/batches.json" >/dev/null
+    ok $? "a line of the table for every prompt, generation and number of sequences; N_KV = B (PP + TG)"
+    jq -e '[.batches[] | [.pp_tok_s * .pp_s / (.n_batch * .n_prompt), .tg_tok_s * .tg_s / (.n_batch * .n_gen), .total_s / (.pp_s + .tg_s),
+        .total_tok_s * .total_s / .n_kv][] - 1 | fabs < 1e-9] | all' "$tmp/batches.json" >/dev/null
+    ok $? "its speeds are its tokens over its times"
+    jq -e '. as $d | [range(4) | $d.batches[.].tg_mbu == $d.rows[2 * . + 1].mbu and $d.batches[.].tg_mfu == $d.rows[2 * . + 1].mfu and
+        $d.batches[.].pp_s == $d.rows[2 * .].ttft_s] | all' "$tmp/batches.json" >/dev/null
+    ok $? "utilization is that of the decode's row, T_PP the median of the prefill's"
+else
+    skip "the table of batches" "no jq here"
+fi
+run bench -m "$m" -p 8 -n 2 -b 2 -r 1 --quiet
+[ "$status" -eq 0 ] && has 'PP *TG *B *N_KV *T_PP s *S_PP t/s *T_TG s *S_TG t/s *T s *S t/s *MBU TG *MFU TG' && has ' 8 *2 *2 *20 '
+ok $? "in the table, with llama-batched-bench's headings"
+run bench -m "$m" -p 8 -n 2 -b 2 -r 1 -o csv --quiet
+[ "$status" -eq 0 ] && has '^model,type,n_threads,n_ubatch,n_depth,n_reps,n_prompt,n_gen,n_batch,n_kv,pp_s,'
+ok $? "as csv"
+run bench -m "$m" -p 8 -n 2 -b 2 -r 1 -o md --quiet
+[ "$status" -eq 0 ] && has '| PP | TG | B | N_KV |\|| *PP *| *TG *| *B *| *N_KV *|'
+ok $? "as md"
+run bench -m "$m" -p 8 -n 2 -r 1 --quiet
+[ "$status" -eq 0 ] && ! has 'N_KV'
+ok $? "one sequence: no such table"
+
+# ---- the load
+run synth --n-layer 2 --n-embd 256 --n-ff 512 --n-head 4 --n-head-kv 2 --n-vocab 512 -q Q8_0 -o "$tmp/q8.gguf" --quiet
+run bench -m "$tmp/q8.gguf" -p 4 -n 0 -r 1 -o json --quiet
+packed=$(figure packed_bytes)
+holds "$packed == 0 || $packed >= 2 * (2 * 256 * 256 + 2 * 256 * 128 + 3 * 256 * 512) * 34 / 32" "packed: none of the weights, or all of the layers' ($packed bytes)"
+holds "$packed == 0 || (d = $packed / ($(figure pack_s) + 0) / ($(figure pack_bytes_s) + 1e-9) - 1) < 1e-6 && d > -1e-6" "at the speed of the bytes and the seconds"
+peak=$(figure peak_bytes)
+[ -n "$peak" ] || grep -q '"peak_reason": "..*"' "$tmp/out"
+ok $? "peak memory, or why there is none"
+run bench -m "$tmp/q8.gguf" -p 4 -n 0 -r 1 -o json --quiet --no-repack
+[ "$status" -eq 0 ] && [ "$(figure packed_bytes)" = 0 ] && has '"pack_s": null'
+ok $? "--no-repack: nothing is packed"
+run bench -m "$tmp/q8.gguf" -p 4 -n 0 -r 1 --quiet --no-repack
+[ "$status" -eq 0 ] && has '^Load of .* Q8_0, [0-9]* thread.*: no weights packed; peak memory [0-9u]'
+ok $? "a line of the table's notes says it"
+
+# ---- where threads run
+run bench -m "$m" -p 4 -n 0 -r 1 -t 1 --numa distribute -o json --quiet
+ok $? "--numa distribute"
+run bench -m "$m" -p 4 -n 0 -r 1 -t 1 --numa isolate -o json --quiet
+ok $? "--numa isolate"
+refused 2 'expected distribute or isolate, found "numactl"' bench -m "$m" --numa numactl
+refused 2 "--cpus and --numa" bench -m "$m" --cpus 0 --numa isolate
+HWLOC_SYNTHETIC='node:2 core:512 pu:1' refused 2 "-t: 1000 threads asked for, --numa leaves 512 CPUs" bench -m "$m" -t 1000 --numa isolate
 
 refused 2 "nothing to measure" bench -m "$m" -p 0 -n 0
 refused 2 "-p: expected 0 to" bench -m "$m" -p -1

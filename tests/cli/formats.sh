@@ -60,6 +60,8 @@ promised run.row model type n_threads test n_batch n_ubatch tok_s_mean tok_s_sd 
 promised analyze.row phase layer role op type rows cols n_tok weight_bytes act_bytes kv_bytes flop ai share
 promised run.op phase layer role op type rows cols n_tok weight_bytes act_bytes kv_bytes flop ai share seconds bytes_s \
     flop_s roof_fraction
+promised bench.batch n_prompt n_gen n_batch n_kv pp_s pp_tok_s tg_s tg_tok_s total_s total_tok_s tg_mbu tg_mfu
+promised run.load packed_bytes pack_s pack_bytes_s peak_bytes peak_reason
 promised predict.row model hw type phase n_prompt n_depth n_batch seconds tok_s weight_bytes kv_bytes flop bound ttft_s \
     itl_s fits
 promised ceiling name kind dtype isa level n_threads value unit ci_lo ci_hi n_samples kernel clock_hz cpus date
@@ -139,6 +141,8 @@ bench="bench -m $tmp/m.gguf -t 1 -r 1" # each test costs a few probes of the mac
     check roofcast.run "$tmp/run.json" "bench --save"
     command_jsonl $bench -p 8 -n 0 --ops
     command_json roofcast.bench $bench -p 0 -n 4 --counters null
+    command_json roofcast.bench $bench -p 4 -n 2 -b 1,2 --no-repack
+    command_jsonl $bench -p 4 -n 2 -b 2
 }
 if [ "${ROOFCAST_LONG:-0}" = 1 ]; then # half a minute
     run profile --quick

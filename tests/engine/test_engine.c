@@ -347,7 +347,8 @@ static void test_samples(void **state)
     model_free(&m);
 }
 
-int main(void)
+/* test_engine [CASE]: one of them. */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_own_oracle),      cmocka_unit_test(test_reference_reproduces),
@@ -356,5 +357,7 @@ int main(void)
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_samples),
         cmocka_unit_test(test_batch_refusals),
     };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

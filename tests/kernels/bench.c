@@ -1,38 +1,26 @@
 /*
- * tests/kernels/bench.c: checkkernel --bench: medians of decode over more than 1 GiB of
- * weights with 1 and 2 threads, beside a plain load loop over the same memory; and of
- * prefill, 512 tokens on [5632, 2048], and attention, with 1 thread. Figures only: nothing
+ * tests/kernels/bench.c: what checkkernel --bench measures: decode over more than 1 GiB of weights, beside a plain load
+ * loop over the same memory; prefill, 512 tokens on [5632, 2048], and attention, with 1 thread. Figures only: nothing
  * here is asserted.
  */
-#include "check.h"
+#include "bench.h"
 #include "kernels/pack.h"
 #include <math.h>
 #include <strings.h>
 #include <sys/mman.h>
 #include <time.h>
 
-enum { COLS = 2048, ROWS = 5632, TOKENS = 512, REPEATS = 7, LARGE_PAGE = 2 << 20 };
+enum { COLS = BENCH_COLS, ROWS = BENCH_ROWS, TOKENS = BENCH_TOKENS, REPEATS = 7, REPEATS_MAX = 32, LARGE_PAGE = 2 << 20 };
 static const size_t stream_bytes = (size_t)1200 << 20;
 
-struct bench {
-    struct kernels k;
-    const struct matmul_slot *slot; /* of packed weights where there is one */
-    const struct dtype_info *type;
-    unsigned char *w;
-    size_t rows, row_bytes;
-    struct acts a;
-    float *y;
-    void *scratch[2];
-};
-
-static void decode(void *arg, int tid, int n)
+void bench_decode(void *arg, int tid, int n)
 {
     struct bench *b = arg;
     struct matmul_args m = {
         b->w, b->row_bytes, COLS, &b->a, b->y, b->rows, b->scratch[tid]
     };
-    size_t per = b->rows / (size_t)n;
-    b->slot->gemv(&m, per * (size_t)tid, per * ((size_t)tid + 1));
+    const size_t units = b->rows / 64, u0 = units * (size_t)tid / (size_t)n, u1 = units * ((size_t)tid + 1) / (size_t)n;
+    b->slot->gemv(&m, 64 * u0, 64 * u1);
 }
 
 /* The roof: every line loaded once; with prefetching, which some memories need, and
@@ -57,14 +45,31 @@ static inline __attribute__((always_inline)) void load_lines(const struct bench 
     ((volatile float *)b->y)[tid] = (float)s[0][0];
 }
 
-static void load(void *arg, int tid, int n)
+void bench_load(void *arg, int tid, int n)
 {
     load_lines(arg, tid, n, false);
 }
 
-static void load_ahead(void *arg, int tid, int n)
+void bench_load_ahead(void *arg, int tid, int n)
 {
     load_lines(arg, tid, n, true);
+}
+
+/* Four places at once, which keeps more of the hardware's prefetchers busy. */
+void bench_load_streams(void *arg, int tid, int n)
+{
+    typedef uint64_t v8 __attribute__((vector_size(64), aligned(8), may_alias));
+    const struct bench *b = arg;
+    const size_t part = b->rows * b->row_bytes / (size_t)n / 4 / 64 * 64;
+    const unsigned char *p = b->w + 4 * part * (size_t)tid;
+    v8 s[4] = { 0 };
+    for (size_t at = 0; at < part; at += 64)
+        for (size_t i = 0; i < 4; i++) {
+            __builtin_prefetch(p + i * part + at + 1024);
+            s[i] ^= *(const v8 *)(p + i * part + at);
+        }
+    s[0] ^= s[1] ^ s[2] ^ s[3];
+    ((volatile float *)b->y)[tid] = (float)s[0][0];
 }
 
 /* CPU time of this thread: figures of one thread's arithmetic, whoever else is running. */
@@ -75,46 +80,45 @@ static double cpu_now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Peak of a multiply-add instruction of this ISA, operations a second, from registers
- * alone. */
+/*
+ * Peak of multiply-adds of this ISA, operations a second, from registers alone. Without vpdpbusd products of
+ * bytes take vpmaddubsw, vpmaddwd and vpaddd for 32 of them; kernels whose weights are small enough to be summed
+ * in 16 bits need fewer vpmaddwd and can pass 100 %.
+ */
 #if defined(__x86_64__)
-#define TWELVE(insn, reg)                                                                  \
-    insn " %%" reg "14, %%" reg "15, %%" reg "0\n" insn " %%" reg "14, %%" reg             \
-         "15, %%" reg "1\n" insn " %%" reg "14, %%" reg "15, %%" reg "2\n" insn " %%" reg  \
-         "14, %%" reg "15, %%" reg "3\n" insn " %%" reg "14, %%" reg "15, %%" reg          \
-         "4\n" insn " %%" reg "14, %%" reg "15, %%" reg "5\n" insn " %%" reg "14, %%" reg  \
-         "15, %%" reg "6\n" insn " %%" reg "14, %%" reg "15, %%" reg "7\n" insn " %%" reg  \
-         "14, %%" reg "15, %%" reg "8\n" insn " %%" reg "14, %%" reg "15, %%" reg          \
-         "9\n" insn " %%" reg "14, %%" reg "15, %%" reg "10\n" insn " %%" reg "14, %%" reg \
-         "15, %%" reg "11\n"
-#define PEAK(insn, reg, ops)                                                               \
-    for (t0 = cpu_now_s(), i = 0; i < N; i++)                                              \
-        __asm__ volatile(TWELVE(insn, reg)::                                               \
-                             : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",     \
-                               "xmm7", "xmm8", "xmm9", "xmm10", "xmm11");                  \
+#define TWELVE(M, insn, r)                                                                       \
+    M(insn, r, "0") M(insn, r, "1") M(insn, r, "2") M(insn, r, "3") M(insn, r, "4") M(insn, r, "5") \
+    M(insn, r, "6") M(insn, r, "7") M(insn, r, "8") M(insn, r, "9") M(insn, r, "10") M(insn, r, "11")
+#define FUSED(insn, r, n) insn " %%" r "14, %%" r "15, %%" r n "\n"
+#define BYTES(insn, r, n)                                                                        \
+    "vpmaddubsw %%" r "14, %%" r "15, %%" r "12\n"                                               \
+    "vpmaddwd %%" r "12, %%" r "13, %%" r "12\n"                                                 \
+    "vpaddd %%" r "12, %%" r n ", %%" r n "\n"
+#define PEAK(M, insn, reg, ops)                                                                  \
+    for (t0 = cpu_now_s(), i = 0; i < N; i++)                                                    \
+        __asm__ volatile(TWELVE(M, insn, reg)::                                                  \
+                             : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",   \
+                               "xmm8", "xmm9", "xmm10", "xmm11", "xmm12");                       \
     return 12.0 * (ops)*N / (cpu_now_s() - t0)
 static double peak_ops(const char *isa, enum act_kind act)
 {
     enum { N = 1000000 };
+    const bool wide = strncmp(isa, "avx512", 6) == 0, vnni = wide && strcmp(isa, "avx512") != 0;
     double t0;
     long i;
-    if (strncmp(isa, "avx512", 6) != 0) {
-        if (act ==
-            ACT_Q8) { /* vpmaddubsw: half the work of a dot product that never saturates */
-            PEAK("vpmaddubsw", "ymm", 64);
-        }
-        PEAK("vfmadd231ps", "ymm", 16);
-    }
-    if (act == ACT_Q8 && strcmp(isa, "avx512") != 0) {
-        PEAK("vpdpbusd", "zmm", 128);
+    if (act == ACT_Q8 && vnni) {
+        PEAK(FUSED, "vpdpbusd", "zmm", 128);
     }
     if (act == ACT_Q8) {
-        PEAK("vpmaddubsw", "ymm", 64);
+        PEAK(BYTES, "", "ymm", 64);
     }
     if (act == ACT_BF16) {
-        PEAK("vdpbf16ps", "zmm", 64);
+        PEAK(FUSED, "vdpbf16ps", "zmm", 64);
     }
-    PEAK("vfmadd231ps", "zmm", 32);
+    if (wide) {
+        PEAK(FUSED, "vfmadd231ps", "zmm", 32);
+    }
+    PEAK(FUSED, "vfmadd231ps", "ymm", 16);
 }
 #else
 static double peak_ops(const char *isa, enum act_kind act)
@@ -136,75 +140,111 @@ static double median_s(struct team *t, team_fn *fn, struct bench *b)
     return stats_median(s, REPEATS);
 }
 
-static void bench_type(struct bench *b, struct team *const team[2], struct rng *r)
+bool bench_init(struct bench *b, int n_threads, struct rng *r)
 {
-    const bool packed = b->k.packed[b->type->id].gemv != NULL;
-    const struct matmul_slot *slot = packed ? &b->k.packed[b->type->id] : &b->k.mm[b->type->id];
-    b->slot = slot;
-    b->row_bytes = dtype_row_bytes(b->type->id, COLS);
+    *b = (struct bench){ .scratch = check_alloc((size_t)n_threads * sizeof(void *)) };
+    for (int i = 0; i < n_threads; i++)
+        b->scratch[i] = check_alloc(kernels_scratch_bytes(COLS, TOKENS));
+    b->w = mmap(NULL, stream_bytes + LARGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (b->w == MAP_FAILED)
+        return false;
+    b->w = (unsigned char *)size_align_up((size_t)b->w, LARGE_PAGE);
+    (void)madvise(b->w, stream_bytes, MADV_HUGEPAGE); /* as packed weights have them */
+    b->x = random_floats(r, (size_t)TOKENS * COLS, 1);
+    const size_t results = stream_bytes / 512; /* 2 bits a weight and fewer are not there */
+    b->y = check_alloc((results > (size_t)ROWS * TOKENS ? results : (size_t)ROWS * TOKENS) * sizeof *b->y);
+    return true;
+}
+
+void bench_free(struct bench *b)
+{
+    free(b->x);
+    free(b->y);
+    free(b->scratch); /* what it points at lives as long as the program, as the weights do */
+}
+
+void bench_weights(struct bench *b, const struct dtype_info *t, struct rng *r)
+{
+    const bool packed = b->k.packed[t->id].gemv != NULL, there = b->type == t && b->packed == packed;
+    b->slot = packed ? &b->k.packed[t->id] : &b->k.mm[t->id];
+    if (there)
+        return;
+    b->type = t;
+    b->packed = packed;
+    b->row_bytes = dtype_row_bytes(t->id, COLS);
     b->rows = stream_bytes / b->row_bytes / 64 * 64;
-    unsigned char *some = random_weights(r, b->type, 64, COLS);
+    unsigned char *some = random_weights(r, t, 64, COLS);
     if (packed) {
         unsigned char *panels = check_alloc(64 * b->row_bytes);
-        pack_panels(b->type->id, panels, some, 64, COLS, 0, 64 / PACK_ROWS);
+        pack_panels(t->id, panels, some, 64, COLS, 0, 64 / PACK_ROWS);
         free(some);
         some = panels;
     }
     for (size_t row = 0; row < b->rows; row += 64)
         memcpy(b->w + row * b->row_bytes, some, 64 * b->row_bytes);
-    float *x = random_floats(r, (size_t)TOKENS * COLS, 1);
-    b->y = check_alloc((b->rows > (size_t)ROWS * TOKENS ? b->rows : (size_t)ROWS * TOKENS) *
-                       sizeof *b->y);
-    void *buf = prepare_acts(&b->k, slot->act, &b->a, x, 1, COLS, COLS);
+    free(some);
+}
+
+/* A small matrix over and over: arithmetic without memory. */
+double bench_l2(struct bench *b, int repeats)
+{
+    enum { SWEEPS = 20 };
+    const size_t all = b->rows;
+    double rate[REPEATS_MAX];
+    b->rows = (size_t)512 * 1024 / b->row_bytes / 64 * 64;
+    void *buf = prepare_acts(&b->k, b->slot->act, &b->a, b->x, 1, COLS, COLS);
+    for (int i = 0; i < repeats; i++) {
+        double t0 = cpu_now_s();
+        for (int j = 0; j < SWEEPS; j++)
+            bench_decode(b, 0, 1);
+        rate[i] = (double)(b->rows * b->row_bytes) * SWEEPS / (cpu_now_s() - t0);
+    }
+    free(buf);
+    b->rows = all;
+    return stats_median(rate, (size_t)repeats);
+}
+
+double bench_prefill(struct bench *b, size_t n_tok, int repeats, double *share)
+{
+    double ops[REPEATS_MAX], of_peak[REPEATS_MAX];
+    void *buf = prepare_acts(&b->k, b->slot->act, &b->a, b->x, n_tok, COLS, COLS);
+    for (int j = 0; j < repeats; j++) {
+        struct matmul_args m = { b->w, b->row_bytes, COLS, &b->a, b->y, ROWS, b->scratch[0] };
+        double peak = peak_ops(b->k.isa, b->slot->act), t0 = cpu_now_s();
+        if (n_tok <= b->slot->gemv_max_tok)
+            b->slot->gemv(&m, 0, ROWS);
+        else
+            b->slot->gemm(&m, 0, ROWS);
+        ops[j] = 2.0 * ROWS * COLS * (double)n_tok / (cpu_now_s() - t0);
+        of_peak[j] = ops[j] / peak;
+    }
+    free(buf);
+    *share = stats_median(of_peak, (size_t)repeats);
+    return stats_median(ops, (size_t)repeats);
+}
+
+/* All there is to say of a type on a rung, in a line. */
+static void bench_type(struct bench *b, struct team *const team[2], const struct dtype_info *t, struct rng *r)
+{
+    bench_weights(b, t, r);
+    void *buf = prepare_acts(&b->k, b->slot->act, &b->a, b->x, 1, COLS, COLS);
     printf("%-11s %-5s", b->k.isa, b->type->name);
     double bytes = (double)(b->rows * b->row_bytes);
-    for (size_t t = 0; t < 2 && team[t]; t++) {
-        double roof =
-            bytes / fmin(median_s(team[t], load, b), median_s(team[t], load_ahead, b));
-        double got = bytes / median_s(team[t], decode, b);
-        printf("  decode %zu: %5.1f GB/s %3.0f %% of %5.1f", t + 1, got / 1e9,
+    for (size_t i = 0; i < 2 && team[i]; i++) {
+        double roof = bytes / fmin(median_s(team[i], bench_load, b), median_s(team[i], bench_load_ahead, b));
+        double got = bytes / median_s(team[i], bench_decode, b);
+        printf("  decode %zu: %5.1f GB/s %3.0f %% of %5.1f", i + 1, got / 1e9,
                100 * got / roof, roof / 1e9);
     }
     free(buf);
-    /* a small matrix over and over: arithmetic without memory */
-    size_t all = b->rows;
-    b->rows = (size_t)512 * 1024 / b->row_bytes;
-    buf = prepare_acts(&b->k, slot->act, &b->a, x, 1, COLS, COLS);
-    double l2[REPEATS];
-    for (size_t i = 0; i < REPEATS; i++) {
-        double t0 = cpu_now_s();
-        for (int j = 0; j < 20; j++)
-            decode(b, 0, 1);
-        l2[i] = (cpu_now_s() - t0) / 20;
-    }
-    printf("  in L2: %5.1f",
-           (double)(b->rows * b->row_bytes) / stats_median(l2, REPEATS) / 1e9);
-    free(buf);
-    b->rows = all;
+    printf("  in L2: %5.1f", bench_l2(b, REPEATS) / 1e9);
     static const size_t toks[] = { TOKENS, 64, 32, 16, 8, 4, 2 };
     for (size_t i = 0; i < ARRAY_LEN(toks); i++) {
-        buf = prepare_acts(&b->k, slot->act, &b->a, x, toks[i], COLS, COLS);
-        double ops[REPEATS], share[REPEATS];
-        for (size_t j = 0; j < REPEATS; j++) {
-            struct matmul_args m = { b->w, b->row_bytes, COLS,         &b->a,
-                                     b->y, ROWS,         b->scratch[0] };
-            double peak = peak_ops(b->k.isa, slot->act), t0 = cpu_now_s();
-            if (toks[i] <= slot->gemv_max_tok)
-                slot->gemv(&m, 0, ROWS);
-            else
-                slot->gemm(&m, 0, ROWS);
-            ops[j] = 2.0 * ROWS * COLS * (double)toks[i] / (cpu_now_s() - t0);
-            share[j] = ops[j] / peak;
-        }
-        printf("%s%.0f (%.0f %%)", i ? ", " : "  prefill GOP/s 512, 64, 32, 16, 8, 4, 2 tokens: ",
-               stats_median(ops, REPEATS) / 1e9, 100 * stats_median(share, REPEATS));
-        free(buf);
+        double share, ops = bench_prefill(b, toks[i], REPEATS, &share);
+        printf("%s%.0f (%.0f %%)", i ? ", " : "  prefill GOP/s 512, 64, 32, 16, 8, 4, 2 tokens: ", ops / 1e9, 100 * share);
     }
     printf("\n");
     fflush(stdout);
-    free(some);
-    free(x);
-    free(b->y);
 }
 
 /* 8 heads of a KV head, on one thread: a prompt of 512 tokens, and a token after 4095. */
@@ -310,43 +350,44 @@ static void bench_rest(const struct kernels *k, struct rng *r)
     bench_vector(k, r);
 }
 
+/* The rest of the figures, a rung after the other; of the types that are named, more than the table says. */
+static void bench_details(struct bench *b, int argc, char **argv, struct rng *r)
+{
+    struct error err;
+    struct team *const team[2] = { team_new(1, NULL, &err), team_new(2, NULL, &err) };
+    const bool isa = argc > 0 && strncmp(argv[0], "isa=", 4) == 0;
+    for (size_t i = 0; rung_at(i, &b->k); i++) {
+        if (strcmp(b->k.isa, "ref") == 0 || (isa && strcmp(argv[0] + 4, b->k.isa) != 0))
+            continue;
+        if (argc == isa)
+            bench_rest(&b->k, r);
+        for (int j = isa; j < argc; j++)
+            for (size_t d = 0; dtype_at(d); d++)
+                if (strcasecmp(argv[j], dtype_at(d)->name) == 0 && dtype_executable(dtype_at(d)->id))
+                    bench_type(b, team, dtype_at(d), r);
+    }
+    team_free(team[0]);
+    team_free(team[1]);
+}
+
 int bench_main(int argc, char **argv)
 {
     struct error err;
-    struct bench b = { 0 };
+    struct bench b;
     struct rng r;
     struct cpulist cpus;
-    struct team *team[2] = { NULL, NULL };
     rng_init(&r, 1);
-    if (cpulist_usable(&cpus, &err))
+    if (cpulist_usable(&cpus, &err) != 0)
         return 1;
-    for (int i = 0; i < 2; i++) {
-        b.scratch[i] = check_alloc(kernels_scratch_bytes(COLS, TOKENS));
-        team[i] = (size_t)i < cpus.n ? team_new(i + 1, NULL, &err) : NULL;
-    }
-    unsigned char *mem = check_alloc(stream_bytes + LARGE_PAGE);
-    b.w = (unsigned char *)size_align_up((size_t)mem, LARGE_PAGE);
-    (void)madvise(b.w, stream_bytes, MADV_HUGEPAGE); /* as packed weights have them */
-    for (size_t i = 0; rung_at(i, &b.k); i++) {
-        if (argc > 0 && strncmp(argv[0], "isa=", 4) == 0 &&
-            strcmp(argv[0] + 4, b.k.isa) != 0)
-            continue;
-        if (i > 0)
-            bench_rest(&b.k, &r);
-        for (size_t d = 0; i > 0 && dtype_at(d); d++) {
-            bool wanted = argc == 0 || (argc == 1 && strncmp(argv[0], "isa=", 4) == 0);
-            b.type = dtype_at(d);
-            for (int j = 0; j < argc; j++)
-                wanted = wanted || strcasecmp(argv[j], b.type->name) == 0;
-            if (wanted && dtype_executable(b.type->id))
-                bench_type(&b, team, &r);
-        }
-    }
-    for (int i = 0; i < 2; i++) {
-        free(b.scratch[i]);
-        team_free(team[i]);
-    }
-    free(mem);
+    const int n_threads = (int)(cpus.n < 2 ? 2 : cpus.n);
     cpulist_free(&cpus);
-    return 0;
+    if (!bench_init(&b, n_threads, &r)) {
+        fprintf(stderr, "no memory for %zu MB of weights\n", stream_bytes / 1000000);
+        return 1;
+    }
+    const int rc = bench_table(&b, argc, argv, &r);
+    if (rc == 0)
+        bench_details(&b, argc, argv, &r);
+    bench_free(&b);
+    return rc;
 }

@@ -5,16 +5,24 @@
 bool rung_at(size_t i, struct kernels *k)
 {
     bool usable;
+    const char *only = getenv("ROOFCAST_CHECK_ISA");
     for (size_t r = 0; kernels_isa_at(r, &usable); r++) {
         struct error err;
         unsigned flags;
-        if (!usable || i-- > 0)
+        if (!usable || (only && strcmp(only, kernels_isa_at(r, NULL)) != 0) || i-- > 0)
             continue;
         assert_ok(kernels_isa_flags(kernels_isa_at(r, NULL), &flags, &err), err);
         kernels_init(k, flags);
         return true;
     }
     return false;
+}
+
+size_t check_every(void)
+{
+    const char *s = getenv("ROOFCAST_CHECK_EVERY");
+    const unsigned long n = s ? strtoul(s, NULL, 10) : 1;
+    return n > 0 ? n : 1;
 }
 
 void *check_alloc(size_t n)

@@ -5,8 +5,10 @@
 #include "../test.h"
 #include "kernels/kernels.h"
 
-/* The i-th usable rung of this host, ready; false past the last. */
+/* The i-th usable rung of this host, ready; false past the last. ROOFCAST_CHECK_ISA: that rung alone. */
 bool rung_at(size_t i, struct kernels *k);
+/* The long tests try every shape; where programs run slowly every n-th: ROOFCAST_CHECK_EVERY. */
+size_t check_every(void);
 
 /* 64-byte aligned, exactly n bytes usable for sanitizers; fails the test when out of
  * memory. */
@@ -45,6 +47,7 @@ void test_rope(void **state);
 void test_add_f16(void **state);
 void test_attention(void **state);
 void test_attention_limits(void **state);
+void test_attention_parts(void **state);
 
 int bench_main(int argc, char **argv);
 

@@ -31,6 +31,9 @@ static const struct shape shapes[] = {
     { 9,   60,   7,  1, 576,  512,  0,   0,   0,  true,  true },
     { 2,   70,   2,  1, 1024, 768,  0,   0,   0,  false, false},
     { 4,   66,   2,  1, 512,  1024, 0,   0,   0,  false, false},
+    { 1,   333,  3,  1, 72,   64,   0,   0,   0,  true,  false},
+    { 1,   270,  28, 4, 128,  128,  200, 210, 0,  false, false},
+    { 1,   190,  12, 2, 96,   160,  0,   0,   9,  false, false},
 };
 
 /* Bytes after a row's heads, and floats after a head of q and a row of q and out. */
@@ -45,10 +48,11 @@ struct buffers {
     size_t scratch_bytes;
 };
 
-/* Random rows of positions 0..n_kv - 1, written in order into the ring, and as f32. */
+/* Random rows of positions 0..n_kv - 1, written in order into the ring, and as f32; position by position, or
+ * head by head. */
 static unsigned char *cache_init(struct kv_rows *kv, const struct dtype_info *t,
                                  const struct shape *s, uint32_t dim, struct rng *r,
-                                 float **as_f32)
+                                 bool by_head, float **as_f32)
 {
     uint32_t n_kv = s->n_past + s->n_tok;
     size_t cols = (size_t)s->n_head_kv * dim, n = n_kv * cols,
@@ -63,14 +67,17 @@ static unsigned char *cache_init(struct kv_rows *kv, const struct dtype_info *t,
         rows = random_weights(r, t, n_kv, cols);
     *as_f32 = check_alloc(n * sizeof **as_f32);
     t->dequantize(rows, *as_f32, n);
+    const size_t head = dtype_row_bytes(t->id, dim), n_row = s->n_row ? s->n_row : n_kv;
     *kv = (struct kv_rows){ .type = t->id,
-                            .row_bytes = bytes + ROW_GAP,
-                            .head_bytes = dtype_row_bytes(t->id, dim),
-                            .n_row = s->n_row ? s->n_row : n_kv };
-    unsigned char *ring = check_alloc(kv->n_row * kv->row_bytes);
-    memset(ring, 0xff, kv->n_row * kv->row_bytes); /* NaN, where nothing may be read */
+                            .row_bytes = (by_head ? head : bytes) + ROW_GAP,
+                            .head_bytes = by_head ? n_row * (head + ROW_GAP) : head,
+                            .n_row = (uint32_t)n_row };
+    const size_t all = n_row * (by_head ? s->n_head_kv : 1) * kv->row_bytes;
+    unsigned char *ring = check_alloc(all);
+    memset(ring, 0xff, all); /* NaN, where nothing may be read */
     for (uint32_t j = 0; j < n_kv; j++)
-        memcpy(ring + j % kv->n_row * kv->row_bytes, rows + j * bytes, bytes);
+        for (uint32_t h = 0; h < s->n_head_kv; h++)
+            memcpy(ring + j % n_row * kv->row_bytes + h * kv->head_bytes, rows + j * bytes + h * head, head);
     free(rows);
     kv->data = ring;
     return ring;
@@ -93,11 +100,12 @@ static void buffers_init(struct buffers *b, const struct shape *s,
 {
     struct attention_args *a = &b->a;
     *b = (struct buffers){ .n_kv = s->n_past + s->n_tok };
-    b->k_rows = cache_init(&a->k, kt, s, s->dim, r, &b->k);
+    const bool by_head = (rng_u64(r) & 1) != 0;
+    b->k_rows = cache_init(&a->k, kt, s, s->dim, r, by_head, &b->k);
     if (s->v_in_k)
         values_in_keys(b, s);
     else
-        b->v_rows = cache_init(&a->v, vt, s, s->dim_v, r, &b->v);
+        b->v_rows = cache_init(&a->v, vt, s, s->dim_v, r, !by_head, &b->v);
     double square = 1e-30;
     size_t n = (size_t)b->n_kv * s->n_head_kv * s->dim;
     for (size_t i = 0; i < n; i++)
@@ -204,7 +212,7 @@ static void run_all(const struct kernels *k, const struct buffers *b, struct wor
     memset(w, 0, sizeof *w);
     for (uint32_t h = 0; h < a->n_head; h += group) {
         if (mid)
-            k->attention(a, h, h + group, 0, mid, false, w);
+            k->attention(a, h, h + group, 0, mid, true, w);
         if (some)
             k->attention(a, h, h + some, mid, a->n_tok, false, w);
         k->attention(a, h + some, h + group, mid, a->n_tok, true, w);
@@ -217,7 +225,7 @@ static void check_work(const struct kernels *k, const struct buffers *b, const c
                        const struct work *w)
 {
     const struct attention_args *a = &b->a;
-    uint64_t keys = 0, first = a->n_tok / 3 + a->n_past, rows = b->n_kv;
+    uint64_t keys = 0, first = a->n_past, rows = b->n_kv;
     for (uint64_t t = 0; t < a->n_tok; t++)
         keys += a->window ? u64_min(a->n_past + t + 1, a->window) : a->n_past + t + 1;
     rows -= a->window && first + 1 > a->window ? first + 1 - a->window : 0;
@@ -263,7 +271,7 @@ void test_attention(void **state)
     rng_init(&r, 11);
     for (size_t i = 0; rung_at(i, &k); i++)
         for (size_t d = 0; dtype_at(d); d++)
-            for (size_t s = 0; s < ARRAY_LEN(shapes); s++) {
+            for (size_t s = d % check_every(); s < ARRAY_LEN(shapes); s += check_every()) {
                 const struct dtype_info *t = dtype_at(d);
                 if (!dtype_executable(t->id) || shapes[s].dim % t->block_elems != 0)
                     continue;
@@ -271,6 +279,64 @@ void test_attention(void **state)
                     shapes[s].dim_v % t->block_elems == 0 && (s % 2 || shapes[s].v_in_k);
                 check_shape(&k, s, t, same ? t : f16, &r);
             }
+}
+
+/* Keys in parts, merged here: as if there were one. */
+static void check_parts(const struct kernels *k, const struct shape *s, const struct dtype_info *t, struct rng *r)
+{
+    enum { PARTS = 3 };
+    struct buffers b;
+    struct work w = { 0 };
+    buffers_init(&b, s, t, t, r, 4);
+    struct attention_args a = b.a;
+    const uint32_t group = s->n_head / s->n_head_kv;
+    const uint32_t first = s->window && s->n_past + 1 > s->window ? s->n_past + 1 - s->window : 0;
+    const uint32_t cut[PARTS + 1] = { first, first + 3, first + 90, s->n_past + 1 };
+    const size_t n = (size_t)s->n_head * s->dim_v;
+    float *out = check_alloc(PARTS * n * sizeof *out), *part = check_alloc(PARTS * 2 * s->n_head * sizeof *part);
+    for (size_t p = 0; p < PARTS; p++) {
+        a.key0 = cut[p], a.key1 = cut[p + 1];
+        a.out = out + p * n, a.part = part + p * 2 * s->n_head;
+        a.sinks = s->sinks && p == 0 ? b.sinks : NULL;
+        for (uint32_t h = 0; h < s->n_head; h += group)
+            k->attention(&a, h, h + group, 0, 1, true, &w);
+    }
+    check_work(k, &b, "parts", &w);
+    for (uint32_t h = 0; h < s->n_head; h++)
+        for (uint32_t d = 0; d < s->dim_v; d++) {
+            double sum = 0, of = 0, top = (double)part[2 * h];
+            for (size_t p = 0; p < PARTS; p++) {
+                const float *of_part = part + (p * s->n_head + h) * 2;
+                const double f = exp((double)of_part[0] - top);
+                sum += f * (double)of_part[1];
+                of += f * (double)out[p * n + h * s->dim_v + d];
+            }
+            b.out[h * s->dim_v + d] = (float)(of / sum);
+        }
+    for (uint32_t h = 0; h < s->n_head; h++)
+        check_row(k, &b, "parts", 0, h);
+    free(out);
+    free(part);
+    buffers_free(&b);
+}
+
+void test_attention_parts(void **state)
+{
+    (void)state;
+    static const enum dtype types[] = { DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_Q8_0, DTYPE_Q4_0, DTYPE_Q5_1 };
+    static const struct shape of[] = {
+        {1,  300, 8,  2, 64,  64,  0,   0,   0,  false, false},
+        { 1, 200, 3,  1, 128, 96,  120, 0,   0,  true,  false},
+        { 1, 500, 14, 2, 64,  64,  130, 140, 20, true,  false},
+        { 1, 150, 16, 1, 576, 512, 0,   0,   0,  false, true },
+    };
+    struct kernels k;
+    struct rng r;
+    rng_init(&r, 17);
+    for (size_t i = 0; rung_at(i, &k); i++)
+        for (size_t t = 0; t < ARRAY_LEN(types); t++)
+            for (size_t s = 0; s < ARRAY_LEN(of); s++)
+                check_parts(&k, &of[s], dtype_find(types[t]), &r);
 }
 
 /* A sink far above every score leaves nothing of the values, one of -infinity everything;

@@ -180,7 +180,7 @@ void test_matmul(void **state)
             const struct dtype_info *t = dtype_at(d);
             if (!k.mm[t->id].gemm)
                 continue;
-            for (size_t s = 0; s < ARRAY_LEN(tok) * 4; s++) {
+            for (size_t s = d % check_every(); s < ARRAY_LEN(tok) * 4; s += check_every()) {
                 size_t n_blocks = blocks[s % ARRAY_LEN(blocks)];
                 size_t cols = n_blocks * t->block_elems;
                 if (t->block_elems == 1) /* any width; around the chunk sizes too */

@@ -9,7 +9,9 @@ check_PROGRAMS += %D%/checkkernel
   %D%/check_matmul.c \
   %D%/check_vector.c \
   %D%/check_attention.c \
+  %D%/bench.h \
   %D%/bench.c \
+  %D%/bench_table.c \
   tests/test.h
 %C%_checkkernel_LDADD = $(KERNEL_LIBS) libdtype.a $(TEST_LIBS) -lm
 TESTS += %D%/checkkernel

@@ -93,6 +93,11 @@ static void sample(struct run *r)
         struct run_op op = sample_op(i);
         assert_ok(run_add_op(r, &op, &err), err);
     }
+    struct run_loading l = { .n_threads = 2, .packed_bytes = 3e9, .pack_s = 0.5, .pack_bytes_s = 6e9, .peak_bytes = NAN };
+    SET(l.model, "tiny");
+    SET(l.type, "Q8_0");
+    SET(l.peak_reason, "no /proc/self/status here");
+    assert_ok(run_add_loading(r, &l, &err), err);
     r->ceilings = json_pack("[{s:s, s:s, s:s, s:s, s:f, s:i}]", "name", "read DRAM 2t", "kind",
                             "bandwidth", "level", "DRAM", "unit", "B/s", "value", 4e10, "n_threads", 2);
     assert_non_null(r->ceilings);
@@ -127,6 +132,9 @@ static void round_trip(void **state)
     assert_same_number(b.row[0].bytes_s, a.row[0].bytes_s); /* all 53 bits */
     assert_same_number(b.row[0].mfu, NAN);
     assert_same_number(b.row[0].kv_bytes, 0); /* zero is not null */
+    assert_int_equal(b.n_loading, 1);
+    assert_string_equal(b.loading[0].peak_reason, "no /proc/self/status here");
+    assert_same_number(b.loading[0].pack_bytes_s, 6e9);
     assert_int_equal(b.op[0].layer, -1);
     assert_int_equal(b.op[40].layer, 39);
     assert_true(b.op[0].rows == 1ULL << 40);
@@ -139,6 +147,7 @@ static void round_trip(void **state)
     assert_int_equal(json_object_size(json_object_get(ja, "provenance")), 11);
     assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "rows"), 0)), 37);
     assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "ops"), 0)), 20);
+    assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "loads"), 0)), 8);
     assert_true(json_equal(ja, jb));
     assert_true(json_is_null(
         json_object_get(json_array_get(json_object_get(ja, "rows"), 0), "mfu")));
@@ -156,6 +165,7 @@ static void empty(void **state)
     struct error err = { 0 };
     struct run r = { .prov.n_threads = 1 }, back;
     json_t *j = run_to_json(&r, &err);
+    assert_int_equal(json_object_del(j, "loads"), 0); /* files from before there were any */
     char *text = json_dumps(j, 0);
     assert_ok(run_parse(&back, "empty", text, strlen(text), &err), err);
     assert_int_equal(back.n_row + back.n_op, 0);

@@ -34,6 +34,8 @@ matmul_fn avx2_gemv_iq4_nl, avx2_gemm_iq4_nl, avx2_gemv_iq4_xs, avx2_gemm_iq4_xs
 matmul_fn avx2_gemv_mxfp4, avx2_gemm_mxfp4;
 matmul_fn avx2_gemv_f32, avx2_gemm_f32, avx2_gemv_f16, avx2_gemm_f16;
 matmul_fn avx2_gemv_bf16, avx2_gemm_bf16;
+matmul_fn avx2_packed_few_f32, avx2_packed_gemm_f32, avx2_packed_few_f16, avx2_packed_gemm_f16;
+matmul_fn avx2_packed_few_bf16, avx2_packed_gemm_bf16;
 attention_fn avx2_attention;
 void avx2_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok0,
                            size_t tok1);

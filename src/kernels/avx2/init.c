@@ -1,5 +1,25 @@
 /* avx2/init.c: this rung's slots. */
 #include "kernels/avx2/avx2.h"
+#include "kernels/avx2/packed.h"
+#include "kernels/pack.h"
+
+/* Packed quantized weights; decode of one token only: two and more unpack once for all. */
+static void init_packed(struct kernels *k)
+{
+    k->packed[DTYPE_Q8_0] = (struct matmul_slot){ ACT_Q8, avx2_packed_gemv_q8_0, avx2_packed_gemm_q8_0, 1, PACK_ROWS };
+    k->packed[DTYPE_Q4_0] = (struct matmul_slot){ ACT_Q8, avx2_packed_gemv_q4_0, avx2_packed_gemm_q4_0, 1, PACK_ROWS };
+    k->packed[DTYPE_Q4_1] = (struct matmul_slot){ ACT_Q8, avx2_packed_gemv_q4_1, avx2_packed_gemm_q4_1, 1, PACK_ROWS };
+    k->packed[DTYPE_Q5_0] = (struct matmul_slot){ ACT_Q8, avx2_packed_gemv_q5_0, avx2_packed_gemm_q5_0, 1, PACK_ROWS };
+    k->packed[DTYPE_Q5_1] = (struct matmul_slot){ ACT_Q8, avx2_packed_gemv_q5_1, avx2_packed_gemm_q5_1, 1, PACK_ROWS };
+    k->packed[DTYPE_Q2_K] = (struct matmul_slot){ ACT_Q8, avx2_packed_gemv_q2_k, avx2_packed_gemm_q2_k, 1, PACK_ROWS };
+    k->packed[DTYPE_Q3_K] = (struct matmul_slot){ ACT_Q8, avx2_packed_gemv_q3_k, avx2_packed_gemm_q3_k, 1, PACK_ROWS };
+    k->packed[DTYPE_Q4_K] = (struct matmul_slot){ ACT_Q8, avx2_packed_gemv_q4_k, avx2_packed_gemm_q4_k, 1, PACK_ROWS };
+    k->packed[DTYPE_Q5_K] = (struct matmul_slot){ ACT_Q8, avx2_packed_gemv_q5_k, avx2_packed_gemm_q5_k, 1, PACK_ROWS };
+    k->packed[DTYPE_Q6_K] = (struct matmul_slot){ ACT_Q8, avx2_packed_gemv_q6_k, avx2_packed_gemm_q6_k, 1, PACK_ROWS };
+    k->packed[DTYPE_IQ4_NL] = (struct matmul_slot){ ACT_Q8, avx2_packed_gemv_iq4_nl, avx2_packed_gemm_iq4_nl, 1, PACK_ROWS };
+    k->packed[DTYPE_IQ4_XS] = (struct matmul_slot){ ACT_Q8, avx2_packed_gemv_iq4_xs, avx2_packed_gemm_iq4_xs, 1, PACK_ROWS };
+    k->packed[DTYPE_MXFP4] = (struct matmul_slot){ ACT_Q8, avx2_packed_gemv_mxfp4, avx2_packed_gemm_mxfp4, 1, PACK_ROWS };
+}
 
 void kernels_init_avx2(struct kernels *k)
 {
@@ -36,6 +56,14 @@ void kernels_init_avx2(struct kernels *k)
         (struct matmul_slot){ ACT_F32, avx2_gemv_f16, avx2_gemm_f16, max, align };
     k->mm[DTYPE_BF16] =
         (struct matmul_slot){ ACT_F32, avx2_gemv_bf16, avx2_gemm_bf16, max, align };
+    const unsigned few = 6, panel = PACK_ROWS;
+    k->packed[DTYPE_F32] =
+        (struct matmul_slot){ ACT_F32, avx2_packed_few_f32, avx2_packed_gemm_f32, few, panel };
+    k->packed[DTYPE_F16] =
+        (struct matmul_slot){ ACT_F32, avx2_packed_few_f16, avx2_packed_gemm_f16, few, panel };
+    k->packed[DTYPE_BF16] =
+        (struct matmul_slot){ ACT_F32, avx2_packed_few_bf16, avx2_packed_gemm_bf16, few, panel };
+    init_packed(k);
     k->act_prepare[ACT_BF16] = avx2_act_prepare_bf16;
     k->act_prepare[ACT_Q8] = avx2_act_prepare_q8;
     k->rms_norm = avx2_rms_norm;

@@ -1,6 +1,7 @@
 /* avx512/init.c: this rung's slots. Quantized products stay with the rung below: without
  * VNNI instructions, wider vectors gain little. */
 #include "kernels/avx512/avx512.h"
+#include "kernels/pack.h"
 
 void kernels_init_avx512(struct kernels *k)
 {
@@ -11,6 +12,13 @@ void kernels_init_avx512(struct kernels *k)
         (struct matmul_slot){ ACT_F32, avx512_gemv_f16, avx512_gemm_f16, max, align };
     k->mm[DTYPE_BF16] =
         (struct matmul_slot){ ACT_F32, avx512_gemv_bf16, avx512_gemm_bf16, max, align };
+    const unsigned few = 12, panel = PACK_ROWS;
+    k->packed[DTYPE_F32] =
+        (struct matmul_slot){ ACT_F32, avx512_packed_few_f32, avx512_packed_gemm_f32, few, panel };
+    k->packed[DTYPE_F16] =
+        (struct matmul_slot){ ACT_F32, avx512_packed_few_f16, avx512_packed_gemm_f16, few, panel };
+    k->packed[DTYPE_BF16] =
+        (struct matmul_slot){ ACT_F32, avx512_packed_few_bf16, avx512_packed_gemm_bf16, few, panel };
     k->act_prepare[ACT_BF16] = avx512_act_prepare_bf16;
     k->act_prepare[ACT_Q8] = avx512_act_prepare_q8;
     k->rms_norm = avx512_rms_norm;

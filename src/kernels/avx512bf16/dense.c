@@ -4,6 +4,7 @@
 #include "kernels/avx512bf16/bf16.h"
 
 #include "kernels/simd/dense.h" /* written in the names of the header above */
+#include "kernels/simd/dense_packed.h"
 
 INLINE vi pairs(const void *p, size_t n)
 {
@@ -32,4 +33,29 @@ void bf16_gemv(const struct matmul_args *a, size_t row0, size_t row1)
 void bf16_gemm(const struct matmul_args *a, size_t row0, size_t row1)
 {
     dense_gemm(a, row0, row1, FORMAT);
+}
+
+/* ---- packed: pairs of k of 16 rows, as vdpbf16ps multiplies them --------------------- */
+
+INLINE vi packed_load(const unsigned char *p, size_t j, size_t v)
+{
+    (void)v;
+    return _mm512_loadu_si512(p + 64 * j);
+}
+INLINE vi packed_act(const unsigned char *p)
+{
+    int32_t pair;
+    memcpy(&pair, p, sizeof pair);
+    return vi_set1(pair);
+}
+
+#define PACKED ((struct packed_format){ 4, 2, true, packed_load, packed_act, madd })
+
+void bf16_packed_few(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    packed_few(a, row0, row1, PACKED);
+}
+void bf16_packed_gemm(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    packed_gemm(a, row0, row1, PACKED);
 }

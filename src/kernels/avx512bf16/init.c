@@ -1,8 +1,11 @@
 /* avx512bf16/init.c: this rung's slot. */
 #include "kernels/avx512bf16/bf16.h"
+#include "kernels/pack.h"
 
 void kernels_init_avx512bf16(struct kernels *k)
 {
     k->mm[DTYPE_BF16] =
         (struct matmul_slot){ ACT_BF16, bf16_gemv, bf16_gemm, GEMV_MAX_TOK, 32 };
+    k->packed[DTYPE_BF16] =
+        (struct matmul_slot){ ACT_BF16, bf16_packed_few, bf16_packed_gemm, 12, PACK_ROWS };
 }

@@ -1,4 +1,6 @@
 /* avx512vnni/init.c: this rung's slots: products of quantized weights. */
+#include "kernels/avx512vnni/packed.h"
+#include "kernels/avx512vnni/packed_gemv.h"
 #include "kernels/avx512vnni/vnni.h"
 
 void kernels_init_avx512vnni(struct kernels *k)
@@ -30,4 +32,20 @@ void kernels_init_avx512vnni(struct kernels *k)
         (struct matmul_slot){ ACT_Q8, vnni_gemv_iq4_xs, vnni_gemm_iq4_xs, max, align };
     k->mm[DTYPE_MXFP4] =
         (struct matmul_slot){ ACT_Q8, vnni_gemv_mxfp4, vnni_gemm_mxfp4, max, align };
+
+    /* packed: at four tokens unpacking pays */
+    const unsigned few = 3;
+    k->packed[DTYPE_Q8_0] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q8_0, packed_gemm_q8_0, few, align };
+    k->packed[DTYPE_Q4_0] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q4_0, packed_gemm_q4_0, few, align };
+    k->packed[DTYPE_Q4_1] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q4_1, packed_gemm_q4_1, few, align };
+    k->packed[DTYPE_Q5_0] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q5_0, packed_gemm_q5_0, few, align };
+    k->packed[DTYPE_Q5_1] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q5_1, packed_gemm_q5_1, few, align };
+    k->packed[DTYPE_Q2_K] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q2_k, packed_gemm_q2_k, few, align };
+    k->packed[DTYPE_Q3_K] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q3_k, packed_gemm_q3_k, few, align };
+    k->packed[DTYPE_Q4_K] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q4_k, packed_gemm_q4_k, few, align };
+    k->packed[DTYPE_Q5_K] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q5_k, packed_gemm_q5_k, few, align };
+    k->packed[DTYPE_Q6_K] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q6_k, packed_gemm_q6_k, few, align };
+    k->packed[DTYPE_IQ4_NL] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_iq4_nl, packed_gemm_iq4_nl, few, align };
+    k->packed[DTYPE_IQ4_XS] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_iq4_xs, packed_gemm_iq4_xs, few, align };
+    k->packed[DTYPE_MXFP4] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_mxfp4, packed_gemm_mxfp4, few, align };
 }

@@ -20,10 +20,10 @@ static double score(const struct attention_args *a, const float *q, const float 
     return a->softcap != 0 ? cap * tanh(s / cap) : s;
 }
 
-/* Scores of keys [lo, hi) against q, then their exponentials; returns the sum of those, and
- * of the sink's. */
+/* Scores of keys [lo, hi) against q, then their exponentials relative to *top; returns the
+ * sum of those, and of the sink's. */
 static double softmax_row(const struct attention_args *a, const float *q, size_t head,
-                          uint32_t lo, uint32_t hi, double *p, float *k)
+                          uint32_t lo, uint32_t hi, double *p, float *k, double *top)
 {
     double sink = a->sinks ? (double)a->sinks[head] : -INFINITY, max = sink, sum = 0;
     for (uint32_t j = lo; j < hi; j++) {
@@ -31,6 +31,7 @@ static double softmax_row(const struct attention_args *a, const float *q, size_t
         p[j - lo] = score(a, q, k);
         max = p[j - lo] > max ? p[j - lo] : max;
     }
+    *top = max = (double)(float)max; /* as it is handed out */
     for (uint32_t j = lo; j < hi; j++) {
         p[j - lo] = exp(p[j - lo] - max);
         sum += p[j - lo];
@@ -46,12 +47,14 @@ void ref_attention(const struct attention_args *a, uint32_t head0, uint32_t head
     size_t kv_head = head0 / (a->n_head / a->n_head_kv);
     float *row = a->scratch; /* one head of K or V */
     double *acc = (double *)(row + larger), *p = acc + larger;
+    const uint32_t counted = attention_keys(a, tok0, tok1).counted;
     uint32_t seen = 0; /* positions below were counted */
     for (uint32_t t = tok0; t < tok1; t++) {
-        uint32_t pos = a->n_past + t, hi = pos + 1, lo = window_first(pos, a->window);
+        const struct key_range keys = attention_keys(a, t, t + 1);
+        const uint32_t lo = keys.first, hi = keys.end;
         for (uint32_t h = head0; h < head1; h++) {
             const float *q = a->q + t * a->q_stride + h * a->q_head_stride;
-            double sum = softmax_row(a, q, h, lo, hi, p, row);
+            double max, sum = softmax_row(a, q, h, lo, hi, p, row, &max);
             for (size_t d = 0; d < dim_v; d++)
                 acc[d] = 0;
             for (uint32_t j = lo; j < hi; j++) {
@@ -59,13 +62,17 @@ void ref_attention(const struct attention_args *a, uint32_t head0, uint32_t head
                 for (size_t d = 0; d < dim_v; d++)
                     acc[d] += p[j - lo] * (double)row[d];
                 w->flop += 2 * (dim + dim_v);
-                if (count_kv && j >= seen) {
+                if (count_kv && j >= seen && j < counted) {
                     w->kv_bytes += kv_position_bytes(a);
                     seen = j + 1;
                 }
             }
             for (size_t d = 0; d < dim_v; d++)
-                a->out[t * a->out_stride + h * dim_v + d] = (float)(acc[d] / sum);
+                a->out[t * a->out_stride + h * dim_v + d] = (float)(a->part ? acc[d] : acc[d] / sum);
+            if (a->part) {
+                a->part[2 * h] = (float)max;
+                a->part[2 * h + 1] = (float)sum;
+            }
         }
     }
 }

@@ -204,10 +204,10 @@ INLINE void dense_tokens(const struct matmul_args *a, const struct dense_scratch
                                            not foresee it */
             for (size_t t = DENSE_TOK; t < 2 * DENSE_TOK && t < left; t++)
                 for (size_t b = 0; b < DENSE_ROWS * sizeof(float); b += 64)
-                    _mm_prefetch((const char *)(tile.y + t * a->y_stride) + b, _MM_HINT_T0);
+                    __builtin_prefetch((const char *)(tile.y + t * a->y_stride) + b, 0, 3);
         for (size_t j = i * per_tile; next && j < (i + 1) * per_tile && j < DENSE_ROWS; j++)
             for (size_t b = 0; b < next_bytes; b += 64)
-                _mm_prefetch((const char *)next + j * a->w_row_bytes + b, _MM_HINT_T1);
+                __builtin_prefetch((const char *)next + j * a->w_row_bytes + b, 0, 2);
         if (left > DENSE_TOK * 2 / 3)
             dense_tile_run(&tile, DENSE_TOK, f);
         else if (left > DENSE_TOK / 3)

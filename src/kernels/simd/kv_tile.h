@@ -1,6 +1,6 @@
 /*
- * kernels/simd/kv_tile.h: keys and values of any type as f32, a tile at a time, over the
- * vector names of an ISA's simd header. Static inline only.
+ * kernels/simd/kv_tile.h: keys and values of any type as f32, vector by vector or a tile at
+ * a time, over the vector names of an ISA's simd header. Static inline only.
  */
 #ifndef KERNELS_SIMD_KV_TILE_H
 #define KERNELS_SIMD_KV_TILE_H
@@ -22,7 +22,8 @@ typedef vf kv_load(const unsigned char *head, size_t d, size_t n);
 
 INLINE vf kv_f32(const unsigned char *head, size_t d, size_t n)
 {
-    return vf_load_m(vm_first(n), (const float *)(const void *)head + d);
+    const float *p = (const float *)(const void *)head + d;
+    return n >= VL ? vf_load(p) : vf_load_m(vm_first(n), p);
 }
 INLINE vf kv_f16(const unsigned char *head, size_t d, size_t n)
 {
@@ -53,11 +54,10 @@ INLINE uint32_t kv_run(const struct kv_rows *r, uint32_t pos)
     return r->n_row - pos % r->n_row;
 }
 
-/* The head at the tile's first position; the others are row_bytes apart. */
-INLINE const unsigned char *kv_first(const struct kv_tile *t)
+/* A head at a position; the next positions of its run are row_bytes apart. */
+INLINE const unsigned char *kv_at(const struct kv_rows *r, size_t head, uint32_t pos)
 {
-    const struct kv_rows *r = t->rows;
-    return r->data + (size_t)(t->first % r->n_row) * r->row_bytes + t->head * r->head_bytes;
+    return r->data + (size_t)(pos % r->n_row) * r->row_bytes + head * r->head_bytes;
 }
 
 INLINE void kv_turn(const struct kv_tile *t, const unsigned char *head, size_t row_bytes,
@@ -80,12 +80,12 @@ INLINE void kv_turn(const struct kv_tile *t, const unsigned char *head, size_t r
 
 INLINE void kv_keys(const struct kv_tile *t, kv_load *load)
 {
-    kv_turn(t, kv_first(t), t->rows->row_bytes, load);
+    kv_turn(t, kv_at(t->rows, t->head, t->first), t->rows->row_bytes, load);
 }
 
 INLINE void kv_values(const struct kv_tile *t, kv_load *load)
 {
-    const unsigned char *head = kv_first(t);
+    const unsigned char *head = kv_at(t->rows, t->head, t->first);
     const size_t n = t->n, dim = t->dim, row_bytes = t->rows->row_bytes, stride = t->stride;
     float *straight = t->straight;
     for (size_t j = 0; j < n; j++)
@@ -93,7 +93,7 @@ INLINE void kv_values(const struct kv_tile *t, kv_load *load)
             vf_store(straight + j * stride + d, load(head + j * row_bytes, d, dim - d));
 }
 
-/* Functions of a type: keys fills turned, values straight. */
+/* Tiles of a type: keys fills turned, values straight. */
 #define KV_TYPE(keys, values, load)                                                        \
     static void keys(const struct kv_tile *t)                                              \
     {                                                                                      \
@@ -113,7 +113,7 @@ KV_TYPE(kv_keys_q4_0, kv_values_q4_0, kv_q4_0)
 static void kv_values_any(const struct kv_tile *t)
 {
     const struct dtype_info *type = dtype_find(t->rows->type);
-    const unsigned char *head = kv_first(t);
+    const unsigned char *head = kv_at(t->rows, t->head, t->first);
     for (size_t j = 0; j < t->n; j++)
         type->dequantize(head + j * t->rows->row_bytes, t->straight + j * t->stride,
                          t->dim);
@@ -122,26 +122,6 @@ static void kv_keys_any(const struct kv_tile *t)
 {
     kv_values_any(t);
     kv_turn(t, (const unsigned char *)t->straight, t->stride * sizeof(float), kv_f32);
-}
-
-struct kv_type {
-    enum dtype type;
-    void (*keys)(const struct kv_tile *t), (*values)(const struct kv_tile *t);
-};
-
-static struct kv_type kv_type_find(enum dtype type)
-{
-    static const struct kv_type types[] = {
-        {DTYPE_F32,   kv_keys_f32,  kv_values_f32 },
-        { DTYPE_F16,  kv_keys_f16,  kv_values_f16 },
-        { DTYPE_BF16, kv_keys_bf16, kv_values_bf16},
-        { DTYPE_Q8_0, kv_keys_q8_0, kv_values_q8_0},
-        { DTYPE_Q4_0, kv_keys_q4_0, kv_values_q4_0},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(types); i++)
-        if (types[i].type == type)
-            return types[i];
-    return (struct kv_type){ type, kv_keys_any, kv_values_any };
 }
 
 #endif

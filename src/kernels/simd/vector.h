@@ -187,6 +187,7 @@ INLINE void simd_act_prepare_bf16(struct acts *a, const float *x, size_t ld, siz
     }
 }
 
+#ifdef __AVX2__ /* bytes are 256 bits wide here; another ISA brings its own */
 /* methods.md (10) */
 INLINE void simd_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0,
                                 size_t tok1)
@@ -210,5 +211,6 @@ INLINE void simd_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_
             a->sum[i / 16 + 1] = (int16_t)_mm256_extract_epi16(sum, 8);
         }
 }
+#endif
 
 #endif

@@ -1,0 +1,190 @@
+/* What the system grants this process and what it has taken: the CPU quota of its control groups, its peak memory. */
+#include "base/base.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_SIZE = 4096, DIR_SIZE = 3 * PATH_SIZE /* root, mount point, group */ };
+
+/* ---- control groups: cgroups(7), and proc(5) for mountinfo ---------------------------------------- */
+
+/* A group's quota over its period, both in microseconds, as CPUs; INFINITY where there is none. */
+static double quota_v2(const char *dir)
+{
+    char path[DIR_SIZE + 32];
+    double quota, period, cpus = INFINITY;
+    snprintf(path, sizeof path, "%s/cpu.max", dir);
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return INFINITY;
+    if (fscanf(f, "%lf %lf", &quota, &period) == 2 && quota > 0 && period > 0) /* "max 100000": no number */
+        cpus = quota / period;
+    fclose(f);
+    return cpus;
+}
+
+static double first_number(const char *dir, const char *file)
+{
+    char path[DIR_SIZE + 32];
+    double v = NAN;
+    snprintf(path, sizeof path, "%s/%s", dir, file);
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return NAN;
+    if (fscanf(f, "%lf", &v) != 1)
+        v = NAN;
+    fclose(f);
+    return v;
+}
+
+static double quota_v1(const char *dir)
+{
+    const double quota = first_number(dir, "cpu.cfs_quota_us"), period = first_number(dir, "cpu.cfs_period_us");
+    return quota > 0 && period > 0 ? quota / period : INFINITY; /* -1: no quota */
+}
+
+/* One of the items of a list with commas. */
+static bool listed(const char *list, const char *item)
+{
+    const size_t n = strlen(item);
+    for (const char *p = list; (p = strstr(p, item)) != NULL; p += n)
+        if ((p == list || p[-1] == ',') && (p[n] == 0 || p[n] == ','))
+            return true;
+    return false;
+}
+
+/* mountinfo writes blanks and backslashes as three octal digits. */
+static void unescape(char *s)
+{
+    char *to = s;
+    for (; *s; s++) {
+        unsigned c;
+        if (s[0] == '\\' && sscanf(s + 1, "%3o", &c) == 1 && strspn(s + 1, "01234567") >= 3) {
+            *to++ = (char)c;
+            s += 3;
+        } else {
+            *to++ = *s;
+        }
+    }
+    *to = 0;
+}
+
+/* Where the hierarchy is mounted: its mount point and the group that is mounted there. */
+struct mount {
+    char root[PATH_SIZE], point[PATH_SIZE];
+};
+
+static bool find_mount(struct mount *m, FILE *mountinfo, bool v2)
+{
+    char line[DIR_SIZE], type[32], options[256];
+    rewind(mountinfo);
+    while (fgets(line, sizeof line, mountinfo)) {
+        const char *dash = strstr(line, " - ");
+        if (!dash || sscanf(line, "%*s %*s %*s %4095s %4095s", m->root, m->point) != 2 ||
+            sscanf(dash, " - %31s %*s %255s", type, options) != 2)
+            continue;
+        if (v2 ? strcmp(type, "cgroup2") == 0 : strcmp(type, "cgroup") == 0 && listed(options, "cpu")) {
+            unescape(m->root);
+            unescape(m->point);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* This process's group in the hierarchy, from a line "5:cpu,cpuacct:/a/b" or, of version 2, "0::/a/b". */
+static bool find_group(char *group, FILE *own, bool v2)
+{
+    char line[PATH_SIZE];
+    rewind(own);
+    while (fgets(line, sizeof line, own)) {
+        char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!path)
+            continue;
+        *path++ = 0;
+        path[strcspn(path, "\n")] = 0;
+        if (v2 ? controllers[1] == 0 : listed(controllers + 1, "cpu")) {
+            snprintf(group, PATH_SIZE, "%s", path);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The least quota of the hierarchy's groups from this process's own up to the one that is mounted. A group outside of
+ * what is mounted (a container's view) cannot be read: then the mounted one's alone. */
+static double hierarchy_cpus(const char *root, FILE *own, FILE *mountinfo, bool v2)
+{
+    char group[PATH_SIZE], dir[DIR_SIZE];
+    struct mount m;
+    if (!find_mount(&m, mountinfo, v2) || !find_group(group, own, v2))
+        return INFINITY;
+    const size_t skip = strcmp(m.root, "/") == 0 ? 0 : strlen(m.root);
+    const bool inside = strncmp(group, m.root, skip) == 0 && (group[skip] == '/' || group[skip] == 0) && !strstr(group, "/..");
+    const int top = snprintf(dir, sizeof dir, "%s%s", root, m.point);
+    snprintf(dir + top, sizeof dir - (size_t)top, "%s", inside ? group + skip : "");
+    double least = INFINITY;
+    for (;;) {
+        least = fmin(least, v2 ? quota_v2(dir) : quota_v1(dir));
+        char *slash = strrchr(dir, '/');
+        if (!slash || slash < dir + top)
+            return least;
+        *slash = 0;
+    }
+}
+
+static FILE *open_under(const char *root, const char *name)
+{
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "%s%s", root, name);
+    return fopen(path, "r");
+}
+
+double cgroup_cpus(const char *root)
+{
+    FILE *own = open_under(root, "/proc/self/cgroup"), *mountinfo = open_under(root, "/proc/self/mountinfo");
+    double cpus = INFINITY;
+    if (own && mountinfo)
+        cpus = fmin(hierarchy_cpus(root, own, mountinfo, true), hierarchy_cpus(root, own, mountinfo, false));
+    if (own)
+        fclose(own);
+    if (mountinfo)
+        fclose(mountinfo);
+    return cpus;
+}
+
+int threads_within(size_t n_cpus, double quota_cpus)
+{
+    if (quota_cpus >= (double)n_cpus)
+        return (int)n_cpus;
+    return quota_cpus >= 1 ? (int)quota_cpus : 1;
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------- */
+
+double memory_peak_bytes(const char *status, struct error *err)
+{
+    char line[256];
+    double kib = NAN;
+    FILE *f = fopen(status, "r");
+    if (!f) {
+        error_set(err, ERROR_UNAVAILABLE, "no %s here", status);
+        return NAN;
+    }
+    while (isnan(kib) && fgets(line, sizeof line, f))
+        if (sscanf(line, "VmHWM: %lf kB", &kib) != 1)
+            kib = NAN;
+    fclose(f);
+    if (isnan(kib))
+        error_set(err, ERROR_UNAVAILABLE, "%s has no VmHWM", status);
+    return kib * 1024;
+}
+
+void memory_peak_reset(void)
+{
+    FILE *f = fopen("/proc/self/clear_refs", "w"); /* proc(5): 5 resets VmHWM */
+    if (!f)
+        return;
+    (void)fputs("5", f);
+    (void)fclose(f);
+}

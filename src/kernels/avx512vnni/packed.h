@@ -1,0 +1,62 @@
+/*
+ * kernels/avx512vnni/packed.h: products of packed weights (pack.h) with several tokens: a chunk of 32 rows x
+ * 256 columns of any format is unpacked to bytes and float scales, which all tokens then use. methods.md (4)
+ */
+#ifndef KERNELS_AVX512VNNI_PACKED_H
+#define KERNELS_AVX512VNNI_PACKED_H
+
+#include "kernels/internal.h"
+
+enum {
+    PANEL_ROWS = 32, /* two panels of pack.h: each broadcast of activations feeds two dot products */
+    PANEL_K = 256,
+    PANEL_BLOCKS = PANEL_K / 32,
+};
+
+/* Where integer accumulators start, and the float of these bits: methods.md (4). */
+#define PANEL_ONE_BITS 0x4b400000
+#define PANEL_ONE      0x1.8p23f
+
+/* Numbers of a row and block beside its weights. */
+enum panel_meta {
+    META_SCALE,
+    META_OFFSET, /* scale * PANEL_ONE */
+    META_MIN,    /* what is subtracted; PANEL_2_MINS: times the integers that follow */
+    META_MINS,   /* PANEL_2_MINS: two int16 */
+    META_SCALE2 = META_MIN, /* PANEL_16: of the second 16 columns */
+    META_OFFSET2,
+    META_COUNT,
+};
+
+/* 32 columns: weights as bytes >= 0, four to a row, rows as lanes; 16 rows, then the other 16. They are written line after
+ * line: storing every other one takes more than twice the time on Intel's cores. */
+struct panel_block {
+    _Alignas(64) uint8_t w[2][8][64];
+    float meta[META_COUNT][2][16];
+};
+
+/* How a format's weights are made of bytes; the value of a byte w. */
+enum panel_kind {
+    PANEL_32,      /* scale * (w - bias), a scale for 32 columns */
+    PANEL_WIDE,    /* the same, where scale * PANEL_ONE may overflow */
+    PANEL_32_MIN,  /* scale * w - min */
+    PANEL_16,      /* scale * (w - bias), a scale for 16 columns */
+    PANEL_2_MINS,  /* scale * w - min * (integer of 16 columns) */
+};
+
+struct panel_format {
+    uint16_t block_elems, block_bytes; /* in the file */
+    enum panel_kind kind;
+    int bias;
+    /* n blocks of 32 columns of a panel of 16 rows at src to half h of dst. */
+    void (*unpack)(const unsigned char *src, size_t n, struct panel_block *dst, size_t h);
+};
+
+extern const struct panel_format panel_q8_0, panel_q4_0, panel_q4_1, panel_q5_0, panel_q5_1, panel_iq4_nl, panel_mxfp4;
+extern const struct panel_format panel_q2_k, panel_q3_k, panel_q4_k, panel_q5_k, panel_q6_k, panel_iq4_xs;
+
+matmul_fn packed_gemm_q8_0, packed_gemm_q4_0, packed_gemm_q4_1, packed_gemm_q5_0, packed_gemm_q5_1;
+matmul_fn packed_gemm_iq4_nl, packed_gemm_mxfp4, packed_gemm_q2_k, packed_gemm_q3_k, packed_gemm_q4_k;
+matmul_fn packed_gemm_q5_k, packed_gemm_q6_k, packed_gemm_iq4_xs;
+
+#endif

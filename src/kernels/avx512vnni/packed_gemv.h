@@ -1,0 +1,16 @@
+/*
+ * kernels/avx512vnni/packed_gemv.h: decode from packed weights (pack.h): y = W x of one to
+ * GEMV_MAX_TOK tokens, for rows that begin at a multiple of PACK_ROWS.
+ */
+#ifndef KERNELS_AVX512VNNI_PACKED_GEMV_H
+#define KERNELS_AVX512VNNI_PACKED_GEMV_H
+
+#include "kernels/internal.h"
+
+matmul_fn vnni_packed_gemv_q8_0, vnni_packed_gemv_q4_0, vnni_packed_gemv_q4_1;
+matmul_fn vnni_packed_gemv_q5_0, vnni_packed_gemv_q5_1;
+matmul_fn vnni_packed_gemv_iq4_nl, vnni_packed_gemv_mxfp4;
+matmul_fn vnni_packed_gemv_q2_k, vnni_packed_gemv_q3_k, vnni_packed_gemv_q4_k;
+matmul_fn vnni_packed_gemv_q5_k, vnni_packed_gemv_q6_k, vnni_packed_gemv_iq4_xs;
+
+#endif

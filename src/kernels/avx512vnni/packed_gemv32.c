@@ -1,0 +1,201 @@
+/*
+ * avx512vnni/packed_gemv32.c: decode from packed weights in blocks of 32: Q8_0, Q4_0, Q4_1,
+ * Q5_0, Q5_1, IQ4_NL, MXFP4. Values of blocks: methods.md (1), layout: pack.h.
+ */
+#include "kernels/avx512vnni/packed_gemv_rows.h"
+
+struct packed32 {
+    unsigned block_bytes; /* of a row */
+    unsigned scale_bytes; /* of its first field */
+    unsigned run;         /* blocks a step */
+    bool apart;           /* each block of a run begins with its own scales */
+    bool has_min;
+    bool high_first; /* units 4-7 are 16 times too large, and so is the start */
+    bool far;        /* prefetch far ahead too */
+    struct act_format acts;
+    /* The eight units of a block, its fields after the first at p. */
+    void (*weights)(const unsigned char *p, __m512i w[8]);
+    /* Scales, and mins to be added, the first field of the block at p. */
+    void (*scales)(const unsigned char *p, __m512 *d, __m512 *m);
+};
+
+INLINE void block32(const unsigned char *scale, const unsigned char *values,
+                    const struct row_acts *x, size_t b, int n_tok, const struct packed32 f,
+                    __m512 *y)
+{
+    __m512i w[8];
+    __m512 d, m = _mm512_setzero_ps();
+    f.weights(values, w);
+    f.scales(scale, &d, &m);
+#pragma GCC unroll 4
+    for (int t = 0; t < n_tok; t++) {
+        const int8_t *q = x[t].q + 32 * b;
+        __m512i dot =
+            f.acts.bias ? _mm512_set1_epi32(x[t].start[b]) : _mm512_setzero_si512();
+        if (f.high_first) {
+            dot = dot_units(dot, w + 4, q + 16, 4);
+            dot = dot_units(_mm512_srai_epi32(dot, 4), w, q, 4);
+        } else {
+            dot = dot_units(dot, w, q, 8);
+        }
+        __m512 s = _mm512_mul_ps(d, _mm512_set1_ps(x[t].d_quant[b]));
+        y[t] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), s, y[t]);
+        if (f.has_min)
+            y[t] = _mm512_fmadd_ps(m, _mm512_set1_ps(x[t].xsum[b]), y[t]);
+    }
+}
+
+/* n blocks at p, number b the first. */
+INLINE void run32(const unsigned char *p, const struct row_acts *x, size_t b, unsigned n,
+                  int n_tok, const struct packed32 f, struct row_sums *y)
+{
+    const unsigned block = f.block_bytes * PACK_ROWS, scale = f.scale_bytes * PACK_ROWS;
+    const unsigned rest = block - scale;
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < n; i++) {
+        prefetch_lines(p, f.far, i * block / 64, (i + 1) * block / 64);
+        block32(p + i * (f.apart ? block : scale),
+                p + (f.apart ? i * block + scale : n * scale + i * rest), x, b + i, n_tok, f,
+                y->v[i % 2]);
+    }
+}
+
+INLINE void panel32(const unsigned char *p, size_t cols, const struct row_acts *x, int n_tok,
+                    const struct packed32 f, struct row_sums *y)
+{
+    const size_t n = cols / 32;
+    size_t b = 0;
+    for (; b + f.run <= n; b += f.run, p += (size_t)f.run * f.block_bytes * PACK_ROWS)
+        run32(p, x, b, f.run, n_tok, f, y);
+    switch (n - b) {
+    case 1:
+        run32(p, x, b, 1, n_tok, f, y);
+        break;
+    case 2:
+        run32(p, x, b, 2, n_tok, f, y);
+        break;
+    case 3:
+        run32(p, x, b, 3, n_tok, f, y);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- scales ---------------------------------------------------------------------------- */
+
+INLINE void scales_f16(const unsigned char *p, __m512 *d, __m512 *m)
+{
+    (void)m;
+    *d = f16_rows(p);
+}
+
+/* Powers 2^(e - 127), of which d_quant takes the halves: 0 stands for a subnormal, 255 for NaN,
+ * which infinity * 0 is. */
+INLINE void scales_e8m0(const unsigned char *p, __m512 *d, __m512 *m)
+{
+    (void)m;
+    __m512i e = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
+    e = _mm512_max_epu32(_mm512_slli_epi32(e, 23), _mm512_set1_epi32(0x00400000));
+    __m512 v = _mm512_castsi512_ps(e);
+    *d = _mm512_fmadd_ps(v, _mm512_setzero_ps(), v);
+}
+
+/* ---- weights --------------------------------------------------------------------------- */
+
+INLINE void weights_8(const unsigned char *p, __m512i w[8])
+{
+#pragma GCC unroll 8
+    for (int u = 0; u < 8; u++)
+        w[u] = load_unit(p, u);
+}
+
+/* High nibbles stay where they are. */
+INLINE void weights_4(const unsigned char *p, __m512i w[8])
+{
+#pragma GCC unroll 4
+    for (int u = 0; u < 4; u++) {
+        __m512i a = load_unit(p, u);
+        w[u] = _mm512_and_si512(a, _mm512_set1_epi8(15));
+        w[u + 4] = _mm512_and_si512(a, _mm512_set1_epi8(-16));
+    }
+}
+
+/* Entries of a table of bytes. */
+INLINE void weights_table(const unsigned char *p, __m128i entries, __m512i w[8])
+{
+    const __m512i low = _mm512_set1_epi8(15), table = _mm512_broadcast_i32x4(entries);
+#pragma GCC unroll 4
+    for (int u = 0; u < 4; u++) {
+        __m512i a = load_unit(p, u);
+        w[u] = _mm512_shuffle_epi8(table, _mm512_and_si512(a, low));
+        w[u + 4] =
+            _mm512_shuffle_epi8(table, _mm512_and_si512(_mm512_srli_epi16(a, 4), low));
+    }
+}
+
+INLINE void weights_iq4(const unsigned char *p, __m512i w[8])
+{
+    weights_table(p, iq4_biased(), w);
+}
+
+INLINE void weights_e2m1(const unsigned char *p, __m512i w[8])
+{
+    weights_table(p, e2m1_biased(), w);
+}
+
+/* Fifth bits: bit i of a row's word belongs to element i. Four bits become the bits 4 of
+ * four bytes by a table of 16 words. */
+INLINE void weights_5(const unsigned char *p, __m512i w[8])
+{
+    const __m512i low = _mm512_set1_epi8(15);
+    const __m512i spread = _mm512_setr_epi32(
+        0x00000000, 0x00000010, 0x00001000, 0x00001010, 0x00100000, 0x00100010, 0x00101000,
+        0x00101010, 0x10000000, 0x10000010, 0x10001000, 0x10001010, 0x10100000, 0x10100010,
+        0x10101000, 0x10101010);
+    const __m512i bits = _mm512_loadu_si512(p);
+    p += 64;
+#pragma GCC unroll 4
+    for (unsigned u = 0; u < 4; u++) {
+        __m512i a = load_unit(p, (int)u), b = _mm512_srli_epi16(a, 4);
+        __m512i h0 = _mm512_permutexvar_epi32(_mm512_srli_epi32(bits, 4 * u), spread);
+        __m512i h1 = _mm512_permutexvar_epi32(_mm512_srli_epi32(bits, 4 * u + 16), spread);
+        w[u] = bits_select(low, a, h0);
+        w[u + 4] = bits_select(low, b, h1);
+    }
+}
+
+/* ---- formats --------------------------------------------------------------------------- */
+
+#define PACKED_GEMV(name, ...)                                                             \
+    INLINE void panel_##name(const unsigned char *p, size_t cols,                          \
+                             const struct row_acts *x, int n_tok, struct row_sums *y)      \
+    {                                                                                      \
+        panel32(p, cols, x, n_tok, (struct packed32){ __VA_ARGS__ }, y);                   \
+    }                                                                                      \
+    void vnni_packed_gemv_##name(const struct matmul_args *a, size_t row0, size_t row1)    \
+    {                                                                                      \
+        packed_gemv(a, row0, row1, (struct packed32){ __VA_ARGS__ }.acts, panel_##name);   \
+    }
+
+/* The table has twice the numbers of MXFP4. */
+#define TWICE { 2, 2, 2, 2, 2, 2, 2, 2 }
+
+/* clang-format off */
+PACKED_GEMV(q8_0, .block_bytes = 34, .scale_bytes = 2, .run = 2, .far = false,
+            .acts = { .bias = 128 }, .weights = weights_8, .scales = scales_f16)
+PACKED_GEMV(q4_0, .block_bytes = 18, .scale_bytes = 2, .run = 2, .far = true, .high_first = true,
+            .acts = { .bias = 8 * 16 }, .weights = weights_4, .scales = scales_f16)
+PACKED_GEMV(q4_1, .block_bytes = 20, .scale_bytes = 4, .run = 2, .far = true, .high_first = true,
+            .apart = true, .has_min = true, .acts = { .mins = true }, .weights = weights_4,
+            .scales = f16_pairs)
+PACKED_GEMV(q5_0, .block_bytes = 22, .scale_bytes = 2, .run = 2, .far = true,
+            .acts = { .bias = 16 }, .weights = weights_5, .scales = scales_f16)
+PACKED_GEMV(q5_1, .block_bytes = 24, .scale_bytes = 4, .run = 2, .far = true, .apart = true,
+            .has_min = true, .acts = { .mins = true }, .weights = weights_5,
+            .scales = f16_pairs)
+PACKED_GEMV(iq4_nl, .block_bytes = 18, .scale_bytes = 2, .run = 2, .far = true,
+            .acts = { .bias = IQ4_BIAS }, .weights = weights_iq4, .scales = scales_f16)
+PACKED_GEMV(mxfp4, .block_bytes = 17, .scale_bytes = 1, .run = 4, .far = true,
+            .acts = { .bias = E2M1_BIAS / 2, .shift = TWICE }, .weights = weights_e2m1, .scales = scales_e8m0)
+/* clang-format on */

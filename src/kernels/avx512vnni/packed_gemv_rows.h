@@ -1,0 +1,203 @@
+/*
+ * kernels/avx512vnni/packed_gemv_rows.h: what decode from packed weights shares: activations
+ * as the kernels need them, and the walk over panels. Static inline only.
+ *
+ * Lanes are rows: a vector of weights is four consecutive elements of each of 16 rows, and
+ * meets the four bytes of activations they share, broadcast. No sum across lanes is ever
+ * needed, and a thread reads one sequential stream.
+ */
+#ifndef KERNELS_AVX512VNNI_PACKED_GEMV_ROWS_H
+#define KERNELS_AVX512VNNI_PACKED_GEMV_ROWS_H
+
+#include "kernels/avx512/simd512.h"
+#include "kernels/avx512vnni/packed_gemv.h"
+#include "kernels/pack.h"
+
+#include "kernels/simd/blocks.h" /* written in the names of the headers above */
+
+/* Activations of one token; sub-blocks are 32 columns. */
+struct row_acts {
+    const int8_t *q;
+    const int16_t *sum;   /* of q, two a sub-block */
+    const float *d;       /* scale of each sub-block */
+    const float *d_quant; /* the same, divided by what quants are multiplied by */
+    const float *xsum;    /* d * sum of q, of each sub-block: for the mins */
+    const int32_t *start; /* of dot products: - bias * sum of q, one or two a sub-block */
+};
+
+/* Where stored bytes are (quant + bias) * shift, shift depends on the sub-block, s % 8. */
+struct act_format {
+    int bias;         /* 0: start is not needed */
+    bool halves;      /* a start for each half of a sub-block */
+    bool mins;        /* xsum is needed */
+    uint8_t shift[8]; /* powers of two; all 0: one, d_quant is d */
+};
+
+/* Sub-blocks a step of row_acts_init. */
+enum { ACT_STEP = 16 };
+
+/* Bytes of row_acts' own arrays for a token. */
+INLINE size_t row_acts_bytes(size_t cols)
+{
+    return (cols / 32 + ACT_STEP) / ACT_STEP * ACT_STEP * (2 * sizeof(float) + 2 * sizeof(int32_t));
+}
+_Static_assert(GEMV_MAX_TOK * 16 <= 32 * SCRATCH_COL_BYTES, "scratch");
+_Static_assert(GEMV_MAX_TOK * 16 * ACT_STEP <= SCRATCH_PANEL_BYTES, "scratch");
+
+INLINE void row_acts_init(struct row_acts *r, void *mem, const struct acts *x, size_t t,
+                          const struct act_format f)
+{
+    const size_t n = x->cols / 32, padded = (n + ACT_STEP) / ACT_STEP * ACT_STEP;
+    float *d_quant = mem, *xsum = d_quant + padded;
+    int32_t *start = (int32_t *)(xsum + padded);
+    __m128i shift = _mm_loadl_epi64((const __m128i *)f.shift);
+    const __m128i pairs = _mm_unpacklo_epi8(shift, shift);
+    const __m512i mul = _mm512_cvtepu8_epi32(_mm_unpacklo_epi64(shift, shift));
+    const __m512 factor = _mm512_div_ps(_mm512_set1_ps(1), _mm512_cvtepi32_ps(mul));
+    const __m512i bias = _mm512_set1_epi32(-f.bias);
+    const bool shifted = f.shift[0] != 0;
+
+    *r = (struct row_acts){ .q = x->q + t * x->stride,
+                            .sum = x->sum + t * x->stride / 16,
+                            .d = x->d + t * x->stride / 32,
+                            .xsum = xsum,
+                            .start = start };
+    r->d_quant = shifted ? d_quant : r->d;
+    for (size_t s = 0; s < n; s += ACT_STEP) {
+        const __mmask16 m = vm_first(n - s);
+        const __m512i sums = _mm512_maskz_loadu_epi32(m, r->sum + 2 * s);
+        const __m512i sum = _mm512_madd_epi16(sums, _mm512_set1_epi16(1));
+        const __m512 d = _mm512_maskz_loadu_ps(m, r->d + s);
+        if (shifted)
+            _mm512_store_ps(d_quant + s, _mm512_mul_ps(d, factor));
+        if (f.mins)
+            _mm512_store_ps(xsum + s, _mm512_mul_ps(d, _mm512_cvtepi32_ps(sum)));
+        if (f.bias && f.halves) {
+            const __m512i by = _mm512_mullo_epi32(bias, shifted ? _mm512_cvtepu8_epi32(pairs)
+                                                                : _mm512_set1_epi32(1));
+            __m512i lo = _mm512_cvtepi16_epi32(_mm512_castsi512_si256(sums));
+            __m512i hi = _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(sums, 1));
+            _mm512_store_si512(start + 2 * s, _mm512_mullo_epi32(lo, by));
+            _mm512_store_si512(start + 2 * s + 16, _mm512_mullo_epi32(hi, by));
+        } else if (f.bias) {
+            __m512i by = shifted ? _mm512_mullo_epi32(bias, mul) : bias;
+            _mm512_store_si512(start + s, _mm512_mullo_epi32(sum, by));
+        }
+    }
+}
+
+/* Four activations for every row. */
+INLINE __m512i act4(const int8_t *q)
+{
+    int32_t x;
+    memcpy(&x, q, sizeof x);
+    return _mm512_set1_epi32(x);
+}
+
+/* dot + the products of n units of weights. */
+INLINE __m512i dot_units(__m512i dot, const __m512i *w, const int8_t *q, int n)
+{
+#pragma GCC unroll 8
+    for (int u = 0; u < n; u++)
+        dot = _mm512_dpbusd_epi32(dot, w[u], act4(q + 4 * u));
+    return dot;
+}
+
+INLINE __m512i load_unit(const unsigned char *p, int u)
+{
+    return _mm512_loadu_si512(p + 64 * u);
+}
+
+/* Bits of a where mask is set, else of b. */
+INLINE __m512i bits_select(__m512i mask, __m512i a, __m512i b)
+{
+    return _mm512_ternarylogic_epi64(mask, a, b, 0xca);
+}
+
+/* 16 pairs of halves: the first of each, and the second. */
+INLINE void f16_pairs(const unsigned char *p, __m512 *first, __m512 *second)
+{
+    const __m512i apart = _mm512_set_epi16(
+        31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1, 30, 28, 26, 24, 22, 20, 18,
+        16, 14, 12, 10, 8, 6, 4, 2, 0);
+    __m512i h = _mm512_permutexvar_epi16(apart, _mm512_loadu_si512(p));
+    *first = _mm512_cvtph_ps(_mm512_castsi512_si256(h));
+    *second = _mm512_cvtph_ps(_mm512_extracti64x4_epi64(h, 1));
+}
+
+INLINE __m512 f16_rows(const unsigned char *p)
+{
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+}
+
+/*
+ * Decode asks memory for every line ahead, far into L2 and near into L1; measured on a server
+ * core with 17 GB/s of its own and large pages, % of a prefetching load loop with Q4_0, Q4_K,
+ * Q6_K: none 74-87, near alone 81-86, 1 and 6 KiB 86-95, these 98-99. Q8_0, whose arithmetic
+ * is short, needs the near ones alone: 98, and 92 with none.
+ */
+enum { PACKED_NEAR = 4096, PACKED_FAR = 16384 };
+
+/* Lines [from, to) of what stands at p. The compiler must not gather those of a whole block in
+ * one place: a burst of them costs a third of the rate from L2. */
+INLINE void prefetch_lines(const unsigned char *p, bool far, unsigned from, unsigned to)
+{
+#pragma GCC unroll 64
+    for (unsigned i = from; i < to; i++) {
+        __builtin_prefetch(p + PACKED_NEAR + 64 * (size_t)i, 0, 3);
+        if (far)
+            __builtin_prefetch(p + PACKED_FAR + 64 * (size_t)i, 0, 2);
+    }
+    __asm__ volatile("" ::: "memory");
+}
+
+/* y of 16 rows: two accumulators a token, so that sums of neighbours overlap. */
+struct row_sums {
+    __m512 v[2][GEMV_MAX_TOK];
+};
+
+/* One panel from p on. */
+typedef void packed_panel_fn(const unsigned char *p, size_t cols, const struct row_acts *x,
+                             int n_tok, struct row_sums *y);
+
+INLINE void packed_rows(const struct matmul_args *a, size_t row0, size_t row1, int n_tok,
+                        const struct act_format f, packed_panel_fn *panel)
+{
+    struct row_acts x[GEMV_MAX_TOK];
+    const size_t per_tok = row_acts_bytes(a->cols);
+#pragma GCC unroll 4
+    for (int t = 0; t < n_tok; t++)
+        row_acts_init(&x[t], (char *)a->scratch + (size_t)t * per_tok, a->x, (size_t)t, f);
+    for (size_t r = row0; r < row1; r += PACK_ROWS) {
+        struct row_sums y;
+#pragma GCC unroll 4
+        for (int t = 0; t < n_tok; t++)
+            y.v[0][t] = y.v[1][t] = _mm512_setzero_ps();
+        panel(a->w + r * a->w_row_bytes, a->cols, x, n_tok, &y);
+#pragma GCC unroll 4
+        for (int t = 0; t < n_tok; t++)
+            _mm512_mask_storeu_ps(a->y + (size_t)t * a->y_stride + r, vm_first(row1 - r),
+                                  _mm512_add_ps(y.v[0][t], y.v[1][t]));
+    }
+}
+
+INLINE void packed_gemv(const struct matmul_args *a, size_t row0, size_t row1,
+                        const struct act_format f, packed_panel_fn *panel)
+{
+    switch (a->x->n_tok) {
+    case 1:
+        packed_rows(a, row0, row1, 1, f, panel);
+        break;
+    case 2:
+        packed_rows(a, row0, row1, 2, f, panel);
+        break;
+    case 3:
+        packed_rows(a, row0, row1, 3, f, panel);
+        break;
+    default:
+        packed_rows(a, row0, row1, GEMV_MAX_TOK, f, panel);
+        break;
+    }
+}
+
+#endif

@@ -1,0 +1,175 @@
+/* avx512vnni/packed_unpack_k.c: packed formats with blocks of 256: Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_XS. Their layout:
+ * pack.h, pack.c; values: methods.md (1). A block of 256 is 8 of 32 here; n is always 8. */
+#include "kernels/avx512vnni/packed_unpack.h"
+
+/* x shifted right by n bits, left by -n: bits that cross bytes are to be masked away. */
+INLINE __m512i shift(__m512i x, int n)
+{
+    return n >= 0 ? _mm512_srli_epi16(x, (unsigned)n) : _mm512_slli_epi16(x, (unsigned)-n);
+}
+/* a | (b & mask) */
+INLINE __m512i or_masked(__m512i a, __m512i b, __m512i mask)
+{
+    return _mm512_ternarylogic_epi32(a, b, mask, 0xf8);
+}
+
+/* Q4_K, Q5_K: the unit of d and dmin, then three of packed scales and mins. */
+static void put_k_scales(const unsigned char *p, struct panel_block *dst, size_t h)
+{
+    const __m512i head = unit(p, 0), a = unit(p, 1), b = unit(p, 2), c = unit(p, 3);
+    const __m512i six = _mm512_set1_epi8(63), pair = _mm512_set1_epi8(0x30);
+    const __m512 d = first_halves(head), dmin = second_halves(head);
+    const __m512i sc[2] = { _mm512_and_si512(a, six), or_masked(low_nibbles(c), shift(a, 2), pair) };
+    const __m512i mn[2] = { _mm512_and_si512(b, six), or_masked(high_nibbles(c), shift(b, 2), pair) };
+#pragma GCC unroll 8
+    for (unsigned j = 0; j < 8; j++) {
+        put_scale(&dst[j], h, META_SCALE, _mm512_mul_ps(d, byte_u8(sc[j / 4], j % 4)));
+        put_meta(&dst[j], h, META_MIN, _mm512_mul_ps(dmin, byte_u8(mn[j / 4], j % 4)));
+    }
+}
+
+static void unpack_q4_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
+{
+    (void)n;
+    put_k_scales(p, dst, h);
+    p += 4 * 64;
+    for (size_t g = 0; g < 4; g++, p += 8 * 64) {
+#pragma GCC unroll 8
+        for (size_t i = 0; i < 8; i++)
+            put(&dst[2 * g], h, i, low_nibbles(unit(p, i)));
+#pragma GCC unroll 8
+        for (size_t i = 0; i < 8; i++)
+            put(&dst[2 * g + 1], h, i, high_nibbles(unit(p, i)));
+    }
+}
+
+static void unpack_q5_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
+{
+    const __m512i bit = _mm512_set1_epi8(16);
+    (void)n;
+    put_k_scales(p, dst, h);
+    const unsigned char *high = p + 4 * 64, *q = high + 8 * 64;
+#pragma GCC unroll 4
+    for (int g = 0; g < 4; g++, q += 8 * 64) {
+        for (size_t i = 0; i < 8; i++)
+            put(&dst[2 * g], h, i, or_masked(low_nibbles(unit(q, i)), shift(unit(high, i), 2 * g - 4), bit));
+        for (size_t i = 0; i < 8; i++)
+            put(&dst[2 * g + 1], h, i, or_masked(high_nibbles(unit(q, i)), shift(unit(high, i), 2 * g - 3), bit));
+    }
+}
+
+/* Of each half of 128: 16 units of nibbles, then 8 of pairs of upper bits. */
+static void unpack_q6_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
+{
+    const __m512i pair = _mm512_set1_epi8(0x30);
+    const __m512 d = halves(p);
+    (void)n;
+    p += 32;
+#pragma GCC unroll 4
+    for (unsigned u = 0; u < 4; u++, p += 64)
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < 4; i++)
+            put_scale(&dst[2 * u + i / 2], h, i % 2 ? META_SCALE2 : META_SCALE, _mm512_mul_ps(d, byte_i8(unit(p, 0), i)));
+    for (size_t g = 0; g < 2; g++, p += 24 * 64)
+#pragma GCC unroll 4
+        for (int b = 0; b < 4; b++, dst++)
+            for (size_t i = 0; i < 8; i++) {
+                const __m512i x = unit(p, (size_t)(b % 2) * 8 + i), high = shift(unit(p, 16 + i), 2 * b - 4);
+                put(dst, h, i, or_masked(b < 2 ? low_nibbles(x) : high_nibbles(x), high, pair));
+            }
+}
+
+/* Scales: the low four bits of two in a byte of the second unit, the upper two in the second half of the first. */
+static void unpack_iq4_xs(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
+{
+    const __m512i head = unit(p, 0), low = unit(p, 1), table = _mm512_broadcast_i32x4(iq4_biased());
+    const __m512i upper = _mm512_srli_epi32(head, 16);
+    const __m512 d = first_halves(head);
+    (void)n;
+    p += 2 * 64;
+    for (unsigned j = 0; j < 8; j++, p += 4 * 64) {
+        const __m512i a = _mm512_and_si512(_mm512_srli_epi32(low, 4 * j), _mm512_set1_epi32(15));
+        const __m512i b = _mm512_slli_epi32(_mm512_srli_epi32(upper, 2 * j), 4);
+        const __m512i sc = _mm512_sub_epi32(or_masked(a, b, _mm512_set1_epi32(0x30)), _mm512_set1_epi32(32));
+        put_scale(&dst[j], h, META_SCALE, _mm512_mul_ps(d, _mm512_cvtepi32_ps(sc)));
+#pragma GCC unroll 8
+        for (size_t u = 0; u < 8; u++)
+            put(&dst[j], h, u, _mm512_shuffle_epi8(table, u < 4 ? low_nibbles(unit(p, u)) : high_nibbles(unit(p, u - 4))));
+    }
+}
+
+/* ---- pairs of bits: scale times quant fits a byte, which leaves one scale, d, for all 256 ------------------- */
+
+/* Byte tables for shuffles, whose lanes of 16 bytes hold four rows: entries 4r to 4r + 3 are 0, 1, 2, 3 times the byte
+ * that stands four times in row r. */
+INLINE __m512i times_0123(__m512i sc)
+{
+    return _mm512_add_epi8(_mm512_maskz_mov_epi8(0xaaaaaaaaaaaaaaaa, sc),
+                           _mm512_maskz_mov_epi8(0xcccccccccccccccc, _mm512_add_epi8(sc, sc)));
+}
+/* Where a pair of bits, at 2 j of each byte, stands in these tables. */
+INLINE __m512i pair_entries(__m512i x, int j)
+{
+    const __m512i row = _mm512_broadcast_i32x4(_mm_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c));
+    return or_masked(row, shift(x, 2 * j), _mm512_set1_epi8(3));
+}
+
+/* Mins are 4-bit multiples of dmin: a pair of them, of columns 0-15 and 16-31, meets the pair of the activations' sums. */
+static void unpack_q2_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
+{
+    const __m512i head = unit(p, 0);
+    const __m512 d = first_halves(head), dmin = second_halves(head);
+    const unsigned char *q = p + 5 * 64;
+    (void)n;
+#pragma GCC unroll 8
+    for (unsigned b = 0; b < 8; b++) {
+        const __m512i x = unit(p + 64, b / 2), sc = low_nibbles(x), mn = high_nibbles(x);
+        const __m512i pair = _mm512_srli_epi32(mn, b % 2 ? 16 : 0);
+        put_scale(&dst[b], h, META_SCALE, d);
+        put_meta(&dst[b], h, META_MIN, dmin);
+        const __m512i lo = _mm512_and_si512(pair, _mm512_set1_epi32(15));
+        put_meta(&dst[b], h, META_MINS, vi_floats(or_masked(lo, _mm512_slli_epi32(pair, 8), _mm512_set1_epi32(15 << 16))));
+        const __m512i t[2] = { times_0123(byte_4(sc, b % 2 * 2)), times_0123(byte_4(sc, b % 2 * 2 + 1)) };
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < 8; i++)
+            put(&dst[b], h, i, _mm512_shuffle_epi8(t[i / 4], pair_entries(unit(q, b / 4 * 8 + i), (int)b % 4)));
+    }
+}
+
+/*
+ * sc * (q - 4), sc in -32..31, is in -124..128: its negative plus 128 is a byte, and the scale is -d. q - 4 is the pair
+ * of bits where the third bit is set, else 4 less.
+ */
+static void unpack_q3_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
+{
+    const __m512i bias = _mm512_set1_epi8(-128), pair = _mm512_set1_epi8(0x30), sc_bias = _mm512_set1_epi8(32);
+    const __m512 d = _mm512_sub_ps(_mm512_setzero_ps(), halves(p));
+    const unsigned char *sc = p + 32, *high = sc + 3 * 64, *q = high + 8 * 64;
+    (void)n;
+#pragma GCC unroll 8
+    for (unsigned b = 0; b < 8; b++) { /* scales 4 a and on, a = b / 2: nibbles a / 2 of unit a % 2, pairs a of unit 2 */
+        const __m512i x = unit(sc, b / 2 % 2), low = b / 4 ? high_nibbles(x) : low_nibbles(x);
+        const __m512i s = _mm512_sub_epi8(or_masked(low, shift(unit(sc, 2), (int)(b / 2) * 2 - 4), pair), sc_bias);
+        put_scale(&dst[b], h, META_SCALE, d);
+        __m512i t[2], four[2];
+#pragma GCC unroll 2
+        for (unsigned g = 0; g < 2; g++) {
+            const __m512i s4 = byte_4(s, b % 2 * 2 + g);
+            t[g] = _mm512_sub_epi8(bias, times_0123(s4));
+            four[g] = _mm512_slli_epi16(_mm512_and_si512(s4, _mm512_set1_epi8(63)), 2);
+        }
+#pragma GCC unroll 8
+        for (unsigned i = 0; i < 8; i++) {
+            const __m512i w = _mm512_shuffle_epi8(t[i / 4], pair_entries(unit(q, b / 4 * 8 + i), (int)b % 4));
+            const __mmask64 less = _mm512_testn_epi8_mask(unit(high, i), _mm512_set1_epi8((char)(1 << b)));
+            put(&dst[b], h, i, _mm512_mask_add_epi8(w, less, w, four[i / 4]));
+        }
+    }
+}
+
+const struct panel_format panel_q2_k = { 256, 84, PANEL_2_MINS, 0, unpack_q2_k };
+const struct panel_format panel_q3_k = { 256, 110, PANEL_32, 128, unpack_q3_k };
+const struct panel_format panel_q4_k = { 256, 144, PANEL_32_MIN, 0, unpack_q4_k };
+const struct panel_format panel_q5_k = { 256, 176, PANEL_32_MIN, 0, unpack_q5_k };
+const struct panel_format panel_q6_k = { 256, 210, PANEL_16, 32, unpack_q6_k };
+const struct panel_format panel_iq4_xs = { 256, 136, PANEL_32, IQ4_BIAS, unpack_iq4_xs };

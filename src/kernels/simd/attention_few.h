@@ -1,0 +1,176 @@
+/*
+ * kernels/simd/attention_few.h: a few rows (the heads of one token that share keys) against
+ * keys and values as they are stored: decode, which memory should limit. Static inline only.
+ *
+ * Every vector of K or V is converted in registers once for up to FEW rows. Lanes are dims:
+ * the VL sums of lanes of a block of keys and rows become one vector of scores.
+ */
+#ifndef KERNELS_SIMD_ATTENTION_FEW_H
+#define KERNELS_SIMD_ATTENTION_FEW_H
+
+#include "kernels/simd/attention_tile.h"
+
+enum {
+    FEW = 4,           /* rows at once */
+    FEW_ROWS = 8,      /* rows up to which this is the faster way */
+    FEW_DIMS = 64,     /* elements a step */
+    FEW_PREFETCH = 64, /* positions ahead */
+    CACHE_LINE = 64,
+};
+
+/* A type as it is read here; a constant of each caller. */
+struct few_type {
+    kv_load *load;
+    size_t step_bytes; /* of FEW_DIMS elements */
+};
+
+/* Ask memory for a step of a later row. */
+INLINE void few_prefetch(const unsigned char *row, size_t row_bytes, size_t d,
+                         const struct few_type t)
+{
+    const unsigned char *p = row + FEW_PREFETCH * row_bytes + d / FEW_DIMS * t.step_bytes;
+#pragma GCC unroll 4
+    for (size_t b = 0; b + CACHE_LINE / 2 <= t.step_bytes; b += CACHE_LINE)
+        __builtin_prefetch(p + b, 0, 3);
+}
+
+/* Lanes [d, d + VL) of n rows and some keys: acc[r * keys + i] += q[r] k[i]. */
+INLINE void few_dims(vf *acc, const float *const *q, const size_t n,
+                     const unsigned char *const *key, const size_t keys, size_t d,
+                     size_t left, kv_load *load)
+{
+    vf k[VL];
+#pragma GCC unroll 16
+    for (size_t i = 0; i < keys; i++)
+        k[i] = load(key[i], d, left);
+#pragma GCC unroll 4
+    for (size_t r = 0; r < n; r++) {
+        vf x = left >= VL ? vf_load(q[r] + d) : vf_load_m(vm_first(left), q[r] + d);
+#pragma GCC unroll 16
+        for (size_t i = 0; i < keys; i++)
+            acc[r * keys + i] = vf_fma(x, k[i], acc[r * keys + i]);
+    }
+}
+
+/* p[r] = q . k for n <= FEW rows and all keys of the tile; those past its end repeat the last
+ * one. */
+INLINE void few_scores(const struct att *s, size_t row, const size_t n, const struct few_type t)
+{
+    const size_t keys = n == 1 ? VL : n == 2 ? VL / 2 : VL / 4; /* n * keys <= VL */
+    const size_t dim = s->dim, last = s->j1 - s->j0 - 1, row_bytes = s->a->k.row_bytes;
+    const unsigned char *k = kv_at(&s->a->k, s->kv_head, s->j0), *key[VL];
+    const float *q[FEW];
+#pragma GCC unroll 4
+    for (size_t r = 0; r < n; r++)
+        q[r] = att_q(s, row + r);
+    for (size_t j = 0; j <= last; j += keys) {
+        vf acc[VL];
+#pragma GCC unroll 16
+        for (size_t i = 0; i < VL; i++)
+            acc[i] = vf_set1(0);
+#pragma GCC unroll 16
+        for (size_t i = 0; i < keys; i++)
+            key[i] = k + (j + i < last ? j + i : last) * row_bytes;
+        size_t d = 0;
+        for (; d + FEW_DIMS <= dim; d += FEW_DIMS) {
+#pragma GCC unroll 16
+            for (size_t i = 0; i < keys; i++)
+                few_prefetch(key[i], row_bytes, d, t);
+#pragma GCC unroll 8
+            for (size_t c = 0; c < FEW_DIMS; c += VL)
+                few_dims(acc, q, n, key, keys, d + c, VL, t.load);
+        }
+        for (; d + VL <= dim; d += VL)
+            few_dims(acc, q, n, key, keys, d, VL, t.load);
+        if (d < dim)
+            few_dims(acc, q, n, key, keys, d, dim - d, t.load);
+        float sums[VL];
+        vf_store(sums, vf_sums(acc));
+#pragma GCC unroll 4
+        for (size_t r = 0; r < n; r++)
+            memcpy(s->p + r * KV_TILE + j, sums + r * keys, keys * sizeof *sums);
+    }
+}
+
+/* out[r] += p[r] . v for n <= FEW rows, vecs vectors of dims from d on; the last of them has
+ * `last` elements. */
+INLINE void few_output_dims(const struct att *s, size_t row, const size_t n, size_t d,
+                            const size_t vecs, size_t last, const struct few_type t)
+{
+    const size_t end = s->j1 - s->j0, row_bytes = s->a->v.row_bytes;
+    const unsigned char *v = kv_at(&s->a->v, s->kv_head, s->j0);
+    const vm m = vm_first(last);
+    const float *p = s->p;
+    vf acc[FEW][ATT_VECS];
+#pragma GCC unroll 4
+    for (size_t r = 0; r < n; r++)
+#pragma GCC unroll 4
+        for (size_t c = 0; c < vecs; c++)
+            acc[r][c] = vf_set1(0);
+    for (size_t j = 0; j < end; j++, v += row_bytes) {
+        vf x[ATT_VECS];
+        if (vecs * VL >= FEW_DIMS)
+            few_prefetch(v, row_bytes, d, t);
+#pragma GCC unroll 4
+        for (size_t c = 0; c < vecs; c++)
+            x[c] = t.load(v, d + c * VL, c + 1 < vecs ? VL : last);
+#pragma GCC unroll 4
+        for (size_t r = 0; r < n; r++) {
+            vf weight = vf_set1(p[r * KV_TILE + j]);
+#pragma GCC unroll 4
+            for (size_t c = 0; c < vecs; c++)
+                acc[r][c] = vf_fma(weight, x[c], acc[r][c]);
+        }
+    }
+#pragma GCC unroll 4
+    for (size_t r = 0; r < n; r++) {
+        float *out = att_out(s, row + r) + d;
+#pragma GCC unroll 4
+        for (size_t c = 0; c < vecs; c++, out += VL)
+            if (c + 1 < vecs)
+                vf_store(out, vf_add(vf_load(out), acc[r][c]));
+            else
+                vf_store_m(out, m, vf_add(vf_load_m(m, out), acc[r][c]));
+    }
+}
+
+INLINE void few_output(const struct att *s, size_t row, const size_t n, const struct few_type t)
+{
+    size_t d = 0;
+    for (; d + ATT_VECS * VL <= s->dim_v; d += ATT_VECS * VL)
+        few_output_dims(s, row, n, d, ATT_VECS, VL, t);
+    for (; d + VL <= s->dim_v; d += VL)
+        few_output_dims(s, row, n, d, 1, VL, t);
+    if (d < s->dim_v)
+        few_output_dims(s, row, n, d, 1, s->dim_v - d, t);
+}
+
+/* Scores and outputs of n <= FEW rows over a type. */
+typedef void few_fn(const struct att *s, size_t row, size_t n);
+#define FEW_TYPE(scores, output, load, bytes)                                                    \
+    static void scores(const struct att *call, size_t row, size_t n)                       \
+    {                                                                                      \
+        FEW_EACH(few_scores, load, bytes)                                                        \
+    }                                                                                      \
+    static void output(const struct att *call, size_t row, size_t n)                       \
+    {                                                                                      \
+        FEW_EACH(few_output, load, bytes)                                                        \
+    }
+#define FEW_EACH(fn, load, bytes)                                                                \
+    const struct att s = *call;                                                            \
+    const struct few_type t = { load, bytes };                                             \
+    if (n == 1)                                                                            \
+        fn(&s, row, 1, t);                                                              \
+    else if (n == 2)                                                                       \
+        fn(&s, row, 2, t);                                                              \
+    else if (n == 3)                                                                       \
+        fn(&s, row, 3, t);                                                              \
+    else                                                                                   \
+        fn(&s, row, 4, t);
+FEW_TYPE(few_scores_f32, few_output_f32, kv_f32, 4 * FEW_DIMS)
+FEW_TYPE(few_scores_f16, few_output_f16, kv_f16, 2 * FEW_DIMS)
+FEW_TYPE(few_scores_bf16, few_output_bf16, kv_bf16, 2 * FEW_DIMS)
+FEW_TYPE(few_scores_q8_0, few_output_q8_0, kv_q8_0, 34 * FEW_DIMS / 32)
+FEW_TYPE(few_scores_q4_0, few_output_q4_0, kv_q4_0, 18 * FEW_DIMS / 32)
+
+#endif
