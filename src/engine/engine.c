@@ -286,10 +286,10 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
         rope_init(e, err) != 0 || kv_init(e, err) != 0 || attention_init(e, err) != 0)
         goto fail;
     const struct sizes s = sizes(e);
-    if (buffers_init(e, &s, err) != 0 || threads_init(e, &s, err) != 0)
-        goto fail;
     e->team = team_new(o->n_threads, o->cpus, err);
-    if (!e->team || repack(e, err) != 0 || counters_init(e, err) != 0)
+    /* Packed first: while it lasts, pages of the file are in memory that the activations take later. */
+    if (!e->team || repack(e, err) != 0 || buffers_init(e, &s, err) != 0 || threads_init(e, &s, err) != 0 ||
+        counters_init(e, err) != 0)
         goto fail;
     return e;
 fail:

@@ -10,10 +10,10 @@ void avx2_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok
     simd_act_prepare_bf16(a, x, ld, tok0, tok1);
 }
 
-void avx2_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0,
-                         size_t tok1)
+void avx2_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0, size_t tok1)
 {
-    simd_act_prepare_q8(a, x, ld, tok0, tok1);
+    for (size_t t = tok0; t < tok1; t++)
+        simd_act_prepare_q8_from(a, x, ld, t, 0);
 }
 
 void avx2_rms_norm(float *dst, const float *src, const float *w, size_t n, float eps)

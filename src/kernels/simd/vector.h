@@ -188,28 +188,27 @@ INLINE void simd_act_prepare_bf16(struct acts *a, const float *x, size_t ld, siz
 }
 
 #ifdef __AVX2__ /* bytes are 256 bits wide here; another ISA brings its own */
-/* methods.md (10) */
-INLINE void simd_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0,
-                                size_t tok1)
+/* Token t from column c on, block by block. methods.md (10) */
+INLINE void simd_act_prepare_q8_from(struct acts *a, const float *x, size_t ld, size_t t,
+                                     size_t c)
 {
-    for (size_t t = tok0; t < tok1; t++)
-        for (size_t c = 0; c < a->stride; c += 32) {
-            size_t n = c < a->cols ? a->cols - c : 0, i = t * a->stride + c;
-            const float *src = x + t * ld + (n ? c : 0);
-            struct q8_scale s = q8_scale(block_max_bits(src, n));
-            __m256i q = _mm256_setzero_si256();
-            if (s.inverse != 0)
-                q = block_round(src, n, s.inverse);
-            /* sums of 4 as int32, then across each half */
-            const __m256i one8 = _mm256_set1_epi8(1), one16 = _mm256_set1_epi16(1);
-            __m256i sum = _mm256_madd_epi16(_mm256_maddubs_epi16(one8, q), one16);
-            sum = _mm256_add_epi32(sum, _mm256_shuffle_epi32(sum, 0x4e));
-            sum = _mm256_add_epi32(sum, _mm256_shuffle_epi32(sum, 0xb1));
-            _mm256_store_si256((__m256i *)(a->q + i), q);
-            a->d[i / 32] = s.d;
-            a->sum[i / 16] = (int16_t)_mm256_extract_epi16(sum, 0);
-            a->sum[i / 16 + 1] = (int16_t)_mm256_extract_epi16(sum, 8);
-        }
+    for (; c < a->stride; c += 32) {
+        size_t n = c < a->cols ? a->cols - c : 0, i = t * a->stride + c;
+        const float *src = x + t * ld + (n ? c : 0);
+        struct q8_scale s = q8_scale(block_max_bits(src, n));
+        __m256i q = _mm256_setzero_si256();
+        if (s.inverse != 0)
+            q = block_round(src, n, s.inverse);
+        /* sums of 4 as int32, then across each half */
+        const __m256i one8 = _mm256_set1_epi8(1), one16 = _mm256_set1_epi16(1);
+        __m256i sum = _mm256_madd_epi16(_mm256_maddubs_epi16(one8, q), one16);
+        sum = _mm256_add_epi32(sum, _mm256_shuffle_epi32(sum, 0x4e));
+        sum = _mm256_add_epi32(sum, _mm256_shuffle_epi32(sum, 0xb1));
+        _mm256_store_si256((__m256i *)(a->q + i), q);
+        a->d[i / 32] = s.d;
+        a->sum[i / 16] = (int16_t)_mm256_extract_epi16(sum, 0);
+        a->sum[i / 16 + 1] = (int16_t)_mm256_extract_epi16(sum, 8);
+    }
 }
 #endif
 
