@@ -160,7 +160,7 @@ static float *part_sum(const struct engine *e, const struct op *op, uint32_t run
     return part_out(e, op, run, part) + (size_t)op->n_head * op->head_dim_v;
 }
 
-/* out = sum_p e^(max_p - max) out_p / sum_p e^(max_p - max) sum_p, for a head. */
+/* A head of a token whose keys were cut into parts. methods.md (7) */
 static void merge_head(const struct engine *e, const struct op *op, const struct unit *x, uint32_t h, float *out)
 {
     float max = -INFINITY, sum = 0;

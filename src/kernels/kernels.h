@@ -22,8 +22,8 @@ enum act_kind {
 };
 
 /*
- * Prepared activations of n_tok tokens. The three arrays are 64-byte aligned; rows are padded to
- * a multiple of 64 elements (stride) with zeros.
+ * Prepared activations of n_tok tokens. The three arrays are 64-byte aligned; rows are padded with
+ * zeros to a multiple of 64 elements, and stand stride elements apart (kernels.c).
  * ACT_Q8: x[t,c] ~= d[t,c/32] * q[t,c], d = max|x| / 127 over the 32, q in -127..127 rounded to
  * nearest even; sum[t,c/16] = sum of q over 16. A block with an infinity or a NaN has d = NaN and
  * q = 0; one whose largest |x| is below 2^-112 is zero. The same bits on every ISA. methods.md (10)

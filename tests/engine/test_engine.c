@@ -234,6 +234,28 @@ static void test_prefill_agrees_with_decode(void **state)
     model_free(&m);
 }
 
+/* After a long past one token's keys are cut into parts: what they give together is what a prompt gives. */
+static void test_long_decode(void **state)
+{
+    (void)state;
+    enum { N = 1300 };
+    struct model m = { 0 };
+    own_model(&m);
+    int32_t tok[N];
+    for (int i = 0; i < N; i++)
+        tok[i] = some_tokens[i * 7 % N_SOME] + i % 40;
+    const size_t v = m.hp.n_vocab;
+    const unsigned flags[] = { 0, cpu_flags() };
+    for (size_t f = 0; f < ARRAY_LEN(flags); f++)
+        for (int threads = 1; threads <= 2; threads++) {
+            float *once = run_all(&m, tok, N, N, flags[f], threads), *steps = run_all(&m, tok, N, N - 3, flags[f], threads);
+            assert_true(max_diff(once + (N - 3) * v, steps + (N - 3) * v, 3 * v) < 2e-3);
+            free(once);
+            free(steps);
+        }
+    model_free(&m);
+}
+
 static void test_threads_agree(void **state)
 {
     (void)state;
@@ -353,7 +375,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_own_oracle),      cmocka_unit_test(test_reference_reproduces),
         cmocka_unit_test(test_shared_oracles),  cmocka_unit_test(test_prefill_agrees_with_decode),
-        cmocka_unit_test(test_threads_agree),   cmocka_unit_test(test_ubatch),
+        cmocka_unit_test(test_threads_agree),   cmocka_unit_test(test_ubatch),            cmocka_unit_test(test_long_decode),
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_samples),
         cmocka_unit_test(test_batch_refusals),
     };
