@@ -51,7 +51,7 @@ else skip valgrind "not installed"; fi
 fuzz() { "$work/fuzz/tests/fuzz/$1" -max_total_time="$fuzz_s" -timeout=20 -rss_limit_mb=2048 "$work/corpus" "$top_srcdir/tests/fuzz/corpus/${1#fuzz_}"; }
 if command -v clang >/dev/null; then
     mkdir -p "$work/fuzz" && cd "$work/fuzz" || exit 99
-    part "building the fuzz targets" sh -c "'$top_srcdir/configure' -q --enable-fuzzers CC=clang CFLAGS='-O1 -g' && make -s -j$jobs fuzzers"
+    part "building the fuzz targets" sh -c "'$top_srcdir/configure' -q --enable-fuzzers CC=clang CFLAGS=-g && make -s -j$jobs fuzzers"
     for f in $(make -s print-fuzzers); do
         rm -rf "$work/corpus" && mkdir "$work/corpus"
         part "$(basename "$f") for $fuzz_s s" fuzz "$(basename "$f")"

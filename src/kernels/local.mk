@@ -46,7 +46,7 @@ libkernels_avx2_a_SOURCES = \
   %D%/avx2/packed.c \
   %D%/avx2/packed_32.c \
   %D%/avx2/packed_k.c
-libkernels_avx2_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX2_CFLAGS)
+libkernels_avx2_a_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(ISA_AVX2_CFLAGS)
 KERNEL_LIBS += libkernels_avx2.a
 endif
 
@@ -59,7 +59,7 @@ libkernels_avx512_a_SOURCES = \
   %D%/avx512/vector.c \
   %D%/avx512/attention.c \
   %D%/avx512/dense.c
-libkernels_avx512_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX512_CFLAGS)
+libkernels_avx512_a_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(ISA_AVX512_CFLAGS)
 KERNEL_LIBS += libkernels_avx512.a
 endif
 
@@ -96,7 +96,7 @@ libkernels_avx512vnni_a_SOURCES = \
   %D%/avx512vnni/packed_gemv_rows.h \
   %D%/avx512vnni/packed_gemv32.c \
   %D%/avx512vnni/packed_gemv_k.c
-libkernels_avx512vnni_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX512VNNI_CFLAGS)
+libkernels_avx512vnni_a_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(ISA_AVX512VNNI_CFLAGS)
 KERNEL_LIBS += libkernels_avx512vnni.a
 endif
 
@@ -106,7 +106,7 @@ libkernels_avx512bf16_a_SOURCES = \
   %D%/avx512bf16/bf16.h \
   %D%/avx512bf16/init.c \
   %D%/avx512bf16/dense.c
-libkernels_avx512bf16_a_CFLAGS = $(AM_CFLAGS) $(ISA_AVX512BF16_CFLAGS)
+libkernels_avx512bf16_a_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(ISA_AVX512BF16_CFLAGS)
 KERNEL_LIBS += libkernels_avx512bf16.a
 endif
 
@@ -126,7 +126,7 @@ libkernels_neon_a_SOURCES = \
   %D%/neon/slots.h \
   %D%/neon/tile.h \
   %D%/neon/tile.c
-libkernels_neon_a_CFLAGS = $(AM_CFLAGS) $(ISA_NEON_CFLAGS)
+libkernels_neon_a_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(ISA_NEON_CFLAGS)
 KERNEL_LIBS += libkernels_neon.a
 endif
 
@@ -136,7 +136,7 @@ libkernels_dotprod_a_SOURCES = \
   %D%/dotprod/dotprod.h \
   %D%/dotprod/init.c \
   %D%/dotprod/tile.c
-libkernels_dotprod_a_CFLAGS = $(AM_CFLAGS) $(ISA_DOTPROD_CFLAGS)
+libkernels_dotprod_a_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(ISA_DOTPROD_CFLAGS)
 KERNEL_LIBS += libkernels_dotprod.a
 endif
 
@@ -146,7 +146,7 @@ libkernels_i8mm_a_SOURCES = \
   %D%/i8mm/i8mm.h \
   %D%/i8mm/init.c \
   %D%/i8mm/tile.c
-libkernels_i8mm_a_CFLAGS = $(AM_CFLAGS) $(ISA_I8MM_CFLAGS)
+libkernels_i8mm_a_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(ISA_I8MM_CFLAGS)
 KERNEL_LIBS += libkernels_i8mm.a
 endif
 if ISA_NEON

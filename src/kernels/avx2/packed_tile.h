@@ -68,6 +68,7 @@ INLINE void packed_unpack(struct packed_panel *panel, const unsigned char *p, si
                           packed_decode *decode, packed_scales *scales)
 {
     const size_t n = n_k / f.elems;
+    uint8_t *at = (uint8_t *)panel->w;
     for (size_t b = 0; b < n; b++) {
         const unsigned char *rest = block_rest(p, b, n, f);
         scales(block_head(p, b, f), b, &panel->meta);
@@ -81,9 +82,9 @@ INLINE void packed_unpack(struct packed_panel *panel, const unsigned char *p, si
 #pragma GCC unroll 4
                     for (size_t o = 0; o < f.outs; o++) {
                         const size_t k = b * f.elems + step * PACKED_STEP(f) + o * PACKED_SPAN(f) + 4 * v;
-                        vi_store(panel->w[k] + 32 * h, f.wide ? even_bytes(out[o]) : out[o]);
+                        vi_store(at + PACK_ROWS * k + 32 * h, f.wide ? even_bytes(out[o]) : out[o]);
                         if (f.wide)
-                            vi_store(panel->w[CHUNK_K + k] + 32 * h, odd_bytes(out[o]));
+                            vi_store(at + PACK_ROWS * (CHUNK_K + k) + 32 * h, odd_bytes(out[o]));
                     }
                 }
     }
@@ -116,6 +117,7 @@ INLINE void packed_sums(const struct packed_tile *a, const int n_tok, const stru
     const size_t tok_bytes = f.wide ? PACKED_TOK_WIDE : PACKED_TOK_BYTES;
     const unsigned char *base = a->tok;
     const struct packed_panel *p = a->panel;
+    const uint8_t *weights = (const uint8_t *)p->w;
     for (size_t g = 0; g < a->n_k / f.sum_k; g++) {
         vi i[2 * PACKED_TILE];
 #pragma GCC unroll 3
@@ -128,7 +130,8 @@ INLINE void packed_sums(const struct packed_tile *a, const int n_tok, const stru
             const size_t k = g * f.sum_k + 4 * j;
 #pragma GCC unroll 2
             for (size_t e = 0; e < 1 + (size_t)f.wide; e++) {
-                const vi w0 = vi_load(p->w[e * CHUNK_K + k]), w1 = vi_load(p->w[e * CHUNK_K + k] + 32);
+                const uint8_t *w = weights + PACK_ROWS * (e * CHUNK_K + k);
+                const vi w0 = vi_load(w), w1 = vi_load(w + 32);
 #pragma GCC unroll 3
                 for (int t = 0; t < n_tok; t++) {
                     const struct packed_tok *tok = (const void *)(base + (size_t)t * tok_bytes);

@@ -301,7 +301,7 @@ INLINE void tile_tokens(struct packed_tile *tile, const struct matmul_args *a, s
         tile->sums = sums + t * TILE_ROWS;
         if (i * (steps / tiles) * tile->next_bytes >= next_lines * 64)
             tile->next_bytes = 0;
-        tile->next = next + i * (steps / tiles) * tile->next_bytes;
+        tile->next = tile->next_bytes ? next + i * (steps / tiles) * tile->next_bytes : NULL;
 #define TILE(size)                                                  \
     case size:                                                      \
         if (size >= DENSE_TOK / 2 && size <= DENSE_TOK)             \
