@@ -191,6 +191,8 @@ void cpulist_free(struct cpulist *l);
 /* CPUs that its control groups let it use on average: the least cpu.max (v2) or cpu.cfs_quota_us (v1) from its own
  * group up; INFINITY: no limit. root: "", or a folder that stands for / ("proc/self/cgroup" and what that leads to). */
 double cgroup_cpus(const char *root);
+/* Bytes of memory that they let it use: the least memory.max (v2) or memory.limit_in_bytes (v1); INFINITY: no limit. */
+double cgroup_memory_bytes(const char *root);
 /* Threads that such a quota keeps running on n CPUs: rounded down, at least 1. */
 int threads_within(size_t n_cpus, double quota_cpus);
 /* Most memory that was ever resident, pages of mapped files included: VmHWM in status ("/proc/self/status"). NaN with an

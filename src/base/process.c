@@ -1,4 +1,4 @@
-/* What the system grants this process and what it has taken: the CPU quota of its control groups, its peak memory. */
+/* What the system grants this process and what it has taken: quota and memory of its control groups, its peak memory. */
 #include "base/base.h"
 #include <math.h>
 #include <stdlib.h>
@@ -43,6 +43,19 @@ static double quota_v1(const char *dir)
     return quota > 0 && period > 0 ? quota / period : INFINITY; /* -1: no quota */
 }
 
+static double positive_or_none(double v)
+{
+    return v > 0 ? v : INFINITY;
+}
+static double memory_v2(const char *dir)
+{
+    return positive_or_none(first_number(dir, "memory.max")); /* "max": no number */
+}
+static double memory_v1(const char *dir)
+{
+    return positive_or_none(first_number(dir, "memory.limit_in_bytes")); /* none: more than there is */
+}
+
 /* One of the items of a list with commas. */
 static bool listed(const char *list, const char *item)
 {
@@ -74,8 +87,9 @@ struct mount {
     char root[PATH_SIZE], point[PATH_SIZE];
 };
 
-static bool find_mount(struct mount *m, FILE *mountinfo, bool v2)
+static bool find_mount(struct mount *m, FILE *mountinfo, const char *controller)
 {
+    const bool v2 = !controller;
     char line[DIR_SIZE], type[32], options[256];
     rewind(mountinfo);
     while (fgets(line, sizeof line, mountinfo)) {
@@ -83,7 +97,7 @@ static bool find_mount(struct mount *m, FILE *mountinfo, bool v2)
         if (!dash || sscanf(line, "%*s %*s %*s %4095s %4095s", m->root, m->point) != 2 ||
             sscanf(dash, " - %31s %*s %255s", type, options) != 2)
             continue;
-        if (v2 ? strcmp(type, "cgroup2") == 0 : strcmp(type, "cgroup") == 0 && listed(options, "cpu")) {
+        if (v2 ? strcmp(type, "cgroup2") == 0 : strcmp(type, "cgroup") == 0 && listed(options, controller)) {
             unescape(m->root);
             unescape(m->point);
             return true;
@@ -93,7 +107,7 @@ static bool find_mount(struct mount *m, FILE *mountinfo, bool v2)
 }
 
 /* This process's group in the hierarchy, from a line "5:cpu,cpuacct:/a/b" or, of version 2, "0::/a/b". */
-static bool find_group(char *group, FILE *own, bool v2)
+static bool find_group(char *group, FILE *own, const char *controller)
 {
     char line[PATH_SIZE];
     rewind(own);
@@ -103,7 +117,7 @@ static bool find_group(char *group, FILE *own, bool v2)
             continue;
         *path++ = 0;
         path[strcspn(path, "\n")] = 0;
-        if (v2 ? controllers[1] == 0 : listed(controllers + 1, "cpu")) {
+        if (controller ? listed(controllers + 1, controller) : controllers[1] == 0) {
             snprintf(group, PATH_SIZE, "%s", path);
             return true;
         }
@@ -111,13 +125,16 @@ static bool find_group(char *group, FILE *own, bool v2)
     return false;
 }
 
-/* The least quota of the hierarchy's groups from this process's own up to the one that is mounted. A group outside of
- * what is mounted (a container's view) cannot be read: then the mounted one's alone. */
-static double hierarchy_cpus(const char *root, FILE *own, FILE *mountinfo, bool v2)
+/* What a group's folder says; INFINITY where it says nothing. */
+typedef double group_limit(const char *dir);
+
+/* The least limit of the hierarchy's groups from this process's own up to the one that is mounted. A group outside of
+ * what is mounted (a container's view) cannot be read: then the mounted one's alone. controller: of version 1; NULL: version 2. */
+static double hierarchy_limit(const char *root, FILE *own, FILE *mountinfo, const char *controller, group_limit *limit)
 {
     char group[PATH_SIZE], dir[DIR_SIZE];
     struct mount m;
-    if (!find_mount(&m, mountinfo, v2) || !find_group(group, own, v2))
+    if (!find_mount(&m, mountinfo, controller) || !find_group(group, own, controller))
         return INFINITY;
     const size_t skip = strcmp(m.root, "/") == 0 ? 0 : strlen(m.root);
     const bool inside = strncmp(group, m.root, skip) == 0 && (group[skip] == '/' || group[skip] == 0) && !strstr(group, "/..");
@@ -125,7 +142,7 @@ static double hierarchy_cpus(const char *root, FILE *own, FILE *mountinfo, bool 
     snprintf(dir + top, sizeof dir - (size_t)top, "%s", inside ? group + skip : "");
     double least = INFINITY;
     for (;;) {
-        least = fmin(least, v2 ? quota_v2(dir) : quota_v1(dir));
+        least = fmin(least, limit(dir));
         char *slash = strrchr(dir, '/');
         if (!slash || slash < dir + top)
             return least;
@@ -140,17 +157,27 @@ static FILE *open_under(const char *root, const char *name)
     return fopen(path, "r");
 }
 
-double cgroup_cpus(const char *root)
+static double cgroup_limit(const char *root, group_limit *v2, const char *controller, group_limit *v1)
 {
     FILE *own = open_under(root, "/proc/self/cgroup"), *mountinfo = open_under(root, "/proc/self/mountinfo");
-    double cpus = INFINITY;
+    double least = INFINITY;
     if (own && mountinfo)
-        cpus = fmin(hierarchy_cpus(root, own, mountinfo, true), hierarchy_cpus(root, own, mountinfo, false));
+        least = fmin(hierarchy_limit(root, own, mountinfo, NULL, v2), hierarchy_limit(root, own, mountinfo, controller, v1));
     if (own)
         fclose(own);
     if (mountinfo)
         fclose(mountinfo);
-    return cpus;
+    return least;
+}
+
+double cgroup_cpus(const char *root)
+{
+    return cgroup_limit(root, quota_v2, "cpu", quota_v1);
+}
+
+double cgroup_memory_bytes(const char *root)
+{
+    return cgroup_limit(root, memory_v2, "memory", memory_v1);
 }
 
 int threads_within(size_t n_cpus, double quota_cpus)

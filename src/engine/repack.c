@@ -6,6 +6,7 @@
 #include "engine/internal.h"
 #include "kernels/pack.h"
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -40,7 +41,7 @@ static size_t first_user(const struct engine *e, size_t i)
 static bool fits(size_t n)
 {
     const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    return (double)n < 0.8 * have;
+    return (double)n < 0.8 * fmin(have, cgroup_memory_bytes(""));
 }
 
 void repack_plan(struct engine *e)

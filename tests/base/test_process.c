@@ -171,6 +171,22 @@ static void test_quota_v1(void **state)
     assert_true(cgroup_cpus(root) == 1.5);
 }
 
+static void test_memory_limit(void **state)
+{
+    const char *root = *state;
+    put(root, "proc/self/mountinfo", V2_MOUNT "32 25 0:28 / /sys/fs/memory rw - cgroup cgroup rw,memory\n");
+    put(root, "proc/self/cgroup", "3:memory:/a\n0::/user.slice/job\n");
+    assert_true(isinf(cgroup_memory_bytes(root)));
+    put(root, "sys/fs/cgroup/user.slice/job/memory.max", "max\n");
+    assert_true(isinf(cgroup_memory_bytes(root)));
+    put(root, "sys/fs/cgroup/user.slice/memory.max", "2147483648\n");
+    assert_true(cgroup_memory_bytes(root) == 2147483648.0);
+    put(root, "sys/fs/memory/a/memory.limit_in_bytes", "1073741824\n");
+    assert_true(cgroup_memory_bytes(root) == 1073741824.0);
+    put(root, "sys/fs/memory/a/memory.limit_in_bytes", "-1\n");
+    assert_true(cgroup_memory_bytes(root) == 2147483648.0);
+}
+
 static void test_no_cgroups(void **state)
 {
     assert_true(isinf(cgroup_cpus(*state)));
@@ -231,6 +247,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_quota_v2, make_root, drop_root),
         cmocka_unit_test_setup_teardown(test_quota_container, make_root, drop_root),
         cmocka_unit_test_setup_teardown(test_quota_v1, make_root, drop_root),
+        cmocka_unit_test_setup_teardown(test_memory_limit, make_root, drop_root),
         cmocka_unit_test_setup_teardown(test_no_cgroups, make_root, drop_root),
         cmocka_unit_test(test_threads_within),
         cmocka_unit_test_setup_teardown(test_peak, make_root, drop_root),
