@@ -28,7 +28,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
 # apt with a state of its own: an empty arm64 system beside the sources, keys and proxies of this one.
-mkdir -p "$work/lists/partial" "$work/archives/partial" "$work/root"
+mkdir -p "$work/lists/partial" "$work/archives/partial" "$work/tree"
 : >"$work/status"
 cat >"$work/apt.conf" <<CONF
 #clear APT::Architectures;
@@ -64,20 +64,20 @@ apt-get -c "$work/apt.conf" -q -y --download-only install $packages >"$log" 2>&1
     skip "these sources have no arm64 packages for it: $(reason)"
 say "arm64 sysroot: unpacking $(find "$work/archives" -name '*.deb' | wc -l) packages"
 for deb in "$work"/archives/*.deb; do
-    dpkg-deb -x "$deb" "$work/root" || skip "$(basename "$deb") cannot be unpacked"
+    dpkg-deb -x "$deb" "$work/tree" || skip "$(basename "$deb") cannot be unpacked"
 done
 # Only what a compiler, a linker and a program read; links stay inside the folder.
 for d in bin sbin etc var usr/bin usr/sbin usr/share usr/lib/aarch64-linux-gnu/perl usr/lib/aarch64-linux-gnu/perl-base; do
-    rm -rf "${work:?}/root/$d"
+    rm -rf "${work:?}/tree/$d"
 done
-[ -e "$work/root/lib" ] || ln -s usr/lib "$work/root/lib"
-find "$work/root" -type l | while read -r link; do
+[ -e "$work/tree/lib" ] || ln -s usr/lib "$work/tree/lib"
+find "$work/tree" -type l | while read -r link; do
     case $(readlink "$link") in
-    /*) ln -sfnr "$work/root$(readlink "$link")" "$link" ;;
+    /*) ln -sfnr "$work/tree$(readlink "$link")" "$link" ;;
     esac
     [ -e "$link" ] || rm -f "$link"
 done
-printf '%s\n' "$packages" >"$work/root/.packages"
+printf '%s\n' "$packages" >"$work/tree/.packages"
 rm -rf "$root"
-mv "$work/root" "$root"
+mv "$work/tree" "$root"
 printf '%s\n' "$root"

@@ -191,11 +191,8 @@ INLINE void packed_gemv(const struct matmul_args *a, size_t row0, size_t row1,
     case 2:
         packed_rows(a, row0, row1, 2, f, panel);
         break;
-    case 3:
-        packed_rows(a, row0, row1, 3, f, panel);
-        break;
-    default:
-        packed_rows(a, row0, row1, GEMV_MAX_TOK, f, panel);
+    default: /* VNNI_FEW_TOK */
+        packed_rows(a, row0, row1, VNNI_FEW_TOK, f, panel);
         break;
     }
 }
