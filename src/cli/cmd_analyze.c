@@ -230,7 +230,7 @@ static double touched(const struct analysis *a, enum phase p, const struct op *e
         return NAN;
     if (p == PHASE_PREFILL)
         prefill_passes(a->o.n_prompt, 0, a->o.n_ubatch, a->o.n_batch, widest, &n_tok);
-    return cost_experts_touched(expert, n_tok);
+    return experts_touched(NULL, expert->n_expert, expert->n_expert_used, n_tok);
 }
 
 static json_t *experts_json(const struct analysis *a)

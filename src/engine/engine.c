@@ -141,6 +141,18 @@ static void size_op(const struct op *op, size_t n_tok, struct sizes *s)
     case OP_ROUTE:
     case OP_EXPERT_SUM:
     case OP_SOFTCAP:
+    case OP_LAYER_NORM:
+    case OP_ACT:
+    case OP_MUL:
+    case OP_SCALE:
+    case OP_CONV1D:
+    case OP_SSM_SCAN:
+    case OP_DELTA_RULE:
+    case OP_INDEX:
+    case OP_ALL_REDUCE:
+    case OP_ALL_GATHER:
+    case OP_ALL_TO_ALL:
+    case OP_SEND:
     case OP_KIND_COUNT:
         return;
     }
@@ -272,6 +284,11 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
 {
     if (check_options(o, err) != 0)
         return NULL;
+    if (!model_executable(m)) {
+        error_set(err, ERROR_INPUT, "%s: architecture %s is priced, not executed: analyze and predict take it", m->name,
+                  model_arch_name(m));
+        return NULL;
+    }
     struct engine *e = calloc(1, sizeof *e);
     if (!e) {
         error_oom(err, sizeof *e, "the engine");

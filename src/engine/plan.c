@@ -6,12 +6,15 @@
 #include <stdlib.h>
 
 /* Buffers as a bit set; the shared prepared activations, the cache and its expanded form count as more. */
-enum { ACTS_BIT = 1u << BUF_COUNT, CACHE_BIT = ACTS_BIT << 1, WIDE_BIT = ACTS_BIT << 2 };
-_Static_assert(BUF_COUNT + 3 < 32, "buffers fit a bit set");
+enum { ACTS = BUF_COUNT, CACHE, WIDE, N_BITS };
+#define ACTS_BIT ((uint64_t)1 << ACTS)
+#define CACHE_BIT ((uint64_t)1 << CACHE)
+#define WIDE_BIT ((uint64_t)1 << WIDE)
+_Static_assert(N_BITS <= 64, "buffers fit a bit set");
 
-static unsigned bit(enum op_buf b)
+static uint64_t bit(enum op_buf b)
 {
-    return b == BUF_NONE ? 0 : 1u << b;
+    return b == BUF_NONE ? 0 : (uint64_t)1 << b;
 }
 
 bool op_is_product(const struct op *op)
@@ -119,12 +122,12 @@ enum split { SPLIT_ANY, SPLIT_TOKENS, SPLIT_COLS /* + their number */ };
 
 /* Buffers touched since threads last met. */
 struct touched {
-    unsigned read, written;
-    uint64_t split[32]; /* of each buffer: the division of all that touched it; SPLIT_ANY: several */
+    uint64_t read, written;
+    uint64_t split[N_BITS]; /* of each buffer: the division of all that touched it; SPLIT_ANY: several */
 };
 
 struct access {
-    unsigned reads, writes;
+    uint64_t reads, writes;
     uint64_t split;
 };
 
@@ -148,6 +151,18 @@ static uint64_t split_of(const struct op *op)
     case OP_EXPERT_MATMUL:
     case OP_KV_EXPAND:
     case OP_ATTENTION:
+    case OP_LAYER_NORM:
+    case OP_ACT:
+    case OP_MUL:
+    case OP_SCALE:
+    case OP_CONV1D:
+    case OP_SSM_SCAN:
+    case OP_DELTA_RULE:
+    case OP_INDEX:
+    case OP_ALL_REDUCE:
+    case OP_ALL_GATHER:
+    case OP_ALL_TO_ALL:
+    case OP_SEND:
     case OP_KIND_COUNT:
         break;
     }
@@ -197,6 +212,18 @@ static struct access access_of(const struct engine *e, size_t i, bool one)
     case OP_ATTENTION:
         a.reads |= op->form == FORM_EXPANDED ? WIDE_BIT : CACHE_BIT;
         break;
+    case OP_LAYER_NORM:
+    case OP_ACT:
+    case OP_MUL:
+    case OP_SCALE:
+    case OP_CONV1D:
+    case OP_SSM_SCAN:
+    case OP_DELTA_RULE:
+    case OP_INDEX:
+    case OP_ALL_REDUCE:
+    case OP_ALL_GATHER:
+    case OP_ALL_TO_ALL:
+    case OP_SEND:
     case OP_KIND_COUNT:
         break;
     }
@@ -205,8 +232,8 @@ static struct access access_of(const struct engine *e, size_t i, bool one)
 
 static bool conflicts(const struct touched *t, const struct access *a)
 {
-    unsigned shared = (a->reads & t->written) | (a->writes & (t->read | t->written));
-    for (unsigned b = 0; b < 32; b++)
+    const uint64_t shared = (a->reads & t->written) | (a->writes & (t->read | t->written));
+    for (int b = 0; b < N_BITS; b++)
         if (shared >> b & 1 && (a->split == SPLIT_ANY || t->split[b] != a->split))
             return true;
     return false;
@@ -214,7 +241,7 @@ static bool conflicts(const struct touched *t, const struct access *a)
 
 static void touch(struct touched *t, const struct access *a)
 {
-    for (unsigned b = 0; b < 32; b++) {
+    for (int b = 0; b < N_BITS; b++) {
         if (!((a->reads | a->writes) >> b & 1))
             continue;
         const bool first = !((t->read | t->written) >> b & 1);

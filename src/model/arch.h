@@ -23,6 +23,7 @@ enum {
     ARCH_YARN = 16,
     ARCH_LONGROPE = 32,
     ARCH_VALUE_DIM = 64, /* heads whose keys and values differ in width */
+    ARCH_PRICED_ONLY = 128, /* from a config.json: its GGUF is not read, and the engine does not run it */
 };
 
 struct arch {

@@ -49,6 +49,11 @@ const char *model_arch_name(const struct model *m)
     return m->arch->name;
 }
 
+bool model_executable(const struct model *m)
+{
+    return !(m->arch->has & ARCH_PRICED_ONLY);
+}
+
 const struct tensor *model_get(const struct model *m, struct error *err, const char *fmt, ...)
 {
     char name[64];

@@ -109,11 +109,14 @@ void model_free(struct model *m);
 
 const struct tensor *model_find(const struct model *m, const char *name);
 const char *model_arch_name(const struct model *m); /* "llama" */
+/* Priced and executed; false: the op list has ops that the engine does not run. */
+bool model_executable(const struct model *m);
 /* The architectures there are: i from 0; false past the end. */
 struct arch_info {
     const char *name;     /* general.architecture */
     char model_types[96]; /* of Hugging Face configs: "llama, mistral, mixtral" */
     bool experts, windows;
+    bool priced_only; /* from a config.json: neither its GGUF is read nor does the engine run it */
 };
 bool model_arch_at(size_t i, struct arch_info *out);
 /* A tensor's bytes were read and will hardly be again: pages of a mapped file may go. */

@@ -20,6 +20,18 @@ const char *op_kind_name(enum op_kind k)
         [OP_EXPERT_MATMUL] = "expert_matmul",
         [OP_EXPERT_SUM] = "expert_sum",
         [OP_SOFTCAP] = "softcap",
+        [OP_LAYER_NORM] = "layer_norm",
+        [OP_ACT] = "act",
+        [OP_MUL] = "mul",
+        [OP_SCALE] = "scale",
+        [OP_CONV1D] = "conv1d",
+        [OP_SSM_SCAN] = "ssm_scan",
+        [OP_DELTA_RULE] = "delta_rule",
+        [OP_INDEX] = "index",
+        [OP_ALL_REDUCE] = "all_reduce",
+        [OP_ALL_GATHER] = "all_gather",
+        [OP_ALL_TO_ALL] = "all_to_all",
+        [OP_SEND] = "send",
     };
     return k < OP_KIND_COUNT ? names[k] : "?";
 }
@@ -72,6 +84,34 @@ const char *op_role_name(enum op_role r)
         [ROLE_OUTPUT_NORM] = "output_norm",
         [ROLE_LM_HEAD] = "lm_head",
         [ROLE_LOGIT_SOFTCAP] = "logit_softcap",
+        [ROLE_LOGIT_SCALE] = "logit_scale",
+        [ROLE_POS_EMBED] = "pos_embed",
+        [ROLE_EMBED_NORM] = "embed_norm",
+        [ROLE_PROJ_IN] = "proj_in",
+        [ROLE_PROJ_OUT] = "proj_out",
+        [ROLE_ATTN_GATE] = "attn_gate",
+        [ROLE_SHARED_ROUTER] = "shared_router",
+        [ROLE_SSM_IN] = "ssm_in",
+        [ROLE_SSM_CONV] = "ssm_conv",
+        [ROLE_SSM_X] = "ssm_x",
+        [ROLE_SSM_DT] = "ssm_dt",
+        [ROLE_SSM_SCAN] = "ssm_scan",
+        [ROLE_SSM_NORM] = "ssm_norm",
+        [ROLE_SSM_GATE] = "ssm_gate",
+        [ROLE_SSM_OUT] = "ssm_out",
+        [ROLE_INDEX_Q] = "index_q",
+        [ROLE_INDEX_K] = "index_k",
+        [ROLE_INDEX_NORM] = "index_norm",
+        [ROLE_INDEX_ROPE] = "index_rope",
+        [ROLE_INDEX_WEIGHTS] = "index_weights",
+        [ROLE_INDEX_STORE] = "index_store",
+        [ROLE_INDEX] = "index",
+        [ROLE_COMM_ATTN] = "comm_attn",
+        [ROLE_COMM_FFN] = "comm_ffn",
+        [ROLE_COMM_DISPATCH] = "comm_dispatch",
+        [ROLE_COMM_COMBINE] = "comm_combine",
+        [ROLE_COMM_LOGITS] = "comm_logits",
+        [ROLE_COMM_STAGE] = "comm_stage",
     };
     return r < ROLE_COUNT ? names[r] : "?";
 }
@@ -79,15 +119,15 @@ const char *op_role_name(enum op_role r)
 /* With A and B FLOP an entry of attention, absorbed and expanded, and E to expand a position: T new tokens after P cost
  * T (P + T/2) (A - B) more absorbed, and expanding the past costs P E; form_tok = E / (A - B). A single token never
  * expands. methods.md (36) */
-static bool expands(const struct op *op, const struct pass *p)
+bool op_expands(double form_tok, const struct pass *p)
 {
     const double t = (double)p->n_tok / (p->n_seq > 0 ? p->n_seq : 1), past = p->n_past;
-    return t > 1 && t * (past + t / 2) > past * op->form_tok;
+    return t > 1 && t * (past + t / 2) > past * form_tok;
 }
 
 uint32_t op_n_tok(const struct op *op, const struct pass *p)
 {
-    if (op->form != FORM_ALWAYS && (op->form == FORM_EXPANDED) != expands(op, p))
+    if (op->form != FORM_ALWAYS && (op->form == FORM_EXPANDED) != op_expands(op->form_tok, p))
         return 0;
     return op->out_rows ? p->n_out : p->n_tok;
 }

@@ -26,6 +26,19 @@ enum op_kind {
     OP_EXPERT_MATMUL, /* a product with the matrix of each routed expert   (35) */
     OP_EXPERT_SUM,    /* dst = sum of src over a token's experts, weighted (34) */
     OP_SOFTCAP,       /* dst = cap * tanh(src / cap)                 (39) */
+    /* Priced, not executed: the engine refuses models that have them. */
+    OP_LAYER_NORM,    /* dst = (src - mean) / deviation * w + bias   (41) */
+    OP_ACT,           /* dst = activation(src)                       (41) */
+    OP_MUL,           /* dst = src * src2                            (41) */
+    OP_SCALE,         /* dst = scale * src                           (41) */
+    OP_CONV1D,        /* causal, each channel alone, over n_state + 1 positions (42) */
+    OP_SSM_SCAN,      /* state-space recurrence of every channel     (42) */
+    OP_DELTA_RULE,    /* gated delta rule of every head              (42) */
+    OP_INDEX,         /* dst = the n_top keys that an indexer scores highest (43) */
+    OP_ALL_REDUCE,    /* sum over devices of cols elements a token   (44) */
+    OP_ALL_GATHER,    /* cols elements a token, from all devices     (44) */
+    OP_ALL_TO_ALL,    /* tokens to the devices of their experts, or back (44) */
+    OP_SEND,          /* activations to the next pipeline stage      (44) */
     OP_KIND_COUNT,
 };
 
@@ -76,6 +89,34 @@ enum op_role {
     ROLE_OUTPUT_NORM,
     ROLE_LM_HEAD,
     ROLE_LOGIT_SOFTCAP,
+    ROLE_LOGIT_SCALE,
+    ROLE_POS_EMBED,    /* learned positions, and adding them */
+    ROLE_EMBED_NORM,
+    ROLE_PROJ_IN,      /* embeddings narrower than the residual stream */
+    ROLE_PROJ_OUT,
+    ROLE_ATTN_GATE,    /* output of the attention times the sigmoid of a gate */
+    ROLE_SHARED_ROUTER, /* gate of the shared expert */
+    ROLE_SSM_IN,
+    ROLE_SSM_CONV,
+    ROLE_SSM_X,        /* Mamba-1: step, B and C of every token */
+    ROLE_SSM_DT,
+    ROLE_SSM_SCAN,
+    ROLE_SSM_NORM,
+    ROLE_SSM_GATE,
+    ROLE_SSM_OUT,
+    ROLE_INDEX_Q,      /* sparse attention's indexer */
+    ROLE_INDEX_K,
+    ROLE_INDEX_NORM,
+    ROLE_INDEX_ROPE,
+    ROLE_INDEX_WEIGHTS,
+    ROLE_INDEX_STORE,
+    ROLE_INDEX,
+    ROLE_COMM_ATTN,    /* between devices: after the attention, after the FFN, ... */
+    ROLE_COMM_FFN,
+    ROLE_COMM_DISPATCH,
+    ROLE_COMM_COMBINE,
+    ROLE_COMM_LOGITS,
+    ROLE_COMM_STAGE,
     ROLE_COUNT,
 };
 
@@ -102,6 +143,17 @@ enum op_buf {
     BUF_EXPERT_UP,
     BUF_EXPERT_OUT,  /* n_expert_used * n_embd */
     BUF_SHARED,      /* output of the shared expert, n_embd */
+    BUF_POS,    /* rows of learned positions, n_embd */
+    BUF_EMBED,  /* embeddings narrower than n_embd */
+    BUF_ATTN_GATE, /* n_head * head_dim_v */
+    BUF_SSM_IN, /* everything a mixer projects in */
+    BUF_SSM_X,  /* after the convolution */
+    BUF_SSM_DT, /* steps, B and C */
+    BUF_SSM,    /* output of the recurrence */
+    BUF_INDEX_Q,
+    BUF_INDEX_K,
+    BUF_INDEX_WEIGHTS,
+    BUF_INDEX,  /* n_top ids */
     BUF_LOGITS, /* n_vocab, n_out rows */
     BUF_COUNT,
 };
@@ -110,6 +162,10 @@ enum glu {
     GLU_SILU,
     GLU_GELU,       /* tanh approximation */
     GLU_SWIGLU_OAI, /* clamped; gpt-oss */
+    /* priced, not executed */
+    GLU_SIGMOID,
+    GLU_RELU,
+    GLU_RELU2,      /* its square */
 };
 
 /* MLA has two forms with equal results: queries carried into the latent space, or latents
@@ -138,7 +194,7 @@ struct op {
     uint32_t rows, cols;   /* MATMUL and its kin: shape of (one head's, one expert's) W; else rows = 1,
                               cols = elements of dst a token (RMS_NORM: of one head) */
     uint32_t n_head, n_head_kv, head_dim, head_dim_v; /* ATTENTION, ROPE, RMS_NORM (n_head: heads worked on),
-                                                         KV_STORE, HEAD_MATMUL, KV_EXPAND */
+                                                         KV_STORE, HEAD_MATMUL, KV_EXPAND, INDEX, DELTA_RULE */
     uint32_t n_rot;
     uint32_t rope;         /* ROPE: index into op_list.rope */
     bool neox;             /* ROPE: pairs (i, i + n_rot/2) instead of (2i, 2i + 1) */
@@ -146,6 +202,10 @@ struct op {
     float scale;           /* ATTENTION: of the scores. EMBED: of the row; 0: none. SOFTCAP: the cap */
     float softcap;         /* ATTENTION: of the scaled scores; 0: none */
     bool v_in_k;           /* ATTENTION: values are the first head_dim_v elements of the keys */
+    bool chunked;          /* the window is the token's own chunk of that many positions (Llama 4) */
+    bool alibi;            /* ATTENTION: scores are biased by distance */
+    uint32_t n_top;        /* INDEX: keys chosen; ATTENTION: keys seen at most, chosen by an indexer; 0: all */
+    uint32_t n_state;      /* SSM_SCAN: state of a channel; CONV1D: positions remembered */
     enum glu glu;
     enum op_form form;
     double form_tok;       /* tokens of a pass from which expanding pays, after a long past (36) */
@@ -196,6 +256,8 @@ const char *op_kind_name(enum op_kind k);   /* "matmul" */
 const char *op_role_name(enum op_role r);   /* "ffn_down" */
 /* Rows of src the op works on in this pass: n_tok, or n_out for out_rows ops; 0: it does not run. */
 uint32_t op_n_tok(const struct op *op, const struct pass *p);
+/* A pass takes MLA's expanded form, for ops whose form_tok this is. (36) */
+bool op_expands(double form_tok, const struct pass *p);
 
 /* Radians a position of each of n_rot / 2 pairs, and the amplitude of cosine and sine, for a context of
  * n_ctx positions. factors: the tensor's numbers, or NULL. methods.md (6), (37) */

@@ -1,10 +1,13 @@
 /* What each op of a pass moves and computes: bytes of weights, activations and KV cache,
- * and FLOP. */
+ * and FLOP. An op becomes a form, coefficients of what varies from pass to pass; a form and a pass
+ * make a cost. */
 #include "roofline/internal.h"
 #include <math.h>
 
-/* Expanded keys and values of MLA stand in a workspace of F16, in the engine as on GPUs. (36) */
-enum { WORKSPACE_ELEM_BYTES = 2 };
+enum {
+    WORKSPACE_ELEM_BYTES = 2, /* expanded keys and values of MLA: F16, in the engine as on GPUs. (36) */
+    STATE_ELEM_BYTES = 4,     /* recurrent states are F32. (42) */
+};
 
 /* Sequences of a pass; a pass that leaves the field 0 means one. */
 static double n_seq(const struct pass *p)
@@ -46,102 +49,119 @@ struct keys {
 
 /* Scores computed by t new tokens after n_past cached ones, causal: token i sees
  * min(n_past + i + 1, window) keys. The first `open` tokens do not fill the window yet. */
-static double keys_seen(double t, double n_past, double window)
+static double keys_in_window(double t, double n_past, double window)
 {
     const double open = window > 0 ? fmin(t, fmax(0, window - n_past)) : t;
     return open * n_past + open * (open + 1) / 2 + (t - open) * window;
 }
 
-static double keys_present(double t, double n_past, double window)
+/* The same where position p sees its chunk of the context up to itself, p mod chunk + 1 keys: of positions below n. */
+static double keys_of_chunks(double n, double chunk)
 {
-    return window > 0 ? fmin(n_past + t, window + t - 1) : n_past + t;
+    const double whole = floor(n / chunk), rest = n - whole * chunk;
+    return whole * chunk * (chunk + 1) / 2 + rest * (rest + 1) / 2;
 }
 
-static struct keys keys_of_pass(const struct op *op, const struct pass *p)
+static double keys_seen(const struct cost_form *f, double t, double n_past)
+{
+    if (f->chunked && f->window > 0)
+        return keys_of_chunks(n_past + t, f->window) - keys_of_chunks(n_past, f->window);
+    return keys_in_window(t, n_past, f->window > 0 ? f->window : f->n_top);
+}
+
+/* Keys an indexer chose differ from token to token: of several tokens, at most all. */
+static double keys_present(const struct cost_form *f, double t, double n_past)
+{
+    if (f->chunked && f->window > 0)
+        return n_past + t - floor(n_past / f->window) * f->window;
+    if (f->n_top > 0)
+        return fmin(n_past + t, keys_seen(f, t, n_past));
+    return f->window > 0 ? fmin(n_past + t, f->window + t - 1) : n_past + t;
+}
+
+static struct keys keys_of_pass(const struct cost_form *f, const struct pass *p)
 {
     const double t = tokens_seq(p);
-    return (struct keys){ .seen = keys_seen(t, p->n_past, op->window),
-                          .present = keys_present(t, p->n_past, op->window) };
+    return (struct keys){ .seen = keys_seen(f, t, p->n_past), .present = keys_present(f, t, p->n_past) };
 }
 
 /* The mean of n steps of one token each: together they see what n tokens of one pass see. (14) */
-static struct keys keys_of_steps(const struct op *op, const struct pass *first, double n)
+static struct keys keys_of_steps(const struct cost_form *f, const struct pass *first, double n)
 {
-    const double mean = keys_seen(n, first->n_past, op->window) / n;
+    const double mean = keys_seen(f, n, first->n_past) / n;
     return (struct keys){ .seen = mean, .present = mean };
 }
 
 /* ---- one function an op kind ---------------------------------------------------- */
 
-/* (11): the rows looked up, one a token. */
-static struct cost cost_embed(const struct op *op, double n_tok,
-                              const struct cost_options *o)
+/* in and out: elements of activations a token. */
+static void activations(struct cost_form *f, double in, double out, const struct cost_options *o)
 {
-    return (struct cost){
-        .weight_bytes = op->w ? row_bytes(op->w, n_tok, op->w->cols) : 0,
-        .act_bytes = o->act_elem_bytes * n_tok * op->cols,
-        .flop = op->scale != 0 ? n_tok * op->cols : 0,
-    };
+    f->act_in_tok = o->act_elem_bytes * in;
+    f->act_out_tok = o->act_elem_bytes * out;
 }
 
-/* (5): of one row a token, or of each of its heads. */
-static struct cost cost_rms_norm(const struct op *op, double n_tok,
-                                 const struct cost_options *o)
+/* (8), (9), (39), (41): `in` arrays read, one written, `flop` operations an element. */
+static void form_elementwise(struct cost_form *f, const struct op *op, double in, double flop, const struct cost_options *o)
+{
+    activations(f, in * op->cols, op->cols, o);
+    f->flop_tok = flop * op->cols;
+}
+
+/* (11): the rows looked up, one a token. */
+static void form_embed(struct cost_form *f, const struct op *op, const struct cost_options *o)
+{
+    f->weight_tok = op->w ? row_bytes(op->w, 1, op->w->cols) : 0;
+    activations(f, 0, op->cols, o);
+    f->flop_tok = op->scale != 0 ? op->cols : 0;
+}
+
+/* (5), (41): of one row a token, or of each of its heads. */
+static void form_norm(struct cost_form *f, const struct op *op, double flop, const struct cost_options *o)
 {
     const double n = (double)(op->n_head > 1 ? op->n_head : 1) * op->cols;
-    return (struct cost){ .weight_bytes = tensor_bytes(op->w),
-                          .act_bytes = o->act_elem_bytes * n_tok * 2 * n,
-                          .flop = n_tok * 4 * n };
+    f->weight = tensor_bytes(op->w) + tensor_bytes(op->bias);
+    activations(f, n, n, o);
+    f->flop_tok = flop * n;
 }
 
 /* (4): the weights once a pass, whatever the number of tokens. */
-static struct cost cost_matmul(const struct op *op, double n_tok,
-                               const struct cost_options *o)
+static void form_matmul(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
     const double rows = op->rows, cols = op->cols;
-    return (struct cost){
-        .weight_bytes = tensor_bytes(op->w) + tensor_bytes(op->bias),
-        .act_bytes = o->act_elem_bytes * n_tok * (rows + cols),
-        .flop = n_tok * (2 * rows * cols + (op->bias ? rows : 0)),
-    };
+    f->weight = tensor_bytes(op->w) + tensor_bytes(op->bias);
+    activations(f, cols, rows, o);
+    f->flop_tok = 2 * rows * cols + (op->bias ? rows : 0);
 }
 
 /* (36): a matrix a head, all of them once a pass; a transposed one is stored as [cols, rows]. */
-static struct cost cost_head_matmul(const struct op *op, double n_tok,
-                                    const struct cost_options *o)
+static void form_head_matmul(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
     const double heads = op->n_head, rows = op->rows, cols = op->cols;
-    return (struct cost){
-        .weight_bytes = op->transposed ? row_bytes(op->w, heads * cols, op->rows)
-                                       : row_bytes(op->w, heads * rows, op->cols),
-        .act_bytes = o->act_elem_bytes * n_tok * heads * (rows + cols),
-        .flop = n_tok * 2 * heads * rows * cols,
-    };
+    f->weight = op->transposed ? row_bytes(op->w, heads * cols, op->rows) : row_bytes(op->w, heads * rows, op->cols);
+    activations(f, heads * cols, heads * rows, o);
+    f->flop_tok = 2 * heads * rows * cols;
 }
 
 /* (6) */
-static struct cost cost_rope(const struct op *op, double n_tok,
-                             const struct cost_options *o)
+static void form_rope(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
     const double rotated = (double)op->n_head * op->n_rot;
-    return (struct cost){ .act_bytes = o->act_elem_bytes * n_tok * 2 * rotated,
-                          .flop = n_tok * 3 * rotated };
+    activations(f, rotated, rotated, o);
+    f->flop_tok = 3 * rotated;
 }
 
 /* (11) */
-static struct cost cost_kv_store(const struct op *op, double n_tok,
-                                 const struct cost_options *o)
+static void form_kv_store(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
-    const double elems = (double)op->n_head_kv * ((double)op->head_dim + op->head_dim_v);
-    return (struct cost){ .kv_bytes = n_tok * cost_kv_row_bytes(op, o),
-                          .act_bytes = o->act_elem_bytes * n_tok * elems };
+    f->kv_tok = cost_kv_row_bytes(op, o);
+    activations(f, (double)op->n_head_kv * ((double)op->head_dim + op->head_dim_v), 0, o);
 }
 
-/* Expanded keys and values of so many positions. */
-static double workspace_bytes(const struct op *op, double positions)
+/* Expanded keys and values of a position. */
+static double workspace_bytes(const struct op *op)
 {
-    return WORKSPACE_ELEM_BYTES * positions * op->n_head *
-           ((double)op->head_dim + op->head_dim_v);
+    return WORKSPACE_ELEM_BYTES * (double)op->n_head * ((double)op->head_dim + op->head_dim_v);
 }
 
 double cost_expanded_bytes(const struct op_list *l, uint64_t n_ctx)
@@ -151,165 +171,241 @@ double cost_expanded_bytes(const struct op_list *l, uint64_t n_ctx)
 
 /* (36): every position's latent row, once a pass, to keys (but for their rotary part, which is
  * copied) and values of all heads. */
-static struct cost cost_kv_expand(const struct op *op, double positions,
-                                  const struct cost_options *o)
+static void form_kv_expand(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
-    const double rank = (double)op->cols - op->n_rot,
-                 made = (double)op->head_dim - op->n_rot + op->head_dim_v;
-    return (struct cost){
-        .weight_bytes = tensor_bytes(op->w) + tensor_bytes(op->bias),
-        .kv_bytes = positions * (double)dtype_row_bytes(o->type_k, op->cols),
-        .act_bytes = workspace_bytes(op, positions),
-        .flop = 2 * positions * op->n_head * rank * made,
-    };
+    const double rank = (double)op->cols - op->n_rot, made = (double)op->head_dim - op->n_rot + op->head_dim_v;
+    f->weight = tensor_bytes(op->w) + tensor_bytes(op->bias);
+    f->kv_present = (double)dtype_row_bytes(o->type_k, op->cols);
+    f->act_present = workspace_bytes(op);
+    f->flop_present = 2 * op->n_head * rank * made;
 }
 
 /* (7) */
-static struct cost cost_attention(const struct op *op, double n_tok, double seqs,
-                                  struct keys k, const struct cost_options *o)
+static void form_attention(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
-    const double width = op->n_head * ((double)op->head_dim + op->head_dim_v);
-    const bool expanded = op->form == FORM_EXPANDED;
-    return (struct cost){
-        .weight_bytes = tensor_bytes(op->w),
-        .kv_bytes = expanded ? 0 : seqs * k.present * cost_kv_row_bytes(op, o),
-        .act_bytes = o->act_elem_bytes * n_tok * width +
-                     (expanded ? workspace_bytes(op, seqs * k.present) : 0),
-        .flop = 2 * width * seqs * k.seen,
-    };
+    const double q = (double)op->n_head * op->head_dim, v = (double)op->n_head * op->head_dim_v;
+    f->weight = tensor_bytes(op->w);
+    activations(f, q, v, o);
+    f->flop_seen = 2 * (q + v);
+    if (op->form == FORM_EXPANDED)
+        f->act_present = workspace_bytes(op);
+    else
+        f->kv_present = cost_kv_row_bytes(op, o);
 }
 
-/* (8), (9), (39): `operands` arrays of n elements read or written, `flop` operations an
- * element. */
-static struct cost cost_elementwise(const struct op *op, double n_tok, double operands,
-                                    double flop, const struct cost_options *o)
+/* (43): the scores of every key, and the choice of the highest. */
+static void form_index(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
-    return (struct cost){ .act_bytes = o->act_elem_bytes * n_tok * operands * op->cols,
-                          .flop = n_tok * flop * op->cols };
+    f->kv_present = (double)dtype_row_bytes(o->type_k, op->head_dim);
+    activations(f, (double)op->n_head * (op->head_dim + 1.0), op->n_top, o);
+    f->flop_seen = 2.0 * op->n_head * op->head_dim + 2.0 * op->n_head;
+    f->n_top = 0; /* it looks at all of them */
 }
 
-/* (8) */
+/* (8), the product with the other half included */
 static double glu_flop(enum glu g)
 {
     switch (g) {
     case GLU_SILU:
+    case GLU_SIGMOID:
         return 5;
     case GLU_GELU:
         return 10;
     case GLU_SWIGLU_OAI:
         return 8;
+    case GLU_RELU:
+        return 2;
+    case GLU_RELU2:
+        return 3;
     }
     return 0;
 }
 
 /* (34): logits in, ids and weights of the chosen out. */
-static struct cost cost_route(const struct op *op, double n_tok, const struct cost_options *o)
+static void form_route(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
-    return (struct cost){
-        .weight_bytes = tensor_bytes(op->w),
-        .act_bytes =
-            o->act_elem_bytes * n_tok * ((double)op->n_expert + 2.0 * op->n_expert_used),
-        .flop = n_tok * 5 * op->n_expert,
-    };
+    f->weight = tensor_bytes(op->w);
+    activations(f, op->n_expert, 2.0 * op->n_expert_used, o);
+    f->flop_tok = 5.0 * op->n_expert;
 }
 
 /* (35) */
-static struct cost cost_expert_matmul(const struct op *op, double n_tok,
-                                      const struct cost_options *o)
+static void form_expert_matmul(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
-    const double rows = op->rows, cols = op->cols, visits = n_tok * op->n_expert_used,
-                 touched = cost_experts_touched(op, n_tok);
-    return (struct cost){
-        .weight_bytes = row_bytes(op->w, touched * rows, op->cols) +
-                        row_bytes(op->bias, touched, op->rows),
-        .act_bytes = o->act_elem_bytes * visits * (rows + cols),
-        .flop = visits * (2 * rows * cols + (op->bias ? rows : 0)),
-    };
+    const double rows = op->rows, cols = op->cols, used = op->n_expert_used;
+    f->weight_expert = row_bytes(op->w, rows, op->cols) + row_bytes(op->bias, 1, op->rows);
+    f->n_expert = op->n_expert;
+    f->n_expert_used = used;
+    activations(f, used * cols, used * rows, o);
+    f->flop_tok = used * (2 * rows * cols + (op->bias ? rows : 0));
 }
 
 /* (34) */
-static struct cost cost_expert_sum(const struct op *op, double n_tok,
-                                   const struct cost_options *o)
+static void form_expert_sum(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
     const double used = op->n_expert_used, cols = op->cols;
-    return (struct cost){ .act_bytes = o->act_elem_bytes * n_tok * (used + 1) * cols,
-                          .flop = n_tok * 2 * used * cols };
+    activations(f, used * cols, cols, o);
+    f->flop_tok = 2 * used * cols;
 }
 
-static struct cost cost_with_keys(const struct op *op, const struct pass *p, struct keys k,
-                                  const struct cost_options *o)
+/* (42): what a mixer remembers of a sequence, in elements; read and written once a pass. */
+static double state_elems(const struct op *op)
 {
-    const double n_tok = op_n_tok(op, p);
-    if (n_tok == 0) /* no logits wanted, or the other form of MLA runs */
-        return (struct cost){ 0 };
+    if (op->kind == OP_CONV1D || op->kind == OP_SSM_SCAN)
+        return (double)op->cols * op->n_state;
+    return op->kind == OP_DELTA_RULE ? (double)op->n_head * op->head_dim * op->head_dim_v : 0;
+}
+
+double cost_state_bytes(const struct op *op)
+{
+    return STATE_ELEM_BYTES * state_elems(op);
+}
+
+/* (42): rows: elements a token read beside the channels (steps, B and C; gates). */
+static void form_recurrence(struct cost_form *f, const struct op *op, double out, double flop, const struct cost_options *o)
+{
+    f->weight = tensor_bytes(op->w) + tensor_bytes(op->bias);
+    f->kv_seq = 2 * cost_state_bytes(op);
+    activations(f, (double)op->cols + (op->rows > 1 ? op->rows : 0), out, o);
+    f->flop_tok = flop;
+}
+
+struct cost_form cost_form(const struct op *op, const struct cost_options *o)
+{
+    struct cost_form f = { .form = op->form,
+                           .form_tok = op->form_tok,
+                           .out_rows = op->out_rows,
+                           .chunked = op->chunked,
+                           .window = op->window,
+                           .n_top = op->n_top };
     switch (op->kind) {
     case OP_EMBED:
-        return cost_embed(op, n_tok, o);
+        form_embed(&f, op, o);
+        break;
     case OP_RMS_NORM:
-        return cost_rms_norm(op, n_tok, o);
+        form_norm(&f, op, 4, o);
+        break;
+    case OP_LAYER_NORM:
+        form_norm(&f, op, 7, o);
+        break;
     case OP_MATMUL:
-        return cost_matmul(op, n_tok, o);
+        form_matmul(&f, op, o);
+        break;
     case OP_HEAD_MATMUL:
-        return cost_head_matmul(op, n_tok, o);
+        form_head_matmul(&f, op, o);
+        break;
     case OP_ROPE:
-        return cost_rope(op, n_tok, o);
+        form_rope(&f, op, o);
+        break;
     case OP_KV_STORE:
-        return cost_kv_store(op, n_tok, o);
+        form_kv_store(&f, op, o);
+        break;
     case OP_KV_EXPAND:
-        return cost_kv_expand(op, n_seq(p) * k.present, o);
+        form_kv_expand(&f, op, o);
+        break;
     case OP_ATTENTION:
-        return cost_attention(op, n_tok, n_seq(p), k, o);
+        form_attention(&f, op, o);
+        break;
     case OP_GLU:
-        return cost_elementwise(op, n_tok, 3, glu_flop(op->glu), o);
+        form_elementwise(&f, op, 2, glu_flop(op->glu), o);
+        break;
+    case OP_ACT:
+        form_elementwise(&f, op, 1, glu_flop(op->glu) - 1, o);
+        break;
     case OP_ADD:
-        return cost_elementwise(op, n_tok, 3, 1, o);
+    case OP_MUL:
+        form_elementwise(&f, op, 2, 1, o);
+        break;
+    case OP_SCALE:
+        form_elementwise(&f, op, 1, 1, o);
+        break;
     case OP_ROUTE:
-        return cost_route(op, n_tok, o);
+        form_route(&f, op, o);
+        break;
     case OP_EXPERT_MATMUL:
-        return cost_expert_matmul(op, n_tok, o);
+        form_expert_matmul(&f, op, o);
+        break;
     case OP_EXPERT_SUM:
-        return cost_expert_sum(op, n_tok, o);
+        form_expert_sum(&f, op, o);
+        break;
     case OP_SOFTCAP:
-        return cost_elementwise(op, n_tok, 2, 3, o);
+        form_elementwise(&f, op, 1, 3, o);
+        break;
+    case OP_CONV1D:
+        form_recurrence(&f, op, op->cols, 2.0 * op->cols * (op->n_state + 1.0), o);
+        break;
+    case OP_SSM_SCAN:
+        form_recurrence(&f, op, op->cols, 6.0 * op->cols * op->n_state + 2.0 * op->cols, o);
+        break;
+    case OP_DELTA_RULE:
+        form_recurrence(&f, op, (double)op->n_head * op->head_dim_v, 7 * state_elems(op), o);
+        break;
+    case OP_INDEX:
+        form_index(&f, op, o);
+        break;
+    case OP_ALL_REDUCE:
+    case OP_ALL_GATHER:
+    case OP_ALL_TO_ALL:
+    case OP_SEND:
+        f.link_tok = o->act_elem_bytes * op->cols;
+        break;
     case OP_KIND_COUNT:
         break;
     }
-    return (struct cost){ 0 };
+    return f;
+}
+
+/* ---- a form in a pass --------------------------------------------------------------------- */
+
+static struct cost eval(const struct cost_form *f, double n_tok, double seqs, struct keys k, const struct cost_options *o)
+{
+    return (struct cost){
+        .weight_bytes = f->weight + f->weight_tok * n_tok +
+                        (f->weight_expert > 0 ? f->weight_expert * experts_touched(o->routing, f->n_expert, f->n_expert_used, n_tok)
+                                              : 0),
+        .act_bytes = (f->act_in_tok + f->act_out_tok) * n_tok + f->act_present * seqs * k.present,
+        .kv_bytes = f->kv_tok * n_tok + f->kv_seq * seqs + f->kv_present * seqs * k.present,
+        .flop = f->flop_tok * n_tok + seqs * (f->flop_seen * k.seen + f->flop_present * k.present),
+        .link_bytes = f->link_tok * n_tok,
+    };
+}
+
+/* Tokens the op works on; 0: no logits wanted, or the other form of MLA runs. */
+static double form_n_tok(const struct cost_form *f, const struct pass *p)
+{
+    if (f->form != FORM_ALWAYS && (f->form == FORM_EXPANDED) != op_expands(f->form_tok, p))
+        return 0;
+    return f->out_rows ? p->n_out : p->n_tok;
+}
+
+struct cost cost_eval(const struct cost_form *f, const struct pass *p, const struct cost_options *o)
+{
+    const double n_tok = form_n_tok(f, p);
+    return n_tok > 0 ? eval(f, n_tok, n_seq(p), keys_of_pass(f, p), o) : (struct cost){ 0 };
+}
+
+struct cost cost_eval_decode(const struct cost_form *f, const struct pass *first, uint32_t n, const struct cost_options *o)
+{
+    const double n_tok = form_n_tok(f, first);
+    return n_tok > 0 ? eval(f, n_tok, n_seq(first), keys_of_steps(f, first, n), o) : (struct cost){ 0 };
 }
 
 struct cost cost_op(const struct op *op, const struct pass *p, const struct cost_options *o)
 {
-    return cost_with_keys(op, p, keys_of_pass(op, p), o);
+    const struct cost_form f = cost_form(op, o);
+    return cost_eval(&f, p, o);
 }
 
-struct cost cost_decode(const struct op *op, const struct pass *first, uint32_t n,
-                        const struct cost_options *o)
+struct cost cost_decode(const struct op *op, const struct pass *first, uint32_t n, const struct cost_options *o)
 {
-    return cost_with_keys(op, first, keys_of_steps(op, first, n), o);
+    const struct cost_form f = cost_form(op, o);
+    return cost_eval_decode(&f, first, n, o);
 }
 
 bool cost_is_product(const struct op *op)
 {
-    switch (op->kind) {
-    case OP_MATMUL:
-    case OP_HEAD_MATMUL:
-    case OP_KV_EXPAND:
-    case OP_EXPERT_MATMUL:
-        return true;
-    case OP_EMBED:
-    case OP_RMS_NORM:
-    case OP_ROPE:
-    case OP_KV_STORE:
-    case OP_ATTENTION:
-    case OP_GLU:
-    case OP_ADD:
-    case OP_ROUTE:
-    case OP_EXPERT_SUM:
-    case OP_SOFTCAP:
-    case OP_KIND_COUNT:
-        break;
-    }
-    return false;
+    return op->kind == OP_MATMUL || op->kind == OP_HEAD_MATMUL || op->kind == OP_KV_EXPAND ||
+           op->kind == OP_EXPERT_MATMUL;
 }
 
 /* ---- sums and ratios ------------------------------------------------------------- */
@@ -319,7 +415,8 @@ struct cost cost_add(struct cost a, struct cost b)
     return (struct cost){ .weight_bytes = a.weight_bytes + b.weight_bytes,
                           .act_bytes = a.act_bytes + b.act_bytes,
                           .kv_bytes = a.kv_bytes + b.kv_bytes,
-                          .flop = a.flop + b.flop };
+                          .flop = a.flop + b.flop,
+                          .link_bytes = a.link_bytes + b.link_bytes };
 }
 
 double cost_bytes(const struct cost *c)
@@ -331,14 +428,6 @@ double cost_ai(const struct cost *c)
 {
     const double bytes = cost_bytes(c);
     return bytes > 0 ? c->flop / bytes : NAN;
-}
-
-double cost_experts_touched(const struct op *op, double n_tok)
-{
-    const double n = op->n_expert, k = op->n_expert_used;
-    if (n_tok <= 1 || k >= n) /* exact: k are distinct */
-        return n_tok > 0 ? k : 0;
-    return -n * expm1(n_tok * log1p(-k / n));
 }
 
 uint64_t cost_score_len(const struct op *op, const struct pass *p)

@@ -11,6 +11,9 @@ int check_scenario(uint32_t n_prompt, uint32_t n_gen, uint32_t n_depth, uint32_t
 /* Bytes of one position in the cache of this op's layer: keys and, where they are cached, values. (12) */
 double cost_kv_row_bytes(const struct op *op, const struct cost_options *o);
 
+/* Bytes a sequence of what a recurrent op remembers; 0 for other kinds. (42) */
+double cost_state_bytes(const struct op *op);
+
 /* Bytes of the workspace that MLA's expanded form needs for n_ctx positions; 0: no such form. (36) */
 double cost_expanded_bytes(const struct op_list *l, uint64_t n_ctx);
 

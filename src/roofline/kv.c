@@ -22,6 +22,7 @@ double cost_kv_bytes(const struct op_list *l, const struct cost_options *o, uint
     double sum = 0;
     for (size_t i = 0; i < l->n; i++) {
         const struct op *op = &l->ops[i];
+        sum += cost_state_bytes(op);
         if (op->kind != OP_KV_STORE)
             continue;
         const uint64_t kept = op->window > 0 ? u64_min(n_ctx, (uint64_t)op->window + n_ubatch) : n_ctx;

@@ -3,6 +3,7 @@ libroofline_a_SOURCES = \
   %D%/roofline.h \
   %D%/internal.h \
   %D%/cost.c \
+  %D%/experts.c \
   %D%/kv.c \
   %D%/passes.c \
   %D%/account.c \

@@ -33,7 +33,7 @@ void memory_fit(struct predict_result *res, const struct model *m, const struct 
         prefill_passes(o->n_prompt < o->n_ubatch ? o->n_prompt : o->n_ubatch, 0,
                        o->n_ubatch, o->n_batch, keep_largest, &large);
     const uint64_t context = (uint64_t)o->n_depth + o->n_prompt + o->n_gen;
-    const struct cost_options c = { r->act_elem_bytes, o->type_k, o->type_v };
+    const struct cost_options c = { .act_elem_bytes = r->act_elem_bytes, .type_k = o->type_k, .type_v = o->type_v };
     res->weight_total_bytes =
         o->weights_bytes > 0 ? o->weights_bytes : (double)m->weight_bytes;
     res->kv_total_bytes = cost_kv_bytes(l, &c, context, o->n_ubatch) * o->n_batch;

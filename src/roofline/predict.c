@@ -218,7 +218,7 @@ int predict(struct predict_result *r, const struct model *m, const struct hwprof
     struct pricing x = {
         .roofs = &roofs,
         .ops = &ops,
-        .cost = { roofs.act_elem_bytes, o->type_k, o->type_v },
+        .cost = { .act_elem_bytes = roofs.act_elem_bytes, .type_k = o->type_k, .type_v = o->type_v },
         .o = o,
     };
     int rc = cost_check_kv(&ops, &x.cost, err);

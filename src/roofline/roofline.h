@@ -13,12 +13,41 @@
 struct cost {
     /* Doubles: whole numbers stay exact below 2^53. */
     double weight_bytes, act_bytes, kv_bytes, flop;
+    double link_bytes; /* that a device sends to others; not part of cost_bytes() */
+};
+
+/* How tokens choose among experts. Zeros: uniform. (35) */
+struct routing {
+    double zipf;              /* popularity of the i-th expert ~ i^-zipf; 0: uniform */
+    const double *popularity; /* recorded: mean uses of each expert by one token; NULL: none */
+    uint32_t n;               /* of them */
 };
 
 struct cost_options {
     double act_elem_bytes; /* 4: the engine's f32 activations; 2 on GPUs */
     enum dtype type_k, type_v; /* of the KV cache: DTYPE_F16 */
+    const struct routing *routing; /* NULL: uniform */
 };
+
+/*
+ * What an op costs in any pass, as coefficients of what varies from pass to pass: tokens, sequences, pairs of a token
+ * and a key it sees, positions present in the cache, experts touched. One op list prices any batch and context with it.
+ */
+struct cost_form {
+    enum op_form form;
+    bool out_rows, chunked;
+    double form_tok, window, n_top; /* as in struct op */
+    double n_expert, n_expert_used;
+    double weight, weight_tok, weight_expert;   /* bytes a pass, a token, an expert touched */
+    double act_in_tok, act_out_tok, act_present; /* bytes a token read and written, a position present */
+    double kv_tok, kv_seq, kv_present;           /* bytes a token stored, a sequence (states), a position read */
+    double flop_tok, flop_seen, flop_present;    /* FLOP a token, a pair seen, a position present */
+    double link_tok;                             /* bytes a token sent to other devices */
+};
+struct cost_form cost_form(const struct op *op, const struct cost_options *o);
+struct cost cost_eval(const struct cost_form *f, const struct pass *p, const struct cost_options *o);
+/* Mean over n decode steps of which *first is the first. (14) */
+struct cost cost_eval_decode(const struct cost_form *f, const struct pass *first, uint32_t n, const struct cost_options *o);
 
 /* Cost of one op in a pass. methods.md (4)-(12), (34)-(36), (39). */
 struct cost cost_op(const struct op *op, const struct pass *p,
@@ -41,9 +70,9 @@ double cost_kv_bytes_token(const struct op_list *l, const struct cost_options *o
 /* Bytes of the KV cache of one sequence of n_ctx positions: a windowed layer keeps no more than its window
  * and the n_ubatch tokens of a pass. (12) */
 double cost_kv_bytes(const struct op_list *l, const struct cost_options *o, uint64_t n_ctx, uint32_t n_ubatch);
-/* Experts whose weights a pass of n_tok tokens reads, on average: n_expert (1 - (1 - n_expert_used / n_expert)^n_tok),
- * routing without preference. (35) */
-double cost_experts_touched(const struct op *op, double n_tok);
+/* Of n experts, k of them used by a token: how many different ones n_tok tokens use, on average. routing NULL: without
+ * preference, n (1 - (1 - k / n)^n_tok). (35) */
+double experts_touched(const struct routing *r, double n, double k, double n_tok);
 /* Elements of the attention score vector of the newest token: n_past + 1. */
 uint64_t cost_score_len(const struct op *op, const struct pass *p);
 

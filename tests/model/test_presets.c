@@ -137,9 +137,13 @@ static uint64_t read_by(const struct op *op)
     case OP_HEAD_MATMUL: /* its half of the matrix, where two ops share one */
         return (uint64_t)op->n_head * op->rows * op->cols;
     case OP_RMS_NORM:
+    case OP_LAYER_NORM:
     case OP_MATMUL:
     case OP_ATTENTION:
     case OP_ROUTE:
+    case OP_CONV1D:
+    case OP_SSM_SCAN:
+    case OP_DELTA_RULE:
         return elements(op->w) + elements(op->bias);
     case OP_ROPE:
     case OP_KV_STORE:
@@ -148,6 +152,14 @@ static uint64_t read_by(const struct op *op)
     case OP_ADD:
     case OP_EXPERT_SUM:
     case OP_SOFTCAP:
+    case OP_ACT:
+    case OP_MUL:
+    case OP_SCALE:
+    case OP_INDEX:
+    case OP_ALL_REDUCE:
+    case OP_ALL_GATHER:
+    case OP_ALL_TO_ALL:
+    case OP_SEND:
         return 0;
     case OP_KIND_COUNT:
         break;

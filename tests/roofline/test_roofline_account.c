@@ -239,7 +239,8 @@ static void kv_bytes_a_token(void **state)
         struct op_list l;
         struct error err = { 0 };
         assert_ok(op_list_build(&l, &m, &err), err);
-        const struct cost_options f16 = { 4, DTYPE_F16, DTYPE_F16 }, q8 = { 4, DTYPE_Q8_0, DTYPE_Q8_0 };
+        const struct cost_options f16 = { .act_elem_bytes = 4, .type_k = DTYPE_F16, .type_v = DTYPE_F16 },
+                                  q8 = { .act_elem_bytes = 4, .type_k = DTYPE_Q8_0, .type_v = DTYPE_Q8_0 };
         assert_near(cost_kv_bytes_token(&l, &f16), rows[i].bytes, 0);
         assert_near(cost_kv_bytes_token(&l, &q8), rows[i].bytes * 34 / 64, 0);
         op_list_free(&l);
