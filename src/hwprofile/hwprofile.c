@@ -32,6 +32,8 @@ void hwprofile_init(struct hwprofile *h)
     hw_value_unknown(&h->mem_bytes);
     hw_value_unknown(&h->mem_bw);
     hw_value_unknown(&h->tdp_w);
+    hw_value_unknown(&h->idle_w);
+    hw_value_unknown(&h->price_usd_h);
     for (int i = 0; i < MATH_COUNT; i++)
         hw_value_unknown(&h->peak[i]);
     hw_value_unknown(&h->eff.compute);
@@ -45,6 +47,7 @@ void hwprofile_free(struct hwprofile *h)
         free(h->alias[i]);
     free(h->alias);
     free(h->cache);
+    free(h->link);
     free(h->ceiling);
     hwprofile_init(h);
 }
@@ -105,6 +108,14 @@ const struct ceiling *hwprofile_peak(const struct hwprofile *h, enum math m, int
             best = c;
     }
     return best;
+}
+
+const struct hw_link *hwprofile_link(const struct hwprofile *h, int n)
+{
+    for (size_t i = 0; n >= 2 && i < h->n_link; i++)
+        if (h->link[i].n_devices == 0 || n <= h->link[i].n_devices)
+            return &h->link[i];
+    return NULL;
 }
 
 /* ---- efficiency priors --------------------------------------------------------- */

@@ -51,6 +51,15 @@ struct hw_efficiency {
     struct hw_value launch_s;           /* seconds an op; 0 allowed */
 };
 
+/* How a device reaches others of its kind. */
+struct hw_link {
+    char name[32];             /* "NVLink4" */
+    struct hw_value bytes_s;   /* one direction, all such links of a device together */
+    struct hw_value latency_s; /* floor of an all-reduce between two devices, its launch included */
+    int n_devices;             /* it joins at most so many; 0: any number */
+    char topology[16];         /* "switch" "ring" "mesh" (also torus, cube) "pcie" "network" */
+};
+
 struct hwprofile {
     char id[64];    /* file name without .json: "h100-sxm" */
     char name[128]; /* "NVIDIA H100 SXM5" */
@@ -61,7 +70,10 @@ struct hwprofile {
     size_t n_alias;
     struct hw_value mem_bytes, mem_bw;    /* spec: capacity; B/s */
     struct hw_value peak[MATH_COUNT];     /* spec: dense FLOP/s (OP/s for int) */
-    struct hw_value tdp_w;
+    struct hw_value tdp_w, idle_w;
+    struct hw_value price_usd_h;          /* what a device costs to rent */
+    struct hw_link *link;                 /* at most 8, fastest first */
+    size_t n_link;
     char cpu_model[128], isa[64];         /* CPUs */
     int n_packages, n_cores, n_pus, n_numa;
     struct hw_cache *cache;
@@ -90,6 +102,8 @@ int hwprofile_list(char ***names, size_t *n, struct error *err);
  * smallest), or NULL. level is "DRAM" etc.; dtype a math. */
 const struct ceiling *hwprofile_bandwidth(const struct hwprofile *h, const char *level, int n_threads);
 const struct ceiling *hwprofile_peak(const struct hwprofile *h, enum math m, int n_threads);
+/* The fastest link that joins n devices; NULL: none does, or there is nothing to join (n < 2). */
+const struct hw_link *hwprofile_link(const struct hwprofile *h, int n);
 int hwprofile_add_ceiling(struct hwprofile *h, const struct ceiling *c, struct error *err);
 json_t *ceiling_to_json(const struct ceiling *c, struct error *err);
 

@@ -7,6 +7,7 @@
 #define HWPROFILE_SCHEMA "roofcast.hwprofile"
 #define HWCLASSES_SCHEMA "roofcast.hwclasses"
 enum { HWPROFILE_VERSION = 1, HWCLASSES_VERSION = 1 };
+enum { HW_CTX = 512 }; /* "file: field.field" of a message */
 
 /* "cpu" "gpu" "apu" "npu", by enum hw_kind. */
 extern const char *const hw_kind_names[4];
@@ -19,6 +20,30 @@ void hw_value_unknown(struct hw_value *v);
  * the nearest known one. */
 int hw_check_fields(const json_t *o, const char *ctx, const char *const *known, size_t n,
                     struct error *err);
+/* A string field into a fixed array; what does not fit is an error. Absent and optional: buf stays. */
+int hw_get_text(const json_t *o, const char *ctx, const char *key, bool required, char *buf,
+                size_t size, struct error *err);
+/* *out NULL: absent or null. */
+int hw_get_object(const json_t *o, const char *ctx, const char *key, const json_t **out,
+                  struct error *err);
+/* Which of known[n] text is; else an error that lists them. */
+int hw_check_choice(const char *text, const char *const *known, size_t n, const char *ctx,
+                    const char *key, struct error *err);
+
+/* How a quantity may be written. */
+struct hw_quantity {
+    const char *unit[5]; /* accepted spellings, the first one named in messages; "" for a fraction */
+    double lo, hi;       /* lo itself only where lo_ok */
+    bool lo_ok;
+};
+extern const struct hw_quantity hw_q_bytes, hw_q_bytes_s, hw_q_flop_s, hw_q_watt, hw_q_fraction,
+    hw_q_seconds, hw_q_usd_h;
+/* {"value": 3.35e12, "unit": "B/s", "source": ".."}, {"value": "3350 GB/s", ..} or "3350 GB/s";
+ * absent or null: v stays. */
+int hw_get_value(struct hw_value *v, const json_t *parent, const char *pctx, const char *key,
+                 const struct hw_quantity *q, struct error *err);
+
+int hw_parse_spec(struct hwprofile *h, const json_t *o, const char *pctx, struct error *err);
 /* {"compute": .., "bandwidth": .., "launch_s": ..} */
 int hw_parse_efficiency(struct hw_efficiency *e, const json_t *o, const char *ctx,
                         struct error *err);

@@ -58,6 +58,26 @@ json_t *ceiling_to_json(const struct ceiling *c, struct error *err)
     return NULL;
 }
 
+static json_t *links_to_json(const struct hwprofile *h)
+{
+    json_t *a = json_array();
+    int rc = 0;
+    for (size_t i = 0; i < h->n_link; i++) {
+        const struct hw_link *l = &h->link[i];
+        json_t *j = json_object();
+        rc |= put(j, "name", json_string(l->name));
+        rc |= put(j, "topology", json_string(l->topology));
+        rc |= put_value(j, "bandwidth", &l->bytes_s, "B/s", true);
+        rc |= put_value(j, "latency", &l->latency_s, "s", false);
+        rc |= put(j, "n_devices", json_integer(l->n_devices));
+        rc |= json_array_append_new(a, j);
+    }
+    if (rc == 0)
+        return a;
+    json_decref(a);
+    return NULL;
+}
+
 static json_t *spec_to_json(const struct hwprofile *h)
 {
     json_t *spec = json_object(), *peaks = json_object();
@@ -70,6 +90,10 @@ static json_t *spec_to_json(const struct hwprofile *h)
     }
     rc |= put(spec, "peaks", peaks);
     rc |= put_value(spec, "tdp_w", &h->tdp_w, "W", false);
+    rc |= put_value(spec, "idle_w", &h->idle_w, "W", false);
+    rc |= put_value(spec, "price", &h->price_usd_h, "USD/h", false);
+    if (h->n_link)
+        rc |= put(spec, "links", links_to_json(h));
     if (rc == 0)
         return spec;
     json_decref(spec);

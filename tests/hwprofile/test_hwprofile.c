@@ -213,6 +213,11 @@ static void datasheet(void **state)
 #define BW   "\"memory_bandwidth\":\"1 TB/s\""
 #define PEAK "\"peaks\":{\"fp16\":\"1 TFLOP/s\"}"
 
+/* A spec whose links are those; a link of that name, bandwidth and number of devices (and more). */
+#define LINKS(l) "{" BW "," PEAK ",\"links\":[" l "]}"
+#define LINK(name, bw, n)                                                                          \
+    "{\"name\":\"" name "\",\"topology\":\"mesh\",\"bandwidth\":\"" bw "\",\"n_devices\":" n "}"
+
 static void bad_specs(void **state)
 {
     (void)state;
@@ -252,6 +257,24 @@ static void bad_specs(void **state)
         { "{\"memory_bandwidth\":[]," PEAK "}", "spec.memory_bandwidth: expected" },
         { "{" BW ",\"peaks\":[]}", "field \"peaks\": expected a JSON object" },
         { "[]", "field \"spec\": expected a JSON object" },
+        { "{" BW "," PEAK ",\"idle_w\":\"-1 W\"}", "spec.idle_w: expected more than 0" },
+        { "{" BW "," PEAK ",\"price\":{\"value\":3,\"unit\":\"EUR/h\"}}", "expected \"USD/h\"" },
+        { "{" BW "," PEAK ",\"links\":{}}", "spec: field \"links\": expected an array" },
+        { LINKS("7"), "spec.links[0]: expected a JSON object" },
+        { LINKS("{}"), "spec.links[0]: field \"name\" is missing" },
+        { LINKS("{\"name\":\"12345678901234567890123456789012\"}"), "at most 31 bytes, found 32" },
+        { LINKS("{\"name\":\"A\",\"topology\":\"star\"}"),
+          "field \"topology\": expected one of switch, ring, mesh, pcie, network, found \"star\"" },
+        { LINKS("{\"name\":\"A\",\"topology\":\"ring\"}"), "links[0]: field \"bandwidth\" is missing" },
+        { LINKS(LINK("A", "0 GB/s", "0")), "links[0].bandwidth: expected more than 0" },
+        { LINKS(LINK("A", "5 GB", "0")), "links[0].bandwidth" },
+        { LINKS(LINK("A", "5 GB/s", "1")), "a link joins 2 devices or more (0: any number), found 1" },
+        { LINKS(LINK("A", "5 GB/s", "-2")), "links[0]: field \"n_devices\"" },
+        { LINKS(LINK("A", "5 GB/s", "2,\"latency\":\"-1 us\"")), "links[0].latency: expected at least 0" },
+        { LINKS(LINK("A", "5 GB/s", "2,\"latncy\":\"1 us\"")), "nearest known one is \"latency\"" },
+        { LINKS(LINK("A", "5 GB/s", "2") "," LINK("B", "6 GB/s", "8")),
+          "links[1]: expected the fastest link first, found 6e+09 B/s after 5e+09 B/s" },
+        { LINKS("1,2,3,4,5,6,7,8,9"), "field \"links\": expected at most 8, found 9" },
     };
     for (size_t i = 0; i < ARRAY_LEN(t); i++) {
         struct hwprofile h;
@@ -334,6 +357,44 @@ static void bad_profiles(void **state)
     };
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         assert_fails(parse(&h, texts[i][0], &err), err, texts[i][1]);
+}
+
+/* A pair's bridge, a box's switch, and a network without end. */
+static const char linked[] = LINKS(
+    "{\"name\":\"Bridge\",\"topology\":\"mesh\",\"bandwidth\":{\"value\":300,\"unit\":\"GB/s\",\"source\":\"s\"},"
+    "\"latency\":{\"value\":7,\"unit\":\"us\",\"source\":\"t\"},\"n_devices\":2}," LINK("Switch", "63 GB/s", "8") ","
+    "{\"name\":\"Net\",\"topology\":\"network\",\"bandwidth\":\"50 GB/s\"}");
+
+static void links(void **state)
+{
+    (void)state;
+    struct hwprofile h;
+    struct error err;
+    assert_ok(parse(&h, with_spec(linked), &err), err);
+    assert_int_equal(h.n_link, 3);
+    assert_true(h.link[0].bytes_s.value == 300e9 && h.link[0].latency_s.value == 7e-6);
+    assert_string_equal(h.link[0].bytes_s.source, "s");
+    assert_string_equal(h.link[0].latency_s.source, "t");
+    assert_string_equal(h.link[2].topology, "network");
+    assert_int_equal(h.link[2].n_devices, 0);
+    assert_true(isnan(h.link[1].latency_s.value));
+    assert_ptr_equal(hwprofile_link(&h, 2), &h.link[0]);
+    assert_ptr_equal(hwprofile_link(&h, 3), &h.link[1]);
+    assert_ptr_equal(hwprofile_link(&h, 8), &h.link[1]);
+    assert_ptr_equal(hwprofile_link(&h, 9), &h.link[2]);
+    assert_null(hwprofile_link(&h, 1));
+    assert_null(hwprofile_link(&h, -1));
+    h.n_link = 2;
+    assert_null(hwprofile_link(&h, 9));
+    hwprofile_free(&h);
+    assert_ok(parse(&h, with_spec("{" BW "," PEAK ",\"links\":[],\"idle_w\":\"50 W\",\"price\":"
+                                  "{\"value\":2.5,\"unit\":\"USD/h\",\"source\":\"s\"}}"),
+                    &err),
+              err);
+    assert_int_equal(h.n_link, 0);
+    assert_null(hwprofile_link(&h, 2));
+    assert_true(h.idle_w.value == 50 && h.price_usd_h.value == 2.5);
+    hwprofile_free(&h);
 }
 
 /* Which ceiling stands for n threads. */
@@ -440,6 +501,8 @@ static void round_trip(void **state)
     round_trip_of("h100-sxm", NULL);
     round_trip_of("xeon-6980p", NULL);
     round_trip_of(NULL, ten_lines);
+    round_trip_of(NULL, with_spec(linked));
+    round_trip_of(NULL, with_spec("{" BW "," PEAK ",\"idle_w\":\"50 W\",\"price\":\"2.5 USD/h\"}"));
     round_trip_of(
         NULL,
         with_extra("\"aliases\":[\"a\",\"b "
@@ -563,7 +626,7 @@ int main(void)
         cmocka_unit_test(bad_profiles),  cmocka_unit_test(lookups),
         cmocka_unit_test(round_trip),    cmocka_unit_test(synthetic_hosts),
         cmocka_unit_test(recorded_host), cmocka_unit_test(live_host),
-        cmocka_unit_test(math_names),
+        cmocka_unit_test(math_names),    cmocka_unit_test(links),
     };
     return cmocka_run_group_tests_name("hwprofile", tests, NULL, NULL);
 }
