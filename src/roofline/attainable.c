@@ -14,6 +14,10 @@ const char *bound_name(enum bound b)
         return "compute";
     case BOUND_LAUNCH:
         return "launch";
+    case BOUND_LINK:
+        return "link";
+    case BOUND_COUNT:
+        break;
     }
     return "?";
 }
@@ -225,12 +229,32 @@ static double fraction_or_1(const struct hw_value *v)
     return v->value > 0 && v->value <= 1 ? v->value : 1;
 }
 
+/* The fastest link that joins the devices among which most is exchanged. */
+static int init_link(struct roofs *r, const struct hwprofile *h, const struct predict_options *o, struct error *err)
+{
+    const uint32_t tp = o->layout.tp, pp = o->layout.pp, ep = o->layout.ep;
+    const uint32_t n = tp > ep ? tp : ep, joined = n > 1 ? n : pp > 1 ? 2 : 1;
+    r->link_bytes_s = r->link_latency_s = NAN;
+    if (joined == 1)
+        return 0;
+    const struct hw_link *l = hwprofile_link(h, (int)joined);
+    if (!l)
+        return error_set(err, ERROR_INPUT,
+                         "cannot predict: profile %s has no link that joins %u devices (spec.links; doc/formats.md)", h->id,
+                         joined);
+    r->link_bytes_s = l->bytes_s.value;
+    r->link_latency_s = l->latency_s.value >= 0 && !o->roof ? l->latency_s.value : 0;
+    r->link_ring = strcmp(l->topology, "ring") == 0 || strcmp(l->topology, "mesh") == 0;
+    snprintf(r->link_source, sizeof r->link_source, "%.30s, spec: %.150s", l->name, l->bytes_s.source);
+    return 0;
+}
+
 int roofs_init(struct roofs *r, const struct hwprofile *h, const struct predict_options *o,
                struct error *err)
 {
     *r = (struct roofs){ .cpu = h->kind == HW_CPU, .e_compute = 1, .e_bandwidth = 1 };
     r->act_elem_bytes = r->cpu ? 4 : 2;
-    if (init_bandwidth(r, h, o, err) != 0 || init_peaks(r, h, o, err) != 0)
+    if (init_bandwidth(r, h, o, err) != 0 || init_peaks(r, h, o, err) != 0 || init_link(r, h, o, err) != 0)
         return -1;
     init_cache(r, h, o);
     if (!o->roof) {
@@ -272,20 +296,38 @@ static bool is_launched(const struct roofs *r, const struct op *op)
     return r->cpu || cost_is_product(op) || op->kind == OP_ATTENTION;
 }
 
-struct op_time roofs_time(const struct roofs *r, const struct op *op, const struct cost *c)
+/*
+ * Seconds in which n devices exchange; bytes: what a device sends. An all-reduce over a ring passes its parts round
+ * twice; among few devices, or for little, everybody sends everything to everybody at once. (44)
+ */
+static double link_seconds(const struct roofs *r, const struct step_class *c, double bytes)
 {
+    const double n = c->n_comm, wire = bytes / r->link_bytes_s, hop = r->link_latency_s;
+    if (c->op.kind == OP_ALL_REDUCE) {
+        const double ring = wire + 2 * (n - 1) * hop, at_once = wire * n / 2 + hop;
+        return r->link_ring ? ring : fmin(ring, at_once);
+    }
+    if (c->op.kind == OP_ALL_GATHER)
+        return wire + (r->link_ring ? n - 1 : 1) * hop;
+    if (c->op.kind == OP_ALL_TO_ALL && r->link_ring) /* a quarter of gathering all of it, on a ring in both directions */
+        return fmax(wire, wire * n * n / (4 * (n - 1))) + n / 2 * hop;
+    return wire + hop;
+}
+
+struct op_time roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost)
+{
+    if (c->n_comm > 0) {
+        const double s = link_seconds(r, c, cost->link_bytes);
+        return (struct op_time){ .seconds = s, .link_s = s, .bound = BOUND_LINK };
+    }
     const double memory = r->bytes_s * r->e_bandwidth,
-                 cache = c->act_bytes <= r->cache_bytes ? r->cache_bytes_s * r->e_bandwidth
-                                                        : memory;
+                 cache = cost->act_bytes <= r->cache_bytes ? r->cache_bytes_s * r->e_bandwidth : memory;
     struct op_time t = {
-        .memory_s = (c->weight_bytes + c->kv_bytes) / memory + c->act_bytes / cache,
-        .compute_s = c->flop / (r->peak[roofs_math(r, op)].flop_s * r->e_compute),
+        .memory_s = (cost->weight_bytes + cost->kv_bytes) / memory + cost->act_bytes / cache,
+        .compute_s = cost->flop / (r->peak[roofs_math(r, &c->op)].flop_s * r->e_compute),
     };
-    const double roof = fmax(t.memory_s, t.compute_s),
-                 launch = is_launched(r, op) ? r->launch_s : 0;
+    const double roof = fmax(t.memory_s, t.compute_s), launch = is_launched(r, &c->op) ? r->launch_s : 0;
     t.seconds = roof + launch;
-    t.bound = launch > roof               ? BOUND_LAUNCH
-              : t.memory_s >= t.compute_s ? BOUND_MEMORY
-                                          : BOUND_COMPUTE;
+    t.bound = launch > roof ? BOUND_LAUNCH : t.memory_s >= t.compute_s ? BOUND_MEMORY : BOUND_COMPUTE;
     return t;
 }

@@ -236,6 +236,7 @@ static void form_expert_matmul(struct cost_form *f, const struct op *op, const s
     f->weight_expert = row_bytes(op->w, rows, op->cols) + row_bytes(op->bias, 1, op->rows);
     f->n_expert = op->n_expert;
     f->n_expert_used = used;
+    f->expert_groups = 1;
     activations(f, used * cols, used * rows, o);
     f->flop_tok = used * (2 * rows * cols + (op->bias ? rows : 0));
 }
@@ -361,7 +362,7 @@ static struct cost eval(const struct cost_form *f, double n_tok, double seqs, st
 {
     return (struct cost){
         .weight_bytes = f->weight + f->weight_tok * n_tok +
-                        (f->weight_expert > 0 ? f->weight_expert * experts_touched(o->routing, f->n_expert, f->n_expert_used, n_tok)
+                        (f->weight_expert > 0 ? f->weight_expert * experts_touched(o->routing, f->n_expert, f->n_expert_used, n_tok * f->expert_groups)
                                               : 0),
         .act_bytes = (f->act_in_tok + f->act_out_tok) * n_tok + f->act_present * seqs * k.present,
         .kv_bytes = f->kv_tok * n_tok + f->kv_seq * seqs + f->kv_present * seqs * k.present,

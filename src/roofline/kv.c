@@ -17,16 +17,16 @@ double cost_kv_bytes_token(const struct op_list *l, const struct cost_options *o
     return cost_kv_bytes(l, o, 1, 1);
 }
 
+double cost_op_kv_bytes(const struct op *op, const struct cost_options *o, uint64_t n_ctx, uint32_t n_ubatch)
+{
+    const uint64_t kept = op->window > 0 ? u64_min(n_ctx, (uint64_t)op->window + n_ubatch) : n_ctx;
+    return op->kind == OP_KV_STORE ? (double)kept * cost_kv_row_bytes(op, o) : cost_state_bytes(op);
+}
+
 double cost_kv_bytes(const struct op_list *l, const struct cost_options *o, uint64_t n_ctx, uint32_t n_ubatch)
 {
     double sum = 0;
-    for (size_t i = 0; i < l->n; i++) {
-        const struct op *op = &l->ops[i];
-        sum += cost_state_bytes(op);
-        if (op->kind != OP_KV_STORE)
-            continue;
-        const uint64_t kept = op->window > 0 ? u64_min(n_ctx, (uint64_t)op->window + n_ubatch) : n_ctx;
-        sum += (double)kept * cost_kv_row_bytes(op, o);
-    }
+    for (size_t i = 0; i < l->n; i++)
+        sum += cost_op_kv_bytes(&l->ops[i], o, n_ctx, n_ubatch);
     return sum;
 }

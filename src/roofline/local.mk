@@ -2,7 +2,11 @@ noinst_LIBRARIES += libroofline.a
 libroofline_a_SOURCES = \
   %D%/roofline.h \
   %D%/internal.h \
+  %D%/step.h \
   %D%/cost.c \
+  %D%/classes.c \
+  %D%/layout.c \
+  %D%/step.c \
   %D%/experts.c \
   %D%/kv.c \
   %D%/passes.c \

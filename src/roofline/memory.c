@@ -24,21 +24,20 @@ static void keep_largest(void *ctx, const struct pass *p)
         m->n_tok = p->n_tok;
 }
 
-void memory_fit(struct predict_result *res, const struct model *m, const struct op_list *l,
-                const struct hwprofile *h, const struct roofs *r,
+void memory_fit(struct predict_result *res, const struct op_classes *l, const struct hwprofile *h, const struct roofs *r,
                 const struct predict_options *o)
 {
-    struct largest large = { .n_tok = o->n_batch };
+    const uint32_t groups = o->layout.dp > 0 ? o->layout.dp : 1, seqs = (uint32_t)u64_ceil_div(o->n_batch, groups);
+    struct largest large = { .n_tok = seqs };
     if (o->n_prompt > 0) /* the first pass is the largest */
         prefill_passes(o->n_prompt < o->n_ubatch ? o->n_prompt : o->n_ubatch, 0,
-                       o->n_ubatch, o->n_batch, keep_largest, &large);
+                       o->n_ubatch, seqs, keep_largest, &large);
     const uint64_t context = (uint64_t)o->n_depth + o->n_prompt + o->n_gen;
     const struct cost_options c = { .act_elem_bytes = r->act_elem_bytes, .type_k = o->type_k, .type_v = o->type_v };
-    res->weight_total_bytes =
-        o->weights_bytes > 0 ? o->weights_bytes : (double)m->weight_bytes;
-    res->kv_total_bytes = cost_kv_bytes(l, &c, context, o->n_ubatch) * o->n_batch;
-    res->act_peak_bytes = activation_bytes(l, large.n_tok, o->n_batch, r->act_elem_bytes) +
-                          cost_expanded_bytes(l, context) * o->n_batch;
+    res->weight_total_bytes = o->weights_bytes > 0 ? o->weights_bytes : step_weight_bytes(l, &o->layout);
+    res->kv_total_bytes = step_kv_bytes(l, &o->layout, &c, context, o->n_ubatch) * seqs;
+    res->act_peak_bytes = activation_bytes(l->ops, large.n_tok, seqs, r->act_elem_bytes) +
+                          cost_expanded_bytes(l->ops, context) * seqs;
     res->need_bytes = res->weight_total_bytes + res->kv_total_bytes + res->act_peak_bytes;
     res->mem_bytes = h->mem_bytes.value;
     res->fits = !(res->mem_bytes > 0) ? -1 : res->need_bytes <= res->mem_bytes ? 1 : 0;

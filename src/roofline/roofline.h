@@ -38,6 +38,7 @@ struct cost_form {
     bool out_rows, chunked;
     double form_tok, window, n_top; /* as in struct op */
     double n_expert, n_expert_used;
+    double expert_groups;           /* passes like this one whose tokens meet at the experts: 1 */
     double weight, weight_tok, weight_expert;   /* bytes a pass, a token, an expert touched */
     double act_in_tok, act_out_tok, act_present; /* bytes a token read and written, a position present */
     double kv_tok, kv_seq, kv_present;           /* bytes a token stored, a sequence (states), a position read */
@@ -146,13 +147,23 @@ const char *analysis_type(const struct analysis *a, const struct analysis_row *r
 /* Passes of one prompt at most: more is a mistake, and would take minutes to add up. */
 #define PREFILL_MAX_PASSES 65536
 
-enum bound { BOUND_MEMORY, BOUND_COMPUTE, BOUND_LAUNCH };
+enum bound { BOUND_MEMORY, BOUND_COMPUTE, BOUND_LAUNCH, BOUND_LINK, BOUND_COUNT };
 const char *bound_name(enum bound b);
 
 /* attainable FLOP/s at an intensity: min(peak, ai * bandwidth). (13) */
 double attainable_flop_s(double ai, double peak_flop_s, double bytes_s);
 
+/* How a model is spread over devices: (44). Zeros count as 1. */
+struct layout {
+    uint32_t tp; /* tensor parallel: every matrix is divided */
+    uint32_t pp; /* pipeline parallel: layers are divided */
+    uint32_t dp; /* groups of tp x pp devices that share the sequences */
+    uint32_t ep; /* devices over which experts are spread, of the tp x dp that hold a layer */
+};
+
 struct predict_options {
+    struct layout layout;
+    const struct routing *routing; /* of tokens to experts; NULL: uniform */
     bool roof;         /* no efficiency factors, no launch cost */
     bool weights_only; /* price weight bytes and the FLOP of products alone */
     /* --weights-gb: a nominal model of this many bytes, read once a pass, 2 FLOP a weight
@@ -171,9 +182,9 @@ struct predict_role {
 };
 
 struct prediction {
-    struct cost cost; /* prefill: all passes of the prompt; decode: one mean step */
+    struct cost cost; /* of one device; prefill: all passes of the prompt; decode: one mean step */
     double seconds, tok_s;
-    double memory_s, compute_s; /* sums of the two sides */
+    double memory_s, compute_s, link_s; /* sums of the sides; of one device */
     enum bound bound;           /* the one under which most seconds are spent */
     double bandwidth_bytes_s, peak_flop_s; /* of the largest op, after efficiency */
     char bandwidth_source[192], peak_source[192];
@@ -185,6 +196,8 @@ struct prediction {
 struct predict_result {
     struct prediction prefill, decode; /* .seconds NaN when n_prompt / n_gen is 0 */
     double ttft_s, itl_s;
+    uint32_t n_devices;
+    /* of the fullest device */
     double weight_total_bytes, kv_total_bytes, act_peak_bytes, need_bytes, mem_bytes;
     int fits; /* 1 yes, 0 no, -1 unknown: the profile has no memory size */
 };

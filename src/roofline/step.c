@@ -1,0 +1,88 @@
+/* A step's price: a walk over the classes of a step model. Formulas: methods.md (13), (14), (44). */
+#include "roofline/internal.h"
+#include <math.h>
+#include <stdlib.h>
+
+static bool runs(const struct cost *c)
+{
+    return cost_bytes(c) > 0 || c->flop > 0 || c->link_bytes > 0;
+}
+
+static void add(struct step_sum *s, const struct step_class *c, const struct cost *k, const struct op_time *t)
+{
+    const double n = c->count;
+    s->cost.weight_bytes += n * k->weight_bytes;
+    s->cost.act_bytes += n * k->act_bytes;
+    s->cost.kv_bytes += n * k->kv_bytes;
+    s->cost.flop += n * k->flop;
+    s->cost.link_bytes += n * k->link_bytes;
+    s->seconds += n * t->seconds;
+    s->memory_s += n * t->memory_s;
+    s->compute_s += n * t->compute_s;
+    s->link_s += n * t->link_s;
+    s->bound_s[t->bound] += n * t->seconds;
+}
+
+struct step_sum step_price(const struct step_model *s, const struct roofs *r, const struct pass *p, uint32_t n_steps,
+                           step_fn *fn, void *ctx)
+{
+    struct step_sum sum = { 0 };
+    for (size_t i = 0; i < s->n; i++) {
+        const struct step_class *c = &s->c[i];
+        const struct cost k = n_steps > 1 ? cost_eval_decode(&c->form, p, n_steps, &s->o.cost)
+                                          : cost_eval(&c->form, p, &s->o.cost);
+        if (!runs(&k)) /* not in this pass */
+            continue;
+        const struct op_time t = roofs_time(r, c, &k);
+        add(&sum, c, &k, &t);
+        if (fn)
+            fn(ctx, c, &k, &t);
+    }
+    if (s->o.weights_bytes > 0) { /* a nominal model: whole numbers, which counts were divided by */
+        sum.cost.weight_bytes = round(sum.cost.weight_bytes);
+        sum.cost.flop = round(sum.cost.flop);
+    }
+    return sum;
+}
+
+/* ---- remembered prices ---------------------------------------------------------------------- */
+
+enum { N_SLOT = 1 << 14 };
+
+struct step_slot {
+    struct pass p; /* n_tok 0: empty */
+    double seconds;
+};
+
+int step_cache_init(struct step_cache *c, const struct step_model *s, const struct roofs *r, struct error *err)
+{
+    *c = (struct step_cache){ .s = s, .r = r, .slot = calloc(N_SLOT, sizeof *c->slot) };
+    return c->slot ? 0 : error_oom(err, N_SLOT * sizeof *c->slot, "the table of prices");
+}
+
+void step_cache_free(struct step_cache *c)
+{
+    free(c->slot);
+    *c = (struct step_cache){ 0 };
+}
+
+static size_t slot_of(const struct pass *p)
+{
+    uint64_t h = p->n_tok * UINT64_C(0x9e3779b97f4a7c15) ^ p->n_past * UINT64_C(0xc2b2ae3d27d4eb4f) ^
+                 p->n_seq * UINT64_C(0x165667b19e3779f9) ^ p->n_out * UINT64_C(0x27d4eb2f165667c5);
+    h ^= h >> 29;
+    return (size_t)((h * UINT64_C(0xbf58476d1ce4e5b9)) >> (64 - 14));
+}
+
+double step_cache_seconds(struct step_cache *c, const struct pass *p)
+{
+    struct step_slot *s = &c->slot[slot_of(p)];
+    if (s->p.n_tok == p->n_tok && s->p.n_past == p->n_past && s->p.n_seq == p->n_seq && s->p.n_out == p->n_out &&
+        p->n_tok > 0) {
+        c->n_hit++;
+        return s->seconds;
+    }
+    c->n_miss++;
+    *s = (struct step_slot){ *p, step_price(c->s, c->r, p, 1, NULL, NULL).seconds };
+    return s->seconds;
+}

@@ -1,0 +1,133 @@
+/*
+ * step.h: the price of a step, fast. An op list is compiled once: the equal ops of many layers become one class with a
+ * count. Laid out over devices, a class is a form (roofline.h); under a machine's roofs, a form and a pass are seconds.
+ * After that, another batch, context or machine is a walk over some thirty classes.
+ */
+#ifndef ROOFLINE_STEP_H
+#define ROOFLINE_STEP_H
+
+#include "roofline/roofline.h"
+
+/* ---- classes: what is equal, once ------------------------------------------------------ */
+
+struct op_class {
+    struct op op;        /* the first of them */
+    double count;
+    double tensor_bytes; /* of tensors that no class before reads: over all classes, every tensor once */
+};
+
+struct op_classes {
+    const struct model *m;
+    const struct op_list *ops; /* not owned */
+    struct op_class *c;        /* in op order of their first op */
+    size_t n;
+};
+int op_classes_init(struct op_classes *l, const struct model *m, const struct op_list *ops, struct error *err);
+void op_classes_free(struct op_classes *l);
+
+/* ---- over devices ------------------------------------------------------------------------ */
+
+uint32_t layout_devices(const struct layout *l); /* tp pp dp */
+/* "tp8", "tp4 pp2 dp4 ep16", "1 device" */
+const char *layout_text(char *buf, size_t n, const struct layout *l);
+/* Heads, widths, experts and layers divide; else ERROR_USAGE. (44) */
+int layout_check(const struct layout *l, const struct op_classes *ops, struct error *err);
+
+struct step_class {
+    struct op op;          /* for its kind, role, types and names */
+    double count;
+    struct cost_form form; /* what one device does of it */
+    uint32_t n_comm;       /* devices that exchange; 0: no traffic */
+};
+
+struct step_options {
+    struct cost_options cost;
+    struct layout layout;
+    bool weights_only;    /* weight bytes and the FLOP of products alone */
+    double weights_bytes; /* > 0: a nominal model, read once a pass, 2 FLOP a weight and token, nothing else */
+};
+
+struct step_model {
+    struct step_class *c;
+    size_t n;
+    struct step_options o;
+    double stretch; /* slowest pipeline stage over their mean, in layers */
+};
+int step_model_init(struct step_model *s, const struct op_classes *l, const struct step_options *o, struct error *err);
+void step_model_free(struct step_model *s);
+
+/* Bytes on the device that holds most: its share of the tensors, and of one sequence's cache of n_ctx positions. (17) */
+double step_weight_bytes(const struct op_classes *l, const struct layout *lay);
+double step_kv_bytes(const struct op_classes *l, const struct layout *lay, const struct cost_options *o, uint64_t n_ctx,
+                     uint32_t n_ubatch);
+
+/* ---- under the roofs of a machine -------------------------------------------------------- */
+
+/* A horizontal roof: peak FLOP/s for one operand type, before efficiency. */
+struct peak {
+    double flop_s;
+    char source[192];
+    bool derived; /* taken from another operand type: source says which */
+};
+
+/* The roofs of a machine as one prediction uses them. */
+struct roofs {
+    bool cpu; /* CPU rules for operand types; else GPU rules */
+    struct peak peak[MATH_COUNT];
+    double bytes_s; /* memory, before efficiency */
+    char bytes_source[192];
+    double e_compute, e_bandwidth, launch_s;
+    double cache_bytes;   /* operands up to this size stay on the chip; 0: unknown */
+    double cache_bytes_s; /* bandwidth there, before efficiency; INFINITY: not a limit, or
+                             unknown */
+    double act_elem_bytes;
+    double link_bytes_s, link_latency_s; /* between the devices of the layout; NaN: one device */
+    bool link_ring;                      /* neighbours alone are joined */
+    char link_source[192];
+};
+
+/* Roofs from the measured ceilings and the datasheet. Fails with "cannot predict: ..." when
+ * there is no bandwidth, no peak of any type, or no link between the devices of o->layout. */
+int roofs_init(struct roofs *r, const struct hwprofile *h, const struct predict_options *o,
+               struct error *err);
+/* Operand type the arithmetic of this op runs in on such a machine. */
+enum math roofs_math(const struct roofs *r, const struct op *op);
+
+/* Seconds one op takes under the roofs and in the launch. methods.md (13), (44) */
+struct op_time {
+    double seconds, memory_s, compute_s, link_s;
+    enum bound bound;
+};
+struct op_time roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost);
+
+/* What a device does in a step, and how long it takes: sums over the classes. */
+struct step_sum {
+    struct cost cost;
+    double seconds, memory_s, compute_s, link_s;
+    double bound_s[BOUND_COUNT]; /* seconds spent under each bound */
+};
+/* fn, when not NULL, is called for every class that runs, with its cost and time (of one op; it counts c->count times).
+ * n_steps > 1: the mean of so many decode steps, of which *p is the first. (14) */
+typedef void step_fn(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t);
+struct step_sum step_price(const struct step_model *s, const struct roofs *r, const struct pass *p, uint32_t n_steps,
+                           step_fn *fn, void *ctx);
+
+/* predict() for an op list compiled before. */
+int predict_classes(struct predict_result *r, const struct op_classes *classes, const struct hwprofile *h,
+                    const struct predict_options *o, struct error *err);
+
+/* ---- remembered prices --------------------------------------------------------------------- */
+
+/* Prices of passes priced before: a direct-mapped table. */
+struct step_cache {
+    const struct step_model *s;
+    const struct roofs *r;
+    struct step_slot *slot;
+    size_t n_hit, n_miss;
+};
+int step_cache_init(struct step_cache *c, const struct step_model *s, const struct roofs *r, struct error *err);
+void step_cache_free(struct step_cache *c);
+/* Seconds of the pass. */
+double step_cache_seconds(struct step_cache *c, const struct pass *p);
+
+#endif
