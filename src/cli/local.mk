@@ -23,6 +23,9 @@ roofcast_SOURCES = \
   %D%/generate.h \
   %D%/generate.c \
   %D%/cmd_predict.c \
+  %D%/predict.h \
+  %D%/predict_rows.c \
+  %D%/predict_print.c \
   %D%/pricing.h \
   %D%/pricing.c \
   %D%/cmd_plot.c \

@@ -1,5 +1,7 @@
 /* What analyze and predict share: the model on the command line, a cost as JSON, the names of tests. */
 #include "cli/pricing.h"
+#include "roofline/step.h"
+#include <string.h>
 
 int pricing_model(struct model *m, const char *spec, const char *type, struct error *err)
 {
@@ -21,6 +23,58 @@ int pricing_put_kv_types(json_t *j, enum dtype k, enum dtype v)
 {
     return json_object_set_new(j, "type_k", json_string(dtype_name(k))) |
            json_object_set_new(j, "type_v", json_string(dtype_name(v)));
+}
+
+int pricing_put_layout(json_t *j, const struct layout *l)
+{
+    char text[64];
+    int bad = json_object_set_new(j, "n_devices", json_integer(layout_devices(l)));
+    return bad | json_object_set_new(j, "layout", json_string(layout_text(text, sizeof text, l)));
+}
+
+static int parse_count(const char *arg, const char *what, uint32_t *out, struct error *err)
+{
+    int64_t v;
+    if (parse_int(arg, 1, 65536, what, &v, err) != 0)
+        return -1;
+    *out = (uint32_t)v;
+    return 0;
+}
+
+static int parse_routing(const char *arg, struct routing *r, struct error *err)
+{
+    *r = (struct routing){ 0 };
+    if (strncmp(arg, "zipf:", 5) == 0)
+        return parse_double(arg + 5, 0, 10, "--routing zipf", &r->zipf, err);
+    if (strcmp(arg, "uniform") == 0)
+        return 0;
+    return error_set(err, ERROR_USAGE, "--routing: expected uniform or zipf:S, found \"%s\"", arg);
+}
+
+int pricing_parse(int key, const char *arg, struct pricing_options *o, struct error *err)
+{
+    switch (key) {
+    case 'q':
+        return cli_text(&o->type, arg);
+    case PRICING_KV:
+        return pricing_kv_type(&o->type_k, &o->type_v, arg, err);
+    case PRICING_CTK:
+        return cli_kv_type(&o->type_k, arg, err);
+    case PRICING_CTV:
+        return cli_kv_type(&o->type_v, arg, err);
+    case PRICING_TP:
+        return parse_count(arg, "--tp", &o->layout.tp, err);
+    case PRICING_PP:
+        return parse_count(arg, "--pp", &o->layout.pp, err);
+    case PRICING_DP:
+        return parse_count(arg, "--dp", &o->layout.dp, err);
+    case PRICING_EP:
+        return parse_count(arg, "--ep", &o->layout.ep, err);
+    case PRICING_ROUTING:
+        return parse_routing(arg, &o->routing, err);
+    default:
+        return CLI_UNKNOWN;
+    }
 }
 
 uint32_t pricing_n_mat(const struct op *op)
@@ -50,6 +104,8 @@ int pricing_put_cost(json_t *j, const struct cost *c)
     bad |= json_object_set_new(j, "kv_bytes", json_num(c->kv_bytes));
     bad |= json_object_set_new(j, "flop", json_num(c->flop));
     bad |= json_object_set_new(j, "ai", json_num(cost_ai(c)));
+    if (c->link_bytes > 0)
+        bad |= json_object_set_new(j, "link_bytes", json_num(c->link_bytes));
     return bad;
 }
 

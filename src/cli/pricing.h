@@ -5,12 +5,41 @@
 #include "cli/cli.h"
 #include "roofline/roofline.h"
 
+/* What decides a price besides machine and scenario: options that predict, sweep and their kin have in common. */
+struct pricing_options {
+    const char *type; /* -q */
+    enum dtype type_k, type_v;
+    struct layout layout;
+    struct routing routing;
+};
+#define PRICING_DEFAULTS { .type_k = DTYPE_F16, .type_v = DTYPE_F16 }
+
+enum { PRICING_KV = 600, PRICING_CTK, PRICING_CTV, PRICING_TP, PRICING_PP, PRICING_DP, PRICING_EP, PRICING_ROUTING };
+
+/* Rows of an argp_option table; pricing_parse() takes their keys. */
+#define PRICING_OPTIONS \
+    { "type", 'q', "TYPE", 0, "tensor type or mixture of a model that is not a GGUF (F16)", 0 }, \
+    { "kv-type", PRICING_KV, "TYPE", 0, "type of the KV cache, keys and values (F16)", 0 }, \
+    { "ctk", PRICING_CTK, "TYPE", 0, "type of the keys in the KV cache (F16)", 0 }, \
+    { "cache-type-k", 0, NULL, OPTION_ALIAS, NULL, 0 }, \
+    { "ctv", PRICING_CTV, "TYPE", 0, "type of the values in the KV cache (F16)", 0 }, \
+    { "cache-type-v", 0, NULL, OPTION_ALIAS, NULL, 0 }, \
+    { "tp", PRICING_TP, "N", 0, "tensor parallel: devices every matrix is divided over (1)", 0 }, \
+    { "pp", PRICING_PP, "N", 0, "pipeline parallel: groups of devices the layers are divided over (1)", 0 }, \
+    { "dp", PRICING_DP, "N", 0, "data parallel: groups of tp x pp devices that share the sequences (1)", 0 }, \
+    { "ep", PRICING_EP, "N", 0, "expert parallel: devices, of tp x dp, the experts are spread over (1)", 0 }, \
+    { "routing", PRICING_ROUTING, "KIND", 0, \
+      "how tokens choose among experts: uniform (default), or zipf:S for popularity ~ rank^-S", 0 }
+int pricing_parse(int key, const char *arg, struct pricing_options *o, struct error *err);
+
 /* model_load of the model on the command line; NULL: says what would be one. */
 int pricing_model(struct model *m, const char *spec, const char *type, struct error *err);
 /* --kv-type: keys and values alike. */
 int pricing_kv_type(enum dtype *k, enum dtype *v, const char *arg, struct error *err);
 /* Types of the KV cache as fields of j; not 0: out of memory. */
 int pricing_put_kv_types(json_t *j, enum dtype k, enum dtype v);
+/* Devices and how they divide the work, as fields of j; not 0: out of memory. */
+int pricing_put_layout(json_t *j, const struct layout *l);
 /* The weight's shape as a tensor: all rows of an embedding table, stacked matrices one below the other. */
 void pricing_shape(const struct op *op, uint64_t *rows, uint64_t *cols);
 /* Matrices stacked in it: experts, heads; else 1. */

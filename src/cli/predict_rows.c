@@ -1,0 +1,145 @@
+/* roofcast predict: a prediction as a row of JSON. */
+#include "cli/predict.h"
+#include <math.h>
+
+static const struct prediction *subject_prediction(const struct subject *s)
+{
+    return s->phase == PHASE_PREFILL ? &s->r.prefill : &s->r.decode;
+}
+
+static json_t *test_json(const struct subject *s)
+{
+    char name[64];
+    pricing_test_name(name, sizeof name, s->phase, s->phase == PHASE_PREFILL ? s->o.n_prompt : s->o.n_gen, s->o.n_batch,
+                      s->o.n_depth);
+    return json_string(name);
+}
+
+/* What was asked for instead of the model's own work: a figure priced so is nominal. */
+int predict_put_nominal(json_t *j, const struct predict_cli *o)
+{
+    int bad = json_object_set_new(j, "weights_gb", o->weights_all ? json_string("all") : json_num(o->weights_gb));
+    bad |= json_object_set_new(j, "weights_only", json_boolean(o->weights_only));
+    return bad;
+}
+
+static int put_subject(json_t *j, const struct subject *s)
+{
+    int bad = json_object_set_new(j, "model", json_string(s->m->name));
+    bad |= json_object_set_new(j, "hw", json_string(s->h->id));
+    bad |= json_object_set_new(j, "type", json_string(s->m->type_name));
+    bad |= json_object_set_new(j, "test", test_json(s));
+    bad |= json_object_set_new(j, "phase", json_string(phase_name(s->phase)));
+    bad |= json_object_set_new(j, "n_prompt", json_integer(s->o.n_prompt));
+    bad |= json_object_set_new(j, "n_gen", json_integer(s->o.n_gen));
+    bad |= json_object_set_new(j, "n_depth", json_integer(s->o.n_depth));
+    bad |= json_object_set_new(j, "n_batch", json_integer(s->o.n_batch));
+    bad |= json_object_set_new(j, "n_ubatch", json_integer(s->o.n_ubatch));
+    bad |= pricing_put_kv_types(j, s->o.type_k, s->o.type_v);
+    bad |= pricing_put_layout(j, &s->o.layout);
+    bad |= predict_put_nominal(j, s->cli);
+    return bad;
+}
+
+/* What holds for the scenario, in each of its rows. */
+static int put_scenario(json_t *j, const struct subject *s)
+{
+    const struct predict_result *r = &s->r;
+    int bad = json_object_set_new(j, "ttft_s", json_num(r->ttft_s));
+    bad |= json_object_set_new(j, "itl_s", json_num(r->itl_s));
+    bad |= json_object_set_new(j, "fits", r->fits < 0 ? json_null() : json_boolean(r->fits));
+    bad |= json_object_set_new(j, "need_bytes", json_num(r->need_bytes));
+    bad |= json_object_set_new(j, "memory_bytes", json_num(r->mem_bytes));
+    bad |= json_object_set_new(j, "weight_total_bytes", json_num(r->weight_total_bytes));
+    bad |= json_object_set_new(j, "kv_total_bytes", json_num(r->kv_total_bytes));
+    bad |= json_object_set_new(j, "act_peak_bytes", json_num(r->act_peak_bytes));
+    return bad;
+}
+
+/* The roofs the phase was priced with, for charts and for whoever doubts the number. */
+static int put_roofs(json_t *j, const struct prediction *p)
+{
+    int bad = json_object_set_new(j, "bandwidth_bytes_s", json_num(p->bandwidth_bytes_s));
+    bad |= json_object_set_new(j, "bandwidth_source", json_string(p->bandwidth_source));
+    bad |= json_object_set_new(j, "peak_flop_s", json_num(p->peak_flop_s));
+    bad |= json_object_set_new(j, "peak_source", json_string(p->peak_source));
+    bad |= json_object_set_new(j, "math", json_string(p->math));
+    bad |= json_object_set_new(j, "derived", json_boolean(p->derived));
+    return bad;
+}
+
+static bool role_used(const struct predict_role *r)
+{
+    return r->seconds > 0 || cost_bytes(&r->cost) > 0;
+}
+
+static int put_role(json_t *j, const struct prediction *p, const struct predict_role *r)
+{
+    int bad = json_object_set_new(j, "role", json_string(op_role_name(r->role)));
+    bad |= json_object_set_new(j, "seconds", json_num(r->seconds));
+    bad |= json_object_set_new(j, "share", json_num(p->seconds > 0 ? r->seconds / p->seconds : NAN));
+    bad |= json_object_set_new(j, "flop_s", json_num(r->seconds > 0 ? r->cost.flop / r->seconds : NAN));
+    bad |= json_object_set_new(j, "bound", json_string(bound_name(r->bound)));
+    bad |= pricing_put_cost(j, &r->cost);
+    return bad;
+}
+
+static json_t *roles_json(const struct prediction *p)
+{
+    json_t *roles = json_array();
+    for (int i = 0; i < ROLE_COUNT; i++) {
+        json_t *j = role_used(&p->role[i]) ? json_object() : NULL;
+        if (j && (put_role(j, p, &p->role[i]) | json_array_append_new(roles, j)) != 0) {
+            json_decref(roles);
+            return NULL;
+        }
+    }
+    return roles;
+}
+
+static int put_prediction(json_t *j, const struct prediction *p)
+{
+    int bad = json_object_set_new(j, "role", json_null());
+    bad |= json_object_set_new(j, "seconds", json_num(p->seconds));
+    bad |= json_object_set_new(j, "tok_s", json_num(p->tok_s));
+    bad |= pricing_put_cost(j, &p->cost);
+    bad |= json_object_set_new(j, "bound", json_string(bound_name(p->bound)));
+    bad |= json_object_set_new(j, "memory_s", json_num(p->memory_s));
+    bad |= json_object_set_new(j, "compute_s", json_num(p->compute_s));
+    bad |= json_object_set_new(j, "link_s", json_num(p->link_s));
+    /* Both busy at best: what each side needs of the time the phase takes. */
+    bad |= json_object_set_new(j, "memory_share", json_num(p->memory_s / p->seconds));
+    bad |= json_object_set_new(j, "compute_share", json_num(p->compute_s / p->seconds));
+    bad |= json_object_set_new(j, "flop_s", json_num(p->cost.flop / p->seconds));
+    return bad;
+}
+
+static int add_row(json_t *rows, const struct subject *s, const struct predict_role *role)
+{
+    const struct prediction *p = subject_prediction(s);
+    json_t *j = json_object();
+    int bad = put_subject(j, s);
+    if (role) {
+        bad |= put_role(j, p, role);
+        bad |= json_object_set_new(j, "tok_s", json_num(p->tok_s));
+    } else {
+        bad |= put_prediction(j, p);
+    }
+    bad |= put_scenario(j, s);
+    bad |= put_roofs(j, p);
+    if (!role)
+        bad |= json_object_set_new(j, "roles", roles_json(p));
+    return json_array_append_new(rows, j) | bad;
+}
+
+int predict_add_rows(json_t *rows, const struct subject *s, struct error *err)
+{
+    const struct prediction *p = subject_prediction(s);
+    int bad = 0;
+    if (!s->cli->by_role)
+        bad = add_row(rows, s, NULL);
+    for (int i = 0; s->cli->by_role && i < ROLE_COUNT; i++)
+        if (role_used(&p->role[i]))
+            bad |= add_row(rows, s, &p->role[i]);
+    return bad ? error_oom(err, 0, "the rows") : 0;
+}
