@@ -9,9 +9,6 @@ struct pricing {
     const struct step_model *step;
     const struct predict_options *o;
     struct prediction *out;
-    double n_pass;             /* passes, and the seconds of the longest: what a pipeline overlaps */
-    double longest_s;
-    double bound_s[BOUND_COUNT]; /* seconds spent under each bound */
     double role_bound_s[ROLE_COUNT][BOUND_COUNT];
     double largest_flop; /* of the op whose roofs are reported */
 };
@@ -45,26 +42,6 @@ static void add_class(void *ctx, const struct step_class *c, const struct cost *
     x->role_bound_s[c->op.role][t->bound] += c->count * t->seconds;
 }
 
-static void price(struct pricing *x, const struct pass *p, uint32_t n_steps)
-{
-    const struct step_sum sum = step_price(x->step, x->roofs, p, n_steps, add_class, x);
-    x->out->cost = cost_add(x->out->cost, sum.cost);
-    x->out->seconds += sum.seconds;
-    x->out->memory_s += sum.memory_s;
-    x->out->compute_s += sum.compute_s;
-    x->out->link_s += sum.link_s;
-    x->n_pass++;
-    x->longest_s = fmax(x->longest_s, sum.seconds);
-    for (int b = 0; b < BOUND_COUNT; b++)
-        x->bound_s[b] += sum.bound_s[b];
-}
-
-static void price_pass(void *ctx, const struct pass *p)
-{
-    if (interrupt_check(NULL) == 0) /* predict says so */
-        price(ctx, p, 1);
-}
-
 /* The bound under which most of the time is spent. */
 static enum bound main_bound(const double s[BOUND_COUNT])
 {
@@ -85,10 +62,15 @@ static void begin(struct pricing *x, struct prediction *out)
         out->role[i].role = (enum op_role)i;
 }
 
-static void end(struct pricing *x, double n_tok)
+static void end(struct pricing *x, const struct step_sum *sum, double n_tok)
 {
-    x->out->tok_s = n_tok / x->out->seconds;
-    x->out->bound = main_bound(x->bound_s);
+    x->out->cost = sum->cost;
+    x->out->seconds = sum->seconds;
+    x->out->memory_s = sum->memory_s;
+    x->out->compute_s = sum->compute_s;
+    x->out->link_s = sum->link_s;
+    x->out->tok_s = n_tok / sum->seconds;
+    x->out->bound = main_bound(sum->bound_s);
     for (int i = 0; i < ROLE_COUNT; i++)
         x->out->role[i].bound = main_bound(x->role_bound_s[i]);
 }
@@ -116,50 +98,21 @@ static int check_options(const struct predict_options *o, struct error *err)
     return 0;
 }
 
-static uint32_t one(uint32_t n)
-{
-    return n > 0 ? n : 1;
-}
-
-/* Sequences of one group of devices, and of them those that go through the pipeline together. (44) */
-struct split {
-    uint32_t group, micro;
-    bool full; /* every stage has work */
-};
-
-static struct split split_batch(const struct predict_options *o)
-{
-    const uint32_t group = (uint32_t)u64_ceil_div(o->n_batch, one(o->layout.dp)), pp = one(o->layout.pp);
-    return (struct split){ group, (uint32_t)u64_ceil_div(group, pp), group >= pp };
-}
-
-/* Passes of a prompt follow each other through the pipeline: all but the longest overlap. (44) */
-static void overlap(struct pricing *x)
-{
-    const uint32_t pp = one(x->o->layout.pp);
-    if (pp > 1)
-        x->out->seconds = x->longest_s + (x->out->seconds - x->longest_s) * x->step->stretch / pp;
-}
-
 static void price_phases(struct pricing *x, struct predict_result *r)
 {
     const struct predict_options *o = x->o;
-    const struct split b = split_batch(o);
+    const struct scenario scenario = { o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
     nothing(&r->prefill);
     nothing(&r->decode);
     if (o->n_prompt > 0) {
         begin(x, &r->prefill);
-        prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, b.group, price_pass, x);
-        overlap(x);
-        end(x, (double)o->n_prompt * o->n_batch);
+        const struct step_sum sum = step_prefill(x->step, x->roofs, &scenario, add_class, x);
+        end(x, &sum, (double)o->n_prompt * o->n_batch);
     }
     if (o->n_gen > 0) {
-        const struct pass first = decode_pass(o->n_depth, b.micro);
         begin(x, &r->decode);
-        price(x, &first, o->n_gen);
-        if (b.full)
-            r->decode.seconds *= x->step->stretch;
-        end(x, o->n_batch);
+        const struct step_sum sum = step_decode(x->step, x->roofs, &scenario, add_class, x);
+        end(x, &sum, o->n_batch);
     }
     r->ttft_s = r->prefill.seconds; /* the prompt's last logits give the first token (15) */
     r->itl_s = r->decode.seconds;

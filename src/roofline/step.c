@@ -45,6 +45,66 @@ struct step_sum step_price(const struct step_model *s, const struct roofs *r, co
     return sum;
 }
 
+/* ---- a scenario ------------------------------------------------------------------------------ */
+
+static uint32_t one(uint32_t n)
+{
+    return n > 0 ? n : 1;
+}
+
+/* Sequences of one group of devices. */
+static uint32_t group_batch(const struct step_model *s, const struct scenario *o)
+{
+    return (uint32_t)u64_ceil_div(o->n_batch, one(s->o.layout.dp));
+}
+
+struct adding {
+    const struct step_model *s;
+    const struct roofs *r;
+    step_fn *fn;
+    void *ctx;
+    struct step_sum sum;
+    double longest_s; /* of the passes */
+};
+
+static void add_pass(void *ctx, const struct pass *p)
+{
+    struct adding *x = ctx;
+    if (interrupt_check(NULL) != 0) /* the caller says so */
+        return;
+    const struct step_sum one_pass = step_price(x->s, x->r, p, 1, x->fn, x->ctx);
+    x->sum.cost = cost_add(x->sum.cost, one_pass.cost);
+    x->sum.seconds += one_pass.seconds;
+    x->sum.memory_s += one_pass.memory_s;
+    x->sum.compute_s += one_pass.compute_s;
+    x->sum.link_s += one_pass.link_s;
+    for (int b = 0; b < BOUND_COUNT; b++)
+        x->sum.bound_s[b] += one_pass.bound_s[b];
+    x->longest_s = fmax(x->longest_s, one_pass.seconds);
+}
+
+struct step_sum step_prefill(const struct step_model *s, const struct roofs *r, const struct scenario *o, step_fn *fn,
+                             void *ctx)
+{
+    struct adding x = { .s = s, .r = r, .fn = fn, .ctx = ctx };
+    const uint32_t pp = one(s->o.layout.pp);
+    prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, group_batch(s, o), add_pass, &x);
+    if (pp > 1) /* passes follow each other through the stages: all but the longest overlap */
+        x.sum.seconds = x.longest_s + (x.sum.seconds - x.longest_s) * s->stretch / pp;
+    return x.sum;
+}
+
+struct step_sum step_decode(const struct step_model *s, const struct roofs *r, const struct scenario *o, step_fn *fn,
+                            void *ctx)
+{
+    const uint32_t pp = one(s->o.layout.pp), group = group_batch(s, o);
+    const struct pass first = decode_pass(o->n_depth, (uint32_t)u64_ceil_div(group, pp));
+    struct step_sum sum = step_price(s, r, &first, o->n_gen, fn, ctx);
+    if (group >= pp) /* every stage has work, and the slowest sets the pace */
+        sum.seconds *= s->stretch;
+    return sum;
+}
+
 /* ---- remembered prices ---------------------------------------------------------------------- */
 
 enum { N_SLOT = 1 << 14 };

@@ -112,6 +112,17 @@ typedef void step_fn(void *ctx, const struct step_class *c, const struct cost *c
 struct step_sum step_price(const struct step_model *s, const struct roofs *r, const struct pass *p, uint32_t n_steps,
                            step_fn *fn, void *ctx);
 
+/* The sequences, prompts and generations of a prediction. */
+struct scenario {
+    uint32_t n_prompt, n_gen, n_depth, n_batch, n_ubatch;
+};
+/* The prompt's passes, and the mean decode step, through the layout: what a device does, and the seconds until all is done. A
+ * pipeline works on several passes, or groups of sequences, at once. (14), (44) */
+struct step_sum step_prefill(const struct step_model *s, const struct roofs *r, const struct scenario *o, step_fn *fn,
+                             void *ctx);
+struct step_sum step_decode(const struct step_model *s, const struct roofs *r, const struct scenario *o, step_fn *fn,
+                            void *ctx);
+
 /* predict() for an op list compiled before. */
 int predict_classes(struct predict_result *r, const struct op_classes *classes, const struct hwprofile *h,
                     const struct predict_options *o, struct error *err);
