@@ -326,7 +326,7 @@ struct op_time roofs_time(const struct roofs *r, const struct step_class *c, con
         .memory_s = (cost->weight_bytes + cost->kv_bytes) / memory + cost->act_bytes / cache,
         .compute_s = cost->flop / (r->peak[roofs_math(r, &c->op)].flop_s * r->e_compute),
     };
-    const double roof = fmax(t.memory_s, t.compute_s), launch = is_launched(r, &c->op) ? r->launch_s : 0;
+    const double roof = max2(t.memory_s, t.compute_s), launch = is_launched(r, &c->op) ? r->launch_s : 0;
     t.seconds = roof + launch;
     t.bound = launch > roof ? BOUND_LAUNCH : t.memory_s >= t.compute_s ? BOUND_MEMORY : BOUND_COMPUTE;
     return t;

@@ -51,7 +51,7 @@ struct keys {
  * min(n_past + i + 1, window) keys. The first `open` tokens do not fill the window yet. */
 static double keys_in_window(double t, double n_past, double window)
 {
-    const double open = window > 0 ? fmin(t, fmax(0, window - n_past)) : t;
+    const double open = window > 0 ? min2(t, max2(0, window - n_past)) : t;
     return open * n_past + open * (open + 1) / 2 + (t - open) * window;
 }
 
@@ -75,8 +75,8 @@ static double keys_present(const struct cost_form *f, double t, double n_past)
     if (f->chunked && f->window > 0)
         return n_past + t - floor(n_past / f->window) * f->window;
     if (f->n_top > 0)
-        return fmin(n_past + t, keys_seen(f, t, n_past));
-    return f->window > 0 ? fmin(n_past + t, f->window + t - 1) : n_past + t;
+        return min2(n_past + t, keys_seen(f, t, n_past));
+    return f->window > 0 ? min2(n_past + t, f->window + t - 1) : n_past + t;
 }
 
 static struct keys keys_of_pass(const struct cost_form *f, const struct pass *p)
@@ -358,17 +358,12 @@ struct cost_form cost_form(const struct op *op, const struct cost_options *o)
 
 /* ---- a form in a pass --------------------------------------------------------------------- */
 
-static struct cost eval(const struct cost_form *f, double n_tok, double seqs, struct keys k, const struct cost_options *o)
+/* n_steps > 1: the mean of so many passes of one token a sequence, of which *p is the first. */
+static struct keys keys_of(const struct cost_form *f, const struct pass *p, uint32_t n_steps)
 {
-    return (struct cost){
-        .weight_bytes = f->weight + f->weight_tok * n_tok +
-                        (f->weight_expert > 0 ? f->weight_expert * experts_touched(o->routing, f->n_expert, f->n_expert_used, n_tok * f->expert_groups)
-                                              : 0),
-        .act_bytes = (f->act_in_tok + f->act_out_tok) * n_tok + f->act_present * seqs * k.present,
-        .kv_bytes = f->kv_tok * n_tok + f->kv_seq * seqs + f->kv_present * seqs * k.present,
-        .flop = f->flop_tok * n_tok + seqs * (f->flop_seen * k.seen + f->flop_present * k.present),
-        .link_bytes = f->link_tok * n_tok,
-    };
+    if (f->flop_seen == 0 && f->kv_present == 0 && f->act_present == 0 && f->flop_present == 0)
+        return (struct keys){ 0 };
+    return n_steps > 1 ? keys_of_steps(f, p, n_steps) : keys_of_pass(f, p);
 }
 
 /* Tokens the op works on; 0: no logits wanted, or the other form of MLA runs. */
@@ -379,28 +374,43 @@ static double form_n_tok(const struct cost_form *f, const struct pass *p)
     return f->out_rows ? p->n_out : p->n_tok;
 }
 
-struct cost cost_eval(const struct cost_form *f, const struct pass *p, const struct cost_options *o)
+/* Ops of a layer ask for the same number one after the other. */
+static double touched(const struct cost_form *f, double n_tok, const struct cost_options *o, struct cost_memo *m)
 {
-    const double n_tok = form_n_tok(f, p);
-    return n_tok > 0 ? eval(f, n_tok, n_seq(p), keys_of_pass(f, p), o) : (struct cost){ 0 };
+    const double n = n_tok * f->expert_groups;
+    if (m->n_tok != n || m->n_expert != f->n_expert || m->n_expert_used != f->n_expert_used)
+        *m = (struct cost_memo){ n, f->n_expert, f->n_expert_used,
+                                 experts_touched(o->routing, f->n_expert, f->n_expert_used, n) };
+    return m->touched;
 }
 
-struct cost cost_eval_decode(const struct cost_form *f, const struct pass *first, uint32_t n, const struct cost_options *o)
+struct cost cost_eval(const struct cost_form *f, const struct pass *p, uint32_t n_steps, const struct cost_options *o,
+                      struct cost_memo *memo)
 {
-    const double n_tok = form_n_tok(f, first);
-    return n_tok > 0 ? eval(f, n_tok, n_seq(first), keys_of_steps(f, first, n), o) : (struct cost){ 0 };
-}
-
-struct cost cost_op(const struct op *op, const struct pass *p, const struct cost_options *o)
-{
-    const struct cost_form f = cost_form(op, o);
-    return cost_eval(&f, p, o);
+    const double n_tok = form_n_tok(f, p), seqs = n_seq(p);
+    if (!(n_tok > 0))
+        return (struct cost){ 0 };
+    const struct keys k = keys_of(f, p, n_steps);
+    const double experts = f->weight_expert > 0 ? f->weight_expert * touched(f, n_tok, o, memo) : 0;
+    return (struct cost){
+        .weight_bytes = f->weight + f->weight_tok * n_tok + experts,
+        .act_bytes = (f->act_in_tok + f->act_out_tok) * n_tok + f->act_present * seqs * k.present,
+        .kv_bytes = f->kv_tok * n_tok + f->kv_seq * seqs + f->kv_present * seqs * k.present,
+        .flop = f->flop_tok * n_tok + seqs * (f->flop_seen * k.seen + f->flop_present * k.present),
+        .link_bytes = f->link_tok * n_tok,
+    };
 }
 
 struct cost cost_decode(const struct op *op, const struct pass *first, uint32_t n, const struct cost_options *o)
 {
     const struct cost_form f = cost_form(op, o);
-    return cost_eval_decode(&f, first, n, o);
+    struct cost_memo memo = { 0 };
+    return cost_eval(&f, first, n, o, &memo);
+}
+
+struct cost cost_op(const struct op *op, const struct pass *p, const struct cost_options *o)
+{
+    return cost_decode(op, p, 1, o);
 }
 
 bool cost_is_product(const struct op *op)

@@ -4,6 +4,17 @@
 
 #include "roofline/step.h"
 
+/* fmin and fmax of numbers that are never NaN, without a call. */
+static inline double min2(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static inline double max2(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 /* Numbers of tokens that make sense together, else ERROR_USAGE. */
 int check_scenario(uint32_t n_prompt, uint32_t n_gen, uint32_t n_depth, uint32_t n_batch,
                    uint32_t n_ubatch, struct error *err);

@@ -46,9 +46,13 @@ struct cost_form {
     double link_tok;                             /* bytes a token sent to other devices */
 };
 struct cost_form cost_form(const struct op *op, const struct cost_options *o);
-struct cost cost_eval(const struct cost_form *f, const struct pass *p, const struct cost_options *o);
-/* Mean over n decode steps of which *first is the first. (14) */
-struct cost cost_eval_decode(const struct cost_form *f, const struct pass *first, uint32_t n, const struct cost_options *o);
+/* The last answer of experts_touched(), which neighbours ask again. Zeros at first. */
+struct cost_memo {
+    double n_tok, n_expert, n_expert_used, touched;
+};
+/* n_steps > 1: the mean of so many decode steps, of which *p is the first. (14) */
+struct cost cost_eval(const struct cost_form *f, const struct pass *p, uint32_t n_steps, const struct cost_options *o,
+                      struct cost_memo *memo);
 
 /* Cost of one op in a pass. methods.md (4)-(12), (34)-(36), (39). */
 struct cost cost_op(const struct op *op, const struct pass *p,

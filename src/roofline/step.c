@@ -27,10 +27,10 @@ struct step_sum step_price(const struct step_model *s, const struct roofs *r, co
                            step_fn *fn, void *ctx)
 {
     struct step_sum sum = { 0 };
+    struct cost_memo memo = { 0 };
     for (size_t i = 0; i < s->n; i++) {
         const struct step_class *c = &s->c[i];
-        const struct cost k = n_steps > 1 ? cost_eval_decode(&c->form, p, n_steps, &s->o.cost)
-                                          : cost_eval(&c->form, p, &s->o.cost);
+        const struct cost k = cost_eval(&c->form, p, n_steps, &s->o.cost, &memo);
         if (!runs(&k)) /* not in this pass */
             continue;
         const struct op_time t = roofs_time(r, c, &k);
