@@ -30,6 +30,7 @@ static const struct column phase_columns[] = {
     { "kv_bytes", "KV", COL_SI, "B", false },
     { "flop", "FLOP", COL_SI, "", false },
     { "ai", NULL, COL_FLOAT, NULL, true },
+    { "link_bytes", NULL, COL_SI, "B", true },
     { "ttft_s", "TTFT", COL_SECONDS, NULL, true },
     { "itl_s", "ITL", COL_SECONDS, NULL, true },
     { "need_bytes", "needs", COL_SI, "B", false },
@@ -56,6 +57,8 @@ static const struct column role_columns[] = {
     { "model", "model", COL_TEXT, NULL, true },
     { "hw", "hw", COL_TEXT, NULL, false },
     { "type", "type", COL_TEXT, NULL, true },
+    { "layout", "devices", COL_TEXT, NULL, false },
+    { "n_devices", NULL, COL_INT, NULL, true },
     { "phase", "phase", COL_TEXT, NULL, true },
     { "test", "test", COL_TEXT, NULL, false },
     { "n_prompt", NULL, COL_INT, NULL, true },
@@ -69,6 +72,7 @@ static const struct column role_columns[] = {
     { "weight_bytes", "weights", COL_SI, "B", false },
     { "act_bytes", "act", COL_SI, "B", false },
     { "kv_bytes", "KV", COL_SI, "B", false },
+    { "link_bytes", "sent", COL_SI, "B", false },
     { "flop", "FLOP", COL_SI, "", false },
     { "ai", "FLOP/B", COL_FLOAT, NULL, false },
     { "flop_s", "FLOP/s", COL_SI, "", false },
@@ -131,12 +135,17 @@ static void print_roofs(const json_t *rows, bool roof)
                 : "Roofs are after the profile's efficiency factors; --roof prices the bound itself.\n");
 }
 
+static bool is_of_devices(const char *key)
+{
+    return strcmp(key, "layout") == 0 || strcmp(key, "link_s") == 0 || strcmp(key, "link_bytes") == 0;
+}
+
 /* One device exchanges nothing: the columns about devices would say so in every row. */
 static void table_columns(struct column *out, const struct column *in, size_t n, const struct layout *l)
 {
     for (size_t i = 0; i < n; i++) {
         out[i] = in[i];
-        out[i].csv_only |= layout_devices(l) == 1 && (strcmp(in[i].key, "layout") == 0 || strcmp(in[i].key, "link_s") == 0);
+        out[i].csv_only |= layout_devices(l) == 1 && is_of_devices(in[i].key);
     }
 }
 

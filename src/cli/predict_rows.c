@@ -68,6 +68,12 @@ static int put_roofs(json_t *j, const struct prediction *p)
     return bad;
 }
 
+/* A price's cost, and what devices send each other: 0 among one. */
+static int put_cost(json_t *j, const struct cost *c)
+{
+    return pricing_put_cost(j, c) | json_object_set_new(j, "link_bytes", json_num(c->link_bytes));
+}
+
 static bool role_used(const struct predict_role *r)
 {
     return r->seconds > 0 || cost_bytes(&r->cost) > 0;
@@ -80,7 +86,7 @@ static int put_role(json_t *j, const struct prediction *p, const struct predict_
     bad |= json_object_set_new(j, "share", json_num(p->seconds > 0 ? r->seconds / p->seconds : NAN));
     bad |= json_object_set_new(j, "flop_s", json_num(r->seconds > 0 ? r->cost.flop / r->seconds : NAN));
     bad |= json_object_set_new(j, "bound", json_string(bound_name(r->bound)));
-    bad |= pricing_put_cost(j, &r->cost);
+    bad |= put_cost(j, &r->cost);
     return bad;
 }
 
@@ -102,7 +108,7 @@ static int put_prediction(json_t *j, const struct prediction *p)
     int bad = json_object_set_new(j, "role", json_null());
     bad |= json_object_set_new(j, "seconds", json_num(p->seconds));
     bad |= json_object_set_new(j, "tok_s", json_num(p->tok_s));
-    bad |= pricing_put_cost(j, &p->cost);
+    bad |= put_cost(j, &p->cost);
     bad |= json_object_set_new(j, "bound", json_string(bound_name(p->bound)));
     bad |= json_object_set_new(j, "memory_s", json_num(p->memory_s));
     bad |= json_object_set_new(j, "compute_s", json_num(p->compute_s));

@@ -104,8 +104,6 @@ int pricing_put_cost(json_t *j, const struct cost *c)
     bad |= json_object_set_new(j, "kv_bytes", json_num(c->kv_bytes));
     bad |= json_object_set_new(j, "flop", json_num(c->flop));
     bad |= json_object_set_new(j, "ai", json_num(cost_ai(c)));
-    if (c->link_bytes > 0)
-        bad |= json_object_set_new(j, "link_bytes", json_num(c->link_bytes));
     return bad;
 }
 
