@@ -109,6 +109,8 @@ unsigned edit_distance(const char *a, const char *b);
  * main() installs the handlers; long loops ask. A signal flag is the one mutable global.
  */
 void interrupt_install(void);
+/* A second signal does not end the process: what starts others (mpirun) may send several at once. */
+void interrupt_patient(void);
 /* -1 with ERROR_INTERRUPTED after SIGINT or SIGTERM, else 0. */
 int interrupt_check(struct error *err);
 

@@ -5,12 +5,18 @@
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t pending;
+static volatile sig_atomic_t pending, patient;
 
 static void on_signal(int sig)
 {
     pending = 1;
-    signal(sig, SIG_DFL);
+    if (!patient)
+        signal(sig, SIG_DFL);
+}
+
+void interrupt_patient(void)
+{
+    patient = 1;
 }
 
 /* A page of a mapped file is gone: what reads it cannot go on. */

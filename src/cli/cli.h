@@ -29,6 +29,7 @@ int cmd_tokenize(int argc, char **argv, struct error *err);
 int cmd_run(int argc, char **argv, struct error *err);
 int cmd_ppl(int argc, char **argv, struct error *err);
 int cmd_predict(int argc, char **argv, struct error *err);
+int cmd_sweep(int argc, char **argv, struct error *err);
 int cmd_plot(int argc, char **argv, struct error *err);
 int cmd_list(int argc, char **argv, struct error *err);
 
@@ -48,7 +49,7 @@ int cli_text(const char **to, const char *arg);
 int cli_text_once(const char **to, const char *arg, const char *what, struct error *err);
 int cli_flag(bool *to);
 int cli_kv_type(enum dtype *to, const char *arg, struct error *err);
-/* "512,128" -> values; each in [lo, hi], else ERROR_USAGE naming `what`. */
+/* "512,128", "1-128*2", "0-8192+1024" -> values; each in [lo, hi], else ERROR_USAGE naming `what`. */
 struct int_list {
     int64_t *v;
     size_t n;

@@ -27,13 +27,17 @@ roofcast_SOURCES = \
   %D%/predict_rows.c \
   %D%/predict_print.c \
   %D%/pricing.h \
+  %D%/cmd_sweep.c \
+  %D%/sweep.h \
+  %D%/sweep_rows.c \
+  %D%/sweep_mpi.c \
   %D%/pricing.c \
   %D%/cmd_plot.c \
   %D%/plot.h \
   %D%/plot_doc.c \
   %D%/plot_roofs.c \
   %D%/cmd_list.c
-roofcast_CPPFLAGS = $(AM_CPPFLAGS) -DSRCDIR='"$(abs_top_srcdir)"' -DBUILDDIR='"$(abs_top_builddir)"'
+roofcast_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DSRCDIR='"$(abs_top_srcdir)"' -DBUILDDIR='"$(abs_top_builddir)"'
 roofcast_LDADD = libreport.a libengine.a libceilings.a libroofline.a librun.a $(KERNEL_LIBS) \
   libcounters.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) \
-  $(PCRE2_LIBS) $(PAPI_LIBS) $(LIKWID_LIBS)
+  $(PCRE2_LIBS) $(PAPI_LIBS) $(LIKWID_LIBS) $(MPI_LIBS)

@@ -13,6 +13,7 @@ static const struct command commands[] = {
     { "analyze", "bytes, FLOP and arithmetic intensity of every op, prefill and decode", cmd_analyze },
     { "bench", "run the model here: tokens/s, TTFT, ITL, GB/s, MBU, per op if asked", cmd_bench },
     { "predict", "tokens/s, TTFT, ITL, fit and bound on any profiled hardware", cmd_predict },
+    { "sweep", "predict every combination of models, machines, types, layouts, batches", cmd_sweep },
     { "plot", "draw the roofline of a run, an analysis or a prediction", cmd_plot },
     { "run", "generate text, streaming, then print TTFT, ITL and tokens/s", cmd_run },
     { "ppl", "perplexity of a text, KL divergence from another file of the model", cmd_ppl },
@@ -46,6 +47,11 @@ static void print_version(void)
     for (size_t i = 0; (name = kernels_isa_at(i, &usable)) != NULL; i++)
         printf("%s%s%s", i ? " " : "", name, usable ? "" : " (not on this CPU)");
     printf("\n");
+#ifdef HAVE_MPI
+    printf("MPI: yes\n");
+#else
+    printf("MPI: no\n");
+#endif
 #ifdef HAVE_LIKWID
     printf("License: MIT for the source; this binary links LIKWID, so the binary as a whole falls\n"
            "under the GNU General Public License version 3. Build with --with-likwid=no for MIT.\n");

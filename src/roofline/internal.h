@@ -31,8 +31,7 @@ double cost_op_kv_bytes(const struct op *op, const struct cost_options *o, uint6
 /* Bytes of the workspace that MLA's expanded form needs for n_ctx positions; 0: no such form. (36) */
 double cost_expanded_bytes(const struct op_list *l, uint64_t n_ctx);
 
-/* Weights, KV cache and activations against the machine's memory. methods.md (17) */
-void memory_fit(struct predict_result *res, const struct op_classes *l, const struct hwprofile *h, const struct roofs *r,
-                const struct predict_options *o);
+/* The bound under which most seconds are spent. */
+enum bound bound_largest(const double s[BOUND_COUNT]);
 
 #endif

@@ -42,16 +42,6 @@ static void add_class(void *ctx, const struct step_class *c, const struct cost *
     x->role_bound_s[c->op.role][t->bound] += c->count * t->seconds;
 }
 
-/* The bound under which most of the time is spent. */
-static enum bound main_bound(const double s[BOUND_COUNT])
-{
-    int best = BOUND_MEMORY;
-    for (int b = 0; b < BOUND_COUNT; b++)
-        if (s[b] > s[best])
-            best = b;
-    return (enum bound)best;
-}
-
 static void begin(struct pricing *x, struct prediction *out)
 {
     const struct pricing empty = { .roofs = x->roofs, .step = x->step, .o = x->o, .out = out };
@@ -70,9 +60,9 @@ static void end(struct pricing *x, const struct step_sum *sum, double n_tok)
     x->out->compute_s = sum->compute_s;
     x->out->link_s = sum->link_s;
     x->out->tok_s = n_tok / sum->seconds;
-    x->out->bound = main_bound(sum->bound_s);
+    x->out->bound = step_bound(sum);
     for (int i = 0; i < ROLE_COUNT; i++)
-        x->out->role[i].bound = main_bound(x->role_bound_s[i]);
+        x->out->role[i].bound = bound_largest(x->role_bound_s[i]);
 }
 
 static void nothing(struct prediction *out)

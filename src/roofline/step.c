@@ -23,6 +23,20 @@ static void add(struct step_sum *s, const struct step_class *c, const struct cos
     s->bound_s[t->bound] += n * t->seconds;
 }
 
+enum bound bound_largest(const double s[BOUND_COUNT])
+{
+    int best = BOUND_MEMORY;
+    for (int b = 0; b < BOUND_COUNT; b++)
+        if (s[b] > s[best])
+            best = b;
+    return (enum bound)best;
+}
+
+enum bound step_bound(const struct step_sum *s)
+{
+    return bound_largest(s->bound_s);
+}
+
 struct step_sum step_price(const struct step_model *s, const struct roofs *r, const struct pass *p, uint32_t n_steps,
                            step_fn *fn, void *ctx)
 {

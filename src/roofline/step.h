@@ -106,6 +106,8 @@ struct step_sum {
     double seconds, memory_s, compute_s, link_s;
     double bound_s[BOUND_COUNT]; /* seconds spent under each bound */
 };
+/* The bound under which most of it is spent. */
+enum bound step_bound(const struct step_sum *s);
 /* fn, when not NULL, is called for every class that runs, with its cost and time (of one op; it counts c->count times).
  * n_steps > 1: the mean of so many decode steps, of which *p is the first. (14) */
 typedef void step_fn(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t);
@@ -123,6 +125,9 @@ struct step_sum step_prefill(const struct step_model *s, const struct roofs *r, 
 struct step_sum step_decode(const struct step_model *s, const struct roofs *r, const struct scenario *o, step_fn *fn,
                             void *ctx);
 
+/* Weights, KV cache and activations against the machine's memory. methods.md (17) */
+void memory_fit(struct predict_result *res, const struct op_classes *l, const struct hwprofile *h, const struct roofs *r,
+                const struct predict_options *o);
 /* predict() for an op list compiled before. */
 int predict_classes(struct predict_result *r, const struct op_classes *classes, const struct hwprofile *h,
                     const struct predict_options *o, struct error *err);

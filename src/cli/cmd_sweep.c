@@ -1,0 +1,432 @@
+/*
+ * roofcast sweep: every combination of models, types, machines, layouts, batches and contexts, a row each, written as they
+ * come and in the order of the grid. Threads share the cells of a model; under mpirun each rank has a contiguous part of the
+ * grid, and rank 0 writes them one after the other.
+ */
+#include "cli/sweep.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct options {
+    const char *model, *hw, *type, *kv, *save;
+    const char *tp, *pp, *dp, *ep, *n_batch, *n_depth, *n_prompt, *n_gen; /* lists */
+    int64_t n_ubatch, threads;
+    bool roof;
+    struct pricing_options price; /* its routing */
+    enum report_format format;
+};
+
+enum { OPT_HW = 256, OPT_UB, OPT_ROOF, OPT_SAVE, OPT_KV, OPT_TP, OPT_PP, OPT_DP, OPT_EP, OPT_QUIET };
+
+static const struct argp_option option_table[] = {
+    { "model", 'm', "MODEL,...", 0, "models: names, .gguf or config.json files, or `all` (`roofcast list models`)", 0 },
+    { "type", 'q', "TYPE,...", 0, "tensor types or mixtures (F16); `own`: what a file has", 0 },
+    { "hw", OPT_HW, "NAME,...", 0, "machines, `this`, or gpu, apu, cpu, npu, all for every profile of that kind", 0 },
+    { "kv-type", OPT_KV, "TYPE,...", 0, "types of the KV cache (F16)", 0 },
+    { "tp", OPT_TP, "N,...", 0, "tensor parallel (1)", 0 },
+    { "pp", OPT_PP, "N,...", 0, "pipeline parallel (1)", 0 },
+    { "dp", OPT_DP, "N,...", 0, "data parallel (1)", 0 },
+    { "ep", OPT_EP, "N,...", 0, "expert parallel (1)", 0 },
+    { "n-batch", 'b', "N,...", 0, "sequences together (1)", 0 },
+    { "n-depth", 'd', "N,...", 0, "tokens in the KV cache before (0)", 0 },
+    { "n-prompt", 'p', "N,...", 0, "prompt tokens (512; 0: no prefill)", 0 },
+    { "n-gen", 'n', "N,...", 0, "tokens generated (128; 0: no decode)", 0 },
+    { "ub", OPT_UB, "N", 0, "prompt tokens a pass (512)", 0 },
+    { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
+    { "routing", PRICING_ROUTING, "KIND", 0, "how tokens choose among experts: uniform (default), or zipf:S", 0 },
+    { "roof", OPT_ROOF, NULL, 0, "the bound itself: no efficiency factors, no launch cost", 0 },
+    { "threads", 't', "N", 0, "threads to price with (all CPUs)", 0 },
+    { "output", 'o', "FORMAT", 0, "csv (default) or jsonl", 0 },
+    { "save", OPT_SAVE, "FILE", 0, "write to FILE instead of standard output", 0 },
+    { "quiet", OPT_QUIET, NULL, 0, "no progress, no closing line", 0 },
+    { 0 },
+};
+
+static int parse(void *options, int key, const char *arg, struct error *err)
+{
+    struct options *o = options;
+    switch (key) {
+    case 'm':
+    case ARGP_KEY_ARG:
+        return cli_text_once(&o->model, arg, "list of models", err);
+    case 'q':
+        return cli_text(&o->type, arg);
+    case 'b':
+        return cli_text(&o->n_batch, arg);
+    case 'd':
+        return cli_text(&o->n_depth, arg);
+    case 'p':
+        return cli_text(&o->n_prompt, arg);
+    case 'n':
+        return cli_text(&o->n_gen, arg);
+    case 't':
+        return parse_int(arg, 1, 1 << 20, "-t", &o->threads, err);
+    case 'o':
+        return report_format_find(arg, &o->format, err);
+    case OPT_HW:
+        return cli_text(&o->hw, arg);
+    case OPT_KV:
+        return cli_text(&o->kv, arg);
+    case OPT_TP:
+        return cli_text(&o->tp, arg);
+    case OPT_PP:
+        return cli_text(&o->pp, arg);
+    case OPT_DP:
+        return cli_text(&o->dp, arg);
+    case OPT_EP:
+        return cli_text(&o->ep, arg);
+    case OPT_UB:
+        return parse_int(arg, 1, INT32_MAX, "-ub", &o->n_ubatch, err);
+    case OPT_ROOF:
+        return cli_flag(&o->roof);
+    case OPT_SAVE:
+        return cli_text(&o->save, arg);
+    case OPT_QUIET:
+        cli_set_quiet(true);
+        return 0;
+    default:
+        return key == PRICING_ROUTING ? pricing_parse(key, arg, &o->price, err) : CLI_UNKNOWN;
+    }
+}
+
+/* ---- the grid ---------------------------------------------------------------------------- */
+
+/* Names from a list function into a list that owns them. */
+static int take_names(struct str_list *l, char **names, size_t n, struct error *err)
+{
+    l->v = calloc(n + 1, sizeof *l->v);
+    for (l->n = 0; l->v && l->n < n; l->n++)
+        if (!(l->v[l->n] = strdup(names[l->n])))
+            break;
+    name_list_free(names, n);
+    return l->v && l->n == n ? 0 : error_oom(err, n * sizeof *l->v, "the names of the grid");
+}
+
+static int parse_models(struct str_list *l, const char *text, struct error *err)
+{
+    char **names;
+    size_t n;
+    if (strcmp(text, "all") != 0)
+        return str_list_parse(l, text, "-m", err);
+    return model_list(&names, &n, err) != 0 ? -1 : take_names(l, names, n, err);
+}
+
+/* A word for machines of one kind: HW_CPU, ...; -1: none of them, -2: all. */
+static int kind_of(const char *word)
+{
+    static const char *const kinds[] = { [HW_CPU] = "cpu", [HW_GPU] = "gpu", [HW_APU] = "apu", [HW_NPU] = "npu" };
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (strcasecmp(word, kinds[i]) == 0)
+            return (int)i;
+    return strcasecmp(word, "all") == 0 ? -2 : -1;
+}
+
+static int load_machines(struct sweep_grid *g, int kind, struct error *err)
+{
+    size_t kept = 0;
+    g->machine = calloc(g->hw.n + 1, sizeof *g->machine);
+    if (!g->machine)
+        return error_oom(err, g->hw.n * sizeof *g->machine, "the machines");
+    for (size_t i = 0; i < g->hw.n; i++) {
+        struct hwprofile h;
+        if (strcmp(g->hw.v[i], "classes") == 0 && kind != -1) {
+            free(g->hw.v[i]);
+            continue;
+        }
+        if (cli_hwprofile_load(&h, g->hw.v[i], err) != 0) {
+            memmove(g->hw.v + kept, g->hw.v + i, (g->hw.n - i) * sizeof *g->hw.v);
+            g->hw.n -= i - kept;
+            return -1;
+        }
+        if (kind >= 0 && (int)h.kind != kind) {
+            hwprofile_free(&h);
+            free(g->hw.v[i]);
+            continue;
+        }
+        g->machine[kept] = h;
+        g->hw.v[kept++] = g->hw.v[i];
+    }
+    g->hw.n = kept;
+    return kept > 0 ? 0 : error_set(err, ERROR_INPUT, "no profile of that kind");
+}
+
+static int parse_machines(struct sweep_grid *g, const char *text, struct error *err)
+{
+    const int kind = kind_of(text);
+    char **names;
+    size_t n;
+    if (kind == -1) {
+        if (str_list_parse(&g->hw, text, "--hw", err) != 0)
+            return -1;
+    } else if (hwprofile_list(&names, &n, err) != 0 || take_names(&g->hw, names, n, err) != 0) {
+        return -1;
+    }
+    return load_machines(g, kind, err);
+}
+
+static int parse_kv(struct sweep_grid *g, const char *text, struct error *err)
+{
+    if (str_list_parse(&g->kv, text, "--kv-type", err) != 0)
+        return -1;
+    g->kv_type = calloc(g->kv.n, sizeof *g->kv_type);
+    if (!g->kv_type)
+        return error_oom(err, g->kv.n * sizeof *g->kv_type, "the types of the cache");
+    for (size_t i = 0; i < g->kv.n; i++)
+        if (cli_kv_type(&g->kv_type[i], g->kv.v[i], err) != 0)
+            return -1;
+    return 0;
+}
+
+static int grid_init(struct sweep_grid *g, const struct options *o, struct error *err)
+{
+    *g = (struct sweep_grid){ .n_ubatch = (uint32_t)o->n_ubatch,
+                              .roof = o->roof,
+                              .jsonl = o->format == REPORT_JSONL,
+                              .routing = o->price.routing };
+    if (!o->model)
+        return error_set(err, ERROR_USAGE, "which models? -m NAME,... or -m all");
+    if (int_list_parse(&g->tp, o->tp, 1, 1024, "--tp", err) != 0 || int_list_parse(&g->pp, o->pp, 1, 1024, "--pp", err) != 0 ||
+        int_list_parse(&g->dp, o->dp, 1, 4096, "--dp", err) != 0 || int_list_parse(&g->ep, o->ep, 1, 4096, "--ep", err) != 0 ||
+        int_list_parse(&g->batch, o->n_batch, 1, 65536, "-b", err) != 0 ||
+        int_list_parse(&g->depth, o->n_depth, 0, INT32_MAX, "-d", err) != 0 ||
+        int_list_parse(&g->prompt, o->n_prompt, 0, INT32_MAX, "-p", err) != 0 ||
+        int_list_parse(&g->gen, o->n_gen, 0, INT32_MAX, "-n", err) != 0 || parse_kv(g, o->kv, err) != 0 ||
+        str_list_parse(&g->type, o->type, "-q", err) != 0 || parse_machines(g, o->hw, err) != 0)
+        return -1;
+    for (size_t i = 0; i < g->prompt.n; i++)
+        if (g->prompt.v[i] / g->n_ubatch > PREFILL_MAX_PASSES)
+            return error_set(err, ERROR_USAGE, "-p %" PRId64 " in passes of %u: more than %d passes", g->prompt.v[i],
+                             g->n_ubatch, PREFILL_MAX_PASSES);
+    return parse_models(&g->model, o->model, err);
+}
+
+/* A name that is wrong is said before the first row, not after the last of the others. */
+static int check_names(const struct sweep_grid *g, const struct options *o, struct error *err)
+{
+    const bool named = strcmp(o->model, "all") != 0;
+    for (size_t i = 0; i < sweep_n_unit(g); i++) {
+        struct sweep_unit u;
+        if (i >= g->type.n && (!named || i % g->type.n != 0)) /* every type with the first model, every model with the first type */
+            continue;
+        if (interrupt_check(err) != 0 || sweep_unit_init(&u, g, i, err) != 0)
+            return -1;
+        sweep_unit_free(&u);
+    }
+    return 0;
+}
+
+static void grid_free(struct sweep_grid *g)
+{
+    struct int_list *ints[] = { &g->tp, &g->pp, &g->dp, &g->ep, &g->batch, &g->depth, &g->prompt, &g->gen };
+    for (size_t i = 0; i < ARRAY_LEN(ints); i++)
+        int_list_free(ints[i]);
+    for (size_t i = 0; g->machine && i < g->hw.n; i++)
+        hwprofile_free(&g->machine[i]);
+    free(g->machine);
+    free(g->kv_type);
+    str_list_free(&g->model);
+    str_list_free(&g->type);
+    str_list_free(&g->kv);
+    str_list_free(&g->hw);
+}
+
+/* ---- pricing it ------------------------------------------------------------------------------- */
+
+enum { BLOCK = 64 }; /* chunks priced before their rows are written */
+
+/* Chunks [first, end) of one unit, shared out one at a time. */
+struct block {
+    const struct sweep_grid *g;
+    const struct sweep_unit *u;
+    size_t first, end;
+    _Atomic size_t next;
+    struct strbuf text[BLOCK];
+};
+
+static void price_block(void *arg, int tid, int n_threads)
+{
+    struct block *b = arg;
+    (void)tid;
+    (void)n_threads;
+    for (size_t i; (i = atomic_fetch_add(&b->next, 1)) < b->end && interrupt_check(NULL) == 0;)
+        sweep_chunk(&b->text[i - b->first], b->g, b->u, i);
+}
+
+static int write_text(FILE *f, struct strbuf *b, struct error *err)
+{
+    const bool oom = b->oom, bad = !oom && b->len > 0 && fwrite(b->s, 1, b->len, f) != b->len;
+    const int e = errno;
+    strbuf_free(b);
+    if (oom)
+        return error_oom(err, 0, "the rows");
+    return bad ? error_set(err, ERROR_SYSTEM, "cannot write the rows: %s", strerror(e)) : 0;
+}
+
+struct part {
+    size_t first, end; /* chunks of the whole grid */
+};
+
+static struct part part_of(const struct sweep_grid *g, int rank, int n)
+{
+    const size_t all = sweep_n_unit(g) * sweep_n_chunk(g);
+    return (struct part){ all * (size_t)rank / (size_t)n, all * ((size_t)rank + 1) / (size_t)n };
+}
+
+static int price_chunks(const struct sweep_grid *g, struct team *team, const struct sweep_unit *u, size_t first, size_t end,
+                       FILE *f, struct error *err)
+{
+    struct block *b = calloc(1, sizeof *b);
+    int rc = b ? 0 : error_oom(err, sizeof *b, "a block of rows");
+    for (size_t at = first; at < end && rc == 0; at += BLOCK) {
+        *b = (struct block){ .g = g, .u = u, .first = at, .end = u64_min(at + BLOCK, end), .next = at };
+        team_run(team, price_block, b);
+        rc = interrupt_check(err);
+        for (size_t i = 0; i < BLOCK; i++)
+            if (write_text(f, &b->text[i], rc == 0 ? err : NULL) != 0)
+                rc = -1;
+    }
+    free(b);
+    return rc;
+}
+
+static int price_part(const struct sweep_grid *g, struct team *team, struct part p, FILE *f, bool progress, struct error *err)
+{
+    const size_t chunks = sweep_n_chunk(g);
+    double shown = clock_now_s() + 1; /* nothing is said of what takes less than two seconds */
+    int rc = 0;
+    for (size_t at = p.first; at < p.end && rc == 0;) {
+        const size_t unit = at / chunks, end = u64_min((unit + 1) * chunks, p.end);
+        struct sweep_unit u;
+        rc = sweep_unit_init(&u, g, unit, err);
+        if (rc != 0)
+            break;
+        rc = price_chunks(g, team, &u, at, end, f, err);
+        sweep_unit_free(&u);
+        at = end;
+        if (progress && clock_now_s() > shown + 1) {
+            char what[64];
+            snprintf(what, sizeof what, "%zu configurations", sweep_first_row(g, at) - sweep_first_row(g, p.first));
+            cli_progress(NULL, what, (double)(at - p.first) / (double)(p.end - p.first));
+            shown = clock_now_s();
+        }
+    }
+    if (progress)
+        cli_progress_done();
+    return rc;
+}
+
+/* ---- one process, or several ----------------------------------------------------------------------- */
+
+struct sweeping {
+    const struct sweep_grid *g;
+    struct team *team;
+    struct sweep_ranks ranks;
+};
+
+/* mpirun ends everybody when one rank dies: which parts have not been written, a line a rank. */
+static int say_missing(struct sweeping *x, int from, struct error *err)
+{
+    enum { MOST = 16 };
+    char first[200], last[200];
+    for (int rank = from; rank < x->ranks.n && rank < from + MOST; rank++) {
+        const struct part p = part_of(x->g, rank, x->ranks.n);
+        cli_warn("missing, of rank %d: configurations %zu to %zu (%s ... %s)", rank, sweep_first_row(x->g, p.first) + 1,
+                 sweep_first_row(x->g, p.end), sweep_chunk_name(first, sizeof first, x->g, p.first),
+                 sweep_chunk_name(last, sizeof last, x->g, p.end > p.first ? p.end - 1 : p.first));
+    }
+    return error_set(err, ERROR_INTERRUPTED, "a rank ended early, or everything was interrupted: the parts of ranks %d to %d are "
+                     "missing, and nothing was saved", from, x->ranks.n - 1);
+}
+
+static int write_all(struct sweeping *x, FILE *f, struct error *err)
+{
+    struct strbuf head = { 0 };
+    sweep_header(&head, x->g);
+    int rc = write_text(f, &head, err), rank = 0;
+    if (rc == 0)
+        rc = price_part(x->g, x->team, part_of(x->g, 0, x->ranks.n), f, true, err);
+    for (rank = rc == 0; rc == 0 && rank < x->ranks.n; rank++)
+        if ((rc = sweep_ranks_collect(&x->ranks, rank, f, err)) != 0)
+            break;
+    return rc != 0 && x->ranks.n > 1 && err->kind == ERROR_INTERRUPTED ? say_missing(x, rank, err) : rc;
+}
+
+static int first_rank(struct sweeping *x, const char *save, struct error *err)
+{
+    struct outfile out;
+    const double t0 = clock_now_s();
+    if (outfile_open(&out, save ? save : "-", err) != 0)
+        return -1;
+    if (write_all(x, out.f, err) != 0) {
+        outfile_abort(&out);
+        return -1;
+    }
+    if (outfile_commit(&out, err) != 0)
+        return -1;
+    const double n = (double)(sweep_n_unit(x->g) * sweep_n_cell(x->g) * sweep_n_row(x->g)), s = clock_now_s() - t0;
+    cli_note("%.0f configurations in %.3g s: %.3g microseconds each, on %d thread%s of %d process%s", n, s, s / n * 1e6,
+             team_size(x->team), team_size(x->team) == 1 ? "" : "s", x->ranks.n, x->ranks.n == 1 ? "" : "es");
+    return 0;
+}
+
+/* Rows go to a file until rank 0 asks for them: nobody waits for the parts before. */
+static int other_rank(struct sweeping *x, struct error *err)
+{
+    FILE *f = tmpfile();
+    struct error failed = { 0 };
+    if (!f)
+        error_set(&failed, ERROR_SYSTEM, "cannot make a temporary file: %s", strerror(errno));
+    else
+        (void)price_part(x->g, x->team, part_of(x->g, x->ranks.rank, x->ranks.n), f, false, &failed);
+    const int rc = sweep_ranks_deliver(&x->ranks, f, &failed, err);
+    if (f)
+        fclose(f);
+    return rc;
+}
+
+static int run(struct sweeping *x, const struct options *o, struct error *err)
+{
+    struct sweep_grid g;
+    int rc = grid_init(&g, o, err);
+    x->g = &g;
+    if (rc == 0)
+        rc = check_names(&g, o, err);
+    if (rc == 0 && !(x->team = cli_team_new(o->threads, err)))
+        rc = -1;
+    if (rc == 0)
+        rc = x->ranks.rank == 0 ? first_rank(x, o->save, err) : other_rank(x, err);
+    team_free(x->team);
+    grid_free(&g);
+    return rc;
+}
+
+int cmd_sweep(int argc, char **argv, struct error *err)
+{
+    static const char doc[] =
+        "Prices every combination of models, types, machines, layouts, batches and contexts: a row each, in the order of the "
+        "grid, as CSV or JSON lines.\v"
+        "Lists are N,N,... or ranges: 1-8, 0-8192+1024, 1-128*2. A configuration that cannot be (devices that do not divide the "
+        "heads, no peak, no link) has a row too, with the reason in its last field. Under mpirun each rank prices a part of "
+        "the grid and the rows come out in the same order.\n\n"
+        "  roofcast sweep -m llama-3.1-70b -q Q8_0,Q4_K_M --hw h100-sxm,h200-sxm --tp 1-8*2 -b 1-256*2 -d 0-32768+4096 > grid.csv\n"
+        "  roofcast sweep -m all -q Q4_K_M --hw gpu -b 1,8,64 -o jsonl --save everything.jsonl\n"
+        "  mpirun -n 4 roofcast sweep -m deepseek-v3 --hw all --tp 1-8*2 --ep 1-64*2 --dp 1-8*2 --save grid.csv\n";
+    static const struct cli_syntax syntax = { option_table, parse, "[MODEL,...]", doc };
+    struct options o = { .hw = "this", .type = "F16", .kv = "F16", .tp = "1", .pp = "1", .dp = "1", .ep = "1",
+                         .n_batch = "1", .n_depth = "0", .n_prompt = "512", .n_gen = "128", .n_ubatch = 512,
+                         .format = REPORT_CSV, .price = PRICING_DEFAULTS };
+    struct sweeping x = { 0 };
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
+    if (o.format != REPORT_CSV && o.format != REPORT_JSONL)
+        return error_set(err, ERROR_USAGE, "-o: a sweep is written as csv or jsonl");
+    if (sweep_ranks_init(&x.ranks, err) != 0)
+        return -1;
+    const int rc = run(&x, &o, err);
+    sweep_ranks_free(&x.ranks, rc != 0);
+    return rc;
+}

@@ -1,0 +1,286 @@
+/* roofcast sweep: from a cell of the grid to its rows of text. Rows are written by hand, a field at a time: there may be a
+ * hundred thousand of them in a second. */
+#include "cli/sweep.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- the grid ------------------------------------------------------------------------------- */
+
+size_t sweep_n_unit(const struct sweep_grid *g)
+{
+    return g->model.n * g->type.n;
+}
+
+size_t sweep_n_cell(const struct sweep_grid *g)
+{
+    return g->kv.n * g->tp.n * g->pp.n * g->dp.n * g->ep.n * g->hw.n;
+}
+
+size_t sweep_n_row(const struct sweep_grid *g)
+{
+    return g->batch.n * g->depth.n * g->prompt.n * g->gen.n;
+}
+
+static size_t chunks_of_cell(const struct sweep_grid *g)
+{
+    return (size_t)u64_ceil_div(sweep_n_row(g), SWEEP_CHUNK);
+}
+
+size_t sweep_n_chunk(const struct sweep_grid *g)
+{
+    return sweep_n_cell(g) * chunks_of_cell(g);
+}
+
+size_t sweep_first_row(const struct sweep_grid *g, size_t chunk)
+{
+    return chunk / chunks_of_cell(g) * sweep_n_row(g) + chunk % chunks_of_cell(g) * SWEEP_CHUNK;
+}
+
+/* Where a cell stands on its axes; the machine is the innermost one. */
+struct place {
+    size_t hw, kv;
+    struct layout layout;
+};
+
+static size_t axis(size_t *rest, size_t n)
+{
+    const size_t i = *rest % n;
+    *rest /= n;
+    return i;
+}
+
+static struct place place_of(const struct sweep_grid *g, size_t cell)
+{
+    struct place p;
+    p.hw = axis(&cell, g->hw.n);
+    p.layout.ep = (uint32_t)g->ep.v[axis(&cell, g->ep.n)];
+    p.layout.dp = (uint32_t)g->dp.v[axis(&cell, g->dp.n)];
+    p.layout.pp = (uint32_t)g->pp.v[axis(&cell, g->pp.n)];
+    p.layout.tp = (uint32_t)g->tp.v[axis(&cell, g->tp.n)];
+    p.kv = axis(&cell, g->kv.n);
+    return p;
+}
+
+const char *sweep_chunk_name(char *buf, size_t n, const struct sweep_grid *g, size_t chunk)
+{
+    const size_t cell = chunk / chunks_of_cell(g), unit = cell / sweep_n_cell(g);
+    const struct place p = place_of(g, cell % sweep_n_cell(g));
+    char layout[64];
+    snprintf(buf, n, "%s %s on %s, %s", g->model.v[unit / g->type.n], g->type.v[unit % g->type.n], g->hw.v[p.hw],
+             layout_text(layout, sizeof layout, &p.layout));
+    return buf;
+}
+
+int sweep_unit_init(struct sweep_unit *u, const struct sweep_grid *g, size_t unit, struct error *err)
+{
+    const char *type = g->type.v[unit % g->type.n];
+    *u = (struct sweep_unit){ 0 };
+    if (model_load(&u->m, g->model.v[unit / g->type.n], strcmp(type, "own") == 0 ? NULL : type, err) != 0)
+        return -1;
+    if (op_list_build(&u->ops, &u->m, err) == 0 && op_classes_init(&u->classes, &u->m, &u->ops, err) == 0)
+        return 0;
+    sweep_unit_free(u);
+    return -1;
+}
+
+void sweep_unit_free(struct sweep_unit *u)
+{
+    op_classes_free(&u->classes);
+    op_list_free(&u->ops);
+    model_free(&u->m);
+}
+
+/* ---- fields ---------------------------------------------------------------------------------- */
+
+enum { F_TEXT, F_INT, F_NUM, F_BOOL };
+
+static const struct field {
+    const char *key;
+    int kind;
+} fields[] = {
+    { "model", F_TEXT },      { "type", F_TEXT },        { "kv_type", F_TEXT },     { "hw", F_TEXT },
+    { "tp", F_INT },          { "pp", F_INT },           { "dp", F_INT },           { "ep", F_INT },
+    { "n_devices", F_INT },   { "n_batch", F_INT },      { "n_depth", F_INT },      { "n_prompt", F_INT },
+    { "n_gen", F_INT },       { "ttft_s", F_NUM },       { "prefill_tok_s", F_NUM }, { "prefill_bound", F_TEXT },
+    { "itl_s", F_NUM },       { "decode_tok_s", F_NUM }, { "decode_bound", F_TEXT }, { "need_bytes", F_NUM },
+    { "memory_bytes", F_NUM }, { "fits", F_BOOL },       { "error", F_TEXT },
+};
+
+/* A row in the making. */
+struct row {
+    struct strbuf *out;
+    bool jsonl;
+    size_t field;
+};
+
+static void next_field(struct row *r)
+{
+    if (r->jsonl) {
+        strbuf_adds(r->out, r->field == 0 ? "{\"" : ", \"");
+        strbuf_adds(r->out, fields[r->field].key);
+        strbuf_adds(r->out, "\": ");
+    } else if (r->field > 0) {
+        strbuf_add(r->out, ",", 1);
+    }
+    r->field++;
+}
+
+/* Quotes are doubled in CSV; in JSON what would end the string, or is no text, is escaped. Names were checked to be UTF-8. */
+static void put_text(struct row *r, const char *s)
+{
+    next_field(r);
+    if (!s) {
+        strbuf_adds(r->out, r->jsonl ? "null" : "");
+        return;
+    }
+    const bool quoted = r->jsonl || strpbrk(s, ",\"\n\r");
+    strbuf_adds(r->out, quoted ? "\"" : "");
+    for (; *s; s++) {
+        if (r->jsonl && (unsigned char)*s < 0x20)
+            strbuf_addf(r->out, "\\u%04x", (unsigned)*s);
+        else if (*s == '"' || (r->jsonl && *s == '\\'))
+            strbuf_addf(r->out, "%c%c", r->jsonl ? '\\' : '"', *s);
+        else
+            strbuf_add(r->out, s, 1);
+    }
+    strbuf_adds(r->out, quoted ? "\"" : "");
+}
+
+static void put_int(struct row *r, uint64_t v)
+{
+    char digits[24];
+    size_t i = sizeof digits;
+    next_field(r);
+    do
+        digits[--i] = (char)('0' + v % 10);
+    while ((v /= 10) > 0);
+    strbuf_add(r->out, digits + i, sizeof digits - i);
+}
+
+static void put_num(struct row *r, double v)
+{
+    next_field(r);
+    if (isfinite(v))
+        strbuf_addf(r->out, "%.6g", v);
+    else
+        strbuf_adds(r->out, r->jsonl ? "null" : "");
+}
+
+static void put_fits(struct row *r, int fits)
+{
+    next_field(r);
+    strbuf_adds(r->out, fits > 0 ? "true" : fits == 0 ? "false" : r->jsonl ? "null" : "");
+}
+
+void sweep_header(struct strbuf *out, const struct sweep_grid *g)
+{
+    for (size_t i = 0; !g->jsonl && i < ARRAY_LEN(fields); i++)
+        strbuf_addf(out, "%s%s", i ? "," : "", fields[i].key);
+    strbuf_adds(out, g->jsonl ? "" : "\n");
+}
+
+/* ---- cells ------------------------------------------------------------------------------------- */
+
+struct cell {
+    const struct sweep_grid *g;
+    const struct sweep_unit *u;
+    const struct hwprofile *h;
+    struct place place;
+    struct predict_options o;
+    struct roofs roofs;
+    struct step_model step;
+    struct error err; /* why it cannot be */
+};
+
+static void init_cell(struct cell *c)
+{
+    const struct step_options so = {
+        .cost = { .type_k = c->o.type_k, .type_v = c->o.type_v, .routing = c->o.routing },
+        .layout = c->o.layout,
+    };
+    if (roofs_init(&c->roofs, c->h, &c->o, &c->err) != 0)
+        return;
+    struct step_options with = so;
+    with.cost.act_elem_bytes = c->roofs.act_elem_bytes;
+    if (cost_check_kv(&c->u->ops, &with.cost, &c->err) == 0)
+        (void)step_model_init(&c->step, &c->u->classes, &with, &c->err);
+}
+
+static void put_subject(struct row *r, const struct cell *c, const struct scenario *s)
+{
+    const struct layout *l = &c->place.layout;
+    put_text(r, c->u->m.name);
+    put_text(r, c->u->m.type_name);
+    put_text(r, dtype_name(c->o.type_k));
+    put_text(r, c->h->id);
+    put_int(r, l->tp);
+    put_int(r, l->pp);
+    put_int(r, l->dp);
+    put_int(r, l->ep);
+    put_int(r, layout_devices(l));
+    put_int(r, s->n_batch);
+    put_int(r, s->n_depth);
+    put_int(r, s->n_prompt);
+    put_int(r, s->n_gen);
+}
+
+/* Seconds, tokens/s and bound; nothing where the phase is not asked for or cannot be. */
+static void put_phase(struct row *r, const struct step_sum *sum, double n_tok)
+{
+    const bool has = sum && n_tok > 0;
+    put_num(r, has ? sum->seconds : NAN);
+    put_num(r, has ? n_tok / sum->seconds : NAN);
+    put_text(r, has ? bound_name(step_bound(sum)) : NULL);
+}
+
+static void put_row(struct strbuf *out, struct cell *c, const struct scenario *s)
+{
+    struct row r = { .out = out, .jsonl = c->g->jsonl };
+    const bool can = c->err.kind == ERROR_NONE;
+    struct step_sum prefill = { 0 }, decode = { 0 };
+    struct predict_result res = { .need_bytes = NAN, .mem_bytes = NAN, .fits = -1 };
+    c->o.n_prompt = s->n_prompt;
+    c->o.n_gen = s->n_gen;
+    c->o.n_depth = s->n_depth;
+    c->o.n_batch = s->n_batch;
+    if (can) {
+        if (s->n_prompt > 0)
+            prefill = step_prefill(&c->step, &c->roofs, s, NULL, NULL);
+        if (s->n_gen > 0)
+            decode = step_decode(&c->step, &c->roofs, s, NULL, NULL);
+        memory_fit(&res, &c->u->classes, c->h, &c->roofs, &c->o);
+    }
+    put_subject(&r, c, s);
+    put_phase(&r, can ? &prefill : NULL, (double)s->n_prompt * s->n_batch);
+    put_phase(&r, can ? &decode : NULL, s->n_gen > 0 ? s->n_batch : 0);
+    put_num(&r, res.need_bytes);
+    put_num(&r, res.mem_bytes);
+    put_fits(&r, res.fits);
+    put_text(&r, can ? NULL : c->err.msg);
+    strbuf_adds(out, c->g->jsonl ? "}\n" : "\n");
+}
+
+void sweep_chunk(struct strbuf *out, const struct sweep_grid *g, const struct sweep_unit *u, size_t chunk)
+{
+    const size_t cell = chunk / chunks_of_cell(g), first = chunk % chunks_of_cell(g) * SWEEP_CHUNK;
+    struct cell c = { .g = g, .u = u, .place = place_of(g, cell % sweep_n_cell(g)) };
+    c.h = &g->machine[c.place.hw];
+    c.o = (struct predict_options){ .layout = c.place.layout,
+                                    .routing = &g->routing,
+                                    .roof = g->roof,
+                                    .weights_bytes = NAN,
+                                    .n_ubatch = g->n_ubatch,
+                                    .type_k = g->kv_type[c.place.kv],
+                                    .type_v = g->kv_type[c.place.kv] };
+    init_cell(&c);
+    for (size_t i = first; i < sweep_n_row(g) && i < first + SWEEP_CHUNK && interrupt_check(NULL) == 0; i++) {
+        size_t rest = i;
+        struct scenario s = { .n_ubatch = g->n_ubatch };
+        s.n_gen = (uint32_t)g->gen.v[axis(&rest, g->gen.n)];
+        s.n_prompt = (uint32_t)g->prompt.v[axis(&rest, g->prompt.n)];
+        s.n_depth = (uint32_t)g->depth.v[axis(&rest, g->depth.n)];
+        s.n_batch = (uint32_t)g->batch.v[axis(&rest, g->batch.n)];
+        put_row(out, &c, &s);
+    }
+    step_model_free(&c.step);
+}
