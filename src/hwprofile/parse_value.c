@@ -148,7 +148,7 @@ static int value_from_number(double *out, double v, const char *unit, const stru
 }
 
 int hw_get_value(struct hw_value *v, const json_t *parent, const char *pctx, const char *key,
-                     const struct hw_quantity *q, struct error *err)
+                 const struct hw_quantity *q, struct error *err)
 {
     static const char *const known[] = { "value", "unit", "source" };
     const json_t *o = json_object_get(parent, key);
