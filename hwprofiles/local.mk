@@ -14,9 +14,11 @@ dist_hwprofile_DATA = \
   %D%/apple-m1.json \
   %D%/apple-m1-max.json \
   %D%/apple-m1-pro.json \
+  %D%/apple-m1-pro-14.json \
   %D%/apple-m1-ultra.json \
   %D%/apple-m2.json \
   %D%/apple-m2-max.json \
+  %D%/apple-m2-max-30.json \
   %D%/apple-m2-pro.json \
   %D%/apple-m2-ultra.json \
   %D%/apple-m3.json \
@@ -28,9 +30,15 @@ dist_hwprofile_DATA = \
   %D%/apple-m4-max-32.json \
   %D%/apple-m4-max-40.json \
   %D%/apple-m4-pro.json \
+  %D%/apple-m5.json \
+  %D%/apple-m5-max-40.json \
+  %D%/apple-m5-pro.json \
+  %D%/arc-a310.json \
   %D%/arc-a770-16gb.json \
   %D%/arc-b580.json \
+  %D%/arc-pro-b50.json \
   %D%/arc-pro-b60.json \
+  %D%/arc-pro-b70.json \
   %D%/b100.json \
   %D%/b200-sxm.json \
   %D%/b300-sxm.json \
@@ -48,9 +56,11 @@ dist_hwprofile_DATA = \
   %D%/grace-72c.json \
   %D%/graviton3.json \
   %D%/graviton4.json \
+  %D%/gtx-1050ti.json \
   %D%/h100-nvl.json \
   %D%/h100-pcie.json \
   %D%/h100-sxm.json \
+  %D%/h20.json \
   %D%/h200-nvl.json \
   %D%/h200-sxm.json \
   %D%/inferentia2.json \
@@ -70,25 +80,35 @@ dist_hwprofile_DATA = \
   %D%/mi325x.json \
   %D%/mi350x.json \
   %D%/mi355x.json \
+  %D%/radeon-ai-pro-r9700.json \
+  %D%/radeon-pro-w7900.json \
   %D%/raspberry-pi-4.json \
   %D%/raspberry-pi-5.json \
   %D%/rtx-2080ti.json \
   %D%/rtx-3060-12gb.json \
   %D%/rtx-3070.json \
   %D%/rtx-3080-10gb.json \
+  %D%/rtx-3080ti.json \
   %D%/rtx-3090.json \
+  %D%/rtx-4000-ada.json \
   %D%/rtx-4060ti-16gb.json \
   %D%/rtx-4070.json \
   %D%/rtx-4080.json \
   %D%/rtx-4090.json \
+  %D%/rtx-5000-ada.json \
+  %D%/rtx-5070.json \
   %D%/rtx-5070ti.json \
   %D%/rtx-5080.json \
   %D%/rtx-5090.json \
   %D%/rtx-6000-ada.json \
+  %D%/rtx-a2000.json \
+  %D%/rtx-a400.json \
   %D%/rtx-a6000.json \
   %D%/rtx-pro-6000-blackwell.json \
+  %D%/rx-6800xt.json \
   %D%/rx-6900xt.json \
   %D%/rx-7800xt.json \
+  %D%/rx-7900xt.json \
   %D%/rx-7900xtx.json \
   %D%/rx-9070xt.json \
   %D%/ryzen-7950x.json \
@@ -96,6 +116,7 @@ dist_hwprofile_DATA = \
   %D%/strix-halo-395.json \
   %D%/strix-point-hx370.json \
   %D%/t4.json \
+  %D%/tenstorrent-n150.json \
   %D%/tpu-v4.json \
   %D%/tpu-v5e.json \
   %D%/tpu-v5p.json \

@@ -100,6 +100,9 @@ enum { NAME_SIZE = 128 }; /* of a name with its .json; longer ones are passed ov
 /* The names in all directories, sorted, each once; name_list_free them. A directory that is not there has none. */
 int name_list(char ***names, size_t *n, const char *const *dirs, const char *sub, struct error *err);
 void name_list_free(char **names, size_t n);
+/* How names are compared: the letters, digits and '+' of name in lower case, without the words in drop (NULL-terminated
+ * or NULL): "RTX 4090", "rtx-4090" and, with "nvidia" dropped, "NVIDIA RTX_4090" are one. Nothing but such words: they stay. */
+void name_fold(char *out, size_t size, const char *name, const char *const *drop);
 /* The file of `name` in the first directory that has it; else false. */
 bool name_file(char *path, size_t size, const char *const *dirs, const char *sub, const char *name);
 /* Edits (insert, delete, replace a character) between two names, of each the first NAME_SIZE characters. */

@@ -1,9 +1,11 @@
 /* Data files by name: which there are, where one is, how far a name is from what was typed. */
 #include "base/base.h"
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 void name_list_free(char **names, size_t n)
 {
@@ -83,6 +85,37 @@ bool name_file(char *path, size_t size, const char *const *dirs, const char *sub
             return true;
     }
     return false;
+}
+
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '+';
+}
+
+/* Appends the folded word of len letters at s to out[n..size); the new end. A word among drop leaves nothing. */
+static size_t fold_word(char *out, size_t n, size_t size, const char *s, size_t len, const char *const *drop)
+{
+    for (; drop && *drop; drop++)
+        if (strlen(*drop) == len && strncasecmp(*drop, s, len) == 0)
+            return n;
+    for (size_t i = 0; i < len && n + 1 < size; i++)
+        out[n++] = (char)tolower((unsigned char)s[i]);
+    return n;
+}
+
+void name_fold(char *out, size_t size, const char *name, const char *const *drop)
+{
+    size_t n = 0;
+    for (const char *s = name; *s;) {
+        size_t len = 0;
+        while (s[len] && in_word(s[len]))
+            len++;
+        n = fold_word(out, n, size, s, len, drop);
+        s += len ? len : 1;
+    }
+    out[n] = 0;
+    if (n == 0 && drop)
+        name_fold(out, size, name, NULL);
 }
 
 unsigned edit_distance(const char *a, const char *b)

@@ -84,7 +84,7 @@ struct hwprofile {
     char date[24];
 };
 
-/* Path of a .json, or a name / alias (case, spaces, dashes ignored) in the hwprofile
+/* Path of a .json, or a name / alias (case, spaces, dashes, vendor's words ignored) in the hwprofile
  * directories; a near miss is suggested. Errors name file and field. */
 int hwprofile_load(struct hwprofile *h, const char *spec, struct error *err);
 /* Parse a JSON text (fuzzed). */

@@ -50,7 +50,8 @@ int hw_parse_efficiency(struct hw_efficiency *e, const json_t *o, const char *ct
 /* Fill what h->eff lacks from classes.json in the directories; a missing file leaves it unknown. */
 int hw_fill_efficiency(struct hwprofile *h, struct error *err);
 
-/* Lower case, letters digits and '+' only: "RTX 4090" and "rtx-4090" are the same. */
+/* name_fold of a machine, without vendors' words and what a CPU adds to its name: "RTX 4090", "rtx-4090" and
+ * "NVIDIA GeForce RTX 4090" are the same. */
 void hw_normalize(char *out, size_t size, const char *name);
 /* Number of single-letter changes between a and b (at most 64 letters of each count). */
 size_t hw_edit_distance(const char *a, const char *b);

@@ -21,13 +21,41 @@ int math_find(const char *name)
     return -1;
 }
 
+/* What a CPU says of itself in /proc/cpuinfo beyond its name: "13th Gen " before, " 16-Core Processor" and
+ * " @ 2.00GHz" after. */
+static void cut_cpuinfo(char *name)
+{
+    char *at = strstr(name, " @"), *cores = strcasestr(name, "-Core Processor");
+    if (at)
+        *at = 0;
+    if (cores) {
+        while (cores > name && (isdigit((unsigned char)cores[-1]) || cores[-1] == ' '))
+            cores--;
+        *cores = 0;
+    }
+    size_t digits = strspn(name, "0123456789");
+    if (digits && strncasecmp(name + digits, "th gen ", 7) == 0)
+        memmove(name, name + digits + 7, strlen(name + digits + 7) + 1);
+}
+
+/* Intel(R) Core(TM): out with the marks. */
+static void cut_marks(char *name)
+{
+    static const char *const marks[] = { "(R)", "(TM)", "(C)" };
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+        for (char *s; (s = strcasestr(name, marks[i])) != NULL;)
+            memset(s, ' ', strlen(marks[i]));
+}
+
 void hw_normalize(char *out, size_t size, const char *name)
 {
-    size_t n = 0;
-    for (const char *s = name; *s && n + 1 < size; s++)
-        if (isalnum((unsigned char)*s) || *s == '+')
-            out[n++] = (char)tolower((unsigned char)*s);
-    out[n] = 0;
+    static const char *const vendors[] = { "NVIDIA", "GeForce", "Tesla",  "AMD", "Radeon", "Instinct",
+                                           "Intel",  "Apple",   "Google", "AWS", NULL };
+    char text[256];
+    snprintf(text, sizeof text, "%s", name);
+    cut_cpuinfo(text);
+    cut_marks(text);
+    name_fold(out, size, text, vendors);
 }
 
 size_t hw_edit_distance(const char *a, const char *b)
