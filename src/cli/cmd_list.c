@@ -1,359 +1,106 @@
-/* roofcast list: what this program knows and what works here: models, hardware, tensor types, kernels, counters. */
+/* roofcast list: what this program knows and what works here, as tables; the rows are made in list_*.c. */
 #include "config.h"
-#include "cli/cli.h"
-#include "counters/counters.h"
-#include "kernels/kernels.h"
-#include "model/chat.h"
+#include "cli/list.h"
 #include <math.h>
 #include <string.h>
-
-#define N_THREADS_ALL (1 << 20) /* more than any machine: the ceiling of most threads */
 
 struct section {
     const char *name, *schema, *heading;
     int (*rows)(json_t *rows, struct error *err);
     const struct column *cols;
-    size_t n_cols;
+    const size_t *n_cols;
+    const char *sorts; /* what --sort may be, " a b "; NULL: this list takes neither filter nor order, and has no groups */
 };
 
-/* Appends a row built by json_pack; NULL (out of memory, not UTF-8) is an error. */
-static int add_row(json_t *rows, json_t *row, struct error *err)
-{
-    if (!row || json_array_append_new(rows, row) != 0)
-        return error_set(err, ERROR_SYSTEM, "list: out of memory, or a name that is not UTF-8");
-    return 0;
-}
-
-/* ---- models ------------------------------------------------------------------------ */
-
-static const struct column model_cols[] = {
-    { "name", "model", COL_TEXT, "", false },
-    { "arch", "arch", COL_TEXT, "", false },
-    { "n_params", "parameters", COL_SI, "", false },
-    { "n_layer", "layers", COL_INT, "", false },
-    { "n_embd", "n_embd", COL_INT, "", false },
-    { "n_head", "heads", COL_INT, "", false },
-    { "n_head_kv", "KV heads", COL_INT, "", false },
-    { "n_ff", "n_ff", COL_INT, "", false },
-    { "n_vocab", "vocab", COL_INT, "", false },
-    { "n_ctx_train", "context", COL_INT, "", false },
-    { "tied", "tied", COL_BOOL, "", true },
-    { "file", "file", COL_TEXT, "", false },
-};
-
-static int model_row(json_t *rows, const char *name, struct error *err)
-{
-    struct model m;
-    char file[512];
-    if (model_load(&m, name, NULL, err) != 0) {
-        /* One broken file must not hide the others. */
-        cli_warn("%s", err ? err->msg : name);
-        return 0;
-    }
-    snprintf(file, sizeof file, "models/%.480s.json", name);
-    const struct hparams *hp = &m.hp;
-    json_t *j = json_pack("{s:s, s:s, s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:b, s:s}", "name", name, "arch",
-                          model_arch_name(&m), "n_params", (json_int_t)m.n_params, "n_layer", (int)hp->n_layer, "n_embd",
-                          (int)hp->n_embd, "n_head", (int)hp->n_head, "n_head_kv", (int)hp->n_head_kv, "n_ff",
-                          (int)hp->n_ff, "n_vocab", (int)hp->n_vocab, "n_ctx_train", (int)hp->n_ctx_train, "tied",
-                          (int)hp->tied, "file", file);
-    model_free(&m);
-    return add_row(rows, j, err);
-}
-
-static int list_models(json_t *rows, struct error *err)
-{
-    char **names;
-    size_t n;
-    int rc = model_list(&names, &n, err);
-    if (rc != 0)
-        return -1;
-    if (n == 0)
-        rc = error_set(err, ERROR_INPUT, "no models by name: %s has no models/*.json (ROOFCAST_DATA names the directory)",
-                       cli_data_dirs()[0]);
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = model_row(rows, names[i], err);
-    name_list_free(names, n);
-    return rc;
-}
-
-/* ---- hardware ---------------------------------------------------------------------- */
-
-static const struct column hw_cols[] = {
-    { "id", "hardware", COL_TEXT, "", false },
-    { "name", "name", COL_TEXT, "", false },
-    { "kind", "kind", COL_TEXT, "", false },
-    { "memory_bytes", "memory", COL_SI, "B", false },
-    { "bandwidth_bytes_s", "bandwidth", COL_SI, "B/s", false },
-    { "peak_flop_s", "best peak", COL_SI, "FLOP/s", false },
-    { "peak_math", "of", COL_TEXT, "", false },
-    { "n_ceilings", "measured roofs", COL_INT, "", false },
-    { "file", "file", COL_TEXT, "", true },
-};
-
-static const char *kind_name(enum hw_kind k)
-{
-    switch (k) {
-    case HW_CPU:
-        return "cpu";
-    case HW_GPU:
-        return "gpu";
-    case HW_APU:
-        return "apu";
-    case HW_NPU:
-        return "npu";
-    }
-    return "?";
-}
-
-/* The highest dense floating-point peak of 16 bits or more, measured where it was. NaN: none. */
-static double best_peak(const struct hwprofile *h, const char **math)
-{
-    static const enum math candidates[] = { MATH_FP16, MATH_BF16, MATH_TF32, MATH_FP32 };
-    double best = NAN;
-    for (size_t i = 0; i < ARRAY_LEN(candidates); i++) {
-        const struct ceiling *c = hwprofile_peak(h, candidates[i], N_THREADS_ALL);
-        double v = c ? c->value : h->peak[candidates[i]].value;
-        if (isnan(best) || v > best) {
-            best = v;
-            *math = isnan(v) ? NULL : math_name(candidates[i]);
-        }
-    }
-    return best;
-}
-
-static int hw_row(json_t *rows, const char *id, const struct hwprofile *h, struct error *err)
-{
-    const struct ceiling *bw = hwprofile_bandwidth(h, "DRAM", N_THREADS_ALL);
-    const char *math = NULL;
-    double peak = best_peak(h, &math);
-    return add_row(rows,
-                   json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s?, s:i, s:s}", "id", id, "name", h->name, "kind",
-                             kind_name(h->kind), "memory_bytes", json_num(h->mem_bytes.value), "bandwidth_bytes_s",
-                             json_num(bw ? bw->value : h->mem_bw.value), "peak_flop_s", json_num(peak), "peak_math",
-                             math, "n_ceilings", (int)h->n_ceiling, "file", h->path),
-                   err);
-}
-
-static int hw_load_row(json_t *rows, const char *id, struct error *err)
-{
-    struct hwprofile h;
-    if (cli_hwprofile_load(&h, id, err) != 0) {
-        cli_warn("%s", err ? err->msg : id);
-        return 0;
-    }
-    int rc = hw_row(rows, id, &h, err);
-    hwprofile_free(&h);
-    return rc;
-}
-
-static int list_hw(json_t *rows, struct error *err)
-{
-    char **names;
-    size_t n;
-    int rc = hwprofile_list(&names, &n, err);
-    if (rc != 0)
-        return -1;
-    if (cli_profile_path() && file_exists(cli_profile_path()))
-        rc = hw_load_row(rows, "this", err);
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = hw_load_row(rows, names[i], err);
-    name_list_free(names, n);
-    return rc;
-}
-
-/* ---- types --------------------------------------------------------------------------- */
-
-static const struct column type_cols[] = {
-    { "name", "type", COL_TEXT, "", false },
-    { "id", "id", COL_INT, "", false },
-    { "block_elems", "elements a block", COL_INT, "", false },
-    { "block_bytes", "bytes a block", COL_INT, "", false },
-    { "bits_weight", "bits a weight", COL_FLOAT, "", false },
-    { "executable", "runs", COL_BOOL, "", false },
-    { "writable", "written", COL_BOOL, "", false },
-};
-
-static int list_types(json_t *rows, struct error *err)
-{
-    const struct dtype_info *t;
-    for (size_t i = 0; (t = dtype_at(i)) != NULL; i++) {
-        json_t *j = json_pack("{s:s, s:i, s:i, s:i, s:o, s:b, s:b}", "name", t->name, "id", (int)t->id, "block_elems",
-                              (int)t->block_elems, "block_bytes", (int)t->block_bytes, "bits_weight",
-                              json_num(dtype_bits(t->id)), "executable", (int)dtype_executable(t->id), "writable",
-                              t->quantize != NULL);
-        if (add_row(rows, j, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* ---- kernels --------------------------------------------------------------------------- */
-
-static const struct column isa_cols[] = {
-    { "isa", "kernels", COL_TEXT, "", false },
-    { "usable", "runs here", COL_BOOL, "", false },
-    { "best", "default", COL_BOOL, "", false },
-    { "reason", "why not", COL_TEXT, "", false },
-};
-
-static int list_isa(json_t *rows, struct error *err)
-{
-    struct kernels k;
-    const char *name;
-    bool usable;
-    kernels_init(&k, cpu_flags());
-    for (size_t i = 0; (name = kernels_isa_at(i, &usable)) != NULL; i++) {
-        json_t *j = json_pack("{s:s, s:b, s:b, s:s?}", "isa", name, "usable", (int)usable, "best",
-                              !strcmp(name, k.isa), "reason", usable ? NULL : "this CPU lacks instructions it needs");
-        if (add_row(rows, j, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* ---- counters ---------------------------------------------------------------------------- */
-
-static const struct column counter_cols[] = {
-    { "backend", "backend", COL_TEXT, "", false },
-    { "usable", "usable", COL_BOOL, "", false },
-    { "field", "counts", COL_TEXT, "", false },
-    { "valid", "here", COL_BOOL, "", false },
-    { "reason", "why not", COL_TEXT, "", false },
-};
-
-static int counter_row(json_t *rows, const char *backend, bool usable, const char *field, const char *why,
-                       struct error *err)
-{
-    json_t *j = json_pack("{s:s, s:b, s:s?, s:b, s:s?}", "backend", backend, "usable", (int)usable, "field", field,
-                          "valid", field && !*why, "reason", *why ? why : NULL);
-    return add_row(rows, j, err);
-}
-
-/* Opens the backend as an engine would, and asks it field by field. */
-static int backend_rows(json_t *rows, const char *name, const char *why, struct error *err)
-{
-    const struct counter_source src = { 0 };
-    struct error no = { 0 };
-    struct counters *c = *why ? NULL : counters_open(name, &src, 1, &no);
-    if (!c)
-        return counter_row(rows, name, false, NULL, *why ? why : no.msg, err);
-    int rc = 0;
-    for (int f = 0; rc == 0 && f < COUNTER_FIELD_COUNT; f++)
-        rc = counter_row(rows, name, true, counter_field_name((enum counter_field)f),
-                         counters_reason(c, (enum counter_field)f), err);
-    counters_close(c);
-    return rc;
-}
-
-static int list_counters(json_t *rows, struct error *err)
-{
-    char why[256];
-    const char *name;
-    for (size_t i = 0; (name = counters_backend_at(i, why, sizeof why)) != NULL; i++)
-        if (backend_rows(rows, name, why, err) != 0)
-            return -1;
-#ifdef HAVE_LIKWID
-    const char *likwid = "the library is linked, but this version has no LIKWID backend yet";
-#else
-    const char *likwid = "not built in, and this version has no LIKWID backend yet";
-#endif
-    return counter_row(rows, "likwid", false, NULL, likwid, err);
-}
-
-/* ---- architectures ------------------------------------------------------------------------- */
-
-static const struct column arch_cols[] = {
-    { "name", "architecture", COL_TEXT, "", false },
-    { "model_types", "config.json's model_type", COL_TEXT, "", false },
-    { "experts", "experts", COL_BOOL, "", false },
-    { "windows", "windows", COL_BOOL, "", false },
-};
-
-static int list_archs(json_t *rows, struct error *err)
-{
-    struct arch_info a;
-    for (size_t i = 0; model_arch_at(i, &a); i++)
-        if (add_row(rows, json_pack("{s:s, s:s, s:b, s:b}", "name", a.name, "model_types", a.model_types, "experts",
-                                    a.experts, "windows", a.windows), err) != 0)
-            return -1;
-    return 0;
-}
-
-/* ---- chat templates ------------------------------------------------------------------------ */
-
-static const struct column chat_cols[] = {
-    { "name", "chat template", COL_TEXT, "", false },
-    { "models", "of", COL_TEXT, "", false },
-    { "system", "system message", COL_TEXT, "", false },
-    { "default_system", "without one", COL_TEXT, "", true },
-};
-
-static const char *chat_system_name(enum chat_system s)
-{
-    switch (s) {
-    case CHAT_SYSTEM_TURN:
-        return "turn";
-    case CHAT_SYSTEM_FIRST_USER:
-        return "first user";
-    case CHAT_SYSTEM_LAST_USER:
-        return "last user";
-    case CHAT_SYSTEM_NONE:
-        return "none";
-    }
-    return "?";
-}
-
-static int list_chat(json_t *rows, struct error *err)
-{
-    const struct chat_template *c;
-    for (size_t i = 0; (c = chat_template_at(i)) != NULL; i++) {
-        json_t *j = json_pack("{s:s, s:s, s:s, s:s?}", "name", chat_template_name(c), "models", chat_template_models(c),
-                              "system", chat_system_name(chat_template_system(c)), "default_system",
-                              chat_template_default_system(c));
-        if (add_row(rows, j, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* ---- the command ----------------------------------------------------------------------------- */
-
-#define SECTION(name, heading, fn, cols) { name, "roofcast.list." name, heading, fn, cols, ARRAY_LEN(cols) }
+#define SECTION(name, heading, fn, what, sorts)                                                                 \
+    { name, "roofcast.list." name, heading, fn, list_##what##_cols, &list_n_##what##_cols, sorts }
 static const struct section sections[] = {
-    SECTION("models", "Models (analyze, predict, synth)", list_models, model_cols),
-    SECTION("archs", "Architectures (general.architecture of a GGUF)", list_archs, arch_cols),
-    SECTION("hw", "Hardware (predict --hw)", list_hw, hw_cols),
-    SECTION("types", "Tensor types (-q)", list_types, type_cols),
-    SECTION("isa", "Kernels (--isa)", list_isa, isa_cols),
-    SECTION("counters", "Counters (--counters)", list_counters, counter_cols),
-    SECTION("chat", "Chat templates (run --chat-template)", list_chat, chat_cols),
+    SECTION("models", "Models (analyze, predict, synth)", list_models, model, " name params "),
+    SECTION("archs", "Architectures (general.architecture of a GGUF)", list_archs, arch, NULL),
+    SECTION("hw", "Hardware (predict --hw)", list_hw, hw, " name bandwidth memory "),
+    SECTION("types", "Tensor types (-q)", list_types, type, NULL),
+    SECTION("isa", "Kernels (--isa)", list_isa, isa, NULL),
+    SECTION("counters", "Counters (--counters)", list_counters, counter, NULL),
+    SECTION("chat", "Chat templates (run --chat-template)", list_chat, chat, NULL),
 };
 
-static int print_section(const struct section *s, enum report_format f, bool heading, struct error *err)
+static const struct section *find_section(const char *name)
 {
-    json_t *rows = json_array();
+    for (size_t i = 0; i < ARRAY_LEN(sections); i++)
+        if (strcmp(name, sections[i].name) == 0)
+            return &sections[i];
+    return NULL;
+}
+
+/* The rows that are asked for; NULL on error. */
+static json_t *section_rows(const struct section *s, const struct list_filter *f, struct error *err)
+{
+    json_t *rows = json_array(), *some = NULL;
     if (!rows)
-        return error_oom(err, 0, "a list");
-    int rc = s->rows(rows, err);
-    if (rc == 0 && heading)
+        error_oom(err, 0, "a list");
+    if (!rows || s->rows(rows, err) != 0) {
+        json_decref(rows);
+        return NULL;
+    }
+    if (!s->sorts)
+        return rows;
+    some = list_select(rows, f, s->name, err);
+    json_decref(rows);
+    return some;
+}
+
+static int print_table(const struct section *s, enum report_format f, json_t *rows, struct error *err)
+{
+    const struct report_doc d = { s->schema, 1, NULL, rows, s->cols, *s->n_cols };
+    return cli_report(NULL, f, &d, err);
+}
+
+/* A table a group, each headed: rows stand in the order of groups. */
+static int print_groups(const struct section *s, enum report_format f, const char *mark, json_t *rows, struct error *err)
+{
+    char group[128], next[128];
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < json_array_size(rows);) {
+        json_t *some = json_array();
+        list_group(group, sizeof group, json_array_get(rows, i));
+        printf("%s%s%s\n\n", i ? "\n" : "", f == REPORT_MD ? mark : "", group);
+        fflush(stdout); /* the table has a stream of its own */
+        do {
+            rc = list_add_row(some, json_incref(json_array_get(rows, i++)), err);
+            if (i < json_array_size(rows))
+                list_group(next, sizeof next, json_array_get(rows, i));
+        } while (rc == 0 && i < json_array_size(rows) && strcmp(next, group) == 0);
+        if (rc == 0)
+            rc = print_table(s, f, some, err);
+        json_decref(some);
+    }
+    return rc;
+}
+
+static int print_section(const struct section *s, enum report_format f, bool heading, const struct list_filter *filter,
+                         struct error *err)
+{
+    json_t *rows = section_rows(s, filter, err);
+    if (!rows)
+        return -1;
+    if (heading)
         printf(f == REPORT_MD ? "## %s\n\n" : "%s\n\n", s->heading);
-    const struct report_doc d = { s->schema, 1, NULL, rows, s->cols, s->n_cols };
-    if (rc == 0)
-        rc = cli_report(NULL, f, &d, err);
+    const bool groups = s->sorts && !filter->sort && (f == REPORT_TABLE || f == REPORT_MD) && json_array_size(rows);
+    int rc = groups ? print_groups(s, f, heading ? "### " : "## ", rows, err) : print_table(s, f, rows, err);
     json_decref(rows);
     return rc;
 }
 
 /* All sections in one document: their rows under their names. */
-static int print_all_json(struct error *err)
+static int print_all_json(const struct list_filter *filter, struct error *err)
 {
     json_t *doc = json_pack("{s:s, s:i}", "schema", "roofcast.list", "version", 1);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < ARRAY_LEN(sections); i++) {
-        json_t *rows = json_array();
-        rc = sections[i].rows(rows, err);
-        if (json_object_set_new(doc, sections[i].name, rows) != 0)
+        json_t *rows = section_rows(&sections[i], filter, err);
+        if (!rows)
+            rc = -1;
+        else if (json_object_set_new(doc, sections[i].name, rows) != 0)
             rc = error_oom(err, 0, "a list");
     }
     if (rc == 0 && json_print(doc, stdout, false, err) != 0)
@@ -362,61 +109,158 @@ static int print_all_json(struct error *err)
     return rc;
 }
 
-static int print_all(enum report_format f, struct error *err)
+static int print_all(enum report_format f, const struct list_filter *filter, struct error *err)
 {
     if (f == REPORT_JSON)
-        return print_all_json(err);
+        return print_all_json(filter, err);
     if (f == REPORT_CSV)
         return error_set(err, ERROR_USAGE, "csv is one table: name a list, as in `roofcast list models -o csv`");
     for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
         bool headed = f != REPORT_JSONL;
         if (headed && i)
             printf("\n");
-        if (print_section(&sections[i], f, headed, err) != 0)
+        if (print_section(&sections[i], f, headed, filter, err) != 0)
             return -1;
     }
     return 0;
 }
 
+/* ---- the command line ------------------------------------------------------------------------ */
+
 struct options {
     const char *what;
     enum report_format format;
+    struct list_filter filter;
+    const char *hw_only, *models_only, *either; /* an option that was given, for those lists */
 };
+
+enum { OPT_FILTER = 1024, OPT_KIND, OPT_MIN_MEMORY, OPT_MIN_BANDWIDTH, OPT_ARCH, OPT_MIN_PARAMS, OPT_MAX_PARAMS, OPT_SORT };
+
+static int add_text(struct options *o, const char *arg, struct error *err)
+{
+    strbuf_addf(&o->filter.text, " %s", arg);
+    return o->filter.text.oom ? error_oom(err, strlen(arg), "a filter") : 0;
+}
+
+static int take_kind(struct options *o, const char *arg, struct error *err)
+{
+    static const char *const kinds[] = { "gpu", "apu", "npu", "cpu" };
+    o->filter.kind = arg;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (strcmp(arg, kinds[i]) == 0)
+            return 0;
+    return error_set(err, ERROR_USAGE, "--kind \"%s\": expected gpu, apu, npu or cpu", arg);
+}
 
 static int parse(void *options, int key, const char *arg, struct error *err)
 {
     struct options *o = options;
+    struct list_filter *f = &o->filter;
     switch (key) {
     case 'o':
         return report_format_find(arg, &o->format, err);
+    case OPT_FILTER:
+        o->either = "--filter";
+        return add_text(o, arg, err);
+    case OPT_KIND:
+        o->hw_only = "--kind";
+        return take_kind(o, arg, err);
+    case OPT_MIN_MEMORY:
+        o->hw_only = "--min-memory";
+        return list_parse_bytes(&f->min_memory_bytes, arg, o->hw_only, err);
+    case OPT_MIN_BANDWIDTH:
+        o->hw_only = "--min-bandwidth";
+        return list_parse_bytes(&f->min_bandwidth_bytes_s, arg, o->hw_only, err);
+    case OPT_ARCH:
+        o->models_only = "--arch";
+        return cli_text(&f->arch, arg);
+    case OPT_MIN_PARAMS:
+        o->models_only = "--min-params";
+        return list_parse_count(&f->min_params, arg, o->models_only, err);
+    case OPT_MAX_PARAMS:
+        o->models_only = "--max-params";
+        return list_parse_count(&f->max_params, arg, o->models_only, err);
+    case OPT_SORT:
+        o->either = "--sort";
+        return cli_text(&f->sort, arg);
     case ARGP_KEY_ARG:
+        if (o->what && !find_section(arg)) {
+            o->either = arg;
+            return add_text(o, arg, err);
+        }
         return cli_text_once(&o->what, arg, "list", err);
     default:
         return CLI_UNKNOWN;
     }
 }
 
+/* Filters and orders go with the lists that have what they look at. */
+static int check_options(const struct options *o, const struct section *s, struct error *err)
+{
+    const char *for_hw = !s || strcmp(s->name, "hw") != 0 ? o->hw_only : NULL;
+    const char *for_models = !s || strcmp(s->name, "models") != 0 ? o->models_only : NULL;
+    char word[64];
+    if (for_hw)
+        return error_set(err, ERROR_USAGE, "%s is of `roofcast list hw`", for_hw);
+    if (for_models)
+        return error_set(err, ERROR_USAGE, "%s is of `roofcast list models`", for_models);
+    if (o->either && (!s || !s->sorts))
+        return error_set(err, ERROR_USAGE, "%s: only `roofcast list hw` and `roofcast list models` are filtered and sorted",
+                         o->either);
+    if (!o->filter.sort)
+        return 0;
+    snprintf(word, sizeof word, " %s ", o->filter.sort);
+    if (strchr(o->filter.sort, ' ') || !strstr(s->sorts, word))
+        return error_set(err, ERROR_USAGE, "--sort \"%s\": expected one of:%.*s", o->filter.sort,
+                         (int)strlen(s->sorts) - 1, s->sorts);
+    return 0;
+}
+
+static int print_list(const struct options *o, struct error *err)
+{
+    const struct section *s = o->what ? find_section(o->what) : NULL;
+    if (o->what && !s)
+        return error_set(err, ERROR_USAGE, "list \"%s\": expected models, archs, hw, types, isa, counters or chat", o->what);
+    if (check_options(o, s, err) != 0)
+        return -1;
+    return s ? print_section(s, o->format, false, &o->filter, err) : print_all(o->format, &o->filter, err);
+}
+
 int cmd_list(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
         "What this program knows and what works here: models, archs, hw, types, isa, counters, chat; all of them without "
-        "an argument.\v"
+        "an argument. hw and models stand in groups; words after them choose: each has to be in a name, a vendor, a kind "
+        "or an architecture.\v"
         "  roofcast list\n"
         "  roofcast list hw\n"
+        "  roofcast list hw nvidia --min-memory 80G --sort bandwidth\n"
+        "  roofcast list hw --kind apu --min-bandwidth 400G\n"
+        "  roofcast list models --arch llama --min-params 7B --max-params 14B\n"
+        "  roofcast list models coder --sort params -o csv\n"
         "  roofcast list types -o md\n"
         "  roofcast list counters -o json\n";
     static const struct argp_option option_table[] = {
         { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 0 },
+        { "filter", OPT_FILTER, "TEXT", 0, "hw, models: only where every word of TEXT is found, as words after the list", 0 },
+        { "sort", OPT_SORT, "BY", 0, "one table, sorted: hw by bandwidth, memory or name, models by params or name", 0 },
+        { "kind", OPT_KIND, "KIND", 0, "hw: gpu, apu (a GPU in the processor), npu or cpu", 0 },
+        { "min-memory", OPT_MIN_MEMORY, "BYTES", 0, "hw: at least so much memory: 80G, 24GiB", 0 },
+        { "min-bandwidth", OPT_MIN_BANDWIDTH, "BYTES", 0, "hw: at least so many bytes/s: 400G, 1T", 0 },
+        { "arch", OPT_ARCH, "NAME", 0, "models: of that architecture (roofcast list archs)", 0 },
+        { "min-params", OPT_MIN_PARAMS, "N", 0, "models: at least so many parameters: 7B, 500M", 0 },
+        { "max-params", OPT_MAX_PARAMS, "N", 0, "models: at most so many parameters", 0 },
         { 0 },
     };
-    static const struct cli_syntax syntax = { option_table, parse, "[models|archs|hw|types|isa|counters|chat]", doc };
-    struct options o = { .format = REPORT_TABLE };
-    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
-        return -1;
-    if (!o.what)
-        return print_all(o.format, err);
-    for (size_t i = 0; i < ARRAY_LEN(sections); i++)
-        if (strcmp(o.what, sections[i].name) == 0)
-            return print_section(&sections[i], o.format, false, err);
-    return error_set(err, ERROR_USAGE, "list \"%s\": expected models, archs, hw, types, isa, counters or chat", o.what);
+    static const struct cli_syntax syntax = { option_table, parse, "[models|archs|hw|types|isa|counters|chat] [WORD...]", doc };
+    struct options o = { .format = REPORT_TABLE,
+                         .filter = { .min_memory_bytes = NAN,
+                                     .min_bandwidth_bytes_s = NAN,
+                                     .min_params = NAN,
+                                     .max_params = NAN } };
+    int rc = cli_parse(&syntax, argc, argv, &o, err);
+    if (rc == 0)
+        rc = print_list(&o, err);
+    strbuf_free(&o.filter.text);
+    return rc;
 }

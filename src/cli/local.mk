@@ -36,7 +36,12 @@ roofcast_SOURCES = \
   %D%/plot.h \
   %D%/plot_doc.c \
   %D%/plot_roofs.c \
-  %D%/cmd_list.c
+  %D%/cmd_list.c \
+  %D%/list.h \
+  %D%/list_models.c \
+  %D%/list_hw.c \
+  %D%/list_rows.c \
+  %D%/list_filter.c
 roofcast_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DSRCDIR='"$(abs_top_srcdir)"' -DBUILDDIR='"$(abs_top_builddir)"'
 roofcast_LDADD = libreport.a libengine.a libceilings.a libroofline.a librun.a $(KERNEL_LIBS) \
   libcounters.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) \

@@ -29,7 +29,7 @@ static void cut_cpuinfo(char *name)
     if (at)
         *at = 0;
     if (cores) {
-        while (cores > name && (isdigit((unsigned char)cores[-1]) || cores[-1] == ' '))
+        while (cores > name && isdigit((unsigned char)cores[-1]))
             cores--;
         *cores = 0;
     }

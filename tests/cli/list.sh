@@ -21,6 +21,34 @@ END
 run list hw &&
     has '^this  *Test host  *cpu  *-  *40.0 GB/s  *1.00 TFLOP/s  *fp32  *1$'
 ok $? "hw: this machine's profile, measured bandwidth before the datasheet's, unknown memory is -"
+cp "$tmp/out" "$tmp/hw"
+sed -n 's/^\(This machine\|[AGCN]PU, [A-Za-z]*\)$/\1/p' "$tmp/hw" >"$tmp/groups"
+head -n 3 "$tmp/groups" | tr '\n' ';' >"$tmp/out"
+has '^This machine;GPU, AMD;GPU, Intel;$' && [ "$(sort -u "$tmp/groups" | wc -l)" -eq "$(wc -l <"$tmp/groups")" ]
+ok $? "hw: this machine, then kinds and their vendors, each group once"
+run list hw nvidia --min-memory 80G --min-bandwidth 3T --sort bandwidth -o csv &&
+    cells bandwidth_bytes_s >"$tmp/bw" && cells memory_bytes >"$tmp/mem" && cells vendor >"$tmp/vendor" && sort -rn "$tmp/bw" | cmp -s - "$tmp/bw" &&
+    has '^h100-sxm,' && ! has '^rtx-' && ! has '^a100' && ! has '^mi300x' && [ "$(sort -u "$tmp/vendor")" = NVIDIA ] &&
+    [ "$(awk '$1 < 8e10' "$tmp/mem" | wc -l)" -eq 0 ] && [ "$(awk '$1 < 3e12' "$tmp/bw" | wc -l)" -eq 0 ]
+ok $? "hw: a word, at least so much memory and bandwidth, sorted"
+run list hw --kind npu -o csv && [ "$(cells kind | sort -u)" = npu ] && has '^tpu-v5e,'
+ok $? "hw --kind"
+run list hw --sort name -o csv && cells id >"$tmp/ids" && LC_ALL=C sort -f "$tmp/ids" | cmp -s - "$tmp/ids" && [ "$(wc -l <"$tmp/ids")" -ge 90 ]
+ok $? "hw --sort name: ninety machines and more"
+run list hw --sort memory && sed -n 3p "$tmp/out" | grep -q '^apple-m3-ultra .* 550 GB ' && tail -n 1 "$tmp/out" | grep -q ' cpu  *-  ' &&
+    [ "$(grep -c '^hardware ' "$tmp/out")" -eq 1 ]
+ok $? "hw --sort memory: unknown memory comes last"
+run list hw 'm3 ULTRA' && has '^apple-m3-ultra ' && [ "$(grep -c '^apple' "$tmp/out")" -eq 1 ] && run list hw --filter 'geforce 4090' && has '^rtx-4090 '
+ok $? "hw: words of names, whatever their case"
+run list hw h100-sxm -o json && has '"link": "NVLink4"' && has '"link_bytes_s": 450000000000' && has '"link_devices": 8' && has '"H100 80GB HBM3"'
+ok $? "hw -o json: the fastest link, the other names"
+run list models --arch llama --min-params 7B --max-params 9B -o csv && has '^llama-3-8b,' && ! has '^llama-3-70b,' && ! has '^stories15m' &&
+    [ "$(cells arch | sort -u)" = llama ] && [ "$(cells n_params | awk '$1 < 7e9 || $1 > 9e9' | wc -l)" -eq 0 ]
+ok $? "models: architecture, parameters from and to"
+run list models --sort params -o csv && cells n_params >"$tmp/params" && sort -rn "$tmp/params" | cmp -s - "$tmp/params"
+ok $? "models --sort params"
+run list models stories15 && has '^llama$' && has '^stories15m ' && ! has '^stories42m '
+ok $? "models: headed by architecture, chosen by a word"
 run list types &&
     has '^Q4_K  *12  *256  *144  *4.50  *yes  *yes' && has '^IQ1_M .* no  *no'
 ok $? "types: blocks, bits, what runs"
@@ -51,6 +79,18 @@ refused 2 'list models -o csv' list -o csv
 refused 2 '"planets": expected models, archs, hw, types, isa, counters or chat' list planets
 refused 2 'one list at a time' list models hw
 refused 2 '"xml"' list models -o xml
+refused 1 'list hw: none of' list hw xyzzy
+refused 1 'list models: none of' list models --min-params 900T
+refused 2 '--kind is of `roofcast list hw`' list models --kind gpu
+refused 2 '--kind "tpu": expected gpu, apu, npu or cpu' list hw --kind tpu
+refused 2 '--arch is of `roofcast list models`' list hw --arch llama
+refused 2 '--min-memory is of `roofcast list hw`' list --min-memory 1G
+refused 2 'only `roofcast list hw` and `roofcast list models` are filtered' list types q4
+refused 2 'only `roofcast list hw` and `roofcast list models` are filtered' list isa --sort name
+refused 2 '--sort "params": expected one of: name bandwidth memory' list hw --sort params
+refused 2 '--min-memory "lots": expected bytes' list hw --min-memory lots
+refused 2 '--min-bandwidth "-1G": expected bytes' list hw --min-bandwidth -1G
+refused 2 '--min-params "7 apples": expected a number' list models --min-params '7 apples'
 
 mkdir -p "$tmp/data/models" "$tmp/data/hwprofiles"
 cp "$top_srcdir/models/stories15m.json" "$top_srcdir/models/stories42m.json" "$tmp/data/models"

@@ -61,6 +61,21 @@ static void check_value(const struct hw_value *v, const char *what, const char *
         fail_msg("%s: %s has no source", id, what);
 }
 
+/* Bandwidth and latency of every link have a source; slips of a unit would show. A link's name is used once. */
+static void check_links(const struct hwprofile *h)
+{
+    for (size_t i = 0; i < h->n_link; i++) {
+        const struct hw_link *l = &h->link[i];
+        check_value(&l->bytes_s, l->name, h->id, true);
+        check_value(&l->latency_s, l->name, h->id, true);
+        assert_true(l->bytes_s.value > 1e9 && l->bytes_s.value < 5e12);
+        assert_true(l->latency_s.value > 1e-7 && l->latency_s.value < 1e-3);
+        assert_true(l->n_devices == 0 || l->n_devices >= 2);
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(l->name, h->link[k].name);
+    }
+}
+
 /* Every shipped machine loads by its id, is complete, and each of its numbers has a source.
  */
 static void shipped(void **state)
@@ -70,7 +85,7 @@ static void shipped(void **state)
     char **names;
     size_t n;
     assert_ok(hwprofile_list(&names, &n, &err), err);
-    assert_true(n >= 17);
+    assert_true(n >= 90);
     for (size_t i = 0; i < n; i++) {
         struct hwprofile h;
         if (i + 1 < n)
@@ -83,6 +98,9 @@ static void shipped(void **state)
         check_value(&h.eff.compute, "efficiency.compute", h.id, true);
         check_value(&h.eff.bandwidth, "efficiency.bandwidth", h.id, true);
         check_value(&h.eff.launch_s, "efficiency.launch_s", h.id, true);
+        check_value(&h.idle_w, "idle_w", h.id, false);
+        check_value(&h.price_usd_h, "price", h.id, false);
+        check_links(&h);
         int n_peak = 0;
         for (int m = 0; m < MATH_COUNT; m++) {
             check_value(&h.peak[m], math_name((enum math)m), h.id, false);
@@ -137,6 +155,70 @@ static void figures(void **state)
         assert_int_equal(h.n_ceiling, 0);
         hwprofile_free(&h);
     }
+}
+
+/* What nvidia-smi, lscpu, vendors and people print, and the machines of published measurements. */
+static void names_found(void **state)
+{
+    (void)state;
+    static const char *const t[][2] = {
+        { "RTX 4090", "rtx-4090" },
+        { "NVIDIA GeForce RTX 4090", "rtx-4090" },
+        { "4090", "rtx-4090" },
+        { "nvidia_rtx.4090", "rtx-4090" },
+        { "NVIDIA RTX 3080 Ti", "rtx-3080ti" },
+        { "M3 Ultra", "apple-m3-ultra" },
+        { "Apple M3 Ultra", "apple-m3-ultra" },
+        { "Apple M2 Ultra (76-core GPU)", "apple-m2-ultra" },
+        { "Apple M1 Pro (14-core GPU)", "apple-m1-pro-14" },
+        { "Apple M1 Pro", "apple-m1-pro" },
+        { "A100 80GB", "a100-sxm-80gb" },
+        { "A100-80GB", "a100-sxm-80gb" },
+        { "NVIDIA A100-SXM4-80GB", "a100-sxm-80gb" },
+        { "NVIDIA A100-SXM4-40GB", "a100-sxm-40gb" },
+        { "NVIDIA A100 80GB PCIe", "a100-pcie-80gb" },
+        { "NVIDIA A100-PCIE-40GB", "a100-pcie-40gb" },
+        { "NVIDIA A100 80GB SXM", "a100-sxm-80gb" },
+        { "Tesla V100-SXM2-32GB", "v100-sxm2-32gb" },
+        { "Tesla T4", "t4" },
+        { "H100 PCIe", "h100-pcie" },
+        { "NVIDIA H100 80GB HBM3", "h100-sxm" },
+        { "NVIDIA H20 96GB", "h20" },
+        { "NVIDIA RTX 5000 Ada", "rtx-5000-ada" },
+        { "NVIDIA RTX 6000 Ada Generation", "rtx-6000-ada" },
+        { "MI300X", "mi300x" },
+        { "AMD Instinct MI300X", "mi300x" },
+        { "AMD MI300X", "mi300x" },
+        { "AMD RX 7900 XT", "rx-7900xt" },
+        { "Radeon RX 7900 XTX", "rx-7900xtx" },
+        { "AMD Radeon AI PRO R9700", "radeon-ai-pro-r9700" },
+        { "AMD Radeon PRO W7900 Dual Slot", "radeon-pro-w7900" },
+        { "AMD Ryzen AI Max+ 395 (Radeon 8060S)", "strix-halo-395" },
+        { "Intel Arc Pro B70", "arc-pro-b70" },
+        { "Ryzen 7950X", "ryzen-7950x" },
+        { "AMD Ryzen 9 7950X 16-Core Processor", "ryzen-7950x" },
+        { "AMD Ryzen 9 7950X [CPU]", "ryzen-7950x" },
+        { "AMD EPYC 9654 96-Core Processor", "epyc-9654" },
+        { "Intel(R) Xeon(R) Platinum 8480+", "xeon-8480plus" },
+        { "13th Gen Intel(R) Core(TM) i9-13900K", "core-i9-13900k" },
+        { "Intel(R) Core(TM) i9-13900K @ 3.00GHz", "core-i9-13900k" },
+        { "Raspberry Pi 5", "raspberry-pi-5" },
+        { "Raspberry Pi 5 [CPU]", "raspberry-pi-5" },
+        { "Google TPU v5e", "tpu-v5e" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        struct hwprofile h;
+        struct error err;
+        assert_ok(hwprofile_load(&h, t[i][0], &err), err);
+        if (strcmp(h.id, t[i][1]) != 0)
+            fail_msg("\"%s\" loads %s, expected %s", t[i][0], h.id, t[i][1]);
+        hwprofile_free(&h);
+    }
+    struct hwprofile h;
+    struct error err;
+    /* A vendor alone is no machine, nor is what only looks like a mark. */
+    assert_fails(hwprofile_load(&h, "NVIDIA", &err), err, "unknown machine");
+    assert_fails(hwprofile_load(&h, "96-Core Processor", &err), err, "expected a name");
 }
 
 /* A name means one machine. */
@@ -627,6 +709,7 @@ int main(void)
         cmocka_unit_test(round_trip),    cmocka_unit_test(synthetic_hosts),
         cmocka_unit_test(recorded_host), cmocka_unit_test(live_host),
         cmocka_unit_test(math_names),    cmocka_unit_test(links),
+        cmocka_unit_test(names_found),
     };
     return cmocka_run_group_tests_name("hwprofile", tests, NULL, NULL);
 }
