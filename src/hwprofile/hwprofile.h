@@ -55,7 +55,7 @@ struct hw_efficiency {
 struct hw_link {
     char name[32];             /* "NVLink4" */
     struct hw_value bytes_s;   /* one direction, all such links of a device together */
-    struct hw_value latency_s; /* floor of an all-reduce between two devices, its launch included */
+    struct hw_value latency_s; /* of a hop: one step of a collective, with what starts it */
     int n_devices;             /* it joins at most so many; 0: any number */
     char topology[16];         /* "switch" "ring" "mesh" (also torus, cube) "pcie" "network" */
 };

@@ -157,6 +157,39 @@ static void figures(void **state)
     }
 }
 
+/* The link that joins n devices of shipped machines: NVSwitch boxes of 8, racks of 72, bridges of 2 and PCIe past them, a
+ * network without end; bytes/s as printed by the vendors, one direction. */
+static void shipped_links(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *hw;
+        int n;
+        const char *link; /* NULL: none */
+        double bytes_s;
+    } t[] = {
+        { "a100-sxm-80gb", 2, "NVLink3", 300e9 },      { "a100-sxm-80gb", 8, "NVLink3", 300e9 },
+        { "a100-sxm-80gb", 9, NULL, 0 },               { "h100-sxm", 8, "NVLink4", 450e9 },
+        { "gb200", 72, "NVLink5", 900e9 },             { "gb200", 73, NULL, 0 },
+        { "h100-pcie", 2, "NVLink4 bridge", 300e9 },   { "h100-pcie", 4, "PCIe", 63e9 },
+        { "rtx-3090", 2, "NVLink3 bridge", 56.25e9 },  { "rtx-3090", 4, "PCIe", 31.5e9 },
+        { "rtx-4090", 2, "PCIe", 31.5e9 },             { "mi300x", 8, "Infinity Fabric", 448e9 },
+        { "tpu-v5e", 256, "ICI 2D torus", 200e9 },     { "gaudi3", 8, "RoCE 24x200GbE", 600e9 },
+        { "dgx-spark-gb10", 2, "ConnectX-7 2x200GbE", 50e9 },
+        { "apple-m3-ultra", 2, NULL, 0 },              { "raspberry-pi-5", 2, NULL, 0 },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        struct hwprofile h;
+        struct error err;
+        assert_ok(hwprofile_load(&h, t[i].hw, &err), err);
+        const struct hw_link *l = hwprofile_link(&h, t[i].n);
+        if (!l != !t[i].link || (l && (strcmp(l->name, t[i].link) != 0 || l->bytes_s.value != t[i].bytes_s)))
+            fail_msg("%s, %d devices: %s, expected %s", t[i].hw, t[i].n, l ? l->name : "none",
+                     t[i].link ? t[i].link : "none");
+        hwprofile_free(&h);
+    }
+}
+
 /* What nvidia-smi, lscpu, vendors and people print, and the machines of published measurements. */
 static void names_found(void **state)
 {
@@ -709,7 +742,7 @@ int main(void)
         cmocka_unit_test(round_trip),    cmocka_unit_test(synthetic_hosts),
         cmocka_unit_test(recorded_host), cmocka_unit_test(live_host),
         cmocka_unit_test(math_names),    cmocka_unit_test(links),
-        cmocka_unit_test(names_found),
+        cmocka_unit_test(names_found),   cmocka_unit_test(shipped_links),
     };
     return cmocka_run_group_tests_name("hwprofile", tests, NULL, NULL);
 }
