@@ -189,7 +189,9 @@ struct cell {
     struct predict_options o;
     struct roofs roofs;
     struct step_model step;
-    struct error err; /* why it cannot be */
+    struct error err;      /* why it cannot be */
+    struct strbuf subject; /* the fields that all rows share */
+    size_t n_subject;
 };
 
 static void init_cell(struct cell *c)
@@ -206,18 +208,26 @@ static void init_cell(struct cell *c)
         (void)step_model_init(&c->step, &c->u->classes, &with, &c->err);
 }
 
-static void put_subject(struct row *r, const struct cell *c, const struct scenario *s)
+static void init_subject(struct cell *c)
 {
     const struct layout *l = &c->place.layout;
-    put_text(r, c->u->m.name);
-    put_text(r, c->u->m.type_name);
-    put_text(r, dtype_name(c->o.type_k));
-    put_text(r, c->h->id);
-    put_int(r, l->tp);
-    put_int(r, l->pp);
-    put_int(r, l->dp);
-    put_int(r, l->ep);
-    put_int(r, layout_devices(l));
+    struct row r = { .out = &c->subject, .jsonl = c->g->jsonl };
+    put_text(&r, c->u->m.name);
+    put_text(&r, c->u->m.type_name);
+    put_text(&r, dtype_name(c->o.type_k));
+    put_text(&r, c->h->id);
+    put_int(&r, l->tp);
+    put_int(&r, l->pp);
+    put_int(&r, l->dp);
+    put_int(&r, l->ep);
+    put_int(&r, layout_devices(l));
+    c->n_subject = r.field;
+}
+
+static void put_scenario(struct row *r, const struct cell *c, const struct scenario *s)
+{
+    strbuf_add(r->out, c->subject.s, c->subject.len);
+    r->field = c->n_subject;
     put_int(r, s->n_batch);
     put_int(r, s->n_depth);
     put_int(r, s->n_prompt);
@@ -250,7 +260,7 @@ static void put_row(struct strbuf *out, struct cell *c, const struct scenario *s
             decode = step_decode(&c->step, &c->roofs, s, NULL, NULL);
         memory_fit(&res, &c->u->classes, c->h, &c->roofs, &c->o);
     }
-    put_subject(&r, c, s);
+    put_scenario(&r, c, s);
     put_phase(&r, can ? &prefill : NULL, (double)s->n_prompt * s->n_batch);
     put_phase(&r, can ? &decode : NULL, s->n_gen > 0 ? s->n_batch : 0);
     put_num(&r, res.need_bytes);
@@ -273,7 +283,9 @@ void sweep_chunk(struct strbuf *out, const struct sweep_grid *g, const struct sw
                                     .type_k = g->kv_type[c.place.kv],
                                     .type_v = g->kv_type[c.place.kv] };
     init_cell(&c);
-    for (size_t i = first; i < sweep_n_row(g) && i < first + SWEEP_CHUNK && interrupt_check(NULL) == 0; i++) {
+    init_subject(&c);
+    out->oom |= c.subject.oom;
+    for (size_t i = first; i < sweep_n_row(g) && i < first + SWEEP_CHUNK && !out->oom && interrupt_check(NULL) == 0; i++) {
         size_t rest = i;
         struct scenario s = { .n_ubatch = g->n_ubatch };
         s.n_gen = (uint32_t)g->gen.v[axis(&rest, g->gen.n)];
@@ -282,5 +294,6 @@ void sweep_chunk(struct strbuf *out, const struct sweep_grid *g, const struct sw
         s.n_batch = (uint32_t)g->batch.v[axis(&rest, g->batch.n)];
         put_row(out, &c, &s);
     }
+    strbuf_free(&c.subject);
     step_model_free(&c.step);
 }

@@ -8,6 +8,12 @@ check_PROGRAMS += %D%/test_roofline_cost %D%/test_roofline_kinds %D%/test_roofli
 %C%_test_roofline_account_LDADD   = $(ROOFLINE_TEST_LIBS)
 %C%_test_roofline_predict_SOURCES = %D%/test_roofline_predict.c tests/test.h %D%/config.h %D%/near.h
 %C%_test_roofline_predict_LDADD   = $(ROOFLINE_TEST_LIBS)
+check_PROGRAMS += %D%/test_roofline_tables %D%/test_roofline_layout
+%C%_test_roofline_tables_SOURCES = %D%/test_roofline_tables.c tests/test.h %D%/near.h
+%C%_test_roofline_tables_LDADD   = $(ROOFLINE_TEST_LIBS)
+%C%_test_roofline_layout_SOURCES = %D%/test_roofline_layout.c tests/test.h %D%/near.h
+%C%_test_roofline_layout_LDADD   = $(ROOFLINE_TEST_LIBS)
+TESTS += %D%/test_roofline_tables %D%/test_roofline_layout
 ROOFLINE_TEST_LIBS = libroofline.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(TEST_LIBS) $(PCRE2_LIBS)
 TESTS += %D%/test_roofline_cost %D%/test_roofline_kinds %D%/test_roofline_account %D%/test_roofline_predict
 endif
