@@ -131,6 +131,31 @@ static void test_names(void **state)
     assert_int_equal(edit_distance("same", "same"), 0);
 }
 
+static void test_folded_names(void **state)
+{
+    (void)state;
+    static const char *const drop[] = { "NVIDIA", "rtx", NULL };
+    static const struct {
+        const char *name, *plain, *dropped;
+    } t[] = {
+        { "NVIDIA RTX_4090", "nvidiartx4090", "4090" },
+        { "rtx-4090", "rtx4090", "4090" },
+        { "nvidiartx 8480+", "nvidiartx8480+", "nvidiartx8480+" }, /* words, not letters */
+        { "Nvidia", "nvidia", "nvidia" },                          /* nothing else: it stays */
+        { " . -", "", "" },
+        { "", "", "" },
+    };
+    char buf[32], small[5];
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        name_fold(buf, sizeof buf, t[i].name, NULL);
+        assert_string_equal(buf, t[i].plain);
+        name_fold(buf, sizeof buf, t[i].name, drop);
+        assert_string_equal(buf, t[i].dropped);
+    }
+    name_fold(small, sizeof small, "abc-defgh", NULL);
+    assert_string_equal(small, "abcd");
+}
+
 static void test_units(void **state)
 {
     (void)state;
@@ -301,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_outfile), cmocka_unit_test(test_units), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_stats),   cmocka_unit_test(test_rng),   cmocka_unit_test(test_cpulist),
         cmocka_unit_test(test_team),    cmocka_unit_test(test_json),  cmocka_unit_test(test_names),
+        cmocka_unit_test(test_folded_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
