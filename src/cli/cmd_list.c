@@ -64,7 +64,6 @@ static int print_groups(const struct section *s, enum report_format f, const cha
         json_t *some = json_array();
         list_group(group, sizeof group, json_array_get(rows, i));
         printf("%s%s%s\n\n", i ? "\n" : "", f == REPORT_MD ? mark : "", group);
-        fflush(stdout); /* the table has a stream of its own */
         do {
             rc = list_add_row(some, json_incref(json_array_get(rows, i++)), err);
             if (i < json_array_size(rows))

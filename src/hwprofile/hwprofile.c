@@ -1,10 +1,10 @@
 /* Profiles in memory and in the data directories: finding one by name, its roofs, its efficiency. */
 #include "hwprofile/internal.h"
-#include <dirent.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { PATH_SIZE = 4096 };
 
 /* Set once by main() before any load, like the models' directories. */
 static const char *const *data_dirs;
@@ -192,78 +192,19 @@ static int load_path(struct hwprofile *h, const char *path, struct error *err)
     return 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static void names_free(char **names, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        free(names[i]);
-    free(names);
-}
-
-/* Add "x" for every x.json in dir/hwprofiles that is not in the list yet. A directory that is not
- * there has none. */
-static int list_dir(const char *dir, char ***names, size_t *n, struct error *err)
-{
-    struct strbuf path = { 0 };
-    strbuf_addf(&path, "%s/hwprofiles", dir);
-    DIR *d = path.oom ? NULL : opendir(path.s);
-    strbuf_free(&path);
-    if (!d)
-        return 0;
-    for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        size_t len = strlen(e->d_name);
-        if (e->d_name[0] == '.' || len <= 5 || strcmp(e->d_name + len - 5, ".json") != 0 ||
-            strcmp(e->d_name, "classes.json") == 0)
-            continue;
-        bool seen = false;
-        for (size_t i = 0; i < *n && !seen; i++)
-            seen = strncmp((*names)[i], e->d_name, len - 5) == 0 && !(*names)[i][len - 5];
-        if (seen)
-            continue;
-        char **p = realloc(*names, (*n + 1) * sizeof *p);
-        if (p)
-            *names = p;
-        char *s = p ? strndup(e->d_name, len - 5) : NULL;
-        if (!s) {
-            closedir(d);
-            return error_oom(err, len, "the list of machines");
-        }
-        p[(*n)++] = s;
-    }
-    closedir(d);
-    return 0;
-}
-
+/* The names of all files but that of the kinds' efficiencies. */
 int hwprofile_list(char ***names, size_t *n, struct error *err)
 {
-    *names = NULL;
-    *n = 0;
-    for (const char *const *d = hw_dirs(); *d; d++)
-        if (list_dir(*d, names, n, err) != 0) {
-            names_free(*names, *n);
-            *names = NULL;
-            *n = 0;
-            return -1;
-        }
-    if (*n)
-        qsort(*names, *n, sizeof **names, by_name);
+    if (name_list(names, n, hw_dirs(), "hwprofiles", err) != 0)
+        return -1;
+    size_t kept = 0;
+    for (size_t i = 0; i < *n; i++)
+        if (strcmp((*names)[i], "classes") == 0)
+            free((*names)[i]);
+        else
+            (*names)[kept++] = (*names)[i];
+    *n = kept;
     return 0;
-}
-
-/* The file of machine `id` in the first directory that has it. */
-static bool find_file(struct strbuf *path, const char *id)
-{
-    for (const char *const *d = hw_dirs(); *d; d++) {
-        strbuf_free(path);
-        strbuf_addf(path, "%s/hwprofiles/%s.json", *d, id);
-        if (!path->oom && file_exists(path->s))
-            return true;
-    }
-    return false;
 }
 
 /* What a search keeps: the nearest name that did not match. */
@@ -280,7 +221,7 @@ static size_t name_distance(const char *wanted, const char *a)
         return 0;
     if (n >= 3 && strstr(a, wanted))
         return 1;
-    return hw_edit_distance(wanted, a);
+    return edit_distance(wanted, a);
 }
 
 static bool try_name(const char *wanted, const char *id, const char *name, struct near_miss *miss)
@@ -324,10 +265,9 @@ static int search(const char *wanted, char **names, size_t n, struct near_miss *
             return 1;
         }
     for (size_t i = 0; i < n; i++) {
-        struct strbuf path = { 0 };
+        char path[PATH_SIZE];
         struct hwprofile h;
-        int rc = find_file(&path, names[i]) ? load_path(&h, path.s, err) : -2;
-        strbuf_free(&path);
+        int rc = name_file(path, sizeof path, hw_dirs(), "hwprofiles", names[i]) ? load_path(&h, path, err) : -2;
         if (rc == -1)
             return -1;
         if (rc != 0)
@@ -347,8 +287,7 @@ static int search(const char *wanted, char **names, size_t n, struct near_miss *
 int hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
 {
     size_t len = strlen(spec), n = 0, hit = 0;
-    char wanted[160], **names = NULL;
-    struct strbuf path = { 0 };
+    char wanted[160], path[PATH_SIZE], **names = NULL;
     hwprofile_init(h);
     if (strchr(spec, '/') || (len > 5 && strcmp(spec + len - 5, ".json") == 0))
         return load_path(h, spec, err);
@@ -362,10 +301,9 @@ int hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
     if (rc == 0)
         rc = unknown_machine(spec, wanted, &miss, err);
     else if (rc == 1)
-        rc = find_file(&path, names[hit]) ?
-                 load_path(h, path.s, err) :
+        rc = name_file(path, sizeof path, hw_dirs(), "hwprofiles", names[hit]) ?
+                 load_path(h, path, err) :
                  error_set(err, ERROR_SYSTEM, "%s.json: the file went away", names[hit]);
-    strbuf_free(&path);
-    names_free(names, n);
+    name_list_free(names, n);
     return rc;
 }

@@ -57,23 +57,3 @@ void hw_normalize(char *out, size_t size, const char *name)
     cut_marks(text);
     name_fold(out, size, text, vendors);
 }
-
-size_t hw_edit_distance(const char *a, const char *b)
-{
-    enum { MAX = 64 };
-    size_t row[MAX + 1];
-    size_t na = strnlen(a, MAX), nb = strnlen(b, MAX);
-    for (size_t j = 0; j <= nb; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            size_t change = diagonal + (a[i - 1] != b[j - 1]);
-            size_t add = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = change < add ? change : add;
-        }
-    }
-    return row[nb];
-}

@@ -1,5 +1,6 @@
 /* The fields of a hwprofile JSON: text, objects, and numbers with a unit and a source. */
 #include "hwprofile/internal.h"
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +22,9 @@ int hw_check_fields(const json_t *o, const char *ctx, const char *const *known, 
     json_object_foreach((json_t *)(uintptr_t)o, key, value)
     {
         const char *best = NULL;
-        size_t best_d = SIZE_MAX;
+        unsigned best_d = UINT_MAX;
         for (size_t i = 0; i < n && best_d; i++) {
-            size_t d = hw_edit_distance(key, known[i]);
+            unsigned d = edit_distance(key, known[i]);
             if (strcmp(key, known[i]) == 0)
                 d = 0;
             else if (d == 0)
