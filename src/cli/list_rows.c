@@ -23,8 +23,44 @@ const struct column list_type_cols[] = {
     { "bits_weight", "bits a weight", COL_FLOAT, "", false },
     { "executable", "runs", COL_BOOL, "", false },
     { "writable", "written", COL_BOOL, "", false },
+    { "priced_only", "priced only: checkpoints (-q), KV caches", COL_TEXT, "", false },
 };
 const size_t list_n_type_cols = ARRAY_LEN(list_type_cols);
+
+static bool is_kv_type(enum dtype t)
+{
+    enum dtype kv;
+    for (size_t i = 0; dtype_kv_at(i, &kv); i++)
+        if (kv == t)
+            return true;
+    return false;
+}
+
+/* Types that no GGUF has: what servers keep in their KV caches, and checkpoints. */
+static int list_priced_types(json_t *rows, struct error *err)
+{
+    const struct dtype_info *t;
+    struct checkpoint_info c;
+    char text[200];
+    for (size_t i = 0; (t = dtype_priced_at(i)) != NULL; i++) {
+        if (!is_kv_type(t->id))
+            continue;
+        json_t *j = json_pack("{s:s, s:n, s:i, s:i, s:o, s:b, s:b, s:s}", "name", t->name, "id", "block_elems",
+                              (int)t->block_elems, "block_bytes", (int)t->block_bytes, "bits_weight",
+                              json_num(dtype_bits(t->id)), "executable", 0, "writable", 0, "priced_only", "KV cache");
+        if (list_add_row(rows, j, err) != 0)
+            return -1;
+    }
+    for (size_t i = 0; model_checkpoint_at(i, &c); i++) {
+        snprintf(text, sizeof text, "%s: %s%s%s", c.math, c.weights, c.alias ? "; also " : "", c.alias ? c.alias : "");
+        json_t *j = json_pack("{s:s, s:n, s:n, s:n, s:o, s:b, s:b, s:s}", "name", c.name, "id", "block_elems",
+                              "block_bytes", "bits_weight", json_num(c.bits), "executable", 0, "writable", 0,
+                              "priced_only", text);
+        if (list_add_row(rows, j, err) != 0)
+            return -1;
+    }
+    return 0;
+}
 
 int list_types(json_t *rows, struct error *err)
 {
@@ -37,7 +73,7 @@ int list_types(json_t *rows, struct error *err)
         if (list_add_row(rows, j, err) != 0)
             return -1;
     }
-    return 0;
+    return list_priced_types(rows, err);
 }
 
 /* ---- kernels --------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #define K 256 /* elements of a super-block */
+#define DS_INDEX_DIM 128 /* elements of a key of DeepSeek-V3.2's indexer */
 
 /* Sizes: methods.md (1). Holes (4, 5, 31..33, 36..38) are ids that were given up. */
 static const struct dtype_info dtypes[DTYPE_COUNT] = {
@@ -44,11 +45,32 @@ static const struct dtype_info dtypes[DTYPE_COUNT] = {
     [DTYPE_Q2_0] = { DTYPE_Q2_0, "Q2_0", 64, 18, NULL, NULL },
 };
 
-const struct dtype_info *dtype_find(int64_t id)
+/* Sizes: methods.md (45). */
+static const struct dtype_info priced[DTYPE_PRICED_END - DTYPE_FP8] = {
+    { DTYPE_FP8, "FP8", 1, 1, NULL, NULL },
+    { DTYPE_INT8, "INT8", 1, 1, NULL, NULL },
+    { DTYPE_INT4, "INT4", 2, 1, NULL, NULL },
+    { DTYPE_FP4, "FP4", 2, 1, NULL, NULL },
+    { DTYPE_FP8_DS_MLA, "FP8_DS_MLA", 576, 656, NULL, NULL },
+};
+
+const struct dtype_info *dtype_find_ggml(int64_t id)
 {
     if (id < 0 || id >= DTYPE_COUNT || !dtypes[id].name)
         return NULL;
     return &dtypes[id];
+}
+
+const struct dtype_info *dtype_find(int64_t id)
+{
+    if (id >= DTYPE_FP8 && id < DTYPE_PRICED_END)
+        return &priced[id - DTYPE_FP8];
+    return dtype_find_ggml(id);
+}
+
+const struct dtype_info *dtype_priced_at(size_t i)
+{
+    return i < ARRAY_LEN(priced) ? &priced[i] : NULL;
 }
 
 const struct dtype_info *dtype_at(size_t i)
@@ -64,6 +86,9 @@ const struct dtype_info *dtype_find_name(const char *name)
     for (size_t id = 0; id < DTYPE_COUNT; id++)
         if (dtypes[id].name && strcasecmp(dtypes[id].name, name) == 0)
             return &dtypes[id];
+    for (size_t i = 0; i < ARRAY_LEN(priced); i++)
+        if (strcasecmp(priced[i].name, name) == 0)
+            return &priced[i];
     return NULL;
 }
 
@@ -88,32 +113,55 @@ const struct dtype_info *dtype_get_name(const char *name, struct error *err)
     return NULL;
 }
 
+static const enum dtype kv_types[] = { DTYPE_F32,  DTYPE_F16,  DTYPE_BF16, DTYPE_Q8_0,   DTYPE_Q4_0, DTYPE_Q4_1,
+                                       DTYPE_Q5_0, DTYPE_Q5_1, DTYPE_IQ4_NL, DTYPE_FP8, DTYPE_INT8, DTYPE_FP8_DS_MLA };
+
 bool dtype_kv_at(size_t i, enum dtype *t)
 {
-    static const enum dtype types[] = { DTYPE_F32,  DTYPE_F16,  DTYPE_BF16, DTYPE_Q8_0,  DTYPE_Q4_0,
-                                        DTYPE_Q4_1, DTYPE_Q5_0, DTYPE_Q5_1, DTYPE_IQ4_NL };
-    if (i < ARRAY_LEN(types))
-        *t = types[i];
-    return i < ARRAY_LEN(types);
+    if (i < ARRAY_LEN(kv_types))
+        *t = kv_types[i];
+    return i < ARRAY_LEN(kv_types);
+}
+
+static int check_kv(enum dtype t, const char *what, uint32_t head_dim, bool with_priced, struct error *err)
+{
+    char list[160] = "";
+    bool known = false;
+    for (size_t i = 0; i < ARRAY_LEN(kv_types); i++) {
+        const size_t n = strlen(list);
+        if (kv_types[i] >= DTYPE_FP8 && !with_priced)
+            continue;
+        known |= kv_types[i] == t;
+        snprintf(list + n, sizeof list - n, "%s%s", n > 0 ? ", " : "", dtype_name(kv_types[i]));
+    }
+    if (!known && dtype_find((int64_t)t) && t >= DTYPE_FP8 && !with_priced)
+        return error_set(err, ERROR_USAGE, "KV cache: %s of type %s are priced (predict, analyze) but not run: expected one of %s",
+                         what, dtype_name(t), list);
+    if (!known)
+        return error_set(err, ERROR_USAGE, "KV cache: %s of type %s: expected one of %s", what, dtype_name(t), list);
+    const unsigned block = dtype_find((int64_t)t)->block_elems;
+    if (head_dim % block == 0 || (t == DTYPE_FP8_DS_MLA && head_dim == DS_INDEX_DIM))
+        return 0;
+    return error_set(err, ERROR_USAGE, "KV cache: %s of type %s come in blocks of %u, the model's heads have %u elements", what,
+                     dtype_name(t), block, head_dim);
 }
 
 int dtype_check_kv(enum dtype t, const char *what, uint32_t head_dim, struct error *err)
 {
-    char list[160] = "";
-    enum dtype x;
-    bool known = false;
-    for (size_t i = 0; dtype_kv_at(i, &x); i++) {
-        const size_t n = strlen(list);
-        known |= x == t;
-        snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", dtype_name(x));
-    }
-    if (!known)
-        return error_set(err, ERROR_USAGE, "KV cache: %s of type %s: expected one of %s", what, dtype_name(t), list);
-    const unsigned block = dtype_find((int64_t)t)->block_elems;
-    if (head_dim % block == 0)
-        return 0;
-    return error_set(err, ERROR_USAGE, "KV cache: %s of type %s come in blocks of %u, the model's heads have %u elements", what,
-                     dtype_name(t), block, head_dim);
+    return check_kv(t, what, head_dim, false, err);
+}
+
+int dtype_check_kv_priced(enum dtype t, const char *what, uint32_t head_dim, struct error *err)
+{
+    return check_kv(t, what, head_dim, true, err);
+}
+
+/* Beside the latents DeepSeek's cache has the keys of an indexer: FP8 with one F32 scale. */
+size_t dtype_kv_row_bytes(enum dtype t, uint64_t head_dim)
+{
+    if (t == DTYPE_FP8_DS_MLA && head_dim == DS_INDEX_DIM)
+        return DS_INDEX_DIM + 4;
+    return dtype_row_bytes(t, head_dim);
 }
 
 bool dtype_executable(enum dtype t)

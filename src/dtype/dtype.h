@@ -46,6 +46,15 @@ enum dtype {
     DTYPE_Q1_0 = 41,
     DTYPE_Q2_0 = 42,
     DTYPE_COUNT = 43, /* array bound; holes have no row */
+
+    /* Not ggml's, so no GGUF has them: elements of other checkpoints (model/checkpoint.h), whose scales are counted
+     * there, and of servers' KV caches. Bytes only. (45) */
+    DTYPE_FP8 = 256, /* E4M3 */
+    DTYPE_INT8,
+    DTYPE_INT4,
+    DTYPE_FP4, /* E2M1 */
+    DTYPE_FP8_DS_MLA, /* a row of a latent cache, scales included; see dtype_kv_row_bytes() */
+    DTYPE_PRICED_END,
 };
 
 struct dtype_info {
@@ -61,19 +70,28 @@ struct dtype_info {
 
 /* The row of an id, or NULL when the id is unknown. */
 const struct dtype_info *dtype_find(int64_t id);
+/* The same of an id in a GGUF: ggml's types alone. */
+const struct dtype_info *dtype_find_ggml(int64_t id);
 /* By name, case-insensitive ("q8_0", "F16"), or NULL. */
 const struct dtype_info *dtype_find_name(const char *name);
 /* By name, else ERROR_USAGE with the list of names that can be executed. */
 /* "F32, F16, ...": the types whose values can be read, for messages. */
 const char *dtype_names(char *buf, size_t n);
 const struct dtype_info *dtype_get_name(const char *name, struct error *err);
-/* Rows of the table in id order; i from 0; NULL past the end. */
+/* Rows of ggml's types in id order; i from 0; NULL past the end. */
 const struct dtype_info *dtype_at(size_t i);
+/* Likewise of the types that are only priced. */
+const struct dtype_info *dtype_priced_at(size_t i);
 /* True when the engine can execute weights of this type (dequantize exists). */
-/* The types a KV cache may have: those ggml's flash attention reads too. i from 0; false past the end. */
+/* The types a KV cache may have: those ggml's flash attention reads too, then those that are only priced. i from 0;
+ * false past the end. */
 bool dtype_kv_at(size_t i, enum dtype *t);
-/* what ("keys") of that type and heads of head_dim elements, which are whole blocks; else ERROR_USAGE. */
+/* what ("keys") of that type and heads of head_dim elements, which are whole blocks; else ERROR_USAGE. The first: for a
+ * cache that is filled; the second: also the types that are only priced. */
 int dtype_check_kv(enum dtype t, const char *what, uint32_t head_dim, struct error *err);
+int dtype_check_kv_priced(enum dtype t, const char *what, uint32_t head_dim, struct error *err);
+/* Bytes of a head's keys or values in the cache. (12) */
+size_t dtype_kv_row_bytes(enum dtype t, uint64_t head_dim);
 bool dtype_executable(enum dtype t);
 const char *dtype_name(enum dtype t);
 

@@ -12,7 +12,7 @@ enum { MIN_INFO_BYTES = 8 + 1 + 4 + 8 + 4 + 8 };
 
 int gguf_tensor_measure(const char *path, struct gguf_tensor *t, struct error *err)
 {
-    const struct dtype_info *d = dtype_find((int64_t)t->type);
+    const struct dtype_info *d = dtype_find_ggml((int64_t)t->type);
     size_t n_elems = 1, bytes;
     struct gguf_shown name = gguf_show(t->name);
     if (!d)
@@ -76,7 +76,7 @@ static int read_info(struct gguf_cursor *c, struct gguf_tensor *t)
     if (gguf_take_u32(c, &type, "a tensor's type") != 0 ||
         gguf_take_u64(c, &t->offset, "a tensor's offset") != 0)
         return -1;
-    const struct dtype_info *d = dtype_find(type);
+    const struct dtype_info *d = dtype_find_ggml(type);
     if (!d)
         return unknown_type(c, t->name, type);
     t->type = d->id;

@@ -55,23 +55,6 @@ static int refuse_other_schema(const json_t *j, const char *what, struct error *
     return error_set(err, ERROR_INPUT, "%s: this is a %s document, a model is expected", what, PRINTABLE(found, schema));
 }
 
-int config_type(const json_t *j, const char *what, const char **type, struct error *err)
-{
-    const json_t *q = json_object_get(j, "quantization_config");
-    if (*type || !q || json_is_null(q))
-        return 0;
-    const char *method = json_string_value(json_object_get(q, "quant_method"));
-    char found[33];
-    if (method && strcmp(method, "mxfp4") == 0) {
-        *type = "MXFP4";
-        return 0;
-    }
-    return error_set(err, ERROR_INPUT,
-                     "%s: quantization_config (\"%s\"): weights of AWQ, GPTQ, FP8 and other quantized checkpoints are "
-                     "not priced yet; name the type to price with -q, or remove the field",
-                     what, method ? PRINTABLE(found, method) : "no quant_method");
-}
-
 static int find_family(const json_t *j, const char *what, const struct arch **arch, struct error *err)
 {
     const char *type = NULL;

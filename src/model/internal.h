@@ -47,8 +47,11 @@ const char *model_printable(char *buf, size_t n, const char *s, size_t len);
 /* ---- config.c --------------------------------------------------------------------- */
 int config_parse(const json_t *j, const char *what, struct hparams *hp, const char **arch_out,
                  struct error *err);
-/* The type of a checkpoint that is quantized already, where none is asked for: MXFP4 as gpt-oss has it; others are refused. */
-int config_type(const json_t *j, const char *what, const char **type, struct error *err);
+
+/* ---- model.c: a config.json whose dimensions are read already, in the type asked for (NULL: what its
+ * quantization_config says, else F16) */
+int model_from_config(struct model *m, const char *name, const json_t *j, const char *what, const char *arch,
+                      const struct hparams *hp, const char *type, struct error *err);
 
 /* ---- preset.c --------------------------------------------------------------------- */
 /* The model called `spec` in the model directories. */

@@ -9,6 +9,10 @@ libmodel_a_SOURCES = \
   %D%/from_gguf.c \
   %D%/hparams.c \
   %D%/config.c \
+  %D%/checkpoint.h \
+  %D%/checkpoint.c \
+  %D%/quant_config.c \
+  %D%/module_name.c \
   %D%/preset.c \
   %D%/mixture.h \
   %D%/mixture.c \

@@ -1,5 +1,6 @@
 /* The model as a value: where it comes from, its tensors, finding them. */
 #include "model/arch.h"
+#include "model/checkpoint.h"
 #include "model/internal.h"
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,23 @@ const char *model_printable(char *buf, size_t n, const char *s, size_t len)
 struct add_ctx {
     struct model *m;
     const char *type;
+    const struct checkpoint *checkpoint; /* NULL: type says */
 };
+
+/* The type and the bytes of t, whose name and shape are there. */
+static int measure(const struct add_ctx *c, struct tensor *t, struct error *err)
+{
+    if (c->checkpoint)
+        return checkpoint_tensor(c->checkpoint, c->m->name, t, err);
+    size_t bytes;
+    t->type = DTYPE_F32;
+    if (t->rows > 1 && model_tensor_type(c->type, &c->m->hp, t->name, t->cols, &t->type, err) != 0)
+        return -1;
+    if (!size_mul(t->rows, dtype_row_bytes(t->type, t->cols), &bytes))
+        return error_set(err, ERROR_INPUT, "%s: %s: too many bytes", c->m->name, t->name);
+    t->bytes = bytes;
+    return 0;
+}
 
 static int add_from_hparams(void *ctx, const char *name, uint64_t rows, uint64_t cols, uint64_t n_mat,
                             struct error *err)
@@ -113,20 +130,29 @@ static int add_from_hparams(void *ctx, const char *name, uint64_t rows, uint64_t
     t->rows = rows;
     t->cols = cols;
     t->n_mat = (uint32_t)n_mat;
-    t->type = DTYPE_F32;
-    if (rows > 1 && model_tensor_type(c->type, &c->m->hp, name, cols, &t->type, err) != 0)
+    if (measure(c, t, err) != 0)
         return -1;
-    size_t bytes;
-    if (!size_mul(rows, dtype_row_bytes(t->type, cols), &bytes))
-        return error_set(err, ERROR_INPUT, "%s: %s: too many bytes", c->m->name, name);
-    t->bytes = bytes;
-    c->m->weight_bytes += bytes;
+    c->m->weight_bytes += t->bytes;
     c->m->n_params += rows * cols;
     return 0;
 }
 
-int model_from_hparams(struct model *m, const char *name, const char *arch,
-                       const struct hparams *hp, const char *type, struct error *err)
+/* Types that neither are a mixture nor a checkpoint: the message lists both. */
+static int check_type(const char *type, const struct hparams *hp, struct error *err)
+{
+    enum dtype unused;
+    struct checkpoint_info x;
+    if (model_tensor_type(type, hp, "output.weight", 256, &unused, err) == 0)
+        return 0;
+    for (size_t i = 0; err && model_checkpoint_at(i, &x); i++) {
+        const size_t n = strlen(err->msg);
+        snprintf(err->msg + n, sizeof err->msg - n, "%s%s", i ? ", " : "; checkpoints: ", x.name);
+    }
+    return -1;
+}
+
+static int from_hparams(struct model *m, const char *name, const char *arch, const struct hparams *hp,
+                        const struct checkpoint *checkpoint, const char *type, struct error *err)
 {
     *m = (struct model){ 0 };
     snprintf(m->name, sizeof m->name, "%s", name);
@@ -140,17 +166,36 @@ int model_from_hparams(struct model *m, const char *name, const char *arch,
                          arch, arch_names(known, sizeof known));
     if (hparams_check(&m->hp, HPARAMS_PLAIN, name, arch, err) != 0 || hparams_supported(m->arch, &m->hp, name, err) != 0)
         return -1;
-    struct add_ctx ctx = { m, type ? type : "F16" };
-    /* The canonical name: "q4_k" and "Q4_K_M" are one mixture. Also refuses an unknown type. */
-    enum dtype unused;
-    if (model_tensor_type(ctx.type, hp, "output.weight", 256, &unused, err) != 0)
+    /* The canonical name: "q4_k" and "Q4_K_M" are one mixture. */
+    if (checkpoint)
+        checkpoint_name(m->type_name, sizeof m->type_name, checkpoint);
+    else if (check_type(type, hp, err) != 0)
         return -1;
-    snprintf(m->type_name, sizeof m->type_name, "%s", mixture_name(ctx.type));
+    else
+        snprintf(m->type_name, sizeof m->type_name, "%s", mixture_name(type));
+    struct add_ctx ctx = { m, type, checkpoint };
     if (arch_declare(m->arch, &m->hp, add_from_hparams, &ctx, err) != 0) {
         model_free(m);
         return -1;
     }
     return 0;
+}
+
+int model_from_hparams(struct model *m, const char *name, const char *arch,
+                       const struct hparams *hp, const char *type, struct error *err)
+{
+    type = type ? type : "F16";
+    return from_hparams(m, name, arch, hp, checkpoint_find(type), type, err);
+}
+
+int model_from_config(struct model *m, const char *name, const json_t *j, const char *what, const char *arch,
+                      const struct hparams *hp, const char *type, struct error *err)
+{
+    struct checkpoint c;
+    const int found = type ? 0 : quant_config(j, what, &c, err);
+    if (found < 0)
+        return -1;
+    return found > 0 ? from_hparams(m, name, arch, hp, &c, NULL, err) : model_from_hparams(m, name, arch, hp, type, err);
 }
 
 /* ---- from a name or a path ------------------------------------------------------------ */
@@ -162,6 +207,9 @@ int model_parse_config(const char *name, const void *data, size_t size, struct h
     if (!j)
         return -1;
     int rc = config_parse(j, name, hp, arch_out, err);
+    struct checkpoint c;
+    if (rc == 0 && quant_config(j, name, &c, err) < 0)
+        rc = -1;
     json_decref(j);
     return rc;
 }
@@ -196,12 +244,10 @@ static int load_config(struct model *m, const char *path, const char *type, stru
     const char *arch;
     char name[sizeof m->name];
     int rc = config_parse(j, path, &hp, &arch, err);
-    if (rc == 0)
-        rc = config_type(j, path, &type, err);
     if (rc == 0) {
         config_name(name, sizeof name, j, path);
         model_clean_name(name);
-        rc = model_from_hparams(m, name, arch, &hp, type, err);
+        rc = model_from_config(m, name, j, path, arch, &hp, type, err);
     }
     if (rc == 0)
         snprintf(m->path, sizeof m->path, "%s", path);

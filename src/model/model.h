@@ -63,6 +63,16 @@ struct hparams {
 /* Layer i sees a window of keys instead of all. */
 bool hparams_windowed(const struct hparams *hp, uint32_t layer);
 
+/* What a product's operands are multiplied as. (13), (45) */
+enum scheme {
+    SCHEME_BY_TYPE, /* the weights' type and the machine say */
+    SCHEME_FP16,    /* W4A16, W8A16: weights are widened */
+    SCHEME_BF16,
+    SCHEME_FP8, /* W8A8, W4A8 */
+    SCHEME_INT8,
+    SCHEME_FP4, /* W4A4 */
+};
+
 /* One weight. Shape [rows, cols], row-major, cols contiguous (a 1-D tensor has rows = 1). Stacked
  * matrices, one an expert or a head, are the rows of all of them. */
 struct tensor {
@@ -70,7 +80,8 @@ struct tensor {
     enum dtype type;
     uint64_t rows, cols;
     uint32_t n_mat;   /* stacked matrices; else 1 */
-    uint64_t bytes;   /* rows * dtype_row_bytes(type, cols) */
+    uint64_t bytes;   /* rows * dtype_row_bytes(type, cols); of a checkpoint's scheme (45) with its scales */
+    enum scheme scheme;
     const void *data; /* NULL without a GGUF */
 };
 
@@ -92,17 +103,17 @@ struct model {
 /*
  * spec: path of a .gguf, path of a .json with Hugging Face config fields, or a name in the
  * model directories (base/paths order: $ROOFCAST_DATA given by main, installed, source tree).
- * type: NULL, or a type or mixture name for a model that is not a GGUF (default F16); naming one
- * for a GGUF is an error. Unknown names suggest the nearest. Architectures not supported are
+ * type: NULL, or a type, mixture or checkpoint name for a model that is not a GGUF (default F16, or what a
+ * config.json's quantization_config says); naming one for a GGUF is an error. Unknown names suggest the nearest. Architectures not supported are
  * refused by name with the list of those that are.
  */
 int model_load(struct model *m, const char *spec, const char *type, struct error *err);
 /* From an open GGUF (owned by m afterwards, also on error). */
 int model_from_gguf(struct model *m, struct gguf *g, struct error *err);
-/* From dimensions: tensors of `type` (a dtype or mixture name), 1-D tensors F32. */
+/* From dimensions: tensors of `type` (a dtype or mixture name; 1-D tensors F32) or of a checkpoint. */
 int model_from_hparams(struct model *m, const char *name, const char *arch,
                        const struct hparams *hp, const char *type, struct error *err);
-/* Parse a config.json text into hparams (fuzzed). arch_out: static string such as "llama". */
+/* Parse a config.json text into hparams, its quantization_config checked too (fuzzed). arch_out: static string such as "llama". */
 int model_parse_config(const char *name, const void *data, size_t size, struct hparams *hp,
                        const char **arch_out, struct error *err);
 void model_free(struct model *m);
@@ -138,6 +149,14 @@ int model_list(char ***names, size_t *n, struct error *err);
  * included). Source: methods.md (2). */
 int model_tensor_type(const char *type, const struct hparams *hp, const char *tensor_name,
                       uint64_t cols, enum dtype *out, struct error *err);
+
+/* The checkpoint formats by name (45): priced, never run. i from 0; false past the end. */
+struct checkpoint_info {
+    const char *name, *alias; /* alias NULL: none */
+    const char *weights, *math; /* "INT4, a scale of 16 bits and a zero of 4 for 128 columns of a row", "W4A16" */
+    double bits;                /* a weight of a large matrix */
+};
+bool model_checkpoint_at(size_t i, struct checkpoint_info *out);
 
 /* ---- a file of random weights with the true shape ----------------------------------- */
 struct synth_options {

@@ -109,9 +109,7 @@ int preset_load(struct model *m, const char *spec, const char *type, struct erro
     if (rc == 0)
         rc = config_parse(j, x.path, &hp, &arch, err);
     if (rc == 0)
-        rc = config_type(j, x.path, &type, err);
-    if (rc == 0)
-        rc = model_from_hparams(m, x.name, arch, &hp, type, err);
+        rc = model_from_config(m, x.name, j, x.path, arch, &hp, type, err);
     json_decref(j);
     name_list_free(names, n);
     return rc;

@@ -113,6 +113,14 @@ static int stand_in_rank(enum math want, enum math other)
     return b >= w ? b - w : 100 + w - b;
 }
 
+/* Units of 8 and 4 bits are there or are not; those of FP16 do not hold BF16's range. On CPUs any type is widened. */
+static bool may_stand_in(const struct hwprofile *h, enum math want, enum math other)
+{
+    if (h->kind == HW_CPU)
+        return true;
+    return math_bits(want) > 8 && !(want == MATH_BF16 && other == MATH_FP16);
+}
+
 /*
  * No peak of this type: borrow one. Wider operands hold narrower ones, so their peak is
  * reached as it is; a narrower type's peak is scaled by the ratio of widths (units of one
@@ -125,7 +133,7 @@ static bool peak_derived(struct peak *p, const struct hwprofile *h, enum math wa
     int best_rank = INT_MAX;
     for (int i = 0; i < MATH_COUNT; i++) {
         const enum math m = (enum math)i;
-        if (m == want || stand_in_rank(want, m) >= best_rank || !peak_own(&q, h, m, o))
+        if (m == want || !may_stand_in(h, want, m) || stand_in_rank(want, m) >= best_rank || !peak_own(&q, h, m, o))
             continue;
         best_rank = stand_in_rank(want, m);
         const double scale = fmin(1, (double)math_bits(m) / math_bits(want));
@@ -146,16 +154,16 @@ static bool peak_derived(struct peak *p, const struct hwprofile *h, enum math wa
 static int init_peaks(struct roofs *r, const struct hwprofile *h,
                       const struct predict_options *o, struct error *err)
 {
+    bool any = false;
     for (int i = 0; i < MATH_COUNT; i++) {
         const enum math m = (enum math)i;
         r->peak[m] = (struct peak){ .flop_s = NAN };
-        if (!peak_own(&r->peak[m], h, m, o) && !peak_derived(&r->peak[m], h, m, o))
-            return error_set(err, ERROR_INPUT,
-                             "cannot predict: profile %s has no peak FLOP/s of any type, "
-                             "neither from a datasheet nor measured",
-                             h->id);
+        any |= peak_own(&r->peak[m], h, m, o) || peak_derived(&r->peak[m], h, m, o);
     }
-    return 0;
+    if (any)
+        return 0;
+    return error_set(err, ERROR_INPUT,
+                     "cannot predict: profile %s has no peak FLOP/s of any type, neither from a datasheet nor measured", h->id);
 }
 
 /* ---- bandwidth ---------------------------------------------------------------------- */
@@ -282,10 +290,45 @@ static enum math matmul_math(bool cpu, enum dtype t)
     return cpu ? MATH_INT8 : MATH_FP16;
 }
 
+/* What a checkpoint's scheme says, else the type. (45) */
+static enum math scheme_math(const struct roofs *r, enum scheme s, enum dtype t)
+{
+    switch (s) {
+    case SCHEME_BY_TYPE:
+        return matmul_math(r->cpu, t);
+    case SCHEME_FP16:
+        return r->cpu ? MATH_FP32 : MATH_FP16;
+    case SCHEME_BF16:
+        return MATH_BF16;
+    case SCHEME_FP8:
+        return MATH_FP8;
+    case SCHEME_INT8:
+        return MATH_INT8;
+    case SCHEME_FP4:
+        return MATH_FP4;
+    }
+    return MATH_FP32;
+}
+
+int roofs_check(const struct roofs *r, const struct hwprofile *h, const struct op_classes *ops, struct error *err)
+{
+    for (size_t i = 0; i < ops->n; i++) {
+        const enum math m = roofs_math(r, &ops->c[i].op);
+        if (r->peak[m].flop_s > 0)
+            continue;
+        return error_set(err, ERROR_INPUT,
+                         "cannot predict: profile %s has no %s peak, which the products of %s need%s", h->id, math_name(m),
+                         ops->m->type_name, math_bits(m) <= 8 ? "; try -q with 16-bit math (BF16, AWQ, W8A16, ...)" : "");
+    }
+    return 0;
+}
+
 enum math roofs_math(const struct roofs *r, const struct op *op)
 {
+    if (cost_is_product(op) && op->w)
+        return scheme_math(r, op->w->scheme, op->w->type);
     if (cost_is_product(op))
-        return matmul_math(r->cpu, op->w ? op->w->type : DTYPE_F32);
+        return matmul_math(r->cpu, DTYPE_F32);
     return op->kind == OP_ATTENTION && !r->cpu ? MATH_FP16 : MATH_FP32;
 }
 

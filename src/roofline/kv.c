@@ -5,9 +5,14 @@ int cost_check_kv(const struct op_list *l, const struct cost_options *o, struct 
 {
     for (size_t i = 0; i < l->n; i++) {
         const struct op *op = &l->ops[i];
-        if (op->kind == OP_KV_STORE && (dtype_check_kv(o->type_k, "keys", op->head_dim, err) != 0 ||
-                                        dtype_check_kv(o->type_v, "values", op->head_dim_v, err) != 0))
+        if (op->kind != OP_KV_STORE)
+            continue;
+        if (dtype_check_kv_priced(o->type_k, "keys", op->head_dim, err) != 0 ||
+            dtype_check_kv_priced(o->type_v, "values", op->head_dim_v, err) != 0)
             return -1;
+        if (op->head_dim_v > 0 && (o->type_k == DTYPE_FP8_DS_MLA || o->type_v == DTYPE_FP8_DS_MLA))
+            return error_set(err, ERROR_USAGE, "KV cache: type FP8_DS_MLA holds latents (of DeepSeek's attention); this "
+                                               "model's layers keep keys and values");
     }
     return 0;
 }

@@ -113,7 +113,7 @@ int predict_classes(struct predict_result *r, const struct op_classes *classes, 
 {
     struct roofs roofs;
     struct step_model step;
-    if (check_options(o, err) != 0 || roofs_init(&roofs, h, o, err) != 0)
+    if (check_options(o, err) != 0 || roofs_init(&roofs, h, o, err) != 0 || roofs_check(&roofs, h, classes, err) != 0)
         return -1;
     const struct step_options so = {
         .cost = { .act_elem_bytes = roofs.act_elem_bytes, .type_k = o->type_k, .type_v = o->type_v, .routing = o->routing },

@@ -92,6 +92,9 @@ int roofs_init(struct roofs *r, const struct hwprofile *h, const struct predict_
                struct error *err);
 /* Operand type the arithmetic of this op runs in on such a machine. */
 enum math roofs_math(const struct roofs *r, const struct op *op);
+/* Every op has a peak to run at, else "cannot predict: ...": units of 8 and 4 bits are there or are not. Before
+ * anything is priced. (13) */
+int roofs_check(const struct roofs *r, const struct hwprofile *h, const struct op_classes *ops, struct error *err);
 
 /* Seconds one op takes under the roofs and in the launch. methods.md (13), (44) */
 struct op_time {

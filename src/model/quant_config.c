@@ -1,0 +1,400 @@
+/* quantization_config of a config.json: which checkpoint format it is, and what it leaves alone. What would change bytes or
+ * arithmetic and is not understood is refused by name. doc/formats.md, methods.md (45) */
+#include "model/checkpoint.h"
+#include <string.h>
+
+#define PRINTABLE(buf, s) model_printable(buf, sizeof(buf), s, strlen(s))
+
+struct reader {
+    const json_t *q;      /* the object */
+    const char *what;     /* "file: quantization_config" */
+    struct checkpoint *c;
+    struct error *err;
+};
+
+static int use(struct reader *r, const char *name)
+{
+    *r->c = *checkpoint_find(name);
+    return 0;
+}
+
+/* ---- fields ------------------------------------------------------------------------------------------ */
+
+static int refuse_str(const struct reader *r, const char *field, const char *found, const char *expected)
+{
+    char text[65];
+    return error_set(r->err, ERROR_INPUT, "%s: %s is \"%s\", expected %s; name the type to price with -q, or remove the field",
+                     r->what, field, PRINTABLE(text, found), expected);
+}
+
+static int refuse_int(const struct reader *r, const char *field, int64_t found, const char *expected)
+{
+    return error_set(r->err, ERROR_INPUT, "%s: %s is %lld, expected %s; name the type to price with -q, or remove the field",
+                     r->what, field, (long long)found, expected);
+}
+
+/* Space-separated list has the word. */
+static bool lists(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *p = list; n > 0 && (p = strstr(p, word)); p += n)
+        if ((p == list || p[-1] == ' ') && (p[n] == 0 || p[n] == ' '))
+            return true;
+    return false;
+}
+
+/* No field that is not in the list: it might mean other bytes. */
+static int check_fields(const struct reader *r, const json_t *o, const char *where, const char *known)
+{
+    const char *key;
+    json_t *v;
+    char text[65];
+    json_object_foreach((json_t *)o, key, v)
+        if (!lists(known, key))
+            return error_set(r->err, ERROR_INPUT, "%s: %sfield \"%s\" is not understood (known: %s); name the type to price with -q, "
+                             "or remove the field", r->what, where, PRINTABLE(text, key), known);
+    return 0;
+}
+
+/* Where an object or an array says nothing. */
+static bool is_empty(const json_t *v)
+{
+    return !v || json_is_null(v) || json_is_false(v) || (json_is_array(v) && json_array_size(v) == 0) ||
+           (json_is_object(v) && json_object_size(v) == 0);
+}
+
+static int must_be_empty(const struct reader *r, const json_t *o, const char *field)
+{
+    const json_t *v = json_object_get(o, field);
+    if (is_empty(v))
+        return 0;
+    return error_set(r->err, ERROR_INPUT, "%s: %s: expected null, false or nothing in it, found %s; name the type to price with "
+                     "-q, or remove the field", r->what, field, json_type_name(v));
+}
+
+static int read_ignored(struct reader *r, const char *field)
+{
+    const json_t *v = json_object_get(r->q, field);
+    if (!v || json_is_null(v))
+        return 0;
+    if (!json_is_array(v))
+        return error_set(r->err, ERROR_INPUT, "%s: field \"%s\": expected an array of strings, found %s", r->what, field,
+                         json_type_name(v));
+    r->c->ignore = v;
+    return 0;
+}
+
+/* Columns of a row under one scale: -1 or null are all of them. */
+static int read_group(struct reader *r, const json_t *o, const char *ctx)
+{
+    int64_t group = -1;
+    if (json_get_int_opt(o, ctx, "group_size", -1, 1 << 20, &group, r->err) != 0)
+        return -1;
+    if (group == 0)
+        return refuse_int(r, "group_size", 0, "-1 or 1 to 2^20");
+    r->c->group = group < 0 ? 0 : (uint32_t)group;
+    return 0;
+}
+
+/* [rows, columns] */
+static int read_block(struct reader *r, const json_t *v, const char *field)
+{
+    const json_int_t rows = json_integer_value(json_array_get(v, 0)), cols = json_integer_value(json_array_get(v, 1));
+    if (json_array_size(v) != 2 || rows < 1 || cols < 1 || rows > 1 << 20 || cols > 1 << 20)
+        return error_set(r->err, ERROR_INPUT, "%s: %s: expected two integers from 1 to 2^20, rows and columns of a block",
+                         r->what, field);
+    r->c->group_rows = (uint32_t)rows;
+    r->c->group = (uint32_t)cols;
+    return 0;
+}
+
+/* ---- methods ------------------------------------------------------------------------------------------- */
+
+static int read_fp8(struct reader *r)
+{
+    const json_t *block = json_object_get(r->q, "weight_block_size");
+    const char *fmt = "e4m3", *activations = "dynamic";
+    if (check_fields(r, r->q, "", "quant_method activation_scheme fmt weight_block_size modules_to_not_convert ignored_layers "
+                                  "scale_fmt kv_cache_scheme kv_cache_quant_method") != 0 ||
+        json_get_str_opt(r->q, r->what, "fmt", &fmt, r->err) != 0 ||
+        json_get_str_opt(r->q, r->what, "activation_scheme", &activations, r->err) != 0)
+        return -1;
+    if (!lists("e4m3 float8_e4m3 float8_e4m3fn", fmt))
+        return refuse_str(r, "fmt", fmt, "\"e4m3\"");
+    if (!lists("dynamic static", activations))
+        return refuse_str(r, "activation_scheme", activations, "\"dynamic\" or \"static\"");
+    use(r, is_empty(block) ? "FP8" : "FP8_BLOCK");
+    if (!is_empty(block) && read_block(r, block, "weight_block_size") != 0)
+        return -1;
+    return read_ignored(r, "ignored_layers") != 0 ? -1 : read_ignored(r, "modules_to_not_convert");
+}
+
+static int read_awq(struct reader *r)
+{
+    const char *version = "gemm";
+    int64_t bits = 4;
+    bool zeros = true;
+    use(r, "AWQ");
+    if (check_fields(r, r->q, "", "quant_method bits group_size zero_point version modules_to_not_convert backend do_fuse "
+                                  "exllama_config fuse_max_seq_len modules_to_fuse") != 0 ||
+        json_get_int(r->q, r->what, "bits", 1, 64, &bits, r->err) != 0 || read_group(r, r->q, r->what) != 0 ||
+        json_get_bool_opt(r->q, r->what, "zero_point", &zeros, r->err) != 0 ||
+        json_get_str_opt(r->q, r->what, "version", &version, r->err) != 0)
+        return -1;
+    if (bits != 4)
+        return refuse_int(r, "bits", bits, "4");
+    if (!lists("gemm GEMM gemv GEMV", version))
+        return refuse_str(r, "version", version, "\"gemm\" or \"gemv\"");
+    r->c->packs_rows = lists("gemm GEMM", version);
+    r->c->zeros = zeros;
+    return read_ignored(r, "modules_to_not_convert");
+}
+
+static int read_gptq(struct reader *r)
+{
+    const char *format = "gptq";
+    int64_t bits = 4;
+    use(r, "GPTQ");
+    if (check_fields(r, r->q, "", "quant_method bits group_size desc_act sym static_groups true_sequential damp_percent "
+                                  "damp_auto_increment model_name_or_path model_file_base_name dataset tokenizer lm_head "
+                                  "checkpoint_format meta quantizer backend batch_size block_name_to_quantize "
+                                  "cache_block_outputs exllama_config max_input_length model_seqlen module_name_preceding_first_block "
+                                  "modules_in_block_to_quantize pad_token_id use_cuda_fp16 use_exllama pack_dtype dynamic "
+                                  "is_marlin_format mse") != 0 ||
+        json_get_int(r->q, r->what, "bits", 1, 64, &bits, r->err) != 0 || read_group(r, r->q, r->what) != 0 ||
+        json_get_str_opt(r->q, r->what, "checkpoint_format", &format, r->err) != 0 ||
+        must_be_empty(r, r->q, "lm_head") != 0 || must_be_empty(r, r->q, "dynamic") != 0 ||
+        must_be_empty(r, r->q, "modules_in_block_to_quantize") != 0 || must_be_empty(r, r->q, "is_marlin_format") != 0)
+        return -1;
+    if (bits != 4 && bits != 8)
+        return refuse_int(r, "bits", bits, "4 or 8");
+    if (!lists("gptq gptq_v2", format))
+        return refuse_str(r, "checkpoint_format", format, "\"gptq\" or \"gptq_v2\"");
+    r->c->elem = bits == 8 ? DTYPE_INT8 : DTYPE_INT4;
+    return 0;
+}
+
+/* ---- compressed-tensors --------------------------------------------------------------------------------- */
+
+/* One of a group's descriptions of numbers. */
+struct numbers {
+    int64_t bits; /* 0: not quantized */
+    bool floats, symmetric;
+    const char *strategy;
+};
+
+static int read_numbers(struct reader *r, const json_t *o, const char *field, struct numbers *n)
+{
+    char ctx[4400];
+    const char *type = "int";
+    *n = (struct numbers){ .symmetric = true, .strategy = "tensor" };
+    if (!o || json_is_null(o))
+        return 0;
+    if (!json_is_object(o))
+        return error_set(r->err, ERROR_INPUT, "%s: %s: expected an object or null, found %s", r->what, field, json_type_name(o));
+    snprintf(ctx, sizeof ctx, "%s: %s", r->what, field);
+    if (check_fields(r, o, "weights and activations: ",
+                     "num_bits type symmetric strategy group_size block_structure dynamic actorder scale_dtype zp_dtype "
+                     "observer observer_kwargs is_mx") != 0 ||
+        json_get_int(o, ctx, "num_bits", 1, 64, &n->bits, r->err) != 0 || json_get_str_opt(o, ctx, "type", &type, r->err) != 0 ||
+        json_get_bool_opt(o, ctx, "symmetric", &n->symmetric, r->err) != 0 ||
+        json_get_str_opt(o, ctx, "strategy", &n->strategy, r->err) != 0)
+        return -1;
+    n->floats = strcmp(type, "float") == 0;
+    return n->floats || strcmp(type, "int") == 0 ? 0 : refuse_str(r, "type", type, "\"int\" or \"float\"");
+}
+
+/* The recipe for weights and activations of so many bits, or NULL. */
+static const char *recipe_of(const struct numbers *w, const struct numbers *a)
+{
+    static const struct {
+        int w_bits, a_bits;
+        bool w_floats, a_floats;
+        const char *name;
+    } recipes[] = {
+        { 8, 8, true, true, "FP8_CHANNEL" }, { 8, 0, true, false, "FP8_W8A16" }, { 8, 8, false, false, "INT8" },
+        { 8, 0, false, false, "INT8_W8A16" }, { 4, 0, false, false, "W4A16" },   { 4, 8, false, true, "W4A8_FP8" },
+        { 4, 8, false, false, "W4A8_INT8" },  { 4, 4, true, true, "NVFP4" },     { 4, 0, true, false, "NVFP4A16" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(recipes); i++)
+        if (w->bits == recipes[i].w_bits && a->bits == recipes[i].a_bits && w->floats == recipes[i].w_floats &&
+            (a->bits == 0 || a->floats == recipes[i].a_floats))
+            return recipes[i].name;
+    return NULL;
+}
+
+static int read_strategy(struct reader *r, const json_t *weights, const struct numbers *w)
+{
+    struct checkpoint *c = r->c;
+    if (c->elem == DTYPE_FP4) {
+        if (read_group(r, weights, r->what) != 0)
+            return -1;
+        if (strcmp(w->strategy, "tensor_group") != 0 || c->group != 16)
+            return refuse_str(r, "strategy", w->strategy, "\"tensor_group\" with group_size 16 for 4-bit floats");
+        return 0;
+    }
+    if (strcmp(w->strategy, "tensor") == 0 && !c->words) {
+        c->scales = SCALES_MATRIX;
+    } else if (strcmp(w->strategy, "channel") == 0) {
+        c->scales = SCALES_ROW;
+    } else if (strcmp(w->strategy, "group") == 0) {
+        c->scales = SCALES_GROUP;
+        c->scale_bytes = 2;
+        return read_group(r, weights, r->what);
+    } else if (strcmp(w->strategy, "block") == 0 && c->elem == DTYPE_FP8) {
+        c->scales = SCALES_BLOCK;
+        return read_block(r, json_object_get(weights, "block_structure"), "block_structure");
+    } else {
+        return refuse_str(r, "strategy", w->strategy, "\"tensor\", \"channel\", \"group\" or (8-bit floats) \"block\"");
+    }
+    c->group = 0;
+    return 0;
+}
+
+/* config_groups: one of them, and of all linear layers. */
+static const json_t *only_group(struct reader *r)
+{
+    json_t *groups = json_object_get(r->q, "config_groups"), *group = NULL;
+    const char *key;
+    json_t *v;
+    if (!json_is_object(groups) || json_object_size(groups) != 1) {
+        error_set(r->err, ERROR_INPUT, "%s: config_groups: expected an object with one group, found %s with %zu; name the type "
+                  "to price with -q", r->what, groups ? json_type_name(groups) : "nothing", json_object_size(groups));
+        return NULL;
+    }
+    json_object_foreach(groups, key, v)
+        group = v;
+    const json_t *targets = json_object_get(group, "targets");
+    const char *target = json_string_value(json_array_get(targets, 0));
+    if (!json_is_object(group) || (targets && (json_array_size(targets) != 1 || !target || strcmp(target, "Linear") != 0))) {
+        error_set(r->err, ERROR_INPUT, "%s: config_groups: targets: expected [\"Linear\"]; name the type to price with -q",
+                  r->what);
+        return NULL;
+    }
+    return check_fields(r, group, "config_groups: ", "targets weights input_activations output_activations format") == 0 ? group : NULL;
+}
+
+static int read_group_scheme(struct reader *r)
+{
+    const json_t *group = only_group(r);
+    struct numbers w, a;
+    if (!group || read_numbers(r, json_object_get(group, "weights"), "weights", &w) != 0 ||
+        read_numbers(r, json_object_get(group, "input_activations"), "input_activations", &a) != 0 ||
+        must_be_empty(r, group, "output_activations") != 0)
+        return -1;
+    const char *name = recipe_of(&w, &a);
+    if (!name)
+        return error_set(r->err, ERROR_INPUT,
+                         "%s: config_groups: weights of %lld bits (%s) and activations of %lld (%s): expected 8 and 8, 8 and 16, 4 "
+                         "and 16, 4 and 8 or (both float) 4 and 4; name the type to price with -q",
+                         r->what, (long long)w.bits, w.floats ? "float" : "int", (long long)(a.bits ? a.bits : 16),
+                         a.bits == 0 || a.floats ? "float" : "int");
+    use(r, name);
+    const char *format = "";
+    if (json_get_str_opt(r->q, r->what, "format", &format, r->err) != 0)
+        return -1;
+    r->c->words |= strcmp(format, "pack-quantized") == 0;
+    if (strcmp(format, "pack-quantized") == 0)
+        r->c->matrix_bytes = 16; /* weight_shape: two int64 */
+    if (!w.symmetric && (w.floats || !r->c->words))
+        return error_set(r->err, ERROR_INPUT, "%s: symmetric is false, expected true for weights that are not packed integers",
+                         r->what);
+    r->c->zeros = !w.symmetric;
+    return read_strategy(r, json_object_get(group, "weights"), &w);
+}
+
+static int read_compressed(struct reader *r)
+{
+    static const char known[] = "dense int-quantized float-quantized naive-quantized pack-quantized nvfp4-pack-quantized";
+    const char *format = "dense";
+    if (check_fields(r, r->q, "", "quant_method config_groups format ignore kv_cache_scheme quantization_status "
+                                  "global_compression_ratio sparsity_config transform_config version provider") != 0 ||
+        json_get_str_opt(r->q, r->what, "format", &format, r->err) != 0 || must_be_empty(r, r->q, "sparsity_config") != 0)
+        return -1;
+    if (!lists(known, format))
+        return refuse_str(r, "format", format, "int-quantized, float-quantized, naive-quantized, pack-quantized or "
+                                               "nvfp4-pack-quantized");
+    return read_group_scheme(r) != 0 ? -1 : read_ignored(r, "ignore");
+}
+
+/* ---- the rest ---------------------------------------------------------------------------------------------- */
+
+static int read_modelopt(struct reader *r)
+{
+    const char *algo = NULL;
+    int64_t group = 16;
+    if (check_fields(r, r->q, "", "quant_method quant_algo kv_cache_quant_algo kv_cache_scheme group_size config_groups ignore "
+                                  "exclude_modules producer") != 0 ||
+        json_get_str(r->q, r->what, "quant_algo", &algo, r->err) != 0 ||
+        json_get_int_opt(r->q, r->what, "group_size", 1, 1 << 20, &group, r->err) != 0)
+        return -1;
+    if (strcmp(algo, "NVFP4") == 0 && group != 16)
+        return refuse_int(r, "group_size", group, "16 for NVFP4");
+    if (strcmp(algo, "FP8") == 0 || strcmp(algo, "NVFP4") == 0)
+        use(r, algo);
+    else if (strcmp(algo, "FP8_PER_CHANNEL_PER_TOKEN") == 0)
+        use(r, "FP8_CHANNEL");
+    else
+        return refuse_str(r, "quant_algo", algo, "\"FP8\", \"FP8_PER_CHANNEL_PER_TOKEN\" or \"NVFP4\"");
+    return read_ignored(r, "exclude_modules") != 0 ? -1 : read_ignored(r, "ignore");
+}
+
+static int read_mxfp4(struct reader *r)
+{
+    use(r, "MXFP4_EXPERTS");
+    return check_fields(r, r->q, "", "quant_method modules_to_not_convert") != 0 ? -1 : read_ignored(r, "modules_to_not_convert");
+}
+
+static const struct {
+    const char *name;
+    int (*read)(struct reader *r);
+} methods[] = {
+    { "fp8", read_fp8 },
+    { "awq", read_awq },
+    { "gptq", read_gptq },
+    { "compressed-tensors", read_compressed },
+    { "modelopt", read_modelopt },
+    { "mxfp4", read_mxfp4 },
+};
+
+/* The 16-bit type of everything else is the model's own. */
+static int read_dtype(const json_t *j, const char *what, struct checkpoint *c, struct error *err)
+{
+    const char *type = "";
+    char found[33];
+    if (json_get_str_opt(j, what, "torch_dtype", &type, err) != 0 || json_get_str_opt(j, what, "dtype", &type, err) != 0)
+        return -1;
+    if (!*type)
+        return 0;
+    if (strcmp(type, "bfloat16") != 0 && strcmp(type, "float16") != 0)
+        return error_set(err, ERROR_INPUT, "%s: torch_dtype is \"%s\", expected \"bfloat16\" or \"float16\" beside a "
+                         "quantization_config", what, PRINTABLE(found, type));
+    const bool half = strcmp(type, "float16") == 0;
+    c->kept = half ? DTYPE_F16 : DTYPE_BF16;
+    if (c->scheme == SCHEME_FP16 || c->scheme == SCHEME_BF16)
+        c->scheme = half ? SCHEME_FP16 : SCHEME_BF16;
+    return 0;
+}
+
+int quant_config(const json_t *j, const char *what, struct checkpoint *c, struct error *err)
+{
+    const json_t *q = json_object_get(j, "quantization_config"), *text = json_object_get(j, "text_config");
+    if (!q && json_is_object(text))
+        q = json_object_get(text, "quantization_config");
+    if (!q || json_is_null(q))
+        return 0;
+    const char *method = json_string_value(json_object_get(q, "quant_method"));
+    char ctx[4300], found[33];
+    snprintf(ctx, sizeof ctx, "%s: quantization_config", what);
+    for (size_t i = 0; method && i < ARRAY_LEN(methods); i++)
+        if (strcmp(method, methods[i].name) == 0) {
+            struct reader r = { .q = q, .what = ctx, .c = c, .err = err };
+            if (methods[i].read(&r) != 0)
+                return -1;
+            return read_dtype(json_is_object(text) && !json_object_get(j, "torch_dtype") ? text : j, what, c, err) != 0 ? -1 : 1;
+        }
+    return error_set(err, ERROR_INPUT,
+                     "%s: quant_method is %s%s%s, expected fp8, awq, gptq, compressed-tensors, modelopt or mxfp4; name the type to "
+                     "price with -q, or remove the field",
+                     ctx, method ? "\"" : "", method ? PRINTABLE(found, method) : "missing", method ? "\"" : "");
+}
