@@ -156,14 +156,6 @@ int dtype_check_kv_priced(enum dtype t, const char *what, uint32_t head_dim, str
     return check_kv(t, what, head_dim, true, err);
 }
 
-/* Beside the latents DeepSeek's cache has the keys of an indexer: FP8 with one F32 scale. */
-size_t dtype_kv_row_bytes(enum dtype t, uint64_t head_dim)
-{
-    if (t == DTYPE_FP8_DS_MLA && head_dim == DS_INDEX_DIM)
-        return DS_INDEX_DIM + 4;
-    return dtype_row_bytes(t, head_dim);
-}
-
 bool dtype_executable(enum dtype t)
 {
     const struct dtype_info *d = dtype_find((int64_t)t);
@@ -182,6 +174,8 @@ size_t dtype_row_bytes(enum dtype t, uint64_t cols)
     size_t bytes;
     if (!d)
         return 0;
+    if (t == DTYPE_FP8_DS_MLA && cols == DS_INDEX_DIM)
+        return DS_INDEX_DIM + 4; /* FP8 with one F32 scale */
     return size_mul(cols / d->block_elems, d->block_bytes, &bytes) ? bytes : SIZE_MAX;
 }
 

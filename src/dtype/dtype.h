@@ -53,7 +53,7 @@ enum dtype {
     DTYPE_INT8,
     DTYPE_INT4,
     DTYPE_FP4, /* E2M1 */
-    DTYPE_FP8_DS_MLA, /* a row of a latent cache, scales included; see dtype_kv_row_bytes() */
+    DTYPE_FP8_DS_MLA, /* a row of a latent cache, scales included */
     DTYPE_PRICED_END,
 };
 
@@ -90,12 +90,10 @@ bool dtype_kv_at(size_t i, enum dtype *t);
  * cache that is filled; the second: also the types that are only priced. */
 int dtype_check_kv(enum dtype t, const char *what, uint32_t head_dim, struct error *err);
 int dtype_check_kv_priced(enum dtype t, const char *what, uint32_t head_dim, struct error *err);
-/* Bytes of a head's keys or values in the cache. (12) */
-size_t dtype_kv_row_bytes(enum dtype t, uint64_t head_dim);
 bool dtype_executable(enum dtype t);
 const char *dtype_name(enum dtype t);
 
-/* Bytes of a row of cols elements; cols % block_elems == 0 is the caller's duty. */
+/* Bytes of a row of cols elements; cols % block_elems == 0 is the caller's duty (FP8_DS_MLA: or 128, an indexer's key). */
 size_t dtype_row_bytes(enum dtype t, uint64_t cols);
 /* Bits a weight, scales included: 8 * block_bytes / block_elems. */
 double dtype_bits(enum dtype t);

@@ -61,6 +61,8 @@ void checkpoint_name(char *buf, size_t n, const struct checkpoint *c)
     const struct checkpoint *own = checkpoint_find(c->name);
     if (own && own->group == c->group && own->group_rows == c->group_rows && own->elem == c->elem)
         snprintf(buf, n, "%s", c->name);
+    else if (c->group == 0 && c->scales == SCALES_GROUP)
+        snprintf(buf, n, "%s %s", c->name, own && own->elem != c->elem ? dtype_name(c->elem) : "rows");
     else if (own && own->elem != c->elem)
         snprintf(buf, n, "%s %s g%u", c->name, dtype_name(c->elem), c->group);
     else if (c->group_rows > 0)

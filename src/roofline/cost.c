@@ -30,21 +30,15 @@ static double tensor_bytes(const struct tensor *t)
 static double row_bytes(const struct tensor *w, double n, uint64_t cols)
 {
     if (w && w->scheme)
-        return n * ((double)w->bytes / (double)w->rows);
+        return (double)w->bytes / ((double)w->rows / n);
     return w ? n * (double)dtype_row_bytes(w->type, cols) : 0;
-}
-
-/* Bytes of one of a weight's stacked matrices. */
-static double matrix_bytes(const struct tensor *w, double rows, uint64_t cols)
-{
-    return w && w->scheme ? (double)(w->bytes / w->n_mat) : row_bytes(w, rows, cols);
 }
 
 double cost_kv_row_bytes(const struct op *op, const struct cost_options *o)
 {
     const bool v = op->head_dim_v > 0 && !op->v_in_k;
-    return op->n_head_kv * ((double)dtype_kv_row_bytes(o->type_k, op->head_dim) +
-                            (v ? (double)dtype_kv_row_bytes(o->type_v, op->head_dim_v) : 0));
+    return op->n_head_kv * ((double)dtype_row_bytes(o->type_k, op->head_dim) +
+                            (v ? (double)dtype_row_bytes(o->type_v, op->head_dim_v) : 0));
 }
 
 /* ---- keys ------------------------------------------------------------------------- */
@@ -183,7 +177,7 @@ static void form_kv_expand(struct cost_form *f, const struct op *op, const struc
 {
     const double rank = (double)op->cols - op->n_rot, made = (double)op->head_dim - op->n_rot + op->head_dim_v;
     f->weight = tensor_bytes(op->w) + tensor_bytes(op->bias);
-    f->kv_present = (double)dtype_kv_row_bytes(o->type_k, op->cols);
+    f->kv_present = (double)dtype_row_bytes(o->type_k, op->cols);
     f->act_present = workspace_bytes(op);
     f->flop_present = 2 * op->n_head * rank * made;
 }
@@ -204,7 +198,7 @@ static void form_attention(struct cost_form *f, const struct op *op, const struc
 /* (43): the scores of every key, and the choice of the highest. */
 static void form_index(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
-    f->kv_present = (double)dtype_kv_row_bytes(o->type_k, op->head_dim);
+    f->kv_present = (double)dtype_row_bytes(o->type_k, op->head_dim);
     activations(f, (double)op->n_head * (op->head_dim + 1.0), op->n_top, o);
     f->flop_seen = 2.0 * op->n_head * op->head_dim + 2.0 * op->n_head;
     f->n_top = 0; /* it looks at all of them */
@@ -241,7 +235,7 @@ static void form_route(struct cost_form *f, const struct op *op, const struct co
 static void form_expert_matmul(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
     const double rows = op->rows, cols = op->cols, used = op->n_expert_used;
-    f->weight_expert = matrix_bytes(op->w, rows, op->cols) + row_bytes(op->bias, 1, op->rows);
+    f->weight_expert = row_bytes(op->w, rows, op->cols) + row_bytes(op->bias, 1, op->rows);
     f->n_expert = op->n_expert;
     f->n_expert_used = used;
     f->expert_groups = 1;

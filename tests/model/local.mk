@@ -40,3 +40,9 @@ check_PROGRAMS += %D%/test_config %D%/test_presets
 %C%_test_presets_LDADD   = $(MODEL_TEST_LIBS)
 TESTS += %D%/test_config %D%/test_presets
 endif
+if CMOCKA
+check_PROGRAMS += %D%/test_checkpoint
+%C%_test_checkpoint_SOURCES = %D%/test_checkpoint.c tests/test.h
+%C%_test_checkpoint_LDADD   = $(MODEL_TEST_LIBS)
+TESTS += %D%/test_checkpoint
+endif
