@@ -81,7 +81,7 @@ static int read_ignored(struct reader *r, const char *field)
         return error_set(r->err, ERROR_INPUT, "%s: field \"%s\": expected an array of strings, found %s", r->what, field,
                          json_type_name(v));
     r->c->ignore = v;
-    return 0;
+    return module_listed(v, r->what, "blk.0.attn_q.weight", r->err) < 0 ? -1 : 0; /* its entries are good */
 }
 
 /* Columns of a row under one scale: -1 or null are all of them. */

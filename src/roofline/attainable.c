@@ -116,9 +116,9 @@ static int stand_in_rank(enum math want, enum math other)
 /* Units of 8 and 4 bits are there or are not; those of FP16 do not hold BF16's range. On CPUs any type is widened. */
 static bool may_stand_in(const struct hwprofile *h, enum math want, enum math other)
 {
-    if (h->kind == HW_CPU)
-        return true;
-    return math_bits(want) > 8 && !(want == MATH_BF16 && other == MATH_FP16);
+    if (want == MATH_BF16 && other == MATH_FP16)
+        return false;
+    return h->kind == HW_CPU || math_bits(want) > 8;
 }
 
 /*

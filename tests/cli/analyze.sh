@@ -84,6 +84,12 @@ ok $? "the document names both; a dense model has neither experts nor windows no
 refused 2 'type of the KV cache "Q4_K": expected one of F32, F16' analyze llama-3-8b -ctk Q4_K
 refused 2 "keys of type Q8_0 come in blocks of 32, the model's heads have 48 elements" analyze stories15m -ctk Q8_0
 
+run analyze llama-3-8b -p 0 -d 99 --kv-type fp8 -ctv INT8 -o csv
+is $((101 * 32 * 8 * (128 + 128))) "$(total kv_bytes decode)" "FP8 and INT8: a byte an element"
+refused 2 "FP8_DS_MLA holds latents" analyze llama-3-8b --kv-type FP8_DS_MLA
+run analyze deepseek-v3 -q FP8_BLOCK -p 0 -d 99 --kv-type FP8_DS_MLA -o csv
+is $((101 * 61 * 656)) "$(total kv_bytes decode)" "DeepSeek's cache: 656 bytes a position and layer"
+
 # ---- experts, windows, latents: DeepSeek-V3, 256 experts of 3 * 2048 * 7168 weights in 58 of 61 layers
 cat >"$tmp/deepseek.json" <<'END'
 {"model_type": "deepseek_v3", "hidden_size": 7168, "num_hidden_layers": 61, "num_attention_heads": 128, "num_key_value_heads": 128,

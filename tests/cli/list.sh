@@ -52,6 +52,8 @@ ok $? "models: headed by architecture, chosen by a word"
 run list types &&
     has '^Q4_K  *12  *256  *144  *4.50  *yes  *yes' && has '^IQ1_M .* no  *no'
 ok $? "types: blocks, bits, what runs"
+has '^AWQ  *-  *-  *-  *4.16  *no  *no  *W4A16: INT4, an F16 scale' && has '^FP8_DS_MLA .* KV cache$'
+ok $? "types that are only priced"
 run list isa &&
     has '^ref  *yes' && test "$(grep -c ' yes  *yes ' "$tmp/out")" -eq 1
 ok $? "isa: ref is there, one is the default"

@@ -111,7 +111,13 @@ ok $? "--help has examples"
 printf '{"schema": "roofcast.run", "version": 1}' >"$tmp/run.json"
 refused 1 'this is a roofcast.run document, a model is expected' predict "$tmp/run.json" --hw h100-sxm
 sed '1,/{/s/{/{"quantization_config": {"quant_method": "awq"},/' "$top_srcdir/models/stories15m.json" >"$tmp/awq.json"
-refused 1 'quantization_config ("awq")' predict "$tmp/awq.json" --hw h100-sxm
+refused 1 'quantization_config: field "bits" is missing' predict "$tmp/awq.json" --hw h100-sxm
+sed 's/"quant_method": "awq"/"quant_method": "bitsandbytes"/' "$tmp/awq.json" >"$tmp/bnb.json"
+refused 1 'quant_method is "bitsandbytes", expected fp8, awq' predict "$tmp/bnb.json" --hw h100-sxm
+sed 's/"quant_method": "awq"/"quant_method": "fp8"/' "$tmp/awq.json" >"$tmp/fp8.json"
+run predict "$tmp/fp8.json" --hw h100-sxm -o json && has '"math": "fp8"'
+ok $? "a checkpoint in FP8 multiplies in FP8"
+refused 1 'profile a100-sxm-80gb has no fp8 peak' predict llama-3-8b -q FP8 --hw a100-sxm-80gb
 run predict "$tmp/awq.json" --hw h100-sxm -q Q4_0
 ok $? "a quantized model is priced as the type that -q names"
 refused 2 'which model' predict

@@ -50,6 +50,40 @@ static void table(void **state)
         assert_null(dtype_find(unknown[i]));
 }
 
+/* Types that no file has: known by name, but not by the ids of a GGUF; the engine's cache is not of them. */
+static void priced(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    static const struct {
+        const char *name;
+        size_t row_1152; /* bytes of a row of 1152 elements */
+    } types[] = { { "FP8", 1152 }, { "INT8", 1152 }, { "INT4", 576 }, { "FP4", 576 }, { "FP8_DS_MLA", 1312 } };
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        const struct dtype_info *d = dtype_priced_at(i);
+        assert_non_null(d);
+        assert_string_equal(d->name, types[i].name);
+        assert_ptr_equal(d, dtype_find_name(types[i].name));
+        assert_ptr_equal(d, dtype_find(d->id));
+        assert_null(dtype_find_ggml(d->id));
+        assert_int_equal(dtype_row_bytes(d->id, 1152), types[i].row_1152);
+        assert_false(dtype_executable(d->id));
+        assert_null(dtype_get_name(types[i].name, &err));
+    }
+    assert_null(dtype_priced_at(ARRAY_LEN(types)));
+    assert_null(dtype_find(DTYPE_PRICED_END));
+    /* A row of latents: 512 of 1 byte, 4 F32 scales, 64 of 2 bytes; a key of the indexer: 128 of 1 byte, one scale. */
+    assert_int_equal(dtype_row_bytes(DTYPE_FP8_DS_MLA, 576), 512 + 4 * 4 + 64 * 2);
+    assert_int_equal(dtype_row_bytes(DTYPE_FP8_DS_MLA, 128), 132);
+    assert_int_equal(dtype_check_kv_priced(DTYPE_FP8, "keys", 80, &err), 0);
+    assert_int_equal(dtype_check_kv_priced(DTYPE_FP8_DS_MLA, "keys", 576, &err), 0);
+    assert_int_equal(dtype_check_kv_priced(DTYPE_FP8_DS_MLA, "keys", 128, &err), 0);
+    assert_int_equal(dtype_check_kv_priced(DTYPE_FP8_DS_MLA, "keys", 64, &err), -1);
+    assert_int_equal(dtype_check_kv_priced(DTYPE_INT4, "keys", 64, &err), -1);
+    assert_int_equal(dtype_check_kv(DTYPE_FP8, "keys", 64, &err), -1);
+    assert_non_null(strstr(err.msg, "KV cache: keys of type FP8 are priced (predict, analyze) but not run: expected one of F32"));
+}
+
 static void names(void **state)
 {
     (void)state;
@@ -246,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table),
+        cmocka_unit_test(priced),
         cmocka_unit_test(names),
         cmocka_unit_test(row_bytes),
         cmocka_unit_test(half_round_trip),

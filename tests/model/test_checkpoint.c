@@ -70,9 +70,10 @@ static void test_llama(void **state)
     check_total("llama-3-8b", "GPTQ", n / 2 + n / 128 * 2 + n / 128 / 2 + 4 * 32 * 38912 + kept);
     check_total("llama-3-8b", "W4A16", n / 2 + n / 128 * 2 + 16 * 224 + kept);
     check_total("llama-3-8b", "NVFP4", n / 2 + n / 16 + 4 * 224 + kept);
-    /* A tied table stays at 16 bits: Llama-3.2-1B has 16 layers of q, o 2048 x 2048, k, v 512 x 2048, three of 8192 x 2048. */
+    /* A tied table stays at 16 bits: Llama-3.2-1B has 16 layers of q, o 2048 x 2048, k, v 512 x 2048, three of 8192 x 2048; and
+     * 32 factors of the rotation in F32, which a list of tensors has here though files leave them to config.json. */
     check_total("llama-3.2-1b", "FP8", 16 * (2 * 4194304ull + 2 * 1048576 + 3 * 16777216 + 7 * 4) +
-                                           2 * (128256 * 2048ull + 33 * 2048));
+                                           2 * (128256 * 2048ull + 33 * 2048) + 4 * 32);
 }
 
 /*
@@ -265,7 +266,7 @@ static void test_refused(void **state)
         { "{\"quant_method\":\"fp8\",\"ignored_layers\":\"lm_head\"}", "\"ignored_layers\": expected an array" },
         { "{\"quant_method\":\"fp8\",\"ignored_layers\":[3]}", "entry 0: expected a string" },
         { "{\"quant_method\":\"fp8\",\"ignored_layers\":[\"re:(\"]}", "\"re:(\": not a regular expression" },
-        { "{\"quant_method\":\"fp8\",\"ignored_layers\":[\"re:(.*)*(.*)*(.*)*(.*)*X\"]}", "too many steps" },
+        { "{\"quant_method\":\"fp8\",\"ignored_layers\":[\"re:(.*)*(.*)*(.*)*(.*)*[XYZ]\"]}", "too many steps" },
         { "{\"quant_method\":\"fp8\",\"ignored_layers\":[\"model.layers.0.mlp.experts.3\"]}", "not of one expert" },
         { "{\"quant_method\":\"awq\"}", "bits" },
         { "{\"quant_method\":\"awq\",\"bits\":3}", "bits is 3, expected 4" },
@@ -285,7 +286,8 @@ static void test_refused(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct model m;
         struct error err = { 0 };
-        assert_fails(load(&m, "bfloat16", cases[i].quant, &err), err, cases[i].expect);
+        if (load(&m, "bfloat16", cases[i].quant, &err) == 0 || !strstr(err.msg, cases[i].expect))
+            fail_msg("%s: \"%s\", expected \"%s\"", cases[i].quant, err.msg, cases[i].expect);
     }
 }
 

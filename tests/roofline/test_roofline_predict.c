@@ -547,8 +547,74 @@ static void gpu_math(void **state)
     assert_roofs(&h, rows, ARRAY_LEN(rows), 3.35e12, "test");
 }
 
+/* A checkpoint's scheme says what its products are computed in; attention and the LM head stay at 16 bits. */
+static void checkpoint_math(void **state)
+{
+    (void)state;
+    static const struct math_row rows[] = {
+        { "FP8", "fp8", 2000e12 },         { "FP8_BLOCK", "fp8", 2000e12 }, { "INT8", "int8", 1900e12 },
+        { "INT8_W8A16", "bf16", 989.4e12 }, { "AWQ", "fp16", 989.4e12 },     { "W4A16", "bf16", 989.4e12 },
+        { "W4A8_FP8", "fp8", 2000e12 },    { "W4A8_INT8", "int8", 1900e12 }, { "NVFP4", "fp4", 4000e12 },
+        { "NVFP4A16", "bf16", 989.4e12 },
+    };
+    struct hwprofile h = h100();
+    h.peak[MATH_FP8] = value(2000e12);
+    h.peak[MATH_INT8] = value(1900e12);
+    h.peak[MATH_FP4] = value(4000e12);
+    assert_roofs(&h, rows, ARRAY_LEN(rows), 3.35e12, "test");
+
+    /* Llama-3-8B at FP8: 2 x 6,979,321,856 FLOP a prompt token at FP8's peak, 2 x 128256 x 4096 of the last at BF16's. With
+     * 512 tokens: 3.573 ms and 1.06 us at half the peaks (e_c), attention apart. */
+    struct model m = load("llama-3-8b", "FP8");
+    struct predict_options o = options();
+    o.weights_only = true;
+    const struct predict_result r = ask(&m, &h, &o);
+    assert_near(r.prefill.compute_s, 512 * 2 * 6979321856.0 / 1000e12 + 2 * 128256 * 4096.0 / 494.7e12, 1e-9);
+    /* A decode step reads all but the embedding table, the scales too: 9,081,201,536 - 128256 x 4096 x 2, and a row of it. */
+    assert_near(r.decode.cost.weight_bytes, 9081201536.0 - 128256 * 4096 * 2.0 + 4096 * 2, 0);
+    model_free(&m);
+}
+
+/* Units of 8 and 4 bits are there or are not, but on CPUs; FP16's do not stand in for BF16's. */
+static void peaks_that_are_not_lent(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type, *expect;
+    } cases[] = {
+        { "FP8_BLOCK", "cannot predict: profile test-machine has no fp8 peak, which the products of FP8_BLOCK need; try -q with "
+                       "16-bit math" },
+        { "W8A8", "has no int8 peak, which the products of INT8 need" },
+        { "NVFP4", "has no fp4 peak" },
+    };
+    struct hwprofile h = h100(), cpu = measured_cpu();
+    struct predict_options o = options();
+    struct predict_result r;
+    struct error err = { 0 };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct model m = load("tinyllama-1.1b", cases[i].type);
+        assert_fails(predict(&r, &m, &h, &o, &err), err, cases[i].expect);
+        assert_ok(predict(&r, &m, &cpu, &o, &err), err);
+        model_free(&m);
+    }
+    /* A V100: FP16 and FP32 alone. */
+    h.peak[MATH_BF16].value = NAN;
+    struct model m = load("tinyllama-1.1b", "BF16");
+    o.roof = true;
+    r = ask(&m, &h, &o);
+    assert_near(r.prefill.peak_flop_s, 66.9e12, 1);
+    assert_true(r.prefill.derived && strstr(r.prefill.peak_source, "derived: fp32 peak"));
+    model_free(&m);
+    /* A TPU: BF16 alone of 16 bits. */
+    m = load("tinyllama-1.1b", "F16");
+    h.peak[MATH_BF16] = value(500e12);
+    h.peak[MATH_FP16].value = NAN;
+    assert_near(ask(&m, &h, &o).prefill.peak_flop_s, 500e12, 1);
+    model_free(&m);
+}
+
 /*
- * One peak of any type is enough. A wider type's peak is reached as it is (FP16 numbers fit
+ * One peak of any type is enough for 16 bits. A wider type's peak is reached as it is (FP16 numbers fit
  * FP32 units); a narrower one's is scaled by the widths: FP8 at 1000 TFLOP/s makes FP16
  * 500.
  */
@@ -688,6 +754,8 @@ int main(void)
         cmocka_unit_test(cpu_uses_measured_roofs),
         cmocka_unit_test(cpu_threads_scale_a_datasheet),
         cmocka_unit_test(gpu_math),
+        cmocka_unit_test(checkpoint_math),
+        cmocka_unit_test(peaks_that_are_not_lent),
         cmocka_unit_test(one_peak_is_enough),
         cmocka_unit_test(activations_in_cache),
         cmocka_unit_test(what_cannot_be_predicted),
