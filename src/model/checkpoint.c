@@ -5,10 +5,11 @@
 #include <strings.h>
 
 /*
- * Sources: vLLM's loaders (model_executor/layers/quantization: fp8.py, awq.py, gptq.py, modelopt.py, compressed_tensors)
- * create parameters of these shapes and types, and llm-compressor, AutoAWQ, GPTQModel and TensorRT Model Optimizer write
- * them; recalled, not copied. DeepSeek-V3's weight_scale_inv: its README_WEIGHTS.md. Scales of rows are counted as the F32
- * that servers hold; files of compressed-tensors may have them in the model's own 16 bits (doubtful).
+ * Sources: the parameters that vLLM's loaders create (vllm/model_executor/layers/quantization): awq.py@000796a,
+ * gptq.py@02dd7b8, compressed_tensors/schemes/compressed_tensors_w4a4_nvfp4.py@0094cb9, ..._w8a8_int8.py@00ba7ff; fp8.py,
+ * modelopt.py and the packed integers of compressed-tensors recalled. DeepSeek-V3's weight_scale_inv: its README_WEIGHTS.md.
+ * Scales of rows are counted as the F32 that vLLM holds; compressed-tensors writes them in the type of the weights it read
+ * (its initialize.py), which is mostly BF16.
  */
 static const struct checkpoint table[] = {
     { .name = "FP8", .weights = "FP8 (E4M3), one F32 scale a matrix", .elem = DTYPE_FP8, .scheme = SCHEME_FP8,
