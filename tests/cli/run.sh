@@ -110,6 +110,7 @@ says '3 generated (up to the end of the sequence)'
 ok $? "finish in words"
 run run -m "$m" -p 'one two' -n 4 --ignore-eos --stop '</s>' # is a control token: found by its id
 ok $? "a control token as stop text"
+refused 2 "keys of type FP8 are priced (predict, analyze) but not run" run -m "$m" -p x -ctk FP8
 refused 2 "--stop: expected a text, found an empty one" run -m "$m" -p x --stop ''
 
 # ---- chat
