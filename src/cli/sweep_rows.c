@@ -200,7 +200,8 @@ static void init_cell(struct cell *c)
         .cost = { .type_k = c->o.type_k, .type_v = c->o.type_v, .routing = c->o.routing },
         .layout = c->o.layout,
     };
-    if (roofs_init(&c->roofs, c->h, &c->o, &c->err) != 0)
+    if (roofs_init(&c->roofs, c->h, &c->o, &c->err) != 0 ||
+        roofs_check(&c->roofs, c->h, &c->u->classes, &c->err) != 0)
         return;
     struct step_options with = so;
     with.cost.act_elem_bytes = c->roofs.act_elem_bytes;
