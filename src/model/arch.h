@@ -23,7 +23,13 @@ enum {
     ARCH_YARN = 16,
     ARCH_LONGROPE = 32,
     ARCH_VALUE_DIM = 64, /* heads whose keys and values differ in width */
+    ARCH_HEAD_BIAS = 256,
     ARCH_PRICED_ONLY = 128, /* from a config.json: its GGUF is not read, and the engine does not run it */
+};
+
+/* What a family's config.json calls a field. */
+struct config_name {
+    const char *usual, *own; /* "hidden_size", "d_model" */
 };
 
 struct arch {
@@ -32,6 +38,7 @@ struct arch {
         const char *model_type, *class_name;
     } hf[4]; /* Hugging Face configs of this architecture */
     unsigned has;
+    const struct config_name *names; /* fields of dimensions with other names than Llama's; ends with { NULL, NULL } */
     const char *activations; /* config.json's hidden_act, space-separated: "silu" */
     /* Values of what files leave out; before anything is read. NULL: zeros. */
     void (*defaults)(struct hparams *hp);
@@ -49,10 +56,20 @@ const char *arch_names(char *buf, size_t n);
 /* "model_type" -> its architecture, or NULL; likewise a class name. */
 const struct arch *arch_find_hf(const char *model_type, const char *class_name);
 
+/* The name of a dimension's field in an architecture's config.json. */
+const char *config_field(const struct arch *a, const char *usual);
 /* A field that may be absent or null, at least min; *out keeps its value then. */
 int config_opt_count(const json_t *j, const char *what, const char *field, int64_t min, uint32_t *out, struct error *err);
 /* For arch.config of the Qwens: windows for some of the layers are refused. */
 int config_no_qwen_window(const json_t *j, const char *what, struct hparams *hp, struct error *err);
+/* The same of their mixtures: experts in every layer. */
+int config_qwen_experts(const json_t *j, const char *what, struct hparams *hp, struct error *err);
+/* LongRoPE's original context and amplitude, for arch.config of the Phis. */
+int config_longrope(const json_t *j, const char *what, struct hparams *hp, struct error *err);
+/* Fields of DeepSeek's kind: leading dense layers, shared experts, how experts are weighted. */
+int config_shared_experts(const json_t *j, const char *what, struct hparams *hp, struct error *err);
+/* For arch.config of models that call the width of an expert intermediate_size: there must be experts. */
+int config_experts_ff(const json_t *j, const char *what, struct hparams *hp, struct error *err);
 
 /* Called for every weight, in file order. n_mat matrices of rows x cols are stacked. */
 typedef int declare_fn(void *ctx, const char *name, uint64_t rows, uint64_t cols, uint64_t n_mat,
@@ -86,6 +103,7 @@ const struct tensor *build_weight(struct builder *b, const char *name, uint64_t 
                                   uint64_t n_mat);
 const struct tensor *build_bias(struct builder *b, const char *name, uint64_t rows, uint64_t cols);
 void build_embed(struct builder *b, double scale);
+/* hp->norm says which. */
 struct op *build_norm(struct builder *b, enum op_role r, enum op_buf dst, enum op_buf src, const char *name);
 /* In place: n_head heads of dim elements, one after the other from element `at`, each normed alone. */
 void build_norm_at(struct builder *b, enum op_role r, enum op_buf buf, uint32_t at, uint32_t n_head, uint32_t dim,
@@ -93,6 +111,8 @@ void build_norm_at(struct builder *b, enum op_role r, enum op_buf buf, uint32_t 
 struct op *build_matmul(struct builder *b, enum op_role r, enum op_buf dst, enum op_buf src, const char *name,
                         uint32_t rows, uint32_t cols, bool bias);
 void build_add(struct builder *b, enum op_role r, enum op_buf dst, enum op_buf src);
+/* What a part gave, BUF_OUT, to the residual stream, scaled where the model says so. */
+void build_residual(struct builder *b, enum op_role r);
 void build_glu(struct builder *b, enum op_role r, enum glu g, uint32_t width);
 
 /* One more rotation of the list, at most ROPE_MAX; the model's own scaling when scaled. build_model makes the first. */
@@ -108,6 +128,8 @@ struct attention_spec {
     bool width_norms;  /* RMSNorm over all of q and all of k (OLMo2) */
     bool fused;        /* attn_qkv instead of three; in llama_block ffn_up holds the gate too */
     bool sinks;
+    bool chunked;      /* the window is the token's own chunk (Llama 4) */
+    bool plain_norms;  /* RMSNorm without a weight of every query and key head, behind the rotation (Llama 4) */
 };
 /* q, k, v of src, their norms and rotation, the cache, the attention, the output projection to BUF_OUT. */
 void build_attention(struct builder *b, enum op_buf src, const struct attention_spec *s);

@@ -170,7 +170,7 @@ static void block(struct builder *b)
     build_matmul(b, ROLE_ATTN_OUTPUT, BUF_OUT, BUF_ATTN, "attn_output", hp->n_embd, hp->n_head * hp->head_dim_v, false);
     build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
     build_norm(b, ROLE_FFN_NORM, BUF_NORM, BUF_X, "ffn_norm");
-    if (hp->n_expert == 0 || (uint32_t)b->layer < hp->n_layer_dense)
+    if (!hparams_expert_layer(hp, (uint32_t)b->layer))
         build_ffn(b, BUF_NORM, GLU_SILU, false);
     else
         build_experts(b, BUF_NORM,

@@ -16,13 +16,13 @@ void llama_block(struct builder *b, const struct attention_spec *s, const struct
 {
     build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
     build_attention(b, BUF_NORM, s);
-    build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
+    build_residual(b, ROLE_ATTN_RESIDUAL);
     build_norm(b, ROLE_FFN_NORM, BUF_NORM, BUF_X, "ffn_norm");
-    if (b->hp->n_expert > 0)
+    if (hparams_expert_layer(b->hp, (uint32_t)b->layer))
         build_experts(b, BUF_NORM, e);
     else
         build_ffn(b, BUF_NORM, GLU_SILU, s->fused);
-    build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
+    build_residual(b, ROLE_FFN_RESIDUAL);
 }
 
 static void block(struct builder *b)

@@ -27,7 +27,7 @@ static int check_factors(const json_t *scaling, const char *field, const char *w
 }
 
 /* Longer contexts turn every pair less: the amplitude makes up for the lost contrast of the scores. */
-static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+int config_longrope(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     double orig = hp->n_ctx_train;
     const json_t *scaling = json_object_get(j, "rope_parameters");
@@ -54,6 +54,6 @@ const struct arch arch_phi3 = {
     .hf = { { "phi3", "Phi3ForCausalLM" } },
     .has = ARCH_WINDOW | ARCH_LONGROPE,
     .activations = "silu",
-    .config = config,
+    .config = config_longrope,
     .build = build,
 };

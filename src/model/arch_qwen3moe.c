@@ -25,8 +25,8 @@ static int check_gguf(const struct gguf *g, struct hparams *hp, struct error *er
     return 0;
 }
 
-/* Layers without experts among those with them are not published with this architecture. */
-static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+/* Layers without experts among those with them are not published with these architectures. */
+int config_qwen_experts(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     int64_t step = 1;
     if (hp->n_expert == 0)
@@ -50,6 +50,6 @@ const struct arch arch_qwen3moe = {
     .activations = "silu",
     .defaults = defaults,
     .gguf = check_gguf,
-    .config = config,
+    .config = config_qwen_experts,
     .build = build,
 };

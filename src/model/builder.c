@@ -77,9 +77,12 @@ void build_embed(struct builder *b, double scale)
 
 struct op *build_norm(struct builder *b, enum op_role r, enum op_buf dst, enum op_buf src, const char *name)
 {
-    const struct tensor *w = build_weight(b, name, 1, b->hp->n_embd, 1);
-    struct op *op = build_op(b, OP_RMS_NORM, r, dst, src, b->hp->n_embd);
+    const struct hparams *hp = b->hp;
+    const struct tensor *w = build_weight(b, name, 1, hp->n_embd, 1);
+    const struct tensor *bias = hp->norm == NORM_LAYER ? build_bias(b, name, 1, hp->n_embd) : NULL;
+    struct op *op = build_op(b, hp->norm == NORM_RMS ? OP_RMS_NORM : OP_LAYER_NORM, r, dst, src, hp->n_embd);
     op->w = w;
+    op->bias = bias;
     op->n_head = 1;
     return op;
 }
@@ -111,6 +114,14 @@ struct op *build_matmul(struct builder *b, enum op_role r, enum op_buf dst, enum
 void build_add(struct builder *b, enum op_role r, enum op_buf dst, enum op_buf src)
 {
     build_op(b, OP_ADD, r, dst, src, b->hp->n_embd);
+}
+
+void build_residual(struct builder *b, enum op_role r)
+{
+    const double scale = b->hp->residual_scale;
+    if (scale > 0 && scale != 1)
+        build_op(b, OP_SCALE, r, BUF_OUT, BUF_OUT, b->hp->n_embd)->scale = (float)scale;
+    build_add(b, r, BUF_X, BUF_OUT);
 }
 
 void build_glu(struct builder *b, enum op_role r, enum glu g, uint32_t width)
@@ -221,6 +232,15 @@ static void rope(struct builder *b, const struct attention_spec *s, enum op_buf 
     op->neox = s->neox;
 }
 
+static void plain_norm(struct builder *b, enum op_role r, enum op_buf buf, uint32_t at, uint32_t n_head)
+{
+    const uint32_t dim = b->hp->head_dim;
+    struct op *op = build_op(b, OP_RMS_NORM, r, buf, buf, dim);
+    op->src_at = op->dst_at = at;
+    op->src_stride = op->dst_stride = dim;
+    op->n_head = n_head;
+}
+
 static void attend(struct builder *b, const struct attention_spec *s, const struct qkv *x)
 {
     const struct hparams *hp = b->hp;
@@ -232,12 +252,14 @@ static void attend(struct builder *b, const struct attention_spec *s, const stru
     op->src2 = x->v;
     op->src2_at = x->v_at;
     op->window = window;
+    op->chunked = s->chunked;
     const struct tensor *sinks = s->sinks ? build_weight(b, "attn_sinks", 1, hp->n_head, 1) : NULL;
     op = build_op(b, OP_ATTENTION, ROLE_ATTN_CORE, BUF_ATTN, x->q, hp->n_head * hp->head_dim_v);
     heads(op, hp, hp->n_head);
     op->src_stride = hp->head_dim;
     op->w = sinks;
     op->window = window;
+    op->chunked = s->chunked;
     op->scale = (float)(hp->attn_scale > 0 ? hp->attn_scale : 1 / sqrt((double)hp->head_dim));
     op->softcap = (float)hp->attn_softcap;
 }
@@ -253,6 +275,10 @@ void build_attention(struct builder *b, enum op_buf src, const struct attention_
     if (!s->no_rope) {
         rope(b, s, x.q, 0, hp->n_head);
         rope(b, s, x.k, x.k_at, hp->n_head_kv);
+    }
+    if (s->plain_norms) {
+        plain_norm(b, ROLE_ATTN_Q_NORM, x.q, 0, hp->n_head);
+        plain_norm(b, ROLE_ATTN_K_NORM, x.k, x.k_at, hp->n_head_kv);
     }
     attend(b, s, &x);
     build_matmul(b, ROLE_ATTN_OUTPUT, BUF_OUT, BUF_ATTN, "attn_output", hp->n_embd, hp->n_head * hp->head_dim_v,
@@ -295,6 +321,15 @@ static struct op *expert_matmul(struct builder *b, enum op_role r, enum op_buf d
     return op;
 }
 
+/* sigmoid of one number a token, times what the shared expert gives. */
+static void weigh_shared(struct builder *b, enum op_buf src)
+{
+    const uint32_t width = b->hp->n_embd;
+    build_matmul(b, ROLE_SHARED_ROUTER, BUF_ROUTER, src, "ffn_gate_inp_shexp", 1, width, false);
+    build_op(b, OP_ACT, ROLE_SHARED_ROUTER, BUF_ROUTER, BUF_ROUTER, 1)->glu = GLU_SIGMOID;
+    build_op(b, OP_SCALE, ROLE_SHARED_ROUTER, BUF_SHARED, BUF_SHARED, width)->src2 = BUF_ROUTER;
+}
+
 static void shared_expert(struct builder *b, enum op_buf src, enum glu g)
 {
     const struct hparams *hp = b->hp;
@@ -302,6 +337,8 @@ static void shared_expert(struct builder *b, enum op_buf src, enum glu g)
     build_matmul(b, ROLE_SHARED_UP, BUF_UP, src, "ffn_up_shexp", hp->n_ff_shexp, hp->n_embd, false);
     build_glu(b, ROLE_SHARED_ACT, g, hp->n_ff_shexp);
     build_matmul(b, ROLE_SHARED_DOWN, BUF_SHARED, BUF_GATE, "ffn_down_shexp", hp->n_embd, hp->n_ff_shexp, false);
+    if (hp->shared_gate)
+        weigh_shared(b, src);
     build_add(b, ROLE_SHARED_ADD, BUF_OUT, BUF_SHARED);
 }
 
@@ -352,7 +389,9 @@ void build_model(struct builder *b, double embed_scale, void (*block)(struct bui
     const char *head = b->hp->tied ? "token_embd" : "output";
     if (b->hp->tied && b->declare) /* declared as the embedding already */
         return;
-    build_matmul(b, ROLE_LM_HEAD, BUF_LOGITS, BUF_NORM, head, b->hp->n_vocab, b->hp->n_embd, false);
+    build_matmul(b, ROLE_LM_HEAD, BUF_LOGITS, BUF_NORM, head, b->hp->n_vocab, b->hp->n_embd, b->hp->head_bias);
+    if (b->hp->logit_scale > 0 && b->hp->logit_scale != 1)
+        build_op(b, OP_SCALE, ROLE_LOGIT_SCALE, BUF_LOGITS, BUF_LOGITS, b->hp->n_vocab)->scale = (float)b->hp->logit_scale;
     if (b->hp->final_softcap > 0)
         build_op(b, OP_SOFTCAP, ROLE_LOGIT_SOFTCAP, BUF_LOGITS, BUF_LOGITS, b->hp->n_vocab)->scale =
             (float)b->hp->final_softcap;

@@ -26,7 +26,7 @@ static int check_classes(const json_t *j, const char *what, struct error *err)
 {
     const json_t *list = json_object_get(j, "architectures"), *v;
     size_t i;
-    char found[65], known[512];
+    char found[65], known[2048];
     if (!list || json_is_null(list))
         return 0;
     if (!json_is_array(list))
@@ -63,7 +63,7 @@ static int find_family(const json_t *j, const char *what, const struct arch **ar
         check_classes(j, what, err) != 0)
         return -1;
     const char *class_name = json_string_value(json_array_get(json_object_get(j, "architectures"), 0));
-    char known[512];
+    char known[2048];
     if (!type && !class_name)
         return error_set(err, ERROR_INPUT, "%s: field \"model_type\" is missing, expected one of: %s", what,
                          known_families(known, sizeof known, false));
@@ -72,6 +72,14 @@ static int find_family(const json_t *j, const char *what, const struct arch **ar
         return 0;
     return error_set(err, ERROR_INPUT, "%s: model_type \"%s\" is not supported yet (known: %s)", what,
                      PRINTABLE(found, type ? type : class_name), known_families(known, sizeof known, false));
+}
+
+const char *config_field(const struct arch *a, const char *usual)
+{
+    for (const struct config_name *n = a ? a->names : NULL; n && n->usual; n++)
+        if (strcmp(n->usual, usual) == 0)
+            return n->own;
+    return usual;
 }
 
 /* Must be there, unless the architecture has a default, which *out then is. */
@@ -95,21 +103,21 @@ int config_opt_count(const json_t *j, const char *what, const char *field, int64
     return 0;
 }
 
-static int read_heads(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+static int read_heads(const json_t *j, const char *what, const struct arch *a, struct hparams *hp, struct error *err)
 {
-    if (count(j, what, "num_attention_heads", &hp->n_head, err) != 0)
+    if (count(j, what, config_field(a, "num_attention_heads"), &hp->n_head, err) != 0)
         return -1;
     if (hp->n_head_kv == 0)
         hp->n_head_kv = hp->n_head;
-    if (config_opt_count(j, what, "num_key_value_heads", 1, &hp->n_head_kv, err) != 0 ||
-        config_opt_count(j, what, "head_dim", 1, &hp->head_dim, err) != 0)
+    if (config_opt_count(j, what, config_field(a, "num_key_value_heads"), 1, &hp->n_head_kv, err) != 0 ||
+        config_opt_count(j, what, config_field(a, "head_dim"), 1, &hp->head_dim, err) != 0)
         return -1;
     if (hp->head_dim == 0) {
         if (hp->n_embd % hp->n_head != 0)
             return error_set(err, ERROR_INPUT,
-                             "%s: hidden_size is %u, expected a multiple of num_attention_heads, which is "
-                             "%u (or a field \"head_dim\")",
-                             what, hp->n_embd, hp->n_head);
+                             "%s: %s is %u, expected a multiple of %s, which is %u (or a field \"%s\")", what,
+                             config_field(a, "hidden_size"), hp->n_embd, config_field(a, "num_attention_heads"),
+                             hp->n_head, config_field(a, "head_dim"));
         hp->head_dim = hp->n_embd / hp->n_head;
     }
     hp->n_rot = hp->head_dim;
@@ -126,9 +134,9 @@ static int read_llama3(const json_t *s, const char *what, struct hparams *hp, st
         return -1;
     if (!(hp->rope_factor >= 1 && hp->rope_factor <= 1e6))
         return error_set(err, ERROR_INPUT, "%s: factor is %g, expected 1 to 1e6", what, hp->rope_factor);
-    if (!(hp->rope_low > 0 && hp->rope_high > hp->rope_low && hp->rope_high <= 1e6))
+    if (!(hp->rope_low > 0 && hp->rope_high >= hp->rope_low && hp->rope_high <= 1e6))
         return error_set(err, ERROR_INPUT,
-                         "%s: low_freq_factor is %g and high_freq_factor %g, expected 0 < low < high", what,
+                         "%s: low_freq_factor is %g and high_freq_factor %g, expected 0 < low <= high", what,
                          hp->rope_low, hp->rope_high);
     if (!(hp->rope_ctx_orig >= 1 && hp->rope_ctx_orig <= 1 << 30))
         return error_set(err, ERROR_INPUT, "%s: original_max_position_embeddings is %g, expected 1 to 2^30",
@@ -170,6 +178,8 @@ static int rope_type(const json_t *s, const char *what, const char *type, struct
 {
     if (strcmp(type, "default") == 0 || strcmp(type, "none") == 0)
         return 0;
+    if (strcmp(type, "dynamic") == 0) /* the plain rotation up to max_position_embeddings, which is as far as we go */
+        return 0;
     if (strcmp(type, "llama3") == 0)
         return read_llama3(s, what, hp, err);
     if (strcmp(type, "yarn") == 0)
@@ -184,7 +194,7 @@ static int rope_type(const json_t *s, const char *what, const char *type, struct
     }
     char found[33];
     return error_set(err, ERROR_INPUT,
-                     "%s: rope_type \"%s\" is not supported yet (known: default, linear, llama3, yarn, longrope)", what,
+                     "%s: rope_type \"%s\" is not supported yet (known: default, dynamic, linear, llama3, yarn, longrope)", what,
                      PRINTABLE(found, type));
 }
 
@@ -304,6 +314,15 @@ static int read_experts(const json_t *j, const char *what, struct hparams *hp, s
     return 0;
 }
 
+int config_experts_ff(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    (void)j;
+    if (hp->n_expert == 0)
+        return error_set(err, ERROR_INPUT, "%s: the number of experts (num_experts, num_local_experts) is missing or 0", what);
+    hp->n_ff_exp = hp->n_ff;
+    return 0;
+}
+
 /* ---- the rest --------------------------------------------------------------------------------- */
 
 /* A space-separated list has the word. */
@@ -331,7 +350,7 @@ static int read_rest(const json_t *j, const char *what, const struct arch *arch,
         json_get_str_opt(j, what, "hidden_activation", &act, err) != 0)
         return -1;
     char found[33];
-    if (mlp || head)
+    if (mlp || (head && !(arch->has & ARCH_HEAD_BIAS)))
         return error_set(err, ERROR_INPUT, "%s: %s is true: biases of the %s are not supported yet", what,
                          mlp ? "mlp_bias" : "lm_head_bias", mlp ? "feed-forward part" : "LM head");
     if (!lists(arch->activations, act))
@@ -339,6 +358,7 @@ static int read_rest(const json_t *j, const char *what, const struct arch *arch,
                          arch->activations);
     if (!(rotary > 0 && rotary <= 1))
         return error_set(err, ERROR_INPUT, "%s: partial_rotary_factor is %g, expected more than 0, at most 1", what, rotary);
+    hp->head_bias = head;
     /* Where a config says it at all, the output projection has the bias too. */
     if (attn && !hp->attn_bias)
         hp->attn_bias = hp->attn_output_bias = true;
@@ -346,18 +366,18 @@ static int read_rest(const json_t *j, const char *what, const struct arch *arch,
     return 0;
 }
 
-static int read_dimensions(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+static int read_dimensions(const json_t *j, const char *what, const struct arch *a, struct hparams *hp, struct error *err)
 {
     if (hp->n_ctx_train == 0)
         hp->n_ctx_train = 2048; /* defaults of transformers, which config.json files leave out */
     hp->rms_eps = 1e-6;
-    if (count(j, what, "hidden_size", &hp->n_embd, err) != 0 ||
-        count(j, what, "num_hidden_layers", &hp->n_layer, err) != 0 ||
-        count(j, what, "intermediate_size", &hp->n_ff, err) != 0 ||
-        count(j, what, "vocab_size", &hp->n_vocab, err) != 0 ||
-        config_opt_count(j, what, "max_position_embeddings", 1, &hp->n_ctx_train, err) != 0 ||
-        json_get_num_opt(j, what, "rms_norm_eps", &hp->rms_eps, err) != 0 ||
-        json_get_bool_opt(j, what, "tie_word_embeddings", &hp->tied, err) != 0 || read_heads(j, what, hp, err) != 0)
+    if (count(j, what, config_field(a, "hidden_size"), &hp->n_embd, err) != 0 ||
+        count(j, what, config_field(a, "num_hidden_layers"), &hp->n_layer, err) != 0 ||
+        count(j, what, config_field(a, "intermediate_size"), &hp->n_ff, err) != 0 ||
+        count(j, what, config_field(a, "vocab_size"), &hp->n_vocab, err) != 0 ||
+        config_opt_count(j, what, config_field(a, "max_position_embeddings"), 1, &hp->n_ctx_train, err) != 0 ||
+        json_get_num_opt(j, what, config_field(a, "rms_norm_eps"), &hp->rms_eps, err) != 0 ||
+        json_get_bool_opt(j, what, "tie_word_embeddings", &hp->tied, err) != 0 || read_heads(j, what, a, hp, err) != 0)
         return -1;
     hp->head_dim_v = hp->head_dim;
     return 0;
@@ -381,7 +401,7 @@ int config_parse(const json_t *j, const char *what, struct hparams *hp, const ch
         j = text;
     if (arch->defaults)
         arch->defaults(hp);
-    if (read_dimensions(j, what, hp, err) != 0 || read_rope(j, what, hp, err) != 0 ||
+    if (read_dimensions(j, what, arch, hp, err) != 0 || read_rope(j, what, hp, err) != 0 ||
         read_window(j, what, hp, err) != 0 || read_experts(j, what, hp, err) != 0 ||
         read_rest(j, what, arch, hp, err) != 0 || (arch->config && arch->config(j, what, hp, err) != 0) ||
         hparams_supported(arch, hp, what, err) != 0)

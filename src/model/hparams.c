@@ -3,6 +3,7 @@
 #include "model/arch.h"
 #include "model/internal.h"
 #include <math.h>
+#include <string.h>
 
 /* key: below "{arch}." in a GGUF; NULL where the value comes from a tensor's shape. */
 struct dimension {
@@ -105,7 +106,7 @@ static const char *label(char *buf, size_t n, enum dim d, enum hparams_names nam
         snprintf(buf, n, "%s.%s", arch, dims[d].key);
         break;
     case HPARAMS_CONFIG:
-        snprintf(buf, n, "%s", dims[d].config);
+        snprintf(buf, n, "%s", config_field(arch_find(arch, strlen(arch)), dims[d].config));
         break;
     case HPARAMS_PLAIN:
         snprintf(buf, n, "%s", dims[d].plain);
@@ -170,6 +171,12 @@ bool hparams_windowed(const struct hparams *hp, uint32_t layer)
     return hp->window > 0 && (period == 0 || layer % period != period - 1);
 }
 
+bool hparams_expert_layer(const struct hparams *hp, uint32_t layer)
+{
+    const uint32_t period = hp->expert_period;
+    return hp->n_expert > 0 && layer >= hp->n_layer_dense && (period == 0 || layer % period == period - 1);
+}
+
 static int check_number(double v, double lo, double hi, const char *what, const char *name,
                         struct error *err)
 {
@@ -223,6 +230,9 @@ int hparams_check(const struct hparams *hp, enum hparams_names names, const char
         check_rope(hp, what, err) != 0 ||
         check_number(hp->rms_eps, 0, 1, what, "the RMSNorm epsilon", err) != 0 ||
         check_number(hp->attn_scale, 0, 1e6, what, "the scale of attention scores", err) != 0 ||
+        check_number(hp->embed_scale, 0, 1e6, what, "the scale of embeddings", err) != 0 ||
+        check_number(hp->residual_scale, 0, 1e6, what, "the scale of what a part adds", err) != 0 ||
+        check_number(hp->logit_scale, 0, 1e6, what, "the scale of logits", err) != 0 ||
         check_number(hp->attn_softcap, 0, 1e6, what, "the soft cap of attention scores", err) != 0 ||
         check_number(hp->final_softcap, 0, 1e6, what, "the soft cap of logits", err) != 0 ||
         check_number(hp->expert_scale, 0, 1e6, what, "the scale of expert weights", err) != 0 ||
@@ -243,6 +253,7 @@ int hparams_supported(const struct arch *a, const struct hparams *hp, const char
         { ARCH_WINDOW, hp->window > 0 && hp->window < hp->n_ctx_train, "sliding-window attention" },
         { ARCH_ATTN_BIAS, hp->attn_bias, "biases of q, k and v" },
         { ARCH_ATTN_OUTPUT_BIAS, hp->attn_output_bias, "a bias of the attention's output" },
+        { ARCH_HEAD_BIAS, hp->head_bias, "a bias of the LM head" },
         { ARCH_YARN, hp->rope_scaling == ROPE_SCALING_YARN, "YaRN" },
         { ARCH_LONGROPE, hp->rope_scaling == ROPE_SCALING_LONGROPE, "LongRoPE" },
         { ARCH_VALUE_DIM, hp->head_dim_v != hp->head_dim, "values of another width than keys" },

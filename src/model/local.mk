@@ -37,7 +37,20 @@ libmodel_a_SOURCES = \
   %D%/arch_phi3.c \
   %D%/arch_olmo2.c \
   %D%/arch_gpt_oss.c \
-  %D%/arch_deepseek2.c
+  %D%/arch_deepseek2.c \
+  %D%/arch_gemma.c \
+  %D%/arch_qwen2moe.c \
+  %D%/arch_olmoe.c \
+  %D%/arch_internlm2.c \
+  %D%/arch_chatglm.c \
+  %D%/arch_glm4moe.c \
+  %D%/arch_deepseek.c \
+  %D%/arch_minimax_m2.c \
+  %D%/arch_granite.c \
+  %D%/arch_llama4.c \
+  %D%/arch_grok.c \
+  %D%/arch_dbrx.c \
+  %D%/arch_phimoe.c
 libmodel_a_SOURCES += \
   %D%/tokenizer/internal.h \
   %D%/tokenizer/load.c \

@@ -160,7 +160,7 @@ static int from_hparams(struct model *m, const char *name, const char *arch, con
     if (hp->head_dim_v == 0)
         m->hp.head_dim_v = hp->head_dim;
     m->arch = arch_find(arch, strlen(arch));
-    char known[256];
+    char known[1024];
     if (!m->arch)
         return error_set(err, ERROR_INPUT, "%s: architecture \"%s\" is not supported (known: %s)", name,
                          arch, arch_names(known, sizeof known));

@@ -19,6 +19,9 @@ enum rope_scaling {
     ROPE_SCALING_LONGROPE, /* factors per frequency, one set within and one beyond the original context */
 };
 
+/* Of rows of n_embd: RMSNorm, LayerNorm, LayerNorm with a weight alone. */
+enum norm { NORM_RMS, NORM_LAYER, NORM_LAYER_NO_BIAS };
+
 enum expert_gate { EXPERT_GATE_SOFTMAX = 1, EXPERT_GATE_SIGMOID = 2 }; /* numbers of expert_gating_func */
 
 /* Dimensions under GGUF's names. Counts fit 32 bits; products are computed in 64. Zero: does not apply. */
@@ -28,9 +31,13 @@ struct hparams {
     uint32_t head_dim, head_dim_v; /* of keys (and queries), of values */
     uint32_t n_rot;             /* rotary dimensions of a head */
     double rms_eps;
+    enum norm norm;
     bool tied;                  /* the LM head is the embedding table */
     bool attn_bias;             /* q, k and v have biases */
     bool attn_output_bias;
+    bool qk_norm;               /* queries and keys are normed, where an architecture leaves that open */
+    bool head_bias;             /* the LM head has one */
+    double embed_scale, residual_scale, logit_scale; /* of embeddings, of what is added to the residual, of logits; 0: 1 */
     double attn_scale;          /* of the scores; 0: 1/sqrt(head_dim) */
     double attn_softcap, final_softcap;
 
@@ -50,6 +57,8 @@ struct hparams {
     uint32_t n_ff_exp;          /* width of an expert */
     uint32_t n_expert_shared, n_ff_shexp; /* experts every token visits, and the width of all of them */
     uint32_t n_layer_dense;     /* leading layers without experts */
+    uint32_t expert_period;     /* of the others, the last of a period has experts; 0: every one */
+    bool shared_gate;           /* what the shared experts give is weighted by a sigmoid */
     uint32_t n_expert_group, n_expert_group_used;
     enum expert_gate expert_gate;
     bool expert_norm;           /* weights of the chosen add up to 1 */
@@ -62,6 +71,8 @@ struct hparams {
 
 /* Layer i sees a window of keys instead of all. */
 bool hparams_windowed(const struct hparams *hp, uint32_t layer);
+/* Layer i has experts instead of one feed-forward network. */
+bool hparams_expert_layer(const struct hparams *hp, uint32_t layer);
 
 /* What a product's operands are multiplied as. (13), (45) */
 enum scheme {

@@ -98,7 +98,7 @@ static void llama3_factors(const struct hparams *hp, float *f)
     for (uint32_t i = 0; i < hp->n_rot / 2; i++) {
         double wavelength = 2 * M_PI * pow(hp->rope_theta, 2.0 * i / hp->n_rot);
         double turns = hp->rope_ctx_orig / wavelength;
-        if (turns > hp->rope_high) {
+        if (turns >= hp->rope_high) {
             f[i] = 1;
         } else if (turns < hp->rope_low) {
             f[i] = (float)hp->rope_factor;

@@ -1,0 +1,67 @@
+/*
+ * DBRX (Databricks 2024): LayerNorm without biases, q, k and v from one matrix, four of sixteen experts in every layer. The
+ * clamp of q, k and v (clip_qkv) is part of their product and not priced.
+ */
+#include "model/arch.h"
+
+static void block(struct builder *b)
+{
+    static const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SOFTMAX, .norm = true }, false };
+    build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
+    build_attention(b, BUF_NORM, &(struct attention_spec){ .neox = true, .fused = true });
+    build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
+    build_norm(b, ROLE_FFN_NORM, BUF_NORM, BUF_X, "attn_output_norm");
+    build_experts(b, BUF_NORM, &experts);
+    build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
+}
+
+static void build(struct builder *b)
+{
+    build_model(b, 0, block);
+}
+
+static void defaults(struct hparams *hp)
+{
+    hp->norm = NORM_LAYER_NO_BIAS;
+    hp->n_ff = 1; /* every layer has experts; their width is in ffn_config */
+}
+
+/* Attention and experts have objects of their own. */
+static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    const json_t *attn = json_object_get(j, "attn_config"), *ffn = json_object_get(j, "ffn_config");
+    char ctx[4200];
+    int64_t n = 0, used = 0, width = 0;
+    snprintf(ctx, sizeof ctx, "%s: %s", what, json_is_object(attn) ? "ffn_config" : "attn_config");
+    if (!json_is_object(attn) || !json_is_object(ffn))
+        return error_set(err, ERROR_INPUT, "%s: expected an object", ctx);
+    if (json_get_int(ffn, ctx, "ffn_hidden_size", 1, UINT32_MAX, &width, err) != 0 ||
+        json_get_int(ffn, ctx, "moe_num_experts", 1, UINT32_MAX, &n, err) != 0 ||
+        json_get_int(ffn, ctx, "moe_top_k", 1, UINT32_MAX, &used, err) != 0)
+        return -1;
+    snprintf(ctx, sizeof ctx, "%s: attn_config", what);
+    if (config_opt_count(attn, ctx, "kv_n_heads", 1, &hp->n_head_kv, err) != 0 ||
+        json_get_num_opt(attn, ctx, "rope_theta", &hp->rope_theta, err) != 0)
+        return -1;
+    hp->n_expert = (uint32_t)n;
+    hp->n_expert_used = (uint32_t)used;
+    hp->n_ff = hp->n_ff_exp = (uint32_t)width;
+    return 0;
+}
+
+static const struct config_name names[] = {
+    { "hidden_size", "d_model" },     { "num_hidden_layers", "n_layers" },
+    { "num_attention_heads", "n_heads" }, { "max_position_embeddings", "max_seq_len" },
+    { NULL, NULL },
+};
+
+const struct arch arch_dbrx = {
+    .name = "dbrx",
+    .hf = { { "dbrx", "DbrxForCausalLM" } },
+    .has = ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .names = names,
+    .activations = "silu",
+    .defaults = defaults,
+    .config = config,
+    .build = build,
+};

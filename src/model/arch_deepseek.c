@@ -1,0 +1,48 @@
+/*
+ * DeepSeekMoE (Dai et al. 2024), the architecture before latent attention: Llama's block; behind a leading dense layer many
+ * small experts and some shared ones, which are one of their whole width.
+ */
+#include "model/arch.h"
+
+static void block(struct builder *b)
+{
+    const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SOFTMAX, .norm = b->hp->expert_norm }, false };
+    llama_block(b, &(struct attention_spec){ 0 }, &experts);
+}
+
+static void build(struct builder *b)
+{
+    build_model(b, 0, block);
+}
+
+/* Experts behind first_k_dense_replace layers, in every one of them, and shared ones of an expert's width each. */
+int config_shared_experts(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    int64_t freq = 1;
+    if (hp->n_expert > 0 && hp->n_ff_exp == 0)
+        return error_set(err, ERROR_INPUT, "%s: moe_intermediate_size is missing", what);
+    if (json_get_int_opt(j, what, "moe_layer_freq", 0, UINT32_MAX, &freq, err) != 0 ||
+        config_opt_count(j, what, "n_shared_experts", 0, &hp->n_expert_shared, err) != 0 ||
+        config_opt_count(j, what, "first_k_dense_replace", 0, &hp->n_layer_dense, err) != 0 ||
+        config_opt_count(j, what, "n_group", 0, &hp->n_expert_group, err) != 0 ||
+        config_opt_count(j, what, "topk_group", 0, &hp->n_expert_group_used, err) != 0 ||
+        json_get_bool_opt(j, what, "norm_topk_prob", &hp->expert_norm, err) != 0 ||
+        json_get_num_opt(j, what, "routed_scaling_factor", &hp->expert_scale, err) != 0)
+        return -1;
+    if (freq != 1)
+        return error_set(err, ERROR_INPUT, "%s: moe_layer_freq is %lld, and only 1, experts in every layer, is supported",
+                         what, (long long)freq);
+    if (hp->n_expert_shared > 1024)
+        return error_set(err, ERROR_INPUT, "%s: n_shared_experts is %u, expected at most 1024", what, hp->n_expert_shared);
+    hp->n_ff_shexp = hp->n_ff_exp <= 1 << 22 ? hp->n_expert_shared * hp->n_ff_exp : 0;
+    return 0;
+}
+
+const struct arch arch_deepseek = {
+    .name = "deepseek",
+    .hf = { { "deepseek", "DeepseekForCausalLM" } },
+    .has = ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .activations = "silu",
+    .config = config_shared_experts,
+    .build = build,
+};

@@ -1,0 +1,61 @@
+/*
+ * Grok-1 (xAI 2024): experts with GELU, a norm before and a norm behind each part, scores under a soft cap, multipliers of
+ * embeddings and logits.
+ *
+ *   x  = embed(token) * embedding_multiplier_scale
+ *   x += rms_norm(Wo attention(...rms_norm(x)))
+ *   x += rms_norm(sum of w_e Wdown_e (gelu(Wgate_e h) * (Wup_e h))),  h = rms_norm(x)
+ *   logits = W_embed rms_norm(x) * output_multiplier_scale
+ */
+#include "model/arch.h"
+
+static void block(struct builder *b)
+{
+    static const struct experts_spec experts = { GLU_GELU, { .gate = ROUTE_SOFTMAX }, false };
+    build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
+    build_attention(b, BUF_NORM, &(struct attention_spec){ .neox = true });
+    build_norm(b, ROLE_ATTN_POST_NORM, BUF_OUT, BUF_OUT, "attn_output_norm");
+    build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
+    build_norm(b, ROLE_FFN_NORM, BUF_NORM, BUF_X, "ffn_norm");
+    build_experts(b, BUF_NORM, &experts);
+    build_norm(b, ROLE_FFN_POST_NORM, BUF_OUT, BUF_OUT, "layer_output_norm");
+    build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
+}
+
+static void build(struct builder *b)
+{
+    const double scale = b->hp->embed_scale;
+    build_model(b, scale != 1 ? scale : 0, block);
+}
+
+/* What xAI's run.py has, and configs made from it may leave out. */
+static void defaults(struct hparams *hp)
+{
+    hp->n_ctx_train = 8192;
+    hp->n_head_kv = 8;
+    hp->tied = true;
+    hp->attn_scale = 0.08838834764831845;
+    hp->attn_softcap = 30;
+    hp->embed_scale = 78.38367176906169;
+    hp->logit_scale = 0.5773502691896257;
+}
+
+static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    if (json_get_num_opt(j, what, "attn_output_multiplier", &hp->attn_scale, err) != 0 ||
+        json_get_num_opt(j, what, "max_attn_value", &hp->attn_softcap, err) != 0 ||
+        json_get_num_opt(j, what, "embedding_multiplier_scale", &hp->embed_scale, err) != 0 ||
+        json_get_num_opt(j, what, "output_multiplier_scale", &hp->logit_scale, err) != 0)
+        return -1;
+    return config_experts_ff(j, what, hp, err);
+}
+
+const struct arch arch_grok = {
+    .name = "grok",
+    .hf = { { "grok-1", "Grok1ModelForCausalLM" }, { "grok", "Grok1ForCausalLM" } },
+    .has = ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .activations = "gelu",
+    .defaults = defaults,
+    .config = config,
+    .build = build,
+};

@@ -1,0 +1,30 @@
+/* InternLM2 and 2.5 (Cai et al. 2024): Llama. Checkpoints keep q, k and v in one matrix (wqkv), GGUF files in three. */
+#include "model/arch.h"
+
+static void block(struct builder *b)
+{
+    llama_block(b, &(struct attention_spec){ 0 }, NULL);
+}
+
+static void build(struct builder *b)
+{
+    build_model(b, 0, block);
+}
+
+static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    bool bias = false;
+    if (json_get_bool_opt(j, what, "bias", &bias, err) != 0)
+        return -1;
+    hp->attn_bias = hp->attn_output_bias = bias;
+    return 0;
+}
+
+const struct arch arch_internlm2 = {
+    .name = "internlm2",
+    .hf = { { "internlm2", "InternLM2ForCausalLM" } },
+    .has = ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_PRICED_ONLY,
+    .activations = "silu",
+    .config = config,
+    .build = build,
+};

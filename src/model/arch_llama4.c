@@ -1,0 +1,103 @@
+/*
+ * Llama 4 (Meta 2025), its language model: the layers of every four but the last rotate queries and keys and see their own
+ * chunk of the context; the last does neither. In Scout, queries and keys of the layers that rotate are normed, behind the
+ * rotation and without a weight. In every interleave_moe_layer_step-th layer one of many experts, chosen by a sigmoid, and a
+ * shared one; the others are dense and wider.
+ *
+ * The scale of queries by their position in layers without rotation (attn_temperature_tuning) is counted with the scores.
+ */
+#include "model/arch.h"
+
+static bool rotates(const struct hparams *hp, uint32_t layer)
+{
+    return hp->no_rope_period == 0 || (layer + 1) % hp->no_rope_period != 0;
+}
+
+static void block(struct builder *b)
+{
+    const struct hparams *hp = b->hp;
+    static const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SIGMOID }, false };
+    const bool rope = rotates(hp, (uint32_t)b->layer);
+    llama_block(b, &(struct attention_spec){ .no_rope = !rope, .chunked = rope, .plain_norms = rope && hp->qk_norm }, &experts);
+}
+
+static void build(struct builder *b)
+{
+    build_model(b, 0, block);
+}
+
+static void defaults(struct hparams *hp)
+{
+    hp->n_ff = 16384; /* its field has another name, and intermediate_size is the width of an expert */
+    hp->n_head = 40;
+    hp->n_head_kv = 8;
+    hp->head_dim = 128;
+    hp->n_ctx_train = 131072; /* transformers' defaults of what files leave out */
+    hp->rope_theta = 500000;
+    hp->no_rope_period = 4;
+}
+
+/* A list of the layers with experts must be the step's. */
+static int check_moe_layers(const json_t *j, const char *what, const struct hparams *hp, struct error *err)
+{
+    const json_t *list = json_object_get(j, "moe_layers"), *v;
+    size_t i, expected = 0;
+    if (!json_is_array(list))
+        return 0;
+    json_array_foreach(list, i, v)
+    {
+        if (!json_is_integer(v) || json_integer_value(v) != (json_int_t)((i + 1) * hp->expert_period - 1))
+            return error_set(err, ERROR_INPUT, "%s: moe_layers[%zu] does not follow interleave_moe_layer_step, %u", what, i,
+                             hp->expert_period);
+        expected = i + 1;
+    }
+    if (expected != hp->n_layer / hp->expert_period)
+        return error_set(err, ERROR_INPUT, "%s: moe_layers has %zu entries, expected %u", what, expected,
+                         hp->n_layer / hp->expert_period);
+    return 0;
+}
+
+/* no_rope_layers has a flag a layer, 0 where it does not rotate; an empty list means the interval. */
+static int check_no_rope(const json_t *j, const char *what, const struct hparams *hp, struct error *err)
+{
+    const json_t *list = json_object_get(j, "no_rope_layers"), *v;
+    size_t i;
+    if (json_array_size(list) > 0 && json_array_size(list) != hp->n_layer)
+        return error_set(err, ERROR_INPUT, "%s: no_rope_layers has %zu entries for %u layers", what, json_array_size(list),
+                         hp->n_layer);
+    json_array_foreach(list, i, v) if (rotates(hp, (uint32_t)i) != (json_integer_value(v) != 0)) return error_set(
+        err, ERROR_INPUT, "%s: no_rope_layers[%zu] does not follow an interval of %u, and other patterns are not supported",
+        what, i, hp->no_rope_period);
+    return 0;
+}
+
+static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    uint32_t chunk = 8192, step = 1;
+    hp->n_ff_exp = hp->n_ff;
+    hp->n_ff_shexp = hp->n_ff;
+    hp->n_expert_shared = 1;
+    hp->qk_norm = true;
+    if (config_opt_count(j, what, "intermediate_size_mlp", 1, &hp->n_ff, err) != 0 ||
+        config_opt_count(j, what, "attention_chunk_size", 1, &chunk, err) != 0 ||
+        config_opt_count(j, what, "interleave_moe_layer_step", 1, &step, err) != 0 ||
+        config_opt_count(j, what, "no_rope_layer_interval", 1, &hp->no_rope_period, err) != 0 ||
+        json_get_bool_opt(j, what, "use_qk_norm", &hp->qk_norm, err) != 0)
+        return -1;
+    if (hp->n_expert == 0)
+        return error_set(err, ERROR_INPUT, "%s: num_local_experts is missing or 0", what);
+    hp->expert_period = step;
+    hp->window = chunk < hp->n_ctx_train ? chunk : 0;
+    hp->window_period = hp->no_rope_period;
+    return check_moe_layers(j, what, hp, err) != 0 || check_no_rope(j, what, hp, err) != 0 ? -1 : 0;
+}
+
+const struct arch arch_llama4 = {
+    .name = "llama4",
+    .hf = { { "llama4", "Llama4ForConditionalGeneration" }, { "llama4_text", "Llama4ForCausalLM" } },
+    .has = ARCH_EXPERTS | ARCH_WINDOW | ARCH_PRICED_ONLY,
+    .activations = "silu",
+    .defaults = defaults,
+    .config = config,
+    .build = build,
+};

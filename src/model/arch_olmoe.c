@@ -1,0 +1,30 @@
+/* OLMoE (Muennighoff et al. 2024): Llama's block with queries and keys normed over all heads together, and small experts in
+ * every layer. A clamp of q, k and v (clip_qkv) would be part of the products: it is not priced. */
+#include "model/arch.h"
+
+static void block(struct builder *b)
+{
+    const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SOFTMAX, .norm = b->hp->expert_norm }, false };
+    llama_block(b, &(struct attention_spec){ .neox = true, .width_norms = true }, &experts);
+}
+
+static void build(struct builder *b)
+{
+    build_model(b, 0, block);
+}
+
+static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    if (json_get_bool_opt(j, what, "norm_topk_prob", &hp->expert_norm, err) != 0)
+        return -1;
+    return config_experts_ff(j, what, hp, err);
+}
+
+const struct arch arch_olmoe = {
+    .name = "olmoe",
+    .hf = { { "olmoe", "OlmoeForCausalLM" } },
+    .has = ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .activations = "silu",
+    .config = config,
+    .build = build,
+};

@@ -1,0 +1,37 @@
+/* Phi-3.5-MoE (Abdin et al. 2024): Llama's block with LayerNorm, biases in attention and LM head, two of sixteen experts in
+ * every layer, LongRoPE. The sparse mixer that chooses them is priced as a softmax. */
+#include "model/arch.h"
+
+static void block(struct builder *b)
+{
+    static const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SOFTMAX }, false };
+    llama_block(b, &(struct attention_spec){ .neox = true }, &experts);
+}
+
+static void build(struct builder *b)
+{
+    build_model(b, 0, block);
+}
+
+static void defaults(struct hparams *hp)
+{
+    hp->norm = NORM_LAYER;
+}
+
+static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    if (config_longrope(j, what, hp, err) != 0)
+        return -1;
+    return config_experts_ff(j, what, hp, err);
+}
+
+const struct arch arch_phimoe = {
+    .name = "phimoe",
+    .hf = { { "phimoe", "PhiMoEForCausalLM" } },
+    .has = ARCH_EXPERTS | ARCH_WINDOW | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_HEAD_BIAS | ARCH_LONGROPE |
+           ARCH_PRICED_ONLY,
+    .activations = "silu",
+    .defaults = defaults,
+    .config = config,
+    .build = build,
+};

@@ -1,0 +1,42 @@
+/*
+ * The mixtures of experts of Qwen1.5 and Qwen2 (Yang et al. 2024): Qwen2's attention with biases, and beside the routed
+ * experts a shared one, weighted by the sigmoid of a gate of its own:
+ *
+ *   x += sum of w_e Wdown_e (silu(Wgate_e h) * (Wup_e h)) + sigmoid(w_s . h) Wdown_s (silu(Wgate_s h) * (Wup_s h))
+ */
+#include "model/arch.h"
+
+static void block(struct builder *b)
+{
+    const struct experts_spec experts = { GLU_SILU, { .gate = ROUTE_SOFTMAX, .norm = b->hp->expert_norm }, false };
+    llama_block(b, &(struct attention_spec){ .neox = true }, &experts);
+}
+
+static void build(struct builder *b)
+{
+    build_model(b, 0, block);
+}
+
+static void defaults(struct hparams *hp)
+{
+    hp->attn_bias = true;
+}
+
+static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    if (config_opt_count(j, what, "shared_expert_intermediate_size", 1, &hp->n_ff_shexp, err) != 0)
+        return -1;
+    hp->n_expert_shared = hp->n_ff_shexp > 0;
+    hp->shared_gate = hp->n_ff_shexp > 0;
+    return config_qwen_experts(j, what, hp, err);
+}
+
+const struct arch arch_qwen2moe = {
+    .name = "qwen2moe",
+    .hf = { { "qwen2_moe", "Qwen2MoeForCausalLM" } },
+    .has = ARCH_EXPERTS | ARCH_ATTN_BIAS | ARCH_YARN | ARCH_PRICED_ONLY,
+    .activations = "silu",
+    .defaults = defaults,
+    .config = config,
+    .build = build,
+};
