@@ -1,31 +1,65 @@
 modelsdir = $(pkgdatadir)/models
 dist_models_DATA = \
+  %D%/codellama-13b.json \
+  %D%/codellama-34b.json \
+  %D%/codellama-7b.json \
+  %D%/dbrx.json \
+  %D%/deepseek-moe-16b.json \
   %D%/deepseek-v2.json \
   %D%/deepseek-v2-lite.json \
   %D%/deepseek-v3.json \
+  %D%/falcon3-10b.json \
+  %D%/falcon3-1b.json \
+  %D%/falcon3-3b.json \
+  %D%/falcon3-7b.json \
   %D%/gemma-2-27b.json \
   %D%/gemma-2-2b.json \
   %D%/gemma-2-9b.json \
+  %D%/gemma-2b.json \
   %D%/gemma-3-12b.json \
   %D%/gemma-3-1b.json \
+  %D%/gemma-3-270m.json \
   %D%/gemma-3-27b.json \
   %D%/gemma-3-4b.json \
+  %D%/gemma-7b.json \
+  %D%/glm-4-9b.json \
+  %D%/glm-4.5.json \
+  %D%/glm-4.5-air.json \
   %D%/gpt-oss-120b.json \
   %D%/gpt-oss-20b.json \
+  %D%/granite-3.0-1b-a400m.json \
+  %D%/granite-3.1-2b.json \
+  %D%/granite-3.1-3b-a800m.json \
+  %D%/granite-3.1-8b.json \
+  %D%/granite-4.1-8b.json \
+  %D%/grok-1.json \
+  %D%/internlm2.5-7b.json \
   %D%/kimi-k2.json \
+  %D%/kimi-k2.5.json \
+  %D%/llama-1-13b.json \
+  %D%/llama-1-30b.json \
+  %D%/llama-1-65b.json \
+  %D%/llama-1-7b.json \
   %D%/llama-2-13b.json \
   %D%/llama-2-70b.json \
   %D%/llama-2-7b.json \
   %D%/llama-3-70b.json \
   %D%/llama-3-8b.json \
+  %D%/llama-3.1-405b.json \
   %D%/llama-3.1-70b.json \
   %D%/llama-3.1-8b.json \
   %D%/llama-3.2-1b.json \
   %D%/llama-3.2-3b.json \
   %D%/llama-3.3-70b.json \
+  %D%/llama-4-maverick-17b-128e.json \
+  %D%/llama-4-scout-17b-16e.json \
+  %D%/minimax-m2.json \
   %D%/ministral-8b.json \
   %D%/mistral-7b.json \
+  %D%/mistral-7b-v0.1.json \
+  %D%/mistral-large-123b.json \
   %D%/mistral-nemo-12b.json \
+  %D%/mistral-small-22b.json \
   %D%/mistral-small-24b.json \
   %D%/mixtral-8x22b.json \
   %D%/mixtral-8x7b.json \
@@ -33,12 +67,20 @@ dist_models_DATA = \
   %D%/olmo-2-1b.json \
   %D%/olmo-2-32b.json \
   %D%/olmo-2-7b.json \
+  %D%/olmoe-1b-7b.json \
   %D%/phi-3-medium.json \
   %D%/phi-3-mini-128k.json \
   %D%/phi-3-mini-4k.json \
   %D%/phi-3.5-mini.json \
+  %D%/phi-3.5-moe.json \
   %D%/phi-4.json \
   %D%/phi-4-mini.json \
+  %D%/qwen1.5-moe-a2.7b.json \
+  %D%/qwen2-0.5b.json \
+  %D%/qwen2-1.5b.json \
+  %D%/qwen2-57b-a14b.json \
+  %D%/qwen2-72b.json \
+  %D%/qwen2-7b.json \
   %D%/qwen2.5-0.5b.json \
   %D%/qwen2.5-1.5b.json \
   %D%/qwen2.5-14b.json \
@@ -54,6 +96,7 @@ dist_models_DATA = \
   %D%/qwen3-32b.json \
   %D%/qwen3-4b.json \
   %D%/qwen3-8b.json \
+  %D%/qwen3-coder-480b-a35b.json \
   %D%/smollm2-1.7b.json \
   %D%/smollm2-135m.json \
   %D%/smollm2-360m.json \

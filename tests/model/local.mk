@@ -33,12 +33,15 @@ check_PROGRAMS += %D%/test_model_quantize
 TESTS += %D%/test_model_quantize
 endif
 if CMOCKA
-check_PROGRAMS += %D%/test_config %D%/test_presets
+check_PROGRAMS += %D%/test_config %D%/test_presets %D%/test_params
 %C%_test_config_SOURCES = %D%/test_config.c tests/test.h
 %C%_test_config_LDADD   = $(MODEL_TEST_LIBS)
 %C%_test_presets_SOURCES = %D%/test_presets.c tests/test.h
 %C%_test_presets_LDADD   = $(MODEL_TEST_LIBS)
-TESTS += %D%/test_config %D%/test_presets
+%C%_test_params_SOURCES = %D%/test_params.c tests/test.h
+%C%_test_params_LDADD   = $(MODEL_TEST_LIBS)
+TESTS += %D%/test_config %D%/test_presets %D%/test_params
+EXTRA_DIST += %D%/params.tsv
 endif
 if CMOCKA
 check_PROGRAMS += %D%/test_checkpoint
