@@ -1,5 +1,6 @@
 modelsdir = $(pkgdatadir)/models
 dist_models_DATA = \
+  %D%/llama-bench.tsv \
   %D%/codellama-13b.json \
   %D%/codellama-34b.json \
   %D%/codellama-7b.json \

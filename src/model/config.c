@@ -15,7 +15,8 @@ static const char *known_families(char *buf, size_t n, bool classes)
     const struct arch *a;
     for (size_t i = 0; (a = arch_at(i)); i++)
         for (size_t k = 0; k < ARRAY_LEN(a->hf) && a->hf[k].model_type && len < n; k++)
-            if (!classes || k == 0 || strcmp(a->hf[k].class_name, a->hf[k - 1].class_name) != 0)
+            if (k == 0 || (classes ? strcmp(a->hf[k].class_name, a->hf[k - 1].class_name)
+                                   : strcmp(a->hf[k].model_type, a->hf[k - 1].model_type)) != 0)
                 len += (size_t)snprintf(buf + len, n - len, "%s%s", len ? ", " : "",
                                         classes ? a->hf[k].class_name : a->hf[k].model_type);
     return buf;

@@ -57,6 +57,15 @@ int model_from_config(struct model *m, const char *name, const json_t *j, const 
 /* The model called `spec` in the model directories. */
 int preset_load(struct model *m, const char *spec, const char *type, struct error *err);
 
+/* ---- alias.c ---------------------------------------------------------------------- */
+/* A name without regard to case, spaces, dashes and underscores. */
+void alias_fold(char *out, size_t n, const char *s);
+/* The length of the name before the type that ends it, as people or llama-bench write types ("llama 8B Q4_K - Medium": 8, and
+ * "Q4_K_M" in type); the whole length, and type untouched, where no type ends it. */
+size_t alias_type(const char *spec, char *type, size_t size);
+/* The preset that llama-bench's label means, both folded, by models/llama-bench.tsv of the first directory that has it. */
+bool alias_label(const char *const *dirs, const char *folded, char *name, size_t n);
+
 /* ---- mixture.c --------------------------------------------------------------------- */
 /* The name under which files of this mixture are known ("q4_k" -> "Q4_K_M"), NULL when unknown. */
 const char *mixture_name(const char *type);

@@ -14,6 +14,7 @@ libmodel_a_SOURCES = \
   %D%/quant_config.c \
   %D%/module_name.c \
   %D%/preset.c \
+  %D%/alias.c \
   %D%/mixture.h \
   %D%/mixture.c \
   %D%/quantize.h \

@@ -1,7 +1,6 @@
 /* Models by name: models/NAME.json in the data directories. Names match without regard to case,
  * spaces, dashes and underscores; a file lists the other names people use under "aliases". */
 #include "model/internal.h"
-#include <ctype.h>
 #include <string.h>
 
 /* Set once by main() before any load: the one piece of state this module keeps. */
@@ -19,18 +18,9 @@ int model_list(char ***names, size_t *n, struct error *err)
 
 /* ---- matching ---------------------------------------------------------------------------- */
 
-static void fold(char *out, size_t n, const char *s)
-{
-    size_t k = 0;
-    for (; *s && k + 1 < n; s++)
-        if (*s != ' ' && *s != '-' && *s != '_')
-            out[k++] = (char)tolower((unsigned char)*s);
-    out[k] = 0;
-}
-
 /* The preset whose name or alias is nearest to what was asked for. */
 struct match {
-    const char *folded;
+    char folded[NAME_SIZE];
     unsigned best;        /* edits to the nearest name so far; 0: it is this one */
     char name[NAME_SIZE]; /* its preset */
     char path[4352];
@@ -39,7 +29,7 @@ struct match {
 static void consider(struct match *x, const char *alias, const char *name, const char *path)
 {
     char f[NAME_SIZE];
-    fold(f, sizeof f, alias);
+    alias_fold(f, sizeof f, alias);
     unsigned d = edit_distance(x->folded, f);
     if (d < x->best) {
         x->best = d;
@@ -87,21 +77,66 @@ static int unknown_model(const char *spec, const struct match *x, struct error *
                      spec, hint);
 }
 
+/* The preset that a name without a type means, or the nearest. */
+static int find(struct match *x, const char *base, char **names, size_t n, struct error *err)
+{
+    char folded[NAME_SIZE], name[NAME_SIZE];
+    alias_fold(folded, sizeof folded, base);
+    *x = (struct match){ .best = UINT32_MAX };
+    snprintf(x->folded, sizeof x->folded, "%s", folded);
+    /* A label is written with spaces; "llama-7b" is the repository of that name. */
+    if (strchr(base, ' ') && alias_label(data_dirs, folded, name, sizeof name) &&
+        name_file(x->path, sizeof x->path, data_dirs, "models", name)) {
+        snprintf(x->name, sizeof x->name, "%s", name);
+        x->best = 0;
+        return 0;
+    }
+    if (find_best(x, names, n, err) != 0)
+        return -1;
+    if (x->best != 0 && alias_label(data_dirs, folded, name, sizeof name) &&
+        name_file(x->path, sizeof x->path, data_dirs, "models", name)) {
+        snprintf(x->name, sizeof x->name, "%s", name);
+        x->best = 0;
+    }
+    return 0;
+}
+
+/* As it is, then without a type at its end, which *type gets where it is NULL. */
+static int find_typed(struct match *x, const char *base, char **names, size_t n, const char **type, char *buf, size_t size,
+                      struct error *err)
+{
+    char head[NAME_SIZE], found[32];
+    struct match y;
+    if (find(x, base, names, n, err) != 0)
+        return -1;
+    const size_t len = alias_type(base, found, sizeof found);
+    if (x->best == 0 || !base[len] || len >= sizeof head)
+        return 0;
+    snprintf(head, sizeof head, "%.*s", (int)len, base);
+    if (find(&y, head, names, n, err) != 0)
+        return -1;
+    if (y.best < x->best)
+        *x = y;
+    if (y.best == 0 && !*type) {
+        snprintf(buf, size, "%s", found);
+        *type = buf;
+    }
+    return 0;
+}
+
 int preset_load(struct model *m, const char *spec, const char *type, struct error *err)
 {
-    char **names;
+    char **names, typed[32];
     size_t n;
-    char folded[NAME_SIZE];
     /* "meta-llama/Llama-3.1-8B": the hub's owner is not part of the name. */
     const char *base = strrchr(spec, '/');
-    fold(folded, sizeof folded, base ? base + 1 : spec);
-    struct match x = { .folded = folded, .best = UINT32_MAX };
+    struct match x = { 0 };
     json_t *j = NULL;
     struct hparams hp;
     const char *arch;
     int rc = model_list(&names, &n, err);
     if (rc == 0)
-        rc = find_best(&x, names, n, err);
+        rc = find_typed(&x, base ? base + 1 : spec, names, n, &type, typed, sizeof typed, err);
     if (rc == 0 && x.best != 0)
         rc = unknown_model(spec, &x, err);
     if (rc == 0 && !(j = json_load_path(x.path, err)))

@@ -158,7 +158,7 @@ static void test_config_refused(void **state)
         { "\"tie_word_embeddings\":1", "tie_word_embeddings" },
         { "\"max_position_embeddings\":0", "max_position_embeddings" },
         { "\"rope_scaling\":3", "rope_scaling" },
-        { "\"rope_scaling\":{\"type\":\"dynamic\",\"factor\":4}", "rope_type \"dynamic\" is not supported yet" },
+        { "\"rope_scaling\":{\"type\":\"ntk\",\"factor\":4}", "rope_type \"ntk\" is not supported yet" },
         { "\"rope_scaling\":{\"type\":\"yarn\"}", "rope_scaling: field \"factor\" is missing" },
         { "\"rope_scaling\":{\"type\":\"yarn\",\"factor\":0.5}", "the YaRN factor is 0.5" },
         { "\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4,\"beta_fast\":0.5}", "YaRN's beta_fast is 0.5" },
@@ -170,7 +170,7 @@ static void test_config_refused(void **state)
         { "\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8}", "low_freq_factor" },
         { "\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8,\"low_freq_factor\":4,"
           "\"high_freq_factor\":1,\"original_max_position_embeddings\":8192}",
-          "0 < low < high" },
+          "0 < low <= high" },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct hparams hp;

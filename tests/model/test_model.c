@@ -204,7 +204,7 @@ static void test_hparams_numbers(void **state)
 static void test_arch_names(void **state)
 {
     (void)state;
-    char names[256];
+    char names[2048];
     size_t n = 0;
     arch_names(names, sizeof names);
     for (char *s = strtok(names, ", "); s; s = strtok(NULL, ", ")) {
@@ -212,14 +212,14 @@ static void test_arch_names(void **state)
         assert_ptr_equal(arch_find(s, strlen(s)), arch_at(n++));
     }
     assert_null(arch_at(n));
-    assert_int_equal(n, 11);
+    assert_true(n >= 25);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < ARRAY_LEN(arch_at(i)->hf) && arch_at(i)->hf[k].model_type; k++) {
             assert_ptr_equal(arch_find_hf(arch_at(i)->hf[k].model_type, NULL), arch_at(i));
             assert_ptr_equal(arch_find_hf(NULL, arch_at(i)->hf[k].class_name), arch_at(i));
         }
     assert_null(arch_find("llam", 4));
-    assert_null(arch_find("llama4", 6));
+    assert_null(arch_find("llama44", 7));
 }
 
 int main(void)
