@@ -48,4 +48,10 @@ check_PROGRAMS += %D%/test_checkpoint
 %C%_test_checkpoint_SOURCES = %D%/test_checkpoint.c tests/test.h
 %C%_test_checkpoint_LDADD   = $(MODEL_TEST_LIBS)
 TESTS += %D%/test_checkpoint
+check_PROGRAMS += %D%/test_alias %D%/test_archs_llama_like
+%C%_test_alias_SOURCES = %D%/test_alias.c tests/test.h
+%C%_test_alias_LDADD   = $(MODEL_TEST_LIBS)
+%C%_test_archs_llama_like_SOURCES = %D%/test_archs_llama_like.c tests/test.h
+%C%_test_archs_llama_like_LDADD   = $(MODEL_TEST_LIBS)
+TESTS += %D%/test_alias %D%/test_archs_llama_like
 endif

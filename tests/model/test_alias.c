@@ -1,0 +1,157 @@
+/* Names beyond those of presets: with a type at their end, and as llama-bench prints a model. */
+#include "../test.h"
+#include "model/internal.h"
+#include "model/model.h"
+
+static int set_dirs(void **state)
+{
+    (void)state;
+    model_set_dirs(data_dirs());
+    return 0;
+}
+
+static void test_type_at_the_end(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        size_t len;
+        const char *type;
+    } cases[] = {
+        { "llama 8B Q4_K - Medium", 8, "Q4_K_M" },
+        { "llama 8B Q3_K - Large", 8, "Q3_K_L" },
+        { "llama 8B Q5_K - Small", 8, "Q5_K_S" },
+        { "gpt-oss 20B MXFP4 MoE", 11, "MXFP4_MOE" },
+        { "llama 8B IQ4_XS - 4.25 bpw", 8, "IQ4_XS" },
+        { "llama 8B TQ1_0 - 1.69 bpw ternary", 8, "TQ1_0" },
+        { "llama 1B all F32", 8, "F32" },
+        { "llama 1B Q4_0 (guessed)", 8, "Q4_0" },
+        { "Llama-3.1-8B-Instruct-Q4_K_M", 21, "Q4_K_M" },
+        { "Qwen3-8B.Q8_0", 8, "Q8_0" },
+        { "qwen3-8b:q4_k_m", 8, "q4_k_m" },
+        { "Qwen3-8B-IQ2_XXS", 8, "IQ2_XXS" },
+        { "Qwen3-8B-BF16", 8, "BF16" },
+        { "llama 8B", 8, "none" },
+        { "Q4_0", 4, "none" },       /* the type alone is no model's name */
+        { "-Q4_0", 5, "none" },
+        { "llama-Q4", 8, "none" },
+        { "llama-Q4_", 9, "none" },
+        { "llama 8B Q4_K - Medium or so", 28, "none" },
+        { "", 0, "none" },
+        { " ", 1, "none" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char type[32] = "none";
+        const size_t len = alias_type(cases[i].spec, type, sizeof type);
+        if (len != cases[i].len || strcmp(type, cases[i].type) != 0)
+            fail_msg("\"%s\": %zu, %s", cases[i].spec, len, type);
+    }
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *asked, *name, *type;
+    } cases[] = {
+        { "llama 8B Q4_K - Medium", NULL, "llama-3.1-8b", "Q4_K_M" },
+        { "qwen3moe 30B.A3B Q4_K - Medium", NULL, "qwen3-30b-a3b", "Q4_K_M" },
+        { "gpt-oss 20B MXFP4 MoE", NULL, "gpt-oss-20b", "MXFP4_MOE" },
+        { "gemma3 27B Q8_0", NULL, "gemma-3-27b", "Q8_0" },
+        { "llama 1B Q4_0", NULL, "llama-3.2-1b", "Q4_0" },
+        { "llama4 17Bx16E (Scout) Q4_0", NULL, "llama-4-scout-17b-16e", "Q4_0" },
+        { "LLAMA 8b q4_0", NULL, "llama-3.1-8b", "Q4_0" },
+        { "llama 8B", NULL, "llama-3.1-8b", "F16" },
+        { "llama-8b", NULL, "llama-3.1-8b", "F16" },
+        /* what the caller says goes before what the name does */
+        { "llama 8B Q4_K - Medium", "Q8_0", "llama-3.1-8b", "Q8_0" },
+        { "unsloth/Qwen3-8B-Q6_K", NULL, "qwen3-8b", "Q6_K" },
+        { "meta-llama/Llama-3.1-8B-Instruct", NULL, "llama-3.1-8b", "F16" },
+        { "Llama-3-8B", NULL, "llama-3-8b", "F16" },
+        { "llama_3_8b", NULL, "llama-3-8b", "F16" },
+        /* llama-bench's label, and a repository of that name */
+        { "llama 7B Q4_0", NULL, "llama-2-7b", "Q4_0" },
+        { "huggyllama/llama-7b", NULL, "llama-1-7b", "F16" },
+        { "huggyllama/llama-7b-Q4_0", NULL, "llama-1-7b", "Q4_0" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct model m;
+        struct error err = { 0 };
+        assert_ok(model_load(&m, cases[i].spec, cases[i].asked, &err), err);
+        if (strcmp(m.name, cases[i].name) != 0 || strcmp(m.type_name, cases[i].type) != 0)
+            fail_msg("\"%s\": %s in %s", cases[i].spec, m.name, m.type_name);
+        model_free(&m);
+    }
+}
+
+static void test_unknown(void **state)
+{
+    (void)state;
+    struct model m;
+    struct error err = { 0 };
+    assert_fails(model_load(&m, "lama-3.1-8b-q4_0", NULL, &err), err, "no model called \"lama-3.1-8b-q4_0\"; did you mean llama-3.1-8b?");
+    assert_fails(model_load(&m, "Q4_0", NULL, &err), err, "no model called \"Q4_0\"");
+    assert_fails(model_load(&m, "Qwen3-8B-IQ2_XXS", NULL, &err), err, "type \"IQ2_XXS\" is unknown");
+    assert_fails(model_load(&m, "Qwen3-8B Q4_K - Huge", NULL, &err), err, "no model called");
+    char longer[400];
+    memset(longer, 'a', sizeof longer - 1);
+    longer[sizeof longer - 1] = 0;
+    memcpy(longer + 200, " Q4_0", 5);
+    assert_fails(model_load(&m, longer, NULL, &err), err, "no model called");
+}
+
+/* Every line has a label of its own; every model it names that there is a preset of is found by the label. */
+static void test_table(void **state)
+{
+    (void)state;
+    char path[4300], line[512], label[128], other[128], spec[600], **names, *labels[128];
+    size_t n = 0, found = 0, n_names;
+    struct error err = { 0 };
+    assert_ok(model_list(&names, &n_names, &err), err);
+    snprintf(path, sizeof path, "%s/models/llama-bench.tsv", data_dirs()[0]);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        if (line[0] == '#')
+            continue;
+        char *tab = strchr(line, '\t');
+        assert_non_null(tab);
+        *tab++ = 0;
+        tab[strcspn(tab, "\t\n")] = 0;
+        alias_fold(label, sizeof label, line);
+        for (size_t i = 0; i < n; i++) {
+            alias_fold(other, sizeof other, labels[i]);
+            if (strcmp(label, other) == 0)
+                fail_msg("%s: twice", line);
+        }
+        assert_true(n < ARRAY_LEN(labels) && strchr(line, ' '));
+        labels[n++] = strdup(line);
+        for (size_t i = 0; i < n_names; i++) {
+            struct model m;
+            if (strcmp(names[i], tab) != 0)
+                continue;
+            snprintf(spec, sizeof spec, "%s Q8_0", line);
+            assert_ok(model_load(&m, spec, NULL, &err), err);
+            assert_string_equal(m.name, tab);
+            assert_string_equal(m.type_name, "Q8_0");
+            model_free(&m);
+            found++;
+        }
+    }
+    fclose(f);
+    for (size_t i = 0; i < n; i++)
+        free(labels[i]);
+    name_list_free(names, n_names);
+    assert_true(found >= 45);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_type_at_the_end),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_table),
+    };
+    return cmocka_run_group_tests_name("alias", tests, set_dirs, NULL);
+}
