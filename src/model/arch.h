@@ -151,6 +151,8 @@ void gemma_block(struct builder *b, const struct attention_spec *s);
 void gemma_defaults(struct hparams *hp);
 void gemma_scale_27b(struct hparams *hp, uint32_t n_layer);
 int gemma_config(const json_t *j, const char *what, struct hparams *hp, struct error *err);
+/* Logits of src, cols wide, with the cap or the scale of the model. */
+void build_lm_head(struct builder *b, enum op_buf src, uint32_t cols);
 /* embed, blocks, last norm, LM head; rotation 0 is the model's own. */
 void build_model(struct builder *b, double embed_scale, void (*block)(struct builder *b));
 

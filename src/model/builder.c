@@ -375,6 +375,23 @@ void build_experts(struct builder *b, enum op_buf src, const struct experts_spec
 
 /* ---- the whole ----------------------------------------------------------------------------------- */
 
+void build_lm_head(struct builder *b, enum op_buf src, uint32_t cols)
+{
+    const struct hparams *hp = b->hp;
+    const bool declared = hp->tied && b->declare; /* as the embedding, already */
+    const struct tensor *w = declared ? NULL : build_weight(b, hp->tied ? "token_embd" : "output", hp->n_vocab, cols, 1);
+    const struct tensor *bias = hp->head_bias ? build_bias(b, "output", 1, hp->n_vocab) : NULL;
+    struct op *op = build_op(b, OP_MATMUL, ROLE_LM_HEAD, BUF_LOGITS, src, hp->n_vocab);
+    op->w = w;
+    op->bias = bias;
+    op->rows = hp->n_vocab;
+    op->cols = cols;
+    if (hp->final_softcap > 0)
+        build_op(b, OP_SOFTCAP, ROLE_LOGIT_SOFTCAP, BUF_LOGITS, BUF_LOGITS, hp->n_vocab)->scale = (float)hp->final_softcap;
+    if (hp->logit_scale > 0 && hp->logit_scale != 1)
+        build_op(b, OP_SCALE, ROLE_LOGIT_SCALE, BUF_LOGITS, BUF_LOGITS, hp->n_vocab)->scale = (float)hp->logit_scale;
+}
+
 void build_model(struct builder *b, double embed_scale, void (*block)(struct builder *b))
 {
     build_rope_table(b, b->hp->rope_theta, true);
@@ -386,15 +403,7 @@ void build_model(struct builder *b, double embed_scale, void (*block)(struct bui
     b->layer = -1;
     b->out_rows = true;
     build_norm(b, ROLE_OUTPUT_NORM, BUF_NORM, BUF_X, "output_norm");
-    const char *head = b->hp->tied ? "token_embd" : "output";
-    if (b->hp->tied && b->declare) /* declared as the embedding already */
-        return;
-    build_matmul(b, ROLE_LM_HEAD, BUF_LOGITS, BUF_NORM, head, b->hp->n_vocab, b->hp->n_embd, b->hp->head_bias);
-    if (b->hp->logit_scale > 0 && b->hp->logit_scale != 1)
-        build_op(b, OP_SCALE, ROLE_LOGIT_SCALE, BUF_LOGITS, BUF_LOGITS, b->hp->n_vocab)->scale = (float)b->hp->logit_scale;
-    if (b->hp->final_softcap > 0)
-        build_op(b, OP_SOFTCAP, ROLE_LOGIT_SOFTCAP, BUF_LOGITS, BUF_LOGITS, b->hp->n_vocab)->scale =
-            (float)b->hp->final_softcap;
+    build_lm_head(b, BUF_NORM, b->hp->n_embd);
 }
 
 static void start(struct builder *b, const struct arch *a)

@@ -270,6 +270,14 @@ static void test_phimoe(void **state)
     assert_non_null(find(&x, OP_LAYER_NORM, ROLE_ATTN_NORM, 0)->bias);
     assert_non_null(find(&x, OP_MATMUL, ROLE_LM_HEAD, -1)->bias);
     close_model(&x);
+    /* a tied head has its own bias */
+    open_model(&x, "\"model_type\":\"phimoe\"," LLAMA_FIELDS ",\"num_local_experts\":8,\"num_experts_per_tok\":2,"
+                   "\"lm_head_bias\":true,\"tie_word_embeddings\":true");
+    assert_int_equal(x.m.n_params, TABLE + 300 + 4 * (ATTENTION + 2 * 64 + 8 * 64 + 8 * FFN) + 2 * LAST_NORM);
+    const struct op *head = find(&x, OP_MATMUL, ROLE_LM_HEAD, -1);
+    assert_ptr_equal(head->w, model_find(&x.m, "token_embd.weight"));
+    assert_ptr_equal(head->bias, model_find(&x.m, "output.bias"));
+    close_model(&x);
 }
 
 /* What files must not say, by name. */
