@@ -9,6 +9,8 @@ dist_models_DATA = \
   %D%/deepseek-v2.json \
   %D%/deepseek-v2-lite.json \
   %D%/deepseek-v3.json \
+  %D%/deepseek-v3.2.json \
+  %D%/falcon-h1-7b.json \
   %D%/falcon3-10b.json \
   %D%/falcon3-1b.json \
   %D%/falcon3-3b.json \
@@ -26,15 +28,18 @@ dist_models_DATA = \
   %D%/glm-4-9b.json \
   %D%/glm-4.5.json \
   %D%/glm-4.5-air.json \
+  %D%/glm-5.json \
   %D%/gpt-oss-120b.json \
   %D%/gpt-oss-20b.json \
   %D%/granite-3.0-1b-a400m.json \
   %D%/granite-3.1-2b.json \
   %D%/granite-3.1-3b-a800m.json \
   %D%/granite-3.1-8b.json \
+  %D%/granite-4.0-h-tiny.json \
   %D%/granite-4.1-8b.json \
   %D%/grok-1.json \
   %D%/internlm2.5-7b.json \
+  %D%/jamba-v0.1-52b.json \
   %D%/kimi-k2.json \
   %D%/kimi-k2.5.json \
   %D%/llama-1-13b.json \
@@ -64,6 +69,7 @@ dist_models_DATA = \
   %D%/mistral-small-24b.json \
   %D%/mixtral-8x22b.json \
   %D%/mixtral-8x7b.json \
+  %D%/nemotron-3-nano-30b-a3b.json \
   %D%/olmo-2-13b.json \
   %D%/olmo-2-1b.json \
   %D%/olmo-2-32b.json \
@@ -98,6 +104,9 @@ dist_models_DATA = \
   %D%/qwen3-4b.json \
   %D%/qwen3-8b.json \
   %D%/qwen3-coder-480b-a35b.json \
+  %D%/qwen3-next-80b-a3b.json \
+  %D%/qwen3.5-27b.json \
+  %D%/qwen3.5-35b-a3b.json \
   %D%/smollm2-1.7b.json \
   %D%/smollm2-135m.json \
   %D%/smollm2-360m.json \

@@ -180,6 +180,7 @@ static void glu_cols(struct engine *e, const struct op *op, size_t c0, size_t c1
         break;
     case GLU_SIGMOID: /* models with these are refused by engine_new */
     case GLU_RELU:
+    case GLU_SOFTPLUS:
     case GLU_RELU2:
         return;
     }

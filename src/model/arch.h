@@ -24,6 +24,7 @@ enum {
     ARCH_LONGROPE = 32,
     ARCH_VALUE_DIM = 64, /* heads whose keys and values differ in width */
     ARCH_HEAD_BIAS = 256,
+    ARCH_HYBRID = 512, /* layers of several kinds: the architecture reads layer_types itself, and knows no windows */
     ARCH_PRICED_ONLY = 128, /* from a config.json: its GGUF is not read, and the engine does not run it */
 };
 
@@ -68,6 +69,8 @@ int config_qwen_experts(const json_t *j, const char *what, struct hparams *hp, s
 int config_longrope(const json_t *j, const char *what, struct hparams *hp, struct error *err);
 /* Fields of DeepSeek's kind: leading dense layers, shared experts, how experts are weighted. */
 int config_shared_experts(const json_t *j, const char *what, struct hparams *hp, struct error *err);
+/* The multipliers of the Granites. */
+int granite_config(const json_t *j, const char *what, struct hparams *hp, struct error *err);
 /* For arch.config of models that call the width of an expert intermediate_size: there must be experts. */
 int config_experts_ff(const json_t *j, const char *what, struct hparams *hp, struct error *err);
 
@@ -129,6 +132,7 @@ struct attention_spec {
     bool fused;        /* attn_qkv instead of three; in llama_block ffn_up holds the gate too */
     bool sinks;
     bool chunked;      /* the window is the token's own chunk (Llama 4) */
+    bool gated;        /* attn_q makes a gate of every head too: its sigmoid times what the head gives (Qwen3-Next) */
     bool plain_norms;  /* RMSNorm without a weight of every query and key head, behind the rotation (Llama 4) */
 };
 /* q, k, v of src, their norms and rotation, the cache, the attention, the output projection to BUF_OUT. */
@@ -146,6 +150,11 @@ void build_experts(struct builder *b, enum op_buf src, const struct experts_spec
 /* Llama's block (arch_llama.c), with another attention or with experts (e, where the model has some); fused means gate and
  * up too. */
 void llama_block(struct builder *b, const struct attention_spec *s, const struct experts_spec *e);
+/* DeepSeek's latent attention and experts (arch_deepseek2.c); with hp->n_index_top behind an indexer (arch_deepseek32.c). */
+void mla_build(struct builder *b);
+void mla_defaults(struct hparams *hp);
+int mla_config(const json_t *j, const char *what, struct hparams *hp, struct error *err);
+void build_indexer(struct builder *b);
 /* What the Gemmas share (arch_gemma2.c). */
 void gemma_block(struct builder *b, const struct attention_spec *s);
 void gemma_defaults(struct hparams *hp);

@@ -32,10 +32,13 @@ static double form_tok(const struct dims *d)
     return absorbed > expanded ? expand / (absorbed - expanded) : INFINITY;
 }
 
-static void in_form(struct op *op, enum op_form form, const struct dims *d)
+/* With an indexer there is one form: keys chosen for one token are not those of the next, so that expanding them pays for
+ * none. */
+static void in_form(const struct builder *b, struct op *op, enum op_form form)
 {
-    op->form = form;
-    op->form_tok = form_tok(d);
+    const struct dims d = dims(b->hp);
+    op->form = b->hp->n_index_top > 0 ? FORM_ALWAYS : form;
+    op->form_tok = b->hp->n_index_top > 0 ? 0 : form_tok(&d);
 }
 
 static void rotate(struct builder *b, enum op_form form, enum op_buf dst, uint32_t dst_at, uint32_t dst_stride,
@@ -50,7 +53,7 @@ static void rotate(struct builder *b, enum op_form form, enum op_buf dst, uint32
     op->n_head = n_head;
     op->head_dim = d.n_rot;
     op->n_rot = d.n_rot;
-    in_form(op, form, &d);
+    in_form(b, op, form);
 }
 
 static void queries(struct builder *b)
@@ -104,7 +107,8 @@ static struct op *attend(struct builder *b, enum op_form form, enum op_buf dst, 
     op->head_dim = op->src_stride = key;
     op->head_dim_v = value;
     op->scale = (float)b->hp->attn_scale;
-    in_form(op, form, &d);
+    op->n_top = b->hp->n_index_top;
+    in_form(b, op, form);
     return op;
 }
 
@@ -118,7 +122,7 @@ static struct op *head_matmul(struct builder *b, enum op_role r, enum op_buf dst
     op->n_head = d.n_head;
     op->rows = rows;
     op->cols = cols;
-    in_form(op, FORM_ABSORBED, &d);
+    in_form(b, op, FORM_ABSORBED);
     return op;
 }
 
@@ -152,7 +156,7 @@ static void expanded(struct builder *b, const struct up *w)
     op->head_dim = d.key;
     op->head_dim_v = d.value;
     op->n_rot = d.n_rot;
-    in_form(op, FORM_EXPANDED, &d);
+    in_form(b, op, FORM_EXPANDED);
     if (b->l)
         b->l->width_expanded = d.n_head * (d.key + d.value);
     attend(b, FORM_EXPANDED, BUF_ATTN, BUF_Q, d.n_head, d.key, d.value);
@@ -165,8 +169,11 @@ static void block(struct builder *b)
     queries(b);
     latents(b);
     const struct up w = up(b);
+    if (hp->n_index_top > 0)
+        build_indexer(b);
     absorbed(b, &w);
-    expanded(b, &w);
+    if (hp->n_index_top == 0)
+        expanded(b, &w);
     build_matmul(b, ROLE_ATTN_OUTPUT, BUF_OUT, BUF_ATTN, "attn_output", hp->n_embd, hp->n_head * hp->head_dim_v, false);
     build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
     build_norm(b, ROLE_FFN_NORM, BUF_NORM, BUF_X, "ffn_norm");
@@ -185,7 +192,7 @@ static void block(struct builder *b)
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
 }
 
-static void build(struct builder *b)
+void mla_build(struct builder *b)
 {
     build_model(b, 0, block);
 }
@@ -212,7 +219,7 @@ static int check_dims(const char *what, const struct hparams *hp, struct error *
     return 0;
 }
 
-static void defaults(struct hparams *hp)
+void mla_defaults(struct hparams *hp)
 {
     hp->expert_gate = EXPERT_GATE_SOFTMAX;
     hp->expert_scale = 1;
@@ -266,7 +273,7 @@ static int config_fixed(const json_t *j, const char *what, struct error *err)
     return 0;
 }
 
-static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+int mla_config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     uint32_t nope = 0, shared = 0;
     const char *scoring = "softmax", *method = "";
@@ -310,8 +317,8 @@ const struct arch arch_deepseek2 = {
             { "kimi_k2", "DeepseekV3ForCausalLM" } },
     .has = ARCH_EXPERTS | ARCH_YARN | ARCH_VALUE_DIM,
     .activations = "silu",
-    .defaults = defaults,
+    .defaults = mla_defaults,
     .gguf = gguf,
-    .config = config,
-    .build = build,
+    .config = mla_config,
+    .build = mla_build,
 };

@@ -20,7 +20,7 @@ static void build(struct builder *b)
     build_model(b, scale != 1 ? scale : 0, block);
 }
 
-static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+int granite_config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     double logits = 1;
     if (json_get_num_opt(j, what, "embedding_multiplier", &hp->embed_scale, err) != 0 ||
@@ -36,7 +36,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 
 static int moe_config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
-    return config(j, what, hp, err) != 0 || config_experts_ff(j, what, hp, err) != 0 ? -1 : 0;
+    return granite_config(j, what, hp, err) != 0 || config_experts_ff(j, what, hp, err) != 0 ? -1 : 0;
 }
 
 const struct arch arch_granite = {
@@ -44,7 +44,7 @@ const struct arch arch_granite = {
     .hf = { { "granite", "GraniteForCausalLM" } },
     .has = ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_YARN | ARCH_PRICED_ONLY,
     .activations = "silu",
-    .config = config,
+    .config = granite_config,
     .build = build,
 };
 

@@ -4,7 +4,8 @@
 
 extern const struct arch arch_llama, arch_smollm3, arch_qwen2, arch_qwen3, arch_qwen3moe, arch_gemma2, arch_gemma3,
     arch_phi3, arch_olmo2, arch_gpt_oss, arch_deepseek2, arch_gemma, arch_qwen2moe, arch_olmoe, arch_internlm2, arch_chatglm,
-    arch_glm4moe, arch_deepseek, arch_minimax_m2, arch_granite, arch_granitemoe, arch_llama4, arch_grok, arch_dbrx, arch_phimoe;
+    arch_glm4moe, arch_deepseek, arch_minimax_m2, arch_granite, arch_granitemoe, arch_llama4, arch_grok, arch_dbrx, arch_phimoe,
+    arch_qwen3next, arch_qwen35, arch_qwen35moe, arch_jamba, arch_granitehybrid, arch_nemotron_h, arch_falcon_h1, arch_deepseek32;
 
 static const struct arch *const archs[] = {
     &arch_llama,  &arch_smollm3, &arch_qwen2, &arch_qwen3,   &arch_qwen3moe,  &arch_gemma2,
@@ -12,6 +13,9 @@ static const struct arch *const archs[] = {
     /* priced only */
     &arch_gemma, &arch_qwen2moe, &arch_olmoe, &arch_internlm2, &arch_chatglm, &arch_glm4moe, &arch_deepseek,
     &arch_minimax_m2, &arch_granite, &arch_granitemoe, &arch_llama4, &arch_grok, &arch_dbrx, &arch_phimoe,
+    /* hybrids and sparse attention, priced only */
+    &arch_qwen3next, &arch_qwen35, &arch_qwen35moe, &arch_jamba, &arch_granitehybrid, &arch_nemotron_h, &arch_falcon_h1,
+    &arch_deepseek32,
 };
 
 const struct arch *arch_at(size_t i)

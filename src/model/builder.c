@@ -197,7 +197,7 @@ static void heads(struct op *op, const struct hparams *hp, uint32_t n_head)
 static struct qkv project(struct builder *b, enum op_buf src, const struct attention_spec *s)
 {
     const struct hparams *hp = b->hp;
-    const uint32_t q = hp->n_head * hp->head_dim, k = hp->n_head_kv * hp->head_dim,
+    const uint32_t q = hp->n_head * hp->head_dim * (s->gated ? 2 : 1), k = hp->n_head_kv * hp->head_dim,
                    v = hp->n_head_kv * hp->head_dim_v;
     if (s->fused) {
         build_matmul(b, ROLE_ATTN_QKV, BUF_QKV, src, "attn_qkv", q + k + v, hp->n_embd, hp->attn_bias);
@@ -264,6 +264,15 @@ static void attend(struct builder *b, const struct attention_spec *s, const stru
     op->softcap = (float)hp->attn_softcap;
 }
 
+/* A head's gate stands behind its query. */
+static void gate_heads(struct builder *b, const struct qkv *x)
+{
+    struct op *op = build_op(b, OP_GLU, ROLE_ATTN_GATE, BUF_ATTN, x->q, b->hp->n_head * b->hp->head_dim_v);
+    op->src_at = b->hp->head_dim;
+    op->src2 = BUF_ATTN;
+    op->glu = GLU_SIGMOID;
+}
+
 void build_attention(struct builder *b, enum op_buf src, const struct attention_spec *s)
 {
     const struct hparams *hp = b->hp;
@@ -281,6 +290,8 @@ void build_attention(struct builder *b, enum op_buf src, const struct attention_
         plain_norm(b, ROLE_ATTN_K_NORM, x.k, x.k_at, hp->n_head_kv);
     }
     attend(b, s, &x);
+    if (s->gated)
+        gate_heads(b, &x);
     build_matmul(b, ROLE_ATTN_OUTPUT, BUF_OUT, BUF_ATTN, "attn_output", hp->n_embd, hp->n_head * hp->head_dim_v,
                  hp->attn_output_bias);
 }
@@ -330,12 +341,16 @@ static void weigh_shared(struct builder *b, enum op_buf src)
     build_op(b, OP_SCALE, ROLE_SHARED_ROUTER, BUF_SHARED, BUF_SHARED, width)->src2 = BUF_ROUTER;
 }
 
-static void shared_expert(struct builder *b, enum op_buf src, enum glu g)
+static void shared_expert(struct builder *b, enum op_buf src, const struct experts_spec *s)
 {
     const struct hparams *hp = b->hp;
-    build_matmul(b, ROLE_SHARED_GATE, BUF_GATE, src, "ffn_gate_shexp", hp->n_ff_shexp, hp->n_embd, false);
+    if (!hp->hybrid.ungated)
+        build_matmul(b, ROLE_SHARED_GATE, BUF_GATE, src, "ffn_gate_shexp", hp->n_ff_shexp, hp->n_embd, false);
     build_matmul(b, ROLE_SHARED_UP, BUF_UP, src, "ffn_up_shexp", hp->n_ff_shexp, hp->n_embd, false);
-    build_glu(b, ROLE_SHARED_ACT, g, hp->n_ff_shexp);
+    if (hp->hybrid.ungated)
+        build_op(b, OP_ACT, ROLE_SHARED_ACT, BUF_GATE, BUF_UP, hp->n_ff_shexp)->glu = s->glu;
+    else
+        build_glu(b, ROLE_SHARED_ACT, s->glu, hp->n_ff_shexp);
     build_matmul(b, ROLE_SHARED_DOWN, BUF_SHARED, BUF_GATE, "ffn_down_shexp", hp->n_embd, hp->n_ff_shexp, false);
     if (hp->shared_gate)
         weigh_shared(b, src);
@@ -360,17 +375,19 @@ void build_experts(struct builder *b, enum op_buf src, const struct experts_spec
     struct op *op = routed(b, OP_ROUTE, ROLE_FFN_ROUTE, BUF_ROUTE, BUF_ROUTER, 2 * k);
     op->w = choice;
     op->route = s->route;
-    expert_matmul(b, ROLE_EXPERT_GATE, BUF_EXPERT_GATE, src, "ffn_gate_exps", hp->n_ff_exp, hp->n_embd, s->bias);
+    if (!hp->hybrid.ungated)
+        expert_matmul(b, ROLE_EXPERT_GATE, BUF_EXPERT_GATE, src, "ffn_gate_exps", hp->n_ff_exp, hp->n_embd, s->bias);
     expert_matmul(b, ROLE_EXPERT_UP, BUF_EXPERT_UP, src, "ffn_up_exps", hp->n_ff_exp, hp->n_embd, s->bias);
-    op = build_op(b, OP_GLU, ROLE_EXPERT_ACT, BUF_EXPERT_GATE, BUF_EXPERT_GATE, k * hp->n_ff_exp);
-    op->src2 = BUF_EXPERT_UP;
+    op = build_op(b, hp->hybrid.ungated ? OP_ACT : OP_GLU, ROLE_EXPERT_ACT, BUF_EXPERT_GATE,
+                  hp->hybrid.ungated ? BUF_EXPERT_UP : BUF_EXPERT_GATE, k * hp->n_ff_exp);
+    op->src2 = hp->hybrid.ungated ? BUF_NONE : BUF_EXPERT_UP;
     op->glu = s->glu;
     expert_matmul(b, ROLE_EXPERT_DOWN, BUF_EXPERT_OUT, BUF_EXPERT_GATE, "ffn_down_exps", hp->n_embd, hp->n_ff_exp,
                   s->bias);
     op = routed(b, OP_EXPERT_SUM, ROLE_EXPERT_SUM, BUF_OUT, BUF_EXPERT_OUT, hp->n_embd);
     op->src2 = BUF_ROUTE;
     if (hp->n_expert_shared > 0)
-        shared_expert(b, src, s->glu);
+        shared_expert(b, src, s);
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------- */

@@ -403,7 +403,7 @@ int config_parse(const json_t *j, const char *what, struct hparams *hp, const ch
     if (arch->defaults)
         arch->defaults(hp);
     if (read_dimensions(j, what, arch, hp, err) != 0 || read_rope(j, what, hp, err) != 0 ||
-        read_window(j, what, hp, err) != 0 || read_experts(j, what, hp, err) != 0 ||
+        (!(arch->has & ARCH_HYBRID) && read_window(j, what, hp, err) != 0) || read_experts(j, what, hp, err) != 0 ||
         read_rest(j, what, arch, hp, err) != 0 || (arch->config && arch->config(j, what, hp, err) != 0) ||
         hparams_supported(arch, hp, what, err) != 0)
         return -1;

@@ -33,6 +33,15 @@ libmodel_a_SOURCES = \
   %D%/arch_qwen2.c \
   %D%/arch_qwen3.c \
   %D%/arch_qwen3moe.c \
+  %D%/hybrid.h \
+  %D%/hybrid.c \
+  %D%/hybrid_layers.c \
+  %D%/arch_qwen3next.c \
+  %D%/arch_jamba.c \
+  %D%/arch_granitehybrid.c \
+  %D%/arch_nemotron_h.c \
+  %D%/arch_falcon_h1.c \
+  %D%/arch_deepseek32.c \
   %D%/arch_gemma2.c \
   %D%/arch_gemma3.c \
   %D%/arch_phi3.c \

@@ -259,7 +259,7 @@ bool mixture_keeps(const char *name)
      * state-space models, what multimodal files add. */
     static const char *const kept[] = {
         "_norm.weight", "ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "rope_f", "position_embd", "token_types",
-        "ssm_conv1d.weight", "shortconv.conv.weight", "attn_rel_b.weight", "attn_sinks", "time_mix_first.weight",
+        "ssm_conv1d.weight", "ssm_a.weight", "shortconv.conv.weight", "attn_rel_b.weight", "attn_sinks", "time_mix_first.weight",
         "time_mix_w0.weight", "time_mix_w1.weight", "time_mix_w2.weight", "time_mix_v0.weight", "time_mix_v1.weight",
         "time_mix_v2.weight", "time_mix_a0.weight", "time_mix_a1.weight", "time_mix_a2.weight", "time_mix_g1.weight",
         "time_mix_g2.weight", "time_mix_decay_w1.weight", "time_mix_decay_w2.weight", "time_mix_lerp_fused.weight",

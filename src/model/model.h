@@ -24,6 +24,22 @@ enum norm { NORM_RMS, NORM_LAYER, NORM_LAYER_NO_BIAS };
 
 enum expert_gate { EXPERT_GATE_SOFTMAX = 1, EXPERT_GATE_SIGMOID = 2 }; /* numbers of expert_gating_func */
 
+/* What a layer of a hybrid has. */
+enum layer_part { PART_ATTENTION = 1, PART_RECURRENCE = 2, PART_FFN = 4, PART_EXPERTS = 8 };
+enum { HYBRID_MAX_LAYER = 512 };
+
+/* Models whose layers differ in kind. The recurrence has Mamba-2's names: a DeltaNet's keys are its states, its heads of
+ * keys the groups, its heads of values the heads. Mamba-1 has a head for every channel. */
+struct hybrid {
+    uint8_t parts[HYBRID_MAX_LAYER]; /* of each layer, enum layer_part; zeros: no hybrid */
+    uint32_t n_head, head_dim;       /* of the recurrence; their product is its width */
+    uint32_t n_group, n_state;       /* groups of heads that share B and C (or keys), of n_state elements each */
+    uint32_t n_conv;                 /* positions the convolution sees, the token's own included */
+    uint32_t n_dt;                   /* Mamba-1: rank of the steps */
+    bool norm;                       /* what the recurrence gives is normed */
+    bool ungated;                    /* experts and feed-forward networks are Wdown act(Wup x) (Nemotron) */
+};
+
 /* Dimensions under GGUF's names. Counts fit 32 bits; products are computed in 64. Zero: does not apply. */
 struct hparams {
     uint32_t n_layer_nextn;     /* layers of multi-token prediction behind the n_layer, which are not run */
@@ -64,6 +80,9 @@ struct hparams {
     bool expert_norm;           /* weights of the chosen add up to 1 */
     bool expert_bias;           /* a bias takes part in the choice (exp_probs_b) */
     double expert_scale;        /* of the weights; 0: 1 */
+
+    struct hybrid hybrid;
+    uint32_t n_index_head, index_dim, n_index_top; /* indexer of sparse attention: its heads, their width, keys chosen */
 
     uint32_t n_lora_q, n_lora_kv; /* MLA: ranks of the query (0: full) and of the latent */
     bool mla_split;             /* MLA: attn_k_b and attn_v_b instead of attn_kv_b */

@@ -166,6 +166,7 @@ enum glu {
     GLU_SIGMOID,
     GLU_RELU,
     GLU_RELU2,      /* its square */
+    GLU_SOFTPLUS,   /* log(1 + exp x) */
 };
 
 /* MLA has two forms with equal results: queries carried into the latent space, or latents

@@ -103,11 +103,12 @@ static void activations(struct cost_form *f, double in, double out, const struct
     f->act_out_tok = o->act_elem_bytes * out;
 }
 
-/* (8), (9), (39), (41): `in` arrays read, one written, `flop` operations an element. */
+/* (8), (9), (39), (41), (42): `in` arrays read, one written, `flop` operations an element. */
 static void form_elementwise(struct cost_form *f, const struct op *op, double in, double flop, const struct cost_options *o)
 {
+    f->weight = tensor_bytes(op->bias);
     activations(f, in * op->cols, op->cols, o);
-    f->flop_tok = flop * op->cols;
+    f->flop_tok = (flop + (op->bias ? 1 : 0)) * op->cols;
 }
 
 /* (11): the rows looked up, one a token. */
@@ -195,12 +196,12 @@ static void form_attention(struct cost_form *f, const struct op *op, const struc
         f->kv_present = cost_kv_row_bytes(op, o);
 }
 
-/* (43): the scores of every key, and the choice of the highest. */
+/* (43): the scores of every key: a product a head, its ReLU, and the weighted sum over heads. Comparisons are no FLOP. */
 static void form_index(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
     f->kv_present = (double)dtype_row_bytes(o->type_k, op->head_dim);
     activations(f, (double)op->n_head * (op->head_dim + 1.0), op->n_top, o);
-    f->flop_seen = 2.0 * op->n_head * op->head_dim + 2.0 * op->n_head;
+    f->flop_seen = 2.0 * op->n_head * op->head_dim + 3.0 * op->n_head;
     f->n_top = 0; /* it looks at all of them */
 }
 
@@ -219,6 +220,8 @@ static double glu_flop(enum glu g)
         return 2;
     case GLU_RELU2:
         return 3;
+    case GLU_SOFTPLUS:
+        return 4;
     }
     return 0;
 }
@@ -262,6 +265,20 @@ static double state_elems(const struct op *op)
 double cost_state_bytes(const struct op *op)
 {
     return STATE_ELEM_BYTES * state_elems(op);
+}
+
+/* (42): B (dt x), S = decay S + it, and S C for every element of the state; dt x and D x for every channel. A decay is
+ * exp(dt A), one a head, or with Mamba-1 (no heads) one an element. */
+static double scan_flop(const struct op *op)
+{
+    const double width = op->cols, decays = op->n_head > 0 ? op->n_head : width * op->n_state;
+    return 5 * width * op->n_state + 3 * width + 2 * decays;
+}
+
+/* (42): decay, S k, what is new times k, and S q for every element of the state; beta (v - S k) for every value. */
+static double delta_flop(const struct op *op)
+{
+    return 7 * state_elems(op) + 2.0 * op->n_head * op->head_dim_v + 2.0 * op->n_head;
 }
 
 /* (42): rows: elements a token read beside the channels (steps, B and C; gates). */
@@ -335,13 +352,13 @@ struct cost_form cost_form(const struct op *op, const struct cost_options *o)
         form_elementwise(&f, op, 1, 3, o);
         break;
     case OP_CONV1D:
-        form_recurrence(&f, op, op->cols, 2.0 * op->cols * (op->n_state + 1.0), o);
+        form_recurrence(&f, op, op->cols, 2.0 * op->cols * (op->n_state + 1.0) + (op->bias ? op->cols : 0), o);
         break;
     case OP_SSM_SCAN:
-        form_recurrence(&f, op, op->cols, 6.0 * op->cols * op->n_state + 2.0 * op->cols, o);
+        form_recurrence(&f, op, op->cols, scan_flop(op), o);
         break;
     case OP_DELTA_RULE:
-        form_recurrence(&f, op, (double)op->n_head * op->head_dim_v, 7 * state_elems(op), o);
+        form_recurrence(&f, op, (double)op->n_head * op->head_dim_v, delta_flop(op), o);
         break;
     case OP_INDEX:
         form_index(&f, op, o);

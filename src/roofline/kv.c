@@ -1,4 +1,4 @@
-/* The KV cache: which types it may have, and what it takes. methods.md (12) */
+/* The KV cache and the states of recurrences: which types they may have, and what they take. methods.md (12), (42) */
 #include "roofline/internal.h"
 
 int cost_check_kv(const struct op_list *l, const struct cost_options *o, struct error *err)
@@ -17,9 +17,20 @@ int cost_check_kv(const struct op_list *l, const struct cost_options *o, struct 
     return 0;
 }
 
+double cost_state_bytes_sequence(const struct op_list *l)
+{
+    double sum = 0;
+    for (size_t i = 0; i < l->n; i++)
+        sum += cost_state_bytes(&l->ops[i]);
+    return sum;
+}
+
 double cost_kv_bytes_token(const struct op_list *l, const struct cost_options *o)
 {
-    return cost_kv_bytes(l, o, 1, 1);
+    double sum = 0;
+    for (size_t i = 0; i < l->n; i++)
+        sum += l->ops[i].kind == OP_KV_STORE ? cost_op_kv_bytes(&l->ops[i], o, 1, 1) : 0;
+    return sum;
 }
 
 double cost_op_kv_bytes(const struct op *op, const struct cost_options *o, uint64_t n_ctx, uint32_t n_ubatch)

@@ -72,7 +72,9 @@ double cost_ai(const struct cost *c);
 int cost_check_kv(const struct op_list *l, const struct cost_options *o, struct error *err);
 /* Bytes of KV cache that one more token takes while no window is full: K and V of all layers. (12) */
 double cost_kv_bytes_token(const struct op_list *l, const struct cost_options *o);
-/* Bytes of the KV cache of one sequence of n_ctx positions: a windowed layer keeps no more than its window
+/* Bytes that the recurrences of a hybrid remember of a sequence, however long: not in the figure above. (42) */
+double cost_state_bytes_sequence(const struct op_list *l);
+/* Bytes of the KV cache and of the states of one sequence of n_ctx positions: a windowed layer keeps no more than its window
  * and the n_ubatch tokens of a pass. (12) */
 double cost_kv_bytes(const struct op_list *l, const struct cost_options *o, uint64_t n_ctx, uint32_t n_ubatch);
 /* Of n experts, k of them used by a token: how many different ones n_tok tokens use, on average. routing NULL: without
