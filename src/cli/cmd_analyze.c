@@ -211,6 +211,13 @@ static uint32_t latent_elems(const struct analysis *a)
     return op && op->head_dim_v == 0 ? op->head_dim : 0;
 }
 
+/* Elements a position of the keys that an indexer scores; 0: there is none. */
+static uint32_t index_elems(const struct analysis *a)
+{
+    const struct op *op = first_op(a, OP_INDEX);
+    return op ? op->head_dim : 0;
+}
+
 static uint64_t context(const struct analysis *a)
 {
     return (uint64_t)a->o.n_depth + a->o.n_prompt + a->o.n_gen;
@@ -254,10 +261,12 @@ static json_t *window_json(const struct analysis *a)
 
 static int put_parts(json_t *j, const struct analysis *a)
 {
-    const uint32_t latent = latent_elems(a);
+    const uint32_t latent = latent_elems(a), index = index_elems(a);
     int bad = json_object_set_new(j, "experts", experts_json(a));
     bad |= json_object_set_new(j, "window", window_json(a));
     bad |= json_object_set_new(j, "latent_elems", latent ? json_integer(latent) : json_null());
+    bad |= json_object_set_new(j, "index_elems", index ? json_integer(index) : json_null());
+    bad |= json_object_set_new(j, "state_bytes_sequence", json_num(cost_state_bytes_sequence(&a->ops)));
     bad |= json_object_set_new(j, "kv_bytes_sequence",
                                json_num(cost_kv_bytes(&a->ops, &a->o.cost, context(a), a->o.n_ubatch)));
     return bad;
@@ -436,24 +445,39 @@ static void print_touched(const struct analysis *a, enum phase p, const struct o
     printf("; %s reads %.1f a %s, on average", test, touched(a, p, expert), p == PHASE_PREFILL ? "pass" : "step");
 }
 
+/* What recurrences remember of a sequence instead of keys. */
+static void print_state(const struct analysis *a)
+{
+    const uint32_t n = n_layers(a, OP_CONV1D, false);
+    if (n > 0)
+        printf("%-10s %.0f B a sequence (F32) in %u of %u layers, however long it is\n", "state",
+               cost_state_bytes_sequence(&a->ops), n, a->m->hp.n_layer);
+}
+
 static void print_parts(const struct analysis *a)
 {
     const struct op *expert = first_op(a, OP_EXPERT_MATMUL), *window = windowed_op(a);
-    const uint32_t n_layer = n_layers(a, OP_KV_STORE, false), latent = latent_elems(a);
+    const uint32_t n_layer = n_layers(a, OP_KV_STORE, false), latent = latent_elems(a), index = index_elems(a);
     if (expert) {
         printf("%-10s %u of %u a token, in %u of %u layers", "experts", expert->n_expert_used, expert->n_expert,
-               n_layers(a, OP_EXPERT_MATMUL, false), n_layer);
+               n_layers(a, OP_EXPERT_MATMUL, false), a->m->hp.n_layer);
         for (int p = 0; p < PHASE_COUNT; p++)
             print_touched(a, (enum phase)p, expert);
         printf("\n");
     }
     printf("%-10s %.0f B a token (", "KV cache", cost_kv_bytes_token(&a->ops, &a->o.cost));
     if (latent > 0)
-        printf("%s): a latent row of %u elements a layer\n", dtype_name(a->o.cost.type_k), latent);
+        printf("%s): a latent row of %u elements a layer%s\n", dtype_name(a->o.cost.type_k), latent,
+               index ? ", and a key of the indexer" : "");
     else if (a->o.cost.type_k == a->o.cost.type_v)
-        printf("%s)\n", dtype_name(a->o.cost.type_k));
+        printf("%s)", dtype_name(a->o.cost.type_k));
     else
-        printf("keys %s, values %s)\n", dtype_name(a->o.cost.type_k), dtype_name(a->o.cost.type_v));
+        printf("keys %s, values %s)", dtype_name(a->o.cost.type_k), dtype_name(a->o.cost.type_v));
+    if (latent == 0 && n_layer < a->m->hp.n_layer)
+        printf(" in %u of %u layers\n", n_layer, a->m->hp.n_layer);
+    else if (latent == 0)
+        printf("\n");
+    print_state(a);
     if (window)
         printf("%-10s %u keys in %u of %u layers: a sequence of %" PRIu64 " tokens takes %.0f B\n", "window",
                window->window, n_layers(a, OP_KV_STORE, true), n_layer, context(a),

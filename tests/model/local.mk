@@ -33,6 +33,12 @@ check_PROGRAMS += %D%/test_model_quantize
 TESTS += %D%/test_model_quantize
 endif
 if CMOCKA
+check_PROGRAMS += %D%/test_archs_hybrid
+%C%_test_archs_hybrid_SOURCES = %D%/test_archs_hybrid.c tests/test.h tests/roofline/near.h
+%C%_test_archs_hybrid_LDADD   = $(ROOFLINE_TEST_LIBS)
+TESTS += %D%/test_archs_hybrid
+endif
+if CMOCKA
 check_PROGRAMS += %D%/test_config %D%/test_presets %D%/test_params
 %C%_test_config_SOURCES = %D%/test_config.c tests/test.h
 %C%_test_config_LDADD   = $(MODEL_TEST_LIBS)

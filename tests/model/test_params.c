@@ -14,8 +14,7 @@ static const char *const pending[] = {
     "gpt-neox-20b", "gpt-j-6b", "bloom-560m", "bloom-1b1", "bloom-1b7", "bloom-3b", "bloom-7b1", "bloom-176b",
     "falcon-7b", "falcon-40b", "falcon-180b", "mpt-7b", "mpt-30b", "stablelm-3b-4e1t", "stablelm-2-1.6b",
     "stablelm-2-12b", "command-r-35b", "command-r-08-2024-32b", "command-r-plus-104b", "command-r7b", "aya-23-8b",
-    "starcoder2-15b", "qwen3-next-80b-a3b", "deepseek-v3.2", "glm-5", "qwen3.5-27b", "qwen3.5-35b-a3b", "jamba-v0.1-52b",
-    "granite-4.0-h-tiny", "nemotron-3-nano-30b-a3b", "falcon-h1-7b",
+    "starcoder2-15b",
 };
 
 enum { MAX_ROWS = 256, MAX_LINE = 4096, MAX_FIELDS = 64 };
