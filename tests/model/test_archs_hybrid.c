@@ -397,7 +397,7 @@ static void hostile(void **state)
         { jamba, "mamba_dt_rank", "\"wide\"", "mamba_dt_rank" },
         { jamba, "mamba_dt_rank", "99999999", "mamba_dt_rank" },
         { jamba, "hidden_size", "4294967292", "hidden_size is 4294967292" },
-        { jamba, "hidden_size", "1048576", "head dimension" },
+        { jamba, "hidden_size", "1048576", "head_dim is 262144" },
         { falcon, "attn_layer_indices", "[0]", "attn_layer_indices" },
         { falcon, "mamba_d_ssm", "100", "width of the recurrence (mamba_d_ssm), which is 100" },
         { falcon, "projectors_bias", "true", "projectors_bias" },
