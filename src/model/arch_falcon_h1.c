@@ -44,7 +44,8 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
         return -1;
     const json_t *some = json_object_get(j, "attn_layer_indices");
     if (some && !json_is_null(some))
-        return error_set(err, ERROR_INPUT, "%s: attn_layer_indices is not null: only attention in every layer is supported", what);
+        return error_set(err, ERROR_INPUT, "%s: attn_layer_indices is not null: only attention in every layer is supported",
+                         what);
     hybrid_every(hp, 1, 0, (enum layer_part)(PART_ATTENTION | PART_RECURRENCE | PART_FFN), PART_FFN);
     return 0;
 }

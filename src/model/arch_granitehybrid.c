@@ -71,7 +71,9 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
         return error_set(err, ERROR_INPUT, "%s: position_embedding_type is neither \"rope\" nor \"nope\"", what);
     hp->no_rope_period = strcmp(positions, "nope") == 0; /* every layer */
     const uint8_t mlp = hp->n_expert > 0 ? PART_EXPERTS : PART_FFN;
-    const struct layer_word words[] = { { "mamba", PART_RECURRENCE | mlp }, { "attention", PART_ATTENTION | mlp }, { NULL, 0 } };
+    const struct layer_word words[] = { { "mamba", PART_RECURRENCE | mlp },
+                                        { "attention", PART_ATTENTION | mlp },
+                                        { NULL, 0 } };
     return hybrid_layers(j, what, "layer_types", words, hp, err);
 }
 

@@ -54,7 +54,8 @@ static int dimensions(const json_t *j, const char *what, struct hparams *hp, str
     int64_t expand = 2, n_dt = 0;
     if (json_get_int_opt(j, what, "mamba_expand", 1, 64, &expand, err) != 0)
         return -1;
-    h->n_head = hp->n_embd <= HPARAMS_MAX_EMBD ? hp->n_embd * (uint32_t)expand : 1; /* hparams_check refuses what is wider */
+    /* hparams_check refuses wider ones */
+    h->n_head = hp->n_embd <= HPARAMS_MAX_EMBD ? hp->n_embd * (uint32_t)expand : 1;
     h->head_dim = h->n_group = 1;
     h->norm = true;
     if (rank && strcmp(rank, "auto") == 0)

@@ -70,7 +70,8 @@ static int expert_fields(const json_t *j, const char *what, struct hparams *hp, 
         return -1;
     const json_t *latent = json_object_get(j, "moe_latent_size");
     if (latent && !json_is_null(latent))
-        return error_set(err, ERROR_INPUT, "%s: moe_latent_size is not null: experts in a narrower space are not supported", what);
+        return error_set(err, ERROR_INPUT, "%s: moe_latent_size is not null: experts in a narrower space are not supported",
+                         what);
     hp->expert_bias = true;
     return 0;
 }

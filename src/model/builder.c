@@ -197,13 +197,13 @@ static void heads(struct op *op, const struct hparams *hp, uint32_t n_head)
 static struct qkv project(struct builder *b, enum op_buf src, const struct attention_spec *s)
 {
     const struct hparams *hp = b->hp;
-    const uint32_t q = hp->n_head * hp->head_dim * (s->gated ? 2 : 1), k = hp->n_head_kv * hp->head_dim,
+    const uint32_t q = hp->n_head * hp->head_dim, k = hp->n_head_kv * hp->head_dim,
                    v = hp->n_head_kv * hp->head_dim_v;
     if (s->fused) {
         build_matmul(b, ROLE_ATTN_QKV, BUF_QKV, src, "attn_qkv", q + k + v, hp->n_embd, hp->attn_bias);
         return (struct qkv){ BUF_QKV, BUF_QKV, BUF_QKV, q, q + k };
     }
-    build_matmul(b, ROLE_ATTN_Q, BUF_Q, src, "attn_q", q, hp->n_embd, hp->attn_bias);
+    build_matmul(b, ROLE_ATTN_Q, BUF_Q, src, "attn_q", s->gated ? 2 * q : q, hp->n_embd, hp->attn_bias);
     build_matmul(b, ROLE_ATTN_K, BUF_K, src, "attn_k", k, hp->n_embd, hp->attn_bias);
     build_matmul(b, ROLE_ATTN_V, BUF_V, src, "attn_v", v, hp->n_embd, hp->attn_bias);
     return (struct qkv){ BUF_Q, BUF_K, BUF_V, 0, 0 };

@@ -109,6 +109,22 @@ run analyze "$tmp/deepseek.json" --by role &&
 ok $? "the summary: experts, latents; shapes of stacked matrices"
 run analyze "$tmp/deepseek.json" -o json && has '"n_expert_used": 8' && has '"latent_elems": 576' && has '"decode_touched": 8'
 ok $? "the same in the document"
+
+# Recurrences: 36 layers * (32 * 128 * 128 + 3 * 8192) * 4 B, read and written a step; 12 layers of attention, 2 * 2 * 256 * 2 B.
+state=$((36 * (32 * 128 * 128 + 3 * 8192) * 4))
+run analyze qwen3-next-80b-a3b -p 0 -d 9 -o csv
+is $((2 * state + 11 * 12 * 2048)) "$(total kv_bytes decode)" "a step: the state read and written, 10 positions read and one written"
+run analyze qwen3-next-80b-a3b --by role &&
+    has '^experts  *10 of 512 a token, in 48 of 48 layers' && has '^KV cache  *24576 B a token (F16) in 12 of 48 layers$' &&
+    has "^state  *$state B a sequence (F32) in 36 of 48 layers"
+ok $? "the summary: states, and what a token adds without them"
+run analyze qwen3-next-80b-a3b -o json && has "\"state_bytes_sequence\": $state" && has '"kv_bytes_token": 24576' && has '"index_elems": null'
+ok $? "the same in the document"
+# An indexer: 61 * (576 + 128) * 2 B a token; of 8192 positions before, all keys are scored and 2048 attended to.
+run analyze deepseek-v3.2 -p 0 -d 8191 -o csv
+is $((61 * (8192 + 1) * 128 * 2 + 61 * (2048 + 1) * 576 * 2)) "$(total kv_bytes decode)" "scored: all; attended to: the best 2048"
+run analyze deepseek-v3.2 --by role && has '^KV cache  *85888 B a token (F16): a latent row of 576 elements a layer, and a key of the indexer$'
+ok $? "the indexer's keys are part of the cache"
 cat >"$tmp/mistral.json" <<'END'
 {"model_type": "mistral", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
  "intermediate_size": 14336, "vocab_size": 32000, "max_position_embeddings": 32768, "sliding_window": 4096, "hidden_act": "silu"}

@@ -38,7 +38,9 @@ static void parameters(void **state)
 
 /* ---- small models ---------------------------------------------------------------------------------- */
 
-#define COMMON "\"hidden_size\":64,\"num_attention_heads\":4,\"num_key_value_heads\":2,\"vocab_size\":300,\"intermediate_size\":96,"
+#define COMMON                                                                                             \
+    "\"hidden_size\":64,\"num_attention_heads\":4,\"num_key_value_heads\":2,\"vocab_size\":300,"              \
+    "\"intermediate_size\":96,"
 #define MAMBA "\"mamba_n_heads\":4,\"mamba_d_head\":32,\"mamba_d_state\":16,\"mamba_n_groups\":2,\"mamba_d_conv\":4"
 
 static const char granite[] = "{\"model_type\":\"granitemoehybrid\"," COMMON MAMBA
