@@ -1,15 +1,28 @@
 modelsdir = $(pkgdatadir)/models
 dist_models_DATA = \
-  %D%/llama-bench.tsv \
+  %D%/aya-23-8b.json \
+  %D%/bloom-176b.json \
+  %D%/bloom-1b1.json \
+  %D%/bloom-1b7.json \
+  %D%/bloom-3b.json \
+  %D%/bloom-560m.json \
+  %D%/bloom-7b1.json \
   %D%/codellama-13b.json \
   %D%/codellama-34b.json \
   %D%/codellama-7b.json \
+  %D%/command-r-08-2024-32b.json \
+  %D%/command-r-35b.json \
+  %D%/command-r-plus-104b.json \
+  %D%/command-r7b.json \
   %D%/dbrx.json \
   %D%/deepseek-moe-16b.json \
-  %D%/deepseek-v2.json \
   %D%/deepseek-v2-lite.json \
-  %D%/deepseek-v3.json \
+  %D%/deepseek-v2.json \
   %D%/deepseek-v3.2.json \
+  %D%/deepseek-v3.json \
+  %D%/falcon-180b.json \
+  %D%/falcon-40b.json \
+  %D%/falcon-7b.json \
   %D%/falcon-h1-7b.json \
   %D%/falcon3-10b.json \
   %D%/falcon3-1b.json \
@@ -26,11 +39,17 @@ dist_models_DATA = \
   %D%/gemma-3-4b.json \
   %D%/gemma-7b.json \
   %D%/glm-4-9b.json \
-  %D%/glm-4.5.json \
   %D%/glm-4.5-air.json \
+  %D%/glm-4.5.json \
   %D%/glm-5.json \
+  %D%/gpt-j-6b.json \
+  %D%/gpt-neox-20b.json \
   %D%/gpt-oss-120b.json \
   %D%/gpt-oss-20b.json \
+  %D%/gpt2-1.5b.json \
+  %D%/gpt2-124m.json \
+  %D%/gpt2-355m.json \
+  %D%/gpt2-774m.json \
   %D%/granite-3.0-1b-a400m.json \
   %D%/granite-3.1-2b.json \
   %D%/granite-3.1-3b-a800m.json \
@@ -40,8 +59,8 @@ dist_models_DATA = \
   %D%/grok-1.json \
   %D%/internlm2.5-7b.json \
   %D%/jamba-v0.1-52b.json \
-  %D%/kimi-k2.json \
   %D%/kimi-k2.5.json \
+  %D%/kimi-k2.json \
   %D%/llama-1-13b.json \
   %D%/llama-1-30b.json \
   %D%/llama-1-65b.json \
@@ -59,29 +78,54 @@ dist_models_DATA = \
   %D%/llama-3.3-70b.json \
   %D%/llama-4-maverick-17b-128e.json \
   %D%/llama-4-scout-17b-16e.json \
+  %D%/llama-bench.tsv \
   %D%/minimax-m2.json \
   %D%/ministral-8b.json \
-  %D%/mistral-7b.json \
   %D%/mistral-7b-v0.1.json \
+  %D%/mistral-7b.json \
   %D%/mistral-large-123b.json \
   %D%/mistral-nemo-12b.json \
   %D%/mistral-small-22b.json \
   %D%/mistral-small-24b.json \
   %D%/mixtral-8x22b.json \
   %D%/mixtral-8x7b.json \
+  %D%/mpt-30b.json \
+  %D%/mpt-7b.json \
   %D%/nemotron-3-nano-30b-a3b.json \
   %D%/olmo-2-13b.json \
   %D%/olmo-2-1b.json \
   %D%/olmo-2-32b.json \
   %D%/olmo-2-7b.json \
   %D%/olmoe-1b-7b.json \
+  %D%/opt-1.3b.json \
+  %D%/opt-125m.json \
+  %D%/opt-13b.json \
+  %D%/opt-175b.json \
+  %D%/opt-2.7b.json \
+  %D%/opt-30b.json \
+  %D%/opt-350m.json \
+  %D%/opt-6.7b.json \
+  %D%/opt-66b.json \
+  %D%/phi-1.5.json \
+  %D%/phi-2.json \
   %D%/phi-3-medium.json \
   %D%/phi-3-mini-128k.json \
   %D%/phi-3-mini-4k.json \
+  %D%/phi-3-small-8k.json \
   %D%/phi-3.5-mini.json \
   %D%/phi-3.5-moe.json \
-  %D%/phi-4.json \
   %D%/phi-4-mini.json \
+  %D%/phi-4.json \
+  %D%/pythia-1.4b.json \
+  %D%/pythia-12b.json \
+  %D%/pythia-14m.json \
+  %D%/pythia-160m.json \
+  %D%/pythia-1b.json \
+  %D%/pythia-2.8b.json \
+  %D%/pythia-31m.json \
+  %D%/pythia-410m.json \
+  %D%/pythia-6.9b.json \
+  %D%/pythia-70m.json \
   %D%/qwen1.5-moe-a2.7b.json \
   %D%/qwen2-0.5b.json \
   %D%/qwen2-1.5b.json \
@@ -111,6 +155,10 @@ dist_models_DATA = \
   %D%/smollm2-135m.json \
   %D%/smollm2-360m.json \
   %D%/smollm3-3b.json \
+  %D%/stablelm-2-1.6b.json \
+  %D%/stablelm-2-12b.json \
+  %D%/stablelm-3b-4e1t.json \
+  %D%/starcoder2-15b.json \
   %D%/stories110m.json \
   %D%/stories15m.json \
   %D%/stories42m.json \

@@ -158,6 +158,7 @@ const struct column list_arch_cols[] = {
     { "model_types", "config.json's model_type", COL_TEXT, "", false },
     { "experts", "experts", COL_BOOL, "", false },
     { "windows", "windows", COL_BOOL, "", false },
+    { "priced_only", "priced only", COL_BOOL, "", false },
 };
 const size_t list_n_arch_cols = ARRAY_LEN(list_arch_cols);
 
@@ -165,8 +166,9 @@ int list_archs(json_t *rows, struct error *err)
 {
     struct arch_info a;
     for (size_t i = 0; model_arch_at(i, &a); i++)
-        if (list_add_row(rows, json_pack("{s:s, s:s, s:b, s:b}", "name", a.name, "model_types", a.model_types, "experts",
-                                    a.experts, "windows", a.windows), err) != 0)
+        if (list_add_row(rows, json_pack("{s:s, s:s, s:b, s:b, s:b}", "name", a.name, "model_types", a.model_types,
+                                    "experts", a.experts, "windows", a.windows, "priced_only", a.priced_only),
+                    err) != 0)
             return -1;
     return 0;
 }

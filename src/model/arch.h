@@ -40,6 +40,7 @@ struct arch {
     } hf[4]; /* Hugging Face configs of this architecture */
     unsigned has;
     const struct config_name *names; /* fields of dimensions with other names than Llama's; ends with { NULL, NULL } */
+    uint32_t ff_factor; /* n_ff is so many n_embd where a config.json leaves it out; 0: it must be there */
     const char *activations; /* config.json's hidden_act, space-separated: "silu" */
     /* Values of what files leave out; before anything is read. NULL: zeros. */
     void (*defaults)(struct hparams *hp);
@@ -61,6 +62,17 @@ const struct arch *arch_find_hf(const char *model_type, const char *class_name);
 const char *config_field(const struct arch *a, const char *usual);
 /* A field that may be absent or null, at least min; *out keeps its value then. */
 int config_opt_count(const json_t *j, const char *what, const char *field, int64_t min, uint32_t *out, struct error *err);
+/* A flag that may be absent or null; another value than `only` is refused by name. */
+int config_only(const json_t *j, const char *what, const char *field, bool only, struct error *err);
+/* A string that may be absent or null; one that is not in the space-separated list is refused by name. */
+int config_word(const json_t *j, const char *what, const char *field, const char *words, struct error *err);
+/* A field that must be absent or null. */
+int config_absent(const json_t *j, const char *what, const char *field, struct error *err);
+/* The part of a head that rotates, as a fraction of it: the field's, else `usual`. */
+int config_rotary_part(const json_t *j, const char *what, const char *field, double usual, struct hparams *hp,
+                       struct error *err);
+/* Names of GELU, exact and approximated: their prices are one. methods.md (8) */
+#define CONFIG_GELU "gelu gelu_new gelu_fast gelu_pytorch_tanh"
 /* For arch.config of the Qwens: windows for some of the layers are refused. */
 int config_no_qwen_window(const json_t *j, const char *what, struct hparams *hp, struct error *err);
 /* The same of their mixtures: experts in every layer. */
@@ -129,6 +141,7 @@ struct attention_spec {
     bool neox;
     bool head_norms;   /* RMSNorm of every query and key head (Qwen3, Gemma3) */
     bool width_norms;  /* RMSNorm over all of q and all of k (OLMo2) */
+    bool layer_norms;  /* LayerNorm of every query and key head, with weights of its own (StableLM 2, Command R+) */
     bool fused;        /* attn_qkv instead of three; in llama_block ffn_up holds the gate too */
     bool sinks;
     bool chunked;      /* the window is the token's own chunk (Llama 4) */
@@ -160,9 +173,27 @@ void gemma_block(struct builder *b, const struct attention_spec *s);
 void gemma_defaults(struct hparams *hp);
 void gemma_scale_27b(struct hparams *hp, uint32_t n_layer);
 int gemma_config(const json_t *j, const char *what, struct hparams *hp, struct error *err);
-/* Logits of src, cols wide, with the cap or the scale of the model. */
-void build_lm_head(struct builder *b, enum op_buf src, uint32_t cols);
 /* embed, blocks, last norm, LM head; rotation 0 is the model's own. */
 void build_model(struct builder *b, double embed_scale, void (*block)(struct builder *b));
+/* Its parts. Ops after the blocks work on the rows whose logits are wanted. */
+void build_blocks(struct builder *b, void (*block)(struct builder *b));
+/* Logits of src, cols wide, with the cap or the scale of the model. */
+void build_lm_head(struct builder *b, enum op_buf src, uint32_t cols);
+
+/* ---- lines of the families before Llama: builder_classic.c ---------------------------- */
+
+/* In place: n_head heads of dim elements from element `at`, each normed alone with weights of its own, no bias. */
+void build_layer_norm_at(struct builder *b, enum op_role r, enum op_buf buf, uint32_t at, uint32_t n_head, uint32_t dim,
+                         const char *name);
+/* x += row of the token's position, of a table of that many rows. */
+void build_positions(struct builder *b, uint32_t rows);
+/* Wdown act(Wup src) to BUF_OUT; biases where hparams.ffn_bias says so. */
+void build_mlp(struct builder *b, enum op_buf src, enum glu act);
+/* x += attention(norm(x)), then x += mlp(norm(x)) (GPT-2). */
+void classic_block(struct builder *b, const struct attention_spec *s, enum glu act);
+/* Biases of all matrices of the blocks: q, k, v, the attention's output, the FFN. */
+void classic_biases(struct hparams *hp, bool bias);
+/* embed, learned positions if hp has some, blocks, last norm, LM head; rotation 0 where nothing else says positions. */
+void build_classic(struct builder *b, void (*block)(struct builder *b));
 
 #endif

@@ -262,6 +262,7 @@ static void attend(struct builder *b, const struct attention_spec *s, const stru
     op->chunked = s->chunked;
     op->scale = (float)(hp->attn_scale > 0 ? hp->attn_scale : 1 / sqrt((double)hp->head_dim));
     op->softcap = (float)hp->attn_softcap;
+    op->alibi = hp->alibi;
 }
 
 /* A head's gate stands behind its query. */
@@ -280,6 +281,10 @@ void build_attention(struct builder *b, enum op_buf src, const struct attention_
     if (s->head_norms || s->width_norms) {
         norm_heads(b, ROLE_ATTN_Q_NORM, x.q, 0, hp->n_head, "attn_q_norm", s->width_norms);
         norm_heads(b, ROLE_ATTN_K_NORM, x.k, x.k_at, hp->n_head_kv, "attn_k_norm", s->width_norms);
+    }
+    if (s->layer_norms) {
+        build_layer_norm_at(b, ROLE_ATTN_Q_NORM, x.q, 0, hp->n_head, hp->head_dim, "attn_q_norm");
+        build_layer_norm_at(b, ROLE_ATTN_K_NORM, x.k, x.k_at, hp->n_head_kv, hp->head_dim, "attn_k_norm");
     }
     if (!s->no_rope) {
         rope(b, s, x.q, 0, hp->n_head);
@@ -302,17 +307,17 @@ void build_ffn(struct builder *b, enum op_buf src, enum glu g, bool fused)
 {
     const struct hparams *hp = b->hp;
     if (fused) {
-        build_matmul(b, ROLE_FFN_GATE_UP, BUF_UP, src, "ffn_up", 2 * hp->n_ff, hp->n_embd, false);
+        build_matmul(b, ROLE_FFN_GATE_UP, BUF_UP, src, "ffn_up", 2 * hp->n_ff, hp->n_embd, hp->ffn_bias);
         struct op *op = build_op(b, OP_GLU, ROLE_FFN_ACT, BUF_GATE, BUF_UP, hp->n_ff);
         op->src2 = BUF_UP;
         op->src2_at = hp->n_ff;
         op->glu = g;
     } else {
-        build_matmul(b, ROLE_FFN_GATE, BUF_GATE, src, "ffn_gate", hp->n_ff, hp->n_embd, false);
-        build_matmul(b, ROLE_FFN_UP, BUF_UP, src, "ffn_up", hp->n_ff, hp->n_embd, false);
+        build_matmul(b, ROLE_FFN_GATE, BUF_GATE, src, "ffn_gate", hp->n_ff, hp->n_embd, hp->ffn_bias);
+        build_matmul(b, ROLE_FFN_UP, BUF_UP, src, "ffn_up", hp->n_ff, hp->n_embd, hp->ffn_bias);
         build_glu(b, ROLE_FFN_ACT, g, hp->n_ff);
     }
-    build_matmul(b, ROLE_FFN_DOWN, BUF_OUT, BUF_GATE, "ffn_down", hp->n_embd, hp->n_ff, false);
+    build_matmul(b, ROLE_FFN_DOWN, BUF_OUT, BUF_GATE, "ffn_down", hp->n_embd, hp->n_ff, hp->ffn_bias);
 }
 
 static struct op *expert_matmul(struct builder *b, enum op_role r, enum op_buf dst, enum op_buf src,
@@ -392,6 +397,16 @@ void build_experts(struct builder *b, enum op_buf src, const struct experts_spec
 
 /* ---- the whole ----------------------------------------------------------------------------------- */
 
+void build_blocks(struct builder *b, void (*block)(struct builder *b))
+{
+    for (uint32_t i = 0; i < b->hp->n_layer && !b->failed; i++) {
+        b->layer = (int)i;
+        block(b);
+    }
+    b->layer = -1;
+    b->out_rows = true;
+}
+
 void build_lm_head(struct builder *b, enum op_buf src, uint32_t cols)
 {
     const struct hparams *hp = b->hp;
@@ -413,12 +428,7 @@ void build_model(struct builder *b, double embed_scale, void (*block)(struct bui
 {
     build_rope_table(b, b->hp->rope_theta, true);
     build_embed(b, embed_scale);
-    for (uint32_t i = 0; i < b->hp->n_layer && !b->failed; i++) {
-        b->layer = (int)i;
-        block(b);
-    }
-    b->layer = -1;
-    b->out_rows = true;
+    build_blocks(b, block);
     build_norm(b, ROLE_OUTPUT_NORM, BUF_NORM, BUF_X, "output_norm");
     build_lm_head(b, BUF_NORM, b->hp->n_embd);
 }

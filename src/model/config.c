@@ -56,6 +56,23 @@ static int refuse_other_schema(const json_t *j, const char *what, struct error *
     return error_set(err, ERROR_INPUT, "%s: this is a %s document, a model is expected", what, PRINTABLE(found, schema));
 }
 
+/* A file that says two things is neither. */
+static int check_agree(const json_t *j, const char *what, const char *type, const struct arch *arch, struct error *err)
+{
+    const json_t *v;
+    size_t i;
+    char found[65], said[65];
+    json_array_foreach(json_object_get(j, "architectures"), i, v)
+    {
+        const struct arch *other = arch_find_hf(NULL, json_string_value(v));
+        if (other != arch)
+            return error_set(err, ERROR_INPUT, "%s: architectures[%zu] is \"%s\" (%s), but model_type is \"%s\" (%s)", what, i,
+                             PRINTABLE(found, json_string_value(v)), other->name, type ? PRINTABLE(said, type) : "missing",
+                             arch->name);
+    }
+    return 0;
+}
+
 static int find_family(const json_t *j, const char *what, const struct arch **arch, struct error *err)
 {
     const char *type = NULL;
@@ -70,7 +87,7 @@ static int find_family(const json_t *j, const char *what, const struct arch **ar
                          known_families(known, sizeof known, false));
     *arch = arch_find_hf(type, class_name);
     if (*arch)
-        return 0;
+        return check_agree(j, what, type, *arch, err);
     return error_set(err, ERROR_INPUT, "%s: model_type \"%s\" is not supported yet (known: %s)", what,
                      PRINTABLE(found, type ? type : class_name), known_families(known, sizeof known, false));
 }
@@ -104,21 +121,79 @@ int config_opt_count(const json_t *j, const char *what, const char *field, int64
     return 0;
 }
 
+int config_only(const json_t *j, const char *what, const char *field, bool only, struct error *err)
+{
+    bool v = only;
+    if (json_get_bool_opt(j, what, field, &v, err) != 0)
+        return -1;
+    return v == only ? 0
+                     : error_set(err, ERROR_INPUT, "%s: %s is %s, which is not supported yet", what, field, v ? "true" : "false");
+}
+
+/* A space-separated list has the word. */
+static bool lists(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *p = list; n > 0 && (p = strstr(p, word)); p += n)
+        if ((p == list || p[-1] == ' ') && (p[n] == 0 || p[n] == ' '))
+            return true;
+    return false;
+}
+
+int config_word(const json_t *j, const char *what, const char *field, const char *words, struct error *err)
+{
+    const char *s = words;
+    char found[33];
+    if (json_get_str_opt(j, what, field, &s, err) != 0)
+        return -1;
+    return s == words || lists(words, s)
+               ? 0
+               : error_set(err, ERROR_INPUT, "%s: %s is \"%s\", expected \"%s\"", what, field, PRINTABLE(found, s), words);
+}
+
+int config_absent(const json_t *j, const char *what, const char *field, struct error *err)
+{
+    const json_t *v = json_object_get(j, field);
+    return !v || json_is_null(v) ? 0 : error_set(err, ERROR_INPUT, "%s: %s is not supported yet, expected null", what, field);
+}
+
+int config_rotary_part(const json_t *j, const char *what, const char *field, double usual, struct hparams *hp,
+                       struct error *err)
+{
+    double part = usual;
+    if (json_get_num_opt(j, what, field, &part, err) != 0 ||
+        json_get_num_opt(json_object_get(j, "rope_parameters"), what, field, &part, err) != 0)
+        return -1;
+    if (!(part > 0 && part <= 1))
+        return error_set(err, ERROR_INPUT, "%s: %s is %g, expected more than 0, at most 1", what, field, part);
+    hp->n_rot = (uint32_t)(hp->head_dim * part);
+    return 0;
+}
+
+/* The same, of the names that the family has for it the one that the file uses. */
+static const char *field(const json_t *j, const struct arch *a, const char *usual)
+{
+    for (const struct config_name *n = a->names; n && n->usual; n++)
+        if (strcmp(n->usual, usual) == 0 && !json_is_null(json_object_get(j, n->own)) && json_object_get(j, n->own))
+            return n->own;
+    return config_field(a, usual);
+}
+
 static int read_heads(const json_t *j, const char *what, const struct arch *a, struct hparams *hp, struct error *err)
 {
-    if (count(j, what, config_field(a, "num_attention_heads"), &hp->n_head, err) != 0)
+    if (count(j, what, field(j, a, "num_attention_heads"), &hp->n_head, err) != 0)
         return -1;
     if (hp->n_head_kv == 0)
         hp->n_head_kv = hp->n_head;
-    if (config_opt_count(j, what, config_field(a, "num_key_value_heads"), 1, &hp->n_head_kv, err) != 0 ||
-        config_opt_count(j, what, config_field(a, "head_dim"), 1, &hp->head_dim, err) != 0)
+    if (config_opt_count(j, what, field(j, a, "num_key_value_heads"), 1, &hp->n_head_kv, err) != 0 ||
+        config_opt_count(j, what, field(j, a, "head_dim"), 1, &hp->head_dim, err) != 0)
         return -1;
     if (hp->head_dim == 0) {
         if (hp->n_embd % hp->n_head != 0)
             return error_set(err, ERROR_INPUT,
                              "%s: %s is %u, expected a multiple of %s, which is %u (or a field \"%s\")", what,
-                             config_field(a, "hidden_size"), hp->n_embd, config_field(a, "num_attention_heads"),
-                             hp->n_head, config_field(a, "head_dim"));
+                             field(j, a, "hidden_size"), hp->n_embd, field(j, a, "num_attention_heads"), hp->n_head,
+                             field(j, a, "head_dim"));
         hp->head_dim = hp->n_embd / hp->n_head;
     }
     hp->n_rot = hp->head_dim;
@@ -326,20 +401,10 @@ int config_experts_ff(const json_t *j, const char *what, struct hparams *hp, str
 
 /* ---- the rest --------------------------------------------------------------------------------- */
 
-/* A space-separated list has the word. */
-static bool lists(const char *list, const char *word)
-{
-    const size_t n = strlen(word);
-    for (const char *p = list; n > 0 && (p = strstr(p, word)); p += n)
-        if ((p == list || p[-1] == ' ') && (p[n] == 0 || p[n] == ' '))
-            return true;
-    return false;
-}
-
 static int read_rest(const json_t *j, const char *what, const struct arch *arch, struct hparams *hp, struct error *err)
 {
     bool attn = hp->attn_bias, mlp = false, head = false;
-    const char *act = arch->activations;
+    const char *act = arch->activations, *act_name = config_field(arch, "hidden_act");
     const json_t *rope = json_object_get(j, "rope_parameters");
     double rotary = 1;
     if (json_get_bool_opt(j, what, "attention_bias", &attn, err) != 0 ||
@@ -347,7 +412,7 @@ static int read_rest(const json_t *j, const char *what, const struct arch *arch,
         json_get_bool_opt(j, what, "lm_head_bias", &head, err) != 0 ||
         json_get_num_opt(j, what, "partial_rotary_factor", &rotary, err) != 0 ||
         json_get_num_opt(rope, what, "partial_rotary_factor", &rotary, err) != 0 ||
-        json_get_str_opt(j, what, "hidden_act", &act, err) != 0 ||
+        json_get_str_opt(j, what, act_name, &act, err) != 0 ||
         json_get_str_opt(j, what, "hidden_activation", &act, err) != 0)
         return -1;
     char found[33];
@@ -355,7 +420,7 @@ static int read_rest(const json_t *j, const char *what, const struct arch *arch,
         return error_set(err, ERROR_INPUT, "%s: %s is true: biases of the %s are not supported yet", what,
                          mlp ? "mlp_bias" : "lm_head_bias", mlp ? "feed-forward part" : "LM head");
     if (!lists(arch->activations, act))
-        return error_set(err, ERROR_INPUT, "%s: hidden_act is \"%s\", expected \"%s\"", what, PRINTABLE(found, act),
+        return error_set(err, ERROR_INPUT, "%s: %s is \"%s\", expected \"%s\"", what, act_name, PRINTABLE(found, act),
                          arch->activations);
     if (!(rotary > 0 && rotary <= 1))
         return error_set(err, ERROR_INPUT, "%s: partial_rotary_factor is %g, expected more than 0, at most 1", what, rotary);
@@ -372,12 +437,15 @@ static int read_dimensions(const json_t *j, const char *what, const struct arch 
     if (hp->n_ctx_train == 0)
         hp->n_ctx_train = 2048; /* defaults of transformers, which config.json files leave out */
     hp->rms_eps = 1e-6;
-    if (count(j, what, config_field(a, "hidden_size"), &hp->n_embd, err) != 0 ||
-        count(j, what, config_field(a, "num_hidden_layers"), &hp->n_layer, err) != 0 ||
-        count(j, what, config_field(a, "intermediate_size"), &hp->n_ff, err) != 0 ||
-        count(j, what, config_field(a, "vocab_size"), &hp->n_vocab, err) != 0 ||
-        config_opt_count(j, what, config_field(a, "max_position_embeddings"), 1, &hp->n_ctx_train, err) != 0 ||
-        json_get_num_opt(j, what, config_field(a, "rms_norm_eps"), &hp->rms_eps, err) != 0 ||
+    if (count(j, what, field(j, a, "hidden_size"), &hp->n_embd, err) != 0)
+        return -1;
+    if (a->ff_factor > 0)
+        hp->n_ff = (uint32_t)u64_min((uint64_t)a->ff_factor * hp->n_embd, UINT32_MAX);
+    if (count(j, what, field(j, a, "num_hidden_layers"), &hp->n_layer, err) != 0 ||
+        count(j, what, field(j, a, "intermediate_size"), &hp->n_ff, err) != 0 ||
+        count(j, what, field(j, a, "vocab_size"), &hp->n_vocab, err) != 0 ||
+        config_opt_count(j, what, field(j, a, "max_position_embeddings"), 1, &hp->n_ctx_train, err) != 0 ||
+        json_get_num_opt(j, what, field(j, a, "rms_norm_eps"), &hp->rms_eps, err) != 0 ||
         json_get_bool_opt(j, what, "tie_word_embeddings", &hp->tied, err) != 0 || read_heads(j, what, a, hp, err) != 0)
         return -1;
     hp->head_dim_v = hp->head_dim;

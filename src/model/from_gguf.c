@@ -540,9 +540,13 @@ static int find_arch(struct model *m, const struct gguf *g, struct error *err)
     if (gguf_get_str(g, "general.architecture", &s, err) != 0)
         return -1;
     m->arch = arch_find(s.s, s.len);
+    if (m->arch && (m->arch->has & ARCH_PRICED_ONLY))
+        return error_set(err, ERROR_INPUT,
+                         "%s: architecture %s is priced from its config.json; its GGUF is not read yet", m->path,
+                         m->arch->name);
     if (m->arch)
         return 0;
-    char found[65], known[256];
+    char found[65], known[1024];
     return error_set(err, ERROR_INPUT, "%s: architecture \"%s\" is not supported yet (known: %s)", m->path,
                      model_printable(found, sizeof found, s.s, s.len), arch_names(known, sizeof known));
 }

@@ -30,6 +30,8 @@ enum dim {
     D_FF_SHEXP,
     D_LORA_Q,
     D_LORA_KV,
+    D_EMBD_IN,
+    D_POS,
     D_COUNT
 };
 
@@ -53,6 +55,8 @@ static const struct dimension dims[D_COUNT] = {
     [D_FF_SHEXP] = { "n_ff_shexp", "expert_shared_feed_forward_length", "n_shared_experts", 0, 1 << 22 },
     [D_LORA_Q] = { "n_lora_q", "attention.q_lora_rank", "q_lora_rank", 0, 1 << 20 },
     [D_LORA_KV] = { "n_lora_kv", "attention.kv_lora_rank", "kv_lora_rank", 0, 1 << 20 },
+    [D_EMBD_IN] = { "n_embd_in", "embedding_length", "word_embed_proj_dim", 0, HPARAMS_MAX_EMBD },
+    [D_POS] = { "n_pos", "context_length", "max_position_embeddings", 0, 1 << 30 },
 };
 
 static uint32_t dim_value(const struct hparams *hp, enum dim d)
@@ -92,6 +96,10 @@ static uint32_t dim_value(const struct hparams *hp, enum dim d)
         return hp->n_lora_q;
     case D_LORA_KV:
         return hp->n_lora_kv;
+    case D_EMBD_IN:
+        return hp->n_embd_in;
+    case D_POS:
+        return hp->n_pos;
     case D_COUNT:
         break;
     }
@@ -235,6 +243,9 @@ int hparams_check(const struct hparams *hp, enum hparams_names names, const char
         check_number(hp->logit_scale, 0, 1e6, what, "the scale of logits", err) != 0 ||
         check_number(hp->attn_softcap, 0, 1e6, what, "the soft cap of attention scores", err) != 0 ||
         check_number(hp->final_softcap, 0, 1e6, what, "the soft cap of logits", err) != 0 ||
+        check_number(hp->embed_scale, 0, 1e6, what, "the scale of embeddings", err) != 0 ||
+        check_number(hp->residual_scale, 0, 1e6, what, "the scale of what a part adds", err) != 0 ||
+        check_number(hp->logit_scale, 0, 1e6, what, "the scale of logits", err) != 0 ||
         check_number(hp->expert_scale, 0, 1e6, what, "the scale of expert weights", err) != 0 ||
         check_number(hp->rope_attn_factor, 0, 1e3, what, "the RoPE amplitude (attn_factor)", err) != 0)
         return -1;

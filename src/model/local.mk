@@ -62,6 +62,20 @@ libmodel_a_SOURCES = \
   %D%/arch_dbrx.c \
   %D%/arch_phimoe.c
 libmodel_a_SOURCES += \
+  %D%/builder_classic.c \
+  %D%/arch_gpt2.c \
+  %D%/arch_opt.c \
+  %D%/arch_gptneox.c \
+  %D%/arch_gptj.c \
+  %D%/arch_bloom.c \
+  %D%/arch_falcon.c \
+  %D%/arch_mpt.c \
+  %D%/arch_phi2.c \
+  %D%/arch_phi3small.c \
+  %D%/arch_stablelm.c \
+  %D%/arch_command_r.c \
+  %D%/arch_starcoder2.c
+libmodel_a_SOURCES += \
   %D%/tokenizer/internal.h \
   %D%/tokenizer/load.c \
   %D%/tokenizer/tokenizer.c \

@@ -86,6 +86,15 @@ struct hparams {
 
     uint32_t n_lora_q, n_lora_kv; /* MLA: ranks of the query (0: full) and of the latent */
     bool mla_split;             /* MLA: attn_k_b and attn_v_b instead of attn_kv_b */
+
+    /* What files of the families before Llama and of their kin vary. */
+    bool parallel;              /* the FFN works beside the attention, not behind it */
+    bool shared_norm;           /* then: both have the same normed input */
+    bool post_norm;             /* norms behind the sums, and none after the last block (OPT-350M) */
+    bool ffn_bias;
+    bool alibi;                 /* scores are biased by distance, and nothing rotates */
+    uint32_t n_pos;             /* rows of the table of learned positions; 0: none */
+    uint32_t n_embd_in;         /* width of the embeddings, where projections change it; 0: n_embd */
 };
 
 /* Layer i sees a window of keys instead of all. */

@@ -306,7 +306,7 @@ struct cost_form cost_form(const struct op *op, const struct cost_options *o)
         form_norm(&f, op, 4, o);
         break;
     case OP_LAYER_NORM:
-        form_norm(&f, op, 7, o);
+        form_norm(&f, op, op->bias ? 7 : 6, o);
         break;
     case OP_MATMUL:
         form_matmul(&f, op, o);

@@ -88,7 +88,7 @@ uint64_t cost_score_len(const struct op *op, const struct pass *p);
 struct weight_account {
     double total_bytes;        /* sum over tensors */
     double read_bytes;         /* sum of cost_op().weight_bytes */
-    double embed_unread_bytes; /* rows of an embedding table not looked up; 0 when tied */
+    double embed_unread_bytes; /* rows of embeddings, where not tied, and of learned positions not looked up */
     double embed_again_bytes;  /* tied: rows looked up in what the LM head reads anyway */
     double expert_unread_bytes; /* experts no token is routed to, on average (35) */
     double apart_bytes;        /* tensors no op reads as weights, such as rope_freqs */

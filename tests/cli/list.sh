@@ -61,8 +61,8 @@ run list counters &&
     has '^null  *yes  *sw_bytes  *yes  *-' && has '^null  *yes  *cycles  *no  *no counter backend' &&
     has '^papi ' && has '^likwid  *no  *-  *no  *.*no LIKWID backend yet'
 ok $? "counters: what each backend counts, and why not"
-run list archs -o csv && has '^deepseek2,"deepseek_v2, deepseek_v3, kimi_k2",true,false' && has '^llama,"llama, mistral, mixtral",true,true' &&
-    [ "$(wc -l <"$tmp/out")" -ge 12 ]
+run list archs -o csv && has '^deepseek2,"deepseek_v2, deepseek_v3, kimi_k2",true,false' && has '^llama,"llama, mistral, mixtral",true,true,false' &&
+    has '^gpt2,gpt2,false,false,true' && [ "$(wc -l <"$tmp/out")" -ge 12 ]
 ok $? "archs: every architecture, and the configs that become it"
 run list chat &&
     has '^llama3  *Llama 3  *turn$' && has '^gemma  *.*  *none$' && has '^mistral-v3  *.*  *last user$'

@@ -61,3 +61,9 @@ check_PROGRAMS += %D%/test_alias %D%/test_archs_llama_like
 %C%_test_archs_llama_like_LDADD   = $(MODEL_TEST_LIBS)
 TESTS += %D%/test_alias %D%/test_archs_llama_like
 endif
+if CMOCKA
+check_PROGRAMS += %D%/test_archs_classic
+%C%_test_archs_classic_SOURCES = %D%/test_archs_classic.c tests/gguf/build.h tests/test.h
+%C%_test_archs_classic_LDADD   = $(MODEL_TEST_LIBS)
+TESTS += %D%/test_archs_classic
+endif

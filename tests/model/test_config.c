@@ -91,8 +91,8 @@ static void test_config_hostile(void **state)
         { "num_attention_heads", "64", "head_dim is 1" },
         { "vocab_size", "1000000000", "vocab_size is 1000000000" },
         { "intermediate_size", "2147483648", "intermediate_size" },
-        { "model_type", "\"gpt2\"",
-          "model_type \"gpt2\" is not supported yet (known: llama, mistral, mixtral, smollm3, qwen2" },
+        { "model_type", "\"bert\"",
+          "model_type \"bert\" is not supported yet (known: llama, mistral, mixtral, smollm3, qwen2" },
         { "model_type", "7", "\"model_type\"" },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -9,7 +9,8 @@
 /*
  * n_params     exact, summed outside this program from the dimensions of papers and config.json files, norms, biases,
  *              routers and sinks included; without RoPE factors, which are a table, and without layers that predict a
- *              second token (DeepSeek) or see (Gemma 3)
+ *              second token (DeepSeek) or see (Gemma 3). Falcon's LM head is its table: the hub's counts of 7B (7.217) and
+ *              180B (179.5) have both
  * published    10^9, what model cards and hubs say, in the digits they say it with; 0: nothing is said
  * active       10^9, weights that one token of decoding reads, as published, and how far the words may be off:
  *              half a digit, or what rounding down leaves (Qwen3's 3.35 is "3.3", DeepSeek-V2-Lite's 2.45 "2.4")
@@ -24,9 +25,23 @@ static const struct {
     double published, active, active_within;
     bool table;
 } presets[] = {
+    { "aya-23-8b", 8028033024, 8.03, 0, 0, false },
+    { "bloom-176b", 176247271424, 176.25, 0, 0, false },
+    { "bloom-1b1", 1065314304, 1.065, 0, 0, false },
+    { "bloom-1b7", 1722408960, 1.722, 0, 0, false },
+    { "bloom-3b", 3002557440, 3.003, 0, 0, false },
+    { "bloom-560m", 559214592, 0.5592, 0, 0, false },
+    { "bloom-7b1", 7069016064, 7.069, 0, 0, false },
+    { "command-r-08-2024-32b", 32296476672, 32.3, 0, 0, false },
+    { "command-r-35b", 34980831232, 34.98, 0, 0, false },
+    { "command-r-plus-104b", 103810674688, 103.81, 0, 0, false },
+    { "command-r7b", 8028033024, 8.03, 0, 0, false },
     { "deepseek-v2", 235741434880, 235.7, 21, 0.5, false },
     { "deepseek-v2-lite", 15706484224, 15.71, 2.4, 0.06, false },
     { "deepseek-v3", 671026419200, 671, 37, 0.5, false },
+    { "falcon-180b", 178557088768, 0, 0, 0, false },
+    { "falcon-40b", 41303293952, 41.3, 0, 0, false },
+    { "falcon-7b", 6921720704, 0, 0, 0, false },
     { "gemma-2-27b", 27227128320, 27.23, 0, 0, false },
     { "gemma-2-2b", 2614341888, 2.614, 0, 0, false },
     { "gemma-2-9b", 9241705984, 9.242, 0, 0, false },
@@ -34,8 +49,14 @@ static const struct {
     { "gemma-3-1b", 999885952, 1.0, 0, 0, false },
     { "gemma-3-27b", 27009346304, 27.01, 0, 0, false },
     { "gemma-3-4b", 3880263168, 3.88, 0, 0, false },
+    { "gpt-j-6b", 6050882784, 6.05, 0, 0, false },
+    { "gpt-neox-20b", 20554567680, 20.55, 0, 0, false },
     { "gpt-oss-120b", 116829156672, 116.83, 5.13, 0.005, false },
     { "gpt-oss-20b", 20914757184, 20.91, 3.61, 0.005, false },
+    { "gpt2-1.5b", 1557611200, 1.558, 0, 0, false },
+    { "gpt2-124m", 124439808, 0.1244, 0, 0, false },
+    { "gpt2-355m", 354823168, 0.3548, 0, 0, false },
+    { "gpt2-774m", 774030080, 0.774, 0, 0, false },
     { "kimi-k2", 1026408232448, 1026, 32, 0.5, false },
     { "llama-2-13b", 13015864320, 13.02, 0, 0, false },
     { "llama-2-70b", 68976648192, 68.98, 0, 0, false },
@@ -53,16 +74,40 @@ static const struct {
     { "mistral-small-24b", 23572403200, 23.57, 0, 0, false },
     { "mixtral-8x22b", 140620634112, 140.6, 39, 0.5, true },
     { "mixtral-8x7b", 46702792704, 46.7, 12.9, 0.05, true },
+    { "mpt-30b", 29957200896, 29.96, 0, 0, false },
+    { "mpt-7b", 6649286656, 6.65, 0, 0, false },
     { "olmo-2-13b", 13716198400, 13.716, 0, 0, false },
     { "olmo-2-1b", 1484916736, 1.485, 0, 0, false },
     { "olmo-2-32b", 32234279936, 32.23, 0, 0, false },
     { "olmo-2-7b", 7298617344, 7.299, 0, 0, false },
+    { "opt-1.3b", 1315758080, 1.316, 0, 0, false },
+    { "opt-125m", 125239296, 0.1252, 0, 0, false },
+    { "opt-13b", 12853473280, 12.85, 0, 0, false },
+    { "opt-175b", 174604468224, 175, 0, 0, false },
+    { "opt-2.7b", 2651596800, 2.652, 0, 0, false },
+    { "opt-30b", 29974540288, 29.97, 0, 0, false },
+    { "opt-350m", 331196416, 0.3312, 0, 0, false },
+    { "opt-6.7b", 6658473984, 6.658, 0, 0, false },
+    { "opt-66b", 65719701504, 65.7, 0, 0, false },
+    { "phi-1.5", 1418270720, 1.42, 0, 0, false },
+    { "phi-2", 2779683840, 2.78, 0, 0, false },
     { "phi-3-medium", 13960238080, 13.96, 0, 0, false },
     { "phi-3-mini-128k", 3821079552, 3.821, 0, 0, false },
     { "phi-3-mini-4k", 3821079552, 3.821, 0, 0, false },
+    { "phi-3-small-8k", 7392272384, 7.39, 0, 0, false },
     { "phi-3.5-mini", 3821079552, 3.821, 0, 0, false },
     { "phi-4", 14659507200, 14.66, 0, 0, false },
     { "phi-4-mini", 3836021760, 3.836, 0, 0, false },
+    { "pythia-1.4b", 1414647808, 1.415, 0, 0, false },
+    { "pythia-12b", 11846072320, 11.85, 0, 0, false },
+    { "pythia-14m", 14067712, 0.01407, 0, 0, false },
+    { "pythia-160m", 162322944, 0.1623, 0, 0, false },
+    { "pythia-1b", 1011781632, 1.012, 0, 0, false },
+    { "pythia-2.8b", 2775208960, 2.775, 0, 0, false },
+    { "pythia-31m", 30494720, 0.03049, 0, 0, false },
+    { "pythia-410m", 405334016, 0.4053, 0, 0, false },
+    { "pythia-6.9b", 6857302016, 6.857, 0, 0, false },
+    { "pythia-70m", 70426624, 0.07043, 0, 0, false },
     { "qwen2.5-0.5b", 494032768, 0.494, 0, 0, false },
     { "qwen2.5-1.5b", 1543714304, 1.54, 0, 0, false },
     { "qwen2.5-14b", 14770033664, 14.77, 0, 0, false },
@@ -82,6 +127,10 @@ static const struct {
     { "smollm2-135m", 134515008, 0.1345, 0, 0, false },
     { "smollm2-360m", 361821120, 0.3618, 0, 0, false },
     { "smollm3-3b", 3075098624, 3.08, 0, 0, false },
+    { "stablelm-2-1.6b", 1644515328, 1.645, 0, 0, false },
+    { "stablelm-2-12b", 12143185920, 12.143, 0, 0, false },
+    { "stablelm-3b-4e1t", 2795443200, 2.795, 0, 0, false },
+    { "starcoder2-15b", 15957889024, 15.96, 0, 0, false },
     { "stories110m", 109529856, 0, 0, 0, false },
     { "stories15m", 15191712, 0, 0, 0, false },
     { "stories42m", 41689600, 0, 0, 0, false },
@@ -182,17 +231,19 @@ static uint64_t read_by_token(const struct model *m)
     return n;
 }
 
-/* A token reads all of a dense model but the other rows of its embedding table, and of a mixture what is published. */
+/* A token reads all of a dense model but the other rows of its tables of embeddings and positions, and of a mixture what is published. */
 static void test_active(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(presets); i++) {
         struct model m;
         load(&m, presets[i].name);
-        const uint64_t table = (uint64_t)m.hp.n_vocab * m.hp.n_embd, n = read_by_token(&m);
+        const uint64_t width = m.hp.n_embd_in > 0 ? m.hp.n_embd_in : m.hp.n_embd; /* of an embedding */
+        const uint64_t table = (uint64_t)m.hp.n_vocab * width, n = read_by_token(&m);
+        const uint64_t other_positions = m.hp.n_pos > 0 ? (uint64_t)(m.hp.n_pos - 1) * m.hp.n_embd : 0;
         if (m.hp.n_expert == 0) {
             assert_true(presets[i].active == 0);
-            assert_int_equal(n, presets[i].n_params + m.hp.n_embd - (m.hp.tied ? 0 : table));
+            assert_int_equal(n, presets[i].n_params + width - (m.hp.tied ? 0 : table) - other_positions);
         } else {
             const double active = (double)(n + (presets[i].table ? table : 0)) / 1e9;
             if (fabs(active - presets[i].active) > presets[i].active_within)

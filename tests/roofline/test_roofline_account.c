@@ -28,7 +28,7 @@ static double sum_of_ops(const struct op_list *l, uint32_t n_tok)
 
 /*
  * Derived here from the tensor names alone, without the op list: everything but tables,
- * minus the rows of token_embd that no token looks up. Tied (no output.weight): the whole
+ * minus the rows of token_embd and of position_embd that no token looks up. Tied (no output.weight): the whole
  * table is read as LM head, plus the rows looked up. Of stacked experts N (1 - (1 - k/N)^n_tok).
  */
 static double expected_bytes(const struct model *m, uint32_t n_tok)
@@ -40,6 +40,10 @@ static double expected_bytes(const struct model *m, uint32_t n_tok)
         const struct tensor *t = &m->tensors[i];
         if (strncmp(t->name, "rope_", 5) == 0)
             continue;
+        if (strcmp(t->name, "position_embd.weight") == 0) {
+            sum += (double)t->bytes / (double)t->rows * n_tok;
+            continue;
+        }
         sum += (double)t->bytes * (strstr(t->name, "_exps.") ? visited : 1);
         tied = tied && strcmp(t->name, "output.weight") != 0;
         if (strcmp(t->name, "token_embd.weight") == 0) {
@@ -72,7 +76,7 @@ static void check_model(const struct model *m)
                 a.read_bytes - a.embed_again_bytes + a.embed_unread_bytes + a.expert_unread_bytes + a.apart_bytes,
                 0);
     assert_true((a.expert_unread_bytes > 0) == (m->hp.n_expert > 0));
-    assert_true(m->hp.tied ? a.embed_again_bytes > 0 && a.embed_unread_bytes == 0
+    assert_true(m->hp.tied ? a.embed_again_bytes > 0 && (a.embed_unread_bytes > 0) == (m->hp.n_pos > 0)
                            : a.embed_again_bytes == 0 && a.embed_unread_bytes > 0);
     op_list_free(&l);
 }

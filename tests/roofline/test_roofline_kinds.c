@@ -47,6 +47,33 @@ static void scales_heads_and_activations(void **state)
     is(cost(&op, 3, 0), 0, 4 * 3 * 2 * 100, 0, 3 * 3 * 100);
 }
 
+/*
+ * Three tokens of 64 elements. LayerNorm: sum, difference, square, sum, two products, and one more FLOP with a bias; five
+ * heads with weights of their own have 5 x 64 of them.
+ */
+static void layer_norms_and_plain_activations(void **state)
+{
+    (void)state;
+    const struct tensor w = tensor(DTYPE_F32, 1, 64), bias = tensor(DTYPE_F32, 1, 64), heads = tensor(DTYPE_F32, 5, 64);
+    struct op op = { .kind = OP_LAYER_NORM, .w = &w, .bias = &bias, .n_head = 1, .cols = 64 };
+    is(cost(&op, 3, 0), 2 * 4 * 64, 4 * 3 * 2 * 64, 0, 3 * 7 * 64);
+    op.bias = NULL;
+    is(cost(&op, 3, 0), 4 * 64, 4 * 3 * 2 * 64, 0, 3 * 6 * 64);
+    op = (struct op){ .kind = OP_LAYER_NORM, .w = &heads, .n_head = 5, .cols = 64 };
+    is(cost(&op, 3, 0), 4 * 5 * 64, 4 * 3 * 2 * 5 * 64, 0, 3 * 5 * 6 * 64);
+    /* negation, exponential, sum, quotient; ...; a maximum; a maximum and a product */
+    static const double flop[] = { [GLU_SILU] = 4, [GLU_GELU] = 9, [GLU_SIGMOID] = 4, [GLU_RELU] = 1, [GLU_RELU2] = 2 };
+    for (size_t g = 0; g < ARRAY_LEN(flop); g++) {
+        op = (struct op){ .kind = OP_ACT, .glu = (enum glu)g, .cols = 100 };
+        if (flop[g] > 0)
+            is(cost(&op, 3, 0), 0, 4 * 3 * 2 * 100, 0, 3 * 100 * flop[g]);
+    }
+    op = (struct op){ .kind = OP_MUL, .cols = 100 };
+    is(cost(&op, 3, 0), 0, 4 * 3 * 3 * 100, 0, 3 * 100);
+    op = (struct op){ .kind = OP_SCALE, .cols = 100, .scale = 2 };
+    is(cost(&op, 3, 0), 0, 4 * 3 * 2 * 100, 0, 3 * 100);
+}
+
 /* ---- experts ------------------------------------------------------------------------------- */
 
 /*
@@ -262,6 +289,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scales_heads_and_activations),
+        cmocka_unit_test(layer_norms_and_plain_activations),
         cmocka_unit_test(one_token_reads_its_experts),
         cmocka_unit_test(counts_experts_touched),
         cmocka_unit_test(route_and_sum),

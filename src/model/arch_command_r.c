@@ -1,0 +1,94 @@
+/*
+ * Command R and Aya (Cohere 2024): attention and a gated FFN side by side, LayerNorm without bias.
+ *
+ *   x  = embed(token)
+ *   for each layer:
+ *     x += Wo attention(h) + Wdown (silu(Wgate h) * (Wup h)),   h = layer_norm(x)
+ *   logits = W_embed layer_norm(x) * logit_scale
+ *
+ * Command R+ norms every query and key head, with weights of its own (use_qk_norm). Command R7B (cohere2) has windows in
+ * three of four layers; the fourth sees everything and does not rotate.
+ * Fields: transformers' CohereConfig and Cohere2Config.
+ */
+#include "model/arch.h"
+
+static void block(struct builder *b)
+{
+    const struct hparams *hp = b->hp;
+    const uint32_t period = hp->no_rope_period;
+    const bool no_rope = period > 0 && ((uint32_t)b->layer + 1) % period == 0;
+    build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
+    build_attention(b, BUF_NORM, &(struct attention_spec){ .no_rope = no_rope, .layer_norms = hp->qk_norm });
+    build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
+    build_ffn(b, BUF_NORM, GLU_SILU, false);
+    build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
+}
+
+static void build(struct builder *b)
+{
+    build_classic(b, block);
+}
+
+static void defaults(struct hparams *hp)
+{
+    hp->norm = NORM_LAYER_NO_BIAS;
+    hp->tied = true;
+    hp->n_ctx_train = 8192;
+    hp->logit_scale = 0.0625;
+}
+
+static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    if (json_get_bool_opt(j, what, "use_qk_norm", &hp->qk_norm, err) != 0)
+        return -1;
+    return json_get_num_opt(j, what, "logit_scale", &hp->logit_scale, err);
+}
+
+/* The context a model was made for is model_max_length, where a file has it. */
+static const struct config_name names[] = {
+    { "max_position_embeddings", "model_max_length" },
+    { "max_position_embeddings", "max_position_embeddings" },
+    { "rms_norm_eps", "layer_norm_eps" },
+    { NULL, NULL },
+};
+
+const struct arch arch_command_r = {
+    .name = "command-r",
+    .hf = { { "cohere", "CohereForCausalLM" } },
+    .has = ARCH_PRICED_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS,
+    .activations = "silu",
+    .names = names,
+    .defaults = defaults,
+    .config = config,
+    .build = build,
+};
+
+static void cohere2_defaults(struct hparams *hp)
+{
+    defaults(hp);
+    hp->window = 4096;
+    hp->window_period = 4;
+}
+
+static int cohere2_config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    if (config_only(j, what, "use_qk_norm", false, err) != 0 || config_only(j, what, "use_parallel_block", true, err) != 0 ||
+        config_only(j, what, "use_gated_activation", true, err) != 0 ||
+        config_word(j, what, "order_of_interleaved_layers", "local_attn_first", err) != 0 ||
+        config_word(j, what, "position_embedding_type", "rope_gptj", err) != 0 ||
+        config_rotary_part(j, what, "rotary_pct", 1, hp, err) != 0)
+        return -1;
+    hp->no_rope_period = hp->window_period;
+    return json_get_num_opt(j, what, "logit_scale", &hp->logit_scale, err);
+}
+
+const struct arch arch_cohere2 = {
+    .name = "cohere2",
+    .hf = { { "cohere2", "Cohere2ForCausalLM" } },
+    .has = ARCH_PRICED_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_WINDOW,
+    .activations = "silu",
+    .names = names,
+    .defaults = cohere2_defaults,
+    .config = cohere2_config,
+    .build = build,
+};

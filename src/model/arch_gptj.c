@@ -1,0 +1,72 @@
+/*
+ * GPT-J (Wang and Komatsuzaki 2021), the first to lay attention and FFN side by side:
+ *
+ *   x  = embed(token)
+ *   for each layer:
+ *     x += Wo attention(h) + Wdown gelu(Wup h + b) + b,   h = layer_norm(x)
+ *   logits = W_head layer_norm(x) + b
+ *
+ * The first rotary_dim elements of each head rotate. Fields: transformers' GPTJConfig.
+ */
+#include "model/arch.h"
+
+static void block(struct builder *b)
+{
+    build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
+    build_attention(b, BUF_NORM, &(struct attention_spec){ 0 });
+    build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
+    build_mlp(b, BUF_NORM, GLU_GELU);
+    build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
+}
+
+static void build(struct builder *b)
+{
+    build_classic(b, block);
+}
+
+static void defaults(struct hparams *hp)
+{
+    hp->norm = NORM_LAYER;
+    hp->ffn_bias = true;
+}
+
+static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    uint32_t n_rot = 64;
+    if (config_only(j, what, "scale_attn_weights", true, err) != 0 ||
+        config_opt_count(j, what, "rotary_dim", 2, &n_rot, err) != 0)
+        return -1;
+    if (n_rot > hp->head_dim || n_rot % 2 != 0)
+        return error_set(err, ERROR_INPUT, "%s: rotary_dim is %u, expected an even number of at most %u, the width of a head",
+                         what, n_rot, hp->head_dim);
+    hp->n_rot = n_rot;
+    hp->head_bias = true;
+    return 0;
+}
+
+static const struct config_name names[] = {
+    { "hidden_size", "n_embd" },
+    { "hidden_size", "hidden_size" },
+    { "num_hidden_layers", "n_layer" },
+    { "num_hidden_layers", "num_hidden_layers" },
+    { "num_attention_heads", "n_head" },
+    { "num_attention_heads", "num_attention_heads" },
+    { "intermediate_size", "n_inner" },
+    { "max_position_embeddings", "n_positions" },
+    { "max_position_embeddings", "max_position_embeddings" },
+    { "rms_norm_eps", "layer_norm_epsilon" },
+    { "hidden_act", "activation_function" },
+    { NULL, NULL },
+};
+
+const struct arch arch_gptj = {
+    .name = "gptj",
+    .hf = { { "gptj", "GPTJForCausalLM" } },
+    .has = ARCH_PRICED_ONLY | ARCH_HEAD_BIAS,
+    .activations = CONFIG_GELU,
+    .names = names,
+    .ff_factor = 4,
+    .defaults = defaults,
+    .config = config,
+    .build = build,
+};

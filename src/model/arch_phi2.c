@@ -1,0 +1,53 @@
+/*
+ * Phi-1.5 and Phi-2 (Li et al. 2023; Javaheripi et al. 2023): GPT-J's block with biases everywhere, part of each head
+ * rotating.
+ *
+ *   x  = embed(token)
+ *   for each layer:
+ *     x += Wo attention(h) + b + Wdown gelu(Wup h + b) + b,   h = layer_norm(x)
+ *   logits = W_head layer_norm(x) + b
+ *
+ * Fields: transformers' PhiConfig.
+ */
+#include "model/arch.h"
+
+static void block(struct builder *b)
+{
+    build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
+    build_attention(b, BUF_NORM, &(struct attention_spec){ .neox = true });
+    build_add(b, ROLE_ATTN_RESIDUAL, BUF_X, BUF_OUT);
+    build_mlp(b, BUF_NORM, GLU_GELU);
+    build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
+}
+
+static void build(struct builder *b)
+{
+    build_classic(b, block);
+}
+
+static void defaults(struct hparams *hp)
+{
+    classic_biases(hp, true);
+    hp->norm = NORM_LAYER;
+}
+
+static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
+{
+    if (config_only(j, what, "qk_layernorm", false, err) != 0)
+        return -1;
+    hp->head_bias = true;
+    return config_rotary_part(j, what, "partial_rotary_factor", 0.5, hp, err);
+}
+
+static const struct config_name names[] = { { "rms_norm_eps", "layer_norm_eps" }, { NULL, NULL } };
+
+const struct arch arch_phi2 = {
+    .name = "phi2",
+    .hf = { { "phi", "PhiForCausalLM" } },
+    .has = ARCH_PRICED_ONLY | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_HEAD_BIAS,
+    .activations = CONFIG_GELU,
+    .names = names,
+    .defaults = defaults,
+    .config = config,
+    .build = build,
+};
