@@ -23,6 +23,7 @@ static const struct argp_option option_table[] = {
     { "weights-only", OPT_WEIGHTS_ONLY, NULL, 0, "leave out KV cache, activations and attention", 0 },
     { "by", OPT_BY, "phase|role", 0, "a row a phase (default) or a role", 0 },
     PRICING_OPTIONS,
+    PREDICT_DRAFT_OPTIONS,
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 0 },
     { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
     { 0 },
@@ -45,6 +46,9 @@ static int parse_by(const char *arg, struct predict_cli *o, struct error *err)
 static int parse(void *options, int key, const char *arg, struct error *err)
 {
     struct predict_cli *o = options;
+    const int draft = predict_draft_parse(key, arg, &o->draft, err);
+    if (draft != CLI_UNKNOWN)
+        return draft;
     switch (key) {
     case 'm':
     case ARGP_KEY_ARG:
@@ -105,19 +109,19 @@ static int predict_lists(json_t *rows, const struct lists *l, struct subject *s,
         s->o.n_prompt = (uint32_t)l->p.v[0];
         s->o.n_gen = (uint32_t)l->n.v[i];
         s->phase = PHASE_DECODE;
-        if (s->o.n_gen > 0 && predict_one(rows, s, err) != 0)
+        if (s->o.n_gen > 0 && (predict_one(rows, s, err) != 0 || predict_draft_rows(rows, s, err) != 0))
             return -1;
     }
     return 0;
 }
 
 static int predict_machine(json_t *rows, const struct predict_cli *o, const struct lists *l, const struct model *m,
-                           const char *hw, struct error *err)
+                           const struct drafting *d, const char *hw, struct error *err)
 {
     struct hwprofile h;
     if (cli_hwprofile_load(&h, hw, err) != 0)
         return -1;
-    struct subject s = { .m = m, .h = &h, .cli = o };
+    struct subject s = { .m = m, .h = &h, .cli = o, .drafting = d };
     s.o = (struct predict_options){
         .roof = o->roof,
         .weights_only = o->weights_only,
@@ -159,18 +163,28 @@ static void warn_context(const struct model *m, const struct lists *l)
 static int run(const struct predict_cli *o, const struct lists *l, const struct str_list *hw, struct error *err)
 {
     struct model m;
+    struct drafting d;
     if (pricing_model(&m, o->model, o->price.type, err) != 0)
         return -1;
+    if (predict_draft_init(&d, &o->draft, &m, err) != 0) {
+        model_free(&m);
+        return -1;
+    }
     warn_context(&m, l);
     json_t *rows = json_array();
     int rc = cli_keep_input(m.path, m.gguf, "--save", o->save, err);
+    if (rc == 0 && d.s.draft)
+        rc = cli_keep_input(d.model.path, d.model.gguf, "--save", o->save, err);
+    if (rc == 0 && d.gamma.n > 0 && largest(&l->n) == 0)
+        rc = error_set(err, ERROR_USAGE, "--draft and -n 0: nothing is generated that could be drafted");
     for (size_t i = 0; i < hw->n && rc == 0; i++)
-        rc = predict_machine(rows, o, l, &m, hw->v[i], err);
+        rc = predict_machine(rows, o, l, &m, &d, hw->v[i], err);
     if (rc == 0 && json_array_size(rows) == 0)
         rc = error_set(err, ERROR_USAGE, "-p 0 and -n 0: neither a prompt nor a generation to predict");
     if (rc == 0)
         rc = predict_print(rows, o, &m, err);
     json_decref(rows);
+    predict_draft_free(&d);
     model_free(&m);
     return rc;
 }
@@ -189,7 +203,9 @@ int cmd_predict(int argc, char **argv, struct error *err)
         "  roofcast predict llama-3-8b --hw h100-sxm --roof -n 1 --weights-only\n"
         "  roofcast predict llama-3-8b --hw h100-sxm --roof --weights-gb 16 -p 6 -n 1\n"
         "  roofcast predict llama-3.1-70b --hw h200 -b 1,8,64 --by role\n"
-        "  roofcast predict deepseek-v3 --hw h200 --tp 8 --ep 8 -b 64 --routing zipf:0.5\n";
+        "  roofcast predict deepseek-v3 --hw h200 --tp 8 --ep 8 -b 64 --routing zipf:0.5\n"
+        "  roofcast predict llama-3.1-70b --hw h200 --draft llama-3.2-1b --gamma 2,4,8 --acceptance 0.8,0.7,0.6\n"
+        "  roofcast predict deepseek-v3 --hw h200 --tp 8 -b 1,64 --draft mtp --gamma 1 --acceptance 0.85\n";
     static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc };
     struct predict_cli o = { .hw = "this", .n_prompt = "512", .n_gen = "128", .n_depth = "0", .n_batch = "1",
                          .n_ubatch = 512, .weights_gb = NAN, .price = PRICING_DEFAULTS, .format = REPORT_TABLE };

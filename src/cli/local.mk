@@ -25,6 +25,7 @@ roofcast_SOURCES = \
   %D%/cmd_predict.c \
   %D%/predict.h \
   %D%/predict_rows.c \
+  %D%/predict_draft.c \
   %D%/predict_print.c \
   %D%/pricing.h \
   %D%/cmd_sweep.c \

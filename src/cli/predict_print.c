@@ -19,6 +19,8 @@ static const struct column phase_columns[] = {
     { "n_ubatch", NULL, COL_INT, NULL, true },
     { "tok_s", "tokens/s", COL_FLOAT, NULL, false },
     { "seconds", "TTFT / ITL", COL_SECONDS, NULL, false },
+    { "tokens_a_round", "tokens/round", COL_FLOAT, NULL, false },
+    { "gain", "gain", COL_FLOAT, NULL, false },
     { "bound", "bound", COL_TEXT, NULL, false },
     { "memory_s", "memory", COL_SECONDS, NULL, false },
     { "compute_s", "compute", COL_SECONDS, NULL, false },
@@ -51,6 +53,18 @@ static const struct column phase_columns[] = {
     { "weights_only", NULL, COL_BOOL, NULL, true },
     { "type_k", NULL, COL_TEXT, NULL, true },
     { "type_v", NULL, COL_TEXT, NULL, true },
+    { "spec_kind", NULL, COL_TEXT, NULL, true },
+    { "draft", NULL, COL_TEXT, NULL, true },
+    { "gamma", NULL, COL_INT, NULL, true },
+    { "acceptance", NULL, COL_TEXT, NULL, true },
+    { "tokens_a_round_sd", NULL, COL_FLOAT, NULL, true },
+    { "round_s", NULL, COL_SECONDS, NULL, true },
+    { "draft_s", NULL, COL_SECONDS, NULL, true },
+    { "verify_s", NULL, COL_SECONDS, NULL, true },
+    { "tok_s_sd", NULL, COL_FLOAT, NULL, true },
+    { "flop_factor", NULL, COL_FLOAT, NULL, true },
+    { "best_gamma", NULL, COL_INT, NULL, true },
+    { "best_gain", NULL, COL_FLOAT, NULL, true },
 };
 
 static const struct column role_columns[] = {
@@ -96,6 +110,20 @@ static const struct column role_columns[] = {
     { "weights_only", NULL, COL_BOOL, NULL, true },
     { "type_k", NULL, COL_TEXT, NULL, true },
     { "type_v", NULL, COL_TEXT, NULL, true },
+    { "tokens_a_round", NULL, COL_FLOAT, NULL, true },
+    { "gain", NULL, COL_FLOAT, NULL, true },
+    { "spec_kind", NULL, COL_TEXT, NULL, true },
+    { "draft", NULL, COL_TEXT, NULL, true },
+    { "gamma", NULL, COL_INT, NULL, true },
+    { "acceptance", NULL, COL_TEXT, NULL, true },
+    { "tokens_a_round_sd", NULL, COL_FLOAT, NULL, true },
+    { "round_s", NULL, COL_SECONDS, NULL, true },
+    { "draft_s", NULL, COL_SECONDS, NULL, true },
+    { "verify_s", NULL, COL_SECONDS, NULL, true },
+    { "tok_s_sd", NULL, COL_FLOAT, NULL, true },
+    { "flop_factor", NULL, COL_FLOAT, NULL, true },
+    { "best_gamma", NULL, COL_INT, NULL, true },
+    { "best_gain", NULL, COL_FLOAT, NULL, true },
 };
 
 static const char *text(const json_t *row, const char *key)
@@ -141,11 +169,13 @@ static bool is_of_devices(const char *key)
 }
 
 /* One device exchanges nothing: the columns about devices would say so in every row. */
-static void table_columns(struct column *out, const struct column *in, size_t n, const struct layout *l)
+static void table_columns(struct column *out, const struct column *in, size_t n, const struct predict_cli *o)
 {
+    const struct layout *l = &o->price.layout;
     for (size_t i = 0; i < n; i++) {
         out[i] = in[i];
         out[i].csv_only |= layout_devices(l) == 1 && is_of_devices(in[i].key);
+        out[i].csv_only |= predict_draft_hides(in[i].key, o);
     }
 }
 
@@ -154,7 +184,7 @@ int predict_print(const json_t *rows, const struct predict_cli *o, const struct 
     const bool readable = o->format == REPORT_TABLE || o->format == REPORT_MD;
     struct column columns[ARRAY_LEN(phase_columns) + ARRAY_LEN(role_columns)];
     const size_t n = o->by_role ? ARRAY_LEN(role_columns) : ARRAY_LEN(phase_columns);
-    table_columns(columns, o->by_role ? role_columns : phase_columns, n, &o->price.layout);
+    table_columns(columns, o->by_role ? role_columns : phase_columns, n, o);
     json_t *meta = json_pack("{s:s, s:s, s:b}", "model", m->name, "type", m->type_name, "roof", o->roof);
     const struct report_doc d = { "roofcast.predict", 1, meta, rows, columns, n };
     int rc = meta && predict_put_nominal(meta, o) == 0 ? 0 : error_oom(err, 0, "the prediction");
@@ -165,8 +195,10 @@ int predict_print(const json_t *rows, const struct predict_cli *o, const struct 
     fflush(stdout);
     if (rc == 0)
         rc = cli_report(NULL, o->format, &d, err);
-    if (rc == 0 && readable)
+    if (rc == 0 && readable) {
         print_roofs(rows, o->roof);
+        predict_draft_note(o);
+    }
     json_decref(meta);
     return rc;
 }

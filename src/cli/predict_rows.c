@@ -12,6 +12,7 @@ static json_t *test_json(const struct subject *s)
     char name[64];
     pricing_test_name(name, sizeof name, s->phase, s->phase == PHASE_PREFILL ? s->o.n_prompt : s->o.n_gen, s->o.n_batch,
                       s->o.n_depth);
+    predict_draft_name(name, sizeof name, s);
     return json_string(name);
 }
 
@@ -38,6 +39,7 @@ static int put_subject(json_t *j, const struct subject *s)
     bad |= pricing_put_kv_types(j, s->o.type_k, s->o.type_v);
     bad |= pricing_put_layout(j, &s->o.layout);
     bad |= predict_put_nominal(j, s->cli);
+    bad |= predict_draft_put(j, s);
     return bad;
 }
 

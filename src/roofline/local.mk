@@ -3,6 +3,8 @@ libroofline_a_SOURCES = \
   %D%/roofline.h \
   %D%/internal.h \
   %D%/step.h \
+  %D%/speculate.h \
+  %D%/speculate.c \
   %D%/cost.c \
   %D%/classes.c \
   %D%/layout.c \

@@ -27,16 +27,17 @@ static void keep_largest(void *ctx, const struct pass *p)
 void memory_fit(struct predict_result *res, const struct op_classes *l, const struct hwprofile *h, const struct roofs *r,
                 const struct predict_options *o)
 {
-    const uint32_t groups = o->layout.dp > 0 ? o->layout.dp : 1, seqs = (uint32_t)u64_ceil_div(o->n_batch, groups);
-    struct largest large = { .n_tok = seqs };
+    const uint32_t groups = o->layout.dp > 0 ? o->layout.dp : 1, seqs = (uint32_t)u64_ceil_div(o->n_batch, groups),
+                   outs = seqs * (o->n_look_ahead + 1);
+    struct largest large = { .n_tok = outs };
     if (o->n_prompt > 0) /* the first pass is the largest */
         prefill_passes(o->n_prompt < o->n_ubatch ? o->n_prompt : o->n_ubatch, 0,
                        o->n_ubatch, seqs, keep_largest, &large);
-    const uint64_t context = (uint64_t)o->n_depth + o->n_prompt + o->n_gen;
+    const uint64_t context = (uint64_t)o->n_depth + o->n_prompt + o->n_gen + o->n_look_ahead;
     const struct cost_options c = { .act_elem_bytes = r->act_elem_bytes, .type_k = o->type_k, .type_v = o->type_v };
     res->weight_total_bytes = o->weights_bytes > 0 ? o->weights_bytes : step_weight_bytes(l, &o->layout);
     res->kv_total_bytes = step_kv_bytes(l, &o->layout, &c, context, o->n_ubatch) * seqs;
-    res->act_peak_bytes = activation_bytes(l->ops, large.n_tok, seqs, r->act_elem_bytes) +
+    res->act_peak_bytes = activation_bytes(l->ops, large.n_tok, outs, r->act_elem_bytes) +
                           cost_expanded_bytes(l->ops, context) * seqs;
     res->need_bytes = res->weight_total_bytes + res->kv_total_bytes + res->act_peak_bytes;
     res->mem_bytes = h->mem_bytes.value;

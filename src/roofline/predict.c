@@ -3,18 +3,8 @@
 #include "roofline/internal.h"
 #include <math.h>
 
-/* What adding up a phase needs. */
-struct pricing {
-    const struct roofs *roofs;
-    const struct step_model *step;
-    const struct predict_options *o;
-    struct prediction *out;
-    double role_bound_s[ROLE_COUNT][BOUND_COUNT];
-    double largest_flop; /* of the op whose roofs are reported */
-};
-
 /* The roofs shown for a phase are those of its largest op. */
-static void note_roofs(struct pricing *x, const struct op *op, const struct cost *c)
+static void note_roofs(struct phase_pricing *x, const struct op *op, const struct cost *c)
 {
     if (!cost_is_product(op) || c->flop <= x->largest_flop)
         return;
@@ -27,24 +17,25 @@ static void note_roofs(struct pricing *x, const struct op *op, const struct cost
     snprintf(x->out->math, sizeof x->out->math, "%s", math_name(m));
 }
 
-static struct cost times(const struct cost *c, double n)
+struct cost cost_times(const struct cost *c, double n)
 {
     return (struct cost){ n * c->weight_bytes, n * c->act_bytes, n * c->kv_bytes, n * c->flop, n * c->link_bytes };
 }
 
-static void add_class(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t)
+void phase_add(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t)
 {
-    struct pricing *x = ctx;
+    struct phase_pricing *x = ctx;
+    const double n = x->times * c->count;
     struct predict_role *role = &x->out->role[c->op.role];
     note_roofs(x, &c->op, cost);
-    role->cost = cost_add(role->cost, times(cost, c->count));
-    role->seconds += c->count * t->seconds;
-    x->role_bound_s[c->op.role][t->bound] += c->count * t->seconds;
+    role->cost = cost_add(role->cost, cost_times(cost, n));
+    role->seconds += n * t->seconds;
+    x->role_bound_s[c->op.role][t->bound] += n * t->seconds;
 }
 
-static void begin(struct pricing *x, struct prediction *out)
+void phase_begin(struct phase_pricing *x, const struct roofs *r, struct prediction *out)
 {
-    const struct pricing empty = { .roofs = x->roofs, .step = x->step, .o = x->o, .out = out };
+    const struct phase_pricing empty = { .roofs = r, .out = out, .times = 1 };
     *x = empty;
     *out = (struct prediction){ .bandwidth_bytes_s = x->roofs->bytes_s * x->roofs->e_bandwidth };
     snprintf(out->bandwidth_source, sizeof out->bandwidth_source, "%s", x->roofs->bytes_source);
@@ -52,7 +43,7 @@ static void begin(struct pricing *x, struct prediction *out)
         out->role[i].role = (enum op_role)i;
 }
 
-static void end(struct pricing *x, const struct step_sum *sum, double n_tok)
+void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok)
 {
     x->out->cost = sum->cost;
     x->out->seconds = sum->seconds;
@@ -88,24 +79,35 @@ static int check_options(const struct predict_options *o, struct error *err)
     return 0;
 }
 
-static void price_phases(struct pricing *x, struct predict_result *r)
+static void price_phases(struct predict_result *r, const struct step_model *s, const struct roofs *roofs,
+                         const struct predict_options *o)
 {
-    const struct predict_options *o = x->o;
+    struct phase_pricing x;
     const struct scenario scenario = { o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
     nothing(&r->prefill);
     nothing(&r->decode);
     if (o->n_prompt > 0) {
-        begin(x, &r->prefill);
-        const struct step_sum sum = step_prefill(x->step, x->roofs, &scenario, add_class, x);
-        end(x, &sum, (double)o->n_prompt * o->n_batch);
+        phase_begin(&x, roofs, &r->prefill);
+        const struct step_sum sum = step_prefill(s, roofs, &scenario, phase_add, &x);
+        phase_end(&x, &sum, (double)o->n_prompt * o->n_batch);
     }
     if (o->n_gen > 0) {
-        begin(x, &r->decode);
-        const struct step_sum sum = step_decode(x->step, x->roofs, &scenario, add_class, x);
-        end(x, &sum, o->n_batch);
+        phase_begin(&x, roofs, &r->decode);
+        const struct step_sum sum = step_decode(s, roofs, &scenario, phase_add, &x);
+        phase_end(&x, &sum, o->n_batch);
     }
     r->ttft_s = r->prefill.seconds; /* the prompt's last logits give the first token (15) */
     r->itl_s = r->decode.seconds;
+}
+
+struct step_options predict_step_options(const struct predict_options *o, const struct roofs *r)
+{
+    return (struct step_options){
+        .cost = { .act_elem_bytes = r->act_elem_bytes, .type_k = o->type_k, .type_v = o->type_v, .routing = o->routing },
+        .layout = o->layout,
+        .weights_only = o->weights_only,
+        .weights_bytes = o->weights_bytes,
+    };
 }
 
 int predict_classes(struct predict_result *r, const struct op_classes *classes, const struct hwprofile *h,
@@ -115,17 +117,11 @@ int predict_classes(struct predict_result *r, const struct op_classes *classes, 
     struct step_model step;
     if (check_options(o, err) != 0 || roofs_init(&roofs, h, o, err) != 0 || roofs_check(&roofs, h, classes, err) != 0)
         return -1;
-    const struct step_options so = {
-        .cost = { .act_elem_bytes = roofs.act_elem_bytes, .type_k = o->type_k, .type_v = o->type_v, .routing = o->routing },
-        .layout = o->layout,
-        .weights_only = o->weights_only,
-        .weights_bytes = o->weights_bytes,
-    };
+    const struct step_options so = predict_step_options(o, &roofs);
     if (cost_check_kv(classes->ops, &so.cost, err) != 0 || step_model_init(&step, classes, &so, err) != 0)
         return -1;
-    struct pricing x = { .roofs = &roofs, .step = &step, .o = o };
     *r = (struct predict_result){ .n_devices = layout_devices(&o->layout) };
-    price_phases(&x, r);
+    price_phases(r, &step, &roofs, o);
     memory_fit(r, classes, h, &roofs, o);
     step_model_free(&step);
     return interrupt_check(err);

@@ -178,6 +178,7 @@ struct predict_options {
     int n_threads; /* CPU profiles: which measured ceilings; 0: all */
     uint32_t n_prompt, n_gen, n_depth, n_batch, n_ubatch;
     enum dtype type_k, type_v; /* of the KV cache */
+    uint32_t n_look_ahead; /* drafted tokens of each sequence that memory has room for (46) */
 };
 
 struct predict_role {
