@@ -56,7 +56,6 @@ static const struct column phase_columns[] = {
     { "spec_kind", NULL, COL_TEXT, NULL, true },
     { "draft", NULL, COL_TEXT, NULL, true },
     { "gamma", NULL, COL_INT, NULL, true },
-    { "acceptance", NULL, COL_TEXT, NULL, true },
     { "tokens_a_round_sd", NULL, COL_FLOAT, NULL, true },
     { "round_s", NULL, COL_SECONDS, NULL, true },
     { "draft_s", NULL, COL_SECONDS, NULL, true },
@@ -65,6 +64,7 @@ static const struct column phase_columns[] = {
     { "flop_factor", NULL, COL_FLOAT, NULL, true },
     { "best_gamma", NULL, COL_INT, NULL, true },
     { "best_gain", NULL, COL_FLOAT, NULL, true },
+    { "acceptance", NULL, COL_TEXT, NULL, true },
 };
 
 static const struct column role_columns[] = {
@@ -115,7 +115,6 @@ static const struct column role_columns[] = {
     { "spec_kind", NULL, COL_TEXT, NULL, true },
     { "draft", NULL, COL_TEXT, NULL, true },
     { "gamma", NULL, COL_INT, NULL, true },
-    { "acceptance", NULL, COL_TEXT, NULL, true },
     { "tokens_a_round_sd", NULL, COL_FLOAT, NULL, true },
     { "round_s", NULL, COL_SECONDS, NULL, true },
     { "draft_s", NULL, COL_SECONDS, NULL, true },
@@ -124,6 +123,7 @@ static const struct column role_columns[] = {
     { "flop_factor", NULL, COL_FLOAT, NULL, true },
     { "best_gamma", NULL, COL_INT, NULL, true },
     { "best_gain", NULL, COL_FLOAT, NULL, true },
+    { "acceptance", NULL, COL_TEXT, NULL, true },
 };
 
 static const char *text(const json_t *row, const char *key)

@@ -117,6 +117,7 @@ command_json roofcast.predict predict stories15m --hw h100-sxm --by role
 command_json roofcast.predict predict stories15m --hw h100-sxm --roof -p 0
 command_json roofcast.predict predict stories15m --hw h100-sxm --weights-gb 16 -p 6 --by role
 command_json roofcast.predict predict stories15m --hw h100-sxm --weights-gb all --weights-only
+command_json roofcast.predict predict stories15m --hw h100-sxm --draft ngram --acceptance 0.5,0.4 --gamma 2
 command_jsonl predict stories15m --hw h100-sxm
 
 generate="run -m $top_srcdir/tests/fixtures/llama-2l.gguf -t 1 --ignore-eos -p one"

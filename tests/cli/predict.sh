@@ -60,6 +60,34 @@ run predict stories15m --hw h100-sxm -o json --save "$tmp/p.json" &&
     cmp -s "$tmp/out" "$tmp/p.json" && has '"schema": "roofcast.predict"' && has '"roles"'
 ok $? "-o json and --save are the same document"
 
+# Drafts: rows beside the plain ones. Two layers of acceptance 0.8 and 0.5: 1 + 0.8 + 0.4 = 2.2 tokens a round; then 0.2 more.
+run predict llama-3.1-70b --hw h200-sxm --draft llama-3.2-1b --gamma 2,3 --acceptance 0.8,0.5 -p 0 -b 1,2 -o csv
+is "2.2000 2.4000" "$(scaled "$(cell tokens_a_round tg128+draft2)" 1 4) $(scaled "$(cell tokens_a_round tg128x2+draft3)" 1 4)" \
+    "--draft: a row a gamma, with the tokens of a round"
+is "model llama-3.2-1b 3 5" "$(cell spec_kind tg128+draft2) $(cell draft tg128+draft2) $(cell gamma tg128+draft3) $(awk -F, '/draft/ { n++ } END { print n }' "$tmp/out")" \
+    "rows say who drafts, and how much"
+is "$(scaled "$(cell tok_s tg128)" "$(cell gain tg128+draft2)" 3)" "$(scaled "$(cell tok_s tg128+draft2)" 1 3)" \
+    "gain is the ratio of the rates"
+is "$(scaled "$(cell round_s tg128+draft2)" 0.45454545454 6)" "$(scaled "$(cell itl_s tg128+draft2)" 1 6)" "ITL is the mean of a round's tokens"
+is "" "$(cell gain tg128)$(cell gamma tg128)" "plain rows have no such figures"
+run predict llama-3.1-70b --hw h200-sxm --draft ngram --gamma 2 --acceptance 0.8 -p 0 --by role -o csv
+is 1.000000 "$(cells share test=tg128+ngram2 | sum %.6f)" "shares of the roles add up to 1 with drafts, too"
+run predict deepseek-v3 --hw h200-sxm -q Q8_0 --draft mtp --acceptance 0.85 --gamma 1 -p 0 && has 'tg128+mtp1 ' && has 'gain' &&
+    says 'deepseek-v3 is not known to have a layer for multi-token prediction'
+ok $? "mtp: a layer like the last one, and a note where the model does not say that it has one"
+run predict llama-3.1-8b --hw h200-sxm -p 0 && ! has gain
+ok $? "without drafts the table is what it was"
+refused 2 '--gamma: expected 1 to 64, found 0' predict llama-3.1-8b --hw h200-sxm --draft ngram --acceptance 0.5 --gamma 0
+refused 2 '--acceptance: expected 0 to 1, found 1.01' predict llama-3.1-8b --hw h200-sxm --draft ngram --acceptance 1.01
+refused 2 '--acceptance: expected' predict llama-3.1-8b --hw h200-sxm --draft ngram --acceptance 0.5,x
+refused 2 '--acceptance A is needed' predict llama-3.1-8b --hw h200-sxm --draft ngram
+refused 2 '--gamma without --draft' predict llama-3.1-8b --hw h200-sxm --gamma 3
+refused 2 'drafts must share it' predict llama-3.1-8b --hw h200-sxm --draft qwen2.5-0.5b --acceptance 0.5
+refused 1 'no file and no model called "nope"' predict llama-3.1-8b --hw h200-sxm --draft nope --acceptance 0.5
+refused 2 'no weights of its own' predict llama-3.1-8b --hw h200-sxm --draft ngram --draft-type Q8_0 --acceptance 0.5
+refused 2 'nothing is generated' predict llama-3.1-8b --hw h200-sxm --draft ngram --acceptance 0.5 -n 0
+refused 2 'one --draft at a time' predict llama-3.1-8b --hw h200-sxm --draft ngram --draft mtp --acceptance 0.5
+
 # csv has every field of the rows that is not nested.
 for by in phase role; do
     run predict stories15m --hw h100-sxm --by $by -o jsonl
