@@ -5,6 +5,7 @@
  */
 #include "cli/bench.h"
 #include "cli/pricing.h"
+#include "cli/routing.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,14 +50,14 @@ static double probe_median(double *x, size_t n)
     return stats_median(x, k);
 }
 
-static int32_t *random_tokens(uint32_t n, uint32_t n_vocab, struct error *err)
+static int32_t *random_tokens(size_t n, uint32_t n_vocab, struct error *err)
 {
     int32_t *tok = malloc(n * sizeof *tok);
     struct rng r;
     rng_init(&r, 1);
     if (!tok)
         error_oom(err, n * sizeof *tok, "the tokens");
-    for (uint32_t i = 0; tok && i < n; i++)
+    for (size_t i = 0; tok && i < n; i++)
         tok[i] = (int32_t)(rng_u64(&r) % n_vocab);
     return tok;
 }
@@ -88,13 +89,13 @@ static int lanes_init(struct lanes *l, const struct bench_test *t, struct error 
     return l->run && l->tok ? 0 : error_oom(err, n * sizeof *l->tok, "the sequences");
 }
 
-/* One pass: tokens [at, at + n) of every sequence. All sequences have the same tokens: the work does not care. */
+/* One pass: tokens [at, at + n) of every sequence, each of which has its own: the same ones would all visit the same experts. */
 static int step(struct engine *e, const struct bench_test *t, struct lanes *l, const int32_t *tok, uint32_t at, uint32_t n,
                 struct error *err)
 {
     for (uint32_t s = 0; s < t->n_batch; s++) {
         l->run[s] = (struct engine_run){ s, t->depth + at, n };
-        memcpy(l->tok + (size_t)s * n, tok + at, n * sizeof *tok);
+        memcpy(l->tok + (size_t)s * n, tok + (size_t)s * t->n + at, n * sizeof *tok);
     }
     const bool last = !t->prefill || at + n == t->n; /* a prompt's first passes need no logits */
     const float *logits;
@@ -163,7 +164,7 @@ static void fill_row(struct run_row *r, const struct engine *e, const struct mod
 /* What the repetitions of one test left. */
 struct samples {
     double *seconds, *itl; /* [reps], [reps * n] */
-    int32_t *tok;          /* [n] */
+    int32_t *tok;          /* [n_batch * n] */
     struct work work;      /* of all repetitions, as are the next two */
     double n_expert, n_pass; /* distinct experts that layers with experts read, passes of such layers */
 };
@@ -174,7 +175,7 @@ static int samples_init(struct samples *s, const struct bench_test *t, uint32_t 
     *s = (struct samples){ .seconds = calloc(reps, sizeof *s->seconds), .itl = calloc(reps * t->n, sizeof *s->itl) };
     if (!s->seconds || !s->itl)
         return error_oom(err, reps * t->n * sizeof *s->itl, "the samples");
-    s->tok = random_tokens(t->n, n_vocab, err);
+    s->tok = random_tokens((size_t)t->n * t->n_batch, n_vocab, err);
     return s->tok ? 0 : -1;
 }
 
@@ -348,6 +349,8 @@ static int measure(struct samples *s, struct probes *p, const struct bench *b, c
             if (repetition(b->e, &t[k], s[k].tok, s[k].itl + (size_t)i * t[k].n, &s[k].seconds[i], err) != 0)
                 return -1;
             samples_count(&s[k], b->e);
+            if (routing_record(b->run, b->e, b->m, err) != 0)
+                return -1;
         }
     }
     return probe(p, b->prober, err);

@@ -21,6 +21,7 @@ struct bench {
     const struct model *m;
     const struct cli_machine *machine;
     struct ceilings_prober *prober;
+    struct run *run; /* where routing is recorded */
 };
 
 /*

@@ -215,7 +215,7 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
     struct engine_options eo = cli_engine_options(machine, &o->engine);
     const struct ceilings_options probe = { .effort = CEILINGS_QUICK, .n_threads = machine->n_threads,
                                             .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus };
-    struct bench b = { .m = m, .machine = machine };
+    struct bench b = { .m = m, .machine = machine, .run = &res->run };
     struct run_loading l;
     size_engine(&eo, g, n_ubatch);
     eo.counters = o->counters;

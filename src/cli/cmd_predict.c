@@ -224,5 +224,6 @@ int cmd_predict(int argc, char **argv, struct error *err)
     int_list_free(&l.d);
     int_list_free(&l.b);
     str_list_free(&hw);
+    pricing_free(&o.price);
     return rc;
 }

@@ -37,7 +37,7 @@ static const struct argp_option option_table[] = {
     { "n-gen", 'n', "N,...", 0, "tokens generated (128; 0: no decode)", 0 },
     { "ub", OPT_UB, "N", 0, "prompt tokens a pass (512)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "routing", PRICING_ROUTING, "KIND", 0, "how tokens choose among experts: uniform (default), or zipf:S", 0 },
+    { "routing", PRICING_ROUTING, "KIND|RUN.json", 0, "how tokens choose among experts: uniform (default), zipf:S, or as a saved run recorded", 0 },
     { "roof", OPT_ROOF, NULL, 0, "the bound itself: no efficiency factors, no launch cost", 0 },
     { "threads", 't', "N", 0, "threads to price with (all CPUs)", 0 },
     { "output", 'o', "FORMAT", 0, "csv (default) or jsonl", 0 },
@@ -428,5 +428,6 @@ int cmd_sweep(int argc, char **argv, struct error *err)
         return -1;
     const int rc = run(&x, &o, err);
     sweep_ranks_free(&x.ranks, rc != 0);
+    pricing_free(&o.price);
     return rc;
 }

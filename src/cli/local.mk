@@ -28,6 +28,8 @@ roofcast_SOURCES = \
   %D%/predict_draft.c \
   %D%/predict_print.c \
   %D%/pricing.h \
+  %D%/routing.h \
+  %D%/routing.c \
   %D%/cmd_sweep.c \
   %D%/sweep.h \
   %D%/sweep_rows.c \

@@ -1,6 +1,8 @@
 /* What analyze and predict share: the model on the command line, a cost as JSON, the names of tests. */
 #include "cli/pricing.h"
+#include "cli/routing.h"
 #include "roofline/step.h"
+#include <stdlib.h>
 #include <string.h>
 
 int pricing_model(struct model *m, const char *spec, const char *type, struct error *err)
@@ -41,14 +43,32 @@ static int parse_count(const char *arg, const char *what, uint32_t *out, struct 
     return 0;
 }
 
-static int parse_routing(const char *arg, struct routing *r, struct error *err)
+static bool is_file(const char *arg)
 {
+    FILE *f = fopen(arg, "rb");
+    if (f)
+        fclose(f);
+    return f != NULL || strchr(arg, '.') || strchr(arg, '/');
+}
+
+static int parse_routing(const char *arg, struct pricing_options *o, struct error *err)
+{
+    struct routing *r = &o->routing;
+    pricing_free(o);
     *r = (struct routing){ 0 };
     if (strncmp(arg, "zipf:", 5) == 0)
         return parse_double(arg + 5, 0, 10, "--routing zipf", &r->zipf, err);
     if (strcmp(arg, "uniform") == 0)
         return 0;
-    return error_set(err, ERROR_USAGE, "--routing: expected uniform or zipf:S, found \"%s\"", arg);
+    if (is_file(arg))
+        return routing_load(r, &o->recorded, arg, err);
+    return error_set(err, ERROR_USAGE, "--routing: expected uniform, zipf:S or a saved run, found \"%s\"", arg);
+}
+
+void pricing_free(struct pricing_options *o)
+{
+    free(o->recorded);
+    o->recorded = NULL;
 }
 
 int pricing_parse(int key, const char *arg, struct pricing_options *o, struct error *err)
@@ -71,7 +91,7 @@ int pricing_parse(int key, const char *arg, struct pricing_options *o, struct er
     case PRICING_EP:
         return parse_count(arg, "--ep", &o->layout.ep, err);
     case PRICING_ROUTING:
-        return parse_routing(arg, &o->routing, err);
+        return parse_routing(arg, o, err);
     default:
         return CLI_UNKNOWN;
     }

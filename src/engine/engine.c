@@ -185,7 +185,15 @@ static int routing_init(struct engine *e, const struct sizes *s, struct error *e
     r->touched = alloc(s->n_expert * sizeof *r->touched, "the routing", err);
     r->row_of = alloc(s->n_row * sizeof *r->row_of, "the routing", err);
     r->token = alloc(s->n_row * sizeof *r->token, "the routing", err);
-    return r->first && r->touched && r->row_of && r->token ? 0 : -1;
+    if (!r->first || !r->touched || !r->row_of || !r->token)
+        return -1;
+    e->expert_uses = alloc(e->ops.n * sizeof *e->expert_uses, "the routing", err);
+    for (size_t i = 0; e->expert_uses && i < e->ops.n; i++) {
+        const struct op *op = &e->ops.ops[i];
+        if (op->kind == OP_ROUTE && !(e->expert_uses[i] = alloc(op->n_expert * sizeof **e->expert_uses, "the routing", err)))
+            return -1;
+    }
+    return e->expert_uses ? 0 : -1;
 }
 
 static int buffers_init(struct engine *e, const struct sizes *s, struct error *err)
@@ -347,6 +355,9 @@ void engine_free(struct engine *e)
     free(e->routing.row_of);
     free(e->routing.token);
     free(e->routing.touched);
+    for (size_t i = 0; e->expert_uses && i < e->ops.n; i++)
+        free(e->expert_uses[i]);
+    free(e->expert_uses);
     free(e->thread);
     free(e->sample);
     for (int r = 0; r < ROPE_MAX; r++) {
@@ -509,6 +520,9 @@ void engine_reset(struct engine *e)
 {
     memset(e->sample, 0, e->ops.n * sizeof *e->sample);
     memset(&e->total, 0, sizeof e->total);
+    for (size_t i = 0; e->expert_uses && i < e->ops.n; i++)
+        if (e->expert_uses[i])
+            memset(e->expert_uses[i], 0, e->ops.ops[i].n_expert * sizeof **e->expert_uses);
     for (int t = 0; t < e->o.n_threads; t++)
         memset(e->thread[t].counters, 0, e->ops.n * sizeof *e->thread[t].counters);
 }
@@ -524,6 +538,11 @@ const struct op_sample *engine_samples(const struct engine *e)
         e->sample[i].counters = sum;
     }
     return e->sample;
+}
+
+const uint64_t *engine_expert_uses(const struct engine *e, size_t op)
+{
+    return e->expert_uses && op < e->ops.n ? e->expert_uses[op] : NULL;
 }
 
 struct work engine_work(const struct engine *e)

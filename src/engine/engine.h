@@ -82,6 +82,9 @@ void engine_fill_kv(struct engine *e, uint32_t n_past);
 void engine_profile(struct engine *e, bool per_op);
 void engine_reset(struct engine *e);
 const struct op_sample *engine_samples(const struct engine *e);
+/* How many tokens used each expert [n_expert] that this ROUTE op chose among, since the reset; NULL: another op. Counted
+ * even without profile. */
+const uint64_t *engine_expert_uses(const struct engine *e, size_t op);
 /* Work of all ops since the reset, counted even without profile. */
 struct work engine_work(const struct engine *e);
 

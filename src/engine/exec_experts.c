@@ -153,6 +153,10 @@ void exec_route(struct engine *e, size_t i, struct work *w, int tid, int nt)
         return;
     w->weight_bytes += op->w ? op->w->bytes : 0;
     group(e, op, n_tok);
+    for (uint32_t k = 0, x; k < e->routing.n_touched; k++) {
+        x = e->routing.touched[k];
+        e->expert_uses[i][x] += e->routing.first[x + 1] - e->routing.first[x];
+    }
     e->sample[i].n_pass++;
     e->sample[i].n_expert += e->routing.n_touched;
 }

@@ -85,6 +85,7 @@ struct engine {
     double *rope_freq[ROPE_MAX];  /* [n_rot/2] radians a position */
     double rope_amplitude[ROPE_MAX];
     struct routing routing;
+    uint64_t **expert_uses; /* [ops.n] ROUTE: how many tokens used each of its experts since the reset; else NULL */
     struct thread_state *thread;
     float *part;            /* attention: what parts of a token's keys give */
     atomic_uint *part_done; /* [ENGINE_PARTS] parts done, of each run's KV heads */

@@ -1,5 +1,5 @@
 /* How many different experts a pass reads. methods.md (35) */
-#include "roofline/roofline.h"
+#include "roofline/internal.h"
 #include <math.h>
 
 /* Every expert with the same chance k / n. */
@@ -25,12 +25,24 @@ static double zipf(double s, double n, double k, double n_tok)
     return touched;
 }
 
+/* Equal ops of many layers are priced as one: the mean over layers, by which their bytes add up exactly. */
 static double recorded(const struct routing *r, double n_tok)
 {
+    const size_t layers = r->n_layer > 0 ? r->n_layer : 1, n = layers * r->n;
     double touched = 0;
-    for (uint32_t i = 0; i < r->n; i++)
+    for (size_t i = 0; i < n; i++)
         touched += r->popularity[i] < 1 ? -expm1(n_tok * log1p(-r->popularity[i])) : 1;
-    return touched;
+    return touched / (double)layers;
+}
+
+int routing_check(const struct routing *r, const struct hparams *hp, struct error *err)
+{
+    if (!r || !r->popularity)
+        return 0;
+    if (r->n != hp->n_expert || (r->n_used > 0 && r->n_used != hp->n_expert_used))
+        return error_set(err, ERROR_USAGE, "cannot predict: the recorded routing is of %u of %u experts a token, the model has %u of %u",
+                         r->n_used, r->n, hp->n_expert_used, hp->n_expert);
+    return 0;
 }
 
 double experts_touched(const struct routing *r, double n, double k, double n_tok)

@@ -31,6 +31,9 @@ double cost_op_kv_bytes(const struct op *op, const struct cost_options *o, uint6
 /* Bytes of the workspace that MLA's expanded form needs for n_ctx positions; 0: no such form. (36) */
 double cost_expanded_bytes(const struct op_list *l, uint64_t n_ctx);
 
+/* A recorded routing is one of such a model's experts, else ERROR_USAGE. */
+int routing_check(const struct routing *r, const struct hparams *hp, struct error *err);
+
 /* The bound under which most seconds are spent. */
 enum bound bound_largest(const double s[BOUND_COUNT]);
 

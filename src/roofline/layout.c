@@ -320,7 +320,7 @@ int step_model_init(struct step_model *s, const struct op_classes *l, const stru
     const struct parts p = parts_of(&o->layout);
     const uint32_t pp = one(o->layout.pp);
     *s = (struct step_model){ .o = *o, .stretch = (double)pp * (double)u64_ceil_div(hp->n_layer, pp) / hp->n_layer };
-    if (layout_check(&o->layout, l, err) != 0)
+    if (layout_check(&o->layout, l, err) != 0 || routing_check(o->cost.routing, hp, err) != 0)
         return -1;
     s->c = calloc(4 * l->n + 1, sizeof *s->c); /* each with at most three exchanges behind it */
     if (!s->c)

@@ -19,8 +19,9 @@ struct cost {
 /* How tokens choose among experts. Zeros: uniform. (35) */
 struct routing {
     double zipf;              /* popularity of the i-th expert ~ i^-zipf; 0: uniform */
-    const double *popularity; /* recorded: mean uses of each expert by one token; NULL: none */
-    uint32_t n;               /* of them */
+    const double *popularity; /* recorded, [n_layer][n]: mean uses of each expert by one token; NULL: none */
+    uint32_t n, n_used;       /* experts of a layer, and of a token; n_used 0: not said */
+    uint32_t n_layer;         /* 0: 1. What is touched is the mean over layers. */
 };
 
 struct cost_options {

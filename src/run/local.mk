@@ -1,5 +1,7 @@
 noinst_LIBRARIES += librun.a
 librun_a_SOURCES = \
   %D%/run.h \
+  %D%/internal.h \
+  %D%/routing.c \
   %D%/run.c \
   %D%/json.c

@@ -51,9 +51,53 @@ int run_add_loading(struct run *r, const struct run_loading *l, struct error *er
     return 0;
 }
 
+/* Of the same model: layers and experts are the same, or it is another file by that name. */
+static struct run_routing *routing_of(struct run *r, const struct run_routing *x)
+{
+    for (size_t i = 0; i < r->n_routing; i++) {
+        struct run_routing *a = &r->routing[i];
+        if (strcmp(a->model, x->model) == 0 && a->n_expert == x->n_expert && a->n_expert_used == x->n_expert_used &&
+            a->n_layer == x->n_layer && memcmp(a->layer, x->layer, x->n_layer * sizeof *x->layer) == 0)
+            return a;
+    }
+    return NULL;
+}
+
+int run_add_routing(struct run *r, const struct run_routing *x, struct error *err)
+{
+    const size_t n = (size_t)x->n_layer * x->n_expert;
+    struct run_routing *old = routing_of(r, x), copy = *x;
+    if (old) {
+        old->n_tok += x->n_tok;
+        for (size_t i = 0; i < n; i++)
+            old->counts[i] += x->counts[i];
+        return 0;
+    }
+    struct run_routing *a = grow(r->routing, r->n_routing, sizeof *a, "routings of a run", err);
+    if (!a)
+        return -1;
+    r->routing = a;
+    copy.layer = malloc(x->n_layer * sizeof *copy.layer);
+    copy.counts = malloc(n * sizeof *copy.counts);
+    if (!copy.layer || !copy.counts) {
+        free(copy.layer);
+        free(copy.counts);
+        return error_oom(err, n * sizeof *copy.counts, "the routing");
+    }
+    memcpy(copy.layer, x->layer, x->n_layer * sizeof *copy.layer);
+    memcpy(copy.counts, x->counts, n * sizeof *copy.counts);
+    a[r->n_routing++] = copy;
+    return 0;
+}
+
 void run_free(struct run *r)
 {
     free(r->loading);
+    for (size_t i = 0; i < r->n_routing; i++) {
+        free(r->routing[i].layer);
+        free(r->routing[i].counts);
+    }
+    free(r->routing);
     free(r->row);
     free(r->op);
     json_decref(r->ceilings);

@@ -52,10 +52,21 @@ struct run_loading {
     char peak_reason[160];            /* why there is none */
 };
 
+/* How the tokens of a model's tests chose among its experts. */
+struct run_routing {
+    char model[128];
+    uint32_t n_expert, n_expert_used, n_layer; /* n_layer: of those with experts */
+    uint64_t n_tok;                            /* that each of them routed */
+    uint32_t *layer;                           /* [n_layer] */
+    uint64_t *counts;                          /* [n_layer][n_expert] tokens that used the expert */
+};
+
 struct run {
     struct provenance prov;
     struct run_loading *loading;
     size_t n_loading;
+    struct run_routing *routing; /* one a model with experts */
+    size_t n_routing;
     struct run_row *row;
     size_t n_row;
     struct run_op *op; /* empty without --ops */
@@ -66,15 +77,18 @@ struct run {
 int run_add_row(struct run *r, const struct run_row *row, struct error *err);
 int run_add_op(struct run *r, const struct run_op *op, struct error *err);
 int run_add_loading(struct run *r, const struct run_loading *l, struct error *err);
+/* Copies, or adds to what is there of that model. */
+int run_add_routing(struct run *r, const struct run_routing *x, struct error *err);
 void run_free(struct run *r);
 /* One row, op, loading or provenance as an object; NULL: out of memory. */
 json_t *run_row_json(const struct run_row *r);
 json_t *run_op_json(const struct run_op *o);
 json_t *run_loading_json(const struct run_loading *l);
+json_t *run_routing_json(const struct run_routing *x);
 json_t *run_provenance_json(const struct provenance *p);
 json_t *run_to_json(const struct run *r, struct error *err);
 int run_save(const struct run *r, const char *path, struct error *err);
-/* Strict: every field must be there but "loads", which older files lack (numbers may be null: NaN), texts must fit, numbers are not negative nor above
+/* Strict: every field must be there but "loads" and "routing", which older files lack (numbers may be null: NaN), texts must fit, numbers are not negative nor above
  * 1e24, seconds and ceilings above 0; fields not known are ignored. On an error r is empty and needs no run_free. */
 int run_load(struct run *r, const char *path, struct error *err);
 int run_parse(struct run *r, const char *name, const void *data, size_t size, struct error *err); /* fuzzed */

@@ -1,0 +1,13 @@
+/* cli internals: which experts tokens used: recorded of a run, and read back to price with. */
+#ifndef CLI_ROUTING_H
+#define CLI_ROUTING_H
+
+#include "cli/cli.h"
+#include "roofline/roofline.h"
+
+/* The engine's counts since its reset, added to the run's of this model; nothing without experts. */
+int routing_record(struct run *r, const struct engine *e, const struct model *m, struct error *err);
+/* A run file's: popularity of every expert in every layer. *mem is the caller's to free. */
+int routing_load(struct routing *r, double **mem, const char *path, struct error *err);
+
+#endif
