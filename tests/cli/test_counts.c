@@ -210,11 +210,125 @@ static void test_architectures(void **state)
         }
 }
 
+/* ---- routing ------------------------------------------------------------------------------------ */
+
+enum { ROUTED_SEQ = 8, ROUTED_PASSES = 400 };
+
+/* Popularities as a run records them: of the layers that have experts, one after the other. */
+static struct routing recorded(const struct engine *e, double n_tok, double *popularity)
+{
+    const struct op_list *l = engine_ops(e);
+    struct routing r = { .popularity = popularity };
+    for (size_t i = 0; i < l->n; i++) {
+        const struct op *op = &l->ops[i];
+        double sum = 0;
+        if (op->kind != OP_ROUTE) {
+            assert_null(engine_expert_uses(e, i));
+            continue;
+        }
+        r.n = op->n_expert;
+        r.n_used = op->n_expert_used;
+        for (uint32_t k = 0; k < r.n; k++) {
+            const double uses = (double)engine_expert_uses(e, i)[k];
+            popularity[r.n_layer * r.n + k] = uses / n_tok;
+            sum += uses;
+        }
+        assert_true(sum == n_tok * r.n_used); /* every token uses so many */
+        r.n_layer++;
+    }
+    return r;
+}
+
+/* Bytes of experts: counted by the engine, and priced with the routing in passes of one token a sequence. */
+static double expert_bytes(const struct engine *e, const struct routing *r, double n_pass, double *priced)
+{
+    const struct op_list *l = engine_ops(e);
+    const struct cost_options o = { .act_elem_bytes = 4, .type_k = DTYPE_F16, .type_v = DTYPE_F16, .routing = r };
+    const struct pass p = decode_pass(0, ROUTED_SEQ);
+    double counted = 0;
+    *priced = 0;
+    for (size_t i = 0; i < l->n; i++)
+        if (l->ops[i].kind == OP_EXPERT_MATMUL) {
+            counted += (double)engine_samples(e)[i].work.weight_bytes;
+            *priced += n_pass * cost_op(&l->ops[i], &p, &o).weight_bytes;
+        }
+    return counted;
+}
+
+/* A pass of first tokens: of all sequences the same one, or each any. */
+static void route_pass(struct engine *e, const struct model *m, struct rng *rng, bool same)
+{
+    struct engine_run run[ROUTED_SEQ];
+    int32_t tok[ROUTED_SEQ];
+    const float *logits;
+    struct error err = { 0 };
+    for (uint32_t r = 0; r < ROUTED_SEQ; r++) {
+        run[r] = (struct engine_run){ r, 0, 1 };
+        tok[r] = same ? 7 : (int32_t)(rng_u64(rng) % m->hp.n_vocab);
+    }
+    assert_ok(engine_eval_runs(e, tok, run, ROUTED_SEQ, &logits, &err), err);
+}
+
+/* The same token in all sequences uses the same experts: popularities are 0 and 1, and the price is exact. Tokens drawn
+ * anew for every pass choose independently: over 400 passes the mean number of experts is off by its standard error, less
+ * than 0.5 %, and the price that the recorded popularities give agrees within 2 %. Uniform routing would read more. */
+static void check_routing(const char *path)
+{
+    struct error err = { 0 };
+    struct model m = { 0 };
+    struct cpulist cpus;
+    struct rng rng;
+    double priced, uniform;
+    assert_ok(cpulist_usable(&cpus, &err), err);
+    assert_ok(model_load(&m, path, NULL, &err), err);
+    const struct engine_options o = { .n_ctx = 2, .n_seq = ROUTED_SEQ, .n_ubatch = ROUTED_SEQ, .n_out_max = ROUTED_SEQ,
+                                      .n_threads = (int)u64_min(2, cpus.n), .cpus = &cpus, .cpu_flags = cpu_flags(),
+                                      .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
+    struct engine *e = engine_new(&m, &o, &err);
+    if (!e)
+        fail_msg("%s: %s", path, err.msg);
+    double *popularity = calloc((size_t)m.hp.n_layer * m.hp.n_expert, sizeof *popularity);
+    rng_init(&rng, 5);
+    route_pass(e, &m, &rng, true);
+    struct routing r = recorded(e, ROUTED_SEQ, popularity);
+    double counted = expert_bytes(e, &r, 1, &priced);
+    assert_true(counted == priced);
+    engine_reset(e);
+    for (int i = 0; i < ROUTED_PASSES; i++)
+        route_pass(e, &m, &rng, false);
+    r = recorded(e, (double)ROUTED_PASSES * ROUTED_SEQ, popularity);
+    counted = expert_bytes(e, &r, ROUTED_PASSES, &priced);
+    (void)expert_bytes(e, NULL, ROUTED_PASSES, &uniform);
+    if (fabs(counted - priced) > 0.02 * counted)
+        fail_msg("%s: the engine read %.0f bytes of experts, recorded routing says %.0f", path, counted, priced);
+    assert_true(priced < uniform);
+    free(popularity);
+    engine_free(e);
+    model_free(&m);
+    cpulist_free(&cpus);
+}
+
+static void test_routing(void **state)
+{
+    (void)state;
+    static const char *const families[] = { "mixtral", "qwen3moe", "deepseek2" };
+    for (size_t f = 0; f < ARRAY_LEN(families); f++) {
+        struct random_spec s;
+        struct error err = { 0 };
+        char path[64];
+        random_spec_at(&s, families[f], 0);
+        snprintf(path, sizeof path, "test_counts.routing.%s.gguf", s.family);
+        assert_ok(random_write(path, &s, &err), err);
+        check_routing(path);
+        unlink(path);
+    }
+}
+
 /* test_counts [CASE] */
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_own_model), cmocka_unit_test(test_shared_models),
-                                        cmocka_unit_test(test_architectures) };
+                                        cmocka_unit_test(test_architectures), cmocka_unit_test(test_routing) };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,6 +123,76 @@ static void counts_experts_touched(void **state)
     assert_near(experts_touched(NULL, deepseek.n_expert, deepseek.n_expert_used, 32), 163.3, 0.05); /* between: 256 (1 - (31/32)^32) */
 }
 
+/*
+ * Zipf against brute force: 16 experts of popularity c i^-s, of which a token uses 4: c makes them add up to 4, where none may
+ * exceed 1 (for s = 2 the first two do: 1, 1, and 2 over the rest). Tokens are drawn one by one with just these chances: the
+ * experts whose sum of popularities passes u, u + 1, u + 2, u + 3 (Madow 1949). 20,000 batches of 6 tokens.
+ */
+static double simulated(const double *p, int n_tok, struct rng *rng)
+{
+    double touched = 0;
+    for (int batch = 0; batch < 20000; batch++) {
+        bool used[16] = { false };
+        for (int t = 0; t < n_tok; t++) {
+            double at = (double)(rng_u64(rng) >> 11) * 0x1p-53, sum = 0;
+            int n = 0;
+            for (int i = 0; i < 16; i++) {
+                sum += p[i];
+                if (n < 4 && (at < sum || (i == 15 && n == 3))) {
+                    used[i] = true;
+                    at += 1;
+                    n++;
+                }
+            }
+            assert_int_equal(n, 4);
+        }
+        for (int i = 0; i < 16; i++)
+            touched += used[i];
+    }
+    return touched / 20000;
+}
+
+static void zipf_by_simulation(void **state)
+{
+    static const double s[] = { 0, 0.3, 0.8, 1.2, 2 };
+    struct rng rng;
+    (void)state;
+    rng_init(&rng, 3);
+    for (size_t k = 0; k < ARRAY_LEN(s); k++) {
+        const struct routing r = { .zipf = s[k] };
+        double p[16], sum = 0, rest = 4;
+        int n_one = 0;
+        for (int again = 1; again;) { /* those above 1 are 1, the others share the rest */
+            again = 0;
+            sum = 0;
+            rest = 4 - n_one;
+            for (int i = n_one; i < 16; i++)
+                sum += pow(i + 1, -s[k]);
+            if (rest * pow(n_one + 1, -s[k]) / sum > 1) {
+                n_one++;
+                again = 1;
+            }
+        }
+        for (int i = 0; i < 16; i++)
+            p[i] = i < n_one ? 1 : rest * pow(i + 1, -s[k]) / sum;
+        for (int n_tok = 2; n_tok <= 10; n_tok += 4)
+            assert_near(experts_touched(&r, 16, 4, n_tok), simulated(p, n_tok, &rng), 0.05);
+        assert_near(experts_touched(&r, 16, 4, 1), 4, 0);
+    }
+}
+
+/* Two layers: 1, 1, 0, 0 touches 2 whatever the batch; 0.5 four times 4 (1 - 0.5^n): the mean. */
+static void routing_of_layers(void **state)
+{
+    static const double p[] = { 1, 1, 0, 0, 0.5, 0.5, 0.5, 0.5 };
+    const struct routing one = { .popularity = p, .n = 4 }, both = { .popularity = p, .n = 4, .n_layer = 2 };
+    (void)state;
+    assert_near(experts_touched(&one, 4, 2, 9), 2, 0);
+    assert_near(experts_touched(&both, 4, 2, 1), 2, 0);
+    assert_near(experts_touched(&both, 4, 2, 2), (2 + 3) / 2.0, 1e-12);
+    assert_near(experts_touched(&both, 4, 2, 3), (2 + 3.5) / 2, 1e-12);
+}
+
 /* 8 logits in, 2 ids and 2 weights out; 5 FLOP a logit; the bias of the choice is read once. */
 static void route_and_sum(void **state)
 {
@@ -292,6 +362,8 @@ int main(void)
         cmocka_unit_test(layer_norms_and_plain_activations),
         cmocka_unit_test(one_token_reads_its_experts),
         cmocka_unit_test(counts_experts_touched),
+        cmocka_unit_test(zipf_by_simulation),
+        cmocka_unit_test(routing_of_layers),
         cmocka_unit_test(route_and_sum),
         cmocka_unit_test(account_of_experts),
         cmocka_unit_test(latent_absorbed),
