@@ -123,4 +123,20 @@ if [ -w /dev/full ]; then
     [ $? -ne 0 ]
     ok $? "a full disk is an error"
 fi
+
+# ---- routing: recorded, and priced with. Sequences of one token each, so that those of a pass choose independently.
+run synth mixtral-8x7b --n-layer 2 --n-embd 64 --n-ff 64 --n-head 4 --n-head-kv 2 --n-vocab 512 -q Q8_0 -o "$tmp/moe.gguf" --quiet
+run bench -m "$tmp/moe.gguf" -p 0 -n 1 -b 64 -r 2 -t 1 --quiet --save "$tmp/moe.json"
+is "128 512" "$(awk -F'[ ,:]+' '/"n_tok": [0-9]*,$/ && r { print $3 } /"routing"/ { r = 1 } ' "$tmp/moe.json") $(awk '
+    /"counts"/ { c = 1; next } /\]/ { c = 0 } c { s += $1 } END { print s }' "$tmp/moe.json")" \
+    "a run records which experts its tokens used: 64 x 2 tokens, 2 experts each, in 2 layers"
+run predict "$tmp/moe.gguf" --hw h100-sxm -p 0 -n 1 -b 4 --by role --routing "$tmp/moe.json" -o csv
+touched=$(cells weight_bytes role=expert_up | awk '{ printf "%.6f", $1 / (2 * 64 * 68) }')
+awk -v t="$touched" 'BEGIN { exit !(t > 2 && t < 8 * (1 - 0.75 ^ 4)) }'
+ok $? "--routing: four tokens read fewer experts than without preference ($touched < 5.47)"
+refused 2 'routing is of 2 of 8 experts a token, the model has 0 of 0' predict llama-3-8b --hw h100-sxm --routing "$tmp/moe.json"
+run bench -m "$m" -p 8 -n 0 -r 1 -t 1 --quiet --save "$tmp/dense.json"
+refused 2 'routing of 0 models with experts, expected one' predict mixtral-8x7b --hw h100-sxm --routing "$tmp/dense.json"
+refused 2 'no/such.json' predict mixtral-8x7b --hw h100-sxm --routing no/such.json
+refused 2 'expected uniform, zipf:S or a saved run' predict mixtral-8x7b --hw h100-sxm --routing even
 finish

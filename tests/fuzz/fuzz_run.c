@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
     if (!text || run_parse(&back, "again", text, strlen(text), &err) != 0)
         abort(); /* what was accepted must survive a round trip */
-    if (back.n_row != r.n_row || back.n_op != r.n_op)
+    if (back.n_row != r.n_row || back.n_op != r.n_op || back.n_routing != r.n_routing)
         abort();
     free(text);
     json_decref(j);

@@ -98,6 +98,13 @@ static void sample(struct run *r)
     SET(l.type, "Q8_0");
     SET(l.peak_reason, "no /proc/self/status here");
     assert_ok(run_add_loading(r, &l, &err), err);
+    struct run_routing x = { .n_expert = 4, .n_expert_used = 2, .n_layer = 2, .n_tok = 3, .layer = (uint32_t[]){ 1, 3 },
+                             .counts = (uint64_t[]){ 3, 1, 2, 0, 1, 1, 1, 3 } };
+    SET(x.model, "tiny");
+    assert_ok(run_add_routing(r, &x, &err), err);
+    assert_ok(run_add_routing(r, &x, &err), err); /* the same model: counts add up */
+    SET(x.model, "other");
+    assert_ok(run_add_routing(r, &x, &err), err);
     r->ceilings = json_pack("[{s:s, s:s, s:s, s:s, s:f, s:i}]", "name", "read DRAM 2t", "kind",
                             "bandwidth", "level", "DRAM", "unit", "B/s", "value", 4e10, "n_threads", 2);
     assert_non_null(r->ceilings);
@@ -107,6 +114,41 @@ static void assert_same_number(double a, double b)
 {
     if (!(a == b || (isnan(a) && isnan(b))))
         fail_msg("%.17g != %.17g", a, b);
+}
+
+/* A document whose routing is this text, and why it is refused. */
+static void bad_routing(const char *routing, const char *says)
+{
+    struct error err = { 0 };
+    struct run a, b;
+    sample(&a);
+    json_t *doc = run_to_json(&a, &err), *x = json_loads(routing, 0, NULL);
+    assert_non_null(doc);
+    assert_non_null(x);
+    json_object_set_new(doc, "routing", x);
+    char *text = json_dumps(doc, 0);
+    assert_int_equal(run_parse(&b, "t", text, strlen(text), &err), -1);
+    if (!strstr(err.msg, says))
+        fail_msg("%s: expected \"%s\"", err.msg, says);
+    free(text);
+    json_decref(doc);
+    run_free(&a);
+}
+
+static void routing_refused(void **state)
+{
+#define HEAD "[{\"model\": \"m\", \"n_expert\": 4, \"n_expert_used\": 2, \"n_tok\": 3, \"layers\": "
+    (void)state;
+    bad_routing("{}", "\"routing\": expected an array");
+    bad_routing("[3]", "routing[0]: expected an object");
+    bad_routing("[{\"model\": \"m\", \"n_expert\": 4, \"n_expert_used\": 5, \"n_tok\": 3, \"layers\": []}]", "n_expert_used");
+    bad_routing(HEAD "[]}]", "expected an array of 1 to 4096 layers");
+    bad_routing(HEAD "[{\"layer\": 0, \"counts\": [3, 3]}]}]", "layers[0]: field \"counts\": expected an array of 4 numbers");
+    bad_routing(HEAD "[{\"layer\": 0, \"counts\": [3, 3, 0, -1]}]}]", "counts[3]: expected a whole number of 0 to 3");
+    bad_routing(HEAD "[{\"layer\": 0, \"counts\": [4, 2, 0, 0]}]}]", "counts[0]: expected a whole number of 0 to 3");
+    bad_routing(HEAD "[{\"layer\": 0, \"counts\": [3, 2, 0, 0]}]}]", "add up to 5, expected 6: 2 experts of each of 3 tokens");
+    bad_routing(HEAD "[{\"layer\": 2, \"counts\": [3, 3, 0, 0]}, {\"layer\": 2, \"counts\": [3, 3, 0, 0]}]}]", "2 after 2");
+#undef HEAD
 }
 
 static void round_trip(void **state)
@@ -135,6 +177,12 @@ static void round_trip(void **state)
     assert_int_equal(b.n_loading, 1);
     assert_string_equal(b.loading[0].peak_reason, "no /proc/self/status here");
     assert_same_number(b.loading[0].pack_bytes_s, 6e9);
+    assert_int_equal(b.n_routing, 2);
+    assert_string_equal(b.routing[0].model, "tiny");
+    assert_int_equal(b.routing[0].n_tok, 6);
+    assert_int_equal(b.routing[0].layer[1], 3);
+    assert_int_equal(b.routing[0].counts[7], 6);
+    assert_int_equal(b.routing[1].counts[2], 2);
     assert_int_equal(b.op[0].layer, -1);
     assert_int_equal(b.op[40].layer, 39);
     assert_true(b.op[0].rows == 1ULL << 40);
@@ -306,7 +354,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip), cmocka_unit_test(empty),   cmocka_unit_test(not_utf8),
         cmocka_unit_test(strict),     cmocka_unit_test(hostile),
-        cmocka_unit_test(no_time),
+        cmocka_unit_test(no_time),    cmocka_unit_test(routing_refused),
     };
     return cmocka_run_group_tests_name("run", tests, NULL, NULL);
 }
