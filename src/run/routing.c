@@ -138,7 +138,10 @@ int run_read_routing(struct run *r, const json_t *doc, const char *name, struct 
         snprintf(ctx, sizeof ctx, "%.280s: routing[%zu]", name, i);
         int rc = read_sizes(&x, o, ctx, err);
         rc = rc ? rc : read_layers(&x, json_object_get(o, "layers"), ctx, err);
+        const size_t before = r->n_routing;
         rc = rc ? rc : run_add_routing(r, &x, err);
+        if (rc == 0 && r->n_routing == before) /* counts were added up */
+            rc = error_set(err, ERROR_INPUT, "%s: model \"%s\" has its routing above already", ctx, x.model);
         free(x.layer);
         free(x.counts);
         if (rc != 0)

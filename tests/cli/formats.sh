@@ -144,6 +144,9 @@ bench="bench -m $tmp/m.gguf -t 1 -r 1" # each test costs a few probes of the mac
     command_json roofcast.bench $bench -p 0 -n 4 --counters null
     command_json roofcast.bench $bench -p 4 -n 2 -b 1,2 --no-repack
     command_jsonl $bench -p 4 -n 2 -b 2
+    run synth --n-layer 1 --n-embd 64 --n-ff 64 --n-head 4 --n-head-kv 2 --n-vocab 512 --n-expert 4 --n-expert-used 2 -q Q8_0 \
+        -o "$tmp/experts.gguf" && run bench -m "$tmp/experts.gguf" -t 1 -r 1 -p 8 -n 0 --save "$tmp/experts.run.json"
+    check roofcast.run "$tmp/experts.run.json" "bench --save, with experts"
 }
 if [ "${ROOFCAST_LONG:-0}" = 1 ]; then # half a minute
     run profile --quick

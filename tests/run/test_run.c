@@ -148,6 +148,9 @@ static void routing_refused(void **state)
     bad_routing(HEAD "[{\"layer\": 0, \"counts\": [4, 2, 0, 0]}]}]", "counts[0]: expected a whole number of 0 to 3");
     bad_routing(HEAD "[{\"layer\": 0, \"counts\": [3, 2, 0, 0]}]}]", "add up to 5, expected 6: 2 experts of each of 3 tokens");
     bad_routing(HEAD "[{\"layer\": 2, \"counts\": [3, 3, 0, 0]}, {\"layer\": 2, \"counts\": [3, 3, 0, 0]}]}]", "2 after 2");
+    bad_routing(HEAD "[{\"layer\": 2, \"counts\": [3, 3, 0, 0]}]}, {\"model\": \"m\", \"n_expert\": 4, \"n_expert_used\": 2, "
+                     "\"n_tok\": 3, \"layers\": [{\"layer\": 2, \"counts\": [3, 3, 0, 0]}]}]",
+                "routing[1]: model \"m\" has its routing above already");
 #undef HEAD
 }
 
