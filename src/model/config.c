@@ -444,6 +444,7 @@ static int read_dimensions(const json_t *j, const char *what, const struct arch 
     if (count(j, what, field(j, a, "num_hidden_layers"), &hp->n_layer, err) != 0 ||
         count(j, what, field(j, a, "intermediate_size"), &hp->n_ff, err) != 0 ||
         count(j, what, field(j, a, "vocab_size"), &hp->n_vocab, err) != 0 ||
+        config_opt_count(j, what, "num_nextn_predict_layers", 0, &hp->n_layer_nextn, err) != 0 ||
         config_opt_count(j, what, field(j, a, "max_position_embeddings"), 1, &hp->n_ctx_train, err) != 0 ||
         json_get_num_opt(j, what, field(j, a, "rms_norm_eps"), &hp->rms_eps, err) != 0 ||
         json_get_bool_opt(j, what, "tie_word_embeddings", &hp->tied, err) != 0 || read_heads(j, what, a, hp, err) != 0)

@@ -149,7 +149,8 @@ static int draft_mtp(struct drafter *d, const struct op_classes *target, const s
     double others = (double)m->weight_bytes;
     for (size_t i = 0; i < d->classes.n; i++)
         others -= d->classes.c[i].tensor_bytes;
-    d->weight_bytes = m->hp.n_layer_nextn > 0 ? 0 : step_weight_bytes(&d->classes, &d->layout) - others;
+    const bool counted = m->gguf && m->hp.n_layer_nextn > 0; /* a file's layer is among its tensors */
+    d->weight_bytes = counted ? 0 : step_weight_bytes(&d->classes, &d->layout) - others;
     return 0;
 }
 

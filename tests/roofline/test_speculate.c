@@ -18,7 +18,13 @@ static struct model dense(int n_layer)
     return from_config(text, "F16");
 }
 
-enum { LAYER = 82432, AROUND = 256 + 32768, ROW = 128 };
+/* Whose config.json says that it has a layer that drafts. */
+static struct model with_mtp(void)
+{
+    return from_config("{\"model_type\": \"llama\", \"num_hidden_layers\": 2, \"intermediate_size\": 128, "
+                       "\"num_nextn_predict_layers\": 1, " DIMS "}",
+                       "F16");
+}
 
 static struct model mixture(void)
 {
@@ -279,6 +285,11 @@ static void mtp_layer(void **state)
     assert_near(r.weight_total_bytes, (double)m.weight_bytes + 99328, 1e-6);
     assert_near(r.kv_total_bytes, 3 * 256 * 12, 1e-6);
     assert_int_equal(r.fits, 1);
+    model_free(&m);
+    m = with_mtp(); /* its tensors are not of the model's pass, so they count here, too */
+    assert_int_equal(m.hp.n_layer_nextn, 1);
+    (void)ask(&r, &m, &h, &o, &s);
+    assert_near(r.weight_total_bytes, (double)m.weight_bytes + 99328, 1e-6);
     model_free(&m);
 }
 
