@@ -30,6 +30,7 @@ int cmd_run(int argc, char **argv, struct error *err);
 int cmd_ppl(int argc, char **argv, struct error *err);
 int cmd_predict(int argc, char **argv, struct error *err);
 int cmd_sweep(int argc, char **argv, struct error *err);
+int cmd_memory(int argc, char **argv, struct error *err);
 int cmd_plot(int argc, char **argv, struct error *err);
 int cmd_list(int argc, char **argv, struct error *err);
 

@@ -35,6 +35,9 @@ roofcast_SOURCES = \
   %D%/sweep_rows.c \
   %D%/sweep_mpi.c \
   %D%/pricing.c \
+  %D%/cmd_memory.c \
+  %D%/memory.h \
+  %D%/memory_report.c \
   %D%/cmd_plot.c \
   %D%/plot.h \
   %D%/plot_doc.c \

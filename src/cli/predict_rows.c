@@ -55,6 +55,7 @@ static int put_scenario(json_t *j, const struct subject *s)
     bad |= json_object_set_new(j, "weight_total_bytes", json_num(r->weight_total_bytes));
     bad |= json_object_set_new(j, "kv_total_bytes", json_num(r->kv_total_bytes));
     bad |= json_object_set_new(j, "act_peak_bytes", json_num(r->act_peak_bytes));
+    bad |= json_object_set_new(j, "runtime_bytes", json_num(r->runtime_bytes));
     return bad;
 }
 

@@ -25,6 +25,9 @@ double cost_kv_row_bytes(const struct op *op, const struct cost_options *o);
 /* Bytes a sequence of what a recurrent op remembers; 0 for other kinds. (42) */
 double cost_state_bytes(const struct op *op);
 
+/* Positions of n_ctx that a layer with that window (0: none) keeps, filled n_ubatch at a time. (12) */
+uint64_t cost_kept(uint32_t window, uint64_t n_ctx, uint64_t n_ubatch);
+
 /* What one op keeps of a sequence of n_ctx positions, filled n_ubatch at a time. (12), (42) */
 double cost_op_kv_bytes(const struct op *op, const struct cost_options *o, uint64_t n_ctx, uint32_t n_ubatch);
 
@@ -52,5 +55,32 @@ void phase_add(void *ctx, const struct step_class *c, const struct cost *cost, c
 void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok);
 struct cost cost_times(const struct cost *c, double n);
 struct step_options predict_step_options(const struct predict_options *o, const struct roofs *r);
+/* What of an op one device has: of its weights, the activations it reads and writes, its FLOP, the pairs of a query and a
+ * key, the cache. (44) */
+struct share {
+    double weight, in, out, flop, seen, kv;
+};
+struct share layout_share(const struct op *op, const struct hparams *hp, const struct layout *l);
+/* Layers *first to *end - 1 are those of a pipeline stage. */
+void layout_stage(uint32_t n_layer, uint32_t pp, uint32_t stage, int *first, int *end);
+
+/* What a device of one pipeline stage holds (stage.c). (17) */
+enum { STAGE_WINDOWS = 8 };
+struct stage {
+    double weight_bytes;
+    double act_bytes;      /* a token of a pass: every buffer but the logits */
+    double n_logit;        /* elements of a row of logits, from all devices; 0: made elsewhere */
+    double expanded_bytes; /* a position, while MLA's expanded form runs; 0: no such form */
+    double state_bytes;    /* a sequence: what recurrences remember */
+    struct stage_kv {      /* layers that keep the same part of the context */
+        uint32_t window;   /* 0: all of it */
+        double row_bytes;  /* a position, of all of them */
+    } kv[STAGE_WINDOWS];
+    size_t n_kv;
+};
+/* One for each of pp stages; free with free(). NULL: out of memory. */
+struct stage *stages_new(const struct op_classes *l, const struct layout *lay, const struct cost_options *o);
+/* Cache of one sequence of n_ctx positions, filled n_ubatch at a time. (12) */
+double stage_kv_bytes(const struct stage *s, uint64_t n_ctx, uint64_t n_ubatch);
 
 #endif

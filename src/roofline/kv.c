@@ -33,9 +33,14 @@ double cost_kv_bytes_token(const struct op_list *l, const struct cost_options *o
     return sum;
 }
 
+uint64_t cost_kept(uint32_t window, uint64_t n_ctx, uint64_t n_ubatch)
+{
+    return window > 0 ? u64_min(n_ctx, window + n_ubatch) : n_ctx;
+}
+
 double cost_op_kv_bytes(const struct op *op, const struct cost_options *o, uint64_t n_ctx, uint32_t n_ubatch)
 {
-    const uint64_t kept = op->window > 0 ? u64_min(n_ctx, (uint64_t)op->window + n_ubatch) : n_ctx;
+    const uint64_t kept = cost_kept(op->window, n_ctx, n_ubatch);
     return op->kind == OP_KV_STORE ? (double)kept * cost_kv_row_bytes(op, o) : cost_state_bytes(op);
 }
 

@@ -160,10 +160,6 @@ int layout_check(const struct layout *l, const struct op_classes *ops, struct er
 
 /* ---- one op on one device --------------------------------------------------------------------------- */
 
-struct share {
-    double weight, in, out, flop, seen, kv;
-};
-
 /* Queries by tp, keys and values by their heads; rows of the product stand for both. */
 static double qkv_share(const struct op *op, double tp, double n_head, double n_head_kv)
 {
@@ -348,10 +344,16 @@ void step_model_free(struct step_model *s)
     *s = (struct step_model){ 0 };
 }
 
-/* ---- memory of the fullest device ------------------------------------------------------------------------------ */
+/* ---- for the memory of a device (stage.c) ----------------------------------------------------------------------- */
 
-/* Layers of a pipeline stage: as many each, and one more for some before the last, which has the head. */
-static void stage_layers(uint32_t n_layer, uint32_t pp, uint32_t stage, int *first, int *end)
+struct share layout_share(const struct op *op, const struct hparams *hp, const struct layout *l)
+{
+    const struct parts p = parts_of(l);
+    return share_of(op, hp, &p);
+}
+
+/* As many layers each, and one more for some before the last, which has the head. */
+void layout_stage(uint32_t n_layer, uint32_t pp, uint32_t stage, int *first, int *end)
 {
     const uint32_t each = n_layer / pp, more = n_layer % pp;
     int at = 0;
@@ -363,68 +365,4 @@ static void stage_layers(uint32_t n_layer, uint32_t pp, uint32_t stage, int *fir
         if (s == stage)
             return;
     }
-}
-
-static double on_stage(const struct op_classes *l, const struct layout *lay, uint32_t stage, bool *seen)
-{
-    const uint32_t pp = one(lay->pp);
-    const struct parts p = parts_of(lay);
-    int first, end;
-    double bytes = 0;
-    stage_layers(l->m->hp.n_layer, pp, stage, &first, &end);
-    for (size_t i = 0; i < l->ops->n; i++) {
-        const struct op *op = &l->ops->ops[i];
-        const bool here = op->layer >= 0      ? op->layer >= first && op->layer < end
-                          : op->out_rows      ? stage == pp - 1
-                                              : stage == 0;
-        const struct share s = share_of(op, &l->m->hp, &p);
-        const struct tensor *t[] = { op->w, op->bias };
-        for (size_t k = 0; here && k < ARRAY_LEN(t); k++)
-            if (t[k] && !seen[t[k] - l->m->tensors]) {
-                seen[t[k] - l->m->tensors] = true;
-                bytes += s.weight * (double)t[k]->bytes;
-            }
-    }
-    return bytes;
-}
-
-double step_weight_bytes(const struct op_classes *l, const struct layout *lay)
-{
-    const struct parts p = parts_of(lay);
-    double apart = (double)l->m->weight_bytes, sum = 0, most = 0;
-    for (size_t i = 0; i < l->n; i++) {
-        apart -= l->c[i].tensor_bytes;
-        sum += share_of(&l->c[i].op, &l->m->hp, &p).weight * l->c[i].tensor_bytes;
-    }
-    for (uint32_t stage = 0; one(lay->pp) > 1 && stage < lay->pp; stage++) {
-        bool *seen = calloc(l->m->n_tensors + 1, sizeof *seen);
-        if (!seen)
-            return NAN;
-        most = fmax(most, on_stage(l, lay, stage, seen));
-        free(seen);
-    }
-    return apart + (one(lay->pp) > 1 ? most : sum);
-}
-
-double step_kv_bytes(const struct op_classes *l, const struct layout *lay, const struct cost_options *o, uint64_t n_ctx,
-                     uint32_t n_ubatch)
-{
-    const struct parts p = parts_of(lay);
-    double sum = 0, most = 0;
-    for (size_t i = 0; i < l->n; i++) {
-        const struct op *op = &l->c[i].op;
-        sum += l->c[i].count * share_of(op, &l->m->hp, &p).kv * cost_op_kv_bytes(op, o, n_ctx, n_ubatch);
-    }
-    for (uint32_t stage = 0; one(lay->pp) > 1 && stage < lay->pp; stage++) {
-        int first, end;
-        double bytes = 0;
-        stage_layers(l->m->hp.n_layer, lay->pp, stage, &first, &end);
-        for (size_t i = 0; i < l->ops->n; i++) {
-            const struct op *op = &l->ops->ops[i];
-            if (op->layer >= first && op->layer < end)
-                bytes += share_of(op, &l->m->hp, &p).kv * cost_op_kv_bytes(op, o, n_ctx, n_ubatch);
-        }
-        most = fmax(most, bytes);
-    }
-    return one(lay->pp) > 1 ? most : sum;
 }

@@ -5,6 +5,7 @@ libroofline_a_SOURCES = \
   %D%/step.h \
   %D%/speculate.h \
   %D%/speculate.c \
+  %D%/memory.h \
   %D%/cost.c \
   %D%/classes.c \
   %D%/layout.c \
@@ -15,5 +16,6 @@ libroofline_a_SOURCES = \
   %D%/account.c \
   %D%/analysis.c \
   %D%/attainable.c \
+  %D%/stage.c \
   %D%/memory.c \
   %D%/predict.c

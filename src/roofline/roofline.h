@@ -206,8 +206,9 @@ struct predict_result {
     double ttft_s, itl_s;
     uint32_t n_devices;
     /* of the fullest device */
-    double weight_total_bytes, kv_total_bytes, act_peak_bytes, need_bytes, mem_bytes;
-    int fits; /* 1 yes, 0 no, -1 unknown: the profile has no memory size */
+    double weight_total_bytes, kv_total_bytes, act_peak_bytes, runtime_bytes; /* runtime: of the driver's context */
+    double need_bytes, mem_bytes; /* the sum of the four; the profile's */
+    int fits; /* in what the driver leaves of it: 1 yes, 0 no, -1 unknown: the profile has no memory size. (17) */
 };
 
 int predict(struct predict_result *r, const struct model *m, const struct hwprofile *h,

@@ -1,0 +1,219 @@
+/* roofcast memory: what a deployment takes of its devices' memory, and the batch and the context there is room for. */
+#include "cli/memory.h"
+#include <math.h>
+#include <string.h>
+
+enum { OPT_HW = 256, OPT_BLOCK, OPT_UTIL, OPT_TOKENS, OPT_SEQS, OPT_RESERVED, OPT_SERVER, OPT_LOCAL, OPT_SAVE };
+
+static const struct argp_option option_table[] = {
+    { "model", 'm', "MODEL", 0, "the model, instead of the first argument", 0 },
+    { "hw", OPT_HW, "NAME|FILE,...", 0, "machines: names (`roofcast list hw`), profile files, or `this` (default)", 0 },
+    { "context", 'c', "N,...", 0, "contexts whose largest batch is sought (2048, 8192, 32768, 131072, as far as the model was trained)", 0 },
+    { "n-batch", 'b', "N,...", 0, "batches whose largest context is sought (1,16,64,256)", 0 },
+    { "type", 'q', "TYPE", 0, "tensor type or mixture of a model that is not a GGUF (F16)", 0 },
+    { "kv-type", PRICING_KV, "TYPE", 0, "type of the KV cache, keys and values (F16)", 0 },
+    { "ctk", PRICING_CTK, "TYPE", 0, "type of the keys in the KV cache (F16)", 0 },
+    { "cache-type-k", 0, NULL, OPTION_ALIAS, NULL, 0 },
+    { "ctv", PRICING_CTV, "TYPE", 0, "type of the values in the KV cache (F16)", 0 },
+    { "cache-type-v", 0, NULL, OPTION_ALIAS, NULL, 0 },
+    { "tp", PRICING_TP, "N", 0, "tensor parallel: devices every matrix is divided over (1)", 0 },
+    { "pp", PRICING_PP, "N", 0, "pipeline parallel: groups of devices the layers are divided over (1)", 0 },
+    { "dp", PRICING_DP, "N", 0, "data parallel: groups of tp x pp devices that share the sequences (1)", 0 },
+    { "ep", PRICING_EP, "N", 0, "expert parallel: devices, of tp x dp, the experts are spread over (1)", 0 },
+    { "server", OPT_SERVER, NULL, 0, "as a server: pages, passes of many tokens, sampling of many sequences (default on GPUs and NPUs)", 0 },
+    { "local", OPT_LOCAL, NULL, 0, "as one program by itself: all of the memory, a cache in one piece a sequence (default elsewhere)", 0 },
+    { "block", OPT_BLOCK, "N", 0, "tokens of a page of the KV cache (16; --local: 1, no pages)", 0 },
+    { "util", OPT_UTIL, "X", 0, "fraction of the memory that the program takes (0.9; --local: 1)", 0 },
+    { "gpu-memory-utilization", 0, NULL, OPTION_ALIAS, NULL, 0 },
+    { "max-batched-tokens", OPT_TOKENS, "N", 0, "tokens of a pass at most (8192; --local: 512)", 0 },
+    { "max-num-batched-tokens", 0, NULL, OPTION_ALIAS, NULL, 0 },
+    { "max-seqs", OPT_SEQS, "N", 0, "sequences sampled together at most (256; --local: all there are)", 0 },
+    { "max-num-seqs", 0, NULL, OPTION_ALIAS, NULL, 0 },
+    { "reserved", OPT_RESERVED, "X", 0, "fraction of the memory the driver keeps (GPUs and NPUs: 0.012; 0.07 or so with error correction on GDDR)", 0 },
+    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 0 },
+    { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
+    { 0 },
+};
+
+static int parse(void *options, int key, const char *arg, struct error *err)
+{
+    struct memory_cli *o = options;
+    switch (key) {
+    case 'm':
+    case ARGP_KEY_ARG:
+        return cli_text_once(&o->model, arg, "model", err);
+    case 'c':
+        return cli_text(&o->contexts, arg);
+    case 'b':
+        return cli_text(&o->batches, arg);
+    case 'o':
+        return report_format_find(arg, &o->format, err);
+    case OPT_HW:
+        return cli_text(&o->hw, arg);
+    case OPT_BLOCK:
+        return parse_int(arg, 1, 65536, "--block", &o->block, err);
+    case OPT_UTIL:
+        return parse_double(arg, 0.01, 1, "--util", &o->utilization, err);
+    case OPT_TOKENS:
+        return parse_int(arg, 1, INT32_MAX, "--max-batched-tokens", &o->max_batched_tokens, err);
+    case OPT_SEQS:
+        return parse_int(arg, 1, INT32_MAX, "--max-seqs", &o->max_seqs, err);
+    case OPT_RESERVED:
+        return parse_double(arg, 0, 0.99, "--reserved", &o->reserved, err);
+    case OPT_SERVER:
+        return cli_flag(&o->server);
+    case OPT_LOCAL:
+        return cli_flag(&o->local);
+    case OPT_SAVE:
+        return cli_text(&o->save, arg);
+    default:
+        return pricing_parse(key, arg, &o->price, err);
+    }
+}
+
+/* ---- every machine, context and batch ----------------------------------------------------------- */
+
+static struct memory_options options_of(const struct memory_cli *o, enum hw_kind kind, bool served)
+{
+    struct memory_options m = memory_defaults(kind, served);
+    m.layout = o->price.layout;
+    m.type_k = o->price.type_k;
+    m.type_v = o->price.type_v;
+    if (o->block > 0)
+        m.block = (uint32_t)o->block;
+    if (o->max_batched_tokens > 0)
+        m.max_batched_tokens = (uint32_t)o->max_batched_tokens;
+    if (o->max_seqs > 0)
+        m.max_seqs = (uint32_t)o->max_seqs;
+    else if (m.max_seqs > m.max_batched_tokens)
+        m.max_seqs = m.max_batched_tokens; /* a pass has at least a token of each */
+    if (!isnan(o->utilization))
+        m.utilization = o->utilization;
+    if (!isnan(o->reserved))
+        m.reserved = o->reserved;
+    return m;
+}
+
+/* What the command has worked out before the first machine. */
+struct asked {
+    const struct memory_cli *o;
+    const struct model *m;
+    const struct op_classes *classes;
+    struct int_list contexts, batches;
+};
+
+static int add_rows(json_t *rows, const struct asked *a, const struct memory_subject *s, struct error *err)
+{
+    for (size_t i = 0; i < a->contexts.n; i++)
+        if (memory_add_row(rows, s, (uint64_t)a->contexts.v[i], 0, err) != 0)
+            return -1;
+    for (size_t i = 0; i < a->batches.n; i++)
+        if (memory_add_row(rows, s, 0, (uint64_t)a->batches.v[i], err) != 0)
+            return -1;
+    return interrupt_check(err);
+}
+
+static int machine(json_t *rows, const struct asked *a, const char *hw, struct error *err)
+{
+    struct hwprofile h;
+    struct memory_model memory = { 0 };
+    if (cli_hwprofile_load(&h, hw, err) != 0)
+        return -1;
+    const bool served = a->o->server || (!a->o->local && (h.kind == HW_GPU || h.kind == HW_NPU));
+    const struct memory_options mo = options_of(a->o, h.kind, served);
+    int rc = memory_model_init(&memory, a->classes, &h, &mo, err);
+    if (rc == 0) {
+        const struct memory_subject s = { .m = a->m, .h = &h, .classes = a->classes, .memory = &memory,
+                                          .plan = memory_plan(&memory), .served = served };
+        if (a->o->format == REPORT_TABLE)
+            memory_print_plan(&s);
+        rc = add_rows(rows, a, &s, err);
+    }
+    memory_model_free(&memory);
+    hwprofile_free(&h);
+    return rc;
+}
+
+static int machines(const struct asked *a, const struct str_list *hw, struct error *err)
+{
+    json_t *rows = json_array();
+    int rc = cli_keep_input(a->m->path, a->m->gguf, "--save", a->o->save, err);
+    if (rc == 0 && a->o->format == REPORT_TABLE)
+        printf("%s, %s\n\n", a->m->name, a->m->type_name);
+    for (size_t i = 0; i < hw->n && rc == 0; i++)
+        rc = machine(rows, a, hw->v[i], err);
+    if (rc == 0)
+        rc = memory_print(rows, a->o, a->m, err);
+    json_decref(rows);
+    return rc;
+}
+
+/* Without -c: as far as the model was trained. */
+static int default_contexts(struct int_list *l, uint32_t n_ctx_train, struct error *err)
+{
+    const uint32_t some[] = { 2048, 8192, 32768, 131072 };
+    char text[64];
+    size_t len = (size_t)snprintf(text, sizeof text, "%u", n_ctx_train > 0 && n_ctx_train < some[0] ? n_ctx_train : some[0]);
+    for (size_t i = 1; i < ARRAY_LEN(some) && some[i] <= n_ctx_train; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, ",%u", some[i]);
+    return int_list_parse(l, text, 1, INT32_MAX, "-c", err);
+}
+
+static int run(const struct memory_cli *o, struct asked *a, const struct str_list *hw, struct error *err)
+{
+    struct model m;
+    struct op_list ops = { 0 };
+    struct op_classes classes = { 0 };
+    if (pricing_model(&m, o->model, o->price.type, err) != 0)
+        return -1;
+    int rc = op_list_build(&ops, &m, err);
+    if (rc == 0)
+        rc = op_classes_init(&classes, &m, &ops, err);
+    if (rc == 0 && !o->contexts)
+        rc = default_contexts(&a->contexts, m.hp.n_ctx_train, err);
+    a->m = &m;
+    a->classes = &classes;
+    if (rc == 0)
+        rc = machines(a, hw, err);
+    op_classes_free(&classes);
+    op_list_free(&ops);
+    model_free(&m);
+    return rc;
+}
+
+int cmd_memory(int argc, char **argv, struct error *err)
+{
+    static const char doc[] =
+        "What a model takes of a device's memory - weights, activations of the largest pass, the runtime's own - and what is "
+        "left for the KV cache: how many blocks, the largest batch at a context, the largest context at a batch, and how many "
+        "devices it takes where one does not do. MODEL is a .gguf file, a Hugging Face config.json, or a name from `roofcast "
+        "list models`.\v"
+        "On GPUs and NPUs a server is assumed, with the defaults of vLLM: its number of GPU blocks is met within 3 %. On CPUs, "
+        "and with --local, one program that has all of the memory. The machine need not be here, and needs only a memory size "
+        "in its profile. What is largest is exact: one more does not fit. Formulas: doc/methods.md (17).\n\n"
+        "  roofcast memory llama-3.1-8b --hw h100-sxm,rtx-4090\n"
+        "  roofcast memory llama-3.1-70b --hw h100-sxm                 # says how many it takes\n"
+        "  roofcast memory llama-3.1-70b --hw h100-sxm --tp 4 -c 8192,131072 -b 1,32\n"
+        "  roofcast memory llama-3.1-70b --hw h100-sxm --tp 4 --kv-type Q8_0 --util 0.95\n"
+        "  roofcast memory deepseek-v3 --hw h200-sxm -q Q8_0 --tp 8 --ep 8\n"
+        "  roofcast memory qwen3-30b-a3b --hw rtx-4090 -q Q4_K_M --local -b 1\n"
+        "  roofcast memory model.gguf --hw this -o json\n";
+    static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc };
+    struct memory_cli o = { .hw = "this", .batches = "1,16,64,256", .price = PRICING_DEFAULTS, .utilization = NAN,
+                            .reserved = NAN, .format = REPORT_TABLE };
+    struct asked a = { .o = &o };
+    struct str_list hw = { 0 };
+    int rc = -1;
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
+    if (o.server && o.local)
+        error_set(err, ERROR_USAGE, "--server and --local: one of them");
+    else if ((!o.contexts || int_list_parse(&a.contexts, o.contexts, 1, INT32_MAX, "-c", err) == 0) &&
+             int_list_parse(&a.batches, o.batches, 1, INT32_MAX, "-b", err) == 0 &&
+             str_list_parse(&hw, o.hw, "--hw", err) == 0)
+        rc = run(&o, &a, &hw, err);
+    int_list_free(&a.contexts);
+    int_list_free(&a.batches);
+    str_list_free(&hw);
+    return rc;
+}

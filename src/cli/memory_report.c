@@ -1,0 +1,235 @@
+/* roofcast memory: what takes the memory of a device in lines, the most that fits in rows. */
+#include "cli/memory.h"
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const struct column columns[] = {
+    { "model", NULL, COL_TEXT, NULL, true },
+    { "hw", "hw", COL_TEXT, NULL, false },
+    { "type", NULL, COL_TEXT, NULL, true },
+    { "type_k", NULL, COL_TEXT, NULL, true },
+    { "type_v", NULL, COL_TEXT, NULL, true },
+    { "layout", "devices", COL_TEXT, NULL, false },
+    { "n_devices", NULL, COL_INT, NULL, true },
+    { "largest", "largest", COL_TEXT, NULL, false },
+    { "n_ctx", "context", COL_INT, NULL, false },
+    { "n_batch", "batch", COL_INT, NULL, false },
+    { "unbounded", NULL, COL_BOOL, NULL, true },
+    { "need_bytes", "needs", COL_SI, "B", false },
+    { "fits", "fits", COL_BOOL, NULL, false },
+    { "tp_needed", "needs tp", COL_INT, NULL, false },
+    { "memory_bytes", NULL, COL_SI, "B", true },
+    { "reserved_bytes", NULL, COL_SI, "B", true },
+    { "usable_bytes", NULL, COL_SI, "B", true },
+    { "weight_bytes", NULL, COL_SI, "B", true },
+    { "act_bytes", NULL, COL_SI, "B", true },
+    { "runtime_bytes", NULL, COL_SI, "B", true },
+    { "free_bytes", NULL, COL_SI, "B", true },
+    { "kv_token_bytes", NULL, COL_SI, "B", true },
+    { "kv_state_bytes", NULL, COL_SI, "B", true },
+    { "block_bytes", NULL, COL_SI, "B", true },
+    { "blocks", NULL, COL_INT, NULL, true },
+    { "tokens", NULL, COL_INT, NULL, true },
+    { "waste_tokens", NULL, COL_FLOAT, NULL, true },
+    { "served", NULL, COL_BOOL, NULL, true },
+    { "block", NULL, COL_INT, NULL, true },
+    { "utilization", NULL, COL_FLOAT, NULL, true },
+    { "max_batched_tokens", NULL, COL_INT, NULL, true },
+    { "max_seqs", NULL, COL_INT, NULL, true },
+};
+
+/* ---- a row ------------------------------------------------------------------------------------ */
+
+/* A whole number, null where it is none. */
+static json_t *whole(double v)
+{
+    return isfinite(v) ? json_integer((json_int_t)v) : json_null();
+}
+
+static int put_plan(json_t *j, const struct memory_subject *s)
+{
+    const struct memory_model *m = s->memory;
+    const struct memory_plan *p = &s->plan;
+    int bad = json_object_set_new(j, "memory_bytes", json_num(m->memory_bytes));
+    bad |= json_object_set_new(j, "reserved_bytes", json_num(m->reserved_bytes));
+    bad |= json_object_set_new(j, "usable_bytes", json_num(m->usable_bytes));
+    bad |= json_object_set_new(j, "weight_bytes", json_num(p->need.weight_bytes));
+    bad |= json_object_set_new(j, "act_bytes", json_num(p->need.act_bytes));
+    bad |= json_object_set_new(j, "runtime_bytes", json_num(p->need.runtime_bytes));
+    bad |= json_object_set_new(j, "free_bytes", json_num(p->free_bytes));
+    bad |= json_object_set_new(j, "kv_token_bytes", json_num(p->kv_token_bytes));
+    bad |= json_object_set_new(j, "kv_state_bytes", json_num(p->kv_state_bytes));
+    bad |= json_object_set_new(j, "block_bytes", json_num(p->block_bytes));
+    bad |= json_object_set_new(j, "blocks", whole(p->blocks));
+    bad |= json_object_set_new(j, "tokens", whole(p->tokens));
+    bad |= json_object_set_new(j, "waste_tokens", json_num(p->waste_tokens));
+    return bad;
+}
+
+static int put_subject(json_t *j, const struct memory_subject *s)
+{
+    const struct memory_options *o = &s->memory->o;
+    int bad = json_object_set_new(j, "model", json_string(s->m->name));
+    bad |= json_object_set_new(j, "hw", json_string(s->h->id));
+    bad |= json_object_set_new(j, "type", json_string(s->m->type_name));
+    bad |= pricing_put_kv_types(j, o->type_k, o->type_v);
+    bad |= pricing_put_layout(j, &o->layout);
+    bad |= json_object_set_new(j, "served", json_boolean(s->served));
+    bad |= json_object_set_new(j, "block", json_integer(o->block));
+    bad |= json_object_set_new(j, "utilization", json_num(o->utilization));
+    bad |= json_object_set_new(j, "max_batched_tokens", json_integer(o->max_batched_tokens));
+    bad |= json_object_set_new(j, "max_seqs", o->max_seqs > 0 ? json_integer(o->max_seqs) : json_null());
+    return bad;
+}
+
+/* found: of what is asked for. It fits from 1 on; then what it needs, else how many devices one would. */
+static int put_found(json_t *j, const struct memory_subject *s, double found, uint64_t n_ctx, uint64_t n_seq)
+{
+    const bool some = found >= 1;
+    const double need = some && isfinite(found) ? memory_need(s->memory, n_seq, n_ctx).total_bytes : NAN;
+    uint32_t tp = 0;
+    if (found < 1)
+        tp = memory_tp_needed(s->classes, s->h, &s->memory->o, n_seq > 0 ? n_seq : 1, n_ctx > 0 ? n_ctx : 1);
+    int bad = json_object_set_new(j, "unbounded", json_boolean(isinf(found)));
+    bad |= json_object_set_new(j, "need_bytes", json_num(need));
+    bad |= json_object_set_new(j, "fits", isnan(found) ? json_null() : json_boolean(some));
+    bad |= json_object_set_new(j, "tp_needed", tp > 0 ? json_integer(tp) : json_null());
+    return bad;
+}
+
+int memory_add_row(json_t *rows, const struct memory_subject *s, uint64_t n_ctx, uint64_t n_seq, struct error *err)
+{
+    const bool batch = n_seq == 0;
+    const double found = batch ? memory_max_batch(s->memory, n_ctx) : memory_max_context(s->memory, n_seq);
+    const uint64_t n = isfinite(found) ? (uint64_t)found : 0;
+    json_t *j = json_object();
+    int bad = put_subject(j, s);
+    bad |= json_object_set_new(j, "largest", json_string(batch ? "batch" : "context"));
+    bad |= json_object_set_new(j, "n_ctx", batch ? json_integer((json_int_t)n_ctx) : whole(found));
+    bad |= json_object_set_new(j, "n_batch", batch ? whole(found) : json_integer((json_int_t)n_seq));
+    bad |= put_found(j, s, found, batch ? n_ctx : n, batch ? n : n_seq);
+    bad |= put_plan(j, s);
+    bad |= json_array_append_new(rows, j);
+    return bad ? error_oom(err, 0, "the rows") : 0;
+}
+
+/* ---- a device's memory in lines -------------------------------------------------------------------- */
+
+static void line(const char *what, double bytes, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+static void line(const char *what, double bytes, const char *fmt, ...)
+{
+    char b[40];
+    va_list ap;
+    printf("  %-14s %12s  ", what, isnan(bytes) ? "unknown" : units_si(b, sizeof b, bytes, "B"));
+    va_start(ap, fmt);
+    vprintf(fmt, ap);
+    va_end(ap);
+    printf("\n");
+}
+
+static void print_cache(const struct memory_subject *s)
+{
+    const struct memory_plan *p = &s->plan;
+    const uint32_t block = s->memory->o.block;
+    char token[40], each[40], state[40];
+    units_si(token, sizeof token, p->kv_token_bytes, "B");
+    if (p->free_bytes < 0)
+        line("missing", -p->free_bytes, "for the weights and a pass alone");
+    else if (isnan(p->blocks))
+        line("KV cache", p->free_bytes, "%s a position", token);
+    else if (block == 1)
+        line("KV cache", p->free_bytes, "%.0f tokens, %s each", p->tokens, token);
+    else
+        line("KV cache", p->free_bytes, "%.0f blocks of %u tokens, %s each: %.0f tokens; of a sequence's last block %g are unused on average",
+             p->blocks, block, units_si(each, sizeof each, p->block_bytes, "B"), p->tokens, p->waste_tokens);
+    if (p->kv_state_bytes > 0)
+        printf("  %-14s %12s  and %s of recurrent state a sequence\n", "", "", units_si(state, sizeof state, p->kv_state_bytes, "B"));
+}
+
+void memory_print_plan(const struct memory_subject *s)
+{
+    const struct memory_model *m = s->memory;
+    const struct memory_options *o = &m->o;
+    char layout[64];
+    printf("%s, %s%s\n", s->h->id, layout_text(layout, sizeof layout, &o->layout),
+           layout_devices(&o->layout) > 1 ? ", the fullest device" : "");
+    line("memory", m->memory_bytes, isnan(m->memory_bytes) ? "the profile has no size" : "of a device");
+    if (o->reserved > 0)
+        line("driver", m->reserved_bytes, "%g %% of it", 100 * o->reserved);
+    if (o->utilization < 1)
+        line("left alone", m->memory_bytes - m->reserved_bytes - m->usable_bytes, "%g %% of what the driver leaves (--util %g)",
+             100 - 100 * o->utilization, o->utilization);
+    line("weights", s->plan.need.weight_bytes, "%s", s->m->type_name);
+    if (o->max_seqs > 0)
+        line("activations", s->plan.need.act_bytes, "a pass of %u tokens, logits of %u sequences", o->max_batched_tokens,
+             o->max_seqs);
+    else
+        line("activations", s->plan.need.act_bytes, "a pass of %u tokens, one sequence", o->max_batched_tokens);
+    if (s->plan.need.runtime_bytes > 0)
+        line("runtime", s->plan.need.runtime_bytes, "its context and buffers");
+    print_cache(s);
+    printf("\n");
+}
+
+/* ---- all rows ---------------------------------------------------------------------------------------- */
+
+static bool any(const json_t *rows, const char *key, json_type type)
+{
+    bool found = false;
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        found |= json_typeof(json_object_get(json_array_get(rows, i), key)) == type;
+    return found;
+}
+
+/* What the largest numbers do not say by themselves. */
+static void print_notes(const json_t *rows, const struct model *m)
+{
+    int64_t longest = 0;
+    bool held_back = false;
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *r = json_array_get(rows, i), *seqs = json_object_get(r, "max_seqs");
+        const int64_t ctx = json_integer_value(json_object_get(r, "n_ctx"));
+        longest = ctx > longest ? ctx : longest;
+        held_back |= json_is_integer(seqs) && json_integer_value(json_object_get(r, "n_batch")) > json_integer_value(seqs);
+    }
+    printf("\nlargest batch: the most sequences of that context; largest context: of each of that many sequences.\n");
+    if (held_back)
+        printf("A server runs at most --max-seqs of them together (on each group of devices).\n");
+    if (longest > m->hp.n_ctx_train)
+        printf("The model was trained on contexts of %u.\n", m->hp.n_ctx_train);
+    if (any(rows, "unbounded", JSON_TRUE))
+        printf("-: any context; its windows and recurrences do not grow.\n");
+    if (any(rows, "fits", JSON_NULL))
+        printf("unknown: a profile without a memory size.\n");
+    if (any(rows, "tp_needed", JSON_INTEGER))
+        printf("needs tp: devices of tensor parallelism (--tp) that would hold one.\n");
+}
+
+/* One device: the column about devices would say so in every row. */
+static void table_columns(struct column *out, const struct layout *l)
+{
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
+        out[i] = columns[i];
+        out[i].csv_only |= layout_devices(l) == 1 && strcmp(columns[i].key, "layout") == 0;
+    }
+}
+
+int memory_print(const json_t *rows, const struct memory_cli *o, const struct model *m, struct error *err)
+{
+    json_t *meta = json_pack("{s:s, s:s}", "model", m->name, "type", m->type_name);
+    struct column cols[ARRAY_LEN(columns)];
+    const struct report_doc d = { "roofcast.memory", 1, meta, rows, cols, ARRAY_LEN(cols) };
+    table_columns(cols, &o->price.layout);
+    int rc = meta ? 0 : error_oom(err, 0, "the memory");
+    if (rc == 0 && o->save)
+        rc = cli_report(o->save, REPORT_JSON, &d, err);
+    fflush(stdout);
+    if (rc == 0)
+        rc = cli_report(NULL, o->format, &d, err);
+    if (rc == 0 && (o->format == REPORT_TABLE || o->format == REPORT_MD))
+        print_notes(rows, m);
+    json_decref(meta);
+    return rc;
+}
