@@ -113,7 +113,7 @@ static int add_rows(json_t *rows, const struct asked *a, const struct memory_sub
     return interrupt_check(err);
 }
 
-static int machine(json_t *rows, const struct asked *a, const char *hw, struct error *err)
+static int machine(json_t *rows, struct strbuf *plans, const struct asked *a, const char *hw, struct error *err)
 {
     struct hwprofile h;
     struct memory_model memory = { 0 };
@@ -125,8 +125,7 @@ static int machine(json_t *rows, const struct asked *a, const char *hw, struct e
     if (rc == 0) {
         const struct memory_subject s = { .m = a->m, .h = &h, .classes = a->classes, .memory = &memory,
                                           .plan = memory_plan(&memory), .served = served };
-        if (a->o->format == REPORT_TABLE)
-            memory_print_plan(&s);
+        memory_add_plan(plans, &s);
         rc = add_rows(rows, a, &s, err);
     }
     memory_model_free(&memory);
@@ -137,13 +136,13 @@ static int machine(json_t *rows, const struct asked *a, const char *hw, struct e
 static int machines(const struct asked *a, const struct str_list *hw, struct error *err)
 {
     json_t *rows = json_array();
+    struct strbuf plans = { 0 };
     int rc = cli_keep_input(a->m->path, a->m->gguf, "--save", a->o->save, err);
-    if (rc == 0 && a->o->format == REPORT_TABLE)
-        printf("%s, %s\n\n", a->m->name, a->m->type_name);
     for (size_t i = 0; i < hw->n && rc == 0; i++)
-        rc = machine(rows, a, hw->v[i], err);
+        rc = machine(rows, &plans, a, hw->v[i], err);
     if (rc == 0)
-        rc = memory_print(rows, a->o, a->m, err);
+        rc = memory_print(rows, &plans, a->o, a->m, err);
+    strbuf_free(&plans);
     json_decref(rows);
     return rc;
 }

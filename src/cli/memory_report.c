@@ -1,6 +1,5 @@
 /* roofcast memory: what takes the memory of a device in lines, the most that fits in rows. */
 #include "cli/memory.h"
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -116,61 +115,71 @@ int memory_add_row(json_t *rows, const struct memory_subject *s, uint64_t n_ctx,
 
 /* ---- a device's memory in lines -------------------------------------------------------------------- */
 
-static void line(const char *what, double bytes, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-static void line(const char *what, double bytes, const char *fmt, ...)
+static void begin(struct strbuf *b, const char *what, double bytes)
 {
-    char b[40];
-    va_list ap;
-    printf("  %-14s %12s  ", what, isnan(bytes) ? "unknown" : units_si(b, sizeof b, bytes, "B"));
-    va_start(ap, fmt);
-    vprintf(fmt, ap);
-    va_end(ap);
-    printf("\n");
+    char text[40];
+    strbuf_addf(b, "  %-14s %12s  ", what, isnan(bytes) ? "unknown" : units_si(text, sizeof text, bytes, "B"));
 }
 
-static void print_cache(const struct memory_subject *s)
+static bool windowed(const struct op_classes *l)
+{
+    bool any = false;
+    for (size_t i = 0; i < l->n; i++)
+        any |= l->c[i].op.kind == OP_KV_STORE && l->c[i].op.window > 0;
+    return any;
+}
+
+static void add_cache(struct strbuf *b, const struct memory_subject *s)
 {
     const struct memory_plan *p = &s->plan;
     const uint32_t block = s->memory->o.block;
-    char token[40], each[40], state[40];
+    char token[40], each[40];
     units_si(token, sizeof token, p->kv_token_bytes, "B");
+    begin(b, p->free_bytes < 0 ? "missing" : "KV cache", fabs(p->free_bytes));
     if (p->free_bytes < 0)
-        line("missing", -p->free_bytes, "for the weights and a pass alone");
+        strbuf_adds(b, "for the weights and a pass alone\n");
     else if (isnan(p->blocks))
-        line("KV cache", p->free_bytes, "%s a position", token);
+        strbuf_addf(b, "%s a position\n", token);
     else if (block == 1)
-        line("KV cache", p->free_bytes, "%.0f tokens, %s each", p->tokens, token);
+        strbuf_addf(b, "%.0f tokens of %s\n", p->tokens, token);
     else
-        line("KV cache", p->free_bytes, "%.0f blocks of %u tokens, %s each: %.0f tokens; of a sequence's last block %g are unused on average",
-             p->blocks, block, units_si(each, sizeof each, p->block_bytes, "B"), p->tokens, p->waste_tokens);
+        strbuf_addf(b, "%.0f blocks of %u tokens, %s each: %.0f tokens; %g of a sequence's last block idle on average\n",
+                    p->blocks, block, units_si(each, sizeof each, p->block_bytes, "B"), p->tokens, p->waste_tokens);
+    if (windowed(s->classes))
+        strbuf_addf(b, "  %-14s %12s  while no window is full: layers with one keep less of a long context\n", "", "");
     if (p->kv_state_bytes > 0)
-        printf("  %-14s %12s  and %s of recurrent state a sequence\n", "", "", units_si(state, sizeof state, p->kv_state_bytes, "B"));
+        strbuf_addf(b, "  %-14s %12s  and %s of recurrent state a sequence\n", "", "",
+                    units_si(each, sizeof each, p->kv_state_bytes, "B"));
 }
 
-void memory_print_plan(const struct memory_subject *s)
+void memory_add_plan(struct strbuf *b, const struct memory_subject *s)
 {
     const struct memory_model *m = s->memory;
     const struct memory_options *o = &m->o;
     char layout[64];
-    printf("%s, %s%s\n", s->h->id, layout_text(layout, sizeof layout, &o->layout),
-           layout_devices(&o->layout) > 1 ? ", the fullest device" : "");
-    line("memory", m->memory_bytes, isnan(m->memory_bytes) ? "the profile has no size" : "of a device");
-    if (o->reserved > 0)
-        line("driver", m->reserved_bytes, "%g %% of it", 100 * o->reserved);
-    if (o->utilization < 1)
-        line("left alone", m->memory_bytes - m->reserved_bytes - m->usable_bytes, "%g %% of what the driver leaves (--util %g)",
-             100 - 100 * o->utilization, o->utilization);
-    line("weights", s->plan.need.weight_bytes, "%s", s->m->type_name);
-    if (o->max_seqs > 0)
-        line("activations", s->plan.need.act_bytes, "a pass of %u tokens, logits of %u sequences", o->max_batched_tokens,
-             o->max_seqs);
-    else
-        line("activations", s->plan.need.act_bytes, "a pass of %u tokens, one sequence", o->max_batched_tokens);
-    if (s->plan.need.runtime_bytes > 0)
-        line("runtime", s->plan.need.runtime_bytes, "its context and buffers");
-    print_cache(s);
-    printf("\n");
+    strbuf_addf(b, "%s, %s%s\n", s->h->id, layout_text(layout, sizeof layout, &o->layout),
+                layout_devices(&o->layout) > 1 ? ", the fullest device" : "");
+    begin(b, "memory", m->memory_bytes);
+    strbuf_adds(b, isnan(m->memory_bytes) ? "the profile has no size\n" : "of a device\n");
+    if (o->reserved > 0) {
+        begin(b, "driver", m->reserved_bytes);
+        strbuf_addf(b, "%g %% of it\n", 100 * o->reserved);
+    }
+    if (o->utilization < 1) {
+        begin(b, "left alone", m->memory_bytes - m->reserved_bytes - m->usable_bytes);
+        strbuf_addf(b, "%g %% of the rest (--util %g)\n", 100 - 100 * o->utilization, o->utilization);
+    }
+    begin(b, "weights", s->plan.need.weight_bytes);
+    strbuf_addf(b, "%s\n", s->m->type_name);
+    begin(b, "activations", s->plan.need.act_bytes);
+    strbuf_addf(b, "a pass of %u tokens, logits of %u sequence%s\n", o->max_batched_tokens, o->max_seqs > 0 ? o->max_seqs : 1,
+                o->max_seqs > 1 ? "s" : "");
+    if (s->plan.need.runtime_bytes > 0) {
+        begin(b, "runtime", s->plan.need.runtime_bytes);
+        strbuf_adds(b, "its context and buffers\n");
+    }
+    add_cache(b, s);
+    strbuf_adds(b, "\n");
 }
 
 /* ---- all rows ---------------------------------------------------------------------------------------- */
@@ -216,7 +225,8 @@ static void table_columns(struct column *out, const struct layout *l)
     }
 }
 
-int memory_print(const json_t *rows, const struct memory_cli *o, const struct model *m, struct error *err)
+int memory_print(const json_t *rows, const struct strbuf *plans, const struct memory_cli *o, const struct model *m,
+                 struct error *err)
 {
     json_t *meta = json_pack("{s:s, s:s}", "model", m->name, "type", m->type_name);
     struct column cols[ARRAY_LEN(columns)];
@@ -225,6 +235,10 @@ int memory_print(const json_t *rows, const struct memory_cli *o, const struct mo
     int rc = meta ? 0 : error_oom(err, 0, "the memory");
     if (rc == 0 && o->save)
         rc = cli_report(o->save, REPORT_JSON, &d, err);
+    if (rc == 0 && plans->oom)
+        rc = error_oom(err, plans->len, "the lines");
+    if (rc == 0 && o->format == REPORT_TABLE)
+        printf("%s, %s\n\n%s", m->name, m->type_name, plans->s ? plans->s : "");
     fflush(stdout);
     if (rc == 0)
         rc = cli_report(NULL, o->format, &d, err);

@@ -6,9 +6,9 @@
 
 /* What is in nobody's description of a model or machine; sources in (17). */
 #define DRIVER_SHARE 0.012
-#define CONTEXT_BYTES (0.15 * 1073741824)
-#define COMM_BYTES (0.11 * 1073741824)
-#define SAMPLER_ELEM_BYTES 16 /* F32 logits, probabilities, both sorted */
+#define CONTEXT_BYTES (0.13 * 1073741824)
+#define COMM_BYTES (0.2 * 1073741824)
+#define SAMPLER_ELEM_BYTES (9.6 * 4)
 
 struct memory_options memory_defaults(enum hw_kind kind, bool served)
 {
@@ -39,13 +39,21 @@ struct load {
     uint64_t n_ctx;
 };
 
+/* A server samples when the pass is over: of it the residual stream is left. Alone, all buffers stay. */
+static double activations(const struct stage *s, const struct memory_options *o, const struct load *l)
+{
+    const double pass = l->n_tok * s->act_bytes + l->n_expanded * s->expanded_bytes,
+                 logits = l->n_row * s->n_logit * o->logit_bytes;
+    return o->max_seqs > 0 ? fmax(pass, logits + (logits > 0 ? l->n_tok * s->hidden_bytes : 0)) : pass + logits;
+}
+
 static struct memory_need with_cache(const struct stage *s, const struct memory_options *o, const struct load *l, double kv)
 {
     const bool several = o->layout.tp > 1 || o->layout.pp > 1 || o->layout.ep > 1;
     struct memory_need n = {
         .weight_bytes = s->weight_bytes,
         .kv_bytes = kv,
-        .act_bytes = l->n_tok * s->act_bytes + l->n_row * s->n_logit * o->logit_bytes + l->n_expanded * s->expanded_bytes,
+        .act_bytes = activations(s, o, l),
         .runtime_bytes = o->context_bytes + (several ? o->comm_bytes : 0),
     };
     n.total_bytes = n.weight_bytes + n.kv_bytes + n.act_bytes + n.runtime_bytes;

@@ -44,6 +44,7 @@ static void add_buffers(struct sum *x)
     for (int b = BUF_NONE + 1; b < BUF_COUNT; b++)
         if (b != BUF_LOGITS)
             x->s->act_bytes += x->o->act_elem_bytes * x->buf[b] * width[b];
+    x->s->hidden_bytes = x->o->act_elem_bytes * width[BUF_X];
     x->s->n_logit = x->buf[BUF_LOGITS] > 0 ? width[BUF_LOGITS] : 0;
 }
 

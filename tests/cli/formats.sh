@@ -119,6 +119,8 @@ command_json roofcast.predict predict stories15m --hw h100-sxm --weights-gb 16 -
 command_json roofcast.predict predict stories15m --hw h100-sxm --weights-gb all --weights-only
 command_json roofcast.predict predict stories15m --hw h100-sxm --draft ngram --acceptance 0.5,0.4 --gamma 2
 command_jsonl predict stories15m --hw h100-sxm
+command_json roofcast.memory memory stories15m --hw h100-sxm
+command_jsonl memory llama-3.1-70b --hw rtx-4090
 
 generate="run -m $top_srcdir/tests/fixtures/llama-2l.gguf -t 1 --ignore-eos -p one"
 # shellcheck disable=SC2086

@@ -300,7 +300,7 @@ static void passes_reread_weights(void **state)
 
 /*
  * Weights 16,061,054,976; KV 131,072 B * (1000 + 512 + 1) tokens * batch. Memory just below
- * and just above the need.
+ * and just above the need: 1.2 % more, which the driver keeps.
  */
 static void fits_or_not(void **state)
 {
@@ -316,12 +316,12 @@ static void fits_or_not(void **state)
      * of 4096, k and v of 1024, gate and up of 14336; logits of 128256 for two tokens. */
     assert_near(r.act_peak_bytes,
                 2.0 * (512 * (5 * 4096 + 2 * 1024 + 2 * 14336) + 2 * 128256), 0);
-    assert_near(r.need_bytes, r.weight_total_bytes + r.kv_total_bytes + r.act_peak_bytes,
-                0);
+    assert_near(r.runtime_bytes, 0.13 * (1 << 30), 1e-6);
+    assert_near(r.need_bytes, r.weight_total_bytes + r.kv_total_bytes + r.act_peak_bytes + r.runtime_bytes, 1e-5);
     assert_int_equal(r.fits, 1);
-    h.mem_bytes = value(r.need_bytes - 1);
+    h.mem_bytes = value(r.need_bytes / 0.988 - 2);
     assert_int_equal(ask(m, &h, &o).fits, 0);
-    h.mem_bytes = value(r.need_bytes);
+    h.mem_bytes = value(r.need_bytes / 0.988 + 2);
     assert_int_equal(ask(m, &h, &o).fits, 1);
     h.mem_bytes.value = NAN;
     assert_int_equal(ask(m, &h, &o).fits, -1);

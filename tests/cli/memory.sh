@@ -1,0 +1,72 @@
+#!/bin/sh
+# roofcast memory: what takes the memory, the most that fits, every format, clear refusals. Figures: doc/methods.md (17).
+. "${top_srcdir:?}/tests/cli/lib.sh"
+
+# 64 GB: 1.2 % of it the driver's, 0.9 of the rest usable: 56,908,800,000 B.
+profile() { # FILE KIND MEMORY
+    printf '{"schema": "roofcast.hwprofile", "version": 1, "name": "Test", "kind": "%s", "spec": {%s
+        "memory_bandwidth": {"value": 1000, "unit": "GB/s", "source": "test"}}}\n' "$2" "$3" >"$1"
+}
+size='"memory_bytes": {"value": 64, "unit": "GB", "source": "test"},'
+profile "$tmp/gpu.json" gpu "$size"
+profile "$tmp/cpu.json" cpu "$size"
+profile "$tmp/blank.json" gpu ""
+
+run memory llama-3.1-8b --hw "$tmp/gpu.json" -c 100,4096 -b 1,7 -o csv
+is 5 "$(awk 'END { print NR }' "$tmp/out")" "a row a context and a batch, and a header"
+is "56908800000 2097152 131072" "$(cells usable_bytes | head -n 1) $(cells block_bytes | head -n 1) $(cells kv_token_bytes | head -n 1)" \
+    "0.9 of what the driver leaves; 16 tokens of 131,072 B a block"
+blocks=$(cells blocks | head -n 1)
+is "$(awk -v b="$blocks" 'BEGIN { print int(b / 7), int(b / 256), b * 16, int(b / 7) * 16 }')" \
+    "$(cells n_batch n_ctx=100) $(cells n_batch n_ctx=4096) $(cells n_ctx n_batch=1) $(cells n_ctx n_batch=7)" \
+    "100 tokens are 7 blocks, 4096 are 256; one sequence has all $blocks blocks, 7 have as many each as go"
+is "$(awk -v f="$(cells free_bytes | head -n 1)" 'BEGIN { print int(f / 2097152) }')" "$blocks" "blocks are what is left, over their bytes"
+run memory llama-3.1-8b --hw "$tmp/gpu.json" -c 4096 -b 1 --kv-type Q8_0 -o csv
+is "1114112" "$(cells block_bytes n_ctx=4096)" "Q8_0: 34 B for 32 elements"
+run memory llama-3.1-8b --hw "$tmp/gpu.json" --block 1 --util 1 --reserved 0 -c 4096 -b 1 -o csv
+is "64000000000 131072" "$(cells usable_bytes n_ctx=4096) $(cells block_bytes n_ctx=4096)" "--util 1 --reserved 0: all of it; --block 1: no pages"
+run memory llama-3.1-8b --hw "$tmp/gpu.json" --max-num-batched-tokens 100 -c 4096 -b 1 -o csv
+is "100 100" "$(cells max_batched_tokens n_ctx=4096) $(cells max_seqs n_ctx=4096)" "no more sequences are sampled than a pass has tokens"
+
+run memory llama-3.1-70b --hw "$tmp/gpu.json" -c 4096,131072 -b 1 -o csv
+is "0 false 4 0 false 4 0 false 4" "$(cells n_batch n_ctx=4096) $(cells fits n_ctx=4096) $(cells tp_needed n_ctx=4096) \
+$(cells n_batch n_ctx=131072) $(cells fits n_ctx=131072) $(cells tp_needed n_ctx=131072) \
+$(cells n_ctx n_batch=1) $(cells fits n_batch=1) $(cells tp_needed n_batch=1)" "141 GB: not on one, nor on two; four hold them"
+run memory llama-3.1-70b --hw "$tmp/gpu.json" --tp 4 -c 4096 -b 1 -o csv
+is "true " "$(cells fits n_ctx=4096) $(cells tp_needed n_ctx=4096)" "on four it fits"
+run memory llama-3.1-70b --hw "$tmp/gpu.json" --tp 4 -c 4096 -b 1 && has 'tp4, the fullest device' && has '^ *KV cache .*blocks of 16 tokens'
+ok $? "the table says what takes the memory of the fullest device"
+run memory llama-3.1-70b --hw "$tmp/gpu.json" -c 4096 -b 1 && has '^ *missing  *90' && has 'needs tp'
+ok $? "or what is missing"
+
+run memory llama-3.1-8b --hw "$tmp/cpu.json" -c 4096 -b 1 -o csv
+is "false 1 1 64000000000 0" "$(cells served n_ctx=4096) $(cells block n_ctx=4096) $(cells utilization n_ctx=4096) \
+$(cells usable_bytes n_ctx=4096) $(cells runtime_bytes n_ctx=4096)" "a CPU: one program by itself, all of the memory"
+run memory llama-3.1-8b --hw "$tmp/gpu.json" --local -c 4096 -b 1 -o csv
+most=$(cells n_batch n_ctx=4096)
+profile "$tmp/p.json" gpu "$size \"peaks\": {\"fp16\": {\"value\": 100, \"unit\": \"TFLOP/s\", \"source\": \"test\"}},"
+run predict llama-3.1-8b --hw "$tmp/p.json" -p 3996 -n 100 -b "$most" -o csv && one=$(cells fits test="pp3996x$most")
+run predict llama-3.1-8b --hw "$tmp/p.json" -p 3996 -n 100 -b "$((most + 1))" -o csv
+is "true false" "$one $(cells fits test="pp3996x$((most + 1))")" "predict agrees: $most sequences of 4096 fit, one more does not"
+
+run memory llama-3.1-8b --hw "$tmp/blank.json" -c 4096 -b 1 -o json &&
+    has '"fits": null' && has '"n_batch": null' && has '"blocks": null' && has '"memory_bytes": null' && ! has '"weight_bytes": null'
+ok $? "a profile without a memory size: null, never 0"
+run memory llama-3.1-8b --hw "$tmp/blank.json" && has '^ *memory  *unknown' && has '^ *KV cache  *unknown' && has 'unknown: a profile'
+ok $? "unknown in the table"
+run memory mistral-7b --hw h100-sxm,rtx-4090 -o md && has '^| h100-sxm' && has '^| rtx-4090'
+ok $? "two machines, as Markdown"
+run memory stories15m --hw h100-sxm -o json --save "$tmp/m.json" && cmp -s "$tmp/out" "$tmp/m.json" && has '"n_ctx": 256'
+ok $? "--save; a model trained on 256 positions is asked for those"
+
+refused 2 "which model?" memory --hw h100-sxm
+refused 2 "--tp 3 does not divide 32 heads" memory llama-3.1-8b --hw h100-sxm --tp 3
+refused 2 "--ep 2: the model has no experts" memory llama-3.1-8b --hw h100-sxm --ep 2 --dp 2
+refused 2 "300 sequences in a pass of 200 tokens" memory llama-3.1-8b --hw h100-sxm --max-seqs 300 --max-batched-tokens 200
+refused 2 "--util" memory llama-3.1-8b --hw h100-sxm --util 1.5
+refused 2 "--block" memory llama-3.1-8b --hw h100-sxm --block 0
+refused 2 "-c" memory llama-3.1-8b --hw h100-sxm -c 0
+refused 2 "-b" memory llama-3.1-8b --hw h100-sxm -b x
+refused 2 "--server and --local" memory llama-3.1-8b --hw h100-sxm --server --local
+refused 1 "no-such-machine" memory llama-3.1-8b --hw no-such-machine
+finish
