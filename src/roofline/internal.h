@@ -55,6 +55,7 @@ void phase_add(void *ctx, const struct step_class *c, const struct cost *cost, c
 void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok);
 struct cost cost_times(const struct cost *c, double n);
 struct step_options predict_step_options(const struct predict_options *o, const struct roofs *r);
+
 /* What of an op one device has: of its weights, the activations it reads and writes, its FLOP, the pairs of a query and a
  * key, the cache. (44) */
 struct share {

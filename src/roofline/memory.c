@@ -262,9 +262,9 @@ void memory_fit(struct predict_result *res, const struct op_classes *l, const st
     struct memory_options m = memory_defaults(h->kind, false);
     const struct cost_options c = { .act_elem_bytes = r->act_elem_bytes, .type_k = o->type_k, .type_v = o->type_v };
     const uint32_t groups = o->layout.dp > 0 ? o->layout.dp : 1, seqs = (uint32_t)u64_ceil_div(o->n_batch, groups),
-                   rows = seqs * (o->n_look_ahead + 1); /* drafts are verified beside the token before them */
+                   outs = seqs * (o->n_look_ahead + 1);
     const uint64_t context = (uint64_t)o->n_depth + o->n_prompt + o->n_gen + o->n_look_ahead;
-    struct load load = { .n_seq = seqs, .n_tok = rows, .n_row = rows, .n_expanded = (double)context * seqs, .n_ctx = context };
+    struct load load = { .n_seq = seqs, .n_tok = outs, .n_row = outs, .n_expanded = (double)context * seqs, .n_ctx = context };
     if (o->n_prompt > 0) /* the first pass is the largest */
         prefill_passes(o->n_prompt < o->n_ubatch ? o->n_prompt : o->n_ubatch, 0, o->n_ubatch, seqs, keep_largest,
                        &load.n_tok);
@@ -285,5 +285,6 @@ void memory_fit(struct predict_result *res, const struct op_classes *l, const st
     res->runtime_bytes = n.runtime_bytes;
     res->need_bytes = n.total_bytes;
     res->mem_bytes = h->mem_bytes.value;
+    res->driver_share = m.reserved;
     res->fits = !(res->mem_bytes > 0) || isnan(n.total_bytes) ? -1 : n.total_bytes <= res->mem_bytes * (1 - m.reserved);
 }

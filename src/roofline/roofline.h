@@ -208,6 +208,7 @@ struct predict_result {
     /* of the fullest device */
     double weight_total_bytes, kv_total_bytes, act_peak_bytes, runtime_bytes; /* runtime: of the driver's context */
     double need_bytes, mem_bytes; /* the sum of the four; the profile's */
+    double driver_share;          /* of mem_bytes, which the driver keeps */
     int fits; /* in what the driver leaves of it: 1 yes, 0 no, -1 unknown: the profile has no memory size. (17) */
 };
 
