@@ -10,7 +10,7 @@ struct options {
     struct error *err;
 };
 
-enum { OPT_HW = 256, OPT_BY, OPT_PHASE, OPT_TEST, OPT_TITLE, OPT_ALL };
+enum { OPT_HW = 256, OPT_BY, OPT_PHASE, OPT_TEST, OPT_TITLE, OPT_ALL, OPT_TRAJECTORY };
 
 static const struct argp_option option_table[] = {
     { "output", 'o', "NAME", 0, "NAME.svg, .png, .gp, .tsv, .roofs.tsv are written (roofline)", 0 },
@@ -23,6 +23,8 @@ static const struct argp_option option_table[] = {
     { "threads", 't', "N", 0, "roofs of at most N threads (the run's; otherwise all)", 0 },
     { "all-roofs", OPT_ALL, NULL, 0,
       "every ceiling: each number of threads, each arithmetic, the datasheet too", 0 },
+    { "trajectory", OPT_TRAJECTORY, NULL, 0,
+      "of a prediction: a point a test (the whole phase), joined in the order of -b, -d, -p, -n", 0 },
     { "title", OPT_TITLE, "TEXT", 0, "title of the chart", 0 },
     { 0 },
 };
@@ -75,6 +77,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_ALL:
         p->all_roofs = true;
         return 0;
+    case OPT_TRAJECTORY:
+        p->trajectory = true;
+        return 0;
     case 't':
     case OPT_BY:
     case OPT_PHASE:
@@ -116,7 +121,7 @@ static int heavier(const void *a, const void *b)
 
 /* An item that was not timed takes the time its roof allows. The largest markers come
  * first, so that none hides others. */
-static int make_points(struct roofline_chart *c, const struct plot *p, struct error *err)
+static int make_points(struct roofline_chart *c, const struct plot *p, bool in_order, struct error *err)
 {
     double *seconds = calloc(p->n_item + 1, sizeof *seconds);
     c->point = calloc(p->n_item + 1, sizeof *c->point);
@@ -133,6 +138,7 @@ static int make_points(struct roofline_chart *c, const struct plot *p, struct er
         q->flop_s = p->kind == PLOT_ANALYSIS ? plot_attainable(p, it) : it->flop / it->seconds;
         q->predicted = p->kind != PLOT_RUN;
         q->counted = it->counted;
+        q->join = it->join;
         seconds[i] =
             p->kind == PLOT_ANALYSIS ? it->flop > 0 ? it->flop / q->flop_s : 0 : it->seconds;
     }
@@ -141,7 +147,7 @@ static int make_points(struct roofline_chart *c, const struct plot *p, struct er
         c->point[i].weight =
             p->item[i].whole ? NAN : seconds[i] / phase_seconds(p, seconds, p->item[i].phase);
     free(seconds);
-    if (c->n_point)
+    if (c->n_point && !in_order)
         qsort(c->point, c->n_point, sizeof *c->point, heavier);
     return 0;
 }
@@ -210,7 +216,7 @@ static int draw(const struct plot_options *o, struct error *err)
     c.style = style;
     make_titles(&c, &p, o);
     int rc = plot_choose_roofs(&c, &p, o, err);
-    rc = rc ? rc : make_points(&c, &p, err);
+    rc = rc ? rc : make_points(&c, &p, o->trajectory, err);
     rc = rc ? rc : chart_roofline(&c, o->out, &notes, err);
     if (rc == 0)
         printf("%s.svg\n%s.png\n%s.gp draws them again from %s.tsv (points) and "
@@ -240,6 +246,8 @@ int cmd_plot(int argc, char **argv, struct error *err)
         "  roofcast plot run.json --hw this --phase decode -o decode\n"
         "  roofcast analyze llama-3-8b -o json > a.json; roofcast plot a.json --hw "
         "h100-sxm\n"
+        "  roofcast predict llama-3-8b --hw h100-sxm -b 1,2,4,8,16,32,64,128,256 -o json > b.json; "
+        "roofcast plot b.json --trajectory\n"
         "  roofcast plot hwprofiles/h100-sxm.json -o h100";
     const struct argp argp = { option_table, parse, "FILE.json", doc, NULL, NULL, NULL };
     struct options o = { .plot = { .out = "roofline" }, .err = err };

@@ -22,6 +22,7 @@ static const struct argp_option option_table[] = {
       "tensor of the model, the embedding table too", 0 },
     { "weights-only", OPT_WEIGHTS_ONLY, NULL, 0, "leave out KV cache, activations and attention", 0 },
     { "by", OPT_BY, "phase|role", 0, "a row a phase (default) or a role", 0 },
+    PREDICT_ASK_OPTIONS,
     PRICING_OPTIONS,
     PREDICT_DRAFT_OPTIONS,
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 0 },
@@ -80,8 +81,10 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     case OPT_SAVE:
         return cli_text(&o->save, arg);
     default:
-        return pricing_parse(key, arg, &o->price, err);
+        break;
     }
+    const int rc = predict_ask_parse(key, arg, &o->ask, err);
+    return rc == CLI_UNKNOWN ? pricing_parse(key, arg, &o->price, err) : rc;
 }
 
 /* ---- every machine, depth, batch, prompt, generation --------------------------------------- */
@@ -90,14 +93,66 @@ struct lists {
     struct int_list p, n, d, b;
 };
 
+static int predict_subject(json_t *rows, struct subject *s, struct error *err)
+{
+    struct request_result q;
+    if (!s->request)
+        return predict(&s->r, s->m, s->h, &s->o, err) != 0 ? -1 : predict_add_rows(rows, s, err);
+    if (predict_request(&q, s->m, s->h, &s->o, s->request, err) != 0)
+        return -1;
+    s->r = q.r;
+    s->total = q.total;
+    return predict_add_rows(rows, s, err);
+}
+
+/* The same with a change of the machine or the scenario. */
+static int predict_change(json_t *rows, const struct subject *base, const struct predict_change *c, struct error *err)
+{
+    struct subject s = *base;
+    struct hwprofile h;
+    if (whatif_profile(&h, base->h, err) != 0)
+        return -1;
+    s.h = &h;
+    s.m = c->loaded ? &c->m : base->m;
+    s.what_if = c->text;
+    s.base_tok_s = predict_of(base)->tok_s;
+    int rc = whatif_apply(&c->w, &h, &s.o, err);
+    rc = rc ? rc : predict_subject(rows, &s, err);
+    whatif_profile_free(&h);
+    return rc;
+}
+
 static int predict_one(json_t *rows, struct subject *s, struct error *err)
 {
-    return predict(&s->r, s->m, s->h, &s->o, err) != 0 ? -1 : predict_add_rows(rows, s, err);
+    const struct predict_ask *a = &s->cli->ask;
+    int rc = predict_subject(rows, s, err);
+    for (size_t i = 0; i < a->n_change && rc == 0; i++)
+        rc = predict_change(rows, s, &a->changes[i], err);
+    return rc;
+}
+
+static int predict_requests(json_t *rows, struct subject *s, struct error *err)
+{
+    const struct predict_ask *a = &s->cli->ask;
+    int rc = 0;
+    for (size_t i = 0; i < a->n_request && rc == 0; i++) {
+        s->request = &a->requests[i];
+        s->o.n_prompt = s->request->n_in;
+        s->o.n_gen = s->request->n_out;
+        rc = predict_one(rows, s, err);
+    }
+    s->request = NULL;
+    return rc;
 }
 
 /* A prefill row a prompt (with the first generation beside it), a decode row a generation (with the first prompt). */
 static int predict_lists(json_t *rows, const struct lists *l, struct subject *s, struct error *err)
 {
+    if (s->cli->ask.n_question > 0) {
+        s->o.n_prompt = (uint32_t)l->p.v[0];
+        s->o.n_gen = (uint32_t)l->n.v[0];
+        return predict_solve_rows(rows, s, err);
+    }
     for (size_t i = 0; i < l->p.n; i++) {
         s->o.n_prompt = (uint32_t)l->p.v[i];
         s->o.n_gen = (uint32_t)l->n.v[0];
@@ -112,14 +167,14 @@ static int predict_lists(json_t *rows, const struct lists *l, struct subject *s,
         if (s->o.n_gen > 0 && (predict_one(rows, s, err) != 0 || predict_draft_rows(rows, s, err) != 0))
             return -1;
     }
-    return 0;
+    return predict_requests(rows, s, err);
 }
 
 static int predict_machine(json_t *rows, const struct predict_cli *o, const struct lists *l, const struct model *m,
                            const struct drafting *d, const char *hw, struct error *err)
 {
-    struct hwprofile h;
-    if (cli_hwprofile_load(&h, hw, err) != 0)
+    struct hwprofile h = { 0 };
+    if (predict_ask_machine(&o->ask) && cli_hwprofile_load(&h, hw, err) != 0)
         return -1;
     struct subject s = { .m = m, .h = &h, .cli = o, .drafting = d };
     s.o = (struct predict_options){
@@ -152,12 +207,25 @@ static int64_t largest(const struct int_list *l)
     return max;
 }
 
-static void warn_context(const struct model *m, const struct lists *l)
+static void warn_context(const struct model *m, const struct predict_cli *o, const struct lists *l)
 {
-    const int64_t p = largest(&l->p), n = largest(&l->n), context = largest(&l->d) + (p > n ? p : n);
+    const int64_t p = largest(&l->p), n = largest(&l->n);
+    int64_t longest = p > n ? p : n;
+    for (size_t i = 0; i < o->ask.n_request; i++) {
+        const int64_t request = (int64_t)o->ask.requests[i].n_in + o->ask.requests[i].n_out;
+        longest = request > longest ? request : longest;
+    }
+    const int64_t context = largest(&l->d) + longest;
     if (context > m->hp.n_ctx_train)
         cli_warn("%s: a context of %" PRId64 " tokens, the model was trained on %u", m->name, context,
                  m->hp.n_ctx_train);
+}
+
+/* Requests stand for themselves: the phases' own lengths are then asked for, not assumed. */
+static void default_lengths(struct predict_cli *o)
+{
+    o->n_prompt = o->n_prompt ? o->n_prompt : o->ask.request ? "0" : "512";
+    o->n_gen = o->n_gen ? o->n_gen : o->ask.request ? "0" : "128";
 }
 
 static int run(const struct predict_cli *o, const struct lists *l, const struct str_list *hw, struct error *err)
@@ -170,7 +238,7 @@ static int run(const struct predict_cli *o, const struct lists *l, const struct 
         model_free(&m);
         return -1;
     }
-    warn_context(&m, l);
+    warn_context(&m, o, l);
     json_t *rows = json_array();
     int rc = cli_keep_input(m.path, m.gguf, "--save", o->save, err);
     if (rc == 0 && d.s.draft)
@@ -178,11 +246,12 @@ static int run(const struct predict_cli *o, const struct lists *l, const struct 
     if (rc == 0 && d.gamma.n > 0 && largest(&l->n) == 0)
         rc = error_set(err, ERROR_USAGE, "--draft and -n 0: nothing is generated that could be drafted");
     for (size_t i = 0; i < hw->n && rc == 0; i++)
-        rc = predict_machine(rows, o, l, &m, &d, hw->v[i], err);
+        if (i == 0 || predict_ask_machine(&o->ask))
+            rc = predict_machine(rows, o, l, &m, &d, hw->v[i], err);
     if (rc == 0 && json_array_size(rows) == 0)
         rc = error_set(err, ERROR_USAGE, "-p 0 and -n 0: neither a prompt nor a generation to predict");
     if (rc == 0)
-        rc = predict_print(rows, o, &m, err);
+        rc = o->ask.n_question > 0 ? predict_solve_print(rows, o, &m, err) : predict_print(rows, o, &m, err);
     json_decref(rows);
     predict_draft_free(&d);
     model_free(&m);
@@ -203,18 +272,25 @@ int cmd_predict(int argc, char **argv, struct error *err)
         "  roofcast predict llama-3-8b --hw h100-sxm --roof -n 1 --weights-only\n"
         "  roofcast predict llama-3-8b --hw h100-sxm --roof --weights-gb 16 -p 6 -n 1\n"
         "  roofcast predict llama-3.1-70b --hw h200 -b 1,8,64 --by role\n"
+        "  roofcast predict llama-3-8b --hw h100-sxm --request 2048+512 --price 2.5\n"
+        "  roofcast predict llama-3-8b --hw h100-sxm -n 0 --explain\n"
+        "  roofcast predict llama-3-8b --hw h100-sxm --what-if bandwidth=x1.5 --what-if type=Q4_K_M,b=8\n"
+        "  roofcast predict llama-3.1-70b --hw h100-sxm -q Q4_K_M --solve 'bandwidth=tok_s>=60' --solve context=fits\n"
+        "  roofcast predict llama-3.1-70b --solve machine=fits\n"
         "  roofcast predict deepseek-v3 --hw h200 --tp 8 --ep 8 -b 64 --routing zipf:0.5\n"
         "  roofcast predict llama-3.1-70b --hw h200 --draft llama-3.2-1b --gamma 2,4,8 --acceptance 0.8,0.7,0.6\n"
         "  roofcast predict deepseek-v3 --hw h200 --tp 8 -b 1,64 --draft mtp --gamma 1 --acceptance 0.85\n";
     static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc };
-    struct predict_cli o = { .hw = "this", .n_prompt = "512", .n_gen = "128", .n_depth = "0", .n_batch = "1",
-                         .n_ubatch = 512, .weights_gb = NAN, .price = PRICING_DEFAULTS, .format = REPORT_TABLE };
+    struct predict_cli o = { .hw = "this", .n_depth = "0", .n_batch = "1",
+                         .n_ubatch = 512, .weights_gb = NAN, .price = PRICING_DEFAULTS, .ask = PREDICT_ASK_DEFAULTS,
+                         .format = REPORT_TABLE };
     struct lists l = { 0 };
     struct str_list hw = { 0 };
     int rc = -1;
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
-    if (int_list_parse(&l.p, o.n_prompt, 0, INT32_MAX, "-p", err) == 0 &&
+    default_lengths(&o);
+    if (predict_ask_read(&o.ask, o.model, err) == 0 && predict_ask_check(&o, err) == 0 && int_list_parse(&l.p, o.n_prompt, 0, INT32_MAX, "-p", err) == 0 &&
         int_list_parse(&l.n, o.n_gen, 0, INT32_MAX, "-n", err) == 0 &&
         int_list_parse(&l.d, o.n_depth, 0, INT32_MAX, "-d", err) == 0 &&
         int_list_parse(&l.b, o.n_batch, 1, 65536, "-b", err) == 0 && str_list_parse(&hw, o.hw, "--hw", err) == 0)
@@ -225,5 +301,6 @@ int cmd_predict(int argc, char **argv, struct error *err)
     int_list_free(&l.b);
     str_list_free(&hw);
     pricing_free(&o.price);
+    predict_ask_free(&o.ask);
     return rc;
 }

@@ -27,6 +27,9 @@ roofcast_SOURCES = \
   %D%/predict_rows.c \
   %D%/predict_draft.c \
   %D%/predict_print.c \
+  %D%/predict_ask.c \
+  %D%/predict_explain.c \
+  %D%/predict_solve.c \
   %D%/pricing.h \
   %D%/routing.h \
   %D%/routing.c \

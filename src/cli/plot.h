@@ -13,6 +13,7 @@ struct plot_options {
     const char *doc, *hw, *out, *phase, *test, *title;
     int64_t n_threads; /* 0: the run's, else all */
     bool by_op, all_roofs;
+    bool trajectory; /* a point a row of a prediction, joined in the order of the file */
 };
 
 /* A role, or an op, of one phase, added up. */
@@ -22,6 +23,8 @@ struct plot_item {
     char type[16], op[16];
     bool counted; /* bytes from hardware counters */
     bool whole;   /* a whole pass: no share of time */
+    bool join;    /* a line leads here from the phase's item before */
+    int64_t n_depth, n_batch;
 };
 
 struct plot {

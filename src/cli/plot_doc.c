@@ -433,6 +433,49 @@ static int add_predicted(struct plot *p, const struct plot_options *o, const jso
     return 0;
 }
 
+static const struct plot_item *last_of(const struct plot *p, const char *phase)
+{
+    for (size_t i = p->n_item; i > 0; i--)
+        if (strcmp(p->item[i - 1].phase, phase) == 0)
+            return &p->item[i - 1];
+    return NULL;
+}
+
+/* A whole phase as a point; the line begins anew where more than one list moves on. */
+static int add_step(struct plot *p, const json_t *row, const char *ctx, const char *phase, const char *test, struct error *err)
+{
+    struct source s = { .phase = phase };
+    int64_t n_depth = 0, n_batch = 0;
+    if (get_source(&s, row, ctx, true, err) != 0 || json_get_int(row, ctx, "n_depth", 0, INT32_MAX, &n_depth, err) != 0 ||
+        json_get_int(row, ctx, "n_batch", 1, INT32_MAX, &n_batch, err) != 0)
+        return -1;
+    if (*s.role)
+        return error_set(err, ERROR_USAGE, "%s: a prediction --by role has no phases for --trajectory", ctx);
+    const struct plot_item *before = last_of(p, phase);
+    const bool join = before && (before->n_depth == n_depth || before->n_batch == n_batch);
+    struct plot_item *it = new_item(p, phase, test, err);
+    if (!it)
+        return -1;
+    it->bytes = s.bytes;
+    it->flop = s.flop;
+    it->seconds = s.seconds;
+    it->whole = true;
+    it->join = join;
+    it->n_depth = n_depth;
+    it->n_batch = n_batch;
+    return 0;
+}
+
+/* Every test is drawn, or the one that is named. */
+static bool step_wanted(const struct plot_options *o, struct chosen *c, const char *phase, const char *test)
+{
+    add_name(&c->all, test);
+    if (!phase_wanted(o, phase) || (o->test && strcmp(o->test, test) != 0))
+        return false;
+    copy(c->test[strcmp(phase, "prefill") == 0 ? 0 : 1], sizeof c->test[0], test);
+    return true;
+}
+
 static int read_predicted_row(struct plot *p, const struct plot_options *o, const json_t *row,
                               const char *ctx, struct chosen *c, bool *other, struct error *err)
 {
@@ -442,7 +485,8 @@ static int read_predicted_row(struct plot *p, const struct plot_options *o, cons
         json_get_str(row, ctx, "model", &model, err) != 0 ||
         json_get_str(row, ctx, "type", &type, err) != 0)
         return -1;
-    bool mine = same_machine(p, row), draw = mine && test_wanted(p, o, c, phase, test);
+    bool mine = same_machine(p, row),
+         draw = mine && (o->trajectory ? step_wanted(o, c, phase, test) : test_wanted(p, o, c, phase, test));
     *other |= !mine;
     if (draw) {
         COPY(p->model, model);
@@ -450,6 +494,8 @@ static int read_predicted_row(struct plot *p, const struct plot_options *o, cons
         if (note_math(p, row, ctx, err) != 0)
             return -1;
     }
+    if (o->trajectory)
+        return draw ? add_step(p, row, ctx, phase, test, err) : 0;
     return add_predicted(p, o, row, ctx, phase, draw, err);
 }
 
@@ -463,6 +509,9 @@ static int read_prediction_rows(struct plot *p, const struct plot_options *o, co
     json_array_foreach(json_object_get(doc, "rows"), i, row)
     {
         snprintf(ctx, sizeof ctx, "%.280s: rows[%zu]", o->doc, i);
+        /* Both phases in one, another machine's roofs: no points under these roofs. */
+        if (strcmp(text(row, "phase"), "request") == 0 || json_is_string(json_object_get(row, "what_if")))
+            continue;
         if (read_predicted_row(p, o, row, ctx, c, &other, err) != 0)
             return -1;
     }
@@ -471,6 +520,8 @@ static int read_prediction_rows(struct plot *p, const struct plot_options *o, co
                          *p->hw ? p->hw : "any machine");
     if (check_chosen(c, o, err) != 0)
         return -1;
+    if (o->trajectory)
+        snprintf(p->tests, sizeof p->tests, "whole phases of %zu tests, joined in their order", p->n_item);
     if (c->others.len)
         strbuf_addf(&p->notes, "not drawn: %s (choose one with --test)\n", c->others.s);
     if (json_is_boolean(json_object_get(doc, "roof")))
@@ -575,6 +626,8 @@ static int read_doc(struct plot *p, const struct plot_options *o, const json_t *
 {
     if (read_kind(p, o, doc, err) != 0)
         return -1;
+    if (o->trajectory && p->kind != PLOT_PREDICTION)
+        return error_set(err, ERROR_USAGE, "%s: --trajectory is for predictions (predict -b 1,2,4,... -o json)", o->doc);
     if (o->hw && load_profile(p, o->hw, err) != 0)
         return -1;
     switch (p->kind) {

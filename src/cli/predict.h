@@ -23,6 +23,47 @@ enum { PREDICT_DRAFT = 700, PREDICT_DRAFT_TYPE, PREDICT_DRAFT_CPU, PREDICT_GAMMA
       "chance, 0 to 1, that a drafted token is right when those before it are: of the first, the second, ...; the last " \
       "one holds for the rest. No default: measure it", 0 }
 int predict_draft_parse(int key, const char *arg, struct draft_cli *o, struct error *err);
+#include "roofline/ask.h"
+
+/* Questions beside tokens/s: options of predict_ask.c. */
+struct predict_ask {
+    const char *request;         /* --request, and what it says */
+    struct request *requests;
+    size_t n_request;
+    double power_w, price_usd_h; /* NaN: the profile's */
+    bool explain;
+    struct predict_change *changes; /* --what-if, each time */
+    size_t n_change;
+    struct question *questions;     /* --solve, each time */
+    size_t n_question;
+};
+
+struct predict_change {
+    const char *text;
+    struct whatif w;
+    bool loaded;
+    struct model m; /* in another type; when loaded */
+};
+#define PREDICT_ASK_DEFAULTS { .power_w = NAN, .price_usd_h = NAN }
+enum { ASK_REQUEST = 800, ASK_POWER, ASK_PRICE, ASK_EXPLAIN, ASK_WHAT_IF, ASK_SOLVE };
+/* Rows of an argp_option table; predict_ask_parse() takes their keys, predict_ask_read() makes of them what they say. */
+#define PREDICT_ASK_OPTIONS \
+    { "request", ASK_REQUEST, "IN+OUT,...", 0, "whole requests: IN prompt tokens, OUT generated (-p and -n then default to 0)", 0 }, \
+    { "power", ASK_POWER, "WATT", 0, "power of a device, for joules (the profile's TDP)", 0 }, \
+    { "price", ASK_PRICE, "USD", 0, "what a device costs an hour, for dollars a million tokens (the profile's)", 0 }, \
+    { "explain", ASK_EXPLAIN, NULL, 0, "where the number comes from: every class of ops with its formulas, every constant", 0 }, \
+    { "what-if", ASK_WHAT_IF, "CHANGE,...", 0, \
+      "one more row with these changes and its ratio to the row without: bandwidth=x1.5, compute=x2, fp8=400T, memory=96G, " \
+      "link=x4, latency=x0.5, launch=0, e_compute=0.9, e_bandwidth=0.9, type=Q4_K_M, kv-type=Q8_0, b=8, d=4096, ub=256, tp=2, " \
+      "pp=2, dp=2, ep=8 (repeatable)", 0 }, \
+    { "solve", ASK_SOLVE, "UNKNOWN=TARGET", 0, \
+      "which value reaches a target: UNKNOWN bandwidth, compute, context, batch, tp or machine, :prefill or :decode behind it; " \
+      "TARGET fits, tok_s>=30, itl<=50ms or ttft<=1s (repeatable)", 0 }
+int predict_ask_parse(int key, const char *arg, struct predict_ask *a, struct error *err);
+int predict_ask_read(struct predict_ask *a, const char *model, struct error *err);
+/* Whether a machine is asked about: not when all questions are which one. */
+bool predict_ask_machine(const struct predict_ask *a);
+void predict_ask_free(struct predict_ask *a);
 
 struct predict_cli {
     const char *model, *hw, *save;
@@ -32,6 +73,7 @@ struct predict_cli {
     double weights_gb; /* NaN: counted */
     struct pricing_options price;
     struct draft_cli draft;
+    struct predict_ask ask;
     enum report_format format;
 };
 
@@ -43,6 +85,9 @@ struct drafting {
     double a[SPEC_MAX_GAMMA];
 };
 
+/* Options that go together, else ERROR_USAGE. */
+int predict_ask_check(const struct predict_cli *o, struct error *err);
+
 /* One row's subject: a machine, a scenario, and which phase of it. */
 struct subject {
     const struct model *m;
@@ -50,6 +95,10 @@ struct subject {
     struct predict_options o;
     struct predict_result r;
     enum phase phase;
+    const struct request *request; /* NULL: a phase */
+    struct prediction total;       /* of the request */
+    const char *what_if;           /* NULL: no change */
+    double base_tok_s;             /* without it */
     const struct predict_cli *cli;
     const struct drafting *drafting;
     const struct speculation *spec; /* of this row; NULL: plain */
@@ -60,6 +109,17 @@ struct subject {
 int predict_add_rows(json_t *rows, const struct subject *s, struct error *err);
 /* predict_print.c: all rows, to --save and to the terminal. */
 int predict_print(const json_t *rows, const struct predict_cli *o, const struct model *m, struct error *err);
+/* What the row is about. */
+const struct prediction *predict_of(const struct subject *s);
+/* predict_solve.c: an answer a question; all of them, to --save and to the terminal. */
+int predict_solve_rows(json_t *rows, const struct subject *s, struct error *err);
+int predict_solve_print(const json_t *rows, const struct predict_cli *o, const struct model *m, struct error *err);
+/* predict_explain.c: the derivation of a phase as fields of its row; as text, of every row that has it. */
+int predict_put_explain(json_t *j, const struct subject *s, struct error *err);
+void predict_print_explain(const json_t *rows);
+/* A field of a row: "" and NaN where it has none. */
+const char *predict_text(const json_t *row, const char *key);
+double predict_number(const json_t *row, const char *key);
 /* What was asked for instead of the model's own work, as fields of j: a figure priced so is nominal. */
 int predict_put_nominal(json_t *j, const struct predict_cli *o);
 

@@ -12,6 +12,7 @@ static const struct column phase_columns[] = {
     { "n_devices", NULL, COL_INT, NULL, true },
     { "phase", "phase", COL_TEXT, NULL, true },
     { "test", "test", COL_TEXT, NULL, false },
+    { "speedup", "ratio", COL_FLOAT, NULL, true },
     { "n_prompt", NULL, COL_INT, NULL, true },
     { "n_gen", NULL, COL_INT, NULL, true },
     { "n_depth", NULL, COL_INT, NULL, true },
@@ -35,6 +36,12 @@ static const struct column phase_columns[] = {
     { "link_bytes", NULL, COL_SI, "B", true },
     { "ttft_s", "TTFT", COL_SECONDS, NULL, true },
     { "itl_s", "ITL", COL_SECONDS, NULL, true },
+    { "j_per_tok", "J/token", COL_FLOAT, NULL, false },
+    { "j_per_request", "J/request", COL_FLOAT, NULL, true },
+    { "usd_per_mtok", "$/Mtoken", COL_FLOAT, NULL, true },
+    { "usd_per_request", "$/request", COL_FLOAT, NULL, true },
+    { "power_w", NULL, COL_FLOAT, NULL, true },
+    { "price_usd_h", NULL, COL_FLOAT, NULL, true },
     { "need_bytes", "needs", COL_SI, "B", false },
     { "memory_bytes", NULL, COL_SI, "B", true },
     { "fits", "fits", COL_BOOL, NULL, false },
@@ -66,6 +73,9 @@ static const struct column phase_columns[] = {
     { "best_gamma", NULL, COL_INT, NULL, true },
     { "best_gain", NULL, COL_FLOAT, NULL, true },
     { "acceptance", NULL, COL_TEXT, NULL, true },
+    { "what_if", "what if", COL_TEXT, NULL, true },
+    { "power_source", NULL, COL_TEXT, NULL, true },
+    { "price_source", NULL, COL_TEXT, NULL, true },
 };
 
 static const struct column role_columns[] = {
@@ -76,6 +86,7 @@ static const struct column role_columns[] = {
     { "n_devices", NULL, COL_INT, NULL, true },
     { "phase", "phase", COL_TEXT, NULL, true },
     { "test", "test", COL_TEXT, NULL, false },
+    { "speedup", "ratio", COL_FLOAT, NULL, true },
     { "n_prompt", NULL, COL_INT, NULL, true },
     { "n_gen", NULL, COL_INT, NULL, true },
     { "n_depth", NULL, COL_INT, NULL, true },
@@ -126,15 +137,16 @@ static const struct column role_columns[] = {
     { "best_gamma", NULL, COL_INT, NULL, true },
     { "best_gain", NULL, COL_FLOAT, NULL, true },
     { "acceptance", NULL, COL_TEXT, NULL, true },
+    { "what_if", "what if", COL_TEXT, NULL, true },
 };
 
-static const char *text(const json_t *row, const char *key)
+const char *predict_text(const json_t *row, const char *key)
 {
     const char *s = json_string_value(json_object_get(row, key));
-    return s ? s : "?";
+    return s ? s : "";
 }
 
-static double number(const json_t *row, const char *key)
+double predict_number(const json_t *row, const char *key)
 {
     const json_t *v = json_object_get(row, key);
     return json_is_number(v) ? json_number_value(v) : NAN;
@@ -146,21 +158,41 @@ static void print_roof(const char *hw, const char *what, double v, const char *u
     printf("%-14s  %-6s  %-12s  %s\n", hw, what, units_si(b, sizeof b, v, unit), source);
 }
 
+static void print_use(const char *what, double v, const char *unit, const char *source, const char *option)
+{
+    char b[40] = "-", reason[96];
+    if (!isnan(v))
+        snprintf(b, sizeof b, "%.4g %s", v, unit);
+    snprintf(reason, sizeof reason, "the profile does not say (%s gives one)", option);
+    printf("%-14s  %-6s  %-12s  %s\n", "", what, b, isnan(v) ? reason : source);
+}
+
 /* Which roofs stood behind the rows: two lines a machine and operand type. */
-static void print_roofs(const json_t *rows, bool roof)
+static void print_roofs(const json_t *rows, bool roof, bool changes)
 {
     const json_t *last = NULL;
+    bool requests = false;
     printf("\n");
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *r = json_array_get(rows, i);
-        if (last && strcmp(text(r, "hw"), text(last, "hw")) == 0 && strcmp(text(r, "math"), text(last, "math")) == 0)
+        requests |= strcmp(predict_text(r, "phase"), "request") == 0;
+        if (last && strcmp(predict_text(r, "hw"), predict_text(last, "hw")) == 0 && strcmp(predict_text(r, "math"), predict_text(last, "math")) == 0)
             continue;
+        const bool again = last && strcmp(predict_text(r, "hw"), predict_text(last, "hw")) == 0;
         last = r;
-        print_roof(text(r, "hw"), "memory", number(r, "bandwidth_bytes_s"), "B/s", text(r, "bandwidth_source"));
-        print_roof("", text(r, "math"), number(r, "peak_flop_s"), "FLOP/s", text(r, "peak_source"));
+        print_roof(predict_text(r, "hw"), "memory", predict_number(r, "bandwidth_bytes_s"), "B/s", predict_text(r, "bandwidth_source"));
+        print_roof("", predict_text(r, "math"), predict_number(r, "peak_flop_s"), "FLOP/s", predict_text(r, "peak_source"));
+        if (again || !json_object_get(r, "power_w"))
+            continue;
+        print_use("power", predict_number(r, "power_w"), "W", predict_text(r, "power_source"), "--power");
+        print_use("price", predict_number(r, "price_usd_h"), "USD/h", predict_text(r, "price_source"), "--price");
     }
     printf("\npp: seconds to the first token (TTFT); tg: seconds between tokens (ITL). memory, compute: what either side\n"
            "alone would take; busy: compute over the phase's seconds.\n");
+    if (requests)
+        printf("req: seconds of a whole request, TTFT and then every token after the first; tokens/s are those generated over it.\n");
+    if (changes)
+        printf("what if: the row above with these changes; ratio: its tokens/s over those of the row without.\n");
     printf(roof ? "An upper bound on tokens/s: no efficiency factors, activations stay on the chip.\n"
                 : "Roofs are after the profile's efficiency factors; --roof prices the bound itself.\n");
 }
@@ -170,13 +202,36 @@ static bool is_of_devices(const char *key)
     return strcmp(key, "layout") == 0 || strcmp(key, "link_s") == 0 || strcmp(key, "link_bytes") == 0;
 }
 
-/* One device exchanges nothing: the columns about devices would say so in every row. */
-static void table_columns(struct column *out, const struct column *in, size_t n, const struct predict_cli *o)
+static bool any(const json_t *rows, const char *key)
 {
-    const struct layout *l = &o->price.layout;
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        if (!isnan(predict_number(json_array_get(rows, i), key)))
+            return true;
+    return false;
+}
+
+/* Questions that were asked, and can be answered. */
+static bool is_asked(const char *key, const json_t *rows, const struct predict_ask *a)
+{
+    if (strcmp(key, "ttft_s") == 0 || strcmp(key, "itl_s") == 0)
+        return a->n_request > 0;
+    if (strcmp(key, "what_if") == 0 || strcmp(key, "speedup") == 0)
+        return a->n_change > 0;
+    return (strcmp(key, "usd_per_mtok") == 0 || strcmp(key, "usd_per_request") == 0 || strcmp(key, "j_per_request") == 0) &&
+           any(rows, key);
+}
+
+/* One device exchanges nothing: the columns about devices would say so in every row. */
+static void table_columns(struct column *out, const struct column *in, size_t n, const json_t *rows,
+                          const struct predict_cli *o)
+{
+    bool alone = layout_devices(&o->price.layout) == 1;
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        alone &= predict_number(json_array_get(rows, i), "n_devices") == 1;
     for (size_t i = 0; i < n; i++) {
         out[i] = in[i];
-        out[i].csv_only |= layout_devices(l) == 1 && is_of_devices(in[i].key);
+        out[i].csv_only |= alone && is_of_devices(in[i].key);
+        out[i].csv_only &= !(in[i].header && is_asked(in[i].key, rows, &o->ask));
         out[i].csv_only |= predict_draft_hides(in[i].key, o);
     }
 }
@@ -186,7 +241,7 @@ int predict_print(const json_t *rows, const struct predict_cli *o, const struct 
     const bool readable = o->format == REPORT_TABLE || o->format == REPORT_MD;
     struct column columns[ARRAY_LEN(phase_columns) + ARRAY_LEN(role_columns)];
     const size_t n = o->by_role ? ARRAY_LEN(role_columns) : ARRAY_LEN(phase_columns);
-    table_columns(columns, o->by_role ? role_columns : phase_columns, n, o);
+    table_columns(columns, o->by_role ? role_columns : phase_columns, n, rows, o);
     json_t *meta = json_pack("{s:s, s:s, s:b}", "model", m->name, "type", m->type_name, "roof", o->roof);
     const struct report_doc d = { "roofcast.predict", 1, meta, rows, columns, n };
     int rc = meta && predict_put_nominal(meta, o) == 0 ? 0 : error_oom(err, 0, "the prediction");
@@ -198,9 +253,11 @@ int predict_print(const json_t *rows, const struct predict_cli *o, const struct 
     if (rc == 0)
         rc = cli_report(NULL, o->format, &d, err);
     if (rc == 0 && readable) {
-        print_roofs(rows, o->roof);
+        print_roofs(rows, o->roof, o->ask.n_change > 0);
         predict_draft_note(o);
     }
+    if (rc == 0 && readable && o->ask.explain)
+        predict_print_explain(rows);
     json_decref(meta);
     return rc;
 }

@@ -2,14 +2,20 @@
 #include "cli/predict.h"
 #include <math.h>
 
-static const struct prediction *subject_prediction(const struct subject *s)
+const struct prediction *predict_of(const struct subject *s)
 {
-    return s->phase == PHASE_PREFILL ? &s->r.prefill : &s->r.decode;
+    return s->request ? &s->total : s->phase == PHASE_PREFILL ? &s->r.prefill : &s->r.decode;
 }
 
+/* "req2048+512x8@d100": a request's test ends as those of its prompt do. */
 static json_t *test_json(const struct subject *s)
 {
-    char name[64];
+    char name[96], end[64];
+    if (s->request) {
+        pricing_test_name(end, sizeof end, PHASE_PREFILL, s->request->n_out, s->o.n_batch, s->o.n_depth);
+        snprintf(name, sizeof name, "req%u+%s", s->request->n_in, end + 2);
+        return json_string(name);
+    }
     pricing_test_name(name, sizeof name, s->phase, s->phase == PHASE_PREFILL ? s->o.n_prompt : s->o.n_gen, s->o.n_batch,
                       s->o.n_depth);
     predict_draft_name(name, sizeof name, s);
@@ -30,7 +36,7 @@ static int put_subject(json_t *j, const struct subject *s)
     bad |= json_object_set_new(j, "hw", json_string(s->h->id));
     bad |= json_object_set_new(j, "type", json_string(s->m->type_name));
     bad |= json_object_set_new(j, "test", test_json(s));
-    bad |= json_object_set_new(j, "phase", json_string(phase_name(s->phase)));
+    bad |= json_object_set_new(j, "phase", json_string(s->request ? "request" : phase_name(s->phase)));
     bad |= json_object_set_new(j, "n_prompt", json_integer(s->o.n_prompt));
     bad |= json_object_set_new(j, "n_gen", json_integer(s->o.n_gen));
     bad |= json_object_set_new(j, "n_depth", json_integer(s->o.n_depth));
@@ -40,6 +46,8 @@ static int put_subject(json_t *j, const struct subject *s)
     bad |= pricing_put_layout(j, &s->o.layout);
     bad |= predict_put_nominal(j, s->cli);
     bad |= predict_draft_put(j, s);
+    bad |= json_object_set_new(j, "what_if", s->what_if ? json_text(s->what_if) : json_null());
+    bad |= json_object_set_new(j, "speedup", json_num(s->what_if ? predict_of(s)->tok_s / s->base_tok_s : NAN));
     return bad;
 }
 
@@ -123,9 +131,38 @@ static int put_prediction(json_t *j, const struct prediction *p)
     return bad;
 }
 
-static int add_row(json_t *rows, const struct subject *s, const struct predict_role *role)
+/* Tokens the seconds are divided over: those read, or those generated. */
+static double n_tokens(const struct subject *s)
 {
-    const struct prediction *p = subject_prediction(s);
+    const double each = s->request ? s->request->n_out : s->phase == PHASE_PREFILL ? s->o.n_prompt : 1;
+    return each * s->o.n_batch;
+}
+
+static json_t *source_json(const char *source)
+{
+    return *source ? json_text(source) : json_null();
+}
+
+/* Energy and money: of all devices, null where nobody knows a device's. (47) */
+static int put_running(json_t *j, const struct subject *s, const struct prediction *p)
+{
+    const struct running w = running_of(s->h, s->cli->ask.power_w, s->cli->ask.price_usd_h);
+    const double joule = running_j(&w, s->r.n_devices, p->seconds), usd = running_usd(&w, s->r.n_devices, p->seconds);
+    const double n_seq = s->request ? s->o.n_batch : NAN;
+    int bad = json_object_set_new(j, "j_per_tok", json_num(joule / n_tokens(s)));
+    bad |= json_object_set_new(j, "usd_per_mtok", json_num(1e6 * usd / n_tokens(s)));
+    bad |= json_object_set_new(j, "j_per_request", json_num(joule / n_seq));
+    bad |= json_object_set_new(j, "usd_per_request", json_num(usd / n_seq));
+    bad |= json_object_set_new(j, "power_w", json_num(w.power_w));
+    bad |= json_object_set_new(j, "power_source", source_json(w.power_source));
+    bad |= json_object_set_new(j, "price_usd_h", json_num(w.price_usd_h));
+    bad |= json_object_set_new(j, "price_source", source_json(w.price_source));
+    return bad;
+}
+
+static int add_row(json_t *rows, const struct subject *s, const struct predict_role *role, struct error *err)
+{
+    const struct prediction *p = predict_of(s);
     json_t *j = json_object();
     int bad = put_subject(j, s);
     if (role) {
@@ -133,22 +170,27 @@ static int add_row(json_t *rows, const struct subject *s, const struct predict_r
         bad |= json_object_set_new(j, "tok_s", json_num(p->tok_s));
     } else {
         bad |= put_prediction(j, p);
+        bad |= put_running(j, s, p);
     }
     bad |= put_scenario(j, s);
     bad |= put_roofs(j, p);
     if (!role)
         bad |= json_object_set_new(j, "roles", roles_json(p));
-    return json_array_append_new(rows, j) | bad;
+    if (!role && !s->request && s->cli->ask.explain && bad == 0 && predict_put_explain(j, s, err) != 0) {
+        json_decref(j);
+        return -1;
+    }
+    return json_array_append_new(rows, j) | bad ? error_oom(err, 0, "the rows") : 0;
 }
 
 int predict_add_rows(json_t *rows, const struct subject *s, struct error *err)
 {
-    const struct prediction *p = subject_prediction(s);
-    int bad = 0;
+    const struct prediction *p = predict_of(s);
     if (!s->cli->by_role)
-        bad = add_row(rows, s, NULL);
-    for (int i = 0; s->cli->by_role && i < ROLE_COUNT; i++)
+        return add_row(rows, s, NULL, err);
+    int rc = 0;
+    for (int i = 0; i < ROLE_COUNT && rc == 0; i++)
         if (role_used(&p->role[i]))
-            bad |= add_row(rows, s, &p->role[i]);
-    return bad ? error_oom(err, 0, "the rows") : 0;
+            rc = add_row(rows, s, &p->role[i], err);
+    return rc;
 }

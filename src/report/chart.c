@@ -213,6 +213,17 @@ static void add_sample(struct strbuf *b, const struct frame *f, const struct pla
     strbuf_addf(b, " point %s\n", marker[s->kind]);
 }
 
+/* Lines between the points of a phase, behind their markers. */
+static void add_joins(struct strbuf *b, const struct roofline_chart *c, const struct plan *p)
+{
+    for (size_t i = 0; i < c->n_point; i++) {
+        const size_t k = point_before(c, p, i);
+        if (k != i)
+            strbuf_addf(b, "set arrow from first %.6g, %.6g to first %.6g, %.6g nohead back lw 1.4 lc rgb %s\n", c->point[k].ai,
+                        c->point[k].flop_s, c->point[i].ai, c->point[i].flop_s, role_color(phase_role(c->point[i].phase)));
+    }
+}
+
 static void add_labels(struct strbuf *b, const struct plan *p)
 {
     const struct frame *f = &p->frame;
@@ -299,6 +310,7 @@ static int build_script(struct strbuf *b, const struct roofline_chart *c, const 
     add_tics(b, "x", p->frame.x_lo, p->frame.x_hi);
     add_tics(b, "y", p->frame.y_lo, p->frame.y_hi);
     add_labels(b, p);
+    add_joins(b, c, p);
     strbuf_add(b, text + after, style.size - after);
     filemap_close(&style);
     return 0;

@@ -164,6 +164,17 @@ bool point_has_place(const struct chart_point *q)
     return q->ai > 0 && isfinite(q->ai) && q->flop_s > 0 && isfinite(q->flop_s);
 }
 
+size_t point_before(const struct roofline_chart *c, const struct plan *p, size_t i)
+{
+    size_t k = i;
+    if (!c->point[i].join || !p->in_frame[i])
+        return i;
+    while (k > 0)
+        if (strcmp(c->point[--k].phase, c->point[i].phase) == 0)
+            return p->in_frame[k] ? k : i;
+    return i;
+}
+
 size_t label_stem(const char *label)
 {
     size_t n = strlen(label), digits = n;
@@ -254,6 +265,12 @@ static void plan_scene(const struct plan *p, const struct roofline_chart *c, str
     s->y1 = f->bottom - 4;
     for (size_t i = 0; i < c->n_roof; i++)
         scene_add_line(s, roof_segment(f, &p->roof[i]));
+    for (size_t i = 0; i < c->n_point; i++) {
+        const size_t k = point_before(c, p, i);
+        if (k != i)
+            scene_add_line(s, (struct segment){ frame_px(f, c->point[k].ai), frame_py(f, c->point[k].flop_s),
+                                                frame_px(f, c->point[i].ai), frame_py(f, c->point[i].flop_s) });
+    }
     for (size_t i = 0; i < c->n_point; i++)
         if (p->in_frame[i] && p->radius_px[i] > 0)
             scene_add_disc(s, (struct disc){ frame_px(f, c->point[i].ai),

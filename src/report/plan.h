@@ -114,6 +114,8 @@ int plan_ridge_labels(struct plan *p, struct scene *s, struct strbuf *notes, str
 /* Radius of the disc that covers a point's marker. */
 double point_reach_px(const struct roofline_chart *c, const struct plan *p, size_t i);
 enum text_role phase_role(const char *phase);
+/* The point that a line leads from to point i; i itself: none does, or an end is outside the frame. */
+size_t point_before(const struct roofline_chart *c, const struct plan *p, size_t i);
 /* Intensity and FLOP/s are known and above 0: a log axis has a place for it. */
 bool point_has_place(const struct chart_point *q);
 /* Length of "ffn_down" in "ffn_down.12": one role's points in many layers share a name. */

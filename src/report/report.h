@@ -61,6 +61,7 @@ struct chart_point {
     double weight;  /* share of time: marker size; NaN: default */
     bool predicted; /* hollow marker */
     bool counted;   /* bytes from hardware counters: a diamond */
+    bool join;      /* a line leads here from the phase's point before */
 };
 struct roofline_chart {
     char title[160], subtitle[256];

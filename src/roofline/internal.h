@@ -54,6 +54,8 @@ void phase_begin(struct phase_pricing *x, const struct roofs *r, struct predicti
 void phase_add(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t);
 void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok);
 struct cost cost_times(const struct cost *c, double n);
+
+/* What a prediction's options and a machine's roofs say about a step. */
 struct step_options predict_step_options(const struct predict_options *o, const struct roofs *r);
 
 /* What of an op one device has: of its weights, the activations it reads and writes, its FLOP, the pairs of a query and a

@@ -18,4 +18,9 @@ libroofline_a_SOURCES = \
   %D%/attainable.c \
   %D%/stage.c \
   %D%/memory.c \
-  %D%/predict.c
+  %D%/predict.c \
+  %D%/ask.h \
+  %D%/request.c \
+  %D%/explain.c \
+  %D%/whatif.c \
+  %D%/solve.c

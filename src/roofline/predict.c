@@ -2,6 +2,7 @@
  * machine's roofs. */
 #include "roofline/internal.h"
 #include <math.h>
+#include <string.h>
 
 /* The roofs shown for a phase are those of its largest op. */
 static void note_roofs(struct phase_pricing *x, const struct op *op, const struct cost *c)
@@ -51,6 +52,7 @@ void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok
     x->out->compute_s = sum->compute_s;
     x->out->link_s = sum->link_s;
     x->out->tok_s = n_tok / sum->seconds;
+    memcpy(x->out->bound_s, sum->bound_s, sizeof sum->bound_s);
     x->out->bound = step_bound(sum);
     for (int i = 0; i < ROLE_COUNT; i++)
         x->out->role[i].bound = bound_largest(x->role_bound_s[i]);

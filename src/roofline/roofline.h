@@ -193,6 +193,7 @@ struct prediction {
     struct cost cost; /* of one device; prefill: all passes of the prompt; decode: one mean step */
     double seconds, tok_s;
     double memory_s, compute_s, link_s; /* sums of the sides; of one device */
+    double bound_s[BOUND_COUNT]; /* seconds spent under each bound, of one device */
     enum bound bound;           /* the one under which most seconds are spent */
     double bandwidth_bytes_s, peak_flop_s; /* of the largest op, after efficiency */
     char bandwidth_source[192], peak_source[192];

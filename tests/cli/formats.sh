@@ -118,6 +118,9 @@ command_json roofcast.predict predict stories15m --hw h100-sxm --roof -p 0
 command_json roofcast.predict predict stories15m --hw h100-sxm --weights-gb 16 -p 6 --by role
 command_json roofcast.predict predict stories15m --hw h100-sxm --weights-gb all --weights-only
 command_json roofcast.predict predict stories15m --hw h100-sxm --draft ngram --acceptance 0.5,0.4 --gamma 2
+command_json roofcast.predict predict stories15m --hw h100-sxm -b 2 -n 4 --request 6+3,6+1 --price 2 --explain
+command_json roofcast.predict predict stories15m --hw h100-sxm -n 4 --what-if bandwidth=x2 --what-if tp=2,type=Q8_0
+command_json roofcast.solve predict stories15m --hw h100-sxm --solve context=fits --solve machine=fits --solve 'bandwidth=tok_s>=1e9'
 command_jsonl predict stories15m --hw h100-sxm
 command_json roofcast.memory memory stories15m --hw h100-sxm
 command_jsonl memory llama-3.1-70b --hw rtx-4090

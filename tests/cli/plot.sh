@@ -56,8 +56,22 @@ ok $? "says that the file has other machines"
 chart "another machine of it" "$tmp/pr2" "$tmp/pr.json" --hw rtx-4090
 grep -q 'RTX 4090' "$tmp/pr2.svg"
 ok $? "is in the title"
+run predict llama-3-8b --hw h100-sxm -n 8 -b 1,4,16 -d 0,4096 -o json
+cp "$tmp/out" "$tmp/batches.json"
+chart "a trajectory: a point a test" "$tmp/tr" "$tmp/batches.json" --trajectory
+is "6 6 8" "$(grep -c "	decode	tg8" "$tmp/tr.tsv") $(grep -c "	prefill	pp512" "$tmp/tr.tsv") $(grep -c '^set arrow .* lw 1.4 ' "$tmp/tr.gp")" \
+    "two lines of three points each phase, one a depth"
+awk -F'\t' '$8 == "decode" && $9 !~ /@/ { if ($1 <= last) bad = 1; last = $1; n++ } END { exit bad || n != 3 }' "$tmp/tr.tsv"
+ok $? "in the order of the file: more sequences, more FLOP a byte"
+refused 2 '--trajectory is for predictions' plot "$fixtures/run.json" --trajectory -o "$tmp/no"
+run predict llama-3-8b --hw h100-sxm --what-if b=8 --request 6+3 -p 512 -n 8 -o json
+cp "$tmp/out" "$tmp/changed.json"
+chart "a prediction with requests and changes" "$tmp/ch" "$tmp/changed.json"
+! grep -q 'x8\|req' "$tmp/ch.svg"
+ok $? "draws neither"
 run predict llama-3-8b --hw h100-sxm --by role -o json
 cp "$tmp/out" "$tmp/roles.json"
+refused 2 'no phases for --trajectory' plot "$tmp/roles.json" --trajectory -o "$tmp/no"
 chart "a prediction, a row a role" "$tmp/pr3" "$tmp/roles.json"
 cmp -s "$tmp/pr3.tsv" "$tmp/pr.tsv"
 ok $? "puts the same points"

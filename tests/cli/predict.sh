@@ -5,6 +5,10 @@
 cell() { # COLUMN TEST [HW]
     cells "$1" "test=$2" ${3:+"hw=$3"} | head -n 1
 }
+# A csv column of the row in that line.
+cell_of() { # COLUMN LINE
+    awk -F, -v want="$1" -v line="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR == line { print $at[want] }' "$tmp/out"
+}
 scaled() { # VALUE FACTOR DECIMALS
     awk -v v="$1" -v f="$2" -v d="$3" 'BEGIN { printf "%.*f", d, v * f }'
 }
@@ -106,6 +110,76 @@ if [ -w /dev/full ]; then
     done
     refused 1 '/dev/full: cannot write JSON: No space' predict stories15m --hw h100-sxm -d 0,1,2,3,4,5,6,7 --save /dev/full
 fi
+
+# Whole requests, energy and money, methods.md (47). Nominal 16 GB on an H100: every pass and step 16e9 / 3.35e12 s = 4.776119 ms, so
+# 6 + 3 tokens are 3 of them, 14.328358 ms; at 700 W 10.02985 J, 3.34328 J a token; at 2 dollars an hour 2 * 0.014328358 / 3600
+# = 7.960199e-6 a request, / 3 tokens = 2.653400 a million.
+run predict llama-3-8b --hw h100-sxm --roof --weights-gb 16 --request 6+3,6+1 --price 2 -o csv
+is "0.014328358 209.375 0.004776119 0.004776119" "$(scaled "$(cell seconds req6+3)" 1 9) $(scaled "$(cell tok_s req6+3)" 1 3) $(scaled "$(cell ttft_s req6+3)" 1 9) $(scaled "$(cell itl_s req6+3)" 1 9)" \
+    "a request is its first token and then every step: TTFT + 2 ITL"
+is "10.02985 3.34328 7.960199 2.653400" "$(scaled "$(cell j_per_request req6+3)" 1 5) $(scaled "$(cell j_per_tok req6+3)" 1 5) $(scaled "$(cell usd_per_request req6+3)" 1e6 6) $(scaled "$(cell usd_per_mtok req6+3)" 1 6)" \
+    "joules at TDP, dollars by the hour"
+is "0.004776119  request 3" "$(scaled "$(cell seconds req6+1)" 1 9) $(cell itl_s req6+1) $(cell phase req6+3) $(awk 'END { print NR }' "$tmp/out")" \
+    "one token is the prompt's; requests alone without -p and -n"
+# The 2nd token is made with the prompt's 6 positions and itself in the cache: steps of 7 and 8 positions, mean 7.5 read, 1 written, and the
+# prompt reads 6 and writes 6: (6 + 6 + 2 * 8.5) * 131072 bytes of F16 KV.
+run predict llama-3-8b --hw h100-sxm --request 6+3 -o csv
+is $((29 * 131072)) "$(cell kv_bytes req6+3)" "steps begin behind the prompt"
+run predict llama-3-8b --hw h100-sxm --request 6+3 -b 4 -d 10 --power 350 -p 6 -o csv
+is "350 as asked (--power)" "$(cell power_w req6+3x4@d10) $(cell power_source req6+3x4@d10)" "--power instead of TDP"
+is 1.0000 "$(awk -v j="$(cell j_per_tok pp6x4@d10)" -v s="$(cell seconds pp6x4@d10)" 'BEGIN { printf "%.4f", j * 24 / s / 350 }')" "J a prompt token, of all sequences"
+is "" "$(cell usd_per_mtok req6+3x4@d10)" "no price: no figure"
+run predict llama-3-8b --hw h100-sxm --request 6+3 && has 'TTFT  *ITL  *J/token' && has 'power  *700 W  *at TDP: an upper bound' &&
+    has 'price  *-  *the profile does not say (--price' && has '^req: seconds of a whole request'
+ok $? "the table says what the power is, and that there is no price"
+for wrong in 6 +3 6+ 0+3 6+0 6+3+1 a+b; do
+    refused 2 '--request' predict llama-3-8b --hw h100-sxm --request $wrong
+done
+refused 2 '--power: expected' predict llama-3-8b --hw h100-sxm --power 0
+refused 2 '--price: expected' predict llama-3-8b --hw h100-sxm --price -1
+
+# --explain: 32 * 14336 * 4096 weights of two bytes, 2 FLOP each; the sum is the number of the table, to the last digit.
+run predict llama-3-8b --hw h100-sxm -p 0 -n 1 --explain &&
+    has '^  ffn_gate: 32 x matmul \[14336 x 4096\] F16, fp16$' && has '^    weights  32 x 14336 rows x 8192 B  *= 3.76 GB$' &&
+    has '^    FLOP     32 x 2 x 14336 x 4096 x 1 token  *= 3.76 G$' && has '^    KV       32 x 8 KV heads x 512 B x 1 positions  *= 131 kB$' &&
+    has '^  memory bandwidth W  *3.35 TB/s  *(13)  spec: ' && has '^  launch  *4.90 us  *(13)  the same fit'
+ok $? "--explain: formulas with their numbers, constants with their sources"
+awk '/^decode, /{ on = 1 } on && length > 120 { bad = 1 } END { exit bad || !on }' "$tmp/out"
+ok $? "in 120 columns"
+sed -n 's/^  sum of the classes: \(.*\) s$/\1/p' "$tmp/out" >"$tmp/sum"
+run predict llama-3-8b --hw h100-sxm -p 0 -n 1 -o csv
+is "$(awk '{ printf "%.17g", $1 }' "$tmp/sum")" "$(awk -v s="$(cell seconds tg1)" 'BEGIN { printf "%.17g", s }')" "the classes add up to the prediction"
+refused 2 '--explain explains phases' predict llama-3-8b --hw h100-sxm --explain --request 6+3
+
+# --what-if: 16 GB at 3.35 TB/s are 209.375 tokens/s; half as much again 314.0625; 8 sequences share the weights.
+run predict llama-3-8b --hw h100-sxm --roof --weights-gb 16 -p 0 --what-if bandwidth=x1.5 --what-if b=8 -o csv
+is "209.3750 314.0625 1675.0000" "$(cells tok_s | while read v; do scaled $v 1 4; echo; done | xargs)" "a row a change, beside the base"
+is "1.5000 8.0000" "$(cells speedup | tail -n 2 | while read v; do scaled $v 1 4; echo; done | xargs)" "with its ratio"
+is "tg128x8" "$(cell_of test 4)" "named as what it is"
+run predict llama-3-8b --hw h100-sxm -p 0 --what-if type=Q4_K_M,tp=2 && has '^h100-sxm  *F16  *1 device .* -$' &&
+    has '^h100-sxm  *Q4_K_M  *tp2 .*type=Q4_K_M,tp=2$'
+ok $? "another type, two devices"
+refused 2 'nearest name is "bandwidth"' predict llama-3-8b --hw h100-sxm --what-if bandwith=x2
+refused 2 '--what-if type=Q99: ' predict llama-3-8b --hw h100-sxm --what-if type=Q99
+refused 2 '3 does not divide' predict llama-3-8b --hw h100-sxm --what-if tp=3
+
+# --solve: 16 GB in 10 ms are 1.6 TB/s; one pass of 16e9 FLOP a token at 989.4e12 allows 61838 tokens/s.
+run predict llama-3-8b --hw h100-sxm --roof --weights-gb 16 --solve 'bandwidth=tok_s>=100' --solve 'bandwidth=tok_s>=1e5' -o csv
+is "1.600000 true memory  false compute" "$(scaled "$(cell_of value 2)" 1e-12 6) $(cell_of found 2) $(cell_of bound 2) $(cell_of value 3) $(cell_of found 3) $(cell_of bound 3)" \
+    "the bandwidth that is needed, or the bound that stands in the way"
+has 'no bandwidth does: compute alone allows 61838 tokens/s'
+ok $? "in words"
+# Three more machines: 14 GB and what runs them fit two of them, the smallest of all that do, and of these the slower is the answer; 100 tokens/s of 14 GB
+# take 1.4 TB/s.
+mkdir -p "$tmp/data/hwprofiles" && ln -s "$top_srcdir/models" "$tmp/data/models" && cp "$top_srcdir/hwprofiles/classes.json" "$tmp/data/hwprofiles"
+for m in small:10:1 fast:16.5:2 slow:16.5:1; do
+    printf '{"schema": "roofcast.hwprofile", "version": 1, "name": "%s", "kind": "gpu", "spec": {"memory_bytes": "%s GB",
+        "memory_bandwidth": "%s TB/s", "peaks": {"fp16": "400 TFLOP/s"}}}' $(echo $m | tr ':' ' ') >"$tmp/data/hwprofiles/${m%%:*}.json"
+done
+ROOFCAST_DATA=$tmp/data "$ROOFCAST" predict llama-3-8b --roof --weights-gb 14 --solve machine=fits --solve 'machine=tok_s>=100' -o csv >"$tmp/out" 2>"$tmp/err"
+is "slow fast" "$(cell_of machine 2) $(cell_of machine 3)" "the smallest machine that does"
+refused 2 '--solve: expected UNKNOWN' predict llama-3-8b --hw h100-sxm --solve bandwidth=lots
+refused 2 '--solve answers alone' predict llama-3-8b --hw h100-sxm --solve context=fits --what-if b=2
 
 # A new machine: bandwidth and one peak, of any type.
 cat >"$tmp/new.json" <<'END'

@@ -1,6 +1,6 @@
 if CMOCKA
 check_PROGRAMS += %D%/test_roofline_cost %D%/test_roofline_kinds %D%/test_roofline_account %D%/test_roofline_predict \
-  %D%/test_speculate %D%/test_roofline_memory
+  %D%/test_speculate %D%/test_roofline_memory %D%/test_solve
 %C%_test_roofline_cost_SOURCES    = %D%/test_roofline_cost.c tests/test.h %D%/near.h
 %C%_test_roofline_cost_LDADD      = $(ROOFLINE_TEST_LIBS)
 %C%_test_roofline_kinds_SOURCES   = %D%/test_roofline_kinds.c tests/test.h %D%/near.h
@@ -19,7 +19,9 @@ TESTS += %D%/test_roofline_tables %D%/test_roofline_layout
 %C%_test_speculate_LDADD   = $(ROOFLINE_TEST_LIBS)
 %C%_test_roofline_memory_SOURCES = %D%/test_roofline_memory.c tests/test.h %D%/config.h %D%/near.h
 %C%_test_roofline_memory_LDADD   = $(ROOFLINE_TEST_LIBS)
+%C%_test_solve_SOURCES = %D%/test_solve.c tests/test.h %D%/near.h
+%C%_test_solve_LDADD   = $(ROOFLINE_TEST_LIBS)
 ROOFLINE_TEST_LIBS = libroofline.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(TEST_LIBS) $(PCRE2_LIBS)
 TESTS += %D%/test_roofline_cost %D%/test_roofline_kinds %D%/test_roofline_account %D%/test_roofline_predict \
-  %D%/test_speculate %D%/test_roofline_memory
+  %D%/test_speculate %D%/test_roofline_memory %D%/test_solve
 endif

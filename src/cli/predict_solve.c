@@ -1,0 +1,102 @@
+/* roofcast predict --solve: which value reaches a target, a row an answer. */
+#include "cli/predict.h"
+#include <math.h>
+#include <string.h>
+
+static const struct column columns[] = {
+    { "model", "model", COL_TEXT, NULL, true },
+    { "hw", "hw", COL_TEXT, NULL, false },
+    { "type", "type", COL_TEXT, NULL, true },
+    { "layout", "devices", COL_TEXT, NULL, false },
+    { "n_devices", NULL, COL_INT, NULL, true },
+    { "n_prompt", NULL, COL_INT, NULL, true },
+    { "n_gen", NULL, COL_INT, NULL, true },
+    { "n_depth", "depth", COL_INT, NULL, false },
+    { "n_batch", "batch", COL_INT, NULL, false },
+    { "question", "question", COL_TEXT, NULL, false },
+    { "unknown", NULL, COL_TEXT, NULL, true },
+    { "found", NULL, COL_BOOL, NULL, true },
+    { "value", NULL, COL_FLOAT, NULL, true },
+    { "unit", NULL, COL_TEXT, NULL, true },
+    { "machine", NULL, COL_TEXT, NULL, true },
+    { "tok_s", NULL, COL_FLOAT, NULL, true },
+    { "ttft_s", NULL, COL_SECONDS, NULL, true },
+    { "itl_s", NULL, COL_SECONDS, NULL, true },
+    { "bound", NULL, COL_TEXT, NULL, true },
+    { "fits", NULL, COL_BOOL, NULL, true },
+    { "need_bytes", NULL, COL_SI, "B", true },
+    { "memory_bytes", NULL, COL_SI, "B", true },
+    { "answer", "answer", COL_TEXT, NULL, false },
+};
+
+static int put_scenario(json_t *j, const struct subject *s)
+{
+    int bad = json_object_set_new(j, "model", json_string(s->m->name));
+    bad |= json_object_set_new(j, "hw", *s->h->id ? json_string(s->h->id) : json_null());
+    bad |= json_object_set_new(j, "type", json_string(s->m->type_name));
+    bad |= pricing_put_layout(j, &s->o.layout);
+    bad |= json_object_set_new(j, "n_prompt", json_integer(s->o.n_prompt));
+    bad |= json_object_set_new(j, "n_gen", json_integer(s->o.n_gen));
+    bad |= json_object_set_new(j, "n_depth", json_integer(s->o.n_depth));
+    bad |= json_object_set_new(j, "n_batch", json_integer(s->o.n_batch));
+    return bad;
+}
+
+/* Where the answer is found, what is predicted there; else what comes nearest. */
+static int put_there(json_t *j, const struct question *q, const struct predict_result *r)
+{
+    const struct prediction *p = q->phase == PHASE_PREFILL ? &r->prefill : &r->decode;
+    int bad = json_object_set_new(j, "tok_s", json_num(p->seconds > 0 ? p->tok_s : NAN));
+    bad |= json_object_set_new(j, "ttft_s", json_num(r->prefill.seconds > 0 ? r->ttft_s : NAN));
+    bad |= json_object_set_new(j, "itl_s", json_num(r->decode.seconds > 0 ? r->itl_s : NAN));
+    bad |= json_object_set_new(j, "bound", p->seconds > 0 ? json_string(bound_name(p->bound)) : json_null());
+    bad |= json_object_set_new(j, "fits", r->fits < 0 ? json_null() : json_boolean(r->fits));
+    bad |= json_object_set_new(j, "need_bytes", json_num(r->need_bytes));
+    bad |= json_object_set_new(j, "memory_bytes", json_num(r->mem_bytes));
+    return bad;
+}
+
+static int add_answer(json_t *rows, const struct subject *s, const struct question *q, const struct solution *a)
+{
+    const size_t n = strcspn(q->text, ":=");
+    json_t *j = json_object();
+    int bad = put_scenario(j, s);
+    bad |= json_object_set_new(j, "question", json_string(q->text));
+    bad |= json_object_set_new(j, "unknown", json_stringn(q->text, n));
+    bad |= json_object_set_new(j, "found", json_boolean(a->found));
+    bad |= json_object_set_new(j, "value", json_num(a->value));
+    bad |= json_object_set_new(j, "unit", json_string(a->unit));
+    bad |= json_object_set_new(j, "machine", *a->machine ? json_string(a->machine) : json_null());
+    bad |= put_there(j, q, &a->r);
+    bad |= json_object_set_new(j, "answer", json_text(a->text));
+    return json_array_append_new(rows, j) | bad;
+}
+
+int predict_solve_rows(json_t *rows, const struct subject *s, struct error *err)
+{
+    const struct predict_ask *a = &s->cli->ask;
+    for (size_t i = 0; i < a->n_question; i++) {
+        struct solution found;
+        if (solve(&found, &a->questions[i], s->m, s->h, &s->o, err) != 0)
+            return -1;
+        if (add_answer(rows, s, &a->questions[i], &found) != 0)
+            return error_oom(err, 0, "the answers");
+    }
+    return 0;
+}
+
+int predict_solve_print(const json_t *rows, const struct predict_cli *o, const struct model *m, struct error *err)
+{
+    json_t *meta = json_pack("{s:s, s:s, s:b}", "model", m->name, "type", m->type_name, "roof", o->roof);
+    const struct report_doc d = { "roofcast.solve", 1, meta, rows, columns, ARRAY_LEN(columns) };
+    int rc = meta && predict_put_nominal(meta, o) == 0 ? 0 : error_oom(err, 0, "the answers");
+    if (rc == 0 && o->save)
+        rc = cli_report(o->save, REPORT_JSON, &d, err);
+    if (rc == 0 && o->format == REPORT_TABLE)
+        printf("%s, %s\n\n", m->name, m->type_name);
+    fflush(stdout);
+    if (rc == 0)
+        rc = cli_report(NULL, o->format, &d, err);
+    json_decref(meta);
+    return rc;
+}

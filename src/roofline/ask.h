@@ -1,0 +1,151 @@
+/*
+ * ask.h: questions around a prediction: what one request takes in all, what it costs, where the number comes from, what a
+ * change of the machine or the scenario would do, and which value reaches a target.
+ */
+#ifndef ROOFLINE_ASK_H
+#define ROOFLINE_ASK_H
+
+#include "roofline/step.h"
+
+/* ---- a request: a prompt and everything generated after it (47) ---------------------------- */
+
+struct request {
+    uint32_t n_in, n_out; /* tokens of the prompt, and generated; each at least 1 */
+};
+struct request_result {
+    struct predict_result r; /* the prompt, and the mean of the n_out - 1 decode steps behind it; .decode.seconds NaN when there are none */
+    struct prediction total; /* first byte to last token; tok_s: generated tokens over it, of all sequences */
+};
+/* o: as for predict(), whose n_prompt and n_gen are not used. */
+int predict_request(struct request_result *q, const struct model *m, const struct hwprofile *h,
+                    const struct predict_options *o, const struct request *request, struct error *err);
+
+/* ---- energy and money (47) -------------------------------------------------------------------- */
+
+/* What a device takes while it is used; NaN and "" where nobody knows. */
+struct running {
+    double power_w, price_usd_h;
+    char power_source[256], price_source[192];
+};
+/* power_w, price_usd_h: in place of the profile's, NaN: the profile's. */
+struct running running_of(const struct hwprofile *h, double power_w, double price_usd_h);
+double running_j(const struct running *w, uint32_t n_devices, double seconds);
+double running_usd(const struct running *w, uint32_t n_devices, double seconds);
+
+/* ---- where a number comes from ------------------------------------------------------------------- */
+
+enum { EXPLAIN_TEXT = 160 };
+
+/* Equal ops over all passes of a phase. The texts are formulas with their numbers, "" where a side is 0. */
+struct explain_class {
+    struct op op;
+    double count;                 /* ops a pass on a device */
+    double n_pass;                /* passes that run it */
+    struct cost cost;             /* of all of them: count x passes */
+    double seconds, memory_s, compute_s, link_s, launch_s;
+    double bound_s[BOUND_COUNT];
+    enum bound bound;             /* under which most seconds are spent */
+    enum math math;
+    bool act_in_cache;            /* its activations stay in the cache, in its largest pass */
+    char weight[EXPLAIN_TEXT], act[EXPLAIN_TEXT], kv[EXPLAIN_TEXT], flop[EXPLAIN_TEXT], link[EXPLAIN_TEXT];
+};
+
+/* A number the seconds rest on. */
+struct explain_constant {
+    char name[48];
+    double value;
+    const char *unit; /* "B/s", "FLOP/s", "s", "B", "" */
+    char source[224];
+    const char *formula; /* number in methods.md */
+};
+
+struct explain {
+    struct explain_class *c;
+    size_t n;
+    struct explain_constant *k;
+    size_t n_k;
+    double n_pass;
+    double sum_s;    /* of the classes, one after another */
+    double pipeline; /* what a pipeline makes of them: seconds = sum_s x pipeline; 1: no pipeline */
+    double seconds;  /* as predict() says */
+};
+int explain_init(struct explain *e, const struct model *m, const struct hwprofile *h, const struct predict_options *o,
+                 enum phase phase, struct error *err);
+void explain_free(struct explain *e);
+
+/* ---- what if ------------------------------------------------------------------------------------------ */
+
+enum whatif_key {
+    WHATIF_BANDWIDTH,
+    WHATIF_COMPUTE, /* all peaks */
+    WHATIF_MATH,    /* one, .math */
+    WHATIF_MEMORY,
+    WHATIF_LINK,
+    WHATIF_LATENCY, /* of links */
+    WHATIF_LAUNCH,
+    WHATIF_E_COMPUTE,
+    WHATIF_E_BANDWIDTH,
+    WHATIF_TYPE,    /* of the model, which the caller loads again */
+    WHATIF_KV_TYPE,
+    WHATIF_BATCH,
+    WHATIF_DEPTH,
+    WHATIF_UBATCH,
+    WHATIF_TP,
+    WHATIF_PP,
+    WHATIF_DP,
+    WHATIF_EP,
+};
+
+struct whatif_change {
+    enum whatif_key key;
+    enum math math;
+    bool times; /* value multiplies what is there */
+    double value;
+    enum dtype dtype;
+    char text[64]; /* TYPE */
+};
+
+enum { WHATIF_MAX = 8 };
+struct whatif {
+    struct whatif_change c[WHATIF_MAX];
+    size_t n;
+};
+/* "bandwidth=x1.5,b=8". Unknown names suggest the nearest; impossible values are refused. */
+int whatif_parse(struct whatif *w, const char *text, struct error *err);
+/* The type a model is to be loaded with; NULL: as it is. */
+const char *whatif_type(const struct whatif *w);
+/* Changes h and o in place. What multiplies takes the roof that *o would have used. */
+int whatif_apply(const struct whatif *w, struct hwprofile *h, struct predict_options *o, struct error *err);
+/* A copy that shares with h what no change touches; free with whatif_profile_free. */
+int whatif_profile(struct hwprofile *copy, const struct hwprofile *h, struct error *err);
+void whatif_profile_free(struct hwprofile *copy);
+
+/* ---- which value ----------------------------------------------------------------------------------------- */
+
+enum solve_unknown { SOLVE_BANDWIDTH, SOLVE_COMPUTE, SOLVE_CONTEXT, SOLVE_BATCH, SOLVE_TP, SOLVE_MACHINE, SOLVE_COUNT };
+enum solve_metric { SOLVE_FITS, SOLVE_TOK_S, SOLVE_ITL, SOLVE_TTFT };
+
+struct question {
+    char text[64];
+    enum solve_unknown unknown;
+    enum solve_metric metric;
+    enum phase phase; /* of the metric */
+    double target;    /* tokens/s at least, seconds at most */
+};
+/* UNKNOWN[:PHASE]=fits, or tok_s>=X, itl<=T, ttft<=T: "bandwidth=tok_s>=30", "batch=itl<=50ms". */
+int question_parse(struct question *q, const char *text, struct error *err);
+
+struct solution {
+    bool found;
+    bool always;     /* any value up to the last one tried will do */
+    double value;    /* B/s, factor of the peaks, tokens, sequences, devices; NaN: none, or a machine */
+    const char *unit;
+    char machine[64];
+    struct predict_result r; /* there; where nothing is found, at the value that comes nearest */
+    char text[256];  /* the answer in words */
+};
+/* h is not used for machines: those of hwprofile_list() are tried. */
+int solve(struct solution *s, const struct question *q, const struct model *m, const struct hwprofile *h,
+          const struct predict_options *o, struct error *err);
+
+#endif

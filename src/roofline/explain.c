@@ -1,0 +1,408 @@
+/*
+ * Where a phase's seconds come from: its classes of ops with their formulas, numbers put in, and the constants behind them.
+ * methods.md (13). Nothing is worked out a second time: the costs and seconds are those that step_price() adds up, and what
+ * a formula multiplies (tokens, pairs, positions, experts) is read off by evaluating forms with one coefficient of 1.
+ */
+#include "roofline/ask.h"
+#include "roofline/internal.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of one op, over all passes. */
+struct amounts {
+    double n_tok, n_seq, pairs, positions, touched;
+};
+
+struct explaining {
+    struct explain *e;
+    const struct step_model *s;
+    const struct roofs *r;
+    struct amounts *amount; /* of each class */
+    struct pass pass;
+    uint32_t n_steps;       /* > 1: the pass stands for so many decode steps */
+};
+
+/* ---- what the formulas multiply ------------------------------------------------------------- */
+
+static struct cost probe(const struct explaining *x, const struct cost_form *like, struct cost_form unit)
+{
+    unit.form = like->form;
+    unit.form_tok = like->form_tok;
+    unit.out_rows = like->out_rows;
+    unit.chunked = like->chunked;
+    unit.window = like->window;
+    unit.n_top = like->n_top;
+    unit.n_expert = like->n_expert;
+    unit.n_expert_used = like->n_expert_used;
+    unit.expert_groups = like->expert_groups;
+    struct cost_memo memo = { 0 };
+    return cost_eval(&unit, &x->pass, x->n_steps, &x->s->o.cost, &memo);
+}
+
+static void add_amounts(struct amounts *a, const struct explaining *x, const struct cost_form *f)
+{
+    const struct cost c = probe(x, f, (struct cost_form){ .act_in_tok = 1, .kv_present = 1, .flop_seen = 1,
+                                                          .weight_expert = f->n_expert > 0 ? 1 : 0 });
+    const struct cost seq = probe(x, f, (struct cost_form){ .kv_seq = 1 });
+    a->n_tok += c.act_bytes;
+    a->positions += c.kv_bytes;
+    a->pairs += c.flop;
+    a->touched += c.weight_bytes;
+    a->n_seq += seq.kv_bytes;
+}
+
+/* ---- adding up ---------------------------------------------------------------------------------- */
+
+static void add_class(void *ctx, const struct step_class *c, const struct cost *k, const struct op_time *t)
+{
+    struct explaining *x = ctx;
+    const size_t i = (size_t)(c - x->s->c);
+    struct explain_class *to = &x->e->c[i];
+    const double n = c->count;
+    to->op = c->op;
+    to->count = n;
+    to->n_pass++;
+    to->cost = cost_add(to->cost, (struct cost){ n * k->weight_bytes, n * k->act_bytes, n * k->kv_bytes, n * k->flop,
+                                                 n * k->link_bytes });
+    to->seconds += n * t->seconds;
+    to->memory_s += n * t->memory_s;
+    to->compute_s += n * t->compute_s;
+    to->link_s += n * t->link_s;
+    to->launch_s += n * (t->seconds - fmax(t->link_s, fmax(t->memory_s, t->compute_s)));
+    to->bound_s[t->bound] += n * t->seconds;
+    to->act_in_cache = k->act_bytes <= x->r->cache_bytes;
+    to->math = roofs_math(x->r, &c->op);
+    add_amounts(&x->amount[i], x, &c->form);
+}
+
+static void add_pass(void *ctx, const struct pass *p)
+{
+    struct explaining *x = ctx;
+    x->pass = *p;
+    x->e->n_pass++;
+    if (interrupt_check(NULL) == 0) /* explain_init says so */
+        step_price(x->s, x->r, p, x->n_steps, add_class, x);
+}
+
+static uint32_t groups_of(uint32_t n, uint32_t parts)
+{
+    return (uint32_t)u64_ceil_div(n, parts > 0 ? parts : 1);
+}
+
+/* The passes of step_prefill() and step_decode(), and their seconds as those two say. */
+static void add_phase(struct explaining *x, const struct predict_options *o, enum phase phase)
+{
+    const struct scenario sc = { o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
+    const uint32_t group = groups_of(o->n_batch, o->layout.dp);
+    if (phase == PHASE_PREFILL) {
+        x->n_steps = 1;
+        prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, group, add_pass, x);
+        x->e->seconds = step_prefill(x->s, x->r, &sc, NULL, NULL).seconds;
+    } else {
+        const struct pass first = decode_pass(o->n_depth, groups_of(group, o->layout.pp));
+        x->n_steps = o->n_gen;
+        add_pass(x, &first);
+        x->e->seconds = step_decode(x->s, x->r, &sc, NULL, NULL).seconds;
+    }
+}
+
+/* ---- formulas as text ----------------------------------------------------------------------------- */
+
+struct text {
+    char *s;
+    size_t n, len;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct text *t, const char *fmt, ...)
+{
+    va_list a;
+    va_start(a, fmt);
+    const int n = vsnprintf(t->s + t->len, t->n - t->len, fmt, a);
+    va_end(a);
+    t->len += n > 0 && (size_t)n < t->n - t->len ? (size_t)n : t->n - t->len - 1;
+}
+
+/* "32 x ", and " + " before what is not the first term. */
+static void begin(struct text *t, double count)
+{
+    if (t->len > 0)
+        say(t, " + ");
+    if (count > 1)
+        say(t, "%.10g x ", count);
+}
+
+/* Which part of the whole a device has. */
+static void end_share(struct text *t, double part, double whole)
+{
+    const double n = whole / part;
+    if (fabs(n - 1) < 1e-9)
+        return;
+    if (fabs(n - round(n)) < 1e-9)
+        say(t, " / %.0f devices", n);
+    else
+        say(t, " x %.4g of it", part / whole);
+}
+
+static void tokens(struct text *t, double n_tok)
+{
+    say(t, " x %.10g token%s", n_tok, n_tok == 1 ? "" : "s");
+}
+
+static void say_weight(struct text *t, const struct explain_class *c, const struct cost_form *f, const struct cost_form *all,
+                       const struct amounts *a)
+{
+    const struct op *op = &c->op;
+    if (f->weight > 0) {
+        begin(t, c->count);
+        if (op->kind == OP_MATMUL && op->w && all->weight > 0) {
+            say(t, op->bias ? "(%u rows x %zu B + %.0f B)" : "%u rows x %zu B", op->rows,
+                dtype_row_bytes(op->w->type, op->cols), op->bias ? (double)op->bias->bytes : 0.0);
+            end_share(t, f->weight, all->weight);
+        } else {
+            say(t, "%.10g B", f->weight);
+        }
+        if (c->n_pass > 1)
+            say(t, " x %.0f passes", c->n_pass);
+    }
+    if (f->weight_tok > 0) {
+        begin(t, c->count);
+        say(t, "%.10g B a row", f->weight_tok);
+        tokens(t, a->n_tok);
+    }
+    if (f->weight_expert > 0) {
+        begin(t, c->count);
+        say(t, "%.6g experts touched of %.0f x %.10g B", a->touched, f->n_expert * c->n_pass, f->weight_expert);
+    }
+}
+
+static void say_act(struct text *t, const struct explain_class *c, const struct cost_form *f, const struct cost_options *o,
+                    const struct amounts *a)
+{
+    if (f->act_in_tok + f->act_out_tok > 0) {
+        begin(t, c->count);
+        say(t, "(%.10g in + %.10g out) x %.0f B", f->act_in_tok / o->act_elem_bytes, f->act_out_tok / o->act_elem_bytes,
+            o->act_elem_bytes);
+        tokens(t, a->n_tok);
+    }
+    if (f->act_present > 0) {
+        begin(t, c->count);
+        say(t, "%.10g B x %.10g positions", f->act_present, a->positions);
+    }
+}
+
+static void say_kv(struct text *t, const struct explain_class *c, const struct cost_form *f, const struct amounts *a)
+{
+    if (f->kv_tok > 0) {
+        begin(t, c->count);
+        say(t, "%.10g B written", f->kv_tok);
+        tokens(t, a->n_tok);
+    }
+    if (f->kv_seq > 0) {
+        begin(t, c->count);
+        say(t, "%.10g B of states x %.10g sequences", f->kv_seq, a->n_seq);
+    }
+    if (f->kv_present > 0) {
+        begin(t, c->count);
+        if (c->op.kind == OP_ATTENTION && c->op.n_head_kv > 1 && fmod(f->kv_present, c->op.n_head_kv) == 0)
+            say(t, "%u KV heads x %.10g B x %.10g positions", c->op.n_head_kv, f->kv_present / c->op.n_head_kv, a->positions);
+        else
+            say(t, "%.10g B a position x %.10g positions", f->kv_present, a->positions);
+    }
+}
+
+static void say_flop(struct text *t, const struct explain_class *c, const struct cost_form *f, const struct cost_form *all,
+                     const struct amounts *a)
+{
+    const struct op *op = &c->op;
+    if (f->flop_tok > 0) {
+        begin(t, c->count);
+        const double products = 2.0 * op->rows * op->cols * (op->kind == OP_EXPERT_MATMUL ? op->n_expert_used : 1);
+        if ((op->kind == OP_MATMUL || op->kind == OP_EXPERT_MATMUL) && all->flop_tok > 0) {
+            say(t, op->kind == OP_EXPERT_MATMUL ? "2 x %u x %u x %u experts" : "2 x %u x %u", op->rows, op->cols,
+                op->n_expert_used);
+            end_share(t, f->flop_tok, all->flop_tok);
+            if (all->flop_tok > products)
+                say(t, " and biases");
+        } else {
+            say(t, "%.10g", f->flop_tok);
+        }
+        tokens(t, a->n_tok);
+    }
+    if (f->flop_seen > 0) {
+        begin(t, c->count);
+        if (op->kind == OP_ATTENTION && all->flop_seen > 0) {
+            say(t, "2 x %u heads x (%u + %u)", op->n_head, op->head_dim, op->head_dim_v);
+            end_share(t, f->flop_seen, all->flop_seen);
+        } else {
+            say(t, "%.10g", f->flop_seen);
+        }
+        say(t, " x %.10g pairs of token and key", a->pairs);
+    }
+    if (f->flop_present > 0) {
+        begin(t, c->count);
+        say(t, "%.10g x %.10g positions", f->flop_present, a->positions);
+    }
+}
+
+/* A nominal model's forms are not those of its ops. */
+static void say_nominal(struct explain_class *c, const struct cost_form *f, const struct amounts *a)
+{
+    snprintf(c->weight, sizeof c->weight, "%.10g x %.10g B of the nominal model x %.0f pass%s", c->count, f->weight, c->n_pass,
+             c->n_pass == 1 ? "" : "es");
+    snprintf(c->flop, sizeof c->flop, "%.10g x %.10g x %.10g tokens", c->count, f->flop_tok, a->n_tok);
+}
+
+static void say_class(struct explain_class *c, const struct step_model *s, const struct step_class *from,
+                      const struct amounts *a)
+{
+    const struct cost_form all = cost_form(&c->op, &s->o.cost), *f = &from->form;
+    struct text w = { c->weight, sizeof c->weight, 0 }, act = { c->act, sizeof c->act, 0 }, kv = { c->kv, sizeof c->kv, 0 },
+                flop = { c->flop, sizeof c->flop, 0 }, link = { c->link, sizeof c->link, 0 };
+    c->bound = bound_largest(c->bound_s);
+    if (s->o.weights_bytes > 0) {
+        say_nominal(c, f, a);
+        return;
+    }
+    say_weight(&w, c, f, &all, a);
+    say_act(&act, c, f, &s->o.cost, a);
+    say_kv(&kv, c, f, a);
+    say_flop(&flop, c, f, &all, a);
+    if (f->link_tok > 0) {
+        begin(&link, c->count);
+        say(&link, "%.10g B sent by each of %u devices", f->link_tok, from->n_comm);
+        tokens(&link, a->n_tok);
+    }
+}
+
+/* ---- constants ---------------------------------------------------------------------------------------- */
+
+enum { MAX_CONSTANTS = 16 + MATH_COUNT };
+
+__attribute__((format(printf, 6, 7))) static void constant(struct explain *e, const char *name, double v, const char *unit,
+                                                           const char *formula, const char *fmt, ...)
+{
+    struct explain_constant *k = &e->k[e->n_k++];
+    va_list a;
+    *k = (struct explain_constant){ .value = v, .unit = unit, .formula = formula };
+    snprintf(k->name, sizeof k->name, "%s", name);
+    va_start(a, fmt);
+    vsnprintf(k->source, sizeof k->source, fmt, a);
+    va_end(a);
+}
+
+static void factor(struct explain *e, const char *name, double v, const char *unit, const struct hw_value *from, bool roof)
+{
+    const bool said = from->value >= 0;
+    constant(e, name, v, unit, "(13)", "%s", roof ? "--roof: left out" : said ? from->source : "the profile says nothing");
+}
+
+static void links(struct explain *e, const struct roofs *r)
+{
+    if (isnan(r->link_bytes_s))
+        return;
+    constant(e, "link bandwidth", r->link_bytes_s, "B/s", "(44)", "%s", r->link_source);
+    constant(e, "link latency", r->link_latency_s, "s", "(44)", "%s%s", r->link_source, r->link_ring ? "; a ring" : "");
+}
+
+static void constants(struct explain *e, const struct roofs *r, const struct hwprofile *h, const struct predict_options *o)
+{
+    bool used[MATH_COUNT] = { false };
+    for (size_t i = 0; i < e->n; i++)
+        if (e->c[i].cost.flop > 0)
+            used[e->c[i].math] = true;
+    constant(e, "memory bandwidth W", r->bytes_s, "B/s", "(13)", "%s", r->bytes_source);
+    for (int i = 0; i < MATH_COUNT; i++)
+        if (used[i]) {
+            char name[48];
+            snprintf(name, sizeof name, "peak %s", math_name((enum math)i));
+            constant(e, name, r->peak[i].flop_s, "FLOP/s", "(13)", "%s", r->peak[i].source);
+        }
+    factor(e, "e_b, of bandwidth", r->e_bandwidth, "", &h->eff.bandwidth, o->roof);
+    factor(e, "e_c, of peaks", r->e_compute, "", &h->eff.compute, o->roof);
+    factor(e, "launch", r->launch_s, "s", &h->eff.launch_s, o->roof);
+    constant(e, "activation element a", r->act_elem_bytes, "B", "(13)",
+             r->cpu ? "F32, as the engine has them" : "F16, as software on GPUs has them");
+    if (r->cache_bytes > 0)
+        constant(e, "last-level cache", r->cache_bytes, "B", "(13)",
+                 o->roof ? "--roof: activations stay on the chip" : "the profile; activations that fit stay there");
+    if (isfinite(r->cache_bytes_s))
+        constant(e, "cache bandwidth W'", r->cache_bytes_s, "B/s", "(13)", "measured: the profile's ceilings");
+    links(e, r);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------- */
+
+/* Classes that never ran go; the others stay in order. */
+static void compact(struct explaining *x)
+{
+    struct explain *e = x->e;
+    for (size_t i = 0; i < x->s->n; i++) {
+        if (e->c[i].n_pass == 0)
+            continue;
+        say_class(&e->c[i], x->s, &x->s->c[i], &x->amount[i]);
+        e->sum_s += e->c[i].seconds;
+        e->c[e->n++] = e->c[i];
+    }
+    e->pipeline = e->sum_s > 0 ? e->seconds / e->sum_s : 1;
+}
+
+static int explain_step(struct explain *e, const struct step_model *s, const struct roofs *r, const struct hwprofile *h,
+                        const struct predict_options *o, enum phase phase, struct error *err)
+{
+    struct explaining x = { .e = e, .s = s, .r = r, .amount = calloc(s->n + 1, sizeof *x.amount) };
+    e->c = calloc(s->n + 1, sizeof *e->c);
+    e->k = calloc(MAX_CONSTANTS, sizeof *e->k);
+    if (x.amount && e->c && e->k) {
+        add_phase(&x, o, phase);
+        compact(&x);
+        constants(e, r, h, o);
+    } else {
+        error_oom(err, s->n * sizeof *e->c, "an explanation");
+    }
+    const int rc = x.amount && e->c && e->k ? interrupt_check(err) : -1;
+    free(x.amount);
+    return rc;
+}
+
+static int explain_classes(struct explain *e, const struct op_classes *classes, const struct hwprofile *h,
+                           const struct predict_options *o, enum phase phase, struct error *err)
+{
+    struct roofs roofs;
+    struct step_model step;
+    if (roofs_init(&roofs, h, o, err) != 0 || roofs_check(&roofs, h, classes, err) != 0)
+        return -1;
+    const struct step_options so = predict_step_options(o, &roofs);
+    if (cost_check_kv(classes->ops, &so.cost, err) != 0 || step_model_init(&step, classes, &so, err) != 0)
+        return -1;
+    const int rc = explain_step(e, &step, &roofs, h, o, phase, err);
+    step_model_free(&step);
+    return rc;
+}
+
+int explain_init(struct explain *e, const struct model *m, const struct hwprofile *h, const struct predict_options *o,
+                 enum phase phase, struct error *err)
+{
+    struct op_list ops;
+    struct op_classes classes;
+    *e = (struct explain){ 0 };
+    if (check_scenario(o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch, err) != 0 || op_list_build(&ops, m, err) != 0)
+        return -1;
+    int rc = op_classes_init(&classes, m, &ops, err);
+    if (rc == 0) {
+        rc = explain_classes(e, &classes, h, o, phase, err);
+        op_classes_free(&classes);
+    }
+    op_list_free(&ops);
+    if (rc != 0)
+        explain_free(e);
+    return rc;
+}
+
+void explain_free(struct explain *e)
+{
+    free(e->c);
+    free(e->k);
+    *e = (struct explain){ 0 };
+}

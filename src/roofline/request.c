@@ -1,0 +1,99 @@
+/* A request in all: the prompt's passes, then every decode step behind it; its energy and its price. methods.md (47) */
+#include "roofline/ask.h"
+#include "roofline/internal.h"
+#include <math.h>
+
+static struct cost times(struct cost c, double n)
+{
+    return (struct cost){ n * c.weight_bytes, n * c.act_bytes, n * c.kv_bytes, n * c.flop, n * c.link_bytes };
+}
+
+static void add_roles(struct prediction *to, const struct prediction *step, double n)
+{
+    for (int i = 0; i < ROLE_COUNT; i++) {
+        struct predict_role *a = &to->role[i];
+        const struct predict_role *b = &step->role[i];
+        if (n * b->seconds > a->seconds)
+            a->bound = b->bound;
+        a->seconds += n * b->seconds;
+        a->cost = cost_add(a->cost, times(b->cost, n));
+    }
+}
+
+/* The prompt's total becomes that of the request: n more steps. The roofs shown stay those of the longer part. */
+static void add_steps(struct prediction *to, const struct prediction *step, double n)
+{
+    const struct prediction prompt = *to;
+    if (n * step->seconds > to->seconds)
+        *to = *step;
+    to->cost = cost_add(prompt.cost, times(step->cost, n));
+    to->seconds = prompt.seconds + n * step->seconds;
+    to->memory_s = prompt.memory_s + n * step->memory_s;
+    to->compute_s = prompt.compute_s + n * step->compute_s;
+    to->link_s = prompt.link_s + n * step->link_s;
+    for (int b = 0; b < BOUND_COUNT; b++)
+        to->bound_s[b] = prompt.bound_s[b] + n * step->bound_s[b];
+    to->bound = bound_largest(to->bound_s);
+    for (int i = 0; i < ROLE_COUNT; i++)
+        to->role[i] = prompt.role[i];
+    add_roles(to, step, n);
+}
+
+int predict_request(struct request_result *q, const struct model *m, const struct hwprofile *h,
+                    const struct predict_options *o, const struct request *request, struct error *err)
+{
+    struct predict_options prompt = *o, steps = *o;
+    struct predict_result after;
+    if (request->n_in == 0 || request->n_out == 0)
+        return error_set(err, ERROR_USAGE, "cannot predict: a request of %u + %u tokens, at least one of each", request->n_in,
+                         request->n_out);
+    prompt.n_prompt = request->n_in;
+    prompt.n_gen = request->n_out; /* the memory is for all of them */
+    if (predict(&q->r, m, h, &prompt, err) != 0)
+        return -1;
+    q->total = q->r.prefill;
+    q->r.decode.seconds = q->r.itl_s = NAN;
+    if (request->n_out > 1) {
+        steps.n_prompt = 0;
+        steps.n_gen = request->n_out - 1; /* the prompt's last logits gave the first token */
+        steps.n_depth = o->n_depth + request->n_in;
+        if (predict(&after, m, h, &steps, err) != 0)
+            return -1;
+        q->r.decode = after.decode;
+        q->r.itl_s = after.itl_s;
+        add_steps(&q->total, &after.decode, steps.n_gen);
+    }
+    q->total.tok_s = (double)request->n_out * o->n_batch / q->total.seconds;
+    return 0;
+}
+
+/* ---- energy and money --------------------------------------------------------------------------------- */
+
+struct running running_of(const struct hwprofile *h, double power_w, double price_usd_h)
+{
+    struct running w = { .power_w = power_w, .price_usd_h = price_usd_h };
+    if (!isnan(power_w)) {
+        snprintf(w.power_source, sizeof w.power_source, "as asked (--power)");
+    } else if (h->tdp_w.value > 0) {
+        w.power_w = h->tdp_w.value;
+        snprintf(w.power_source, sizeof w.power_source, "at TDP: an upper bound on average power; spec: %.180s",
+                 h->tdp_w.source);
+    }
+    if (!isnan(price_usd_h)) {
+        snprintf(w.price_source, sizeof w.price_source, "as asked (--price)");
+    } else if (h->price_usd_h.value >= 0) {
+        w.price_usd_h = h->price_usd_h.value;
+        snprintf(w.price_source, sizeof w.price_source, "spec: %.180s", h->price_usd_h.source);
+    }
+    return w;
+}
+
+double running_j(const struct running *w, uint32_t n_devices, double seconds)
+{
+    return n_devices * w->power_w * seconds;
+}
+
+double running_usd(const struct running *w, uint32_t n_devices, double seconds)
+{
+    return n_devices * w->price_usd_h * seconds / 3600;
+}

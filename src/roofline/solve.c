@@ -1,0 +1,424 @@
+/*
+ * Which value reaches a target: bisection on the prediction itself, so that no closed form can disagree with it. What is
+ * looked for only helps, or only hurts, as it grows. methods.md (48)
+ */
+#include "roofline/ask.h"
+#include "roofline/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the question -------------------------------------------------------------------------------- */
+
+static const char *const unknowns[SOLVE_COUNT] = { "bandwidth", "compute", "context", "batch", "tp", "machine" };
+
+static int grammar(const char *text, struct error *err)
+{
+    return error_set(err, ERROR_USAGE,
+                     "--solve: expected UNKNOWN[:prefill|:decode]=TARGET, UNKNOWN one of bandwidth, compute, context, batch, tp, "
+                     "machine, TARGET one of fits, tok_s>=30, itl<=50ms, ttft<=1s; found \"%.64s\"",
+                     text);
+}
+
+static bool takes(const char **at, const char *what)
+{
+    const size_t n = strlen(what);
+    if (strncmp(*at, what, n) != 0)
+        return false;
+    *at += n;
+    return true;
+}
+
+static int read_target(struct question *q, const char *at, bool phase_said, struct error *err)
+{
+    const enum phase said = q->phase;
+    if (strcmp(at, "fits") == 0) {
+        q->metric = SOLVE_FITS;
+        return phase_said ? grammar(q->text, err) : 0;
+    }
+    if (takes(&at, "tok_s>=")) {
+        q->metric = SOLVE_TOK_S;
+        return parse_double(at, 1e-9, 1e15, "--solve tok_s", &q->target, err);
+    }
+    if (takes(&at, "itl<="))
+        q->metric = SOLVE_ITL;
+    else if (takes(&at, "ttft<="))
+        q->metric = SOLVE_TTFT;
+    else
+        return grammar(q->text, err);
+    q->phase = q->metric == SOLVE_TTFT ? PHASE_PREFILL : PHASE_DECODE;
+    if (phase_said && said != q->phase)
+        return grammar(q->text, err);
+    q->target = units_parse(at, "s");
+    return q->target > 0 && q->target < 1e9
+               ? 0
+               : error_set(err, ERROR_USAGE, "--solve: expected seconds such as 50ms, found \"%.32s\"", at);
+}
+
+int question_parse(struct question *q, const char *text, struct error *err)
+{
+    const char *at = text;
+    bool phase_said = true;
+    int u = 0;
+    *q = (struct question){ .phase = PHASE_DECODE };
+    if (strlen(text) >= sizeof q->text)
+        return grammar(text, err);
+    snprintf(q->text, sizeof q->text, "%s", text);
+    while (u < SOLVE_COUNT && !takes(&at, unknowns[u]))
+        u++;
+    if (u == SOLVE_COUNT)
+        return grammar(text, err);
+    q->unknown = (enum solve_unknown)u;
+    if (takes(&at, ":prefill"))
+        q->phase = PHASE_PREFILL;
+    else
+        phase_said = takes(&at, ":decode");
+    if (!takes(&at, "="))
+        return grammar(text, err);
+    if (read_target(q, at, phase_said, err) != 0)
+        return -1;
+    if (q->metric == SOLVE_FITS && (q->unknown == SOLVE_BANDWIDTH || q->unknown == SOLVE_COMPUTE))
+        return error_set(err, ERROR_USAGE, "--solve %s: whether it fits does not depend on %s", text, unknowns[u]);
+    return 0;
+}
+
+/* ---- one trial --------------------------------------------------------------------------------------- */
+
+struct trials {
+    const struct question *q;
+    const struct op_classes *classes;
+    const struct hwprofile *h;
+    const struct predict_options *o;
+    struct predict_result r; /* of the last trial */
+};
+
+static const struct prediction *phase_of(const struct question *q, const struct predict_result *r)
+{
+    return q->phase == PHASE_PREFILL ? &r->prefill : &r->decode;
+}
+
+static double metric(const struct question *q, const struct predict_result *r)
+{
+    return q->metric == SOLVE_TOK_S ? phase_of(q, r)->tok_s : phase_of(q, r)->seconds;
+}
+
+/* Rounding must not hide a target that is met exactly. */
+static bool reached(const struct question *q, const struct predict_result *r)
+{
+    const double slack = 1e-12 * q->target;
+    switch (q->metric) {
+    case SOLVE_FITS:
+        return r->fits == 1;
+    case SOLVE_TOK_S:
+        return metric(q, r) >= q->target - slack;
+    case SOLVE_ITL:
+    case SOLVE_TTFT:
+        return metric(q, r) <= q->target + slack;
+    }
+    return false;
+}
+
+static void put(const struct trials *t, double value, struct whatif *w, struct predict_options *o)
+{
+    w->c[0] = (struct whatif_change){ .value = value };
+    switch (t->q->unknown) {
+    case SOLVE_BANDWIDTH:
+        w->c[0].key = WHATIF_BANDWIDTH;
+        w->n = 1;
+        break;
+    case SOLVE_COMPUTE:
+        w->c[0].key = WHATIF_COMPUTE;
+        w->c[0].times = true;
+        w->n = 1;
+        break;
+    case SOLVE_CONTEXT:
+        o->n_depth = (uint32_t)value;
+        break;
+    case SOLVE_BATCH:
+        o->n_batch = (uint32_t)value;
+        break;
+    case SOLVE_TP:
+        o->layout.tp = (uint32_t)value;
+        break;
+    case SOLVE_MACHINE:
+    case SOLVE_COUNT:
+        break;
+    }
+}
+
+/* 1: reached; 0: not; -1: error. */
+static int attempt(struct trials *t, double value, struct error *err)
+{
+    struct predict_options o = *t->o;
+    struct whatif w = { .n = 0 };
+    struct hwprofile h;
+    put(t, value, &w, &o);
+    if (whatif_profile(&h, t->h, err) != 0)
+        return -1;
+    int rc = whatif_apply(&w, &h, &o, err);
+    rc = rc ? rc : predict_classes(&t->r, t->classes, &h, &o, err);
+    whatif_profile_free(&h);
+    return rc != 0 ? -1 : reached(t->q, &t->r);
+}
+
+/* ---- searches ---------------------------------------------------------------------------------------- */
+
+static const char *describe(char *buf, size_t n, const struct question *q, const struct predict_result *r)
+{
+    char a[40], b[40];
+    if (q->metric == SOLVE_FITS)
+        snprintf(buf, n, "needs %s of %s", units_si(a, sizeof a, r->need_bytes, "B"), units_si(b, sizeof b, r->mem_bytes, "B"));
+    else if (q->metric == SOLVE_TOK_S)
+        snprintf(buf, n, metric(q, r) >= 999.5 ? "%.0f tokens/s" : "%.4g tokens/s", metric(q, r));
+    else
+        snprintf(buf, n, "%s", units_si(a, sizeof a, metric(q, r), "s"));
+    return buf;
+}
+
+/* Bandwidth, peaks: more of it helps, until something else is the limit. */
+static int search_real(struct solution *s, struct trials *t, double lo, double hi, struct error *err)
+{
+    char d[64];
+    int ok = attempt(t, hi, err);
+    if (ok < 0)
+        return -1;
+    s->r = t->r;
+    if (!ok) {
+        snprintf(s->text, sizeof s->text, "no %s does: %s alone allows %s", unknowns[t->q->unknown],
+                 bound_name(phase_of(t->q, &t->r)->bound), describe(d, sizeof d, t->q, &t->r));
+        return 0;
+    }
+    for (int i = 0; i < 400 && hi > lo * (1 + 1e-12); i++) {
+        const double middle = sqrt(lo * hi);
+        if ((ok = attempt(t, middle, err)) < 0)
+            return -1;
+        if (ok) {
+            hi = middle;
+            s->r = t->r;
+        } else {
+            lo = middle;
+        }
+    }
+    s->found = true;
+    s->value = hi;
+    return 0;
+}
+
+/* The largest count that still does; with `grows`, the smallest. */
+static int search_count(struct solution *s, struct trials *t, int64_t lo, int64_t hi, bool grows, struct error *err)
+{
+    char d[64];
+    const int64_t good_end = grows ? hi : lo, bad_end = grows ? lo : hi;
+    int ok = attempt(t, (double)good_end, err);
+    s->r = t->r;
+    if (ok < 0)
+        return -1;
+    if (!ok) {
+        snprintf(s->text, sizeof s->text, "no %s does: at %lld %s", unknowns[t->q->unknown], (long long)good_end,
+                 describe(d, sizeof d, t->q, &t->r));
+        return 0;
+    }
+    int64_t good = good_end, bad = bad_end;
+    if ((ok = attempt(t, (double)bad_end, err)) < 0)
+        return -1;
+    if (ok) {
+        good = bad_end;
+        s->always = !grows;
+        s->r = t->r;
+    }
+    while (!ok && (grows ? good - bad : bad - good) > 1) {
+        const int64_t middle = good + (bad - good) / 2;
+        const int yes = attempt(t, (double)middle, err);
+        if (yes < 0)
+            return -1;
+        if (yes) {
+            good = middle;
+            s->r = t->r;
+        } else {
+            bad = middle;
+        }
+    }
+    s->found = true;
+    s->value = (double)good;
+    return 0;
+}
+
+/* Layouts that do not divide the model are passed over; the last reason is told when none does. */
+static int search_tp(struct solution *s, struct trials *t, struct error *err)
+{
+    char d[64];
+    struct error last = { 0 };
+    for (uint32_t tp = 1; tp <= 1024; tp++) {
+        struct error e = { 0 };
+        const int ok = attempt(t, tp, &e);
+        if (ok < 0 && e.kind == ERROR_INTERRUPTED)
+            return error_set(err, e.kind, "%s", e.msg);
+        if (ok < 0 && e.kind != ERROR_USAGE) { /* nothing joins so many devices, nor more */
+            last = e;
+            break;
+        }
+        if (ok >= 0)
+            s->r = t->r;
+        if (ok == 1) {
+            s->found = true;
+            s->value = tp;
+            return 0;
+        }
+    }
+    snprintf(s->text, sizeof s->text, "no tp does: %s%s%.120s", describe(d, sizeof d, t->q, &s->r), *last.msg ? "; " : "",
+             last.msg);
+    return 0;
+}
+
+/* ---- machines ------------------------------------------------------------------------------------------ */
+
+struct best {
+    double mem_bytes, bytes_s;
+    int n_tried, n_reach;
+};
+
+static void try_machine(struct solution *s, struct best *b, struct trials *t, const char *name)
+{
+    struct hwprofile h;
+    struct error ignored = { 0 }; /* what cannot be predicted is not the answer */
+    if (hwprofile_load(&h, name, &ignored) != 0)
+        return;
+    t->h = &h;
+    const int ok = attempt(t, 0, &ignored);
+    b->n_tried += ok >= 0 && t->r.fits >= 0;
+    if (ok == 1 && t->r.fits == 1) {
+        const double bytes_s = phase_of(t->q, &t->r)->bandwidth_bytes_s;
+        const double speed = isnan(bytes_s) ? h.mem_bw.value : bytes_s;
+        b->n_reach++;
+        if (!s->found || h.mem_bytes.value < b->mem_bytes || (h.mem_bytes.value == b->mem_bytes && speed < b->bytes_s)) {
+            s->found = true;
+            b->mem_bytes = h.mem_bytes.value;
+            b->bytes_s = speed;
+            snprintf(s->machine, sizeof s->machine, "%s", h.id);
+            s->r = t->r;
+        }
+    }
+    hwprofile_free(&h);
+}
+
+static int search_machine(struct solution *s, struct trials *t, struct error *err)
+{
+    char **name, d[64], m[40];
+    size_t n;
+    struct best b = { 0 };
+    if (hwprofile_list(&name, &n, err) != 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        if (interrupt_check(NULL) == 0)
+            try_machine(s, &b, t, name[i]);
+        free(name[i]);
+    }
+    free(name);
+    s->value = NAN;
+    if (s->found)
+        snprintf(s->text, sizeof s->text, "%s: %s of memory, %s; the smallest of %d that do, of %d with known memory", s->machine,
+                 units_si(m, sizeof m, b.mem_bytes, "B"), describe(d, sizeof d, t->q, &s->r), b.n_reach, b.n_tried);
+    else
+        snprintf(s->text, sizeof s->text, "no machine does, of %d with known memory", b.n_tried);
+    return interrupt_check(err);
+}
+
+/* ---- the answer --------------------------------------------------------------------------------------------- */
+
+static void say(struct solution *s, const struct trials *t)
+{
+    char v[40], d[64];
+    const struct question *q = t->q;
+    struct roofs r;
+    struct error ignored = { 0 };
+    describe(d, sizeof d, q, &s->r);
+    if (!s->found || q->unknown == SOLVE_MACHINE)
+        return;
+    switch (q->unknown) {
+    case SOLVE_BANDWIDTH:
+        units_si(v, sizeof v, s->value, "B/s");
+        if (roofs_init(&r, t->h, t->o, &ignored) == 0)
+            snprintf(s->text, sizeof s->text, "%s, x%.4g of what it has: %s, %s-bound", v, s->value / r.bytes_s, d,
+                     bound_name(phase_of(q, &s->r)->bound));
+        break;
+    case SOLVE_COMPUTE:
+        snprintf(s->text, sizeof s->text, "every peak x%.4g, %s %s after its efficiency factor: %s, %s-bound", s->value,
+                 phase_of(q, &s->r)->math, units_si(v, sizeof v, phase_of(q, &s->r)->peak_flop_s, "FLOP/s"), d,
+                 bound_name(phase_of(q, &s->r)->bound));
+        break;
+    case SOLVE_CONTEXT:
+        snprintf(s->text, sizeof s->text, "%s%.0f tokens before, %.0f positions with prompt and generation: %s",
+                 s->always ? "at least " : "", s->value, s->value + t->o->n_prompt + t->o->n_gen, d);
+        break;
+    case SOLVE_BATCH:
+        snprintf(s->text, sizeof s->text, "%s%.0f sequence%s: %s", s->always ? "at least " : "", s->value,
+                 s->value == 1 ? "" : "s", d);
+        break;
+    case SOLVE_TP:
+        snprintf(s->text, sizeof s->text, "tp %.0f: %s", s->value, d);
+        break;
+    case SOLVE_MACHINE:
+    case SOLVE_COUNT:
+        break;
+    }
+}
+
+static int search(struct solution *s, struct trials *t, struct error *err)
+{
+    const bool throughput = t->q->metric == SOLVE_TOK_S;
+    const int64_t room = INT32_MAX - (int64_t)t->o->n_prompt - t->o->n_gen;
+    switch (t->q->unknown) {
+    case SOLVE_BANDWIDTH:
+        s->unit = "B/s";
+        return search_real(s, t, 1, 1e18, err);
+    case SOLVE_COMPUTE:
+        s->unit = "x";
+        return search_real(s, t, 1e-9, 1e9, err);
+    case SOLVE_CONTEXT:
+        s->unit = "tokens";
+        return search_count(s, t, 0, room, false, err);
+    case SOLVE_BATCH: /* more sequences share the weights: more tokens/s, each later */
+        s->unit = "sequences";
+        return search_count(s, t, 1, 65536, throughput, err);
+    case SOLVE_TP:
+        s->unit = "devices";
+        return search_tp(s, t, err);
+    case SOLVE_MACHINE:
+        s->unit = "";
+        return search_machine(s, t, err);
+    case SOLVE_COUNT:
+        break;
+    }
+    return 0;
+}
+
+static int check_question(const struct question *q, const struct hwprofile *h, const struct predict_options *o, struct error *err)
+{
+    const bool prefill = q->phase == PHASE_PREFILL;
+    if (q->metric != SOLVE_FITS && (prefill ? o->n_prompt : o->n_gen) == 0)
+        return error_set(err, ERROR_USAGE, "--solve %s: %s, so there is no %s", q->text, prefill ? "-p 0" : "-n 0",
+                         phase_name(q->phase));
+    if (q->metric == SOLVE_FITS && q->unknown != SOLVE_MACHINE && !(h->mem_bytes.value > 0))
+        return error_set(err, ERROR_INPUT, "--solve %s: profile %s has no memory size", q->text, h->id);
+    return 0;
+}
+
+int solve(struct solution *s, const struct question *q, const struct model *m, const struct hwprofile *h,
+          const struct predict_options *o, struct error *err)
+{
+    struct op_list ops;
+    struct op_classes classes;
+    *s = (struct solution){ .value = NAN, .unit = "" };
+    if (check_question(q, h, o, err) != 0 || op_list_build(&ops, m, err) != 0)
+        return -1;
+    int rc = op_classes_init(&classes, m, &ops, err);
+    if (rc == 0) {
+        struct trials t = { .q = q, .classes = &classes, .h = h, .o = o };
+        rc = search(s, &t, err);
+        if (rc == 0)
+            say(s, &t);
+        op_classes_free(&classes);
+    }
+    op_list_free(&ops);
+    return rc;
+}
