@@ -13,7 +13,7 @@ struct options {
     enum report_format format;
 };
 
-enum { OPT_BY = 256, OPT_UB, OPT_KV, OPT_CTK, OPT_CTV, OPT_ACT, OPT_SAVE };
+enum { OPT_BY = 256, OPT_UB, OPT_KV, OPT_CTK, OPT_CTV, OPT_ACT, OPT_SAVE, OPT_ATTENTION };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "MODEL", 0, "the model, instead of the first argument", 0 },
@@ -25,6 +25,7 @@ static const struct argp_option option_table[] = {
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "type", 'q', "TYPE", 0, "type, mixture (Q4_K_M) or checkpoint (FP8, AWQ, NVFP4: `roofcast list types`) of a model that is not a GGUF (F16)", 0 },
     { "by", OPT_BY, "op|layer|role", 0, "a row an op (default), a layer or a role", 0 },
+    { "attention", OPT_ATTENTION, "KIND", 0, "flash (default): its scores stay on the chip; or materialized: they pass through memory", 0 },
     { "kv-type", OPT_KV, "TYPE", 0, "type of the KV cache, keys and values (F16): also FP8, INT8, FP8_DS_MLA", 0 },
     { "ctk", OPT_CTK, "TYPE", 0, "type of the keys in the KV cache (F16)", 0 },
     { "cache-type-k", 0, NULL, OPTION_ALIAS, NULL, 0 },
@@ -70,6 +71,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return parse_int(arg, 1, INT32_MAX, "-ub", &o->n_ubatch, err);
     case OPT_BY:
         return parse_by(arg, &o->by, err);
+    case OPT_ATTENTION:
+        return pricing_attention(&o->cost.materialized, arg, err);
     case OPT_KV:
         return pricing_kv_type(&o->cost.type_k, &o->cost.type_v, arg, err);
     case OPT_CTK:

@@ -187,6 +187,7 @@ static int predict_machine(json_t *rows, const struct predict_cli *o, const stru
         .type_v = o->price.type_v,
         .layout = o->price.layout,
         .routing = &o->price.routing,
+        .materialized = o->price.materialized,
     };
     int rc = 0;
     for (size_t i = 0; i < l->d.n && rc == 0; i++)

@@ -37,6 +37,7 @@ static const struct argp_option option_table[] = {
     { "n-gen", 'n', "N,...", 0, "tokens generated (128; 0: no decode)", 0 },
     { "ub", OPT_UB, "N", 0, "prompt tokens a pass (512)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
+    { "attention", PRICING_ATTENTION, "KIND", 0, "flash (default) or materialized: its scores pass through memory", 0 },
     { "routing", PRICING_ROUTING, "KIND|RUN.json", 0, "how tokens choose among experts: uniform (default), zipf:S, or as a saved run recorded", 0 },
     { "roof", OPT_ROOF, NULL, 0, "the bound itself: no efficiency factors, no launch cost", 0 },
     { "threads", 't', "N", 0, "threads to price with (all CPUs)", 0 },
@@ -89,7 +90,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         cli_set_quiet(true);
         return 0;
     default:
-        return key == PRICING_ROUTING ? pricing_parse(key, arg, &o->price, err) : CLI_UNKNOWN;
+        return key == PRICING_ROUTING || key == PRICING_ATTENTION ? pricing_parse(key, arg, &o->price, err) : CLI_UNKNOWN;
     }
 }
 
@@ -186,7 +187,8 @@ static int grid_init(struct sweep_grid *g, const struct options *o, struct error
     *g = (struct sweep_grid){ .n_ubatch = (uint32_t)o->n_ubatch,
                               .roof = o->roof,
                               .jsonl = o->format == REPORT_JSONL,
-                              .routing = o->price.routing };
+                              .routing = o->price.routing,
+                              .materialized = o->price.materialized };
     if (!o->model)
         return error_set(err, ERROR_USAGE, "which models? -m NAME,... or -m all");
     if (int_list_parse(&g->tp, o->tp, 1, 1024, "--tp", err) != 0 || int_list_parse(&g->pp, o->pp, 1, 1024, "--pp", err) != 0 ||

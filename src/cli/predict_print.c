@@ -95,6 +95,7 @@ static const struct column role_columns[] = {
     { "seconds", "seconds", COL_SECONDS, NULL, false },
     { "share", "of time", COL_FRACTION, NULL, false },
     { "bound", "bound", COL_TEXT, NULL, false },
+    { "role_math", "math", COL_TEXT, NULL, false },
     { "weight_bytes", "weights", COL_SI, "B", false },
     { "act_bytes", "act", COL_SI, "B", false },
     { "kv_bytes", "KV", COL_SI, "B", false },

@@ -97,6 +97,7 @@ static int put_role(json_t *j, const struct prediction *p, const struct predict_
     bad |= json_object_set_new(j, "share", json_num(p->seconds > 0 ? r->seconds / p->seconds : NAN));
     bad |= json_object_set_new(j, "flop_s", json_num(r->seconds > 0 ? r->cost.flop / r->seconds : NAN));
     bad |= json_object_set_new(j, "bound", json_string(bound_name(r->bound)));
+    bad |= json_object_set_new(j, "role_math", r->math < 0 ? json_null() : json_string(math_name((enum math)r->math)));
     bad |= put_cost(j, &r->cost);
     return bad;
 }

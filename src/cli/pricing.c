@@ -71,6 +71,14 @@ void pricing_free(struct pricing_options *o)
     o->recorded = NULL;
 }
 
+int pricing_attention(bool *materialized, const char *arg, struct error *err)
+{
+    *materialized = strcmp(arg, "materialized") == 0;
+    return *materialized || strcmp(arg, "flash") == 0
+               ? 0
+               : error_set(err, ERROR_USAGE, "--attention: expected flash or materialized, found \"%s\"", arg);
+}
+
 int pricing_parse(int key, const char *arg, struct pricing_options *o, struct error *err)
 {
     switch (key) {
@@ -90,6 +98,8 @@ int pricing_parse(int key, const char *arg, struct pricing_options *o, struct er
         return parse_count(arg, "--dp", &o->layout.dp, err);
     case PRICING_EP:
         return parse_count(arg, "--ep", &o->layout.ep, err);
+    case PRICING_ATTENTION:
+        return pricing_attention(&o->materialized, arg, err);
     case PRICING_ROUTING:
         return parse_routing(arg, o, err);
     default:

@@ -11,11 +11,12 @@ struct pricing_options {
     enum dtype type_k, type_v;
     struct layout layout;
     struct routing routing;
+    bool materialized;
     double *recorded; /* its popularity, from a file */
 };
 #define PRICING_DEFAULTS { .type_k = DTYPE_F16, .type_v = DTYPE_F16 }
 
-enum { PRICING_KV = 600, PRICING_CTK, PRICING_CTV, PRICING_TP, PRICING_PP, PRICING_DP, PRICING_EP, PRICING_ROUTING };
+enum { PRICING_KV = 600, PRICING_CTK, PRICING_CTV, PRICING_TP, PRICING_PP, PRICING_DP, PRICING_EP, PRICING_ROUTING, PRICING_ATTENTION };
 
 /* Rows of an argp_option table; pricing_parse() takes their keys. */
 #define PRICING_OPTIONS \
@@ -30,9 +31,13 @@ enum { PRICING_KV = 600, PRICING_CTK, PRICING_CTV, PRICING_TP, PRICING_PP, PRICI
     { "pp", PRICING_PP, "N", 0, "pipeline parallel: groups of devices the layers are divided over (1)", 0 }, \
     { "dp", PRICING_DP, "N", 0, "data parallel: groups of tp x pp devices that share the sequences (1)", 0 }, \
     { "ep", PRICING_EP, "N", 0, "expert parallel: devices, of tp x dp, the experts are spread over (1)", 0 }, \
+    { "attention", PRICING_ATTENTION, "KIND", 0, \
+      "flash (default): its scores stay on the chip; or materialized: they pass through memory", 0 }, \
     { "routing", PRICING_ROUTING, "KIND|RUN.json", 0, \
       "how tokens choose among experts: uniform (default), zipf:S for popularity ~ rank^-S, or as recorded by " \
       "`roofcast bench --save RUN.json`", 0 }
+/* --attention */
+int pricing_attention(bool *materialized, const char *arg, struct error *err);
 int pricing_parse(int key, const char *arg, struct pricing_options *o, struct error *err);
 void pricing_free(struct pricing_options *o);
 

@@ -14,7 +14,7 @@ struct sweep_grid {
     struct str_list hw;
     struct int_list batch, depth, prompt, gen;
     uint32_t n_ubatch;
-    bool roof, jsonl;
+    bool roof, jsonl, materialized;
     struct routing routing;
     struct hwprofile *machine; /* one of every hw */
     enum dtype *kv_type;

@@ -197,7 +197,8 @@ struct cell {
 static void init_cell(struct cell *c)
 {
     const struct step_options so = {
-        .cost = { .type_k = c->o.type_k, .type_v = c->o.type_v, .routing = c->o.routing },
+        .cost = { .type_k = c->o.type_k, .type_v = c->o.type_v, .routing = c->o.routing,
+                  .materialized = c->o.materialized },
         .layout = c->o.layout,
     };
     if (roofs_init(&c->roofs, c->h, &c->o, &c->err) != 0 ||
@@ -278,6 +279,7 @@ void sweep_chunk(struct strbuf *out, const struct sweep_grid *g, const struct sw
     c.h = &g->machine[c.place.hw];
     c.o = (struct predict_options){ .layout = c.place.layout,
                                     .routing = &g->routing,
+                                    .materialized = g->materialized,
                                     .roof = g->roof,
                                     .weights_bytes = NAN,
                                     .n_ubatch = g->n_ubatch,

@@ -190,6 +190,8 @@ static void form_attention(struct cost_form *f, const struct op *op, const struc
     f->weight = tensor_bytes(op->w);
     activations(f, q, v, o);
     f->flop_seen = 2 * (q + v);
+    if (o->materialized) /* written, read by the softmax, its result written and read: of masked ones too */
+        f->act_score = 4 * o->act_elem_bytes * op->n_head;
     if (op->form == FORM_EXPANDED)
         f->act_present = workspace_bytes(op);
     else
@@ -380,7 +382,7 @@ struct cost_form cost_form(const struct op *op, const struct cost_options *o)
 /* n_steps > 1: the mean of so many passes of one token a sequence, of which *p is the first. */
 static struct keys keys_of(const struct cost_form *f, const struct pass *p, uint32_t n_steps)
 {
-    if (f->flop_seen == 0 && f->kv_present == 0 && f->act_present == 0 && f->flop_present == 0)
+    if (f->flop_seen == 0 && f->kv_present == 0 && f->act_present == 0 && f->act_score == 0 && f->flop_present == 0)
         return (struct keys){ 0 };
     return n_steps > 1 ? keys_of_steps(f, p, n_steps) : keys_of_pass(f, p);
 }
@@ -413,7 +415,8 @@ struct cost cost_eval(const struct cost_form *f, const struct pass *p, uint32_t 
     const double experts = f->weight_expert > 0 ? f->weight_expert * touched(f, n_tok, o, memo) : 0;
     return (struct cost){
         .weight_bytes = f->weight + f->weight_tok * n_tok + experts,
-        .act_bytes = (f->act_in_tok + f->act_out_tok) * n_tok + f->act_present * seqs * k.present,
+        .act_bytes = (f->act_in_tok + f->act_out_tok) * n_tok + f->act_present * seqs * k.present +
+                     f->act_score * n_tok * k.present,
         .kv_bytes = f->kv_tok * n_tok + f->kv_seq * seqs + f->kv_present * seqs * k.present,
         .flop = f->flop_tok * n_tok + seqs * (f->flop_seen * k.seen + f->flop_present * k.present),
         .link_bytes = f->link_tok * n_tok,

@@ -12,7 +12,7 @@
 
 /* Of one op, over all passes. */
 struct amounts {
-    double n_tok, n_seq, pairs, positions, touched;
+    double n_tok, n_seq, pairs, positions, touched, scores;
 };
 
 struct explaining {
@@ -51,6 +51,7 @@ static void add_amounts(struct amounts *a, const struct explaining *x, const str
     a->pairs += c.flop;
     a->touched += c.weight_bytes;
     a->n_seq += seq.kv_bytes;
+    a->scores += f->act_score > 0 ? probe(x, f, (struct cost_form){ .act_score = 1, .kv_present = 1 }).act_bytes : 0;
 }
 
 /* ---- adding up ---------------------------------------------------------------------------------- */
@@ -189,6 +190,10 @@ static void say_act(struct text *t, const struct explain_class *c, const struct 
     if (f->act_present > 0) {
         begin(t, c->count);
         say(t, "%.10g B x %.10g positions", f->act_present, a->positions);
+    }
+    if (f->act_score > 0) {
+        begin(t, c->count);
+        say(t, "%.10g B x %.10g scores", f->act_score, a->scores);
     }
 }
 

@@ -255,6 +255,17 @@ static void keep_largest(void *ctx, const struct pass *p)
     *n_tok = fmax(*n_tok, p->n_tok);
 }
 
+/* Scores of one layer, where they are kept: of all tokens of the pass and all positions, by head. (7) */
+static double score_bytes(const struct op_classes *l, const struct predict_options *o, double elem_bytes, double n_tok,
+                          uint64_t n_ctx)
+{
+    double heads = 0;
+    for (size_t i = 0; i < l->n && o->materialized; i++)
+        if (l->c[i].op.kind == OP_ATTENTION)
+            heads = fmax(heads, l->c[i].op.n_head);
+    return heads / (o->layout.tp > 0 ? o->layout.tp : 1) * elem_bytes * n_tok * (double)n_ctx;
+}
+
 /* One program by itself; the passes are those of the scenario. */
 void memory_fit(struct predict_result *res, const struct op_classes *l, const struct hwprofile *h, const struct roofs *r,
                 const struct predict_options *o)
@@ -279,6 +290,9 @@ void memory_fit(struct predict_result *res, const struct op_classes *l, const st
         n.total_bytes += o->weights_bytes - n.weight_bytes;
         n.weight_bytes = o->weights_bytes;
     }
+    const double scores = score_bytes(l, o, r->act_elem_bytes, load.n_tok, context);
+    n.act_bytes += scores;
+    n.total_bytes += scores;
     res->weight_total_bytes = n.weight_bytes;
     res->kv_total_bytes = n.kv_bytes;
     res->act_peak_bytes = n.act_bytes;

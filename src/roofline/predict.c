@@ -30,6 +30,8 @@ void phase_add(void *ctx, const struct step_class *c, const struct cost *cost, c
     struct predict_role *role = &x->out->role[c->op.role];
     note_roofs(x, &c->op, cost);
     role->cost = cost_add(role->cost, cost_times(cost, n));
+    const int math = c->n_comm > 0 ? -1 : (int)roofs_math(x->roofs, &c->op);
+    role->math = role->seconds > 0 && role->math != math ? -1 : math;
     role->seconds += n * t->seconds;
     x->role_bound_s[c->op.role][t->bound] += n * t->seconds;
 }
@@ -105,7 +107,8 @@ static void price_phases(struct predict_result *r, const struct step_model *s, c
 struct step_options predict_step_options(const struct predict_options *o, const struct roofs *r)
 {
     return (struct step_options){
-        .cost = { .act_elem_bytes = r->act_elem_bytes, .type_k = o->type_k, .type_v = o->type_v, .routing = o->routing },
+        .cost = { .act_elem_bytes = r->act_elem_bytes, .type_k = o->type_k, .type_v = o->type_v, .routing = o->routing,
+                  .materialized = o->materialized },
         .layout = o->layout,
         .weights_only = o->weights_only,
         .weights_bytes = o->weights_bytes,

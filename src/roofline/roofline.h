@@ -28,6 +28,7 @@ struct cost_options {
     double act_elem_bytes; /* 4: the engine's f32 activations; 2 on GPUs */
     enum dtype type_k, type_v; /* of the KV cache: DTYPE_F16 */
     const struct routing *routing; /* NULL: uniform */
+    bool materialized; /* the scores of attention pass through memory; false: they stay on the chip (7) */
 };
 
 /*
@@ -41,7 +42,8 @@ struct cost_form {
     double n_expert, n_expert_used;
     double expert_groups;           /* passes like this one whose tokens meet at the experts: 1 */
     double weight, weight_tok, weight_expert;   /* bytes a pass, a token, an expert touched */
-    double act_in_tok, act_out_tok, act_present; /* bytes a token read and written, a position present */
+    /* bytes a token read and written, a position present, a score of a token and a position present */
+    double act_in_tok, act_out_tok, act_present, act_score;
     double kv_tok, kv_seq, kv_present;           /* bytes a token stored, a sequence (states), a position read */
     double flop_tok, flop_seen, flop_present;    /* FLOP a token, a pair seen, a position present */
     double link_tok;                             /* bytes a token sent to other devices */
@@ -171,6 +173,7 @@ struct layout {
 struct predict_options {
     struct layout layout;
     const struct routing *routing; /* of tokens to experts; NULL: uniform */
+    bool materialized; /* attention's scores pass through memory, as without FlashAttention */
     bool roof;         /* no efficiency factors, no launch cost */
     bool weights_only; /* price weight bytes and the FLOP of products alone */
     /* --weights-gb: a nominal model of this many bytes, read once a pass, 2 FLOP a weight
@@ -187,6 +190,7 @@ struct predict_role {
     struct cost cost;
     double seconds;
     enum bound bound;
+    int math; /* enum math of its ops; -1: none, or several */
 };
 
 struct prediction {

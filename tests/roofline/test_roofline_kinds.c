@@ -355,10 +355,25 @@ static void types_of_the_cache(void **state)
     assert_ok(cost_check_kv(&l, &o, &err), err);
 }
 
+/*
+ * Two sequences of 3 tokens after 5, 4 heads of 8, 2 of them of keys: 8 positions each. In and out 4 B * 6 * (32 + 32). Scores through
+ * memory: 4 passes over 4 heads * 3 * 8 scores of 4 B, of each sequence; FLOP stay those of the pairs that are seen.
+ */
+static void scores_through_memory(void **state)
+{
+    (void)state;
+    const struct op op = { .kind = OP_ATTENTION, .n_head = 4, .n_head_kv = 2, .head_dim = 8, .head_dim_v = 8, .cols = 32 };
+    const struct pass p = { .n_tok = 6, .n_past = 5, .n_seq = 2, .n_out = 2 };
+    struct cost_options o = floats;
+    is(cost_op(&op, &p, &o), 0, 4 * 6 * 64, 2 * 8 * 2 * 16 * 2, 2 * 2 * 64 * (6 + 7 + 8));
+    o.materialized = true;
+    is(cost_op(&op, &p, &o), 0, 4 * 6 * 64 + 2 * 4 * 4 * (4 * 3 * 8), 2 * 8 * 2 * 16 * 2, 2 * 2 * 64 * (6 + 7 + 8));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scales_heads_and_activations),
+        cmocka_unit_test(scores_through_memory), cmocka_unit_test(scales_heads_and_activations),
         cmocka_unit_test(layer_norms_and_plain_activations),
         cmocka_unit_test(one_token_reads_its_experts),
         cmocka_unit_test(counts_experts_touched),
