@@ -99,7 +99,10 @@ int outfile_open(struct outfile *o, const char *path, struct error *err)
     bool special = !std && stat(path, &st) == 0 && !S_ISREG(st.st_mode);
     if (special && S_ISDIR(st.st_mode))
         return error_set(err, ERROR_SYSTEM, "%s: is a directory", path);
-    o->path = strdup(path);
+    /* A link stays one: what it points to is replaced. */
+    o->path = !std && lstat(path, &st) == 0 && S_ISLNK(st.st_mode) ? realpath(path, NULL) : NULL;
+    if (!o->path)
+        o->path = strdup(path);
     if (!o->path)
         return error_oom(err, strlen(path) + 1, "a file name");
     if (std) {
@@ -112,13 +115,13 @@ int outfile_open(struct outfile *o, const char *path, struct error *err)
             goto fail_errno;
         return 0;
     }
-    size_t n = strlen(path) + 16;
+    size_t n = strlen(o->path) + 16;
     o->tmp = malloc(n);
     if (!o->tmp) {
         error_oom(err, n, "a file name");
         goto fail;
     }
-    snprintf(o->tmp, n, "%s.tmpXXXXXX", path);
+    snprintf(o->tmp, n, "%s.tmpXXXXXX", o->path);
     int fd = mkstemp(o->tmp);
     if (fd < 0) {
         free(o->tmp);

@@ -25,7 +25,7 @@ enum { OPT_HW = 256, OPT_UB, OPT_ROOF, OPT_SAVE, OPT_KV, OPT_TP, OPT_PP, OPT_DP,
 static const struct argp_option option_table[] = {
     { "model", 'm', "MODEL,...", 0, "models: names, .gguf or config.json files, or `all` (`roofcast list models`)", 0 },
     { "type", 'q', "TYPE,...", 0, "tensor types or mixtures (F16); `own`: what a file has", 0 },
-    { "hw", OPT_HW, "NAME,...", 0, "machines, `this`, or gpu, apu, cpu, npu, all for every profile of that kind", 0 },
+    { "hw", OPT_HW, "NAME,...", 0, "machines, `this`; gpu, apu, cpu, npu or all stand for every profile of that kind", 0 },
     { "kv-type", OPT_KV, "TYPE,...", 0, "types of the KV cache (F16)", 0 },
     { "tp", OPT_TP, "N,...", 0, "tensor parallel (1)", 0 },
     { "pp", OPT_PP, "N,...", 0, "pipeline parallel (1)", 0 },
@@ -126,47 +126,59 @@ static int kind_of(const char *word)
     return strcasecmp(word, "all") == 0 ? -2 : -1;
 }
 
-static int load_machines(struct sweep_grid *g, int kind, struct error *err)
+static int add_machine(struct sweep_grid *g, const char *name, int kind, struct error *err)
 {
-    size_t kept = 0;
-    g->machine = calloc(g->hw.n + 1, sizeof *g->machine);
-    if (!g->machine)
-        return error_oom(err, g->hw.n * sizeof *g->machine, "the machines");
-    for (size_t i = 0; i < g->hw.n; i++) {
-        struct hwprofile h;
-        if (strcmp(g->hw.v[i], "classes") == 0 && kind != -1) {
-            free(g->hw.v[i]);
-            continue;
-        }
-        if (cli_hwprofile_load(&h, g->hw.v[i], err) != 0) {
-            memmove(g->hw.v + kept, g->hw.v + i, (g->hw.n - i) * sizeof *g->hw.v);
-            g->hw.n -= i - kept;
-            return -1;
-        }
-        if (kind >= 0 && (int)h.kind != kind) {
-            hwprofile_free(&h);
-            free(g->hw.v[i]);
-            continue;
-        }
-        g->machine[kept] = h;
-        g->hw.v[kept++] = g->hw.v[i];
+    struct hwprofile h;
+    if (cli_hwprofile_load(&h, name, err) != 0)
+        return -1;
+    bool wanted = kind < 0 || (int)h.kind == kind;
+    for (size_t i = 0; i < g->hw.n && kind != -1; i++) /* named before, or of two kinds */
+        wanted &= strcmp(g->machine[i].id, h.id) != 0;
+    struct hwprofile *machine = wanted ? realloc(g->machine, (g->hw.n + 1) * sizeof *machine) : NULL;
+    if (machine)
+        g->machine = machine;
+    char **names = machine ? realloc(g->hw.v, (g->hw.n + 1) * sizeof *names) : NULL;
+    if (names)
+        g->hw.v = names;
+    char *copy = names ? strdup(name) : NULL;
+    if (!copy) {
+        hwprofile_free(&h);
+        return wanted ? error_oom(err, sizeof h, "the machines") : 0;
     }
-    g->hw.n = kept;
-    return kept > 0 ? 0 : error_set(err, ERROR_INPUT, "no profile of that kind");
+    g->machine[g->hw.n] = h;
+    g->hw.v[g->hw.n++] = copy;
+    return 0;
 }
 
-static int parse_machines(struct sweep_grid *g, const char *text, struct error *err)
+static int add_kind(struct sweep_grid *g, int kind, struct error *err)
 {
-    const int kind = kind_of(text);
     char **names;
     size_t n;
-    if (kind == -1) {
-        if (str_list_parse(&g->hw, text, "--hw", err) != 0)
-            return -1;
-    } else if (hwprofile_list(&names, &n, err) != 0 || take_names(&g->hw, names, n, err) != 0) {
+    int rc = hwprofile_list(&names, &n, err);
+    if (rc != 0)
         return -1;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        if (strcmp(names[i], "classes") != 0)
+            rc = add_machine(g, names[i], kind, err);
+    name_list_free(names, n);
+    return rc;
+}
+
+/* Names, and words that stand for every profile of a kind. */
+static int parse_machines(struct sweep_grid *g, const char *text, struct error *err)
+{
+    struct str_list items;
+    if (str_list_parse(&items, text, "--hw", err) != 0)
+        return -1;
+    int rc = 0;
+    for (size_t i = 0; i < items.n && rc == 0; i++) {
+        const int kind = kind_of(items.v[i]);
+        rc = kind == -1 ? add_machine(g, items.v[i], kind, err) : add_kind(g, kind, err);
     }
-    return load_machines(g, kind, err);
+    str_list_free(&items);
+    if (rc == 0 && g->hw.n == 0)
+        return error_set(err, ERROR_INPUT, "--hw %s: no profile of that kind", text);
+    return rc;
 }
 
 static int parse_kv(struct sweep_grid *g, const char *text, struct error *err)

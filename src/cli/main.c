@@ -111,6 +111,9 @@ int main(int argc, char **argv)
         return finish_stdout(name);
     cli_progress_done();
     fflush(stdout);
+    for (char *p = err.msg; *p; p++) /* names from the command line are in it as they were typed */
+        if (((unsigned char)*p < 0x20 && *p != '\n') || *p == 0x7f)
+            *p = '?';
     fprintf(stderr, "%s: %s\n", name, err.msg);
     return error_exit_status(&err);
 }

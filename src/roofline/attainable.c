@@ -113,12 +113,12 @@ static int stand_in_rank(enum math want, enum math other)
     return b >= w ? b - w : 100 + w - b;
 }
 
-/* Units of 8 and 4 bits are there or are not; those of FP16 do not hold BF16's range. On CPUs any type is widened. */
+/* Units of 8 and 4 bits are there or are not; a CPU without them widens to 16 bits or more. FP16's do not hold BF16's range. */
 static bool may_stand_in(const struct hwprofile *h, enum math want, enum math other)
 {
     if (want == MATH_BF16 && other == MATH_FP16)
         return false;
-    return h->kind == HW_CPU || math_bits(want) > 8;
+    return math_bits(want) > 8 || (h->kind == HW_CPU && math_bits(other) > 8);
 }
 
 /*
