@@ -5,6 +5,10 @@ check_PROGRAMS += %D%/test_counts
 %C%_test_counts_LDADD   = tests/engine/ref/libref.a libengine.a libroofline.a librun.a libcounters.a $(KERNEL_LIBS) libhwprofile.a libmodel.a \
   libgguf.a libdtype.a $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS)
 TESTS += %D%/test_counts
+check_PROGRAMS += %D%/test_counts_random
+%C%_test_counts_random_SOURCES = %D%/test_counts_random.c tests/test.h
+%C%_test_counts_random_LDADD   = $(%C%_test_counts_LDADD)
+TESTS += %D%/test_counts_random
 check_PROGRAMS += %D%/test_text_stream
 %C%_test_text_stream_SOURCES = %D%/test_text_stream.c src/cli/generate.c src/cli/generate.h tests/test.h
 %C%_test_text_stream_LDADD   = libengine.a libcounters.a $(KERNEL_LIBS) libmodel.a libgguf.a libdtype.a $(PCRE2_LIBS) \
