@@ -24,4 +24,7 @@ TESTS += %D%/test_roofline_tables %D%/test_roofline_layout
 ROOFLINE_TEST_LIBS = libroofline.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(TEST_LIBS) $(PCRE2_LIBS)
 TESTS += %D%/test_roofline_cost %D%/test_roofline_kinds %D%/test_roofline_account %D%/test_roofline_predict \
   %D%/test_speculate %D%/test_roofline_memory %D%/test_solve
+EXTRA_PROGRAMS += %D%/bench_price
+%C%_bench_price_SOURCES = %D%/bench_price.c tests/test.h
+%C%_bench_price_LDADD   = $(ROOFLINE_TEST_LIBS)
 endif
