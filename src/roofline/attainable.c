@@ -325,10 +325,8 @@ int roofs_check(const struct roofs *r, const struct hwprofile *h, const struct o
 
 enum math roofs_math(const struct roofs *r, const struct op *op)
 {
-    if (cost_is_product(op) && op->w)
-        return scheme_math(r, op->w->scheme, op->w->type);
-    if (cost_is_product(op))
-        return matmul_math(r->cpu, DTYPE_F32);
+    if (is_product(op))
+        return op->w ? scheme_math(r, op->w->scheme, op->w->type) : matmul_math(r->cpu, DTYPE_F32);
     return op->kind == OP_ATTENTION && !r->cpu ? MATH_FP16 : MATH_FP32;
 }
 
@@ -336,7 +334,7 @@ enum math roofs_math(const struct roofs *r, const struct op *op)
  * around them. */
 static bool is_launched(const struct roofs *r, const struct op *op)
 {
-    return r->cpu || cost_is_product(op) || op->kind == OP_ATTENTION;
+    return r->cpu || is_product(op) || op->kind == OP_ATTENTION;
 }
 
 /*

@@ -15,6 +15,17 @@ static inline double max2(double a, double b)
     return a > b ? a : b;
 }
 
+/* The same for what is asked of every class of a step: without calls. */
+static inline bool is_product(const struct op *op)
+{
+    return op->kind == OP_MATMUL || op->kind == OP_HEAD_MATMUL || op->kind == OP_KV_EXPAND || op->kind == OP_EXPERT_MATMUL;
+}
+
+static inline double all_bytes(const struct cost *c)
+{
+    return c->weight_bytes + c->act_bytes + c->kv_bytes;
+}
+
 /* Numbers of tokens that make sense together, else ERROR_USAGE. */
 int check_scenario(uint32_t n_prompt, uint32_t n_gen, uint32_t n_depth, uint32_t n_batch,
                    uint32_t n_ubatch, struct error *err);

@@ -229,18 +229,25 @@ static void divide(struct cost_form *f, const struct op *op, const struct share 
 
 /* ---- what they exchange --------------------------------------------------------------------------------- */
 
-static struct step_class exchange(enum op_kind kind, enum op_role role, double count, double elems, uint32_t n,
-                                  const struct op *after, const struct cost_options *o)
+static void exchange(struct step_class *c, enum op_kind kind, enum op_role role, double count, double elems, uint32_t n,
+                     const struct op *after, const struct cost_options *o)
 {
-    const double peers = (double)n - 1;
-    struct op op = { .kind = kind, .role = role, .layer = after->layer, .cols = (uint32_t)elems, .out_rows = after->out_rows };
-    struct step_class c = { .op = op, .count = count, .form = cost_form(&op, o), .n_comm = n };
-    const double sent = kind == OP_ALL_REDUCE ? 2 * peers / n : kind == OP_SEND ? 1 : peers / n;
-    c.form.link_tok = sent * o->act_elem_bytes * elems;
-    return c;
+    const double peers = (double)n - 1, sent = kind == OP_ALL_REDUCE ? 2 * peers / n : kind == OP_SEND ? 1 : peers / n;
+    c->op = (struct op){ .kind = kind, .role = role, .layer = after->layer, .cols = (uint32_t)elems, .out_rows = after->out_rows };
+    c->count = count;
+    c->form = (struct cost_form){ .out_rows = after->out_rows, .link_tok = sent * o->act_elem_bytes * elems };
+    c->n_comm = n;
 }
 
-/* Appends what follows ops of this class; at most three. */
+/* How many classes exchanges() appends at most. */
+static size_t most_exchanges(enum op_role role)
+{
+    if (role == ROLE_EXPERT_SUM)
+        return 3;
+    return role == ROLE_ATTN_OUTPUT || role == ROLE_SSM_OUT || role == ROLE_FFN_DOWN || role == ROLE_EMBED || role == ROLE_LM_HEAD;
+}
+
+/* Appends what follows ops of this class. */
 static void exchanges(struct step_model *s, const struct op_class *c, const struct hparams *hp, const struct parts *p)
 {
     const uint32_t tp = (uint32_t)p->tp, ep = (uint32_t)p->ep;
@@ -250,18 +257,18 @@ static void exchanges(struct step_model *s, const struct op_class *c, const stru
     if (role == ROLE_EXPERT_SUM && ep > tp) {
         /* Each device of a group sends its part of the group's tokens, once an expert; then the group shares the sums. */
         const double elems = (double)hp->n_expert_used * hp->n_embd / tp;
-        *next++ = exchange(OP_ALL_TO_ALL, ROLE_COMM_DISPATCH, c->count, elems, ep, &c->op, o);
-        *next++ = exchange(OP_ALL_TO_ALL, ROLE_COMM_COMBINE, c->count, elems, ep, &c->op, o);
+        exchange(next++, OP_ALL_TO_ALL, ROLE_COMM_DISPATCH, c->count, elems, ep, &c->op, o);
+        exchange(next++, OP_ALL_TO_ALL, ROLE_COMM_COMBINE, c->count, elems, ep, &c->op, o);
         if (tp > 1)
-            *next++ = exchange(OP_ALL_GATHER, ROLE_COMM_FFN, c->count, hp->n_embd, tp, &c->op, o);
+            exchange(next++, OP_ALL_GATHER, ROLE_COMM_FFN, c->count, hp->n_embd, tp, &c->op, o);
     } else if (tp > 1 && (role == ROLE_ATTN_OUTPUT || role == ROLE_SSM_OUT)) {
-        *next++ = exchange(OP_ALL_REDUCE, ROLE_COMM_ATTN, c->count, hp->n_embd, tp, &c->op, o);
+        exchange(next++, OP_ALL_REDUCE, ROLE_COMM_ATTN, c->count, hp->n_embd, tp, &c->op, o);
     } else if (tp > 1 && (role == ROLE_FFN_DOWN || role == ROLE_EXPERT_SUM)) {
-        *next++ = exchange(OP_ALL_REDUCE, ROLE_COMM_FFN, c->count, hp->n_embd, tp, &c->op, o);
+        exchange(next++, OP_ALL_REDUCE, ROLE_COMM_FFN, c->count, hp->n_embd, tp, &c->op, o);
     } else if (tp > 1 && role == ROLE_EMBED) {
-        *next++ = exchange(OP_ALL_REDUCE, ROLE_COMM_FFN, 1, c->op.cols, tp, &c->op, o);
+        exchange(next++, OP_ALL_REDUCE, ROLE_COMM_FFN, 1, c->op.cols, tp, &c->op, o);
     } else if (tp > 1 && role == ROLE_LM_HEAD) {
-        *next++ = exchange(OP_ALL_GATHER, ROLE_COMM_LOGITS, 1, c->op.rows, tp, &c->op, o);
+        exchange(next++, OP_ALL_GATHER, ROLE_COMM_LOGITS, 1, c->op.rows, tp, &c->op, o);
     }
     s->n = (size_t)(next - s->c);
 }
@@ -319,19 +326,25 @@ int step_model_init(struct step_model *s, const struct op_classes *l, const stru
     *s = (struct step_model){ .o = *o, .stretch = (double)pp * (double)u64_ceil_div(hp->n_layer, pp) / hp->n_layer };
     if (layout_check(&o->layout, l, err) != 0 || routing_check(o->cost.routing, hp, err) != 0)
         return -1;
-    s->c = calloc(4 * l->n + 1, sizeof *s->c); /* each with at most three exchanges behind it */
+    size_t most = l->n + 1; /* the last between stages */
+    for (size_t i = 0; i < l->n; i++)
+        most += most_exchanges(l->c[i].op.role);
+    s->c = malloc(most * sizeof *s->c);
     if (!s->c)
-        return error_oom(err, 4 * l->n * sizeof *s->c, "the model of a step");
+        return error_oom(err, most * sizeof *s->c, "the model of a step");
     for (size_t i = 0; i < l->n; i++) {
         const struct op_class *c = &l->c[i];
         struct step_class *k = &s->c[s->n++];
-        *k = (struct step_class){ .op = c->op, .count = c->count, .form = cost_form(&c->op, &o->cost) };
+        k->op = c->op;
+        k->count = c->count;
+        k->form = cost_form(&c->op, &o->cost);
+        k->n_comm = 0;
         const struct share share = share_of(&c->op, hp, &p);
         divide(&k->form, &c->op, &share, &p);
         exchanges(s, c, hp, &p);
     }
     if (pp > 1)
-        s->c[s->n++] = exchange(OP_SEND, ROLE_COMM_STAGE, pp - 1, hp->n_embd, 2, &(struct op){ .layer = -1 }, &o->cost);
+        exchange(&s->c[s->n++], OP_SEND, ROLE_COMM_STAGE, pp - 1, hp->n_embd, 2, &(struct op){ .layer = -1 }, &o->cost);
     if (o->weights_bytes > 0)
         make_nominal(s, round(o->weights_bytes));
     else if (o->weights_only)

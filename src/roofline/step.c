@@ -5,7 +5,7 @@
 
 static bool runs(const struct cost *c)
 {
-    return cost_bytes(c) > 0 || c->flop > 0 || c->link_bytes > 0;
+    return all_bytes(c) > 0 || c->flop > 0 || c->link_bytes > 0;
 }
 
 static void add(struct step_sum *s, const struct step_class *c, const struct cost *k, const struct op_time *t)
