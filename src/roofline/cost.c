@@ -310,84 +310,89 @@ static void form_begin(struct cost_form *f, const struct op *op)
     f->link_tok = 0;
 }
 
-struct cost_form cost_form(const struct op *op, const struct cost_options *o)
+void cost_form_at(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
-    struct cost_form f;
-    form_begin(&f, op);
+    form_begin(f, op);
     switch (op->kind) {
     case OP_EMBED:
-        form_embed(&f, op, o);
+        form_embed(f, op, o);
         break;
     case OP_RMS_NORM:
-        form_norm(&f, op, 4, o);
+        form_norm(f, op, 4, o);
         break;
     case OP_LAYER_NORM:
-        form_norm(&f, op, op->bias ? 7 : 6, o);
+        form_norm(f, op, op->bias ? 7 : 6, o);
         break;
     case OP_MATMUL:
-        form_matmul(&f, op, o);
+        form_matmul(f, op, o);
         break;
     case OP_HEAD_MATMUL:
-        form_head_matmul(&f, op, o);
+        form_head_matmul(f, op, o);
         break;
     case OP_ROPE:
-        form_rope(&f, op, o);
+        form_rope(f, op, o);
         break;
     case OP_KV_STORE:
-        form_kv_store(&f, op, o);
+        form_kv_store(f, op, o);
         break;
     case OP_KV_EXPAND:
-        form_kv_expand(&f, op, o);
+        form_kv_expand(f, op, o);
         break;
     case OP_ATTENTION:
-        form_attention(&f, op, o);
+        form_attention(f, op, o);
         break;
     case OP_GLU:
-        form_elementwise(&f, op, 2, glu_flop(op->glu), o);
+        form_elementwise(f, op, 2, glu_flop(op->glu), o);
         break;
     case OP_ACT:
-        form_elementwise(&f, op, 1, glu_flop(op->glu) - 1, o);
+        form_elementwise(f, op, 1, glu_flop(op->glu) - 1, o);
         break;
     case OP_ADD:
     case OP_MUL:
-        form_elementwise(&f, op, 2, 1, o);
+        form_elementwise(f, op, 2, 1, o);
         break;
     case OP_SCALE:
-        form_elementwise(&f, op, 1, 1, o);
+        form_elementwise(f, op, 1, 1, o);
         break;
     case OP_ROUTE:
-        form_route(&f, op, o);
+        form_route(f, op, o);
         break;
     case OP_EXPERT_MATMUL:
-        form_expert_matmul(&f, op, o);
+        form_expert_matmul(f, op, o);
         break;
     case OP_EXPERT_SUM:
-        form_expert_sum(&f, op, o);
+        form_expert_sum(f, op, o);
         break;
     case OP_SOFTCAP:
-        form_elementwise(&f, op, 1, 3, o);
+        form_elementwise(f, op, 1, 3, o);
         break;
     case OP_CONV1D:
-        form_recurrence(&f, op, op->cols, 2.0 * op->cols * (op->n_state + 1.0) + (op->bias ? op->cols : 0), o);
+        form_recurrence(f, op, op->cols, 2.0 * op->cols * (op->n_state + 1.0) + (op->bias ? op->cols : 0), o);
         break;
     case OP_SSM_SCAN:
-        form_recurrence(&f, op, op->cols, scan_flop(op), o);
+        form_recurrence(f, op, op->cols, scan_flop(op), o);
         break;
     case OP_DELTA_RULE:
-        form_recurrence(&f, op, (double)op->n_head * op->head_dim_v, delta_flop(op), o);
+        form_recurrence(f, op, (double)op->n_head * op->head_dim_v, delta_flop(op), o);
         break;
     case OP_INDEX:
-        form_index(&f, op, o);
+        form_index(f, op, o);
         break;
     case OP_ALL_REDUCE:
     case OP_ALL_GATHER:
     case OP_ALL_TO_ALL:
     case OP_SEND:
-        f.link_tok = o->act_elem_bytes * op->cols;
+        f->link_tok = o->act_elem_bytes * op->cols;
         break;
     case OP_KIND_COUNT:
         break;
     }
+}
+
+struct cost_form cost_form(const struct op *op, const struct cost_options *o)
+{
+    struct cost_form f;
+    cost_form_at(&f, op, o);
     return f;
 }
 

@@ -30,6 +30,9 @@ static inline double all_bytes(const struct cost *c)
 int check_scenario(uint32_t n_prompt, uint32_t n_gen, uint32_t n_depth, uint32_t n_batch,
                    uint32_t n_ubatch, struct error *err);
 
+/* cost_form() where it is to stay. */
+void cost_form_at(struct cost_form *f, const struct op *op, const struct cost_options *o);
+
 /* Bytes of one position in the cache of this op's layer: keys and, where they are cached, values. (12) */
 double cost_kv_row_bytes(const struct op *op, const struct cost_options *o);
 

@@ -337,8 +337,8 @@ int step_model_init(struct step_model *s, const struct op_classes *l, const stru
         struct step_class *k = &s->c[s->n++];
         k->op = c->op;
         k->count = c->count;
-        k->form = cost_form(&c->op, &o->cost);
         k->n_comm = 0;
+        cost_form_at(&k->form, &c->op, &o->cost);
         const struct share share = share_of(&c->op, hp, &p);
         divide(&k->form, &c->op, &share, &p);
         exchanges(s, c, hp, &p);
