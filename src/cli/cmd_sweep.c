@@ -158,8 +158,7 @@ static int add_kind(struct sweep_grid *g, int kind, struct error *err)
     if (rc != 0)
         return -1;
     for (size_t i = 0; i < n && rc == 0; i++)
-        if (strcmp(names[i], "classes") != 0)
-            rc = add_machine(g, names[i], kind, err);
+        rc = add_machine(g, names[i], kind, err);
     name_list_free(names, n);
     return rc;
 }

@@ -241,7 +241,7 @@ static void put_phase(struct row *r, const struct step_sum *sum, double n_tok)
 {
     const bool has = sum && n_tok > 0;
     put_num(r, has ? sum->seconds : NAN);
-    put_num(r, has ? n_tok / sum->seconds : NAN);
+    put_num(r, has ? sum->tok_s : NAN);
     put_text(r, has ? bound_name(step_bound(sum)) : NULL);
 }
 

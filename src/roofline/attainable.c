@@ -338,29 +338,32 @@ static bool is_launched(const struct roofs *r, const struct op *op)
 }
 
 /*
- * Seconds in which n devices exchange; bytes: what a device sends. An all-reduce over a ring passes its parts round
- * twice; among few devices, or for little, everybody sends everything to everybody at once. (44)
+ * n devices exchange; bytes: what a device sends on a ring. An all-reduce over a ring passes its parts round
+ * twice; among few devices, or for little, everybody sends everything to everybody at once: more bytes, fewer hops. (44)
  */
-static double link_seconds(const struct roofs *r, const struct step_class *c, double bytes)
+static struct op_time exchanged(const struct roofs *r, const struct step_class *c, double bytes)
 {
     const double n = c->n_comm, wire = bytes / r->link_bytes_s, hop = r->link_latency_s;
+    double s = wire + hop;
     if (c->op.kind == OP_ALL_REDUCE) {
-        const double ring = wire + 2 * (n - 1) * hop, at_once = wire * n / 2 + hop;
-        return r->link_ring ? ring : fmin(ring, at_once);
+        s = wire + 2 * (n - 1) * hop;
+        if (!r->link_ring && wire * n / 2 + hop < s) {
+            s = wire * n / 2 + hop;
+            bytes *= n / 2;
+        }
+    } else if (c->op.kind == OP_ALL_GATHER && r->link_ring) {
+        s = wire + (n - 1) * hop;
+    } else if (c->op.kind == OP_ALL_TO_ALL && r->link_ring) {
+        /* a quarter of gathering all of it, on a ring in both directions */
+        s = fmax(wire, wire * n * n / (4 * (n - 1))) + n / 2 * hop;
     }
-    if (c->op.kind == OP_ALL_GATHER)
-        return wire + (r->link_ring ? n - 1 : 1) * hop;
-    if (c->op.kind == OP_ALL_TO_ALL && r->link_ring) /* a quarter of gathering all of it, on a ring in both directions */
-        return fmax(wire, wire * n * n / (4 * (n - 1))) + n / 2 * hop;
-    return wire + hop;
+    return (struct op_time){ .seconds = s, .link_s = s, .link_bytes = bytes, .bound = BOUND_LINK };
 }
 
 struct op_time roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost)
 {
-    if (c->n_comm > 0) {
-        const double s = link_seconds(r, c, cost->link_bytes);
-        return (struct op_time){ .seconds = s, .link_s = s, .bound = BOUND_LINK };
-    }
+    if (c->n_comm > 0)
+        return exchanged(r, c, cost->link_bytes);
     const double memory = r->bytes_s * r->e_bandwidth,
                  cache = cost->act_bytes <= r->cache_bytes ? r->cache_bytes_s * r->e_bandwidth : memory;
     struct op_time t = {

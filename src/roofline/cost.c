@@ -417,7 +417,7 @@ static double form_n_tok(const struct cost_form *f, const struct pass *p)
 /* Ops of a layer ask for the same number one after the other. */
 static double touched(const struct cost_form *f, double n_tok, const struct cost_options *o, struct cost_memo *m)
 {
-    const double n = n_tok * f->expert_groups;
+    const double n = n_tok * f->expert_groups * (o->expert_fill > 0 ? o->expert_fill : 1);
     if (m->n_tok != n || m->n_expert != f->n_expert || m->n_expert_used != f->n_expert_used)
         *m = (struct cost_memo){ n, f->n_expert, f->n_expert_used,
                                  experts_touched(o->routing, f->n_expert, f->n_expert_used, n) };

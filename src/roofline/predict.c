@@ -53,7 +53,7 @@ void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok
     x->out->memory_s = sum->memory_s;
     x->out->compute_s = sum->compute_s;
     x->out->link_s = sum->link_s;
-    x->out->tok_s = n_tok / sum->seconds;
+    x->out->tok_s = sum->tok_s > 0 ? sum->tok_s : n_tok / sum->seconds;
     memcpy(x->out->bound_s, sum->bound_s, sizeof sum->bound_s);
     x->out->bound = step_bound(sum);
     for (int i = 0; i < ROLE_COUNT; i++)

@@ -29,6 +29,7 @@ struct cost_options {
     enum dtype type_k, type_v; /* of the KV cache: DTYPE_F16 */
     const struct routing *routing; /* NULL: uniform */
     bool materialized; /* the scores of attention pass through memory; false: they stay on the chip (7) */
+    double expert_fill; /* tokens that meet at experts over those of full groups (44); 0: 1 */
 };
 
 /*

@@ -44,10 +44,11 @@ struct step_sum step_price(const struct step_model *s, const struct roofs *r, co
     struct cost_memo memo = { 0 };
     for (size_t i = 0; i < s->n; i++) {
         const struct step_class *c = &s->c[i];
-        const struct cost k = cost_eval(&c->form, p, n_steps, &s->o.cost, &memo);
+        struct cost k = cost_eval(&c->form, p, n_steps, &s->o.cost, &memo);
         if (!runs(&k)) /* not in this pass */
             continue;
         const struct op_time t = roofs_time(r, c, &k);
+        k.link_bytes = t.link_bytes; /* of the way they are exchanged */
         add(&sum, c, &k, &t);
         if (fn)
             fn(ctx, c, &k, &t);
@@ -66,10 +67,35 @@ static uint32_t one(uint32_t n)
     return n > 0 ? n : 1;
 }
 
-/* Sequences of one group of devices. */
-static uint32_t group_batch(const struct step_model *s, const struct scenario *o)
+/* Sequences spread over the groups of devices: as many each, and one more in some. */
+struct groups {
+    uint32_t fewer, more, n_more;
+    bool together; /* they meet at the experts, and so keep pace with the fullest */
+};
+
+static struct groups groups_of(const struct step_model *s, const struct scenario *o)
 {
-    return (uint32_t)u64_ceil_div(o->n_batch, one(s->o.layout.dp));
+    const uint32_t dp = one(s->o.layout.dp), fewer = o->n_batch / dp, rest = o->n_batch % dp;
+    return (struct groups){ fewer, rest > 0 ? fewer + 1 : fewer, rest > 0 ? rest : dp,
+                            one(s->o.layout.ep) > one(s->o.layout.tp) };
+}
+
+/* The same model, its experts seeing the tokens of groups that are not all full. */
+static struct step_model with_fill(const struct step_model *s, const struct scenario *o, const struct groups *g)
+{
+    struct step_model m = *s;
+    m.o.cost.expert_fill = g->together ? (double)o->n_batch / ((double)g->more * one(s->o.layout.dp)) : 1;
+    return m;
+}
+
+/* Tokens a second of all groups, n of each sequence: the fullest need `seconds`, the others `fewer_s`. */
+static double tokens_s(const struct scenario *o, const struct step_model *s, const struct groups *g, double n, double seconds,
+                       double fewer_s)
+{
+    if (g->together || g->more == g->fewer || g->fewer == 0)
+        return n * o->n_batch / seconds;
+    return n * ((double)g->n_more * g->more / seconds +
+                (double)(one(s->o.layout.dp) - g->n_more) * g->fewer / fewer_s);
 }
 
 struct adding {
@@ -97,25 +123,58 @@ static void add_pass(void *ctx, const struct pass *p)
     x->longest_s = fmax(x->longest_s, one_pass.seconds);
 }
 
-struct step_sum step_prefill(const struct step_model *s, const struct roofs *r, const struct scenario *o, step_fn *fn,
-                             void *ctx)
+/* A prompt of each of so many sequences. */
+static struct step_sum prefill_group(const struct step_model *s, const struct roofs *r, const struct scenario *o,
+                                     uint32_t n_seq, step_fn *fn, void *ctx)
 {
     struct adding x = { .s = s, .r = r, .fn = fn, .ctx = ctx };
     const uint32_t pp = one(s->o.layout.pp);
-    prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, group_batch(s, o), add_pass, &x);
+    prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, add_pass, &x);
     if (pp > 1) /* passes follow each other through the stages: all but the longest overlap */
         x.sum.seconds = x.longest_s + (x.sum.seconds - x.longest_s) * s->stretch / pp;
     return x.sum;
 }
 
+struct step_sum step_prefill(const struct step_model *s, const struct roofs *r, const struct scenario *o, step_fn *fn,
+                             void *ctx)
+{
+    const struct groups g = groups_of(s, o);
+    const struct step_model m = with_fill(s, o, &g);
+    struct step_sum sum = prefill_group(&m, r, o, g.more, fn, ctx);
+    const bool two = g.fewer != g.more && g.fewer > 0 && !g.together;
+    const double fewer_s = two ? prefill_group(&m, r, o, g.fewer, NULL, NULL).seconds : NAN;
+    sum.tok_s = tokens_s(o, s, &g, o->n_prompt, sum.seconds, fewer_s);
+    return sum;
+}
+
+/* A step of so many sequences. A pipeline has parts of them in every stage, some with one more; the stages pass on
+ * what they have when the slowest is done. */
+static struct step_sum decode_group(const struct step_model *s, const struct roofs *r, const struct scenario *o,
+                                    uint32_t n_seq, step_fn *fn, void *ctx)
+{
+    const uint32_t pp = one(s->o.layout.pp), fewer = n_seq / pp, n_more = n_seq % pp;
+    struct pass p = decode_pass(o->n_depth, fewer + (n_more > 0));
+    struct step_sum sum = step_price(s, r, &p, o->n_gen, fn, ctx);
+    if (n_seq < pp) /* each alone, from stage to stage */
+        return sum;
+    if (n_more > 0) {
+        p = decode_pass(o->n_depth, fewer);
+        const double fewer_s = step_price(s, r, &p, o->n_gen, NULL, NULL).seconds;
+        sum.seconds = (n_more * sum.seconds + (pp - n_more) * fewer_s) / pp;
+    }
+    sum.seconds *= s->stretch;
+    return sum;
+}
+
 struct step_sum step_decode(const struct step_model *s, const struct roofs *r, const struct scenario *o, step_fn *fn,
                             void *ctx)
 {
-    const uint32_t pp = one(s->o.layout.pp), group = group_batch(s, o);
-    const struct pass first = decode_pass(o->n_depth, (uint32_t)u64_ceil_div(group, pp));
-    struct step_sum sum = step_price(s, r, &first, o->n_gen, fn, ctx);
-    if (group >= pp) /* every stage has work, and the slowest sets the pace */
-        sum.seconds *= s->stretch;
+    const struct groups g = groups_of(s, o);
+    const struct step_model m = with_fill(s, o, &g);
+    struct step_sum sum = decode_group(&m, r, o, g.more, fn, ctx);
+    const bool two = g.fewer != g.more && g.fewer > 0 && !g.together;
+    const double fewer_s = two ? decode_group(&m, r, o, g.fewer, NULL, NULL).seconds : NAN;
+    sum.tok_s = tokens_s(o, s, &g, 1, sum.seconds, fewer_s);
     return sum;
 }
 

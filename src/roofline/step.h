@@ -99,6 +99,7 @@ int roofs_check(const struct roofs *r, const struct hwprofile *h, const struct o
 /* Seconds one op takes under the roofs and in the launch. methods.md (13), (44) */
 struct op_time {
     double seconds, memory_s, compute_s, link_s;
+    double link_bytes; /* sent in link_s */
     enum bound bound;
 };
 struct op_time roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost);
@@ -108,6 +109,7 @@ struct step_sum {
     struct cost cost;
     double seconds, memory_s, compute_s, link_s;
     double bound_s[BOUND_COUNT]; /* seconds spent under each bound */
+    double tok_s;                /* of a scenario: tokens of all groups of devices in a second */
 };
 /* The bound under which most of it is spent. */
 enum bound step_bound(const struct step_sum *s);
