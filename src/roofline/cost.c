@@ -304,10 +304,11 @@ static void form_begin(struct cost_form *f, const struct op *op)
     f->n_top = op->n_top;
     f->n_expert = f->n_expert_used = f->expert_groups = 0;
     f->weight = f->weight_tok = f->weight_expert = 0;
-    f->act_in_tok = f->act_out_tok = f->act_present = 0;
+    f->act_in_tok = f->act_out_tok = f->act_present = f->act_score = 0;
     f->kv_tok = f->kv_seq = f->kv_present = 0;
     f->flop_tok = f->flop_seen = f->flop_present = 0;
     f->link_tok = 0;
+    _Static_assert(sizeof *f == 8 + 20 * sizeof(double), "struct cost_form has another field: it is to be cleared here too");
 }
 
 void cost_form_at(struct cost_form *f, const struct op *op, const struct cost_options *o)
