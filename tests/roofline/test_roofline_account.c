@@ -186,7 +186,7 @@ static void latents_and_experts_of_deepseek(void **state)
         "\"max_position_embeddings\": 163840, \"hidden_act\": \"silu\"}",
         "F16");
     const struct analysis_options o = { .n_prompt = 512, .n_gen = 3, .n_batch = 1, .n_ubatch = 512, .by = ANALYSIS_BY_ROLE,
-                                        .cost = { 4, DTYPE_BF16, DTYPE_F32 } };
+                                        .cost = { .act_elem_bytes = 4, .type_k = DTYPE_BF16, .type_v = DTYPE_F32 } };
     struct analysis a;
     struct error err = { 0 };
     assert_ok(analysis_init(&a, &m, &o, &err), err);
