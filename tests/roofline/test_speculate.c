@@ -394,7 +394,7 @@ static void draft_on_every_device(void **state)
     struct op_classes l;
     struct drafter d;
     struct error err = { 0 };
-    const struct step_options o = { .cost = { 2, DTYPE_F16, DTYPE_F16, NULL }, .layout = { .tp = 4 } };
+    const struct step_options o = { .cost = { .act_elem_bytes = 2, .type_k = DTYPE_F16, .type_v = DTYPE_F16 }, .layout = { .tp = 4 } };
     struct spec_options s = drafts(SPEC_MODEL, 3);
     (void)state;
     s.draft = &small;
