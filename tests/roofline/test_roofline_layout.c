@@ -287,6 +287,27 @@ static void remembered_prices(void **state)
     close_model(&x);
 }
 
+/*
+ * Five equal layers of 2 GB on two stages of three and two, at 1 TB/s: 6 ms and 4 ms, a pass 10 ms; the slower stage is 6 / 5
+ * of their mean. One sequence goes through both, 10 ms a token. Of four, two groups of two follow each other: each stage has
+ * one at any time, and a step of both takes twice the slower stage, 12 ms. A prompt of three passes: the first 10 ms, then
+ * one every 6 ms.
+ */
+static void pipeline_seconds(void **state)
+{
+    struct step_class layer = { .op = { .kind = OP_MATMUL }, .count = 5, .form = { .weight = 2e9 } };
+    const struct step_model s = { .c = &layer, .n = 1, .o = { .layout = { .pp = 2, .dp = 2 } }, .stretch = 6 / 5.0 };
+    struct roofs r = linked(false);
+    struct scenario o = { .n_prompt = 12, .n_gen = 1, .n_batch = 2, .n_ubatch = 4 }; /* one sequence a group */
+    (void)state;
+    r.cache_bytes_s = INFINITY;
+    assert_near(step_decode(&s, &r, &o, NULL, NULL).seconds, 10e-3, 1e-12);
+    assert_near(step_decode(&s, &r, &o, NULL, NULL).cost.weight_bytes, 5 * 2e9, 0);
+    assert_near(step_prefill(&s, &r, &o, NULL, NULL).seconds, 10e-3 + 2 * 6e-3, 1e-12);
+    o.n_batch = 8;
+    assert_near(step_decode(&s, &r, &o, NULL, NULL).seconds, 12e-3, 1e-12);
+}
+
 static void refused(struct fixture *x, struct layout l, const char *why)
 {
     struct error err = { 0 };
@@ -319,8 +340,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensor_parallel),         cmocka_unit_test(experts_over_groups),
         cmocka_unit_test(one_device_is_the_op_list), cmocka_unit_test(pipeline_memory),
-        cmocka_unit_test(collectives),             cmocka_unit_test(what_does_not_divide),
-        cmocka_unit_test(remembered_prices),
+        cmocka_unit_test(collectives),             cmocka_unit_test(pipeline_seconds),
+        cmocka_unit_test(what_does_not_divide),    cmocka_unit_test(remembered_prices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
