@@ -157,6 +157,34 @@ static void figures(void **state)
     }
 }
 
+/* Dense peaks by heart. Makers print those of 2:4 sparsity larger, or alone: twice these. NaN: the machine has no such units. */
+static void dense_peaks(void **state)
+{
+    static const struct {
+        const char *name;
+        double bits16, fp8, int8; /* TFLOP/s */
+    } t[] = {
+        { "h100-sxm", 989.4, 1978.9, 1978.9 }, { "a100-sxm-80gb", 312, NAN, 624 },    { "rtx-4090", 165.2, 330.3, 660.6 },
+        { "mi300x", 1307.4, 2614.9, 2614.9 },  { "b200-sxm", 2250, 4500, 4500 },
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        struct hwprofile h;
+        struct error err;
+        assert_ok(hwprofile_load(&h, t[i].name, &err), err);
+        const struct {
+            enum math m;
+            double tflop_s;
+        } peaks[] = { { MATH_FP16, t[i].bits16 }, { MATH_BF16, t[i].bits16 }, { MATH_FP8, t[i].fp8 }, { MATH_INT8, t[i].int8 } };
+        for (size_t k = 0; k < ARRAY_LEN(peaks); k++) {
+            const double v = h.peak[peaks[k].m].value;
+            if (isnan(v) != isnan(peaks[k].tflop_s) || fabs(v / 1e12 - peaks[k].tflop_s) > 0.001 * peaks[k].tflop_s)
+                fail_msg("%s: %s %g TFLOP/s, expected %g", t[i].name, math_name(peaks[k].m), v / 1e12, peaks[k].tflop_s);
+        }
+        hwprofile_free(&h);
+    }
+}
+
 /* The link that joins n devices of shipped machines: NVSwitch boxes of 8, racks of 72, bridges of 2 and PCIe past them, a
  * network without end; bytes/s as printed by the vendors, one direction. */
 static void shipped_links(void **state)
@@ -743,6 +771,7 @@ int main(void)
         cmocka_unit_test(recorded_host), cmocka_unit_test(live_host),
         cmocka_unit_test(math_names),    cmocka_unit_test(links),
         cmocka_unit_test(names_found),   cmocka_unit_test(shipped_links),
+        cmocka_unit_test(dense_peaks),
     };
     return cmocka_run_group_tests_name("hwprofile", tests, NULL, NULL);
 }
