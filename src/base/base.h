@@ -103,10 +103,18 @@ void name_list_free(char **names, size_t n);
 /* How names are compared: the letters, digits and '+' of name in lower case, without the words in drop (NULL-terminated
  * or NULL): "RTX 4090", "rtx-4090" and, with "nvidia" dropped, "NVIDIA RTX_4090" are one. Nothing but such words: they stay. */
 void name_fold(char *out, size_t size, const char *name, const char *const *drop);
+/* The same with a blank between words and the points of numbers: "rtx 4090", "llama 3.1 8b". */
+void name_words(char *out, size_t size, const char *name, const char *const *drop);
 /* The file of `name` in the first directory that has it; else false. */
 bool name_file(char *path, size_t size, const char *const *dirs, const char *sub, const char *name);
 /* Edits (insert, delete, replace a character) between two names, of each the first NAME_SIZE characters. */
 unsigned edit_distance(const char *a, const char *b);
+/* How far a candidate is from what was asked for, folded; only the order says something, and 0: the same. Where one is the
+ * beginning of the other, to the end of a word or number, that is nearer than anything else, the longer the nearer; then what
+ * begins with or contains it; then edits. */
+unsigned name_distance(const char *asked, const char *candidate);
+/* Is a candidate at that distance more than half rewritten? To suggest it would be noise. */
+bool name_far(const char *asked, unsigned distance);
 
 /* ---- interruption ---------------------------------------------------------
  * main() installs the handlers; long loops ask. A signal flag is the one mutable global.

@@ -103,19 +103,39 @@ static size_t fold_word(char *out, size_t n, size_t size, const char *s, size_t 
     return n;
 }
 
-void name_fold(char *out, size_t size, const char *name, const char *const *drop)
+/* The point of "3.1": of a number, not between words. */
+static bool is_point(const char *name, const char *s)
+{
+    return s > name && *s == '.' && isdigit((unsigned char)s[-1]) && isdigit((unsigned char)s[1]);
+}
+
+static void join_words(char *out, size_t size, const char *name, const char *const *drop, bool spaced)
 {
     size_t n = 0;
     for (const char *s = name; *s;) {
         size_t len = 0;
         while (s[len] && in_word(s[len]))
             len++;
-        n = fold_word(out, n, size, s, len, drop);
+        size_t start = n;
+        if (spaced && len && n > 0 && n + 1 < size)
+            out[start++] = is_point(name, s - 1) ? '.' : ' ';
+        const size_t end = fold_word(out, start, size, s, len, drop);
+        n = end > start ? end : n;
         s += len ? len : 1;
     }
     out[n] = 0;
     if (n == 0 && drop)
-        name_fold(out, size, name, NULL);
+        join_words(out, size, name, NULL, spaced);
+}
+
+void name_fold(char *out, size_t size, const char *name, const char *const *drop)
+{
+    join_words(out, size, name, drop, false);
+}
+
+void name_words(char *out, size_t size, const char *name, const char *const *drop)
+{
+    join_words(out, size, name, drop, true);
 }
 
 unsigned edit_distance(const char *a, const char *b)
@@ -138,4 +158,67 @@ unsigned edit_distance(const char *a, const char *b)
         }
     }
     return row[n];
+}
+
+/* ---- what was probably meant ------------------------------------------------------------- */
+
+/* Letters, digits and what else is not blank are of a kind each. */
+static int kind_of(char c)
+{
+    return isdigit((unsigned char)c) ? 1 : isalpha((unsigned char)c) ? 2 : 0;
+}
+
+/* How many characters of both, blanks aside, make up all of one of them and the beginning of the other, and whether that
+ * ends there as a word or a number does: "rtx 5090" of "rtx 5090 laptop", "llama 3" of "llama3instruct", and not of
+ * "llama 3.1"; 0: neither. */
+static unsigned beginning(const char *a, const char *b, bool *whole)
+{
+    unsigned n = 0;
+    char last = 0;
+    for (;;) {
+        const bool gap = *a == ' ' || *b == ' ';
+        a += *a == ' ';
+        b += *b == ' ';
+        if (!*a || !*b) {
+            const char next = *a ? *a : *b;
+            *whole = !next || gap || (kind_of(last) != kind_of(next) && next != '.');
+            return n;
+        }
+        if (*a != *b)
+            return 0;
+        last = *a++;
+        b++;
+        n++;
+    }
+}
+
+/* Ranks from near to far; within one, by what follows. */
+enum { RANK = 1 << 16, BEGINS = RANK, INSIDE = 2 * RANK, FAR = 3 * RANK, TOO_SHORT = 3 };
+
+unsigned name_distance(const char *asked, const char *candidate)
+{
+    char wa[NAME_SIZE], wc[NAME_SIZE], a[NAME_SIZE], c[NAME_SIZE];
+    bool whole = false;
+    name_words(wa, sizeof wa, asked, NULL);
+    name_words(wc, sizeof wc, candidate, NULL);
+    name_fold(a, sizeof a, asked, NULL);
+    name_fold(c, sizeof c, candidate, NULL);
+    const unsigned edits = edit_distance(a, c), common = beginning(wa, wc, &whole);
+    const bool known = strlen(a) >= TOO_SHORT;
+    if (strcmp(a, c) == 0)
+        return 0;
+    if (whole && common > 1 && (known || common == strlen(c)))
+        return 1 + (NAME_SIZE - common) * NAME_SIZE + edits;
+    if (known && strncmp(c, a, strlen(a)) == 0)
+        return BEGINS + edits;
+    if (known && strstr(c, a))
+        return INSIDE + edits;
+    return FAR + edits;
+}
+
+bool name_far(const char *asked, unsigned distance)
+{
+    char a[NAME_SIZE];
+    name_fold(a, sizeof a, asked, NULL);
+    return distance > FAR && 2 * (distance - FAR) > strlen(a);
 }

@@ -122,6 +122,8 @@ static int machine(json_t *rows, struct strbuf *plans, const struct asked *a, co
     const bool served = a->o->server || (!a->o->local && (h.kind == HW_GPU || h.kind == HW_NPU));
     const struct memory_options mo = options_of(a->o, h.kind, served);
     int rc = memory_model_init(&memory, a->classes, &h, &mo, err);
+    if (rc == 0)
+        rc = layout_check_link(&mo.layout, &h, err);
     if (rc == 0) {
         const struct memory_subject s = { .m = a->m, .h = &h, .classes = a->classes, .memory = &memory,
                                           .plan = memory_plan(&memory), .served = served };

@@ -18,6 +18,7 @@ static const struct column columns[] = {
     { "need_bytes", "needs", COL_SI, "B", false },
     { "fits", "fits", COL_BOOL, NULL, false },
     { "tp_needed", "needs tp", COL_INT, NULL, false },
+    { "tp_note", NULL, COL_TEXT, NULL, true },
     { "memory_bytes", NULL, COL_SI, "B", true },
     { "reserved_bytes", NULL, COL_SI, "B", true },
     { "usable_bytes", NULL, COL_SI, "B", true },
@@ -82,18 +83,29 @@ static int put_subject(json_t *j, const struct memory_subject *s)
     return bad;
 }
 
+/* Why there is no degree of tensor parallelism to name. */
+static json_t *tp_note(const struct tp_needed *n)
+{
+    if (n->apart == 0)
+        return json_string("no --tp that divides the model holds one");
+    if (n->joined == 1)
+        return json_string("no link joins the devices it takes");
+    return json_sprintf("more devices than a link joins (%u)", n->joined);
+}
+
 /* found: of what is asked for. It fits from 1 on; then what it needs, else how many devices one would. */
 static int put_found(json_t *j, const struct memory_subject *s, double found, uint64_t n_ctx, uint64_t n_seq)
 {
     const bool some = found >= 1;
     const double need = some && isfinite(found) ? memory_need(s->memory, n_seq, n_ctx).total_bytes : NAN;
-    uint32_t tp = 0;
+    struct tp_needed tp = { 0 };
     if (found < 1)
         tp = memory_tp_needed(s->classes, s->h, &s->memory->o, n_seq > 0 ? n_seq : 1, n_ctx > 0 ? n_ctx : 1);
     int bad = json_object_set_new(j, "unbounded", json_boolean(isinf(found)));
     bad |= json_object_set_new(j, "need_bytes", json_num(need));
     bad |= json_object_set_new(j, "fits", isnan(found) ? json_null() : json_boolean(some));
-    bad |= json_object_set_new(j, "tp_needed", tp > 0 ? json_integer(tp) : json_null());
+    bad |= json_object_set_new(j, "tp_needed", tp.tp > 0 ? json_integer(tp.tp) : json_null());
+    bad |= json_object_set_new(j, "tp_note", found < 1 && tp.tp == 0 ? tp_note(&tp) : json_null());
     return bad;
 }
 
@@ -192,6 +204,21 @@ static bool any(const json_t *rows, const char *key, json_type type)
     return found;
 }
 
+/* A machine's reason for having no degree to name, each once. */
+static void print_tp_notes(const json_t *rows)
+{
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *r = json_array_get(rows, i), *note = json_object_get(r, "tp_note"), *hw = json_object_get(r, "hw");
+        bool said = !json_is_string(note);
+        for (size_t k = 0; k < i && !said; k++) {
+            const json_t *before = json_array_get(rows, k);
+            said = json_equal(json_object_get(before, "tp_note"), note) && json_equal(json_object_get(before, "hw"), hw);
+        }
+        if (!said)
+            printf("needs tp -: on %s, %s.\n", json_string_value(hw), json_string_value(note));
+    }
+}
+
 /* What the largest numbers do not say by themselves. */
 static void print_notes(const json_t *rows, const struct model *m)
 {
@@ -214,6 +241,7 @@ static void print_notes(const json_t *rows, const struct model *m)
         printf("unknown: a profile without a memory size.\n");
     if (any(rows, "tp_needed", JSON_INTEGER))
         printf("needs tp: devices of tensor parallelism (--tp) that would hold one.\n");
+    print_tp_notes(rows);
 }
 
 /* One device: the column about devices would say so in every row. */

@@ -1,5 +1,6 @@
 /* Profiles in memory and in the data directories: finding one by name, its roofs, its efficiency. */
 #include "hwprofile/internal.h"
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,20 +210,10 @@ int hwprofile_list(char ***names, size_t *n, struct error *err)
 
 /* What a search keeps: the nearest name that did not match. */
 struct near_miss {
-    size_t distance;
+    char asked[160]; /* hw_words */
+    unsigned distance;
     char id[64], name[128];
 };
-
-/* How far a is from wanted (both normalized). A beginning is nearer than any slip of a letter. */
-static size_t name_distance(const char *wanted, const char *a)
-{
-    size_t n = strlen(wanted);
-    if (n >= 3 && strncmp(a, wanted, n) == 0)
-        return 0;
-    if (n >= 3 && strstr(a, wanted))
-        return 1;
-    return edit_distance(wanted, a);
-}
 
 static bool try_name(const char *wanted, const char *id, const char *name, struct near_miss *miss)
 {
@@ -230,7 +221,8 @@ static bool try_name(const char *wanted, const char *id, const char *name, struc
     hw_normalize(norm, sizeof norm, name);
     if (strcmp(norm, wanted) == 0)
         return true;
-    size_t d = name_distance(wanted, norm);
+    hw_words(norm, sizeof norm, name);
+    unsigned d = name_distance(miss->asked, norm);
     if (d < miss->distance) {
         miss->distance = d;
         snprintf(miss->id, sizeof miss->id, "%s", id);
@@ -239,13 +231,11 @@ static bool try_name(const char *wanted, const char *id, const char *name, struc
     return false;
 }
 
-static int unknown_machine(const char *spec, const char *wanted, const struct near_miss *miss,
-                           struct error *err)
+static int unknown_machine(const char *spec, const struct near_miss *miss, struct error *err)
 {
     if (!*hw_dirs())
         return error_set(err, ERROR_INPUT, "machine \"%s\": no directory of profiles is known", spec);
-    /* A suggestion further away than half of the name is noise. */
-    if (miss->distance > strlen(wanted) / 2 + 1)
+    if (!miss->id[0] || name_far(miss->asked, miss->distance))
         return error_set(err, ERROR_INPUT,
                          "unknown machine \"%s\"; expected the path of a profile (.json) or a name "
                          "that `roofcast list hw` shows",
@@ -296,10 +286,11 @@ int hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
         return error_set(err, ERROR_USAGE, "machine \"%s\": expected a name or a path", spec);
     if (hwprofile_list(&names, &n, err) != 0)
         return -1;
-    struct near_miss miss = { .distance = SIZE_MAX };
+    struct near_miss miss = { .distance = UINT_MAX };
+    hw_words(miss.asked, sizeof miss.asked, spec);
     int rc = search(wanted, names, n, &miss, &hit, err);
     if (rc == 0)
-        rc = unknown_machine(spec, wanted, &miss, err);
+        rc = unknown_machine(spec, &miss, err);
     else if (rc == 1)
         rc = name_file(path, sizeof path, hw_dirs(), "hwprofiles", names[hit]) ?
                  load_path(h, path, err) :

@@ -53,6 +53,8 @@ int hw_fill_efficiency(struct hwprofile *h, struct error *err);
 /* name_fold of a machine, without vendors' words and what a CPU adds to its name: "RTX 4090", "rtx-4090" and
  * "NVIDIA GeForce RTX 4090" are the same. */
 void hw_normalize(char *out, size_t size, const char *name);
+/* The same with a blank between words (name_words). */
+void hw_words(char *out, size_t size, const char *name);
 
 /* Directories set by hwprofile_set_dirs; NULL-terminated, never NULL. */
 const char *const *hw_dirs(void);

@@ -47,13 +47,26 @@ static void cut_marks(char *name)
             memset(s, ' ', strlen(marks[i]));
 }
 
-void hw_normalize(char *out, size_t size, const char *name)
+static const char *const vendors[] = { "NVIDIA", "GeForce", "Tesla",  "AMD", "Radeon", "Instinct",
+                                       "Intel",  "Apple",   "Google", "AWS", NULL };
+
+static void cut(char *text, size_t size, const char *name)
 {
-    static const char *const vendors[] = { "NVIDIA", "GeForce", "Tesla",  "AMD", "Radeon", "Instinct",
-                                           "Intel",  "Apple",   "Google", "AWS", NULL };
-    char text[256];
-    snprintf(text, sizeof text, "%s", name);
+    snprintf(text, size, "%s", name);
     cut_cpuinfo(text);
     cut_marks(text);
+}
+
+void hw_normalize(char *out, size_t size, const char *name)
+{
+    char text[256];
+    cut(text, sizeof text, name);
     name_fold(out, size, text, vendors);
+}
+
+void hw_words(char *out, size_t size, const char *name)
+{
+    char text[256];
+    cut(text, sizeof text, name);
+    name_words(out, size, text, vendors);
 }

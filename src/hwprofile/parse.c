@@ -22,9 +22,9 @@ static int parse_cache(struct hw_cache *c, const json_t *o, const char *ctx, str
         json_get_int_opt(o, ctx, "line_bytes", 1, 1 << 20, &line, err) != 0 ||
         json_get_int_opt(o, ctx, "n_sharing", 1, 1 << 20, &sharing, err) != 0)
         return -1;
-    if (!(c->size_bytes > 0 && c->size_bytes <= hw_q_bytes.hi))
-        return error_set(err, ERROR_INPUT, "%s: field \"size_bytes\": expected more than 0, found %g",
-                         ctx, c->size_bytes);
+    if (!(c->size_bytes >= 1 && c->size_bytes <= hw_q_bytes.hi))
+        return error_set(err, ERROR_INPUT, "%s: field \"size_bytes\": expected at least 1 and at most %g B, found %g",
+                         ctx, hw_q_bytes.hi, c->size_bytes);
     c->level = (int)level;
     c->n_instances = (int)n;
     c->line_bytes = (int)line;
@@ -101,6 +101,9 @@ static int check_ceiling(const struct ceiling *c, const char *ctx, struct error 
         if (!isnan(number[i]) && !(number[i] > 0 && number[i] <= hw_q_flop_s.hi))
             return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected more than 0, found %g",
                              ctx, key[i], number[i]);
+    if (c->value < hw_q_flop_s.lo)
+        return error_set(err, ERROR_INPUT, "%s: field \"value\": expected at least %g %s, found %g", ctx,
+                         hw_q_flop_s.lo, c->unit, c->value);
     if (c->ci_lo > c->value || c->ci_hi < c->value)
         return error_set(err, ERROR_INPUT, "%s: value %g lies outside its interval %g to %g", ctx,
                          c->value, c->ci_lo, c->ci_hi);

@@ -18,7 +18,15 @@ int hw_parse_efficiency(struct hw_efficiency *e, const json_t *o, const char *ct
     return 0;
 }
 
-/* Half a link is none: its bandwidth has to be there. A latency may be unknown. */
+/* Half a link is none: both numbers have to be there, or a price would take one for nothing. */
+static int need_value(const struct hw_value *v, const char *ctx, const char *key, const char *unit, struct error *err)
+{
+    if (!isnan(v->value))
+        return 0;
+    return error_set(err, ERROR_INPUT, "%s: field \"%s\" is missing, expected {\"value\": .., \"unit\": \"%s\", \"source\": ..}",
+                     ctx, key, unit);
+}
+
 static int parse_link(struct hw_link *l, const json_t *o, const char *ctx, struct error *err)
 {
     static const char *const known[] = { "name", "topology", "bandwidth", "latency", "n_devices" };
@@ -39,13 +47,11 @@ static int parse_link(struct hw_link *l, const json_t *o, const char *ctx, struc
         return error_set(err, ERROR_INPUT,
                          "%s: field \"n_devices\": a link joins 2 devices or more (0: any number), found 1",
                          ctx);
-    if (isnan(l->bytes_s.value))
-        return error_set(err, ERROR_INPUT,
-                         "%s: field \"bandwidth\" is missing, expected {\"value\": .., \"unit\": \"B/s\", "
-                         "\"source\": ..}",
-                         ctx);
     l->n_devices = (int)n;
-    return 0;
+    return need_value(&l->bytes_s, ctx, "bandwidth", "B/s", err) != 0 ||
+                   need_value(&l->latency_s, ctx, "latency", "s", err) != 0
+               ? -1
+               : 0;
 }
 
 /* Fastest first: hwprofile_link takes the first that reaches far enough. */

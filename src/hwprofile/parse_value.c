@@ -87,9 +87,10 @@ int hw_check_choice(const char *text, const char *const *known, size_t n, const 
                      key, list, text);
 }
 
-const struct hw_quantity hw_q_bytes = { { "B" }, 0, 1e18, false };
-const struct hw_quantity hw_q_bytes_s = { { "B/s" }, 0, 1e18, false };
-const struct hw_quantity hw_q_flop_s = { { "FLOP/s", "OP/s", "FLOPS", "OPS" }, 0, 1e24, false };
+/* No machine that runs a model has less than a million of these: smaller ones are slips of a unit. */
+const struct hw_quantity hw_q_bytes = { { "B" }, 1e6, 1e18, true };
+const struct hw_quantity hw_q_bytes_s = { { "B/s" }, 1e6, 1e18, true };
+const struct hw_quantity hw_q_flop_s = { { "FLOP/s", "OP/s", "FLOPS", "OPS" }, 1e6, 1e24, true };
 const struct hw_quantity hw_q_watt = { { "W" }, 0, 1e9, false };
 const struct hw_quantity hw_q_fraction = { { "" }, 0, 1, false };
 const struct hw_quantity hw_q_seconds = { { "s" }, 0, 3600, true };

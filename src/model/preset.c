@@ -21,7 +21,8 @@ int model_list(char ***names, size_t *n, struct error *err)
 /* The preset whose name or alias is nearest to what was asked for. */
 struct match {
     char folded[NAME_SIZE];
-    unsigned best;        /* edits to the nearest name so far; 0: it is this one */
+    char asked[NAME_SIZE]; /* as it was written */
+    unsigned best;        /* name_distance of the nearest name so far; 0: it is this one */
     char name[NAME_SIZE]; /* its preset */
     char path[4352];
 };
@@ -30,7 +31,9 @@ static void consider(struct match *x, const char *alias, const char *name, const
 {
     char f[NAME_SIZE];
     alias_fold(f, sizeof f, alias);
-    unsigned d = edit_distance(x->folded, f);
+    unsigned d = strcmp(x->folded, f) == 0 ? 0 : name_distance(x->asked, alias);
+    if (d == 0 && strcmp(x->folded, f) != 0)
+        d = 1; /* "3.1" and "31" look alike */
     if (d < x->best) {
         x->best = d;
         snprintf(x->name, sizeof x->name, "%s", name);
@@ -68,8 +71,7 @@ static int unknown_model(const char *spec, const struct match *x, struct error *
                          "no file called \"%.128s\", and no models by name: %s has no models/*.json "
                          "(ROOFCAST_DATA names the directory)",
                          spec, data_dirs && *data_dirs ? *data_dirs : "the data directory");
-    /* A suggestion more than half rewritten would be noise. */
-    if (2 * x->best <= strlen(x->folded))
+    if (!name_far(x->asked, x->best))
         snprintf(hint, sizeof hint, "; did you mean %s?", x->name);
     return error_set(err, ERROR_INPUT,
                      "no file and no model called \"%.128s\"%s (`roofcast list models` prints the names; "
@@ -84,6 +86,7 @@ static int find(struct match *x, const char *base, char **names, size_t n, struc
     alias_fold(folded, sizeof folded, base);
     *x = (struct match){ .best = UINT32_MAX };
     snprintf(x->folded, sizeof x->folded, "%s", folded);
+    snprintf(x->asked, sizeof x->asked, "%s", base);
     /* A label is written with spaces; "llama-7b" is the repository of that name. */
     if (strchr(base, ' ') && alias_label(data_dirs, folded, name, sizeof name) &&
         name_file(x->path, sizeof x->path, data_dirs, "models", name)) {

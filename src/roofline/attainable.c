@@ -237,19 +237,30 @@ static double fraction_or_1(const struct hw_value *v)
     return v->value > 0 && v->value <= 1 ? v->value : 1;
 }
 
+uint32_t layout_joined(const struct layout *l)
+{
+    const uint32_t n = l->tp > l->ep ? l->tp : l->ep;
+    return n > 1 ? n : l->pp > 1 ? 2 : 1;
+}
+
+int layout_check_link(const struct layout *l, const struct hwprofile *h, struct error *err)
+{
+    const uint32_t joined = layout_joined(l);
+    if (joined == 1 || hwprofile_link(h, (int)joined))
+        return 0;
+    return error_set(err, ERROR_INPUT,
+                     "cannot predict: profile %s has no link that joins %u devices (spec.links; doc/formats.md)", h->id, joined);
+}
+
 /* The fastest link that joins the devices among which most is exchanged. */
 static int init_link(struct roofs *r, const struct hwprofile *h, const struct predict_options *o, struct error *err)
 {
-    const uint32_t tp = o->layout.tp, pp = o->layout.pp, ep = o->layout.ep;
-    const uint32_t n = tp > ep ? tp : ep, joined = n > 1 ? n : pp > 1 ? 2 : 1;
     r->link_bytes_s = r->link_latency_s = NAN;
-    if (joined == 1)
-        return 0;
-    const struct hw_link *l = hwprofile_link(h, (int)joined);
+    if (layout_check_link(&o->layout, h, err) != 0)
+        return -1;
+    const struct hw_link *l = hwprofile_link(h, (int)layout_joined(&o->layout));
     if (!l)
-        return error_set(err, ERROR_INPUT,
-                         "cannot predict: profile %s has no link that joins %u devices (spec.links; doc/formats.md)", h->id,
-                         joined);
+        return 0;
     r->link_bytes_s = l->bytes_s.value;
     r->link_latency_s = l->latency_s.value >= 0 && !o->roof ? l->latency_s.value : 0;
     r->link_ring = strcmp(l->topology, "ring") == 0 || strcmp(l->topology, "mesh") == 0;

@@ -230,21 +230,34 @@ double memory_max_context(const struct memory_model *m, uint64_t n_seq)
     return largest_of(m, POSITIONS, n_seq);
 }
 
-uint32_t memory_tp_needed(const struct op_classes *l, const struct hwprofile *h, const struct memory_options *o,
-                          uint64_t n_seq, uint64_t n_ctx)
+static uint32_t most_joined(const struct hwprofile *h)
 {
+    uint32_t most = 1;
+    for (size_t i = 0; i < h->n_link; i++) {
+        const uint32_t n = h->link[i].n_devices > 0 ? (uint32_t)h->link[i].n_devices : UINT32_MAX;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+struct tp_needed memory_tp_needed(const struct op_classes *l, const struct hwprofile *h, const struct memory_options *o,
+                                  uint64_t n_seq, uint64_t n_ctx)
+{
+    struct tp_needed needed = { .joined = most_joined(h) };
     struct memory_options with = *o;
-    for (uint32_t tp = 1; tp <= 1024; tp++) {
+    for (uint32_t tp = 1; tp <= 1024 && needed.tp == 0; tp++) {
         struct memory_model m;
         with.layout.tp = tp;
         if (memory_model_init(&m, l, h, &with, NULL) != 0)
             continue;
         const bool enough = memory_fits(&m, n_seq, n_ctx) == 1;
         memory_model_free(&m);
-        if (enough)
-            return tp;
+        if (enough && layout_check_link(&with.layout, h, NULL) == 0)
+            needed.tp = tp;
+        else if (enough && needed.apart == 0)
+            needed.apart = tp;
     }
-    return 0;
+    return needed;
 }
 
 /* ---- a prediction's scenario ----------------------------------------------------------------------------- */

@@ -65,8 +65,13 @@ struct memory_plan memory_plan(const struct memory_model *m);
 double memory_max_batch(const struct memory_model *m, uint64_t n_ctx);
 double memory_max_context(const struct memory_model *m, uint64_t n_seq);
 /* The fewest devices of tensor parallelism that divide the model and hold n_seq sequences of n_ctx positions, the rest of
- * the layout as it is; 0: none up to 1024, or unknown. */
-uint32_t memory_tp_needed(const struct op_classes *l, const struct hwprofile *h, const struct memory_options *o,
-                          uint64_t n_seq, uint64_t n_ctx);
+ * the layout as it is. */
+struct tp_needed {
+    uint32_t tp;     /* that a link of the machine joins; 0: none up to 1024, or unknown */
+    uint32_t apart;  /* where there is none: those that would do if a link joined them; 0: none either */
+    uint32_t joined; /* the most devices that a link joins; 1: there is no link, UINT32_MAX: any number */
+};
+struct tp_needed memory_tp_needed(const struct op_classes *l, const struct hwprofile *h, const struct memory_options *o,
+                                  uint64_t n_seq, uint64_t n_ctx);
 
 #endif

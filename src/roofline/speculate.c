@@ -229,11 +229,18 @@ static struct spec_round mean_round(const struct speculating *x, uint32_t gamma)
                                 .verify_flop = (a.verify_flop + b.verify_flop) / 2 };
 }
 
+/* Of a round that gives no more than is asked for: min(n, N) is distributed as n of N - 1 drafted tokens. (46) */
+static struct spec_tokens tokens_of_round(const struct speculating *x, uint32_t gamma)
+{
+    const uint32_t most = x->o->n_gen - 1;
+    return spec_tokens(&x->s->acceptance, gamma < most ? gamma : most);
+}
+
 static void look_for_best(const struct speculating *x, struct speculation *out, double plain_s)
 {
     for (uint32_t g = 1; g <= SPEC_BEST_GAMMA; g++) {
         const struct spec_round r = mean_round(x, g);
-        const double gain = spec_gain(spec_tokens(&x->s->acceptance, g).mean, plain_s, r.draft_s, r.verify_s);
+        const double gain = spec_gain(tokens_of_round(x, g).mean, plain_s, r.draft_s, r.verify_s);
         if (g == 1 || gain > out->best_gain) {
             out->best_gain = gain;
             out->best_gamma = g;
@@ -290,7 +297,7 @@ static void fill(const struct speculating *x, struct speculation *out, struct pr
 {
     const struct step_sum step = step_decode(&x->target, &x->roofs, &x->scenario, NULL, NULL);
     const struct spec_round round = mean_round(x, x->s->gamma);
-    const struct spec_tokens n = spec_tokens(&x->s->acceptance, x->s->gamma);
+    const struct spec_tokens n = tokens_of_round(x, x->s->gamma);
     *out = (struct speculation){ .tokens = n,
                                  .draft_s = round.draft_s,
                                  .verify_s = round.verify_s,

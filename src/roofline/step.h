@@ -32,6 +32,10 @@ uint32_t layout_devices(const struct layout *l); /* tp pp dp */
 const char *layout_text(char *buf, size_t n, const struct layout *l);
 /* Heads, widths, experts and layers divide; else ERROR_USAGE. (44) */
 int layout_check(const struct layout *l, const struct op_classes *ops, struct error *err);
+/* Devices that one link has to join: those that share every matrix or the experts, else neighbours of a pipeline; 1: none. */
+uint32_t layout_joined(const struct layout *l);
+/* The machine has such a link; else ERROR_INPUT. */
+int layout_check_link(const struct layout *l, const struct hwprofile *h, struct error *err);
 
 struct step_class {
     struct op op;          /* for its kind, role, types and names */

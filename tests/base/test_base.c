@@ -1,6 +1,7 @@
 /* base: errors, sizes, strings, files, units, numbers, statistics, CPU lists, teams. */
 #include "../test.h"
 #include "base/json.h"
+#include <limits.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -154,6 +155,69 @@ static void test_folded_names(void **state)
     }
     name_fold(small, sizeof small, "abc-defgh", NULL);
     assert_string_equal(small, "abcd");
+}
+
+/* The nearest of what there is, by name_distance; NULL: all are far. */
+static const char *nearest(const char *asked, const char *const *names, size_t n)
+{
+    unsigned best = UINT_MAX;
+    const char *found = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned d = name_distance(asked, names[i]);
+        if (d < best) {
+            best = d;
+            found = name_far(asked, d) ? NULL : names[i];
+        }
+    }
+    return found;
+}
+
+static void test_suggested_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "deepseek-v3", "DeepSeek-R1", "gemma-7b", "llama-3-8b", "Llama-3-8B-Instruct", "llama-3.1-405b", "llama-3.1-70b",
+        "llama-3.1-8b", "m3", "m3-ultra", "qwen2-0.5b", "qwen3-30b-a3b", "qwen3-8b", "qwen3-coder-480b-a35b", "rtx-3080ti",
+        "rtx-3090", "rtx-5000-ada", "rtx-5090", "t4", "h100-sxm", "h20",
+    };
+    static const char *const t[][2] = {
+        { "Qwen3-30B-A3B-Instruct-2507", "qwen3-30b-a3b" },
+        { "Llama-3.1-70B-Instruct-FP8", "llama-3.1-70b" },
+        { "DeepSeek-R1-Distill-Llama-70B", "DeepSeek-R1" },
+        { "RTX 5090 Laptop", "rtx-5090" },
+        { "RTX 3090 Ti", "rtx-3090" }, /* one edit from rtx-3080ti */
+        { "RTX 3080 Ti 20GB", "rtx-3080ti" },
+        { "rtx5090laptop", "rtx-5090" }, /* a word after a number */
+        { "llama-3-8c", "llama-3-8b" },
+        { "llama-3.1-8", "llama-3.1-8b" },
+        { "m3 ultra 80", "m3-ultra" },   /* the longer beginning */
+        { "m3ultra80", "m3-ultra" },
+        { "qwen3", "qwen3-8b" },         /* equal ones: the fewest edits */
+        { "gema-7b", "gemma-7b" },
+        { "t4 16GB", "t4" },
+        { "h10", "h100-sxm" },           /* a number cut short: before h20, one edit away */
+        { "coder", "qwen3-coder-480b-a35b" },
+        { "xyzzy", NULL },
+        { "a", NULL },
+        { "", NULL },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        const char *found = nearest(t[i][0], names, ARRAY_LEN(names));
+        if (!found != !t[i][1] || (found && strcmp(found, t[i][1]) != 0))
+            fail_msg("\"%s\": %s, expected %s", t[i][0], found ? found : "none", t[i][1] ? t[i][1] : "none");
+    }
+    /* "llama-3" ends inside of the number 3.1, "llama-3.1" does not. */
+    assert_true(name_distance("llama-3.1-9x", "llama-3") > name_distance("llama-3.1-9x", "llama-3.1"));
+    assert_true(name_distance("llama-3.1-9x", "llama-3") > name_distance("llama-3.1-9x", "llama-3.1-8b"));
+    assert_int_equal(name_distance("RTX_4090", "rtx 4090"), 0);
+    char words[32], small[5];
+    static const char *const drop[] = { "NVIDIA", NULL };
+    name_words(words, sizeof words, " NVIDIA-RTX_4090 v3.1.", drop);
+    assert_string_equal(words, "rtx 4090 v3.1");
+    name_words(words, sizeof words, "Nvidia", drop);
+    assert_string_equal(words, "nvidia");
+    name_words(small, sizeof small, "abc-defgh", NULL);
+    assert_string_equal(small, "abc");
 }
 
 static void test_units(void **state)
@@ -327,6 +391,7 @@ int main(void)
         cmocka_unit_test(test_stats),   cmocka_unit_test(test_rng),   cmocka_unit_test(test_cpulist),
         cmocka_unit_test(test_team),    cmocka_unit_test(test_json),  cmocka_unit_test(test_names),
         cmocka_unit_test(test_folded_names),
+        cmocka_unit_test(test_suggested_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,8 @@
 profile() { # FILE KIND MEMORY
     printf '{"schema": "roofcast.hwprofile", "version": 1, "name": "Test", "kind": "%s", "spec": {%s
         "memory_bandwidth": {"value": 1000, "unit": "GB/s", "source": "test"},
-        "peaks": {"fp16": {"value": 100, "unit": "TFLOP/s", "source": "test"}}}}\n' "$2" "$3" >"$1"
+        "peaks": {"fp16": {"value": 100, "unit": "TFLOP/s", "source": "test"}},
+        "links": [{"name": "Ring", "topology": "ring", "bandwidth": "100 GB/s", "latency": "2 us", "n_devices": 8}]}}\n' "$2" "$3" >"$1"
 }
 size='"memory_bytes": {"value": 64, "unit": "GB", "source": "test"},'
 profile "$tmp/gpu.json" gpu "$size"
@@ -59,6 +60,18 @@ ok $? "two machines, as Markdown"
 run memory stories15m --hw h100-sxm -o json --save "$tmp/m.json" && cmp -s "$tmp/out" "$tmp/m.json" && has '"n_ctx": 256'
 ok $? "--save; a model trained on 256 positions is asked for those"
 
+# DeepSeek-V3 in F16 has 1.34 TB: sixteen devices of 141 GB, and NVLink joins eight.
+run memory deepseek-v3 --hw h200-sxm -c 4096 -b 1 -o csv
+is "|more devices than a link joins (8)" "$(cells tp_needed n_ctx=4096)|$(cells tp_note n_ctx=4096)" "no layout is named that no link joins"
+run memory deepseek-v3 --hw h200-sxm -c 4096 -b 1 && has '^needs tp -: on h200-sxm, more devices than a link joins (8)\.$' &&
+    [ "$(grep -c '^needs tp -' "$tmp/out")" -eq 1 ]
+ok $? "the table says so once"
+run memory deepseek-v3 --hw h200-sxm -c 4096 -b 1 -o json && has '"tp_needed": null' && has '"tp_note": "more devices than a link joins (8)"'
+ok $? "and JSON"
+run memory llama-3.1-70b --hw apple-m1 -q Q8_0 -c 4096 -b 1 -o csv && is "|no link joins the devices it takes" \
+    "$(cells tp_needed n_ctx=4096)|$(cells tp_note n_ctx=4096)" "a machine without links"
+refused 1 "profile h200-sxm has no link that joins 32 devices" memory deepseek-v3 --hw h200-sxm --tp 32 --pp 2
+refused 1 "profile apple-m1 has no link that joins 2 devices" memory llama-3.1-8b --hw apple-m1 --pp 2
 refused 2 "which model?" memory --hw h100-sxm
 refused 2 "--tp 3 does not divide 32 heads" memory llama-3.1-8b --hw h100-sxm --tp 3
 refused 2 "--ep 2: the model has no experts" memory llama-3.1-8b --hw h100-sxm --ep 2 --dp 2

@@ -314,6 +314,9 @@ static void unknown_names(void **state)
     assert_fails(hwprofile_load(&h, "RTX 4091", &err), err, "did you mean rtx-4090");
     assert_fails(hwprofile_load(&h, "h10", &err), err, "did you mean h100-");
     assert_fails(hwprofile_load(&h, "gravton 4", &err), err, "did you mean graviton4");
+    assert_fails(hwprofile_load(&h, "RTX 5090 Laptop", &err), err, "did you mean rtx-5090 ");
+    assert_fails(hwprofile_load(&h, "NVIDIA GeForce RTX 3090 Ti", &err), err, "did you mean rtx-3090 ");
+    assert_fails(hwprofile_load(&h, "Apple M3 Ultra Studio", &err), err, "did you mean apple-m3-ultra ");
     assert_fails(hwprofile_load(&h, "zzzzzzzzzz", &err), err, "roofcast list hw");
     assert_null(strstr(err.msg, "did you mean"));
     assert_fails(hwprofile_load(&h, "--", &err), err, "expected a name");
@@ -359,7 +362,9 @@ static void datasheet(void **state)
 /* A spec whose links are those; a link of that name, bandwidth and number of devices (and more). */
 #define LINKS(l) "{" BW "," PEAK ",\"links\":[" l "]}"
 #define LINK(name, bw, n)                                                                          \
-    "{\"name\":\"" name "\",\"topology\":\"mesh\",\"bandwidth\":\"" bw "\",\"n_devices\":" n "}"
+    "{\"name\":\"" name "\",\"topology\":\"mesh\",\"bandwidth\":\"" bw "\",\"latency\":\"2 us\",\"n_devices\":" n "}"
+/* And of that latency. */
+#define LATENCY(l) "{\"name\":\"A\",\"topology\":\"mesh\",\"bandwidth\":\"5 GB/s\",\"n_devices\":2" l "}"
 
 static void bad_specs(void **state)
 {
@@ -384,9 +389,15 @@ static void bad_specs(void **state)
           "unknown unit \"B\", expected \"B/s\"" },
         { "{\"memory_bandwidth\":{\"value\":1e12,\"unit\":\"\"}," PEAK "}", "\"unit\" is missing" },
         { "{\"memory_bandwidth\":{\"value\":-1,\"unit\":\"B/s\"}," PEAK "}",
-          "expected more than 0" },
+          "expected at least 1e+06" },
         { "{\"memory_bandwidth\":{\"value\":0,\"unit\":\"B/s\"}," PEAK "}",
-          "expected more than 0" },
+          "spec.memory_bandwidth: expected at least 1e+06 and at most 1e+18 B/s, found 0" },
+        { "{\"memory_bandwidth\":{\"value\":999999,\"unit\":\"B/s\"}," PEAK "}", "at least 1e+06" },
+        { "{\"memory_bandwidth\":\"1e-200 B/s\"," PEAK "}", "found 1e-200" },
+        { "{" BW ",\"peaks\":{\"fp16\":\"5 FLOP/s\"}}",
+          "spec.peaks.fp16: expected at least 1e+06 and at most 1e+24 FLOP/s, found 5" },
+        { "{" BW "," PEAK ",\"memory_bytes\":\"80 B\"}",
+          "spec.memory_bytes: expected at least 1e+06 and at most 1e+18 B, found 80" },
         { "{\"memory_bandwidth\":{\"value\":1e300,\"unit\":\"B/s\"}," PEAK "}", "at most" },
         { "{\"memory_bandwidth\":{\"unit\":\"B/s\"}," PEAK "}", "field \"value\" is missing" },
         { "{\"memory_bandwidth\":{\"value\":true,\"unit\":\"B/s\"}," PEAK "}",
@@ -409,11 +420,13 @@ static void bad_specs(void **state)
         { LINKS("{\"name\":\"A\",\"topology\":\"star\"}"),
           "field \"topology\": expected one of switch, ring, mesh, pcie, network, found \"star\"" },
         { LINKS("{\"name\":\"A\",\"topology\":\"ring\"}"), "links[0]: field \"bandwidth\" is missing" },
-        { LINKS(LINK("A", "0 GB/s", "0")), "links[0].bandwidth: expected more than 0" },
+        { LINKS(LINK("A", "0 GB/s", "0")), "links[0].bandwidth: expected at least 1e+06" },
         { LINKS(LINK("A", "5 GB", "0")), "links[0].bandwidth" },
         { LINKS(LINK("A", "5 GB/s", "1")), "a link joins 2 devices or more (0: any number), found 1" },
         { LINKS(LINK("A", "5 GB/s", "-2")), "links[0]: field \"n_devices\"" },
-        { LINKS(LINK("A", "5 GB/s", "2,\"latency\":\"-1 us\"")), "links[0].latency: expected at least 0" },
+        { LINKS(LATENCY("")), "links[0]: field \"latency\" is missing, expected {\"value\": .., \"unit\": \"s\"" },
+        { LINKS(LATENCY(",\"latency\":null")), "links[0]: field \"latency\" is missing" },
+        { LINKS(LATENCY(",\"latency\":\"-1 us\"")), "links[0].latency: expected at least 0" },
         { LINKS(LINK("A", "5 GB/s", "2,\"latncy\":\"1 us\"")), "nearest known one is \"latency\"" },
         { LINKS(LINK("A", "5 GB/s", "2") "," LINK("B", "6 GB/s", "8")),
           "links[1]: expected the fastest link first, found 6e+09 B/s after 5e+09 B/s" },
@@ -449,7 +462,9 @@ static void bad_profiles(void **state)
         { "\"topology\":{\"n_pus\":0}", "field \"n_pus\": expected 1 to" },
         { "\"topology\":{\"caches\":{}}", "field \"caches\": expected an array" },
         { "\"topology\":{\"caches\":[{\"level\":1,\"size_bytes\":-5,\"n_instances\":1}]}",
-          "caches[0]: field \"size_bytes\"" },
+          "caches[0]: field \"size_bytes\": expected at least 1 and at most 1e+18 B, found -5" },
+        { "\"topology\":{\"caches\":[{\"level\":1,\"size_bytes\":0.5,\"n_instances\":1}]}",
+          "expected at least 1 and at most 1e+18 B, found 0.5" },
         { "\"topology\":{\"caches\":[7]}", "caches[0]: expected a JSON object" },
         { "\"efficiency\":{\"compute\":{\"value\":1.5}}",
           "efficiency.compute: expected more than 0 and at most 1" },
@@ -459,7 +474,8 @@ static void bad_profiles(void **state)
         { "\"ceilings\":{}", "field \"ceilings\": expected an array" },
         { "\"ceilings\":[{}]", "ceilings[0]: field \"name\" is missing" },
         { CEILING(",\"value\":-1"), "ceilings[0]: field \"value\": expected more than 0" },
-        { CEILING(",\"value\":5,\"ci_lo\":6,\"ci_hi\":7"), "outside its interval" },
+        { CEILING(",\"value\":999999"), "ceilings[0]: field \"value\": expected at least 1e+06 B/s, found 999999" },
+        { CEILING(",\"value\":5e9,\"ci_lo\":6e9,\"ci_hi\":7e9"), "outside its interval" },
         { CEILING(",\"value\":\"5\""), "field \"value\": expected a number, found a string" },
         { CEILING(",\"valu\":5"), "nearest known one is \"value\"" },
         { "\"ceilings\":[{\"name\":\"a\",\"kind\":\"speed\",\"n_threads\":1,\"unit\":\"B/"
@@ -506,7 +522,7 @@ static void bad_profiles(void **state)
 static const char linked[] = LINKS(
     "{\"name\":\"Bridge\",\"topology\":\"mesh\",\"bandwidth\":{\"value\":300,\"unit\":\"GB/s\",\"source\":\"s\"},"
     "\"latency\":{\"value\":7,\"unit\":\"us\",\"source\":\"t\"},\"n_devices\":2}," LINK("Switch", "63 GB/s", "8") ","
-    "{\"name\":\"Net\",\"topology\":\"network\",\"bandwidth\":\"50 GB/s\"}");
+    "{\"name\":\"Net\",\"topology\":\"network\",\"bandwidth\":\"50 GB/s\",\"latency\":\"9 us\"}");
 
 static void links(void **state)
 {
@@ -520,7 +536,7 @@ static void links(void **state)
     assert_string_equal(h.link[0].latency_s.source, "t");
     assert_string_equal(h.link[2].topology, "network");
     assert_int_equal(h.link[2].n_devices, 0);
-    assert_true(isnan(h.link[1].latency_s.value));
+    assert_true(h.link[1].latency_s.value == 2e-6);
     assert_ptr_equal(hwprofile_link(&h, 2), &h.link[0]);
     assert_ptr_equal(hwprofile_link(&h, 3), &h.link[1]);
     assert_ptr_equal(hwprofile_link(&h, 8), &h.link[1]);

@@ -100,6 +100,37 @@ static void test_unknown(void **state)
     assert_fails(model_load(&m, longer, NULL, &err), err, "no model called");
 }
 
+/* What is not loaded, under whatever name, is suggested. */
+static void test_suggested(void **state)
+{
+    (void)state;
+    static const char *const t[][2] = {
+        { "Qwen/Qwen3-30B-A3B-Instruct-2507", "qwen3-30b-a3b" },
+        { "nvidia/Llama-3.1-70B-Instruct-FP8", "llama-3.1-70b" },
+        { "DeepSeek-R1-Distill-Llama-70B", "deepseek-v3" }, /* whose other name is DeepSeek-R1 */
+        { "llama-3-8c", "llama-3-8b" },
+        { "Llama-3.1-8B-Uncensored-Q4_K_M", "llama-3.1-8b" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        struct model m;
+        struct error err = { 0 };
+        char says[64];
+        snprintf(says, sizeof says, "did you mean %s?", t[i][1]);
+        if (model_load(&m, t[i][0], NULL, &err) == 0) {
+            assert_string_equal(m.name, t[i][1]);
+            model_free(&m);
+        } else if (!strstr(err.msg, says)) {
+            fail_msg("\"%s\": %s; expected %s", t[i][0], err.msg, says);
+        }
+    }
+    struct model m;
+    struct error err = { 0 };
+    assert_fails(model_load(&m, "zzz-unheard-of-900b", NULL, &err), err, "no model called");
+    assert_null(strstr(err.msg, "did you mean"));
+    /* Without its point it looks alike, and is not taken for it. */
+    assert_fails(model_load(&m, "llama-31-8b", NULL, &err), err, "did you mean llama-3.1-8b?");
+}
+
 /* Every line has a label of its own; every model it names that there is a preset of is found by the label. */
 static void test_table(void **state)
 {
@@ -151,6 +182,7 @@ int main(void)
         cmocka_unit_test(test_type_at_the_end),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_suggested),
         cmocka_unit_test(test_table),
     };
     return cmocka_run_group_tests_name("alias", tests, set_dirs, NULL);

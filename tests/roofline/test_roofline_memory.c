@@ -475,14 +475,30 @@ static void devices_needed(void **state)
     const struct memory_options o = bare();
     const double two = 101120 + SAMPLING + 2048;
     struct hwprofile h = machine(HW_GPU, two);
-    assert_int_equal(memory_tp_needed(&s.classes, &h, &o, 1, 1), 2);
-    assert_int_equal(memory_tp_needed(&s.classes, &h, &o, 1, 17), 4);
+    struct hw_link link = { .n_devices = 8 };
+    h.link = &link;
+    h.n_link = 1;
+    assert_int_equal(memory_tp_needed(&s.classes, &h, &o, 1, 1).tp, 2);
+    assert_int_equal(memory_tp_needed(&s.classes, &h, &o, 1, 17).tp, 4);
     assert_near(plan_of(&s, &h, &o).blocks, 0, 0);
     assert_true(plan_of(&s, &h, &o).free_bytes < 0);
     h.mem_bytes.value = two - 1;
-    assert_int_equal(memory_tp_needed(&s.classes, &h, &o, 1, 1), 4);
+    assert_int_equal(memory_tp_needed(&s.classes, &h, &o, 1, 1).tp, 4);
     h.mem_bytes.value = 55296 + SAMPLING + 2048 - 1; /* and 8 do not divide 4 heads */
-    assert_int_equal(memory_tp_needed(&s.classes, &h, &o, 1, 1), 0);
+    assert_int_equal(memory_tp_needed(&s.classes, &h, &o, 1, 1).tp, 0);
+    assert_int_equal(memory_tp_needed(&s.classes, &h, &o, 1, 1).apart, 0);
+    /* Four would do, and links join two, none, or any number. */
+    h.mem_bytes.value = two - 1;
+    link.n_devices = 2;
+    struct tp_needed n = memory_tp_needed(&s.classes, &h, &o, 1, 1);
+    assert_true(n.tp == 0 && n.apart == 4 && n.joined == 2);
+    h.n_link = 0;
+    n = memory_tp_needed(&s.classes, &h, &o, 1, 1);
+    assert_true(n.tp == 0 && n.apart == 4 && n.joined == 1);
+    h.n_link = 1;
+    link.n_devices = 0;
+    n = memory_tp_needed(&s.classes, &h, &o, 1, 1);
+    assert_true(n.tp == 4 && n.apart == 0 && n.joined == UINT32_MAX);
     h.mem_bytes.value = 1;
     struct memory_model m = model_of(&s, &h, &o);
     assert_near(memory_max_batch(&m, 1), 0, 0);
@@ -504,7 +520,7 @@ static void unknown_memory(void **state)
     assert_near(p.need.weight_bytes, 2 * LAYER + 2 * TABLE + NORM, 0); /* known all the same */
     assert_true(isnan(memory_max_batch(&m, 1)) && isnan(memory_max_context(&m, 1)));
     assert_int_equal(memory_fits(&m, 1, 1), -1);
-    assert_int_equal(memory_tp_needed(&s.classes, &h, &o, 1, 1), 0);
+    assert_int_equal(memory_tp_needed(&s.classes, &h, &o, 1, 1).tp, 0);
     memory_model_free(&m);
     subject_free(&s);
 }
