@@ -1,5 +1,6 @@
-/* Names as people and programs write them beyond those of presets: with a type at the end ("Llama-3.1-8B-Q4_K_M"), and as
- * llama-bench prints a model: architecture, size, type ("qwen3moe 30B.A3B Q4_K - Medium"). */
+/* Names as people and programs write them beyond those of presets: with a type at the end ("Llama-3.1-8B-Q4_K_M",
+ * "Qwen3-8B-AWQ"), with the kind of file there ("Qwen3-8B-GGUF"), and as llama-bench prints a model: architecture, size, type
+ * ("qwen3moe 30B.A3B Q4_K - Medium"). */
 #include "model/internal.h"
 #include <ctype.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static void normalize(char *s, size_t size)
 /* A type, also one that is not priced: "Q4_0", "IQ2_XXS", "TQ1_0", "BF16". Mixtures have all names that are. */
 static bool is_type(const char *s)
 {
-    if (mixture_name(s))
+    if (mixture_name(s) || strcasecmp(s, "AWQ") == 0 || strcasecmp(s, "GPTQ") == 0 || strcasecmp(s, "FP8") == 0)
         return true;
     if (strchr("ITit", s[0]) && s[0])
         s++;
@@ -73,13 +74,25 @@ size_t alias_type(const char *spec, char *type, size_t size)
     return strlen(spec);
 }
 
+size_t alias_file(const char *spec, size_t len)
+{
+    static const char end[] = "-GGUF";
+    const size_t k = sizeof end - 1;
+    return len > k && strncasecmp(spec + len - k, end, k) == 0 ? len - k : len;
+}
+
+bool alias_bnb(const char *spec)
+{
+    return has_end(spec, "-bnb-4bit");
+}
+
 /* ---- llama-bench's labels ---------------------------------------------------------------------- */
 
 void alias_fold(char *out, size_t n, const char *s)
 {
     size_t k = 0;
     for (; *s && k + 1 < n; s++)
-        if (*s != ' ' && *s != '-' && *s != '_')
+        if (*s != ' ' && *s != '-' && *s != '_' && *s != ':')
             out[k++] = (char)tolower((unsigned char)*s);
     out[k] = 0;
 }

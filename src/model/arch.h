@@ -41,6 +41,13 @@ struct arch {
     unsigned has;
     const struct config_name *names; /* fields of dimensions with other names than Llama's; ends with { NULL, NULL } */
     uint32_t ff_factor; /* n_ff is so many n_embd where a config.json leaves it out; 0: it must be there */
+    /* config.json's number of experts, where the family has some: missing or 0 is refused. NULL: there are dense members, or
+     * the architecture asks itself. */
+    const char *n_expert;
+    unsigned n_expert_row; /* it holds for rows of hf[] from this one on */
+    bool dense_too;        /* 0 or 1 is a dense member then, but the field must say it */
+    /* Fields of a config.json without which it would be another model: space-separated. needs: a value; says: null is one. */
+    const char *needs, *says;
     const char *activations; /* config.json's hidden_act, space-separated: "silu" */
     /* Values of what files leave out; before anything is read. NULL: zeros. */
     void (*defaults)(struct hparams *hp);
@@ -66,6 +73,15 @@ int config_opt_count(const json_t *j, const char *what, const char *field, int64
 int config_only(const json_t *j, const char *what, const char *field, bool only, struct error *err);
 /* A string that may be absent or null; one that is not in the space-separated list is refused by name. */
 int config_word(const json_t *j, const char *what, const char *field, const char *words, struct error *err);
+/* Space-separated fields that must be there, and not null unless null_too. */
+int config_needs(const json_t *j, const char *what, const char *fields, bool null_too, struct error *err);
+/* num_experts and what goes with it, under the names the file has for it. top: the file, where j is a part of it. */
+int config_experts(const json_t *top, const json_t *j, const char *what, const struct arch *a, struct hparams *hp,
+                   struct error *err);
+/* Numbers whose ranges hparams_check knows under other names than the file's. */
+int config_numbers(const json_t *j, const char *what, const struct hparams *hp, struct error *err);
+/* The width of n_expert_shared shared experts of n_ff_exp each. */
+int config_shared_width(const char *what, struct hparams *hp, struct error *err);
 /* A field that must be absent or null. */
 int config_absent(const json_t *j, const char *what, const char *field, struct error *err);
 /* The part of a head that rotates, as a fraction of it: the field's, else `usual`. */
@@ -83,7 +99,7 @@ int config_longrope(const json_t *j, const char *what, struct hparams *hp, struc
 int config_shared_experts(const json_t *j, const char *what, struct hparams *hp, struct error *err);
 /* The multipliers of the Granites. */
 int granite_config(const json_t *j, const char *what, struct hparams *hp, struct error *err);
-/* For arch.config of models that call the width of an expert intermediate_size: there must be experts. */
+/* For arch.config of models that call the width of an expert intermediate_size. */
 int config_experts_ff(const json_t *j, const char *what, struct hparams *hp, struct error *err);
 
 /* Called for every weight, in file order. n_mat matrices of rows x cols are stacked. */
@@ -164,6 +180,8 @@ void build_experts(struct builder *b, enum op_buf src, const struct experts_spec
  * up too. */
 void llama_block(struct builder *b, const struct attention_spec *s, const struct experts_spec *e);
 /* DeepSeek's latent attention and experts (arch_deepseek2.c); with hp->n_index_top behind an indexer (arch_deepseek32.c). */
+#define MLA_NEEDS                                                                                                  \
+    "kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim moe_intermediate_size first_k_dense_replace"
 void mla_build(struct builder *b);
 void mla_defaults(struct hparams *hp);
 int mla_config(const json_t *j, const char *what, struct hparams *hp, struct error *err);

@@ -39,6 +39,9 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
         json_get_int(ffn, ctx, "moe_num_experts", 1, UINT32_MAX, &n, err) != 0 ||
         json_get_int(ffn, ctx, "moe_top_k", 1, UINT32_MAX, &used, err) != 0)
         return -1;
+    if (used > n)
+        return error_set(err, ERROR_INPUT, "%s: moe_top_k is %lld, expected 1 to moe_num_experts, which is %lld", ctx,
+                         (long long)used, (long long)n);
     snprintf(ctx, sizeof ctx, "%s: attn_config", what);
     if (config_opt_count(attn, ctx, "kv_n_heads", 1, &hp->n_head_kv, err) != 0 ||
         json_get_num_opt(attn, ctx, "rope_theta", &hp->rope_theta, err) != 0)

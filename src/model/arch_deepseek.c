@@ -19,8 +19,6 @@ static void build(struct builder *b)
 int config_shared_experts(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     int64_t freq = 1;
-    if (hp->n_expert > 0 && hp->n_ff_exp == 0)
-        return error_set(err, ERROR_INPUT, "%s: moe_intermediate_size is missing", what);
     if (json_get_int_opt(j, what, "moe_layer_freq", 0, UINT32_MAX, &freq, err) != 0 ||
         config_opt_count(j, what, "n_shared_experts", 0, &hp->n_expert_shared, err) != 0 ||
         config_opt_count(j, what, "first_k_dense_replace", 0, &hp->n_layer_dense, err) != 0 ||
@@ -32,16 +30,16 @@ int config_shared_experts(const json_t *j, const char *what, struct hparams *hp,
     if (freq != 1)
         return error_set(err, ERROR_INPUT, "%s: moe_layer_freq is %lld, and only 1, experts in every layer, is supported",
                          what, (long long)freq);
-    if (hp->n_expert_shared > 1024)
-        return error_set(err, ERROR_INPUT, "%s: n_shared_experts is %u, expected at most 1024", what, hp->n_expert_shared);
-    hp->n_ff_shexp = hp->n_ff_exp <= 1 << 22 ? hp->n_expert_shared * hp->n_ff_exp : 0;
-    return 0;
+    return config_shared_width(what, hp, err);
 }
 
 const struct arch arch_deepseek = {
     .name = "deepseek",
     .hf = { { "deepseek", "DeepseekForCausalLM" } },
     .has = ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .n_expert = "n_routed_experts",
+    .needs = "moe_intermediate_size first_k_dense_replace",
+    .says = "n_shared_experts",
     .activations = "silu",
     .config = config_shared_experts,
     .build = build,

@@ -273,9 +273,24 @@ static int config_fixed(const json_t *j, const char *what, struct error *err)
     return 0;
 }
 
+/* Of a key: what does not rotate and what does. */
+static int key_width(const char *what, uint32_t nope, struct hparams *hp, struct error *err)
+{
+    if (nope > 65536)
+        return error_set(err, ERROR_INPUT, "%s: qk_nope_head_dim is %u, expected 1 to 65536", what, nope);
+    if (hp->n_rot < 2 || hp->n_rot > 65536 || hp->n_rot % 2 != 0)
+        return error_set(err, ERROR_INPUT, "%s: qk_rope_head_dim is %u, expected an even number from 2 to 65536", what,
+                         hp->n_rot);
+    hp->head_dim = nope + hp->n_rot;
+    if (hp->head_dim > 65536)
+        return error_set(err, ERROR_INPUT, "%s: qk_nope_head_dim + qk_rope_head_dim is %u, expected at most 65536", what,
+                         hp->head_dim);
+    return 0;
+}
+
 int mla_config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
-    uint32_t nope = 0, shared = 0;
+    uint32_t nope = 0;
     const char *scoring = "softmax", *method = "";
     hp->n_rot = 0;
     if (config_opt_count(j, what, "kv_lora_rank", 1, &hp->n_lora_kv, err) != 0 ||
@@ -283,7 +298,7 @@ int mla_config(const json_t *j, const char *what, struct hparams *hp, struct err
         config_opt_count(j, what, "qk_nope_head_dim", 1, &nope, err) != 0 ||
         config_opt_count(j, what, "qk_rope_head_dim", 1, &hp->n_rot, err) != 0 ||
         config_opt_count(j, what, "v_head_dim", 1, &hp->head_dim_v, err) != 0 ||
-        config_opt_count(j, what, "n_shared_experts", 0, &shared, err) != 0 ||
+        config_opt_count(j, what, "n_shared_experts", 0, &hp->n_expert_shared, err) != 0 ||
         config_opt_count(j, what, "first_k_dense_replace", 0, &hp->n_layer_dense, err) != 0 ||
         config_opt_count(j, what, "n_group", 0, &hp->n_expert_group, err) != 0 ||
         config_opt_count(j, what, "topk_group", 0, &hp->n_expert_group_used, err) != 0 ||
@@ -301,10 +316,9 @@ int mla_config(const json_t *j, const char *what, struct hparams *hp, struct err
         hp->n_expert_group = hp->n_expert_group_used = 0;
     hp->expert_gate = strcmp(scoring, "sigmoid") == 0 ? EXPERT_GATE_SIGMOID : EXPERT_GATE_SOFTMAX;
     hp->expert_bias = strcmp(method, "noaux_tc") == 0;
-    hp->head_dim = nope <= 65536 && hp->n_rot <= 65536 ? nope + hp->n_rot : 0;
+    if (key_width(what, nope, hp, err) != 0 || config_shared_width(what, hp, err) != 0)
+        return -1;
     hp->n_head_kv = 1;
-    hp->n_expert_shared = shared;
-    hp->n_ff_shexp = shared <= 1024 ? shared * hp->n_ff_exp : 0;
     hp->mla_split = true;
     scale_scores(hp);
     return check_dims(what, hp, err);
@@ -316,6 +330,9 @@ const struct arch arch_deepseek2 = {
             { "deepseek_v3", "DeepseekV3ForCausalLM" },
             { "kimi_k2", "DeepseekV3ForCausalLM" } },
     .has = ARCH_EXPERTS | ARCH_YARN | ARCH_VALUE_DIM,
+    .n_expert = "n_routed_experts",
+    .needs = MLA_NEEDS,
+    .says = "q_lora_rank n_shared_experts", /* null: none */
     .activations = "silu",
     .defaults = mla_defaults,
     .gguf = gguf,

@@ -39,17 +39,15 @@ static int gguf(const struct gguf *g, struct hparams *hp, struct error *err)
 
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
-    (void)j;
-    if (hp->n_expert == 0)
-        return error_set(err, ERROR_INPUT, "%s: num_local_experts is missing or 0", what);
-    hp->n_ff_exp = hp->n_ff;
-    return 0;
+    return config_experts_ff(j, what, hp, err);
 }
 
 const struct arch arch_gpt_oss = {
     .name = "gpt-oss",
     .hf = { { "gpt_oss", "GptOssForCausalLM" } },
     .has = ARCH_EXPERTS | ARCH_WINDOW | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_YARN,
+    .n_expert = "num_local_experts",
+    .needs = "num_key_value_heads head_dim",
     .activations = "silu",
     .defaults = defaults,
     .gguf = gguf,

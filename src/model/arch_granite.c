@@ -52,6 +52,7 @@ const struct arch arch_granitemoe = {
     .name = "granitemoe",
     .hf = { { "granitemoe", "GraniteMoeForCausalLM" } },
     .has = ARCH_EXPERTS | ARCH_ATTN_BIAS | ARCH_ATTN_OUTPUT_BIAS | ARCH_PRICED_ONLY,
+    .n_expert = "num_local_experts",
     .activations = "silu",
     .config = moe_config,
     .build = build,

@@ -54,6 +54,7 @@ const struct arch arch_grok = {
     .name = "grok",
     .hf = { { "grok-1", "Grok1ModelForCausalLM" }, { "grok", "Grok1ForCausalLM" } },
     .has = ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .n_expert = "num_experts",
     .activations = "gelu",
     .defaults = defaults,
     .config = config,

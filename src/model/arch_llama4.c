@@ -28,7 +28,6 @@ static void build(struct builder *b)
 
 static void defaults(struct hparams *hp)
 {
-    hp->n_ff = 16384; /* its field has another name, and intermediate_size is the width of an expert */
     hp->n_head = 40;
     hp->n_head_kv = 8;
     hp->head_dim = 128;
@@ -74,7 +73,7 @@ static int check_no_rope(const json_t *j, const char *what, const struct hparams
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     uint32_t chunk = 8192, step = 1;
-    hp->n_ff_exp = hp->n_ff;
+    hp->n_ff_exp = hp->n_ff; /* intermediate_size is the width of an expert */
     hp->n_ff_shexp = hp->n_ff;
     hp->n_expert_shared = 1;
     hp->qk_norm = true;
@@ -84,8 +83,6 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
         config_opt_count(j, what, "no_rope_layer_interval", 1, &hp->no_rope_period, err) != 0 ||
         json_get_bool_opt(j, what, "use_qk_norm", &hp->qk_norm, err) != 0)
         return -1;
-    if (hp->n_expert == 0)
-        return error_set(err, ERROR_INPUT, "%s: num_local_experts is missing or 0", what);
     hp->expert_period = step;
     hp->window = chunk < hp->n_ctx_train ? chunk : 0;
     hp->window_period = hp->no_rope_period;
@@ -96,6 +93,8 @@ const struct arch arch_llama4 = {
     .name = "llama4",
     .hf = { { "llama4", "Llama4ForConditionalGeneration" }, { "llama4_text", "Llama4ForCausalLM" } },
     .has = ARCH_EXPERTS | ARCH_WINDOW | ARCH_PRICED_ONLY,
+    .n_expert = "num_local_experts",
+    .needs = "intermediate_size_mlp",
     .activations = "silu",
     .defaults = defaults,
     .config = config,

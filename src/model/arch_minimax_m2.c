@@ -43,6 +43,7 @@ const struct arch arch_minimax_m2 = {
     .name = "minimax-m2",
     .hf = { { "minimax_m2", "MiniMaxM2ForCausalLM" } },
     .has = ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .n_expert = "num_local_experts",
     .activations = "silu",
     .config = config,
     .build = build,

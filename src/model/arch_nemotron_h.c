@@ -61,7 +61,8 @@ static int layers(const json_t *j, const char *what, struct hparams *hp, struct 
 
 static int expert_fields(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
-    if (config_opt_count(j, what, "moe_shared_expert_intermediate_size", 0, &hp->n_ff_shexp, err) != 0 ||
+    if (config_needs(j, what, "moe_intermediate_size", false, err) != 0 ||
+        config_opt_count(j, what, "moe_shared_expert_intermediate_size", 0, &hp->n_ff_shexp, err) != 0 ||
         config_opt_count(j, what, "n_shared_experts", 0, &hp->n_expert_shared, err) != 0 ||
         config_opt_count(j, what, "n_group", 0, &hp->n_expert_group, err) != 0 ||
         config_opt_count(j, what, "topk_group", 0, &hp->n_expert_group_used, err) != 0 ||

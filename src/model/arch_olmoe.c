@@ -24,6 +24,7 @@ const struct arch arch_olmoe = {
     .name = "olmoe",
     .hf = { { "olmoe", "OlmoeForCausalLM" } },
     .has = ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .n_expert = "num_experts",
     .activations = "silu",
     .config = config,
     .build = build,

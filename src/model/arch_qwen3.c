@@ -15,6 +15,7 @@ const struct arch arch_qwen3 = {
     .name = "qwen3",
     .hf = { { "qwen3", "Qwen3ForCausalLM" } },
     .has = ARCH_YARN,
+    .needs = "head_dim",
     .activations = "silu",
     .config = config_no_qwen_window,
     .build = build,

@@ -29,8 +29,6 @@ static int check_gguf(const struct gguf *g, struct hparams *hp, struct error *er
 int config_qwen_experts(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     int64_t step = 1;
-    if (hp->n_expert == 0)
-        return error_set(err, ERROR_INPUT, "%s: num_experts is missing or 0", what);
     hp->expert_norm = false; /* transformers' default */
     if (json_get_int_opt(j, what, "decoder_sparse_step", 1, UINT32_MAX, &step, err) != 0 ||
         json_get_bool_opt(j, what, "norm_topk_prob", &hp->expert_norm, err) != 0)
@@ -47,6 +45,8 @@ const struct arch arch_qwen3moe = {
     .name = "qwen3moe",
     .hf = { { "qwen3_moe", "Qwen3MoeForCausalLM" } },
     .has = ARCH_EXPERTS | ARCH_YARN,
+    .n_expert = "num_experts",
+    .needs = "head_dim moe_intermediate_size",
     .activations = "silu",
     .defaults = defaults,
     .gguf = check_gguf,

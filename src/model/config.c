@@ -308,7 +308,7 @@ static int read_rope(const json_t *j, const char *what, struct hparams *hp, stru
     return rope_type(s, ctx, type, hp, err);
 }
 
-/* ---- windows and experts ------------------------------------------------------------------- */
+/* ---- windows ------------------------------------------------------------------------------- */
 
 /* layer_types names every layer; its windows must follow a period. */
 static int read_layer_types(const json_t *j, const char *what, struct hparams *hp, struct error *err)
@@ -369,33 +369,6 @@ int config_no_qwen_window(const json_t *j, const char *what, struct hparams *hp,
                          "%s: use_sliding_window is true: windows that begin at max_window_layers (%lld of %u) are not "
                          "supported",
                          what, (long long)first, hp->n_layer);
-    return 0;
-}
-
-static int read_experts(const json_t *j, const char *what, struct hparams *hp, struct error *err)
-{
-    static const char *const fields[] = { "num_local_experts", "num_experts", "n_routed_experts" };
-    int64_t n = 0, used = 0, width = 0;
-    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-        if (json_get_int_opt(j, what, fields[i], 0, UINT32_MAX, &n, err) != 0)
-            return -1;
-    if (n == 0)
-        return 0;
-    if (json_get_int(j, what, "num_experts_per_tok", 1, UINT32_MAX, &used, err) != 0 ||
-        json_get_int_opt(j, what, "moe_intermediate_size", 1, UINT32_MAX, &width, err) != 0)
-        return -1;
-    hp->n_expert = (uint32_t)n;
-    hp->n_expert_used = (uint32_t)used;
-    hp->n_ff_exp = (uint32_t)width;
-    return 0;
-}
-
-int config_experts_ff(const json_t *j, const char *what, struct hparams *hp, struct error *err)
-{
-    (void)j;
-    if (hp->n_expert == 0)
-        return error_set(err, ERROR_INPUT, "%s: the number of experts (num_experts, num_local_experts) is missing or 0", what);
-    hp->n_ff_exp = hp->n_ff;
     return 0;
 }
 
@@ -466,14 +439,16 @@ int config_parse(const json_t *j, const char *what, struct hparams *hp, const ch
         return -1;
     *arch_out = arch->name;
     /* Models that also see keep their language model's fields apart. */
-    const json_t *text = json_object_get(j, "text_config");
+    const json_t *text = json_object_get(j, "text_config"), *top = j;
     if (json_is_object(text))
         j = text;
     if (arch->defaults)
         arch->defaults(hp);
-    if (read_dimensions(j, what, arch, hp, err) != 0 || read_rope(j, what, hp, err) != 0 ||
-        (!(arch->has & ARCH_HYBRID) && read_window(j, what, hp, err) != 0) || read_experts(j, what, hp, err) != 0 ||
-        read_rest(j, what, arch, hp, err) != 0 || (arch->config && arch->config(j, what, hp, err) != 0) ||
+    if (config_numbers(j, what, hp, err) != 0 || read_dimensions(j, what, arch, hp, err) != 0 ||
+        read_rope(j, what, hp, err) != 0 ||
+        (!(arch->has & ARCH_HYBRID) && read_window(j, what, hp, err) != 0) ||
+        config_experts(top, j, what, arch, hp, err) != 0 || config_needs(j, what, arch->needs, false, err) != 0 ||
+        config_needs(j, what, arch->says, true, err) != 0 || read_rest(j, what, arch, hp, err) != 0 || (arch->config && arch->config(j, what, hp, err) != 0) ||
         hparams_supported(arch, hp, what, err) != 0)
         return -1;
     return hparams_check(hp, HPARAMS_CONFIG, what, *arch_out, err);

@@ -236,7 +236,7 @@ int hparams_check(const struct hparams *hp, enum hparams_names names, const char
     }
     if (check_heads(hp, names, what, arch, err) != 0 || check_experts(hp, what, err) != 0 ||
         check_rope(hp, what, err) != 0 ||
-        check_number(hp->rms_eps, 0, 1, what, "the RMSNorm epsilon", err) != 0 ||
+        check_number(hp->rms_eps, 0, 1, what, hp->norm == NORM_RMS ? "the RMSNorm epsilon" : "the LayerNorm epsilon", err) != 0 ||
         check_number(hp->attn_scale, 0, 1e6, what, "the scale of attention scores", err) != 0 ||
         check_number(hp->embed_scale, 0, 1e6, what, "the scale of embeddings", err) != 0 ||
         check_number(hp->residual_scale, 0, 1e6, what, "the scale of what a part adds", err) != 0 ||

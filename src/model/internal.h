@@ -58,11 +58,15 @@ int model_from_config(struct model *m, const char *name, const json_t *j, const 
 int preset_load(struct model *m, const char *spec, const char *type, struct error *err);
 
 /* ---- alias.c ---------------------------------------------------------------------- */
-/* A name without regard to case, spaces, dashes and underscores. */
+/* A name without regard to case, spaces, dashes, underscores and colons ("llama3.1:8b"). */
 void alias_fold(char *out, size_t n, const char *s);
 /* The length of the name before the type that ends it, as people or llama-bench write types ("llama 8B Q4_K - Medium": 8, and
  * "Q4_K_M" in type); the whole length, and type untouched, where no type ends it. */
 size_t alias_type(const char *spec, char *type, size_t size);
+/* The length of the first len characters without "-GGUF" at their end, which says no type. */
+size_t alias_file(const char *spec, size_t len);
+/* The name ends as those of bitsandbytes' 4-bit files, whose types are not priced. */
+bool alias_bnb(const char *spec);
 /* The preset that llama-bench's label means, both folded, by models/llama-bench.tsv of the first directory that has it. */
 bool alias_label(const char *const *dirs, const char *folded, char *name, size_t n);
 

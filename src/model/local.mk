@@ -9,6 +9,7 @@ libmodel_a_SOURCES = \
   %D%/from_gguf.c \
   %D%/hparams.c \
   %D%/config.c \
+  %D%/config_experts.c \
   %D%/checkpoint.h \
   %D%/checkpoint.c \
   %D%/quant_config.c \

@@ -1,5 +1,5 @@
 /* Models by name: models/NAME.json in the data directories. Names match without regard to case,
- * spaces, dashes and underscores; a file lists the other names people use under "aliases". */
+ * spaces, dashes, underscores and colons; a file lists the other names people use under "aliases". */
 #include "model/internal.h"
 #include <string.h>
 
@@ -112,7 +112,10 @@ static int find_typed(struct match *x, const char *base, char **names, size_t n,
     struct match y;
     if (find(x, base, names, n, err) != 0)
         return -1;
-    const size_t len = alias_type(base, found, sizeof found);
+    if (x->best != 0 && alias_bnb(base))
+        return error_set(err, ERROR_INPUT, "\"%.128s\": the 4-bit types of bitsandbytes (bnb) are not supported; leave \"-bnb-4bit\" "
+                         "out and name the type to price with -q", base);
+    const size_t typed = alias_type(base, found, sizeof found), len = alias_file(base, typed);
     if (x->best == 0 || !base[len] || len >= sizeof head)
         return 0;
     snprintf(head, sizeof head, "%.*s", (int)len, base);
@@ -120,7 +123,7 @@ static int find_typed(struct match *x, const char *base, char **names, size_t n,
         return -1;
     if (y.best < x->best)
         *x = y;
-    if (y.best == 0 && !*type) {
+    if (y.best == 0 && !*type && base[typed]) {
         snprintf(buf, size, "%s", found);
         *type = buf;
     }

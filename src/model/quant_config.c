@@ -360,15 +360,18 @@ static const struct {
 /* The 16-bit type of everything else is the model's own. */
 static int read_dtype(const json_t *j, const char *what, struct checkpoint *c, struct error *err)
 {
-    const char *type = "";
+    const char *type = NULL;
     char found[33];
-    if (json_get_str_opt(j, what, "torch_dtype", &type, err) != 0 || json_get_str_opt(j, what, "dtype", &type, err) != 0)
+    if (json_get_str_opt(j, what, "torch_dtype", &type, err) != 0)
         return -1;
-    if (!*type)
+    const char *field = json_is_string(json_object_get(j, "dtype")) ? "dtype" : "torch_dtype"; /* the newer name wins */
+    if (json_get_str_opt(j, what, "dtype", &type, err) != 0)
+        return -1;
+    if (!type)
         return 0;
     if (strcmp(type, "bfloat16") != 0 && strcmp(type, "float16") != 0)
-        return error_set(err, ERROR_INPUT, "%s: torch_dtype is \"%s\", expected \"bfloat16\" or \"float16\" beside a "
-                         "quantization_config", what, PRINTABLE(found, type));
+        return error_set(err, ERROR_INPUT, "%s: %s is \"%s\", expected \"bfloat16\" or \"float16\" beside a "
+                         "quantization_config", what, field, PRINTABLE(found, type));
     const bool half = strcmp(type, "float16") == 0;
     c->kept = half ? DTYPE_F16 : DTYPE_BF16;
     if (c->scheme == SCHEME_FP16 || c->scheme == SCHEME_BF16)
@@ -391,7 +394,10 @@ int quant_config(const json_t *j, const char *what, struct checkpoint *c, struct
             struct reader r = { .q = q, .what = ctx, .c = c, .err = err };
             if (methods[i].read(&r) != 0)
                 return -1;
-            return read_dtype(json_is_object(text) && !json_object_get(j, "torch_dtype") ? text : j, what, c, err) != 0 ? -1 : 1;
+            return read_dtype(json_is_object(text) && !json_object_get(j, "torch_dtype") && !json_object_get(j, "dtype") ? text : j,
+                              what, c, err) != 0
+                       ? -1
+                       : 1;
         }
     return error_set(err, ERROR_INPUT,
                      "%s: quant_method is %s%s%s, expected fp8, awq, gptq, compressed-tensors, modelopt or mxfp4; name the type to "

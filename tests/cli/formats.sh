@@ -107,6 +107,7 @@ sizes='"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "num
     "vocab_size": 300, "num_experts_per_tok": 2, "hidden_act": "silu"'
 printf '{"model_type": "mixtral", "num_local_experts": 8, "sliding_window": 16, %s}' "$sizes" >"$tmp/experts.json"
 printf '{"model_type": "deepseek_v3", "n_routed_experts": 8, "n_shared_experts": 1, "moe_intermediate_size": 32, "kv_lora_rank": 56,
+    "q_lora_rank": null, "first_k_dense_replace": 0,
     "qk_nope_head_dim": 24, "qk_rope_head_dim": 8, "v_head_dim": 32, %s}' "$sizes" >"$tmp/latents.json"
 for m in experts latents; do
     command_json roofcast.analyze analyze "$tmp/$m.json" -p 7 -n 5 -ctk Q8_0

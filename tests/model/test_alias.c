@@ -31,6 +31,10 @@ static void test_type_at_the_end(void **state)
         { "qwen3-8b:q4_k_m", 8, "q4_k_m" },
         { "Qwen3-8B-IQ2_XXS", 8, "IQ2_XXS" },
         { "Qwen3-8B-BF16", 8, "BF16" },
+        { "Qwen3-8B-AWQ", 8, "AWQ" },
+        { "Llama-3.1-8B-Instruct-FP8", 21, "FP8" },
+        { "Qwen3-8B-GPTQ", 8, "GPTQ" },
+        { "Qwen3-8B-GGUF", 13, "none" },
         { "llama 8B", 8, "none" },
         { "Q4_0", 4, "none" },       /* the type alone is no model's name */
         { "-Q4_0", 5, "none" },
@@ -68,6 +72,16 @@ static void test_names(void **state)
         { "unsloth/Qwen3-8B-Q6_K", NULL, "qwen3-8b", "Q6_K" },
         { "meta-llama/Llama-3.1-8B-Instruct", NULL, "llama-3.1-8b", "F16" },
         { "Llama-3-8B", NULL, "llama-3-8b", "F16" },
+        /* ollama's way; kinds of checkpoints and of files at the end */
+        { "llama3.1:8b", NULL, "llama-3.1-8b", "F16" },
+        { "qwen3:8b", "Q8_0", "qwen3-8b", "Q8_0" },
+        { "qwen3:30b-a3b-q4_K_M", NULL, "qwen3-30b-a3b", "Q4_K_M" },
+        { "Qwen/Qwen3-8B-AWQ", NULL, "qwen3-8b", "AWQ" },
+        { "Qwen3-8B-GPTQ", NULL, "qwen3-8b", "GPTQ" },
+        { "Llama-3.1-8B-Instruct-FP8", NULL, "llama-3.1-8b", "FP8" },
+        { "Qwen3-8B-FP8", "AWQ", "qwen3-8b", "AWQ" },
+        { "Qwen/Qwen3-8B-GGUF", NULL, "qwen3-8b", "F16" },
+        { "Qwen3-8B-GGUF:Q4_K_M", NULL, "qwen3-8b", "Q4_K_M" },
         { "llama_3_8b", NULL, "llama-3-8b", "F16" },
         /* llama-bench's label, and a repository of that name */
         { "llama 7B Q4_0", NULL, "llama-2-7b", "Q4_0" },
@@ -91,6 +105,9 @@ static void test_unknown(void **state)
     struct error err = { 0 };
     assert_fails(model_load(&m, "lama-3.1-8b-q4_0", NULL, &err), err, "no model called \"lama-3.1-8b-q4_0\"; did you mean llama-3.1-8b?");
     assert_fails(model_load(&m, "Q4_0", NULL, &err), err, "no model called \"Q4_0\"");
+    assert_fails(model_load(&m, "unsloth/Qwen3-8B-bnb-4bit", NULL, &err), err,
+                 "\"Qwen3-8B-bnb-4bit\": the 4-bit types of bitsandbytes (bnb) are not supported");
+    assert_fails(model_load(&m, "lama-GGUF", NULL, &err), err, "no model called \"lama-GGUF\"");
     assert_fails(model_load(&m, "Qwen3-8B-IQ2_XXS", NULL, &err), err, "type \"IQ2_XXS\" is unknown");
     assert_fails(model_load(&m, "Qwen3-8B Q4_K - Huge", NULL, &err), err, "no model called");
     char longer[400];

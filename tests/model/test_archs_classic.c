@@ -301,7 +301,7 @@ static void test_refused(void **state)
         { PHI3S ",\"rope_position_scale\":2}", "rope_position_scale is 2" },
         { PHI3S ",\"mup_width_multiplier\":0}", "mup_width_multiplier is 0" },
         { PHI3S ",\"mup_embedding_multiplier\":-1}", "the scale of embeddings" },
-        { COHERE ",\"logit_scale\":-1}", "the scale of logits" },
+        { COHERE ",\"logit_scale\":-1}", "logit_scale is -1, expected a number from 0" },
         { COHERE2 ",\"order_of_interleaved_layers\":\"global_attn_first\"}", "order_of_interleaved_layers" },
         { COHERE2 ",\"use_parallel_block\":false}", "use_parallel_block is false" },
         { STARCODER ",\"hidden_act\":\"silu\"}", "hidden_act is \"silu\"" },

@@ -45,7 +45,7 @@ static void parameters(void **state)
 
 static const char granite[] = "{\"model_type\":\"granitemoehybrid\"," COMMON MAMBA
                               ",\"num_hidden_layers\":2,\"layer_types\":[\"mamba\",\"attention\"],"
-                              "\"shared_intermediate_size\":96,\"position_embedding_type\":\"nope\"}";
+                              "\"num_local_experts\":0,\"shared_intermediate_size\":96,\"position_embedding_type\":\"nope\"}";
 static const char qwen[] = "{\"model_type\":\"qwen3_next\"," COMMON
                            "\"num_hidden_layers\":4,\"head_dim\":16,\"linear_num_key_heads\":2,\"linear_key_head_dim\":16,"
                            "\"linear_num_value_heads\":4,\"linear_value_head_dim\":32,\"linear_conv_kernel_dim\":3,"
@@ -66,10 +66,14 @@ static const char wide[] = "{\"model_type\":\"nemotron_h\"," COMMON
                            "\"num_hidden_layers\":1,\"hybrid_override_pattern\":\"M\",\"mamba_num_heads\":512,"
                            "\"mamba_head_dim\":4096,\"ssm_state_size\":16,\"n_groups\":512,\"conv_kernel\":4}";
 static const char falcon[] = "{\"model_type\":\"falcon_h1\"," COMMON MAMBA ",\"num_hidden_layers\":2,\"mamba_d_ssm\":128}";
+/* As many dense layers as there are: the experts it must have cost nothing. */
+#define DENSE_EXPERTS                                                                                              \
+    "\"first_k_dense_replace\":2,\"n_routed_experts\":4,\"num_experts_per_tok\":2,\"moe_intermediate_size\":32,"  \
+    "\"n_shared_experts\":1"
 static const char deepseek[] = "{\"model_type\":\"deepseek_v32\"," COMMON
                                "\"num_hidden_layers\":2,\"q_lora_rank\":32,\"kv_lora_rank\":16,\"qk_nope_head_dim\":16,"
                                "\"qk_rope_head_dim\":8,\"v_head_dim\":16,\"index_n_heads\":2,\"index_head_dim\":16,"
-                               "\"index_topk\":100}";
+                               "\"index_topk\":100," DENSE_EXPERTS "}";
 
 static const struct cost_options floats = { .act_elem_bytes = 4, .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
 
@@ -410,14 +414,49 @@ static void hostile(void **state)
         { deepseek, "index_topk_freq", "4", "index_topk_freq is 4" },
         { deepseek, "indexer_types", "[\"full\",\"shared\"]", "indexer_types[1]" },
         { deepseek, "q_lora_rank", "null", "q_lora_rank is missing" },
+        { deepseek, "q_lora_rank", NULL, "field \"q_lora_rank\" is missing (null means none)" },
+        { deepseek, "n_routed_experts", NULL, "t.json: num_experts (n_routed_experts) is missing or 0: deepseek_v32 has experts" },
+        { deepseek, "first_k_dense_replace", "3", "first_k_dense_replace is 3, expected at most num_hidden_layers, which is 2" },
+        { qwen, "num_experts", NULL, "num_experts is missing or 0: qwen3_next has experts" },
+        { qwen, "num_experts", "0", "num_experts is missing or 0: qwen3_next has experts" },
+        { qwen, "moe_intermediate_size", NULL, "field \"moe_intermediate_size\" is missing" },
+        { qwen, "head_dim", NULL, "field \"head_dim\" is missing" },
+        { dense, "head_dim", NULL, "field \"head_dim\" is missing" },
+        { jamba, "num_experts", NULL, "num_experts is missing or 0: jamba has experts" },
+        { jamba, "num_experts", "null", "num_experts is missing or 0: jamba has experts" },
+        { granite, "num_local_experts", NULL, "num_experts (num_local_experts) is missing or 0: granitemoehybrid has experts" },
+        { granite, "residual_multiplier", "-1", "residual_multiplier is -1, expected a number from 0 to 1e+06" },
+        { nemotron, "moe_intermediate_size", NULL, "field \"moe_intermediate_size\" is missing" },
+        { nemotron, "num_experts_per_tok", "5", "num_experts_per_tok is 5, expected 1 to n_routed_experts, which is 4" },
+        { nemotron, "layer_norm_epsilon", "2", "layer_norm_epsilon is 2, expected a number from 0 to 1 (the epsilon of RMSNorm)" },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         refuse(cases[i].base, cases[i].field, cases[i].value, cases[i].expect);
 }
 
+/* Dense members of a family with experts say 0 or 1: 8 layers of a network instead of four with 4 experts each, that is 4 * 3
+ * experts of 3 * 96 * 64 and 4 routers of 4 * 64 fewer than the mixture. */
+static void test_dense_members(void **state)
+{
+    (void)state;
+    struct fixture f;
+    char text[1024];
+    open_model(&f, jamba);
+    const uint64_t mixture = f.m.n_params;
+    close_model(&f);
+    for (int n = 0; n < 2; n++) {
+        snprintf(text, sizeof text, "%s", jamba);
+        *(strstr(text, "\"num_experts\":4") + strlen("\"num_experts\":")) = (char)('0' + n);
+        open_model(&f, text);
+        assert_int_equal(mixture - f.m.n_params, 4 * 3 * 3 * 96 * 64 + 4 * 4 * 64);
+        close_model(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dense_members),
         cmocka_unit_test(parameters),      cmocka_unit_test(mamba2_layer),  cmocka_unit_test(delta_net_layer),
         cmocka_unit_test(mamba1_layer),    cmocka_unit_test(indexer_layer), cmocka_unit_test(nemotron_layers),
         cmocka_unit_test(falcon_layers),   cmocka_unit_test(hostile),

@@ -287,10 +287,10 @@ static void test_refused(void **state)
     static const struct {
         const char *config, *expect;
     } cases[] = {
-        { "\"model_type\":\"qwen2_moe\"," LLAMA_FIELDS, "num_experts is missing or 0" },
+        { "\"model_type\":\"qwen2_moe\"," LLAMA_FIELDS, "num_experts is missing or 0: qwen2_moe has experts" },
         { "\"model_type\":\"qwen2_moe\"," LLAMA_FIELDS ",\"num_experts\":8,\"num_experts_per_tok\":2,"
           "\"moe_intermediate_size\":32,\"decoder_sparse_step\":2", "decoder_sparse_step is 2" },
-        { "\"model_type\":\"olmoe\"," LLAMA_FIELDS, "the number of experts" },
+        { "\"model_type\":\"olmoe\"," LLAMA_FIELDS, "num_experts is missing or 0: olmoe has experts" },
         { "\"model_type\":\"gemma\"," LLAMA_FIELDS ",\"num_experts\":8,\"num_experts_per_tok\":2", "mixtures of experts" },
         { "\"model_type\":\"chatglm\",\"hidden_size\":64,\"num_layers\":4,\"num_attention_heads\":4,\"ffn_hidden_size\":128",
           "\"padded_vocab_size\" is missing" },
@@ -303,34 +303,56 @@ static void test_refused(void **state)
         { "\"model_type\":\"chatglm\",\"hidden_size\":64,\"num_layers\":4,\"num_attention_heads\":4,\"ffn_hidden_size\":128,"
           "\"padded_vocab_size\":300,\"rmsnorm\":false", "rmsnorm is false" },
         { "\"model_type\":\"deepseek\"," LLAMA_FIELDS ",\"n_routed_experts\":8,\"num_experts_per_tok\":2,"
-          "\"moe_intermediate_size\":32,\"moe_layer_freq\":2", "moe_layer_freq is 2" },
+          "\"moe_intermediate_size\":32,\"first_k_dense_replace\":1,\"n_shared_experts\":1,\"moe_layer_freq\":2", "moe_layer_freq is 2" },
         { "\"model_type\":\"deepseek\"," LLAMA_FIELDS ",\"n_routed_experts\":8,\"num_experts_per_tok\":2",
-          "moe_intermediate_size is missing" },
+          "\"moe_intermediate_size\" is missing" },
         { "\"model_type\":\"deepseek\"," LLAMA_FIELDS ",\"n_routed_experts\":8,\"num_experts_per_tok\":2,"
-          "\"moe_intermediate_size\":32,\"n_shared_experts\":4000000000", "n_shared_experts is 4000000000" },
+          "\"moe_intermediate_size\":32,\"first_k_dense_replace\":1,\"n_shared_experts\":4000000000", "n_shared_experts is 4000000000" },
         { "\"model_type\":\"minimax_m2\"," LLAMA_FIELDS ",\"num_local_experts\":8,\"num_experts_per_tok\":2,"
           "\"qk_norm_type\":\"per_head\"", "qk_norm_type is \"per_head\"" },
         { "\"model_type\":\"minimax_m2\"," LLAMA_FIELDS ",\"num_local_experts\":8,\"num_experts_per_tok\":2,"
           "\"rotary_dim\":18", "18" },
+        { "\"model_type\":\"llama4_text\"," LLAMA_FIELDS ",\"num_local_experts\":8,\"num_experts_per_tok\":1",
+          "field \"intermediate_size_mlp\" is missing" },
+        { "\"model_type\":\"llama4_text\",\"hidden_size\":64,\"num_hidden_layers\":4", "field \"intermediate_size\" is missing" },
+        { "\"model_type\":\"deepseek\"," LLAMA_FIELDS, "num_experts (n_routed_experts) is missing or 0: deepseek has experts" },
+        { "\"model_type\":\"glm4_moe\"," LLAMA_FIELDS ",\"n_routed_experts\":null",
+          "num_experts (n_routed_experts) is missing or 0: glm4_moe has experts" },
+        { "\"model_type\":\"glm4_moe\"," LLAMA_FIELDS ",\"n_routed_experts\":8,\"num_experts_per_tok\":2,"
+          "\"moe_intermediate_size\":32,\"first_k_dense_replace\":1", "field \"n_shared_experts\" is missing" },
+        { "\"model_type\":\"glm4_moe\"," LLAMA_FIELDS ",\"n_routed_experts\":8,\"num_experts_per_tok\":2,"
+          "\"moe_intermediate_size\":32,\"first_k_dense_replace\":5,\"n_shared_experts\":1",
+          "first_k_dense_replace is 5, expected at most num_hidden_layers, which is 4" },
+        /* 1024 of 8192 are twice the widest, 2^22 */
+        { "\"model_type\":\"deepseek\"," LLAMA_FIELDS ",\"n_routed_experts\":8,\"num_experts_per_tok\":2,"
+          "\"moe_intermediate_size\":8192,\"first_k_dense_replace\":1,\"n_shared_experts\":1024",
+          "n_shared_experts x moe_intermediate_size is 1024 x 8192, expected at most 4194304" },
+        { "\"model_type\":\"phimoe\"," LLAMA_FIELDS ",\"rms_norm_eps\":2",
+          "rms_norm_eps is 2, expected a number from 0 to 1 (the epsilon of LayerNorm)" },
+        { "\"model_type\":\"gpt2\"," LLAMA_FIELDS ",\"layer_norm_epsilon\":-1",
+          "layer_norm_epsilon is -1, expected a number from 0 to 1 (the epsilon of LayerNorm)" },
         { "\"model_type\":\"granite\"," LLAMA_FIELDS ",\"logits_scaling\":0", "logits_scaling is 0" },
-        { "\"model_type\":\"granite\"," LLAMA_FIELDS ",\"residual_multiplier\":-1", "the scale of what a part adds is -1" },
-        { "\"model_type\":\"llama4_text\"," LLAMA_FIELDS, "num_local_experts is missing" },
-        { "\"model_type\":\"llama4_text\"," LLAMA_FIELDS ",\"num_local_experts\":8,\"num_experts_per_tok\":1,"
+        { "\"model_type\":\"granite\"," LLAMA_FIELDS ",\"residual_multiplier\":-1", "residual_multiplier is -1" },
+        { "\"model_type\":\"llama4_text\"," LLAMA_FIELDS, "num_experts (num_local_experts) is missing or 0: llama4_text has experts" },
+        { "\"model_type\":\"llama4_text\"," LLAMA_FIELDS ",\"intermediate_size_mlp\":192,\"num_local_experts\":8,\"num_experts_per_tok\":1,"
           "\"interleave_moe_layer_step\":2,\"moe_layers\":[0,2]", "moe_layers[0]" },
-        { "\"model_type\":\"llama4_text\"," LLAMA_FIELDS ",\"num_local_experts\":8,\"num_experts_per_tok\":1,"
+        { "\"model_type\":\"llama4_text\"," LLAMA_FIELDS ",\"intermediate_size_mlp\":192,\"num_local_experts\":8,\"num_experts_per_tok\":1,"
           "\"interleave_moe_layer_step\":2,\"moe_layers\":[1]", "moe_layers has 1 entries, expected 2" },
-        { "\"model_type\":\"llama4_text\"," LLAMA_FIELDS ",\"num_local_experts\":8,\"num_experts_per_tok\":1,"
+        { "\"model_type\":\"llama4_text\"," LLAMA_FIELDS ",\"intermediate_size_mlp\":192,\"num_local_experts\":8,\"num_experts_per_tok\":1,"
           "\"no_rope_layers\":[1,0,1,0]", "no_rope_layers[1]" },
-        { "\"model_type\":\"llama4_text\"," LLAMA_FIELDS ",\"num_local_experts\":8,\"num_experts_per_tok\":1,"
+        { "\"model_type\":\"llama4_text\"," LLAMA_FIELDS ",\"intermediate_size_mlp\":192,\"num_local_experts\":8,\"num_experts_per_tok\":1,"
           "\"no_rope_layers\":[1,0]", "no_rope_layers has 2 entries" },
         { "\"model_type\":\"dbrx\",\"d_model\":64,\"n_layers\":4,\"n_heads\":4,\"vocab_size\":300",
           "attn_config: expected an object" },
         { "\"model_type\":\"dbrx\",\"d_model\":64,\"n_layers\":4,\"n_heads\":4,\"vocab_size\":300,\"attn_config\":{},"
           "\"ffn_config\":{}", "ffn_config: field \"ffn_hidden_size\" is missing" },
+        { "\"model_type\":\"dbrx\",\"d_model\":64,\"n_layers\":4,\"n_heads\":4,\"vocab_size\":300,\"attn_config\":{},"
+          "\"ffn_config\":{\"ffn_hidden_size\":128,\"moe_num_experts\":8,\"moe_top_k\":9}",
+          "moe_top_k is 9, expected 1 to moe_num_experts, which is 8" },
         { "\"model_type\":\"dbrx\",\"n_layers\":4,\"n_heads\":4,\"vocab_size\":300", "\"d_model\" is missing" },
         { "\"model_type\":\"phimoe\"," LLAMA_FIELDS ",\"num_local_experts\":8,\"num_experts_per_tok\":2,\"mlp_bias\":true",
           "mlp_bias is true" },
-        { "\"model_type\":\"grok-1\"," LLAMA_FIELDS ",\"num_experts\":8,\"num_experts_per_tok\":9", "9 of 8 experts" },
+        { "\"model_type\":\"grok-1\"," LLAMA_FIELDS ",\"num_experts\":8,\"num_experts_per_tok\":9", "num_experts_per_tok is 9, expected 1 to num_experts, which is 8" },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct hparams hp;

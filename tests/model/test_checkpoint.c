@@ -212,6 +212,9 @@ static void test_dtype(void **state)
     model_free(&m);
     assert_fails(load(&m, "float32", "{\"quant_method\":\"fp8\"}", &err), err,
                  "t.json: torch_dtype is \"float32\", expected \"bfloat16\" or \"float16\"");
+    assert_fails(load(&m, "", "{\"quant_method\":\"fp8\"}", &err), err, "t.json: torch_dtype is \"\"");
+    assert_fails(load(&m, "float16\",\"dtype\":\"half", "{\"quant_method\":\"fp8\"}", &err), err, "t.json: dtype is \"half\"");
+    assert_fails(load(&m, "float16\",\"dtype\":16,\"a\":\"b", "{\"quant_method\":\"fp8\"}", &err), err, "\"dtype\"");
 }
 
 /* Lists of modules that stay as they are. */

@@ -338,7 +338,7 @@ static void latents(void **state)
     struct subject s;
     subject_config(&s,
                    "{\"model_type\": \"deepseek_v3\", \"hidden_size\": 64, \"num_hidden_layers\": 2, \"num_attention_heads\": 4, "
-                   "\"num_key_value_heads\": 4, \"kv_lora_rank\": 64, \"qk_nope_head_dim\": 16, \"qk_rope_head_dim\": 8, "
+                   "\"num_key_value_heads\": 4, \"q_lora_rank\": null, \"kv_lora_rank\": 64, \"qk_nope_head_dim\": 16, \"qk_rope_head_dim\": 8, "
                    "\"v_head_dim\": 16, \"intermediate_size\": 96, \"moe_intermediate_size\": 32, \"n_routed_experts\": 8, "
                    "\"num_experts_per_tok\": 2, \"n_shared_experts\": 1, \"first_k_dense_replace\": 1, \"vocab_size\": 300, "
                    "\"hidden_act\": \"silu\"}");
