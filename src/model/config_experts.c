@@ -48,10 +48,15 @@ static int number(const json_t *j, const char *what, int64_t *n, const char **fi
     *n = 0;
     *field = NULL;
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-        if (json_get_int_opt(j, what, fields[i], 0, UINT32_MAX, n, err) != 0)
+        int64_t v = *n;
+        if (json_get_int_opt(j, what, fields[i], 0, UINT32_MAX, &v, err) != 0)
             return -1;
-        if (json_is_integer(json_object_get(j, fields[i])) || json_is_real(json_object_get(j, fields[i])))
+        if (*field && v != *n)
+            return error_set(err, ERROR_INPUT, "%s: %s is %lld and %s is %lld, expected one number of experts", what, *field,
+                             (long long)*n, fields[i], (long long)v);
+        if (json_is_number(json_object_get(j, fields[i])))
             *field = fields[i];
+        *n = v;
     }
     return 0;
 }

@@ -480,6 +480,7 @@ static void test_deepseek(void **state)
         { "n_routed_experts", NULL, "t.json: num_experts (n_routed_experts) is missing or 0: deepseek_v3 has experts" },
         { "n_routed_experts", "0", "num_experts (n_routed_experts) is missing or 0: deepseek_v3 has experts" },
         { "n_routed_experts", "null", "num_experts (n_routed_experts) is missing or 0: deepseek_v3 has experts" },
+        { "num_experts", "8", "num_experts is 8 and n_routed_experts is 256, expected one number of experts" },
         { "n_routed_experts", "1", "num_experts_per_tok is 8, expected 1 to n_routed_experts, which is 1" },
         { "routed_scaling_factor", "-1", "routed_scaling_factor is -1, expected a number from 0 to 1e+06" },
         { "rms_norm_eps", "7", "rms_norm_eps is 7" },
