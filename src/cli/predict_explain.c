@@ -12,6 +12,17 @@ static const char *type_of(const struct op *op, const struct subject *s)
     return op->w ? dtype_name(op->w->type) : NULL;
 }
 
+/* "W4A16": bits of the weights and of what they are multiplied with, where a checkpoint says it. (45) */
+static const char *scheme_of(char *buf, size_t n, const struct op *op)
+{
+    static const unsigned act_bits[] = { [SCHEME_FP16] = 16, [SCHEME_BF16] = 16, [SCHEME_FP8] = 8, [SCHEME_INT8] = 8,
+                                         [SCHEME_FP4] = 4 };
+    if (!op->w || op->w->scheme == SCHEME_BY_TYPE)
+        return NULL;
+    snprintf(buf, n, "W%.0fA%u", floor(dtype_bits(op->w->type)), act_bits[op->w->scheme]);
+    return buf;
+}
+
 static json_t *shape_json(const struct op *op)
 {
     char text[64];
@@ -44,6 +55,9 @@ static json_t *class_json(const struct explain_class *c, const struct subject *s
     bad |= json_object_set_new(j, "n_pass", json_num(c->n_pass));
     bad |= json_object_set_new(j, "shape", shape_json(&c->op));
     bad |= json_object_set_new(j, "type", type ? json_string(type) : json_null());
+    char scheme[24];
+    const char *says = scheme_of(scheme, sizeof scheme, &c->op);
+    bad |= json_object_set_new(j, "scheme", says ? json_string(says) : json_null());
     bad |= json_object_set_new(j, "math", c->cost.flop > 0 ? json_string(math_name(c->math)) : json_null());
     bad |= json_object_set_new(j, "weight_formula", formula_json(c->weight));
     bad |= json_object_set_new(j, "act_formula", formula_json(c->act));
@@ -120,7 +134,8 @@ static void print_class(const json_t *c)
     snprintf(head, sizeof head, "%s: %.10g x %s%s%s%s%s%s", predict_text(c, "role"), predict_number(c, "count"),
              predict_text(c, "op"), *predict_text(c, "shape") ? " " : "", predict_text(c, "shape"), *type ? " " : "", type,
              *math ? ", " : "");
-    printf("  %s%s\n", head, math);
+    const char *scheme = predict_text(c, "scheme");
+    printf("  %s%s%s%s\n", head, math, *scheme ? " " : "", scheme);
     print_side(c, "weights", "weight_formula", "weight_bytes", "B", "");
     print_side(c, "KV", "kv_formula", "kv_bytes", "B", "");
     print_side(c, "act", "act_formula", "act_bytes", "B", json_is_true(json_object_get(c, "act_in_cache")) ? " (cache)" : "");

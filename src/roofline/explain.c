@@ -158,8 +158,11 @@ static void say_weight(struct text *t, const struct explain_class *c, const stru
     if (f->weight > 0) {
         begin(t, c->count);
         if (op->kind == OP_MATMUL && op->w && all->weight > 0) {
-            say(t, op->bias ? "(%u rows x %zu B + %.0f B)" : "%u rows x %zu B", op->rows,
-                dtype_row_bytes(op->w->type, op->cols), op->bias ? (double)op->bias->bytes : 0.0);
+            const size_t row = dtype_row_bytes(op->w->type, op->cols);
+            /* scales of a checkpoint stand apart (45), a bias too */
+            const double apart = (double)op->w->bytes - (double)op->rows * (double)row + (op->bias ? (double)op->bias->bytes : 0);
+            say(t, apart != 0 ? "(%u rows x %zu B + %.0f B%s)" : "%u rows x %zu B", op->rows, row, apart,
+                op->bias ? "" : " of scales");
             end_share(t, f->weight, all->weight);
         } else {
             say(t, "%.10g B", f->weight);
