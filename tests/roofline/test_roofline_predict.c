@@ -611,6 +611,7 @@ static void peaks_that_are_not_lent(void **state)
     h.peak[MATH_FP16].value = NAN;
     assert_near(ask(&m, &h, &o).prefill.peak_flop_s, 500e12, 1);
     model_free(&m);
+    hwprofile_free(&cpu);
 }
 
 /*
