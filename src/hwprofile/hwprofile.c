@@ -50,6 +50,9 @@ void hwprofile_free(struct hwprofile *h)
     free(h->cache);
     free(h->link);
     free(h->ceiling);
+    for (size_t i = 0; i < h->n_curve; i++)
+        free(h->curve[i].point);
+    free(h->curve);
     hwprofile_init(h);
 }
 
@@ -86,14 +89,25 @@ static bool better_match(const struct ceiling *a, const struct ceiling *b, int n
     return a->n_threads < b->n_threads;
 }
 
+static bool same_op(const struct ceiling *c, const char *op)
+{
+    return strcmp(c->op[0] ? c->op : "read", op) == 0;
+}
+
+/* Memory of another node, and pages asked for, are roofs to look at, not the roof of a run. */
+static bool common(const struct ceiling *c)
+{
+    return !isnan(c->value) && strncmp(c->node, "remote", 6) != 0 && c->pages[0] == 0;
+}
+
 const struct ceiling *hwprofile_bandwidth(const struct hwprofile *h, const char *level,
                                           int n_threads)
 {
     const struct ceiling *best = NULL;
     for (size_t i = 0; i < h->n_ceiling; i++) {
         const struct ceiling *c = &h->ceiling[i];
-        if (strcmp(c->kind, "bandwidth") == 0 && strcmp(c->level, level) == 0 &&
-            !isnan(c->value) && better_match(c, best, n_threads))
+        if (strcmp(c->kind, "bandwidth") == 0 && strcmp(c->level, level) == 0 && same_op(c, "read") &&
+            common(c) && better_match(c, best, n_threads))
             best = c;
     }
     return best;
@@ -109,6 +123,60 @@ const struct ceiling *hwprofile_peak(const struct hwprofile *h, enum math m, int
             best = c;
     }
     return best;
+}
+
+/* How far a call of a tokens is from one of b, as a ratio of at least 1. */
+static double token_distance(int a, int b)
+{
+    return a <= 0 || b <= 0 ? 1 : a > b ? (double)a / b : (double)b / a;
+}
+
+const struct ceiling *hwprofile_ceiling(const struct hwprofile *h, const char *kind, const char *op, const char *dtype,
+                                        const char *level, int n_tok, int n_threads)
+{
+    const struct ceiling *best = NULL;
+    for (size_t i = 0; i < h->n_ceiling; i++) {
+        const struct ceiling *c = &h->ceiling[i];
+        if (strcmp(c->kind, kind) != 0 || !same_op(c, op) || strcmp(c->dtype, dtype) != 0 ||
+            strcmp(c->level, level) != 0 || !common(c))
+            continue;
+        double d = token_distance(c->n_tok, n_tok), d_best = best ? token_distance(best->n_tok, n_tok) : INFINITY;
+        if (d < d_best || (d == d_best && better_match(c, best, n_threads)))
+            best = c;
+    }
+    return best;
+}
+
+const struct hw_curve *hwprofile_curve(const struct hwprofile *h, const char *name)
+{
+    for (size_t i = 0; i < h->n_curve; i++)
+        if (strcmp(h->curve[i].name, name) == 0)
+            return &h->curve[i];
+    return NULL;
+}
+
+int hwprofile_add_curve(struct hwprofile *h, const struct hw_curve *c, struct error *err)
+{
+    struct hw_curve copy = *c;
+    copy.point = malloc((c->n_point ? c->n_point : 1) * sizeof *copy.point);
+    if (!copy.point)
+        return error_oom(err, c->n_point * sizeof *copy.point, "a curve");
+    if (c->n_point)
+        memcpy(copy.point, c->point, c->n_point * sizeof *copy.point);
+    struct hw_curve *old = (struct hw_curve *)(uintptr_t)hwprofile_curve(h, c->name);
+    if (old) {
+        free(old->point);
+        *old = copy;
+        return 0;
+    }
+    struct hw_curve *p = realloc(h->curve, (h->n_curve + 1) * sizeof *p);
+    if (!p) {
+        free(copy.point);
+        return error_oom(err, (h->n_curve + 1) * sizeof *p, "curves");
+    }
+    h->curve = p;
+    h->curve[h->n_curve++] = copy;
+    return 0;
 }
 
 const struct hw_link *hwprofile_link(const struct hwprofile *h, int n)

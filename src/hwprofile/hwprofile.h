@@ -21,22 +21,60 @@ struct hw_value {
     char source[160]; /* "" only when unknown */
 };
 
-/* One measured roof. Field names are the JSON's. NaN / "" until measured. */
+/*
+ * One measured roof. Field names are the JSON's. NaN / "" / 0 until measured or where it means nothing.
+ *
+ * kind         unit            op
+ * compute      FLOP/s, OP/s    -                       multiply-adds in registers; dtype is a math_name
+ * bandwidth    B/s             read write write-nt copy triad gather; dtype ""
+ * latency      s               chase (a dependent load), barrier, dispatch; dtype ""
+ * kernel       B/s, FLOP/s, s  one of the engine's own: matvec matmat softmax rmsnorm rope quantize ...; dtype is a
+ *                              tensor type ("Q4_K"); B/s counts weights (or values) as stored, FLOP/s as methods.md (2)
+ */
 struct ceiling {
-    char name[64];  /* "fp32 fma avx512 2t", "read DRAM 1t" */
-    char kind[16];  /* "compute" or "bandwidth" */
-    char dtype[16]; /* math_name, "" for bandwidth */
+    char name[64];  /* unique in a profile: "fp32 avx512 2t", "read DRAM 1t" */
+    char kind[16];
+    char op[16];    /* "" is "read" for a bandwidth */
+    char dtype[16];
     char isa[24];
     char level[8];  /* "L1" "L2" "L3" "DRAM"; "" for compute */
+    char pages[8];  /* "4K" "2M"; "": the default of the kernel (transparent large pages asked for) */
+    char node[24];  /* "local", "remote 0-1": CPUs of node 0, memory of node 1; "" where there is one node */
     int n_threads;
-    double value;   /* FLOP/s or B/s: the median */
-    char unit[8];   /* "FLOP/s" "B/s" */
+    int n_tok;      /* kernel: tokens of a call; 0: means nothing */
+    double footprint_bytes; /* of one thread */
+    double value;   /* in unit: the median */
+    char unit[8];   /* "FLOP/s" "OP/s" "B/s" "s" */
     double ci_lo, ci_hi; /* 95 % interval of the median */
     int n_samples;
     char kernel[48];
-    double clock_hz; /* measured beside it; NaN: not measured */
+    double clock_hz; /* measured beside it */
+    double per_cycle; /* value / clock_hz / n_threads: FLOP, OP or B a core's cycle */
+    double issue_fraction; /* compute: per_cycle of vector width x operations the core is known to issue a cycle */
     char cpus[64];
     char date[24];
+};
+
+/* One value at x, with the 95 % interval of the median. */
+struct hw_point {
+    double x, value, ci_lo, ci_hi;
+    int n_samples;
+};
+
+/* A roof against what it depends on: bandwidth against footprint or threads, latency against load. Field names are
+ * the JSON's; texts as in struct ceiling. */
+struct hw_curve {
+    char name[64]; /* unique in a profile: "read 4K 2t" */
+    char kind[16]; /* "bandwidth" "latency" "kernel" */
+    char op[16];
+    char dtype[16];
+    char x[20];    /* what x is: "footprint_bytes" (of one thread), "n_threads", "bytes_s" (load), "n_tok" */
+    char isa[24], level[8], pages[8], node[24];
+    int n_threads; /* 0 where x is n_threads */
+    char unit[8];  /* of the values */
+    char kernel[48], cpus[64], date[24];
+    struct hw_point *point; /* x ascending */
+    size_t n_point;
 };
 
 struct hw_cache {
@@ -80,6 +118,8 @@ struct hwprofile {
     size_t n_cache;
     struct ceiling *ceiling;
     size_t n_ceiling;
+    struct hw_curve *curve;
+    size_t n_curve;
     struct hw_efficiency eff; /* from the profile, else from its kind's row in hwprofiles/classes.json */
     char date[24];
 };
@@ -99,12 +139,18 @@ void hwprofile_set_dirs(const char *const *dirs); /* like model_set_dirs */
 int hwprofile_list(char ***names, size_t *n, struct error *err);
 
 /* The best measured ceiling of that kind for n_threads (the largest thread count <= n_threads, else the
- * smallest), or NULL. level is "DRAM" etc.; dtype a math. */
+ * smallest), or NULL. level is "DRAM" etc.; dtype a math. A bandwidth is that of op "read" on this node. */
 const struct ceiling *hwprofile_bandwidth(const struct hwprofile *h, const char *level, int n_threads);
 const struct ceiling *hwprofile_peak(const struct hwprofile *h, enum math m, int n_threads);
 /* The fastest link that joins n devices; NULL: none does, or there is nothing to join (n < 2). */
 const struct hw_link *hwprofile_link(const struct hwprofile *h, int n);
 int hwprofile_add_ceiling(struct hwprofile *h, const struct ceiling *c, struct error *err);
+/* op: "read" "write" ...; dtype: "" where it means nothing; n_tok: the nearest in ratio. NULL: not measured. */
+const struct ceiling *hwprofile_ceiling(const struct hwprofile *h, const char *kind, const char *op, const char *dtype,
+                                        const char *level, int n_tok, int n_threads);
+const struct hw_curve *hwprofile_curve(const struct hwprofile *h, const char *name); /* NULL: none of that name */
+/* Copies c, its points too; one of that name is replaced. */
+int hwprofile_add_curve(struct hwprofile *h, const struct hw_curve *c, struct error *err);
 json_t *ceiling_to_json(const struct ceiling *c, struct error *err);
 
 #endif

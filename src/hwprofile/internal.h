@@ -43,6 +43,8 @@ extern const struct hw_quantity hw_q_bytes, hw_q_bytes_s, hw_q_flop_s, hw_q_watt
 int hw_get_value(struct hw_value *v, const json_t *parent, const char *pctx, const char *key,
                  const struct hw_quantity *q, struct error *err);
 
+int hw_parse_ceilings(struct hwprofile *h, const json_t *a, const char *pctx, struct error *err);
+int hw_parse_curves(struct hwprofile *h, const json_t *a, const char *pctx, struct error *err);
 int hw_parse_spec(struct hwprofile *h, const json_t *o, const char *pctx, struct error *err);
 /* {"compute": .., "bandwidth": .., "launch_s": ..} */
 int hw_parse_efficiency(struct hw_efficiency *e, const json_t *o, const char *ctx,

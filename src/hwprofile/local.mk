@@ -5,6 +5,7 @@ libhwprofile_a_SOURCES = \
   %D%/hwprofile.c \
   %D%/names.c \
   %D%/parse.c \
+  %D%/parse_ceiling.c \
   %D%/parse_spec.c \
   %D%/parse_value.c \
   %D%/save.c \

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CTX = HW_CTX, MAX_CEILINGS = 10000 };
+enum { CTX = HW_CTX };
 
 static int parse_cache(struct hw_cache *c, const json_t *o, const char *ctx, struct error *err)
 {
@@ -77,89 +77,6 @@ static int parse_topology(struct hwprofile *h, const json_t *o, const char *pctx
     return parse_caches(h, json_object_get(o, "caches"), ctx, err);
 }
 
-static int check_ceiling(const struct ceiling *c, const char *ctx, struct error *err)
-{
-    static const char *const kinds[] = { "compute", "bandwidth" };
-    static const char *const levels[] = { "L1", "L2", "L3", "DRAM" };
-    int kind = hw_check_choice(c->kind, kinds, ARRAY_LEN(kinds), ctx, "kind", err);
-    if (kind < 0)
-        return -1;
-    if (kind == 1 && hw_check_choice(c->level, levels, ARRAY_LEN(levels), ctx, "level", err) < 0)
-        return -1;
-    if (kind == 0 && math_find(c->dtype) < 0)
-        return error_set(err, ERROR_INPUT,
-                         "%s: field \"dtype\": expected an arithmetic such as fp32, found \"%s\"",
-                         ctx, c->dtype);
-    bool fits = kind == 1 ? strcmp(c->unit, "B/s") == 0 :
-                            strcmp(c->unit, "FLOP/s") == 0 || strcmp(c->unit, "OP/s") == 0;
-    if (!fits)
-        return error_set(err, ERROR_INPUT, "%s: field \"unit\": expected \"%s\", found \"%s\"", ctx,
-                         kind == 1 ? "B/s" : "FLOP/s", c->unit);
-    const double number[] = { c->value, c->ci_lo, c->ci_hi, c->clock_hz };
-    static const char *const key[] = { "value", "ci_lo", "ci_hi", "clock_hz" };
-    for (size_t i = 0; i < ARRAY_LEN(number); i++)
-        if (!isnan(number[i]) && !(number[i] > 0 && number[i] <= hw_q_flop_s.hi))
-            return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected more than 0, found %g",
-                             ctx, key[i], number[i]);
-    if (c->value < hw_q_flop_s.lo)
-        return error_set(err, ERROR_INPUT, "%s: field \"value\": expected at least %g %s, found %g", ctx,
-                         hw_q_flop_s.lo, c->unit, c->value);
-    if (c->ci_lo > c->value || c->ci_hi < c->value)
-        return error_set(err, ERROR_INPUT, "%s: value %g lies outside its interval %g to %g", ctx,
-                         c->value, c->ci_lo, c->ci_hi);
-    return 0;
-}
-
-static int parse_ceiling(struct ceiling *c, const json_t *o, const char *ctx, struct error *err)
-{
-    static const char *const known[] = { "name", "kind",  "dtype",     "isa",    "level",
-                                         "n_threads", "value", "unit", "ci_lo", "ci_hi",
-                                         "n_samples", "kernel", "clock_hz", "cpus", "date" };
-    int64_t n_threads = 0, n_samples = 0;
-    *c = (struct ceiling){ .value = NAN, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN };
-    if (hw_check_fields(o, ctx, known, ARRAY_LEN(known), err) != 0 ||
-        hw_get_text(o, ctx, "name", true, c->name, sizeof c->name, err) != 0 ||
-        hw_get_text(o, ctx, "kind", true, c->kind, sizeof c->kind, err) != 0 ||
-        hw_get_text(o, ctx, "dtype", false, c->dtype, sizeof c->dtype, err) != 0 ||
-        hw_get_text(o, ctx, "isa", false, c->isa, sizeof c->isa, err) != 0 ||
-        hw_get_text(o, ctx, "level", false, c->level, sizeof c->level, err) != 0 ||
-        hw_get_text(o, ctx, "unit", true, c->unit, sizeof c->unit, err) != 0 ||
-        hw_get_text(o, ctx, "kernel", false, c->kernel, sizeof c->kernel, err) != 0 ||
-        hw_get_text(o, ctx, "cpus", false, c->cpus, sizeof c->cpus, err) != 0 ||
-        hw_get_text(o, ctx, "date", false, c->date, sizeof c->date, err) != 0 ||
-        json_get_int(o, ctx, "n_threads", 1, 1 << 20, &n_threads, err) != 0 ||
-        json_get_int_opt(o, ctx, "n_samples", 0, 1 << 30, &n_samples, err) != 0 ||
-        json_get_num_opt(o, ctx, "value", &c->value, err) != 0 ||
-        json_get_num_opt(o, ctx, "ci_lo", &c->ci_lo, err) != 0 ||
-        json_get_num_opt(o, ctx, "ci_hi", &c->ci_hi, err) != 0 ||
-        json_get_num_opt(o, ctx, "clock_hz", &c->clock_hz, err) != 0)
-        return -1;
-    c->n_threads = (int)n_threads;
-    c->n_samples = (int)n_samples;
-    return check_ceiling(c, ctx, err);
-}
-
-static int parse_ceilings(struct hwprofile *h, const json_t *a, const char *pctx,
-                          struct error *err)
-{
-    if (!a || json_is_null(a))
-        return 0;
-    if (!json_is_array(a))
-        return error_set(err, ERROR_INPUT, "%s: field \"ceilings\": expected an array", pctx);
-    if (json_array_size(a) > MAX_CEILINGS)
-        return error_set(err, ERROR_INPUT, "%s: field \"ceilings\": expected at most %d, found %zu",
-                         pctx, MAX_CEILINGS, json_array_size(a));
-    for (size_t i = 0; i < json_array_size(a); i++) {
-        struct ceiling c;
-        char ctx[CTX];
-        snprintf(ctx, sizeof ctx, "%s: ceilings[%zu]", pctx, i);
-        if (parse_ceiling(&c, json_array_get(a, i), ctx, err) != 0 ||
-            hwprofile_add_ceiling(h, &c, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
 static int parse_aliases(struct hwprofile *h, const json_t *a, const char *ctx, struct error *err)
 {
     if (!a || json_is_null(a))
@@ -211,7 +128,7 @@ static int parse_profile(struct hwprofile *h, const json_t *o, const char *ctx, 
 {
     static const char *const known[] = { "schema", "version",  "id",       "name",       "kind",
                                          "vendor", "aliases",  "spec",     "topology",   "ceilings",
-                                         "efficiency", "date" };
+                                         "curves", "efficiency", "date" };
     char kind[16], ectx[CTX];
     const json_t *spec, *topology, *efficiency;
     if (json_check_schema(o, ctx, HWPROFILE_SCHEMA, HWPROFILE_VERSION, err) != 0 ||
@@ -233,7 +150,8 @@ static int parse_profile(struct hwprofile *h, const json_t *o, const char *ctx, 
     if (parse_aliases(h, json_object_get(o, "aliases"), ctx, err) != 0 ||
         (spec && hw_parse_spec(h, spec, ctx, err) != 0) ||
         (topology && parse_topology(h, topology, ctx, err) != 0) ||
-        parse_ceilings(h, json_object_get(o, "ceilings"), ctx, err) != 0 ||
+        hw_parse_ceilings(h, json_object_get(o, "ceilings"), ctx, err) != 0 ||
+        hw_parse_curves(h, json_object_get(o, "curves"), ctx, err) != 0 ||
         (efficiency && hw_parse_efficiency(&h->eff, efficiency, ectx, err) != 0))
         return -1;
     return check_complete(h, ctx, err);

@@ -33,15 +33,25 @@ static int put_value(json_t *o, const char *key, const struct hw_value *v, const
     return rc | put(o, key, j);
 }
 
+static int put_known(json_t *o, const char *key, double v)
+{
+    return isnan(v) || v == 0 ? 0 : put(o, key, json_num(v));
+}
+
 json_t *ceiling_to_json(const struct ceiling *c, struct error *err)
 {
     json_t *o = json_object();
     int rc = put(o, "name", json_string(c->name));
     rc |= put(o, "kind", json_string(c->kind));
+    rc |= put_text(o, "op", c->op);
     rc |= put(o, "dtype", json_string(c->dtype));
     rc |= put(o, "isa", json_string(c->isa));
     rc |= put(o, "level", json_string(c->level));
+    rc |= put_text(o, "pages", c->pages);
+    rc |= put_text(o, "node", c->node);
     rc |= put(o, "n_threads", json_integer(c->n_threads));
+    rc |= put_count(o, "n_tok", c->n_tok);
+    rc |= put_known(o, "footprint_bytes", c->footprint_bytes);
     rc |= put(o, "value", json_num(c->value));
     rc |= put(o, "unit", json_string(c->unit));
     rc |= put(o, "ci_lo", json_num(c->ci_lo));
@@ -49,12 +59,48 @@ json_t *ceiling_to_json(const struct ceiling *c, struct error *err)
     rc |= put(o, "n_samples", json_integer(c->n_samples));
     rc |= put(o, "kernel", json_string(c->kernel));
     rc |= put(o, "clock_hz", json_num(c->clock_hz));
+    rc |= put_known(o, "per_cycle", c->per_cycle);
+    rc |= put_known(o, "issue_fraction", c->issue_fraction);
     rc |= put(o, "cpus", json_string(c->cpus));
     rc |= put(o, "date", *c->date ? json_string(c->date) : json_null());
     if (rc == 0)
         return o;
     json_decref(o);
     error_set(err, ERROR_SYSTEM, "ceiling \"%s\": out of memory or not UTF-8", c->name);
+    return NULL;
+}
+
+static json_t *curve_to_json(const struct hw_curve *c)
+{
+    json_t *o = json_object(), *points = json_array();
+    int rc = put(o, "name", json_string(c->name));
+    rc |= put(o, "kind", json_string(c->kind));
+    rc |= put(o, "op", json_string(c->op));
+    rc |= put_text(o, "dtype", c->dtype);
+    rc |= put(o, "x", json_string(c->x));
+    rc |= put_text(o, "isa", c->isa);
+    rc |= put_text(o, "level", c->level);
+    rc |= put_text(o, "pages", c->pages);
+    rc |= put_text(o, "node", c->node);
+    rc |= put_count(o, "n_threads", c->n_threads);
+    rc |= put(o, "unit", json_string(c->unit));
+    rc |= put_text(o, "kernel", c->kernel);
+    rc |= put_text(o, "cpus", c->cpus);
+    rc |= put_text(o, "date", c->date);
+    for (size_t i = 0; i < c->n_point; i++) {
+        const struct hw_point *p = &c->point[i];
+        json_t *j = json_object();
+        rc |= put(j, "x", json_num(p->x));
+        rc |= put(j, "value", json_num(p->value));
+        rc |= put(j, "ci_lo", json_num(p->ci_lo));
+        rc |= put(j, "ci_hi", json_num(p->ci_hi));
+        rc |= put(j, "n_samples", json_integer(p->n_samples));
+        rc |= json_array_append_new(points, j);
+    }
+    rc |= put(o, "points", points);
+    if (rc == 0)
+        return o;
+    json_decref(o);
     return NULL;
 }
 
@@ -159,6 +205,11 @@ json_t *hwprofile_to_json(const struct hwprofile *h, struct error *err)
     for (size_t i = 0; i < h->n_ceiling; i++)
         rc |= json_array_append_new(ceilings, ceiling_to_json(&h->ceiling[i], NULL));
     rc |= put(o, "ceilings", ceilings);
+    json_t *curves = json_array();
+    for (size_t i = 0; i < h->n_curve; i++)
+        rc |= json_array_append_new(curves, curve_to_json(&h->curve[i]));
+    rc |= h->n_curve ? put(o, "curves", json_incref(curves)) : 0;
+    json_decref(curves);
     rc |= put(o, "efficiency", efficiency_to_json(&h->eff));
     if (rc == 0)
         return o;
