@@ -41,6 +41,18 @@ int error_oom(struct error *err, size_t bytes, const char *what);
 /* Exit status of the program for this error. */
 int error_exit_status(const struct error *err);
 
+/* ---- where a number comes from: every measured or computed traffic and work carries one of these ------------ */
+enum number_source {
+    SOURCE_UNCORE_COUNTERS, /* of memory controllers and fabrics: what really crossed them */
+    SOURCE_CORE_COUNTERS,   /* of the cores, and of the kernel for software events */
+    SOURCE_EXACT_ORACLE,    /* every instruction executed or access made, counted by an emulator or by the code itself */
+    SOURCE_CACHE_SIMULATION,
+    SOURCE_ANALYTICAL,      /* compulsory bytes by formula */
+    SOURCE_COUNT,
+};
+/* "uncore counters", "core counters", "exact oracle", "cache simulation", "analytical compulsory bytes" */
+const char *number_source_name(enum number_source s);
+
 /* ---- checked sizes (values from files) ---------------------------------- */
 bool size_mul(size_t a, size_t b, size_t *out); /* false on overflow */
 bool size_add(size_t a, size_t b, size_t *out);

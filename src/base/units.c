@@ -71,3 +71,22 @@ double units_parse(const char *s, const char *unit)
     }
     return NAN;
 }
+
+const char *number_source_name(enum number_source s)
+{
+    switch (s) {
+    case SOURCE_UNCORE_COUNTERS:
+        return "uncore counters";
+    case SOURCE_CORE_COUNTERS:
+        return "core counters";
+    case SOURCE_EXACT_ORACLE:
+        return "exact oracle";
+    case SOURCE_CACHE_SIMULATION:
+        return "cache simulation";
+    case SOURCE_ANALYTICAL:
+        return "analytical compulsory bytes";
+    case SOURCE_COUNT:
+        break;
+    }
+    return "?";
+}

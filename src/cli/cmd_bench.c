@@ -218,7 +218,7 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
     struct bench b = { .m = m, .machine = machine, .run = &res->run };
     struct run_loading l;
     size_engine(&eo, g, n_ubatch);
-    eo.counters = o->counters;
+    eo.counters = (struct counters_options){ .backend = o->counters, .data_dirs = cli_data_dirs() };
     if (eo.n_ctx > m->hp.n_ctx_train)
         cli_warn("%s: a context of %u is beyond the %u it was trained on", m->name, eo.n_ctx, m->hp.n_ctx_train);
     memory_peak_reset(); /* not the probes' of the engine before */

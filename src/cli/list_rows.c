@@ -125,7 +125,8 @@ static int backend_rows(json_t *rows, const char *name, const char *why, struct 
 {
     const struct counter_source src = { 0 };
     struct error no = { 0 };
-    struct counters *c = *why ? NULL : counters_open(name, &src, 1, &no);
+    const struct counters_options o = { .backend = name, .src = &src, .n_threads = 1, .data_dirs = cli_data_dirs() };
+    struct counters *c = *why ? NULL : counters_open(&o, &no);
     if (!c)
         return counter_row(rows, name, false, NULL, *why ? why : no.msg, err);
     int rc = 0;

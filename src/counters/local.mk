@@ -3,6 +3,9 @@ libcounters_a_SOURCES = \
   %D%/counters.h \
   %D%/internal.h \
   %D%/counters.c \
+  %D%/sample.c \
+  %D%/calibrate.c \
+  %D%/certificate.c \
   %D%/null.c
 if PAPI
 libcounters_a_SOURCES += %D%/papi.c

@@ -12,11 +12,9 @@ static int null_probe(char *reason, size_t size)
 static int null_open(struct counters *c, struct error *err)
 {
     (void)err;
-    for (int f = 0; f < COUNTER_FIELD_COUNT; f++) {
-        c->valid[f] = c->src && counter_field_is_sw((enum counter_field)f);
-        if (!c->valid[f])
-            counters_set_reason(c, (enum counter_field)f, "no counter backend (null)");
-    }
+    for (int f = 0; f < COUNTER_FIELD_COUNT; f++)
+        counters_set_reason(c, (enum counter_field)f, "no counter backend (null)");
+    counters_add_published(c);
     return 0;
 }
 
@@ -28,10 +26,8 @@ static void null_close(struct counters *c)
 static void null_thread_start(struct counters *c, struct counter_thread *t, int tid)
 {
     (void)tid;
-    for (int f = 0; f < COUNTER_FIELD_COUNT; f++) {
-        t->valid[f] = c->valid[f];
-        t->base[f] = c->valid[f] ? counter_source_value(c->src, (enum counter_field)f) : 0;
-    }
+    for (size_t i = 0; i < c->n_event; i++)
+        t->ok[i] = true;
 }
 
 static void null_thread_stop(struct counters *c, struct counter_thread *t, int tid)
@@ -39,19 +35,20 @@ static void null_thread_stop(struct counters *c, struct counter_thread *t, int t
     (void)c, (void)t, (void)tid;
 }
 
-static void null_read(const struct counters *c, const struct counter_thread *t, int tid,
-                      struct counter_sample *out)
+static void null_read(struct counters *c, struct counter_thread *t, int tid, uint64_t *raw)
 {
-    for (int f = 0; f < COUNTER_FIELD_COUNT; f++) {
-        if (!t->valid[f])
-            continue;
-        long long d = counter_source_value(c->src, (enum counter_field)f) - t->base[f];
-        out->value[f] = tid == 0 && d > 0 ? (uint64_t)d : 0;
-        out->valid[f] = true;
-    }
+    (void)t, (void)tid;
+    for (size_t i = 0; i < c->n_event; i++)
+        raw[i] = (uint64_t)counter_source_value(c->o.src, c->event[i].field);
 }
 
 const struct counter_backend counters_null = {
-    "null",           null_probe, null_open, null_close, null_thread_start,
-    null_thread_stop, null_read,
+    .name = "null",
+    .probe = null_probe,
+    .open = null_open,
+    .close = null_close,
+    .thread_start = null_thread_start,
+    .thread_stop = null_thread_stop,
+    .select = NULL,
+    .read = null_read,
 };

@@ -19,9 +19,19 @@
 #include <pthread.h>
 #include <sde_lib.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SDE_LIBRARY "roofcast"
+
+/* Of an open, and of a thread of it. */
+struct papi {
+    bool owns_sde;
+};
+struct papi_thread {
+    bool registered;    /* with PAPI, by us */
+    int hw_set, sw_set; /* event sets */
+};
 
 static struct {
     pthread_mutex_t lock; /* initialization and registration */
@@ -69,12 +79,13 @@ static int sde_register(void)
 /* Names tried in order; the first that can be added and counts known work is used. */
 static const struct hw_field {
     enum counter_field field;
+    const char *work;
     const char *events[3];
 } hw_fields[] = {
-    {COUNTER_CYCLES,        { "PAPI_TOT_CYC", "perf::CYCLES", NULL }      },
-    { COUNTER_INSTRUCTIONS, { "PAPI_TOT_INS", "perf::INSTRUCTIONS", NULL }},
- /* The engine computes in single precision: SP_OPS first. */
-    { COUNTER_FLOP,         { "PAPI_SP_OPS", "PAPI_FP_OPS", NULL }        },
+    { COUNTER_CYCLES, "cycles", { "PAPI_TOT_CYC", "perf::CYCLES", NULL } },
+    { COUNTER_INSTRUCTIONS, "instructions", { "PAPI_TOT_INS", "perf::INSTRUCTIONS", NULL } },
+    /* The engine computes in single precision: SP_OPS first. */
+    { COUNTER_FLOP, "flop_f32", { "PAPI_SP_OPS", "PAPI_FP_OPS", NULL } },
 };
 
 /* N dependent single-precision additions: at least N cycles, instructions and FLOP. */
@@ -152,17 +163,17 @@ static void open_hardware(struct counters *c)
         struct strbuf why = { 0 };
         if (off[0])
             strbuf_adds(&why, off);
-        for (const char *const *e = hw_fields[i].events; !off[0] && *e && !c->valid[f];
-             e++) {
+        bool found = false;
+        for (const char *const *e = hw_fields[i].events; !off[0] && *e && !found; e++) {
             char one[COUNTER_REASON_LEN];
-            if (try_event(*e, one, sizeof one) == 0) {
-                c->valid[f] = true;
-                c->event[f] = *e;
-            } else {
+            struct counter_event event = { .field = f, .scale = 1, .source = SOURCE_CORE_COUNTERS };
+            snprintf(event.name, sizeof event.name, "%s", *e);
+            snprintf(event.work, sizeof event.work, "%s", hw_fields[i].work);
+            found = try_event(*e, one, sizeof one) == 0 && counters_add_event(c, &event) == 0;
+            if (!found)
                 strbuf_addf(&why, "%s%s", why.len ? "; " : "PAPI: ", one);
-            }
         }
-        if (!c->valid[f])
+        if (!found)
             counters_set_reason(c, f, "%s", why.s ? why.s : "out of memory");
         strbuf_free(&why);
     }
@@ -218,18 +229,20 @@ static void open_software(struct counters *c)
     component_state("sde", off, sizeof off);
     if (!off[0] && !process.sde_registered)
         snprintf(off, sizeof off, "libsde refused the events");
-    if (!off[0] && !c->src)
+    if (!off[0] && !c->o.src)
         snprintf(off, sizeof off, "no source of software-defined events");
     const struct counter_source *none = NULL;
-    if (!off[0] && !atomic_compare_exchange_strong(&process.published, &none, c->src))
+    struct papi *p = c->own;
+    if (!off[0] && !atomic_compare_exchange_strong(&process.published, &none, c->o.src))
         snprintf(off, sizeof off,
                  "sde:::%s events are published by another engine of this process",
                  SDE_LIBRARY);
-    c->owns_sde = !off[0];
+    p->owns_sde = !off[0];
     for (size_t i = 0; i < ARRAY_LEN(sdes); i++) {
-        c->valid[sdes[i].field] = c->owns_sde;
-        if (!c->owns_sde)
-            counters_set_reason(c, sdes[i].field, "%s", off);
+        struct counter_event e = { .field = sdes[i].field, .scale = 1, .shared = true, .source = SOURCE_EXACT_ORACLE };
+        snprintf(e.name, sizeof e.name, "%s", sdes[i].event);
+        if (!p->owns_sde || counters_add_event(c, &e) != 0)
+            counters_set_reason(c, sdes[i].field, "%s", p->owns_sde ? "too many events" : off);
     }
 }
 
@@ -251,8 +264,10 @@ static int backend_probe(char *reason, size_t size)
 
 static void backend_close(struct counters *c)
 {
-    if (c->owns_sde)
+    const struct papi *p = c->own;
+    if (p && p->owns_sde)
         atomic_store(&process.published, NULL);
+    free(c->own);
 }
 
 static int backend_open(struct counters *c, struct error *err)
@@ -260,59 +275,34 @@ static int backend_open(struct counters *c, struct error *err)
     char why[COUNTER_REASON_LEN];
     if (process_get(why, sizeof why) != 0)
         return error_set(err, ERROR_UNAVAILABLE, "counter backend papi: %s", why);
+    c->own = calloc(1, sizeof(struct papi));
+    if (!c->own)
+        return error_oom(err, sizeof(struct papi), "PAPI's state");
     open_hardware(c);
     open_software(c);
-    for (int f = 0; f < COUNTER_FIELD_COUNT; f++) {
-        if (c->valid[f])
-            return 0;
-    }
+    if (c->n_event > 0)
+        return 0;
     return error_set(err, ERROR_UNAVAILABLE,
                      "counter backend papi counts nothing here: %s; %s",
                      c->reason[COUNTER_CYCLES], c->reason[COUNTER_SW_BYTES]);
 }
 
-/* The hardware events of the open, added again on this thread. */
-static int start_hardware(const struct counters *c, struct counter_thread *t)
+/* The events of one kind, added to a set of this thread and started: PAPI wants those of a component in a set. */
+static int start_set(const struct counters *c, bool sw, int *set)
 {
     int rc = PAPI_OK;
-    for (size_t i = 0; rc == PAPI_OK && i < ARRAY_LEN(hw_fields); i++) {
-        enum counter_field f = hw_fields[i].field;
-        if (!c->valid[f])
+    for (size_t i = 0; rc == PAPI_OK && i < c->n_event; i++) {
+        if (counter_field_is_sw(c->event[i].field) != sw)
             continue;
-        if (t->hw_set == PAPI_NULL)
-            rc = PAPI_create_eventset(&t->hw_set);
+        if (*set == PAPI_NULL)
+            rc = PAPI_create_eventset(set);
         if (rc == PAPI_OK)
-            rc = PAPI_add_named_event(t->hw_set, c->event[f]);
-        if (rc == PAPI_OK)
-            t->hw_field[t->n_hw++] = f;
+            rc = PAPI_add_named_event(*set, c->event[i].name);
     }
-    if (rc == PAPI_OK && t->hw_set != PAPI_NULL)
-        rc = PAPI_start(t->hw_set);
+    if (rc == PAPI_OK && *set != PAPI_NULL)
+        rc = PAPI_start(*set);
     if (rc != PAPI_OK)
-        drop_set(&t->hw_set);
-    return rc;
-}
-
-static int read_software(const struct counter_thread *t, long long v[ARRAY_LEN(sdes)])
-{
-    return t->sw_set == PAPI_NULL ? PAPI_ENOEVST : PAPI_read(t->sw_set, v);
-}
-
-static int start_software(struct counter_thread *t)
-{
-    long long v[ARRAY_LEN(sdes)] = { 0 };
-    int rc = PAPI_create_eventset(&t->sw_set);
-    for (size_t i = 0; rc == PAPI_OK && i < ARRAY_LEN(sdes); i++)
-        rc = PAPI_add_named_event(t->sw_set, sdes[i].event);
-    if (rc == PAPI_OK)
-        rc = PAPI_start(t->sw_set);
-    if (rc != PAPI_OK) {
-        drop_set(&t->sw_set);
-        return rc;
-    }
-    rc = read_software(t, v);
-    for (size_t i = 0; i < ARRAY_LEN(sdes); i++)
-        t->base[sdes[i].field] = v[i];
+        drop_set(set);
     return rc;
 }
 
@@ -336,56 +326,79 @@ static bool thread_known(void)
 
 static void thread_start(struct counters *c, struct counter_thread *t, int tid)
 {
-    t->hw_set = t->sw_set = PAPI_NULL;
+    const struct papi *own = c->own;
+    struct papi_thread *p = t->own = malloc(sizeof *p);
+    if (!p) {
+        snprintf(t->reason, sizeof t->reason, "PAPI on thread %d: out of memory", tid);
+        return;
+    }
     bool known = thread_known();
     int rc = PAPI_register_thread();
-    t->registered = !known && rc == PAPI_OK;
-    int hw = rc == PAPI_OK ? start_hardware(c, t) : rc;
-    /* Process-wide counts belong to thread 0: a sum over the threads has them once. */
-    int sw = rc == PAPI_OK && tid == 0 && c->owns_sde ? start_software(t) : rc;
+    *p = (struct papi_thread){ !known && rc == PAPI_OK, PAPI_NULL, PAPI_NULL };
+    int hw = rc == PAPI_OK ? start_set(c, false, &p->hw_set) : rc;
+    int sw = rc == PAPI_OK && tid == 0 && own->owns_sde ? start_set(c, true, &p->sw_set) : rc;
     if (hw != PAPI_OK || sw != PAPI_OK)
         snprintf(t->reason, sizeof t->reason, "PAPI on thread %d: %s", tid,
                  papi_error(hw != PAPI_OK ? hw : sw));
-    for (int f = 0; f < COUNTER_FIELD_COUNT; f++)
-        t->valid[f] = c->valid[f] &&
-                      (counter_field_is_sw((enum counter_field)f) ? sw : hw) == PAPI_OK;
+    for (size_t i = 0; i < c->n_event; i++)
+        t->ok[i] = (counter_field_is_sw(c->event[i].field) ? sw : hw) == PAPI_OK;
+}
+
+static void stop_set(int *set)
+{
+    long long v[COUNTER_EVENT_MAX];
+    if (*set != PAPI_NULL)
+        PAPI_stop(*set, v);
+    drop_set(set);
 }
 
 static void thread_stop(struct counters *c, struct counter_thread *t, int tid)
 {
     (void)c, (void)tid;
-    long long v[COUNTER_FIELD_COUNT];
-    if (t->hw_set != PAPI_NULL)
-        PAPI_stop(t->hw_set, v);
-    drop_set(&t->hw_set);
-    if (t->sw_set != PAPI_NULL)
-        PAPI_stop(t->sw_set, v);
-    drop_set(&t->sw_set);
-    if (t->registered)
+    struct papi_thread *p = t->own;
+    if (!p)
+        return;
+    stop_set(&p->hw_set);
+    stop_set(&p->sw_set);
+    if (p->registered)
         PAPI_unregister_thread();
+    free(p);
 }
 
-static void backend_read(const struct counters *c, const struct counter_thread *t, int tid,
-                         struct counter_sample *out)
+static void read_set(const struct counters *c, struct counter_thread *t, int set, bool sw, uint64_t *raw)
 {
-    (void)c;
-    long long v[COUNTER_HW_MAX] = { 0 }, w[ARRAY_LEN(sdes)] = { 0 };
-    if (t->n_hw && t->hw_set != PAPI_NULL && PAPI_read(t->hw_set, v) == PAPI_OK) {
-        for (int i = 0; i < t->n_hw; i++) {
-            out->value[t->hw_field[i]] = (uint64_t)v[i];
-            out->valid[t->hw_field[i]] = true;
-        }
-    }
-    if (!t->valid[COUNTER_SW_BYTES] || (tid == 0 && read_software(t, w) != PAPI_OK))
+    long long v[COUNTER_EVENT_MAX] = { 0 };
+    size_t k = 0;
+    if (set == PAPI_NULL)
         return;
-    for (size_t i = 0; i < ARRAY_LEN(sdes); i++) {
-        enum counter_field f = sdes[i].field;
-        out->value[f] = w[i] > t->base[f] ? (uint64_t)(w[i] - t->base[f]) : 0;
-        out->valid[f] = true;
+    const bool ok = PAPI_read(set, v) == PAPI_OK;
+    for (size_t i = 0; i < c->n_event; i++) {
+        if (counter_field_is_sw(c->event[i].field) != sw)
+            continue;
+        t->ok[i] = t->ok[i] && ok;
+        raw[i] = (uint64_t)v[k++];
     }
+    if (!ok)
+        snprintf(t->reason, sizeof t->reason, "PAPI_read failed");
+}
+
+static void backend_read(struct counters *c, struct counter_thread *t, int tid, uint64_t *raw)
+{
+    (void)tid;
+    const struct papi_thread *p = t->own;
+    if (!p)
+        return;
+    read_set(c, t, p->hw_set, false, raw);
+    read_set(c, t, p->sw_set, true, raw);
 }
 
 const struct counter_backend counters_papi = {
-    "papi",       backend_probe, backend_open, backend_close,
-    thread_start, thread_stop,   backend_read,
+    .name = "papi",
+    .probe = backend_probe,
+    .open = backend_open,
+    .close = backend_close,
+    .thread_start = thread_start,
+    .thread_stop = thread_stop,
+    .select = NULL,
+    .read = backend_read,
 };

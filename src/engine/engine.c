@@ -260,7 +260,9 @@ static void stop_counters(void *arg, int tid, int n_threads)
 static int counters_init(struct engine *e, struct error *err)
 {
     const size_t n = (size_t)e->o.n_threads;
-    e->c = counters_open(e->o.counters ? e->o.counters : "null", &e->published, e->o.n_threads, err);
+    e->o.counters.src = &e->published;
+    e->o.counters.n_threads = e->o.n_threads;
+    e->c = counters_open(&e->o.counters, err);
     if (!e->c)
         return -1;
     struct start s = { e, calloc(n, sizeof *s.err), calloc(n, sizeof *s.rc) };
@@ -275,8 +277,25 @@ static int counters_init(struct engine *e, struct error *err)
         }
     free(s.err);
     free(s.rc);
-    e->counting = strcmp(counters_name(e->c), "null") != 0;
     return rc;
+}
+
+static struct counter_sample empty_sum(void)
+{
+    struct counter_sample s = { 0 };
+    for (int f = 0; f < COUNTER_FIELD_COUNT; f++)
+        s.valid[f] = true;
+    return s;
+}
+
+static void reset_counts(struct engine *e)
+{
+    for (int t = 0; t < e->o.n_threads; t++) {
+        e->thread[t].counted = empty_sum();
+        for (size_t i = 0; i < e->ops.n; i++)
+            e->thread[t].counters[i] = empty_sum();
+    }
+    e->n_counted = 0;
 }
 
 static int check_options(const struct engine_options *o, struct error *err)
@@ -316,6 +335,7 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
     if (!e->team || repack(e, err) != 0 || buffers_init(e, &s, err) != 0 || threads_init(e, &s, err) != 0 ||
         counters_init(e, err) != 0)
         goto fail;
+    reset_counts(e);
     return e;
 fail:
     engine_free(e);
@@ -523,19 +543,16 @@ void engine_reset(struct engine *e)
     for (size_t i = 0; e->expert_uses && i < e->ops.n; i++)
         if (e->expert_uses[i])
             memset(e->expert_uses[i], 0, e->ops.ops[i].n_expert * sizeof **e->expert_uses);
-    for (int t = 0; t < e->o.n_threads; t++)
-        memset(e->thread[t].counters, 0, e->ops.n * sizeof *e->thread[t].counters);
+    reset_counts(e);
 }
 
 const struct op_sample *engine_samples(const struct engine *e)
 {
     for (size_t i = 0; i < e->ops.n; i++) {
-        struct counter_sample sum = { 0 };
-        for (int f = 0; f < COUNTER_FIELD_COUNT; f++)
-            sum.valid[f] = true;
+        struct counter_sample sum = empty_sum();
         for (int t = 0; t < e->o.n_threads; t++)
             counter_sample_add(&sum, &e->thread[t].counters[i]);
-        e->sample[i].counters = sum;
+        e->sample[i].counters = e->n_counted ? sum : (struct counter_sample){ 0 };
     }
     return e->sample;
 }
@@ -543,6 +560,34 @@ const struct op_sample *engine_samples(const struct engine *e)
 const uint64_t *engine_expert_uses(const struct engine *e, size_t op)
 {
     return e->expert_uses && op < e->ops.n ? e->expert_uses[op] : NULL;
+}
+
+struct select {
+    struct engine *e;
+    int set;
+};
+
+static void select_set(void *arg, int tid, int n_threads)
+{
+    (void)n_threads;
+    const struct select *s = arg;
+    counters_thread_select(s->e->c, tid, s->set);
+}
+
+void engine_count(struct engine *e, bool count, int set)
+{
+    e->counting = count;
+    if (count)
+        team_run(e->team, select_set, &(struct select){ e, set });
+}
+
+void engine_counts(const struct engine *e, struct counter_sample *out)
+{
+    *out = empty_sum();
+    for (int t = 0; t < e->o.n_threads; t++)
+        counter_sample_add(out, &e->thread[t].counted);
+    if (e->n_counted == 0)
+        *out = (struct counter_sample){ 0 };
 }
 
 struct work engine_work(const struct engine *e)

@@ -18,7 +18,7 @@ struct engine_options {
     int n_threads;
     const struct cpulist *cpus; /* NULL: do not pin */
     unsigned cpu_flags;         /* rungs allowed */
-    const char *counters;       /* backend name; NULL: "null" */
+    struct counters_options counters; /* backend NULL: "null"; src and n_threads are the engine's */
     bool no_repack;             /* products read the file's layout: no copy of the weights, and slower */
     enum dtype type_k, type_v;  /* of the KV cache: any that can be quantized (usual: DTYPE_F16) */
 };
@@ -85,6 +85,13 @@ const struct op_sample *engine_samples(const struct engine *e);
 /* How many tokens used each expert [n_expert] that this ROUTE op chose among, since the reset; NULL: another op. Counted
  * even without profile. */
 const uint64_t *engine_expert_uses(const struct engine *e, size_t op);
+/*
+ * Counters at the beginning and the end of every pass on every thread, or (default) none: passes then are not slower for
+ * them. set: of counters_n_set. With profile they are read at the boundaries of every op, too.
+ */
+void engine_count(struct engine *e, bool count, int set);
+/* Counts of whole passes since the reset, all threads; nothing is valid without engine_count. */
+void engine_counts(const struct engine *e, struct counter_sample *out);
 /* Work of all ops since the reset, counted even without profile. */
 struct work engine_work(const struct engine *e);
 

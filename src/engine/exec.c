@@ -46,20 +46,29 @@ static void close_op(struct engine *e, size_t i, int nt)
     e->published.flop += (long long)w.flop;
 }
 
-/* Software-defined events are the process's: only thread 0's count enters the sum over threads. */
-static void count_op(struct engine *e, size_t i, int tid, struct counter_sample *before)
+/* The counts since *before, added to *sum. */
+static void count(struct engine *e, struct counter_sample *sum, int tid, struct counter_sample *before)
 {
     struct counter_sample now, d;
     counters_read(e->c, tid, &now);
     counter_sample_diff(&d, before, &now);
-    if (tid != 0)
-        d.value[COUNTER_SW_BYTES] = d.value[COUNTER_SW_FLOP] = d.value[COUNTER_SW_TOKENS] = 0;
-    struct counter_sample *s = &e->thread[tid].counters[i];
-    for (int f = 0; f < COUNTER_FIELD_COUNT; f++) {
-        s->value[f] += d.value[f];
-        s->valid[f] = d.valid[f];
-    }
+    counter_sample_add(sum, &d);
     *before = now;
+}
+
+/* Work of the pass that ends, into the samples, the total and what is published. */
+static void close_pass(struct engine *e, int nt)
+{
+    struct work pass = { 0 };
+    for (size_t i = 0; i < e->ops.n; i++)
+        for (int t = 0; t < nt; t++) {
+            work_add(&e->sample[i].work, &e->thread[t].work[i]);
+            work_add(&pass, &e->thread[t].work[i]);
+        }
+    work_add(&e->total, &pass);
+    e->published.bytes = e->published_before.bytes + (long long)(pass.weight_bytes + pass.kv_bytes + pass.act_bytes);
+    e->published.flop = e->published_before.flop + (long long)pass.flop;
+    e->published.tokens += e->pass.n_tok;
 }
 
 static void rope_positions(struct engine *e, size_t table, int tid, int nt)
@@ -80,7 +89,7 @@ static void pass_main(void *arg, int tid, int nt)
 {
     struct engine *e = arg;
     struct work *work = e->thread[tid].work;
-    struct counter_sample before;
+    struct counter_sample before, start;
     memset(work, 0, e->ops.n * sizeof *work);
     for (size_t i = 0; i < e->ops.n; i++)
         atomic_store_explicit(&e->thread[tid].next[i], 0, memory_order_relaxed);
@@ -89,8 +98,10 @@ static void pass_main(void *arg, int tid, int nt)
     team_barrier(e->team);
     if (tid == 0)
         e->clock_ns = clock_now_ns();
-    if (e->counting && e->per_op)
-        counters_read(e->c, tid, &before);
+    if (e->counting) {
+        counters_read(e->c, tid, &start);
+        before = start;
+    }
     for (size_t i = 0; i < e->ops.n; i++) {
         if (e->plan[i].in_fused && !e->per_op)
             continue;
@@ -106,27 +117,25 @@ static void pass_main(void *arg, int tid, int nt)
         if (tid == 0)
             close_op(e, i, nt);
         if (e->counting)
-            count_op(e, i, tid, &before);
+            count(e, &e->thread[tid].counters[i], tid, &before);
         /* Nobody starts the next op before this one's time is taken, and its clock starts when all do. */
         team_barrier(e->team);
         if (tid == 0)
             e->clock_ns = clock_now_ns();
     }
+    if (!e->counting)
+        return;
+    team_barrier(e->team); /* what the others did is in the counts that thread 0 publishes */
+    if (tid == 0)
+        close_pass(e, nt);
+    count(e, &e->thread[tid].counted, tid, &start);
 }
 
 void engine_run_pass(struct engine *e)
 {
-    const int nt = team_size(e->team);
-    const struct counter_source was = e->published;
+    e->published_before = e->published;
     team_run(e->team, pass_main, e);
-    struct work pass = { 0 };
-    for (size_t i = 0; i < e->ops.n; i++)
-        for (int t = 0; t < nt; t++) {
-            work_add(&e->sample[i].work, &e->thread[t].work[i]);
-            work_add(&pass, &e->thread[t].work[i]);
-        }
-    work_add(&e->total, &pass);
-    e->published.bytes = was.bytes + (long long)(pass.weight_bytes + pass.kv_bytes + pass.act_bytes);
-    e->published.flop = was.flop + (long long)pass.flop;
-    e->published.tokens += e->pass.n_tok;
+    e->n_counted += e->counting;
+    if (!e->counting)
+        close_pass(e, team_size(e->team));
 }

@@ -38,6 +38,7 @@ struct thread_state {
     atomic_uint *next;  /* of each op: units taken from this thread's part (part 0: or from all) */
     float *tile;        /* MLA: a head's matrix, latents and what comes of them; NULL without */
     struct counter_sample *counters; /* of each op, summed; NULL when nothing is counted */
+    struct counter_sample counted;   /* of whole passes since the reset */
 };
 
 /* Keys and values of one layer. Rows are a ring where a window bounds them. */
@@ -65,8 +66,9 @@ struct engine {
     struct kernels k;
     struct team *team;
     struct counters *c;
-    struct counter_source published;
-    bool counting; /* the backend counts something: read it at op boundaries */
+    struct counter_source published, published_before; /* now, and when the pass began */
+    bool counting; /* the backend counts something, and reading it was asked for */
+    uint64_t n_counted; /* passes since the reset that it was read around */
 
     unsigned char *packed; /* mapping of the packed weights; NULL: none */
     size_t packed_bytes, packed_map;

@@ -19,7 +19,8 @@ static const enum counter_field sw[] = { COUNTER_SW_BYTES, COUNTER_SW_FLOP,
 static struct counters *must_open(const char *name, const struct counter_source *src, int n)
 {
     struct error err = { 0 };
-    struct counters *c = counters_open(name, src, n, &err);
+    const struct counters_options o = { .backend = name, .src = src, .n_threads = n };
+    struct counters *c = counters_open(&o, &err);
     if (!c)
         fail_msg("counters_open(%s): %s", name, err.msg);
     return c;
@@ -112,7 +113,7 @@ static void thread_misuse(void **state)
     counters_thread_stop(c, 1);
     must_start(c, 1); /* may be started again */
     counters_close(c);
-    assert_null(counters_open("null", NULL, 0, &err));
+    assert_null(counters_open(&(struct counters_options){ .backend = "null" }, &err));
     assert_int_equal(err.kind, ERROR_USAGE);
 }
 
@@ -120,7 +121,7 @@ static void unknown_backend(void **state)
 {
     (void)state;
     struct error err = { 0 };
-    assert_null(counters_open("vtune", NULL, 1, &err));
+    assert_null(counters_open(&(struct counters_options){ .backend = "vtune", .n_threads = 1 }, &err));
     assert_int_equal(err.kind, ERROR_USAGE);
     assert_non_null(strstr(err.msg, "\"vtune\""));
     assert_non_null(strstr(err.msg, "auto, null, papi"));
@@ -312,7 +313,7 @@ static void papi_second_engine(void **state)
     struct error err = { 0 };
     struct counter_source src = { 0 }, src2 = { 0 };
     struct counters *c = must_open("papi", &src, 1);
-    struct counters *d = counters_open("papi", &src2, 1, &err);
+    struct counters *d = counters_open(&(struct counters_options){ .backend = "papi", .src = &src2, .n_threads = 1 }, &err);
     if (d) /* a machine with hardware events: only the software ones are refused */
         assert_non_null(strstr(counters_reason(d, COUNTER_SW_BYTES), "another engine"));
     else
@@ -334,7 +335,7 @@ static void papi_without_anything(void **state)
 {
     (void)state;
     struct error err = { 0 };
-    struct counters *c = counters_open("papi", NULL, 1, &err);
+    struct counters *c = counters_open(&(struct counters_options){ .backend = "papi", .n_threads = 1 }, &err);
     if (c) {
         assert_string_equal(counters_reason(c, COUNTER_SW_BYTES),
                             "no source of software-defined events");
@@ -412,7 +413,7 @@ static void papi_absent(void **state)
 {
     (void)state;
     struct error err = { 0 };
-    assert_null(counters_open("papi", NULL, 1, &err));
+    assert_null(counters_open(&(struct counters_options){ .backend = "papi", .n_threads = 1 }, &err));
     assert_int_equal(err.kind, ERROR_UNAVAILABLE);
     assert_non_null(strstr(err.msg, "not built in"));
 }

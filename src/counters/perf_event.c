@@ -1,0 +1,225 @@
+/*
+ * counters/perf_event.c: groups of events through perf_event_open(2), in which the formats and flags used here are described.
+ *
+ * A leader and its siblings are scheduled together, and a pinned leader is on the PMU whenever the thread runs, or else in
+ * an error state that a read shows. So counts are of the same stretch of work, and running == enabled is not hoped for but
+ * checked in every read.
+ */
+#include "counters/perf_event.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int open_event(struct perf_event_attr *a, struct perf_target t, int leader)
+{
+    return (int)syscall(SYS_perf_event_open, a, t.pid, t.cpu, leader, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* The page through which the kernel says where the count stands; without it there is still read(). */
+static struct perf_event_mmap_page *map_page(int fd)
+{
+    void *p = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+static bool user_readable(const struct perf_member *m)
+{
+#ifdef __x86_64__
+    return m->page && m->page->cap_user_rdpmc;
+#else
+    (void)m; /* 64-bit Arm lets user space read only after a sysctl, and then by a register a counter: read() serves */
+    return false;
+#endif
+}
+
+int perf_group_add(struct perf_group *g, const struct perf_event_attr *a, struct perf_target t)
+{
+    struct perf_event_attr attr = *a;
+    if (g->n == PERF_GROUP_MAX) {
+        errno = EINVAL;
+        return -1;
+    }
+    attr.size = sizeof attr;
+    attr.read_format =
+        PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    attr.disabled = g->n == 0;
+    attr.pinned = a->pinned && g->n == 0;
+    struct perf_member m = { .fd = open_event(&attr, t, g->n ? g->member[0].fd : -1) };
+    if (m.fd < 0)
+        return -1;
+    if (ioctl(m.fd, PERF_EVENT_IOC_ID, &m.id) != 0) {
+        close(m.fd);
+        return -1;
+    }
+    m.page = map_page(m.fd);
+    g->rdpmc = (g->n == 0 || g->rdpmc) && user_readable(&m) && t.pid == 0 && t.cpu == -1;
+    g->member[g->n++] = m;
+    return 0;
+}
+
+void perf_group_close(struct perf_group *g)
+{
+    for (size_t i = g->n; i-- > 0;) {
+        if (g->member[i].page)
+            munmap(g->member[i].page, (size_t)sysconf(_SC_PAGESIZE));
+        close(g->member[i].fd);
+    }
+    *g = (struct perf_group){ 0 };
+}
+
+int perf_group_enable(struct perf_group *g)
+{
+    return g->n ? ioctl(g->member[0].fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP) : 0;
+}
+
+int perf_group_disable(struct perf_group *g)
+{
+    return g->n ? ioctl(g->member[0].fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP) : 0;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------- */
+
+#ifdef __x86_64__
+static uint64_t rdpmc(uint32_t counter)
+{
+    uint32_t lo, hi;
+    __asm__ volatile("rdpmc" : "=a"(lo), "=d"(hi) : "c"(counter));
+    return (uint64_t)hi << 32 | lo;
+}
+
+/* One member as perf_event_open(2) describes it under cap_user_rdpmc: false when it is not on a counter just now. */
+static bool read_member(const struct perf_member *m, uint64_t *value, bool *whole)
+{
+    const volatile struct perf_event_mmap_page *p = m->page;
+    uint32_t lock, index;
+    uint64_t count = 0;
+    do {
+        lock = p->lock;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        index = p->index;
+        count = (uint64_t)p->offset;
+        *whole = p->time_enabled == p->time_running;
+        if (index) {
+            const unsigned shift = 64u - p->pmc_width;
+            count += (uint64_t)((int64_t)(rdpmc(index - 1) << shift) >> shift);
+        }
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    } while (p->lock != lock);
+    *value = count;
+    return index != 0;
+}
+#else
+static bool read_member(const struct perf_member *m, uint64_t *value, bool *whole)
+{
+    (void)m, (void)value, (void)whole;
+    return false;
+}
+#endif
+
+/* All members without a system call: false when one of them is not on its counter. */
+static bool read_user(const struct perf_group *g, uint64_t *value, bool *whole)
+{
+    bool all = true;
+    for (size_t i = 0; i < g->n; i++) {
+        bool one = true;
+        if (!read_member(&g->member[i], &value[i], &one))
+            return false;
+        all &= one;
+    }
+    *whole = all;
+    return true;
+}
+
+static int lose(struct perf_group *g)
+{
+    g->lost = true;
+    return -1;
+}
+
+static int read_kernel(struct perf_group *g, uint64_t *value, char *why, size_t size)
+{
+    struct {
+        uint64_t n, enabled, running;
+        struct {
+            uint64_t value, id;
+        } v[PERF_GROUP_MAX];
+    } r;
+    const ssize_t got = read(g->member[0].fd, &r, sizeof r);
+    if (got == 0) {
+        snprintf(why, size, "the kernel has no counters free for the group (another user, such as the NMI watchdog, has them)");
+        return lose(g);
+    }
+    if (got < (ssize_t)(3 * sizeof(uint64_t)) || r.n != g->n) {
+        snprintf(why, size, "read of a perf event group: %s", got < 0 ? strerror(errno) : "short");
+        return lose(g);
+    }
+    if (r.running != r.enabled) {
+        snprintf(why, size, "counted only %.1f %% of the time: counters were shared with other users",
+                 r.enabled ? 100.0 * (double)r.running / (double)r.enabled : 0.0);
+        return lose(g);
+    }
+    for (size_t i = 0; i < g->n; i++)
+        for (size_t k = 0; k < r.n; k++)
+            if (r.v[k].id == g->member[i].id)
+                value[i] = r.v[k].value;
+    return 0;
+}
+
+int perf_group_read(struct perf_group *g, uint64_t *value, char *why, size_t size)
+{
+    bool whole = true;
+    if (g->lost)
+        return -1;
+    if (g->rdpmc && read_user(g, value, &whole) && whole)
+        return 0;
+    return read_kernel(g, value, why, size);
+}
+
+/* ---- errors -------------------------------------------------------------------------------------------------- */
+
+static int paranoid(const char *root)
+{
+    char path[4200];
+    int level = 2;
+    snprintf(path, sizeof path, "%s/proc/sys/kernel/perf_event_paranoid", root ? root : "");
+    FILE *f = fopen(path, "r");
+    if (f && fscanf(f, "%d", &level) != 1)
+        level = 2;
+    if (f)
+        fclose(f);
+    return level;
+}
+
+void perf_explain(char *why, size_t size, const char *root, const char *event, int error, struct perf_target t)
+{
+    const bool machine = t.pid == -1;
+    switch (error) {
+    case EACCES:
+    case EPERM:
+        snprintf(why, size,
+                 "%s: not permitted: /proc/sys/kernel/perf_event_paranoid is %d, and %s needs %s or CAP_PERFMON", event,
+                 paranoid(root), machine ? "counting a whole CPU" : "counting this process", machine ? "0" : "2");
+        break;
+    case ENOENT:
+    case ENODEV:
+    case EOPNOTSUPP:
+        snprintf(why, size, "%s: this CPU, or the virtual machine, has no such event", event);
+        break;
+    case EINVAL:
+        snprintf(why, size, "%s: the kernel refuses the event", event);
+        break;
+    case EMFILE:
+        snprintf(why, size, "%s: too many open files", event);
+        break;
+    case ENOSYS:
+        snprintf(why, size, "%s: the kernel has no perf_event_open, or a sandbox forbids it", event);
+        break;
+    default:
+        snprintf(why, size, "%s: perf_event_open: %s", event, strerror(error));
+        break;
+    }
+}
