@@ -1,24 +1,27 @@
 /*
- * ceilings: the measured roofs of this machine: peak FLOP/s per operand type on the best ISA and
- * read bandwidth per memory level, for 1..N threads. Compute kernels live one file an ISA in
- * ceilings/<isa>/; a ceiling is a row of the table in ceilings.c.
+ * ceilings: the measured roofs of this machine: peak FLOP/s per operand type and ISA, bandwidth per memory level, and
+ * what else providers (job.h) measure, for 1..N threads. Compute kernels live one file an ISA in ceilings/<isa>/.
  */
 #ifndef CEILINGS_CEILINGS_H
 #define CEILINGS_CEILINGS_H
 
+#include "ceilings/job.h"
 #include "hwprofile/hwprofile.h"
 
 enum ceilings_effort {
-    CEILINGS_QUICK,
-    CEILINGS_DEFAULT,
-    CEILINGS_BRIEF, /* three short samples in little memory: shows that it works, not how fast */
+    CEILINGS_QUICK,   /* under 30 s: the best ISA of each type only */
+    CEILINGS_DEFAULT, /* under 2 minutes */
+    CEILINGS_FULL,    /* under 6 minutes: narrower intervals */
+    CEILINGS_BRIEF,   /* short samples in little memory, one round: shows that it works, not how fast */
 };
 
 struct ceilings_options {
-    enum ceilings_effort effort; /* QUICK: the whole profile under 30 s */
+    enum ceilings_effort effort;
     int n_threads;               /* largest count; all counts 1, 2, 4, ... and this one */
     unsigned cpu_flags;
     const struct cpulist *cpus;
+    const struct ceilings_provider *const *provider; /* beside compute and memory */
+    size_t n_provider;
     void (*progress)(void *ctx, const char *what, double fraction);
     void *progress_ctx;
 };

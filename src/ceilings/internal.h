@@ -1,5 +1,5 @@
 /*
- * What the files of ceilings share: the tables of compute and read kernels. Only ceilings and its
+ * What the files of ceilings share: the tables of compute and read kernels, the driver. Only ceilings and its
  * ISA directories include this, and nothing here has a body: an ISA file must not leave copies of
  * shared functions compiled with its flags.
  */
@@ -53,8 +53,8 @@ extern const struct peak_kernel ceilings_ref_peak[], ceilings_avx2_peak[], ceili
 extern const struct read_kernel ceilings_ref_read[], ceilings_avx2_read[], ceilings_avx512_read[];
 
 /* Row i of all tables one after another, in the ladder's order; NULL past the end. */
-const struct peak_kernel *peak_kernel_at(size_t i);
-const struct read_kernel *read_kernel_at(size_t i);
+const struct peak_kernel *peak_kernel_at(size_t i); /* compute.c */
+const struct read_kernel *read_kernel_at(size_t i); /* memory.c */
 /* Runs here, and is not the portable row where another one runs. */
 bool peak_kernel_wanted(const struct peak_kernel *k, unsigned cpu_flags);
 bool read_kernel_wanted(const struct read_kernel *k, unsigned cpu_flags);
@@ -87,25 +87,46 @@ struct meter {
 int meter_init(struct meter *m, int n_threads, size_t mem_bytes, const struct ceilings_options *o,
                struct error *err);
 void meter_free(struct meter *m);
-
-/* What a sample repeats. */
-struct task {
-    const struct peak_kernel *peak; /* one of the two */
-    const struct read_kernel *read;
-    size_t bytes;    /* read: of one thread */
-    size_t n_window; /* read: the thread's chunk holds that many; each sample takes the next one */
-    size_t window;
-    uint64_t n;      /* iterations or sweeps */
-};
-
-/* All threads start at a barrier; FLOP/s or B/s over the time from the first start to the last
- * end. *clock_hz (may be NULL): mean over threads, by the kernel's chain right behind the loop.
- * *seconds (may be NULL): that time. False when the system took a CPU away meanwhile. */
-bool meter_sample(struct meter *m, struct task *t, double *rate, double *clock_hz, double *seconds);
-/* Choose t->n so that a sample takes about `seconds`. */
-void meter_calibrate(struct meter *m, struct task *t, double seconds);
+/* A millisecond or so of work on all threads: clocks rise. */
+void meter_warm(struct meter *m);
 
 /* Cycles a second by 32 * n dependent additions; chain NULL: additions alone. */
 double clock_chain_hz(void (*chain)(uint64_t n), uint64_t n);
+
+/* ---- driver.c: the jobs of one thread count ---------------------------------------- */
+
+/* Prepare j, choose its variant and its repetitions, in some trial_s seconds; a sample is to last about sample_s. */
+int driver_choose(struct job *j, struct meter *m, double trial_s, double sample_s, struct error *err);
+/* n more samples, of that round. Disturbed ones are taken again, once each, before deadline_s. */
+int driver_sample(struct job *j, struct meter *m, int n, int round, double deadline_s, struct error *err);
+/* Median, interval and the rest of what the driver knows. */
+void driver_to_ceiling(const struct job *j, const struct meter *m, struct ceiling *c);
+
+/* How the jobs of a thread count are measured. */
+struct effort {
+    int n_rounds, n_per_round; /* at most */
+    double trial;              /* part of a job's time for the choice of its variant */
+    double sample_s;           /* a sample lasts at most so long (unless it is one repetition) */
+};
+/* Rounds over all jobs of l until deadline_s; the first round is never skipped: every roof gets its samples.
+ * done, share: of the progress. What was sampled is in the jobs whatever the outcome. */
+struct driver {
+    const struct effort *e;
+    const struct ceilings_options *o;
+    double start_s, deadline_s; /* of this thread count */
+    double end_s;               /* of everything, for what progress says is left */
+    double begin_s;             /* of everything */
+};
+int driver_run(const struct driver *d, struct job_list *l, struct meter *m, struct error *err);
+/* Every job that has samples, or a reason, into h. */
+int driver_keep(const struct job_list *l, const struct meter *m, struct hwprofile *h, struct error *err);
+
+/* ---- the providers of this module, and single jobs of theirs ---------------------------------------------- */
+
+extern const struct ceilings_provider ceilings_compute, ceilings_memory;
+/* The best kernel of a math on any ISA; ERROR_UNAVAILABLE: none here. */
+struct job *compute_add_best(struct job_list *l, enum math math, unsigned cpu_flags, struct error *err);
+/* DRAM read of m's memory, in windows of 1/n_window of a thread's part, a sample each. */
+struct job *memory_add_dram(struct job_list *l, struct meter *m, size_t n_window, unsigned cpu_flags, struct error *err);
 
 #endif

@@ -4,7 +4,12 @@ noinst_LIBRARIES += libceilings.a
 libceilings_a_SOURCES = \
   %D%/ceilings.h \
   %D%/internal.h \
+  %D%/job.h \
   %D%/ceilings.c \
+  %D%/driver.c \
+  %D%/compute.c \
+  %D%/memory.c \
+  %D%/prober.c \
   %D%/footprint.c \
   %D%/meter.c \
   %D%/clock.c \

@@ -24,7 +24,9 @@ struct meter_slot {
 
 struct run {
     struct meter *m;
-    const struct task *t;
+    void (*run)(void *arg, int tid);
+    void *arg;
+    void (*chain)(uint64_t n);
 };
 
 static void touch_chunk(void *arg, int tid, int n_threads)
@@ -125,66 +127,60 @@ static long preemptions(void)
     return 0;
 }
 
-static void run_task(void *arg, int tid, int n_threads)
+static void run_one(void *arg, int tid, int n_threads)
 {
     struct run *r = arg;
-    const struct task *t = r->t;
     struct meter_slot *s = &r->m->slot[tid];
     (void)n_threads;
-    const unsigned char *p = NULL;
-    if (t->read)
-        p = r->m->mem + r->m->chunk_bytes * (size_t)tid + t->window * t->bytes;
     long before = preemptions();
     team_barrier(r->m->team);
     s->start_s = clock_now_s();
-    if (t->read)
-        t->read->run(p, t->bytes, t->n);
-    else
-        t->peak->run(t->n);
+    r->run(r->arg, tid);
     s->end_s = clock_now_s();
-    s->clock_hz = clock_chain_hz(t->peak ? t->peak->chain : NULL, CLOCK_STEPS);
+    s->clock_hz = clock_chain_hz(r->chain, CLOCK_STEPS);
     s->preempted = preemptions() != before;
 }
 
-bool meter_sample(struct meter *m, struct task *t, double *rate, double *clock_hz, double *seconds)
+void meter_time(struct meter *m, void (*run)(void *arg, int tid), void *arg, void (*chain)(uint64_t n), struct sample *s)
 {
-    struct run r = { .m = m, .t = t };
-    team_run(m->team, run_task, &r);
+    struct run r = { .m = m, .run = run, .arg = arg, .chain = chain };
+    team_run(m->team, run_one, &r);
     double start = m->slot[0].start_s, end = m->slot[0].end_s, hz = 0;
-    bool preempted = false;
+    *s = (struct sample){ .value = NAN };
     for (int i = 0; i < m->n; i++) {
         start = fmin(start, m->slot[i].start_s);
         end = fmax(end, m->slot[i].end_s);
         hz += m->slot[i].clock_hz;
-        preempted |= m->slot[i].preempted;
+        s->disturbed |= m->slot[i].preempted;
     }
-    if (t->n_window)
-        t->window = (t->window + 1) % t->n_window;
-    double amount = (t->read ? (double)t->bytes : t->peak->flop) * (double)t->n * m->n;
-    *rate = end > start ? amount / (end - start) : NAN;
-    if (clock_hz)
-        *clock_hz = hz / m->n;
-    if (seconds)
-        *seconds = end - start;
-    return !preempted;
+    s->seconds = end - start;
+    s->clock_hz = hz / m->n;
 }
 
-void meter_calibrate(struct meter *m, struct task *t, double seconds)
+static void run_nothing(void *arg, int tid)
 {
-    enum { MAX_DOUBLINGS = 40 };
-    double rate, s = 0, again = 0;
-    t->n = 1;
-    for (int i = 0; i < MAX_DOUBLINGS; i++) {
-        (void)meter_sample(m, t, &rate, NULL, &s);
-        /* One interruption must not pass for a slow machine: twice, and the faster one counts. */
-        if (s >= seconds / 4) {
-            (void)meter_sample(m, t, &rate, NULL, &again);
-            s = fmin(s, again);
-        }
-        if (s >= seconds / 4)
-            break;
-        t->n *= 2;
-    }
-    double n = s > 0 ? (double)t->n * seconds / s : (double)t->n;
-    t->n = n < 1 ? 1 : (uint64_t)n;
+    (void)arg, (void)tid;
+    (void)clock_chain_hz(NULL, 25 * CLOCK_STEPS); /* some milliseconds */
+}
+
+void meter_warm(struct meter *m)
+{
+    struct sample s;
+    meter_time(m, run_nothing, NULL, NULL, &s);
+}
+
+int meter_threads(const struct meter *m)
+{
+    return m->n;
+}
+
+struct team *meter_team(struct meter *m)
+{
+    return m->team;
+}
+
+void *meter_memory(const struct meter *m, int tid, size_t *bytes)
+{
+    *bytes = m->chunk_bytes;
+    return m->mem ? m->mem + m->chunk_bytes * (size_t)tid : NULL;
 }

@@ -159,28 +159,30 @@ static void reads_every_line(void **state)
         fail_msg("%s: line %zu is not read, or one behind the end is", bad->text, bad_line);
 }
 
-static void sleep_ms(uint64_t n)
+static void sleep_5ms(void *arg, int tid)
 {
-    struct timespec t = { .tv_nsec = (long)n * 1000000 };
+    struct timespec t = { .tv_nsec = 5000000 };
+    ((int *)arg)[tid]++;
     nanosleep(&t, NULL);
 }
 
-/* A rate is the work of all threads over the time they took together. */
-static void rate_of_all_threads(void **state)
+/* The time of all threads together, each of which did its work once. */
+static void time_of_all_threads(void **state)
 {
     (void)state;
-    static const struct peak_kernel slow = { "none", 0, MATH_FP32, "sleep", 1000, sleep_ms, NULL };
     struct ceilings_options o = options();
     struct meter m;
     struct error err;
-    struct task t = { .peak = &slow, .n = 5 };
-    double rate, seconds, hz;
+    struct sample s;
+    int done[2] = { 0 };
     assert_ok(meter_init(&m, n_threads, 0, &o, &err), err);
-    (void)meter_sample(&m, &t, &rate, &hz, &seconds);
+    meter_time(&m, sleep_5ms, done, NULL, &s);
+    assert_int_equal(meter_threads(&m), n_threads);
     meter_free(&m);
-    assert_true(seconds >= 0.005);
-    assert_true(fabs(rate * seconds - 5000.0 * n_threads) < 1e-6);
-    assert_true(hz > 1e8 && hz < 2e10);
+    assert_true(s.seconds >= 0.005);
+    assert_true(s.clock_hz > 1e8 && s.clock_hz < 2e10);
+    for (int i = 0; i < n_threads; i++)
+        assert_int_equal(done[i], 1);
 }
 
 static void check_footprints(const char *synthetic, int n, size_t l1, size_t l2, size_t l3)
@@ -374,7 +376,7 @@ int main(void)
         cmocka_unit_test(tables),
         cmocka_unit_test(not_above_the_core),
         cmocka_unit_test(reads_every_line),
-        cmocka_unit_test(rate_of_all_threads),
+        cmocka_unit_test(time_of_all_threads),
         cmocka_unit_test(footprints),
         cmocka_unit_test(everything_is_there),
         cmocka_unit_test(each_ceiling_is_sound),

@@ -1,0 +1,283 @@
+/*
+ * Jobs take turns: in every round each job takes a few samples, so that what moves while we look (a shared memory, a
+ * clock) shows in the interval of every roof instead of shifting one of them. The time that is left is divided again
+ * at every turn: what costs more than thought leaves less to the others, never more to all. Source: methods.md (18),
+ * (55), (56).
+ */
+#include "ceilings/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double MIN_TRIAL_S = 0.0002, MAX_TRIAL_S = 0.01, MIN_SAMPLE_S = 0.0005;
+
+/* ---- the list ------------------------------------------------------------------------------------------------ */
+
+struct job *job_add(struct job_list *l, const struct job_class *class, struct error *err)
+{
+    if (l->n == l->room) {
+        size_t room = l->room ? 2 * l->room : 32;
+        struct job **p = realloc(l->job, room * sizeof *p);
+        if (!p) {
+            error_oom(err, room * sizeof *p, "the list of roofs");
+            return NULL;
+        }
+        l->job = p;
+        l->room = room;
+    }
+    struct job *j = calloc(1, sizeof *j);
+    if (!j) {
+        error_oom(err, sizeof *j, "a roof's samples");
+        return NULL;
+    }
+    j->class = class;
+    j->n_variant = 1;
+    return l->job[l->n++] = j;
+}
+
+void job_list_free(struct job_list *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->job[i]->class->free)
+            l->job[i]->class->free(l->job[i]);
+        free(l->job[i]);
+    }
+    free(l->job);
+    *l = (struct job_list){ 0 };
+}
+
+/* ---- choice --------------------------------------------------------------------------------------------------- */
+
+/* Repetitions for a sample of about `seconds`: doubled until it takes a quarter, then in proportion. */
+static uint64_t calibrate(struct job *j, struct meter *m, int variant, uint64_t n, double seconds)
+{
+    enum { MAX_DOUBLINGS = 40 };
+    struct sample s = { .seconds = 0 };
+    if (j->once)
+        return 1;
+    for (int i = 0; i < MAX_DOUBLINGS; i++) {
+        j->class->sample(j, m, variant, n, &s);
+        if (s.seconds >= seconds / 4) {
+            /* One interruption must not pass for a slow machine: twice, and the faster one counts. */
+            const double first = s.seconds;
+            j->class->sample(j, m, variant, n, &s);
+            s.seconds = fmin(s.seconds, first);
+        }
+        if (s.seconds >= seconds / 4)
+            break;
+        n *= 2;
+    }
+    double want = s.seconds > 0 ? (double)n * seconds / s.seconds : (double)n;
+    return want < 1 ? 1 : (uint64_t)want;
+}
+
+/* Variants in the trial, the best one first. */
+struct entrant {
+    int variant;
+    uint64_t n;
+    double best;
+};
+
+static void try_one(struct entrant *t, struct job *j, struct meter *m, double seconds)
+{
+    struct sample s = { .value = NAN };
+    t->n = calibrate(j, m, t->variant, t->n, seconds);
+    j->class->sample(j, m, t->variant, t->n, &s);
+    /* Nothing makes a sample better than the machine; much makes it worse. */
+    if (!isnan(s.value) && (isnan(t->best) || (j->class->lower ? s.value < t->best : s.value > t->best)))
+        t->best = s.value;
+}
+
+static bool better(const struct entrant *a, const struct entrant *b, bool lower)
+{
+    if (isnan(a->best) || isnan(b->best))
+        return !isnan(a->best) && isnan(b->best);
+    return lower ? a->best < b->best : a->best > b->best;
+}
+
+static void sort_entrants(struct entrant *t, int n, bool lower)
+{
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0 && better(&t[k], &t[k - 1], lower); k--) {
+            const struct entrant swap = t[k];
+            t[k] = t[k - 1];
+            t[k - 1] = swap;
+        }
+}
+
+/* Successive halving: all variants in a short trial, the better half in one twice as long, until one is left. */
+static int choose(struct job *j, struct meter *m, double trial_s, struct error *err)
+{
+    struct entrant t[JOB_MAX_VARIANTS];
+    int n = j->n_variant < JOB_MAX_VARIANTS ? j->n_variant : JOB_MAX_VARIANTS, n_stages = 0;
+    for (int k = n; k > 1; k = (k + 1) / 2)
+        n_stages++;
+    for (int i = 0; i < n; i++)
+        t[i] = (struct entrant){ .variant = i, .n = 1, .best = NAN };
+    while (n > 1) {
+        /* A trial is a sample, and about as much again for its calibration. */
+        const double seconds = fmin(fmax(trial_s / n_stages / n / 2.5, MIN_TRIAL_S), MAX_TRIAL_S);
+        for (int i = 0; i < n; i++) {
+            if (interrupt_check(err) != 0)
+                return -1;
+            t[i].best = NAN;
+            try_one(&t[i], j, m, seconds);
+            try_one(&t[i], j, m, seconds / 2);
+        }
+        sort_entrants(t, n, j->class->lower);
+        n = (n + 1) / 2;
+    }
+    j->variant = t[0].variant;
+    j->n = t[0].n;
+    return 0;
+}
+
+int driver_choose(struct job *j, struct meter *m, double trial_s, double sample_s, struct error *err)
+{
+    if (!j->prepared && j->class->prepare && j->class->prepare(j, m, err) != 0) {
+        if (err->kind != ERROR_UNAVAILABLE)
+            return -1;
+        snprintf(j->reason, sizeof j->reason, "%.150s", err->msg);
+        return 0;
+    }
+    j->prepared = true;
+    j->n = 1;
+    if (choose(j, m, trial_s, err) != 0)
+        return -1;
+    j->n = calibrate(j, m, j->variant, j->n, fmax(sample_s, MIN_SAMPLE_S));
+    j->cost_s = sample_s;
+    j->chosen = true;
+    return 0;
+}
+
+/* ---- samples -------------------------------------------------------------------------------------------------- */
+
+int driver_sample(struct job *j, struct meter *m, int n, int round, double deadline_s, struct error *err)
+{
+    const double t0 = clock_now_s();
+    int spare = t0 < deadline_s ? n : 0, taken = 0;
+    for (int i = 0; i < n && j->n_sample < JOB_MAX_SAMPLES; taken++) {
+        struct sample s = { .value = NAN, .clock_hz = NAN };
+        if (interrupt_check(err) != 0)
+            return -1;
+        j->class->sample(j, m, j->variant, j->n, &s);
+        if ((isnan(s.value) || s.disturbed) && spare-- > 0)
+            continue;
+        i++;
+        if (isnan(s.value))
+            continue;
+        j->value[j->n_sample] = s.value;
+        j->clock_hz[j->n_sample] = s.clock_hz;
+        j->round[j->n_sample++] = round;
+    }
+    if (taken)
+        j->cost_s = (clock_now_s() - t0) / taken;
+    return 0;
+}
+
+/* ---- rounds --------------------------------------------------------------------------------------------------- */
+
+/* What is still to do, in the jobs' own estimates: trials, and samples of rounds. */
+static double to_do(const struct driver *d, const struct job_list *l, int round, size_t at)
+{
+    const double part = (1 - d->e->trial) / d->e->n_rounds;
+    double sum = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        const struct job *j = l->job[i];
+        const int rounds = d->e->n_rounds - round - (i < at ? 1 : 0);
+        if (!j->reason[0])
+            sum += j->share_s * (part * rounds + (j->chosen ? 0 : d->e->trial));
+    }
+    return sum;
+}
+
+static void tell(const struct driver *d, const struct meter *m, const struct job *j, int round)
+{
+    char what[120];
+    const char *threads = m->n == 1 ? "thread" : "threads";
+    const double now = clock_now_s();
+    if (!d->o->progress)
+        return;
+    if (round == 0) {
+        snprintf(what, sizeof what, "%d %s: %s", m->n, threads, j->what);
+    } else {
+        const double left = fmax(d->end_s - now, 0);
+        snprintf(what, sizeof what, "%d %s: round %d of %d, %d:%02d left", m->n, threads, round + 1, d->e->n_rounds,
+                 (int)left / 60, (int)left % 60);
+    }
+    d->o->progress(d->o->progress_ctx, what, fmax(0, fmin((now - d->begin_s) / (d->end_s - d->begin_s), 1)));
+}
+
+static int take_turn(const struct driver *d, struct job_list *l, size_t i, int round, struct meter *m, struct error *err)
+{
+    struct job *j = l->job[i];
+    const double todo = to_do(d, l, round, i);
+    const double scale = todo > 0 ? fmax(d->deadline_s - clock_now_s(), 0) / todo : 0;
+    const double turn_s = scale * j->share_s * (1 - d->e->trial) / d->e->n_rounds;
+    if (!j->chosen) {
+        const double sample_s = fmin(turn_s / d->e->n_per_round / 1.1, d->e->sample_s);
+        if (driver_choose(j, m, scale * j->share_s * d->e->trial, sample_s, err) != 0)
+            return -1;
+        if (!j->chosen)
+            return 0;
+    }
+    int n = j->cost_s > 0 ? (int)fmin(turn_s / j->cost_s + 0.5, d->e->n_per_round) : d->e->n_per_round;
+    return driver_sample(j, m, n > 0 ? n : 1, round, d->deadline_s, err);
+}
+
+int driver_run(const struct driver *d, struct job_list *l, struct meter *m, struct error *err)
+{
+    for (int r = 0; r < d->e->n_rounds; r++) {
+        if (r > 0 && clock_now_s() >= d->deadline_s)
+            break;
+        for (size_t i = 0; i < l->n; i++) {
+            if (l->job[i]->reason[0])
+                continue;
+            if (r == 0 || i == 0)
+                tell(d, m, l->job[i], r);
+            if (take_turn(d, l, i, r, m, err) != 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- a job's samples to a ceiling ------------------------------------------------------------------------------ */
+
+/* Median of those that are numbers; NaN: none is. */
+static double median_known(const double *x, int n)
+{
+    double known[JOB_MAX_SAMPLES];
+    size_t n_known = 0;
+    for (int i = 0; i < n; i++)
+        if (!isnan(x[i]))
+            known[n_known++] = x[i];
+    return stats_median(known, n_known);
+}
+
+void driver_to_ceiling(const struct job *j, const struct meter *m, struct ceiling *c)
+{
+    *c = (struct ceiling){ .n_threads = m->n, .n_samples = j->n_sample, .issue_fraction = NAN, .footprint_bytes = NAN };
+    c->value = stats_median(j->value, (size_t)j->n_sample);
+    stats_median_ci(j->value, (size_t)j->n_sample, &c->ci_lo, &c->ci_hi);
+    c->clock_hz = median_known(j->clock_hz, j->n_sample);
+    c->per_cycle = c->value / c->clock_hz / m->n;
+    if (j->n_sample == 0)
+        snprintf(c->kernel, sizeof c->kernel, "unavailable: %.34s", j->reason[0] ? j->reason : "no sample");
+    snprintf(c->cpus, sizeof c->cpus, "%s", m->cpus);
+    clock_date(c->date, sizeof c->date);
+}
+
+int driver_keep(const struct job_list *l, const struct meter *m, struct hwprofile *h, struct error *err)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const struct job *j = l->job[i];
+        struct ceiling c;
+        if (j->n_sample == 0 && !j->reason[0])
+            continue; /* never reached */
+        driver_to_ceiling(j, m, &c);
+        if (j->class->keep(j, m, &c, h, err) != 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,96 @@
+/* Short looks beside a benchmark: DRAM read and one peak, with the kernels chosen once. */
+#include "ceilings/internal.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { N_SAMPLES = 9, N_WINDOWS = 16 };
+static const double PATIENCE_S = 1, TRIAL_S = 0.15, SAMPLE_S = 0.006;
+
+struct ceilings_prober {
+    struct meter m;
+    struct job_list list;
+    struct job *dram, *peak; /* peak NULL: none here */
+    char reason[160];        /* why there is no peak */
+};
+
+static int choose_kernels(struct ceilings_prober *p, enum math math, unsigned cpu_flags, struct error *err)
+{
+    struct error no_peak = { 0 };
+    p->dram = memory_add_dram(&p->list, &p->m, N_WINDOWS, cpu_flags, err);
+    if (!p->dram || driver_choose(p->dram, &p->m, TRIAL_S, SAMPLE_S, err) != 0)
+        return -1;
+    p->peak = compute_add_best(&p->list, math, cpu_flags, &no_peak);
+    if (p->peak && driver_choose(p->peak, &p->m, TRIAL_S, SAMPLE_S, &no_peak) != 0)
+        p->peak = NULL;
+    if (!p->peak && no_peak.kind == ERROR_INTERRUPTED) {
+        *err = no_peak;
+        return -1;
+    }
+    snprintf(p->reason, sizeof p->reason, "%.150s", no_peak.msg);
+    return 0;
+}
+
+struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const struct ceilings_options *o,
+                                            struct error *err)
+{
+    struct hwprofile h;
+    bool small;
+    struct ceilings_prober *p = calloc(1, sizeof *p);
+    if (!p || hwprofile_host(&h, err) != 0) {
+        if (!p)
+            error_oom(err, sizeof *p, "the ceiling probe");
+        free(p);
+        return NULL;
+    }
+    const size_t bytes = footprint_dram(&h, o->effort, &small);
+    hwprofile_free(&h);
+    if (meter_init(&p->m, n_threads, bytes, o, err) != 0) {
+        free(p);
+        return NULL;
+    }
+    p->m.mem_small = small;
+    if (choose_kernels(p, math, o->cpu_flags, err) != 0) {
+        ceilings_prober_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+static int probe(struct ceiling *c, struct ceilings_prober *p, struct job *j, struct error *err)
+{
+    struct hwprofile h = { .n_ceiling = 0 };
+    struct ceiling *found = NULL;
+    j->n_sample = 0;
+    if (driver_sample(j, &p->m, N_SAMPLES, 0, clock_now_s() + PATIENCE_S, err) != 0)
+        return -1;
+    driver_to_ceiling(j, &p->m, c);
+    int rc = j->class->keep(j, &p->m, c, &h, err);
+    if (rc == 0 && h.n_ceiling == 1) {
+        found = &h.ceiling[0];
+        *c = *found;
+    }
+    free(h.ceiling);
+    return rc;
+}
+
+int ceilings_probe(struct ceilings_prober *p, struct ceiling *dram, struct ceiling *peak, struct error *err)
+{
+    *peak = (struct ceiling){ .value = NAN, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN };
+    if (probe(dram, p, p->dram, err) != 0)
+        return -1;
+    return p->peak ? probe(peak, p, p->peak, err) : 0;
+}
+
+const char *ceilings_prober_reason(const struct ceilings_prober *p)
+{
+    return p->reason;
+}
+
+void ceilings_prober_free(struct ceilings_prober *p)
+{
+    if (!p)
+        return;
+    job_list_free(&p->list);
+    meter_free(&p->m);
+    free(p);
+}
