@@ -166,6 +166,7 @@ struct samples {
     double *seconds, *itl; /* [reps], [reps * n] */
     int32_t *tok;          /* [n_batch * n] */
     struct work work;      /* of all repetitions, as are the next two */
+    struct energy_sample energy; /* of all repetitions */
     double n_expert, n_pass; /* distinct experts that layers with experts read, passes of such layers */
 };
 
@@ -245,6 +246,17 @@ static void fill_utilization(struct run_row *r, const struct bench_test *t, cons
     snprintf(r->dram_reason, sizeof r->dram_reason, "%s", counters_reason(engine_counters(e), COUNTER_DRAM_BYTES));
 }
 
+/* Of all repetitions, for one; methods.md (54) */
+static void fill_energy(struct run_row *r, const struct bench_test *t, const struct samples *s, const struct energy *e)
+{
+    const double seconds = stats_mean(s->seconds, (size_t)t->reps) * t->reps;
+    char why[sizeof r->energy_reason];
+    r->energy_j = energy_of(e, &s->energy, seconds, why, sizeof why) / t->reps;
+    r->j_tok = r->energy_j / ((double)t->n * t->n_batch);
+    snprintf(r->energy_source, sizeof r->energy_source, "%s", energy_source(e));
+    snprintf(r->energy_reason, sizeof r->energy_reason, "%s", why);
+}
+
 /* Least time under DRAM's and the peak's roofs; operands in a cache can beat the first. */
 static double op_roof_s(const struct run_op *o, const struct run_row *row)
 {
@@ -292,7 +304,9 @@ static int profile_ops(struct run *r, struct engine *e, const struct bench_test 
     double ignored;
     engine_reset(e);
     engine_profile(e, true);
+    engine_region_roles(e, t->prefill ? "prefill" : "decode");
     int rc = repetition(e, t, tok, NULL, &ignored, err);
+    engine_region_roles(e, NULL);
     engine_profile(e, false);
     if (rc != 0)
         return -1;
@@ -333,6 +347,21 @@ static int add_ceilings(struct run *r, const struct probes *p, const struct run_
     return 0;
 }
 
+/* Repetition i, as a region of the tool that counts this program, if one does. */
+static int counted_repetition(const struct bench *b, const struct bench_test *t, struct samples *s, size_t i, struct error *err)
+{
+    const char *region = t->prefill ? "prefill" : "decode";
+    struct energy_sample before, after;
+    engine_region_start(b->e, region);
+    energy_read(b->energy, &before);
+    const int rc = repetition(b->e, t, s->tok, s->itl + i * t->n, &s->seconds[i], err);
+    energy_read(b->energy, &after);
+    engine_region_stop(b->e, region);
+    s->energy.package_j += after.package_j - before.package_j;
+    s->energy.dram_j += after.dram_j - before.dram_j;
+    return rc;
+}
+
 /* All repetitions of the tests, with the probes. */
 static int measure(struct samples *s, struct probes *p, const struct bench *b, const struct bench_test *t, size_t n_t,
                    const char *what, struct error *err)
@@ -346,12 +375,14 @@ static int measure(struct samples *s, struct probes *p, const struct bench *b, c
             return -1;
         for (size_t k = 0; k < n_t; k++) {
             engine_reset(b->e);
-            if (repetition(b->e, &t[k], s[k].tok, s[k].itl + (size_t)i * t[k].n, &s[k].seconds[i], err) != 0)
+            if (counted_repetition(b, &t[k], &s[k], (size_t)i, err) != 0)
                 return -1;
             samples_count(&s[k], b->e);
             if (routing_record(b->run, b->e, b->m, err) != 0)
                 return -1;
         }
+        if (b->markers)
+            b->markers->next();
     }
     return probe(p, b->prober, err);
 }
@@ -362,6 +393,7 @@ static int report(struct run *r, struct run_row *row, const struct bench *b, con
 {
     fill_rates(row, t, s);
     fill_utilization(row, t, p, b->e);
+    fill_energy(row, t, s, b->energy);
     if (isnan(row->ceiling_flop_s))
         cli_warn("no compute ceiling for %s: %s", row->test, ceilings_prober_reason(b->prober));
     if (run_add_row(r, row, err) != 0 || add_ceilings(r, p, row, err) != 0)

@@ -4,6 +4,7 @@
 
 #include "ceilings/ceilings.h"
 #include "cli/cli.h"
+#include "counters/energy.h"
 
 struct bench_test {
     bool prefill;
@@ -21,7 +22,9 @@ struct bench {
     const struct model *m;
     const struct cli_machine *machine;
     struct ceilings_prober *prober;
+    struct energy *energy;
     struct run *run; /* where routing is recorded */
+    const struct marker_tool *markers; /* NULL: no tool counts this program */
 };
 
 /*

@@ -65,6 +65,12 @@ int cli_check_data(struct error *err)
     return error_set(err, ERROR_USAGE, "ROOFCAST_DATA is %s, which has neither models/ nor hwprofiles/", own);
 }
 
+const char *cli_root(void)
+{
+    const char *own = getenv("ROOFCAST_ROOT");
+    return own ? own : "";
+}
+
 bool cli_data_file(char *path, size_t n, const char *name)
 {
     for (const char *const *d = cli_data_dirs(); *d; d++) {

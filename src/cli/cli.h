@@ -77,6 +77,8 @@ int cli_no_profile_path(struct error *err);
 const char *const *cli_data_dirs(void);
 /* ROOFCAST_DATA set to what is no data directory (neither models/ nor hwprofiles/ in it) is an error. */
 int cli_check_data(struct error *err);
+/* Folder that stands for / where this program looks at the system: $ROOFCAST_ROOT, for tests and trees of other machines; or "". */
+const char *cli_root(void);
 /* Find a data file ("reports/charts/roofline.gp") there; else false with the last path tried. */
 bool cli_data_file(char *path, size_t n, const char *name);
 /* hwprofile_load, with "this" meaning cli_profile_path(); absent: says to run `roofcast profile`. */
@@ -90,6 +92,12 @@ void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* report_print to path ("-" or NULL: stdout), atomically. */
 int cli_report(const char *path, enum report_format fmt, const struct report_doc *d, struct error *err);
+
+/* ---- an outside tool that counts this program (cli_markers.c) -------------------- */
+/* Under `likwid-perfctr -m`: its markers, open, and this process on the CPUs that it counts; else NULL, silently. Before any
+ * thread is made. A warning where it cannot be: a build without LIKWID. */
+const struct marker_tool *cli_markers_open(void);
+void cli_markers_close(const struct marker_tool *tool);
 
 /* ---- commands that run the engine (cli_engine.c) ------------------------------- */
 /* The part of this machine a command uses: -t, --isa, --cpus, --numa, checked against what is there. */

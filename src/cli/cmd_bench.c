@@ -9,6 +9,8 @@ struct options {
     enum report_format format;
     struct cli_engine engine;
     bool ops;
+    const struct marker_tool *markers; /* NULL: no tool counts this program */
+    struct energy *energy;
 };
 
 enum { OPT_UB = 256, OPT_OPS, OPT_SAVE, OPT_COUNTERS, OPT_QUIET };
@@ -215,10 +217,12 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
     struct engine_options eo = cli_engine_options(machine, &o->engine);
     const struct ceilings_options probe = { .effort = CEILINGS_QUICK, .n_threads = machine->n_threads,
                                             .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus };
-    struct bench b = { .m = m, .machine = machine, .run = &res->run };
+    struct bench b = { .m = m, .machine = machine, .run = &res->run, .markers = o->markers,
+                       .energy = o->energy };
     struct run_loading l;
     size_engine(&eo, g, n_ubatch);
-    eo.counters = (struct counters_options){ .backend = o->counters, .data_dirs = cli_data_dirs() };
+    eo.counters = (struct counters_options){ .backend = o->counters, .data_dirs = cli_data_dirs(), .root = cli_root() };
+    eo.markers = o->markers;
     if (eo.n_ctx > m->hp.n_ctx_train)
         cli_warn("%s: a context of %u is beyond the %u it was trained on", m->name, eo.n_ctx, m->hp.n_ctx_train);
     memory_peak_reset(); /* not the probes' of the engine before */
@@ -287,6 +291,10 @@ static const struct column row_columns[] = {
     { "mbu_dram", "MBU DRAM", COL_FRACTION, "", true },
     { "dram_source", "DRAM source", COL_TEXT, "", true },
     { "dram_reason", "DRAM reason", COL_TEXT, "", true },
+    { "energy_j", "energy", COL_SI, "J", true },
+    { "j_tok", "J/token", COL_SI, "J", true },
+    { "energy_source", "energy from", COL_TEXT, "", true },
+    { "energy_reason", "energy reason", COL_TEXT, "", true },
     { "counters", "counters", COL_TEXT, "", true },
     { "weight_bytes", "weights", COL_SI, "B", true },
     { "act_bytes", "activations", COL_SI, "B", true },
@@ -340,6 +348,17 @@ static int print_table(enum report_format f, const json_t *rows, const struct co
     return report_print(stdout, f, &d, err);
 }
 
+static void print_energy(const struct run_row *r)
+{
+    char a[32], b[32], c[32];
+    if (isnan(r->energy_j))
+        printf("Energy of %s: unavailable: %s\n", r->test, r->energy_reason);
+    else
+        printf("Energy of %s: %s a token, %s (%s a repetition), by %s\n", r->test, units_si(a, sizeof a, r->j_tok, "J"),
+               units_si(b, sizeof b, r->energy_j / r->seconds, "W"), units_si(c, sizeof c, r->energy_j, "J"),
+               r->energy_source);
+}
+
 /* What a reader of the tables must know: what was not measured, and why a figure can exceed its roof. */
 static void print_notes(const struct results *res, const struct options *o)
 {
@@ -361,6 +380,13 @@ static void print_notes(const struct results *res, const struct options *o)
     }
     if (res->run.n_row && isnan(res->run.row[0].dram_bytes_s))
         printf("DRAM traffic by hardware counters: unavailable: %s\n", res->run.row[0].dram_reason);
+    bool none = true; /* the same reason for all: said once */
+    for (size_t i = 0; i < res->run.n_row; i++)
+        none &= isnan(res->run.row[i].energy_j) && strcmp(res->run.row[i].energy_reason, res->run.row[0].energy_reason) == 0;
+    if (none && res->run.n_row)
+        printf("Energy: unavailable: %s\n", res->run.row[0].energy_reason);
+    for (size_t i = 0; !none && i < res->run.n_row; i++)
+        print_energy(&res->run.row[i]);
 }
 
 static int print_results(struct results *res, const struct options *o, struct error *err)
@@ -453,5 +479,10 @@ int cmd_bench(int argc, char **argv, struct error *err)
                          .counters = "auto", .engine = CLI_ENGINE_DEFAULT };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
-    return run(&o, argc, argv, err);
+    o.markers = cli_markers_open();
+    o.energy = energy_open(cli_root(), err);
+    const int rc = o.energy ? run(&o, argc, argv, err) : -1;
+    energy_close(o.energy);
+    cli_markers_close(o.markers);
+    return rc;
 }

@@ -330,6 +330,7 @@ static int run(struct options *o, struct error *err)
     int rc = -1;
     if (cli_model_open(&m, o->model, err) != 0)
         return -1;
+    const struct marker_tool *markers = cli_markers_open();
     t = tokenizer_new(m.gguf, err);
     if (!t || read_prompt(o, t, m.gguf, &g.ids, &family, err) != 0 || find_stop_ids(o, t, err) != 0 ||
         choose_context(o, &m, g.ids.n, &n_ctx, err) != 0 ||
@@ -339,11 +340,13 @@ static int run(struct options *o, struct error *err)
     eo.n_ctx = n_ctx;
     eo.n_ubatch = (uint32_t)o->n_ubatch;
     eo.n_out_max = 1;
+    eo.markers = markers;
     e = engine_new(&m, &eo, err);
     if (e && generate(&g, e, t, &o->gen, m.hp.n_vocab, err) == 0)
         rc = print_figures(&g, e, &m, family, &machine, json, err);
 out:
     engine_free(e);
+    cli_markers_close(markers);
     tokenizer_free(t);
     generation_free(&g);
     cli_machine_free(&machine);

@@ -138,6 +138,16 @@ static int emit(struct generation *g, const struct tokenizer *t, int32_t id, str
     return 0;
 }
 
+/* One pass, as a region of the tool that counts this program, if one does. */
+static int eval(struct engine *e, const struct token_list *ids, uint32_t past, bool prefill, const float **logits, struct error *err)
+{
+    const char *region = prefill ? "prefill" : "decode";
+    engine_region_start(e, region);
+    const int rc = engine_eval(e, ids->id + past, (uint32_t)ids->n - past, past, 1, logits, err);
+    engine_region_stop(e, region);
+    return rc;
+}
+
 static int loop(struct generation *g, struct engine *e, const struct tokenizer *t, const struct generate_options *o,
                 struct sampler *s, struct strbuf *piece, struct error *err)
 {
@@ -149,7 +159,7 @@ static int loop(struct generation *g, struct engine *e, const struct tokenizer *
         const uint32_t n = (uint32_t)g->ids.n;
         const uint32_t past = i == 0 || o->no_kv_cache ? 0 : n - 1;
         const float *logits;
-        if (engine_eval(e, g->ids.id + past, n - past, past, 1, &logits, err) != 0)
+        if (eval(e, &g->ids, past, i == 0, &logits, err) != 0)
             return -1;
         if (!logits_finite(logits, s->n_vocab))
             return error_set(err, ERROR_INPUT, "the logits after token %u are not finite: damaged weights?", n);

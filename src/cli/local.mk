@@ -5,6 +5,7 @@ roofcast_SOURCES = \
   %D%/cli.c \
   %D%/cli_parse.c \
   %D%/cli_engine.c \
+  %D%/cli_markers.c \
   %D%/bench.h \
   %D%/bench.c \
   %D%/bench_batch.c \

@@ -6,8 +6,15 @@ libcounters_a_SOURCES = \
   %D%/sample.c \
   %D%/calibrate.c \
   %D%/certificate.c \
-  %D%/null.c
+  %D%/null.c \
+  %D%/energy.h \
+  %D%/energy.c \
+  %D%/markers.h \
+  %D%/markers.c
 if PAPI
 libcounters_a_SOURCES += %D%/papi.c
+endif
+if LIKWID
+libcounters_a_SOURCES += %D%/markers_likwid.c
 endif
 libcounters_a_CFLAGS = $(AM_CFLAGS) $(PAPI_CFLAGS)

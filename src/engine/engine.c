@@ -333,7 +333,7 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
     e->team = team_new(o->n_threads, o->cpus, err);
     /* Packed first: while it lasts, pages of the file are in memory that the activations take later. */
     if (!e->team || repack(e, err) != 0 || buffers_init(e, &s, err) != 0 || threads_init(e, &s, err) != 0 ||
-        counters_init(e, err) != 0)
+        counters_init(e, err) != 0 || regions_init(e, err) != 0)
         goto fail;
     reset_counts(e);
     return e;
@@ -348,6 +348,7 @@ void engine_free(struct engine *e)
         return;
     if (e->c && e->team)
         team_run(e->team, stop_counters, e);
+    regions_free(e);
     team_free(e->team);
     counters_close(e->c);
     for (int t = 0; e->thread && t < e->o.n_threads; t++) {

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "counters/counters.h"
+#include "counters/markers.h"
 #include "kernels/kernels.h"
 #include "model/op.h"
 
@@ -20,6 +21,7 @@ struct engine_options {
     unsigned cpu_flags;         /* rungs allowed */
     struct counters_options counters; /* backend NULL: "null"; src and n_threads are the engine's */
     bool no_repack;             /* products read the file's layout: no copy of the weights, and slower */
+    const struct marker_tool *markers; /* an outside tool that is open, and outlives the engine; NULL: none */
     enum dtype type_k, type_v;  /* of the KV cache: any that can be quantized (usual: DTYPE_F16) */
 };
 
@@ -76,6 +78,15 @@ void engine_assume_kv(struct engine *e);
 /* KV rows up to n_past hold zeros-with-noise instead of a real prefill: depth for -d without paying the
  * prefill. Values are finite; same cost to read. */
 void engine_fill_kv(struct engine *e, uint32_t n_past);
+
+/*
+ * Regions for an outside tool (options.markers), on every thread of the team; without one these do nothing. Not in a region of
+ * the same name, and not while a pass runs. roles: while ops are profiled, each op is in the region PHASE_ROLE
+ * ("decode_ffn_down"); phase NULL: no longer.
+ */
+void engine_region_start(struct engine *e, const char *region);
+void engine_region_stop(struct engine *e, const char *region);
+void engine_region_roles(struct engine *e, const char *phase);
 
 /* Per-op samples, engine_ops()->n of them, summed since the last reset. Timing every op costs a
  * clock read an op; profile(false) (default) leaves only the totals. */

@@ -85,6 +85,17 @@ static void rope_positions(struct engine *e, size_t table, int tid, int nt)
         }
 }
 
+/* The tool's own time is not the op's: threads meet again, and the clock starts, once all are in the region. */
+static void open_region(struct engine *e, size_t i, int tid)
+{
+    if (!regions_by_role(e))
+        return;
+    regions_op_start(e, i);
+    team_barrier(e->team);
+    if (tid == 0)
+        e->clock_ns = clock_now_ns();
+}
+
 static void pass_main(void *arg, int tid, int nt)
 {
     struct engine *e = arg;
@@ -110,6 +121,8 @@ static void pass_main(void *arg, int tid, int nt)
             team_barrier(e->team);
         if (op_n_tok(&e->ops.ops[i], &e->pass) == 0)
             continue;
+        if (e->per_op)
+            open_region(e, i, tid);
         execs[e->ops.ops[i].kind](e, i, &work[i], tid, nt);
         if (!e->per_op)
             continue;
@@ -118,6 +131,7 @@ static void pass_main(void *arg, int tid, int nt)
             close_op(e, i, nt);
         if (e->counting)
             count(e, &e->thread[tid].counters[i], tid, &before);
+        regions_op_stop(e, i);
         /* Nobody starts the next op before this one's time is taken, and its clock starts when all do. */
         team_barrier(e->team);
         if (tid == 0)

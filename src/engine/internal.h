@@ -92,6 +92,7 @@ struct engine {
     float *part;            /* attention: what parts of a token's keys give */
     atomic_uint *part_done; /* [ENGINE_PARTS] parts done, of each run's KV heads */
 
+    struct regions *regions; /* NULL: no outside tool */
     bool per_op;
     struct op_sample *sample;
     struct work total;
@@ -133,6 +134,14 @@ void repack_plan(struct engine *e);
 /* Pack, on the team; sets the w of packed products. */
 int repack(struct engine *e, struct error *err);
 void repack_free(struct engine *e);
+
+/* ---- regions.c --------------------------------------------------------------------------- */
+int regions_init(struct engine *e, struct error *err);
+void regions_free(struct engine *e);
+bool regions_by_role(const struct engine *e);
+/* Of op i's role, on the calling thread, where roles are regions. */
+void regions_op_start(const struct engine *e, size_t i);
+void regions_op_stop(const struct engine *e, size_t i);
 
 /* ---- exec.c: a pass, and what its parts share -------------------------------------------- */
 /* Run e->pass on the team; samples and totals are updated. */

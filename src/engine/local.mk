@@ -13,4 +13,5 @@ libengine_a_SOURCES = \
   %D%/quality.c \
   %D%/internal.h \
   %D%/plan.c \
-  %D%/repack.c
+  %D%/repack.c \
+  %D%/regions.c

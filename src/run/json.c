@@ -25,11 +25,14 @@ struct field {
     enum field_kind kind;
     size_t offset, size;
     int64_t lo; /* smallest integer, or 0 for a number that cannot be negative */
+    bool newer; /* older files lack it: null */
 };
 
 /* clang-format off */
 #define FIELD_LO(s, kind, name, lo) \
-    { #name, kind, offsetof(struct s, name), sizeof(((struct s *)0)->name), lo }
+    { #name, kind, offsetof(struct s, name), sizeof(((struct s *)0)->name), lo, false }
+#define FIELD_NEWER(s, kind, name) \
+    { #name, kind, offsetof(struct s, name), sizeof(((struct s *)0)->name), 0, true }
 /* clang-format on */
 #define FIELD(s, kind, name) FIELD_LO(s, kind, name, 0)
 
@@ -76,6 +79,10 @@ static const struct field row_fields[] = {
     FIELD(run_row, FIELD_NUM, mbu_dram),
     FIELD(run_row, FIELD_STR_NULL, dram_source),
     FIELD(run_row, FIELD_STR_NULL, dram_reason),
+    FIELD_NEWER(run_row, FIELD_NUM, energy_j),
+    FIELD_NEWER(run_row, FIELD_NUM, j_tok),
+    FIELD_NEWER(run_row, FIELD_STR_NULL, energy_source),
+    FIELD_NEWER(run_row, FIELD_STR_NULL, energy_reason),
     FIELD(run_row, FIELD_NUM, weight_bytes),
     FIELD(run_row, FIELD_NUM, act_bytes),
     FIELD(run_row, FIELD_NUM, kv_bytes),
@@ -272,7 +279,7 @@ static int read_field(const json_t *o, const char *ctx, const struct field *f, v
 {
     char *out = (char *)base + f->offset;
     int64_t i = 0;
-    if (!json_object_get(o, f->name))
+    if (!json_object_get(o, f->name) && !f->newer)
         return error_set(err, ERROR_INPUT, "%s: field \"%s\" is missing", ctx, f->name);
     switch (f->kind) {
     case FIELD_STR:

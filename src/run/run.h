@@ -27,6 +27,8 @@ struct run_row {
     double weight_bytes, act_bytes, kv_bytes, flop, seconds; /* of one repetition, mean */
     double dram_bytes_s, mbu_dram;
     char dram_source[64], dram_reason[160];
+    double energy_j, j_tok; /* of packages and memory, in one repetition, mean; a token of each sequence */
+    char energy_source[128], energy_reason[224];
     char bound[16]; /* "memory", "compute" */
     char type_k[12], type_v[12]; /* of the KV cache */
     double experts_touched; /* distinct experts a layer with experts read in a pass, mean; NaN: a dense model */
@@ -88,7 +90,7 @@ json_t *run_routing_json(const struct run_routing *x);
 json_t *run_provenance_json(const struct provenance *p);
 json_t *run_to_json(const struct run *r, struct error *err);
 int run_save(const struct run *r, const char *path, struct error *err);
-/* Strict: every field must be there but "loads" and "routing", which older files lack (numbers may be null: NaN), texts must fit, numbers are not negative nor above
+/* Strict: every field must be there but "loads", "routing" and a row's energy, which older files lack (numbers may be null: NaN), texts must fit, numbers are not negative nor above
  * 1e24, seconds and ceilings above 0; fields not known are ignored. On an error r is empty and needs no run_free. */
 int run_load(struct run *r, const char *path, struct error *err);
 int run_parse(struct run *r, const char *name, const void *data, size_t size, struct error *err); /* fuzzed */

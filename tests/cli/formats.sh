@@ -56,7 +56,8 @@ promised() { # SECTION FIELDS...
     ok $? "formats.md: $section has its fields"
 }
 promised run.row model type n_threads test n_batch n_ubatch tok_s_mean tok_s_sd ttft_s itl_p50_s itl_p99_s bytes_s \
-    ceiling_bytes_s mbu flop_s ceiling_flop_s mfu bound counters dram_bytes_s mbu_dram dram_source dram_reason
+    ceiling_bytes_s mbu flop_s ceiling_flop_s mfu bound counters dram_bytes_s mbu_dram dram_source dram_reason energy_j j_tok \
+    energy_source energy_reason
 promised analyze.row phase layer role op type rows cols n_tok weight_bytes act_bytes kv_bytes flop ai share
 promised run.op phase layer role op type rows cols n_tok weight_bytes act_bytes kv_bytes flop ai share seconds bytes_s \
     flop_s roof_fraction

@@ -3,5 +3,16 @@ check_PROGRAMS += %D%/test_counters
 %C%_test_counters_SOURCES = %D%/test_counters.c tests/test.h
 %C%_test_counters_CFLAGS  = $(AM_CFLAGS) $(PAPI_CFLAGS)
 %C%_test_counters_LDADD   = libcounters.a $(TEST_LIBS) $(PAPI_LIBS)
-TESTS += %D%/test_counters
+check_PROGRAMS += %D%/test_energy
+%C%_test_energy_SOURCES = %D%/test_energy.c %D%/tree.h tests/test.h
+%C%_test_energy_LDADD   = libcounters.a $(TEST_LIBS) $(PAPI_LIBS)
+TESTS += %D%/test_counters %D%/test_energy
 endif
+# Preloaded in LIKWID's place by tests/cli/markers.sh; a plain object, so that it needs no libtool.
+if LIKWID
+check_DATA = %D%/fake_likwid.so
+%D%/fake_likwid.so: %D%/fake_likwid.c
+	$(AM_V_CCLD)$(CC) $(CPPFLAGS) -D_GNU_SOURCE $(CFLAGS) -fPIC -shared -o $@ $(srcdir)/tests/counters/fake_likwid.c -lpthread
+CLEANFILES += %D%/fake_likwid.so
+endif
+EXTRA_DIST += %D%/fake_likwid.c

@@ -32,13 +32,16 @@ static struct run_row sample_row(void)
                          .flop = 3e9,
                          .seconds = 0.5,
                          .dram_bytes_s = NAN,
-                         .mbu_dram = NAN };
+                         .mbu_dram = NAN,
+                         .energy_j = 12.5,
+                         .j_tok = 0.025 };
     SET(r.model, "tiny \"model\" \xc3\xa9");
     SET(r.type, "Q8_0");
     SET(r.test, "pp512@d4096");
     SET(r.phase, "prefill");
     SET(r.dram_reason, "no uncore events");
     SET(r.counters, "null");
+    SET(r.energy_source, "powercap intel-rapl: package-0");
     SET(r.type_k, "F16");
     SET(r.type_v, "Q8_0");
     r.experts_touched = NAN;
@@ -176,6 +179,8 @@ static void round_trip(void **state)
     assert_string_equal(b.row[0].dram_reason, "no uncore events");
     assert_same_number(b.row[0].bytes_s, a.row[0].bytes_s); /* all 53 bits */
     assert_same_number(b.row[0].mfu, NAN);
+    assert_same_number(b.row[0].j_tok, 0.025);
+    assert_string_equal(b.row[0].energy_source, "powercap intel-rapl: package-0");
     assert_same_number(b.row[0].kv_bytes, 0); /* zero is not null */
     assert_int_equal(b.n_loading, 1);
     assert_string_equal(b.loading[0].peak_reason, "no /proc/self/status here");
@@ -196,7 +201,7 @@ static void round_trip(void **state)
     assert_non_null(ja);
     /* ... and none is left out: one a member of the struct. */
     assert_int_equal(json_object_size(json_object_get(ja, "provenance")), 11);
-    assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "rows"), 0)), 37);
+    assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "rows"), 0)), 41);
     assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "ops"), 0)), 20);
     assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "loads"), 0)), 8);
     assert_true(json_equal(ja, jb));
@@ -224,6 +229,31 @@ static void empty(void **state)
     free(text);
     json_decref(j);
     run_free(&back);
+}
+
+/* Rows from before there was any energy: not measured, and no reason known. */
+static void without_energy(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    struct run a, b;
+    sample(&a);
+    json_t *j = run_to_json(&a, &err), *row;
+    size_t i;
+    json_array_foreach(json_object_get(j, "rows"), i, row) {
+        json_object_del(row, "energy_j");
+        json_object_del(row, "j_tok");
+        json_object_del(row, "energy_source");
+        json_object_del(row, "energy_reason");
+    }
+    char *text = json_dumps(j, 0);
+    assert_ok(run_parse(&b, "old", text, strlen(text), &err), err);
+    assert_true(isnan(b.row[0].energy_j) && isnan(b.row[0].j_tok));
+    assert_string_equal(b.row[0].energy_source, "");
+    free(text);
+    json_decref(j);
+    run_free(&a);
+    run_free(&b);
 }
 
 /* Names that are not UTF-8 are written as "?" instead of losing the run. */
@@ -355,7 +385,7 @@ static void hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip), cmocka_unit_test(empty),   cmocka_unit_test(not_utf8),
+        cmocka_unit_test(round_trip), cmocka_unit_test(empty),   cmocka_unit_test(without_energy), cmocka_unit_test(not_utf8),
         cmocka_unit_test(strict),     cmocka_unit_test(hostile),
         cmocka_unit_test(no_time),    cmocka_unit_test(routing_refused),
     };

@@ -1,0 +1,50 @@
+/* Whether an outside tool counts this program: `likwid-perfctr -m` says so in the environment. */
+#include "config.h"
+#include "cli/cli.h"
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The CPUs that LIKWID counts are those that this program may use from now on: with -C LIKWID has left it the first of them
+ * (and expects to pin each thread as it comes, which ours do by themselves), with -c all of the machine's.
+ */
+static void take_cpus(const char *list)
+{
+    struct cpulist l;
+    struct error err;
+    cpu_set_t set;
+    if (cpulist_parse(&l, list, &err) != 0) {
+        cli_warn("LIKWID_THREADS: %s", err.msg);
+        return;
+    }
+    CPU_ZERO(&set);
+    for (size_t i = 0; i < l.n; i++)
+        if (l.cpu[i] >= 0 && l.cpu[i] < CPU_SETSIZE)
+            CPU_SET((size_t)l.cpu[i], &set);
+    cpulist_free(&l);
+    if (sched_setaffinity(0, sizeof set, &set) != 0)
+        cli_warn("this process may not use the CPUs that likwid-perfctr counts (%s): what runs on others is not counted", list);
+}
+
+const struct marker_tool *cli_markers_open(void)
+{
+    static const char *const needed[] = { "LIKWID_MODE", "LIKWID_EVENTS", "LIKWID_THREADS", "LIKWID_FILEPATH" };
+    for (size_t i = 0; i < ARRAY_LEN(needed); i++)
+        if (!getenv(needed[i]))
+            return NULL; /* LIKWID itself would complain */
+    const struct marker_tool *tool = markers_likwid();
+    if (!tool) {
+        cli_warn("likwid-perfctr -m finds no regions: this roofcast was built without LIKWID (configure --with-likwid=yes)");
+        return NULL;
+    }
+    tool->open();
+    take_cpus(getenv("LIKWID_THREADS"));
+    return tool;
+}
+
+void cli_markers_close(const struct marker_tool *tool)
+{
+    if (tool)
+        tool->close();
+}
