@@ -6,6 +6,8 @@ libroofline_a_SOURCES = \
   %D%/speculate.h \
   %D%/speculate.c \
   %D%/memory.h \
+  %D%/levels.h \
+  %D%/levels.c \
   %D%/cost.c \
   %D%/classes.c \
   %D%/layout.c \
