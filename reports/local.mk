@@ -1,3 +1,11 @@
 chartsdir = $(pkgdatadir)/reports/charts
-dist_charts_DATA = %D%/charts/roofline.gp
-EXTRA_DIST += %D%/gallery/roofline.png %D%/gallery/roofline.svg
+dist_charts_DATA = %D%/charts/roofline.gp %D%/charts/curves.gp
+gallery_charts = bandwidth saturation latency loaded-latency kernels
+EXTRA_DIST += %D%/gallery/roofline.png %D%/gallery/roofline.svg %D%/gallery/bandwidth.svg %D%/gallery/saturation.svg %D%/gallery/latency.svg \
+  %D%/gallery/loaded-latency.svg %D%/gallery/kernels.svg
+# Draws the pictures of the charts of a profile again, into the source tree.
+gallery: roofcast
+	for k in $(gallery_charts); do \
+	  ./roofcast plot --chart $$k $(top_srcdir)/tests/report/curves.json --format svg -o $(top_srcdir)/reports/gallery/$$k && \
+	  (cd $(top_srcdir)/reports/gallery && rm -f $$k.gp $$k.tsv $$k.roofs.tsv) || exit 1; done
+.PHONY: gallery

@@ -26,8 +26,9 @@ set rmargin at screen RIGHT / WIDTH
 set tmargin at screen 1 - TOP / HEIGHT
 set bmargin at screen 1 - BOTTOM / HEIGHT
 set logscale xy
-set xrange [X_LO:X_HI] noextend
-set yrange [Y_LO:Y_HI] noextend
+hair = 1e-9 # ticks at the ends are drawn whatever rounding does
+set xrange [X_LO*(1-hair):X_HI*(1+hair)] noextend
+set yrange [Y_LO*(1-hair):Y_HI*(1+hair)] noextend
 unset key
 set border 3 lw 1 lc rgb "#9a9a9a"
 set grid xtics ytics lt 1 lw 0.8 lc rgb grid_color
@@ -43,8 +44,12 @@ point(name, predicted) = (column(7) > 0 && column(6) == 1 && column(5) == 0 && c
 counted(name) = (column(7) > 0 && column(6) == 1 && column(5) == 1 && strcol(8) eq name) ? column(1) : NaN
 size(radius) = radius / 4.5 # a marker of size 1 has a radius of 4.5 px
 
-set terminal svg size WIDTH,HEIGHT dynamic font typeface . ",12" background rgb "white" noenhanced
-set output svg
+if (strlen(svg)) {
+  set terminal svg size WIDTH,HEIGHT dynamic font typeface . ",12" background rgb "white" noenhanced
+  set output svg
+} else {
+  set terminal unknown
+}
 plot \
   roofs using (roof(0,0)):4:($5-$3):($6-$4) skip 1 with vectors nohead lw 1.3 dt 1 lc rgb inner_color, \
   roofs using (roof(0,1)):4:($5-$3):($6-$4) skip 1 with vectors nohead lw 1.3 dt (8,5) lc rgb inner_color, \
@@ -66,8 +71,33 @@ plot \
   points using (counted("other")):2:(size($7)) skip 1 with points pt 13 ps variable lc rgb other_color
 set output
 
-# The same at twice the resolution.
-set terminal pngcairo size 2*WIDTH,2*HEIGHT fontscale 1.5 linewidth 2 pointscale 3 font typeface . ",12" background rgb "white" noenhanced
-set output png
-replot
-set output
+# The same at twice the resolution, as a page, and drawn with characters.
+if (strlen(png)) {
+  set terminal pngcairo size 2*WIDTH,2*HEIGHT fontscale 1.5 linewidth 2 pointscale 3 font typeface . ",12" background rgb "white" noenhanced
+  set output png
+  replot
+  set output
+}
+if (strlen(pdf)) {
+  set terminal pdfcairo size WIDTH/72.,HEIGHT/72. fontscale 1 font typeface . ",12" background rgb "white" noenhanced
+  set output pdf
+  replot
+  set output
+}
+if (strlen(txt)) {
+  unset label
+  unset arrow
+  unset grid
+  unset lmargin; unset rmargin; unset tmargin; unset bmargin
+  set xlabel "Arithmetic intensity [FLOP/byte]"
+  set ylabel "FLOP/s"
+  set key outside bottom center horizontal autotitle
+  any(name) = (column(6) == 1 && strcol(8) eq name) ? column(1) : NaN
+  set terminal dumb size 118,40 ascii noenhanced
+  set output txt
+  plot roofs using (strcol(1) ne "ridge" ? column(3) : NaN):4:($5-$3):($6-$4) skip 1 with vectors nohead title "roofs", \
+       points using (any("prefill")):2 skip 1 with points pt 2 title "prefill", \
+       points using (any("decode")):2 skip 1 with points pt 4 title "decode", \
+       points using (any("other")):2 skip 1 with points pt 6 title "other"
+  set output
+}

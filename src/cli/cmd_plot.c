@@ -10,10 +10,14 @@ struct options {
     struct error *err;
 };
 
-enum { OPT_HW = 256, OPT_BY, OPT_PHASE, OPT_TEST, OPT_TITLE, OPT_ALL, OPT_TRAJECTORY };
+enum { OPT_HW = 256, OPT_BY, OPT_PHASE, OPT_TEST, OPT_TITLE, OPT_ALL, OPT_TRAJECTORY, OPT_CHART, OPT_FORMAT, OPT_OP };
 
 static const struct argp_option option_table[] = {
-    { "output", 'o', "NAME", 0, "NAME.svg, .png, .gp, .tsv, .roofs.tsv are written (roofline)", 0 },
+    { "chart", OPT_CHART, "KIND", 0,
+      "roofline (default), hierarchical; of a profile: bandwidth (against footprint), saturation (against threads), "
+      "latency, loaded-latency, kernels (by tensor type)", 0 },
+    { "output", 'o', "NAME", 0, "NAME.svg, .png, .gp, .tsv, .roofs.tsv are written (the chart's name)", 0 },
+    { "format", OPT_FORMAT, "LIST", 0, "pictures: svg,png (default), pdf, txt (drawn with characters)", 0 },
     { "hw", OPT_HW, "NAME|FILE", 0,
       "the machine whose roofs are drawn; `this`: this machine's profile", 0 },
     { "by", OPT_BY, "role|op", 0, "a point a role (default), or an op", 0 },
@@ -22,7 +26,8 @@ static const struct argp_option option_table[] = {
       "which test of the file, as in its rows: tg128@d4096 (the first of each phase)", 0 },
     { "threads", 't', "N", 0, "roofs of at most N threads (the run's; otherwise all)", 0 },
     { "all-roofs", OPT_ALL, NULL, 0,
-      "every ceiling: each number of threads, each arithmetic, the datasheet too", 0 },
+      "every ceiling or curve: each number of threads, each arithmetic, the datasheet too", 0 },
+    { "op", OPT_OP, "LIST", 0, "of a profile's charts: which of read,write,write-nt,copy,triad,gather; matvec or matmat", 0 },
     { "trajectory", OPT_TRAJECTORY, NULL, 0,
       "of a prediction: a point a test (the whole phase), joined in the order of -b, -d, -p, -n", 0 },
     { "title", OPT_TITLE, "TEXT", 0, "title of the chart", 0 },
@@ -35,6 +40,24 @@ static int choose(const char *arg, const char *what, const char *a, const char *
     if (strcmp(arg, a) == 0 || strcmp(arg, b) == 0)
         return 0;
     return error_set(err, ERROR_USAGE, "%s: expected %s or %s, found \"%s\"", what, a, b, arg);
+}
+
+static const char *const charts[] = {
+    [PLOT_ROOFLINE] = "roofline",     [PLOT_HIERARCHICAL] = "hierarchical", [PLOT_BANDWIDTH] = "bandwidth",
+    [PLOT_SATURATION] = "saturation", [PLOT_LATENCY] = "latency",           [PLOT_LOADED] = "loaded-latency",
+    [PLOT_KERNELS] = "kernels",
+};
+
+static int choose_chart(enum plot_chart *chart, const char *arg, struct error *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(charts); i++)
+        if (strcmp(arg, charts[i]) == 0) {
+            *chart = (enum plot_chart)i;
+            return 0;
+        }
+    return error_set(err, ERROR_USAGE,
+                     "--chart: expected roofline, hierarchical, bandwidth, saturation, latency, loaded-latency or kernels, "
+                     "found \"%s\"", arg);
 }
 
 static int parse_value(struct options *o, int key, const char *arg)
@@ -52,6 +75,10 @@ static int parse_value(struct options *o, int key, const char *arg)
             return 0;
         return error_set(o->err, ERROR_USAGE,
                          "--phase: expected prefill, decode or both, found \"%s\"", arg);
+    case OPT_CHART:
+        return choose_chart(&p->chart, arg, o->err);
+    case OPT_FORMAT:
+        return chart_formats_parse(&p->formats, arg, o->err);
     default:
         return 0;
     }
@@ -80,9 +107,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_TRAJECTORY:
         p->trajectory = true;
         return 0;
+    case OPT_OP:
+        p->op = arg;
+        return 0;
     case 't':
     case OPT_BY:
     case OPT_PHASE:
+    case OPT_CHART:
+    case OPT_FORMAT:
         if (parse_value(o, key, arg) != 0)
             argp_error(state, "%s", o->err->msg);
         return 0;
@@ -196,38 +228,57 @@ static void make_titles(struct roofline_chart *c, const struct plot *p,
     strbuf_free(&b);
 }
 
-static int find_style(char *path, size_t n, struct error *err)
+static int find_style(char *path, size_t n, const char *name, struct error *err)
 {
-    if (cli_data_file(path, n, "reports/charts/roofline.gp"))
+    if (cli_data_file(path, n, name))
         return 0;
     return error_set(
         err, ERROR_INPUT,
         "%s: not found: the chart's style (ROOFCAST_DATA is the directory of reports/)", path);
 }
 
-static int draw(const struct plot_options *o, struct error *err)
+static int draw_roofline(const struct plot_options *o, const char *style, struct strbuf *notes, struct error *err)
 {
     struct plot p;
-    struct roofline_chart c = { 0 };
-    struct strbuf notes = { 0 };
-    char style[4096];
-    if (find_style(style, sizeof style, err) != 0 || plot_read(&p, o, err) != 0)
+    struct roofline_chart c = { .style = style, .formats = o->formats };
+    if (plot_read(&p, o, err) != 0)
         return -1;
-    c.style = style;
     make_titles(&c, &p, o);
     int rc = plot_choose_roofs(&c, &p, o, err);
     rc = rc ? rc : make_points(&c, &p, o->trajectory, err);
-    rc = rc ? rc : chart_roofline(&c, o->out, &notes, err);
-    if (rc == 0)
-        printf("%s.svg\n%s.png\n%s.gp draws them again from %s.tsv (points) and "
-               "%s.roofs.tsv\n",
-               o->out, o->out, o->out, o->out, o->out);
-    if (rc == 0 || err->kind == ERROR_UNAVAILABLE)
-        printf("%s%s", notes.s ? notes.s : "", p.notes.s ? p.notes.s : "");
+    rc = rc ? rc : chart_roofline(&c, o->out, notes, err);
+    if (p.notes.len)
+        strbuf_adds(notes, p.notes.s);
     free(c.roof);
     free(c.point);
-    strbuf_free(&notes);
     plot_free(&p);
+    return rc;
+}
+
+static void print_files(const struct plot_options *o)
+{
+    static const char *const format[] = { "svg", "png", "pdf", "txt" };
+    unsigned formats = o->formats ? o->formats : CHART_SVG | CHART_PNG;
+    for (size_t i = 0; i < ARRAY_LEN(format); i++)
+        if (formats & 1u << i)
+            printf("%s.%s\n", o->out, format[i]);
+    printf("%s.gp draws %s again from %s.tsv (points) and %s.roofs.tsv\n", o->out, formats & (formats - 1) ? "them" : "it",
+           o->out, o->out);
+}
+
+static int draw(const struct plot_options *o, struct error *err)
+{
+    struct strbuf notes = { 0 };
+    char style[4096];
+    bool roofline = o->chart == PLOT_ROOFLINE || o->chart == PLOT_HIERARCHICAL;
+    if (find_style(style, sizeof style, roofline ? "reports/charts/roofline.gp" : "reports/charts/curves.gp", err) != 0)
+        return -1;
+    int rc = roofline ? draw_roofline(o, style, &notes, err) : plot_curves(o, style, &notes, err);
+    if (rc == 0)
+        print_files(o);
+    if (rc == 0 || err->kind == ERROR_UNAVAILABLE)
+        printf("%s", notes.s ? notes.s : "");
+    strbuf_free(&notes);
     return rc;
 }
 
@@ -248,12 +299,15 @@ int cmd_plot(int argc, char **argv, struct error *err)
         "h100-sxm\n"
         "  roofcast predict llama-3-8b --hw h100-sxm -b 1,2,4,8,16,32,64,128,256 -o json > b.json; "
         "roofcast plot b.json --trajectory\n"
-        "  roofcast plot hwprofiles/h100-sxm.json -o h100";
+        "  roofcast plot hwprofiles/h100-sxm.json -o h100\n"
+        "  roofcast plot --chart bandwidth this; roofcast plot --chart kernels this --op matmat --format svg,pdf";
     const struct argp argp = { option_table, parse, "FILE.json", doc, NULL, NULL, NULL };
-    struct options o = { .plot = { .out = "roofline" }, .err = err };
+    struct options o = { .err = err };
     argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o);
     if (!o.plot.doc)
         return error_set(err, ERROR_USAGE,
                          "which file? A run, an analysis or a prediction as JSON, or a profile");
+    if (!o.plot.out)
+        o.plot.out = charts[o.plot.chart];
     return draw(&o.plot, err);
 }

@@ -46,6 +46,7 @@ roofcast_SOURCES = \
   %D%/plot.h \
   %D%/plot_doc.c \
   %D%/plot_roofs.c \
+  %D%/plot_curves.c \
   %D%/cmd_list.c \
   %D%/list.h \
   %D%/list_models.c \

@@ -1,16 +1,29 @@
 /*
  * cli/plot.h: what `roofcast plot` makes of a document: points and roofs. plot_doc.c reads
- * points, plot_roofs.c chooses roofs, cmd_plot.c is the command.
+ * points, plot_roofs.c chooses roofs, plot_curves.c draws profiles' curves, cmd_plot.c is the
+ * command.
  */
 #ifndef CLI_PLOT_H
 #define CLI_PLOT_H
 
 #include "cli/cli.h"
 
+enum plot_chart {
+    PLOT_ROOFLINE,
+    PLOT_HIERARCHICAL,
+    PLOT_BANDWIDTH,
+    PLOT_SATURATION,
+    PLOT_LATENCY,
+    PLOT_LOADED,
+    PLOT_KERNELS,
+};
 enum plot_kind { PLOT_RUN, PLOT_ANALYSIS, PLOT_PREDICTION, PLOT_PROFILE };
 
 struct plot_options {
     const char *doc, *hw, *out, *phase, *test, *title;
+    const char *op; /* of a profile's charts: which ops, "read,write"; NULL: see plot_curves.c */
+    enum plot_chart chart;
+    unsigned formats;  /* enum chart_format */
     int64_t n_threads; /* 0: the run's, else all */
     bool by_op, all_roofs;
     bool trajectory; /* a point a row of a prediction, joined in the order of the file */
@@ -48,5 +61,8 @@ int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const stru
 /* FLOP/s under the roofs for an op that was not timed: min(peak of its arithmetic, AI x
  * bandwidth). methods.md (13) */
 double plot_attainable(const struct plot *p, const struct plot_item *it);
+
+/* Draw one of the charts of a profile: plot_curves.c. No such measurement in it: ERROR_UNAVAILABLE. */
+int plot_curves(const struct plot_options *o, const char *style, struct strbuf *notes, struct error *err);
 
 #endif

@@ -239,6 +239,9 @@ static int add_ceilings(struct plot *p, const json_t *ceilings, const struct cho
         };
         COPY(c.name, text(j, "name"));
         COPY(c.kind, text(j, "kind"));
+        COPY(c.op, text(j, "op"));
+        COPY(c.pages, text(j, "pages"));
+        COPY(c.node, text(j, "node"));
         COPY(c.dtype, text(j, "dtype"));
         COPY(c.isa, text(j, "isa"));
         COPY(c.level, text(j, "level"));

@@ -34,6 +34,12 @@ static bool integer_math(const char *dtype)
 
 /* ---- measured ---------------------------------------------------------------------- */
 
+/* Reads of memory of the own node in pages of the default kind, and compute: what ops are measured against. */
+static bool is_roof(const struct ceiling *c)
+{
+    return c->value > 0 && strncmp(c->node, "remote", 6) != 0 && !*c->pages && (!*c->op || strcmp(c->op, "read") == 0);
+}
+
 /* The best of a level (bandwidth) or an arithmetic (compute) with at most n threads; 0: any
  * number. */
 static const struct ceiling *best_ceiling(const struct hwprofile *h, const char *kind,
@@ -44,7 +50,7 @@ static const struct ceiling *best_ceiling(const struct hwprofile *h, const char 
         const struct ceiling *c = &h->ceiling[i];
         bool same = strcmp(c->kind, kind) == 0 &&
                     strcmp(strcmp(kind, "compute") == 0 ? c->dtype : c->level, key) == 0;
-        if (same && (n <= 0 || c->n_threads <= n) && c->value > 0 &&
+        if (same && is_roof(c) && (n <= 0 || c->n_threads <= n) &&
             (!best || c->value > best->value))
             best = c;
     }
@@ -107,7 +113,9 @@ static int add_ceiling(struct roofline_chart *c, const struct ceiling *m, bool t
                        struct error *err)
 {
     bool compute = strcmp(m->kind, "compute") == 0;
-    char value[32], name[16], t[32] = "";
+    char value[32], name[16], t[32] = "", what[24] = "";
+    if (!compute)
+        snprintf(what, sizeof what, " %s", *m->op ? m->op : "read");
     units_si(value, sizeof value, m->value,
              compute ? integer_math(m->dtype) ? "OP/s" : "FLOP/s" : "B/s");
     if (threads)
@@ -118,7 +126,7 @@ static int add_ceiling(struct roofline_chart *c, const struct ceiling *m, bool t
              compute ? upper(name, sizeof name, m->dtype) : m->level,
              compute && *m->isa ? " "
              : compute          ? ""
-                                : " read",
+                                : what,
              compute ? m->isa : "", t, value);
     return add_roof(c, &r, err);
 }
@@ -156,10 +164,14 @@ static int add_every_ceiling(struct roofline_chart *c, const struct plot *p, str
 {
     for (size_t i = 0; i < p->roofs.n_ceiling; i++) {
         const struct ceiling *m = &p->roofs.ceiling[i], *best = NULL;
+        bool roof = strcmp(m->kind, "compute") == 0 || strcmp(m->kind, "bandwidth") == 0;
+        if (!roof) /* latencies and kernels have charts of their own */
+            continue;
         /* Probes of one roof beside several tests: the best of them. */
         for (size_t k = 0; k < p->roofs.n_ceiling; k++) {
             const struct ceiling *q = &p->roofs.ceiling[k];
-            if (strcmp(q->kind, m->kind) == 0 && strcmp(q->dtype, m->dtype) == 0 &&
+            if (strcmp(q->kind, m->kind) == 0 && strcmp(q->dtype, m->dtype) == 0 && strcmp(q->op, m->op) == 0 &&
+                strcmp(q->node, m->node) == 0 && strcmp(q->pages, m->pages) == 0 &&
                 strcmp(q->level, m->level) == 0 && q->n_threads == m->n_threads &&
                 (!best || q->value > best->value))
                 best = q;

@@ -1,7 +1,7 @@
 /* gnuplot as a child process: no shell, its complaints in our error message, pictures
  * checked to be whole. */
 #include "config.h"
-#include "report/plan.h"
+#include "report/draw.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -99,43 +99,46 @@ static int check_end(const char *path, const char *end, size_t n_end, struct err
                      size < 0 ? "no picture" : "an incomplete picture");
 }
 
-int gnuplot_render(const char *dir, const char *script, const char *svg, const char *png,
-                   struct error *err)
+int gnuplot_render(const char *dir, const char *script, const char *const *picture, struct error *err)
 {
-    struct strbuf cd = { 0 }, svg_is = { 0 }, png_is = { 0 }, path = { 0 };
-    char complaint[600] = "";
-    int status = 0, rc = -1;
+    struct strbuf text[CHART_FORMATS + 2] = { 0 }, *cd = &text[CHART_FORMATS], *path = &text[CHART_FORMATS + 1];
+    char complaint[600] = "", name[] = "gnuplot", defaults[] = "-d", e[] = "-e";
+    char *argv[2 * CHART_FORMATS + 6] = { name, defaults, e };
+    int status = 0, n = 3, rc = -1;
+    bool oom = false;
     /* "./" keeps a leading '~' from being expanded. */
-    add_quoted(&cd, *dir == '/' ? "cd " : "cd './'.", dir);
-    add_quoted(&svg_is, "svg = ", svg);
-    add_quoted(&png_is, "png = ", png);
-    strbuf_adds(&path, script);
-    if (cd.oom || svg_is.oom || png_is.oom || path.oom) {
-        error_oom(err, 4096, "gnuplot's command line");
-        goto out;
+    add_quoted(cd, *dir == '/' ? "cd " : "cd './'.", dir);
+    argv[n++] = cd->s;
+    for (int i = 0; i < CHART_FORMATS; i++) {
+        char set[16];
+        if (!picture[i])
+            continue;
+        snprintf(set, sizeof set, "%s = ", chart_format_name[i]);
+        add_quoted(&text[i], set, picture[i]);
+        argv[n++] = e;
+        argv[n++] = text[i].s;
     }
-    char name[] = "gnuplot", defaults[] = "-d", e[] = "-e";
-    char *argv[] = { name, defaults, e, cd.s, e, svg_is.s, e, png_is.s, path.s, NULL };
-    if (run(argv, complaint, sizeof complaint, &status, err) != 0)
-        goto out;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        error_set(err, ERROR_SYSTEM, "gnuplot failed (%s %d): %.500s",
-                  WIFSIGNALED(status) ? "signal" : "exit status",
-                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), complaint);
-        goto out;
-    }
-    rc = 0;
-out:
-    strbuf_free(&cd);
-    strbuf_free(&svg_is);
-    strbuf_free(&png_is);
-    strbuf_free(&path);
+    strbuf_adds(path, script);
+    argv[n] = path->s;
+    for (size_t i = 0; i < ARRAY_LEN(text); i++)
+        oom |= text[i].oom;
+    if (oom)
+        rc = error_oom(err, 4096, "gnuplot's command line");
+    else
+        rc = run(argv, complaint, sizeof complaint, &status, err);
+    if (rc == 0 && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
+        rc = error_set(err, ERROR_SYSTEM, "gnuplot failed (%s %d): %.500s",
+                       WIFSIGNALED(status) ? "signal" : "exit status",
+                       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), complaint);
+    for (size_t i = 0; i < ARRAY_LEN(text); i++)
+        strbuf_free(&text[i]);
     return rc;
 }
 
-int gnuplot_check(const char *svg, const char *png, struct error *err)
+const char *const chart_format_name[CHART_FORMATS] = { "svg", "png", "pdf", "txt" };
+
+int gnuplot_check(const char *path, int format, struct error *err)
 {
-    if (check_end(svg, "</svg>", 6, err) != 0)
-        return -1;
-    return check_end(png, "IEND", 4, err);
+    static const char *const end[CHART_FORMATS] = { "</svg>", "IEND", "%%EOF", "\n" };
+    return check_end(path, end[format], strlen(end[format]), err);
 }

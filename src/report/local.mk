@@ -3,6 +3,7 @@ libreport_a_SOURCES = \
   %D%/report.h \
   %D%/layout.h \
   %D%/plan.h \
+  %D%/draw.h \
   %D%/report.c \
   %D%/layout.c \
   %D%/plan.c \
@@ -10,5 +11,7 @@ libreport_a_SOURCES = \
   %D%/plan_points.c \
   %D%/plan_key.c \
   %D%/plan_margins.c \
+  %D%/draw.c \
   %D%/chart.c \
+  %D%/curves.c \
   %D%/gnuplot.c

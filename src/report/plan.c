@@ -14,24 +14,35 @@
 
 /* ---- frame -------------------------------------------------------------------------- */
 
+/* Where v lies between lo and hi, 0 to 1, and back. */
+static double along(double v, double lo, double hi, bool linear)
+{
+    return linear ? (v - lo) / (hi - lo) : log10(v / lo) / log10(hi / lo);
+}
+
+static double at(double t, double lo, double hi, bool linear)
+{
+    return linear ? lo + t * (hi - lo) : lo * pow(hi / lo, t);
+}
+
 double frame_px(const struct frame *f, double ai)
 {
-    return f->left + (f->right - f->left) * log10(ai / f->x_lo) / log10(f->x_hi / f->x_lo);
+    return f->left + (f->right - f->left) * along(ai, f->x_lo, f->x_hi, f->x_linear);
 }
 
 double frame_py(const struct frame *f, double flop_s)
 {
-    return f->bottom - (f->bottom - f->top) * log10(flop_s / f->y_lo) / log10(f->y_hi / f->y_lo);
+    return f->bottom - (f->bottom - f->top) * along(flop_s, f->y_lo, f->y_hi, f->y_linear);
 }
 
 double frame_ai(const struct frame *f, double px)
 {
-    return f->x_lo * pow(f->x_hi / f->x_lo, (px - f->left) / (f->right - f->left));
+    return at((px - f->left) / (f->right - f->left), f->x_lo, f->x_hi, f->x_linear);
 }
 
 double frame_flop_s(const struct frame *f, double py)
 {
-    return f->y_lo * pow(f->y_hi / f->y_lo, (f->bottom - py) / (f->bottom - f->top));
+    return at((f->bottom - py) / (f->bottom - f->top), f->y_lo, f->y_hi, f->y_linear);
 }
 
 static double decade(double exponent)

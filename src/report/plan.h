@@ -9,11 +9,12 @@
 #include "report/layout.h"
 #include "report/report.h"
 
-/* The axes' ranges (decades) and where the plot area lies in the picture. */
+/* The axes' ranges and where the plot area lies in the picture. */
 struct frame {
     double x_lo, x_hi, y_lo, y_hi;
     double left, right, top, bottom; /* px */
     double width, height;            /* of the picture, px */
+    bool x_linear, y_linear;         /* else logarithmic */
 };
 double frame_px(const struct frame *f, double ai);
 double frame_py(const struct frame *f, double flop_s);
@@ -135,10 +136,4 @@ int plan_key_free_rows(const struct plan *p);
 /* Title, subtitle, axis titles, legend, the names of points outside the frame.
  * plan_margins.c */
 int plan_margins(struct plan *p, const struct roofline_chart *c, struct error *err);
-/* Run a gnuplot script in its directory; svg and png are names there. gnuplot.c */
-int gnuplot_render(const char *dir, const char *script, const char *svg, const char *png,
-                   struct error *err);
-/* Both pictures are there and whole. */
-int gnuplot_check(const char *svg, const char *png, struct error *err);
-
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "base/json.h"
+#include "hwprofile/hwprofile.h"
 
 enum report_format { REPORT_TABLE, REPORT_CSV, REPORT_JSON, REPORT_JSONL, REPORT_MD };
 int report_format_find(const char *name, enum report_format *out, struct error *err);
@@ -48,6 +49,10 @@ struct report_doc {
 int report_print(FILE *out, enum report_format fmt, const struct report_doc *d, struct error *err);
 
 /* ---- charts ------------------------------------------------------------------- */
+/* Pictures of a chart; txt is drawn with characters. */
+enum chart_format { CHART_SVG = 1 << 0, CHART_PNG = 1 << 1, CHART_PDF = 1 << 2, CHART_TXT = 1 << 3 };
+/* "svg,pdf" -> bits; else ERROR_USAGE. */
+int chart_formats_parse(unsigned *formats, const char *text, struct error *err);
 struct chart_roof {
     char label[64];
     double bytes_s; /* slanted roof; NaN: horizontal */
@@ -66,6 +71,7 @@ struct chart_point {
 struct roofline_chart {
     char title[160], subtitle[256];
     const char *style; /* path of the gnuplot style: reports/charts/roofline.gp */
+    unsigned formats;  /* enum chart_format; 0: svg and png */
     struct chart_roof *roof;
     size_t n_roof;
     struct chart_point *point;
@@ -73,12 +79,67 @@ struct roofline_chart {
 };
 /*
  * Write OUT.tsv (points), OUT.roofs.tsv, OUT.gp (self-contained, re-runnable with gnuplot
- * from its directory), and, through gnuplot, OUT.svg and OUT.png. The frame comes from the
+ * from its directory), and, through gnuplot, the pictures. The frame comes from the
  * roofs, not the points; points outside it are named in *notes. No label overlaps another
  * or a point. No gnuplot: ERROR_UNAVAILABLE after data and .gp were written. Every file
  * appears complete or not at all. The same chart gives the same bytes.
  */
 int chart_roofline(const struct roofline_chart *c, const char *out_base, struct strbuf *notes,
                    struct error *err);
+
+/* ---- charts of what was measured against footprint, threads, load ---------------- */
+enum axis_scale {
+    AXIS_DECADES, /* logarithmic */
+    AXIS_BYTES,   /* logarithmic, powers of two */
+    AXIS_COUNT,   /* the same, without a unit */
+    AXIS_LINEAR,
+    AXIS_NAMES, /* the i-th name stands at i + 1 */
+};
+struct chart_axis {
+    enum axis_scale scale;
+    double lo, hi; /* NAMES: not used */
+    char title[96], unit[8];
+    const char (*name)[16];
+    size_t n_name;
+};
+/* A line through points with their intervals, or points alone. */
+struct chart_series {
+    char label[64];
+    struct hw_point *point;
+    size_t n_point;
+    bool line;
+};
+struct chart_mark { /* a vertical line: a cache's size */
+    double x;
+    char label[48];
+};
+struct chart_level { /* a horizontal line: a roof */
+    double y;
+    char label[64];
+    bool spec;
+    int series; /* whose colour it has; -1: of none */
+};
+struct curve_chart {
+    char title[160], subtitle[256];
+    char caption[512]; /* under the legend: what is missing, and what measures it */
+    const char *style; /* reports/charts/curves.gp */
+    unsigned formats;
+    struct chart_axis x, y;
+    struct chart_series *series;
+    size_t n_series;
+    struct chart_mark *mark;
+    size_t n_mark;
+    struct chart_level *level;
+    size_t n_level;
+};
+/* What an axis of values from lo to hi spans: the decades that hold them with a margin; [0, hi] rounded up to 1, 2 or 5 of a
+ * decade; powers of two. methods.md (68) */
+void axis_decades(struct chart_axis *a, double lo, double hi);
+void axis_linear(struct chart_axis *a, double hi);
+void axis_powers(struct chart_axis *a, double lo, double hi);
+/* As chart_roofline: OUT.tsv has the points, OUT.roofs.tsv the marks and levels. The axes are the caller's, from the machine;
+ * points outside are counted in *notes and under the chart. Empty: ERROR_INPUT. */
+int chart_curves(const struct curve_chart *c, const char *out_base, struct strbuf *notes, struct error *err);
+void curve_chart_free(struct curve_chart *c); /* series, their points, marks, levels; names are not its own */
 
 #endif

@@ -2,12 +2,14 @@
 check_PROGRAMS += %D%/check_svg
 %C%_check_svg_SOURCES = %D%/check_svg.c
 %C%_check_svg_LDADD   = libreport.a $(BASE_LIBS)
-EXTRA_DIST += %D%/run.json %D%/cpu.json
+EXTRA_DIST += %D%/run.json %D%/cpu.json %D%/curves.json
 if CMOCKA
-check_PROGRAMS += %D%/test_report %D%/test_chart
+check_PROGRAMS += %D%/test_report %D%/test_chart %D%/test_curves
 %C%_test_report_SOURCES = %D%/test_report.c tests/test.h
 %C%_test_report_LDADD   = libreport.a $(TEST_LIBS)
 %C%_test_chart_SOURCES = %D%/test_chart.c tests/test.h
 %C%_test_chart_LDADD   = libreport.a $(TEST_LIBS)
-TESTS += %D%/test_report %D%/test_chart
+%C%_test_curves_SOURCES = %D%/test_curves.c tests/test.h
+%C%_test_curves_LDADD   = libreport.a $(TEST_LIBS)
+TESTS += %D%/test_report %D%/test_chart %D%/test_curves
 endif

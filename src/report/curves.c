@@ -1,0 +1,507 @@
+/*
+ * Charts of curves: a roof against footprint, threads or load; kernels by tensor type. The legend stands under the plot,
+ * the names of vertical marks above it, those of horizontal lines on them: what could overlap is placed by its measures.
+ */
+#include "report/draw.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLOT_W    960.0
+#define PLOT_H    480.0
+#define TITLE_PX  18.0
+#define TEXT_PX   12.0
+#define SMALL_PX  11.0
+#define MARK_ROW  15.0 /* rows of mark names above the plot */
+#define SAMPLE_W  40.0 /* of a legend's line */
+#define MARKER_PX 4.5
+
+enum { MAX_MARK_ROWS = 4 };
+
+/* ---- axes --------------------------------------------------------------------------------------- */
+
+void axis_decades(struct chart_axis *a, double lo, double hi)
+{
+    a->scale = AXIS_DECADES;
+    a->lo = pow(10, floor(log10(lo / 1.1)));
+    a->hi = pow(10, ceil(log10(hi * 1.1)));
+}
+
+void axis_linear(struct chart_axis *a, double hi)
+{
+    static const double step[] = { 1, 2, 5, 10 };
+    double unit = pow(10, floor(log10(hi)));
+    size_t i = 0;
+    while (step[i] * unit < hi * (1 - 1e-9) && i + 1 < ARRAY_LEN(step))
+        i++;
+    a->scale = AXIS_LINEAR;
+    a->lo = 0;
+    a->hi = step[i] * unit;
+}
+
+void axis_powers(struct chart_axis *a, double lo, double hi)
+{
+    a->lo = exp2(floor(log2(lo) + 1e-9));
+    a->hi = exp2(ceil(log2(hi) - 1e-9));
+}
+
+/* ---- plan --------------------------------------------------------------------------------------- */
+
+struct sample {
+    double x, y;
+};
+
+struct sketch {
+    struct plan plan; /* frame and texts */
+    struct sample *sample;
+    struct scene scene;
+};
+
+static void sketch_free(struct sketch *s)
+{
+    plan_free(&s->plan);
+    free(s->sample);
+    scene_free(&s->scene);
+}
+
+static int add(struct sketch *s, enum text_role role, double size_px, double x, double y, char align, double angle,
+               const char *text, struct error *err)
+{
+    struct plan_text t = { .x = x, .y = y, .size_px = size_px, .angle = angle, .align = align, .role = role };
+    return plan_add_text(&s->plan, &t, text, err);
+}
+
+/* Lines of at most the picture's width, from *y down. */
+static int paragraph(struct sketch *s, const char *text, double size_px, int max_lines, double *y, struct error *err)
+{
+    char line[6][WRAP_LINE];
+    bool cut;
+    int n = *text ? wrap_text(text, size_px, s->plan.frame.width - s->plan.frame.left - 20, line, max_lines, &cut) : 0;
+    for (int i = 0; i < n; i++, *y += size_px + 5)
+        if (add(s, TEXT_FAINT, size_px, s->plan.frame.left, *y, 'l', 0, line[i], err) != 0)
+            return -1;
+    return 0;
+}
+
+static bool finite_range(const struct chart_axis *a)
+{
+    return isfinite(a->lo) && isfinite(a->hi) && a->hi > a->lo && (a->scale == AXIS_LINEAR || a->lo > 0);
+}
+
+static int frame_init(struct frame *f, const struct curve_chart *c, struct error *err)
+{
+    bool names = c->x.scale == AXIS_NAMES;
+    if ((!names && !finite_range(&c->x)) || !finite_range(&c->y) || (names && c->x.n_name == 0))
+        return error_set(err, ERROR_INPUT, "the chart's axes are empty: %g to %g, %g to %g", c->x.lo, c->x.hi, c->y.lo, c->y.hi);
+    *f = (struct frame){ .x_lo = names ? 0.5 : c->x.lo,
+                         .x_hi = names ? (double)c->x.n_name + 0.5 : c->x.hi,
+                         .y_lo = c->y.lo,
+                         .y_hi = c->y.hi,
+                         .x_linear = names || c->x.scale == AXIS_LINEAR,
+                         .y_linear = c->y.scale == AXIS_LINEAR };
+    f->left = 96;
+    f->right = f->left + PLOT_W;
+    f->width = f->right + 32;
+    return 0;
+}
+
+/* Whether a value has a place on the axes. */
+static bool has_place(const struct frame *f, double x, double y)
+{
+    return isfinite(x) && isfinite(y) && (f->x_linear || x > 0) && (f->y_linear || y > 0);
+}
+
+static bool in_frame(const struct frame *f, const struct hw_point *p)
+{
+    return p->x >= f->x_lo && p->x <= f->x_hi && p->value >= f->y_lo && p->value <= f->y_hi;
+}
+
+static bool mark_shown(const struct frame *f, const struct chart_mark *m)
+{
+    return m->x > f->x_lo && m->x < f->x_hi;
+}
+
+/* Names of marks in rows above the plot: each in the lowest row where it is free of the ones to its left. */
+static int place_marks(struct sketch *s, const struct curve_chart *c, int *rows, int *row_of, struct strbuf *notes)
+{
+    double end[MAX_MARK_ROWS];
+    const struct frame *f = &s->plan.frame;
+    for (int r = 0; r < MAX_MARK_ROWS; r++)
+        end[r] = -INFINITY;
+    *rows = 0;
+    for (size_t i = 0; i < c->n_mark; i++) {
+        double w = text_width_px(c->mark[i].label, SMALL_PX), x = frame_px(f, c->mark[i].x);
+        int r = 0;
+        row_of[i] = -1;
+        if (!mark_shown(f, &c->mark[i]))
+            continue;
+        while (r < MAX_MARK_ROWS && x - w / 2 < end[r] + 8)
+            r++;
+        if (r == MAX_MARK_ROWS) {
+            strbuf_addf(notes, "no room for the name of the mark \"%s\"\n", c->mark[i].label);
+            continue;
+        }
+        end[r] = x + w / 2;
+        row_of[i] = r;
+        *rows = r + 1 > *rows ? r + 1 : *rows;
+    }
+    return 0;
+}
+
+static int plan_marks(struct sketch *s, const struct curve_chart *c, const int *row_of, struct error *err)
+{
+    const struct frame *f = &s->plan.frame;
+    for (size_t i = 0; i < c->n_mark; i++) {
+        double y = f->top - 10 - MARK_ROW * row_of[i];
+        if (row_of[i] < 0)
+            continue;
+        if (add(s, TEXT_FAINT, SMALL_PX, frame_px(f, c->mark[i].x), y, 'c', 0, c->mark[i].label, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int plan_titles(struct sketch *s, const struct curve_chart *c, double *y, struct error *err)
+{
+    const struct frame *f = &s->plan.frame;
+    char title[WRAP_LINE];
+    snprintf(title, sizeof title, "%s", c->title);
+    text_fit(title, TITLE_PX, f->width - f->left - 20);
+    *y = 54;
+    if (add(s, TEXT_TITLE, TITLE_PX, f->left, 28, 'l', 0, title, err) != 0)
+        return -1;
+    return paragraph(s, c->subtitle, TEXT_PX, 2, y, err);
+}
+
+static int plan_axis_titles(struct sketch *s, const struct curve_chart *c, struct error *err)
+{
+    const struct frame *f = &s->plan.frame;
+    if (add(s, TEXT_PLAIN, 13, (f->left + f->right) / 2, f->bottom + 44, 'c', 0, c->x.title, err) != 0)
+        return -1;
+    return add(s, TEXT_PLAIN, 13, 22, (f->top + f->bottom) / 2, 'c', 90, c->y.title, err);
+}
+
+static int plan_legend(struct sketch *s, const struct curve_chart *c, double *y, struct error *err)
+{
+    const struct frame *f = &s->plan.frame;
+    double x = f->left;
+    *y = f->bottom + 76;
+    for (size_t i = 0; i < c->n_series; i++) {
+        char text[WRAP_LINE];
+        snprintf(text, sizeof text, "%s", c->series[i].label);
+        text_fit(text, TEXT_PX, f->width - f->left - SAMPLE_W - 30);
+        double w = SAMPLE_W + text_width_px(text, TEXT_PX) + 24;
+        if (x > f->left && x + w > f->width - 10) {
+            x = f->left;
+            *y += 20;
+        }
+        s->sample[i] = (struct sample){ x, *y };
+        if (add(s, TEXT_PLAIN, TEXT_PX, x + SAMPLE_W, *y, 'l', 0, text, err) != 0)
+            return -1;
+        x += w;
+    }
+    *y += 24;
+    return 0;
+}
+
+/* Curves and points, so that no text lies on them. */
+static void fill_scene(struct sketch *s, const struct curve_chart *c)
+{
+    const struct frame *f = &s->plan.frame;
+    struct scene *sc = &s->scene;
+    sc->x0 = f->left + 4;
+    sc->x1 = f->right - 4;
+    sc->y0 = f->top + 4;
+    sc->y1 = f->bottom - 4;
+    for (size_t i = 0; i < c->n_series; i++)
+        for (size_t k = 0; k < c->series[i].n_point; k++) {
+            const struct hw_point *p = &c->series[i].point[k], *q = k ? p - 1 : NULL;
+            if (in_frame(f, p))
+                scene_add_disc(sc, (struct disc){ frame_px(f, p->x), frame_py(f, p->value), MARKER_PX });
+            if (q && c->series[i].line && in_frame(f, p) && in_frame(f, q))
+                scene_add_line(sc, (struct segment){ frame_px(f, q->x), frame_py(f, q->value), frame_px(f, p->x), frame_py(f, p->value) });
+        }
+    for (size_t i = 0; i < c->n_mark; i++)
+        if (mark_shown(f, &c->mark[i]))
+            scene_add_line(sc, (struct segment){ frame_px(f, c->mark[i].x), f->top, frame_px(f, c->mark[i].x), f->bottom });
+}
+
+static bool level_shown(const struct frame *f, const struct chart_level *l)
+{
+    return l->y > f->y_lo && l->y < f->y_hi;
+}
+
+/* On its line, at the right where it is free; in a smaller size where it must. */
+static int plan_levels(struct sketch *s, const struct curve_chart *c, struct strbuf *notes, struct error *err)
+{
+    const struct frame *f = &s->plan.frame;
+    for (size_t i = 0; i < c->n_level; i++) {
+        const struct chart_level *l = &c->level[i];
+        struct segment line = { f->left, frame_py(f, l->y), f->right, frame_py(f, l->y) };
+        struct placement at = { .n_line = 1, .size_px = SMALL_PX, .w_px = text_width_px(l->label, SMALL_PX) };
+        if (!level_shown(f, l))
+            continue;
+        if (!place_along(&s->scene, &line, 1, &at)) {
+            strbuf_addf(notes, "no room for the name of the roof \"%s\"\n", l->label);
+            continue;
+        }
+        scene_add_placement(&s->scene, &at);
+        struct plan_text t = { .x = at.x, .y = at.y, .size_px = at.size_px, .align = 'c', .in_plot = true, .role = TEXT_ROOF_INNER };
+        if (plan_add_text(&s->plan, &t, l->label, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* "outside the axes: read 1t (2 of 40 points)" */
+static void count_outside(const struct frame *f, const struct curve_chart *c, struct strbuf *b)
+{
+    for (size_t i = 0; i < c->n_series; i++) {
+        size_t n = 0;
+        for (size_t k = 0; k < c->series[i].n_point; k++)
+            n += !in_frame(f, &c->series[i].point[k]);
+        if (n)
+            strbuf_addf(b, "%s%s (%zu of %zu points)", b->len ? ", " : "Outside the frame: ", c->series[i].label, n,
+                        c->series[i].n_point);
+    }
+}
+
+static int plan_below(struct sketch *s, const struct curve_chart *c, struct strbuf *notes, struct error *err)
+{
+    double y;
+    struct strbuf outside = { 0 };
+    if (plan_legend(s, c, &y, err) != 0)
+        return -1;
+    count_outside(&s->plan.frame, c, &outside);
+    if (outside.len)
+        strbuf_addf(notes, "%s\n", outside.s);
+    int rc = paragraph(s, c->caption, SMALL_PX, 4, &y, err);
+    rc = rc ? rc : paragraph(s, outside.len ? outside.s : "", SMALL_PX, 2, &y, err);
+    rc = rc == 0 && outside.oom ? error_oom(err, outside.len, "a caption") : rc;
+    strbuf_free(&outside);
+    s->plan.frame.height = ceil(y);
+    return rc;
+}
+
+static int plan_curves(struct sketch *s, const struct curve_chart *c, struct strbuf *notes, struct error *err)
+{
+    struct frame *f = &s->plan.frame;
+    double y;
+    int rows = 0, *row_of = calloc(c->n_mark + 1, sizeof *row_of);
+    s->sample = calloc(c->n_series + 1, sizeof *s->sample);
+    if (!row_of || !s->sample) {
+        free(row_of);
+        return error_oom(err, (c->n_series + c->n_mark) * sizeof *s->sample, "a chart");
+    }
+    int rc = frame_init(f, c, err);
+    rc = rc ? rc : plan_titles(s, c, &y, err);
+    rc = rc ? rc : place_marks(s, c, &rows, row_of, notes);
+    if (rc == 0) {
+        f->top = y + 6 + MARK_ROW * rows;
+        f->bottom = f->top + PLOT_H;
+        fill_scene(s, c);
+        rc = plan_marks(s, c, row_of, err);
+    }
+    rc = rc ? rc : plan_axis_titles(s, c, err);
+    rc = rc ? rc : plan_levels(s, c, notes, err);
+    rc = rc ? rc : plan_below(s, c, notes, err);
+    free(row_of);
+    return rc == 0 && s->scene.oom ? error_oom(err, 4096, "chart layout") : rc;
+}
+
+/* ---- data --------------------------------------------------------------------------------------- */
+
+static void points_tsv(struct strbuf *b, const struct curve_chart *c, const struct frame *f)
+{
+    strbuf_adds(b, "series\tx\tvalue\tci_lo\tci_hi\tn_samples\tin_frame\tline\tname\tlabel\n");
+    for (size_t i = 0; i < c->n_series; i++)
+        for (size_t k = 0; k < c->series[i].n_point; k++) {
+            const struct hw_point *p = &c->series[i].point[k];
+            size_t name = (size_t)lround(p->x);
+            strbuf_addf(b, "%zu\t", i + 1);
+            script_add_value(b, p->x);
+            script_add_value(b, p->value);
+            script_add_value(b, p->ci_lo);
+            script_add_value(b, p->ci_hi);
+            strbuf_addf(b, "%d\t%d\t%d\t", p->n_samples, has_place(f, p->x, p->value) && in_frame(f, p), c->series[i].line);
+            if (c->x.scale == AXIS_NAMES && name >= 1 && name <= c->x.n_name)
+                script_add_clean(b, c->x.name[name - 1], false);
+            strbuf_adds(b, "\t");
+            script_add_clean(b, c->series[i].label, false);
+            strbuf_adds(b, "\n");
+        }
+}
+
+static void lines_tsv(struct strbuf *b, const struct curve_chart *c, const struct frame *f)
+{
+    strbuf_adds(b, "kind\tvalue\tin_frame\tseries\tspec\tlabel\n");
+    for (size_t i = 0; i < c->n_mark; i++) {
+        strbuf_adds(b, "mark\t");
+        script_add_value(b, c->mark[i].x);
+        strbuf_addf(b, "%d\t0\t0\t", mark_shown(f, &c->mark[i]));
+        script_add_clean(b, c->mark[i].label, false);
+        strbuf_adds(b, "\n");
+    }
+    for (size_t i = 0; i < c->n_level; i++) {
+        const struct chart_level *l = &c->level[i];
+        strbuf_adds(b, "roof\t");
+        script_add_value(b, l->y);
+        strbuf_addf(b, "%d\t%d\t%d\t", level_shown(f, l), l->series + 1, l->spec);
+        script_add_clean(b, l->label, false);
+        strbuf_adds(b, "\n");
+    }
+}
+
+/* ---- script ------------------------------------------------------------------------------------- */
+
+/* 4 KiB, 16 KiB, ...; 1, 2, 4: at most a dozen, unlabelled ticks at the powers of two between. */
+static void add_powers(struct strbuf *b, const char *axis, const struct chart_axis *a)
+{
+    int lo = (int)ceil(log2(a->lo) - 1e-9), hi = (int)floor(log2(a->hi) + 1e-9), step = 1;
+    while ((hi - lo) / step > 12)
+        step++;
+    strbuf_addf(b, "set %stics (", axis);
+    for (int e = lo; e <= hi; e++) {
+        bool named = (e - lo) % step == 0;
+        if (!named)
+            strbuf_addf(b, "%s'' %.17g 1", e > lo ? ", " : "", exp2(e));
+        else if (a->scale == AXIS_BYTES && e >= 0)
+            strbuf_addf(b, "%s'%.0f %sB' %.17g", e > lo ? ", " : "", exp2(e % 10),
+                        ((const char *[]){ "", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei" })[e / 10 < 7 ? e / 10 : 6], exp2(e));
+        else
+            strbuf_addf(b, "%s'%.10g' %.17g", e > lo ? ", " : "", exp2(e), exp2(e));
+    }
+    strbuf_adds(b, ")\n");
+}
+
+/* A tenth or a fifth of [0, hi], with one prefix for all. */
+static void add_linear(struct strbuf *b, const char *axis, const struct chart_axis *a)
+{
+    double lead = a->hi / pow(10, floor(log10(a->hi) + 1e-9));
+    int n = lead > 4.5 || lead < 1.5 ? 10 : 8, prefix = (int)floor(log10(a->hi) / 3 + 1e-9);
+    prefix = prefix < -4 ? -4 : prefix > 6 ? 6 : prefix;
+    strbuf_addf(b, "set %stics (", axis);
+    for (int i = 0; i <= n; i++)
+        strbuf_addf(b, "%s'%.6g %s%s' %.10g", i ? ", " : "", a->hi * i / n / pow(1000, prefix),
+                    ((const char *[]){ "p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E" })[prefix + 4], a->unit, a->hi * i / n);
+    strbuf_adds(b, ")\n");
+}
+
+static void add_names(struct strbuf *b, const char *axis, const struct chart_axis *a)
+{
+    strbuf_addf(b, "set %stics (", axis);
+    for (size_t i = 0; i < a->n_name; i++) {
+        strbuf_adds(b, i ? ", " : "");
+        script_add_string(b, a->name[i]);
+        strbuf_addf(b, " %zu", i + 1);
+    }
+    strbuf_addf(b, ")%s\n", a->n_name > 14 ? " rotate by -35" : "");
+}
+
+static void add_tics(struct strbuf *b, const char *axis, const struct chart_axis *a)
+{
+    switch (a->scale) {
+    case AXIS_DECADES:
+        script_add_decades(b, axis, a->lo, a->hi, a->unit);
+        return;
+    case AXIS_BYTES:
+    case AXIS_COUNT:
+        add_powers(b, axis, a);
+        return;
+    case AXIS_LINEAR:
+        add_linear(b, axis, a);
+        return;
+    case AXIS_NAMES:
+        add_names(b, axis, a);
+        return;
+    }
+}
+
+static void add_samples(struct strbuf *b, const struct sketch *s, const struct curve_chart *c)
+{
+    const struct frame *f = &s->plan.frame;
+    for (size_t i = 0; i < c->n_series; i++) {
+        const struct sample *at = &s->sample[i];
+        if (c->series[i].line) {
+            strbuf_adds(b, "set arrow from ");
+            script_add_position(b, f, at->x, at->y, false);
+            strbuf_adds(b, " to ");
+            script_add_position(b, f, at->x + SAMPLE_W - 8, at->y, false);
+            strbuf_addf(b, " nohead ls %zu\n", i + 1);
+        }
+        strbuf_adds(b, "set label '' at ");
+        script_add_position(b, f, at->x + (SAMPLE_W - 8) / 2, at->y, false);
+        strbuf_addf(b, " point ls %zu\n", i + 1);
+    }
+}
+
+static int build_script(struct strbuf *b, const struct sketch *s, const struct curve_chart *c, const struct chart_out *o,
+                        struct error *err)
+{
+    const struct frame *f = &s->plan.frame;
+    struct strbuf texts = { 0 };
+    add_tics(&texts, "x", &c->x);
+    add_tics(&texts, "y", &c->y);
+    for (size_t i = 0; i < s->plan.n_text; i++)
+        script_add_label(&texts, f, &s->plan.text[i], script_role_color(s->plan.text[i].role));
+    add_samples(&texts, s, c);
+    script_add_prologue(b, o, f);
+    strbuf_addf(b, "N_SERIES = %zu\nX_LOG = %d\nY_LOG = %d\n", c->n_series, !f->x_linear, !f->y_linear);
+    for (size_t i = 0; i < 2; i++) {
+        strbuf_addf(b, "%c_TITLE = ", i ? 'Y' : 'X');
+        script_add_string(b, i ? c->y.title : c->x.title);
+        strbuf_adds(b, "\n");
+    }
+    strbuf_adds(b, "TITLE = ");
+    script_add_string(b, c->title);
+    strbuf_addf(b, "\narray NAME[%zu]\n", c->n_series);
+    for (size_t i = 0; i < c->n_series; i++) {
+        strbuf_addf(b, "NAME[%zu] = ", i + 1);
+        script_add_string(b, c->series[i].label);
+        strbuf_adds(b, "\n");
+    }
+    int rc = script_add_style(b, c->style, &texts, err);
+    strbuf_free(&texts);
+    return rc;
+}
+
+static int write_data(const struct sketch *s, const struct curve_chart *c, const struct chart_out *o, struct error *err)
+{
+    struct strbuf points = { 0 }, lines = { 0 }, script = { 0 };
+    points_tsv(&points, c, &s->plan.frame);
+    lines_tsv(&lines, c, &s->plan.frame);
+    int rc = build_script(&script, s, c, o, err);
+    rc = rc ? rc : chart_write(o, ".tsv", &points, err);
+    rc = rc ? rc : chart_write(o, ".roofs.tsv", &lines, err);
+    rc = rc ? rc : chart_write(o, ".gp", &script, err);
+    strbuf_free(&points);
+    strbuf_free(&lines);
+    strbuf_free(&script);
+    return rc;
+}
+
+int chart_curves(const struct curve_chart *c, const char *out_base, struct strbuf *notes, struct error *err)
+{
+    struct chart_out o;
+    struct sketch s = { 0 };
+    if (c->n_series == 0)
+        return error_set(err, ERROR_INPUT, "the chart has no curve");
+    if (chart_out_init(&o, out_base, c->formats, err) != 0)
+        return -1;
+    int rc = plan_curves(&s, c, notes, err);
+    rc = rc ? rc : write_data(&s, c, &o, err);
+    rc = rc ? rc : chart_draw(&o, err);
+    sketch_free(&s);
+    chart_out_free(&o);
+    return rc;
+}
+
+void curve_chart_free(struct curve_chart *c)
+{
+    for (size_t i = 0; i < c->n_series; i++)
+        free(c->series[i].point);
+    free(c->series);
+    free(c->mark);
+    free(c->level);
+    *c = (struct curve_chart){ 0 };
+}

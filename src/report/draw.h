@@ -1,0 +1,54 @@
+/*
+ * report/draw.h: what all charts share: the files of a chart, text that is safe in a gnuplot script, and gnuplot itself.
+ * Internal to report.
+ */
+#ifndef REPORT_DRAW_H
+#define REPORT_DRAW_H
+
+#include "report/layout.h"
+#include "report/plan.h"
+#include "report/report.h"
+
+/* "dir/name" taken apart; files are OUT plus an extension. */
+struct chart_out {
+    char *base, *dir;
+    const char *name;
+    unsigned formats; /* enum chart_format */
+};
+/* formats 0: CHART_SVG | CHART_PNG. */
+int chart_out_init(struct chart_out *o, const char *base, unsigned formats, struct error *err);
+void chart_out_free(struct chart_out *o);
+/* OUT.ext with these bytes, complete or not at all. */
+int chart_write(const struct chart_out *o, const char *ext, const struct strbuf *b, struct error *err);
+/* Run gnuplot on OUT.gp: every picture of o->formats is whole, or none is replaced. */
+int chart_draw(const struct chart_out *o, struct error *err);
+
+/* Names come from files: no control characters (tabs would move columns), no broken UTF-8 (bad XML). quote: a quote is
+ * written twice, as in gnuplot's single-quoted strings. */
+void script_add_clean(struct strbuf *b, const char *text, bool quote);
+/* 'text' */
+void script_add_string(struct strbuf *b, const char *text);
+/* A number (nan) and a tab. */
+void script_add_value(struct strbuf *b, double v);
+/* Where the data is and where pictures go, and the frame's variables. */
+void script_add_prologue(struct strbuf *b, const struct chart_out *o, const struct frame *f);
+/* In the plot by the axes' values, so that texts stay with their points when the picture is resized. */
+void script_add_position(struct strbuf *b, const struct frame *f, double x, double y, bool in_plot);
+/* color: a variable of the style file. */
+void script_add_label(struct strbuf *b, const struct frame *f, const struct plan_text *t, const char *color);
+/* The style's name of the colour of a text. */
+const char *script_role_color(enum text_role r);
+/* "set xtics (": decades with SI prefixes, unlabelled ticks between; unit is appended to each. */
+void script_add_decades(struct strbuf *b, const char *axis, double lo, double hi, const char *unit);
+/* The style file, with `texts` where its line "#LABELS#" stands. */
+int script_add_style(struct strbuf *b, const char *style, const struct strbuf *texts, struct error *err);
+
+/* Run a gnuplot script in its directory; picture[i] is the name there that the variable format_name[i] gets, NULL: none.
+ * gnuplot.c */
+enum { CHART_FORMATS = 4 };
+extern const char *const chart_format_name[CHART_FORMATS]; /* svg png pdf txt */
+int gnuplot_render(const char *dir, const char *script, const char *const *picture, struct error *err);
+/* The picture of that format is there and whole. */
+int gnuplot_check(const char *path, int format, struct error *err);
+
+#endif

@@ -1,0 +1,108 @@
+#!/bin/sh
+# roofcast plot --chart: what a profile measured against footprint, threads and load, and its kernels, become charts whose
+# axes are the machine's; what was not measured is said.
+if ! command -v gnuplot >/dev/null; then
+    echo "1..0 # SKIP gnuplot is not installed (Debian: apt-get install gnuplot-nox)"
+    exit 0
+fi
+. "${top_srcdir:?}/tests/cli/lib.sh"
+hw=$top_srcdir/tests/report/curves.json
+check_svg=$(dirname "$ROOFCAST")/tests/report/check_svg
+chart() { # KIND [ARGS...]: drawn, files whole, labels apart
+    kind=$1
+    shift
+    run plot --chart "$kind" "$hw" -o "$tmp/$kind" "$@" || return 1
+    for e in tsv roofs.tsv gp svg png; do
+        [ -s "$tmp/$kind.$e" ] || { echo "no $kind.$e" >>"$tmp/err"; return 1; }
+    done
+    "$check_svg" "$tmp/$kind.svg" >>"$tmp/err"
+}
+column() { # FILE NAME COLUMN: of the rows of that label
+    awk -F'\t' -v want="$2" -v key="$3" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["label"] == want { print $at[key] }' "$1"
+}
+frame() { # KIND: the axes
+    sed -n 's/^\([XY]_[LH][OI]\) = /\1=/p' "$tmp/$1.gp" | tr '\n' ' '
+}
+
+chart bandwidth
+ok $? "bandwidth against footprint"
+is 'X_LO=1024 X_HI=1.07374e+09 Y_LO=1e+09 Y_HI=1e+13 ' "$(frame bandwidth)" \
+    "from 1 KiB to 1 GiB and between the decades of the machine's roofs"
+is 'read, 8 threads;read, 1 thread;write, 8 threads;copy, 8 threads;triad, 8 threads;' \
+    "$(awk -F'\t' 'NR > 1 && $10 != last { printf "%s;", $10; last = $10 }' "$tmp/bandwidth.tsv")" \
+    "reads at every number of threads, the rest at the largest"
+is 33 "$(column "$tmp/bandwidth.tsv" 'read, 1 thread' value | wc -l)" "a point a footprint"
+awk -F'\t' 'NR > 1 && !($4 > 0 && $4 <= $3 && $3 <= $5 && $6 == 9) { bad = 1 } END { exit bad || NR < 2 }' "$tmp/bandwidth.tsv"
+ok $? "each with its interval and number of samples"
+is 'L1 48 KiB:49152 L2 2 MiB:2097152 L3 / 8: 4 MiB:4194304 L3 32 MiB:33554432 ' \
+    "$(awk -F'\t' '$1 == "mark" { printf "%s:%.0f ", $6, $2 }' "$tmp/bandwidth.roofs.tsv")" \
+    "caches are marked, a shared one by what one of eight threads has of it"
+grep -q 'memory, datasheet: 96.0 GB/s' "$tmp/bandwidth.svg"
+ok $? "the datasheet's bandwidth is a line"
+grep -q 'yerrorbars' "$tmp/bandwidth.gp"
+ok $? "intervals are drawn"
+cp "$tmp/bandwidth.svg" "$tmp/before.svg"
+(cd "$tmp" && rm bandwidth.svg && gnuplot bandwidth.gp) >"$tmp/out" 2>"$tmp/err" && cmp -s "$tmp/before.svg" "$tmp/bandwidth.svg"
+ok $? "gnuplot NAME.gp draws the same bytes again"
+
+# The axes are the machine's, not the data's: ten times the values in one curve change no axis, and are named.
+awk '/"name": "read footprint 1t"/ { on = 1 } /"name": "read footprint 8t"/ { on = 0 }
+     on { while (match($0, /"(value|ci_lo|ci_hi)": [0-9.e+]+/)) {
+            head = head substr($0, 1, RSTART - 1); m = substr($0, RSTART, RLENGTH); $0 = substr($0, RSTART + RLENGTH)
+            split(m, kv, ": "); head = head kv[1] ": " sprintf("%.0f", kv[2] * 100) }
+          $0 = head $0; head = "" } { print }' "$hw" >"$tmp/fast.json"
+run plot --chart bandwidth "$tmp/fast.json" -o "$tmp/fast" && [ "$(frame fast)" = "$(frame bandwidth)" ]
+ok $? "a curve that leaves the frame does not move it"
+has 'Outside the frame: read, 1 thread (9 of 33 points)' && grep -q 'Outside the frame: read, 1 thread (9 of 33' "$tmp/fast.svg"
+ok $? "and is named, in the picture too"
+
+chart bandwidth --op read -t 4
+is 'read, 1 thread' "$(awk -F'\t' 'NR == 2 { print $10 }' "$tmp/bandwidth.tsv")" "-t takes what was measured with no more threads"
+chart saturation
+ok $? "bandwidth against threads"
+has_text() { grep -qF -- "$1" "$tmp/$2.svg"; }
+has_text 'Threads that reach 95 % of the best: read DRAM 6, read L3 8, read L2 8, read L1 8.' saturation
+ok $? "with the number of threads that saturates each level"
+chart latency
+ok $? "latency against footprint"
+is 'X_LO=1024 X_HI=1.07374e+09 Y_LO=1e-10 Y_HI=1e-06 ' "$(frame latency)" "from 0.1 ns to 1 us"
+has_text 'chase, 1 thread, 4K pages' latency && has_text 'chase, 1 thread, 2M pages' latency
+ok $? "small and large pages"
+chart loaded-latency
+ok $? "latency under load"
+is 'X_LO=0 X_HI=1e+11 Y_LO=1e-08 Y_HI=1e-06 ' "$(frame loaded-latency)" "up to the datasheet's bandwidth"
+has_text 'DRAM without load: 92.0 ns' loaded-latency && has_text 'DRAM read 77.7 GB/s' loaded-latency
+ok $? "beside the latency without load and the most that reads reach"
+chart kernels
+ok $? "kernels by type"
+is '12 12 F32 Q2_K' "$(column "$tmp/kernels.tsv" 'matvec DRAM' name | awk '!seen[$1]++ { n++ } NR == 1 { a = $1 } { b = $1 } END { print n, NR, a, b }')" \
+    "a point a type and level, from the most bits a weight to the fewest"
+has_text 'plain read DRAM 77.7 GB/s' kernels && has_text 'plain read L2' kernels
+ok $? "under what plain loads reach at each level"
+chart kernels --op matmat
+has_text 'matmat DRAM, 512 tokens' kernels && has_text 'peak int8 avx512vnni' kernels
+ok $? "products of many tokens are under the arithmetic's peaks"
+refused 2 '--op: expected one of matvec, matmat, found "softmax"' plot --chart kernels "$hw" --op softmax -o "$tmp/x"
+
+chart kernels --format svg,pdf,txt
+tail -c 16 "$tmp/kernels.pdf" | grep -q '%%EOF' && grep -q 'matvec DRAM' "$tmp/kernels.txt" && has 'kernels.txt'
+ok $? "as a page, and drawn with characters"
+run plot "$top_srcdir/tests/report/cpu.json" --format txt -o "$tmp/roofline" && [ ! -e "$tmp/roofline.svg" ] && grep -q 'roofs' "$tmp/roofline.txt"
+ok $? "the roofline too"
+refused 2 '--format: expected svg, png, pdf, txt, found "gif"' plot "$hw" --format svg,gif
+refused 2 '--chart: expected roofline' plot "$hw" --chart pie
+refused 3 'no Bandwidth against footprint in it; `roofcast profile`' plot --chart bandwidth "$top_srcdir/tests/report/cpu.json" -o "$tmp/x"
+refused 3 'no roofs of kernels in it; `roofcast profile`' plot --chart kernels "$top_srcdir/tests/report/cpu.json" -o "$tmp/x"
+refused 3 'no Bandwidth against footprint of gather in it' plot --chart bandwidth "$hw" --op gather -o "$tmp/x"
+refused 1 'expected "roofcast.hwprofile"' plot --chart latency "$top_srcdir/tests/report/run.json" -o "$tmp/x"
+run plot --chart latency "$top_srcdir/tests/report/run.json" --hw "$hw" -o "$tmp/x"
+ok $? "--hw names the profile where the file is a run"
+
+# The roofs of a roofline are reads, however much faster other ops are.
+sed 's/"name": "copy DRAM 8t", "kind": "bandwidth", "op": "copy"\(.*\)"value": [0-9]*\(.*\)"ci_lo": [0-9]*, "ci_hi": [0-9]*/"name": "copy DRAM 8t", "kind": "bandwidth", "op": "copy"\1"value": 900000000000\2"ci_lo": null, "ci_hi": null/' "$hw" >"$tmp/copy.json"
+run plot "$tmp/copy.json" -o "$tmp/copy"
+is 'DRAM read 77.7 GB/s' "$(awk -F'\t' '$1 == "bandwidth" && $9 ~ /^DRAM/ { print $9 }' "$tmp/copy.roofs.tsv")" "a copy is no roof of reads"
+run plot "$tmp/copy.json" --all-roofs -o "$tmp/copy"
+awk -F'\t' '$9 == "DRAM copy, 8 threads 900 GB/s" { found = 1 } END { exit !found }' "$tmp/copy.roofs.tsv"
+ok $? "--all-roofs shows it under its name"
+finish
