@@ -47,6 +47,10 @@ roofcast_SOURCES = \
   %D%/plot_doc.c \
   %D%/plot_roofs.c \
   %D%/plot_curves.c \
+  %D%/cmd_doctor.c \
+  %D%/doctor.h \
+  %D%/doctor_facts.c \
+  %D%/doctor_checks.c \
   %D%/cmd_list.c \
   %D%/list.h \
   %D%/list_models.c \

@@ -20,6 +20,7 @@ static const struct command commands[] = {
     { "ppl", "perplexity of a text, KL divergence from another file of the model", cmd_ppl },
     { "logits", "write the logits after every token (to compare engines)", cmd_logits },
     { "tokenize", "text to token ids and back", cmd_tokenize },
+    { "doctor", "what can be measured here, what cannot, and what to do about it", cmd_doctor },
     { "list", "models, hardware, tensor types, ISAs, counters", cmd_list },
 };
 

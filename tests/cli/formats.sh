@@ -99,6 +99,8 @@ for what in models archs hw types isa counters chat; do
     command_jsonl list $what
 done
 command_json roofcast.list list
+command_json roofcast.doctor doctor
+command_jsonl doctor null tsc
 for by in op layer role; do
     command_json roofcast.analyze analyze stories15m -p 7 -d 3 --by $by
     command_jsonl analyze stories15m -p 7 --by $by

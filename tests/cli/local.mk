@@ -14,6 +14,10 @@ check_PROGRAMS += %D%/test_text_stream
 %C%_test_text_stream_LDADD   = libengine.a libcounters.a $(KERNEL_LIBS) libmodel.a libgguf.a libdtype.a $(PCRE2_LIBS) \
   $(PAPI_LIBS) $(TEST_LIBS)
 TESTS += %D%/test_text_stream
+check_PROGRAMS += %D%/test_doctor
+%C%_test_doctor_SOURCES = %D%/test_doctor.c src/cli/doctor_checks.c src/cli/doctor.h tests/test.h
+%C%_test_doctor_LDADD   = libcounters.a $(TEST_LIBS) $(PAPI_LIBS)
+TESTS += %D%/test_doctor
 endif
 dist_check_SCRIPTS += %D%/synth.sh
 TESTS += %D%/synth.sh
@@ -34,8 +38,8 @@ TESTS += %D%/profile.sh
 EXTRA_DIST += %D%/lib.sh
 dist_check_SCRIPTS += %D%/run.sh %D%/bench.sh
 TESTS += %D%/run.sh %D%/bench.sh
-dist_check_SCRIPTS += %D%/markers.sh %D%/energy.sh
-TESTS += %D%/markers.sh %D%/energy.sh
+dist_check_SCRIPTS += %D%/markers.sh %D%/energy.sh %D%/doctor.sh
+TESTS += %D%/markers.sh %D%/energy.sh %D%/doctor.sh
 dist_check_SCRIPTS += %D%/ppl.sh
 TESTS += %D%/ppl.sh
 dist_check_SCRIPTS += %D%/plot.sh %D%/charts.sh

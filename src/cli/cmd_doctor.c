@@ -1,0 +1,174 @@
+/* roofcast doctor: what can be measured here, what cannot, and what to do about it. */
+#include "config.h"
+#include "cli/doctor.h"
+#include <string.h>
+
+enum { MOST_NAMES = 16, WIDTH = 100 };
+
+struct options {
+    const char *name[MOST_NAMES];
+    size_t n;
+    const char *root;
+    enum report_format format;
+};
+
+enum { OPT_ROOT = 256 };
+
+static const struct argp_option option_table[] = {
+    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 0 },
+    { "root", OPT_ROOT, "DIR", 0, "look at the files below DIR instead of /: a copy of /proc and /sys from another machine, or a test's", 0 },
+    { 0 },
+};
+
+static const struct column columns[] = {
+    { "name", "what", COL_TEXT, "", false },
+    { "usable", "usable", COL_BOOL, "", false },
+    { "finding", "finding", COL_TEXT, "", false },
+    { "fix", "what helps", COL_TEXT, "", false },
+};
+
+static int add_name(struct options *o, const char *name, struct error *err)
+{
+    char known[256] = "";
+    const char *check;
+    for (size_t i = 0; (check = doctor_check_name(i)) != NULL; i++) {
+        if (strcmp(check, name) == 0 && o->n < MOST_NAMES) {
+            o->name[o->n++] = check;
+            return 0;
+        }
+        const size_t len = strlen(known);
+        snprintf(known + len, sizeof known - len, "%s%s", i ? ", " : "", check);
+    }
+    return error_set(err, ERROR_USAGE, "doctor \"%.64s\": expected one of: %s", name, known);
+}
+
+static int parse(void *options, int key, const char *arg, struct error *err)
+{
+    struct options *o = options;
+    switch (key) {
+    case 'o':
+        return report_format_find(arg, &o->format, err);
+    case OPT_ROOT:
+        return cli_text(&o->root, arg);
+    case ARGP_KEY_ARG:
+        return add_name(o, arg, err);
+    default:
+        return CLI_UNKNOWN;
+    }
+}
+
+static bool asked_for(const struct options *o, const char *name)
+{
+    for (size_t i = 0; i < o->n; i++)
+        if (strcmp(o->name[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* ---- for people ---------------------------------------------------------------------------- */
+
+/* Words up to WIDTH, the lines after the first indented. */
+static void print_wrapped(const char *text, int at, int indent)
+{
+    while (*text) {
+        const int n = (int)strcspn(text, " ");
+        const bool first = at == indent;
+        if (!first && at + 1 + n > WIDTH) {
+            printf("\n%*s", indent, "");
+            at = indent;
+        } else if (!first) {
+            putchar(' ');
+            at++;
+        }
+        printf("%.*s", n, text);
+        at += n;
+        text += n + (text[n] == ' ');
+    }
+    putchar('\n');
+}
+
+static void print_row(const struct doctor_row *r)
+{
+    const int indent = 20;
+    printf("%-13s %-5s ", r->name, r->usable ? "yes" : "no");
+    print_wrapped(r->finding, indent, indent);
+    if (r->fix[0]) {
+        printf("%*s", indent, "");
+        printf("-> ");
+        print_wrapped(r->fix, indent + 3, indent + 3);
+    }
+}
+
+static void print_system(const struct doctor_facts *f)
+{
+    printf("%s, Linux %s%s%s%s\n", f->cpu[0] ? f->cpu : "CPU unknown", f->kernel[0] ? f->kernel : "unknown",
+           f->virtual_machine ? ", virtual machine" : "", f->container ? ", container" : "", f->is_root ? ", root" : "");
+    if (f->paranoid != DOCTOR_UNKNOWN)
+        printf("kernel.perf_event_paranoid %d%s\n", f->paranoid, f->may_perf ? ", which CAP_PERFMON overrides" : "");
+    putchar('\n');
+}
+
+/* ---- the command -------------------------------------------------------------------------------- */
+
+static json_t *row_json(const struct doctor_row *r)
+{
+    return json_pack("{s:s, s:b, s:o, s:o}", "name", r->name, "usable", (int)r->usable, "finding", json_text(r->finding), "fix",
+                     r->fix[0] ? json_text(r->fix) : json_null());
+}
+
+static int print_report(const struct options *o, const struct doctor_facts *f, const json_t *rows, struct error *err)
+{
+    json_t *meta = json_pack("{s:o}", "system", doctor_facts_json(f));
+    const struct report_doc d = { "roofcast.doctor", 1, meta, rows, columns, ARRAY_LEN(columns) };
+    const int rc = meta ? cli_report(NULL, o->format, &d, err) : error_oom(err, 0, "the report");
+    json_decref(meta);
+    return rc;
+}
+
+static int run(const struct options *o, struct error *err)
+{
+    struct doctor_facts f;
+    struct doctor_row r;
+    struct error missing = { 0 };
+    json_t *rows = json_array();
+    const bool people = o->format == REPORT_TABLE;
+    int rc = rows ? 0 : error_oom(err, 0, "the rows");
+    doctor_facts_read(&f, o->root);
+    if (people)
+        print_system(&f);
+    for (size_t i = 0; rc == 0 && doctor_check_name(i); i++) {
+        if (o->n && !asked_for(o, doctor_check_name(i)))
+            continue;
+        doctor_check(i, &f, &r);
+        if (people)
+            print_row(&r);
+        else if (json_array_append_new(rows, row_json(&r)) != 0)
+            rc = error_oom(err, 0, "the rows");
+        if (o->n && !r.usable && !missing.msg[0])
+            error_set(&missing, ERROR_UNAVAILABLE, "%s: %s", r.name, r.finding);
+    }
+    if (rc == 0 && !people)
+        rc = print_report(o, &f, rows, err);
+    json_decref(rows);
+    if (rc == 0 && missing.msg[0]) {
+        *err = missing;
+        rc = -1;
+    }
+    return rc;
+}
+
+int cmd_doctor(int argc, char **argv, struct error *err)
+{
+    static const char doc[] =
+        "What can be measured here: counters, energy, clock, huge pages, programs; where something cannot, why, and what to do "
+        "about it. Named ones alone: the exit status is then 3 if one of them cannot be used.\v"
+        "  roofcast doctor\n"
+        "  roofcast doctor perf uncore || echo 'no measured DRAM traffic'\n"
+        "  roofcast doctor -o json\n"
+        "  roofcast doctor --root /tmp/other-machine";
+    static const struct cli_syntax syntax = { option_table, parse, "[NAME...]", doc };
+    struct options o = { .format = REPORT_TABLE, .root = cli_root() };
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
+    return run(&o, err);
+}
