@@ -1,10 +1,165 @@
-/* counters/calibrate.c: every event counts work that is known. methods.md (49) */
+/*
+ * counters/calibrate.c: every event counts work that is known, at three sizes and in a control that has none of it, and gets
+ * a class. methods.md (49)
+ */
 #include "counters/internal.h"
+#include "counters/known_work.h"
+
+#include <math.h>
+#include <string.h>
+
+#define EXACT_WITHIN  0.001
+#define SCALED_WITHIN 0.01
+enum { ATTEMPTS = 3 }; /* another process may have disturbed the first */
+
+struct calibration {
+    struct counters *c;
+    struct work_memory memory;
+    int attempt, tried[COUNTER_EVENT_MAX];
+};
+
+static void read_raw(struct counters *c, uint64_t *raw)
+{
+    memset(raw, 0, COUNTER_EVENT_MAX * sizeof *raw);
+    c->backend->read(c, &c->thread[0], 0, raw);
+}
+
+/* What a work counted, in units of each event's field. */
+static void counted(const struct counters *c, const uint64_t *a, const uint64_t *b, double *out)
+{
+    for (size_t i = 0; i < c->n_event; i++)
+        out[i] = b[i] >= a[i] ? (double)(b[i] - a[i]) * c->event[i].scale : NAN;
+}
+
+static void sort3(double *x)
+{
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2 - i; k++)
+            if (x[k] > x[k + 1]) {
+                const double t = x[k];
+                x[k] = x[k + 1];
+                x[k + 1] = t;
+            }
+}
+
+/* Class of what three sizes and the control counted; control_known NaN: there was none. */
+enum counter_class counter_classify(struct counter_check *k, double control_known, double control_counted)
+{
+    double r[COUNTER_CHECK_SIZES], most = 0;
+    bool whole = true;
+    for (int i = 0; i < COUNTER_CHECK_SIZES; i++) {
+        r[i] = k->counted[i] / k->known[i];
+        whole = whole && k->known[i] > 0 && isfinite(r[i]);
+        most = fmax(most, k->counted[i]);
+    }
+    k->why[0] = 0;
+    k->ratio = NAN;
+    if (!whole) {
+        snprintf(k->why, sizeof k->why, "a count of %s went backwards or was not whole", k->work);
+        return k->class = COUNTER_POLLUTED;
+    }
+    sort3(r);
+    k->ratio = r[1];
+    if (most == 0) {
+        snprintf(k->why, sizeof k->why, "0 counted of %.4g (%s)", k->known[COUNTER_CHECK_SIZES - 1], k->work);
+        return k->class = COUNTER_DEAD;
+    }
+    if (r[2] - r[0] > SCALED_WITHIN * r[1]) {
+        snprintf(k->why, sizeof k->why, "%.4g to %.4g times what %s has, depending on its size", r[0], r[2], k->work);
+        return k->class = COUNTER_POLLUTED;
+    }
+    if (control_known == 0 && !(control_counted <= SCALED_WITHIN * most)) {
+        snprintf(k->why, sizeof k->why, "counts %.4g in work that has none of %s", control_counted, k->work);
+        return k->class = COUNTER_POLLUTED;
+    }
+    if (control_known > 0 && !(fabs(control_counted / control_known - r[1]) <= SCALED_WITHIN * r[1])) {
+        snprintf(k->why, sizeof k->why, "%.4g times what %s has, %.4g times in other work", r[1], k->work,
+                 control_counted / control_known);
+        return k->class = COUNTER_POLLUTED;
+    }
+    const double off = fmax(fabs(r[0] - 1), fabs(r[2] - 1));
+    return k->class = off <= EXACT_WITHIN ? COUNTER_EXACT : COUNTER_SCALED;
+}
+
+static bool settled(const struct counter_event *e)
+{
+    return e->check.class == COUNTER_EXACT || e->check.class == COUNTER_SCALED || e->check.class == COUNTER_DEAD;
+}
+
+/* The event is in the set being counted, of that work, and not yet settled. */
+static bool due(const struct calibration *k, size_t i, const char *work, int set)
+{
+    const struct counter_event *e = &k->c->event[i];
+    return e->set == set && strcmp(e->work, work) == 0 && !counter_field_is_sw(e->field) && !settled(e) &&
+           k->tried[i] == k->attempt;
+}
+
+/* One work, for all events of the set that it exercises. */
+static int run_work(struct calibration *k, const struct known_work *w, const char *name, int set, struct error *err)
+{
+    struct counters *c = k->c;
+    uint64_t a[COUNTER_EVENT_MAX], b[COUNTER_EVENT_MAX];
+    double n[COUNTER_EVENT_MAX], known[COUNTER_CHECK_SIZES];
+    if (known_work_prepare(w, &k->memory, err) != 0)
+        return -1;
+    for (int s = 0; s < COUNTER_CHECK_SIZES; s++) {
+        read_raw(c, a);
+        known[s] = known_work_run(w, &k->memory, s);
+        read_raw(c, b);
+        counted(c, a, b, n);
+        for (size_t i = 0; i < c->n_event; i++)
+            if (due(k, i, name, set)) {
+                c->event[i].check.known[s] = known[s];
+                c->event[i].check.counted[s] = n[i];
+            }
+    }
+    read_raw(c, a);
+    const double control = known_work_control(w);
+    read_raw(c, b);
+    counted(c, a, b, n);
+    for (size_t i = 0; i < c->n_event; i++) {
+        struct counter_event *e = &c->event[i];
+        if (!due(k, i, name, set))
+            continue;
+        snprintf(e->check.work, sizeof e->check.work, "%s", name);
+        k->tried[i]++;
+        if (c->thread[0].ok[i])
+            counter_classify(&e->check, control, n[i]);
+        else
+            snprintf(e->check.why, sizeof e->check.why, "%.120s", c->thread[0].reason);
+    }
+    return 0;
+}
+
+/* The work of event i, unless it is done. */
+static int calibrate_event(struct calibration *k, size_t i, int set, struct error *err)
+{
+    struct counter_event *e = &k->c->event[i];
+    const struct known_work *w = e->work[0] ? known_work_find(e->work) : NULL;
+    if (!due(k, i, e->work, set))
+        return 0;
+    if (!w) {
+        snprintf(e->check.why, sizeof e->check.why, "no known work exercises it");
+        return 0;
+    }
+    if (!known_work_possible(w, e->check.why, sizeof e->check.why))
+        return 0;
+    return run_work(k, w, e->work, set, err);
+}
 
 int counters_calibrate(struct counters *c, struct error *err)
 {
-    (void)err;
-    for (size_t i = 0; i < c->n_event; i++) /* until there is known work: believed */
-        c->event[i].check.class = COUNTER_SCALED;
-    return 0;
+    struct calibration k = { .c = c };
+    if (counters_thread_start(c, 0, err) != 0)
+        return -1;
+    int rc = 0;
+    for (; rc == 0 && k.attempt < ATTEMPTS; k.attempt++)
+        for (int set = 0; rc == 0 && set < c->n_set; set++) {
+            counters_thread_select(c, 0, set);
+            for (size_t i = 0; rc == 0 && i < c->n_event; i++)
+                rc = calibrate_event(&k, i, set, err);
+        }
+    counters_thread_stop(c, 0);
+    work_memory_free(&k.memory);
+    return rc;
 }

@@ -15,6 +15,7 @@ static const struct backend_row {
     bool needs_argument; /* "NAME:ARGUMENT", and auto passes it over */
 } backends[] = {
     { "null", &counters_null, "", false },
+    { "perf", &counters_perf, "", false },
 #ifdef HAVE_PAPI
     { "papi", &counters_papi, "", false },
 #else
@@ -83,6 +84,12 @@ int counters_add_event(struct counters *c, const struct counter_event *e)
     return 0;
 }
 
+void counters_limit(struct counters *c, enum counter_field f, const char *why)
+{
+    c->limited[f] = true;
+    counters_set_reason(c, f, "%s", why);
+}
+
 void counters_add_published(struct counters *c)
 {
     for (int f = 0; f < COUNTER_FIELD_COUNT; f++) {
@@ -111,21 +118,21 @@ static void settle_fields(struct counters *c)
     for (size_t i = 0; i < c->n_event; i++) {
         const struct counter_event *e = &c->event[i];
         any[e->field] = true;
-        if (believed(c, e) || bad[e->field])
+        if (believed(c, e) || bad[e->field] || c->limited[e->field])
             continue;
         bad[e->field] = true;
         counters_set_reason(c, e->field, "%s is %s: %s", e->name, counter_class_name(e->check.class), e->check.why);
     }
     for (int f = 0; f < COUNTER_FIELD_COUNT; f++) {
-        c->valid[f] = any[f] && !bad[f];
-        if (!c->valid[f] && !c->reason[f][0])
+        c->valid[f] = any[f] && !bad[f] && !c->limited[f];
+        if (!c->valid[f] && !c->reason[f][0] && f != COUNTER_DRAM_BYTES)
             counters_set_reason(c, (enum counter_field)f, "%s has no event for it", c->backend->name);
     }
     if (any[COUNTER_DRAM_BYTES])
         return;
     c->valid[COUNTER_DRAM_BYTES] = c->valid[COUNTER_DRAM_READ_BYTES] && c->valid[COUNTER_DRAM_WRITE_BYTES];
     const int part = c->valid[COUNTER_DRAM_READ_BYTES] ? COUNTER_DRAM_WRITE_BYTES : COUNTER_DRAM_READ_BYTES;
-    if (any[part])
+    if (any[part] || !c->reason[COUNTER_DRAM_BYTES][0])
         memcpy(c->reason[COUNTER_DRAM_BYTES], c->reason[part], COUNTER_REASON_LEN);
 }
 

@@ -118,7 +118,7 @@ struct counter_event {
     int set;
     bool shared;   /* of the process or machine: counted by thread 0 */
     enum number_source source;
-    char units[64]; /* which PMU units it sums: "uncore_imc_0-5", "cpu"; "": one */
+    char units[64]; /* which PMU units it sums, on how many sockets: "6 x uncore_imc on 2"; "": one */
     struct counter_check check;
 };
 size_t counters_n_event(const struct counters *c);

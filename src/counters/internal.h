@@ -25,6 +25,7 @@ struct counters {
     struct counter_event event[COUNTER_EVENT_MAX];
     size_t n_event;
     int n_set;
+    bool limited[COUNTER_FIELD_COUNT]; /* its events do not count all of the field: reason says what is missing */
     bool valid[COUNTER_FIELD_COUNT];
     char reason[COUNTER_FIELD_COUNT][COUNTER_REASON_LEN]; /* "" where valid */
     struct counter_thread *thread;
@@ -51,7 +52,7 @@ struct counter_backend {
     void (*read)(struct counters *c, struct counter_thread *t, int tid, uint64_t *raw);
 };
 
-extern const struct counter_backend counters_null;
+extern const struct counter_backend counters_null, counters_perf;
 #ifdef HAVE_PAPI
 extern const struct counter_backend counters_papi;
 #endif
@@ -61,6 +62,8 @@ extern const struct counter_backend counters_papi;
 int counters_add_event(struct counters *c, const struct counter_event *e);
 void counters_set_reason(struct counters *c, enum counter_field f, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* The events of a field count only part of it, and why. */
+void counters_limit(struct counters *c, enum counter_field f, const char *why);
 bool counter_field_is_sw(enum counter_field f);
 /* Value of a software field in the source; 0 for a hardware field. */
 long long counter_source_value(const struct counter_source *s, enum counter_field f);
@@ -73,5 +76,8 @@ void counters_derive(const struct counters *c, struct counter_sample *out);
 /* ---- calibrate.c -------------------------------------------------------------------------------------------- */
 /* Every event counts its known work on the calling thread; fills event[].check. */
 int counters_calibrate(struct counters *c, struct error *err);
+/* The class, ratio and reason of what k->known and k->counted hold; the control had control_known units (NaN: there was none)
+ * and counted so many. */
+enum counter_class counter_classify(struct counter_check *k, double control_known, double control_counted);
 
 #endif

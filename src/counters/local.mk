@@ -6,6 +6,15 @@ libcounters_a_SOURCES = \
   %D%/sample.c \
   %D%/calibrate.c \
   %D%/certificate.c \
+  %D%/known_work.h \
+  %D%/known_work.c \
+  %D%/pmu.h \
+  %D%/pmu.c \
+  %D%/events.h \
+  %D%/events.c \
+  %D%/perf_event.h \
+  %D%/perf_event.c \
+  %D%/perf.c \
   %D%/null.c \
   %D%/energy.h \
   %D%/energy.c \

@@ -55,7 +55,7 @@ int perf_group_add(struct perf_group *g, const struct perf_event_attr *a, struct
         close(m.fd);
         return -1;
     }
-    m.page = map_page(m.fd);
+    m.page = t.pid == 0 ? map_page(m.fd) : NULL;
     g->rdpmc = (g->n == 0 || g->rdpmc) && user_readable(&m) && t.pid == 0 && t.cpu == -1;
     g->member[g->n++] = m;
     return 0;
@@ -194,15 +194,17 @@ static int paranoid(const char *root)
     return level;
 }
 
-void perf_explain(char *why, size_t size, const char *root, const char *event, int error, struct perf_target t)
+void perf_explain(char *why, size_t size, const char *root, const char *event, int error,
+                  const struct perf_event_attr *a, struct perf_target t)
 {
-    const bool machine = t.pid == -1;
+    /* Documentation/admin-guide/sysctl/kernel.rst: 2 for user space, 1 with the kernel, 0 for all of a CPU */
+    const int needs = t.pid == -1 ? 0 : a->exclude_kernel ? 2 : 1;
     switch (error) {
     case EACCES:
     case EPERM:
         snprintf(why, size,
-                 "%s: not permitted: /proc/sys/kernel/perf_event_paranoid is %d, and %s needs %s or CAP_PERFMON", event,
-                 paranoid(root), machine ? "counting a whole CPU" : "counting this process", machine ? "0" : "2");
+                 "%s: not permitted: /proc/sys/kernel/perf_event_paranoid is %d, and this needs %d or less, or CAP_PERFMON",
+                 event, paranoid(root), needs);
         break;
     case ENOENT:
     case ENODEV:

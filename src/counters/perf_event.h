@@ -44,7 +44,8 @@ int perf_group_disable(struct perf_group *g);
  * the counters away, or had them shared with others (running < enabled). Never scaled.
  */
 int perf_group_read(struct perf_group *g, uint64_t *value, char *why, size_t size);
-/* What a failed open means: "perf_event_paranoid is 3: ..."; root: of struct counters_options. */
-void perf_explain(char *why, size_t size, const char *root, const char *event, int error, struct perf_target t);
+/* What a failed open means: "perf_event_paranoid is 3: ..."; root: of struct counters_options; a: what was asked for. */
+void perf_explain(char *why, size_t size, const char *root, const char *event, int error,
+                  const struct perf_event_attr *a, struct perf_target t);
 
 #endif

@@ -1,0 +1,607 @@
+/*
+ * counters/perf.c: the kernel's own interface, perf_event_open: software events everywhere, the cores' events by thread, the
+ * uncore's by socket. What a micro-architecture counts is data (events/NAME.json); without a file for the CPU there are still
+ * the generic cycles and instructions that the kernel knows for every PMU it has a driver of.
+ *
+ * Events of a PMU that do not fit its counters go to further sets. A core's set is one pinned group a thread, software events
+ * another, and an uncore's one group for every unit and socket.
+ */
+#include "counters/events.h"
+#include "counters/internal.h"
+#include "counters/known_work.h"
+#include "counters/perf_event.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum kind { KIND_CORE, KIND_GENERIC, KIND_SOFTWARE, KIND_UNCORE, KIND_PUBLISHED };
+
+/* What an event of counters.event is to the kernel. */
+struct slot {
+    enum kind kind;
+    char pmu[32];     /* KIND_UNCORE: pattern of its units */
+    char config[128]; /* KIND_CORE, KIND_UNCORE: fields and values */
+    uint64_t number;  /* KIND_GENERIC, KIND_SOFTWARE: PERF_COUNT_... */
+};
+
+/* A group of a set on one unit and CPU of an uncore PMU. */
+struct unit {
+    size_t pmu; /* of pmus */
+    int cpu, set;
+};
+
+struct perf {
+    struct pmu_list pmus;
+    struct event_file file;
+    struct slot slot[COUNTER_EVENT_MAX];
+    struct unit *unit;
+    size_t n_unit;
+};
+
+/* Thread 0 also has the uncore's. member: index of event i in its group. */
+struct perf_thread {
+    struct perf_group core[COUNTER_SET_MAX], software;
+    struct perf_group *unit; /* [n_unit] */
+    size_t member[COUNTER_EVENT_MAX];
+};
+
+/* ---- the events -------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name, *work;
+    enum counter_field field;
+    enum kind kind;
+    uint64_t number;
+} builtin[] = {
+    { "PERF_COUNT_HW_CPU_CYCLES", "cycles", COUNTER_CYCLES, KIND_GENERIC, PERF_COUNT_HW_CPU_CYCLES },
+    { "PERF_COUNT_HW_INSTRUCTIONS", "instructions", COUNTER_INSTRUCTIONS, KIND_GENERIC, PERF_COUNT_HW_INSTRUCTIONS },
+    { "PERF_COUNT_SW_TASK_CLOCK", "task_clock", COUNTER_TASK_CLOCK_NS, KIND_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK },
+    { "PERF_COUNT_SW_CONTEXT_SWITCHES", "context_switches", COUNTER_CONTEXT_SWITCHES, KIND_SOFTWARE,
+      PERF_COUNT_SW_CONTEXT_SWITCHES },
+    { "PERF_COUNT_SW_PAGE_FAULTS", "page_faults", COUNTER_PAGE_FAULTS, KIND_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
+};
+
+/* DRAM traffic that uncore PMUs list themselves, for machines without a data file. */
+static const struct {
+    const char *pmu, *event;
+    enum counter_field field;
+} listed[] = {
+    { "uncore_imc", "cas_count_read", COUNTER_DRAM_READ_BYTES },
+    { "uncore_imc", "cas_count_write", COUNTER_DRAM_WRITE_BYTES },
+    { "uncore_imc_free_running", "data_read", COUNTER_DRAM_READ_BYTES },
+    { "uncore_imc_free_running", "data_write", COUNTER_DRAM_WRITE_BYTES },
+    { "nvidia_scf_pmu", "cmem_rd_data", COUNTER_DRAM_READ_BYTES },
+};
+
+static const struct pmu *first_unit(const struct perf *p, const char *pattern)
+{
+    for (size_t i = 0; i < p->pmus.n; i++)
+        if (pmu_matches(p->pmus.pmu[i].name, pattern))
+            return &p->pmus.pmu[i];
+    return NULL;
+}
+
+static bool has_field(const struct counters *c, enum counter_field f)
+{
+    for (size_t i = 0; i < c->n_event; i++)
+        if (c->event[i].field == f)
+            return true;
+    return false;
+}
+
+/* All events of a field go when one of them cannot be had: part of a sum is not a count. */
+static void drop_field(struct counters *c, enum counter_field f, const char *why)
+{
+    struct perf *p = c->own;
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_event; i++)
+        if (c->event[i].field != f) {
+            c->event[n] = c->event[i];
+            p->slot[n++] = p->slot[i];
+        }
+    c->n_event = n;
+    counters_limit(c, f, why);
+}
+
+static void add(struct counters *c, const struct counter_event *e, const struct slot *s)
+{
+    struct perf *p = c->own;
+    if (c->limited[e->field] && !e->work[0])
+        return;
+    if (counters_add_event(c, e) == 0)
+        p->slot[c->n_event - 1] = *s;
+    else
+        counters_set_reason(c, e->field, "more than %d events", COUNTER_EVENT_MAX);
+}
+
+/* Which units of a PMU an event sums, on how many sockets: "6 x uncore_imc on 2". */
+static void name_units(char *out, size_t size, const struct perf *p, const char *pattern)
+{
+    size_t n = 0, cpus = 0;
+    for (size_t i = 0; i < p->pmus.n; i++)
+        if (pmu_matches(p->pmus.pmu[i].name, pattern)) {
+            cpus = p->pmus.pmu[i].cpus.n > cpus ? p->pmus.pmu[i].cpus.n : cpus;
+            n++;
+        }
+    if (n)
+        snprintf(out, size, "%d x %.32s on %d", (int)n, pattern, cpus ? (int)cpus : 1);
+}
+
+static void add_from_file(struct counters *c, const struct event_def *d)
+{
+    struct perf *p = c->own;
+    const bool core = strcmp(d->pmu, "core") == 0;
+    const struct known_work *w = d->work[0] ? known_work_find(d->work) : NULL;
+    const struct pmu *unit = core ? NULL : first_unit(p, d->pmu);
+    struct slot s = { .kind = core ? KIND_CORE : KIND_UNCORE };
+    struct counter_event e = { .field = d->field, .scale = d->scale, .shared = !core,
+                               .source = core ? SOURCE_CORE_COUNTERS : SOURCE_UNCORE_COUNTERS };
+    char why[COUNTER_REASON_LEN], text[96];
+    double scale;
+    if (!core && !unit) {
+        counters_set_reason(c, d->field, "the kernel shows no PMU %s here: it lacks the driver, or the virtual machine the unit",
+                            d->pmu);
+        return;
+    }
+    if (w && !known_work_possible(w, why, sizeof why))
+        return; /* a count of instructions this CPU does not have is 0 */
+    if (d->sysfs_event[0]) {
+        if (!unit || pmu_event(text, sizeof text, &scale, &p->pmus, unit, d->sysfs_event) != 0) {
+            counters_set_reason(c, d->field, "PMU %s lists no event %s", d->pmu, d->sysfs_event);
+            return;
+        }
+        snprintf(s.config, sizeof s.config, "%s", text);
+    } else {
+        snprintf(s.config, sizeof s.config, "%s", d->config);
+    }
+    snprintf(s.pmu, sizeof s.pmu, "%s", d->pmu);
+    snprintf(e.name, sizeof e.name, "%s", d->name);
+    snprintf(e.work, sizeof e.work, "%s", d->work);
+    if (!core)
+        name_units(e.units, sizeof e.units, p, d->pmu);
+    add(c, &e, &s);
+}
+
+static void add_listed(struct counters *c)
+{
+    struct perf *p = c->own;
+    for (size_t i = 0; i < ARRAY_LEN(listed); i++) {
+        const struct pmu *unit = first_unit(p, listed[i].pmu);
+        struct slot s = { .kind = KIND_UNCORE };
+        struct counter_event e = { .field = listed[i].field, .shared = true, .source = SOURCE_UNCORE_COUNTERS };
+        if (!unit || has_field(c, e.field) || c->limited[e.field] ||
+            pmu_event(s.config, sizeof s.config, &e.scale, &p->pmus, unit, listed[i].event) != 0)
+            continue;
+        snprintf(s.pmu, sizeof s.pmu, "%s", listed[i].pmu);
+        snprintf(e.name, sizeof e.name, "%s/%s", listed[i].pmu, listed[i].event);
+        snprintf(e.work, sizeof e.work, "%s", e.field == COUNTER_DRAM_READ_BYTES ? "dram_read" : "dram_write");
+        name_units(e.units, sizeof e.units, p, listed[i].pmu);
+        add(c, &e, &s);
+    }
+}
+
+static void add_builtin(struct counters *c)
+{
+    for (size_t i = 0; i < ARRAY_LEN(builtin); i++) {
+        struct counter_event e = { .field = builtin[i].field, .scale = 1, .source = SOURCE_CORE_COUNTERS };
+        const struct slot s = { .kind = builtin[i].kind, .number = builtin[i].number };
+        if (has_field(c, e.field))
+            continue;
+        snprintf(e.name, sizeof e.name, "%s", builtin[i].name);
+        snprintf(e.work, sizeof e.work, "%s", builtin[i].work);
+        add(c, &e, &s);
+    }
+}
+
+static void list_events(struct counters *c, int found)
+{
+    struct perf *p = c->own;
+    static const char *const where[] = { "no file in events/ describes this CPU", "" };
+    for (int f = 0; found != 1 && f < COUNTER_FIELD_COUNT; f++)
+        counters_set_reason(c, (enum counter_field)f, "%s", where[0]);
+    for (size_t i = 0; i < p->file.n_event; i++)
+        add_from_file(c, &p->file.event[i]);
+    for (size_t i = 0; i < p->file.n_limit; i++)
+        counters_limit(c, p->file.limit[i].field, p->file.limit[i].why);
+    add_listed(c);
+    add_builtin(c);
+    counters_add_published(c);
+    for (size_t i = 0; i < c->n_event; i++)
+        if (counter_field_is_sw(c->event[i].field))
+            p->slot[i] = (struct slot){ .kind = KIND_PUBLISHED };
+}
+
+/* ---- sets ------------------------------------------------------------------------------------------------------------ */
+
+/* Does the event have a counter that no other could use? */
+static bool is_fixed(const struct perf *p, const struct counter_event *e)
+{
+    for (size_t i = 0; i < p->file.n_event; i++)
+        if (strcmp(p->file.event[i].name, e->name) == 0)
+            return p->file.event[i].fixed;
+    return false;
+}
+
+/* Sets in which an event's PMU has room: events in order, so many at a time. most: less than that on the cores. */
+static void assign_sets(struct counters *c, int most)
+{
+    struct perf *p = c->own;
+    c->n_set = 1;
+    for (size_t i = 0; i < c->n_event; i++) {
+        int before = 0;
+        const struct slot *s = &p->slot[i];
+        const bool core = s->kind == KIND_CORE || s->kind == KIND_GENERIC;
+        c->event[i].set = 0;
+        if ((!core && s->kind != KIND_UNCORE) || is_fixed(p, &c->event[i]))
+            continue;
+        for (size_t k = 0; k < i; k++) {
+            const bool same = core ? p->slot[k].kind == KIND_CORE || p->slot[k].kind == KIND_GENERIC
+                                   : p->slot[k].kind == KIND_UNCORE && strcmp(p->slot[k].pmu, s->pmu) == 0;
+            before += same && !is_fixed(p, &c->event[k]);
+        }
+        const int n = core ? most : event_file_counters(&p->file, s->pmu);
+        c->event[i].set = before / n < COUNTER_SET_MAX ? before / n : COUNTER_SET_MAX - 1;
+        c->n_set = c->event[i].set >= c->n_set ? c->event[i].set + 1 : c->n_set;
+    }
+}
+
+/* ---- opening on a thread ------------------------------------------------------------------------------------------------ */
+
+/* What to ask the kernel for event i on a core PMU (NULL: the kernel has none) or a unit. */
+static int event_attr(struct perf_event_attr *a, const struct counters *c, size_t i, const struct pmu *pmu, struct error *err)
+{
+    const struct perf *p = c->own;
+    const struct slot *s = &p->slot[i];
+    struct pmu_config config = { { 0 } };
+    *a = (struct perf_event_attr){ .exclude_kernel = 1, .exclude_hv = 1, .pinned = 1 };
+    switch (s->kind) {
+    case KIND_PUBLISHED:
+        return 0;
+    case KIND_SOFTWARE: /* a switch happens in the kernel */
+        a->type = PERF_TYPE_SOFTWARE;
+        a->config = s->number;
+        a->exclude_kernel = s->number != PERF_COUNT_SW_CONTEXT_SWITCHES;
+        a->pinned = 0;
+        return 0;
+    case KIND_GENERIC: /* of hybrid cores the upper half says of which kind */
+        a->type = PERF_TYPE_HARDWARE;
+        a->config = s->number | (pmu && pmu->has_cpus && strncmp(pmu->name, "cpu_", 4) == 0 ? (uint64_t)pmu->type << 32 : 0);
+        return 0;
+    case KIND_UNCORE: /* cannot tell the kernel's traffic from others' */
+        a->exclude_kernel = a->exclude_hv = 0;
+        a->pinned = 0;
+        break;
+    case KIND_CORE:
+        break;
+    }
+    if (!pmu)
+        return error_set(err, ERROR_UNAVAILABLE, "the kernel has no PMU of the cores here: a virtual machine without one?");
+    if (pmu_encode(&config, &p->pmus, pmu, s->config, err) != 0)
+        return -1;
+    a->type = pmu->type;
+    a->config = config.word[0];
+    a->config1 = config.word[1];
+    a->config2 = config.word[2];
+    return 0;
+}
+
+/* The PMU that counts this thread, and whether it does wherever the thread may run: threads of a team are pinned. */
+static const struct pmu *thread_pmu(const struct perf *p, char *why, size_t size)
+{
+    cpu_set_t mask;
+    const struct pmu *pmu = pmu_core(&p->pmus, sched_getcpu());
+    if (!pmu || !pmu->has_cpus || sched_getaffinity(0, sizeof mask, &mask) != 0)
+        return pmu;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        const struct pmu *other = CPU_ISSET(cpu, &mask) ? pmu_core(&p->pmus, cpu) : pmu;
+        if (other && other != pmu) {
+            snprintf(why, size, "the thread may run on cores of %s and of %s, which count apart: pin it", pmu->name, other->name);
+            return NULL;
+        }
+    }
+    return pmu;
+}
+
+/* Append event i to a group; -1 with the reason. */
+static int add_member(struct counters *c, struct perf_thread *t, size_t i, struct perf_group *g, const struct pmu *pmu,
+                      struct perf_target target, char *why, size_t size)
+{
+    struct perf_event_attr a;
+    struct error err = { 0 };
+    if (event_attr(&a, c, i, pmu, &err) != 0) {
+        snprintf(why, size, "%.*s", (int)size - 1, err.msg);
+        return -1;
+    }
+    if (perf_group_add(g, &a, target) != 0) {
+        perf_explain(why, size, c->o.root, c->event[i].name, errno, &a, target);
+        return -1;
+    }
+    t->member[i] = g->n - 1;
+    return 0;
+}
+
+static bool in_unit(const struct perf *p, const struct counters *c, size_t i, const struct unit *u)
+{
+    return p->slot[i].kind == KIND_UNCORE && c->event[i].set == u->set && pmu_matches(p->pmus.pmu[u->pmu].name, p->slot[i].pmu);
+}
+
+/* Open the uncore's groups: every unit on the CPU of every socket. */
+static void open_units(struct counters *c, struct counter_thread *t, char *why, size_t size)
+{
+    struct perf *p = c->own;
+    struct perf_thread *pt = t->own;
+    pt->unit = calloc(p->n_unit ? p->n_unit : 1, sizeof *pt->unit);
+    for (size_t u = 0; u < p->n_unit; u++)
+        for (size_t i = 0; i < c->n_event; i++) {
+            const struct unit *unit = &p->unit[u];
+            const struct perf_target target = { -1, unit->cpu };
+            if (!in_unit(p, c, i, unit))
+                continue;
+            if (!pt->unit || add_member(c, pt, i, &pt->unit[u], &p->pmus.pmu[unit->pmu], target, why, size) != 0)
+                t->ok[i] = false;
+        }
+}
+
+static struct perf_group *group_of(const struct counters *c, const struct perf_thread *t, size_t i)
+{
+    const struct perf *p = c->own;
+    switch (p->slot[i].kind) {
+    case KIND_CORE:
+    case KIND_GENERIC:
+        return (struct perf_group *)(uintptr_t)&t->core[c->event[i].set];
+    case KIND_SOFTWARE:
+        return (struct perf_group *)(uintptr_t)&t->software;
+    case KIND_UNCORE:
+    case KIND_PUBLISHED:
+        break;
+    }
+    return NULL;
+}
+
+static void enable_set(struct counters *c, struct perf_thread *t, int tid, int set, bool on)
+{
+    const struct perf *p = c->own;
+    (on ? perf_group_enable : perf_group_disable)(&t->core[set]);
+    for (size_t u = 0; tid == 0 && t->unit && u < p->n_unit; u++)
+        if (p->unit[u].set == set)
+            (on ? perf_group_enable : perf_group_disable)(&t->unit[u]);
+}
+
+static void perf_thread_stop(struct counters *c, struct counter_thread *t, int tid)
+{
+    const struct perf *p = c->own;
+    struct perf_thread *pt = t->own;
+    (void)tid;
+    if (!pt)
+        return;
+    for (int s = 0; s < COUNTER_SET_MAX; s++)
+        perf_group_close(&pt->core[s]);
+    perf_group_close(&pt->software);
+    for (size_t u = 0; pt->unit && u < p->n_unit; u++)
+        perf_group_close(&pt->unit[u]);
+    free(pt->unit);
+    free(pt);
+    t->own = NULL;
+}
+
+static void perf_thread_start(struct counters *c, struct counter_thread *t, int tid)
+{
+    const struct perf *p = c->own;
+    struct perf_thread *pt = t->own = calloc(1, sizeof *pt);
+    char why[COUNTER_REASON_LEN] = "";
+    if (!pt) {
+        snprintf(t->reason, sizeof t->reason, "thread %d: out of memory", tid);
+        return;
+    }
+    const struct pmu *pmu = thread_pmu(p, why, sizeof why);
+    for (size_t i = 0; i < c->n_event; i++) {
+        struct perf_group *g = group_of(c, pt, i);
+        t->ok[i] = !g || (!(why[0] && !pmu && p->slot[i].kind != KIND_SOFTWARE) &&
+                          add_member(c, pt, i, g, pmu, (struct perf_target){ 0, -1 }, why, sizeof why) == 0);
+    }
+    if (tid == 0)
+        open_units(c, t, why, sizeof why);
+    perf_group_enable(&pt->software);
+    enable_set(c, pt, tid, 0, true);
+    if (why[0])
+        snprintf(t->reason, sizeof t->reason, "thread %d: %.230s", tid, why);
+}
+
+static void perf_select(struct counters *c, struct counter_thread *t, int tid, int set)
+{
+    if (!t->own)
+        return;
+    enable_set(c, t->own, tid, t->set, false);
+    enable_set(c, t->own, tid, set, true);
+}
+
+/* ---- reading -------------------------------------------------------------------------------------------------------------- */
+
+/* A group that has not counted all the time gives nothing from then on. */
+static bool read_group(struct counter_thread *t, struct perf_group *g, uint64_t *value)
+{
+    char why[160] = "";
+    if (g->n == 0 || perf_group_read(g, value, why, sizeof why) == 0)
+        return true;
+    if (why[0])
+        snprintf(t->reason, sizeof t->reason, "%s", why);
+    return false;
+}
+
+static void take(struct counters *c, struct counter_thread *t, struct perf_group *g, uint64_t *raw)
+{
+    const struct perf_thread *pt = t->own;
+    uint64_t v[PERF_GROUP_MAX];
+    const bool whole = read_group(t, g, v);
+    for (size_t i = 0; i < c->n_event; i++)
+        if (t->ok[i] && group_of(c, pt, i) == g) {
+            t->ok[i] = whole;
+            raw[i] = whole ? v[pt->member[i]] : 0;
+        }
+}
+
+static void take_units(struct counters *c, struct counter_thread *t, uint64_t *raw)
+{
+    const struct perf *p = c->own;
+    const struct perf_thread *pt = t->own;
+    uint64_t v[PERF_GROUP_MAX];
+    for (size_t u = 0; pt->unit && u < p->n_unit; u++) {
+        if (p->unit[u].set != t->set)
+            continue;
+        const bool whole = read_group(t, &pt->unit[u], v);
+        for (size_t i = 0; i < c->n_event; i++)
+            if (in_unit(p, c, i, &p->unit[u]) && t->ok[i]) {
+                t->ok[i] = whole;
+                raw[i] += whole ? v[pt->member[i]] : 0;
+            }
+    }
+}
+
+static void perf_read(struct counters *c, struct counter_thread *t, int tid, uint64_t *raw)
+{
+    const struct perf *p = c->own;
+    struct perf_thread *pt = t->own;
+    if (!pt)
+        return;
+    for (size_t i = 0; i < c->n_event; i++)
+        raw[i] = p->slot[i].kind == KIND_PUBLISHED ? (uint64_t)counter_source_value(c->o.src, c->event[i].field) : 0;
+    take(c, t, &pt->core[t->set], raw);
+    if (t->set == 0)
+        take(c, t, &pt->software, raw);
+    if (tid == 0)
+        take_units(c, t, raw);
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------------------- */
+
+/* Every event alone on this thread: what cannot be had goes, with its field, and says why. */
+static void try_events(struct counters *c)
+{
+    struct perf *p = c->own;
+    struct perf_thread t = { 0 };
+    char why[COUNTER_REASON_LEN];
+    for (size_t i = 0; i < c->n_event;) {
+        struct perf_group g = { 0 };
+        const bool uncore = p->slot[i].kind == KIND_UNCORE;
+        const struct pmu *pmu = uncore ? first_unit(p, p->slot[i].pmu) : pmu_core(&p->pmus, sched_getcpu());
+        const struct perf_target target = { uncore ? -1 : 0, !uncore ? -1 : pmu->cpus.n ? pmu->cpus.cpu[0] : 0 };
+        if (p->slot[i].kind == KIND_PUBLISHED || add_member(c, &t, i, &g, pmu, target, why, sizeof why) == 0)
+            i++;
+        else
+            drop_field(c, c->event[i].field, why), i = 0;
+        perf_group_close(&g);
+    }
+}
+
+/* Do all sets fit the core's counters, and does the kernel put them there? A pinned group that is not says so when read. */
+static bool sets_fit(struct counters *c)
+{
+    struct perf *p = c->own;
+    struct perf_thread t = { 0 };
+    char why[COUNTER_REASON_LEN] = "";
+    uint64_t v[PERF_GROUP_MAX];
+    bool fit = true;
+    const struct pmu *pmu = pmu_core(&p->pmus, sched_getcpu());
+    for (size_t i = 0; i < c->n_event && fit; i++)
+        if (p->slot[i].kind == KIND_CORE || p->slot[i].kind == KIND_GENERIC)
+            fit = add_member(c, &t, i, &t.core[c->event[i].set], pmu, (struct perf_target){ 0, -1 }, why, sizeof why) == 0;
+    for (int s = 0; s < c->n_set && fit; s++) {
+        perf_group_enable(&t.core[s]);
+        fit = t.core[s].n == 0 || perf_group_read(&t.core[s], v, why, sizeof why) == 0;
+        perf_group_disable(&t.core[s]);
+    }
+    for (int s = 0; s < COUNTER_SET_MAX; s++)
+        perf_group_close(&t.core[s]);
+    return fit;
+}
+
+/* Of every set, the units of its uncore PMUs on every socket. */
+static int list_units(struct counters *c, struct error *err)
+{
+    struct perf *p = c->own;
+    for (int set = 0; set < c->n_set; set++)
+        for (size_t k = 0; k < p->pmus.n; k++) {
+            const struct pmu *pmu = &p->pmus.pmu[k];
+            const struct unit probe = { k, 0, set };
+            bool used = false;
+            for (size_t i = 0; i < c->n_event; i++)
+                used |= in_unit(p, c, i, &probe);
+            const size_t n = used ? (pmu->cpus.n ? pmu->cpus.n : 1) : 0;
+            struct unit *more = n ? realloc(p->unit, (p->n_unit + n) * sizeof *more) : p->unit;
+            if (n && !more)
+                return error_oom(err, (p->n_unit + n) * sizeof *more, "the units of PMUs");
+            p->unit = more;
+            for (size_t s = 0; s < n; s++)
+                p->unit[p->n_unit++] = (struct unit){ k, pmu->cpus.n ? pmu->cpus.cpu[s] : 0, set };
+        }
+    return 0;
+}
+
+static int perf_open(struct counters *c, struct error *err)
+{
+    struct cpu_kind kind;
+    struct perf *p = c->own = calloc(1, sizeof *p);
+    if (!p)
+        return error_oom(err, sizeof *p, "perf's state");
+    cpu_kind_load(&kind, c->o.root);
+    if (pmu_list_load(&p->pmus, c->o.root, err) != 0)
+        return -1;
+    const int found = event_file_find(&p->file, c->o.data_dirs, &kind, &p->pmus, err);
+    if (found < 0)
+        return -1;
+    list_events(c, found);
+    try_events(c);
+    int most = event_file_counters(&p->file, "core");
+    for (assign_sets(c, most); most > 1 && !sets_fit(c); assign_sets(c, most))
+        most--;
+    if (list_units(c, err) != 0)
+        return -1;
+    for (size_t i = 0; i < c->n_event; i++)
+        if (p->slot[i].kind != KIND_PUBLISHED)
+            return 0;
+    return error_set(err, ERROR_UNAVAILABLE, "counter backend perf: %s", c->reason[COUNTER_TASK_CLOCK_NS]);
+}
+
+static void perf_close(struct counters *c)
+{
+    struct perf *p = c->own;
+    if (!p)
+        return;
+    for (int i = 0; i < c->n_threads; i++)
+        if (c->thread[i].own)
+            perf_thread_stop(c, &c->thread[i], i);
+    pmu_list_free(&p->pmus);
+    event_file_free(&p->file);
+    free(p->unit);
+    free(p);
+}
+
+static int perf_probe(char *reason, size_t size)
+{
+    const struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK,
+                                       .exclude_kernel = 1 };
+    const struct perf_target here = { 0, -1 };
+    struct perf_group g = { 0 };
+    if (size)
+        reason[0] = 0;
+    const int rc = perf_group_add(&g, &a, here);
+    if (rc != 0)
+        perf_explain(reason, size, "", "task-clock", errno, &a, here);
+    perf_group_close(&g);
+    return rc;
+}
+
+const struct counter_backend counters_perf = {
+    .name = "perf",
+    .probe = perf_probe,
+    .open = perf_open,
+    .close = perf_close,
+    .thread_start = perf_thread_start,
+    .thread_stop = perf_thread_stop,
+    .select = perf_select,
+    .read = perf_read,
+};
