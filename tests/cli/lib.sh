@@ -52,9 +52,9 @@ is() { # EXPECTED FOUND NAME
 }
 # cells COLUMN [NAME=VALUE...]: COLUMN of the csv rows of the last run with these values, a line each.
 cells() {
-    awk -F, -v want="$*" '
+    sed 's/"[^"]*"/quoted/g' "$tmp/out" | awk -F, -v want="$*" '
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; n = split(want, w, " "); next }
-        { for (i = 2; i <= n; i++) { split(w[i], c, "="); if ($at[c[1]] != c[2]) next } print $at[w[1]] }' "$tmp/out"
+        { for (i = 2; i <= n; i++) { split(w[i], c, "="); if ($at[c[1]] != c[2]) next } print $at[w[1]] }'
 }
 sum() { # FORMAT, of the numbers on standard input
     awk -v format="$1" '{ s += $1 } END { printf format, s }'
