@@ -90,19 +90,6 @@ void exec_rows(const struct matmul_slot *slot, const struct matmul_args *a, cons
     w->flop += rows * n_tok;
 }
 
-/* Few tokens: enough weights for a call to cost nothing, and parts that still come out even. Many: rows whose results
- * stay in the cache for what is fused. */
-size_t exec_step(const struct matmul_slot *slot, size_t n_tok, size_t rows, size_t row_bytes, int nt)
-{
-    enum { UNIT_BYTES = 64 << 10, UNITS_A_THREAD = 4 };
-    const size_t align = slot->row_align;
-    size_t step = n_tok > slot->gemv_max_tok ? ENGINE_GEMM_ROWS : UNIT_BYTES / row_bytes;
-    step = u64_min(step, u64_ceil_div(rows, (uint64_t)nt * UNITS_A_THREAD));
-    if (rows * row_bytes / (size_t)nt <= UNIT_BYTES) /* too little to share out twice */
-        step = u64_ceil_div(rows, (uint64_t)nt);
-    return size_align_up(step ? step : 1, align);
-}
-
 /* A product of the pass on one thread. */
 struct product {
     const struct op *op;
@@ -147,7 +134,7 @@ void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
     const struct op *op = &e->ops.ops[i];
     const enum fuse fuse = e->per_op ? FUSE_NONE : e->plan[i].fuse;
     const struct product p = product(e, i, w, tid, nt), q = fuse == FUSE_GLU ? product(e, i + 1, w + 1, tid, nt) : p;
-    const size_t step = exec_step(p.slot, p.a.x->n_tok, op->rows, p.a.w_row_bytes, nt);
+    const size_t step = share_step(p.slot, p.a.x->n_tok, op->rows, p.a.w_row_bytes, nt);
     size_t unit;
     while (engine_claim(e, i, u64_ceil_div(op->rows, step), tid, nt, &unit)) {
         const size_t r0 = unit * step, r1 = u64_min(r0 + step, op->rows);

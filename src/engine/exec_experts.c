@@ -255,14 +255,14 @@ static void by_panels(struct engine *e, size_t i, const struct acts *all, struct
 {
     const struct op *op = &e->ops.ops[i];
     const struct matmul_slot *slot = e->plan[i].slot;
-    const size_t n_panel = u64_ceil_div(op->rows, ENGINE_GEMM_ROWS);
+    const size_t n_panel = u64_ceil_div(op->rows, SHARE_GEMM_ROWS);
     struct expert x;
     for (;;) {
-        const size_t u = engine_take(e, i), k = u / n_panel, r = u % n_panel * ENGINE_GEMM_ROWS;
+        const size_t u = engine_take(e, i), k = u / n_panel, r = u % n_panel * SHARE_GEMM_ROWS;
         if (k >= e->routing.n_touched)
             return;
         bind(e, i, all, e->routing.touched[k], tid, &x);
-        exec_rows(slot, &x.a, op, x.bias, r, u64_min(r + ENGINE_GEMM_ROWS, op->rows), w);
+        exec_rows(slot, &x.a, op, x.bias, r, u64_min(r + SHARE_GEMM_ROWS, op->rows), w);
     }
 }
 

@@ -3,7 +3,7 @@
 #define ENGINE_INTERNAL_H
 
 #include "engine/engine.h"
-#include <stdatomic.h>
+#include "kernels/share.h"
 
 /* Ops done in one go, a range of rows at a time, while the rows are in the cache. */
 enum fuse {
@@ -114,7 +114,6 @@ enum {
     ENGINE_ATTENTION_LEAST = 16, /* units, or else tokens a unit, that fewer rows are a better deal than */
     ENGINE_PARTS = 128,     /* units that the keys of a pass of one token are cut into, about */
     ENGINE_PART_KEYS = 512, /* keys below which a cut costs more than it gives */
-    ENGINE_GEMM_ROWS = 256, /* rows handed out at once in prefill, at most */
 };
 
 /* ---- kv.c ----------------------------------------------------------------------------- */
@@ -167,12 +166,9 @@ static inline struct kv_rows engine_rows_of(const struct kv_rows *r, size_t seq,
     return s;
 }
 
-/* Where thread tid's part of n units begins, at multiples of align. */
 static inline size_t engine_split(size_t n, size_t align, int tid, int n_threads)
 {
-    size_t units = (n + align - 1) / align;
-    size_t at = units * (size_t)tid / (size_t)n_threads * align;
-    return at < n ? at : n;
+    return share_split(n, align, tid, n_threads);
 }
 
 static inline uint32_t engine_take(struct engine *e, size_t i)
@@ -180,23 +176,14 @@ static inline uint32_t engine_take(struct engine *e, size_t i)
     return atomic_fetch_add_explicit(&e->thread[0].next[i], 1, memory_order_relaxed);
 }
 
-/*
- * The next of n units of op i for thread tid: its own part front to back, one stream through memory, and then what is
- * left of the others', so that threads end together when one core is slow. False: nothing is left.
- */
+/* The next of n units of op i for thread tid, of its own part and then of the others' (kernels/share.h). False: nothing is
+ * left. */
 static inline bool engine_claim(struct engine *e, size_t i, size_t n, int tid, int nt, size_t *unit)
 {
     for (int k = 0; k < nt; k++) {
         const int owner = (tid + k) % nt;
-        atomic_uint *next = &e->thread[owner].next[i];
-        const size_t u0 = engine_split(n, 1, owner, nt), count = engine_split(n, 1, owner + 1, nt) - u0;
-        if (atomic_load_explicit(next, memory_order_relaxed) >= count)
-            continue;
-        const size_t at = atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
-        if (at < count) {
-            *unit = u0 + at;
+        if (share_take(&e->thread[owner].next[i], n, owner, nt, unit))
             return true;
-        }
     }
     return false;
 }
@@ -208,8 +195,6 @@ exec_fn exec_embed, exec_norm, exec_matmul, exec_glu, exec_add, exec_softcap;
 /* Rows [r0, r1) of W, at w_row of the tensor, for the rows of a->x; with the bias; counted. */
 void exec_rows(const struct matmul_slot *slot, const struct matmul_args *a, const struct op *op, const float *bias,
                size_t r0, size_t r1, struct work *w);
-/* Rows of one unit of a product. */
-size_t exec_step(const struct matmul_slot *slot, size_t n_tok, size_t rows, size_t row_bytes, int nt);
 /* exec_attention.c */
 exec_fn exec_rope, exec_kv_store, exec_attention;
 int attention_init(struct engine *e, struct error *err);

@@ -7,6 +7,8 @@ libkernels_a_SOURCES = \
   %D%/q8.h \
   %D%/pack.h \
   %D%/pack.c \
+  %D%/share.h \
+  %D%/share.c \
   %D%/kernels.c \
   %D%/ref/ref.h \
   %D%/ref/init.c \

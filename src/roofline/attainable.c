@@ -271,11 +271,14 @@ static int init_link(struct roofs *r, const struct hwprofile *h, const struct pr
 int roofs_init(struct roofs *r, const struct hwprofile *h, const struct predict_options *o,
                struct error *err)
 {
-    *r = (struct roofs){ .cpu = h->kind == HW_CPU, .e_compute = 1, .e_bandwidth = 1 };
+    memset(r, 0, offsetof(struct roofs, kernels)); /* not the roofs of kernels, which are many and seldom there */
+    r->cpu = h->kind == HW_CPU;
+    r->e_compute = r->e_bandwidth = 1;
     r->act_elem_bytes = r->cpu ? 4 : 2;
     if (init_bandwidth(r, h, o, err) != 0 || init_peaks(r, h, o, err) != 0 || init_link(r, h, o, err) != 0)
         return -1;
     init_cache(r, h, o);
+    kernel_roofs_init(&r->kernels, h, o);
     if (!o->roof) {
         r->e_compute = fraction_or_1(&h->eff.compute);
         r->e_bandwidth = fraction_or_1(&h->eff.bandwidth);
@@ -381,6 +384,8 @@ struct op_time roofs_time(const struct roofs *r, const struct step_class *c, con
         .memory_s = (cost->weight_bytes + cost->kv_bytes) / memory + cost->act_bytes / cache,
         .compute_s = cost->flop / (r->peak[roofs_math(r, &c->op)].flop_s * r->e_compute),
     };
+    if (r->kernels.n > 0 && kernel_roofs_time(r, c, cost, &t))
+        return t;
     const double roof = max2(t.memory_s, t.compute_s), launch = is_launched(r, &c->op) ? r->launch_s : 0;
     t.seconds = roof + launch;
     t.bound = launch > roof ? BOUND_LAUNCH : t.memory_s >= t.compute_s ? BOUND_MEMORY : BOUND_COMPUTE;

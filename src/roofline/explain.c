@@ -75,6 +75,8 @@ static void add_class(void *ctx, const struct step_class *c, const struct cost *
     to->bound_s[t->bound] += n * t->seconds;
     to->act_in_cache = k->act_bytes <= x->r->cache_bytes;
     to->math = roofs_math(x->r, &c->op);
+    if (t->kernel)
+        kernel_roof_text(to->roof, sizeof to->roof, x->r, c, t);
     add_amounts(&x->amount[i], x, &c->form);
 }
 

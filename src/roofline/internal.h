@@ -54,6 +54,19 @@ int routing_check(const struct routing *r, const struct hparams *hp, struct erro
 /* The bound under which most seconds are spent. */
 enum bound bound_largest(const double s[BOUND_COUNT]);
 
+/* The profile's ceilings of kind "kernel" and their team's latencies, for the threads of *o; none with --roof, which asks for a
+ * bound, nor for what is not a CPU. (61) */
+void kernel_roofs_init(struct kernel_roofs *k, const struct hwprofile *h, const struct predict_options *o);
+/* FLOP/s (or B/s) at so many tokens: between two that were measured on a line in logarithms of both, else the nearest one's. */
+double kernel_roof_rate(const struct kernel_roof *k, double n_tok);
+/* Where a kernel of this op was measured: *t, which comes with the seconds by bandwidth and peak, gets those by the kernel.
+ * False: it was not, and *t stays. (62) */
+bool kernel_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, struct op_time *t);
+/* The weights of c's model stay in the last-level cache, and were measured there. */
+bool kernel_roof_cached(const struct roofs *r, const struct step_class *c, const struct kernel_roof *k);
+/* What an op was priced with: "matvec Q4_K DRAM 2t, matmat Q4_K at 512 tokens". */
+const char *kernel_roof_text(char *buf, size_t n, const struct roofs *r, const struct step_class *c, const struct op_time *t);
+
 /* What adding up a phase needs. */
 struct phase_pricing {
     const struct roofs *roofs;

@@ -237,6 +237,8 @@ static void exchange(struct step_class *c, enum op_kind kind, enum op_role role,
     c->count = count;
     c->form = (struct cost_form){ .out_rows = after->out_rows, .link_tok = sent * o->act_elem_bytes * elems };
     c->n_comm = n;
+    c->kv_type = DTYPE_PRICED_END;
+    c->held_bytes = 0;
 }
 
 /* How many classes exchanges() appends at most. */
@@ -318,6 +320,16 @@ static void weights_only(struct step_model *s)
     }
 }
 
+/* Of experts all, not only those that a pass touches. */
+static void note_held(struct step_model *s)
+{
+    double held = 0;
+    for (size_t i = 0; i < s->n; i++)
+        held += s->c[i].count * (s->c[i].form.weight + s->c[i].form.weight_expert * s->c[i].form.n_expert);
+    for (size_t i = 0; i < s->n; i++)
+        s->c[i].held_bytes = held;
+}
+
 int step_model_init(struct step_model *s, const struct op_classes *l, const struct step_options *o, struct error *err)
 {
     const struct hparams *hp = &l->m->hp;
@@ -338,6 +350,7 @@ int step_model_init(struct step_model *s, const struct op_classes *l, const stru
         k->op = c->op;
         k->count = c->count;
         k->n_comm = 0;
+        k->kv_type = o->cost.type_k == o->cost.type_v ? o->cost.type_k : DTYPE_PRICED_END;
         cost_form_at(&k->form, &c->op, &o->cost);
         const struct share share = share_of(&c->op, hp, &p);
         divide(&k->form, &c->op, &share, &p);
@@ -349,6 +362,7 @@ int step_model_init(struct step_model *s, const struct op_classes *l, const stru
         make_nominal(s, round(o->weights_bytes));
     else if (o->weights_only)
         weights_only(s);
+    note_held(s);
     return 0;
 }
 

@@ -18,6 +18,7 @@ libroofline_a_SOURCES = \
   %D%/account.c \
   %D%/analysis.c \
   %D%/attainable.c \
+  %D%/kernel_roofs.c \
   %D%/stage.c \
   %D%/memory.c \
   %D%/predict.c \

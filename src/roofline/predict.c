@@ -4,18 +4,40 @@
 #include <math.h>
 #include <string.h>
 
-/* The roofs shown for a phase are those of its largest op. */
-static void note_roofs(struct phase_pricing *x, const struct op *op, const struct cost *c)
+/* Of the engine's kernel, where it was measured. */
+static void note_kernel(struct phase_pricing *x, const struct step_class *c, const struct op_time *t)
 {
-    if (!cost_is_product(op) || c->flop <= x->largest_flop)
+    struct prediction *out = x->out;
+    char text[96];
+    const double bytes_s = kernel_roof_cached(x->roofs, c, t->kernel) ? t->kernel->llc_bytes_s : t->kernel->dram_bytes_s;
+    kernel_roof_text(text, sizeof text, x->roofs, c, t);
+    if (bytes_s > 0) {
+        out->bandwidth_bytes_s = bytes_s;
+        snprintf(out->bandwidth_source, sizeof out->bandwidth_source, "measured kernels: %s", text);
+    }
+    if (t->compute_s > 0 && t->kernel->n > 0) {
+        out->peak_flop_s = kernel_roof_rate(t->kernel, t->kernel_tok);
+        out->derived = false;
+        snprintf(out->peak_source, sizeof out->peak_source, "measured kernels: %s", text);
+    }
+}
+
+/* The roofs shown for a phase are those of its largest op. */
+static void note_roofs(struct phase_pricing *x, const struct step_class *c, const struct cost *cost, const struct op_time *t)
+{
+    if (!cost_is_product(&c->op) || cost->flop <= x->largest_flop)
         return;
-    x->largest_flop = c->flop;
-    const enum math m = roofs_math(x->roofs, op);
+    x->largest_flop = cost->flop;
+    const enum math m = roofs_math(x->roofs, &c->op);
     const struct peak *peak = &x->roofs->peak[m];
+    x->out->bandwidth_bytes_s = x->roofs->bytes_s * x->roofs->e_bandwidth;
+    snprintf(x->out->bandwidth_source, sizeof x->out->bandwidth_source, "%s", x->roofs->bytes_source);
     x->out->peak_flop_s = peak->flop_s * x->roofs->e_compute;
     x->out->derived = peak->derived;
     snprintf(x->out->peak_source, sizeof x->out->peak_source, "%s", peak->source);
     snprintf(x->out->math, sizeof x->out->math, "%s", math_name(m));
+    if (t->kernel)
+        note_kernel(x, c, t);
 }
 
 struct cost cost_times(const struct cost *c, double n)
@@ -28,7 +50,7 @@ void phase_add(void *ctx, const struct step_class *c, const struct cost *cost, c
     struct phase_pricing *x = ctx;
     const double n = x->times * c->count;
     struct predict_role *role = &x->out->role[c->op.role];
-    note_roofs(x, &c->op, cost);
+    note_roofs(x, c, cost, t);
     role->cost = cost_add(role->cost, cost_times(cost, n));
     const int math = c->n_comm > 0 ? -1 : (int)roofs_math(x->roofs, &c->op);
     role->math = role->seconds > 0 && role->math != math ? -1 : math;

@@ -42,6 +42,9 @@ struct step_class {
     double count;
     struct cost_form form; /* what one device does of it */
     uint32_t n_comm;       /* devices that exchange; 0: no traffic */
+    enum dtype kv_type;    /* of the cache's keys and values; DTYPE_PRICED_END: they differ */
+    double held_bytes;     /* weights that passes read on the device, of all classes: a cache that holds them keeps them from
+                              pass to pass; 0: unknown */
 };
 
 struct step_options {
@@ -74,6 +77,35 @@ struct peak {
     bool derived; /* taken from another operand type: source says which */
 };
 
+/*
+ * The engine's own kernels as the profile measured them, for one number of threads: what an op of that kind and type reaches
+ * here, instead of a peak and an efficiency factor. methods.md (61), (62)
+ */
+enum kernel_op {
+    KERNEL_PRODUCT, KERNEL_ATTENTION, KERNEL_QUANTIZE, KERNEL_EMBED, KERNEL_KV_STORE, KERNEL_RMS_NORM, KERNEL_ROPE,
+    KERNEL_SILU, KERNEL_ADD, KERNEL_OP_COUNT,
+};
+enum { KERNEL_POINTS = 12, KERNEL_ROOFS = 40 };
+
+struct kernel_roof {
+    enum kernel_op op;
+    enum dtype dtype;
+    /* Products by one token, attention by one row: stored bytes a second from memory, from the last-level cache, and from
+     * the level where it is most; NaN: not measured. */
+    double dram_bytes_s, llc_bytes_s, best_bytes_s;
+    /* Against tokens of a call (attention: rows of queries that share a key), ascending: FLOP/s of products and attention,
+     * B/s of the others. */
+    size_t n;
+    double n_tok[KERNEL_POINTS], rate[KERNEL_POINTS];
+};
+
+struct kernel_roofs {
+    int n_threads;    /* of all of them */
+    double barrier_s, dispatch_s; /* NaN: not measured */
+    size_t n;         /* 0: the profile has none, or --roof */
+    struct kernel_roof roof[KERNEL_ROOFS];
+};
+
 /* The roofs of a machine as one prediction uses them. */
 struct roofs {
     bool cpu; /* CPU rules for operand types; else GPU rules */
@@ -88,6 +120,7 @@ struct roofs {
     double link_bytes_s, link_latency_s; /* between the devices of the layout; NaN: one device */
     bool link_ring;                      /* neighbours alone are joined */
     char link_source[192];
+    struct kernel_roofs kernels; /* last: what lies behind the first of n is not set */
 };
 
 /* Roofs from the measured ceilings and the datasheet. Fails with "cannot predict: ..." when
@@ -105,6 +138,8 @@ struct op_time {
     double seconds, memory_s, compute_s, link_s;
     double link_bytes; /* sent in link_s */
     enum bound bound;
+    const struct kernel_roof *kernel; /* of r, that it was priced with; NULL: bandwidth and peak */
+    double kernel_tok;                /* the tokens its rate was taken at */
 };
 struct op_time roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost);
 

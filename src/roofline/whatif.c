@@ -212,18 +212,53 @@ static int change(struct hw_value *v, double now, const struct whatif_change *c,
     return 0;
 }
 
+/* Kernels that were measured follow the roof they ran under. */
+static void scale_kernels(struct hwprofile *h, const char *unit, double by)
+{
+    for (size_t i = 0; i < h->n_ceiling && by > 0; i++) {
+        struct ceiling *k = &h->ceiling[i];
+        const bool memory = strcmp(unit, "B/s") == 0;
+        if (measures(k, "kernel", NULL, memory ? "DRAM" : NULL) && strcmp(k->unit, unit) == 0)
+            k->value *= by;
+    }
+}
+
+/* The engine's barrier is what is asked about. */
+static void drop_launch(struct hwprofile *h)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < h->n_ceiling; i++) {
+        const struct ceiling *k = &h->ceiling[i];
+        const bool team = strcmp(k->op, "barrier") == 0 || strcmp(k->op, "dispatch") == 0;
+        if (!measures(k, "latency", NULL, NULL) || !team)
+            h->ceiling[n++] = *k;
+    }
+    h->n_ceiling = n;
+}
+
+/* Factors of efficiency are asked about: then kernels that were measured do not answer. */
+static void drop_kernels(struct hwprofile *h)
+{
+    drop(h, "kernel", NULL, NULL);
+}
+
 static int change_bandwidth(struct hwprofile *h, const struct predict_options *o, const struct whatif_change *c,
                             struct error *err)
 {
-    struct roofs r = { .bytes_s = NAN };
-    if (c->times && roofs_init(&r, h, o, err) != 0)
+    struct roofs r;
+    struct error none;
+    const bool known = roofs_init(&r, h, o, c->times ? err : &none) == 0;
+    if (c->times && !known)
         return -1;
+    const double now = known ? r.bytes_s : NAN;
+    scale_kernels(h, "B/s", (c->times ? now * c->value : c->value) / now);
     drop(h, "bandwidth", NULL, "DRAM");
-    return change(&h->mem_bw, r.bytes_s, c, h, "memory bandwidth", err);
+    return change(&h->mem_bw, now, c, h, "memory bandwidth", err);
 }
 
 static void change_compute(struct hwprofile *h, const struct whatif_change *c)
 {
+    scale_kernels(h, "FLOP/s", c->value);
     for (int i = 0; i < MATH_COUNT; i++)
         if (h->peak[i].value > 0)
             set(&h->peak[i], h->peak[i].value * c->value, c);
@@ -247,6 +282,7 @@ static int change_math(struct hwprofile *h, const struct whatif_change *c, struc
     if (change(&h->peak[c->math], now > 0 ? now : measured, c, h, what, err) != 0)
         return -1;
     drop(h, "compute", math_name(c->math), NULL);
+    drop_kernels(h);
     return 0;
 }
 
@@ -286,10 +322,13 @@ static int apply(const struct whatif_change *c, struct hwprofile *h, struct pred
     case WHATIF_LATENCY:
         return change_links(h, c, err);
     case WHATIF_LAUNCH:
+        drop_launch(h);
         return change(&h->eff.launch_s, h->eff.launch_s.value, c, h, "launch cost", err);
     case WHATIF_E_COMPUTE:
+        drop_kernels(h);
         return change_fraction(&h->eff.compute, c, h, err);
     case WHATIF_E_BANDWIDTH:
+        drop_kernels(h);
         return change_fraction(&h->eff.bandwidth, c, h, err);
     case WHATIF_TYPE: /* the caller loaded that model */
         return 0;

@@ -26,6 +26,10 @@ TESTS += %D%/test_roofline_tables %D%/test_roofline_layout %D%/test_levels
 ROOFLINE_TEST_LIBS = libroofline.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(TEST_LIBS) $(PCRE2_LIBS)
 TESTS += %D%/test_roofline_cost %D%/test_roofline_kinds %D%/test_roofline_account %D%/test_roofline_predict \
   %D%/test_speculate %D%/test_roofline_memory %D%/test_solve
+check_PROGRAMS += %D%/test_kernel_roofs
+%C%_test_kernel_roofs_SOURCES = %D%/test_kernel_roofs.c tests/test.h %D%/near.h
+%C%_test_kernel_roofs_LDADD   = $(ROOFLINE_TEST_LIBS)
+TESTS += %D%/test_kernel_roofs
 EXTRA_PROGRAMS += %D%/bench_price
 %C%_bench_price_SOURCES = %D%/bench_price.c tests/test.h
 %C%_bench_price_LDADD   = $(ROOFLINE_TEST_LIBS)

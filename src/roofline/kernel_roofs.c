@@ -1,0 +1,313 @@
+/*
+ * The engine's own kernels as roofs: read from the ceilings of a profile, and an op's seconds under them.
+ * methods.md (61), (62)
+ */
+#include "roofline/internal.h"
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+static const char *const op_names[KERNEL_OP_COUNT] = {
+    [KERNEL_PRODUCT] = "matmat",  [KERNEL_ATTENTION] = "attention", [KERNEL_QUANTIZE] = "quantize",
+    [KERNEL_EMBED] = "embed",     [KERNEL_KV_STORE] = "kvstore",    [KERNEL_RMS_NORM] = "rmsnorm",
+    [KERNEL_ROPE] = "rope",       [KERNEL_SILU] = "silu",           [KERNEL_ADD] = "add",
+};
+
+/* ---- from a profile -------------------------------------------------------------------------------- */
+
+static bool is_kind(const struct ceiling *c, const char *kind, int n_threads)
+{
+    return strcmp(c->kind, kind) == 0 && c->value > 0 && (n_threads == 0 || c->n_threads == n_threads);
+}
+
+/* The largest number of threads that is not above what is asked for, else the smallest; 0: nothing was measured. */
+static int threads_of(const struct hwprofile *h, int asked)
+{
+    int below = 0, least = INT_MAX;
+    for (size_t i = 0; i < h->n_ceiling; i++) {
+        const int n = h->ceiling[i].n_threads;
+        if (!is_kind(&h->ceiling[i], "kernel", 0))
+            continue;
+        if (n <= asked && n > below)
+            below = n;
+        if (n < least)
+            least = n;
+    }
+    return below > 0 ? below : least < INT_MAX ? least : 0;
+}
+
+/* The roof of an op and type, made when it is the first of them; NULL: unknown, or no room. */
+static struct kernel_roof *roof_of(struct kernel_roofs *k, const struct ceiling *c)
+{
+    const char *op = strcmp(c->op, "matvec") == 0 ? op_names[KERNEL_PRODUCT] : c->op;
+    const struct dtype_info *type = dtype_find_name(c->dtype);
+    int o = 0;
+    while (o < KERNEL_OP_COUNT && strcmp(op_names[o], op) != 0)
+        o++;
+    if (!type || o == KERNEL_OP_COUNT)
+        return NULL;
+    for (size_t i = 0; i < k->n; i++)
+        if (k->roof[i].op == (enum kernel_op)o && k->roof[i].dtype == type->id)
+            return &k->roof[i];
+    if (k->n == KERNEL_ROOFS)
+        return NULL;
+    k->roof[k->n] = (struct kernel_roof){ .op = (enum kernel_op)o, .dtype = type->id, .dram_bytes_s = NAN,
+                                          .llc_bytes_s = NAN, .best_bytes_s = NAN };
+    return &k->roof[k->n++];
+}
+
+/* Points stay in order of their tokens; of two at one place the better stands. */
+static void add_point(struct kernel_roof *k, double n_tok, double rate)
+{
+    size_t i = k->n;
+    while (i > 0 && k->n_tok[i - 1] > n_tok)
+        i--;
+    if (i > 0 && k->n_tok[i - 1] == n_tok) {
+        k->rate[i - 1] = fmax(k->rate[i - 1], rate);
+        return;
+    }
+    if (k->n == KERNEL_POINTS)
+        return;
+    memmove(&k->n_tok[i + 1], &k->n_tok[i], (k->n - i) * sizeof k->n_tok[0]);
+    memmove(&k->rate[i + 1], &k->rate[i], (k->n - i) * sizeof k->rate[0]);
+    k->n_tok[i] = n_tok;
+    k->rate[i] = rate;
+    k->n++;
+}
+
+/* "L3" is the last level where "L3" is the highest that the profile lists. */
+static bool is_last_level(const struct hwprofile *h, const char *level)
+{
+    int last = 0;
+    for (size_t i = 0; i < h->n_cache; i++)
+        last = h->cache[i].level > last ? h->cache[i].level : last;
+    return level[0] == 'L' && level[1] - '0' == last;
+}
+
+static void add_ceiling(struct kernel_roofs *k, const struct hwprofile *h, const struct ceiling *c)
+{
+    struct kernel_roof *roof = roof_of(k, c);
+    const bool streams = roof && roof->op <= KERNEL_ATTENTION && strcmp(c->unit, "B/s") == 0;
+    if (!roof || (roof->op <= KERNEL_ATTENTION && !streams && strcmp(c->unit, "FLOP/s") != 0))
+        return;
+    if (!streams) {
+        add_point(roof, c->n_tok > 0 ? c->n_tok : 1, c->value);
+        return;
+    }
+    if (strcmp(c->level, "DRAM") == 0)
+        roof->dram_bytes_s = c->value;
+    if (is_last_level(h, c->level))
+        roof->llc_bytes_s = c->value;
+    roof->best_bytes_s = fmax(roof->best_bytes_s, c->value); /* of a number and NaN: the number */
+}
+
+/* A product by one token computes at least as fast as where its weights come quickest: 2 FLOP a weight. Attention by one
+ * row likewise: a product and a sum for an element of a key, and for one of a value. */
+static void add_first_point(struct kernel_roof *k)
+{
+    if (k->op <= KERNEL_ATTENTION && k->best_bytes_s > 0)
+        add_point(k, 1, 16 * k->best_bytes_s / dtype_bits(k->dtype));
+}
+
+void kernel_roofs_init(struct kernel_roofs *k, const struct hwprofile *h, const struct predict_options *o)
+{
+    k->n = 0;
+    k->barrier_s = k->dispatch_s = NAN;
+    k->n_threads = 0;
+    if (o->roof || o->weights_bytes > 0 || h->kind != HW_CPU)
+        return;
+    k->n_threads = threads_of(h, o->n_threads > 0 ? o->n_threads : INT_MAX);
+    for (size_t i = 0; k->n_threads > 0 && i < h->n_ceiling; i++) {
+        const struct ceiling *c = &h->ceiling[i];
+        if (is_kind(c, "kernel", k->n_threads))
+            add_ceiling(k, h, c);
+        else if (is_kind(c, "latency", k->n_threads) && strcmp(c->op, "barrier") == 0)
+            k->barrier_s = c->value;
+        else if (is_kind(c, "latency", k->n_threads) && strcmp(c->op, "dispatch") == 0)
+            k->dispatch_s = c->value;
+    }
+    for (size_t i = 0; i < k->n; i++)
+        add_first_point(&k->roof[i]);
+}
+
+/* ---- an op under them ------------------------------------------------------------------------------ */
+
+static const struct kernel_roof *find(const struct kernel_roofs *k, enum kernel_op op, enum dtype t)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (k->roof[i].op == op && k->roof[i].dtype == t)
+            return &k->roof[i];
+    return NULL;
+}
+
+double kernel_roof_rate(const struct kernel_roof *k, double n_tok)
+{
+    size_t i = 0;
+    if (k->n == 0)
+        return NAN;
+    while (i < k->n && k->n_tok[i] < n_tok)
+        i++;
+    if (i == 0 || i == k->n)
+        return k->rate[i == 0 ? 0 : k->n - 1];
+    const double x = log(n_tok / k->n_tok[i - 1]) / log(k->n_tok[i] / k->n_tok[i - 1]);
+    return k->rate[i - 1] * pow(k->rate[i] / k->rate[i - 1], x);
+}
+
+/* Tokens that pass through the op: it reads and writes so many activations of each. */
+static double tokens(const struct step_class *c, const struct cost *cost)
+{
+    const double a = c->form.act_in_tok + c->form.act_out_tok;
+    return a > 0 ? cost->act_bytes / a : 1;
+}
+
+/* What a product's activations become first: 8-bit blocks beside quantized weights, BF16 beside BF16. (10) */
+static double prepare_s(const struct kernel_roofs *k, enum math math, const struct step_class *c, double n_tok)
+{
+    const enum dtype to = math == MATH_INT8 ? DTYPE_Q8_0 : math == MATH_BF16 ? DTYPE_BF16 : DTYPE_F32;
+    const struct kernel_roof *q = find(k, KERNEL_QUANTIZE, to);
+    return q ? c->form.act_in_tok * n_tok / kernel_roof_rate(q, n_tok) : 0;
+}
+
+/* Stored bytes through the roof of one token, FLOP through that of n. What was not measured is left to the machine's
+ * bandwidth and peak: *t has those. */
+static void stream(const struct kernel_roof *k, double bytes, double flop, double n, bool cached, struct op_time *t)
+{
+    const double bytes_s = cached ? k->llc_bytes_s : k->dram_bytes_s;
+    const bool covers = k->n > 0 && (k->n_tok[k->n - 1] > 1 || n <= 1);
+    t->memory_s = bytes_s > 0 ? bytes / bytes_s : t->memory_s;
+    t->compute_s = covers ? flop / kernel_roof_rate(k, n) : t->compute_s;
+    t->kernel = k;
+    t->kernel_tok = n;
+}
+
+bool kernel_roof_cached(const struct roofs *r, const struct step_class *c, const struct kernel_roof *k)
+{
+    return c->held_bytes > 0 && c->held_bytes <= r->cache_bytes && k->llc_bytes_s > 0;
+}
+
+static bool product(const struct roofs *r, const struct step_class *c, const struct cost *cost, struct op_time *t)
+{
+    const struct op *op = &c->op;
+    const bool plain = op->kind == OP_MATMUL || op->kind == OP_EXPERT_MATMUL;
+    if (!plain || !op->w || op->w->scheme != SCHEME_BY_TYPE || !(cost->weight_bytes > 0))
+        return false;
+    const struct kernel_roof *k = find(&r->kernels, KERNEL_PRODUCT, op->w->type);
+    if (!k)
+        return false;
+    /* Tokens that meet a weight: with experts, those of one. */
+    const double n = 0.5 * cost->flop / (8 * cost->weight_bytes / dtype_bits(op->w->type));
+    stream(k, cost->weight_bytes, cost->flop, n, kernel_roof_cached(r, c, k), t);
+    const double prepare = prepare_s(&r->kernels, roofs_math(r, op), c, tokens(c, cost));
+    t->memory_s += prepare;
+    t->compute_s += prepare;
+    return true;
+}
+
+static bool attention(const struct roofs *r, const struct step_class *c, const struct cost *cost, struct op_time *t)
+{
+    /* A head of a token each: rows of queries that one call takes at once, in the engine. */
+    enum { ROWS = 256 };
+    const struct op *op = &c->op;
+    const struct kernel_roof *k = find(&r->kernels, KERNEL_ATTENTION, c->kv_type);
+    if (!k || !(c->form.kv_present > 0) || !(cost->kv_bytes > 0) || op->n_head_kv == 0)
+        return false;
+    const double keys = cost->kv_bytes / c->form.kv_present, pairs = cost->flop / c->form.flop_seen;
+    const double n = fmin(ROWS, fmax(1, pairs / keys) * op->n_head / op->n_head_kv);
+    stream(k, cost->kv_bytes, cost->flop, n, false, t);
+    return true;
+}
+
+/* Activations through the kernel of an op that reads nothing else of size. */
+static bool elementwise(const struct roofs *r, const struct step_class *c, const struct cost *cost, enum kernel_op op,
+                        enum dtype type, struct op_time *t)
+{
+    const struct kernel_roof *k = find(&r->kernels, op, type);
+    if (!k || k->n == 0)
+        return false;
+    t->kernel = k;
+    t->kernel_tok = tokens(c, cost);
+    t->memory_s = cost->act_bytes / kernel_roof_rate(k, t->kernel_tok);
+    t->compute_s = 0;
+    return true;
+}
+
+static bool by_kind(const struct roofs *r, const struct step_class *c, const struct cost *cost, struct op_time *t)
+{
+    switch (c->op.kind) {
+    case OP_MATMUL:
+    case OP_EXPERT_MATMUL:
+        return product(r, c, cost, t);
+    case OP_ATTENTION:
+        return attention(r, c, cost, t);
+    case OP_EMBED:
+        return c->op.w && elementwise(r, c, cost, KERNEL_EMBED, c->op.w->type, t);
+    case OP_KV_STORE:
+        return elementwise(r, c, cost, KERNEL_KV_STORE, c->kv_type, t);
+    case OP_RMS_NORM:
+        return elementwise(r, c, cost, KERNEL_RMS_NORM, DTYPE_F32, t);
+    case OP_ROPE:
+        return elementwise(r, c, cost, KERNEL_ROPE, DTYPE_F32, t);
+    case OP_GLU:
+        return c->op.glu == GLU_SILU && elementwise(r, c, cost, KERNEL_SILU, DTYPE_F32, t);
+    case OP_ADD:
+        return elementwise(r, c, cost, KERNEL_ADD, DTYPE_F32, t);
+    case OP_HEAD_MATMUL: /* matrices of a head, in the file's layout: not what was measured */
+    case OP_KV_EXPAND:
+    case OP_ROUTE:
+    case OP_EXPERT_SUM:
+    case OP_SOFTCAP:
+    case OP_LAYER_NORM:
+    case OP_ACT:
+    case OP_MUL:
+    case OP_SCALE:
+    case OP_CONV1D:
+    case OP_SSM_SCAN:
+    case OP_DELTA_RULE:
+    case OP_INDEX:
+    case OP_ALL_REDUCE:
+    case OP_ALL_GATHER:
+    case OP_ALL_TO_ALL:
+    case OP_SEND:
+    case OP_KIND_COUNT:
+        break;
+    }
+    return false;
+}
+
+/* Where the engine's threads meet: before what reads a buffer that others wrote. Products of one norm follow each other,
+ * additions and gates go with the product before them. */
+static bool meets(const struct op *op)
+{
+    return op->kind != OP_ADD && op->kind != OP_GLU && !(op->kind == OP_MATMUL && op->src == BUF_NORM);
+}
+
+bool kernel_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, struct op_time *t)
+{
+    const struct kernel_roofs *k = &r->kernels;
+    if (!by_kind(r, c, cost, t))
+        return false;
+    double launch = 0;
+    if (k->n_threads > 1 && meets(&c->op))
+        launch = k->barrier_s >= 0 ? k->barrier_s : r->launch_s;
+    if (c->op.kind == OP_EMBED && k->dispatch_s >= 0) /* the pass begins: the threads are woken */
+        launch = k->dispatch_s;
+    const double roof = fmax(t->memory_s, t->compute_s);
+    t->seconds = roof + launch;
+    t->bound = launch > roof ? BOUND_LAUNCH : t->memory_s >= t->compute_s ? BOUND_MEMORY : BOUND_COMPUTE;
+    return true;
+}
+
+const char *kernel_roof_text(char *buf, size_t n, const struct roofs *r, const struct step_class *c, const struct op_time *t)
+{
+    const struct kernel_roof *k = t->kernel;
+    const char *type = dtype_name(k->dtype), *s = t->kernel_tok > 1 ? "s" : "";
+    const int threads = r->kernels.n_threads;
+    if (k->op == KERNEL_PRODUCT)
+        snprintf(buf, n, "matvec %s %s %dt, matmat %s at %.4g token%s", type, kernel_roof_cached(r, c, k) ? "last cache" : "DRAM",
+                 threads, type, t->kernel_tok, s);
+    else if (k->op == KERNEL_ATTENTION)
+        snprintf(buf, n, "attention %s DRAM %dt, at %.4g row%s a key", type, threads, t->kernel_tok, s);
+    else
+        snprintf(buf, n, "%s %s %dt at %.4g token%s", op_names[k->op], type, threads, t->kernel_tok, s);
+    return buf;
+}

@@ -1,0 +1,299 @@
+/* Ops under the roofs of the engine's kernels, on machines of round numbers. methods.md (62) */
+#include "../test.h"
+#include "near.h"
+#include "roofline/ask.h"
+#include "roofline/step.h"
+
+enum { ROWS = 1024, COLS = 2048 };
+
+/* 100 GB/s and 10 TOP/s by its roofs, half of it by its efficiency; a cache of 32 MiB. */
+static struct hwprofile machine(void)
+{
+    static struct hw_cache cache;
+    struct hwprofile h = { .kind = HW_CPU, .n_cores = 4, .cache = &cache, .n_cache = 1 };
+    cache = (struct hw_cache){ .level = 3, .size_bytes = 32 << 20, .n_instances = 1 };
+    snprintf(h.id, sizeof h.id, "test-machine");
+    h.mem_bytes.value = h.tdp_w.value = NAN;
+    h.mem_bw.value = 100e9;
+    for (int i = 0; i < MATH_COUNT; i++)
+        h.peak[i].value = 10e12;
+    h.eff.compute.value = h.eff.bandwidth.value = 0.5;
+    h.eff.launch_s.value = 1e-6;
+    return h;
+}
+
+static void measured(struct hwprofile *h, const char *kind, const char *op, const char *dtype, const char *level, int n_tok,
+                     int n_threads, const char *unit, double value)
+{
+    struct ceiling c = { .n_threads = n_threads, .n_tok = n_tok, .value = value };
+    struct error err = { 0 };
+    snprintf(c.name, sizeof c.name, "%s %s %s x%d %dt", op, dtype, level, n_tok, n_threads);
+    snprintf(c.kind, sizeof c.kind, "%s", kind);
+    snprintf(c.op, sizeof c.op, "%s", op);
+    snprintf(c.dtype, sizeof c.dtype, "%s", dtype);
+    snprintf(c.level, sizeof c.level, "%s", level);
+    snprintf(c.unit, sizeof c.unit, "%s", unit);
+    assert_ok(hwprofile_add_ceiling(h, &c, &err), err);
+}
+
+/* The same with the kernels of Q8_0: 40 GB/s from memory, 80 from L3, 160 from L1. Two FLOP for 34/32 bytes: by one token
+ * 301 GFLOP/s at most. */
+static struct hwprofile with_kernels(void)
+{
+    struct hwprofile h = machine();
+    measured(&h, "kernel", "matmat", "Q8_0", "DRAM", 64, 2, "FLOP/s", 1600e9);
+    measured(&h, "kernel", "matvec", "Q8_0", "DRAM", 1, 2, "B/s", 40e9);
+    measured(&h, "kernel", "matvec", "Q8_0", "L1", 1, 2, "B/s", 160e9);
+    measured(&h, "kernel", "matvec", "Q8_0", "L3", 1, 2, "B/s", 80e9);
+    measured(&h, "kernel", "matmat", "Q8_0", "DRAM", 16, 2, "FLOP/s", 400e9);
+    measured(&h, "kernel", "attention", "F16", "DRAM", 1, 2, "B/s", 20e9);
+    measured(&h, "kernel", "attention", "F16", "DRAM", 4, 2, "FLOP/s", 50e9);
+    measured(&h, "kernel", "attention", "F16", "DRAM", 256, 2, "FLOP/s", 100e9);
+    measured(&h, "kernel", "rmsnorm", "F32", "", 1, 2, "B/s", 10e9);
+    measured(&h, "kernel", "rmsnorm", "F32", "", 512, 2, "B/s", 20e9);
+    measured(&h, "latency", "barrier", "", "", 0, 2, "s", 3e-7);
+    measured(&h, "latency", "dispatch", "", "", 0, 2, "s", 7e-7);
+    return h;
+}
+
+static struct predict_options options(void)
+{
+    return (struct predict_options){ .weights_bytes = NAN, .n_prompt = 64, .n_gen = 1, .n_batch = 1, .n_ubatch = 512,
+                                     .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
+}
+
+static struct roofs roofs_of(const struct hwprofile *h, const struct predict_options *o)
+{
+    struct roofs r;
+    struct error err = { 0 };
+    assert_ok(roofs_init(&r, h, o, &err), err);
+    return r;
+}
+
+static struct tensor weights(enum dtype t)
+{
+    return (struct tensor){ .type = t, .rows = ROWS, .cols = COLS, .n_mat = 1,
+                            .bytes = ROWS * dtype_row_bytes(t, COLS) };
+}
+
+static const struct cost_options costs = { .act_elem_bytes = 4, .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
+
+static struct op_time time_of(const struct roofs *r, const struct op *op, struct pass p, double held, struct cost *cost)
+{
+    const struct step_class c = { .op = *op, .count = 1, .form = cost_form(op, &costs), .kv_type = DTYPE_F16,
+                                  .held_bytes = held };
+    *cost = cost_op(op, &p, &costs);
+    return roofs_time(r, &c, cost);
+}
+
+static struct op product_of(const struct tensor *w)
+{
+    return (struct op){ .kind = OP_MATMUL, .role = ROLE_ATTN_OUTPUT, .w = w, .src = BUF_ATTN, .rows = ROWS, .cols = COLS };
+}
+
+static void one_token_streams_the_weights(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels();
+    const struct predict_options o = options();
+    const struct roofs r = roofs_of(&h, &o);
+    const struct tensor w = weights(DTYPE_Q8_0);
+    const struct op op = product_of(&w);
+    struct cost c;
+    const double bytes = ROWS * COLS * 34.0 / 32;
+    struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_seq = 1 }, 64 << 20, &c);
+    assert_non_null(t.kernel);
+    assert_near(t.memory_s, bytes / 40e9, 1e-15);
+    assert_near(t.compute_s, bytes / 160e9, 1e-15); /* as fast as from L1 */
+    assert_near(t.seconds, bytes / 40e9 + 3e-7, 1e-15);
+    assert_int_equal(t.bound, BOUND_MEMORY);
+    /* A model that the last cache holds; nobody said how large it is: memory. */
+    t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_seq = 1 }, 32 << 20, &c);
+    assert_near(t.memory_s, bytes / 80e9, 1e-15);
+    t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_seq = 1 }, 0, &c);
+    assert_near(t.memory_s, bytes / 40e9, 1e-15);
+    free(h.ceiling);
+}
+
+/* At 16, 32, 64 and more tokens: 400, 800 (halfway in logarithms), 1600, 1600 GFLOP/s; at 4, halfway from 301.2. */
+static void many_tokens_compute(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels();
+    const struct predict_options o = options();
+    const struct roofs r = roofs_of(&h, &o);
+    const struct tensor w = weights(DTYPE_Q8_0);
+    const struct op op = product_of(&w);
+    const double at_1 = 2 * 160e9 * 32 / 34;
+    const struct {
+        uint32_t n;
+        double flop_s;
+    } cases[] = { { 16, 400e9 }, { 32, 800e9 }, { 64, 1600e9 }, { 512, 1600e9 }, { 4, sqrt(at_1 * 400e9) }, { 1, at_1 } };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct cost c;
+        const struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = cases[i].n, .n_seq = 1 }, 1e12, &c);
+        assert_near(c.flop / t.compute_s / cases[i].flop_s, 1, 1e-12);
+        assert_near(t.kernel_tok, cases[i].n, 1e-9);
+    }
+    free(h.ceiling);
+}
+
+/* Beside no matmat the peak and its factor stand for several tokens; a type that was not measured is as it was. */
+static void what_was_not_measured(void **state)
+{
+    (void)state;
+    struct hwprofile h = machine(), none = machine();
+    measured(&h, "kernel", "matvec", "Q8_0", "DRAM", 1, 2, "B/s", 40e9);
+    const struct predict_options o = options();
+    const struct roofs r = roofs_of(&h, &o), plain = roofs_of(&none, &o);
+    const struct tensor w = weights(DTYPE_Q8_0), other = weights(DTYPE_F16);
+    const struct op op = product_of(&w), op_other = product_of(&other);
+    struct cost c;
+    const struct pass p = { .n_tok = 32, .n_seq = 1 };
+    struct op_time t = time_of(&r, &op, p, 1e12, &c);
+    assert_near(t.compute_s, c.flop / 5e12, 1e-15);
+    assert_near(t.memory_s, c.weight_bytes / 40e9, 1e-15);
+    t = time_of(&r, &op_other, p, 1e12, &c);
+    assert_null(t.kernel);
+    assert_near(t.seconds, time_of(&plain, &op_other, p, 1e12, &c).seconds, 0);
+    free(h.ceiling);
+}
+
+/* Activations become 8-bit blocks first: 2048 floats a token. */
+static void activations_are_prepared(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels();
+    measured(&h, "kernel", "quantize", "Q8_0", "", 1, 2, "B/s", 2e9);
+    const struct predict_options o = options();
+    const struct roofs r = roofs_of(&h, &o);
+    const struct tensor w = weights(DTYPE_Q8_0);
+    const struct op op = product_of(&w);
+    struct cost c;
+    const struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_seq = 1 }, 1e12, &c);
+    assert_near(t.memory_s, c.weight_bytes / 40e9 + 4.0 * COLS / 2e9, 1e-15);
+    free(h.ceiling);
+}
+
+static void attention_by_rows(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels();
+    const struct predict_options o = options();
+    const struct roofs r = roofs_of(&h, &o);
+    struct op op = { .kind = OP_ATTENTION, .role = ROLE_ATTN_CORE, .n_head = 8, .n_head_kv = 2, .head_dim = 64, .head_dim_v = 64 };
+    struct cost c;
+    /* 4 heads a key; 1024 positions of 2 heads, 64 + 64 elements */
+    struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_past = 1023, .n_seq = 1 }, 1e12, &c);
+    assert_near(t.kernel_tok, 4, 1e-9);
+    assert_near(t.memory_s, 1024.0 * 2 * 128 * 2 / 20e9, 1e-15);
+    assert_near(t.compute_s, c.flop / 50e9, 1e-15);
+    /* so many tokens that a call has all the rows it takes */
+    t = time_of(&r, &op, (struct pass){ .n_tok = 512, .n_past = 1024, .n_seq = 1 }, 1e12, &c);
+    assert_near(t.kernel_tok, 256, 1e-9);
+    assert_near(t.compute_s, c.flop / 100e9, 1e-12);
+    free(h.ceiling);
+}
+
+/* 10 GB/s at a token, 20 at 512; threads meet before it, and the pass begins with the embedding. */
+static void small_ops_and_the_team(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels();
+    measured(&h, "kernel", "embed", "Q8_0", "DRAM", 1, 2, "B/s", 1e9);
+    measured(&h, "kernel", "add", "F32", "", 1, 2, "B/s", 1e9);
+    const struct predict_options o = options();
+    const struct roofs r = roofs_of(&h, &o);
+    const struct tensor w = weights(DTYPE_Q8_0);
+    const struct op norm = { .kind = OP_RMS_NORM, .role = ROLE_ATTN_NORM, .n_head = 1, .rows = 1, .cols = COLS };
+    const struct op add = { .kind = OP_ADD, .role = ROLE_ATTN_RESIDUAL, .rows = 1, .cols = COLS };
+    const struct op embed = { .kind = OP_EMBED, .role = ROLE_EMBED, .w = &w, .rows = 1, .cols = COLS };
+    const struct pass one = { .n_tok = 1, .n_seq = 1 }, many = { .n_tok = 512, .n_seq = 1 };
+    struct cost c;
+    assert_near(time_of(&r, &norm, one, 1e12, &c).seconds, 8.0 * COLS / 10e9 + 3e-7, 1e-15);
+    assert_near(time_of(&r, &norm, many, 1e12, &c).seconds, 512 * 8.0 * COLS / 20e9 + 3e-7, 1e-12);
+    assert_near(time_of(&r, &add, one, 1e12, &c).seconds, 12.0 * COLS / 1e9, 1e-15);
+    assert_near(time_of(&r, &embed, one, 1e12, &c).seconds, 4.0 * COLS / 1e9 + 7e-7, 1e-15);
+    free(h.ceiling);
+}
+
+/* The largest number of threads that is not above what is asked for. */
+static void threads(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels();
+    measured(&h, "kernel", "matvec", "Q8_0", "DRAM", 1, 1, "B/s", 25e9);
+    measured(&h, "kernel", "matvec", "Q8_0", "DRAM", 1, 8, "B/s", 99e9);
+    const struct {
+        int asked, found;
+    } cases[] = { { 1, 1 }, { 2, 2 }, { 7, 2 }, { 0, 8 } };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct predict_options o = options();
+        o.n_threads = cases[i].asked;
+        assert_int_equal(roofs_of(&h, &o).kernels.n_threads, cases[i].found);
+    }
+    free(h.ceiling);
+}
+
+static double decode_s(const struct model *m, const struct hwprofile *h, const struct predict_options *o)
+{
+    struct predict_result r;
+    struct error err = { 0 };
+    assert_ok(predict(&r, m, h, o, &err), err);
+    return r.decode.seconds;
+}
+
+static double changed_s(const struct model *m, const struct hwprofile *base, const char *text)
+{
+    struct predict_options o = options();
+    struct hwprofile h;
+    struct whatif w;
+    struct error err = { 0 };
+    assert_ok(whatif_parse(&w, text, &err), err);
+    assert_ok(whatif_profile(&h, base, &err), err);
+    assert_ok(whatif_apply(&w, &h, &o, &err), err);
+    const double s = decode_s(m, &h, &o);
+    whatif_profile_free(&h);
+    return s;
+}
+
+/* A bound does not ask the kernels; what-ifs move them with the roof they ran under; a factor replaces them. */
+static void whole_predictions(void **state)
+{
+    (void)state;
+    model_set_dirs(data_dirs());
+    hwprofile_set_dirs(data_dirs());
+    struct model m;
+    struct error err = { 0 };
+    assert_ok(model_load(&m, "smollm2-360m", "Q8_0", &err), err);
+    struct hwprofile h = with_kernels(), none = machine();
+    struct predict_options o = options(), roof = options();
+    roof.roof = true;
+    assert_near(decode_s(&m, &h, &roof), decode_s(&m, &none, &roof), 0);
+    const double plain = decode_s(&m, &none, &o), kernels = decode_s(&m, &h, &o);
+    assert_true(kernels > 1.1 * plain); /* 40 GB/s instead of 50 */
+    assert_near(changed_s(&m, &h, "bandwidth=x1"), kernels, 1e-12);
+    assert_true(changed_s(&m, &h, "bandwidth=x2") < 0.6 * kernels);
+    assert_near(changed_s(&m, &h, "e_bandwidth=0.5"), plain, 1e-12);
+    struct explain e;
+    assert_ok(explain_init(&e, &m, &h, &o, PHASE_DECODE, &err), err);
+    assert_near(e.sum_s, kernels, 1e-12);
+    size_t named = 0;
+    for (size_t i = 0; i < e.n; i++)
+        named += strncmp(e.c[i].roof, "matvec Q8_0 DRAM 2t, matmat Q8_0 at 1 token", 80) == 0;
+    assert_true(named >= 5);
+    explain_free(&e);
+    free(h.ceiling);
+    model_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_token_streams_the_weights), cmocka_unit_test(many_tokens_compute),
+        cmocka_unit_test(what_was_not_measured),         cmocka_unit_test(activations_are_prepared),
+        cmocka_unit_test(attention_by_rows),             cmocka_unit_test(small_ops_and_the_team),
+        cmocka_unit_test(threads),                       cmocka_unit_test(whole_predictions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
