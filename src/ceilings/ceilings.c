@@ -17,7 +17,7 @@ static const struct {
 
 static const struct ceilings_provider *provider_at(const struct ceilings_options *o, size_t i)
 {
-    static const struct ceilings_provider *const own[] = { &ceilings_compute, &ceilings_memory };
+    static const struct ceilings_provider *const own[] = { &ceilings_compute, &ceilings_memory, &ceilings_kernels };
     if (i < ARRAY_LEN(own))
         return own[i];
     return i - ARRAY_LEN(own) < o->n_provider ? o->provider[i - ARRAY_LEN(own)] : NULL;

@@ -10,6 +10,10 @@ libceilings_a_SOURCES = \
   %D%/compute.c \
   %D%/memory.c \
   %D%/prober.c \
+  %D%/kernel_bench.h \
+  %D%/kernel_jobs.c \
+  %D%/kernel_product.c \
+  %D%/kernel_vector.c \
   %D%/footprint.c \
   %D%/meter.c \
   %D%/clock.c \

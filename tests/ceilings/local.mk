@@ -2,6 +2,10 @@
 if CMOCKA
 check_PROGRAMS += %D%/test_ceilings
 %C%_test_ceilings_SOURCES = %D%/test_ceilings.c tests/test.h
-%C%_test_ceilings_LDADD   = libceilings.a libhwprofile.a $(TEST_LIBS)
+%C%_test_ceilings_LDADD   = libceilings.a libhwprofile.a $(KERNEL_LIBS) libdtype.a $(TEST_LIBS)
+check_PROGRAMS += %D%/test_kernel_roofs
+%C%_test_kernel_roofs_SOURCES = %D%/test_kernel_roofs.c tests/test.h
+%C%_test_kernel_roofs_LDADD   = libceilings.a libhwprofile.a $(KERNEL_LIBS) libdtype.a $(TEST_LIBS)
+TESTS += %D%/test_kernel_roofs
 TESTS += %D%/test_ceilings
 endif

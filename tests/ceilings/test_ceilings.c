@@ -259,14 +259,37 @@ static void each_ceiling_is_sound(void **state)
             continue;
         }
         assert_true(c->value > 0 && c->ci_lo <= c->value && c->value <= c->ci_hi);
+        assert_true(c->kernel[0] && c->cpus[0] && c->date[0]);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(c->name, profile.ceiling[j].name);
+        if (strcmp(c->kind, "kernel") == 0 || strcmp(c->kind, "latency") == 0)
+            continue;
         assert_int_equal(c->n_samples, 3);
         assert_true(c->clock_hz > 1e8 && c->clock_hz < 2e10);
-        assert_true(c->kernel[0] && c->isa[0] && c->cpus[0] && c->date[0]);
+        assert_true(c->isa[0]);
         assert_string_equal(c->unit, strcmp(c->kind, "bandwidth") == 0 ? "B/s"
                                      : strcmp(c->dtype, "int8") == 0   ? "OP/s"
                                                                        : "FLOP/s");
-        for (size_t j = 0; j < i; j++)
-            assert_string_not_equal(c->name, profile.ceiling[j].name);
+    }
+}
+
+/* The engine's kernels and its team, for one thread and for all. */
+static void kernels_are_there(void **state)
+{
+    (void)state;
+    static const char *const ops[] = { "matvec", "matmat", "attention", "rmsnorm", "rope", "silu", "add", "quantize", "kvstore", "embed" };
+    for (int n = 1; n <= n_threads; n++) {
+        for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
+            bool found = false;
+            for (size_t k = 0; k < profile.n_ceiling; k++)
+                found |= strcmp(profile.ceiling[k].kind, "kernel") == 0 && strcmp(profile.ceiling[k].op, ops[i]) == 0 &&
+                         profile.ceiling[k].n_threads == n && profile.ceiling[k].value > 0;
+            if (!found)
+                fail_msg("no roof of %s with %d threads", ops[i], n);
+        }
+        assert_non_null(hwprofile_ceiling(&profile, "latency", "dispatch", "", "", 0, n));
+        const struct ceiling *b = hwprofile_ceiling(&profile, "latency", "barrier", "", "", 0, 1); /* one waits for nobody */
+        assert_true(n_threads > 1 ? b && b->n_threads > 1 : !b);
     }
 }
 
@@ -380,6 +403,7 @@ int main(void)
         cmocka_unit_test(footprints),
         cmocka_unit_test(everything_is_there),
         cmocka_unit_test(each_ceiling_is_sound),
+        cmocka_unit_test(kernels_are_there),
         cmocka_unit_test(relations),
         cmocka_unit_test(survives_json),
         cmocka_unit_test(probes),

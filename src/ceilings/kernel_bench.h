@@ -1,0 +1,98 @@
+/*
+ * What the jobs of the engine's kernels share (kernel_jobs.c, kernel_product.c, kernel_vector.c): at one number of threads,
+ * memory whose bytes are weights of any type, activations, and each thread's own things. methods.md (61)
+ */
+#ifndef CEILINGS_KERNEL_BENCH_H
+#define CEILINGS_KERNEL_BENCH_H
+
+#include "ceilings/ceilings.h"
+#include "ceilings/job.h"
+#include "kernels/pack.h"
+#include "kernels/share.h"
+
+enum {
+    BENCH_COLS = 2048,   /* of a matrix, of an activation row: between the widths of small and of large models */
+    BENCH_L1_COLS = 256, /* of a matrix that is to stay in L1: a panel of F32 takes 16 KiB */
+    BENCH_TOKENS = 512,  /* rows of activations */
+    BENCH_OUT = 1 << 16, /* results that a thread has room for */
+    BENCH_HEAD_DIM = 128,
+    BENCH_KEYS = 4096,
+};
+
+/* A thread's own, on lines of its own. */
+struct bench_lane {
+    _Alignas(64) atomic_uint next; /* units taken from its part in this sample */
+    size_t at;                     /* units of its memory that samples before have walked */
+    void *scratch;
+    float *out;                    /* [BENCH_OUT] */
+    struct work walked;            /* as attention counts it */
+};
+
+struct kernel_bench {
+    int n_job;        /* that hold it */
+    int n_threads;
+    struct team *team;
+    struct kernels k;
+    size_t want_bytes, chunk_bytes; /* of weights: in all; of a thread */
+    unsigned char *map, *w;         /* NULL until the first job prepares */
+    size_t map_bytes;
+    size_t level_bytes[4];          /* that a thread may use of L1, L2, L3; 0: there is no such level */
+    float *x, *z;                   /* [BENCH_TOKENS][BENCH_COLS] */
+    float *y;                       /* [BENCH_TOKENS][y_cols] */
+    size_t y_cols;
+    float cs[BENCH_HEAD_DIM];       /* cosines and sines of a position */
+    void *act_mem;                  /* activations as kernels want them; keys as the cache has them */
+    struct acts acts;
+    const struct kernel_job *last;  /* the job whose act_mem it is */
+    struct bench_lane *lane;
+};
+
+struct kernel_job;
+typedef void bench_fn(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n);
+
+/* A roof in the making: what is called, on what, and how it is counted. */
+struct kernel_job {
+    struct kernel_bench *b;
+    const char *kind, *op, *unit;
+    char dtype[16];
+    int level;         /* 0 to 3: L1, L2, L3, DRAM; -1: means nothing */
+    int n_tok;         /* 0: means nothing */
+    bench_fn *run;     /* n repetitions on thread tid */
+    double amount;     /* of a repetition, all threads: bytes, FLOP; 1: a latency */
+    double footprint_bytes; /* of a thread */
+    char text[48];     /* struct ceiling.kernel */
+    /* products */
+    const struct matmul_slot *slot;
+    enum dtype type;
+    size_t cols, row_bytes, rows; /* rows of a unit (DRAM), else of all that a thread walks */
+    enum act_kind act;  /* that the job wants prepared, with x; ACT_KIND_COUNT: none */
+    /* attention */
+    uint32_t n_query, n_head; /* tokens of a call, heads that share a key */
+};
+
+/* At b's number of threads, for a profile's caches; NULL: no memory. The caller holds it as a job does. */
+struct kernel_bench *bench_new(const struct hwprofile *h, int n_threads, const struct ceilings_options *o, struct error *err);
+void bench_release(struct kernel_bench *b);
+/* The weights, each thread's part touched by it. */
+int bench_map(struct kernel_bench *b, struct team *t, struct error *err);
+/* x as the job's kernel wants it, unless the last sample was of it. */
+void bench_prepare(struct kernel_bench *b, const struct kernel_job *j);
+
+/* Of kernel_product.c and kernel_vector.c: fill in *j for a type. False: there is no such kernel. */
+bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int level, bool file);
+bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok, bool file);
+bool bench_embed(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok);
+bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head);
+/* i from 0; false: past the last one. */
+bool bench_vector(struct kernel_bench *b, struct kernel_job *j, size_t i, int n_tok);
+bool bench_barrier(struct kernel_bench *b, struct kernel_job *j);
+bool bench_dispatch(struct kernel_bench *b, struct kernel_job *j);
+
+/* Weights of thread tid's memory, unit by unit of so many bytes, which begin again at the end. */
+static inline const unsigned char *bench_unit(const struct kernel_bench *b, int tid, size_t unit, size_t unit_bytes)
+{
+    const size_t n = b->chunk_bytes / unit_bytes;
+    return b->w + (size_t)tid * b->chunk_bytes + unit % (n ? n : 1) * unit_bytes;
+}
+
+#endif

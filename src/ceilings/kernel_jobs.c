@@ -1,0 +1,369 @@
+/*
+ * The roofs of the engine's own kernels, as a provider of jobs: for every type that the engine executes what a product by one
+ * token reads a second and what one by several computes, attention, the small ops, and the team's barrier. For one thread
+ * and for all, as those are the ones that predictions ask for. methods.md (61)
+ */
+#include "ceilings/kernel_bench.h"
+#include "ceilings/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static const char *const level_names[] = { "L1", "L2", "L3", "DRAM" };
+enum { DRAM = 3, HUGE_PAGE = 2 << 20 };
+
+/* ---- memory -------------------------------------------------------------------------------------------- */
+
+/*
+ * Bytes that every type reads as ordinary weights: the upper half of each byte is 3 or B, so that a number of 16 or 32 bits
+ * lies between 1e-10 and 2, of either sign, and a scale of 8 is no extreme; the lower half is random, so that adders toggle.
+ */
+static void fill_weights(void *arg, int tid, int n_threads)
+{
+    struct kernel_bench *b = arg;
+    unsigned char *to = b->w + (size_t)tid * b->chunk_bytes;
+    uint64_t page[512];
+    struct rng r;
+    (void)n_threads;
+    rng_init(&r, (uint64_t)tid + 1);
+    for (size_t i = 0; i < ARRAY_LEN(page); i++)
+        page[i] = (rng_u64(&r) & UINT64_C(0x8f8f8f8f8f8f8f8f)) | UINT64_C(0x3030303030303030);
+    for (size_t at = 0; at < b->chunk_bytes && interrupt_check(NULL) == 0; at += sizeof page) {
+        memcpy(to + at, page, sizeof page);
+        page[at / sizeof page % ARRAY_LEN(page)] ^= UINT64_C(0x0102040804020100); /* no two pages alike; lower halves */
+    }
+}
+
+int bench_map(struct kernel_bench *b, struct team *t, struct error *err)
+{
+    b->team = t;
+    const size_t chunk = b->want_bytes / (size_t)b->n_threads / HUGE_PAGE * HUGE_PAGE;
+    b->chunk_bytes = chunk ? chunk : HUGE_PAGE;
+    b->map_bytes = b->chunk_bytes * (size_t)b->n_threads + HUGE_PAGE;
+    void *p = mmap(NULL, b->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return error_oom(err, b->map_bytes, "the weights of the kernels' roofs");
+    b->map = p;
+    b->w = (unsigned char *)size_align_up((size_t)p, HUGE_PAGE);
+#ifdef MADV_HUGEPAGE
+    (void)madvise(p, b->map_bytes, MADV_HUGEPAGE); /* as packed weights have them */
+#endif
+    team_run(b->team, fill_weights, b);
+    return interrupt_check(err);
+}
+
+static void *aligned(size_t bytes)
+{
+    return aligned_alloc(64, size_align_up(bytes, 64));
+}
+
+static size_t scratch_bytes(void)
+{
+    const size_t product = kernels_scratch_bytes(BENCH_COLS, BENCH_TOKENS);
+    const size_t attention = kernels_attention_scratch_bytes(BENCH_KEYS, BENCH_HEAD_DIM, 4, 64);
+    return product > attention ? product : attention;
+}
+
+static void fill_floats(struct kernel_bench *b)
+{
+    struct rng r;
+    rng_init(&r, 1);
+    for (size_t i = 0; i < (size_t)BENCH_TOKENS * BENCH_COLS; i++)
+        b->x[i] = (float)rng_normal(&r);
+    memcpy(b->z, b->x, (size_t)BENCH_TOKENS * BENCH_COLS * sizeof *b->z);
+    memcpy(b->y, b->x, (size_t)BENCH_TOKENS * BENCH_COLS * sizeof *b->y);
+    for (size_t i = 0; i < BENCH_HEAD_DIM / 2; i++) {
+        b->cs[2 * i] = cosf((float)i);
+        b->cs[2 * i + 1] = sinf((float)i);
+    }
+}
+
+static int alloc_floats(struct kernel_bench *b, struct error *err)
+{
+    const size_t n = (size_t)BENCH_TOKENS * BENCH_COLS;
+    size_t acts = 0;
+    for (int k = 0; k < ACT_KIND_COUNT; k++)
+        acts = u64_max(acts, acts_bytes((enum act_kind)k, BENCH_TOKENS, BENCH_COLS));
+    b->x = aligned(n * sizeof *b->x);
+    b->z = aligned(n * sizeof *b->z);
+    b->y = aligned(BENCH_TOKENS * b->y_cols * sizeof *b->y);
+    b->act_mem = aligned(acts);
+    bool all = b->x && b->y && b->z && b->act_mem;
+    for (int i = 0; i < b->n_threads; i++) {
+        b->lane[i].scratch = aligned(scratch_bytes());
+        b->lane[i].out = aligned(BENCH_OUT * sizeof(float));
+        all &= b->lane[i].scratch && b->lane[i].out;
+    }
+    if (!all)
+        return error_oom(err, 3 * n * sizeof *b->x, "the activations of the kernels' roofs");
+    fill_floats(b);
+    return 0;
+}
+
+void bench_release(struct kernel_bench *b)
+{
+    if (--b->n_job > 0)
+        return;
+    for (int i = 0; b->lane && i < b->n_threads; i++) {
+        free(b->lane[i].scratch);
+        free(b->lane[i].out);
+    }
+    if (b->map)
+        munmap(b->map, b->map_bytes);
+    free(b->lane);
+    free(b->act_mem);
+    free(b->x);
+    free(b->y);
+    free(b->z);
+    free(b);
+}
+
+/* ---- jobs ----------------------------------------------------------------------------------------------- */
+
+static int prepare(struct job *job, struct meter *m, struct error *err)
+{
+    struct kernel_bench *b = ((struct kernel_job *)job->data)->b;
+    return b->map ? 0 : bench_map(b, meter_team(m), err);
+}
+
+struct call {
+    struct kernel_bench *b;
+    const struct kernel_job *j;
+    uint64_t n;
+};
+
+static void call(void *arg, int tid)
+{
+    const struct call *c = arg;
+    c->j->run(c->b, c->j, tid, c->n);
+}
+
+static void nothing(void *arg, int tid, int n_threads)
+{
+    (void)arg;
+    (void)tid;
+    (void)n_threads;
+}
+
+static void time_dispatch(struct kernel_bench *b, uint64_t n, struct sample *s)
+{
+    team_run(b->team, nothing, b);
+    const double start = clock_now_s();
+    for (uint64_t i = 0; i < n; i++)
+        team_run(b->team, nothing, b);
+    *s = (struct sample){ .seconds = clock_now_s() - start, .clock_hz = NAN };
+}
+
+void bench_prepare(struct kernel_bench *b, const struct kernel_job *j)
+{
+    if (b->last == j)
+        return;
+    b->last = j;
+    if (j->act == ACT_KIND_COUNT)
+        return;
+    acts_bind(&b->acts, j->act, (size_t)j->n_tok, j->cols, b->act_mem);
+    b->k.act_prepare[j->act](&b->acts, b->x, BENCH_COLS, 0, (size_t)j->n_tok);
+}
+
+static void take_sample(struct job *job, struct meter *m, int variant, uint64_t n, struct sample *s)
+{
+    const struct kernel_job *j = job->data;
+    struct kernel_bench *b = j->b;
+    struct call c = { b, j, n };
+    (void)variant;
+    for (int i = 0; i < b->n_threads; i++)
+        atomic_store_explicit(&b->lane[i].next, 0, memory_order_relaxed);
+    bench_prepare(b, j);
+    if (j->run)
+        meter_time(m, call, &c, NULL, s);
+    else
+        time_dispatch(b, n, s);
+    for (int i = 0; i < b->n_threads; i++) /* the next sample finds memory that no cache holds */
+        b->lane[i].at += n;
+    const double amount = j->amount * (double)n;
+    if (strcmp(j->unit, "s") == 0)
+        s->value = s->seconds / (double)n;
+    else
+        s->value = s->seconds > 0 ? amount / s->seconds : NAN;
+}
+
+static void name(const struct kernel_job *j, char *to, size_t n, int n_threads)
+{
+    if (strcmp(j->kind, "latency") == 0)
+        snprintf(to, n, "%s %dt", j->op, n_threads);
+    else if (strncmp(j->op, "matvec", 6) == 0)
+        snprintf(to, n, "%s %s %s %dt", j->op, j->dtype, level_names[j->level], n_threads);
+    else
+        snprintf(to, n, "%s %s x%d %dt", j->op, j->dtype, j->n_tok, n_threads);
+}
+
+static int keep(const struct job *job, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+{
+    const struct kernel_job *j = job->data;
+    name(j, c->name, sizeof c->name, meter_threads(m));
+    snprintf(c->kind, sizeof c->kind, "%s", j->kind);
+    snprintf(c->op, sizeof c->op, "%s", j->op);
+    snprintf(c->unit, sizeof c->unit, "%s", j->unit);
+    c->n_tok = j->n_tok;
+    c->footprint_bytes = j->footprint_bytes;
+    if (strcmp(j->kind, "kernel") == 0) {
+        snprintf(c->dtype, sizeof c->dtype, "%s", j->dtype);
+        snprintf(c->isa, sizeof c->isa, "%s", j->b->k.isa);
+        snprintf(c->level, sizeof c->level, "%s", j->level >= 0 ? level_names[j->level] : "");
+    }
+    if (strcmp(j->unit, "s") == 0)
+        c->per_cycle = NAN;
+    if (!isnan(c->value))
+        snprintf(c->kernel, sizeof c->kernel, "%s", j->text);
+    return hwprofile_add_ceiling(h, c, err);
+}
+
+static void job_free(struct job *job)
+{
+    struct kernel_job *j = job->data;
+    if (j)
+        bench_release(j->b);
+    free(j);
+}
+
+static const struct job_class class = { false, prepare, take_sample, keep, job_free };
+static const struct job_class latency_class = { true, prepare, take_sample, keep, job_free };
+
+/* ---- which ones -------------------------------------------------------------------------------------------- */
+
+/* What one looks at. Types end with DTYPE_COUNT, tokens with 0. */
+struct scope {
+    const enum dtype *type, *kv_type;
+    const int *n_tok;
+    int first_level; /* of products by one token: that one to DRAM */
+    bool file;       /* also products with weights as the file has them */
+    bool rest;       /* also what seldom matters: embedding rows, activations that are not quantized */
+};
+
+static const enum dtype common_types[] = { DTYPE_Q4_0, DTYPE_Q4_K, DTYPE_Q6_K, DTYPE_Q8_0, DTYPE_F16, DTYPE_BF16, DTYPE_F32,
+                                           DTYPE_COUNT };
+static const enum dtype all_types[] = { DTYPE_Q4_0, DTYPE_Q4_K,  DTYPE_Q6_K,  DTYPE_Q8_0,   DTYPE_F16,    DTYPE_BF16,
+                                        DTYPE_F32,  DTYPE_Q5_K,  DTYPE_Q4_1,  DTYPE_Q5_0,   DTYPE_Q5_1,   DTYPE_Q2_K,
+                                        DTYPE_Q3_K, DTYPE_IQ4_NL, DTYPE_IQ4_XS, DTYPE_MXFP4, DTYPE_COUNT };
+static const enum dtype one_type[] = { DTYPE_Q8_0, DTYPE_COUNT };
+static const enum dtype kv_types[] = { DTYPE_F16, DTYPE_Q8_0, DTYPE_COUNT };
+static const enum dtype kv_type[] = { DTYPE_F16, DTYPE_COUNT };
+
+static const struct scope scopes[] = {
+    [CEILINGS_QUICK] = { common_types, kv_types, (const int[]){ 8, 64, 512, 0 }, DRAM, false, false },
+    [CEILINGS_DEFAULT] = { all_types, kv_types, (const int[]){ 2, 4, 8, 16, 64, 512, 0 }, 0, false, true },
+    [CEILINGS_FULL] = { all_types, kv_types, (const int[]){ 2, 4, 8, 16, 32, 64, 128, 256, 512, 0 }, 0, true, true },
+    [CEILINGS_BRIEF] = { one_type, kv_type, (const int[]){ 8, 0 }, DRAM, false, true },
+};
+
+struct planning {
+    struct kernel_bench *b;
+    struct job_list *l;
+    struct error *err;
+    bool failed;
+};
+
+/* there: the kernel exists here. */
+static void add(struct planning *p, const struct kernel_job *made, bool there)
+{
+    if (!there || p->failed)
+        return;
+    struct kernel_job *j = malloc(sizeof *j);
+    struct job *job = j ? job_add(p->l, strcmp(made->unit, "s") == 0 ? &latency_class : &class, p->err) : NULL;
+    p->failed = !job;
+    if (!job) {
+        if (!j)
+            error_oom(p->err, sizeof *j, "a roof");
+        free(j);
+        return;
+    }
+    *j = *made;
+    p->b->n_job++;
+    job->data = j;
+    job->weight = j->level >= 0 ? 1 : 0.3; /* what stays in the caches settles soon */
+    snprintf(job->what, sizeof job->what, "%s %s", j->op, j->dtype);
+}
+
+static void add_type(struct planning *p, enum dtype t, const struct scope *s)
+{
+    for (int level = s->first_level; level <= DRAM; level++) {
+        struct kernel_job j = { .b = p->b };
+        add(p, &j, bench_matvec(p->b, &j, t, level, false));
+    }
+    for (const int *n = s->n_tok; *n; n++) {
+        struct kernel_job j = { .b = p->b };
+        add(p, &j, bench_matmat(p->b, &j, t, *n, false));
+    }
+    for (int file = 0; s->file && file < 2; file++) {
+        struct kernel_job j = { .b = p->b };
+        add(p, &j, file ? bench_matmat(p->b, &j, t, BENCH_TOKENS, true) : bench_matvec(p->b, &j, t, DRAM, true));
+    }
+    struct kernel_job j = { .b = p->b };
+    add(p, &j, s->rest && bench_embed(p->b, &j, t, 1));
+}
+
+static void add_rest(struct planning *p, const struct scope *s)
+{
+    static const int queries[][2] = { { 1, 1 }, { 1, 4 }, { 64, 4 } };
+    for (const enum dtype *t = s->kv_type; *t != DTYPE_COUNT; t++)
+        for (size_t i = 0; i < ARRAY_LEN(queries); i++) {
+            struct kernel_job j = { .b = p->b };
+            add(p, &j, bench_attention(p->b, &j, *t, queries[i][0], queries[i][1]));
+        }
+    bool more = true;
+    for (size_t i = 0; more; i++)
+        for (int n = 1; n <= BENCH_TOKENS; n += BENCH_TOKENS - 1) {
+            struct kernel_job j = { .b = p->b };
+            more = bench_vector(p->b, &j, i, n);
+            add(p, &j, more && (s->rest || j.act == ACT_KIND_COUNT || j.act == ACT_Q8));
+        }
+    struct kernel_job barrier = { .b = p->b }, dispatch = { .b = p->b };
+    add(p, &barrier, bench_barrier(p->b, &barrier));
+    add(p, &dispatch, bench_dispatch(p->b, &dispatch));
+}
+
+struct kernel_bench *bench_new(const struct hwprofile *h, int n_threads, const struct ceilings_options *o, struct error *err)
+{
+    struct kernel_bench *b = calloc(1, sizeof *b);
+    bool small;
+    if (!b) {
+        error_oom(err, sizeof *b, "the kernels' roofs");
+        return NULL;
+    }
+    b->n_job = 1; /* the plan's hold */
+    b->n_threads = n_threads;
+    kernels_init(&b->k, o->cpu_flags);
+    for (int l = 0; l < DRAM; l++)
+        b->level_bytes[l] = footprint_cache(h, (enum level)l, b->n_threads);
+    b->want_bytes = footprint_dram(h, o->effort, &small);
+    b->chunk_bytes = b->want_bytes / (size_t)b->n_threads; /* until it is mapped, for what is planned with it */
+    b->y_cols = u64_max(BENCH_COLS, (uint64_t)b->n_threads * PACK_ROWS);
+    b->lane = aligned((size_t)b->n_threads * sizeof *b->lane);
+    if (b->lane)
+        memset(b->lane, 0, (size_t)b->n_threads * sizeof *b->lane);
+    if (b->lane && alloc_floats(b, err) == 0)
+        return b;
+    if (!b->lane)
+        error_oom(err, (size_t)b->n_threads * sizeof *b->lane, "the threads' parts");
+    bench_release(b);
+    return NULL;
+}
+
+static int plan(struct job_list *l, struct meter *m, struct hwprofile *h, const struct ceilings_options *o, struct error *err)
+{
+    const struct scope *s = &scopes[o->effort];
+    const int n = meter_threads(m);
+    if (n != 1 && n != o->n_threads)
+        return 0;
+    struct planning p = { .l = l, .err = err, .b = bench_new(h, n, o, err) };
+    if (!p.b)
+        return -1;
+    for (const enum dtype *t = s->type; *t != DTYPE_COUNT; t++)
+        add_type(&p, *t, s);
+    add_rest(&p, s);
+    bench_release(p.b);
+    return p.failed ? -1 : 0;
+}
+
+const struct ceilings_provider ceilings_kernels = { .name = "kernels", .weight = 1, .plan = plan };

@@ -1,0 +1,161 @@
+/* Products as the engine runs them: a token's with weights from each level of memory, several tokens' with weights that come
+ * from memory; and rows of an embedding table. */
+#include "ceilings/kernel_bench.h"
+#include <string.h>
+
+static struct matmul_args args_of(struct kernel_bench *b, const struct kernel_job *j, int tid, const unsigned char *w)
+{
+    return (struct matmul_args){ .w = w,
+                                 .w_row_bytes = j->row_bytes,
+                                 .cols = j->cols,
+                                 .x = &b->acts,
+                                 .y = b->lane[tid].out,
+                                 .y_stride = j->rows,
+                                 .scratch = b->lane[tid].scratch };
+}
+
+/* ---- one token ---------------------------------------------------------------------------------------- */
+
+/* Every thread's part of a matrix in memory, in the engine's units; who is done helps the others. */
+static void walk_memory(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    const size_t all = (size_t)n * (size_t)b->n_threads;
+    for (int k = 0; k < b->n_threads; k++) {
+        const int owner = (tid + k) % b->n_threads;
+        struct bench_lane *of = &b->lane[owner];
+        size_t u;
+        while (share_take(&of->next, all, owner, b->n_threads, &u)) {
+            const unsigned char *w = bench_unit(b, owner, of->at + u, j->rows * j->row_bytes);
+            const struct matmul_args a = args_of(b, j, tid, w);
+            j->slot->gemv(&a, 0, j->rows);
+        }
+    }
+}
+
+/* The same rows over and over: from a cache. */
+static void walk_cache(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    const struct matmul_args a = args_of(b, j, tid, bench_unit(b, tid, 0, j->rows * j->row_bytes));
+    for (uint64_t i = 0; i < n; i++)
+        j->slot->gemv(&a, 0, j->rows);
+}
+
+/* Packed where the engine packs, else as in the file; or that by request. */
+static bool choose_slot(struct kernel_bench *b, struct kernel_job *j, enum dtype t, bool file)
+{
+    const bool packed = b->k.packed[t].gemv != NULL;
+    j->type = t;
+    j->slot = packed && !file ? &b->k.packed[t] : &b->k.mm[t];
+    j->act = j->slot->act;
+    snprintf(j->dtype, sizeof j->dtype, "%s", dtype_name(t));
+    return dtype_executable(t) && j->slot->gemv && (packed || !file);
+}
+
+static void describe(struct kernel_job *j, const struct kernel_bench *b, const char *how)
+{
+    snprintf(j->text, sizeof j->text, "%s, %s, %zu columns", how, j->slot == &b->k.packed[j->type] ? "packed" : "as in the file",
+             j->cols);
+}
+
+bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int level, bool file)
+{
+    if (!choose_slot(b, j, t, file) || (level < 3 && b->level_bytes[level] == 0))
+        return false;
+    j->kind = "kernel";
+    j->op = file ? "matvec-file" : "matvec";
+    j->unit = "B/s";
+    j->level = level;
+    j->n_tok = 1;
+    j->cols = level == 0 ? BENCH_L1_COLS : BENCH_COLS;
+    j->row_bytes = dtype_row_bytes(t, j->cols);
+    if (level == 3) { /* as of a matrix that is much larger than the units it is shared out in */
+        j->rows = share_step(j->slot, 1, b->chunk_bytes * (size_t)b->n_threads / j->row_bytes, j->row_bytes, b->n_threads);
+        j->run = walk_memory;
+        j->footprint_bytes = (double)b->chunk_bytes;
+    } else {
+        j->rows = u64_min(b->level_bytes[level] / j->row_bytes, BENCH_OUT) / PACK_ROWS * PACK_ROWS;
+        j->rows = j->rows ? j->rows : PACK_ROWS;
+        j->run = walk_cache;
+        j->footprint_bytes = (double)(j->rows * j->row_bytes);
+    }
+    j->amount = (double)(j->rows * j->row_bytes) * b->n_threads;
+    describe(j, b, "gemv");
+    return true;
+}
+
+/* ---- several tokens ------------------------------------------------------------------------------------- */
+
+/* A few hundred rows after the other, each thread its own, from memory. */
+static void multiply(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    struct bench_lane *l = &b->lane[tid];
+    for (uint64_t i = 0; i < n; i++) {
+        const unsigned char *w = bench_unit(b, tid, l->at + i, j->rows * j->row_bytes);
+        struct matmul_args a = args_of(b, j, tid, w);
+        /* Results of the threads side by side, as rows of one matrix. */
+        a.y = b->y + (size_t)tid * j->rows;
+        a.y_stride = b->y_cols;
+        if (b->acts.n_tok <= j->slot->gemv_max_tok)
+            j->slot->gemv(&a, 0, j->rows);
+        else
+            j->slot->gemm(&a, 0, j->rows);
+    }
+}
+
+bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok, bool file)
+{
+    if (!choose_slot(b, j, t, file))
+        return false;
+    j->kind = "kernel";
+    j->op = file ? "matmat-file" : "matmat";
+    j->unit = "FLOP/s";
+    j->level = 3;
+    j->n_tok = n_tok;
+    j->cols = BENCH_COLS;
+    j->row_bytes = dtype_row_bytes(t, j->cols);
+    /* The plain reference is hundreds of times slower. */
+    const size_t most = b->y_cols / (size_t)b->n_threads / PACK_ROWS * PACK_ROWS;
+    j->rows = strcmp(b->k.isa, "ref") == 0 ? PACK_ROWS : u64_min(SHARE_GEMM_ROWS, most);
+    j->run = multiply;
+    j->footprint_bytes = (double)b->chunk_bytes;
+    j->amount = 2.0 * (double)j->rows * (double)j->cols * n_tok * b->n_threads;
+    describe(j, b, "gemm");
+    return true;
+}
+
+/* ---- the table of embeddings ------------------------------------------------------------------------------- */
+
+/* Rows from all over the memory, by token; with one token there is nothing for the others to do. */
+static void look_up(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    const struct dtype_info *type = dtype_find(j->type);
+    const size_t t1 = share_split((size_t)j->n_tok, 1, tid + 1, b->n_threads);
+    const size_t n_row = b->chunk_bytes / j->row_bytes;
+    size_t row = b->lane[tid].at;
+    for (uint64_t i = 0; i < n; i++)
+        for (size_t t = share_split((size_t)j->n_tok, 1, tid, b->n_threads); t < t1; t++) {
+            row = (row + 7919 * 613) % n_row; /* far from the one before */
+            type->dequantize(b->w + (size_t)tid * b->chunk_bytes + row * j->row_bytes, b->z + t * BENCH_COLS, BENCH_COLS);
+        }
+}
+
+bool bench_embed(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok)
+{
+    const struct dtype_info *type = dtype_find(t);
+    if (!type || !type->dequantize)
+        return false;
+    j->kind = "kernel";
+    j->op = "embed";
+    j->unit = "B/s";
+    snprintf(j->dtype, sizeof j->dtype, "%s", type->name);
+    j->type = t;
+    j->level = 3;
+    j->n_tok = n_tok;
+    j->row_bytes = dtype_row_bytes(t, BENCH_COLS);
+    j->act = ACT_KIND_COUNT;
+    j->run = look_up;
+    j->footprint_bytes = (double)b->chunk_bytes;
+    j->amount = 4.0 * BENCH_COLS * n_tok;
+    snprintf(j->text, sizeof j->text, "rows to F32, %d columns", BENCH_COLS);
+    return true;
+}

@@ -1,0 +1,201 @@
+/* Attention over a cache in memory, what goes row by row or element by element, and the team itself. */
+#include "ceilings/kernel_bench.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- attention ------------------------------------------------------------------------------------------- */
+
+/* A KV head after the other: keys, then values, as they stand in a cache. */
+static void attend(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    struct bench_lane *l = &b->lane[tid];
+    const size_t side = BENCH_KEYS * j->row_bytes;
+    struct kv_rows rows = { .type = j->type, .row_bytes = j->row_bytes, .head_bytes = j->row_bytes, .n_row = BENCH_KEYS };
+    struct attention_args a = { .q = b->x,
+                                .q_stride = (size_t)j->n_head * BENCH_HEAD_DIM,
+                                .q_head_stride = BENCH_HEAD_DIM,
+                                .k = rows,
+                                .v = rows,
+                                .out = l->out,
+                                .out_stride = (size_t)j->n_head * BENCH_HEAD_DIM,
+                                .n_tok = j->n_query,
+                                .n_past = BENCH_KEYS - j->n_query,
+                                .n_head = j->n_head,
+                                .n_head_kv = 1,
+                                .head_dim = BENCH_HEAD_DIM,
+                                .head_dim_v = BENCH_HEAD_DIM,
+                                .scale = 1 / sqrtf(BENCH_HEAD_DIM),
+                                .scratch = l->scratch };
+    for (uint64_t i = 0; i < n; i++) {
+        a.k.data = bench_unit(b, tid, l->at + i, 2 * side);
+        a.v.data = a.k.data + side;
+        b->k.attention(&a, 0, j->n_head, 0, j->n_query, true, &l->walked);
+    }
+}
+
+/* Keys and values as stored, or FLOP by (7), 2 (h + v) a pair: each of the tokens sees one key more than the one before. */
+bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head)
+{
+    const double pairs = (double)n_head * n_query * (BENCH_KEYS - (n_query - 1) / 2.0);
+    j->kind = "kernel";
+    j->op = "attention";
+    snprintf(j->dtype, sizeof j->dtype, "%s", dtype_name(t));
+    j->type = t;
+    j->level = 3;
+    j->n_query = (uint32_t)n_query;
+    j->n_head = (uint32_t)n_head;
+    j->n_tok = n_query * n_head;
+    j->row_bytes = dtype_row_bytes(t, BENCH_HEAD_DIM);
+    j->act = ACT_KIND_COUNT;
+    j->run = attend;
+    j->footprint_bytes = (double)b->chunk_bytes;
+    j->unit = j->n_tok == 1 ? "B/s" : "FLOP/s";
+    j->amount = b->n_threads * (j->n_tok == 1 ? 2.0 * BENCH_KEYS * (double)j->row_bytes : 4.0 * BENCH_HEAD_DIM * pairs);
+    snprintf(j->text, sizeof j->text, "%d quer%s x %d head%s, %d keys of %d", n_query, n_query == 1 ? "y" : "ies", n_head,
+             n_head == 1 ? "" : "s", BENCH_KEYS, BENCH_HEAD_DIM);
+    return true;
+}
+
+/* ---- by token: rows of them are shared out ------------------------------------------------------------------ */
+
+/* One token of which every thread makes a copy for itself, or which one thread does alone: none is faster than one thread. */
+struct rows {
+    size_t first, end;
+};
+
+static struct rows tokens_of(const struct kernel_bench *b, const struct kernel_job *j, int tid)
+{
+    return (struct rows){ share_split((size_t)j->n_tok, 1, tid, b->n_threads),
+                          share_split((size_t)j->n_tok, 1, tid + 1, b->n_threads) };
+}
+
+static void norm(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    const struct rows r = tokens_of(b, j, tid);
+    for (uint64_t i = 0; i < n; i++)
+        for (size_t t = r.first; t < r.end; t++)
+            b->k.rms_norm(b->z + t * BENCH_COLS, b->x + t * BENCH_COLS, b->y, BENCH_COLS, 1e-5F);
+}
+
+/* In place, again and again: turning keeps lengths. */
+static void rotate(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    const struct rows r = tokens_of(b, j, tid);
+    for (uint64_t i = 0; i < n; i++)
+        for (size_t t = r.first; t < r.end; t++)
+            b->k.rope_neox(b->z + t * BENCH_COLS, BENCH_COLS / BENCH_HEAD_DIM, BENCH_HEAD_DIM, BENCH_HEAD_DIM, b->cs);
+}
+
+static void quantize(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    const struct rows r = tokens_of(b, j, tid);
+    for (uint64_t i = 0; i < n; i++)
+        b->k.act_prepare[j->act](&b->acts, b->x, BENCH_COLS, r.first, r.end);
+}
+
+/* Keys, or values, of F16: head by head. */
+static void store(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    const struct rows r = tokens_of(b, j, tid);
+    for (uint64_t i = 0; i < n; i++)
+        for (size_t t = r.first; t < r.end; t++)
+            for (size_t c = 0; c < BENCH_COLS; c += BENCH_HEAD_DIM)
+                b->k.f32_to_f16((uint16_t *)b->act_mem + t * BENCH_COLS + c, b->x + t * BENCH_COLS + c, BENCH_HEAD_DIM);
+}
+
+/* ---- by columns --------------------------------------------------------------------------------------------- */
+
+static struct rows columns_of(const struct kernel_bench *b, int tid)
+{
+    return (struct rows){ share_split(BENCH_COLS, 64, tid, b->n_threads), share_split(BENCH_COLS, 64, tid + 1, b->n_threads) };
+}
+
+static void gate(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    const struct rows c = columns_of(b, tid);
+    for (uint64_t i = 0; i < n; i++)
+        for (size_t t = 0; c.first < c.end && t < (size_t)j->n_tok; t++)
+            b->k.silu_mul(b->z + t * BENCH_COLS + c.first, b->x + t * BENCH_COLS + c.first, b->y + t * BENCH_COLS + c.first,
+                          c.end - c.first);
+}
+
+static void add(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    const struct rows c = columns_of(b, tid);
+    for (uint64_t i = 0; i < n; i++)
+        for (size_t t = 0; c.first < c.end && t < (size_t)j->n_tok; t++)
+            b->k.add(b->z + t * BENCH_COLS + c.first, b->x + t * BENCH_COLS + c.first, c.end - c.first);
+}
+
+/* Bytes an element as methods.md counts activations: read and written, (5), (6), (8), (9), (10), (11). */
+static const struct {
+    const char *op, *dtype;
+    bench_fn *run;
+    enum act_kind act;
+    double elem_bytes;
+} vectors[] = {
+    { "rmsnorm", "F32", norm, ACT_KIND_COUNT, 8 },
+    { "rope", "F32", rotate, ACT_KIND_COUNT, 8 },
+    { "silu", "F32", gate, ACT_KIND_COUNT, 12 },
+    { "add", "F32", add, ACT_KIND_COUNT, 12 },
+    { "quantize", "Q8_0", quantize, ACT_Q8, 4 },
+    { "quantize", "BF16", quantize, ACT_BF16, 4 },
+    { "quantize", "F32", quantize, ACT_F32, 4 },
+    { "kvstore", "F16", store, ACT_KIND_COUNT, 4 },
+};
+
+bool bench_vector(struct kernel_bench *b, struct kernel_job *j, size_t i, int n_tok)
+{
+    if (i >= ARRAY_LEN(vectors))
+        return false;
+    j->kind = "kernel";
+    j->op = vectors[i].op;
+    j->unit = "B/s";
+    snprintf(j->dtype, sizeof j->dtype, "%s", vectors[i].dtype);
+    j->level = -1;
+    j->n_tok = n_tok;
+    j->cols = BENCH_COLS;
+    j->act = vectors[i].act;
+    j->run = vectors[i].run;
+    j->footprint_bytes = vectors[i].elem_bytes * BENCH_COLS * n_tok / (n_tok > 1 ? b->n_threads : 1);
+    j->amount = vectors[i].elem_bytes * BENCH_COLS * n_tok;
+    snprintf(j->text, sizeof j->text, "rows of %d", BENCH_COLS);
+    return true;
+}
+
+/* ---- the team ------------------------------------------------------------------------------------------------- */
+
+static void meet(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    (void)j;
+    (void)tid;
+    for (uint64_t i = 0; i < n; i++)
+        team_barrier(b->team);
+}
+
+static void latency(struct kernel_job *j, const char *op, bench_fn *run, const char *text)
+{
+    j->kind = "latency";
+    j->op = op;
+    j->unit = "s";
+    j->level = -1;
+    j->act = ACT_KIND_COUNT;
+    j->run = run;
+    j->amount = 1;
+    j->footprint_bytes = NAN;
+    snprintf(j->text, sizeof j->text, "%s", text);
+}
+
+bool bench_barrier(struct kernel_bench *b, struct kernel_job *j)
+{
+    latency(j, "barrier", meet, "all threads meet, spinning");
+    return b->n_threads > 1; /* one thread waits for nobody */
+}
+
+/* run NULL: kernel_jobs.c starts the team so many times. */
+bool bench_dispatch(struct kernel_bench *b, struct kernel_job *j)
+{
+    latency(j, "dispatch", NULL, "the team starts and ends, awake");
+    (void)b;
+    return true;
+}

@@ -1,0 +1,223 @@
+/*
+ * Roofs of the engine's kernels: that what a sample is said to have read or computed is what the kernels are called with, no
+ * more and no less, each thread within its memory; and that a profile has them. No times.
+ */
+#include "../test.h"
+#include "ceilings/kernel_bench.h"
+#include <math.h>
+
+enum { THREADS = 2, REPEATS = 3, MAX_CALLS = 4096 };
+
+static struct hwprofile machine;
+static struct kernel_bench *bench;
+static struct team *team;
+
+/* What the stand-in for a kernel was asked. */
+static struct call {
+    const unsigned char *w;
+    size_t bytes;
+    double flop;
+} calls[MAX_CALLS];
+static atomic_size_t n_call;
+
+static void note(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    const size_t i = atomic_fetch_add(&n_call, 1);
+    if (i < MAX_CALLS)
+        calls[i] = (struct call){ a->w + row0 * a->w_row_bytes, (row1 - row0) * a->w_row_bytes,
+                                  2.0 * (double)(row1 - row0) * (double)a->cols * (double)a->x->n_tok };
+    a->y[(a->x->n_tok - 1) * a->y_stride + row1 - 1] = 0; /* the last result has room */
+}
+
+static const struct matmul_slot stand_in = { ACT_F32, note, note, 1, PACK_ROWS };
+
+static int open_bench(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    const struct ceilings_options o = { .effort = CEILINGS_BRIEF, .n_threads = THREADS };
+    static struct hw_cache cache[3];
+    for (int i = 0; i < 3; i++)
+        cache[i] = (struct hw_cache){ .level = i + 1, .size_bytes = (double)(32 << 10 << 5 * i), .n_instances = 1, .n_sharing = i == 2 ? THREADS : 1 };
+    machine = (struct hwprofile){ .kind = HW_CPU, .n_cores = THREADS, .n_pus = THREADS, .cache = cache, .n_cache = 3 };
+    team = team_new(THREADS, NULL, &err);
+    bench = team ? bench_new(&machine, THREADS, &o, &err) : NULL; /* no flags: the plain kernels */
+    if (!team)
+        return 1; /* one CPU: nothing here can be asked */
+    if (!bench || bench_map(bench, team, &err) != 0) {
+        fprintf(stderr, "%s\n", err.msg);
+        return -1;
+    }
+    return 0;
+}
+
+static int close_bench(void **state)
+{
+    (void)state;
+    bench_release(bench);
+    team_free(team);
+    return 0;
+}
+
+static const struct kernel_job *running;
+
+static void run(void *arg, int tid, int n_threads)
+{
+    (void)arg;
+    (void)n_threads;
+    running->run(bench, running, tid, REPEATS);
+}
+
+static void sample(const struct kernel_job *j)
+{
+    atomic_store(&n_call, 0);
+    for (int i = 0; i < THREADS; i++) {
+        atomic_store(&bench->lane[i].next, 0);
+        bench->lane[i].walked = (struct work){ 0 };
+    }
+    bench->last = NULL; /* jobs of a test stand at one address */
+    bench_prepare(bench, j);
+    running = j;
+    team_run(team, run, NULL);
+    assert_true(atomic_load(&n_call) <= MAX_CALLS);
+    for (int i = 0; i < THREADS; i++)
+        bench->lane[i].at += REPEATS;
+}
+
+static double sum_bytes(void)
+{
+    double sum = 0;
+    for (size_t i = 0; i < atomic_load(&n_call); i++)
+        sum += (double)calls[i].bytes;
+    return sum;
+}
+
+static bool within(const struct call *c)
+{
+    return c->w >= bench->w && c->w + c->bytes <= bench->w + bench->chunk_bytes * THREADS;
+}
+
+/* Of every executable type, at every level. */
+static void one_token(void **state)
+{
+    (void)state;
+    for (int t = 0; t < DTYPE_COUNT; t++)
+        for (int level = 0; level < 4 && dtype_executable((enum dtype)t); level++) {
+            struct kernel_job j = { .b = bench };
+            bench->k.mm[t] = stand_in;
+            assert_true(bench_matvec(bench, &j, (enum dtype)t, level, false));
+            sample(&j);
+            assert_true(sum_bytes() == j.amount * REPEATS);
+            for (size_t i = 0; i < atomic_load(&n_call); i++)
+                assert_true(within(&calls[i]));
+        }
+}
+
+/* What comes from memory is never the same twice, within a sample and in the next one. */
+static void memory_is_walked_on(void **state)
+{
+    (void)state;
+    struct kernel_job j = { .b = bench };
+    bench->k.mm[DTYPE_Q8_0] = stand_in;
+    assert_true(bench_matvec(bench, &j, DTYPE_Q8_0, 3, false));
+    const unsigned char *seen[2 * REPEATS * THREADS];
+    size_t n = 0;
+    for (int s = 0; s < 2; s++) {
+        sample(&j);
+        assert_int_equal(atomic_load(&n_call), REPEATS * THREADS);
+        for (size_t i = 0; i < atomic_load(&n_call); i++) {
+            for (size_t k = 0; k < n; k++)
+                assert_true(calls[i].w != seen[k]);
+            seen[n++] = calls[i].w;
+        }
+    }
+    assert_true(j.rows * j.row_bytes <= 80 << 10); /* the engine's units */
+}
+
+static void several_tokens(void **state)
+{
+    (void)state;
+    static const int n_tok[] = { 2, 64, 512 };
+    for (size_t i = 0; i < ARRAY_LEN(n_tok); i++) {
+        struct kernel_job j = { .b = bench };
+        double flop = 0;
+        bench->k.mm[DTYPE_Q4_K] = stand_in;
+        assert_true(bench_matmat(bench, &j, DTYPE_Q4_K, n_tok[i], false));
+        sample(&j);
+        for (size_t k = 0; k < atomic_load(&n_call); k++) {
+            flop += calls[k].flop;
+            assert_true(within(&calls[k]));
+        }
+        assert_true(flop == j.amount * REPEATS);
+    }
+    struct kernel_job none = { .b = bench };
+    assert_false(bench_matmat(bench, &none, DTYPE_Q4_K, 8, true)); /* as in the file is all there is */
+}
+
+/* The plain kernel counts what it walks. */
+static void attention(void **state)
+{
+    (void)state;
+    static const int queries[][2] = { { 1, 1 }, { 1, 4 }, { 2, 2 } };
+    for (size_t i = 0; i < ARRAY_LEN(queries); i++) {
+        struct kernel_job j = { .b = bench };
+        struct work w = { 0 };
+        assert_true(bench_attention(bench, &j, DTYPE_Q8_0, queries[i][0], queries[i][1]));
+        sample(&j);
+        for (int t = 0; t < THREADS; t++) {
+            w.kv_bytes += bench->lane[t].walked.kv_bytes;
+            w.flop += bench->lane[t].walked.flop;
+        }
+        assert_true((i == 0 ? (double)w.kv_bytes : (double)w.flop) == j.amount * REPEATS);
+    }
+}
+
+/* Whatever type reads them, the bytes are ordinary weights. */
+static void weights_are_numbers(void **state)
+{
+    (void)state;
+    for (int t = 0; t < DTYPE_COUNT; t++) {
+        float x[2048];
+        const struct dtype_info *type = dtype_executable((enum dtype)t) ? dtype_find(t) : NULL;
+        for (size_t at = 0; type && at < 64; at++) {
+            double largest = 0;
+            type->dequantize(bench->w + at * dtype_row_bytes((enum dtype)t, 2048), x, 2048);
+            for (size_t i = 0; i < 2048; i++) {
+                assert_true(isfinite(x[i]) && fpclassify(x[i]) != FP_SUBNORMAL);
+                largest = fmax(largest, (double)fabsf(x[i]));
+            }
+            assert_true(largest > 0);
+        }
+    }
+}
+
+static void vectors_stay_numbers(void **state)
+{
+    (void)state;
+    struct kernel_job j = { .b = bench };
+    for (size_t i = 0; bench_vector(bench, &j, i, 2); i++) {
+        sample(&j);
+        assert_true(j.amount == j.footprint_bytes * THREADS);
+        j = (struct kernel_job){ .b = bench };
+    }
+    for (size_t i = 0; i < 2 * BENCH_COLS; i++)
+        assert_true(isfinite(bench->z[i]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weights_are_numbers), cmocka_unit_test(one_token),
+        cmocka_unit_test(memory_is_walked_on), cmocka_unit_test(several_tokens),
+        cmocka_unit_test(attention),           cmocka_unit_test(vectors_stay_numbers),
+    };
+    struct cpulist l;
+    struct error err;
+    const bool two = cpulist_usable(&l, &err) == 0 && l.n >= THREADS;
+    if (!two) {
+        printf("1..0 # SKIP two CPUs are needed\n");
+        return 0;
+    }
+    cpulist_free(&l);
+    return cmocka_run_group_tests(tests, open_bench, close_bench);
+}
