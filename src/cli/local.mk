@@ -56,8 +56,9 @@ roofcast_SOURCES = \
   %D%/list_models.c \
   %D%/list_hw.c \
   %D%/list_rows.c \
-  %D%/list_filter.c
+  %D%/list_filter.c \
+  %D%/cmd_score.c
 roofcast_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DSRCDIR='"$(abs_top_srcdir)"' -DBUILDDIR='"$(abs_top_builddir)"'
-roofcast_LDADD = libreport.a libengine.a libceilings.a libroofline.a librun.a $(KERNEL_LIBS) \
+roofcast_LDADD = libreport.a libscore.a libmeasure.a libengine.a libceilings.a libroofline.a librun.a $(KERNEL_LIBS) \
   libcounters.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) \
   $(PCRE2_LIBS) $(PAPI_LIBS) $(LIKWID_LIBS) $(MPI_LIBS)

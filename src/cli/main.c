@@ -15,6 +15,7 @@ static const struct command commands[] = {
     { "predict", "tokens/s, TTFT, ITL, fit and bound on any profiled hardware", cmd_predict },
     { "sweep", "predict every combination of models, machines, types, layouts, batches", cmd_sweep },
     { "memory", "what takes a device's memory: blocks of cache, largest batch and context", cmd_memory },
+    { "score", "predictions beside measurements of others: bias, error, coverage, worst rows", cmd_score },
     { "plot", "draw the roofline of a run, an analysis or a prediction", cmd_plot },
     { "run", "generate text, streaming, then print TTFT, ITL and tokens/s", cmd_run },
     { "ppl", "perplexity of a text, KL divergence from another file of the model", cmd_ppl },

@@ -1,0 +1,23 @@
+/* What the files of measure share. */
+#ifndef MEASURE_INTERNAL_H
+#define MEASURE_INTERNAL_H
+
+#include "measure/measure.h"
+
+/* A row with nothing said. */
+struct measurement measure_empty(enum measure_kind kind);
+/* Append a copy. */
+int measure_add(struct measurements *l, const struct measurement *m, struct error *err);
+/* A copy of s that lives as long as l; NULL: out of memory, said in err. */
+const char *measure_keep(struct measurements *l, const char *s, struct error *err);
+
+/* Rows of l->csv. */
+int throughput_read(struct measurements *l, struct error *err);
+int gpu_ops_read(struct measurements *l, struct error *err);
+int all_reduce_read(struct measurements *l, struct error *err);
+int serving_read(struct measurements *l, struct error *err);
+
+/* Tags from "tags=a,b=2; text"; also threads=, ubatch=, out=. */
+void measure_read_notes(struct measurement *m);
+
+#endif

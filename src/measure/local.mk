@@ -1,0 +1,12 @@
+noinst_LIBRARIES += libmeasure.a
+libmeasure_a_SOURCES = \
+  %D%/measure.h \
+  %D%/internal.h \
+  %D%/csv.h \
+  %D%/csv.c \
+  %D%/measure.c \
+  %D%/throughput.c \
+  %D%/ops.c \
+  %D%/serving.c \
+  %D%/hardware.c \
+  %D%/names.c

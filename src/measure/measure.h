@@ -1,0 +1,177 @@
+/*
+ * measure: what others measured, as rows: tokens a second, latencies, seconds of ops. Readers of CSV files and of the
+ * outputs of other benchmarks; the table that makes one of the many names of an engine, a type, a model or a machine.
+ * Reads only: nothing here runs or prices anything.
+ */
+#ifndef MEASURE_MEASURE_H
+#define MEASURE_MEASURE_H
+
+#include "base/base.h"
+#include "base/json.h"
+#include "measure/csv.h"
+
+enum measure_kind {
+    MEASURE_RATE,       /* tokens a second of a phase: throughput.csv, llama-bench, runs */
+    MEASURE_SERVING,    /* a latency of a server under load: serving_silicon.csv, vLLM, AIPerf */
+    MEASURE_OP,         /* seconds of one op: gpu_ops.csv */
+    MEASURE_ALL_REDUCE, /* seconds of an all-reduce: all_reduce.csv */
+};
+
+enum measure_phase { MEASURE_PREFILL, MEASURE_DECODE, MEASURE_REQUEST, MEASURE_NO_PHASE };
+const char *measure_phase_name(enum measure_phase p); /* "prefill" "decode" "serving" "-" */
+
+enum measure_metric { METRIC_TOK_S, METRIC_TTFT, METRIC_TPOT, METRIC_SECONDS };
+const char *measure_metric_name(enum measure_metric m); /* "tok_s" "ttft" "tpot" "seconds" */
+
+/* What a row says about itself. */
+enum measure_tag {
+    TAG_DERIVED = 1 << 0,
+    TAG_E2E = 1 << 1,
+    TAG_TTFT_BASED = 1 << 2,
+    TAG_TOTAL_TOKENS = 1 << 3, /* (prompt + generated) / time */
+    TAG_PER_GPU = 1 << 4,
+    TAG_MAX_THROUGHPUT = 1 << 5,
+    TAG_LAYER_SPLIT = 1 << 6,
+    TAG_TENSOR_PARALLEL = 1 << 7,
+    TAG_DATA_PARALLEL = 1 << 8,
+    TAG_PCIE = 1 << 9,
+    TAG_BATCH_CURVE = 1 << 10,
+    TAG_MOE = 1 << 11,
+    TAG_HYBRID = 1 << 12,
+    TAG_CPU = 1 << 13,
+    TAG_POWER_LIMITED = 1 << 14,
+    TAG_WEAK_HOST = 1 << 15,
+    TAG_ROUNDED = 1 << 16,
+    TAG_ANOMALY = 1 << 17,
+    TAG_COMMUNITY = 1 << 18,
+    TAG_SUMMARY = 1 << 19,
+    TAG_SLOW_BACKEND = 1 << 20,
+    TAG_MEMORY_PRESSURE = 1 << 21,
+    TAG_PARTIAL_OFFLOAD = 1 << 22,
+    TAG_VENDOR = 1 << 23,
+    TAG_SHAREGPT = 1 << 24,
+    TAG_AMBIGUOUS = 1 << 25,
+    TAG_SMALL_MODEL = 1 << 26,
+    TAG_COLD_START = 1 << 27,
+    TAG_INCONSISTENT = 1 << 28,
+    TAG_NUMA2 = 1 << 29,
+    TAG_BATCHED = 1 << 30,
+};
+
+/* How the devices of a server divide the work; 0: not said. */
+struct measure_layout {
+    int tp, pp, dp, ep, workers; /* dp: of the attention; workers: independent copies */
+    double batch;                /* most sequences at once of one worker; NaN: not said */
+};
+
+/* One number somebody measured. Texts are never NULL; "" and NaN: not said. */
+struct measurement {
+    enum measure_kind kind;
+    enum measure_phase phase;
+    enum measure_metric metric;
+    double value;      /* tokens/s or seconds, over all devices (per_gpu rates multiplied) */
+    size_t line;       /* in its file; 0: it has none */
+    const char *id, *source, *hardware, *engine, *version, *model, *quant, *date, *notes;
+    int n_devices;
+    unsigned tags;
+    int n_threads;      /* threads=N; 0: not said */
+    int n_ubatch;       /* tokens a pass; 0: not said */
+    double params_b, weight_gib;
+    double prompt, context, batch, out; /* tokens, tokens, sequences, generated tokens of a request */
+    double concurrency; /* users of a closed loop */
+    const char *type_k, *type_v; /* of the KV cache */
+    bool flash, flash_said;
+
+    /* MEASURE_OP: m tokens by a [k, n] weight */
+    const char *op;
+    double m, k, n;
+    /* MEASURE_ALL_REDUCE */
+    const char *topology;
+    double per_node, bytes;
+    /* MEASURE_SERVING */
+    const char *mode;            /* "agg" "disagg" */
+    struct measure_layout prefill, decode;
+    int n_merged;                /* rows of the file this is the median of */
+};
+
+enum measure_file {
+    FILE_THROUGHPUT,
+    FILE_GPU_OPS,
+    FILE_ALL_REDUCE,
+    FILE_SERVING,
+    FILE_LLAMA_BENCH,
+    FILE_RUN,
+    FILE_VLLM,
+    FILE_AIPERF,
+};
+const char *measure_file_name(enum measure_file f); /* "throughput.csv", "llama-bench", ... */
+
+struct measurements {
+    enum measure_file file;
+    char name[256];
+    struct measurement *row;
+    size_t n;
+    /* what the texts point into */
+    struct csv csv;
+    char **text;
+    size_t n_text;
+};
+
+/* What the rows of such a file take from outside it; NULL or "": nothing. */
+struct measure_context {
+    const char *hardware; /* of outputs that do not name the machine's profile (--hw) */
+    const char *model;    /* of outputs that do not name the model */
+};
+
+/* A file of any kind, told by its header or its fields. Malformed ones are refused by line and column. */
+int measure_load(struct measurements *l, const char *path, const struct measure_context *x, struct error *err);
+int measure_parse(struct measurements *l, const char *name, const void *data, size_t size,
+                  const struct measure_context *x, struct error *err); /* fuzzed */
+void measure_free(struct measurements *l);
+
+/* ---- machines of a file: hardware.csv ---------------------------------------------------------- */
+
+struct measure_hw {
+    const char *hardware, *class_name, *spec_source, *comment;
+    double bytes_s, fp32, fp16, int8, fp8; /* B/s, FLOP/s dense; NaN: not said */
+};
+struct measure_hws {
+    struct csv csv;
+    struct measure_hw *row;
+    size_t n;
+};
+int measure_hws_load(struct measure_hws *l, const char *path, struct error *err);
+int measure_hws_parse(struct measure_hws *l, const char *name, const void *data, size_t size, struct error *err);
+void measure_hws_free(struct measure_hws *l);
+const struct measure_hw *measure_hws_find(const struct measure_hws *l, const char *hardware); /* NULL: none */
+
+/* ---- names (names.c): one table ------------------------------------------------------------------ */
+
+enum stack_family { STACK_LLAMA_CPP, STACK_IK, STACK_MLX, STACK_COMPILED, STACK_SERVER, STACK_PYTORCH, STACK_CPU, STACK_NPU, STACK_OTHER };
+struct stack {
+    const char *id; /* "llama.cpp-vulkan", "vllm", "calm" */
+    enum stack_family family;
+    int n_ubatch;   /* tokens a pass of a prompt where a row does not say; 0: the whole prompt */
+    bool fused;     /* graphs or a compiler take the launches of a decode step together */
+};
+/* "vLLM 0.6.3", "llama.cpp (vulkan_radv)" -> its stack on such a machine; never NULL: "other". */
+const struct stack *stack_find(const char *engine, const char *hardware);
+
+/* What a type's name means: the type to price, the bits of a weight where they differ from that type's. */
+struct quant_name {
+    char type[24]; /* for model_load(), which has to know it; "": nothing like a type */
+    double bits;   /* of a weight of a large matrix; NaN: the type's own */
+    bool known;    /* false: a guess */
+};
+struct quant_name quant_find(const char *quant, const struct stack *s);
+
+/* The preset a model's name means where the presets' own names do not say: "" when none. */
+const char *model_alias(const char *model);
+/* "Qwen3-30B-A3B" -> 3e9; "…-A800M" -> 0.8e9; NaN: not said. */
+double model_active_params(const char *model);
+/* "8x7B" or "70B" -> 70e9 (products multiplied); NaN: not said. */
+double model_named_params(const char *model);
+/* The name of the profile of a machine where the profiles' own names do not say; "" when none. */
+const char *hardware_alias(const char *hardware);
+
+#endif

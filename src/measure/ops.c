@@ -1,0 +1,144 @@
+/* gpu_ops.csv and all_reduce.csv: seconds of one op. What was measured more than once is its median. */
+#include "measure/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MS = 1000 };
+
+static int missing(const struct csv *c, const char *column, struct error *err)
+{
+    return error_set(err, ERROR_INPUT, "%s: line 1, column 1: no column \"%s\"", c->name, column);
+}
+
+static int find_columns(const struct csv *c, const char *const *names, int *col, size_t n, struct error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((col[i] = csv_find(c, names[i])) < 0)
+            return missing(c, names[i], err);
+    return 0;
+}
+
+/* ---- repeats --------------------------------------------------------------------------------------- */
+
+static int by_number(double a, double b)
+{
+    /* NaN, not said, comes last and equals itself. */
+    if (isnan(a) || isnan(b))
+        return isnan(a) - isnan(b);
+    return (a > b) - (a < b);
+}
+
+static int by_key(const struct measurement *a, const struct measurement *b)
+{
+    int c = strcmp(a->hardware, b->hardware);
+    c = c ? c : strcmp(a->model, b->model);
+    c = c ? c : strcmp(a->topology, b->topology);
+    c = c ? c : strcmp(a->op, b->op);
+    c = c ? c : a->n_devices - b->n_devices;
+    c = c ? c : a->prefill.tp - b->prefill.tp;
+    c = c ? c : by_number(a->per_node, b->per_node);
+    c = c ? c : by_number(a->bytes, b->bytes);
+    c = c ? c : by_number(a->m, b->m);
+    c = c ? c : by_number(a->k, b->k);
+    c = c ? c : by_number(a->n, b->n);
+    return c;
+}
+
+static int by_key_and_line(const void *x, const void *y)
+{
+    const struct measurement *a = x, *b = y;
+    const int c = by_key(a, b);
+    return c ? c : (a->line > b->line) - (a->line < b->line);
+}
+
+static int by_line(const void *x, const void *y)
+{
+    const struct measurement *a = x, *b = y;
+    return (a->line > b->line) - (a->line < b->line);
+}
+
+/* Rows of one key become the first of them, with their median. */
+static int merge_repeats(struct measurements *l, struct error *err)
+{
+    double *v = malloc((l->n ? l->n : 1) * sizeof *v);
+    size_t to = 0;
+    if (!v)
+        return error_oom(err, l->n * sizeof *v, "repeats of measurements");
+    qsort(l->row, l->n, sizeof *l->row, by_key_and_line);
+    for (size_t i = 0, k; i < l->n; i = k) {
+        for (k = i; k < l->n && by_key(&l->row[i], &l->row[k]) == 0; k++)
+            v[k - i] = l->row[k].value;
+        struct measurement m = l->row[i];
+        m.value = stats_median(v, k - i);
+        m.n_merged = (int)(k - i);
+        l->row[to++] = m;
+    }
+    l->n = to;
+    qsort(l->row, l->n, sizeof *l->row, by_line);
+    free(v);
+    return 0;
+}
+
+/* ---- gpu_ops.csv ------------------------------------------------------------------------------------- */
+
+int gpu_ops_read(struct measurements *l, struct error *err)
+{
+    enum { HARDWARE, MODEL, TP, OP, M, K, N, MEDIAN, N_COLUMN };
+    static const char *const names[N_COLUMN] = { "hardware", "model", "tp", "op", "m", "k", "n", "median_ms" };
+    const struct csv *c = &l->csv;
+    int col[N_COLUMN];
+    if (find_columns(c, names, col, N_COLUMN, err) != 0)
+        return -1;
+    for (size_t i = 0; i < c->n_row; i++) {
+        struct measurement m = measure_empty(MEASURE_OP);
+        double tp, ms;
+        m.metric = METRIC_SECONDS;
+        m.hardware = csv_at(c, i, col[HARDWARE])->s;
+        m.model = csv_at(c, i, col[MODEL])->s;
+        m.op = csv_at(c, i, col[OP])->s;
+        m.line = csv_at(c, i, 0)->line;
+        if (!*m.op)
+            return csv_error(c, i, col[OP], err, "expected the name of an op, found nothing");
+        if (csv_count(c, i, col[TP], 1, 1 << 20, true, &tp, err) != 0 ||
+            csv_count(c, i, col[M], 1, 1e9, true, &m.m, err) != 0 || csv_count(c, i, col[K], 1, 1e9, true, &m.k, err) != 0 ||
+            csv_count(c, i, col[N], 1, 1e9, false, &m.n, err) != 0 ||
+            csv_number(c, i, col[MEDIAN], 1e-9, 1e9, true, &ms, err) != 0)
+            return -1;
+        m.prefill.tp = m.decode.tp = (int)tp; /* the op of one of them was timed */
+        m.value = ms / MS;
+        if (measure_add(l, &m, err) != 0)
+            return -1;
+    }
+    return merge_repeats(l, err);
+}
+
+/* ---- all_reduce.csv ------------------------------------------------------------------------------------ */
+
+int all_reduce_read(struct measurements *l, struct error *err)
+{
+    enum { TOPOLOGY, DEVICES, PER_NODE, BYTES, MEDIAN, N_COLUMN };
+    static const char *const names[N_COLUMN] = { "topology", "n_devices", "per_node", "bytes", "median_ms" };
+    const struct csv *c = &l->csv;
+    int col[N_COLUMN];
+    if (find_columns(c, names, col, N_COLUMN, err) != 0)
+        return -1;
+    for (size_t i = 0; i < c->n_row; i++) {
+        struct measurement m = measure_empty(MEASURE_ALL_REDUCE);
+        double devices, ms;
+        m.metric = METRIC_SECONDS;
+        m.op = "all_reduce";
+        m.topology = m.hardware = csv_at(c, i, col[TOPOLOGY])->s;
+        m.line = csv_at(c, i, 0)->line;
+        if (csv_count(c, i, col[DEVICES], 2, 1 << 20, true, &devices, err) != 0 ||
+            csv_count(c, i, col[PER_NODE], 1, devices, true, &m.per_node, err) != 0 ||
+            csv_count(c, i, col[BYTES], 1, 1e15, true, &m.bytes, err) != 0 ||
+            csv_number(c, i, col[MEDIAN], 1e-9, 1e9, true, &ms, err) != 0)
+            return -1;
+        m.n_devices = (int)devices;
+        m.value = ms / MS;
+        if (measure_add(l, &m, err) != 0)
+            return -1;
+    }
+    return merge_repeats(l, err);
+}

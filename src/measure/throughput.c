@@ -1,0 +1,163 @@
+/* throughput.csv: rates of single streams and batches. */
+#include "measure/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    enum measure_tag tag;
+} tags[] = {
+    { "derived", TAG_DERIVED },
+    { "e2e", TAG_E2E },
+    { "ttft_based", TAG_TTFT_BASED },
+    { "total_tokens_metric", TAG_TOTAL_TOKENS },
+    { "per_gpu", TAG_PER_GPU },
+    { "max_throughput", TAG_MAX_THROUGHPUT },
+    { "layer_split", TAG_LAYER_SPLIT },
+    { "tensor_parallel", TAG_TENSOR_PARALLEL },
+    { "data_parallel", TAG_DATA_PARALLEL },
+    { "multi_gpu_pcie", TAG_PCIE },
+    { "batch_curve", TAG_BATCH_CURVE },
+    { "moe", TAG_MOE },
+    { "hybrid_attention", TAG_HYBRID },
+    { "cpu", TAG_CPU },
+    { "power_limited", TAG_POWER_LIMITED },
+    { "weak_host", TAG_WEAK_HOST },
+    { "rounded", TAG_ROUNDED },
+    { "approx", TAG_ROUNDED },
+    { "anomaly", TAG_ANOMALY },
+    { "community", TAG_COMMUNITY },
+    { "readme_summary", TAG_SUMMARY },
+    { "slow_backend", TAG_SLOW_BACKEND },
+    { "memory_pressure", TAG_MEMORY_PRESSURE },
+    { "partial_offload", TAG_PARTIAL_OFFLOAD },
+    { "cold_start", TAG_COLD_START },
+    { "reported_inconsistent", TAG_INCONSISTENT },
+    { "vendor", TAG_VENDOR },
+    { "sharegpt", TAG_SHAREGPT },
+    { "total_or_output_ambiguous", TAG_AMBIGUOUS },
+    { "small_model", TAG_SMALL_MODEL },
+    { "numa2", TAG_NUMA2 },
+    { "batched", TAG_BATCHED },
+};
+
+static bool is_word(const char *s, size_t n, const char *word)
+{
+    return strlen(word) == n && memcmp(s, word, n) == 0;
+}
+
+/* "threads=16" -> 16 */
+static bool number_after(const char *s, size_t n, const char *key, int *out)
+{
+    const size_t k = strlen(key);
+    if (n <= k || memcmp(s, key, k) != 0)
+        return false;
+    const long v = strtol(s + k, NULL, 10);
+    if (v > 0 && v < 1 << 24)
+        *out = (int)v;
+    return true;
+}
+
+static void read_tag(struct measurement *m, const char *s, size_t n)
+{
+    if (number_after(s, n, "threads=", &m->n_threads) || number_after(s, n, "ubatch=", &m->n_ubatch))
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(tags); i++)
+        if (is_word(s, n, tags[i].name))
+            m->tags |= (unsigned)tags[i].tag;
+}
+
+/* "out=128" anywhere behind the tags: tokens generated. */
+static void read_out(struct measurement *m, const char *s)
+{
+    const char *p = strstr(s, "out=");
+    if (p && (p == s || p[-1] == ' ' || p[-1] == ';')) {
+        const long v = strtol(p + 4, NULL, 10);
+        if (v > 0 && v < 1 << 24)
+            m->out = (double)v;
+    }
+}
+
+void measure_read_notes(struct measurement *m)
+{
+    const char *s = m->notes;
+    if (strncmp(s, "tags=", 5) == 0) {
+        for (s += 5; *s && *s != ';';) {
+            const size_t n = strcspn(s, ",;");
+            read_tag(m, s, n);
+            s += n + (s[n] == ',');
+        }
+    }
+    read_out(m, s);
+}
+
+enum { C_ID, C_SOURCE, C_HARDWARE, C_DEVICES, C_ENGINE, C_MODEL, C_PARAMS, C_QUANT, C_GIB, C_PHASE, C_PROMPT, C_CONTEXT, C_BATCH, C_RATE, C_DATE, C_NOTES, N_COLUMN };
+static const char *const columns[N_COLUMN] = { "id", "source", "hardware", "n_devices", "engine", "model", "params_b", "quant",
+                                               "weight_gib", "phase", "prompt_len", "context_len", "batch", "tokens_per_s",
+                                               "date_or_build", "notes" };
+/* Columns a row cannot be scored without. */
+static const int needed[] = { C_HARDWARE, C_MODEL, C_PHASE, C_RATE };
+
+static int read_phase(struct measurement *m, const struct csv *c, size_t i, int col, struct error *err)
+{
+    const char *s = csv_at(c, i, col)->s;
+    for (int p = MEASURE_PREFILL; p <= MEASURE_REQUEST; p++)
+        if (strcmp(s, measure_phase_name((enum measure_phase)p)) == 0) {
+            m->phase = (enum measure_phase)p;
+            return 0;
+        }
+    return csv_error(c, i, col, err, "expected prefill, decode or serving, found \"%.64s\"", s);
+}
+
+static int read_numbers(struct measurement *m, const struct csv *c, size_t i, const int *col, struct error *err)
+{
+    double devices;
+    if (csv_count(c, i, col[C_DEVICES], 1, 1e6, false, &devices, err) != 0 ||
+        csv_number(c, i, col[C_PARAMS], 1e-6, 1e6, false, &m->params_b, err) != 0 ||
+        csv_number(c, i, col[C_GIB], 1e-6, 1e6, false, &m->weight_gib, err) != 0 ||
+        csv_count(c, i, col[C_PROMPT], 0, 1e8, false, &m->prompt, err) != 0 ||
+        csv_number(c, i, col[C_CONTEXT], 0, 1e8, false, &m->context, err) != 0 ||
+        csv_count(c, i, col[C_BATCH], 1, 65536, false, &m->batch, err) != 0 ||
+        csv_number(c, i, col[C_RATE], 1e-9, 1e12, true, &m->value, err) != 0)
+        return -1;
+    m->n_devices = isnan(devices) ? 1 : (int)devices;
+    return 0;
+}
+
+static int read_row(struct measurements *l, size_t i, const int *col, struct error *err)
+{
+    const struct csv *c = &l->csv;
+    struct measurement m = measure_empty(MEASURE_RATE);
+    m.id = csv_at(c, i, col[C_ID])->s;
+    m.source = csv_at(c, i, col[C_SOURCE])->s;
+    m.hardware = csv_at(c, i, col[C_HARDWARE])->s;
+    m.engine = csv_at(c, i, col[C_ENGINE])->s;
+    m.model = csv_at(c, i, col[C_MODEL])->s;
+    m.quant = csv_at(c, i, col[C_QUANT])->s;
+    m.date = csv_at(c, i, col[C_DATE])->s;
+    m.notes = csv_at(c, i, col[C_NOTES])->s;
+    m.line = csv_at(c, i, 0)->line;
+    if (!*m.hardware)
+        return csv_error(c, i, col[C_HARDWARE], err, "expected a machine, found nothing");
+    if (read_phase(&m, c, i, col[C_PHASE], err) != 0 || read_numbers(&m, c, i, col, err) != 0)
+        return -1;
+    measure_read_notes(&m);
+    if (m.tags & TAG_PER_GPU)
+        m.value *= m.n_devices;
+    return measure_add(l, &m, err);
+}
+
+int throughput_read(struct measurements *l, struct error *err)
+{
+    int col[N_COLUMN];
+    for (int i = 0; i < N_COLUMN; i++)
+        col[i] = csv_find(&l->csv, columns[i]);
+    for (size_t i = 0; i < ARRAY_LEN(needed); i++)
+        if (col[needed[i]] < 0)
+            return error_set(err, ERROR_INPUT, "%s: line 1, column 1: no column \"%s\"", l->csv.name, columns[needed[i]]);
+    for (size_t i = 0; i < l->csv.n_row; i++)
+        if (read_row(l, i, col, err) != 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,70 @@
+/* What the files of score share. */
+#ifndef SCORE_INTERNAL_H
+#define SCORE_INTERNAL_H
+
+#include "score/score.h"
+
+/* A model of a row, compiled once. */
+struct subject {
+    char key[256]; /* model, type, parameters: as the row says them */
+    struct model m;
+    struct op_list ops;
+    struct op_classes classes;
+    bool loaded;
+    char preset[64], type[24];
+    char reason[256]; /* why not; "" when loaded */
+    unsigned guesses;
+    double bits;      /* of a weight of a large matrix; NaN: its type's */
+    double scale;     /* of the bytes of products, from weight_gib; NaN: none said */
+    double kv_share;  /* of layers that have a cache, of guessed hybrids; 1 */
+};
+
+/* hws may be NULL. Never fails but for memory: machine.reason. */
+int machine_find(struct machine *out, const char *hardware, const struct measure_hws *hws, struct error *err);
+void machine_free(struct machine *m);
+/* The class of a profile in hardware.csv's words. */
+const char *machine_class(const struct hwprofile *h);
+
+int subject_load(struct subject *s, const struct measurement *m, const struct stack *stack, struct error *err);
+void subject_key(char *key, size_t size, const struct measurement *m, const struct stack *stack);
+void subject_free(struct subject *s);
+
+struct pricer {
+    const struct measure_hws *hws;
+    struct machine **machine;
+    size_t n_machine;
+    struct subject **subject;
+    size_t n_subject;
+};
+/* NULL: out of memory. */
+const struct machine *pricer_machine(struct pricer *p, const char *hardware, struct error *err);
+const struct subject *pricer_subject(struct pricer *p, const struct measurement *m, const struct stack *stack, struct error *err);
+
+/* A pass's classes under the row's layout; appended to out->pass. */
+struct pass_request {
+    enum phase phase;
+    double times;
+    struct pass pass;
+    uint32_t n_steps; /* decode: mean of so many steps, of which pass is the first */
+};
+int work_add(struct priced *out, const struct subject *s, const struct pass_request *r, struct error *err);
+/* A pass of one class that no op list has. */
+int work_add_class(struct priced *out, enum phase phase, const struct work_class *c, struct error *err);
+
+/* Rows by kind. */
+int price_rate(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err);
+int price_serving(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err);
+int price_op(struct priced *out, const struct measurement *m, struct error *err);
+int price_all_reduce(struct priced *out, const struct measurement *m, struct error *err);
+/* Layout, split and the fallbacks where heads do not divide. */
+int choose_layout(struct priced *out, const struct subject *s, const struct layout *want, struct error *err);
+/* "model quant": what of a row is guessed. */
+const char *guess_text(char *buf, size_t size, unsigned guesses);
+/* The source of a row as groups name it: the repository, without the file in it. */
+const char *source_text(const struct measurement *m, char *buf, size_t size);
+/* Tagged neither e2e nor community. */
+bool is_clean(const struct measurement *m);
+/* Sets out->reason; returns 0, since a row without a price is no failure. */
+int no_price(struct priced *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,11 @@
+noinst_LIBRARIES += libscore.a
+libscore_a_SOURCES = \
+  %D%/score.h \
+  %D%/internal.h \
+  %D%/machine.c \
+  %D%/subject.c \
+  %D%/work.c \
+  %D%/price.c \
+  %D%/pricer.c \
+  %D%/features.c \
+  %D%/groups.c

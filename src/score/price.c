@@ -1,0 +1,275 @@
+/* Rows become work: which passes, of how many tokens, over which devices. methods.md (71) */
+#include "score/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Lengths of a request where a row says none: ShareGPT's means; KV of a short answer. */
+enum { GUESS_PROMPT = 220, GUESS_OUT = 200, GUESS_SHORT = 64, GUESS_PREFILL = 512, GUESS_SEQUENCES = 64 };
+/* Servers take as many sequences as memory holds, and no more than this by default (vLLM max_num_seqs, TensorRT-LLM). */
+enum { MAX_SEQUENCES = 256, MAX_SEQUENCES_STATIC = 2048 };
+static const double MEMORY_USED = 0.9; /* of a device's memory: vLLM gpu_memory_utilization */
+
+int no_price(struct priced *out, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(out->reason, sizeof out->reason, fmt, ap);
+    va_end(ap);
+    return 0;
+}
+
+static double or_guess(struct priced *out, double v, double otherwise, unsigned guess)
+{
+    if (!isnan(v))
+        return v;
+    out->guesses |= guess;
+    return otherwise;
+}
+
+static uint32_t count(double v)
+{
+    return (uint32_t)fmax(1, fmin(round(v), 1e9));
+}
+
+/* ---- passes ---------------------------------------------------------------------------------------------- */
+
+/* Passes of equal tokens become one, at their mean depth. */
+struct merging {
+    struct pass full, last;
+    double n_full, past;
+};
+
+static void merge(void *ctx, const struct pass *p)
+{
+    struct merging *x = ctx;
+    if (p->n_out > 0) {
+        x->last = *p;
+        return;
+    }
+    x->full = *p;
+    x->n_full++;
+    x->past += p->n_past;
+}
+
+/* A prompt of n tokens of each of n_seq sequences; n_ubatch 0: in one pass. */
+static int add_prefill(struct priced *out, const struct subject *s, double n, double depth, double n_seq, double n_ubatch,
+                       double times, struct error *err)
+{
+    struct merging x = { .n_full = 0 };
+    const double most = n_ubatch > 0 ? n_ubatch : n * n_seq;
+    prefill_passes(count(n), (uint32_t)depth, count(most), count(n_seq), merge, &x);
+    if (x.n_full > 0) {
+        x.full.n_past = (uint32_t)round(x.past / x.n_full);
+        const struct pass_request r = { PHASE_PREFILL, times * x.n_full, x.full, 1 };
+        if (work_add(out, s, &r, err) != 0)
+            return -1;
+    }
+    const struct pass_request r = { PHASE_PREFILL, times, x.last, 1 };
+    return work_add(out, s, &r, err);
+}
+
+static int add_decode(struct priced *out, const struct subject *s, double context, double n_seq, double times, struct error *err)
+{
+    const struct pass_request r = { PHASE_DECODE, times, decode_pass((uint32_t)fmax(0, round(context)), count(n_seq)), 1 };
+    return work_add(out, s, &r, err);
+}
+
+/* ---- rates ------------------------------------------------------------------------------------------------- */
+
+static enum split split_of(const struct measurement *m, const struct stack *stack)
+{
+    if (m->n_devices < 2)
+        return SPLIT_NONE;
+    if (m->tags & TAG_LAYER_SPLIT)
+        return SPLIT_LAYER;
+    if (m->tags & TAG_DATA_PARALLEL)
+        return SPLIT_DATA;
+    if (m->tags & TAG_TENSOR_PARALLEL)
+        return SPLIT_TENSOR;
+    return stack->family == STACK_LLAMA_CPP || stack->family == STACK_IK ? SPLIT_LAYER : SPLIT_TENSOR;
+}
+
+/* Sequences that memory holds beside the weights. */
+static double capacity(const struct priced *p, const struct subject *s, double positions)
+{
+    const struct cost_options o = { .act_elem_bytes = p->roofs.act_elem_bytes, .type_k = p->type_k, .type_v = p->type_v };
+    const double kv = cost_kv_bytes_token(&s->ops, &o) * s->kv_share * positions + cost_state_bytes_sequence(&s->ops);
+    const double room = p->machine->h.mem_bytes.value * p->n_devices * MEMORY_USED - p->model_bytes;
+    return kv > 0 && room > kv ? room / kv : NAN;
+}
+
+static double max_sequences(const struct stack *k)
+{
+    return strcmp(k->id, "vllm") == 0 || strcmp(k->id, "sglang") == 0 ? MAX_SEQUENCES : MAX_SEQUENCES_STATIC;
+}
+
+static int price_prefill(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
+{
+    out->prompt = or_guess(out, m->prompt > 0 ? m->prompt : NAN, GUESS_PREFILL, GUESS_LENGTH);
+    out->context = or_guess(out, m->context, 0, 0);
+    out->batch = or_guess(out, m->batch, 1, GUESS_BATCH);
+    out->measured_s = out->prompt * out->batch / m->value;
+    const double ubatch = m->n_ubatch > 0 ? m->n_ubatch : out->stack->n_ubatch;
+    const double groups = out->split == SPLIT_DATA ? out->n_devices : 1;
+    return add_prefill(out, s, out->prompt, out->context, fmax(1, out->batch / groups), ubatch, 1, err);
+}
+
+static int price_decode(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
+{
+    out->prompt = or_guess(out, m->prompt, 0, 0);
+    out->context = or_guess(out, m->context, out->prompt + GUESS_SHORT, GUESS_CONTEXT);
+    out->batch = or_guess(out, m->batch, 1, GUESS_BATCH);
+    out->measured_s = out->batch / m->value;
+    const double groups = out->split == SPLIT_DATA ? out->n_devices : 1;
+    return add_decode(out, s, out->context, fmax(1, out->batch / groups), 1, err);
+}
+
+/* Requests from their first byte to the last token; of several waves one. */
+static int price_requests(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
+{
+    out->prompt = or_guess(out, m->prompt > 0 ? m->prompt : NAN, GUESS_PROMPT, GUESS_LENGTH);
+    const double half = m->context > out->prompt ? m->context - out->prompt : NAN;
+    out->out = or_guess(out, m->out > 0 ? m->out : 2 * half, GUESS_OUT, GUESS_LENGTH);
+    out->context = out->prompt + out->out / 2;
+    double most = capacity(out, s, out->prompt + out->out);
+    most = fmin(isnan(most) ? GUESS_SEQUENCES : most, max_sequences(out->stack));
+    out->batch = or_guess(out, m->batch, floor(most), GUESS_BATCH);
+    if (out->batch > most && out->batch > 1) { /* more requests than run at once */
+        out->batch = fmax(1, floor(most));
+        out->guesses |= GUESS_BATCH;
+    }
+    const double per_request = m->tags & TAG_TOTAL_TOKENS ? out->prompt + out->out : out->out;
+    const double groups = out->split == SPLIT_DATA ? out->n_devices : 1, n_seq = fmax(1, out->batch / groups);
+    out->measured_s = out->batch * per_request / m->value;
+    if (add_prefill(out, s, out->prompt, 0, n_seq, out->stack->n_ubatch, 1, err) != 0)
+        return -1;
+    return out->out > 1 ? add_decode(out, s, out->context, n_seq, out->out - 1, err) : 0;
+}
+
+int price_rate(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
+{
+    out->split = split_of(m, out->stack);
+    const struct layout l = { .tp = out->split == SPLIT_TENSOR ? (uint32_t)m->n_devices : 1 };
+    if (choose_layout(out, s, &l, err) != 0)
+        return -1;
+    switch (m->phase) {
+    case MEASURE_PREFILL:
+        return price_prefill(out, m, s, err);
+    case MEASURE_DECODE:
+        return price_decode(out, m, s, err);
+    case MEASURE_REQUEST:
+        return price_requests(out, m, s, err);
+    case MEASURE_NO_PHASE:
+        break;
+    }
+    return no_price(out, "a rate of no phase");
+}
+
+/* ---- servers ------------------------------------------------------------------------------------------------- */
+
+static uint32_t at_least_one(int n)
+{
+    return n > 0 ? (uint32_t)n : 1;
+}
+
+static struct layout layout_of(const struct measure_layout *l)
+{
+    return (struct layout){ .tp = at_least_one(l->tp), .pp = at_least_one(l->pp), .dp = at_least_one(l->dp),
+                            .ep = at_least_one(l->ep) };
+}
+
+/* A prompt on one group of devices, then a step of all users' sequences at their mean context. */
+int price_serving(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
+{
+    const struct layout first = layout_of(&m->prefill), later = layout_of(&m->decode);
+    const double copies = at_least_one(m->decode.workers), dp = later.dp;
+    out->split = layout_devices(&later) > 1 ? SPLIT_TENSOR : SPLIT_NONE;
+    out->prompt = m->prompt;
+    out->out = m->out;
+    out->context = m->prompt + m->out / 2;
+    out->n_users = or_guess(out, m->concurrency, m->decode.batch * dp * copies, GUESS_BATCH);
+    if (isnan(out->n_users))
+        return no_price(out, "neither a concurrency nor a batch size");
+    out->batch = fmax(1, out->n_users / copies);
+    out->measured_s = m->value;
+    if (choose_layout(out, s, &first, err) != 0 ||
+        add_prefill(out, s, m->prompt, 0, 1, out->stack->n_ubatch, 1, err) != 0 || choose_layout(out, s, &later, err) != 0)
+        return -1;
+    return add_decode(out, s, out->context, ceil(out->batch / dp), 1, err);
+}
+
+/* ---- ops ------------------------------------------------------------------------------------------------------ */
+
+/* Ops without weights: elements read and written for one of k, and whether tensor parallelism divides them. */
+static const struct {
+    const char *name;
+    enum op_kind kind;
+    enum op_role role;
+    double elems, flop;
+    bool divided;
+} small_ops[] = {
+    { "add", OP_ADD, ROLE_FFN_RESIDUAL, 3, 1, false },
+    { "mlp_act", OP_GLU, ROLE_FFN_ACT, 3, 5, false }, /* k is the width of one device */
+    { "attn_rope", OP_ROPE, ROLE_ATTN_ROPE, 4, 6, true },
+    { "input_layernorm", OP_RMS_NORM, ROLE_ATTN_NORM, 2, 4, false },
+    { "post_attention_layernorm", OP_RMS_NORM, ROLE_FFN_NORM, 2, 4, false },
+};
+
+static enum op_role product_role(const char *op)
+{
+    static const struct {
+        const char *name;
+        enum op_role role;
+    } roles[] = { { "attn_pre_proj", ROLE_ATTN_QKV }, { "attn_post_proj", ROLE_ATTN_OUTPUT }, { "mlp_up_proj", ROLE_FFN_GATE_UP },
+                  { "mlp_down_proj", ROLE_FFN_DOWN } };
+    for (size_t i = 0; i < ARRAY_LEN(roles); i++)
+        if (strcmp(roles[i].name, op) == 0)
+            return roles[i].role;
+    return ROLE_FFN_UP;
+}
+
+enum { HALF = 2 }; /* bytes of an element: FP16 */
+
+int price_op(struct priced *out, const struct measurement *m, struct error *err)
+{
+    struct work_class c = { .count = 1, .n_tok = m->m, .math = MATH_FP16, .launched = true };
+    out->measured_s = m->value;
+    out->batch = m->m;
+    if (m->n > 0) {
+        c.kind = OP_MATMUL;
+        c.role = product_role(m->op);
+        c.rows = m->n;
+        c.cols = m->k;
+        c.bits = 16;
+        c.cost = (struct cost){ .weight_bytes = HALF * m->k * m->n, .act_bytes = HALF * m->m * (m->k + m->n), .flop = 2 * m->m * m->k * m->n };
+        return work_add_class(out, PHASE_PREFILL, &c, err);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(small_ops); i++) {
+        if (strcmp(small_ops[i].name, m->op) != 0)
+            continue;
+        const double n = m->m * m->k / (small_ops[i].divided && m->prefill.tp > 0 ? m->prefill.tp : 1);
+        c.kind = small_ops[i].kind;
+        c.role = small_ops[i].role;
+        c.math = MATH_FP32;
+        c.cost = (struct cost){ .act_bytes = HALF * small_ops[i].elems * n, .flop = small_ops[i].flop * n };
+        return work_add_class(out, PHASE_PREFILL, &c, err);
+    }
+    c.kind = OP_ACT;
+    c.role = ROLE_FFN_ACT;
+    c.math = MATH_FP32;
+    c.cost = (struct cost){ .act_bytes = HALF * 2 * m->m * m->k, .flop = m->m * m->k };
+    out->guesses |= GUESS_LENGTH;
+    return work_add_class(out, PHASE_PREFILL, &c, err);
+}
+
+int price_all_reduce(struct priced *out, const struct measurement *m, struct error *err)
+{
+    const double n = m->n_devices;
+    const struct work_class c = { .kind = OP_ALL_REDUCE, .role = ROLE_COMM_ATTN, .count = 1, .n_tok = 1, .math = MATH_FP32,
+                                  .n_comm = (uint32_t)n, .comm_bytes = m->bytes,
+                                  .cost = { .link_bytes = 2 * (n - 1) / n * m->bytes } };
+    out->measured_s = m->value;
+    out->split = SPLIT_TENSOR;
+    return work_add_class(out, PHASE_PREFILL, &c, err);
+}

@@ -1,0 +1,171 @@
+/* Machines and models met so far, and a row through all of it. */
+#include "score/internal.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pricer *pricer_new(const struct measure_hws *hws, struct error *err)
+{
+    struct pricer *p = calloc(1, sizeof *p);
+    if (!p) {
+        error_oom(err, sizeof *p, "a pricer");
+        return NULL;
+    }
+    p->hws = hws;
+    return p;
+}
+
+void pricer_free(struct pricer *p)
+{
+    if (!p)
+        return;
+    for (size_t i = 0; i < p->n_machine; i++) {
+        machine_free(p->machine[i]);
+        free(p->machine[i]);
+    }
+    for (size_t i = 0; i < p->n_subject; i++) {
+        subject_free(p->subject[i]);
+        free(p->subject[i]);
+    }
+    free(p->machine);
+    free(p->subject);
+    free(p);
+}
+
+/* Appended to a list of n pointers; NULL: out of memory. */
+static struct machine *new_machine(struct pricer *p, struct error *err)
+{
+    struct machine **more = realloc(p->machine, (p->n_machine + 1) * sizeof *more);
+    if (more)
+        p->machine = more;
+    struct machine *m = more ? calloc(1, sizeof *m) : NULL;
+    if (m)
+        p->machine[p->n_machine++] = m;
+    else
+        error_oom(err, sizeof *m, "machines");
+    return m;
+}
+
+static struct subject *new_subject(struct pricer *p, struct error *err)
+{
+    struct subject **more = realloc(p->subject, (p->n_subject + 1) * sizeof *more);
+    if (more)
+        p->subject = more;
+    struct subject *s = more ? calloc(1, sizeof *s) : NULL;
+    if (s)
+        p->subject[p->n_subject++] = s;
+    else
+        error_oom(err, sizeof *s, "models");
+    return s;
+}
+
+const struct machine *pricer_machine(struct pricer *p, const char *hardware, struct error *err)
+{
+    for (size_t i = 0; i < p->n_machine; i++)
+        if (strncmp(p->machine[i]->hardware, hardware, sizeof p->machine[i]->hardware - 1) == 0)
+            return p->machine[i];
+    struct machine *m = new_machine(p, err);
+    return m && machine_find(m, hardware, p->hws, err) == 0 ? m : NULL;
+}
+
+const struct subject *pricer_subject(struct pricer *p, const struct measurement *row, const struct stack *stack, struct error *err)
+{
+    char key[256];
+    subject_key(key, sizeof key, row, stack);
+    for (size_t i = 0; i < p->n_subject; i++)
+        if (strcmp(p->subject[i]->key, key) == 0)
+            return p->subject[i];
+    struct subject *s = new_subject(p, err);
+    return s && subject_load(s, row, stack, err) == 0 ? s : NULL;
+}
+
+/* ---- a row --------------------------------------------------------------------------------------------- */
+
+/* Parameters a token multiplies: all but the experts it does not visit and the table it looks up. */
+static double active_params(const struct subject *s)
+{
+    const struct hparams *hp = &s->m.hp;
+    double experts = 0;
+    for (size_t i = 0; i < s->m.n_tensors; i++)
+        experts += strstr(s->m.tensors[i].name, "_exps") ? (double)s->m.tensors[i].rows * (double)s->m.tensors[i].cols : 0;
+    const double idle = hp->n_expert > 0 ? experts * (1 - (double)hp->n_expert_used / hp->n_expert) : 0;
+    const double table = hp->tied ? 0 : (double)hp->n_vocab * hp->n_embd;
+    return (double)s->m.n_params - idle - table;
+}
+
+static void describe(struct priced *out, const struct subject *s)
+{
+    const struct hparams *hp = &s->m.hp;
+    snprintf(out->preset, sizeof out->preset, "%s", s->preset);
+    snprintf(out->type, sizeof out->type, "%s", s->type);
+    out->n_params = (double)s->m.n_params;
+    out->n_active = active_params(s);
+    out->model_bytes = (double)s->m.weight_bytes * (isnan(s->scale) ? 1 : s->scale);
+    out->bits_weight = 8 * out->model_bytes / out->n_params;
+    out->n_layer = hp->n_layer;
+    out->n_embd = hp->n_embd;
+    out->n_expert = hp->n_expert;
+    out->n_expert_used = hp->n_expert_used;
+    out->moe = hp->n_expert > 0;
+    out->hybrid = (out->m->tags & TAG_HYBRID) || hp->hybrid.n_head > 0;
+    out->guesses |= s->guesses;
+}
+
+static int init_roofs(struct priced *out, const struct measurement *m, struct error *err)
+{
+    const struct predict_options o = { .weights_bytes = NAN, .n_threads = m->n_threads };
+    struct error e = { 0 };
+    if (roofs_init(&out->roofs, &out->machine->h, &o, &e) != 0)
+        return no_price(out, "%.250s", e.msg);
+    out->roofs.link_bytes_s = out->machine->link_bytes_s;
+    out->roofs.link_latency_s = out->machine->link_latency_s;
+    return interrupt_check(err);
+}
+
+static bool has_model(enum measure_kind k)
+{
+    return k == MEASURE_RATE || k == MEASURE_SERVING;
+}
+
+static int price_model(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err)
+{
+    const struct subject *s = pricer_subject(p, m, out->stack, err);
+    if (!s)
+        return -1;
+    if (!s->loaded)
+        return no_price(out, "%.250s", s->reason);
+    describe(out, s);
+    const int rc = m->kind == MEASURE_RATE ? price_rate(out, m, s, err) : price_serving(out, m, s, err);
+    return rc;
+}
+
+int price_row(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err)
+{
+    *out = (struct priced){ .m = m, .stack = stack_find(m->engine, m->hardware), .n_devices = m->n_devices, .dilute = 1,
+                            .type_k = DTYPE_F16, .type_v = DTYPE_F16, .n_params = NAN, .n_active = NAN, .bits_weight = NAN,
+                            .model_bytes = NAN, .measured_s = NAN, .batch = NAN, .prompt = NAN, .context = NAN, .out = NAN,
+                            .n_users = NAN };
+    out->machine = pricer_machine(p, m->hardware, err);
+    if (!out->machine)
+        return -1;
+    if (!out->machine->loaded)
+        return no_price(out, "%s", out->machine->reason);
+    out->guesses |= out->machine->guesses & ~(unsigned)(m->n_devices > 1 ? 0 : GUESS_LINK);
+    int rc = init_roofs(out, m, err);
+    if (rc == 0 && !out->reason[0] && has_model(m->kind))
+        rc = price_model(p, m, out, err);
+    else if (rc == 0 && !out->reason[0])
+        rc = m->kind == MEASURE_OP ? price_op(out, m, err) : price_all_reduce(out, m, err);
+    if (rc != 0)
+        priced_free(out);
+    return rc;
+}
+
+void priced_free(struct priced *p)
+{
+    for (size_t i = 0; i < p->n_pass; i++)
+        free(p->pass[i].c);
+    free(p->pass);
+    p->pass = NULL;
+    p->n_pass = 0;
+}

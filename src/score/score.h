@@ -1,0 +1,156 @@
+/*
+ * score: predictions beside what was measured. A measurement becomes work: what the devices read, compute and exchange,
+ * op by op, as the cost model has it; a time model makes seconds of it; the two are compared by groups.
+ * Analytical side: nothing here measures.
+ */
+#ifndef SCORE_SCORE_H
+#define SCORE_SCORE_H
+
+#include "base/base.h"
+#include "hwprofile/hwprofile.h"
+#include "measure/measure.h"
+#include "roofline/step.h"
+
+/* ---- work: what a row's seconds are made of ---------------------------------------------------- */
+
+/* Equal ops of one pass. Bytes and FLOP are of one op on one device. */
+struct work_class {
+    enum op_kind kind;
+    enum op_role role;
+    enum math math;      /* of the operands; MATH_FP32 where nothing is multiplied */
+    double count;        /* ops a pass */
+    double n_tok;        /* rows it works on */
+    double rows, cols;   /* of its matrix; 0: none */
+    double bits;         /* of a weight; 0: no weights */
+    struct cost cost;    /* link_bytes: that the device sends on a ring */
+    double comm_bytes;   /* the message that the devices exchange, whole */
+    uint32_t n_comm;     /* devices that exchange; 0: no traffic */
+    bool launched;       /* a kernel of its own on GPUs: products, attention */
+};
+
+/* Passes of one shape. */
+struct work_pass {
+    enum phase phase;
+    double times;              /* passes like this one */
+    double n_tok, n_past, n_seq; /* of each */
+    struct work_class *c;
+    size_t n;
+    /* sums over the classes, of one pass on one device */
+    struct cost cost;
+    double product_weight_bytes;      /* of products alone */
+    double flop_math[MATH_COUNT];
+    double n_op, n_launch, n_exchange; /* ops, launched ones, exchanges */
+    double comm_bytes;
+};
+
+enum split { SPLIT_NONE, SPLIT_TENSOR, SPLIT_LAYER, SPLIT_DATA };
+const char *split_name(enum split s); /* "none" "tensor" "layer" "data" */
+
+/* What is guessed in the price of a row. */
+enum guess {
+    GUESS_MODEL = 1 << 0,    /* no preset: dimensions from the parameters */
+    GUESS_QUANT = 1 << 1,    /* type not said, or not known */
+    GUESS_ACTIVE = 1 << 2,   /* of a mixture of experts, the active parameters */
+    GUESS_CONTEXT = 1 << 3,
+    GUESS_BATCH = 1 << 4,
+    GUESS_LENGTH = 1 << 5,   /* of prompts or answers */
+    GUESS_PEAK = 1 << 6,     /* of the machine, from its bandwidth */
+    GUESS_BANDWIDTH = 1 << 7,
+    GUESS_LINK = 1 << 8,
+    GUESS_LAYOUT = 1 << 9,   /* heads do not divide: costs are divided instead */
+    GUESS_WEIGHT = 1 << 10,  /* weight_gib is far from what the model's type comes to: not used */
+    GUESS_MACHINE = 1 << 11, /* the profile of another variant */
+};
+
+/* The machine of a row. */
+struct machine {
+    char hardware[128];   /* as the file names it */
+    char profile[64];     /* "": none, the row of --hardware alone */
+    char class_name[32];  /* as hardware.csv prints it */
+    struct hwprofile h;
+    bool loaded;
+    unsigned guesses;     /* GUESS_PEAK, ... */
+    char note[256];       /* where the file differs from the profile */
+    char reason[256];     /* why there is none; "" when loaded */
+    double link_bytes_s, link_latency_s; /* to its kind; guessed where the profile has none */
+};
+
+/* A row with its work. */
+struct priced {
+    const struct measurement *m;
+    const struct stack *stack;
+    const struct machine *machine;
+    char reason[256];          /* why it cannot be priced; "" when it is */
+    char preset[64];           /* "": dimensions are guessed */
+    char type[24];             /* that is priced */
+    double n_params, n_active; /* of the model; n_active: that a token uses */
+    double bits_weight;        /* mean of all weights read by a token */
+    double model_bytes;        /* of the weights, all devices */
+    uint32_t n_layer, n_embd, n_expert, n_expert_used;
+    bool moe, hybrid;
+    struct layout layout;
+    enum dtype type_k, type_v; /* of the KV cache */
+    double dilute;             /* costs are divided by that, where heads do not divide (GUESS_LAYOUT); 1 */
+    enum split split;
+    double n_devices;
+    unsigned guesses;
+
+    /* Seconds measured: of the prompt, of a mean decode step, of a whole batch of requests, of an op; or as
+     * m->metric says of a server. */
+    double measured_s;
+    struct work_pass *pass; /* in order: a prompt's, a decode step's */
+    size_t n_pass;
+    double batch;       /* sequences at once, of all groups of devices */
+    double prompt, context, out; /* as priced */
+    double n_users;     /* of a closed loop; NaN */
+    struct roofs roofs; /* of one device, with the link */
+};
+
+/* What a time model says of a row. */
+struct estimate {
+    double seconds;
+    double lo_s, hi_s; /* 90 % interval */
+};
+
+/* Fits leave a group out, or are shown some rows of every device: what they must not know, and what they may. */
+struct fit_scope {
+    const char *left_out; /* "", or what its rows are named by: "NVIDIA RTX 4090" */
+    enum { LEAVE_NOTHING, LEAVE_HARDWARE, LEAVE_MODEL, LEAVE_ENGINE, LEAVE_TOPOLOGY } leave;
+    const struct priced *const *anchor; /* rows shown (--anchor-rows) */
+    size_t n_anchor;
+};
+
+/*
+ * A time model: seconds from work. fit() sees the rows that it may learn from (all those of the file that are priced and not
+ * left out; none when nothing is refitted) and drops what it knows of a left-out group from elsewhere; predict() has no side
+ * effects and never sees m->value of the row through the interface (measured_s and m->value are NaN there).
+ */
+struct time_model {
+    const char *name;
+    int (*fit)(void **params, const struct priced *const *rows, size_t n, const struct fit_scope *scope, struct error *err);
+    int (*predict)(const void *params, const struct priced *row, struct estimate *out, struct error *err);
+    void (*free)(void *params);
+};
+/* Today's prices: step.h under the machine's roofs, an interval of its residuals. */
+extern const struct time_model time_model_roofs;
+
+/* ---- pricing --------------------------------------------------------------------------------------- */
+
+/* Machines and models met so far. */
+struct pricer;
+struct pricer *pricer_new(const struct measure_hws *hws, struct error *err); /* hws NULL: profiles alone */
+void pricer_free(struct pricer *p);
+/* The work of a row; what cannot be priced has a reason (not an error). -1: out of memory, interrupted. */
+int price_row(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err);
+void priced_free(struct priced *p);
+
+/* Sums over a row's passes: times counted. */
+struct work_sum {
+    double weight_bytes, product_weight_bytes, kv_bytes, act_bytes, flop, n_op, n_launch, n_exchange, comm_bytes, n_pass;
+    double flop_math[MATH_COUNT];
+};
+struct work_sum work_sum(const struct priced *p, enum phase phase);
+/* One line a row with every feature (doc/formats.md, roofcast.features). */
+int features_save(const struct priced *rows, size_t n, const char *path, struct error *err);
+
+#endif
