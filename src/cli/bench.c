@@ -102,8 +102,7 @@ static int step(struct engine *e, const struct bench_test *t, struct lanes *l, c
     return engine_eval_runs(e, l->tok, l->run, t->n_batch, last ? &logits : NULL, err);
 }
 
-/* One repetition. itl: n latencies (decode), or NULL. */
-static int repetition(struct engine *e, const struct bench_test *t, const int32_t *tok, double *itl, double *seconds,
+int bench_repetition(struct engine *e, const struct bench_test *t, const int32_t *tok, double *itl, double *seconds,
                       struct error *err)
 {
     struct lanes l = { 0 };
@@ -132,7 +131,7 @@ static int warm_up(struct engine *e, const struct bench_test *t, const int32_t *
     w.n = (uint32_t)u64_min(t->n, t->prefill ? t->n_ubatch : 2);
     if (t->depth)
         engine_fill_kv(e, t->depth);
-    return repetition(e, &w, tok, NULL, &ignored, err);
+    return bench_repetition(e, &w, tok, NULL, &ignored, err);
 }
 
 static const char *bound_of(double bytes, double flop, double bytes_s, double flop_s)
@@ -229,7 +228,7 @@ static void fill_rates(struct run_row *r, const struct bench_test *t, const stru
 }
 
 /* Utilization against the probes; rates, like tok_s_mean, are means over the repetitions' rates. methods.md (16) */
-static void fill_utilization(struct run_row *r, const struct bench_test *t, const struct probes *p, const struct engine *e)
+static void fill_utilization(struct run_row *r, const struct bench_test *t, const struct probes *p)
 {
     const double passes_s = r->tok_s_mean / ((double)t->n * t->n_batch);
     r->bytes_s = (r->weight_bytes + r->kv_bytes) * passes_s;
@@ -241,9 +240,6 @@ static void fill_utilization(struct run_row *r, const struct bench_test *t, cons
     snprintf(r->bound, sizeof r->bound, "%s",
              bound_of(r->weight_bytes + r->kv_bytes, r->flop, r->ceiling_bytes_s, r->ceiling_flop_s));
     snprintf(r->ceiling_source, sizeof r->ceiling_source, "%zu probes beside the run", p->n);
-    /* Bytes at the memory controllers: only where a backend counts them. */
-    r->dram_bytes_s = r->mbu_dram = NAN;
-    snprintf(r->dram_reason, sizeof r->dram_reason, "%s", counters_reason(engine_counters(e), COUNTER_DRAM_BYTES));
 }
 
 /* Of all repetitions, for one; methods.md (54) */
@@ -305,7 +301,7 @@ static int profile_ops(struct run *r, struct engine *e, const struct bench_test 
     engine_reset(e);
     engine_profile(e, true);
     engine_region_roles(e, t->prefill ? "prefill" : "decode");
-    int rc = repetition(e, t, tok, NULL, &ignored, err);
+    int rc = bench_repetition(e, t, tok, NULL, &ignored, err);
     engine_region_roles(e, NULL);
     engine_profile(e, false);
     if (rc != 0)
@@ -354,7 +350,7 @@ static int counted_repetition(const struct bench *b, const struct bench_test *t,
     struct energy_sample before, after;
     engine_region_start(b->e, region);
     energy_read(b->energy, &before);
-    const int rc = repetition(b->e, t, s->tok, s->itl + i * t->n, &s->seconds[i], err);
+    const int rc = bench_repetition(b->e, t, s->tok, s->itl + i * t->n, &s->seconds[i], err);
     energy_read(b->energy, &after);
     engine_region_stop(b->e, region);
     s->energy.package_j += after.package_j - before.package_j;
@@ -392,11 +388,11 @@ static int report(struct run *r, struct run_row *row, const struct bench *b, con
                   const struct samples *s, struct probes *p, struct error *err)
 {
     fill_rates(row, t, s);
-    fill_utilization(row, t, p, b->e);
+    fill_utilization(row, t, p);
     fill_energy(row, t, s, b->energy);
     if (isnan(row->ceiling_flop_s))
         cli_warn("no compute ceiling for %s: %s", row->test, ceilings_prober_reason(b->prober));
-    if (run_add_row(r, row, err) != 0 || add_ceilings(r, p, row, err) != 0)
+    if (bench_count(r, row, b, t, s->tok, err) != 0 || run_add_row(r, row, err) != 0 || add_ceilings(r, p, row, err) != 0)
         return -1;
     return t->ops ? profile_ops(r, b->e, t, s->tok, row, err) : 0;
 }

@@ -35,6 +35,17 @@ struct bench {
 int bench_run(struct run *r, const struct bench *b, const struct bench_test *t, size_t n_t, double *median_s,
               struct error *err);
 
+/* One repetition of a test on its n * n_batch tokens. itl: n latencies (decode), or NULL. */
+int bench_repetition(struct engine *e, const struct bench_test *t, const int32_t *tok, double *itl, double *seconds,
+                     struct error *err);
+
+/* Repetitions that are counted, not timed: counts, what they cost and the certificate to r, bytes of memory to row. Nothing is
+ * done where no backend counts anything. */
+int bench_count(struct run *r, struct run_row *row, const struct bench *b, const struct bench_test *t, const int32_t *tok,
+                struct error *err);
+/* Lines about them under the tables. */
+void bench_print_counts(const struct run *r);
+
 /* A line of llama-batched-bench's table: B prompts of PP tokens, then TG tokens to each; seconds of both parts. */
 json_t *bench_batch_json(const struct run_row *pp, const struct run_row *tg, double pp_s, double tg_s);
 extern const struct column bench_batch_columns[];

@@ -8,12 +8,12 @@ struct options {
     int64_t reps;
     enum report_format format;
     struct cli_engine engine;
-    bool ops;
+    bool ops, uncalibrated;
     const struct marker_tool *markers; /* NULL: no tool counts this program */
     struct energy *energy;
 };
 
-enum { OPT_UB = 256, OPT_OPS, OPT_SAVE, OPT_COUNTERS, OPT_QUIET };
+enum { OPT_UB = 256, OPT_OPS, OPT_SAVE, OPT_COUNTERS, OPT_UNCALIBRATED, OPT_QUIET };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "FILE,...", 0, "GGUF file(s)", 0 },
@@ -31,7 +31,10 @@ static const struct argp_option option_table[] = {
     { "ops", OPT_OPS, NULL, 0, "one more repetition with every op timed: a row an op, then a row a role", 0 },
     { "save", OPT_SAVE, "RUN.json", 0, "save the run with its provenance, for plot", 0 },
     CLI_ENGINE_OPTIONS,
-    { "counters", OPT_COUNTERS, "NAME", 0, "counter backend: auto, null, papi (roofcast list counters)", 0 },
+    { "counters", OPT_COUNTERS, "NAME", 0,
+      "what counts events in repetitions of their own: auto, null (none), perf, papi (roofcast list counters)", 0 },
+    { "uncalibrated", OPT_UNCALIBRATED, NULL, 0,
+      "believe events without letting each count known work first: it may be dead or count something else", 0 },
     { "quiet", OPT_QUIET, NULL, 0, "no progress on standard error", 0 },
     { 0 },
 };
@@ -64,6 +67,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return cli_text(&o->save, arg);
     case OPT_COUNTERS:
         return cli_text(&o->counters, arg);
+    case OPT_UNCALIBRATED:
+        return cli_flag(&o->uncalibrated);
     case OPT_QUIET:
         cli_set_quiet(true);
         return 0;
@@ -221,7 +226,8 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
                        .energy = o->energy };
     struct run_loading l;
     size_engine(&eo, g, n_ubatch);
-    eo.counters = (struct counters_options){ .backend = o->counters, .data_dirs = cli_data_dirs(), .root = cli_root() };
+    eo.counters = (struct counters_options){ .backend = o->counters, .data_dirs = cli_data_dirs(), .root = cli_root(),
+                                             .uncalibrated = o->uncalibrated };
     eo.markers = o->markers;
     if (eo.n_ctx > m->hp.n_ctx_train)
         cli_warn("%s: a context of %u is beyond the %u it was trained on", m->name, eo.n_ctx, m->hp.n_ctx_train);
@@ -380,6 +386,7 @@ static void print_notes(const struct results *res, const struct options *o)
     }
     if (res->run.n_row && isnan(res->run.row[0].dram_bytes_s))
         printf("DRAM traffic by hardware counters: unavailable: %s\n", res->run.row[0].dram_reason);
+    bench_print_counts(&res->run);
     bool none = true; /* the same reason for all: said once */
     for (size_t i = 0; i < res->run.n_row; i++)
         none &= isnan(res->run.row[i].energy_j) && strcmp(res->run.row[i].energy_reason, res->run.row[0].energy_reason) == 0;
@@ -396,9 +403,10 @@ static int print_results(struct results *res, const struct options *o, struct er
     if (!doc || !ops || !roles)
         goto out;
     json_t *rows = json_object_get(doc, "rows");
-    json_t *meta = json_pack("{s:O s:O s:O s:O s:O s:O}", "provenance", json_object_get(doc, "provenance"), "ops", ops,
+    json_t *meta = json_pack("{s:O s:O s:O s:O s:O s:O s:O s:O s:O}", "provenance", json_object_get(doc, "provenance"), "ops", ops,
                              "roles", roles, "batches", res->batches, "ceilings", json_object_get(doc, "ceilings"), "loads",
-                             json_object_get(doc, "loads"));
+                             json_object_get(doc, "loads"), "counts", json_object_get(doc, "counts"), "counting",
+                             json_object_get(doc, "counting"), "certificate", json_object_get(doc, "certificate"));
     if (!meta) {
         error_oom(err, 0, "the report");
         goto out;

@@ -9,6 +9,7 @@ roofcast_SOURCES = \
   %D%/bench.h \
   %D%/bench.c \
   %D%/bench_batch.c \
+  %D%/bench_counts.c \
   %D%/cmd_profile.c \
   %D%/cmd_synth.c \
   %D%/cmd_quantize.c \

@@ -210,6 +210,7 @@ json_t *run_to_json(const struct run *r, struct error *err)
     bad |= json_object_set_new(doc, "loads", loads);
     bad |= json_object_set_new(doc, "rows", rows);
     bad |= json_object_set_new(doc, "ops", ops);
+    bad |= run_counts_to_json(r, doc);
     if (r->n_routing > 0)
         bad |= json_object_set_new(doc, "routing", run_routings_json(r));
     bad |= r->ceilings ? json_object_set(doc, "ceilings", r->ceilings)
@@ -437,7 +438,7 @@ static int read_doc(struct run *r, const json_t *doc, const char *name, struct e
     if (!prov)
         return error_set(err, ERROR_INPUT, "%s: field \"provenance\" is missing", name);
     if (read_struct(prov, ctx, prov_fields, ARRAY_LEN(prov_fields), &r->prov, err) != 0 ||
-        read_loads(r, doc, name, err) != 0 || run_read_routing(r, doc, name, err) != 0 || read_rows(r, doc, name, err) != 0 || read_ops(r, doc, name, err) != 0)
+        read_loads(r, doc, name, err) != 0 || run_read_routing(r, doc, name, err) != 0 || read_rows(r, doc, name, err) != 0 || read_ops(r, doc, name, err) != 0 || run_read_counts(r, doc, name, err) != 0)
         return -1;
     return read_ceilings(r, doc, name, err);
 }

@@ -4,4 +4,5 @@ librun_a_SOURCES = \
   %D%/internal.h \
   %D%/routing.c \
   %D%/run.c \
-  %D%/json.c
+  %D%/json.c \
+  %D%/counts.c

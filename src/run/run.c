@@ -51,6 +51,26 @@ int run_add_loading(struct run *r, const struct run_loading *l, struct error *er
     return 0;
 }
 
+int run_add_count(struct run *r, const struct run_count *c, struct error *err)
+{
+    struct run_count *a = grow(r->count, r->n_count, sizeof *a, "counts of a run", err);
+    if (!a)
+        return -1;
+    r->count = a;
+    r->count[r->n_count++] = *c;
+    return 0;
+}
+
+int run_add_counting(struct run *r, const struct run_counting *c, struct error *err)
+{
+    struct run_counting *a = grow(r->counting, r->n_counting, sizeof *a, "counted tests of a run", err);
+    if (!a)
+        return -1;
+    r->counting = a;
+    r->counting[r->n_counting++] = *c;
+    return 0;
+}
+
 /* Of the same model: layers and experts are the same, or it is another file by that name. */
 static struct run_routing *routing_of(struct run *r, const struct run_routing *x)
 {
@@ -100,6 +120,9 @@ void run_free(struct run *r)
     free(r->routing);
     free(r->row);
     free(r->op);
+    free(r->count);
+    free(r->counting);
+    json_decref(r->certificate);
     json_decref(r->ceilings);
     memset(r, 0, sizeof *r);
 }

@@ -63,8 +63,28 @@ struct run_routing {
     uint64_t *counts;                          /* [n_layer][n_expert] tokens that used the expert */
 };
 
+/* What event counters counted in one repetition of a test, or in the ops of a role. */
+struct run_count {
+    char test[48], phase[8], role[20]; /* role "": all of the pass */
+    char field[24];                    /* "cycles", "instructions", "dram_read_bytes", ... */
+    double value, per_s;               /* per_s: over the seconds of the counted repetition */
+    char source[32], reason[192];      /* number_source_name; why value is NaN */
+};
+
+/* What counting a test was: repetitions outside of the timed ones, one a set of events. */
+struct run_counting {
+    char test[48], phase[8], backend[16];
+    int n_set;
+    double plain_s, counted_s, slowdown; /* medians of repetitions in turn; counted_s / plain_s */
+};
+
 struct run {
     struct provenance prov;
+    struct run_count *count;
+    size_t n_count;
+    struct run_counting *counting;
+    size_t n_counting;
+    json_t *certificate; /* array: what calibration found of each event; NULL: nothing was calibrated; owned */
     struct run_loading *loading;
     size_t n_loading;
     struct run_routing *routing; /* one a model with experts */
@@ -79,6 +99,8 @@ struct run {
 int run_add_row(struct run *r, const struct run_row *row, struct error *err);
 int run_add_op(struct run *r, const struct run_op *op, struct error *err);
 int run_add_loading(struct run *r, const struct run_loading *l, struct error *err);
+int run_add_count(struct run *r, const struct run_count *c, struct error *err);
+int run_add_counting(struct run *r, const struct run_counting *c, struct error *err);
 /* Copies, or adds to what is there of that model. */
 int run_add_routing(struct run *r, const struct run_routing *x, struct error *err);
 void run_free(struct run *r);
@@ -90,7 +112,7 @@ json_t *run_routing_json(const struct run_routing *x);
 json_t *run_provenance_json(const struct provenance *p);
 json_t *run_to_json(const struct run *r, struct error *err);
 int run_save(const struct run *r, const char *path, struct error *err);
-/* Strict: every field must be there but "loads", "routing" and a row's energy, which older files lack (numbers may be null: NaN), texts must fit, numbers are not negative nor above
+/* Strict: every field must be there but "loads", "routing", "counts", "counting", "certificate" and a row's energy, which older files lack (numbers may be null: NaN), texts must fit, numbers are not negative nor above
  * 1e24, seconds and ceilings above 0; fields not known are ignored. On an error r is empty and needs no run_free. */
 int run_load(struct run *r, const char *path, struct error *err);
 int run_parse(struct run *r, const char *name, const void *data, size_t size, struct error *err); /* fuzzed */

@@ -62,6 +62,8 @@ promised analyze.row phase layer role op type rows cols n_tok weight_bytes act_b
 promised run.op phase layer role op type rows cols n_tok weight_bytes act_bytes kv_bytes flop ai share seconds bytes_s \
     flop_s roof_fraction
 promised bench.batch n_prompt n_gen n_batch n_kv pp_s pp_tok_s tg_s tg_tok_s total_s total_tok_s tg_mbu tg_mfu
+promised run.count test phase role field value per_s source reason
+promised run.certificate backend event field class work ratio known counted date
 promised run.load packed_bytes pack_s pack_bytes_s peak_bytes peak_reason
 promised predict.row model hw type phase n_prompt n_depth n_batch seconds tok_s weight_bytes kv_bytes flop bound ttft_s \
     itl_s fits
@@ -78,6 +80,13 @@ done
 cp "$tmp/all" "$tmp/err"
 test ! -s "$tmp/all"
 ok $? "hwprofiles/*.json"
+: >"$tmp/all"
+for f in "$top_srcdir"/events/*.json; do
+    "$validate" "$doc" roofcast.events "$f" >>"$tmp/all" 2>&1
+done
+cp "$tmp/all" "$tmp/err"
+test ! -s "$tmp/all"
+ok $? "events/*.json"
 : >"$tmp/all"
 for f in "$top_srcdir"/models/*.json; do
     "$validate" "$doc" model.config "$f" >>"$tmp/all" 2>&1

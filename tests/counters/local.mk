@@ -1,4 +1,8 @@
 if CMOCKA
+check_PROGRAMS += %D%/test_perf
+%C%_test_perf_SOURCES = %D%/test_perf.c tests/test.h
+%C%_test_perf_LDADD   = libcounters.a $(TEST_LIBS) $(PAPI_LIBS) $(LIKWID_LIBS)
+TESTS += %D%/test_perf
 check_PROGRAMS += %D%/test_counters
 %C%_test_counters_SOURCES = %D%/test_counters.c tests/test.h
 %C%_test_counters_CFLAGS  = $(AM_CFLAGS) $(PAPI_CFLAGS)
