@@ -96,8 +96,8 @@ void cli_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int cli_report(const char *path, enum report_format fmt, const struct report_doc *d, struct error *err);
 
 /* ---- an outside tool that counts this program (cli_markers.c) -------------------- */
-/* Under `likwid-perfctr -m`: its markers, open, and this process on the CPUs that it counts; else NULL, silently. Before any
- * thread is made. A warning where it cannot be: a build without LIKWID. */
+/* Under `likwid-perfctr -m`: its markers, open, and this process on the CPUs that it counts; with PAPI_EVENTS: PAPI's; else NULL,
+ * silently. Before any thread is made. A warning where it cannot be: a build without LIKWID. */
 const struct marker_tool *cli_markers_open(void);
 void cli_markers_close(const struct marker_tool *tool);
 

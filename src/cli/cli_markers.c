@@ -1,4 +1,4 @@
-/* Whether an outside tool counts this program: `likwid-perfctr -m` says so in the environment. */
+/* Whether an outside tool counts this program: likwid-perfctr -m and users of PAPI's high-level API say so in the environment. */
 #include "config.h"
 #include "cli/cli.h"
 #include <sched.h>
@@ -27,12 +27,22 @@ static void take_cpus(const char *list)
         cli_warn("this process may not use the CPUs that likwid-perfctr counts (%s): what runs on others is not counted", list);
 }
 
+/* PAPI's high-level API counts what PAPI_EVENTS names, in any program that has regions. */
+static const struct marker_tool *papi_markers(void)
+{
+    const char *events = getenv("PAPI_EVENTS");
+    const struct marker_tool *tool = markers_papi();
+    if (events && *events && tool)
+        tool->open();
+    return events && *events ? tool : NULL;
+}
+
 const struct marker_tool *cli_markers_open(void)
 {
     static const char *const needed[] = { "LIKWID_MODE", "LIKWID_EVENTS", "LIKWID_THREADS", "LIKWID_FILEPATH" };
     for (size_t i = 0; i < ARRAY_LEN(needed); i++)
-        if (!getenv(needed[i]))
-            return NULL; /* LIKWID itself would complain */
+        if (!getenv(needed[i])) /* LIKWID itself would complain */
+            return papi_markers();
     const struct marker_tool *tool = markers_likwid();
     if (!tool) {
         cli_warn("likwid-perfctr -m finds no regions: this roofcast was built without LIKWID (configure --with-likwid=yes)");
@@ -45,6 +55,9 @@ const struct marker_tool *cli_markers_open(void)
 
 void cli_markers_close(const struct marker_tool *tool)
 {
+    char why[320] = "";
     if (tool)
-        tool->close();
+        tool->close(why, sizeof why);
+    if (why[0])
+        cli_warn("regions: %s", why);
 }

@@ -488,6 +488,8 @@ int cmd_bench(int argc, char **argv, struct error *err)
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     o.markers = cli_markers_open();
+    if (o.markers && strcmp(o.counters, "auto") == 0) /* the same counters cannot be programmed by two */
+        o.counters = "null";
     o.energy = energy_open(cli_root(), err);
     const int rc = o.energy ? run(&o, argc, argv, err) : -1;
     energy_close(o.energy);

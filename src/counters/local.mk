@@ -21,7 +21,11 @@ libcounters_a_SOURCES = \
   %D%/markers.h \
   %D%/markers.c
 if PAPI
-libcounters_a_SOURCES += %D%/papi.c
+libcounters_a_SOURCES += \
+  %D%/papi.c \
+  %D%/papi_internal.h \
+  %D%/papi_events.c \
+  %D%/markers_papi.c
 endif
 if LIKWID
 libcounters_a_SOURCES += %D%/markers_likwid.c

@@ -7,11 +7,23 @@
 #ifdef HAVE_LIKWID
 extern const struct marker_tool markers_likwid_tool;
 #endif
+#ifdef HAVE_PAPI
+extern const struct marker_tool markers_papi_tool;
+#endif
 
 const struct marker_tool *markers_likwid(void)
 {
 #ifdef HAVE_LIKWID
     return &markers_likwid_tool;
+#else
+    return NULL;
+#endif
+}
+
+const struct marker_tool *markers_papi(void)
+{
+#ifdef HAVE_PAPI
+    return &markers_papi_tool;
 #else
     return NULL;
 #endif

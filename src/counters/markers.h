@@ -1,17 +1,19 @@
 /*
- * counters/markers: regions of this program that an outside tool counts, each on every thread that takes part. The one tool is
- * LIKWID: under `likwid-perfctr -m` each of prefill, decode and the ops' roles is a region. Whoever finds itself under no tool has no
- * markers at all (NULL) and pays nothing.
+ * counters/markers: regions of this program that an outside tool counts, each on every thread that takes part: prefill, decode and
+ * the ops' roles. The tools are LIKWID (likwid-perfctr -m) and PAPI's high-level API (PAPI_EVENTS). Whoever finds itself under no
+ * tool has no markers at all (NULL) and pays nothing.
  */
 #ifndef COUNTERS_MARKERS_H
 #define COUNTERS_MARKERS_H
 
 #include "base/base.h"
+#include "counters/counters.h"
 
 struct marker_tool {
     const char *name;
     void (*open)(void);                /* once, before any thread is made */
-    void (*close)(void);               /* once, at the end: what was counted is written */
+    void (*close)(char *why, size_t size); /* once, at the end: what was counted is written; why nothing was, or "" */
+    void (*publish)(const struct counter_source *src); /* the engine's counts, which outlive publish(NULL); NULL: not wanted */
     void (*thread)(void);              /* on each thread of a team, in the order of their numbers */
     void (*add)(const char *region);   /* on each thread, before the region's first start: not in anything that is timed */
     void (*start)(const char *region); /* on each thread; regions of different names may overlap */
@@ -22,5 +24,7 @@ struct marker_tool {
 /* LIKWID's; NULL: this build has none. Its open complains on standard error, and does nothing, unless likwid-perfctr -m has
  * set LIKWID_MODE, LIKWID_EVENTS, LIKWID_THREADS and LIKWID_FILEPATH. */
 const struct marker_tool *markers_likwid(void);
+/* PAPI's, for when PAPI_EVENTS is set; NULL: this build has none. */
+const struct marker_tool *markers_papi(void);
 
 #endif

@@ -13,7 +13,7 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include "counters/internal.h"
+#include "counters/papi_internal.h"
 
 #include <papi.h>
 #include <pthread.h>
@@ -24,13 +24,11 @@
 
 #define SDE_LIBRARY "roofcast"
 
-/* Of an open, and of a thread of it. */
-struct papi {
-    bool owns_sde;
-};
+/* Of a thread of an open. */
 struct papi_thread {
-    bool registered;    /* with PAPI, by us */
-    int hw_set, sw_set; /* event sets */
+    bool registered;                      /* with PAPI, by us */
+    int core[COUNTER_SET_MAX], uncore, sw; /* event sets; uncore and sw: thread 0's */
+    int running;                          /* of core */
 };
 
 static struct {
@@ -74,30 +72,9 @@ static int sde_register(void)
     return 0;
 }
 
-/* ---- hardware events ------------------------------------------------------------ */
+/* ---- PAPI itself ------------------------------------------------------------------ */
 
-/* Names tried in order; the first that can be added and counts known work is used. */
-static const struct hw_field {
-    enum counter_field field;
-    const char *work;
-    const char *events[3];
-} hw_fields[] = {
-    { COUNTER_CYCLES, "cycles", { "PAPI_TOT_CYC", "perf::CYCLES", NULL } },
-    { COUNTER_INSTRUCTIONS, "instructions", { "PAPI_TOT_INS", "perf::INSTRUCTIONS", NULL } },
-    /* The engine computes in single precision: SP_OPS first. */
-    { COUNTER_FLOP, "flop_f32", { "PAPI_SP_OPS", "PAPI_FP_OPS", NULL } },
-};
-
-/* N dependent single-precision additions: at least N cycles, instructions and FLOP. */
-#define KNOWN_WORK 100000
-static void known_work(void)
-{
-    volatile float x = 0;
-    for (int i = 0; i < KNOWN_WORK; i++)
-        x = x + 1.0f;
-}
-
-static void drop_set(int *set)
+void papi_drop_set(int *set)
 {
     if (*set == PAPI_NULL)
         return;
@@ -106,42 +83,13 @@ static void drop_set(int *set)
     *set = PAPI_NULL;
 }
 
-static const char *papi_error(int rc)
+const char *papi_error(int rc)
 {
     const char *s = PAPI_strerror(rc);
     return s ? s : "unknown PAPI error";
 }
 
-/*
- * Add an event, run known work, look at the count. An event that can be added may still
- * read 0 (virtual machines, partial PMUs): such a dead counter is refused here.
- */
-static int try_event(const char *name, char *why, size_t size)
-{
-    int set = PAPI_NULL;
-    long long v = 0;
-    int rc = PAPI_create_eventset(&set);
-    if (rc == PAPI_OK)
-        rc = PAPI_add_named_event(set, name);
-    if (rc == PAPI_OK)
-        rc = PAPI_start(set);
-    if (rc == PAPI_OK) {
-        known_work();
-        rc = PAPI_stop(set, &v);
-    }
-    drop_set(&set);
-    if (rc != PAPI_OK)
-        snprintf(why, size, "%s: %s", name, papi_error(rc));
-    else if (v < KNOWN_WORK / 2)
-        snprintf(why, size, "%s: dead counter (%lld over %d additions)", name, v,
-                 KNOWN_WORK);
-    else
-        return 0;
-    return -1;
-}
-
-/* "" when the component is there and on, else why not. */
-static void component_state(const char *name, char *why, size_t size)
+void papi_component_state(const char *name, char *why, size_t size)
 {
     int id = PAPI_get_component_index(name);
     const PAPI_component_info_t *ci = id < 0 ? NULL : PAPI_get_component_info(id);
@@ -153,38 +101,6 @@ static void component_state(const char *name, char *why, size_t size)
     else
         why[0] = 0;
 }
-
-static void open_hardware(struct counters *c)
-{
-    char off[COUNTER_REASON_LEN];
-    component_state("perf_event", off, sizeof off);
-    for (size_t i = 0; i < ARRAY_LEN(hw_fields); i++) {
-        enum counter_field f = hw_fields[i].field;
-        struct strbuf why = { 0 };
-        if (off[0])
-            strbuf_adds(&why, off);
-        bool found = false;
-        for (const char *const *e = hw_fields[i].events; !off[0] && *e && !found; e++) {
-            char one[COUNTER_REASON_LEN];
-            struct counter_event event = { .field = f, .scale = 1, .source = SOURCE_CORE_COUNTERS };
-            snprintf(event.name, sizeof event.name, "%s", *e);
-            snprintf(event.work, sizeof event.work, "%s", hw_fields[i].work);
-            found = try_event(*e, one, sizeof one) == 0 && counters_add_event(c, &event) == 0;
-            if (!found)
-                strbuf_addf(&why, "%s%s", why.len ? "; " : "PAPI: ", one);
-        }
-        if (!found)
-            counters_set_reason(c, f, "%s", why.s ? why.s : "out of memory");
-        strbuf_free(&why);
-    }
-    /* Memory traffic is counted per socket in the uncore, and no preset names it. */
-    component_state("perf_event_uncore", off, sizeof off);
-    counters_set_reason(
-        c, COUNTER_DRAM_BYTES, "%s",
-        off[0] ? off : "no PAPI preset counts DRAM bytes, and no uncore event is chosen");
-}
-
-/* ---- the process ------------------------------------------------------------------ */
 
 static unsigned long thread_id(void)
 {
@@ -213,7 +129,7 @@ static void process_start(void)
     process.sde_registered = sde_register() == 0;
 }
 
-static int process_get(char *why, size_t size)
+int papi_process(char *why, size_t size)
 {
     pthread_mutex_lock(&process.lock);
     if (!process.asked)
@@ -223,40 +139,49 @@ static int process_get(char *why, size_t size)
     return why[0] ? -1 : 0;
 }
 
+/* ---- backend ------------------------------------------------------------------------ */
+
+bool papi_publish(const struct counter_source *src, char *why, size_t size)
+{
+    papi_component_state("sde", why, size);
+    const struct counter_source *none = NULL;
+    if (!why[0] && !process.sde_registered)
+        snprintf(why, size, "libsde refused the events");
+    else if (!why[0] && !src)
+        snprintf(why, size, "no source of software-defined events");
+    else if (!why[0] && !atomic_compare_exchange_strong(&process.published, &none, src) && none != src)
+        snprintf(why, size, "sde:::%s events are published by another engine of this process", SDE_LIBRARY);
+    return !why[0];
+}
+
+void papi_unpublish(const struct counter_source *src)
+{
+    atomic_compare_exchange_strong(&process.published, &src, NULL);
+}
+
 static void open_software(struct counters *c)
 {
     char off[COUNTER_REASON_LEN];
-    component_state("sde", off, sizeof off);
-    if (!off[0] && !process.sde_registered)
-        snprintf(off, sizeof off, "libsde refused the events");
-    if (!off[0] && !c->o.src)
-        snprintf(off, sizeof off, "no source of software-defined events");
-    const struct counter_source *none = NULL;
     struct papi *p = c->own;
-    if (!off[0] && !atomic_compare_exchange_strong(&process.published, &none, c->o.src))
-        snprintf(off, sizeof off,
-                 "sde:::%s events are published by another engine of this process",
-                 SDE_LIBRARY);
-    p->owns_sde = !off[0];
+    p->owns_sde = papi_publish(c->o.src, off, sizeof off);
     for (size_t i = 0; i < ARRAY_LEN(sdes); i++) {
         struct counter_event e = { .field = sdes[i].field, .scale = 1, .shared = true, .source = SOURCE_EXACT_ORACLE };
         snprintf(e.name, sizeof e.name, "%s", sdes[i].event);
+        p->kind[c->n_event < COUNTER_EVENT_MAX ? c->n_event : 0] = PAPI_KIND_SDE;
         if (!p->owns_sde || counters_add_event(c, &e) != 0)
             counters_set_reason(c, sdes[i].field, "%s", p->owns_sde ? "too many events" : off);
     }
 }
 
-/* ---- backend ------------------------------------------------------------------------ */
-
 static int backend_probe(char *reason, size_t size)
 {
-    if (process_get(reason, size) != 0)
+    if (papi_process(reason, size) != 0)
         return -1;
     char sde[COUNTER_REASON_LEN], perf[COUNTER_REASON_LEN];
-    component_state("sde", sde, sizeof sde);
-    component_state("perf_event", perf, sizeof perf);
+    papi_component_state("sde", sde, sizeof sde);
+    papi_component_state("perf_event", perf, sizeof perf);
     if (sde[0] && perf[0]) {
-        snprintf(reason, size, "%s; %s", perf, sde);
+        snprintf(reason, size, "%.120s; %.120s", perf, sde);
         return -1;
     }
     return 0;
@@ -264,46 +189,29 @@ static int backend_probe(char *reason, size_t size)
 
 static void backend_close(struct counters *c)
 {
-    const struct papi *p = c->own;
+    struct papi *p = c->own;
     if (p && p->owns_sde)
-        atomic_store(&process.published, NULL);
-    free(c->own);
+        papi_unpublish(c->o.src);
+    if (p)
+        free(p->unit);
+    free(p);
 }
 
 static int backend_open(struct counters *c, struct error *err)
 {
     char why[COUNTER_REASON_LEN];
-    if (process_get(why, sizeof why) != 0)
+    if (papi_process(why, sizeof why) != 0)
         return error_set(err, ERROR_UNAVAILABLE, "counter backend papi: %s", why);
     c->own = calloc(1, sizeof(struct papi));
     if (!c->own)
         return error_oom(err, sizeof(struct papi), "PAPI's state");
-    open_hardware(c);
-    open_software(c);
+    open_software(c); /* first: there is room for them */
+    papi_choose_events(c);
     if (c->n_event > 0)
         return 0;
     return error_set(err, ERROR_UNAVAILABLE,
                      "counter backend papi counts nothing here: %s; %s",
                      c->reason[COUNTER_CYCLES], c->reason[COUNTER_SW_BYTES]);
-}
-
-/* The events of one kind, added to a set of this thread and started: PAPI wants those of a component in a set. */
-static int start_set(const struct counters *c, bool sw, int *set)
-{
-    int rc = PAPI_OK;
-    for (size_t i = 0; rc == PAPI_OK && i < c->n_event; i++) {
-        if (counter_field_is_sw(c->event[i].field) != sw)
-            continue;
-        if (*set == PAPI_NULL)
-            rc = PAPI_create_eventset(set);
-        if (rc == PAPI_OK)
-            rc = PAPI_add_named_event(*set, c->event[i].name);
-    }
-    if (rc == PAPI_OK && *set != PAPI_NULL)
-        rc = PAPI_start(*set);
-    if (rc != PAPI_OK)
-        drop_set(set);
-    return rc;
 }
 
 /*
@@ -324,72 +232,181 @@ static bool thread_known(void)
     return false;
 }
 
-static void thread_start(struct counters *c, struct counter_thread *t, int tid)
+/* ---- sets of a thread ------------------------------------------------------------------ */
+
+static int add(int *set, const char *name)
+{
+    int rc = *set == PAPI_NULL ? PAPI_create_eventset(set) : PAPI_OK;
+    return rc == PAPI_OK ? PAPI_add_named_event(*set, name) : rc;
+}
+
+/* The events of a kind (of the cores': of one set), in their order; PAPI_NULL without any. */
+static int make_set(const struct counters *c, enum papi_kind kind, int number, int *set)
+{
+    const struct papi *p = c->own;
+    int rc = PAPI_OK;
+    for (size_t i = 0; kind != PAPI_KIND_UNCORE && rc == PAPI_OK && i < c->n_event; i++)
+        if (p->kind[i] == kind && c->event[i].set == number)
+            rc = add(set, c->event[i].name);
+    for (size_t u = 0; kind == PAPI_KIND_UNCORE && rc == PAPI_OK && u < p->n_unit; u++)
+        rc = add(set, p->unit[u].name);
+    if (rc != PAPI_OK)
+        papi_drop_set(set);
+    return rc;
+}
+
+static int start(int set)
+{
+    return set == PAPI_NULL ? PAPI_OK : PAPI_start(set);
+}
+
+static void stop(int set)
+{
+    long long v[COUNTER_EVENT_MAX * 4];
+    if (set != PAPI_NULL)
+        PAPI_stop(set, v);
+}
+
+/* The events of a kind (and set) do not count on this thread. */
+static void fail(const struct counters *c, struct counter_thread *t, int tid, enum papi_kind kind, int set, int rc)
+{
+    const struct papi *p = c->own;
+    for (size_t i = 0; i < c->n_event; i++)
+        if (p->kind[i] == kind && (kind != PAPI_KIND_CORE || c->event[i].set == set))
+            t->ok[i] = false;
+    snprintf(t->reason, sizeof t->reason, "PAPI on thread %d: %s", tid, papi_error(rc));
+}
+
+static void start_core(struct counters *c, struct counter_thread *t, int tid)
+{
+    struct papi_thread *p = t->own;
+    for (int s = 0; s < c->n_set; s++) {
+        int rc = make_set(c, PAPI_KIND_CORE, s, &p->core[s]);
+        if (rc == PAPI_OK && s == 0)
+            rc = start(p->core[0]);
+        if (rc != PAPI_OK)
+            fail(c, t, tid, PAPI_KIND_CORE, s, rc);
+    }
+}
+
+/* Only for thread 0: what counts for the whole process or machine. */
+static void start_shared(struct counters *c, struct counter_thread *t, int tid)
 {
     const struct papi *own = c->own;
+    struct papi_thread *p = t->own;
+    int rc = make_set(c, PAPI_KIND_UNCORE, 0, &p->uncore);
+    if (rc == PAPI_OK)
+        rc = start(p->uncore);
+    if (rc != PAPI_OK)
+        fail(c, t, tid, PAPI_KIND_UNCORE, 0, rc);
+    /* A tool that has the component's one running set on this thread may keep it: the source can be read without PAPI. */
+    if (!own->owns_sde || make_set(c, PAPI_KIND_SDE, 0, &p->sw) != PAPI_OK || start(p->sw) != PAPI_OK)
+        papi_drop_set(&p->sw);
+}
+
+static void thread_start(struct counters *c, struct counter_thread *t, int tid)
+{
     struct papi_thread *p = t->own = malloc(sizeof *p);
     if (!p) {
         snprintf(t->reason, sizeof t->reason, "PAPI on thread %d: out of memory", tid);
         return;
     }
-    bool known = thread_known();
-    int rc = PAPI_register_thread();
-    *p = (struct papi_thread){ !known && rc == PAPI_OK, PAPI_NULL, PAPI_NULL };
-    int hw = rc == PAPI_OK ? start_set(c, false, &p->hw_set) : rc;
-    int sw = rc == PAPI_OK && tid == 0 && own->owns_sde ? start_set(c, true, &p->sw_set) : rc;
-    if (hw != PAPI_OK || sw != PAPI_OK)
-        snprintf(t->reason, sizeof t->reason, "PAPI on thread %d: %s", tid,
-                 papi_error(hw != PAPI_OK ? hw : sw));
+    const bool known = thread_known();
+    const int rc = PAPI_register_thread();
+    *p = (struct papi_thread){ .registered = !known && rc == PAPI_OK, .uncore = PAPI_NULL, .sw = PAPI_NULL };
+    for (int s = 0; s < COUNTER_SET_MAX; s++)
+        p->core[s] = PAPI_NULL;
     for (size_t i = 0; i < c->n_event; i++)
-        t->ok[i] = (counter_field_is_sw(c->event[i].field) ? sw : hw) == PAPI_OK;
-}
-
-static void stop_set(int *set)
-{
-    long long v[COUNTER_EVENT_MAX];
-    if (*set != PAPI_NULL)
-        PAPI_stop(*set, v);
-    drop_set(set);
+        t->ok[i] = rc == PAPI_OK;
+    if (rc != PAPI_OK) {
+        snprintf(t->reason, sizeof t->reason, "PAPI on thread %d: %s", tid, papi_error(rc));
+        return;
+    }
+    start_core(c, t, tid);
+    if (tid == 0)
+        start_shared(c, t, tid);
 }
 
 static void thread_stop(struct counters *c, struct counter_thread *t, int tid)
 {
-    (void)c, (void)tid;
+    (void)tid;
     struct papi_thread *p = t->own;
     if (!p)
         return;
-    stop_set(&p->hw_set);
-    stop_set(&p->sw_set);
+    stop(p->core[p->running]);
+    stop(p->uncore);
+    stop(p->sw);
+    for (int s = 0; s < c->n_set; s++)
+        papi_drop_set(&p->core[s]);
+    papi_drop_set(&p->uncore);
+    papi_drop_set(&p->sw);
     if (p->registered)
         PAPI_unregister_thread();
     free(p);
+    t->own = NULL;
 }
 
-static void read_set(const struct counters *c, struct counter_thread *t, int set, bool sw, uint64_t *raw)
+static void thread_select(struct counters *c, struct counter_thread *t, int tid, int set)
 {
-    long long v[COUNTER_EVENT_MAX] = { 0 };
-    size_t k = 0;
-    if (set == PAPI_NULL)
+    struct papi_thread *p = t->own;
+    if (!p)
         return;
-    const bool ok = PAPI_read(set, v) == PAPI_OK;
-    for (size_t i = 0; i < c->n_event; i++) {
-        if (counter_field_is_sw(c->event[i].field) != sw)
-            continue;
-        t->ok[i] = t->ok[i] && ok;
-        raw[i] = (uint64_t)v[k++];
-    }
-    if (!ok)
-        snprintf(t->reason, sizeof t->reason, "PAPI_read failed");
+    stop(p->core[p->running]);
+    p->running = set;
+    const int rc = start(p->core[set]);
+    if (rc != PAPI_OK)
+        fail(c, t, tid, PAPI_KIND_CORE, set, rc);
+}
+
+/* ---- reading ----------------------------------------------------------------------------- */
+
+static void read_core(struct counters *c, struct counter_thread *t, int tid, uint64_t *raw)
+{
+    const struct papi *own = c->own;
+    const struct papi_thread *p = t->own;
+    long long v[COUNTER_EVENT_MAX] = { 0 };
+    const int set = p->core[p->running], rc = set == PAPI_NULL ? PAPI_OK : PAPI_read(set, v);
+    if (rc != PAPI_OK)
+        fail(c, t, tid, PAPI_KIND_CORE, p->running, rc);
+    for (size_t i = 0, k = 0; set != PAPI_NULL && i < c->n_event; i++)
+        if (own->kind[i] == PAPI_KIND_CORE && c->event[i].set == p->running)
+            raw[i] = (uint64_t)v[k++];
+}
+
+static void read_uncore(struct counters *c, struct counter_thread *t, int tid, uint64_t *raw)
+{
+    const struct papi *own = c->own;
+    const struct papi_thread *p = t->own;
+    long long v[COUNTER_EVENT_MAX * 4] = { 0 };
+    if (p->uncore == PAPI_NULL || own->n_unit > ARRAY_LEN(v))
+        return;
+    const int rc = PAPI_read(p->uncore, v);
+    if (rc != PAPI_OK)
+        fail(c, t, tid, PAPI_KIND_UNCORE, 0, rc);
+    for (size_t u = 0; u < own->n_unit; u++)
+        raw[own->unit[u].event] += (uint64_t)v[u];
+}
+
+static void read_software(const struct counters *c, const struct counter_thread *t, uint64_t *raw)
+{
+    const struct papi *own = c->own;
+    const struct papi_thread *p = t->own;
+    long long v[ARRAY_LEN(sdes)] = { 0 };
+    const bool by_papi = p->sw != PAPI_NULL && PAPI_read(p->sw, v) == PAPI_OK;
+    for (size_t i = 0, k = 0; own->owns_sde && i < c->n_event; i++)
+        if (own->kind[i] == PAPI_KIND_SDE)
+            raw[i] = (uint64_t)(by_papi ? v[k++] : counter_source_value(c->o.src, c->event[i].field));
 }
 
 static void backend_read(struct counters *c, struct counter_thread *t, int tid, uint64_t *raw)
 {
-    (void)tid;
-    const struct papi_thread *p = t->own;
-    if (!p)
+    if (!t->own)
         return;
-    read_set(c, t, p->hw_set, false, raw);
-    read_set(c, t, p->sw_set, true, raw);
+    read_core(c, t, tid, raw);
+    if (tid != 0)
+        return;
+    read_uncore(c, t, tid, raw);
+    read_software(c, t, raw);
 }
 
 const struct counter_backend counters_papi = {
@@ -399,6 +416,6 @@ const struct counter_backend counters_papi = {
     .close = backend_close,
     .thread_start = thread_start,
     .thread_stop = thread_stop,
-    .select = NULL,
+    .select = thread_select,
     .read = backend_read,
 };

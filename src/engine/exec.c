@@ -96,6 +96,15 @@ static void open_region(struct engine *e, size_t i, int tid)
         e->clock_ns = clock_now_ns();
 }
 
+/* On every thread what thread 0 has published of the op belongs to the region. */
+static void close_region(struct engine *e, size_t i)
+{
+    if (!regions_by_role(e))
+        return;
+    team_barrier(e->team);
+    regions_op_stop(e, i);
+}
+
 static void pass_main(void *arg, int tid, int nt)
 {
     struct engine *e = arg;
@@ -131,7 +140,7 @@ static void pass_main(void *arg, int tid, int nt)
             close_op(e, i, nt);
         if (e->counting)
             count(e, &e->thread[tid].counters[i], tid, &before);
-        regions_op_stop(e, i);
+        close_region(e, i);
         /* Nobody starts the next op before this one's time is taken, and its clock starts when all do. */
         team_barrier(e->team);
         if (tid == 0)

@@ -40,12 +40,16 @@ int regions_init(struct engine *e, struct error *err)
     e->regions = calloc(1, sizeof *e->regions);
     if (!e->regions)
         return error_oom(err, sizeof *e->regions, "the regions");
+    if (e->o.markers->publish)
+        e->o.markers->publish(&e->published);
     team_run(e->team, introduce, e);
     return 0;
 }
 
 void regions_free(struct engine *e)
 {
+    if (e->regions && e->o.markers->publish)
+        e->o.markers->publish(NULL);
     free(e->regions);
 }
 
