@@ -190,6 +190,11 @@ enum cpu_flag {
     CPU_NEON = 1 << 7, /* 64-bit Arm: every one has it */
     CPU_DOTPROD = 1 << 8,
     CPU_I8MM = 1 << 9,
+    CPU_SSE42 = 1 << 10, /* x86-64-v2 */
+    CPU_AVXVNNI = 1 << 11,
+    CPU_AMX_FP16 = 1 << 12,
+    CPU_ARM_FP16 = 1 << 13, /* vectors of half floats */
+    CPU_ARM_BF16 = 1 << 14,
 };
 unsigned cpu_flags(void);
 /* "Intel(R) Xeon(R) Processor", or the machine's name where /proc has none. */

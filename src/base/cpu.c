@@ -22,7 +22,15 @@ static unsigned amx_flags(void)
         if (d & (1u << 22))
             f |= CPU_AMX_BF16;
     }
+    if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 21)))
+        f |= CPU_AMX_FP16;
     return f;
+}
+
+static bool has_avxvnni(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 4));
 }
 
 static bool has_avx512fp16(void)
@@ -37,8 +45,12 @@ unsigned cpu_flags(void)
     unsigned f = 0;
 #if defined(__x86_64__)
     __builtin_cpu_init();
+    if (__builtin_cpu_supports("sse4.2"))
+        f |= CPU_SSE42;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         f |= CPU_AVX2;
+    if ((f & CPU_AVX2) && has_avxvnni())
+        f |= CPU_AVXVNNI;
     if ((f & CPU_AVX2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         f |= CPU_AVX512;
@@ -57,6 +69,10 @@ unsigned cpu_flags(void)
         f |= CPU_DOTPROD;
     if (getauxval(AT_HWCAP2) & HWCAP2_I8MM)
         f |= CPU_I8MM;
+    if (getauxval(AT_HWCAP) & HWCAP_ASIMDHP)
+        f |= CPU_ARM_FP16;
+    if (getauxval(AT_HWCAP2) & HWCAP2_BF16)
+        f |= CPU_ARM_BF16;
 #endif
     return f;
 }

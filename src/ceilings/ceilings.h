@@ -46,4 +46,7 @@ void ceilings_prober_free(struct ceilings_prober *p);
 /* Core clock by a dependent-add chain on the calling thread (about 10 ms), in Hz. */
 double ceilings_clock_hz(void);
 
+/* "Zen 4; issue rates: SOURCE", or that they are not known. */
+const char *ceilings_core(char *buf, size_t n);
+
 #endif

@@ -7,11 +7,21 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 static const struct peak_kernel *const tables[] = {
     ceilings_ref_peak,
+#ifdef HAVE_ISA_SSE42
+    ceilings_sse_peak,
+#endif
 #ifdef HAVE_ISA_AVX2
     ceilings_avx2_peak,
+#endif
+#ifdef HAVE_ISA_AVXVNNI
+    ceilings_avxvnni_peak,
 #endif
 #ifdef HAVE_ISA_AVX512
     ceilings_avx512_peak,
@@ -22,9 +32,34 @@ static const struct peak_kernel *const tables[] = {
 #ifdef HAVE_ISA_AVX512BF16
     ceilings_avx512bf16_peak,
 #endif
+#ifdef HAVE_ISA_AVX512FP16
+    ceilings_avx512fp16_peak,
+#endif
+#ifdef HAVE_ISA_AMX
+    ceilings_amx_peak,
+#endif
+#ifdef HAVE_ISA_AMXFP16
+    ceilings_amxfp16_peak,
+#endif
+#ifdef HAVE_ISA_NEON
+    ceilings_neon_peak,
+#endif
+#ifdef HAVE_ISA_ARMFP16
+    ceilings_armfp16_peak,
+#endif
+#ifdef HAVE_ISA_ARMBF16
+    ceilings_armbf16_peak,
+#endif
+#ifdef HAVE_ISA_DOTPROD
+    ceilings_dotprod_peak,
+#endif
+#ifdef HAVE_ISA_I8MM
+    ceilings_i8mm_peak,
+#endif
 };
 
-static const enum math maths[] = { MATH_FP32, MATH_BF16, MATH_INT8 };
+/* In the order of a profile. */
+static const enum math maths[] = { MATH_FP64, MATH_FP32, MATH_FP16, MATH_BF16, MATH_INT16, MATH_INT8 };
 
 const struct peak_kernel *peak_kernel_at(size_t i)
 {
@@ -72,24 +107,19 @@ static void sample_peak(struct job *j, struct meter *m, int variant, uint64_t n,
     s->value = s->seconds > 0 ? r.k->flop * (double)n * m->n / s->seconds : NAN;
 }
 
-static bool integer(enum math math)
-{
-    return math == MATH_INT8 || math == MATH_INT4;
-}
-
 static int keep_peak(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h,
                      struct error *err)
 {
     const struct peaks *p = j->data;
     const struct peak_kernel *k = p->kernel[j->variant];
-    const char *op = integer(p->math) ? "OP" : "FLOP";
     snprintf(c->name, sizeof c->name, "%s %s %dt", math_name(p->math), k->isa, m->n);
     snprintf(c->kind, sizeof c->kind, "compute");
     snprintf(c->dtype, sizeof c->dtype, "%s", math_name(p->math));
-    snprintf(c->unit, sizeof c->unit, "%s/s", op);
+    snprintf(c->unit, sizeof c->unit, "%s", math_integer(p->math) ? "OP/s" : "FLOP/s");
     snprintf(c->isa, sizeof c->isa, "%s", k->isa);
     if (!isnan(c->value))
-        snprintf(c->kernel, sizeof c->kernel, "%.26s, %.1f %s/clk", k->text, c->per_cycle, op);
+        snprintf(c->kernel, sizeof c->kernel, "%s", k->text);
+    c->issue_fraction = c->per_cycle / core_per_cycle(core_this(), k);
     return hwprofile_add_ceiling(h, c, err);
 }
 
@@ -99,6 +129,19 @@ static void free_peak(struct job *j)
 }
 
 static const struct job_class peak_class = { .sample = sample_peak, .keep = keep_peak, .free = free_peak };
+
+/* The system lends AMX's tiles to those who ask, once a process. True too where nobody has to ask: other ISAs. */
+static bool lent(const struct peak_kernel *k)
+{
+    if (!(k->need & (CPU_AMX_INT8 | CPU_AMX_BF16 | CPU_AMX_FP16)))
+        return true;
+#if defined(__x86_64__) && defined(SYS_arch_prctl)
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 }; /* asm/prctl.h; Linux x86/xstate.rst */
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+#else
+    return false;
+#endif
+}
 
 /* isa NULL: all. *out NULL without an error: no kernel. */
 static int add_peak(struct job **out, struct job_list *l, enum math math, const char *isa, unsigned cpu_flags,
@@ -112,7 +155,7 @@ static int add_peak(struct job **out, struct job_list *l, enum math math, const 
     int n = 0;
     p->math = math;
     for (size_t i = 0; (k = peak_kernel_at(i)) != NULL && n < JOB_MAX_VARIANTS; i++)
-        if (k->math == math && peak_kernel_wanted(k, cpu_flags) && (!isa || strcmp(k->isa, isa) == 0))
+        if (k->math == math && peak_kernel_wanted(k, cpu_flags) && (!isa || strcmp(k->isa, isa) == 0) && lent(k))
             p->kernel[n++] = k;
     struct job *j = n ? job_add(l, &peak_class, err) : NULL;
     if (!j) {
@@ -144,20 +187,42 @@ static bool first_of_its_kind(size_t i)
     return true;
 }
 
-static int plan(struct job_list *l, struct meter *m, struct hwprofile *h, const struct ceilings_options *o,
-                struct error *err)
+/* A CPU with tiles on a system that does not lend them: said. */
+static int add_not_lent(struct hwprofile *h, const struct meter *m, const struct peak_kernel *k, struct error *err)
+{
+    struct ceiling c = { .n_threads = m->n, .value = NAN, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN,
+                         .per_cycle = NAN, .issue_fraction = NAN, .footprint_bytes = NAN };
+    snprintf(c.name, sizeof c.name, "%s %s %dt", math_name(k->math), k->isa, m->n);
+    snprintf(c.kind, sizeof c.kind, "compute");
+    snprintf(c.dtype, sizeof c.dtype, "%s", math_name(k->math));
+    snprintf(c.unit, sizeof c.unit, "%s", math_integer(k->math) ? "OP/s" : "FLOP/s");
+    snprintf(c.isa, sizeof c.isa, "%s", k->isa);
+    snprintf(c.kernel, sizeof c.kernel, "unavailable: the system lends no tiles");
+    return hwprofile_add_ceiling(h, &c, err);
+}
+
+static int plan_isas(struct job_list *l, const struct meter *m, struct hwprofile *h, enum math math, unsigned cpu_flags,
+                     struct error *err)
 {
     const struct peak_kernel *k;
     struct job *j;
-    (void)m, (void)h;
-    if (o->effort == CEILINGS_QUICK || o->effort == CEILINGS_BRIEF) {
-        for (size_t i = 0; i < ARRAY_LEN(maths); i++)
-            if (add_peak(&j, l, maths[i], NULL, o->cpu_flags, err) != 0)
-                return -1;
-        return 0;
+    for (size_t i = 0; (k = peak_kernel_at(i)) != NULL; i++) {
+        if (k->math != math || !peak_kernel_wanted(k, cpu_flags) || !first_of_its_kind(i))
+            continue;
+        if (lent(k) ? add_peak(&j, l, math, k->isa, cpu_flags, err) != 0 : add_not_lent(h, m, k, err) != 0)
+            return -1;
     }
-    for (size_t i = 0; (k = peak_kernel_at(i)) != NULL; i++)
-        if (first_of_its_kind(i) && add_peak(&j, l, k->math, k->isa, o->cpu_flags, err) != 0)
+    return 0;
+}
+
+static int plan(struct job_list *l, struct meter *m, struct hwprofile *h, const struct ceilings_options *o,
+                struct error *err)
+{
+    const bool best_only = o->effort == CEILINGS_QUICK || o->effort == CEILINGS_BRIEF;
+    struct job *j;
+    for (size_t i = 0; i < ARRAY_LEN(maths); i++)
+        if (best_only ? add_peak(&j, l, maths[i], NULL, o->cpu_flags, err) != 0 :
+                        plan_isas(l, m, h, maths[i], o->cpu_flags, err) != 0)
             return -1;
     return 0;
 }

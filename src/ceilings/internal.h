@@ -8,13 +8,28 @@
 
 #include "ceilings/ceilings.h"
 
+/* What limits a loop beside latency, as the table of cores (core.c) counts. Methods.md (57). */
+enum issue {
+    ISSUE_NONE,     /* not known of any core */
+    ISSUE_FMA,      /* multiply-adds, and additions where pipes are left */
+    ISSUE_FMA_ONLY, /* multiply-adds alone: a type that is widened to these */
+    ISSUE_MUL_ADD,  /* products and sums apart */
+    ISSUE_MADD16,   /* two instructions: products of words and their pairs' sum, an addition */
+    ISSUE_MADD8,    /* three: products of bytes, of words, an addition */
+    ISSUE_DOT16,    /* a dot product is one instruction */
+    ISSUE_DOT8,
+    ISSUE_DOT_BF16,
+    ISSUE_MATRIX, /* Arm's 2x8 by 8x2 */
+    ISSUE_TILE,
+};
+
 /*
  * A register-only loop.
  * run      n iterations; touches no memory
  * flop     of one iteration (a multiply-add is two)
  */
 struct peak_kernel {
-    const char *isa; /* as kernels.h names the rungs; the instruction's name tells AMX or not */
+    const char *isa; /* as kernels.h names the rungs, or "scalar", "sse", "avxvnni", "avx512fp16", "amx", "fp16", "bf16" */
     unsigned need;   /* cpu_flags that must be there */
     enum math math;
     const char *text; /* what is repeated, for struct ceiling.kernel */
@@ -22,6 +37,9 @@ struct peak_kernel {
     void (*run)(uint64_t n);
     /* n times 32 dependent additions and one of the loop's instructions; NULL: clock.c's */
     void (*chain)(uint64_t n);
+    enum issue issue; /* what the core issues in a cycle decides */
+    int bits;         /* of the vector */
+    int elem_bits;    /* of what is multiplied: lanes are bits / elem_bits */
 };
 
 /* 32 dependent additions, register to register: recent cores fold chains of "add constant" away
@@ -48,8 +66,10 @@ struct read_kernel {
 };
 
 /* The tables of the ISA directories, each ended by a row whose run is NULL. */
-extern const struct peak_kernel ceilings_ref_peak[], ceilings_avx2_peak[], ceilings_avx512_peak[],
-    ceilings_avx512vnni_peak[], ceilings_avx512bf16_peak[];
+extern const struct peak_kernel ceilings_ref_peak[], ceilings_sse_peak[], ceilings_avx2_peak[], ceilings_avxvnni_peak[],
+    ceilings_avx512_peak[], ceilings_avx512vnni_peak[], ceilings_avx512bf16_peak[], ceilings_avx512fp16_peak[],
+    ceilings_amx_peak[], ceilings_amxfp16_peak[], ceilings_neon_peak[], ceilings_dotprod_peak[], ceilings_i8mm_peak[],
+    ceilings_armfp16_peak[], ceilings_armbf16_peak[];
 extern const struct read_kernel ceilings_ref_read[], ceilings_avx2_read[], ceilings_avx512_read[];
 
 /* Row i of all tables one after another, in the ladder's order; NULL past the end. */
@@ -58,6 +78,16 @@ const struct read_kernel *read_kernel_at(size_t i); /* memory.c */
 /* Runs here, and is not the portable row where another one runs. */
 bool peak_kernel_wanted(const struct peak_kernel *k, unsigned cpu_flags);
 bool read_kernel_wanted(const struct read_kernel *k, unsigned cpu_flags);
+
+/* ---- core.c: what a core issues in a cycle ------------------------------------------- */
+
+struct core;
+/* The core that this process runs on (CPU 0's, where they differ), or NULL: not in the table. */
+const struct core *core_this(void);
+/* vendor: CPUID's, with its family and model; "" on Arm, with MIDR_EL1's implementer and part. */
+const struct core *core_find(const char *vendor, int family, int model);
+/* FLOP or OP a cycle at most, of any loop of k's kind; NaN: not known. */
+double core_per_cycle(const struct core *c, const struct peak_kernel *k);
 
 /* ---- footprint.c ------------------------------------------------------------------ */
 

@@ -191,7 +191,7 @@ static int add_spec_peaks(struct roofline_chart *c, const struct hwprofile *h, c
                           bool all, struct error *err)
 {
     static const enum math order[] = { MATH_FP32, MATH_FP16, MATH_BF16, MATH_FP8, MATH_INT8,
-                                       MATH_FP64, MATH_TF32, MATH_FP4,  MATH_INT4 };
+                                       MATH_FP64, MATH_TF32, MATH_FP4,  MATH_INT4, MATH_INT16 };
     bool done[MATH_COUNT] = { false };
     size_t n_usual = 0;
     for (size_t i = 0; i < 5; i++)

@@ -12,9 +12,10 @@
 enum hw_kind { HW_CPU, HW_GPU, HW_APU, HW_NPU };
 
 /* Arithmetic a peak is for: the type of the multiplied operands. */
-enum math { MATH_FP64, MATH_FP32, MATH_TF32, MATH_FP16, MATH_BF16, MATH_FP8, MATH_FP4, MATH_INT8, MATH_INT4, MATH_COUNT };
+enum math { MATH_FP64, MATH_FP32, MATH_TF32, MATH_FP16, MATH_BF16, MATH_FP8, MATH_FP4, MATH_INT8, MATH_INT4, MATH_INT16, MATH_COUNT };
 const char *math_name(enum math m); /* "fp16" */
 int math_find(const char *name);    /* -1: unknown */
+bool math_integer(enum math m);     /* counted in OP/s */
 
 struct hw_value {
     double value; /* SI; NaN: unknown */

@@ -6,7 +6,7 @@
 const char *const hw_kind_names[4] = { "cpu", "gpu", "apu", "npu" };
 
 static const char *const math_names[MATH_COUNT] = { "fp64", "fp32", "tf32", "fp16", "bf16",
-                                                    "fp8",  "fp4",  "int8", "int4" };
+                                                    "fp8",  "fp4",  "int8", "int4", "int16" };
 
 const char *math_name(enum math m)
 {
@@ -19,6 +19,11 @@ int math_find(const char *name)
         if (strcmp(math_names[i], name) == 0)
             return i;
     return -1;
+}
+
+bool math_integer(enum math m)
+{
+    return m == MATH_INT4 || m == MATH_INT8 || m == MATH_INT16;
 }
 
 /* What a CPU says of itself in /proc/cpuinfo beyond its name: "13th Gen " before, " 16-Core Processor" and

@@ -130,8 +130,7 @@ static json_t *spec_to_json(const struct hwprofile *h)
     int rc = put_value(spec, "memory_bytes", &h->mem_bytes, "B", false);
     rc |= put_value(spec, "memory_bandwidth", &h->mem_bw, "B/s", true);
     for (int i = 0; i < MATH_COUNT; i++) {
-        bool integer = i == MATH_INT8 || i == MATH_INT4;
-        rc |= put_value(peaks, math_name((enum math)i), &h->peak[i], integer ? "OP/s" : "FLOP/s",
+        rc |= put_value(peaks, math_name((enum math)i), &h->peak[i], math_integer((enum math)i) ? "OP/s" : "FLOP/s",
                         false);
     }
     rc |= put(spec, "peaks", peaks);

@@ -40,6 +40,7 @@ static int math_bits(enum math m)
         return 19;
     case MATH_FP16:
     case MATH_BF16:
+    case MATH_INT16:
         return 16;
     case MATH_FP8:
     case MATH_INT8:
@@ -113,10 +114,11 @@ static int stand_in_rank(enum math want, enum math other)
     return b >= w ? b - w : 100 + w - b;
 }
 
-/* Units of 8 and 4 bits are there or are not; a CPU without them widens to 16 bits or more. FP16's do not hold BF16's range. */
+/* Units of 8 and 4 bits are there or are not; a CPU without them widens to 16 bits or more. FP16's do not hold BF16's
+ * range, and 16-bit integers hold no float. */
 static bool may_stand_in(const struct hwprofile *h, enum math want, enum math other)
 {
-    if (want == MATH_BF16 && other == MATH_FP16)
+    if ((want == MATH_BF16 && other == MATH_FP16) || other == MATH_INT16)
         return false;
     return math_bits(want) > 8 || (h->kind == HW_CPU && math_bits(other) > 8);
 }

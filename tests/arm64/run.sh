@@ -23,7 +23,7 @@ export PKG_CONFIG PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
 mkdir -p "$top/build" "$build"
 if ! (build_tree "$build" --host=aarch64-linux-gnu --enable-werror --without-papi --without-likwid \
     CC="aarch64-linux-gnu-gcc --sysroot=$sysroot" &&
-    make -s -C "$build" -j"$(getconf _NPROCESSORS_ONLN)" tests/kernels/checkkernel tests/engine/test_engine \
+    make -s -C "$build" -j"$(getconf _NPROCESSORS_ONLN)" tests/kernels/checkkernel tests/engine/test_engine tests/ceilings/test_ceilings \
         >"$build/tests.log" 2>&1) >&2; then
     tail -n 40 "$build/tests.log" 2>/dev/null
     echo "FAIL: arm64: the build"
@@ -53,6 +53,7 @@ check_cpu() {
     [ "$best" = "$2" ] || { echo "FAIL: arm64 $2 ($1): the best rung is ${best:-unknown}"; return; }
     check "$1" "$2" kernels "$build/tests/kernels/checkkernel"
     check "$1" "$2" engine "$build/tests/engine/test_engine" "$3"
+    check "$1" "$2" ceilings "$build/tests/ceilings/test_ceilings" every_loop_runs
 }
 # Cores without dot products, with them, and with matrix products; the last runs every oracle there is.
 results=$build/results.txt

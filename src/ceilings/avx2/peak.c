@@ -1,60 +1,88 @@
 /*
- * Peak loops in AVX2: FP32 multiply-add and INT8 products; see avx512/peak.c for the reasons.
- * Twelve accumulators and four operands fill the sixteen registers.
+ * Peak loops of AVX2 with FMA, vectors and scalars; see avx512/peak.c for the reasons. Sixteen registers are few for
+ * products and sums side by side: one operand serves as both factors and as what is added, and is subtracted again half
+ * a loop later, so that fifteen are left to accumulate.
  */
 #include "ceilings/internal.h"
+#include "ceilings/mix.h"
 
-#define FMA(acc, x, y) "vfmadd231ps %%ymm" #x ", %%ymm" #y ", %%ymm" #acc "\n\t"
-#define FMA12(y)                                                                             \
-    FMA(0, 12, y) FMA(1, 13, y) FMA(2, 12, y) FMA(3, 13, y) FMA(4, 12, y) FMA(5, 13, y)      \
-        FMA(6, 12, y) FMA(7, 13, y) FMA(8, 12, y) FMA(9, 13, y) FMA(10, 12, y) FMA(11, 13, y)
-#define CLEAR(a) "vxorps %%ymm" #a ", %%ymm" #a ", %%ymm" #a "\n\t"
-#define CLEAR6(a, b, c, d, e, f) CLEAR(a) CLEAR(b) CLEAR(c) CLEAR(d) CLEAR(e) CLEAR(f)
 #define YMM_ALL                                                                              \
     "ymm0", "ymm1", "ymm2", "ymm3", "ymm4", "ymm5", "ymm6", "ymm7", "ymm8", "ymm9", "ymm10", \
         "ymm11", "ymm12", "ymm13", "ymm14", "ymm15"
+#define START(r) "vmovups 192(%1), %%ymm" #r "\n\t"
+#define START13                                                                                                        \
+    START(0) START(1) START(2) START(3) START(4) START(5) START(6) START(7) START(8) START(9) START(10) START(11)      \
+    START(12)
+#define ASM(fn, load, body, operands)                                                                                  \
+    static void fn(uint64_t n)                                                                                         \
+    {                                                                                                                  \
+        __asm__ volatile(START13 load ".p2align 5\n1:\n\t" body "dec %0\n\tjnz 1b\n\tvzeroupper"                      \
+                         : "+r"(n)                                                                                     \
+                         : "r"(operands)                                                                               \
+                         : YMM_ALL, "cc", "memory");                                                                   \
+    }
+/* 15: y; the pattern once with +, once with -, twice. */
+#define LOOP_F(fn, mix, operands)                                                                                      \
+    ASM(fn, START(13) START(14) "vmovups 64(%1), %%ymm15\n\t", mix(PLUS) mix(MINUS) mix(PLUS) mix(MINUS), operands)
+/* 13: x; 14, 15: y and -y. */
+#define LOOP_I(fn, mix, operands)                                                                                      \
+    ASM(fn, "vmovups (%1), %%ymm13\n\tvmovups 64(%1), %%ymm14\n\tvmovups 128(%1), %%ymm15\n\t",                        \
+        mix(14) mix(15) mix(14) mix(15), operands)
+#define FAMILY(prefix, operands)                                                                                       \
+    LOOP_F(prefix##_8, MIX_F8, operands)                                                                               \
+    LOOP_F(prefix##_10, MIX_F10, operands)                                                                             \
+    LOOP_F(prefix##_12, MIX_F12, operands)                                                                             \
+    LOOP_F(prefix##_8_4, MIX_F8A4, operands)                                                                           \
+    LOOP_F(prefix##_10_5, MIX_F10A5, operands)                                                                         \
+    LOOP_F(prefix##_9_6, MIX_F9A6, operands)                                                                           \
+    LOOP_F(prefix##_8_7, MIX_F8A7, operands)
 
-static void fma_f32(uint64_t n)
-{
-    static const float c[4] = { 1.25F, -0.75F, 0.8125F, -0.8125F };
-    __asm__ volatile(CLEAR6(0, 1, 2, 3, 4, 5) CLEAR6(6, 7, 8, 9, 10, 11)
-                     "vbroadcastss 0(%1), %%ymm12\n\t"
-                     "vbroadcastss 4(%1), %%ymm13\n\t"
-                     "vbroadcastss 8(%1), %%ymm14\n\t"
-                     "vbroadcastss 12(%1), %%ymm15\n\t"
-                     ".p2align 5\n"
-                     "1:\n\t" FMA12(14) FMA12(15) FMA12(14) FMA12(15) "dec %0\n\t"
-                                                                      "jnz 1b\n\t"
-                                                                      "vzeroupper"
-                     : "+r"(n)
-                     : "r"(c)
-                     : YMM_ALL, "cc", "memory");
-}
+PEAK_OPERANDS(float, f32, TIMES8);
+PEAK_OPERANDS(double, f64, TIMES4);
 
-/* Registers are renamed: three temporaries are enough for any number of products in flight. */
-#define DOT(acc, t, x)                                     \
-    "vpmaddubsw %%ymm" #x ", %%ymm12, %%ymm" #t "\n\t"     \
-    "vpmaddwd %%ymm" #t ", %%ymm15, %%ymm" #t "\n\t"       \
-    "vpaddd %%ymm" #t ", %%ymm" #acc ", %%ymm" #acc "\n\t"
+#define FMA_PLUS "vfmadd231"
+#define FMA_MINUS "vfnmadd231"
+#define ADD_PLUS "vadd"
+#define ADD_MINUS "vsub"
+#define F(r, y) FMA_##y "ps %%ymm15, %%ymm15, %%ymm" #r "\n\t"
+#define A(r, y) ADD_##y "ps %%ymm15, %%ymm" #r ", %%ymm" #r "\n\t"
+FAMILY(f32, f32)
+#undef F
+#undef A
+#define F(r, y) FMA_##y "pd %%ymm15, %%ymm15, %%ymm" #r "\n\t"
+#define A(r, y) ADD_##y "pd %%ymm15, %%ymm" #r ", %%ymm" #r "\n\t"
+FAMILY(f64, f64)
+#undef F
+#undef A
+#define F(r, y) FMA_##y "ss %%xmm15, %%xmm15, %%xmm" #r "\n\t"
+#define A(r, y) ADD_##y "ss %%xmm15, %%xmm" #r ", %%xmm" #r "\n\t"
+FAMILY(s32, f32)
+#undef F
+#undef A
+#define F(r, y) FMA_##y "sd %%xmm15, %%xmm15, %%xmm" #r "\n\t"
+#define A(r, y) ADD_##y "sd %%xmm15, %%xmm" #r ", %%xmm" #r "\n\t"
+FAMILY(s64, f64)
+#undef F
+#undef A
 
-static void madd_i8(uint64_t n)
-{
-    static const int32_t c[4] = { 0x51372d19, 0x03fd05f9, 0x11ef13e5, 0x00010001 };
-    __asm__ volatile(CLEAR6(0, 1, 2, 3, 4, 5) CLEAR(6) CLEAR(7)
-                     "vpbroadcastd 0(%1), %%ymm12\n\t"
-                     "vpbroadcastd 4(%1), %%ymm13\n\t"
-                     "vpbroadcastd 8(%1), %%ymm14\n\t"
-                     "vpbroadcastd 12(%1), %%ymm15\n\t"
-                     ".p2align 5\n"
-                     "1:\n\t" DOT(0, 8, 13) DOT(1, 9, 14) DOT(2, 10, 13) DOT(3, 11, 14)
-                         DOT(4, 8, 13) DOT(5, 9, 14) DOT(6, 10, 13) DOT(7, 11, 14)
-                     "dec %0\n\t"
-                     "jnz 1b\n\t"
-                     "vzeroupper"
-                     : "+r"(n)
-                     : "r"(c)
-                     : YMM_ALL, "cc", "memory");
-}
+/* Words and bytes whose products fit; the sum of the first one's and the second one's y is zero. In the rows: x, y, -y
+ * and ones, which accumulators may start from as well. */
+static const _Alignas(64) int16_t i16[4][32] = {
+    { TIMES16(173, -91) }, { TIMES16(57, 113) }, { TIMES16(-57, -113) }, { TIMES16(1, 1) }
+};
+static const _Alignas(64) int8_t i8[4][64] = {
+    { TIMES16(17, 45, 93, 81) }, { TIMES16(57, 113, -31, 77) }, { TIMES16(-57, -113, 31, -77) }, { TIMES16(1, 0, 1, 0) }
+};
+/* Registers are renamed: one temporary is enough for any number of products in flight. 12 keeps the ones. */
+#define F(r, y) "vpmaddwd %%ymm" #y ", %%ymm13, %%ymm11\n\tvpaddd %%ymm11, %%ymm" #r ", %%ymm" #r "\n\t"
+LOOP_I(i16_8, MIX_F8, i16)
+LOOP_I(i16_10, MIX_F10, i16)
+#undef F
+#define F(r, y)                                                                                                        \
+    "vpmaddubsw %%ymm" #y ", %%ymm13, %%ymm11\n\tvpmaddwd %%ymm12, %%ymm11, %%ymm11\n\t"                               \
+    "vpaddd %%ymm11, %%ymm" #r ", %%ymm" #r "\n\t"
+LOOP_I(i8_8, MIX_F8, i8)
+LOOP_I(i8_10, MIX_F10, i8)
 
 static void chain(uint64_t n)
 {
@@ -66,9 +94,25 @@ static void chain(uint64_t n)
                      : "ymm0", "cc");
 }
 
+#define NEED CPU_AVX2
+/* What a loop of four patterns counts: multiply-adds twice, additions once. */
+#define ROWS(isa, math, name, prefix, lanes, bits, elem)                                                               \
+    { isa, NEED, math, name " 8", 4 * (16 + 0) * (lanes), prefix##_8, chain, ISSUE_FMA, bits, elem },                  \
+    { isa, NEED, math, name " 10", 4 * (20 + 0) * (lanes), prefix##_10, chain, ISSUE_FMA, bits, elem },                \
+    { isa, NEED, math, name " 12", 4 * (24 + 0) * (lanes), prefix##_12, chain, ISSUE_FMA, bits, elem },                \
+    { isa, NEED, math, name " 8 + 4 add", 4 * (16 + 4) * (lanes), prefix##_8_4, chain, ISSUE_FMA, bits, elem },        \
+    { isa, NEED, math, name " 10 + 5 add", 4 * (20 + 5) * (lanes), prefix##_10_5, chain, ISSUE_FMA, bits, elem },      \
+    { isa, NEED, math, name " 9 + 6 add", 4 * (18 + 6) * (lanes), prefix##_9_6, chain, ISSUE_FMA, bits, elem },        \
+    { isa, NEED, math, name " 8 + 7 add", 4 * (16 + 7) * (lanes), prefix##_8_7, chain, ISSUE_FMA, bits, elem }
 const struct peak_kernel ceilings_avx2_peak[] = {
-    { "avx2", CPU_AVX2, MATH_FP32, "vfmadd231ps ymm x12", 48 * 8 * 2, fma_f32, chain },
-    { "avx2", CPU_AVX2, MATH_BF16, "vfmadd231ps ymm, widened", 48 * 8 * 2, fma_f32, chain },
-    { "avx2", CPU_AVX2, MATH_INT8, "vpmaddubsw+vpmaddwd ymm", 8 * 32 * 2, madd_i8, chain },
-    { 0 },
+    ROWS("scalar", MATH_FP64, "fma sd", s64, 1, 64, 64),
+    ROWS("scalar", MATH_FP32, "fma ss", s32, 1, 32, 32),
+    ROWS("avx2", MATH_FP64, "fma pd ymm", f64, 4, 256, 64),
+    ROWS("avx2", MATH_FP32, "fma ps ymm", f32, 8, 256, 32),
+    { "avx2", NEED, MATH_BF16, "fma ps ymm 12, widened", 4 * 24 * 8, f32_12, chain, ISSUE_FMA_ONLY, 256, 32 },
+    { "avx2", NEED, MATH_INT16, "vpmaddwd+vpaddd ymm 8", 4 * 8 * 16 * 2, i16_8, chain, ISSUE_MADD16, 256, 16 },
+    { "avx2", NEED, MATH_INT16, "vpmaddwd+vpaddd ymm 10", 4 * 10 * 16 * 2, i16_10, chain, ISSUE_MADD16, 256, 16 },
+    { "avx2", NEED, MATH_INT8, "vpmaddubsw+wd ymm 8", 4 * 8 * 32 * 2, i8_8, chain, ISSUE_MADD8, 256, 8 },
+    { "avx2", NEED, MATH_INT8, "vpmaddubsw+wd ymm 10", 4 * 10 * 32 * 2, i8_10, chain, ISSUE_MADD8, 256, 8 },
+    { .run = NULL },
 };

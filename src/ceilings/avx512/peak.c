@@ -1,93 +1,51 @@
 /*
- * Peak loops in AVX-512: FP32 multiply-add, and INT8 products without VNNI.
+ * Peak loops of AVX-512: multiply-adds alone and mixed with additions, which some cores issue beside them (Zen: two
+ * pipes for products, two for sums), and integer products without VNNI.
  *
- * Written in assembly because the point is what the core can do: a compiler that spills one
- * accumulator halves the figure. 24 accumulators in zmm0-23 (two pipes x latency 4 need 8), operands
- * in zmm24-31. The operands are not zero, differ between neighbours and change sign half-way, so
- * that the sums stay bounded, never denormal, and the multipliers toggle as in real work.
+ * Written in assembly because the point is what the core can do: a compiler that spills one accumulator halves the
+ * figure. How many accumulators cover latency times issue width, and which mix is best, is found by trying (driver.c).
+ * Operands: mix.h.
  */
 #include "ceilings/internal.h"
+#include "ceilings/avx512/zmm.h"
 
-#define FMA(acc, x, y) "vfmadd231ps %%zmm" #x ", %%zmm" #y ", %%zmm" #acc "\n\t"
-#define FMA4(a, b, c, d, y) FMA(a, 24, y) FMA(b, 25, y) FMA(c, 26, y) FMA(d, 27, y)
-#define FMA24(y0, y1)                                                                         \
-    FMA4(0, 1, 2, 3, y0) FMA4(4, 5, 6, 7, y1) FMA4(8, 9, 10, 11, y0) FMA4(12, 13, 14, 15, y1) \
-        FMA4(16, 17, 18, 19, y0) FMA4(20, 21, 22, 23, y1)
-#define ZERO4(a, b, c, d)                                                       \
-    "vpxorq %%zmm" #a ", %%zmm" #a ", %%zmm" #a "\n\tvpxorq %%zmm" #b ", %%zmm" #b ", %%zmm" #b  \
-    "\n\tvpxorq %%zmm" #c ", %%zmm" #c ", %%zmm" #c "\n\tvpxorq %%zmm" #d ", %%zmm" #d          \
-    ", %%zmm" #d "\n\t"
-#define ZERO24                                                                    \
-    ZERO4(0, 1, 2, 3)                                                             \
-    ZERO4(4, 5, 6, 7) ZERO4(8, 9, 10, 11) ZERO4(12, 13, 14, 15) ZERO4(16, 17, 18, 19) \
-        ZERO4(20, 21, 22, 23)
-#define ZMM_ALL                                                                               \
-    "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9", "zmm10",  \
-        "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19",      \
-        "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25", "zmm26", "zmm27", "zmm28",      \
-        "zmm29", "zmm30", "zmm31"
+PEAK_OPERANDS(float, f32, TIMES8);
+PEAK_OPERANDS(double, f64, TIMES4);
 
-static void fma_f32(uint64_t n)
-{
-    static const float c[8] = { 1.25F, -0.75F, 0.625F, 1.5F, 0.8125F, -1.375F, -0.8125F, 1.375F };
-    __asm__ volatile(ZERO24 "vbroadcastss 0(%1), %%zmm24\n\t"
-                            "vbroadcastss 4(%1), %%zmm25\n\t"
-                            "vbroadcastss 8(%1), %%zmm26\n\t"
-                            "vbroadcastss 12(%1), %%zmm27\n\t"
-                            "vbroadcastss 16(%1), %%zmm28\n\t"
-                            "vbroadcastss 20(%1), %%zmm29\n\t"
-                            "vbroadcastss 24(%1), %%zmm30\n\t"
-                            "vbroadcastss 28(%1), %%zmm31\n\t"
-                            ".p2align 5\n"
-                            "1:\n\t" FMA24(28, 29) FMA24(30, 31) "dec %0\n\t"
-                                                                 "jnz 1b\n\t"
-                     "vzeroupper"
-                     : "+r"(n)
-                     : "r"(c)
-                     : ZMM_ALL, "cc", "memory");
-}
+#define F(r, y) "vfmadd231ps %%zmm" #y ", %%zmm29, %%zmm" #r "\n\t"
+#define A(r, y) "vaddps %%zmm" #y ", %%zmm" #r ", %%zmm" #r "\n\t"
+FAMILY(f32, f32)
+#undef F
+#undef A
+#define F(r, y) "vfmadd231pd %%zmm" #y ", %%zmm29, %%zmm" #r "\n\t"
+#define A(r, y) "vaddpd %%zmm" #y ", %%zmm" #r ", %%zmm" #r "\n\t"
+FAMILY(f64, f64)
+#undef F
+#undef A
 
-/* u8 x s8 pairs to s16 (may saturate: it is a rate, not a result), pairs of those to s32, added. */
-#define DOT(acc, t, x)                                                  \
-    "vpmaddubsw %%zmm" #x ", %%zmm28, %%zmm" #t "\n\t"                  \
-    "vpmaddwd %%zmm" #t ", %%zmm29, %%zmm" #t "\n\t"                    \
-    "vpaddd %%zmm" #t ", %%zmm" #acc ", %%zmm" #acc "\n\t"
-#define DOT4(a, b, c, d) DOT(a, 16, 24) DOT(b, 17, 25) DOT(c, 18, 26) DOT(d, 19, 27)
+/* x, y, -y, ones: products fit 16 bits or saturate (it is a rate, not a result). */
+static const _Alignas(64) int16_t i16[4][32] = {
+    { TIMES16(173, -91) }, { TIMES16(57, 113) }, { TIMES16(-57, -113) }, { TIMES16(1, 1) }
+};
+static const _Alignas(64) int8_t i8[4][64] = {
+    { TIMES16(17, 45, 93, 81) }, { TIMES16(57, 113, -31, 77) }, { TIMES16(-57, -113, 31, -77) }, { TIMES16(1, 0, 1, 0) }
+};
+/* Registers are renamed: one temporary is enough for any number of products in flight. */
+#define F(r, y) "vpmaddwd %%zmm" #y ", %%zmm29, %%zmm27\n\tvpaddd %%zmm27, %%zmm" #r ", %%zmm" #r "\n\t"
+DOTS(i16, i16)
+#undef F
+#define F(r, y)                                                                                                        \
+    "vpmaddubsw %%zmm" #y ", %%zmm29, %%zmm27\n\tvpmaddwd %%zmm28, %%zmm27, %%zmm27\n\t"                               \
+    "vpaddd %%zmm27, %%zmm" #r ", %%zmm" #r "\n\t"
+DOTS(i8, i8)
 
-static void madd_i8(uint64_t n)
-{
-    static const int32_t c[6] = { 0x03fd05f9, 0x11ef13e5, 0x1f07fbf1, 0x2bd50b17, 0x51372d19,
-                                  0x00010001 };
-    __asm__ volatile(ZERO4(0, 1, 2, 3) ZERO4(4, 5, 6, 7) ZERO4(8, 9, 10, 11) ZERO4(12, 13, 14, 15)
-                         "vpbroadcastd 0(%1), %%zmm24\n\t"
-                         "vpbroadcastd 4(%1), %%zmm25\n\t"
-                         "vpbroadcastd 8(%1), %%zmm26\n\t"
-                         "vpbroadcastd 12(%1), %%zmm27\n\t"
-                         "vpbroadcastd 16(%1), %%zmm28\n\t"
-                         "vpbroadcastd 20(%1), %%zmm29\n\t"
-                         ".p2align 5\n"
-                         "1:\n\t" DOT4(0, 1, 2, 3) DOT4(4, 5, 6, 7) DOT4(8, 9, 10, 11)
-                             DOT4(12, 13, 14, 15) "dec %0\n\t"
-                                                  "jnz 1b\n\t"
-                     "vzeroupper"
-                     : "+r"(n)
-                     : "r"(c)
-                     : ZMM_ALL, "cc", "memory");
-}
-
-static void chain(uint64_t n)
-{
-    uint64_t x = n | 1, y = n | 3;
-    __asm__ volatile("vpxorq %%zmm0, %%zmm0, %%zmm0\n\t" CHAIN_X86
-                     "vfmadd231ps %%zmm0, %%zmm0, %%zmm0\n\t" CHAIN_X86_END "\n\tvzeroupper"
-                     : "+r"(n), "+r"(x)
-                     : "r"(y)
-                     : "zmm0", "cc");
-}
+CHAIN(chain, "vfmadd231ps")
 
 const struct peak_kernel ceilings_avx512_peak[] = {
-    { "avx512", CPU_AVX512, MATH_FP32, "vfmadd231ps zmm x24", 48 * 16 * 2, fma_f32, chain },
-    { "avx512", CPU_AVX512, MATH_BF16, "vfmadd231ps zmm, widened", 48 * 16 * 2, fma_f32, chain },
-    { "avx512", CPU_AVX512, MATH_INT8, "vpmaddubsw+vpmaddwd zmm", 16 * 64 * 2, madd_i8, chain },
-    { 0 },
+    ROWS("avx512", CPU_AVX512, MATH_FP64, "fma pd zmm", f64, 8, 64),
+    ROWS("avx512", CPU_AVX512, MATH_FP32, "fma ps zmm", f32, 16, 32),
+    { "avx512", CPU_AVX512, MATH_BF16, "fma ps zmm 24, widened", 2 * 48 * 16, f32_24, chain, ISSUE_FMA_ONLY, 512, 32 },
+    DOT_ROWS("avx512", CPU_AVX512, MATH_INT16, "vpmaddwd+vpaddd zmm", i16, 32, ISSUE_MADD16, 16),
+    DOT_ROWS("avx512", CPU_AVX512, MATH_INT8, "vpmaddubsw+wd zmm", i8, 64, ISSUE_MADD8, 8),
+    { .run = NULL },
 };
