@@ -31,3 +31,4 @@ include tests/cli/local.mk
 include tests/fuzz/local.mk
 include tests/mutants/local.mk
 include tests/arm64/local.mk
+include tests/oracle/local.mk

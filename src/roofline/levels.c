@@ -73,6 +73,14 @@ struct walk {
     double far, near; /* idle of weights and cache, of activations; INFINITY: in memory */
 };
 
+/* Of what was touched `distance` bytes ago, the part that a cache no longer holds: sets fill unevenly, so some of it is gone
+ * before the cache is full, and some of it stays after. */
+static double gone(double distance, double cache_bytes)
+{
+    const double unevenness = 0.1;
+    return max2(0, min2(1, 0.5 + (distance / cache_bytes - 1) / (2 * unevenness)));
+}
+
 static void add(const struct walk *w, struct stream s)
 {
     if (!(s.bytes > 0))
@@ -86,12 +94,10 @@ static void add(const struct walk *w, struct stream s)
     for (int i = 0; i < w->h->n; i++) {
         const struct cache_level *c = &w->h->cache[i];
         const double copies = s.every_thread ? c->copies : 1;
-        const double first = s.idle > c->total_bytes ? s.bytes * copies : 0;
-        const double again = s.reuse > c->thread_bytes ? s.bytes * (s.sweeps - 1) : 0;
-        w->b->level[i + 1].read_bytes += first + again;
+        const double again = gone(s.reuse, c->thread_bytes);
+        w->b->level[i + 1].read_bytes += s.bytes * (copies * gone(s.idle, c->total_bytes) + (s.sweeps - 1) * again);
         if (s.out)
-            w->b->level[i + 1].write_bytes += (s.reuse > c->thread_bytes ? s.bytes * (s.writes - 1) : 0) +
-                                              (s.keep > c->total_bytes ? s.bytes : 0);
+            w->b->level[i + 1].write_bytes += s.bytes * (gone(s.keep, c->total_bytes) + (s.writes - 1) * again);
     }
 }
 
@@ -108,8 +114,8 @@ static void add_written(const struct walk *w, double bytes)
 /* ---- products ----------------------------------------------------------------------------------------------- */
 
 /* Blocking of the engine's products: kernels/avx2/packed.h, kernels/avx512vnni/packed_gemm.c, kernels/simd/dense_packed.h,
- * kernels/kernels.h (struct acts). */
-enum { CHUNK_COLS = 256, PANEL_ROWS = 16, SLAB_TOK = 512 };
+ * kernels/kernels.h (struct acts); engine/internal.h: rows that a thread takes at once. */
+enum { CHUNK_COLS = 256, PANEL_ROWS = 16, SLAB_TOK = 512, UNIT_OF_ROWS = 256 };
 static const double act_q8_bytes = 1.25; /* of an element: a byte, and its share of a scale and two sums */
 
 struct blocking {
@@ -121,9 +127,17 @@ struct blocking {
     bool prepared;              /* activations are copied into another form first */
 };
 
+/* Weights of eight bits, which AVX2 multiplies as 16. */
+static bool is_wide(enum dtype t)
+{
+    return t == DTYPE_Q8_0 || t == DTYPE_IQ4_NL || t == DTYPE_IQ4_XS;
+}
+
 static struct blocking blocking_of(const struct op *op, bool wide, double cols)
 {
     const struct dtype_info *t = op->w ? dtype_find(op->w->type) : NULL;
+    if (t && t->block_elems > 1 && !wide && is_wide(op->w->type))
+        return (struct blocking){ 16, 3, 1, 2, 2.5, CHUNK_COLS, true };
     if (t && t->block_elems > 1)
         return (struct blocking){ wide ? 32 : 16, wide ? 6 : 3, wide ? 4 : 1, 1, 1.5, CHUNK_COLS, true };
     return (struct blocking){ wide ? 32 : 16, wide ? 12 : 6, wide ? 12 : 6, 4, 4, cols, false };
@@ -146,13 +160,16 @@ static void add_product(const struct walk *w, const struct op *op, double weight
     const double x = 4 * cols * n * matrices;
     if (k.prepared) { /* read once, written as bytes */
         add(w, (struct stream){ .bytes = x, .core_in = x, .every_thread = n <= 1 });
+        const double times = few || w->h->wide ? 1 : ceil(rows / UNIT_OF_ROWS); /* AVX2 copies them again for every unit */
         add(w, (struct stream){ .bytes = act_q8_bytes / 4 * x, .core_out = act_q8_bytes / 4 * x, .out = true,
+                                .sweeps = times, .reuse = weight / matrices / times + acts + 4 * UNIT_OF_ROWS * slab,
                                 .every_thread = n <= 1 });
     }
     add(w, (struct stream){ .bytes = k.act_bytes / 4 * x,
                             .core_in = (k.prepared ? 1 : 4) * cols * n * matrices * steps,
                             .core_out = k.prepared ? k.act_bytes / 4 * x : 0,
-                            .sweeps = steps, .reuse = acts + panel * k.tile_rows / PANEL_ROWS + 64 * slab, .out = k.prepared, .every_thread = true });
+                            .sweeps = steps, .reuse = acts + panel * k.tile_rows / PANEL_ROWS + 64 * slab + (few ? 0 : scratch),
+                            .out = k.prepared, .every_thread = true });
     const double y = 4 * rows * n * matrices, visits = few ? 1 : ceil(cols / k.chunk_cols);
     add(w, (struct stream){ .bytes = y, .core_in = y * (visits - 1), .core_out = y * visits, .sweeps = visits,
                             .reuse = slab * (k.act_bytes * min2(cols, k.chunk_cols) + 4 * k.tile_rows) + scratch,
@@ -201,7 +218,7 @@ static void add_attention_many(const struct walk *w, const struct op *op, const 
     const double tile = 4 * KV_TILE * dims, acts = 4 * rows * dims;
     const double present = op->window > 0 ? min2(p->n_past + t, op->window + t - 1) : p->n_past + t;
     add(w, (struct stream){ .bytes = kv, .core_in = kv * max2(1, walked / present), .sweeps = walked / present,
-                            .reuse = kv / heads + acts + tile, .idle = w->far });
+                            .reuse = kv / seqs + op->n_head_kv * acts + tile, .idle = w->far }); /* KV heads take turns */
     const double visits = walked / KV_TILE * heads, blocks = ceil(rows / TILE_ROWS);
     add(w, (struct stream){ .bytes = tile * w->h->n_threads, .core_in = tile * visits * blocks, .core_out = tile * visits,
                             .sweeps = visits * (1 + blocks) / w->h->n_threads, .reuse = tile + 4 * TILE_ROWS * dims,
@@ -240,6 +257,12 @@ static void add_norm(const struct walk *w, const struct op *op, const struct pas
         add_written(w, n * row);
 }
 
+/* The angles' sines and cosines, which (6) does not count: of every token of a pass, for all layers. */
+static void add_angles(const struct walk *w, const struct op *op, const struct pass *p)
+{
+    add_read(w, op->kind == OP_ROPE ? 4.0 * op_n_tok(op, p) * op->n_rot : 0, 0);
+}
+
 /* Reads and writes each operand once; what is written in place of what was read needs no other line. */
 static void add_once(const struct walk *w, const struct op *op, const struct pass *p, const struct cost *c,
                      const struct cost_form *f)
@@ -247,6 +270,7 @@ static void add_once(const struct walk *w, const struct op *op, const struct pas
     const double n = op_n_tok(op, p), in = f->act_in_tok * n, out = f->act_out_tok * n;
     const bool in_place = op->kind == OP_ADD || (op->dst == op->src && op->dst_at == op->src_at);
     add_read(w, c->weight_bytes, w->far);
+    add_angles(w, op, p);
     add_read(w, in, 0);
     add(w, (struct stream){ .bytes = out, .core_out = out, .idle = in_place ? 1 : 0, .out = true });
     const double stored = f->kv_tok * n, state = f->kv_seq * (p->n_seq > 0 ? p->n_seq : 1);
