@@ -5,23 +5,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_HARDWARE = 700, OPT_FEATURES };
+enum { OPT_HARDWARE = 700, OPT_FEATURES, OPT_LEAVE_OUT, OPT_ANCHOR, OPT_WORST, OPT_HW, OPT_MODEL };
 
 static const struct argp_option option_table[] = {
-    { "hardware", OPT_HARDWARE, "FILE", 0, "machines without a profile: a file with the columns of hardware.csv", 0 },
-    { "features", OPT_FEATURES, "FILE", 0, "write what every row reads, computes and exchanges as CSV, and do not score", 0 },
+    { "hardware", OPT_HARDWARE, "FILE", 0,
+      "bandwidth and peaks of the file's machines, with the columns of hardware.csv: for those without a profile, and in place "
+      "of a profile's figure where they differ by more than 5 %", 0 },
+    { "leave-out", OPT_LEAVE_OUT, "KEY", 0,
+      "hardware, model, engine or topology: each group is predicted by a fit that has not seen it", 0 },
+    { "anchor-rows", OPT_ANCHOR, "N", 0,
+      "show the fit the N lowest-id rows of each device and phase (of ops the N mlp_up_proj rows of largest m), and leave them "
+      "out of the score", 0 },
+    { "worst", OPT_WORST, "N", 0, "rows furthest off to print, with what is known against them (10)", 0 },
+    { "features", OPT_FEATURES, "FILE", 0,
+      "write what every row reads, computes and exchanges as CSV (- : standard output), and do not score", 0 },
+    { "hw", OPT_HW, "NAME", 0, "the machine, for files that do not name it (llama-bench, vLLM, AIPerf)", 0 },
+    { "model", OPT_MODEL, "NAME", 0, "the model, for files that do not name it", 0 },
     { NULL, 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md", 0 },
     { 0 },
 };
 
 struct score_cli {
-    const char *file, *hardware, *features;
+    const char *file, *hardware, *features, *hw, *model;
+    int64_t n_worst;
+    struct score_options score;
     enum report_format format;
 };
 
 static int parse(void *options, int key, const char *arg, struct error *err)
 {
     struct score_cli *o = options;
+    int64_t n;
     switch (key) {
     case ARGP_KEY_ARG:
         return cli_text_once(&o->file, arg, "file", err);
@@ -29,6 +43,19 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return cli_text(&o->hardware, arg);
     case OPT_FEATURES:
         return cli_text(&o->features, arg);
+    case OPT_HW:
+        return cli_text(&o->hw, arg);
+    case OPT_MODEL:
+        return cli_text(&o->model, arg);
+    case OPT_LEAVE_OUT:
+        return leave_out_find(arg, &o->score.leave, err);
+    case OPT_ANCHOR:
+        if (parse_int(arg, 0, 1 << 20, "--anchor-rows", &n, err) != 0)
+            return -1;
+        o->score.n_anchor = (int)n;
+        return 0;
+    case OPT_WORST:
+        return parse_int(arg, 0, 1 << 30, "--worst", &o->n_worst, err);
     case 'o':
         return report_format_find(arg, &o->format, err);
     default:
@@ -36,7 +63,154 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     }
 }
 
-/* Rows of l with their work. */
+/* ---- groups ------------------------------------------------------------------------------------------- */
+
+static const struct column group_columns[] = {
+    { "group", "group", COL_TEXT, NULL, false },       { "rows", "rows", COL_INT, NULL, false },
+    { "unpriced", "unpriced", COL_INT, NULL, false },  { "bias", "bias", COL_FRACTION, NULL, false },
+    { "mape", "MAPE", COL_FRACTION, NULL, false },     { "median_ape", "median", COL_FRACTION, NULL, false },
+    { "p90_ape", "P90", COL_FRACTION, NULL, false },   { "coverage90", "in 90 % interval", COL_FRACTION, NULL, false },
+};
+
+static json_t *group_json(const struct score_group *g)
+{
+    return json_pack("{s:o,s:I,s:I,s:o,s:o,s:o,s:o,s:o}", "group", json_text(g->name), "rows", (json_int_t)g->rows, "unpriced",
+                     (json_int_t)g->unpriced, "bias", json_num(g->bias), "mape", json_num(g->mape), "median_ape",
+                     json_num(g->median_ape), "p90_ape", json_num(g->p90_ape), "coverage90", json_num(g->coverage90));
+}
+
+/* What a table has room for: groups of one key, and classes by phase and of both latencies. */
+static bool is_short(const struct score_group *g)
+{
+    return g->n_key <= 1 || (g->n_key == 2 && strncmp(g->name, "class=", 6) == 0 &&
+                             (strstr(g->name, ",phase=") || strstr(g->name, ",metric=") || strstr(g->name, ",op="))) ||
+           (g->n_key == 2 && strncmp(g->name, "phase=", 6) == 0 && strstr(g->name, ",clean=")) ||
+           (g->n_key == 2 && strncmp(g->name, "kind=", 5) == 0 && strstr(g->name, ",metric="));
+}
+
+static json_t *groups_json(const struct score_groups *l, bool all)
+{
+    json_t *a = json_array();
+    for (size_t i = 0; a && i < l->n; i++)
+        if ((all || is_short(&l->g[i])) && json_array_append_new(a, group_json(&l->g[i])) != 0) {
+            json_decref(a);
+            return NULL;
+        }
+    return a;
+}
+
+/* ---- the worst rows --------------------------------------------------------------------------------------- */
+
+static const struct column row_columns[] = {
+    { "id", "row", COL_TEXT, NULL, false },           { "line", "line", COL_INT, NULL, false },
+    { "hardware", "hardware", COL_TEXT, NULL, false }, { "profile", NULL, COL_TEXT, NULL, true },
+    { "class", NULL, COL_TEXT, NULL, true },          { "engine", "engine", COL_TEXT, NULL, false },
+    { "model", "model", COL_TEXT, NULL, false },      { "preset", NULL, COL_TEXT, NULL, true },
+    { "type", "type", COL_TEXT, NULL, false },        { "n_devices", "devices", COL_INT, NULL, false },
+    { "phase", "of", COL_TEXT, NULL, false },         { "unit", "unit", COL_TEXT, NULL, false },
+    { "measured", "measured", COL_FLOAT, NULL, false }, { "predicted", "predicted", COL_FLOAT, NULL, false },
+    { "lo", NULL, COL_FLOAT, NULL, true },            { "hi", NULL, COL_FLOAT, NULL, true },
+    { "error", "error", COL_FRACTION, NULL, false },  { "reason", "what is known against it", COL_TEXT, NULL, false },
+};
+
+static const char *what_of(const struct measurement *m)
+{
+    if (m->metric == METRIC_TTFT || m->metric == METRIC_TPOT)
+        return measure_metric_name(m->metric);
+    return *m->op ? m->op : measure_phase_name(m->phase);
+}
+
+static json_t *row_json(const struct scored *s)
+{
+    char reason[512], id[64];
+    const struct measurement *m = s->p->m;
+    snprintf(id, sizeof id, "%.60s", m->id);
+    return json_pack("{s:o,s:I,s:o,s:s,s:o,s:s,s:o,s:s,s:s,s:i,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "id", json_text(id), "line",
+                     (json_int_t)m->line, "hardware", json_text(m->hardware), "profile", s->p->machine->profile, "class",
+                     json_text(s->p->machine->class_name), "engine", s->p->stack->id, "model", json_text(m->model), "preset",
+                     s->p->preset, "type", s->p->type, "n_devices", m->n_devices, "phase", what_of(m), "unit",
+                     m->metric == METRIC_TOK_S ? "tok/s" : "s", "measured", json_num(m->value), "predicted",
+                     json_num(s->predicted), "lo", json_num(s->lo), "hi", json_num(s->hi), "error", json_num(s->error), "note",
+                     json_text(s->p->machine->note), "reason", json_text(score_doubts(s, reason, sizeof reason)));
+}
+
+static int by_error(const void *a, const void *b)
+{
+    const struct scored *x = *(const struct scored *const *)a, *y = *(const struct scored *const *)b;
+    const double d = fabs(y->error) - fabs(x->error);
+    return d != 0 ? (d > 0) - (d < 0) : (x > y) - (x < y);
+}
+
+/* NULL: out of memory. */
+static json_t *worst_json(const struct scored *rows, size_t n, int64_t n_worst)
+{
+    const struct scored **order = malloc((n + 1) * sizeof *order);
+    json_t *a = order ? json_array() : NULL;
+    size_t k = 0;
+    int rc = 0;
+    for (size_t i = 0; a && i < n; i++)
+        if (!rows[i].anchor)
+            order[k++] = &rows[i];
+    if (a)
+        qsort(order, k, sizeof *order, by_error);
+    for (size_t i = 0; a && i < k && (int64_t)i < n_worst && rc == 0; i++)
+        rc = json_array_append_new(a, row_json(order[i]));
+    free(order);
+    if (rc == 0)
+        return a;
+    json_decref(a);
+    return NULL;
+}
+
+/* ---- the document ----------------------------------------------------------------------------------------- */
+
+static json_t *meta_json(const struct score_cli *o, const struct measurements *l, const struct scored *rows, json_t *groups)
+{
+    json_int_t unpriced = 0, anchors = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        anchors += rows[i].anchor;
+        unpriced += !rows[i].anchor && !rows[i].priced;
+    }
+    return json_pack("{s:o,s:s,s:s,s:o,s:i,s:I,s:I,s:I,s:O}", "file", json_text(o->file), "kind", measure_file_name(l->file),
+                     "time_model", o->score.model->name, "leave_out",
+                     o->score.leave ? json_string(leave_out_name(o->score.leave)) : json_null(), "anchor_rows", o->score.n_anchor,
+                     "n_rows", (json_int_t)l->n - anchors, "n_unpriced", unpriced, "n_anchor", anchors, "groups", groups);
+}
+
+/* Groups, and for people the rows furthest off beneath them. */
+static int print(const struct score_cli *o, const struct measurements *l, const struct scored *rows, const struct score_groups *g,
+                 struct error *err)
+{
+    const bool people = o->format == REPORT_TABLE || o->format == REPORT_MD;
+    json_t *groups = groups_json(g, !people), *worst = worst_json(rows, l->n, o->n_worst);
+    json_t *meta = groups && worst ? meta_json(o, l, rows, groups) : NULL;
+    int rc = meta ? 0 : error_oom(err, 1 << 20, "a score");
+    const struct report_doc score = { "roofcast.score", 1, meta, worst, row_columns, ARRAY_LEN(row_columns) };
+    const struct report_doc figures = { "roofcast.score", 1, NULL, groups, group_columns, ARRAY_LEN(group_columns) };
+    if (rc == 0 && o->format == REPORT_JSON)
+        rc = cli_report(NULL, o->format, &score, err);
+    else if (rc == 0)
+        rc = cli_report(NULL, o->format, &figures, err);
+    if (rc == 0 && people && json_array_size(worst) > 0) {
+        printf("\n");
+        rc = cli_report(NULL, o->format, &score, err);
+    }
+    json_decref(meta);
+    json_decref(worst);
+    json_decref(groups);
+    return rc;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------- */
+
+static void free_rows(struct priced *rows, size_t n)
+{
+    for (size_t i = 0; rows && i < n; i++)
+        priced_free(&rows[i]);
+    free(rows);
+}
+
+/* Rows of l with their work. NULL with *err. */
 static struct priced *price_all(const struct measurements *l, struct pricer *p, struct error *err)
 {
     struct priced *rows = calloc(l->n + 1, sizeof *rows);
@@ -46,12 +220,24 @@ static struct priced *price_all(const struct measurements *l, struct pricer *p, 
     }
     for (size_t i = 0; i < l->n; i++)
         if (price_row(p, &l->row[i], &rows[i], err) != 0) {
-            while (i-- > 0)
-                priced_free(&rows[i]);
-            free(rows);
+            free_rows(rows, i);
             return NULL;
         }
     return rows;
+}
+
+static int score(const struct score_cli *o, const struct measurements *l, const struct priced *rows, struct error *err)
+{
+    struct score_groups g = { 0 };
+    struct scored *s = malloc((l->n + 1) * sizeof *s);
+    int rc = s ? score_rows(s, rows, l->n, &o->score, err) : error_oom(err, l->n * sizeof *s, "scores");
+    if (rc == 0)
+        rc = score_groups_init(&g, s, l->n, err);
+    if (rc == 0)
+        rc = print(o, l, s, &g, err);
+    score_groups_free(&g);
+    free(s);
+    return rc;
 }
 
 static int run(const struct score_cli *o, struct error *err)
@@ -60,18 +246,17 @@ static int run(const struct score_cli *o, struct error *err)
     struct measure_hws hws = { 0 };
     struct pricer *p = NULL;
     struct priced *rows = NULL;
-    int rc = measure_load(&l, o->file, NULL, err);
+    const struct measure_context x = { o->hw, o->model };
+    int rc = measure_load(&l, o->file, &x, err);
     if (rc == 0 && o->hardware)
         rc = measure_hws_load(&hws, o->hardware, err);
     if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, err)))
         rc = -1;
     if (rc == 0 && !(rows = price_all(&l, p, err)))
         rc = -1;
-    if (rc == 0 && o->features)
-        rc = features_save(rows, l.n, o->features, err);
-    for (size_t i = 0; rows && i < l.n; i++)
-        priced_free(&rows[i]);
-    free(rows);
+    if (rc == 0)
+        rc = o->features ? features_save(rows, l.n, o->features, err) : score(o, &l, rows, err);
+    free_rows(rows, l.n);
     pricer_free(p);
     measure_hws_free(&hws);
     measure_free(&l);
@@ -80,9 +265,21 @@ static int run(const struct score_cli *o, struct error *err)
 
 int cmd_score(int argc, char **argv, struct error *err)
 {
-    static const char doc[] = "Predictions beside measurements.";
+    static const char doc[] =
+        "Compare predictions with what was measured: rows, rows without a price, bias, mean, median and 90th percentile of the "
+        "error, how often the measurement lies in the 90 % interval, and the rows furthest off. FILE is a CSV of rates "
+        "(throughput.csv), of op times (gpu_ops.csv), of all-reduces or of serving latencies, the output of llama-bench (-o "
+        "json, jsonl, csv, md, sql), of vLLM's benchmarks, of AIPerf, or of `roofcast bench --save`.\v"
+        "The kind of file is told by its columns or fields; doc/formats.md has them. A malformed file is refused by line and "
+        "column. A row without a price counts as an error of 100 %; what is missing to price it is its reason. Models without a "
+        "preset are priced from params_b, weight_gib and quant (A3B in a name: 3e9 active parameters), with a wider interval. "
+        "-o json has all groups of up to three keys: source, class, hardware, engine, phase, op, kind, metric, clean.\n\n"
+        "  roofcast score throughput.csv --hardware hardware.csv\n"
+        "  roofcast score throughput.csv --hardware hardware.csv --leave-out hardware -o json\n"
+        "  roofcast score gpu_ops.csv --anchor-rows 3\n"
+        "  llama-bench -m model.gguf -o json > b.json; roofcast score b.json --hw rtx-4090\n";
     static const struct cli_syntax syntax = { option_table, parse, "FILE", doc };
-    struct score_cli o = { .format = REPORT_TABLE };
+    struct score_cli o = { .n_worst = 10, .score = { .model = &time_model_roofs }, .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (!o.file)

@@ -166,6 +166,11 @@ static int read_rows(struct csv *c, struct reader *r, struct error *err)
 
 int csv_parse(struct csv *c, const char *name, const void *data, size_t size, struct error *err)
 {
+    return csv_parse_at(c, name, data, size, 1, err);
+}
+
+int csv_parse_at(struct csv *c, const char *name, const void *data, size_t size, uint32_t line, struct error *err)
+{
     const char *text = data, *nul;
     *c = (struct csv){ 0 };
     snprintf(c->name, sizeof c->name, "%s", name);
@@ -173,7 +178,7 @@ int csv_parse(struct csv *c, const char *name, const void *data, size_t size, st
         text += 3;
         size -= 3;
     }
-    struct reader r = { text, text + size, 1, text, NULL, name, err };
+    struct reader r = { text, text + size, line, text, NULL, name, err };
     if ((nul = size ? memchr(text, 0, size) : NULL) != NULL) {
         for (const char *p = text; p < nul; p++)
             if (*p == '\n') {

@@ -27,6 +27,8 @@ struct csv {
  * are refused with line and column. (fuzzed)
  */
 int csv_parse(struct csv *c, const char *name, const void *data, size_t size, struct error *err);
+/* The same of a part of a file that begins in that line. */
+int csv_parse_at(struct csv *c, const char *name, const void *data, size_t size, uint32_t line, struct error *err);
 void csv_free(struct csv *c);
 
 /* Column of that name, or -1. */

@@ -17,6 +17,18 @@ int gpu_ops_read(struct measurements *l, struct error *err);
 int all_reduce_read(struct measurements *l, struct error *err);
 int serving_read(struct measurements *l, struct error *err);
 
+/* Of llama-bench: rows of l->csv, an object of its JSON, its INSERT statements, its table (NUL-terminated). */
+int llama_bench_csv(struct measurements *l, const struct measure_context *x, struct error *err);
+int llama_bench_json(struct measurements *l, const json_t *o, size_t index, const struct measure_context *x, struct error *err);
+int llama_bench_sql(struct measurements *l, const char *text, const struct measure_context *x, struct error *err);
+int llama_bench_md(struct measurements *l, const char *text, const struct measure_context *x, struct error *err);
+bool llama_bench_is(const json_t *o);
+int vllm_read(struct measurements *l, const json_t *o, const struct measure_context *x, struct error *err);
+bool vllm_is(const json_t *o);
+/* schema: of a run or of bench's output. */
+int run_read(struct measurements *l, const json_t *doc, const char *schema, const struct measure_context *x, struct error *err);
+int aiperf_read(struct measurements *l, const char *text, const struct measure_context *x, struct error *err);
+
 /* Tags from "tags=a,b=2; text"; also threads=, ubatch=, out=. */
 void measure_read_notes(struct measurement *m);
 

@@ -9,4 +9,6 @@ libmeasure_a_SOURCES = \
   %D%/ops.c \
   %D%/serving.c \
   %D%/hardware.c \
+  %D%/llama_bench.c \
+  %D%/others.c \
   %D%/names.c

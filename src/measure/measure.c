@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const char *measure_phase_name(enum measure_phase p)
 {
@@ -63,7 +64,7 @@ struct measurement measure_empty(enum measure_kind kind)
     return (struct measurement){
         .kind = kind, .phase = MEASURE_NO_PHASE, .metric = METRIC_TOK_S, .value = NAN,
         .id = "", .source = "", .hardware = "", .engine = "", .version = "", .model = "", .quant = "", .date = "",
-        .notes = "", .n_devices = 1, .params_b = NAN, .weight_gib = NAN, .prompt = NAN, .context = NAN, .batch = NAN,
+        .notes = "", .label = "", .n_devices = 1, .params_b = NAN, .weight_gib = NAN, .prompt = NAN, .context = NAN, .batch = NAN,
         .out = NAN, .concurrency = NAN, .type_k = "", .type_v = "", .op = "", .m = NAN, .k = NAN, .n = NAN,
         .topology = "", .per_node = NAN, .bytes = NAN, .mode = "", .prefill = no_layout, .decode = no_layout,
         .n_merged = 1,
@@ -122,7 +123,8 @@ static const struct {
     { FILE_SERVING, { "silicon_ttft_ms", "silicon_tpot_ms", "system" }, serving_read },
 };
 
-static int read_csv(struct measurements *l, const char *name, const void *data, size_t size, struct error *err)
+static int read_csv(struct measurements *l, const char *name, const void *data, size_t size, const struct measure_context *x,
+                    struct error *err)
 {
     if (csv_parse(&l->csv, name, data, size, err) != 0)
         return -1;
@@ -135,6 +137,10 @@ static int read_csv(struct measurements *l, const char *name, const void *data, 
         l->file = kinds[i].file;
         return kinds[i].read(l, err);
     }
+    if (csv_find(&l->csv, "avg_ts") >= 0 && csv_find(&l->csv, "n_prompt") >= 0) {
+        l->file = FILE_LLAMA_BENCH;
+        return llama_bench_csv(l, x, err);
+    }
     return error_set(err, ERROR_INPUT,
                      "%s: line 1, column 1: not a file of measurements: expected the columns of throughput.csv (tokens_per_s, "
                      "hardware, phase), gpu_ops.csv (op, m, median_ms), all_reduce.csv (topology, bytes, median_ms) or "
@@ -142,16 +148,110 @@ static int read_csv(struct measurements *l, const char *name, const void *data, 
                      name, l->csv.header[0].s);
 }
 
+/* ---- which form -------------------------------------------------------------------------------------- */
+
+static int read_object(struct measurements *l, const json_t *o, const struct measure_context *x, struct error *err)
+{
+    const char *schema = json_string_value(json_object_get(o, "schema"));
+    if (schema && (strcmp(schema, "roofcast.run") == 0 || strcmp(schema, "roofcast.bench") == 0)) {
+        l->file = FILE_RUN;
+        return run_read(l, o, schema, x, err);
+    }
+    if (llama_bench_is(o)) {
+        l->file = FILE_LLAMA_BENCH;
+        return llama_bench_json(l, o, l->n, x, err);
+    }
+    if (vllm_is(o)) {
+        l->file = FILE_VLLM;
+        return vllm_read(l, o, x, err);
+    }
+    return error_set(err, ERROR_INPUT,
+                     "%s: not a result of llama-bench (avg_ts, n_prompt, model_type), of vLLM (completed, total_output_tokens; "
+                     "avg_latency; requests_per_second) or of roofcast (schema)", l->name);
+}
+
+/* One document, or an array of them. */
+static int read_document(struct measurements *l, const json_t *j, const struct measure_context *x, struct error *err)
+{
+    if (!json_is_array(j))
+        return read_object(l, j, x, err);
+    for (size_t i = 0; i < json_array_size(j); i++)
+        if (read_object(l, json_array_get(j, i), x, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* A document a line. */
+static int read_lines(struct measurements *l, const char *text, const struct measure_context *x, struct error *err)
+{
+    size_t line = 1;
+    for (const char *p = text; *p; line++) {
+        char name[320];
+        const size_t n = strcspn(p, "\n");
+        const bool blank = strspn(p, " \t\r") >= n;
+        snprintf(name, sizeof name, "%.256s: line %zu", l->name, line);
+        json_t *j = blank ? NULL : json_load_mem(name, p, n, err);
+        const int rc = blank ? 0 : j ? read_object(l, j, x, err) : -1;
+        json_decref(j);
+        if (rc != 0)
+            return -1;
+        p += n + (p[n] == '\n');
+    }
+    return 0;
+}
+
+/* More than one line that begins with a brace: a document each. */
+static bool is_jsonl(const char *text)
+{
+    const char *next = strstr(text, "\n{");
+    return text[0] == '{' && next && next[-1] == '}';
+}
+
+static int read_text(struct measurements *l, const char *text, size_t size, const struct measure_context *x, struct error *err)
+{
+    const char *s = text + strspn(text, " \t\r\n");
+    if (*s == '{' && is_jsonl(s))
+        return read_lines(l, text, x, err);
+    if (*s == '{' || *s == '[') {
+        json_t *j = json_load_mem(l->name, text, size, err);
+        const int rc = j ? read_document(l, j, x, err) : -1;
+        json_decref(j);
+        return rc;
+    }
+    if (strncasecmp(s, "CREATE TABLE", 12) == 0 || strncasecmp(s, "INSERT INTO", 11) == 0) {
+        l->file = FILE_LLAMA_BENCH;
+        return llama_bench_sql(l, text, x, err);
+    }
+    if (strncmp(s, "| ", 2) == 0 || strstr(s, "\n| model ")) {
+        l->file = FILE_LLAMA_BENCH;
+        return llama_bench_md(l, text, x, err);
+    }
+    if (strncmp(s, "Metric,", 7) == 0) {
+        l->file = FILE_AIPERF;
+        return aiperf_read(l, text, x, err);
+    }
+    return read_csv(l, l->name, text, size, x, err);
+}
+
 int measure_parse(struct measurements *l, const char *name, const void *data, size_t size,
                   const struct measure_context *x, struct error *err)
 {
-    (void)x;
+    static const struct measure_context none = { NULL, NULL };
     *l = (struct measurements){ 0 };
     snprintf(l->name, sizeof l->name, "%s", name);
-    if (read_csv(l, name, data, size, err) == 0)
-        return 0;
-    measure_free(l);
-    return -1;
+    char *text = malloc(size + 1);
+    if (!text)
+        return error_oom(err, size + 1, "a file of measurements");
+    memcpy(text, data, size);
+    text[size] = 0;
+    /* A zero byte ends a text: what is behind it is refused by the reader of CSV. */
+    int rc = strlen(text) == size ? read_text(l, text, size, x ? x : &none, err) : read_csv(l, name, data, size, x ? x : &none, err);
+    if (rc == 0 && l->n == 0)
+        rc = error_set(err, ERROR_INPUT, "%s: no measurement in it", name);
+    free(text);
+    if (rc != 0)
+        measure_free(l);
+    return rc;
 }
 
 int measure_load(struct measurements *l, const char *path, const struct measure_context *x, struct error *err)

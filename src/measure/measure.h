@@ -72,6 +72,7 @@ struct measurement {
     double value;      /* tokens/s or seconds, over all devices (per_gpu rates multiplied) */
     size_t line;       /* in its file; 0: it has none */
     const char *id, *source, *hardware, *engine, *version, *model, *quant, *date, *notes;
+    const char *label;  /* another name of the model, as its program prints it */
     int n_devices;
     unsigned tags;
     int n_threads;      /* threads=N; 0: not said */

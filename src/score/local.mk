@@ -8,4 +8,6 @@ libscore_a_SOURCES = \
   %D%/price.c \
   %D%/pricer.c \
   %D%/features.c \
-  %D%/groups.c
+  %D%/groups.c \
+  %D%/model_roofs.c \
+  %D%/score.c

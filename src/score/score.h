@@ -112,10 +112,13 @@ struct estimate {
     double lo_s, hi_s; /* 90 % interval */
 };
 
+enum leave_out { LEAVE_NOTHING, LEAVE_HARDWARE, LEAVE_MODEL, LEAVE_ENGINE, LEAVE_TOPOLOGY };
+
 /* Fits leave a group out, or are shown some rows of every device: what they must not know, and what they may. */
 struct fit_scope {
-    const char *left_out; /* "", or what its rows are named by: "NVIDIA RTX 4090" */
-    enum { LEAVE_NOTHING, LEAVE_HARDWARE, LEAVE_MODEL, LEAVE_ENGINE, LEAVE_TOPOLOGY } leave;
+    enum leave_out leave;
+    const char *left_out; /* "", or the group's name: a profile's id or the machine's name, a preset or a model's name, a
+                             stack's family ("llama.cpp"), "a100_dgx 8 of 8" */
     const struct priced *const *anchor; /* rows shown (--anchor-rows) */
     size_t n_anchor;
 };
@@ -152,5 +155,46 @@ struct work_sum {
 struct work_sum work_sum(const struct priced *p, enum phase phase);
 /* One line a row with every feature (doc/formats.md, roofcast.features). */
 int features_save(const struct priced *rows, size_t n, const char *path, struct error *err);
+
+/* ---- scores ------------------------------------------------------------------------------------------ */
+
+struct score_options {
+    const struct time_model *model;
+    enum leave_out leave;
+    int n_anchor; /* rows of each device and phase that the fit is shown, and which are not scored; 0: none */
+};
+/* "hardware" "model" "engine" "topology"; -1 with ERROR_USAGE. */
+int leave_out_find(const char *name, enum leave_out *out, struct error *err);
+const char *leave_out_name(enum leave_out l); /* NULL: nothing */
+
+struct scored {
+    const struct priced *p;
+    bool anchor;        /* shown, not scored */
+    bool priced;        /* else: p->reason, or reason */
+    char reason[256];
+    struct estimate e;
+    double predicted, lo, hi; /* in the row's unit: tokens/s or seconds */
+    double error;       /* predicted / measured - 1; unpriced: -1 (72) */
+};
+/* Fits and predicts rows[n] into out[n]. */
+int score_rows(struct scored *out, const struct priced *rows, size_t n, const struct score_options *o, struct error *err);
+
+/* Rows that share the values of some keys. */
+struct score_group {
+    char *name;  /* "all", "class=CPU,phase=decode" */
+    int n_key;
+    size_t rows, unpriced;
+    double bias, mape, median_ape, p90_ape, coverage90; /* fractions; of all rows, (72) */
+};
+struct score_groups {
+    struct score_group *g;
+    size_t n;
+};
+/* All groups of at most three keys that have a row; "all" first. */
+int score_groups_init(struct score_groups *l, const struct scored *rows, size_t n, struct error *err);
+void score_groups_free(struct score_groups *l);
+const struct score_group *score_groups_find(const struct score_groups *l, const char *name); /* NULL: none */
+/* Why a row is off: what was guessed, what its source says of it; "" when nothing is known against it. */
+const char *score_doubts(const struct scored *s, char *buf, size_t size);
 
 #endif

@@ -163,25 +163,28 @@ static bool try_load(struct model *m, const char *name, const char *type, const 
 /* The name a preset has; "" when none. */
 static void find_preset(char *preset, size_t size, const struct measurement *row)
 {
+    const char *const names[] = { row->model, row->label };
     char name[128];
     struct model m;
-    const char *alias = model_alias(row->model);
     *preset = 0;
-    if (*alias && try_load(&m, alias, NULL, row)) {
-        model_free(&m);
-        snprintf(preset, size, "%s", alias);
-        return;
-    }
-    if (strlen(row->model) >= sizeof name)
-        return;
-    snprintf(name, sizeof name, "%s", row->model);
-    do {
-        if (!try_load(&m, name, NULL, row))
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *alias = model_alias(names[i]);
+        if (*alias && try_load(&m, alias, NULL, row)) {
+            model_free(&m);
+            snprintf(preset, size, "%s", alias);
+            return;
+        }
+        if (!*names[i] || strlen(names[i]) >= sizeof name)
             continue;
-        snprintf(preset, size, "%.60s", m.name);
-        model_free(&m);
-        return;
-    } while (cut_training(name));
+        snprintf(name, sizeof name, "%s", names[i]);
+        do {
+            if (!try_load(&m, name, NULL, row))
+                continue;
+            snprintf(preset, size, "%.60s", m.name);
+            model_free(&m);
+            return;
+        } while (cut_training(name));
+    }
 }
 
 /* ---- weights --------------------------------------------------------------------------------------------------- */

@@ -1,0 +1,421 @@
+/*
+ * The outputs of llama-bench: -o json, jsonl, csv, sql have the same fields; md a table of some of them.
+ * Source: ggml-org/llama.cpp tools/llama-bench/llama-bench.cpp (test::get_fields and the printers).
+ */
+#include "measure/internal.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum field { F_FILE, F_LABEL, F_SIZE, F_PARAMS, F_BACKENDS, F_CPU, F_GPU, F_UBATCH, F_THREADS, F_TYPE_K, F_TYPE_V, F_NGL, F_FLASH,
+             F_PROMPT, F_GEN, F_DEPTH, F_RATE, F_COMMIT, F_DATE, N_FIELD };
+static const char *const names[N_FIELD] = { "model_filename", "model_type", "model_size", "model_n_params", "backends", "cpu_info",
+                                            "gpu_info", "n_ubatch", "n_threads", "type_k", "type_v", "n_gpu_layers", "flash_attn",
+                                            "n_prompt", "n_gen", "n_depth", "avg_ts", "build_commit", "test_time" };
+static const int needed[] = { F_LABEL, F_PROMPT, F_GEN, F_RATE };
+
+/* One test: texts of its fields, "" where the file has none, and where they stand, for messages. */
+struct test {
+    const char *v[N_FIELD];
+    char where[320];
+    size_t line;
+};
+
+/* ---- texts ---------------------------------------------------------------------------------------------- */
+
+/* "Q4_K - Medium" -> "Q4_K_M"; what stands behind the size in "llama 8B Q4_K - Medium". */
+static void type_of_label(char *out, size_t size, const char *label)
+{
+    static const char *const begins[] = { "F16", "F32", "BF16", "MXFP4", "Q", "IQ", "TQ", "all ", "NVFP4" };
+    const char *found = "";
+    for (const char *p = strchr(label, ' '); p && !*found; p = strchr(p + 1, ' '))
+        for (size_t i = 0; i < ARRAY_LEN(begins); i++) {
+            const size_t n = strlen(begins[i]);
+            if (strncmp(p + 1, begins[i], n) == 0 && (n > 2 || isdigit((unsigned char)p[1 + n])))
+                found = p + 1;
+        }
+    if (strncmp(found, "all ", 4) == 0)
+        found += 4;
+    snprintf(out, size, "%s", found);
+    char *dash = strstr(out, " - ");
+    if (dash) {
+        const char c = dash[3];
+        *dash = 0;
+        if (c == 'S' || c == 'M' || c == 'L')
+            snprintf(dash, size - (size_t)(dash - out), "_%c", c);
+    }
+    out[strcspn(out, " ")] = 0;
+}
+
+/* "models/Llama-3-8B.gguf" -> "Llama-3-8B" */
+static void model_of_file(char *out, size_t size, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *back = strrchr(path, '\\');
+    const char *s = slash ? slash + 1 : back ? back + 1 : path;
+    snprintf(out, size, "%s", s);
+    char *end = strcasestr(out, ".gguf");
+    if (end)
+        *end = 0;
+    end = strstr(out, "-00001-of-");
+    if (end)
+        *end = 0;
+}
+
+/* "NVIDIA GeForce RTX 4090, NVIDIA GeForce RTX 4090": as many devices, if they are equal. */
+static int first_of_equal(char *out, size_t size, const char *list)
+{
+    int n = 0;
+    snprintf(out, size, "%.*s", (int)strcspn(list, ",/"), list);
+    out[size - 1] = 0;
+    const size_t len = strlen(out);
+    while (len && out[strlen(out) - 1] == ' ')
+        out[strlen(out) - 1] = 0;
+    for (const char *p = list; *p;) {
+        p += strspn(p, " ,/");
+        n += strncmp(p, out, strlen(out)) == 0;
+        p += strcspn(p, ",/");
+    }
+    return n > 0 ? n : 1;
+}
+
+static int number(const struct test *t, enum field f, double lo, double hi, double otherwise, double *out, struct error *err)
+{
+    *out = otherwise;
+    if (!*t->v[f] && !isnan(otherwise))
+        return 0;
+    const double v = csv_to_number(t->v[f]);
+    if (!(v >= lo && v <= hi))
+        return error_set(err, ERROR_INPUT, "%s: %s: expected a number from %g to %g, found \"%.64s\"", t->where, names[f], lo, hi,
+                         t->v[f]);
+    *out = v;
+    return 0;
+}
+
+/* ---- a test as a row --------------------------------------------------------------------------------------- */
+
+static int name_row(struct measurements *l, struct measurement *m, const struct test *t, const struct measure_context *x,
+                    struct error *err)
+{
+    char text[256], engine[128];
+    const bool on_cpu = strcmp(t->v[F_NGL], "0") == 0 || strcmp(t->v[F_BACKENDS], "CPU") == 0 || !*t->v[F_GPU];
+    snprintf(engine, sizeof engine, "llama.cpp (%.100s)", t->v[F_BACKENDS]);
+    m->engine = measure_keep(l, engine, err);
+    type_of_label(text, sizeof text, t->v[F_LABEL]);
+    m->quant = m->engine ? measure_keep(l, text, err) : NULL;
+    model_of_file(text, sizeof text, t->v[F_FILE]);
+    m->model = m->quant ? measure_keep(l, x->model && *x->model ? x->model : *text ? text : t->v[F_LABEL], err) : NULL;
+    m->label = m->model ? measure_keep(l, t->v[F_LABEL], err) : NULL;
+    m->n_devices = first_of_equal(text, sizeof text, on_cpu ? t->v[F_CPU] : t->v[F_GPU]);
+    if (on_cpu)
+        m->n_devices = 1;
+    if (m->n_devices > 1)
+        m->tags |= TAG_LAYER_SPLIT;
+    if (on_cpu)
+        m->tags |= TAG_CPU;
+    m->hardware = m->label ? measure_keep(l, x->hardware && *x->hardware ? x->hardware : text, err) : NULL;
+    m->version = m->hardware ? measure_keep(l, t->v[F_COMMIT], err) : NULL;
+    m->date = m->version ? measure_keep(l, t->v[F_DATE], err) : NULL;
+    m->type_k = m->date ? measure_keep(l, t->v[F_TYPE_K], err) : NULL;
+    m->type_v = m->type_k ? measure_keep(l, t->v[F_TYPE_V], err) : NULL;
+    return m->type_v ? 0 : -1;
+}
+
+static int add_test(struct measurements *l, const struct test *t, const struct measure_context *x, struct error *err)
+{
+    struct measurement m = measure_empty(MEASURE_RATE);
+    double size, params, p, g, depth, ubatch, threads, flash;
+    m.line = t->line;
+    if (number(t, F_SIZE, 0, 1e15, 0, &size, err) != 0 || number(t, F_PARAMS, 0, 1e14, 0, &params, err) != 0 ||
+        number(t, F_PROMPT, 0, 1e8, NAN, &p, err) != 0 || number(t, F_GEN, 0, 1e8, NAN, &g, err) != 0 ||
+        number(t, F_DEPTH, 0, 1e8, 0, &depth, err) != 0 || number(t, F_UBATCH, 1, 1e8, 512, &ubatch, err) != 0 ||
+        number(t, F_THREADS, 0, 65536, 0, &threads, err) != 0 || number(t, F_RATE, 1e-9, 1e12, NAN, &m.value, err) != 0)
+        return -1;
+    flash = csv_to_number(t->v[F_FLASH]);
+    if (p + g <= 0)
+        return error_set(err, ERROR_INPUT, "%s: neither a prompt nor a generation", t->where);
+    m.params_b = params > 0 ? params / 1e9 : NAN;
+    m.weight_gib = size > 0 ? size / 0x1p30 : NAN;
+    m.n_ubatch = (int)ubatch;
+    m.batch = 1;
+    m.flash_said = !isnan(flash) || *t->v[F_FLASH];
+    m.flash = flash > 0 || strcasecmp(t->v[F_FLASH], "true") == 0;
+    if (name_row(l, &m, t, x, err) != 0)
+        return -1;
+    m.n_threads = m.tags & TAG_CPU ? (int)threads : 0;
+    m.phase = p > 0 && g > 0 ? MEASURE_REQUEST : p > 0 ? MEASURE_PREFILL : MEASURE_DECODE;
+    m.prompt = m.phase == MEASURE_DECODE ? depth : p;
+    m.context = m.phase == MEASURE_PREFILL ? depth : m.phase == MEASURE_DECODE ? depth + g / 2 : depth + p + g / 2;
+    m.out = g > 0 ? g : NAN;
+    if (m.phase == MEASURE_REQUEST)
+        m.tags |= TAG_TOTAL_TOKENS | TAG_E2E;
+    return measure_add(l, &m, err);
+}
+
+static int check_fields(const struct test *t, struct error *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(needed); i++)
+        if (!*t->v[needed[i]])
+            return error_set(err, ERROR_INPUT, "%s: no \"%s\" as llama-bench writes it", t->where, names[needed[i]]);
+    return 0;
+}
+
+/* ---- csv ------------------------------------------------------------------------------------------------------ */
+
+int llama_bench_csv(struct measurements *l, const struct measure_context *x, struct error *err)
+{
+    const struct csv *c = &l->csv;
+    int col[N_FIELD];
+    for (int i = 0; i < N_FIELD; i++)
+        col[i] = csv_find(c, names[i]);
+    for (size_t i = 0; i < c->n_row; i++) {
+        struct test t = { .line = csv_at(c, i, 0)->line };
+        for (int k = 0; k < N_FIELD; k++)
+            t.v[k] = csv_at(c, i, col[k])->s;
+        snprintf(t.where, sizeof t.where, "%.250s: line %zu", c->name, t.line);
+        /* The figures by their place; the rest cannot be wrong. */
+        double v;
+        if (check_fields(&t, err) != 0 || csv_number(c, i, col[F_RATE], 1e-9, 1e12, true, &v, err) != 0 ||
+            csv_count(c, i, col[F_PROMPT], 0, 1e8, true, &v, err) != 0 ||
+            csv_count(c, i, col[F_GEN], 0, 1e8, true, &v, err) != 0 || add_test(l, &t, x, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- json and jsonl ---------------------------------------------------------------------------------------------- */
+
+/* A field's value as text; NULL: out of memory. */
+static const char *text_of(struct measurements *l, const json_t *v, struct error *err)
+{
+    char buf[64];
+    if (json_is_string(v))
+        return measure_keep(l, json_string_value(v), err);
+    if (json_is_number(v))
+        snprintf(buf, sizeof buf, "%.17g", json_number_value(v));
+    else
+        snprintf(buf, sizeof buf, "%s", json_is_true(v) ? "1" : json_is_false(v) ? "0" : "");
+    return measure_keep(l, buf, err);
+}
+
+int llama_bench_json(struct measurements *l, const json_t *o, size_t index, const struct measure_context *x, struct error *err)
+{
+    struct test t = { .line = index + 1 };
+    for (int k = 0; k < N_FIELD; k++)
+        if (!(t.v[k] = text_of(l, json_object_get(o, names[k]), err)))
+            return -1;
+    snprintf(t.where, sizeof t.where, "%.250s: test %zu", l->name, index + 1);
+    return check_fields(&t, err) != 0 ? -1 : add_test(l, &t, x, err);
+}
+
+bool llama_bench_is(const json_t *o)
+{
+    return json_is_object(o) && json_object_get(o, "avg_ts") && json_object_get(o, "n_prompt") && json_object_get(o, "model_type");
+}
+
+/* ---- sql ---------------------------------------------------------------------------------------------------------- */
+
+/* Values of one list in parentheses: 'text' with '' for a quote, or bare words. Returns behind it; NULL: malformed. */
+static const char *read_list(struct measurements *l, const char *s, const char **v, size_t max, size_t *n, struct error *err)
+{
+    char text[1024];
+    *n = 0;
+    s += strspn(s, " \t\r\n");
+    if (*s++ != '(')
+        return NULL;
+    for (;;) {
+        size_t len = 0;
+        s += strspn(s, " \t\r\n");
+        const char quote = *s == '\'' || *s == '"' ? *s++ : 0;
+        while (*s && (quote ? *s != quote || s[1] == quote : !strchr(",)", *s))) {
+            s += quote && *s == quote;
+            if (len + 1 < sizeof text)
+                text[len++] = *s;
+            s++;
+        }
+        if (quote && *s++ != quote)
+            return NULL;
+        while (!quote && len && isspace((unsigned char)text[len - 1]))
+            len--;
+        text[len] = 0;
+        if (*n == max || !(v[*n] = measure_keep(l, text, err)))
+            return NULL;
+        ++*n;
+        s += strspn(s, " \t\r\n");
+        if (*s == ')')
+            return s + 1;
+        if (*s++ != ',')
+            return NULL;
+    }
+}
+
+enum { MAX_SQL = 128 };
+
+static int sql_row(struct measurements *l, const char *const *columns, const char *const *v, size_t n, size_t line,
+                   const struct measure_context *x, struct error *err)
+{
+    struct test t = { .line = line };
+    for (int k = 0; k < N_FIELD; k++) {
+        t.v[k] = "";
+        for (size_t i = 0; i < n; i++)
+            if (strcmp(columns[i], names[k]) == 0)
+                t.v[k] = v[i];
+    }
+    snprintf(t.where, sizeof t.where, "%.250s: line %zu", l->name, line);
+    return check_fields(&t, err) != 0 ? -1 : add_test(l, &t, x, err);
+}
+
+int llama_bench_sql(struct measurements *l, const char *text, const struct measure_context *x, struct error *err)
+{
+    static const char insert[] = "INSERT INTO";
+    size_t line = 1;
+    const char *at = text;
+    for (const char *p = text; (p = strcasestr(p, insert)) != NULL;) {
+        const char *columns[MAX_SQL], *v[MAX_SQL];
+        size_t n_col, n;
+        for (; at < p; at++)
+            line += *at == '\n';
+        p += sizeof insert - 1;
+        p += strcspn(p, "(\n");
+        const char *values = read_list(l, p, columns, MAX_SQL, &n_col, err);
+        const char *list = values ? strcasestr(values, "VALUES") : NULL;
+        const char *end = list ? read_list(l, list + 6, v, MAX_SQL, &n, err) : NULL;
+        if (!end || n != n_col)
+            return error_set(err, ERROR_INPUT, "%s: line %zu, column 1: expected INSERT INTO table (columns) VALUES (as many values)",
+                             l->name, line);
+        if (sql_row(l, columns, v, n, line, x, err) != 0)
+            return -1;
+        p = end;
+    }
+    return 0;
+}
+
+/* ---- md ------------------------------------------------------------------------------------------------------------ */
+
+enum { MAX_CELLS = 32 };
+
+/* Cells of "| a | b |", blanks cut off; 0: no such line. */
+static size_t split_cells(char *line, char **cell)
+{
+    size_t n = 0;
+    char *p = line + strspn(line, " \t");
+    if (*p != '|')
+        return 0;
+    for (p++; *p && n < MAX_CELLS;) {
+        char *end = p + strcspn(p, "|");
+        if (!*end)
+            break;
+        *end = 0;
+        p += strspn(p, " \t");
+        for (char *q = end; q > p && (q[-1] == ' ' || q[-1] == '\t'); q--)
+            q[-1] = 0;
+        cell[n++] = p;
+        p = end + 1;
+    }
+    return n;
+}
+
+/* "pp512", "tg128", "pp512+tg128", "tg128 @ d4096" */
+static bool read_test(const char *s, int *p, int *g, int *d)
+{
+    *p = *g = *d = 0;
+    for (; *s; s++) {
+        char *end;
+        int *to = strncmp(s, "pp", 2) == 0 || strncmp(s, "pg", 2) == 0 ? p : strncmp(s, "tg", 2) == 0 ? g : *s == 'd' ? d : NULL;
+        if (!to)
+            continue;
+        s += to == d ? 1 : 2;
+        const long v = strtol(s, &end, 10);
+        if (end == s || v < 0 || v > 1 << 27)
+            return false;
+        *to = (int)v;
+        s = end - 1;
+    }
+    return *p + *g > 0;
+}
+
+static const char *cell_of(char *const *head, char *const *cell, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(head[i], name) == 0)
+            return cell[i];
+    return "";
+}
+
+static double scaled(const char *s, const char *giga, double unit)
+{
+    char *end;
+    const double v = strtod(s, &end);
+    if (end == s || !isfinite(v) || v < 0)
+        return 0;
+    end += *end == ' ';
+    return v * (strncmp(end, giga, 1) == 0 ? unit : *end == 'M' ? unit / (unit > 1e9 ? 1024 : 1000) : *end == 'T' ? unit * 1000 : unit);
+}
+
+static int md_row(struct measurements *l, char *const *head, char *const *cell, size_t n, size_t line,
+                  const struct measure_context *x, struct error *err)
+{
+    char rate[32], p[16], g[16], d[16], size[32], params[32], mean[64];
+    int np, ng, nd;
+    struct test t = { .line = line };
+    snprintf(t.where, sizeof t.where, "%.250s: line %zu, column 1", l->name, line);
+    for (int k = 0; k < N_FIELD; k++)
+        t.v[k] = "";
+    if (!read_test(cell_of(head, cell, n, "test"), &np, &ng, &nd))
+        return error_set(err, ERROR_INPUT, "%s: expected a test such as pp512 or tg128 @ d4096, found \"%.64s\"", t.where,
+                         cell_of(head, cell, n, "test"));
+    snprintf(mean, sizeof mean, "%s", cell_of(head, cell, n, "t/s"));
+    mean[strcspn(mean, " ")] = 0;
+    snprintf(rate, sizeof rate, "%.30s", mean);
+    snprintf(p, sizeof p, "%d", np);
+    snprintf(g, sizeof g, "%d", ng);
+    snprintf(d, sizeof d, "%d", nd);
+    snprintf(size, sizeof size, "%.17g", scaled(cell_of(head, cell, n, "size"), "G", 0x1p30));
+    snprintf(params, sizeof params, "%.17g", scaled(cell_of(head, cell, n, "params"), "B", 1e9));
+    t.v[F_LABEL] = cell_of(head, cell, n, "model");
+    t.v[F_BACKENDS] = cell_of(head, cell, n, "backend");
+    t.v[F_NGL] = cell_of(head, cell, n, "ngl");
+    t.v[F_THREADS] = cell_of(head, cell, n, "threads");
+    t.v[F_UBATCH] = cell_of(head, cell, n, "n_ubatch");
+    t.v[F_TYPE_K] = cell_of(head, cell, n, "type_k");
+    t.v[F_TYPE_V] = cell_of(head, cell, n, "type_v");
+    t.v[F_FLASH] = cell_of(head, cell, n, "fa");
+    t.v[F_GPU] = strcmp(t.v[F_BACKENDS], "CPU") == 0 ? "" : "?"; /* md does not say which */
+    t.v[F_CPU] = "?";
+    t.v[F_RATE] = rate;
+    t.v[F_PROMPT] = p;
+    t.v[F_GEN] = g;
+    t.v[F_DEPTH] = d;
+    t.v[F_SIZE] = size;
+    t.v[F_PARAMS] = params;
+    return check_fields(&t, err) != 0 ? -1 : add_test(l, &t, x, err);
+}
+
+int llama_bench_md(struct measurements *l, const char *text, const struct measure_context *x, struct error *err)
+{
+    char head_line[1024] = "", line[1024], *head[MAX_CELLS], *cell[MAX_CELLS];
+    size_t n_head = 0, n_line = 0;
+    for (const char *p = text; *p;) {
+        const size_t len = strcspn(p, "\n");
+        n_line++;
+        snprintf(line, sizeof line, "%.*s", (int)(len < sizeof line ? len : sizeof line - 1), p);
+        p += len + (p[len] == '\n');
+        if (!n_head) { /* what a program says before its table is passed over */
+            snprintf(head_line, sizeof head_line, "%s", line);
+            n_head = split_cells(head_line, head);
+            if (n_head && (!*cell_of(head, head, n_head, "test") || !*cell_of(head, head, n_head, "t/s")))
+                n_head = 0;
+            continue;
+        }
+        const size_t n = split_cells(line, cell);
+        if (n == 0 || cell[0][0] == '-' || cell[0][0] == ':' || strcmp(cell[0], head[0]) == 0)
+            continue;
+        if (n != n_head)
+            return error_set(err, ERROR_INPUT, "%s: line %zu, column 1: expected %zu cells as in the header, found %zu", l->name,
+                             n_line, n_head, n);
+        if (md_row(l, head, cell, n, n_line, x, err) != 0)
+            return -1;
+    }
+    return 0;
+}
