@@ -186,7 +186,7 @@ static int print(const struct score_cli *o, const struct measurements *l, const 
     json_t *meta = groups && worst ? meta_json(o, l, rows, groups) : NULL;
     int rc = meta ? 0 : error_oom(err, 1 << 20, "a score");
     const struct report_doc score = { "roofcast.score", 1, meta, worst, row_columns, ARRAY_LEN(row_columns) };
-    const struct report_doc figures = { "roofcast.score", 1, NULL, groups, group_columns, ARRAY_LEN(group_columns) };
+    const struct report_doc figures = { "roofcast.score.groups", 1, NULL, groups, group_columns, ARRAY_LEN(group_columns) };
     if (rc == 0 && o->format == REPORT_JSON)
         rc = cli_report(NULL, o->format, &score, err);
     else if (rc == 0)

@@ -16,6 +16,7 @@ static const struct command commands[] = {
     { "sweep", "predict every combination of models, machines, types, layouts, batches", cmd_sweep },
     { "memory", "what takes a device's memory: blocks of cache, largest batch and context", cmd_memory },
     { "score", "predictions beside measurements of others: bias, error, coverage, worst rows", cmd_score },
+    { "report", "MBU, MFU, bound and roofline of another engine's results (llama-bench, vLLM)", cmd_report },
     { "plot", "draw the roofline of a run, an analysis or a prediction", cmd_plot },
     { "run", "generate text, streaming, then print TTFT, ITL and tokens/s", cmd_run },
     { "ppl", "perplexity of a text, KL divergence from another file of the model", cmd_ppl },

@@ -127,6 +127,19 @@ static bool has_model(enum measure_kind k)
     return k == MEASURE_RATE || k == MEASURE_SERVING;
 }
 
+/* Types of the cache as the row has them, where the model can have them. */
+static void cache_types(struct priced *out, const struct subject *s)
+{
+    const struct measurement *m = out->m;
+    const struct dtype_info *k = *m->type_k ? dtype_find_name(m->type_k) : NULL, *v = *m->type_v ? dtype_find_name(m->type_v) : NULL;
+    const struct cost_options o = { .act_elem_bytes = 2, .type_k = k ? k->id : DTYPE_F16, .type_v = v ? v->id : DTYPE_F16 };
+    struct error e = { 0 };
+    if (cost_check_kv(&s->ops, &o, &e) != 0)
+        return;
+    out->type_k = o.type_k;
+    out->type_v = o.type_v;
+}
+
 static int price_model(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err)
 {
     const struct subject *s = pricer_subject(p, m, out->stack, err);
@@ -135,8 +148,8 @@ static int price_model(struct pricer *p, const struct measurement *m, struct pri
     if (!s->loaded)
         return no_price(out, "%.250s", s->reason);
     describe(out, s);
-    const int rc = m->kind == MEASURE_RATE ? price_rate(out, m, s, err) : price_serving(out, m, s, err);
-    return rc;
+    cache_types(out, s);
+    return m->kind == MEASURE_RATE ? price_rate(out, m, s, err) : price_serving(out, m, s, err);
 }
 
 int price_row(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err)

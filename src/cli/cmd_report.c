@@ -1,0 +1,269 @@
+/* roofcast report: where another engine's results lie under a machine's roofs. */
+#include "cli/cli.h"
+#include "score/score.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_HW = 700, OPT_MODEL, OPT_CHART, OPT_HARDWARE };
+
+static const struct argp_option option_table[] = {
+    { "hw", OPT_HW, "NAME", 0, "the machine: a profile, or a name in --hardware", 0 },
+    { "hardware", OPT_HARDWARE, "FILE", 0, "figures of machines without a profile, with the columns of hardware.csv", 0 },
+    { "model", OPT_MODEL, "NAME", 0, "the model, where the file does not name it", 0 },
+    { "chart", OPT_CHART, "BASE", 0, "draw the roofline: BASE.svg, BASE.png, BASE.gp and their data", 0 },
+    { NULL, 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md", 0 },
+    { 0 },
+};
+
+struct report_cli {
+    const char *file, *hw, *model, *chart, *hardware;
+    enum report_format format;
+};
+
+static int parse(void *options, int key, const char *arg, struct error *err)
+{
+    struct report_cli *o = options;
+    switch (key) {
+    case ARGP_KEY_ARG:
+        return cli_text_once(&o->file, arg, "file", err);
+    case OPT_HW:
+        return cli_text(&o->hw, arg);
+    case OPT_HARDWARE:
+        return cli_text(&o->hardware, arg);
+    case OPT_MODEL:
+        return cli_text(&o->model, arg);
+    case OPT_CHART:
+        return cli_text(&o->chart, arg);
+    case 'o':
+        return report_format_find(arg, &o->format, err);
+    default:
+        return CLI_UNKNOWN;
+    }
+}
+
+/* ---- a row under the roofs ------------------------------------------------------------------------------- */
+
+static const struct column columns[] = {
+    { "model", "model", COL_TEXT, NULL, false },       { "type", "type", COL_TEXT, NULL, false },
+    { "hw", "hw", COL_TEXT, NULL, false },             { "engine", "engine", COL_TEXT, NULL, false },
+    { "n_devices", "devices", COL_INT, NULL, false },  { "test", "test", COL_TEXT, NULL, false },
+    { "phase", NULL, COL_TEXT, NULL, true },           { "tok_s", "tokens/s", COL_FLOAT, NULL, false },
+    { "seconds", NULL, COL_SECONDS, NULL, true },      { "bytes", NULL, COL_SI, "B", true },
+    { "flop", NULL, COL_SI, "FLOP", true },            { "ai", "FLOP/B", COL_FLOAT, NULL, false },
+    { "bytes_s", "bandwidth", COL_SI, "B/s", false },  { "mbu", "MBU", COL_FRACTION, NULL, false },
+    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", false },   { "mfu", "MFU", COL_FRACTION, NULL, false },
+    { "bound", "bound", COL_TEXT, NULL, false },       { "roof_fraction", "of the roof", COL_FRACTION, NULL, false },
+    { "math", NULL, COL_TEXT, NULL, true },            { "peak_flop_s", NULL, COL_SI, "FLOP/s", true },
+    { "peak_bytes_s", NULL, COL_SI, "B/s", true },     { "reason", "note", COL_TEXT, NULL, false },
+};
+
+/* What a device did in the seconds measured, and what it could do. (72) */
+struct placed {
+    double seconds, bytes, flop, ai, bytes_s, flop_s, peak_bytes_s, peak_flop_s, roof_s;
+    enum math math;
+    bool memory;
+};
+
+static void add_phase(struct placed *x, double flop_math[MATH_COUNT], const struct priced *p, enum phase phase)
+{
+    const struct work_sum s = work_sum(p, phase);
+    x->bytes += s.weight_bytes + s.kv_bytes;
+    x->flop += s.flop;
+    for (int m = 0; m < MATH_COUNT; m++)
+        flop_math[m] += s.flop_math[m];
+}
+
+/* Activations stay on the chip, as under a roof; each operand type at its own peak. */
+static struct placed place(const struct priced *p)
+{
+    struct placed x = { .seconds = p->measured_s, .peak_bytes_s = p->roofs.bytes_s };
+    double flop[MATH_COUNT] = { 0 }, compute_s = 0;
+    add_phase(&x, flop, p, PHASE_PREFILL);
+    add_phase(&x, flop, p, PHASE_DECODE);
+    for (int m = 0; m < MATH_COUNT; m++) {
+        x.math = flop[m] > flop[x.math] ? (enum math)m : x.math;
+        compute_s += flop[m] > 0 ? flop[m] / p->roofs.peak[m].flop_s : 0;
+    }
+    const double memory_s = x.bytes / x.peak_bytes_s;
+    x.peak_flop_s = p->roofs.peak[x.math].flop_s;
+    x.ai = x.flop / x.bytes;
+    x.bytes_s = x.bytes / x.seconds;
+    x.flop_s = x.flop / x.seconds;
+    x.memory = memory_s >= compute_s;
+    x.roof_s = fmax(memory_s, compute_s);
+    return x;
+}
+
+static const char *test_name(const struct priced *p, char *buf, size_t n)
+{
+    const struct measurement *m = p->m;
+    const int len = m->phase == MEASURE_PREFILL  ? snprintf(buf, n, "pp%g", p->prompt)
+                    : m->phase == MEASURE_DECODE ? snprintf(buf, n, "tg%s", m->out > 0 ? "" : "1")
+                                                 : snprintf(buf, n, "req%g+%g", p->prompt, p->out);
+    size_t at = (size_t)len;
+    if (m->phase == MEASURE_DECODE && m->out > 0)
+        at += (size_t)snprintf(buf + at, n - at, "%g", m->out);
+    if (p->batch > 1 && at < n)
+        at += (size_t)snprintf(buf + at, n - at, "x%g", p->batch);
+    const double depth = m->phase == MEASURE_PREFILL ? p->context : m->phase == MEASURE_DECODE ? m->prompt : 0;
+    if (depth > 0 && at < n)
+        snprintf(buf + at, n - at, "@d%g", depth);
+    return buf;
+}
+
+static bool can_place(const struct priced *p)
+{
+    return !p->reason[0] && p->m->kind == MEASURE_RATE && p->measured_s > 0;
+}
+
+static json_t *row_json(const struct priced *p)
+{
+    char test[96];
+    const bool has = can_place(p);
+    const struct placed x = has ? place(p) : (struct placed){ 0 };
+    const double none = NAN;
+    const char *why = p->reason[0] ? p->reason : p->m->kind != MEASURE_RATE ? "a latency under load: score compares it" : p->machine->note;
+    return json_pack("{s:o,s:s,s:s,s:s,s:i,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "model",
+                     json_text(p->m->model), "type", p->type, "hw", p->machine->profile, "engine", p->stack->id, "n_devices",
+                     p->m->n_devices, "test", test_name(p, test, sizeof test), "phase", measure_phase_name(p->m->phase), "tok_s",
+                     json_num(p->m->metric == METRIC_TOK_S ? p->m->value : none), "seconds", json_num(p->measured_s), "bytes",
+                     json_num(has ? x.bytes : none), "flop", json_num(has ? x.flop : none), "ai", json_num(has ? x.ai : none),
+                     "bytes_s", json_num(has ? x.bytes_s : none), "mbu", json_num(has ? x.bytes_s / x.peak_bytes_s : none),
+                     "flop_s", json_num(has ? x.flop_s : none), "mfu", json_num(has ? x.flop_s / x.peak_flop_s : none), "bound",
+                     has ? json_string(x.memory ? "memory" : "compute") : json_null(), "roof_fraction",
+                     json_num(has ? x.roof_s / x.seconds : none), "math", has ? json_string(math_name(x.math)) : json_null(),
+                     "peak_flop_s", json_num(has ? x.peak_flop_s : none), "peak_bytes_s", json_num(has ? x.peak_bytes_s : none),
+                     "reason", *why ? json_text(why) : json_null());
+}
+
+/* ---- the chart -------------------------------------------------------------------------------------------------- */
+
+static int add_roof(struct roofline_chart *c, const char *label, double bytes_s, double flop_s)
+{
+    struct chart_roof *r = realloc(c->roof, (c->n_roof + 1) * sizeof *r);
+    if (!r)
+        return -1;
+    c->roof = r;
+    r[c->n_roof] = (struct chart_roof){ .bytes_s = bytes_s, .flop_s = flop_s, .spec = true };
+    snprintf(r[c->n_roof++].label, sizeof r->label, "%s", label);
+    return 0;
+}
+
+/* The memory's roof, and the peak of every operand type that a row is multiplied in. */
+static int add_roofs(struct roofline_chart *c, const struct priced *rows, size_t n)
+{
+    bool seen[MATH_COUNT] = { false };
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        if (!can_place(&rows[i]))
+            continue;
+        const struct placed x = place(&rows[i]);
+        if (c->n_roof == 0)
+            rc = add_roof(c, "memory", x.peak_bytes_s, NAN);
+        if (rc == 0 && !seen[x.math])
+            rc = add_roof(c, math_name(x.math), NAN, x.peak_flop_s);
+        seen[x.math] = true;
+    }
+    return rc;
+}
+
+static int add_points(struct roofline_chart *c, const struct priced *rows, size_t n)
+{
+    c->point = calloc(n + 1, sizeof *c->point);
+    for (size_t i = 0; c->point && i < n; i++) {
+        if (!can_place(&rows[i]))
+            continue;
+        const struct placed x = place(&rows[i]);
+        struct chart_point *p = &c->point[c->n_point++];
+        *p = (struct chart_point){ .ai = x.ai, .flop_s = x.flop_s, .weight = NAN };
+        test_name(&rows[i], p->label, sizeof p->label);
+        snprintf(p->phase, sizeof p->phase, "%s", rows[i].m->phase == MEASURE_PREFILL ? "prefill" : "decode");
+    }
+    return c->point ? 0 : -1;
+}
+
+static int draw(const struct report_cli *o, const struct priced *rows, size_t n, struct error *err)
+{
+    char style[4096];
+    struct strbuf notes = { 0 };
+    struct roofline_chart c = { .style = style };
+    if (!cli_data_file(style, sizeof style, "reports/charts/roofline.gp"))
+        return error_set(err, ERROR_INPUT, "%s: not found: the chart's style", style);
+    snprintf(c.title, sizeof c.title, "%.70s on %.70s", rows[0].m->model, rows[0].machine->hardware);
+    snprintf(c.subtitle, sizeof c.subtitle, "%.60s, measured by others; bytes and FLOP by roofcast", rows[0].stack->id);
+    int rc = add_roofs(&c, rows, n) == 0 && add_points(&c, rows, n) == 0 ? 0 : error_oom(err, n * sizeof *c.point, "a chart");
+    if (rc == 0 && c.n_point == 0)
+        rc = error_set(err, ERROR_INPUT, "--chart: no row has a place in it");
+    rc = rc ? rc : chart_roofline(&c, o->chart, &notes, err);
+    if (notes.s)
+        cli_note("%s", notes.s);
+    strbuf_free(&notes);
+    free(c.roof);
+    free(c.point);
+    return rc;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+static int print(const struct report_cli *o, const struct priced *rows, size_t n, struct error *err)
+{
+    json_t *a = json_array(), *meta = json_pack("{s:o}", "file", json_text(o->file));
+    int rc = a && meta ? 0 : -1;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = json_array_append_new(a, row_json(&rows[i]));
+    const struct report_doc d = { "roofcast.report", 1, meta, a, columns, ARRAY_LEN(columns) };
+    rc = rc == 0 ? cli_report(NULL, o->format, &d, err) : error_oom(err, n * 1024, "rows of a report");
+    json_decref(a);
+    json_decref(meta);
+    return rc;
+}
+
+static int run(const struct report_cli *o, struct error *err)
+{
+    const struct measure_context x = { o->hw, o->model };
+    struct measurements l = { 0 };
+    struct measure_hws hws = { 0 };
+    struct pricer *p = NULL;
+    int rc = measure_load(&l, o->file, &x, err);
+    if (rc == 0 && o->hardware)
+        rc = measure_hws_load(&hws, o->hardware, err);
+    if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, err)))
+        rc = -1;
+    struct priced *rows = rc == 0 ? calloc(l.n + 1, sizeof *rows) : NULL;
+    size_t n = 0;
+    if (rc == 0 && !rows)
+        rc = error_oom(err, l.n * sizeof *rows, "rows");
+    for (; rc == 0 && n < l.n; n++)
+        if ((rc = price_row(p, &l.row[n], &rows[n], err)) != 0)
+            break;
+    rc = rc ? rc : print(o, rows, n, err);
+    if (rc == 0 && o->chart)
+        rc = draw(o, rows, n, err);
+    for (size_t i = 0; i < n; i++)
+        priced_free(&rows[i]);
+    free(rows);
+    pricer_free(p);
+    measure_hws_free(&hws);
+    measure_free(&l);
+    return rc;
+}
+
+int cmd_report(int argc, char **argv, struct error *err)
+{
+    static const char doc[] =
+        "Bandwidth, FLOP/s, MBU, MFU and bound of another engine's results, and the roofline they lie under. FILE is the output "
+        "of llama-bench (-o json, jsonl, csv, md, sql) or any other file that `roofcast score` reads.\v"
+        "Bytes are the weights and the KV cache that a pass reads, FLOP those of its ops (doc/methods.md); seconds are the "
+        "file's. The roofs are the datasheet's peaks, or measured ones of CPUs.\n\n"
+        "  llama-bench -m llama-3-8b-q4_k_m.gguf -o json > b.json\n"
+        "  roofcast report b.json --hw rtx-4090\n"
+        "  roofcast report b.json --hw rtx-4090 --chart roofline\n";
+    static const struct cli_syntax syntax = { option_table, parse, "FILE", doc };
+    struct report_cli o = { .format = REPORT_TABLE };
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
+    if (!o.file)
+        return error_set(err, ERROR_USAGE, "no FILE of results");
+    return run(&o, err);
+}
