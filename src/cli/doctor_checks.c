@@ -134,14 +134,22 @@ const char *doctor_papi_fix(const char *reason, const struct doctor_facts *f)
     return "";
 }
 
+/* Why the backend of that name cannot be used; "" where it can. */
+static void backend_reason(const char *name, char *why, size_t size)
+{
+    const char *backend;
+    for (size_t i = 0; (backend = counters_backend_at(i, why, size)) != NULL; i++)
+        if (strcmp(backend, name) == 0)
+            return;
+    snprintf(why, size, "not among the backends");
+}
+
 static void check_papi(const struct doctor_facts *f, struct doctor_row *r)
 {
-    char why[256] = "papi is not among the backends";
+    char why[256];
     struct counter_source none = { 0 };
     struct error err = { 0 };
-    for (size_t i = 0; counters_backend_at(i, why, sizeof why); i++)
-        if (strcmp(counters_backend_at(i, why, sizeof why), "papi") == 0)
-            break;
+    backend_reason("papi", why, sizeof why);
     struct counters *c = why[0] ? NULL :
                                   counters_open(&(struct counters_options){ .backend = "papi", .src = &none, .n_threads = 1,
                                                                             .uncalibrated = true },
@@ -161,10 +169,14 @@ static void check_papi(const struct doctor_facts *f, struct doctor_row *r)
 
 static void check_likwid(const struct doctor_facts *f, struct doctor_row *r)
 {
-#ifndef HAVE_LIKWID
-    FINDING(r, "not built in");
-    FIX(r, "apt install likwid (liblikwid-dev elsewhere), then configure --with-likwid=yes; the binary then falls under the GPL");
-#else
+    char why[256] = "";
+    if (!*f->root)
+        backend_reason("likwid", why, sizeof why); /* asks LIKWID itself, in a process of its own */
+    if (strstr(why, "not built in")) {
+        FINDING(r, "%s", why);
+        FIX(r, "apt install likwid (liblikwid-dev elsewhere), then configure --with-likwid=yes; the binary then falls under the GPL");
+        return;
+    }
     if (f->arm)
         FINDING(r, "on Arm LIKWID counts through perf events: as perf");
     else if (!f->msr_file && f->virtual_machine)
@@ -174,16 +186,15 @@ static void check_likwid(const struct doctor_facts *f, struct doctor_row *r)
     else if (!f->msr)
         FINDING(r, "/dev/cpu/0/msr cannot be opened for reading and writing");
     else
-        FINDING(r, "/dev/cpu/0/msr can be read and written: likwid-perfctr -m roofcast bench ... counts prefill and decode");
-    r->usable = f->msr || (f->arm && f->core_pmu[0]);
+        FINDING(r, "%s", why[0] ? why : "--counters likwid, and likwid-perfctr -m roofcast bench ...: memory traffic and FLOP");
+    r->usable = !why[0] && (f->msr || (f->arm && f->core_pmu[0]));
     if (!r->usable && (f->virtual_machine || f->arm))
         FIX(r, "%s", f->arm ? "what helps perf" : "bare metal");
     else if (!f->msr_file)
         FIX(r, "modprobe msr");
-    else if (!r->usable)
+    else if (!f->msr)
         FIX(r, "run as root, or make the access daemon set-uid root (chown root:root, chmod 4755 likwid-accessD); a kernel that is "
                "locked down (secure boot) forbids it all the same");
-#endif
 }
 
 static void check_energy(const struct doctor_facts *f, struct doctor_row *r)

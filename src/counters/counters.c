@@ -13,14 +13,16 @@ static const struct backend_row {
     const struct counter_backend *backend; /* NULL: not built */
     const char *not_built;
     bool needs_argument; /* "NAME:ARGUMENT", and auto passes it over */
+    bool named_only;     /* auto passes it over: it takes the counters from others */
 } backends[] = {
-    { "null", &counters_null, "", false },
-    { "perf", &counters_perf, "", false },
+    { "null", &counters_null, "", false, false },
+    { "perf", &counters_perf, "", false, false },
 #ifdef HAVE_PAPI
-    { "papi", &counters_papi, "", false },
+    { "papi", &counters_papi, "", false, false },
 #else
-    { "papi", NULL, "not built in (configure --with-papi=yes needs papi and libsde)", false },
+    { "papi", NULL, "not built in (configure --with-papi=yes needs papi and libsde)", false, false },
 #endif
+    { "likwid", &counters_likwid, "", false, true },
 };
 
 long long counter_source_value(const struct counter_source *s, enum counter_field f)
@@ -195,7 +197,7 @@ static struct counters *open_auto(const struct counters_options *o, struct error
     for (size_t i = 1; best && !complete(best) && i < ARRAY_LEN(backends); i++) {
         struct error why = { 0 };
         const struct counter_backend *b = backends[i].backend;
-        if (backends[i].needs_argument)
+        if (backends[i].needs_argument || backends[i].named_only)
             continue;
         if (!b)
             error_set(&why, ERROR_UNAVAILABLE, "%s: %s", backends[i].name,

@@ -49,6 +49,8 @@ struct counters_options {
     int n_threads;
     const char *const *data_dirs; /* NULL-terminated, with events/NAME.json; NULL: only what every CPU has */
     const char *root;             /* "" or NULL, or a folder that stands for / (sys/, proc/): for tests */
+    const struct cpulist *cpus;   /* of the threads; NULL: those this thread may use. likwid counts these and no others */
+    const char *likwid_helper;    /* program that counts for likwid; NULL: the one that belongs to this program */
     bool uncalibrated;            /* events are believed as they are, and said to be */
 };
 

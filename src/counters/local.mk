@@ -19,7 +19,10 @@ libcounters_a_SOURCES = \
   %D%/energy.h \
   %D%/energy.c \
   %D%/markers.h \
-  %D%/markers.c
+  %D%/markers.c \
+  %D%/child.h \
+  %D%/child.c \
+  %D%/likwid.c
 if PAPI
 libcounters_a_SOURCES += \
   %D%/papi.c \
@@ -29,5 +32,10 @@ libcounters_a_SOURCES += \
 endif
 if LIKWID
 libcounters_a_SOURCES += %D%/markers_likwid.c
+# Counts for --counters likwid; the only program that calls LIKWID's perfmon library.
+pkglibexec_PROGRAMS = roofcast-likwid
+roofcast_likwid_SOURCES = %D%/likwid_helper.c
+roofcast_likwid_LDADD = $(LIKWID_LIBS) -lm
 endif
+libcounters_a_CPPFLAGS = $(AM_CPPFLAGS) -DBUILDDIR='"$(abs_top_builddir)"' -DPKGLIBEXECDIR='"$(pkglibexecdir)"'
 libcounters_a_CFLAGS = $(AM_CFLAGS) $(PAPI_CFLAGS)

@@ -262,6 +262,7 @@ static int counters_init(struct engine *e, struct error *err)
     const size_t n = (size_t)e->o.n_threads;
     e->o.counters.src = &e->published;
     e->o.counters.n_threads = e->o.n_threads;
+    e->o.counters.cpus = e->o.cpus;
     e->c = counters_open(&e->o.counters, err);
     if (!e->c)
         return -1;

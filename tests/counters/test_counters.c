@@ -128,7 +128,7 @@ static void unknown_backend(void **state)
     assert_null(counters_open(&(struct counters_options){ .backend = "vtune", .n_threads = 1 }, &err));
     assert_int_equal(err.kind, ERROR_USAGE);
     assert_non_null(strstr(err.msg, "\"vtune\""));
-    assert_non_null(strstr(err.msg, "auto, null, perf, papi"));
+    assert_non_null(strstr(err.msg, "auto, null, perf, papi, likwid"));
 }
 
 static void backends_listed(void **state)
@@ -142,7 +142,8 @@ static void backends_listed(void **state)
 #ifndef HAVE_PAPI
     assert_non_null(strstr(why, "not built in"));
 #endif
-    assert_null(counters_backend_at(3, why, sizeof why));
+    assert_string_equal(counters_backend_at(3, why, sizeof why), "likwid");
+    assert_null(counters_backend_at(4, why, sizeof why));
 }
 
 static void samples(void **state)
