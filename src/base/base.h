@@ -207,8 +207,8 @@ struct cpulist {
 };
 /* "0-3,8,10-11" */
 int cpulist_parse(struct cpulist *l, const char *text, struct error *err);
-/* The CPUs this process may run on (affinity mask), one hardware thread of every core first,
- * in hwloc's logical order. */
+/* The CPUs this process may run on (affinity mask), in the order threads take them (places.h): one hardware thread of
+ * every core first, fast cores before slow ones, spread over packages, memory nodes and caches. */
 int cpulist_usable(struct cpulist *l, struct error *err);
 /* The same CPUs as NUMA nodes order or limit them (llama.cpp's --numa): DISTRIBUTE takes one of every node in turn, so
  * that the first n are spread evenly; ISOLATE has only those of the node that this process runs on. topology: NULL, or

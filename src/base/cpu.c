@@ -1,5 +1,5 @@
 /* What the CPU can do, and which CPUs this process may use (hwloc). */
-#include "base/base.h"
+#include "base/places.h"
 #include <errno.h>
 #include <hwloc.h>
 #include <sched.h>
@@ -271,11 +271,13 @@ static int close_list(struct cpulist *l, struct machine *m, int rc, struct error
 
 int cpulist_usable(struct cpulist *l, struct error *err)
 {
-    struct machine m;
+    struct places p;
     *l = (struct cpulist){ 0 };
-    if (machine_init(&m, NULL, err) != 0)
+    if (places_load(&p, NULL, err) != 0)
         return -1;
-    return close_list(l, &m, push_set(l, m.topo, m.set, err), err);
+    int rc = places_order(&p, NULL, l, err);
+    places_free(&p);
+    return rc;
 }
 
 int cpulist_numa(struct cpulist *l, enum numa_mode mode, const char *topology, int here, struct error *err)

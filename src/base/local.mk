@@ -2,6 +2,7 @@ noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
   %D%/base.h \
   %D%/json.h \
+  %D%/places.h \
   %D%/error.c \
   %D%/size.c \
   %D%/strbuf.c \
@@ -14,6 +15,7 @@ libbase_a_SOURCES = \
   %D%/clock.c \
   %D%/rng.c \
   %D%/cpu.c \
+  %D%/places.c \
   %D%/process.c \
   %D%/team.c \
   %D%/json.c

@@ -1,5 +1,5 @@
 /* A profile: for every thread count the jobs of all providers, measured by the driver within an effort's time. */
-#include "ceilings/internal.h"
+#include "ceilings/memory.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -60,21 +60,18 @@ static int measure_at(struct driver *d, int n_threads, struct hwprofile *h, stru
 {
     struct meter m;
     struct job_list l = { 0 };
-    bool small;
-    const size_t bytes = footprint_dram(h, d->o->effort, &small);
     if (d->o->progress)
         d->o->progress(d->o->progress_ctx, "touching memory",
                        fmin((clock_now_s() - d->begin_s) / (d->end_s - d->begin_s), 1));
-    if (meter_init(&m, n_threads, bytes, d->o, err) != 0)
+    if (meter_init(&m, n_threads, true, d->o, err) != 0)
         return -1;
-    m.mem_small = small;
     const double seconds = fmax(d->deadline_s - clock_now_s(), 0);
     settle(&m, seconds / 50);
     int rc = plan_all(&l, &m, h, d->o, seconds, err);
     if (rc == 0) {
         rc = driver_run(d, &l, &m, err);
         /* What was sampled goes into the profile even when the rounds ended early. */
-        if (driver_keep(&l, &m, h, rc == 0 ? err : NULL) != 0)
+        if (driver_keep(&l, &m, h, rc == 0 ? err : NULL) != 0 || curves_finish(h, &m, rc == 0 ? err : NULL) != 0)
             rc = -1;
     }
     job_list_free(&l);

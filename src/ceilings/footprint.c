@@ -1,66 +1,82 @@
 /*
- * How many bytes to read so that they come from the level that is meant: from hwloc's cache sizes.
- * Source: methods.md (18).
+ * How many bytes to touch so that they come from the level that is meant: from where the threads are and what hwloc says
+ * of the caches there. Source: methods.md (58).
  */
-#include "ceilings/internal.h"
+#include "ceilings/memory.h"
 #include <math.h>
 
-/* Largest instance of a cache level, and bytes of all its instances. */
-static const struct hw_cache *find_cache(const struct hwprofile *h, int level)
+/* The cache before this one that all these threads have; 0: none. */
+static double inner_share(const struct places *p, const int *cpu, size_t n, enum level level)
 {
-    const struct hw_cache *best = NULL;
-    for (size_t i = 0; i < h->n_cache; i++)
-        if (h->cache[i].level == level && (!best || h->cache[i].size_bytes > best->size_bytes))
-            best = &h->cache[i];
-    return best;
+    double share = 0;
+    for (int l = (int)level; l >= 1 && share <= 0; l--)
+        share = places_share_bytes(p, cpu, n, l);
+    return share;
 }
 
-static double last_level_bytes(const struct hwprofile *h)
+size_t footprint_of_cache(const struct places *p, const int *cpu, size_t n, enum level level, const char **why)
 {
-    double bytes = 0;
-    int level = 0;
-    for (size_t i = 0; i < h->n_cache; i++) {
-        const struct hw_cache *c = &h->cache[i];
-        if (c->level > level)
-            bytes = 0;
-        if (c->level >= level) {
-            level = c->level;
-            bytes += c->size_bytes * c->n_instances;
-        }
+    const double own = places_share_bytes(p, cpu, n, (int)level + 1), inner = inner_share(p, cpu, n, level);
+    *why = "";
+    if (own <= 0) {
+        *why = "hwloc reports none for these CPUs";
+        return 0;
+    }
+    if (own < 2 * inner) {
+        *why = "share under twice the inner cache's";
+        return 0;
+    }
+    /* Far from both ends. An L3 need not hold what the L2s hold, nor all of it be ours: nearer to the inner cache. */
+    double bytes = level == LEVEL_L3 ? sqrt(inner * own) : fmax(own / 2, sqrt(inner * own));
+    const size_t whole = (size_t)bytes / 4096 * 4096;
+    return whole ? whole : 4096;
+}
+
+size_t footprint_of_memory(double cache_bytes, double free_bytes, double least_bytes, bool *small)
+{
+    double want = fmax(4 * cache_bytes, least_bytes);
+    if (free_bytes > 0)
+        want = fmin(want, free_bytes / 2);
+    *small = want < 4 * cache_bytes;
+    return (size_t)want;
+}
+
+size_t footprint_of_effort(const struct places *p, const int *cpu, size_t n, enum ceilings_effort effort, bool *small)
+{
+    const double gib = 1073741824.0, caches = places_last_bytes(p, cpu, n);
+    size_t bytes = footprint_of_memory(caches, footprint_free_bytes(), effort == CEILINGS_BRIEF ? gib / 16 : gib, small);
+    if (effort == CEILINGS_BRIEF && (double)bytes > gib / 8) {
+        bytes = 1 << 27;
+        *small = (double)bytes < 4 * caches;
     }
     return bytes;
 }
 
-/* Bytes of an instance that one of n threads can call its own. The first threads sit on cores of
- * their own (cpulist_usable's order), neighbours first. */
-static double cache_share(const struct hwprofile *h, const struct hw_cache *c, int n)
+int footprint_plan(const struct ceilings_options *o, int n, size_t cache[LEVEL_DRAM], size_t *memory, struct error *err)
 {
-    int smt = h->n_cores > 0 && h->n_pus > h->n_cores ? h->n_pus / h->n_cores : 1;
-    int cores = c->n_sharing / smt > 1 ? c->n_sharing / smt : 1;
-    int sharers = n < cores ? n : cores;
-    if (n > h->n_cores && h->n_cores > 0 && c->n_sharing > sharers)
-        sharers = n < c->n_sharing ? n : c->n_sharing;
-    return c->size_bytes / sharers;
+    struct places p;
+    struct cpulist usable = { 0 };
+    const struct cpulist *cpus = o->cpus ? o->cpus : &usable;
+    const char *why;
+    bool small;
+    if (places_load(&p, NULL, err) != 0)
+        return -1;
+    int rc = o->cpus ? 0 : cpulist_usable(&usable, err);
+    if (rc == 0 && cpus->n < (size_t)n)
+        rc = error_set(err, ERROR_USAGE, "threads: %d asked for, the CPU list has %zu", n, cpus->n);
+    for (int l = LEVEL_L1; rc == 0 && l < LEVEL_DRAM; l++)
+        cache[l] = footprint_of_cache(&p, cpus->cpu, (size_t)n, (enum level)l, &why);
+    if (rc == 0)
+        *memory = footprint_of_effort(&p, cpus->cpu, (size_t)n, o->effort, &small);
+    cpulist_free(&usable);
+    places_free(&p);
+    return rc;
 }
 
-size_t footprint_cache(const struct hwprofile *h, enum level level, int n)
-{
-    const struct hw_cache *c = find_cache(h, (int)level + 1);
-    if (!c)
-        return 0;
-    double bytes = cache_share(h, c, n) / 2;
-    const struct hw_cache *l2 = find_cache(h, 2);
-    if (level == LEVEL_L3 && l2)
-        bytes = sqrt(cache_share(h, l2, n) * cache_share(h, c, n));
-    size_t b = (size_t)bytes / 4096 * 4096;
-    return b ? b : 4096;
-}
-
-/* Bytes that may be taken without pushing others out; 0: unknown. */
-static double available_bytes(void)
+double footprint_free_bytes(void)
 {
     char line[256];
-    double kib = 0, limit = 0, used = 0;
+    double kib = 0, used = 0;
     FILE *f = fopen("/proc/meminfo", "r");
     if (f) {
         while (fgets(line, sizeof line, f))
@@ -68,29 +84,27 @@ static double available_bytes(void)
                 break;
         fclose(f);
     }
-    /* A container's limit, where there is one ("max" does not parse). */
-    f = fopen("/sys/fs/cgroup/memory.max", "r");
-    bool limited = f && fscanf(f, "%lf", &limit) == 1;
-    if (f)
-        fclose(f);
-    f = limited ? fopen("/sys/fs/cgroup/memory.current", "r") : NULL;
+    double limit = cgroup_memory_bytes("");
+    /* What the group already uses, as its own root shows it in a container. */
+    f = isfinite(limit) ? fopen("/sys/fs/cgroup/memory.current", "r") : NULL;
     if (f && fscanf(f, "%lf", &used) == 1 && limit > used)
         limit -= used;
     if (f)
         fclose(f);
-    double bytes = kib * 1024;
-    return limited && (bytes <= 0 || limit < bytes) ? limit : bytes;
+    const double bytes = kib * 1024;
+    return isfinite(limit) && (bytes <= 0 || limit < bytes) ? limit : bytes;
 }
 
-size_t footprint_dram(const struct hwprofile *h, enum ceilings_effort effort, bool *small)
+size_t footprint_grid(double lo, double hi, int per_octave, size_t *bytes, size_t max)
 {
-    const double gib = 1073741824.0;
-    double llc = last_level_bytes(h), free_bytes = available_bytes();
-    double want = fmin(fmax(4 * llc, gib), 4 * gib);
-    if (free_bytes > 0)
-        want = fmin(want, free_bytes / 2);
-    if (effort == CEILINGS_BRIEF)
-        want = fmin(want, gib / 8);
-    *small = want < 4 * llc;
-    return (size_t)want;
+    size_t n = 0;
+    for (int i = 0; n < max; i++) {
+        const double at = lo * exp2((double)i / per_octave);
+        const size_t whole = (size_t)((at + 2048) / 4096) * 4096;
+        if (at > hi * 1.0001)
+            break;
+        if (whole > 0 && (n == 0 || whole > bytes[n - 1]))
+            bytes[n++] = whole;
+    }
+    return n;
 }

@@ -6,6 +6,7 @@
 #ifndef CEILINGS_INTERNAL_H
 #define CEILINGS_INTERNAL_H
 
+#include "base/places.h"
 #include "ceilings/ceilings.h"
 
 /* What limits a loop beside latency, as the table of cores (core.c) counts. Methods.md (57). */
@@ -70,7 +71,7 @@ extern const struct peak_kernel ceilings_ref_peak[], ceilings_sse_peak[], ceilin
     ceilings_avx512_peak[], ceilings_avx512vnni_peak[], ceilings_avx512bf16_peak[], ceilings_avx512fp16_peak[],
     ceilings_amx_peak[], ceilings_amxfp16_peak[], ceilings_neon_peak[], ceilings_dotprod_peak[], ceilings_i8mm_peak[],
     ceilings_armfp16_peak[], ceilings_armbf16_peak[];
-extern const struct read_kernel ceilings_ref_read[], ceilings_avx2_read[], ceilings_avx512_read[];
+extern const struct read_kernel ceilings_ref_read[], ceilings_avx2_read[], ceilings_avx512_read[], ceilings_neon_read[];
 
 /* Row i of all tables one after another, in the ladder's order; NULL past the end. */
 const struct peak_kernel *peak_kernel_at(size_t i); /* compute.c */
@@ -89,22 +90,19 @@ const struct core *core_find(const char *vendor, int family, int model);
 /* FLOP or OP a cycle at most, of any loop of k's kind; NaN: not known. */
 double core_per_cycle(const struct core *c, const struct peak_kernel *k);
 
-/* ---- footprint.c ------------------------------------------------------------------ */
-
 enum level { LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_DRAM, LEVEL_COUNT };
 
-/* Bytes that each of n threads reads in L1, L2 or L3; 0: there is no such level. Half of the
- * thread's share of L1 and L2; for L3 the geometric mean of its shares of L2 and L3: far from both. */
-size_t footprint_cache(const struct hwprofile *h, enum level level, int n);
-/* Bytes of all threads together for DRAM: four times the last-level caches, within 1 to 4 GiB and
- * half of what is free; *small: less than four times. */
-size_t footprint_dram(const struct hwprofile *h, enum ceilings_effort effort, bool *small);
+/* footprint.c, whose other functions are in memory.h: what each of n threads touches in each cache (0: cannot be), and all
+ * of them together in memory. methods.md (58). */
+int footprint_plan(const struct ceilings_options *o, int n, size_t cache[LEVEL_DRAM], size_t *memory, struct error *err);
 
 /* ---- meter.c: one thread count, its team and its memory -------------------------- */
 
 struct meter {
     struct team *team;
     int n;
+    struct places places; /* of the machine */
+    int *cpu;             /* n: where the threads are */
     char cpus[64];        /* "0-1" */
     unsigned char *mem;   /* NULL: compute only */
     size_t mem_bytes;     /* of all threads */
@@ -113,9 +111,8 @@ struct meter {
     struct meter_slot *slot;
 };
 
-/* mem_bytes 0: no memory. The memory is touched by the threads that will read it. */
-int meter_init(struct meter *m, int n_threads, size_t mem_bytes, const struct ceilings_options *o,
-               struct error *err);
+/* memory: enough of it for DRAM's roof (footprint_of_memory), touched by the threads that will read it. */
+int meter_init(struct meter *m, int n_threads, bool memory, const struct ceilings_options *o, struct error *err);
 void meter_free(struct meter *m);
 /* A millisecond or so of work on all threads: clocks rise. */
 void meter_warm(struct meter *m);

@@ -70,8 +70,8 @@ struct kernel_job {
     uint32_t n_query, n_head; /* tokens of a call, heads that share a key */
 };
 
-/* At b's number of threads, for a profile's caches; NULL: no memory. The caller holds it as a job does. */
-struct kernel_bench *bench_new(const struct hwprofile *h, int n_threads, const struct ceilings_options *o, struct error *err);
+/* For the caches under the first n_threads of o's CPUs; NULL: no memory. The caller holds it as a job does. */
+struct kernel_bench *bench_new(int n_threads, const struct ceilings_options *o, struct error *err);
 void bench_release(struct kernel_bench *b);
 /* The weights, each thread's part touched by it. */
 int bench_map(struct kernel_bench *b, struct team *t, struct error *err);

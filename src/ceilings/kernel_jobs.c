@@ -323,10 +323,9 @@ static void add_rest(struct planning *p, const struct scope *s)
     add(p, &dispatch, bench_dispatch(p->b, &dispatch));
 }
 
-struct kernel_bench *bench_new(const struct hwprofile *h, int n_threads, const struct ceilings_options *o, struct error *err)
+struct kernel_bench *bench_new(int n_threads, const struct ceilings_options *o, struct error *err)
 {
     struct kernel_bench *b = calloc(1, sizeof *b);
-    bool small;
     if (!b) {
         error_oom(err, sizeof *b, "the kernels' roofs");
         return NULL;
@@ -334,9 +333,10 @@ struct kernel_bench *bench_new(const struct hwprofile *h, int n_threads, const s
     b->n_job = 1; /* the plan's hold */
     b->n_threads = n_threads;
     kernels_init(&b->k, o->cpu_flags);
-    for (int l = 0; l < DRAM; l++)
-        b->level_bytes[l] = footprint_cache(h, (enum level)l, b->n_threads);
-    b->want_bytes = footprint_dram(h, o->effort, &small);
+    if (footprint_plan(o, b->n_threads, b->level_bytes, &b->want_bytes, err) != 0) {
+        bench_release(b);
+        return NULL;
+    }
     b->chunk_bytes = b->want_bytes / (size_t)b->n_threads; /* until it is mapped, for what is planned with it */
     b->y_cols = u64_max(BENCH_COLS, (uint64_t)b->n_threads * PACK_ROWS);
     b->lane = aligned((size_t)b->n_threads * sizeof *b->lane);
@@ -354,9 +354,10 @@ static int plan(struct job_list *l, struct meter *m, struct hwprofile *h, const 
 {
     const struct scope *s = &scopes[o->effort];
     const int n = meter_threads(m);
+    (void)h;
     if (n != 1 && n != o->n_threads)
         return 0;
-    struct planning p = { .l = l, .err = err, .b = bench_new(h, n, o, err) };
+    struct planning p = { .l = l, .err = err, .b = bench_new(n, o, err) };
     if (!p.b)
         return -1;
     for (const enum dtype *t = s->type; *t != DTYPE_COUNT; t++)

@@ -14,6 +14,15 @@ libceilings_a_SOURCES = \
   %D%/amx/tile.h \
   %D%/neon/vreg.h \
   %D%/memory.c \
+  %D%/memory.h \
+  %D%/streams.c \
+  %D%/curves.c \
+  %D%/plateaus.c \
+  %D%/pages.c \
+  %D%/chase.c \
+  %D%/latency.c \
+  %D%/gather.c \
+  %D%/nodes.c \
   %D%/prober.c \
   %D%/kernel_bench.h \
   %D%/kernel_jobs.c \
@@ -23,20 +32,21 @@ libceilings_a_SOURCES = \
   %D%/meter.c \
   %D%/clock.c \
   %D%/ref/peak.c \
-  %D%/ref/read.c
+  %D%/ref/read.c \
+  %D%/ref/stream.c
 libceilings_a_LIBADD =
 EXTRA_libceilings_a_DEPENDENCIES =
 
 if ISA_AVX2
 noinst_LIBRARIES += libceilings_avx2.a
-libceilings_avx2_a_SOURCES = %D%/avx2/peak.c %D%/avx2/read.c
+libceilings_avx2_a_SOURCES = %D%/avx2/peak.c %D%/avx2/read.c %D%/avx2/stream.c
 libceilings_avx2_a_CFLAGS  = $(AM_CFLAGS) $(ISA_AVX2_CFLAGS)
 libceilings_a_LIBADD += $(libceilings_avx2_a_OBJECTS)
 EXTRA_libceilings_a_DEPENDENCIES += libceilings_avx2.a
 endif
 if ISA_AVX512
 noinst_LIBRARIES += libceilings_avx512.a
-libceilings_avx512_a_SOURCES = %D%/avx512/peak.c %D%/avx512/read.c
+libceilings_avx512_a_SOURCES = %D%/avx512/peak.c %D%/avx512/read.c %D%/avx512/stream.c
 libceilings_avx512_a_CFLAGS  = $(AM_CFLAGS) $(ISA_AVX512_CFLAGS)
 libceilings_a_LIBADD += $(libceilings_avx512_a_OBJECTS)
 EXTRA_libceilings_a_DEPENDENCIES += libceilings_avx512.a
@@ -92,7 +102,7 @@ EXTRA_libceilings_a_DEPENDENCIES += libceilings_amxfp16.a
 endif
 if ISA_NEON
 noinst_LIBRARIES += libceilings_neon.a
-libceilings_neon_a_SOURCES = %D%/neon/peak.c
+libceilings_neon_a_SOURCES = %D%/neon/peak.c %D%/neon/stream.c
 libceilings_neon_a_CFLAGS  = $(AM_CFLAGS) $(ISA_NEON_CFLAGS)
 libceilings_a_LIBADD += $(libceilings_neon_a_OBJECTS)
 EXTRA_libceilings_a_DEPENDENCIES += libceilings_neon.a

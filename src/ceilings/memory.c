@@ -1,8 +1,13 @@
-/* The provider of bandwidth roofs: a job per memory level, with the read loops that fit it as its variants. */
+/*
+ * The provider of memory roofs: for every thread count a row an op and level, the same against footprint, and what
+ * curves.c, latency.c and nodes.c add. A job's variants are the kernels of its op; the points of a curve take the one that
+ * was the fastest in the row of the level they are in. Source: methods.md (18), (58).
+ */
 #include "config.h"
-#include "ceilings/internal.h"
+#include "ceilings/memory.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct read_kernel *const tables[] = {
     ceilings_ref_read,
@@ -12,9 +17,12 @@ static const struct read_kernel *const tables[] = {
 #ifdef HAVE_ISA_AVX512
     ceilings_avx512_read,
 #endif
+#ifdef HAVE_ISA_NEON
+    ceilings_neon_read,
+#endif
 };
 
-static const char *const level_names[LEVEL_COUNT] = { "L1", "L2", "L3", "DRAM" };
+const char *const level_names[LEVEL_COUNT] = { "L1", "L2", "L3", "DRAM" };
 
 const struct read_kernel *read_kernel_at(size_t i)
 {
@@ -36,18 +44,12 @@ bool read_kernel_wanted(const struct read_kernel *k, unsigned cpu_flags)
     return true;
 }
 
-/* A job's data. */
-struct reads {
-    enum level level;
-    size_t bytes;            /* of one thread */
-    size_t n_window, window; /* the thread's memory holds that many; each sample takes the next one */
-    const struct read_kernel *kernel[JOB_MAX_VARIANTS];
-};
+/* ---- a sample ------------------------------------------------------------------------------------ */
 
 struct sweep {
     const struct meter *m;
-    const struct reads *r;
-    const struct read_kernel *k;
+    const struct streams *d;
+    struct mem_kernel k;
     uint64_t n;
 };
 
@@ -55,106 +57,286 @@ static void run_sweep(void *arg, int tid)
 {
     const struct sweep *s = arg;
     size_t bytes;
-    const unsigned char *p = meter_memory(s->m, tid, &bytes);
-    s->k->run(p + s->r->window * s->r->bytes, s->r->bytes, s->n);
+    const struct streams *d = s->d;
+    if (tid >= d->n_active)
+        return;
+    const size_t at = d->window * mem_room_bytes(d->op, d->bytes);
+    if (d->pages) {
+        mem_run(&s->k, d->op, d->pages->mem + (size_t)tid * d->pages_each + at, d->bytes, s->n);
+        return;
+    }
+    for (int i = 0; i < (d->chunk ? d->n_chunk : 1); i++) {
+        unsigned char *p = meter_memory(s->m, d->chunk ? d->chunk[tid * d->n_chunk + i] : tid, &bytes);
+        mem_run(&s->k, d->op, p + at, d->bytes, s->n);
+    }
 }
 
-static void sample_read(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
+const struct mem_kernel *streams_kernel(const struct job *j, int variant)
 {
-    struct reads *r = j->data;
-    struct sweep w = { m, r, r->kernel[variant], n };
+    const struct streams *d = j->data;
+    if (!d->like)
+        return &d->kernel[variant];
+    return d->like->chosen ? streams_kernel(d->like, d->like->variant) : NULL;
+}
+
+void streams_sample(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
+{
+    struct streams *d = j->data;
+    const struct mem_kernel *k = streams_kernel(j, variant);
+    if (!k)
+        return; /* the row whose kernel it takes has none */
+    struct sweep w = { m, d, *k, n };
     meter_time(m, run_sweep, &w, NULL, s);
-    if (r->n_window)
-        r->window = (r->window + 1) % r->n_window;
-    s->value = s->seconds > 0 ? (double)r->bytes * (double)n * m->n / s->seconds : NAN;
+    if (d->n_window)
+        d->window = (d->window + 1) % d->n_window;
+    const double streams = (double)mem_op_streams(d->op) * (double)mem_stream_bytes(d->op, d->bytes);
+    const double sweep = (d->op == MEM_READ ? (double)d->bytes : streams) * (d->chunk ? d->n_chunk : 1);
+    s->value = s->seconds > 0 ? sweep * (double)n * d->n_active / s->seconds : NAN;
 }
 
-static void name_level(struct ceiling *c, enum level level, int n_threads)
+/* ---- memory in pages that were asked for ------------------------------------------------------------ */
+
+struct touching {
+    struct pages *p;
+    size_t each;
+};
+
+static void touch_part(void *arg, int tid, int n_threads)
 {
-    snprintf(c->name, sizeof c->name, "read %s %dt", level_names[level], n_threads);
+    const struct touching *t = arg;
+    (void)n_threads;
+    pages_touch(t->p, t->each * (size_t)tid, t->each);
+}
+
+static int prepare_pages(struct job *j, struct meter *m, struct error *err)
+{
+    struct streams *d = j->data;
+    char why[128];
+    d->pages_each = size_align_up(mem_room_bytes(d->op, d->bytes) * (d->n_window ? d->n_window : 1), 2 << 20);
+    struct pages *p = calloc(1, sizeof *p);
+    if (!p)
+        return error_oom(err, sizeof *p, "a memory test");
+    d->pages = p;
+    if (pages_map(p, d->pages_each * (size_t)m->n, d->page_kind, err) != 0)
+        return -1;
+    struct touching t = { p, d->pages_each };
+    team_run(m->team, touch_part, &t);
+    if (interrupt_check(err) != 0)
+        return -1;
+    pages_check(p, why, sizeof why);
+    return why[0] ? error_set(err, ERROR_UNAVAILABLE, "%s", why) : 0;
+}
+
+void streams_free(struct job *j)
+{
+    struct streams *d = j->data;
+    if (d && d->pages) {
+        pages_unmap(d->pages);
+        free(d->pages);
+    }
+    if (d)
+        free(d->chunk);
+    free(d);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------- */
+
+static const char *page_text(enum page_kind k)
+{
+    switch (k) {
+    case PAGES_DEFAULT:
+        return "";
+    case PAGES_4K:
+        return "4K";
+    case PAGES_2M:
+        return "2M";
+    }
+    return "";
+}
+
+/* "read DRAM 2t", "copy DRAM 4K 2t" */
+static void name_row(struct ceiling *c, enum mem_op op, enum level level, enum page_kind kind, int n_threads)
+{
+    const char *pages = page_text(kind);
+    snprintf(c->name, sizeof c->name, "%s %s%s%s %dt", mem_op_name(op), level_names[level], pages[0] ? " " : "", pages,
+             n_threads);
     snprintf(c->kind, sizeof c->kind, "bandwidth");
-    snprintf(c->op, sizeof c->op, "read");
+    snprintf(c->op, sizeof c->op, "%s", mem_op_name(op));
     snprintf(c->level, sizeof c->level, "%s", level_names[level]);
+    snprintf(c->pages, sizeof c->pages, "%s", pages);
     snprintf(c->unit, sizeof c->unit, "B/s");
 }
 
-static int keep_read(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h,
-                     struct error *err)
+static int keep_row(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
 {
-    const struct reads *r = j->data;
-    const struct read_kernel *k = r->kernel[j->variant];
-    const bool dram = r->level == LEVEL_DRAM;
-    const double bytes = dram ? (double)m->mem_bytes : (double)r->bytes;
+    const struct streams *d = j->data;
+    const struct mem_kernel *k = streams_kernel(j, j->variant);
+    const bool dram = d->level == LEVEL_DRAM;
+    const double bytes = dram ? (double)(d->bytes + MEM_GAPS) * (double)d->n_window * m->n : (double)d->bytes;
     char size[32];
     const bool gib = bytes >= 1073741824.0, mib = bytes >= 1048576.0;
-    name_level(c, r->level, m->n);
-    snprintf(c->isa, sizeof c->isa, "%s", k->isa);
-    c->footprint_bytes = dram ? (double)m->chunk_bytes : (double)r->bytes;
+    name_row(c, d->op, d->level, d->page_kind, m->n);
+    c->footprint_bytes = dram ? (double)d->bytes * (double)d->n_window : (double)d->bytes;
     snprintf(size, sizeof size, "%.3g %s", bytes / (gib ? 1073741824.0 : mib ? 1048576.0 : 1024.0),
              gib ? "GiB" : mib ? "MiB" : "KiB");
-    if (!isnan(c->value))
-        snprintf(c->kernel, sizeof c->kernel, "%.24s, %.12s%s", k->text, size,
+    if (k)
+        snprintf(c->isa, sizeof c->isa, "%s", mem_kernel_isa(k));
+    if (k && !isnan(c->value))
+        snprintf(c->kernel, sizeof c->kernel, "%.24s, %.12s%s", mem_kernel_text(k), size,
                  dram ? (m->mem_small ? " <4 LLC" : "") : "/thread");
     return hwprofile_add_ceiling(h, c, err);
 }
 
-static void free_read(struct job *j)
-{
-    free(j->data);
-}
+static const struct job_class row_class = { .sample = streams_sample, .keep = keep_row, .free = streams_free };
+static const struct job_class paged_row_class = { .prepare = prepare_pages, .sample = streams_sample,
+                                                  .keep = keep_row, .free = streams_free };
 
-static const struct job_class read_class = { .sample = sample_read, .keep = keep_read, .free = free_read };
-
-static struct job *add_level(struct job_list *l, struct meter *m, enum level level, size_t bytes, size_t n_window,
-                             unsigned cpu_flags, struct error *err)
+struct job *streams_add(struct job_list *l, const struct job_class *class, const struct streams *d, struct error *err)
 {
-    const struct read_kernel *k;
-    struct reads *r = calloc(1, sizeof *r);
-    struct job *j = r ? job_add(l, &read_class, err) : NULL;
-    if (!r)
-        error_oom(err, sizeof *r, "a bandwidth roof");
+    struct streams *copy = malloc(sizeof *copy);
+    struct job *j = copy ? job_add(l, class, err) : NULL;
+    if (!copy)
+        error_oom(err, sizeof *copy, "a bandwidth roof");
     if (!j) {
-        free(r);
+        free(d->chunk);
+        free(copy);
         return NULL;
     }
-    *r = (struct reads){ .level = level, .n_window = n_window };
-    r->bytes = n_window ? m->chunk_bytes / n_window / 4096 * 4096 : bytes < m->chunk_bytes ? bytes : m->chunk_bytes;
-    j->data = r;
-    j->n_variant = 0;
-    j->once = n_window > 0;
-    snprintf(j->what, sizeof j->what, "read %s", level_names[level]);
-    for (size_t i = 0; (k = read_kernel_at(i)) != NULL && j->n_variant < JOB_MAX_VARIANTS; i++)
-        if (read_kernel_wanted(k, cpu_flags) && (level >= LEVEL_L3 ? k->far : k->near))
-            r->kernel[j->n_variant++] = k;
+    *copy = *d;
+    j->data = copy;
     return j;
+}
+
+static struct job *add_row(struct job_list *l, struct streams *d, unsigned cpu_flags, struct error *err)
+{
+    int n = 0;
+    while (n < JOB_MAX_VARIANTS && mem_kernel_find(&d->kernel[n], d->op, d->level, cpu_flags, (size_t)n))
+        n++;
+    if (n == 0) {
+        error_set(err, ERROR_UNAVAILABLE, "no instruction for it");
+        return NULL;
+    }
+    struct job *j = streams_add(l, d->page_kind == PAGES_DEFAULT ? &row_class : &paged_row_class, d, err);
+    if (!j)
+        return NULL;
+    j->n_variant = n;
+    j->once = d->n_window > 0;
+    snprintf(j->what, sizeof j->what, "%s %s", mem_op_name(d->op), level_names[d->level]);
+    return j;
+}
+
+/* Windows of 1/n_window of a thread's memory: each sample takes the next one, so that none is in a cache. */
+static struct job *add_dram(struct job_list *l, const struct meter *m, enum mem_op op, size_t n_window, unsigned cpu_flags,
+                            struct error *err)
+{
+    struct streams d = { .op = op, .level = LEVEL_DRAM, .n_window = n_window, .n_active = m->n };
+    d.bytes = (m->chunk_bytes / n_window - MEM_GAPS) / 4096 * 4096;
+    return add_row(l, &d, cpu_flags, err);
 }
 
 struct job *memory_add_dram(struct job_list *l, struct meter *m, size_t n_window, unsigned cpu_flags, struct error *err)
 {
-    return add_level(l, m, LEVEL_DRAM, 0, n_window, cpu_flags, err);
+    return add_dram(l, m, MEM_READ, n_window, cpu_flags, err);
 }
 
 /* A level that is not there is said, not left out. */
-static int add_unavailable(struct hwprofile *h, enum level level, int n, struct error *err)
+static int add_unavailable(struct hwprofile *h, enum mem_op op, enum level level, int n, const char *why, struct error *err)
 {
     struct ceiling c = { .n_threads = n, .value = NAN, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN,
                          .per_cycle = NAN, .issue_fraction = NAN, .footprint_bytes = NAN };
-    name_level(&c, level, n);
-    snprintf(c.kernel, sizeof c.kernel, "unavailable: hwloc reports no %s", level_names[level]);
+    name_row(&c, op, level, PAGES_DEFAULT, n);
+    snprintf(c.kernel, sizeof c.kernel, "unavailable: %.34s", why);
     return hwprofile_add_ceiling(h, &c, err);
+}
+
+/* ---- the plan --------------------------------------------------------------------------------------- */
+
+/* What an effort looks at. */
+static const struct memory_effort efforts[] = {
+    [CEILINGS_QUICK] = { .n_window = 8, .per_octave = 2, .chase_per_octave = 1 },
+    [CEILINGS_DEFAULT] = { .n_window = 4, .per_octave = 4, .chase_per_octave = 2, .all_ops = true, .pages = true },
+    [CEILINGS_FULL] = { .n_window = 4, .per_octave = 8, .chase_per_octave = 4, .all_ops = true, .pages = true,
+                        .all_curves = true },
+    [CEILINGS_BRIEF] = { .n_window = 4, .per_octave = 1, .chase_per_octave = 1, .brief = true },
+};
+
+/* Rows of an op at every level; rows[level]: its job, NULL: none. */
+static int plan_rows(struct job_list *l, struct meter *m, enum mem_op op, struct job *rows[LEVEL_COUNT], struct hwprofile *h,
+                     const struct memory_effort *e, unsigned cpu_flags, struct error *err)
+{
+    for (int i = LEVEL_L1; i < LEVEL_COUNT; i++) {
+        const enum level level = (enum level)i;
+        const char *why = "";
+        struct streams d = { .op = op, .level = level, .n_active = m->n };
+        rows[i] = NULL;
+        if (op == MEM_WRITE_NT && level != LEVEL_DRAM)
+            continue; /* they go past the caches */
+        if (level != LEVEL_DRAM)
+            d.bytes = footprint_of_cache(&m->places, m->cpu, (size_t)m->n, level, &why);
+        if (level != LEVEL_DRAM && d.bytes == 0) {
+            if (add_unavailable(h, op, level, m->n, why, err) != 0)
+                return -1;
+            continue;
+        }
+        if (mem_room_bytes(op, d.bytes) > m->chunk_bytes)
+            d.bytes = (m->chunk_bytes - MEM_GAPS) / 4096 * 4096;
+        rows[i] = level == LEVEL_DRAM ? add_dram(l, m, op, e->n_window, cpu_flags, err) : add_row(l, &d, cpu_flags, err);
+        if (!rows[i] && err->kind != ERROR_UNAVAILABLE)
+            return -1;
+        if (!rows[i] && add_unavailable(h, op, level, m->n, err->msg, err) != 0)
+            return -1;
+        if (rows[i])
+            rows[i]->weight = op == MEM_READ ? (level == LEVEL_DRAM ? 8 : 4) : 2;
+    }
+    return 0;
+}
+
+/* DRAM read in pages of either size, of memory of its own. */
+static int plan_pages(struct job_list *l, struct meter *m, const struct memory_effort *e, unsigned cpu_flags,
+                      struct error *err)
+{
+    static const enum page_kind kinds[] = { PAGES_4K, PAGES_2M };
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        struct streams d = { .op = MEM_READ, .level = LEVEL_DRAM, .n_window = e->n_window, .n_active = m->n,
+                             .page_kind = kinds[i] };
+        const double all = fmin((double)m->mem_bytes, fmax(4 * places_last_bytes(&m->places, m->cpu, (size_t)m->n), 1 << 26));
+        d.bytes = ((size_t)all / (size_t)m->n / e->n_window - MEM_GAPS) / 4096 * 4096;
+        struct job *j = add_row(l, &d, cpu_flags, err);
+        if (!j)
+            return -1;
+        snprintf(j->what, sizeof j->what, "read DRAM, %s pages", page_text(kinds[i]));
+        j->weight = 2;
+    }
+    return 0;
 }
 
 static int plan(struct job_list *l, struct meter *m, struct hwprofile *h, const struct ceilings_options *o,
                 struct error *err)
 {
-    for (int i = LEVEL_L1; i <= LEVEL_L3; i++) {
-        const enum level level = (enum level)i;
-        const size_t bytes = footprint_cache(h, level, m->n);
-        if (bytes ? !add_level(l, m, level, bytes, 0, o->cpu_flags, err) : add_unavailable(h, level, m->n, err) != 0)
+    const struct memory_effort *e = &efforts[o->effort];
+    const bool last = m->n == o->n_threads;
+    struct job *rows[MEM_OPS][LEVEL_COUNT] = { { NULL } };
+    for (int op = MEM_READ; op < MEM_OPS; op++) {
+        if (op != MEM_READ && !e->all_ops && !last)
+            continue;
+        if (plan_rows(l, m, (enum mem_op)op, rows[op], h, e, o->cpu_flags, err) != 0)
             return -1;
     }
-    const size_t n_window = o->effort == CEILINGS_QUICK ? 8 : 4;
-    return memory_add_dram(l, m, n_window, o->cpu_flags, err) ? 0 : -1;
+    for (int op = MEM_READ; op < MEM_OPS && !e->brief; op++)
+        if ((op == MEM_READ || e->all_curves || (e->all_ops && last)) && op != MEM_WRITE_NT &&
+            curves_plan_footprints(l, m, (enum mem_op)op, rows[op], e, err) != 0)
+            return -1;
+    if (e->pages && plan_pages(l, m, e, o->cpu_flags, err) != 0)
+        return -1;
+    if (last && m->n > 1 && !e->brief && curves_plan_threads(l, m, rows[MEM_READ], err) != 0)
+        return -1;
+    if (gather_plan(l, m, e, o->cpu_flags, err) != 0)
+        return -1;
+    if (m->n == 1 && latency_plan(l, m, e, err) != 0)
+        return -1;
+    if (last && m->n > 1 && !e->brief && latency_plan_loaded(l, m, rows[MEM_READ][LEVEL_DRAM], err) != 0)
+        return -1;
+    return last && nodes_plan(l, m, rows[MEM_READ][LEVEL_DRAM], e, err) != 0 ? -1 : 0;
 }
 
 const struct ceilings_provider ceilings_memory = { "memory", 1, plan };

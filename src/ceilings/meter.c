@@ -3,7 +3,7 @@
  * that start at a barrier and last from the first thread's start to the last one's end.
  * Source: methods.md (18).
  */
-#include "ceilings/internal.h"
+#include "ceilings/memory.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,8 +76,16 @@ static int map_memory(struct meter *m, size_t bytes, struct error *err)
     return interrupt_check(err);
 }
 
-int meter_init(struct meter *m, int n_threads, size_t mem_bytes, const struct ceilings_options *o,
-               struct error *err)
+static int set_places(struct meter *m, const struct cpulist *cpus, struct error *err)
+{
+    m->cpu = malloc((size_t)m->n * sizeof *m->cpu);
+    if (!m->cpu)
+        return error_oom(err, (size_t)m->n * sizeof *m->cpu, "the threads' places");
+    memcpy(m->cpu, cpus->cpu, (size_t)m->n * sizeof *m->cpu);
+    return places_load(&m->places, NULL, err);
+}
+
+int meter_init(struct meter *m, int n_threads, bool memory, const struct ceilings_options *o, struct error *err)
 {
     struct cpulist usable = { 0 };
     const struct cpulist *cpus = o->cpus;
@@ -87,17 +95,20 @@ int meter_init(struct meter *m, int n_threads, size_t mem_bytes, const struct ce
             return -1;
         cpus = &usable;
     }
-    size_t bytes = (size_t)n_threads * sizeof *m->slot;
-    m->team = team_new(n_threads, cpus, err);
-    if (!m->team)
-        goto fail;
-    cpus_text(m->cpus, sizeof m->cpus, cpus, n_threads);
-    m->slot = aligned_alloc(CACHE_LINE, bytes);
-    if (!m->slot) {
-        error_oom(err, bytes, "the threads' clocks");
+    if (n_threads < 1 || (size_t)n_threads > cpus->n) {
+        error_set(err, ERROR_USAGE, "threads: %d asked for, the CPU list has %zu", n_threads, cpus->n);
         goto fail;
     }
-    if (mem_bytes && map_memory(m, mem_bytes, err) != 0)
+    /* Before the team pins its threads: what this process may use is asked of all of them. */
+    if (set_places(m, cpus, err) != 0 || !(m->team = team_new(n_threads, cpus, err)))
+        goto fail;
+    cpus_text(m->cpus, sizeof m->cpus, cpus, n_threads);
+    m->slot = aligned_alloc(CACHE_LINE, (size_t)n_threads * sizeof *m->slot);
+    if (!m->slot) {
+        error_oom(err, (size_t)n_threads * sizeof *m->slot, "the threads' clocks");
+        goto fail;
+    }
+    if (memory && map_memory(m, footprint_of_effort(&m->places, m->cpu, (size_t)m->n, o->effort, &m->mem_small), err) != 0)
         goto fail;
     cpulist_free(&usable);
     return 0;
@@ -112,6 +123,8 @@ void meter_free(struct meter *m)
     if (m->mem)
         munmap(m->mem, m->mem_bytes);
     free(m->slot);
+    free(m->cpu);
+    places_free(&m->places);
     team_free(m->team);
     *m = (struct meter){ 0 };
 }

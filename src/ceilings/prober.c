@@ -33,22 +33,15 @@ static int choose_kernels(struct ceilings_prober *p, enum math math, unsigned cp
 struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const struct ceilings_options *o,
                                             struct error *err)
 {
-    struct hwprofile h;
-    bool small;
     struct ceilings_prober *p = calloc(1, sizeof *p);
-    if (!p || hwprofile_host(&h, err) != 0) {
-        if (!p)
-            error_oom(err, sizeof *p, "the ceiling probe");
+    if (!p) {
+        error_oom(err, sizeof *p, "the ceiling probe");
+        return NULL;
+    }
+    if (meter_init(&p->m, n_threads, true, o, err) != 0) {
         free(p);
         return NULL;
     }
-    const size_t bytes = footprint_dram(&h, o->effort, &small);
-    hwprofile_free(&h);
-    if (meter_init(&p->m, n_threads, bytes, o, err) != 0) {
-        free(p);
-        return NULL;
-    }
-    p->m.mem_small = small;
     if (choose_kernels(p, math, o->cpu_flags, err) != 0) {
         ceilings_prober_free(p);
         return NULL;

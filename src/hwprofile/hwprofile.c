@@ -94,10 +94,10 @@ static bool same_op(const struct ceiling *c, const char *op)
     return strcmp(c->op[0] ? c->op : "read", op) == 0;
 }
 
-/* Memory of another node, and pages asked for, are roofs to look at, not the roof of a run. */
+/* CPUs and memory of a node alone, and pages asked for, are roofs to look at, not the roof of a run. */
 static bool common(const struct ceiling *c)
 {
-    return !isnan(c->value) && strncmp(c->node, "remote", 6) != 0 && c->pages[0] == 0;
+    return !isnan(c->value) && c->node[0] == 0 && c->pages[0] == 0;
 }
 
 const struct ceiling *hwprofile_bandwidth(const struct hwprofile *h, const char *level,

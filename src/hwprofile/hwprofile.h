@@ -40,7 +40,7 @@ struct ceiling {
     char isa[24];
     char level[8];  /* "L1" "L2" "L3" "DRAM"; "" for compute */
     char pages[8];  /* "4K" "2M"; "": the default of the kernel (transparent large pages asked for) */
-    char node[24];  /* "local", "remote 0-1": CPUs of node 0, memory of node 1; "" where there is one node */
+    char node[24];  /* "local 0", "remote 0-1": CPUs of node 0, memory of node 1; "": not of nodes apart */
     int n_threads;
     int n_tok;      /* kernel: tokens of a call; 0: means nothing */
     double footprint_bytes; /* of one thread */
@@ -62,6 +62,17 @@ struct hw_point {
     int n_samples;
 };
 
+/* A stretch of a bandwidth or latency curve over footprints where it is level. */
+struct hw_plateau {
+    char level[8];       /* "L1" "L2" "L3" "DRAM" as hwloc's sizes say; "": none of them */
+    double from_x, to_x; /* NaN: hwloc reports the level, the curve has no such stretch */
+    double value;        /* median of its points; NaN as from_x */
+    double edge_x;       /* where the curve has gone half of the way to the next one; NaN: the last */
+    double stated_x;     /* a thread's share of that cache as hwloc reports it; NaN: none, or memory */
+    char finding[128];   /* how edge_x and stated_x compare */
+};
+enum { HW_PLATEAUS = 8 };
+
 /* A roof against what it depends on: bandwidth against footprint or threads, latency against load. Field names are
  * the JSON's; texts as in struct ceiling. */
 struct hw_curve {
@@ -69,13 +80,16 @@ struct hw_curve {
     char kind[16]; /* "bandwidth" "latency" "kernel" */
     char op[16];
     char dtype[16];
-    char x[20];    /* what x is: "footprint_bytes" (of one thread), "n_threads", "bytes_s" (load), "n_tok" */
+    char x[20];    /* what x is: "footprint_bytes" (of one thread), "n_threads", "bytes_s" (load), "n_tok", "row_bytes" */
     char isa[24], level[8], pages[8], node[24];
     int n_threads; /* 0 where x is n_threads */
     char unit[8];  /* of the values */
     char kernel[48], cpus[64], date[24];
     struct hw_point *point; /* x ascending */
     size_t n_point;
+    double saturation_x; /* x is n_threads: the first that reaches 95 % of the most; NaN or 0: not looked at */
+    struct hw_plateau plateau[HW_PLATEAUS]; /* x is footprint_bytes: rising */
+    size_t n_plateau;
 };
 
 struct hw_cache {

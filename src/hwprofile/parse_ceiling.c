@@ -9,7 +9,7 @@ enum { CTX = HW_CTX, MAX_CEILINGS = 10000, MAX_CURVES = 1000, MAX_POINTS = 10000
 enum kind { COMPUTE, BANDWIDTH, LATENCY, KERNEL };
 static const char *const kinds[] = { "compute", "bandwidth", "latency", "kernel" };
 static const char *const levels[] = { "L1", "L2", "L3", "DRAM" };
-static const char *const xs[] = { "footprint_bytes", "n_threads", "bytes_s", "n_tok" };
+static const char *const xs[] = { "footprint_bytes", "n_threads", "bytes_s", "n_tok", "row_bytes" };
 
 /* Units a kind may have, the first one named in messages. */
 static const char *const units[][4] = {
@@ -173,10 +173,38 @@ static int parse_points(struct hw_curve *c, const json_t *o, const char *ctx, st
     return rc;
 }
 
+static int parse_plateau(struct hw_plateau *l, const json_t *o, const char *unit, const char *ctx, struct error *err)
+{
+    static const char *const known[] = { "level", "from_x", "to_x", "value", "edge_x", "stated_x", "finding" };
+    *l = (struct hw_plateau){ .from_x = NAN, .to_x = NAN, .value = NAN, .edge_x = NAN, .stated_x = NAN };
+    if (hw_check_fields(o, ctx, known, ARRAY_LEN(known), err) != 0 ||
+        hw_get_text(o, ctx, "level", true, l->level, sizeof l->level, err) != 0 ||
+        hw_get_text(o, ctx, "finding", false, l->finding, sizeof l->finding, err) != 0 ||
+        json_get_num_opt(o, ctx, "from_x", &l->from_x, err) != 0 || json_get_num_opt(o, ctx, "to_x", &l->to_x, err) != 0 ||
+        json_get_num_opt(o, ctx, "value", &l->value, err) != 0 || json_get_num_opt(o, ctx, "edge_x", &l->edge_x, err) != 0 ||
+        json_get_num_opt(o, ctx, "stated_x", &l->stated_x, err) != 0)
+        return -1;
+    if (l->level[0] && hw_check_choice(l->level, levels, ARRAY_LEN(levels), ctx, "level", err) < 0)
+        return -1;
+    return check_number(l->value, unit, "value", ctx, err);
+}
+
+static int parse_plateaus(struct hw_curve *c, const json_t *o, const char *ctx, struct error *err)
+{
+    int rc;
+    const json_t *list = get_array(json_object_get(o, "plateaus"), ctx, "plateaus", HW_PLATEAUS, &rc, err);
+    for (size_t i = 0; rc == 0 && i < json_array_size(list); i++) {
+        char pctx[CTX + 32];
+        snprintf(pctx, sizeof pctx, "%s.plateaus[%zu]", ctx, i);
+        rc = parse_plateau(&c->plateau[c->n_plateau++], json_array_get(list, i), c->unit, pctx, err);
+    }
+    return rc;
+}
+
 static int parse_curve(struct hw_curve *c, const json_t *o, const char *ctx, struct error *err)
 {
     static const char *const known[] = { "name", "kind", "op", "dtype", "x", "isa", "level", "pages", "node", "n_threads",
-                                         "unit", "kernel", "cpus", "date", "points" };
+                                         "unit", "kernel", "cpus", "date", "points", "saturation_x", "plateaus" };
     int64_t n_threads = 0;
     if (hw_check_fields(o, ctx, known, ARRAY_LEN(known), err) != 0 ||
         hw_get_text(o, ctx, "name", true, c->name, sizeof c->name, err) != 0 ||
@@ -192,7 +220,8 @@ static int parse_curve(struct hw_curve *c, const json_t *o, const char *ctx, str
         hw_get_text(o, ctx, "kernel", false, c->kernel, sizeof c->kernel, err) != 0 ||
         hw_get_text(o, ctx, "cpus", false, c->cpus, sizeof c->cpus, err) != 0 ||
         hw_get_text(o, ctx, "date", false, c->date, sizeof c->date, err) != 0 ||
-        json_get_int_opt(o, ctx, "n_threads", 0, 1 << 20, &n_threads, err) != 0)
+        json_get_int_opt(o, ctx, "n_threads", 0, 1 << 20, &n_threads, err) != 0 ||
+        json_get_num_opt(o, ctx, "saturation_x", &c->saturation_x, err) != 0)
         return -1;
     c->n_threads = (int)n_threads;
     int kind = hw_check_choice(c->kind, kinds, ARRAY_LEN(kinds), ctx, "kind", err);
@@ -200,7 +229,7 @@ static int parse_curve(struct hw_curve *c, const json_t *o, const char *ctx, str
         (c->level[0] && hw_check_choice(c->level, levels, ARRAY_LEN(levels), ctx, "level", err) < 0) ||
         check_unit(c->unit, (enum kind)kind, ctx, err) != 0)
         return -1;
-    return parse_points(c, o, ctx, err);
+    return parse_points(c, o, ctx, err) != 0 ? -1 : parse_plateaus(c, o, ctx, err);
 }
 
 int hw_parse_curves(struct hwprofile *h, const json_t *a, const char *pctx, struct error *err)
@@ -208,7 +237,7 @@ int hw_parse_curves(struct hwprofile *h, const json_t *a, const char *pctx, stru
     int rc;
     const json_t *list = get_array(a, pctx, "curves", MAX_CURVES, &rc, err);
     for (size_t i = 0; rc == 0 && i < json_array_size(list); i++) {
-        struct hw_curve c = { .n_point = 0 };
+        struct hw_curve c = { .n_point = 0, .saturation_x = NAN };
         char ctx[CTX];
         snprintf(ctx, sizeof ctx, "%s: curves[%zu]", pctx, i);
         rc = parse_curve(&c, json_array_get(list, i), ctx, err);

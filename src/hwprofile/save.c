@@ -70,6 +70,32 @@ json_t *ceiling_to_json(const struct ceiling *c, struct error *err)
     return NULL;
 }
 
+static json_t *plateau_to_json(const struct hw_plateau *l)
+{
+    json_t *o = json_object();
+    int rc = put(o, "level", json_string(l->level));
+    rc |= put(o, "from_x", json_num(l->from_x));
+    rc |= put(o, "to_x", json_num(l->to_x));
+    rc |= put(o, "value", json_num(l->value));
+    rc |= put(o, "edge_x", json_num(l->edge_x));
+    rc |= put(o, "stated_x", json_num(l->stated_x));
+    rc |= put_text(o, "finding", l->finding);
+    if (rc == 0)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static int put_plateaus(json_t *o, const struct hw_curve *c)
+{
+    json_t *list = json_array();
+    int rc = 0;
+    for (size_t i = 0; i < c->n_plateau; i++)
+        rc |= json_array_append_new(list, plateau_to_json(&c->plateau[i]));
+    rc |= put(o, "plateaus", list);
+    return rc;
+}
+
 static json_t *curve_to_json(const struct hw_curve *c)
 {
     json_t *o = json_object(), *points = json_array();
@@ -98,6 +124,8 @@ static json_t *curve_to_json(const struct hw_curve *c)
         rc |= json_array_append_new(points, j);
     }
     rc |= put(o, "points", points);
+    rc |= c->saturation_x > 0 ? put(o, "saturation_x", json_num(c->saturation_x)) : 0;
+    rc |= c->n_plateau ? put_plateaus(o, c) : 0;
     if (rc == 0)
         return o;
     json_decref(o);

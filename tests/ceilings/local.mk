@@ -1,4 +1,5 @@
 # tests of ceilings
+EXTRA_DIST += %D%/big-little.xml %D%/island.xml
 if CMOCKA
 check_PROGRAMS += %D%/test_ceilings
 %C%_test_ceilings_SOURCES = %D%/test_ceilings.c tests/test.h
@@ -8,4 +9,10 @@ check_PROGRAMS += %D%/test_kernel_roofs
 %C%_test_kernel_roofs_LDADD   = libceilings.a libhwprofile.a $(KERNEL_LIBS) libdtype.a $(TEST_LIBS)
 TESTS += %D%/test_kernel_roofs
 TESTS += %D%/test_ceilings
+check_PROGRAMS += %D%/test_places %D%/test_memory
+%C%_test_places_SOURCES = %D%/test_places.c tests/test.h
+%C%_test_places_LDADD   = libceilings.a libhwprofile.a $(KERNEL_LIBS) libdtype.a $(TEST_LIBS)
+%C%_test_memory_SOURCES = %D%/test_memory.c tests/test.h
+%C%_test_memory_LDADD   = libceilings.a libhwprofile.a $(KERNEL_LIBS) libdtype.a $(TEST_LIBS)
+TESTS += %D%/test_places %D%/test_memory
 endif

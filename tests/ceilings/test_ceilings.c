@@ -252,7 +252,7 @@ static void time_of_all_threads(void **state)
     struct error err;
     struct sample s;
     int done[2] = { 0 };
-    assert_ok(meter_init(&m, n_threads, 0, &o, &err), err);
+    assert_ok(meter_init(&m, n_threads, false, &o, &err), err);
     meter_time(&m, sleep_5ms, done, NULL, &s);
     assert_int_equal(meter_threads(&m), n_threads);
     meter_free(&m);
@@ -260,43 +260,6 @@ static void time_of_all_threads(void **state)
     assert_true(s.clock_hz > 1e8 && s.clock_hz < 2e10);
     for (int i = 0; i < n_threads; i++)
         assert_int_equal(done[i], 1);
-}
-
-static void check_footprints(const char *synthetic, int n, size_t l1, size_t l2, size_t l3)
-{
-    struct hwprofile h;
-    struct error err;
-    setenv("HWLOC_SYNTHETIC", synthetic, 1);
-    assert_ok(hwprofile_host(&h, &err), err);
-    unsetenv("HWLOC_SYNTHETIC");
-    assert_int_equal(footprint_cache(&h, LEVEL_L1, n), l1);
-    assert_int_equal(footprint_cache(&h, LEVEL_L2, n), l2);
-    assert_int_equal(footprint_cache(&h, LEVEL_L3, n), l3);
-    hwprofile_free(&h);
-}
-
-/* By hand: half of L1 and L2, the geometric mean of L2 and L3, each by the threads sharing it. */
-static void footprints(void **state)
-{
-    (void)state;
-    /* Two L3 of 32 MiB, eight cores each, two hardware threads a core. */
-    static const char zen[] =
-        "package:1 l3:2(size=33554432) l2:8(size=1048576) l1d:1(size=49152) core:1 pu:2";
-    check_footprints(zen, 1, 24576, 524288, 5931008);  /* sqrt(1 MiB * 32 MiB) in whole 4 KiB */
-    check_footprints(zen, 8, 24576, 524288, 2097152);  /* sqrt(1 MiB * 4 MiB) */
-    check_footprints(zen, 16, 24576, 524288, 2097152); /* the second L3 serves the other eight */
-    check_footprints(zen, 32, 12288, 262144, 1048576); /* hardware threads share L1 and L2 */
-    /* No L3: no such level. Four cores on one L2. */
-    check_footprints("package:1 l2:1(size=2097152) l1d:4(size=32768) core:1 pu:1", 4, 16384, 262144,
-                     0);
-    /* DRAM: beyond four times the caches unless memory is short; never less than it says. */
-    bool small;
-    size_t bytes = footprint_dram(&profile, CEILINGS_QUICK, &small);
-    double llc = 0;
-    for (size_t i = 0; i < profile.n_cache; i++)
-        if (profile.cache[i].level == 3)
-            llc += profile.cache[i].size_bytes * profile.cache[i].n_instances;
-    assert_true(small == ((double)bytes < 4 * llc - 1));
 }
 
 static const struct ceiling *bandwidth(const char *level, int n)
@@ -345,6 +308,7 @@ static void each_ceiling_is_sound(void **state)
         assert_true(c->clock_hz > 1e8 && c->clock_hz < 2e10);
         assert_true(c->isa[0]);
         assert_string_equal(c->unit, strcmp(c->kind, "bandwidth") == 0 ? "B/s"
+                                     : strcmp(c->kind, "latency") == 0 ? "s"
                                      : strncmp(c->dtype, "int", 3) == 0 ? "OP/s"
                                                                         : "FLOP/s");
         assert_true(isnan(c->issue_fraction) || c->issue_fraction < 1.25);
@@ -481,7 +445,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(not_above_the_core),
         cmocka_unit_test(reads_every_line),
         cmocka_unit_test(time_of_all_threads),
-        cmocka_unit_test(footprints),
         cmocka_unit_test(everything_is_there),
         cmocka_unit_test(each_ceiling_is_sound),
         cmocka_unit_test(kernels_are_there),

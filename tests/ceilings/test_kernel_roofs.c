@@ -8,7 +8,6 @@
 
 enum { THREADS = 2, REPEATS = 3, MAX_CALLS = 4096 };
 
-static struct hwprofile machine;
 static struct kernel_bench *bench;
 static struct team *team;
 
@@ -36,12 +35,10 @@ static int open_bench(void **state)
     (void)state;
     struct error err = { 0 };
     const struct ceilings_options o = { .effort = CEILINGS_BRIEF, .n_threads = THREADS };
-    static struct hw_cache cache[3];
-    for (int i = 0; i < 3; i++)
-        cache[i] = (struct hw_cache){ .level = i + 1, .size_bytes = (double)(32 << 10 << 5 * i), .n_instances = 1, .n_sharing = i == 2 ? THREADS : 1 };
-    machine = (struct hwprofile){ .kind = HW_CPU, .n_cores = THREADS, .n_pus = THREADS, .cache = cache, .n_cache = 3 };
     team = team_new(THREADS, NULL, &err);
-    bench = team ? bench_new(&machine, THREADS, &o, &err) : NULL; /* no flags: the plain kernels */
+    bench = team ? bench_new(THREADS, &o, &err) : NULL; /* no flags: the plain kernels */
+    for (size_t l = 0; bench && l < 3; l++)
+        bench->level_bytes[l] = (size_t[]){ 16 << 10, 512 << 10, 4 << 20 }[l]; /* whatever this machine has */
     if (!team)
         return 1; /* one CPU: nothing here can be asked */
     if (!bench || bench_map(bench, team, &err) != 0) {

@@ -683,6 +683,40 @@ static void round_trip(void **state)
                    "x\",\"date\":null}]"));
 }
 
+/* A curve with its levels, saved and loaded again. */
+static void curves(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "\"curves\":[{\"name\":\"read footprint 2t\",\"kind\":\"bandwidth\",\"op\":\"read\",\"x\":\"footprint_bytes\","
+        "\"n_threads\":2,\"unit\":\"B/s\",\"points\":[{\"x\":4096,\"value\":2e11,\"ci_lo\":1e11,\"ci_hi\":3e11,"
+        "\"n_samples\":3},{\"x\":8192,\"value\":2e11,\"n_samples\":3}],\"plateaus\":[{\"level\":\"L1\",\"from_x\":4096,"
+        "\"to_x\":8192,\"value\":2e11,\"edge_x\":33000,\"stated_x\":32768,\"finding\":\"agrees: x\"},{\"level\":\"L2\","
+        "\"from_x\":null,\"to_x\":null,\"value\":null,\"edge_x\":null,\"stated_x\":1048576}]},"
+        "{\"name\":\"read threads DRAM\",\"kind\":\"bandwidth\",\"op\":\"read\",\"x\":\"n_threads\",\"unit\":\"B/s\","
+        "\"saturation_x\":3,\"points\":[]}]";
+    struct hwprofile h;
+    struct error err;
+    round_trip_of(NULL, with_extra(text));
+    assert_ok(parse(&h, with_extra(text), &err), err);
+    const struct hw_curve *c = hwprofile_curve(&h, "read footprint 2t"), *t = hwprofile_curve(&h, "read threads DRAM");
+    assert_non_null(c);
+    assert_int_equal(c->n_plateau, 2);
+    assert_string_equal(c->plateau[0].level, "L1");
+    assert_true(c->plateau[0].to_x == 8192 && c->plateau[0].edge_x == 33000 && c->plateau[0].stated_x == 32768);
+    assert_true(isnan(c->plateau[1].value) && isnan(c->saturation_x));
+    assert_true(t && t->saturation_x == 3 && t->n_plateau == 0);
+    json_t *j = hwprofile_to_json(&h, &err);
+    const json_t *p = json_array_get(json_object_get(json_array_get(json_object_get(j, "curves"), 0), "plateaus"), 0);
+    assert_true(json_number_value(json_object_get(p, "edge_x")) == 33000);
+    assert_string_equal(json_string_value(json_object_get(p, "finding")), "agrees: x");
+    json_decref(j);
+    hwprofile_free(&h);
+    assert_fails(parse(&h, with_extra("\"curves\":[{\"name\":\"a\",\"kind\":\"bandwidth\",\"op\":\"read\",\"x\":\"n_threads\","
+                                      "\"unit\":\"B/s\",\"points\":[],\"plateaus\":[{\"level\":\"L9\"}]}]"), &err),
+                 err, "plateaus[0]: field \"level\"");
+}
+
 static void host_as(const char *synthetic, int packages, int cores, int pus, int numa)
 {
     struct hwprofile h;
@@ -787,7 +821,7 @@ int main(void)
         cmocka_unit_test(recorded_host), cmocka_unit_test(live_host),
         cmocka_unit_test(math_names),    cmocka_unit_test(links),
         cmocka_unit_test(names_found),   cmocka_unit_test(shipped_links),
-        cmocka_unit_test(dense_peaks),
+        cmocka_unit_test(dense_peaks),   cmocka_unit_test(curves),
     };
     return cmocka_run_group_tests_name("hwprofile", tests, NULL, NULL);
 }

@@ -1,0 +1,250 @@
+/* Hardware threads as a table, and where threads go: places.h. */
+#include "base/places.h"
+#include <hwloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const hwloc_obj_type_t cache_types[PLACES_LEVELS] = { HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE,
+                                                             HWLOC_OBJ_L4CACHE };
+
+/* ---- from hwloc ---------------------------------------------------------------------------- */
+
+static int ancestor(hwloc_topology_t topo, hwloc_obj_t pu, hwloc_obj_type_t type)
+{
+    hwloc_obj_t o = hwloc_get_ancestor_obj_by_type(topo, type, pu);
+    return o ? (int)o->logical_index : -1;
+}
+
+/* hwloc numbers kinds from the slowest up, where it knows how they compare. */
+static int kind_of(hwloc_topology_t topo, hwloc_obj_t pu)
+{
+    const int n = hwloc_cpukinds_get_nr(topo, 0), i = hwloc_cpukinds_get_by_cpuset(topo, pu->cpuset, 0);
+    int efficiency = -1;
+    if (n < 2 || i < 0 || hwloc_cpukinds_get_info(topo, (unsigned)i, NULL, &efficiency, NULL, NULL, 0) != 0 || efficiency < 0)
+        return 0;
+    return n - 1 - i;
+}
+
+static int node_of(hwloc_topology_t topo, hwloc_obj_t pu)
+{
+    const int os_index = hwloc_bitmap_first(pu->nodeset);
+    hwloc_obj_t node = os_index >= 0 ? hwloc_get_numanode_obj_by_os_index(topo, (unsigned)os_index) : NULL;
+    return node ? (int)node->logical_index : -1;
+}
+
+static void fill_place(struct place *p, hwloc_topology_t topo, hwloc_obj_t pu)
+{
+    *p = (struct place){ .cpu = (int)pu->os_index, .kind = kind_of(topo, pu), .node = node_of(topo, pu) };
+    p->core = ancestor(topo, pu, HWLOC_OBJ_CORE);
+    p->package = ancestor(topo, pu, HWLOC_OBJ_PACKAGE);
+    for (int l = 0; l < PLACES_LEVELS; l++) {
+        hwloc_obj_t c = hwloc_get_ancestor_obj_by_type(topo, cache_types[l], pu);
+        p->cache[l] = c && c->attr->cache.size ? (int)c->logical_index : -1;
+        p->cache_bytes[l] = c ? (double)c->attr->cache.size : 0;
+    }
+}
+
+static int index_cpus(struct places *p, struct error *err)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if ((size_t)p->place[i].cpu >= p->n_of_cpu)
+            p->n_of_cpu = (size_t)p->place[i].cpu + 1;
+    p->of_cpu = malloc((p->n_of_cpu ? p->n_of_cpu : 1) * sizeof *p->of_cpu);
+    if (!p->of_cpu)
+        return error_oom(err, p->n_of_cpu * sizeof *p->of_cpu, "the table of hardware threads");
+    for (size_t i = 0; i < p->n_of_cpu; i++)
+        p->of_cpu[i] = -1;
+    for (size_t i = 0; i < p->n; i++)
+        p->of_cpu[p->place[i].cpu] = (int)i;
+    return 0;
+}
+
+static int fill(struct places *p, hwloc_topology_t topo, hwloc_const_cpuset_t set, struct error *err)
+{
+    const int n_pu = hwloc_get_nbobjs_by_type(topo, HWLOC_OBJ_PU), n_node = hwloc_get_nbobjs_by_type(topo, HWLOC_OBJ_NUMANODE);
+    p->place = calloc(n_pu > 0 ? (size_t)n_pu : 1, sizeof *p->place);
+    p->node = calloc(n_node > 0 ? (size_t)n_node : 1, sizeof *p->node);
+    if (!p->place || !p->node)
+        return error_oom(err, (size_t)n_pu * sizeof *p->place, "the table of hardware threads");
+    for (int i = 0; i < n_pu; i++) {
+        hwloc_obj_t pu = hwloc_get_obj_by_type(topo, HWLOC_OBJ_PU, (unsigned)i);
+        if (hwloc_bitmap_isset(set, pu->os_index))
+            fill_place(&p->place[p->n++], topo, pu);
+    }
+    for (int i = 0; i < n_node; i++) {
+        hwloc_obj_t o = hwloc_get_obj_by_type(topo, HWLOC_OBJ_NUMANODE, (unsigned)i);
+        p->node[p->n_node++] = (struct memory_node){ .node = i,
+                                                     .os_index = (int)o->os_index,
+                                                     .bytes = (double)o->attr->numanode.local_memory };
+        for (size_t k = 0; k < p->n; k++)
+            p->node[i].n_near += p->place[k].node == i;
+    }
+    return p->n ? index_cpus(p, err) : error_set(err, ERROR_SYSTEM, "no CPU is allowed to this process");
+}
+
+int places_load(struct places *p, const char *description, struct error *err)
+{
+    hwloc_topology_t topo;
+    int rc = -1;
+    *p = (struct places){ 0 };
+    if (hwloc_topology_init(&topo) != 0)
+        return error_set(err, ERROR_SYSTEM, "hwloc: cannot start");
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    if (!set)
+        error_oom(err, sizeof set, "a CPU set");
+    else if (description && hwloc_topology_set_synthetic(topo, description) != 0)
+        error_set(err, ERROR_INPUT, "hwloc: not a topology: \"%s\"", description);
+    else if (hwloc_topology_load(topo) != 0)
+        error_set(err, ERROR_SYSTEM, "hwloc: cannot read this machine's topology");
+    else {
+        p->live = hwloc_topology_is_thissystem(topo) != 0;
+        if (!p->live || hwloc_get_cpubind(topo, set, HWLOC_CPUBIND_PROCESS) != 0 || hwloc_bitmap_iszero(set))
+            hwloc_bitmap_copy(set, hwloc_topology_get_allowed_cpuset(topo));
+        rc = fill(p, topo, set, err);
+    }
+    hwloc_bitmap_free(set);
+    hwloc_topology_destroy(topo);
+    if (rc != 0)
+        places_free(p);
+    return rc;
+}
+
+void places_free(struct places *p)
+{
+    free(p->place);
+    free(p->of_cpu);
+    free(p->node);
+    *p = (struct places){ 0 };
+}
+
+/* ---- where threads go ---------------------------------------------------------------------- */
+
+/* What decides between two hardware threads, the first difference counting. */
+enum { BY_SIBLING, BY_KIND, BY_PACKAGE, BY_NODE, BY_L3, BY_L2, N_KEYS };
+
+static bool wanted(const struct cpulist *only, int cpu)
+{
+    for (size_t i = 0; only && i < only->n; i++)
+        if (only->cpu[i] == cpu)
+            return true;
+    return only == NULL;
+}
+
+/* One more thread at t's place: everything it shares with others is fuller by one. */
+static void count_neighbour(int *key, const struct place *a, const struct place *t)
+{
+    key[BY_PACKAGE] += a->package == t->package;
+    key[BY_NODE] += a->node == t->node;
+    key[BY_L3] += a->cache[2] >= 0 && a->cache[2] == t->cache[2];
+    key[BY_L2] += a->cache[1] >= 0 && a->cache[1] == t->cache[1];
+}
+
+static bool before(const int *a, const int *b)
+{
+    for (int i = 0; i < N_KEYS; i++)
+        if (a[i] != b[i])
+            return a[i] < b[i];
+    return false;
+}
+
+/* Siblings are counted among the CPUs that may be used: the second thread of a core whose first is not ours is a core. */
+static void fill_keys(int (*key)[N_KEYS], const struct places *p, const struct cpulist *only)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        const struct place *a = &p->place[i];
+        key[i][BY_KIND] = a->kind;
+        for (size_t k = 0; k < i; k++)
+            key[i][BY_SIBLING] += a->core >= 0 && p->place[k].core == a->core && wanted(only, p->place[k].cpu);
+    }
+}
+
+int places_order(const struct places *p, const struct cpulist *only, struct cpulist *out, struct error *err)
+{
+    int (*key)[N_KEYS] = calloc(p->n ? p->n : 1, sizeof *key);
+    bool *taken = calloc(p->n ? p->n : 1, sizeof *taken);
+    *out = (struct cpulist){ .cpu = calloc(p->n ? p->n : 1, sizeof *out->cpu) };
+    int rc = key && taken && out->cpu ? 0 : error_oom(err, p->n * sizeof *key, "the order of CPUs");
+    if (rc == 0)
+        fill_keys(key, p, only);
+    for (size_t i = 0; rc == 0 && i < p->n; i++)
+        taken[i] = !wanted(only, p->place[i].cpu);
+    for (size_t best = 0; rc == 0 && best < p->n;) {
+        best = p->n;
+        for (size_t i = 0; i < p->n; i++)
+            if (!taken[i] && (best == p->n || before(key[i], key[best])))
+                best = i;
+        if (best == p->n)
+            break;
+        taken[best] = true;
+        out->cpu[out->n++] = p->place[best].cpu;
+        for (size_t i = 0; i < p->n; i++)
+            count_neighbour(key[i], &p->place[i], &p->place[best]);
+    }
+    free(key);
+    free(taken);
+    if (rc != 0)
+        cpulist_free(out);
+    return rc;
+}
+
+/* ---- shares of caches ------------------------------------------------------------------------ */
+
+static const struct place *find(const struct places *p, int cpu)
+{
+    return cpu >= 0 && (size_t)cpu < p->n_of_cpu && p->of_cpu[cpu] >= 0 ? &p->place[p->of_cpu[cpu]] : NULL;
+}
+
+double places_share_bytes(const struct places *p, const int *cpu, size_t n, int level)
+{
+    double least = 0;
+    if (level < 1 || level > PLACES_LEVELS)
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct place *a = find(p, cpu[i]);
+        int sharing = 0;
+        if (!a || a->cache[level - 1] < 0)
+            return 0;
+        for (size_t k = 0; k < n; k++) {
+            const struct place *b = find(p, cpu[k]);
+            sharing += b && b->cache[level - 1] == a->cache[level - 1];
+        }
+        const double share = a->cache_bytes[level - 1] / sharing;
+        if (i == 0 || share < least)
+            least = share;
+    }
+    return least;
+}
+
+/* The outermost cache of a hardware thread: 1 to PLACES_LEVELS, 0: it has none. */
+static int last_level(const struct place *a)
+{
+    for (int l = PLACES_LEVELS; a && l > 0; l--)
+        if (a->cache[l - 1] >= 0)
+            return l;
+    return 0;
+}
+
+double places_last_bytes(const struct places *p, const int *cpu, size_t n)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct place *a = find(p, cpu[i]);
+        const int l = last_level(a);
+        bool seen = l == 0;
+        for (size_t k = 0; k < i && !seen; k++) {
+            const struct place *b = find(p, cpu[k]);
+            seen = last_level(b) == l && b->cache[l - 1] == a->cache[l - 1];
+        }
+        if (!seen)
+            bytes += a->cache_bytes[l - 1];
+    }
+    return bytes;
+}
+
+int places_level(const struct places *p, const int *cpu, size_t n, double bytes)
+{
+    for (int l = 1; l <= PLACES_LEVELS; l++)
+        if (places_share_bytes(p, cpu, n, l) >= bytes)
+            return l;
+    return 0;
+}
