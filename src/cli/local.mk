@@ -43,6 +43,7 @@ roofcast_SOURCES = \
   %D%/cmd_memory.c \
   %D%/memory.h \
   %D%/memory_report.c \
+  %D%/cmd_import.c \
   %D%/cmd_plot.c \
   %D%/plot.h \
   %D%/plot_doc.c \

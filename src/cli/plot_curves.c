@@ -277,13 +277,6 @@ static void load_axis(struct curve_chart *c, const struct hwprofile *h)
 
 /* ---- marks and lines --------------------------------------------------------------------------- */
 
-/* What one of n threads has of a cache: all of it while each has an instance of its own. methods.md (68) */
-static double cache_share(const struct hw_cache *c, int n)
-{
-    double share = c->n_instances > 0 && n > c->n_instances ? c->size_bytes * c->n_instances / n : c->size_bytes;
-    return share;
-}
-
 /* The threads of the curves that are drawn, each number once. */
 static size_t thread_counts(int *n, size_t max, const struct curve_chart *c, const struct hwprofile *h, const struct curve_kind *k)
 {
@@ -316,7 +309,7 @@ static int cache_marks(struct curve_chart *c, const struct hwprofile *h, const s
         double before[ARRAY_LEN(threads)];
         size_t n_before = 0;
         for (size_t t = 0; t < n; t++) {
-            double share = cache_share(&h->cache[i], threads[t]);
+            double share = hw_cache_share(&h->cache[i], threads[t]);
             char size[32], label[64];
             bool seen = false;
             for (size_t j = 0; j < n_before; j++)

@@ -3,6 +3,7 @@
 #include "cli/plot.h"
 #include "roofline/roofline.h"
 #include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,10 +35,12 @@ static bool integer_math(const char *dtype)
 
 /* ---- measured ---------------------------------------------------------------------- */
 
-/* Reads of memory of the own node in pages of the default kind, and compute: what ops are measured against. */
-static bool is_roof(const struct ceiling *c)
+/* Reads of memory of the own node in pages of the default kind, and compute: what ops are measured against. An imported
+ * profile may have updates in place instead. */
+static bool is_roof(const struct hwprofile *h, const struct ceiling *c)
 {
-    return c->value > 0 && strncmp(c->node, "remote", 6) != 0 && !*c->pages && (!*c->op || strcmp(c->op, "read") == 0);
+    bool update = strcmp(c->op, "update") == 0 && !hwprofile_ceiling(h, "bandwidth", "read", "", c->level, 0, INT_MAX);
+    return c->value > 0 && strncmp(c->node, "remote", 6) != 0 && !*c->pages && (!*c->op || strcmp(c->op, "read") == 0 || update);
 }
 
 /* The best of a level (bandwidth) or an arithmetic (compute) with at most n threads; 0: any
@@ -50,7 +53,7 @@ static const struct ceiling *best_ceiling(const struct hwprofile *h, const char 
         const struct ceiling *c = &h->ceiling[i];
         bool same = strcmp(c->kind, kind) == 0 &&
                     strcmp(strcmp(kind, "compute") == 0 ? c->dtype : c->level, key) == 0;
-        if (same && is_roof(c) && (n <= 0 || c->n_threads <= n) &&
+        if (same && is_roof(h, c) && (n <= 0 || c->n_threads <= n) &&
             (!best || c->value > best->value))
             best = c;
     }

@@ -100,17 +100,28 @@ static bool common(const struct ceiling *c)
     return !isnan(c->value) && c->node[0] == 0 && c->pages[0] == 0;
 }
 
-const struct ceiling *hwprofile_bandwidth(const struct hwprofile *h, const char *level,
-                                          int n_threads)
+static const struct ceiling *bandwidth_of(const struct hwprofile *h, const char *op, const char *level, int n_threads)
 {
     const struct ceiling *best = NULL;
     for (size_t i = 0; i < h->n_ceiling; i++) {
         const struct ceiling *c = &h->ceiling[i];
-        if (strcmp(c->kind, "bandwidth") == 0 && strcmp(c->level, level) == 0 && same_op(c, "read") &&
+        if (strcmp(c->kind, "bandwidth") == 0 && strcmp(c->level, level) == 0 && same_op(c, op) &&
             common(c) && better_match(c, best, n_threads))
             best = c;
     }
     return best;
+}
+
+const struct ceiling *hwprofile_bandwidth(const struct hwprofile *h, const char *level,
+                                          int n_threads)
+{
+    const struct ceiling *read = bandwidth_of(h, "read", level, n_threads);
+    return read ? read : bandwidth_of(h, "update", level, n_threads);
+}
+
+double hw_cache_share(const struct hw_cache *c, int n)
+{
+    return c->n_instances > 0 && n > c->n_instances ? c->size_bytes * c->n_instances / n : c->size_bytes;
 }
 
 const struct ceiling *hwprofile_peak(const struct hwprofile *h, enum math m, int n_threads)

@@ -154,11 +154,14 @@ void hwprofile_set_dirs(const char *const *dirs); /* like model_set_dirs */
 int hwprofile_list(char ***names, size_t *n, struct error *err);
 
 /* The best measured ceiling of that kind for n_threads (the largest thread count <= n_threads, else the
- * smallest), or NULL. level is "DRAM" etc.; dtype a math. A bandwidth is that of op "read" on this node. */
+ * smallest), or NULL. level is "DRAM" etc.; dtype a math. A bandwidth is that of op "read" on this node;
+ * where a profile has none, of op "update" (an imported one of a tool that only reads and writes in place). */
 const struct ceiling *hwprofile_bandwidth(const struct hwprofile *h, const char *level, int n_threads);
 const struct ceiling *hwprofile_peak(const struct hwprofile *h, enum math m, int n_threads);
 /* The fastest link that joins n devices; NULL: none does, or there is nothing to join (n < 2). */
 const struct hw_link *hwprofile_link(const struct hwprofile *h, int n);
+/* What one of n threads has of a cache: all of an instance while there is one for each, methods.md (68). */
+double hw_cache_share(const struct hw_cache *c, int n);
 int hwprofile_add_ceiling(struct hwprofile *h, const struct ceiling *c, struct error *err);
 /* op: "read" "write" ...; dtype: "" where it means nothing; n_tok: the nearest in ratio. NULL: not measured. */
 const struct ceiling *hwprofile_ceiling(const struct hwprofile *h, const char *kind, const char *op, const char *dtype,

@@ -9,4 +9,10 @@ libhwprofile_a_SOURCES = \
   %D%/parse_spec.c \
   %D%/parse_value.c \
   %D%/save.c \
+  %D%/import.h \
+  %D%/import_internal.h \
+  %D%/import.c \
+  %D%/import_ert.c \
+  %D%/import_likwid.c \
+  %D%/import_clpeak.c \
   %D%/host.c

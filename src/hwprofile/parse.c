@@ -103,13 +103,16 @@ static int parse_aliases(struct hwprofile *h, const json_t *a, const char *ctx, 
 }
 
 /* The one thing a prediction cannot do without. A machine that was looked at (topology known) may
- * lack it: `roofcast profile` can be interrupted. */
+ * lack it: `roofcast profile` can be interrupted; so may one of which nothing but measurements is known (import). */
 static int check_complete(const struct hwprofile *h, const char *ctx, struct error *err)
 {
     bool peak = false, bandwidth = !isnan(h->mem_bw.value) || hwprofile_bandwidth(h, "DRAM", 1);
-    for (int i = 0; i < MATH_COUNT; i++)
+    bool spec = !isnan(h->mem_bw.value);
+    for (int i = 0; i < MATH_COUNT; i++) {
         peak |= !isnan(h->peak[i].value) || hwprofile_peak(h, (enum math)i, 1);
-    if (h->n_pus > 0)
+        spec |= !isnan(h->peak[i].value);
+    }
+    if (h->n_pus > 0 || (!spec && h->n_ceiling + h->n_curve > 0))
         return 0;
     if (!bandwidth)
         return error_set(err, ERROR_INPUT,

@@ -87,6 +87,19 @@ fuzz_targets += %D%/fuzz_model
 %C%_fuzz_model_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif
 
+check_PROGRAMS += %D%/replay_import
+%C%_replay_import_SOURCES  = %D%/fuzz_import.c %D%/replay.c %D%/fuzz.h
+%C%_replay_import_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"import"'
+%C%_replay_import_LDADD    = libhwprofile.a $(BASE_LIBS)
+TESTS += %D%/replay_import
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_import
+%C%_fuzz_import_SOURCES = %D%/fuzz_import.c %D%/fuzz.h
+%C%_fuzz_import_LDADD   = libhwprofile.a $(BASE_LIBS)
+%C%_fuzz_import_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
 # The seeds of fuzz_gguf: tests/fuzz/make_corpus DIRECTORY writes them.
 EXTRA_PROGRAMS += %D%/make_corpus
 %C%_make_corpus_SOURCES = %D%/make_corpus.c tests/gguf/build.h

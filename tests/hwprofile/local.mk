@@ -1,5 +1,5 @@
 # tests of hwprofile
-EXTRA_DIST += %D%/hybrid.xml
+EXTRA_DIST += %D%/hybrid.xml %D%/import
 if CMOCKA
 check_PROGRAMS += %D%/test_hwprofile
 %C%_test_hwprofile_SOURCES = %D%/test_hwprofile.c tests/test.h

@@ -1,0 +1,124 @@
+/* roofcast import: results of ERT, likwid-bench or clpeak as a hardware profile. */
+#include "cli/cli.h"
+#include "hwprofile/import.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    const char *file, *out, *hw;
+    int64_t n_threads;
+    struct import_options import;
+};
+
+enum { OPT_FORMAT = 256, OPT_NAME, OPT_DEVICE, OPT_HW };
+
+static const struct argp_option option_table[] = {
+    { "output", 'o', "FILE", 0, "the profile to write (-, standard output)", 0 },
+    { "format", OPT_FORMAT, "TOOL", 0, "ert, likwid-bench or clpeak (auto: what the file looks like)", 0 },
+    { "name", OPT_NAME, "TEXT", 0, "of the machine (what the file says of it)", 0 },
+    { "device", OPT_DEVICE, "TEXT", 0, "clpeak: the device with this in \"backend/name\", of several in the file", 0 },
+    { "hw", OPT_HW, "NAME|FILE", 0, "likwid-bench: the profile whose caches tell which level a footprint is served by; `this` too", 0 },
+    { "threads", 't', "N", 0, "clpeak: the device's threads, where the file does not say", 0 },
+    { 0 },
+};
+
+static int option(void *options, int key, const char *arg, struct error *err)
+{
+    struct options *o = options;
+    switch (key) {
+    case 'o':
+        return cli_text(&o->out, arg);
+    case 't':
+        return parse_int(arg, 1, 1 << 20, "-t", &o->n_threads, err);
+    case OPT_FORMAT:
+        return import_format_find(arg, &o->import.format, err);
+    case OPT_NAME:
+        return cli_text(&o->import.name, arg);
+    case OPT_DEVICE:
+        return cli_text(&o->import.device, arg);
+    case OPT_HW:
+        return cli_text(&o->hw, arg);
+    case ARGP_KEY_ARG:
+        return cli_text_once(&o->file, arg, "file", err);
+    default:
+        return CLI_UNKNOWN;
+    }
+}
+
+/* The profile with what it is and what to know about it under "notes". */
+static int save(const struct hwprofile *h, enum import_format f, const struct strbuf *notes, const struct options *o, struct error *err)
+{
+    struct strbuf text = { 0 };
+    strbuf_addf(&text, "Imported from results of %s. %s", import_format_name(f), notes->s ? notes->s : "");
+    for (size_t i = 0; i < text.len; i++)
+        if (text.s[i] == '\n')
+            text.s[i] = ' ';
+    while (text.len && text.s[text.len - 1] == ' ')
+        text.s[--text.len] = 0;
+    json_t *doc = hwprofile_to_json(h, err), *note = json_text(text.s ? text.s : "");
+    int rc = doc ? 0 : -1;
+    if (rc == 0 && (text.oom || json_object_set_new(doc, "notes", note) != 0))
+        rc = error_oom(err, text.len, "a profile's notes");
+    else if (rc != 0)
+        json_decref(note);
+    if (rc == 0 && strcmp(o->out, "-") == 0)
+        rc = json_print(doc, stdout, false, err);
+    else if (rc == 0)
+        rc = json_save_path(doc, o->out, err);
+    json_decref(doc);
+    strbuf_free(&text);
+    return rc;
+}
+
+static int import(struct options *o, struct error *err)
+{
+    struct filemap m;
+    struct hwprofile h, caches = { 0 };
+    struct strbuf notes = { 0 };
+    enum import_format f = o->import.format;
+    if (cli_keep_input(o->file, NULL, "-o", o->out, err) != 0 || filemap_open(&m, o->file, err) != 0)
+        return -1;
+    int rc = o->hw ? cli_hwprofile_load(&caches, o->hw, err) : 0;
+    o->import.caches = o->hw ? &caches : NULL;
+    o->import.n_threads = (int)o->n_threads;
+    if (rc == 0 && o->hw && caches.n_cache == 0)
+        rc = error_set(err, ERROR_USAGE, "--hw: %s has no caches in it: `roofcast profile` writes a profile that does", o->hw);
+    bool loaded = o->hw && rc == 0;
+    rc = rc ? rc : hwprofile_import(&h, o->file, m.data, m.size, &o->import, &f, &notes, err);
+    filemap_close(&m);
+    if (rc == 0) {
+        rc = save(&h, f, &notes, o, err);
+        if (rc == 0 && strcmp(o->out, "-") != 0)
+            printf("%s: %zu ceiling%s, %zu curve%s of %s written to %s\n", import_format_name(f), h.n_ceiling,
+                   h.n_ceiling == 1 ? "" : "s", h.n_curve, h.n_curve == 1 ? "" : "s", h.name, o->out);
+        if (rc == 0 && notes.len)
+            cli_note("%.*s", (int)(notes.len - 1), notes.s);
+        hwprofile_free(&h);
+    }
+    if (loaded)
+        hwprofile_free(&caches);
+    strbuf_free(&notes);
+    return rc;
+}
+
+int cmd_import(int argc, char **argv, struct error *err)
+{
+    static const char doc[] =
+        "Make a hardware profile of what another tool measured: ERT (roofline.json, or the text its scripts print), "
+        "likwid-bench (its output, any number of runs in one file) or clpeak (--json-file FILE of 2.x, or its text). "
+        "Each ceiling names the tool and the loop it is from; what is known to be off is said.\v"
+        "ERT reads and writes in place, so its roofs are of updates, and it calls the plateau of its largest working sets DRAM "
+        "whatever serves them; on GPUs its L1 is the L2. likwid-bench says footprints, not levels: --hw names the machine's caches. "
+        "clpeak's XML is not read.\n\n"
+        "  roofcast import Results/Run.001/roofline.json -o node.json; roofcast plot run.json --hw node.json\n"
+        "  for w in 16kB 512kB 1GB; do likwid-bench -t load_avx512 -w S0:$w:2; done > runs.txt\n"
+        "  roofcast import runs.txt --hw this -o likwid.json\n"
+        "  clpeak --json-file c.json; roofcast import c.json --device CUDA -o gpu.json";
+    const struct cli_syntax syntax = { option_table, option, "FILE", doc };
+    struct options o = { .out = "-" };
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
+    if (!o.file)
+        return error_set(err, ERROR_USAGE, "which file? What ERT, likwid-bench or clpeak wrote");
+    return import(&o, err);
+}
