@@ -368,7 +368,7 @@ void counters_thread_stop(struct counters *c, int tid)
 
 void counters_read(struct counters *c, int tid, struct counter_sample *out)
 {
-    uint64_t raw[COUNTER_EVENT_MAX];
+    uint64_t raw[COUNTER_EVENT_MAX] = { 0 }; /* backends add up units */
     double sum[COUNTER_FIELD_COUNT] = { 0 };
     memset(out, 0, sizeof *out);
     if (tid < 0 || tid >= c->n_threads || !c->thread[tid].started)

@@ -192,6 +192,8 @@ static void backend_close(struct counters *c)
     struct papi *p = c->own;
     if (p && p->owns_sde)
         papi_unpublish(c->o.src);
+    for (int i = 0; i < c->n_threads; i++)
+        free(c->thread[i].own); /* of a thread that was not stopped: its event sets are its own, and PAPI's, to end */
     if (p)
         free(p->unit);
     free(p);

@@ -20,7 +20,15 @@ endif
 if LIKWID
 check_DATA = %D%/fake_likwid.so
 %D%/fake_likwid.so: %D%/fake_likwid.c
+	@$(MKDIR_P) %D%
 	$(AM_V_CCLD)$(CC) $(CPPFLAGS) -D_GNU_SOURCE $(CFLAGS) -fPIC -shared -o $@ $(srcdir)/tests/counters/fake_likwid.c -lpthread
 CLEANFILES += %D%/fake_likwid.so
 endif
 EXTRA_DIST += %D%/fake_likwid.c
+# What counting and regions cost: `make bench-counters`.
+EXTRA_PROGRAMS += %D%/bench_counters
+%C%_bench_counters_SOURCES = %D%/bench_counters.c
+%C%_bench_counters_LDADD   = libcounters.a $(BASE_LIBS) $(PAPI_LIBS) $(LIKWID_LIBS)
+.PHONY: bench-counters
+bench-counters: %D%/bench_counters
+	ROOFCAST_DATA='$(abs_top_srcdir)' %D%/bench_counters
