@@ -8,6 +8,8 @@ enum { JSON_MAX_BYTES = 64 << 20 };
 
 const char *json_type_name(const json_t *j)
 {
+    if (!j)
+        return "nothing";
     switch (json_typeof(j)) {
     case JSON_OBJECT:
         return "an object";

@@ -30,7 +30,7 @@ int json_get_str_opt(const json_t *o, const char *ctx, const char *key, const ch
 int json_get_bool_opt(const json_t *o, const char *ctx, const char *key, bool *out, struct error *err);
 /* The document must carry "schema": schema and an integer "version" <= version. */
 int json_check_schema(const json_t *o, const char *ctx, const char *schema, int version, struct error *err);
-/* "an object", "a string", ...: what was found, for messages. */
+/* "an object", "a string", ..., of NULL "nothing": what was found, for messages. */
 const char *json_type_name(const json_t *j);
 /* Bytes from outside (names, command lines) as a string: JSON is UTF-8, so where they are not, "?" stands for every byte
  * that is not ASCII. NULL: out of memory. */

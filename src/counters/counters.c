@@ -23,6 +23,7 @@ static const struct backend_row {
     { "papi", NULL, "not built in (configure --with-papi=yes needs papi and libsde)", false, false },
 #endif
     { "likwid", &counters_likwid, "", false, true },
+    { "replay", &counters_replay, "", true, true },
 };
 
 long long counter_source_value(const struct counter_source *s, enum counter_field f)
@@ -156,7 +157,7 @@ static struct counters *open_backend(const struct counter_backend *b, const stru
     c->argument = argument;
     c->n_threads = o->n_threads;
     c->n_set = 1;
-    if (b->open(c, err) != 0 || (!o->uncalibrated && counters_calibrate(c, err) != 0)) {
+    if (b->open(c, err) != 0 || (!c->o.uncalibrated && counters_calibrate(c, err) != 0)) {
         counters_close(c);
         return NULL;
     }

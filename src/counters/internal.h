@@ -52,7 +52,7 @@ struct counter_backend {
     void (*read)(struct counters *c, struct counter_thread *t, int tid, uint64_t *raw);
 };
 
-extern const struct counter_backend counters_null, counters_perf, counters_likwid;
+extern const struct counter_backend counters_null, counters_perf, counters_likwid, counters_replay;
 #ifdef HAVE_PAPI
 extern const struct counter_backend counters_papi;
 #endif

@@ -14,7 +14,12 @@ libcounters_a_SOURCES = \
   %D%/events.c \
   %D%/perf_event.h \
   %D%/perf_event.c \
+  %D%/perf_internal.h \
   %D%/perf.c \
+  %D%/perf_thread.c \
+  %D%/replay.h \
+  %D%/replay_parse.c \
+  %D%/replay.c \
   %D%/null.c \
   %D%/energy.h \
   %D%/energy.c \

@@ -6,10 +6,8 @@
  * Events of a PMU that do not fit its counters go to further sets. A core's set is one pinned group a thread, software events
  * another, and an uncore's one group for every unit and socket.
  */
-#include "counters/events.h"
-#include "counters/internal.h"
+#include "counters/perf_internal.h"
 #include "counters/known_work.h"
-#include "counters/perf_event.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,37 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum kind { KIND_CORE, KIND_GENERIC, KIND_SOFTWARE, KIND_UNCORE, KIND_PUBLISHED };
-
-/* What an event of counters.event is to the kernel. */
-struct slot {
-    enum kind kind;
-    char pmu[32];     /* KIND_UNCORE: pattern of its units */
-    char config[128]; /* KIND_CORE, KIND_UNCORE: fields and values */
-    uint64_t number;  /* KIND_GENERIC, KIND_SOFTWARE: PERF_COUNT_... */
-};
-
-/* A group of a set on one unit and CPU of an uncore PMU. */
-struct unit {
-    size_t pmu; /* of pmus */
-    int cpu, set;
-};
-
-struct perf {
-    struct pmu_list pmus;
-    struct event_file file;
-    struct slot slot[COUNTER_EVENT_MAX];
-    struct unit *unit;
-    size_t n_unit;
-};
-
-/* Thread 0 also has the uncore's. member: index of event i in its group. */
-struct perf_thread {
-    struct perf_group core[COUNTER_SET_MAX], software;
-    struct perf_group *unit; /* [n_unit] */
-    size_t member[COUNTER_EVENT_MAX];
-};
 
 /* ---- the events -------------------------------------------------------------------------------------------------- */
 
@@ -249,233 +216,6 @@ static void assign_sets(struct counters *c, int most)
     }
 }
 
-/* ---- opening on a thread ------------------------------------------------------------------------------------------------ */
-
-/* What to ask the kernel for event i on a core PMU (NULL: the kernel has none) or a unit. */
-static int event_attr(struct perf_event_attr *a, const struct counters *c, size_t i, const struct pmu *pmu, struct error *err)
-{
-    const struct perf *p = c->own;
-    const struct slot *s = &p->slot[i];
-    struct pmu_config config = { { 0 } };
-    *a = (struct perf_event_attr){ .exclude_kernel = 1, .exclude_hv = 1, .pinned = 1 };
-    switch (s->kind) {
-    case KIND_PUBLISHED:
-        return 0;
-    case KIND_SOFTWARE: /* a switch happens in the kernel */
-        a->type = PERF_TYPE_SOFTWARE;
-        a->config = s->number;
-        a->exclude_kernel = s->number != PERF_COUNT_SW_CONTEXT_SWITCHES;
-        a->pinned = 0;
-        return 0;
-    case KIND_GENERIC: /* of hybrid cores the upper half says of which kind */
-        a->type = PERF_TYPE_HARDWARE;
-        a->config = s->number | (pmu && pmu->has_cpus && strncmp(pmu->name, "cpu_", 4) == 0 ? (uint64_t)pmu->type << 32 : 0);
-        return 0;
-    case KIND_UNCORE: /* cannot tell the kernel's traffic from others' */
-        a->exclude_kernel = a->exclude_hv = 0;
-        a->pinned = 0;
-        break;
-    case KIND_CORE:
-        break;
-    }
-    if (!pmu)
-        return error_set(err, ERROR_UNAVAILABLE, "the kernel has no PMU of the cores here: a virtual machine without one?");
-    if (pmu_encode(&config, &p->pmus, pmu, s->config, err) != 0)
-        return -1;
-    a->type = pmu->type;
-    a->config = config.word[0];
-    a->config1 = config.word[1];
-    a->config2 = config.word[2];
-    return 0;
-}
-
-/* The PMU that counts this thread, and whether it does wherever the thread may run: threads of a team are pinned. */
-static const struct pmu *thread_pmu(const struct perf *p, char *why, size_t size)
-{
-    cpu_set_t mask;
-    const struct pmu *pmu = pmu_core(&p->pmus, sched_getcpu());
-    if (!pmu || !pmu->has_cpus || sched_getaffinity(0, sizeof mask, &mask) != 0)
-        return pmu;
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        const struct pmu *other = CPU_ISSET(cpu, &mask) ? pmu_core(&p->pmus, cpu) : pmu;
-        if (other && other != pmu) {
-            snprintf(why, size, "the thread may run on cores of %s and of %s, which count apart: pin it", pmu->name, other->name);
-            return NULL;
-        }
-    }
-    return pmu;
-}
-
-/* Append event i to a group; -1 with the reason. */
-static int add_member(struct counters *c, struct perf_thread *t, size_t i, struct perf_group *g, const struct pmu *pmu,
-                      struct perf_target target, char *why, size_t size)
-{
-    struct perf_event_attr a;
-    struct error err = { 0 };
-    if (event_attr(&a, c, i, pmu, &err) != 0) {
-        snprintf(why, size, "%.*s", (int)size - 1, err.msg);
-        return -1;
-    }
-    if (perf_group_add(g, &a, target) != 0) {
-        perf_explain(why, size, c->o.root, c->event[i].name, errno, &a, target);
-        return -1;
-    }
-    t->member[i] = g->n - 1;
-    return 0;
-}
-
-static bool in_unit(const struct perf *p, const struct counters *c, size_t i, const struct unit *u)
-{
-    return p->slot[i].kind == KIND_UNCORE && c->event[i].set == u->set && pmu_matches(p->pmus.pmu[u->pmu].name, p->slot[i].pmu);
-}
-
-/* Open the uncore's groups: every unit on the CPU of every socket. */
-static void open_units(struct counters *c, struct counter_thread *t, char *why, size_t size)
-{
-    struct perf *p = c->own;
-    struct perf_thread *pt = t->own;
-    pt->unit = calloc(p->n_unit ? p->n_unit : 1, sizeof *pt->unit);
-    for (size_t u = 0; u < p->n_unit; u++)
-        for (size_t i = 0; i < c->n_event; i++) {
-            const struct unit *unit = &p->unit[u];
-            const struct perf_target target = { -1, unit->cpu };
-            if (!in_unit(p, c, i, unit))
-                continue;
-            if (!pt->unit || add_member(c, pt, i, &pt->unit[u], &p->pmus.pmu[unit->pmu], target, why, size) != 0)
-                t->ok[i] = false;
-        }
-}
-
-static struct perf_group *group_of(const struct counters *c, const struct perf_thread *t, size_t i)
-{
-    const struct perf *p = c->own;
-    switch (p->slot[i].kind) {
-    case KIND_CORE:
-    case KIND_GENERIC:
-        return (struct perf_group *)(uintptr_t)&t->core[c->event[i].set];
-    case KIND_SOFTWARE:
-        return (struct perf_group *)(uintptr_t)&t->software;
-    case KIND_UNCORE:
-    case KIND_PUBLISHED:
-        break;
-    }
-    return NULL;
-}
-
-static void enable_set(struct counters *c, struct perf_thread *t, int tid, int set, bool on)
-{
-    const struct perf *p = c->own;
-    (on ? perf_group_enable : perf_group_disable)(&t->core[set]);
-    for (size_t u = 0; tid == 0 && t->unit && u < p->n_unit; u++)
-        if (p->unit[u].set == set)
-            (on ? perf_group_enable : perf_group_disable)(&t->unit[u]);
-}
-
-static void perf_thread_stop(struct counters *c, struct counter_thread *t, int tid)
-{
-    const struct perf *p = c->own;
-    struct perf_thread *pt = t->own;
-    (void)tid;
-    if (!pt)
-        return;
-    for (int s = 0; s < COUNTER_SET_MAX; s++)
-        perf_group_close(&pt->core[s]);
-    perf_group_close(&pt->software);
-    for (size_t u = 0; pt->unit && u < p->n_unit; u++)
-        perf_group_close(&pt->unit[u]);
-    free(pt->unit);
-    free(pt);
-    t->own = NULL;
-}
-
-static void perf_thread_start(struct counters *c, struct counter_thread *t, int tid)
-{
-    const struct perf *p = c->own;
-    struct perf_thread *pt = t->own = calloc(1, sizeof *pt);
-    char why[COUNTER_REASON_LEN] = "";
-    if (!pt) {
-        snprintf(t->reason, sizeof t->reason, "thread %d: out of memory", tid);
-        return;
-    }
-    const struct pmu *pmu = thread_pmu(p, why, sizeof why);
-    for (size_t i = 0; i < c->n_event; i++) {
-        struct perf_group *g = group_of(c, pt, i);
-        t->ok[i] = !g || (!(why[0] && !pmu && p->slot[i].kind != KIND_SOFTWARE) &&
-                          add_member(c, pt, i, g, pmu, (struct perf_target){ 0, -1 }, why, sizeof why) == 0);
-    }
-    if (tid == 0)
-        open_units(c, t, why, sizeof why);
-    perf_group_enable(&pt->software);
-    enable_set(c, pt, tid, 0, true);
-    if (why[0])
-        snprintf(t->reason, sizeof t->reason, "thread %d: %.230s", tid, why);
-}
-
-static void perf_select(struct counters *c, struct counter_thread *t, int tid, int set)
-{
-    if (!t->own)
-        return;
-    enable_set(c, t->own, tid, t->set, false);
-    enable_set(c, t->own, tid, set, true);
-}
-
-/* ---- reading -------------------------------------------------------------------------------------------------------------- */
-
-/* A group that has not counted all the time gives nothing from then on. */
-static bool read_group(struct counter_thread *t, struct perf_group *g, uint64_t *value)
-{
-    char why[160] = "";
-    if (g->n == 0 || perf_group_read(g, value, why, sizeof why) == 0)
-        return true;
-    if (why[0])
-        snprintf(t->reason, sizeof t->reason, "%s", why);
-    return false;
-}
-
-static void take(struct counters *c, struct counter_thread *t, struct perf_group *g, uint64_t *raw)
-{
-    const struct perf_thread *pt = t->own;
-    uint64_t v[PERF_GROUP_MAX];
-    const bool whole = read_group(t, g, v);
-    for (size_t i = 0; i < c->n_event; i++)
-        if (t->ok[i] && group_of(c, pt, i) == g) {
-            t->ok[i] = whole;
-            raw[i] = whole ? v[pt->member[i]] : 0;
-        }
-}
-
-static void take_units(struct counters *c, struct counter_thread *t, uint64_t *raw)
-{
-    const struct perf *p = c->own;
-    const struct perf_thread *pt = t->own;
-    uint64_t v[PERF_GROUP_MAX];
-    for (size_t u = 0; pt->unit && u < p->n_unit; u++) {
-        if (p->unit[u].set != t->set)
-            continue;
-        const bool whole = read_group(t, &pt->unit[u], v);
-        for (size_t i = 0; i < c->n_event; i++)
-            if (in_unit(p, c, i, &p->unit[u]) && t->ok[i]) {
-                t->ok[i] = whole;
-                raw[i] += whole ? v[pt->member[i]] : 0;
-            }
-    }
-}
-
-static void perf_read(struct counters *c, struct counter_thread *t, int tid, uint64_t *raw)
-{
-    const struct perf *p = c->own;
-    struct perf_thread *pt = t->own;
-    if (!pt)
-        return;
-    for (size_t i = 0; i < c->n_event; i++)
-        raw[i] = p->slot[i].kind == KIND_PUBLISHED ? (uint64_t)counter_source_value(c->o.src, c->event[i].field) : 0;
-    take(c, t, &pt->core[t->set], raw);
-    if (t->set == 0)
-        take(c, t, &pt->software, raw);
-    if (tid == 0)
-        take_units(c, t, raw);
-}
-
 /* ---- opening ----------------------------------------------------------------------------------------------------------------- */
 
 /* Every event alone on this thread: what cannot be had goes, with its field, and says why. */
@@ -489,7 +229,7 @@ static void try_events(struct counters *c)
         const bool uncore = p->slot[i].kind == KIND_UNCORE;
         const struct pmu *pmu = uncore ? first_unit(p, p->slot[i].pmu) : pmu_core(&p->pmus, sched_getcpu());
         const struct perf_target target = { uncore ? -1 : 0, !uncore ? -1 : pmu->cpus.n ? pmu->cpus.cpu[0] : 0 };
-        if (p->slot[i].kind == KIND_PUBLISHED || add_member(c, &t, i, &g, pmu, target, why, sizeof why) == 0)
+        if (p->slot[i].kind == KIND_PUBLISHED || perf_add_member(c, &t, i, &g, pmu, target, why, sizeof why) == 0)
             i++;
         else
             drop_field(c, c->event[i].field, why), i = 0;
@@ -508,7 +248,7 @@ static bool sets_fit(struct counters *c)
     const struct pmu *pmu = pmu_core(&p->pmus, sched_getcpu());
     for (size_t i = 0; i < c->n_event && fit; i++)
         if (p->slot[i].kind == KIND_CORE || p->slot[i].kind == KIND_GENERIC)
-            fit = add_member(c, &t, i, &t.core[c->event[i].set], pmu, (struct perf_target){ 0, -1 }, why, sizeof why) == 0;
+            fit = perf_add_member(c, &t, i, &t.core[c->event[i].set], pmu, (struct perf_target){ 0, -1 }, why, sizeof why) == 0;
     for (int s = 0; s < c->n_set && fit; s++) {
         perf_group_enable(&t.core[s]);
         fit = t.core[s].n == 0 || perf_group_read(&t.core[s], v, why, sizeof why) == 0;
@@ -529,7 +269,7 @@ static int list_units(struct counters *c, struct error *err)
             const struct unit probe = { k, 0, set };
             bool used = false;
             for (size_t i = 0; i < c->n_event; i++)
-                used |= in_unit(p, c, i, &probe);
+                used |= perf_in_unit(c, i, &probe);
             const size_t n = used ? (pmu->cpus.n ? pmu->cpus.n : 1) : 0;
             struct unit *more = n ? realloc(p->unit, (p->n_unit + n) * sizeof *more) : p->unit;
             if (n && !more)
@@ -539,6 +279,59 @@ static int list_units(struct counters *c, struct error *err)
                 p->unit[p->n_unit++] = (struct unit){ k, pmu->cpus.n ? pmu->cpus.cpu[s] : 0, set };
         }
     return 0;
+}
+
+/*
+ * Channels without memory behind them may count what they like: likwid issue 262 has bandwidths of 1e19. A unit that in a
+ * millisecond counts more than any memory controller moves is left out, and the events' units say how many were.
+ */
+#define PHANTOM_BYTES_S 1e12 /* ten times a channel of DDR5-12800 */
+
+static bool is_phantom(const struct counters *c, const struct perf_thread *t, const struct unit *u, const uint64_t *before,
+                       const uint64_t *after, double seconds)
+{
+    for (size_t i = 0; i < c->n_event; i++)
+        if (perf_in_unit(c, i, u)) {
+            const size_t k = t->member[i];
+            if (after[k] < before[k] || (double)(after[k] - before[k]) * c->event[i].scale > PHANTOM_BYTES_S * seconds)
+                return true;
+        }
+    return false;
+}
+
+static void drop_phantoms(struct counters *c)
+{
+    struct perf *p = c->own;
+    struct counter_thread *t = &c->thread[0];
+    uint64_t before[PERF_GROUP_MAX] = { 0 }, after[PERF_GROUP_MAX] = { 0 };
+    char why[160];
+    size_t n = 0;
+    if (p->n_unit == 0)
+        return;
+    perf_thread_start(c, t, 0);
+    const struct perf_thread *pt = t->own;
+    for (size_t u = 0; pt && pt->unit && u < p->n_unit; u++) {
+        struct perf_group *g = &pt->unit[u];
+        bool phantom = false;
+        perf_group_enable(g);
+        if (g->n && perf_group_read(g, before, why, sizeof why) == 0) {
+            const double start = clock_now_s();
+            while (clock_now_s() - start < 1e-3)
+                ;
+            const double seconds = clock_now_s() - start;
+            phantom = perf_group_read(g, after, why, sizeof why) == 0 &&
+                      is_phantom(c, pt, &p->unit[u], before, after, seconds);
+        }
+        p->phantom[u] = phantom;
+        n += phantom;
+    }
+    perf_thread_stop(c, t, 0);
+    memset(t, 0, sizeof *t);
+    for (size_t i = 0; n && i < c->n_event; i++)
+        if (p->slot[i].kind == KIND_UNCORE) {
+            const size_t len = strlen(c->event[i].units);
+            snprintf(c->event[i].units + len, sizeof c->event[i].units - len, ", %d phantom", (int)n);
+        }
 }
 
 static int perf_open(struct counters *c, struct error *err)
@@ -560,6 +353,10 @@ static int perf_open(struct counters *c, struct error *err)
         most--;
     if (list_units(c, err) != 0)
         return -1;
+    p->phantom = calloc(p->n_unit + 1, sizeof *p->phantom);
+    if (!p->phantom)
+        return error_oom(err, p->n_unit, "the units of PMUs");
+    drop_phantoms(c);
     for (size_t i = 0; i < c->n_event; i++)
         if (p->slot[i].kind != KIND_PUBLISHED)
             return 0;
@@ -577,6 +374,7 @@ static void perf_close(struct counters *c)
     pmu_list_free(&p->pmus);
     event_file_free(&p->file);
     free(p->unit);
+    free(p->phantom);
     free(p);
 }
 
@@ -602,6 +400,6 @@ const struct counter_backend counters_perf = {
     .close = perf_close,
     .thread_start = perf_thread_start,
     .thread_stop = perf_thread_stop,
-    .select = perf_select,
-    .read = perf_read,
+    .select = perf_thread_select,
+    .read = perf_thread_read,
 };

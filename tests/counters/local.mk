@@ -1,4 +1,12 @@
 if CMOCKA
+check_PROGRAMS += %D%/test_replay
+%C%_test_replay_SOURCES = %D%/test_replay.c tests/test.h
+%C%_test_replay_LDADD   = libcounters.a $(TEST_LIBS) $(PAPI_LIBS)
+TESTS += %D%/test_replay
+check_PROGRAMS += %D%/test_events
+%C%_test_events_SOURCES = %D%/test_events.c %D%/tree.h tests/test.h
+%C%_test_events_LDADD   = libcounters.a $(TEST_LIBS) $(PAPI_LIBS)
+TESTS += %D%/test_events
 check_PROGRAMS += %D%/test_perf
 %C%_test_perf_SOURCES = %D%/test_perf.c tests/test.h
 %C%_test_perf_LDADD   = libcounters.a $(TEST_LIBS) $(PAPI_LIBS) $(LIKWID_LIBS)
@@ -32,3 +40,4 @@ EXTRA_PROGRAMS += %D%/bench_counters
 .PHONY: bench-counters
 bench-counters: %D%/bench_counters
 	ROOFCAST_DATA='$(abs_top_srcdir)' %D%/bench_counters
+EXTRA_DIST += %D%/replay

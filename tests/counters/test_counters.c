@@ -143,7 +143,8 @@ static void backends_listed(void **state)
     assert_non_null(strstr(why, "not built in"));
 #endif
     assert_string_equal(counters_backend_at(3, why, sizeof why), "likwid");
-    assert_null(counters_backend_at(4, why, sizeof why));
+    assert_string_equal(counters_backend_at(4, why, sizeof why), "replay");
+    assert_null(counters_backend_at(5, why, sizeof why));
 }
 
 static void samples(void **state)

@@ -100,6 +100,32 @@ fuzz_targets += %D%/fuzz_import
 %C%_fuzz_import_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif
 
+check_PROGRAMS += %D%/replay_events
+%C%_replay_events_SOURCES  = %D%/fuzz_events.c %D%/replay.c %D%/fuzz.h
+%C%_replay_events_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"events"'
+%C%_replay_events_LDADD    = libcounters.a $(BASE_LIBS) $(PAPI_LIBS)
+TESTS += %D%/replay_events
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_events
+%C%_fuzz_events_SOURCES = %D%/fuzz_events.c %D%/fuzz.h
+%C%_fuzz_events_LDADD   = libcounters.a $(BASE_LIBS) $(PAPI_LIBS)
+%C%_fuzz_events_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
+check_PROGRAMS += %D%/replay_counts
+%C%_replay_counts_SOURCES  = %D%/fuzz_counts.c %D%/replay.c %D%/fuzz.h
+%C%_replay_counts_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"counts"'
+%C%_replay_counts_LDADD    = libcounters.a $(BASE_LIBS) $(PAPI_LIBS)
+TESTS += %D%/replay_counts
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_counts
+%C%_fuzz_counts_SOURCES = %D%/fuzz_counts.c %D%/fuzz.h
+%C%_fuzz_counts_LDADD   = libcounters.a $(BASE_LIBS) $(PAPI_LIBS)
+%C%_fuzz_counts_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
 # The seeds of fuzz_gguf: tests/fuzz/make_corpus DIRECTORY writes them.
 EXTRA_PROGRAMS += %D%/make_corpus
 %C%_make_corpus_SOURCES = %D%/make_corpus.c tests/gguf/build.h
