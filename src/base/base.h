@@ -231,6 +231,17 @@ double memory_peak_bytes(const char *status, struct error *err);
 /* Begin anew: what is resident now is the peak. Where the system refuses, the peak goes on. */
 void memory_peak_reset(void);
 
+/*
+ * Time of these CPUs since the system started, in its ticks of mostly 10 ms: all of it, and what a hypervisor gave to others
+ * while they had work (steal). root as for cgroup_cpus(). NaN both where the system does not say (proc(5), /proc/stat).
+ */
+struct cpu_ticks {
+    double all, stolen;
+};
+struct cpu_ticks cpu_ticks(const char *root, const struct cpulist *cpus);
+/* How often the system took a CPU from a thread of this process that wanted to go on; NaN: it does not say. */
+double process_preemptions(void);
+
 /* ---- threads ------------------------------------------------------------------ */
 /*
  * A team of n threads, the caller being thread 0. team_run runs fn(arg, tid, n) on every

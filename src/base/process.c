@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { PATH_SIZE = 4096, DIR_SIZE = 3 * PATH_SIZE /* root, mount point, group */ };
 
@@ -214,4 +215,45 @@ void memory_peak_reset(void)
         return;
     (void)fputs("5", f);
     (void)fclose(f);
+}
+
+/* ---- what others took ------------------------------------------------------------------------------ */
+
+static bool has_cpu(const struct cpulist *l, int cpu)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->cpu[i] == cpu)
+            return true;
+    return false;
+}
+
+struct cpu_ticks cpu_ticks(const char *root, const struct cpulist *cpus)
+{
+    enum { USED = 8 /* user nice system idle iowait irq softirq steal; guests are part of user */ };
+    char path[PATH_SIZE + 32], line[512];
+    struct cpu_ticks t = { 0 };
+    size_t found = 0;
+    snprintf(path, sizeof path, "%s/proc/stat", root);
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        int cpu;
+        double v[USED];
+        if (sscanf(line, "cpu%d %lf %lf %lf %lf %lf %lf %lf %lf", &cpu, &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]) !=
+                USED + 1 ||
+            !has_cpu(cpus, cpu))
+            continue;
+        for (int i = 0; i < USED; i++)
+            t.all += v[i];
+        t.stolen += v[USED - 1];
+        found++;
+    }
+    if (f)
+        fclose(f);
+    return found > 0 && found == cpus->n ? t : (struct cpu_ticks){ NAN, NAN };
+}
+
+double process_preemptions(void)
+{
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) == 0 ? (double)u.ru_nivcsw : NAN;
 }

@@ -40,14 +40,17 @@ static int probe(struct probes *p, struct ceilings_prober *prober, struct error 
     return 0;
 }
 
-/* Median of the probes that worked, which come first from now on. */
-static double probe_median(double *x, size_t n)
+/* Median of the probes that worked. */
+static double probe_median(const double *x, size_t n)
 {
+    double *known = malloc(n * sizeof *known);
     size_t k = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; known && i < n; i++)
         if (!isnan(x[i]))
-            x[k++] = x[i];
-    return stats_median(x, k);
+            known[k++] = x[i];
+    const double median = stats_median(known, k);
+    free(known);
+    return median;
 }
 
 static int32_t *random_tokens(size_t n, uint32_t n_vocab, struct error *err)
@@ -163,6 +166,7 @@ static void fill_row(struct run_row *r, const struct engine *e, const struct mod
 /* What the repetitions of one test left. */
 struct samples {
     double *seconds, *itl; /* [reps], [reps * n] */
+    struct run_rep *rep;   /* [reps] */
     int32_t *tok;          /* [n_batch * n] */
     struct work work;      /* of all repetitions, as are the next two */
     struct energy_sample energy; /* of all repetitions */
@@ -172,8 +176,9 @@ struct samples {
 static int samples_init(struct samples *s, const struct bench_test *t, uint32_t n_vocab, struct error *err)
 {
     const size_t reps = (size_t)t->reps;
-    *s = (struct samples){ .seconds = calloc(reps, sizeof *s->seconds), .itl = calloc(reps * t->n, sizeof *s->itl) };
-    if (!s->seconds || !s->itl)
+    *s = (struct samples){ .seconds = calloc(reps, sizeof *s->seconds), .itl = calloc(reps * t->n, sizeof *s->itl),
+                             .rep = calloc(reps, sizeof *s->rep) };
+    if (!s->seconds || !s->itl || !s->rep)
         return error_oom(err, reps * t->n * sizeof *s->itl, "the samples");
     s->tok = random_tokens((size_t)t->n * t->n_batch, n_vocab, err);
     return s->tok ? 0 : -1;
@@ -183,6 +188,7 @@ static void samples_free(struct samples *s)
 {
     free(s->seconds);
     free(s->itl);
+    free(s->rep);
     free(s->tok);
 }
 
@@ -348,11 +354,14 @@ static int counted_repetition(const struct bench *b, const struct bench_test *t,
 {
     const char *region = t->prefill ? "prefill" : "decode";
     struct energy_sample before, after;
+    struct bench_watch watch;
+    bench_watch_begin(&watch, b->machine);
     engine_region_start(b->e, region);
     energy_read(b->energy, &before);
     const int rc = bench_repetition(b->e, t, s->tok, s->itl + i * t->n, &s->seconds[i], err);
     energy_read(b->energy, &after);
     engine_region_stop(b->e, region);
+    bench_watch_end(&watch, b->machine, &s->rep[i]);
     s->energy.package_j += after.package_j - before.package_j;
     s->energy.dram_j += after.dram_j - before.dram_j;
     return rc;
@@ -383,12 +392,38 @@ static int measure(struct samples *s, struct probes *p, const struct bench *b, c
     return probe(p, b->prober, err);
 }
 
+/* Each repetition against the probes before and after it. methods.md (63) */
+static int add_repetitions(struct run *r, const struct run_row *row, const struct bench_test *t, struct samples *s,
+                           const struct probes *p, struct error *err)
+{
+    for (int i = 0; i < t->reps; i++) {
+        struct run_rep *rep = &s->rep[i];
+        memcpy(rep->model, row->model, sizeof rep->model);
+        memcpy(rep->test, row->test, sizeof rep->test);
+        rep->n_threads = row->n_threads;
+        rep->repetition = i;
+        rep->seconds = s->seconds[i];
+        rep->tok_s = (double)t->n * t->n_batch / s->seconds[i];
+        rep->ceiling_bytes_s = (p->bytes_s[i] + p->bytes_s[i + 1]) / 2;
+        rep->ceiling_flop_s = (p->flop_s[i] + p->flop_s[i + 1]) / 2;
+        rep->mbu = (row->weight_bytes + row->kv_bytes) / rep->seconds / rep->ceiling_bytes_s;
+        rep->mfu = row->flop / rep->seconds / rep->ceiling_flop_s;
+        if (run_add_rep(r, rep, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* The row of one test, its ceilings and its ops. */
 static int report(struct run *r, struct run_row *row, const struct bench *b, const struct bench_test *t,
-                  const struct samples *s, struct probes *p, struct error *err)
+                  struct samples *s, const struct probes *p, struct error *err)
 {
     fill_rates(row, t, s);
+    if (add_repetitions(r, row, t, s, p, err) != 0)
+        return -1;
     fill_utilization(row, t, p);
+    bench_conditions(row, s->rep, (size_t)t->reps, p->bytes_s, p->n);
+    bench_against_stored(row, b->stored, bench_math(b->e));
     fill_energy(row, t, s, b->energy);
     if (isnan(row->ceiling_flop_s))
         cli_warn("no compute ceiling for %s: %s", row->test, ceilings_prober_reason(b->prober));

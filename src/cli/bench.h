@@ -16,6 +16,16 @@ struct bench_test {
     bool ops; /* one more repetition with every op timed */
 };
 
+/* This machine, and its stored profile (`roofcast profile`). */
+struct bench_stored {
+    struct hwprofile host, profile; /* profile: when there */
+    bool there;
+    char reason[160];   /* why the profile is not compared with; "": it is */
+    double cache_bytes; /* of the last-level caches */
+};
+int bench_stored_open(struct bench_stored *s, struct error *err);
+void bench_stored_close(struct bench_stored *s);
+
 /* What the tests of a model share. */
 struct bench {
     struct engine *e;
@@ -23,7 +33,8 @@ struct bench {
     const struct cli_machine *machine;
     struct ceilings_prober *prober;
     struct energy *energy;
-    struct run *run; /* where routing is recorded */
+    struct run *run; /* where routing and repetitions are recorded */
+    const struct bench_stored *stored;
     const struct marker_tool *markers; /* NULL: no tool counts this program */
 };
 
@@ -45,6 +56,24 @@ int bench_count(struct run *r, struct run_row *row, const struct bench *b, const
                 struct error *err);
 /* Lines about them under the tables. */
 void bench_print_counts(const struct run *r);
+
+/* ---- bench_conditions.c: what the machine was like ------------------------------------ */
+
+struct bench_watch {
+    struct cpu_ticks ticks;
+    double preemptions;
+};
+void bench_watch_begin(struct bench_watch *w, const struct cli_machine *machine);
+/* Fills in steal, n_switch and clock_hz, which it measures (some 10 ms). */
+void bench_watch_end(const struct bench_watch *w, const struct cli_machine *machine, struct run_rep *rep);
+/* A row's conditions from those of its n repetitions and from the probes of DRAM's roof beside them. */
+void bench_conditions(struct run_row *row, const struct run_rep *rep, size_t n, const double *probe, size_t n_probe);
+/* The row's rates against the stored profile's roofs of as many threads. */
+void bench_against_stored(struct run_row *row, const struct bench_stored *s, enum math math);
+/* Points above their roofs, into r->findings. */
+int bench_findings(struct run *r, const struct bench_stored *s, struct error *err);
+void bench_print_findings(const struct run *r);
+void bench_print_conditions(const struct run *r);
 
 /* A line of llama-batched-bench's table: B prompts of PP tokens, then TG tokens to each; seconds of both parts. */
 json_t *bench_batch_json(const struct run_row *pp, const struct run_row *tg, double pp_s, double tg_s);

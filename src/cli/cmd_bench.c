@@ -11,6 +11,7 @@ struct options {
     bool ops, uncalibrated;
     const struct marker_tool *markers; /* NULL: no tool counts this program */
     struct energy *energy;
+    struct bench_stored stored;
 };
 
 enum { OPT_UB = 256, OPT_OPS, OPT_SAVE, OPT_COUNTERS, OPT_UNCALIBRATED, OPT_QUIET };
@@ -223,7 +224,7 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
     const struct ceilings_options probe = { .effort = CEILINGS_QUICK, .n_threads = machine->n_threads,
                                             .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus };
     struct bench b = { .m = m, .machine = machine, .run = &res->run, .markers = o->markers,
-                       .energy = o->energy };
+                       .energy = o->energy, .stored = &o->stored };
     struct run_loading l;
     size_engine(&eo, g, n_ubatch);
     eo.counters = (struct counters_options){ .backend = o->counters, .data_dirs = cli_data_dirs(), .root = cli_root(),
@@ -297,6 +298,16 @@ static const struct column row_columns[] = {
     { "mbu_dram", "MBU DRAM", COL_FRACTION, "", true },
     { "dram_source", "DRAM source", COL_TEXT, "", true },
     { "dram_reason", "DRAM reason", COL_TEXT, "", true },
+    { "roof_moved", "roof moved", COL_FRACTION, "", true },
+    { "profile_bytes_s", "profile", COL_SI, "B/s", true },
+    { "mbu_profile", "MBU profile", COL_FRACTION, "", true },
+    { "profile_flop_s", "profile", COL_SI, "FLOP/s", true },
+    { "mfu_profile", "MFU profile", COL_FRACTION, "", true },
+    { "profile_reason", "profile reason", COL_TEXT, "", true },
+    { "steal", "steal", COL_FRACTION, "", true },
+    { "n_switch", "switches", COL_FLOAT, "", true },
+    { "clock_hz", "clock", COL_SI, "Hz", true },
+    { "cache_bytes", "last cache", COL_SI, "B", true },
     { "energy_j", "energy", COL_SI, "J", true },
     { "j_tok", "J/token", COL_SI, "J", true },
     { "energy_source", "energy from", COL_TEXT, "", true },
@@ -368,14 +379,8 @@ static void print_energy(const struct run_row *r)
 /* What a reader of the tables must know: what was not measured, and why a figure can exceed its roof. */
 static void print_notes(const struct results *res, const struct options *o)
 {
-    bool above = false;
-    for (size_t i = 0; i < res->run.n_row; i++)
-        above |= res->run.row[i].mbu > 1.05;
-    for (size_t i = 0; i < res->run.n_op; i++)
-        above |= res->run.op[i].roof_fraction > 1.05;
     printf("\n");
-    if (above)
-        printf("Above 100 %% of the roof: the roof is DRAM's, those operands came from a cache.\n");
+    bench_print_findings(&res->run);
     if (o->ops)
         printf("Layer -1: outside the layers, or a role summed over them.\n");
     for (size_t i = 0; i < res->run.n_loading; i++) {
@@ -384,6 +389,7 @@ static void print_notes(const struct results *res, const struct options *o)
         printf("Load of %s %s, %d thread%s: %s\n", l->model, l->type, l->n_threads, l->n_threads == 1 ? "" : "s",
                cli_loading_text(text, sizeof text, l));
     }
+    bench_print_conditions(&res->run);
     if (res->run.n_row && isnan(res->run.row[0].dram_bytes_s))
         printf("DRAM traffic by hardware counters: unavailable: %s\n", res->run.row[0].dram_reason);
     bench_print_counts(&res->run);
@@ -403,10 +409,11 @@ static int print_results(struct results *res, const struct options *o, struct er
     if (!doc || !ops || !roles)
         goto out;
     json_t *rows = json_object_get(doc, "rows");
-    json_t *meta = json_pack("{s:O s:O s:O s:O s:O s:O s:O s:O s:O}", "provenance", json_object_get(doc, "provenance"), "ops", ops,
+    json_t *meta = json_pack("{s:O s:O s:O s:O s:O s:O s:O s:O s:O s:O s:O}", "provenance", json_object_get(doc, "provenance"), "ops", ops,
                              "roles", roles, "batches", res->batches, "ceilings", json_object_get(doc, "ceilings"), "loads",
                              json_object_get(doc, "loads"), "counts", json_object_get(doc, "counts"), "counting",
-                             json_object_get(doc, "counting"), "certificate", json_object_get(doc, "certificate"));
+                             json_object_get(doc, "counting"), "certificate", json_object_get(doc, "certificate"),
+                             "repetitions", json_object_get(doc, "repetitions"), "findings", res->run.findings);
     if (!meta) {
         error_oom(err, 0, "the report");
         goto out;
@@ -459,7 +466,8 @@ static int run(const struct options *o, int argc, char **argv, struct error *err
         for (int i = 0; i < argc && len < sizeof p->command; i++)
             len += (size_t)snprintf(p->command + len, sizeof p->command - len, "%s%s", i ? " " : "", argv[i]);
         snprintf(p->profile, sizeof p->profile, "%s", "probes beside the run");
-        rc = print_results(&res, o, err);
+        rc = bench_findings(&res.run, &o->stored, err);
+        rc = rc == 0 ? print_results(&res, o, err) : -1;
     }
     if (rc == 0 && o->save)
         rc = run_save(&res.run, o->save, err);
@@ -491,7 +499,11 @@ int cmd_bench(int argc, char **argv, struct error *err)
     if (o.markers && strcmp(o.counters, "auto") == 0) /* the same counters cannot be programmed by two */
         o.counters = "null";
     o.energy = energy_open(cli_root(), err);
-    const int rc = o.energy ? run(&o, argc, argv, err) : -1;
+    int rc = o.energy ? bench_stored_open(&o.stored, err) : -1;
+    if (rc == 0) {
+        rc = run(&o, argc, argv, err);
+        bench_stored_close(&o.stored);
+    }
     energy_close(o.energy);
     cli_markers_close(o.markers);
     return rc;

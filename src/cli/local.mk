@@ -10,6 +10,7 @@ roofcast_SOURCES = \
   %D%/bench.c \
   %D%/bench_batch.c \
   %D%/bench_counts.c \
+  %D%/bench_conditions.c \
   %D%/cmd_profile.c \
   %D%/cmd_synth.c \
   %D%/cmd_quantize.c \

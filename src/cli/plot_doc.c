@@ -1,6 +1,7 @@
 /* The documents that `roofcast plot` reads: a run, an analysis, a prediction or a profile,
  * as doc/formats.md has them. */
 #include "cli/plot.h"
+#include "roofline/finding.h"
 #include "run/run.h"
 #include <math.h>
 #include <stdlib.h>
@@ -295,6 +296,26 @@ static int add_whole(struct plot *p, const struct run_row *row, struct error *er
     return 0;
 }
 
+/* Points of drawn tests that are above their roofs, and why: they are drawn where they are. */
+static int note_findings(struct plot *p, const struct run *r, const struct chosen *c, struct error *err)
+{
+    struct finding *f;
+    size_t n;
+    if (findings_of_run(&f, &n, r, p->have_profile ? &p->roofs : NULL, err) != 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        char test[48], role[24], rate[32], roof[32];
+        if (strcmp(f[i].test, c->test[0]) != 0 && strcmp(f[i].test, c->test[1]) != 0)
+            continue;
+        COPY(test, f[i].test);
+        COPY(role, f[i].role);
+        strbuf_addf(&p->notes, "above the roof: %s%s%s, %s: %s of %s; %s\n", test, *role ? " " : "", role, f[i].what,
+                    units_si(rate, sizeof rate, f[i].rate, f[i].unit), units_si(roof, sizeof roof, f[i].roof, f[i].unit), f[i].text);
+    }
+    free(f);
+    return 0;
+}
+
 static int add_run_rows(struct plot *p, const struct plot_options *o, const struct run *r,
                         struct chosen *c, struct error *err)
 {
@@ -328,7 +349,7 @@ static int add_run_rows(struct plot *p, const struct plot_options *o, const stru
         if (test_drawn(c, op->phase, op->test) && add_row(p, o, &s, err) != 0)
             return -1;
     }
-    return add_ceilings(p, r->ceilings, c, err);
+    return note_findings(p, r, c, err) != 0 ? -1 : add_ceilings(p, r->ceilings, c, err);
 }
 
 static int read_run(struct plot *p, const struct plot_options *o, const json_t *doc,

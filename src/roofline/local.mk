@@ -19,6 +19,8 @@ libroofline_a_SOURCES = \
   %D%/analysis.c \
   %D%/attainable.c \
   %D%/kernel_roofs.c \
+  %D%/finding.h \
+  %D%/finding.c \
   %D%/stage.c \
   %D%/memory.c \
   %D%/predict.c \

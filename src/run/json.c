@@ -92,6 +92,32 @@ static const struct field row_fields[] = {
     FIELD(run_row, FIELD_STR, type_v),
     FIELD(run_row, FIELD_NUM, experts_touched),
     FIELD(run_row, FIELD_STR_NULL, ceiling_source),
+    FIELD_NEWER(run_row, FIELD_NUM, roof_moved),
+    FIELD_NEWER(run_row, FIELD_NUM, profile_bytes_s),
+    FIELD_NEWER(run_row, FIELD_NUM, mbu_profile),
+    FIELD_NEWER(run_row, FIELD_NUM, profile_flop_s),
+    FIELD_NEWER(run_row, FIELD_NUM, mfu_profile),
+    FIELD_NEWER(run_row, FIELD_STR_NULL, profile_reason),
+    FIELD_NEWER(run_row, FIELD_NUM, steal),
+    FIELD_NEWER(run_row, FIELD_NUM, n_switch),
+    FIELD_NEWER(run_row, FIELD_NUM, clock_hz),
+    FIELD_NEWER(run_row, FIELD_NUM, cache_bytes),
+};
+
+static const struct field rep_fields[] = {
+    FIELD(run_rep, FIELD_STR, model),
+    FIELD(run_rep, FIELD_STR, test),
+    FIELD_LO(run_rep, FIELD_INT, n_threads, 1),
+    FIELD(run_rep, FIELD_INT, repetition),
+    FIELD(run_rep, FIELD_TIME, seconds),
+    FIELD(run_rep, FIELD_NUM, tok_s),
+    FIELD(run_rep, FIELD_NUM, ceiling_bytes_s),
+    FIELD(run_rep, FIELD_NUM, mbu),
+    FIELD(run_rep, FIELD_NUM, ceiling_flop_s),
+    FIELD(run_rep, FIELD_NUM, mfu),
+    FIELD(run_rep, FIELD_NUM, steal),
+    FIELD(run_rep, FIELD_NUM, n_switch),
+    FIELD(run_rep, FIELD_NUM, clock_hz),
 };
 
 static const struct field op_fields[] = {
@@ -196,12 +222,15 @@ json_t *run_provenance_json(const struct provenance *p)
 
 json_t *run_to_json(const struct run *r, struct error *err)
 {
-    json_t *doc = json_object(), *rows = json_array(), *ops = json_array(), *loads = json_array();
+    json_t *doc = json_object(), *rows = json_array(), *ops = json_array(), *loads = json_array(),
+           *reps = json_array();
     int bad = 0; /* jansson's setters take the reference, and refuse NULL */
     for (size_t i = 0; i < r->n_row; i++)
         bad |= json_array_append_new(rows, run_row_json(&r->row[i]));
     for (size_t i = 0; i < r->n_op; i++)
         bad |= json_array_append_new(ops, run_op_json(&r->op[i]));
+    for (size_t i = 0; i < r->n_rep; i++)
+        bad |= json_array_append_new(reps, struct_json(rep_fields, ARRAY_LEN(rep_fields), &r->rep[i]));
     for (size_t i = 0; i < r->n_loading; i++)
         bad |= json_array_append_new(loads, run_loading_json(&r->loading[i]));
     bad |= json_object_set_new(doc, "schema", json_string(RUN_SCHEMA));
@@ -209,8 +238,11 @@ json_t *run_to_json(const struct run *r, struct error *err)
     bad |= json_object_set_new(doc, "provenance", run_provenance_json(&r->prov));
     bad |= json_object_set_new(doc, "loads", loads);
     bad |= json_object_set_new(doc, "rows", rows);
+    bad |= json_object_set_new(doc, "repetitions", reps);
     bad |= json_object_set_new(doc, "ops", ops);
     bad |= run_counts_to_json(r, doc);
+    if (r->findings)
+        bad |= json_object_set(doc, "findings", r->findings);
     if (r->n_routing > 0)
         bad |= json_object_set_new(doc, "routing", run_routings_json(r));
     bad |= r->ceilings ? json_object_set(doc, "ceilings", r->ceilings)
@@ -392,6 +424,25 @@ static int read_loads(struct run *r, const json_t *doc, const char *name, struct
     return 0;
 }
 
+static int read_reps(struct run *r, const json_t *doc, const char *name, struct error *err)
+{
+    const json_t *a = json_object_get(doc, "repetitions");
+    if (!a)
+        return 0;
+    if (!json_is_array(a))
+        return error_set(err, ERROR_INPUT, "%s: field \"repetitions\": expected an array", name);
+    for (size_t i = 0; i < json_array_size(a); i++) {
+        char ctx[320];
+        struct run_rep rep;
+        memset(&rep, 0, sizeof rep);
+        snprintf(ctx, sizeof ctx, "%.280s: repetitions[%zu]", name, i);
+        if (read_struct(json_array_get(a, i), ctx, rep_fields, ARRAY_LEN(rep_fields), &rep, err) != 0 ||
+            run_add_rep(r, &rep, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* A ceiling as a profile has it; where none was measured there is no entry, so no null. */
 static int check_ceiling(const json_t *c, const char *ctx, struct error *err)
 {
@@ -438,7 +489,9 @@ static int read_doc(struct run *r, const json_t *doc, const char *name, struct e
     if (!prov)
         return error_set(err, ERROR_INPUT, "%s: field \"provenance\" is missing", name);
     if (read_struct(prov, ctx, prov_fields, ARRAY_LEN(prov_fields), &r->prov, err) != 0 ||
-        read_loads(r, doc, name, err) != 0 || run_read_routing(r, doc, name, err) != 0 || read_rows(r, doc, name, err) != 0 || read_ops(r, doc, name, err) != 0 || run_read_counts(r, doc, name, err) != 0)
+        read_loads(r, doc, name, err) != 0 || run_read_routing(r, doc, name, err) != 0 ||
+        read_rows(r, doc, name, err) != 0 || read_reps(r, doc, name, err) != 0 || read_ops(r, doc, name, err) != 0 ||
+        run_read_counts(r, doc, name, err) != 0)
         return -1;
     return read_ceilings(r, doc, name, err);
 }

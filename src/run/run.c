@@ -41,6 +41,16 @@ int run_add_op(struct run *r, const struct run_op *op, struct error *err)
     return 0;
 }
 
+int run_add_rep(struct run *r, const struct run_rep *rep, struct error *err)
+{
+    struct run_rep *a = grow(r->rep, r->n_rep, sizeof *a, "repetitions of a run", err);
+    if (!a)
+        return -1;
+    r->rep = a;
+    r->rep[r->n_rep++] = *rep;
+    return 0;
+}
+
 int run_add_loading(struct run *r, const struct run_loading *l, struct error *err)
 {
     struct run_loading *a = grow(r->loading, r->n_loading, sizeof *a, "loads of a run", err);
@@ -123,6 +133,8 @@ void run_free(struct run *r)
     free(r->count);
     free(r->counting);
     json_decref(r->certificate);
+    free(r->rep);
     json_decref(r->ceilings);
+    json_decref(r->findings);
     memset(r, 0, sizeof *r);
 }

@@ -34,6 +34,20 @@ struct run_row {
     double experts_touched; /* distinct experts a layer with experts read in a pass, mean; NaN: a dense model */
     char counters[16];
     char ceiling_source[64]; /* "probe beside the run" or the profile's name */
+    double roof_moved; /* DRAM's roof, largest probe less smallest over median; methods.md (63) */
+    double profile_bytes_s, mbu_profile, profile_flop_s, mfu_profile; /* against the stored profile */
+    char profile_reason[160]; /* why these are NaN */
+    double steal, n_switch, clock_hz; /* fraction of its CPUs' time; a repetition, mean; median */
+    double cache_bytes; /* of the last-level caches, all together */
+};
+
+/* One repetition of a test, beside the probes before and after it. */
+struct run_rep {
+    char model[128], test[48];
+    int n_threads, repetition; /* from 0 */
+    double seconds, tok_s;
+    double ceiling_bytes_s, mbu, ceiling_flop_s, mfu; /* means of the two probes */
+    double steal, n_switch, clock_hz;
 };
 
 struct run_op {
@@ -91,12 +105,16 @@ struct run {
     size_t n_routing;
     struct run_row *row;
     size_t n_row;
+    struct run_rep *rep; /* empty in older files */
+    size_t n_rep;
     struct run_op *op; /* empty without --ops */
     size_t n_op;
     json_t *ceilings; /* array of ceiling objects measured beside the run; owned */
+    json_t *findings; /* array of finding objects (doc/formats.md), written, not read: they can be found again; owned */
 };
 
 int run_add_row(struct run *r, const struct run_row *row, struct error *err);
+int run_add_rep(struct run *r, const struct run_rep *rep, struct error *err);
 int run_add_op(struct run *r, const struct run_op *op, struct error *err);
 int run_add_loading(struct run *r, const struct run_loading *l, struct error *err);
 int run_add_count(struct run *r, const struct run_count *c, struct error *err);
@@ -112,7 +130,7 @@ json_t *run_routing_json(const struct run_routing *x);
 json_t *run_provenance_json(const struct provenance *p);
 json_t *run_to_json(const struct run *r, struct error *err);
 int run_save(const struct run *r, const char *path, struct error *err);
-/* Strict: every field must be there but "loads", "routing", "counts", "counting", "certificate" and a row's energy, which older files lack (numbers may be null: NaN), texts must fit, numbers are not negative nor above
+/* Strict: every field must be there but "loads", "routing", "repetitions", "counts", "counting", "certificate" and a row's energy and conditions, which older files lack (numbers may be null: NaN), texts must fit, numbers are not negative nor above
  * 1e24, seconds and ceilings above 0; fields not known are ignored. On an error r is empty and needs no run_free. */
 int run_load(struct run *r, const char *path, struct error *err);
 int run_parse(struct run *r, const char *name, const void *data, size_t size, struct error *err); /* fuzzed */

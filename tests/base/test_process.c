@@ -238,6 +238,21 @@ static void test_peak(void **state)
     assert_true(memory_peak_bytes("/proc/self/status", &err) <= with);
 }
 
+/* CPUs 1 and 3 of a made-up /proc/stat: 1000 and 500 ticks, 30 and 20 of them stolen; guests are in user already. */
+static void test_ticks(void **state)
+{
+    const char *root = *state;
+    put(root, "proc/stat", "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 9 9 9 9 9 9 9 9 9 9\ncpu1 400 10 100 400 20 10 30 30 77 7\n"
+                           "cpu2 1\ncpu3 200 0 50 200 10 10 10 20 0 0\nintr 5\n");
+    struct cpu_ticks t = cpu_ticks(root, &(struct cpulist){ (int[]){ 1, 3 }, 2 });
+    assert_true(t.all == 1500 && t.stolen == 50);
+    t = cpu_ticks(root, &(struct cpulist){ (int[]){ 1, 2 }, 2 }); /* one of them does not say */
+    assert_true(isnan(t.all) && isnan(t.stolen));
+    t = cpu_ticks("/no/such", &(struct cpulist){ (int[]){ 1 }, 1 });
+    assert_true(isnan(t.all));
+    assert_true(process_preemptions() >= 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +264,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_quota_v1, make_root, drop_root),
         cmocka_unit_test_setup_teardown(test_memory_limit, make_root, drop_root),
         cmocka_unit_test_setup_teardown(test_no_cgroups, make_root, drop_root),
+        cmocka_unit_test_setup_teardown(test_ticks, make_root, drop_root),
         cmocka_unit_test(test_threads_within),
         cmocka_unit_test_setup_teardown(test_peak, make_root, drop_root),
     };

@@ -18,6 +18,11 @@ if command -v jq >/dev/null; then
     ok $? "bytes/s is the bytes of a token times tokens/s"
     jq -e '[.rows[] | .bytes_s / .ceiling_bytes_s - .mbu | fabs < 1e-9] | all' "$tmp/bench.json" >/dev/null
     ok $? "MBU is bytes/s over the ceiling beside it"
+    jq -e '[.repetitions[] | [.test, .repetition]] == [["pp24", 0], ["pp24", 1], ["tg4", 0], ["tg4", 1]] and
+        ([.repetitions[] | .mbu > 0 and .n_switch >= 0 and .clock_hz > 1e8] | all) and ([.rows[] | .roof_moved >= 0] | all)' "$tmp/bench.json" >/dev/null
+    ok $? "every repetition beside its probes, with switches and clock"
+    jq -e '[.findings[] | .ratio > 1.02 and .cause != ""] | all' "$tmp/bench.json" >/dev/null
+    ok $? "a point above its roof has a cause"
     jq -e '([.ops[] | select(.phase == "decode") | .share] | add) as $s | $s > 0.999 and $s < 1.001' "$tmp/bench.json" >/dev/null
     ok $? "shares of the ops of a phase add up to 1"
     jq -e '([.ops[] | .flop] | add) as $a | ([.roles[] | .flop] | add) as $b | $a == $b' "$tmp/bench.json" >/dev/null

@@ -27,6 +27,18 @@ grep -q 'tg128, DRAM counters' "$tmp/run.svg" && grep -q 'tg128, all ops' "$tmp/
 ok $? "it shows both byte counts of decode, and roofs with their numbers"
 awk -F'\t' '$1 == "ridge" && $2 > 73.8 && $2 < 73.9 { found = 1 } END { exit !found }' "$tmp/run.roofs.tsv"
 ok $? "the ridge of DRAM and INT8 stands at 6217.5 / 84.2 = 73.84 FLOP/byte"
+# ---- points above their roofs: drawn where they are, with a cause
+run plot "$fixtures/run.json" --hw "$cpu" -o "$tmp/run" && has 'above the roof: .* embed, MBU: .* of 84.2 GB/s; cache reuse: ' && ! has 'above the roof: tg128,'
+ok $? "an op from the cache above memory's roof: cache reuse"
+sed 's/"bytes_s": 68568200000.0/"bytes_s": 92000000000, "roof_moved": 0.3/' "$fixtures/run.json" >"$tmp/above.json"
+run plot "$tmp/above.json" -o "$tmp/above" && has 'above the roof: tg128, MBU: 92.0 GB/s of 84.2 GB/s; roof moved: .* 30 %'
+ok $? "a roof that moved"
+sed 's/"bytes_s": 68568200000.0/"bytes_s": 92000000000, "cache_bytes": 1e9/' "$fixtures/run.json" >"$tmp/above.json"
+run plot "$tmp/above.json" -o "$tmp/above" && has 'above the roof: tg128, MBU: .*cache reuse: '
+ok $? "a model that the last cache holds"
+sed 's/"bytes_s": 68568200000.0/"bytes_s": 68568200000.0, "profile_bytes_s": 60e9/' "$fixtures/run.json" >"$tmp/above.json"
+run plot "$tmp/above.json" -o "$tmp/above" && has 'above the roof: tg128, MBU profile: .*stale profile: .* 140 %'
+ok $? "a stale profile"
 run plot "$fixtures/run.json" --hw "$cpu" --phase decode -o "$tmp/dec" &&
     ! grep -q prefill "$tmp/dec.tsv" && whole "$tmp/dec"
 ok $? "--phase decode leaves prefill out"

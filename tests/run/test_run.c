@@ -201,7 +201,7 @@ static void round_trip(void **state)
     assert_non_null(ja);
     /* ... and none is left out: one a member of the struct. */
     assert_int_equal(json_object_size(json_object_get(ja, "provenance")), 11);
-    assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "rows"), 0)), 41);
+    assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "rows"), 0)), 51);
     assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "ops"), 0)), 20);
     assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "loads"), 0)), 8);
     assert_true(json_equal(ja, jb));
@@ -254,6 +254,48 @@ static void without_energy(void **state)
     json_decref(j);
     run_free(&a);
     run_free(&b);
+}
+
+/* Repetitions come back in their order; files from before there were any, or a row's conditions, load without. */
+static void repetitions(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    struct run a, b;
+    sample(&a);
+    a.row[0].roof_moved = 0.125;
+    a.row[0].steal = NAN;
+    for (int i = 0; i < 2; i++) {
+        struct run_rep rep = { .n_threads = 2, .repetition = i, .seconds = 0.5 + i, .mbu = 0.75, .mfu = NAN, .steal = 0.01, .n_switch = 3,
+                               .clock_hz = 3e9 };
+        SET(rep.model, "m");
+        SET(rep.test, "pp512");
+        assert_ok(run_add_rep(&a, &rep, &err), err);
+    }
+    json_t *j = run_to_json(&a, &err);
+    char *text = json_dumps(j, 0);
+    assert_ok(run_parse(&b, "new", text, strlen(text), &err), err);
+    assert_int_equal(b.n_rep, 2);
+    assert_true(b.rep[1].repetition == 1 && b.rep[1].seconds == 1.5 && b.rep[1].n_switch == 3 && isnan(b.rep[1].mfu));
+    assert_true(b.row[0].roof_moved == 0.125 && isnan(b.row[0].steal));
+    free(text);
+    run_free(&b);
+    json_object_del(j, "repetitions");
+    static const char *const newer[] = { "roof_moved", "profile_bytes_s", "mbu_profile", "profile_flop_s", "mfu_profile",
+                                         "profile_reason", "steal", "n_switch", "clock_hz", "cache_bytes" };
+    for (size_t i = 0; i < ARRAY_LEN(newer); i++)
+        assert_int_equal(json_object_del(json_array_get(json_object_get(j, "rows"), 0), newer[i]), 0);
+    text = json_dumps(j, 0);
+    assert_ok(run_parse(&b, "old", text, strlen(text), &err), err);
+    assert_true(b.n_rep == 0 && isnan(b.row[0].roof_moved) && isnan(b.row[0].cache_bytes));
+    free(text);
+    run_free(&b);
+    json_object_set_new(j, "repetitions", json_pack("[{s:s}]", "model", "m"));
+    text = json_dumps(j, 0);
+    assert_fails(run_parse(&b, "bad", text, strlen(text), &err), err, "repetitions[0]: field \"test\" is missing");
+    free(text);
+    json_decref(j);
+    run_free(&a);
 }
 
 /* Names that are not UTF-8 are written as "?" instead of losing the run. */
@@ -386,6 +428,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip), cmocka_unit_test(empty),   cmocka_unit_test(without_energy), cmocka_unit_test(not_utf8),
+        cmocka_unit_test(repetitions),
         cmocka_unit_test(strict),     cmocka_unit_test(hostile),
         cmocka_unit_test(no_time),    cmocka_unit_test(routing_refused),
     };
