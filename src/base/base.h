@@ -162,6 +162,12 @@ double stats_quantile(const double *x, size_t n, double q);
 double stats_median(const double *x, size_t n);
 /* 95 % bootstrap interval of the median (1000 resamples, fixed seed). methods.md (21). */
 void stats_median_ci(const double *x, size_t n, double *lo, double *hi);
+/* The same where samples of one block (equal numbers, one behind the other) are more alike than those of different ones:
+ * whole blocks are drawn. One block: stats_median_ci. methods.md (55). */
+void stats_median_block_ci(const double *x, const int *block, size_t n, double *lo, double *hi);
+/* Standard deviation between blocks beyond what their samples differ within, as a part of the mean (one-way random
+ * effects); 0: none; NaN: fewer than two blocks, or no block of two samples. methods.md (55). */
+double stats_between_blocks(const double *x, const int *block, size_t n);
 
 /* ---- clock ------------------------------------------------------------------ */
 double clock_now_s(void); /* CLOCK_MONOTONIC_RAW */

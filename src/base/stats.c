@@ -1,4 +1,4 @@
-/* Summary statistics: methods.md (20), (21). */
+/* Summary statistics: methods.md (20), (21), (55). */
 #include "base/base.h"
 #include <math.h>
 #include <stdlib.h>
@@ -78,4 +78,75 @@ void stats_median_ci(const double *x, size_t n, double *lo, double *hi)
     *lo = quantile_sorted(med, RESAMPLES, 0.025);
     *hi = quantile_sorted(med, RESAMPLES, 0.975);
     free(s);
+}
+
+/* Where a block begins, in the order of samples; the end of the last one. */
+static size_t find_blocks(size_t *start, const int *block, size_t n)
+{
+    size_t n_block = 0;
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || block[i] != block[i - 1])
+            start[n_block++] = i;
+    start[n_block] = n;
+    return n_block;
+}
+
+void stats_median_block_ci(const double *x, const int *block, size_t n, double *lo, double *hi)
+{
+    enum { RESAMPLES = 1000 };
+    *lo = *hi = NAN;
+    if (n == 0)
+        return;
+    size_t *start = malloc((n + 1) * sizeof *start);
+    const size_t n_block = start ? find_blocks(start, block, n) : 0;
+    size_t longest = 0;
+    for (size_t b = 0; b < n_block; b++)
+        longest = start[b + 1] - start[b] > longest ? start[b + 1] - start[b] : longest;
+    double *s = start ? malloc((n_block * longest + RESAMPLES) * sizeof *s) : NULL;
+    if (!s || n_block < 2) {
+        free(s);
+        free(start);
+        stats_median_ci(x, n, lo, hi); /* one block says nothing of how blocks differ */
+        return;
+    }
+    double *med = s + n_block * longest;
+    struct rng r;
+    rng_init(&r, 1);
+    for (int k = 0; k < RESAMPLES; k++) {
+        size_t m = 0;
+        for (size_t b = 0; b < n_block; b++) {
+            const size_t which = rng_u64(&r) % n_block, len = start[which + 1] - start[which];
+            memcpy(s + m, x + start[which], len * sizeof *s);
+            m += len;
+        }
+        qsort(s, m, sizeof *s, by_value);
+        med[k] = quantile_sorted(s, m, 0.5);
+    }
+    qsort(med, RESAMPLES, sizeof *med, by_value);
+    *lo = quantile_sorted(med, RESAMPLES, 0.025);
+    *hi = quantile_sorted(med, RESAMPLES, 0.975);
+    free(s);
+    free(start);
+}
+
+double stats_between_blocks(const double *x, const int *block, size_t n)
+{
+    const double mean = stats_mean(x, n);
+    double within = 0, between = 0, squares = 0;
+    size_t n_block = 0;
+    for (size_t i = 0, end; i < n; i = end, n_block++) {
+        for (end = i; end < n && block[end] == block[i]; end++)
+            ;
+        const size_t len = end - i;
+        const double m = stats_mean(x + i, len), sd = stats_sd(x + i, len);
+        within += sd * sd * (double)(len - 1);
+        between += (double)len * (m - mean) * (m - mean);
+        squares += (double)len * (double)len;
+    }
+    if (n_block < 2 || n <= n_block)
+        return NAN;
+    within /= (double)(n - n_block);
+    between /= (double)(n_block - 1);
+    const double per_block = ((double)n - squares / (double)n) / (double)(n_block - 1);
+    return sqrt(fmax(0, (between - within) / per_block)) / fabs(mean);
 }

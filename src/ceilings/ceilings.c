@@ -92,6 +92,7 @@ int ceilings_measure(struct hwprofile *h, const struct ceilings_options *o, stru
         d.start_s = now;
         d.deadline_s = now + fmax(d.end_s - now, 0) / n_counts;
         rc = measure_at(&d, n, h, err);
+        h->noise = hwprofile_noise(h);
         if (rc != 0 || n >= o->n_threads)
             return rc;
     }

@@ -46,6 +46,23 @@ void ceilings_prober_free(struct ceilings_prober *p);
 /* Core clock by a dependent-add chain on the calling thread (about 10 ms), in Hz. */
 double ceilings_clock_hz(void);
 
+/*
+ * Cross-check: every compute and bandwidth ceiling that likwid-bench has a kernel for, with one and with all threads,
+ * measured in turns by both. row is told each; -1 from it ends the check. ERROR_UNAVAILABLE: likwid-bench is not there.
+ */
+struct ceilings_check {
+    char name[64]; /* of the ceiling */
+    char test[40]; /* likwid-bench -t */
+    char unit[8];
+    double ours, theirs; /* medians; NaN with ratio: no answer, the note says why */
+    double ratio;        /* median of ours / theirs, turn by turn */
+    int n_turns;
+    bool pass;           /* ratio at least 0.97 */
+    char note[160];
+};
+typedef int ceilings_check_fn(void *ctx, const struct ceilings_check *c, struct error *err);
+int ceilings_cross_check(const struct ceilings_options *o, ceilings_check_fn *row, void *ctx, struct error *err);
+
 /* "Zen 4; issue rates: SOURCE", or that they are not known. */
 const char *ceilings_core(char *buf, size_t n);
 

@@ -96,6 +96,7 @@ int curves_plan_footprints(struct job_list *l, struct meter *m, enum mem_op op, 
         if (!j)
             return -1;
         snprintf(j->what, sizeof j->what, "%s %zu KiB", mem_op_name(op), bytes[i] / 1024);
+        j->of_curve = true;
         j->weight = op == MEM_READ ? 0.5 : 0.25;
     }
     return 0;
@@ -173,6 +174,7 @@ static int add_threads(struct job_list *l, struct streams *d, struct error *err)
     if (!j)
         return -1;
     snprintf(j->what, sizeof j->what, "read %s, %d thread%s", level_names[d->level], d->n_active, d->n_active == 1 ? "" : "s");
+    j->of_curve = true;
     j->once = d->n_window > 0;
     return 0;
 }

@@ -259,7 +259,8 @@ void driver_to_ceiling(const struct job *j, const struct meter *m, struct ceilin
 {
     *c = (struct ceiling){ .n_threads = m->n, .n_samples = j->n_sample, .issue_fraction = NAN, .footprint_bytes = NAN };
     c->value = stats_median(j->value, (size_t)j->n_sample);
-    stats_median_ci(j->value, (size_t)j->n_sample, &c->ci_lo, &c->ci_hi);
+    stats_median_block_ci(j->value, j->round, (size_t)j->n_sample, &c->ci_lo, &c->ci_hi);
+    c->between_rounds = stats_between_blocks(j->value, j->round, (size_t)j->n_sample);
     c->clock_hz = median_known(j->clock_hz, j->n_sample);
     c->per_cycle = c->value / c->clock_hz / m->n;
     if (j->n_sample == 0)

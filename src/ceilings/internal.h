@@ -156,4 +156,11 @@ struct job *compute_add_best(struct job_list *l, enum math math, unsigned cpu_fl
 /* DRAM read of m's memory, in windows of 1/n_window of a thread's part, a sample each. */
 struct job *memory_add_dram(struct job_list *l, struct meter *m, size_t n_window, unsigned cpu_flags, struct error *err);
 
+/* ---- check.c ------------------------------------------------------------------------ */
+
+/* The test of likwid-bench that does what c does; false: it has none. */
+bool check_test_of(const struct ceiling *c, char *test, size_t size);
+/* Medians, ratio and verdict of n (1 to 5) turns. */
+void check_judge(struct ceilings_check *c, const double *ours, const double *theirs, size_t n);
+
 #endif

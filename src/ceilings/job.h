@@ -46,6 +46,7 @@ struct job {
     char what[48];  /* for progress: "fp32 avx512", "read DRAM" */
     int n_variant;  /* 1 to JOB_MAX_VARIANTS */
     double weight;  /* of the provider's time, among its jobs; 0 means 1 */
+    bool of_curve;  /* a point of a curve, not a ceiling: the cross-check passes it over */
     bool once;      /* n is always 1: a sample is one repetition, however long that takes */
     /* Of the driver: */
     bool prepared, chosen;

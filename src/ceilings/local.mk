@@ -9,6 +9,10 @@ libceilings_a_SOURCES = \
   %D%/driver.c \
   %D%/compute.c \
   %D%/core.c \
+  %D%/check.c \
+  %D%/likwid.h \
+  %D%/likwid_parse.c \
+  %D%/likwid_run.c \
   %D%/mix.h \
   %D%/avx512/zmm.h \
   %D%/amx/tile.h \

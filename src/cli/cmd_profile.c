@@ -1,29 +1,38 @@
 /* roofcast profile: this machine's topology and its measured roofs as a hwprofile JSON. */
-#include "ceilings/ceilings.h"
-#include "cli/cli.h"
+#include "cli/profile.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct options {
-    const char *out;
+    const char *out; /* a file; a format with --compare and --cross-check */
     int64_t n_threads;
     struct cli_engine cpus; /* --cpus and --numa */
-    bool quick, quiet;
+    enum ceilings_effort effort;
+    bool quiet, compare, cross_check;
+    const char *arg[2];
+    int n_arg;
     struct error *err;
 };
 
-enum { OPT_QUICK = 256, OPT_QUIET };
+enum { OPT_QUICK = 256, OPT_FULL, OPT_BRIEF, OPT_QUIET, OPT_COMPARE, OPT_CROSS_CHECK };
 
 static const struct argp_option option_table[] = {
-    { "quick", OPT_QUICK, NULL, 0, "fewer samples: under 30 seconds (default: about 2 minutes)",
+    { "quick", OPT_QUICK, NULL, 0, "under 30 seconds, the best instruction set of each type only (default: under 2 minutes, all of them)",
       0 },
+    { "full", OPT_FULL, NULL, 0, "under 6 minutes: narrower intervals", 0 },
+    { "brief", OPT_BRIEF, NULL, 0, "a few seconds, in little memory: shows that it works; its figures are poor", 0 },
     { "threads", 't', "N", 0,
       "largest thread count; 1, 2, 4, ... and N are measured (default: one a usable core)", 0 },
     { "output", 'o', "FILE", 0,
-      "the profile to write; - is standard output (default: where --hw this reads)", 0 },
+      "the profile to write; - is standard output (default: where --hw this reads). With --compare and --cross-check a format: "
+      "table, csv, json, jsonl or md", 0 },
     CLI_CPU_OPTIONS,
     { "quiet", OPT_QUIET, NULL, 0, "no progress and no table", 0 },
+    { "compare", OPT_COMPARE, NULL, 0, "compare two profiles, A.json and B.json: ratios, whether their intervals overlap, a verdict", 1 },
+    { "cross-check", OPT_CROSS_CHECK, NULL, 0,
+      "measure in turns with likwid-bench, where it is installed: ours / theirs for every ceiling that it has a kernel for; "
+      "PASS from 0.97. Nothing is written", 1 },
     { 0 },
 };
 
@@ -31,10 +40,22 @@ static int parse_one(struct options *o, int key, char *arg, struct error *err)
 {
     switch (key) {
     case OPT_QUICK:
-        o->quick = true;
+        o->effort = CEILINGS_QUICK;
+        return 0;
+    case OPT_FULL:
+        o->effort = CEILINGS_FULL;
+        return 0;
+    case OPT_BRIEF:
+        o->effort = CEILINGS_BRIEF;
         return 0;
     case OPT_QUIET:
         o->quiet = true;
+        return 0;
+    case OPT_COMPARE:
+        o->compare = true;
+        return 0;
+    case OPT_CROSS_CHECK:
+        o->cross_check = true;
         return 0;
     case 'o':
         o->out = arg;
@@ -42,7 +63,18 @@ static int parse_one(struct options *o, int key, char *arg, struct error *err)
     case 't':
         return parse_int(arg, 1, 1 << 20, "-t", &o->n_threads, err);
     case ARGP_KEY_ARG:
-        return error_set(err, ERROR_USAGE, "no argument is expected, found \"%s\"", arg);
+        if (o->n_arg == 2)
+            return error_set(err, ERROR_USAGE, "--compare: two profiles are compared, found a third, \"%s\"", arg);
+        o->arg[o->n_arg++] = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->compare && o->cross_check)
+            return error_set(err, ERROR_USAGE, "--compare and --cross-check: one of them at a time");
+        if (o->compare && o->n_arg != 2)
+            return error_set(err, ERROR_USAGE, "--compare: expected two profiles, found %d", o->n_arg);
+        if (!o->compare && o->n_arg)
+            return error_set(err, ERROR_USAGE, "no argument is expected, found \"%s\"", o->arg[0]);
+        return 0;
     default:
         return cli_engine_option(&o->cpus, key, arg, err);
     }
@@ -60,7 +92,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct column columns[] = {
     { "name", "ceiling", COL_TEXT, NULL, false },  { "value", "median", COL_TEXT, NULL, false },
     { "interval", "95 %", COL_TEXT, NULL, false }, { "n_samples", "samples", COL_INT, NULL, false },
-    { "clock_hz", "clock", COL_SI, "Hz", false },  { "kernel", "kernel", COL_TEXT, NULL, false },
+    { "clock_hz", "clock", COL_SI, "Hz", false },  { "per_cycle", "a cycle", COL_FLOAT, NULL, false },
+    { "issue_fraction", "of issue", COL_FRACTION, NULL, false }, { "kernel", "kernel", COL_TEXT, NULL, false },
 };
 
 /* A column holds FLOP/s, OP/s and B/s: numbers become text with their unit here. */
@@ -72,9 +105,10 @@ static json_t *table_row(const struct ceiling *c)
     units_si(hi, sizeof hi, c->ci_hi, "");
     snprintf(interval, sizeof interval, "%s to %s", lo, hi);
     bool known = !isnan(c->value);
-    return json_pack("{s:s, s:s, s:s, s:i, s:o, s:s}", "name", c->name, "value",
+    return json_pack("{s:s, s:s, s:s, s:i, s:o, s:o, s:o, s:s}", "name", c->name, "value",
                      known ? value : "-", "interval", known ? interval : "-", "n_samples",
-                     c->n_samples, "clock_hz", json_num(c->clock_hz), "kernel", c->kernel);
+                     c->n_samples, "clock_hz", json_num(c->clock_hz), "per_cycle", json_num(c->per_cycle),
+                     "issue_fraction", json_num(c->issue_fraction), "kernel", c->kernel);
 }
 
 static int print_table(const struct hwprofile *h, struct error *err)
@@ -93,24 +127,21 @@ static int print_table(const struct hwprofile *h, struct error *err)
 /* A roof that moved while it was looked at is a poor yardstick: say which. */
 static void warn_unsteady(const struct hwprofile *h)
 {
-    const struct ceiling *worst = NULL;
-    double worst_width = 0.1;
-    int n = 0;
-    for (size_t i = 0; i < h->n_ceiling; i++) {
-        const struct ceiling *c = &h->ceiling[i];
-        double width = (c->ci_hi - c->ci_lo) / c->value;
-        if (!(width > 0.1))
-            continue;
-        n++;
-        if (width > worst_width) {
-            worst_width = width;
-            worst = c;
-        }
-    }
-    if (worst)
-        cli_warn("%d ceiling%s moved by more than 10 %% while measured, \"%s\" by %.0f %%: "
-                 "is the machine busy?",
-                 n, n == 1 ? "" : "s", worst->name, 100 * worst_width);
+    if (h->noise.verdict == HW_NOISY)
+        cli_warn("the machine was noisy: a quarter of the ceilings moved by %.1f %% or more between rounds, \"%s\" by %.0f %%: is it "
+                 "busy?",
+                 100 * h->noise.between, h->noise.worst, 100 * h->noise.worst_between);
+}
+
+/* What of the machine the fractions of issue are of, and how steady it was. */
+static void print_notes(const struct hwprofile *h)
+{
+    char core[160];
+    const char *noise = hw_steadiness_name(h->noise.verdict);
+    printf("\n\"of issue\": %s\n", ceilings_core(core, sizeof core));
+    if (noise)
+        printf("The machine was %s: upper quartile of what ceilings moved between rounds %.2g %%, at most %.2g %% (%s)\n", noise,
+               100 * h->noise.between, 100 * h->noise.worst_between, h->noise.worst);
 }
 
 static int make_parent(const char *path, struct error *err)
@@ -143,7 +174,7 @@ static int measure_and_save(struct hwprofile *h, const struct options *o,
 {
     const char *out = o->out ? o->out : cli_profile_path();
     struct ceilings_options c = {
-        .effort = o->quick ? CEILINGS_QUICK : CEILINGS_DEFAULT,
+        .effort = o->effort,
         .n_threads = machine->n_threads,
         .cpu_flags = machine->cpu_flags,
         .cpus = &machine->cpus,
@@ -172,7 +203,8 @@ static int measure_and_save(struct hwprofile *h, const struct options *o,
             *err = save_err;
             return -1;
         }
-        printf("\n%s, %d core%s: profile written to %s\n", h->name, h->n_cores,
+        print_notes(h);
+        printf("%s, %d core%s: profile written to %s\n", h->name, h->n_cores,
                h->n_cores == 1 ? "" : "s", out);
     }
     if (interrupted)
@@ -183,20 +215,34 @@ static int measure_and_save(struct hwprofile *h, const struct options *o,
     return 0;
 }
 
+static int other_modes(const struct options *o, const struct cli_machine *machine, struct error *err)
+{
+    enum report_format format = REPORT_TABLE;
+    if (o->out && report_format_find(o->out, &format, err) != 0)
+        return -1;
+    if (o->compare)
+        return profile_compare(o->arg[0], o->arg[1], format, err);
+    const struct ceilings_options c = { .effort = o->effort, .n_threads = machine->n_threads, .cpu_flags = machine->cpu_flags,
+                                        .cpus = &machine->cpus, .progress = cli_progress };
+    return profile_cross_check(&c, format, err);
+}
+
 int cmd_profile(int argc, char **argv, struct error *err)
 {
-    struct options o = { .err = err };
+    struct options o = { .effort = CEILINGS_DEFAULT, .err = err };
     const struct argp argp = { option_table,
                                parse,
-                               "",
-                               "Measure this machine's roofs: peak FLOP/s in FP32, BF16 "
-                               "and INT8, and read bandwidth at L1, "
-                               "L2, L3 and DRAM, for 1, 2, 4, ... threads, each the median "
-                               "of several samples with its 95 % "
-                               "interval. The machine should be idle.\v"
+                               "\n--compare A.json B.json",
+                               "Measure this machine's roofs: peak FLOP/s of every operand type and instruction set, bandwidth at L1, "
+                               "L2, L3 and DRAM, and the engine's own kernels, for 1, 2, 4, ... threads, each the median of several "
+                               "samples with its 95 % interval. The machine should be idle; how steady it was stands in the profile.\v"
+                               "A peak is that of the best number of accumulators and mix of multiply-adds and additions, also per "
+                               "cycle of the clock measured beside it and, where the core is known, as a part of what it can issue.\n\n"
                                "Ctrl-C keeps what was measured until then.\n\n"
                                "  roofcast profile --quick\n"
-                               "  roofcast profile -t 8 --cpus 0-7 -o numa0.json",
+                               "  roofcast profile -t 8 --cpus 0-7 -o numa0.json\n"
+                               "  roofcast profile --compare before.json after.json\n"
+                               "  roofcast profile --cross-check -o md",
                                NULL,
                                NULL,
                                NULL };
@@ -205,10 +251,12 @@ int cmd_profile(int argc, char **argv, struct error *err)
     struct cli_machine machine;
     struct hwprofile h;
     cli_set_quiet(o.quiet);
+    if (o.compare)
+        return other_modes(&o, NULL, err);
     if (cli_machine_init(&machine, o.n_threads, &o.cpus, err) != 0)
         return -1;
-    int rc = hwprofile_host(&h, err);
-    if (rc == 0) {
+    int rc = o.cross_check ? other_modes(&o, &machine, err) : hwprofile_host(&h, err);
+    if (rc == 0 && !o.cross_check) {
         rc = measure_and_save(&h, &o, &machine, err);
         hwprofile_free(&h);
     }

@@ -12,6 +12,9 @@ roofcast_SOURCES = \
   %D%/bench_counts.c \
   %D%/bench_conditions.c \
   %D%/cmd_profile.c \
+  %D%/profile.h \
+  %D%/profile_compare.c \
+  %D%/profile_check.c \
   %D%/cmd_synth.c \
   %D%/cmd_quantize.c \
   %D%/cmd_analyze.c \

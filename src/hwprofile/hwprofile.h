@@ -48,6 +48,7 @@ struct ceiling {
     char unit[8];   /* "FLOP/s" "OP/s" "B/s" "s" */
     double ci_lo, ci_hi; /* 95 % interval of the median */
     int n_samples;
+    double between_rounds; /* sd between rounds beyond that within them, of the mean: methods.md (55) */
     char kernel[48];
     double clock_hz; /* measured beside it */
     double per_cycle; /* value / clock_hz / n_threads: FLOP, OP or B a core's cycle */
@@ -113,6 +114,15 @@ struct hw_link {
     char topology[16];         /* "switch" "ring" "mesh" (also torus, cube) "pcie" "network" */
 };
 
+/* How steady the machine was while it was measured, over all ceilings with a between_rounds. methods.md (56). */
+enum hw_steadiness { HW_NOISE_UNKNOWN, HW_QUIET, HW_UNSTEADY, HW_NOISY };
+struct hw_noise {
+    enum hw_steadiness verdict;
+    int n_ceilings; /* looked at */
+    double between; /* upper quartile of their between_rounds; NaN: unknown */
+    char worst[64]; /* the ceiling that moved most, and by how much */
+    double worst_between;
+};
 struct hwprofile {
     char id[64];    /* file name without .json: "h100-sxm" */
     char name[128]; /* "NVIDIA H100 SXM5" */
@@ -135,6 +145,7 @@ struct hwprofile {
     size_t n_ceiling;
     struct hw_curve *curve;
     size_t n_curve;
+    struct hw_noise noise;
     struct hw_efficiency eff; /* from the profile, else from its kind's row in hwprofiles/classes.json */
     char date[24];
 };
@@ -169,6 +180,9 @@ const struct ceiling *hwprofile_ceiling(const struct hwprofile *h, const char *k
 const struct hw_curve *hwprofile_curve(const struct hwprofile *h, const char *name); /* NULL: none of that name */
 /* Copies c, its points too; one of that name is replaced. */
 int hwprofile_add_curve(struct hwprofile *h, const struct hw_curve *c, struct error *err);
+/* Of the ceilings that h has now (h->noise is what was found when they were measured). */
+struct hw_noise hwprofile_noise(const struct hwprofile *h);
+const char *hw_steadiness_name(enum hw_steadiness s); /* "quiet" "unsteady" "noisy"; NULL: unknown */
 json_t *ceiling_to_json(const struct ceiling *c, struct error *err);
 
 #endif

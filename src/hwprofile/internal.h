@@ -44,6 +44,7 @@ int hw_get_value(struct hw_value *v, const json_t *parent, const char *pctx, con
                  const struct hw_quantity *q, struct error *err);
 
 int hw_parse_ceilings(struct hwprofile *h, const json_t *a, const char *pctx, struct error *err);
+int hw_parse_noise(struct hwprofile *h, const json_t *o, const char *pctx, struct error *err); /* noise.c */
 int hw_parse_curves(struct hwprofile *h, const json_t *a, const char *pctx, struct error *err);
 int hw_parse_spec(struct hwprofile *h, const json_t *o, const char *pctx, struct error *err);
 /* {"compute": .., "bandwidth": .., "launch_s": ..} */

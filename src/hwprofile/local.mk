@@ -4,6 +4,7 @@ libhwprofile_a_SOURCES = \
   %D%/internal.h \
   %D%/hwprofile.c \
   %D%/names.c \
+  %D%/noise.c \
   %D%/parse.c \
   %D%/parse_ceiling.c \
   %D%/parse_spec.c \

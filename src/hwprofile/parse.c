@@ -131,7 +131,7 @@ static int parse_profile(struct hwprofile *h, const json_t *o, const char *ctx, 
 {
     static const char *const known[] = { "schema", "version",  "id",       "name",       "kind",
                                          "vendor", "aliases",  "spec",     "topology",   "ceilings",
-                                         "curves", "efficiency", "date" };
+                                         "curves", "efficiency", "date",     "noise" };
     char kind[16], ectx[CTX];
     const json_t *spec, *topology, *efficiency;
     if (json_check_schema(o, ctx, HWPROFILE_SCHEMA, HWPROFILE_VERSION, err) != 0 ||
@@ -155,6 +155,7 @@ static int parse_profile(struct hwprofile *h, const json_t *o, const char *ctx, 
         (topology && parse_topology(h, topology, ctx, err) != 0) ||
         hw_parse_ceilings(h, json_object_get(o, "ceilings"), ctx, err) != 0 ||
         hw_parse_curves(h, json_object_get(o, "curves"), ctx, err) != 0 ||
+        hw_parse_noise(h, o, ctx, err) != 0 ||
         (efficiency && hw_parse_efficiency(&h->eff, efficiency, ectx, err) != 0))
         return -1;
     return check_complete(h, ctx, err);

@@ -66,17 +66,19 @@ static int check_ceiling(const struct ceiling *c, const char *ctx, struct error 
     for (size_t i = 0; i < ARRAY_LEN(number); i++)
         if (check_number(number[i], c->unit, key[i], ctx, err) != 0)
             return -1;
+    if (!isnan(c->between_rounds) && !(c->between_rounds >= 0 && c->between_rounds < 1e6))
+        return error_set(err, ERROR_INPUT, "%s: field \"between_rounds\": expected at least 0, found %g", ctx, c->between_rounds);
     return check_interval(c->value, c->ci_lo, c->ci_hi, ctx, err);
 }
 
 static int parse_ceiling(struct ceiling *c, const json_t *o, const char *ctx, struct error *err)
 {
     static const char *const known[] = { "name", "kind", "op", "dtype", "isa", "level", "pages", "node", "n_threads", "n_tok",
-                                         "footprint_bytes", "value", "unit", "ci_lo", "ci_hi", "n_samples", "kernel",
+                                         "footprint_bytes", "value", "unit", "ci_lo", "ci_hi", "n_samples", "between_rounds", "kernel",
                                          "clock_hz", "per_cycle", "issue_fraction", "cpus", "date" };
     int64_t n_threads = 0, n_samples = 0, n_tok = 0;
     *c = (struct ceiling){ .footprint_bytes = NAN, .value = NAN, .ci_lo = NAN, .ci_hi = NAN,
-                           .clock_hz = NAN, .per_cycle = NAN, .issue_fraction = NAN };
+                           .between_rounds = NAN, .clock_hz = NAN, .per_cycle = NAN, .issue_fraction = NAN };
     if (hw_check_fields(o, ctx, known, ARRAY_LEN(known), err) != 0 ||
         hw_get_text(o, ctx, "name", true, c->name, sizeof c->name, err) != 0 ||
         hw_get_text(o, ctx, "kind", true, c->kind, sizeof c->kind, err) != 0 ||
@@ -97,6 +99,7 @@ static int parse_ceiling(struct ceiling *c, const json_t *o, const char *ctx, st
         json_get_num_opt(o, ctx, "value", &c->value, err) != 0 ||
         json_get_num_opt(o, ctx, "ci_lo", &c->ci_lo, err) != 0 ||
         json_get_num_opt(o, ctx, "ci_hi", &c->ci_hi, err) != 0 ||
+        json_get_num_opt(o, ctx, "between_rounds", &c->between_rounds, err) != 0 ||
         json_get_num_opt(o, ctx, "clock_hz", &c->clock_hz, err) != 0 ||
         json_get_num_opt(o, ctx, "per_cycle", &c->per_cycle, err) != 0 ||
         json_get_num_opt(o, ctx, "issue_fraction", &c->issue_fraction, err) != 0)

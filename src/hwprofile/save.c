@@ -57,6 +57,8 @@ json_t *ceiling_to_json(const struct ceiling *c, struct error *err)
     rc |= put(o, "ci_lo", json_num(c->ci_lo));
     rc |= put(o, "ci_hi", json_num(c->ci_hi));
     rc |= put(o, "n_samples", json_integer(c->n_samples));
+    if (c->n_samples > 1 && !isnan(c->between_rounds))
+        rc |= put(o, "between_rounds", json_real(c->between_rounds));
     rc |= put(o, "kernel", json_string(c->kernel));
     rc |= put(o, "clock_hz", json_num(c->clock_hz));
     rc |= put_known(o, "per_cycle", c->per_cycle);
@@ -211,6 +213,20 @@ static json_t *efficiency_to_json(const struct hw_efficiency *e)
     return NULL;
 }
 
+static json_t *noise_to_json(const struct hw_noise *n)
+{
+    json_t *o = json_object();
+    int rc = put(o, "verdict", json_string(hw_steadiness_name(n->verdict)));
+    rc |= put(o, "between_rounds", json_num(n->between));
+    rc |= put(o, "n_ceilings", json_integer(n->n_ceilings));
+    rc |= put(o, "worst", json_string(n->worst));
+    rc |= put(o, "worst_between_rounds", json_num(n->worst_between));
+    if (rc == 0)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
 json_t *hwprofile_to_json(const struct hwprofile *h, struct error *err)
 {
     json_t *o = json_object(), *aliases = json_array(), *ceilings = json_array();
@@ -237,6 +253,8 @@ json_t *hwprofile_to_json(const struct hwprofile *h, struct error *err)
         rc |= json_array_append_new(curves, curve_to_json(&h->curve[i]));
     rc |= h->n_curve ? put(o, "curves", json_incref(curves)) : 0;
     json_decref(curves);
+    if (h->noise.verdict != HW_NOISE_UNKNOWN)
+        rc |= put(o, "noise", noise_to_json(&h->noise));
     rc |= put(o, "efficiency", efficiency_to_json(&h->eff));
     if (rc == 0)
         return o;

@@ -270,6 +270,70 @@ static void test_stats(void **state)
     assert_true(lo >= 1 && lo <= 2.5 && hi >= 2.5 && hi <= 4);
 }
 
+enum { N_ROUNDS = 15, N_SAMPLES = 3 };
+
+/* How often, of `runs` simulated ceilings with median 100, each interval holds it. */
+static void coverage(double sd_round, double sd_sample, uint64_t seed, int runs, double *blocks, double *samples)
+{
+    struct rng r;
+    rng_init(&r, seed);
+    *blocks = *samples = 0;
+    for (int k = 0; k < runs; k++) {
+        double x[N_ROUNDS * N_SAMPLES], lo, hi;
+        int block[N_ROUNDS * N_SAMPLES];
+        for (int i = 0; i < N_ROUNDS; i++) {
+            const double round = sd_round * rng_normal(&r);
+            for (int j = 0; j < N_SAMPLES; j++) {
+                x[i * N_SAMPLES + j] = 100 + round + sd_sample * rng_normal(&r);
+                block[i * N_SAMPLES + j] = i;
+            }
+        }
+        stats_median_block_ci(x, block, ARRAY_LEN(x), &lo, &hi);
+        *blocks += lo <= 100 && 100 <= hi;
+        stats_median_ci(x, ARRAY_LEN(x), &lo, &hi);
+        *samples += lo <= 100 && 100 <= hi;
+    }
+    *blocks /= runs;
+    *samples /= runs;
+}
+
+/* An interval of 95 % has to hold the truth about that often, whether rounds drift or not. */
+static void test_block_intervals(void **state)
+{
+    (void)state;
+    static const struct {
+        double sd_round, sd_sample;
+    } cases[] = { { 0, 1 }, { 1, 1 }, { 3, 1 } };
+    double blocks, samples;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        coverage(cases[i].sd_round, cases[i].sd_sample, 11 + i, 300, &blocks, &samples);
+        if (!(blocks > 0.90 && blocks < 0.985))
+            fail_msg("drift %g: blocks cover %.3f", cases[i].sd_round, blocks);
+        if (cases[i].sd_round > 0 && !(samples < 0.90))
+            fail_msg("drift %g: single samples cover %.3f", cases[i].sd_round, samples);
+    }
+    /* Rounds all alike, all of one round, samples all alike. */
+    const double x[] = { 1, 3, 2, 2, 3, 1, 5, 5, 5, 5, 5, 5 };
+    const int three[] = { 0, 0, 1, 1, 2, 2 }, one[] = { 4, 4, 4, 4, 4, 4 };
+    double lo, hi, lo1, hi1;
+    stats_median_block_ci(x, three, 6, &lo, &hi);
+    assert_true(lo == 2 && hi == 2);
+    stats_median_block_ci(x, one, 6, &lo, &hi);
+    stats_median_ci(x, 6, &lo1, &hi1);
+    assert_true(lo == lo1 && hi == hi1);
+    stats_median_block_ci(x + 6, three, 6, &lo, &hi);
+    assert_true(lo == 5 && hi == 5);
+    stats_median_block_ci(x, three, 0, &lo, &hi);
+    assert_true(isnan(lo) && isnan(hi));
+    /* By hand: rounds of (9, 11), (19, 21), (29, 31): within 2, between 200; sqrt((200 - 2) / 2) of a mean of 20. */
+    const double y[] = { 9, 11, 19, 21, 29, 31 };
+    assert_true(fabs(stats_between_blocks(y, three, 6) - sqrt(99.0) / 20) < 1e-12);
+    assert_true(stats_between_blocks(x, three, 6) == 0);
+    assert_true(isnan(stats_between_blocks(y, one, 6)));
+    const int each[] = { 0, 1, 2, 3, 4, 5 };
+    assert_true(isnan(stats_between_blocks(y, each, 6)));
+}
+
 static void test_rng(void **state)
 {
     (void)state;
@@ -388,7 +452,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_error),   cmocka_unit_test(test_sizes), cmocka_unit_test(test_strbuf),
         cmocka_unit_test(test_outfile), cmocka_unit_test(test_units), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_stats),   cmocka_unit_test(test_rng),   cmocka_unit_test(test_cpulist),
+        cmocka_unit_test(test_stats),   cmocka_unit_test(test_block_intervals), cmocka_unit_test(test_rng),   cmocka_unit_test(test_cpulist),
         cmocka_unit_test(test_team),    cmocka_unit_test(test_json),  cmocka_unit_test(test_names),
         cmocka_unit_test(test_folded_names),
         cmocka_unit_test(test_suggested_names),

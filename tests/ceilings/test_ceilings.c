@@ -5,6 +5,7 @@
  */
 #include "../test.h"
 #include "ceilings/internal.h"
+#include "ceilings/likwid.h"
 #include <math.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -262,6 +263,220 @@ static void time_of_all_threads(void **state)
         assert_int_equal(done[i], 1);
 }
 
+/* ---- the driver, without a clock: a machine that is made up ---------------------------------------------------- */
+
+/* Variant v does speed[v] repetitions a second, noise apart; every tenth sample is lost to something else. */
+struct made_up {
+    double speed[20];
+    struct rng rng;
+    double noise; /* standard deviation of a sample */
+    int calls;
+    double round_factor;
+    bool unavailable, disturbing;
+};
+
+static int made_up_prepare(struct job *j, struct meter *m, struct error *err)
+{
+    struct made_up *u = j->data;
+    (void)m;
+    return u->unavailable ? error_set(err, ERROR_UNAVAILABLE, "no such unit") : 0;
+}
+
+static void made_up_sample(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
+{
+    struct made_up *u = j->data;
+    (void)m;
+    s->disturbed = false;
+    double v = u->speed[variant] * (1 + u->noise * rng_normal(&u->rng)) * u->round_factor;
+    u->calls++;
+    if (u->disturbing && u->calls % 10 == 0) {
+        v /= 4;
+        s->disturbed = true;
+    }
+    *s = (struct sample){ .value = v, .clock_hz = 1e9, .seconds = (double)n / v, .disturbed = s->disturbed };
+}
+
+static int made_up_keep(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+{
+    (void)m;
+    snprintf(c->name, sizeof c->name, "%s", j->what);
+    snprintf(c->kind, sizeof c->kind, "compute");
+    return hwprofile_add_ceiling(h, c, err);
+}
+
+static const struct job_class made_up_class = { .prepare = made_up_prepare, .sample = made_up_sample, .keep = made_up_keep },
+                              made_up_lower = { .lower = true, .sample = made_up_sample, .keep = made_up_keep };
+
+/* Of twenty variants a per cent apart, with noise and disturbances, one of the best two is found; of latencies the lowest. */
+static void search_finds_the_best(void **state)
+{
+    (void)state;
+    int n_best = 0;
+    for (int run = 0; run < 20; run++) {
+        struct made_up u = { .noise = 0.004, .round_factor = 1, .disturbing = run % 2 != 0 };
+        struct error err = { 0 };
+        struct job_list l = { 0 };
+        struct meter m = { .n = 1 };
+        rng_init(&u.rng, (uint64_t)run + 1);
+        for (int v = 0; v < 20; v++)
+            u.speed[v] = 1e9 * (1 - 0.01 * ((v + 7 * run) % 20));
+        struct job *j = job_add(&l, &made_up_class, &err);
+        j->data = &u;
+        j->n_variant = 20;
+        assert_ok(driver_choose(j, &m, 0.1, 0.01, &err), err);
+        assert_true(j->chosen && u.speed[j->variant] >= 0.97e9);
+        n_best += u.speed[j->variant] >= 0.99e9;
+        /* Repetitions of a sample of 10 ms. */
+        assert_true((double)j->n > 0.005 * u.speed[j->variant] && (double)j->n < 0.05 * u.speed[j->variant]);
+        job_list_free(&l);
+
+        j = job_add(&l, &made_up_lower, &err);
+        u.disturbing = false;
+        u.noise = 0.001;
+        j->data = &u;
+        j->n_variant = 20;
+        assert_ok(driver_choose(j, &m, 0.1, 0.01, &err), err);
+        assert_true(u.speed[j->variant] <= 0.82e9);
+        job_list_free(&l);
+    }
+    assert_true(n_best >= 18);
+}
+
+/* Median, interval and what rounds differ by, of samples that drift. */
+static void samples_become_a_ceiling(void **state)
+{
+    (void)state;
+    struct made_up u = { .speed = { 100e6 }, .noise = 0.002, .round_factor = 1 };
+    struct error err = { 0 };
+    struct job_list l = { 0 };
+    struct meter m = { .n = 2, .cpus = "0-1" };
+    struct hwprofile h = { .n_ceiling = 0 };
+    rng_init(&u.rng, 3);
+    struct job *j = job_add(&l, &made_up_class, &err), *missing = job_add(&l, &made_up_class, &err);
+    struct made_up none = { .unavailable = true };
+    j->data = &u;
+    missing->data = &none;
+    snprintf(j->what, sizeof j->what, "made up");
+    assert_ok(driver_choose(j, &m, 0.01, 0.01, &err), err);
+    for (int r = 0; r < 12; r++) {
+        u.round_factor = r % 2 ? 1.1 : 0.9;
+        assert_ok(driver_sample(j, &m, 4, r, INFINITY, &err), err);
+    }
+    assert_ok(driver_choose(missing, &m, 0.01, 0.01, &err), err);
+    assert_ok(driver_keep(&l, &m, &h, &err), err);
+    assert_int_equal(h.n_ceiling, 2);
+    const struct ceiling *c = &h.ceiling[0];
+    assert_int_equal(c->n_samples, 48);
+    assert_true(c->value > 85e6 && c->value < 115e6 && c->ci_lo < 91e6 && c->ci_hi > 109e6);
+    assert_true(fabs(c->between_rounds - 0.104) < 0.01); /* sd of six 0.9 and six 1.1 */
+    assert_true(fabs(c->per_cycle - c->value / 1e9 / 2) < 1e-12);
+    assert_true(isnan(h.ceiling[1].value) && strcmp(h.ceiling[1].kernel, "unavailable: no such unit") == 0);
+    /* That machine is noisy, and says so. */
+    const struct hw_noise n = hwprofile_noise(&h);
+    assert_int_equal(n.verdict, HW_NOISY);
+    assert_int_equal(n.n_ceilings, 1);
+    assert_string_equal(n.worst, "made up");
+    free(h.ceiling);
+    job_list_free(&l);
+}
+
+/* Every job gets its first round even when there is no time; with time, no more than there is. */
+static void time_is_kept(void **state)
+{
+    (void)state;
+    const struct effort e = { .n_rounds = 5, .n_per_round = 3, .trial = 0.3, .sample_s = 0.01 };
+    struct ceilings_options o = { .effort = CEILINGS_QUICK };
+    struct error err = { 0 };
+    struct meter m = { .n = 1 };
+    struct made_up u[6];
+    for (int timed = 0; timed < 2; timed++) {
+        struct job_list l = { 0 };
+        for (size_t i = 0; i < ARRAY_LEN(u); i++) {
+            u[i] = (struct made_up){ .speed = { 1e6, 2e6 }, .noise = 0.01, .round_factor = 1 };
+            rng_init(&u[i].rng, i + 1);
+            struct job *j = job_add(&l, &made_up_class, &err);
+            j->data = &u[i];
+            j->n_variant = 2;
+            j->share_s = 1;
+        }
+        const double now = clock_now_s();
+        const struct driver d = { .e = &e, .o = &o, .begin_s = now, .start_s = now, .end_s = now + 60,
+                                  .deadline_s = timed ? now + 60 : now };
+        assert_ok(driver_run(&d, &l, &m, &err), err);
+        for (size_t i = 0; i < l.n; i++) {
+            assert_int_equal(l.job[i]->variant, 1);
+            assert_true(timed ? l.job[i]->n_sample == 15 : l.job[i]->n_sample >= 1 && l.job[i]->n_sample <= 3);
+        }
+        job_list_free(&l);
+    }
+}
+
+/* ---- the cross-check ---------------------------------------------------------------------------------------------- */
+
+static const char likwid_text[] = "Using 1 threads\nCycles:\t\t\t8450\nTime:\t\t\t3.25e-06 sec\nIterations:\t\t10\n"
+                                  "Iterations per thread:\t10\nSize (Byte):\t\t7936\nNumber of Flops:\t0\nMFlops/s:\t\t0.00\n"
+                                  "MByte/s:\t\t24381.66\n";
+
+static void likwid_output(void **state)
+{
+    (void)state;
+    struct likwid_result r;
+    struct error err;
+    assert_ok(likwid_parse(&r, likwid_text, strlen(likwid_text), &err), err);
+    assert_true(r.seconds == 3.25e-06 && r.flop_s == 0 && fabs(r.bytes_s - 24381.66e6) < 1 && r.size_bytes == 7936 && r.iterations == 10);
+    static const struct {
+        const char *from, *to, *says;
+    } wrong[] = {
+        { "24381.66", "nan", "expected a number" },        { "24381.66", "-3", "expected a number" },
+        { "24381.66", "24381.66 x", "expected a number" }, { "24381.66", "0.00", "no measurement" },
+        { "24381.66", "", "expected a number" },           { "MByte/s", "GByte/s", "no \"MByte/s\"" },
+        { "3.25e-06 sec", "3.25e-06", "expected a number" }, { "Cycles:\t\t\t8450", "MByte/s: 1", "stands twice" },
+        { "Time:\t\t\t3.25e-06 sec", "ERROR - out of things", "likwid-bench: ERROR - out of things" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        char text[512];
+        const char *at = strstr(likwid_text, wrong[i].from);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - likwid_text), likwid_text, wrong[i].to, at + strlen(wrong[i].from));
+        assert_fails(likwid_parse(&r, text, strlen(text), &err), err, wrong[i].says);
+    }
+    assert_fails(likwid_parse(&r, "", 0, &err), err, "has no");
+}
+
+static void check_pairs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kind, *op, *dtype, *isa, *test;
+    } t[] = {
+        { "compute", "", "fp32", "avx512", "peakflops_sp_avx512_fma" }, { "compute", "", "fp64", "avx2", "peakflops_avx_fma" },
+        { "compute", "", "fp64", "sse", "peakflops_sse" },              { "compute", "", "fp32", "scalar", "peakflops_sp" },
+        { "bandwidth", "read", "", "avx512", "load_avx512" },           { "bandwidth", "write", "", "avx2", "store_avx" },
+        { "bandwidth", "write-nt", "", "sse", "store_mem_sse" },        { "bandwidth", "triad", "", "avx512", "stream_avx512" },
+        { "compute", "", "int8", "avx512", NULL },                      { "bandwidth", "gather", "", "avx512", NULL },
+        { "latency", "chase", "", "avx512", NULL },                     { "bandwidth", "read", "", "ref", NULL },
+    };
+    char test[40];
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        struct ceiling c = { .n_threads = 1 };
+        snprintf(c.kind, sizeof c.kind, "%s", t[i].kind);
+        snprintf(c.op, sizeof c.op, "%s", t[i].op);
+        snprintf(c.dtype, sizeof c.dtype, "%s", t[i].dtype);
+        snprintf(c.isa, sizeof c.isa, "%s", t[i].isa);
+        const bool found = check_test_of(&c, test, sizeof test);
+        assert_int_equal(found, t[i].test != NULL);
+        if (found)
+            assert_string_equal(test, t[i].test);
+    }
+    /* Both slow down in the second turn: the ratio does not. */
+    struct ceilings_check k = { .n_turns = 0 };
+    check_judge(&k, (const double[]){ 98, 49, 98 }, (const double[]){ 100, 50, 100 }, 3);
+    assert_true(fabs(k.ratio - 0.98) < 1e-12 && k.pass && !k.note[0] && k.ours == 98 && k.theirs == 100);
+    check_judge(&k, (const double[]){ 96 }, (const double[]){ 100 }, 1);
+    assert_true(!k.pass && strstr(k.note, "4.0 % below"));
+    check_judge(&k, (const double[]){ 200 }, (const double[]){ 100 }, 1);
+    assert_true(k.pass && strstr(k.note, "50 % of ours"));
+}
+
 static const struct ceiling *bandwidth(const char *level, int n)
 {
     const struct ceiling *c = hwprofile_bandwidth(&profile, level, n);
@@ -445,6 +660,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(not_above_the_core),
         cmocka_unit_test(reads_every_line),
         cmocka_unit_test(time_of_all_threads),
+        cmocka_unit_test(search_finds_the_best),
+        cmocka_unit_test(samples_become_a_ceiling),
+        cmocka_unit_test(time_is_kept),
+        cmocka_unit_test(likwid_output),
+        cmocka_unit_test(check_pairs),
         cmocka_unit_test(everything_is_there),
         cmocka_unit_test(each_ceiling_is_sound),
         cmocka_unit_test(kernels_are_there),

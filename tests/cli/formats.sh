@@ -138,6 +138,12 @@ command_json roofcast.predict predict stories15m --hw h100-sxm -n 4 --what-if ba
 command_json roofcast.solve predict stories15m --hw h100-sxm --solve context=fits --solve machine=fits --solve 'bandwidth=tok_s>=1e9'
 command_jsonl predict stories15m --hw h100-sxm
 command_json roofcast.memory memory stories15m --hw h100-sxm
+command_json roofcast.compare profile --compare h100-sxm rtx-4090
+mkdir -p "$tmp/bin"
+printf '#!/bin/sh\nprintf "Time:\\t2.5e-01 sec\\nIterations:\\t9\\nSize (Byte):\\t9\\nMFlops/s:\\t9.0\\nMByte/s:\\t9.0\\n"\n' >"$tmp/bin/likwid-bench"
+chmod +x "$tmp/bin/likwid-bench"
+PATH=$tmp/bin:$PATH "$ROOFCAST" profile --cross-check --brief -t 1 -o json >"$tmp/crosscheck.json" 2>"$tmp/err"
+check roofcast.crosscheck "$tmp/crosscheck.json" "profile --cross-check -o json"
 command_jsonl memory llama-3.1-70b --hw rtx-4090
 
 generate="run -m $top_srcdir/tests/fixtures/llama-2l.gguf -t 1 --ignore-eos -p one"

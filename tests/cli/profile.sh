@@ -1,5 +1,5 @@
 #!/bin/sh
-# roofcast profile: wrong command lines, a quick profile of one thread, Ctrl-C that keeps what is done.
+# roofcast profile: wrong command lines, a short profile of one thread, comparison and cross-check, Ctrl-C that keeps what is done.
 . "${top_srcdir:?}/tests/cli/lib.sh"
 export ROOFCAST_PROFILE="$tmp/sub/this.json"
 
@@ -13,8 +13,13 @@ refused 2 "rofiel" profile --rofiel
 [ ! -e "$ROOFCAST_PROFILE" ]
 ok $? "a wrong command line writes nothing"
 
-run profile --quick -t 1 && [ -s "$ROOFCAST_PROFILE" ]
-ok $? "profile --quick -t 1 writes \$ROOFCAST_PROFILE"
+refused 2 "expected two profiles" profile --compare a.json
+refused 2 "found a third" profile --compare a b c
+refused 2 "one of them at a time" profile --compare --cross-check a b
+refused 1 "no.such" profile --compare "$tmp/no.such.json" "$tmp/no.such.json"
+
+run profile --brief -t 1 && [ -s "$ROOFCAST_PROFILE" ]
+ok $? "profile --brief -t 1 writes \$ROOFCAST_PROFILE"
 grep -q '"schema": "roofcast.hwprofile"' "$ROOFCAST_PROFILE" && grep -q '"name": "read DRAM 1t"' "$ROOFCAST_PROFILE" &&
     grep -q '"dtype": "int8"' "$ROOFCAST_PROFILE" && ! grep -q '"n_threads": 2' "$ROOFCAST_PROFILE"
 ok $? "it holds the ceilings of one thread"
@@ -40,5 +45,64 @@ ok $? "the partial profile holds what was measured until then"
 [ "$(ls "$tmp" | grep -c tmp)" -eq 0 ]
 ok $? "no temporary file is left"
 
-refused 1 "no/such/dir.json" profile --quick -t 1 -o "$tmp/no/such/dir.json"
+# ---- comparison: with itself, with one that is faster, one that lacks some
+run profile --compare "$ROOFCAST_PROFILE" "$ROOFCAST_PROFILE" && has 'the profiles agree' && ! has 'is faster'
+ok $? "a profile agrees with itself"
+jq '.ceilings |= map(if .unit != "s" and .value then .value *= 1000 | .ci_lo *= 1000 | .ci_hi *= 1000 else . end) | .noise = { verdict: "quiet", between_rounds: 0.002, n_ceilings: 9, worst: "x", worst_between_rounds: 0.01 }' \
+    "$ROOFCAST_PROFILE" >"$tmp/faster.json"
+jq '.noise = { verdict: "quiet", between_rounds: 0.002, n_ceilings: 9, worst: "x", worst_between_rounds: 0.01 }' "$ROOFCAST_PROFILE" >"$tmp/quiet.json"
+run profile --compare "$tmp/quiet.json" "$tmp/faster.json" && has 'the profiles differ' && has 'fp32 .* 1000 .*B is faster' && ! has 'A is faster'
+ok $? "what is faster is said to be"
+jq '.noise = { verdict: "noisy", between_rounds: 0.002, n_ceilings: 9, worst: "x", worst_between_rounds: 0.01 }' "$tmp/faster.json" >"$tmp/noisy.json"
+run profile --compare "$tmp/quiet.json" "$tmp/noisy.json" && has 'differ, but the machine was noisy'
+ok $? "of a noisy machine that is said"
+jq '.ceilings |= map(select(.kind == "bandwidth"))' "$tmp/quiet.json" >"$tmp/less.json"
+run profile --compare "$tmp/less.json" "$tmp/quiet.json" -o json &&
+    jq -e '.verdict == "agree" and .n_only_in_one > 0 and ([.rows[] | select(.verdict == "only in B")] | length) == .n_only_in_one' \
+        "$tmp/out" >/dev/null
+ok $? "what only one has is listed"
+
+# ---- cross-check: with a likwid-bench that is made up
+mkdir -p "$tmp/bin"
+fake() {
+    { echo '#!/bin/sh'; cat; } >"$tmp/bin/likwid-bench"
+    chmod +x "$tmp/bin/likwid-bench"
+}
+check_with_fake() {
+    PATH=$tmp/bin:$PATH "$ROOFCAST" profile --cross-check --brief -t 1 -o json >"$tmp/out" 2>"$tmp/err"
+}
+fake <<'END'
+echo "$@" >>"$0.log"
+printf 'Time:\t\t\t2.5e-01 sec\nIterations:\t\t1000\nSize (Byte):\t\t7936\nMFlops/s:\t\t10.00\nMByte/s:\t\t10.00\n'
+END
+check_with_fake && jq -e '.n_compared >= 4 and .n_pass == .n_compared and .n_no_answer == 0 and
+    ([.rows[] | select(.name | startswith("read")) | .test | startswith("load")] | all) and
+    ([.rows[] | select(.note | test("not the peak") | not)] | length) == 0' "$tmp/out" >/dev/null
+ok $? "a slower likwid-bench: every ceiling passes, and its kernels are not the peak"
+grep -q -- '-t peakflops.* -w N:16kB:1 -i ' "$tmp/bin/likwid-bench.log" && grep -q -- '-t load.* -w N:' "$tmp/bin/likwid-bench.log"
+ok $? "it was asked for what is compared"
+fake <<'END'
+printf 'Time:\t\t\t2.5e-01 sec\nIterations:\t\t1000\nSize (Byte):\t\t7936\nMFlops/s:\t\t9e9\nMByte/s:\t\t9e9\n'
+END
+check_with_fake && jq -e '.n_pass == 0 and ([.rows[] | select(.verdict == "FAIL" and (.note | test("below likwid")))] | length) == .n_compared' "$tmp/out" >/dev/null
+ok $? "a faster one: none does"
+fake <<'END'
+case $* in *peakflops*) echo 'ERROR - no such thing'; exit 1 ;; esac
+printf 'Time:\t\t\t2.5e-01 sec\nIterations:\t\t1000\nSize (Byte):\t\t7936\nMFlops/s:\t\t0.00\nMByte/s:\t\t10.00\n'
+END
+check_with_fake && jq -e '.n_no_answer > 0 and .n_compared > 0 and ([.rows[] | select(.verdict == "no answer") | .note] | all(test("ERROR - no such thing")))' "$tmp/out" >/dev/null
+ok $? "its faults are reasons"
+fake <<'END'
+kill -SEGV $$
+END
+real=$ROOFCAST
+printf '#!/bin/sh\nPATH=%s exec "%s" "$@"\n' "$tmp/bin" "$real" >"$tmp/elsewhere"
+chmod +x "$tmp/elsewhere"
+ROOFCAST=$tmp/elsewhere
+refused 1 "killed by signal 11" profile --cross-check --brief -t 1
+rm "$tmp/bin/likwid-bench"
+refused 3 "apt install likwid" profile --cross-check --brief -t 1
+ROOFCAST=$real
+
+refused 1 "no/such/dir.json" profile --brief -t 1 -o "$tmp/no/such/dir.json"
 finish

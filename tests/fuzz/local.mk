@@ -135,3 +135,16 @@ EXTRA_PROGRAMS += $(fuzz_targets)
 CLEANFILES += $(fuzz_targets) %D%/make_corpus
 fuzzers: $(fuzz_targets)
 .PHONY: fuzzers
+
+check_PROGRAMS += %D%/replay_likwid
+%C%_replay_likwid_SOURCES  = %D%/fuzz_likwid.c %D%/replay.c %D%/fuzz.h
+%C%_replay_likwid_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"likwid"'
+%C%_replay_likwid_LDADD    = libceilings.a $(BASE_LIBS)
+TESTS += %D%/replay_likwid
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_likwid
+%C%_fuzz_likwid_SOURCES = %D%/fuzz_likwid.c %D%/fuzz.h
+%C%_fuzz_likwid_LDADD   = libceilings.a $(BASE_LIBS)
+%C%_fuzz_likwid_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif

@@ -1,0 +1,165 @@
+/*
+ * Our ceilings beside likwid-bench's, in alternation: what the machine does meanwhile meets both. A ceiling is compared
+ * where likwid-bench has a kernel of that operation and instruction set.
+ */
+#include "ceilings/internal.h"
+#include "ceilings/likwid.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_TURNS = 5 };
+static const double CALIBRATION_TIMEOUT_S = 60, TIMEOUT_S = 30, TURN_S = 0.25, PASS_FROM = 0.97;
+
+/* likwid-bench's name of an instruction set, behind a test's. */
+static const char *vector_suffix(const char *isa)
+{
+    static const char *const suffix[][2] = { { "avx512", "_avx512" }, { "avx2", "_avx" }, { "sse", "_sse" }, { "scalar", "" } };
+    for (size_t i = 0; i < ARRAY_LEN(suffix); i++)
+        if (strcmp(isa, suffix[i][0]) == 0)
+            return suffix[i][1];
+    return NULL;
+}
+
+bool check_test_of(const struct ceiling *c, char *test, size_t size)
+{
+    static const char *const ops[][2] = {
+        { "", "load" }, { "read", "load" }, { "write", "store" }, { "write-nt", "store_mem" }, { "copy", "copy" }, { "triad", "stream" },
+    };
+    const char *suffix = vector_suffix(c->isa);
+    if (!suffix || c->node[0])
+        return false;
+    if (strcmp(c->kind, "compute") == 0) {
+        const bool single = strcmp(c->dtype, "fp32") == 0;
+        if (!single && strcmp(c->dtype, "fp64") != 0)
+            return false;
+        const bool fma = strcmp(suffix, "_avx") == 0 || strcmp(suffix, "_avx512") == 0;
+        snprintf(test, size, "peakflops%s%s%s", single ? "_sp" : "", suffix, fma ? "_fma" : "");
+        return true;
+    }
+    for (size_t i = 0; strcmp(c->kind, "bandwidth") == 0 && i < ARRAY_LEN(ops); i++)
+        if (strcmp(c->op, ops[i][0]) == 0) {
+            snprintf(test, size, "%s%s", ops[i][1], suffix);
+            return true;
+        }
+    return false;
+}
+
+void check_judge(struct ceilings_check *c, const double *ours, const double *theirs, size_t n)
+{
+    double ratio[MAX_TURNS];
+    c->n_turns = (int)n;
+    c->ours = stats_median(ours, n);
+    c->theirs = stats_median(theirs, n);
+    for (size_t i = 0; i < n && i < MAX_TURNS; i++)
+        ratio[i] = ours[i] / theirs[i];
+    c->ratio = stats_median(ratio, n); /* of neighbours: what moved both falls out */
+    c->pass = c->ratio >= PASS_FROM;
+    if (c->ratio > 1.1)
+        snprintf(c->note, sizeof c->note, "likwid-bench's kernel is not the peak here: %.0f %% of ours", 100 / c->ratio);
+    else if (!c->pass)
+        snprintf(c->note, sizeof c->note, "%.1f %% below likwid-bench", 100 * (1 - c->ratio));
+}
+
+/* The job's kernel, and what a ceiling of it would be called. */
+static int look(struct job *j, struct meter *m, struct ceiling *c, struct error *err)
+{
+    struct hwprofile h = { .n_ceiling = 0 };
+    if (driver_choose(j, m, 0.2, 0.03, err) != 0 ||
+        (j->chosen && driver_sample(j, m, 1, 0, clock_now_s() + 1, err) != 0))
+        return -1;
+    *c = (struct ceiling){ .value = NAN };
+    if (j->n_sample == 0)
+        return 0;
+    driver_to_ceiling(j, m, c);
+    const int rc = j->class->keep(j, m, c, &h, err);
+    if (rc == 0 && h.n_ceiling == 1)
+        *c = h.ceiling[0];
+    else
+        c->value = NAN;
+    hwprofile_free(&h);
+    return rc;
+}
+
+static int take_turns(struct ceilings_check *k, struct job *j, struct meter *m, const struct ceiling *c, int n_turns,
+                      struct error *err)
+{
+    const bool compute = strcmp(c->kind, "compute") == 0;
+    const double bytes = compute ? 16000.0 * m->n : c->footprint_bytes * m->n;
+    double ours[MAX_TURNS], theirs[MAX_TURNS];
+    struct likwid_result r;
+    if (likwid_run(&r, k->test, bytes, m->n, 0, CALIBRATION_TIMEOUT_S, err) != 0)
+        return -1;
+    const uint64_t n = (uint64_t)fmax(1, r.iterations * TURN_S / r.seconds);
+    for (int t = 0; t < n_turns; t++) {
+        j->n_sample = 0;
+        if (driver_sample(j, m, 5, t, clock_now_s() + 1, err) != 0)
+            return -1;
+        ours[t] = stats_median(j->value, (size_t)j->n_sample);
+        if (likwid_run(&r, k->test, bytes, m->n, n, TIMEOUT_S, err) != 0)
+            return -1;
+        theirs[t] = compute ? r.flop_s : r.bytes_s;
+    }
+    check_judge(k, ours, theirs, (size_t)n_turns);
+    return 0;
+}
+
+static int check_job(struct job *j, struct meter *m, const struct ceilings_options *o, ceilings_check_fn *row, void *ctx,
+                     double fraction, struct error *err)
+{
+    struct ceiling c;
+    struct ceilings_check k = { .ours = NAN, .theirs = NAN, .ratio = NAN };
+    struct error why = { 0 };
+    if (o->progress)
+        o->progress(o->progress_ctx, j->what, fraction);
+    if (look(j, m, &c, err) != 0)
+        return -1;
+    if (isnan(c.value) || !check_test_of(&c, k.test, sizeof k.test))
+        return 0;
+    snprintf(k.name, sizeof k.name, "%s", c.name);
+    snprintf(k.unit, sizeof k.unit, "%s", c.unit);
+    if (o->progress)
+        o->progress(o->progress_ctx, k.name, fraction);
+    if (take_turns(&k, j, m, &c, o->effort == CEILINGS_DEFAULT ? 3 : o->effort == CEILINGS_FULL ? 5 : 1, &why) != 0) {
+        if (why.kind == ERROR_INTERRUPTED || why.kind == ERROR_UNAVAILABLE) {
+            *err = why;
+            return -1;
+        }
+        k.ratio = NAN; /* its fault is a reason, not ours */
+        snprintf(k.note, sizeof k.note, "%.150s", why.msg);
+    }
+    return row(ctx, &k, err);
+}
+
+static int check_at(int n_threads, struct hwprofile *h, const struct ceilings_options *o, ceilings_check_fn *row, void *ctx,
+                    struct error *err)
+{
+    struct meter m;
+    struct job_list l = { 0 };
+    if (meter_init(&m, n_threads, true, o, err) != 0)
+        return -1;
+    int rc = ceilings_compute.plan(&l, &m, h, o, err);
+    rc = rc ? rc : ceilings_memory.plan(&l, &m, h, o, err);
+    for (size_t i = 0; rc == 0 && i < l.n; i++)
+        if (!l.job[i]->class->lower && !l.job[i]->of_curve)
+            rc = check_job(l.job[i], &m, o, row, ctx, (double)i / (double)l.n, err);
+    job_list_free(&l);
+    meter_free(&m);
+    return rc;
+}
+
+int ceilings_cross_check(const struct ceilings_options *o, ceilings_check_fn *row, void *ctx, struct error *err)
+{
+    struct hwprofile h;
+    struct likwid_result r;
+    /* Before minutes of measuring: is it there? */
+    if (likwid_run(&r, "load", 8000, 1, 10, TIMEOUT_S, err) != 0)
+        return -1;
+    if (hwprofile_host(&h, err) != 0)
+        return -1;
+    int rc = check_at(1, &h, o, row, ctx, err);
+    if (rc == 0 && o->n_threads > 1)
+        rc = check_at(o->n_threads, &h, o, row, ctx, err);
+    hwprofile_free(&h);
+    return rc;
+}
