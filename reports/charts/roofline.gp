@@ -14,6 +14,7 @@ roof_color    = "#222222"
 inner_color   = "#7d7d7d"
 grid_color    = "#ebebeb"
 typeface      = "sans-serif"
+level_color(l) = l eq "L1" ? "#cc79a7" : l eq "L2" ? "#009e73" : l eq "L3" ? "#e69f00" : "#0072b2"
 
 set encoding utf8
 set termoption noenhanced
@@ -66,6 +67,8 @@ plot \
   points using (point("decode",0)):2:(size($7)) skip 1 with points pt 6 ps variable lw 0.8 lc rgb decode_color, \
   points using (point("other",1)):2:(size($7)) skip 1 with points pt 6 ps variable lw 1.5 lc rgb other_color, \
   points using (point("other",0)):2:(size($7)) skip 1 with points pt 7 ps variable lc rgb other_color, \
+  for [l in "L1 L2 L3 DRAM"] points using (point(l,1)):2:(size($7)) skip 1 with points pt 6 ps variable lw 1.5 lc rgb level_color(l), \
+  for [l in "L1 L2 L3 DRAM"] points using (counted(l)):2:(size($7)) skip 1 with points pt 13 ps variable lc rgb level_color(l), \
   points using (counted("prefill")):2:(size($7)) skip 1 with points pt 13 ps variable lc rgb prefill_color, \
   points using (counted("decode")):2:(size($7)) skip 1 with points pt 13 ps variable lc rgb decode_color, \
   points using (counted("other")):2:(size($7)) skip 1 with points pt 13 ps variable lc rgb other_color

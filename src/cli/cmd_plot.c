@@ -14,9 +14,10 @@ enum { OPT_HW = 256, OPT_BY, OPT_PHASE, OPT_TEST, OPT_TITLE, OPT_ALL, OPT_TRAJEC
 
 static const struct argp_option option_table[] = {
     { "chart", OPT_CHART, "KIND", 0,
-      "roofline (default), hierarchical; of a profile: bandwidth (against footprint), saturation (against threads), "
+      "roofline (default), hierarchical (of a run: a point an op and level of the memory); of a profile: bandwidth (against footprint), saturation (against threads), "
       "latency, loaded-latency, kernels (by tensor type)", 0 },
     { "output", 'o', "NAME", 0, "NAME.svg, .png, .gp, .tsv, .roofs.tsv are written (the chart's name)", 0 },
+    { "model", 'm', "FILE|NAME", 0, "hierarchical: the run's model, whose op list the cache model walks (the run's name for it)", 0 },
     { "format", OPT_FORMAT, "LIST", 0, "pictures: svg,png (default), pdf, txt (drawn with characters)", 0 },
     { "hw", OPT_HW, "NAME|FILE", 0,
       "the machine whose roofs are drawn; `this`: this machine's profile", 0 },
@@ -109,6 +110,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_OP:
         p->op = arg;
+        return 0;
+    case 'm':
+        p->model = arg;
         return 0;
     case 't':
     case OPT_BY:
@@ -207,7 +211,11 @@ static void make_titles(struct roofline_chart *c, const struct plot *p,
     struct strbuf b = { 0 };
     switch (p->kind) {
     case PLOT_RUN:
+        if (o->chart == PLOT_HIERARCHICAL)
+            strbuf_adds(&b, plot_decodes(p, o) ? "Decode. " : "Prefill. ");
         strbuf_addf(&b, "Measured: %s; %s%s", p->tests, p->detail,
+                    o->chart == PLOT_HIERARCHICAL ? p->n_counted ? "; traffic of levels counted where full, from the cache model where hollow"
+                                                                 : "; traffic of levels from the cache model, no counters" :
                     dram_counted(p)
                         ? ""
                         : "; bytes as the engine counts them, hardware counters unavailable");
@@ -245,7 +253,8 @@ static int draw_roofline(const struct plot_options *o, const char *style, struct
         return -1;
     make_titles(&c, &p, o);
     int rc = plot_choose_roofs(&c, &p, o, err);
-    rc = rc ? rc : make_points(&c, &p, o->trajectory, err);
+    if (rc == 0)
+        rc = o->chart == PLOT_HIERARCHICAL ? plot_level_points(&c, &p, o, notes, err) : make_points(&c, &p, o->trajectory, err);
     rc = rc ? rc : chart_roofline(&c, o->out, notes, err);
     if (p.notes.len)
         strbuf_adds(notes, p.notes.s);
@@ -300,6 +309,7 @@ int cmd_plot(int argc, char **argv, struct error *err)
         "  roofcast predict llama-3-8b --hw h100-sxm -b 1,2,4,8,16,32,64,128,256 -o json > b.json; "
         "roofcast plot b.json --trajectory\n"
         "  roofcast plot hwprofiles/h100-sxm.json -o h100\n"
+        "  roofcast plot --chart hierarchical run.json --hw this -m model.gguf\n"
         "  roofcast plot --chart bandwidth this; roofcast plot --chart kernels this --op matmat --format svg,pdf";
     const struct argp argp = { option_table, parse, "FILE.json", doc, NULL, NULL, NULL };
     struct options o = { .err = err };

@@ -53,6 +53,7 @@ roofcast_SOURCES = \
   %D%/plot_doc.c \
   %D%/plot_roofs.c \
   %D%/plot_curves.c \
+  %D%/plot_levels.c \
   %D%/cmd_doctor.c \
   %D%/doctor.h \
   %D%/doctor_facts.c \

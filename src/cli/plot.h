@@ -20,6 +20,7 @@ enum plot_chart {
 enum plot_kind { PLOT_RUN, PLOT_ANALYSIS, PLOT_PREDICTION, PLOT_PROFILE };
 
 struct plot_options {
+    const char *model; /* of a hierarchical roofline: where the run's model is; NULL: by its name */
     const char *doc, *hw, *out, *phase, *test, *title;
     const char *op; /* of a profile's charts: which ops, "read,write"; NULL: see plot_curves.c */
     enum plot_chart chart;
@@ -27,6 +28,19 @@ struct plot_options {
     int64_t n_threads; /* 0: the run's, else all */
     bool by_op, all_roofs;
     bool trajectory; /* a point a row of a prediction, joined in the order of the file */
+};
+
+/* What a test that is drawn was. */
+struct plot_shape {
+    bool drawn;
+    uint32_t n_prompt, n_gen, n_depth, n_batch, n_ubatch;
+    double flop; /* of a repetition */
+};
+
+/* What counters counted of a role's traffic with one level, of one pass. */
+struct plot_counted {
+    char phase[8], role[20], level[8];
+    double bytes;
 };
 
 /* A role, or an op, of one phase, added up. */
@@ -46,6 +60,10 @@ struct plot {
     int n_threads;
     struct plot_item *item;
     size_t n_item;
+    struct plot_shape shape[2]; /* of a run: prefill, decode */
+    struct plot_counted *counted;
+    size_t n_counted;
+    enum dtype type_k, type_v;
     bool math[MATH_COUNT]; /* arithmetics of the points, as the document says; none: see plot_roofs.c */
     struct hwprofile roofs; /* the profile, with the document's own ceilings added */
     bool have_profile;
@@ -57,6 +75,13 @@ void plot_free(struct plot *p);
 int plot_read(struct plot *p, const struct plot_options *o, struct error *err);
 /* Choose roofs into c->roof (the caller frees). plot_roofs.c */
 int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const struct plot_options *o,
+                      struct error *err);
+/* How an op is named: its role, with --by op and its layer. plot_doc.c */
+void plot_op_label(char *buf, size_t n, const struct plot_options *o, const char *role, int64_t layer);
+/* Whether the phase drawn by level is decode: what --phase says, else decode where the run has it. */
+bool plot_decodes(const struct plot *p, const struct plot_options *o);
+/* Points of each level of the memory into c (the caller frees); one phase: decode, or what --phase says. plot_levels.c */
+int plot_level_points(struct roofline_chart *c, const struct plot *p, const struct plot_options *o, struct strbuf *notes,
                       struct error *err);
 /* FLOP/s under the roofs for an op that was not timed: min(peak of its arithmetic, AI x
  * bandwidth). methods.md (13) */

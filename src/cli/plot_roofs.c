@@ -125,7 +125,7 @@ static int add_ceiling(struct roofline_chart *c, const struct ceiling *m, bool t
         snprintf(t, sizeof t, ", %d thread%s", m->n_threads, m->n_threads == 1 ? "" : "s");
     struct chart_roof r = { .bytes_s = compute ? NAN : m->value,
                             .flop_s = compute ? m->value : NAN };
-    snprintf(r.label, sizeof r.label, "%.15s%s%.10s%.14s %.15s",
+    snprintf(r.label, sizeof r.label, "%.8s%.17s%.10s%.14s %.12s",
              compute ? upper(name, sizeof name, m->dtype) : m->level,
              compute && *m->isa ? " "
              : compute          ? ""

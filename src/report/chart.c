@@ -84,6 +84,10 @@ static void add_sample(struct strbuf *b, const struct frame *f, const struct pla
         [SAMPLE_OTHER] = "pt 7 ps 1.1 lc rgb other_color",
         [SAMPLE_COUNTED] = "pt 13 ps 1.1 lc rgb ink",
         [SAMPLE_HOLLOW] = "pt 6 ps 1.1 lw 1.5 lc rgb ink",
+        [SAMPLE_L1] = "pt 7 ps 1.1 lc rgb level_color('L1')",
+        [SAMPLE_L2] = "pt 7 ps 1.1 lc rgb level_color('L2')",
+        [SAMPLE_L3] = "pt 7 ps 1.1 lc rgb level_color('L3')",
+        [SAMPLE_DRAM] = "pt 7 ps 1.1 lc rgb level_color('DRAM')",
         [SAMPLE_RIDGE] = "pt 7 ps 0.65 lc rgb roof_color",
     };
     if (s->kind == SAMPLE_LINE || s->kind == SAMPLE_DASHED) {
@@ -108,8 +112,9 @@ static void add_joins(struct strbuf *b, const struct roofline_chart *c, const st
     for (size_t i = 0; i < c->n_point; i++) {
         const size_t k = point_before(c, p, i);
         if (k != i)
-            strbuf_addf(b, "set arrow from first %.6g, %.6g to first %.6g, %.6g nohead back lw 1.4 lc rgb %s\n", c->point[k].ai,
-                        c->point[k].flop_s, c->point[i].ai, c->point[i].flop_s, script_role_color(phase_role(c->point[i].phase)));
+            strbuf_addf(b, "set arrow from first %.6g, %.6g to first %.6g, %.6g nohead back lw %s lc rgb %s\n", c->point[k].ai,
+                        c->point[k].flop_s, c->point[i].ai, c->point[i].flop_s, c->by_level ? "0.8" : "1.4",
+                        c->by_level ? "inner_color" : script_role_color(phase_role(c->point[i].phase)));
     }
 }
 

@@ -145,10 +145,20 @@ int wrap_text(const char *text, double size_px, double w_px, char (*line)[WRAP_L
  * ----------------------------------------------------------------------------------------
  */
 
+int point_level(const char *phase)
+{
+    static const char *const levels[] = { "L1", "L2", "L3", "DRAM" };
+    for (int i = 0; i < 4; i++)
+        if (strcmp(phase, levels[i]) == 0)
+            return i;
+    return -1;
+}
+
 enum text_role phase_role(const char *phase)
 {
     return strcmp(phase, "decode") == 0    ? TEXT_DECODE
            : strcmp(phase, "prefill") == 0 ? TEXT_PREFILL
+           : point_level(phase) >= 0       ? TEXT_PLAIN
                                            : TEXT_OTHER;
 }
 
@@ -181,7 +191,7 @@ size_t point_before(const struct roofline_chart *c, const struct plan *p, size_t
     if (!c->point[i].join || !p->in_frame[i])
         return i;
     while (k > 0)
-        if (strcmp(c->point[--k].phase, c->point[i].phase) == 0)
+        if (k--, strcmp(c->by_level ? c->point[k].label : c->point[k].phase, c->by_level ? c->point[i].label : c->point[i].phase) == 0)
             return p->in_frame[k] ? k : i;
     return i;
 }
@@ -225,7 +235,7 @@ static void merge_markers(struct plan *p, const struct roofline_chart *c)
         for (size_t j = i + 1; j < c->n_point; j++) {
             const struct chart_point *b = &c->point[j];
             if (!p->in_frame[j] || p->radius_px[j] == 0 ||
-                phase_role(a->phase) != phase_role(b->phase) || a->predicted != b->predicted ||
+                strcmp(a->phase, b->phase) != 0 || a->predicted != b->predicted ||
                 a->counted != b->counted ||
                 hypot(frame_px(&p->frame, a->ai) - frame_px(&p->frame, b->ai),
                       frame_py(&p->frame, a->flop_s) - frame_py(&p->frame, b->flop_s)) > 2)

@@ -60,6 +60,10 @@ struct plan_sample {
         SAMPLE_OTHER,
         SAMPLE_COUNTED,
         SAMPLE_HOLLOW,
+        SAMPLE_L1,
+        SAMPLE_L2,
+        SAMPLE_L3,
+        SAMPLE_DRAM,
         SAMPLE_RIDGE,
         SAMPLE_LINE,
         SAMPLE_DASHED
@@ -78,7 +82,7 @@ struct plan {
     struct segment *leader;
     enum text_role *leader_role;
     size_t n_leader;
-    struct plan_sample sample[12];
+    struct plan_sample sample[16];
     size_t n_sample;
     bool numbered; /* points' labels are numbers, names stand in a table beside the plot */
     bool lettered; /* roofs' labels are letters */
@@ -114,6 +118,8 @@ int plan_roof_labels(struct plan *p, const struct roofline_chart *c, struct scen
 int plan_ridge_labels(struct plan *p, struct scene *s, struct strbuf *notes, struct error *err);
 /* Radius of the disc that covers a point's marker. */
 double point_reach_px(const struct roofline_chart *c, const struct plan *p, size_t i);
+/* Of a point's phase, 0 to 3 for L1 L2 L3 DRAM; -1: it is no level. */
+int point_level(const char *phase);
 enum text_role phase_role(const char *phase);
 /* The point that a line leads from to point i; i itself: none does, or an end is outside the frame. */
 size_t point_before(const struct roofline_chart *c, const struct plan *p, size_t i);

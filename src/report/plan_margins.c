@@ -68,6 +68,7 @@ static int legend_entry(struct plan *p, struct legend *g, int kind, const char *
 /* What the chart shows, so that the legend explains that and no more. */
 struct shown {
     bool decode, prefill, other, counted, predicted, measured, weighted, spec, roof;
+    bool level[4];
 };
 
 static struct shown what_is_shown(const struct plan *p, const struct roofline_chart *c)
@@ -79,6 +80,8 @@ static struct shown what_is_shown(const struct plan *p, const struct roofline_ch
             continue;
         enum text_role r = phase_role(q->phase);
         v.counted |= q->counted;
+        if (point_level(q->phase) >= 0)
+            v.level[point_level(q->phase)] = true;
         v.decode |= r == TEXT_DECODE && !q->counted;
         v.prefill |= r == TEXT_PREFILL && !q->counted;
         v.other |= r == TEXT_OTHER && !q->counted;
@@ -105,9 +108,14 @@ static int legend(struct plan *p, const struct roofline_chart *c, struct legend 
         { v.decode, SAMPLE_DECODE, "decode" },
         { v.prefill, SAMPLE_PREFILL, "prefill" },
         { v.other, SAMPLE_OTHER, "other" },
+        { v.level[0], SAMPLE_L1, "L1 (cores)" },
+        { v.level[1], SAMPLE_L2, "L2" },
+        { v.level[2], SAMPLE_L3, "L3" },
+        { v.level[3], SAMPLE_DRAM, "DRAM" },
         { v.counted, SAMPLE_COUNTED, "bytes from hardware counters" },
-        { v.predicted && v.measured, SAMPLE_HOLLOW, "hollow: predicted" },
-        { v.predicted && !v.measured, SAMPLE_HOLLOW, "hollow: predicted, not measured" },
+        { c->by_level && v.predicted, SAMPLE_HOLLOW, "hollow: bytes from the cache model" },
+        { !c->by_level && v.predicted && v.measured, SAMPLE_HOLLOW, "hollow: predicted" },
+        { !c->by_level && v.predicted && !v.measured, SAMPLE_HOLLOW, "hollow: predicted, not measured" },
         { v.roof, SAMPLE_LINE, "measured roof" },
         { v.spec, SAMPLE_DASHED, "datasheet roof" },
         { p->n_ridge > 0, SAMPLE_RIDGE, "ridge point, FLOP/byte" },

@@ -84,7 +84,7 @@ static void join(struct clusters *k, const struct plan *p, const struct roofline
 
 static bool member(const struct clusters *k, const struct plan *p, size_t i, size_t cluster)
 {
-    return p->in_frame[i] && k->of[i] == cluster;
+    return p->in_frame[i] && k->of[i] == cluster; /* a silent point is of none */
 }
 
 /* The cluster's names in the points' order, a role's layers as one: "ffn_up\u00d732". */
@@ -135,7 +135,7 @@ static size_t *heaviest_first(const struct roofline_chart *c, const struct plan 
     size_t *order = calloc(c->n_point + 1, sizeof *order);
     *n = 0;
     for (size_t i = 0; order && i < c->n_point; i++) {
-        if (!p->in_frame[i])
+        if (!p->in_frame[i] || c->point[i].silent)
             continue;
         size_t at = (*n)++;
         while (at > 0 && weight_of(&c->point[order[at - 1]]) < weight_of(&c->point[i])) {
@@ -160,6 +160,8 @@ static int clusters_build(struct clusters *k, const struct plan *p, const struct
         clusters_free(k);
         return error_oom(err, c->n_point * sizeof *k->v, "chart labels");
     }
+    for (size_t i = 0; i < c->n_point; i++)
+        k->of[i] = SIZE_MAX;
     for (size_t i = 0; i < n; i++)
         join(k, p, c, order[i], radius);
     free(order);
@@ -179,7 +181,7 @@ static int clusters_build(struct clusters *k, const struct plan *p, const struct
 /* ---- one attempt
  * ------------------------------------------------------------------------- */
 
-static enum text_role const key_order[] = { TEXT_DECODE, TEXT_PREFILL, TEXT_OTHER };
+static enum text_role const key_order[] = { TEXT_DECODE, TEXT_PREFILL, TEXT_OTHER, TEXT_PLAIN };
 
 /* Numbers run through decode first, then prefill, as the table of names lists them. */
 static void number_clusters(struct clusters *k)
@@ -307,7 +309,7 @@ static int emit_label(struct plan *p, const struct cluster *g, struct error *err
 
 static const char *phase_heading(enum text_role role)
 {
-    return role == TEXT_DECODE ? "decode" : role == TEXT_PREFILL ? "prefill" : "other";
+    return role == TEXT_DECODE ? "decode" : role == TEXT_PREFILL ? "prefill" : role == TEXT_PLAIN ? "ops" : "other";
 }
 
 static int emit_key(struct plan *p, const struct clusters *k, struct error *err)

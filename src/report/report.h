@@ -62,16 +62,18 @@ struct chart_roof {
 struct chart_point {
     char label[48];
     double ai, flop_s;
-    char phase[8];  /* "prefill" or "decode": marker and colour */
+    char phase[8];  /* "prefill" or "decode", or in a chart by level "L1" "L2" "L3" "DRAM": marker and colour */
     double weight;  /* share of time: marker size; NaN: default */
     bool predicted; /* hollow marker */
     bool counted;   /* bytes from hardware counters: a diamond */
-    bool join;      /* a line leads here from the phase's point before */
+    bool join;      /* a line leads here from the phase's point before; by level: from the point before of that label */
+    bool silent;    /* its label stands at another point of that label */
 };
 struct roofline_chart {
     char title[160], subtitle[256];
     const char *style; /* path of the gnuplot style: reports/charts/roofline.gp */
     unsigned formats;  /* enum chart_format; 0: svg and png */
+    bool by_level;     /* a point an op and level: bytes from counters (full) or the cache model (hollow: predicted) */
     struct chart_roof *roof;
     size_t n_roof;
     struct chart_point *point;
