@@ -181,7 +181,7 @@ static int parse_plateau(struct hw_plateau *l, const json_t *o, const char *unit
     static const char *const known[] = { "level", "from_x", "to_x", "value", "edge_x", "stated_x", "finding" };
     *l = (struct hw_plateau){ .from_x = NAN, .to_x = NAN, .value = NAN, .edge_x = NAN, .stated_x = NAN };
     if (hw_check_fields(o, ctx, known, ARRAY_LEN(known), err) != 0 ||
-        hw_get_text(o, ctx, "level", true, l->level, sizeof l->level, err) != 0 ||
+        hw_get_text(o, ctx, "level", false, l->level, sizeof l->level, err) != 0 ||
         hw_get_text(o, ctx, "finding", false, l->finding, sizeof l->finding, err) != 0 ||
         json_get_num_opt(o, ctx, "from_x", &l->from_x, err) != 0 || json_get_num_opt(o, ctx, "to_x", &l->to_x, err) != 0 ||
         json_get_num_opt(o, ctx, "value", &l->value, err) != 0 || json_get_num_opt(o, ctx, "edge_x", &l->edge_x, err) != 0 ||

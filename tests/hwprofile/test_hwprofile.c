@@ -692,7 +692,8 @@ static void curves(void **state)
         "\"n_threads\":2,\"unit\":\"B/s\",\"points\":[{\"x\":4096,\"value\":2e11,\"ci_lo\":1e11,\"ci_hi\":3e11,"
         "\"n_samples\":3},{\"x\":8192,\"value\":2e11,\"n_samples\":3}],\"plateaus\":[{\"level\":\"L1\",\"from_x\":4096,"
         "\"to_x\":8192,\"value\":2e11,\"edge_x\":33000,\"stated_x\":32768,\"finding\":\"agrees: x\"},{\"level\":\"L2\","
-        "\"from_x\":null,\"to_x\":null,\"value\":null,\"edge_x\":null,\"stated_x\":1048576}]},"
+        "\"from_x\":null,\"to_x\":null,\"value\":null,\"edge_x\":null,\"stated_x\":1048576},{\"level\":\"\","
+        "\"from_x\":8192,\"to_x\":8192,\"value\":1e11,\"edge_x\":9000,\"stated_x\":null}]},"
         "{\"name\":\"read threads DRAM\",\"kind\":\"bandwidth\",\"op\":\"read\",\"x\":\"n_threads\",\"unit\":\"B/s\","
         "\"saturation_x\":3,\"points\":[]}]";
     struct hwprofile h;
@@ -701,7 +702,8 @@ static void curves(void **state)
     assert_ok(parse(&h, with_extra(text), &err), err);
     const struct hw_curve *c = hwprofile_curve(&h, "read footprint 2t"), *t = hwprofile_curve(&h, "read threads DRAM");
     assert_non_null(c);
-    assert_int_equal(c->n_plateau, 2);
+    assert_int_equal(c->n_plateau, 3); /* the last of no level */
+    assert_true(!c->plateau[2].level[0] && c->plateau[2].edge_x == 9000);
     assert_string_equal(c->plateau[0].level, "L1");
     assert_true(c->plateau[0].to_x == 8192 && c->plateau[0].edge_x == 33000 && c->plateau[0].stated_x == 32768);
     assert_true(isnan(c->plateau[1].value) && isnan(c->saturation_x));
