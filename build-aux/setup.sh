@@ -30,6 +30,7 @@ find_missing() {
     need have_mod jansson libjansson-dev
     need have_mod hwloc libhwloc-dev
     need have_mod libpcre2-8 libpcre2-dev
+    need have_mod cminpack libcminpack-dev
     need have_cmd gnuplot gnuplot-nox
     need have_cmd jq jq
     for extra in ${want_commands:-}; do

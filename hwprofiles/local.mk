@@ -131,3 +131,7 @@ dist_hwprofile_DATA = \
   %D%/xeon-6980p.json \
   %D%/xeon-8480plus.json \
   %D%/xeon-8592plus.json
+
+# Constants of the time model, made by roofcast calibrate.
+stacksdir = $(pkgdatadir)/hwprofiles/stacks
+dist_stacks_DATA = %D%/stacks/constants.json

@@ -25,6 +25,7 @@ include tests/kernels/local.mk
 include tests/ceilings/local.mk
 include tests/run/local.mk
 include tests/roofline/local.mk
+include tests/calibrate/local.mk
 include tests/engine/local.mk
 include tests/report/local.mk
 include tests/cli/local.mk

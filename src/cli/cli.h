@@ -34,6 +34,7 @@ int cmd_memory(int argc, char **argv, struct error *err);
 int cmd_report(int argc, char **argv, struct error *err);
 int cmd_score(int argc, char **argv, struct error *err);
 int cmd_import(int argc, char **argv, struct error *err);
+int cmd_calibrate(int argc, char **argv, struct error *err);
 int cmd_plot(int argc, char **argv, struct error *err);
 int cmd_doctor(int argc, char **argv, struct error *err);
 int cmd_list(int argc, char **argv, struct error *err);

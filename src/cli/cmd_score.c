@@ -1,5 +1,6 @@
 /* roofcast score: predictions beside what others measured. */
 #include "cli/cli.h"
+#include "calibrate/calibrate.h"
 #include "score/score.h"
 #include <math.h>
 #include <stdlib.h>
@@ -279,7 +280,7 @@ int cmd_score(int argc, char **argv, struct error *err)
         "  roofcast score gpu_ops.csv --anchor-rows 3\n"
         "  llama-bench -m model.gguf -o json > b.json; roofcast score b.json --hw rtx-4090\n";
     static const struct cli_syntax syntax = { option_table, parse, "FILE", doc };
-    struct score_cli o = { .n_worst = 10, .score = { .model = &time_model_roofs }, .format = REPORT_TABLE };
+    struct score_cli o = { .n_worst = 10, .score = { .model = &time_model_fitted }, .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (!o.file)

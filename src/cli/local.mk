@@ -65,8 +65,9 @@ roofcast_SOURCES = \
   %D%/list_rows.c \
   %D%/list_filter.c \
   %D%/cmd_score.c \
+  %D%/cmd_calibrate.c \
   %D%/cmd_report.c
 roofcast_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DSRCDIR='"$(abs_top_srcdir)"' -DBUILDDIR='"$(abs_top_builddir)"'
-roofcast_LDADD = libreport.a libscore.a libmeasure.a libengine.a libceilings.a libroofline.a librun.a $(KERNEL_LIBS) \
+roofcast_LDADD = libreport.a libcalibrate.a libscore.a libmeasure.a libengine.a libceilings.a libroofline.a librun.a $(KERNEL_LIBS) \
   libcounters.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) \
-  $(PCRE2_LIBS) $(PAPI_LIBS) $(LIKWID_LIBS) $(MPI_LIBS)
+  $(PCRE2_LIBS) $(CMINPACK_LIBS) $(PAPI_LIBS) $(LIKWID_LIBS) $(MPI_LIBS)

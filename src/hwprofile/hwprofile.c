@@ -272,6 +272,11 @@ static int load_path(struct hwprofile *h, const char *path, struct error *err)
     return 0;
 }
 
+bool hwprofile_data_file(char *path, size_t size, const char *sub, const char *name)
+{
+    return name_file(path, size, hw_dirs(), sub, name);
+}
+
 /* The names of all files but that of the kinds' efficiencies. */
 int hwprofile_list(char ***names, size_t *n, struct error *err)
 {

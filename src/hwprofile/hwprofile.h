@@ -162,6 +162,8 @@ void hwprofile_free(struct hwprofile *h);
 int hwprofile_host(struct hwprofile *h, struct error *err);
 
 void hwprofile_set_dirs(const char *const *dirs); /* like model_set_dirs */
+/* Path of DIR/sub/name.json in those directories; false: in none. */
+bool hwprofile_data_file(char *path, size_t size, const char *sub, const char *name);
 int hwprofile_list(char ***names, size_t *n, struct error *err);
 
 /* The best measured ceiling of that kind for n_threads (the largest thread count <= n_threads, else the

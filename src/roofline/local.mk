@@ -3,6 +3,8 @@ libroofline_a_SOURCES = \
   %D%/roofline.h \
   %D%/internal.h \
   %D%/step.h \
+  %D%/timing.h \
+  %D%/timing.c \
   %D%/speculate.h \
   %D%/speculate.c \
   %D%/memory.h \

@@ -66,8 +66,6 @@ const char *source_text(const struct measurement *m, char *buf, size_t size);
 bool is_clean(const struct measurement *m);
 /* The engine without its back end: "llama.cpp" of "llama.cpp-cuda". */
 const char *engine_text(const struct stack *s, char *buf, size_t size);
-/* The group of a row that is left out with it. */
-const char *left_out_text(const struct priced *p, enum leave_out l, char *buf, size_t size);
 /* Sets out->reason; returns 0, since a row without a price is no failure. */
 int no_price(struct priced *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -167,6 +167,9 @@ struct score_options {
 int leave_out_find(const char *name, enum leave_out *out, struct error *err);
 const char *leave_out_name(enum leave_out l); /* NULL: nothing */
 
+/* The group of a row that is left out with it. */
+const char *left_out_text(const struct priced *p, enum leave_out l, char *buf, size_t size);
+
 struct scored {
     const struct priced *p;
     bool anchor;        /* shown, not scored */

@@ -6,7 +6,7 @@
 # It stays in ${XDG_CACHE_HOME:-$HOME/.cache}/roofcast/arm64-sysroot; remove that folder to make it anew.
 set -eu
 
-packages="libc6-dev libjansson-dev libhwloc-dev libpcre2-dev libcmocka-dev"
+packages="libc6-dev libjansson-dev libhwloc-dev libpcre2-dev libcminpack-dev libcmocka-dev"
 
 skip() { printf '%s\n' "arm64 sysroot: $*" >&2; exit 77; }
 say() { printf '%s\n' "$*" >&2; }

@@ -51,3 +51,5 @@ TESTS += %D%/peers.sh
 EXTRA_DIST += tests/bench/peers.sh
 dist_check_SCRIPTS += %D%/quickstart.sh
 TESTS += %D%/quickstart.sh
+dist_check_SCRIPTS += %D%/calibrate.sh
+TESTS += %D%/calibrate.sh

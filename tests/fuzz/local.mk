@@ -131,6 +131,20 @@ EXTRA_PROGRAMS += %D%/make_corpus
 %C%_make_corpus_SOURCES = %D%/make_corpus.c tests/gguf/build.h
 %C%_make_corpus_LDADD   = libdtype.a $(BASE_LIBS)
 
+check_PROGRAMS += %D%/replay_constants
+%C%_replay_constants_SOURCES  = %D%/fuzz_constants.c %D%/replay.c %D%/fuzz.h
+%C%_replay_constants_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"constants"'
+%C%_replay_constants_LDADD    = libcalibrate.a libscore.a libmeasure.a libroofline.a librun.a libhwprofile.a libmodel.a libgguf.a libdtype.a \
+  $(BASE_LIBS) $(PCRE2_LIBS) $(CMINPACK_LIBS)
+TESTS += %D%/replay_constants
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_constants
+%C%_fuzz_constants_SOURCES = %D%/fuzz_constants.c %D%/fuzz.h
+%C%_fuzz_constants_LDADD   = $(%C%_replay_constants_LDADD)
+%C%_fuzz_constants_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
 EXTRA_PROGRAMS += $(fuzz_targets)
 CLEANFILES += $(fuzz_targets) %D%/make_corpus
 fuzzers: $(fuzz_targets)

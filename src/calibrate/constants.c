@@ -1,0 +1,209 @@
+#include "calibrate/constants.h"
+#include "base/json.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONSTANTS_SCHEMA "roofcast.constants"
+enum { CONSTANTS_VERSION = 1, MAX_CONSTANTS = 20000, CTX = 320 };
+
+void constants_free(struct constants_file *f)
+{
+    for (int k = 0; k < FITTED_KIND_COUNT; k++) {
+        free(f->kind[k].c);
+        for (size_t i = 0; i < f->kind[k].n_group; i++)
+            free(f->kind[k].group[i]);
+        free(f->kind[k].group);
+    }
+    *f = (struct constants_file){ 0 };
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static int known_name(const char *name, const char *ctx, struct error *err)
+{
+    char slot[32];
+    snprintf(slot, sizeof slot, "%.*s", (int)fmin(strcspn(name, " "), sizeof slot - 1), name);
+    if (time_slot_find(slot) >= 0)
+        return 0;
+    return error_set(err, ERROR_INPUT, "%s: field \"name\": expected a constant such as \"bandwidth\" or \"launch stack=vllm\", found \"%.64s\"",
+                     ctx, name);
+}
+
+static int read_constant(struct constant *c, const json_t *o, const char *ctx, struct error *err)
+{
+    const char *name;
+    double value, spread;
+    int64_t n = 0;
+    if (!json_is_object(o))
+        return error_set(err, ERROR_INPUT, "%s: expected an object, found %s", ctx, json_type_name(o));
+    if (json_get_str(o, ctx, "name", &name, err) != 0 || json_get_num(o, ctx, "value", &value, err) != 0 ||
+        json_get_num(o, ctx, "spread", &spread, err) != 0 || json_get_int_opt(o, ctx, "n_rows", 0, INT64_MAX, &n, err) != 0)
+        return -1;
+    if (strlen(name) >= sizeof c->name)
+        return error_set(err, ERROR_INPUT, "%s: field \"name\": expected at most %zu bytes, found %zu", ctx, sizeof c->name - 1,
+                         strlen(name));
+    if (!(value > 1e-12 && value < 1e12))
+        return error_set(err, ERROR_INPUT, "%s: field \"value\": expected 1e-12 to 1e12, found %g", ctx, value);
+    if (!(spread > 1 && spread < 1e6))
+        return error_set(err, ERROR_INPUT, "%s: field \"spread\": expected a factor above 1, found %g", ctx, spread);
+    snprintf(c->name, sizeof c->name, "%s", name);
+    c->value = log(value);
+    c->sd = log(spread);
+    c->n_row = (size_t)n;
+    return known_name(name, ctx, err);
+}
+
+static int read_groups(struct constants *c, const json_t *o, const char *ctx, struct error *err)
+{
+    const json_t *list = json_object_get(o, "groups");
+    const size_t n = json_array_size(list);
+    if (list && !json_is_array(list))
+        return error_set(err, ERROR_INPUT, "%s: field \"groups\": expected an array, found %s", ctx, json_type_name(list));
+    c->group = calloc(n + 1, sizeof *c->group);
+    if (!c->group)
+        return error_oom(err, n * sizeof *c->group, "groups");
+    for (size_t i = 0; i < n; i++) {
+        const char *s = json_string_value(json_array_get(list, i));
+        if (!s || !strchr(s, '='))
+            return error_set(err, ERROR_INPUT, "%s: groups[%zu]: expected a text such as \"hardware=NVIDIA RTX 4090\"", ctx, i);
+        if (!(c->group[i] = strdup(s)))
+            return error_oom(err, strlen(s), "groups");
+        c->n_group = i + 1;
+    }
+    return 0;
+}
+
+static int read_kind(struct constants *c, const json_t *o, const char *ctx, struct error *err)
+{
+    const json_t *list = json_object_get(o, "constants");
+    const char *source = "";
+    int64_t n_row = 0;
+    if (!json_is_object(o))
+        return error_set(err, ERROR_INPUT, "%s: expected an object, found %s", ctx, json_type_name(o));
+    if (!json_is_array(list) || json_array_size(list) > MAX_CONSTANTS)
+        return error_set(err, ERROR_INPUT, "%s: field \"constants\": expected an array of at most %d", ctx, MAX_CONSTANTS);
+    if (json_get_num(o, ctx, "sigma", &c->sigma, err) != 0 || json_get_int_opt(o, ctx, "n_rows", 0, INT64_MAX, &n_row, err) != 0 ||
+        json_get_str_opt(o, ctx, "source", &source, err) != 0)
+        return -1;
+    if (!(c->sigma > 0 && c->sigma < 1e3))
+        return error_set(err, ERROR_INPUT, "%s: field \"sigma\": expected more than 0, found %g", ctx, c->sigma);
+    c->n_row = (size_t)n_row;
+    snprintf(c->source, sizeof c->source, "%s", source);
+    c->c = calloc(json_array_size(list) + 1, sizeof *c->c);
+    if (!c->c)
+        return error_oom(err, json_array_size(list) * sizeof *c->c, "constants");
+    for (size_t i = 0; i < json_array_size(list); i++, c->n = i) {
+        char at[CTX + 64];
+        snprintf(at, sizeof at, "%.*s: constants[%zu]", CTX, ctx, i);
+        if (read_constant(&c->c[i], json_array_get(list, i), at, err) != 0)
+            return -1;
+    }
+    return read_groups(c, o, ctx, err);
+}
+
+static int from_json(struct constants_file *f, const json_t *doc, const char *name, struct error *err)
+{
+    const json_t *fits = json_object_get(doc, "fits");
+    if (json_check_schema(doc, name, CONSTANTS_SCHEMA, CONSTANTS_VERSION, err) != 0)
+        return -1;
+    if (!json_is_object(fits))
+        return error_set(err, ERROR_INPUT, "%s: field \"fits\": expected an object", name);
+    for (int k = 0; k < FITTED_KIND_COUNT; k++) {
+        const json_t *o = json_object_get(fits, fitted_kind_names[k]);
+        char ctx[CTX];
+        snprintf(ctx, sizeof ctx, "%.240s: fits.%s", name, fitted_kind_names[k]);
+        if (o && read_kind(&f->kind[k], o, ctx, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int take(struct constants_file *f, json_t *doc, const char *name, struct error *err)
+{
+    *f = (struct constants_file){ 0 };
+    if (!doc)
+        return -1;
+    const int rc = from_json(f, doc, name, err);
+    json_decref(doc);
+    if (rc != 0)
+        constants_free(f);
+    return rc;
+}
+
+int constants_load(struct constants_file *f, const char *path, struct error *err)
+{
+    return take(f, json_load_path(path, err), path, err);
+}
+
+int constants_parse(struct constants_file *f, const char *name, const void *data, size_t size, struct error *err)
+{
+    return take(f, json_load_mem(name, data, size, err), name, err);
+}
+
+int constants_find(struct constants_file *f, const char *name, struct error *err)
+{
+    char path[4096];
+    *f = (struct constants_file){ 0 };
+    if (!hwprofile_data_file(path, sizeof path, "hwprofiles/stacks", name))
+        return error_set(err, ERROR_UNAVAILABLE, "hwprofiles/stacks/%s.json is in none of the data directories", name);
+    return constants_load(f, path, err);
+}
+
+bool constants_saw(const struct constants *c, const char *key, const char *value)
+{
+    char text[300];
+    snprintf(text, sizeof text, "%s=%.256s", key, value);
+    for (size_t i = 0; i < c->n_group; i++)
+        if (strcmp(c->group[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+/* Five digits say all that a fit knows. */
+static json_t *rounded(double v)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.5g", v);
+    return json_real(strtod(text, NULL));
+}
+
+static json_t *kind_to_json(const struct constants *c)
+{
+    json_t *o = json_object(), *list = json_array(), *groups = json_array();
+    int rc = json_object_set_new(o, "n_rows", json_integer((json_int_t)c->n_row));
+    rc |= json_object_set_new(o, "sigma", rounded(c->sigma));
+    rc |= json_object_set_new(o, "source", json_text(c->source));
+    for (size_t i = 0; i < c->n_group; i++)
+        rc |= json_array_append_new(groups, json_text(c->group[i]));
+    for (size_t i = 0; i < c->n; i++) {
+        json_t *j = json_object();
+        rc |= json_object_set_new(j, "name", json_text(c->c[i].name));
+        rc |= json_object_set_new(j, "value", rounded(exp(c->c[i].value)));
+        rc |= json_object_set_new(j, "spread", rounded(exp(c->c[i].sd)));
+        rc |= json_object_set_new(j, "n_rows", json_integer((json_int_t)c->c[i].n_row));
+        rc |= json_array_append_new(list, j);
+    }
+    rc |= json_object_set_new(o, "groups", groups);
+    rc |= json_object_set_new(o, "constants", list);
+    if (rc == 0)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+int constants_save(const struct constants_file *f, const char *path, struct error *err)
+{
+    json_t *doc = json_object(), *fits = json_object();
+    int rc = json_object_set_new(doc, "schema", json_string(CONSTANTS_SCHEMA));
+    rc |= json_object_set_new(doc, "version", json_integer(CONSTANTS_VERSION));
+    rc |= json_object_set_new(doc, "fits", fits);
+    for (int k = 0; k < FITTED_KIND_COUNT; k++)
+        if (f->kind[k].n > 0)
+            rc |= json_object_set_new(fits, fitted_kind_names[k], kind_to_json(&f->kind[k]));
+    rc = rc ? error_oom(err, 0, "constants") : json_save_path(doc, path, err);
+    json_decref(doc);
+    return rc;
+}

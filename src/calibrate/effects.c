@@ -1,0 +1,286 @@
+#include "calibrate/effects.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct fit_model fitted_model = { TIME_SLOT_COUNT, time_ln_seconds };
+
+/*
+ * Effects and what is believed before looking: value where all share it, 0 (no difference) elsewhere, with its spread. Means
+ * are from first principles: products reach most of the bandwidth (measured read loops do) and some half of the peak; a
+ * weight of a quantized type takes a load, a shift, a mask, a conversion and a multiply-add or two; starting a kernel takes
+ * microseconds. Spreads are wide where engines and machines differ by factors. methods.md (74)
+ */
+static const struct {
+    enum time_slot slot;
+    enum dimension dim;
+    double value, sd; /* value: 0 as a logarithm but for DIM_ALL */
+} priors[] = {
+    { TIME_BANDWIDTH, DIM_ALL, 0.85, 0.15 },   { TIME_BANDWIDTH, DIM_CLASS, 0, 0.1 },
+    { TIME_BANDWIDTH, DIM_STACK, 0, 0.1 },     { TIME_BANDWIDTH, DIM_HARDWARE, 0, 0.08 },
+    { TIME_COMPUTE, DIM_ALL, 0.5, 0.4 },       { TIME_COMPUTE, DIM_CLASS, 0, 0.4 },
+    { TIME_COMPUTE, DIM_STACK, 0, 0.4 },       { TIME_COMPUTE, DIM_TYPE, 0, 0.2 },
+    { TIME_COMPUTE, DIM_HARDWARE, 0, 0.12 },   { TIME_VECTOR, DIM_ALL, 6, 0.5 },
+    { TIME_VECTOR, DIM_TYPE, 0, 0.4 },         { TIME_VECTOR, DIM_STACK, 0, 0.4 },
+    { TIME_VECTOR, DIM_FORMAT, 0, 0.4 },       { TIME_COMPUTE, DIM_FORMAT, 0, 0.2 },
+    { TIME_KV, DIM_ALL, 1.2, 0.3 },
+    { TIME_KV, DIM_STACK, 0, 0.3 },
+    { TIME_KV, DIM_ERA, 0, 0.4 },              { TIME_ATTENTION, DIM_ALL, 0.25, 0.6 },
+    { TIME_ATTENTION, DIM_CLASS, 0, 0.3 },     { TIME_ATTENTION, DIM_STACK, 0, 0.4 },
+    { TIME_ATTENTION, DIM_ERA, 0, 0.4 },
+    { TIME_SMALL, DIM_ALL, 1.5, 0.4 },
+    { TIME_SMALL, DIM_OP, 0, 0.5 },
+    { TIME_LAUNCH, DIM_ALL, 4e-6, 0.7 },       { TIME_LAUNCH, DIM_CLASS, 0, 0.4 },
+    { TIME_LAUNCH, DIM_STACK, 0, 0.6 },        { TIME_LAUNCH, DIM_ERA, 0, 0.4 },
+    { TIME_LAUNCH, DIM_OP, 0, 0.4 },           { TIME_LAUNCH, DIM_HARDWARE, 0, 0.2 },
+    { TIME_STEP, DIM_ALL, 2e-4, 1 },
+    { TIME_EXPERT, DIM_ALL, 1.3, 0.3 },        { TIME_EXPERT, DIM_STACK, 0, 0.3 },
+    { TIME_SHARPNESS, DIM_ALL, 1, 0.3 },       { TIME_LINK, DIM_ALL, 0.72, 0.08 },
+    { TIME_LINK, DIM_STACK, 0, 0.3 },          { TIME_LINK, DIM_LINK, 0, 1 },
+    { TIME_HOP, DIM_ALL, 1, 0.5 },             { TIME_HOP, DIM_STACK, 0, 0.5 },
+    { TIME_HOP, DIM_LINK, 0, 1 },           { TIME_REQUEST, DIM_ALL, 1.1, 0.1 },
+    { TIME_REQUEST, DIM_STACK, 0, 0.15 },
+};
+
+static const char *const dim_names[DIM_COUNT] = { "", "class", "stack", "era", "type", "format", "op", "link", "hardware" };
+
+const char *const fitted_kind_names[FITTED_KIND_COUNT] = { "rate", "op", "all_reduce", "tpot", "ttft" };
+
+enum fitted_kind fitted_kind(const struct measurement *m)
+{
+    switch (m->kind) {
+    case MEASURE_OP:
+        return FITTED_OP;
+    case MEASURE_ALL_REDUCE:
+        return FITTED_ALL_REDUCE;
+    case MEASURE_SERVING:
+        return m->metric == METRIC_TTFT ? FITTED_TTFT : FITTED_TPOT;
+    case MEASURE_RATE:
+        break;
+    }
+    return FITTED_RATE;
+}
+
+/* ---- a row's features ------------------------------------------------------------------- */
+
+static uint64_t class_key(const struct work_class *c)
+{
+    return (uint64_t)c->rows * UINT64_C(1000003) ^ (uint64_t)c->cols * UINT64_C(8191) ^ (uint64_t)(c->bits * 16);
+}
+
+static void add_pass(struct time_features *f, const struct priced *p, const struct work_pass *w, double times)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        const struct work_class *c = &w->c[i];
+        const struct time_op o = { .kind = c->kind, .math = c->math, .count = c->count * times, .key = class_key(c),
+                                   .bits = c->bits, .cost = c->cost, .n_comm = c->n_comm,
+                                   .link_bytes = c->cost.link_bytes };
+        time_add(f, &p->roofs, &o);
+    }
+    f->n_pass += times;
+}
+
+/* A server's step, prompts of newcomers included: of n sequences that take `out` steps each, n / out join a step. (75) */
+static void add_steady(struct time_features *f, const struct priced *p, const struct work_pass *w)
+{
+    const double groups = p->layout.dp > 1 ? p->layout.dp : 1;
+    const bool mixed = strcmp(p->m->mode, "disagg") != 0;
+    if (w->phase == PHASE_DECODE)
+        add_pass(f, p, w, w->times);
+    else if (mixed)
+        add_pass(f, p, w, w->times * p->batch / groups / fmax(p->out, 1));
+}
+
+/*
+ * What an all-reduce crosses. On one board the profile's link, unless devices are bridged in pairs and it takes more than a
+ * pair: then the bus. Between boards the network: a board has a card for every two devices (DGX A100: two share a PCIe
+ * switch), and a ring keeps as many busy as it has devices there. (75)
+ */
+static const double pcie_bytes_s = 31.5e9;    /* PCIe 4.0 x16, one direction: hardware.csv of the facts */
+static const double network_bytes_s = 25e9;   /* a card of 200 Gb/s */
+enum { CARDS_PER_BOARD = 4 };
+
+static const char *link_of(const struct priced *p)
+{
+    const struct measurement *m = p->m;
+    if (m->kind != MEASURE_ALL_REDUCE || !(m->per_node > 0))
+        return "board";
+    if (m->per_node < m->n_devices)
+        return "network";
+    return strstr(m->topology, "pairwise") && m->n_devices > 2 ? "pcie" : "board";
+}
+
+static void all_reduce_features(struct time_features *f, const struct priced *p)
+{
+    const char *link = link_of(p);
+    const double board_s = p->roofs.link_bytes_s;
+    if (strcmp(link, "pcie") == 0)
+        f->wire_s *= board_s / fmin(pcie_bytes_s, board_s);
+    if (strcmp(link, "network") == 0)
+        f->wire_s *= board_s / fmin(network_bytes_s * fmin(p->m->per_node, CARDS_PER_BOARD), board_s);
+}
+
+static void features(struct time_features *f, const struct priced *p)
+{
+    const bool serving = p->m->kind == MEASURE_SERVING;
+    *f = (struct time_features){ .sequential = 1 };
+    for (size_t i = 0; i < p->n_pass; i++) {
+        const struct work_pass *w = &p->pass[i];
+        if (serving && p->m->metric == METRIC_TPOT)
+            add_steady(f, p, w);
+        else if (!serving || w->phase == PHASE_PREFILL)
+            add_pass(f, p, w, w->times);
+    }
+    if (p->m->kind == MEASURE_ALL_REDUCE)
+        all_reduce_features(f, p);
+}
+
+/* ---- its dimensions ----------------------------------------------------------------------- */
+
+static void vendor_class(char *out, size_t size, const struct priced *p)
+{
+    char vendor[32] = "";
+    const char *hw = p->machine->hardware;
+    snprintf(vendor, sizeof vendor, "%.*s", (int)strcspn(hw, " "), hw);
+    if (p->machine->h.vendor[0])
+        snprintf(vendor, sizeof vendor, "%s", p->machine->h.vendor);
+    snprintf(out, size, "%.24s %.32s", vendor, p->machine->class_name);
+}
+
+/* llama.cpp of before August 2024 (build 3500) launched every op by itself and had no fast attention. */
+static bool is_old(const struct priced *p)
+{
+    const char *d = p->m->date, *b = strchr(d, '(');
+    if (p->stack->family != STACK_LLAMA_CPP)
+        return false;
+    if (strstr(d, "build ") && b && atoi(b + 1) > 0)
+        return atoi(b + 1) < 3500;
+    const char *year = strstr(d, "20");
+    if (!year || !isdigit((unsigned char)year[2]) || !isdigit((unsigned char)year[3]))
+        return strstr(p->m->notes, "no flash attention") != NULL;
+    const int y = atoi(year), month = year[4] == '-' ? atoi(year + 5) : 1;
+    return y < 2024 || (y == 2024 && month < 8);
+}
+
+static int type_bits(double bits)
+{
+    return bits > 24 ? 32 : bits > 12 ? 16 : bits > 7 ? 8 : 4;
+}
+
+static void dimensions(struct fitted_row *r, const struct priced *p)
+{
+    const bool op = p->m->kind == MEASURE_OP || p->m->kind == MEASURE_ALL_REDUCE;
+    snprintf(r->dim[DIM_ALL], sizeof r->dim[0], "all");
+    vendor_class(r->dim[DIM_CLASS], sizeof r->dim[0], p);
+    snprintf(r->dim[DIM_HARDWARE], sizeof r->dim[0], "%.60s", p->machine->hardware);
+    if (r->f.wire_s > 0)
+        snprintf(r->dim[DIM_LINK], sizeof r->dim[0], "%s", link_of(p));
+    if (op) {
+        snprintf(r->dim[DIM_OP], sizeof r->dim[0], "%.40s", p->m->op);
+        return;
+    }
+    snprintf(r->dim[DIM_STACK], sizeof r->dim[0], "%.40s", p->stack->id);
+    if (is_old(p))
+        snprintf(r->dim[DIM_ERA], sizeof r->dim[0], "%.40s before 2024-08", p->stack->id);
+    if (p->bits_weight > 0)
+        snprintf(r->dim[DIM_TYPE], sizeof r->dim[0], "%d bits", type_bits(p->bits_weight));
+    if (p->bits_weight > 0)
+        snprintf(r->dim[DIM_FORMAT], sizeof r->dim[0], "%.36s%s %d bits", p->stack->id, is_old(p) ? " before 2024-08" : "",
+                 type_bits(p->bits_weight));
+}
+
+/* What rows are worth: of some, more than the engine and the machine made their number. */
+static double row_sigma(const struct priced *p)
+{
+    const unsigned doubtful = TAG_ANOMALY | TAG_MEMORY_PRESSURE | TAG_PARTIAL_OFFLOAD | TAG_COLD_START | TAG_INCONSISTENT |
+                              TAG_SLOW_BACKEND | TAG_WEAK_HOST | TAG_AMBIGUOUS;
+    double s = 0.07;
+    if (p->m->tags & doubtful)
+        s *= 3;
+    if (p->m->tags & (TAG_COMMUNITY | TAG_SUMMARY))
+        s *= 2;
+    if (p->m->tags & (TAG_E2E | TAG_TTFT_BASED | TAG_DERIVED | TAG_MAX_THROUGHPUT))
+        s *= 1.5;
+    if (p->guesses & (GUESS_MODEL | GUESS_QUANT | GUESS_ACTIVE | GUESS_BATCH | GUESS_PEAK | GUESS_BANDWIDTH))
+        s *= 2;
+    return s;
+}
+
+bool fitted_row_init(struct fitted_row *out, const struct priced *p)
+{
+    *out = (struct fitted_row){ .sigma = row_sigma(p) };
+    features(&out->f, p);
+    dimensions(out, p);
+    double compute_s = 0, memory_s = 0;
+    for (int i = 0; i < out->f.n_term; i++) {
+        compute_s += out->f.term[i].compute_s;
+        memory_s += out->f.term[i].memory_s;
+        out->experts |= out->f.term[i].kind == TIME_EXPERT_PRODUCT;
+    }
+    out->computes = compute_s > memory_s / 8;
+    out->request = (p->m->tags & TAG_E2E) || p->m->phase == MEASURE_REQUEST || p->m->metric == METRIC_TTFT;
+    return out->f.n_term > 0 || out->f.wire_s > 0;
+}
+
+/* ---- effects ------------------------------------------------------------------------------- */
+
+/* Where a slot has next to no say in a row's seconds, differences of it are not learned from the row. */
+static bool applies(const struct fitted_row *r, enum time_slot s, enum dimension d)
+{
+    if (d != DIM_ALL && !r->computes && (s == TIME_COMPUTE || s == TIME_ATTENTION))
+        return false;
+    if (s == TIME_EXPERT)
+        return r->experts;
+    if (s == TIME_REQUEST)
+        return r->request;
+    if (s == TIME_LINK || s == TIME_HOP)
+        return r->f.wire_s > 0;
+    return true;
+}
+
+static void effect_name(char *name, size_t size, size_t i, const struct fitted_row *r)
+{
+    const enum dimension d = priors[i].dim;
+    if (d == DIM_ALL)
+        snprintf(name, size, "%s", time_slot_name(priors[i].slot));
+    else
+        snprintf(name, size, "%s %s=%s", time_slot_name(priors[i].slot), dim_names[d], r->dim[d]);
+}
+
+/* f is not touched unless add. */
+static int set_effects(struct fit *f, bool add, const struct fitted_row *r, struct fit_row *out, struct error *err)
+{
+    int n[FIT_MAX_SLOTS] = { 0 };
+    *out = (struct fit_row){ .features = &r->f, .sigma = r->sigma };
+    for (int s = 0; s < FIT_MAX_SLOTS; s++)
+        for (int k = 0; k < FIT_MAX_EFFECTS; k++)
+            out->effect[s][k] = FIT_NO_EFFECT;
+    for (size_t i = 0; i < ARRAY_LEN(priors); i++) {
+        const enum time_slot s = priors[i].slot;
+        char name[96];
+        if (!applies(r, s, priors[i].dim) || !r->dim[priors[i].dim][0])
+            continue;
+        effect_name(name, sizeof name, i, r);
+        const double value = priors[i].dim == DIM_ALL ? log(priors[i].value) : 0;
+        const uint16_t e = add ? fit_effect(f, name, value, priors[i].sd, err) : fit_find(f, name);
+        if (add && e == FIT_NO_EFFECT)
+            return -1;
+        if (e != FIT_NO_EFFECT)
+            out->effect[s][n[s]++] = e;
+        else
+            out->loose[s] += priors[i].sd * priors[i].sd;
+    }
+    return 0;
+}
+
+int fitted_row_effects(struct fit *f, const struct fitted_row *r, struct fit_row *out, struct error *err)
+{
+    return set_effects(f, true, r, out, err);
+}
+
+void fitted_row_known(const struct fit *f, const struct fitted_row *r, struct fit_row *out)
+{
+    struct error unused = { 0 };
+    (void)set_effects((struct fit *)(uintptr_t)f, false, r, out, &unused);
+}

@@ -1,0 +1,44 @@
+/* Which effects a row's constants are sums of. */
+#ifndef CALIBRATE_EFFECTS_H
+#define CALIBRATE_EFFECTS_H
+
+#include "calibrate/calibrate.h"
+#include "roofline/timing.h"
+
+/* What rows have in common, or not. */
+enum dimension {
+    DIM_ALL,
+    DIM_CLASS,    /* vendor and class of the machine: "NVIDIA consumer GPU" */
+    DIM_STACK,    /* engine and back end */
+    DIM_ERA,      /* an engine of long ago: it got faster since */
+    DIM_TYPE,     /* bits of a weight: 32 16 8 4, and the engine's family */
+    DIM_FORMAT,   /* the engine's kernels for weights of so many bits */
+    DIM_OP,       /* of rows that are one op */
+    DIM_LINK,     /* what joins the devices: "board", "pcie", "network" */
+    DIM_HARDWARE,
+    DIM_COUNT,
+};
+
+/* A row as the fit sees it. */
+struct fitted_row {
+    struct time_features f;
+    char dim[DIM_COUNT][64]; /* "": has none */
+    double sigma;            /* spread of the logarithm expected of such a row */
+    bool request;            /* more than its passes is in its seconds */
+    bool experts, computes;  /* it has products of experts; arithmetic is a part of its seconds */
+};
+
+/* Rows of one kind are fitted together: what a kernel alone reaches is not what an engine does. */
+enum fitted_kind { FITTED_RATE, FITTED_OP, FITTED_ALL_REDUCE, FITTED_TPOT, FITTED_TTFT, FITTED_KIND_COUNT };
+enum fitted_kind fitted_kind(const struct measurement *m);
+extern const char *const fitted_kind_names[FITTED_KIND_COUNT]; /* "rate" "op" "all_reduce" "tpot" "ttft" */
+
+/* Features and dimensions of a priced row; false: it has no work. */
+bool fitted_row_init(struct fitted_row *out, const struct priced *p);
+/* The effects of a row, added to f where they are new. -1: too many, or out of memory. */
+int fitted_row_effects(struct fit *f, const struct fitted_row *r, struct fit_row *out, struct error *err);
+/* The same without adding: of an effect that f does not know, the variance is loose. */
+void fitted_row_known(const struct fit *f, const struct fitted_row *r, struct fit_row *out);
+extern const struct fit_model fitted_model;
+
+#endif

@@ -1,0 +1,333 @@
+#include "calibrate/fit.h"
+#include <cminpack-1/cminpack.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A row three sigma out has half the pull it would have in plain least squares. Source: methods.md (73). */
+static const double knee = 3;
+static const double step = 1e-4; /* of a slot's logarithm, for derivatives */
+
+void fit_init(struct fit *f)
+{
+    *f = (struct fit){ 0 };
+}
+
+void fit_free(struct fit *f)
+{
+    free(f->effect);
+    free(f->cov);
+    fit_init(f);
+}
+
+uint16_t fit_find(const struct fit *f, const char *name)
+{
+    for (size_t i = 0; i < f->n_effect; i++)
+        if (strcmp(f->effect[i].name, name) == 0)
+            return (uint16_t)i;
+    return FIT_NO_EFFECT;
+}
+
+uint16_t fit_effect(struct fit *f, const char *name, double prior, double sd, struct error *err)
+{
+    uint16_t known = fit_find(f, name);
+    if (known != FIT_NO_EFFECT)
+        return known;
+    if (f->n_effect == FIT_NO_EFFECT - 1) {
+        error_set(err, ERROR_INPUT, "more than %d constants", FIT_NO_EFFECT - 1);
+        return FIT_NO_EFFECT;
+    }
+    if ((f->n_effect & (f->n_effect - 1)) == 0) {
+        size_t cap = f->n_effect ? f->n_effect * 2 : 16;
+        struct fit_effect *p = realloc(f->effect, cap * sizeof *p);
+        if (!p) {
+            error_oom(err, cap * sizeof *p, "the constants of a fit");
+            return FIT_NO_EFFECT;
+        }
+        f->effect = p;
+    }
+    struct fit_effect *e = &f->effect[f->n_effect];
+    *e = (struct fit_effect){ .prior = prior, .sd = sd, .value = prior, .se = sd };
+    snprintf(e->name, sizeof e->name, "%s", name);
+    return (uint16_t)f->n_effect++;
+}
+
+void fit_slots(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *slot)
+{
+    for (int s = 0; s < m->n_slot; s++) {
+        slot[s] = 0;
+        for (int k = 0; k < FIT_MAX_EFFECTS; k++)
+            if (row->effect[s][k] != FIT_NO_EFFECT)
+                slot[s] += f->effect[row->effect[s][k]].value;
+    }
+}
+
+/* d ln_seconds / d slot, by central differences. */
+static void gradient(const struct fit_model *m, const struct fit_row *row, double *slot, double *g)
+{
+    for (int s = 0; s < m->n_slot; s++) {
+        double at = slot[s];
+        slot[s] = at + step;
+        double up = m->ln_seconds(row->features, slot);
+        slot[s] = at - step;
+        g[s] = (up - m->ln_seconds(row->features, slot)) / (2 * step);
+        slot[s] = at;
+    }
+}
+
+/* ---- the least squares problem: kept rows, then a row an effect for its prior -------- */
+
+/* An effect that no row has keeps its prior and is no unknown. */
+struct problem {
+    struct fit *f;
+    const struct fit_model *m;
+    const struct fit_row **row;
+    size_t n_row;
+    size_t *at, *active; /* effect -> unknown; unknown -> effect */
+    size_t n_active;
+};
+
+/* r / sqrt(1 + |r| / knee): quadratic near 0, its square grows like |r| far out. */
+static double soften(double r)
+{
+    return r / sqrt(1 + fabs(r) / knee);
+}
+
+static double soften_slope(double r)
+{
+    double a = 1 + fabs(r) / knee;
+    return 1 / sqrt(a) - fabs(r) / (2 * knee * a * sqrt(a));
+}
+
+static void load(const struct problem *p, const double *x)
+{
+    for (size_t j = 0; j < p->n_active; j++)
+        p->f->effect[p->active[j]].value = x[j];
+}
+
+static int residuals(const struct problem *p, double *out)
+{
+    double slot[FIT_MAX_SLOTS];
+    for (size_t i = 0; i < p->n_row; i++) {
+        fit_slots(p->f, p->m, p->row[i], slot);
+        double r = (p->m->ln_seconds(p->row[i]->features, slot) - p->row[i]->ln_seconds) / p->row[i]->sigma;
+        if (!isfinite(r))
+            return -1;
+        out[i] = soften(r);
+    }
+    for (size_t j = 0; j < p->n_active; j++) {
+        const struct fit_effect *e = &p->f->effect[p->active[j]];
+        out[p->n_row + j] = (e->value - e->prior) / e->sd;
+    }
+    return 0;
+}
+
+/* jac is column-major: jac[i + ld * j] = d residual i / d effect j. */
+static int jacobian(const struct problem *p, double *jac, size_t ld)
+{
+    double slot[FIT_MAX_SLOTS], g[FIT_MAX_SLOTS];
+    memset(jac, 0, ld * p->n_active * sizeof *jac);
+    for (size_t i = 0; i < p->n_row; i++) {
+        const struct fit_row *row = p->row[i];
+        fit_slots(p->f, p->m, row, slot);
+        double r = (p->m->ln_seconds(row->features, slot) - row->ln_seconds) / row->sigma;
+        gradient(p->m, row, slot, g);
+        for (int s = 0; s < p->m->n_slot; s++)
+            for (int k = 0; k < FIT_MAX_EFFECTS; k++)
+                if (row->effect[s][k] != FIT_NO_EFFECT)
+                    jac[i + ld * p->at[row->effect[s][k]]] += soften_slope(r) * g[s] / row->sigma;
+        if (!isfinite(r))
+            return -1;
+    }
+    for (size_t j = 0; j < p->n_active; j++)
+        jac[p->n_row + j + ld * j] = 1 / p->f->effect[p->active[j]].sd;
+    return 0;
+}
+
+static int evaluate(void *ctx, int n_res, int n_x, const double *x, double *res, double *jac, int ld, int what)
+{
+    struct problem *p = ctx;
+    (void)n_res;
+    (void)n_x;
+    load(p, x);
+    return what == 1 ? residuals(p, res) : jacobian(p, jac, (size_t)ld);
+}
+
+/* cov = (J'J)^-1 by Cholesky: J has a row for every prior, so that J'J is positive definite. */
+static int invert(double *a, size_t n)
+{
+    for (size_t j = 0; j < n; j++) {
+        for (size_t k = 0; k < j; k++)
+            for (size_t i = j; i < n; i++)
+                a[i * n + j] -= a[i * n + k] * a[j * n + k];
+        if (!(a[j * n + j] > 0))
+            return -1;
+        double d = sqrt(a[j * n + j]);
+        for (size_t i = j; i < n; i++)
+            a[i * n + j] /= d;
+    }
+    /* The inverse of the lower triangle, in place, then its square. */
+    for (size_t j = 0; j < n; j++) {
+        a[j * n + j] = 1 / a[j * n + j];
+        for (size_t i = j + 1; i < n; i++) {
+            double s = 0;
+            for (size_t k = j; k < i; k++)
+                s -= a[i * n + k] * a[k * n + j];
+            a[i * n + j] = s / a[i * n + i];
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i; j < n; j++) {
+            double s = 0;
+            for (size_t k = j; k < n; k++)
+                s += a[k * n + i] * a[k * n + j];
+            a[i * n + j] = s;
+        }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            a[i * n + j] = a[j * n + i];
+    return 0;
+}
+
+/* Of the unknowns from the curvature, of the other effects their priors'. */
+static int spread(struct problem *p, const double *inverse, struct error *err)
+{
+    const size_t n = p->f->n_effect, m = p->n_active;
+    double *c = calloc(n * n, sizeof *c);
+    if (!c)
+        return error_oom(err, n * n * sizeof *c, "the spread of the constants");
+    for (size_t j = 0; j < n; j++)
+        c[j * n + j] = p->f->effect[j].sd * p->f->effect[j].sd;
+    for (size_t a = 0; a < m; a++)
+        for (size_t b = 0; b < m; b++)
+            c[p->active[a] * n + p->active[b]] = inverse[a * m + b];
+    for (size_t j = 0; j < n; j++)
+        p->f->effect[j].se = sqrt(c[j * n + j]);
+    free(p->f->cov);
+    p->f->cov = c;
+    return 0;
+}
+
+static int covariance(struct problem *p, double *jac, size_t ld, struct error *err)
+{
+    const size_t n = p->n_active;
+    double *c = calloc(n * n, sizeof *c);
+    if (!c)
+        return error_oom(err, n * n * sizeof *c, "the spread of the constants");
+    int rc = jacobian(p, jac, ld);
+    for (size_t a = 0; a < n && rc == 0; a++)
+        for (size_t b = 0; b <= a; b++) {
+            double s = 0;
+            for (size_t i = 0; i < ld; i++)
+                s += jac[i + ld * a] * jac[i + ld * b];
+            c[a * n + b] = c[b * n + a] = s;
+        }
+    rc = rc ? rc : invert(c, n);
+    rc = rc ? error_set(err, ERROR_INPUT, "the fit has no minimum: a prediction is not a finite number") : spread(p, c, err);
+    free(c);
+    return rc;
+}
+
+static int minimize(struct problem *p, struct error *err)
+{
+    size_t n = p->n_active, m = p->n_row + n;
+    double *x = calloc(n, sizeof *x), *res = calloc(m, sizeof *res), *jac = calloc(m * n, sizeof *jac);
+    double *work = calloc(3 * n + m, sizeof *work), *diag = calloc(n, sizeof *diag), *qtf = calloc(n, sizeof *qtf);
+    int *pivot = calloc(n, sizeof *pivot), n_fun = 0, n_jac = 0, rc = -1;
+    if (!x || !res || !jac || !work || !diag || !qtf || !pivot) {
+        error_oom(err, m * n * sizeof *jac, "a fit");
+        goto done;
+    }
+    for (size_t j = 0; j < n; j++)
+        x[j] = p->f->effect[p->active[j]].value;
+    int info = lmder(evaluate, p, (int)m, (int)n, x, res, jac, (int)m, 1e-5, 1e-5, 0, 60, diag, 1, 10, 0, &n_fun, &n_jac,
+                     pivot, qtf, work, work + n, work + 2 * n, work + 3 * n);
+    if (info <= 0) {
+        error_set(err, ERROR_INPUT, "the fit failed: a prediction is not a finite number");
+        goto done;
+    }
+    load(p, x);
+    rc = covariance(p, jac, m, err);
+done:
+    free(x);
+    free(res);
+    free(jac);
+    free(work);
+    free(diag);
+    free(qtf);
+    free(pivot);
+    return rc;
+}
+
+static void count_rows(struct problem *p)
+{
+    for (size_t j = 0; j < p->f->n_effect; j++)
+        p->f->effect[j].n_row = 0;
+    for (size_t i = 0; i < p->n_row; i++)
+        for (int s = 0; s < p->m->n_slot; s++)
+            for (int k = 0; k < FIT_MAX_EFFECTS; k++)
+                if (p->row[i]->effect[s][k] != FIT_NO_EFFECT)
+                    p->f->effect[p->row[i]->effect[s][k]].n_row++;
+}
+
+int fit_run(struct fit *f, const struct fit_model *m, const struct fit_row *row, size_t n_row, const bool *keep,
+            struct error *err)
+{
+    struct problem p = { .f = f, .m = m };
+    p.row = calloc(n_row + 1, sizeof *p.row);
+    p.at = calloc(2 * f->n_effect + 1, sizeof *p.at);
+    int rc = p.row && p.at ? 0 : error_oom(err, (n_row + 2 * f->n_effect) * sizeof *p.row, "the rows of a fit");
+    for (size_t i = 0; i < n_row && rc == 0; i++)
+        if (!keep || keep[i])
+            p.row[p.n_row++] = &row[i];
+    if (rc == 0)
+        count_rows(&p);
+    p.active = p.at + f->n_effect;
+    for (size_t j = 0; j < f->n_effect && rc == 0; j++) {
+        if (f->effect[j].n_row > 0) {
+            p.at[j] = p.n_active;
+            p.active[p.n_active++] = j;
+        } else {
+            f->effect[j].value = f->effect[j].prior;
+        }
+    }
+    if (rc == 0 && p.n_active > 0)
+        rc = minimize(&p, err);
+    free(p.at);
+    free(p.row);
+    return rc;
+}
+
+/* g' cov g over the effects of the slots from first to last. */
+static double variance(const struct fit *f, const struct fit_row *row, const double *g, int first, int last)
+{
+    double sum = 0;
+    for (int s = first; s <= last; s++)
+        sum += g[s] * g[s] * row->loose[s];
+    for (int s = first; s <= last; s++)
+        for (int k = 0; k < FIT_MAX_EFFECTS; k++)
+            for (int t = first; t <= last; t++)
+                for (int l = 0; l < FIT_MAX_EFFECTS; l++) {
+                    uint16_t a = row->effect[s][k], b = row->effect[t][l];
+                    if (a == FIT_NO_EFFECT || b == FIT_NO_EFFECT)
+                        continue;
+                    double c = f->cov ? f->cov[a * f->n_effect + b] : a == b ? f->effect[a].se * f->effect[a].se : 0;
+                    sum += g[s] * g[t] * c;
+                }
+    return sum;
+}
+
+double fit_predict(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *sd, double *share)
+{
+    double slot[FIT_MAX_SLOTS], g[FIT_MAX_SLOTS];
+    fit_slots(f, m, row, slot);
+    if (sd || share) {
+        gradient(m, row, slot, g);
+        double all = variance(f, row, g, 0, m->n_slot - 1);
+        if (sd)
+            *sd = sqrt(fmax(all, 0));
+        for (int s = 0; share && s < m->n_slot; s++)
+            share[s] = all > 0 ? variance(f, row, g, s, s) / all : 0;
+    }
+    return m->ln_seconds(row->features, slot);
+}

@@ -1,0 +1,11 @@
+noinst_LIBRARIES += libcalibrate.a
+libcalibrate_a_CFLAGS = $(AM_CFLAGS) $(CMINPACK_CFLAGS)
+libcalibrate_a_SOURCES = \
+  %D%/fit.h \
+  %D%/fit.c \
+  %D%/calibrate.h \
+  %D%/effects.h \
+  %D%/effects.c \
+  %D%/model.c \
+  %D%/constants.h \
+  %D%/constants.c

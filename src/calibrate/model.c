@@ -1,0 +1,262 @@
+/* The fitted time model: constants from the rows it is shown, seconds and an interval of a row. methods.md (73), (74) */
+#include "calibrate/constants.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One kind of rows. */
+struct fitted_one {
+    struct fit fit;
+    double sigma; /* what is left over, in sigmas of a row */
+};
+struct fitted {
+    struct fitted_one kind[FITTED_KIND_COUNT];
+};
+
+static const double normal90 = 1.6448536269514722; /* 95 % quantile of the normal distribution */
+static const double mad_to_sigma = 1.4826;          /* of the normal distribution */
+static const double sigma_unseen = 3;               /* where no row was seen: wide */
+#define SHIPPED "constants"
+
+static void fitted_free(void *params)
+{
+    struct fitted *x = params;
+    for (int k = 0; x && k < FITTED_KIND_COUNT; k++)
+        fit_free(&x->kind[k].fit);
+    free(x);
+}
+
+/* ---- what is left over ------------------------------------------------------------------------ */
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int left_over(struct fitted_one *x, const struct fit_row *row, size_t n, struct error *err)
+{
+    double *work = calloc(n + 1, sizeof *work);
+    if (!work)
+        return error_oom(err, n * sizeof *work, "residuals");
+    for (size_t i = 0; i < n; i++)
+        work[i] = fabs(fit_predict(&x->fit, &fitted_model, &row[i], NULL, NULL) - row[i].ln_seconds) / row[i].sigma;
+    qsort(work, n, sizeof *work, compare);
+    if (n > 0)
+        x->sigma = fmax(mad_to_sigma * work[n / 2], 0.1);
+    free(work);
+    return 0;
+}
+
+/* ---- a fit of one kind ----------------------------------------------------------------------------- */
+
+/* Rows of one machine, engine, model and type say the same thing again: a few of them do. Of thousands of sizes of one op,
+ * every eighth does. */
+enum { ALIKE_MAX = 6, EVERY = 8 };
+static bool enough_alike(const struct priced *const *rows, size_t i)
+{
+    const struct measurement *m = rows[i]->m;
+    int n = 0;
+    if (m->kind == MEASURE_OP || m->kind == MEASURE_ALL_REDUCE)
+        return m->line % EVERY != 0;
+    for (size_t j = i; m->kind == MEASURE_RATE && j-- > 0 && n < ALIKE_MAX;) {
+        const struct measurement *o = rows[j]->m;
+        n += rows[j]->stack == rows[i]->stack && o->phase == m->phase && o->n_devices == m->n_devices &&
+             strcmp(o->hardware, m->hardware) == 0 && strcmp(o->model, m->model) == 0 && strcmp(o->quant, m->quant) == 0;
+    }
+    return n >= ALIKE_MAX;
+}
+
+/* Rows that are to be predicted from: few, and right. */
+static const double anchor_sigma = 0.02;
+
+struct collected {
+    struct fitted_row *r;
+    struct fit_row *row;
+    size_t n;
+};
+
+static int collect(struct fit *f, struct collected *c, const struct priced *p, double sigma, struct error *err)
+{
+    struct fitted_row *r = &c->r[c->n];
+    if (!(p->measured_s > 0) || !fitted_row_init(r, p))
+        return 0;
+    if (sigma > 0)
+        r->sigma = sigma;
+    if (fitted_row_effects(f, r, &c->row[c->n], err) != 0)
+        return -1;
+    c->row[c->n++].ln_seconds = log(p->measured_s);
+    return 0;
+}
+
+static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct priced *const *rows, size_t n,
+                    const struct fit_scope *scope, struct error *err)
+{
+    const size_t room = n + scope->n_anchor + 1;
+    struct collected c = { calloc(room, sizeof *c.r), calloc(room, sizeof *c.row), 0 };
+    int rc = c.r && c.row ? 0 : error_oom(err, room * (sizeof *c.r + sizeof *c.row), "the rows of a fit");
+    for (size_t i = 0; i < n && rc == 0; i++)
+        if (fitted_kind(rows[i]->m) == kind && !enough_alike(rows, i))
+            rc = collect(&x->fit, &c, rows[i], 0, err);
+    const size_t n_seen = c.n;
+    for (size_t i = 0; i < scope->n_anchor && rc == 0; i++)
+        if (fitted_kind(scope->anchor[i]->m) == kind)
+            rc = collect(&x->fit, &c, scope->anchor[i], anchor_sigma, err);
+    if (rc == 0 && c.n > 0)
+        rc = fit_run(&x->fit, &fitted_model, c.row, c.n, NULL, err);
+    if (rc == 0 && n_seen > 0)
+        rc = left_over(x, c.row, n_seen, err);
+    free(c.r);
+    free(c.row);
+    return rc;
+}
+
+/* ---- shipped constants ------------------------------------------------------------------------------- */
+
+/* Rows of what is left out are behind them. */
+static bool tainted(const struct constants *c, const struct fit_scope *s)
+{
+    return s->leave != LEAVE_NOTHING && constants_saw(c, leave_out_name(s->leave), s->left_out);
+}
+
+static int start_from(struct fitted_one *x, const struct constants *c, struct error *err)
+{
+    x->sigma = c->sigma;
+    for (size_t i = 0; i < c->n; i++)
+        if (fit_effect(&x->fit, c->c[i].name, c->c[i].value, c->c[i].sd, err) == FIT_NO_EFFECT)
+            return -1;
+    return 0;
+}
+
+static int shipped(struct fitted *x, const struct fit_scope *scope, struct error *err)
+{
+    struct constants_file f;
+    struct error e = { 0 };
+    int rc = constants_find(&f, SHIPPED, &e);
+    if (rc != 0 && e.kind == ERROR_UNAVAILABLE)
+        return 0;
+    if (rc != 0) {
+        *err = e;
+        return -1;
+    }
+    for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++)
+        if (f.kind[k].n > 0 && !tainted(&f.kind[k], scope))
+            rc = start_from(&x->kind[k], &f.kind[k], err);
+    constants_free(&f);
+    return rc;
+}
+
+/* ---- the interface of score ---------------------------------------------------------------------- */
+
+static int fit_all(struct fitted *x, const struct priced *const *rows, size_t n, const struct fit_scope *scope, struct error *err)
+{
+    for (int k = 0; k < FITTED_KIND_COUNT; k++)
+        if (fit_kind(&x->kind[k], (enum fitted_kind)k, rows, n, scope, err) != 0)
+            return -1;
+    return 0;
+}
+
+static struct fitted *fitted_new(struct error *err)
+{
+    struct fitted *x = calloc(1, sizeof *x);
+    if (!x)
+        error_oom(err, sizeof *x, "a fit");
+    for (int k = 0; x && k < FITTED_KIND_COUNT; k++)
+        x->kind[k].sigma = sigma_unseen;
+    return x;
+}
+
+static int fitted_fit(void **params, const struct priced *const *rows, size_t n, const struct fit_scope *scope, struct error *err)
+{
+    struct fitted *x = fitted_new(err);
+    if (!x)
+        return -1;
+    if (shipped(x, scope, err) != 0 || fit_all(x, rows, n, scope, err) != 0) {
+        fitted_free(x);
+        return -1;
+    }
+    *params = x;
+    return 0;
+}
+
+static int fitted_predict(const void *params, const struct priced *p, struct estimate *out, struct error *err)
+{
+    const struct fitted_one *x = &((const struct fitted *)params)->kind[fitted_kind(p->m)];
+    struct fitted_row *r = calloc(1, sizeof *r);
+    struct fit_row row;
+    double sd;
+    if (!r)
+        return error_oom(err, sizeof *r, "a row");
+    (void)fitted_row_init(r, p);
+    fitted_row_known(&x->fit, r, &row);
+    const double ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * r->sigma,
+                 half = normal90 * sqrt(sd * sd + noise * noise);
+    *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - half), .hi_s = exp(ln + half) };
+    free(r);
+    return isfinite(ln) ? 0 : error_set(err, ERROR_INPUT, "a prediction that is no number");
+}
+
+const struct time_model time_model_fitted = { "fitted", fitted_fit, fitted_predict, fitted_free };
+
+/* ---- constants to ship ------------------------------------------------------------------------------ */
+
+static int add_group(struct constants *c, const char *key, const char *value, struct error *err)
+{
+    char text[300];
+    if (!*value || constants_saw(c, key, value))
+        return 0;
+    snprintf(text, sizeof text, "%s=%.256s", key, value);
+    char **more = realloc(c->group, (c->n_group + 1) * sizeof *more);
+    if (more)
+        c->group = more;
+    if (!more || !(c->group[c->n_group] = strdup(text)))
+        return error_oom(err, sizeof text, "groups");
+    c->n_group++;
+    return 0;
+}
+
+static int seen(struct constants *c, const struct priced *p, struct error *err)
+{
+    char text[256];
+    for (int l = LEAVE_HARDWARE; l <= LEAVE_TOPOLOGY; l++)
+        if ((l != LEAVE_TOPOLOGY || p->m->kind == MEASURE_ALL_REDUCE) &&
+            add_group(c, leave_out_name((enum leave_out)l), left_out_text(p, (enum leave_out)l, text, sizeof text), err) != 0)
+            return -1;
+    c->n_row++;
+    return 0;
+}
+
+static int take_constants(struct constants *c, const struct fitted_one *x, struct error *err)
+{
+    c->sigma = x->sigma;
+    c->c = calloc(x->fit.n_effect + 1, sizeof *c->c);
+    if (!c->c)
+        return error_oom(err, x->fit.n_effect * sizeof *c->c, "constants");
+    for (size_t i = 0; i < x->fit.n_effect; i++) {
+        const struct fit_effect *e = &x->fit.effect[i];
+        struct constant *to = &c->c[c->n++];
+        *to = (struct constant){ .value = e->value, .sd = e->se, .n_row = e->n_row };
+        snprintf(to->name, sizeof to->name, "%s", e->name);
+    }
+    return 0;
+}
+
+int constants_fit(struct constants_file *f, const struct priced *const *rows, size_t n, const char *source, struct error *err)
+{
+    const struct fit_scope none = { 0 };
+    struct fitted *x = fitted_new(err);
+    *f = (struct constants_file){ 0 };
+    int rc = x ? fit_all(x, rows, n, &none, err) : -1;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = seen(&f->kind[fitted_kind(rows[i]->m)], rows[i], err);
+    for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++) {
+        if (f->kind[k].n_row == 0)
+            continue;
+        snprintf(f->kind[k].source, sizeof f->kind[k].source, "%s", source);
+        rc = take_constants(&f->kind[k], &x->kind[k], err);
+    }
+    fitted_free(x);
+    if (rc != 0)
+        constants_free(f);
+    return rc;
+}

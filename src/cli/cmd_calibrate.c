@@ -1,0 +1,140 @@
+/* roofcast calibrate: the time model's constants from measurements. */
+#include "calibrate/constants.h"
+#include "cli/cli.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_HARDWARE = 700, MAX_FILES = 64 };
+
+static const struct argp_option option_table[] = {
+    { "hardware", OPT_HARDWARE, "FILE", 0, "bandwidth and peaks of machines without a profile, with the columns of hardware.csv", 0 },
+    { "output", 'o', "FILE", 0, "the constants to write; - is standard output (default)", 0 },
+    { 0 },
+};
+
+struct calibrate_cli {
+    const char *file[MAX_FILES], *hardware, *out;
+    size_t n_file;
+};
+
+static int parse(void *options, int key, const char *arg, struct error *err)
+{
+    struct calibrate_cli *o = options;
+    switch (key) {
+    case ARGP_KEY_ARG:
+        if (o->n_file == MAX_FILES)
+            return error_set(err, ERROR_USAGE, "at most %d files", MAX_FILES);
+        o->file[o->n_file++] = arg;
+        return 0;
+    case OPT_HARDWARE:
+        return cli_text(&o->hardware, arg);
+    case 'o':
+        return cli_text(&o->out, arg);
+    default:
+        return CLI_UNKNOWN;
+    }
+}
+
+/* The rows of all files that have a price. */
+struct rows {
+    struct measurements l[MAX_FILES];
+    struct priced *all;
+    const struct priced **kept;
+    size_t n, n_kept;
+};
+
+static void rows_free(struct rows *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        priced_free(&r->all[i]);
+    free(r->all);
+    free(r->kept);
+    for (size_t i = 0; i < MAX_FILES; i++)
+        measure_free(&r->l[i]);
+}
+
+static int price_files(struct rows *r, const struct calibrate_cli *o, struct pricer *p, struct error *err)
+{
+    const struct measure_context none = { 0 };
+    size_t room = 0;
+    for (size_t i = 0; i < o->n_file; i++) {
+        if (measure_load(&r->l[i], o->file[i], &none, err) != 0)
+            return -1;
+        room += r->l[i].n;
+    }
+    r->all = calloc(room + 1, sizeof *r->all);
+    r->kept = calloc(room + 1, sizeof *r->kept);
+    if (!r->all || !r->kept)
+        return error_oom(err, room * sizeof *r->all, "rows");
+    for (size_t i = 0; i < o->n_file; i++)
+        for (size_t k = 0; k < r->l[i].n; k++) {
+            struct priced *q = &r->all[r->n];
+            if (price_row(p, &r->l[i].row[k], q, err) != 0)
+                return -1;
+            r->n++;
+            if (!q->reason[0])
+                r->kept[r->n_kept++] = q;
+            cli_progress(NULL, "pricing", (double)r->n / (double)room);
+        }
+    return 0;
+}
+
+/* Names of the files, without their folders. */
+static void source_of(char *out, size_t size, const struct calibrate_cli *o)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < o->n_file && len + 1 < size; i++) {
+        const char *slash = strrchr(o->file[i], '/');
+        const int n = snprintf(out + len, size - len, "%s%s", i ? ", " : "", slash ? slash + 1 : o->file[i]);
+        len += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static int run(const struct calibrate_cli *o, struct error *err)
+{
+    struct measure_hws hws = { 0 };
+    struct rows *r = calloc(1, sizeof *r);
+    struct constants_file f = { 0 };
+    struct pricer *p = NULL;
+    char source[256] = "";
+    int rc = r ? 0 : error_oom(err, sizeof *r, "rows");
+    if (rc == 0 && o->hardware)
+        rc = measure_hws_load(&hws, o->hardware, err);
+    if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, err)))
+        rc = -1;
+    rc = rc ? rc : price_files(r, o, p, err);
+    source_of(source, sizeof source, o);
+    if (rc == 0) {
+        cli_progress(NULL, "fitting", 1);
+        rc = constants_fit(&f, r->kept, r->n_kept, source, err);
+    }
+    cli_progress_done();
+    rc = rc ? rc : constants_save(&f, o->out ? o->out : "-", err);
+    constants_free(&f);
+    if (r)
+        rows_free(r);
+    free(r);
+    pricer_free(p);
+    measure_hws_free(&hws);
+    return rc;
+}
+
+int cmd_calibrate(int argc, char **argv, struct error *err)
+{
+    static const char doc[] =
+        "Learn what software reaches of machines' roofs from measurements: fractions of bandwidth and peak, operations a weight, "
+        "seconds an op and a pass, each as what all share and what sets a class of machines, an engine, a type of weights, a "
+        "machine apart, with its spread. FILEs are what `roofcast score` reads.\v"
+        "Robust least squares of the logarithms of seconds, with priors (doc/methods.md (73), (74)). The constants of "
+        "hwprofiles/stacks are this command's output.\n\n"
+        "  roofcast calibrate throughput.csv gpu_ops.csv --hardware hardware.csv -o constants.json\n"
+        "  roofcast calibrate run.json llama-bench.json -o mine.json\n";
+    static const struct cli_syntax syntax = { option_table, parse, "FILE...", doc };
+    struct calibrate_cli o = { 0 };
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
+    if (o.n_file == 0)
+        return error_set(err, ERROR_USAGE, "no FILE of measurements");
+    return run(&o, err);
+}

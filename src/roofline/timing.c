@@ -1,0 +1,155 @@
+#include "roofline/timing.h"
+#include "roofline/internal.h"
+#include <math.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *unit;
+} slots[TIME_SLOT_COUNT] = {
+    [TIME_BANDWIDTH] = { "bandwidth", "fraction" }, [TIME_COMPUTE] = { "compute", "fraction" },
+    [TIME_VECTOR] = { "vector", "op/weight" },      [TIME_KV] = { "kv", "factor" },
+    [TIME_ATTENTION] = { "attention", "fraction" }, [TIME_SMALL] = { "small", "factor" },
+    [TIME_LAUNCH] = { "launch", "s" },              [TIME_STEP] = { "step", "s" },
+    [TIME_EXPERT] = { "expert", "factor" },         [TIME_SHARPNESS] = { "sharpness", "factor" },
+    [TIME_LINK] = { "link", "fraction" },           [TIME_HOP] = { "hop", "factor" },
+    [TIME_REQUEST] = { "request", "factor" },
+};
+
+const char *time_slot_name(enum time_slot s)
+{
+    return slots[s].name;
+}
+
+const char *time_slot_unit(enum time_slot s)
+{
+    return slots[s].unit;
+}
+
+int time_slot_find(const char *name)
+{
+    for (int i = 0; i < TIME_SLOT_COUNT; i++)
+        if (strcmp(slots[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* A step between devices on one board, where a profile says none: NCCL's, some microseconds. */
+static const double default_hop_s = 3e-6;
+
+/* ---- what a pass asks for --------------------------------------------------------------- */
+
+static enum time_kind kind_of(enum op_kind k)
+{
+    if (k == OP_EXPERT_MATMUL)
+        return TIME_EXPERT_PRODUCT;
+    if (k == OP_MATMUL || k == OP_HEAD_MATMUL || k == OP_KV_EXPAND)
+        return TIME_PRODUCT;
+    return k == OP_ATTENTION ? TIME_ATTEND : TIME_OTHER;
+}
+
+static struct time_term *term_of(struct time_features *f, enum time_kind k, uint64_t key)
+{
+    int same = -1;
+    for (int i = 0; i < f->n_term; i++) {
+        if (f->term[i].kind == k && f->term[i].key == key)
+            return &f->term[i];
+        if (f->term[i].kind == k)
+            same = i;
+    }
+    if (f->n_term == TIME_MAX_TERMS)
+        return &f->term[same >= 0 ? same : 0];
+    f->term[f->n_term] = (struct time_term){ .kind = k, .key = key };
+    return &f->term[f->n_term++];
+}
+
+void time_add(struct time_features *f, const struct roofs *r, const struct time_op *o)
+{
+    if (o->n_comm > 0) {
+        const double n = o->n_comm;
+        f->wire_s += o->count * o->link_bytes / r->link_bytes_s;
+        f->n_hop += o->count * (o->kind == OP_ALL_REDUCE ? 2 * (n - 1) : n - 1);
+        f->hop_s = r->link_latency_s > 0 ? r->link_latency_s : default_hop_s;
+        return;
+    }
+    const enum time_kind k = kind_of(o->kind);
+    struct time_term *x = term_of(f, k, k == TIME_ATTEND || k == TIME_OTHER ? 0 : o->key);
+    const double vector = r->peak[MATH_FP32].flop_s / 2;
+    x->count += o->count;
+    x->compute_s += o->count * o->cost.flop / r->peak[o->math].flop_s;
+    x->memory_s += o->count * all_bytes(&o->cost) / r->bytes_s;
+    if ((k == TIME_PRODUCT || k == TIME_EXPERT_PRODUCT) && o->bits > 0)
+        x->vector_s += o->count * (o->cost.weight_bytes * 8 / o->bits) / vector;
+}
+
+/* Products of one shape and type. */
+static uint64_t key_of(const struct op *op)
+{
+    return op->w ? op->w->rows * UINT64_C(1000003) ^ op->w->cols * UINT64_C(8191) ^ (uint64_t)op->w->type : 0;
+}
+
+void time_add_class(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t)
+{
+    const struct time_sink *s = ctx;
+    const struct tensor *w = c->op.w;
+    const struct time_op o = {
+        .kind = c->op.kind,
+        .math = roofs_math(s->r, &c->op),
+        .count = c->count,
+        .key = key_of(&c->op),
+        .bits = w ? (double)dtype_row_bytes(w->type, w->cols) * 8 / (double)w->cols : 0,
+        .cost = *cost,
+        .n_comm = c->n_comm,
+        .link_bytes = t->link_bytes,
+    };
+    time_add(s->f, s->r, &o);
+}
+
+/* ---- seconds ------------------------------------------------------------------------------ */
+
+/* At most 1, and smoothly so: half way to the cap it is what it says. */
+static double fraction(double ln)
+{
+    return exp(ln) / pow(1 + exp(16 * ln), 1.0 / 16);
+}
+
+/* (a^p + b^p + c^p)^(1/p), with the largest taken out. (74) */
+static double smooth_max(double a, double b, double c, double p)
+{
+    const double top = max2(a, max2(b, c));
+    if (!(top > 0))
+        return 0;
+    return top * pow(pow(a / top, p) + pow(b / top, p) + pow(c / top, p), 1 / p);
+}
+
+double time_ln_seconds(const void *features, const double *slot)
+{
+    const struct time_features *f = features;
+    const double p = 1 + exp(slot[TIME_SHARPNESS]), e_b = fraction(slot[TIME_BANDWIDTH]);
+    const double e_c = exp(slot[TIME_COMPUTE]), e_a = exp(slot[TIME_ATTENTION]), vector = exp(slot[TIME_VECTOR]);
+    const double launch = exp(slot[TIME_LAUNCH]), kv = exp(slot[TIME_KV]), small = exp(slot[TIME_SMALL]);
+    double s = f->n_pass * exp(slot[TIME_STEP]);
+    for (int i = 0; i < f->n_term; i++) {
+        const struct time_term *x = &f->term[i];
+        const double memory = x->memory_s / e_b;
+        double roof = 0;
+        switch (x->kind) {
+        case TIME_PRODUCT:
+        case TIME_EXPERT_PRODUCT:
+            roof = smooth_max(x->compute_s / e_c, memory, x->vector_s * vector, p);
+            if (x->kind == TIME_EXPERT_PRODUCT)
+                roof *= exp(slot[TIME_EXPERT]);
+            break;
+        case TIME_ATTEND:
+            roof = smooth_max(x->compute_s / e_a, memory * kv, 0, p);
+            break;
+        case TIME_OTHER:
+            roof = memory * small;
+            break;
+        }
+        s += roof + x->count * launch;
+    }
+    /* Parts as small as pays off, one behind the other: the root of what they take alone adds up. (75) */
+    const double wire = f->wire_s / fraction(slot[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(slot[TIME_HOP]);
+    s += wire + hops + 2 * sqrt(wire * hops);
+    return log(s * max2(f->sequential, 1)) + slot[TIME_REQUEST];
+}

@@ -1,0 +1,173 @@
+/* The fit: constants that made synthetic measurements are found again, whatever a few mad rows say; spreads hold. */
+#include "calibrate/fit.h"
+#include "tests/test.h"
+#include <math.h>
+
+/* Seconds of a row: work over a fraction of a rate, and a fixed cost. */
+struct work {
+    double memory_s, count;
+};
+enum { RATE, COST, N_SLOT };
+
+static double ln_seconds(const void *features, const double *slot)
+{
+    const struct work *w = features;
+    return log(w->memory_s / exp(slot[RATE]) + w->count * exp(slot[COST]));
+}
+static const struct fit_model model = { N_SLOT, ln_seconds };
+
+/* A repeatable normal deviate (Box-Muller over a linear congruential generator). */
+static uint64_t seed;
+static double uniform(void)
+{
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return ((double)(seed >> 11) + 0.5) / 9007199254740992.0;
+}
+static double normal(void)
+{
+    return sqrt(-2 * log(uniform())) * cos(2 * 3.14159265358979 * uniform());
+}
+
+enum { N_ROW = 120, N_GROUP = 4 };
+static struct work work[N_ROW];
+static struct fit_row row[N_ROW];
+static const double true_rate[N_GROUP] = { 0.9, 0.7, 0.8, 0.5 }, true_cost = 5e-6;
+
+static void no_effects(struct fit_row *r)
+{
+    for (int s = 0; s < FIT_MAX_SLOTS; s++)
+        for (int k = 0; k < FIT_MAX_EFFECTS; k++)
+            r->effect[s][k] = FIT_NO_EFFECT;
+}
+
+static void make_rows(struct fit *f, double noise)
+{
+    struct error err = { 0 };
+    fit_init(f);
+    uint16_t rate = fit_effect(f, "rate", log(0.8), 0.3, &err), cost = fit_effect(f, "cost", log(1e-5), 1, &err);
+    for (int i = 0; i < N_ROW; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "rate group=%d", i % N_GROUP);
+        work[i] = (struct work){ exp(8 * uniform()) * 1e-6, 1 + floor(10 * uniform()) };
+        row[i] = (struct fit_row){ .features = &work[i], .sigma = fmax(noise, 0.01) };
+        no_effects(&row[i]);
+        row[i].effect[RATE][0] = rate;
+        row[i].effect[RATE][1] = fit_effect(f, name, 0, 0.3, &err);
+        row[i].effect[COST][0] = cost;
+        row[i].ln_seconds = log(work[i].memory_s / true_rate[i % N_GROUP] + work[i].count * true_cost) + noise * normal();
+    }
+}
+
+static double rate_of(const struct fit *f, int i)
+{
+    double slot[FIT_MAX_SLOTS];
+    fit_slots(f, &model, &row[i], slot);
+    return exp(slot[RATE]);
+}
+
+static void test_found_again(void **state)
+{
+    (void)state;
+    struct fit f;
+    struct error err = { 0 };
+    seed = 1;
+    make_rows(&f, 0);
+    assert_ok(fit_run(&f, &model, row, N_ROW, NULL, &err), err);
+    for (int g = 0; g < N_GROUP; g++)
+        assert_true(fabs(rate_of(&f, g) / true_rate[g] - 1) < 0.01);
+    assert_true(fabs(exp(f.effect[fit_find(&f, "cost")].value) / true_cost - 1) < 0.01);
+    assert_int_equal(f.effect[fit_find(&f, "rate group=1")].n_row, N_ROW / N_GROUP);
+    fit_free(&f);
+}
+
+/* One row in ten is off by a factor of three. */
+static void test_robust(void **state)
+{
+    (void)state;
+    struct fit f;
+    struct error err = { 0 };
+    seed = 2;
+    make_rows(&f, 0.03);
+    for (int i = 0; i < N_ROW; i += 10)
+        row[i].ln_seconds += log(3);
+    assert_ok(fit_run(&f, &model, row, N_ROW, NULL, &err), err);
+    for (int g = 0; g < N_GROUP; g++)
+        assert_true(fabs(rate_of(&f, g) / true_rate[g] - 1) < 0.08);
+    fit_free(&f);
+}
+
+/* What is left out has no say, and a group nobody measured keeps what all share, with its prior's spread. */
+static void test_left_out(void **state)
+{
+    (void)state;
+    struct fit f, g;
+    struct error err = { 0 };
+    bool keep[N_ROW];
+    double sd, sd_known;
+    for (int i = 0; i < N_ROW; i++)
+        keep[i] = i % N_GROUP != 3;
+    seed = 3;
+    make_rows(&f, 0.02);
+    assert_ok(fit_run(&f, &model, row, N_ROW, keep, &err), err);
+    double before = fit_predict(&f, &model, &row[3], &sd, NULL);
+    (void)fit_predict(&f, &model, &row[1], &sd_known, NULL);
+    seed = 3;
+    fit_free(&f);
+    make_rows(&g, 0.02);
+    for (int i = 3; i < N_ROW; i += N_GROUP)
+        row[i].ln_seconds += log(3);
+    assert_ok(fit_run(&g, &model, row, N_ROW, keep, &err), err);
+    assert_true(fit_predict(&g, &model, &row[3], NULL, NULL) == before);
+    assert_true(g.effect[fit_find(&g, "rate group=3")].value == 0);
+    assert_true(fabs(g.effect[fit_find(&g, "rate group=3")].se - 0.3) < 1e-9);
+    assert_true(sd > 3 * sd_known);
+    fit_free(&g);
+}
+
+/* Over many draws, the interval of a constant holds it as often as it says. */
+static void test_coverage(void **state)
+{
+    (void)state;
+    enum { DRAWS = 200 };
+    int held = 0;
+    for (int d = 0; d < DRAWS; d++) {
+        struct fit f;
+        struct error err = { 0 };
+        double sd;
+        seed = 100 + (uint64_t)d;
+        make_rows(&f, 0.05);
+        assert_ok(fit_run(&f, &model, row, N_ROW, NULL, &err), err);
+        double ln = fit_predict(&f, &model, &row[0], &sd, NULL);
+        double truth = log(work[0].memory_s / true_rate[0] + work[0].count * true_cost);
+        held += fabs(ln - truth) < 1.645 * sd;
+        fit_free(&f);
+    }
+    assert_in_range(held, (int)(0.84 * DRAWS), (int)(0.97 * DRAWS));
+}
+
+static void test_share(void **state)
+{
+    (void)state;
+    struct fit f;
+    struct error err = { 0 };
+    double sd, share[FIT_MAX_SLOTS];
+    seed = 5;
+    make_rows(&f, 0.02);
+    work[0] = (struct work){ 1e-2, 1 }; /* all memory */
+    (void)fit_predict(&f, &model, &row[0], &sd, share);
+    assert_true(share[RATE] > 0.99 && share[COST] < 0.01);
+    assert_true(fabs(sd - sqrt(0.3 * 0.3 + 0.3 * 0.3)) < 1e-3);
+    work[0] = (struct work){ 0, 1 };
+    row[0].ln_seconds = NAN;
+    assert_fails(fit_run(&f, &model, row, N_ROW, NULL, &err), err, "not a finite number");
+    fit_free(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_found_again), cmocka_unit_test(test_robust),   cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_coverage),    cmocka_unit_test(test_share),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,61 @@
+#!/bin/sh
+# roofcast calibrate and the fitted time model of roofcast score: constants are found again, what is left out has no say.
+. "${top_srcdir:?}/tests/cli/lib.sh"
+
+# Machines of 1000, 500, ... GB/s that decode Llama-3-8B at four fifths of their bandwidth.
+printf 'hardware,class,mem_bw_gbs_per_device,fp32_tflops,fp16_bf16_tflops_dense,int8_tops_dense,fp8_tflops_dense,spec_source,comment,rows\n' >"$tmp/hw.csv"
+printf 'id,source,hardware,n_devices,engine,model,params_b,quant,weight_gib,phase,prompt_len,context_len,batch,tokens_per_s,date_or_build,notes\n' >"$tmp/rows.csv"
+dev=0
+for bw in 1000 500 250 2000 800; do
+    dev=$((dev + 1))
+    echo "Test GPU $dev,consumer GPU,$bw,40,160,320,,made up,,6" >>"$tmp/hw.csv"
+    for model in Llama-3-8B:8.03:F16:14.96:13.98 Llama-3-8B:8.03:Q8_0:7.95:7.43 Llama-2-7B:6.74:F16:12.55:12.31; do
+        echo "$dev:$bw:$model" | awk -F: '{ printf "t-%d%s%s,made up,Test GPU %d,1,vLLM 0.9,%s,%s,%s,%s,decode,0,64,1,%.2f,2025-06,tags=\n",
+            $1, $3, $5, $1, $3, $4, $5, $6, 1 / ($7 * 1073741824 / ($2 * 1e9 * 0.8) + 0.0005) }' >>"$tmp/rows.csv"
+    done
+done
+export ROOFCAST_DATA="$tmp/data"
+mkdir -p "$tmp/data"
+cp -r "$top_srcdir/models" "$tmp/data/models"
+mkdir "$tmp/data/hwprofiles"
+cp "$top_srcdir/hwprofiles/classes.json" "$tmp/data/hwprofiles/"
+mkdir "$tmp/data/hwprofiles/stacks" # no constants but our own
+echo '{"schema": "roofcast.constants", "version": 1, "fits": {}}' >"$tmp/data/hwprofiles/stacks/constants.json"
+
+run calibrate "$tmp/rows.csv" --hardware "$tmp/hw.csv" -o "$tmp/constants.json"
+ok $? "calibrate reads rates"
+jq -e '.schema == "roofcast.constants" and .fits.rate.n_rows == 15' "$tmp/constants.json" >/dev/null
+ok $? "it counts its rows"
+# The product of the effects of a row of the class: the fraction of the bandwidth that was put in.
+jq -e '[.fits.rate.constants[] | select(.name | test("^bandwidth($| class| stack)")) | .value] | reduce .[] as $x (1; . * $x)
+    | . > 0.72 and . < 0.9' "$tmp/constants.json" >/dev/null
+ok $? "four fifths of the bandwidth are found again"
+jq -e '[.fits.rate.constants[].spread] | all(. > 1)' "$tmp/constants.json" >/dev/null
+ok $? "every constant has a spread"
+
+group() { jq -r --arg g "$2" --arg k "$3" '.groups[] | select(.group == $g) | .[$k]' "$1"; }
+run score "$tmp/rows.csv" --hardware "$tmp/hw.csv" --leave-out hardware -o json && cp "$tmp/out" "$tmp/left.json"
+ok $? "score refits without each machine"
+awk "BEGIN { exit !($(group "$tmp/left.json" all mape) < 0.1) }"
+ok $? "a machine left out is predicted within 10 % ($(group "$tmp/left.json" all mape))"
+
+# One machine's rows times 3: its own left-out predictions do not move.
+awk -F, -v OFS=, '$3 == "Test GPU 2" { $14 *= 3 } { print }' "$tmp/rows.csv" >"$tmp/rows3.csv"
+run score "$tmp/rows3.csv" --hardware "$tmp/hw.csv" --leave-out hardware -o json && cp "$tmp/out" "$tmp/left3.json"
+mape() { group "$1" "hardware=Test GPU 2" bias; }
+awk "BEGIN { a = 1 + $(mape "$tmp/left.json"); b = 1 + $(mape "$tmp/left3.json"); exit !(a / b > 2.999 && a / b < 3.001) }"
+ok $? "what is left out has no say in its own prediction"
+
+cp "$tmp/constants.json" "$tmp/data/hwprofiles/stacks/constants.json"
+run score "$tmp/rows3.csv" --hardware "$tmp/hw.csv" --leave-out hardware -o json && cp "$tmp/out" "$tmp/left4.json"
+awk "BEGIN { a = 1 + $(mape "$tmp/left3.json"); b = 1 + $(mape "$tmp/left4.json"); exit !(a / b > 0.999 && a / b < 1.001) }"
+ok $? "nor have constants that its rows made"
+run score "$tmp/rows.csv" --hardware "$tmp/hw.csv" -o json && awk "BEGIN { exit !($(group "$tmp/out" all mape) < 0.05) }"
+ok $? "shipped constants predict without a fit"
+
+refused 2 "no FILE" calibrate
+refused 1 "no/such.csv" calibrate no/such.csv
+echo '{"schema": "roofcast.constants", "version": 1, "fits": {"rate": {"sigma": 1, "constants": [{"name": "speed", "value": 1, "spread": 2}]}}}' \
+    >"$tmp/data/hwprofiles/stacks/constants.json"
+refused 1 'field "name": expected a constant' score "$tmp/rows.csv" --hardware "$tmp/hw.csv"
+finish
