@@ -173,12 +173,17 @@ static int n_valid(const struct counters *c)
     return n;
 }
 
-/* A field that no backend counts keeps the reason of the last one asked: "event does not
- * exist" explains more than "no backend". */
+/* A field that is not counted: null's own reason says less than that of the last backend asked; and a backend that was passed
+ * over, but has the field, is named. */
 static void keep_reasons(struct counters *c, const struct counters *loser, const char *why)
 {
     for (int f = 0; f < COUNTER_FIELD_COUNT; f++) {
-        if (!c->valid[f])
+        if (c->valid[f])
+            continue;
+        if (loser && loser->valid[f])
+            counters_set_reason(c, (enum counter_field)f, "%s does not count it here, %s does", c->backend->name,
+                                loser->backend->name);
+        else if (c->backend == backends[0].backend)
             counters_set_reason(c, (enum counter_field)f, "%s", loser ? loser->reason[f] : why);
     }
 }
@@ -198,12 +203,9 @@ static struct counters *open_auto(const struct counters_options *o, struct error
     for (size_t i = 1; best && !complete(best) && i < ARRAY_LEN(backends); i++) {
         struct error why = { 0 };
         const struct counter_backend *b = backends[i].backend;
-        if (backends[i].needs_argument || backends[i].named_only)
+        if (!b || backends[i].needs_argument || backends[i].named_only)
             continue;
-        if (!b)
-            error_set(&why, ERROR_UNAVAILABLE, "%s: %s", backends[i].name,
-                      backends[i].not_built);
-        struct counters *c = b ? open_backend(b, o, "", &why) : NULL;
+        struct counters *c = open_backend(b, o, "", &why);
         if (c && n_valid(c) > n_valid(best)) {
             counters_close(best);
             best = c;

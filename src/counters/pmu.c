@@ -44,7 +44,7 @@ static int add_pmu(struct pmu_list *l, const char *name, struct error *err)
     struct pmu p = { 0 };
     if (strlen(name) >= sizeof p.name || device_line(line, sizeof line, l, name, "type") != 0)
         return 0;
-    snprintf(p.name, sizeof p.name, "%s", name);
+    snprintf(p.name, sizeof p.name, "%.63s", name);
     p.type = (uint32_t)strtoul(line, NULL, 10);
     const bool listed = device_line(line, sizeof line, l, name, "cpumask") == 0 ||
                         device_line(line, sizeof line, l, name, "cpus") == 0;

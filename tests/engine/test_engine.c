@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "ref/ref.h"
 #include <math.h>
+#include <stdatomic.h>
 
 struct oracle {
     int n, n_vocab;
@@ -369,6 +370,89 @@ static void test_samples(void **state)
     model_free(&m);
 }
 
+/* ---- regions: a tool that only keeps the books --------------------------------------------------------------------- */
+
+static struct {
+    atomic_int threads, adds, starts, stops, role_starts, role_stops, unequal;
+    _Atomic(const struct counter_source *) source;
+    atomic_llong flop; /* published when the first thread left the region of the logits; 0: none has */
+} book;
+
+static void book_thread(void)
+{
+    atomic_fetch_add(&book.threads, 1);
+}
+
+static void book_add(const char *region)
+{
+    atomic_fetch_add(&book.adds, strcmp(region, "decode") == 0);
+}
+
+static void book_start(const char *region)
+{
+    atomic_fetch_add(strcmp(region, "decode") == 0 ? &book.starts : &book.role_starts, 1);
+}
+
+static void book_stop(const char *region)
+{
+    atomic_fetch_add(strcmp(region, "decode") == 0 ? &book.stops : &book.role_stops, 1);
+    if (strcmp(region, "decode_lm_head") != 0)
+        return;
+    long long none = 0, now = atomic_load(&book.source)->flop;
+    if (!atomic_compare_exchange_strong(&book.flop, &none, now))
+        atomic_fetch_add(&book.unequal, none != now);
+}
+
+static void book_publish(const struct counter_source *src)
+{
+    atomic_store(&book.source, src);
+}
+
+static const struct marker_tool book_tool = { .name = "book", .thread = book_thread, .add = book_add, .start = book_start,
+                                              .stop = book_stop, .publish = book_publish };
+
+/* A region is on every thread of the team, added once; roles are regions only while they are asked for. */
+static void test_regions(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    struct model m = { 0 };
+    struct cpulist cpus;
+    own_model(&m);
+    assert_ok(cpulist_usable(&cpus, &err), err);
+    const int n = cpus.n > 1 ? 2 : 1;
+    const struct engine_options o = { .n_ctx = 8, .n_ubatch = 4, .n_out_max = 1, .n_threads = n, .cpus = &cpus,
+                                      .markers = &book_tool, .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
+    struct engine *e = engine_new(&m, &o, &err);
+    if (!e)
+        fail_msg("%s", err.msg);
+    assert_int_equal(book.threads, n);
+    for (int i = 0; i < 3; i++) {
+        engine_region_start(e, "decode");
+        assert_ok(engine_eval(e, some_tokens + i, 1, (uint32_t)i, 1, NULL, &err), err);
+        engine_region_stop(e, "decode");
+    }
+    assert_int_equal(book.adds, n);
+    assert_int_equal(book.starts, 3 * n);
+    assert_int_equal(book.stops, 3 * n);
+    assert_int_equal(book.role_starts, 0);
+    assert_int_equal(book.source->flop, engine_work(e).flop);
+    assert_int_equal(book.source->tokens, 3);
+    engine_profile(e, true);
+    engine_region_roles(e, "decode");
+    assert_ok(engine_eval(e, some_tokens + 3, 1, 3, 1, NULL, &err), err);
+    engine_region_roles(e, NULL);
+    assert_ok(engine_eval(e, some_tokens + 4, 1, 4, 1, NULL, &err), err);
+    assert_int_equal(book.role_starts, n * (int)engine_ops(e)->n);
+    assert_int_equal(book.role_stops, book.role_starts);
+    assert_true(book.flop > 0);
+    assert_int_equal(book.unequal, 0); /* what is published of an op is there when any thread leaves its region */
+    engine_free(e);
+    assert_null(book.source);
+    cpulist_free(&cpus);
+    model_free(&m);
+}
+
 /* test_engine [CASE]: one of them. */
 int main(int argc, char **argv)
 {
@@ -377,6 +461,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_shared_oracles),  cmocka_unit_test(test_prefill_agrees_with_decode),
         cmocka_unit_test(test_threads_agree),   cmocka_unit_test(test_ubatch),            cmocka_unit_test(test_long_decode),
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_regions),
         cmocka_unit_test(test_batch_refusals),
     };
     if (argc > 1)
