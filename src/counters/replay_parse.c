@@ -30,7 +30,7 @@ static void plain_name(char *out, size_t size, const char *name)
 {
     snprintf(out, size, "%s", name);
     char *colon = strrchr(out, ':');
-    if (colon && colon[1 + strspn(colon + 1, "ukhGHSDppPIe")] == 0)
+    if (colon && colon > out && colon[1 + strspn(colon + 1, "ukhGHSDppPIe")] == 0)
         *colon = 0;
 }
 

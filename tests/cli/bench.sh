@@ -120,6 +120,15 @@ refused 2 "-m FILE is needed" bench
 refused 1 "no/such.gguf" bench -m no/such.gguf
 refused 2 "needs a GGUF file" bench -m tinyllama-1.1b
 refused 2 "vax" bench -m "$m" --counters vax
+# Counts of another machine stand for this one's: 1792 MiB at its memory controllers in every repetition.
+run bench -m "$m" -p 8 -n 0 -r 1 -t 1 -o json --quiet --counters "replay:$top_srcdir/tests/counters/replay/perf-skylake-sp.csv"
+[ "$status" -eq 0 ] && grep -q '"dram_source": "uncore counters"' "$tmp/out" && grep -q '"value": 1879048192' "$tmp/out" &&
+    grep -q '"mbu_dram": [1-9]' "$tmp/out" && grep -q '"slowdown": [0-9]' "$tmp/out" && grep -q '"class": "unchecked"' "$tmp/out"
+ok $? "counted bytes of memory, what counting cost, and the certificate"
+run bench -m "$m" -p 8 -n 0 -r 1 -t 1 --quiet --counters "replay:$top_srcdir/tests/counters/replay/perf-skylake-sp.csv"
+[ "$status" -eq 0 ] && has 'DRAM of pp8: 1.88 GB a repetition by uncore counters' && has 'more by prefetches'
+ok $? "why bytes at the memory are not those the engine walked"
+refused 1 "no counts: expected the output of perf stat" bench -m "$m" --counters "replay:/dev/null"
 run bench -m "$m" -p 8 -n 0 -r 1 --quiet --save "$tmp/no/such/run.json"
 [ "$status" -eq 1 ] && says "no/such/run.json: cannot write"
 ok $? "a run that cannot be saved is an error"

@@ -192,6 +192,39 @@ static void classes(void **state)
     assert_int_equal(classify(1e6, NAN, 4e6, 0, 0), COUNTER_POLLUTED);
 }
 
+/* Every work that this CPU can do is done: no instruction is one that it lacks, sizes grow, controls have none or other work. */
+static void works_run(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "instructions", "cycles", "flop_f32", "flop_f32_scalar", "flop_f32_128", "flop_f32_256", "flop_f32_512",
+        "flop_f64_scalar", "flop_f64_128", "flop_f64_256", "flop_f64_512", "flop_f16_scalar", "flop_f16_128", "flop_f16_256",
+        "flop_f16_512", "bf16_512", "int8_128", "int8_256", "int8_512", "flop_neon", "flop_sve", "l1_fill", "l2_fill",
+        "task_clock", "context_switches", "page_faults",
+    };
+    size_t possible = 0;
+    struct work_memory m = { 0 };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const struct known_work *w = known_work_find(names[i]);
+        char why[128] = "";
+        struct error err = { 0 };
+        assert_non_null(w);
+        if (!known_work_possible(w, why, sizeof why)) {
+            assert_non_null(strstr(why, names[i]));
+            continue;
+        }
+        possible++;
+        assert_ok(known_work_prepare(w, &m, &err), err);
+        const double a = known_work_run(w, &m, 0), b = known_work_run(w, &m, 1);
+        if (!(a > 0) || !(b > 1.2 * a))
+            fail_msg("%s: %g, then %g", names[i], a, b);
+        assert_true(known_work_control(w) == 0 || isnan(known_work_control(w)) || i == 0);
+    }
+    work_memory_free(&m);
+    assert_true(possible >= 7);
+    assert_null(known_work_find("nothing"));
+}
+
 /* ---- a backend of the test's own: events that lie ------------------------------------------------------------------- */
 
 enum { HONEST, DEAD, WRONG, NOISY };
@@ -314,7 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(group_counts_exactly), cmocka_unit_test(group_of_software), cmocka_unit_test(group_not_whole),
-        cmocka_unit_test(permissions_explained), cmocka_unit_test(software_events), cmocka_unit_test(classes),
+        cmocka_unit_test(permissions_explained), cmocka_unit_test(software_events), cmocka_unit_test(classes), cmocka_unit_test(works_run),
         cmocka_unit_test(lies_are_caught), cmocka_unit_test(sets_are_joined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
