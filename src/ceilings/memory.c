@@ -269,8 +269,8 @@ static int plan_rows(struct job_list *l, struct meter *m, enum mem_op op, struct
         const char *why = "";
         struct streams d = { .op = op, .level = level, .n_active = m->n };
         rows[i] = NULL;
-        if (op == MEM_WRITE_NT && level != LEVEL_DRAM)
-            continue; /* they go past the caches */
+        if (level != LEVEL_DRAM && (op == MEM_WRITE_NT || (op != MEM_READ && !e->all_ops)))
+            continue; /* they go past the caches; or no time for it */
         if (level != LEVEL_DRAM)
             d.bytes = footprint_of_cache(&m->places, m->cpu, (size_t)m->n, level, &why);
         if (level != LEVEL_DRAM && d.bytes == 0) {

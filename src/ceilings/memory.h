@@ -161,7 +161,7 @@ void streams_free(struct job *j);
 struct memory_effort {
     size_t n_window;
     int per_octave, chase_per_octave; /* points of curves */
-    bool all_ops;    /* every thread count: also writes, copies, additions */
+    bool all_ops;    /* every thread count and level: also writes, copies, additions; else in memory, with all threads */
     bool all_curves; /* of those too */
     bool pages;      /* 4 KiB and 2 MiB */
     bool brief;      /* little memory, no curves */

@@ -41,6 +41,21 @@ static double noise(const struct hw_point *p, size_t n, double *room)
     return fmin(fmax(sd, MIN_NOISE), MAX_NOISE);
 }
 
+static double middle(double a, double b, double c)
+{
+    return fmax(fmin(a, b), fmin(fmax(a, b), c));
+}
+
+/* log2 of the values, each the middle one of itself and its neighbours (at the ends of the first and last three): one
+ * disturbed point is no level. A curve that rises or falls throughout stays as it is. */
+static void smooth(const struct hw_point *p, size_t n, double *v)
+{
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = i == 0 ? 1 : i + 1 == n ? n - 2 : i;
+        v[i] = log2(n < 3 ? p[i].value : middle(p[at - 1].value, p[at].value, p[at + 1].value));
+    }
+}
+
 /* The best division of the points: from[i] is where the piece that ends before point i begins, sloped[i] what it is. */
 static void divide(const struct sums *s, size_t n, double sd, double *cost, size_t *from, bool *sloped)
 {
@@ -127,15 +142,16 @@ int plateaus_find(const struct hw_point *p, size_t n, struct plateau *out, size_
     int rc = 0;
     *n_found = 0;
     struct sums *s = calloc(n + 1, sizeof *s);
-    double *cost = calloc(2 * (n + 1), sizeof *cost);
+    double *cost = calloc(3 * (n + 1), sizeof *cost);
     size_t *from = calloc(n + 1, sizeof *from);
     bool *sloped = calloc(n + 1, sizeof *sloped);
     if (s && cost && from && sloped) {
+        double *room = cost + n + 1, *v = room + n + 1;
+        smooth(p, n, v);
         for (size_t i = 0; i < n; i++) {
-            const double u = log2(p[i].x), v = log2(p[i].value);
-            s[i + 1] = (struct sums){ s[i].u + u, s[i].v + v, s[i].uu + u * u, s[i].uv + u * v, s[i].vv + v * v };
+            const double u = log2(p[i].x);
+            s[i + 1] = (struct sums){ s[i].u + u, s[i].v + v[i], s[i].uu + u * u, s[i].uv + u * v[i], s[i].vv + v[i] * v[i] };
         }
-        double *room = cost + n + 1;
         divide(s, n, noise(p, n, room), cost, from, sloped);
         *n_found = collect(p, n, s, from, sloped, room, out);
     } else {

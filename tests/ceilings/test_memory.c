@@ -276,6 +276,24 @@ static const struct hw_plateau *level(const struct hw_curve *c, const char *name
     return NULL;
 }
 
+/* A point that was disturbed, here and there, changes no level. */
+static void lucky_points(void **state)
+{
+    (void)state;
+    static const struct made curve = { { 32e3, 1e6, 16e6 }, { 200e9, 100e9, 40e9, 12e9 }, 0.01, 0.3 };
+    struct hw_point p[512];
+    struct plateau found[PLATEAUS_MAX];
+    struct error err;
+    size_t n_found;
+    const size_t n = make_curve(p, 512, &curve, 4);
+    for (size_t i = 2; i + 1 < n; i += 7)
+        p[i].value /= 4;
+    assert_ok(plateaus_find(p, n, found, &n_found, &err), err);
+    assert_int_equal(n_found, 4);
+    for (size_t l = 0; l < 4; l++)
+        assert_true(fabs(found[l].value / curve.value[l] - 1) < 0.05);
+}
+
 /* What was found beside what hwloc says: equal; an L3 of which a guest gets little; a cache nobody spoke of. */
 static void levels_are_compared(void **state)
 {
@@ -435,6 +453,7 @@ int main(void)
         cmocka_unit_test(streams_do_what_they_say), cmocka_unit_test(ops_have_kernels), cmocka_unit_test(ops_stay_inside),
         cmocka_unit_test(gathers_stay_inside),      cmocka_unit_test(rows_come_once),   cmocka_unit_test(chase_visits_all),
         cmocka_unit_test(levels_are_found),         cmocka_unit_test(no_levels),        cmocka_unit_test(levels_are_compared),
+        cmocka_unit_test(lucky_points),
         cmocka_unit_test(saturation),               cmocka_unit_test(points_are_sorted),
         cmocka_unit_test(pages_are_read_from_smaps), cmocka_unit_test(pages_are_what_they_are),
         cmocka_unit_test(a_pair_of_nodes),

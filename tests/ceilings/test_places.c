@@ -88,13 +88,13 @@ static const struct machine machines[] = {
         { 4, "0,4,1,5", 64 * KIB, 3 * MIB, 0, 96 * MIB },
         { 8, "0,4,1,5,2,6,3,7", 64 * KIB, 1536 * KIB, 0, 96 * MIB } },
       { 128 * KIB, 6 * MIB, 7 * MIB, 12 * MIB }, { 1, 2, 0, 0 } },
-    /* A container on the dual socket above: the second threads of two cores of each socket, and one first one. 17 is alone on
-     * its core: it is a core like any other, and 0's sibling 1 waits. */
+    /* A container on the dual socket above: two cores of the first socket, the second threads of two cores of the other. 17 is
+     * alone on its core here: a core like any other, taken before 2. 0's sibling 1 waits. */
     { "cpuset of a container", "package:2 l3:1(size=33554432) l2:8(size=2097152) l1d:1(size=49152) core:1 pu:2", NULL,
-      "0,1,3,17,19", 32, 1,
+      "0,1,2,17,19", 32, 1,
       { { 1, "0", 24 * KIB, MIB, 8 * MIB, 128u * MIB },
-        { 3, "0,17,3", 24 * KIB, MIB, 5931641 / 4096 * 4096, 256u * MIB },
-        { 5, "0,17,3,19,1", 12 * KIB, 512 * KIB, 3424630 / 4096 * 4096, 256u * MIB } },
+        { 3, "0,17,2", 24 * KIB, MIB, 5931641 / 4096 * 4096, 256u * MIB },
+        { 5, "0,17,2,19,1", 12 * KIB, 512 * KIB, 3424630 / 4096 * 4096, 256u * MIB } },
       { 48 * KIB, 2 * MIB, 16 * MIB, 17 * MIB }, { 1, 2, 3, 0 } },
     /* Two packages, and memory beside each that has no CPUs of its own (CXL, HBM): it is a node and no place for threads. */
     { "memory-only nodes", "package:2 [numa(memory=1073741824)] [numa(memory=1073741824)] l3:1(size=16777216) l2:2(size=1048576) l1d:1(size=32768) core:1 pu:1",
