@@ -60,6 +60,7 @@ static void sample(struct job *j, struct meter *m, int variant, uint64_t n, stru
     size_t left = (size_t)n * (65536 / d->row_bytes);
     double seconds = 0, rows = 0, clock_hz = 0;
     bool disturbed = false;
+    m->warm = j;
     for (; left > 0; left -= g.n) {
         g.n = left < LIST ? left : LIST;
         team_run(m->team, fill_list, &g);

@@ -108,6 +108,7 @@ struct meter {
     size_t mem_bytes;     /* of all threads */
     size_t chunk_bytes;   /* of one thread, its part of mem */
     bool mem_small;       /* less than four times the last-level caches */
+    const struct job *warm; /* of memory's: the one that was sampled last, whose footprint the caches hold; NULL: none */
     struct meter_slot *slot;
 };
 

@@ -99,6 +99,7 @@ struct chasing {
     uint64_t n;
     double seconds; /* the chaser's */
     const struct mem_kernel *k;
+    bool cold; /* jobs take turns: what the one before touched is in the caches now */
     _Atomic bool done;
     _Atomic uint64_t n_block; /* read by the others */
 };
@@ -128,6 +129,8 @@ static void chase_one(void *arg, int tid)
             load(c, tid);
         return;
     }
+    for (size_t i = 0; c->cold && i < d->bytes; i += CHASE_LINE)
+        (void)*(volatile const unsigned char *)(d->mem->pages.mem + i);
     const double t0 = clock_now_s();
     chase_run(&d->at, c->n);
     c->seconds = clock_now_s() - t0;
@@ -143,6 +146,8 @@ void chase_sample(struct job *j, struct meter *m, int variant, uint64_t n, struc
         return;
     if (d->read)
         c.k = streams_kernel(d->read, d->read->variant);
+    c.cold = m->warm != j;
+    m->warm = j;
     meter_time(m, chase_one, &c, NULL, s);
     s->value = c.seconds / (double)c.n;
     if (j->n_sample < JOB_MAX_SAMPLES)

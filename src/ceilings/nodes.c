@@ -103,6 +103,7 @@ static void sample_read(struct job *j, struct meter *m, int variant, uint64_t n,
     (void)variant;
     if (!k)
         return;
+    m->warm = j;
     meter_time(m, read_part, &r, NULL, s);
     s->value = s->seconds > 0 ? (double)d->bytes * d->pair.n_threads * (double)n / s->seconds : NAN;
 }

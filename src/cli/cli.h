@@ -92,6 +92,8 @@ int cli_hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
 void cli_progress(void *ctx, const char *what, double fraction);
 void cli_progress_done(void);
 void cli_set_quiet(bool quiet);
+/* What the curves of a profile say, a line each: levels, saturation (profile_findings.c). */
+void cli_print_findings(const struct hwprofile *h);
 /* A line for people to stderr, "roofcast: ...", unless quiet; a warning, "roofcast: warning: ...", always. */
 void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -203,6 +203,7 @@ static int measure_and_save(struct hwprofile *h, const struct options *o,
             *err = save_err;
             return -1;
         }
+        cli_print_findings(h);
         print_notes(h);
         printf("%s, %d core%s: profile written to %s\n", h->name, h->n_cores,
                h->n_cores == 1 ? "" : "s", out);

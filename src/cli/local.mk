@@ -15,6 +15,7 @@ roofcast_SOURCES = \
   %D%/profile.h \
   %D%/profile_compare.c \
   %D%/profile_check.c \
+  %D%/profile_findings.c \
   %D%/cmd_synth.c \
   %D%/cmd_quantize.c \
   %D%/cmd_analyze.c \

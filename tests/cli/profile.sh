@@ -25,6 +25,9 @@ grep -q '"schema": "roofcast.hwprofile"' "$ROOFCAST_PROFILE" && grep -q '"name":
 ok $? "it holds the ceilings of one thread"
 has 'read DRAM 1t.*GB/s' && has 'fp32 .*FLOP/s'
 ok $? "the table shows them"
+has 'read footprint 1t: L1' && has 'read footprint 1t: .*\(agrees: ends at\|differs: \)' &&
+    grep -q '"name": "chase footprint 2M 1t"' "$ROOFCAST_PROFILE" && grep -q '"op": "gather"' "$ROOFCAST_PROFILE"
+ok $? "curves are kept, and what they say beside hwloc is shown"
 says '1 thread: read DRAM'
 ok $? "progress goes to stderr"
 
