@@ -33,3 +33,4 @@ include tests/fuzz/local.mk
 include tests/mutants/local.mk
 include tests/arm64/local.mk
 include tests/oracle/local.mk
+include tests/pmu/local.mk

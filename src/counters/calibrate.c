@@ -24,11 +24,28 @@ static void read_raw(struct counters *c, uint64_t *raw)
     c->backend->read(c, &c->thread[0], 0, raw);
 }
 
-/* What a work counted, in units of each event's field. */
-static void counted(const struct counters *c, const uint64_t *a, const uint64_t *b, double *out)
+/* What a work counted, in units of each event's field, less what reading the counters does. */
+static void counted(const struct counters *c, const uint64_t *a, const uint64_t *b, const uint64_t *idle, double *out)
 {
-    for (size_t i = 0; i < c->n_event; i++)
-        out[i] = b[i] >= a[i] ? (double)(b[i] - a[i]) * c->event[i].scale : NAN;
+    for (size_t i = 0; i < c->n_event; i++) {
+        const uint64_t n = b[i] - a[i];
+        out[i] = b[i] >= a[i] ? (double)(n > idle[i] ? n - idle[i] : 0) * c->event[i].scale : NAN;
+    }
+}
+
+/* From one reading to the next with nothing between: a reading is a thousand instructions, and takes its time. Of all else
+ * it has nothing: what counts there is wrong. */
+static void read_idle(struct counters *c, uint64_t *idle)
+{
+    uint64_t a[COUNTER_EVENT_MAX], b[COUNTER_EVENT_MAX];
+    read_raw(c, a);
+    read_raw(c, a); /* the first one also brings its own code */
+    read_raw(c, b);
+    for (size_t i = 0; i < c->n_event; i++) {
+        const enum counter_field f = c->event[i].field;
+        const bool has = f == COUNTER_INSTRUCTIONS || f == COUNTER_CYCLES || f == COUNTER_TASK_CLOCK_NS;
+        idle[i] = has && b[i] >= a[i] ? b[i] - a[i] : 0;
+    }
 }
 
 static void sort3(double *x)
@@ -98,15 +115,16 @@ static bool due(const struct calibration *k, size_t i, const char *work, int set
 static int run_work(struct calibration *k, const struct known_work *w, const char *name, int set, struct error *err)
 {
     struct counters *c = k->c;
-    uint64_t a[COUNTER_EVENT_MAX], b[COUNTER_EVENT_MAX];
+    uint64_t a[COUNTER_EVENT_MAX], b[COUNTER_EVENT_MAX], idle[COUNTER_EVENT_MAX];
     double n[COUNTER_EVENT_MAX], known[COUNTER_CHECK_SIZES];
     if (known_work_prepare(w, &k->memory, err) != 0)
         return -1;
+    read_idle(c, idle);
     for (int s = 0; s < COUNTER_CHECK_SIZES; s++) {
         read_raw(c, a);
         known[s] = known_work_run(w, &k->memory, s);
         read_raw(c, b);
-        counted(c, a, b, n);
+        counted(c, a, b, idle, n);
         for (size_t i = 0; i < c->n_event; i++)
             if (due(k, i, name, set)) {
                 c->event[i].check.known[s] = known[s];
@@ -116,7 +134,7 @@ static int run_work(struct calibration *k, const struct known_work *w, const cha
     read_raw(c, a);
     const double control = known_work_control(w);
     read_raw(c, b);
-    counted(c, a, b, n);
+    counted(c, a, b, idle, n);
     for (size_t i = 0; i < c->n_event; i++) {
         struct counter_event *e = &c->event[i];
         if (!due(k, i, name, set))

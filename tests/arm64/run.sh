@@ -18,14 +18,8 @@ done
 [ -n "$qemu" ] || skip "no $q (package qemu-user)"
 sysroot=$("$top/tests/arm64/sysroot.sh") || skip "no libraries to link with: the line above says why"
 
-PKG_CONFIG=pkg-config PKG_CONFIG_LIBDIR=$sysroot/usr/lib/aarch64-linux-gnu/pkgconfig PKG_CONFIG_SYSROOT_DIR=$sysroot
-export PKG_CONFIG PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
-mkdir -p "$top/build" "$build"
-if ! (build_tree "$build" --host=aarch64-linux-gnu --enable-werror --without-papi --without-likwid \
-    CC="aarch64-linux-gnu-gcc --sysroot=$sysroot" &&
-    make -s -C "$build" -j"$(getconf _NPROCESSORS_ONLN)" tests/kernels/checkkernel tests/engine/test_engine tests/ceilings/test_ceilings \
-        >"$build/tests.log" 2>&1) >&2; then
-    tail -n 40 "$build/tests.log" 2>/dev/null
+. "$top/tests/arm64/build.sh"
+if ! cross_build "$build" "$sysroot" tests/kernels/checkkernel tests/engine/test_engine; then
     echo "FAIL: arm64: the build"
     exit 1
 fi

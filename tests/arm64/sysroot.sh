@@ -6,58 +6,17 @@
 # It stays in ${XDG_CACHE_HOME:-$HOME/.cache}/roofcast/arm64-sysroot; remove that folder to make it anew.
 set -eu
 
-packages="libc6-dev libjansson-dev libhwloc-dev libpcre2-dev libcminpack-dev libcmocka-dev"
+what="arm64 sysroot"
+packages="libc6-dev libjansson-dev libhwloc-dev libpcre2-dev libcminpack-dev libcmocka-dev libpapi-dev"
+. "$(dirname "$0")/apt.sh"
 
-skip() { printf '%s\n' "arm64 sysroot: $*" >&2; exit 77; }
-say() { printf '%s\n' "$*" >&2; }
-
-cache=${XDG_CACHE_HOME:-${HOME:?}/.cache}/roofcast
 root=$cache/arm64-sysroot
 # Complete only with its stamp, which names what it holds.
 if [ "$(cat "$root/.packages" 2>/dev/null)" = "$packages" ]; then
     printf '%s\n' "$root"
     exit 0
 fi
-for tool in apt-get dpkg-deb; do
-    command -v "$tool" >/dev/null 2>&1 || skip "no $tool here; it is made from Debian packages"
-done
-
-mkdir -p "$cache"
-work=$(mktemp -d "$cache/arm64.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-trap 'exit 1' HUP INT TERM
-
-# apt with a state of its own: an empty arm64 system beside the sources, keys and proxies of this one.
-mkdir -p "$work/lists/partial" "$work/archives/partial" "$work/tree"
-: >"$work/status"
-cat >"$work/apt.conf" <<CONF
-#clear APT::Architectures;
-#clear APT::Update::Pre-Invoke;
-#clear APT::Update::Post-Invoke;
-#clear APT::Update::Post-Invoke-Success;
-#clear DPkg::Pre-Install-Pkgs;
-#clear DPkg::Post-Invoke;
-APT::Architecture "arm64";
-APT::Architectures { "arm64"; };
-APT::Install-Recommends "false";
-APT::Sandbox::User "root";
-Acquire::Languages "none";
-Acquire::Retries "2";
-Dir::State "$work";
-Dir::State::Lists "$work/lists";
-Dir::State::status "$work/status";
-Dir::State::extended_states "$work/extended_states";
-Dir::Cache "$work";
-Dir::Cache::archives "$work/archives";
-Dir::Cache::pkgcache "";
-Dir::Cache::srcpkgcache "";
-Dir::Log "$work";
-CONF
-log=$work/log
-reason() { grep '^[EW]:' "$log" | head -n 1; }
-
-say "arm64 sysroot: reading the package lists"
-apt-get -c "$work/apt.conf" -q update >"$log" 2>&1 || skip "apt-get update failed: $(reason)"
+begin_apt
 say "arm64 sysroot: downloading $packages and what they need"
 # shellcheck disable=SC2086
 apt-get -c "$work/apt.conf" -q -y --download-only install $packages >"$log" 2>&1 ||

@@ -263,7 +263,7 @@ static void fake_stop(struct counters *c, struct counter_thread *t, int tid)
     (void)c, (void)t, (void)tid;
 }
 
-/* The honest one counts page faults as the kernel does; the wrong one counts reads of itself as well; the noisy one squares. */
+/* The honest one counts page faults as the kernel does and, as instructions do, those of reading it; the wrong one counts reads of itself as well; the noisy one squares. */
 static void fake_read(struct counters *c, struct counter_thread *t, int tid, uint64_t *raw)
 {
     static uint64_t reads;
@@ -274,7 +274,7 @@ static void fake_read(struct counters *c, struct counter_thread *t, int tid, uin
     if (perf_group_read(g, v, why, sizeof why) != 0)
         fail_msg("%s", why);
     reads++;
-    raw[HONEST] = v[0];
+    raw[HONEST] = v[0] + 100 * reads;
     raw[DEAD] = 0;
     raw[WRONG] = v[0] + 10000 * reads;
     raw[NOISY] = v[0] * v[0];
