@@ -27,6 +27,8 @@ include tests/run/local.mk
 include tests/roofline/local.mk
 include tests/calibrate/local.mk
 include tests/engine/local.mk
+include tests/measure/local.mk
+include tests/score/local.mk
 include tests/report/local.mk
 include tests/cli/local.mk
 include tests/fuzz/local.mk

@@ -16,6 +16,7 @@ struct subject {
     unsigned guesses;
     double bits;      /* of a weight of a large matrix; NaN: its type's */
     double scale;     /* of the bytes of products, from weight_gib; NaN: none said */
+    bool whole;       /* its program quantizes the LM head too (MLX) */
     double kv_share;  /* of layers that have a cache, of guessed hybrids; 1 */
 };
 

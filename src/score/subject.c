@@ -272,7 +272,7 @@ void subject_key(char *key, size_t size, const struct measurement *m, const stru
 
 int subject_load(struct subject *s, const struct measurement *row, const struct stack *stack, struct error *err)
 {
-    *s = (struct subject){ .bits = NAN, .kv_share = 1, .scale = NAN };
+    *s = (struct subject){ .bits = NAN, .kv_share = 1, .scale = NAN, .whole = stack->family == STACK_MLX };
     subject_key(s->key, sizeof s->key, row, stack);
     find_preset(s->preset, sizeof s->preset, row);
     const struct quant_name q = quant_of(row, stack, s->preset);

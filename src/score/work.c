@@ -68,7 +68,7 @@ static double scale_of(const struct subject *s, const struct op *op)
     if (!isnan(s->scale))
         return s->scale;
     const double bits = tensor_bits(op->w);
-    return s->bits > 0 && bits < 15 ? s->bits / bits : 1;
+    return s->bits > 0 && (bits < 15 || s->whole) ? s->bits / bits : 1;
 }
 
 static void divide(struct cost *c, double by)

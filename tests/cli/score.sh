@@ -1,0 +1,67 @@
+#!/bin/sh
+# roofcast score and report: measurements of others beside predictions, and under the roofs.
+. "${top_srcdir:?}/tests/cli/lib.sh"
+f=$top_srcdir/tests/fixtures/measure
+validate=${VALIDATE:-tests/run/validate}
+doc=$top_srcdir/doc/formats.md
+
+run score "$f/throughput.csv" --hardware "$f/hardware.csv" -o json && has '"group": "all"' && has '"group": "phase=decode,clean=yes"' &&
+    has '"group": "class=consumer GPU,phase=decode"' && has '"group": "hardware=Example Accelerator X1,phase=prefill"'
+ok $? "groups of one key, of two, of three"
+is "7 1 7" "$(figure rows) $(figure n_unpriced) $(figure n_rows)" "rows with and without a price"
+has '"note": "bandwidth 5.04e+11 as in --hardware, not 1.008e+12'
+ok $? "where the file and the profile differ the file wins, and the row says so"
+has 'unpriced: no profile of \\"Example Box Y2\\"'
+ok $? "a machine nobody knows is a reason, not an error"
+"$validate" "$doc" roofcast.score "$tmp/out" >"$tmp/err" 2>&1
+ok $? "score -o json is as documented"
+run score "$f/throughput.csv" --hardware "$f/hardware.csv" -o jsonl && "$validate" "$doc" --lines "$tmp/out" >"$tmp/err" 2>&1
+ok $? "score -o jsonl"
+run score "$f/throughput.csv" --hardware "$f/hardware.csv" --worst 2 && has '^group .* MAPE ' && has '^t-6 .* guessed: model'
+ok $? "the table: groups, then the rows furthest off"
+run score "$f/throughput.csv" --hardware "$f/hardware.csv" --features - && has '^line,id,' && has '^2,t-1,example/bench,'
+ok $? "--features: a line a row"
+run score "$f/throughput.csv" --hardware "$f/hardware.csv" --leave-out model -o json && has '"leave_out": "model"'
+ok $? "--leave-out model"
+run score "$f/gpu_ops.csv" --anchor-rows 1 -o json && has '"n_anchor": 1'
+ok $? "--anchor-rows"
+is 3 "$(figure n_rows)" "which are not scored"
+run score "$f/serving.csv" -o csv && has '^"*kind=dense,metric=tpot"*,1,0,'
+ok $? "latencies of servers"
+
+refused 2 'no FILE of measurements' score
+refused 2 'expected hardware, model, engine or topology, found "colour"' score "$f/throughput.csv" --leave-out colour
+refused 2 'only all-reduces have one' score "$f/throughput.csv" --leave-out topology
+sed 's/^t-3\(.*\),150,,/t-3\1,15o,,/' "$f/throughput.csv" >"$tmp/bad.csv"
+refused 1 'bad.csv: line 4, column 126 (tokens_per_s): expected a number from 1e-09 to 1e+12, found "15o"' score "$tmp/bad.csv"
+head -n 3 "$f/throughput.csv" | cut -d, -f1-9 >"$tmp/bad.csv"
+refused 1 'bad.csv: line 1, column 1: not a file of measurements' score "$tmp/bad.csv"
+printf 'a,b\n1\n' >"$tmp/bad.csv"
+refused 1 'bad.csv: line 2, column 1: expected 2 fields' score "$tmp/bad.csv"
+printf 'hardware,mem_bw_gbs_per_device\nx,fast\n' >"$tmp/hw.csv"
+refused 1 'hw.csv: line 2, column 3 (mem_bw_gbs_per_device)' score "$f/throughput.csv" --hardware "$tmp/hw.csv"
+
+for form in json jsonl csv sql; do
+    run report "$f/llama-bench.$form" -o csv
+    is "memory compute" "$(cells bound phase=decode) $(cells bound phase=prefill)" "llama-bench -o $form"
+    cp "$tmp/out" "$tmp/$form.out"
+    cmp -s "$tmp/json.out" "$tmp/$form.out"
+    ok $? "$form says the same as json"
+done
+# 125 tokens/s of 4.58 GiB less the embedding table, and 4160 positions of 131,072 B
+holds "$(cells mbu phase=decode) > 0.62 && $(cells mbu phase=decode) < 0.66" "MBU: what is read over what could be"
+run report "$f/llama-bench.md" --hw rtx-4090 -o json && "$validate" "$doc" roofcast.report "$tmp/out" >"$tmp/err" 2>&1
+ok $? "report of a table, as documented"
+run report "$f/llama-bench.md" && has 'no profile of "?"'
+ok $? "without --hw a table names no machine, and the row says so"
+run report "$f/llama-bench.json" --chart "$tmp/chart" >/dev/null
+test $status -eq 0 || test $status -eq 3 # 3: no gnuplot
+ok $? "--chart draws, or says what it lacks"
+test -s "$tmp/chart.tsv" && test -s "$tmp/chart.roofs.tsv"
+ok $? "with its points and roofs as data"
+for other in vllm-serve.json vllm-latency.json vllm-throughput.json aiperf.csv; do
+    run score "$f/$other" --hw a100-sxm-80gb --model llama-3.1-8b -o json && has '"n_unpriced": 0'
+    ok $? "$other"
+done
+refused 1 'not a result of llama-bench' report "$top_srcdir/models/llama-3-8b.json"
+finish

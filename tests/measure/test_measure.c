@@ -1,0 +1,286 @@
+/* Readers of measurements: RFC 4180 with places, every kind of file, one table of names. */
+#include "../test.h"
+#include "measure/measure.h"
+#include <math.h>
+
+static int parse(struct csv *c, const char *text, struct error *err)
+{
+    return csv_parse(c, "f.csv", text, strlen(text), err);
+}
+
+static void test_csv(void **state)
+{
+    (void)state;
+    struct csv c;
+    struct error err = { 0 };
+    assert_ok(parse(&c, "\xef\xbb\xbf" "a,b,c\r\n1,\"two, \"\"2\"\"\r\nlines\",\r\n,x,3\r\n\r\n", &err), err);
+    assert_int_equal(c.n_row, 2);
+    assert_int_equal(csv_find(&c, "b"), 1);
+    assert_int_equal(csv_find(&c, "d"), -1);
+    assert_string_equal(csv_at(&c, 0, 1)->s, "two, \"2\"\r\nlines");
+    assert_string_equal(csv_at(&c, 0, 2)->s, "");
+    assert_string_equal(csv_at(&c, 1, 1)->s, "x");
+    assert_int_equal(csv_at(&c, 1, 2)->line, 4); /* behind a field of two lines */
+    assert_int_equal(csv_at(&c, 1, 2)->column, 4);
+    assert_string_equal(csv_at(&c, 1, -1)->s, "");
+    csv_free(&c);
+    assert_ok(parse(&c, "a,b", &err), err);
+    assert_int_equal(c.n_row, 0);
+    csv_free(&c);
+}
+
+static void test_csv_refuses(void **state)
+{
+    (void)state;
+    struct csv c;
+    struct error err = { 0 };
+    assert_fails(parse(&c, "", &err), err, "line 1, column 1: expected a header");
+    assert_fails(parse(&c, "a,b\n1\n", &err), err, "line 2, column 1: expected 2 fields as in the header, found 1");
+    assert_fails(parse(&c, "a,b\n1,2,3\n", &err), err, "line 2, column 5: expected 2 fields");
+    assert_fails(parse(&c, "a,b\n1,x\"y\n", &err), err, "line 2, column 4: a quote inside");
+    assert_fails(parse(&c, "a,b\n1,\"y\"z\n", &err), err, "line 2, column 6: text behind");
+    assert_fails(parse(&c, "a,b\n1,\"y\n", &err), err, "line 2, column 3: a quoted field that does not end");
+    assert_fails(parse(&c, "a,a\n", &err), err, "line 1, column 3: a second column \"a\"");
+    assert_fails(csv_parse(&c, "f.csv", "a\nx\0y\n", 6, &err), err, "line 2, column 2: a byte of zero");
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    assert_true(csv_to_number("1.5e3") == 1500);
+    assert_true(csv_to_number("-.5") == -0.5);
+    assert_true(csv_to_number("+2.") == 2);
+    static const char *const bad[] = { "", " 1", "1 ", "0x10", "inf", "nan", "1e", "1e999", ".", "1,5", "--1", "1.2.3" };
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        if (!isnan(csv_to_number(bad[i])))
+            fail_msg("\"%s\" is a number", bad[i]);
+}
+
+static const char *fixture(const char *name)
+{
+    static char path[4200];
+    snprintf(path, sizeof path, "%s/tests/fixtures/measure/%s", data_dirs()[0], name);
+    return path;
+}
+
+static void load(struct measurements *l, const char *name)
+{
+    struct error err = { 0 };
+    const struct measure_context x = { .hardware = "", .model = "" };
+    assert_ok(measure_load(l, fixture(name), &x, &err), err);
+}
+
+static void test_throughput(void **state)
+{
+    (void)state;
+    struct measurements l;
+    load(&l, "throughput.csv");
+    assert_int_equal(l.file, FILE_THROUGHPUT);
+    assert_int_equal(l.n, 7);
+    assert_int_equal(l.row[0].phase, MEASURE_DECODE);
+    assert_int_equal(l.row[0].line, 2);
+    assert_string_equal(l.row[1].notes, "tags=; made up, \"quoted\"");
+    assert_int_equal(l.row[2].tags, TAG_E2E);
+    assert_true(l.row[2].out == 2048);
+    assert_true(l.row[3].tags & TAG_TENSOR_PARALLEL && l.row[3].n_devices == 4);
+    assert_true(isnan(l.row[6].weight_gib));
+    measure_free(&l);
+}
+
+static void refuse_throughput(const char *row, const char *text)
+{
+    static const char header[] = "hardware,model,phase,n_devices,batch,tokens_per_s,notes\n";
+    char file[512];
+    struct measurements l;
+    struct error err = { 0 };
+    snprintf(file, sizeof file, "%s%s\n", header, row);
+    assert_fails(measure_parse(&l, "t.csv", file, strlen(file), NULL, &err), err, text);
+}
+
+static void test_throughput_refuses(void **state)
+{
+    (void)state;
+    refuse_throughput("h,m,decode,1,1,fast,", "t.csv: line 2, column 16 (tokens_per_s): expected a number");
+    refuse_throughput("h,m,decode,1,1,,", "line 2, column 16 (tokens_per_s)");
+    refuse_throughput("h,m,decode,1,1,-3,", "line 2, column 16 (tokens_per_s)");
+    refuse_throughput("h,m,dekode,1,1,3,", "line 2, column 5 (phase): expected prefill, decode or serving, found \"dekode\"");
+    refuse_throughput("h,m,decode,1.5,1,3,", "line 2, column 12 (n_devices): expected a whole number");
+    refuse_throughput(",m,decode,1,1,3,", "line 2, column 1 (hardware)");
+    struct measurements l;
+    struct error err = { 0 };
+    assert_fails(measure_parse(&l, "t.csv", "a,b\n1,2\n", 8, NULL, &err), err, "line 1, column 1: not a file of measurements");
+}
+
+static void test_per_gpu(void **state)
+{
+    (void)state;
+    static const char text[] = "hardware,model,phase,n_devices,batch,tokens_per_s,notes\n"
+                               "h,m,decode,4,1,100,\"tags=per_gpu,cpu,threads=8,ubatch=32; out=9\"\n";
+    struct measurements l;
+    struct error err = { 0 };
+    assert_ok(measure_parse(&l, "t.csv", text, strlen(text), NULL, &err), err);
+    assert_true(l.row[0].value == 400);
+    assert_int_equal(l.row[0].n_threads, 8);
+    assert_int_equal(l.row[0].n_ubatch, 32);
+    measure_free(&l);
+}
+
+static void test_ops(void **state)
+{
+    (void)state;
+    struct measurements l;
+    load(&l, "gpu_ops.csv");
+    assert_int_equal(l.n, 4); /* two rows of one key are one */
+    const struct measurement *m = &l.row[3];
+    assert_string_equal(m->op, "add");
+    assert_int_equal(m->n_merged, 2);
+    assert_true(fabs(m->value - 3e-6) < 1e-12); /* their median */
+    assert_true(isnan(m->n));
+    measure_free(&l);
+    load(&l, "all_reduce.csv");
+    assert_int_equal(l.n, 3);
+    assert_true(l.row[1].n_devices == 8 && l.row[1].per_node == 8 && l.row[1].bytes == 67108864);
+    measure_free(&l);
+}
+
+static void test_serving(void **state)
+{
+    (void)state;
+    struct measurements l;
+    load(&l, "serving.csv");
+    assert_int_equal(l.n, 6); /* two latencies a line */
+    assert_int_equal(l.row[0].metric, METRIC_TTFT);
+    assert_int_equal(l.row[1].metric, METRIC_TPOT);
+    assert_true(fabs(l.row[1].value - 0.014) < 1e-12 && l.row[1].concurrency == 8 && l.row[1].n_devices == 4);
+    assert_true(l.row[2].n_devices == 16 && l.row[2].prefill.tp == 8 && l.row[3].decode.ep == 8);
+    /* tp 64, moe 8 x 8 is 8 devices */
+    assert_true(l.row[4].decode.tp == 8 && l.row[4].decode.ep == 8 && l.row[4].n_devices == 8);
+    measure_free(&l);
+}
+
+/* Every output of llama-bench says the same. */
+static void test_llama_bench(void **state)
+{
+    (void)state;
+    static const char *const forms[] = { "llama-bench.json", "llama-bench.jsonl", "llama-bench.csv", "llama-bench.sql", "llama-bench.md" };
+    for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+        struct measurements l;
+        load(&l, forms[i]);
+        assert_int_equal(l.file, FILE_LLAMA_BENCH);
+        assert_int_equal(l.n, 2);
+        const struct measurement *p = &l.row[0], *d = &l.row[1];
+        assert_true(p->phase == MEASURE_PREFILL && p->prompt == 512 && p->value == 10000 && p->context == 0);
+        assert_true(d->phase == MEASURE_DECODE && d->prompt == 4096 && d->context == 4160 && d->value == 125);
+        assert_string_equal(d->quant, "Q4_K_M");
+        assert_string_equal(d->label, "llama 8B Q4_K - Medium");
+        assert_true(fabs(d->params_b - 8.03) < 0.001 && fabs(d->weight_gib - 4.58) < 0.01);
+        assert_string_equal(stack_find(d->engine, d->hardware)->id, "llama.cpp-cuda");
+        if (i < 4)
+            assert_string_equal(d->hardware, "NVIDIA GeForce RTX 4090");
+        measure_free(&l);
+    }
+}
+
+static void test_llama_bench_refuses(void **state)
+{
+    (void)state;
+    static const char json[] = "[{\"model_type\": \"llama 8B F16\", \"n_prompt\": 512, \"n_gen\": 0, \"avg_ts\": -1}]";
+    static const char sql[] = "INSERT INTO test (model_type, avg_ts) VALUES ('llama 8B F16');";
+    static const char md[] = "| model | test | t/s |\n| --- | --- | --- |\n| llama 8B F16 | tg | 12 |\n";
+    struct measurements l;
+    struct error err = { 0 };
+    assert_fails(measure_parse(&l, "b.json", json, strlen(json), NULL, &err), err, "b.json: test 1: avg_ts: expected a number");
+    assert_fails(measure_parse(&l, "b.sql", sql, strlen(sql), NULL, &err), err, "b.sql: line 1, column 1: expected INSERT INTO");
+    assert_fails(measure_parse(&l, "b.md", md, strlen(md), NULL, &err), err, "b.md: line 3, column 1: expected a test");
+    assert_fails(measure_parse(&l, "b.json", "[{]", 3, NULL, &err), err, "line 1");
+    assert_fails(measure_parse(&l, "b.json", "{}", 2, NULL, &err), err, "not a result of llama-bench");
+    assert_fails(measure_parse(&l, "b.json", "[]", 2, NULL, &err), err, "no measurement");
+}
+
+static void test_servers(void **state)
+{
+    (void)state;
+    struct measurements l;
+    load(&l, "vllm-serve.json");
+    assert_true(l.n == 2 && l.row[0].prompt == 1024 && l.row[0].out == 128 && l.row[0].concurrency == 16);
+    assert_true(fabs(l.row[0].value - 0.1205) < 1e-12 && fabs(l.row[1].value - 0.02225) < 1e-12);
+    measure_free(&l);
+    load(&l, "vllm-latency.json");
+    assert_true(l.n == 1 && l.row[0].value == 8 * 128 / 1.6);
+    measure_free(&l);
+    load(&l, "vllm-throughput.json");
+    assert_true(l.n == 1 && l.row[0].value == 2000 && l.row[0].tags & TAG_TOTAL_TOKENS && l.row[0].prompt + l.row[0].out == 400);
+    measure_free(&l);
+    load(&l, "aiperf.csv");
+    assert_true(l.n == 2 && fabs(l.row[0].value - 1.1205) < 1e-12);
+    assert_true(fabs(l.row[0].concurrency - 2.5 * 2.94625) < 1e-9); /* Little's law */
+    measure_free(&l);
+}
+
+static void test_hardware(void **state)
+{
+    (void)state;
+    struct measure_hws l;
+    struct error err = { 0 };
+    assert_ok(measure_hws_load(&l, fixture("hardware.csv"), &err), err);
+    const struct measure_hw *h = measure_hws_find(&l, "Example Accelerator X1");
+    assert_non_null(h);
+    assert_true(h->bytes_s == 800e9 && h->fp16 == 200e12 && isnan(h->fp32));
+    assert_null(measure_hws_find(&l, "Example"));
+    measure_hws_free(&l);
+    static const char twice[] = "hardware,mem_bw_gbs_per_device\na,1\na,2\n";
+    assert_fails(measure_hws_parse(&l, "h.csv", twice, strlen(twice), &err), err, "h.csv: line 3, column 1 (hardware): a second row");
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *engine, *hardware, *id;
+    } stacks[] = {
+        { "vLLM 0.6.3", "NVIDIA A100", "vllm" },         { "llama.cpp (vulkan_radv)", "AMD", "llama.cpp-vulkan" },
+        { "llama.cpp", "NVIDIA RTX 3090", "llama.cpp-cuda" }, { "llama.cpp", "Apple M2", "llama.cpp-metal" },
+        { "llama.cpp", "X [CPU]", "llama.cpp-cpu" },     { "ollama or llama.cpp", "?", "ollama" },
+        { "ik_llama.cpp", "?", "ik_llama.cpp" },         { "mlx-lm 0.28.2", "Apple M4", "mlx" },
+        { "trtllm", "h100_sxm", "tensorrt-llm" },        { "Something new", "?", "other" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(stacks); i++)
+        assert_string_equal(stack_find(stacks[i].engine, stacks[i].hardware)->id, stacks[i].id);
+    const struct stack *mlx = stack_find("mlx", "?"), *cpp = stack_find("llama.cpp", "RTX");
+    assert_string_equal(quant_find("GPTQ-int4", mlx).type, "GPTQ");
+    assert_true(quant_find("mlx-q4", mlx).bits == 4.5 && quant_find("mlx-q5-g32", mlx).bits == 6);
+    assert_true(quant_find("EXL2-4.0bpw", mlx).bits == 4);
+    assert_string_equal(quant_find("UD-Q4_K_XL", cpp).type, "Q4_K_M");
+    assert_string_equal(quant_find("IQ4_XS (custom)", cpp).type, "iq4_xs");
+    assert_string_equal(quant_find("", cpp).type, "Q4_K_M");
+    assert_false(quant_find("", cpp).known);
+    assert_string_equal(model_alias("deepseek-ai/DeepSeek-R1"), "deepseek-v3");
+    assert_string_equal(model_alias("DeepSeek-R1-Distill-Qwen-14B"), "qwen2.5-14b");
+    assert_string_equal(model_alias("Unheard-of-7B"), "");
+}
+
+static void test_sizes_in_names(void **state)
+{
+    (void)state;
+    assert_true(model_active_params("Qwen3-30B-A3B-Instruct") == 3e9);
+    assert_true(model_active_params("granite-3.1-3b-a800m") == 800e6);
+    assert_true(model_active_params("Qwen/Qwen3.5-397B-A17B") == 17e9);
+    assert_true(isnan(model_active_params("Llama-3.1-70B")));
+    assert_true(isnan(model_active_params("LLaMA3B"))); /* a letter before it */
+    assert_true(model_named_params("Llama-3.1-70B") == 70e9);
+    assert_true(model_named_params("Mixtral-8x7B-v0.1") == 56e9);
+    assert_true(model_named_params("Qwen2.5-0.5B") == 0.5e9);
+    assert_true(isnan(model_named_params("phi-4")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_csv),          cmocka_unit_test(test_csv_refuses), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_throughput),   cmocka_unit_test(test_throughput_refuses), cmocka_unit_test(test_per_gpu),
+        cmocka_unit_test(test_ops),          cmocka_unit_test(test_serving),     cmocka_unit_test(test_llama_bench),
+        cmocka_unit_test(test_llama_bench_refuses), cmocka_unit_test(test_servers), cmocka_unit_test(test_hardware),
+        cmocka_unit_test(test_names),        cmocka_unit_test(test_sizes_in_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

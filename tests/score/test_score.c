@@ -1,0 +1,305 @@
+/* Rows become work, a time model makes seconds of it without seeing the answer, groups have the figures of (72). */
+#include "../test.h"
+#include "score/score.h"
+#include <math.h>
+
+static const char *fixture(const char *name)
+{
+    static char path[4200];
+    snprintf(path, sizeof path, "%s/tests/fixtures/measure/%s", data_dirs()[0], name);
+    return path;
+}
+
+struct rows {
+    struct measurements l;
+    struct measure_hws hws;
+    struct pricer *pricer;
+    struct priced *row;
+    struct scored *scored;
+};
+
+static void load(struct rows *x, const char *file, bool hardware)
+{
+    struct error err = { 0 };
+    *x = (struct rows){ 0 };
+    assert_ok(measure_load(&x->l, fixture(file), NULL, &err), err);
+    if (hardware)
+        assert_ok(measure_hws_load(&x->hws, fixture("hardware.csv"), &err), err);
+    x->pricer = pricer_new(hardware ? &x->hws : NULL, &err);
+    assert_non_null(x->pricer);
+    x->row = calloc(x->l.n, sizeof *x->row);
+    x->scored = calloc(x->l.n, sizeof *x->scored);
+    for (size_t i = 0; i < x->l.n; i++)
+        assert_ok(price_row(x->pricer, &x->l.row[i], &x->row[i], &err), err);
+}
+
+static void unload(struct rows *x)
+{
+    for (size_t i = 0; i < x->l.n; i++)
+        priced_free(&x->row[i]);
+    free(x->row);
+    free(x->scored);
+    pricer_free(x->pricer);
+    measure_hws_free(&x->hws);
+    measure_free(&x->l);
+}
+
+#define assert_near(a, b, rel)                                                        \
+    do {                                                                              \
+        if (!(fabs((a) - (b)) <= (rel) * fabs(b)))                                    \
+            fail_msg("%s = %.9g, expected %.9g", #a, (double)(a), (double)(b));       \
+    } while (0)
+
+/* A decode step of Llama-3-8B reads all but its embedding table, scaled to the file's bytes, and the cache. */
+static void test_decode_work(void **state)
+{
+    (void)state;
+    struct rows x;
+    load(&x, "throughput.csv", true);
+    const struct priced *p = &x.row[0];
+    assert_string_equal(p->reason, "");
+    assert_string_equal(p->preset, "llama-3-8b");
+    assert_int_equal(p->n_pass, 1);
+    const struct work_sum s = work_sum(p, PHASE_DECODE);
+    assert_near(p->model_bytes, 4.58 * 0x1p30, 0.01);
+    assert_true(s.product_weight_bytes > 0.9 * p->model_bytes && s.product_weight_bytes < p->model_bytes);
+    /* keys and values of 64 positions read, and the token's own stored and read */
+    assert_near(s.kv_bytes, 131072.0 * (64 + 2), 0.001);
+    assert_near(s.flop, 2 * p->n_active, 0.02);
+    assert_near(p->measured_s, 1.0 / 150, 1e-12);
+    assert_near(work_sum(&x.row[1], PHASE_PREFILL).flop, 512 * 2 * p->n_active, 0.08);
+    assert_near(x.row[1].measured_s, 512.0 / 9000, 1e-12);
+    unload(&x);
+}
+
+static void test_machines(void **state)
+{
+    (void)state;
+    struct rows x;
+    load(&x, "throughput.csv", true);
+    /* twice off: the file's bandwidth, and the row says so; within 5 %: the profile's */
+    assert_near(x.row[0].machine->h.mem_bw.value, 504e9, 1e-12);
+    assert_non_null(strstr(x.row[0].machine->note, "bandwidth"));
+    assert_near(x.row[2].machine->h.mem_bw.value, 2039e9, 1e-12);
+    assert_string_equal(x.row[2].machine->note, "");
+    /* no profile: the file's figures and class; nothing at all: a reason */
+    assert_near(x.row[4].machine->h.mem_bw.value, 800e9, 1e-12);
+    assert_string_equal(x.row[4].machine->class_name, "accelerator");
+    assert_non_null(strstr(x.row[6].reason, "Example Box Y2"));
+    unload(&x);
+    load(&x, "throughput.csv", false);
+    assert_string_equal(x.row[0].machine->class_name, "consumer GPU");
+    assert_string_equal(x.row[2].machine->class_name, "datacenter GPU");
+    assert_non_null(strstr(x.row[4].reason, "--hardware"));
+    unload(&x);
+}
+
+/* Models nobody described: parameters as said, active ones as the name says, bytes as the file has. */
+static void test_guessed_models(void **state)
+{
+    (void)state;
+    struct rows x;
+    load(&x, "throughput.csv", true);
+    const struct priced *moe = &x.row[4], *dense = &x.row[5];
+    assert_true(moe->guesses & GUESS_MODEL && moe->moe);
+    assert_near(moe->n_params, 42e9, 0.05);
+    assert_near(moe->n_active, 5e9, 0.15);
+    assert_near(work_sum(moe, PHASE_DECODE).product_weight_bytes, moe->n_active * 4.5 / 8, 0.1);
+    assert_true(dense->guesses & GUESS_MODEL && !dense->moe);
+    assert_near(dense->model_bytes, 8.0 * 0x1p30, 0.01);
+    /* all but the table that is looked up: 128,256 rows of 4096 */
+    assert_near(work_sum(dense, PHASE_PREFILL).product_weight_bytes, dense->model_bytes * (1 - 128256.0 * 4096 / dense->n_params), 0.05);
+    assert_near(dense->n_params, 9e9, 0.05);
+    unload(&x);
+}
+
+static void test_ops_and_exchanges(void **state)
+{
+    (void)state;
+    struct rows x;
+    load(&x, "gpu_ops.csv", false);
+    const struct work_sum s = work_sum(&x.row[0], PHASE_PREFILL);
+    assert_true(s.flop == 2.0 * 4096 * 22016 && s.product_weight_bytes == 2.0 * 4096 * 22016);
+    unload(&x);
+    load(&x, "all_reduce.csv", false);
+    assert_true(work_sum(&x.row[1], PHASE_PREFILL).comm_bytes == 67108864);
+    assert_true(x.row[1].pass[0].c[0].n_comm == 8);
+    unload(&x);
+    load(&x, "serving.csv", false);
+    for (size_t i = 0; i < x.l.n; i++)
+        assert_string_equal(x.row[i].reason, "");
+    /* both latencies of a line: a prompt, then a step of the users' sequences */
+    assert_true(x.row[1].pass[x.row[1].n_pass - 1].n_seq == 8 && x.row[1].layout.tp == 4);
+    assert_true(work_sum(&x.row[1], PHASE_DECODE).n_exchange > 2 * 79);
+    unload(&x);
+}
+
+/* ---- a time model that watches what it is shown ---------------------------------------------------------- */
+
+struct watch {
+    size_t n, n_anchor;
+    char left_out[64];
+    char models[512];
+};
+
+static int watch_fit(void **params, const struct priced *const *rows, size_t n, const struct fit_scope *scope, struct error *err)
+{
+    struct watch *w = calloc(1, sizeof *w);
+    (void)err;
+    w->n = n;
+    w->n_anchor = scope->n_anchor;
+    snprintf(w->left_out, sizeof w->left_out, "%s", scope->left_out);
+    for (size_t i = 0; i < n; i++) {
+        char group[64];
+        snprintf(group, sizeof group, "%s", rows[i]->machine->profile[0] ? rows[i]->machine->profile : rows[i]->m->hardware);
+        assert_true(scope->leave != LEAVE_HARDWARE || strcmp(group, w->left_out) != 0);
+        assert_false(isnan(rows[i]->measured_s));
+    }
+    *params = w;
+    return 0;
+}
+
+static size_t watch_rows, watch_anchors; /* of the last fit that predicted */
+
+/* 10 ms for everything, +- 20 %; what it must not see is not there. */
+static int watch_predict(const void *params, const struct priced *row, struct estimate *out, struct error *err)
+{
+    const struct watch *w = params;
+    (void)err;
+    assert_true(isnan(row->measured_s) && isnan(row->m->value));
+    watch_rows = w->n;
+    watch_anchors = w->n_anchor;
+    *out = (struct estimate){ 0.01, 0.008, 0.012 };
+    return 0;
+}
+
+static const struct time_model watcher = { "watcher", watch_fit, watch_predict, free };
+
+static void test_figures(void **state)
+{
+    (void)state;
+    struct rows x;
+    struct score_groups g;
+    struct error err = { 0 };
+    const struct score_options o = { .model = &watcher };
+    load(&x, "throughput.csv", true);
+    assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
+    assert_int_equal(watch_rows, 0); /* nothing is refitted */
+    assert_ok(score_groups_init(&g, x.scored, x.l.n, &err), err);
+    assert_string_equal(g.g[0].name, "all");
+    assert_int_equal(g.g[0].rows, 7);
+    assert_int_equal(g.g[0].unpriced, 1);
+    /* decode of the 4090: 100 tokens/s predicted, 150 measured; [83, 125] does not hold it */
+    const struct score_group *a = score_groups_find(&g, "class=consumer GPU,hardware=NVIDIA RTX 4090,phase=decode");
+    assert_non_null(a);
+    assert_near(a->bias, -1.0 / 3, 1e-9);
+    assert_near(a->mape, 1.0 / 3, 1e-9);
+    assert_true(a->coverage90 == 0 && a->rows == 1);
+    /* without a price: 100 % */
+    a = score_groups_find(&g, "hardware=Example Box Y2");
+    assert_true(a && a->unpriced == 1 && a->mape == 1 && a->median_ape == 1 && a->bias == -1 && a->coverage90 == 0);
+    /* MoE decode: 100 predicted, 80 measured: +25 %, and 83 is its lower end */
+    a = score_groups_find(&g, "phase=decode,kind=moe,clean=yes");
+    assert_true(a && a->rows == 1);
+    assert_near(a->bias, 0.25, 1e-9);
+    assert_true(score_groups_find(&g, "engine=llama.cpp") && score_groups_find(&g, "engine=llama.cpp-cuda"));
+    assert_true(score_groups_find(&g, "source=example/bench") && score_groups_find(&g, "source=example/bench README.md"));
+    assert_null(score_groups_find(&g, "clean=no"));
+    /* the community's row and those end to end are not clean */
+    assert_int_equal(score_groups_find(&g, "clean=yes")->rows, 4);
+    score_groups_free(&g);
+    unload(&x);
+}
+
+static void test_leave_out(void **state)
+{
+    (void)state;
+    struct rows x;
+    struct error err = { 0 };
+    struct score_options o = { .model = &watcher, .leave = LEAVE_HARDWARE };
+    load(&x, "throughput.csv", true);
+    assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
+    for (size_t i = 0; i < 6; i++)
+        assert_true(x.scored[i].priced);
+    o.leave = LEAVE_TOPOLOGY;
+    assert_fails(score_rows(x.scored, x.row, x.l.n, &o, &err), err, "only all-reduces");
+    unload(&x);
+    load(&x, "all_reduce.csv", false);
+    assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
+    assert_int_equal(watch_rows, 2); /* the other two */
+    assert_fails(leave_out_find("colour", &o.leave, &err), err, "expected hardware, model, engine or topology");
+    unload(&x);
+}
+
+static void test_anchors(void **state)
+{
+    (void)state;
+    struct rows x;
+    struct score_groups g;
+    struct error err = { 0 };
+    struct score_options o = { .model = &watcher, .n_anchor = 1 };
+    load(&x, "gpu_ops.csv", false);
+    assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
+    assert_true(x.scored[1].anchor && x.row[1].m->m == 2048); /* the largest m */
+    assert_true(!x.scored[0].anchor && !x.scored[2].anchor && !x.scored[3].anchor);
+    assert_ok(score_groups_init(&g, x.scored, x.l.n, &err), err);
+    assert_int_equal(g.g[0].rows, 3); /* shown, not scored */
+    assert_int_equal(watch_anchors, 1);
+    score_groups_free(&g);
+    unload(&x);
+    load(&x, "serving.csv", false);
+    assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
+    /* both latencies of s-1 and of s-2, the lowest ids of their machines */
+    for (size_t i = 0; i < x.l.n; i++)
+        assert_true(x.scored[i].anchor == (i < 4));
+    unload(&x);
+}
+
+static void test_shared(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file;
+        double unpriced; /* at most */
+    } files[] = { { "throughput.csv", 0.10 }, { "throughput_core.csv", 0.01 }, { "gpu_ops.csv", 0 }, { "all_reduce.csv", 0 } };
+    const char *shared = shared_dir();
+    if (!shared) {
+        print_message("no shared data: skipped\n");
+        skip();
+    }
+    char path[4400];
+    struct error err = { 0 };
+    struct measure_hws hws;
+    snprintf(path, sizeof path, "%s/data/measurements/hardware.csv", shared);
+    assert_ok(measure_hws_load(&hws, path, &err), err);
+    struct pricer *p = pricer_new(&hws, &err);
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        struct measurements l;
+        size_t unpriced = 0;
+        snprintf(path, sizeof path, "%s/data/measurements/%s", shared, files[i].file);
+        assert_ok(measure_load(&l, path, NULL, &err), err);
+        for (size_t k = 0; k < l.n; k++) {
+            struct priced row;
+            assert_ok(price_row(p, &l.row[k], &row, &err), err);
+            unpriced += row.reason[0] != 0;
+            priced_free(&row);
+        }
+        if ((double)unpriced > files[i].unpriced * (double)l.n)
+            fail_msg("%s: %zu of %zu rows have no price", files[i].file, unpriced, l.n);
+        measure_free(&l);
+    }
+    pricer_free(p);
+    measure_hws_free(&hws);
+}
+
+int main(void)
+{
+    model_set_dirs(data_dirs());
+    hwprofile_set_dirs(data_dirs());
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines),  cmocka_unit_test(test_guessed_models),
+        cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
+        cmocka_unit_test(test_anchors),     cmocka_unit_test(test_shared),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
