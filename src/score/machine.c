@@ -151,18 +151,34 @@ static void combine(struct machine *out, const struct measure_hw *g)
 /* Does the name say a CPU, or a part of a machine, which another profile is of? */
 static bool wrong_kind(const char *hardware, const struct hwprofile *h)
 {
-    return strstr(hardware, "[CPU]") != NULL && h->kind != HW_CPU;
+    return (strstr(hardware, "[CPU]") && h->kind != HW_CPU) || (strstr(hardware, "GPU)") && h->kind == HW_CPU);
+}
+
+/* A name without what stands around it: "[CPU]" and what is in parentheses at its end, "_dgx" and its like. */
+static void bare_name(char *out, size_t size, const char *hardware)
+{
+    snprintf(out, size, "%s", hardware);
+    char *end = strpbrk(out, "[(_");
+    if (end && end > out)
+        *end = 0;
 }
 
 static bool load_profile(struct machine *out, const char *hardware)
 {
+    char bare[128];
     const char *alias = hardware_alias(hardware);
-    struct error e = { 0 };
-    if (hwprofile_load(&out->h, *alias ? alias : hardware, &e) != 0)
-        return false;
-    if (!wrong_kind(hardware, &out->h))
-        return true;
-    hwprofile_free(&out->h);
+    bare_name(bare, sizeof bare, hardware);
+    const char *const names[] = { *alias ? alias : hardware, bare };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct error e = { 0 };
+        if (hwprofile_load(&out->h, names[i], &e) != 0)
+            continue;
+        if (!wrong_kind(hardware, &out->h)) {
+            out->guesses |= i > 0 && strchr(hardware, '_') ? GUESS_MACHINE : 0;
+            return true;
+        }
+        hwprofile_free(&out->h);
+    }
     return false;
 }
 

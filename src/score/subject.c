@@ -139,7 +139,7 @@ static bool cut_training(char *s)
 {
     static const char *const ends[] = { "-Instruct", "-Chat", "-it", "-hf", "-Base", "-Thinking", "-2507", "-2512", "-2501",
                                         "-2503", "-2506", "-0528", "-FP8", "-NVFP4", "-FP4", "-bf16", "-v0.1", "-v0.2", "-v0.3",
-                                        "-GPTQ-Int4", "-GPTQ-Int8", "-AWQ", "-4bit", "-8bit" };
+                                        "-GPTQ-Int4", "-GPTQ-Int8", "-AWQ", "-4bit", "-8bit", "-qat" };
     for (size_t i = 0; i < ARRAY_LEN(ends); i++)
         if (cut_end(s, ends[i]))
             return true;

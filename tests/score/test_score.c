@@ -91,6 +91,20 @@ static void test_machines(void **state)
     assert_string_equal(x.row[0].machine->class_name, "consumer GPU");
     assert_string_equal(x.row[2].machine->class_name, "datacenter GPU");
     assert_non_null(strstr(x.row[4].reason, "--hardware"));
+    /* what stands around a name; a CPU is not the GPU beside it */
+    static const struct {
+        const char *hardware, *profile;
+    } names[] = { { "AMD EPYC 9654 [CPU]", "epyc-9654" },  { "a40_pairwise_nvlink", "a40" }, { "h100_dgx", "h100-sxm" },
+                  { "AMD Ryzen AI Max+ 395 [CPU]", "" }, { "gb200_sxm", "gb200" },         { "b200_sxm", "b200-sxm" } };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct measurement m = x.l.row[0];
+        struct priced p;
+        struct error err = { 0 };
+        m.hardware = names[i].hardware;
+        assert_ok(price_row(x.pricer, &m, &p, &err), err);
+        assert_string_equal(p.machine->profile, names[i].profile);
+        priced_free(&p);
+    }
     unload(&x);
 }
 
