@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FIELDS = 1024, MAX_DEPTH = 32 };
+enum { MAX_FIELDS = 4096, MAX_DEPTH = 32 };
 
 struct field {
     char section[64], name[64], type[160];
