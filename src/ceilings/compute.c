@@ -84,6 +84,7 @@ bool peak_kernel_wanted(const struct peak_kernel *k, unsigned cpu_flags)
 /* What a job's data points to: its variants. */
 struct peaks {
     enum math math;
+    bool products; /* without additions beside the multiply-adds: what a product of matrices can reach */
     const struct peak_kernel *kernel[JOB_MAX_VARIANTS];
 };
 
@@ -112,8 +113,9 @@ static int keep_peak(const struct job *j, const struct meter *m, struct ceiling 
 {
     const struct peaks *p = j->data;
     const struct peak_kernel *k = p->kernel[j->variant];
-    snprintf(c->name, sizeof c->name, "%s %s %dt", math_name(p->math), k->isa, m->n);
+    snprintf(c->name, sizeof c->name, "%s %s%s %dt", math_name(p->math), k->isa, p->products ? " products" : "", m->n);
     snprintf(c->kind, sizeof c->kind, "compute");
+    snprintf(c->op, sizeof c->op, "%s", p->products ? "fma" : "");
     snprintf(c->dtype, sizeof c->dtype, "%s", math_name(p->math));
     snprintf(c->unit, sizeof c->unit, "%s", math_integer(p->math) ? "OP/s" : "FLOP/s");
     snprintf(c->isa, sizeof c->isa, "%s", k->isa);
@@ -143,10 +145,17 @@ static bool lent(const struct peak_kernel *k)
 #endif
 }
 
-/* isa NULL: all. *out NULL without an error: no kernel. */
-static int add_peak(struct job **out, struct job_list *l, enum math math, const char *isa, unsigned cpu_flags,
+/* Additions on pipes that multiply-adds leave free: more FLOP than a product of matrices has use for. */
+static bool has_additions(const struct peak_kernel *k)
+{
+    return strstr(k->text, " add") != NULL;
+}
+
+/* isa NULL: all. *out NULL without an error: no kernel; with products, none that has additions either, and so no difference. */
+static int add_peak(struct job **out, struct job_list *l, enum math math, const char *isa, bool products, unsigned cpu_flags,
                     struct error *err)
 {
+    bool differs = !products;
     const struct peak_kernel *k;
     *out = NULL;
     struct peaks *p = calloc(1, sizeof *p);
@@ -154,9 +163,16 @@ static int add_peak(struct job **out, struct job_list *l, enum math math, const 
         return error_oom(err, sizeof *p, "a compute roof");
     int n = 0;
     p->math = math;
-    for (size_t i = 0; (k = peak_kernel_at(i)) != NULL && n < JOB_MAX_VARIANTS; i++)
-        if (k->math == math && peak_kernel_wanted(k, cpu_flags) && (!isa || strcmp(k->isa, isa) == 0) && lent(k))
+    p->products = products;
+    for (size_t i = 0; (k = peak_kernel_at(i)) != NULL && n < JOB_MAX_VARIANTS; i++) {
+        if (k->math != math || !peak_kernel_wanted(k, cpu_flags) || (isa && strcmp(k->isa, isa) != 0) || !lent(k))
+            continue;
+        differs |= has_additions(k);
+        if (!products || !has_additions(k))
             p->kernel[n++] = k;
+    }
+    if (!differs)
+        n = 0;
     struct job *j = n ? job_add(l, &peak_class, err) : NULL;
     if (!j) {
         free(p);
@@ -164,15 +180,16 @@ static int add_peak(struct job **out, struct job_list *l, enum math math, const 
     }
     j->data = p;
     j->n_variant = n;
-    snprintf(j->what, sizeof j->what, "peak %s%s%s", math_name(math), isa ? " " : "", isa ? isa : "");
+    snprintf(j->what, sizeof j->what, "peak %s%s%s%s", math_name(math), isa ? " " : "", isa ? isa : "",
+             products ? ", products" : "");
     *out = j;
     return 0;
 }
 
 struct job *compute_add_best(struct job_list *l, enum math math, unsigned cpu_flags, struct error *err)
 {
-    struct job *j;
-    if (add_peak(&j, l, math, NULL, cpu_flags, err) == 0 && !j)
+    struct job *j = NULL;
+    if (add_peak(&j, l, math, NULL, true, cpu_flags, err) == 0 && !j && add_peak(&j, l, math, NULL, false, cpu_flags, err) == 0 && !j)
         error_set(err, ERROR_UNAVAILABLE, "no kernel for %s on this CPU", math_name(math));
     return j;
 }
@@ -209,7 +226,9 @@ static int plan_isas(struct job_list *l, const struct meter *m, struct hwprofile
     for (size_t i = 0; (k = peak_kernel_at(i)) != NULL; i++) {
         if (k->math != math || !peak_kernel_wanted(k, cpu_flags) || !first_of_its_kind(i))
             continue;
-        if (lent(k) ? add_peak(&j, l, math, k->isa, cpu_flags, err) != 0 : add_not_lent(h, m, k, err) != 0)
+        if (lent(k) ? add_peak(&j, l, math, k->isa, false, cpu_flags, err) != 0 ||
+                          add_peak(&j, l, math, k->isa, true, cpu_flags, err) != 0 :
+                      add_not_lent(h, m, k, err) != 0)
             return -1;
     }
     return 0;
@@ -221,7 +240,8 @@ static int plan(struct job_list *l, struct meter *m, struct hwprofile *h, const 
     const bool best_only = o->effort == CEILINGS_QUICK || o->effort == CEILINGS_BRIEF;
     struct job *j;
     for (size_t i = 0; i < ARRAY_LEN(maths); i++)
-        if (best_only ? add_peak(&j, l, maths[i], NULL, o->cpu_flags, err) != 0 :
+        if (best_only ? add_peak(&j, l, maths[i], NULL, false, o->cpu_flags, err) != 0 ||
+                            add_peak(&j, l, maths[i], NULL, true, o->cpu_flags, err) != 0 :
                         plan_isas(l, m, h, maths[i], o->cpu_flags, err) != 0)
             return -1;
     return 0;

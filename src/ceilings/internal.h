@@ -152,7 +152,7 @@ int driver_keep(const struct job_list *l, const struct meter *m, struct hwprofil
 /* ---- the providers of this module, and single jobs of theirs ---------------------------------------------- */
 
 extern const struct ceilings_provider ceilings_compute, ceilings_memory, ceilings_kernels;
-/* The best kernel of a math on any ISA; ERROR_UNAVAILABLE: none here. */
+/* The best kernel of a math on any ISA, without additions beside its multiply-adds; ERROR_UNAVAILABLE: none here. */
 struct job *compute_add_best(struct job_list *l, enum math math, unsigned cpu_flags, struct error *err);
 /* DRAM read of m's memory, in windows of 1/n_window of a thread's part, a sample each. */
 struct job *memory_add_dram(struct job_list *l, struct meter *m, size_t n_window, unsigned cpu_flags, struct error *err);

@@ -79,11 +79,11 @@ static int import(struct options *o, struct error *err)
     if (cli_keep_input(o->file, NULL, "-o", o->out, err) != 0 || filemap_open(&m, o->file, err) != 0)
         return -1;
     int rc = o->hw ? cli_hwprofile_load(&caches, o->hw, err) : 0;
+    const bool loaded = o->hw && rc == 0;
     o->import.caches = o->hw ? &caches : NULL;
     o->import.n_threads = (int)o->n_threads;
     if (rc == 0 && o->hw && caches.n_cache == 0)
         rc = error_set(err, ERROR_USAGE, "--hw: %s has no caches in it: `roofcast profile` writes a profile that does", o->hw);
-    bool loaded = o->hw && rc == 0;
     rc = rc ? rc : hwprofile_import(&h, o->file, m.data, m.size, &o->import, &f, &notes, err);
     filemap_close(&m);
     if (rc == 0) {

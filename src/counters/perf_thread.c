@@ -224,8 +224,9 @@ void perf_thread_read(struct counters *c, struct counter_thread *t, int tid, uin
     struct perf_thread *pt = t->own;
     if (!pt)
         return;
+    /* Thread 0 publishes: to the others it is a moving target. */
     for (size_t i = 0; i < c->n_event; i++)
-        raw[i] = p->slot[i].kind == KIND_PUBLISHED ? (uint64_t)counter_source_value(c->o.src, c->event[i].field) : 0;
+        raw[i] = p->slot[i].kind == KIND_PUBLISHED && tid == 0 ? (uint64_t)counter_source_value(c->o.src, c->event[i].field) : 0;
     take(c, t, &pt->core[t->set], raw);
     if (t->set == 0)
         take(c, t, &pt->software, raw);

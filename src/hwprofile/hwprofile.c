@@ -124,16 +124,22 @@ double hw_cache_share(const struct hw_cache *c, int n)
     return c->n_instances > 0 && n > c->n_instances ? c->size_bytes * c->n_instances / n : c->size_bytes;
 }
 
-const struct ceiling *hwprofile_peak(const struct hwprofile *h, enum math m, int n_threads)
+static const struct ceiling *peak_of(const struct hwprofile *h, enum math m, const char *op, int n_threads)
 {
     const struct ceiling *best = NULL;
     for (size_t i = 0; i < h->n_ceiling; i++) {
         const struct ceiling *c = &h->ceiling[i];
-        if (strcmp(c->kind, "compute") == 0 && strcmp(c->dtype, math_name(m)) == 0 &&
+        if (strcmp(c->kind, "compute") == 0 && strcmp(c->dtype, math_name(m)) == 0 && strcmp(c->op, op) == 0 &&
             !isnan(c->value) && better_match(c, best, n_threads))
             best = c;
     }
     return best;
+}
+
+const struct ceiling *hwprofile_peak(const struct hwprofile *h, enum math m, int n_threads)
+{
+    const struct ceiling *products = peak_of(h, m, "fma", n_threads);
+    return products ? products : peak_of(h, m, "", n_threads);
 }
 
 /* How far a call of a tokens is from one of b, as a ratio of at least 1. */

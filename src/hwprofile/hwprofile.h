@@ -26,7 +26,8 @@ struct hw_value {
  * One measured roof. Field names are the JSON's. NaN / "" / 0 until measured or where it means nothing.
  *
  * kind         unit            op
- * compute      FLOP/s, OP/s    -                       multiply-adds in registers; dtype is a math_name
+ * compute      FLOP/s, OP/s    -                       multiply-adds in registers, and additions beside them where pipes are left;
+ *                              fma                     without these: what a product of matrices can reach. dtype is a math_name
  * bandwidth    B/s             read write write-nt copy triad gather; dtype ""
  * latency      s               chase (a dependent load), barrier, dispatch; dtype ""
  * kernel       B/s, FLOP/s, s  one of the engine's own: matvec matmat softmax rmsnorm rope quantize ...; dtype is a

@@ -19,7 +19,7 @@ done
 sysroot=$("$top/tests/arm64/sysroot.sh") || skip "no libraries to link with: the line above says why"
 
 . "$top/tests/arm64/build.sh"
-if ! cross_build "$build" "$sysroot" tests/kernels/checkkernel tests/engine/test_engine; then
+if ! cross_build "$build" "$sysroot" tests/kernels/checkkernel tests/engine/test_engine tests/ceilings/test_ceilings; then
     echo "FAIL: arm64: the build"
     exit 1
 fi

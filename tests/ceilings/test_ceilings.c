@@ -624,9 +624,8 @@ static void clock_is_plausible(void **state)
 
 static void interrupt_at(void *ctx, const char *what, double fraction)
 {
-    (void)what;
     assert_true(fraction >= 0 && fraction <= 1);
-    if (++*(int *)ctx == 7)
+    if (++*(int *)ctx > 1 && strstr(what, "read L1"))
         raise(SIGINT);
 }
 
@@ -644,7 +643,7 @@ static void interrupt_keeps_what_is_done(void **state)
     assert_ok(hwprofile_host(&h, &err), err);
     assert_fails(ceilings_measure(&h, &o, &err), err, "interrupted");
     assert_int_equal(err.kind, ERROR_INTERRUPTED);
-    assert_int_equal(n_told, 7);
+    assert_true(n_told > 3);
     assert_non_null(hwprofile_peak(&h, MATH_FP32, 1));
     assert_non_null(hwprofile_peak(&h, MATH_INT8, 1));
     assert_null(hwprofile_bandwidth(&h, "DRAM", 1));

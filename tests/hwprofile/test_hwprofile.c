@@ -598,6 +598,13 @@ static void lookups(void **state)
     assert_ok(hwprofile_add_ceiling(&h, &c, &err), err);
     assert_int_equal(h.n_ceiling, 12);
     assert_true(h.ceiling[5].value == 99);
+    /* Products of matrices do not reach what additions beside multiply-adds bring. */
+    struct ceiling products = *hwprofile_peak(&h, MATH_INT8, 2);
+    snprintf(products.name, sizeof products.name, "int8 products 2t");
+    snprintf(products.op, sizeof products.op, "fma");
+    products.value /= 2;
+    assert_ok(hwprofile_add_ceiling(&h, &products, &err), err);
+    assert_string_equal(hwprofile_peak(&h, MATH_INT8, 2)->name, "int8 products 2t");
     hwprofile_free(&h);
 }
 
