@@ -14,6 +14,7 @@ libceilings_a_SOURCES = \
   %D%/likwid_parse.c \
   %D%/likwid_run.c \
   %D%/mix.h \
+  %D%/gather_loops.h \
   %D%/avx512/zmm.h \
   %D%/amx/tile.h \
   %D%/neon/vreg.h \

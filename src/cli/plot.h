@@ -1,6 +1,6 @@
 /*
  * cli/plot.h: what `roofcast plot` makes of a document: points and roofs. plot_doc.c reads
- * points, plot_roofs.c chooses roofs, plot_curves.c draws profiles' curves, cmd_plot.c is the
+ * points, plot_levels.c those of each level of the memory, plot_roofs.c chooses roofs, plot_curves.c draws profiles' curves, cmd_plot.c is the
  * command.
  */
 #ifndef CLI_PLOT_H
@@ -33,6 +33,7 @@ struct plot_options {
 /* What a test that is drawn was. */
 struct plot_shape {
     bool drawn;
+    char test[48];
     uint32_t n_prompt, n_gen, n_depth, n_batch, n_ubatch;
     double flop; /* of a repetition */
 };
@@ -78,6 +79,9 @@ int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const stru
                       struct error *err);
 /* How an op is named: its role, with --by op and its layer. plot_doc.c */
 void plot_op_label(char *buf, size_t n, const struct plot_options *o, const char *role, int64_t layer);
+/* The test of that row is the one its phase is drawn by; what counters counted of such tests. plot_levels.c */
+void plot_set_shape(struct plot *p, const struct run_row *row);
+int plot_add_counted(struct plot *p, const struct run *r, struct error *err);
 /* Whether the phase drawn by level is decode: what --phase says, else decode where the run has it. */
 bool plot_decodes(const struct plot *p, const struct plot_options *o);
 /* Points of each level of the memory into c (the caller frees); one phase: decode, or what --phase says. plot_levels.c */

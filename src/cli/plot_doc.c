@@ -322,50 +322,6 @@ static int note_findings(struct plot *p, const struct run *r, const struct chose
     return 0;
 }
 
-static void set_shape(struct plot *p, const struct run_row *row)
-{
-    struct plot_shape *t = &p->shape[strcmp(row->phase, "decode") == 0];
-    *t = (struct plot_shape){ .drawn = true, .n_prompt = (uint32_t)row->n_prompt, .n_gen = (uint32_t)row->n_gen,
-                              .n_depth = (uint32_t)row->n_depth, .n_batch = (uint32_t)row->n_batch,
-                              .n_ubatch = (uint32_t)row->n_ubatch, .flop = row->flop };
-    const struct dtype_info *k = dtype_find_name(row->type_k), *v = dtype_find_name(row->type_v);
-    p->type_k = k ? k->id : DTYPE_F16;
-    p->type_v = v ? v->id : DTYPE_F16;
-}
-
-/* Lines that came into a cache came from the level beyond it. A repetition is as many passes as its FLOP are those of one
- * pass's ops. */
-static int add_counted(struct plot *p, const struct run *r, const struct chosen *c, struct error *err)
-{
-    static const char *const served[][2] = {
-        { "l1_fill_bytes", "L2" }, { "l2_fill_bytes", "L3" }, { "l3_fill_bytes", "DRAM" }, { "dram_bytes", "DRAM" }
-    };
-    double flop[2] = { 0 };
-    for (size_t i = 0; i < r->n_op; i++)
-        if (test_drawn(c, r->op[i].phase, r->op[i].test))
-            flop[strcmp(r->op[i].phase, "decode") == 0] += or_zero(r->op[i].flop);
-    for (size_t i = 0; i < r->n_count; i++) {
-        const struct run_count *k = &r->count[i];
-        const int decode = strcmp(k->phase, "decode") == 0;
-        const double n_pass = p->shape[decode].flop / flop[decode];
-        for (size_t j = 0; j < ARRAY_LEN(served); j++) {
-            if (strcmp(k->field, served[j][0]) != 0 || !*k->role || !(k->value > 0) || !(n_pass >= 0.99) || !isfinite(n_pass) ||
-                !test_drawn(c, k->phase, k->test))
-                continue;
-            struct plot_counted *v = realloc(p->counted, (p->n_counted + 1) * sizeof *v);
-            if (!v)
-                return error_oom(err, (p->n_counted + 1) * sizeof *v, "counts");
-            p->counted = v;
-            v += p->n_counted++;
-            *v = (struct plot_counted){ .bytes = k->value / n_pass };
-            COPY(v->phase, k->phase);
-            COPY(v->role, k->role);
-            COPY(v->level, served[j][1]);
-        }
-    }
-    return 0;
-}
-
 static int add_run_rows(struct plot *p, const struct plot_options *o, const struct run *r,
                         struct chosen *c, struct error *err)
 {
@@ -375,7 +331,7 @@ static int add_run_rows(struct plot *p, const struct plot_options *o, const stru
             continue;
         COPY(p->model, row->model);
         COPY(p->type, row->type);
-        set_shape(p, row);
+        plot_set_shape(p, row);
         if (add_whole(p, row, err) != 0)
             return -1;
     }
@@ -400,7 +356,7 @@ static int add_run_rows(struct plot *p, const struct plot_options *o, const stru
         if (test_drawn(c, op->phase, op->test) && add_row(p, o, &s, err) != 0)
             return -1;
     }
-    if (add_counted(p, r, c, err) != 0 || note_findings(p, r, c, err) != 0)
+    if (plot_add_counted(p, r, err) != 0 || note_findings(p, r, c, err) != 0)
         return -1;
     return add_ceilings(p, r->ceilings, c, err);
 }

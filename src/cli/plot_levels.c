@@ -8,6 +8,61 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- what a run says -------------------------------------------------------------------- */
+
+void plot_set_shape(struct plot *p, const struct run_row *row)
+{
+    struct plot_shape *t = &p->shape[strcmp(row->phase, "decode") == 0];
+    *t = (struct plot_shape){ .drawn = true, .n_prompt = (uint32_t)row->n_prompt, .n_gen = (uint32_t)row->n_gen,
+                              .n_depth = (uint32_t)row->n_depth, .n_batch = (uint32_t)row->n_batch,
+                              .n_ubatch = (uint32_t)row->n_ubatch, .flop = row->flop };
+    snprintf(t->test, sizeof t->test, "%s", row->test);
+    const struct dtype_info *k = dtype_find_name(row->type_k), *v = dtype_find_name(row->type_v);
+    p->type_k = k ? k->id : DTYPE_F16;
+    p->type_v = v ? v->id : DTYPE_F16;
+}
+
+static bool drawn(const struct plot *p, const char *phase, const char *test)
+{
+    const struct plot_shape *t = &p->shape[strcmp(phase, "decode") == 0];
+    return t->drawn && strcmp(t->test, test) == 0;
+}
+
+/* Lines that came into a cache came from the level beyond it. A repetition is as many passes as its FLOP are those of one
+ * pass's ops. */
+int plot_add_counted(struct plot *p, const struct run *r, struct error *err)
+{
+    static const char *const served[][2] = {
+        { "l1_fill_bytes", "L2" }, { "l2_fill_bytes", "L3" }, { "l3_fill_bytes", "DRAM" }, { "dram_bytes", "DRAM" }
+    };
+    double flop[2] = { 0 };
+    for (size_t i = 0; i < r->n_op; i++)
+        if (drawn(p, r->op[i].phase, r->op[i].test) && r->op[i].flop > 0)
+            flop[strcmp(r->op[i].phase, "decode") == 0] += r->op[i].flop;
+    for (size_t i = 0; i < r->n_count; i++) {
+        const struct run_count *k = &r->count[i];
+        const int decode = strcmp(k->phase, "decode") == 0;
+        const double n_pass = p->shape[decode].flop / flop[decode];
+        for (size_t j = 0; j < ARRAY_LEN(served); j++) {
+            if (strcmp(k->field, served[j][0]) != 0 || !*k->role || !(k->value > 0) || !(n_pass >= 0.99) || !isfinite(n_pass) ||
+                !drawn(p, k->phase, k->test))
+                continue;
+            struct plot_counted *v = realloc(p->counted, (p->n_counted + 1) * sizeof *v);
+            if (!v)
+                return error_oom(err, (p->n_counted + 1) * sizeof *v, "counts");
+            p->counted = v;
+            v += p->n_counted++;
+            *v = (struct plot_counted){ .bytes = k->value / n_pass };
+            snprintf(v->phase, sizeof v->phase, "%s", k->phase);
+            snprintf(v->role, sizeof v->role, "%s", k->role);
+            snprintf(v->level, sizeof v->level, "%s", served[j][1]);
+        }
+    }
+    return 0;
+}
+
+/* ---- what the model says ------------------------------------------------------------------ */
+
 /* What an op or a role moves in a test's passes, by the model. */
 struct moved {
     char label[48];

@@ -137,9 +137,8 @@ static int read_certificate(struct run *r, const json_t *o, const char *ctx, str
                      ctx, s);
 }
 
-typedef int read_fn(struct run *r, const json_t *o, const char *ctx, struct error *err);
-
-static int read_array(struct run *r, const json_t *doc, const char *name, const char *key, read_fn *read, struct error *err)
+int run_read_list(struct run *r, const json_t *doc, const char *name, const char *key, run_read_fn *read,
+                  struct error *err)
 {
     const json_t *a = json_object_get(doc, key);
     char ctx[320];
@@ -158,9 +157,9 @@ static int read_array(struct run *r, const json_t *doc, const char *name, const 
 
 int run_read_counts(struct run *r, const json_t *doc, const char *name, struct error *err)
 {
-    if (read_array(r, doc, name, "counts", read_count, err) != 0 ||
-        read_array(r, doc, name, "counting", read_counting, err) != 0 ||
-        read_array(r, doc, name, "certificate", read_certificate, err) != 0)
+    if (run_read_list(r, doc, name, "counts", read_count, err) != 0 ||
+        run_read_list(r, doc, name, "counting", read_counting, err) != 0 ||
+        run_read_list(r, doc, name, "certificate", read_certificate, err) != 0)
         return -1;
     r->certificate = json_incref(json_object_get(doc, "certificate"));
     return 0;

@@ -405,42 +405,18 @@ static int read_ops(struct run *r, const json_t *doc, const char *name, struct e
     return a ? 0 : -1;
 }
 
-static int read_loads(struct run *r, const json_t *doc, const char *name, struct error *err)
+static int read_load(struct run *r, const json_t *o, const char *ctx, struct error *err)
 {
-    const json_t *a = json_object_get(doc, "loads");
-    if (!a)
-        return 0;
-    if (!json_is_array(a))
-        return error_set(err, ERROR_INPUT, "%s: field \"loads\": expected an array", name);
-    for (size_t i = 0; i < json_array_size(a); i++) {
-        char ctx[320];
-        struct run_loading l;
-        memset(&l, 0, sizeof l);
-        snprintf(ctx, sizeof ctx, "%.280s: loads[%zu]", name, i);
-        if (read_struct(json_array_get(a, i), ctx, loading_fields, ARRAY_LEN(loading_fields), &l, err) != 0 ||
-            run_add_loading(r, &l, err) != 0)
-            return -1;
-    }
-    return 0;
+    struct run_loading l;
+    memset(&l, 0, sizeof l);
+    return read_struct(o, ctx, loading_fields, ARRAY_LEN(loading_fields), &l, err) != 0 ? -1 : run_add_loading(r, &l, err);
 }
 
-static int read_reps(struct run *r, const json_t *doc, const char *name, struct error *err)
+static int read_rep(struct run *r, const json_t *o, const char *ctx, struct error *err)
 {
-    const json_t *a = json_object_get(doc, "repetitions");
-    if (!a)
-        return 0;
-    if (!json_is_array(a))
-        return error_set(err, ERROR_INPUT, "%s: field \"repetitions\": expected an array", name);
-    for (size_t i = 0; i < json_array_size(a); i++) {
-        char ctx[320];
-        struct run_rep rep;
-        memset(&rep, 0, sizeof rep);
-        snprintf(ctx, sizeof ctx, "%.280s: repetitions[%zu]", name, i);
-        if (read_struct(json_array_get(a, i), ctx, rep_fields, ARRAY_LEN(rep_fields), &rep, err) != 0 ||
-            run_add_rep(r, &rep, err) != 0)
-            return -1;
-    }
-    return 0;
+    struct run_rep rep;
+    memset(&rep, 0, sizeof rep);
+    return read_struct(o, ctx, rep_fields, ARRAY_LEN(rep_fields), &rep, err) != 0 ? -1 : run_add_rep(r, &rep, err);
 }
 
 /* A ceiling as a profile has it; where none was measured there is no entry, so no null. */
@@ -489,8 +465,8 @@ static int read_doc(struct run *r, const json_t *doc, const char *name, struct e
     if (!prov)
         return error_set(err, ERROR_INPUT, "%s: field \"provenance\" is missing", name);
     if (read_struct(prov, ctx, prov_fields, ARRAY_LEN(prov_fields), &r->prov, err) != 0 ||
-        read_loads(r, doc, name, err) != 0 || run_read_routing(r, doc, name, err) != 0 ||
-        read_rows(r, doc, name, err) != 0 || read_reps(r, doc, name, err) != 0 || read_ops(r, doc, name, err) != 0 ||
+        run_read_list(r, doc, name, "loads", read_load, err) != 0 || run_read_routing(r, doc, name, err) != 0 ||
+        read_rows(r, doc, name, err) != 0 || run_read_list(r, doc, name, "repetitions", read_rep, err) != 0 || read_ops(r, doc, name, err) != 0 ||
         run_read_counts(r, doc, name, err) != 0)
         return -1;
     return read_ceilings(r, doc, name, err);

@@ -124,28 +124,21 @@ static int read_layers(struct run_routing *x, const json_t *layers, const char *
     return 0;
 }
 
+static int read_one(struct run *r, const json_t *o, const char *ctx, struct error *err)
+{
+    struct run_routing x = { .n_layer = 0 };
+    int rc = read_sizes(&x, o, ctx, err);
+    rc = rc ? rc : read_layers(&x, json_object_get(o, "layers"), ctx, err);
+    const size_t before = r->n_routing;
+    rc = rc ? rc : run_add_routing(r, &x, err);
+    if (rc == 0 && r->n_routing == before) /* counts were added up */
+        rc = error_set(err, ERROR_INPUT, "%s: model \"%s\" has its routing above already", ctx, x.model);
+    free(x.layer);
+    free(x.counts);
+    return rc;
+}
+
 int run_read_routing(struct run *r, const json_t *doc, const char *name, struct error *err)
 {
-    const json_t *a = json_object_get(doc, "routing");
-    if (!a)
-        return 0;
-    if (!json_is_array(a))
-        return error_set(err, ERROR_INPUT, "%s: field \"routing\": expected an array", name);
-    for (size_t i = 0; i < json_array_size(a); i++) {
-        char ctx[320];
-        const json_t *o = json_array_get(a, i);
-        struct run_routing x = { .n_layer = 0 };
-        snprintf(ctx, sizeof ctx, "%.280s: routing[%zu]", name, i);
-        int rc = read_sizes(&x, o, ctx, err);
-        rc = rc ? rc : read_layers(&x, json_object_get(o, "layers"), ctx, err);
-        const size_t before = r->n_routing;
-        rc = rc ? rc : run_add_routing(r, &x, err);
-        if (rc == 0 && r->n_routing == before) /* counts were added up */
-            rc = error_set(err, ERROR_INPUT, "%s: model \"%s\" has its routing above already", ctx, x.model);
-        free(x.layer);
-        free(x.counts);
-        if (rc != 0)
-            return -1;
-    }
-    return 0;
+    return run_read_list(r, doc, name, "routing", read_one, err);
 }

@@ -76,29 +76,8 @@ const struct stream_kernel ceilings_avx2_stream[] = {
 };
 
 #define LINE(p) __asm__ volatile("vmovdqa (%0), %%ymm0\n\tvmovdqa 32(%0), %%ymm0" ::"r"(p) : "ymm0", "memory")
-
-static void gather(const void *table, const uint32_t *row, size_t n, size_t row_bytes)
-{
-    for (size_t i = 0; i < n; i++) {
-        const char *p = (const char *)table + row[i] * row_bytes, *end = p + row_bytes;
-        for (; p < end; p += 64)
-            LINE(p);
-    }
-    __asm__ volatile("vzeroupper" ::: "ymm0");
-}
-
-static void gather_ahead(const void *table, const uint32_t *row, size_t n, size_t row_bytes)
-{
-    const size_t ahead = row_bytes >= 2048 ? 1 : 2048 / row_bytes;
-    for (size_t i = 0; i < n; i++) {
-        const char *p = (const char *)table + row[i] * row_bytes, *q = (const char *)table + row[i + ahead] * row_bytes;
-        for (size_t k = 0; k < row_bytes; k += 64) {
-            __builtin_prefetch(q + k);
-            LINE(p + k);
-        }
-    }
-    __asm__ volatile("vzeroupper" ::: "ymm0");
-}
+#define GATHER_END __asm__ volatile("vzeroupper" ::: "ymm0")
+#include "ceilings/gather_loops.h"
 
 const struct gather_kernel ceilings_avx2_gather[] = {
     { "avx2", CPU_AVX2, "vmovdqa ymm", gather },

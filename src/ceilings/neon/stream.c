@@ -105,27 +105,8 @@ const struct stream_kernel ceilings_neon_stream[] = {
 };
 
 #define LINE(p) __asm__ volatile("ldp q0, q1, [%0]\n\tldp q0, q1, [%0, #32]" ::"r"(p) : "v0", "v1", "memory")
-
-static void gather(const void *table, const uint32_t *row, size_t n, size_t row_bytes)
-{
-    for (size_t i = 0; i < n; i++) {
-        const char *p = (const char *)table + row[i] * row_bytes, *end = p + row_bytes;
-        for (; p < end; p += 64)
-            LINE(p);
-    }
-}
-
-static void gather_ahead(const void *table, const uint32_t *row, size_t n, size_t row_bytes)
-{
-    const size_t ahead = row_bytes >= 2048 ? 1 : 2048 / row_bytes;
-    for (size_t i = 0; i < n; i++) {
-        const char *p = (const char *)table + row[i] * row_bytes, *q = (const char *)table + row[i + ahead] * row_bytes;
-        for (size_t k = 0; k < row_bytes; k += 64) {
-            __builtin_prefetch(q + k);
-            LINE(p + k);
-        }
-    }
-}
+#define GATHER_END (void)0
+#include "ceilings/gather_loops.h"
 
 const struct gather_kernel ceilings_neon_gather[] = {
     { "neon", CPU_NEON, "ldp q", gather },
