@@ -39,6 +39,8 @@ struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const
                                             struct error *err);
 /* DRAM read, and the peak of the prober's math; peak->value is NaN when no kernel here does that math. */
 int ceilings_probe(struct ceilings_prober *p, struct ceiling *dram, struct ceiling *peak, struct error *err);
+/* The same in some 40 ms, for between the steps of one repetition: the medians alone; flop_s NaN without a peak. */
+int ceilings_glance(struct ceilings_prober *p, double *bytes_s, double *flop_s, struct error *err);
 /* Why there is no peak; "" when there is. */
 const char *ceilings_prober_reason(const struct ceilings_prober *p);
 void ceilings_prober_free(struct ceilings_prober *p);

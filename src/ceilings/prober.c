@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { N_SAMPLES = 9, N_WINDOWS = 16 };
+enum { N_SAMPLES = 9, N_GLANCE = 3, N_WINDOWS = 16 };
 static const double PATIENCE_S = 1, TRIAL_S = 0.15, SAMPLE_S = 0.006;
 
 struct ceilings_prober {
@@ -49,12 +49,12 @@ struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const
     return p;
 }
 
-static int probe(struct ceiling *c, struct ceilings_prober *p, struct job *j, struct error *err)
+static int probe(struct ceiling *c, struct ceilings_prober *p, struct job *j, int n_samples, struct error *err)
 {
     struct hwprofile h = { .n_ceiling = 0 };
     struct ceiling *found = NULL;
     j->n_sample = 0;
-    if (driver_sample(j, &p->m, N_SAMPLES, 0, clock_now_s() + PATIENCE_S, err) != 0)
+    if (driver_sample(j, &p->m, n_samples, 0, clock_now_s() + PATIENCE_S, err) != 0)
         return -1;
     driver_to_ceiling(j, &p->m, c);
     int rc = j->class->keep(j, &p->m, c, &h, err);
@@ -66,12 +66,27 @@ static int probe(struct ceiling *c, struct ceilings_prober *p, struct job *j, st
     return rc;
 }
 
-int ceilings_probe(struct ceilings_prober *p, struct ceiling *dram, struct ceiling *peak, struct error *err)
+static int probe_both(struct ceilings_prober *p, struct ceiling *dram, struct ceiling *peak, int n_samples, struct error *err)
 {
     *peak = (struct ceiling){ .value = NAN, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN };
-    if (probe(dram, p, p->dram, err) != 0)
+    if (probe(dram, p, p->dram, n_samples, err) != 0)
         return -1;
-    return p->peak ? probe(peak, p, p->peak, err) : 0;
+    return p->peak ? probe(peak, p, p->peak, n_samples, err) : 0;
+}
+
+int ceilings_probe(struct ceilings_prober *p, struct ceiling *dram, struct ceiling *peak, struct error *err)
+{
+    return probe_both(p, dram, peak, N_SAMPLES, err);
+}
+
+int ceilings_glance(struct ceilings_prober *p, double *bytes_s, double *flop_s, struct error *err)
+{
+    struct ceiling dram, peak;
+    if (probe_both(p, &dram, &peak, N_GLANCE, err) != 0)
+        return -1;
+    *bytes_s = dram.value;
+    *flop_s = peak.value;
+    return 0;
 }
 
 const char *ceilings_prober_reason(const struct ceilings_prober *p)

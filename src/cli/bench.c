@@ -106,7 +106,7 @@ static int step(struct engine *e, const struct bench_test *t, struct lanes *l, c
 }
 
 int bench_repetition(struct engine *e, const struct bench_test *t, const int32_t *tok, double *itl, double *seconds,
-                      struct error *err)
+                     const struct bench_between *between, struct error *err)
 {
     struct lanes l = { 0 };
     const uint32_t width = step_of(t);
@@ -121,6 +121,8 @@ int bench_repetition(struct engine *e, const struct bench_test *t, const int32_t
         if (itl && !t->prefill)
             itl[at] = now - last;
         last = now;
+        if (rc == 0 && between)
+            rc = between->step(between->ctx, n, at + n == t->n, err);
     }
     *seconds = clock_now_s() - start;
     lanes_free(&l);
@@ -134,10 +136,10 @@ static int warm_up(struct engine *e, const struct bench_test *t, const int32_t *
     w.n = (uint32_t)u64_min(t->n, t->prefill ? t->n_ubatch : 2);
     if (t->depth)
         engine_fill_kv(e, t->depth);
-    return bench_repetition(e, &w, tok, NULL, &ignored, err);
+    return bench_repetition(e, &w, tok, NULL, &ignored, NULL, err);
 }
 
-static const char *bound_of(double bytes, double flop, double bytes_s, double flop_s)
+const char *bench_bound(double bytes, double flop, double bytes_s, double flop_s)
 {
     if (isnan(bytes_s) || isnan(flop_s))
         return "";
@@ -161,6 +163,7 @@ static void fill_row(struct run_row *r, const struct engine *e, const struct mod
     r->n_batch = (int)t->n_batch;
     r->n_ubatch = (int)t->n_ubatch;
     r->n_reps = t->reps;
+    r->ops_ceiling_bytes_s = r->ops_ceiling_flop_s = r->ops_lowest_bytes_s = r->ops_highest_bytes_s = NAN; /* --ops */
 }
 
 /* What the repetitions of one test left. */
@@ -244,7 +247,7 @@ static void fill_utilization(struct run_row *r, const struct bench_test *t, cons
     r->mbu = r->bytes_s / r->ceiling_bytes_s;
     r->mfu = r->flop_s / r->ceiling_flop_s;
     snprintf(r->bound, sizeof r->bound, "%s",
-             bound_of(r->weight_bytes + r->kv_bytes, r->flop, r->ceiling_bytes_s, r->ceiling_flop_s));
+             bench_bound(r->weight_bytes + r->kv_bytes, r->flop, r->ceiling_bytes_s, r->ceiling_flop_s));
     snprintf(r->ceiling_source, sizeof r->ceiling_source, "%zu probes beside the run", p->n);
 }
 
@@ -257,76 +260,6 @@ static void fill_energy(struct run_row *r, const struct bench_test *t, const str
     r->j_tok = r->energy_j / ((double)t->n * t->n_batch);
     snprintf(r->energy_source, sizeof r->energy_source, "%s", energy_source(e));
     snprintf(r->energy_reason, sizeof r->energy_reason, "%s", why);
-}
-
-/* Least time under DRAM's and the peak's roofs; operands in a cache can beat the first. */
-static double op_roof_s(const struct run_op *o, const struct run_row *row)
-{
-    const double bytes = o->weight_bytes + o->act_bytes + o->kv_bytes;
-    return fmax(bytes / row->ceiling_bytes_s, o->flop / row->ceiling_flop_s);
-}
-
-static void fill_op(struct run_op *o, const struct op *op, const struct op_sample *s, const struct run_row *row,
-                    const struct bench_test *t)
-{
-    const double n = (double)s->n;
-    *o = (struct run_op){ .layer = op->layer };
-    pricing_shape(op, &o->rows, &o->cols);
-    snprintf(o->test, sizeof o->test, "%s", row->test);
-    snprintf(o->phase, sizeof o->phase, "%s", row->phase);
-    snprintf(o->role, sizeof o->role, "%s", op_role_name(op->role));
-    snprintf(o->op, sizeof o->op, "%s", op_kind_name(op->kind));
-    const bool cache = op->kind == OP_ATTENTION || op->kind == OP_KV_STORE;
-    const char *kv = t->type_k == t->type_v ? dtype_name(t->type_k) : "mixed";
-    snprintf(o->type, sizeof o->type, "%s", cache ? kv : op->w ? dtype_name(op->w->type) : "F32");
-    o->n_tok = t->n_batch * (t->prefill ? (uint64_t)lrint((op->out_rows ? 1.0 : t->n / n)) : 1);
-    o->weight_bytes = (double)s->work.weight_bytes / n;
-    o->act_bytes = (double)s->work.act_bytes / n;
-    o->kv_bytes = (double)s->work.kv_bytes / n;
-    o->flop = (double)s->work.flop / n;
-    o->seconds = s->seconds / n;
-}
-
-/* Rates, roof and bound from the sums that are already there. */
-static void close_row(struct run_op *o, const struct run_row *row, double total_s)
-{
-    const double bytes = o->weight_bytes + o->act_bytes + o->kv_bytes;
-    o->ai = bytes > 0 ? o->flop / bytes : NAN;
-    o->share = o->seconds / total_s;
-    o->bytes_s = bytes / o->seconds;
-    o->flop_s = o->flop / o->seconds;
-    o->roof_fraction = op_roof_s(o, row) / o->seconds;
-    snprintf(o->bound, sizeof o->bound, "%s",
-             bound_of(bytes, o->flop, row->ceiling_bytes_s, row->ceiling_flop_s));
-}
-
-static int profile_ops(struct run *r, struct engine *e, const struct bench_test *t, const int32_t *tok,
-                       const struct run_row *row, struct error *err)
-{
-    double ignored;
-    engine_reset(e);
-    engine_profile(e, true);
-    engine_region_roles(e, t->prefill ? "prefill" : "decode");
-    int rc = bench_repetition(e, t, tok, NULL, &ignored, err);
-    engine_region_roles(e, NULL);
-    engine_profile(e, false);
-    if (rc != 0)
-        return -1;
-    const struct op_list *l = engine_ops(e);
-    const struct op_sample *s = engine_samples(e);
-    double total = 0;
-    for (size_t i = 0; i < l->n; i++)
-        total += s[i].seconds;
-    for (size_t i = 0; i < l->n; i++) {
-        struct run_op o;
-        if (s[i].n == 0)
-            continue;
-        fill_op(&o, &l->ops[i], &s[i], row, t);
-        close_row(&o, row, total / (double)s[i].n);
-        if (run_add_op(r, &o, err) != 0)
-            return -1;
-    }
-    return 0;
 }
 
 static int add_ceilings(struct run *r, const struct probes *p, const struct run_row *row, struct error *err)
@@ -358,7 +291,7 @@ static int counted_repetition(const struct bench *b, const struct bench_test *t,
     bench_watch_begin(&watch, b->machine);
     engine_region_start(b->e, region);
     energy_read(b->energy, &before);
-    const int rc = bench_repetition(b->e, t, s->tok, s->itl + i * t->n, &s->seconds[i], err);
+    const int rc = bench_repetition(b->e, t, s->tok, s->itl + i * t->n, &s->seconds[i], NULL, err);
     energy_read(b->energy, &after);
     engine_region_stop(b->e, region);
     bench_watch_end(&watch, b->machine, &s->rep[i]);
@@ -427,9 +360,9 @@ static int report(struct run *r, struct run_row *row, const struct bench *b, con
     fill_energy(row, t, s, b->energy);
     if (isnan(row->ceiling_flop_s))
         cli_warn("no compute ceiling for %s: %s", row->test, ceilings_prober_reason(b->prober));
-    if (bench_count(r, row, b, t, s->tok, err) != 0 || run_add_row(r, row, err) != 0 || add_ceilings(r, p, row, err) != 0)
+    if (bench_count(r, row, b, t, s->tok, err) != 0 || (t->ops && bench_ops(r, row, b, t, s->tok, err) != 0))
         return -1;
-    return t->ops ? profile_ops(r, b->e, t, s->tok, row, err) : 0;
+    return run_add_row(r, row, err) != 0 ? -1 : add_ceilings(r, p, row, err);
 }
 
 int bench_run(struct run *r, const struct bench *b, const struct bench_test *t, size_t n_t, double *median_s,
@@ -458,36 +391,4 @@ int bench_run(struct run *r, const struct bench *b, const struct bench_test *t, 
     free(p.bytes_s);
     free(p.flop_s);
     return rc;
-}
-
-int bench_roles(struct run *out, const struct run *in, size_t first_op, size_t end, const struct run_row *row,
-                struct error *err)
-{
-    const size_t first = out->n_op;
-    double total = 0;
-    for (size_t i = first_op; i < end; i++) {
-        const struct run_op *o = &in->op[i];
-        size_t k = first;
-        total += o->seconds;
-        while (k < out->n_op && strcmp(out->op[k].role, o->role) != 0)
-            k++;
-        if (k == out->n_op) {
-            struct run_op fresh = *o;
-            fresh.layer = -1;
-            if (run_add_op(out, &fresh, err) != 0)
-                return -1;
-            continue;
-        }
-        struct run_op *s = &out->op[k];
-        s->weight_bytes += o->weight_bytes;
-        s->act_bytes += o->act_bytes;
-        s->kv_bytes += o->kv_bytes;
-        s->flop += o->flop;
-        s->seconds += o->seconds;
-        if (strcmp(s->type, o->type) != 0)
-            snprintf(s->type, sizeof s->type, "mixed");
-    }
-    for (size_t k = first; k < out->n_op; k++)
-        close_row(&out->op[k], row, total);
-    return 0;
 }

@@ -46,9 +46,20 @@ struct bench {
 int bench_run(struct run *r, const struct bench *b, const struct bench_test *t, size_t n_t, double *median_s,
               struct error *err);
 
-/* One repetition of a test on its n * n_batch tokens. itl: n latencies (decode), or NULL. */
+/* Called after every step, of n_tok tokens a sequence: not in the latencies, but in the seconds. -1 ends the repetition. */
+struct bench_between {
+    int (*step)(void *ctx, uint32_t n_tok, bool last, struct error *err);
+    void *ctx;
+};
+/* One repetition of a test on its n * n_batch tokens. itl: n latencies (decode), or NULL. between: NULL, or what stands between
+ * steps. */
 int bench_repetition(struct engine *e, const struct bench_test *t, const int32_t *tok, double *itl, double *seconds,
-                     struct error *err);
+                     const struct bench_between *between, struct error *err);
+/* "memory" or "compute"; "" where a roof is unknown. */
+const char *bench_bound(double bytes, double flop, double bytes_s, double flop_s);
+/* bench_ops.c: one more repetition with every op timed: ops to r, the roofs beside it to row. */
+int bench_ops(struct run *r, struct run_row *row, const struct bench *b, const struct bench_test *t, const int32_t *tok,
+              struct error *err);
 
 /* Repetitions that are counted, not timed: counts, what they cost and the certificate to r, bytes of memory to row. Nothing is
  * done where no backend counts anything. */

@@ -15,7 +15,7 @@ static int one(const struct bench *b, const struct bench_test *t, const int32_t 
 {
     engine_reset(b->e);
     engine_count(b->e, count, set);
-    const int rc = bench_repetition(b->e, t, tok, NULL, seconds, err);
+    const int rc = bench_repetition(b->e, t, tok, NULL, seconds, NULL, err);
     engine_count(b->e, false, set);
     return rc;
 }

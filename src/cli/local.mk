@@ -11,6 +11,7 @@ roofcast_SOURCES = \
   %D%/bench_batch.c \
   %D%/bench_counts.c \
   %D%/bench_conditions.c \
+  %D%/bench_ops.c \
   %D%/cmd_profile.c \
   %D%/profile.h \
   %D%/profile_compare.c \

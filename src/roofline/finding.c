@@ -29,6 +29,15 @@ static int level_held(const struct finding_point *p)
     return 3;
 }
 
+/* The part of what is read again that the last level can still hold: no order of replacement keeps more. */
+static double part_held(const struct finding_point *p)
+{
+    double most = 0;
+    for (int l = 0; l < level_index(p->level); l++)
+        most = fmax(most, p->cache_bytes[l]);
+    return p->reuse_bytes > most ? most / p->reuse_bytes : 0;
+}
+
 enum finding_cause finding_of(const struct finding_point *p)
 {
     if (!(p->roof > 0) || !(p->rate > p->roof * (1 + FINDING_MARGIN)))
@@ -38,9 +47,9 @@ enum finding_cause finding_of(const struct finding_point *p)
         return of == 3 ? FINDING_CACHE : FINDING_LEVEL;
     if (p->adjacent > 0 && fabs(p->adjacent / p->roof - 1) > FINDING_MOVES)
         return FINDING_STALE;
-    if (p->moved > FINDING_MOVES)
+    if (p->moved > FINDING_MOVES || p->rate <= p->highest)
         return FINDING_MOVED;
-    return FINDING_UNKNOWN;
+    return p->memory && p->rate <= p->roof * (1 + FINDING_MARGIN) / (1 - part_held(p)) ? FINDING_CACHE : FINDING_UNKNOWN;
 }
 
 const char *finding_text(char *buf, size_t n, const struct finding_point *p, enum finding_cause c)
@@ -53,7 +62,11 @@ const char *finding_text(char *buf, size_t n, const struct finding_point *p, enu
     case FINDING_NONE:
         break;
     case FINDING_CACHE:
-        snprintf(buf, n, "cache reuse: the roof is memory's, and the %s read again fit the %s of %s",
+        if (held == 3)
+            snprintf(buf, n, "cache reuse: caches can hold up to %.0f %% of the %s read again", 100 * part_held(p),
+                     units_si(a, sizeof a, p->reuse_bytes, "B"));
+        else
+            snprintf(buf, n, "cache reuse: the roof is memory's, and the %s read again fit the %s of %s",
                  units_si(a, sizeof a, p->reuse_bytes, "B"), units_si(b, sizeof b, p->cache_bytes[held], "B"), level[held]);
         break;
     case FINDING_LEVEL:
@@ -64,7 +77,10 @@ const char *finding_text(char *buf, size_t n, const struct finding_point *p, enu
         snprintf(buf, n, "stale profile: a probe beside the run reads %.0f %% of its roof", 100 * p->adjacent / p->roof);
         break;
     case FINDING_MOVED:
-        snprintf(buf, n, "roof moved: the probes beside the run differ by %.0f %%", 100 * p->moved);
+        if (p->rate <= p->highest)
+            snprintf(buf, n, "roof moved: the probes beside it reach %s", units_si(a, sizeof a, p->highest, p->memory ? "B/s" : "FLOP/s"));
+        else
+            snprintf(buf, n, "roof moved: the probes beside it differ by %.0f %%", 100 * p->moved);
         break;
     case FINDING_UNKNOWN:
         snprintf(buf, n, "unexplained: neither caches, nor the profile's age, nor a roof that moved");
@@ -130,7 +146,7 @@ static double pass_bytes(const struct run_row *row)
 static void find_in_row(struct finding_list *l, const struct run_row *row)
 {
     struct finding_point p = { .rate = row->bytes_s, .roof = row->ceiling_bytes_s, .memory = true, .level = "DRAM",
-                               .reuse_bytes = pass_bytes(row), .adjacent = NAN, .moved = row->roof_moved };
+                               .reuse_bytes = pass_bytes(row), .adjacent = NAN, .moved = row->roof_moved, .highest = NAN };
     caches(&p, l->h, row);
     note(l, row, "", "MBU", &p);
     struct finding_point q = p;
@@ -161,10 +177,16 @@ static void find_in_role(struct finding_list *l, const struct run *r, const stru
         flop += o->flop;
         seconds += o->seconds;
     }
-    struct finding_point p = { .level = "DRAM", .adjacent = NAN, .moved = row->roof_moved };
-    p.memory = bytes / row->ceiling_bytes_s >= flop / row->ceiling_flop_s || isnan(row->ceiling_flop_s);
+    const bool own = row->ops_ceiling_bytes_s > 0; /* else an older run's: the probes beside the repetitions */
+    const double bytes_s = own ? row->ops_ceiling_bytes_s : row->ceiling_bytes_s,
+                 flop_s = own ? row->ops_ceiling_flop_s : row->ceiling_flop_s;
+    struct finding_point p = { .level = "DRAM", .adjacent = NAN, .highest = NAN };
+    p.memory = bytes / bytes_s >= flop / flop_s || isnan(flop_s);
     p.rate = (p.memory ? bytes : flop) / seconds;
-    p.roof = p.memory ? row->ceiling_bytes_s : row->ceiling_flop_s;
+    p.roof = p.memory ? bytes_s : flop_s;
+    p.moved = own ? (row->ops_highest_bytes_s - row->ops_lowest_bytes_s) / bytes_s : row->roof_moved;
+    if (own && p.memory)
+        p.highest = row->ops_highest_bytes_s;
     /* Activations were written by the op before; weights come around once a pass. */
     p.reuse_bytes = 2 * act >= bytes ? largest : pass_bytes(row);
     caches(&p, l->h, row);

@@ -32,6 +32,7 @@ struct finding_point {
     double cache_bytes[3];  /* L1, L2, L3: of all cores in use; NaN or 0: unknown, or there is none */
     double adjacent;        /* the same roof probed beside the point, where roof is the stored profile's; NaN: it is not */
     double moved;           /* largest probe less smallest over median; NaN: unknown */
+    double highest;         /* of the probes beside the point; NaN: unknown */
 };
 enum finding_cause finding_of(const struct finding_point *p);
 /* The cause with its numbers, a sentence without a full stop; "" for FINDING_NONE. */

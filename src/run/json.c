@@ -102,6 +102,10 @@ static const struct field row_fields[] = {
     FIELD_NEWER(run_row, FIELD_NUM, n_switch),
     FIELD_NEWER(run_row, FIELD_NUM, clock_hz),
     FIELD_NEWER(run_row, FIELD_NUM, cache_bytes),
+    FIELD_NEWER(run_row, FIELD_NUM, ops_ceiling_bytes_s),
+    FIELD_NEWER(run_row, FIELD_NUM, ops_ceiling_flop_s),
+    FIELD_NEWER(run_row, FIELD_NUM, ops_lowest_bytes_s),
+    FIELD_NEWER(run_row, FIELD_NUM, ops_highest_bytes_s),
 };
 
 static const struct field rep_fields[] = {

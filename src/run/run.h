@@ -39,6 +39,8 @@ struct run_row {
     char profile_reason[160]; /* why these are NaN */
     double steal, n_switch, clock_hz; /* fraction of its CPUs' time; a repetition, mean; median */
     double cache_bytes; /* of the last-level caches, all together */
+    double ops_ceiling_bytes_s, ops_ceiling_flop_s; /* beside the pass that timed the ops, harmonic means; methods.md (63) */
+    double ops_lowest_bytes_s, ops_highest_bytes_s; /* of the probes of that mean */
 };
 
 /* One repetition of a test, beside the probes before and after it. */

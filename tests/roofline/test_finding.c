@@ -29,6 +29,7 @@ static void below_is_no_finding(void **state)
     p.rate = 25.4e9; /* within what is above */
     assert_cause(&p, FINDING_NONE, "");
     p.rate = 25.6e9;
+    p.reuse_bytes = NAN;
     assert_cause(&p, FINDING_UNKNOWN, "unexplained");
     p.roof = NAN;
     assert_cause(&p, FINDING_NONE, "");
@@ -81,6 +82,24 @@ static void roof_moved(void **state)
     p.moved = 0.34;
     assert_cause(&p, FINDING_MOVED, "differ by 34 %");
     p.moved = 0.1;
+    assert_cause(&p, FINDING_UNKNOWN, "");
+    p.highest = 30e9; /* as fast as the point once */
+    assert_cause(&p, FINDING_MOVED, "the probes beside it reach 30.0 GB/s");
+    p.highest = 29e9;
+    assert_cause(&p, FINDING_UNKNOWN, "");
+}
+
+/* 32 MiB of the 400 MB read again need not come from memory: 8.4 %, so up to 27.3 of 25 GB/s, and 2 %. */
+static void cache_holds_a_part(void **state)
+{
+    (void)state;
+    struct finding_point p = point();
+    p.rate = 27.8e9;
+    assert_cause(&p, FINDING_CACHE, "can hold up to 8 % of the 400 MB read again");
+    p.rate = 27.9e9;
+    assert_cause(&p, FINDING_UNKNOWN, "");
+    p.rate = 27e9;
+    p.reuse_bytes = NAN;
     assert_cause(&p, FINDING_UNKNOWN, "");
 }
 
@@ -143,7 +162,7 @@ static void runs(void **state)
     row.profile_bytes_s = 18e9; /* slower than the probes: old */
     one_finding(row, NULL, 0, "", "MBU profile", FINDING_STALE);
     row = decode();
-    row.bytes_s = 27e9;
+    row.bytes_s = 29e9;
     row.profile_bytes_s = NAN; /* no profile */
     one_finding(row, NULL, 0, "", "MBU", FINDING_UNKNOWN);
     row.roof_moved = 0.4;
@@ -166,13 +185,24 @@ static void roles(void **state)
     one_finding(decode(), head, 1, "lm_head", "MBU", FINDING_UNKNOWN);
     const struct run_op mean[] = { op("lm_head", 1e8, 0, 1e8 / 30e9), op("lm_head", 1e8, 0, 1e8 / 15e9) }; /* 20 GB/s together */
     one_finding(decode(), mean, 2, "", NULL, FINDING_NONE);
+    struct run_row row = decode(); /* the ops' own probes, not those of the repetitions */
+    row.ops_ceiling_bytes_s = 31e9;
+    row.ops_ceiling_flop_s = 900e9;
+    row.ops_lowest_bytes_s = 30e9;
+    row.ops_highest_bytes_s = 32e9;
+    one_finding(row, head, 1, "", NULL, FINDING_NONE);
+    row.ops_ceiling_bytes_s = 26e9;
+    one_finding(row, head, 1, "lm_head", "MBU", FINDING_MOVED);
+    row.ops_highest_bytes_s = 27e9;
+    row.ops_lowest_bytes_s = 25e9;
+    one_finding(row, head, 1, "lm_head", "MBU", FINDING_UNKNOWN);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(below_is_no_finding), cmocka_unit_test(cache_reuse), cmocka_unit_test(wrong_level),
-        cmocka_unit_test(stale_profile),       cmocka_unit_test(roof_moved),  cmocka_unit_test(runs),
+        cmocka_unit_test(stale_profile),       cmocka_unit_test(roof_moved),  cmocka_unit_test(runs), cmocka_unit_test(cache_holds_a_part),
         cmocka_unit_test(roles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

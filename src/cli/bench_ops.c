@@ -1,0 +1,162 @@
+/*
+ * `bench --ops`: one more repetition with every op timed, beside roofs of its own: it comes after the timed repetitions, and on
+ * a shared machine the roof may be another by then. Short probes stand before it, behind it and between its steps. methods.md (63)
+ */
+#include "cli/bench.h"
+#include "cli/pricing.h"
+#include <math.h>
+#include <string.h>
+
+static const double GLANCE_EVERY_S = 0.1;
+
+/* Roofs beside the steps: tokens of the steps between two looks over the mean of both. */
+struct roof_watch {
+    struct ceilings_prober *prober;
+    bool between; /* also between steps */
+    double looked_s, bytes_s, flop_s; /* the last look */
+    double n_tok;                     /* since then */
+    double sum_tok, sum_bytes, sum_flop; /* tokens; tokens / roof */
+    double lowest, highest;              /* of bytes_s */
+};
+
+static int look(struct roof_watch *w, struct error *err)
+{
+    const double before[2] = { w->bytes_s, w->flop_s };
+    if (ceilings_glance(w->prober, &w->bytes_s, &w->flop_s, err) != 0)
+        return -1;
+    w->lowest = fmin(w->lowest, w->bytes_s);
+    w->highest = fmax(w->highest, w->bytes_s);
+    if (w->n_tok > 0) {
+        w->sum_bytes += w->n_tok / ((before[0] + w->bytes_s) / 2);
+        w->sum_flop += w->n_tok / ((before[1] + w->flop_s) / 2);
+        w->sum_tok += w->n_tok;
+    }
+    w->n_tok = 0;
+    w->looked_s = clock_now_s();
+    return 0;
+}
+
+static int watch_step(void *ctx, uint32_t n_tok, bool last, struct error *err)
+{
+    struct roof_watch *w = ctx;
+    w->n_tok += n_tok;
+    return last || (w->between && clock_now_s() - w->looked_s >= GLANCE_EVERY_S) ? look(w, err) : 0;
+}
+
+/* Least time under DRAM's and the peak's roofs; operands in a cache can beat the first. */
+static double op_roof_s(const struct run_op *o, const struct run_row *row)
+{
+    const double bytes = o->weight_bytes + o->act_bytes + o->kv_bytes;
+    return fmax(bytes / row->ops_ceiling_bytes_s, o->flop / row->ops_ceiling_flop_s);
+}
+
+static void fill_op(struct run_op *o, const struct op *op, const struct op_sample *s, const struct run_row *row,
+                    const struct bench_test *t)
+{
+    const double n = (double)s->n;
+    *o = (struct run_op){ .layer = op->layer };
+    pricing_shape(op, &o->rows, &o->cols);
+    snprintf(o->test, sizeof o->test, "%s", row->test);
+    snprintf(o->phase, sizeof o->phase, "%s", row->phase);
+    snprintf(o->role, sizeof o->role, "%s", op_role_name(op->role));
+    snprintf(o->op, sizeof o->op, "%s", op_kind_name(op->kind));
+    const bool cache = op->kind == OP_ATTENTION || op->kind == OP_KV_STORE;
+    const char *kv = t->type_k == t->type_v ? dtype_name(t->type_k) : "mixed";
+    snprintf(o->type, sizeof o->type, "%s", cache ? kv : op->w ? dtype_name(op->w->type) : "F32");
+    o->n_tok = t->n_batch * (t->prefill ? (uint64_t)lrint((op->out_rows ? 1.0 : t->n / n)) : 1);
+    o->weight_bytes = (double)s->work.weight_bytes / n;
+    o->act_bytes = (double)s->work.act_bytes / n;
+    o->kv_bytes = (double)s->work.kv_bytes / n;
+    o->flop = (double)s->work.flop / n;
+    o->seconds = s->seconds / n;
+}
+
+/* Rates, roof and bound from the sums that are already there; the roofs are those beside the timed ops. */
+static void close_row(struct run_op *o, const struct run_row *row, double total_s)
+{
+    const double bytes = o->weight_bytes + o->act_bytes + o->kv_bytes;
+    o->ai = bytes > 0 ? o->flop / bytes : NAN;
+    o->share = o->seconds / total_s;
+    o->bytes_s = bytes / o->seconds;
+    o->flop_s = o->flop / o->seconds;
+    o->roof_fraction = op_roof_s(o, row) / o->seconds;
+    snprintf(o->bound, sizeof o->bound, "%s",
+             bench_bound(bytes, o->flop, row->ops_ceiling_bytes_s, row->ops_ceiling_flop_s));
+}
+
+/* All steps of the test with every op timed. A look reads memory: where the weights stay in a cache, none between steps. */
+static int timed_pass(struct run_row *row, const struct bench *b, const struct bench_test *t, const int32_t *tok, struct error *err)
+{
+    const double steps = t->prefill ? ceil((double)t->n * t->n_batch / t->n_ubatch) : t->n, cache = b->stored->cache_bytes;
+    struct roof_watch w = { .prober = b->prober, .lowest = INFINITY,
+                            .between = !((row->weight_bytes + row->kv_bytes) / steps <= cache) };
+    const struct bench_between between = { watch_step, &w };
+    double ignored;
+    if (look(&w, err) != 0)
+        return -1;
+    engine_reset(b->e);
+    engine_profile(b->e, true);
+    engine_region_roles(b->e, t->prefill ? "prefill" : "decode");
+    const int rc = bench_repetition(b->e, t, tok, NULL, &ignored, &between, err);
+    engine_region_roles(b->e, NULL);
+    engine_profile(b->e, false);
+    row->ops_ceiling_bytes_s = w.sum_tok / w.sum_bytes;
+    row->ops_ceiling_flop_s = w.sum_tok / w.sum_flop;
+    row->ops_lowest_bytes_s = w.lowest;
+    row->ops_highest_bytes_s = w.highest;
+    return rc;
+}
+
+int bench_ops(struct run *r, struct run_row *row, const struct bench *b, const struct bench_test *t, const int32_t *tok,
+              struct error *err)
+{
+    if (timed_pass(row, b, t, tok, err) != 0)
+        return -1;
+    const struct op_list *l = engine_ops(b->e);
+    const struct op_sample *s = engine_samples(b->e);
+    double total = 0;
+    for (size_t i = 0; i < l->n; i++)
+        total += s[i].seconds;
+    for (size_t i = 0; i < l->n; i++) {
+        struct run_op o;
+        if (s[i].n == 0)
+            continue;
+        fill_op(&o, &l->ops[i], &s[i], row, t);
+        close_row(&o, row, total / (double)s[i].n);
+        if (run_add_op(r, &o, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int bench_roles(struct run *out, const struct run *in, size_t first_op, size_t end, const struct run_row *row,
+                struct error *err)
+{
+    const size_t first = out->n_op;
+    double total = 0;
+    for (size_t i = first_op; i < end; i++) {
+        const struct run_op *o = &in->op[i];
+        size_t k = first;
+        total += o->seconds;
+        while (k < out->n_op && strcmp(out->op[k].role, o->role) != 0)
+            k++;
+        if (k == out->n_op) {
+            struct run_op fresh = *o;
+            fresh.layer = -1;
+            if (run_add_op(out, &fresh, err) != 0)
+                return -1;
+            continue;
+        }
+        struct run_op *s = &out->op[k];
+        s->weight_bytes += o->weight_bytes;
+        s->act_bytes += o->act_bytes;
+        s->kv_bytes += o->kv_bytes;
+        s->flop += o->flop;
+        s->seconds += o->seconds;
+        if (strcmp(s->type, o->type) != 0)
+            snprintf(s->type, sizeof s->type, "mixed");
+    }
+    for (size_t k = first; k < out->n_op; k++)
+        close_row(&out->op[k], row, total);
+    return 0;
+}
