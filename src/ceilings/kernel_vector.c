@@ -103,6 +103,17 @@ static void store(struct kernel_bench *b, const struct kernel_job *j, int tid, u
                 b->k.f32_to_f16((uint16_t *)b->act_mem + t * BENCH_COLS + c, b->x + t * BENCH_COLS + c, BENCH_HEAD_DIM);
 }
 
+/* Rows of scores, a copy each time: what it makes of its own result is no longer a row of scores. */
+static void softmax(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    const struct rows r = tokens_of(b, j, tid);
+    for (uint64_t i = 0; i < n; i++)
+        for (size_t t = r.first; t < r.end; t++) {
+            memcpy(b->z + t * BENCH_COLS, b->x + t * BENCH_COLS, BENCH_COLS * sizeof *b->z);
+            b->k.softmax(b->z + t * BENCH_COLS, BENCH_COLS);
+        }
+}
+
 /* ---- by columns --------------------------------------------------------------------------------------------- */
 
 static struct rows columns_of(const struct kernel_bench *b, int tid)
@@ -136,6 +147,7 @@ static const struct {
 } vectors[] = {
     { "rmsnorm", "F32", norm, ACT_KIND_COUNT, 8 },
     { "rope", "F32", rotate, ACT_KIND_COUNT, 8 },
+    { "softmax", "F32", softmax, ACT_KIND_COUNT, 8 },
     { "silu", "F32", gate, ACT_KIND_COUNT, 12 },
     { "add", "F32", add, ACT_KIND_COUNT, 12 },
     { "quantize", "Q8_0", quantize, ACT_Q8, 4 },

@@ -11,23 +11,16 @@
 /* ---- the choice ------------------------------------------------------------------------------- */
 
 /* Probabilities, or what stands for them, of all experts in place of their logits. */
-static void gate(const struct op *op, float *p)
+static void gate(const struct kernels *k, const struct op *op, float *p)
 {
     const uint32_t n = op->n_expert;
-    float max = p[0];
-    double sum = 0;
     switch (op->route.gate) {
     case ROUTE_SIGMOID:
         for (uint32_t i = 0; i < n; i++)
             p[i] = 1 / (1 + expf(-p[i]));
         return;
     case ROUTE_SOFTMAX:
-        for (uint32_t i = 1; i < n; i++)
-            max = p[i] > max ? p[i] : max;
-        for (uint32_t i = 0; i < n; i++)
-            sum += (double)(p[i] = expf(p[i] - max));
-        for (uint32_t i = 0; i < n; i++)
-            p[i] = (float)(p[i] / sum);
+        k->softmax(p, n);
         return;
     case ROUTE_TOP_SOFTMAX: /* of the logits, once the choice is made */
         return;
@@ -96,10 +89,10 @@ static void weigh(const struct op *op, const float *p, const float *ids, float *
 }
 
 /* ids and weights of one token from its logits, which become probabilities. */
-static void choose(const struct op *op, float *p, float *dst, unsigned char *taken, float *groups)
+static void choose(const struct kernels *k, const struct op *op, float *p, float *dst, unsigned char *taken, float *groups)
 {
     memset(taken, 0, op->n_expert);
-    gate(op, p);
+    gate(k, op, p);
     if (op->route.n_group > 1)
         limit_groups(op, p, taken, groups);
     for (uint32_t s = 0; s < op->n_expert_used; s++) {
@@ -144,7 +137,7 @@ void exec_route(struct engine *e, size_t i, struct work *w, int tid, int nt)
     unsigned char *taken = (unsigned char *)(groups + op->n_expert);
     const size_t t1 = engine_split(n_tok, 1, tid + 1, nt);
     for (size_t t = engine_split(n_tok, 1, tid, nt); t < t1; t++) {
-        choose(op, engine_row(e, op->src, t, 0), engine_row(e, op->dst, t, 0), taken, groups);
+        choose(&e->k, op, engine_row(e, op->src, t, 0), engine_row(e, op->dst, t, 0), taken, groups);
         w->act_bytes += (n + 2 * used) * sizeof(float);
         w->flop += 5 * n;
     }

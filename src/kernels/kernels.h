@@ -114,6 +114,8 @@ struct kernels {
     void (*gelu_mul)(float *dst, const float *a, const float *b, size_t n);
     void (*swiglu_oai)(float *dst, const float *a, const float *b, size_t n);
     void (*add)(float *dst, const float *src, size_t n);
+    /* x[i] = exp(x[i] - max x) / their sum, n >= 1; a NaN or +infinity makes all of them NaN. methods.md (7) */
+    void (*softmax)(float *x, size_t n);
     /* x[i] = cap * tanh(x[i] / cap) */
     void (*softcap)(float *x, size_t n, float cap);
     /* Rotate n_head heads, head_stride apart, in place; the first n_rot dims: pairs (2i, 2i+1), or

@@ -310,12 +310,12 @@ static void bench_vector(const struct kernels *k, struct rng *r)
     enum { N = 1 << 14 };
     float *x = random_floats(r, N, 1), *y = random_floats(r, N, 1),
           *out = random_floats(r, N, 1);
-    double s[5][REPEATS];
+    double s[6][REPEATS];
     struct acts acts;
     void *buf = check_alloc(acts_bytes(ACT_Q8, 1, N));
     acts_bind(&acts, ACT_Q8, 1, N, buf);
     for (size_t i = 0; i < REPEATS; i++) {
-        double t[6] = { cpu_now_s() };
+        double t[7] = { cpu_now_s() };
         k->act_prepare[ACT_Q8](&acts, x, N, 0, 1);
         t[1] = cpu_now_s();
         k->silu_mul(out, x, y, N);
@@ -326,15 +326,16 @@ static void bench_vector(const struct kernels *k, struct rng *r)
         t[4] = cpu_now_s();
         k->softcap(out, N, 30);
         t[5] = cpu_now_s();
-        for (size_t j = 0; j < 5; j++)
+        k->softmax(out, N);
+        t[6] = cpu_now_s();
+        for (size_t j = 0; j < 6; j++)
             s[j][i] = (t[j + 1] - t[j]) / N * 1e9;
     }
     printf("%-11s ns/elem: act_q8 %.2f, silu_mul %.2f, gelu_mul %.2f, swiglu_oai %.2f, "
-           "softcap "
-           "%.2f\n",
+           "softcap %.2f, softmax %.2f\n",
            k->isa, stats_median(s[0], REPEATS), stats_median(s[1], REPEATS),
            stats_median(s[2], REPEATS), stats_median(s[3], REPEATS),
-           stats_median(s[4], REPEATS));
+           stats_median(s[4], REPEATS), stats_median(s[5], REPEATS));
     free(x);
     free(y);
     free(out);

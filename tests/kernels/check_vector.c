@@ -255,6 +255,47 @@ void test_softcap(void **state)
     free(y);
 }
 
+/* x - max is rounded once, which the exponential turns into |x - max| u; exp is off by 4 u, the sum by n u of what it is, and
+ * three roundings come behind. methods.md (22) */
+void test_softmax(void **state)
+{
+    (void)state;
+    static const size_t n[] = { 1, 2, 7, 16, 31, 64, 100, 4099 };
+    static const float special[] = { NAN, INFINITY };
+    struct kernels k;
+    struct rng r;
+    rng_init(&r, 7);
+    for (size_t i = 0; rung_at(i, &k); i++)
+        for (size_t c = 0; c < ARRAY_LEN(n); c++) {
+            float *x = random_floats(&r, n[c], 20), *y = check_alloc((n[c] + 1) * sizeof *y);
+            double max = -INFINITY, sum = 0;
+            if (n[c] > 5)
+                x[3] = -INFINITY, x[5] = -1e30f;
+            memcpy(y, x, n[c] * sizeof *y);
+            y[n[c]] = 77;
+            k.softmax(y, n[c]);
+            assert_true(y[n[c]] == 77);
+            for (size_t j = 0; j < n[c]; j++)
+                max = fmax(max, (double)x[j]);
+            for (size_t j = 0; j < n[c]; j++)
+                sum += exp((double)x[j] - max);
+            for (size_t j = 0; j < n[c]; j++) {
+                const double d = max - (double)x[j], want = exp(-d) / sum;
+                if (!(fabs((double)y[j] - want) <= ((d < 200 ? d : 0) + (double)n[c] + 8) * 0x1p-24 * want + 1e-37))
+                    fail_msg("%s: softmax of %zu: [%zu] = %.9g, expected %.9g", k.isa, n[c], j, (double)y[j], want);
+            }
+            for (size_t s = 0; s < ARRAY_LEN(special); s++) {
+                memcpy(y, x, n[c] * sizeof *y);
+                y[n[c] / 2] = special[s];
+                k.softmax(y, n[c]);
+                for (size_t j = 0; j < n[c]; j++)
+                    assert_true(isnan(y[j]));
+            }
+            free(x);
+            free(y);
+        }
+}
+
 /* The dims of each pair: (2i, 2i + 1), or (i, i + rot / 2) as NeoX has them; nothing else
  * is written. */
 static void check_rope(const struct kernels *k, struct rng *r, size_t n_head, size_t stride,

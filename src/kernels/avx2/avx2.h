@@ -46,6 +46,7 @@ void avx2_silu_mul(float *dst, const float *a, const float *b, size_t n);
 void avx2_gelu_mul(float *dst, const float *a, const float *b, size_t n);
 void avx2_swiglu_oai(float *dst, const float *a, const float *b, size_t n);
 void avx2_add(float *dst, const float *src, size_t n);
+void avx2_softmax(float *x, size_t n);
 void avx2_softcap(float *x, size_t n, float cap);
 void avx2_rope(float *x, size_t n_head, size_t head_stride, size_t n_rot, const float *cs);
 void avx2_rope_neox(float *x, size_t n_head, size_t head_stride, size_t n_rot,

@@ -71,6 +71,7 @@ void kernels_init_avx2(struct kernels *k)
     k->gelu_mul = avx2_gelu_mul;
     k->swiglu_oai = avx2_swiglu_oai;
     k->add = avx2_add;
+    k->softmax = avx2_softmax;
     k->softcap = avx2_softcap;
     k->rope = avx2_rope;
     k->rope_neox = avx2_rope_neox;

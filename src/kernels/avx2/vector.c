@@ -41,6 +41,11 @@ void avx2_add(float *dst, const float *src, size_t n)
     simd_add(dst, src, n);
 }
 
+void avx2_softmax(float *x, size_t n)
+{
+    simd_softmax(x, n);
+}
+
 void avx2_softcap(float *x, size_t n, float cap)
 {
     simd_softcap(x, n, cap);

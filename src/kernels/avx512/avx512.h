@@ -18,6 +18,7 @@ void avx512_silu_mul(float *dst, const float *a, const float *b, size_t n);
 void avx512_gelu_mul(float *dst, const float *a, const float *b, size_t n);
 void avx512_swiglu_oai(float *dst, const float *a, const float *b, size_t n);
 void avx512_add(float *dst, const float *src, size_t n);
+void avx512_softmax(float *x, size_t n);
 void avx512_softcap(float *x, size_t n, float cap);
 void avx512_rope(float *x, size_t n_head, size_t head_stride, size_t n_rot, const float *cs);
 void avx512_rope_neox(float *x, size_t n_head, size_t head_stride, size_t n_rot,

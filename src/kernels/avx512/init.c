@@ -26,6 +26,7 @@ void kernels_init_avx512(struct kernels *k)
     k->gelu_mul = avx512_gelu_mul;
     k->swiglu_oai = avx512_swiglu_oai;
     k->add = avx512_add;
+    k->softmax = avx512_softmax;
     k->softcap = avx512_softcap;
     k->rope = avx512_rope;
     k->rope_neox = avx512_rope_neox;

@@ -106,6 +106,11 @@ void avx512_add(float *dst, const float *src, size_t n)
     simd_add(dst, src, n);
 }
 
+void avx512_softmax(float *x, size_t n)
+{
+    simd_softmax(x, n);
+}
+
 void avx512_softcap(float *x, size_t n, float cap)
 {
     simd_softcap(x, n, cap);

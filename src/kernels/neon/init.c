@@ -22,6 +22,7 @@ void kernels_init_neon(struct kernels *k)
     k->gelu_mul = neon_gelu_mul;
     k->swiglu_oai = neon_swiglu_oai;
     k->add = neon_add;
+    k->softmax = neon_softmax;
     k->softcap = neon_softcap;
     k->rope = neon_rope;
     k->rope_neox = neon_rope_neox;

@@ -76,6 +76,7 @@ void neon_silu_mul(float *dst, const float *a, const float *b, size_t n);
 void neon_gelu_mul(float *dst, const float *a, const float *b, size_t n);
 void neon_swiglu_oai(float *dst, const float *a, const float *b, size_t n);
 void neon_add(float *dst, const float *src, size_t n);
+void neon_softmax(float *x, size_t n);
 void neon_softcap(float *x, size_t n, float cap);
 void neon_rope(float *x, size_t n_head, size_t head_stride, size_t n_rot, const float *cs);
 void neon_rope_neox(float *x, size_t n_head, size_t head_stride, size_t n_rot, const float *cs);

@@ -56,6 +56,11 @@ void neon_add(float *dst, const float *src, size_t n)
     simd_add(dst, src, n);
 }
 
+void neon_softmax(float *x, size_t n)
+{
+    simd_softmax(x, n);
+}
+
 void neon_softcap(float *x, size_t n, float cap)
 {
     simd_softcap(x, n, cap);

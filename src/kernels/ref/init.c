@@ -16,6 +16,7 @@ void kernels_init_ref(struct kernels *k)
     k->gelu_mul = ref_gelu_mul;
     k->swiglu_oai = ref_swiglu_oai;
     k->add = ref_add;
+    k->softmax = ref_softmax_row;
     k->softcap = ref_softcap;
     k->rope = ref_rope;
     k->rope_neox = ref_rope_neox;

@@ -17,6 +17,7 @@ void ref_silu_mul(float *dst, const float *a, const float *b, size_t n);
 void ref_gelu_mul(float *dst, const float *a, const float *b, size_t n);
 void ref_swiglu_oai(float *dst, const float *a, const float *b, size_t n);
 void ref_add(float *dst, const float *src, size_t n);
+void ref_softmax_row(float *x, size_t n);
 void ref_softcap(float *x, size_t n, float cap);
 void ref_rope(float *x, size_t n_head, size_t head_stride, size_t n_rot, const float *cs);
 void ref_rope_neox(float *x, size_t n_head, size_t head_stride, size_t n_rot,

@@ -49,6 +49,18 @@ void ref_swiglu_oai(float *dst, const float *a, const float *b, size_t n)
     }
 }
 
+/* methods.md (7) */
+void ref_softmax_row(float *x, size_t n)
+{
+    double max = -INFINITY, sum = 0;
+    for (size_t i = 0; i < n; i++)
+        max = (double)x[i] > max ? (double)x[i] : max;
+    for (size_t i = 0; i < n; i++)
+        sum += exp((double)x[i] - max);
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)(exp((double)x[i] - max) / sum);
+}
+
 /* methods.md (39) */
 void ref_softcap(float *x, size_t n, float cap)
 {

@@ -113,6 +113,28 @@ INLINE void simd_swiglu_oai(float *dst, const float *a, const float *b, size_t n
     }
 }
 
+/* methods.md (7). A NaN that the maximum passes over comes back in the sum. */
+INLINE void simd_softmax(float *x, size_t n)
+{
+    vf top = vf_set1(-INFINITY), sum = vf_set1(0);
+    for (size_t i = 0; i < n; i += VL) {
+        vm m = vm_first(n - i);
+        top = vf_max(top, vf_select(m, vf_load_m(m, x + i), vf_set1(-INFINITY)));
+    }
+    const vf max = vf_set1(vf_largest(top));
+    for (size_t i = 0; i < n; i += VL) {
+        vm m = vm_first(n - i);
+        vf e = vf_exp(vf_sub(vf_load_m(m, x + i), max));
+        vf_store_m(x + i, m, e);
+        sum = vf_add(sum, vf_select(m, e, vf_set1(0)));
+    }
+    const vf scale = vf_set1(1.0f / vf_sum(sum));
+    for (size_t i = 0; i < n; i += VL) {
+        vm m = vm_first(n - i);
+        vf_store_m(x + i, m, vf_mul(vf_load_m(m, x + i), scale));
+    }
+}
+
 /* methods.md (39) */
 INLINE void simd_softcap(float *x, size_t n, float cap)
 {
