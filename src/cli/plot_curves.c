@@ -429,7 +429,7 @@ static int pick_kernels(struct kernel_pick *p, const struct hwprofile *h, const 
             error_set(err, ERROR_USAGE, "--op: expected one of %.200s, found \"%s\"", ops.s, p->op);
         else
             error_set(err, ERROR_UNAVAILABLE,
-                      "%s: no roofs of kernels in it; `roofcast profile` without --quick measures them", o->doc);
+                      "%s: no roofs of kernels in it; `roofcast profile` measures them", o->doc);
         strbuf_free(&ops);
         return -1;
     }
@@ -581,8 +581,8 @@ static int chart_kind(struct curve_chart *c, const struct hwprofile *h, const st
         return -1;
     if (c->n_series == 0)
         return error_set(err, ERROR_UNAVAILABLE,
-                         "%s: no %s%s%s in it; `roofcast profile` without --quick measures %s", o->hw ? o->hw : o->doc, k->what,
-                         o->op ? " of " : "", o->op ? o->op : "", "it");
+                         "%s: no %s%s%s in it; `roofcast profile` measures more without --quick, most with --full", o->hw ? o->hw : o->doc, k->what,
+                         o->op ? " of " : "", o->op ? o->op : "");
     snprintf(c->x.title, sizeof c->x.title, "%s", k->x_title);
     bool latency = strcmp(k->kind, "latency") == 0;
     if (latency)
