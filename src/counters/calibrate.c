@@ -16,6 +16,8 @@ struct calibration {
     struct counters *c;
     struct work_memory memory;
     int attempt, tried[COUNTER_EVENT_MAX];
+    bool whole[COUNTER_EVENT_MAX]; /* what it counted last is all it could have counted */
+    struct counter_control control[COUNTER_EVENT_MAX];
 };
 
 static void read_raw(struct counters *c, uint64_t *raw)
@@ -59,8 +61,7 @@ static void sort3(double *x)
             }
 }
 
-/* Class of what three sizes and the control counted; control_known NaN: there was none. */
-enum counter_class counter_classify(struct counter_check *k, double control_known, double control_counted)
+enum counter_class counter_classify(struct counter_check *k, const struct counter_control *control)
 {
     double r[COUNTER_CHECK_SIZES], most = 0;
     bool whole = true;
@@ -85,13 +86,13 @@ enum counter_class counter_classify(struct counter_check *k, double control_know
         snprintf(k->why, sizeof k->why, "%.4g to %.4g times what %s has, depending on its size", r[0], r[2], k->work);
         return k->class = COUNTER_POLLUTED;
     }
-    if (control_known == 0 && !(control_counted <= SCALED_WITHIN * most)) {
-        snprintf(k->why, sizeof k->why, "counts %.4g in work that has none of %s", control_counted, k->work);
+    if (control->known == 0 && !(control->counted <= SCALED_WITHIN * most)) {
+        snprintf(k->why, sizeof k->why, "counts %.4g in work that has none of %s", control->counted, k->work);
         return k->class = COUNTER_POLLUTED;
     }
-    if (control_known > 0 && !(fabs(control_counted / control_known - r[1]) <= SCALED_WITHIN * r[1])) {
+    if (control->known > 0 && !(fabs(control->counted / control->known - r[1]) <= control->within * r[1])) {
         snprintf(k->why, sizeof k->why, "%.4g times what %s has, %.4g times in other work", r[1], k->work,
-                 control_counted / control_known);
+                 control->counted / control->known);
         return k->class = COUNTER_POLLUTED;
     }
     const double off = fmax(fabs(r[0] - 1), fabs(r[2] - 1));
@@ -132,7 +133,7 @@ static int run_work(struct calibration *k, const struct known_work *w, const cha
             }
     }
     read_raw(c, a);
-    const double control = known_work_control(w);
+    const double control = known_work_control(w, &k->memory);
     read_raw(c, b);
     counted(c, a, b, idle, n);
     for (size_t i = 0; i < c->n_event; i++) {
@@ -141,12 +142,51 @@ static int run_work(struct calibration *k, const struct known_work *w, const cha
             continue;
         snprintf(e->check.work, sizeof e->check.work, "%s", name);
         k->tried[i]++;
-        if (c->thread[0].ok[i])
-            counter_classify(&e->check, control, n[i]);
+        k->whole[i] = c->thread[0].ok[i];
+        k->control[i] = (struct counter_control){ control, n[i], known_work_control_within(w) };
+        if (k->whole[i])
+            counter_classify(&e->check, &k->control[i]);
         else
             snprintf(e->check.why, sizeof e->check.why, "%.120s", c->thread[0].reason);
     }
     return 0;
+}
+
+/* Events that count parts of one thing: memory's channels, loads and prefetches. Each has what its share happens to be, or
+ * nothing; what the work has is their sum. */
+static bool are_parts(const struct counter_event *a, const struct counter_event *b)
+{
+    return a->field == b->field && a->work[0] && strcmp(a->work, b->work) == 0 && !counter_field_is_sw(a->field);
+}
+
+/* The parts that event first is the first of have the class of their sum; their ratios stay their own. */
+static void join_parts(struct calibration *k, size_t first)
+{
+    struct counters *c = k->c;
+    struct counter_check sum = { .ratio = 0 };
+    struct counter_control control = k->control[first];
+    int n = 0;
+    memcpy(sum.known, c->event[first].check.known, sizeof sum.known);
+    memcpy(sum.work, c->event[first].check.work, sizeof sum.work);
+    control.counted = 0;
+    for (size_t i = 0; i < c->n_event; i++) {
+        if (!are_parts(&c->event[first], &c->event[i]))
+            continue;
+        if (i < first || !k->whole[i])
+            return;
+        for (int s = 0; s < COUNTER_CHECK_SIZES; s++)
+            sum.counted[s] += c->event[i].check.counted[s];
+        control.counted += k->control[i].counted;
+        n++;
+    }
+    if (n < 2)
+        return;
+    counter_classify(&sum, &control);
+    for (size_t i = first; i < c->n_event; i++)
+        if (are_parts(&c->event[first], &c->event[i])) {
+            c->event[i].check.class = sum.class;
+            snprintf(c->event[i].check.why, sizeof sum.why, "%s%.110s", sum.why[0] ? "with its parts: " : "", sum.why);
+        }
 }
 
 /* The work of event i, unless it is done. */
@@ -171,12 +211,15 @@ int counters_calibrate(struct counters *c, struct error *err)
     if (counters_thread_start(c, 0, err) != 0)
         return -1;
     int rc = 0;
-    for (; rc == 0 && k.attempt < ATTEMPTS; k.attempt++)
+    for (; rc == 0 && k.attempt < ATTEMPTS; k.attempt++) {
         for (int set = 0; rc == 0 && set < c->n_set; set++) {
             counters_thread_select(c, 0, set);
             for (size_t i = 0; rc == 0 && i < c->n_event; i++)
                 rc = calibrate_event(&k, i, set, err);
         }
+        for (size_t i = 0; i < c->n_event; i++)
+            join_parts(&k, i);
+    }
     counters_thread_stop(c, 0);
     work_memory_free(&k.memory);
     return rc;

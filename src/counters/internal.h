@@ -76,8 +76,11 @@ void counters_derive(const struct counters *c, struct counter_sample *out);
 /* ---- calibrate.c -------------------------------------------------------------------------------------------- */
 /* Every event counts its known work on the calling thread; fills event[].check. */
 int counters_calibrate(struct counters *c, struct error *err);
-/* The class, ratio and reason of what k->known and k->counted hold; the control had control_known units (NaN: there was none)
- * and counted so many. */
-enum counter_class counter_classify(struct counter_check *k, double control_known, double control_counted);
+struct counter_control {
+    double known, counted; /* units that the control had, and counted; known NaN: there was none */
+    double within;         /* with known above 0: which part of the work's ratio its own may be off by */
+};
+/* The class, ratio and reason of what k->known and k->counted hold. */
+enum counter_class counter_classify(struct counter_check *k, const struct counter_control *control);
 
 #endif

@@ -23,7 +23,7 @@ struct known_work {
     unsigned cpu_flags;    /* that it needs */
     size_t (*bytes)(void); /* of memory; NULL: none */
     bool chained;          /* the memory is a cycle of pointers, through so many bytes */
-    enum { CONTROL_NONE, CONTROL_ZERO, CONTROL_MIX } control;
+    enum { CONTROL_NONE, CONTROL_ZERO, CONTROL_MIX, CONTROL_WALK } control;
 };
 
 /* ---- instructions -------------------------------------------------------------------------------------------------- */
@@ -200,6 +200,26 @@ static double chase(struct work_memory *m, int size)
     return (double)loads * LINE;
 }
 
+/*
+ * A walk from front to back: prefetchers follow it, and a cache fills as many lines whoever asked for them. An event that counts
+ * misses of loads, or prefetches twice, is right in a chain and wrong here. What part of the memory may have been in the cache when
+ * the walk began: it is four times as much as a chain that the cache does not hold.
+ */
+#define WALK_WITHIN 0.25
+
+static size_t walk_bytes(const struct known_work *w)
+{
+    const size_t bytes = w->bytes();
+    return w->bytes == memory_bytes ? bytes : 4 * bytes;
+}
+
+static double walk(const struct work_memory *m, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += LINE)
+        (void)*(const volatile uint64_t *)(const volatile void *)(m->data + i);
+    return (double)bytes;
+}
+
 /* Halves in turn: size + 1 of them. */
 static double sweep_read(struct work_memory *m, int size)
 {
@@ -291,9 +311,9 @@ static const struct known_work works[] = {
     { .name = "int8_512", .run = X86_ONLY(int8_512), .cpu_flags = CPU_AVX512VNNI, .control = CONTROL_ZERO },
     { .name = "flop_neon", .run = ARM_ONLY(f32_neon), .control = CONTROL_ZERO },
     { .name = "flop_sve", .run = ARM_ONLY(f32_sve), .control = CONTROL_ZERO },
-    { .name = "l1_fill", .run = chase, .bytes = l1_bytes, .chained = true, .control = CONTROL_ZERO },
-    { .name = "l2_fill", .run = chase, .bytes = l2_bytes, .chained = true, .control = CONTROL_ZERO },
-    { .name = "l3_fill", .run = chase, .bytes = memory_bytes, .chained = true, .control = CONTROL_ZERO },
+    { .name = "l1_fill", .run = chase, .bytes = l1_bytes, .chained = true, .control = CONTROL_WALK },
+    { .name = "l2_fill", .run = chase, .bytes = l2_bytes, .chained = true, .control = CONTROL_WALK },
+    { .name = "l3_fill", .run = chase, .bytes = memory_bytes, .chained = true, .control = CONTROL_WALK },
     { .name = "dram_read", .run = sweep_read, .bytes = memory_bytes, .control = CONTROL_ZERO },
     { .name = "dram_write", .run = sweep_write, .bytes = memory_bytes, .control = CONTROL_ZERO },
     { .name = "task_clock", .run = task_clock },
@@ -343,20 +363,21 @@ static int reserve(struct work_memory *m, size_t bytes, struct error *err)
 
 int known_work_prepare(const struct known_work *w, struct work_memory *m, struct error *err)
 {
-    const size_t bytes = w->bytes ? w->bytes() : 0;
+    const size_t bytes = w->bytes ? w->bytes() : 0, walked = w->control == CONTROL_WALK ? walk_bytes(w) : bytes;
     if (!bytes)
         return 0;
-    if (reserve(m, bytes, err) != 0)
+    if (reserve(m, walked, err) != 0)
         return -1;
     if (!w->chained) { /* dirty from end to end, as the work leaves it */
         m->chained = false;
         sweep_write(m, 1);
         return 0;
     }
-    /* Of a chain through memory only half is walked, after the other half has driven it out of the caches. */
-    const bool beyond = w->bytes == memory_bytes;
-    chain(m, beyond ? bytes / 2 : bytes);
-    for (size_t i = bytes / 2; beyond && i < bytes; i += LINE)
+    /* Of a chain through memory only half is walked, after the other half has driven it out of the caches. What is not of the
+     * chain is written to, too: pages that nobody wrote to are all the same one. */
+    const size_t n = w->bytes == memory_bytes ? bytes / 2 : bytes;
+    chain(m, n);
+    for (size_t i = n / LINE * LINE; i < walked; i += LINE)
         ((volatile unsigned char *)m->data)[i] = 1;
     return 0;
 }
@@ -366,10 +387,23 @@ double known_work_run(const struct known_work *w, struct work_memory *m, int siz
     return w->run(m, size);
 }
 
-double known_work_control(const struct known_work *w)
+double known_work_control(const struct known_work *w, struct work_memory *m)
 {
-    if (w->control == CONTROL_NONE)
-        return NAN;
-    const double n = mix();
-    return w->control == CONTROL_MIX ? n : 0;
+    switch (w->control) {
+    case CONTROL_NONE:
+        break;
+    case CONTROL_ZERO:
+        mix();
+        return 0;
+    case CONTROL_MIX:
+        return mix();
+    case CONTROL_WALK:
+        return walk(m, walk_bytes(w));
+    }
+    return NAN;
+}
+
+double known_work_control_within(const struct known_work *w)
+{
+    return w->control == CONTROL_WALK ? WALK_WITHIN : 0.01;
 }

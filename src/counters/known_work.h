@@ -27,8 +27,11 @@ void work_memory_free(struct work_memory *m);
 int known_work_prepare(const struct known_work *w, struct work_memory *m, struct error *err);
 /* Do the work at a size, 0 to COUNTER_CHECK_SIZES - 1, and say how much it was: units of the field. */
 double known_work_run(const struct known_work *w, struct work_memory *m, int size);
-/* Other work, with how many units of the field: 0 for most, and an event that counts in it counts something else; NaN: there is
- * no such work, and none was done. */
-double known_work_control(const struct known_work *w);
+/* Other work in the memory that was prepared, with how many units of the field: 0 for most, and an event that counts in it counts
+ * something else; more than 0: the event has to count it at the ratio of the known work; NaN: there is no such work, and none was
+ * done. */
+double known_work_control(const struct known_work *w, struct work_memory *m);
+/* Which part of that ratio the control may be off by: how much is in the control is known less well than in the work. */
+double known_work_control_within(const struct known_work *w);
 
 #endif

@@ -171,7 +171,8 @@ static void software_events(void **state)
 static enum counter_class classify(double a, double b, double c, double control_known, double control_counted)
 {
     struct counter_check k = { .known = { 1e6, 2e6, 4e6 }, .counted = { a, b, c }, .work = "test" };
-    counter_classify(&k, control_known, control_counted);
+    const struct counter_control control = { control_known, control_counted, 0.01 };
+    counter_classify(&k, &control);
     assert_true((k.why[0] == 0) == (k.class == COUNTER_EXACT || k.class == COUNTER_SCALED));
     return k.class;
 }
@@ -190,6 +191,22 @@ static void classes(void **state)
     assert_int_equal(classify(1e6, 2e6, 4e6, 18e6, 18e6), COUNTER_EXACT);     /* instructions */
     assert_int_equal(classify(0.5e6, 1e6, 2e6, 18e6, 1e6), COUNTER_POLLUTED); /* branches */
     assert_int_equal(classify(1e6, NAN, 4e6, 0, 0), COUNTER_POLLUTED);
+}
+
+/* Lines of a chain are all counted; from front to back, where prefetchers fetch them, a third is, or all twice, or nearly all. */
+static void prefetches_count(void **state)
+{
+    (void)state;
+    static const struct {
+        double counted;
+        enum counter_class class;
+    } t[] = { { 1e6, COUNTER_EXACT }, { 0.9e6, COUNTER_EXACT }, { 0.33e6, COUNTER_POLLUTED }, { 2e6, COUNTER_POLLUTED } };
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        const struct known_work *w = known_work_find("l2_fill");
+        struct counter_check k = { .known = { 1e6, 2e6, 4e6 }, .counted = { 1e6, 2e6, 4e6 }, .work = "l2_fill" };
+        const struct counter_control control = { 1e6, t[i].counted, known_work_control_within(w) };
+        assert_int_equal(counter_classify(&k, &control), t[i].class);
+    }
 }
 
 /* Every work that this CPU can do is done: no instruction is one that it lacks, sizes grow, controls have none or other work. */
@@ -218,7 +235,10 @@ static void works_run(void **state)
         const double a = known_work_run(w, &m, 0), b = known_work_run(w, &m, 1);
         if (!(a > 0) || !(b > 1.2 * a))
             fail_msg("%s: %g, then %g", names[i], a, b);
-        assert_true(known_work_control(w) == 0 || isnan(known_work_control(w)) || i == 0);
+        const double control = known_work_control(w, &m);
+        const bool fill = strstr(names[i], "_fill") != NULL;
+        assert_true(i == 0 || fill ? control > 0 : control == 0 || isnan(control));
+        assert_true(!fill || (control >= 4 * 65536 && control <= (double)m.size));
     }
     work_memory_free(&m);
     assert_true(possible >= 7);
@@ -227,19 +247,20 @@ static void works_run(void **state)
 
 /* ---- a backend of the test's own: events that lie ------------------------------------------------------------------- */
 
-enum { HONEST, DEAD, WRONG, NOISY };
+enum { HONEST, DEAD, WRONG, NOISY, FIRST, REST, EMPTY, HALF, OTHER };
 static const struct {
     const char *name;
     enum counter_field field;
 } fakes[] = { { "honest", COUNTER_INSTRUCTIONS }, { "dead", COUNTER_FLOP }, { "wrong", COUNTER_BF16_FLOP },
-              { "noisy", COUNTER_INT8_OPS } };
+              { "noisy", COUNTER_INT8_OPS }, { "first", COUNTER_DRAM_BYTES }, { "rest", COUNTER_DRAM_BYTES },
+              { "empty", COUNTER_DRAM_BYTES }, { "half", COUNTER_L3_FILL_BYTES }, { "other", COUNTER_L3_FILL_BYTES } };
 
 static int fake_open(struct counters *c, struct error *err)
 {
     (void)err;
     for (size_t i = 0; i < ARRAY_LEN(fakes); i++) {
         struct counter_event e = { .field = fakes[i].field, .scale = 1, .source = SOURCE_CORE_COUNTERS, .work = "page_faults",
-                                   .set = i == NOISY ? 1 : 0 };
+                                   .set = i == NOISY || i == EMPTY ? 1 : 0 };
         snprintf(e.name, sizeof e.name, "%s", fakes[i].name);
         counters_add_event(c, &e);
     }
@@ -263,10 +284,12 @@ static void fake_stop(struct counters *c, struct counter_thread *t, int tid)
     (void)c, (void)t, (void)tid;
 }
 
-/* The honest one counts page faults as the kernel does and, as instructions do, those of reading it; the wrong one counts reads of itself as well; the noisy one squares. */
+/* The honest one counts page faults as the kernel does and, as instructions do, those of reading it; the wrong one counts reads of
+ * itself as well; the noisy one squares. Of a field in parts the first hundred are the first's and all others the rest's; of
+ * another field one's are half of all, and the other's grow. */
 static void fake_read(struct counters *c, struct counter_thread *t, int tid, uint64_t *raw)
 {
-    static uint64_t reads;
+    static uint64_t reads, start;
     struct perf_group *g = c->own;
     uint64_t v[PERF_GROUP_MAX] = { 0 };
     char why[160];
@@ -278,6 +301,12 @@ static void fake_read(struct counters *c, struct counter_thread *t, int tid, uin
     raw[DEAD] = 0;
     raw[WRONG] = v[0] + 10000 * reads;
     raw[NOISY] = v[0] * v[0];
+    start = reads == 1 ? v[0] + 100 : start;
+    raw[FIRST] = v[0] < start ? v[0] : start;
+    raw[REST] = v[0] - raw[FIRST];
+    raw[EMPTY] = 0;
+    raw[HALF] = v[0] / 2;
+    raw[OTHER] = v[0] * v[0] / 64;
 }
 
 static void lies_are_caught(void **state)
@@ -305,8 +334,14 @@ static void lies_are_caught(void **state)
     assert_int_equal(c->event[WRONG].check.class, COUNTER_POLLUTED);
     assert_int_equal(c->event[NOISY].check.class, COUNTER_POLLUTED);
     assert_non_null(strstr(c->event[DEAD].check.why, "0 counted of"));
+    for (int i = FIRST; i <= EMPTY; i++)
+        assert_int_equal(c->event[i].check.class, COUNTER_EXACT);
+    assert_true(c->event[EMPTY].check.ratio == 0 && c->event[EMPTY].check.why[0] == 0);
+    assert_int_equal(c->event[HALF].check.class, COUNTER_POLLUTED);
+    assert_int_equal(c->event[OTHER].check.class, COUNTER_POLLUTED);
+    assert_non_null(strstr(c->event[HALF].check.why, "with its parts: "));
     json_t *certificate = counters_certificate(c);
-    assert_int_equal(json_array_size(certificate), 4);
+    assert_int_equal(json_array_size(certificate), ARRAY_LEN(fakes));
     assert_string_equal(json_string_value(json_object_get(json_array_get(certificate, 1), "class")), "dead");
     json_decref(certificate);
     perf_group_close(&g);
@@ -347,7 +382,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(group_counts_exactly), cmocka_unit_test(group_of_software), cmocka_unit_test(group_not_whole),
-        cmocka_unit_test(permissions_explained), cmocka_unit_test(software_events), cmocka_unit_test(classes), cmocka_unit_test(works_run),
+        cmocka_unit_test(permissions_explained), cmocka_unit_test(software_events), cmocka_unit_test(classes),
+        cmocka_unit_test(prefetches_count), cmocka_unit_test(works_run),
         cmocka_unit_test(lies_are_caught), cmocka_unit_test(sets_are_joined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
