@@ -25,14 +25,16 @@ static void put_pmu(const char *root, const char *name, const char *type, const 
     }
 }
 
-/* Formats: arch/x86/events/intel/core.c, uncore_snbep.c; amd/core.c, amd/uncore.c; drivers/perf of the kernel. */
+/* Formats of linux 6.12: PMU_FORMAT_ATTR in arch/x86/events/intel/core.c and amd/core.c, DEFINE_UNCORE_FORMAT_ATTR in
+ * amd/uncore.c (event14, umask8, event8, rdwrmask); ATTR_CFG_FLD_event in drivers/perf/arm_pmuv3.c; ARM_CSPMU_FORMAT_EVENT_ATTR in
+ * drivers/perf/arm_cspmu/arm_cspmu.h. */
 static const char *const intel[] = { "event", "config:0-7", "umask", "config:8-15", "edge", "config:18", "cmask", "config:24-31",
-                                     NULL };
+                                     "offcore_rsp", "config1:0-63", NULL };
 static const char *const amd_core[] = { "event", "config:0-7,32-35", "umask", "config:8-15", NULL };
 static const char *const amd_df[] = { "event", "config:0-7,32-35,59-60", "umask", "config:8-15", NULL };
 static const char *const amd_umc[] = { "event", "config:0-7", "rdwrmask", "config:8-9", NULL };
 static const char *const arm_core[] = { "event", "config:0-15", "long", "config1:0", NULL };
-static const char *const scf[] = { "event", "config:0-31", NULL };
+static const char *const scf[] = { "event", "config:0-32", NULL };
 
 /* Two sockets of six channels, with the free-running counters of a desktop beside them to tell apart. */
 static void put_intel(const char *root)
@@ -82,58 +84,87 @@ static void files_of(char path[4200], const char *name)
 /* ---- raw words --------------------------------------------------------------------------------------------------- */
 
 /*
- * Written down from other places than the files: Intel SDM volume 3B tables 20 and perfmon's event lists, AMD PPR of family 17h
- * model 31h, 19h models 01h and 11h, 1Ah model 02h, Arm technical reference manuals, LIKWID's perfmon_*_events.txt.
+ * Three a micro-architecture, each put together by hand from a place that the event files were not made from, as it stood at these
+ * commits, and from the formats above:
+ *
+ *   perfmon  github.com/intel/perfmon 6dadedf: EventCode, UMask and MSRValue of XXX/events/..._core.json, ..._uncore.json. What is
+ *            counted by a fixed counter has the encoding of tools/perf/pmu-events/jevents.py (linux 6.12).
+ *   libpfm   github.com/wcohen/libpfm4 91970fe, lib/events: .code and .ucode, or .code on Arm.
+ *   likwid   github.com/RRZE-HPC/likwid d9c523b, src/includes/perfmon_NAME_events.txt: EVENT_ and UMASK_ lines.
+ *   arm      github.com/ARM-software/data 6aeb4c8, pmu/NAME.json: "code", which is decimal there.
+ *   linux    6.12, where nobody else has the event: the file and line that are named.
  */
 static const struct raw {
     const char *file, *event, *pmu;
-    uint64_t config;
+    uint64_t config, config1;
 } raws[] = {
-    { "skylake-sp", "FP_ARITH_INST_RETIRED.512B_PACKED_SINGLE", "cpu", 0x80c7 },
-    { "skylake-sp", "L1D.REPLACEMENT", "cpu", 0x0151 },
-    { "skylake-sp", "UNC_M_CAS_COUNT.RD", "uncore_imc_0", 0x0304 },
-    { "cascade-lake", "FP_ARITH_INST_RETIRED.SCALAR_SINGLE", "cpu", 0x02c7 },
-    { "cascade-lake", "L2_LINES_IN.ALL", "cpu", 0x1ff1 },
-    { "cascade-lake", "UNC_M_CAS_COUNT.WR", "uncore_imc_0", 0x0c04 },
-    { "ice-lake-sp", "FP_ARITH_INST_RETIRED.256B_PACKED_SINGLE", "cpu", 0x20c7 },
-    { "ice-lake-sp", "MEM_LOAD_RETIRED.L3_MISS", "cpu", 0x20d1 },
-    { "ice-lake-sp", "UNC_M_CAS_COUNT.WR", "uncore_imc_0", 0x3004 },
-    { "sapphire-rapids", "AMX_OPS_RETIRED.INT8", "cpu", 0x01ce },
-    { "sapphire-rapids", "L2_LINES_IN.ALL", "cpu", 0x1f25 },
-    { "sapphire-rapids", "UNC_M_CAS_COUNT.RD", "uncore_imc_0", 0xcf05 },
-    { "emerald-rapids", "INT_VEC_RETIRED.VNNI_256", "cpu", 0x20e7 },
-    { "emerald-rapids", "FP_ARITH_INST_RETIRED2.512B_PACKED_HALF", "cpu", 0x10cf },
-    { "emerald-rapids", "UNC_M_CAS_COUNT.WR", "uncore_imc_0", 0xf005 },
-    { "granite-rapids", "FP_ARITH_INST_RETIRED.512B_PACKED_DOUBLE", "cpu", 0x40c7 },
-    { "granite-rapids", "UNC_M_CAS_COUNT_SCH0.RD", "uncore_imc_0", 0xcf05 },
-    { "granite-rapids", "UNC_M_CAS_COUNT_SCH1.WR", "uncore_imc_0", 0xf006 },
-    { "zen2", "fp_ret_sse_avx_ops.all", "cpu", 0x0f03 },
-    { "zen2", "ls_dmnd_fills_from_sys DRAM", "cpu", 0x4843 },
-    { "zen2", "dram_channel_data_controller_7", "amd_df", 0x1000038c7 },
-    { "zen3", "ex_ret_instr", "cpu", 0x00c0 },
-    { "zen3", "ls_any_fills_from_sys DRAM", "cpu", 0x4844 },
-    { "zen3", "dram_channel_data_controller_4", "amd_df", 0x100003807 },
-    { "zen4", "fp_ret_sse_avx_ops without bfloat", "cpu", 0x0f03 },
-    { "zen4", "fp_ret_sse_avx_ops.bfloat_mac_flops", "cpu", 0x1003 },
-    { "zen4", "umc_cas_cmd.rd", "amd_umc_0", 0x010a },
-    { "zen5", "fp_ret_sse_avx_ops.packed_single_flops", "cpu", 0x6003 },
-    { "zen5", "sse_avx_ops_retired.sse_avx_vnni", "cpu", 0xc00b },
-    { "zen5", "umc_cas_cmd.wr", "amd_umc_0", 0x020a },
-    { "neoverse-n1", "INST_RETIRED", "armv8_pmuv3_0", 0x08 },
-    { "neoverse-n1", "L1D_CACHE_REFILL", "armv8_pmuv3_0", 0x03 },
-    { "neoverse-n1", "LL_CACHE_MISS_RD", "armv8_pmuv3_0", 0x37 },
-    { "neoverse-v1", "FP_SCALE_OPS_SPEC", "armv8_pmuv3_0", 0x80c0 },
-    { "neoverse-v1", "FP_FIXED_OPS_SPEC", "armv8_pmuv3_0", 0x80c1 },
-    { "neoverse-v1", "L2D_CACHE_REFILL", "armv8_pmuv3_0", 0x17 },
-    { "neoverse-v2", "CPU_CYCLES", "armv8_pmuv3_0", 0x11 },
-    { "neoverse-v2", "FP_FIXED_OPS_SPEC", "armv8_pmuv3_0", 0x80c1 },
-    { "neoverse-v2", "LL_CACHE_MISS_RD", "armv8_pmuv3_0", 0x37 },
-    { "grace", "cmem_rd_data", "nvidia_scf_pmu_0", 0x1a5 },
-    { "grace", "cmem_wr_total_bytes", "nvidia_scf_pmu_0", 0x1db },
-    { "grace", "FP_SCALE_OPS_SPEC", "armv8_pmuv3_0", 0x80c0 },
-    { "armv8-pmuv3", "INST_RETIRED", "armv8_pmuv3_0", 0x08 },
-    { "armv8-pmuv3", "CPU_CYCLES", "armv8_pmuv3_0", 0x11 },
-    { "armv8-pmuv3", "L1D_CACHE_REFILL", "armv8_pmuv3_0", 0x03 },
+    /* perfmon: SKX "EventCode": "0xC7", "UMask": "0x80"; "0x51", "0x01"; uncore "0x4", "0x3"; "0xB7", "0x01", "0x3FBC000491" */
+    { "skylake-sp", "FP_ARITH_INST_RETIRED.512B_PACKED_SINGLE", "cpu", 0x80c7, 0 },
+    { "skylake-sp", "L1D.REPLACEMENT", "cpu", 0x0151, 0 },
+    { "skylake-sp", "UNC_M_CAS_COUNT.RD", "uncore_imc_0", 0x0304, 0 },
+    { "skylake-sp", "OFFCORE_RESPONSE.ALL_DATA_RD.L3_MISS.ANY_SNOOP", "cpu", 0x01b7, 0x3fbc000491 },
+    { "skylake-sp", "OFFCORE_RESPONSE.ALL_RFO.L3_MISS.ANY_SNOOP", "cpu", 0x01b7, 0x3fbc000122 },
+    /* perfmon: CLX */
+    { "cascade-lake", "FP_ARITH_INST_RETIRED.SCALAR_SINGLE", "cpu", 0x02c7, 0 },
+    { "cascade-lake", "L2_LINES_IN.ALL", "cpu", 0x1ff1, 0 },
+    { "cascade-lake", "UNC_M_CAS_COUNT.WR", "uncore_imc_0", 0x0c04, 0 },
+    { "cascade-lake", "OCR.ALL_READS.L3_MISS.ANY_SNOOP", "cpu", 0x01b7, 0x3fbc0007f7 },
+    /* perfmon: ICX */
+    { "ice-lake-sp", "FP_ARITH_INST_RETIRED.256B_PACKED_SINGLE", "cpu", 0x20c7, 0 },
+    { "ice-lake-sp", "OCR.READS_TO_CORE.L3_MISS", "cpu", 0x01b7, 0x3f3fc00477 },
+    { "ice-lake-sp", "UNC_M_CAS_COUNT.WR", "uncore_imc_0", 0x3004, 0 },
+    /* perfmon: SPR, EMR, GNR; libpfm intel_spr_events.h has the same codes of L2_LINES_IN and INT_VEC_RETIRED */
+    { "sapphire-rapids", "INST_RETIRED.ANY", "cpu", 0x00c0, 0 },
+    { "sapphire-rapids", "L2_LINES_IN.ALL", "cpu", 0x1f25, 0 },
+    { "sapphire-rapids", "UNC_M_CAS_COUNT.RD", "uncore_imc_0", 0xcf05, 0 },
+    { "sapphire-rapids", "OCR.READS_TO_CORE.L3_MISS", "cpu", 0x012a, 0x3f3fc04477 },
+    { "emerald-rapids", "INT_VEC_RETIRED.VNNI_256", "cpu", 0x20e7, 0 },
+    { "emerald-rapids", "FP_ARITH_INST_RETIRED2.512B_PACKED_HALF", "cpu", 0x10cf, 0 },
+    { "emerald-rapids", "UNC_M_CAS_COUNT.WR", "uncore_imc_0", 0xf005, 0 },
+    { "granite-rapids", "FP_ARITH_INST_RETIRED.512B_PACKED_DOUBLE", "cpu", 0x40c7, 0 },
+    { "granite-rapids", "UNC_M_CAS_COUNT_SCH0.RD", "uncore_imc_0", 0xcf05, 0 },
+    { "granite-rapids", "UNC_M_CAS_COUNT_SCH1.WR", "uncore_imc_0", 0xf006, 0 },
+    /* likwid: zen2 L2_PF_MISS_IN_L3 0x72, 0x1F; DRAM_CHANNEL_0 0x07, 0x38. libpfm amd64_events_fam17h_zen2.h: code 0x43.
+     * linux: amdzen2/data-fabric.json, channel 7: 0x1c7, whose ninth bit is config's bit 32. */
+    { "zen2", "l2_pf_miss_l2_l3 of L2 prefetchers", "cpu", 0x1f72, 0 },
+    { "zen2", "ls_refills_from_sys, other dies and DRAM", "cpu", 0x5843, 0 },
+    { "zen2", "dram_channel_data_controller_0", "amd_df", 0x3807, 0 },
+    { "zen2", "dram_channel_data_controller_7", "amd_df", 0x1000038c7, 0 },
+    /* libpfm amd64_events_fam19h_zen3.h: 0xc0; L2_PREFETCH_MISS_L3 0x72, L2_HW_PREFETCHER 0x1f. likwid: zen3 DRAM_CHANNEL_2 0x87 */
+    { "zen3", "ex_ret_instr", "cpu", 0x00c0, 0 },
+    { "zen3", "l2_pf_miss_l2_l3 of L2 prefetchers", "cpu", 0x1f72, 0 },
+    { "zen3", "dram_channel_data_controller_2", "amd_df", 0x3887, 0 },
+    { "zen3", "dram_channel_data_controller_4", "amd_df", 0x100003807, 0 },
+    /* libpfm amd64_events_fam19h_zen4.h: RETIRED_SSE_AVX_FLOPS 0x3, 0x1 + 0x2 + 0x4 + 0x8 and BFLOAT_MAC_FLOPS 0x10.
+     * linux: amdzen4/memory-controller.json, RdWrMask */
+    { "zen4", "fp_ret_sse_avx_ops without bfloat", "cpu", 0x0f03, 0 },
+    { "zen4", "fp_ret_sse_avx_ops.bfloat_mac_flops", "cpu", 0x1003, 0 },
+    { "zen4", "umc_cas_cmd.rd", "amd_umc_0", 0x010a, 0 },
+    /* likwid: zen5 RETIRED_SSE_AVX_FLOPS_ALL_SP_PACKED 0x03, 0x6F, ..._ALL_BF16 0x2F; RETIRED_INT_OPS_SSE_AVX_VNNI 0x0B, 0xC0 */
+    { "zen5", "fp_ret_sse_avx_ops.packed_single_flops", "cpu", 0x6f03, 0 },
+    { "zen5", "fp_ret_sse_avx_ops.bfloat16_flops", "cpu", 0x2f03, 0 },
+    { "zen5", "sse_avx_ops_retired.sse_avx_vnni", "cpu", 0xc00b, 0 },
+    { "zen5", "umc_cas_cmd.wr", "amd_umc_0", 0x020a, 0 },
+    /* arm: neoverse-n1.json 8, 3, 55 */
+    { "neoverse-n1", "INST_RETIRED", "armv8_pmuv3_0", 8, 0 },
+    { "neoverse-n1", "L1D_CACHE_REFILL", "armv8_pmuv3_0", 3, 0 },
+    { "neoverse-n1", "LL_CACHE_MISS_RD", "armv8_pmuv3_0", 55, 0 },
+    /* arm: neoverse-v1.json 32960, 32961, 23 */
+    { "neoverse-v1", "FP_SCALE_OPS_SPEC", "armv8_pmuv3_0", 32960, 0 },
+    { "neoverse-v1", "FP_FIXED_OPS_SPEC", "armv8_pmuv3_0", 32961, 0 },
+    { "neoverse-v1", "L2D_CACHE_REFILL", "armv8_pmuv3_0", 23, 0 },
+    /* arm: neoverse-v2.json 17, 32961, 55 */
+    { "neoverse-v2", "CPU_CYCLES", "armv8_pmuv3_0", 17, 0 },
+    { "neoverse-v2", "FP_FIXED_OPS_SPEC", "armv8_pmuv3_0", 32961, 0 },
+    { "neoverse-v2", "LL_CACHE_MISS_RD", "armv8_pmuv3_0", 55, 0 },
+    /* likwid: nvidiagrace CMEM_RD_DATA 0x1A5, CMEM_WR_TOTAL_BYTES 0x1DB, FP_SCALE_OPS_SPEC 0x80C0 */
+    { "grace", "cmem_rd_data", "nvidia_scf_pmu_0", 0x1a5, 0 },
+    { "grace", "cmem_wr_total_bytes", "nvidia_scf_pmu_0", 0x1db, 0 },
+    { "grace", "FP_SCALE_OPS_SPEC", "armv8_pmuv3_0", 0x80c0, 0 },
+    /* arm: common_armv8.json 8, 17, 3 */
+    { "armv8-pmuv3", "INST_RETIRED", "armv8_pmuv3_0", 8, 0 },
+    { "armv8-pmuv3", "CPU_CYCLES", "armv8_pmuv3_0", 17, 0 },
+    { "armv8-pmuv3", "L1D_CACHE_REFILL", "armv8_pmuv3_0", 3, 0 },
 };
 
 static const struct event_def *event_of(const struct event_file *f, const char *name)
@@ -175,15 +206,46 @@ static void raw_words(void **state)
         const struct pmu *pmu = pmu_of(&l[vendor], r->pmu);
         assert_non_null(pmu);
         assert_ok(pmu_encode(&config, &l[vendor], pmu, event_of(&f, r->event)->config, &err), err);
-        if (config.word[0] != r->config)
-            fail_msg("%s %s: %#llx, expected %#llx", r->file, r->event, (unsigned long long)config.word[0],
-                     (unsigned long long)r->config);
+        if (config.word[0] != r->config || config.word[1] != r->config1 || config.word[2] != 0)
+            fail_msg("%s %s: %#llx and %#llx, expected %#llx and %#llx", r->file, r->event, (unsigned long long)config.word[0],
+                     (unsigned long long)config.word[1], (unsigned long long)r->config, (unsigned long long)r->config1);
         event_file_free(&f);
     }
     for (int i = 0; i < 3; i++) {
         pmu_list_free(&l[i]);
         tree_free(root[i]);
     }
+}
+
+/* Every file has three words above, and each of its lines says which file of whom it is from. */
+static void all_are_sourced(void **state)
+{
+    (void)state;
+    static const char *const from[] = { "linux 6.12 ", "libpfm4 " };
+    char **names = NULL, path[4200];
+    size_t n = 0;
+    struct error err = { 0 };
+    assert_ok(name_list(&names, &n, data_dirs(), "events", &err), err);
+    assert_true(n >= 15);
+    for (size_t i = 0; i < n; i++) {
+        struct event_file f;
+        size_t words = 0;
+        files_of(path, names[i]);
+        assert_ok(event_file_load(&f, path, &err), err);
+        for (size_t k = 0; k < ARRAY_LEN(raws); k++)
+            words += strcmp(raws[k].file, f.name) == 0;
+        if (words < 3)
+            fail_msg("%s: %zu raw words, expected 3", f.name, words);
+        for (size_t k = 0; k < f.n_event; k++) {
+            size_t whose = 0;
+            while (whose < ARRAY_LEN(from) && strncmp(f.event[k].source, from[whose], strlen(from[whose])) != 0)
+                whose++;
+            if (whose == ARRAY_LEN(from))
+                fail_msg("%s: %s is from \"%s\"", f.name, f.event[k].name, f.event[k].source);
+        }
+        event_file_free(&f);
+    }
+    name_list_free(names, n);
 }
 
 /* FLOP that a count stands for: lanes, since a multiply-add counts twice. */
@@ -524,7 +586,7 @@ static void bad_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(raw_words),    cmocka_unit_test(scales),       cmocka_unit_test(files_are_chosen),
+        cmocka_unit_test(raw_words),    cmocka_unit_test(all_are_sourced), cmocka_unit_test(scales),       cmocka_unit_test(files_are_chosen),
         cmocka_unit_test(trees_are_read), cmocka_unit_test(hybrid_cores), cmocka_unit_test(two_sets),
         cmocka_unit_test(uncore_units), cmocka_unit_test(other_machine), cmocka_unit_test(bad_files),
     };
