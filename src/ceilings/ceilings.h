@@ -65,7 +65,7 @@ struct ceilings_check {
 typedef int ceilings_check_fn(void *ctx, const struct ceilings_check *c, struct error *err);
 int ceilings_cross_check(const struct ceilings_options *o, ceilings_check_fn *row, void *ctx, struct error *err);
 
-/* "Zen 4; issue rates: SOURCE", or that they are not known. */
+/* "Zen 4; issue rates: SOURCE", or that they are not known: up to 200 bytes. */
 const char *ceilings_core(char *buf, size_t n);
 
 #endif

@@ -1,7 +1,11 @@
 /*
- * What cores issue in a cycle, so that a peak can be said as a part of it: vector instructions a cycle by width, from
- * the vendors' optimization guides and uops.info. A core that is not here, a width or an instruction that is not known:
- * NaN. Methods.md (57).
+ * What cores issue in a cycle, so that a peak can be said as a part of it: vector instructions a cycle by width. A core that is
+ * not here, a width or an instruction that is not known: NaN. Methods.md (57).
+ *
+ * Each row says what it was read off: port_pressure or throughput in github.com/RRZE-HPC/OSACA e00d5f6, osaca/data/NAME.yml (measured,
+ * or from uops.info); the block throughputs of llvm-mca 19.1.7; single cores measured by cpufp, github.com/pigirons/cpufp 93e165e,
+ * benchmark_result/. The vendors' optimization guides, which those are made from, were not read. Families and models are those
+ * of linux 6.12: arch/x86/kernel/cpu/amd.c, arch/x86/include/asm/intel-family.h, tools/perf/pmu-events/arch/arm64/mapfile.csv.
  */
 #include "ceilings/internal.h"
 #include <math.h>
@@ -31,35 +35,52 @@ struct core {
 #define AMD "AuthenticAMD"
 #define INTEL "GenuineIntel"
 #define ARM 0x41
-static const char zen2[] = "AMD 56305 (family 17h models 30h+), 2.11; uops.info", zen3[] = "AMD 56665 (family 19h), 2.11; uops.info",
-                  zen4[] = "AMD 57647 (Zen 4), 2.11; uops.info", zen5[] = "AMD 58455 (Zen 5), 2.11; cpufp on a 9700X",
-                  intel[] = "Intel 248966 (optimization manual), ports; uops.info", n1[] = "Arm PJDOC-466751330-9707 (N1)",
-                  n2[] = "Arm PJDOC-466751330-18256 (N2)", v1[] = "Arm PJDOC-466751330-9685 (V1)",
-                  v2[] = "Arm PJDOC-466751330-593177 (V2)";
+static const char zen2[] = "OSACA zen2",
+                  zen3[] = "OSACA zen3; products of integers: llvm-mca znver3",
+                  zen4[] = "OSACA zen4; products of integers: llvm-mca znver4; 512-bit dot products: cpufp 8845HS; narrower ones "
+                           "recalled, not checked",
+                  zen5[] = "OSACA zen5",
+                  hsw[] = "OSACA hsw, llvm-mca haswell, broadwell", skl[] = "llvm-mca skylake, skylake-avx512",
+                  icx[] = "OSACA icx; products of integers, dot products: llvm-mca icelake-server",
+                  icl[] = "OSACA icl; Tiger Lake: llvm-mca has the same ports",
+                  spr[] = "OSACA spr; dot products, tiles: cpufp Gold 6455B; products of integers: llvm-mca sapphirerapids, of 512 bits "
+                          "recalled, not checked",
+                  emr[] = "as Sapphire Rapids, in llvm-mca too; recalled, not checked: that the server's second 512-bit unit and its "
+                          "tiles are the same",
+                  n1[] = "OSACA n1; sdot: llvm-mca neoverse-n1", n2[] = "llvm-mca neoverse-n2", v1[] = "llvm-mca neoverse-v1",
+                  v2[] = "OSACA v2; sdot: llvm-mca neoverse-v2";
 static const struct core cores[] = {
-    { "Zen 2", AMD, 0x17, 0x30, 0xaf, { 2, 2, 0 }, { 4, 4, 0 }, { 1, 1, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, zen2 },
+    { "Zen 2", AMD, 0x17, 0x30, 0x4f, { 2, 2, 0 }, { 4, 4, 0 }, { 1, 1, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, zen2 },
+    { "Zen 2", AMD, 0x17, 0x60, 0x7f, { 2, 2, 0 }, { 4, 4, 0 }, { 1, 1, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, zen2 },
+    { "Zen 2", AMD, 0x17, 0x90, 0x91, { 2, 2, 0 }, { 4, 4, 0 }, { 1, 1, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, zen2 },
+    { "Zen 2", AMD, 0x17, 0xa0, 0xaf, { 2, 2, 0 }, { 4, 4, 0 }, { 1, 1, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, zen2 },
+    { "Zen 3", AMD, 0x19, 0x00, 0x0f, { 2, 2, 0 }, { 4, 4, 0 }, { 2, 2, 0 }, { 4, 4, 0 }, { 0 }, { 0 }, 0, zen3 },
+    { "Zen 3", AMD, 0x19, 0x20, 0x5f, { 2, 2, 0 }, { 4, 4, 0 }, { 2, 2, 0 }, { 4, 4, 0 }, { 0 }, { 0 }, 0, zen3 },
     { "Zen 4", AMD, 0x19, 0x10, 0x1f, { 2, 2, 1 }, { 4, 4, 2 }, { 2, 2, 1 }, { 4, 4, 2 }, { 2, 2, 1 }, { 2, 2, 1 }, 0, zen4 },
     { "Zen 4", AMD, 0x19, 0x60, 0xaf, { 2, 2, 1 }, { 4, 4, 2 }, { 2, 2, 1 }, { 4, 4, 2 }, { 2, 2, 1 }, { 2, 2, 1 }, 0, zen4 },
-    { "Zen 3", AMD, 0x19, 0x00, 0x5f, { 2, 2, 0 }, { 4, 4, 0 }, { 2, 2, 0 }, { 4, 4, 0 }, { 0 }, { 0 }, 0, zen3 },
-    /* Family 1Ah: laptops have half the width (Strix Point 20h to 2fh, Krackan 60h to 6fh, Strix Halo 70h to 77h). */
+    /* Family 1Ah: Strix Point (20h to 2fh) and other laptops have 256-bit pipes, and which of them do not is not known here. */
     { "Zen 5", AMD, 0x1a, 0x00, 0x1f, { 2, 2, 2 }, { 4, 4, 4 }, { 2, 2, 2 }, { 4, 4, 4 }, { 2, 2, 2 }, { 2, 2, 2 }, 0, zen5 },
     { "Zen 5", AMD, 0x1a, 0x40, 0x4f, { 2, 2, 2 }, { 4, 4, 4 }, { 2, 2, 2 }, { 4, 4, 4 }, { 2, 2, 2 }, { 2, 2, 2 }, 0, zen5 },
-    { "Haswell", INTEL, 6, 0x3c, 0x3d, { 2, 2, 0 }, { 2, 2, 0 }, { 1, 1, 0 }, { 2, 2, 0 }, { 0 }, { 0 }, 0, intel },
-    { "Haswell", INTEL, 6, 0x3f, 0x3f, { 2, 2, 0 }, { 2, 2, 0 }, { 1, 1, 0 }, { 2, 2, 0 }, { 0 }, { 0 }, 0, intel },
-    { "Broadwell", INTEL, 6, 0x47, 0x47, { 2, 2, 0 }, { 2, 2, 0 }, { 1, 1, 0 }, { 2, 2, 0 }, { 0 }, { 0 }, 0, intel },
-    { "Broadwell", INTEL, 6, 0x4f, 0x4f, { 2, 2, 0 }, { 2, 2, 0 }, { 1, 1, 0 }, { 2, 2, 0 }, { 0 }, { 0 }, 0, intel },
-    { "Skylake", INTEL, 6, 0x4e, 0x4e, { 2, 2, 0 }, { 2, 2, 0 }, { 2, 2, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, intel },
-    { "Skylake", INTEL, 6, 0x5e, 0x5e, { 2, 2, 0 }, { 2, 2, 0 }, { 2, 2, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, intel },
-    { "Skylake", INTEL, 6, 0x8e, 0x8e, { 2, 2, 0 }, { 2, 2, 0 }, { 2, 2, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, intel },
-    { "Skylake", INTEL, 6, 0x9e, 0x9e, { 2, 2, 0 }, { 2, 2, 0 }, { 2, 2, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, intel },
+    { "Haswell", INTEL, 6, 0x3c, 0x3c, { 2, 2, 0 }, { 2, 2, 0 }, { 1, 1, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, hsw },
+    { "Haswell", INTEL, 6, 0x3f, 0x3f, { 2, 2, 0 }, { 2, 2, 0 }, { 1, 1, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, hsw },
+    { "Haswell", INTEL, 6, 0x45, 0x46, { 2, 2, 0 }, { 2, 2, 0 }, { 1, 1, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, hsw },
+    { "Broadwell", INTEL, 6, 0x3d, 0x3d, { 2, 2, 0 }, { 2, 2, 0 }, { 1, 1, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, hsw },
+    { "Broadwell", INTEL, 6, 0x47, 0x47, { 2, 2, 0 }, { 2, 2, 0 }, { 1, 1, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, hsw },
+    { "Broadwell", INTEL, 6, 0x4f, 0x4f, { 2, 2, 0 }, { 2, 2, 0 }, { 1, 1, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, hsw },
+    { "Broadwell", INTEL, 6, 0x56, 0x56, { 2, 2, 0 }, { 2, 2, 0 }, { 1, 1, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, hsw },
+    { "Skylake", INTEL, 6, 0x4e, 0x4e, { 2, 2, 0 }, { 2, 2, 0 }, { 2, 2, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, skl },
+    { "Skylake", INTEL, 6, 0x5e, 0x5e, { 2, 2, 0 }, { 2, 2, 0 }, { 2, 2, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, skl },
+    { "Skylake", INTEL, 6, 0x8e, 0x8e, { 2, 2, 0 }, { 2, 2, 0 }, { 2, 2, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, skl },
+    { "Skylake", INTEL, 6, 0x9e, 0x9e, { 2, 2, 0 }, { 2, 2, 0 }, { 2, 2, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, skl },
     /* One or two 512-bit units, by the number on the box: not known. */
-    { "Skylake-SP or Cascade Lake", INTEL, 6, 0x55, 0x55, { 2, 2, 0 }, { 2, 2, 0 }, { 2, 2, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, intel },
-    { "Ice Lake-SP", INTEL, 6, 0x6a, 0x6c, { 2, 2, 2 }, { 2, 2, 2 }, { 2, 2, 2 }, { 3, 3, 2 }, { 2, 2, 2 }, { 0 }, 0, intel },
-    { "Ice Lake", INTEL, 6, 0x7d, 0x7e, { 2, 2, 1 }, { 2, 2, 1 }, { 2, 2, 1 }, { 3, 3, 2 }, { 2, 2, 1 }, { 0 }, 0, intel },
-    { "Tiger Lake", INTEL, 6, 0x8c, 0x8d, { 2, 2, 1 }, { 2, 2, 1 }, { 2, 2, 1 }, { 3, 3, 2 }, { 2, 2, 1 }, { 0 }, 0, intel },
-    { "Sapphire Rapids", INTEL, 6, 0x8f, 0x8f, { 2, 2, 2 }, { 3, 3, 2 }, { 2, 2, 2 }, { 3, 3, 2 }, { 2, 2, 2 }, { 0 }, 16, intel },
-    { "Emerald Rapids", INTEL, 6, 0xcf, 0xcf, { 2, 2, 2 }, { 3, 3, 2 }, { 2, 2, 2 }, { 3, 3, 2 }, { 2, 2, 2 }, { 0 }, 16, intel },
-    { "Granite Rapids", INTEL, 6, 0xad, 0xae, { 2, 2, 2 }, { 3, 3, 2 }, { 2, 2, 2 }, { 3, 3, 2 }, { 2, 2, 2 }, { 0 }, 16, intel },
+    { "Skylake-SP or Cascade Lake", INTEL, 6, 0x55, 0x55, { 2, 2, 0 }, { 2, 2, 0 }, { 2, 2, 0 }, { 3, 3, 0 }, { 0 }, { 0 }, 0, skl },
+    { "Ice Lake-SP", INTEL, 6, 0x6a, 0x6a, { 2, 2, 2 }, { 2, 2, 2 }, { 2, 2, 2 }, { 3, 3, 2 }, { 2, 2, 2 }, { 0 }, 0, icx },
+    { "Ice Lake-SP", INTEL, 6, 0x6c, 0x6c, { 2, 2, 2 }, { 2, 2, 2 }, { 2, 2, 2 }, { 3, 3, 2 }, { 2, 2, 2 }, { 0 }, 0, icx },
+    { "Ice Lake", INTEL, 6, 0x7d, 0x7e, { 2, 2, 1 }, { 2, 2, 1 }, { 2, 2, 1 }, { 3, 3, 2 }, { 2, 2, 1 }, { 0 }, 0, icl },
+    { "Tiger Lake", INTEL, 6, 0x8c, 0x8d, { 2, 2, 1 }, { 2, 2, 1 }, { 2, 2, 1 }, { 3, 3, 2 }, { 2, 2, 1 }, { 0 }, 0, icl },
+    { "Sapphire Rapids", INTEL, 6, 0x8f, 0x8f, { 2, 2, 2 }, { 3, 3, 2 }, { 2, 2, 2 }, { 3, 3, 2 }, { 2, 2, 2 }, { 0, 0, 0.5 }, 16, spr },
+    { "Emerald Rapids", INTEL, 6, 0xcf, 0xcf, { 2, 2, 2 }, { 3, 3, 2 }, { 2, 2, 2 }, { 3, 3, 2 }, { 2, 2, 2 }, { 0, 0, 0.5 }, 16, emr },
+    { "Granite Rapids", INTEL, 6, 0xad, 0xae, { 2, 2, 2 }, { 3, 3, 2 }, { 2, 2, 2 }, { 3, 3, 2 }, { 2, 2, 2 }, { 0, 0, 0.5 }, 16, emr },
     { "Neoverse N1", "", ARM, 0xd0c, 0xd0c, { 2 }, { 2 }, { 0 }, { 0 }, { 2 }, { 0 }, 0, n1 },
     { "Neoverse N2", "", ARM, 0xd49, 0xd49, { 2 }, { 2 }, { 0 }, { 0 }, { 2 }, { 0 }, 0, n2 },
     { "Neoverse V1", "", ARM, 0xd40, 0xd40, { 4 }, { 4 }, { 0 }, { 0 }, { 4 }, { 0 }, 0, v1 },

@@ -136,7 +136,7 @@ static void warn_unsteady(const struct hwprofile *h)
 /* What of the machine the fractions of issue are of, and how steady it was. */
 static void print_notes(const struct hwprofile *h)
 {
-    char core[160];
+    char core[256];
     const char *noise = hw_steadiness_name(h->noise.verdict);
     printf("\n\"of issue\": %s\n", ceilings_core(core, sizeof core));
     if (noise)

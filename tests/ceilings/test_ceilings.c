@@ -118,6 +118,7 @@ static void cores(void **state)
         { zen4, ISSUE_NONE, 512, 8, NAN },
         { spr, ISSUE_FMA, 512, 32, 64 },                 /* additions take the same two ports */
         { spr, ISSUE_FMA, 256, 32, 8 * (2 * 2 + 1) },    /* a third one adds */
+        { spr, ISSUE_DOT_BF16, 512, 16, 32 },            /* half the rate of multiply-adds: 115 beside 230 GFLOP/s */
         { spr, ISSUE_TILE, 512, 8, 2048 },
         { spr, ISSUE_TILE, 512, 16, 1024 },
         { n1, ISSUE_FMA, 128, 32, 16 },
@@ -132,8 +133,8 @@ static void cores(void **state)
         if (!(isnan(got) && isnan(t[i].flop)) && got != t[i].flop)
             fail_msg("row %zu: %g FLOP a cycle, expected %g", i, got, t[i].flop);
     }
-    char text[160];
-    assert_true(strlen(ceilings_core(text, sizeof text)) > 10);
+    char text[256];
+    assert_in_range(strlen(ceilings_core(text, sizeof text)), 10, 200);
 }
 
 /* Without a fault, and without a register that a loop forgot to say it changes: the caller's values survive. */
