@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COUNT_MAX 1e18 /* a year of ten thousand cores' cycles; 64 bits hold 18 times as much */
+
 struct recorded {
     struct replay replay;
     double count[COUNTER_EVENT_MAX]; /* of each event, in its field's units / scale */
@@ -101,14 +103,29 @@ static int find_file(struct event_file *f, const char *const *dirs, const struct
     return rc;
 }
 
-/* What perf prints in units, in counts of the event. */
+/* What perf prints in units, in counts of the event; NaN: a unit that it does not print what is counted here in. */
 static double counts_of(const struct replay_event *e, double scale)
 {
     if (strcmp(e->unit, "MiB") == 0)
         return e->value * 1024 * 1024 / scale;
     if (strcmp(e->unit, "msec") == 0)
         return e->value * 1e6 / scale;
-    return e->value;
+    return e->unit[0] ? NAN : e->value;
+}
+
+/* Why what is recorded of an event is no count; "": it is one. */
+static void not_a_count(char *why, size_t size, const struct replay_event *r, double scale)
+{
+    const double n = counts_of(r, scale);
+    why[0] = 0;
+    if (r->why[0])
+        snprintf(why, size, "%.96s: %.50s", r->name, r->why);
+    else if (r->running < 0.9999)
+        snprintf(why, size, "%.96s: counted only %.1f %% of the time", r->name, 100 * r->running);
+    else if (isnan(n))
+        snprintf(why, size, "%.96s: in units of \"%s\"", r->name, r->unit);
+    else if (n > COUNT_MAX)
+        snprintf(why, size, "%.96s: %.3g counted, which no counter can", r->name, n);
 }
 
 /* Event i of the record as one of c, unless nobody knows what it counts. */
@@ -130,20 +147,42 @@ static void add_event(struct counters *c, const struct event_file *f, const stru
             e.source = known[i].source;
             found = true;
         }
+    char why[160];
     if (!found || c->limited[e.field])
         return;
-    if (r->why[0] || r->running < 0.9999) {
-        char why[160];
-        if (r->why[0])
-            snprintf(why, sizeof why, "%.96s: %.50s", r->name, r->why);
-        else
-            snprintf(why, sizeof why, "%.96s: counted only %.1f %% of the time", r->name, 100 * r->running);
+    not_a_count(why, sizeof why, r, e.scale);
+    if (why[0]) {
         counters_limit(c, e.field, why);
         return;
     }
     snprintf(e.name, sizeof e.name, "%s", r->name);
     if (counters_add_event(c, &e) == 0)
         own->count[c->n_event - 1] = counts_of(r, e.scale);
+}
+
+static bool is_recorded(const struct replay *r, const char *name)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (same_name(name, r->event[i].name))
+            return true;
+    return false;
+}
+
+/* Of events that are parts of one count all have to be there. Floating-point operations of other widths are no such parts: a
+ * record of single precision alone has them all where nothing else was computed. */
+static void limit_parts(struct counters *c, const struct event_file *f)
+{
+    const struct recorded *own = c->own;
+    char why[160];
+    for (size_t i = 0; i < f->n_event; i++)
+        for (size_t k = 0; k < f->n_event; k++) {
+            const struct event_def *is = &f->event[i], *not = &f->event[k];
+            if (is->field == not->field && is->work[0] && strcmp(is->work, not->work) == 0 && !c->limited[is->field] &&
+                is_recorded(&own->replay, is->name) && !is_recorded(&own->replay, not->name)) {
+                snprintf(why, sizeof why, "the record lacks %.96s, which counts a part of it", not->name);
+                counters_limit(c, is->field, why);
+            }
+        }
 }
 
 static int replay_probe(char *reason, size_t size)
@@ -170,6 +209,8 @@ static int replay_open(struct counters *c, struct error *err)
         rc = find_file(&f, c->o.data_dirs, &own->replay, err);
     for (size_t i = 0; rc == 0 && i < own->replay.n; i++)
         add_event(c, &f, &own->replay.event[i]);
+    if (rc == 0)
+        limit_parts(c, &f);
     for (size_t i = 0; rc == 0 && i < f.n_limit; i++)
         counters_limit(c, f.limit[i].field, f.limit[i].why);
     event_file_free(&f);

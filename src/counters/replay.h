@@ -11,6 +11,7 @@ enum { REPLAY_MAX = 256 };
 
 struct replay_event {
     char name[96];   /* as the tool writes it, without its modifiers: "instructions", "FP_ARITH_INST_RETIRED_256B_PACKED_SINGLE" */
+    char limits[16]; /* its modifiers, "u", of the first line that has the name */
     char unit[16];   /* of value: "MiB", "msec"; "": counts */
     double value;    /* summed over the lines (threads, sockets, units) that have the name */
     double running;  /* least part of the time that it was counted; 1: all of it */

@@ -25,13 +25,15 @@ static int fail(const struct parser *p, const char *found, const char *expected)
     return error_set(p->err, ERROR_INPUT, "%s: line %zu: found \"%.64s\", expected %s", p->name, p->line, found, expected);
 }
 
-/* "instructions:u" and "cpu/event=0xc7/u" without what limits where they count. */
-static void plain_name(char *out, size_t size, const char *name)
+/* "instructions:u" without what limits where it counts, which is returned: "u"; "": nothing does. */
+static const char *plain_name(char *out, size_t size, const char *name)
 {
     snprintf(out, size, "%s", name);
     char *colon = strrchr(out, ':');
-    if (colon && colon > out && colon[1 + strspn(colon + 1, "ukhGHSDppPIe")] == 0)
-        *colon = 0;
+    if (!colon || colon == out || colon[1 + strspn(colon + 1, "ukhGHSDppPIe")] != 0)
+        return "";
+    *colon = 0;
+    return colon + 1;
 }
 
 static int add(struct parser *p, const char *name, const char *unit, double value, double running, const char *why)
@@ -40,7 +42,7 @@ static int add(struct parser *p, const char *name, const char *unit, double valu
     struct replay_event *e = NULL;
     if (!*name || strlen(name) >= sizeof plain)
         return fail(p, name, "the name of an event");
-    plain_name(plain, sizeof plain, name);
+    const char *limits = plain_name(plain, sizeof plain, name);
     for (size_t i = 0; i < p->r->n && !e; i++)
         if (strcmp(p->r->event[i].name, plain) == 0)
             e = &p->r->event[i];
@@ -50,8 +52,13 @@ static int add(struct parser *p, const char *name, const char *unit, double valu
         e = &p->r->event[p->r->n++];
         *e = (struct replay_event){ .running = 1 };
         snprintf(e->name, sizeof e->name, "%s", plain);
+        snprintf(e->limits, sizeof e->limits, "%.15s", limits);
         snprintf(e->unit, sizeof e->unit, "%.15s", unit);
     }
+    if (strncmp(e->limits, limits, sizeof e->limits - 1) != 0)
+        why = "recorded with and without a modifier";
+    else if (strncmp(e->unit, unit, sizeof e->unit - 1) != 0 && !*why && !e->why[0])
+        why = "recorded in several units";
     e->value += value;
     e->running = running < e->running ? running : e->running;
     if (*why)

@@ -2,6 +2,7 @@
 #include "../test.h"
 #include "counters/counters.h"
 #include "counters/replay.h"
+#include "tree.h"
 
 static struct counters *open_file(const char *name)
 {
@@ -86,6 +87,38 @@ static void ice_lake_by_likwid(void **state)
     counters_close(c);
 }
 
+/* Well formed, and no count all the same: each says why. */
+static void no_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum counter_field field;
+        const char *says;
+    } t[] = {
+        { "5,,cycles:u,1,100.00,,\n6,,cycles,1,100.00,,\n", COUNTER_CYCLES, "cycles: recorded with and without a modifier" },
+        { "5,MiB,umc_cas_cmd.rd,1,100,,\n6,,umc_cas_cmd.rd,1,100.00,,\n", COUNTER_DRAM_READ_BYTES, "recorded in several units" },
+        { "5,GB,umc_cas_cmd.rd,1,100.00,,\n", COUNTER_DRAM_READ_BYTES, "umc_cas_cmd.rd: in units of \"GB\"" },
+        { "99999999999999999999,,cycles,1,100.00,,\n", COUNTER_CYCLES, "cycles: 1e+20 counted, which no counter can" },
+        { "7000000000000000000,MiB,umc_cas_cmd.rd,1,100.00,,\n", COUNTER_DRAM_READ_BYTES, "which no counter can" },
+        { "5,,l2_pf_miss_l2_l3.all,1,100.00,,\n", COUNTER_L2_FILL_BYTES, "the record lacks l2_cache_req_stat.ls_rd_blk_c, which" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        char root[64], backend[100];
+        tree_put(tree_new(root), "record", t[i].text);
+        snprintf(backend, sizeof backend, "replay:%s/record", root);
+        const struct counters_options o = { .backend = backend, .n_threads = 1, .data_dirs = data_dirs() };
+        struct error err = { 0 };
+        struct counters *c = counters_open(&o, &err);
+        if (!c)
+            fail_msg("%s", err.msg);
+        if (!strstr(counters_reason(c, t[i].field), t[i].says))
+            fail_msg("record %zu: \"%s\", expected %s", i, counters_reason(c, t[i].field), t[i].says);
+        counters_close(c);
+        tree_free(root);
+    }
+}
+
 static void bad_records(void **state)
 {
     (void)state;
@@ -119,6 +152,7 @@ int main(void)
         cmocka_unit_test(skylake),
         cmocka_unit_test(zen4),
         cmocka_unit_test(ice_lake_by_likwid),
+        cmocka_unit_test(no_counts),
         cmocka_unit_test(bad_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
