@@ -33,7 +33,8 @@ static const struct argp_option option_table[] = {
     { "save", OPT_SAVE, "RUN.json", 0, "save the run with its provenance, for plot", 0 },
     CLI_ENGINE_OPTIONS,
     { "counters", OPT_COUNTERS, "NAME", 0,
-      "what counts events in repetitions of their own: auto, null (none), perf, papi (roofcast list counters)", 0 },
+      "what counts events in repetitions of their own: auto, null (none), perf, papi, likwid, or replay:FILE, which perf or likwid "
+      "recorded (roofcast list counters says which can)", 0 },
     { "uncalibrated", OPT_UNCALIBRATED, NULL, 0,
       "believe events without letting each count known work first: it may be dead or count something else", 0 },
     { "quiet", OPT_QUIET, NULL, 0, "no progress on standard error", 0 },

@@ -230,7 +230,10 @@ static void choose_from_file(struct counters *c, struct fitting *t, bool core, b
     struct cpu_kind kind;
     struct error err = { 0 };
     cpu_kind_load(&kind, c->o.root);
-    if (pmu_list_load(&pmus, c->o.root, &err) == 0 && event_file_find(&file, c->o.data_dirs, &kind, &pmus, &err) == 1) {
+    const int found = pmu_list_load(&pmus, c->o.root, &err) == 0 ? event_file_find(&file, c->o.data_dirs, &kind, &pmus, &err) : -1;
+    for (int f = 0; found < 0 && f <= COUNTER_DRAM_BYTES; f++)
+        tried(t, (enum counter_field)f, "events", err.msg);
+    if (found == 1) {
         for (int f = 0; core && f < COUNTER_FIELD_COUNT; f++)
             if (!has_field(c, (enum counter_field)f))
                 choose_native(c, t, &file, &pmus, (enum counter_field)f);

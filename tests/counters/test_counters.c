@@ -3,8 +3,8 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include "../test.h"
 #include "counters/counters.h"
+#include "tree.h"
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -291,6 +291,26 @@ static void papi_events_listed(void **state)
     counters_close(c);
 }
 
+/* A file of events that cannot be read: what it might have had says so. */
+static void papi_broken_events(void **state)
+{
+    (void)state;
+    char root[64];
+    struct error err = { 0 };
+    tree_put(tree_new(root), "events/x.json", "{\"schema\": 1}");
+    const char *dirs[] = { root, NULL };
+    const struct counters_options o = { .backend = "papi", .n_threads = 1, .data_dirs = dirs, .uncalibrated = true };
+    struct counters *c = counters_open(&o, &err);
+    assert_non_null(c);
+    for (int f = 0; f <= COUNTER_INT8_OPS; f++) {
+        const char *why = counters_reason(c, (enum counter_field)f);
+        if (why[0] && !strstr(why, "x.json") && !strstr(why, "component disabled"))
+            fail_msg("%s: %s", counter_field_name((enum counter_field)f), why);
+    }
+    counters_close(c);
+    tree_free(root);
+}
+
 /* PAPI runs one set of a component on a thread: when a tool has it, the engine's own counts are read without PAPI, and the
  * tool's set survives our stop. */
 static void papi_set_taken(void **state)
@@ -497,7 +517,7 @@ int main(void)
         cmocka_unit_test(automatic),
 #ifdef HAVE_PAPI
         cmocka_unit_test(papi_source),         cmocka_unit_test(papi_outside_tool),
-        cmocka_unit_test(papi_events_listed),  cmocka_unit_test(papi_set_taken),
+        cmocka_unit_test(papi_events_listed),  cmocka_unit_test(papi_broken_events), cmocka_unit_test(papi_set_taken),
         cmocka_unit_test(papi_second_engine),  cmocka_unit_test(papi_without_anything),
         cmocka_unit_test(papi_threads),        cmocka_unit_test(papi_counts_by_thread),
 #else
