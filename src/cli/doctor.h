@@ -15,6 +15,8 @@ struct doctor_facts {
     bool virtual_machine, container;
     char core_pmu[64], dram_pmu[128]; /* names in /sys/bus/event_source/devices, the second of what counts memory traffic */
     int cycles_errno;      /* of counting cycles on this thread: 0, or why not; DOCTOR_UNKNOWN: not tried */
+    int events;            /* counters_describe_events(): 1, 0 or -1, and what it says */
+    char events_text[320];
     bool msr;              /* /dev/cpu/0/msr is there and, alive, opens for reading and writing */
     bool msr_file;
     char clocksource[32], huge_pages[64]; /* "always [madvise] never" */

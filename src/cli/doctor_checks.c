@@ -90,6 +90,22 @@ static void check_perf(const struct doctor_facts *f, struct doctor_row *r)
     }
 }
 
+static void check_events(const struct doctor_facts *f, struct doctor_row *r)
+{
+    r->usable = f->events == 1;
+    if (f->events == 1)
+        FINDING(r, "what this CPU's events are called and count: %s", f->events_text);
+    else if (f->events == 0)
+        FINDING(r, "no file in events/ has this CPU (%s): cycles and instructions alone, and what memory controllers list themselves",
+                f->events_text);
+    else
+        FINDING(r, "%s", f->events_text);
+    if (f->events == 0)
+        FIX(r, "write events/NAME.json (doc/formats.md) from the kernel's tools/perf/pmu-events");
+    else if (f->events < 0)
+        FIX(r, "mend that file or take it away: perf and papi use none as long as one of them cannot be read");
+}
+
 static void no_dram_pmu(const struct doctor_facts *f, struct doctor_row *r)
 {
     const bool amd = strcmp(f->vendor, "AuthenticAMD") == 0, intel = strcmp(f->vendor, "GenuineIntel") == 0;
@@ -291,6 +307,7 @@ static const struct check {
     { "perf", check_perf },
     { "papi", check_papi },
     { "likwid", check_likwid },
+    { "events", check_events },
     { "uncore", check_uncore },
     { "energy", check_energy },
     { "tsc", check_tsc },

@@ -1,6 +1,7 @@
 /* doctor: what the system says of itself. */
 #include "config.h"
 #include "cli/doctor.h"
+#include "counters/counters.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -152,10 +153,14 @@ static int try_cycles(void)
 
 void doctor_facts_read(struct doctor_facts *f, const char *root)
 {
+    struct error err = { 0 };
     *f = (struct doctor_facts){ .root = root, .cycles_errno = DOCTOR_UNKNOWN };
     read_cpu(f);
     read_rights(f);
     read_pmus(f);
+    f->events = counters_describe_events(f->events_text, sizeof f->events_text, cli_data_dirs(), root, &err);
+    if (f->events < 0)
+        snprintf(f->events_text, sizeof f->events_text, "%.300s", err.msg);
     first_line(f->kernel, sizeof f->kernel, root, "proc/sys/kernel/osrelease");
     sscanf(f->kernel, "%d.%d", &f->kernel_major, &f->kernel_minor);
     first_line(f->clocksource, sizeof f->clocksource, root, "sys/devices/system/clocksource/clocksource0/current_clocksource");

@@ -128,6 +128,10 @@ const struct counter_event *counters_event(const struct counters *c, size_t i);
 /* The events with what calibration found: an array of run.certificate (doc/formats.md). NULL: out of memory. */
 json_t *counters_certificate(const struct counters *c);
 
+/* Which file of events/ describes the CPU of this machine, or of the one whose files are below root: "Zen 4 (events/zen4.json): 14
+ * events". 1: found; 0: there is none, and text has the CPU: "GenuineIntel family 6 model 42"; -1: a file cannot be read. */
+int counters_describe_events(char *text, size_t size, const char *const *data_dirs, const char *root, struct error *err);
+
 /* The backends known, for `roofcast list counters`; NULL past the end; reason: "" usable, else why not ("not
  * built in ..."). */
 const char *counters_backend_at(size_t i, char *reason, size_t reason_size);

@@ -337,3 +337,22 @@ int event_file_find(struct event_file *f, const char *const *dirs, const struct 
         event_file_free(f);
     return rc != 0 ? -1 : best > 0;
 }
+
+int counters_describe_events(char *text, size_t size, const char *const *data_dirs, const char *root, struct error *err)
+{
+    struct pmu_list pmus = { 0 };
+    struct event_file f;
+    struct cpu_kind k;
+    cpu_kind_load(&k, root);
+    if (pmu_list_load(&pmus, root, err) != 0)
+        return -1;
+    const int rc = event_file_find(&f, data_dirs, &k, &pmus, err);
+    pmu_list_free(&pmus);
+    if (rc == 1)
+        snprintf(text, size, "%s (events/%s.json): %zu events", f.title, f.name, f.n_event);
+    else if (rc == 0)
+        snprintf(text, size, "%s family %d model %d", k.vendor[0] ? k.vendor : "CPU of unknown vendor,", k.family, k.model);
+    if (rc == 1)
+        event_file_free(&f);
+    return rc;
+}

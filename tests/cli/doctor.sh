@@ -41,7 +41,7 @@ steady='constant_tsc nonstop_tsc'
 # ---- this machine, whatever it is
 run doctor
 ok $? "doctor says what it finds and is no failure"
-for what in null perf papi likwid uncore energy tsc hugepages likwid-bench gnuplot mpirun; do
+for what in null perf papi likwid events uncore energy tsc hugepages likwid-bench gnuplot mpirun; do
     has "^$what  *\(yes\|no\) "
     ok $? "a line of $what"
 done
@@ -99,6 +99,25 @@ pmu amd_umc_0
 look
 row 'uncore,true,"*bytes at the memory controllers, PMU amd_umc_0' "and on 6.10 it counts"
 row 'perf,false,"*the kernel has no driver for this CPU' "no PMU without a virtual machine: a driver"
+
+# ---- events: known, not known, and a file that cannot be read
+machine turin AuthenticAMD 26 "$steady" 6.12.1 0 $none
+put proc/cpuinfo "vendor_id	: AuthenticAMD
+cpu family	: 26
+model		: 2
+stepping	: 1"
+look events
+row 'events,true,.*Zen 5 (events/zen5.json): [0-9]* events' "the file that has this CPU"
+put proc/cpuinfo "vendor_id	: GenuineIntel
+cpu family	: 6
+model		: 42
+stepping	: 7"
+look events
+row 'events,false,.*no file in events/ has this CPU (GenuineIntel family 6 model 42).*write events/NAME.json' "none has: what there is, and what helps"
+mkdir -p "$tmp/data/events" "$tmp/data/models"
+echo '{"schema": "roofcast.events"' >"$tmp/data/events/broken.json"
+ROOFCAST_DATA=$tmp/data look events
+row 'events,false,.*broken.json.*mend that file' "a file that cannot be read is named"
 
 # ---- a virtual machine
 machine guest AuthenticAMD 25 "hypervisor $steady" 6.12.1 2 $none
