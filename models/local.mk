@@ -151,6 +151,7 @@ dist_models_DATA = \
   %D%/qwen3-next-80b-a3b.json \
   %D%/qwen3.5-27b.json \
   %D%/qwen3.5-35b-a3b.json \
+  %D%/qwen3.5-397b-a17b.json \
   %D%/smollm2-1.7b.json \
   %D%/smollm2-135m.json \
   %D%/smollm2-360m.json \

@@ -42,6 +42,9 @@ static const struct checkpoint table[] = {
     { .name = "NVFP4", .weights = "FP4 (E2M1), an FP8 scale for 16 columns of a row, one F32 scale a matrix",
       .elem = DTYPE_FP4, .scheme = SCHEME_FP4, .scales = SCALES_GROUP, .group = 16, .scale_bytes = 1, .matrix_bytes = 4,
       .kept = DTYPE_BF16 },
+    { .name = "NVFP4_FFN", .weights = "feed-forward layers as NVFP4; attention 16 bits", .elem = DTYPE_FP4,
+      .scheme = SCHEME_FP4, .scales = SCALES_GROUP, .group = 16, .scale_bytes = 1, .matrix_bytes = 4, .ffn_only = true,
+      .kept = DTYPE_BF16 },
     { .name = "NVFP4A16", .weights = "as NVFP4", .elem = DTYPE_FP4, .scheme = SCHEME_BF16, .scales = SCALES_GROUP,
       .group = 16, .scale_bytes = 1, .matrix_bytes = 4, .kept = DTYPE_BF16 },
     { .name = "MXFP4_EXPERTS", .weights = "experts FP4 (E2M1), an E8M0 scale for 32 columns of a row; all else 16 bits",
@@ -170,7 +173,8 @@ uint64_t checkpoint_matrix_bytes(const struct checkpoint *c, uint64_t rows, uint
 static int is_quantized(const struct checkpoint *c, const char *what, const struct tensor *t, struct error *err)
 {
     if (t->rows <= 1 || mixture_keeps(t->name) || strcmp(t->name, "token_embd.weight") == 0 ||
-        strcmp(t->name, "output.weight") == 0 || (c->experts_only && !strstr(t->name, "_exps.")))
+        strcmp(t->name, "output.weight") == 0 || (c->experts_only && !strstr(t->name, "_exps.")) ||
+        (c->ffn_only && !strstr(t->name, "ffn_")))
         return 0;
     const int listed = c->ignore ? module_listed(c->ignore, what, t->name, err) : 0;
     return listed < 0 ? -1 : !listed;

@@ -25,7 +25,7 @@ struct checkpoint {
     bool words;
     bool zeros;        /* an element's bits a group and row, packed into 32-bit words along the rows */
     bool g_idx;        /* an int32 a column */
-    bool experts_only;
+    bool experts_only, ffn_only;
     enum dtype kept;   /* of the tensors that are not quantized */
     const json_t *ignore; /* modules that are not quantized, besides those that never are; NULL: none. Borrowed. */
 };

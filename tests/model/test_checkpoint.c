@@ -112,6 +112,17 @@ static void test_gpt_oss(void **state)
     check_total("gpt-oss-20b", "MXFP4_EXPERTS", total);
 }
 
+/*
+ * gpt-oss-20b with its feed-forward layers in NVFP4 and attention as it is: an expert's matrices are 5760 x 2880 and 2880 x 2880,
+ * rows of 180 groups of 16: 1440 + 180 bytes a row, 4 bytes a matrix; gate and up are two. All else as above.
+ */
+static void test_ffn_only(void **state)
+{
+    (void)state;
+    const uint64_t layer = 2 * 4096 * 2880 + 2 * 512 * 2880 + 8000 + 64 + 32 * 2880 + 32 + 2 * 2880 + 32 * 8640;
+    check_total("gpt-oss-20b", "NVFP4_FFN", 24 * 32 * (8640 * 1620ull + 3 * 4) + 2 * (2 * 201088 * 2880ull + 24 * layer + 2880));
+}
+
 /* ---- quantization_config ---------------------------------------------------------------------------- */
 
 static const char tiny[] = "{\"model_type\":\"llama\",\"hidden_size\":256,\"intermediate_size\":512,\"num_attention_heads\":4,"
@@ -298,7 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matrix),  cmocka_unit_test(test_llama), cmocka_unit_test(test_deepseek),
-        cmocka_unit_test(test_gpt_oss), cmocka_unit_test(test_configs), cmocka_unit_test(test_dtype),
+        cmocka_unit_test(test_gpt_oss), cmocka_unit_test(test_ffn_only), cmocka_unit_test(test_configs), cmocka_unit_test(test_dtype),
         cmocka_unit_test(test_ignored), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests_name("checkpoint", tests, set_dirs, NULL);
