@@ -12,11 +12,7 @@ const struct fit_model fitted_model = { TIME_SLOT_COUNT, time_ln_seconds };
  * weight of a quantized type takes a load, a shift, a mask, a conversion and a multiply-add or two; starting a kernel takes
  * microseconds. Spreads are wide where engines and machines differ by factors. methods.md (74)
  */
-static const struct {
-    enum time_slot slot;
-    enum dimension dim;
-    double value, sd; /* value: 0 as a logarithm but for DIM_ALL */
-} priors[] = {
+static const struct effect_prior priors[] = {
     { TIME_BANDWIDTH, DIM_ALL, 0.85, 0.15 },   { TIME_BANDWIDTH, DIM_CLASS, 0, 0.1 },
     { TIME_BANDWIDTH, DIM_STACK, 0, 0.1 },     { TIME_BANDWIDTH, DIM_HARDWARE, 0, 0.08 },
     { TIME_COMPUTE, DIM_ALL, 0.5, 0.4 },       { TIME_COMPUTE, DIM_CLASS, 0, 0.4 },
@@ -43,7 +39,8 @@ static const struct {
     { TIME_REQUEST, DIM_STACK, 0, 0.15 },
 };
 
-static const char *const dim_names[DIM_COUNT] = { "", "class", "stack", "era", "type", "format", "op", "link", "hardware" };
+static const char *const dim_names[DIM_COUNT] = { "", "class", "stack", "era", "type", "format", "op", "link", "generation", "mode",
+                                                   "hardware" };
 
 const char *const fitted_kind_names[FITTED_KIND_COUNT] = { "rate", "op", "all_reduce", "tpot", "ttft" };
 
@@ -69,27 +66,16 @@ static uint64_t class_key(const struct work_class *c)
     return (uint64_t)c->rows * UINT64_C(1000003) ^ (uint64_t)c->cols * UINT64_C(8191) ^ (uint64_t)(c->bits * 16);
 }
 
-static void add_pass(struct time_features *f, const struct priced *p, const struct work_pass *w, double times)
+void fitted_add_pass(struct time_features *f, const struct priced *p, const struct work_pass *w, double times, bool native)
 {
     for (size_t i = 0; i < w->n; i++) {
         const struct work_class *c = &w->c[i];
         const struct time_op o = { .kind = c->kind, .math = c->math, .count = c->count * times, .key = class_key(c),
-                                   .bits = c->bits, .cost = c->cost, .n_comm = c->n_comm,
+                                   .bits = native ? 0 : c->bits, .cost = c->cost, .n_comm = c->n_comm,
                                    .link_bytes = c->cost.link_bytes };
         time_add(f, &p->roofs, &o);
     }
     f->n_pass += times;
-}
-
-/* A server's step, prompts of newcomers included: of n sequences that take `out` steps each, n / out join a step. (75) */
-static void add_steady(struct time_features *f, const struct priced *p, const struct work_pass *w)
-{
-    const double groups = p->layout.dp > 1 ? p->layout.dp : 1;
-    const bool mixed = strcmp(p->m->mode, "disagg") != 0;
-    if (w->phase == PHASE_DECODE)
-        add_pass(f, p, w, w->times);
-    else if (mixed)
-        add_pass(f, p, w, w->times * p->batch / groups / fmax(p->out, 1));
 }
 
 /*
@@ -104,6 +90,8 @@ enum { CARDS_PER_BOARD = 4 };
 static const char *link_of(const struct priced *p)
 {
     const struct measurement *m = p->m;
+    if (m->kind == MEASURE_SERVING)
+        return serving_link(p);
     if (m->kind != MEASURE_ALL_REDUCE || !(m->per_node > 0))
         return "board";
     if (m->per_node < m->n_devices)
@@ -121,17 +109,16 @@ static void all_reduce_features(struct time_features *f, const struct priced *p)
         f->wire_s *= board_s / fmin(network_bytes_s * fmin(p->m->per_node, CARDS_PER_BOARD), board_s);
 }
 
-static void features(struct time_features *f, const struct priced *p)
+static void features(struct fitted_row *r, const struct priced *p)
 {
-    const bool serving = p->m->kind == MEASURE_SERVING;
+    struct time_features *f = &r->f;
     *f = (struct time_features){ .sequential = 1 };
-    for (size_t i = 0; i < p->n_pass; i++) {
-        const struct work_pass *w = &p->pass[i];
-        if (serving && p->m->metric == METRIC_TPOT)
-            add_steady(f, p, w);
-        else if (!serving || w->phase == PHASE_PREFILL)
-            add_pass(f, p, w, w->times);
+    if (p->m->kind == MEASURE_SERVING) {
+        serving_features(f, &r->wait, p);
+        return;
     }
+    for (size_t i = 0; i < p->n_pass; i++)
+        fitted_add_pass(f, p, &p->pass[i], p->pass[i].times, false);
     if (p->m->kind == MEASURE_ALL_REDUCE)
         all_reduce_features(f, p);
 }
@@ -146,6 +133,14 @@ static void vendor_class(char *out, size_t size, const struct priced *p)
     if (p->machine->h.vendor[0])
         snprintf(vendor, sizeof vendor, "%s", p->machine->h.vendor);
     snprintf(out, size, "%.24s %.32s", vendor, p->machine->class_name);
+}
+
+static void generation(char *out, size_t size, const struct priced *p)
+{
+    static const enum math narrow[] = { MATH_FP4, MATH_FP8, MATH_INT8, MATH_FP16 };
+    for (size_t i = 0; i < ARRAY_LEN(narrow) && !*out; i++)
+        if (p->machine->h.peak[narrow[i]].value > 0)
+            snprintf(out, size, "%.32s %s", p->machine->h.vendor, math_name(narrow[i]));
 }
 
 /* llama.cpp of before August 2024 (build 3500) launched every op by itself and had no fast attention. */
@@ -181,6 +176,11 @@ static void dimensions(struct fitted_row *r, const struct priced *p)
         return;
     }
     snprintf(r->dim[DIM_STACK], sizeof r->dim[0], "%.40s", p->stack->id);
+    if (p->m->kind == MEASURE_SERVING) {
+        generation(r->dim[DIM_GENERATION], sizeof r->dim[0], p);
+        if (strcmp(p->m->mode, "disagg") == 0)
+            snprintf(r->dim[DIM_MODE], sizeof r->dim[0], "%s", p->m->mode);
+    }
     if (is_old(p))
         snprintf(r->dim[DIM_ERA], sizeof r->dim[0], "%.40s before 2024-08", p->stack->id);
     if (p->bits_weight > 0)
@@ -195,7 +195,7 @@ static double row_sigma(const struct priced *p)
 {
     const unsigned doubtful = TAG_ANOMALY | TAG_MEMORY_PRESSURE | TAG_PARTIAL_OFFLOAD | TAG_COLD_START | TAG_INCONSISTENT |
                               TAG_SLOW_BACKEND | TAG_WEAK_HOST | TAG_AMBIGUOUS;
-    double s = 0.07;
+    double s = p->m->kind != MEASURE_SERVING ? 0.07 : p->m->metric == METRIC_TTFT ? 0.3 : 0.1;
     if (p->m->tags & doubtful)
         s *= 3;
     if (p->m->tags & (TAG_COMMUNITY | TAG_SUMMARY))
@@ -210,7 +210,7 @@ static double row_sigma(const struct priced *p)
 bool fitted_row_init(struct fitted_row *out, const struct priced *p)
 {
     *out = (struct fitted_row){ .sigma = row_sigma(p) };
-    features(&out->f, p);
+    features(out, p);
     dimensions(out, p);
     double compute_s = 0, memory_s = 0;
     for (int i = 0; i < out->f.n_term; i++) {
@@ -219,6 +219,8 @@ bool fitted_row_init(struct fitted_row *out, const struct priced *p)
         out->experts |= out->f.term[i].kind == TIME_EXPERT_PRODUCT;
     }
     out->computes = compute_s > memory_s / 8;
+    out->serving = p->m->kind == MEASURE_SERVING;
+    out->first = p->m->metric == METRIC_TTFT;
     out->request = (p->m->tags & TAG_E2E) || p->m->phase == MEASURE_REQUEST || p->m->metric == METRIC_TTFT;
     return out->f.n_term > 0 || out->f.wire_s > 0;
 }
@@ -230,22 +232,23 @@ static bool applies(const struct fitted_row *r, enum time_slot s, enum dimension
 {
     if (d != DIM_ALL && !r->computes && (s == TIME_COMPUTE || s == TIME_ATTENTION))
         return false;
-    if (s == TIME_EXPERT)
+    if (s == TIME_EXPERT || s == TIME_LAUNCH_EXPERT)
         return r->experts;
+    if (s == TIME_QUEUE)
+        return r->first;
     if (s == TIME_REQUEST)
-        return r->request;
+        return r->request && (!r->serving || d == DIM_MODE);
     if (s == TIME_LINK || s == TIME_HOP)
         return r->f.wire_s > 0;
     return true;
 }
 
-static void effect_name(char *name, size_t size, size_t i, const struct fitted_row *r)
+static void effect_name(char *name, size_t size, const struct effect_prior *e, const struct fitted_row *r)
 {
-    const enum dimension d = priors[i].dim;
-    if (d == DIM_ALL)
-        snprintf(name, size, "%s", time_slot_name(priors[i].slot));
+    if (e->dim == DIM_ALL)
+        snprintf(name, size, "%s", time_slot_name(e->slot));
     else
-        snprintf(name, size, "%s %s=%s", time_slot_name(priors[i].slot), dim_names[d], r->dim[d]);
+        snprintf(name, size, "%s %s=%s", time_slot_name(e->slot), dim_names[e->dim], r->dim[e->dim]);
 }
 
 /* f is not touched unless add. */
@@ -256,20 +259,22 @@ static int set_effects(struct fit *f, bool add, const struct fitted_row *r, stru
     for (int s = 0; s < FIT_MAX_SLOTS; s++)
         for (int k = 0; k < FIT_MAX_EFFECTS; k++)
             out->effect[s][k] = FIT_NO_EFFECT;
-    for (size_t i = 0; i < ARRAY_LEN(priors); i++) {
-        const enum time_slot s = priors[i].slot;
+    size_t n_prior = ARRAY_LEN(priors);
+    const struct effect_prior *p = r->serving ? serving_priors(r->first, &n_prior) : priors;
+    for (size_t i = 0; i < n_prior; i++) {
+        const enum time_slot s = p[i].slot;
         char name[96];
-        if (!applies(r, s, priors[i].dim) || !r->dim[priors[i].dim][0])
+        if (!applies(r, s, p[i].dim) || !r->dim[p[i].dim][0])
             continue;
-        effect_name(name, sizeof name, i, r);
-        const double value = priors[i].dim == DIM_ALL ? log(priors[i].value) : 0;
-        const uint16_t e = add ? fit_effect(f, name, value, priors[i].sd, err) : fit_find(f, name);
+        effect_name(name, sizeof name, &p[i], r);
+        const double value = p[i].dim == DIM_ALL ? log(p[i].value) : 0;
+        const uint16_t e = add ? fit_effect(f, name, value, p[i].sd, err) : fit_find(f, name);
         if (add && e == FIT_NO_EFFECT)
             return -1;
         if (e != FIT_NO_EFFECT)
             out->effect[s][n[s]++] = e;
         else
-            out->loose[s] += priors[i].sd * priors[i].sd;
+            out->loose[s] += p[i].sd * p[i].sd;
     }
     return 0;
 }

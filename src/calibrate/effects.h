@@ -15,18 +15,36 @@ enum dimension {
     DIM_FORMAT,   /* the engine's kernels for weights of so many bits */
     DIM_OP,       /* of rows that are one op */
     DIM_LINK,     /* what joins the devices: "board", "pcie", "network" */
+    DIM_GENERATION, /* of a server's machine: its maker and the narrowest units it has, "NVIDIA fp4" */
+    DIM_MODE,     /* of a server that processes prompts elsewhere: "disagg" */
     DIM_HARDWARE,
     DIM_COUNT,
 };
 
 /* A row as the fit sees it. */
 struct fitted_row {
-    struct time_features f;
+    struct time_features f;  /* f.before: wait, or NULL; a row is not copied */
+    struct time_features wait;
     char dim[DIM_COUNT][64]; /* "": has none */
     double sigma;            /* spread of the logarithm expected of such a row */
     bool request;            /* more than its passes is in its seconds */
     bool experts, computes;  /* it has products of experts; arithmetic is a part of its seconds */
+    bool serving, first;     /* a server's latency; to the first token */
 };
+
+/* An effect before looking: value where all share it (else 0, no difference), and the spread of its logarithm. */
+struct effect_prior {
+    enum time_slot slot;
+    enum dimension dim;
+    double value, sd;
+};
+/* Those of a server's latencies: to the first token, or of each after it. */
+const struct effect_prior *serving_priors(bool first, size_t *n);
+/* What a server's latency is made of (84); wait: room for what is before it. And what joins its devices. */
+void serving_features(struct time_features *f, struct time_features *wait, const struct priced *p);
+const char *serving_link(const struct priced *p);
+/* The ops of `times` such passes, added to f. native: products are computed in the type of the weights. */
+void fitted_add_pass(struct time_features *f, const struct priced *p, const struct work_pass *w, double times, bool native);
 
 /* Rows of one kind are fitted together: what a kernel alone reaches is not what an engine does. */
 enum fitted_kind { FITTED_RATE, FITTED_OP, FITTED_ALL_REDUCE, FITTED_TPOT, FITTED_TTFT, FITTED_KIND_COUNT };

@@ -6,6 +6,7 @@ libcalibrate_a_SOURCES = \
   %D%/calibrate.h \
   %D%/effects.h \
   %D%/effects.c \
+  %D%/serving.c \
   %D%/model.c \
   %D%/constants.h \
   %D%/constants.c

@@ -12,7 +12,9 @@ static const struct {
     [TIME_LAUNCH] = { "launch", "s" },              [TIME_STEP] = { "step", "s" },
     [TIME_EXPERT] = { "expert", "factor" },         [TIME_SHARPNESS] = { "sharpness", "factor" },
     [TIME_LINK] = { "link", "fraction" },           [TIME_HOP] = { "hop", "factor" },
-    [TIME_REQUEST] = { "request", "factor" },
+    [TIME_REQUEST] = { "request", "factor" },       [TIME_LAUNCH_EXPERT] = { "launch_expert", "factor" },
+    [TIME_LAUNCH_SMALL] = { "launch_small", "factor" }, [TIME_SEQUENCE] = { "sequence", "s" },
+    [TIME_QUEUE] = { "queue", "prompt" },
 };
 
 const char *time_slot_name(enum time_slot s)
@@ -35,6 +37,8 @@ int time_slot_find(const char *name)
 
 /* A step between devices on one board, where a profile says none: NCCL's, some microseconds. */
 static const double default_hop_s = 3e-6;
+/* An exchange of a server, whose kernels write to all devices at once. (84) */
+static const double one_step_s = 8e-6;
 
 /* ---- what a pass asks for --------------------------------------------------------------- */
 
@@ -67,8 +71,8 @@ void time_add(struct time_features *f, const struct roofs *r, const struct time_
     if (o->n_comm > 0) {
         const double n = o->n_comm;
         f->wire_s += o->count * o->link_bytes / r->link_bytes_s;
-        f->n_hop += o->count * (o->kind == OP_ALL_REDUCE ? 2 * (n - 1) : n - 1);
-        f->hop_s = r->link_latency_s > 0 ? r->link_latency_s : default_hop_s;
+        f->n_hop += o->count * (f->one_step ? 1 : o->kind == OP_ALL_REDUCE ? 2 * (n - 1) : n - 1);
+        f->hop_s = f->one_step ? one_step_s : r->link_latency_s > 0 ? r->link_latency_s : default_hop_s;
         return;
     }
     const enum time_kind k = kind_of(o->kind);
@@ -127,29 +131,36 @@ double time_ln_seconds(const void *features, const double *slot)
     const double p = 1 + exp(slot[TIME_SHARPNESS]), e_b = fraction(slot[TIME_BANDWIDTH]);
     const double e_c = exp(slot[TIME_COMPUTE]), e_a = exp(slot[TIME_ATTENTION]), vector = exp(slot[TIME_VECTOR]);
     const double launch = exp(slot[TIME_LAUNCH]), kv = exp(slot[TIME_KV]), small = exp(slot[TIME_SMALL]);
-    double s = f->n_pass * exp(slot[TIME_STEP]);
+    const double launch_expert = launch * exp(slot[TIME_LAUNCH_EXPERT]), launch_small = launch * exp(slot[TIME_LAUNCH_SMALL]);
+    double s = f->n_pass * exp(slot[TIME_STEP]) + f->n_seq * exp(slot[TIME_SEQUENCE]);
     for (int i = 0; i < f->n_term; i++) {
         const struct time_term *x = &f->term[i];
         const double memory = x->memory_s / e_b;
-        double roof = 0;
+        double roof = 0, start = launch;
         switch (x->kind) {
         case TIME_PRODUCT:
         case TIME_EXPERT_PRODUCT:
             roof = smooth_max(x->compute_s / e_c, memory, x->vector_s * vector, p);
-            if (x->kind == TIME_EXPERT_PRODUCT)
+            if (x->kind == TIME_EXPERT_PRODUCT) {
                 roof *= exp(slot[TIME_EXPERT]);
+                start = launch_expert;
+            }
             break;
         case TIME_ATTEND:
             roof = smooth_max(x->compute_s / e_a, memory * kv, 0, p);
             break;
         case TIME_OTHER:
             roof = memory * small;
+            start = launch_small;
             break;
         }
-        s += roof + x->count * launch;
+        s += roof + x->count * start;
     }
     /* Parts as small as pays off, one behind the other: the root of what they take alone adds up. (75) */
     const double wire = f->wire_s / fraction(slot[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(slot[TIME_HOP]);
-    s += wire + hops + 2 * sqrt(wire * hops);
-    return log(s * max2(f->sequential, 1)) + slot[TIME_REQUEST];
+    s += wire + hops + (f->one_step ? 0 : 2 * sqrt(wire * hops));
+    s *= max2(f->sequential, 1) * (1 + f->n_queue * exp(slot[TIME_QUEUE]));
+    if (f->before)
+        s += exp(time_ln_seconds(f->before, slot) - slot[TIME_REQUEST]);
+    return log(s) + slot[TIME_REQUEST];
 }

@@ -23,6 +23,10 @@ enum time_slot {
     TIME_LINK,           /* fraction of the bandwidth between devices */
     TIME_HOP,            /* seconds a hop between devices */
     TIME_REQUEST,        /* seconds a measurement has over those of its passes: 1 where it has them alone */
+    TIME_LAUNCH_EXPERT,  /* what starting a product of experts costs, over what another product's costs */
+    TIME_LAUNCH_SMALL,   /* the same of the small ops */
+    TIME_SEQUENCE,       /* seconds a server spends on a sequence in a step */
+    TIME_QUEUE,          /* prompts that a prompt waits for, of each other user */
     TIME_SLOT_COUNT,
 };
 const char *time_slot_name(enum time_slot s); /* "bandwidth" */
@@ -51,6 +55,10 @@ struct time_features {
     double n_hop;        /* steps of the exchanges */
     double hop_s;        /* of one of them, as the profile has it; the slot is a factor of it */
     double sequential;   /* stages one after another: 1 */
+    bool one_step;       /* every exchange is one step, not a ring's: n_hop counts exchanges. (84) */
+    double n_seq;        /* sequences of all passes that a server prepares and samples; 0: none */
+    double n_queue;      /* others whose prompts a prompt may wait for; 0: none */
+    const struct time_features *before; /* until then, which the queue does not multiply; NULL: nothing */
 };
 
 /* Equal ops of a pass, as the features need them. */

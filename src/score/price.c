@@ -1,4 +1,5 @@
 /* Rows become work: which passes, of how many tokens, over which devices. methods.md (71) */
+#include "roofline/memory.h"
 #include "score/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -179,11 +180,32 @@ static struct layout layout_of(const struct measure_layout *l)
                             .ep = at_least_one(l->ep) };
 }
 
-/* A prompt on one group of devices, then a step of all users' sequences at their mean context. */
+/*
+ * Sequences that run at once: no more than the memory of the devices holds caches of, each of `positions` positions. The
+ * others wait for a place, and the step is that of those which run. (83)
+ */
+static int running(struct priced *out, const struct subject *s, double positions, double *most, struct error *err)
+{
+    struct memory_options o = memory_defaults(out->machine->h.kind, true);
+    struct memory_model m;
+    struct error e = { 0 };
+    o.layout = out->layout;
+    o.type_k = out->type_k;
+    o.type_v = out->type_v;
+    *most = NAN;
+    if (memory_model_init(&m, &s->classes, &out->machine->h, &o, &e) != 0)
+        return interrupt_check(err);
+    *most = memory_max_batch(&m, (uint64_t)positions);
+    memory_model_free(&m);
+    return 0;
+}
+
+/* A prompt on one group of devices, then a step of the sequences that run, at their mean context. */
 int price_serving(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
 {
     const struct layout first = layout_of(&m->prefill), later = layout_of(&m->decode);
     const double copies = at_least_one(m->decode.workers), dp = later.dp;
+    double most;
     out->split = layout_devices(&later) > 1 ? SPLIT_TENSOR : SPLIT_NONE;
     out->prompt = m->prompt;
     out->out = m->out;
@@ -191,11 +213,16 @@ int price_serving(struct priced *out, const struct measurement *m, const struct 
     out->n_users = or_guess(out, m->concurrency, m->decode.batch * dp * copies, GUESS_BATCH);
     if (isnan(out->n_users))
         return no_price(out, "neither a concurrency nor a batch size");
+    if (strcmp(m->mode, "disagg") == 0 && m->decode.workers == 0) /* how many copies share the users is not said */
+        out->guesses |= GUESS_BATCH;
     out->batch = fmax(1, out->n_users / copies);
     out->measured_s = m->value;
     if (choose_layout(out, s, &first, err) != 0 ||
-        add_prefill(out, s, m->prompt, 0, 1, out->stack->n_ubatch, 1, err) != 0 || choose_layout(out, s, &later, err) != 0)
+        add_prefill(out, s, m->prompt, 0, 1, out->stack->n_ubatch, 1, err) != 0 || choose_layout(out, s, &later, err) != 0 ||
+        running(out, s, out->context, &most, err) != 0)
         return -1;
+    if (most >= 1 && most < out->batch)
+        out->batch = most;
     return add_decode(out, s, out->context, ceil(out->batch / dp), 1, err);
 }
 

@@ -127,11 +127,24 @@ static bool has_model(enum measure_kind k)
     return k == MEASURE_RATE || k == MEASURE_SERVING;
 }
 
+/*
+ * A server that does not say its cache's type: FP8 where its weights are of 8 bits or less and TensorRT-LLM runs them (its
+ * checkpoints say so: kv_cache_quant_algo in hf_quant_config.json) or the machine has FP4 units (the recipes of vLLM and
+ * SGLang for Blackwell set it); else that of the activations.
+ */
+static bool serves_narrow_cache(const struct priced *out)
+{
+    return out->m->kind == MEASURE_SERVING && out->bits_weight < 12 && !out->roofs.cpu &&
+           (strcmp(out->stack->id, "tensorrt-llm") == 0 || out->machine->h.peak[MATH_FP4].value > 0);
+}
+
 /* Types of the cache as the row has them, where the model can have them. */
 static void cache_types(struct priced *out, const struct subject *s)
 {
     const struct measurement *m = out->m;
     const struct dtype_info *k = *m->type_k ? dtype_find_name(m->type_k) : NULL, *v = *m->type_v ? dtype_find_name(m->type_v) : NULL;
+    if (!k && !v && serves_narrow_cache(out))
+        k = v = dtype_find_name("FP8");
     const struct cost_options o = { .act_elem_bytes = 2, .type_k = k ? k->id : DTYPE_F16, .type_v = v ? v->id : DTYPE_F16 };
     struct error e = { 0 };
     if (cost_check_kv(&s->ops, &o, &e) != 0)

@@ -231,16 +231,26 @@ static int load_model(struct subject *s, const struct measurement *row, const ch
     return load_likely(s, row->model, &d, type, err);
 }
 
+/* NVIDIA's checkpoints of mixtures of experts leave attention as it was (exclude_modules in the hf_quant_config.json of
+ * DeepSeek-R1-NVFP4: "*self_attn*"). */
+static const char *const nvfp4_of_experts = "NVFP4_FFN";
+
 /* The type by its name in the table, by its own, by the bits in its name, or 16 bits. */
 static int load_typed(struct subject *s, const struct measurement *row, const struct quant_name *q, struct error *err)
 {
-    const char *const types[] = { q->known ? q->type : "", row->quant, q->type, "F16" };
+    const char *types[] = { q->known ? q->type : "", row->quant, q->type, "F16" };
     struct error e = { 0 };
     for (size_t i = 0; i < ARRAY_LEN(types); i++) {
         if (!*types[i])
             continue;
         if (load_model(s, row, types[i], &e) != 0)
             continue;
+        if (s->m.hp.n_expert > 0 && strcasecmp(types[i], "NVFP4") == 0) {
+            model_free(&s->m);
+            types[i] = nvfp4_of_experts;
+            if (load_model(s, row, types[i], &e) != 0)
+                continue;
+        }
         snprintf(s->type, sizeof s->type, "%.20s", types[i]);
         if (i >= 2)
             s->guesses |= GUESS_QUANT;

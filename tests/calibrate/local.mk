@@ -2,5 +2,8 @@ if CMOCKA
 check_PROGRAMS += %D%/test_fit
 %C%_test_fit_SOURCES = %D%/test_fit.c tests/test.h
 %C%_test_fit_LDADD   = libcalibrate.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
-TESTS += %D%/test_fit
+check_PROGRAMS += %D%/test_serving
+%C%_test_serving_SOURCES = %D%/test_serving.c tests/test.h
+%C%_test_serving_LDADD   = libcalibrate.a libscore.a libmeasure.a librun.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
+TESTS += %D%/test_fit %D%/test_serving
 endif

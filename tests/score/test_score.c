@@ -148,6 +148,34 @@ static void test_ops_and_exchanges(void **state)
     unload(&x);
 }
 
+/* What a server that does not say so is taken to run: types of weights and cache, and no more sequences than memory holds. */
+static void test_servers(void **state)
+{
+    (void)state;
+    struct rows x;
+    struct error err = { 0 };
+    load(&x, "serving.csv", false);
+    assert_int_equal(x.row[0].type_k, DTYPE_FP8); /* TensorRT-LLM, weights of 8 bits */
+    assert_int_equal(x.row[2].type_k, DTYPE_FP8); /* FP4 units */
+    assert_string_equal(x.row[4].type, "NVFP4_FFN");
+    struct measurement m = *x.row[1].m;
+    m.engine = "vllm";
+    struct priced p;
+    assert_ok(price_row(x.pricer, &m, &p, &err), err);
+    assert_int_equal(p.type_k, DTYPE_F16);
+    priced_free(&p);
+    /* On 4 x 80 GiB 0.9 of what the driver leaves, less 70.6 GB of weights and about 4 GB a device of all else, over 80 layers
+     * x 8 heads x 2 x 128 bytes a position, 1024 + 64 positions each. */
+    m = *x.row[1].m;
+    m.concurrency = 5000;
+    assert_ok(price_row(x.pricer, &m, &p, &err), err);
+    const double room = 4 * (0.9 * 0.98 * 80 * 0x1p30 - 4e9) - 70.6e9;
+    assert_near(p.batch, room / (163840.0 * 1088), 0.05);
+    assert_true(p.n_users == 5000 && p.pass[p.n_pass - 1].n_seq == p.batch);
+    priced_free(&p);
+    unload(&x);
+}
+
 /* ---- a time model that watches what it is shown ---------------------------------------------------------- */
 
 struct watch {
@@ -312,7 +340,7 @@ int main(void)
     hwprofile_set_dirs(data_dirs());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines),  cmocka_unit_test(test_guessed_models),
-        cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
+        cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
         cmocka_unit_test(test_anchors),     cmocka_unit_test(test_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

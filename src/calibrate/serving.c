@@ -1,0 +1,117 @@
+/* What a server's latencies are made of in a closed loop, and what is believed of its constants before looking. (83), (84) */
+#include "calibrate/effects.h"
+#include <math.h>
+#include <string.h>
+
+/*
+ * Beside effects.c's: products that a server computes are in the type of their weights (no conversion), its kernels are
+ * captured in graphs (an op starts in microseconds, a small one in less, experts in several kernels), exchanges are kernels
+ * that write to all peers (4 to 9 us for 2 to 8 devices: TensorRT-LLM's one-shot all-reduce), and between boards they are
+ * the network library's. What a generation of machines changes is what starting the experts' kernels costs.
+ */
+static const struct effect_prior later[] = {
+    { TIME_BANDWIDTH, DIM_ALL, 0.8, 0.1 },       { TIME_BANDWIDTH, DIM_STACK, 0, 0.1 },
+    { TIME_COMPUTE, DIM_ALL, 0.6, 0.1 },        { TIME_COMPUTE, DIM_STACK, 0, 0.3 },
+    { TIME_KV, DIM_ALL, 1.1, 0.3 },              { TIME_ATTENTION, DIM_ALL, 0.3, 0.5 },
+    { TIME_SMALL, DIM_ALL, 1.5, 0.3 },           { TIME_SHARPNESS, DIM_ALL, 1, 0.3 },
+    { TIME_LAUNCH, DIM_ALL, 3e-6, 0.4 },         { TIME_LAUNCH, DIM_STACK, 0, 0.15 },
+    { TIME_LAUNCH_SMALL, DIM_ALL, 0.5, 0.4 },    { TIME_LAUNCH_EXPERT, DIM_ALL, 1.3, 0.3 },
+    { TIME_LAUNCH_EXPERT, DIM_GENERATION, 0, 0.5 },
+    { TIME_LAUNCH_EXPERT, DIM_TYPE, 0, 0.3 },    { TIME_STEP, DIM_ALL, 3e-4, 0.8 },
+    { TIME_EXPERT, DIM_ALL, 1.2, 0.3 },          { TIME_EXPERT, DIM_STACK, 0, 0.2 },
+    { TIME_EXPERT, DIM_GENERATION, 0, 0.1 },     { TIME_SEQUENCE, DIM_ALL, 5e-6, 1 },
+    { TIME_LINK, DIM_ALL, 0.7, 0.2 },            { TIME_LINK, DIM_LINK, 0, 0.5 },
+    { TIME_HOP, DIM_ALL, 1, 0.3 },               { TIME_HOP, DIM_STACK, 0, 0.3 },
+    { TIME_HOP, DIM_LINK, 0, 0.2 },              { TIME_REQUEST, DIM_MODE, 0, 0.2 },
+};
+
+/* To the first token a server has the request to take in as well, tens of milliseconds of its program, and others' prompts
+ * are before it: of all that came at once at the beginning and of those that happen to come together. */
+static const struct effect_prior until_first[] = {
+    { TIME_BANDWIDTH, DIM_ALL, 0.8, 0.05 },      { TIME_COMPUTE, DIM_ALL, 0.6, 0.2 },
+    { TIME_COMPUTE, DIM_STACK, 0, 0.2 },         { TIME_KV, DIM_ALL, 1.1, 0.1 },
+    { TIME_ATTENTION, DIM_ALL, 0.3, 0.2 },       { TIME_SMALL, DIM_ALL, 1.5, 0.1 },
+    { TIME_SHARPNESS, DIM_ALL, 1, 0.1 },         { TIME_LAUNCH, DIM_ALL, 3e-6, 0.1 },
+    { TIME_LAUNCH_SMALL, DIM_ALL, 0.5, 0.1 },    { TIME_LAUNCH_EXPERT, DIM_ALL, 1.3, 0.1 },
+    { TIME_STEP, DIM_ALL, 0.05, 1 },             { TIME_STEP, DIM_STACK, 0, 0.7 },
+    { TIME_EXPERT, DIM_ALL, 1.2, 0.1 },          { TIME_LINK, DIM_ALL, 0.7, 0.1 },
+    { TIME_HOP, DIM_ALL, 1, 0.1 },               { TIME_QUEUE, DIM_ALL, 0.07, 0.7 },
+    { TIME_QUEUE, DIM_STACK, 0, 0.7 },           { TIME_REQUEST, DIM_MODE, 0, 0.2 },
+};
+
+const struct effect_prior *serving_priors(bool first, size_t *n)
+{
+    *n = first ? ARRAY_LEN(until_first) : ARRAY_LEN(later);
+    return first ? until_first : later;
+}
+
+/* ---- exchanges --------------------------------------------------------------------------- */
+
+/* A card of 400 Gb/s for every device of a board (DGX H100, DGX B200: their user guides). */
+static const double network_bytes_s = 50e9;
+static const double network_hop = 8; /* of an exchange's start over one on a board */
+
+/* Devices of a board, or a rack, that its first link joins; else the network does. */
+const char *serving_link(const struct priced *p)
+{
+    const struct hw_link *l = hwprofile_link(&p->machine->h, 2);
+    const uint32_t tp = p->layout.tp, ep = p->layout.ep;
+    const int n = (int)(tp > ep ? tp : ep);
+    return l && l->n_devices > 0 && n > l->n_devices ? "network" : "board";
+}
+
+/* ---- a closed loop ----------------------------------------------------------------------- */
+
+/* A step and what the prompts of newcomers add to it: of n sequences of a group that take `out` steps each, n / out join a
+ * step, where the same devices process prompts. */
+static void add_step(struct time_features *f, const struct priced *p, double times)
+{
+    const double n = p->batch / fmax(p->layout.dp, 1), joining = strcmp(p->m->mode, "disagg") != 0 ? n / fmax(p->out, 1) : 0;
+    for (size_t i = 0; i < p->n_pass; i++) {
+        const struct work_pass *w = &p->pass[i];
+        fitted_add_pass(f, p, w, times * w->times * (w->phase == PHASE_DECODE ? 1 : joining), true);
+    }
+    f->n_seq += times * n;
+}
+
+static void add_prompt(struct time_features *f, const struct priced *p)
+{
+    for (size_t i = 0; i < p->n_pass; i++)
+        if (p->pass[i].phase == PHASE_PREFILL)
+            fitted_add_pass(f, p, &p->pass[i], p->pass[i].times, true);
+}
+
+static void cross_network(struct time_features *f, const struct priced *p)
+{
+    if (strcmp(serving_link(p), "network") != 0)
+        return;
+    f->hop_s *= network_hop;
+    f->wire_s *= p->roofs.link_bytes_s / fmin(network_bytes_s, p->roofs.link_bytes_s);
+}
+
+/* More users than run: each waits until as many answers are done as are before it. (84) */
+static void add_wait(struct time_features *f, struct time_features *wait, const struct priced *p)
+{
+    const double copies = p->m->decode.workers > 0 ? p->m->decode.workers : 1, more = p->n_users / copies / p->batch - 1;
+    if (!(more > 0) || (strcmp(p->m->mode, "disagg") == 0 && p->m->decode.workers == 0)) /* more copies, most likely */
+        return;
+    *wait = (struct time_features){ .sequential = 1, .one_step = true };
+    add_step(wait, p, more * p->out);
+    wait->n_pass = wait->n_seq = 0; /* what a request costs beside its passes is in the other part */
+    cross_network(wait, p);
+    f->before = wait;
+}
+
+void serving_features(struct time_features *f, struct time_features *wait, const struct priced *p)
+{
+    const double copies = p->m->prefill.workers > 0 ? p->m->prefill.workers : 1, dp = fmax(p->m->prefill.dp, 1);
+    f->one_step = true;
+    if (p->m->metric == METRIC_TTFT) {
+        add_prompt(f, p);
+        f->n_queue = fmax(0, fmin(p->n_users / copies, p->batch) / dp - 1);
+        add_wait(f, wait, p);
+    } else {
+        add_step(f, p, 1);
+    }
+    cross_network(f, p);
+}

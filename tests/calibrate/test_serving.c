@@ -1,0 +1,109 @@
+/* A server's latencies by hand: steps that newcomers' prompts lengthen, a queue, users who wait for a place, the network. */
+#include "calibrate/effects.h"
+#include "tests/test.h"
+#include <math.h>
+
+/*
+ * 1 TB/s, 100 TFLOP/s. A decode step reads 1 GB, a prompt takes 1 TFLOP; half of both roofs is reached: 2 ms and 20 ms. A pass
+ * costs 1 ms beside, a sequence of a step 10 us. 10 sequences of 100 tokens.
+ */
+struct toy {
+    struct machine machine;
+    struct hw_link link;
+    struct measurement m;
+    struct work_class step[2], prompt;
+    struct work_pass pass[2];
+    struct priced p;
+    double slot[TIME_SLOT_COUNT];
+};
+
+static void make(struct toy *t, enum measure_metric metric, const char *mode)
+{
+    *t = (struct toy){ .link = { .n_devices = 8 } };
+    t->machine.h.link = &t->link;
+    t->machine.h.n_link = 1;
+    t->m = (struct measurement){ .kind = MEASURE_SERVING, .metric = metric, .mode = mode };
+    t->step[0] = (struct work_class){ .kind = OP_MATMUL, .count = 1, .bits = 8, .math = MATH_FP8, .cost.weight_bytes = 1e9 };
+    t->step[1] = (struct work_class){ .kind = OP_ALL_REDUCE, .count = 100, .n_comm = 16 }; /* 100 exchanges of nothing */
+    t->prompt = (struct work_class){ .kind = OP_MATMUL, .count = 1, .bits = 8, .math = MATH_FP8, .rows = 1, .cost.flop = 1e12 };
+    t->pass[0] = (struct work_pass){ .phase = PHASE_PREFILL, .times = 1, .c = &t->prompt, .n = 1 };
+    t->pass[1] = (struct work_pass){ .phase = PHASE_DECODE, .times = 1, .c = t->step, .n = 1 };
+    t->p = (struct priced){ .m = &t->m, .machine = &t->machine, .pass = t->pass, .n_pass = 2, .batch = 10, .n_users = 10,
+                            .out = 100, .layout = { .tp = 1, .dp = 1, .ep = 1 } };
+    t->p.roofs.bytes_s = 1e12;
+    t->p.roofs.link_bytes_s = 1e12;
+    t->p.roofs.peak[MATH_FP8].flop_s = 1e14;
+    t->p.roofs.peak[MATH_FP32].flop_s = 1e3; /* were a weight widened, it would take years */
+    t->slot[TIME_BANDWIDTH] = t->slot[TIME_COMPUTE] = log(0.5);
+    t->slot[TIME_SHARPNESS] = 4;
+    t->slot[TIME_LAUNCH] = -100;
+    t->slot[TIME_STEP] = log(1e-3);
+    t->slot[TIME_SEQUENCE] = log(1e-5);
+    t->slot[TIME_QUEUE] = log(0.1);
+}
+
+static double milliseconds(const struct toy *t)
+{
+    struct time_features f = { .sequential = 1 }, wait;
+    serving_features(&f, &wait, &t->p);
+    return 1e3 * exp(time_ln_seconds(&f, t->slot));
+}
+
+#define assert_ms(t, ms)                                                             \
+    do {                                                                             \
+        const double is = milliseconds(t);                                           \
+        if (!(fabs(is - (ms)) <= 1e-3 * (ms)))                                       \
+            fail_msg("%.9g ms, expected %.9g", is, (double)(ms));                    \
+    } while (0)
+
+static void test_step(void **state)
+{
+    (void)state;
+    struct toy t;
+    make(&t, METRIC_TPOT, "agg");
+    assert_ms(&t, 2 + 0.1 * 20 + 1.1 * 1 + 10 * 0.01); /* one prompt joins every tenth step */
+    t.p.layout.dp = 2; /* 5 sequences a group */
+    assert_ms(&t, 2 + 0.05 * 20 + 1.05 * 1 + 5 * 0.01);
+    make(&t, METRIC_TPOT, "disagg");
+    assert_ms(&t, 2 + 1 + 10 * 0.01); /* prompts are processed elsewhere */
+}
+
+static void test_first_token(void **state)
+{
+    (void)state;
+    struct toy t;
+    make(&t, METRIC_TTFT, "agg");
+    assert_ms(&t, (20 + 1) * (1 + 0.1 * 9));
+    t.m.prefill.dp = 2; /* 5 users a group */
+    assert_ms(&t, (20 + 1) * (1 + 0.1 * 4));
+    make(&t, METRIC_TTFT, "agg");
+    t.p.n_users = 15; /* half an answer's steps until there is a place; 10 run */
+    assert_ms(&t, (20 + 1) * (1 + 0.1 * 9) + 0.5 * 100 * (2 + 0.1 * 20));
+    make(&t, METRIC_TTFT, "disagg");
+    t.p.n_users = 15; /* how many copies there are is not said */
+    assert_ms(&t, (20 + 1) * (1 + 0.1 * 9));
+}
+
+static void test_exchanges(void **state)
+{
+    (void)state;
+    struct toy t;
+    make(&t, METRIC_TPOT, "disagg");
+    t.pass[1].n = 2;
+    assert_ms(&t, 3.1 + 100 * 8e-3); /* one step each, however many devices */
+    t.p.layout.tp = 16;
+    assert_ms(&t, 3.1 + 100 * 8 * 8e-3); /* a board has 8 */
+    assert_string_equal(serving_link(&t.p), "network");
+    t.link.n_devices = 72;
+    assert_string_equal(serving_link(&t.p), "board");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_step),
+        cmocka_unit_test(test_first_token),
+        cmocka_unit_test(test_exchanges),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
