@@ -214,6 +214,17 @@ int csv_find(const struct csv *c, const char *column)
     return -1;
 }
 
+int csv_find_all(const struct csv *c, const char *const *name, int n, const int *needed, size_t n_needed, int *column,
+                 struct error *err)
+{
+    for (int i = 0; i < n; i++)
+        column[i] = csv_find(c, name[i]);
+    for (size_t i = 0; i < n_needed; i++)
+        if (column[needed[i]] < 0)
+            return error_set(err, ERROR_INPUT, "%s: line 1, column 1: no column \"%s\"", c->name, name[needed[i]]);
+    return 0;
+}
+
 const struct csv_field *csv_at(const struct csv *c, size_t row, int column)
 {
     static const struct csv_field none = { "", 0, 0 };

@@ -33,6 +33,9 @@ void csv_free(struct csv *c);
 
 /* Column of that name, or -1. */
 int csv_find(const struct csv *c, const char *column);
+/* Columns of n names, -1 where there is none; a missing one of those needed is an error. */
+int csv_find_all(const struct csv *c, const char *const *name, int n, const int *needed, size_t n_needed, int *column,
+                 struct error *err);
 /* "" for column -1: what a file does not have is not said. */
 const struct csv_field *csv_at(const struct csv *c, size_t row, int column);
 /* "FILE: line 3, column 17 (tokens_per_s): " and the text. Always returns -1. */

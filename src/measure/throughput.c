@@ -151,11 +151,8 @@ static int read_row(struct measurements *l, size_t i, const int *col, struct err
 int throughput_read(struct measurements *l, struct error *err)
 {
     int col[N_COLUMN];
-    for (int i = 0; i < N_COLUMN; i++)
-        col[i] = csv_find(&l->csv, columns[i]);
-    for (size_t i = 0; i < ARRAY_LEN(needed); i++)
-        if (col[needed[i]] < 0)
-            return error_set(err, ERROR_INPUT, "%s: line 1, column 1: no column \"%s\"", l->csv.name, columns[needed[i]]);
+    if (csv_find_all(&l->csv, columns, N_COLUMN, needed, ARRAY_LEN(needed), col, err) != 0)
+        return -1;
     for (size_t i = 0; i < l->csv.n_row; i++)
         if (read_row(l, i, col, err) != 0)
             return -1;
