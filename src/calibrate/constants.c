@@ -1,5 +1,6 @@
 #include "calibrate/constants.h"
 #include "base/json.h"
+#include "calibrate/spread.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@ void constants_free(struct constants_file *f)
 {
     for (int k = 0; k < FITTED_KIND_COUNT; k++) {
         free(f->kind[k].c);
+        free(f->kind[k].interval);
         for (size_t i = 0; i < f->kind[k].n_group; i++)
             free(f->kind[k].group[i]);
         free(f->kind[k].group);
@@ -19,6 +21,14 @@ void constants_free(struct constants_file *f)
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
+
+static int known_interval(const char *name, const char *ctx, struct error *err)
+{
+    if (spread_is_name(name))
+        return 0;
+    return error_set(err, ERROR_INPUT, "%s: field \"name\": expected \"interval\" or such as \"interval situation=seen\", found \"%.64s\"",
+                     ctx, name);
+}
 
 static int known_name(const char *name, const char *ctx, struct error *err)
 {
@@ -51,7 +61,26 @@ static int read_constant(struct constant *c, const json_t *o, const char *ctx, s
     c->value = log(value);
     c->sd = log(spread);
     c->n_row = (size_t)n;
-    return known_name(name, ctx, err);
+    return 0;
+}
+
+/* A list of them under `key`, each with a name that `known` has. */
+static int read_list(struct constant **out, size_t *n, const json_t *list, const char *ctx, const char *key,
+                     int (*known)(const char *name, const char *ctx, struct error *err), struct error *err)
+{
+    if (!json_is_array(list) || json_array_size(list) > MAX_CONSTANTS)
+        return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected an array of at most %d", ctx, key, MAX_CONSTANTS);
+    *out = calloc(json_array_size(list) + 1, sizeof **out);
+    if (!*out)
+        return error_oom(err, json_array_size(list) * sizeof **out, key);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        char at[CTX + 64];
+        snprintf(at, sizeof at, "%.*s: %s[%zu]", CTX, ctx, key, i);
+        if (read_constant(&(*out)[i], json_array_get(list, i), at, err) != 0 || known((*out)[i].name, at, err) != 0)
+            return -1;
+        *n = i + 1;
+    }
+    return 0;
 }
 
 static int read_groups(struct constants *c, const json_t *o, const char *ctx, struct error *err)
@@ -76,13 +105,11 @@ static int read_groups(struct constants *c, const json_t *o, const char *ctx, st
 
 static int read_kind(struct constants *c, const json_t *o, const char *ctx, struct error *err)
 {
-    const json_t *list = json_object_get(o, "constants");
+    const json_t *intervals = json_object_get(o, "intervals");
     const char *source = "";
     int64_t n_row = 0;
     if (!json_is_object(o))
         return error_set(err, ERROR_INPUT, "%s: expected an object, found %s", ctx, json_type_name(o));
-    if (!json_is_array(list) || json_array_size(list) > MAX_CONSTANTS)
-        return error_set(err, ERROR_INPUT, "%s: field \"constants\": expected an array of at most %d", ctx, MAX_CONSTANTS);
     if (json_get_num(o, ctx, "sigma", &c->sigma, err) != 0 || json_get_int_opt(o, ctx, "n_rows", 0, INT64_MAX, &n_row, err) != 0 ||
         json_get_str_opt(o, ctx, "source", &source, err) != 0)
         return -1;
@@ -90,15 +117,10 @@ static int read_kind(struct constants *c, const json_t *o, const char *ctx, stru
         return error_set(err, ERROR_INPUT, "%s: field \"sigma\": expected more than 0, found %g", ctx, c->sigma);
     c->n_row = (size_t)n_row;
     snprintf(c->source, sizeof c->source, "%s", source);
-    c->c = calloc(json_array_size(list) + 1, sizeof *c->c);
-    if (!c->c)
-        return error_oom(err, json_array_size(list) * sizeof *c->c, "constants");
-    for (size_t i = 0; i < json_array_size(list); i++, c->n = i) {
-        char at[CTX + 64];
-        snprintf(at, sizeof at, "%.*s: constants[%zu]", CTX, ctx, i);
-        if (read_constant(&c->c[i], json_array_get(list, i), at, err) != 0)
-            return -1;
-    }
+    if (read_list(&c->c, &c->n, json_object_get(o, "constants"), ctx, "constants", known_name, err) != 0)
+        return -1;
+    if (intervals && read_list(&c->interval, &c->n_interval, intervals, ctx, "intervals", known_interval, err) != 0)
+        return -1;
     return read_groups(c, o, ctx, err);
 }
 
@@ -170,24 +192,35 @@ static json_t *rounded(double v)
     return json_real(strtod(text, NULL));
 }
 
+static json_t *list_to_json(const struct constant *c, size_t n)
+{
+    json_t *list = json_array();
+    int rc = 0;
+    for (size_t i = 0; i < n; i++) {
+        json_t *j = json_object();
+        rc |= json_object_set_new(j, "name", json_text(c[i].name));
+        rc |= json_object_set_new(j, "value", rounded(exp(c[i].value)));
+        rc |= json_object_set_new(j, "spread", rounded(exp(c[i].sd)));
+        rc |= json_object_set_new(j, "n_rows", json_integer((json_int_t)c[i].n_row));
+        rc |= json_array_append_new(list, j);
+    }
+    if (rc == 0)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
 static json_t *kind_to_json(const struct constants *c)
 {
-    json_t *o = json_object(), *list = json_array(), *groups = json_array();
+    json_t *o = json_object(), *groups = json_array();
     int rc = json_object_set_new(o, "n_rows", json_integer((json_int_t)c->n_row));
     rc |= json_object_set_new(o, "sigma", rounded(c->sigma));
     rc |= json_object_set_new(o, "source", json_text(c->source));
     for (size_t i = 0; i < c->n_group; i++)
         rc |= json_array_append_new(groups, json_text(c->group[i]));
-    for (size_t i = 0; i < c->n; i++) {
-        json_t *j = json_object();
-        rc |= json_object_set_new(j, "name", json_text(c->c[i].name));
-        rc |= json_object_set_new(j, "value", rounded(exp(c->c[i].value)));
-        rc |= json_object_set_new(j, "spread", rounded(exp(c->c[i].sd)));
-        rc |= json_object_set_new(j, "n_rows", json_integer((json_int_t)c->c[i].n_row));
-        rc |= json_array_append_new(list, j);
-    }
     rc |= json_object_set_new(o, "groups", groups);
-    rc |= json_object_set_new(o, "constants", list);
+    rc |= json_object_set_new(o, "constants", list_to_json(c->c, c->n));
+    rc |= json_object_set_new(o, "intervals", list_to_json(c->interval, c->n_interval));
     if (rc == 0)
         return o;
     json_decref(o);

@@ -18,6 +18,8 @@ struct constants {
     struct constant *c;
     size_t n;
     double sigma;     /* what is left over, in sigmas of a row */
+    struct constant *interval; /* of intervals: "interval situation=new machine"; none: their priors */
+    size_t n_interval;
     size_t n_row;
     char **group;     /* "hardware=NVIDIA RTX 4090", "model=...", "engine=...": what the rows were of */
     size_t n_group;

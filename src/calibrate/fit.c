@@ -125,19 +125,16 @@ static int residuals(const struct problem *p, double *out)
 /* jac is column-major: jac[i + ld * j] = d residual i / d effect j. */
 static int jacobian(const struct problem *p, double *jac, size_t ld)
 {
-    double slot[FIT_MAX_SLOTS], g[FIT_MAX_SLOTS];
+    double g[FIT_MAX_SLOTS], slope;
     memset(jac, 0, ld * p->n_active * sizeof *jac);
     for (size_t i = 0; i < p->n_row; i++) {
         const struct fit_row *row = p->row[i];
-        fit_slots(p->f, p->m, row, slot);
-        double r = (p->m->ln_seconds(row->features, slot) - row->ln_seconds) / row->sigma;
-        gradient(p->m, row, slot, g);
+        if (!isfinite(fit_residual(p->f, p->m, row, g, &slope)))
+            return -1;
         for (int s = 0; s < p->m->n_slot; s++)
             for (int k = 0; k < FIT_MAX_EFFECTS; k++)
                 if (row->effect[s][k] != FIT_NO_EFFECT)
-                    jac[i + ld * p->at[row->effect[s][k]]] += soften_slope(r) * g[s] / row->sigma;
-        if (!isfinite(r))
-            return -1;
+                    jac[i + ld * p->at[row->effect[s][k]]] += slope * g[s] / row->sigma;
     }
     for (size_t j = 0; j < p->n_active; j++)
         jac[p->n_row + j + ld * j] = 1 / p->f->effect[p->active[j]].sd;
@@ -153,8 +150,18 @@ static int evaluate(void *ctx, int n_res, int n_x, const double *x, double *res,
     return what == 1 ? residuals(p, res) : jacobian(p, jac, (size_t)ld);
 }
 
-/* cov = (J'J)^-1 by Cholesky: J has a row for every prior, so that J'J is positive definite. */
-static int invert(double *a, size_t n)
+double fit_residual(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *g, double *slope)
+{
+    double slot[FIT_MAX_SLOTS];
+    fit_slots(f, m, row, slot);
+    const double r = (m->ln_seconds(row->features, slot) - row->ln_seconds) / row->sigma;
+    gradient(m, row, slot, g);
+    *slope = soften_slope(r);
+    return soften(r);
+}
+
+/* By Cholesky: J has a row for every prior, so that J'J is positive definite. */
+int fit_invert(double *a, size_t n)
 {
     for (size_t j = 0; j < n; j++) {
         for (size_t k = 0; k < j; k++)
@@ -222,7 +229,7 @@ static int covariance(struct problem *p, double *jac, size_t ld, struct error *e
                 s += jac[i + ld * a] * jac[i + ld * b];
             c[a * n + b] = c[b * n + a] = s;
         }
-    rc = rc ? rc : invert(c, n);
+    rc = rc ? rc : fit_invert(c, n);
     rc = rc ? error_set(err, ERROR_INPUT, "the fit has no minimum: a prediction is not a finite number") : spread(p, c, err);
     free(c);
     return rc;

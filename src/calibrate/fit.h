@@ -55,4 +55,12 @@ void fit_slots(const struct fit *f, const struct fit_model *m, const struct fit_
  * that each slot's effects bring (their sum is 1, up to what they share). */
 double fit_predict(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *sd, double *share);
 
+
+/* ---- for what works on a fit (cross.h, quantile.h) -------------------------------------------------- */
+
+/* The softened residual of a row, in its sigmas; g [n_slot]: d ln seconds / d slot; slope: of the softening there. */
+double fit_residual(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *g, double *slope);
+/* a[n][n], symmetric and positive definite, becomes its inverse. -1: it is not. */
+int fit_invert(double *a, size_t n);
+
 #endif

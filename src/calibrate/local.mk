@@ -7,6 +7,14 @@ libcalibrate_a_SOURCES = \
   %D%/effects.h \
   %D%/effects.c \
   %D%/serving.c \
+  %D%/cross.h \
+  %D%/cross.c \
+  %D%/quantile.h \
+  %D%/quantile.c \
+  %D%/spread.h \
+  %D%/spread.c \
+  %D%/known.c \
+  %D%/held_out.c \
   %D%/model.c \
   %D%/constants.h \
   %D%/constants.c

@@ -1,5 +1,6 @@
 /* The fitted time model: constants from the rows it is shown, seconds and an interval of a row. methods.md (73), (74) */
 #include "calibrate/constants.h"
+#include "calibrate/spread.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +8,14 @@
 /* One kind of rows. */
 struct fitted_one {
     struct fit fit;
-    double sigma; /* what is left over, in sigmas of a row */
+    double sigma;      /* what is left over, in sigmas of a row */
+    struct fit spread; /* how far out rows lie (spread.h) */
+    struct known by, shown;
 };
 struct fitted {
     struct fitted_one kind[FITTED_KIND_COUNT];
 };
 
-static const double normal90 = 1.6448536269514722; /* 95 % quantile of the normal distribution */
 static const double mad_to_sigma = 1.4826;          /* of the normal distribution */
 static const double sigma_unseen = 3;               /* where no row was seen: wide */
 #define SHIPPED "constants"
@@ -21,8 +23,12 @@ static const double sigma_unseen = 3;               /* where no row was seen: wi
 static void fitted_free(void *params)
 {
     struct fitted *x = params;
-    for (int k = 0; x && k < FITTED_KIND_COUNT; k++)
+    for (int k = 0; x && k < FITTED_KIND_COUNT; k++) {
         fit_free(&x->kind[k].fit);
+        fit_free(&x->kind[k].spread);
+        known_free(&x->kind[k].by);
+        known_free(&x->kind[k].shown);
+    }
     free(x);
 }
 
@@ -73,41 +79,56 @@ static const double anchor_sigma = 0.02;
 struct collected {
     struct fitted_row *r;
     struct fit_row *row;
+    const struct priced **priced;
     size_t n;
 };
 
-static int collect(struct fit *f, struct collected *c, const struct priced *p, double sigma, struct error *err)
+static int collect(struct fitted_one *x, struct collected *c, const struct priced *p, double sigma, struct error *err)
 {
     struct fitted_row *r = &c->r[c->n];
     if (!(p->measured_s > 0) || !fitted_row_init(r, p))
         return 0;
     if (sigma > 0)
         r->sigma = sigma;
-    if (fitted_row_effects(f, r, &c->row[c->n], err) != 0)
+    if (fitted_row_effects(&x->fit, r, &c->row[c->n], err) != 0 ||
+        known_add_row(sigma > 0 ? &x->shown : &x->by, p, err) != 0)
         return -1;
+    c->priced[c->n] = p;
     c->row[c->n++].ln_seconds = log(p->measured_s);
     return 0;
 }
 
+/* What is left over, and how wide intervals are. */
+static int spreads(struct fitted_one *x, const struct collected *c, size_t n_seen, bool apart, struct error *err)
+{
+    if (left_over(x, c->row, n_seen, err) != 0)
+        return -1;
+    const struct spread_input in = { .fit = &x->fit, .row = c->row, .fitted = c->r, .priced = c->priced, .n = c->n, .n_seen = n_seen,
+                                     .sigma = x->sigma, .shown_sigma = anchor_sigma, .apart = apart };
+    return spread_fit(&x->spread, &in, err);
+}
+
+/* apart: constants will be known by their own spreads alone. */
 static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct priced *const *rows, size_t n,
-                    const struct fit_scope *scope, struct error *err)
+                    const struct fit_scope *scope, bool apart, struct error *err)
 {
     const size_t room = n + scope->n_anchor + 1;
-    struct collected c = { calloc(room, sizeof *c.r), calloc(room, sizeof *c.row), 0 };
-    int rc = c.r && c.row ? 0 : error_oom(err, room * (sizeof *c.r + sizeof *c.row), "the rows of a fit");
+    struct collected c = { calloc(room, sizeof *c.r), calloc(room, sizeof *c.row), calloc(room, sizeof *c.priced), 0 };
+    int rc = c.r && c.row && c.priced ? 0 : error_oom(err, room * (sizeof *c.r + sizeof *c.row), "the rows of a fit");
     for (size_t i = 0; i < n && rc == 0; i++)
         if (fitted_kind(rows[i]->m) == kind && !enough_alike(rows, i))
-            rc = collect(&x->fit, &c, rows[i], 0, err);
+            rc = collect(x, &c, rows[i], 0, err);
     const size_t n_seen = c.n;
     for (size_t i = 0; i < scope->n_anchor && rc == 0; i++)
         if (fitted_kind(scope->anchor[i]->m) == kind)
-            rc = collect(&x->fit, &c, scope->anchor[i], anchor_sigma, err);
+            rc = collect(x, &c, scope->anchor[i], anchor_sigma, err);
     if (rc == 0 && c.n > 0)
         rc = fit_run(&x->fit, &fitted_model, c.row, c.n, NULL, err);
     if (rc == 0 && n_seen > 0)
-        rc = left_over(x, c.row, n_seen, err);
+        rc = spreads(x, &c, n_seen, apart, err);
     free(c.r);
     free(c.row);
+    free(c.priced);
     return rc;
 }
 
@@ -124,6 +145,12 @@ static int start_from(struct fitted_one *x, const struct constants *c, struct er
     x->sigma = c->sigma;
     for (size_t i = 0; i < c->n; i++)
         if (fit_effect(&x->fit, c->c[i].name, c->c[i].value, c->c[i].sd, err) == FIT_NO_EFFECT)
+            return -1;
+    for (size_t i = 0; i < c->n_interval; i++)
+        if (fit_effect(&x->spread, c->interval[i].name, c->interval[i].value, c->interval[i].sd, err) == FIT_NO_EFFECT)
+            return -1;
+    for (size_t i = 0; i < c->n_group; i++)
+        if (known_add_text(&x->by, c->group[i], err) != 0)
             return -1;
     return 0;
 }
@@ -148,10 +175,11 @@ static int shipped(struct fitted *x, const struct fit_scope *scope, struct error
 
 /* ---- the interface of score ---------------------------------------------------------------------- */
 
-static int fit_all(struct fitted *x, const struct priced *const *rows, size_t n, const struct fit_scope *scope, struct error *err)
+static int fit_all(struct fitted *x, const struct priced *const *rows, size_t n, const struct fit_scope *scope, bool apart,
+                   struct error *err)
 {
     for (int k = 0; k < FITTED_KIND_COUNT; k++)
-        if (fit_kind(&x->kind[k], (enum fitted_kind)k, rows, n, scope, err) != 0)
+        if (fit_kind(&x->kind[k], (enum fitted_kind)k, rows, n, scope, apart, err) != 0)
             return -1;
     return 0;
 }
@@ -171,7 +199,7 @@ static int fitted_fit(void **params, const struct priced *const *rows, size_t n,
     struct fitted *x = fitted_new(err);
     if (!x)
         return -1;
-    if (shipped(x, scope, err) != 0 || fit_all(x, rows, n, scope, err) != 0) {
+    if (shipped(x, scope, err) != 0 || fit_all(x, rows, n, scope, false, err) != 0) {
         fitted_free(x);
         return -1;
     }
@@ -190,7 +218,7 @@ static int fitted_predict(const void *params, const struct priced *p, struct est
     (void)fitted_row_init(r, p);
     fitted_row_known(&x->fit, r, &row);
     const double ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * r->sigma,
-                 half = normal90 * sqrt(sd * sd + noise * noise);
+                 half = spread_half(&x->spread, situation_of(&x->by, &x->shown, p), p, sqrt(sd * sd + noise * noise));
     *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - half), .hi_s = exp(ln + half) };
     free(r);
     return isfinite(ln) ? 0 : error_set(err, ERROR_INPUT, "a prediction that is no number");
@@ -226,19 +254,26 @@ static int seen(struct constants *c, const struct priced *p, struct error *err)
     return 0;
 }
 
-static int take_constants(struct constants *c, const struct fitted_one *x, struct error *err)
+static int take_list(struct constant **out, size_t *n, const struct fit *f, struct error *err)
 {
-    c->sigma = x->sigma;
-    c->c = calloc(x->fit.n_effect + 1, sizeof *c->c);
-    if (!c->c)
-        return error_oom(err, x->fit.n_effect * sizeof *c->c, "constants");
-    for (size_t i = 0; i < x->fit.n_effect; i++) {
-        const struct fit_effect *e = &x->fit.effect[i];
-        struct constant *to = &c->c[c->n++];
+    *out = calloc(f->n_effect + 1, sizeof **out);
+    if (!*out)
+        return error_oom(err, f->n_effect * sizeof **out, "constants");
+    for (size_t i = 0; i < f->n_effect; i++) {
+        const struct fit_effect *e = &f->effect[i];
+        struct constant *to = &(*out)[(*n)++];
         *to = (struct constant){ .value = e->value, .sd = e->se, .n_row = e->n_row };
         snprintf(to->name, sizeof to->name, "%s", e->name);
     }
     return 0;
+}
+
+static int take_constants(struct constants *c, const struct fitted_one *x, struct error *err)
+{
+    c->sigma = x->sigma;
+    if (take_list(&c->c, &c->n, &x->fit, err) != 0)
+        return -1;
+    return take_list(&c->interval, &c->n_interval, &x->spread, err);
 }
 
 int constants_fit(struct constants_file *f, const struct priced *const *rows, size_t n, const char *source, struct error *err)
@@ -246,7 +281,7 @@ int constants_fit(struct constants_file *f, const struct priced *const *rows, si
     const struct fit_scope none = { 0 };
     struct fitted *x = fitted_new(err);
     *f = (struct constants_file){ 0 };
-    int rc = x ? fit_all(x, rows, n, &none, err) : -1;
+    int rc = x ? fit_all(x, rows, n, &none, true, err) : -1;
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = seen(&f->kind[fitted_kind(rows[i]->m)], rows[i], err);
     for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++) {

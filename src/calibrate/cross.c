@@ -1,0 +1,258 @@
+#include "calibrate/cross.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_TOUCHED = FIT_MAX_SLOTS * FIT_MAX_EFFECTS };
+
+/* A row of the Jacobian: few of its columns are not 0. */
+struct line {
+    uint16_t effect[MAX_TOUCHED];
+    uint8_t slot[MAX_TOUCHED];
+    double j[MAX_TOUCHED]; /* of the softened residual */
+    int n;
+    double residual; /* softened */
+    double to_ln;    /* from the softened residual's derivatives to those of ln seconds */
+};
+
+struct cross {
+    const struct fit *f;
+    const struct fit_model *m;
+    const struct fit_row *row;
+    size_t n;
+    struct line *line;
+};
+
+static int line_init(struct line *l, const struct fit *f, const struct fit_model *m, const struct fit_row *row)
+{
+    double g[FIT_MAX_SLOTS], slope;
+    const double r = fit_residual(f, m, row, g, &slope);
+    l->n = 0;
+    l->residual = r;
+    l->to_ln = row->sigma / slope;
+    for (int s = 0; s < m->n_slot; s++)
+        for (int k = 0; k < FIT_MAX_EFFECTS; k++)
+            if (row->effect[s][k] != FIT_NO_EFFECT) {
+                l->effect[l->n] = row->effect[s][k];
+                l->slot[l->n] = (uint8_t)s;
+                l->j[l->n++] = g[s] / l->to_ln;
+            }
+    return isfinite(r) ? 0 : -1;
+}
+
+struct cross *cross_new(const struct fit *f, const struct fit_model *m, const struct fit_row *row, size_t n, struct error *err)
+{
+    struct cross *c = calloc(1, sizeof *c);
+    struct line *line = calloc(n + 1, sizeof *line);
+    if (!c || !line) {
+        error_oom(err, (n + 1) * sizeof *line, "the rows of a fit");
+        goto fail;
+    }
+    *c = (struct cross){ f, m, row, n, line };
+    for (size_t i = 0; i < n; i++)
+        if (line_init(&line[i], f, m, &row[i]) != 0) {
+            error_set(err, ERROR_INPUT, "the fit failed: a prediction is not a finite number");
+            goto fail;
+        }
+    return c;
+fail:
+    free(line);
+    free(c);
+    return NULL;
+}
+
+void cross_free(struct cross *c)
+{
+    if (c)
+        free(c->line);
+    free(c);
+}
+
+/* ---- small dense algebra ------------------------------------------------------------------ */
+
+/* Solves a x = b for k right hand sides, b[n][k] in place: elimination with pivots of rows. -1: singular. */
+static int solve(double *a, size_t n, double *b, size_t k)
+{
+    for (size_t c = 0; c < n; c++) {
+        size_t p = c;
+        for (size_t i = c + 1; i < n; i++)
+            if (fabs(a[i * n + c]) > fabs(a[p * n + c]))
+                p = i;
+        if (!(fabs(a[p * n + c]) > 0))
+            return -1;
+        for (size_t j = 0; j < n && p != c; j++) {
+            const double t = a[c * n + j];
+            a[c * n + j] = a[p * n + j];
+            a[p * n + j] = t;
+        }
+        for (size_t j = 0; j < k && p != c; j++) {
+            const double t = b[c * k + j];
+            b[c * k + j] = b[p * k + j];
+            b[p * k + j] = t;
+        }
+        for (size_t i = c + 1; i < n; i++) {
+            const double q = a[i * n + c] / a[c * n + c];
+            if (q == 0)
+                continue;
+            for (size_t j = c; j < n; j++)
+                a[i * n + j] -= q * a[c * n + j];
+            for (size_t j = 0; j < k; j++)
+                b[i * k + j] -= q * b[c * k + j];
+        }
+    }
+    for (size_t c = n; c-- > 0;)
+        for (size_t j = 0; j < k; j++) {
+            double s = b[c * k + j];
+            for (size_t i = c + 1; i < n; i++)
+                s -= a[c * n + i] * b[i * k + j];
+            b[c * k + j] = s / a[c * n + c];
+        }
+    return 0;
+}
+
+/* ---- leaving out ---------------------------------------------------------------------------- */
+
+/* Of n rows and p constants: with C the covariance and J the rows' lines, T = J C and H = J C J'. */
+struct downdate {
+    size_t n, p;
+    double *t;     /* [n][p] */
+    double *h;     /* [n][n] */
+    double *d;     /* [n]: what is added to each row's weight of 1; -1: it goes */
+    double *w;     /* [n][n + 1]: (I + D H)^-1 D, and (I + D H)^-1 D r behind it */
+    double *shift; /* [p]: of the constants */
+    double *less;  /* [p]: of their variances, where they are taken apart */
+};
+
+static void downdate_free(struct downdate *x)
+{
+    free(x->t);
+    free(x->h);
+    free(x->d);
+    free(x->w);
+    free(x->shift);
+    free(x->less);
+}
+
+static int downdate_alloc(struct downdate *x, size_t n, size_t p, struct error *err)
+{
+    *x = (struct downdate){ .n = n, .p = p };
+    x->t = calloc(n * p + 1, sizeof *x->t);
+    x->h = calloc(n * n + 1, sizeof *x->h);
+    x->d = calloc(n + 1, sizeof *x->d);
+    x->w = calloc(n * (n + 1) + 1, sizeof *x->w);
+    x->shift = calloc(p + 1, sizeof *x->shift);
+    x->less = calloc(p + 1, sizeof *x->less);
+    if (x->t && x->h && x->d && x->w && x->shift && x->less)
+        return 0;
+    return error_oom(err, n * (2 * n + p) * sizeof *x->t, "rows left out");
+}
+
+static double along(const struct line *l, const double *v)
+{
+    double s = 0;
+    for (int k = 0; k < l->n; k++)
+        s += l->j[k] * v[l->effect[k]];
+    return s;
+}
+
+static void products(struct downdate *x, const struct cross *c, const size_t *member)
+{
+    for (size_t i = 0; i < x->n; i++) {
+        const struct line *l = &c->line[member[i]];
+        double *t = &x->t[i * x->p];
+        for (int k = 0; k < l->n; k++) {
+            const double *cov = &c->f->cov[l->effect[k] * x->p];
+            for (size_t a = 0; a < x->p; a++)
+                t[a] += l->j[k] * cov[a];
+        }
+        for (size_t j = 0; j <= i; j++)
+            x->h[i * x->n + j] = x->h[j * x->n + i] = along(&c->line[member[j]], t);
+    }
+}
+
+static int weigh(struct downdate *x, const struct cross *c, const size_t *member, struct error *err)
+{
+    const size_t n = x->n;
+    double *a = malloc((n * n + 1) * sizeof *a);
+    if (!a)
+        return error_oom(err, n * n * sizeof *a, "rows left out");
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++) {
+            a[i * n + j] = x->d[i] * x->h[i * n + j] + (i == j);
+            x->w[i * (n + 1) + j] = i == j ? x->d[i] : 0;
+        }
+        x->w[i * (n + 1) + n] = x->d[i] * c->line[member[i]].residual;
+    }
+    const int rc = solve(a, n, x->w, n + 1);
+    free(a);
+    return rc ? error_set(err, ERROR_INPUT, "rows cannot be left out: a prediction is not a finite number") : 0;
+}
+
+static void apply(struct downdate *x, bool apart)
+{
+    const size_t n = x->n, p = x->p;
+    for (size_t i = 0; i < n; i++) {
+        const double *w = &x->w[i * (n + 1)], *t = &x->t[i * p];
+        for (size_t a = 0; a < p; a++)
+            x->shift[a] -= t[a] * w[n];
+        for (size_t j = 0; j < n && apart; j++)
+            for (size_t a = 0; a < p; a++)
+                x->less[a] += t[a] * w[j] * x->t[j * p + a];
+    }
+}
+
+/* Of ln seconds, with the covariance C - T' W T. */
+static double variance(const struct downdate *x, const struct cross *c, size_t i, size_t row, bool apart)
+{
+    const struct line *l = &c->line[row];
+    const size_t n = x->n;
+    double v = 0;
+    for (int k = 0; k < l->n && apart; k++)
+        v += l->j[k] * l->j[k] * (c->f->cov[l->effect[k] * x->p + l->effect[k]] - x->less[l->effect[k]]);
+    if (!apart) {
+        v = x->h[i * n + i];
+        for (size_t a = 0; a < n; a++)
+            for (size_t b = 0; b < n; b++)
+                v -= x->h[i * n + a] * x->w[a * (n + 1) + b] * x->h[b * n + i];
+    }
+    return fmax(v, 0) * l->to_ln * l->to_ln;
+}
+
+static int predict(const struct downdate *x, const struct cross *c, const size_t *member, bool apart, struct cross_row *out,
+                   struct error *err)
+{
+    double slot[FIT_MAX_SLOTS];
+    for (size_t i = 0; i < x->n; i++) {
+        const struct fit_row *row = &c->row[member[i]];
+        const struct line *l = &c->line[member[i]];
+        fit_slots(c->f, c->m, row, slot);
+        for (int k = 0; k < l->n; k++)
+            slot[l->slot[k]] += x->shift[l->effect[k]];
+        out[i].error = c->m->ln_seconds(row->features, slot) - row->ln_seconds;
+        out[i].sd = sqrt(variance(x, c, i, member[i], apart));
+        if (!isfinite(out[i].error) || !isfinite(out[i].sd))
+            return error_set(err, ERROR_INPUT, "rows cannot be left out: a prediction is not a finite number");
+    }
+    return 0;
+}
+
+int cross_leave_out(struct cross *c, const size_t *member, size_t n, const double *sigma, bool apart, struct cross_row *out,
+                    struct error *err)
+{
+    struct downdate x;
+    int rc = downdate_alloc(&x, n, c->f->n_effect, err);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        const double q = sigma && sigma[i] > 0 ? c->row[member[i]].sigma / sigma[i] : 0;
+        x.d[i] = q * q - 1;
+    }
+    if (rc == 0) {
+        products(&x, c, member);
+        rc = weigh(&x, c, member, err);
+    }
+    if (rc == 0) {
+        apply(&x, apart);
+        rc = predict(&x, c, member, apart, out, err);
+    }
+    downdate_free(&x);
+    return rc;
+}

@@ -1,0 +1,148 @@
+/* Rows predicted as if what they are of were new to the fit. methods.md (85), (86) */
+#include "calibrate/cross.h"
+#include "calibrate/spread.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double level = 0.9;
+static const double nearest = 1e-3; /* of an error over its expected spread; a row measured twice may be predicted exactly */
+
+struct member {
+    char *text; /* the group */
+    size_t row;
+};
+
+struct leaving {
+    struct fit *f;
+    const struct spread_input *x;
+    struct cross *cross;
+    struct quantile_row *row; /* what was left out so far */
+    size_t n, cap;
+    struct member *member;    /* [x->n], by group */
+    size_t *number;           /* [x->n] */
+    double *sigma;            /* [x->n] */
+    struct cross_row *out;    /* [x->n] */
+};
+
+static int add_row(struct leaving *l, enum situation s, size_t i, const struct cross_row *c, struct error *err)
+{
+    if (l->n == l->cap) {
+        const size_t cap = l->cap ? 2 * l->cap : 256;
+        struct quantile_row *more = realloc(l->row, cap * sizeof *more);
+        if (!more)
+            return error_oom(err, cap * sizeof *more, "spreads");
+        l->row = more;
+        l->cap = cap;
+    }
+    struct quantile_row *to = &l->row[l->n];
+    const double own = l->x->sigma * l->x->fitted[i].sigma;
+    if (spread_effects(l->f, true, s, l->x->priced[i], to, err) != 0)
+        return -1;
+    to->ln_ratio = log(fmax(fabs(c->error) / sqrt(c->sd * c->sd + own * own), nearest));
+    l->n++;
+    return 0;
+}
+
+/* Rows one by one: how far off is a row of a machine, an engine and a model that are known. */
+static int leave_rows(struct leaving *l, struct error *err)
+{
+    for (size_t i = 0; i < l->x->n_seen; i++) {
+        struct cross_row c;
+        if (cross_leave_out(l->cross, &i, 1, NULL, l->x->apart, &c, err) != 0 || add_row(l, SITUATION_SEEN, i, &c, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Of a group the rows it would be shown stay: those that the fit was shown, or else the first of each phase. */
+static void show_some(struct leaving *l, const size_t *row, size_t n)
+{
+    bool shown = false;
+    for (size_t i = 0; i < n; i++)
+        shown |= row[i] >= l->x->n_seen;
+    for (size_t i = 0; i < n; i++) {
+        bool first = !shown;
+        for (size_t j = 0; j < i && first; j++)
+            first = l->x->priced[row[j]]->m->phase != l->x->priced[row[i]]->m->phase;
+        l->sigma[i] = row[i] >= l->x->n_seen ? l->x->row[row[i]].sigma : first ? l->x->shown_sigma : 0;
+    }
+}
+
+static int leave_group(struct leaving *l, enum situation s, const size_t *row, size_t n, struct error *err)
+{
+    memset(l->sigma, 0, n * sizeof *l->sigma);
+    if (s == SITUATION_ANCHORED)
+        show_some(l, row, n);
+    if (cross_leave_out(l->cross, row, n, l->sigma, l->x->apart, l->out, err) != 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        if (l->sigma[i] <= 0 && row[i] < l->x->n_seen && add_row(l, s, row[i], &l->out[i], err) != 0)
+            return -1;
+    return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    const int c = strcmp(x->text, y->text);
+    return c ? c : (x->row > y->row) - (x->row < y->row);
+}
+
+/* Each group of rows alike in what `key` says in turn. Where there is one alone, nothing would be left to predict it from. */
+static int leave_groups(struct leaving *l, enum situation s, enum leave_out key, struct error *err)
+{
+    const size_t n = l->x->n;
+    int rc = 0;
+    for (size_t i = 0; i < n; i++) {
+        char text[256];
+        l->member[i] = (struct member){ strdup(left_out_text(l->x->priced[i], key, text, sizeof text)), i };
+        if (!l->member[i].text)
+            rc = error_oom(err, sizeof text, "groups");
+    }
+    if (rc == 0)
+        qsort(l->member, n, sizeof *l->member, by_text);
+    for (size_t i = 0, k; i < n && rc == 0; i = k) {
+        for (k = i; k < n && strcmp(l->member[k].text, l->member[i].text) == 0; k++)
+            l->number[k - i] = l->member[k].row;
+        if (k - i < n)
+            rc = leave_group(l, s, l->number, k - i, err);
+    }
+    for (size_t i = 0; i < n; i++)
+        free(l->member[i].text);
+    return rc;
+}
+
+static int leave_all(struct leaving *l, struct error *err)
+{
+    const struct priced *p = l->x->priced[0];
+    const bool engine = p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
+    if (leave_rows(l, err) != 0 || leave_groups(l, SITUATION_NEW_WORK, situation_work_key(p), err) != 0 ||
+        leave_groups(l, SITUATION_ANCHORED, LEAVE_HARDWARE, err) != 0 ||
+        leave_groups(l, SITUATION_NEW_MACHINE, LEAVE_HARDWARE, err) != 0)
+        return -1;
+    return engine ? leave_groups(l, SITUATION_NEW_ENGINE, LEAVE_ENGINE, err) : 0;
+}
+
+int spread_fit(struct fit *f, const struct spread_input *x, struct error *err)
+{
+    struct leaving l = { .f = f, .x = x };
+    if (x->n_seen == 0)
+        return 0;
+    l.member = calloc(x->n, sizeof *l.member);
+    l.number = calloc(x->n, sizeof *l.number);
+    l.sigma = calloc(x->n, sizeof *l.sigma);
+    l.out = calloc(x->n, sizeof *l.out);
+    int rc = l.member && l.number && l.sigma && l.out ? 0 : error_oom(err, x->n * sizeof *l.out, "rows left out");
+    if (rc == 0 && !(l.cross = cross_new(x->fit, &fitted_model, x->row, x->n, err)))
+        rc = -1;
+    rc = rc ? rc : leave_all(&l, err);
+    rc = rc ? rc : quantile_run(f, l.row, l.n, level, err);
+    cross_free(l.cross);
+    free(l.member);
+    free(l.number);
+    free(l.sigma);
+    free(l.out);
+    free(l.row);
+    return rc;
+}

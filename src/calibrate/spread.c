@@ -1,0 +1,132 @@
+#include "calibrate/spread.h"
+#include <math.h>
+#include <string.h>
+
+static const char *const situation_names[SITUATION_COUNT] = { "seen", "new work", "anchored", "new engine", "new machine" };
+
+/* ---- what sets spreads apart ----------------------------------------------------------------- */
+
+enum trait { TRAIT_SITUATION, TRAIT_CLASS, TRAIT_PHASE, TRAIT_ORIGIN, TRAIT_GUESS, TRAIT_KIND, TRAIT_STACK, TRAIT_COUNT };
+static const char *const trait_names[TRAIT_COUNT] = { "situation", "class", "phase", "origin", "guess", "kind", "stack" };
+
+struct traits {
+    char text[TRAIT_COUNT][48]; /* "": has none */
+};
+
+static const char *phase_of(const struct measurement *m)
+{
+    if (*m->op)
+        return m->op;
+    if (m->metric == METRIC_TTFT || m->metric == METRIC_TPOT)
+        return measure_metric_name(m->metric);
+    return m->phase == MEASURE_NO_PHASE ? "" : measure_phase_name(m->phase);
+}
+
+/* How a row came about, the least reliable first. */
+static const char *origin_of(const struct measurement *m)
+{
+    if (m->tags & TAG_COMMUNITY)
+        return "community";
+    return m->tags & TAG_E2E ? "e2e" : "";
+}
+
+static const char *guess_of(const struct priced *p)
+{
+    if (p->guesses & GUESS_MODEL)
+        return "model";
+    return p->guesses & (GUESS_QUANT | GUESS_ACTIVE | GUESS_BATCH | GUESS_LENGTH | GUESS_PEAK | GUESS_BANDWIDTH) ? "other" : "";
+}
+
+/* Of ops and all-reduces there is no engine. */
+static bool has_engine(const struct priced *p)
+{
+    return p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
+}
+
+static void traits_of(struct traits *t, enum situation s, const struct priced *p)
+{
+    const char *const text[TRAIT_COUNT] = {
+        [TRAIT_SITUATION] = situation_names[s], [TRAIT_CLASS] = p->machine->class_name, [TRAIT_PHASE] = phase_of(p->m),
+        [TRAIT_ORIGIN] = origin_of(p->m),       [TRAIT_GUESS] = guess_of(p),            [TRAIT_KIND] = p->moe ? "moe" : "",
+        [TRAIT_STACK] = has_engine(p) ? p->stack->id : "",
+    };
+    for (int i = 0; i < TRAIT_COUNT; i++)
+        snprintf(t->text[i], sizeof t->text[i], "%s", text[i]);
+}
+
+/*
+ * Before looking, rows lie as a normal's do, within 1.645 expected spreads; kinds of rows differ by a quarter, give or take,
+ * and what is new to a fit by more. methods.md (86)
+ */
+static const double normal90 = 1.6448536269514722; /* 95 % quantile of the normal distribution */
+static const struct {
+    unsigned traits; /* bits; 0: what all share */
+    double sd;
+} priors[] = {
+    { 0, 0.5 },
+    { 1u << TRAIT_SITUATION, 0.3 },
+    { 1u << TRAIT_CLASS, 0.25 },
+    { 1u << TRAIT_PHASE, 0.25 },
+    { 1u << TRAIT_ORIGIN, 0.25 },
+    { 1u << TRAIT_GUESS, 0.25 },
+    { 1u << TRAIT_KIND, 0.25 },
+    { 1u << TRAIT_STACK, 0.25 },
+    { 1u << TRAIT_SITUATION | 1u << TRAIT_CLASS, 0.25 },
+    { 1u << TRAIT_SITUATION | 1u << TRAIT_PHASE, 0.25 },
+    { 1u << TRAIT_SITUATION | 1u << TRAIT_KIND, 0.25 },
+    { 1u << TRAIT_CLASS | 1u << TRAIT_PHASE, 0.25 },
+    { 1u << TRAIT_SITUATION | 1u << TRAIT_CLASS | 1u << TRAIT_PHASE, 0.25 },
+};
+#define EVERY_ROW "interval"
+
+/* "interval situation=new machine class=CPU"; false: the row lacks one of the traits. */
+static bool effect_name(char *name, size_t size, unsigned traits, const struct traits *t)
+{
+    size_t len = (size_t)snprintf(name, size, EVERY_ROW);
+    for (int i = 0; i < TRAIT_COUNT; i++) {
+        if (!(traits & 1u << i))
+            continue;
+        if (!t->text[i][0])
+            return false;
+        if (len < size)
+            len += (size_t)snprintf(name + len, size - len, " %s=%s", trait_names[i], t->text[i]);
+    }
+    return true;
+}
+
+bool spread_is_name(const char *name)
+{
+    const size_t n = sizeof EVERY_ROW - 1;
+    return strncmp(name, EVERY_ROW, n) == 0 && (name[n] == 0 || name[n] == ' ');
+}
+
+int spread_effects(struct fit *f, bool add, enum situation s, const struct priced *p, struct quantile_row *out, struct error *err)
+{
+    struct traits t;
+    *out = (struct quantile_row){ 0 };
+    traits_of(&t, s, p);
+    for (size_t i = 0; i < ARRAY_LEN(priors); i++) {
+        char name[96];
+        if (!effect_name(name, sizeof name, priors[i].traits, &t))
+            continue;
+        const double prior = priors[i].traits ? 0 : log(normal90);
+        const uint16_t e = add ? fit_effect(f, name, prior, priors[i].sd, err) : fit_find(f, name);
+        if (add && e == FIT_NO_EFFECT)
+            return -1;
+        if (e != FIT_NO_EFFECT)
+            out->effect[out->n_effect++] = e;
+        else
+            out->loose += priors[i].sd * priors[i].sd;
+        if (e == FIT_NO_EFFECT && !priors[i].traits)
+            out->ln_ratio = prior;
+    }
+    return 0;
+}
+
+double spread_half(const struct fit *f, enum situation s, const struct priced *p, double base)
+{
+    struct quantile_row row;
+    struct error unused = { 0 };
+    (void)spread_effects((struct fit *)(uintptr_t)f, false, s, p, &row, &unused);
+    return base * exp(row.ln_ratio + quantile_predict(f, &row));
+}
