@@ -12,7 +12,6 @@ struct line {
     double j[MAX_TOUCHED]; /* of the softened residual */
     int n;
     double residual; /* softened */
-    double to_ln;    /* from the softened residual's derivatives to those of ln seconds */
 };
 
 struct cross {
@@ -29,13 +28,12 @@ static int line_init(struct line *l, const struct fit *f, const struct fit_model
     const double r = fit_residual(f, m, row, g, &slope);
     l->n = 0;
     l->residual = r;
-    l->to_ln = row->sigma / slope;
     for (int s = 0; s < m->n_slot; s++)
         for (int k = 0; k < FIT_MAX_EFFECTS; k++)
             if (row->effect[s][k] != FIT_NO_EFFECT) {
                 l->effect[l->n] = row->effect[s][k];
                 l->slot[l->n] = (uint8_t)s;
-                l->j[l->n++] = g[s] / l->to_ln;
+                l->j[l->n++] = g[s] * slope / row->sigma;
             }
     return isfinite(r) ? 0 : -1;
 }
@@ -121,6 +119,7 @@ struct downdate {
     double *w;     /* [n][n + 1]: (I + D H)^-1 D, and (I + D H)^-1 D r behind it */
     double *shift; /* [p]: of the constants */
     double *less;  /* [p]: of their variances, where they are taken apart */
+    double *along; /* [n]: T g of a row */
 };
 
 static void downdate_free(struct downdate *x)
@@ -131,6 +130,7 @@ static void downdate_free(struct downdate *x)
     free(x->w);
     free(x->shift);
     free(x->less);
+    free(x->along);
 }
 
 static int downdate_alloc(struct downdate *x, size_t n, size_t p, struct error *err)
@@ -142,7 +142,8 @@ static int downdate_alloc(struct downdate *x, size_t n, size_t p, struct error *
     x->w = calloc(n * (n + 1) + 1, sizeof *x->w);
     x->shift = calloc(p + 1, sizeof *x->shift);
     x->less = calloc(p + 1, sizeof *x->less);
-    if (x->t && x->h && x->d && x->w && x->shift && x->less)
+    x->along = calloc(n + 1, sizeof *x->along);
+    if (x->t && x->h && x->d && x->w && x->shift && x->less && x->along)
         return 0;
     return error_oom(err, n * (2 * n + p) * sizeof *x->t, "rows left out");
 }
@@ -201,39 +202,42 @@ static void apply(struct downdate *x, bool apart)
     }
 }
 
-/* Of ln seconds, with the covariance C - T' W T. */
-static double variance(const struct downdate *x, const struct cross *c, size_t i, size_t row, bool apart)
+/* g' (C - T' W T) g of the derivatives g of a row. */
+static double variance(const struct downdate *x, const struct cross *c, const struct line *g, bool apart)
 {
-    const struct line *l = &c->line[row];
-    const size_t n = x->n;
+    const size_t n = x->n, p = x->p;
     double v = 0;
-    for (int k = 0; k < l->n && apart; k++)
-        v += l->j[k] * l->j[k] * (c->f->cov[l->effect[k] * x->p + l->effect[k]] - x->less[l->effect[k]]);
-    if (!apart) {
-        v = x->h[i * n + i];
-        for (size_t a = 0; a < n; a++)
-            for (size_t b = 0; b < n; b++)
-                v -= x->h[i * n + a] * x->w[a * (n + 1) + b] * x->h[b * n + i];
+    for (int k = 0; k < g->n && apart; k++)
+        v += g->j[k] * g->j[k] * (c->f->cov[g->effect[k] * p + g->effect[k]] - x->less[g->effect[k]]);
+    for (int k = 0; k < g->n && !apart; k++)
+        v += g->j[k] * along(g, &c->f->cov[g->effect[k] * p]);
+    for (size_t a = 0; a < n && !apart; a++) {
+        const double *w = &x->w[a * (n + 1)];
+        double s = 0;
+        for (size_t b = 0; b < n; b++)
+            s += w[b] * x->along[b];
+        v -= x->along[a] * s;
     }
-    return fmax(v, 0) * l->to_ln * l->to_ln;
+    return fmax(v, 0);
 }
 
-static int predict(const struct downdate *x, const struct cross *c, const size_t *member, bool apart, struct cross_row *out,
-                   struct error *err)
+static int predict(struct downdate *x, const struct cross *c, size_t i, bool apart, struct cross_row *out, struct error *err)
 {
-    double slot[FIT_MAX_SLOTS];
-    for (size_t i = 0; i < x->n; i++) {
-        const struct fit_row *row = &c->row[member[i]];
-        const struct line *l = &c->line[member[i]];
-        fit_slots(c->f, c->m, row, slot);
-        for (int k = 0; k < l->n; k++)
-            slot[l->slot[k]] += x->shift[l->effect[k]];
-        out[i].error = c->m->ln_seconds(row->features, slot) - row->ln_seconds;
-        out[i].sd = sqrt(variance(x, c, i, member[i], apart));
-        if (!isfinite(out[i].error) || !isfinite(out[i].sd))
-            return error_set(err, ERROR_INPUT, "rows cannot be left out: a prediction is not a finite number");
-    }
-    return 0;
+    double slot[FIT_MAX_SLOTS], g[FIT_MAX_SLOTS];
+    struct line l = c->line[i];
+    fit_slots(c->f, c->m, &c->row[i], slot);
+    for (int k = 0; k < l.n; k++)
+        slot[l.slot[k]] += x->shift[l.effect[k]];
+    out->error = c->m->ln_seconds(c->row[i].features, slot) - c->row[i].ln_seconds;
+    fit_gradient(c->m, &c->row[i], slot, g);
+    for (int k = 0; k < l.n; k++)
+        l.j[k] = g[l.slot[k]];
+    for (size_t a = 0; a < x->n && !apart; a++)
+        x->along[a] = along(&l, &x->t[a * x->p]);
+    out->sd = sqrt(variance(x, c, &l, apart));
+    if (isfinite(out->error) && isfinite(out->sd))
+        return 0;
+    return error_set(err, ERROR_INPUT, "rows cannot be left out: a prediction is not a finite number");
 }
 
 int cross_leave_out(struct cross *c, const size_t *member, size_t n, const double *sigma, bool apart, struct cross_row *out,
@@ -251,7 +255,8 @@ int cross_leave_out(struct cross *c, const size_t *member, size_t n, const doubl
     }
     if (rc == 0) {
         apply(&x, apart);
-        rc = predict(&x, c, member, apart, out, err);
+        for (size_t i = 0; i < n && rc == 0; i++)
+            rc = predict(&x, c, member[i], apart, &out[i], err);
     }
     downdate_free(&x);
     return rc;

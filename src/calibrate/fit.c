@@ -63,7 +63,7 @@ void fit_slots(const struct fit *f, const struct fit_model *m, const struct fit_
 }
 
 /* d ln_seconds / d slot, by central differences. */
-static void gradient(const struct fit_model *m, const struct fit_row *row, double *slot, double *g)
+void fit_gradient(const struct fit_model *m, const struct fit_row *row, double *slot, double *g)
 {
     for (int s = 0; s < m->n_slot; s++) {
         double at = slot[s];
@@ -155,7 +155,7 @@ double fit_residual(const struct fit *f, const struct fit_model *m, const struct
     double slot[FIT_MAX_SLOTS];
     fit_slots(f, m, row, slot);
     const double r = (m->ln_seconds(row->features, slot) - row->ln_seconds) / row->sigma;
-    gradient(m, row, slot, g);
+    fit_gradient(m, row, slot, g);
     *slope = soften_slope(r);
     return soften(r);
 }
@@ -329,7 +329,7 @@ double fit_predict(const struct fit *f, const struct fit_model *m, const struct 
     double slot[FIT_MAX_SLOTS], g[FIT_MAX_SLOTS];
     fit_slots(f, m, row, slot);
     if (sd || share) {
-        gradient(m, row, slot, g);
+        fit_gradient(m, row, slot, g);
         double all = variance(f, row, g, 0, m->n_slot - 1);
         if (sd)
             *sd = sqrt(fmax(all, 0));

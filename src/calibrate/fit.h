@@ -60,6 +60,8 @@ double fit_predict(const struct fit *f, const struct fit_model *m, const struct 
 
 /* The softened residual of a row, in its sigmas; g [n_slot]: d ln seconds / d slot; slope: of the softening there. */
 double fit_residual(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *g, double *slope);
+/* g [n_slot] at these slots, which come back as they were. */
+void fit_gradient(const struct fit_model *m, const struct fit_row *row, double *slot, double *g);
 /* a[n][n], symmetric and positive definite, becomes its inverse. -1: it is not. */
 int fit_invert(double *a, size_t n);
 

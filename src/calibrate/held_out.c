@@ -18,6 +18,7 @@ struct leaving {
     const struct spread_input *x;
     struct cross *cross;
     struct quantile_row *row; /* what was left out so far */
+    uint8_t *situation;       /* of each */
     size_t n, cap;
     struct member *member;    /* [x->n], by group */
     size_t *number;           /* [x->n] */
@@ -30,9 +31,11 @@ static int add_row(struct leaving *l, enum situation s, size_t i, const struct c
     if (l->n == l->cap) {
         const size_t cap = l->cap ? 2 * l->cap : 256;
         struct quantile_row *more = realloc(l->row, cap * sizeof *more);
-        if (!more)
+        l->row = more ? more : l->row;
+        uint8_t *situation = realloc(l->situation, cap);
+        l->situation = situation ? situation : l->situation;
+        if (!more || !situation)
             return error_oom(err, cap * sizeof *more, "spreads");
-        l->row = more;
         l->cap = cap;
     }
     struct quantile_row *to = &l->row[l->n];
@@ -40,7 +43,7 @@ static int add_row(struct leaving *l, enum situation s, size_t i, const struct c
     if (spread_effects(l->f, true, s, l->x->priced[i], to, err) != 0)
         return -1;
     to->ln_ratio = log(fmax(fabs(c->error) / sqrt(c->sd * c->sd + own * own), nearest));
-    l->n++;
+    l->situation[l->n++] = (uint8_t)s;
     return 0;
 }
 
@@ -124,6 +127,19 @@ static int leave_all(struct leaving *l, struct error *err)
     return engine ? leave_groups(l, SITUATION_NEW_ENGINE, LEAVE_ENGINE, err) : 0;
 }
 
+/* The effects are known to a spread of their own: each situation is wider by what that costs its rows on average. (86) */
+static void widen(struct leaving *l)
+{
+    double sum[SITUATION_COUNT] = { 0 }, n[SITUATION_COUNT] = { 0 };
+    for (size_t i = 0; i < l->n; i++) {
+        sum[l->situation[i]] += quantile_doubt(l->f, &l->row[i]);
+        n[l->situation[i]]++;
+    }
+    for (int s = 0; s < SITUATION_COUNT; s++)
+        if (n[s] > 0)
+            spread_widen(l->f, (enum situation)s, sum[s] / n[s]);
+}
+
 int spread_fit(struct fit *f, const struct spread_input *x, struct error *err)
 {
     struct leaving l = { .f = f, .x = x };
@@ -138,11 +154,14 @@ int spread_fit(struct fit *f, const struct spread_input *x, struct error *err)
         rc = -1;
     rc = rc ? rc : leave_all(&l, err);
     rc = rc ? rc : quantile_run(f, l.row, l.n, level, err);
+    if (rc == 0)
+        widen(&l);
     cross_free(l.cross);
     free(l.member);
     free(l.number);
     free(l.sigma);
     free(l.out);
     free(l.row);
+    free(l.situation);
     return rc;
 }

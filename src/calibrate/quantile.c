@@ -97,12 +97,21 @@ static void minimize(struct problem *p)
             break;
     }
     curvature(p);
-    const bool known = fit_invert(p->h, p->p) == 0;
-    for (size_t j = 0; j < p->p; j++) {
-        struct fit_effect *e = &p->f->effect[j];
-        e->value = p->x[j];
-        e->se = known ? sqrt(p->h[j * p->p + j]) : e->sd;
-    }
+    for (size_t j = 0; j < p->p; j++)
+        p->f->effect[j].value = p->x[j];
+}
+
+/* The inverse of the second derivatives; of h, which is f's from here on. */
+static int covariance(struct problem *p, struct error *err)
+{
+    if (fit_invert(p->h, p->p) != 0)
+        return error_set(err, ERROR_INPUT, "the spreads of a fit have no minimum");
+    for (size_t j = 0; j < p->p; j++)
+        p->f->effect[j].se = sqrt(p->h[j * p->p + j]);
+    free(p->f->cov);
+    p->f->cov = p->h;
+    p->h = NULL;
+    return 0;
 }
 
 int quantile_run(struct fit *f, const struct quantile_row *row, size_t n, double level, struct error *err)
@@ -110,7 +119,7 @@ int quantile_run(struct fit *f, const struct quantile_row *row, size_t n, double
     struct problem p = { .f = f, .row = row, .n = n, .p = f->n_effect, .level = level };
     p.x = calloc(3 * p.p + 1, sizeof *p.x);
     p.h = calloc(p.p * p.p + 1, sizeof *p.h);
-    const int rc = p.x && p.h ? 0 : error_oom(err, p.p * p.p * sizeof *p.h, "the spreads of a fit");
+    int rc = p.x && p.h ? 0 : error_oom(err, p.p * p.p * sizeof *p.h, "the spreads of a fit");
     if (rc == 0) {
         p.next = p.x + p.p;
         p.g = p.next + p.p;
@@ -120,6 +129,7 @@ int quantile_run(struct fit *f, const struct quantile_row *row, size_t n, double
             for (int k = 0; k < row[i].n_effect; k++)
                 f->effect[row[i].effect[k]].n_row++;
         minimize(&p);
+        rc = covariance(&p, err);
     }
     free(p.x);
     free(p.h);
@@ -128,11 +138,17 @@ int quantile_run(struct fit *f, const struct quantile_row *row, size_t n, double
 
 double quantile_predict(const struct fit *f, const struct quantile_row *row)
 {
-    double q = 0, v = row->loose;
-    for (int k = 0; k < row->n_effect; k++) {
-        const struct fit_effect *e = &f->effect[row->effect[k]];
-        q += e->value;
-        v += e->se * e->se;
-    }
-    return q + widening * v;
+    double q = widening * row->loose;
+    for (int k = 0; k < row->n_effect; k++)
+        q += f->effect[row->effect[k]].value;
+    return q;
+}
+
+double quantile_doubt(const struct fit *f, const struct quantile_row *row)
+{
+    double v = 0;
+    for (int k = 0; k < row->n_effect; k++)
+        for (int l = 0; l < row->n_effect; l++)
+            v += f->cov[row->effect[k] * f->n_effect + row->effect[l]];
+    return widening * v;
 }

@@ -17,9 +17,11 @@ struct quantile_row {
     double loose; /* variance of effects that the row has and f does not know; predictions only */
 };
 
-/* Fits the effects of f so that the share `level` of the rows is within. errors: out of memory */
+/* Fits the effects of f so that the share `level` of the rows is within; f->cov is their covariance. errors: out of memory */
 int quantile_run(struct fit *f, const struct quantile_row *row, size_t n, double level, struct error *err);
-/* Logarithm of a row's factor, widened by what is not known of it: held on average, not at the best guess alone. (86) */
+/* Logarithm of a row's factor, longer by what effects are missing: held on average, not at the best guess alone. (86) */
 double quantile_predict(const struct fit *f, const struct quantile_row *row);
+/* What it would have to be longer by because the effects that are there are known to f->cov only. */
+double quantile_doubt(const struct fit *f, const struct quantile_row *row);
 
 #endif

@@ -6,11 +6,11 @@ static const char *const situation_names[SITUATION_COUNT] = { "seen", "new work"
 
 /* ---- what sets spreads apart ----------------------------------------------------------------- */
 
-enum trait { TRAIT_SITUATION, TRAIT_CLASS, TRAIT_PHASE, TRAIT_ORIGIN, TRAIT_GUESS, TRAIT_KIND, TRAIT_STACK, TRAIT_COUNT };
-static const char *const trait_names[TRAIT_COUNT] = { "situation", "class", "phase", "origin", "guess", "kind", "stack" };
+enum trait { TRAIT_SITUATION, TRAIT_CLASS, TRAIT_PHASE, TRAIT_ORIGIN, TRAIT_GUESS, TRAIT_KIND, TRAIT_STACK, TRAIT_SOURCE, TRAIT_COUNT };
+static const char *const trait_names[TRAIT_COUNT] = { "situation", "class", "phase", "origin", "guess", "kind", "stack", "source" };
 
 struct traits {
-    char text[TRAIT_COUNT][48]; /* "": has none */
+    char text[TRAIT_COUNT][64]; /* "": has none */
 };
 
 static const char *phase_of(const struct measurement *m)
@@ -45,10 +45,11 @@ static bool has_engine(const struct priced *p)
 
 static void traits_of(struct traits *t, enum situation s, const struct priced *p)
 {
+    char source[256];
     const char *const text[TRAIT_COUNT] = {
         [TRAIT_SITUATION] = situation_names[s], [TRAIT_CLASS] = p->machine->class_name, [TRAIT_PHASE] = phase_of(p->m),
         [TRAIT_ORIGIN] = origin_of(p->m),       [TRAIT_GUESS] = guess_of(p),            [TRAIT_KIND] = p->moe ? "moe" : "",
-        [TRAIT_STACK] = has_engine(p) ? p->stack->id : "",
+        [TRAIT_STACK] = has_engine(p) ? p->stack->id : "", [TRAIT_SOURCE] = source_text(p->m, source, sizeof source),
     };
     for (int i = 0; i < TRAIT_COUNT; i++)
         snprintf(t->text[i], sizeof t->text[i], "%s", text[i]);
@@ -71,6 +72,7 @@ static const struct {
     { 1u << TRAIT_GUESS, 0.25 },
     { 1u << TRAIT_KIND, 0.25 },
     { 1u << TRAIT_STACK, 0.25 },
+    { 1u << TRAIT_SOURCE, 0.25 },
     { 1u << TRAIT_SITUATION | 1u << TRAIT_CLASS, 0.25 },
     { 1u << TRAIT_SITUATION | 1u << TRAIT_PHASE, 0.25 },
     { 1u << TRAIT_SITUATION | 1u << TRAIT_KIND, 0.25 },
@@ -121,6 +123,17 @@ int spread_effects(struct fit *f, bool add, enum situation s, const struct price
             out->ln_ratio = prior;
     }
     return 0;
+}
+
+void spread_widen(struct fit *f, enum situation s, double by)
+{
+    struct traits t = { 0 };
+    char name[96];
+    snprintf(t.text[TRAIT_SITUATION], sizeof t.text[0], "%s", situation_names[s]);
+    (void)effect_name(name, sizeof name, 1u << TRAIT_SITUATION, &t);
+    const uint16_t e = fit_find(f, name);
+    if (e != FIT_NO_EFFECT)
+        f->effect[e].value += by;
 }
 
 double spread_half(const struct fit *f, enum situation s, const struct priced *p, double base)

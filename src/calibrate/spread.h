@@ -50,6 +50,8 @@ int spread_fit(struct fit *f, const struct spread_input *x, struct error *err);
 double spread_half(const struct fit *f, enum situation s, const struct priced *p, double base);
 /* The effects of a row; of those f does not know the variance is loose, unless they are to be added. -1: too many, or out of memory. */
 int spread_effects(struct fit *f, bool add, enum situation s, const struct priced *p, struct quantile_row *out, struct error *err);
+/* Adds to the effect of a situation that f has. */
+void spread_widen(struct fit *f, enum situation s, double by);
 /* The name of an effect is one that spread_fit could have made. */
 bool spread_is_name(const char *name);
 

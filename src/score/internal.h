@@ -61,8 +61,6 @@ int price_all_reduce(struct priced *out, const struct measurement *m, struct err
 int choose_layout(struct priced *out, const struct subject *s, const struct layout *want, struct error *err);
 /* "model quant": what of a row is guessed. */
 const char *guess_text(char *buf, size_t size, unsigned guesses);
-/* The source of a row as groups name it: the repository, without the file in it. */
-const char *source_text(const struct measurement *m, char *buf, size_t size);
 /* Tagged neither e2e nor community. */
 bool is_clean(const struct measurement *m);
 /* The engine without its back end: "llama.cpp" of "llama.cpp-cuda". */

@@ -167,6 +167,8 @@ struct score_options {
 int leave_out_find(const char *name, enum leave_out *out, struct error *err);
 const char *leave_out_name(enum leave_out l); /* NULL: nothing */
 
+/* The source of a row as groups name it: the repository, without the file in it. */
+const char *source_text(const struct measurement *m, char *buf, size_t size);
 /* The group of a row that is left out with it. */
 const char *left_out_text(const struct priced *p, enum leave_out l, char *buf, size_t size);
 

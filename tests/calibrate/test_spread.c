@@ -88,6 +88,7 @@ static void test_as_refitted(void **state)
     (void)state;
     struct fit f;
     struct error err = { 0 };
+    double worst_error = 0, worst_sd = 0;
     seed = 11;
     make_rows(&f);
     struct cross *c = cross_new(&f, &model, row, N_ROW, &err);
@@ -109,11 +110,13 @@ static void test_as_refitted(void **state)
         for (int i = 0; i < PER_MACHINE; i++) {
             double sd;
             const double error = fit_predict(&again, &model, &row[member[i]], &sd, NULL) - row[member[i]].ln_seconds;
-            assert_true(fabs(out[i].error - error) < 0.1 * sd);
-            assert_true(fabs(out[i].sd / sd - 1) < 0.05);
+            worst_error = fmax(worst_error, fabs(out[i].error - error) / sd);
+            worst_sd = fmax(worst_sd, fabs(out[i].sd / sd - 1));
         }
         fit_free(&again);
     }
+    if (worst_error > 0.05 || worst_sd > 0.03)
+        fail_msg("off by %.3f spreads, spreads by %.3f", worst_error, worst_sd);
     cross_free(c);
     fit_free(&f);
 }
