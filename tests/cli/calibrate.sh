@@ -33,6 +33,9 @@ ok $? "four fifths of the bandwidth are found again"
 jq -e '[.fits.rate.constants[].spread] | all(. > 1)' "$tmp/constants.json" >/dev/null
 ok $? "every constant has a spread"
 
+jq -e '[.fits.rate.intervals[] | select(.name == "interval situation=new machine") | .n_rows] == [15]' "$tmp/constants.json" >/dev/null
+ok $? "every row was left out with its machine"
+
 group() { jq -r --arg g "$2" --arg k "$3" '.groups[] | select(.group == $g) | .[$k]' "$1"; }
 run score "$tmp/rows.csv" --hardware "$tmp/hw.csv" --leave-out hardware -o json && cp "$tmp/out" "$tmp/left.json"
 ok $? "score refits without each machine"
@@ -52,6 +55,22 @@ awk "BEGIN { a = 1 + $(mape "$tmp/left3.json"); b = 1 + $(mape "$tmp/left4.json"
 ok $? "nor have constants that its rows made"
 run score "$tmp/rows.csv" --hardware "$tmp/hw.csv" -o json && awk "BEGIN { exit !($(group "$tmp/out" all mape) < 0.05) }"
 ok $? "shipped constants predict without a fit"
+
+# Machines that differ: half of an interval, of one that is left out and of the same one known.
+awk -F, -v OFS=, 'NR > 1 { split("1.4 0.7 1 1.2 0.8", f, " "); $14 *= f[substr($3, length($3))] } { print }' "$tmp/rows.csv" >"$tmp/differ.csv"
+width() { jq '[.rows[] | (.hi - .lo) / (.hi + .lo)] | add / length' "$1"; }
+run score "$tmp/differ.csv" --hardware "$tmp/hw.csv" --leave-out hardware -o json && cp "$tmp/out" "$tmp/left.json"
+run calibrate "$tmp/differ.csv" --hardware "$tmp/hw.csv" -o "$tmp/data/hwprofiles/stacks/constants.json"
+run score "$tmp/differ.csv" --hardware "$tmp/hw.csv" -o json && cp "$tmp/out" "$tmp/known.json"
+awk "BEGIN { a = $(width "$tmp/left.json"); b = $(width "$tmp/known.json"); exit !(b > 0 && a > 1.3 * b) }"
+ok $? "a machine that the fit never saw has the wider interval ($(width "$tmp/left.json") against $(width "$tmp/known.json"))"
+# A file of before intervals were fitted: what a normal's are before looking.
+jq 'del(.fits.rate.intervals)' "$tmp/constants.json" >"$tmp/data/hwprofiles/stacks/constants.json"
+run score "$tmp/rows.csv" --hardware "$tmp/hw.csv" -o json && cp "$tmp/out" "$tmp/before.json"
+awk "BEGIN { a = $(width "$tmp/before.json"); exit !(a > 0 && a < 1) }"
+ok $? "constants without intervals have those of before looking ($(width "$tmp/before.json"))"
+jq '.fits.rate.intervals[0].name = "width"' "$tmp/constants.json" >"$tmp/data/hwprofiles/stacks/constants.json"
+refused 1 'intervals[0]: field "name": expected' score "$tmp/rows.csv" --hardware "$tmp/hw.csv"
 
 refused 2 "no FILE" calibrate
 refused 1 "no/such.csv" calibrate no/such.csv
