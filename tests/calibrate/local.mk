@@ -5,10 +5,8 @@ check_PROGRAMS += %D%/test_fit
 check_PROGRAMS += %D%/test_serving
 %C%_test_serving_SOURCES = %D%/test_serving.c tests/test.h
 %C%_test_serving_LDADD   = libcalibrate.a libscore.a libmeasure.a librun.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
-TESTS += %D%/test_fit %D%/test_serving
-TESTS += %D%/test_fit
 check_PROGRAMS += %D%/test_spread
 %C%_test_spread_SOURCES = %D%/test_spread.c tests/test.h
 %C%_test_spread_LDADD   = libcalibrate.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
-TESTS += %D%/test_spread
+TESTS += %D%/test_fit %D%/test_serving %D%/test_spread
 endif
