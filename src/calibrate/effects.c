@@ -39,6 +39,25 @@ static const struct effect_prior priors[] = {
     { TIME_REQUEST, DIM_STACK, 0, 0.15 },
 };
 
+/*
+ * Of single kernels, timed by the GPU's own clock: libraries' products reach three quarters of the peak, loads wait some 200
+ * cycles for the cache and twice that for memory, a kernel with nothing to do is over in two microseconds. Sources: Jia et al.
+ * 2018 and 2021, Luo et al. 2024 (arXiv 2402.13499) for latencies; (76)
+ */
+static const struct effect_prior op_priors[] = {
+    { TIME_BANDWIDTH, DIM_ALL, 0.85, 0.1 },  { TIME_BANDWIDTH, DIM_HARDWARE, 0, 0.06 },
+    { TIME_COMPUTE, DIM_ALL, 0.75, 0.15 },   { TIME_COMPUTE, DIM_HARDWARE, 0, 0.12 },
+    { TIME_COMPUTE, DIM_OP, 0, 0.05 },       { TIME_SHARPNESS, DIM_ALL, 0.8, 0.4 },
+    { TIME_LAUNCH, DIM_ALL, 4e-6, 0.4 },     { TIME_LAUNCH, DIM_OP, 0, 0.2 },
+    { TIME_LAUNCH, DIM_HARDWARE, 0, 0.2 },   { TIME_SMALL, DIM_ALL, 1, 0.1 },
+    { TIME_SMALL, DIM_OP, 0, 0.1 },          { TIME_KERNEL, DIM_ALL, 2e-6, 0.3 },
+    { TIME_KERNEL, DIM_OP, 0, 0.4 },         { TIME_KERNEL, DIM_HARDWARE, 0, 0.15 },
+    { TIME_TRIP, DIM_ALL, 2.5e-7, 0.3 },     { TIME_TRIP, DIM_OP, 0, 0.2 },
+    { TIME_TRIP, DIM_HARDWARE, 0, 0.15 },    { TIME_MISS, DIM_ALL, 2, 0.3 },
+    { TIME_MISS, DIM_OP, 0, 0.2 },           { TIME_ISSUE, DIM_ALL, 1, 0.2 },
+    { TIME_ISSUE, DIM_OP, 0, 0.3 },          { TIME_CACHE, DIM_ALL, 0.4, 0.3 },
+};
+
 static const char *const dim_names[DIM_COUNT] = { "", "class", "stack", "era", "type", "format", "op", "link", "generation", "mode",
                                                    "hardware" };
 
@@ -72,7 +91,7 @@ void fitted_add_pass(struct time_features *f, const struct priced *p, const stru
         const struct work_class *c = &w->c[i];
         const struct time_op o = { .kind = c->kind, .math = c->math, .count = c->count * times, .key = class_key(c),
                                    .bits = native ? 0 : c->bits, .cost = c->cost, .n_comm = c->n_comm,
-                                   .link_bytes = c->cost.link_bytes };
+                                   .link_bytes = c->cost.link_bytes, .blocks = c->kernel ? &c->blocks : NULL };
         time_add(f, &p->roofs, &o);
     }
     f->n_pass += times;
@@ -119,6 +138,8 @@ static void features(struct fitted_row *r, const struct priced *p)
     }
     for (size_t i = 0; i < p->n_pass; i++)
         fitted_add_pass(f, p, &p->pass[i], p->pass[i].times, false);
+    if (p->m->kind == MEASURE_OP)
+        f->n_pass = 0; /* a kernel alone */
     if (p->m->kind == MEASURE_ALL_REDUCE)
         all_reduce_features(f, p);
 }
@@ -172,7 +193,7 @@ static void dimensions(struct fitted_row *r, const struct priced *p)
     if (r->f.wire_s > 0)
         snprintf(r->dim[DIM_LINK], sizeof r->dim[0], "%s", link_of(p));
     if (op) {
-        snprintf(r->dim[DIM_OP], sizeof r->dim[0], "%.40s", p->m->op);
+        snprintf(r->dim[DIM_OP], sizeof r->dim[0], "%.40s", p->n_pass > 0 && p->pass[0].c[0].kernel ? p->pass[0].c[0].kernel : p->m->op);
         return;
     }
     snprintf(r->dim[DIM_STACK], sizeof r->dim[0], "%.40s", p->stack->id);
@@ -209,7 +230,9 @@ static double row_sigma(const struct priced *p)
 
 bool fitted_row_init(struct fitted_row *out, const struct priced *p)
 {
-    *out = (struct fitted_row){ .sigma = row_sigma(p) };
+    *out = (struct fitted_row){ .kind = fitted_kind(p->m), .sigma = row_sigma(p) };
+    out->kernel = p->m->kind == MEASURE_OP;
+    out->tick_s = p->m->tick_s;
     features(out, p);
     dimensions(out, p);
     double compute_s = 0, memory_s = 0;
@@ -225,6 +248,12 @@ bool fitted_row_init(struct fitted_row *out, const struct priced *p)
     return out->f.n_term > 0 || out->f.wire_s > 0;
 }
 
+double fitted_row_sigma(const struct fitted_row *r, double seconds)
+{
+    const double tick = r->tick_s / (sqrt(12) * seconds);
+    return sqrt(r->sigma * r->sigma + tick * tick);
+}
+
 /* ---- effects ------------------------------------------------------------------------------- */
 
 /* Where a slot has next to no say in a row's seconds, differences of it are not learned from the row. */
@@ -232,6 +261,11 @@ static bool applies(const struct fitted_row *r, enum time_slot s, enum dimension
 {
     if (d != DIM_ALL && !r->computes && (s == TIME_COMPUTE || s == TIME_ATTENTION))
         return false;
+    const bool small = r->f.n_term > 0 && r->f.term[0].kind == TIME_SMALL_KERNEL;
+    if (s == TIME_KERNEL || s == TIME_TRIP || s == TIME_MISS || s == TIME_ISSUE || s == TIME_CACHE || (s == TIME_SMALL && r->kernel))
+        return small;
+    if (r->kernel && small)
+        return s == TIME_BANDWIDTH;
     if (s == TIME_EXPERT || s == TIME_LAUNCH_EXPERT)
         return r->experts;
     if (s == TIME_QUEUE)
@@ -251,6 +285,24 @@ static void effect_name(char *name, size_t size, const struct effect_prior *e, c
         snprintf(name, size, "%s %s=%s", time_slot_name(e->slot), dim_names[e->dim], r->dim[e->dim]);
 }
 
+static const struct effect_prior *priors_of(enum fitted_kind kind, size_t *n)
+{
+    switch (kind) {
+    case FITTED_OP:
+        *n = ARRAY_LEN(op_priors);
+        return op_priors;
+    case FITTED_TPOT:
+    case FITTED_TTFT:
+        return serving_priors(kind == FITTED_TTFT, n);
+    case FITTED_RATE:
+    case FITTED_ALL_REDUCE:
+    case FITTED_KIND_COUNT:
+        break;
+    }
+    *n = ARRAY_LEN(priors);
+    return priors;
+}
+
 /* f is not touched unless add. */
 static int set_effects(struct fit *f, bool add, const struct fitted_row *r, struct fit_row *out, struct error *err)
 {
@@ -259,8 +311,8 @@ static int set_effects(struct fit *f, bool add, const struct fitted_row *r, stru
     for (int s = 0; s < FIT_MAX_SLOTS; s++)
         for (int k = 0; k < FIT_MAX_EFFECTS; k++)
             out->effect[s][k] = FIT_NO_EFFECT;
-    size_t n_prior = ARRAY_LEN(priors);
-    const struct effect_prior *p = r->serving ? serving_priors(r->first, &n_prior) : priors;
+    size_t n_prior;
+    const struct effect_prior *p = priors_of(r->kind, &n_prior);
     for (size_t i = 0; i < n_prior; i++) {
         const enum time_slot s = p[i].slot;
         char name[96];
@@ -276,6 +328,17 @@ static int set_effects(struct fit *f, bool add, const struct fitted_row *r, stru
         else
             out->loose[s] += p[i].sd * p[i].sd;
     }
+    return 0;
+}
+
+int fitted_priors(struct fit *f, enum fitted_kind kind, struct error *err)
+{
+    size_t n_prior;
+    const struct effect_prior *const from = priors_of(kind, &n_prior);
+    for (size_t i = 0; i < n_prior; i++)
+        if (from[i].dim == DIM_ALL &&
+            fit_effect(f, time_slot_name(from[i].slot), log(from[i].value), from[i].sd, err) == FIT_NO_EFFECT)
+            return -1;
     return 0;
 }
 

@@ -21,15 +21,23 @@ enum dimension {
     DIM_COUNT,
 };
 
+/* Rows of one kind are fitted together: what a kernel alone reaches is not what an engine does. */
+enum fitted_kind { FITTED_RATE, FITTED_OP, FITTED_ALL_REDUCE, FITTED_TPOT, FITTED_TTFT, FITTED_KIND_COUNT };
+enum fitted_kind fitted_kind(const struct measurement *m);
+extern const char *const fitted_kind_names[FITTED_KIND_COUNT]; /* "rate" "op" "all_reduce" "tpot" "ttft" */
+
 /* A row as the fit sees it. */
 struct fitted_row {
+    enum fitted_kind kind;
     struct time_features f;  /* f.before: wait, or NULL; a row is not copied */
     struct time_features wait;
     char dim[DIM_COUNT][64]; /* "": has none */
     double sigma;            /* spread of the logarithm expected of such a row */
     bool request;            /* more than its passes is in its seconds */
+    double tick_s;           /* seconds are whole ticks; 0: finer */
     bool experts, computes;  /* it has products of experts; arithmetic is a part of its seconds */
     bool serving, first;     /* a server's latency; to the first token */
+    bool kernel;             /* a kernel alone */
 };
 
 /* An effect before looking: value where all share it (else 0, no difference), and the spread of its logarithm. */
@@ -46,13 +54,12 @@ const char *serving_link(const struct priced *p);
 /* The ops of `times` such passes, added to f. native: products are computed in the type of the weights. */
 void fitted_add_pass(struct time_features *f, const struct priced *p, const struct work_pass *w, double times, bool native);
 
-/* Rows of one kind are fitted together: what a kernel alone reaches is not what an engine does. */
-enum fitted_kind { FITTED_RATE, FITTED_OP, FITTED_ALL_REDUCE, FITTED_TPOT, FITTED_TTFT, FITTED_KIND_COUNT };
-enum fitted_kind fitted_kind(const struct measurement *m);
-extern const char *const fitted_kind_names[FITTED_KIND_COUNT]; /* "rate" "op" "all_reduce" "tpot" "ttft" */
-
 /* Features and dimensions of a priced row; false: it has no work. */
 bool fitted_row_init(struct fitted_row *out, const struct priced *p);
+/* Spread of the logarithm of so many seconds: a row's, and that of whole ticks, half a tick to each side. */
+double fitted_row_sigma(const struct fitted_row *r, double seconds);
+/* What all rows of that kind share, where f does not have it yet: as believed before looking. */
+int fitted_priors(struct fit *f, enum fitted_kind kind, struct error *err);
 /* The effects of a row, added to f where they are new. -1: too many, or out of memory. */
 int fitted_row_effects(struct fit *f, const struct fitted_row *r, struct fit_row *out, struct error *err);
 /* The same without adding: of an effect that f does not know, the variance is loose. */

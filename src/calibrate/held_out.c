@@ -39,7 +39,7 @@ static int add_row(struct leaving *l, enum situation s, size_t i, const struct c
         l->cap = cap;
     }
     struct quantile_row *to = &l->row[l->n];
-    const double own = l->x->sigma * l->x->fitted[i].sigma;
+    const double own = l->x->sigma * l->x->row[i].sigma;
     if (spread_effects(l->f, true, s, l->x->priced[i], to, err) != 0)
         return -1;
     to->ln_ratio = log(fmax(fabs(c->error) / sqrt(c->sd * c->sd + own * own), nearest));

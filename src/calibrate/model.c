@@ -94,6 +94,7 @@ static int collect(struct fitted_one *x, struct collected *c, const struct price
         known_add_row(sigma > 0 ? &x->shown : &x->by, p, err) != 0)
         return -1;
     c->priced[c->n] = p;
+    c->row[c->n].sigma = fitted_row_sigma(r, p->measured_s);
     c->row[c->n++].ln_seconds = log(p->measured_s);
     return 0;
 }
@@ -114,7 +115,7 @@ static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct pr
 {
     const size_t room = n + scope->n_anchor + 1;
     struct collected c = { calloc(room, sizeof *c.r), calloc(room, sizeof *c.row), calloc(room, sizeof *c.priced), 0 };
-    int rc = c.r && c.row && c.priced ? 0 : error_oom(err, room * (sizeof *c.r + sizeof *c.row), "the rows of a fit");
+    int rc = c.r && c.row && c.priced ? fitted_priors(&x->fit, kind, err) : error_oom(err, room * (sizeof *c.r + sizeof *c.row), "the rows of a fit");
     for (size_t i = 0; i < n && rc == 0; i++)
         if (fitted_kind(rows[i]->m) == kind && !enough_alike(rows, i))
             rc = collect(x, &c, rows[i], 0, err);
@@ -217,7 +218,7 @@ static int fitted_predict(const void *params, const struct priced *p, struct est
         return error_oom(err, sizeof *r, "a row");
     (void)fitted_row_init(r, p);
     fitted_row_known(&x->fit, r, &row);
-    const double ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * r->sigma,
+    const double ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * fitted_row_sigma(r, exp(ln)),
                  half = spread_half(&x->spread, situation_of(&x->by, &x->shown, p), p, sqrt(sd * sd + noise * noise));
     *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - half), .hi_s = exp(ln + half) };
     free(r);
@@ -261,6 +262,8 @@ static int take_list(struct constant **out, size_t *n, const struct fit *f, stru
         return error_oom(err, f->n_effect * sizeof **out, "constants");
     for (size_t i = 0; i < f->n_effect; i++) {
         const struct fit_effect *e = &f->effect[i];
+        if (e->n_row == 0)
+            continue; /* believed, not measured */
         struct constant *to = &(*out)[(*n)++];
         *to = (struct constant){ .value = e->value, .sd = e->se, .n_row = e->n_row };
         snprintf(to->name, sizeof to->name, "%s", e->name);

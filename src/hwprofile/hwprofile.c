@@ -35,6 +35,10 @@ void hwprofile_init(struct hwprofile *h)
     hw_value_unknown(&h->tdp_w);
     hw_value_unknown(&h->idle_w);
     hw_value_unknown(&h->price_usd_h);
+    hw_value_unknown(&h->n_unit);
+    hw_value_unknown(&h->unit_threads);
+    hw_value_unknown(&h->clock_hz);
+    hw_value_unknown(&h->cache_bytes);
     for (int i = 0; i < MATH_COUNT; i++)
         hw_value_unknown(&h->peak[i]);
     hw_value_unknown(&h->eff.compute);

@@ -37,7 +37,7 @@ struct hw_quantity {
     bool lo_ok;
 };
 extern const struct hw_quantity hw_q_bytes, hw_q_bytes_s, hw_q_flop_s, hw_q_watt, hw_q_fraction,
-    hw_q_seconds, hw_q_usd_h;
+    hw_q_seconds, hw_q_usd_h, hw_q_count, hw_q_hz;
 /* {"value": 3.35e12, "unit": "B/s", "source": ".."}, {"value": "3350 GB/s", ..} or "3350 GB/s";
  * absent or null: v stays. */
 int hw_get_value(struct hw_value *v, const json_t *parent, const char *pctx, const char *key,

@@ -86,7 +86,8 @@ static int parse_links(struct hwprofile *h, const json_t *a, const char *pctx, s
 int hw_parse_spec(struct hwprofile *h, const json_t *o, const char *pctx, struct error *err)
 {
     static const char *const known[] = { "memory_bytes", "memory_bandwidth", "peaks", "tdp_w",
-                                         "idle_w",       "price",            "links" };
+                                         "idle_w",       "price",            "links", "units",
+                                         "unit_threads", "clock",            "cache_bytes" };
     const char *maths[MATH_COUNT];
     char ctx[CTX];
     const json_t *peaks;
@@ -97,6 +98,10 @@ int hw_parse_spec(struct hwprofile *h, const json_t *o, const char *pctx, struct
         hw_get_value(&h->tdp_w, o, ctx, "tdp_w", &hw_q_watt, err) != 0 ||
         hw_get_value(&h->idle_w, o, ctx, "idle_w", &hw_q_watt, err) != 0 ||
         hw_get_value(&h->price_usd_h, o, ctx, "price", &hw_q_usd_h, err) != 0 ||
+        hw_get_value(&h->n_unit, o, ctx, "units", &hw_q_count, err) != 0 ||
+        hw_get_value(&h->unit_threads, o, ctx, "unit_threads", &hw_q_count, err) != 0 ||
+        hw_get_value(&h->clock_hz, o, ctx, "clock", &hw_q_hz, err) != 0 ||
+        hw_get_value(&h->cache_bytes, o, ctx, "cache_bytes", &hw_q_bytes, err) != 0 ||
         parse_links(h, json_object_get(o, "links"), ctx, err) != 0 ||
         hw_get_object(o, ctx, "peaks", &peaks, err) != 0)
         return -1;

@@ -94,6 +94,8 @@ const struct hw_quantity hw_q_flop_s = { { "FLOP/s", "OP/s", "FLOPS", "OPS" }, 1
 const struct hw_quantity hw_q_watt = { { "W" }, 0, 1e9, false };
 const struct hw_quantity hw_q_fraction = { { "" }, 0, 1, false };
 const struct hw_quantity hw_q_seconds = { { "s" }, 0, 3600, true };
+const struct hw_quantity hw_q_count = { { "" }, 1, 1e6, true };
+const struct hw_quantity hw_q_hz = { { "Hz" }, 1e6, 1e12, true };
 const struct hw_quantity hw_q_usd_h = { { "USD/h" }, 0, 1e6, true };
 
 /* NaN: the unit does not fit. */

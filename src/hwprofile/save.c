@@ -167,6 +167,10 @@ static json_t *spec_to_json(const struct hwprofile *h)
     rc |= put_value(spec, "tdp_w", &h->tdp_w, "W", false);
     rc |= put_value(spec, "idle_w", &h->idle_w, "W", false);
     rc |= put_value(spec, "price", &h->price_usd_h, "USD/h", false);
+    rc |= put_value(spec, "units", &h->n_unit, "", false);
+    rc |= put_value(spec, "unit_threads", &h->unit_threads, "", false);
+    rc |= put_value(spec, "clock", &h->clock_hz, "Hz", false);
+    rc |= put_value(spec, "cache_bytes", &h->cache_bytes, "B", false);
     if (h->n_link)
         rc |= put(spec, "links", links_to_json(h));
     if (rc == 0)

@@ -66,7 +66,7 @@ struct measurement measure_empty(enum measure_kind kind)
         .id = "", .source = "", .hardware = "", .engine = "", .version = "", .model = "", .quant = "", .date = "",
         .notes = "", .label = "", .n_devices = 1, .params_b = NAN, .weight_gib = NAN, .prompt = NAN, .context = NAN, .batch = NAN,
         .out = NAN, .concurrency = NAN, .type_k = "", .type_v = "", .op = "", .m = NAN, .k = NAN, .n = NAN,
-        .topology = "", .per_node = NAN, .bytes = NAN, .mode = "", .prefill = no_layout, .decode = no_layout,
+        .topology = "", .per_node = NAN, .bytes = NAN, .mode = "", .query_width = NAN, .kv_width = NAN, .gated = -1, .prefill = no_layout, .decode = no_layout,
         .n_merged = 1,
     };
 }

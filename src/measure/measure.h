@@ -86,6 +86,9 @@ struct measurement {
     /* MEASURE_OP: m tokens by a [k, n] weight */
     const char *op;
     double m, k, n;
+    double query_width, kv_width; /* elements of a device's queries, and of its keys, as other rows of the model have them; NaN */
+    int gated;                    /* 1: two matrices up, 0: one; -1: no row says */
+    double tick_s;                /* of the clock that timed it: seconds are whole ones; 0: finer than it matters */
     /* MEASURE_ALL_REDUCE */
     const char *topology;
     double per_node, bytes;

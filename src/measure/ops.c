@@ -80,6 +80,85 @@ static int merge_repeats(struct measurements *l, struct error *err)
     return 0;
 }
 
+/* ---- what the rows of one model say together ---------------------------------------------------------- */
+
+static bool same_model(const struct measurement *a, const struct measurement *b)
+{
+    return a->prefill.tp == b->prefill.tp && strcmp(a->model, b->model) == 0 && strcmp(a->hardware, b->hardware) == 0;
+}
+
+/* Products of a model that say how wide it is. */
+struct widths {
+    const struct measurement *first; /* of the model's rows */
+    double qkv, attention, up, down; /* NaN: no row */
+};
+
+static void see_width(struct widths *w, const struct measurement *m)
+{
+    if (strcmp(m->op, "attn_pre_proj") == 0)
+        w->qkv = m->n;
+    else if (strcmp(m->op, "attn_post_proj") == 0)
+        w->attention = m->k;
+    else if (strcmp(m->op, "mlp_up_proj") == 0)
+        w->up = m->n;
+    else if (strcmp(m->op, "mlp_down_proj") == 0)
+        w->down = m->k;
+}
+
+/* Queries are as wide as what the output projection reads, keys half of what the QKV product has beside them; a gated
+ * feed-forward has twice the columns up that it has rows down. (77) */
+static void take_widths(struct measurement *m, const struct widths *w)
+{
+    const double kv = (w->qkv - w->attention) / 2;
+    if (w->attention > 0 && kv > 0) {
+        m->query_width = w->attention;
+        m->kv_width = kv;
+    }
+    if (w->up > 0 && w->down > 0)
+        m->gated = w->up > 1.5 * w->down;
+}
+
+static int relate(struct measurements *l, struct error *err)
+{
+    struct widths *w = calloc(l->n + 1, sizeof *w);
+    size_t *of = calloc(l->n + 1, sizeof *of), n = 0;
+    if (!w || !of) {
+        free(w);
+        free(of);
+        return error_oom(err, l->n * sizeof *w, "models of ops");
+    }
+    for (size_t i = 0; i < l->n; i++) {
+        size_t k = n;
+        while (k-- > 0 && !same_model(w[k].first, &l->row[i]))
+            continue;
+        if (k == (size_t)-1) {
+            w[n] = (struct widths){ &l->row[i], NAN, NAN, NAN, NAN };
+            k = n++;
+        }
+        see_width(&w[k], &l->row[i]);
+        of[i] = k;
+    }
+    for (size_t i = 0; i < l->n; i++)
+        take_widths(&l->row[i], &w[of[i]]);
+    free(w);
+    free(of);
+    return 0;
+}
+
+/* Profilers of CUDA kernels that count whole microseconds leave medians of whole and half ones. */
+static const double tick_s = 1e-6;
+
+static void find_tick(struct measurements *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const double half = 2 * l->row[i].value / tick_s;
+        if (fabs(half - round(half)) > 1e-6 * fmax(1, half))
+            return;
+    }
+    for (size_t i = 0; i < l->n; i++)
+        l->row[i].tick_s = tick_s;
+}
+
 /* ---- gpu_ops.csv ------------------------------------------------------------------------------------- */
 
 int gpu_ops_read(struct measurements *l, struct error *err)
@@ -110,7 +189,8 @@ int gpu_ops_read(struct measurements *l, struct error *err)
         if (measure_add(l, &m, err) != 0)
             return -1;
     }
-    return merge_repeats(l, err);
+    find_tick(l);
+    return merge_repeats(l, err) == 0 ? relate(l, err) : -1;
 }
 
 /* ---- all_reduce.csv ------------------------------------------------------------------------------------ */

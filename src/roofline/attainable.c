@@ -270,6 +270,22 @@ static int init_link(struct roofs *r, const struct hwprofile *h, const struct pr
     return 0;
 }
 
+static double known_or(const struct hw_value *v, double otherwise)
+{
+    return v->value > 0 ? v->value : otherwise;
+}
+
+/* What an NVIDIA GPU of today has: 128 FP32 lanes a multiprocessor, 1536 threads (2048 in data centers), 1.7 GHz, a cache of
+ * tens of megabytes. (76) */
+static void init_units(struct gpu_units *u, const struct hwprofile *h)
+{
+    const double lanes = 128, clock_hz = known_or(&h->clock_hz, 1.7e9), peak = h->peak[MATH_FP32].value;
+    *u = (struct gpu_units){ .clock_hz = clock_hz,
+                             .n = known_or(&h->n_unit, peak > 0 ? max2(1, round(peak / (2 * lanes * clock_hz))) : 100),
+                             .threads = known_or(&h->unit_threads, 1536),
+                             .cache_bytes = known_or(&h->cache_bytes, 32e6) };
+}
+
 int roofs_init(struct roofs *r, const struct hwprofile *h, const struct predict_options *o,
                struct error *err)
 {
@@ -280,6 +296,7 @@ int roofs_init(struct roofs *r, const struct hwprofile *h, const struct predict_
     if (init_bandwidth(r, h, o, err) != 0 || init_peaks(r, h, o, err) != 0 || init_link(r, h, o, err) != 0)
         return -1;
     init_cache(r, h, o);
+    init_units(&r->units, h);
     kernel_roofs_init(&r->kernels, h, o);
     if (!o->roof) {
         r->e_compute = fraction_or_1(&h->eff.compute);

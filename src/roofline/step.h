@@ -106,6 +106,12 @@ struct kernel_roofs {
     struct kernel_roof roof[KERNEL_ROOFS];
 };
 
+/* What the blocks of a GPU's kernel share out. Where a datasheet says nothing: guessed from its FP32 peak. (76) */
+struct gpu_units {
+    double n, threads;  /* multiprocessors; threads that one holds */
+    double clock_hz, cache_bytes;
+};
+
 /* The roofs of a machine as one prediction uses them. */
 struct roofs {
     bool cpu; /* CPU rules for operand types; else GPU rules */
@@ -120,6 +126,7 @@ struct roofs {
     double link_bytes_s, link_latency_s; /* between the devices of the layout; NaN: one device */
     bool link_ring;                      /* neighbours alone are joined */
     char link_source[192];
+    struct gpu_units units;
     struct kernel_roofs kernels; /* last: what lies behind the first of n is not set */
 };
 

@@ -12,9 +12,11 @@ static const struct {
     [TIME_LAUNCH] = { "launch", "s" },              [TIME_STEP] = { "step", "s" },
     [TIME_EXPERT] = { "expert", "factor" },         [TIME_SHARPNESS] = { "sharpness", "factor" },
     [TIME_LINK] = { "link", "fraction" },           [TIME_HOP] = { "hop", "factor" },
-    [TIME_REQUEST] = { "request", "factor" },       [TIME_LAUNCH_EXPERT] = { "launch_expert", "factor" },
-    [TIME_LAUNCH_SMALL] = { "launch_small", "factor" }, [TIME_SEQUENCE] = { "sequence", "s" },
-    [TIME_QUEUE] = { "queue", "prompt" },
+    [TIME_KERNEL] = { "kernel", "s" },              [TIME_TRIP] = { "trip", "s" },
+    [TIME_MISS] = { "miss", "factor" },             [TIME_ISSUE] = { "issue", "factor" },
+    [TIME_CACHE] = { "cache", "factor" },           [TIME_REQUEST] = { "request", "factor" },
+    [TIME_LAUNCH_EXPERT] = { "launch_expert", "factor" }, [TIME_LAUNCH_SMALL] = { "launch_small", "factor" },
+    [TIME_SEQUENCE] = { "sequence", "s" },          [TIME_QUEUE] = { "queue", "prompt" },
 };
 
 const char *time_slot_name(enum time_slot s)
@@ -66,6 +68,24 @@ static struct time_term *term_of(struct time_features *f, enum time_kind k, uint
     return &f->term[f->n_term++];
 }
 
+/* ---- small kernels ----------------------------------------------------------------------- */
+
+static const double warp_threads = 32, warps_a_cycle = 4; /* of a multiprocessor, since Volta */
+static const double most_blocks = 32;                     /* resident on one */
+/* Of the cache's size: its two halves keep copies of what both read. */
+static const double cache_share = 0.7;
+
+struct time_grid time_grid_of(const struct time_blocks *b, const struct gpu_units *u)
+{
+    const double threads = warp_threads * ceil(max2(b->threads, 1) / warp_threads);
+    const double resident = max2(1, fmin(most_blocks, floor(u->threads / threads)));
+    const double busiest = ceil(b->n / u->n), waves = floor(busiest / resident);
+    const double fill = b->footprint_bytes / (cache_share * u->cache_bytes);
+    return (struct time_grid){ .waves = waves, .last = busiest - waves * resident, .resident = resident, .trips = b->trips,
+                               .issue_s = b->instructions / (warps_a_cycle * u->clock_hz),
+                               .in_cache = 1 / (1 + fill * fill * fill) };
+}
+
 void time_add(struct time_features *f, const struct roofs *r, const struct time_op *o)
 {
     if (o->n_comm > 0) {
@@ -75,8 +95,10 @@ void time_add(struct time_features *f, const struct roofs *r, const struct time_
         f->hop_s = f->one_step ? one_step_s : r->link_latency_s > 0 ? r->link_latency_s : default_hop_s;
         return;
     }
-    const enum time_kind k = kind_of(o->kind);
+    const enum time_kind k = o->blocks ? TIME_SMALL_KERNEL : kind_of(o->kind);
     struct time_term *x = term_of(f, k, k == TIME_ATTEND || k == TIME_OTHER ? 0 : o->key);
+    if (o->blocks)
+        x->grid = time_grid_of(o->blocks, &r->units);
     const double vector = r->peak[MATH_FP32].flop_s / 2;
     x->count += o->count;
     x->compute_s += o->count * o->cost.flop / r->peak[o->math].flop_s;
@@ -125,6 +147,22 @@ static double smooth_max(double a, double b, double c, double p)
     return top * pow(pow(a / top, p) + pow(b / top, p) + pow(c / top, p), 1 / p);
 }
 
+/* A wave of blocks takes its loads one after another, and the instructions of all its blocks. (76) */
+static double wave_s(const struct time_grid *g, double blocks, double trip_s, double miss, double issue)
+{
+    const double fixed = 2; /* trips of any block: to its operand, and out again */
+    return blocks > 0 ? (fixed + g->trips * (g->in_cache + (1 - g->in_cache) * miss)) * trip_s + blocks * g->issue_s * issue : 0;
+}
+
+static double small_kernel_s(const struct time_term *x, const double *slot, double memory_s)
+{
+    const struct time_grid *g = &x->grid;
+    const double trip_s = exp(slot[TIME_TRIP]), miss = exp(slot[TIME_MISS]), issue = exp(slot[TIME_ISSUE]);
+    const double blocks = g->waves * wave_s(g, g->resident, trip_s, miss, issue) + wave_s(g, g->last, trip_s, miss, issue);
+    const double bytes = memory_s * (g->in_cache * exp(slot[TIME_CACHE]) + 1 - g->in_cache);
+    return x->count * (exp(slot[TIME_KERNEL]) + smooth_max(blocks, bytes / x->count, 0, 4));
+}
+
 double time_ln_seconds(const void *features, const double *slot)
 {
     const struct time_features *f = features;
@@ -153,6 +191,9 @@ double time_ln_seconds(const void *features, const double *slot)
             roof = memory * small;
             start = launch_small;
             break;
+        case TIME_SMALL_KERNEL:
+            s += small_kernel_s(x, slot, memory * small);
+            continue;
         }
         s += roof + x->count * start;
     }

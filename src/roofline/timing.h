@@ -22,6 +22,11 @@ enum time_slot {
     TIME_SHARPNESS,      /* p - 1 of the smooth roof: large, and it has a corner */
     TIME_LINK,           /* fraction of the bandwidth between devices */
     TIME_HOP,            /* seconds a hop between devices */
+    TIME_KERNEL,         /* seconds a small kernel takes that has nothing to do: (76) */
+    TIME_TRIP,           /* seconds between a load and what depends on it, in the cache */
+    TIME_MISS,           /* the same from memory, over that */
+    TIME_ISSUE,          /* instructions of a small kernel over those counted in its source */
+    TIME_CACHE,          /* seconds of bytes that the cache holds over those of memory */
     TIME_REQUEST,        /* seconds a measurement has over those of its passes: 1 where it has them alone */
     TIME_LAUNCH_EXPERT,  /* what starting a product of experts costs, over what another product's costs */
     TIME_LAUNCH_SMALL,   /* the same of the small ops */
@@ -33,7 +38,24 @@ const char *time_slot_name(enum time_slot s); /* "bandwidth" */
 const char *time_slot_unit(enum time_slot s); /* "fraction", "s", "op/weight", "factor" */
 int time_slot_find(const char *name);         /* -1: unknown */
 
-enum time_kind { TIME_PRODUCT, TIME_EXPERT_PRODUCT, TIME_ATTEND, TIME_OTHER };
+enum time_kind { TIME_PRODUCT, TIME_EXPERT_PRODUCT, TIME_ATTEND, TIME_OTHER, TIME_SMALL_KERNEL };
+
+/* A small kernel of a GPU: blocks of threads that walk an operand, a few loads after one another. (76) */
+struct time_blocks {
+    double n, threads;      /* blocks; threads of one */
+    double trips;           /* iterations of its busiest thread */
+    double instructions;    /* of one block: warps x iterations x instructions */
+    double footprint_bytes; /* of the whole kernel: what fits the cache is there */
+};
+
+/* The same on a machine. */
+struct time_grid {
+    double waves, last, resident; /* full waves of blocks, blocks of the busiest multiprocessor in the last one, in a full one */
+    double trips;
+    double issue_s;               /* to issue one block's instructions */
+    double in_cache;              /* share of the operands that the cache holds */
+};
+struct time_grid time_grid_of(const struct time_blocks *b, const struct gpu_units *u);
 
 /* Ops alike, added up: seconds at the machine's peaks. */
 struct time_term {
@@ -43,6 +65,7 @@ struct time_term {
     double compute_s;      /* FLOP over the peak of their operands */
     double memory_s;       /* bytes over the bandwidth */
     double vector_s;       /* weights to widen, over the FP32 multiply-adds a second: of one operation each; 0: none */
+    struct time_grid grid; /* of a small kernel */
 };
 
 enum { TIME_MAX_TERMS = 64 };
@@ -71,6 +94,7 @@ struct time_op {
     struct cost cost;        /* of one op */
     uint32_t n_comm;         /* devices that exchange; 0: no traffic */
     double link_bytes;       /* that a device sends in one */
+    const struct time_blocks *blocks; /* a small kernel of known shape; NULL: none */
 };
 void time_add(struct time_features *f, const struct roofs *r, const struct time_op *o);
 

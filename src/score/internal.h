@@ -55,7 +55,10 @@ int work_add_class(struct priced *out, enum phase phase, const struct work_class
 /* Rows by kind. */
 int price_rate(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err);
 int price_serving(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err);
-int price_op(struct priced *out, const struct measurement *m, struct error *err);
+/* s: of the row's model, where it has a name that is known; else NULL. */
+int price_op(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err);
+/* The small kernel that a row of gpu_ops.csv timed; false: it is none that is known. kernels.c */
+bool small_kernel(struct work_class *c, const struct measurement *m, const struct subject *s);
 int price_all_reduce(struct priced *out, const struct measurement *m, struct error *err);
 /* Layout, split and the fallbacks where heads do not divide. */
 int choose_layout(struct priced *out, const struct subject *s, const struct layout *want, struct error *err);

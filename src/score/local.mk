@@ -6,6 +6,7 @@ libscore_a_SOURCES = \
   %D%/subject.c \
   %D%/work.c \
   %D%/price.c \
+  %D%/kernels.c \
   %D%/pricer.c \
   %D%/features.c \
   %D%/groups.c \

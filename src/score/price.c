@@ -228,21 +228,6 @@ int price_serving(struct priced *out, const struct measurement *m, const struct 
 
 /* ---- ops ------------------------------------------------------------------------------------------------------ */
 
-/* Ops without weights: elements read and written for one of k, and whether tensor parallelism divides them. */
-static const struct {
-    const char *name;
-    enum op_kind kind;
-    enum op_role role;
-    double elems, flop;
-    bool divided;
-} small_ops[] = {
-    { "add", OP_ADD, ROLE_FFN_RESIDUAL, 3, 1, false },
-    { "mlp_act", OP_GLU, ROLE_FFN_ACT, 3, 5, false }, /* k is the width of one device */
-    { "attn_rope", OP_ROPE, ROLE_ATTN_ROPE, 4, 6, true },
-    { "input_layernorm", OP_RMS_NORM, ROLE_ATTN_NORM, 2, 4, false },
-    { "post_attention_layernorm", OP_RMS_NORM, ROLE_FFN_NORM, 2, 4, false },
-};
-
 static enum op_role product_role(const char *op)
 {
     static const struct {
@@ -258,7 +243,7 @@ static enum op_role product_role(const char *op)
 
 enum { HALF = 2 }; /* bytes of an element: FP16 */
 
-int price_op(struct priced *out, const struct measurement *m, struct error *err)
+int price_op(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
 {
     struct work_class c = { .count = 1, .n_tok = m->m, .math = MATH_FP16, .launched = true };
     out->measured_s = m->value;
@@ -270,23 +255,13 @@ int price_op(struct priced *out, const struct measurement *m, struct error *err)
         c.cols = m->k;
         c.bits = 16;
         c.cost = (struct cost){ .weight_bytes = HALF * m->k * m->n, .act_bytes = HALF * m->m * (m->k + m->n), .flop = 2 * m->m * m->k * m->n };
-        return work_add_class(out, PHASE_PREFILL, &c, err);
-    }
-    for (size_t i = 0; i < ARRAY_LEN(small_ops); i++) {
-        if (strcmp(small_ops[i].name, m->op) != 0)
-            continue;
-        const double n = m->m * m->k / (small_ops[i].divided && m->prefill.tp > 0 ? m->prefill.tp : 1);
-        c.kind = small_ops[i].kind;
-        c.role = small_ops[i].role;
+    } else if (!small_kernel(&c, m, s)) {
+        c.kind = OP_ACT;
+        c.role = ROLE_FFN_ACT;
         c.math = MATH_FP32;
-        c.cost = (struct cost){ .act_bytes = HALF * small_ops[i].elems * n, .flop = small_ops[i].flop * n };
-        return work_add_class(out, PHASE_PREFILL, &c, err);
+        c.cost = (struct cost){ .act_bytes = HALF * 2 * m->m * m->k, .flop = m->m * m->k };
+        out->guesses |= GUESS_LENGTH;
     }
-    c.kind = OP_ACT;
-    c.role = ROLE_FFN_ACT;
-    c.math = MATH_FP32;
-    c.cost = (struct cost){ .act_bytes = HALF * 2 * m->m * m->k, .flop = m->m * m->k };
-    out->guesses |= GUESS_LENGTH;
     return work_add_class(out, PHASE_PREFILL, &c, err);
 }
 

@@ -165,6 +165,13 @@ static int price_model(struct pricer *p, const struct measurement *m, struct pri
     return m->kind == MEASURE_RATE ? price_rate(out, m, s, err) : price_serving(out, m, s, err);
 }
 
+/* Kernels depend on the model's kind, as far as its name is known. */
+static int price_kernel(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err)
+{
+    const struct subject *s = pricer_subject(p, m, out->stack, err);
+    return s ? price_op(out, m, s->loaded && s->preset[0] ? s : NULL, err) : -1;
+}
+
 int price_row(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err)
 {
     *out = (struct priced){ .m = m, .stack = stack_find(m->engine, m->hardware), .n_devices = m->n_devices, .dilute = 1,
@@ -181,7 +188,7 @@ int price_row(struct pricer *p, const struct measurement *m, struct priced *out,
     if (rc == 0 && !out->reason[0] && has_model(m->kind))
         rc = price_model(p, m, out, err);
     else if (rc == 0 && !out->reason[0])
-        rc = m->kind == MEASURE_OP ? price_op(out, m, err) : price_all_reduce(out, m, err);
+        rc = m->kind == MEASURE_OP ? price_kernel(p, m, out, err) : price_all_reduce(out, m, err);
     if (rc != 0)
         priced_free(out);
     return rc;

@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "hwprofile/hwprofile.h"
 #include "measure/measure.h"
-#include "roofline/step.h"
+#include "roofline/timing.h"
 
 /* ---- work: what a row's seconds are made of ---------------------------------------------------- */
 
@@ -26,6 +26,8 @@ struct work_class {
     double comm_bytes;   /* the message that the devices exchange, whole */
     uint32_t n_comm;     /* devices that exchange; 0: no traffic */
     bool launched;       /* a kernel of its own on GPUs: products, attention */
+    const char *kernel;  /* "rope", ...: a small kernel of known shape; NULL: none */
+    struct time_blocks blocks; /* its */
 };
 
 /* Passes of one shape. */
