@@ -70,6 +70,9 @@ struct strbuf {
 void strbuf_free(struct strbuf *b);
 void strbuf_add(struct strbuf *b, const void *data, size_t n);
 void strbuf_adds(struct strbuf *b, const char *s);
+enum { DIGITS_SIX = 16 };
+/* v as printf's %.6g has it, some times quicker; without a 0 at its end. Bytes written. */
+size_t digits_six(char out[DIGITS_SIX], double v);
 void strbuf_addf(struct strbuf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- files --------------------------------------------------------------- */

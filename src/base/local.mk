@@ -6,6 +6,7 @@ libbase_a_SOURCES = \
   %D%/error.c \
   %D%/size.c \
   %D%/strbuf.c \
+  %D%/digits.c \
   %D%/file.c \
   %D%/names.c \
   %D%/interrupt.c \

@@ -80,16 +80,11 @@ enum fitted_kind fitted_kind(const struct measurement *m)
 
 /* ---- a row's features ------------------------------------------------------------------- */
 
-static uint64_t class_key(const struct work_class *c)
-{
-    return (uint64_t)c->rows * UINT64_C(1000003) ^ (uint64_t)c->cols * UINT64_C(8191) ^ (uint64_t)(c->bits * 16);
-}
-
 void fitted_add_pass(struct time_features *f, const struct priced *p, const struct work_pass *w, double times, bool native)
 {
     for (size_t i = 0; i < w->n; i++) {
         const struct work_class *c = &w->c[i];
-        const struct time_op o = { .kind = c->kind, .math = c->math, .count = c->count * times, .key = class_key(c),
+        const struct time_op o = { .kind = c->kind, .math = c->math, .count = c->count * times, .key = time_key(c->rows, c->cols, c->bits),
                                    .bits = native ? 0 : c->bits, .cost = c->cost, .n_comm = c->n_comm,
                                    .link_bytes = c->cost.link_bytes, .blocks = c->kernel ? &c->blocks : NULL };
         time_add(f, &p->roofs, &o);
@@ -131,7 +126,7 @@ static void all_reduce_features(struct time_features *f, const struct priced *p)
 static void features(struct fitted_row *r, const struct priced *p)
 {
     struct time_features *f = &r->f;
-    *f = (struct time_features){ .sequential = 1 };
+    *f = (struct time_features){ .sequential = 1, .prompt = p->m->phase == MEASURE_PREFILL };
     if (p->m->kind == MEASURE_SERVING) {
         serving_features(f, &r->wait, p);
         return;
@@ -189,8 +184,10 @@ static void dimensions(struct fitted_row *r, const struct priced *p)
     const bool op = p->m->kind == MEASURE_OP || p->m->kind == MEASURE_ALL_REDUCE;
     snprintf(r->dim[DIM_ALL], sizeof r->dim[0], "all");
     vendor_class(r->dim[DIM_CLASS], sizeof r->dim[0], p);
-    snprintf(r->dim[DIM_HARDWARE], sizeof r->dim[0], "%.60s", p->machine->hardware);
-    if (r->f.wire_s > 0)
+    /* All names of a machine are one: who predicts knows the profile alone. Of exchanges, the board too. */
+    const bool profile = p->machine->profile[0] && p->m->kind != MEASURE_ALL_REDUCE;
+    snprintf(r->dim[DIM_HARDWARE], sizeof r->dim[0], "%.60s", profile ? p->machine->profile : p->machine->hardware);
+    if (r->devices)
         snprintf(r->dim[DIM_LINK], sizeof r->dim[0], "%s", link_of(p));
     if (op) {
         snprintf(r->dim[DIM_OP], sizeof r->dim[0], "%.40s", p->n_pass > 0 && p->pass[0].c[0].kernel ? p->pass[0].c[0].kernel : p->m->op);
@@ -228,23 +225,42 @@ static double row_sigma(const struct priced *p)
     return s;
 }
 
-bool fitted_row_init(struct fitted_row *out, const struct priced *p)
+unsigned fitted_case(const struct time_features *f)
+{
+    double compute_s = 0, memory_s = 0;
+    bool experts = false;
+    for (int i = 0; i < f->n_term; i++) {
+        compute_s += f->term[i].compute_s;
+        memory_s += f->term[i].memory_s;
+        experts |= f->term[i].kind == TIME_EXPERT_PRODUCT;
+    }
+    return (compute_s > memory_s / 8 ? TIME_CASE_COMPUTES : 0U) | (experts ? TIME_CASE_EXPERTS : 0U) |
+           (f->wire_s > 0 ? TIME_CASE_DEVICES : 0U) | (f->prompt ? TIME_CASE_PROMPT : 0U);
+}
+
+static void set_case(struct fitted_row *out, const struct priced *p, unsigned which)
+{
+    out->computes = which & TIME_CASE_COMPUTES;
+    out->experts = which & TIME_CASE_EXPERTS;
+    out->devices = which & TIME_CASE_DEVICES;
+    out->request = (p->m->tags & TAG_E2E) || p->m->phase == MEASURE_REQUEST || p->m->metric == METRIC_TTFT;
+    dimensions(out, p);
+}
+
+static void row_start(struct fitted_row *out, const struct priced *p)
 {
     *out = (struct fitted_row){ .kind = fitted_kind(p->m), .sigma = row_sigma(p) };
     out->kernel = p->m->kind == MEASURE_OP;
     out->tick_s = p->m->tick_s;
-    features(out, p);
-    dimensions(out, p);
-    double compute_s = 0, memory_s = 0;
-    for (int i = 0; i < out->f.n_term; i++) {
-        compute_s += out->f.term[i].compute_s;
-        memory_s += out->f.term[i].memory_s;
-        out->experts |= out->f.term[i].kind == TIME_EXPERT_PRODUCT;
-    }
-    out->computes = compute_s > memory_s / 8;
     out->serving = p->m->kind == MEASURE_SERVING;
     out->first = p->m->metric == METRIC_TTFT;
-    out->request = (p->m->tags & TAG_E2E) || p->m->phase == MEASURE_REQUEST || p->m->metric == METRIC_TTFT;
+}
+
+bool fitted_row_init(struct fitted_row *out, const struct priced *p)
+{
+    row_start(out, p);
+    features(out, p);
+    set_case(out, p, fitted_case(&out->f));
     return out->f.n_term > 0 || out->f.wire_s > 0;
 }
 
@@ -252,6 +268,12 @@ double fitted_row_sigma(const struct fitted_row *r, double seconds)
 {
     const double tick = r->tick_s / (sqrt(12) * seconds);
     return sqrt(r->sigma * r->sigma + tick * tick);
+}
+
+void fitted_row_of_case(struct fitted_row *out, const struct priced *p, unsigned which)
+{
+    row_start(out, p);
+    set_case(out, p, which);
 }
 
 /* ---- effects ------------------------------------------------------------------------------- */
@@ -273,7 +295,7 @@ static bool applies(const struct fitted_row *r, enum time_slot s, enum dimension
     if (s == TIME_REQUEST)
         return r->request && (!r->serving || d == DIM_MODE);
     if (s == TIME_LINK || s == TIME_HOP)
-        return r->f.wire_s > 0;
+        return r->devices;
     return true;
 }
 

@@ -36,6 +36,7 @@ struct fitted_row {
     bool request;            /* more than its passes is in its seconds */
     double tick_s;           /* seconds are whole ticks; 0: finer */
     bool experts, computes;  /* it has products of experts; arithmetic is a part of its seconds */
+    bool devices;            /* that exchange */
     bool serving, first;     /* a server's latency; to the first token */
     bool kernel;             /* a kernel alone */
 };
@@ -54,6 +55,10 @@ const char *serving_link(const struct priced *p);
 /* The ops of `times` such passes, added to f. native: products are computed in the type of the weights. */
 void fitted_add_pass(struct time_features *f, const struct priced *p, const struct work_pass *w, double times, bool native);
 
+/* Which constants hold for a row, as far as its features say: below TIME_CASES (timing.h). */
+unsigned fitted_case(const struct time_features *f);
+/* The row of *p, its features left out: what rows in such a case have in common. */
+void fitted_row_of_case(struct fitted_row *out, const struct priced *p, unsigned which);
 /* Features and dimensions of a priced row; false: it has no work. */
 bool fitted_row_init(struct fitted_row *out, const struct priced *p);
 /* Spread of the logarithm of so many seconds: a row's, and that of whole ticks, half a tick to each side. */

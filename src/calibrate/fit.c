@@ -17,11 +17,46 @@ void fit_free(struct fit *f)
 {
     free(f->effect);
     free(f->cov);
+    free(f->order);
     fit_init(f);
+}
+
+static int by_name(const void *a, const void *b, void *ctx)
+{
+    const struct fit *f = ctx;
+    return strcmp(f->effect[*(const uint16_t *)a].name, f->effect[*(const uint16_t *)b].name);
+}
+
+int fit_index(struct fit *f, struct error *err)
+{
+    uint16_t *order = realloc(f->order, (f->n_effect + 1) * sizeof *order);
+    if (!order)
+        return error_oom(err, f->n_effect * sizeof *order, "the names of constants");
+    for (size_t i = 0; i < f->n_effect; i++)
+        order[i] = (uint16_t)i;
+    f->order = order;
+    f->n_order = f->n_effect;
+    qsort_r(order, f->n_order, sizeof *order, by_name, f);
+    return 0;
+}
+
+static uint16_t find_ordered(const struct fit *f, const char *name)
+{
+    size_t lo = 0, hi = f->n_order;
+    while (lo < hi) {
+        const size_t middle = (lo + hi) / 2;
+        const int c = strcmp(f->effect[f->order[middle]].name, name);
+        if (c == 0)
+            return f->order[middle];
+        *(c < 0 ? &lo : &hi) = c < 0 ? middle + 1 : middle;
+    }
+    return FIT_NO_EFFECT;
 }
 
 uint16_t fit_find(const struct fit *f, const char *name)
 {
+    if (f->order && f->n_order == f->n_effect)
+        return find_ordered(f, name);
     for (size_t i = 0; i < f->n_effect; i++)
         if (strcmp(f->effect[i].name, name) == 0)
             return (uint16_t)i;

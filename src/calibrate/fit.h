@@ -36,6 +36,8 @@ struct fit {
     struct fit_effect *effect;
     size_t n_effect;
     double *cov;      /* [n_effect][n_effect] of the logarithms; NULL before fit_run: priors alone */
+    uint16_t *order;  /* effects by name, where fit_index() made it; else NULL */
+    size_t n_order;
 };
 
 void fit_init(struct fit *f);
@@ -43,6 +45,8 @@ void fit_free(struct fit *f);
 /* Number of the effect of that name, added with this prior if it is new; FIT_NO_EFFECT and err: out of memory, or too many. */
 uint16_t fit_effect(struct fit *f, const char *name, double prior, double sd, struct error *err);
 uint16_t fit_find(const struct fit *f, const char *name); /* FIT_NO_EFFECT: unknown */
+/* Makes fit_find() quick, until an effect is added. */
+int fit_index(struct fit *f, struct error *err);
 
 /* Fits every effect of f to the rows of keep (NULL: all). A row far out counts less (its weight falls with its distance
  * beyond three sigma). errors: out of memory, or a model that gives no finite number */

@@ -16,5 +16,7 @@ libcalibrate_a_SOURCES = \
   %D%/known.c \
   %D%/held_out.c \
   %D%/model.c \
+  %D%/software.h \
+  %D%/software.c \
   %D%/constants.h \
   %D%/constants.c

@@ -11,6 +11,7 @@ struct fitted_one {
     double sigma;      /* what is left over, in sigmas of a row */
     struct fit spread; /* how far out rows lie (spread.h) */
     struct known by, shown;
+    char source[256];
 };
 struct fitted {
     struct fitted_one kind[FITTED_KIND_COUNT];
@@ -144,6 +145,7 @@ static bool tainted(const struct constants *c, const struct fit_scope *s)
 static int start_from(struct fitted_one *x, const struct constants *c, struct error *err)
 {
     x->sigma = c->sigma;
+    snprintf(x->source, sizeof x->source, "%s", c->source);
     for (size_t i = 0; i < c->n; i++)
         if (fit_effect(&x->fit, c->c[i].name, c->c[i].value, c->c[i].sd, err) == FIT_NO_EFFECT)
             return -1;
@@ -191,7 +193,7 @@ static struct fitted *fitted_new(struct error *err)
     if (!x)
         error_oom(err, sizeof *x, "a fit");
     for (int k = 0; x && k < FITTED_KIND_COUNT; k++)
-        x->kind[k].sigma = sigma_unseen;
+        x->kind[k] = (struct fitted_one){ .sigma = sigma_unseen, .source = "nothing was measured: what is believed of all machines" };
     return x;
 }
 
@@ -200,7 +202,10 @@ static int fitted_fit(void **params, const struct priced *const *rows, size_t n,
     struct fitted *x = fitted_new(err);
     if (!x)
         return -1;
-    if (shipped(x, scope, err) != 0 || fit_all(x, rows, n, scope, false, err) != 0) {
+    int rc = shipped(x, scope, err);
+    for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++)
+        rc = fitted_priors(&x->kind[k].fit, (enum fitted_kind)k, err);
+    if (rc != 0 || fit_all(x, rows, n, scope, false, err) != 0) {
         fitted_free(x);
         return -1;
     }
@@ -226,6 +231,52 @@ static int fitted_predict(const void *params, const struct priced *p, struct est
 }
 
 const struct time_model time_model_fitted = { "fitted", fitted_fit, fitted_predict, fitted_free };
+
+/* ---- constants for predictions ------------------------------------------------------------------ */
+
+const struct fit *fitted_rates(const void *params)
+{
+    return &((const struct fitted *)params)->kind[FITTED_RATE].fit;
+}
+
+int fitted_ready(void *params, struct error *err)
+{
+    return fit_index(&((struct fitted *)params)->kind[FITTED_RATE].fit, err);
+}
+
+const char *fitted_source(const void *params)
+{
+    return ((const struct fitted *)params)->kind[FITTED_RATE].source;
+}
+
+/* Of two slots: the sum over their effects. */
+static double covariance(const struct fit *f, const struct fit_row *row, int s, int t)
+{
+    double sum = s == t ? row->loose[s] : 0;
+    for (int k = 0; k < FIT_MAX_EFFECTS; k++)
+        for (int l = 0; l < FIT_MAX_EFFECTS; l++) {
+            const uint16_t a = row->effect[s][k], b = row->effect[t][l];
+            if (a == FIT_NO_EFFECT || b == FIT_NO_EFFECT)
+                continue;
+            sum += f->cov ? f->cov[a * f->n_effect + b] : a == b ? f->effect[a].se * f->effect[a].se : 0;
+        }
+    return sum;
+}
+
+void fitted_constants(const void *params, const struct priced *p, unsigned which, struct time_constants *out)
+{
+    const struct fitted_one *x = &((const struct fitted *)params)->kind[FITTED_RATE];
+    struct fitted_row r;
+    struct fit_row row;
+    fitted_row_of_case(&r, p, which);
+    fitted_row_known(&x->fit, &r, &row);
+    fit_slots(&x->fit, &fitted_model, &row, out->slot);
+    for (int s = 0; s < TIME_SLOT_COUNT; s++)
+        for (int t = 0; t < TIME_SLOT_COUNT; t++)
+            out->cov[s][t] = s == t || x->fit.cov ? covariance(&x->fit, &row, s, t) : 0;
+    out->sigma = x->sigma * r.sigma;
+    out->widen = spread_half(&x->spread, situation_of(&x->by, &x->shown, p), p, 1 / PREDICT_Z90);
+}
 
 /* ---- constants to ship ------------------------------------------------------------------------------ */
 

@@ -1,4 +1,5 @@
 /* roofcast predict: tokens/s, TTFT, ITL, bound and fit of a model on machines that need not be here. */
+#include "calibrate/software.h"
 #include "cli/predict.h"
 #include <inttypes.h>
 #include <math.h>
@@ -16,12 +17,13 @@ static const struct argp_option option_table[] = {
     { "ub", OPT_UB, "N", 0, "prompt tokens a pass (512)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "threads", 't', "N", 0, "CPUs: threads (all)", 0 },
-    { "roof", OPT_ROOF, NULL, 0, "the bound itself: no efficiency factors, no launch cost, activations stay on the chip", 0 },
+    { "roof", OPT_ROOF, NULL, 0, "the bound itself: no constants of software, no interval, activations stay on the chip", 0 },
     { "weights-gb", OPT_WEIGHTS, "X|all", 0,
       "a nominal model: X GB of weights, each read once a pass, 2 FLOP a weight and token, nothing else; `all`: every "
       "tensor of the model, the embedding table too", 0 },
     { "weights-only", OPT_WEIGHTS_ONLY, NULL, 0, "leave out KV cache, activations and attention", 0 },
     { "by", OPT_BY, "phase|role", 0, "a row a phase (default) or a role", 0 },
+    SOFTWARE_OPTIONS,
     PREDICT_ASK_OPTIONS,
     PRICING_OPTIONS,
     PREDICT_DRAFT_OPTIONS,
@@ -83,7 +85,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     default:
         break;
     }
-    const int rc = predict_ask_parse(key, arg, &o->ask, err);
+    int rc = software_parse(key, arg, &o->software, err);
+    rc = rc == CLI_UNKNOWN ? predict_ask_parse(key, arg, &o->ask, err) : rc;
     return rc == CLI_UNKNOWN ? pricing_parse(key, arg, &o->price, err) : rc;
 }
 
@@ -171,13 +174,14 @@ static int predict_lists(json_t *rows, const struct lists *l, struct subject *s,
 }
 
 static int predict_machine(json_t *rows, const struct predict_cli *o, const struct lists *l, const struct model *m,
-                           const struct drafting *d, const char *hw, struct error *err)
+                           const struct drafting *d, const struct time_source *time, const char *hw, struct error *err)
 {
     struct hwprofile h = { 0 };
     if (predict_ask_machine(&o->ask) && cli_hwprofile_load(&h, hw, err) != 0)
         return -1;
     struct subject s = { .m = m, .h = &h, .cli = o, .drafting = d };
     s.o = (struct predict_options){
+        .time = time,
         .roof = o->roof,
         .weights_only = o->weights_only,
         .weights_bytes = o->weights_all ? (double)m->weight_bytes : o->weights_gb * 1e9,
@@ -233,6 +237,7 @@ static int run(const struct predict_cli *o, const struct lists *l, const struct 
 {
     struct model m;
     struct drafting d;
+    struct software *software = NULL;
     if (pricing_model(&m, o->model, o->price.type, err) != 0)
         return -1;
     if (predict_draft_init(&d, &o->draft, &m, err) != 0) {
@@ -246,14 +251,17 @@ static int run(const struct predict_cli *o, const struct lists *l, const struct 
         rc = cli_keep_input(d.model.path, d.model.gguf, "--save", o->save, err);
     if (rc == 0 && d.gamma.n > 0 && largest(&l->n) == 0)
         rc = error_set(err, ERROR_USAGE, "--draft and -n 0: nothing is generated that could be drafted");
+    if (rc == 0)
+        rc = software_load(&software, &o->software, o->roof, hw->n == 1 ? hw->v[0] : NULL, o->model, err);
     for (size_t i = 0; i < hw->n && rc == 0; i++)
         if (i == 0 || predict_ask_machine(&o->ask))
-            rc = predict_machine(rows, o, l, &m, &d, hw->v[i], err);
+            rc = predict_machine(rows, o, l, &m, &d, software_time(software), hw->v[i], err);
     if (rc == 0 && json_array_size(rows) == 0)
         rc = error_set(err, ERROR_USAGE, "-p 0 and -n 0: neither a prompt nor a generation to predict");
     if (rc == 0)
         rc = o->ask.n_question > 0 ? predict_solve_print(rows, o, &m, err) : predict_print(rows, o, &m, err);
     json_decref(rows);
+    software_free(software);
     predict_draft_free(&d);
     model_free(&m);
     return rc;
@@ -264,10 +272,14 @@ int cmd_predict(int argc, char **argv, struct error *err)
     static const char doc[] =
         "Tokens/s, time to first token, time between tokens, bound and memory of a model on any profiled machine. "
         "MODEL is a .gguf file, a Hugging Face config.json, or a name from `roofcast list models`.\v"
-        "Each op takes the longer of FLOP / peak and bytes / bandwidth; a phase is the sum of its ops. Peaks and "
-        "bandwidths are the datasheet's, or measured (`roofcast profile`) for CPUs; efficiency factors say how much of "
-        "them software reaches, --roof leaves them out. A machine nobody profiled needs only a memory bandwidth and "
-        "one peak: doc/formats.md.\n\n"
+        "An op takes about the longer of FLOP / peak and bytes / bandwidth, and what starting it costs; a phase is the sum of its "
+        "ops. Peaks and bandwidths are the datasheet's, or measured (`roofcast profile`) for CPUs. How much of them software "
+        "reaches are fitted constants of the stack (--stack), with their spread: low and high are the ends of the 90 % interval, "
+        "--explain has each constant's part of it, --anchor narrows it, --roof leaves them out. A machine nobody profiled needs "
+        "only a memory bandwidth and one peak: doc/formats.md.\n\n"
+        "Without --stack: llama.cpp's back end for the machine (CUDA on NVIDIA, ROCm on AMD, SYCL on Intel, Metal on Apple, Vulkan "
+        "elsewhere); vLLM on GPUs of data centres, for weights that are not of a GGUF's quantized types; llama.cpp-cpu on CPUs, and "
+        "roofcast where `roofcast profile` measured one.\n\n"
         "  roofcast predict llama-3-8b --hw h100-sxm,rtx-4090 -q Q8_0\n"
         "  roofcast predict model.gguf --hw this -p 512,2048 -n 128 -d 0,4096\n"
         "  roofcast predict llama-3-8b --hw h100-sxm --roof -n 1 --weights-only\n"
@@ -275,6 +287,8 @@ int cmd_predict(int argc, char **argv, struct error *err)
         "  roofcast predict llama-3.1-70b --hw h200 -b 1,8,64 --by role\n"
         "  roofcast predict llama-3-8b --hw h100-sxm --request 2048+512 --price 2.5\n"
         "  roofcast predict llama-3-8b --hw h100-sxm -n 0 --explain\n"
+        "  roofcast predict llama-3-8b --hw rtx-4090 -q Q4_K_M --stack llama.cpp-vulkan --slo 'tok_s>=100,ttft<=200ms'\n"
+        "  roofcast predict qwen3-14b --hw rtx-4090 -q Q4_K_M --anchor llama-bench.json\n"
         "  roofcast predict llama-3-8b --hw h100-sxm --what-if bandwidth=x1.5 --what-if type=Q4_K_M,b=8\n"
         "  roofcast predict llama-3.1-70b --hw h100-sxm -q Q4_K_M --solve 'bandwidth=tok_s>=60' --solve context=fits\n"
         "  roofcast predict llama-3.1-70b --solve machine=fits\n"

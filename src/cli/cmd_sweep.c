@@ -3,6 +3,7 @@
  * come and in the order of the grid. Threads share the cells of a model; under mpirun each rank has a contiguous part of the
  * grid, and rank 0 writes them one after the other.
  */
+#include "calibrate/software.h"
 #include "cli/sweep.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -17,6 +18,7 @@ struct options {
     int64_t n_ubatch, threads;
     bool roof;
     struct pricing_options price; /* its routing */
+    struct software_options software;
     enum report_format format;
 };
 
@@ -39,7 +41,8 @@ static const struct argp_option option_table[] = {
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "attention", PRICING_ATTENTION, "KIND", 0, "flash (default) or materialized: its scores pass through memory", 0 },
     { "routing", PRICING_ROUTING, "KIND|RUN.json", 0, "how tokens choose among experts: uniform (default), zipf:S, or as a saved run recorded", 0 },
-    { "roof", OPT_ROOF, NULL, 0, "the bound itself: no efficiency factors, no launch cost", 0 },
+    { "roof", OPT_ROOF, NULL, 0, "the bound itself: no constants of software, no interval", 0 },
+    SOFTWARE_OPTIONS,
     { "threads", 't', "N", 0, "threads to price with (all CPUs)", 0 },
     { "output", 'o', "FORMAT", 0, "csv (default) or jsonl", 0 },
     { "save", OPT_SAVE, "FILE", 0, "write to FILE instead of standard output", 0 },
@@ -90,7 +93,9 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         cli_set_quiet(true);
         return 0;
     default:
-        return key == PRICING_ROUTING || key == PRICING_ATTENTION ? pricing_parse(key, arg, &o->price, err) : CLI_UNKNOWN;
+        if (key == PRICING_ROUTING || key == PRICING_ATTENTION)
+            return pricing_parse(key, arg, &o->price, err);
+        return software_parse(key, arg, &o->software, err);
     }
 }
 
@@ -199,7 +204,8 @@ static int grid_init(struct sweep_grid *g, const struct options *o, struct error
                               .roof = o->roof,
                               .jsonl = o->format == REPORT_JSONL,
                               .routing = o->price.routing,
-                              .materialized = o->price.materialized };
+                              .materialized = o->price.materialized,
+                              .limits = o->software.limits };
     if (!o->model)
         return error_set(err, ERROR_USAGE, "which models? -m NAME,... or -m all");
     if (int_list_parse(&g->tp, o->tp, 1, 1024, "--tp", err) != 0 || int_list_parse(&g->pp, o->pp, 1, 1024, "--pp", err) != 0 ||
@@ -404,8 +410,12 @@ static int other_rank(struct sweeping *x, struct error *err)
 static int run(struct sweeping *x, const struct options *o, struct error *err)
 {
     struct sweep_grid g;
+    struct software *software = NULL;
     int rc = grid_init(&g, o, err);
     x->g = &g;
+    if (rc == 0)
+        rc = software_load(&software, &o->software, o->roof, g.hw.n == 1 ? g.hw.v[0] : NULL, g.model.n == 1 ? g.model.v[0] : NULL, err);
+    g.time = software_time(software);
     if (rc == 0)
         rc = check_names(&g, o, err);
     if (rc == 0 && !(x->team = cli_team_new(o->threads, err)))
@@ -414,6 +424,7 @@ static int run(struct sweeping *x, const struct options *o, struct error *err)
         rc = x->ranks.rank == 0 ? first_rank(x, o->save, err) : other_rank(x, err);
     team_free(x->team);
     grid_free(&g);
+    software_free(software);
     return rc;
 }
 

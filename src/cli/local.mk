@@ -46,6 +46,7 @@ roofcast_SOURCES = \
   %D%/sweep_rows.c \
   %D%/sweep_mpi.c \
   %D%/pricing.c \
+  %D%/pricing_software.c \
   %D%/cmd_memory.c \
   %D%/memory.h \
   %D%/memory_report.c \

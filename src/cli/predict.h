@@ -73,6 +73,7 @@ struct predict_cli {
     double weights_gb; /* NaN: counted */
     struct pricing_options price;
     struct draft_cli draft;
+    struct software_options software;
     struct predict_ask ask;
     enum report_format format;
 };
@@ -117,6 +118,7 @@ int predict_solve_print(const json_t *rows, const struct predict_cli *o, const s
 /* predict_explain.c: the derivation of a phase as fields of its row; as text, of every row that has it. */
 int predict_put_explain(json_t *j, const struct subject *s, struct error *err);
 void predict_print_explain(const json_t *rows);
+int predict_put_interval(json_t *j, const char *key, double v, double factor);
 /* A field of a row: "" and NaN where it has none. */
 const char *predict_text(const json_t *row, const char *key);
 double predict_number(const json_t *row, const char *key);

@@ -82,8 +82,8 @@ static json_t *class_json(const struct explain_class *c, const struct subject *s
 
 static json_t *constant_json(const struct explain_constant *k)
 {
-    return json_pack("{s:s, s:o, s:s, s:s, s:s}", "name", k->name, "value", json_num(k->value), "unit", k->unit, "source",
-                     k->source, "formula", k->formula);
+    return json_pack("{s:s, s:o, s:s, s:s, s:s, s:o, s:o}", "name", k->name, "value", json_num(k->value), "unit", k->unit, "source",
+                     k->source, "formula", k->formula, "spread", json_num(k->spread), "share", json_num(k->share));
 }
 
 static int put_all(json_t *j, const struct explain *e, const struct subject *s)
@@ -180,8 +180,13 @@ static void print_constant(const json_t *k)
         snprintf(v, sizeof v, "0");
     else
         units_si(v, sizeof v, value, unit);
+    char spread[64] = "";
+    if (!isnan(predict_number(k, "share")))
+        snprintf(spread, sizeof spread, "x/ %.3g, %.1f %% of the interval: ", predict_number(k, "spread"), 100 * predict_number(k, "share"));
+    char text[320];
+    snprintf(text, sizeof text, "%s%s", spread, predict_text(k, "source"));
     printf("  %-22s %-14s %-5s ", predict_text(k, "name"), v, predict_text(k, "formula"));
-    print_wrapped(predict_text(k, "source"), 45);
+    print_wrapped(text, 45);
 }
 
 /* The sum, with all its digits, and the seconds of the table. */
@@ -191,7 +196,10 @@ static void print_total(const json_t *row)
                  tokens = strcmp(predict_text(row, "phase"), "prefill") == 0 ? n * predict_number(row, "n_prompt") : n;
     printf("  sum of the classes: %.17g s\n", predict_number(row, "explain_s"));
     if (fabs(pipeline - 1) > 1e-12)
-        printf("  x %.10g: passes overlap in the pipeline, the slowest stage sets the pace (44)\n", pipeline);
+        printf("  x %.10g: %s\n", pipeline,
+               *predict_text(row, "stack") && strcmp(predict_text(row, "basis"), "kernels") != 0
+                   ? "what passes cost beside their ops, and what ops share when they are one (74), (44)"
+                   : "passes overlap in the pipeline, the slowest stage sets the pace (44)");
     printf("  %.10g tokens / %.17g s = %.17g tokens/s\n", tokens, predict_number(row, "seconds"), predict_number(row, "tok_s"));
 }
 
@@ -214,7 +222,13 @@ void predict_print_explain(const json_t *rows)
 {
     size_t i;
     json_t *row;
-    printf("\nSeconds of an op: max((weights + KV) / (e_b W) + act / (e_b W or the cache's), FLOP / (e_c peak)) + launch,\n"
+    const json_t *first = json_array_get(rows, 0);
+    if (*predict_text(first, "stack") && strcmp(predict_text(first, "basis"), "kernels") != 0)
+        printf("\nSeconds of an op: ((weights + KV + act) / (e_b W) with FLOP / (e_c peak) and weights widened, as a p-norm, + launch,\n"
+               "doc/methods.md (74), (87); bytes and FLOP (4)-(12), (34)-(43); between devices (75). Formulas are of all ops of a line.\n"
+               "A decode step is the mean of its steps (14).\n");
+    else
+        printf("\nSeconds of an op: max((weights + KV) / (e_b W) + act / (e_b W or the cache's), FLOP / (e_c peak)) + launch,\n"
            "doc/methods.md (13); bytes and FLOP (4)-(12), (34)-(43); between devices (44). Formulas are of all ops of a line.\n"
            "A decode step is the mean of its steps (14).\n");
     json_array_foreach(rows, i, row)

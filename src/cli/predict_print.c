@@ -19,7 +19,13 @@ static const struct column phase_columns[] = {
     { "n_batch", NULL, COL_INT, NULL, true },
     { "n_ubatch", NULL, COL_INT, NULL, true },
     { "tok_s", "tokens/s", COL_FLOAT, NULL, false },
+    { "tok_s_lo", "low", COL_FLOAT, NULL, true },
+    { "tok_s_hi", "high", COL_FLOAT, NULL, true },
     { "seconds", "TTFT / ITL", COL_SECONDS, NULL, false },
+    { "seconds_lo", NULL, COL_SECONDS, NULL, true },
+    { "seconds_hi", NULL, COL_SECONDS, NULL, true },
+    { "slo_met", "SLO", COL_TEXT, NULL, true },
+    { "slo_chance", "chance", COL_FRACTION, NULL, true },
     { "tokens_a_round", "tokens/round", COL_FLOAT, NULL, false },
     { "gain", "gain", COL_FLOAT, NULL, false },
     { "bound", "bound", COL_TEXT, NULL, false },
@@ -73,6 +79,13 @@ static const struct column phase_columns[] = {
     { "best_gamma", NULL, COL_INT, NULL, true },
     { "best_gain", NULL, COL_FLOAT, NULL, true },
     { "acceptance", NULL, COL_TEXT, NULL, true },
+    { "ttft_s_lo", NULL, COL_SECONDS, NULL, true },
+    { "ttft_s_hi", NULL, COL_SECONDS, NULL, true },
+    { "itl_s_lo", NULL, COL_SECONDS, NULL, true },
+    { "itl_s_hi", NULL, COL_SECONDS, NULL, true },
+    { "stack", NULL, COL_TEXT, NULL, true },
+    { "basis", NULL, COL_TEXT, NULL, true },
+    { "slo", NULL, COL_TEXT, NULL, true },
     { "what_if", "what if", COL_TEXT, NULL, true },
     { "power_source", NULL, COL_TEXT, NULL, true },
     { "price_source", NULL, COL_TEXT, NULL, true },
@@ -105,6 +118,10 @@ static const struct column role_columns[] = {
     { "flop_s", "FLOP/s", COL_SI, "", false },
     { "n_ubatch", NULL, COL_INT, NULL, true },
     { "tok_s", NULL, COL_FLOAT, NULL, true },
+    { "tok_s_lo", NULL, COL_FLOAT, NULL, true },
+    { "tok_s_hi", NULL, COL_FLOAT, NULL, true },
+    { "slo_met", "SLO", COL_TEXT, NULL, true },
+    { "slo_chance", "chance", COL_FRACTION, NULL, true },
     { "ttft_s", NULL, COL_SECONDS, NULL, true },
     { "itl_s", NULL, COL_SECONDS, NULL, true },
     { "need_bytes", NULL, COL_SI, "B", true },
@@ -138,6 +155,13 @@ static const struct column role_columns[] = {
     { "best_gamma", NULL, COL_INT, NULL, true },
     { "best_gain", NULL, COL_FLOAT, NULL, true },
     { "acceptance", NULL, COL_TEXT, NULL, true },
+    { "ttft_s_lo", NULL, COL_SECONDS, NULL, true },
+    { "ttft_s_hi", NULL, COL_SECONDS, NULL, true },
+    { "itl_s_lo", NULL, COL_SECONDS, NULL, true },
+    { "itl_s_hi", NULL, COL_SECONDS, NULL, true },
+    { "stack", NULL, COL_TEXT, NULL, true },
+    { "basis", NULL, COL_TEXT, NULL, true },
+    { "slo", NULL, COL_TEXT, NULL, true },
     { "what_if", "what if", COL_TEXT, NULL, true },
 };
 
@@ -168,6 +192,30 @@ static void print_use(const char *what, double v, const char *unit, const char *
     printf("%-14s  %-6s  %-12s  %s\n", "", what, b, isnan(v) ? reason : source);
 }
 
+static bool any(const json_t *rows, const char *key)
+{
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        if (!isnan(predict_number(json_array_get(rows, i), key)))
+            return true;
+    return false;
+}
+
+/* Whose constants, and how much is known of them. */
+static void print_stack(const json_t *row)
+{
+    static const struct {
+        const char *basis, *text;
+    } known[] = {
+        { "machine", "constants measured with it on this machine" },
+        { "class", "constants of machines of its class, or of other software on it: a wider interval; --anchor narrows it" },
+        { "priors", "neither machine nor class was measured: what all machines share, a wide interval; --anchor narrows it" },
+        { "kernels", "the machine's own kernels, as `roofcast profile` measured them" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (strcmp(predict_text(row, "basis"), known[i].basis) == 0)
+            printf("%-14s  %-6s  %-12s  %s\n", "", "stack", predict_text(row, "stack"), known[i].text);
+}
+
 /* Which roofs stood behind the rows: two lines a machine and operand type. */
 static void print_roofs(const json_t *rows, bool roof, bool changes)
 {
@@ -183,6 +231,8 @@ static void print_roofs(const json_t *rows, bool roof, bool changes)
         last = r;
         print_roof(predict_text(r, "hw"), "memory", predict_number(r, "bandwidth_bytes_s"), "B/s", predict_text(r, "bandwidth_source"));
         print_roof("", predict_text(r, "math"), predict_number(r, "peak_flop_s"), "FLOP/s", predict_text(r, "peak_source"));
+        if (!again)
+            print_stack(r);
         if (again || !json_object_get(r, "power_w"))
             continue;
         print_use("power", predict_number(r, "power_w"), "W", predict_text(r, "power_source"), "--power");
@@ -194,21 +244,16 @@ static void print_roofs(const json_t *rows, bool roof, bool changes)
         printf("req: seconds of a whole request, TTFT and then every token after the first; tokens/s are those generated over it.\n");
     if (changes)
         printf("what if: the row above with these changes; ratio: its tokens/s over those of the row without.\n");
-    printf(roof ? "An upper bound on tokens/s: no efficiency factors, activations stay on the chip.\n"
-                : "Roofs are after the profile's efficiency factors; --roof prices the bound itself.\n");
+    if (any(rows, "tok_s_lo"))
+        printf("low, high: the ends of the 90 %% interval; --explain has each constant's part of it.\n");
+    printf(roof                         ? "An upper bound on tokens/s: no constants of software, activations stay on the chip.\n"
+           : *predict_text(last, "stack") ? "Roofs are what the stack reaches of them; --roof prices the bound itself.\n"
+                                          : "Roofs are after the profile's efficiency factors; --roof prices the bound itself.\n");
 }
 
 static bool is_of_devices(const char *key)
 {
     return strcmp(key, "layout") == 0 || strcmp(key, "link_s") == 0 || strcmp(key, "link_bytes") == 0;
-}
-
-static bool any(const json_t *rows, const char *key)
-{
-    for (size_t i = 0; i < json_array_size(rows); i++)
-        if (!isnan(predict_number(json_array_get(rows, i), key)))
-            return true;
-    return false;
 }
 
 /* Questions that were asked, and can be answered. */
@@ -218,7 +263,10 @@ static bool is_asked(const char *key, const json_t *rows, const struct predict_a
         return a->n_request > 0;
     if (strcmp(key, "what_if") == 0 || strcmp(key, "speedup") == 0)
         return a->n_change > 0;
-    return (strcmp(key, "usd_per_mtok") == 0 || strcmp(key, "usd_per_request") == 0 || strcmp(key, "j_per_request") == 0) &&
+    if (strcmp(key, "slo_met") == 0)
+        return strcmp(predict_text(json_array_get(rows, 0), "slo_met"), "") != 0;
+    return (strcmp(key, "tok_s_lo") == 0 || strcmp(key, "tok_s_hi") == 0 || strcmp(key, "slo_chance") == 0 ||
+            strcmp(key, "usd_per_mtok") == 0 || strcmp(key, "usd_per_request") == 0 || strcmp(key, "j_per_request") == 0) &&
            any(rows, key);
 }
 

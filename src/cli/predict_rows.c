@@ -51,12 +51,40 @@ static int put_subject(json_t *j, const struct subject *s)
     return bad;
 }
 
+/* A figure's 90 % interval: KEY_lo, KEY_hi; null where it has none. (87) */
+int predict_put_interval(json_t *j, const char *key, double v, double factor)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s_lo", key);
+    int bad = json_object_set_new(j, name, json_num(v / factor));
+    snprintf(name, sizeof name, "%s_hi", key);
+    return bad | json_object_set_new(j, name, json_num(v * factor));
+}
+
+/* Whether the limits of --slo hold, of the scenario or of a request. */
+static int put_limits(json_t *j, const struct subject *s)
+{
+    const struct limits *l = &s->cli->software.limits;
+    const struct prediction *p = &s->r.prefill, *d = &s->r.decode;
+    const struct limit_phase prefill = { s->r.ttft_s, p->tok_s, p->sd_s * s->r.ttft_s / p->seconds },
+                             decode = { d->seconds, d->tok_s, d->sd_s };
+    const struct limit_answer a = limits_answer(l, &prefill, &decode);
+    int bad = json_object_set_new(j, "slo", l->n > 0 ? json_string(s->cli->software.slo) : json_null());
+    bad |= json_object_set_new(j, "slo_met", l->n > 0 ? json_string(limit_met_name(a.met)) : json_null());
+    return bad | json_object_set_new(j, "slo_chance", json_num(a.chance));
+}
+
 /* What holds for the scenario, in each of its rows. */
 static int put_scenario(json_t *j, const struct subject *s)
 {
     const struct predict_result *r = &s->r;
     int bad = json_object_set_new(j, "ttft_s", json_num(r->ttft_s));
+    bad |= predict_put_interval(j, "ttft_s", r->ttft_s, prediction_factor(&r->prefill));
     bad |= json_object_set_new(j, "itl_s", json_num(r->itl_s));
+    bad |= predict_put_interval(j, "itl_s", r->itl_s, prediction_factor(&r->decode));
+    bad |= json_object_set_new(j, "stack", r->stack ? json_string(r->stack) : json_null());
+    bad |= json_object_set_new(j, "basis", r->basis ? json_string(r->basis) : json_null());
+    bad |= put_limits(j, s);
     bad |= json_object_set_new(j, "fits", r->fits < 0 ? json_null() : json_boolean(r->fits));
     bad |= json_object_set_new(j, "need_bytes", json_num(r->need_bytes));
     bad |= json_object_set_new(j, "memory_bytes", json_num(r->mem_bytes));
@@ -165,12 +193,13 @@ static int add_row(json_t *rows, const struct subject *s, const struct predict_r
 {
     const struct prediction *p = predict_of(s);
     json_t *j = json_object();
-    int bad = put_subject(j, s);
+    int bad = put_subject(j, s) | predict_put_interval(j, "tok_s", p->tok_s, prediction_factor(p));
     if (role) {
         bad |= put_role(j, p, role);
         bad |= json_object_set_new(j, "tok_s", json_num(p->tok_s));
     } else {
         bad |= put_prediction(j, p);
+        bad |= predict_put_interval(j, "seconds", p->seconds, prediction_factor(p));
         bad |= put_running(j, s, p);
     }
     bad |= put_scenario(j, s);

@@ -18,10 +18,21 @@ static const struct column columns[] = {
     { "found", NULL, COL_BOOL, NULL, true },
     { "value", NULL, COL_FLOAT, NULL, true },
     { "unit", NULL, COL_TEXT, NULL, true },
+    { "value_good", NULL, COL_FLOAT, NULL, true },
+    { "value_safe", NULL, COL_FLOAT, NULL, true },
+    { "chance", NULL, COL_FRACTION, NULL, true },
+    { "stack", NULL, COL_TEXT, NULL, true },
+    { "basis", NULL, COL_TEXT, NULL, true },
     { "machine", NULL, COL_TEXT, NULL, true },
     { "tok_s", NULL, COL_FLOAT, NULL, true },
+    { "tok_s_lo", NULL, COL_FLOAT, NULL, true },
+    { "tok_s_hi", NULL, COL_FLOAT, NULL, true },
     { "ttft_s", NULL, COL_SECONDS, NULL, true },
+    { "ttft_s_lo", NULL, COL_SECONDS, NULL, true },
+    { "ttft_s_hi", NULL, COL_SECONDS, NULL, true },
     { "itl_s", NULL, COL_SECONDS, NULL, true },
+    { "itl_s_lo", NULL, COL_SECONDS, NULL, true },
+    { "itl_s_hi", NULL, COL_SECONDS, NULL, true },
     { "bound", NULL, COL_TEXT, NULL, true },
     { "fits", NULL, COL_BOOL, NULL, true },
     { "need_bytes", NULL, COL_SI, "B", true },
@@ -47,8 +58,13 @@ static int put_there(json_t *j, const struct question *q, const struct predict_r
 {
     const struct prediction *p = q->phase == PHASE_PREFILL ? &r->prefill : &r->decode;
     int bad = json_object_set_new(j, "tok_s", json_num(p->seconds > 0 ? p->tok_s : NAN));
+    bad |= predict_put_interval(j, "tok_s", p->tok_s, prediction_factor(p));
     bad |= json_object_set_new(j, "ttft_s", json_num(r->prefill.seconds > 0 ? r->ttft_s : NAN));
+    bad |= predict_put_interval(j, "ttft_s", r->ttft_s, prediction_factor(&r->prefill));
     bad |= json_object_set_new(j, "itl_s", json_num(r->decode.seconds > 0 ? r->itl_s : NAN));
+    bad |= predict_put_interval(j, "itl_s", r->itl_s, prediction_factor(&r->decode));
+    bad |= json_object_set_new(j, "stack", r->stack ? json_string(r->stack) : json_null());
+    bad |= json_object_set_new(j, "basis", r->basis ? json_string(r->basis) : json_null());
     bad |= json_object_set_new(j, "bound", p->seconds > 0 ? json_string(bound_name(p->bound)) : json_null());
     bad |= json_object_set_new(j, "fits", r->fits < 0 ? json_null() : json_boolean(r->fits));
     bad |= json_object_set_new(j, "need_bytes", json_num(r->need_bytes));
@@ -66,6 +82,9 @@ static int add_answer(json_t *rows, const struct subject *s, const struct questi
     bad |= json_object_set_new(j, "found", json_boolean(a->found));
     bad |= json_object_set_new(j, "value", json_num(a->value));
     bad |= json_object_set_new(j, "unit", json_string(a->unit));
+    bad |= json_object_set_new(j, "value_good", json_num(a->value_good));
+    bad |= json_object_set_new(j, "value_safe", json_num(a->value_safe));
+    bad |= json_object_set_new(j, "chance", json_num(a->chance));
     bad |= json_object_set_new(j, "machine", *a->machine ? json_string(a->machine) : json_null());
     bad |= put_there(j, q, &a->r);
     bad |= json_object_set_new(j, "answer", json_text(a->text));

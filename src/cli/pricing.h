@@ -3,6 +3,7 @@
 #define CLI_PRICING_H
 
 #include "cli/cli.h"
+#include "roofline/ask.h"
 #include "roofline/roofline.h"
 
 /* What decides a price besides machine and scenario: options that predict, sweep and their kin have in common. */
@@ -40,6 +41,29 @@ enum { PRICING_KV = 600, PRICING_CTK, PRICING_CTV, PRICING_TP, PRICING_PP, PRICI
 int pricing_attention(bool *materialized, const char *arg, struct error *err);
 int pricing_parse(int key, const char *arg, struct pricing_options *o, struct error *err);
 void pricing_free(struct pricing_options *o);
+
+/* ---- software (pricing_software.c) ------------------------------------------------------------------ */
+
+struct software; /* calibrate/software.h */
+struct software_options {
+    const char *stack, *anchor, *slo; /* NULL: by machine; none; none */
+    struct limits limits;             /* --slo */
+};
+enum { SOFTWARE_STACK = 620, SOFTWARE_ANCHOR, SOFTWARE_SLO };
+#define SOFTWARE_OPTIONS \
+    { "stack", SOFTWARE_STACK, "NAME", 0, \
+      "software whose constants seconds are made with (`roofcast list stacks`; by default what machines of that class run); none: " \
+      "the profile's efficiency factors, without intervals", 0 }, \
+    { "anchor", SOFTWARE_ANCHOR, "FILE", 0, \
+      "what was measured on the machine (a saved run, llama-bench's output, any file `roofcast score` reads): narrows the constants", 0 }, \
+    { "slo", SOFTWARE_SLO, "LIMIT,...", 0, \
+      "tok_s>=30 (decode), itl<=50ms, ttft<=1s: whether they are met, or with which chance where the interval has both", 0 }
+int software_parse(int key, const char *arg, struct software_options *o, struct error *err);
+/* *out NULL: --roof, or --stack none. hw: the only machine, for files that name none; NULL: several. model: likewise. */
+int software_load(struct software **out, const struct software_options *o, bool roof, const char *hw, const char *model,
+                  struct error *err);
+/* For predict_options.time; NULL of NULL. */
+const struct time_source *software_time(const struct software *s);
 
 /* model_load of the model on the command line; NULL: says what would be one. */
 int pricing_model(struct model *m, const char *spec, const char *type, struct error *err);

@@ -4,6 +4,7 @@
 
 #include "cli/pricing.h"
 #include "roofline/step.h"
+#include "roofline/timing.h"
 
 /* The axes of the grid, outermost first. A unit is a model in a type; a cell is a unit on a machine, laid out over devices,
  * with a type of cache; its rows are the batches, contexts, prompts and generations. */
@@ -16,6 +17,8 @@ struct sweep_grid {
     uint32_t n_ubatch;
     bool roof, jsonl, materialized;
     struct routing routing;
+    const struct time_source *time; /* NULL: no constants */
+    struct limits limits;           /* --slo */
     struct hwprofile *machine; /* one of every hw */
     enum dtype *kv_type;
 };
@@ -37,6 +40,7 @@ struct sweep_unit {
     struct model m;
     struct op_list ops;
     struct op_classes classes;
+    struct timing *timing; /* of every hw; NULL: no constants */
 };
 int sweep_unit_init(struct sweep_unit *u, const struct sweep_grid *g, size_t unit, struct error *err);
 void sweep_unit_free(struct sweep_unit *u);

@@ -2,6 +2,7 @@
  * hundred thousand of them in a second. */
 #include "cli/sweep.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the grid ------------------------------------------------------------------------------- */
@@ -71,13 +72,34 @@ const char *sweep_chunk_name(char *buf, size_t n, const struct sweep_grid *g, si
     return buf;
 }
 
+/* Constants of the model's software on every machine: once, not a cell. */
+static int init_timing(struct sweep_unit *u, const struct sweep_grid *g, struct error *err)
+{
+    bool devices = false;
+    const struct int_list *n[] = { &g->tp, &g->pp, &g->dp, &g->ep };
+    if (!g->time)
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(n); i++)
+        for (size_t k = 0; k < n[i]->n; k++)
+            devices |= n[i]->v[k] > 1;
+    const unsigned cases = time_cases(u->m.hp.n_expert > 0, devices);
+    u->timing = malloc(g->hw.n * sizeof *u->timing);
+    if (!u->timing)
+        return error_oom(err, g->hw.n * sizeof *u->timing, "constants");
+    for (size_t i = 0; i < g->hw.n; i++)
+        if (g->time->timing(g->time->knows, &g->machine[i], &u->m, cases, &u->timing[i], err) != 0)
+            return -1;
+    return 0;
+}
+
 int sweep_unit_init(struct sweep_unit *u, const struct sweep_grid *g, size_t unit, struct error *err)
 {
     const char *type = g->type.v[unit % g->type.n];
     *u = (struct sweep_unit){ 0 };
     if (model_load(&u->m, g->model.v[unit / g->type.n], strcmp(type, "own") == 0 ? NULL : type, err) != 0)
         return -1;
-    if (op_list_build(&u->ops, &u->m, err) == 0 && op_classes_init(&u->classes, &u->m, &u->ops, err) == 0)
+    if (op_list_build(&u->ops, &u->m, err) == 0 && op_classes_init(&u->classes, &u->m, &u->ops, err) == 0 &&
+        init_timing(u, g, err) == 0)
         return 0;
     sweep_unit_free(u);
     return -1;
@@ -88,6 +110,7 @@ void sweep_unit_free(struct sweep_unit *u)
     op_classes_free(&u->classes);
     op_list_free(&u->ops);
     model_free(&u->m);
+    free(u->timing);
 }
 
 /* ---- fields ---------------------------------------------------------------------------------- */
@@ -101,9 +124,13 @@ static const struct field {
     { "model", F_TEXT },      { "type", F_TEXT },        { "kv_type", F_TEXT },     { "hw", F_TEXT },
     { "tp", F_INT },          { "pp", F_INT },           { "dp", F_INT },           { "ep", F_INT },
     { "n_devices", F_INT },   { "n_batch", F_INT },      { "n_depth", F_INT },      { "n_prompt", F_INT },
-    { "n_gen", F_INT },       { "ttft_s", F_NUM },       { "prefill_tok_s", F_NUM }, { "prefill_bound", F_TEXT },
-    { "itl_s", F_NUM },       { "decode_tok_s", F_NUM }, { "decode_bound", F_TEXT }, { "need_bytes", F_NUM },
-    { "memory_bytes", F_NUM }, { "fits", F_BOOL },       { "error", F_TEXT },
+    { "n_gen", F_INT },       { "stack", F_TEXT },       { "basis", F_TEXT },
+    { "ttft_s", F_NUM },      { "ttft_s_lo", F_NUM },    { "ttft_s_hi", F_NUM },
+    { "prefill_tok_s", F_NUM }, { "prefill_tok_s_lo", F_NUM }, { "prefill_tok_s_hi", F_NUM }, { "prefill_bound", F_TEXT },
+    { "itl_s", F_NUM },       { "itl_s_lo", F_NUM },     { "itl_s_hi", F_NUM },
+    { "decode_tok_s", F_NUM }, { "decode_tok_s_lo", F_NUM }, { "decode_tok_s_hi", F_NUM }, { "decode_bound", F_TEXT },
+    { "need_bytes", F_NUM },  { "memory_bytes", F_NUM }, { "fits", F_BOOL },        { "slo_met", F_TEXT },
+    { "slo_chance", F_NUM },  { "error", F_TEXT },
 };
 
 /* A row in the making. */
@@ -159,9 +186,10 @@ static void put_int(struct row *r, uint64_t v)
 
 static void put_num(struct row *r, double v)
 {
+    char digits[DIGITS_SIX];
     next_field(r);
     if (isfinite(v))
-        strbuf_addf(r->out, "%.6g", v);
+        strbuf_add(r->out, digits, digits_six(digits, v));
     else
         strbuf_adds(r->out, r->jsonl ? "null" : "");
 }
@@ -185,6 +213,7 @@ struct cell {
     const struct sweep_grid *g;
     const struct sweep_unit *u;
     const struct hwprofile *h;
+    const struct timing *timing; /* NULL: no constants */
     struct place place;
     struct predict_options o;
     struct roofs roofs;
@@ -208,6 +237,8 @@ static void init_cell(struct cell *c)
     with.cost.act_elem_bytes = c->roofs.act_elem_bytes;
     if (cost_check_kv(&c->u->ops, &with.cost, &c->err) == 0)
         (void)step_model_init(&c->step, &c->u->classes, &with, &c->err);
+    if (c->timing)
+        roofs_use_time(&c->roofs, c->timing);
 }
 
 static void init_subject(struct cell *c)
@@ -234,15 +265,45 @@ static void put_scenario(struct row *r, const struct cell *c, const struct scena
     put_int(r, s->n_depth);
     put_int(r, s->n_prompt);
     put_int(r, s->n_gen);
+    put_text(r, c->timing ? c->timing->stack : NULL);
+    put_text(r, c->timing ? time_basis_name(c->timing->basis) : NULL);
+}
+
+/* A figure and its 90 % interval. (87) */
+static void put_figure(struct row *r, double v, double factor)
+{
+    put_num(r, v);
+    put_num(r, v / factor);
+    put_num(r, v * factor);
 }
 
 /* Seconds, tokens/s and bound; nothing where the phase is not asked for or cannot be. */
 static void put_phase(struct row *r, const struct step_sum *sum, double n_tok)
 {
     const bool has = sum && n_tok > 0;
-    put_num(r, has ? sum->seconds : NAN);
-    put_num(r, has ? sum->tok_s : NAN);
+    const double factor = has && sum->sd_s > 0 ? exp(PREDICT_Z90 * sum->sd_s / sum->seconds) : NAN;
+    put_figure(r, has ? sum->seconds : NAN, factor);
+    put_figure(r, has ? sum->tok_s : NAN, factor);
     put_text(r, has ? bound_name(step_bound(sum)) : NULL);
+}
+
+static struct limit_phase limit_phase(const struct step_sum *s, uint32_t n)
+{
+    return n > 0 ? (struct limit_phase){ s->seconds, s->tok_s, s->sd_s } : (struct limit_phase){ NAN, NAN, NAN };
+}
+
+/* Nothing without --slo, or without a price. */
+static void put_limits(struct row *r, const struct cell *c, const struct step_sum *prefill, const struct step_sum *decode,
+                       const struct scenario *s)
+{
+    struct limit_answer a = { .chance = NAN };
+    const bool asked = c->g->limits.n > 0 && c->err.kind == ERROR_NONE;
+    if (asked) {
+        const struct limit_phase p = limit_phase(prefill, s->n_prompt), d = limit_phase(decode, s->n_gen);
+        a = limits_answer(&c->g->limits, &p, &d);
+    }
+    put_text(r, asked ? limit_met_name(a.met) : NULL);
+    put_num(r, a.chance);
 }
 
 static void put_row(struct strbuf *out, struct cell *c, const struct scenario *s)
@@ -250,7 +311,9 @@ static void put_row(struct strbuf *out, struct cell *c, const struct scenario *s
     struct row r = { .out = out, .jsonl = c->g->jsonl };
     const bool can = c->err.kind == ERROR_NONE;
     struct step_sum prefill = { 0 }, decode = { 0 };
-    struct predict_result res = { .need_bytes = NAN, .mem_bytes = NAN, .fits = -1 };
+    struct predict_result res; /* of which memory_fit() fills in what it says: the rest is large */
+    res.need_bytes = res.mem_bytes = NAN;
+    res.fits = -1;
     c->o.n_prompt = s->n_prompt;
     c->o.n_gen = s->n_gen;
     c->o.n_depth = s->n_depth;
@@ -268,6 +331,7 @@ static void put_row(struct strbuf *out, struct cell *c, const struct scenario *s
     put_num(&r, res.need_bytes);
     put_num(&r, res.mem_bytes);
     put_fits(&r, res.fits);
+    put_limits(&r, c, &prefill, &decode, s);
     put_text(&r, can ? NULL : c->err.msg);
     strbuf_adds(out, c->g->jsonl ? "}\n" : "\n");
 }
@@ -277,6 +341,7 @@ void sweep_chunk(struct strbuf *out, const struct sweep_grid *g, const struct sw
     const size_t cell = chunk / chunks_of_cell(g), first = chunk % chunks_of_cell(g) * SWEEP_CHUNK;
     struct cell c = { .g = g, .u = u, .place = place_of(g, cell % sweep_n_cell(g)) };
     c.h = &g->machine[c.place.hw];
+    c.timing = u->timing ? &u->timing[c.place.hw] : NULL;
     c.o = (struct predict_options){ .layout = c.place.layout,
                                     .routing = &g->routing,
                                     .materialized = g->materialized,

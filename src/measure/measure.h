@@ -160,6 +160,8 @@ struct stack {
 };
 /* "vLLM 0.6.3", "llama.cpp (vulkan_radv)" -> its stack on such a machine; never NULL: "other". */
 const struct stack *stack_find(const char *engine, const char *hardware);
+const struct stack *stack_at(size_t i);           /* of the table; NULL past the last */
+const struct stack *stack_named(const char *id);  /* NULL: none has that id */
 
 /* What a type's name means: the type to price, the bits of a weight where they differ from that type's. */
 struct quant_name {

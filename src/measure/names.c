@@ -128,12 +128,23 @@ static const struct {
     { "xeon", "llama.cpp-cpu" },    { "epyc", "llama.cpp-cpu" },     { "ryzen", "llama.cpp-cpu" },
 };
 
-static const struct stack *stack_of(const char *id)
+const struct stack *stack_at(size_t i)
+{
+    return i < ARRAY_LEN(stacks) ? &stacks[i] : NULL;
+}
+
+const struct stack *stack_named(const char *id)
 {
     for (size_t i = 0; i < ARRAY_LEN(stacks); i++)
         if (strcmp(stacks[i].id, id) == 0)
             return &stacks[i];
-    return &stacks[0];
+    return NULL;
+}
+
+static const struct stack *stack_of(const char *id)
+{
+    const struct stack *s = stack_named(id);
+    return s ? s : &stacks[0];
 }
 
 const struct stack *stack_find(const char *engine, const char *hardware)

@@ -58,6 +58,8 @@ struct explain_constant {
     const char *unit; /* "B/s", "FLOP/s", "s", "B", "" */
     char source[224];
     const char *formula; /* number in methods.md */
+    double spread;       /* factor by which it may be off either way, one standard deviation; NaN: not known, or none */
+    double share;        /* of the variance of the logarithm of the seconds; NaN: no say in it */
 };
 
 struct explain {
@@ -67,7 +69,8 @@ struct explain {
     size_t n_k;
     double n_pass;
     double sum_s;    /* of the classes, one after another */
-    double pipeline; /* what a pipeline makes of them: seconds = sum_s x pipeline; 1: no pipeline */
+    double pipeline; /* what a pipeline, and with constants what passes cost beside their ops, makes of them: seconds =
+                        sum_s x pipeline; 1: nothing */
     double seconds;  /* as predict() says */
 };
 int explain_init(struct explain *e, const struct model *m, const struct hwprofile *h, const struct predict_options *o,
@@ -136,10 +139,42 @@ struct question {
 /* UNKNOWN[:PHASE]=fits, or tok_s>=X, itl<=T, ttft<=T: "bandwidth=tok_s>=30", "batch=itl<=50ms". */
 int question_parse(struct question *q, const char *text, struct error *err);
 
+/* ---- limits (88) ---------------------------------------------------------------------------------------- */
+
+struct limit {
+    enum solve_metric metric; /* not SOLVE_FITS; tokens/s are those of decode */
+    double value;             /* tokens/s at least, seconds at most */
+};
+enum { LIMITS_MAX = 8 };
+struct limits {
+    struct limit l[LIMITS_MAX];
+    size_t n;
+};
+int limits_parse(struct limits *l, const char *text, struct error *err); /* "tok_s>=30,itl<=50ms,ttft<=1s" */
+
+/* What is predicted of a phase; NaN: nothing. */
+struct limit_phase {
+    double seconds, tok_s, sd_s;
+};
+enum limit_met { LIMIT_UNKNOWN, LIMIT_MISSED, LIMIT_UNSURE, LIMIT_MET }; /* unsure: the 90 % interval has both */
+const char *limit_met_name(enum limit_met m); /* "?" "no" "unsure" "yes" */
+struct limit_answer {
+    enum limit_met met;
+    double chance; /* that it is met; NaN without an interval */
+};
+struct limit_answer limit_answer(const struct limit *l, const struct limit_phase *p);
+/* Of all of them. */
+struct limit_answer limits_answer(const struct limits *l, const struct limit_phase *prefill, const struct limit_phase *decode);
+
 struct solution {
     bool found;
     bool always;     /* any value up to the last one tried will do */
     double value;    /* B/s, factor of the peaks, tokens, sequences, devices; NaN: none, or a machine */
+    /* The same where the seconds are those of either end of their 90 % interval: value_good of the fast one, value_safe of the
+     * slow one. NaN: none does, or there is no interval. */
+    double value_good, value_safe;
+    bool found_safe;
+    double chance;   /* that the target is reached at value; NaN: no interval, or whether it fits */
     const char *unit;
     char machine[64];
     struct predict_result r; /* there; where nothing is found, at the value that comes nearest */

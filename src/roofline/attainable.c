@@ -393,6 +393,9 @@ static struct op_time exchanged(const struct roofs *r, const struct step_class *
     return (struct op_time){ .seconds = s, .link_s = s, .link_bytes = bytes, .bound = BOUND_LINK };
 }
 
+/* Of the logarithm of the seconds of an op that has no measured kernel on a machine that has some: as where nothing was seen. (88) */
+static const double UNMEASURED_SD = 0.4;
+
 struct op_time roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost)
 {
     if (c->n_comm > 0)
@@ -405,6 +408,7 @@ struct op_time roofs_time(const struct roofs *r, const struct step_class *c, con
     };
     if (r->kernels.n > 0 && kernel_roofs_time(r, c, cost, &t))
         return t;
+    t.sd = r->kernel_sd > 0 ? UNMEASURED_SD : 0;
     const double roof = max2(t.memory_s, t.compute_s), launch = is_launched(r, &c->op) ? r->launch_s : 0;
     t.seconds = roof + launch;
     t.bound = launch > roof ? BOUND_LAUNCH : t.memory_s >= t.compute_s ? BOUND_MEMORY : BOUND_COMPUTE;

@@ -5,6 +5,7 @@
  */
 #include "roofline/ask.h"
 #include "roofline/internal.h"
+#include "roofline/timing.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -73,7 +74,7 @@ static void add_class(void *ctx, const struct step_class *c, const struct cost *
     to->link_s += n * t->link_s;
     to->launch_s += n * (t->seconds - fmax(t->link_s, fmax(t->memory_s, t->compute_s)));
     to->bound_s[t->bound] += n * t->seconds;
-    to->act_in_cache = k->act_bytes <= x->r->cache_bytes;
+    to->act_in_cache = !x->r->time && k->act_bytes <= x->r->cache_bytes;
     to->math = roofs_math(x->r, &c->op);
     if (t->kernel)
         kernel_roof_text(to->roof, sizeof to->roof, x->r, c, t);
@@ -288,14 +289,14 @@ static void say_class(struct explain_class *c, const struct step_model *s, const
 
 /* ---- constants ---------------------------------------------------------------------------------------- */
 
-enum { MAX_CONSTANTS = 16 + MATH_COUNT };
+enum { MAX_CONSTANTS = 16 + MATH_COUNT + TIME_SLOT_COUNT };
 
 __attribute__((format(printf, 6, 7))) static void constant(struct explain *e, const char *name, double v, const char *unit,
                                                            const char *formula, const char *fmt, ...)
 {
     struct explain_constant *k = &e->k[e->n_k++];
     va_list a;
-    *k = (struct explain_constant){ .value = v, .unit = unit, .formula = formula };
+    *k = (struct explain_constant){ .value = v, .unit = unit, .formula = formula, .spread = NAN, .share = NAN };
     snprintf(k->name, sizeof k->name, "%s", name);
     va_start(a, fmt);
     vsnprintf(k->source, sizeof k->source, fmt, a);
@@ -316,6 +317,47 @@ static void links(struct explain *e, const struct roofs *r)
     constant(e, "link latency", r->link_latency_s, "s", "(44)", "%s%s", r->link_source, r->link_ring ? "; a ring" : "");
 }
 
+/* Was it set or multiplied by a what-if? */
+static const struct time_change *changed(const struct predict_options *o, enum time_slot s)
+{
+    const struct time_change *c = NULL;
+    for (size_t i = 0; i < o->n_change; i++)
+        if (o->change[i].slot == (int)s)
+            c = &o->change[i];
+    return c;
+}
+
+/* The constants of software that have a say in the seconds, and how much of their spread each brings. (87) */
+static void software(struct explain *e, const struct step_model *s, const struct roofs *r, const struct model *m,
+                     const struct hwprofile *h, const struct predict_options *o, enum phase phase)
+{
+    const struct scenario sc = { o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
+    double g[TIME_SLOT_COUNT], share[TIME_SLOT_COUNT + 1];
+    struct time_features f;
+    char text[224];
+    step_features(&f, s, r, &sc, phase);
+    const unsigned which = r->time->which(&f);
+    const struct time_constants *k = &r->time->of[which];
+    time_gradient(&f, k->slot, g, NULL);
+    time_spread(k, g, share);
+    for (int i = 0; i < TIME_SLOT_COUNT; i++) {
+        if (!(fabs(g[i]) > 1e-9) || (i == TIME_REQUEST && k->slot[i] == 0))
+            continue;
+        const struct time_change *c = changed(o, (enum time_slot)i);
+        if (c)
+            snprintf(text, sizeof text, c->times ? "what if: x%g" : "what if: %g", c->value);
+        else
+            o->time->explain(o->time->knows, h, m, which, (enum time_slot)i, text, sizeof text);
+        constant(e, time_slot_name((enum time_slot)i), time_slot_value((enum time_slot)i, k->slot[i]),
+                 strcmp(time_slot_unit((enum time_slot)i), "s") == 0 ? "s" : "", "(74)", "%s", text);
+        e->k[e->n_k - 1].spread = exp(sqrt(k->cov[i][i]));
+        e->k[e->n_k - 1].share = share[i];
+    }
+    constant(e, "left over", exp(k->sigma), "", "(87)", "what measurements differ by where the constants are as here");
+    e->k[e->n_k - 1].spread = exp(k->sigma);
+    e->k[e->n_k - 1].share = share[TIME_SLOT_COUNT];
+}
+
 static void constants(struct explain *e, const struct roofs *r, const struct hwprofile *h, const struct predict_options *o)
 {
     bool used[MATH_COUNT] = { false };
@@ -329,15 +371,17 @@ static void constants(struct explain *e, const struct roofs *r, const struct hwp
             snprintf(name, sizeof name, "peak %s", math_name((enum math)i));
             constant(e, name, r->peak[i].flop_s, "FLOP/s", "(13)", "%s", r->peak[i].source);
         }
-    factor(e, "e_b, of bandwidth", r->e_bandwidth, "", &h->eff.bandwidth, o->roof);
-    factor(e, "e_c, of peaks", r->e_compute, "", &h->eff.compute, o->roof);
-    factor(e, "launch", r->launch_s, "s", &h->eff.launch_s, o->roof);
+    if (!r->time) {
+        factor(e, "e_b, of bandwidth", r->e_bandwidth, "", &h->eff.bandwidth, o->roof);
+        factor(e, "e_c, of peaks", r->e_compute, "", &h->eff.compute, o->roof);
+        factor(e, "launch", r->launch_s, "s", &h->eff.launch_s, o->roof);
+    }
     constant(e, "activation element a", r->act_elem_bytes, "B", "(13)",
              r->cpu ? "F32, as the engine has them" : "F16, as software on GPUs has them");
-    if (r->cache_bytes > 0)
+    if (r->cache_bytes > 0 && !r->time)
         constant(e, "last-level cache", r->cache_bytes, "B", "(13)",
                  o->roof ? "--roof: activations stay on the chip" : "the profile; activations that fit stay there");
-    if (isfinite(r->cache_bytes_s))
+    if (isfinite(r->cache_bytes_s) && !r->time)
         constant(e, "cache bandwidth W'", r->cache_bytes_s, "B/s", "(13)", "measured: the profile's ceilings");
     links(e, r);
 }
@@ -358,8 +402,8 @@ static void compact(struct explaining *x)
     e->pipeline = e->sum_s > 0 ? e->seconds / e->sum_s : 1;
 }
 
-static int explain_step(struct explain *e, const struct step_model *s, const struct roofs *r, const struct hwprofile *h,
-                        const struct predict_options *o, enum phase phase, struct error *err)
+static int explain_step(struct explain *e, const struct step_model *s, const struct roofs *r, const struct model *m,
+                        const struct hwprofile *h, const struct predict_options *o, enum phase phase, struct error *err)
 {
     struct explaining x = { .e = e, .s = s, .r = r, .amount = calloc(s->n + 1, sizeof *x.amount) };
     e->c = calloc(s->n + 1, sizeof *e->c);
@@ -368,6 +412,8 @@ static int explain_step(struct explain *e, const struct step_model *s, const str
         add_phase(&x, o, phase);
         compact(&x);
         constants(e, r, h, o);
+        if (r->time)
+            software(e, s, r, m, h, o, phase);
     } else {
         error_oom(err, s->n * sizeof *e->c, "an explanation");
     }
@@ -380,13 +426,15 @@ static int explain_classes(struct explain *e, const struct op_classes *classes, 
                            const struct predict_options *o, enum phase phase, struct error *err)
 {
     struct roofs roofs;
+    struct timing timing;
     struct step_model step;
-    if (roofs_init(&roofs, h, o, err) != 0 || roofs_check(&roofs, h, classes, err) != 0)
+    if (roofs_init(&roofs, h, o, err) != 0 || roofs_check(&roofs, h, classes, err) != 0 ||
+        roofs_set_time(&roofs, &timing, h, classes->m, o, err) != 0)
         return -1;
     const struct step_options so = predict_step_options(o, &roofs);
     if (cost_check_kv(classes->ops, &so.cost, err) != 0 || step_model_init(&step, classes, &so, err) != 0)
         return -1;
-    const int rc = explain_step(e, &step, &roofs, h, o, phase, err);
+    const int rc = explain_step(e, &step, &roofs, classes->m, h, o, phase, err);
     step_model_free(&step);
     return rc;
 }

@@ -84,12 +84,20 @@ static bool is_last_level(const struct hwprofile *h, const char *level)
     return level[0] == 'L' && level[1] - '0' == last;
 }
 
+/* Spread of the logarithm: of the median (95 % of a normal distribution lie within 1.96 of it), and of what rounds differ by. (55) */
+static double spread_of(const struct ceiling *c)
+{
+    const double median = c->ci_lo > 0 && c->ci_hi > 0 ? log(c->ci_hi / c->ci_lo) / (2 * 1.96) : 0;
+    return hypot(median, c->between_rounds > 0 ? c->between_rounds : 0);
+}
+
 static void add_ceiling(struct kernel_roofs *k, const struct hwprofile *h, const struct ceiling *c)
 {
     struct kernel_roof *roof = roof_of(k, c);
     const bool streams = roof && roof->op <= KERNEL_ATTENTION && strcmp(c->unit, "B/s") == 0;
     if (!roof || (roof->op <= KERNEL_ATTENTION && !streams && strcmp(c->unit, "FLOP/s") != 0))
         return;
+    roof->sd = fmax(roof->sd, spread_of(c));
     if (!streams) {
         add_point(roof, c->n_tok > 0 ? c->n_tok : 1, c->value);
         return;
@@ -292,6 +300,7 @@ bool kernel_roofs_time(const struct roofs *r, const struct step_class *c, const 
     if (c->op.kind == OP_EMBED && k->dispatch_s >= 0) /* the pass begins: the threads are woken */
         launch = k->dispatch_s;
     const double roof = fmax(t->memory_s, t->compute_s);
+    t->sd = t->kernel->sd;
     t->seconds = roof + launch;
     t->bound = launch > roof ? BOUND_LAUNCH : t->memory_s >= t->compute_s ? BOUND_MEMORY : BOUND_COMPUTE;
     return true;

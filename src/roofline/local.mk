@@ -29,5 +29,6 @@ libroofline_a_SOURCES = \
   %D%/ask.h \
   %D%/request.c \
   %D%/explain.c \
+  %D%/limit.c \
   %D%/whatif.c \
   %D%/solve.c

@@ -1,5 +1,6 @@
 /* The passes of a prompt and the first one of a generation. methods.md (14) */
 #include "roofline/roofline.h"
+#include <math.h>
 
 /* Tokens of each sequence in a pass. */
 static uint32_t pass_step(uint32_t n_ubatch, uint32_t seqs)
@@ -25,6 +26,37 @@ void prefill_passes(uint32_t n, uint32_t depth, uint32_t n_ubatch, uint32_t n_se
         fn(ctx, &p);
         at += t;
     }
+}
+
+struct grouping {
+    struct pass_group equal, last;
+    double past;
+};
+
+static void group(void *ctx, const struct pass *p)
+{
+    struct grouping *x = ctx;
+    if (p->n_out > 0) {
+        x->last = (struct pass_group){ *p, 1 };
+        return;
+    }
+    x->equal.p = *p;
+    x->equal.n++;
+    x->past += p->n_past;
+}
+
+size_t prefill_groups(uint32_t n, uint32_t depth, uint32_t n_ubatch, uint32_t n_seq_, struct pass_group out[2])
+{
+    struct grouping x = { .past = 0 };
+    size_t k = 0;
+    prefill_passes(n, depth, n_ubatch, n_seq_, group, &x);
+    if (x.equal.n > 0) {
+        x.equal.p.n_past = (uint32_t)round(x.past / x.equal.n);
+        out[k++] = x.equal;
+    }
+    if (x.last.n > 0)
+        out[k++] = x.last;
+    return k;
 }
 
 struct pass decode_pass(uint32_t depth, uint32_t n_seq_)

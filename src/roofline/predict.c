@@ -1,6 +1,7 @@
 /* Price the op list: every pass of the prompt and the mean decode step, op by op, under a
  * machine's roofs. */
 #include "roofline/internal.h"
+#include "roofline/timing.h"
 #include <math.h>
 #include <string.h>
 
@@ -68,10 +69,27 @@ void phase_begin(struct phase_pricing *x, const struct roofs *r, struct predicti
         out->role[i].role = (enum op_role)i;
 }
 
+/* Ops alone do not add up to all of them together: each has its part of that. The roofs shown are those that are reached. */
+static void fit_parts(struct phase_pricing *x, const struct step_sum *sum)
+{
+    const struct timing *t = x->roofs->time;
+    const double *slot = t->of[sum->which].slot;
+    double parts_s = 0;
+    for (int i = 0; i < ROLE_COUNT; i++)
+        parts_s += x->out->role[i].seconds;
+    for (int i = 0; i < ROLE_COUNT && parts_s > 0; i++)
+        x->out->role[i].seconds *= sum->seconds / parts_s;
+    x->out->bandwidth_bytes_s *= time_slot_value(TIME_BANDWIDTH, slot[TIME_BANDWIDTH]);
+    x->out->peak_flop_s *= time_slot_value(TIME_COMPUTE, slot[TIME_COMPUTE]);
+}
+
 void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok)
 {
+    if (x->roofs->time)
+        fit_parts(x, sum);
     x->out->cost = sum->cost;
     x->out->seconds = sum->seconds;
+    x->out->sd_s = sum->sd_s;
     x->out->memory_s = sum->memory_s;
     x->out->compute_s = sum->compute_s;
     x->out->link_s = sum->link_s;
@@ -85,6 +103,7 @@ void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok
 static void nothing(struct prediction *out)
 {
     *out = (struct prediction){ .seconds = NAN,
+                                .sd_s = NAN,
                                 .tok_s = NAN,
                                 .memory_s = NAN,
                                 .compute_s = NAN,
@@ -137,21 +156,63 @@ struct step_options predict_step_options(const struct predict_options *o, const 
     };
 }
 
+/* Where an op has no kernel of its own, and what bench and predictions by kernels differ by: (88). */
+static const double KERNELS_SD = 0.12;
+
+void roofs_use_time(struct roofs *r, const struct timing *t)
+{
+    if (t->basis == TIME_BY_KERNELS) {
+        r->kernel_sd = KERNELS_SD;
+        return;
+    }
+    r->time = t;
+    r->e_compute = r->e_bandwidth = 1;
+    r->launch_s = 0;
+    r->kernels.n = 0;
+}
+
+int roofs_set_time(struct roofs *r, struct timing *t, const struct hwprofile *h, const struct model *m,
+                   const struct predict_options *o, struct error *err)
+{
+    if (!o->time || o->roof)
+        return 0;
+    if (o->time->timing(o->time->knows, h, m, TIME_ALL_CASES, t, err) != 0)
+        return -1;
+    if (t->basis != TIME_BY_KERNELS)
+        time_change(t, o->change, o->n_change);
+    roofs_use_time(r, t);
+    return 0;
+}
+
 int predict_classes(struct predict_result *r, const struct op_classes *classes, const struct hwprofile *h,
                     const struct predict_options *o, struct error *err)
 {
     struct roofs roofs;
+    struct timing timing = { .stack = NULL };
     struct step_model step;
-    if (check_options(o, err) != 0 || roofs_init(&roofs, h, o, err) != 0 || roofs_check(&roofs, h, classes, err) != 0)
+    if (check_options(o, err) != 0 || roofs_init(&roofs, h, o, err) != 0 || roofs_check(&roofs, h, classes, err) != 0 ||
+        roofs_set_time(&roofs, &timing, h, classes->m, o, err) != 0)
         return -1;
     const struct step_options so = predict_step_options(o, &roofs);
     if (cost_check_kv(classes->ops, &so.cost, err) != 0 || step_model_init(&step, classes, &so, err) != 0)
         return -1;
-    *r = (struct predict_result){ .n_devices = layout_devices(&o->layout) };
+    *r = (struct predict_result){ .n_devices = layout_devices(&o->layout), .stack = timing.stack,
+                                  .basis = timing.stack ? time_basis_name(timing.basis) : NULL };
     price_phases(r, &step, &roofs, o);
     memory_fit(r, classes, h, &roofs, o);
     step_model_free(&step);
     return interrupt_check(err);
+}
+
+double prediction_factor(const struct prediction *p)
+{
+    return exp(PREDICT_Z90 * p->sd_s / p->seconds);
+}
+
+double prediction_chance(const struct prediction *p, double most_s)
+{
+    const double x = log(most_s / p->seconds) * p->seconds / p->sd_s;
+    return p->sd_s > 0 ? 0.5 * erfc(-x / sqrt(2)) : NAN;
 }
 
 int predict(struct predict_result *r, const struct model *m, const struct hwprofile *h,

@@ -114,6 +114,12 @@ typedef void pass_fn(void *ctx, const struct pass *p);
 uint64_t prefill_n_passes(uint32_t n, uint32_t n_ubatch, uint32_t n_seq);
 void prefill_passes(uint32_t n, uint32_t depth, uint32_t n_ubatch, uint32_t n_seq,
                     pass_fn *fn, void *ctx);
+/* The same as at most two shapes, fewer to price: the passes of equal tokens as one, at their mean depth, then the last. */
+struct pass_group {
+    struct pass p;
+    double n;
+};
+size_t prefill_groups(uint32_t n, uint32_t depth, uint32_t n_ubatch, uint32_t n_seq, struct pass_group out[2]);
 /* The first decode step from depth d: one token of each sequence. */
 struct pass decode_pass(uint32_t depth, uint32_t n_seq);
 
@@ -171,8 +177,22 @@ struct layout {
     uint32_t ep; /* devices over which experts are spread, of the tp x dp that hold a layer */
 };
 
+/* What a what-if does to a constant of the time model (enum time_slot, timing.h). */
+struct time_change {
+    int slot;
+    bool times; /* value multiplies it; else it is the value, known for sure */
+    double value;
+};
+enum { TIME_MAX_CHANGES = 8 };
+
+struct time_source; /* timing.h */
+
 struct predict_options {
     struct layout layout;
+    /* Constants of software, and with them intervals; NULL, or with .roof: the profile's efficiency factors, and none. */
+    const struct time_source *time;
+    struct time_change change[TIME_MAX_CHANGES];
+    size_t n_change;
     const struct routing *routing; /* of tokens to experts; NULL: uniform */
     bool materialized; /* attention's scores pass through memory, as without FlashAttention */
     bool roof;         /* no efficiency factors, no launch cost */
@@ -194,9 +214,14 @@ struct predict_role {
     int math; /* enum math of its ops; -1: none, or several */
 };
 
+/* 90 % of a normal distribution lie within so many standard deviations. */
+#define PREDICT_Z90 1.6448536269514722
+
 struct prediction {
     struct cost cost; /* of one device; prefill: all passes of the prompt; decode: one mean step */
     double seconds, tok_s;
+    double sd_s; /* spread of the seconds: they lie between seconds * exp(-+ z sd_s / seconds), z PREDICT_Z90, with 90 %; NaN: a
+                    bound, or nothing is known of it. (87) */
     double memory_s, compute_s, link_s; /* sums of the sides; of one device */
     double bound_s[BOUND_COUNT]; /* seconds spent under each bound, of one device */
     enum bound bound;           /* the one under which most seconds are spent */
@@ -208,6 +233,8 @@ struct prediction {
 };
 
 struct predict_result {
+    const char *stack;  /* whose constants: "llama.cpp-cuda"; NULL: none */
+    const char *basis;  /* what is behind them: "machine" "class" "priors" "kernels" (timing.h); NULL: no constants */
     struct prediction prefill, decode; /* .seconds NaN when n_prompt / n_gen is 0 */
     double ttft_s, itl_s;
     uint32_t n_devices;
@@ -217,6 +244,11 @@ struct predict_result {
     double driver_share;          /* of mem_bytes, which the driver keeps */
     int fits; /* in what the driver leaves of it: 1 yes, 0 no, -1 unknown: the profile has no memory size. (17) */
 };
+
+/* The factor by which seconds, or tokens/s, may be off either way with 90 %; NaN where there is no interval. */
+double prediction_factor(const struct prediction *p);
+/* Chance that seconds are at most so many. (88) */
+double prediction_chance(const struct prediction *p, double most_s);
 
 int predict(struct predict_result *r, const struct model *m, const struct hwprofile *h,
             const struct predict_options *o, struct error *err);

@@ -89,6 +89,7 @@ struct trials {
     const struct op_classes *classes;
     const struct hwprofile *h;
     const struct predict_options *o;
+    double z;                /* seconds are so many standard deviations above what is predicted: 0 */
     struct predict_result r; /* of the last trial */
 };
 
@@ -103,17 +104,19 @@ static double metric(const struct question *q, const struct predict_result *r)
 }
 
 /* Rounding must not hide a target that is met exactly. */
-static bool reached(const struct question *q, const struct predict_result *r)
+static bool reached(const struct trials *t)
 {
-    const double slack = 1e-12 * q->target;
+    const struct question *q = t->q;
+    const struct prediction *p = phase_of(q, &t->r);
+    const double slack = 1e-12 * q->target, off = t->z != 0 ? exp(t->z * p->sd_s / p->seconds) : 1;
     switch (q->metric) {
     case SOLVE_FITS:
-        return r->fits == 1;
+        return t->r.fits == 1;
     case SOLVE_TOK_S:
-        return metric(q, r) >= q->target - slack;
+        return metric(q, &t->r) / off >= q->target - slack;
     case SOLVE_ITL:
     case SOLVE_TTFT:
-        return metric(q, r) <= q->target + slack;
+        return metric(q, &t->r) * off <= q->target + slack;
     }
     return false;
 }
@@ -158,7 +161,7 @@ static int attempt(struct trials *t, double value, struct error *err)
     int rc = whatif_apply(&w, &h, &o, err);
     rc = rc ? rc : predict_classes(&t->r, t->classes, &h, &o, err);
     whatif_profile_free(&h);
-    return rc != 0 ? -1 : reached(t->q, &t->r);
+    return rc != 0 ? -1 : reached(t);
 }
 
 /* ---- searches ---------------------------------------------------------------------------------------- */
@@ -392,6 +395,51 @@ static int search(struct solution *s, struct trials *t, struct error *err)
     return 0;
 }
 
+/* The value at either end of the interval: another search each. */
+static int search_ends(struct solution *s, const struct trials *like, struct error *err)
+{
+    const struct question *q = like->q;
+    const struct prediction *p = phase_of(q, &s->r);
+    s->value_good = s->value_safe = s->chance = NAN;
+    if (q->metric == SOLVE_FITS || !(p->sd_s > 0))
+        return 0;
+    const struct limit l = { q->metric, q->target };
+    const struct limit_phase at = { p->seconds, p->tok_s, p->sd_s };
+    s->chance = limit_answer(&l, &at).chance;
+    for (int safe = 0; safe < 2 && q->unknown != SOLVE_MACHINE; safe++) {
+        struct trials t = *like;
+        struct solution end = { .value = NAN };
+        t.z = safe ? PREDICT_Z90 : -PREDICT_Z90;
+        if (search(&end, &t, err) != 0)
+            return -1;
+        *(safe ? &s->value_safe : &s->value_good) = end.found ? end.value : NAN;
+        s->found_safe = safe && end.found;
+    }
+    return 0;
+}
+
+/* "; 90 %: 1.43 TB/s to 1.71 TB/s", "; chance 62 %" */
+static void say_ends(struct solution *s, const struct question *q)
+{
+    char a[40], b[40];
+    const size_t n = strlen(s->text);
+    const char *unit = strcmp(s->unit, "B/s") == 0 ? "B/s" : "";
+    if (isnan(s->chance) || !s->found)
+        return;
+    if (q->unknown == SOLVE_MACHINE) {
+        snprintf(s->text + n, sizeof s->text - n, "; chance %.0f %%", 100 * s->chance);
+        return;
+    }
+    units_si(a, sizeof a, s->value_good, unit);
+    units_si(b, sizeof b, s->value_safe, unit);
+    if (q->unknown != SOLVE_BANDWIDTH) {
+        snprintf(a, sizeof a, "%.4g", s->value_good);
+        snprintf(b, sizeof b, "%.4g", s->value_safe);
+    }
+    snprintf(s->text + n, sizeof s->text - n, "; chance %.0f %%, 90 %%: %s to %s", 100 * s->chance, isnan(s->value_good) ? "none" : a,
+             s->found_safe ? b : "none");
+}
+
 static int check_question(const struct question *q, const struct hwprofile *h, const struct predict_options *o, struct error *err)
 {
     const bool prefill = q->phase == PHASE_PREFILL;
@@ -408,7 +456,7 @@ int solve(struct solution *s, const struct question *q, const struct model *m, c
 {
     struct op_list ops;
     struct op_classes classes;
-    *s = (struct solution){ .value = NAN, .unit = "" };
+    *s = (struct solution){ .value = NAN, .value_good = NAN, .value_safe = NAN, .chance = NAN, .unit = "" };
     if (check_question(q, h, o, err) != 0 || op_list_build(&ops, m, err) != 0)
         return -1;
     int rc = op_classes_init(&classes, m, &ops, err);
@@ -417,6 +465,9 @@ int solve(struct solution *s, const struct question *q, const struct model *m, c
         rc = search(s, &t, err);
         if (rc == 0)
             say(s, &t);
+        rc = rc ? rc : search_ends(s, &t, err);
+        if (rc == 0)
+            say_ends(s, q);
         op_classes_free(&classes);
     }
     op_list_free(&ops);

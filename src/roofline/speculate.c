@@ -2,6 +2,7 @@
  * methods.md (46) */
 #include "roofline/speculate.h"
 #include "roofline/internal.h"
+#include "roofline/timing.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -213,6 +214,7 @@ struct speculating {
     struct roofs roofs;
     struct step_model target;
     struct drafter d;
+    struct timing timing; /* the target's, of the drafter too */
     struct scenario scenario;
     uint32_t seqs;    /* of one group of devices */
     uint32_t past[2]; /* positions before a round, in the mean: halfway through the generation, or on either side of it */
@@ -255,6 +257,8 @@ static void add_times(struct step_sum *sum, const struct step_sum *a, double n)
     sum->memory_s += n * a->memory_s;
     sum->compute_s += n * a->compute_s;
     sum->link_s += n * a->link_s;
+    sum->sd_s += n * a->sd_s;
+    sum->which = a->which;
     for (int b = 0; b < BOUND_COUNT; b++)
         sum->bound_s[b] += n * a->bound_s[b];
 }
@@ -343,7 +347,8 @@ static int speculate_classes(struct speculation *out, struct predict_result *r, 
     x.scenario = (struct scenario){ o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
     x.past[0] = o->n_depth + (o->n_gen - 1) / 2;
     x.past[1] = o->n_depth + o->n_gen / 2;
-    if (predict_classes(r, l, h, o, err) != 0 || roofs_init(&x.roofs, h, o, err) != 0)
+    if (predict_classes(r, l, h, o, err) != 0 || roofs_init(&x.roofs, h, o, err) != 0 ||
+        roofs_set_time(&x.roofs, &x.timing, h, l->m, o, err) != 0)
         return -1;
     const struct step_options so = predict_step_options(o, &x.roofs);
     const uint64_t n_ctx = (uint64_t)o->n_depth + o->n_prompt + o->n_gen + o->n_look_ahead;

@@ -1,5 +1,6 @@
 /* A step's price: a walk over the classes of a step model. Formulas: methods.md (13), (14), (44). */
 #include "roofline/internal.h"
+#include "roofline/timing.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -21,6 +22,7 @@ static void add(struct step_sum *s, const struct step_class *c, const struct cos
     s->compute_s += n * t->compute_s;
     s->link_s += n * t->link_s;
     s->bound_s[t->bound] += n * t->seconds;
+    s->sd_s += n * t->seconds * t->sd;
 }
 
 enum bound bound_largest(const double s[BOUND_COUNT])
@@ -37,8 +39,18 @@ enum bound step_bound(const struct step_sum *s)
     return bound_largest(s->bound_s);
 }
 
-struct step_sum step_price(const struct step_model *s, const struct roofs *r, const struct pass *p, uint32_t n_steps,
-                           step_fn *fn, void *ctx)
+/* A nominal model: whole numbers, which counts were divided by. */
+static void whole(struct step_sum *sum, const struct step_model *s)
+{
+    if (s->o.weights_bytes > 0) {
+        sum->cost.weight_bytes = round(sum->cost.weight_bytes);
+        sum->cost.flop = round(sum->cost.flop);
+    }
+}
+
+/* Op by op, one after another. */
+static struct step_sum price_ops(const struct step_model *s, const struct roofs *r, const struct pass *p, uint32_t n_steps,
+                                 step_fn *fn, void *ctx)
 {
     struct step_sum sum = { 0 };
     struct cost_memo memo = { 0 };
@@ -53,10 +65,124 @@ struct step_sum step_price(const struct step_model *s, const struct roofs *r, co
         if (fn)
             fn(ctx, c, &k, &t);
     }
-    if (s->o.weights_bytes > 0) { /* a nominal model: whole numbers, which counts were divided by */
-        sum.cost.weight_bytes = round(sum.cost.weight_bytes);
-        sum.cost.flop = round(sum.cost.flop);
+    whole(&sum, s);
+    sum.sd_s = r->kernel_sd > 0 ? hypot(sum.sd_s, sum.seconds * r->kernel_sd) : NAN;
+    return sum;
+}
+
+/* ---- with constants: all ops together. (74), (87) ------------------------------------------------- */
+
+/* Passes of one shape. */
+struct shape {
+    struct pass p;
+    double times;
+    uint32_t n_steps; /* as in step_price() */
+    bool prompt;
+};
+
+static void ask(struct time_features *f, struct step_sum *sum, const struct step_model *s, const struct roofs *r,
+                const struct shape *x)
+{
+    const struct time_sink sink = { f, r, x->times };
+    struct cost_memo memo = { 0 };
+    for (size_t i = 0; i < s->n; i++) {
+        const struct step_class *c = &s->c[i];
+        struct cost k = cost_eval(&c->form, &x->p, x->n_steps, &s->o.cost, &memo);
+        struct op_time t = { 0 };
+        if (!runs(&k))
+            continue;
+        if (c->n_comm > 0)
+            t = roofs_time(r, c, &k);
+        k.link_bytes = t.link_bytes;
+        sum->cost = cost_add(sum->cost, cost_times(&k, c->count * x->times));
+        time_add_class((void *)(uintptr_t)&sink, c, &k, &t);
     }
+    f->n_pass += x->times;
+}
+
+static void answer(struct step_sum *sum, const struct timing *t, const struct time_features *f)
+{
+    double g[TIME_SLOT_COUNT];
+    struct time_sides sides;
+    sum->which = t->which(f);
+    const struct time_constants *k = &t->of[sum->which];
+    time_gradient(f, k->slot, g, &sides);
+    sum->seconds = exp(time_ln_seconds(f, k->slot));
+    sum->sd_s = sum->seconds * time_spread(k, g, NULL) * k->widen;
+    sum->memory_s = sides.memory_s;
+    sum->compute_s = sides.compute_s;
+    sum->link_s = sides.link_s;
+    for (int b = 0; b < BOUND_COUNT; b++)
+        sum->bound_s[b] = sides.bound_s[b];
+}
+
+static struct step_sum price_together(const struct step_model *s, const struct roofs *r, const struct shape *x, size_t n)
+{
+    struct step_sum sum = { 0 };
+    struct time_features f;
+    time_features_init(&f);
+    f.prompt = n > 0 && x[0].prompt;
+    for (size_t i = 0; i < n; i++)
+        ask(&f, &sum, s, r, &x[i]);
+    if (f.n_term > 0 || f.wire_s > 0) /* else no pass: who drafts by looking things up has no model */
+        answer(&sum, r->time, &f);
+    whole(&sum, s);
+    return sum;
+}
+
+/* An op alone, for those who want to know where the seconds go. */
+static struct op_time time_of_op(const struct roofs *r, unsigned which, const struct step_class *c, const struct cost *k,
+                                 struct op_time t)
+{
+    struct time_features f;
+    struct time_sides sides;
+    double g[TIME_SLOT_COUNT];
+    const double *slot = r->time->of[which].slot;
+    struct step_class one_op = *c;
+    const struct time_sink sink = { &f, r, 1 };
+    one_op.count = 1;
+    time_features_init(&f);
+    time_add_class((void *)(uintptr_t)&sink, &one_op, k, &t);
+    time_gradient(&f, slot, g, &sides);
+    t.seconds = exp(time_ln_seconds(&f, slot));
+    t.memory_s = sides.memory_s;
+    t.compute_s = sides.compute_s;
+    t.link_s = sides.link_s;
+    t.bound = bound_largest(sides.bound_s);
+    t.kernel = NULL;
+    return t;
+}
+
+/* Costs, and op by op what fn is told, under the constants of a case. */
+static struct cost tell(const struct step_model *s, const struct roofs *r, unsigned which, const struct shape *x, step_fn *fn,
+                        void *ctx)
+{
+    struct step_sum sum = { 0 };
+    struct cost_memo memo = { 0 };
+    for (size_t i = 0; i < s->n; i++) {
+        const struct step_class *c = &s->c[i];
+        struct cost k = cost_eval(&c->form, &x->p, x->n_steps, &s->o.cost, &memo);
+        if (!runs(&k))
+            continue;
+        struct op_time t = roofs_time(r, c, &k);
+        k.link_bytes = t.link_bytes;
+        t = time_of_op(r, which, c, &k, t);
+        add(&sum, c, &k, &t);
+        fn(ctx, c, &k, &t);
+    }
+    whole(&sum, s);
+    return sum.cost;
+}
+
+struct step_sum step_price(const struct step_model *s, const struct roofs *r, const struct pass *p, uint32_t n_steps,
+                           step_fn *fn, void *ctx)
+{
+    if (!r->time)
+        return price_ops(s, r, p, n_steps, fn, ctx);
+    const struct shape x = { *p, 1, n_steps, false };
+    struct step_sum sum = price_together(s, r, &x, 1);
+    if (fn)
+        (void)tell(s, r, sum.which, &x, fn, ctx);
     return sum;
 }
 
@@ -118,9 +244,58 @@ static void add_pass(void *ctx, const struct pass *p)
     x->sum.memory_s += one_pass.memory_s;
     x->sum.compute_s += one_pass.compute_s;
     x->sum.link_s += one_pass.link_s;
+    x->sum.sd_s += one_pass.sd_s;
     for (int b = 0; b < BOUND_COUNT; b++)
         x->sum.bound_s[b] += one_pass.bound_s[b];
     x->longest_s = fmax(x->longest_s, one_pass.seconds);
+}
+
+/* Other seconds of the same, as far off. */
+static void set_seconds(struct step_sum *sum, double seconds)
+{
+    sum->sd_s *= seconds / sum->seconds;
+    sum->seconds = seconds;
+}
+
+/* The passes of a prompt as what fn is told of them. */
+struct telling {
+    const struct step_model *s;
+    const struct roofs *r;
+    unsigned which;
+    step_fn *fn;
+    void *ctx;
+    struct cost cost;
+};
+
+static void tell_pass(void *ctx, const struct pass *p)
+{
+    struct telling *x = ctx;
+    const struct shape one_pass = { *p, 1, 1, false };
+    if (interrupt_check(NULL) == 0)
+        x->cost = cost_add(x->cost, tell(x->s, x->r, x->which, &one_pass, x->fn, x->ctx));
+}
+
+static size_t prefill_shapes(struct shape out[2], const struct scenario *o, uint32_t n_seq)
+{
+    struct pass_group g[2];
+    const size_t n = prefill_groups(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, g);
+    for (size_t i = 0; i < n; i++)
+        out[i] = (struct shape){ g[i].p, g[i].n, 1, true };
+    return n;
+}
+
+static struct step_sum prefill_together(const struct step_model *s, const struct roofs *r, const struct scenario *o,
+                                        uint32_t n_seq, step_fn *fn, void *ctx)
+{
+    struct shape shape[2];
+    const size_t n = prefill_shapes(shape, o, n_seq);
+    struct step_sum sum = price_together(s, r, shape, n);
+    struct telling x = { .s = s, .r = r, .which = sum.which, .fn = fn, .ctx = ctx };
+    if (fn) {
+        prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, tell_pass, &x);
+        sum.cost = x.cost;
+    }
+    return sum;
 }
 
 /* A prompt of each of so many sequences. */
@@ -129,9 +304,14 @@ static struct step_sum prefill_group(const struct step_model *s, const struct ro
 {
     struct adding x = { .s = s, .r = r, .fn = fn, .ctx = ctx };
     const uint32_t pp = one(s->o.layout.pp);
-    prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, add_pass, &x);
+    if (r->time) {
+        x.sum = prefill_together(s, r, o, n_seq, fn, ctx);
+        x.longest_s = x.sum.seconds / (double)prefill_n_passes(o->n_prompt, o->n_ubatch, n_seq);
+    } else {
+        prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, add_pass, &x);
+    }
     if (pp > 1) /* passes follow each other through the stages: all but the longest overlap */
-        x.sum.seconds = x.longest_s + (x.sum.seconds - x.longest_s) * s->stretch / pp;
+        set_seconds(&x.sum, x.longest_s + (x.sum.seconds - x.longest_s) * s->stretch / pp);
     return x.sum;
 }
 
@@ -160,9 +340,9 @@ static struct step_sum decode_group(const struct step_model *s, const struct roo
     if (n_more > 0) {
         p = decode_pass(o->n_depth, fewer);
         const double fewer_s = step_price(s, r, &p, o->n_gen, NULL, NULL).seconds;
-        sum.seconds = (n_more * sum.seconds + (pp - n_more) * fewer_s) / pp;
+        set_seconds(&sum, (n_more * sum.seconds + (pp - n_more) * fewer_s) / pp);
     }
-    sum.seconds *= s->stretch;
+    set_seconds(&sum, sum.seconds * s->stretch);
     return sum;
 }
 
@@ -176,6 +356,21 @@ struct step_sum step_decode(const struct step_model *s, const struct roofs *r, c
     const double fewer_s = two ? decode_group(&m, r, o, g.fewer, NULL, NULL).seconds : NAN;
     sum.tok_s = tokens_s(o, s, &g, 1, sum.seconds, fewer_s);
     return sum;
+}
+
+void step_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *o,
+                   enum phase phase)
+{
+    const struct groups g = groups_of(s, o);
+    const struct step_model m = with_fill(s, o, &g);
+    const uint32_t stages = (uint32_t)u64_ceil_div(g.more, one(s->o.layout.pp));
+    struct step_sum unused = { 0 };
+    struct shape shape[2] = { { decode_pass(o->n_depth, stages), 1, o->n_gen, false } };
+    const size_t n = phase == PHASE_PREFILL ? prefill_shapes(shape, o, g.more) : 1;
+    time_features_init(f);
+    f->prompt = phase == PHASE_PREFILL;
+    for (size_t i = 0; i < n; i++)
+        ask(f, &unused, &m, r, &shape[i]);
 }
 
 /* ---- remembered prices ---------------------------------------------------------------------- */

@@ -97,6 +97,7 @@ struct kernel_roof {
      * B/s of the others. */
     size_t n;
     double n_tok[KERNEL_POINTS], rate[KERNEL_POINTS];
+    double sd; /* of the logarithm of what was measured, the widest of them */
 };
 
 struct kernel_roofs {
@@ -111,10 +112,13 @@ struct gpu_units {
     double n, threads;  /* multiprocessors; threads that one holds */
     double clock_hz, cache_bytes;
 };
+struct timing; /* timing.h */
 
 /* The roofs of a machine as one prediction uses them. */
 struct roofs {
     bool cpu; /* CPU rules for operand types; else GPU rules */
+    const struct timing *time; /* not owned. Constants make seconds of it all; NULL: the efficiency factors, op by op */
+    double kernel_sd; /* spread of the logarithm of seconds that measured kernels leave (88); 0: not wanted */
     struct peak peak[MATH_COUNT];
     double bytes_s; /* memory, before efficiency */
     char bytes_source[192];
@@ -145,6 +149,7 @@ struct op_time {
     double seconds, memory_s, compute_s, link_s;
     double link_bytes; /* sent in link_s */
     enum bound bound;
+    double sd;         /* of the logarithm of seconds, from that of what was measured; 0 where constants are */
     const struct kernel_roof *kernel; /* of r, that it was priced with; NULL: bandwidth and peak */
     double kernel_tok;                /* the tokens its rate was taken at */
 };
@@ -154,12 +159,15 @@ struct op_time roofs_time(const struct roofs *r, const struct step_class *c, con
 struct step_sum {
     struct cost cost;
     double seconds, memory_s, compute_s, link_s;
+    double sd_s;                 /* spread of the seconds; NaN: not known. Of several sums: as if all erred together. (87) */
+    unsigned which;              /* with constants: the case of them */
     double bound_s[BOUND_COUNT]; /* seconds spent under each bound */
     double tok_s;                /* of a scenario: tokens of all groups of devices in a second */
 };
 /* The bound under which most of it is spent. */
 enum bound step_bound(const struct step_sum *s);
-/* fn, when not NULL, is called for every class that runs, with its cost and time (of one op; it counts c->count times).
+/* fn, when not NULL, is called for every class that runs, with its cost and time (of one op; it counts c->count times). With
+ * constants (r->time) the seconds are those of all ops together, which those of single ops need not add up to.
  * n_steps > 1: the mean of so many decode steps, of which *p is the first. (14) */
 typedef void step_fn(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t);
 struct step_sum step_price(const struct step_model *s, const struct roofs *r, const struct pass *p, uint32_t n_steps,

@@ -53,6 +53,15 @@ static enum time_kind kind_of(enum op_kind k)
     return k == OP_ATTENTION ? TIME_ATTEND : TIME_OTHER;
 }
 
+void time_features_init(struct time_features *f)
+{
+    f->n_term = 0;
+    f->n_pass = f->wire_s = f->n_hop = f->hop_s = f->n_seq = f->n_queue = 0;
+    f->sequential = 1;
+    f->one_step = f->prompt = false;
+    f->before = NULL;
+}
+
 static struct time_term *term_of(struct time_features *f, enum time_kind k, uint64_t key)
 {
     int same = -1;
@@ -107,22 +116,22 @@ void time_add(struct time_features *f, const struct roofs *r, const struct time_
         x->vector_s += o->count * (o->cost.weight_bytes * 8 / o->bits) / vector;
 }
 
-/* Products of one shape and type. */
-static uint64_t key_of(const struct op *op)
+uint64_t time_key(double rows, double cols, double bits)
 {
-    return op->w ? op->w->rows * UINT64_C(1000003) ^ op->w->cols * UINT64_C(8191) ^ (uint64_t)op->w->type : 0;
+    return (uint64_t)rows * UINT64_C(1000003) ^ (uint64_t)cols * UINT64_C(8191) ^ (uint64_t)(bits * 16);
 }
 
 void time_add_class(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t)
 {
     const struct time_sink *s = ctx;
-    const struct tensor *w = c->op.w;
+    const struct tensor *w = is_product(&c->op) ? c->op.w : NULL;
+    const double bits = w ? 8 * (double)w->bytes / ((double)w->rows * (double)w->cols) : 0;
     const struct time_op o = {
         .kind = c->op.kind,
-        .math = roofs_math(s->r, &c->op),
-        .count = c->count,
-        .key = key_of(&c->op),
-        .bits = w ? (double)dtype_row_bytes(w->type, w->cols) * 8 / (double)w->cols : 0,
+        .math = c->n_comm > 0 ? MATH_FP32 : roofs_math(s->r, &c->op),
+        .count = c->count * s->times,
+        .key = is_product(&c->op) ? time_key(c->op.rows, c->op.cols, bits) : time_key(0, 0, 0),
+        .bits = bits,
         .cost = *cost,
         .n_comm = c->n_comm,
         .link_bytes = t->link_bytes,
@@ -204,4 +213,179 @@ double time_ln_seconds(const void *features, const double *slot)
     if (f->before)
         s += exp(time_ln_seconds(f->before, slot) - slot[TIME_REQUEST]);
     return log(s) + slot[TIME_REQUEST];
+}
+
+/* ---- how well they are known ------------------------------------------------------------------ */
+
+double time_slot_value(enum time_slot s, double ln)
+{
+    return s == TIME_BANDWIDTH || s == TIME_LINK ? fraction(ln) : exp(ln);
+}
+
+/* d ln fraction() / d ln */
+static double fraction_slope(double ln)
+{
+    return 1 / (1 + exp(16 * ln));
+}
+
+/* smooth_max() of three sides, and what a relative change of each brings: parts of it; *by_p: its logarithm's by p. */
+struct roof {
+    double seconds, a, b, c, by_p;
+};
+
+static struct roof smooth_roof(double a, double b, double c, double p)
+{
+    const double top = max2(a, max2(b, c));
+    if (!(top > 0))
+        return (struct roof){ .seconds = 0 };
+    const double x[3] = { a / top, b / top, c / top };
+    double w[3], sum = 0, logs = 0;
+    for (int i = 0; i < 3; i++) {
+        const double ln = x[i] > 0 ? log(x[i]) : 0;
+        w[i] = x[i] > 0 ? exp(p * ln) : 0;
+        sum += w[i];
+        logs += w[i] * ln;
+    }
+    const double ln_sum = log(sum), t = top * exp(ln_sum / p);
+    return (struct roof){ t, t * w[0] / sum, t * w[1] / sum, t * w[2] / sum, t * (logs / (p * sum) - ln_sum / (p * p)) };
+}
+
+static void add_bound(struct time_sides *x, const struct roof *r, double compute, double memory, double launch)
+{
+    const enum bound b = launch > r->seconds ? BOUND_LAUNCH : memory >= compute ? BOUND_MEMORY : BOUND_COMPUTE;
+    x->memory_s += memory;
+    x->compute_s += compute;
+    x->bound_s[b] += r->seconds + launch;
+}
+
+void time_gradient(const struct time_features *f, const double *slot, double *g, struct time_sides *sides)
+{
+    const double sharp = exp(slot[TIME_SHARPNESS]), p = 1 + sharp, e_b = fraction(slot[TIME_BANDWIDTH]);
+    const double e_c = exp(slot[TIME_COMPUTE]), e_a = exp(slot[TIME_ATTENTION]), vector = exp(slot[TIME_VECTOR]);
+    const double launch = exp(slot[TIME_LAUNCH]), kv = exp(slot[TIME_KV]), small = exp(slot[TIME_SMALL]),
+                 expert = exp(slot[TIME_EXPERT]), slope_b = fraction_slope(slot[TIME_BANDWIDTH]);
+    const double launch_expert = launch * exp(slot[TIME_LAUNCH_EXPERT]), launch_small = launch * exp(slot[TIME_LAUNCH_SMALL]);
+    double d[TIME_SLOT_COUNT] = { 0 }, s = f->n_pass * exp(slot[TIME_STEP]);
+    struct time_sides side = { 0 };
+    d[TIME_STEP] = s;
+    side.bound_s[BOUND_LAUNCH] = s;
+    for (int i = 0; i < f->n_term; i++) {
+        const struct time_term *x = &f->term[i];
+        const double memory = x->memory_s / e_b;
+        const double factor = x->kind == TIME_EXPERT_PRODUCT ? expert : 1;
+        double start = launch;
+        struct roof r = { .seconds = 0 };
+        switch (x->kind) {
+        case TIME_PRODUCT:
+        case TIME_EXPERT_PRODUCT:
+            r = smooth_roof(factor * x->compute_s / e_c, factor * memory, factor * x->vector_s * vector, p);
+            d[TIME_COMPUTE] -= r.a;
+            d[TIME_VECTOR] += r.c;
+            if (x->kind == TIME_EXPERT_PRODUCT) {
+                start = launch_expert;
+                d[TIME_EXPERT] += r.seconds;
+                d[TIME_LAUNCH_EXPERT] += x->count * start;
+            }
+            add_bound(&side, &r, factor * max2(x->compute_s / e_c, x->vector_s * vector), factor * memory, x->count * start);
+            break;
+        case TIME_ATTEND:
+            r = smooth_roof(x->compute_s / e_a, memory * kv, 0, p);
+            d[TIME_ATTENTION] -= r.a;
+            d[TIME_KV] += r.b;
+            add_bound(&side, &r, x->compute_s / e_a, memory * kv, x->count * launch);
+            break;
+        case TIME_OTHER:
+            r = (struct roof){ .seconds = memory * small, .b = memory * small };
+            start = launch_small;
+            d[TIME_SMALL] += r.b;
+            d[TIME_LAUNCH_SMALL] += x->count * start;
+            add_bound(&side, &r, 0, r.b, x->count * start);
+            break;
+        case TIME_SMALL_KERNEL: /* a kernel alone is no part of a pass */
+            continue;
+        }
+        d[TIME_BANDWIDTH] -= slope_b * r.b;
+        d[TIME_SHARPNESS] += sharp * r.by_p;
+        d[TIME_LAUNCH] += x->count * start;
+        s += r.seconds + x->count * start;
+    }
+    const double wire = f->wire_s / fraction(slot[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(slot[TIME_HOP]);
+    const double both = sqrt(wire * hops);
+    d[TIME_LINK] = -fraction_slope(slot[TIME_LINK]) * (wire + both);
+    d[TIME_HOP] = hops + both;
+    side.link_s = side.bound_s[BOUND_LINK] = wire + hops + 2 * both;
+    s += side.link_s;
+    for (int i = 0; i < TIME_SLOT_COUNT; i++)
+        g[i] = d[i] / s;
+    g[TIME_REQUEST] = 1;
+    if (sides)
+        *sides = side;
+}
+
+double time_spread(const struct time_constants *k, const double *g, double share[TIME_SLOT_COUNT + 1])
+{
+    double part[TIME_SLOT_COUNT + 1], all = k->sigma * k->sigma;
+    part[TIME_SLOT_COUNT] = all;
+    for (int s = 0; s < TIME_SLOT_COUNT; s++) {
+        double sum = 0;
+        for (int t = 0; t < TIME_SLOT_COUNT; t++)
+            sum += g[t] * k->cov[s][t];
+        part[s] = g[s] * sum;
+        all += part[s];
+    }
+    for (int s = 0; share && s <= TIME_SLOT_COUNT; s++)
+        share[s] = all > 0 ? part[s] / all : 0;
+    return sqrt(max2(all, 0));
+}
+
+/* ---- software on a machine ---------------------------------------------------------------------- */
+
+const char *time_basis_name(enum time_basis b)
+{
+    switch (b) {
+    case TIME_BY_KERNELS:
+        return "kernels";
+    case TIME_BY_MACHINE:
+        return "machine";
+    case TIME_BY_CLASS:
+        return "class";
+    case TIME_BY_PRIORS:
+        break;
+    }
+    return "priors";
+}
+
+unsigned time_cases(bool experts, bool devices)
+{
+    unsigned cases = 0;
+    for (unsigned c = 0; c < TIME_CASES; c++)
+        if (((c & TIME_CASE_EXPERTS) != 0) <= experts && ((c & TIME_CASE_DEVICES) != 0) <= devices)
+            cases |= 1U << c;
+    return cases;
+}
+
+/* fraction() backwards. */
+static double ln_of_fraction(double e)
+{
+    const double most = 0.9999, x = e < most ? e : most;
+    return log(x) - log1p(-pow(x, 16)) / 16;
+}
+
+static void change_constants(struct time_constants *k, const struct time_change *c)
+{
+    const int s = c->slot;
+    if (c->times) {
+        k->slot[s] += log(c->value);
+        return;
+    }
+    k->slot[s] = s == TIME_BANDWIDTH || s == TIME_LINK ? ln_of_fraction(c->value) : log(c->value);
+    for (int t = 0; t < TIME_SLOT_COUNT; t++)
+        k->cov[s][t] = k->cov[t][s] = 0;
+}
+
+void time_change(struct timing *t, const struct time_change *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (int k = 0; k < TIME_CASES; k++)
+            change_constants(&t->of[k], &c[i]);
 }

@@ -81,6 +81,7 @@ struct time_features {
     bool one_step;       /* every exchange is one step, not a ring's: n_hop counts exchanges. (84) */
     double n_seq;        /* sequences of all passes that a server prepares and samples; 0: none */
     double n_queue;      /* others whose prompts a prompt may wait for; 0: none */
+    bool prompt;         /* passes of prompts: of intervals, which differ by phase */
     const struct time_features *before; /* until then, which the queue does not multiply; NULL: nothing */
 };
 
@@ -96,16 +97,91 @@ struct time_op {
     double link_bytes;       /* that a device sends in one */
     const struct time_blocks *blocks; /* a small kernel of known shape; NULL: none */
 };
+void time_features_init(struct time_features *f); /* nothing asked for; the terms are left as they are */
 void time_add(struct time_features *f, const struct roofs *r, const struct time_op *o);
+
+/* Products of one shape and type. */
+uint64_t time_key(double rows, double cols, double bits);
 
 /* A step_fn that adds a step's classes; ctx: a struct time_sink. */
 struct time_sink {
     struct time_features *f;
     const struct roofs *r;
+    double times; /* passes like this one */
 };
 void time_add_class(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t);
 
+/* What the fullest group of devices is asked for in a phase. */
+void step_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *o,
+                   enum phase phase);
+
 /* Natural logarithm of the seconds of all passes, under slots of natural logarithms. features: struct time_features */
 double time_ln_seconds(const void *features, const double *slot);
+
+/* ---- constants, and how well they are known ------------------------------------------------- */
+
+/* Of what is priced. */
+struct time_constants {
+    double slot[TIME_SLOT_COUNT];                  /* logarithms */
+    double cov[TIME_SLOT_COUNT][TIME_SLOT_COUNT];  /* of them */
+    double sigma;                                  /* spread of the logarithm of seconds that is left beside theirs */
+    double widen;                                  /* 90 % of such rows lie within so many times what a normal's would; 1: as those */
+};
+
+/* What the seconds of all passes are made of: each side alone, and seconds by what bounds them. */
+struct time_sides {
+    double memory_s, compute_s, link_s;
+    double bound_s[BOUND_COUNT];
+};
+/* Derivatives of time_ln_seconds() by the slots, g[TIME_SLOT_COUNT], and the sides (may be NULL). methods.md (87) */
+void time_gradient(const struct time_features *f, const double *slot, double *g, struct time_sides *sides);
+/* Spread of the logarithm of seconds: of the constants and of what is left. share (may be NULL): the part of the variance that
+ * each slot brings, with half of what two of them share; the last one's that of what is left. (87) */
+double time_spread(const struct time_constants *k, const double *g, double share[TIME_SLOT_COUNT + 1]);
+/* "bandwidth" as it is reached: slots of fractions are capped at 1. */
+double time_slot_value(enum time_slot s, double ln);
+
+/*
+ * Software on a machine, with weights of a type: which constants hold depends on what is asked for. calibrate fills it in;
+ * roofline knows no more of it than this.
+ */
+enum { TIME_CASE_COMPUTES = 1, TIME_CASE_EXPERTS = 2, TIME_CASE_DEVICES = 4, TIME_CASE_PROMPT = 8, TIME_CASES = 16,
+       TIME_ALL_CASES = (1 << TIME_CASES) - 1 };
+enum time_basis {
+    TIME_BY_KERNELS, /* the machine's own measured kernels: no constants */
+    TIME_BY_MACHINE, /* measured on this machine with this software */
+    TIME_BY_CLASS,   /* on machines of its class, or with other software on it */
+    TIME_BY_PRIORS,  /* neither: what all machines share */
+};
+const char *time_basis_name(enum time_basis b); /* "kernels" "machine" "class" "priors" */
+
+struct timing {
+    const char *stack;
+    enum time_basis basis;
+    unsigned (*which)(const struct time_features *f); /* case, below TIME_CASES */
+    struct time_constants of[TIME_CASES];             /* those of the cases asked for */
+};
+/* Those that may come up, as bits: arithmetic is a part of the seconds or not, experts, devices that exchange. */
+unsigned time_cases(bool experts, bool devices);
+
+/* Who knows the constants. */
+struct time_source {
+    const void *knows;
+    /* Of the bits in `cases`; errors: out of memory. */
+    int (*timing)(const void *knows, const struct hwprofile *h, const struct model *m, unsigned cases, struct timing *out,
+                  struct error *err);
+    /* Where a slot's value comes from, in words. */
+    const char *(*explain)(const void *knows, const struct hwprofile *h, const struct model *m, unsigned which,
+                           enum time_slot s, char *buf, size_t size);
+};
+
+/* Roofs of roofs_init() with these constants, which have to stay; where the machine's own kernels were measured and are what is asked
+ * for, without. */
+void roofs_use_time(struct roofs *r, const struct timing *t);
+/* The same with those that o->time knows, *t filled with them and changed as *o says; nothing without o->time, and with o->roof. */
+int roofs_set_time(struct roofs *r, struct timing *t, const struct hwprofile *h, const struct model *m,
+                   const struct predict_options *o, struct error *err);
+/* What a what-if sets or multiplies, in all cases: what is set is known for sure. */
+void time_change(struct timing *t, const struct time_change *c, size_t n);
 
 #endif

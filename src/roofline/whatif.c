@@ -1,6 +1,7 @@
 /* What if: changes of a machine or a scenario, by name. */
 #include "roofline/ask.h"
 #include "roofline/internal.h"
+#include "roofline/timing.h"
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -360,10 +361,23 @@ static int apply(const struct whatif_change *c, struct hwprofile *h, struct pred
     return 0;
 }
 
+/* The same of the constants of software, where those are what makes seconds. */
+static void change_time(const struct whatif_change *c, struct predict_options *o)
+{
+    const int slot = c->key == WHATIF_LAUNCH        ? TIME_LAUNCH
+                     : c->key == WHATIF_E_COMPUTE   ? TIME_COMPUTE
+                     : c->key == WHATIF_E_BANDWIDTH ? TIME_BANDWIDTH
+                                                    : -1;
+    if (o->time && slot >= 0 && o->n_change < TIME_MAX_CHANGES)
+        o->change[o->n_change++] = (struct time_change){ slot, c->times, c->value };
+}
+
 int whatif_apply(const struct whatif *w, struct hwprofile *h, struct predict_options *o, struct error *err)
 {
-    for (size_t i = 0; i < w->n; i++)
+    for (size_t i = 0; i < w->n; i++) {
         if (apply(&w->c[i], h, o, err) != 0)
             return -1;
+        change_time(&w->c[i], o);
+    }
     return 0;
 }

@@ -23,8 +23,6 @@ struct subject {
 /* hws may be NULL. Never fails but for memory: machine.reason. */
 int machine_find(struct machine *out, const char *hardware, const struct measure_hws *hws, struct error *err);
 void machine_free(struct machine *m);
-/* The class of a profile in hardware.csv's words. */
-const char *machine_class(const struct hwprofile *h);
 
 int subject_load(struct subject *s, const struct measurement *m, const struct stack *stack, struct error *err);
 void subject_key(char *key, size_t size, const struct measurement *m, const struct stack *stack);

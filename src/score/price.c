@@ -35,39 +35,19 @@ static uint32_t count(double v)
 
 /* ---- passes ---------------------------------------------------------------------------------------------- */
 
-/* Passes of equal tokens become one, at their mean depth. */
-struct merging {
-    struct pass full, last;
-    double n_full, past;
-};
-
-static void merge(void *ctx, const struct pass *p)
-{
-    struct merging *x = ctx;
-    if (p->n_out > 0) {
-        x->last = *p;
-        return;
-    }
-    x->full = *p;
-    x->n_full++;
-    x->past += p->n_past;
-}
-
 /* A prompt of n tokens of each of n_seq sequences; n_ubatch 0: in one pass. */
 static int add_prefill(struct priced *out, const struct subject *s, double n, double depth, double n_seq, double n_ubatch,
                        double times, struct error *err)
 {
-    struct merging x = { .n_full = 0 };
+    struct pass_group g[2];
     const double most = n_ubatch > 0 ? n_ubatch : n * n_seq;
-    prefill_passes(count(n), (uint32_t)depth, count(most), count(n_seq), merge, &x);
-    if (x.n_full > 0) {
-        x.full.n_past = (uint32_t)round(x.past / x.n_full);
-        const struct pass_request r = { PHASE_PREFILL, times * x.n_full, x.full, 1 };
+    const size_t n_group = prefill_groups(count(n), (uint32_t)depth, count(most), count(n_seq), g);
+    for (size_t i = 0; i < n_group; i++) {
+        const struct pass_request r = { PHASE_PREFILL, times * g[i].n, g[i].p, 1 };
         if (work_add(out, s, &r, err) != 0)
             return -1;
     }
-    const struct pass_request r = { PHASE_PREFILL, times, x.last, 1 };
-    return work_add(out, s, &r, err);
+    return 0;
 }
 
 static int add_decode(struct priced *out, const struct subject *s, double context, double n_seq, double times, struct error *err)

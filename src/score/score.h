@@ -77,6 +77,9 @@ struct machine {
     double link_bytes_s, link_latency_s; /* to its kind; guessed where the profile has none */
 };
 
+/* The class of a profile in hardware.csv's words. */
+const char *machine_class(const struct hwprofile *h);
+
 /* A row with its work. */
 struct priced {
     const struct measurement *m;

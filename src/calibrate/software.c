@@ -1,0 +1,200 @@
+/* Constants for predictions: a machine, a stack and a model as a row of score has them, and what the fit says of it. */
+#include "calibrate/software.h"
+#include "calibrate/effects.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct software {
+    struct time_source source; /* knows: the software */
+    const struct stack *stack; /* NULL: by machine */
+    void *params;              /* of time_model_fitted */
+};
+
+/* ---- which stack ------------------------------------------------------------------------------ */
+
+/* In order: the first whose words fit. Back ends that llama.cpp's own builds use on such machines; servers where they are at
+ * home, and with types that they run. */
+static const struct {
+    enum hw_kind kind;
+    const char *vendor, *class_name; /* "": any */
+    const char *gguf, *other;
+} defaults[] = {
+    { HW_GPU, "NVIDIA", "datacenter GPU", "llama.cpp-cuda", "vllm" },
+    { HW_GPU, "NVIDIA", "", "llama.cpp-cuda", "llama.cpp-cuda" },
+    { HW_GPU, "AMD", "datacenter GPU", "llama.cpp-rocm", "vllm" },
+    { HW_GPU, "AMD", "", "llama.cpp-rocm", "llama.cpp-rocm" },
+    { HW_GPU, "Intel", "datacenter GPU", "llama.cpp-sycl", "vllm" },
+    { HW_GPU, "Intel", "", "llama.cpp-sycl", "llama.cpp-sycl" },
+    { HW_GPU, "", "", "llama.cpp-vulkan", "llama.cpp-vulkan" },
+    { HW_APU, "Apple", "", "llama.cpp-metal", "llama.cpp-metal" },
+    { HW_APU, "NVIDIA", "", "llama.cpp-cuda", "llama.cpp-cuda" },
+    { HW_APU, "", "", "llama.cpp-vulkan", "llama.cpp-vulkan" },
+    { HW_NPU, "Google", "", "jetstream", "jetstream" },
+    { HW_NPU, "AWS", "", "neuronx", "neuronx" },
+    { HW_NPU, "Tenstorrent", "", "tt-metal", "tt-metal" },
+    { HW_NPU, "", "", "vllm", "vllm" },
+};
+
+static bool has_kernels(const struct hwprofile *h)
+{
+    for (size_t i = 0; i < h->n_ceiling; i++)
+        if (strcmp(h->ceiling[i].kind, "kernel") == 0)
+            return h->kind == HW_CPU;
+    return false;
+}
+
+const struct stack *software_default(const struct hwprofile *h, bool gguf)
+{
+    if (h->kind == HW_CPU) /* who measured a machine with roofcast profile runs roofcast on it */
+        return stack_named(h->n_ceiling > 0 ? "roofcast" : "llama.cpp-cpu");
+    for (size_t i = 0; i < ARRAY_LEN(defaults); i++)
+        if (defaults[i].kind == h->kind && (!*defaults[i].vendor || strcmp(defaults[i].vendor, h->vendor) == 0) &&
+            (!*defaults[i].class_name || strcmp(defaults[i].class_name, machine_class(h)) == 0))
+            return stack_named(gguf ? defaults[i].gguf : defaults[i].other);
+    return stack_named("other");
+}
+
+/* Of the largest matrix. */
+bool software_is_gguf(const struct model *m)
+{
+    const struct tensor *largest = NULL;
+    for (size_t i = 0; i < m->n_tensors; i++)
+        if (!largest || m->tensors[i].bytes > largest->bytes)
+            largest = &m->tensors[i];
+    return largest && largest->scheme == SCHEME_BY_TYPE && dtype_bits(largest->type) < 16;
+}
+
+/* ---- a row ---------------------------------------------------------------------------------------- */
+
+/* What a prediction is of, as a row of measurements that says no more than that. */
+struct subject {
+    struct measurement m;
+    struct machine machine;
+    struct priced p;
+};
+
+static void subject_init(struct subject *x, const struct software *s, const struct hwprofile *h, const struct model *m)
+{
+    x->m = (struct measurement){ .kind = MEASURE_RATE, .phase = MEASURE_DECODE, .metric = METRIC_TOK_S, .value = NAN, .id = "",
+                                 .source = "", .hardware = h->id, .engine = "", .version = "", .model = "", .quant = "",
+                                 .date = "", .notes = "", .label = "", .n_devices = 1, .type_k = "", .type_v = "", .op = "",
+                                 .topology = "", .mode = "" };
+    x->machine = (struct machine){ .loaded = true };
+    snprintf(x->machine.hardware, sizeof x->machine.hardware, "%s", h->id);
+    snprintf(x->machine.profile, sizeof x->machine.profile, "%s", h->id);
+    snprintf(x->machine.class_name, sizeof x->machine.class_name, "%s", machine_class(h));
+    snprintf(x->machine.h.vendor, sizeof x->machine.h.vendor, "%s", h->vendor);
+    x->p = (struct priced){ .m = &x->m, .machine = &x->machine, .moe = m->hp.n_expert > 0,
+                            .stack = s->stack ? s->stack : software_default(h, software_is_gguf(m)),
+                            .bits_weight = 8 * (double)m->weight_bytes / (double)m->n_params };
+}
+
+static const struct priced *of_case(struct subject *x, unsigned which)
+{
+    x->m.phase = which & TIME_CASE_PROMPT ? MEASURE_PREFILL : MEASURE_DECODE;
+    return &x->p;
+}
+
+/* Does the fit know "bandwidth hardware=rtx-4090"? */
+static bool knows(const struct software *s, const struct fitted_row *r, enum dimension d, const char *name)
+{
+    char text[96];
+    snprintf(text, sizeof text, "%s %s=%s", time_slot_name(TIME_BANDWIDTH), name, r->dim[d]);
+    return *r->dim[d] && fit_find(fitted_rates(s->params), text) != FIT_NO_EFFECT;
+}
+
+static enum time_basis basis_of(const struct software *s, const struct hwprofile *h, const struct subject *x)
+{
+    struct fitted_row r;
+    if (has_kernels(h) && strcmp(x->p.stack->id, "roofcast") == 0)
+        return TIME_BY_KERNELS;
+    fitted_row_of_case(&r, &x->p, 0);
+    const bool machine = knows(s, &r, DIM_HARDWARE, "hardware");
+    if (machine && knows(s, &r, DIM_STACK, "stack"))
+        return TIME_BY_MACHINE;
+    return machine || knows(s, &r, DIM_CLASS, "class") ? TIME_BY_CLASS : TIME_BY_PRIORS;
+}
+
+static int timing(const void *known, const struct hwprofile *h, const struct model *m, unsigned cases, struct timing *out,
+                  struct error *err)
+{
+    const struct software *s = known;
+    struct subject *x = calloc(1, sizeof *x);
+    if (!x)
+        return error_oom(err, sizeof *x, "constants");
+    subject_init(x, s, h, m);
+    out->stack = x->p.stack->id;
+    out->basis = basis_of(s, h, x);
+    out->which = fitted_case;
+    for (unsigned c = 0; c < TIME_CASES && out->basis != TIME_BY_KERNELS; c++)
+        if (cases >> c & 1)
+            fitted_constants(s->params, of_case(x, c), c, &out->of[c]);
+    free(x);
+    return 0;
+}
+
+/* ---- in words ----------------------------------------------------------------------------------------- */
+
+/* "0.8717 x 1.159 class=NVIDIA consumer GPU x 1.03 stack=llama.cpp-cuda; throughput.csv" */
+static const char *explain(const void *known, const struct hwprofile *h, const struct model *m, unsigned which,
+                           enum time_slot slot, char *buf, size_t size)
+{
+    const struct software *s = known;
+    const struct fit *f = fitted_rates(s->params);
+    struct subject *x = calloc(1, sizeof *x);
+    struct fitted_row r;
+    struct fit_row row;
+    snprintf(buf, size, "fitted");
+    if (!x)
+        return buf;
+    subject_init(x, s, h, m);
+    fitted_row_of_case(&r, &x->p, which);
+    fitted_row_known(f, &r, &row);
+    size_t n = 0;
+    for (int k = 0; k < FIT_MAX_EFFECTS && n < size; k++) {
+        const uint16_t e = row.effect[slot][k];
+        const char *of = e == FIT_NO_EFFECT ? NULL : strchr(f->effect[e].name, ' ');
+        if (e == FIT_NO_EFFECT)
+            continue;
+        n += (size_t)snprintf(buf + n, size - n, "%s%.4g%s", n ? " x " : "", exp(f->effect[e].value), of ? of : "");
+    }
+    if (row.loose[slot] > 0 && n < size)
+        n += (size_t)snprintf(buf + n, size - n, "; not measured apart: x/ %.3g", exp(sqrt(row.loose[slot])));
+    if (n < size)
+        snprintf(buf + n, size - n, "; %s", fitted_source(s->params));
+    free(x);
+    return buf;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------- */
+
+struct software *software_new(const struct stack *stack, const struct priced *const *anchor, size_t n_anchor, struct error *err)
+{
+    const struct fit_scope scope = { LEAVE_NOTHING, "", anchor, n_anchor };
+    struct software *s = calloc(1, sizeof *s);
+    if (!s) {
+        error_oom(err, sizeof *s, "constants");
+        return NULL;
+    }
+    s->stack = stack;
+    s->source = (struct time_source){ s, timing, explain };
+    if (time_model_fitted.fit(&s->params, NULL, 0, &scope, err) == 0 && fitted_ready(s->params, err) == 0)
+        return s;
+    software_free(s);
+    return NULL;
+}
+
+void software_free(struct software *s)
+{
+    if (!s)
+        return;
+    if (s->params)
+        time_model_fitted.free(s->params);
+    free(s);
+}
+
+const struct time_source *software_source(const struct software *s)
+{
+    return &s->source;
+}

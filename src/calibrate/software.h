@@ -1,0 +1,23 @@
+/*
+ * software: fitted constants as predictions take them (roofline/timing.h): of a stack on a machine, with weights of a type.
+ * The same constants and the same sums as score's fitted model has for a row of that machine, stack and type: methods.md
+ * (73), (74), (87). What was measured on a machine (anchors) narrows its constants as it does there.
+ */
+#ifndef CALIBRATE_SOFTWARE_H
+#define CALIBRATE_SOFTWARE_H
+
+#include "calibrate/calibrate.h"
+
+/* The stack whose constants a machine is predicted with where nobody says. gguf: weights of a block type, which servers have no
+ * kernels for. Never NULL. (87) */
+const struct stack *software_default(const struct hwprofile *h, bool gguf);
+bool software_is_gguf(const struct model *m);
+
+struct software;
+/* stack NULL: each machine's default. anchor: rows measured, with their work. NULL: *err. */
+struct software *software_new(const struct stack *stack, const struct priced *const *anchor, size_t n_anchor, struct error *err);
+void software_free(struct software *s);
+/* For predict_options.time; lives as long as s. Several threads may ask. */
+const struct time_source *software_source(const struct software *s);
+
+#endif

@@ -1,0 +1,109 @@
+/* What predict and sweep share of software: whose constants seconds are made with, what narrows them, which limits are asked about. */
+#include "cli/pricing.h"
+#include "calibrate/software.h"
+#include <stdlib.h>
+#include <string.h>
+
+int software_parse(int key, const char *arg, struct software_options *o, struct error *err)
+{
+    switch (key) {
+    case SOFTWARE_STACK:
+        return cli_text(&o->stack, arg);
+    case SOFTWARE_ANCHOR:
+        return cli_text(&o->anchor, arg);
+    case SOFTWARE_SLO:
+        o->slo = arg;
+        return limits_parse(&o->limits, arg, err);
+    default:
+        return CLI_UNKNOWN;
+    }
+}
+
+static int find_stack(const struct stack **s, const char *name, struct error *err)
+{
+    const char *nearest = "";
+    unsigned best = ~0U;
+    *s = stack_named(name);
+    const struct stack *k;
+    for (size_t i = 0; !*s && (k = stack_at(i)) != NULL; i++) {
+        const unsigned d = edit_distance(name, k->id);
+        if (d < best) {
+            best = d;
+            nearest = k->id;
+        }
+    }
+    return *s ? 0
+              : error_set(err, ERROR_USAGE, "--stack: no stack \"%.64s\"; the nearest name is \"%s\" (`roofcast list stacks`; none: no constants)",
+                          name, nearest);
+}
+
+/* ---- anchors ------------------------------------------------------------------------------------ */
+
+struct anchors {
+    struct measurements l;
+    struct pricer *pricer;
+    struct priced *row;
+    const struct priced **kept;
+    size_t n, n_kept;
+};
+
+static void anchors_free(struct anchors *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        priced_free(&a->row[i]);
+    free(a->row);
+    free(a->kept);
+    pricer_free(a->pricer);
+    measure_free(&a->l);
+}
+
+static int anchors_load(struct anchors *a, const struct software_options *o, const char *hw, const char *model, struct error *err)
+{
+    const char *machine = hw && strcmp(hw, "this") == 0 ? cli_profile_path() : hw;
+    const struct measure_context x = { machine ? machine : "", model ? model : "" };
+    char why[256] = "it has no tokens/s of a prompt or of decoding";
+    if (measure_load(&a->l, o->anchor, &x, err) != 0 || !(a->pricer = pricer_new(NULL, err)))
+        return -1;
+    a->row = calloc(a->l.n + 1, sizeof *a->row);
+    a->kept = calloc(a->l.n + 1, sizeof *a->kept);
+    if (!a->row || !a->kept)
+        return error_oom(err, a->l.n * sizeof *a->row, "anchors");
+    for (size_t i = 0; i < a->l.n; i++) {
+        struct priced *p = &a->row[a->n];
+        if (price_row(a->pricer, &a->l.row[i], p, err) != 0)
+            return -1;
+        a->n++;
+        if (p->reason[0])
+            snprintf(why, sizeof why, "%.250s", p->reason);
+        else if (a->l.row[i].kind == MEASURE_RATE && a->l.row[i].metric == METRIC_TOK_S && p->measured_s > 0)
+            a->kept[a->n_kept++] = p;
+    }
+    return a->n_kept > 0 ? 0 : error_set(err, ERROR_INPUT, "--anchor %s: no row to learn from: %s", o->anchor, why);
+}
+
+int software_load(struct software **out, const struct software_options *o, bool roof, const char *hw, const char *model,
+                  struct error *err)
+{
+    struct anchors a = { .n = 0 };
+    const struct stack *stack = NULL;
+    const bool none = roof || (o->stack && strcmp(o->stack, "none") == 0);
+    *out = NULL;
+    if (none && o->anchor)
+        return error_set(err, ERROR_USAGE, "--anchor narrows the constants of software, which %s leaves out", roof ? "--roof" : "--stack none");
+    if (none)
+        return 0;
+    if (o->stack && find_stack(&stack, o->stack, err) != 0)
+        return -1;
+    int rc = o->anchor ? anchors_load(&a, o, hw, model, err) : 0;
+    if (rc == 0 && !stack && o->anchor)
+        stack = a.kept[0]->stack; /* what was measured is what is asked about */
+    if (rc == 0 && !(*out = software_new(stack, a.kept, a.n_kept, err)))
+        rc = -1;
+    anchors_free(&a);
+    return rc;
+}
+
+const struct time_source *software_time(const struct software *s)
+{
+    return s ? software_source(s) : NULL;
+}

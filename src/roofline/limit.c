@@ -1,0 +1,100 @@
+/* Limits that a prediction is held against (an SLO, "30 tokens/s?"): met, missed, or a chance where the interval has both. methods.md (88) */
+#include "roofline/ask.h"
+#include <math.h>
+#include <string.h>
+
+static int grammar(const char *text, struct error *err)
+{
+    return error_set(err, ERROR_USAGE, "--slo: expected limits such as tok_s>=30,itl<=50ms,ttft<=1s, found \"%.64s\"", text);
+}
+
+static bool takes(const char **at, const char *what)
+{
+    const size_t n = strlen(what);
+    if (strncmp(*at, what, n) != 0)
+        return false;
+    *at += n;
+    return true;
+}
+
+static int parse_one(struct limit *l, const char *text, struct error *err)
+{
+    const char *at = text;
+    if (takes(&at, "tok_s>=")) {
+        l->metric = SOLVE_TOK_S;
+        return parse_double(at, 1e-9, 1e15, "--slo tok_s", &l->value, err);
+    }
+    if (takes(&at, "itl<="))
+        l->metric = SOLVE_ITL;
+    else if (takes(&at, "ttft<="))
+        l->metric = SOLVE_TTFT;
+    else
+        return grammar(text, err);
+    l->value = units_parse(at, "s");
+    return l->value > 0 && l->value < 1e9 ? 0 : error_set(err, ERROR_USAGE, "--slo: expected seconds such as 50ms, found \"%.32s\"", at);
+}
+
+int limits_parse(struct limits *l, const char *text, struct error *err)
+{
+    *l = (struct limits){ .n = 0 };
+    for (const char *at = text;; at++) {
+        char one[64];
+        const size_t n = strcspn(at, ",");
+        if (l->n == LIMITS_MAX)
+            return error_set(err, ERROR_USAGE, "--slo: at most %d limits", LIMITS_MAX);
+        if (n >= sizeof one)
+            return grammar(at, err);
+        snprintf(one, sizeof one, "%.*s", (int)n, at);
+        if (parse_one(&l->l[l->n++], one, err) != 0)
+            return -1;
+        at += n;
+        if (!*at)
+            return 0;
+    }
+}
+
+const char *limit_met_name(enum limit_met m)
+{
+    switch (m) {
+    case LIMIT_MET:
+        return "yes";
+    case LIMIT_MISSED:
+        return "no";
+    case LIMIT_UNSURE:
+        return "unsure";
+    case LIMIT_UNKNOWN:
+        break;
+    }
+    return "?";
+}
+
+/* Whatever is asked of a rate or of seconds, as so many times the seconds that are predicted. */
+static double allowed(const struct limit *l, const struct limit_phase *p)
+{
+    return l->metric == SOLVE_TOK_S ? p->tok_s / l->value : l->value / p->seconds;
+}
+
+struct limit_answer limit_answer(const struct limit *l, const struct limit_phase *p)
+{
+    const double x = allowed(l, p), sd = p->sd_s / p->seconds;
+    if (!(x > 0))
+        return (struct limit_answer){ LIMIT_UNKNOWN, NAN };
+    const double slack = 1e-12; /* rounding must not hide a limit that is met exactly */
+    const enum limit_met by_value = x >= 1 - slack ? LIMIT_MET : LIMIT_MISSED;
+    if (!(sd > 0))
+        return (struct limit_answer){ by_value, NAN };
+    const double z = log(x) / sd;
+    return (struct limit_answer){ fabs(z) < PREDICT_Z90 ? LIMIT_UNSURE : by_value, 0.5 * erfc(-z / sqrt(2)) };
+}
+
+/* All of them: a machine that is too slow for one is so for the others, so that the least chance is that of all. */
+struct limit_answer limits_answer(const struct limits *l, const struct limit_phase *prefill, const struct limit_phase *decode)
+{
+    struct limit_answer all = { LIMIT_MET, NAN };
+    for (size_t i = 0; i < l->n; i++) {
+        const struct limit_answer a = limit_answer(&l->l[i], l->l[i].metric == SOLVE_TTFT ? prefill : decode);
+        all.met = a.met < all.met ? a.met : all.met;
+        all.chance = fmin(all.chance, a.chance); /* of a number and NaN: the number */
+    }
+    return l->n > 0 ? all : (struct limit_answer){ LIMIT_UNKNOWN, NAN };
+}
