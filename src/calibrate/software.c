@@ -55,6 +55,27 @@ const struct stack *software_default(const struct hwprofile *h, bool gguf)
     return stack_named("other");
 }
 
+static void add_word(char *buf, size_t size, const char *comma, const char *vendor, const char *what, const char *note)
+{
+    const size_t n = strlen(buf);
+    if (n < size)
+        snprintf(buf + n, size - n, "%s%s%s%s%s", n ? comma : "", vendor, *vendor ? " " : "", what, note);
+}
+
+const char *software_default_for(const char *stack, char *buf, size_t size)
+{
+    static const char *const kinds[] = { [HW_CPU] = "CPU", [HW_GPU] = "GPU", [HW_APU] = "APU", [HW_NPU] = "NPU" };
+    snprintf(buf, size, "%s", strcmp(stack, "llama.cpp-cpu") == 0 ? "CPU" : strcmp(stack, "roofcast") == 0 ? "CPU, profiled" : "");
+    for (size_t i = 0; i < ARRAY_LEN(defaults); i++) {
+        const bool gguf = strcmp(defaults[i].gguf, stack) == 0, other = strcmp(defaults[i].other, stack) == 0;
+        const char *what = *defaults[i].class_name ? defaults[i].class_name : kinds[defaults[i].kind];
+        const char *vendor = *defaults[i].vendor ? defaults[i].vendor : "any other";
+        if (gguf || other)
+            add_word(buf, size, ", ", vendor, what, gguf && other ? "" : gguf ? " (GGUF types)" : " (not GGUF types)");
+    }
+    return buf;
+}
+
 /* Of the largest matrix. */
 bool software_is_gguf(const struct model *m)
 {

@@ -11,6 +11,8 @@
 /* The stack whose constants a machine is predicted with where nobody says. gguf: weights of a block type, which servers have no
  * kernels for. Never NULL. (87) */
 const struct stack *software_default(const struct hwprofile *h, bool gguf);
+/* "AMD GPU, Intel datacenter GPU": whose default it is, "" nobody's. */
+const char *software_default_for(const char *stack, char *buf, size_t size);
 bool software_is_gguf(const struct model *m);
 
 struct software;

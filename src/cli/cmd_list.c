@@ -18,6 +18,7 @@ static const struct section sections[] = {
     SECTION("models", "Models (analyze, predict, synth)", list_models, model, " name params "),
     SECTION("archs", "Architectures (general.architecture of a GGUF)", list_archs, arch, NULL),
     SECTION("hw", "Hardware (predict --hw)", list_hw, hw, " name bandwidth memory "),
+    SECTION("stacks", "Software (predict --stack)", list_stacks, stack, NULL),
     SECTION("types", "Tensor types (-q)", list_types, type, NULL),
     SECTION("isa", "Kernels (--isa)", list_isa, isa, NULL),
     SECTION("counters", "Counters (--counters)", list_counters, counter, NULL),
@@ -219,7 +220,7 @@ static int print_list(const struct options *o, struct error *err)
 {
     const struct section *s = o->what ? find_section(o->what) : NULL;
     if (o->what && !s)
-        return error_set(err, ERROR_USAGE, "list \"%s\": expected models, archs, hw, types, isa, counters or chat", o->what);
+        return error_set(err, ERROR_USAGE, "list \"%s\": expected models, archs, hw, stacks, types, isa, counters or chat", o->what);
     if (check_options(o, s, err) != 0)
         return -1;
     return s ? print_section(s, o->format, false, &o->filter, err) : print_all(o->format, &o->filter, err);
@@ -228,7 +229,7 @@ static int print_list(const struct options *o, struct error *err)
 int cmd_list(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "What this program knows and what works here: models, archs, hw, types, isa, counters, chat; all of them without "
+        "What this program knows and what works here: models, archs, hw, stacks, types, isa, counters, chat; all of them without "
         "an argument. hw and models stand in groups; words after them choose: each has to be in a name, a vendor, a kind "
         "or an architecture.\v"
         "  roofcast list\n"
@@ -237,6 +238,7 @@ int cmd_list(int argc, char **argv, struct error *err)
         "  roofcast list hw --kind apu --min-bandwidth 400G\n"
         "  roofcast list models --arch llama --min-params 7B --max-params 14B\n"
         "  roofcast list models coder --sort params -o csv\n"
+        "  roofcast list stacks\n"
         "  roofcast list types -o md\n"
         "  roofcast list counters -o json\n";
     static const struct argp_option option_table[] = {
@@ -251,7 +253,7 @@ int cmd_list(int argc, char **argv, struct error *err)
         { "max-params", OPT_MAX_PARAMS, "N", 0, "models: at most so many parameters", 0 },
         { 0 },
     };
-    static const struct cli_syntax syntax = { option_table, parse, "[models|archs|hw|types|isa|counters|chat] [WORD...]", doc };
+    static const struct cli_syntax syntax = { option_table, parse, "[models|archs|hw|stacks|types|isa|counters|chat] [WORD...]", doc };
     struct options o = { .format = REPORT_TABLE,
                          .filter = { .min_memory_bytes = NAN,
                                      .min_bandwidth_bytes_s = NAN,

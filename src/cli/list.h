@@ -30,6 +30,10 @@ extern const struct column list_chat_cols[];
 extern const size_t list_n_chat_cols;
 int list_chat(json_t *rows, struct error *err);
 
+extern const struct column list_stack_cols[];
+extern const size_t list_n_stack_cols;
+int list_stacks(json_t *rows, struct error *err);
+
 /* ---- what of them (list_filter.c) -------------------------------------------- */
 struct list_filter {
     struct strbuf text;     /* words, each of which has to be in a name; "" for any */

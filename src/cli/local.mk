@@ -66,6 +66,7 @@ roofcast_SOURCES = \
   %D%/list_models.c \
   %D%/list_hw.c \
   %D%/list_rows.c \
+  %D%/list_stacks.c \
   %D%/list_filter.c \
   %D%/cmd_score.c \
   %D%/cmd_calibrate.c \

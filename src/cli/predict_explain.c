@@ -186,7 +186,7 @@ static void print_constant(const json_t *k)
     char text[320];
     snprintf(text, sizeof text, "%s%s", spread, predict_text(k, "source"));
     printf("  %-22s %-14s %-5s ", predict_text(k, "name"), v, predict_text(k, "formula"));
-    print_wrapped(text, 45);
+    print_wrapped(text, 46);
 }
 
 /* The sum, with all its digits, and the seconds of the table. */

@@ -106,7 +106,7 @@ ok $? "the GPU of formats.md has at most ten lines"
 command_json roofcast.predict predict llama-3-8b --hw "$tmp/my-gpu.json"
 
 # ---- the commands
-for what in models archs hw types isa counters chat; do
+for what in models archs hw stacks types isa counters chat; do
     command_json roofcast.list.$what list $what
     command_jsonl list $what
 done

@@ -78,7 +78,7 @@ run list -o jsonl &&
 ok $? "everything as rows"
 
 refused 2 'list models -o csv' list -o csv
-refused 2 '"planets": expected models, archs, hw, types, isa, counters or chat' list planets
+refused 2 '"planets": expected models, archs, hw, stacks, types, isa, counters or chat' list planets
 refused 2 'one list at a time' list models hw
 refused 2 '"xml"' list models -o xml
 refused 1 'list hw: none of' list hw xyzzy

@@ -1,0 +1,183 @@
+#!/bin/sh
+# Predictions with the constants of software: the numbers of score to the last digit, 90 % intervals, anchors, limits.
+. "${top_srcdir:?}/tests/cli/lib.sh"
+cell() { # COLUMN [NAME=VALUE...], of the first such row
+    cells "$@" | head -n 1
+}
+
+# Constants of our own: machines of 1000, 500, ... GB/s, and rtx-4090, that decode Llama-3 at four fifths of their bandwidth and read
+# prompts at half of their peak.
+export ROOFCAST_DATA="$tmp/data"
+mkdir -p "$tmp/data/hwprofiles/stacks"
+cp -r "$top_srcdir/models" "$tmp/data/models"
+for h in classes rtx-4090 rtx-4080 h100-sxm apple-m2; do
+    cp "$top_srcdir/hwprofiles/$h.json" "$tmp/data/hwprofiles/"
+done
+echo '{"schema": "roofcast.constants", "version": 1, "fits": {}}' >"$tmp/data/hwprofiles/stacks/constants.json"
+printf 'hardware,class,mem_bw_gbs_per_device,fp32_tflops,fp16_bf16_tflops_dense,int8_tops_dense,fp8_tflops_dense,spec_source,comment,rows\n' >"$tmp/hw.csv"
+head='id,source,hardware,n_devices,engine,model,params_b,quant,weight_gib,phase,prompt_len,context_len,batch,tokens_per_s,date_or_build,notes'
+echo "$head" >"$tmp/rows.csv"
+for m in "Test GPU 1:1000" "Test GPU 2:500" "Test GPU 3:250" "NVIDIA RTX 4090:1008"; do
+    name=${m%:*} bw=${m#*:}
+    case $name in
+    Test*) echo "$name,consumer GPU,$bw,40,160,320,,made up,,6" >>"$tmp/hw.csv" ;;
+    esac
+    for q in F16:13.98 Q8_0:7.43; do
+        echo "$bw:$q" | awk -F: -v name="$name" '{ printf "%s%s,made up,%s,1,llama.cpp (cuda),Llama-3-8B,8.03,%s,,decode,0,64,1,%.2f,2025-06,tags=\n",
+            $1, $2, name, $2, 1 / ($3 * 1073741824 / ($1 * 1e9 * 0.8) + 0.0005) }' >>"$tmp/rows.csv"
+    done
+done
+run predict llama-3-8b --hw rtx-4090 -o csv && has 'priors'
+ok $? "without constants: what is believed of all machines"
+wide=$(cell tok_s_hi phase=decode)/$(cell tok_s_lo phase=decode)
+run calibrate "$tmp/rows.csv" --hardware "$tmp/hw.csv" -o "$tmp/data/hwprofiles/stacks/constants.json"
+ok $? "constants are fitted"
+
+# ---- the same number as score: 1 sequence of 64 positions, and a prompt, in two passes; values are powers of two, which divide exactly.
+echo "$head" >"$tmp/one.csv"
+echo 'a,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,128,2025-06,tags=
+b,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,1280,0,1,128,2025-06,tags=
+c,x,NVIDIA RTX 4090,1,llama.cpp (cuda),mixtral-8x7b,,Q8_0,,decode,0,4096,8,128,2025-06,tags=
+d,x,NVIDIA H100 SXM,1,vLLM 0.9,Llama-3-8B,8.03,F16,,decode,0,1000,64,128,2025-06,tags=' >>"$tmp/one.csv"
+run score "$tmp/one.csv" -o json
+jq -r '.rows | sort_by(.id)[] | "\(.predicted)"' "$tmp/out" >"$tmp/scored"
+jq -r '.rows | sort_by(.id)[] | "\(.lo) \(.hi)"' "$tmp/out" >"$tmp/scored.ends"
+: >"$tmp/predicted"
+: >"$tmp/predicted.ends"
+while read model args; do
+    run predict $model $args -o json
+    jq -r '.rows[0] | "\(.tok_s)"' "$tmp/out" >>"$tmp/predicted"
+    jq -r '.rows[0] | "\(.tok_s_lo) \(.tok_s_hi)"' "$tmp/out" >>"$tmp/predicted.ends"
+done <<END
+llama-3-8b -q Q4_K_M --hw rtx-4090 -p 0 -n 1 -d 64
+llama-3-8b -q Q4_K_M --hw rtx-4090 -p 1280 -n 0
+mixtral-8x7b -q Q8_0 --hw rtx-4090 -p 0 -n 1 -d 4096 -b 8
+llama-3-8b -q F16 --hw h100-sxm --stack vllm -p 0 -n 1 -d 1000 -b 64
+END
+[ "$(wc -l <"$tmp/scored")" = 4 ] && diff "$tmp/scored" "$tmp/predicted" >"$tmp/err"
+ok $? "predict and score say the same number, to the last digit"
+paste -d ' ' "$tmp/scored.ends" "$tmp/predicted.ends" | awk '{ bad += $1 / $3 < 1 - 1e-5 || $1 / $3 > 1 + 1e-5 || $2 / $4 < 1 - 1e-5 || $2 / $4 > 1 + 1e-5 } END { exit bad > 0 || NR != 4 }'
+ok $? "and the same interval"
+
+# ---- intervals
+run predict llama-3-8b --hw rtx-4090 -o csv
+is "llama.cpp-cuda machine" "$(cell stack) $(cell basis)" "an RTX 4090 runs llama.cpp-cuda; constants are its own"
+known=$(cell tok_s_hi phase=decode)/$(cell tok_s_lo phase=decode)
+holds "$(cell tok_s_lo) < $(cell tok_s) && $(cell tok_s) < $(cell tok_s_hi) && $(cell seconds_lo) < $(cell seconds) && $(cell seconds) < $(cell seconds_hi)" \
+    "low, value, high"
+holds "$(cell ttft_s_lo)/$(cell seconds_lo) == 1 && $(cell itl_s_lo phase=decode)/$(cell seconds_lo phase=decode) == 1" "TTFT and ITL have theirs"
+holds "$known < 0.7 * $wide" "what was measured narrows it"
+run predict llama-3-8b --hw rtx-4080 -o csv
+is "class" "$(cell basis)" "a machine of its class"
+class=$(cell tok_s_hi phase=decode)/$(cell tok_s_lo phase=decode)
+holds "$known < $class && $class < $wide" "is less sure than the machine, surer than a stranger"
+run predict llama-3-8b --hw rtx-4080 && has ' low  *high ' && has 'stack   llama.cpp-cuda  constants of machines of its class' && has '90 % interval'
+ok $? "the table says so"
+run predict llama-3-8b --hw rtx-4090 --stack none -o csv
+is "none" "$(cell stack)none$(cell tok_s_lo)$(cell ttft_s_hi)" "--stack none: no interval"
+run predict llama-3-8b --hw rtx-4090 --roof -o csv
+is "none" "$(cell basis)none$(cell tok_s_lo)$(cell itl_s_hi)" "--roof: a bound has none"
+run predict llama-3-8b --hw rtx-4090 --stack mlx -o csv
+is "mlx class" "$(cell stack) $(cell basis)" "another stack on it: its class"
+for m in h100-sxm:F16:vllm h100-sxm:Q4_K_M:llama.cpp-cuda apple-m2:Q4_K_M:llama.cpp-metal; do
+    IFS=: read h q s <<END
+$m
+END
+    run predict llama-3-8b --hw $h -q $q -o csv
+    is "$s" "$(cell stack)" "$h runs $q with $s by default"
+done
+refused 2 '--stack: no stack "llama.cpp-cud"; the nearest name is "llama.cpp-cuda"' predict llama-3-8b --hw rtx-4090 --stack llama.cpp-cud
+
+# ---- where it comes from
+run predict llama-3-8b --hw rtx-4090 -p 0 --explain -o json
+is "1.000000" "$(jq '[.rows[0].constants[].share | values] | add' "$tmp/out" | awk '{ printf "%.6f", $1 }')" "shares of the interval add up to 1"
+jq -e '.rows[0].constants | map(select(.name == "bandwidth"))[0] | .spread > 1 and .share > 0 and (.source | test("hardware=rtx-4090") and test("rows.csv"))' \
+    "$tmp/out" >/dev/null
+ok $? "a constant has its spread, its share, and what it is made of"
+jq -e '.rows[0] | (.explain_s * .pipeline / .seconds) | . > 0.999999 and . < 1.000001' "$tmp/out" >/dev/null
+ok $? "the classes and what passes cost add up to the prediction"
+run predict llama-3-8b --hw rtx-4090 --explain
+awk '/^decode, /{ on = 1 } on && length > 120 { bad = 1 } END { exit bad || !on }' "$tmp/out"
+ok $? "in 120 columns"
+run predict llama-3-8b --hw rtx-4090 -p 0 --what-if launch=0 --what-if e_bandwidth=0.5 --what-if bandwidth=x2 --request 512+64 -n 16 -o csv
+holds "$(cells speedup | sed -n 2p) > 1 && $(cells speedup | sed -n 3p) < 0.75 && $(cells speedup | sed -n 4p) > 1.5" "what-ifs change constants"
+holds "$(cells tok_s_lo | sed -n 3p) > 0 && $(cells tok_s_hi | sed -n 3p) / $(cells tok_s_lo | sed -n 3p) < $(cells tok_s_hi | sed -n 1p) / $(cells tok_s_lo | sed -n 1p)" \
+    "what is set is known"
+
+# ---- anchors: this machine reaches less than its constants say
+echo "$head" >"$tmp/anchor.csv"
+run predict llama-3-8b --hw rtx-4080 -q F16 -p 0 -n 1 -d 64 -o csv
+before=$(cell tok_s) ratio=$(cell tok_s_hi)/$(cell tok_s_lo)
+echo "a,x,NVIDIA RTX 4080,1,llama.cpp (cuda),Llama-3-8B,8.03,F16,,decode,0,64,1,$(awk "BEGIN { print $before * 0.85 }"),2025-06,tags=" >>"$tmp/anchor.csv"
+run predict llama-3-8b --hw rtx-4080 -q F16 -p 0 -n 1 -d 64 --anchor "$tmp/anchor.csv" -o csv
+is "machine" "$(cell basis)" "an anchor is of the machine"
+holds "$(cell tok_s) > $before * 0.83 && $(cell tok_s) < $before * 0.9 && $(cell tok_s_hi)/$(cell tok_s_lo) < 0.95 * $ratio" "it moves and narrows the prediction"
+run score "$tmp/anchor.csv" -o json
+run predict llama-2-7b --hw rtx-4080 -q Q8_0 -p 0 -n 1 -d 64 -o csv
+other=$(cell tok_s)
+run predict llama-2-7b --hw rtx-4080 -q Q8_0 -p 0 -n 1 -d 64 --anchor "$tmp/anchor.csv" -o csv
+holds "$(cell tok_s) < 0.97 * $other" "of another model too"
+echo '[{"build_commit": "x", "build_number": 6000, "cpu_info": "c", "gpu_info": "NVIDIA GeForce RTX 4080", "backends": "CUDA", "model_filename": "llama-3-8b.gguf",
+  "model_type": "llama 8B F16", "model_size": 16060522496, "model_n_params": 8030261248, "n_batch": 2048, "n_ubatch": 512, "n_threads": 8, "type_k": "f16",
+  "type_v": "f16", "n_gpu_layers": 99, "flash_attn": true, "n_prompt": 0, "n_gen": 128, "n_depth": 0, "test_time": "2025-06-01T00:00:00Z", "avg_ns": 1,
+  "stddev_ns": 1, "avg_ts": 30.5, "stddev_ts": 0.1, "samples_ns": [1], "samples_ts": [30.5]}]' >"$tmp/bench.json"
+run predict llama-3-8b --hw rtx-4080 -p 0 --anchor "$tmp/bench.json" -o csv
+is "llama.cpp-cuda machine" "$(cell stack) $(cell basis)" "llama-bench's output is an anchor"
+refused 2 'which --roof leaves out' predict llama-3-8b --hw rtx-4080 --roof --anchor "$tmp/anchor.csv"
+refused 1 'no/such.json' predict llama-3-8b --hw rtx-4080 --anchor no/such.json
+sed 's/RTX 4080/Nonesuch/' "$tmp/anchor.csv" >"$tmp/nobody.csv"
+refused 1 'no row to learn from: no profile of' predict llama-3-8b --hw rtx-4080,rtx-4090 --anchor "$tmp/nobody.csv"
+
+# ---- limits
+run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo 'tok_s>=10' -o csv && is "yes" "$(cell slo_met)" "10 tokens/s: yes"
+run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo 'tok_s>=10,itl<=1ms' -o csv && is "no" "$(cell slo_met)" "1 ms: no"
+at=$(cell tok_s phase=decode)
+run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo "tok_s>=$at" -o csv
+is "unsure 0.5000" "$(cell slo_met) $(cell slo_chance | awk '{ printf "%.4f", $1 }')" "just what is predicted: one in two"
+run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 --slo "tok_s>=$at" && has 'SLO  *chance' && has 'unsure  *50.0 %'
+ok $? "in the table"
+run predict llama-3-8b --hw rtx-4090 --roof --slo "ttft<=1ms" -o csv && is "no " "$(cell slo_met) $(cell slo_chance)" "a bound: no chance, but an answer"
+refused 2 '--slo: expected limits such as' predict llama-3-8b --hw rtx-4090 --slo 'speed>=3'
+
+run predict llama-3-8b --hw rtx-4090 -q F16 --solve 'bandwidth=tok_s>=60' --solve 'batch=itl<=40ms' --solve context=fits -o csv
+holds "$(cells value_good | sed -n 1p) < $(cells value | sed -n 1p) && $(cells value | sed -n 1p) < $(cells value_safe | sed -n 1p)" "the bandwidth that is needed, at both ends"
+holds "$(cells value_good | sed -n 2p) > $(cells value | sed -n 2p) && $(cells value | sed -n 2p) > $(cells value_safe | sed -n 2p)" "sequences likewise, the other way round"
+is "0.5000 " "$(cells chance | sed -n 1p | awk '{ printf "%.4f", $1 }') $(cells chance | sed -n 3p)" "at the value one in two; memory is counted, not guessed"
+
+# ---- sweep
+run predict llama-3-8b --hw rtx-4090,rtx-4080 -q Q8_0 -b 4 -d 100 -p 512 -n 32 --slo 'tok_s>=300' -o csv
+want=$(for h in rtx-4090 rtx-4080; do
+    for c in stack ttft_s_lo itl_s_hi slo_met; do cell $c hw=$h phase=decode; done
+    cell tok_s_lo hw=$h phase=prefill
+    cell tok_s_hi hw=$h phase=decode
+done | awk '{ printf /^[0-9]/ ? "%.6g " : "%s ", $1 }')
+run sweep -m llama-3-8b --hw rtx-4090,rtx-4080 -q Q8_0 -b 4 -d 100 -p 512 -n 32 --slo 'tok_s>=300' --quiet
+is "$want" "$(for h in rtx-4090 rtx-4080; do
+    for c in stack ttft_s_lo itl_s_hi slo_met prefill_tok_s_lo decode_tok_s_hi; do cell $c hw=$h; done
+done | awk '{ printf /^[0-9]/ ? "%.6g " : "%s ", $1 }')" "sweep says what predict says, its intervals too"
+
+# ---- a machine whose kernels were measured
+cat >"$tmp/this.json" <<'END'
+{"schema": "roofcast.hwprofile", "version": 1, "name": "Test host", "kind": "cpu",
+ "spec": {"memory_bandwidth": "100 GB/s", "peaks": {"fp32": "1 TFLOP/s"}},
+ "ceilings": [{"name": "read DRAM 2t", "kind": "bandwidth", "level": "DRAM", "n_threads": 2, "value": 4e10, "unit": "B/s", "ci_lo": 3.9e10,
+               "ci_hi": 4.1e10, "n_samples": 5},
+              {"name": "matvec Q8_0 DRAM 2t", "kind": "kernel", "op": "matvec", "dtype": "Q8_0", "level": "DRAM", "n_threads": 2, "value": 3e10,
+               "unit": "B/s", "ci_lo": 2.9e10, "ci_hi": 3.1e10, "n_samples": 5}]}
+END
+run predict llama-3-8b --hw this -q Q8_0 -p 0 -n 1 -o csv
+is "roofcast kernels" "$(cell stack) $(cell basis)" "a machine that was profiled keeps its kernels"
+holds "$(cell tok_s_lo) < $(cell tok_s) && $(cell tok_s_hi)/$(cell tok_s_lo) > 1.2 && $(cell tok_s_hi)/$(cell tok_s_lo) < 2.5" "and has an interval"
+narrow=$(cell tok_s_hi)/$(cell tok_s_lo)
+sed -i 's/2.9e10/2e10/; s/3.1e10/4.5e10/' "$tmp/this.json"
+run predict llama-3-8b --hw this -q Q8_0 -p 0 -n 1 -o csv
+holds "$(cell tok_s_hi)/$(cell tok_s_lo) > 1.1 * $narrow" "which is that of its ceilings and what kernels leave open"
+run predict llama-3-8b --hw this -q Q8_0 -p 0 -n 1 --stack llama.cpp-cpu -o csv
+is "llama.cpp-cpu priors" "$(cell stack) $(cell basis)" "another stack has constants there, too"
+
+unset ROOFCAST_DATA
+run list stacks && has '^llama.cpp-cuda  *[1-9][0-9]*  *512 .*NVIDIA GPU' && has '^roofcast .*CPU, profiled'
+ok $? "list stacks: software with its constants"
+run list stacks -o json && jq -e '.rows | map(select(.name == "vllm"))[0] | .n_rows > 0 and (.constants | length > 3) and .bandwidth_spread > 1' "$tmp/out" >/dev/null
+ok $? "each constant with its spread and rows"
+finish
