@@ -35,6 +35,29 @@ static void test_sizes(void **state)
     assert_int_equal(u64_ceil_div(9, 3), 3);
 }
 
+/* As printf has them: around every power of ten, ties, and numbers of any bits. */
+static void test_digits(void **state)
+{
+    (void)state;
+    uint64_t x = 88172645463325252;
+    for (int i = 0; i < 200000; i++) {
+        char want[64], got[DIGITS_SIX + 1] = "";
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        double v = (double)(x % 20000001) / 2000 - 300;
+        if (i % 4 == 0)
+            memcpy(&v, &x, sizeof v);
+        if (i % 4 == 1)
+            v = pow(10, (double)(x % 60) - 30) * (1 + ((double)(x % 7) - 3) * 1e-6);
+        if (i % 4 == 2)
+            v = (double)(x % 2000001) / 2;
+        if (!isfinite(v))
+            continue;
+        snprintf(want, sizeof want, "%.6g", v);
+        got[digits_six(got, v)] = 0;
+        assert_string_equal(got, want);
+    }
+}
+
 static void test_strbuf(void **state)
 {
     (void)state;
@@ -450,7 +473,7 @@ static void test_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_error),   cmocka_unit_test(test_sizes), cmocka_unit_test(test_strbuf),
+        cmocka_unit_test(test_error),   cmocka_unit_test(test_sizes), cmocka_unit_test(test_strbuf), cmocka_unit_test(test_digits),
         cmocka_unit_test(test_outfile), cmocka_unit_test(test_units), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_stats),   cmocka_unit_test(test_block_intervals), cmocka_unit_test(test_rng),   cmocka_unit_test(test_cpulist),
         cmocka_unit_test(test_team),    cmocka_unit_test(test_json),  cmocka_unit_test(test_names),
