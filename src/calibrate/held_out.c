@@ -8,6 +8,8 @@
 static const double level = 0.9;
 static const double nearest = 1e-3; /* of an error over its expected spread; a row measured twice may be predicted exactly */
 
+enum { FEW = 10 }; /* rows that say half of what many would */
+
 struct member {
     char *text; /* the group */
     size_t row;
@@ -19,6 +21,8 @@ struct leaving {
     struct cross *cross;
     struct quantile_row *row; /* what was left out so far */
     uint8_t *situation;       /* of each */
+    uint8_t *fold;            /* of each: its machine's */
+    uint8_t *own_fold;        /* [x->n]: of each row of the fit */
     size_t n, cap;
     struct member *member;    /* [x->n], by group */
     size_t *number;           /* [x->n] */
@@ -34,7 +38,9 @@ static int add_row(struct leaving *l, enum situation s, size_t i, const struct c
         l->row = more ? more : l->row;
         uint8_t *situation = realloc(l->situation, cap);
         l->situation = situation ? situation : l->situation;
-        if (!more || !situation)
+        uint8_t *fold = realloc(l->fold, cap);
+        l->fold = fold ? fold : l->fold;
+        if (!more || !situation || !fold)
             return error_oom(err, cap * sizeof *more, "spreads");
         l->cap = cap;
     }
@@ -43,6 +49,7 @@ static int add_row(struct leaving *l, enum situation s, size_t i, const struct c
     if (spread_effects(l->f, true, s, l->x->priced[i], to, err) != 0)
         return -1;
     to->ln_ratio = log(fmax(fabs(c->error) / sqrt(c->sd * c->sd + own * own), nearest));
+    l->fold[l->n] = l->own_fold[i];
     l->situation[l->n++] = (uint8_t)s;
     return 0;
 }
@@ -92,27 +99,69 @@ static int by_text(const void *a, const void *b)
     return c ? c : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Each group of rows alike in what `key` says in turn. Where there is one alone, nothing would be left to predict it from. */
-static int leave_groups(struct leaving *l, enum situation s, enum leave_out key, struct error *err)
+/* Rows in the order of what `key` says of them; free_members() afterwards, also of a failure. */
+static int sort_members(struct leaving *l, enum leave_out key, struct error *err)
 {
     const size_t n = l->x->n;
-    int rc = 0;
     for (size_t i = 0; i < n; i++) {
         char text[256];
         l->member[i] = (struct member){ strdup(left_out_text(l->x->priced[i], key, text, sizeof text)), i };
         if (!l->member[i].text)
-            rc = error_oom(err, sizeof text, "groups");
+            return error_oom(err, sizeof text, "groups");
     }
-    if (rc == 0)
-        qsort(l->member, n, sizeof *l->member, by_text);
+    qsort(l->member, n, sizeof *l->member, by_text);
+    return 0;
+}
+
+static void free_members(struct leaving *l)
+{
+    for (size_t i = 0; i < l->x->n; i++) {
+        free(l->member[i].text);
+        l->member[i].text = NULL;
+    }
+}
+
+/* The end of the group that begins at i. */
+static size_t group_end(const struct leaving *l, size_t i)
+{
+    size_t k = i + 1;
+    while (k < l->x->n && strcmp(l->member[k].text, l->member[i].text) == 0)
+        k++;
+    return k;
+}
+
+/* Each group of rows alike in what `key` says in turn. Where there is one alone, nothing would be left to predict it from. */
+static int leave_groups(struct leaving *l, enum situation s, enum leave_out key, struct error *err)
+{
+    const size_t n = l->x->n;
+    int rc = sort_members(l, key, err);
     for (size_t i = 0, k; i < n && rc == 0; i = k) {
-        for (k = i; k < n && strcmp(l->member[k].text, l->member[i].text) == 0; k++)
-            l->number[k - i] = l->member[k].row;
+        k = group_end(l, i);
+        for (size_t j = i; j < k; j++)
+            l->number[j - i] = l->member[j].row;
         if (k - i < n)
             rc = leave_group(l, s, l->number, k - i, err);
     }
-    for (size_t i = 0; i < n; i++)
-        free(l->member[i].text);
+    free_members(l);
+    return rc;
+}
+
+/* Machines, or where there are too few what rows are of otherwise, dealt to the folds. */
+enum { N_FOLD = 5 };
+static int deal_folds(struct leaving *l, struct error *err)
+{
+    const enum leave_out key[] = { LEAVE_HARDWARE, situation_work_key(l->x->priced[0]) };
+    int rc = 0, n_group = 0;
+    for (size_t t = 0; t < ARRAY_LEN(key) && n_group < N_FOLD && rc == 0; t++) {
+        rc = sort_members(l, key[t], err);
+        n_group = 0;
+        for (size_t i = 0, k; i < l->x->n && rc == 0; i = k, n_group++) {
+            k = group_end(l, i);
+            for (size_t j = i; j < k; j++)
+                l->own_fold[l->member[j].row] = (uint8_t)(n_group % N_FOLD);
+        }
+        free_members(l);
+    }
     return rc;
 }
 
@@ -120,24 +169,37 @@ static int leave_all(struct leaving *l, struct error *err)
 {
     const struct priced *p = l->x->priced[0];
     const bool engine = p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
-    if (leave_rows(l, err) != 0 || leave_groups(l, SITUATION_NEW_WORK, situation_work_key(p), err) != 0 ||
+    if (deal_folds(l, err) != 0 || leave_rows(l, err) != 0 || leave_groups(l, SITUATION_NEW_WORK, situation_work_key(p), err) != 0 ||
         leave_groups(l, SITUATION_ANCHORED, LEAVE_HARDWARE, err) != 0 ||
         leave_groups(l, SITUATION_NEW_MACHINE, LEAVE_HARDWARE, err) != 0)
         return -1;
     return engine ? leave_groups(l, SITUATION_NEW_ENGINE, LEAVE_ENGINE, err) : 0;
 }
 
-/* The effects are known to a spread of their own: each situation is wider by what that costs its rows on average. (86) */
-static void widen(struct leaving *l)
+static int by_value(const void *a, const void *b)
 {
-    double sum[SITUATION_COUNT] = { 0 }, n[SITUATION_COUNT] = { 0 };
-    for (size_t i = 0; i < l->n; i++) {
-        sum[l->situation[i]] += quantile_doubt(l->f, &l->row[i]);
-        n[l->situation[i]]++;
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Widths fitted to some machines hold those of others less often: each situation is wider by what its rows lack when widths are
+ * fitted without their machines. Few rows say less. (86) */
+static int widen(struct leaving *l, struct error *err)
+{
+    double *by = malloc((2 * l->n + 1) * sizeof *by), *own = by + l->n;
+    int rc = by ? quantile_cross(l->f, l->row, l->n, level, l->fold, N_FOLD, by, err)
+                : error_oom(err, l->n * sizeof *by, "spreads");
+    for (int s = 0; s < SITUATION_COUNT && rc == 0; s++) {
+        size_t n = 0;
+        for (size_t i = 0; i < l->n; i++)
+            if (l->situation[i] == s)
+                own[n++] = by[i];
+        qsort(own, n, sizeof *own, by_value);
+        if (n > 0)
+            spread_widen(l->f, (enum situation)s, fmax(stats_quantile(own, n, level), 0) * (double)n / (double)(n + FEW));
     }
-    for (int s = 0; s < SITUATION_COUNT; s++)
-        if (n[s] > 0)
-            spread_widen(l->f, (enum situation)s, sum[s] / n[s]);
+    free(by);
+    return rc;
 }
 
 int spread_fit(struct fit *f, const struct spread_input *x, struct error *err)
@@ -149,13 +211,13 @@ int spread_fit(struct fit *f, const struct spread_input *x, struct error *err)
     l.number = calloc(x->n, sizeof *l.number);
     l.sigma = calloc(x->n, sizeof *l.sigma);
     l.out = calloc(x->n, sizeof *l.out);
-    int rc = l.member && l.number && l.sigma && l.out ? 0 : error_oom(err, x->n * sizeof *l.out, "rows left out");
+    l.own_fold = calloc(x->n, sizeof *l.own_fold);
+    int rc = l.member && l.number && l.sigma && l.out && l.own_fold ? 0 : error_oom(err, x->n * sizeof *l.out, "rows left out");
     if (rc == 0 && !(l.cross = cross_new(x->fit, &fitted_model, x->row, x->n, err)))
         rc = -1;
     rc = rc ? rc : leave_all(&l, err);
     rc = rc ? rc : quantile_run(f, l.row, l.n, level, err);
-    if (rc == 0)
-        widen(&l);
+    rc = rc ? rc : widen(&l, err);
     cross_free(l.cross);
     free(l.member);
     free(l.number);
@@ -163,5 +225,7 @@ int spread_fit(struct fit *f, const struct spread_input *x, struct error *err)
     free(l.out);
     free(l.row);
     free(l.situation);
+    free(l.fold);
+    free(l.own_fold);
     return rc;
 }

@@ -13,10 +13,17 @@ enum { MAX_STEPS = 60 };
 struct problem {
     struct fit *f;
     const struct quantile_row *row;
+    const uint8_t *fold; /* of each row; NULL: all count */
+    int without;         /* rows of this fold do not */
     size_t n, p;
     double level;
     double *x, *next, *g, *h; /* [p], [p], [p], [p][p] */
 };
+
+static bool counts(const struct problem *p, size_t i)
+{
+    return !p->fold || p->fold[i] != p->without;
+}
 
 static double outside(const struct quantile_row *r, const double *x)
 {
@@ -32,6 +39,8 @@ static double loss(const struct problem *p, const double *x)
     double sum = 0;
     for (size_t i = 0; i < p->n; i++) {
         const double u = outside(&p->row[i], x);
+        if (!counts(p, i))
+            continue;
         sum += p->level * u + (u > 0 ? 0 : -u) + corner * log1p(exp(-fabs(u) / corner));
     }
     for (size_t j = 0; j < p->p; j++) {
@@ -52,6 +61,8 @@ static void curvature(struct problem *p)
     }
     for (size_t i = 0; i < p->n; i++) {
         const struct quantile_row *r = &p->row[i];
+        if (!counts(p, i))
+            continue;
         const double within = 1 / (1 + exp(outside(r, p->x) / corner)), bend = within * (1 - within) / corner;
         for (int k = 0; k < r->n_effect; k++) {
             p->g[r->effect[k]] -= p->level - within;
@@ -61,49 +72,68 @@ static void curvature(struct problem *p)
     }
 }
 
+/* g becomes h^-1 g, h its Cholesky factor. -1: h is not positive definite. */
+static int solve(double *h, double *g, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double s = h[i * n + j];
+            for (size_t k = 0; k < j; k++)
+                s -= h[i * n + k] * h[j * n + k];
+            if (i == j && !(s > 0))
+                return -1;
+            h[i * n + j] = i == j ? sqrt(s) : s / h[j * n + j];
+        }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < i; k++)
+            g[i] -= h[i * n + k] * g[k];
+        g[i] /= h[i * n + i];
+    }
+    for (size_t i = n; i-- > 0;) {
+        for (size_t k = i + 1; k < n; k++)
+            g[i] -= h[k * n + i] * g[k];
+        g[i] /= h[i * n + i];
+    }
+    return 0;
+}
+
 /* One step of Newton's, halved until it pays off. false: at the minimum. */
 static bool advance(struct problem *p, double *at)
 {
     double far = 0;
-    if (fit_invert(p->h, p->p) != 0)
+    if (solve(p->h, p->g, p->p) != 0)
         return false;
     for (double size = 1; size > 1e-6; size /= 2) {
         far = 0;
         for (size_t j = 0; j < p->p; j++) {
-            double d = 0;
-            for (size_t l = 0; l < p->p; l++)
-                d += p->h[j * p->p + l] * p->g[l];
-            p->next[j] = p->x[j] - size * d;
-            far = fmax(far, fabs(size * d));
+            p->next[j] = p->x[j] - size * p->g[j];
+            far = fmax(far, fabs(size * p->g[j]));
         }
         const double now = loss(p, p->next);
         if (now < *at) {
             *at = now;
             memcpy(p->x, p->next, p->p * sizeof *p->x);
-            return far > 1e-7;
+            return far > 1e-6;
         }
     }
     return false;
 }
 
+/* From x on. */
 static void minimize(struct problem *p)
 {
-    for (size_t j = 0; j < p->p; j++)
-        p->x[j] = p->f->effect[j].prior;
     double at = loss(p, p->x);
     for (int i = 0; i < MAX_STEPS; i++) {
         curvature(p);
         if (!advance(p, &at))
             break;
     }
-    curvature(p);
-    for (size_t j = 0; j < p->p; j++)
-        p->f->effect[j].value = p->x[j];
 }
 
 /* The inverse of the second derivatives; of h, which is f's from here on. */
 static int covariance(struct problem *p, struct error *err)
 {
+    curvature(p);
     if (fit_invert(p->h, p->p) != 0)
         return error_set(err, ERROR_INPUT, "the spreads of a fit have no minimum");
     for (size_t j = 0; j < p->p; j++)
@@ -114,21 +144,37 @@ static int covariance(struct problem *p, struct error *err)
     return 0;
 }
 
+static int problem_init(struct problem *p, struct fit *f, const struct quantile_row *row, size_t n, double level, struct error *err)
+{
+    *p = (struct problem){ .f = f, .row = row, .n = n, .p = f->n_effect, .level = level };
+    p->x = calloc(3 * p->p + 1, sizeof *p->x);
+    p->h = calloc(p->p * p->p + 1, sizeof *p->h);
+    if (!p->x || !p->h) {
+        free(p->x);
+        free(p->h);
+        p->x = p->h = NULL;
+        return error_oom(err, p->p * p->p * sizeof *p->h, "the spreads of a fit");
+    }
+    p->next = p->x + p->p;
+    p->g = p->next + p->p;
+    return 0;
+}
+
 int quantile_run(struct fit *f, const struct quantile_row *row, size_t n, double level, struct error *err)
 {
-    struct problem p = { .f = f, .row = row, .n = n, .p = f->n_effect, .level = level };
-    p.x = calloc(3 * p.p + 1, sizeof *p.x);
-    p.h = calloc(p.p * p.p + 1, sizeof *p.h);
-    int rc = p.x && p.h ? 0 : error_oom(err, p.p * p.p * sizeof *p.h, "the spreads of a fit");
+    struct problem p;
+    int rc = problem_init(&p, f, row, n, level, err);
     if (rc == 0) {
-        p.next = p.x + p.p;
-        p.g = p.next + p.p;
         for (size_t j = 0; j < p.p; j++)
             f->effect[j].n_row = 0;
         for (size_t i = 0; i < n; i++)
             for (int k = 0; k < row[i].n_effect; k++)
                 f->effect[row[i].effect[k]].n_row++;
+        for (size_t j = 0; j < p.p; j++)
+            p.x[j] = f->effect[j].prior;
         minimize(&p);
+        for (size_t j = 0; j < p.p; j++)
+            f->effect[j].value = p.x[j];
         rc = covariance(&p, err);
     }
     free(p.x);
@@ -144,11 +190,39 @@ double quantile_predict(const struct fit *f, const struct quantile_row *row)
     return q;
 }
 
-double quantile_doubt(const struct fit *f, const struct quantile_row *row)
+/* Rows of the fold that is left out, by the effects at x; of those that only they have, as of missing ones. */
+static void predict_fold(const struct problem *p, double *outside_by)
 {
-    double v = 0;
-    for (int k = 0; k < row->n_effect; k++)
-        for (int l = 0; l < row->n_effect; l++)
-            v += f->cov[row->effect[k] * f->n_effect + row->effect[l]];
-    return widening * v;
+    memset(p->g, 0, p->p * sizeof *p->g);
+    for (size_t i = 0; i < p->n; i++)
+        for (int k = 0; k < p->row[i].n_effect && counts(p, i); k++)
+            p->g[p->row[i].effect[k]]++;
+    for (size_t i = 0; i < p->n; i++) {
+        if (counts(p, i))
+            continue;
+        outside_by[i] = outside(&p->row[i], p->x);
+        for (int k = 0; k < p->row[i].n_effect; k++) {
+            const struct fit_effect *e = &p->f->effect[p->row[i].effect[k]];
+            if (!(p->g[p->row[i].effect[k]] > 0))
+                outside_by[i] -= widening * e->sd * e->sd;
+        }
+    }
+}
+
+int quantile_cross(struct fit *f, const struct quantile_row *row, size_t n, double level, const uint8_t *fold, int n_fold,
+                   double *outside_by, struct error *err)
+{
+    struct problem p;
+    if (problem_init(&p, f, row, n, level, err) != 0)
+        return -1;
+    p.fold = fold;
+    for (p.without = 0; p.without < n_fold; p.without++) {
+        for (size_t j = 0; j < p.p; j++)
+            p.x[j] = f->effect[j].value;
+        minimize(&p);
+        predict_fold(&p, outside_by);
+    }
+    free(p.x);
+    free(p.h);
+    return 0;
 }

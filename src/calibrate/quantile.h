@@ -21,7 +21,9 @@ struct quantile_row {
 int quantile_run(struct fit *f, const struct quantile_row *row, size_t n, double level, struct error *err);
 /* Logarithm of a row's factor, longer by what effects are missing: held on average, not at the best guess alone. (86) */
 double quantile_predict(const struct fit *f, const struct quantile_row *row);
-/* What it would have to be longer by because the effects that are there are known to f->cov only. */
-double quantile_doubt(const struct fit *f, const struct quantile_row *row);
+/* Of f, fitted to the rows: by how much of the logarithm each lies outside its factor when that is fitted without the rows of its
+ * fold, 0 to n_fold - 1. errors: out of memory */
+int quantile_cross(struct fit *f, const struct quantile_row *row, size_t n, double level, const uint8_t *fold, int n_fold,
+                   double *outside_by, struct error *err);
 
 #endif
