@@ -71,13 +71,15 @@ static const struct column group_columns[] = {
     { "unpriced", "unpriced", COL_INT, NULL, false },  { "bias", "bias", COL_FRACTION, NULL, false },
     { "mape", "MAPE", COL_FRACTION, NULL, false },     { "median_ape", "median", COL_FRACTION, NULL, false },
     { "p90_ape", "P90", COL_FRACTION, NULL, false },   { "coverage90", "in 90 % interval", COL_FRACTION, NULL, false },
+    { "half90", "half of it", COL_FRACTION, NULL, false },
 };
 
 static json_t *group_json(const struct score_group *g)
 {
-    return json_pack("{s:o,s:I,s:I,s:o,s:o,s:o,s:o,s:o}", "group", json_text(g->name), "rows", (json_int_t)g->rows, "unpriced",
+    return json_pack("{s:o,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "group", json_text(g->name), "rows", (json_int_t)g->rows, "unpriced",
                      (json_int_t)g->unpriced, "bias", json_num(g->bias), "mape", json_num(g->mape), "median_ape",
-                     json_num(g->median_ape), "p90_ape", json_num(g->p90_ape), "coverage90", json_num(g->coverage90));
+                     json_num(g->median_ape), "p90_ape", json_num(g->p90_ape), "coverage90", json_num(g->coverage90), "half90",
+                     json_num(g->half90));
 }
 
 /* What a table has room for: groups of one key, and classes by phase and of both latencies. */

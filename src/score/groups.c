@@ -116,6 +116,11 @@ static void figures(struct score_group *g, const struct scored *const *rows, siz
     g->median_ape = stats_median(ape, n);
     g->p90_ape = stats_quantile(ape, n, 0.9);
     g->coverage90 = covered / (double)n;
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++)
+        if (rows[i]->priced)
+            ape[k++] = (rows[i]->hi - rows[i]->lo) / (2 * rows[i]->predicted);
+    g->half90 = k > 0 ? stats_median(ape, k) : NAN;
 }
 
 struct named {

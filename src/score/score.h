@@ -195,6 +195,7 @@ struct score_group {
     int n_key;
     size_t rows, unpriced;
     double bias, mape, median_ape, p90_ape, coverage90; /* fractions; of all rows, (72) */
+    double half90; /* median half width of the interval over the prediction, of priced rows; NaN: none is */
 };
 struct score_groups {
     struct score_group *g;

@@ -237,9 +237,10 @@ static void test_figures(void **state)
     assert_near(a->bias, -1.0 / 3, 1e-9);
     assert_near(a->mape, 1.0 / 3, 1e-9);
     assert_true(a->coverage90 == 0 && a->rows == 1);
+    assert_near(a->half90, (125 - 250.0 / 3) / 200, 1e-9);
     /* without a price: 100 % */
     a = score_groups_find(&g, "hardware=Example Box Y2");
-    assert_true(a && a->unpriced == 1 && a->mape == 1 && a->median_ape == 1 && a->bias == -1 && a->coverage90 == 0);
+    assert_true(a && a->unpriced == 1 && a->mape == 1 && a->median_ape == 1 && a->bias == -1 && a->coverage90 == 0 && isnan(a->half90));
     /* MoE decode: 100 predicted, 80 measured: +25 %, and 83 is its lower end */
     a = score_groups_find(&g, "phase=decode,kind=moe,clean=yes");
     assert_true(a && a->rows == 1);
