@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 3 }; /* repetitions with and without counting, in turn, that its cost is the median of */
+enum { ROUNDS = 3 }; /* repetitions with and without counting, in turn, that its cost is the median of: fewer where -r is less... */
+#define SHORT_S 0.5   /* ... and those take so long, in which a moment's disturbance is none */
 
 static int one(const struct bench *b, const struct bench_test *t, const int32_t *tok, bool count, int set, double *seconds,
                struct error *err)
@@ -24,12 +25,13 @@ static int one(const struct bench *b, const struct bench_test *t, const int32_t 
 static int count_sets(const struct bench *b, const struct bench_test *t, const int32_t *tok, struct counter_sample *part,
                       struct run_counting *cost, struct error *err)
 {
-    double plain[ROUNDS], counted[ROUNDS];
-    const int rounds = t->reps < ROUNDS ? t->reps : ROUNDS;
-    for (int i = 0; i < rounds; i++) {
-        if (one(b, t, tok, false, 0, &plain[i], err) != 0 || one(b, t, tok, true, 0, &counted[i], err) != 0)
+    double plain[ROUNDS], counted[ROUNDS], spent = 0;
+    int rounds = 0;
+    for (; rounds < ROUNDS && (rounds < t->reps || spent < SHORT_S); rounds++) {
+        if (one(b, t, tok, false, 0, &plain[rounds], err) != 0 || one(b, t, tok, true, 0, &counted[rounds], err) != 0)
             return -1;
         engine_counts(b->e, &part[0]);
+        spent += plain[rounds] + counted[rounds];
     }
     for (int s = 1; s < cost->n_set; s++) {
         double ignored;
