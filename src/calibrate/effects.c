@@ -222,6 +222,8 @@ static double row_sigma(const struct priced *p)
         s *= 1.5;
     if (p->guesses & (GUESS_MODEL | GUESS_QUANT | GUESS_ACTIVE | GUESS_BATCH | GUESS_PEAK | GUESS_BANDWIDTH))
         s *= 2;
+    if (p->m->kind == MEASURE_SERVING && (p->guesses & GUESS_BATCH)) /* how many sequences a copy has is anybody's guess */
+        s *= 2;
     return s;
 }
 

@@ -12,7 +12,7 @@
 static const struct effect_prior later[] = {
     { TIME_BANDWIDTH, DIM_ALL, 0.8, 0.1 },       { TIME_BANDWIDTH, DIM_STACK, 0, 0.1 },
     { TIME_COMPUTE, DIM_ALL, 0.6, 0.1 },        { TIME_COMPUTE, DIM_STACK, 0, 0.3 },
-    { TIME_KV, DIM_ALL, 1.1, 0.3 },              { TIME_ATTENTION, DIM_ALL, 0.3, 0.5 },
+    { TIME_KV, DIM_ALL, 1.1, 0.3 },              { TIME_ATTENTION, DIM_ALL, 0.5, 0.5 },
     { TIME_SMALL, DIM_ALL, 1.5, 0.3 },           { TIME_SHARPNESS, DIM_ALL, 1, 0.3 },
     { TIME_LAUNCH, DIM_ALL, 3e-6, 0.4 },         { TIME_LAUNCH, DIM_STACK, 0, 0.15 },
     { TIME_LAUNCH_SMALL, DIM_ALL, 0.5, 0.4 },    { TIME_LAUNCH_EXPERT, DIM_ALL, 1.3, 0.3 },

@@ -7,6 +7,8 @@
 
 /* Lengths of a request where a row says none: ShareGPT's means; KV of a short answer. */
 enum { GUESS_PROMPT = 220, GUESS_OUT = 200, GUESS_SHORT = 64, GUESS_PREFILL = 512, GUESS_SEQUENCES = 64 };
+/* Copies that share the users of a server whose prompts are processed elsewhere: the median of those that say it. */
+enum { GUESS_COPIES = 2 };
 /* Servers take as many sequences as memory holds, and no more than this by default (vLLM max_num_seqs, TensorRT-LLM). */
 enum { MAX_SEQUENCES = 256, MAX_SEQUENCES_STATIC = 2048 };
 static const double MEMORY_USED = 0.9; /* of a device's memory: vLLM gpu_memory_utilization */
@@ -184,7 +186,8 @@ static int running(struct priced *out, const struct subject *s, double positions
 int price_serving(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
 {
     const struct layout first = layout_of(&m->prefill), later = layout_of(&m->decode);
-    const double copies = at_least_one(m->decode.workers), dp = later.dp;
+    const bool said = strcmp(m->mode, "disagg") != 0 || m->decode.workers > 0;
+    const double copies = said ? at_least_one(m->decode.workers) : GUESS_COPIES, dp = later.dp;
     double most;
     out->split = layout_devices(&later) > 1 ? SPLIT_TENSOR : SPLIT_NONE;
     out->prompt = m->prompt;
@@ -193,7 +196,7 @@ int price_serving(struct priced *out, const struct measurement *m, const struct 
     out->n_users = or_guess(out, m->concurrency, m->decode.batch * dp * copies, GUESS_BATCH);
     if (isnan(out->n_users))
         return no_price(out, "neither a concurrency nor a batch size");
-    if (strcmp(m->mode, "disagg") == 0 && m->decode.workers == 0) /* how many copies share the users is not said */
+    if (!said)
         out->guesses |= GUESS_BATCH;
     out->batch = fmax(1, out->n_users / copies);
     out->measured_s = m->value;
