@@ -347,10 +347,12 @@ static int set_effects(struct fit *f, bool add, const struct fitted_row *r, stru
         const uint16_t e = add ? fit_effect(f, name, value, p[i].sd, err) : fit_find(f, name);
         if (add && e == FIT_NO_EFFECT)
             return -1;
-        if (e != FIT_NO_EFFECT)
+        if (e != FIT_NO_EFFECT) {
             out->effect[s][n[s]++] = e;
-        else
-            out->loose[s] += p[i].sd * p[i].sd;
+            continue;
+        }
+        out->base[s] += value;
+        out->loose[s] += p[i].sd * p[i].sd;
     }
     return 0;
 }

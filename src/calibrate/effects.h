@@ -67,7 +67,7 @@ double fitted_row_sigma(const struct fitted_row *r, double seconds);
 int fitted_priors(struct fit *f, enum fitted_kind kind, struct error *err);
 /* The effects of a row, added to f where they are new. -1: too many, or out of memory. */
 int fitted_row_effects(struct fit *f, const struct fitted_row *r, struct fit_row *out, struct error *err);
-/* The same without adding: of an effect that f does not know, the variance is loose. */
+/* The same without adding: an effect that f does not know has the value believed before looking, and its variance is loose. */
 void fitted_row_known(const struct fit *f, const struct fitted_row *r, struct fit_row *out);
 extern const struct fit_model fitted_model;
 

@@ -90,7 +90,7 @@ uint16_t fit_effect(struct fit *f, const char *name, double prior, double sd, st
 void fit_slots(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *slot)
 {
     for (int s = 0; s < m->n_slot; s++) {
-        slot[s] = 0;
+        slot[s] = row->base[s];
         for (int k = 0; k < FIT_MAX_EFFECTS; k++)
             if (row->effect[s][k] != FIT_NO_EFFECT)
                 slot[s] += f->effect[row->effect[s][k]].value;

@@ -24,6 +24,7 @@ struct fit_row {
     double ln_seconds;                                /* measured */
     double sigma;                                     /* spread of the logarithm expected of a good row */
     uint16_t effect[FIT_MAX_SLOTS][FIT_MAX_EFFECTS]; /* FIT_NO_EFFECT: none */
+    double base[FIT_MAX_SLOTS];  /* added to the effects: priors of those that all rows share and the fit does not know */
     double loose[FIT_MAX_SLOTS]; /* variance of effects that the row has and the fit does not know; predictions only */
 };
 

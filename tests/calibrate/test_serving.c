@@ -2,6 +2,7 @@
 #include "calibrate/effects.h"
 #include "tests/test.h"
 #include <math.h>
+#include <stdlib.h>
 
 /*
  * 1 TB/s, 100 TFLOP/s. A decode step reads 1 GB, a prompt takes 1 TFLOP; half of both roofs is reached: 2 ms and 20 ms. A pass
@@ -98,12 +99,35 @@ static void test_exchanges(void **state)
     assert_string_equal(serving_link(&t.p), "board");
 }
 
+/* A fit that knows nothing: what is believed before looking, not nothing. */
+static void test_unfitted(void **state)
+{
+    (void)state;
+    struct fit f;
+    struct fit_row row;
+    double slot[TIME_SLOT_COUNT];
+    struct toy t;
+    make(&t, METRIC_TPOT, "agg");
+    static const struct stack stack = { .id = "vllm" };
+    t.p.stack = &stack;
+    struct fitted_row *r = calloc(1, sizeof *r);
+    assert_true(fitted_row_init(r, &t.p));
+    fit_init(&f);
+    fitted_row_known(&f, r, &row);
+    fit_slots(&f, &fitted_model, &row, slot);
+    assert_true(fabs(exp(slot[TIME_BANDWIDTH]) - 0.8) < 1e-9 && fabs(exp(slot[TIME_SEQUENCE]) - 5e-6) < 1e-12);
+    assert_true(slot[TIME_VECTOR] == 0 && row.loose[TIME_BANDWIDTH] > 0);
+    fit_free(&f);
+    free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_step),
         cmocka_unit_test(test_first_token),
         cmocka_unit_test(test_exchanges),
+        cmocka_unit_test(test_unfitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,6 +164,12 @@ static void test_servers(void **state)
     assert_ok(price_row(x.pricer, &m, &p, &err), err);
     assert_int_equal(p.type_k, DTYPE_F16);
     priced_free(&p);
+    m = *x.row[3].m; /* of two copies, if it does not say how many */
+    assert_true(x.row[3].batch == 64);
+    m.decode.workers = 0;
+    assert_ok(price_row(x.pricer, &m, &p, &err), err);
+    assert_true(p.batch == 32 && (p.guesses & GUESS_BATCH));
+    priced_free(&p);
     /* On 4 x 80 GiB 0.9 of what the driver leaves, less 70.6 GB of weights and about 4 GB a device of all else, over 80 layers
      * x 8 heads x 2 x 128 bytes a position, 1024 + 64 positions each. */
     m = *x.row[1].m;
