@@ -35,7 +35,7 @@ static const struct effect_prior priors[] = {
     { TIME_SHARPNESS, DIM_ALL, 1, 0.3 },       { TIME_LINK, DIM_ALL, 0.72, 0.08 },
     { TIME_LINK, DIM_STACK, 0, 0.3 },          { TIME_LINK, DIM_LINK, 0, 1 },
     { TIME_HOP, DIM_ALL, 1, 0.5 },             { TIME_HOP, DIM_STACK, 0, 0.5 },
-    { TIME_HOP, DIM_LINK, 0, 1 },           { TIME_REQUEST, DIM_ALL, 1.1, 0.1 },
+    { TIME_HOP, DIM_LINK, 0, 0.5 },           { TIME_REQUEST, DIM_ALL, 1.1, 0.1 },
     { TIME_REQUEST, DIM_STACK, 0, 0.15 },
 };
 
@@ -100,6 +100,8 @@ void fitted_add_pass(struct time_features *f, const struct priced *p, const stru
 static const double pcie_bytes_s = 31.5e9;    /* PCIe 4.0 x16, one direction: hardware.csv of the facts */
 static const double network_bytes_s = 25e9;   /* a card of 200 Gb/s */
 enum { CARDS_PER_BOARD = 4 };
+/* A step of a ring, of small messages: NCCL's own tables (src/graph/tuning.cc, hwLat, LL). */
+static const double board_hop_s = 0.6e-6, pcie_hop_s = 1e-6, network_hop_s = 5e-6;
 
 static const char *link_of(const struct priced *p)
 {
@@ -113,14 +115,29 @@ static const char *link_of(const struct priced *p)
     return strstr(m->topology, "pairwise") && m->n_devices > 2 ? "pcie" : "board";
 }
 
+/* Of the machine's own bus. */
+static double pcie_of(const struct priced *p)
+{
+    const struct hwprofile *h = &p->machine->h;
+    for (size_t i = 0; i < h->n_link; i++)
+        if (strcmp(h->link[i].topology, "pcie") == 0)
+            return h->link[i].bytes_s.value;
+    return pcie_bytes_s;
+}
+
 static void all_reduce_features(struct time_features *f, const struct priced *p)
 {
     const char *link = link_of(p);
     const double board_s = p->roofs.link_bytes_s;
-    if (strcmp(link, "pcie") == 0)
-        f->wire_s *= board_s / fmin(pcie_bytes_s, board_s);
-    if (strcmp(link, "network") == 0)
+    f->hop_s = board_hop_s;
+    if (strcmp(link, "pcie") == 0) {
+        f->wire_s *= board_s / fmin(pcie_of(p), board_s);
+        f->hop_s = pcie_hop_s;
+    }
+    if (strcmp(link, "network") == 0) {
         f->wire_s *= board_s / fmin(network_bytes_s * fmin(p->m->per_node, CARDS_PER_BOARD), board_s);
+        f->hop_s = network_hop_s;
+    }
 }
 
 static void features(struct fitted_row *r, const struct priced *p)

@@ -12,10 +12,10 @@ enum { HALF = 2, WARP = 32 }; /* bytes of an element: FP16; threads */
 
 /* Threads of a block where there is work for all, and instructions of one iteration: counted in the source, to a third. */
 enum { TORCH_THREADS = 128, TORCH_ELEMENTS = 4, TOKEN_THREADS = 1024, ROPE_THREADS = 512 };
-static const double add_instructions = 8, gelu_instructions = 40; /* an element; erf alone is some thirty */
+static const double add_instructions = 8, gelu_instructions = 30; /* an element; erf alone is some twenty */
 static const double silu_instructions = 60;                       /* exp, a division, 64-bit addresses */
 static const double rope_instructions = 80;                       /* a division of integers, four loads, two stores */
-static const double rms_instructions = 40, layer_norm_instructions = 60; /* of both passes; Welford's update divides */
+static const double rms_instructions = 40, layer_norm_instructions = 40; /* of both passes; Welford's update divides */
 
 static double warps(double threads)
 {

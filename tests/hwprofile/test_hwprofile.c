@@ -100,6 +100,15 @@ static void shipped(void **state)
         check_value(&h.eff.launch_s, "efficiency.launch_s", h.id, true);
         check_value(&h.idle_w, "idle_w", h.id, false);
         check_value(&h.price_usd_h, "price", h.id, false);
+        check_value(&h.n_unit, "units", h.id, false);
+        check_value(&h.unit_threads, "unit_threads", h.id, false);
+        check_value(&h.clock_hz, "clock", h.id, false);
+        check_value(&h.cache_bytes, "cache_bytes", h.id, false);
+        /* 64 or 128 lanes of two operations a cycle are the FP32 peak */
+        if (!isnan(h.n_unit.value)) {
+            const double lanes = h.peak[MATH_FP32].value / (2 * h.n_unit.value * h.clock_hz.value);
+            assert_true(fabs(lanes / 64 - 1) < 0.02 || fabs(lanes / 128 - 1) < 0.02);
+        }
         check_links(&h);
         int n_peak = 0;
         for (int m = 0; m < MATH_COUNT; m++) {

@@ -136,6 +136,13 @@ static void test_ops(void **state)
     assert_int_equal(m->n_merged, 2);
     assert_true(fabs(m->value - 3e-6) < 1e-12); /* their median */
     assert_true(isnan(m->n));
+    assert_true(isnan(m->query_width) && m->gated == -1); /* no row of its attention, none of what comes down */
+    measure_free(&l);
+    load(&l, "small_kernels.csv");
+    /* (1536 - 1024) / 2; twice as many columns up as rows down; of phi-2 as many */
+    assert_true(l.row[4].query_width == 1024 && l.row[4].kv_width == 256 && l.row[4].gated == 1);
+    assert_true(isnan(l.row[10].query_width) && l.row[10].gated == 0);
+    assert_true(l.row[5].tick_s == 1e-6); /* 6.5 us is a median of whole ones */
     measure_free(&l);
     load(&l, "all_reduce.csv");
     assert_int_equal(l.n, 3);

@@ -182,6 +182,47 @@ static void test_servers(void **state)
     unload(&x);
 }
 
+static const struct work_class *class_of(const struct rows *x, size_t i)
+{
+    assert_string_equal(x->row[i].reason, "");
+    return &x->row[i].pass[0].c[0];
+}
+
+/* A device of four has 8 query heads and 2 of keys, of 128: 512 pairs by 512 threads, then 128 by a quarter of them. (77) */
+static void test_small_kernels(void **state)
+{
+    (void)state;
+    struct rows x;
+    load(&x, "small_kernels.csv", false);
+    const struct work_class *c = class_of(&x, 4);
+    assert_string_equal(c->kernel, "rope");
+    assert_true(c->blocks.n == 224 && c->blocks.threads == 512 && c->blocks.trips == 2);
+    assert_true(c->blocks.instructions == (16 + 4) * 80 && c->cost.act_bytes == 2.0 * 2 * 224 * (1024 + 256));
+    c = class_of(&x, 5); /* 3584 elements by 1024 threads: four times, of which the last is half */
+    assert_string_equal(c->kernel, "silu");
+    assert_true(c->blocks.n == 224 && c->blocks.threads == 1024 && c->blocks.trips == 4 && c->blocks.instructions == 112 * 60);
+    assert_true(c->cost.act_bytes == 2.0 * 3 * 224 * 3584 && c->blocks.footprint_bytes == c->cost.act_bytes);
+    c = class_of(&x, 6);
+    assert_string_equal(c->kernel, "rms_norm");
+    assert_true(c->blocks.trips == 4 && c->cost.act_bytes == 2.0 * 2 * 224 * 4096);
+    c = class_of(&x, 7); /* 512 elements a block */
+    assert_string_equal(c->kernel, "add");
+    assert_true(c->count == 1 && c->blocks.n == 224 * 8 && c->blocks.threads == 128 && c->cost.act_bytes == 2.0 * 3 * 224 * 4096);
+    /* phi-2: no gate, one LayerNorm before attention and feed-forward side by side, and two additions behind them */
+    c = class_of(&x, 10);
+    assert_string_equal(c->kernel, "gelu");
+    assert_true(c->cost.act_bytes == 2.0 * 2 * 224 * 10240 && c->blocks.n == 224 * 20);
+    c = class_of(&x, 11);
+    assert_string_equal(c->kernel, "layer_norm");
+    assert_true(c->blocks.threads == 128 && c->blocks.trips == 10);
+    assert_true(class_of(&x, 12)->count == 2);
+    /* no row of its attention: keys as wide as queries */
+    assert_true(class_of(&x, 13)->cost.act_bytes == 2.0 * 2 * 224 * (2560 + 2560));
+    /* the machine's multiprocessors */
+    assert_true(x.row[0].roofs.units.n == 108 && x.row[0].roofs.units.threads == 2048 && x.row[0].roofs.units.cache_bytes == 40 * 0x1p20);
+    unload(&x);
+}
+
 /* ---- a time model that watches what it is shown ---------------------------------------------------------- */
 
 struct watch {
@@ -347,7 +388,12 @@ int main(void)
     hwprofile_set_dirs(data_dirs());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines),  cmocka_unit_test(test_guessed_models),
+<<<<<<< HEAD
         cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
+=======
+        cmocka_unit_test(test_small_kernels),
+        cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
+>>>>>>> f6cbafb (all-reduce: a step of a ring takes what NCCL's tables say of its link; tests and mutants of small kernels)
         cmocka_unit_test(test_anchors),     cmocka_unit_test(test_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
