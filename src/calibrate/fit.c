@@ -101,6 +101,9 @@ void fit_slots(const struct fit *f, const struct fit_model *m, const struct fit_
 void fit_gradient(const struct fit_model *m, const struct fit_row *row, double *slot, double *g)
 {
     for (int s = 0; s < m->n_slot; s++) {
+        g[s] = 0;
+        if (row->effect[s][0] == FIT_NO_EFFECT && row->loose[s] == 0)
+            continue; /* nothing of the row moves it */
         double at = slot[s];
         slot[s] = at + step;
         double up = m->ln_seconds(row->features, slot);

@@ -82,14 +82,15 @@ static int merge_repeats(struct measurements *l, struct error *err)
 
 /* ---- what the rows of one model say together ---------------------------------------------------------- */
 
-static bool same_model(const struct measurement *a, const struct measurement *b)
+static int by_model(const void *x, const void *y)
 {
-    return a->prefill.tp == b->prefill.tp && strcmp(a->model, b->model) == 0 && strcmp(a->hardware, b->hardware) == 0;
+    const struct measurement *a = *(struct measurement *const *)x, *b = *(struct measurement *const *)y;
+    const int c = strcmp(a->hardware, b->hardware), d = c ? c : strcmp(a->model, b->model);
+    return d ? d : a->prefill.tp - b->prefill.tp;
 }
 
 /* Products of a model that say how wide it is. */
 struct widths {
-    const struct measurement *first; /* of the model's rows */
     double qkv, attention, up, down; /* NaN: no row */
 };
 
@@ -120,28 +121,20 @@ static void take_widths(struct measurement *m, const struct widths *w)
 
 static int relate(struct measurements *l, struct error *err)
 {
-    struct widths *w = calloc(l->n + 1, sizeof *w);
-    size_t *of = calloc(l->n + 1, sizeof *of), n = 0;
-    if (!w || !of) {
-        free(w);
-        free(of);
-        return error_oom(err, l->n * sizeof *w, "models of ops");
-    }
-    for (size_t i = 0; i < l->n; i++) {
-        size_t k = n;
-        while (k-- > 0 && !same_model(w[k].first, &l->row[i]))
-            continue;
-        if (k == (size_t)-1) {
-            w[n] = (struct widths){ &l->row[i], NAN, NAN, NAN, NAN };
-            k = n++;
-        }
-        see_width(&w[k], &l->row[i]);
-        of[i] = k;
-    }
+    struct measurement **row = malloc((l->n + 1) * sizeof *row);
+    if (!row)
+        return error_oom(err, l->n * sizeof *row, "models of ops");
     for (size_t i = 0; i < l->n; i++)
-        take_widths(&l->row[i], &w[of[i]]);
-    free(w);
-    free(of);
+        row[i] = &l->row[i];
+    qsort(row, l->n, sizeof *row, by_model);
+    for (size_t i = 0, k; i < l->n; i = k) {
+        struct widths w = { NAN, NAN, NAN, NAN };
+        for (k = i; k < l->n && by_model(&row[i], &row[k]) == 0; k++)
+            see_width(&w, row[k]);
+        for (size_t j = i; j < k; j++)
+            take_widths(row[j], &w);
+    }
+    free(row);
     return 0;
 }
 

@@ -388,12 +388,8 @@ int main(void)
     hwprofile_set_dirs(data_dirs());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines),  cmocka_unit_test(test_guessed_models),
-<<<<<<< HEAD
-        cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
-=======
         cmocka_unit_test(test_small_kernels),
-        cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
->>>>>>> f6cbafb (all-reduce: a step of a ring takes what NCCL's tables say of its link; tests and mutants of small kernels)
+        cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
         cmocka_unit_test(test_anchors),     cmocka_unit_test(test_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
