@@ -41,6 +41,7 @@ dist_models_DATA = \
   %D%/glm-4-9b.json \
   %D%/glm-4.5-air.json \
   %D%/glm-4.5.json \
+  %D%/glm-4.7-flash.json \
   %D%/glm-5.json \
   %D%/gpt-j-6b.json \
   %D%/gpt-neox-20b.json \
@@ -80,6 +81,8 @@ dist_models_DATA = \
   %D%/llama-4-scout-17b-16e.json \
   %D%/llama-bench.tsv \
   %D%/minimax-m2.json \
+  %D%/ministral-3-14b.json \
+  %D%/ministral-3-8b.json \
   %D%/ministral-8b.json \
   %D%/mistral-7b-v0.1.json \
   %D%/mistral-7b.json \
