@@ -280,6 +280,23 @@ void subject_key(char *key, size_t size, const struct measurement *m, const stru
              (m->tags & (TAG_MOE | TAG_HYBRID)) != 0);
 }
 
+/* llama.cpp keeps MLA's cache latent and never expands it; the cost model takes the cheaper of both (36). */
+static void keep_absorbed(struct op_list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->ops[i].form != FORM_ALWAYS)
+            l->ops[i].form_tok = INFINITY;
+}
+
+static int build_ops(struct subject *s, const struct stack *stack, struct error *err)
+{
+    if (op_list_build(&s->ops, &s->m, err) != 0)
+        return -1;
+    if (stack->family == STACK_LLAMA_CPP)
+        keep_absorbed(&s->ops);
+    return op_classes_init(&s->classes, &s->m, &s->ops, err);
+}
+
 int subject_load(struct subject *s, const struct measurement *row, const struct stack *stack, struct error *err)
 {
     *s = (struct subject){ .bits = NAN, .kv_share = 1, .scale = NAN, .whole = stack->family == STACK_MLX };
@@ -292,7 +309,7 @@ int subject_load(struct subject *s, const struct measurement *row, const struct 
     if (s->reason[0])
         return 0;
     s->scale = weight_scale(s, row);
-    if (op_list_build(&s->ops, &s->m, err) != 0 || op_classes_init(&s->classes, &s->m, &s->ops, err) != 0) {
+    if (build_ops(s, stack, err) != 0) {
         op_list_free(&s->ops);
         model_free(&s->m);
         return -1;

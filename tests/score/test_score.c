@@ -382,6 +382,37 @@ static void test_shared(void **state)
     measure_hws_free(&hws);
 }
 
+/* DeepSeek-V2-Lite, a prompt of 512: llama.cpp multiplies 16 heads by the latent cache, 2 x 16 x (576 + 512) FLOP a pair; vLLM expands
+ * it to heads of 192 and 128. Pairs: 512 x 513 / 2 in each of 27 layers. */
+static void test_latent(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "id,source,hardware,n_devices,engine,model,params_b,quant,weight_gib,phase,prompt_len,context_len,batch,tokens_per_s,date_or_build,notes\n"
+        "a,x,NVIDIA RTX 4090,1,llama.cpp,DeepSeek-V2-Lite,15.71,F16,,prefill,512,0,1,1000,2025-06,tags=moe\n"
+        "b,x,NVIDIA RTX 4090,1,vLLM 0.9,DeepSeek-V2-Lite,15.71,F16,,prefill,512,0,1,1000,2025-06,tags=moe\n";
+    static const double a_pair[] = { 2 * 16 * (576 + 512), 2 * 16 * (192 + 128) };
+    struct measurements l;
+    struct error err = { 0 };
+    model_set_dirs(data_dirs());
+    hwprofile_set_dirs(data_dirs());
+    assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
+    struct pricer *pricer = pricer_new(NULL, &err);
+    assert_non_null(pricer);
+    for (size_t i = 0; i < 2; i++) {
+        struct priced p;
+        double flop = 0;
+        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
+        assert_string_equal(p.preset, "deepseek-v2-lite");
+        for (size_t k = 0; k < p.pass[0].n; k++)
+            flop += p.pass[0].c[k].kind == OP_ATTENTION ? p.pass[0].c[k].count * p.pass[0].c[k].cost.flop : 0;
+        assert_near(flop, 27 * a_pair[i] * 512 * 513 / 2, 1e-9);
+        priced_free(&p);
+    }
+    pricer_free(pricer);
+    measure_free(&l);
+}
+
 int main(void)
 {
     model_set_dirs(data_dirs());
@@ -390,7 +421,7 @@ int main(void)
         cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines),  cmocka_unit_test(test_guessed_models),
         cmocka_unit_test(test_small_kernels),
         cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
-        cmocka_unit_test(test_anchors),     cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_anchors), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
