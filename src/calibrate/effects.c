@@ -1,4 +1,5 @@
 #include "calibrate/effects.h"
+#include "calibrate/units.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,15 +16,16 @@ const struct fit_model fitted_model = { TIME_SLOT_COUNT, time_ln_seconds };
 static const struct effect_prior priors[] = {
     { TIME_BANDWIDTH, DIM_ALL, 0.85, 0.15 },   { TIME_BANDWIDTH, DIM_CLASS, 0, 0.1 },
     { TIME_BANDWIDTH, DIM_STACK, 0, 0.1 },     { TIME_BANDWIDTH, DIM_HARDWARE, 0, 0.08 },
-    { TIME_COMPUTE, DIM_ALL, 0.5, 0.4 },       { TIME_COMPUTE, DIM_CLASS, 0, 0.4 },
-    { TIME_COMPUTE, DIM_STACK, 0, 0.4 },       { TIME_COMPUTE, DIM_TYPE, 0, 0.2 },
+    { TIME_COMPUTE, DIM_ALL, 0.45, 0.2 },      { TIME_COMPUTE, DIM_UNIT, 0, 0.3 },
+    { TIME_COMPUTE, DIM_CLASS, 0, 0.1 },
+    { TIME_COMPUTE, DIM_STACK, 0, 0.2 },
     { TIME_COMPUTE, DIM_HARDWARE, 0, 0.12 },   { TIME_VECTOR, DIM_ALL, 6, 0.5 },
     { TIME_VECTOR, DIM_TYPE, 0, 0.4 },         { TIME_VECTOR, DIM_STACK, 0, 0.4 },
-    { TIME_VECTOR, DIM_FORMAT, 0, 0.4 },       { TIME_COMPUTE, DIM_FORMAT, 0, 0.2 },
+    { TIME_VECTOR, DIM_FORMAT, 0, 0.4 },       { TIME_COMPUTE, DIM_PRODUCT, 0, 0.3 },
     { TIME_KV, DIM_ALL, 1.2, 0.3 },
     { TIME_KV, DIM_STACK, 0, 0.3 },
-    { TIME_KV, DIM_ERA, 0, 0.4 },              { TIME_ATTENTION, DIM_ALL, 0.25, 0.6 },
-    { TIME_ATTENTION, DIM_CLASS, 0, 0.3 },     { TIME_ATTENTION, DIM_STACK, 0, 0.4 },
+    { TIME_KV, DIM_ERA, 0, 0.4 },              { TIME_ATTENTION, DIM_ALL, 0.25, 0.3 },
+    { TIME_ATTENTION, DIM_ATTEND, 0, 0.15 },   { TIME_ATTENTION, DIM_KERNEL, 0, 0.4 },
     { TIME_ATTENTION, DIM_ERA, 0, 0.4 },
     { TIME_SMALL, DIM_ALL, 1.5, 0.4 },
     { TIME_SMALL, DIM_OP, 0, 0.5 },
@@ -58,10 +60,21 @@ static const struct effect_prior op_priors[] = {
     { TIME_ISSUE, DIM_OP, 0, 0.3 },          { TIME_CACHE, DIM_ALL, 0.4, 0.3 },
 };
 
-static const char *const dim_names[DIM_COUNT] = { "", "class", "stack", "era", "type", "format", "op", "link", "generation", "mode",
-                                                   "hardware" };
+static const char *const dim_names[DIM_COUNT] = { "",    "unit",   "attend", "kernel", "product",    "class", "stack",   "era",
+                                                 "type", "format", "op",     "link",   "generation", "mode",  "hardware" };
 
-const char *const fitted_kind_names[FITTED_KIND_COUNT] = { "rate", "op", "all_reduce", "tpot", "ttft" };
+const char *const fitted_kind_names[FITTED_KIND_COUNT] = { "rate", "op", "all_reduce", "tpot", "ttft", "prompt" };
+
+/*
+ * Passes of many tokens are another regime than steps: kernels take longer than to launch the next one, and run on other units.
+ * A prompt that passes few tokens at a time (-ub 8) is steps.
+ */
+enum { PROMPT_TOKENS = 64 };
+
+static bool is_prompt(const struct measurement *m)
+{
+    return m->phase == MEASURE_PREFILL && !(m->n_ubatch > 0 && m->n_ubatch < PROMPT_TOKENS) && !(m->prompt < PROMPT_TOKENS);
+}
 
 enum fitted_kind fitted_kind(const struct measurement *m)
 {
@@ -75,18 +88,46 @@ enum fitted_kind fitted_kind(const struct measurement *m)
     case MEASURE_RATE:
         break;
     }
-    return FITTED_RATE;
+    return is_prompt(m) ? FITTED_PROMPT : FITTED_RATE;
 }
 
 /* ---- a row's features ------------------------------------------------------------------- */
+
+/* What runs an op, and what passes through memory for that. (81) */
+static void choose_units(struct time_op *o, const struct priced *p, const struct work_pass *w, const struct work_class *c)
+{
+    if (p->m->kind != MEASURE_RATE || c->n_comm > 0)
+        return;
+    if (c->bits > 0) {
+        const struct unit_use u = unit_of_product(p, c->math, c->bits, c->n_tok);
+        o->flop_s = u.flop_s;
+        if (u.staged_bytes > 0) {
+            o->staged_bytes = c->cost.weight_bytes * (1 + u.staged_bytes * 8 / c->bits);
+            o->cost.weight_bytes *= u.staged_bytes * 8 / c->bits;
+            o->bits = u.staged_bytes * 8;
+        }
+        if (c->kind != OP_EXPERT_MATMUL) {
+            o->flop_s /= unit_padding(p, c->n_tok, 1);
+            return;
+        }
+        const double touched = c->cost.weight_bytes * 8 / c->bits / (c->rows * c->cols);
+        o->host_s = unit_expert_s(p, c->bits, c->n_tok) * touched;
+        o->flop_s /= unit_padding(p, c->cost.flop / (2 * c->rows * c->cols), touched);
+    } else if (c->kind == OP_ATTENTION && w->phase == PHASE_PREFILL) { /* a step's is bound by memory */
+        const struct unit_use u = unit_of_attention(p, c->n_tok);
+        o->flop_s = u.flop_s;
+        o->staged_bytes = u.staged_bytes * c->n_head * w->n_tok * (w->n_past + w->n_tok / fmax(w->n_seq, 1));
+    }
+}
 
 void fitted_add_pass(struct time_features *f, const struct priced *p, const struct work_pass *w, double times, bool native)
 {
     for (size_t i = 0; i < w->n; i++) {
         const struct work_class *c = &w->c[i];
-        const struct time_op o = { .kind = c->kind, .math = c->math, .count = c->count * times, .key = time_key(c->rows, c->cols, c->bits),
-                                   .bits = native ? 0 : c->bits, .cost = c->cost, .n_comm = c->n_comm,
-                                   .link_bytes = c->cost.link_bytes, .blocks = c->kernel ? &c->blocks : NULL };
+        struct time_op o = { .kind = c->kind, .math = c->math, .count = c->count * times, .key = time_key(c->rows, c->cols, c->bits),
+                             .bits = native ? 0 : c->bits, .cost = c->cost, .n_comm = c->n_comm,
+                             .link_bytes = c->cost.link_bytes, .blocks = c->kernel ? &c->blocks : NULL };
+        choose_units(&o, p, w, c);
         time_add(f, &p->roofs, &o);
     }
     f->n_pass += times;
@@ -140,10 +181,22 @@ static void all_reduce_features(struct time_features *f, const struct priced *p)
     }
 }
 
+/*
+ * Layers spread over d devices: llama.cpp sends the m passes of a prompt through them one behind the other, m + d - 1 times a
+ * device's share instead of m d. Source: its pull request 6017 (March 2024). (82)
+ */
+static double pipelined(const struct priced *p)
+{
+    double m = 0;
+    for (size_t i = 0; i < p->n_pass; i++)
+        m += p->pass[i].times;
+    return (m + p->n_devices - 1) / (m * p->n_devices);
+}
+
 static void features(struct fitted_row *r, const struct priced *p)
 {
     struct time_features *f = &r->f;
-    *f = (struct time_features){ .sequential = 1, .prompt = p->m->phase == MEASURE_PREFILL };
+    *f = (struct time_features){ .sequential = 1, .pipelined = 1, .prompt = p->m->phase == MEASURE_PREFILL };
     if (p->m->kind == MEASURE_SERVING) {
         serving_features(f, &r->wait, p);
         return;
@@ -154,6 +207,8 @@ static void features(struct fitted_row *r, const struct priced *p)
         f->n_pass = 0; /* a kernel alone */
     if (p->m->kind == MEASURE_ALL_REDUCE)
         all_reduce_features(f, p);
+    if (p->split == SPLIT_LAYER && is_prompt(p->m))
+        f->pipelined = pipelined(p);
 }
 
 /* ---- its dimensions ----------------------------------------------------------------------- */
@@ -196,11 +251,34 @@ static int type_bits(double bits)
     return bits > 24 ? 32 : bits > 12 ? 16 : bits > 7 ? 8 : 4;
 }
 
+/* Units of the product with most FLOP, and of attention. */
+static void units(struct fitted_row *r, const struct priced *p)
+{
+    double most = 0;
+    for (size_t i = 0; i < p->n_pass; i++)
+        for (size_t k = 0; k < p->pass[i].n; k++) {
+            const struct work_class *c = &p->pass[i].c[k];
+            const double flop = p->pass[i].times * c->count * c->cost.flop;
+            if (c->kind == OP_ATTENTION)
+                snprintf(r->dim[DIM_ATTEND], sizeof r->dim[0], "%s", unit_name(unit_of_attention(p, c->n_tok).unit));
+            if (!(c->bits > 0) || flop <= most)
+                continue;
+            most = flop;
+            snprintf(r->dim[DIM_UNIT], sizeof r->dim[0], "%s", unit_name(unit_of_product(p, c->math, c->bits, c->n_tok).unit));
+        }
+}
+
 static void dimensions(struct fitted_row *r, const struct priced *p)
 {
     const bool op = p->m->kind == MEASURE_OP || p->m->kind == MEASURE_ALL_REDUCE;
     snprintf(r->dim[DIM_ALL], sizeof r->dim[0], "all");
     vendor_class(r->dim[DIM_CLASS], sizeof r->dim[0], p);
+    units(r, p);
+    if (r->dim[DIM_UNIT][0] && p->bits_weight > 0)
+        snprintf(r->dim[DIM_PRODUCT], sizeof r->dim[0], "%.24s%s %.10s %d bits", p->stack->id, is_old(p) ? " before 2024-08" : "",
+                 r->dim[DIM_UNIT], type_bits(p->bits_weight));
+    if (r->dim[DIM_ATTEND][0])
+        snprintf(r->dim[DIM_KERNEL], sizeof r->dim[0], "%.40s %.16s", p->stack->id, r->dim[DIM_ATTEND]);
     /* All names of a machine are one: who predicts knows the profile alone. Of exchanges, the board too. */
     const bool profile = p->machine->profile[0] && p->m->kind != MEASURE_ALL_REDUCE;
     snprintf(r->dim[DIM_HARDWARE], sizeof r->dim[0], "%.60s", profile ? p->machine->profile : p->machine->hardware);
@@ -318,6 +396,25 @@ static bool applies(const struct fitted_row *r, enum time_slot s, enum dimension
     return true;
 }
 
+/*
+ * What is known of units before looking, over DIM_ALL's value. Matrix units are fed through shared memory, vector units and
+ * Apple's grid from registers; products of blocks with scales wait for more than the scales.
+ */
+static const struct {
+    enum unit unit;
+    double compute, attention;
+} unit_priors[] = {
+    { UNIT_MATRIX, 1.2, 1 }, { UNIT_INTEGER, 0.8, 1 }, { UNIT_DOT, 0.9, 1 }, { UNIT_VECTOR, 1.3, 1 }, { UNIT_GRID, 1.4, 2 },
+};
+
+static double of_unit(enum time_slot slot, enum dimension d, const char *unit)
+{
+    for (size_t i = 0; (d == DIM_UNIT || d == DIM_ATTEND) && i < ARRAY_LEN(unit_priors); i++)
+        if (strcmp(unit, unit_name(unit_priors[i].unit)) == 0)
+            return slot == TIME_COMPUTE ? unit_priors[i].compute : unit_priors[i].attention;
+    return 1;
+}
+
 static void effect_name(char *name, size_t size, const struct effect_prior *e, const struct fitted_row *r)
 {
     if (e->dim == DIM_ALL)
@@ -360,7 +457,7 @@ static int set_effects(struct fit *f, bool add, const struct fitted_row *r, stru
         if (!applies(r, s, p[i].dim) || !r->dim[p[i].dim][0])
             continue;
         effect_name(name, sizeof name, &p[i], r);
-        const double value = p[i].dim == DIM_ALL ? log(p[i].value) : 0;
+        const double value = log(p[i].dim == DIM_ALL ? p[i].value : of_unit(s, p[i].dim, r->dim[p[i].dim]));
         const uint16_t e = add ? fit_effect(f, name, value, p[i].sd, err) : fit_find(f, name);
         if (add && e == FIT_NO_EFFECT)
             return -1;

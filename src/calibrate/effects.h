@@ -8,6 +8,10 @@
 /* What rows have in common, or not. */
 enum dimension {
     DIM_ALL,
+    DIM_UNIT,     /* what products run on: "matrix" (units.h) */
+    DIM_ATTEND,   /* what attention runs on */
+    DIM_KERNEL,   /* the engine's attention on these units */
+    DIM_PRODUCT,  /* its products there, of weights of so many bits */
     DIM_CLASS,    /* vendor and class of the machine: "NVIDIA consumer GPU" */
     DIM_STACK,    /* engine and back end */
     DIM_ERA,      /* an engine of long ago: it got faster since */
@@ -22,9 +26,9 @@ enum dimension {
 };
 
 /* Rows of one kind are fitted together: what a kernel alone reaches is not what an engine does. */
-enum fitted_kind { FITTED_RATE, FITTED_OP, FITTED_ALL_REDUCE, FITTED_TPOT, FITTED_TTFT, FITTED_KIND_COUNT };
+enum fitted_kind { FITTED_RATE, FITTED_OP, FITTED_ALL_REDUCE, FITTED_TPOT, FITTED_TTFT, FITTED_PROMPT, FITTED_KIND_COUNT };
 enum fitted_kind fitted_kind(const struct measurement *m);
-extern const char *const fitted_kind_names[FITTED_KIND_COUNT]; /* "rate" "op" "all_reduce" "tpot" "ttft" */
+extern const char *const fitted_kind_names[FITTED_KIND_COUNT]; /* "rate" "op" "all_reduce" "tpot" "ttft" "prompt" */
 
 /* A row as the fit sees it. */
 struct fitted_row {

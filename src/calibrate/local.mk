@@ -15,6 +15,8 @@ libcalibrate_a_SOURCES = \
   %D%/spread.c \
   %D%/known.c \
   %D%/held_out.c \
+  %D%/units.h \
+  %D%/units.c \
   %D%/model.c \
   %D%/software.h \
   %D%/software.c \

@@ -56,7 +56,7 @@ static enum time_kind kind_of(enum op_kind k)
 void time_features_init(struct time_features *f)
 {
     f->n_term = 0;
-    f->n_pass = f->wire_s = f->n_hop = f->hop_s = f->n_seq = f->n_queue = 0;
+    f->n_pass = f->wire_s = f->n_hop = f->hop_s = f->n_seq = f->n_queue = f->host_s = f->pipelined = 0;
     f->sequential = 1;
     f->one_step = f->prompt = false;
     f->before = NULL;
@@ -110,10 +110,16 @@ void time_add(struct time_features *f, const struct roofs *r, const struct time_
         x->grid = time_grid_of(o->blocks, &r->units);
     const double vector = r->peak[MATH_FP32].flop_s / 2;
     x->count += o->count;
-    x->compute_s += o->count * o->cost.flop / r->peak[o->math].flop_s;
+    x->compute_s += o->count * o->cost.flop / (o->flop_s > 0 ? o->flop_s : r->peak[o->math].flop_s);
     x->memory_s += o->count * all_bytes(&o->cost) / r->bytes_s;
     if ((k == TIME_PRODUCT || k == TIME_EXPERT_PRODUCT) && o->bits > 0)
         x->vector_s += o->count * (o->cost.weight_bytes * 8 / o->bits) / vector;
+    f->host_s += o->count * o->host_s;
+    if (o->staged_bytes > 0) {
+        struct time_term *y = term_of(f, TIME_STAGED, 0);
+        y->count += o->count;
+        y->memory_s += o->count * o->staged_bytes / r->bytes_s;
+    }
 }
 
 uint64_t time_key(double rows, double cols, double bits)
@@ -179,7 +185,7 @@ double time_ln_seconds(const void *features, const double *slot)
     const double e_c = exp(slot[TIME_COMPUTE]), e_a = exp(slot[TIME_ATTENTION]), vector = exp(slot[TIME_VECTOR]);
     const double launch = exp(slot[TIME_LAUNCH]), kv = exp(slot[TIME_KV]), small = exp(slot[TIME_SMALL]);
     const double launch_expert = launch * exp(slot[TIME_LAUNCH_EXPERT]), launch_small = launch * exp(slot[TIME_LAUNCH_SMALL]);
-    double s = f->n_pass * exp(slot[TIME_STEP]) + f->n_seq * exp(slot[TIME_SEQUENCE]);
+    double s = f->n_pass * exp(slot[TIME_STEP]) + f->n_seq * exp(slot[TIME_SEQUENCE]) + f->host_s;
     for (int i = 0; i < f->n_term; i++) {
         const struct time_term *x = &f->term[i];
         const double memory = x->memory_s / e_b;
@@ -203,13 +209,16 @@ double time_ln_seconds(const void *features, const double *slot)
         case TIME_SMALL_KERNEL:
             s += small_kernel_s(x, slot, memory * small);
             continue;
+        case TIME_STAGED:
+            roof = memory;
+            break;
         }
         s += roof + x->count * start;
     }
     /* Parts as small as pays off, one behind the other: the root of what they take alone adds up. (75) */
     const double wire = f->wire_s / fraction(slot[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(slot[TIME_HOP]);
     s += wire + hops + (f->one_step ? 0 : 2 * sqrt(wire * hops));
-    s *= max2(f->sequential, 1) * (1 + f->n_queue * exp(slot[TIME_QUEUE]));
+    s *= max2(f->sequential, 1) * (f->pipelined > 0 ? f->pipelined : 1) * (1 + f->n_queue * exp(slot[TIME_QUEUE]));
     if (f->before)
         s += exp(time_ln_seconds(f->before, slot) - slot[TIME_REQUEST]);
     return log(s) + slot[TIME_REQUEST];
@@ -265,9 +274,9 @@ void time_gradient(const struct time_features *f, const double *slot, double *g,
     const double launch = exp(slot[TIME_LAUNCH]), kv = exp(slot[TIME_KV]), small = exp(slot[TIME_SMALL]),
                  expert = exp(slot[TIME_EXPERT]), slope_b = fraction_slope(slot[TIME_BANDWIDTH]);
     const double launch_expert = launch * exp(slot[TIME_LAUNCH_EXPERT]), launch_small = launch * exp(slot[TIME_LAUNCH_SMALL]);
-    double d[TIME_SLOT_COUNT] = { 0 }, s = f->n_pass * exp(slot[TIME_STEP]);
+    double d[TIME_SLOT_COUNT] = { 0 }, s = f->n_pass * exp(slot[TIME_STEP]) + f->host_s;
     struct time_sides side = { 0 };
-    d[TIME_STEP] = s;
+    d[TIME_STEP] = s - f->host_s;
     side.bound_s[BOUND_LAUNCH] = s;
     for (int i = 0; i < f->n_term; i++) {
         const struct time_term *x = &f->term[i];
@@ -299,6 +308,10 @@ void time_gradient(const struct time_features *f, const double *slot, double *g,
             start = launch_small;
             d[TIME_SMALL] += r.b;
             d[TIME_LAUNCH_SMALL] += x->count * start;
+            add_bound(&side, &r, 0, r.b, x->count * start);
+            break;
+        case TIME_STAGED:
+            r = (struct roof){ .seconds = memory, .b = memory };
             add_bound(&side, &r, 0, r.b, x->count * start);
             break;
         case TIME_SMALL_KERNEL: /* a kernel alone is no part of a pass */

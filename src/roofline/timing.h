@@ -38,7 +38,7 @@ const char *time_slot_name(enum time_slot s); /* "bandwidth" */
 const char *time_slot_unit(enum time_slot s); /* "fraction", "s", "op/weight", "factor" */
 int time_slot_find(const char *name);         /* -1: unknown */
 
-enum time_kind { TIME_PRODUCT, TIME_EXPERT_PRODUCT, TIME_ATTEND, TIME_OTHER, TIME_SMALL_KERNEL };
+enum time_kind { TIME_PRODUCT, TIME_EXPERT_PRODUCT, TIME_ATTEND, TIME_OTHER, TIME_STAGED, TIME_SMALL_KERNEL };
 
 /* A small kernel of a GPU: blocks of threads that walk an operand, a few loads after one another. (76) */
 struct time_blocks {
@@ -74,6 +74,7 @@ struct time_features {
     struct time_term term[TIME_MAX_TERMS];
     int n_term;
     double n_pass;
+    double host_s;       /* the device waits for the host */
     double wire_s;       /* bytes to other devices over the link's bandwidth */
     double n_hop;        /* steps of the exchanges */
     double hop_s;        /* of one of them, as the profile has it; the slot is a factor of it */
@@ -83,6 +84,7 @@ struct time_features {
     double n_queue;      /* others whose prompts a prompt may wait for; 0: none */
     bool prompt;         /* passes of prompts: of intervals, which differ by phase */
     const struct time_features *before; /* until then, which the queue does not multiply; NULL: nothing */
+    double pipelined;    /* part of the seconds that is left where stages work at once on parts of a prompt; 0: 1 */
 };
 
 /* Equal ops of a pass, as the features need them. */
@@ -93,6 +95,9 @@ struct time_op {
     uint64_t key;            /* equal ones are one term: shape and type of the matrix; 0: none */
     double bits;             /* of a weight; 0: no weights */
     struct cost cost;        /* of one op */
+    double flop_s;           /* peak of the units it runs on; 0: that of its math (81) */
+    double staged_bytes;     /* written and read again between kernels, which no cost counts; 0: none (81) */
+    double host_s;           /* that the host takes and the device waits for (81) */
     uint32_t n_comm;         /* devices that exchange; 0: no traffic */
     double link_bytes;       /* that a device sends in one */
     const struct time_blocks *blocks; /* a small kernel of known shape; NULL: none */

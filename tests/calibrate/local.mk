@@ -8,5 +8,8 @@ check_PROGRAMS += %D%/test_serving
 check_PROGRAMS += %D%/test_spread
 %C%_test_spread_SOURCES = %D%/test_spread.c tests/test.h
 %C%_test_spread_LDADD   = libcalibrate.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
-TESTS += %D%/test_fit %D%/test_serving %D%/test_spread
+check_PROGRAMS += %D%/test_units
+%C%_test_units_SOURCES = %D%/test_units.c tests/test.h
+%C%_test_units_LDADD   = libcalibrate.a libscore.a libmeasure.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
+TESTS += %D%/test_fit %D%/test_serving %D%/test_spread %D%/test_units
 endif

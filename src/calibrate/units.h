@@ -1,0 +1,40 @@
+/*
+ * units: what an engine multiplies with on a machine. One chip has a peak for each of its units; which of them a product or
+ * attention runs on is a fact of the engine's back end, of its age and of the machine's generation, not a constant to be fitted.
+ * Source: methods.md (81).
+ */
+#ifndef CALIBRATE_UNITS_H
+#define CALIBRATE_UNITS_H
+
+#include "score/score.h"
+
+enum unit {
+    UNIT_MATRIX,  /* 16-bit (or 8-bit float) products of tensor, WMMA, MFMA and XMX units */
+    UNIT_INTEGER, /* 8-bit integer products of the same */
+    UNIT_DOT,     /* four 8-bit products in a lane: dp4a */
+    UNIT_VECTOR,  /* multiply-adds of floats */
+    UNIT_GRID,    /* Apple's simdgroup matrices: they multiply on the vector units, and feed them well */
+    UNIT_CPU,
+    UNIT_COUNT,
+};
+const char *unit_name(enum unit u); /* "matrix" */
+
+struct unit_use {
+    enum unit unit;
+    double flop_s;        /* its peak; 0: the one of the operands' type */
+    double staged_bytes;  /* of the operand that a kernel before writes a weight as, and the product reads; 0: the weight itself */
+};
+
+/* Products of weights of so many bits by n_tok tokens, math: the type that the cost model has for them. */
+struct unit_use unit_of_product(const struct priced *p, enum math math, double bits, double n_tok);
+/* flop_s as above; staged_bytes: that a score takes through memory between the products; 0: scores stay on the chip. */
+struct unit_use unit_of_attention(const struct priced *p, double n_tok);
+/* Tokens that a product takes the time of, over the n_tok it has: tiles are computed whole. n_matrix: matrices they are spread over at
+ * random (a layer's experts); 1: one. */
+double unit_padding(const struct priced *p, double n_tok, double n_matrix);
+/* Seconds that starting one expert's product by itself takes; 0: all experts of a layer are one kernel. */
+double unit_expert_s(const struct priced *p, double bits, double n_tok);
+/* llama.cpp's build number, stated or as of the date; 0: neither is said. Of other engines' rows as well. */
+int unit_build(const struct measurement *m);
+
+#endif

@@ -1,0 +1,195 @@
+/* Which units an engine multiplies with, by machine, age, type and tokens: the cases of methods.md (81), figures by hand. */
+#include "../test.h"
+#include "calibrate/units.h"
+#include "roofline/timing.h"
+#include <math.h>
+
+#define assert_near(a, b, rel)                                                        \
+    do {                                                                              \
+        if (!(fabs((a) - (b)) <= (rel) * fabs((double)(b))))                            \
+            fail_msg("%s = %.9g, expected %.9g", #a, (double)(a), (double)(b));       \
+    } while (0)
+
+/* A machine of these teraflops (0: it has no such figure) and a row of that engine on it. */
+struct row {
+    struct priced p;
+    struct measurement m;
+    struct machine machine;
+};
+
+static void put(struct peak *to, double tflops, double borrowed)
+{
+    *to = (struct peak){ .flop_s = (tflops > 0 ? tflops : borrowed) * 1e12, .derived = !(tflops > 0) };
+}
+
+static struct row *on(const char *hardware, const char *class_name, double fp32, double fp16, double int8, const char *engine,
+                      const char *date, const char *notes)
+{
+    static struct row r;
+    r = (struct row){ .m = { .hardware = hardware, .date = date, .notes = notes } };
+    snprintf(r.machine.hardware, sizeof r.machine.hardware, "%s", hardware);
+    snprintf(r.machine.class_name, sizeof r.machine.class_name, "%s", class_name);
+    r.p.m = &r.m;
+    r.p.machine = &r.machine;
+    r.p.stack = stack_find(engine, hardware);
+    put(&r.p.roofs.peak[MATH_FP32], fp32, 0);
+    put(&r.p.roofs.peak[MATH_FP16], fp16, fp32);
+    put(&r.p.roofs.peak[MATH_BF16], fp16, fp32);
+    put(&r.p.roofs.peak[MATH_INT8], int8, 0);
+    return &r;
+}
+
+static struct row *rtx3090(const char *date)
+{
+    return on("NVIDIA RTX 3090", "consumer GPU", 35.6, 71.2, 284, "llama.cpp", date, "");
+}
+
+static void expect(struct unit_use u, enum unit unit, double tflops, double staged)
+{
+    assert_string_equal(unit_name(u.unit), unit_name(unit));
+    assert_near(u.flop_s, tflops * 1e12, 1e-3);
+    assert_near(u.staged_bytes, staged, 1e-9);
+}
+
+/* GeForce's 16-bit figure is for 32-bit sums; cuBLAS adds in 16 bits for llama.cpp. Other cards have one rate. */
+static void test_geforce(void **state)
+{
+    (void)state;
+    expect(unit_of_product(&rtx3090("2025-06")->p, MATH_FP16, 16, 512), UNIT_MATRIX, 142.4, 0);
+    expect(unit_of_product(&rtx3090("2025-06")->p, MATH_BF16, 16, 512), UNIT_MATRIX, 71.2, 0);
+    struct row *turing = on("NVIDIA RTX 2080 Ti", "consumer GPU", 13.45, 53.8, 215, "llama.cpp", "", "");
+    expect(unit_of_product(&turing->p, MATH_FP16, 16, 512), UNIT_MATRIX, 107.6, 0);
+    struct row *a40 = on("NVIDIA A40", "datacenter GPU", 37.4, 149.7, 299, "llama.cpp", "", "");
+    expect(unit_of_product(&a40->p, MATH_FP16, 16, 512), UNIT_MATRIX, 149.7, 0);
+    /* a file that has the figure for 16-bit sums already */
+    struct row *given = on("NVIDIA RTX 4070", "consumer GPU", 29.15, 116.6, 233, "llama.cpp", "", "");
+    expect(unit_of_product(&given->p, MATH_FP16, 16, 512), UNIT_MATRIX, 116.6, 0);
+    struct row *vllm = on("NVIDIA RTX 3090", "consumer GPU", 35.6, 71.2, 284, "vLLM 0.9", "", "");
+    expect(unit_of_product(&vllm->p, MATH_FP16, 16, 512), UNIT_MATRIX, 71.2, 0);
+}
+
+/* Quantized weights on CUDA: made FP16 first, until MMQ had tensor cores; few tokens on dp4a. 64 products of a block and 4
+ * instructions for its scales: 64 / (64 / 284 + 8 / 35.6) and 64 / (64 / 142.4 + 8 / 35.6) Tflop/s. */
+static void test_quantized(void **state)
+{
+    (void)state;
+    expect(unit_of_product(&rtx3090("May 2024; build 4426e298 (2824)")->p, MATH_FP16, 4.5, 512), UNIT_MATRIX, 142.4, 2);
+    expect(unit_of_product(&rtx3090("May 2024; build 4426e298 (2824)")->p, MATH_FP16, 4.5, 64), UNIT_DOT, 94.933, 0);
+    expect(unit_of_product(&rtx3090("2024-06 (PR value)")->p, MATH_FP16, 4.5, 512), UNIT_INTEGER, 142.2, 0);
+    expect(unit_of_product(&rtx3090("")->p, MATH_FP16, 4.5, 8), UNIT_DOT, 94.933, 0);
+    struct row *pascal = on("NVIDIA GTX 1050 Ti", "consumer GPU", 2.1, 0, 0, "llama.cpp", "", "");
+    expect(unit_of_product(&pascal->p, MATH_FP16, 4.5, 512), UNIT_DOT, 5.6, 0);
+    expect(unit_of_product(&pascal->p, MATH_FP16, 16, 512), UNIT_VECTOR, 2.1, 0);
+}
+
+static void test_other_makers(void **state)
+{
+    (void)state;
+    struct row *b70 = on("Intel Arc Pro B70", "workstation GPU", 22.9, 184, 367, "llama.cpp (sycl)", "build 74d6248f7 (9039)", "fa=1");
+    expect(unit_of_product(&b70->p, MATH_BF16, 16, 512), UNIT_VECTOR, 22.9, 4);
+    expect(unit_of_product(&b70->p, MATH_FP16, 16, 512), UNIT_MATRIX, 184, 0);
+    expect(unit_of_product(&b70->p, MATH_FP16, 4.5, 512), UNIT_MATRIX, 184, 2);
+    expect(unit_of_attention(&b70->p, 512), UNIT_VECTOR, 22.9, 0);
+    struct row *rdna2 = on("AMD RX 6800 XT", "consumer GPU", 20.74, 41.5, 83, "llama.cpp (ROCm)", "2024-01-22", "");
+    expect(unit_of_product(&rdna2->p, MATH_FP16, 6.6, 512), UNIT_DOT, 55.307, 0); /* 64 / (64 / 82.96 + 8 / 20.74) */
+    expect(unit_of_product(&rdna2->p, MATH_FP16, 16, 512), UNIT_VECTOR, 41.5, 0);
+    struct row *old = on("AMD RX 6800 XT", "consumer GPU", 20.74, 41.5, 83, "llama.cpp (Vulkan)", "2024-01-22", "");
+    expect(unit_of_product(&old->p, MATH_FP16, 6.6, 512), UNIT_VECTOR, 20.74, 0);
+    struct row *m2 = on("Apple M2 Ultra (76-core GPU)", "Apple GPU", 26.98, 26.98, 0, "mlx-lm 0.28.2", "", "");
+    expect(unit_of_product(&m2->p, MATH_FP16, 4.5, 2048), UNIT_GRID, 26.98, 0);
+}
+
+/* RDNA attends on its matrix units since build 7700; without flash attention scores go through memory. */
+static void test_attention(void **state)
+{
+    (void)state;
+    struct row *r = on("AMD Radeon AI PRO R9700", "workstation GPU", 47.8, 191, 383, "llama.cpp (rocm7.1.1)", "build 2aa45ef9e (7423)",
+                       "tags=; fa=1");
+    expect(unit_of_attention(&r->p, 512), UNIT_VECTOR, 47.8, 0);
+    r->m.date = "build 0253fb21f (9187)";
+    expect(unit_of_attention(&r->p, 512), UNIT_MATRIX, 191, 0);
+    r->m.notes = "llama-bench default (no flash attention)";
+    expect(unit_of_attention(&r->p, 512), UNIT_MATRIX, 191, 16);
+    struct row *vulkan = on("AMD RX 9070 XT", "consumer GPU", 48.7, 194.6, 389, "llama.cpp (Vulkan)", "", "fa=1");
+    expect(unit_of_attention(&vulkan->p, 512), UNIT_VECTOR, 48.7, 0);
+    struct row *ada = on("NVIDIA RTX 4090", "consumer GPU", 82.6, 165.2, 660, "llama.cpp (Vulkan)", "", "fa=1");
+    expect(unit_of_attention(&ada->p, 512), UNIT_MATRIX, 165.2, 0);
+}
+
+static void test_experts(void **state)
+{
+    (void)state;
+    struct row *r = on("AMD Radeon AI PRO R9700", "workstation GPU", 47.8, 191, 383, "llama.cpp (rocm7.1.1)", "build 2aa45ef9e (7423)", "");
+    assert_near(unit_expert_s(&r->p, 16, 512), 40e-6, 1e-9);
+    assert_true(unit_expert_s(&r->p, 4.5, 512) == 0);
+    assert_true(unit_expert_s(&r->p, 16, 1) == 0);
+    r->m.date = "2025-03";
+    assert_near(unit_expert_s(&r->p, 4.5, 512), 40e-6, 1e-9);
+    struct row *vulkan = on("AMD RX 9070 XT", "consumer GPU", 48.7, 194.6, 389, "llama.cpp (Vulkan)", "", "");
+    assert_true(unit_expert_s(&vulkan->p, 16, 512) == 0);
+}
+
+/* 48 tokens are two tiles of 32; 100 on 4 experts leave half a tile unused on each: (100 + 4 * 16) / 100. */
+static void test_padding(void **state)
+{
+    (void)state;
+    struct row *r = rtx3090("");
+    assert_near(unit_padding(&r->p, 48, 1), 64.0 / 48, 1e-12);
+    assert_near(unit_padding(&r->p, 512, 1), 1, 1e-12);
+    assert_near(unit_padding(&r->p, 8, 1), 1, 1e-12);
+    assert_near(unit_padding(&r->p, 100, 4), 1.64, 1e-12);
+    r->p.roofs.cpu = true;
+    assert_near(unit_padding(&r->p, 48, 1), 1, 1e-12);
+}
+
+/*
+ * One product of 2e12 FLOP at 1e12 FLOP/s of its own units, half of which are reached: 4 s. 3e9 bytes pass before it at 1e9 B/s, three
+ * quarters of which are: 4 s. The host takes 1 s. Nothing else: 9 s; of two stages that work at once, three quarters.
+ */
+static void test_seconds(void **state)
+{
+    (void)state;
+    double slot[TIME_SLOT_COUNT];
+    for (int i = 0; i < TIME_SLOT_COUNT; i++)
+        slot[i] = log(1e-12);
+    slot[TIME_BANDWIDTH] = log(0.75);
+    slot[TIME_COMPUTE] = log(0.5);
+    slot[TIME_REQUEST] = 0;
+    slot[TIME_SHARPNESS] = log(40);
+    struct roofs r = { .bytes_s = 1e9 };
+    r.peak[MATH_FP16].flop_s = 5e12; /* not those */
+    r.peak[MATH_FP32].flop_s = 1e12;
+    const struct time_op o = { .kind = OP_MATMUL, .math = MATH_FP16, .count = 1, .key = 1, .bits = 16, .flop_s = 1e12,
+                               .staged_bytes = 3e9, .host_s = 1, .cost = { .flop = 2e12, .weight_bytes = 1e3 } };
+    struct time_features f = { .n_pass = 1 };
+    time_add(&f, &r, &o);
+    assert_near(exp(time_ln_seconds(&f, slot)), 9, 2e-3); /* e_b's smooth cap: 0.75 is 0.7494 */
+    f.pipelined = 0.75;
+    assert_near(exp(time_ln_seconds(&f, slot)), 6.75, 2e-3);
+}
+
+static void test_builds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *date;
+        int build;
+    } cases[] = { { "build 2aa45ef9e (7423)", 7423 }, { "b9174-g0253fb21f", 9174 }, { "May 2024; build 4426e298 (2824)", 2824 },
+                  { "May 2024", 2300 },               { "2024-06 (PR value)", 3100 }, { "2024-01-22", 1590 },
+                  { "2026 (PR value)", 9400 },        { "2023-05", 1 },               { "", 0 }, { "v0.5", 0 } };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct measurement m = { .date = cases[i].date };
+        if (unit_build(&m) != cases[i].build)
+            fail_msg("\"%s\": build %d, expected %d", cases[i].date, unit_build(&m), cases[i].build);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_geforce),   cmocka_unit_test(test_quantized), cmocka_unit_test(test_other_makers),
+        cmocka_unit_test(test_attention), cmocka_unit_test(test_experts),   cmocka_unit_test(test_builds),
+        cmocka_unit_test(test_padding),   cmocka_unit_test(test_seconds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
