@@ -1,8 +1,7 @@
 #include "calibrate/effects.h"
+#include "calibrate/decode.h"
 #include "calibrate/units.h"
-#include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const struct fit_model fitted_model = { TIME_SLOT_COUNT, time_ln_seconds };
@@ -19,7 +18,7 @@ static const struct effect_prior priors[] = {
     { TIME_COMPUTE, DIM_ALL, 0.45, 0.2 },      { TIME_COMPUTE, DIM_UNIT, 0, 0.3 },
     { TIME_COMPUTE, DIM_CLASS, 0, 0.1 },
     { TIME_COMPUTE, DIM_STACK, 0, 0.2 },
-    { TIME_COMPUTE, DIM_HARDWARE, 0, 0.12 },   { TIME_VECTOR, DIM_ALL, 6, 0.5 },
+    { TIME_COMPUTE, DIM_HARDWARE, 0, 0.12 },   { TIME_VECTOR, DIM_ALL, 1, 0.5 },
     { TIME_VECTOR, DIM_TYPE, 0, 0.4 },         { TIME_VECTOR, DIM_STACK, 0, 0.4 },
     { TIME_VECTOR, DIM_FORMAT, 0, 0.4 },       { TIME_COMPUTE, DIM_PRODUCT, 0, 0.3 },
     { TIME_KV, DIM_ALL, 1.2, 0.3 },
@@ -60,10 +59,35 @@ static const struct effect_prior op_priors[] = {
     { TIME_ISSUE, DIM_OP, 0, 0.3 },          { TIME_CACHE, DIM_ALL, 0.4, 0.3 },
 };
 
-static const char *const dim_names[DIM_COUNT] = { "",    "unit",   "attend", "kernel", "product",    "class", "stack",   "era",
-                                                 "type", "format", "op",     "link",   "generation", "mode",  "hardware" };
+/*
+ * Of decode steps, whose operations a weight and launches are facts of the engine (79): what is left are factors near 1.
+ * Read loops reach nine tenths of most memories; a plain launch takes some 4 microseconds; an element of the cache takes a
+ * load, a conversion and a multiply-add a head; a block that walks along a cache waits some 0.5 microseconds for memory with
+ * 32 positions on the way.
+ */
+static const struct effect_prior decode_priors[] = {
+    { TIME_BANDWIDTH, DIM_ALL, 0.88, 0.1 },    { TIME_BANDWIDTH, DIM_VENDOR, 0, 0.07 },
+    { TIME_BANDWIDTH, DIM_CLASS, 0, 0.07 },    { TIME_BANDWIDTH, DIM_STACK, 0, 0.08 },
+    { TIME_BANDWIDTH, DIM_HARDWARE, 0, 0.08 }, { TIME_COMPUTE, DIM_ALL, 0.5, 0.4 },
+    { TIME_COMPUTE, DIM_STACK, 0, 0.4 },       { TIME_VECTOR, DIM_ALL, 1, 0.3 },
+    { TIME_VECTOR, DIM_KIND, 0, 0.3 },         { TIME_VECTOR, DIM_FORMAT, 0, 0.4 },
+    { TIME_VECTOR, DIM_STACK, 0, 0.2 },        { TIME_KV, DIM_ALL, 1.1, 0.1 },
+    { TIME_KV, DIM_STACK, 0, 0.15 },           { TIME_HEADS, DIM_ALL, 4, 0.7 },
+    { TIME_HEADS, DIM_PAIR, 0, 1 },            { TIME_WALK, DIM_ALL, 16e-9, 0.4 },
+    { TIME_WALK, DIM_STACK, 0, 0.5 },          { TIME_SMALL, DIM_ALL, 1.5, 0.4 },
+    { TIME_LAUNCH, DIM_ALL, 4e-6, 0.4 },       { TIME_LAUNCH, DIM_CLASS, 0, 0.3 },
+    { TIME_LAUNCH, DIM_STACK, 0, 0.5 },        { TIME_LAUNCH, DIM_HARDWARE, 0, 0.3 },
+    { TIME_STEP, DIM_ALL, 2e-4, 1 },           { TIME_EXPERT, DIM_ALL, 1.2, 0.15 },
+    { TIME_EXPERT, DIM_STACK, 0, 0.3 },        { TIME_SHARPNESS, DIM_ALL, 1, 0.3 },
+    { TIME_LINK, DIM_ALL, 0.72, 0.08 },        { TIME_LINK, DIM_STACK, 0, 0.3 },
+    { TIME_HOP, DIM_ALL, 1, 0.5 },             { TIME_HOP, DIM_STACK, 0, 0.5 },
+    { TIME_REQUEST, DIM_ALL, 1.05, 0.05 },     { TIME_REQUEST, DIM_STACK, 0, 0.15 },
+};
 
-const char *const fitted_kind_names[FITTED_KIND_COUNT] = { "rate", "op", "all_reduce", "tpot", "ttft", "prompt" };
+static const char *const dim_names[DIM_COUNT] = { "",       "unit", "attend",     "kernel", "product", "class", "stack", "era",     "type",
+                                                 "format", "op",   "link",       "generation", "mode",  "vendor", "kind", "pair", "hardware" };
+
+const char *const fitted_kind_names[FITTED_KIND_COUNT] = { "rate", "decode", "prompt", "op", "all_reduce", "tpot", "ttft" };
 
 /*
  * Passes of many tokens are another regime than steps: kernels take longer than to launch the next one, and run on other units.
@@ -88,7 +112,13 @@ enum fitted_kind fitted_kind(const struct measurement *m)
     case MEASURE_RATE:
         break;
     }
-    return is_prompt(m) ? FITTED_PROMPT : FITTED_RATE;
+    return m->phase == MEASURE_DECODE ? FITTED_DECODE : is_prompt(m) ? FITTED_PROMPT : FITTED_RATE;
+}
+
+bool fitted_teaches(enum fitted_kind k, const struct measurement *m)
+{
+    const enum fitted_kind own = fitted_kind(m);
+    return own == k || (k == FITTED_RATE && own == FITTED_DECODE);
 }
 
 /* ---- a row's features ------------------------------------------------------------------- */
@@ -120,6 +150,17 @@ static void choose_units(struct time_op *o, const struct priced *p, const struct
     }
 }
 
+/* Of a decode step, what its engine does for it. (79) */
+static void add_facts(struct time_op *o, const struct priced *p, const struct work_pass *w)
+{
+    o->launches = decode_launches(p);
+    o->ops_weight = o->bits > 0 ? decode_ops_weight(p, o->bits) : 0;
+    if (o->kind != OP_ATTENTION)
+        return;
+    o->heads = o->cost.flop / 2;
+    o->walked = decode_walks(p) ? w->n_past + 1 : 0;
+}
+
 void fitted_add_pass(struct time_features *f, const struct priced *p, const struct work_pass *w, double times, bool native)
 {
     for (size_t i = 0; i < w->n; i++) {
@@ -127,7 +168,12 @@ void fitted_add_pass(struct time_features *f, const struct priced *p, const stru
         struct time_op o = { .kind = c->kind, .math = c->math, .count = c->count * times, .key = time_key(c->rows, c->cols, c->bits),
                              .bits = native ? 0 : c->bits, .cost = c->cost, .n_comm = c->n_comm,
                              .link_bytes = c->cost.link_bytes, .blocks = c->kernel ? &c->blocks : NULL };
-        choose_units(&o, p, w, c);
+        if (p->m->kind == MEASURE_OP)
+            o.ops_weight = 1; /* a library's product of 16-bit numbers */
+        if (f->decode)
+            add_facts(&o, p, w);
+        else
+            choose_units(&o, p, w, c);
         time_add(f, &p->roofs, &o);
     }
     f->n_pass += times;
@@ -193,10 +239,14 @@ static double pipelined(const struct priced *p)
     return (m + p->n_devices - 1) / (m * p->n_devices);
 }
 
+/* Positions from which attention's share of a step shows how it reads the cache. */
+enum { DEEP = 2000 };
+
 static void features(struct fitted_row *r, const struct priced *p)
 {
     struct time_features *f = &r->f;
-    *f = (struct time_features){ .sequential = 1, .pipelined = 1, .prompt = p->m->phase == MEASURE_PREFILL };
+    *f = (struct time_features){ .sequential = 1, .pipelined = 1, .prompt = p->m->phase == MEASURE_PREFILL,
+                                .decode = r->kind == FITTED_DECODE, .deep = p->context > DEEP };
     if (p->m->kind == MEASURE_SERVING) {
         serving_features(f, &r->wait, p);
         return;
@@ -218,7 +268,7 @@ static void vendor_class(char *out, size_t size, const struct priced *p)
     char vendor[32] = "";
     const char *hw = p->machine->hardware;
     snprintf(vendor, sizeof vendor, "%.*s", (int)strcspn(hw, " "), hw);
-    if (p->machine->h.vendor[0])
+    if (p->machine->h.vendor[0] && strcmp(p->machine->h.vendor, "?") != 0)
         snprintf(vendor, sizeof vendor, "%s", p->machine->h.vendor);
     snprintf(out, size, "%.24s %.32s", vendor, p->machine->class_name);
 }
@@ -229,21 +279,6 @@ static void generation(char *out, size_t size, const struct priced *p)
     for (size_t i = 0; i < ARRAY_LEN(narrow) && !*out; i++)
         if (p->machine->h.peak[narrow[i]].value > 0)
             snprintf(out, size, "%.32s %s", p->machine->h.vendor, math_name(narrow[i]));
-}
-
-/* llama.cpp of before August 2024 (build 3500) launched every op by itself and had no fast attention. */
-static bool is_old(const struct priced *p)
-{
-    const char *d = p->m->date, *b = strchr(d, '(');
-    if (p->stack->family != STACK_LLAMA_CPP)
-        return false;
-    if (strstr(d, "build ") && b && atoi(b + 1) > 0)
-        return atoi(b + 1) < 3500;
-    const char *year = strstr(d, "20");
-    if (!year || !isdigit((unsigned char)year[2]) || !isdigit((unsigned char)year[3]))
-        return strstr(p->m->notes, "no flash attention") != NULL;
-    const int y = atoi(year), month = year[4] == '-' ? atoi(year + 5) : 1;
-    return y < 2024 || (y == 2024 && month < 8);
 }
 
 static int type_bits(double bits)
@@ -270,12 +305,13 @@ static void units(struct fitted_row *r, const struct priced *p)
 
 static void dimensions(struct fitted_row *r, const struct priced *p)
 {
+    char vendor[32];
     const bool op = p->m->kind == MEASURE_OP || p->m->kind == MEASURE_ALL_REDUCE;
     snprintf(r->dim[DIM_ALL], sizeof r->dim[0], "all");
     vendor_class(r->dim[DIM_CLASS], sizeof r->dim[0], p);
     units(r, p);
     if (r->dim[DIM_UNIT][0] && p->bits_weight > 0)
-        snprintf(r->dim[DIM_PRODUCT], sizeof r->dim[0], "%.24s%s %.10s %d bits", p->stack->id, is_old(p) ? " before 2024-08" : "",
+        snprintf(r->dim[DIM_PRODUCT], sizeof r->dim[0], "%.24s%s %.10s %d bits", p->stack->id, decode_is_old(p) ? " before 2024-08" : "",
                  r->dim[DIM_UNIT], type_bits(p->bits_weight));
     if (r->dim[DIM_ATTEND][0])
         snprintf(r->dim[DIM_KERNEL], sizeof r->dim[0], "%.40s %.16s", p->stack->id, r->dim[DIM_ATTEND]);
@@ -294,12 +330,15 @@ static void dimensions(struct fitted_row *r, const struct priced *p)
         if (strcmp(p->m->mode, "disagg") == 0)
             snprintf(r->dim[DIM_MODE], sizeof r->dim[0], "%s", p->m->mode);
     }
-    if (is_old(p))
+    snprintf(r->dim[DIM_VENDOR], sizeof r->dim[0], "%s", decode_vendor(p, vendor, sizeof vendor));
+    snprintf(r->dim[DIM_KIND], sizeof r->dim[0], "%s", p->machine->h.kind == HW_CPU ? "CPU" : "GPU");
+    snprintf(r->dim[DIM_PAIR], sizeof r->dim[0], "%.30s %.31s", p->stack->id, vendor);
+    if (decode_is_old(p))
         snprintf(r->dim[DIM_ERA], sizeof r->dim[0], "%.40s before 2024-08", p->stack->id);
     if (p->bits_weight > 0)
         snprintf(r->dim[DIM_TYPE], sizeof r->dim[0], "%d bits", type_bits(p->bits_weight));
     if (p->bits_weight > 0)
-        snprintf(r->dim[DIM_FORMAT], sizeof r->dim[0], "%.36s%s %d bits", p->stack->id, is_old(p) ? " before 2024-08" : "",
+        snprintf(r->dim[DIM_FORMAT], sizeof r->dim[0], "%.36s%s %d bits", p->stack->id, decode_is_old(p) ? " before 2024-08" : "",
                  type_bits(p->bits_weight));
 }
 
@@ -332,7 +371,7 @@ unsigned fitted_case(const struct time_features *f)
         experts |= f->term[i].kind == TIME_EXPERT_PRODUCT;
     }
     return (compute_s > memory_s / 8 ? TIME_CASE_COMPUTES : 0U) | (experts ? TIME_CASE_EXPERTS : 0U) |
-           (f->wire_s > 0 ? TIME_CASE_DEVICES : 0U) | (f->prompt ? TIME_CASE_PROMPT : 0U);
+           (f->wire_s > 0 ? TIME_CASE_DEVICES : 0U) | (f->prompt ? TIME_CASE_PROMPT : 0U) | (f->deep ? TIME_CASE_DEEP : 0U);
 }
 
 static void set_case(struct fitted_row *out, const struct priced *p, unsigned which)
@@ -340,22 +379,24 @@ static void set_case(struct fitted_row *out, const struct priced *p, unsigned wh
     out->computes = which & TIME_CASE_COMPUTES;
     out->experts = which & TIME_CASE_EXPERTS;
     out->devices = which & TIME_CASE_DEVICES;
+    out->deep = which & TIME_CASE_DEEP;
+    out->walks = out->kind == FITTED_DECODE && decode_walks(p);
     out->request = (p->m->tags & TAG_E2E) || p->m->phase == MEASURE_REQUEST || p->m->metric == METRIC_TTFT;
     dimensions(out, p);
 }
 
-static void row_start(struct fitted_row *out, const struct priced *p)
+static void row_start(struct fitted_row *out, const struct priced *p, enum fitted_kind kind)
 {
-    *out = (struct fitted_row){ .kind = fitted_kind(p->m), .sigma = row_sigma(p) };
+    *out = (struct fitted_row){ .kind = kind, .sigma = row_sigma(p) };
     out->kernel = p->m->kind == MEASURE_OP;
     out->tick_s = p->m->tick_s;
     out->serving = p->m->kind == MEASURE_SERVING;
     out->first = p->m->metric == METRIC_TTFT;
 }
 
-bool fitted_row_init(struct fitted_row *out, const struct priced *p)
+bool fitted_row_init(struct fitted_row *out, const struct priced *p, enum fitted_kind kind)
 {
-    row_start(out, p);
+    row_start(out, p, kind);
     features(out, p);
     set_case(out, p, fitted_case(&out->f));
     return out->f.n_term > 0 || out->f.wire_s > 0;
@@ -369,7 +410,7 @@ double fitted_row_sigma(const struct fitted_row *r, double seconds)
 
 void fitted_row_of_case(struct fitted_row *out, const struct priced *p, unsigned which)
 {
-    row_start(out, p);
+    row_start(out, p, fitted_kind(p->m));
     set_case(out, p, which);
 }
 
@@ -380,6 +421,10 @@ static bool applies(const struct fitted_row *r, enum time_slot s, enum dimension
 {
     if (d != DIM_ALL && !r->computes && (s == TIME_COMPUTE || s == TIME_ATTENTION))
         return false;
+    if (s == TIME_HEADS && d != DIM_ALL)
+        return r->deep;
+    if (s == TIME_WALK)
+        return r->walks;
     const bool small = r->f.n_term > 0 && r->f.term[0].kind == TIME_SMALL_KERNEL;
     if (s == TIME_KERNEL || s == TIME_TRIP || s == TIME_MISS || s == TIME_ISSUE || s == TIME_CACHE || (s == TIME_SMALL && r->kernel))
         return small;
@@ -432,7 +477,11 @@ static const struct effect_prior *priors_of(enum fitted_kind kind, size_t *n)
     case FITTED_TPOT:
     case FITTED_TTFT:
         return serving_priors(kind == FITTED_TTFT, n);
+    case FITTED_DECODE:
+        *n = ARRAY_LEN(decode_priors);
+        return decode_priors;
     case FITTED_RATE:
+    case FITTED_PROMPT:
     case FITTED_ALL_REDUCE:
     case FITTED_KIND_COUNT:
         break;

@@ -21,18 +21,25 @@ enum dimension {
     DIM_LINK,     /* what joins the devices: "board", "pcie", "network" */
     DIM_GENERATION, /* of a server's machine: its maker and the narrowest units it has, "NVIDIA fp4" */
     DIM_MODE,     /* of a server that processes prompts elsewhere: "disagg" */
+    DIM_VENDOR,   /* of the machine; CPUs are one */
+    DIM_KIND,     /* "CPU" or "GPU" */
+    DIM_PAIR,     /* engine and vendor: a back end's kernels on one maker's machines */
     DIM_HARDWARE,
     DIM_COUNT,
 };
 
 /* Rows of one kind are fitted together: what a kernel alone reaches is not what an engine does. */
-enum fitted_kind { FITTED_RATE, FITTED_OP, FITTED_ALL_REDUCE, FITTED_TPOT, FITTED_TTFT, FITTED_PROMPT, FITTED_KIND_COUNT };
+enum fitted_kind {
+    FITTED_RATE, FITTED_DECODE, FITTED_PROMPT, FITTED_OP, FITTED_ALL_REDUCE, FITTED_TPOT, FITTED_TTFT, FITTED_KIND_COUNT
+};
 enum fitted_kind fitted_kind(const struct measurement *m);
-extern const char *const fitted_kind_names[FITTED_KIND_COUNT]; /* "rate" "op" "all_reduce" "tpot" "ttft" "prompt" */
+/* Does a fit of that kind learn from the row? Rates of whole requests have decode steps in them: theirs does. */
+bool fitted_teaches(enum fitted_kind k, const struct measurement *m);
+extern const char *const fitted_kind_names[FITTED_KIND_COUNT]; /* "rate" "decode" "prompt" "op" "all_reduce" "tpot" "ttft" */
 
 /* A row as the fit sees it. */
 struct fitted_row {
-    enum fitted_kind kind;
+    enum fitted_kind kind;   /* of the fit it is for */
     struct time_features f;  /* f.before: wait, or NULL; a row is not copied */
     struct time_features wait;
     char dim[DIM_COUNT][64]; /* "": has none */
@@ -43,6 +50,7 @@ struct fitted_row {
     bool devices;            /* that exchange */
     bool serving, first;     /* a server's latency; to the first token */
     bool kernel;             /* a kernel alone */
+    bool walks, deep;        /* its attention walks the cache; the cache is long enough to say how */
 };
 
 /* An effect before looking: value where all share it (else 0, no difference), and the spread of its logarithm. */
@@ -63,8 +71,8 @@ void fitted_add_pass(struct time_features *f, const struct priced *p, const stru
 unsigned fitted_case(const struct time_features *f);
 /* The row of *p, its features left out: what rows in such a case have in common. */
 void fitted_row_of_case(struct fitted_row *out, const struct priced *p, unsigned which);
-/* Features and dimensions of a priced row; false: it has no work. */
-bool fitted_row_init(struct fitted_row *out, const struct priced *p);
+/* Features and dimensions of a priced row in a fit of that kind; false: it has no work. */
+bool fitted_row_init(struct fitted_row *out, const struct priced *p, enum fitted_kind kind);
 /* Spread of the logarithm of so many seconds: a row's, and that of whole ticks, half a tick to each side. */
 double fitted_row_sigma(const struct fitted_row *r, double seconds);
 /* What all rows of that kind share, where f does not have it yet: as believed before looking. */

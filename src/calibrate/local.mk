@@ -17,6 +17,8 @@ libcalibrate_a_SOURCES = \
   %D%/held_out.c \
   %D%/units.h \
   %D%/units.c \
+  %D%/decode.h \
+  %D%/decode.c \
   %D%/model.c \
   %D%/software.h \
   %D%/software.c \

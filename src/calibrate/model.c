@@ -84,10 +84,11 @@ struct collected {
     size_t n;
 };
 
-static int collect(struct fitted_one *x, struct collected *c, const struct priced *p, double sigma, struct error *err)
+static int collect(struct fitted_one *x, struct collected *c, const struct priced *p, enum fitted_kind kind, double sigma,
+                   struct error *err)
 {
     struct fitted_row *r = &c->r[c->n];
-    if (!(p->measured_s > 0) || !fitted_row_init(r, p))
+    if (!(p->measured_s > 0) || !fitted_row_init(r, p, kind))
         return 0;
     if (sigma > 0)
         r->sigma = sigma;
@@ -118,12 +119,12 @@ static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct pr
     struct collected c = { calloc(room, sizeof *c.r), calloc(room, sizeof *c.row), calloc(room, sizeof *c.priced), 0 };
     int rc = c.r && c.row && c.priced ? fitted_priors(&x->fit, kind, err) : error_oom(err, room * (sizeof *c.r + sizeof *c.row), "the rows of a fit");
     for (size_t i = 0; i < n && rc == 0; i++)
-        if (fitted_kind(rows[i]->m) == kind && !enough_alike(rows, i))
-            rc = collect(x, &c, rows[i], 0, err);
+        if (fitted_teaches(kind, rows[i]->m) && !enough_alike(rows, i))
+            rc = collect(x, &c, rows[i], kind, 0, err);
     const size_t n_seen = c.n;
     for (size_t i = 0; i < scope->n_anchor && rc == 0; i++)
-        if (fitted_kind(scope->anchor[i]->m) == kind)
-            rc = collect(x, &c, scope->anchor[i], anchor_sigma, err);
+        if (fitted_teaches(kind, scope->anchor[i]->m))
+            rc = collect(x, &c, scope->anchor[i], kind, anchor_sigma, err);
     if (rc == 0 && c.n > 0)
         rc = fit_run(&x->fit, &fitted_model, c.row, c.n, NULL, err);
     if (rc == 0 && n_seen > 0)
@@ -221,7 +222,7 @@ static int fitted_predict(const void *params, const struct priced *p, struct est
     double sd;
     if (!r)
         return error_oom(err, sizeof *r, "a row");
-    (void)fitted_row_init(r, p);
+    (void)fitted_row_init(r, p, fitted_kind(p->m));
     fitted_row_known(&x->fit, r, &row);
     const double ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * fitted_row_sigma(r, exp(ln)),
                  half = spread_half(&x->spread, situation_of(&x->by, &x->shown, p), p, sqrt(sd * sd + noise * noise));
@@ -337,7 +338,9 @@ int constants_fit(struct constants_file *f, const struct priced *const *rows, si
     *f = (struct constants_file){ 0 };
     int rc = x ? fit_all(x, rows, n, &none, true, err) : -1;
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = seen(&f->kind[fitted_kind(rows[i]->m)], rows[i], err);
+        for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++)
+            if (fitted_teaches((enum fitted_kind)k, rows[i]->m))
+                rc = seen(&f->kind[k], rows[i], err);
     for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++) {
         if (f->kind[k].n_row == 0)
             continue;

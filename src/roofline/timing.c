@@ -7,7 +7,7 @@ static const struct {
     const char *name, *unit;
 } slots[TIME_SLOT_COUNT] = {
     [TIME_BANDWIDTH] = { "bandwidth", "fraction" }, [TIME_COMPUTE] = { "compute", "fraction" },
-    [TIME_VECTOR] = { "vector", "op/weight" },      [TIME_KV] = { "kv", "factor" },
+    [TIME_VECTOR] = { "vector", "factor" },         [TIME_KV] = { "kv", "factor" },
     [TIME_ATTENTION] = { "attention", "fraction" }, [TIME_SMALL] = { "small", "factor" },
     [TIME_LAUNCH] = { "launch", "s" },              [TIME_STEP] = { "step", "s" },
     [TIME_EXPERT] = { "expert", "factor" },         [TIME_SHARPNESS] = { "sharpness", "factor" },
@@ -17,6 +17,7 @@ static const struct {
     [TIME_CACHE] = { "cache", "factor" },           [TIME_REQUEST] = { "request", "factor" },
     [TIME_LAUNCH_EXPERT] = { "launch_expert", "factor" }, [TIME_LAUNCH_SMALL] = { "launch_small", "factor" },
     [TIME_SEQUENCE] = { "sequence", "s" },          [TIME_QUEUE] = { "queue", "prompt" },
+    [TIME_HEADS] = { "heads", "op/element" },       [TIME_WALK] = { "walk", "s" },
 };
 
 const char *time_slot_name(enum time_slot s)
@@ -41,6 +42,8 @@ int time_slot_find(const char *name)
 static const double default_hop_s = 3e-6;
 /* An exchange of a server, whose kernels write to all devices at once. (84) */
 static const double one_step_s = 8e-6;
+/* Where nobody says how a weight is widened: a load, a shift, a mask, a conversion and a multiply-add or two. */
+static const double default_ops_weight = 6;
 
 /* ---- what a pass asks for --------------------------------------------------------------- */
 
@@ -58,7 +61,7 @@ void time_features_init(struct time_features *f)
     f->n_term = 0;
     f->n_pass = f->wire_s = f->n_hop = f->hop_s = f->n_seq = f->n_queue = f->host_s = f->pipelined = 0;
     f->sequential = 1;
-    f->one_step = f->prompt = false;
+    f->one_step = f->prompt = f->decode = f->deep = false;
     f->before = NULL;
 }
 
@@ -110,14 +113,18 @@ void time_add(struct time_features *f, const struct roofs *r, const struct time_
         x->grid = time_grid_of(o->blocks, &r->units);
     const double vector = r->peak[MATH_FP32].flop_s / 2;
     x->count += o->count;
-    x->compute_s += o->count * o->cost.flop / (o->flop_s > 0 ? o->flop_s : r->peak[o->math].flop_s);
+    x->launched += o->count * (o->launches > 0 ? o->launches : 1);
+    x->compute_s += o->heads > 0 ? 0 : o->count * o->cost.flop / (o->flop_s > 0 ? o->flop_s : r->peak[o->math].flop_s);
+    x->heads_s += o->count * o->heads / vector;
+    x->walked += o->count * o->walked;
     x->memory_s += o->count * all_bytes(&o->cost) / r->bytes_s;
     if ((k == TIME_PRODUCT || k == TIME_EXPERT_PRODUCT) && o->bits > 0)
-        x->vector_s += o->count * (o->cost.weight_bytes * 8 / o->bits) / vector;
+        x->vector_s += o->count * (o->cost.weight_bytes * 8 / o->bits) * (o->ops_weight > 0 ? o->ops_weight : default_ops_weight) / vector;
     f->host_s += o->count * o->host_s;
     if (o->staged_bytes > 0) {
         struct time_term *y = term_of(f, TIME_STAGED, 0);
         y->count += o->count;
+        y->launched += o->count;
         y->memory_s += o->count * o->staged_bytes / r->bytes_s;
     }
 }
@@ -185,6 +192,7 @@ double time_ln_seconds(const void *features, const double *slot)
     const double e_c = exp(slot[TIME_COMPUTE]), e_a = exp(slot[TIME_ATTENTION]), vector = exp(slot[TIME_VECTOR]);
     const double launch = exp(slot[TIME_LAUNCH]), kv = exp(slot[TIME_KV]), small = exp(slot[TIME_SMALL]);
     const double launch_expert = launch * exp(slot[TIME_LAUNCH_EXPERT]), launch_small = launch * exp(slot[TIME_LAUNCH_SMALL]);
+    const double heads = exp(slot[TIME_HEADS]), walk = exp(slot[TIME_WALK]);
     double s = f->n_pass * exp(slot[TIME_STEP]) + f->n_seq * exp(slot[TIME_SEQUENCE]) + f->host_s;
     for (int i = 0; i < f->n_term; i++) {
         const struct time_term *x = &f->term[i];
@@ -200,7 +208,7 @@ double time_ln_seconds(const void *features, const double *slot)
             }
             break;
         case TIME_ATTEND:
-            roof = smooth_max(x->compute_s / e_a, memory * kv, 0, p);
+            roof = smooth_max(x->compute_s / e_a, memory * kv, x->heads_s * heads, p) + x->walked * walk;
             break;
         case TIME_OTHER:
             roof = memory * small;
@@ -213,7 +221,7 @@ double time_ln_seconds(const void *features, const double *slot)
             roof = memory;
             break;
         }
-        s += roof + x->count * start;
+        s += roof + x->launched * start;
     }
     /* Parts as small as pays off, one behind the other: the root of what they take alone adds up. (75) */
     const double wire = f->wire_s / fraction(slot[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(slot[TIME_HOP]);
@@ -274,6 +282,7 @@ void time_gradient(const struct time_features *f, const double *slot, double *g,
     const double launch = exp(slot[TIME_LAUNCH]), kv = exp(slot[TIME_KV]), small = exp(slot[TIME_SMALL]),
                  expert = exp(slot[TIME_EXPERT]), slope_b = fraction_slope(slot[TIME_BANDWIDTH]);
     const double launch_expert = launch * exp(slot[TIME_LAUNCH_EXPERT]), launch_small = launch * exp(slot[TIME_LAUNCH_SMALL]);
+    const double heads = exp(slot[TIME_HEADS]), walk = exp(slot[TIME_WALK]);
     double d[TIME_SLOT_COUNT] = { 0 }, s = f->n_pass * exp(slot[TIME_STEP]) + f->host_s;
     struct time_sides side = { 0 };
     d[TIME_STEP] = s - f->host_s;
@@ -293,34 +302,37 @@ void time_gradient(const struct time_features *f, const double *slot, double *g,
             if (x->kind == TIME_EXPERT_PRODUCT) {
                 start = launch_expert;
                 d[TIME_EXPERT] += r.seconds;
-                d[TIME_LAUNCH_EXPERT] += x->count * start;
+                d[TIME_LAUNCH_EXPERT] += x->launched * start;
             }
-            add_bound(&side, &r, factor * max2(x->compute_s / e_c, x->vector_s * vector), factor * memory, x->count * start);
+            add_bound(&side, &r, factor * max2(x->compute_s / e_c, x->vector_s * vector), factor * memory, x->launched * start);
             break;
         case TIME_ATTEND:
-            r = smooth_roof(x->compute_s / e_a, memory * kv, 0, p);
+            r = smooth_roof(x->compute_s / e_a, memory * kv, x->heads_s * heads, p);
             d[TIME_ATTENTION] -= r.a;
             d[TIME_KV] += r.b;
-            add_bound(&side, &r, x->compute_s / e_a, memory * kv, x->count * launch);
+            d[TIME_HEADS] += r.c;
+            d[TIME_WALK] += x->walked * walk;
+            r.seconds += x->walked * walk;
+            add_bound(&side, &r, max2(x->compute_s / e_a, x->heads_s * heads), memory * kv + x->walked * walk, x->launched * launch);
             break;
         case TIME_OTHER:
             r = (struct roof){ .seconds = memory * small, .b = memory * small };
             start = launch_small;
             d[TIME_SMALL] += r.b;
-            d[TIME_LAUNCH_SMALL] += x->count * start;
-            add_bound(&side, &r, 0, r.b, x->count * start);
+            d[TIME_LAUNCH_SMALL] += x->launched * start;
+            add_bound(&side, &r, 0, r.b, x->launched * start);
             break;
         case TIME_STAGED:
             r = (struct roof){ .seconds = memory, .b = memory };
-            add_bound(&side, &r, 0, r.b, x->count * start);
+            add_bound(&side, &r, 0, r.b, x->launched * start);
             break;
         case TIME_SMALL_KERNEL: /* a kernel alone is no part of a pass */
             continue;
         }
         d[TIME_BANDWIDTH] -= slope_b * r.b;
         d[TIME_SHARPNESS] += sharp * r.by_p;
-        d[TIME_LAUNCH] += x->count * start;
-        s += r.seconds + x->count * start;
+        d[TIME_LAUNCH] += x->launched * start;
+        s += r.seconds + x->launched * start;
     }
     const double wire = f->wire_s / fraction(slot[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(slot[TIME_HOP]);
     const double both = sqrt(wire * hops);

@@ -12,7 +12,7 @@
 enum time_slot {
     TIME_BANDWIDTH,      /* fraction of the memory bandwidth that products reach */
     TIME_COMPUTE,        /* fraction of the peak that products reach */
-    TIME_VECTOR,         /* vector operations a weight needs to become an operand, per weight */
+    TIME_VECTOR,         /* vector operations a weight needs to become an operand, over those its time_op says */
     TIME_KV,             /* seconds of attention's memory over those at the products' bandwidth */
     TIME_ATTENTION,      /* fraction of the peak that attention reaches */
     TIME_SMALL,          /* seconds of the small ops' memory over those at the products' bandwidth */
@@ -27,6 +27,8 @@ enum time_slot {
     TIME_MISS,           /* the same from memory, over that */
     TIME_ISSUE,          /* instructions of a small kernel over those counted in its source */
     TIME_CACHE,          /* seconds of bytes that the cache holds over those of memory */
+    TIME_HEADS,          /* vector operations an element of the cache takes for every query head that reads it */
+    TIME_WALK,           /* seconds a position of the cache, where one block of threads walks along it */
     TIME_REQUEST,        /* seconds a measurement has over those of its passes: 1 where it has them alone */
     TIME_LAUNCH_EXPERT,  /* what starting a product of experts costs, over what another product's costs */
     TIME_LAUNCH_SMALL,   /* the same of the small ops */
@@ -61,11 +63,14 @@ struct time_grid time_grid_of(const struct time_blocks *b, const struct gpu_unit
 struct time_term {
     enum time_kind kind;
     uint64_t key;          /* which ops: rows, columns and type */
-    double count;          /* launches */
+    double count;          /* ops */
     double compute_s;      /* FLOP over the peak of their operands */
     double memory_s;       /* bytes over the bandwidth */
-    double vector_s;       /* weights to widen, over the FP32 multiply-adds a second: of one operation each; 0: none */
     struct time_grid grid; /* of a small kernel */
+    double vector_s;       /* operations that widen weights, over the FP32 multiply-adds a second; 0: none */
+    double heads_s;        /* elements of the cache times query heads that read them, over the same; 0: as compute_s */
+    double walked;         /* positions of the cache walked one after another */
+    double launched;       /* launches, times what one costs over a plain one */
 };
 
 enum { TIME_MAX_TERMS = 64 };
@@ -83,6 +88,7 @@ struct time_features {
     double n_seq;        /* sequences of all passes that a server prepares and samples; 0: none */
     double n_queue;      /* others whose prompts a prompt may wait for; 0: none */
     bool prompt;         /* passes of prompts: of intervals, which differ by phase */
+    bool decode, deep;   /* decode steps with the facts of (79); their caches are long */
     const struct time_features *before; /* until then, which the queue does not multiply; NULL: nothing */
     double pipelined;    /* part of the seconds that is left where stages work at once on parts of a prompt; 0: 1 */
 };
@@ -101,6 +107,10 @@ struct time_op {
     uint32_t n_comm;         /* devices that exchange; 0: no traffic */
     double link_bytes;       /* that a device sends in one */
     const struct time_blocks *blocks; /* a small kernel of known shape; NULL: none */
+    double ops_weight;       /* vector operations that widen a weight; 0: 6, a load, a shift, a mask, a conversion, ... */
+    double launches;         /* what starting it costs over a plain launch; 0: 1 */
+    double heads;            /* attention of a decode step: elements of the cache times query heads; 0: priced by its FLOP */
+    double walked;           /* positions that its attention walks one after another; 0: divided among blocks */
 };
 void time_features_init(struct time_features *f); /* nothing asked for; the terms are left as they are */
 void time_add(struct time_features *f, const struct roofs *r, const struct time_op *o);
@@ -150,8 +160,9 @@ double time_slot_value(enum time_slot s, double ln);
  * Software on a machine, with weights of a type: which constants hold depends on what is asked for. calibrate fills it in;
  * roofline knows no more of it than this.
  */
-enum { TIME_CASE_COMPUTES = 1, TIME_CASE_EXPERTS = 2, TIME_CASE_DEVICES = 4, TIME_CASE_PROMPT = 8, TIME_CASES = 16,
-       TIME_ALL_CASES = (1 << TIME_CASES) - 1 };
+enum { TIME_CASE_COMPUTES = 1, TIME_CASE_EXPERTS = 2, TIME_CASE_DEVICES = 4, TIME_CASE_PROMPT = 8, TIME_CASE_DEEP = 16,
+       TIME_CASES = 32,
+       TIME_ALL_CASES = -1 };
 enum time_basis {
     TIME_BY_KERNELS, /* the machine's own measured kernels: no constants */
     TIME_BY_MACHINE, /* measured on this machine with this software */

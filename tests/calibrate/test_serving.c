@@ -111,7 +111,7 @@ static void test_unfitted(void **state)
     static const struct stack stack = { .id = "vllm" };
     t.p.stack = &stack;
     struct fitted_row *r = calloc(1, sizeof *r);
-    assert_true(fitted_row_init(r, &t.p));
+    assert_true(fitted_row_init(r, &t.p, fitted_kind(t.p.m)));
     fit_init(&f);
     fitted_row_known(&f, r, &row);
     fit_slots(&f, &fitted_model, &row, slot);
