@@ -21,7 +21,8 @@ bool decode_is_old(const struct priced *p)
 
 bool decode_walks(const struct priced *p)
 {
-    return decode_is_old(p) || (p->m->flash_said && !p->m->flash);
+    const bool said = (p->m->flash_said && !p->m->flash) || strstr(p->m->notes, "no FA") || strstr(p->m->notes, "no flash attention");
+    return p->machine->h.kind != HW_CPU && (said || decode_is_old(p));
 }
 
 /* ---- operations a weight ------------------------------------------------------------------- */

@@ -42,6 +42,10 @@ static void test_old(void **state)
     assert_true(decode_walks(&f.p));
     f.m.flash = true;
     assert_false(decode_walks(&f.p));
+    f.m.notes = "tags=; llama-bench tg4096, no FA";
+    assert_true(decode_walks(&f.p));
+    f.machine.h.kind = HW_CPU;
+    assert_false(decode_walks(&f.p));
 }
 
 static double ops(const char *hardware, enum hw_kind kind, const struct stack *s, const char *quant, const char *date, double bits)
