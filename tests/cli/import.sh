@@ -37,7 +37,7 @@ if command -v gnuplot >/dev/null; then
 else
     skip "under what they are of" "gnuplot is not installed"
 fi
-run predict smollm2-360m -q F16 --hw "$tmp/hw.json" -o csv -n 8 -p 0
+run predict smollm2-360m --stack none -q F16 --hw "$tmp/hw.json" -o csv -n 8 -p 0
 is '83000000000' "$(cells bandwidth_bytes_s | head -n 1 | awk '{ printf "%.0f", $1 / 0.875 }')" "and are what a prediction takes"
 import "$in/ert-gpu.json"
 is '559140000000  gpu' "$(field 'update L2 1t' value) $(field 'update L1 1t' value) $(sed -n 's/^ *"kind": "\(gpu\)",/\1/p' "$tmp/hw.json")" "on a GPU the plateau called L1 is the L2"
