@@ -81,6 +81,12 @@ bool cli_data_file(char *path, size_t n, const char *name)
     return false;
 }
 
+const char *cli_temporary_path(void)
+{
+    const char *dir = getenv("TMPDIR");
+    return dir && *dir ? dir : "/tmp";
+}
+
 int cli_hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
 {
     if (strcmp(spec, "this") != 0)

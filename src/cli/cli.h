@@ -34,6 +34,7 @@ int cmd_memory(int argc, char **argv, struct error *err);
 int cmd_report(int argc, char **argv, struct error *err);
 int cmd_score(int argc, char **argv, struct error *err);
 int cmd_import(int argc, char **argv, struct error *err);
+int cmd_validate(int argc, char **argv, struct error *err);
 int cmd_calibrate(int argc, char **argv, struct error *err);
 int cmd_plot(int argc, char **argv, struct error *err);
 int cmd_doctor(int argc, char **argv, struct error *err);
@@ -77,6 +78,8 @@ void str_list_free(struct str_list *l);
  * cli_no_profile_path says. */
 const char *cli_profile_path(void);
 int cli_no_profile_path(struct error *err);
+/* Where temporary folders are made: $TMPDIR, else /tmp. */
+const char *cli_temporary_path(void);
 /* Where data is looked for: $ROOFCAST_DATA, then the source tree (before installation) or where make install put it.
  * NULL-terminated. */
 const char *const *cli_data_dirs(void);

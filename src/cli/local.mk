@@ -70,6 +70,11 @@ roofcast_SOURCES = \
   %D%/list_filter.c \
   %D%/cmd_score.c \
   %D%/cmd_calibrate.c \
+  %D%/validate.h \
+  %D%/validate_cases.c \
+  %D%/validate_run.c \
+  %D%/validate_report.c \
+  %D%/cmd_validate.c \
   %D%/cmd_report.c
 roofcast_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DSRCDIR='"$(abs_top_srcdir)"' -DBUILDDIR='"$(abs_top_builddir)"'
 roofcast_LDADD = libreport.a libcalibrate.a libscore.a libmeasure.a libengine.a libceilings.a libroofline.a librun.a $(KERNEL_LIBS) \

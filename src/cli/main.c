@@ -16,6 +16,7 @@ static const struct command commands[] = {
     { "sweep", "predict every combination of models, machines, types, layouts, batches", cmd_sweep },
     { "memory", "what takes a device's memory: blocks of cache, largest batch and context", cmd_memory },
     { "score", "predictions beside measurements of others: bias, error, coverage, worst rows", cmd_score },
+    { "validate", "predictions from this machine's profile beside the engine, case by case", cmd_validate },
     { "calibrate", "constants of the time model, learned from measurements", cmd_calibrate },
     { "report", "MBU, MFU, bound and roofline of another engine's results (llama-bench, vLLM)", cmd_report },
     { "import", "a hardware profile from results of ERT, likwid-bench or clpeak", cmd_import },

@@ -123,6 +123,9 @@ int whatif_apply(const struct whatif *w, struct hwprofile *h, struct predict_opt
 /* A copy that shares with h what no change touches; free with whatif_profile_free. */
 int whatif_profile(struct hwprofile *copy, const struct hwprofile *h, struct error *err);
 void whatif_profile_free(struct hwprofile *copy);
+/* Such a copy with the measured roofs as probes beside a run say they are then: memory and compute are what the probes read over
+ * what h has of them (NaN: not probed, 1). (89) */
+int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double memory, double compute, struct error *err);
 
 /* ---- which value ----------------------------------------------------------------------------------------- */
 

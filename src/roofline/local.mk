@@ -31,4 +31,5 @@ libroofline_a_SOURCES = \
   %D%/explain.c \
   %D%/limit.c \
   %D%/whatif.c \
+  %D%/beside.c \
   %D%/solve.c

@@ -1,0 +1,266 @@
+/* roofcast validate: predictions from this machine's profile beside the real engine, case by case, with probes around each. */
+#include "cli/validate.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct options {
+    struct validate_lists lists;
+    const char *hw, *dir, *save;
+    int64_t n_case, seed, reps;
+    bool dry;
+    enum report_format format;
+    struct cli_engine engine;
+};
+
+enum { OPT_TESTS = 256, OPT_CASES, OPT_SEED, OPT_QUICK, OPT_FULL, OPT_DIR, OPT_HW, OPT_SAVE, OPT_QUIET, OPT_DRY };
+enum { QUICK_CASES = 24, DEFAULT_CASES = 96 };
+
+static const struct argp_option option_table[] = {
+    { "model", 'm', "MODEL,...", 0,
+      "shapes to synthesize, NAME or NAME:LAYERS (that many layers and a vocabulary of 16,384), or GGUF files (default "
+      "llama-3.2-1b:4,qwen3-0.6b:8,smollm2-360m:16)", 0 },
+    { "type", 'q', "TYPE,...", 0, "types of those that are synthesized (default Q8_0,Q4_0,Q4_K_M,Q6_K,F16,BF16)", 0 },
+    { "tests", OPT_TESTS, "TEST,...", 0,
+      "as bench names them: ppN or tgN, xB for B sequences, @dD behind D tokens (default "
+      "pp32,pp512,pp128@d8192,tg32,tg32@d2048,tg8@d32768,tg16x4,tg8x16@d512)", 0 },
+    { "threads", 't', "N,...", 0, "threads (default 1 and one a usable core)", 0 },
+    { "cases", OPT_CASES, "N", 0, "cases drawn from models x types x tests x threads (default 96; 0: all)", 0 },
+    { "quick", OPT_QUICK, NULL, 0, "24 cases", 0 },
+    { "full", OPT_FULL, NULL, 0, "all cases", 0 },
+    { "seed", OPT_SEED, "N", 0, "of the draw and the order (default 1)", 0 },
+    { "repetitions", 'r', "N", 0, "repetitions of a case, a probe between each (default 3)", 0 },
+    { "hw", OPT_HW, "PROFILE", 0, "the profile to predict from (default this machine's, of `roofcast profile`)", 0 },
+    { "dir", OPT_DIR, "DIR", 0, "where models are synthesized, kept and found again (default: a temporary folder)", 0 },
+    { "dry-run", OPT_DRY, NULL, 0, "print the cases in their order and run none", 0 },
+    { "save", OPT_SAVE, "FILE", 0, "write the JSON document, too, also after Ctrl-C", 0 },
+    { "output", 'o', "FORMAT", 0, "table, csv, json, jsonl or md (default table)", 0 },
+    CLI_ENGINE_OPTIONS,
+    { "quiet", OPT_QUIET, NULL, 0, "no progress on standard error", 0 },
+    { 0 },
+};
+
+static int parse(void *options, int key, const char *arg, struct error *err)
+{
+    struct options *o = options;
+    switch (key) {
+    case 'm':
+        return cli_text(&o->lists.models, arg);
+    case 'q':
+        return cli_text(&o->lists.types, arg);
+    case OPT_TESTS:
+        return cli_text(&o->lists.tests, arg);
+    case 't':
+        return cli_text(&o->lists.threads, arg);
+    case OPT_CASES:
+        return parse_int(arg, 0, 1000000, "--cases", &o->n_case, err);
+    case OPT_QUICK:
+        o->n_case = QUICK_CASES;
+        return 0;
+    case OPT_FULL:
+        o->n_case = 0;
+        return 0;
+    case OPT_SEED:
+        return parse_int(arg, 0, INT64_MAX, "--seed", &o->seed, err);
+    case 'r':
+        return parse_int(arg, 1, 60, "-r", &o->reps, err);
+    case OPT_HW:
+        return cli_text(&o->hw, arg);
+    case OPT_DIR:
+        return cli_text(&o->dir, arg);
+    case OPT_DRY:
+        return cli_flag(&o->dry);
+    case OPT_SAVE:
+        return cli_text(&o->save, arg);
+    case 'o':
+        return report_format_find(arg, &o->format, err);
+    case OPT_QUIET:
+        cli_set_quiet(true);
+        return 0;
+    default:
+        return cli_engine_option(&o->engine, key, arg, err);
+    }
+}
+
+/* ---- files that come and go -------------------------------------------------------------------------------- */
+
+/* Ours, in the temporary folder, and nobody wants it any more. */
+static void drop_files(struct validate_plan *p, bool temporary, bool all)
+{
+    for (size_t i = 0; temporary && i < p->n_file; i++)
+        if (p->file[i].ours && p->file[i].there && (all || p->file[i].n_left == 0)) {
+            unlink(p->file[i].path);
+            p->file[i].there = false;
+        }
+}
+
+static int make_dir(char *dir, size_t n, const struct options *o, struct error *err)
+{
+    if (o->dry) {
+        snprintf(dir, n, ".");
+        return 0;
+    }
+    if (o->dir) {
+        snprintf(dir, n, "%s", o->dir);
+        return dir_make(dir, err);
+    }
+    snprintf(dir, n, "%s/roofcast-validate-XXXXXX", cli_temporary_path());
+    return mkdtemp(dir) ? 0 : error_set(err, ERROR_SYSTEM, "%s: cannot make a folder: %s", dir, strerror(errno));
+}
+
+/* ---- the cases ------------------------------------------------------------------------------------------------ */
+
+static void test_name(char *to, size_t n, const struct bench_test *t)
+{
+    pricing_test_name(to, n, t->prefill ? PHASE_PREFILL : PHASE_DECODE, t->n, t->n_batch, t->depth);
+}
+
+static int run_cases(struct validation *v, const struct validate_setup *s, struct validate_plan *p, bool temporary, struct error *err)
+{
+    for (size_t i = 0; i < p->n_case; i++) {
+        char what[160], test[48];
+        const struct validate_file *f = &p->file[p->c[i].file];
+        test_name(test, sizeof test, &p->c[i].t);
+        snprintf(what, sizeof what, "case %zu of %zu: %.40s %.20s %.40s, %d thread%s", i + 1, p->n_case, f->label, f->type, test,
+                 p->c[i].n_threads, p->c[i].n_threads == 1 ? "" : "s");
+        cli_progress(NULL, what, (double)i / (double)p->n_case);
+        const int rc = interrupt_check(err) == 0 ? validate_run(v, s, p, i, err) : -1;
+        if (rc != 0)
+            return -1;
+        drop_files(p, temporary, false);
+    }
+    return 0;
+}
+
+/* After an interrupt what is done is printed, and the interrupt is still the end. */
+static int run_plan(const struct options *o, struct validate_plan *p, const struct validate_setup *s, const char *command,
+                    struct error *err)
+{
+    struct validation v = { 0 };
+    struct error print = { 0 };
+    const struct validate_about a = { .command = command, .profile_path = strcmp(o->hw, "this") == 0 ? cli_profile_path() : o->hw,
+                                      .seed = (uint64_t)o->seed, .host = &s->stored.host, .profile = s->profile,
+                                      .n_case = p->n_case, .n_grid = p->n_grid };
+    int rc = run_cases(&v, s, p, !o->dir, err);
+    cli_progress_done();
+    const bool interrupted = rc != 0 && err->kind == ERROR_INTERRUPTED;
+    if ((rc == 0 || interrupted) && v.n > 0 && validate_print(&v, &a, o->format, o->save, &print) != 0) {
+        *err = print;
+        rc = -1;
+    } else if (interrupted) {
+        error_set(err, ERROR_INTERRUPTED, v.n ? "interrupted: what is printed are the %zu cases until then"
+                                              : "interrupted before the first case was done (%zu)", v.n);
+    }
+    drop_files(p, !o->dir, true);
+    validation_free(&v);
+    return rc;
+}
+
+static int print_cases(const struct validate_plan *p)
+{
+    for (size_t i = 0; i < p->n_case; i++) {
+        char test[48];
+        const struct validate_file *f = &p->file[p->c[i].file];
+        test_name(test, sizeof test, &p->c[i].t);
+        printf("%s %s %s %d\n", f->label, *f->type ? f->type : "-", test, p->c[i].n_threads);
+    }
+    return 0;
+}
+
+static int with_profile(const struct options *o, struct validate_plan *p, const char *command, struct error *err)
+{
+    struct hwprofile h;
+    struct validate_setup s = { .engine = &o->engine };
+    if (cli_hwprofile_load(&h, o->hw, err) != 0)
+        return -1;
+    s.profile = &h;
+    s.energy = energy_open(cli_root(), err);
+    int rc = s.energy ? bench_stored_open(&s.stored, err) : -1;
+    if (rc == 0) {
+        if (strcmp(h.cpu_model, s.stored.host.cpu_model) != 0)
+            rc = error_set(err, ERROR_INPUT, "profile %s is of another CPU (%s) than this one (%s): what it predicts cannot be held "
+                           "against what runs here", h.id, *h.cpu_model ? h.cpu_model : "none", s.stored.host.cpu_model);
+        else
+            rc = run_plan(o, p, &s, command, err);
+        bench_stored_close(&s.stored);
+    }
+    energy_close(s.energy);
+    hwprofile_free(&h);
+    return rc;
+}
+
+static int check_save(const char *path, struct error *err)
+{
+    struct outfile f;
+    if (!path)
+        return 0;
+    if (outfile_open(&f, path, err) != 0)
+        return -1;
+    outfile_abort(&f);
+    return 0;
+}
+
+/* 1 and one a usable core, unless -t says. */
+static int threads_text(char *to, size_t n, const struct options *o, struct error *err)
+{
+    struct cli_machine machine;
+    if (o->lists.threads) {
+        snprintf(to, n, "%s", o->lists.threads);
+        return 0;
+    }
+    if (cli_machine_init(&machine, 0, &o->engine, err) != 0)
+        return -1;
+    snprintf(to, n, machine.n_threads > 1 ? "1,%d" : "%d", machine.n_threads);
+    cli_machine_free(&machine);
+    return 0;
+}
+
+static int run(struct options *o, const char *command, struct error *err)
+{
+    struct validate_plan p = { 0 };
+    char dir[4096], threads[256];
+    if (threads_text(threads, sizeof threads, o, err) != 0 || check_save(o->save, err) != 0 || make_dir(dir, sizeof dir, o, err) != 0)
+        return -1;
+    o->lists.threads = threads;
+    int rc = validate_plan_init(&p, &o->lists, dir, (size_t)o->n_case, (uint64_t)o->seed, (int)o->reps, err);
+    for (size_t i = 0; rc == 0 && i < p.n_case; i++) {
+        p.c[i].t.type_k = o->engine.type_k;
+        p.c[i].t.type_v = o->engine.type_v;
+    }
+    if (rc == 0)
+        rc = o->dry ? print_cases(&p) : with_profile(o, &p, command, err);
+    validate_plan_free(&p);
+    if (!o->dir && !o->dry)
+        rmdir(dir);
+    return rc;
+}
+
+int cmd_validate(int argc, char **argv, struct error *err)
+{
+    static const char doc[] =
+        "Run the engine here and hold what this machine's profile alone predicts against it: models, types, contexts, batches and "
+        "numbers of threads in random order, a probe of memory and of arithmetic before, between and after the repetitions of "
+        "each. The prediction is that of `roofcast predict --hw this`, its roofs scaled by these probes.\v"
+        "A row has measured and predicted tokens/s, the error (predicted / measured - 1), the median error of its ops (timed one by "
+        "one in a repetition of their own; those of 1 % of a pass or more), what the probes read now of the profile's roofs, and how "
+        "far memory's roof moved meanwhile. Below: errors by model, type, test, threads and op, and the cases furthest off with what "
+        "is known of them. Models are synthesized as they are needed, some 0.1 to 0.5 GB each. The machine should be idle.\n\n"
+        "Ctrl-C prints what is done until then.\n\n"
+        "  roofcast profile && roofcast validate\n"
+        "  roofcast validate --quick --seed 7\n"
+        "  roofcast validate -m llama-3.2-1b:4 -q Q4_K_M --tests tg32,tg32@d4096 --full\n"
+        "  roofcast validate -m model.gguf --tests pp512,tg64 -t 1,2,4 -o json >result.json\n"
+        "  roofcast validate --full --save result.json --dir ~/models";
+    static const struct cli_syntax syntax = { option_table, parse, NULL, doc };
+    struct options o = { .lists = { "llama-3.2-1b:4,qwen3-0.6b:8,smollm2-360m:16", "Q8_0,Q4_0,Q4_K_M,Q6_K,F16,BF16",
+                                    "pp32,pp512,pp128@d8192,tg32,tg32@d2048,tg8@d32768,tg16x4,tg8x16@d512", NULL },
+                         .hw = "this", .n_case = DEFAULT_CASES, .seed = 1, .reps = 3, .engine = CLI_ENGINE_DEFAULT };
+    char command[512] = "";
+    size_t len = 0;
+    for (int i = 0; i < argc && len < sizeof command; i++)
+        len += (size_t)snprintf(command + len, sizeof command - len, "%s%s", i ? " " : "", argv[i]);
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
+    return run(&o, command, err);
+}

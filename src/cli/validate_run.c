@@ -1,0 +1,245 @@
+/* A case of `roofcast validate`: the engine between probes, and what the stored profile says of it, scaled by those. */
+#include "cli/validate.h"
+#include "roofline/ask.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void validation_free(struct validation *v)
+{
+    free(v->r);
+    free(v->op);
+    *v = (struct validation){ 0 };
+}
+
+/* ---- measuring ------------------------------------------------------------------------------------------- */
+
+static struct engine_options engine_of(const struct cli_machine *machine, const struct validate_setup *s, const struct bench_test *t)
+{
+    struct engine_options eo = cli_engine_options(machine, s->engine);
+    eo.n_ctx = t->depth + t->n;
+    eo.n_seq = t->n_batch;
+    eo.n_ubatch = t->prefill ? (uint32_t)u64_min((uint64_t)t->n * t->n_batch, t->n_ubatch) : t->n_batch;
+    eo.n_ubatch = eo.n_ubatch < t->n_batch ? t->n_batch : eo.n_ubatch;
+    eo.n_out_max = t->n_batch;
+    eo.counters = (struct counters_options){ .backend = "null", .data_dirs = cli_data_dirs(), .root = cli_root() };
+    return eo;
+}
+
+static int measure_on(struct run *run, const struct validate_setup *s, const struct model *m, const struct bench_test *t,
+                      const struct cli_machine *machine, enum math *math, struct error *err)
+{
+    const struct engine_options eo = engine_of(machine, s, t);
+    const struct ceilings_options probe = { .effort = CEILINGS_QUICK, .n_threads = machine->n_threads,
+                                            .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus };
+    struct bench b = { .m = m, .machine = machine, .run = run, .energy = s->energy, .stored = &s->stored };
+    double ignored;
+    b.e = engine_new(m, &eo, err);
+    if (!b.e)
+        return -1;
+    *math = bench_math(b.e);
+    b.prober = ceilings_prober_new(*math, machine->n_threads, &probe, err);
+    const int rc = b.prober ? bench_run(run, &b, t, 1, &ignored, err) : -1;
+    ceilings_prober_free(b.prober);
+    engine_free(b.e);
+    return rc;
+}
+
+static int measure(struct run *run, const struct validate_setup *s, const struct model *m, const struct validate_case *c,
+                   enum math *math, struct error *err)
+{
+    struct cli_machine machine;
+    if (cli_machine_init(&machine, c->n_threads, s->engine, err) != 0)
+        return -1;
+    const int rc = measure_on(run, s, m, &c->t, &machine, math, err);
+    cli_machine_free(&machine);
+    return rc;
+}
+
+/* ---- predicting ------------------------------------------------------------------------------------------- */
+
+/* What the probes read over what the profile has for as many threads, or for the nearest number of them. */
+static void scales(struct validate_result *r, const struct hwprofile *h, enum math math)
+{
+    const struct ceiling *dram = hwprofile_bandwidth(h, "DRAM", r->c->n_threads), *peak = hwprofile_peak(h, math, r->c->n_threads);
+    r->memory_scale = dram ? r->row.ceiling_bytes_s / dram->value : NAN;
+    r->compute_scale = peak ? r->row.ceiling_flop_s / peak->value : NAN;
+}
+
+static struct predict_options asked(const struct validate_result *r)
+{
+    const struct bench_test *t = &r->c->t;
+    return (struct predict_options){ .weights_bytes = NAN, .n_threads = r->c->n_threads, .n_prompt = t->prefill ? t->n : 0,
+                                     .n_gen = t->prefill ? 0 : t->n, .n_depth = t->depth, .n_batch = t->n_batch,
+                                     .n_ubatch = t->n_ubatch, .type_k = t->type_k, .type_v = t->type_v };
+}
+
+/* Seconds a pass of the ops of a role, timed one by one: then threads meet after each. */
+static double role_s(const struct explain *e, const char *role, double barrier_s)
+{
+    double s = 0;
+    for (size_t i = 0; i < e->n; i++) {
+        const struct explain_class *c = &e->c[i];
+        if (strcmp(op_role_name(c->op.role), role) != 0 || !(c->n_pass > 0))
+            continue;
+        s += (c->seconds - c->launch_s) / c->n_pass + c->count * barrier_s;
+    }
+    return s > 0 ? s : NAN;
+}
+
+static double barrier_of(const struct hwprofile *h, int n_threads)
+{
+    double s = 0;
+    for (size_t i = 0; i < h->n_ceiling && n_threads > 1; i++)
+        if (strcmp(h->ceiling[i].kind, "latency") == 0 && strcmp(h->ceiling[i].op, "barrier") == 0 &&
+            h->ceiling[i].n_threads <= n_threads && h->ceiling[i].value > 0)
+            s = h->ceiling[i].value;
+    return s;
+}
+
+static int add_op(struct validation *v, const struct validate_op *o, struct error *err)
+{
+    struct validate_op *grown = realloc(v->op, (v->n_op + 1) * sizeof *grown);
+    if (!grown)
+        return error_oom(err, v->n_op * sizeof *grown, "the ops");
+    v->op = grown;
+    v->op[v->n_op++] = *o;
+    return 0;
+}
+
+/* The roles of a case beside what was predicted of each, those of a part worth judging. */
+static int add_ops(struct validation *v, struct validate_result *r, const struct run *run, const struct explain *e,
+                   double barrier_s, struct error *err)
+{
+    struct run roles = { 0 };
+    int rc = bench_roles(&roles, run, 0, run->n_op, &run->row[0], err);
+    double ape[ROLE_COUNT];
+    size_t n = 0;
+    for (size_t i = 0; rc == 0 && i < roles.n_op; i++) {
+        const struct run_op *o = &roles.op[i];
+        struct validate_op to = { .at = v->n, .seconds = o->seconds, .share = o->share };
+        memcpy(to.role, o->role, sizeof to.role);
+        memcpy(to.op, o->op, sizeof to.op);
+        memcpy(to.type, o->type, sizeof to.type);
+        to.predicted_s = role_s(e, o->role, barrier_s);
+        if (o->share < VALIDATE_SHARE || isnan(to.predicted_s))
+            continue;
+        if (n < ROLE_COUNT)
+            ape[n++] = fabs(to.predicted_s / to.seconds - 1);
+        rc = add_op(v, &to, err);
+    }
+    r->op_median_ape = stats_median(ape, n);
+    run_free(&roles);
+    return rc;
+}
+
+static int predict_case(struct validation *v, struct validate_result *r, const struct validate_setup *s, const struct model *m,
+                        const struct run *run, struct error *err)
+{
+    const struct predict_options o = asked(r);
+    struct predict_result p;
+    struct hwprofile now;
+    struct explain e;
+    if (profile_beside(&now, s->profile, r->memory_scale, r->compute_scale, err) != 0)
+        return -1;
+    int rc = predict(&p, m, &now, &o, err);
+    if (rc == 0)
+        rc = explain_init(&e, m, &now, &o, r->c->t.prefill ? PHASE_PREFILL : PHASE_DECODE, err);
+    if (rc == 0) {
+        r->predicted_s = r->c->t.prefill ? p.prefill.seconds : p.decode.seconds * r->c->t.n;
+        r->error = r->seconds / r->predicted_s - 1;
+        rc = add_ops(v, r, run, &e, barrier_of(&now, r->c->n_threads), err);
+        explain_free(&e);
+    }
+    whatif_profile_free(&now);
+    return rc;
+}
+
+/* ---- a case -------------------------------------------------------------------------------------------------- */
+
+/* The role that is furthest off, in seconds. */
+static const struct validate_op *largest(const struct validation *v, size_t first)
+{
+    const struct validate_op *o = NULL;
+    for (size_t i = first; i < v->n_op; i++)
+        if (!o || fabs(v->op[i].predicted_s - v->op[i].seconds) > fabs(o->predicted_s - o->seconds))
+            o = &v->op[i];
+    return o;
+}
+
+static void say_reason(struct validate_result *r, const struct validation *v, size_t first)
+{
+    const struct validate_op *o = largest(v, first);
+    char moved[48] = "", steal[48] = "", role[112] = "";
+    if (r->moved)
+        snprintf(moved, sizeof moved, "; the roof moved by %.0f %%", 100 * r->row.roof_moved);
+    if (r->row.steal > 0.01)
+        snprintf(steal, sizeof steal, "; %.0f %% of the CPUs' time stolen", 100 * r->row.steal);
+    if (o)
+        snprintf(role, sizeof role, "; %.20s predicted at %.2f of its time, %.0f %% of all", o->role, o->predicted_s / o->seconds,
+                 100 * o->share);
+    const int n = snprintf(r->reason, sizeof r->reason, "%s%s%s", moved, steal, role);
+    if (n > 2)
+        memmove(r->reason, r->reason + 2, strlen(r->reason + 2) + 1);
+}
+
+static int run_case(struct validation *v, struct validate_result *r, const struct validate_setup *s, const struct model *m,
+                    struct error *err)
+{
+    struct run run = { 0 };
+    enum math math = MATH_FP32;
+    const size_t first = v->n_op;
+    double seconds[64];
+    size_t n = 0;
+    int rc = measure(&run, s, m, r->c, &math, err);
+    if (rc == 0) {
+        r->row = run.row[0];
+        for (size_t i = 0; i < run.n_rep && n < ARRAY_LEN(seconds); i++)
+            seconds[n++] = run.rep[i].seconds;
+        r->seconds = stats_median(seconds, n);
+        r->moved = r->row.roof_moved > FINDING_MOVES;
+        scales(r, s->profile, math);
+        rc = predict_case(v, r, s, m, &run, err);
+    }
+    if (rc == 0)
+        say_reason(r, v, first);
+    run_free(&run);
+    return rc;
+}
+
+static int case_of_file(struct validation *v, struct validate_result *r, const struct validate_setup *s, struct validate_file *f,
+                        struct error *err)
+{
+    struct model m = { 0 };
+    if (validate_file_make(f, err) != 0 || cli_model_open(&m, f->path, err) != 0)
+        return -1;
+    if (!f->ours)
+        snprintf(f->type, sizeof f->type, "%s", m.type_name);
+    const int rc = run_case(v, r, s, &m, err);
+    model_free(&m);
+    return rc;
+}
+
+int validate_run(struct validation *v, const struct validate_setup *s, const struct validate_plan *p, size_t at, struct error *err)
+{
+    struct validate_result *grown = realloc(v->r, (v->n + 1) * sizeof *grown);
+    struct error why = { 0 };
+    if (!grown)
+        return error_oom(err, v->n * sizeof *grown, "the results");
+    v->r = grown;
+    struct validate_file *f = &p->file[p->c[at].file];
+    struct validate_result r = { .c = &p->c[at], .f = f, .seconds = NAN, .predicted_s = NAN, .memory_scale = NAN,
+                                 .compute_scale = NAN, .error = NAN, .op_median_ape = NAN };
+    r.row.tok_s_mean = r.row.tok_s_sd = r.row.ceiling_bytes_s = r.row.ceiling_flop_s = r.row.roof_moved = r.row.steal = NAN;
+    const int rc = case_of_file(v, &r, s, f, &why);
+    f->n_left--;
+    if (rc != 0 && why.kind == ERROR_INTERRUPTED) {
+        *err = why;
+        return -1;
+    }
+    if (rc != 0)
+        snprintf(r.reason, sizeof r.reason, "%.250s", why.msg);
+    v->r[v->n++] = r;
+    return 0;
+}

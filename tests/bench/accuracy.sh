@@ -1,0 +1,310 @@
+#!/bin/sh
+# How right predictions are, against every target, as Markdown: doc/accuracy.md is this program's output.
+#
+#   tests/bench/accuracy.sh [options] [VALIDATE.json]      (make accuracy VALIDATE=FILE)
+#     -o FILE  where it goes, replaced only when all is done (standard output)
+#     -k DIR   keep the score of each file there, as `roofcast score` printed it
+#     -l N     seconds that one score may take (400)
+#
+# Scores the measurements under $ROOFCAST_SHARED/data/measurements (default ../shared beside the tree) with the program
+# $ROOFCAST (default build/roofcast), two at a time or as many as there are processors. VALIDATE.json: what
+# `roofcast validate -o json` wrote, on the machine named in it. A score that fails, lacks its file or takes too long is "not run"
+# in the tables, with the reason beneath them. Exit status 0: the tables are written, whatever they say.
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd)
+roofcast=${ROOFCAST:-$top/build/roofcast}
+shared=${ROOFCAST_SHARED:-$top/../shared}
+data=$shared/data/measurements
+out='' keep='' limit=400
+usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d' >&2; exit 2; }
+while getopts o:k:l:h o; do
+    case $o in
+    o) out=$OPTARG ;;
+    k) keep=$OPTARG ;;
+    l) limit=$OPTARG ;;
+    *) usage ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# -le 1 ] || usage
+case $limit in '' | *[!0-9]* | 0) echo "accuracy: -l: expected a number above 0, found \"$limit\"" >&2; exit 2 ;; esac
+[ -x "$roofcast" ] || { echo "accuracy: no $roofcast: build it, or set ROOFCAST" >&2; exit 1; }
+command -v jq >/dev/null || { echo "accuracy: jq is needed" >&2; exit 1; }
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT TERM
+: "${ROOFCAST_DATA:=$top}"
+export ROOFCAST_DATA
+
+# ---- the scores: NAME, what the tables call it, FILE, options ----------------------------------------------------------
+cat >"$tmp/plan" <<'E'
+core-hw|core, hardware left out|throughput_core.csv|--leave-out hardware
+core-anchor|core, hardware left out, one anchor row|throughput_core.csv|--leave-out hardware --anchor-rows 1
+core|core, in sample|throughput_core.csv|
+rates-hw|throughput, hardware left out|throughput.csv|--leave-out hardware
+ops-model|ops, model left out|gpu_ops.csv|--leave-out model
+reduce-topology|all-reduce, topology left out|all_reduce.csv|--leave-out topology
+serving-hw|serving, system left out|serving_silicon.csv|--leave-out hardware
+serving-model|serving, model left out|serving_silicon.csv|--leave-out model
+E
+hardware=
+[ -f "$data/hardware.csv" ] && hardware="--hardware $data/hardware.csv"
+
+score_one() { # NAME FILE OPTIONS...: $tmp/NAME.json, or $tmp/NAME.why
+    name=$1 file=$data/$2
+    shift 2
+    if [ ! -f "$file" ]; then
+        echo "no $file" >"$tmp/$name.why"
+        return
+    fi
+    start=$(date +%s)
+    # shellcheck disable=SC2086 # $hardware is two words, or none
+    timeout "$limit" "$roofcast" score "$file" $hardware "$@" --worst 1000000 -o json >"$tmp/$name.part" 2>"$tmp/$name.err"
+    rc=$?
+    if [ $rc -eq 0 ] && jq -e '.groups | length > 0' "$tmp/$name.part" >/dev/null 2>&1; then
+        mv "$tmp/$name.part" "$tmp/$name.json"
+    elif [ $rc -eq 124 ]; then
+        echo "took more than $limit s" >"$tmp/$name.why"
+    else
+        { head -n 1 "$tmp/$name.err"; echo "exit status $rc"; } | head -n 1 >"$tmp/$name.why"
+    fi
+    echo "accuracy: $name: $(($(date +%s) - start)) s" >&2
+}
+
+# As many at a time as there are processors: lines of the plan go to workers in turn.
+workers=$(getconf _NPROCESSORS_ONLN)
+worker() {
+    i=0
+    while IFS='|' read -r name _ file options; do
+        i=$((i + 1))
+        # shellcheck disable=SC2086 # options are words
+        [ $((i % workers)) -ne "$1" ] || score_one "$name" "$file" $options
+    done <"$tmp/plan"
+}
+begun=$(date +%s)
+pids=
+w=0
+while [ $w -lt "$workers" ]; do
+    worker $w &
+    pids="$pids $!"
+    w=$((w + 1))
+done
+# shellcheck disable=SC2086
+trap 'kill $pids 2>/dev/null; exit 130' INT TERM
+wait
+took=$(($(date +%s) - begun))
+if [ -n "$keep" ]; then
+    mkdir -p "$keep" && cp "$tmp"/*.json "$keep"/ 2>/dev/null
+fi
+
+# ---- the tables --------------------------------------------------------------------------------------------------------
+percent() { awk -v x="$1" 'BEGIN { if (x == "" || x == "null") print "-"; else printf "%.1f %%\n", 100 * x }'; }
+# FIGURE of GROUP in score NAME; nothing where there is none
+figure() { [ ! -f "$tmp/$1.json" ] || jq -r --arg g "$2" --arg f "$3" '.groups[] | select(.group == $g) | .[$f] // empty' "$tmp/$1.json"; }
+# A line of the table of targets: WHAT SCORE GROUP FIGURE TARGET
+target() {
+    if [ ! -f "$tmp/$2.json" ]; then
+        echo "| $1 | not run | $(percent "$5") | | | |"
+        return
+    fi
+    v=$(figure "$2" "$3" "$4") rows=$(figure "$2" "$3" rows) bias=$(figure "$2" "$3" bias)
+    if [ -z "$v" ]; then
+        echo "| $1 | no group \`$3\` | $(percent "$5") | | | |"
+        return
+    fi
+    met=$(awk -v v="$v" -v t="$5" 'BEGIN { print v <= t ? "met" : "**missed**" }')
+    echo "| $1 | $(percent "$v") | $(percent "$5") | $met | $rows | $(percent "$bias") |"
+    case $met in met) ;; *) printf '%s\t%s\t%s\n' "$1" "$2" "$3" >>"$tmp/missed" ;; esac
+}
+# WHAT SCORE TARGET: rows without a price
+unpriced() {
+    if [ ! -f "$tmp/$2.json" ]; then
+        echo "| $1 | not run | $(percent "$3") | | | |"
+        return
+    fi
+    jq -r --arg what "$1" --argjson t "$3" '(.n_unpriced / .n_rows) as $f |
+        "| \($what) | \(.n_unpriced) of \(.n_rows) | \($t * 100) % | \(if $f <= $t then "met" else "**missed**" end) | \(.n_rows) | |"' "$tmp/$2.json"
+}
+
+# Intervals: of each class, coverage and median half-width beside the median error; judged as the target says. The smallest number of
+# rows inside that a binomial test at 1 % (two-sided) does not reject is looked up by adding up.
+cat >"$tmp/intervals.jq" <<'E'
+def median: sort | if length == 0 then null elif length % 2 == 1 then .[(length - 1) / 2] else (.[length / 2 - 1] + .[length / 2]) / 2 end;
+# P(X <= k) of n at 0.9
+def cdf($n; $k): reduce range(0; $k + 1) as $i ({ s: 0, t: ($n * (0.1 | log)) };
+    .s += (.t | exp) | .t += ((($n - $i) / ($i + 1) * 9) | if . > 0 then log else -1e300 end)) | .s;
+def pc: if . == null then "-" else (. * 1000 | round / 10 | "\(.) %") end;
+. as $d | [.rows[] | select(.predicted != null and .lo != null and .measured != null)] as $rows |
+[.groups[] | select(.group | test("^class=[^,]*(,phase=[^,]*|,metric=[^,]*)?$")) | select(.rows >= 20)] | .[] |
+(.group | capture("^class=(?<class>[^,]*)(,[a-z]+=(?<of>.*))?$")) as $key |
+[$rows[] | select(.class == $key.class and ($key.of == null or .phase == $key.of))] as $mine |
+([$mine[] | (.hi - .lo) / 2 / .predicted] | median) as $half | ([$mine[] | .error | fabs] | median) as $err |
+(.coverage90 * .rows | round) as $in |
+(if .rows >= 80 then (.coverage90 >= 0.85 and .coverage90 <= 0.95)
+ else cdf(.rows; $in) > 0.005 and 1 - (if $in > 0 then cdf(.rows; $in - 1) else 0 end) > 0.005 end) as $holds |
+(if $half == null or $err == null or $err == 0 then null else $half / $err end) as $wide |
+"\(if $holds and $wide != null and $wide <= 3.5 then "met" else "missed" end)\t| \($what) | \(.group) | \(.rows) | \(.coverage90 | pc) | \($half | pc) | \(.median_ape | pc) | \(if $holds then "" else "**coverage** " end)\(if $wide != null and $wide <= 3.5 then "" else "**width**" end) |"
+E
+
+# Where a missed target's error is: the machines, models or ops whose rows carry most of it.
+cat >"$tmp/residuals.jq" <<'E'
+def keys_of: split(",") | map(select(test("=")));
+def pc: (. * 1000 | round / 10 | "\(.) %");
+(if $group == "all" then [] else ($group | keys_of) end) as $base |
+(.groups[] | select(.group == $group)) as $whole |
+[.groups[] | select(.group != $group) | (.group | keys_of) as $k | select(($base - $k | length) == 0) | . + { extra: ($k - $base) } |
+ select((.extra | length) == 1) | select(.extra[0] | test("^(hardware|op|engine|class|kind|phase)=")) |
+ . + { part: (if $whole.mape > 0 then .mape * .rows / ($whole.mape * $whole.rows) else 0 end) } |
+ select(.rows < $whole.rows and .rows >= 3 and .mape > $whole.mape)] | sort_by(-.part) | .[:4] |
+map("\(.extra[0]) (\(.rows) rows, MAPE \(.mape | pc), bias \(.bias | pc), \(.part | pc) of the error)") | join("; ")
+E
+
+tables() {
+    echo "# Accuracy"
+    echo
+    echo "What predictions are worth, against each target. This page is the output of \`tests/bench/accuracy.sh\` (\`make accuracy VALIDATE=FILE\`): do not edit it."
+    echo
+    echo "- date: $(date -u '+%Y-%m-%d %H:%M UTC'), the scores took $took s"
+    echo "- program: $("$roofcast" --version 2>/dev/null | head -n 1)$(git -C "$top" log -1 --format=', tree of commit %h (%cs)' 2>/dev/null)"
+    for f in "$top"/hwprofiles/stacks/*.json; do
+        [ -f "$f" ] && echo "- constants: \`hwprofiles/stacks/$(basename "$f")\`, $(jq -r 'if .fits then [.fits | to_entries[] | "\(.key): \(.value.n_rows) rows of \(.value.source)"] | join("; ") else (.source // "its sources in it") end' "$f" 2>/dev/null)"
+    done
+    echo "- measurements: \`\$ROOFCAST_SHARED/data/measurements\`; what is left out is predicted by a fit that has not seen it, and constants that it made are dropped (methods.md (72))"
+    echo
+    echo "An unpriced row counts as an error of 100 %. Errors are |predicted / measured - 1|; \"clean\": rows that are neither end-to-end nor from the community."
+    echo
+    echo "## Targets"
+    echo
+    echo "| what | reached | target | | rows | bias |"
+    echo "|---|---|---|---|---|---|"
+    d=phase=decode p=phase=prefill
+    target "core decode, hardware left out, clean: median" core-hw $d,clean=yes median_ape 0.06
+    target "core decode, hardware left out, clean: mean" core-hw $d,clean=yes mape 0.13
+    target "core decode, hardware left out, all: median" core-hw $d median_ape 0.09
+    target "core decode, hardware left out, all: mean" core-hw $d mape 0.20
+    target "core prefill, hardware left out, clean: median" core-hw $p,clean=yes median_ape 0.12
+    target "core prefill, hardware left out, clean: mean" core-hw $p,clean=yes mape 0.20
+    target "core decode, one anchor row a device and phase: median" core-anchor $d median_ape 0.04
+    target "core prefill, one anchor row a device and phase: median" core-anchor $p median_ape 0.07
+    target "ops, model left out: MAPE" ops-model all mape 0.07
+    target "all-reduce, topology left out: MAPE" reduce-topology all mape 0.15
+    target "TPOT of dense models, system left out: median" serving-hw kind=dense,metric=tpot median_ape 0.10
+    target "TPOT of experts, system left out: median" serving-hw kind=moe,metric=tpot median_ape 0.15
+    target "TPOT of dense models, model left out: median" serving-model kind=dense,metric=tpot median_ape 0.10
+    target "TPOT of experts, model left out: median" serving-model kind=moe,metric=tpot median_ape 0.15
+    unpriced "core without a price" core-hw 0.01
+    unpriced "throughput without a price" rates-hw 0.10
+    unpriced "ops without a price" ops-model 0
+    unpriced "all-reduces without a price" reduce-topology 0
+    validated
+    intervals_line
+    echo
+    for why in "$tmp"/*.why; do
+        [ -f "$why" ] && echo "- not run: $(basename "$why" .why): $(cat "$why")"
+    done
+    residuals
+    this_cpu
+    intervals
+    details
+    commands
+}
+
+# Line of the targets of this CPU, from VALIDATE.json
+validated() {
+    if [ ! -f "$tmp/validate.json" ]; then
+        for t in "median|4" "P95|10" "per op, median|10"; do
+            echo "| this CPU, from its profile: ${t%|*} | not run | ${t#*|}.0 % | | | |"
+        done
+        return
+    fi
+    jq -r 'def pc: if . == null then "-" else (. * 1000 | round / 10 | "\(.) %") end;
+        def line($n; $v; $t; $rows; $bias): "| this CPU, from its profile: \($n) | \($v | pc) | \($t | pc) | \(if $v == null then "" elif $v <= $t then "met" else "**missed**" end) | \($rows) | \($bias | pc) |";
+        line("median"; .median_ape; 0.04; .n_case; .bias), line("P95"; .p95_ape; 0.10; .n_case; .bias),
+        line("per op, median"; .op_median_ape; 0.10; .n_op; .op_bias)' "$tmp/validate.json"
+}
+
+intervals_line() {
+    n=$(wc -l <"$tmp/intervals")
+    [ "$n" -gt 0 ] || { echo "| 90 % intervals hold, classes of 20 rows and more | not run | all | | | |"; return; }
+    good=$(grep -c '^met' "$tmp/intervals")
+    echo "| 90 % intervals hold and are at most 3.5 median errors wide, classes of 20 rows and more | $good of $n | all | $([ "$good" -eq "$n" ] && echo met || echo '**missed**') | | |"
+}
+
+residuals() {
+    [ -s "$tmp/missed" ] || return 0
+    echo
+    echo "## Where the error of what is missed lies"
+    echo
+    while IFS='	' read -r what name group; do
+        parts=$(jq -r --arg group "$group" -f "$tmp/residuals.jq" "$tmp/$name.json")
+        [ -z "$parts" ] || echo "- ${what%:*}: $parts"
+    done <"$tmp/missed" | sort -u
+}
+
+this_cpu() {
+    echo
+    echo "## This CPU"
+    echo
+    if [ ! -f "$tmp/validate.json" ]; then
+        echo "Not run: \`roofcast validate -o json >FILE\` on an otherwise idle machine, then \`make accuracy VALIDATE=FILE\`."
+        return
+    fi
+    jq -r 'def pc: if . == null then "-" else (. * 1000 | round / 10 | "\(.) %") end;
+        "\(.cpu), \(.date): \(.n_case) cases in random order (seed \(.seed)), each between two probes; predicted from the profile of \(.profile_date), scaled by the probes. Command: `\(.command)`.", "",
+        "| model | type | test | threads | measured | predicted | error | median op | |", "|---|---|---|---|---|---|---|---|---|",
+        (.rows | sort_by(.model, .type, .n_threads, .test)[] | "| \(.model) | \(.type) | \(.test) | \(.n_threads) | \(.tok_s | . * 10 | round / 10) | \(.predicted_tok_s | if . == null then "-" else . * 10 | round / 10 end) | \(.error | pc) | \(.op_median_ape | pc) | \(.reason // "") |")' "$tmp/validate.json"
+}
+
+intervals() {
+    echo
+    echo "## Intervals"
+    echo
+    echo "Classes with 20 rows and more. Of 80 rows and more 85 to 95 % have to lie inside; fewer must not be rejected against 90 % by a binomial test at 1 %. Half-width: median, over the prediction; at most 3.5 times the median error."
+    echo
+    echo "| score | group | rows | inside | half-width | median error | missed |"
+    echo "|---|---|---|---|---|---|---|"
+    cut -f2- "$tmp/intervals"
+}
+
+details() {
+    while IFS='|' read -r name what file options; do
+        [ -f "$tmp/$name.json" ] || continue
+        echo
+        echo "## $what: \`roofcast score $file --hardware hardware.csv${options:+ $options}\`"
+        echo
+        echo "| group | rows | unpriced | bias | MAPE | median | P90 | in 90 % |"
+        echo "|---|---|---|---|---|---|---|---|"
+        jq -r 'def pc: if . == null then "-" else (. * 1000 | round / 10 | "\(.) %") end;
+            .groups[] | select(.group | test("hardware=|source=|engine=.*,") | not) |
+            "| \(.group) | \(.rows) | \(.unpriced) | \(.bias | pc) | \(.mape | pc) | \(.median_ape | pc) | \(.p90_ape | pc) | \(.coverage90 | pc) |"' "$tmp/$name.json"
+    done <"$tmp/plan"
+}
+
+commands() {
+    echo
+    echo "## Again"
+    echo
+    echo "    ROOFCAST_SHARED=DIR make accuracy [VALIDATE=FILE]       # this page"
+    echo "    roofcast validate -o json >FILE                         # this CPU, some minutes, otherwise idle"
+    while IFS='|' read -r _ _ file options; do
+        echo "    roofcast score \$ROOFCAST_SHARED/data/measurements/$file --hardware \$ROOFCAST_SHARED/data/measurements/hardware.csv${options:+ $options}"
+    done <"$tmp/plan"
+}
+
+: >"$tmp/missed"
+: >"$tmp/intervals"
+if [ $# -eq 1 ]; then
+    jq -e '.schema == "roofcast.validate"' "$1" >/dev/null 2>&1 || { echo "accuracy: $1: not a result of roofcast validate -o json" >&2; exit 1; }
+    cp "$1" "$tmp/validate.json"
+fi
+while IFS='|' read -r name what _ _; do
+    case $name in core) continue ;; esac # in sample: nothing is asked of it
+    [ ! -f "$tmp/$name.json" ] || jq -r --arg what "$what" -f "$tmp/intervals.jq" "$tmp/$name.json" >>"$tmp/intervals"
+done <"$tmp/plan"
+tables >"$tmp/accuracy.md"
+if [ -n "$out" ]; then
+    # beside it first: what is there is replaced whole or not at all
+    cp "$tmp/accuracy.md" "$out.part" && mv "$out.part" "$out"
+else
+    cat "$tmp/accuracy.md"
+fi
