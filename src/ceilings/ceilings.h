@@ -20,6 +20,10 @@ struct ceilings_options {
     int n_threads;               /* largest count; all counts 1, 2, 4, ... and this one */
     unsigned cpu_flags;
     const struct cpulist *cpus;
+    /* Of a prober: memory that is there and is only read, in place of some of its own; NULL: its own. What a page of memory gives
+     * can depend on how the system backs it: a run's own pages are the ones to probe. */
+    const void *memory;
+    size_t memory_bytes;
     const struct ceilings_provider *const *provider; /* beside compute and memory */
     size_t n_provider;
     void (*progress)(void *ctx, const char *what, double fraction);

@@ -106,6 +106,7 @@ struct meter {
     char cpus[64];        /* "0-1" */
     unsigned char *mem;   /* NULL: compute only */
     size_t mem_bytes;     /* of all threads */
+    bool mem_lent;        /* not this meter's: only read, and not given back */
     size_t chunk_bytes;   /* of one thread, its part of mem */
     bool mem_small;       /* less than four times the last-level caches */
     const struct job *warm; /* of memory's: the one that was sampled last, whose footprint the caches hold; NULL: none */

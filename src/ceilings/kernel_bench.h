@@ -65,9 +65,11 @@ struct kernel_job {
     const struct matmul_slot *slot;
     enum dtype type;
     size_t cols, row_bytes, rows; /* rows of a unit (DRAM), else of all that a thread walks */
+    const struct read_kernel *load; /* of bench_load */
     enum act_kind act;  /* that the job wants prepared, with x; ACT_KIND_COUNT: none */
     /* attention */
     uint32_t n_query, n_head; /* tokens of a call, heads that share a key */
+    int head_dim;             /* elements of a key; 0: no attention */
 };
 
 /* For the caches under the first n_threads of o's CPUs; NULL: no memory. The caller holds it as a job does. */
@@ -81,8 +83,9 @@ void bench_prepare(struct kernel_bench *b, const struct kernel_job *j);
 /* Of kernel_product.c and kernel_vector.c: fill in *j for a type. False: there is no such kernel. */
 bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int level, bool file);
 bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok, bool file);
+bool bench_load(struct kernel_bench *b, struct kernel_job *j, unsigned cpu_flags);
 bool bench_embed(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok);
-bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head);
+bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head, int head_dim);
 /* i from 0; false: past the last one. */
 bool bench_vector(struct kernel_bench *b, struct kernel_job *j, size_t i, int n_tok);
 bool bench_barrier(struct kernel_bench *b, struct kernel_job *j);

@@ -194,6 +194,8 @@ static void name(const struct kernel_job *j, char *to, size_t n, int n_threads)
         snprintf(to, n, "%s %dt", j->op, n_threads);
     else if (strncmp(j->op, "matvec", 6) == 0)
         snprintf(to, n, "%s %s %s %dt", j->op, j->dtype, level_names[j->level], n_threads);
+    else if (j->head_dim > 0)
+        snprintf(to, n, "%s %s x%d of %d %dt", j->op, j->dtype, j->n_tok, j->head_dim, n_threads);
     else
         snprintf(to, n, "%s %s x%d %dt", j->op, j->dtype, j->n_tok, n_threads);
 }
@@ -206,6 +208,7 @@ static int keep(const struct job *job, const struct meter *m, struct ceiling *c,
     snprintf(c->op, sizeof c->op, "%s", j->op);
     snprintf(c->unit, sizeof c->unit, "%s", j->unit);
     c->n_tok = j->n_tok;
+    c->head_dim = j->head_dim;
     c->footprint_bytes = j->footprint_bytes;
     if (strcmp(j->kind, "kernel") == 0) {
         snprintf(c->dtype, sizeof c->dtype, "%s", j->dtype);
@@ -236,6 +239,7 @@ static const struct job_class latency_class = { true, prepare, take_sample, keep
 struct scope {
     const enum dtype *type, *kv_type;
     const int *n_tok;
+    const int (*queries)[2]; /* tokens and heads of a call of attention; ends with zeros */
     int first_level; /* of products by one token: that one to DRAM */
     bool file;       /* also products with weights as the file has them */
     bool rest;       /* also what seldom matters: embedding rows, activations that are not quantized */
@@ -250,11 +254,15 @@ static const enum dtype one_type[] = { DTYPE_Q8_0, DTYPE_COUNT };
 static const enum dtype kv_types[] = { DTYPE_F16, DTYPE_Q8_0, DTYPE_COUNT };
 static const enum dtype kv_type[] = { DTYPE_F16, DTYPE_COUNT };
 
+/* A head alone, two and four that share a key, which is what a pass of one token has; more than kernels take as stored; a prompt. */
+static const int few_queries[][2] = { { 1, 1 }, { 1, 4 }, { 64, 4 }, { 0, 0 } };
+static const int all_queries[][2] = { { 1, 1 }, { 1, 2 }, { 1, 4 }, { 1, 8 }, { 16, 4 }, { 64, 4 }, { 0, 0 } };
+
 static const struct scope scopes[] = {
-    [CEILINGS_QUICK] = { common_types, kv_types, (const int[]){ 8, 64, 512, 0 }, DRAM, false, false },
-    [CEILINGS_DEFAULT] = { all_types, kv_types, (const int[]){ 2, 4, 8, 16, 64, 512, 0 }, 0, false, true },
-    [CEILINGS_FULL] = { all_types, kv_types, (const int[]){ 2, 4, 8, 16, 32, 64, 128, 256, 512, 0 }, 0, true, true },
-    [CEILINGS_BRIEF] = { one_type, kv_type, (const int[]){ 8, 0 }, DRAM, false, true },
+    [CEILINGS_QUICK] = { common_types, kv_type, (const int[]){ 8, 64, 512, 0 }, few_queries, DRAM, false, false },
+    [CEILINGS_DEFAULT] = { all_types, kv_types, (const int[]){ 2, 4, 8, 16, 64, 512, 0 }, all_queries, 0, false, true },
+    [CEILINGS_FULL] = { all_types, kv_types, (const int[]){ 2, 4, 8, 16, 32, 64, 256, 512, 0 }, all_queries, 0, true, true },
+    [CEILINGS_BRIEF] = { one_type, kv_type, (const int[]){ 8, 0 }, few_queries, DRAM, false, true },
 };
 
 struct planning {
@@ -285,6 +293,13 @@ static void add(struct planning *p, const struct kernel_job *made, bool there)
     snprintf(job->what, sizeof job->what, "%s %s", j->op, j->dtype);
 }
 
+static bool has(const int *list, int n)
+{
+    while (*list && *list != n)
+        list++;
+    return *list == n;
+}
+
 static void add_type(struct planning *p, enum dtype t, const struct scope *s)
 {
     for (int level = s->first_level; level <= DRAM; level++) {
@@ -294,6 +309,13 @@ static void add_type(struct planning *p, enum dtype t, const struct scope *s)
     for (const int *n = s->n_tok; *n; n++) {
         struct kernel_job j = { .b = p->b };
         add(p, &j, bench_matmat(p->b, &j, t, *n, false));
+    }
+    /* Where one kernel ends and the other begins: between other points times are on a line. */
+    const struct matmul_slot *slot = p->b->k.packed[t].gemv ? &p->b->k.packed[t] : &p->b->k.mm[t];
+    for (int k = 0; k < 2 && slot->gemv && s->n_tok[1]; k++) {
+        const int n = (int)slot->gemv_max_tok + k;
+        struct kernel_job j = { .b = p->b };
+        add(p, &j, !has(s->n_tok, n) && n > 1 && bench_matmat(p->b, &j, t, n, false));
     }
     for (int file = 0; s->file && file < 2; file++) {
         struct kernel_job j = { .b = p->b };
@@ -305,12 +327,12 @@ static void add_type(struct planning *p, enum dtype t, const struct scope *s)
 
 static void add_rest(struct planning *p, const struct scope *s)
 {
-    static const int queries[][2] = { { 1, 1 }, { 1, 4 }, { 64, 4 } };
     for (const enum dtype *t = s->kv_type; *t != DTYPE_COUNT; t++)
-        for (size_t i = 0; i < ARRAY_LEN(queries); i++) {
-            struct kernel_job j = { .b = p->b };
-            add(p, &j, bench_attention(p->b, &j, *t, queries[i][0], queries[i][1]));
-        }
+        for (const int(*q)[2] = s->queries; (*q)[0]; q++)
+            for (int dim = BENCH_HEAD_DIM / 2; dim <= BENCH_HEAD_DIM; dim *= 2) { /* between these and beyond, on a line */
+                struct kernel_job j = { .b = p->b };
+                add(p, &j, bench_attention(p->b, &j, *t, (*q)[0], (*q)[1], dim));
+            }
     bool more = true;
     for (size_t i = 0; more; i++)
         for (int n = 1; n <= BENCH_TOKENS; n += BENCH_TOKENS - 1) {
@@ -360,6 +382,8 @@ static int plan(struct job_list *l, struct meter *m, struct hwprofile *h, const 
     struct planning p = { .l = l, .err = err, .b = bench_new(n, o, err) };
     if (!p.b)
         return -1;
+    struct kernel_job j = { .b = p.b };
+    add(&p, &j, bench_load(p.b, &j, o->cpu_flags));
     for (const enum dtype *t = s->type; *t != DTYPE_COUNT; t++)
         add_type(&p, *t, s);
     add_rest(&p, s);

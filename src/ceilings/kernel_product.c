@@ -1,6 +1,7 @@
 /* Products as the engine runs them: a token's with weights from each level of memory, several tokens' with weights that come
  * from memory; and rows of an embedding table. */
 #include "ceilings/kernel_bench.h"
+#include "ceilings/internal.h"
 #include <string.h>
 
 static struct matmul_args args_of(struct kernel_bench *b, const struct kernel_job *j, int tid, const unsigned char *w)
@@ -80,6 +81,40 @@ bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
     }
     j->amount = (double)(j->rows * j->row_bytes) * b->n_threads;
     describe(j, b, "gemv");
+    return true;
+}
+
+/* ---- plain loads ------------------------------------------------------------------------------------------ */
+
+/* What loads alone get from the memory that products walk: what products reach is to be held against this, as two pieces of
+ * memory can differ (how the system, or the one beneath it, backs their pages). */
+static void load(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        j->load->run(bench_unit(b, tid, b->lane[tid].at + i, j->row_bytes), j->row_bytes, 1);
+}
+
+bool bench_load(struct kernel_bench *b, struct kernel_job *j, unsigned cpu_flags)
+{
+    enum { UNIT_BYTES = 1 << 20 };
+    const struct read_kernel *k;
+    for (size_t i = 0; (k = read_kernel_at(i)) != NULL; i++)
+        if (read_kernel_wanted(k, cpu_flags) && k->far && UNIT_BYTES % k->granule == 0)
+            j->load = k; /* the last is the widest */
+    if (!j->load)
+        return false;
+    j->kind = "kernel";
+    j->op = "load";
+    j->unit = "B/s";
+    snprintf(j->dtype, sizeof j->dtype, "F32");
+    j->level = 3;
+    j->n_tok = 1;
+    j->row_bytes = UNIT_BYTES;
+    j->act = ACT_KIND_COUNT;
+    j->run = load;
+    j->footprint_bytes = (double)b->chunk_bytes;
+    j->amount = (double)UNIT_BYTES * b->n_threads;
+    snprintf(j->text, sizeof j->text, "%.40s", j->load->text);
     return true;
 }
 

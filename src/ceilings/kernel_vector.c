@@ -10,21 +10,22 @@ static void attend(struct kernel_bench *b, const struct kernel_job *j, int tid, 
 {
     struct bench_lane *l = &b->lane[tid];
     const size_t side = BENCH_KEYS * j->row_bytes;
+    const uint32_t dim = (uint32_t)j->head_dim;
     struct kv_rows rows = { .type = j->type, .row_bytes = j->row_bytes, .head_bytes = j->row_bytes, .n_row = BENCH_KEYS };
     struct attention_args a = { .q = b->x,
-                                .q_stride = (size_t)j->n_head * BENCH_HEAD_DIM,
-                                .q_head_stride = BENCH_HEAD_DIM,
+                                .q_stride = (size_t)j->n_head * dim,
+                                .q_head_stride = dim,
                                 .k = rows,
                                 .v = rows,
                                 .out = l->out,
-                                .out_stride = (size_t)j->n_head * BENCH_HEAD_DIM,
+                                .out_stride = (size_t)j->n_head * dim,
                                 .n_tok = j->n_query,
                                 .n_past = BENCH_KEYS - j->n_query,
                                 .n_head = j->n_head,
                                 .n_head_kv = 1,
-                                .head_dim = BENCH_HEAD_DIM,
-                                .head_dim_v = BENCH_HEAD_DIM,
-                                .scale = 1 / sqrtf(BENCH_HEAD_DIM),
+                                .head_dim = dim,
+                                .head_dim_v = dim,
+                                .scale = 1 / sqrtf((float)dim),
                                 .scratch = l->scratch };
     for (uint64_t i = 0; i < n; i++) {
         a.k.data = bench_unit(b, tid, l->at + i, 2 * side);
@@ -34,7 +35,7 @@ static void attend(struct kernel_bench *b, const struct kernel_job *j, int tid, 
 }
 
 /* Keys and values as stored, or FLOP by (7), 2 (h + v) a pair: each of the tokens sees one key more than the one before. */
-bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head)
+bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head, int head_dim)
 {
     const double pairs = (double)n_head * n_query * (BENCH_KEYS - (n_query - 1) / 2.0);
     j->kind = "kernel";
@@ -44,15 +45,16 @@ bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t,
     j->level = 3;
     j->n_query = (uint32_t)n_query;
     j->n_head = (uint32_t)n_head;
+    j->head_dim = head_dim;
     j->n_tok = n_query * n_head;
-    j->row_bytes = dtype_row_bytes(t, BENCH_HEAD_DIM);
+    j->row_bytes = dtype_row_bytes(t, (size_t)head_dim);
     j->act = ACT_KIND_COUNT;
     j->run = attend;
     j->footprint_bytes = (double)b->chunk_bytes;
     j->unit = j->n_tok == 1 ? "B/s" : "FLOP/s";
-    j->amount = b->n_threads * (j->n_tok == 1 ? 2.0 * BENCH_KEYS * (double)j->row_bytes : 4.0 * BENCH_HEAD_DIM * pairs);
+    j->amount = b->n_threads * (j->n_tok == 1 ? 2.0 * BENCH_KEYS * (double)j->row_bytes : 4.0 * head_dim * pairs);
     snprintf(j->text, sizeof j->text, "%d quer%s x %d head%s, %d keys of %d", n_query, n_query == 1 ? "y" : "ies", n_head,
-             n_head == 1 ? "" : "s", BENCH_KEYS, BENCH_HEAD_DIM);
+             n_head == 1 ? "" : "s", BENCH_KEYS, head_dim);
     return true;
 }
 

@@ -108,7 +108,12 @@ int meter_init(struct meter *m, int n_threads, bool memory, const struct ceiling
         error_oom(err, (size_t)n_threads * sizeof *m->slot, "the threads' clocks");
         goto fail;
     }
-    if (memory && map_memory(m, footprint_of_effort(&m->places, m->cpu, (size_t)m->n, o->effort, &m->mem_small), err) != 0)
+    if (memory && o->memory && o->memory_bytes >= (size_t)n_threads * 16 * HUGE_PAGE) {
+        m->mem = (unsigned char *)(uintptr_t)o->memory;
+        m->mem_lent = true;
+        m->chunk_bytes = o->memory_bytes / (size_t)n_threads / HUGE_PAGE * HUGE_PAGE;
+        m->mem_bytes = m->chunk_bytes * (size_t)n_threads;
+    } else if (memory && map_memory(m, footprint_of_effort(&m->places, m->cpu, (size_t)m->n, o->effort, &m->mem_small), err) != 0)
         goto fail;
     cpulist_free(&usable);
     return 0;
@@ -120,7 +125,7 @@ fail:
 
 void meter_free(struct meter *m)
 {
-    if (m->mem)
+    if (m->mem && !m->mem_lent)
         munmap(m->mem, m->mem_bytes);
     free(m->slot);
     free(m->cpu);

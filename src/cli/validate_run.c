@@ -31,7 +31,7 @@ static int measure_on(struct run *run, const struct validate_setup *s, const str
                       const struct cli_machine *machine, enum math *math, struct error *err)
 {
     const struct engine_options eo = engine_of(machine, s, t);
-    const struct ceilings_options probe = { .effort = CEILINGS_QUICK, .n_threads = machine->n_threads,
+    struct ceilings_options probe = { .effort = CEILINGS_QUICK, .n_threads = machine->n_threads,
                                             .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus };
     struct bench b = { .m = m, .machine = machine, .run = run, .energy = s->energy, .stored = &s->stored };
     double ignored;
@@ -39,6 +39,7 @@ static int measure_on(struct run *run, const struct validate_setup *s, const str
     if (!b.e)
         return -1;
     *math = bench_math(b.e);
+    probe.memory = engine_packed(b.e, &probe.memory_bytes); /* the very pages that the run walks */
     b.prober = ceilings_prober_new(*math, machine->n_threads, &probe, err);
     const int rc = b.prober ? bench_run(run, &b, t, 1, &ignored, err) : -1;
     ceilings_prober_free(b.prober);
@@ -59,10 +60,17 @@ static int measure(struct run *run, const struct validate_setup *s, const struct
 
 /* ---- predicting ------------------------------------------------------------------------------------------- */
 
+/* What plain loads got from the memory that the profile's products walked, for as many threads; else from memory at all. */
+static const struct ceiling *memory_of(const struct hwprofile *h, int n_threads)
+{
+    const struct ceiling *c = hwprofile_ceiling(h, "kernel", "load", "F32", "DRAM", 1, n_threads);
+    return c && c->n_threads <= n_threads && c->value > 0 ? c : hwprofile_bandwidth(h, "DRAM", n_threads);
+}
+
 /* What the probes read over what the profile has for as many threads, or for the nearest number of them. */
 static void scales(struct validate_result *r, const struct hwprofile *h, enum math math)
 {
-    const struct ceiling *dram = hwprofile_bandwidth(h, "DRAM", r->c->n_threads), *peak = hwprofile_peak(h, math, r->c->n_threads);
+    const struct ceiling *dram = memory_of(h, r->c->n_threads), *peak = hwprofile_peak(h, math, r->c->n_threads);
     r->memory_scale = dram ? r->row.ceiling_bytes_s / dram->value : NAN;
     r->compute_scale = peak ? r->row.ceiling_flop_s / peak->value : NAN;
 }

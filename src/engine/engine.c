@@ -511,6 +511,13 @@ int engine_eval_runs(struct engine *e, const int32_t *tokens, const struct engin
     return 0;
 }
 
+const void *engine_packed(const struct engine *e, size_t *bytes)
+{
+    enum { LARGE_PAGE = 2 << 20 }; /* where repack.c begins */
+    *bytes = e->packed_bytes;
+    return e->packed ? (const void *)size_align_up((size_t)e->packed, LARGE_PAGE) : NULL;
+}
+
 size_t engine_packed_bytes(const struct engine *e, double *seconds)
 {
     if (seconds)

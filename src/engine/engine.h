@@ -47,6 +47,8 @@ const struct counters *engine_counters(const struct engine *e);
 
 /* Bytes of packed weights, and the seconds that packing them took; 0: none are packed. */
 size_t engine_packed_bytes(const struct engine *e, double *seconds);
+/* Those weights, as they lie one behind the other: for reading alone, as long as e lives; NULL: none are packed. */
+const void *engine_packed(const struct engine *e, size_t *bytes);
 
 /* Bytes of memory of the KV cache: windowed layers keep a window and a pass of positions. */
 size_t engine_kv_bytes(const struct engine *e);

@@ -44,6 +44,7 @@ struct ceiling {
     char node[24];  /* "local 0", "remote 0-1": CPUs of node 0, memory of node 1; "": not of nodes apart */
     int n_threads;
     int n_tok;      /* kernel: tokens of a call; 0: means nothing */
+    int head_dim;   /* kernel attention: elements of a key; 0: not said, or means nothing */
     double footprint_bytes; /* of one thread */
     double value;   /* in unit: the median */
     char unit[8];   /* "FLOP/s" "OP/s" "B/s" "s" */

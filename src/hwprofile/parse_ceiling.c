@@ -74,10 +74,10 @@ static int check_ceiling(const struct ceiling *c, const char *ctx, struct error 
 
 static int parse_ceiling(struct ceiling *c, const json_t *o, const char *ctx, struct error *err)
 {
-    static const char *const known[] = { "name", "kind", "op", "dtype", "isa", "level", "pages", "node", "n_threads", "n_tok",
+    static const char *const known[] = { "name", "kind", "op", "dtype", "isa", "level", "pages", "node", "n_threads", "n_tok", "head_dim",
                                          "footprint_bytes", "value", "unit", "ci_lo", "ci_hi", "n_samples", "between_rounds", "kernel",
                                          "clock_hz", "per_cycle", "issue_fraction", "cpus", "date" };
-    int64_t n_threads = 0, n_samples = 0, n_tok = 0;
+    int64_t n_threads = 0, n_samples = 0, n_tok = 0, head_dim = 0;
     *c = (struct ceiling){ .footprint_bytes = NAN, .value = NAN, .ci_lo = NAN, .ci_hi = NAN,
                            .between_rounds = NAN, .clock_hz = NAN, .per_cycle = NAN, .issue_fraction = NAN };
     if (hw_check_fields(o, ctx, known, ARRAY_LEN(known), err) != 0 ||
@@ -95,6 +95,7 @@ static int parse_ceiling(struct ceiling *c, const json_t *o, const char *ctx, st
         hw_get_text(o, ctx, "date", false, c->date, sizeof c->date, err) != 0 ||
         json_get_int(o, ctx, "n_threads", 1, 1 << 20, &n_threads, err) != 0 ||
         json_get_int_opt(o, ctx, "n_tok", 0, 1 << 20, &n_tok, err) != 0 ||
+        json_get_int_opt(o, ctx, "head_dim", 0, 1 << 20, &head_dim, err) != 0 ||
         json_get_int_opt(o, ctx, "n_samples", 0, 1 << 30, &n_samples, err) != 0 ||
         json_get_num_opt(o, ctx, "footprint_bytes", &c->footprint_bytes, err) != 0 ||
         json_get_num_opt(o, ctx, "value", &c->value, err) != 0 ||
@@ -107,6 +108,7 @@ static int parse_ceiling(struct ceiling *c, const json_t *o, const char *ctx, st
         return -1;
     c->n_threads = (int)n_threads;
     c->n_tok = (int)n_tok;
+    c->head_dim = (int)head_dim;
     c->n_samples = (int)n_samples;
     return check_ceiling(c, ctx, err);
 }

@@ -4,6 +4,13 @@
 #include <math.h>
 #include <string.h>
 
+/* Attention by a row or a few computes longer than it reads: it follows the clock. */
+static bool computes(const struct hwprofile *h, const struct ceiling *c)
+{
+    const struct ceiling *read = hwprofile_bandwidth(h, "DRAM", c->n_threads);
+    return strcmp(c->op, "attention") == 0 && read && c->value < 0.7 * read->value;
+}
+
 /* Stored bytes a second that products of this type read from memory with as many threads; NaN: not measured. */
 static double matvec_bytes_s(const struct hwprofile *h, const struct ceiling *like)
 {
@@ -40,7 +47,7 @@ int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double mem
         return -1;
     for (size_t i = 0; i < copy->n_ceiling; i++) {
         struct ceiling *c = &copy->ceiling[i];
-        if (reads_memory(c))
+        if (reads_memory(c) && !computes(h, &h->ceiling[i]))
             c->value *= m;
         else if (strcmp(c->unit, "s") == 0)
             c->value /= strcmp(c->level, "DRAM") == 0 ? 1 : k;

@@ -57,7 +57,7 @@ enum bound bound_largest(const double s[BOUND_COUNT]);
 /* The profile's ceilings of kind "kernel" and their team's latencies, for the threads of *o; none with --roof, which asks for a
  * bound, nor for what is not a CPU. (61) */
 void kernel_roofs_init(struct kernel_roofs *k, const struct hwprofile *h, const struct predict_options *o);
-/* FLOP/s (or B/s) at so many tokens: between two that were measured on a line in logarithms of both, else the nearest one's. */
+/* FLOP/s (or B/s) at so many tokens: between two that were measured seconds are on a line, else it is the nearest one's. */
 double kernel_roof_rate(const struct kernel_roof *k, double n_tok);
 /* Where a kernel of this op was measured: *t, which comes with the seconds by bandwidth and peak, gets those by the kernel.
  * False: it was not, and *t stays. (62) */

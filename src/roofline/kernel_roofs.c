@@ -41,17 +41,19 @@ static struct kernel_roof *roof_of(struct kernel_roofs *k, const struct ceiling 
 {
     const char *op = strcmp(c->op, "matvec") == 0 ? op_names[KERNEL_PRODUCT] : c->op;
     const struct dtype_info *type = dtype_find_name(c->dtype);
-    int o = 0;
+    int o = 0, head_dim = 0;
     while (o < KERNEL_OP_COUNT && strcmp(op_names[o], op) != 0)
         o++;
     if (!type || o == KERNEL_OP_COUNT)
         return NULL;
+    if (o == KERNEL_ATTENTION) /* older profiles do not say it */
+        head_dim = c->head_dim > 0 ? c->head_dim : 128;
     for (size_t i = 0; i < k->n; i++)
-        if (k->roof[i].op == (enum kernel_op)o && k->roof[i].dtype == type->id)
+        if (k->roof[i].op == (enum kernel_op)o && k->roof[i].dtype == type->id && k->roof[i].head_dim == head_dim)
             return &k->roof[i];
     if (k->n == KERNEL_ROOFS)
         return NULL;
-    k->roof[k->n] = (struct kernel_roof){ .op = (enum kernel_op)o, .dtype = type->id, .dram_bytes_s = NAN,
+    k->roof[k->n] = (struct kernel_roof){ .op = (enum kernel_op)o, .dtype = type->id, .head_dim = head_dim, .dram_bytes_s = NAN,
                                           .llc_bytes_s = NAN, .best_bytes_s = NAN };
     return &k->roof[k->n++];
 }
@@ -157,8 +159,9 @@ double kernel_roof_rate(const struct kernel_roof *k, double n_tok)
         i++;
     if (i == 0 || i == k->n)
         return k->rate[i == 0 ? 0 : k->n - 1];
-    const double x = log(n_tok / k->n_tok[i - 1]) / log(k->n_tok[i] / k->n_tok[i - 1]);
-    return k->rate[i - 1] * pow(k->rate[i] / k->rate[i - 1], x);
+    /* Seconds of so many tokens are a constant (unpacking weights, a tile of keys) and a part for each. */
+    const double n0 = k->n_tok[i - 1], n1 = k->n_tok[i], t0 = n0 / k->rate[i - 1], t1 = n1 / k->rate[i];
+    return n_tok / (t0 + (t1 - t0) * (n_tok - n0) / (n1 - n0));
 }
 
 /* Tokens that pass through the op: it reads and writes so many activations of each. */
@@ -168,9 +171,17 @@ static double tokens(const struct step_class *c, const struct cost *cost)
     return a > 0 ? cost->act_bytes / a : 1;
 }
 
+/* The engine prepares the activations of products that follow each other and read the same once. */
+static bool is_prepared(enum op_role r)
+{
+    return r == ROLE_ATTN_K || r == ROLE_ATTN_V || r == ROLE_FFN_UP || r == ROLE_EXPERT_UP || r == ROLE_SHARED_UP;
+}
+
 /* What a product's activations become first: 8-bit blocks beside quantized weights, BF16 beside BF16. (10) */
 static double prepare_s(const struct kernel_roofs *k, enum math math, const struct step_class *c, double n_tok)
 {
+    if (is_prepared(c->op.role))
+        return 0;
     const enum dtype to = math == MATH_INT8 ? DTYPE_Q8_0 : math == MATH_BF16 ? DTYPE_BF16 : DTYPE_F32;
     const struct kernel_roof *q = find(k, KERNEL_QUANTIZE, to);
     return q ? c->form.act_in_tok * n_tok / kernel_roof_rate(q, n_tok) : 0;
@@ -211,17 +222,54 @@ static bool product(const struct roofs *r, const struct step_class *c, const str
     return true;
 }
 
+/* The roofs of heads nearest to h in width, one from below if there is one: *low, *high; the same where there is one. */
+static bool attention_roofs(const struct kernel_roofs *k, enum dtype t, double h, const struct kernel_roof **low,
+                            const struct kernel_roof **high)
+{
+    const struct kernel_roof *below = NULL, *above = NULL, *second = NULL;
+    for (size_t i = 0; i < k->n; i++) {
+        const struct kernel_roof *r = &k->roof[i];
+        if (r->op != KERNEL_ATTENTION || r->dtype != t || r->n == 0)
+            continue;
+        const struct kernel_roof **to = r->head_dim <= h ? &below : &above;
+        if (!*to || fabs(r->head_dim - h) < fabs((*to)->head_dim - h)) {
+            second = *to ? *to : second;
+            *to = r;
+        } else {
+            second = r;
+        }
+    }
+    *low = below ? below : above;
+    *high = below && above ? above : second ? second : *low; /* outside of all: on the line through the two nearest */
+    return *low != NULL;
+}
+
+/* Seconds of a pair of a query row and a key, of h elements: a constant and a part for each element. */
+static double pair_s(const struct kernel_roof *low, const struct kernel_roof *high, double h, double rows)
+{
+    const double a = 4.0 * low->head_dim / kernel_roof_rate(low, rows), b = 4.0 * high->head_dim / kernel_roof_rate(high, rows);
+    if (low->head_dim == high->head_dim)
+        return a * h / low->head_dim;
+    const double s = a + (b - a) * (h - low->head_dim) / (high->head_dim - low->head_dim), least = a * h / low->head_dim / 2;
+    return fmax(s, least); /* a line through two that are noisy may fall */
+}
+
 static bool attention(const struct roofs *r, const struct step_class *c, const struct cost *cost, struct op_time *t)
 {
     /* A head of a token each: rows of queries that one call takes at once, in the engine. */
     enum { ROWS = 256 };
     const struct op *op = &c->op;
-    const struct kernel_roof *k = find(&r->kernels, KERNEL_ATTENTION, c->kv_type);
-    if (!k || !(c->form.kv_present > 0) || !(cost->kv_bytes > 0) || op->n_head_kv == 0)
+    const double h = (op->head_dim + op->head_dim_v) / 2.0;
+    const struct kernel_roof *low, *high;
+    if (!(c->form.kv_present > 0) || !(cost->kv_bytes > 0) || op->n_head_kv == 0 ||
+        !attention_roofs(&r->kernels, c->kv_type, h, &low, &high))
         return false;
     const double keys = cost->kv_bytes / c->form.kv_present, pairs = cost->flop / c->form.flop_seen;
     const double n = fmin(ROWS, fmax(1, pairs / keys) * op->n_head / op->n_head_kv);
-    stream(k, cost->kv_bytes, cost->flop, n, false, t);
+    t->kernel = fabs(high->head_dim - h) < fabs(low->head_dim - h) ? high : low;
+    t->kernel_tok = n;
+    if (t->kernel->n_tok[t->kernel->n - 1] > 1 || n <= 1) /* the bytes alone say nothing of several rows */
+        t->compute_s = cost->flop / (4 * h / pair_s(low, high, h, n));
     return true;
 }
 
@@ -315,7 +363,7 @@ const char *kernel_roof_text(char *buf, size_t n, const struct roofs *r, const s
         snprintf(buf, n, "matvec %s %s %dt, matmat %s at %.4g token%s", type, kernel_roof_cached(r, c, k) ? "last cache" : "DRAM",
                  threads, type, t->kernel_tok, s);
     else if (k->op == KERNEL_ATTENTION)
-        snprintf(buf, n, "attention %s DRAM %dt, at %.4g row%s a key", type, threads, t->kernel_tok, s);
+        snprintf(buf, n, "attention %s of %d %dt, at %.4g row%s a key", type, k->head_dim, threads, t->kernel_tok, s);
     else
         snprintf(buf, n, "%s %s %dt at %.4g token%s", op_names[k->op], type, threads, t->kernel_tok, s);
     return buf;

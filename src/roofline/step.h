@@ -85,11 +85,12 @@ enum kernel_op {
     KERNEL_PRODUCT, KERNEL_ATTENTION, KERNEL_QUANTIZE, KERNEL_EMBED, KERNEL_KV_STORE, KERNEL_RMS_NORM, KERNEL_ROPE,
     KERNEL_SILU, KERNEL_ADD, KERNEL_OP_COUNT,
 };
-enum { KERNEL_POINTS = 12, KERNEL_ROOFS = 40 };
+enum { KERNEL_POINTS = 12, KERNEL_ROOFS = 64 };
 
 struct kernel_roof {
     enum kernel_op op;
     enum dtype dtype;
+    int head_dim; /* attention: elements of a key; else 0 */
     /* Products by one token, attention by one row: stored bytes a second from memory, from the last-level cache, and from
      * the level where it is most; NaN: not measured. */
     double dram_bytes_s, llc_bytes_s, best_bytes_s;

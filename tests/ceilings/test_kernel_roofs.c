@@ -159,7 +159,7 @@ static void attention(void **state)
     for (size_t i = 0; i < ARRAY_LEN(queries); i++) {
         struct kernel_job j = { .b = bench };
         struct work w = { 0 };
-        assert_true(bench_attention(bench, &j, DTYPE_Q8_0, queries[i][0], queries[i][1]));
+        assert_true(bench_attention(bench, &j, DTYPE_Q8_0, queries[i][0], queries[i][1], i == 1 ? 64 : 128));
         sample(&j);
         for (int t = 0; t < THREADS; t++) {
             w.kv_bytes += bench->lane[t].walked.kv_bytes;

@@ -128,7 +128,7 @@ static void many_tokens_compute(void **state)
     const struct {
         uint32_t n;
         double flop_s;
-    } cases[] = { { 16, 400e9 }, { 32, 800e9 }, { 64, 1600e9 }, { 512, 1600e9 }, { 4, sqrt(at_1 * 400e9) }, { 1, at_1 } };
+    } cases[] = { { 16, 400e9 }, { 32, 32 / (16 / 400e9 + (64 / 1600e9 - 16 / 400e9) * 16 / 48) }, { 64, 1600e9 }, { 512, 1600e9 }, { 4, 4 / (1 / at_1 + (16 / 400e9 - 1 / at_1) * 3 / 15) }, { 1, at_1 } };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct cost c;
         const struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = cases[i].n, .n_seq = 1 }, 1e12, &c);
@@ -186,12 +186,79 @@ static void attention_by_rows(void **state)
     /* 4 heads a key; 1024 positions of 2 heads, 64 + 64 elements */
     struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_past = 1023, .n_seq = 1 }, 1e12, &c);
     assert_near(t.kernel_tok, 4, 1e-9);
-    assert_near(t.memory_s, 1024.0 * 2 * 128 * 2 / 20e9, 1e-15);
+    assert_true(t.memory_s < 1024.0 * 2 * 128 * 2 / 20e9); /* by bandwidth: a row alone computes longer than it reads */
     assert_near(t.compute_s, c.flop / 50e9, 1e-15);
     /* so many tokens that a call has all the rows it takes */
     t = time_of(&r, &op, (struct pass){ .n_tok = 512, .n_past = 1024, .n_seq = 1 }, 1e12, &c);
     assert_near(t.kernel_tok, 256, 1e-9);
     assert_near(t.compute_s, c.flop / 100e9, 1e-12);
+    free(h.ceiling);
+}
+
+/* A pair's seconds are on a line in the width of heads: 128 elements at 50 GFLOP/s take 10.24 ns, 64 at 40 take 6.4. */
+static void attention_by_width(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels();
+    measured(&h, "kernel", "attention", "F16", "DRAM", 4, 2, "FLOP/s", 40e9);
+    h.ceiling[h.n_ceiling - 1].head_dim = 64;
+    const struct predict_options o = options();
+    const struct roofs r = roofs_of(&h, &o);
+    const struct {
+        uint32_t dim;
+        double pair_s;
+    } cases[] = { { 64, 6.4e-9 }, { 128, 10.24e-9 }, { 96, 8.32e-9 }, { 256, 17.92e-9 }, { 32, 4.48e-9 } };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct op op = { .kind = OP_ATTENTION, .role = ROLE_ATTN_CORE, .n_head = 8, .n_head_kv = 2,
+                         .head_dim = cases[i].dim, .head_dim_v = cases[i].dim };
+        struct cost c;
+        const struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_past = 1023, .n_seq = 1 }, 1e12, &c);
+        assert_near(t.compute_s / (1024 * 8 * cases[i].pair_s), 1, 1e-9);
+    }
+    free(h.ceiling);
+}
+
+/* What products of one norm read is prepared for the first of them. */
+static void prepared_once(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels();
+    measured(&h, "kernel", "quantize", "Q8_0", "", 1, 2, "B/s", 2e9);
+    const struct predict_options o = options();
+    const struct roofs r = roofs_of(&h, &o);
+    const struct tensor w = weights(DTYPE_Q8_0);
+    struct op q = product_of(&w), k = q;
+    struct cost c;
+    q.role = ROLE_ATTN_Q;
+    k.role = ROLE_ATTN_K;
+    const struct pass p = { .n_tok = 1, .n_seq = 1 };
+    assert_near(time_of(&r, &q, p, 1e12, &c).memory_s - time_of(&r, &k, p, 1e12, &c).memory_s, 4.0 * COLS / 2e9, 1e-15);
+    free(h.ceiling);
+}
+
+/* Memory at half, the peak as it was: what reads memory halves, what computes does not, few tokens are between. */
+static void beside_probes(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels(), now;
+    struct error err = { 0 };
+    measured(&h, "bandwidth", "read", "", "DRAM", 0, 2, "B/s", 50e9);
+    measured(&h, "kernel", "matmat", "Q8_0", "DRAM", 2, 2, "FLOP/s", 2 * 2 * 40e9 * 32 / 34);
+    assert_ok(profile_beside(&now, &h, 0.5, 1, &err), err);
+    assert_int_equal(now.n_ceiling, h.n_ceiling);
+    for (size_t i = 0; i < h.n_ceiling; i++) {
+        const struct ceiling *c = &h.ceiling[i];
+        const bool memory = strcmp(c->level, "DRAM") == 0 && strcmp(c->unit, "B/s") == 0 && strcmp(c->op, "attention") != 0;
+        const double want = memory || (c->n_tok == 2 && strcmp(c->op, "matmat") == 0) ? 0.5 : 1;
+        if (strcmp(c->op, "matmat") != 0 || c->n_tok == 2 || c->n_tok == 64)
+            assert_near(now.ceiling[i].value / c->value, want, c->n_tok == 64 ? 0.3 : 1e-9);
+    }
+    whatif_profile_free(&now);
+    assert_ok(profile_beside(&now, &h, NAN, 2, &err), err);
+    for (size_t i = 0; i < h.n_ceiling; i++)
+        if (strcmp(h.ceiling[i].unit, "s") == 0)
+            assert_near(now.ceiling[i].value / h.ceiling[i].value, 0.5, 1e-9);
+    whatif_profile_free(&now);
     free(h.ceiling);
 }
 
@@ -292,6 +359,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_token_streams_the_weights), cmocka_unit_test(many_tokens_compute),
         cmocka_unit_test(what_was_not_measured),         cmocka_unit_test(activations_are_prepared),
+        cmocka_unit_test(attention_by_width),            cmocka_unit_test(prepared_once),
+        cmocka_unit_test(beside_probes),
         cmocka_unit_test(attention_by_rows),             cmocka_unit_test(small_ops_and_the_team),
         cmocka_unit_test(threads),                       cmocka_unit_test(whole_predictions),
     };

@@ -1,0 +1,61 @@
+#!/bin/sh
+# tests/bench/accuracy.sh with a made-up roofcast: targets met and missed, what is not run, intervals, the page replaced whole.
+. "${top_srcdir:?}/tests/cli/lib.sh"
+command -v jq >/dev/null || { echo "1..0 # SKIP no jq"; exit 0; }
+script=$top_srcdir/tests/bench/accuracy.sh
+mkdir -p "$tmp/bin" "$tmp/shared/data/measurements"
+for f in throughput_core throughput gpu_ops all_reduce hardware; do : >"$tmp/shared/data/measurements/$f.csv"; done
+# 100 rows of a class: half-width 10 %, error 5 %; COVER of them inside.
+cat >"$tmp/bin/roofcast" <<'E'
+#!/bin/sh
+[ "$1" = --version ] && { echo "roofcast 9.9"; exit; }
+case "$*" in *all_reduce*) echo "roofcast score: broken" >&2; exit 1 ;; esac
+decode=0.05 anchor=0.05
+case "$*" in *anchor*) anchor=0.03 ;; esac
+jq -n --argjson d $decode --argjson a $anchor --argjson c "${COVER:-0.9}" '
+  def g($n; $e): { group: $n, rows: 100, unpriced: 1, bias: 0.01, mape: (2 * $e), median_ape: $e, p90_ape: (3 * $e), coverage90: $c };
+  { schema: "roofcast.score", n_rows: 100, n_unpriced: 1,
+    groups: [g("all"; 0.03), g("phase=decode"; $a), g("phase=decode,clean=yes"; $d), g("phase=prefill"; 0.08),
+             g("phase=prefill,clean=yes"; 0.08), g("class=CPU"; 0.05),
+             (g("hardware=Example X1,phase=prefill"; 0.4) | .rows = 10)],
+    rows: [range(100) | { class: "CPU", phase: "decode", measured: 100, predicted: 105, lo: 94.5, hi: 115.5, error: 0.05 }] }'
+E
+chmod +x "$tmp/bin/roofcast"
+accuracy() {
+    ROOFCAST=$tmp/bin/roofcast ROOFCAST_SHARED=$tmp/shared sh "$script" "$@" >"$tmp/out" 2>"$tmp/err"
+    status=$?
+}
+accuracy
+ok $status "runs to the end"
+has '^| core decode, hardware left out, clean: median | 5.0 % | 6.0 % | met | 100 | 1.0 % |$'
+ok $? "a target that is met"
+has '^| core decode, hardware left out, all: mean | 10.0 % | 20.0 % | met ' &&
+    has '^| core decode, one anchor row a device and phase: median | 3.0 % | 4.0 % | met ' &&
+    has '^| core prefill, one anchor row a device and phase: median | 8.0 % | 7.0 % | \*\*missed\*\* '
+ok $? "each from the score it needs; one that is missed"
+has '^| all-reduce, topology left out: MAPE | not run | 15.0 % |' && has '^- not run: reduce-topology: roofcast score: broken' &&
+    has '^- not run: serving-hw: no .*serving_silicon.csv' && has '^| this CPU, from its profile: median | not run | 4.0 % |'
+ok $? "what is not run says so, and why"
+has '^| core without a price | 1 of 100 | 1 % | met ' && has '^| ops without a price | 1 of 100 | 0 % | \*\*missed\*\* '
+ok $? "rows without a price"
+has '^| core, hardware left out | class=CPU | 100 | 90 % | 10 % | 5 % |  |$'
+ok $? "an interval that holds"
+COVER=0.8
+export COVER
+accuracy && has '| class=CPU | 100 | 80 % | 10 % | 5 % | \*\*coverage\*\* |'
+ok $? "80 of 100 do not"
+has '^- core prefill, one anchor row a device and phase: hardware=Example X1 (10 rows, MAPE 80 %, bias 1 %, 50 % of the error)$'
+ok $? "residuals are of the group that missed"
+printf '{"schema": "roofcast.validate", "cpu": "Example CPU", "date": "2026-01-02", "profile_date": "2026-01-01", "seed": 1, "command": "c", "n_case": 2, "n_op": 3,
+  "median_ape": 0.03, "p95_ape": 0.12, "bias": 0, "op_median_ape": 0.09, "op_bias": 0.01, "rows": []}' >"$tmp/v.json"
+echo before >"$tmp/page.md"
+accuracy -o "$tmp/page.md" "$tmp/v.json"
+[ $status -eq 0 ] && grep -q '^| this CPU, from its profile: P95 | 12 % | 10 % | \*\*missed\*\* | 2 ' "$tmp/page.md" && ! grep -q before "$tmp/page.md"
+ok $? "-o replaces the page; a result of validate stands in it"
+accuracy -o "$tmp/page.md" "$tmp/bin/roofcast"
+[ $status -eq 1 ] && says 'not a result of roofcast validate' && grep -q '^# Accuracy' "$tmp/page.md"
+ok $? "another file does not, and the page stays"
+accuracy -l 0
+[ $status -eq 2 ] && says 'expected a number above 0, found "0"'
+ok $? "-l 0 is refused"
+finish
