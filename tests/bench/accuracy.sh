@@ -62,8 +62,8 @@ score_one() { # NAME FILE OPTIONS...: $tmp/NAME.json, or $tmp/NAME.why
     # shellcheck disable=SC2086 # $hardware is two words, or none
     timeout "$limit" "$roofcast" score "$file" $hardware "$@" --worst 1000000 -o json >"$tmp/$name.part" 2>"$tmp/$name.err"
     rc=$?
-    if [ $rc -eq 0 ] && jq -e '.groups | length > 0' "$tmp/$name.part" >/dev/null 2>&1; then
-        mv "$tmp/$name.part" "$tmp/$name.json"
+    if [ $rc -eq 0 ] && jq -e 'if (.groups | length) > 0 then del(.rows) else empty end' "$tmp/$name.part" >"$tmp/$name.groups" 2>/dev/null; then
+        mv "$tmp/$name.part" "$tmp/$name.full" && mv "$tmp/$name.groups" "$tmp/$name.json" # rows are many, and groups asked often
     elif [ $rc -eq 124 ]; then
         echo "took more than $limit s" >"$tmp/$name.why"
     else
@@ -93,7 +93,7 @@ trap 'kill $pids 2>/dev/null; exit 130' INT TERM
 wait
 took=$(($(date +%s) - begun))
 if [ -n "$keep" ]; then
-    mkdir -p "$keep" && cp "$tmp"/*.json "$keep"/ 2>/dev/null
+    mkdir -p "$keep" && for f in "$tmp"/*.full; do [ ! -f "$f" ] || cp "$f" "$keep/$(basename "$f" .full).json"; done
 fi
 
 # ---- the tables --------------------------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ details() {
         echo "| group | rows | unpriced | bias | MAPE | median | P90 | in 90 % |"
         echo "|---|---|---|---|---|---|---|---|"
         jq -r 'def pc: if . == null then "-" else (. * 1000 | round / 10 | "\(.) %") end;
-            .groups[] | select(.group | test("hardware=|source=|engine=.*,") | not) |
+            .groups[] | select(.rows >= 8 and (.group | (test("hardware=|source=|engine=") | not) and (split(",") | length) <= 2)) |
             "| \(.group) | \(.rows) | \(.unpriced) | \(.bias | pc) | \(.mape | pc) | \(.median_ape | pc) | \(.p90_ape | pc) | \(.coverage90 | pc) |"' "$tmp/$name.json"
     done <"$tmp/plan"
 }
@@ -298,7 +298,7 @@ if [ $# -eq 1 ]; then
 fi
 while IFS='|' read -r name what _ _; do
     case $name in core | rates) continue ;; esac # in sample: nothing is asked of it
-    [ ! -f "$tmp/$name.json" ] || jq -r --arg what "$what" -f "$tmp/intervals.jq" "$tmp/$name.json" >>"$tmp/intervals"
+    [ ! -f "$tmp/$name.full" ] || jq -r --arg what "$what" -f "$tmp/intervals.jq" "$tmp/$name.full" >>"$tmp/intervals"
 done <"$tmp/plan"
 tables >"$tmp/accuracy.md"
 if [ -n "$out" ]; then
