@@ -456,6 +456,8 @@ static int add_kernels(struct curve_chart *c, const struct hwprofile *h, const s
         size_t at = 0;
         if (!kernel_fits(k, p) || strcmp(k->level, level) != 0 || k->n_tok != n_tok || *k->node || *k->pages)
             continue;
+        if (k->head_dim != 0 && k->head_dim != 128) /* of attention one width, the usual one */
+            continue;
         while (at < p->n_type && strcmp(p->type[at], k->dtype) != 0)
             at++;
         if (at == p->n_type)

@@ -13,6 +13,8 @@ void validation_free(struct validation *v)
     *v = (struct validation){ 0 };
 }
 
+enum { MOST_REPS = 60 }; /* that -r allows */
+
 /* ---- measuring ------------------------------------------------------------------------------------------- */
 
 static struct engine_options engine_of(const struct cli_machine *machine, const struct validate_setup *s, const struct bench_test *t)
@@ -142,26 +144,59 @@ static int add_ops(struct validation *v, struct validate_result *r, const struct
     return rc;
 }
 
-static int predict_case(struct validation *v, struct validate_result *r, const struct validate_setup *s, const struct model *m,
-                        const struct run *run, struct error *err)
+/* Seconds that the profile says of the case, its roofs as the probes beside a repetition read them; *now: that profile, which the
+ * caller frees. */
+static int predict_one(double *seconds, struct hwprofile *now, const struct validate_result *r, const struct validate_setup *s,
+                       const struct model *m, double memory, double compute, struct error *err)
 {
     const struct predict_options o = asked(r);
     struct predict_result p;
-    struct hwprofile now;
-    struct explain e;
-    if (profile_beside(&now, s->profile, r->memory_scale, r->compute_scale, err) != 0)
+    if (profile_beside(now, s->profile, memory, compute, err) != 0)
         return -1;
-    int rc = predict(&p, m, &now, &o, err);
-    if (rc == 0)
-        rc = explain_init(&e, m, &now, &o, r->c->t.prefill ? PHASE_PREFILL : PHASE_DECODE, err);
-    if (rc == 0) {
-        r->predicted_s = r->c->t.prefill ? p.prefill.seconds : p.decode.seconds * r->c->t.n;
-        r->error = r->seconds / r->predicted_s - 1;
-        rc = add_ops(v, r, run, &e, barrier_of(&now, r->c->n_threads), err);
-        explain_free(&e);
+    if (predict(&p, m, now, &o, err) != 0) {
+        whatif_profile_free(now);
+        return -1;
     }
-    whatif_profile_free(&now);
+    *seconds = r->c->t.prefill ? p.prefill.seconds : p.decode.seconds * r->c->t.n;
+    return 0;
+}
+
+/* The ops, in a repetition of their own behind the last probe. */
+static int predict_ops(struct validation *v, struct validate_result *r, const struct hwprofile *now, const struct model *m,
+                       const struct run *run, struct error *err)
+{
+    const struct predict_options o = asked(r);
+    struct explain e;
+    if (explain_init(&e, m, now, &o, r->c->t.prefill ? PHASE_PREFILL : PHASE_DECODE, err) != 0)
+        return -1;
+    const int rc = add_ops(v, r, run, &e, barrier_of(now, r->c->n_threads), err);
+    explain_free(&e);
     return rc;
+}
+
+/* Each repetition under the probes before and after it: a roof that moves takes both along. The error is the median one's. */
+static int predict_case(struct validation *v, struct validate_result *r, const struct validate_setup *s, const struct model *m,
+                        const struct run *run, struct error *err)
+{
+    double ratio[MOST_REPS];
+    size_t n = 0;
+    for (size_t i = 0; i < run->n_rep && n < MOST_REPS; i++) {
+        const struct run_rep *rep = &run->rep[i];
+        const double memory = r->memory_scale * rep->ceiling_bytes_s / r->row.ceiling_bytes_s,
+                     compute = r->compute_scale * rep->ceiling_flop_s / r->row.ceiling_flop_s;
+        struct hwprofile now;
+        double seconds;
+        if (predict_one(&seconds, &now, r, s, m, memory, compute, err) != 0)
+            return -1;
+        ratio[n++] = rep->seconds / seconds;
+        const int rc = i + 1 == run->n_rep ? predict_ops(v, r, &now, m, run, err) : 0;
+        whatif_profile_free(&now);
+        if (rc != 0)
+            return -1;
+    }
+    r->error = stats_median(ratio, n) - 1;
+    r->predicted_s = r->seconds / (1 + r->error);
+    return 0;
 }
 
 /* ---- a case -------------------------------------------------------------------------------------------------- */
@@ -198,12 +233,12 @@ static int run_case(struct validation *v, struct validate_result *r, const struc
     struct run run = { 0 };
     enum math math = MATH_FP32;
     const size_t first = v->n_op;
-    double seconds[64];
+    double seconds[MOST_REPS];
     size_t n = 0;
     int rc = measure(&run, s, m, r->c, &math, err);
     if (rc == 0) {
         r->row = run.row[0];
-        for (size_t i = 0; i < run.n_rep && n < ARRAY_LEN(seconds); i++)
+        for (size_t i = 0; i < run.n_rep && n < MOST_REPS; i++)
             seconds[n++] = run.rep[i].seconds;
         r->seconds = stats_median(seconds, n);
         r->moved = r->row.roof_moved > FINDING_MOVES;

@@ -20,20 +20,20 @@ static bool is_kind(const struct ceiling *c, const char *kind, int n_threads)
     return strcmp(c->kind, kind) == 0 && c->value > 0 && (n_threads == 0 || c->n_threads == n_threads);
 }
 
-/* The largest number of threads that is not above what is asked for, else the smallest; 0: nothing was measured. */
-static int threads_of(const struct hwprofile *h, int asked)
+/* The numbers of threads measured around the one asked for: *low the largest that is not above it, *high the smallest that is
+ * not below. 0: there is none on that side. */
+static void threads_around(const struct hwprofile *h, int asked, int *low, int *high)
 {
-    int below = 0, least = INT_MAX;
+    *low = *high = 0;
     for (size_t i = 0; i < h->n_ceiling; i++) {
         const int n = h->ceiling[i].n_threads;
         if (!is_kind(&h->ceiling[i], "kernel", 0))
             continue;
-        if (n <= asked && n > below)
-            below = n;
-        if (n < least)
-            least = n;
+        if (n <= asked && n > *low)
+            *low = n;
+        if (n >= asked && (*high == 0 || n < *high))
+            *high = n;
     }
-    return below > 0 ? below : least < INT_MAX ? least : 0;
 }
 
 /* The roof of an op and type, made when it is the first of them; NULL: unknown, or no room. */
@@ -119,25 +119,79 @@ static void add_first_point(struct kernel_roof *k)
         add_point(k, 1, 16 * k->best_bytes_s / dtype_bits(k->dtype));
 }
 
-void kernel_roofs_init(struct kernel_roofs *k, const struct hwprofile *h, const struct predict_options *o)
+static void load(struct kernel_roofs *k, const struct hwprofile *h, int n_threads)
 {
     k->n = 0;
     k->barrier_s = k->dispatch_s = NAN;
-    k->n_threads = 0;
-    if (o->roof || o->weights_bytes > 0 || h->kind != HW_CPU)
-        return;
-    k->n_threads = threads_of(h, o->n_threads > 0 ? o->n_threads : INT_MAX);
-    for (size_t i = 0; k->n_threads > 0 && i < h->n_ceiling; i++) {
+    k->n_threads = n_threads;
+    for (size_t i = 0; n_threads > 0 && i < h->n_ceiling; i++) {
         const struct ceiling *c = &h->ceiling[i];
-        if (is_kind(c, "kernel", k->n_threads))
+        if (is_kind(c, "kernel", n_threads))
             add_ceiling(k, h, c);
-        else if (is_kind(c, "latency", k->n_threads) && strcmp(c->op, "barrier") == 0)
+        else if (is_kind(c, "latency", n_threads) && strcmp(c->op, "barrier") == 0)
             k->barrier_s = c->value;
-        else if (is_kind(c, "latency", k->n_threads) && strcmp(c->op, "dispatch") == 0)
+        else if (is_kind(c, "latency", n_threads) && strcmp(c->op, "dispatch") == 0)
             k->dispatch_s = c->value;
     }
     for (size_t i = 0; i < k->n; i++)
         add_first_point(&k->roof[i]);
+}
+
+/* ---- numbers of threads between those that were measured --------------------------------------------- */
+
+static double blend(double low, double high, double x)
+{
+    return isnan(low) || isnan(high) ? low : low + (high - low) * x;
+}
+
+/* How far plain reads of memory have come with n threads, of the way from low to high: they saturate, and kernels with them. */
+static double saturation(const struct hwprofile *h, int low, int n, int high, double otherwise)
+{
+    const struct ceiling *a = hwprofile_bandwidth(h, "DRAM", low), *b = hwprofile_bandwidth(h, "DRAM", n),
+                         *c = hwprofile_bandwidth(h, "DRAM", high);
+    if (!a || !b || !c || a->n_threads != low || b->n_threads != n || c->n_threads != high || !(c->value > a->value))
+        return otherwise;
+    return fmin(1, fmax(0, (b->value - a->value) / (c->value - a->value)));
+}
+
+static void blend_roof(struct kernel_roof *k, const struct kernel_roof *high, double memory, double threads)
+{
+    k->dram_bytes_s = blend(k->dram_bytes_s, high->dram_bytes_s, memory);
+    k->llc_bytes_s = blend(k->llc_bytes_s, high->llc_bytes_s, threads);
+    k->best_bytes_s = blend(k->best_bytes_s, high->best_bytes_s, threads);
+    for (size_t i = 0; i < k->n; i++)
+        k->rate[i] = blend(k->rate[i], kernel_roof_rate(high, k->n_tok[i]), threads);
+}
+
+/* Computing grows with the threads, what memory gives as plain reads do. (90) */
+static void load_between(struct kernel_roofs *k, const struct hwprofile *h, int low, int n, int high)
+{
+    struct kernel_roofs far;
+    load(k, h, low);
+    load(&far, h, high);
+    const double threads = (double)(n - low) / (high - low), memory = saturation(h, low, n, high, threads);
+    for (size_t i = 0; i < k->n; i++)
+        for (size_t j = 0; j < far.n; j++)
+            if (far.roof[j].op == k->roof[i].op && far.roof[j].dtype == k->roof[i].dtype &&
+                far.roof[j].head_dim == k->roof[i].head_dim)
+                blend_roof(&k->roof[i], &far.roof[j], memory, threads);
+    k->barrier_s = isnan(k->barrier_s) ? far.barrier_s * threads : blend(k->barrier_s, far.barrier_s, threads);
+    k->dispatch_s = blend(k->dispatch_s, far.dispatch_s, threads);
+    k->n_threads = n;
+}
+
+void kernel_roofs_init(struct kernel_roofs *k, const struct hwprofile *h, const struct predict_options *o)
+{
+    int low, high;
+    const int asked = o->n_threads > 0 ? o->n_threads : INT_MAX;
+    load(k, h, 0);
+    if (o->roof || o->weights_bytes > 0 || h->kind != HW_CPU)
+        return;
+    threads_around(h, asked, &low, &high);
+    if (low > 0 && high > low && low < asked)
+        load_between(k, h, low, asked, high);
+    else
+        load(k, h, low > 0 ? low : high);
 }
 
 /* ---- an op under them ------------------------------------------------------------------------------ */

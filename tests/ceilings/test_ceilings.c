@@ -540,7 +540,7 @@ static void each_ceiling_is_sound(void **state)
 static void kernels_are_there(void **state)
 {
     (void)state;
-    static const char *const ops[] = { "matvec", "matmat", "attention", "rmsnorm", "rope", "softmax", "silu", "add", "quantize", "kvstore", "embed" };
+    static const char *const ops[] = { "matvec", "matmat", "attention", "rmsnorm", "rope", "softmax", "silu", "add", "quantize", "kvstore", "embed", "load" };
     for (int n = 1; n <= n_threads; n++) {
         for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
             bool found = false;

@@ -262,6 +262,39 @@ static void beside_probes(void **state)
     free(h.ceiling);
 }
 
+/* 2 threads of 1 to 5: a quarter of the way in what computes, 0.8 in what reads memory, as plain reads have it. */
+static void threads_between(void **state)
+{
+    (void)state;
+    struct hwprofile h = machine();
+    static const int n[] = { 1, 5 };
+    for (int i = 0; i < 2; i++) {
+        measured(&h, "kernel", "matvec", "Q8_0", "DRAM", 1, n[i], "B/s", i ? 30e9 : 10e9);
+        measured(&h, "kernel", "matmat", "Q8_0", "DRAM", 64, n[i], "FLOP/s", i ? 500e9 : 100e9);
+    }
+    measured(&h, "latency", "barrier", "", "", 0, 5, "s", 4e-7);
+    measured(&h, "bandwidth", "read", "", "DRAM", 0, 1, "B/s", 20e9);
+    measured(&h, "bandwidth", "read", "", "DRAM", 0, 2, "B/s", 36e9);
+    measured(&h, "bandwidth", "read", "", "DRAM", 0, 5, "B/s", 40e9);
+    struct predict_options o = options();
+    const struct tensor w = weights(DTYPE_Q8_0);
+    struct op op = product_of(&w);
+    struct cost c;
+    op.role = ROLE_ATTN_K;
+    o.n_threads = 2;
+    struct roofs r = roofs_of(&h, &o);
+    struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = 64, .n_seq = 1 }, 1e12, &c);
+    assert_near(c.flop / t.compute_s / 200e9, 1, 1e-9);
+    assert_near(c.weight_bytes / t.memory_s / 26e9, 1, 1e-9);
+    assert_int_equal(r.kernels.n_threads, 2);
+    assert_near(r.kernels.barrier_s, 1e-7, 1e-15);
+    o.n_threads = 9; /* beyond what was measured: the nearest */
+    r = roofs_of(&h, &o);
+    t = time_of(&r, &op, (struct pass){ .n_tok = 64, .n_seq = 1 }, 1e12, &c);
+    assert_near(c.flop / t.compute_s / 500e9, 1, 1e-9);
+    free(h.ceiling);
+}
+
 /* 10 GB/s at a token, 20 at 512; threads meet before it, and the pass begins with the embedding. */
 static void small_ops_and_the_team(void **state)
 {
@@ -284,7 +317,7 @@ static void small_ops_and_the_team(void **state)
     free(h.ceiling);
 }
 
-/* The largest number of threads that is not above what is asked for. */
+/* What is asked for, between what was measured; else the nearest. */
 static void threads(void **state)
 {
     (void)state;
@@ -293,7 +326,7 @@ static void threads(void **state)
     measured(&h, "kernel", "matvec", "Q8_0", "DRAM", 1, 8, "B/s", 99e9);
     const struct {
         int asked, found;
-    } cases[] = { { 1, 1 }, { 2, 2 }, { 7, 2 }, { 0, 8 } };
+    } cases[] = { { 1, 1 }, { 2, 2 }, { 7, 7 }, { 9, 8 }, { 0, 8 } };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct predict_options o = options();
         o.n_threads = cases[i].asked;
@@ -360,7 +393,7 @@ int main(void)
         cmocka_unit_test(one_token_streams_the_weights), cmocka_unit_test(many_tokens_compute),
         cmocka_unit_test(what_was_not_measured),         cmocka_unit_test(activations_are_prepared),
         cmocka_unit_test(attention_by_width),            cmocka_unit_test(prepared_once),
-        cmocka_unit_test(beside_probes),
+        cmocka_unit_test(beside_probes),                 cmocka_unit_test(threads_between),
         cmocka_unit_test(attention_by_rows),             cmocka_unit_test(small_ops_and_the_team),
         cmocka_unit_test(threads),                       cmocka_unit_test(whole_predictions),
     };
