@@ -256,11 +256,12 @@ static const enum dtype kv_type[] = { DTYPE_F16, DTYPE_COUNT };
 
 /* A head alone, two and four that share a key, which is what a pass of one token has; more than kernels take as stored; a prompt. */
 static const int few_queries[][2] = { { 1, 1 }, { 1, 4 }, { 64, 4 }, { 0, 0 } };
+static const int most_queries[][2] = { { 1, 1 }, { 1, 2 }, { 1, 4 }, { 64, 4 }, { 0, 0 } };
 static const int all_queries[][2] = { { 1, 1 }, { 1, 2 }, { 1, 4 }, { 1, 8 }, { 16, 4 }, { 64, 4 }, { 0, 0 } };
 
 static const struct scope scopes[] = {
     [CEILINGS_QUICK] = { common_types, kv_type, (const int[]){ 8, 64, 512, 0 }, few_queries, DRAM, false, false },
-    [CEILINGS_DEFAULT] = { all_types, kv_types, (const int[]){ 2, 4, 8, 16, 64, 512, 0 }, all_queries, 0, false, true },
+    [CEILINGS_DEFAULT] = { all_types, kv_types, (const int[]){ 2, 4, 8, 16, 64, 512, 0 }, most_queries, 0, false, true },
     [CEILINGS_FULL] = { all_types, kv_types, (const int[]){ 2, 4, 8, 16, 32, 64, 256, 512, 0 }, all_queries, 0, true, true },
     [CEILINGS_BRIEF] = { one_type, kv_type, (const int[]){ 8, 0 }, few_queries, DRAM, false, true },
 };

@@ -161,7 +161,7 @@ static int predict_one(double *seconds, struct hwprofile *now, const struct vali
     return 0;
 }
 
-/* The ops, in a repetition of their own behind the last probe. */
+/* The ops, in a repetition of their own. */
 static int predict_ops(struct validation *v, struct validate_result *r, const struct hwprofile *now, const struct model *m,
                        const struct run *run, struct error *err)
 {
@@ -174,29 +174,36 @@ static int predict_ops(struct validation *v, struct validate_result *r, const st
     return rc;
 }
 
-/* Each repetition under the probes before and after it: a roof that moves takes both along. The error is the median one's. */
+/* The profile and the seconds it says, memory and the peak read as bytes_s and flop_s then; NaN: as in the whole case. */
+static int predict_beside(double *seconds, struct hwprofile *now, const struct validate_result *r, const struct validate_setup *s,
+                          const struct model *m, double bytes_s, double flop_s, struct error *err)
+{
+    const double b = isnan(bytes_s) ? 1 : bytes_s / r->row.ceiling_bytes_s, f = isnan(flop_s) ? 1 : flop_s / r->row.ceiling_flop_s;
+    return predict_one(seconds, now, r, s, m, r->memory_scale * b, r->compute_scale * f, err);
+}
+
+/* Each repetition under the probes before and after it, ops under those between their steps: a roof that moves takes both along. The
+ * error is the median repetition's. */
 static int predict_case(struct validation *v, struct validate_result *r, const struct validate_setup *s, const struct model *m,
                         const struct run *run, struct error *err)
 {
-    double ratio[MOST_REPS];
+    double ratio[MOST_REPS], seconds;
+    struct hwprofile now;
     size_t n = 0;
     for (size_t i = 0; i < run->n_rep && n < MOST_REPS; i++) {
         const struct run_rep *rep = &run->rep[i];
-        const double memory = r->memory_scale * rep->ceiling_bytes_s / r->row.ceiling_bytes_s,
-                     compute = r->compute_scale * rep->ceiling_flop_s / r->row.ceiling_flop_s;
-        struct hwprofile now;
-        double seconds;
-        if (predict_one(&seconds, &now, r, s, m, memory, compute, err) != 0)
+        if (predict_beside(&seconds, &now, r, s, m, rep->ceiling_bytes_s, rep->ceiling_flop_s, err) != 0)
             return -1;
         ratio[n++] = rep->seconds / seconds;
-        const int rc = i + 1 == run->n_rep ? predict_ops(v, r, &now, m, run, err) : 0;
         whatif_profile_free(&now);
-        if (rc != 0)
-            return -1;
     }
     r->error = stats_median(ratio, n) - 1;
     r->predicted_s = r->seconds / (1 + r->error);
-    return 0;
+    if (predict_beside(&seconds, &now, r, s, m, r->row.ops_ceiling_bytes_s, r->row.ops_ceiling_flop_s, err) != 0)
+        return -1;
+    const int rc = predict_ops(v, r, &now, m, run, err);
+    whatif_profile_free(&now);
+    return rc;
 }
 
 /* ---- a case -------------------------------------------------------------------------------------------------- */
