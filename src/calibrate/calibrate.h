@@ -10,14 +10,26 @@
 #include "roofline/timing.h"
 #include "score/score.h"
 
+/* Rows of one kind are fitted together: what a kernel alone reaches is not what an engine does. */
+enum fitted_kind {
+    FITTED_RATE,       /* whole requests, and prompts that pass few tokens at a time */
+    FITTED_DECODE,
+    FITTED_PROMPT,
+    FITTED_OP,
+    FITTED_ALL_REDUCE,
+    FITTED_TPOT,       /* of servers */
+    FITTED_TTFT,
+    FITTED_KIND_COUNT,
+};
+
 /* The fitted time model, for score: methods.md (73), (74). */
 extern const struct time_model time_model_fitted;
 
 /* Constants of params (of time_model_fitted.fit) for rates of such rows as p in a case: what its predict() takes of them. */
 void fitted_constants(const void *params, const struct priced *p, unsigned which, struct time_constants *out);
-/* Its fit of rates: names, values and spreads. */
-const struct fit *fitted_rates(const void *params);
-const char *fitted_source(const void *params); /* the files their constants are of */
+/* One of its fits: names, values and spreads; the files its constants are of. */
+const struct fit *fitted_fit_of(const void *params, enum fitted_kind kind);
+const char *fitted_source(const void *params, enum fitted_kind kind);
 /* After the last fit: quick to ask. */
 int fitted_ready(void *params, struct error *err);
 

@@ -124,56 +124,63 @@ bool fitted_teaches(enum fitted_kind k, const struct measurement *m)
 /* ---- a row's features ------------------------------------------------------------------- */
 
 /* What runs an op, and what passes through memory for that. (81) */
-static void choose_units(struct time_op *o, const struct priced *p, const struct work_pass *w, const struct work_class *c)
+static void choose_units(struct time_op *o, const struct priced *p, const struct time_place *at)
 {
-    if (p->m->kind != MEASURE_RATE || c->n_comm > 0)
+    if (p->m->kind != MEASURE_RATE || o->n_comm > 0)
         return;
-    if (c->bits > 0) {
-        const struct unit_use u = unit_of_product(p, c->math, c->bits, c->n_tok);
+    if (o->bits > 0) {
+        const double bits = o->bits, weights = o->cost.weight_bytes * 8 / bits;
+        const struct unit_use u = unit_of_product(p, o->math, bits, at->n_tok);
         o->flop_s = u.flop_s;
         if (u.staged_bytes > 0) {
-            o->staged_bytes = c->cost.weight_bytes * (1 + u.staged_bytes * 8 / c->bits);
-            o->cost.weight_bytes *= u.staged_bytes * 8 / c->bits;
+            o->staged_bytes = o->cost.weight_bytes * (1 + u.staged_bytes * 8 / bits);
+            o->cost.weight_bytes *= u.staged_bytes * 8 / bits;
             o->bits = u.staged_bytes * 8;
         }
-        if (c->kind != OP_EXPERT_MATMUL) {
-            o->flop_s /= unit_padding(p, c->n_tok, 1);
+        if (o->kind != OP_EXPERT_MATMUL) {
+            o->flop_s /= unit_padding(p, at->n_tok, 1);
             return;
         }
-        const double touched = c->cost.weight_bytes * 8 / c->bits / (c->rows * c->cols);
-        o->host_s = unit_expert_s(p, c->bits, c->n_tok) * touched;
-        o->flop_s /= unit_padding(p, c->cost.flop / (2 * c->rows * c->cols), touched);
-    } else if (c->kind == OP_ATTENTION && w->phase == PHASE_PREFILL) { /* a step's is bound by memory */
-        const struct unit_use u = unit_of_attention(p, c->n_tok);
+        const double touched = weights / (at->rows * at->cols);
+        o->host_s = unit_expert_s(p, bits, at->n_tok) * touched;
+        o->flop_s /= unit_padding(p, o->cost.flop / (2 * at->rows * at->cols), touched);
+    } else if (o->kind == OP_ATTENTION && at->phase == PHASE_PREFILL) { /* a step's is bound by memory */
+        const struct unit_use u = unit_of_attention(p, at->n_tok);
         o->flop_s = u.flop_s;
-        o->staged_bytes = u.staged_bytes * c->n_head * w->n_tok * (w->n_past + w->n_tok / fmax(w->n_seq, 1));
+        o->staged_bytes = u.staged_bytes * at->n_head * at->pass_tok * (at->n_past + at->pass_tok / fmax(at->n_seq, 1));
     }
 }
 
 /* Of a decode step, what its engine does for it. (79) */
-static void add_facts(struct time_op *o, const struct priced *p, const struct work_pass *w)
+static void add_facts(struct time_op *o, const struct priced *p, const struct time_place *at)
 {
     o->launches = decode_launches(p);
     o->ops_weight = o->bits > 0 ? decode_ops_weight(p, o->bits) : 0;
     if (o->kind != OP_ATTENTION)
         return;
     o->heads = o->cost.flop / 2;
-    o->walked = decode_walks(p) ? w->n_past + 1 : 0;
+    o->walked = decode_walks(p) ? at->n_past + 1 : 0;
+}
+
+void fitted_refine(const struct priced *p, const struct time_place *at, bool decode, struct time_op *o)
+{
+    if (p->m->kind == MEASURE_OP)
+        o->ops_weight = 1; /* a library's product of 16-bit numbers */
+    if (decode)
+        add_facts(o, p, at);
+    else
+        choose_units(o, p, at);
 }
 
 void fitted_add_pass(struct time_features *f, const struct priced *p, const struct work_pass *w, double times, bool native)
 {
     for (size_t i = 0; i < w->n; i++) {
         const struct work_class *c = &w->c[i];
+        const struct time_place at = { w->phase, c->n_tok, w->n_tok, w->n_past, w->n_seq, c->rows, c->cols, c->n_head };
         struct time_op o = { .kind = c->kind, .math = c->math, .count = c->count * times, .key = time_key(c->rows, c->cols, c->bits),
                              .bits = native ? 0 : c->bits, .cost = c->cost, .n_comm = c->n_comm,
                              .link_bytes = c->cost.link_bytes, .blocks = c->kernel ? &c->blocks : NULL };
-        if (p->m->kind == MEASURE_OP)
-            o.ops_weight = 1; /* a library's product of 16-bit numbers */
-        if (f->decode)
-            add_facts(&o, p, w);
-        else
-            choose_units(&o, p, w, c);
+        fitted_refine(p, &at, f->decode, &o);
         time_add(f, &p->roofs, &o);
     }
     f->n_pass += times;

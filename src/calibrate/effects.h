@@ -28,10 +28,6 @@ enum dimension {
     DIM_COUNT,
 };
 
-/* Rows of one kind are fitted together: what a kernel alone reaches is not what an engine does. */
-enum fitted_kind {
-    FITTED_RATE, FITTED_DECODE, FITTED_PROMPT, FITTED_OP, FITTED_ALL_REDUCE, FITTED_TPOT, FITTED_TTFT, FITTED_KIND_COUNT
-};
 enum fitted_kind fitted_kind(const struct measurement *m);
 /* Does a fit of that kind learn from the row? Rates of whole requests have decode steps in them: theirs does. */
 bool fitted_teaches(enum fitted_kind k, const struct measurement *m);
@@ -64,6 +60,8 @@ const struct effect_prior *serving_priors(bool first, size_t *n);
 /* What a server's latency is made of (84); wait: room for what is before it. And what joins its devices. */
 void serving_features(struct time_features *f, struct time_features *wait, const struct priced *p);
 const char *serving_link(const struct priced *p);
+/* What the engine does for an op, beside what every engine must: *o as it is costed, changed. decode: in a fit of decode steps. */
+void fitted_refine(const struct priced *p, const struct time_place *at, bool decode, struct time_op *o);
 /* The ops of `times` such passes, added to f. native: products are computed in the type of the weights. */
 void fitted_add_pass(struct time_features *f, const struct priced *p, const struct work_pass *w, double times, bool native);
 

@@ -235,19 +235,20 @@ const struct time_model time_model_fitted = { "fitted", fitted_fit, fitted_predi
 
 /* ---- constants for predictions ------------------------------------------------------------------ */
 
-const struct fit *fitted_rates(const void *params)
+const struct fit *fitted_fit_of(const void *params, enum fitted_kind kind)
 {
-    return &((const struct fitted *)params)->kind[FITTED_RATE].fit;
+    return &((const struct fitted *)params)->kind[kind].fit;
 }
 
 int fitted_ready(void *params, struct error *err)
 {
-    return fit_index(&((struct fitted *)params)->kind[FITTED_RATE].fit, err);
+    struct fitted *x = params;
+    return fit_index(&x->kind[FITTED_DECODE].fit, err) != 0 ? -1 : fit_index(&x->kind[FITTED_PROMPT].fit, err);
 }
 
-const char *fitted_source(const void *params)
+const char *fitted_source(const void *params, enum fitted_kind kind)
 {
-    return ((const struct fitted *)params)->kind[FITTED_RATE].source;
+    return ((const struct fitted *)params)->kind[kind].source;
 }
 
 /* Of two slots: the sum over their effects. */
@@ -266,7 +267,7 @@ static double covariance(const struct fit *f, const struct fit_row *row, int s, 
 
 void fitted_constants(const void *params, const struct priced *p, unsigned which, struct time_constants *out)
 {
-    const struct fitted_one *x = &((const struct fitted *)params)->kind[FITTED_RATE];
+    const struct fitted_one *x = &((const struct fitted *)params)->kind[fitted_kind(p->m)];
     struct fitted_row r;
     struct fit_row row;
     fitted_row_of_case(&r, p, which);

@@ -1,12 +1,21 @@
 /* Constants for predictions: a machine, a stack and a model as a row of score has them, and what the fit says of it. */
 #include "calibrate/software.h"
 #include "calibrate/effects.h"
+#include "roofline/step.h"
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+struct subject;
+struct kept {
+    pthread_mutex_t lock;
+    struct subject *first;
+};
+
 struct software {
     struct time_source source; /* knows: the software */
+    struct kept *kept;
     const struct stack *stack; /* NULL: by machine */
     void *params;              /* of time_model_fitted */
 };
@@ -90,25 +99,56 @@ bool software_is_gguf(const struct model *m)
 
 /* What a prediction is of, as a row of measurements that says no more than that. */
 struct subject {
+    struct subject *next;
     struct measurement m;
     struct machine machine;
     struct priced p;
+    struct work_class c[2]; /* most of a prompt's arithmetic: says which units that runs on */
+    struct work_pass pass;
 };
 
-static void subject_init(struct subject *x, const struct software *s, const struct hwprofile *h, const struct model *m)
+enum { PROMPT = 512 }; /* tokens of a pass: from 64 on the units are the same (81) */
+
+/* The largest matrix, and attention. */
+static void subject_pass(struct subject *x, const struct model *m)
 {
+    const struct tensor *w = NULL;
+    for (size_t i = 0; i < m->n_tensors; i++)
+        if (strncmp(m->tensors[i].name, "token_embd", 10) != 0 && (!w || m->tensors[i].bytes > w->bytes))
+            w = &m->tensors[i];
+    const struct op product = { .kind = OP_MATMUL, .w = w };
+    x->c[0] = (struct work_class){ .kind = OP_ATTENTION, .n_tok = PROMPT };
+    x->c[1] = (struct work_class){ .kind = OP_MATMUL, .n_tok = PROMPT, .count = 1, .cost = { .flop = 1 } };
+    if (w) {
+        x->c[1].math = roofs_math(&x->p.roofs, &product);
+        x->c[1].bits = 8 * (double)w->bytes / ((double)w->rows * (double)w->cols);
+    }
+    x->pass = (struct work_pass){ .phase = PHASE_PREFILL, .times = 1, .n_tok = PROMPT, .n_seq = 1, .c = x->c, .n = w ? 2 : 1 };
+    x->p.pass = &x->pass;
+    x->p.n_pass = 1;
+}
+
+static int subject_init(struct subject *x, const struct software *s, const struct hwprofile *h, const struct model *m, struct error *err)
+{
+    const struct predict_options o = { .weights_bytes = NAN };
     x->m = (struct measurement){ .kind = MEASURE_RATE, .phase = MEASURE_DECODE, .metric = METRIC_TOK_S, .value = NAN, .id = "",
                                  .source = "", .hardware = h->id, .engine = "", .version = "", .model = "", .quant = "",
                                  .date = "", .notes = "", .label = "", .n_devices = 1, .type_k = "", .type_v = "", .op = "",
-                                 .topology = "", .mode = "" };
+                                 .topology = "", .mode = "", .prompt = NAN };
     x->machine = (struct machine){ .loaded = true };
     snprintf(x->machine.hardware, sizeof x->machine.hardware, "%s", h->id);
     snprintf(x->machine.profile, sizeof x->machine.profile, "%s", h->id);
     snprintf(x->machine.class_name, sizeof x->machine.class_name, "%s", machine_class(h));
     snprintf(x->machine.h.vendor, sizeof x->machine.h.vendor, "%s", h->vendor);
-    x->p = (struct priced){ .m = &x->m, .machine = &x->machine, .moe = m->hp.n_expert > 0,
+    snprintf(x->machine.h.name, sizeof x->machine.h.name, "%s", h->name);
+    x->machine.h.kind = h->kind;
+    x->p = (struct priced){ .m = &x->m, .machine = &x->machine, .moe = m->hp.n_expert > 0, .n_devices = 1,
                             .stack = s->stack ? s->stack : software_default(h, software_is_gguf(m)),
                             .bits_weight = 8 * (double)m->weight_bytes / (double)m->n_params };
+    if (roofs_init(&x->p.roofs, h, &o, err) != 0)
+        return -1;
+    subject_pass(x, m);
+    return 0;
 }
 
 static const struct priced *of_case(struct subject *x, unsigned which)
@@ -122,7 +162,7 @@ static bool knows(const struct software *s, const struct fitted_row *r, enum dim
 {
     char text[96];
     snprintf(text, sizeof text, "%s %s=%s", time_slot_name(TIME_BANDWIDTH), name, r->dim[d]);
-    return *r->dim[d] && fit_find(fitted_rates(s->params), text) != FIT_NO_EFFECT;
+    return *r->dim[d] && fit_find(fitted_fit_of(s->params, FITTED_DECODE), text) != FIT_NO_EFFECT;
 }
 
 static enum time_basis basis_of(const struct software *s, const struct hwprofile *h, const struct subject *x)
@@ -137,6 +177,20 @@ static enum time_basis basis_of(const struct software *s, const struct hwprofile
     return machine || knows(s, &r, DIM_CLASS, "class") ? TIME_BY_CLASS : TIME_BY_PRIORS;
 }
 
+static void refine(const void *what, const struct time_place *at, bool decode, struct time_op *o)
+{
+    fitted_refine(&((const struct subject *)what)->p, at, decode, o);
+}
+
+/* Subjects live as long as the software: predictions point to them. */
+static void keep(struct kept *k, struct subject *x)
+{
+    pthread_mutex_lock(&k->lock);
+    x->next = k->first;
+    k->first = x;
+    pthread_mutex_unlock(&k->lock);
+}
+
 static int timing(const void *known, const struct hwprofile *h, const struct model *m, unsigned cases, struct timing *out,
                   struct error *err)
 {
@@ -144,14 +198,20 @@ static int timing(const void *known, const struct hwprofile *h, const struct mod
     struct subject *x = calloc(1, sizeof *x);
     if (!x)
         return error_oom(err, sizeof *x, "constants");
-    subject_init(x, s, h, m);
+    if (subject_init(x, s, h, m, err) != 0) {
+        free(x);
+        return -1;
+    }
+    keep(s->kept, x);
     out->stack = x->p.stack->id;
     out->basis = basis_of(s, h, x);
     out->which = fitted_case;
     for (unsigned c = 0; c < TIME_CASES && out->basis != TIME_BY_KERNELS; c++)
         if (cases >> c & 1)
             fitted_constants(s->params, of_case(x, c), c, &out->of[c]);
-    free(x);
+    x->m.phase = MEASURE_DECODE;
+    out->what = x;
+    out->refine = refine;
     return 0;
 }
 
@@ -162,15 +222,19 @@ static const char *explain(const void *known, const struct hwprofile *h, const s
                            enum time_slot slot, char *buf, size_t size)
 {
     const struct software *s = known;
-    const struct fit *f = fitted_rates(s->params);
     struct subject *x = calloc(1, sizeof *x);
+    struct error unused = { 0 };
     struct fitted_row r;
     struct fit_row row;
     snprintf(buf, size, "fitted");
     if (!x)
         return buf;
-    subject_init(x, s, h, m);
-    fitted_row_of_case(&r, &x->p, which);
+    if (subject_init(x, s, h, m, &unused) != 0) {
+        free(x);
+        return buf;
+    }
+    fitted_row_of_case(&r, of_case(x, which), which);
+    const struct fit *f = fitted_fit_of(s->params, r.kind);
     fitted_row_known(f, &r, &row);
     size_t n = 0;
     for (int k = 0; k < FIT_MAX_EFFECTS && n < size; k++) {
@@ -183,7 +247,7 @@ static const char *explain(const void *known, const struct hwprofile *h, const s
     if (row.loose[slot] > 0 && n < size)
         n += (size_t)snprintf(buf + n, size - n, "; not measured apart: x/ %.3g", exp(sqrt(row.loose[slot])));
     if (n < size)
-        snprintf(buf + n, size - n, "; %s", fitted_source(s->params));
+        snprintf(buf + n, size - n, "; %s", fitted_source(s->params, r.kind));
     free(x);
     return buf;
 }
@@ -198,6 +262,13 @@ struct software *software_new(const struct stack *stack, const struct priced *co
         error_oom(err, sizeof *s, "constants");
         return NULL;
     }
+    s->kept = calloc(1, sizeof *s->kept);
+    if (!s->kept) {
+        error_oom(err, sizeof *s->kept, "constants");
+        free(s);
+        return NULL;
+    }
+    pthread_mutex_init(&s->kept->lock, NULL);
     s->stack = stack;
     s->source = (struct time_source){ s, timing, explain };
     if (time_model_fitted.fit(&s->params, NULL, 0, &scope, err) == 0 && fitted_ready(s->params, err) == 0)
@@ -212,6 +283,12 @@ void software_free(struct software *s)
         return;
     if (s->params)
         time_model_fitted.free(s->params);
+    for (struct subject *x = s->kept->first, *next; x; x = next) {
+        next = x->next;
+        free(x);
+    }
+    pthread_mutex_destroy(&s->kept->lock);
+    free(s->kept);
     free(s);
 }
 

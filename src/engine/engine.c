@@ -511,9 +511,9 @@ int engine_eval_runs(struct engine *e, const int32_t *tokens, const struct engin
     return 0;
 }
 
+/* From the page on where repack.c begins. */
 const void *engine_packed(const struct engine *e, size_t *bytes)
 {
-    enum { LARGE_PAGE = 2 << 20 }; /* where repack.c begins */
     *bytes = e->packed_bytes;
     return e->packed ? (const void *)size_align_up((size_t)e->packed, LARGE_PAGE) : NULL;
 }

@@ -83,7 +83,7 @@ struct shape {
 static void ask(struct time_features *f, struct step_sum *sum, const struct step_model *s, const struct roofs *r,
                 const struct shape *x)
 {
-    const struct time_sink sink = { f, r, x->times };
+    const struct time_sink sink = { f, r, x->times, &x->p, x->n_steps };
     struct cost_memo memo = { 0 };
     for (size_t i = 0; i < s->n; i++) {
         const struct step_class *c = &s->c[i];
@@ -116,12 +116,22 @@ static void answer(struct step_sum *sum, const struct timing *t, const struct ti
         sum->bound_s[b] = sides.bound_s[b];
 }
 
+/* Caches from which attention's share of a step shows how it reads them; (79) */
+enum { DEEP = 2000 };
+
+static void start(struct time_features *f, const struct roofs *r, const struct shape *x)
+{
+    time_features_init(f);
+    f->prompt = x->prompt;
+    f->decode = !x->prompt && r->time && r->time->refine;
+    f->deep = x->p.n_past > DEEP;
+}
+
 static struct step_sum price_together(const struct step_model *s, const struct roofs *r, const struct shape *x, size_t n)
 {
     struct step_sum sum = { 0 };
     struct time_features f;
-    time_features_init(&f);
-    f.prompt = n > 0 && x[0].prompt;
+    start(&f, r, &x[0]);
     for (size_t i = 0; i < n; i++)
         ask(&f, &sum, s, r, &x[i]);
     if (f.n_term > 0 || f.wire_s > 0) /* else no pass: who drafts by looking things up has no model */
@@ -131,17 +141,17 @@ static struct step_sum price_together(const struct step_model *s, const struct r
 }
 
 /* An op alone, for those who want to know where the seconds go. */
-static struct op_time time_of_op(const struct roofs *r, unsigned which, const struct step_class *c, const struct cost *k,
-                                 struct op_time t)
+static struct op_time time_of_op(const struct roofs *r, unsigned which, const struct shape *x, const struct step_class *c,
+                                 const struct cost *k, struct op_time t)
 {
     struct time_features f;
     struct time_sides sides;
     double g[TIME_SLOT_COUNT];
     const double *slot = r->time->of[which].slot;
     struct step_class one_op = *c;
-    const struct time_sink sink = { &f, r, 1 };
+    const struct time_sink sink = { &f, r, 1, &x->p, x->n_steps };
     one_op.count = 1;
-    time_features_init(&f);
+    start(&f, r, x);
     time_add_class((void *)(uintptr_t)&sink, &one_op, k, &t);
     time_gradient(&f, slot, g, &sides);
     t.seconds = exp(time_ln_seconds(&f, slot));
@@ -166,7 +176,7 @@ static struct cost tell(const struct step_model *s, const struct roofs *r, unsig
             continue;
         struct op_time t = roofs_time(r, c, &k);
         k.link_bytes = t.link_bytes;
-        t = time_of_op(r, which, c, &k, t);
+        t = time_of_op(r, which, x, c, &k, t);
         add(&sum, c, &k, &t);
         fn(ctx, c, &k, &t);
     }
@@ -270,7 +280,7 @@ struct telling {
 static void tell_pass(void *ctx, const struct pass *p)
 {
     struct telling *x = ctx;
-    const struct shape one_pass = { *p, 1, 1, false };
+    const struct shape one_pass = { *p, 1, 1, true };
     if (interrupt_check(NULL) == 0)
         x->cost = cost_add(x->cost, tell(x->s, x->r, x->which, &one_pass, x->fn, x->ctx));
 }
@@ -367,8 +377,7 @@ void step_features(struct time_features *f, const struct step_model *s, const st
     struct step_sum unused = { 0 };
     struct shape shape[2] = { { decode_pass(o->n_depth, stages), 1, o->n_gen, false } };
     const size_t n = phase == PHASE_PREFILL ? prefill_shapes(shape, o, g.more) : 1;
-    time_features_init(f);
-    f->prompt = phase == PHASE_PREFILL;
+    start(f, r, &shape[0]);
     for (size_t i = 0; i < n; i++)
         ask(f, &unused, &m, r, &shape[i]);
 }

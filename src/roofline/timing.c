@@ -139,7 +139,7 @@ void time_add_class(void *ctx, const struct step_class *c, const struct cost *co
     const struct time_sink *s = ctx;
     const struct tensor *w = is_product(&c->op) ? c->op.w : NULL;
     const double bits = w ? 8 * (double)w->bytes / ((double)w->rows * (double)w->cols) : 0;
-    const struct time_op o = {
+    struct time_op o = {
         .kind = c->op.kind,
         .math = c->n_comm > 0 ? MATH_FP32 : roofs_math(s->r, &c->op),
         .count = c->count * s->times,
@@ -149,6 +149,14 @@ void time_add_class(void *ctx, const struct step_class *c, const struct cost *co
         .n_comm = c->n_comm,
         .link_bytes = t->link_bytes,
     };
+    const struct timing *timing = s->r->time;
+    if (timing && timing->refine) {
+        const bool product = is_product(&c->op), attends = c->op.kind == OP_ATTENTION;
+        const struct time_place at = { s->f->prompt ? PHASE_PREFILL : PHASE_DECODE, op_n_tok(&c->op, s->pass), s->pass->n_tok,
+                                       s->pass->n_past + (s->n_steps - 1) / 2.0, s->pass->n_seq, product ? c->op.rows : 0,
+                                       product ? c->op.cols : 0, attends ? c->op.n_head : 0 };
+        timing->refine(timing->what, &at, s->f->decode, &o);
+    }
     time_add(s->f, s->r, &o);
 }
 

@@ -115,6 +115,15 @@ struct time_op {
 void time_features_init(struct time_features *f); /* nothing asked for; the terms are left as they are */
 void time_add(struct time_features *f, const struct roofs *r, const struct time_op *o);
 
+/* Where an op stands. */
+struct time_place {
+    enum phase phase;
+    double n_tok;                     /* rows that it works on */
+    double pass_tok, n_past, n_seq;   /* of its pass */
+    double rows, cols;                /* of its matrix; 0: none */
+    double n_head;                    /* attention's; 0: another op */
+};
+
 /* Products of one shape and type. */
 uint64_t time_key(double rows, double cols, double bits);
 
@@ -123,6 +132,8 @@ struct time_sink {
     struct time_features *f;
     const struct roofs *r;
     double times; /* passes like this one */
+    const struct pass *pass;
+    uint32_t n_steps; /* that the costs are the mean of */
 };
 void time_add_class(void *ctx, const struct step_class *c, const struct cost *cost, const struct op_time *t);
 
@@ -176,6 +187,9 @@ struct timing {
     enum time_basis basis;
     unsigned (*which)(const struct time_features *f); /* case, below TIME_CASES */
     struct time_constants of[TIME_CASES];             /* those of the cases asked for */
+    /* What the software does for an op, beside what is costed; NULL: nothing is known. */
+    void (*refine)(const void *what, const struct time_place *at, bool decode, struct time_op *o);
+    const void *what; /* its own */
 };
 /* Those that may come up, as bits: arithmetic is a part of the seconds or not, experts, devices that exchange. */
 unsigned time_cases(bool experts, bool devices);
