@@ -132,7 +132,7 @@ static int subject_init(struct subject *x, const struct software *s, const struc
 {
     const struct predict_options o = { .weights_bytes = NAN };
     x->m = (struct measurement){ .kind = MEASURE_RATE, .phase = MEASURE_DECODE, .metric = METRIC_TOK_S, .value = NAN, .id = "",
-                                 .source = "", .hardware = h->id, .engine = "", .version = "", .model = "", .quant = "",
+                                 .source = "prediction", .hardware = h->id, .engine = "", .version = "", .model = "", .quant = "",
                                  .date = "", .notes = "", .label = "", .n_devices = 1, .type_k = "", .type_v = "", .op = "",
                                  .topology = "", .mode = "", .prompt = NAN };
     x->machine = (struct machine){ .loaded = true };
@@ -145,6 +145,7 @@ static int subject_init(struct subject *x, const struct software *s, const struc
     x->p = (struct priced){ .m = &x->m, .machine = &x->machine, .moe = m->hp.n_expert > 0, .n_devices = 1,
                             .stack = s->stack ? s->stack : software_default(h, software_is_gguf(m)),
                             .bits_weight = 8 * (double)m->weight_bytes / (double)m->n_params };
+    snprintf(x->p.preset, sizeof x->p.preset, "%.63s", m->name);
     if (roofs_init(&x->p.roofs, h, &o, err) != 0)
         return -1;
     subject_pass(x, m);

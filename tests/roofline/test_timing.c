@@ -9,11 +9,16 @@ static struct time_features features(void)
 {
     struct time_features f;
     time_features_init(&f);
-    f.term[f.n_term++] = (struct time_term){ TIME_PRODUCT, 1, 64, 1e-3, 4e-3, 2e-3 };
-    f.term[f.n_term++] = (struct time_term){ TIME_EXPERT_PRODUCT, 2, 32, 3e-3, 1e-3, 5e-4 };
-    f.term[f.n_term++] = (struct time_term){ TIME_PRODUCT, 3, 16, 2e-3, 2e-3, 0 };
-    f.term[f.n_term++] = (struct time_term){ TIME_ATTEND, 0, 32, 5e-4, 6e-4, 0 };
-    f.term[f.n_term++] = (struct time_term){ TIME_OTHER, 0, 200, 1e-5, 3e-4, 0 };
+    f.term[f.n_term++] = (struct time_term){ .kind = TIME_PRODUCT, .key = 1, .launched = 64, .compute_s = 1e-3, .memory_s = 4e-3,
+                                             .vector_s = 2e-3 };
+    f.term[f.n_term++] = (struct time_term){ .kind = TIME_EXPERT_PRODUCT, .key = 2, .launched = 32, .compute_s = 3e-3, .memory_s = 1e-3,
+                                             .vector_s = 5e-4 };
+    f.term[f.n_term++] = (struct time_term){ .kind = TIME_PRODUCT, .key = 3, .launched = 16, .compute_s = 2e-3, .memory_s = 2e-3 };
+    f.term[f.n_term++] = (struct time_term){ .kind = TIME_ATTEND, .launched = 32, .compute_s = 5e-4, .memory_s = 6e-4, .heads_s = 2e-4,
+                                             .walked = 3e4 };
+    f.term[f.n_term++] = (struct time_term){ .kind = TIME_OTHER, .launched = 200, .compute_s = 1e-5, .memory_s = 3e-4 };
+    f.term[f.n_term++] = (struct time_term){ .kind = TIME_STAGED, .launched = 8, .memory_s = 7e-4 };
+    f.host_s = 3e-4;
     f.n_pass = 2;
     f.wire_s = 7e-4;
     f.n_hop = 64;
@@ -24,7 +29,13 @@ static struct time_features features(void)
 /* About what engines reach; i moves each of them. */
 static void slots(double *slot, int i)
 {
-    static const double about[TIME_SLOT_COUNT] = { 0.85, 0.5, 6, 1.2, 0.25, 1.5, 4e-6, 2e-4, 1.3, 0.8, 0.7, 1, 1.1 };
+    static const double about[TIME_SLOT_COUNT] = {
+        [TIME_BANDWIDTH] = 0.85, [TIME_COMPUTE] = 0.5,  [TIME_VECTOR] = 1,      [TIME_KV] = 1.2,          [TIME_ATTENTION] = 0.25,
+        [TIME_SMALL] = 1.5,      [TIME_LAUNCH] = 4e-6,  [TIME_STEP] = 2e-4,     [TIME_EXPERT] = 1.3,      [TIME_SHARPNESS] = 0.8,
+        [TIME_LINK] = 0.7,       [TIME_HOP] = 1,        [TIME_REQUEST] = 1.1,   [TIME_HEADS] = 4,         [TIME_WALK] = 16e-9,
+        [TIME_LAUNCH_EXPERT] = 1.5, [TIME_LAUNCH_SMALL] = 0.5, [TIME_SEQUENCE] = 1e-5, [TIME_QUEUE] = 0.1, [TIME_KERNEL] = 2e-6,
+        [TIME_TRIP] = 2e-7,      [TIME_MISS] = 2,       [TIME_ISSUE] = 1,       [TIME_CACHE] = 0.4,
+    };
     for (int s = 0; s < TIME_SLOT_COUNT; s++)
         slot[s] = log(about[s]) + 0.3 * sin(7 * i + 3 * s);
 }
@@ -114,7 +125,7 @@ static struct predict_options options(const struct time_source *t)
 
 static struct time_constants constants(void)
 {
-    struct time_constants k = { .sigma = 0.05 };
+    struct time_constants k = { .sigma = 0.05, .widen = 1 };
     slots(k.slot, 0);
     k.slot[TIME_REQUEST] = 0;
     k.cov[TIME_BANDWIDTH][TIME_BANDWIDTH] = 0.01;
