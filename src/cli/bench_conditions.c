@@ -87,6 +87,16 @@ void bench_stored_close(struct bench_stored *s)
         hwprofile_free(&s->profile);
 }
 
+void bench_lend_memory(struct ceilings_options *o, const struct engine *e, const struct bench_stored *s)
+{
+    size_t bytes;
+    const void *weights = engine_packed(e, &bytes);
+    if (!weights || !((double)bytes >= 4 * s->cache_bytes))
+        return;
+    o->memory = weights;
+    o->memory_bytes = bytes;
+}
+
 void bench_against_stored(struct run_row *row, const struct bench_stored *s, enum math math)
 {
     row->profile_bytes_s = row->mbu_profile = row->profile_flop_s = row->mfu_profile = NAN;

@@ -222,7 +222,7 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
                      const struct cli_machine *machine, uint32_t n_ubatch, struct error *err)
 {
     struct engine_options eo = cli_engine_options(machine, &o->engine);
-    const struct ceilings_options probe = { .effort = CEILINGS_QUICK, .n_threads = machine->n_threads,
+    struct ceilings_options probe = { .effort = CEILINGS_QUICK, .n_threads = machine->n_threads,
                                             .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus };
     struct bench b = { .m = m, .machine = machine, .run = &res->run, .markers = o->markers,
                        .energy = o->energy, .stored = &o->stored };
@@ -238,6 +238,7 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
     if (!b.e)
         return -1;
     cli_loading(&l, b.e, m, machine);
+    bench_lend_memory(&probe, b.e, &o->stored);
     b.prober = ceilings_prober_new(bench_math(b.e), machine->n_threads, &probe, err);
     int rc = b.prober ? 0 : -1;
     if (rc == 0) {

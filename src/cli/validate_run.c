@@ -41,7 +41,7 @@ static int measure_on(struct run *run, const struct validate_setup *s, const str
     if (!b.e)
         return -1;
     *math = bench_math(b.e);
-    probe.memory = engine_packed(b.e, &probe.memory_bytes); /* the very pages that the run walks */
+    bench_lend_memory(&probe, b.e, b.stored);
     b.prober = ceilings_prober_new(*math, machine->n_threads, &probe, err);
     const int rc = b.prober ? bench_run(run, &b, t, 1, &ignored, err) : -1;
     ceilings_prober_free(b.prober);
