@@ -6,6 +6,7 @@ libcalibrate_a_SOURCES = \
   %D%/calibrate.h \
   %D%/effects.h \
   %D%/effects.c \
+  %D%/features.c \
   %D%/serving.c \
   %D%/cross.h \
   %D%/cross.c \

@@ -116,15 +116,12 @@ static void answer(struct step_sum *sum, const struct timing *t, const struct ti
         sum->bound_s[b] = sides.bound_s[b];
 }
 
-/* Caches from which attention's share of a step shows how it reads them; (79) */
-enum { DEEP = 2000 };
-
 static void start(struct time_features *f, const struct roofs *r, const struct shape *x)
 {
     time_features_init(f);
     f->prompt = x->prompt;
     f->decode = !x->prompt && r->time && r->time->refine;
-    f->deep = x->p.n_past > DEEP;
+    f->deep = x->p.n_past > TIME_DEEP;
 }
 
 static struct step_sum price_together(const struct step_model *s, const struct roofs *r, const struct shape *x, size_t n)

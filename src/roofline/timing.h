@@ -73,6 +73,9 @@ struct time_term {
     double launched;       /* launches, times what one costs over a plain one */
 };
 
+/* Positions from which attention's share of a step shows how it reads the cache. (79) */
+enum { TIME_DEEP = 2000 };
+
 enum { TIME_MAX_TERMS = 64 };
 
 struct time_features {

@@ -1,0 +1,337 @@
+/* Rows as a fit sees them: which fit they are for, what they ask for, and what they have in common with others. methods.md (71), (73), (74), (79)-(82) */
+#include "calibrate/effects.h"
+#include "calibrate/decode.h"
+#include "calibrate/units.h"
+#include <math.h>
+#include <string.h>
+
+const char *const fitted_kind_names[FITTED_KIND_COUNT] = { "rate", "decode", "prompt", "op", "all_reduce", "tpot", "ttft" };
+
+/*
+ * Passes of many tokens are another regime than steps: kernels take longer than to launch the next one, and run on other units.
+ * A prompt that passes few tokens at a time (-ub 8) is steps.
+ */
+enum { PROMPT_TOKENS = 64 };
+
+static bool is_prompt(const struct measurement *m)
+{
+    return m->phase == MEASURE_PREFILL && !(m->n_ubatch > 0 && m->n_ubatch < PROMPT_TOKENS) && !(m->prompt < PROMPT_TOKENS);
+}
+
+enum fitted_kind fitted_kind(const struct measurement *m)
+{
+    switch (m->kind) {
+    case MEASURE_OP:
+        return FITTED_OP;
+    case MEASURE_ALL_REDUCE:
+        return FITTED_ALL_REDUCE;
+    case MEASURE_SERVING:
+        return m->metric == METRIC_TTFT ? FITTED_TTFT : FITTED_TPOT;
+    case MEASURE_RATE:
+        break;
+    }
+    return m->phase == MEASURE_DECODE ? FITTED_DECODE : is_prompt(m) ? FITTED_PROMPT : FITTED_RATE;
+}
+
+bool fitted_teaches(enum fitted_kind k, const struct measurement *m)
+{
+    const enum fitted_kind own = fitted_kind(m);
+    return own == k || (k == FITTED_RATE && own == FITTED_DECODE);
+}
+
+/* ---- a row's features ------------------------------------------------------------------- */
+
+/* What runs an op, and what passes through memory for that. (81) */
+static void choose_units(struct time_op *o, const struct priced *p, const struct time_place *at)
+{
+    if (p->m->kind != MEASURE_RATE || o->n_comm > 0)
+        return;
+    if (o->bits > 0) {
+        const double bits = o->bits, weights = o->cost.weight_bytes * 8 / bits;
+        const struct unit_use u = unit_of_product(p, o->math, bits, at->n_tok);
+        o->flop_s = u.flop_s;
+        if (u.staged_bytes > 0) {
+            o->staged_bytes = o->cost.weight_bytes * (1 + u.staged_bytes * 8 / bits);
+            o->cost.weight_bytes *= u.staged_bytes * 8 / bits;
+            o->bits = u.staged_bytes * 8;
+        }
+        if (o->kind != OP_EXPERT_MATMUL) {
+            o->flop_s /= unit_padding(p, at->n_tok, 1);
+            return;
+        }
+        const double touched = weights / (at->rows * at->cols);
+        o->host_s = unit_expert_s(p, bits, at->n_tok) * touched;
+        o->flop_s /= unit_padding(p, o->cost.flop / (2 * at->rows * at->cols), touched);
+    } else if (o->kind == OP_ATTENTION && at->phase == PHASE_PREFILL) { /* a step's is bound by memory */
+        const struct unit_use u = unit_of_attention(p, at->n_tok);
+        o->flop_s = u.flop_s;
+        o->staged_bytes = u.staged_bytes * at->n_head * at->pass_tok * (at->n_past + at->pass_tok / fmax(at->n_seq, 1));
+    }
+}
+
+/* Of a decode step, what its engine does for it. (79) */
+static void add_facts(struct time_op *o, const struct priced *p, const struct time_place *at)
+{
+    o->launches = decode_launches(p);
+    o->ops_weight = o->bits > 0 ? decode_ops_weight(p, o->bits) : 0;
+    if (o->kind != OP_ATTENTION)
+        return;
+    o->heads = o->cost.flop / 2;
+    o->walked = decode_walks(p) ? at->n_past + 1 : 0;
+}
+
+void fitted_refine(const struct priced *p, const struct time_place *at, bool decode, struct time_op *o)
+{
+    if (p->m->kind == MEASURE_OP)
+        o->ops_weight = 1; /* a library's product of 16-bit numbers */
+    if (decode)
+        add_facts(o, p, at);
+    else
+        choose_units(o, p, at);
+}
+
+void fitted_add_pass(struct time_features *f, const struct priced *p, const struct work_pass *w, double times, bool native)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        const struct work_class *c = &w->c[i];
+        const struct time_place at = { w->phase, c->n_tok, w->n_tok, w->n_past, w->n_seq, c->rows, c->cols, c->n_head };
+        struct time_op o = { .kind = c->kind, .math = c->math, .count = c->count * times, .key = time_key(c->rows, c->cols, c->bits),
+                             .bits = native ? 0 : c->bits, .cost = c->cost, .n_comm = c->n_comm,
+                             .link_bytes = c->cost.link_bytes, .blocks = c->kernel ? &c->blocks : NULL };
+        fitted_refine(p, &at, f->decode, &o);
+        time_add(f, &p->roofs, &o);
+    }
+    f->n_pass += times;
+}
+
+/*
+ * What an all-reduce crosses. On one board the profile's link, unless devices are bridged in pairs and it takes more than a
+ * pair: then the bus. Between boards the network: a board has a card for every two devices (DGX A100: two share a PCIe
+ * switch), and a ring keeps as many busy as it has devices there. (75)
+ */
+static const double pcie_bytes_s = 31.5e9;    /* PCIe 4.0 x16, one direction: hardware.csv of the facts */
+static const double network_bytes_s = 25e9;   /* a card of 200 Gb/s */
+enum { CARDS_PER_BOARD = 4 };
+/* A step of a ring, of small messages: NCCL's own tables (src/graph/tuning.cc, hwLat, LL). */
+static const double board_hop_s = 0.6e-6, pcie_hop_s = 1e-6, network_hop_s = 5e-6;
+
+static const char *link_of(const struct priced *p)
+{
+    const struct measurement *m = p->m;
+    if (m->kind == MEASURE_SERVING)
+        return serving_link(p);
+    if (m->kind != MEASURE_ALL_REDUCE || !(m->per_node > 0))
+        return "board";
+    if (m->per_node < m->n_devices)
+        return "network";
+    return strstr(m->topology, "pairwise") && m->n_devices > 2 ? "pcie" : "board";
+}
+
+/* Of the machine's own bus. */
+static double pcie_of(const struct priced *p)
+{
+    const struct hwprofile *h = &p->machine->h;
+    for (size_t i = 0; i < h->n_link; i++)
+        if (strcmp(h->link[i].topology, "pcie") == 0)
+            return h->link[i].bytes_s.value;
+    return pcie_bytes_s;
+}
+
+static void all_reduce_features(struct time_features *f, const struct priced *p)
+{
+    const char *link = link_of(p);
+    const double board_s = p->roofs.link_bytes_s;
+    f->hop_s = board_hop_s;
+    if (strcmp(link, "pcie") == 0) {
+        f->wire_s *= board_s / fmin(pcie_of(p), board_s);
+        f->hop_s = pcie_hop_s;
+    }
+    if (strcmp(link, "network") == 0) {
+        f->wire_s *= board_s / fmin(network_bytes_s * fmin(p->m->per_node, CARDS_PER_BOARD), board_s);
+        f->hop_s = network_hop_s;
+    }
+}
+
+/*
+ * Layers spread over d devices: llama.cpp sends the m passes of a prompt through them one behind the other, m + d - 1 times a
+ * device's share instead of m d. Source: its pull request 6017 (March 2024). (82)
+ */
+static double pipelined(const struct priced *p)
+{
+    double m = 0;
+    for (size_t i = 0; i < p->n_pass; i++)
+        m += p->pass[i].times;
+    return (m + p->n_devices - 1) / (m * p->n_devices);
+}
+
+static void features(struct fitted_row *r, const struct priced *p)
+{
+    struct time_features *f = &r->f;
+    *f = (struct time_features){ .sequential = 1, .pipelined = 1, .prompt = p->m->phase == MEASURE_PREFILL,
+                                .decode = r->kind == FITTED_DECODE, .deep = p->context > TIME_DEEP };
+    if (p->m->kind == MEASURE_SERVING) {
+        serving_features(f, &r->wait, p);
+        return;
+    }
+    for (size_t i = 0; i < p->n_pass; i++)
+        fitted_add_pass(f, p, &p->pass[i], p->pass[i].times, false);
+    if (p->m->kind == MEASURE_OP)
+        f->n_pass = 0; /* a kernel alone */
+    if (p->m->kind == MEASURE_ALL_REDUCE)
+        all_reduce_features(f, p);
+    if (p->split == SPLIT_LAYER && is_prompt(p->m))
+        f->pipelined = pipelined(p);
+}
+
+/* ---- its dimensions ----------------------------------------------------------------------- */
+
+static void vendor_class(char *out, size_t size, const struct priced *p)
+{
+    char vendor[32] = "";
+    const char *hw = p->machine->hardware;
+    snprintf(vendor, sizeof vendor, "%.*s", (int)strcspn(hw, " "), hw);
+    if (p->machine->h.vendor[0] && strcmp(p->machine->h.vendor, "?") != 0)
+        snprintf(vendor, sizeof vendor, "%s", p->machine->h.vendor);
+    snprintf(out, size, "%.24s %.32s", vendor, p->machine->class_name);
+}
+
+static void generation(char *out, size_t size, const struct priced *p)
+{
+    static const enum math narrow[] = { MATH_FP4, MATH_FP8, MATH_INT8, MATH_FP16 };
+    for (size_t i = 0; i < ARRAY_LEN(narrow) && !*out; i++)
+        if (p->machine->h.peak[narrow[i]].value > 0)
+            snprintf(out, size, "%.32s %s", p->machine->h.vendor, math_name(narrow[i]));
+}
+
+static int type_bits(double bits)
+{
+    return bits > 24 ? 32 : bits > 12 ? 16 : bits > 7 ? 8 : 4;
+}
+
+/* Units of the product with most FLOP, and of attention. */
+static void units(struct fitted_row *r, const struct priced *p)
+{
+    double most = 0;
+    for (size_t i = 0; i < p->n_pass; i++)
+        for (size_t k = 0; k < p->pass[i].n; k++) {
+            const struct work_class *c = &p->pass[i].c[k];
+            const double flop = p->pass[i].times * c->count * c->cost.flop;
+            if (c->kind == OP_ATTENTION)
+                snprintf(r->dim[DIM_ATTEND], sizeof r->dim[0], "%s", unit_name(unit_of_attention(p, c->n_tok).unit));
+            if (!(c->bits > 0) || flop <= most)
+                continue;
+            most = flop;
+            snprintf(r->dim[DIM_UNIT], sizeof r->dim[0], "%s", unit_name(unit_of_product(p, c->math, c->bits, c->n_tok).unit));
+        }
+}
+
+static void dimensions(struct fitted_row *r, const struct priced *p)
+{
+    char vendor[32];
+    const bool op = p->m->kind == MEASURE_OP || p->m->kind == MEASURE_ALL_REDUCE;
+    snprintf(r->dim[DIM_ALL], sizeof r->dim[0], "all");
+    vendor_class(r->dim[DIM_CLASS], sizeof r->dim[0], p);
+    units(r, p);
+    if (r->dim[DIM_UNIT][0] && p->bits_weight > 0)
+        snprintf(r->dim[DIM_PRODUCT], sizeof r->dim[0], "%.24s%s %.10s %d bits", p->stack->id, decode_is_old(p) ? " before 2024-08" : "",
+                 r->dim[DIM_UNIT], type_bits(p->bits_weight));
+    if (r->dim[DIM_ATTEND][0])
+        snprintf(r->dim[DIM_KERNEL], sizeof r->dim[0], "%.40s %.16s", p->stack->id, r->dim[DIM_ATTEND]);
+    /* All names of a machine are one: who predicts knows the profile alone. Of exchanges, the board too. */
+    const bool profile = p->machine->profile[0] && p->m->kind != MEASURE_ALL_REDUCE;
+    snprintf(r->dim[DIM_HARDWARE], sizeof r->dim[0], "%.60s", profile ? p->machine->profile : p->machine->hardware);
+    if (r->devices)
+        snprintf(r->dim[DIM_LINK], sizeof r->dim[0], "%s", link_of(p));
+    if (op) {
+        snprintf(r->dim[DIM_OP], sizeof r->dim[0], "%.40s", p->n_pass > 0 && p->pass[0].c[0].kernel ? p->pass[0].c[0].kernel : p->m->op);
+        return;
+    }
+    snprintf(r->dim[DIM_STACK], sizeof r->dim[0], "%.40s", p->stack->id);
+    if (p->m->kind == MEASURE_SERVING) {
+        generation(r->dim[DIM_GENERATION], sizeof r->dim[0], p);
+        if (strcmp(p->m->mode, "disagg") == 0)
+            snprintf(r->dim[DIM_MODE], sizeof r->dim[0], "%s", p->m->mode);
+    }
+    snprintf(r->dim[DIM_VENDOR], sizeof r->dim[0], "%s", decode_vendor(p, vendor, sizeof vendor));
+    snprintf(r->dim[DIM_KIND], sizeof r->dim[0], "%s", p->machine->h.kind == HW_CPU ? "CPU" : "GPU");
+    snprintf(r->dim[DIM_PAIR], sizeof r->dim[0], "%.30s %.31s", p->stack->id, vendor);
+    if (decode_is_old(p))
+        snprintf(r->dim[DIM_ERA], sizeof r->dim[0], "%.40s before 2024-08", p->stack->id);
+    if (p->bits_weight > 0)
+        snprintf(r->dim[DIM_TYPE], sizeof r->dim[0], "%d bits", type_bits(p->bits_weight));
+    if (p->bits_weight > 0)
+        snprintf(r->dim[DIM_FORMAT], sizeof r->dim[0], "%.36s%s %d bits", p->stack->id, decode_is_old(p) ? " before 2024-08" : "",
+                 type_bits(p->bits_weight));
+}
+
+/* What rows are worth: of some, more than the engine and the machine made their number. */
+static double row_sigma(const struct priced *p)
+{
+    const unsigned doubtful = TAG_ANOMALY | TAG_MEMORY_PRESSURE | TAG_PARTIAL_OFFLOAD | TAG_COLD_START | TAG_INCONSISTENT |
+                              TAG_SLOW_BACKEND | TAG_WEAK_HOST | TAG_AMBIGUOUS;
+    double s = p->m->kind != MEASURE_SERVING ? 0.07 : p->m->metric == METRIC_TTFT ? 0.3 : 0.1;
+    if (p->m->tags & doubtful)
+        s *= 3;
+    if (p->m->tags & (TAG_COMMUNITY | TAG_SUMMARY))
+        s *= 2;
+    if (p->m->tags & (TAG_E2E | TAG_TTFT_BASED | TAG_DERIVED | TAG_MAX_THROUGHPUT))
+        s *= 1.5;
+    if (p->guesses & (GUESS_MODEL | GUESS_QUANT | GUESS_ACTIVE | GUESS_BATCH | GUESS_PEAK | GUESS_BANDWIDTH))
+        s *= 2;
+    if (p->m->kind == MEASURE_SERVING && (p->guesses & GUESS_BATCH)) /* how many sequences a copy has is anybody's guess */
+        s *= 2;
+    return s;
+}
+
+unsigned fitted_case(const struct time_features *f)
+{
+    double compute_s = 0, memory_s = 0;
+    bool experts = false;
+    for (int i = 0; i < f->n_term; i++) {
+        compute_s += f->term[i].compute_s;
+        memory_s += f->term[i].memory_s;
+        experts |= f->term[i].kind == TIME_EXPERT_PRODUCT;
+    }
+    return (compute_s > memory_s / 8 ? TIME_CASE_COMPUTES : 0U) | (experts ? TIME_CASE_EXPERTS : 0U) |
+           (f->wire_s > 0 ? TIME_CASE_DEVICES : 0U) | (f->prompt ? TIME_CASE_PROMPT : 0U) | (f->deep ? TIME_CASE_DEEP : 0U);
+}
+
+static void set_case(struct fitted_row *out, const struct priced *p, unsigned which)
+{
+    out->computes = which & TIME_CASE_COMPUTES;
+    out->experts = which & TIME_CASE_EXPERTS;
+    out->devices = which & TIME_CASE_DEVICES;
+    out->deep = which & TIME_CASE_DEEP;
+    out->walks = out->kind == FITTED_DECODE && decode_walks(p);
+    out->request = (p->m->tags & TAG_E2E) || p->m->phase == MEASURE_REQUEST || p->m->metric == METRIC_TTFT;
+    dimensions(out, p);
+}
+
+static void row_start(struct fitted_row *out, const struct priced *p, enum fitted_kind kind)
+{
+    *out = (struct fitted_row){ .kind = kind, .sigma = row_sigma(p) };
+    out->kernel = p->m->kind == MEASURE_OP;
+    out->tick_s = p->m->tick_s;
+    out->serving = p->m->kind == MEASURE_SERVING;
+    out->first = p->m->metric == METRIC_TTFT;
+}
+
+bool fitted_row_init(struct fitted_row *out, const struct priced *p, enum fitted_kind kind)
+{
+    row_start(out, p, kind);
+    features(out, p);
+    set_case(out, p, fitted_case(&out->f));
+    return out->f.n_term > 0 || out->f.wire_s > 0;
+}
+
+double fitted_row_sigma(const struct fitted_row *r, double seconds)
+{
+    const double tick = r->tick_s / (sqrt(12) * seconds);
+    return sqrt(r->sigma * r->sigma + tick * tick);
+}
+
+void fitted_row_of_case(struct fitted_row *out, const struct priced *p, unsigned which)
+{
+    row_start(out, p, fitted_kind(p->m));
+    set_case(out, p, which);
+}
