@@ -209,7 +209,7 @@ static void print_stack(const json_t *row)
         { "machine", "constants measured with it on this machine" },
         { "class", "constants of machines of its class, or of other software on it: a wider interval; --anchor narrows it" },
         { "priors", "neither machine nor class was measured: what all machines share, a wide interval; --anchor narrows it" },
-        { "kernels", "the machine's own kernels, as `roofcast profile` measured them" },
+        { "kernels", "the machine's own kernels, as `roofcast profile` measured them; --anchor changes nothing there" },
     };
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (strcmp(predict_text(row, "basis"), known[i].basis) == 0)
