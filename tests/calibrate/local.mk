@@ -1,12 +1,12 @@
 if CMOCKA
 check_PROGRAMS += %D%/test_fit
-%C%_test_fit_SOURCES = %D%/test_fit.c tests/test.h
+%C%_test_fit_SOURCES = %D%/test_fit.c %D%/toy.h tests/test.h
 %C%_test_fit_LDADD   = libcalibrate.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
 check_PROGRAMS += %D%/test_serving
 %C%_test_serving_SOURCES = %D%/test_serving.c tests/test.h
 %C%_test_serving_LDADD   = libcalibrate.a libscore.a libmeasure.a librun.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
 check_PROGRAMS += %D%/test_spread
-%C%_test_spread_SOURCES = %D%/test_spread.c tests/test.h
+%C%_test_spread_SOURCES = %D%/test_spread.c %D%/toy.h tests/test.h
 %C%_test_spread_LDADD   = libcalibrate.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
 check_PROGRAMS += %D%/test_units
 %C%_test_units_SOURCES = %D%/test_units.c tests/test.h

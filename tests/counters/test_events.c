@@ -87,7 +87,7 @@ static void files_of(char path[4200], const char *name)
  * Three a micro-architecture, each put together by hand from a place that the event files were not made from, as it stood at these
  * commits, and from the formats above:
  *
- *   perfmon  github.com/intel/perfmon 6dadedf: EventCode, UMask and MSRValue of XXX/events/..._core.json, ..._uncore.json. What is
+ *   perfmon  github.com/intel/perfmon 6dadedf: EventCode, UMask and MSRValue of the core and uncore lists under <model>/events. What is
  *            counted by a fixed counter has the encoding of tools/perf/pmu-events/jevents.py (linux 6.12).
  *   libpfm   github.com/wcohen/libpfm4 91970fe, lib/events: .code and .ucode, or .code on Arm.
  *   likwid   github.com/RRZE-HPC/likwid d9c523b, src/includes/perfmon_NAME_events.txt: EVENT_ and UMASK_ lines.
