@@ -110,9 +110,13 @@ static int solve(double *a, size_t n, double *b, size_t k)
 
 /* ---- leaving out ---------------------------------------------------------------------------- */
 
-/* Of n rows and p constants: with C the covariance and J the rows' lines, T = J C and H = J C J'. */
+/*
+ * Of n rows and p constants: with C the covariance and J the rows' lines, T = J C and H = J C J'. Of more rows than constants
+ * the same in their space, where it is smaller: C' = (I + C J' D J)^-1 C, and the shift is -C' J' D r. methods.md (85)
+ */
 struct downdate {
     size_t n, p;
+    double *cov;   /* [p][p]: C'; NULL: t, h, w and along instead */
     double *t;     /* [n][p] */
     double *h;     /* [n][n] */
     double *d;     /* [n]: what is added to each row's weight of 1; -1: it goes */
@@ -124,6 +128,7 @@ struct downdate {
 
 static void downdate_free(struct downdate *x)
 {
+    free(x->cov);
     free(x->t);
     free(x->h);
     free(x->d);
@@ -136,12 +141,16 @@ static void downdate_free(struct downdate *x)
 static int downdate_alloc(struct downdate *x, size_t n, size_t p, struct error *err)
 {
     *x = (struct downdate){ .n = n, .p = p };
-    x->t = calloc(n * p + 1, sizeof *x->t);
-    x->h = calloc(n * n + 1, sizeof *x->h);
     x->d = calloc(n + 1, sizeof *x->d);
-    x->w = calloc(n * (n + 1) + 1, sizeof *x->w);
     x->shift = calloc(p + 1, sizeof *x->shift);
     x->less = calloc(p + 1, sizeof *x->less);
+    if (n > p) {
+        x->cov = calloc(p * p + 1, sizeof *x->cov);
+        return x->cov && x->d && x->shift && x->less ? 0 : error_oom(err, p * p * sizeof *x->cov, "rows left out");
+    }
+    x->t = calloc(n * p + 1, sizeof *x->t);
+    x->h = calloc(n * n + 1, sizeof *x->h);
+    x->w = calloc(n * (n + 1) + 1, sizeof *x->w);
     x->along = calloc(n + 1, sizeof *x->along);
     if (x->t && x->h && x->d && x->w && x->shift && x->less && x->along)
         return 0;
@@ -189,6 +198,57 @@ static int weigh(struct downdate *x, const struct cross *c, const size_t *member
     return rc ? error_set(err, ERROR_INPUT, "rows cannot be left out: a prediction is not a finite number") : 0;
 }
 
+/* k += J' D J, s += J' D r. */
+static void add_lines(const struct downdate *x, const struct cross *c, const size_t *member, double *k, double *s)
+{
+    for (size_t i = 0; i < x->n; i++) {
+        const struct line *l = &c->line[member[i]];
+        for (int a = 0; a < l->n; a++) {
+            const double dj = x->d[i] * l->j[a];
+            s[l->effect[a]] += dj * l->residual;
+            for (int b = 0; b < l->n; b++)
+                k[l->effect[a] * x->p + l->effect[b]] += dj * l->j[b];
+        }
+    }
+}
+
+/* m = I + C k, of m all 0. */
+static void around_one(double *m, const double *cov, const double *k, size_t p)
+{
+    for (size_t a = 0; a < p; a++) {
+        double *row = &m[a * p];
+        row[a] = 1;
+        for (size_t q = 0; q < p; q++)
+            for (size_t b = 0; b < p; b++)
+                row[b] += cov[a * p + q] * k[q * p + b];
+    }
+}
+
+/* cov, shift and less of more rows than constants. */
+static int weigh_constants(struct downdate *x, const struct cross *c, const size_t *member, struct error *err)
+{
+    const size_t p = x->p;
+    const double *cov = c->f->cov;
+    double *k = calloc(p * p + 1, sizeof *k), *m = calloc(p * p + 1, sizeof *m), *s = calloc(p + 1, sizeof *s);
+    int rc = k && m && s ? 0 : error_oom(err, 2 * p * p * sizeof *k, "rows left out");
+    if (rc == 0) {
+        add_lines(x, c, member, k, s);
+        around_one(m, cov, k, p);
+        memcpy(x->cov, cov, p * p * sizeof *cov);
+        if (solve(m, p, x->cov, p) != 0)
+            rc = error_set(err, ERROR_INPUT, "rows cannot be left out: a prediction is not a finite number");
+    }
+    for (size_t a = 0; a < p && rc == 0; a++) {
+        for (size_t b = 0; b < p; b++)
+            x->shift[a] -= x->cov[a * p + b] * s[b];
+        x->less[a] = cov[a * p + a] - x->cov[a * p + a];
+    }
+    free(k);
+    free(m);
+    free(s);
+    return rc;
+}
+
 static void apply(struct downdate *x, bool apart)
 {
     const size_t n = x->n, p = x->p;
@@ -209,9 +269,10 @@ static double variance(const struct downdate *x, const struct cross *c, const st
     double v = 0;
     for (int k = 0; k < g->n && apart; k++)
         v += g->j[k] * g->j[k] * (c->f->cov[g->effect[k] * p + g->effect[k]] - x->less[g->effect[k]]);
+    const double *cov = x->cov ? x->cov : c->f->cov;
     for (int k = 0; k < g->n && !apart; k++)
-        v += g->j[k] * along(g, &c->f->cov[g->effect[k] * p]);
-    for (size_t a = 0; a < n && !apart; a++) {
+        v += g->j[k] * along(g, &cov[g->effect[k] * p]);
+    for (size_t a = 0; a < n && !apart && !x->cov; a++) {
         const double *w = &x->w[a * (n + 1)];
         double s = 0;
         for (size_t b = 0; b < n; b++)
@@ -232,7 +293,7 @@ static int predict(struct downdate *x, const struct cross *c, size_t i, bool apa
     fit_gradient(c->m, &c->row[i], slot, g);
     for (int k = 0; k < l.n; k++)
         l.j[k] = g[l.slot[k]];
-    for (size_t a = 0; a < x->n && !apart; a++)
+    for (size_t a = 0; a < x->n && !apart && !x->cov; a++)
         x->along[a] = along(&l, &x->t[a * x->p]);
     out->sd = sqrt(variance(x, c, &l, apart));
     if (isfinite(out->error) && isfinite(out->sd))
@@ -249,15 +310,16 @@ int cross_leave_out(struct cross *c, const size_t *member, size_t n, const doubl
         const double q = sigma && sigma[i] > 0 ? c->row[member[i]].sigma / sigma[i] : 0;
         x.d[i] = q * q - 1;
     }
-    if (rc == 0) {
+    if (rc == 0 && x.cov) {
+        rc = weigh_constants(&x, c, member, err);
+    } else if (rc == 0) {
         products(&x, c, member);
         rc = weigh(&x, c, member, err);
+        if (rc == 0)
+            apply(&x, apart);
     }
-    if (rc == 0) {
-        apply(&x, apart);
-        for (size_t i = 0; i < n && rc == 0; i++)
-            rc = predict(&x, c, member[i], apart, &out[i], err);
-    }
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = predict(&x, c, member[i], apart, &out[i], err);
     downdate_free(&x);
     return rc;
 }

@@ -98,6 +98,45 @@ static void test_as_refitted(void **state)
     fit_free(&f);
 }
 
+/* More rows than constants: half of each machine's. Their rate is then known by three rows of six. */
+static void test_many(void **state)
+{
+    (void)state;
+    enum { N_OUT = N_ROW / 2 };
+    struct fit f, again;
+    struct error err = { 0 };
+    size_t member[N_OUT], n = 0;
+    struct cross_row out[N_OUT], apart[N_OUT];
+    bool keep[N_ROW];
+    seed = 13;
+    make_rows(&f);
+    assert_true(f.n_effect < N_OUT);
+    for (size_t i = 0; i < N_ROW; i++) {
+        keep[i] = i % 2 == 0;
+        if (!keep[i])
+            member[n++] = i;
+    }
+    struct cross *c = cross_new(&f, &model, row, N_ROW, &err);
+    assert_ok(cross_leave_out(c, member, n, NULL, false, out, &err), err);
+    assert_ok(cross_leave_out(c, member, n, NULL, true, apart, &err), err);
+    fit_init(&again);
+    for (size_t j = 0; j < f.n_effect; j++)
+        (void)fit_effect(&again, f.effect[j].name, f.effect[j].prior, f.effect[j].sd, &err);
+    assert_ok(fit_run(&again, &model, row, N_ROW, keep, &err), err);
+    for (size_t i = 0; i < n; i++) {
+        double sd;
+        const double error = fit_predict(&again, &model, &row[member[i]], &sd, NULL) - row[member[i]].ln_seconds;
+        assert_true(fabs(out[i].error - error) < 0.3 * sd && fabs(out[i].sd / sd - 1) < 0.1); /* one step far */
+        assert_true(fabs(apart[i].error - out[i].error) < 1e-12 && apart[i].sd > 0.5 * out[i].sd);
+    }
+    struct cross_row few[1]; /* by the other form: alone it leaves more that is known */
+    assert_ok(cross_leave_out(c, member, 1, NULL, false, few, &err), err);
+    assert_true(few[0].sd < out[0].sd);
+    fit_free(&again);
+    cross_free(c);
+    fit_free(&f);
+}
+
 /* A row that stays, and is worth more than before; constants taken one by one spread no less than all together. */
 static void test_shown(void **state)
 {
@@ -238,7 +277,7 @@ static void test_coverage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_refitted), cmocka_unit_test(test_shown), cmocka_unit_test(test_quantiles),
+        cmocka_unit_test(test_as_refitted), cmocka_unit_test(test_many), cmocka_unit_test(test_shown), cmocka_unit_test(test_quantiles),
         cmocka_unit_test(test_coverage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
