@@ -128,6 +128,11 @@ static void subject_pass(struct subject *x, const struct model *m)
     x->p.n_pass = 1;
 }
 
+static const struct stack *stack_for(const struct software *s, const struct hwprofile *h, const struct model *m)
+{
+    return s->stack ? s->stack : software_default(h, software_is_gguf(m));
+}
+
 static int subject_init(struct subject *x, const struct software *s, const struct hwprofile *h, const struct model *m, struct error *err)
 {
     const struct predict_options o = { .weights_bytes = NAN };
@@ -143,7 +148,7 @@ static int subject_init(struct subject *x, const struct software *s, const struc
     snprintf(x->machine.h.name, sizeof x->machine.h.name, "%s", h->name);
     x->machine.h.kind = h->kind;
     x->p = (struct priced){ .m = &x->m, .machine = &x->machine, .moe = m->hp.n_expert > 0, .n_devices = 1,
-                            .stack = s->stack ? s->stack : software_default(h, software_is_gguf(m)),
+                            .stack = stack_for(s, h, m),
                             .bits_weight = 8 * (double)m->weight_bytes / (double)m->n_params };
     snprintf(x->p.preset, sizeof x->p.preset, "%.63s", m->name);
     if (roofs_init(&x->p.roofs, h, &o, err) != 0)
@@ -219,6 +224,11 @@ static int timing(const void *known, const struct hwprofile *h, const struct mod
 /* ---- in words ----------------------------------------------------------------------------------------- */
 
 /* "0.8717 x 1.159 class=NVIDIA consumer GPU x 1.03 stack=llama.cpp-cuda; throughput.csv" */
+static uint32_t n_ubatch(const void *known, const struct hwprofile *h, const struct model *m)
+{
+    return (uint32_t)stack_for(known, h, m)->n_ubatch;
+}
+
 static const char *explain(const void *known, const struct hwprofile *h, const struct model *m, unsigned which,
                            enum time_slot slot, char *buf, size_t size)
 {
@@ -271,7 +281,7 @@ struct software *software_new(const struct stack *stack, const struct priced *co
     }
     pthread_mutex_init(&s->kept->lock, NULL);
     s->stack = stack;
-    s->source = (struct time_source){ s, timing, explain };
+    s->source = (struct time_source){ s, timing, explain, n_ubatch };
     if (time_model_fitted.fit(&s->params, NULL, 0, &scope, err) == 0 && fitted_ready(s->params, err) == 0)
         return s;
     software_free(s);

@@ -14,7 +14,7 @@ static const struct argp_option option_table[] = {
     { "n-gen", 'n', "N,...", 0, "tokens generated: decode is their mean step (128; 0: no decode)", 0 },
     { "n-depth", 'd', "N,...", 0, "tokens in the KV cache before (0)", 0 },
     { "n-batch", 'b', "N,...", 0, "sequences together (1)", 0 },
-    { "ub", OPT_UB, "N", 0, "prompt tokens a pass (512)", 0 },
+    { "ub", OPT_UB, "N", 0, "prompt tokens a pass (what the stack takes: `roofcast list stacks`; 512 without one)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "threads", 't', "N", 0, "CPUs: threads (all)", 0 },
     { "roof", OPT_ROOF, NULL, 0, "the bound itself: no constants of software, no interval, activations stay on the chip", 0 },
@@ -186,7 +186,7 @@ static int predict_machine(json_t *rows, const struct predict_cli *o, const stru
         .weights_only = o->weights_only,
         .weights_bytes = o->weights_all ? (double)m->weight_bytes : o->weights_gb * 1e9,
         .n_threads = (int)o->threads,
-        .n_ubatch = (uint32_t)o->n_ubatch,
+        .n_ubatch = o->n_ubatch > 0 ? (uint32_t)o->n_ubatch : time_ubatch(o->roof ? NULL : time, &h, m),
         .type_k = o->price.type_k,
         .type_v = o->price.type_v,
         .layout = o->price.layout,
@@ -297,7 +297,7 @@ int cmd_predict(int argc, char **argv, struct error *err)
         "  roofcast predict deepseek-v3 --hw h200 --tp 8 -b 1,64 --draft mtp --gamma 1 --acceptance 0.85\n";
     static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc };
     struct predict_cli o = { .hw = "this", .n_depth = "0", .n_batch = "1",
-                         .n_ubatch = 512, .weights_gb = NAN, .price = PRICING_DEFAULTS, .ask = PREDICT_ASK_DEFAULTS,
+                         .weights_gb = NAN, .price = PRICING_DEFAULTS, .ask = PREDICT_ASK_DEFAULTS,
                          .format = REPORT_TABLE };
     struct lists l = { 0 };
     struct str_list hw = { 0 };

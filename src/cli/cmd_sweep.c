@@ -37,7 +37,7 @@ static const struct argp_option option_table[] = {
     { "n-depth", 'd', "N,...", 0, "tokens in the KV cache before (0)", 0 },
     { "n-prompt", 'p', "N,...", 0, "prompt tokens (512; 0: no prefill)", 0 },
     { "n-gen", 'n', "N,...", 0, "tokens generated (128; 0: no decode)", 0 },
-    { "ub", OPT_UB, "N", 0, "prompt tokens a pass (512)", 0 },
+    { "ub", OPT_UB, "N", 0, "prompt tokens a pass (what the stack takes: `roofcast list stacks`; 512 without one)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "attention", PRICING_ATTENTION, "KIND", 0, "flash (default) or materialized: its scores pass through memory", 0 },
     { "routing", PRICING_ROUTING, "KIND|RUN.json", 0, "how tokens choose among experts: uniform (default), zipf:S, or as a saved run recorded", 0 },
@@ -216,10 +216,11 @@ static int grid_init(struct sweep_grid *g, const struct options *o, struct error
         int_list_parse(&g->gen, o->n_gen, 0, INT32_MAX, "-n", err) != 0 || parse_kv(g, o->kv, err) != 0 ||
         str_list_parse(&g->type, o->type, "-q", err) != 0 || parse_machines(g, o->hw, err) != 0)
         return -1;
+    const uint32_t n_ubatch = g->n_ubatch > 0 ? g->n_ubatch : TIME_UBATCH;
     for (size_t i = 0; i < g->prompt.n; i++)
-        if (g->prompt.v[i] / g->n_ubatch > PREFILL_MAX_PASSES)
-            return error_set(err, ERROR_USAGE, "-p %" PRId64 " in passes of %u: more than %d passes", g->prompt.v[i],
-                             g->n_ubatch, PREFILL_MAX_PASSES);
+        if (g->prompt.v[i] / n_ubatch > PREFILL_MAX_PASSES)
+            return error_set(err, ERROR_USAGE, "-p %" PRId64 " in passes of %u: more than %d passes", g->prompt.v[i], n_ubatch,
+                             PREFILL_MAX_PASSES);
     return parse_models(&g->model, o->model, err);
 }
 
@@ -441,7 +442,7 @@ int cmd_sweep(int argc, char **argv, struct error *err)
         "  mpirun -n 4 roofcast sweep -m deepseek-v3 --hw all --tp 1-8*2 --ep 1-64*2 --dp 1-8*2 --save grid.csv\n";
     static const struct cli_syntax syntax = { option_table, parse, "[MODEL,...]", doc };
     struct options o = { .hw = "this", .type = "F16", .kv = "F16", .tp = "1", .pp = "1", .dp = "1", .ep = "1",
-                         .n_batch = "1", .n_depth = "0", .n_prompt = "512", .n_gen = "128", .n_ubatch = 512,
+                         .n_batch = "1", .n_depth = "0", .n_prompt = "512", .n_gen = "128",
                          .format = REPORT_CSV, .price = PRICING_DEFAULTS };
     struct sweeping x = { 0 };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)

@@ -68,7 +68,7 @@ void predict_ask_free(struct predict_ask *a);
 struct predict_cli {
     const char *model, *hw, *save;
     const char *n_prompt, *n_gen, *n_depth, *n_batch; /* lists */
-    int64_t n_ubatch, threads;
+    int64_t n_ubatch, threads; /* 0: the software's; all */
     bool roof, weights_only, weights_all, by_role;
     double weights_gb; /* NaN: counted */
     struct pricing_options price;

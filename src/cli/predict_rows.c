@@ -1,5 +1,6 @@
 /* roofcast predict: a prediction as a row of JSON. */
 #include "cli/predict.h"
+#include "roofline/timing.h"
 #include <math.h>
 
 const struct prediction *predict_of(const struct subject *s)
@@ -41,7 +42,7 @@ static int put_subject(json_t *j, const struct subject *s)
     bad |= json_object_set_new(j, "n_gen", json_integer(s->o.n_gen));
     bad |= json_object_set_new(j, "n_depth", json_integer(s->o.n_depth));
     bad |= json_object_set_new(j, "n_batch", json_integer(s->o.n_batch));
-    bad |= json_object_set_new(j, "n_ubatch", json_integer(s->o.n_ubatch));
+    bad |= json_object_set_new(j, "n_ubatch", s->o.n_ubatch < PREFILL_WHOLE ? json_integer(s->o.n_ubatch) : json_null());
     bad |= pricing_put_kv_types(j, s->o.type_k, s->o.type_v);
     bad |= pricing_put_layout(j, &s->o.layout);
     bad |= predict_put_nominal(j, s->cli);

@@ -14,7 +14,7 @@ struct sweep_grid {
     struct int_list tp, pp, dp, ep;
     struct str_list hw;
     struct int_list batch, depth, prompt, gen;
-    uint32_t n_ubatch;
+    uint32_t n_ubatch; /* 0: what the software takes */
     bool roof, jsonl, materialized;
     struct routing routing;
     const struct time_source *time; /* NULL: no constants */

@@ -347,7 +347,7 @@ void sweep_chunk(struct strbuf *out, const struct sweep_grid *g, const struct sw
                                     .materialized = g->materialized,
                                     .roof = g->roof,
                                     .weights_bytes = NAN,
-                                    .n_ubatch = g->n_ubatch,
+                                    .n_ubatch = g->n_ubatch > 0 ? g->n_ubatch : time_ubatch(g->time, c.h, &u->m),
                                     .type_k = g->kv_type[c.place.kv],
                                     .type_v = g->kv_type[c.place.kv] };
     init_cell(&c);
@@ -355,7 +355,7 @@ void sweep_chunk(struct strbuf *out, const struct sweep_grid *g, const struct sw
     out->oom |= c.subject.oom;
     for (size_t i = first; i < sweep_n_row(g) && i < first + SWEEP_CHUNK && !out->oom && interrupt_check(NULL) == 0; i++) {
         size_t rest = i;
-        struct scenario s = { .n_ubatch = g->n_ubatch };
+        struct scenario s = { .n_ubatch = c.o.n_ubatch };
         s.n_gen = (uint32_t)g->gen.v[axis(&rest, g->gen.n)];
         s.n_prompt = (uint32_t)g->prompt.v[axis(&rest, g->prompt.n)];
         s.n_depth = (uint32_t)g->depth.v[axis(&rest, g->depth.n)];

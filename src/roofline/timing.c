@@ -422,3 +422,9 @@ void time_change(struct timing *t, const struct time_change *c, size_t n)
         for (int k = 0; k < TIME_CASES; k++)
             change_constants(&t->of[k], &c[i]);
 }
+
+uint32_t time_ubatch(const struct time_source *t, const struct hwprofile *h, const struct model *m)
+{
+    const uint32_t n = t ? t->n_ubatch(t->knows, h, m) : TIME_UBATCH;
+    return n > 0 ? n : PREFILL_WHOLE;
+}

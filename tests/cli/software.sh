@@ -156,6 +156,17 @@ is "$want" "$(for h in rtx-4090 rtx-4080; do
     for c in stack ttft_s_lo itl_s_hi slo_met prefill_tok_s_lo decode_tok_s_hi; do cell $c hw=$h; done
 done | awk '{ printf /^[0-9]/ ? "%.6g " : "%s ", $1 }')" "sweep says what predict says, its intervals too"
 
+# ---- tokens of a pass: the software's
+for c in "vllm:8192" "llama.cpp-cuda:512" "calm:20000"; do
+    run predict llama-3-8b --hw h100-sxm -q F16 --stack "${c%:*}" -p 20000 -n 0 -o csv && default="$(cell tok_s) $(cell weight_bytes)"
+    run predict llama-3-8b --hw h100-sxm -q F16 --stack "${c%:*}" -p 20000 -n 0 --ub "${c#*:}" -o csv
+    is "$(cell tok_s) $(cell weight_bytes)" "$default" "${c%:*} takes ${c#*:} of 20000 tokens at once"
+done
+run predict llama-3-8b --hw h100-sxm -q F16 --stack none -p 20000 -n 0 -o csv && is 512 "$(cell n_ubatch)" "without constants of software: 512"
+run predict llama-3-8b --hw h100-sxm -q F16 --stack vllm -p 20000 -n 0 -o csv && default=$(cell tok_s | awk '{ printf "%.6g", $1 }')
+run sweep -m llama-3-8b --hw h100-sxm -q F16 --stack vllm -p 20000 -n 0 --quiet
+is "$default" "$(cell prefill_tok_s | awk '{ printf "%.6g", $1 }')" "in sweep as in predict"
+
 # ---- a machine whose kernels were measured
 cat >"$tmp/this.json" <<'END'
 {"schema": "roofcast.hwprofile", "version": 1, "name": "Test host", "kind": "cpu",

@@ -132,11 +132,19 @@ static struct time_constants constants(void)
     return k;
 }
 
+static uint32_t passes_whole(const void *knows, const struct hwprofile *h, const struct model *m)
+{
+    (void)knows, (void)h, (void)m;
+    return 0;
+}
+
 static void test_predict(void **state)
 {
     (void)state;
     struct time_constants k = constants();
-    const struct time_source t = { &k, same, NULL };
+    const struct time_source t = { &k, same, NULL, passes_whole };
+    assert_int_equal(time_ubatch(&t, NULL, NULL), PREFILL_WHOLE);
+    assert_int_equal(time_ubatch(NULL, NULL, NULL), 512);
     struct predict_options o = options(&t);
     struct predict_result r;
     struct model m;
