@@ -193,12 +193,12 @@ static struct pass verify_pass(uint32_t n_seq, uint32_t n_past, uint32_t gamma)
     return (struct pass){ .n_tok = n, .n_past = n_past, .n_seq = n_seq, .n_out = n };
 }
 
-struct spec_round spec_round(const struct step_model *target, const struct drafter *d, const struct roofs *r, uint32_t n_seq,
-                             uint32_t n_past, uint32_t gamma)
+struct spec_round spec_round(const struct step_model *target, const struct roofs *r, const struct drafter *d,
+                             const struct roofs *draft_r, uint32_t n_seq, uint32_t n_past, uint32_t gamma)
 {
     const struct pass verify = verify_pass(n_seq, n_past, gamma), draft = decode_pass(n_past, n_seq);
     const struct step_sum v = step_price(target, r, &verify, 1, NULL, NULL);
-    const struct step_sum t = step_price(&d->step, r, &draft, gamma, NULL, NULL); /* nothing without classes */
+    const struct step_sum t = step_price(&d->step, draft_r, &draft, gamma, NULL, NULL); /* nothing without classes */
     return (struct spec_round){ .draft_s = gamma * t.seconds,
                                 .verify_s = v.seconds,
                                 .draft_flop = gamma * t.cost.flop,
@@ -211,10 +211,10 @@ struct spec_round spec_round(const struct step_model *target, const struct draft
 struct speculating {
     const struct predict_options *o;
     const struct spec_options *s;
-    struct roofs roofs;
+    struct roofs roofs, draft_roofs; /* a draft model's are with the constants of its own weights and size */
     struct step_model target;
     struct drafter d;
-    struct timing timing; /* the target's, of the drafter too */
+    struct timing timing, draft_timing;
     struct scenario scenario;
     uint32_t seqs;    /* of one group of devices */
     uint32_t past[2]; /* positions before a round, in the mean: halfway through the generation, or on either side of it */
@@ -223,8 +223,8 @@ struct speculating {
 /* The mean round, of gamma drafted tokens. */
 static struct spec_round mean_round(const struct speculating *x, uint32_t gamma)
 {
-    const struct spec_round a = spec_round(&x->target, &x->d, &x->roofs, x->seqs, x->past[0], gamma);
-    const struct spec_round b = spec_round(&x->target, &x->d, &x->roofs, x->seqs, x->past[1], gamma);
+    const struct spec_round a = spec_round(&x->target, &x->roofs, &x->d, &x->draft_roofs, x->seqs, x->past[0], gamma);
+    const struct spec_round b = spec_round(&x->target, &x->roofs, &x->d, &x->draft_roofs, x->seqs, x->past[1], gamma);
     return (struct spec_round){ .draft_s = (a.draft_s + b.draft_s) / 2 + x->s->host_s,
                                 .verify_s = (a.verify_s + b.verify_s) / 2,
                                 .draft_flop = (a.draft_flop + b.draft_flop) / 2,
@@ -276,7 +276,7 @@ static void price_token(const struct speculating *x, struct prediction *decode, 
         const struct step_sum v = step_price(&x->target, &x->roofs, &verify, 1, phase_add, &p);
         add_times(&sum, &v, p.times);
         p.times = 0.5 * gamma / tokens;
-        const struct step_sum d = step_price(&x->d.step, &x->roofs, &draft, gamma, phase_add, &p);
+        const struct step_sum d = step_price(&x->d.step, &x->draft_roofs, &draft, gamma, phase_add, &p);
         add_times(&sum, &d, p.times);
     }
     sum.seconds += x->s->host_s / tokens;
@@ -289,7 +289,7 @@ static void add_drafter(const struct speculating *x, struct predict_result *r)
     const struct predict_options *o = x->o;
     const double kv = x->d.kv_seq_bytes * x->seqs;
     if (o->n_prompt > 0)
-        r->ttft_s += step_prefill(&x->d.step, &x->roofs, &x->scenario, NULL, NULL).seconds;
+        r->ttft_s += step_prefill(&x->d.step, &x->draft_roofs, &x->scenario, NULL, NULL).seconds;
     r->itl_s = r->decode.seconds;
     r->weight_total_bytes += x->d.weight_bytes;
     r->kv_total_bytes += kv;
@@ -347,8 +347,11 @@ static int speculate_classes(struct speculation *out, struct predict_result *r, 
     x.scenario = (struct scenario){ o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
     x.past[0] = o->n_depth + (o->n_gen - 1) / 2;
     x.past[1] = o->n_depth + o->n_gen / 2;
-    if (predict_classes(r, l, h, o, err) != 0 || roofs_init(&x.roofs, h, o, err) != 0 ||
-        roofs_set_time(&x.roofs, &x.timing, h, l->m, o, err) != 0)
+    if (predict_classes(r, l, h, o, err) != 0 || roofs_init(&x.roofs, h, o, err) != 0)
+        return -1;
+    x.draft_roofs = x.roofs;
+    if (roofs_set_time(&x.roofs, &x.timing, h, l->m, o, err) != 0 ||
+        roofs_set_time(&x.draft_roofs, &x.draft_timing, h, s->draft ? s->draft : l->m, o, err) != 0)
         return -1;
     const struct step_options so = predict_step_options(o, &x.roofs);
     const uint64_t n_ctx = (uint64_t)o->n_depth + o->n_prompt + o->n_gen + o->n_look_ahead;

@@ -67,8 +67,8 @@ void drafter_free(struct drafter *d);
 struct spec_round {
     double draft_s, verify_s, draft_flop, verify_flop;
 };
-struct spec_round spec_round(const struct step_model *target, const struct drafter *d, const struct roofs *r, uint32_t n_seq,
-                             uint32_t n_past, uint32_t gamma);
+struct spec_round spec_round(const struct step_model *target, const struct roofs *r, const struct drafter *d,
+                             const struct roofs *draft_r, uint32_t n_seq, uint32_t n_past, uint32_t gamma);
 
 /* ---- a prediction with it ----------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 #include "config.h"
 #include "near.h"
 #include "roofline/speculate.h"
+#include "roofline/timing.h"
 
 #define DIMS "\"hidden_size\": 64, \"num_attention_heads\": 4, \"num_key_value_heads\": 4, \"head_dim\": 16, " \
              "\"vocab_size\": 256, \"max_position_embeddings\": 65536, \"rms_norm_eps\": 1e-5, " \
@@ -360,6 +361,55 @@ static void short_generations(void **state)
     model_free(&m);
 }
 
+static unsigned one_case(const struct time_features *f)
+{
+    (void)f;
+    return 0;
+}
+
+/* Half the bandwidth for a model of one layer, nine tenths for others. */
+static int by_layers(const void *knows, const struct hwprofile *h, const struct model *m, unsigned cases, struct timing *out,
+                     struct error *err)
+{
+    (void)knows, (void)h, (void)cases, (void)err;
+    out->stack = "test";
+    out->basis = TIME_BY_CLASS;
+    out->which = one_case;
+    out->of[0] = (struct time_constants){ .sigma = 0.05, .widen = 1 };
+    for (int i = 0; i < TIME_SLOT_COUNT; i++)
+        out->of[0].slot[i] = -40;
+    out->of[0].slot[TIME_BANDWIDTH] = log(m->hp.n_layer == 1 ? 0.5 : 0.9);
+    out->of[0].slot[TIME_COMPUTE] = 0;
+    return 0;
+}
+
+/* Each model has its constants: drafting takes what the draft model takes by itself. */
+static void constants_of_both(void **state)
+{
+    struct model m = dense(2), small = dense(1);
+    const struct hwprofile h = machine(1e15);
+    const struct time_source t = { NULL, by_layers, NULL, NULL };
+    struct predict_options o = options();
+    struct spec_options s = drafts(SPEC_MODEL, 3);
+    struct predict_result r, alone;
+    struct error err = { 0 };
+    (void)state;
+    s.draft = &small;
+    o.roof = false;
+    o.time = &t;
+    const struct speculation x = ask(&r, &m, &h, &o, &s);
+    assert_ok(predict(&alone, &small, &h, &o, &err), err);
+    assert_near(x.draft_s, 3 * alone.itl_s, 1e-9 * x.draft_s);
+    o.n_prompt = 1;
+    (void)ask(&r, &m, &h, &o, &s);
+    const double both = r.ttft_s;
+    assert_ok(predict(&alone, &small, &h, &o, &err), err);
+    assert_ok(predict(&r, &m, &h, &o, &err), err);
+    assert_near(both, r.ttft_s + alone.ttft_s, 1e-9 * both);
+    model_free(&m);
+    model_free(&small);
+}
+
 /* A prompt of one token is one more step for the draft model too: 198016 + 115584 bytes. */
 static void prompt_of_both(void **state)
 {
@@ -509,6 +559,7 @@ int main(void)
         cmocka_unit_test(host_time),
         cmocka_unit_test(short_generations),
         cmocka_unit_test(prompt_of_both),
+        cmocka_unit_test(constants_of_both),
         cmocka_unit_test(spread_of_the_rate),
         cmocka_unit_test(draft_on_every_device),
         cmocka_unit_test(refused),
