@@ -305,37 +305,77 @@ static bool has_pmu(const struct pmu_list *l, const char *name)
     return false;
 }
 
+/* match(), and 3 for a CPU of this kind with the PMU that the file requires; without it 0. */
+static int rank_of(const struct event_file *f, const struct cpu_kind *k, const struct pmu_list *pmus)
+{
+    const int rank = match(f, k);
+    return rank && f->requires_pmu[0] ? (has_pmu(pmus, f->requires_pmu) ? 3 : 0) : rank;
+}
+
+/* Of a file that is wrong somewhere, whose CPUs it is for; -1: not even that can be read. */
+static int rank_of_wrong(const char *path, const struct cpu_kind *k, const struct pmu_list *pmus)
+{
+    struct event_file f = { 0 };
+    struct error ignored;
+    json_t *doc = json_load_path(path, &ignored);
+    int rank = -1;
+    if (doc && json_is_object(doc) && read_cpus(&f, doc, path, &ignored) == 0 &&
+        get_text(f.requires_pmu, sizeof f.requires_pmu, doc, path, "requires_pmu", false, &ignored) == 0)
+        rank = rank_of(&f, k, pmus);
+    json_decref(doc);
+    event_file_free(&f);
+    return rank;
+}
+
+/* The best file so far, and the best of those that cannot be read. */
+struct finding {
+    struct event_file *f;
+    int best, wrong; /* ranks; wrong -2: all can be read, -1: one whose CPUs are not known */
+    struct error why;
+};
+
+static void find_in(struct finding *x, const char *path, const struct cpu_kind *k, const struct pmu_list *pmus)
+{
+    struct event_file one;
+    struct error why;
+    if (event_file_load(&one, path, &why) != 0) {
+        const int rank = rank_of_wrong(path, k, pmus);
+        if (rank > x->wrong && rank != 0) {
+            x->wrong = rank;
+            x->why = why;
+        }
+        return;
+    }
+    const int rank = rank_of(&one, k, pmus);
+    if (rank > x->best) {
+        const struct event_file was = *x->f;
+        *x->f = one;
+        one = was;
+        x->best = rank;
+    }
+    event_file_free(&one);
+}
+
 int event_file_find(struct event_file *f, const char *const *dirs, const struct cpu_kind *k, const struct pmu_list *pmus,
                     struct error *err)
 {
     char **names = NULL, path[4200];
     size_t n = 0;
-    int best = 0, rc = 0;
+    struct finding x = { .f = f, .wrong = -2 };
     *f = (struct event_file){ 0 };
     if (!dirs || name_list(&names, &n, dirs, "events", err) != 0)
         return dirs ? -1 : 0;
-    for (size_t i = 0; rc == 0 && i < n; i++) {
-        struct event_file one;
-        if (!name_file(path, sizeof path, dirs, "events", names[i]))
-            continue;
-        rc = event_file_load(&one, path, err);
-        if (rc != 0)
-            break;
-        int rank = match(&one, k);
-        if (one.requires_pmu[0] && rank)
-            rank = has_pmu(pmus, one.requires_pmu) ? 3 : 0;
-        if (rank > best) {
-            struct event_file was = *f;
-            *f = one;
-            one = was;
-            best = rank;
-        }
-        event_file_free(&one);
-    }
+    for (size_t i = 0; i < n; i++)
+        if (name_file(path, sizeof path, dirs, "events", names[i]))
+            find_in(&x, path, k, pmus);
     name_list_free(names, n);
-    if (rc != 0)
+    /* A file of other CPUs may be as it likes. This CPU's own, or what may be that, is no reason to take a lesser one. */
+    if (x.wrong > x.best || (x.wrong == -1 && x.best == 0)) {
         event_file_free(f);
-    return rc != 0 ? -1 : best > 0;
+        *err = x.why;
+        return -1;
+    }
+    return x.best > 0;
 }
 
 int counters_describe_events(char *text, size_t size, const char *const *data_dirs, const char *root, struct error *err)

@@ -51,7 +51,8 @@ bool event_file_matches(const struct event_file *f, const struct cpu_kind *k);
 int event_file_counters(const struct event_file *f, const char *pmu);
 /*
  * The file for that CPU among events/NAME.json in dirs: of several the one that requires a PMU this machine has, then the one
- * that names the CPU's model. 1: found, 0: none (f is empty), -1: a file is wrong.
+ * that names the CPU's model. 1: found, 0: none (f is empty), -1: this CPU's is wrong, or there is none and the CPUs of one that is
+ * wrong cannot be read; what is wrong in files of other CPUs does not matter.
  */
 int event_file_find(struct event_file *f, const char *const *dirs, const struct cpu_kind *k, const struct pmu_list *pmus,
                     struct error *err);

@@ -164,12 +164,12 @@ static void add_builtin(struct counters *c)
     }
 }
 
-static void list_events(struct counters *c, int found)
+/* why: the CPU has no file of events, or none that can be read; NULL: it has one. */
+static void list_events(struct counters *c, const char *why)
 {
     struct perf *p = c->own;
-    static const char *const where[] = { "no file in events/ describes this CPU", "" };
-    for (int f = 0; found != 1 && f < COUNTER_FIELD_COUNT; f++)
-        counters_set_reason(c, (enum counter_field)f, "%s", where[0]);
+    for (int f = 0; why && f < COUNTER_FIELD_COUNT; f++)
+        counters_set_reason(c, (enum counter_field)f, "%s", why);
     for (size_t i = 0; i < p->file.n_event; i++)
         add_from_file(c, &p->file.event[i]);
     for (size_t i = 0; i < p->file.n_limit; i++)
@@ -343,10 +343,10 @@ static int perf_open(struct counters *c, struct error *err)
     cpu_kind_load(&kind, c->o.root);
     if (pmu_list_load(&p->pmus, c->o.root, err) != 0)
         return -1;
-    const int found = event_file_find(&p->file, c->o.data_dirs, &kind, &p->pmus, err);
-    if (found < 0)
-        return -1;
-    list_events(c, found);
+    struct error wrong;
+    const int found = event_file_find(&p->file, c->o.data_dirs, &kind, &p->pmus, &wrong);
+    /* Without its events there are still the generic ones. */
+    list_events(c, found == 1 ? NULL : found < 0 ? wrong.msg : "no file in events/ describes this CPU");
     try_events(c);
     int most = event_file_counters(&p->file, "core");
     for (assign_sets(c, most); most > 1 && !sets_fit(c); assign_sets(c, most))

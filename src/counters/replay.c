@@ -73,34 +73,35 @@ static size_t n_named(const struct event_file *f, const struct replay *r)
     return n;
 }
 
-/* The file that knows most of the names; empty when none knows any. */
+/* The file that knows most of the names; empty when none knows any. -1: nor does any, and one of them cannot be read. */
 static int find_file(struct event_file *f, const char *const *dirs, const struct replay *r, struct error *err)
 {
     char **names = NULL, path[4200];
     size_t n = 0, best = 0;
-    int rc = 0;
+    bool wrong = false;
     *f = (struct event_file){ 0 };
     if (!dirs)
         return 0;
     if (name_list(&names, &n, dirs, "events", err) != 0)
         return -1;
-    for (size_t i = 0; rc == 0 && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct event_file one;
+        struct error why;
         if (!name_file(path, sizeof path, dirs, "events", names[i]))
             continue;
-        rc = event_file_load(&one, path, err);
-        if (rc == 0 && n_named(&one, r) > best) {
+        if (event_file_load(&one, path, &why) != 0) {
+            *err = wrong ? *err : why;
+            wrong = true;
+        } else if (n_named(&one, r) > best) {
             event_file_free(f);
             best = n_named(&one, r);
             *f = one;
-        } else if (rc == 0) {
+        } else {
             event_file_free(&one);
         }
     }
     name_list_free(names, n);
-    if (rc != 0)
-        event_file_free(f);
-    return rc;
+    return wrong && best == 0 ? -1 : 0;
 }
 
 /* What perf prints in units, in counts of the event; NaN: a unit that it does not print what is counted here in. */

@@ -583,12 +583,40 @@ static void bad_files(void **state)
     }
 }
 
+/* What is wrong in a file is the business of the CPUs that it is for, or, where not even these can be read, of those without one. */
+static void wrong_files_are_their_own_cpus_business(void **state)
+{
+    (void)state;
+    char root[64];
+    const char *const dirs[] = { tree_new(root), NULL };
+    const struct cpu_kind arm = { .vendor = "arm", .family = 0x41, .model = 1 },
+                          epyc = { .vendor = "AuthenticAMD", .family = 25, .model = 1 },
+                          xeon = { .vendor = "GenuineIntel", .family = 6, .model = 85, .stepping = 1 };
+    const struct pmu_list none = { 0 };
+    struct event_file f;
+    struct error err = { 0 };
+    tree_put(root, "events/good.json", HEAD "\"cpus\": [\"arm 0x41 1\"], \"counters\": {}, " EVENT(GOOD));
+    tree_put(root, "events/vendor.json", HEAD "\"cpus\": [\"GenuineIntel 6 *\"], \"counters\": {}, " EVENT(GOOD));
+    tree_put(root, "events/wrong.json", HEAD CPUS "\"extra\": 1, " EVENT(GOOD));
+    assert_int_equal(event_file_find(&f, dirs, &arm, &none, &err), 1);
+    event_file_free(&f);
+    assert_int_equal(event_file_find(&f, dirs, &epyc, &none, &err), 0);
+    assert_fails(event_file_find(&f, dirs, &xeon, &none, &err), err, "wrong.json: field \"extra\" is not known"); /* not the vendor's */
+    assert_null(f.event);
+    tree_put(root, "events/torn.json", "{\"schema\": \"roofcast.ev");
+    assert_int_equal(event_file_find(&f, dirs, &arm, &none, &err), 1);
+    event_file_free(&f);
+    assert_fails(event_file_find(&f, dirs, &epyc, &none, &err), err, "torn.json");
+    tree_free(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(raw_words),    cmocka_unit_test(all_are_sourced), cmocka_unit_test(scales),       cmocka_unit_test(files_are_chosen),
         cmocka_unit_test(trees_are_read), cmocka_unit_test(hybrid_cores), cmocka_unit_test(two_sets),
         cmocka_unit_test(uncore_units), cmocka_unit_test(other_machine), cmocka_unit_test(bad_files),
+        cmocka_unit_test(wrong_files_are_their_own_cpus_business),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
