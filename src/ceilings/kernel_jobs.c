@@ -190,7 +190,10 @@ static void take_sample(struct job *job, struct meter *m, int variant, uint64_t 
 
 static void name(const struct kernel_job *j, char *to, size_t n, int n_threads)
 {
-    if (strcmp(j->kind, "latency") == 0)
+    if (j->n_key > 0 && strcmp(j->kind, "latency") == 0)
+        snprintf(to, n, "%s call %s x%d of %d, %u key%s %dt", j->op, j->dtype, j->n_tok, j->head_dim, j->n_key, j->n_key == 1 ? "" : "s",
+                 n_threads);
+    else if (strcmp(j->kind, "latency") == 0)
         snprintf(to, n, "%s %dt", j->op, n_threads);
     else if (strncmp(j->op, "matvec", 6) == 0)
         snprintf(to, n, "%s %s %s %dt", j->op, j->dtype, level_names[j->level], n_threads);
@@ -210,7 +213,11 @@ static int keep(const struct job *job, const struct meter *m, struct ceiling *c,
     c->n_tok = j->n_tok;
     c->head_dim = j->head_dim;
     c->footprint_bytes = j->footprint_bytes;
-    if (strcmp(j->kind, "kernel") == 0) {
+    if (j->n_key > 0 && strcmp(j->kind, "latency") == 0) {
+        c->n_query = (int)j->n_query;
+        c->n_key = (int)j->n_key;
+    }
+    if (strcmp(j->kind, "kernel") == 0 || j->n_key > 0) {
         snprintf(c->dtype, sizeof c->dtype, "%s", j->dtype);
         snprintf(c->isa, sizeof c->isa, "%s", j->b->k.isa);
         snprintf(c->level, sizeof c->level, "%s", j->level >= 0 ? level_names[j->level] : "");
@@ -256,7 +263,7 @@ static const enum dtype kv_type[] = { DTYPE_F16, DTYPE_COUNT };
 
 /* A head alone, two and four that share a key, which is what a pass of one token has; more than kernels take as stored; a prompt. */
 static const int few_queries[][2] = { { 1, 1 }, { 1, 4 }, { 64, 4 }, { 0, 0 } };
-static const int most_queries[][2] = { { 1, 1 }, { 1, 2 }, { 1, 4 }, { 64, 4 }, { 0, 0 } };
+static const int most_queries[][2] = { { 1, 1 }, { 1, 2 }, { 1, 4 }, { 16, 4 }, { 64, 4 }, { 0, 0 } };
 static const int all_queries[][2] = { { 1, 1 }, { 1, 2 }, { 1, 4 }, { 1, 8 }, { 16, 4 }, { 64, 4 }, { 0, 0 } };
 
 static const struct scope scopes[] = {
@@ -290,7 +297,7 @@ static void add(struct planning *p, const struct kernel_job *made, bool there)
     *j = *made;
     p->b->n_job++;
     job->data = j;
-    job->weight = j->level >= 0 ? 1 : 0.3; /* what stays in the caches settles soon */
+    job->weight = j->level == DRAM || strncmp(j->op, "matvec", 6) == 0 ? 1 : 0.3; /* what stays in the caches settles soon */
     snprintf(job->what, sizeof job->what, "%s %s", j->op, j->dtype);
 }
 
@@ -326,14 +333,24 @@ static void add_type(struct planning *p, enum dtype t, const struct scope *s)
     add(p, &j, s->rest && bench_embed(p->b, &j, t, 1));
 }
 
+/* Rows against many keys from memory; and calls that see few, in a cache: one token at two places of a line, a prompt as it begins. */
+static void add_attention(struct planning *p, enum dtype t, const int *q, int dim)
+{
+    const int few[] = { q[0] == 1 ? BENCH_FEW_KEYS : q[0], q[0] == 1 ? BENCH_MORE_KEYS : 0 };
+    struct kernel_job j = { .b = p->b };
+    add(p, &j, bench_attention(p->b, &j, t, q[0], q[1], dim));
+    for (size_t i = 0; i < ARRAY_LEN(few); i++) {
+        struct kernel_job call = { .b = p->b };
+        add(p, &call, few[i] > 0 && bench_attention_call(p->b, &call, t, q[0], q[1], dim, few[i]));
+    }
+}
+
 static void add_rest(struct planning *p, const struct scope *s)
 {
     for (const enum dtype *t = s->kv_type; *t != DTYPE_COUNT; t++)
         for (const int(*q)[2] = s->queries; (*q)[0]; q++)
-            for (int dim = BENCH_HEAD_DIM / 2; dim <= BENCH_HEAD_DIM; dim *= 2) { /* between these and beyond, on a line */
-                struct kernel_job j = { .b = p->b };
-                add(p, &j, bench_attention(p->b, &j, *t, (*q)[0], (*q)[1], dim));
-            }
+            for (int dim = BENCH_HEAD_DIM / 2; dim <= BENCH_HEAD_DIM; dim *= 2) /* between these and beyond, on a line */
+                add_attention(p, *t, *q, dim);
     bool more = true;
     for (size_t i = 0; more; i++)
         for (int n = 1; n <= BENCH_TOKENS; n += BENCH_TOKENS - 1) {

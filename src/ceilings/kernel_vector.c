@@ -9,9 +9,9 @@
 static void attend(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     struct bench_lane *l = &b->lane[tid];
-    const size_t side = BENCH_KEYS * j->row_bytes;
+    const size_t side = j->n_key * j->row_bytes;
     const uint32_t dim = (uint32_t)j->head_dim;
-    struct kv_rows rows = { .type = j->type, .row_bytes = j->row_bytes, .head_bytes = j->row_bytes, .n_row = BENCH_KEYS };
+    struct kv_rows rows = { .type = j->type, .row_bytes = j->row_bytes, .head_bytes = j->row_bytes, .n_row = j->n_key };
     struct attention_args a = { .q = b->x,
                                 .q_stride = (size_t)j->n_head * dim,
                                 .q_head_stride = dim,
@@ -20,18 +20,25 @@ static void attend(struct kernel_bench *b, const struct kernel_job *j, int tid, 
                                 .out = l->out,
                                 .out_stride = (size_t)j->n_head * dim,
                                 .n_tok = j->n_query,
-                                .n_past = BENCH_KEYS - j->n_query,
+                                .n_past = j->n_key - j->n_query,
                                 .n_head = j->n_head,
                                 .n_head_kv = 1,
                                 .head_dim = dim,
                                 .head_dim_v = dim,
                                 .scale = 1 / sqrtf((float)dim),
                                 .scratch = l->scratch };
+    const bool memory = j->level == 3;
     for (uint64_t i = 0; i < n; i++) {
-        a.k.data = bench_unit(b, tid, l->at + i, 2 * side);
+        a.k.data = bench_unit(b, tid, memory ? l->at + i : 0, 2 * side);
         a.v.data = a.k.data + side;
         b->k.attention(&a, 0, j->n_head, 0, j->n_query, true, &l->walked);
     }
+}
+
+static void describe_attention(struct kernel_job *j)
+{
+    snprintf(j->text, sizeof j->text, "%u quer%s x %u head%s, %u keys of %d", j->n_query, j->n_query == 1 ? "y" : "ies", j->n_head,
+             j->n_head == 1 ? "" : "s", j->n_key, j->head_dim);
 }
 
 /* Keys and values as stored, or FLOP by (7), 2 (h + v) a pair: each of the tokens sees one key more than the one before. */
@@ -45,6 +52,7 @@ bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t,
     j->level = 3;
     j->n_query = (uint32_t)n_query;
     j->n_head = (uint32_t)n_head;
+    j->n_key = BENCH_KEYS;
     j->head_dim = head_dim;
     j->n_tok = n_query * n_head;
     j->row_bytes = dtype_row_bytes(t, (size_t)head_dim);
@@ -53,8 +61,21 @@ bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t,
     j->footprint_bytes = (double)b->chunk_bytes;
     j->unit = j->n_tok == 1 ? "B/s" : "FLOP/s";
     j->amount = b->n_threads * (j->n_tok == 1 ? 2.0 * BENCH_KEYS * (double)j->row_bytes : 4.0 * head_dim * pairs);
-    snprintf(j->text, sizeof j->text, "%d quer%s x %d head%s, %d keys of %d", n_query, n_query == 1 ? "y" : "ies", n_head,
-             n_head == 1 ? "" : "s", BENCH_KEYS, head_dim);
+    describe_attention(j);
+    return true;
+}
+
+bool bench_attention_call(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head, int head_dim, int n_key)
+{
+    if (b->level_bytes[1] == 0 || n_key < n_query || !bench_attention(b, j, t, n_query, n_head, head_dim))
+        return false;
+    j->kind = "latency";
+    j->level = 1;
+    j->n_key = (uint32_t)n_key;
+    j->footprint_bytes = 2.0 * n_key * (double)j->row_bytes;
+    j->unit = "s";
+    j->amount = 1;
+    describe_attention(j);
     return true;
 }
 

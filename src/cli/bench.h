@@ -25,9 +25,10 @@ struct bench_stored {
 };
 int bench_stored_open(struct bench_stored *s, struct error *err);
 void bench_stored_close(struct bench_stored *s);
-/* Probes read the very pages of weights that the run walks, where those are four times what the last caches hold: what a page gives
- * depends on how the system backs it. Else, and without packed weights, memory of their own. */
-void bench_lend_memory(struct ceilings_options *o, const struct engine *e, const struct bench_stored *s);
+/* Probes read the very pages that the run walks, where those are four times what the last caches hold: what a page gives depends on
+ * how the system backs it. full: the passes to come see all of the KV cache, which has been filled, so that it is its pages where
+ * they are more than those of the weights. Else, and without packed weights, memory of their own. */
+void bench_lend_memory(struct ceilings_options *o, const struct engine *e, const struct bench_stored *s, bool full);
 
 /* What the tests of a model share. */
 struct bench {

@@ -87,14 +87,16 @@ void bench_stored_close(struct bench_stored *s)
         hwprofile_free(&s->profile);
 }
 
-void bench_lend_memory(struct ceilings_options *o, const struct engine *e, const struct bench_stored *s)
+void bench_lend_memory(struct ceilings_options *o, const struct engine *e, const struct bench_stored *s, bool full)
 {
-    size_t bytes;
-    const void *weights = engine_packed(e, &bytes);
-    if (!weights || !((double)bytes >= 4 * s->cache_bytes))
+    size_t bytes, kv_bytes;
+    const void *weights = engine_packed(e, &bytes), *kv = engine_kv(e, &kv_bytes);
+    const bool most_is_kv = full && (!weights || kv_bytes > bytes);
+    const size_t n = most_is_kv ? kv_bytes : bytes;
+    if (!(most_is_kv ? kv : weights) || !((double)n >= 4 * s->cache_bytes))
         return;
-    o->memory = weights;
-    o->memory_bytes = bytes;
+    o->memory = most_is_kv ? kv : weights;
+    o->memory_bytes = n;
 }
 
 void bench_against_stored(struct run_row *row, const struct bench_stored *s, enum math math)

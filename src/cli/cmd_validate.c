@@ -30,7 +30,7 @@ static const struct argp_option option_table[] = {
     { "quick", OPT_QUICK, NULL, 0, "24 cases", 0 },
     { "full", OPT_FULL, NULL, 0, "all cases", 0 },
     { "seed", OPT_SEED, "N", 0, "of the draw and the order (default 1)", 0 },
-    { "repetitions", 'r', "N", 0, "repetitions of a case, a probe between each (default 3)", 0 },
+    { "repetitions", 'r', "N", 0, "repetitions of a case, a probe between each (default 3, and up to 9 while they take less than 1.5 s)", 0 },
     { "hw", OPT_HW, "PROFILE", 0, "the profile to predict from (default this machine's, of `roofcast profile`)", 0 },
     { "dir", OPT_DIR, "DIR", 0, "where models are synthesized, kept and found again (default: a temporary folder)", 0 },
     { "dry-run", OPT_DRY, NULL, 0, "print the cases in their order and run none", 0 },
@@ -255,7 +255,7 @@ int cmd_validate(int argc, char **argv, struct error *err)
     static const struct cli_syntax syntax = { option_table, parse, NULL, doc };
     struct options o = { .lists = { "llama-3.2-1b:4,qwen3-0.6b:8,smollm2-360m:16", "Q8_0,Q4_0,Q4_K_M,Q6_K,F16,BF16",
                                     "pp32,pp512,pp128@d8192,tg32,tg32@d2048,tg8@d32768,tg16x4,tg8x16@d512", NULL },
-                         .hw = "this", .n_case = DEFAULT_CASES, .seed = 1, .reps = 3, .engine = CLI_ENGINE_DEFAULT };
+                         .hw = "this", .n_case = DEFAULT_CASES, .seed = 1, .engine = CLI_ENGINE_DEFAULT };
     char command[512] = "";
     size_t len = 0;
     for (int i = 0; i < argc && len < sizeof command; i++)

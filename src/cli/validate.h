@@ -62,6 +62,7 @@ struct validate_result {
     const struct validate_case *c;
     const struct validate_file *f;
     struct run_row row;
+    int n_reps;
     double seconds;                        /* a repetition, median */
     double predicted_s;
     double memory_scale, compute_scale;    /* the probes beside it over the stored profile; NaN: one of them is not there */

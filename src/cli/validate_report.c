@@ -52,7 +52,7 @@ static json_t *case_json(const struct validate_result *r, size_t at)
                      "case", (json_int_t)at, "model", r->f->label, "type", r->f->type, "phase", t->prefill ? "prefill" : "decode",
                      "test", test, "n_threads", r->c->n_threads, "n_prompt", (json_int_t)(t->prefill ? t->n : 0), "n_gen",
                      (json_int_t)(t->prefill ? 0 : t->n), "n_depth", (json_int_t)t->depth, "n_batch", (json_int_t)t->n_batch,
-                     "n_reps", t->reps, "tok_s", json_num(tok_s(r, r->seconds)), "predicted_tok_s",
+                     "n_reps", r->n_reps, "tok_s", json_num(tok_s(r, r->seconds)), "predicted_tok_s",
                      json_num(tok_s(r, r->predicted_s)), "error", json_num(r->error), "op_median_ape",
                      json_num(r->op_median_ape), "memory_scale", json_num(r->memory_scale), "compute_scale",
                      json_num(r->compute_scale), "roof_moved", json_num(r->row.roof_moved), "seconds", json_num(r->seconds),

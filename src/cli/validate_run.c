@@ -41,7 +41,9 @@ static int measure_on(struct run *run, const struct validate_setup *s, const str
     if (!b.e)
         return -1;
     *math = bench_math(b.e);
-    bench_lend_memory(&probe, b.e, b.stored);
+    if (t->depth)
+        engine_fill_kv(b.e, t->depth);
+    bench_lend_memory(&probe, b.e, b.stored, t->depth > t->n);
     b.prober = ceilings_prober_new(*math, machine->n_threads, &probe, err);
     const int rc = b.prober ? bench_run(run, &b, t, 1, &ignored, err) : -1;
     ceilings_prober_free(b.prober);
@@ -234,6 +236,23 @@ static void say_reason(struct validate_result *r, const struct validation *v, si
         memmove(r->reason, r->reason + 2, strlen(r->reason + 2) + 1);
 }
 
+/* Repetitions of a case: as asked; else three, and of a short one so many that they take a while: the error is the median one's, and
+ * what moves beside one then moves beside few of them. */
+static int repetitions(const struct validate_result *r, const struct validate_setup *s, const struct model *m)
+{
+    enum { LEAST_REPS = 3, ENOUGH_REPS = 9 };
+    const double enough_s = 1.5;
+    struct error ignored;
+    struct hwprofile now;
+    double seconds;
+    if (r->c->t.reps > 0)
+        return r->c->t.reps;
+    if (predict_one(&seconds, &now, r, s, m, 1, 1, &ignored) != 0)
+        return LEAST_REPS;
+    whatif_profile_free(&now);
+    return (int)fmin(ENOUGH_REPS, fmax(LEAST_REPS, ceil(enough_s / seconds)));
+}
+
 static int run_case(struct validation *v, struct validate_result *r, const struct validate_setup *s, const struct model *m,
                     struct error *err)
 {
@@ -242,7 +261,9 @@ static int run_case(struct validation *v, struct validate_result *r, const struc
     const size_t first = v->n_op;
     double seconds[MOST_REPS];
     size_t n = 0;
-    int rc = measure(&run, s, m, r->c, &math, err);
+    struct validate_case c = *r->c;
+    c.t.reps = r->n_reps = repetitions(r, s, m);
+    int rc = measure(&run, s, m, &c, &math, err);
     if (rc == 0) {
         r->row = run.row[0];
         for (size_t i = 0; i < run.n_rep && n < MOST_REPS; i++)

@@ -52,6 +52,8 @@ const void *engine_packed(const struct engine *e, size_t *bytes);
 
 /* Bytes of memory of the KV cache: windowed layers keep a window and a pass of positions. */
 size_t engine_kv_bytes(const struct engine *e);
+/* That memory, for reading alone, as long as e lives: pages that nothing was stored in are not there yet. */
+const void *engine_kv(const struct engine *e, size_t *bytes);
 
 /*
  * Run n tokens of sequence 0 (any n >= 1; split into passes of n_ubatch) after the n_past already in

@@ -122,6 +122,12 @@ void kv_free(struct engine *e)
     free(e->kv_lost);
 }
 
+const void *engine_kv(const struct engine *e, size_t *bytes)
+{
+    *bytes = e->kv_bytes;
+    return e->kv_mem;
+}
+
 size_t engine_kv_bytes(const struct engine *e)
 {
     return e->kv_bytes;

@@ -45,6 +45,7 @@ struct ceiling {
     int n_threads;
     int n_tok;      /* kernel: tokens of a call; 0: means nothing */
     int head_dim;   /* kernel attention: elements of a key; 0: not said, or means nothing */
+    int n_query, n_key; /* latency attention: tokens of the call, keys that the last of them sees; 0: means nothing */
     double footprint_bytes; /* of one thread */
     double value;   /* in unit: the median */
     char unit[8];   /* "FLOP/s" "OP/s" "B/s" "s" */

@@ -75,9 +75,9 @@ static int check_ceiling(const struct ceiling *c, const char *ctx, struct error 
 static int parse_ceiling(struct ceiling *c, const json_t *o, const char *ctx, struct error *err)
 {
     static const char *const known[] = { "name", "kind", "op", "dtype", "isa", "level", "pages", "node", "n_threads", "n_tok", "head_dim",
-                                         "footprint_bytes", "value", "unit", "ci_lo", "ci_hi", "n_samples", "between_rounds", "kernel",
+                                         "n_query", "n_key", "footprint_bytes", "value", "unit", "ci_lo", "ci_hi", "n_samples", "between_rounds", "kernel",
                                          "clock_hz", "per_cycle", "issue_fraction", "cpus", "date" };
-    int64_t n_threads = 0, n_samples = 0, n_tok = 0, head_dim = 0;
+    int64_t n_threads = 0, n_samples = 0, n_tok = 0, head_dim = 0, n_query = 0, n_key = 0;
     *c = (struct ceiling){ .footprint_bytes = NAN, .value = NAN, .ci_lo = NAN, .ci_hi = NAN,
                            .between_rounds = NAN, .clock_hz = NAN, .per_cycle = NAN, .issue_fraction = NAN };
     if (hw_check_fields(o, ctx, known, ARRAY_LEN(known), err) != 0 ||
@@ -96,6 +96,8 @@ static int parse_ceiling(struct ceiling *c, const json_t *o, const char *ctx, st
         json_get_int(o, ctx, "n_threads", 1, 1 << 20, &n_threads, err) != 0 ||
         json_get_int_opt(o, ctx, "n_tok", 0, 1 << 20, &n_tok, err) != 0 ||
         json_get_int_opt(o, ctx, "head_dim", 0, 1 << 20, &head_dim, err) != 0 ||
+        json_get_int_opt(o, ctx, "n_query", 0, 1 << 20, &n_query, err) != 0 ||
+        json_get_int_opt(o, ctx, "n_key", 0, 1 << 20, &n_key, err) != 0 ||
         json_get_int_opt(o, ctx, "n_samples", 0, 1 << 30, &n_samples, err) != 0 ||
         json_get_num_opt(o, ctx, "footprint_bytes", &c->footprint_bytes, err) != 0 ||
         json_get_num_opt(o, ctx, "value", &c->value, err) != 0 ||
@@ -109,6 +111,8 @@ static int parse_ceiling(struct ceiling *c, const json_t *o, const char *ctx, st
     c->n_threads = (int)n_threads;
     c->n_tok = (int)n_tok;
     c->head_dim = (int)head_dim;
+    c->n_query = (int)n_query;
+    c->n_key = (int)n_key;
     c->n_samples = (int)n_samples;
     return check_ceiling(c, ctx, err);
 }

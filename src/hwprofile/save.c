@@ -52,6 +52,8 @@ json_t *ceiling_to_json(const struct ceiling *c, struct error *err)
     rc |= put(o, "n_threads", json_integer(c->n_threads));
     rc |= put_count(o, "n_tok", c->n_tok);
     rc |= put_count(o, "head_dim", c->head_dim);
+    rc |= put_count(o, "n_query", c->n_query);
+    rc |= put_count(o, "n_key", c->n_key);
     rc |= put_known(o, "footprint_bytes", c->footprint_bytes);
     rc |= put(o, "value", json_num(c->value));
     rc |= put(o, "unit", json_string(c->unit));

@@ -396,7 +396,7 @@ static struct op_time exchanged(const struct roofs *r, const struct step_class *
 /* Of the logarithm of the seconds of an op that has no measured kernel on a machine that has some: as where nothing was seen. (88) */
 static const double UNMEASURED_SD = 0.4;
 
-struct op_time roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost)
+struct op_time roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p)
 {
     if (c->n_comm > 0)
         return exchanged(r, c, cost->link_bytes);
@@ -406,7 +406,7 @@ struct op_time roofs_time(const struct roofs *r, const struct step_class *c, con
         .memory_s = (cost->weight_bytes + cost->kv_bytes) / memory + cost->act_bytes / cache,
         .compute_s = cost->flop / (r->peak[roofs_math(r, &c->op)].flop_s * r->e_compute),
     };
-    if (r->kernels.n > 0 && kernel_roofs_time(r, c, cost, &t))
+    if (r->kernels.n > 0 && kernel_roofs_time(r, c, cost, p, &t))
         return t;
     t.sd = r->kernel_sd > 0 ? UNMEASURED_SD : 0;
     const double roof = max2(t.memory_s, t.compute_s), launch = is_launched(r, &c->op) ? r->launch_s : 0;

@@ -1,43 +1,130 @@
-/* A stored profile as it would be now, by the probes of two of its roofs. methods.md (89) */
+/* A stored profile as it would be now, by the probes of two of its roofs. methods.md (89), (99) */
 #include "roofline/internal.h"
 #include "roofline/ask.h"
 #include <math.h>
 #include <string.h>
 
-/* Attention by a row or a few computes longer than it reads: it follows the clock. */
-static bool computes(const struct hwprofile *h, const struct ceiling *c)
+/* ---- what a kernel that walks memory would reach from a cache, and memory with loads alone -------------------------------- */
+
+static bool is_kernel(const struct ceiling *c, const char *op, const struct ceiling *like)
 {
-    const struct ceiling *read = hwprofile_bandwidth(h, "DRAM", c->n_threads);
-    return strcmp(c->op, "attention") == 0 && read && c->value < 0.7 * read->value;
+    return strcmp(c->kind, "kernel") == 0 && strcmp(c->op, op) == 0 && strcmp(c->dtype, like->dtype) == 0 &&
+           c->n_threads == like->n_threads && c->value > 0;
 }
 
-/* Stored bytes a second that products of this type read from memory with as many threads; NaN: not measured. */
-static double matvec_bytes_s(const struct hwprofile *h, const struct ceiling *like)
+/* Stored bytes a second that products of this type read: from memory, or at most from a cache; NaN: not measured. */
+static double matvec_bytes_s(const struct hwprofile *h, const struct ceiling *like, bool memory)
 {
+    double most = NAN;
     for (size_t i = 0; i < h->n_ceiling; i++) {
         const struct ceiling *c = &h->ceiling[i];
-        if (strcmp(c->kind, "kernel") == 0 && strcmp(c->op, "matvec") == 0 && strcmp(c->level, "DRAM") == 0 &&
-            strcmp(c->dtype, like->dtype) == 0 && c->n_threads == like->n_threads)
-            return c->value;
+        if (is_kernel(c, "matvec", like) && (strcmp(c->level, "DRAM") == 0) == memory)
+            most = fmax(most, c->value);
+    }
+    return most;
+}
+
+/* The rate, in the unit of c, of the longest call of attention by as many rows of one token that was timed in a cache. */
+static double attention_cached(const struct hwprofile *h, const struct ceiling *c)
+{
+    const struct dtype_info *t = dtype_find_name(c->dtype);
+    const struct ceiling *best = NULL;
+    for (size_t i = 0; i < h->n_ceiling; i++) {
+        const struct ceiling *k = &h->ceiling[i];
+        if (strcmp(k->kind, "latency") == 0 && strcmp(k->op, "attention") == 0 && strcmp(k->dtype, c->dtype) == 0 &&
+            k->n_threads == c->n_threads && k->n_tok == c->n_tok && k->head_dim == c->head_dim && k->n_query == 1 && k->value > 0 &&
+            (!best || k->n_key > best->n_key))
+            best = k;
+    }
+    if (!best || !t)
+        return NAN;
+    const double pairs = (double)best->n_tok * best->n_key * best->n_threads, elems = 2.0 * best->head_dim;
+    return pairs * elems * (strcmp(c->unit, "B/s") == 0 ? dtype_bits(t->id) / 8 / best->n_tok : 2) / best->value;
+}
+
+/* Bytes of keys and values that a row's FLOP stand for, or 1 where the unit is bytes. */
+static double bytes_a_unit(const struct ceiling *c)
+{
+    const struct dtype_info *t = dtype_find_name(c->dtype);
+    return strcmp(c->unit, "B/s") == 0 || !t ? 1 : dtype_bits(t->id) / 16.0 / c->n_tok;
+}
+
+/* What loads alone get from the memory that the kernels walk; else from memory. */
+static double loads_bytes_s(const struct hwprofile *h, int n_threads)
+{
+    const struct ceiling *c = hwprofile_ceiling(h, "kernel", "load", "F32", "DRAM", 1, n_threads);
+    if (!c || c->n_threads != n_threads || !(c->value > 0))
+        c = hwprofile_bandwidth(h, "DRAM", n_threads);
+    return c && c->value > 0 ? c->value : NAN;
+}
+
+/* The same roof of one thread, times the threads: what they reach while memory has enough for each; NaN: not measured. */
+static double unshared(const struct hwprofile *h, const struct ceiling *c)
+{
+    for (size_t i = 0; c->n_threads > 1 && i < h->n_ceiling; i++) {
+        const struct ceiling *one = &h->ceiling[i];
+        if (one->n_threads == 1 && one->value > 0 && strcmp(one->kind, c->kind) == 0 && strcmp(one->op, c->op) == 0 &&
+            strcmp(one->dtype, c->dtype) == 0 && strcmp(one->level, c->level) == 0 && one->n_tok == c->n_tok &&
+            one->head_dim == c->head_dim)
+            return c->n_threads * one->value;
     }
     return NAN;
 }
+
+/*
+ * A kernel that reaches rate from memory, cached from a cache and of which loads alone would allow `loads`, when memory gives m
+ * times as much and the core computes k times as fast: seconds are a p-norm of those of either, p as the three numbers have it,
+ * and a sum where it waits longer than for one after the other. (99)
+ */
+static double walked_rate(double rate, double cached, double loads, double m, double k)
+{
+    enum { STEPS = 40 };
+    double lo = 1, hi = 32;
+    if (!(cached > 0) || !(loads > 0))
+        return rate * m;
+    if (rate >= cached)
+        return rate * k;
+    for (int i = 0; i < STEPS; i++) {
+        const double p = (lo + hi) / 2;
+        *(pow(rate / cached, p) + pow(rate / loads, p) > 1 ? &lo : &hi) = p;
+    }
+    const double computes = pow(rate / cached, lo);
+    return rate * pow(computes * pow(k, -lo) + (1 - computes) * pow(m, -lo), -1 / lo);
+}
+
+/* ---- the profile ----------------------------------------------------------------------------------------------- */
 
 /* Which part of a product by a few tokens is memory's: it is near 1 where the rate is what one walk over the weights allows. */
 static double memory_part(const struct hwprofile *h, const struct ceiling *c)
 {
     const struct dtype_info *t = dtype_find_name(c->dtype);
-    const double bytes_s = t ? matvec_bytes_s(h, c) : NAN;
+    const double bytes_s = t ? matvec_bytes_s(h, c, true) : NAN;
     if (strcmp(c->op, "matmat") != 0 || !(bytes_s > 0) || !(c->n_tok > 0))
         return 0;
     const double most = 16 * c->n_tok * bytes_s / dtype_bits(t->id), part = fmin(1, c->value / most);
     return part * part * part * part;
 }
 
-static bool reads_memory(const struct ceiling *c)
+static bool in_memory(const struct ceiling *c)
 {
-    const bool kernel = strcmp(c->kind, "kernel") == 0, bandwidth = strcmp(c->kind, "bandwidth") == 0;
-    return (kernel || bandwidth) && strcmp(c->level, "DRAM") == 0 && strcmp(c->unit, "B/s") == 0;
+    return strcmp(c->level, "DRAM") == 0;
+}
+
+/* Its rate when memory gives m times and the core k times what they did. */
+static double rate_beside(const struct hwprofile *h, const struct ceiling *c, double m, double k)
+{
+    const bool kernel = strcmp(c->kind, "kernel") == 0, bytes = strcmp(c->unit, "B/s") == 0;
+    const double loads = loads_bytes_s(h, c->n_threads);
+    if (kernel && in_memory(c) && strcmp(c->op, "matvec") == 0 && bytes)
+        return walked_rate(c->value, fmin(matvec_bytes_s(h, c, false), unshared(h, c)), loads, m, k);
+    if (kernel && in_memory(c) && strcmp(c->op, "attention") == 0 && c->n_tok > 0) {
+        const double cached = attention_cached(h, c);
+        return cached > 0 ? walked_rate(c->value, fmin(cached, unshared(h, c)), loads / bytes_a_unit(c), m, k) : c->value * k;
+    }
+    if (in_memory(c) && bytes)
+        return c->value * m;
+    const double part = memory_part(h, c);
+    return c->value * pow(m, part) * pow(k, 1 - part);
 }
 
 int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double memory, double compute, struct error *err)
@@ -47,14 +134,10 @@ int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double mem
         return -1;
     for (size_t i = 0; i < copy->n_ceiling; i++) {
         struct ceiling *c = &copy->ceiling[i];
-        if (reads_memory(c) && !computes(h, &h->ceiling[i]))
-            c->value *= m;
-        else if (strcmp(c->unit, "s") == 0)
-            c->value /= strcmp(c->level, "DRAM") == 0 ? 1 : k;
-        else {
-            const double part = memory_part(h, &h->ceiling[i]);
-            c->value *= pow(m, part) * pow(k, 1 - part);
-        }
+        if (strcmp(c->unit, "s") == 0)
+            c->value /= in_memory(c) ? 1 : k;
+        else
+            c->value = rate_beside(h, &h->ceiling[i], m, k);
     }
     return 0;
 }

@@ -61,7 +61,14 @@ void kernel_roofs_init(struct kernel_roofs *k, const struct hwprofile *h, const 
 double kernel_roof_rate(const struct kernel_roof *k, double n_tok);
 /* Where a kernel of this op was measured: *t, which comes with the seconds by bandwidth and peak, gets those by the kernel.
  * False: it was not, and *t stays. (62) */
-bool kernel_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, struct op_time *t);
+bool kernel_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
+                       struct op_time *t);
+/* attention_roofs.c: what a call costs beyond its keys, of all roofs of attention in k; and kernel_roofs_time() of attention. (98) */
+void attention_roofs_load(struct kernel_roofs *k, const struct hwprofile *h);
+bool attention_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
+                          struct op_time *t);
+/* Seconds of a call by so many rows that saw no keys, on one thread; 0 where that was not measured. */
+double kernel_roof_call_s(const struct kernel_roof *k, double rows);
 /* The weights of c's model stay in the last-level cache, and were measured there. */
 bool kernel_roof_cached(const struct roofs *r, const struct step_class *c, const struct kernel_roof *k);
 /* What an op was priced with: "matvec Q4_K DRAM 2t, matmat Q4_K at 512 tokens". */

@@ -135,6 +135,7 @@ static void load(struct kernel_roofs *k, const struct hwprofile *h, int n_thread
     }
     for (size_t i = 0; i < k->n; i++)
         add_first_point(&k->roof[i]);
+    attention_roofs_load(k, h);
 }
 
 /* ---- numbers of threads between those that were measured --------------------------------------------- */
@@ -161,6 +162,8 @@ static void blend_roof(struct kernel_roof *k, const struct kernel_roof *high, do
     k->best_bytes_s = blend(k->best_bytes_s, high->best_bytes_s, threads);
     for (size_t i = 0; i < k->n; i++)
         k->rate[i] = blend(k->rate[i], kernel_roof_rate(high, k->n_tok[i]), threads);
+    for (size_t i = 0; i < k->n_call; i++)
+        k->call_s[i] = blend(k->call_s[i], kernel_roof_call_s(high, k->call_rows[i]), threads);
 }
 
 /* Computing grows with the threads, what memory gives as plain reads do. (90) */
@@ -276,57 +279,6 @@ static bool product(const struct roofs *r, const struct step_class *c, const str
     return true;
 }
 
-/* The roofs of heads nearest to h in width, one from below if there is one: *low, *high; the same where there is one. */
-static bool attention_roofs(const struct kernel_roofs *k, enum dtype t, double h, const struct kernel_roof **low,
-                            const struct kernel_roof **high)
-{
-    const struct kernel_roof *below = NULL, *above = NULL, *second = NULL;
-    for (size_t i = 0; i < k->n; i++) {
-        const struct kernel_roof *r = &k->roof[i];
-        if (r->op != KERNEL_ATTENTION || r->dtype != t || r->n == 0)
-            continue;
-        const struct kernel_roof **to = r->head_dim <= h ? &below : &above;
-        if (!*to || fabs(r->head_dim - h) < fabs((*to)->head_dim - h)) {
-            second = *to ? *to : second;
-            *to = r;
-        } else {
-            second = r;
-        }
-    }
-    *low = below ? below : above;
-    *high = below && above ? above : second ? second : *low; /* outside of all: on the line through the two nearest */
-    return *low != NULL;
-}
-
-/* Seconds of a pair of a query row and a key, of h elements: a constant and a part for each element. */
-static double pair_s(const struct kernel_roof *low, const struct kernel_roof *high, double h, double rows)
-{
-    const double a = 4.0 * low->head_dim / kernel_roof_rate(low, rows), b = 4.0 * high->head_dim / kernel_roof_rate(high, rows);
-    if (low->head_dim == high->head_dim)
-        return a * h / low->head_dim;
-    const double s = a + (b - a) * (h - low->head_dim) / (high->head_dim - low->head_dim), least = a * h / low->head_dim / 2;
-    return fmax(s, least); /* a line through two that are noisy may fall */
-}
-
-static bool attention(const struct roofs *r, const struct step_class *c, const struct cost *cost, struct op_time *t)
-{
-    /* A head of a token each: rows of queries that one call takes at once, in the engine. */
-    enum { ROWS = 256 };
-    const struct op *op = &c->op;
-    const double h = (op->head_dim + op->head_dim_v) / 2.0;
-    const struct kernel_roof *low, *high;
-    if (!(c->form.kv_present > 0) || !(cost->kv_bytes > 0) || op->n_head_kv == 0 ||
-        !attention_roofs(&r->kernels, c->kv_type, h, &low, &high))
-        return false;
-    const double keys = cost->kv_bytes / c->form.kv_present, pairs = cost->flop / c->form.flop_seen;
-    const double n = fmin(ROWS, fmax(1, pairs / keys) * op->n_head / op->n_head_kv);
-    t->kernel = fabs(high->head_dim - h) < fabs(low->head_dim - h) ? high : low;
-    t->kernel_tok = n;
-    if (t->kernel->n_tok[t->kernel->n - 1] > 1 || n <= 1) /* the bytes alone say nothing of several rows */
-        t->compute_s = cost->flop / (4 * h / pair_s(low, high, h, n));
-    return true;
-}
-
 /* Activations through the kernel of an op that reads nothing else of size. */
 static bool elementwise(const struct roofs *r, const struct step_class *c, const struct cost *cost, enum kernel_op op,
                         enum dtype type, struct op_time *t)
@@ -341,14 +293,15 @@ static bool elementwise(const struct roofs *r, const struct step_class *c, const
     return true;
 }
 
-static bool by_kind(const struct roofs *r, const struct step_class *c, const struct cost *cost, struct op_time *t)
+static bool by_kind(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
+                    struct op_time *t)
 {
     switch (c->op.kind) {
     case OP_MATMUL:
     case OP_EXPERT_MATMUL:
         return product(r, c, cost, t);
     case OP_ATTENTION:
-        return attention(r, c, cost, t);
+        return attention_roofs_time(r, c, cost, p, t);
     case OP_EMBED:
         return c->op.w && elementwise(r, c, cost, KERNEL_EMBED, c->op.w->type, t);
     case OP_KV_STORE:
@@ -391,10 +344,11 @@ static bool meets(const struct op *op)
     return op->kind != OP_ADD && op->kind != OP_GLU && !(op->kind == OP_MATMUL && op->src == BUF_NORM);
 }
 
-bool kernel_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, struct op_time *t)
+bool kernel_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
+                       struct op_time *t)
 {
     const struct kernel_roofs *k = &r->kernels;
-    if (!by_kind(r, c, cost, t))
+    if (!by_kind(r, c, cost, p, t))
         return false;
     double launch = 0;
     if (k->n_threads > 1 && meets(&c->op))

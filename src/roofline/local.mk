@@ -21,6 +21,7 @@ libroofline_a_SOURCES = \
   %D%/analysis.c \
   %D%/attainable.c \
   %D%/kernel_roofs.c \
+  %D%/attention_roofs.c \
   %D%/finding.h \
   %D%/finding.c \
   %D%/stage.c \

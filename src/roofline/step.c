@@ -59,7 +59,7 @@ static struct step_sum price_ops(const struct step_model *s, const struct roofs 
         struct cost k = cost_eval(&c->form, p, n_steps, &s->o.cost, &memo);
         if (!runs(&k)) /* not in this pass */
             continue;
-        const struct op_time t = roofs_time(r, c, &k);
+        const struct op_time t = roofs_time(r, c, &k, p);
         k.link_bytes = t.link_bytes; /* of the way they are exchanged */
         add(&sum, c, &k, &t);
         if (fn)
@@ -92,7 +92,7 @@ static void ask(struct time_features *f, struct step_sum *sum, const struct step
         if (!runs(&k))
             continue;
         if (c->n_comm > 0)
-            t = roofs_time(r, c, &k);
+            t = roofs_time(r, c, &k, &x->p);
         k.link_bytes = t.link_bytes;
         sum->cost = cost_add(sum->cost, cost_times(&k, c->count * x->times));
         time_add_class((void *)(uintptr_t)&sink, c, &k, &t);
@@ -171,7 +171,7 @@ static struct cost tell(const struct step_model *s, const struct roofs *r, unsig
         struct cost k = cost_eval(&c->form, &x->p, x->n_steps, &s->o.cost, &memo);
         if (!runs(&k))
             continue;
-        struct op_time t = roofs_time(r, c, &k);
+        struct op_time t = roofs_time(r, c, &k, &x->p);
         k.link_bytes = t.link_bytes;
         t = time_of_op(r, which, x, c, &k, t);
         add(&sum, c, &k, &t);

@@ -98,6 +98,9 @@ struct kernel_roof {
      * B/s of the others. */
     size_t n;
     double n_tok[KERNEL_POINTS], rate[KERNEL_POINTS];
+    /* Attention: seconds of a call of so many rows, on one thread, beyond those of its keys. (98) */
+    size_t n_call;
+    double call_rows[KERNEL_POINTS], call_s[KERNEL_POINTS];
     double sd; /* of the logarithm of what was measured, the widest of them */
 };
 
@@ -154,7 +157,7 @@ struct op_time {
     const struct kernel_roof *kernel; /* of r, that it was priced with; NULL: bandwidth and peak */
     double kernel_tok;                /* the tokens its rate was taken at */
 };
-struct op_time roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost);
+struct op_time roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p);
 
 /* What a device does in a step, and how long it takes: sums over the classes. */
 struct step_sum {

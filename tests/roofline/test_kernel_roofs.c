@@ -83,7 +83,7 @@ static struct op_time time_of(const struct roofs *r, const struct op *op, struct
     const struct step_class c = { .op = *op, .count = 1, .form = cost_form(op, &costs), .kv_type = DTYPE_F16,
                                   .held_bytes = held };
     *cost = cost_op(op, &p, &costs);
-    return roofs_time(r, &c, cost);
+    return roofs_time(r, &c, cost, &p);
 }
 
 static struct op product_of(const struct tensor *w)
@@ -238,7 +238,91 @@ static void prepared_once(void **state)
     free(h.ceiling);
 }
 
-/* Memory at half, the peak as it was: what reads memory halves, what computes does not, few tokens are between. */
+/* A call of attention: rows of so many tokens, of which the last sees so many keys. */
+static void call_measured(struct hwprofile *h, int n_tok, int n_query, int n_key, int n_threads, double s)
+{
+    measured(h, "latency", "attention", "F16", "L2", n_tok, n_threads, "s", s);
+    struct ceiling *c = &h->ceiling[h->n_ceiling - 1];
+    c->n_query = n_query;
+    c->n_key = n_key;
+    c->head_dim = 128;
+    snprintf(c->name, sizeof c->name, "attention call x%d, %d keys %dt", n_tok, n_key, n_threads);
+}
+
+/*
+ * Two threads. Of one token 4 rows take 1 us beyond 5 ns a key; of a prompt that begins 16 tokens of 4 heads take 3 us beyond their
+ * 544 pairs, 64 tokens 40 us beyond their 8320.
+ */
+static void attention_by_calls(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels();
+    const double pair_256 = 4 * 128 * 2 / 100e9, pair_64 = 4 * 128 * 2 / (64 / (4 / 50e9 + (256 / 100e9 - 4 / 50e9) * 60 / 252));
+    call_measured(&h, 4, 1, 64, 2, 1e-6 + 64 * 5e-9);
+    call_measured(&h, 4, 1, 512, 2, 1e-6 + 512 * 5e-9);
+    call_measured(&h, 64, 16, 16, 2, 3e-6 + 4 * 136 * pair_64);
+    call_measured(&h, 256, 64, 64, 2, 40e-6 + 4 * 2080 * pair_256);
+    const struct predict_options o = options();
+    const struct roofs r = roofs_of(&h, &o);
+    struct op op = { .kind = OP_ATTENTION, .role = ROLE_ATTN_CORE, .n_head = 12, .n_head_kv = 3, .head_dim = 128, .head_dim_v = 128 };
+    struct cost c;
+    /* 3 key heads, one part each: one thread has two of them */
+    struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_past = 63, .n_seq = 1 }, 1e12, &c);
+    assert_near(t.kernel_tok, 4, 1e-9);
+    assert_near(t.compute_s / ((c.flop / 50e9 + 3 * 1e-6 / 2) * 4 / 3), 1, 1e-9);
+    /* 4096 keys: 8 parts, 24 calls */
+    t = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_past = 4095, .n_seq = 1 }, 1e12, &c);
+    assert_near(t.compute_s / (c.flop / 50e9 + 24 * 1e-6 / 2), 1, 1e-9);
+    /* 32 tokens of each of 2 sequences: tiles of 64 tokens would be 3 a sequence, of 16 they are 6 */
+    t = time_of(&r, &op, (struct pass){ .n_tok = 64, .n_seq = 2 }, 1e12, &c);
+    assert_near(t.kernel_tok, 64, 1e-9);
+    assert_near(t.compute_s / (c.flop * pair_64 / (4 * 128 * 2) + 12 * 3e-6 / 2), 1, 1e-9);
+    /* and of a long prompt 64 */
+    t = time_of(&r, &op, (struct pass){ .n_tok = 512, .n_seq = 1 }, 1e12, &c);
+    assert_near(t.compute_s / (c.flop / 100e9 + 24 * 40e-6 / 2), 1, 1e-9);
+    free(h.ceiling);
+}
+
+/* The rate of x after the probes, over the one before. */
+static double ratio_of(const struct hwprofile *h, const char *name, double m, double k)
+{
+    struct hwprofile now;
+    struct error err = { 0 };
+    double ratio = NAN;
+    assert_ok(profile_beside(&now, h, m, k, &err), err);
+    for (size_t i = 0; i < h->n_ceiling; i++)
+        if (strcmp(h->ceiling[i].name, name) == 0)
+            ratio = now.ceiling[i].value / h->ceiling[i].value;
+    whatif_profile_free(&now);
+    return ratio;
+}
+
+/* 40 GB/s from memory whose loads get 50, 160 from L1: how far memory takes it along is what p says; never further than a cache
+ * does, nor than the threads alone reach. */
+static void memory_that_changes(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels();
+    const char *name = "matvec Q8_0 DRAM x1 2t";
+    measured(&h, "bandwidth", "read", "", "DRAM", 0, 2, "B/s", 50e9);
+    double p = 1, up = 32;
+    for (int i = 0; i < 60; i++)
+        *(pow(0.25, (p + up) / 2) + pow(0.8, (p + up) / 2) > 1 ? &p : &up) = (p + up) / 2;
+    assert_near(ratio_of(&h, name, 1, 1), 1, 1e-9);
+    assert_near(ratio_of(&h, name, 2, 1), pow(pow(0.25, p) + (1 - pow(0.25, p)) * pow(2, -p), -1 / p), 1e-9);
+    assert_true(ratio_of(&h, name, 2, 1) < 2 && ratio_of(&h, name, 2, 1) > 1.5);
+    assert_true(ratio_of(&h, name, 1e6, 1) < 4 + 1e-9);
+    /* one thread gets 21: two have room for 42 and no more, whatever memory gives */
+    measured(&h, "kernel", "matvec", "Q8_0", "DRAM", 1, 1, "B/s", 21e9);
+    assert_true(ratio_of(&h, name, 10, 1) < 42.0 / 40 + 1e-9);
+    assert_true(ratio_of(&h, name, 0.5, 1) < 0.75);
+    /* plain loads of that very memory take the place of others */
+    measured(&h, "kernel", "load", "F32", "DRAM", 1, 2, "B/s", 40e9);
+    assert_near(ratio_of(&h, name, 0.5, 1), 0.5, 1e-2);
+    free(h.ceiling);
+}
+
+/* Memory at half, the peak as it was: what reads memory halves or nearly so, what computes does not, few tokens are between. */
 static void beside_probes(void **state)
 {
     (void)state;
@@ -253,7 +337,8 @@ static void beside_probes(void **state)
         const bool memory = strcmp(c->level, "DRAM") == 0 && strcmp(c->unit, "B/s") == 0 && strcmp(c->op, "attention") != 0;
         const double want = memory || (c->n_tok == 2 && strcmp(c->op, "matmat") == 0) ? 0.5 : 1;
         if (strcmp(c->op, "matmat") != 0 || c->n_tok == 2 || c->n_tok == 64)
-            assert_near(now.ceiling[i].value / c->value, want, c->n_tok == 64 ? 0.3 : 1e-9);
+            assert_near(now.ceiling[i].value / c->value, want,
+                        c->n_tok == 64 ? 0.3 : strcmp(c->op, "matvec") == 0 && memory ? 0.1 : 1e-9);
     }
     whatif_profile_free(&now);
     assert_ok(profile_beside(&now, &h, NAN, 2, &err), err);
@@ -396,6 +481,7 @@ int main(void)
         cmocka_unit_test(what_was_not_measured),         cmocka_unit_test(activations_are_prepared),
         cmocka_unit_test(attention_by_width),            cmocka_unit_test(prepared_once),
         cmocka_unit_test(beside_probes),                 cmocka_unit_test(threads_between),
+        cmocka_unit_test(attention_by_calls),            cmocka_unit_test(memory_that_changes),
         cmocka_unit_test(attention_by_rows),             cmocka_unit_test(small_ops_and_the_team),
         cmocka_unit_test(threads),                       cmocka_unit_test(whole_predictions),
     };

@@ -215,7 +215,7 @@ static double seconds(enum op_kind kind, uint32_t n, double sent, bool ring)
     const struct roofs r = linked(ring);
     const struct step_class c = { .op = { .kind = kind }, .count = 1, .n_comm = n };
     const struct cost cost = { .link_bytes = sent };
-    const struct op_time t = roofs_time(&r, &c, &cost);
+    const struct op_time t = roofs_time(&r, &c, &cost, &(struct pass){ .n_tok = 1, .n_seq = 1 });
     assert_int_equal(t.bound, BOUND_LINK);
     return t.seconds;
 }

@@ -1,0 +1,168 @@
+/*
+ * Attention under the engine's measured kernels: a cost of each pair of a query row and a key, and one of each call, which is
+ * most of it where there are few keys. methods.md (62), (90), (98)
+ */
+#include "roofline/internal.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- what a call costs ---------------------------------------------------------------------------------- */
+
+static bool is_call(const struct ceiling *c, const struct kernel_roof *k, int n_threads)
+{
+    return strcmp(c->kind, "latency") == 0 && strcmp(c->op, "attention") == 0 && c->n_threads == n_threads && c->value > 0 &&
+           c->head_dim == k->head_dim && c->n_query > 0 && c->n_key >= c->n_query && c->n_tok >= c->n_query &&
+           strcmp(c->dtype, dtype_name(k->dtype)) == 0;
+}
+
+/* Pairs of a row and a key that a call sees: each token one key more than the one before. */
+static double pairs_of(const struct ceiling *c)
+{
+    return c->n_tok * (c->n_key - (c->n_query - 1) / 2.0);
+}
+
+/* The same call with more keys; NULL: none. */
+static const struct ceiling *with_more_keys(const struct hwprofile *h, const struct kernel_roof *k, const struct ceiling *few)
+{
+    for (size_t i = 0; i < h->n_ceiling; i++) {
+        const struct ceiling *c = &h->ceiling[i];
+        if (is_call(c, k, few->n_threads) && c->n_tok == few->n_tok && c->n_query == few->n_query && c->n_key > few->n_key)
+            return c;
+    }
+    return NULL;
+}
+
+/* Seconds of a pair, on one thread of the n that the rate is of. */
+static double pair_of_rate(const struct kernel_roof *k, double rows, int n_threads)
+{
+    return 4.0 * k->head_dim * n_threads / kernel_roof_rate(k, rows);
+}
+
+/* Beyond its pairs: by another call like it, or by what pairs cost where there are many of them. */
+static double call_cost(const struct hwprofile *h, const struct kernel_roof *k, const struct ceiling *c)
+{
+    const struct ceiling *more = with_more_keys(h, k, c);
+    const double pair = more ? (more->value - c->value) / (pairs_of(more) - pairs_of(c)) : pair_of_rate(k, c->n_tok, c->n_threads);
+    return fmax(0, c->value - pairs_of(c) * fmax(0, pair));
+}
+
+static void add_call(struct kernel_roof *k, double rows, double s)
+{
+    size_t i = k->n_call;
+    if (k->n_call == KERNEL_POINTS)
+        return;
+    while (i > 0 && k->call_rows[i - 1] > rows)
+        i--;
+    if (i > 0 && k->call_rows[i - 1] == rows) /* with fewer keys it is surer */
+        return;
+    memmove(&k->call_rows[i + 1], &k->call_rows[i], (k->n_call - i) * sizeof k->call_rows[0]);
+    memmove(&k->call_s[i + 1], &k->call_s[i], (k->n_call - i) * sizeof k->call_s[0]);
+    k->call_rows[i] = rows;
+    k->call_s[i] = s;
+    k->n_call++;
+}
+
+void attention_roofs_load(struct kernel_roofs *k, const struct hwprofile *h)
+{
+    for (size_t i = 0; i < k->n; i++)
+        for (size_t j = 0; k->roof[i].op == KERNEL_ATTENTION && k->roof[i].n > 0 && j < h->n_ceiling; j++) {
+            const struct ceiling *c = &h->ceiling[j];
+            if (is_call(c, &k->roof[i], k->n_threads) && (c->n_query > 1 || with_more_keys(h, &k->roof[i], c)))
+                add_call(&k->roof[i], c->n_tok, call_cost(h, &k->roof[i], c));
+        }
+}
+
+double kernel_roof_call_s(const struct kernel_roof *k, double rows)
+{
+    size_t i = 0;
+    if (k->n_call == 0)
+        return 0;
+    while (i < k->n_call && k->call_rows[i] < rows)
+        i++;
+    if (i == 0 || i == k->n_call) /* as much for each row as at the nearest */
+        return k->call_s[i == 0 ? 0 : i - 1] * rows / k->call_rows[i == 0 ? 0 : i - 1];
+    const double x = (rows - k->call_rows[i - 1]) / (k->call_rows[i] - k->call_rows[i - 1]);
+    return k->call_s[i - 1] + (k->call_s[i] - k->call_s[i - 1]) * x;
+}
+
+/* ---- widths between those measured ------------------------------------------------------------------------ */
+
+/* The roofs of heads nearest to h in width, one from below if there is one: *low, *high; the same where there is one. */
+static bool roofs_around(const struct kernel_roofs *k, enum dtype t, double h, const struct kernel_roof **low,
+                         const struct kernel_roof **high)
+{
+    const struct kernel_roof *below = NULL, *above = NULL, *second = NULL;
+    for (size_t i = 0; i < k->n; i++) {
+        const struct kernel_roof *r = &k->roof[i];
+        if (r->op != KERNEL_ATTENTION || r->dtype != t || r->n == 0)
+            continue;
+        const struct kernel_roof **to = r->head_dim <= h ? &below : &above;
+        if (!*to || fabs(r->head_dim - h) < fabs((*to)->head_dim - h)) {
+            second = *to ? *to : second;
+            *to = r;
+        } else {
+            second = r;
+        }
+    }
+    *low = below ? below : above;
+    *high = below && above ? above : second ? second : *low; /* outside of all: on the line through the two nearest */
+    return *low != NULL;
+}
+
+/* a at the width of low, b at that of high, at h: on a line, but no less than half of what low alone says. */
+static double by_width(const struct kernel_roof *low, const struct kernel_roof *high, double h, double a, double b)
+{
+    if (low->head_dim == high->head_dim)
+        return a * h / low->head_dim;
+    const double s = a + (b - a) * (h - low->head_dim) / (high->head_dim - low->head_dim), least = a * h / low->head_dim / 2;
+    return fmax(s, least); /* a line through two that are noisy may fall */
+}
+
+/* Seconds of a pair of a query row and a key, of h elements, by all threads: a constant and a part for each element. */
+static double pair_s(const struct kernel_roof *low, const struct kernel_roof *high, double h, double rows)
+{
+    return by_width(low, high, h, pair_of_rate(low, rows, 1), pair_of_rate(high, rows, 1));
+}
+
+/* ---- the engine's calls ------------------------------------------------------------------------------------ */
+
+/* How the engine cuts a pass's attention up: rows of a call, calls in all, and what of the time its threads wait for the last one. */
+struct calls {
+    double rows, n, waits;
+};
+
+/* A token's keys are cut into parts where sequences and key heads are few; tokens of a prompt go in tiles. (98) */
+static struct calls calls_of(const struct op *op, const struct pass *p, double keys, int n_threads)
+{
+    enum { ROWS = 256, LEAST = 16, PARTS = 128, PART_KEYS = 512 }; /* of the engine: exec_attention.c */
+    const double n_seq = p->n_seq > 0 ? p->n_seq : 1, tokens = fmax(1, p->n_tok / n_seq), group = (double)op->n_head / op->n_head_kv;
+    if (tokens <= 1) {
+        const double parts = fmin(ceil(PARTS / (n_seq * op->n_head_kv)), ceil(keys / PART_KEYS)), n = n_seq * op->n_head_kv * fmax(1, parts);
+        return (struct calls){ group, n, ceil(n / n_threads) * n_threads / n };
+    }
+    double tile = fmax(1, floor(ROWS / group));
+    while (tile > LEAST && ceil(tokens / tile) * op->n_head_kv < LEAST)
+        tile = floor(tile / 2);
+    tile = fmin(tile, tokens);
+    return (struct calls){ tile * group, n_seq * op->n_head_kv * tokens / tile, 1 };
+}
+
+bool attention_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
+                          struct op_time *t)
+{
+    const struct op *op = &c->op;
+    const double h = (op->head_dim + op->head_dim_v) / 2.0;
+    const struct kernel_roof *low, *high;
+    if (!(c->form.kv_present > 0) || !(cost->kv_bytes > 0) || op->n_head_kv == 0 ||
+        !roofs_around(&r->kernels, c->kv_type, h, &low, &high))
+        return false;
+    const double keys = cost->kv_bytes / c->form.kv_present / (p->n_seq > 0 ? p->n_seq : 1);
+    const int n_threads = r->kernels.n_threads > 0 ? r->kernels.n_threads : 1;
+    const struct calls x = calls_of(op, p, keys, n_threads);
+    const double call_s = by_width(low, high, h, kernel_roof_call_s(low, x.rows), kernel_roof_call_s(high, x.rows));
+    t->kernel = fabs(high->head_dim - h) < fabs(low->head_dim - h) ? high : low;
+    t->kernel_tok = x.rows;
+    if (t->kernel->n_tok[t->kernel->n - 1] > 1 || x.rows <= 1) /* the bytes alone say nothing of several rows */
+        t->compute_s = (cost->flop / (4 * h) * pair_s(low, high, h, x.rows) + x.n * call_s / n_threads) * x.waits;
+    return true;
+}
