@@ -81,6 +81,15 @@ double decode_ops_weight(const struct priced *p, double bits)
     return is_pascal(p) && w != WIDTH_32 ? ops * pascal_factor : ops;
 }
 
+/* SYCL has no kernel of its own for BF16: it writes the weights as FP32 for oneMKL, for one token too. Source: llama.cpp's
+ * ggml_sycl_mul_mat, ggml_sycl_op_mul_mat_sycl. */
+static const double staged_float = 4;
+
+double decode_staged_bytes(const struct priced *p, enum math math, double bits)
+{
+    return strcmp(p->stack->id, "llama.cpp-sycl") == 0 && math == MATH_BF16 && bits > 12 && bits < 24 ? staged_float : 0;
+}
+
 /* ---- launches ------------------------------------------------------------------------------- */
 
 /* Stacks that differ from one kernel an op launched from compiled code; Python's dispatch takes ten times a launch. */

@@ -13,6 +13,8 @@
 bool decode_is_old(const struct priced *p);
 /* Operations of the vector units that a weight of so many bits takes, in FP32 multiply-adds of the machine. */
 double decode_ops_weight(const struct priced *p, double bits);
+/* Bytes that a kernel before the product writes a weight as, and the product reads; 0: it reads the weight itself. (91) */
+double decode_staged_bytes(const struct priced *p, enum math math, double bits);
 /* Time that starting an op costs, over that of an engine that launches a kernel for each from compiled code. */
 double decode_launches(const struct priced *p);
 /* Attention as a product, a softmax and a product: one block of threads walks along a head's scores. */

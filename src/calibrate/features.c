@@ -41,6 +41,17 @@ bool fitted_teaches(enum fitted_kind k, const struct measurement *m)
 
 /* ---- a row's features ------------------------------------------------------------------- */
 
+/* A kernel before the product writes its weights as so many bytes each, which the product reads; 0: it reads them as they are. */
+static void stage(struct time_op *o, double bytes)
+{
+    if (!(bytes > 0))
+        return;
+    const double wider = bytes * 8 / o->bits;
+    o->staged_bytes = o->cost.weight_bytes * (1 + wider);
+    o->cost.weight_bytes *= wider;
+    o->bits = bytes * 8;
+}
+
 /* What runs an op, and what passes through memory for that. (81) */
 static void choose_units(struct time_op *o, const struct priced *p, const struct time_place *at)
 {
@@ -50,11 +61,7 @@ static void choose_units(struct time_op *o, const struct priced *p, const struct
         const double bits = o->bits, weights = o->cost.weight_bytes * 8 / bits;
         const struct unit_use u = unit_of_product(p, o->math, bits, at->n_tok);
         o->flop_s = u.flop_s;
-        if (u.staged_bytes > 0) {
-            o->staged_bytes = o->cost.weight_bytes * (1 + u.staged_bytes * 8 / bits);
-            o->cost.weight_bytes *= u.staged_bytes * 8 / bits;
-            o->bits = u.staged_bytes * 8;
-        }
+        stage(o, u.staged_bytes);
         if (o->kind != OP_EXPERT_MATMUL) {
             o->flop_s /= unit_padding(p, at->n_tok, 1);
             return;
@@ -69,11 +76,17 @@ static void choose_units(struct time_op *o, const struct priced *p, const struct
     }
 }
 
-/* Of a decode step, what its engine does for it. (79) */
+/* Of a decode step, what its engine does for it. (79), (91) */
 static void add_facts(struct time_op *o, const struct priced *p, const struct time_place *at)
 {
     o->launches = decode_launches(p);
-    o->ops_weight = o->bits > 0 ? decode_ops_weight(p, o->bits) : 0;
+    if (o->bits > 0) {
+        const double touched = o->cost.weight_bytes * 8 / o->bits / (at->rows * at->cols);
+        o->ops_weight = decode_ops_weight(p, o->bits);
+        if (o->kind == OP_EXPERT_MATMUL)
+            o->host_s = unit_expert_s(p, o->bits, at->n_tok) * touched;
+        stage(o, decode_staged_bytes(p, o->math, o->bits));
+    }
     if (o->kind != OP_ATTENTION)
         return;
     o->heads = o->cost.flop / 2;

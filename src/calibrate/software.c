@@ -122,6 +122,7 @@ static void subject_pass(struct subject *x, const struct model *m)
     if (w) {
         x->c[1].math = roofs_math(&x->p.roofs, &product);
         x->c[1].bits = 8 * (double)w->bytes / ((double)w->rows * (double)w->cols);
+        snprintf(x->p.type, sizeof x->p.type, "%s", dtype_name(w->type));
     }
     x->pass = (struct work_pass){ .phase = PHASE_PREFILL, .times = 1, .n_tok = PROMPT, .n_seq = 1, .c = x->c, .n = w ? 2 : 1 };
     x->p.pass = &x->pass;

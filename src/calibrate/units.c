@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const char *unit_name(enum unit u)
 {
@@ -194,6 +195,7 @@ enum {
     MMQ_EXPERTS = 5250,     /* and those of all experts in one kernel: 13199 (May 2025) */
     RDNA_WMMA_MMQ = 7200,   /* ROCm multiplies quantized weights on RDNA's WMMA: 17576 (December 2025) */
     RDNA_WMMA_ATTEND = 7700, /* and attends there: 18481 (January 2026) */
+    SYCL_EXPERTS = 8830,     /* SYCL has one kernel for all experts of a token, of some types: 21920 (April 2026) */
 };
 enum { MMVQ_MOST = 8, MMQ_DOT_MOST = 64 }; /* tokens of the kernels of few tokens: MMVQ_MAX_BATCH_SIZE, MMQ_MAX_BATCH_SIZE */
 enum { QUANTIZED = 12 };                   /* bits of a weight below which it is */
@@ -286,17 +288,26 @@ double unit_padding(const struct priced *p, double n_tok, double n_matrix)
 /*
  * Where no kernel takes all experts of a layer, the host waits for the router's choice, and then copies, converts, multiplies and
  * converts back for one expert after the other: four launches on an empty queue. CUDA and ROCm do so with weights of 16 bits, and did
- * with quantized ones; SYCL does. Source: llama.cpp's ggml_cuda_mul_mat_id and ggml_sycl_mul_mat_id.
+ * with quantized ones; SYCL does, and for one token too where its kernel for that lacks the type. Source: llama.cpp's ggml_cuda_mul_mat_id and ggml_sycl_mul_mat_id.
  */
 static const double expert_s = 4 * 10e-6;
+
+/* SYCL's kernel for the experts of one token has the types of K and those before, neither grids nor FP4. */
+static bool sycl_fuses(const struct priced *p, double bits)
+{
+    return bits < QUANTIZED && strncasecmp(p->type, "IQ", 2) != 0 && !strstr(p->type, "FP4") && since(p, SYCL_EXPERTS);
+}
 
 double unit_expert_s(const struct priced *p, double bits, double n_tok)
 {
     const char *id = p->stack->id;
     const bool cuda_like = strcmp(id, "llama.cpp-cuda") == 0 || strcmp(id, "llama.cpp-rocm") == 0;
+    const bool sycl = strcmp(id, "llama.cpp-sycl") == 0;
+    if (n_tok <= 1 && sycl)
+        return sycl_fuses(p, bits) ? 0 : expert_s;
     if (n_tok <= MMVQ_MOST)
         return 0;
-    if (strcmp(id, "llama.cpp-sycl") == 0 || (cuda_like && (bits >= QUANTIZED || !since(p, MMQ_EXPERTS))))
+    if (sycl || (cuda_like && (bits >= QUANTIZED || !since(p, MMQ_EXPERTS))))
         return expert_s;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 static const struct stack cuda = { "llama.cpp-cuda", STACK_LLAMA_CPP, 512, true },
+                          sycl = { "llama.cpp-sycl", STACK_LLAMA_CPP, 512, false },
                           vulkan = { "llama.cpp-vulkan", STACK_LLAMA_CPP, 512, false }, vllm = { "vllm", STACK_SERVER, 8192, true },
                           eager = { "transformers", STACK_PYTORCH, 0, false }, on_cpu = { "llama.cpp-cpu", STACK_CPU, 512, false };
 
@@ -48,6 +49,11 @@ static void test_old(void **state)
     assert_false(decode_walks(&f.p));
 }
 
+static bool near(double got, double want)
+{
+    return fabs(got / want - 1) < 2e-3;
+}
+
 static double ops(const char *hardware, enum hw_kind kind, const struct stack *s, const char *quant, const char *date, double bits)
 {
     struct fixture f;
@@ -84,6 +90,35 @@ static void test_launches(void **state)
     assert_string_equal(decode_vendor(row(&f, "AMD EPYC", HW_CPU, &on_cpu, "F16", ""), vendor, sizeof vendor), "CPU");
 }
 
+/* SYCL writes BF16 weights as FP32 first; F16 and quantized ones it reads as they are, and so do others. */
+static void test_staged(void **state)
+{
+    struct fixture f;
+    (void)state;
+    row(&f, "Intel Arc Pro B70", HW_GPU, &sycl, "BF16", "2026-05");
+    assert_true(decode_staged_bytes(&f.p, MATH_BF16, 16) == 4);
+    assert_true(decode_staged_bytes(&f.p, MATH_FP16, 16) == 0);
+    assert_true(decode_staged_bytes(&f.p, MATH_BF16, 8.5) == 0);
+    row(&f, "Intel Arc Pro B70", HW_GPU, &vulkan, "BF16", "2026-05");
+    assert_true(decode_staged_bytes(&f.p, MATH_BF16, 16) == 0);
+}
+
+/* A refined op of a step: 1e6 BF16 weights are read (2 MB), written (4 MB) and read. */
+static void test_staged_step(void **state)
+{
+    struct fixture f;
+    struct time_op o = { .kind = OP_MATMUL, .math = MATH_BF16, .count = 1, .bits = 16, .cost = { .weight_bytes = 2e6 } };
+    const struct time_place at = { .phase = PHASE_DECODE, .n_tok = 1, .pass_tok = 1, .n_seq = 1, .rows = 1000, .cols = 1000 };
+    (void)state;
+    fitted_refine(row(&f, "Intel Arc Pro B70", HW_GPU, &sycl, "BF16", "2026-05"), &at, true, &o);
+    assert_true(near(o.staged_bytes, 6e6) && near(o.cost.weight_bytes, 4e6) && near(o.bits, 32));
+    /* Four experts of 1000 x 1000, each started by itself: 160 us of the host. */
+    o = (struct time_op){ .kind = OP_EXPERT_MATMUL, .math = MATH_FP16, .count = 1, .bits = 4, .cost = { .weight_bytes = 2e6 } };
+    snprintf(f.p.type, sizeof f.p.type, "MXFP4");
+    fitted_refine(&f.p, &at, true, &o);
+    assert_true(near(o.host_s, 160e-6));
+}
+
 /* A machine of 1 TB/s and 20 TFLOP/s in FP32: 1e13 multiply-adds a second; FP16 100 TFLOP/s. */
 static struct roofs machine(void)
 {
@@ -109,11 +144,6 @@ static double seconds(const struct time_op *o, const double *slot)
     struct time_features f = { .sequential = 1 };
     time_add(&f, &r, o);
     return exp(time_ln_seconds(&f, slot));
-}
-
-static bool near(double got, double want)
-{
-    return fabs(got / want - 1) < 2e-3;
 }
 
 static void test_time(void **state)
@@ -164,7 +194,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_old),  cmocka_unit_test(test_ops),   cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_time), cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_time), cmocka_unit_test(test_kinds), cmocka_unit_test(test_staged),
+        cmocka_unit_test(test_staged_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

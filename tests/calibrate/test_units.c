@@ -127,6 +127,19 @@ static void test_experts(void **state)
     assert_near(unit_expert_s(&r->p, 4.5, 512), 40e-6, 1e-9);
     struct row *vulkan = on("AMD RX 9070 XT", "consumer GPU", 48.7, 194.6, 389, "llama.cpp (Vulkan)", "", "");
     assert_true(unit_expert_s(&vulkan->p, 16, 512) == 0);
+    /* SYCL: a kernel for all experts of one token since April 2026, of some types; of a prompt's none. */
+    struct row *sycl = on("Intel Arc Pro B70", "workstation GPU", 22.9, 184, 367, "llama.cpp (sycl)", "build 74d6248f7 (9039)", "");
+    snprintf(sycl->p.type, sizeof sycl->p.type, "Q4_K_M");
+    assert_true(unit_expert_s(&sycl->p, 4.8, 1) == 0);
+    assert_near(unit_expert_s(&sycl->p, 4.8, 512), 40e-6, 1e-9);
+    assert_near(unit_expert_s(&sycl->p, 16, 1), 40e-6, 1e-9);
+    snprintf(sycl->p.type, sizeof sycl->p.type, "MXFP4");
+    assert_near(unit_expert_s(&sycl->p, 4.25, 1), 40e-6, 1e-9);
+    snprintf(sycl->p.type, sizeof sycl->p.type, "IQ4_XS");
+    assert_near(unit_expert_s(&sycl->p, 4.25, 1), 40e-6, 1e-9);
+    snprintf(sycl->p.type, sizeof sycl->p.type, "Q4_K_M");
+    sycl->m.date = "2026-01";
+    assert_near(unit_expert_s(&sycl->p, 4.8, 1), 40e-6, 1e-9);
 }
 
 /* 48 tokens are two tiles of 32; 100 on 4 experts leave half a tile unused on each: (100 + 4 * 16) / 100. */
