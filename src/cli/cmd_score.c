@@ -125,10 +125,9 @@ static const char *what_of(const struct measurement *m)
 
 static json_t *row_json(const struct scored *s)
 {
-    char reason[512], id[64];
+    char reason[512];
     const struct measurement *m = s->p->m;
-    snprintf(id, sizeof id, "%.60s", m->id);
-    return json_pack("{s:o,s:I,s:o,s:s,s:o,s:s,s:o,s:s,s:s,s:i,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "id", json_text(id), "line",
+    return json_pack("{s:o,s:I,s:o,s:s,s:o,s:s,s:o,s:s,s:s,s:i,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "id", json_text(m->id), "line",
                      (json_int_t)m->line, "hardware", json_text(m->hardware), "profile", s->p->machine->profile, "class",
                      json_text(s->p->machine->class_name), "engine", s->p->stack->id, "model", json_text(m->model), "preset",
                      s->p->preset, "type", s->p->type, "n_devices", m->n_devices, "phase", what_of(m), "unit",

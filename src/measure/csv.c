@@ -239,6 +239,8 @@ int csv_error(const struct csv *c, size_t row, int column, struct error *err, co
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    for (char *p = text; *p; p++) /* a field's own line breaks and escapes */
+        *p = (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
     return error_set(err, ERROR_INPUT, "%s: line %u, column %u (%s): %s", c->name, f->line, f->column,
                      column < 0 ? "?" : c->header[column].s, text);
 }

@@ -177,6 +177,8 @@ const char *model_alias(const char *model);
 double model_active_params(const char *model);
 /* "8x7B" or "70B" -> 70e9 (products multiplied); NaN: not said. */
 double model_named_params(const char *model);
+/* "8x7B" -> 8; NaN: not said. */
+double model_named_experts(const char *model);
 /* The name of the profile of a machine where the profiles' own names do not say; "" when none. */
 const char *hardware_alias(const char *hardware);
 

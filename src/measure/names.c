@@ -70,11 +70,16 @@ static const struct {
     { "llama-bench", "llama.cpp" },
     { "koboldcpp", "llama.cpp" },
     { "lm studio", "llama.cpp" },
+    { "lmstudio", "llama.cpp" },
+    { "llamafile", "llama.cpp" },
+    { "gpt4all", "llama.cpp" },
+    { "ramalama", "llama.cpp" },
     { "rapid-mlx", "mlx" },
     { "mlx", "mlx" },
     { "calm", "calm" },
     { "gpt-fast", "gpt-fast" },
     { "exllama", "exllama" },
+    { "tabbyapi", "exllama" },
     { "mlc", "mlc" },
     { "tinychat", "tinychat" },
     { "vllm", "vllm" },
@@ -113,7 +118,8 @@ static const struct {
 } backends[] = {
     { "vulkan", "llama.cpp-vulkan" }, { "radv", "llama.cpp-vulkan" }, { "rocm", "llama.cpp-rocm" },
     { "hip", "llama.cpp-rocm" },      { "sycl", "llama.cpp-sycl" },   { "metal", "llama.cpp-metal" },
-    { "cuda", "llama.cpp-cuda" },     { "cpu", "llama.cpp-cpu" },     { "blas", "llama.cpp-cpu" },
+    { "cuda", "llama.cpp-cuda" },     { "cublas", "llama.cpp-cuda" }, { "opencl", "llama.cpp" },
+    { "clblast", "llama.cpp" },       { "cpu", "llama.cpp-cpu" },     { "blas", "llama.cpp-cpu" },
 };
 
 /* What its builds use by default on such a machine. */
@@ -192,7 +198,9 @@ static const struct {
     { "q4_k_xl", "Q4_K_M", 0 },    { "q5_k_xl", "Q5_K_M", 0 },   { "q6_k_xl", "Q6_K", 0 },
     { "q8_k_xl", "Q8_0", 0 },      { "q3_k_xl", "Q3_K_L", 0 },   { "q2_k_xl", "Q2_K", 0 },
     { "q4_k", "Q4_K_M", 0 },       { "q5_k", "Q5_K_M", 0 },      { "q3_k", "Q3_K_M", 0 },
-    { "q2_k_l", "Q2_K", 0 },       { "iq1_s", "Q2_K", 1.56 },    { "iq1_m", "Q2_K", 1.75 },
+    { "q2_k_l", "Q2_K", 0 },       { "q4_k_l", "Q4_K_M", 0 },    { "q5_k_l", "Q5_K_M", 0 },
+    { "q6_k_l", "Q6_K", 0 },       { "mxfp4_moe", "MXFP4_MOE", 0 }, { "fp8 e4m3", "FP8", 0 },
+    { "iq1_s", "Q2_K", 1.56 },    { "iq1_m", "Q2_K", 1.75 },
     { "iq2_xxs", "Q2_K", 2.06 },   { "iq2_xs", "Q2_K", 2.31 },   { "iq2_s", "Q2_K", 2.5 },
     { "iq2_m", "Q2_K", 2.7 },      { "iq3_xxs", "Q3_K_S", 3.06 }, { "iq3_xs", "Q3_K_S", 3.3 },
     { "iq3_s", "Q3_K_S", 3.44 },   { "iq3_m", "Q3_K_S", 3.66 },  { "tq1_0", "Q2_K", 1.69 },
@@ -421,20 +429,46 @@ double model_active_params(const char *model)
     return NAN;
 }
 
+/* "8x7B" at s: the copies, and the parameters of one; NaN: not that. */
+static double copies_at(const char *s, double *each)
+{
+    char *x;
+    const char *end;
+    const double copies = strtod(s, &x);
+    *each = (*x == 'x' || *x == 'X') ? size_at(x + 1, &end) : NAN;
+    return *each > 0 ? copies : NAN;
+}
+
+/* May a number begin at p? */
+static bool begins_number(const char *model, const char *p)
+{
+    return isdigit((unsigned char)*p) && (p == model || !(isalnum((unsigned char)p[-1]) || p[-1] == '.'));
+}
+
+double model_named_experts(const char *model)
+{
+    double each;
+    for (const char *p = model; *p; p++) {
+        const double copies = begins_number(model, p) ? copies_at(p, &each) : NAN;
+        if (copies > 0)
+            return copies;
+    }
+    return NAN;
+}
+
 double model_named_params(const char *model)
 {
     const char *end;
     for (const char *p = model; *p; p++) {
-        char *x;
-        if (!isdigit((unsigned char)*p) || (p > model && (isalnum((unsigned char)p[-1]) || p[-1] == '.')))
+        double each;
+        if (!begins_number(model, p))
             continue;
-        double v = size_at(p, &end);
+        const double v = size_at(p, &end);
         if (v > 0)
             return v;
-        const double copies = strtod(p, &x);
-        v = (*x == 'x' || *x == 'X') ? size_at(x + 1, &end) : NAN;
-        if (v > 0)
-            return copies * v;
+        const double copies = copies_at(p, &each);
+        if (copies > 0)
+            return copies * each;
     }
     return NAN;
 }

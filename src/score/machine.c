@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /*
  * The classes of hardware.csv and roofcast's own kinds. balance: FLOP of 16 bits (CPUs: of 32) a byte of memory, where a file
@@ -51,7 +52,7 @@ const char *machine_class(const struct hwprofile *h)
 static size_t class_row(const char *name)
 {
     for (size_t i = 0; i < ARRAY_LEN(classes); i++)
-        if (strcmp(classes[i].name, name) == 0)
+        if (strcasecmp(classes[i].name, name) == 0)
             return i;
     return 2; /* nothing said: as a data center's GPU */
 }
@@ -95,6 +96,7 @@ static json_t *profile_json(const struct measure_hw *g, enum hw_kind kind, doubl
 static int from_row(struct machine *out, const struct measure_hw *g, struct error *err)
 {
     const size_t row = class_row(g->class_name);
+    snprintf(out->class_name, sizeof out->class_name, "%s", g->class_name);
     if (!(g->bytes_s > 0)) {
         snprintf(out->reason, sizeof out->reason, "no profile of \"%.80s\", and --hardware has no bandwidth for it", g->hardware);
         return 0;
@@ -110,7 +112,6 @@ static int from_row(struct machine *out, const struct measure_hw *g, struct erro
     else
         snprintf(out->reason, sizeof out->reason, "%.250s", e.msg);
     free(text);
-    snprintf(out->class_name, sizeof out->class_name, "%s", g->class_name);
     return 0;
 }
 
@@ -124,8 +125,11 @@ static void prefer(struct machine *out, struct hw_value *have, double given, con
     if (!(given > 0) || (have->value > 0 && fabs(given / have->value - 1) <= TOLERANCE))
         return;
     const size_t n = strlen(out->note);
+    const bool bytes = have == &out->h.mem_bw;
+    const double scale = bytes ? 1e9 : 1e12;
     if (have->value > 0)
-        snprintf(out->note + n, sizeof out->note - n, "%s%s %.4g as in --hardware, not %.4g", n ? "; " : "", what, given, have->value);
+        snprintf(out->note + n, sizeof out->note - n, "%s%s %.4g %s as in --hardware, not %.4g", n ? "; " : "", what, given / scale,
+                 bytes ? "GB/s" : have == &out->h.peak[MATH_INT8] ? "TOP/s" : "TFLOP/s", have->value / scale);
     have->value = given;
     snprintf(have->source, sizeof have->source, "--hardware");
 }

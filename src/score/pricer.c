@@ -111,12 +111,25 @@ static void describe(struct priced *out, const struct subject *s)
     out->guesses |= s->guesses;
 }
 
+/*
+ * Products in 8 or 4 bits on a machine without such units: programs widen to 16 bits there (vLLM runs FP8, NVFP4 and W8A8
+ * checkpoints so), and so is what nobody says the peak of. predict refuses these, since there somebody can be asked.
+ */
+static void widen_missing(struct roofs *r)
+{
+    static const enum math narrow[] = { MATH_FP8, MATH_INT8, MATH_FP4, MATH_INT4 }, wide[] = { MATH_BF16, MATH_FP16, MATH_FP32 };
+    for (size_t i = 0; i < ARRAY_LEN(narrow); i++)
+        for (size_t k = 0; k < ARRAY_LEN(wide) && !(r->peak[narrow[i]].flop_s > 0); k++)
+            r->peak[narrow[i]] = r->peak[wide[k]];
+}
+
 static int init_roofs(struct priced *out, const struct measurement *m, struct error *err)
 {
     const struct predict_options o = { .weights_bytes = NAN, .n_threads = m->n_threads };
     struct error e = { 0 };
     if (roofs_init(&out->roofs, &out->machine->h, &o, &e) != 0)
         return no_price(out, "%.250s", e.msg);
+    widen_missing(&out->roofs);
     out->roofs.link_bytes_s = out->machine->link_bytes_s;
     out->roofs.link_latency_s = out->machine->link_latency_s;
     return interrupt_check(err);
@@ -153,6 +166,17 @@ static void cache_types(struct priced *out, const struct subject *s)
     out->type_v = o.type_v;
 }
 
+static void say_widened(struct priced *out)
+{
+    for (size_t i = 0; i < out->n_pass && !out->roofs.cpu; i++)
+        for (size_t k = 0; k < out->pass[i].n; k++) {
+            const struct work_class *w = &out->pass[i].c[k];
+            if (w->rows > 0 && !(out->machine->h.peak[w->math].value > 0) && out->roofs.peak[w->math].flop_s > 0 &&
+                !out->roofs.peak[w->math].derived)
+                out->guesses |= GUESS_PEAK;
+        }
+}
+
 static int price_model(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err)
 {
     const struct subject *s = pricer_subject(p, m, out->stack, err);
@@ -162,7 +186,9 @@ static int price_model(struct pricer *p, const struct measurement *m, struct pri
         return no_price(out, "%.250s", s->reason);
     describe(out, s);
     cache_types(out, s);
-    return m->kind == MEASURE_RATE ? price_rate(out, m, s, err) : price_serving(out, m, s, err);
+    const int rc = m->kind == MEASURE_RATE ? price_rate(out, m, s, err) : price_serving(out, m, s, err);
+    say_widened(out);
+    return rc;
 }
 
 /* Kernels depend on the model's kind, as far as its name is known. */

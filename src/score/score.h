@@ -69,7 +69,7 @@ enum guess {
 struct machine {
     char hardware[128];   /* as the file names it */
     char profile[64];     /* "": none, the row of --hardware alone */
-    char class_name[32];  /* as hardware.csv prints it */
+    char class_name[64];  /* as hardware.csv prints it */
     struct hwprofile h;
     bool loaded;
     unsigned guesses;     /* GUESS_PEAK, ... */

@@ -23,6 +23,8 @@ static const struct likely experts[] = {
 };
 enum { LIKELY_VOCAB = 128256, LIKELY_USED = 8, LIKELY_MULTIPLE = 256, LIKELY_HEAD = 128, LIKELY_KV = 8 };
 static const double LIKELY_ACTIVE = 0.1; /* of a mixture of experts that says nothing */
+/* Of "8x7B": two of the copies, and what they share (Mixtral 8x7B 12.9 of 46.7e9, 8x22B 39 of 141e9). */
+static const double LIKELY_VISITED = 2, LIKELY_SHARED = 1.1;
 static const double LIKELY_CACHED = 0.25; /* layers with a cache, of hybrids: every fourth (Qwen3-Next, Qwen3.5) */
 
 static const struct likely *nearest(const struct likely *l, size_t n, double params)
@@ -104,15 +106,31 @@ static int load_likely(struct subject *s, const char *name, const struct guess_d
 
 /* ---- parameters ------------------------------------------------------------------------------------------ */
 
-/* Of the row, of the name, or of the bytes and bits. */
-static double params_of(const struct measurement *m, double bits)
+/* Bits of a weight of that type, tables and all, in a model of common size; NaN: no such type. */
+static double type_bits(const char *type)
+{
+    struct guess_dims d = { .params = 8e9, .active = NAN };
+    struct subject probe;
+    struct error e = { 0 };
+    likely_dense(&d);
+    if (load_likely(&probe, "probe", &d, type, &e) != 0)
+        return NAN;
+    const double bits = 8 * (double)probe.m.weight_bytes / (double)probe.m.n_params;
+    model_free(&probe.m);
+    return bits;
+}
+
+/* Of the row, of the name, or of the bytes and bits: those of the type's name, or the type's. */
+static double params_of(const struct measurement *m, double bits, const char *type)
 {
     if (m->params_b > 0)
         return m->params_b * 1e9;
     const double named = model_named_params(m->model);
     if (named > 0)
         return named;
-    return m->weight_gib > 0 && bits > 0 ? m->weight_gib * 0x1p30 * 8 / bits : NAN;
+    if (!(m->weight_gib > 0))
+        return NAN;
+    return m->weight_gib * 0x1p30 * 8 / (bits > 0 ? bits : type_bits(type));
 }
 
 /* How far a preset's parameters may be from the row's: another vocabulary, tables counted twice or not. */
@@ -213,12 +231,13 @@ static int load_model(struct subject *s, const struct measurement *row, const ch
 {
     if (s->preset[0])
         return model_load(&s->m, s->preset, type, err);
-    struct guess_dims d = { .params = params_of(row, s->bits), .active = model_active_params(row->model) };
+    struct guess_dims d = { .params = params_of(row, s->bits, type), .active = model_active_params(row->model) };
     s->guesses |= GUESS_MODEL;
     if (!(d.params > 5e7 && d.params < 2e13))
         return error_set(err, ERROR_INPUT, "no preset of \"%.64s\", and neither parameters nor bytes of its weights", row->model);
-    if (isnan(d.active) && (row->tags & TAG_MOE)) {
-        d.active = LIKELY_ACTIVE * d.params;
+    const double copies = model_named_experts(row->model);
+    if (isnan(d.active) && (copies > LIKELY_VISITED || (row->tags & TAG_MOE))) {
+        d.active = d.params * (copies > LIKELY_VISITED ? LIKELY_SHARED * LIKELY_VISITED / copies : LIKELY_ACTIVE);
         s->guesses |= GUESS_ACTIVE;
     }
     const bool moe = d.active > 0 && d.active < 0.9 * d.params;
@@ -265,8 +284,15 @@ static int load_typed(struct subject *s, const struct measurement *row, const st
 /* A type that says how experts alone are stored, of what is published so. */
 static struct quant_name quant_of(const struct measurement *row, const struct stack *stack, const char *preset)
 {
-    struct quant_name q = quant_find(row->quant, stack);
     const bool gguf = stack->family == STACK_LLAMA_CPP || stack->family == STACK_IK || stack->family == STACK_CPU;
+    const double bits = row->weight_gib * 0x1p30 * 8 / (row->params_b * 1e9);
+    const bool said = *row->quant || (gguf && bits > 3 && bits < 6.5); /* what most people run is about that */
+    struct quant_name q = quant_find(row->quant, stack);
+    if (!said && bits > 0) { /* the bytes say what the name does not */
+        char text[32];
+        snprintf(text, sizeof text, "%.2fbpw", bits);
+        q = quant_find(text, stack);
+    }
     if (strncmp(preset, "gpt-oss", 7) == 0 && !gguf)
         q = (struct quant_name){ "MXFP4_EXPERTS", NAN, true };
     else if (strncmp(preset, "gpt-oss", 7) == 0 && !*row->quant)

@@ -9,7 +9,7 @@ run score "$f/throughput.csv" --hardware "$f/hardware.csv" -o json && has '"grou
     has '"group": "class=consumer GPU,phase=decode"' && has '"group": "hardware=Example Accelerator X1,phase=prefill"'
 ok $? "groups of one key, of two, of three"
 is "7 1 7" "$(figure rows) $(figure n_unpriced) $(figure n_rows)" "rows with and without a price"
-has '"note": "bandwidth 5.04e+11 as in --hardware, not 1.008e+12'
+has '"note": "bandwidth 504 GB/s as in --hardware, not 1008'
 ok $? "where the file and the profile differ the file wins, and the row says so"
 has 'unpriced: no profile of \\"Example Box Y2\\"'
 ok $? "a machine nobody knows is a reason, not an error"

@@ -104,6 +104,7 @@ static void test_throughput_refuses(void **state)
     refuse_throughput("h,m,decode,1,1,,", "line 2, column 16 (tokens_per_s)");
     refuse_throughput("h,m,decode,1,1,-3,", "line 2, column 16 (tokens_per_s)");
     refuse_throughput("h,m,dekode,1,1,3,", "line 2, column 5 (phase): expected prefill, decode or serving, found \"dekode\"");
+    refuse_throughput("h,m,\"de\n\x1b[x\",1,1,3,", "line 2, column 5 (phase): expected prefill, decode or serving, found \"de??[x\"");
     refuse_throughput("h,m,decode,1.5,1,3,", "line 2, column 12 (n_devices): expected a whole number");
     refuse_throughput(",m,decode,1,1,3,", "line 2, column 1 (hardware)");
     struct measurements l;
@@ -250,6 +251,8 @@ static void test_names(void **state)
         { "llama.cpp", "X [CPU]", "llama.cpp-cpu" },     { "ollama or llama.cpp", "?", "ollama" },
         { "ik_llama.cpp", "?", "ik_llama.cpp" },         { "mlx-lm 0.28.2", "Apple M4", "mlx" },
         { "trtllm", "h100_sxm", "tensorrt-llm" },        { "Something new", "?", "other" },
+        { "LMStudio 0.3", "Apple M4", "llama.cpp-metal" }, { "llama.cpp (cuBLAS)", "?", "llama.cpp-cuda" },
+        { "llama.cpp (CLBlast)", "?", "llama.cpp" },     { "llama.cpp (OpenBLAS)", "?", "llama.cpp-cpu" },
     };
     for (size_t i = 0; i < ARRAY_LEN(stacks); i++)
         assert_string_equal(stack_find(stacks[i].engine, stacks[i].hardware)->id, stacks[i].id);
@@ -259,6 +262,7 @@ static void test_names(void **state)
     assert_true(quant_find("EXL2-4.0bpw", mlx).bits == 4);
     assert_string_equal(quant_find("UD-Q4_K_XL", cpp).type, "Q4_K_M");
     assert_string_equal(quant_find("IQ4_XS (custom)", cpp).type, "iq4_xs");
+    assert_string_equal(quant_find("Q6_K_L", cpp).type, "Q6_K");
     assert_string_equal(quant_find("", cpp).type, "Q4_K_M");
     assert_false(quant_find("", cpp).known);
     assert_string_equal(model_alias("deepseek-ai/DeepSeek-R1"), "deepseek-v3");
@@ -277,6 +281,8 @@ static void test_sizes_in_names(void **state)
     assert_true(model_named_params("Llama-3.1-70B") == 70e9);
     assert_true(model_named_params("Mixtral-8x7B-v0.1") == 56e9);
     assert_true(model_named_params("Qwen2.5-0.5B") == 0.5e9);
+    assert_true(model_named_experts("Mixtral-8x7B-v0.1") == 8 && model_named_experts("Foo-12x3B-A2B") == 12);
+    assert_true(isnan(model_named_experts("Llama-3.1-70B")) && isnan(model_named_experts("x8x7B")));
     assert_true(isnan(model_named_params("phi-4")));
 }
 

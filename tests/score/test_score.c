@@ -127,6 +127,80 @@ static void test_guessed_models(void **state)
     unload(&x);
 }
 
+/* Rows that say little are priced from what they say: bytes and type, parameters and bytes, copies in a name. */
+static void test_sparse_rows(void **state)
+{
+    (void)state;
+    struct rows x;
+    struct priced p;
+    struct error err = { 0 };
+    load(&x, "throughput.csv", true);
+    struct measurement m = x.l.row[0];
+    m.model = "Unheard of";
+    m.params_b = NAN;
+    m.weight_gib = 4;
+    m.quant = "Q4_0";
+    assert_ok(price_row(x.pricer, &m, &p, &err), err);
+    assert_string_equal(p.reason, "");
+    assert_near(p.model_bytes, 4 * 0x1p30, 0.02);
+    assert_near(p.n_params, 4 * 0x1p30 * 8 / 4.5, 0.1);
+    priced_free(&p);
+    m.engine = "vLLM";
+    m.params_b = 13;
+    m.quant = "";
+    assert_ok(price_row(x.pricer, &m, &p, &err), err);
+    assert_near(p.model_bytes, 4 * 0x1p30, 0.02);
+    assert_true(p.guesses & GUESS_QUANT && !(p.guesses & GUESS_WEIGHT));
+    priced_free(&p);
+    m.model = "Unheard-of-8x7B";
+    m.params_b = 46.7;
+    m.weight_gib = NAN;
+    m.quant = "BF16";
+    assert_ok(price_row(x.pricer, &m, &p, &err), err);
+    assert_true(p.moe && p.guesses & GUESS_ACTIVE);
+    assert_near(p.n_active, 12.9e9, 0.15);
+    priced_free(&p);
+    unload(&x);
+}
+
+/* Types whose units a machine lacks are widened: the row is priced, and says so. */
+static void test_missing_units(void **state)
+{
+    (void)state;
+    static const char csv[] = "hardware,class,mem_bw_gbs_per_device,fp16_bf16_tflops_dense\nPlain GPU,consumer GPU,500,100\n"
+                              "No memory,iGPU,,5\n";
+    static const char *const types[] = { "W8A8", "FP8", "NVFP4", "W4A8KV4" };
+    struct rows x;
+    struct measure_hws hws;
+    struct priced p;
+    struct error err = { 0 };
+    load(&x, "throughput.csv", false);
+    assert_ok(measure_hws_parse(&hws, "hw.csv", csv, strlen(csv), &err), err);
+    struct pricer *pricer = pricer_new(&hws, &err);
+    struct measurement m = x.l.row[0];
+    m.hardware = "Plain GPU";
+    m.model = "llama-3-8b";
+    m.params_b = m.weight_gib = NAN;
+    m.engine = "vLLM";
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        m.quant = types[i];
+        assert_ok(price_row(pricer, &m, &p, &err), err);
+        assert_string_equal(p.reason, "");
+        for (size_t k = 0; k < p.pass[0].n; k++)
+            assert_true(p.roofs.peak[p.pass[0].c[k].math].flop_s > 0);
+        assert_true(p.guesses & GUESS_PEAK);
+        priced_free(&p);
+    }
+    m.hardware = "No memory"; /* no price, but of its class */
+    assert_ok(price_row(pricer, &m, &p, &err), err);
+    assert_non_null(strstr(p.reason, "no bandwidth"));
+    assert_string_equal(p.machine->class_name, "iGPU");
+    priced_free(&p);
+    pricer_free(pricer);
+    measure_hws_free(&hws);
+    unload(&x);
+}
+
 static void test_ops_and_exchanges(void **state)
 {
     (void)state;
@@ -419,7 +493,7 @@ int main(void)
     hwprofile_set_dirs(data_dirs());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines),  cmocka_unit_test(test_guessed_models),
-        cmocka_unit_test(test_small_kernels),
+        cmocka_unit_test(test_small_kernels),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_missing_units),
         cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
         cmocka_unit_test(test_anchors), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
     };
