@@ -17,8 +17,8 @@ enum {
     BENCH_OUT = 1 << 16, /* results that a thread has room for */
     BENCH_HEAD_DIM = 128,
     BENCH_KEYS = 4096,
-    BENCH_FEW_KEYS = 64,   /* a tile of them; and more, to see what a key costs in a cache */
-    BENCH_MORE_KEYS = 512,
+    BENCH_FEW_KEYS = 128,   /* from memory: how a call begins there */
+    BENCH_CACHED_KEYS = 512,
 };
 
 /* A thread's own, on lines of its own. */
@@ -89,8 +89,9 @@ bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
 bool bench_load(struct kernel_bench *b, struct kernel_job *j, unsigned cpu_flags);
 bool bench_embed(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok);
 bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head, int head_dim);
-/* A call that sees few keys, in a cache: what it costs beyond its keys. */
-bool bench_attention_call(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head, int head_dim, int n_key);
+/* A call that sees few keys, from memory or in a cache: what it costs beyond its keys. */
+bool bench_attention_call(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head, int head_dim, int n_key,
+                          bool memory);
 /* i from 0; false: past the last one. */
 bool bench_vector(struct kernel_bench *b, struct kernel_job *j, size_t i, int n_tok);
 bool bench_barrier(struct kernel_bench *b, struct kernel_job *j);

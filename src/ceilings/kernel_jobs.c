@@ -297,7 +297,7 @@ static void add(struct planning *p, const struct kernel_job *made, bool there)
     *j = *made;
     p->b->n_job++;
     job->data = j;
-    job->weight = j->level == DRAM || strncmp(j->op, "matvec", 6) == 0 ? 1 : 0.3; /* what stays in the caches settles soon */
+    job->weight = (j->level == DRAM && strcmp(j->kind, "kernel") == 0) || strncmp(j->op, "matvec", 6) == 0 ? 1 : 0.3; /* what stays in the caches settles soon */
     snprintf(job->what, sizeof job->what, "%s %s", j->op, j->dtype);
 }
 
@@ -333,16 +333,14 @@ static void add_type(struct planning *p, enum dtype t, const struct scope *s)
     add(p, &j, s->rest && bench_embed(p->b, &j, t, 1));
 }
 
-/* Rows against many keys from memory; and calls that see few, in a cache: one token at two places of a line, a prompt as it begins. */
+/* Rows against many keys from memory; and calls that see few: of one token as they begin there, and in a cache; a prompt, whose keys
+ * were just stored, in a cache alone. */
 static void add_attention(struct planning *p, enum dtype t, const int *q, int dim)
 {
-    const int few[] = { q[0] == 1 ? BENCH_FEW_KEYS : q[0], q[0] == 1 ? BENCH_MORE_KEYS : 0 };
-    struct kernel_job j = { .b = p->b };
+    struct kernel_job j = { .b = p->b }, few = { .b = p->b }, cached = { .b = p->b };
     add(p, &j, bench_attention(p->b, &j, t, q[0], q[1], dim));
-    for (size_t i = 0; i < ARRAY_LEN(few); i++) {
-        struct kernel_job call = { .b = p->b };
-        add(p, &call, few[i] > 0 && bench_attention_call(p->b, &call, t, q[0], q[1], dim, few[i]));
-    }
+    add(p, &few, q[0] == 1 && bench_attention_call(p->b, &few, t, 1, q[1], dim, BENCH_FEW_KEYS, true));
+    add(p, &cached, bench_attention_call(p->b, &cached, t, q[0], q[1], dim, q[0] == 1 ? BENCH_CACHED_KEYS : q[0], false));
 }
 
 static void add_rest(struct planning *p, const struct scope *s)

@@ -65,14 +65,17 @@ bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t,
     return true;
 }
 
-bool bench_attention_call(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head, int head_dim, int n_key)
+bool bench_attention_call(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head, int head_dim, int n_key,
+                          bool memory)
 {
-    if (b->level_bytes[1] == 0 || n_key < n_query || !bench_attention(b, j, t, n_query, n_head, head_dim))
+    if ((!memory && b->level_bytes[1] == 0) || n_key < n_query || !bench_attention(b, j, t, n_query, n_head, head_dim))
         return false;
     j->kind = "latency";
-    j->level = 1;
     j->n_key = (uint32_t)n_key;
-    j->footprint_bytes = 2.0 * n_key * (double)j->row_bytes;
+    if (!memory) {
+        j->level = 1;
+        j->footprint_bytes = 2.0 * n_key * (double)j->row_bytes;
+    }
     j->unit = "s";
     j->amount = 1;
     describe_attention(j);

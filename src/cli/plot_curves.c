@@ -527,19 +527,64 @@ static void dodge(struct curve_chart *c)
             c->series[i].point[k].x += ((double)i - (double)(c->n_series - 1) / 2) * fmin(0.16, 0.6 / (double)c->n_series);
 }
 
+/* Series of a level and number of tokens, and how many types have a point in it. */
+struct kernel_series {
+    const char *level;
+    int n_tok, n_type;
+};
+enum { MAX_KERNEL_SERIES = 64 };
+
+static size_t list_series(struct kernel_series *s, const struct hwprofile *h, const struct kernel_pick *p)
+{
+    size_t n = 0;
+    for (size_t i = ARRAY_LEN(levels); i-- > 0;)
+        for (size_t k = 0; k < h->n_ceiling; k++) {
+            const struct ceiling *r = &h->ceiling[k];
+            size_t at = 0;
+            if (!kernel_fits(r, p) || strcmp(r->level, levels[i]) != 0)
+                continue;
+            while (at < n && (strcmp(s[at].level, levels[i]) != 0 || s[at].n_tok != r->n_tok))
+                at++;
+            if (at == n && n < MAX_KERNEL_SERIES)
+                s[n++] = (struct kernel_series){ levels[i], r->n_tok, 0 };
+            if (at < n)
+                s[at].n_type++;
+        }
+    return n;
+}
+
+static int by_level_and_tokens(const void *a, const void *b)
+{
+    const struct kernel_series *x = a, *y = b;
+    const int level = strcmp(x->level, y->level);
+    return level ? (*x->level == 'D' ? -1 : *y->level == 'D' ? 1 : -level) : (x->n_tok > y->n_tok) - (x->n_tok < y->n_tok);
+}
+
+/* As many as there are colours: the rest, those that fewest types have, is named. */
+static size_t drop_series(struct kernel_series *s, size_t n, struct strbuf *notes)
+{
+    for (bool first = true; n > MAX_SERIES; first = false) {
+        size_t least = 0;
+        for (size_t i = 1; i < n; i++)
+            least = s[i].n_type < s[least].n_type ? i : least;
+        strbuf_addf(notes, "%s%d", first ? "more numbers of tokens than colours, not drawn: " : ", ", s[least].n_tok);
+        memmove(&s[least], &s[least + 1], (--n - least) * sizeof *s);
+        if (n == MAX_SERIES)
+            strbuf_adds(notes, "\n");
+    }
+    return n;
+}
+
 static int chart_kernels(struct curve_chart *c, struct kernel_pick *p, const struct hwprofile *h, const struct plot_options *o,
                          struct strbuf *notes, struct error *err)
 {
+    struct kernel_series s[MAX_KERNEL_SERIES];
     int rc = pick_kernels(p, h, o, err);
-    for (size_t i = ARRAY_LEN(levels); i-- > 0 && rc == 0;)
-        for (int n_tok = 0; n_tok <= 4096 && rc == 0; n_tok++) {
-            if (c->n_series == MAX_SERIES) {
-                strbuf_adds(notes, "more numbers of tokens than colours: the rest is not drawn\n");
-                n_tok = 4096;
-            } else {
-                rc = add_kernels(c, h, p, levels[i], n_tok, err);
-            }
-        }
+    size_t n = rc == 0 ? list_series(s, h, p) : 0;
+    qsort(s, n, sizeof *s, by_level_and_tokens);
+    n = drop_series(s, n, notes);
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = add_kernels(c, h, p, s[i].level, s[i].n_tok, err);
     if (rc != 0)
         return -1;
     char what[64], detail[64];

@@ -90,9 +90,9 @@ static int print(const struct hwprofile *a, const struct hwprofile *b, json_t *r
     if (rc != 0 || (fmt != REPORT_TABLE && fmt != REPORT_MD))
         return rc;
     printf("\nA: %s (%s)\nB: %s (%s)\n", a->path, noise_text(ta, sizeof ta, a), b->path, noise_text(tb, sizeof tb, b));
-    printf("%d of %d ceilings agree within their intervals: the profiles %s%s\n", n->n_agree, n->n,
-           strcmp(verdict, "noisy") == 0 ? "differ, but the machine was noisy" : verdict,
-           n->n_only ? " in what both have" : "");
+    const bool noisy = strcmp(verdict, "noisy") == 0;
+    printf("%d of %d ceilings agree within their intervals: the profiles %s%s%s\n", n->n_agree, n->n, noisy ? "differ" : verdict,
+           n->n_only ? " in what both have" : "", noisy ? ", but the machine was noisy" : "");
     if (n->most > 0)
         printf("Farthest apart: %s, by %.1f %%\n", n->name, 100 * expm1(n->most));
     return 0;

@@ -21,29 +21,21 @@ static double pairs_of(const struct ceiling *c)
     return c->n_tok * (c->n_key - (c->n_query - 1) / 2.0);
 }
 
-/* The same call with more keys; NULL: none. */
-static const struct ceiling *with_more_keys(const struct hwprofile *h, const struct kernel_roof *k, const struct ceiling *few)
-{
-    for (size_t i = 0; i < h->n_ceiling; i++) {
-        const struct ceiling *c = &h->ceiling[i];
-        if (is_call(c, k, few->n_threads) && c->n_tok == few->n_tok && c->n_query == few->n_query && c->n_key > few->n_key)
-            return c;
-    }
-    return NULL;
-}
-
 /* Seconds of a pair, on one thread of the n that the rate is of. */
 static double pair_of_rate(const struct kernel_roof *k, double rows, int n_threads)
 {
     return 4.0 * k->head_dim * n_threads / kernel_roof_rate(k, rows);
 }
 
-/* Beyond its pairs: by another call like it, or by what pairs cost where there are many of them. */
-static double call_cost(const struct hwprofile *h, const struct kernel_roof *k, const struct ceiling *c)
+/*
+ * Beyond its pairs. Rates were measured by calls, too: with the o that is asked for, t = o + pairs s and the rate's T = o + PAIRS s,
+ * so o = (t - pairs T / PAIRS) / (1 - pairs / PAIRS).
+ */
+static double call_cost(const struct kernel_roof *k, const struct ceiling *c)
 {
-    const struct ceiling *more = with_more_keys(h, k, c);
-    const double pair = more ? (more->value - c->value) / (pairs_of(more) - pairs_of(c)) : pair_of_rate(k, c->n_tok, c->n_threads);
-    return fmax(0, c->value - pairs_of(c) * fmax(0, pair));
+    enum { KEYS = 4096 }; /* of such a call (61) */
+    const double pairs = pairs_of(c), part = pairs / (c->n_tok * (KEYS - (c->n_query - 1) / 2.0));
+    return part < 1 ? fmax(0, (c->value - pairs * pair_of_rate(k, c->n_tok, c->n_threads)) / (1 - part)) : 0;
 }
 
 static void add_call(struct kernel_roof *k, double rows, double s)
@@ -53,7 +45,7 @@ static void add_call(struct kernel_roof *k, double rows, double s)
         return;
     while (i > 0 && k->call_rows[i - 1] > rows)
         i--;
-    if (i > 0 && k->call_rows[i - 1] == rows) /* with fewer keys it is surer */
+    if (i > 0 && k->call_rows[i - 1] == rows)
         return;
     memmove(&k->call_rows[i + 1], &k->call_rows[i], (k->n_call - i) * sizeof k->call_rows[0]);
     memmove(&k->call_s[i + 1], &k->call_s[i], (k->n_call - i) * sizeof k->call_s[0]);
@@ -67,8 +59,9 @@ void attention_roofs_load(struct kernel_roofs *k, const struct hwprofile *h)
     for (size_t i = 0; i < k->n; i++)
         for (size_t j = 0; k->roof[i].op == KERNEL_ATTENTION && k->roof[i].n > 0 && j < h->n_ceiling; j++) {
             const struct ceiling *c = &h->ceiling[j];
-            if (is_call(c, &k->roof[i], k->n_threads) && (c->n_query > 1 || with_more_keys(h, &k->roof[i], c)))
-                add_call(&k->roof[i], c->n_tok, call_cost(h, &k->roof[i], c));
+            /* One token's keys come from memory, a prompt's first ones were just stored. */
+            if (is_call(c, &k->roof[i], k->n_threads) && (c->n_query > 1) == (strcmp(c->level, "DRAM") != 0))
+                add_call(&k->roof[i], c->n_tok, call_cost(&k->roof[i], c));
         }
 }
 

@@ -6,6 +6,11 @@
 
 /* ---- what a kernel that walks memory would reach from a cache, and memory with loads alone -------------------------------- */
 
+static bool in_memory(const struct ceiling *c)
+{
+    return strcmp(c->level, "DRAM") == 0;
+}
+
 static bool is_kernel(const struct ceiling *c, const char *op, const struct ceiling *like)
 {
     return strcmp(c->kind, "kernel") == 0 && strcmp(c->op, op) == 0 && strcmp(c->dtype, like->dtype) == 0 &&
@@ -33,7 +38,7 @@ static double attention_cached(const struct hwprofile *h, const struct ceiling *
         const struct ceiling *k = &h->ceiling[i];
         if (strcmp(k->kind, "latency") == 0 && strcmp(k->op, "attention") == 0 && strcmp(k->dtype, c->dtype) == 0 &&
             k->n_threads == c->n_threads && k->n_tok == c->n_tok && k->head_dim == c->head_dim && k->n_query == 1 && k->value > 0 &&
-            (!best || k->n_key > best->n_key))
+            !in_memory(k) && (!best || k->n_key > best->n_key))
             best = k;
     }
     if (!best || !t)
@@ -103,11 +108,6 @@ static double memory_part(const struct hwprofile *h, const struct ceiling *c)
         return 0;
     const double most = 16 * c->n_tok * bytes_s / dtype_bits(t->id), part = fmin(1, c->value / most);
     return part * part * part * part;
-}
-
-static bool in_memory(const struct ceiling *c)
-{
-    return strcmp(c->level, "DRAM") == 0;
 }
 
 /* Its rate when memory gives m times and the core k times what they did. */
