@@ -3,6 +3,7 @@
 #define CALIBRATE_EFFECTS_H
 
 #include "calibrate/calibrate.h"
+#include "calibrate/facts.h"
 #include "roofline/timing.h"
 
 /* What rows have in common, or not. */
@@ -36,6 +37,7 @@ extern const char *const fitted_kind_names[FITTED_KIND_COUNT]; /* "rate" "decode
 /* A row as the fit sees it. */
 struct fitted_row {
     enum fitted_kind kind;   /* of the fit it is for */
+    struct facts facts;      /* of its engine and machine */
     struct time_features f;  /* f.before: wait, or NULL; a row is not copied */
     struct time_features wait;
     char dim[DIM_COUNT][64]; /* "": has none */
@@ -58,12 +60,12 @@ struct effect_prior {
 /* Those of a server's latencies: to the first token, or of each after it. */
 const struct effect_prior *serving_priors(bool first, size_t *n);
 /* What a server's latency is made of (84); wait: room for what is before it. And what joins its devices. */
-void serving_features(struct time_features *f, struct time_features *wait, const struct priced *p);
+void serving_features(struct time_features *f, struct time_features *wait, const struct facts *x);
 const char *serving_link(const struct priced *p);
 /* What the engine does for an op, beside what every engine must: *o as it is costed, changed. decode: in a fit of decode steps. */
-void fitted_refine(const struct priced *p, const struct time_place *at, bool decode, struct time_op *o);
+void fitted_refine(const struct facts *x, const struct time_place *at, bool decode, struct time_op *o);
 /* The ops of `times` such passes, added to f. native: products are computed in the type of the weights. */
-void fitted_add_pass(struct time_features *f, const struct priced *p, const struct work_pass *w, double times, bool native);
+void fitted_add_pass(struct time_features *f, const struct facts *x, const struct work_pass *w, double times, bool native);
 
 /* Which constants hold for a row, as far as its features say: below TIME_CASES (timing.h). */
 unsigned fitted_case(const struct time_features *f);

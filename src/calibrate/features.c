@@ -53,57 +53,57 @@ static void stage(struct time_op *o, double bytes)
 }
 
 /* What runs an op, and what passes through memory for that. (81) */
-static void choose_units(struct time_op *o, const struct priced *p, const struct time_place *at)
+static void choose_units(struct time_op *o, const struct facts *x, const struct time_place *at)
 {
-    if (p->m->kind != MEASURE_RATE || o->n_comm > 0)
+    if (x->p->m->kind != MEASURE_RATE || o->n_comm > 0)
         return;
     if (o->bits > 0) {
         const double bits = o->bits, weights = o->cost.weight_bytes * 8 / bits;
-        const struct unit_use u = unit_of_product(p, o->math, bits, at->n_tok);
+        const struct unit_use u = unit_of_product(x, o->math, bits, at->n_tok);
         o->flop_s = u.flop_s;
         stage(o, u.staged_bytes);
         if (o->kind != OP_EXPERT_MATMUL) {
-            o->flop_s /= unit_padding(p, at->n_tok, 1);
+            o->flop_s /= unit_padding(x, at->n_tok, 1);
             return;
         }
         const double touched = weights / (at->rows * at->cols);
-        o->host_s = unit_expert_s(p, bits, at->n_tok) * touched;
-        o->flop_s /= unit_padding(p, o->cost.flop / (2 * at->rows * at->cols), touched);
+        o->host_s = unit_expert_s(x, bits, at->n_tok) * touched;
+        o->flop_s /= unit_padding(x, o->cost.flop / (2 * at->rows * at->cols), touched);
     } else if (o->kind == OP_ATTENTION && at->phase == PHASE_PREFILL) { /* a step's is bound by memory */
-        const struct unit_use u = unit_of_attention(p, at->n_tok);
+        const struct unit_use u = unit_of_attention(x, at->n_tok);
         o->flop_s = u.flop_s;
         o->staged_bytes = u.staged_bytes * at->n_head * at->pass_tok * (at->n_past + at->pass_tok / fmax(at->n_seq, 1));
     }
 }
 
 /* Of a decode step, what its engine does for it. (79), (91) */
-static void add_facts(struct time_op *o, const struct priced *p, const struct time_place *at)
+static void add_facts(struct time_op *o, const struct facts *x, const struct time_place *at)
 {
-    o->launches = decode_launches(p);
+    o->launches = x->launches;
     if (o->bits > 0) {
         const double touched = o->cost.weight_bytes * 8 / o->bits / (at->rows * at->cols);
-        o->ops_weight = decode_ops_weight(p, o->bits);
+        o->ops_weight = decode_ops_weight(x, o->bits);
         if (o->kind == OP_EXPERT_MATMUL)
-            o->host_s = unit_expert_s(p, o->bits, at->n_tok) * touched;
-        stage(o, decode_staged_bytes(p, o->math, o->bits));
+            o->host_s = unit_expert_s(x, o->bits, at->n_tok) * touched;
+        stage(o, decode_staged_bytes(x, o->math, o->bits));
     }
     if (o->kind != OP_ATTENTION)
         return;
     o->heads = o->cost.flop / 2;
-    o->walked = decode_walks(p) ? at->n_past + 1 : 0;
+    o->walked = x->walks ? at->n_past + 1 : 0;
 }
 
-void fitted_refine(const struct priced *p, const struct time_place *at, bool decode, struct time_op *o)
+void fitted_refine(const struct facts *x, const struct time_place *at, bool decode, struct time_op *o)
 {
-    if (p->m->kind == MEASURE_OP)
+    if (x->p->m->kind == MEASURE_OP)
         o->ops_weight = 1; /* a library's product of 16-bit numbers */
     if (decode)
-        add_facts(o, p, at);
+        add_facts(o, x, at);
     else
-        choose_units(o, p, at);
+        choose_units(o, x, at);
 }
 
-void fitted_add_pass(struct time_features *f, const struct priced *p, const struct work_pass *w, double times, bool native)
+void fitted_add_pass(struct time_features *f, const struct facts *x, const struct work_pass *w, double times, bool native)
 {
     for (size_t i = 0; i < w->n; i++) {
         const struct work_class *c = &w->c[i];
@@ -111,8 +111,8 @@ void fitted_add_pass(struct time_features *f, const struct priced *p, const stru
         struct time_op o = { .kind = c->kind, .math = c->math, .count = c->count * times, .key = time_key(c->rows, c->cols, c->bits),
                              .bits = native ? 0 : c->bits, .cost = c->cost, .n_comm = c->n_comm,
                              .link_bytes = c->cost.link_bytes, .blocks = c->kernel ? &c->blocks : NULL };
-        fitted_refine(p, &at, f->decode, &o);
-        time_add(f, &p->roofs, &o);
+        fitted_refine(x, &at, f->decode, &o);
+        time_add(f, &x->p->roofs, &o);
     }
     f->n_pass += times;
 }
@@ -183,11 +183,11 @@ static void features(struct fitted_row *r, const struct priced *p)
     *f = (struct time_features){ .sequential = 1, .pipelined = 1, .prompt = p->m->phase == MEASURE_PREFILL,
                                 .decode = r->kind == FITTED_DECODE, .deep = p->context > TIME_DEEP };
     if (p->m->kind == MEASURE_SERVING) {
-        serving_features(f, &r->wait, p);
+        serving_features(f, &r->wait, &r->facts);
         return;
     }
     for (size_t i = 0; i < p->n_pass; i++)
-        fitted_add_pass(f, p, &p->pass[i], p->pass[i].times, false);
+        fitted_add_pass(f, &r->facts, &p->pass[i], p->pass[i].times, false);
     if (p->m->kind == MEASURE_OP)
         f->n_pass = 0; /* a kernel alone */
     if (p->m->kind == MEASURE_ALL_REDUCE)
@@ -197,16 +197,6 @@ static void features(struct fitted_row *r, const struct priced *p)
 }
 
 /* ---- its dimensions ----------------------------------------------------------------------- */
-
-static void vendor_class(char *out, size_t size, const struct priced *p)
-{
-    char vendor[32] = "";
-    const char *hw = p->machine->hardware;
-    snprintf(vendor, sizeof vendor, "%.*s", (int)strcspn(hw, " "), hw);
-    if (p->machine->h.vendor[0] && strcmp(p->machine->h.vendor, "?") != 0)
-        snprintf(vendor, sizeof vendor, "%s", p->machine->h.vendor);
-    snprintf(out, size, "%.24s %.32s", vendor, p->machine->class_name);
-}
 
 static void generation(char *out, size_t size, const struct priced *p)
 {
@@ -230,23 +220,24 @@ static void units(struct fitted_row *r, const struct priced *p)
             const struct work_class *c = &p->pass[i].c[k];
             const double flop = p->pass[i].times * c->count * c->cost.flop;
             if (c->kind == OP_ATTENTION)
-                snprintf(r->dim[DIM_ATTEND], sizeof r->dim[0], "%s", unit_name(unit_of_attention(p, c->n_tok).unit));
+                snprintf(r->dim[DIM_ATTEND], sizeof r->dim[0], "%s", unit_name(unit_of_attention(&r->facts, c->n_tok).unit));
             if (!(c->bits > 0) || flop <= most)
                 continue;
             most = flop;
-            snprintf(r->dim[DIM_UNIT], sizeof r->dim[0], "%s", unit_name(unit_of_product(p, c->math, c->bits, c->n_tok).unit));
+            snprintf(r->dim[DIM_UNIT], sizeof r->dim[0], "%s", unit_name(unit_of_product(&r->facts, c->math, c->bits, c->n_tok).unit));
         }
 }
 
 static void dimensions(struct fitted_row *r, const struct priced *p)
 {
-    char vendor[32];
+    const char *vendor = r->facts.cpu ? "CPU" : r->facts.vendor; /* of processors whose memory it is, not who made them, says what loads reach */
+    const char *era = r->facts.old ? " before 2024-08" : "";
     const bool op = p->m->kind == MEASURE_OP || p->m->kind == MEASURE_ALL_REDUCE;
     snprintf(r->dim[DIM_ALL], sizeof r->dim[0], "all");
-    vendor_class(r->dim[DIM_CLASS], sizeof r->dim[0], p);
+    snprintf(r->dim[DIM_CLASS], sizeof r->dim[0], "%.24s %.32s", r->facts.vendor, p->machine->class_name);
     units(r, p);
     if (r->dim[DIM_UNIT][0] && p->bits_weight > 0)
-        snprintf(r->dim[DIM_PRODUCT], sizeof r->dim[0], "%.24s%s %.10s %d bits", p->stack->id, decode_is_old(p) ? " before 2024-08" : "",
+        snprintf(r->dim[DIM_PRODUCT], sizeof r->dim[0], "%.24s%s %.10s %d bits", p->stack->id, era,
                  r->dim[DIM_UNIT], type_bits(p->bits_weight));
     if (r->dim[DIM_ATTEND][0])
         snprintf(r->dim[DIM_KERNEL], sizeof r->dim[0], "%.40s %.16s", p->stack->id, r->dim[DIM_ATTEND]);
@@ -265,15 +256,15 @@ static void dimensions(struct fitted_row *r, const struct priced *p)
         if (strcmp(p->m->mode, "disagg") == 0)
             snprintf(r->dim[DIM_MODE], sizeof r->dim[0], "%s", p->m->mode);
     }
-    snprintf(r->dim[DIM_VENDOR], sizeof r->dim[0], "%s", decode_vendor(p, vendor, sizeof vendor));
-    snprintf(r->dim[DIM_KIND], sizeof r->dim[0], "%s", p->machine->h.kind == HW_CPU ? "CPU" : "GPU");
+    snprintf(r->dim[DIM_VENDOR], sizeof r->dim[0], "%s", vendor);
+    snprintf(r->dim[DIM_KIND], sizeof r->dim[0], "%s", r->facts.cpu ? "CPU" : "GPU");
     snprintf(r->dim[DIM_PAIR], sizeof r->dim[0], "%.30s %.31s", p->stack->id, vendor);
-    if (decode_is_old(p))
-        snprintf(r->dim[DIM_ERA], sizeof r->dim[0], "%.40s before 2024-08", p->stack->id);
+    if (r->facts.old)
+        snprintf(r->dim[DIM_ERA], sizeof r->dim[0], "%.40s%s", p->stack->id, era);
     if (p->bits_weight > 0)
         snprintf(r->dim[DIM_TYPE], sizeof r->dim[0], "%d bits", type_bits(p->bits_weight));
     if (p->bits_weight > 0)
-        snprintf(r->dim[DIM_FORMAT], sizeof r->dim[0], "%.36s%s %d bits", p->stack->id, decode_is_old(p) ? " before 2024-08" : "",
+        snprintf(r->dim[DIM_FORMAT], sizeof r->dim[0], "%.36s%s %d bits", p->stack->id, era,
                  type_bits(p->bits_weight));
 }
 
@@ -315,7 +306,7 @@ static void set_case(struct fitted_row *out, const struct priced *p, unsigned wh
     out->experts = which & TIME_CASE_EXPERTS;
     out->devices = which & TIME_CASE_DEVICES;
     out->deep = which & TIME_CASE_DEEP;
-    out->walks = out->kind == FITTED_DECODE && decode_walks(p);
+    out->walks = out->kind == FITTED_DECODE && out->facts.walks;
     out->request = (p->m->tags & TAG_E2E) || p->m->phase == MEASURE_REQUEST || p->m->metric == METRIC_TTFT;
     dimensions(out, p);
 }
@@ -323,6 +314,7 @@ static void set_case(struct fitted_row *out, const struct priced *p, unsigned wh
 static void row_start(struct fitted_row *out, const struct priced *p, enum fitted_kind kind)
 {
     *out = (struct fitted_row){ .kind = kind, .sigma = row_sigma(p) };
+    facts_init(&out->facts, p);
     out->kernel = p->m->kind == MEASURE_OP;
     out->tick_s = p->m->tick_s;
     out->serving = p->m->kind == MEASURE_SERVING;

@@ -16,6 +16,8 @@ libcalibrate_a_SOURCES = \
   %D%/spread.c \
   %D%/known.c \
   %D%/held_out.c \
+  %D%/facts.h \
+  %D%/facts.c \
   %D%/units.h \
   %D%/units.c \
   %D%/decode.h \

@@ -64,21 +64,23 @@ const char *serving_link(const struct priced *p)
 
 /* A step and what the prompts of newcomers add to it: of n sequences of a group that take `out` steps each, n / out join a
  * step, where the same devices process prompts. */
-static void add_step(struct time_features *f, const struct priced *p, double times)
+static void add_step(struct time_features *f, const struct facts *x, double times)
 {
+    const struct priced *p = x->p;
     const double n = p->batch / fmax(p->layout.dp, 1), joining = strcmp(p->m->mode, "disagg") != 0 ? n / fmax(p->out, 1) : 0;
     for (size_t i = 0; i < p->n_pass; i++) {
         const struct work_pass *w = &p->pass[i];
-        fitted_add_pass(f, p, w, times * w->times * (w->phase == PHASE_DECODE ? 1 : joining), true);
+        fitted_add_pass(f, x, w, times * w->times * (w->phase == PHASE_DECODE ? 1 : joining), true);
     }
     f->n_seq += times * n;
 }
 
-static void add_prompt(struct time_features *f, const struct priced *p)
+static void add_prompt(struct time_features *f, const struct facts *x)
 {
+    const struct priced *p = x->p;
     for (size_t i = 0; i < p->n_pass; i++)
         if (p->pass[i].phase == PHASE_PREFILL)
-            fitted_add_pass(f, p, &p->pass[i], p->pass[i].times, true);
+            fitted_add_pass(f, x, &p->pass[i], p->pass[i].times, true);
 }
 
 static void cross_network(struct time_features *f, const struct priced *p)
@@ -90,28 +92,30 @@ static void cross_network(struct time_features *f, const struct priced *p)
 }
 
 /* More users than run: each waits until as many answers are done as are before it. (84) */
-static void add_wait(struct time_features *f, struct time_features *wait, const struct priced *p)
+static void add_wait(struct time_features *f, struct time_features *wait, const struct facts *x)
 {
+    const struct priced *p = x->p;
     const double copies = p->m->decode.workers > 0 ? p->m->decode.workers : 1, more = p->n_users / copies / p->batch - 1;
     if (!(more > 0) || (strcmp(p->m->mode, "disagg") == 0 && p->m->decode.workers == 0)) /* more copies, most likely */
         return;
     *wait = (struct time_features){ .sequential = 1, .one_step = true };
-    add_step(wait, p, more * p->out);
+    add_step(wait, x, more * p->out);
     wait->n_pass = wait->n_seq = 0; /* what a request costs beside its passes is in the other part */
     cross_network(wait, p);
     f->before = wait;
 }
 
-void serving_features(struct time_features *f, struct time_features *wait, const struct priced *p)
+void serving_features(struct time_features *f, struct time_features *wait, const struct facts *x)
 {
+    const struct priced *p = x->p;
     const double copies = p->m->prefill.workers > 0 ? p->m->prefill.workers : 1, dp = fmax(p->m->prefill.dp, 1);
     f->one_step = true;
     if (p->m->metric == METRIC_TTFT) {
-        add_prompt(f, p);
+        add_prompt(f, x);
         f->n_queue = fmax(0, fmin(p->n_users / copies, p->batch) / dp - 1);
-        add_wait(f, wait, p);
+        add_wait(f, wait, x);
     } else {
-        add_step(f, p, 1);
+        add_step(f, x, 1);
     }
     cross_network(f, p);
 }

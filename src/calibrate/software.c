@@ -103,6 +103,7 @@ struct subject {
     struct measurement m;
     struct machine machine;
     struct priced p;
+    struct facts facts;
     struct work_class c[2]; /* most of a prompt's arithmetic: says which units that runs on */
     struct work_pass pass;
 };
@@ -155,6 +156,7 @@ static int subject_init(struct subject *x, const struct software *s, const struc
     if (roofs_init(&x->p.roofs, h, &o, err) != 0)
         return -1;
     subject_pass(x, m);
+    facts_init(&x->facts, &x->p);
     return 0;
 }
 
@@ -186,7 +188,7 @@ static enum time_basis basis_of(const struct software *s, const struct hwprofile
 
 static void refine(const void *what, const struct time_place *at, bool decode, struct time_op *o)
 {
-    fitted_refine(&((const struct subject *)what)->p, at, decode, o);
+    fitted_refine(&((const struct subject *)what)->facts, at, decode, o);
 }
 
 /* Subjects live as long as the software: predictions point to them. */

@@ -1,7 +1,5 @@
 #include "calibrate/units.h"
-#include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -12,139 +10,21 @@ const char *unit_name(enum unit u)
     return names[u];
 }
 
-/* ---- the engine's age ------------------------------------------------------------------------------- */
-
-/* llama.cpp's newest build at the beginning of a month. Source: its release tags. */
-static const struct {
-    int year, month, build;
-} tags[] = {
-    { 2023, 6, 600 },   { 2023, 9, 1150 },  { 2023, 12, 1590 }, { 2024, 3, 2300 },  { 2024, 6, 3100 }, { 2024, 8, 3500 },
-    { 2024, 10, 3850 }, { 2024, 12, 4230 }, { 2025, 2, 4600 },  { 2025, 4, 5020 },  { 2025, 6, 5560 }, { 2025, 8, 6060 },
-    { 2025, 10, 6660 }, { 2025, 12, 7210 }, { 2026, 2, 7900 },  { 2026, 4, 8600 },  { 2026, 6, 9400 },
-};
-
-/* From a month on. */
-static int build_of(int year, int month)
+static double peak(const struct facts *f, enum math m)
 {
-    int build = 1;
-    for (size_t i = 0; i < ARRAY_LEN(tags); i++)
-        if (year > tags[i].year || (year == tags[i].year && month >= tags[i].month))
-            build = tags[i].build;
-    return build;
+    const double flop_s = f->p->roofs.peak[m].flop_s;
+    return flop_s > 0 ? flop_s : 0;
 }
 
-/* "May 2024" -> 5; "2024-05" -> 5; a year alone: its middle. */
-static int month_of(const char *date, const char *year)
+/* Of products that add in 16 bits. */
+static double fp16_sums_peak(const struct facts *f)
 {
-    static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    if (year[4] == '-' && isdigit((unsigned char)year[5]))
-        return atoi(year + 5);
-    if (year - date >= 4) {
-        const char word[4] = { year[-4], year[-3], year[-2], 0 };
-        const char *at = strstr(names, word);
-        if (at && year[-1] == ' ')
-            return (int)(at - names) / 3 + 1;
-    }
-    return 6;
+    return (f->half_sums ? 2 : 1) * peak(f, MATH_FP16);
 }
 
-int unit_build(const struct measurement *m)
+static struct unit_use vector_unit(const struct facts *f)
 {
-    const char *paren = strstr(m->date, "build ") ? strchr(m->date, '(') : NULL;
-    if (paren && atoi(paren + 1) > 0)
-        return atoi(paren + 1);
-    for (const char *b = m->date; *b; b++)
-        if (*b == 'b' && (b == m->date || !isalnum((unsigned char)b[-1])) && strspn(b + 1, "0123456789") == 4)
-            return atoi(b + 1);
-    for (const char *y = m->date; (y = strstr(y, "20")) != NULL; y++)
-        if (strspn(y, "0123456789") == 4 && (y == m->date || !isalnum((unsigned char)y[-1])))
-            return build_of(atoi(y), month_of(m->date, y));
-    return 0;
-}
-
-static bool since(const struct priced *p, int build)
-{
-    const int b = unit_build(p->m);
-    return b == 0 || b >= build; /* nothing said: of today */
-}
-
-/* ---- the machine ------------------------------------------------------------------------------------- */
-
-enum maker { NVIDIA, AMD, INTEL, APPLE, OTHER };
-
-static enum maker maker_of(const struct priced *p)
-{
-    static const char *const names[] = { [NVIDIA] = "NVIDIA", [AMD] = "AMD", [INTEL] = "Intel", [APPLE] = "Apple" };
-    for (int i = 0; i < OTHER; i++)
-        if (strcmp(p->machine->h.vendor, names[i]) == 0 || strncmp(p->machine->hardware, names[i], strlen(names[i])) == 0)
-            return (enum maker)i;
-    return OTHER;
-}
-
-/* The machine's own figure; 0 where it has none, also where a roof borrows another type's. */
-static double own_peak(const struct priced *p, enum math m)
-{
-    const struct peak *q = &p->roofs.peak[m];
-    return q->flop_s > 0 && !q->derived ? q->flop_s : 0;
-}
-
-static double peak(const struct priced *p, enum math m)
-{
-    return p->roofs.peak[m].flop_s > 0 ? p->roofs.peak[m].flop_s : 0;
-}
-
-static bool named(const struct priced *p, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strstr(p->machine->hardware, words[i]) || strstr(p->machine->h.name, words[i]))
-            return true;
-    return false;
-}
-
-/* Generations of AMD without matrix units: before RDNA3, and before CDNA. */
-static bool amd_before_matrix(const struct priced *p)
-{
-    static const char *const words[] = { "RX 4", "RX 5", "RX 6", "Vega", "Radeon VII", "W5", "W6", "680M", "660M", "MI25", "MI50", "MI60" };
-    return named(p, words, ARRAY_LEN(words));
-}
-
-/* Tensor cores are twice or more the vector units (P100 and GTX 16 have FP16 at twice the rate, and none); XMX eight times. */
-static bool has_matrix(const struct priced *p)
-{
-    static const char *const without[] = { "GTX", "P100", "P40", "P4 ", "Tesla M", "Quadro P" };
-    const double fp16 = own_peak(p, MATH_FP16), fp32 = own_peak(p, MATH_FP32);
-    switch (maker_of(p)) {
-    case NVIDIA:
-        return !named(p, without, ARRAY_LEN(without)) && (fp16 > 1.5 * fp32 || strstr(p->machine->hardware, "RTX"));
-    case AMD:
-        return !amd_before_matrix(p) && fp16 > 1.5 * fp32;
-    case INTEL:
-        return fp16 > 3 * fp32;
-    case APPLE:
-        return false;
-    case OTHER:
-        break;
-    }
-    return fp16 > 1.5 * fp32;
-}
-
-/*
- * With 16-bit sums GeForce cards multiply twice as fast as with 32-bit ones, which is what their 16-bit figure is for: 4 times
- * the vector units' rate since Ampere, 8 times on Turing. Other cards lose nothing with 32-bit sums. Source: whitepapers of
- * GA102 (table 3), AD102 (table 2), TU102 (table 1).
- */
-static double fp16_sums_peak(const struct priced *p)
-{
-    static const char *const turing[] = { "RTX 20", "TITAN RTX" };
-    const double fp16 = peak(p, MATH_FP16), fp32 = own_peak(p, MATH_FP32);
-    const bool geforce = maker_of(p) == NVIDIA && strcmp(p->machine->class_name, "consumer GPU") == 0;
-    const double full = (named(p, turing, ARRAY_LEN(turing)) ? 8 : 4) * fp32;
-    return geforce && fp16 < 0.75 * full ? 2 * fp16 : fp16;
-}
-
-static struct unit_use vector_unit(const struct priced *p)
-{
-    return (struct unit_use){ .unit = UNIT_VECTOR, .flop_s = peak(p, MATH_FP32) };
+    return (struct unit_use){ .unit = UNIT_VECTOR, .flop_s = peak(f, MATH_FP32) };
 }
 
 /*
@@ -160,24 +40,24 @@ static double with_scales(double flop_s, double vector_flop_s)
     return 2 * BLOCK / (2 * BLOCK / flop_s + 2 * scale_ops / vector_flop_s);
 }
 
-/* RDNA3's figure of FP32 counts two instructions a cycle, which few are: of these none. Source: RDNA3 ISA guide, 7.6 (VOPD). */
-static double lanes_flop_s(const struct priced *p)
+/* Lanes that take an instruction a cycle. */
+static double lanes_flop_s(const struct facts *f)
 {
-    return peak(p, MATH_FP32) / (maker_of(p) == AMD && !amd_before_matrix(p) ? 2 : 1);
+    return peak(f, MATH_FP32) / (f->two_issue ? 2 : 1);
 }
 
 /* dp4a: four products for a lane's one, since Pascal, Vega 20 and RDNA2. */
-static struct unit_use dot_unit(const struct priced *p)
+static struct unit_use dot_unit(const struct facts *f)
 {
-    const double v = lanes_flop_s(p);
+    const double v = lanes_flop_s(f);
     return (struct unit_use){ .unit = UNIT_DOT, .flop_s = with_scales(4 * v, v) };
 }
 
 /* Units of 8 bits as the machine states them; else twice as fast as those of 16. */
-static struct unit_use integer_unit(const struct priced *p)
+static struct unit_use integer_unit(const struct facts *f)
 {
-    const double own = own_peak(p, MATH_INT8), v = lanes_flop_s(p);
-    return (struct unit_use){ .unit = UNIT_INTEGER, .flop_s = with_scales(own > 0 ? own : 2 * peak(p, MATH_FP16), v) };
+    const double own = facts_peak(f, MATH_INT8), v = lanes_flop_s(f);
+    return (struct unit_use){ .unit = UNIT_INTEGER, .flop_s = with_scales(own > 0 ? own : 2 * peak(f, MATH_FP16), v) };
 }
 
 static struct unit_use matrix_unit(double flop_s)
@@ -201,52 +81,52 @@ enum { MMVQ_MOST = 8, MMQ_DOT_MOST = 64 }; /* tokens of the kernels of few token
 enum { QUANTIZED = 12 };                   /* bits of a weight below which it is */
 static const double staged_half = 2, staged_float = 4; /* bytes of an operand */
 
-static struct unit_use cuda(const struct priced *p, enum math math, double bits, double n_tok)
+static struct unit_use cuda(const struct facts *f, enum math math, double bits, double n_tok)
 {
-    if (!has_matrix(p))
-        return bits < QUANTIZED ? dot_unit(p) : vector_unit(p);
+    if (!f->has_matrix)
+        return bits < QUANTIZED ? dot_unit(f) : vector_unit(f);
     if (bits >= QUANTIZED)
-        return bits > 24 ? vector_unit(p) : matrix_unit(math == MATH_BF16 ? peak(p, MATH_BF16) : fp16_sums_peak(p));
+        return bits > 24 ? vector_unit(f) : matrix_unit(math == MATH_BF16 ? peak(f, MATH_BF16) : fp16_sums_peak(f));
     if (n_tok <= MMVQ_MOST)
-        return dot_unit(p);
-    if (since(p, MMQ_TENSOR))
-        return integer_unit(p);
+        return dot_unit(f);
+    if (facts_since(f, MMQ_TENSOR))
+        return integer_unit(f);
     if (n_tok <= MMQ_DOT_MOST)
-        return dot_unit(p);
-    struct unit_use u = matrix_unit(fp16_sums_peak(p));
+        return dot_unit(f);
+    struct unit_use u = matrix_unit(fp16_sums_peak(f));
     u.staged_bytes = staged_half;
     return u;
 }
 
-static struct unit_use rocm(const struct priced *p, enum math math, double bits, double n_tok)
+static struct unit_use rocm(const struct facts *f, enum math math, double bits, double n_tok)
 {
-    if (bits < QUANTIZED && n_tok > MMVQ_MOST && has_matrix(p) && since(p, RDNA_WMMA_MMQ))
-        return integer_unit(p);
+    if (bits < QUANTIZED && n_tok > MMVQ_MOST && f->has_matrix && facts_since(f, RDNA_WMMA_MMQ))
+        return integer_unit(f);
     if (bits < QUANTIZED)
-        return dot_unit(p);
+        return dot_unit(f);
     if (bits > 24)
-        return vector_unit(p);
-    if (!has_matrix(p)) /* packed FP16 */
-        return (struct unit_use){ .unit = UNIT_VECTOR, .flop_s = fmax(peak(p, MATH_FP16), peak(p, MATH_FP32)) };
-    return matrix_unit(peak(p, math));
+        return vector_unit(f);
+    if (!f->has_matrix) /* packed FP16 */
+        return (struct unit_use){ .unit = UNIT_VECTOR, .flop_s = fmax(peak(f, MATH_FP16), peak(f, MATH_FP32)) };
+    return matrix_unit(peak(f, math));
 }
 
-static struct unit_use vulkan(const struct priced *p, enum math math, double bits)
+static struct unit_use vulkan(const struct facts *f, enum math math, double bits)
 {
     const bool bf16 = math == MATH_BF16 && bits >= QUANTIZED;
-    if (has_matrix(p) && since(p, VULKAN_COOPMAT) && bits <= 24 && (!bf16 || maker_of(p) == NVIDIA))
-        return matrix_unit(bf16 ? peak(p, MATH_BF16) : fp16_sums_peak(p));
-    if (bits < QUANTIZED && since(p, VULKAN_DOT) && !has_matrix(p))
-        return dot_unit(p);
-    return vector_unit(p);
+    if (f->has_matrix && facts_since(f, VULKAN_COOPMAT) && bits <= 24 && (!bf16 || f->maker == MAKER_NVIDIA))
+        return matrix_unit(bf16 ? peak(f, MATH_BF16) : fp16_sums_peak(f));
+    if (bits < QUANTIZED && facts_since(f, VULKAN_DOT) && !f->has_matrix)
+        return dot_unit(f);
+    return vector_unit(f);
 }
 
 /* oneDNN multiplies FP16 on XMX; quantized weights become FP16 before, BF16 ones FP32. */
-static struct unit_use sycl(const struct priced *p, enum math math, double bits)
+static struct unit_use sycl(const struct facts *f, enum math math, double bits)
 {
-    struct unit_use u = has_matrix(p) ? matrix_unit(peak(p, MATH_FP16)) : vector_unit(p);
+    struct unit_use u = f->has_matrix ? matrix_unit(peak(f, MATH_FP16)) : vector_unit(f);
     if (bits >= QUANTIZED && (math == MATH_BF16 || bits > 24)) {
-        u = vector_unit(p);
+        u = vector_unit(f);
         u.staged_bytes = bits > 24 ? 0 : staged_float;
     } else if (bits < QUANTIZED) {
         u.staged_bytes = staged_half;
@@ -254,33 +134,36 @@ static struct unit_use sycl(const struct priced *p, enum math math, double bits)
     return u;
 }
 
-struct unit_use unit_of_product(const struct priced *p, enum math math, double bits, double n_tok)
+struct unit_use unit_of_product(const struct facts *f, enum math math, double bits, double n_tok)
 {
-    const char *id = p->stack->id;
-    if (p->roofs.cpu)
-        return (struct unit_use){ .unit = UNIT_CPU, .flop_s = peak(p, math) };
-    if (maker_of(p) == APPLE)
-        return (struct unit_use){ .unit = UNIT_GRID, .flop_s = peak(p, MATH_FP32) };
-    if (strcmp(id, "llama.cpp-cuda") == 0 || (maker_of(p) == NVIDIA && (strcmp(id, "ollama") == 0 || p->stack->family == STACK_IK)))
-        return cuda(p, math, bits, n_tok);
-    if (strcmp(id, "llama.cpp-rocm") == 0 || (maker_of(p) == AMD && strcmp(id, "ollama") == 0))
-        return rocm(p, math, bits, n_tok);
-    if (strcmp(id, "llama.cpp-vulkan") == 0)
-        return vulkan(p, math, bits);
-    if (strcmp(id, "llama.cpp-sycl") == 0)
-        return sycl(p, math, bits);
-    if (bits > 24 || !(has_matrix(p)))
-        return (struct unit_use){ .unit = UNIT_VECTOR, .flop_s = peak(p, math) };
-    return matrix_unit(peak(p, math));
+    if (f->cpu)
+        return (struct unit_use){ .unit = UNIT_CPU, .flop_s = peak(f, math) };
+    if (f->maker == MAKER_APPLE)
+        return (struct unit_use){ .unit = UNIT_GRID, .flop_s = peak(f, MATH_FP32) };
+    switch (f->products) {
+    case BACK_END_CUDA:
+        return cuda(f, math, bits, n_tok);
+    case BACK_END_ROCM:
+        return rocm(f, math, bits, n_tok);
+    case BACK_END_VULKAN:
+        return vulkan(f, math, bits);
+    case BACK_END_SYCL:
+        return sycl(f, math, bits);
+    case BACK_END_OTHER:
+        break;
+    }
+    if (bits > 24 || !f->has_matrix)
+        return (struct unit_use){ .unit = UNIT_VECTOR, .flop_s = peak(f, math) };
+    return matrix_unit(peak(f, math));
 }
 
 /* Columns of a tile: 32 in Metal's and MLX's products and the smaller ones of Vulkan's, up to 64 and more elsewhere. */
 enum { TILE = 32 };
 
 /* Of one matrix the last tile is filled with nothing; of many, each with a number of tokens of its own, half a tile is. (82) */
-double unit_padding(const struct priced *p, double n_tok, double n_matrix)
+double unit_padding(const struct facts *f, double n_tok, double n_matrix)
 {
-    if (p->roofs.cpu || !(n_tok > MMVQ_MOST))
+    if (f->cpu || !(n_tok > MMVQ_MOST))
         return 1;
     return n_matrix > 1 ? 1 + n_matrix * TILE / 2 / n_tok : ceil(n_tok / TILE) * TILE / n_tok;
 }
@@ -293,58 +176,45 @@ double unit_padding(const struct priced *p, double n_tok, double n_matrix)
 static const double expert_s = 4 * 10e-6;
 
 /* SYCL's kernel for the experts of one token has the types of K and those before, neither grids nor FP4. */
-static bool sycl_fuses(const struct priced *p, double bits)
+static bool sycl_fuses(const struct facts *f, double bits)
 {
-    return bits < QUANTIZED && strncasecmp(p->type, "IQ", 2) != 0 && !strstr(p->type, "FP4") && since(p, SYCL_EXPERTS);
+    return bits < QUANTIZED && strncasecmp(f->p->type, "IQ", 2) != 0 && !strstr(f->p->type, "FP4") && facts_since(f, SYCL_EXPERTS);
 }
 
-double unit_expert_s(const struct priced *p, double bits, double n_tok)
+double unit_expert_s(const struct facts *f, double bits, double n_tok)
 {
-    const char *id = p->stack->id;
-    const bool cuda_like = strcmp(id, "llama.cpp-cuda") == 0 || strcmp(id, "llama.cpp-rocm") == 0;
-    const bool sycl = strcmp(id, "llama.cpp-sycl") == 0;
+    const bool cuda_like = f->back_end == BACK_END_CUDA || f->back_end == BACK_END_ROCM;
+    const bool sycl = f->back_end == BACK_END_SYCL;
     if (n_tok <= 1 && sycl)
-        return sycl_fuses(p, bits) ? 0 : expert_s;
+        return sycl_fuses(f, bits) ? 0 : expert_s;
     if (n_tok <= MMVQ_MOST)
         return 0;
-    if (sycl || (cuda_like && (bits >= QUANTIZED || !since(p, MMQ_EXPERTS))))
+    if (sycl || (cuda_like && (bits >= QUANTIZED || !facts_since(f, MMQ_EXPERTS))))
         return expert_s;
     return 0;
 }
 
 /* ---- attention ------------------------------------------------------------------------------------------- */
 
-/* Said by the row, by its notes, or as the engine does by itself: llama-bench's default is without. */
-static bool is_flash(const struct priced *p)
-{
-    const char *notes = p->m->notes;
-    if (p->m->flash_said)
-        return p->m->flash;
-    if (strstr(notes, "fa=1") || strstr(notes, "FlashAttention Yes"))
-        return true;
-    return p->stack->family != STACK_LLAMA_CPP;
-}
-
 /* A score written by the product, read and written by the softmax, read by the next product: 4 bytes each. */
 static const double staged_score = 16;
 
-struct unit_use unit_of_attention(const struct priced *p, double n_tok)
+struct unit_use unit_of_attention(const struct facts *f, double n_tok)
 {
-    const char *id = p->stack->id;
     struct unit_use u;
-    if (p->roofs.cpu)
-        return (struct unit_use){ .unit = UNIT_CPU, .flop_s = peak(p, MATH_FP32) };
-    if (maker_of(p) == APPLE)
-        u = (struct unit_use){ .unit = UNIT_GRID, .flop_s = peak(p, MATH_FP32) };
-    else if (strcmp(id, "llama.cpp-sycl") == 0 || !has_matrix(p) || n_tok <= MMVQ_MOST)
-        u = vector_unit(p);
-    else if (strcmp(id, "llama.cpp-rocm") == 0 && is_flash(p) && !since(p, RDNA_WMMA_ATTEND))
-        u = vector_unit(p);
-    else if (strcmp(id, "llama.cpp-vulkan") == 0 && (maker_of(p) != NVIDIA || !since(p, VULKAN_COOPMAT)))
-        u = vector_unit(p); /* the softmax between its products keeps KHR's matrices at the vector units' rate */
+    if (f->cpu)
+        return (struct unit_use){ .unit = UNIT_CPU, .flop_s = peak(f, MATH_FP32) };
+    if (f->maker == MAKER_APPLE)
+        u = (struct unit_use){ .unit = UNIT_GRID, .flop_s = peak(f, MATH_FP32) };
+    else if (f->back_end == BACK_END_SYCL || !f->has_matrix || n_tok <= MMVQ_MOST)
+        u = vector_unit(f);
+    else if (f->back_end == BACK_END_ROCM && f->flash && !facts_since(f, RDNA_WMMA_ATTEND))
+        u = vector_unit(f);
+    else if (f->back_end == BACK_END_VULKAN && (f->maker != MAKER_NVIDIA || !facts_since(f, VULKAN_COOPMAT)))
+        u = vector_unit(f); /* the softmax between its products keeps KHR's matrices at the vector units' rate */
     else
-        u = matrix_unit(peak(p, MATH_FP16));
-    if (!is_flash(p))
+        u = matrix_unit(peak(f, MATH_FP16));
+    if (!f->flash)
         u.staged_bytes = staged_score;
     return u;
 }

@@ -6,7 +6,7 @@
 #ifndef CALIBRATE_UNITS_H
 #define CALIBRATE_UNITS_H
 
-#include "score/score.h"
+#include "calibrate/facts.h"
 
 enum unit {
     UNIT_MATRIX,  /* 16-bit (or 8-bit float) products of tensor, WMMA, MFMA and XMX units */
@@ -26,15 +26,13 @@ struct unit_use {
 };
 
 /* Products of weights of so many bits by n_tok tokens, math: the type that the cost model has for them. */
-struct unit_use unit_of_product(const struct priced *p, enum math math, double bits, double n_tok);
+struct unit_use unit_of_product(const struct facts *f, enum math math, double bits, double n_tok);
 /* flop_s as above; staged_bytes: that a score takes through memory between the products; 0: scores stay on the chip. */
-struct unit_use unit_of_attention(const struct priced *p, double n_tok);
+struct unit_use unit_of_attention(const struct facts *f, double n_tok);
 /* Tokens that a product takes the time of, over the n_tok it has: tiles are computed whole. n_matrix: matrices they are spread over at
  * random (a layer's experts); 1: one. */
-double unit_padding(const struct priced *p, double n_tok, double n_matrix);
+double unit_padding(const struct facts *f, double n_tok, double n_matrix);
 /* Seconds that starting one expert's product by itself takes; 0: all experts of a layer are one kernel. */
-double unit_expert_s(const struct priced *p, double bits, double n_tok);
-/* llama.cpp's build number, stated or as of the date; 0: neither is said. Of other engines' rows as well. */
-int unit_build(const struct measurement *m);
+double unit_expert_s(const struct facts *f, double bits, double n_tok);
 
 #endif

@@ -28,25 +28,32 @@ static struct priced *row(struct fixture *f, const char *hardware, enum hw_kind 
     return &f->p;
 }
 
+static struct facts facts_of(const struct priced *p)
+{
+    struct facts f;
+    facts_init(&f, p);
+    return f;
+}
+
 static void test_old(void **state)
 {
     struct fixture f;
     (void)state;
-    assert_true(decode_is_old(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "May 2024; build 4426e298 (2824)")));
-    assert_false(decode_is_old(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "build 2aa45ef9e (7423)")));
-    assert_true(decode_is_old(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2024-01-22")));
-    assert_false(decode_is_old(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2024-08-01")));
-    assert_false(decode_is_old(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2023-10")));
+    assert_true(facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "May 2024; build 4426e298 (2824)")).old);
+    assert_false(facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "build 2aa45ef9e (7423)")).old);
+    assert_true(facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2024-01-22")).old);
+    assert_false(facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2024-08-01")).old);
+    assert_false(facts_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2023-10")).old);
     row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2025-01");
-    assert_false(decode_walks(&f.p));
+    assert_false(facts_of(&f.p).walks);
     f.m.flash_said = true;
-    assert_true(decode_walks(&f.p));
+    assert_true(facts_of(&f.p).walks);
     f.m.flash = true;
-    assert_false(decode_walks(&f.p));
+    assert_false(facts_of(&f.p).walks);
     f.m.notes = "tags=; llama-bench tg4096, no FA";
-    assert_true(decode_walks(&f.p));
+    assert_true(facts_of(&f.p).walks);
     f.machine.h.kind = HW_CPU;
-    assert_false(decode_walks(&f.p));
+    assert_false(facts_of(&f.p).walks);
 }
 
 static bool near(double got, double want)
@@ -57,7 +64,8 @@ static bool near(double got, double want)
 static double ops(const char *hardware, enum hw_kind kind, const struct stack *s, const char *quant, const char *date, double bits)
 {
     struct fixture f;
-    return decode_ops_weight(row(&f, hardware, kind, s, quant, date), bits);
+    const struct facts x = facts_of(row(&f, hardware, kind, s, quant, date));
+    return decode_ops_weight(&x, bits);
 }
 
 static void test_ops(void **state)
@@ -80,14 +88,21 @@ static void test_launches(void **state)
 {
     struct fixture f;
     (void)state;
-    const double graph = decode_launches(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2025")),
-                 plain = decode_launches(row(&f, "Intel Arc", HW_GPU, &vulkan, "F16", "2025")),
-                 python = decode_launches(row(&f, "NVIDIA A100", HW_GPU, &eager, "F16", "2025")),
-                 before = decode_launches(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2024-05"));
+    const double graph = facts_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2025")).launches,
+                 plain = facts_of(row(&f, "Intel Arc", HW_GPU, &vulkan, "F16", "2025")).launches,
+                 python = facts_of(row(&f, "NVIDIA A100", HW_GPU, &eager, "F16", "2025")).launches,
+                 before = facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2024-05")).launches;
     assert_true(plain == 1 && graph < plain && before > plain && python > 5);
-    char vendor[32];
-    assert_string_equal(decode_vendor(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", ""), vendor, sizeof vendor), "NVIDIA");
-    assert_string_equal(decode_vendor(row(&f, "AMD EPYC", HW_CPU, &on_cpu, "F16", ""), vendor, sizeof vendor), "CPU");
+    row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "");
+    assert_string_equal(facts_of(&f.p).vendor, "NVIDIA");
+    snprintf(f.machine.h.vendor, sizeof f.machine.h.vendor, "AMD");
+    assert_string_equal(facts_of(&f.p).vendor, "AMD");
+}
+
+static double staged(const struct priced *p, enum math math, double bits)
+{
+    const struct facts f = facts_of(p);
+    return decode_staged_bytes(&f, math, bits);
 }
 
 /* SYCL writes BF16 weights as FP32 first; F16 and quantized ones it reads as they are, and so do others. */
@@ -96,11 +111,11 @@ static void test_staged(void **state)
     struct fixture f;
     (void)state;
     row(&f, "Intel Arc Pro B70", HW_GPU, &sycl, "BF16", "2026-05");
-    assert_true(decode_staged_bytes(&f.p, MATH_BF16, 16) == 4);
-    assert_true(decode_staged_bytes(&f.p, MATH_FP16, 16) == 0);
-    assert_true(decode_staged_bytes(&f.p, MATH_BF16, 8.5) == 0);
+    assert_true(staged(&f.p, MATH_BF16, 16) == 4);
+    assert_true(staged(&f.p, MATH_FP16, 16) == 0);
+    assert_true(staged(&f.p, MATH_BF16, 8.5) == 0);
     row(&f, "Intel Arc Pro B70", HW_GPU, &vulkan, "BF16", "2026-05");
-    assert_true(decode_staged_bytes(&f.p, MATH_BF16, 16) == 0);
+    assert_true(staged(&f.p, MATH_BF16, 16) == 0);
 }
 
 /* A refined op of a step: 1e6 BF16 weights are read (2 MB), written (4 MB) and read. */
@@ -110,12 +125,13 @@ static void test_staged_step(void **state)
     struct time_op o = { .kind = OP_MATMUL, .math = MATH_BF16, .count = 1, .bits = 16, .cost = { .weight_bytes = 2e6 } };
     const struct time_place at = { .phase = PHASE_DECODE, .n_tok = 1, .pass_tok = 1, .n_seq = 1, .rows = 1000, .cols = 1000 };
     (void)state;
-    fitted_refine(row(&f, "Intel Arc Pro B70", HW_GPU, &sycl, "BF16", "2026-05"), &at, true, &o);
+    struct facts x = facts_of(row(&f, "Intel Arc Pro B70", HW_GPU, &sycl, "BF16", "2026-05"));
+    fitted_refine(&x, &at, true, &o);
     assert_true(near(o.staged_bytes, 6e6) && near(o.cost.weight_bytes, 4e6) && near(o.bits, 32));
     /* Four experts of 1000 x 1000, each started by itself: 160 us of the host. */
     o = (struct time_op){ .kind = OP_EXPERT_MATMUL, .math = MATH_FP16, .count = 1, .bits = 4, .cost = { .weight_bytes = 2e6 } };
     snprintf(f.p.type, sizeof f.p.type, "MXFP4");
-    fitted_refine(&f.p, &at, true, &o);
+    fitted_refine(&x, &at, true, &o);
     assert_true(near(o.host_s, 160e-6));
 }
 

@@ -30,7 +30,7 @@ static void make(struct toy *t, enum measure_metric metric, const char *mode)
     t->prompt = (struct work_class){ .kind = OP_MATMUL, .count = 1, .bits = 8, .math = MATH_FP8, .rows = 1, .cost.flop = 1e12 };
     t->pass[0] = (struct work_pass){ .phase = PHASE_PREFILL, .times = 1, .c = &t->prompt, .n = 1 };
     t->pass[1] = (struct work_pass){ .phase = PHASE_DECODE, .times = 1, .c = t->step, .n = 1 };
-    t->p = (struct priced){ .m = &t->m, .machine = &t->machine, .pass = t->pass, .n_pass = 2, .batch = 10, .n_users = 10,
+    t->p = (struct priced){ .m = &t->m, .machine = &t->machine, .stack = stack_named("vllm"), .pass = t->pass, .n_pass = 2, .batch = 10, .n_users = 10,
                             .out = 100, .layout = { .tp = 1, .dp = 1, .ep = 1 } };
     t->p.roofs.bytes_s = 1e12;
     t->p.roofs.link_bytes_s = 1e12;
@@ -47,7 +47,9 @@ static void make(struct toy *t, enum measure_metric metric, const char *mode)
 static double milliseconds(const struct toy *t)
 {
     struct time_features f = { .sequential = 1 }, wait;
-    serving_features(&f, &wait, &t->p);
+    struct facts x;
+    facts_init(&x, &t->p);
+    serving_features(&f, &wait, &x);
     return 1e3 * exp(time_ln_seconds(&f, t->slot));
 }
 

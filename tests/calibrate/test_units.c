@@ -31,6 +31,7 @@ static struct row *on(const char *hardware, const char *class_name, double fp32,
     snprintf(r.machine.class_name, sizeof r.machine.class_name, "%s", class_name);
     r.p.m = &r.m;
     r.p.machine = &r.machine;
+    r.machine.h.kind = HW_GPU;
     r.p.stack = stack_find(engine, hardware);
     put(&r.p.roofs.peak[MATH_FP32], fp32, 0);
     put(&r.p.roofs.peak[MATH_FP16], fp16, fp32);
@@ -44,6 +45,37 @@ static struct row *rtx3090(const char *date)
     return on("NVIDIA RTX 3090", "consumer GPU", 35.6, 71.2, 284, "llama.cpp", date, "");
 }
 
+static struct facts facts_of(const struct row *r)
+{
+    struct facts f;
+    facts_init(&f, &r->p);
+    return f;
+}
+
+static struct unit_use product(const struct row *r, enum math math, double bits, double n_tok)
+{
+    const struct facts f = facts_of(r);
+    return unit_of_product(&f, math, bits, n_tok);
+}
+
+static struct unit_use attention(const struct row *r, double n_tok)
+{
+    const struct facts f = facts_of(r);
+    return unit_of_attention(&f, n_tok);
+}
+
+static double expert_s(const struct row *r, double bits, double n_tok)
+{
+    const struct facts f = facts_of(r);
+    return unit_expert_s(&f, bits, n_tok);
+}
+
+static double padding(const struct row *r, double n_tok, double n_matrix)
+{
+    const struct facts f = facts_of(r);
+    return unit_padding(&f, n_tok, n_matrix);
+}
+
 static void expect(struct unit_use u, enum unit unit, double tflops, double staged)
 {
     assert_string_equal(unit_name(u.unit), unit_name(unit));
@@ -55,17 +87,17 @@ static void expect(struct unit_use u, enum unit unit, double tflops, double stag
 static void test_geforce(void **state)
 {
     (void)state;
-    expect(unit_of_product(&rtx3090("2025-06")->p, MATH_FP16, 16, 512), UNIT_MATRIX, 142.4, 0);
-    expect(unit_of_product(&rtx3090("2025-06")->p, MATH_BF16, 16, 512), UNIT_MATRIX, 71.2, 0);
+    expect(product(rtx3090("2025-06"), MATH_FP16, 16, 512), UNIT_MATRIX, 142.4, 0);
+    expect(product(rtx3090("2025-06"), MATH_BF16, 16, 512), UNIT_MATRIX, 71.2, 0);
     struct row *turing = on("NVIDIA RTX 2080 Ti", "consumer GPU", 13.45, 53.8, 215, "llama.cpp", "", "");
-    expect(unit_of_product(&turing->p, MATH_FP16, 16, 512), UNIT_MATRIX, 107.6, 0);
+    expect(product(turing, MATH_FP16, 16, 512), UNIT_MATRIX, 107.6, 0);
     struct row *a40 = on("NVIDIA A40", "datacenter GPU", 37.4, 149.7, 299, "llama.cpp", "", "");
-    expect(unit_of_product(&a40->p, MATH_FP16, 16, 512), UNIT_MATRIX, 149.7, 0);
+    expect(product(a40, MATH_FP16, 16, 512), UNIT_MATRIX, 149.7, 0);
     /* a file that has the figure for 16-bit sums already */
     struct row *given = on("NVIDIA RTX 4070", "consumer GPU", 29.15, 116.6, 233, "llama.cpp", "", "");
-    expect(unit_of_product(&given->p, MATH_FP16, 16, 512), UNIT_MATRIX, 116.6, 0);
+    expect(product(given, MATH_FP16, 16, 512), UNIT_MATRIX, 116.6, 0);
     struct row *vllm = on("NVIDIA RTX 3090", "consumer GPU", 35.6, 71.2, 284, "vLLM 0.9", "", "");
-    expect(unit_of_product(&vllm->p, MATH_FP16, 16, 512), UNIT_MATRIX, 71.2, 0);
+    expect(product(vllm, MATH_FP16, 16, 512), UNIT_MATRIX, 71.2, 0);
 }
 
 /* Quantized weights on CUDA: made FP16 first, until MMQ had tensor cores; few tokens on dp4a. 64 products of a block and 4
@@ -73,30 +105,30 @@ static void test_geforce(void **state)
 static void test_quantized(void **state)
 {
     (void)state;
-    expect(unit_of_product(&rtx3090("May 2024; build 4426e298 (2824)")->p, MATH_FP16, 4.5, 512), UNIT_MATRIX, 142.4, 2);
-    expect(unit_of_product(&rtx3090("May 2024; build 4426e298 (2824)")->p, MATH_FP16, 4.5, 64), UNIT_DOT, 94.933, 0);
-    expect(unit_of_product(&rtx3090("2024-06 (PR value)")->p, MATH_FP16, 4.5, 512), UNIT_INTEGER, 142.2, 0);
-    expect(unit_of_product(&rtx3090("")->p, MATH_FP16, 4.5, 8), UNIT_DOT, 94.933, 0);
+    expect(product(rtx3090("May 2024; build 4426e298 (2824)"), MATH_FP16, 4.5, 512), UNIT_MATRIX, 142.4, 2);
+    expect(product(rtx3090("May 2024; build 4426e298 (2824)"), MATH_FP16, 4.5, 64), UNIT_DOT, 94.933, 0);
+    expect(product(rtx3090("2024-06 (PR value)"), MATH_FP16, 4.5, 512), UNIT_INTEGER, 142.2, 0);
+    expect(product(rtx3090(""), MATH_FP16, 4.5, 8), UNIT_DOT, 94.933, 0);
     struct row *pascal = on("NVIDIA GTX 1050 Ti", "consumer GPU", 2.1, 0, 0, "llama.cpp", "", "");
-    expect(unit_of_product(&pascal->p, MATH_FP16, 4.5, 512), UNIT_DOT, 5.6, 0);
-    expect(unit_of_product(&pascal->p, MATH_FP16, 16, 512), UNIT_VECTOR, 2.1, 0);
+    expect(product(pascal, MATH_FP16, 4.5, 512), UNIT_DOT, 5.6, 0);
+    expect(product(pascal, MATH_FP16, 16, 512), UNIT_VECTOR, 2.1, 0);
 }
 
 static void test_other_makers(void **state)
 {
     (void)state;
     struct row *b70 = on("Intel Arc Pro B70", "workstation GPU", 22.9, 184, 367, "llama.cpp (sycl)", "build 74d6248f7 (9039)", "fa=1");
-    expect(unit_of_product(&b70->p, MATH_BF16, 16, 512), UNIT_VECTOR, 22.9, 4);
-    expect(unit_of_product(&b70->p, MATH_FP16, 16, 512), UNIT_MATRIX, 184, 0);
-    expect(unit_of_product(&b70->p, MATH_FP16, 4.5, 512), UNIT_MATRIX, 184, 2);
-    expect(unit_of_attention(&b70->p, 512), UNIT_VECTOR, 22.9, 0);
+    expect(product(b70, MATH_BF16, 16, 512), UNIT_VECTOR, 22.9, 4);
+    expect(product(b70, MATH_FP16, 16, 512), UNIT_MATRIX, 184, 0);
+    expect(product(b70, MATH_FP16, 4.5, 512), UNIT_MATRIX, 184, 2);
+    expect(attention(b70, 512), UNIT_VECTOR, 22.9, 0);
     struct row *rdna2 = on("AMD RX 6800 XT", "consumer GPU", 20.74, 41.5, 83, "llama.cpp (ROCm)", "2024-01-22", "");
-    expect(unit_of_product(&rdna2->p, MATH_FP16, 6.6, 512), UNIT_DOT, 55.307, 0); /* 64 / (64 / 82.96 + 8 / 20.74) */
-    expect(unit_of_product(&rdna2->p, MATH_FP16, 16, 512), UNIT_VECTOR, 41.5, 0);
+    expect(product(rdna2, MATH_FP16, 6.6, 512), UNIT_DOT, 55.307, 0); /* 64 / (64 / 82.96 + 8 / 20.74) */
+    expect(product(rdna2, MATH_FP16, 16, 512), UNIT_VECTOR, 41.5, 0);
     struct row *old = on("AMD RX 6800 XT", "consumer GPU", 20.74, 41.5, 83, "llama.cpp (Vulkan)", "2024-01-22", "");
-    expect(unit_of_product(&old->p, MATH_FP16, 6.6, 512), UNIT_VECTOR, 20.74, 0);
+    expect(product(old, MATH_FP16, 6.6, 512), UNIT_VECTOR, 20.74, 0);
     struct row *m2 = on("Apple M2 Ultra (76-core GPU)", "Apple GPU", 26.98, 26.98, 0, "mlx-lm 0.28.2", "", "");
-    expect(unit_of_product(&m2->p, MATH_FP16, 4.5, 2048), UNIT_GRID, 26.98, 0);
+    expect(product(m2, MATH_FP16, 4.5, 2048), UNIT_GRID, 26.98, 0);
 }
 
 /* RDNA attends on its matrix units since build 7700; without flash attention scores go through memory. */
@@ -105,41 +137,41 @@ static void test_attention(void **state)
     (void)state;
     struct row *r = on("AMD Radeon AI PRO R9700", "workstation GPU", 47.8, 191, 383, "llama.cpp (rocm7.1.1)", "build 2aa45ef9e (7423)",
                        "tags=; fa=1");
-    expect(unit_of_attention(&r->p, 512), UNIT_VECTOR, 47.8, 0);
+    expect(attention(r, 512), UNIT_VECTOR, 47.8, 0);
     r->m.date = "build 0253fb21f (9187)";
-    expect(unit_of_attention(&r->p, 512), UNIT_MATRIX, 191, 0);
+    expect(attention(r, 512), UNIT_MATRIX, 191, 0);
     r->m.notes = "llama-bench default (no flash attention)";
-    expect(unit_of_attention(&r->p, 512), UNIT_MATRIX, 191, 16);
+    expect(attention(r, 512), UNIT_MATRIX, 191, 16);
     struct row *vulkan = on("AMD RX 9070 XT", "consumer GPU", 48.7, 194.6, 389, "llama.cpp (Vulkan)", "", "fa=1");
-    expect(unit_of_attention(&vulkan->p, 512), UNIT_VECTOR, 48.7, 0);
+    expect(attention(vulkan, 512), UNIT_VECTOR, 48.7, 0);
     struct row *ada = on("NVIDIA RTX 4090", "consumer GPU", 82.6, 165.2, 660, "llama.cpp (Vulkan)", "", "fa=1");
-    expect(unit_of_attention(&ada->p, 512), UNIT_MATRIX, 165.2, 0);
+    expect(attention(ada, 512), UNIT_MATRIX, 165.2, 0);
 }
 
 static void test_experts(void **state)
 {
     (void)state;
     struct row *r = on("AMD Radeon AI PRO R9700", "workstation GPU", 47.8, 191, 383, "llama.cpp (rocm7.1.1)", "build 2aa45ef9e (7423)", "");
-    assert_near(unit_expert_s(&r->p, 16, 512), 40e-6, 1e-9);
-    assert_true(unit_expert_s(&r->p, 4.5, 512) == 0);
-    assert_true(unit_expert_s(&r->p, 16, 1) == 0);
+    assert_near(expert_s(r, 16, 512), 40e-6, 1e-9);
+    assert_true(expert_s(r, 4.5, 512) == 0);
+    assert_true(expert_s(r, 16, 1) == 0);
     r->m.date = "2025-03";
-    assert_near(unit_expert_s(&r->p, 4.5, 512), 40e-6, 1e-9);
+    assert_near(expert_s(r, 4.5, 512), 40e-6, 1e-9);
     struct row *vulkan = on("AMD RX 9070 XT", "consumer GPU", 48.7, 194.6, 389, "llama.cpp (Vulkan)", "", "");
-    assert_true(unit_expert_s(&vulkan->p, 16, 512) == 0);
+    assert_true(expert_s(vulkan, 16, 512) == 0);
     /* SYCL: a kernel for all experts of one token since April 2026, of some types; of a prompt's none. */
     struct row *sycl = on("Intel Arc Pro B70", "workstation GPU", 22.9, 184, 367, "llama.cpp (sycl)", "build 74d6248f7 (9039)", "");
     snprintf(sycl->p.type, sizeof sycl->p.type, "Q4_K_M");
-    assert_true(unit_expert_s(&sycl->p, 4.8, 1) == 0);
-    assert_near(unit_expert_s(&sycl->p, 4.8, 512), 40e-6, 1e-9);
-    assert_near(unit_expert_s(&sycl->p, 16, 1), 40e-6, 1e-9);
+    assert_true(expert_s(sycl, 4.8, 1) == 0);
+    assert_near(expert_s(sycl, 4.8, 512), 40e-6, 1e-9);
+    assert_near(expert_s(sycl, 16, 1), 40e-6, 1e-9);
     snprintf(sycl->p.type, sizeof sycl->p.type, "MXFP4");
-    assert_near(unit_expert_s(&sycl->p, 4.25, 1), 40e-6, 1e-9);
+    assert_near(expert_s(sycl, 4.25, 1), 40e-6, 1e-9);
     snprintf(sycl->p.type, sizeof sycl->p.type, "IQ4_XS");
-    assert_near(unit_expert_s(&sycl->p, 4.25, 1), 40e-6, 1e-9);
+    assert_near(expert_s(sycl, 4.25, 1), 40e-6, 1e-9);
     snprintf(sycl->p.type, sizeof sycl->p.type, "Q4_K_M");
     sycl->m.date = "2026-01";
-    assert_near(unit_expert_s(&sycl->p, 4.8, 1), 40e-6, 1e-9);
+    assert_near(expert_s(sycl, 4.8, 1), 40e-6, 1e-9);
 }
 
 /* 48 tokens are two tiles of 32; 100 on 4 experts leave half a tile unused on each: (100 + 4 * 16) / 100. */
@@ -147,12 +179,12 @@ static void test_padding(void **state)
 {
     (void)state;
     struct row *r = rtx3090("");
-    assert_near(unit_padding(&r->p, 48, 1), 64.0 / 48, 1e-12);
-    assert_near(unit_padding(&r->p, 512, 1), 1, 1e-12);
-    assert_near(unit_padding(&r->p, 8, 1), 1, 1e-12);
-    assert_near(unit_padding(&r->p, 100, 4), 1.64, 1e-12);
-    r->p.roofs.cpu = true;
-    assert_near(unit_padding(&r->p, 48, 1), 1, 1e-12);
+    assert_near(padding(r, 48, 1), 64.0 / 48, 1e-12);
+    assert_near(padding(r, 512, 1), 1, 1e-12);
+    assert_near(padding(r, 8, 1), 1, 1e-12);
+    assert_near(padding(r, 100, 4), 1.64, 1e-12);
+    r->machine.h.kind = HW_CPU;
+    assert_near(padding(r, 48, 1), 1, 1e-12);
 }
 
 /*
@@ -192,8 +224,8 @@ static void test_builds(void **state)
                   { "2026 (PR value)", 9400 },        { "2023-05", 1 },               { "", 0 }, { "v0.5", 0 } };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const struct measurement m = { .date = cases[i].date };
-        if (unit_build(&m) != cases[i].build)
-            fail_msg("\"%s\": build %d, expected %d", cases[i].date, unit_build(&m), cases[i].build);
+        if (facts_build(&m) != cases[i].build)
+            fail_msg("\"%s\": build %d, expected %d", cases[i].date, facts_build(&m), cases[i].build);
     }
 }
 

@@ -1,0 +1,234 @@
+/* What names and dates say of engines and machines. methods.md (79), (81) */
+#include "calibrate/facts.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the engine's age ------------------------------------------------------------------------------- */
+
+/* llama.cpp's newest build at the beginning of a month. Source: its release tags. */
+static const struct {
+    int year, month, build;
+} tags[] = {
+    { 2023, 6, 600 },   { 2023, 9, 1150 },  { 2023, 12, 1590 }, { 2024, 3, 2300 },  { 2024, 6, 3100 }, { 2024, 8, 3500 },
+    { 2024, 10, 3850 }, { 2024, 12, 4230 }, { 2025, 2, 4600 },  { 2025, 4, 5020 },  { 2025, 6, 5560 }, { 2025, 8, 6060 },
+    { 2025, 10, 6660 }, { 2025, 12, 7210 }, { 2026, 2, 7900 },  { 2026, 4, 8600 },  { 2026, 6, 9400 },
+};
+enum { AUGUST_2024 = 3500 }; /* graphs of kernels, attention in one of them */
+
+/* From a month on. */
+static int build_of(int year, int month)
+{
+    int build = 1;
+    for (size_t i = 0; i < ARRAY_LEN(tags); i++)
+        if (year > tags[i].year || (year == tags[i].year && month >= tags[i].month))
+            build = tags[i].build;
+    return build;
+}
+
+/* "May 2024" -> 5; "2024-05" -> 5; a year alone: its middle. */
+static int month_of(const char *date, const char *year)
+{
+    static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    if (year[4] == '-' && isdigit((unsigned char)year[5]))
+        return atoi(year + 5);
+    if (year - date >= 4) {
+        const char word[4] = { year[-4], year[-3], year[-2], 0 };
+        const char *at = strstr(names, word);
+        if (at && year[-1] == ' ')
+            return (int)(at - names) / 3 + 1;
+    }
+    return 6;
+}
+
+int facts_build(const struct measurement *m)
+{
+    const char *paren = strstr(m->date, "build ") ? strchr(m->date, '(') : NULL;
+    if (paren && atoi(paren + 1) > 0)
+        return atoi(paren + 1);
+    for (const char *b = m->date; *b; b++)
+        if (*b == 'b' && (b == m->date || !isalnum((unsigned char)b[-1])) && strspn(b + 1, "0123456789") == 4)
+            return atoi(b + 1);
+    for (const char *y = m->date; (y = strstr(y, "20")) != NULL; y++)
+        if (strspn(y, "0123456789") == 4 && (y == m->date || !isalnum((unsigned char)y[-1])))
+            return build_of(atoi(y), month_of(m->date, y));
+    return 0;
+}
+
+bool facts_since(const struct facts *f, int build)
+{
+    return f->build == 0 || f->build >= build;
+}
+
+/* ---- the machine ------------------------------------------------------------------------------------- */
+
+static const char *const makers[] = { [MAKER_NVIDIA] = "NVIDIA", [MAKER_AMD] = "AMD", [MAKER_INTEL] = "Intel", [MAKER_APPLE] = "Apple" };
+
+static enum maker maker_of(const struct priced *p)
+{
+    for (int i = 0; i < MAKER_OTHER; i++)
+        if (strcmp(p->machine->h.vendor, makers[i]) == 0 || strncmp(p->machine->hardware, makers[i], strlen(makers[i])) == 0)
+            return (enum maker)i;
+    return MAKER_OTHER;
+}
+
+static void set_vendor(struct facts *f, const struct machine *m)
+{
+    if (m->h.vendor[0] && strcmp(m->h.vendor, "?") != 0)
+        snprintf(f->vendor, sizeof f->vendor, "%s", m->h.vendor);
+    else
+        snprintf(f->vendor, sizeof f->vendor, "%.*s", (int)strcspn(m->hardware, " "), m->hardware);
+}
+
+static bool named(const struct priced *p, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strstr(p->machine->hardware, words[i]) || strstr(p->machine->h.name, words[i]))
+            return true;
+    return false;
+}
+
+double facts_peak(const struct facts *f, enum math m)
+{
+    const struct peak *q = &f->p->roofs.peak[m];
+    return q->flop_s > 0 && !q->derived ? q->flop_s : 0;
+}
+
+/* By name: profiles of GPUs without tensor cores and of ones nobody stated FP16 of look alike. */
+static bool is_before_volta(const struct priced *p)
+{
+    static const char *const words[] = { "GTX 9", "GTX 10",  "TITAN X", "Titan X", "Quadro P", "Tesla M",
+                                         "Tesla P", "P100", "P40", "P4 ", "NVIDIA P4" };
+    return named(p, words, ARRAY_LEN(words));
+}
+
+/* Generations of AMD without matrix units: before RDNA3, and before CDNA. */
+static bool amd_before_matrix(const struct priced *p)
+{
+    static const char *const words[] = { "RX 4", "RX 5", "RX 6", "Vega", "Radeon VII", "W5", "W6", "680M", "660M", "MI25", "MI50", "MI60" };
+    return named(p, words, ARRAY_LEN(words));
+}
+
+/* Tensor cores are twice or more the vector units (P100 and GTX 16 have FP16 at twice the rate, and none); XMX eight times. */
+static bool has_matrix(const struct facts *f)
+{
+    static const char *const gtx[] = { "GTX" };
+    const double fp16 = facts_peak(f, MATH_FP16), fp32 = facts_peak(f, MATH_FP32);
+    switch (f->maker) {
+    case MAKER_NVIDIA:
+        return !f->before_volta && !named(f->p, gtx, 1) && (fp16 > 1.5 * fp32 || strstr(f->p->machine->hardware, "RTX"));
+    case MAKER_AMD:
+        return !amd_before_matrix(f->p) && fp16 > 1.5 * fp32;
+    case MAKER_INTEL:
+        return fp16 > 3 * fp32;
+    case MAKER_APPLE:
+        return false;
+    case MAKER_OTHER:
+        break;
+    }
+    return fp16 > 1.5 * fp32;
+}
+
+/*
+ * With 16-bit sums GeForce cards multiply twice as fast as with 32-bit ones, which is what their 16-bit figure is for: 4 times
+ * the vector units' rate since Ampere, 8 times on Turing. Other cards lose nothing with 32-bit sums. Source: whitepapers of
+ * GA102 (table 3), AD102 (table 2), TU102 (table 1).
+ */
+static bool half_sums(const struct facts *f)
+{
+    static const char *const turing[] = { "RTX 20", "TITAN RTX" };
+    const bool geforce = f->maker == MAKER_NVIDIA && strcmp(f->p->machine->class_name, "consumer GPU") == 0;
+    const double full = (named(f->p, turing, ARRAY_LEN(turing)) ? 8 : 4) * facts_peak(f, MATH_FP32);
+    return geforce && f->p->roofs.peak[MATH_FP16].flop_s < 0.75 * full;
+}
+
+static void set_machine(struct facts *f)
+{
+    f->maker = maker_of(f->p);
+    set_vendor(f, f->p->machine);
+    f->cpu = f->p->machine->h.kind == HW_CPU;
+    f->before_volta = is_before_volta(f->p);
+    f->two_issue = f->maker == MAKER_AMD && !amd_before_matrix(f->p);
+    f->has_matrix = has_matrix(f);
+    f->half_sums = half_sums(f);
+}
+
+/* ---- the engine -------------------------------------------------------------------------------------------- */
+
+static enum back_end back_end_of(const struct stack *s)
+{
+    static const char *const ids[] = { [BACK_END_CUDA] = "llama.cpp-cuda", [BACK_END_ROCM] = "llama.cpp-rocm",
+                                       [BACK_END_VULKAN] = "llama.cpp-vulkan", [BACK_END_SYCL] = "llama.cpp-sycl" };
+    for (int i = 0; i < BACK_END_OTHER; i++)
+        if (strcmp(s->id, ids[i]) == 0)
+            return (enum back_end)i;
+    return BACK_END_OTHER;
+}
+
+static enum back_end products_of(const struct facts *f)
+{
+    const struct stack *s = f->p->stack;
+    const bool ollama = strcmp(s->id, "ollama") == 0;
+    if (f->maker == MAKER_NVIDIA && (ollama || s->family == STACK_IK))
+        return BACK_END_CUDA;
+    return f->maker == MAKER_AMD && ollama ? BACK_END_ROCM : f->back_end;
+}
+
+static bool is_old(const struct facts *f)
+{
+    if (f->p->stack->family != STACK_LLAMA_CPP)
+        return false;
+    return f->build > 0 ? f->build < AUGUST_2024 : strstr(f->p->m->notes, "no flash attention") != NULL;
+}
+
+static bool walks(const struct facts *f)
+{
+    const struct measurement *m = f->p->m;
+    const bool said = (m->flash_said && !m->flash) || strstr(m->notes, "no FA") || strstr(m->notes, "no flash attention");
+    return !f->cpu && (said || f->old);
+}
+
+/* llama-bench's default is without. */
+static bool is_flash(const struct priced *p)
+{
+    const char *notes = p->m->notes;
+    if (p->m->flash_said)
+        return p->m->flash;
+    if (strstr(notes, "fa=1") || strstr(notes, "FlashAttention Yes"))
+        return true;
+    return p->stack->family != STACK_LLAMA_CPP;
+}
+
+/* Stacks that differ from one kernel an op launched from compiled code; Python's dispatch takes ten times a launch. */
+static const struct {
+    const char *stack;
+    double launches;
+} launchers[] = {
+    { "mlx", 0.6 },         { "llama.cpp-cuda", 0.6 }, /* graphs of kernels since August 2024 */
+    { "transformers", 8 },  { "onnxruntime", 2 },
+    { "ctranslate2", 2 },   { "exllama", 2 },
+};
+static const double fused_launches = 0.6, old_launches = 1.25;
+
+static double launches(const struct facts *f)
+{
+    if (f->old)
+        return old_launches;
+    for (size_t i = 0; i < ARRAY_LEN(launchers); i++)
+        if (strcmp(launchers[i].stack, f->p->stack->id) == 0)
+            return launchers[i].launches;
+    return f->p->stack->fused && !f->cpu ? fused_launches : 1;
+}
+
+void facts_init(struct facts *f, const struct priced *p)
+{
+    *f = (struct facts){ .p = p };
+    set_machine(f);
+    f->build = facts_build(p->m);
+    f->back_end = back_end_of(p->stack);
+    f->products = products_of(f);
+    f->old = is_old(f);
+    f->walks = walks(f);
+    f->flash = is_flash(p);
+    f->launches = launches(f);
+}

@@ -1,0 +1,46 @@
+/*
+ * facts: what is known of a row's engine and machine by their names and dates, worked out once a row. Prices of many
+ * configurations ask for it op by op. Source: methods.md (79), (81).
+ */
+#ifndef CALIBRATE_FACTS_H
+#define CALIBRATE_FACTS_H
+
+#include "score/score.h"
+
+enum maker { MAKER_NVIDIA, MAKER_AMD, MAKER_INTEL, MAKER_APPLE, MAKER_OTHER };
+/* Of llama.cpp, and whose kernels others use: ollama and ik_llama.cpp have CUDA's, ollama has ROCm's too. */
+enum back_end { BACK_END_CUDA, BACK_END_ROCM, BACK_END_VULKAN, BACK_END_SYCL, BACK_END_OTHER };
+
+struct facts {
+    const struct priced *p; /* the row; as long-lived as this */
+
+    /* the machine */
+    enum maker maker;
+    char vendor[32];        /* as the profile has it, else the first word of the name: "NVIDIA" */
+    bool cpu;
+    bool has_matrix;        /* tensor cores, WMMA, MFMA, XMX */
+    bool before_volta;      /* NVIDIA's: integers and conversions in turn with floats */
+    bool two_issue;         /* AMD's since RDNA3: the FP32 figure counts two instructions a cycle, which few are. Source: RDNA3 ISA guide,
+                             * 7.6 (VOPD) */
+    bool half_sums;         /* GeForce: 16-bit sums are twice as fast as the FP16 figure, which is for 32-bit ones */
+
+    /* the engine */
+    enum back_end back_end; /* that the stack names */
+    enum back_end products; /* whose kernels multiply */
+    int build;              /* facts_build() */
+    bool old;               /* llama.cpp of before August 2024 (build 3500): every op launched by itself, no attention kernel of its
+                             * own, 16-bit weights widened one by one */
+    bool walks;             /* attention as a product, a softmax and a product: one block of threads walks along a head's scores */
+    bool flash;             /* one kernel of attention: said by the row, by its notes, or as the engine does by itself */
+    double launches;        /* time that starting an op costs, over that of an engine that launches a kernel for each from compiled code */
+};
+
+void facts_init(struct facts *f, const struct priced *p);
+/* llama.cpp's build number, stated or as of the date; 0: neither is said. Of other engines' rows as well. */
+int facts_build(const struct measurement *m);
+/* Has the engine what came with that build? An engine of which nothing is said is of today. */
+bool facts_since(const struct facts *f, int build);
+/* FLOP/s that the machine itself states; 0: none, also where a roof borrows another type's. */
+double facts_peak(const struct facts *f, enum math m);
+
+#endif
