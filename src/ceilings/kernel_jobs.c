@@ -163,6 +163,7 @@ void bench_prepare(struct kernel_bench *b, const struct kernel_job *j)
     if (j->act == ACT_KIND_COUNT)
         return;
     acts_bind(&b->acts, j->act, (size_t)j->n_tok, j->cols, b->act_mem);
+    b->acts.pow2 = kernels_acts_pow2(&b->k, j->slot == &b->k.packed[j->type], (size_t)j->n_tok);
     b->k.act_prepare[j->act](&b->acts, b->x, BENCH_COLS, 0, (size_t)j->n_tok);
 }
 

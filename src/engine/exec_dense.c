@@ -61,6 +61,7 @@ static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
     if (e->plan[i].act_shared)
         return a;
     acts_bind(a, kind, n_tok, op->cols, own ? st->act_mem[kind] : e->act_mem[kind]);
+    a->pow2 = kernels_acts_pow2(&e->k, e->plan[i].packed, n_tok);
     if (own) {
         e->k.act_prepare[kind](a, e->plan[i].own && e->pass.n_tok == 1 ? st->row : x, ld, 0, 1);
         return a;

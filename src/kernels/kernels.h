@@ -25,11 +25,12 @@ enum act_kind {
  * Prepared activations of n_tok tokens. The three arrays are 64-byte aligned; rows are padded with
  * zeros to a multiple of 64 elements, and stand stride elements apart (kernels.c).
  * ACT_Q8: x[t,c] ~= d[t,c/32] * q[t,c], d = max|x| / 127 over the 32, q in -127..127 rounded to
- * nearest even; sum[t,c/16] = sum of q over 16. A block with an infinity or a NaN has d = NaN and
+ * nearest even; sum[t,c/16] = sum of q over 16. With pow2 d is rounded up to a power of two. A block with an infinity or a NaN has d = NaN and
  * q = 0; one whose largest |x| is below 2^-112 is zero. The same bits on every ISA. methods.md (10)
  */
 struct acts {
     enum act_kind kind;
+    bool pow2; /* ACT_Q8: asked of act_prepare, by whoever bound: d is rounded up to a power of two; else false */
     size_t n_tok, cols, stride;
     const float *f32;     /* ACT_F32: [n_tok, stride] (may be the caller's own buffer) */
     uint16_t *bf16;       /* ACT_BF16 */
@@ -105,6 +106,7 @@ struct kernels {
     const char *isa; /* "ref", "avx2", ..., "neon", ... (kernels.c): the highest rung in use */
     struct matmul_slot mm[DTYPE_COUNT];     /* weights as in the file */
     struct matmul_slot packed[DTYPE_COUNT]; /* weights packed, row_align a multiple of PACK_ROWS; gemv NULL: no such */
+    unsigned pow2_min_tok; /* tokens from which packed products gain by ACT_Q8 activations with pow2; 0: they never do */
     /* Prepare tokens [tok0, tok1) of x[n_tok, ld] into a (kind set, arrays allocated). */
     void (*act_prepare[ACT_KIND_COUNT])(struct acts *a, const float *x, size_t ld, size_t tok0,
                                         size_t tok1);
@@ -134,6 +136,12 @@ int kernels_isa_flags(const char *name, unsigned *flags, struct error *err);
 /* Names of the rungs built into this binary, best last; i from 0; NULL past the end. built and
  * usable are told apart: *usable is false when the CPU lacks it. */
 const char *kernels_isa_at(size_t i, bool *usable);
+
+/* What acts.pow2 is to be for a product of so many tokens. */
+static inline bool kernels_acts_pow2(const struct kernels *k, bool packed, size_t n_tok)
+{
+    return packed && k->pow2_min_tok > 0 && n_tok >= k->pow2_min_tok;
+}
 
 /* Per-thread scratch for matmul slots of any type with these sizes. */
 size_t kernels_scratch_bytes(size_t max_cols, size_t max_tok);

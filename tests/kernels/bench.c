@@ -207,7 +207,8 @@ double bench_l2(struct bench *b, int repeats)
 double bench_prefill(struct bench *b, size_t n_tok, int repeats, double *share)
 {
     double ops[REPEATS_MAX], of_peak[REPEATS_MAX];
-    void *buf = prepare_acts(&b->k, b->slot->act, &b->a, b->x, n_tok, COLS, COLS);
+    const bool pow2 = kernels_acts_pow2(&b->k, b->packed, n_tok);
+    void *buf = prepare_acts_pow2(&b->k, b->slot->act, pow2, &b->a, b->x, n_tok, COLS, COLS);
     for (int j = 0; j < repeats; j++) {
         struct matmul_args m = { b->w, b->row_bytes, COLS, &b->a, b->y, ROWS, b->scratch[0] };
         double peak = peak_ops(b->k.isa, b->slot->act), t0 = cpu_now_s();

@@ -141,8 +141,15 @@ void weight_magnitudes(const struct dtype_info *t, const unsigned char *w, float
 void *prepare_acts(const struct kernels *k, enum act_kind kind, struct acts *a,
                    const float *x, size_t n_tok, size_t cols, size_t ld)
 {
+    return prepare_acts_pow2(k, kind, false, a, x, n_tok, cols, ld);
+}
+
+void *prepare_acts_pow2(const struct kernels *k, enum act_kind kind, bool pow2, struct acts *a, const float *x,
+                        size_t n_tok, size_t cols, size_t ld)
+{
     void *buf = check_alloc(acts_bytes(kind, n_tok, cols));
     acts_bind(a, kind, n_tok, cols, buf);
+    a->pow2 = pow2;
     k->act_prepare[kind](a, x, ld, 0, n_tok / 2);
     k->act_prepare[kind](a, x, ld, n_tok / 2, n_tok);
     return buf;

@@ -28,6 +28,8 @@ void weight_magnitudes(const struct dtype_info *t, const unsigned char *w, float
  * value. */
 void *prepare_acts(const struct kernels *k, enum act_kind kind, struct acts *a,
                    const float *x, size_t n_tok, size_t cols, size_t ld);
+void *prepare_acts_pow2(const struct kernels *k, enum act_kind kind, bool pow2, struct acts *a, const float *x,
+                        size_t n_tok, size_t cols, size_t ld);
 /* The float an activation stands for. */
 float act_value(const struct acts *a, size_t t, size_t c);
 

@@ -4,14 +4,14 @@
 #include <float.h>
 #include <math.h>
 
-static void assert_same_acts(const struct kernels *k, enum act_kind kind, const float *x,
+static void assert_same_acts(const struct kernels *k, enum act_kind kind, bool pow2, const float *x,
                              size_t n_tok, size_t cols, size_t ld)
 {
     struct kernels ref;
     struct acts a, b;
     kernels_init(&ref, 0);
-    void *want = prepare_acts(&ref, kind, &a, x, n_tok, cols, ld);
-    void *got = prepare_acts(k, kind, &b, x, n_tok, cols, ld);
+    void *want = prepare_acts_pow2(&ref, kind, pow2, &a, x, n_tok, cols, ld);
+    void *got = prepare_acts_pow2(k, kind, pow2, &b, x, n_tok, cols, ld);
     size_t n = a.stride * n_tok;
     const char *bad = NULL;
     if (kind == ACT_F32)
@@ -31,22 +31,26 @@ static void assert_same_acts(const struct kernels *k, enum act_kind kind, const 
     free(got);
 }
 
-/* ref follows methods.md (10): d = max|x| / 127, q the nearest integer, the sums its sums.
+/* ref follows methods.md (10): d = max|x| / 127, or the power of two from there on, q the nearest integer, the sums its sums.
  */
-static void check_q8_rule(const float *x, size_t cols)
+static void check_q8_rule(const float *x, size_t cols, bool pow2)
 {
     struct kernels ref;
     struct acts a;
     kernels_init(&ref, 0);
-    void *buf = prepare_acts(&ref, ACT_Q8, &a, x, 1, cols, cols);
+    void *buf = prepare_acts_pow2(&ref, ACT_Q8, pow2, &a, x, 1, cols, cols);
     for (size_t c = 0; c < a.stride; c += 16) {
         float max = 0;
-        int sum = 0;
+        int sum = 0, exponent;
         for (size_t i = c / 32 * 32; i < c / 32 * 32 + 32 && i < cols; i++)
             max = fmaxf(max, fabsf(x[i]));
-        assert_true(a.d[c / 32] == max / 127);
+        const float d = a.d[c / 32];
+        if (pow2)
+            assert_true(max == 0 ? d == 0 : frexpf(d, &exponent) == 0.5f && d >= max / 127 && d / 2 < max / 127);
+        else
+            assert_true(d == max / 127);
         for (size_t i = c; i < c + 16; i++) {
-            double v = i < cols ? (double)x[i] * 127 / (double)max : 0;
+            double v = i < cols ? pow2 ? (double)x[i] / (double)d : (double)x[i] * 127 / (double)max : 0;
             assert_true(fabs(v - a.q[i]) <= 0.5 + 127 * 0x1p-22);
             sum += a.q[i];
         }
@@ -69,9 +73,10 @@ void test_acts_exact(void **state)
             for (size_t j = 0; j < n_tok * ld; j += 7) /* ties of the rounding */
                 x[j] = (float)((int)(rng_u64(&r) % 255) - 127) * 0.5f;
             if (i == 0)
-                check_q8_rule(x, cols[c]);
+                check_q8_rule(x, cols[c], false), check_q8_rule(x, cols[c], true);
             for (int kind = 0; kind < ACT_KIND_COUNT; kind++)
-                assert_same_acts(&k, (enum act_kind)kind, x, n_tok, cols[c], ld);
+                for (int pow2 = 0; pow2 < (kind == ACT_Q8 ? 2 : 1); pow2++)
+                    assert_same_acts(&k, (enum act_kind)kind, pow2, x, n_tok, cols[c], ld);
             free(x);
         }
 }
@@ -92,12 +97,18 @@ void test_acts_special(void **state)
     }
     for (size_t i = 0; rung_at(i, &k); i++) {
         struct acts a;
-        assert_same_acts(&k, ACT_Q8, x, 1, COLS, COLS);
-        assert_same_acts(&k, ACT_BF16, x, 1, COLS, COLS);
+        assert_same_acts(&k, ACT_Q8, false, x, 1, COLS, COLS);
+        assert_same_acts(&k, ACT_Q8, true, x, 1, COLS, COLS);
+        assert_same_acts(&k, ACT_BF16, false, x, 1, COLS, COLS);
         void *buf = prepare_acts(&k, ACT_Q8, &a, x, 1, COLS, COLS);
         assert_true(isnan(a.d[2 * 7]) && isnan(a.d[2 * 8]) && isnan(a.d[2 * 9 + 1]));
         assert_true(a.d[0] == 0 && a.q[5] == 0);
         assert_true(a.d[20] == 1.0f / 127 && a.q[10 * 64 + 5] == 127 && a.sum[40] == 127);
+        assert_true(a.d[22] == 1 && a.q[11 * 64 + 5] == -127);
+        free(buf);
+        buf = prepare_acts_pow2(&k, ACT_Q8, true, &a, x, 1, COLS, COLS);
+        assert_true(isnan(a.d[2 * 6]) && isnan(a.d[2 * 7]) && isnan(a.d[2 * 8]) && isnan(a.d[2 * 9 + 1]));
+        assert_true(a.d[0] == 0 && a.d[20] == 0x1p-6f && a.q[10 * 64 + 5] == 64 && a.sum[40] == 64);
         assert_true(a.d[22] == 1 && a.q[11 * 64 + 5] == -127);
         free(buf);
     }

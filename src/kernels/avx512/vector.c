@@ -11,13 +11,20 @@ void avx512_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t t
 }
 
 /* Scales of 16 blocks of 32 from the bits of their largest |x|: q8_scale, a lane a block. */
-INLINE __m512 scales_16(__m512i amax_bits, float inverse[16])
+INLINE __m512 scales_16(__m512i amax_bits, bool pow2, float inverse[16])
 {
     const __m512 amax = _mm512_castsi512_ps(amax_bits), full = _mm512_set1_ps(127.0f);
-    const __mmask16 bad = _mm512_cmpge_epu32_mask(amax_bits, _mm512_set1_epi32(0x7f800000));
+    const __m512i most = _mm512_set1_epi32(pow2 ? Q8_POW2_MAX_BITS : 0x7f800000);
+    const __mmask16 bad = _mm512_cmpge_epu32_mask(amax_bits, most);
     const __mmask16 some = (__mmask16)(~bad & _mm512_cmp_ps_mask(amax, _mm512_set1_ps(0x1p-112f), _CMP_GE_OQ));
-    _mm512_storeu_ps(inverse, _mm512_maskz_div_ps(some, full, amax));
-    return _mm512_mask_blend_ps(bad, _mm512_maskz_div_ps(some, amax, full), _mm512_set1_ps(NAN));
+    __m512 d = _mm512_maskz_div_ps(some, amax, full), upside = _mm512_maskz_div_ps(some, full, amax);
+    if (pow2) {
+        const __m512i up = _mm512_add_epi32(_mm512_castps_si512(d), _mm512_set1_epi32(0x007fffff));
+        d = _mm512_castsi512_ps(_mm512_and_si512(up, _mm512_set1_epi32(0x7f800000)));
+        upside = _mm512_maskz_div_ps(some, _mm512_set1_ps(1.0f), d);
+    }
+    _mm512_storeu_ps(inverse, upside);
+    return _mm512_mask_blend_ps(bad, d, _mm512_set1_ps(NAN));
 }
 
 /* Two blocks, 64 floats, times the inverse of their scales: bytes. A block whose inverse is 0 is 0. */
@@ -62,7 +69,7 @@ INLINE void prepare_512(struct acts *a, const float *x, size_t at)
 #pragma GCC unroll 8
         for (size_t b = 0; b < half; b++)
             m[b] = _mm512_max_epu32(m[b], m[b + half]);
-    _mm512_storeu_ps(a->d + at / 32, scales_16(m[0], inverse));
+    _mm512_storeu_ps(a->d + at / 32, scales_16(m[0], a->pow2, inverse));
     for (size_t b = 0; b < 16; b += 2) {
         const __m512i q = round_64(x + 32 * b, inverse + b);
         _mm512_storeu_si512(a->q + at + 32 * b, q);

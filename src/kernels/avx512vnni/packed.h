@@ -11,6 +11,7 @@ enum {
     PANEL_ROWS = 32, /* two panels of pack.h: each broadcast of activations feeds two dot products */
     PANEL_K = 256,
     PANEL_BLOCKS = PANEL_K / 32,
+    PACKED_FEW_TOK = 32, /* tokens whose activations stay in the L2 cache: a batch that decodes, not a prompt */
 };
 
 /* Where integer accumulators start, and the float of these bits: methods.md (4). */
@@ -20,12 +21,10 @@ enum {
 /* Numbers of a row and block beside its weights. */
 enum panel_meta {
     META_SCALE,
-    META_OFFSET, /* scale * PANEL_ONE */
-    META_MIN,    /* what is subtracted; PANEL_2_MINS: times the integers that follow */
-    META_MINS,   /* PANEL_2_MINS: two int16 */
-    META_SCALE2 = META_MIN, /* PANEL_16: of the second 16 columns */
-    META_OFFSET2,
+    META_MIN,  /* what is subtracted; PANEL_2_MINS: times the integers that follow */
+    META_MINS, /* PANEL_2_MINS: two int16 */
     META_COUNT,
+    META_SCALE2 = META_MIN, /* PANEL_16: of the second 16 columns */
 };
 
 /* 32 columns: weights as bytes >= 0, four to a row, rows as lanes; 16 rows, then the other 16. They are written line after
@@ -38,7 +37,6 @@ struct panel_block {
 /* How a format's weights are made of bytes; the value of a byte w. */
 enum panel_kind {
     PANEL_32,      /* scale * (w - bias), a scale for 32 columns */
-    PANEL_WIDE,    /* the same, where scale * PANEL_ONE may overflow */
     PANEL_32_MIN,  /* scale * w - min */
     PANEL_16,      /* scale * (w - bias), a scale for 16 columns */
     PANEL_2_MINS,  /* scale * w - min * (integer of 16 columns) */

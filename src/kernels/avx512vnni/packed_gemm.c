@@ -1,10 +1,12 @@
 /*
  * avx512vnni/packed_gemm.c: products of packed weights with several tokens. A tile is 32 rows x up to 6 tokens: 12
  * integer and 12 float accumulators, whose lanes are rows; each broadcast of 4 activations feeds two vpdpbusd. Integer
- * sums are exact; a block of 32 columns then costs two multiply-adds a vector (packed.h).
+ * sums are exact; a block of 32 columns then costs a multiply-add a vector where the activations' scale is a power of
+ * two, else a multiplication more (packed.h): these share two ports with vpdpbusd, while subtractions have ports of their own.
  *
- * Loops: groups of rows (their y stays in the L2 cache) > chunks of 256 columns > panels > tiles of tokens. Each byte of
- * weights is read once, and asked of memory while the tiles of the chunk before it are computed.
+ * Loops: groups of rows (their y stays in the L2 cache) > chunks of 1024 columns > panels, which stay in the L2
+ * cache > tiles of tokens. Each byte of weights is read once, and asked of memory while the tiles of the chunk before it
+ * are computed.
  */
 #include "kernels/avx512/simd512.h"
 #include "kernels/avx512vnni/packed.h"
@@ -12,37 +14,37 @@
 
 enum {
     TILE_TOK = 6,
-    STEP_PANELS = 2, /* unpacked before the tokens are walked */
-    STEP_ROWS = STEP_PANELS * PANEL_ROWS,
+    STEP_K = 1024, /* y crosses the L2 cache once in so many columns; a panel of them streams from there */
     GROUP_BYTES = 512 * 1024, /* of y */
-    FEW_TOK = 32,
 };
 
-/* Of a token and chunk: what a format needs of its activations beside the bytes. */
+/* Of a token and 256 columns: what a format needs of its activations beside the bytes. */
 struct tok_chunk {
-    _Alignas(64) float d[PANEL_BLOCKS];
+    _Alignas(64) float d[PANEL_BLOCKS]; /* scales; powers of two: times PANEL_ONE */
     union {
-        int32_t start[2 * PANEL_BLOCKS]; /* of the accumulators: PANEL_ONE less bias * sum, of 32 columns or of 16 */
+        int32_t start[2 * PANEL_BLOCKS]; /* of the accumulators: the bits of PANEL_ONE (times the power of two) less bias
+                                            * sum, of 32 columns or of 16 */
         float xsum[PANEL_BLOCKS];        /* d * sum */
         int32_t sums[PANEL_BLOCKS];      /* two int16: of 16 columns each */
     };
+    float scale[PANEL_BLOCKS]; /* PANEL_2_MINS: d */
 };
 
 struct packed_scratch {
-    struct panel_block panel[STEP_PANELS][PANEL_BLOCKS];
+    struct panel_block panel[STEP_K / 32];
     struct tok_chunk tok[];
 };
 _Static_assert(sizeof(struct packed_scratch) <= SCRATCH_PANEL_BYTES, "fixed part of the scratch");
-_Static_assert(sizeof(struct tok_chunk) <= SCRATCH_TOK_BYTES, "many tokens: token part of the scratch");
-_Static_assert(FEW_TOK * sizeof(struct tok_chunk) <= PANEL_K * SCRATCH_COL_BYTES, "few: column part of the scratch");
+_Static_assert(STEP_K / PANEL_K * sizeof(struct tok_chunk) <= SCRATCH_TOK_BYTES, "many tokens: token part of the scratch");
+_Static_assert(PACKED_FEW_TOK * sizeof(struct tok_chunk) <= PANEL_K * SCRATCH_COL_BYTES, "few: column part of the scratch");
 
 /* What a tile reads and writes; pointers at its first token and chunk. */
 struct tile {
     const struct panel_block *panel;
     const int8_t *q;
-    const struct tok_chunk *tok;
+    const struct tok_chunk *tok; /* [columns / 256][tok_stride] */
     float *y;
-    size_t q_stride, y_stride;
+    size_t q_stride, y_stride, tok_stride;
     unsigned n_blk; /* blocks of 32 in the chunk */
     bool first;     /* y is written, not added to */
     size_t rows;
@@ -74,45 +76,54 @@ INLINE void tile_dot(const struct panel_block *p, const int8_t *const *q, size_t
     }
 }
 
-/* scale * (i less PANEL_ONE) * d + acc, less what a format subtracts, for half h of a block. */
+/* scale * (i less where it started) * d + acc, less what a format subtracts, for half h of a block. */
 INLINE __m512 tile_add(const struct panel_block *p, const struct tok_chunk *tok, unsigned b, const enum panel_kind kind,
-                       const int h, const int scale_at, __m512i i, __m512 acc)
+                       const bool pow2, const int h, const int scale_at, __m512i i, __m512 acc)
 {
     const __m512 scale = _mm512_load_ps(p->meta[scale_at][h]), d = _mm512_set1_ps(tok->d[b]);
-    if (kind == PANEL_WIDE) {
-        const __m512 f = _mm512_sub_ps(_mm512_castsi512_ps(i), _mm512_set1_ps(PANEL_ONE));
-        return _mm512_fmadd_ps(f, _mm512_mul_ps(scale, d), acc);
-    }
-    const __m512 offset = _mm512_load_ps(p->meta[scale_at + META_OFFSET - META_SCALE][h]);
-    __m512 f = _mm512_fmsub_ps(_mm512_castsi512_ps(i), scale, offset);
+    __m512 f = _mm512_sub_ps(_mm512_castsi512_ps(i), pow2 ? d : _mm512_set1_ps(PANEL_ONE));
     if (kind == PANEL_2_MINS) {
         const __m512i m = _mm512_dpwssd_epi32(_mm512_setzero_si512(), _mm512_load_si512(p->meta[META_MINS][h]),
                                               _mm512_set1_epi32(tok->sums[b]));
-        f = _mm512_fnmadd_ps(_mm512_cvtepi32_ps(m), _mm512_load_ps(p->meta[META_MIN][h]), f);
+        const __m512 min = _mm512_mul_ps(_mm512_cvtepi32_ps(m), _mm512_set1_ps(tok->scale[b]));
+        acc = _mm512_fnmadd_ps(min, _mm512_load_ps(p->meta[META_MIN][h]), acc);
     }
-    acc = _mm512_fmadd_ps(f, d, acc);
+    acc = _mm512_fmadd_ps(f, pow2 ? scale : _mm512_mul_ps(scale, d), acc);
     if (kind == PANEL_32_MIN)
         acc = _mm512_fnmadd_ps(_mm512_load_ps(p->meta[META_MIN][h]), _mm512_set1_ps(tok->xsum[b]), acc);
     return acc;
 }
 
-/* Quads [j0, j1) of block b of the chunk, which have one scale. */
-INLINE void tile_group(const struct panel_block *p, const int8_t *const *q, const struct tok_chunk *tok, unsigned b,
-                       const enum panel_kind kind, const int j0, const int j1, const int n, __m512 acc[2][TILE_TOK])
+/* Where the accumulators of a token begin. */
+INLINE __m512i tile_start(const struct tok_chunk *tok, unsigned b, const enum panel_kind kind, const bool pow2, const int j0)
 {
-    const bool biased = kind == PANEL_32 || kind == PANEL_WIDE || kind == PANEL_16;
-    const unsigned group = kind == PANEL_16 ? 2 * b + (j0 > 0) : b;
-    size_t k = (size_t)b * 32;
+    switch (kind) {
+    case PANEL_32:
+        return _mm512_set1_epi32(tok->start[b]);
+    case PANEL_16:
+        return _mm512_set1_epi32(tok->start[2 * b + (j0 > 0)]);
+    case PANEL_32_MIN:
+    case PANEL_2_MINS:
+        break;
+    }
+    return pow2 ? _mm512_castps_si512(_mm512_set1_ps(tok->d[b])) : _mm512_set1_epi32(PANEL_ONE_BITS);
+}
+
+/* Quads [j0, j1) of block b of 256 columns, which have one scale; k: the columns of q before. */
+INLINE void tile_group(const struct panel_block *p, const int8_t *const *q, size_t k, const struct tok_chunk *tok, unsigned b,
+                       const enum panel_kind kind, const bool pow2, const int j0, const int j1, const int n,
+                       __m512 acc[2][TILE_TOK])
+{
     /* one register for all tokens: the compiler would else advance a pointer each */
     __asm__("" : "+r"(k));
     __m512i i[2][TILE_TOK];
     EACH_TOKEN(t)
-        i[0][t] = i[1][t] = _mm512_set1_epi32(biased ? tok[t].start[group] : PANEL_ONE_BITS);
+        i[0][t] = i[1][t] = tile_start(&tok[t], b, kind, pow2, j0);
     tile_dot(p, q, k, j0, j1, n, i);
 #pragma GCC unroll 2
     for (int h = 0; h < 2; h++)
         EACH_TOKEN(t)
-            acc[h][t] = tile_add(p, &tok[t], b, kind, h, j0 > 0 ? META_SCALE2 : META_SCALE, i[h][t], acc[h][t]);
+            acc[h][t] = tile_add(p, &tok[t], b, kind, pow2, h, j0 > 0 ? META_SCALE2 : META_SCALE, i[h][t], acc[h][t]);
 }
 
 /* What the next tile and the next chunk will read: the walk jumps from token to token, which hardware does not foresee. */
@@ -135,7 +146,7 @@ INLINE void tile_prefetch(const struct tile *a, const int8_t *const *q, unsigned
     _mm_prefetch((const char *)(y + 16), _MM_HINT_T0);
 }
 
-INLINE void tile_run(const struct tile *arg, const enum panel_kind kind, const int n)
+INLINE void tile_run(const struct tile *arg, const enum panel_kind kind, const bool pow2, const int n)
 {
     const struct tile a = *arg;
     const __mmask16 m0 = vm_first(a.rows), m1 = vm_first(a.rows < 16 ? 0 : a.rows - 16);
@@ -152,11 +163,15 @@ INLINE void tile_run(const struct tile *arg, const enum panel_kind kind, const i
             acc[1][t] = _mm512_maskz_loadu_ps(m1, a.y + (size_t)t * a.y_stride + 16);
         }
     }
+    const struct tok_chunk *tok = a.tok;
     for (unsigned b = 0; b < a.n_blk; b++) {
+        const struct panel_block *p = a.panel + b;
         tile_prefetch(&a, q, b, n);
-        tile_group(a.panel + b, q, a.tok, b, kind, 0, kind == PANEL_16 ? 4 : 8, n, acc);
+        tile_group(p, q, (size_t)b * 32, tok, b % PANEL_BLOCKS, kind, pow2, 0, kind == PANEL_16 ? 4 : 8, n, acc);
         if (kind == PANEL_16)
-            tile_group(a.panel + b, q, a.tok, b, kind, 4, 8, n, acc);
+            tile_group(p, q, (size_t)b * 32, tok, b % PANEL_BLOCKS, kind, pow2, 4, 8, n, acc);
+        if (b % PANEL_BLOCKS == PANEL_BLOCKS - 1)
+            tok += a.tok_stride;
     }
     EACH_TOKEN(t)
     {
@@ -166,85 +181,85 @@ INLINE void tile_run(const struct tile *arg, const enum panel_kind kind, const i
 }
 
 /* The number of tokens becomes a compile-time constant, so that accumulators are registers. */
-INLINE void tile_any(const struct tile *a, const enum panel_kind kind, size_t n)
+INLINE void tile_any(const struct tile *a, const enum panel_kind kind, const bool pow2, size_t n)
 {
     switch (n) {
     case 1:
-        tile_run(a, kind, 1);
+        tile_run(a, kind, pow2, 1);
         break;
     case 2:
-        tile_run(a, kind, 2);
+        tile_run(a, kind, pow2, 2);
         break;
     case 3:
-        tile_run(a, kind, 3);
+        tile_run(a, kind, pow2, 3);
         break;
     case 4:
-        tile_run(a, kind, 4);
+        tile_run(a, kind, pow2, 4);
         break;
     case 5:
-        tile_run(a, kind, 5);
+        tile_run(a, kind, pow2, 5);
         break;
     default:
-        tile_run(a, kind, TILE_TOK);
+        tile_run(a, kind, pow2, TILE_TOK);
         break;
     }
 }
 
 typedef void tile_fn(const struct tile *a, size_t n);
 
-static void tile_32(const struct tile *a, size_t n)
-{
-    tile_any(a, PANEL_32, n);
-}
-static void tile_wide(const struct tile *a, size_t n)
-{
-    tile_any(a, PANEL_WIDE, n);
-}
-static void tile_32_min(const struct tile *a, size_t n)
-{
-    tile_any(a, PANEL_32_MIN, n);
-}
-static void tile_16(const struct tile *a, size_t n)
-{
-    tile_any(a, PANEL_16, n);
-}
-static void tile_2_mins(const struct tile *a, size_t n)
-{
-    tile_any(a, PANEL_2_MINS, n);
-}
+#define TILE(name, kind)                                        \
+    static void name(const struct tile *a, size_t n)            \
+    {                                                           \
+        tile_any(a, kind, false, n);                            \
+    }                                                           \
+    static void name##_pow2(const struct tile *a, size_t n)     \
+    {                                                           \
+        tile_any(a, kind, true, n);                             \
+    }
+TILE(tile_32, PANEL_32)
+TILE(tile_32_min, PANEL_32_MIN)
+TILE(tile_16, PANEL_16)
+TILE(tile_2_mins, PANEL_2_MINS)
 
 /* ---- activations ------------------------------------------------------------------------------------------- */
 
 INLINE void prepare_token(struct tok_chunk *to, const struct acts *x, size_t at, size_t n_blk, const enum panel_kind kind,
-                          int bias)
+                          const bool pow2, int bias)
 {
     const __m256i sum = _mm256_maskz_loadu_epi16(vm_first(2 * n_blk), x->sum + at / 16);
     const __m256 d = _mm256_maskz_loadu_ps((__mmask8)vm_first(n_blk), x->d + at / 32);
-    _mm256_store_ps(to->d, d);
+    const __m256 one = pow2 ? _mm256_mul_ps(d, _mm256_set1_ps(PANEL_ONE)) : _mm256_set1_ps(PANEL_ONE);
+    const __m256i bits = _mm256_castps_si256(one);
+    _mm256_store_ps(to->d, pow2 ? one : d);
     switch (kind) {
     case PANEL_32:
-    case PANEL_WIDE:
-        _mm256_store_si256((__m256i *)to->start, _mm256_dpwssd_epi32(_mm256_set1_epi32(PANEL_ONE_BITS), sum,
-                                                                     _mm256_set1_epi16((short)-bias)));
+        _mm256_store_si256((__m256i *)to->start, _mm256_dpwssd_epi32(bits, sum, _mm256_set1_epi16((short)-bias)));
         break;
-    case PANEL_16:
-        _mm512_storeu_si512(to->start, _mm512_dpwssd_epi32(_mm512_set1_epi32(PANEL_ONE_BITS), _mm512_cvtepi16_epi32(sum),
-                                                           _mm512_set1_epi32((uint16_t)-bias)));
+    case PANEL_16: {
+        const __m512i each = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+        const __m512i twice = _mm512_permutexvar_epi32(each, _mm512_castsi256_si512(bits));
+        _mm512_storeu_si512(to->start, _mm512_dpwssd_epi32(twice, _mm512_cvtepi16_epi32(sum), _mm512_set1_epi32((uint16_t)-bias)));
         break;
+    }
     case PANEL_32_MIN:
         _mm256_store_ps(to->xsum, _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_madd_epi16(sum, _mm256_set1_epi16(1)))));
         break;
     case PANEL_2_MINS:
         _mm256_store_si256((__m256i *)to->sums, sum);
+        _mm256_store_ps(to->scale, d);
         break;
     }
 }
 
-static void prepare_tokens(struct tok_chunk *to, const struct acts *x, const struct panel_format *f, size_t k, size_t n_blk)
+/* Columns [k, k + n), n at most 256, of all tokens. */
+static void prepare_tokens(struct tok_chunk *to, const struct acts *x, const struct panel_format *f, size_t k, size_t n)
 {
     const enum panel_kind kind = f->kind;
     for (size_t t = 0, at = k; t < x->n_tok; t++, at += x->stride)
-        prepare_token(&to[t], x, at, n_blk, kind, f->bias);
+        if (x->pow2)
+            prepare_token(&to[t], x, at, n / 32, kind, true, f->bias);
+        else
+            prepare_token(&to[t], x, at, n / 32, kind, false, f->bias);
 }
 
 /* ---- the walk ---------------------------------------------------------------------------------------------- */
@@ -269,48 +284,49 @@ static const unsigned char *chunk_at(const struct walk *w, size_t row, size_t k)
     return w->a->w + row * w->a->w_row_bytes + k / PANEL_K * w->chunk_bytes;
 }
 
-/* n_rows rows, at most STEP_ROWS, of a chunk; a panel of 32 rows whose second half has none repeats the first. */
-static void unpack_rows(const struct walk *w, size_t row, size_t n_rows, size_t k, size_t n_blk)
+/* Columns [k, k + n) of n_rows rows, at most a panel; one whose second half has no rows repeats the first. */
+static void unpack_rows(const struct walk *w, size_t row, size_t n_rows, size_t k, size_t n)
 {
-    for (size_t at = 0; at < n_rows; at += PANEL_ROWS) {
-        const unsigned char *p = chunk_at(w, row + at, k);
-        struct panel_block *dst = w->s->panel[at / PANEL_ROWS];
+    for (size_t i = 0; i < n; i += PANEL_K) {
+        const unsigned char *p = chunk_at(w, row, k + i);
+        struct panel_block *dst = w->s->panel + i / 32;
+        const size_t n_blk = least(n - i, PANEL_K) / 32;
         w->f->unpack(p, n_blk, dst, 0);
-        w->f->unpack(n_rows - at > 16 ? p + w->panel_bytes : p, n_blk, dst, 1);
+        w->f->unpack(n_rows > 16 ? p + w->panel_bytes : p, n_blk, dst, 1);
     }
 }
 
 /* All tokens times the unpacked rows, in tiles of like size: a short last one would leave arithmetic idle. ahead: where
- * the weights that come next begin, or NULL. */
+ * the weights that come next begin, so many columns of them, or NULL. */
 static void walk_tokens(const struct walk *w, const struct tok_chunk *tok, size_t row, size_t n_rows, size_t k,
-                        size_t n_blk, const unsigned char *ahead)
+                        size_t n_cols, const unsigned char *ahead)
 {
     const struct matmul_args *a = w->a;
     const struct acts *x = a->x;
-    const size_t tiles = (x->n_tok + TILE_TOK - 1) / TILE_TOK, lines = (w->chunk_bytes + 63) / 64;
-    const size_t each = (lines + tiles * PANEL_BLOCKS - 1) / (tiles * PANEL_BLOCKS); /* a block of a tile */
+    const size_t tiles = (x->n_tok + TILE_TOK - 1) / TILE_TOK, n_blk = n_cols / 32;
+    const size_t lines = (w->chunk_bytes * ((n_cols + PANEL_K - 1) / PANEL_K) + 63) / 64;
+    const size_t each = (lines + tiles * n_blk - 1) / (tiles * n_blk); /* a block of a tile */
     size_t asked = 0;
     for (size_t i = 0, t = 0, n; i < tiles; i++, t += n) {
         n = x->n_tok / tiles + (i < x->n_tok % tiles);
         const bool more = ahead && asked < lines;
-        for (size_t p = 0; p * PANEL_ROWS < n_rows; p++) {
-            const unsigned char *from = more ? ahead + 2 * p * w->panel_bytes + asked * 64 : NULL;
-            const struct tile tile = {
-                .panel = w->s->panel[p],
-                .q = x->q + t * x->stride + k,
-                .tok = tok + t,
-                .y = a->y + t * a->y_stride + row + p * PANEL_ROWS,
-                .q_stride = x->stride,
-                .y_stride = a->y_stride,
-                .n_blk = (unsigned)n_blk,
-                .first = k == 0,
-                .rows = n_rows - p * PANEL_ROWS,
-                .ahead = { from, more ? from + w->panel_bytes : NULL },
-                .lines = more ? (unsigned)each : 0,
-            };
-            w->run(&tile, n);
-        }
-        asked += each * PANEL_BLOCKS;
+        const unsigned char *from = more ? ahead + asked * 64 : NULL;
+        const struct tile tile = {
+            .panel = w->s->panel,
+            .q = x->q + t * x->stride + k,
+            .tok = tok + t,
+            .y = a->y + t * a->y_stride + row,
+            .q_stride = x->stride,
+            .y_stride = a->y_stride,
+            .tok_stride = x->n_tok,
+            .n_blk = (unsigned)n_blk,
+            .first = k == 0,
+            .rows = n_rows,
+            .ahead = { from, more ? from + w->panel_bytes : NULL },
+            .lines = more ? (unsigned)each : 0,
+        };
+        w->run(&tile, n);
+        asked += each * n_blk;
     }
 }
 
@@ -318,16 +334,17 @@ static void walk_tokens(const struct walk *w, const struct tok_chunk *tok, size_
 static void walk_many(const struct walk *w, size_t row0, size_t row1)
 {
     const struct matmul_args *a = w->a;
-    for (size_t k = 0; k < a->cols; k += PANEL_K) {
-        const size_t n_blk = least(a->cols - k, PANEL_K) / 32;
-        prepare_tokens(w->s->tok, a->x, w->f, k, n_blk);
-        for (size_t r = row0; r < row1; r += STEP_ROWS) {
-            const size_t n_rows = least(row1 - r, STEP_ROWS);
-            const bool last = r + STEP_ROWS >= row1;
-            const size_t next_k = last ? k + PANEL_K : k;
-            unpack_rows(w, r, n_rows, k, n_blk);
-            walk_tokens(w, w->s->tok, r, n_rows, k, n_blk,
-                        next_k < a->cols ? chunk_at(w, last ? row0 : r + STEP_ROWS, next_k) : NULL);
+    for (size_t k = 0; k < a->cols; k += STEP_K) {
+        const size_t n = least(a->cols - k, STEP_K);
+        for (size_t i = 0; i < n; i += PANEL_K)
+            prepare_tokens(w->s->tok + i / PANEL_K * a->x->n_tok, a->x, w->f, k + i, least(n - i, PANEL_K));
+        for (size_t r = row0; r < row1; r += PANEL_ROWS) {
+            const size_t n_rows = least(row1 - r, PANEL_ROWS);
+            const bool last = r + PANEL_ROWS >= row1;
+            const size_t next_k = last ? k + STEP_K : k;
+            unpack_rows(w, r, n_rows, k, n);
+            walk_tokens(w, w->s->tok, r, n_rows, k, n,
+                        next_k < a->cols ? chunk_at(w, last ? row0 : r + PANEL_ROWS, next_k) : NULL);
         }
     }
 }
@@ -338,34 +355,37 @@ static void walk_few(const struct walk *w, size_t row0, size_t row1)
     const struct matmul_args *a = w->a;
     const size_t n_tok = a->x->n_tok;
     for (size_t k = 0; k < a->cols; k += PANEL_K)
-        prepare_tokens(w->s->tok + k / PANEL_K * n_tok, a->x, w->f, k, least(a->cols - k, PANEL_K) / 32);
+        prepare_tokens(w->s->tok + k / PANEL_K * n_tok, a->x, w->f, k, least(a->cols - k, PANEL_K));
     for (size_t r = row0; r < row1; r += PANEL_ROWS)
         for (size_t k = 0; k < a->cols; k += PANEL_K) {
-            const size_t n_rows = least(row1 - r, PANEL_ROWS), n_blk = least(a->cols - k, PANEL_K) / 32;
+            const size_t n_rows = least(row1 - r, PANEL_ROWS), n = least(a->cols - k, PANEL_K);
             const unsigned char *ahead = NULL;
             if (k + PANEL_K < a->cols)
                 ahead = chunk_at(w, r, k + PANEL_K);
             else if (r + PANEL_ROWS < row1)
                 ahead = chunk_at(w, r + PANEL_ROWS, 0);
-            unpack_rows(w, r, n_rows, k, n_blk);
-            walk_tokens(w, w->s->tok + k / PANEL_K * n_tok, r, n_rows, k, n_blk, ahead);
+            unpack_rows(w, r, n_rows, k, n);
+            walk_tokens(w, w->s->tok + k / PANEL_K * n_tok, r, n_rows, k, n, ahead);
         }
 }
 
 static void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct panel_format *f)
 {
-    static tile_fn *const tiles[] = {
-        [PANEL_32] = tile_32, [PANEL_WIDE] = tile_wide, [PANEL_32_MIN] = tile_32_min,
-        [PANEL_16] = tile_16, [PANEL_2_MINS] = tile_2_mins,
+    static tile_fn *const tiles[][2] = {
+        [PANEL_32] = { tile_32, tile_32_pow2 },
+        [PANEL_32_MIN] = { tile_32_min, tile_32_min_pow2 },
+        [PANEL_16] = { tile_16, tile_16_pow2 },
+        [PANEL_2_MINS] = { tile_2_mins, tile_2_mins_pow2 },
     };
     const struct walk w = {
-        a, f, tiles[f->kind], a->scratch, (size_t)16 * a->w_row_bytes, (size_t)16 * (PANEL_K / f->block_elems) * f->block_bytes,
+        a, f, tiles[f->kind][a->x->pow2], a->scratch, (size_t)16 * a->w_row_bytes,
+        (size_t)16 * (PANEL_K / f->block_elems) * f->block_bytes,
     };
-    if (a->x->n_tok <= FEW_TOK) {
+    if (a->x->n_tok <= PACKED_FEW_TOK) {
         walk_few(&w, row0, row1);
         return;
     }
-    const size_t steps = GROUP_BYTES / (STEP_ROWS * sizeof(float) * a->x->n_tok), group = STEP_ROWS * (steps ? steps : 1);
+    const size_t steps = GROUP_BYTES / (PANEL_ROWS * sizeof(float) * a->x->n_tok), group = PANEL_ROWS * (steps ? steps : 1);
     for (size_t r = row0; r < row1; r += group)
         walk_many(&w, r, least(r + group, row1));
 }

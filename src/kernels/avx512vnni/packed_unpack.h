@@ -37,13 +37,6 @@ INLINE void put_meta(struct panel_block *b, size_t h, size_t i, __m512 v)
     _mm512_store_ps(b->meta[i][h], v);
 }
 
-/* A scale, at META_SCALE or META_SCALE2, and its offset. */
-INLINE void put_scale(struct panel_block *b, size_t h, size_t i, __m512 s)
-{
-    put_meta(b, h, i, s);
-    put_meta(b, h, i + META_OFFSET - META_SCALE, _mm512_mul_ps(s, _mm512_set1_ps(PANEL_ONE)));
-}
-
 INLINE __m512 halves(const unsigned char *p)
 {
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));

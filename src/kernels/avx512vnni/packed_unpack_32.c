@@ -43,7 +43,7 @@ INLINE void unpack_pairs(const unsigned char *p, size_t n, struct panel_block *d
     for (size_t b = 0; b < n; b += 2) {
         const size_t g = n - b < 2 ? 1 : 2;
         for (size_t j = 0; j < g; j++, p += 32)
-            put_scale(&dst[b + j], h, META_SCALE, halves(p));
+            put_meta(&dst[b + j], h, META_SCALE, halves(p));
         for (size_t j = 0; j < g; j++, p += 64 * units)
             weights(&dst[b + j], h, p);
     }
@@ -81,7 +81,7 @@ static void unpack_q5_0(const unsigned char *p, size_t n, struct panel_block *ds
 INLINE void put_scale_min(struct panel_block *b, size_t h, const unsigned char *p)
 {
     const __m512i x = unit(p, 0);
-    put_scale(b, h, META_SCALE, first_halves(x));
+    put_meta(b, h, META_SCALE, first_halves(x));
     put_meta(b, h, META_MIN, _mm512_sub_ps(_mm512_setzero_ps(), second_halves(x)));
 }
 static void unpack_q4_1(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
@@ -125,4 +125,4 @@ const struct panel_format panel_q4_1 = { 32, 20, PANEL_32_MIN, 0, unpack_q4_1 };
 const struct panel_format panel_q5_0 = { 32, 22, PANEL_32, 16, unpack_q5_0 };
 const struct panel_format panel_q5_1 = { 32, 24, PANEL_32_MIN, 0, unpack_q5_1 };
 const struct panel_format panel_iq4_nl = { 32, 18, PANEL_32, IQ4_BIAS, unpack_iq4_nl };
-const struct panel_format panel_mxfp4 = { 32, 17, PANEL_WIDE, E2M1_BIAS, unpack_mxfp4 };
+const struct panel_format panel_mxfp4 = { 32, 17, PANEL_32, E2M1_BIAS, unpack_mxfp4 };

@@ -23,7 +23,7 @@ static void put_k_scales(const unsigned char *p, struct panel_block *dst, size_t
     const __m512i mn[2] = { _mm512_and_si512(b, six), or_masked(high_nibbles(c), shift(b, 2), pair) };
 #pragma GCC unroll 8
     for (unsigned j = 0; j < 8; j++) {
-        put_scale(&dst[j], h, META_SCALE, _mm512_mul_ps(d, byte_u8(sc[j / 4], j % 4)));
+        put_meta(&dst[j], h, META_SCALE, _mm512_mul_ps(d, byte_u8(sc[j / 4], j % 4)));
         put_meta(&dst[j], h, META_MIN, _mm512_mul_ps(dmin, byte_u8(mn[j / 4], j % 4)));
     }
 }
@@ -69,7 +69,7 @@ static void unpack_q6_k(const unsigned char *p, size_t n, struct panel_block *ds
     for (unsigned u = 0; u < 4; u++, p += 64)
 #pragma GCC unroll 4
         for (unsigned i = 0; i < 4; i++)
-            put_scale(&dst[2 * u + i / 2], h, i % 2 ? META_SCALE2 : META_SCALE, _mm512_mul_ps(d, byte_i8(unit(p, 0), i)));
+            put_meta(&dst[2 * u + i / 2], h, i % 2 ? META_SCALE2 : META_SCALE, _mm512_mul_ps(d, byte_i8(unit(p, 0), i)));
     for (size_t g = 0; g < 2; g++, p += 24 * 64)
 #pragma GCC unroll 4
         for (int b = 0; b < 4; b++, dst++)
@@ -91,7 +91,7 @@ static void unpack_iq4_xs(const unsigned char *p, size_t n, struct panel_block *
         const __m512i a = _mm512_and_si512(_mm512_srli_epi32(low, 4 * j), _mm512_set1_epi32(15));
         const __m512i b = _mm512_slli_epi32(_mm512_srli_epi32(upper, 2 * j), 4);
         const __m512i sc = _mm512_sub_epi32(or_masked(a, b, _mm512_set1_epi32(0x30)), _mm512_set1_epi32(32));
-        put_scale(&dst[j], h, META_SCALE, _mm512_mul_ps(d, _mm512_cvtepi32_ps(sc)));
+        put_meta(&dst[j], h, META_SCALE, _mm512_mul_ps(d, _mm512_cvtepi32_ps(sc)));
 #pragma GCC unroll 8
         for (size_t u = 0; u < 8; u++)
             put(&dst[j], h, u, _mm512_shuffle_epi8(table, u < 4 ? low_nibbles(unit(p, u)) : high_nibbles(unit(p, u - 4))));
@@ -125,7 +125,7 @@ static void unpack_q2_k(const unsigned char *p, size_t n, struct panel_block *ds
     for (unsigned b = 0; b < 8; b++) {
         const __m512i x = unit(p + 64, b / 2), sc = low_nibbles(x), mn = high_nibbles(x);
         const __m512i pair = _mm512_srli_epi32(mn, b % 2 ? 16 : 0);
-        put_scale(&dst[b], h, META_SCALE, d);
+        put_meta(&dst[b], h, META_SCALE, d);
         put_meta(&dst[b], h, META_MIN, dmin);
         const __m512i lo = _mm512_and_si512(pair, _mm512_set1_epi32(15));
         put_meta(&dst[b], h, META_MINS, vi_floats(or_masked(lo, _mm512_slli_epi32(pair, 8), _mm512_set1_epi32(15 << 16))));
@@ -150,7 +150,7 @@ static void unpack_q3_k(const unsigned char *p, size_t n, struct panel_block *ds
     for (unsigned b = 0; b < 8; b++) { /* scales 4 a and on, a = b / 2: nibbles a / 2 of unit a % 2, pairs a of unit 2 */
         const __m512i x = unit(sc, b / 2 % 2), low = b / 4 ? high_nibbles(x) : low_nibbles(x);
         const __m512i s = _mm512_sub_epi8(or_masked(low, shift(unit(sc, 2), (int)(b / 2) * 2 - 4), pair), sc_bias);
-        put_scale(&dst[b], h, META_SCALE, d);
+        put_meta(&dst[b], h, META_SCALE, d);
         __m512i t[2], four[2];
 #pragma GCC unroll 2
         for (unsigned g = 0; g < 2; g++) {

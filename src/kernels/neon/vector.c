@@ -18,7 +18,7 @@ void neon_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0,
         for (size_t c = 0; c < a->stride; c += 32) {
             const size_t n = c < a->cols ? a->cols - c : 0, i = t * a->stride + c;
             const float *src = x + t * ld + (n ? c : 0);
-            const struct q8_scale s = q8_scale(block_max_bits(src, n));
+            const struct q8_scale s = q8_scale(block_max_bits(src, n), a->pow2);
             int8x16x2_t q = { { vdupq_n_s8(0), vdupq_n_s8(0) } };
             if (s.inverse != 0)
                 q = block_round(src, n, s.inverse);

@@ -29,7 +29,7 @@ void ref_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok0
 }
 
 /* One block of 32, of which n are real. */
-static void quantize_block(const float *x, size_t n, int8_t *q, float *d, int16_t *sum)
+static void quantize_block(const float *x, size_t n, bool pow2, int8_t *q, float *d, int16_t *sum)
 {
     uint32_t amax = 0;
     float v[32] = { 0 };
@@ -40,7 +40,7 @@ static void quantize_block(const float *x, size_t n, int8_t *q, float *d, int16_
         bits &= 0x7fffffff;
         amax = bits > amax ? bits : amax;
     }
-    struct q8_scale s = q8_scale(amax);
+    struct q8_scale s = q8_scale(amax, pow2);
     *d = s.d;
     sum[0] = sum[1] = 0;
     for (size_t i = 0; i < 32; i++) {
@@ -55,7 +55,7 @@ void ref_act_prepare_q8(struct acts *a, const float *x, size_t ld, size_t tok0, 
     for (size_t t = tok0; t < tok1; t++)
         for (size_t c = 0; c < a->stride; c += 32) {
             size_t left = c < a->cols ? a->cols - c : 0, i = t * a->stride + c;
-            quantize_block(x + t * ld + (left ? c : 0), left < 32 ? left : 32, a->q + i,
+            quantize_block(x + t * ld + (left ? c : 0), left < 32 ? left : 32, a->pow2, a->q + i,
                            a->d + i / 32, a->sum + i / 16);
         }
 }

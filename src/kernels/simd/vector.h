@@ -217,7 +217,7 @@ INLINE void simd_act_prepare_q8_from(struct acts *a, const float *x, size_t ld, 
     for (; c < a->stride; c += 32) {
         size_t n = c < a->cols ? a->cols - c : 0, i = t * a->stride + c;
         const float *src = x + t * ld + (n ? c : 0);
-        struct q8_scale s = q8_scale(block_max_bits(src, n));
+        struct q8_scale s = q8_scale(block_max_bits(src, n), a->pow2);
         __m256i q = _mm256_setzero_si256();
         if (s.inverse != 0)
             q = block_round(src, n, s.inverse);
