@@ -1,5 +1,5 @@
 #include "calibrate/fit.h"
-#include <cminpack-1/cminpack.h>
+#include "calibrate/least.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,49 +143,59 @@ static void load(const struct problem *p, const double *x)
         p->f->effect[p->active[j]].value = x[j];
 }
 
-static int residuals(const struct problem *p, double *out)
+/* Sum of the squares of the residuals, of the priors' too. */
+static int square(void *ctx, const double *x, double *sum)
 {
-    double slot[FIT_MAX_SLOTS];
+    const struct problem *p = ctx;
+    double slot[FIT_MAX_SLOTS], s = 0;
+    load(p, x);
     for (size_t i = 0; i < p->n_row; i++) {
         fit_slots(p->f, p->m, p->row[i], slot);
-        double r = (p->m->ln_seconds(p->row[i]->features, slot) - p->row[i]->ln_seconds) / p->row[i]->sigma;
-        if (!isfinite(r))
-            return -1;
-        out[i] = soften(r);
+        const double r = soften((p->m->ln_seconds(p->row[i]->features, slot) - p->row[i]->ln_seconds) / p->row[i]->sigma);
+        s += r * r;
     }
     for (size_t j = 0; j < p->n_active; j++) {
         const struct fit_effect *e = &p->f->effect[p->active[j]];
-        out[p->n_row + j] = (e->value - e->prior) / e->sd;
+        s += (e->value - e->prior) / e->sd * ((e->value - e->prior) / e->sd);
     }
-    return 0;
+    *sum = s;
+    return isfinite(s) ? 0 : -1;
 }
 
-/* jac is column-major: jac[i + ld * j] = d residual i / d effect j. */
-static int jacobian(const struct problem *p, double *jac, size_t ld)
+/* A row's part of J'J and J'f: the square of the unknowns that it touches. */
+static int add_row(const struct problem *p, const struct fit_row *row, double *jj, double *jf)
 {
-    double g[FIT_MAX_SLOTS], slope;
-    memset(jac, 0, ld * p->n_active * sizeof *jac);
-    for (size_t i = 0; i < p->n_row; i++) {
-        const struct fit_row *row = p->row[i];
-        if (!isfinite(fit_residual(p->f, p->m, row, g, &slope)))
-            return -1;
-        for (int s = 0; s < p->m->n_slot; s++)
-            for (int k = 0; k < FIT_MAX_EFFECTS; k++)
-                if (row->effect[s][k] != FIT_NO_EFFECT)
-                    jac[i + ld * p->at[row->effect[s][k]]] += slope * g[s] / row->sigma;
+    double g[FIT_MAX_SLOTS], slope, value[FIT_MAX_SLOTS * FIT_MAX_EFFECTS];
+    size_t at[FIT_MAX_SLOTS * FIT_MAX_EFFECTS], n = 0;
+    const double r = fit_residual(p->f, p->m, row, g, &slope);
+    for (int s = 0; s < p->m->n_slot; s++)
+        for (int k = 0; k < FIT_MAX_EFFECTS; k++)
+            if (row->effect[s][k] != FIT_NO_EFFECT) {
+                at[n] = p->at[row->effect[s][k]];
+                value[n++] = slope * g[s] / row->sigma;
+            }
+    for (size_t a = 0; a < n; a++) {
+        jf[at[a]] += value[a] * r;
+        for (size_t b = 0; b < n; b++)
+            if (at[a] <= at[b])
+                jj[at[a] * p->n_active + at[b]] += value[a] * value[b];
     }
-    for (size_t j = 0; j < p->n_active; j++)
-        jac[p->n_row + j + ld * j] = 1 / p->f->effect[p->active[j]].sd;
-    return 0;
+    return isfinite(r) ? 0 : -1;
 }
 
-static int evaluate(void *ctx, int n_res, int n_x, const double *x, double *res, double *jac, int ld, int what)
+static int normal(void *ctx, const double *x, double *jj, double *jf)
 {
-    struct problem *p = ctx;
-    (void)n_res;
-    (void)n_x;
+    const struct problem *p = ctx;
     load(p, x);
-    return what == 1 ? residuals(p, res) : jacobian(p, jac, (size_t)ld);
+    for (size_t i = 0; i < p->n_row; i++)
+        if (add_row(p, p->row[i], jj, jf) != 0)
+            return -1;
+    for (size_t j = 0; j < p->n_active; j++) {
+        const struct fit_effect *e = &p->f->effect[p->active[j]];
+        jj[j * p->n_active + j] += 1 / (e->sd * e->sd);
+        jf[j] += (e->value - e->prior) / (e->sd * e->sd);
+    }
+    return 0;
 }
 
 double fit_residual(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *g, double *slope)
@@ -196,42 +206,6 @@ double fit_residual(const struct fit *f, const struct fit_model *m, const struct
     fit_gradient(m, row, slot, g);
     *slope = soften_slope(r);
     return soften(r);
-}
-
-/* By Cholesky: J has a row for every prior, so that J'J is positive definite. */
-int fit_invert(double *a, size_t n)
-{
-    for (size_t j = 0; j < n; j++) {
-        for (size_t k = 0; k < j; k++)
-            for (size_t i = j; i < n; i++)
-                a[i * n + j] -= a[i * n + k] * a[j * n + k];
-        if (!(a[j * n + j] > 0))
-            return -1;
-        double d = sqrt(a[j * n + j]);
-        for (size_t i = j; i < n; i++)
-            a[i * n + j] /= d;
-    }
-    /* The inverse of the lower triangle, in place, then its square. */
-    for (size_t j = 0; j < n; j++) {
-        a[j * n + j] = 1 / a[j * n + j];
-        for (size_t i = j + 1; i < n; i++) {
-            double s = 0;
-            for (size_t k = j; k < i; k++)
-                s -= a[i * n + k] * a[k * n + j];
-            a[i * n + j] = s / a[i * n + i];
-        }
-    }
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = i; j < n; j++) {
-            double s = 0;
-            for (size_t k = j; k < n; k++)
-                s += a[k * n + i] * a[k * n + j];
-            a[i * n + j] = s;
-        }
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < i; j++)
-            a[i * n + j] = a[j * n + i];
-    return 0;
 }
 
 /* Of the unknowns from the curvature, of the other effects their priors'. */
@@ -253,54 +227,21 @@ static int spread(struct problem *p, const double *inverse, struct error *err)
     return 0;
 }
 
-static int covariance(struct problem *p, double *jac, size_t ld, struct error *err)
-{
-    const size_t n = p->n_active;
-    double *c = calloc(n * n, sizeof *c);
-    if (!c)
-        return error_oom(err, n * n * sizeof *c, "the spread of the constants");
-    int rc = jacobian(p, jac, ld);
-    for (size_t a = 0; a < n && rc == 0; a++)
-        for (size_t b = 0; b <= a; b++) {
-            double s = 0;
-            for (size_t i = 0; i < ld; i++)
-                s += jac[i + ld * a] * jac[i + ld * b];
-            c[a * n + b] = c[b * n + a] = s;
-        }
-    rc = rc ? rc : fit_invert(c, n);
-    rc = rc ? error_set(err, ERROR_INPUT, "the fit has no minimum: a prediction is not a finite number") : spread(p, c, err);
-    free(c);
-    return rc;
-}
-
 static int minimize(struct problem *p, struct error *err)
 {
-    size_t n = p->n_active, m = p->n_row + n;
-    double *x = calloc(n, sizeof *x), *res = calloc(m, sizeof *res), *jac = calloc(m * n, sizeof *jac);
-    double *work = calloc(3 * n + m, sizeof *work), *diag = calloc(n, sizeof *diag), *qtf = calloc(n, sizeof *qtf);
-    int *pivot = calloc(n, sizeof *pivot), n_fun = 0, n_jac = 0, rc = -1;
-    if (!x || !res || !jac || !work || !diag || !qtf || !pivot) {
-        error_oom(err, m * n * sizeof *jac, "a fit");
-        goto done;
-    }
-    for (size_t j = 0; j < n; j++)
+    const size_t n = p->n_active;
+    const struct least_problem least = { .n = n, .ctx = p, .square = square, .normal = normal };
+    double *x = calloc(n, sizeof *x), *inverse = calloc(n * n, sizeof *inverse);
+    int rc = x && inverse ? 0 : error_oom(err, n * n * sizeof *inverse, "a fit");
+    for (size_t j = 0; j < n && rc == 0; j++)
         x[j] = p->f->effect[p->active[j]].value;
-    int info = lmder(evaluate, p, (int)m, (int)n, x, res, jac, (int)m, 1e-5, 1e-5, 0, 60, diag, 1, 10, 0, &n_fun, &n_jac,
-                     pivot, qtf, work, work + n, work + 2 * n, work + 3 * n);
-    if (info <= 0) {
-        error_set(err, ERROR_INPUT, "the fit failed: a prediction is not a finite number");
-        goto done;
+    rc = rc ? rc : least_run(&least, x, inverse, err);
+    if (rc == 0) {
+        load(p, x);
+        rc = spread(p, inverse, err);
     }
-    load(p, x);
-    rc = covariance(p, jac, m, err);
-done:
     free(x);
-    free(res);
-    free(jac);
-    free(work);
-    free(diag);
-    free(qtf);
-    free(pivot);
+    free(inverse);
     return rc;
 }
 
@@ -313,6 +254,15 @@ static void count_rows(struct problem *p)
             for (int k = 0; k < FIT_MAX_EFFECTS; k++)
                 if (p->row[i]->effect[s][k] != FIT_NO_EFFECT)
                     p->f->effect[p->row[i]->effect[s][k]].n_row++;
+}
+
+/* Two machines' own effects never meet in a row: eliminated first, they fill nothing between them. */
+static int rarest_first(const void *a, const void *b, void *ctx)
+{
+    const struct fit *f = ctx;
+    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    const size_t n = f->effect[x].n_row, m = f->effect[y].n_row;
+    return n != m ? (n > m) - (n < m) : (x > y) - (x < y);
 }
 
 int fit_run(struct fit *f, const struct fit_model *m, const struct fit_row *row, size_t n_row, const bool *keep,
@@ -328,14 +278,14 @@ int fit_run(struct fit *f, const struct fit_model *m, const struct fit_row *row,
     if (rc == 0)
         count_rows(&p);
     p.active = p.at + f->n_effect;
-    for (size_t j = 0; j < f->n_effect && rc == 0; j++) {
-        if (f->effect[j].n_row > 0) {
-            p.at[j] = p.n_active;
+    for (size_t j = 0; j < f->n_effect && rc == 0; j++)
+        if (f->effect[j].n_row > 0)
             p.active[p.n_active++] = j;
-        } else {
+        else
             f->effect[j].value = f->effect[j].prior;
-        }
-    }
+    qsort_r(p.active, p.n_active, sizeof *p.active, rarest_first, f);
+    for (size_t a = 0; a < p.n_active; a++)
+        p.at[p.active[a]] = a;
     if (rc == 0 && p.n_active > 0)
         rc = minimize(&p, err);
     free(p.at);

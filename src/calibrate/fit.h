@@ -2,7 +2,7 @@
  * fit: constants of a time model from measurements. A model has slots (a fraction of the bandwidth reached, seconds a
  * layer, ...); the logarithm of a slot is a sum of effects: one all rows share, one of the row's engine, of its class
  * of machine, ... Every effect has a prior, so that a machine or an engine nobody measured keeps its class's value, with
- * its class's spread. Robust least squares (Levenberg-Marquardt, cminpack) of the logarithms of seconds; the spread of an
+ * its class's spread. Robust least squares (least.h) of the logarithms of seconds; the spread of an
  * effect comes from the curvature at the minimum. Source: methods.md (73).
  */
 #ifndef CALIBRATE_FIT_H
@@ -67,7 +67,5 @@ double fit_predict(const struct fit *f, const struct fit_model *m, const struct 
 double fit_residual(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *g, double *slope);
 /* g [n_slot] at these slots, which come back as they were. */
 void fit_gradient(const struct fit_model *m, const struct fit_row *row, double *slot, double *g);
-/* a[n][n], symmetric and positive definite, becomes its inverse. -1: it is not. */
-int fit_invert(double *a, size_t n);
 
 #endif

@@ -3,6 +3,8 @@ libcalibrate_a_CFLAGS = $(AM_CFLAGS) $(CMINPACK_CFLAGS)
 libcalibrate_a_SOURCES = \
   %D%/fit.h \
   %D%/fit.c \
+  %D%/least.h \
+  %D%/least.c \
   %D%/calibrate.h \
   %D%/effects.h \
   %D%/effects.c \

@@ -1,4 +1,5 @@
 #include "calibrate/quantile.h"
+#include "calibrate/least.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,37 +73,13 @@ static void curvature(struct problem *p)
     }
 }
 
-/* g becomes h^-1 g, h its Cholesky factor. -1: h is not positive definite. */
-static int solve(double *h, double *g, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j <= i; j++) {
-            double s = h[i * n + j];
-            for (size_t k = 0; k < j; k++)
-                s -= h[i * n + k] * h[j * n + k];
-            if (i == j && !(s > 0))
-                return -1;
-            h[i * n + j] = i == j ? sqrt(s) : s / h[j * n + j];
-        }
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < i; k++)
-            g[i] -= h[i * n + k] * g[k];
-        g[i] /= h[i * n + i];
-    }
-    for (size_t i = n; i-- > 0;) {
-        for (size_t k = i + 1; k < n; k++)
-            g[i] -= h[k * n + i] * g[k];
-        g[i] /= h[i * n + i];
-    }
-    return 0;
-}
-
 /* One step of Newton's, halved until it pays off. false: at the minimum. */
 static bool advance(struct problem *p, double *at)
 {
     double far = 0;
-    if (solve(p->h, p->g, p->p) != 0)
+    if (least_cholesky(p->h, p->p) != 0)
         return false;
+    least_solve(p->h, p->p, p->g);
     for (double size = 1; size > 1e-6; size /= 2) {
         far = 0;
         for (size_t j = 0; j < p->p; j++) {
@@ -130,17 +107,22 @@ static void minimize(struct problem *p)
     }
 }
 
-/* The inverse of the second derivatives; of h, which is f's from here on. */
+/* The inverse of the second derivatives. */
 static int covariance(struct problem *p, struct error *err)
 {
+    double *inverse = malloc((p->p * p->p + 1) * sizeof *inverse);
+    if (!inverse)
+        return error_oom(err, p->p * p->p * sizeof *inverse, "the spreads of a fit");
     curvature(p);
-    if (fit_invert(p->h, p->p) != 0)
+    if (least_cholesky(p->h, p->p) != 0) {
+        free(inverse);
         return error_set(err, ERROR_INPUT, "the spreads of a fit have no minimum");
+    }
+    least_inverse(p->h, p->p, inverse);
     for (size_t j = 0; j < p->p; j++)
-        p->f->effect[j].se = sqrt(p->h[j * p->p + j]);
+        p->f->effect[j].se = sqrt(inverse[j * p->p + j]);
     free(p->f->cov);
-    p->f->cov = p->h;
-    p->h = NULL;
+    p->f->cov = inverse;
     return 0;
 }
 

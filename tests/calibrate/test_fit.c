@@ -1,8 +1,10 @@
 /* The fit: constants that made synthetic measurements are found again, whatever a few mad rows say; spreads hold. */
 #include "calibrate/fit.h"
+#include "calibrate/least.h"
 #include "tests/calibrate/toy.h"
 #include "tests/test.h"
 #include <math.h>
+#include <string.h>
 
 enum { N_ROW = 120, N_GROUP = 4 };
 static struct work work[N_ROW];
@@ -139,9 +141,75 @@ static void test_share(void **state)
     fit_free(&f);
 }
 
+/* Rosenbrock's valley: residuals 10 (y - x^2) and 1 - x, with the minimum at the end of a bend that a full step leaves. */
+static int valley(void *ctx, const double *x, double *sum)
+{
+    const double a = 10 * (x[1] - x[0] * x[0]), b = 1 - x[0];
+    ++*(int *)ctx;
+    *sum = a * a + b * b;
+    return 0;
+}
+
+static int valley_normal(void *ctx, const double *x, double *jj, double *jf)
+{
+    const double a = 10 * (x[1] - x[0] * x[0]), b = 1 - x[0], da = -20 * x[0];
+    (void)ctx;
+    jj[0] += da * da + 1;
+    jj[1] += da * 10;
+    jj[3] += 100;
+    jf[0] += da * a - b;
+    jf[1] += 10 * a;
+    return 0;
+}
+
+static void test_bend(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    int looks = 0;
+    double x[2] = { -1.2, 1 }, inverse[4];
+    const struct least_problem p = { 2, &looks, valley, valley_normal };
+    assert_ok(least_run(&p, x, inverse, &err), err);
+    assert_true(fabs(x[0] - 1) < 1e-4 && fabs(x[1] - 1) < 1e-4);
+    assert_true(looks <= 25); /* lmder takes 21 */
+    /* of [401 -200; -200 100] */
+    assert_true(fabs(inverse[0] - 1) < 0.01 && fabs(inverse[1] - 2) < 0.02 && inverse[1] == inverse[2] && fabs(inverse[3] - 4.01) < 0.04);
+}
+
+/* A triangle's inverse, solutions by it, and what has none. */
+static void test_triangles(void **state)
+{
+    (void)state;
+    enum { N = 7 };
+    double a[N * N], u[N * N], inverse[N * N], x[N];
+    seed = 5;
+    for (int i = 0; i < N; i++)
+        for (int j = i; j < N; j++)
+            a[i * N + j] = a[j * N + i] = i == j ? N : (i + j) % 3 ? uniform() : 0;
+    memcpy(u, a, sizeof u);
+    assert_int_equal(least_cholesky(u, N), 0);
+    for (int i = 0; i < N; i++)
+        x[i] = a[i * N + 2];
+    least_solve(u, N, x);
+    least_inverse(u, N, inverse);
+    for (int i = 0; i < N; i++) {
+        assert_true(fabs(x[i] - (i == 2)) < 1e-12);
+        for (int j = 0; j < N; j++) {
+            double s = 0;
+            for (int k = 0; k < N; k++)
+                s += a[i * N + k] * inverse[k * N + j];
+            assert_true(fabs(s - (i == j)) < 1e-12);
+        }
+    }
+    a[0] = -1;
+    assert_int_equal(least_cholesky(a, N), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bend),
+        cmocka_unit_test(test_triangles),
         cmocka_unit_test(test_found_again), cmocka_unit_test(test_robust),   cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_coverage),    cmocka_unit_test(test_share),
     };
