@@ -3,7 +3,20 @@
 #include <math.h>
 #include <string.h>
 
-const struct fit_model fitted_model = { TIME_SLOT_COUNT, time_ln_seconds };
+/* Latencies of servers and kernels alone have parts that (87) does not differentiate. */
+static bool closed_gradient(const void *features, const double *slot, double *g)
+{
+    const struct time_features *f = features;
+    if (f->before || f->n_queue != 0 || f->n_seq != 0 || f->one_step)
+        return false;
+    for (int i = 0; i < f->n_term; i++)
+        if (f->term[i].kind == TIME_SMALL_KERNEL)
+            return false;
+    time_gradient(f, slot, g, NULL);
+    return true;
+}
+
+const struct fit_model fitted_model = { TIME_SLOT_COUNT, time_ln_seconds, closed_gradient };
 
 /*
  * Effects and what is believed before looking: value where all share it, 0 (no difference) elsewhere, with its spread. Means

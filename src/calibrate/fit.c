@@ -97,13 +97,16 @@ void fit_slots(const struct fit *f, const struct fit_model *m, const struct fit_
     }
 }
 
-/* d ln_seconds / d slot, by central differences. */
+/* d ln_seconds / d slot, where the model has none by central differences. */
 void fit_gradient(const struct fit_model *m, const struct fit_row *row, double *slot, double *g)
 {
+    const bool closed = m->gradient && m->gradient(row->features, slot, g);
     for (int s = 0; s < m->n_slot; s++) {
-        g[s] = 0;
-        if (row->effect[s][0] == FIT_NO_EFFECT && row->loose[s] == 0)
-            continue; /* nothing of the row moves it */
+        const bool moves = row->effect[s][0] != FIT_NO_EFFECT || row->loose[s] != 0;
+        if (!moves)
+            g[s] = 0;
+        if (closed || !moves)
+            continue;
         double at = slot[s];
         slot[s] = at + step;
         double up = m->ln_seconds(row->features, slot);

@@ -31,6 +31,8 @@ struct fit_row {
 struct fit_model {
     int n_slot;
     double (*ln_seconds)(const void *features, const double *slot); /* slot: logarithms, n_slot of them */
+    /* g [n_slot]: its derivatives; NULL, or false: not known in closed form, differences are taken */
+    bool (*gradient)(const void *features, const double *slot, double *g);
 };
 
 struct fit {

@@ -16,7 +16,7 @@ static double ln_seconds(const void *features, const double *slot)
     const struct work *w = features;
     return log(w->memory_s / exp(slot[RATE]) + w->count * exp(slot[COST]));
 }
-static const struct fit_model model = { N_SLOT, ln_seconds };
+static const struct fit_model model = { N_SLOT, ln_seconds, NULL };
 
 /* A repeatable normal deviate (Box-Muller over a linear congruential generator). */
 static uint64_t seed;
