@@ -62,10 +62,10 @@ void check_judge(struct ceilings_check *c, const double *ours, const double *the
 }
 
 /* The job's kernel, and what a ceiling of it would be called. */
-static int look(struct job *j, struct meter *m, struct ceiling *c, struct error *err)
+static int look(struct job *j, struct meter *m, bool brief, struct ceiling *c, struct error *err)
 {
     struct hwprofile h = { .n_ceiling = 0 };
-    if (driver_choose(j, m, 0.2, 0.03, err) != 0 ||
+    if (driver_choose(j, m, brief ? 0.02 : 0.2, brief ? 0.001 : 0.03, err) != 0 ||
         (j->chosen && driver_sample(j, m, 1, 0, clock_now_s() + 1, err) != 0))
         return -1;
     *c = (struct ceiling){ .value = NAN };
@@ -116,7 +116,7 @@ static int check_job(struct job *j, struct meter *m, const struct ceilings_optio
     struct error why = { 0 };
     if (o->progress)
         o->progress(o->progress_ctx, j->what, fraction);
-    if (look(j, m, &c, err) != 0)
+    if (look(j, m, o->effort == CEILINGS_BRIEF, &c, err) != 0)
         return -1;
     if (isnan(c.value) || !check_test_of(&c, k.test, sizeof k.test))
         return 0;

@@ -3,24 +3,27 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { N_SAMPLES = 9, N_GLANCE = 3, N_WINDOWS = 16 };
-static const double PATIENCE_S = 1, TRIAL_S = 0.15, SAMPLE_S = 0.006;
+enum { N_SAMPLES = 9, N_GLANCE = 3, N_BRIEF = 2, N_WINDOWS = 16 };
+static const double PATIENCE_S = 1, SAMPLE_S = 0.006, BRIEF_SAMPLE_S = 0.001;
+static const double TRIAL_S = 0.15, BRIEF_TRIAL_S = 0.02; /* of each kernel that may be the fastest */
 
 struct ceilings_prober {
     struct meter m;
     struct job_list list;
     struct job *dram, *peak; /* peak NULL: none here */
+    bool brief;              /* CEILINGS_BRIEF */
     char reason[160];        /* why there is no peak */
 };
 
 static int choose_kernels(struct ceilings_prober *p, enum math math, unsigned cpu_flags, struct error *err)
 {
+    const double trial_s = p->brief ? BRIEF_TRIAL_S : TRIAL_S, sample_s = p->brief ? BRIEF_SAMPLE_S : SAMPLE_S;
     struct error no_peak = { 0 };
     p->dram = memory_add_dram(&p->list, &p->m, N_WINDOWS, cpu_flags, err);
-    if (!p->dram || driver_choose(p->dram, &p->m, TRIAL_S, SAMPLE_S, err) != 0)
+    if (!p->dram || driver_choose(p->dram, &p->m, trial_s, sample_s, err) != 0)
         return -1;
     p->peak = compute_add_best(&p->list, math, cpu_flags, &no_peak);
-    if (p->peak && driver_choose(p->peak, &p->m, TRIAL_S, SAMPLE_S, &no_peak) != 0)
+    if (p->peak && driver_choose(p->peak, &p->m, trial_s, sample_s, &no_peak) != 0)
         p->peak = NULL;
     if (!p->peak && no_peak.kind == ERROR_INTERRUPTED) {
         *err = no_peak;
@@ -38,6 +41,7 @@ struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const
         error_oom(err, sizeof *p, "the ceiling probe");
         return NULL;
     }
+    p->brief = o->effort == CEILINGS_BRIEF;
     if (meter_init(&p->m, n_threads, true, o, err) != 0) {
         free(p);
         return NULL;
@@ -76,13 +80,13 @@ static int probe_both(struct ceilings_prober *p, struct ceiling *dram, struct ce
 
 int ceilings_probe(struct ceilings_prober *p, struct ceiling *dram, struct ceiling *peak, struct error *err)
 {
-    return probe_both(p, dram, peak, N_SAMPLES, err);
+    return probe_both(p, dram, peak, p->brief ? N_BRIEF : N_SAMPLES, err);
 }
 
 int ceilings_glance(struct ceilings_prober *p, double *bytes_s, double *flop_s, struct error *err)
 {
     struct ceiling dram, peak;
-    if (probe_both(p, &dram, &peak, N_GLANCE, err) != 0)
+    if (probe_both(p, &dram, &peak, p->brief ? N_BRIEF : N_GLANCE, err) != 0)
         return -1;
     *bytes_s = dram.value;
     *flop_s = peak.value;

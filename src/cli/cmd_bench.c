@@ -8,13 +8,13 @@ struct options {
     int64_t reps;
     enum report_format format;
     struct cli_engine engine;
-    bool ops, uncalibrated;
+    bool ops, uncalibrated, brief;
     const struct marker_tool *markers; /* NULL: no tool counts this program */
     struct energy *energy;
     struct bench_stored stored;
 };
 
-enum { OPT_UB = 256, OPT_OPS, OPT_SAVE, OPT_COUNTERS, OPT_UNCALIBRATED, OPT_QUIET };
+enum { OPT_UB = 256, OPT_OPS, OPT_SAVE, OPT_COUNTERS, OPT_UNCALIBRATED, OPT_BRIEF, OPT_QUIET };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "FILE,...", 0, "GGUF file(s)", 0 },
@@ -37,6 +37,8 @@ static const struct argp_option option_table[] = {
       "recorded (roofcast list counters says which can)", 0 },
     { "uncalibrated", OPT_UNCALIBRATED, NULL, 0,
       "believe events without letting each count known work first: it may be dead or count something else", 0 },
+    { "brief", OPT_BRIEF, NULL, 0,
+      "probes of a few milliseconds in little memory: shows that it works; the roofs beside the run are poor", 0 },
     { "quiet", OPT_QUIET, NULL, 0, "no progress on standard error", 0 },
     { 0 },
 };
@@ -71,6 +73,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return cli_text(&o->counters, arg);
     case OPT_UNCALIBRATED:
         return cli_flag(&o->uncalibrated);
+    case OPT_BRIEF:
+        return cli_flag(&o->brief);
     case OPT_QUIET:
         cli_set_quiet(true);
         return 0;
@@ -222,7 +226,7 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
                      const struct cli_machine *machine, uint32_t n_ubatch, struct error *err)
 {
     struct engine_options eo = cli_engine_options(machine, &o->engine);
-    struct ceilings_options probe = { .effort = CEILINGS_QUICK, .n_threads = machine->n_threads,
+    struct ceilings_options probe = { .effort = o->brief ? CEILINGS_BRIEF : CEILINGS_QUICK, .n_threads = machine->n_threads,
                                             .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus };
     struct bench b = { .m = m, .machine = machine, .run = &res->run, .markers = o->markers,
                        .energy = o->energy, .stored = &o->stored };

@@ -34,19 +34,20 @@ if command -v jq >/dev/null; then
 else
     skip "figures" "no jq here"
 fi
-run bench -m "$m" -p 8 -n 0 -r 1 -o csv --quiet
+# The rest is not about roofs: brief probes of them.
+run bench --brief -m "$m" -p 8 -n 0 -r 1 -o csv --quiet
 [ "$status" -eq 0 ] && head -n 1 "$tmp/out" | grep -q '^model,type,n_threads,n_batch,n_ubatch,.*,test,tok_s_mean,' && [ "$(wc -l <"$tmp/out")" -eq 2 ]
 ok $? "-n 0: prefill alone, as csv"
 [ "$(cells tok_s_sd | tail -n 1)" = "" ]
 ok $? "one repetition has no standard deviation"
-run bench -m "$m" -p 0 -n 2 -d 3 -r 1 -t 1 --isa ref --quiet
+run bench --brief -m "$m" -p 0 -n 2 -d 3 -r 1 -t 1 --isa ref --quiet
 [ "$status" -eq 0 ] && has 'tg2@d3' && ! has 'pp'
 ok $? "-p 0: decode alone, at a depth, on the reference kernels"
-run bench -m "$m" -p 0 -n 2 -d 255 -r 1 --quiet
+run bench --brief -m "$m" -p 0 -n 2 -d 255 -r 1 --quiet
 [ "$status" -eq 0 ] && says 'warning: .* beyond the 256'
 ok $? "a context beyond the trained one is a warning"
 
-run bench -m "$m" -p 0 -n 2 -b 1,4 -r 1 -o csv --quiet
+run bench --brief -m "$m" -p 0 -n 2 -b 1,4 -r 1 -o csv --quiet
 [ "$status" -eq 0 ] && [ "$(cells test | tr '\n' ' ')" = "tg2 tg2x4 " ] && [ "$(cells n_batch | tr '\n' ' ')" = "1 4 " ]
 ok $? "-b: every test for every number of sequences"
 # A step of four: the weights once but for three more rows of the embedding, four caches, four times the FLOP.
@@ -55,7 +56,7 @@ paste "$tmp/w" "$tmp/kv" "$tmp/flop" | awk 'NR == 1 { w = $1; kv = $2; f = $3 } 
 ok $? "-b: weights are read once for all sequences"
 
 # ---- the table of llama-batched-bench
-run bench -m "$m" -p 8,16 -n 2 -d 4 -b 1,4 -ub 8 -r 3 -o json --quiet
+run bench --brief -m "$m" -p 8,16 -n 2 -d 4 -b 1,4 -ub 8 -r 3 -o json --quiet
 cp "$tmp/out" "$tmp/batches.json"
 if command -v jq >/dev/null; then
     jq -e '[.rows[].test] == ["pp8@d4", "tg2@d12", "pp16@d4", "tg2@d20", "pp8x4@d4", "tg2x4@d12", "pp16x4@d4", "tg2x4@d20"]' "$tmp/batches.json" >/dev/null
@@ -71,39 +72,39 @@ if command -v jq >/dev/null; then
 else
     skip "the table of batches" "no jq here"
 fi
-run bench -m "$m" -p 8 -n 2 -b 2 -r 1 --quiet
+run bench --brief -m "$m" -p 8 -n 2 -b 2 -r 1 --quiet
 [ "$status" -eq 0 ] && has 'PP *TG *B *N_KV *T_PP s *S_PP t/s *T_TG s *S_TG t/s *T s *S t/s *MBU TG *MFU TG' && has ' 8 *2 *2 *20 '
 ok $? "in the table, with llama-batched-bench's headings"
-run bench -m "$m" -p 8 -n 2 -b 2 -r 1 -o csv --quiet
+run bench --brief -m "$m" -p 8 -n 2 -b 2 -r 1 -o csv --quiet
 [ "$status" -eq 0 ] && has '^model,type,n_threads,n_ubatch,n_depth,n_reps,n_prompt,n_gen,n_batch,n_kv,pp_s,'
 ok $? "as csv"
-run bench -m "$m" -p 8 -n 2 -b 2 -r 1 -o md --quiet
+run bench --brief -m "$m" -p 8 -n 2 -b 2 -r 1 -o md --quiet
 [ "$status" -eq 0 ] && has '| PP | TG | B | N_KV |\|| *PP *| *TG *| *B *| *N_KV *|'
 ok $? "as md"
-run bench -m "$m" -p 8 -n 2 -r 1 --quiet
+run bench --brief -m "$m" -p 8 -n 2 -r 1 --quiet
 [ "$status" -eq 0 ] && ! has 'N_KV'
 ok $? "one sequence: no such table"
 
 # ---- the load
 run synth --n-layer 2 --n-embd 256 --n-ff 512 --n-head 4 --n-head-kv 2 --n-vocab 512 -q Q8_0 -o "$tmp/q8.gguf" --quiet
-run bench -m "$tmp/q8.gguf" -p 4 -n 0 -r 1 -o json --quiet
+run bench --brief -m "$tmp/q8.gguf" -p 4 -n 0 -r 1 -o json --quiet
 packed=$(figure packed_bytes)
 holds "$packed == 0 || $packed >= 2 * (2 * 256 * 256 + 2 * 256 * 128 + 3 * 256 * 512) * 34 / 32" "packed: none of the weights, or all of the layers' ($packed bytes)"
 holds "$packed == 0 || (d = $packed / ($(figure pack_s) + 0) / ($(figure pack_bytes_s) + 1e-9) - 1) < 1e-6 && d > -1e-6" "at the speed of the bytes and the seconds"
 peak=$(figure peak_bytes)
 [ -n "$peak" ] || grep -q '"peak_reason": "..*"' "$tmp/out"
 ok $? "peak memory, or why there is none"
-run bench -m "$tmp/q8.gguf" -p 4 -n 0 -r 1 -o json --quiet --no-repack
+run bench --brief -m "$tmp/q8.gguf" -p 4 -n 0 -r 1 -o json --quiet --no-repack
 [ "$status" -eq 0 ] && [ "$(figure packed_bytes)" = 0 ] && has '"pack_s": null'
 ok $? "--no-repack: nothing is packed"
-run bench -m "$tmp/q8.gguf" -p 4 -n 0 -r 1 --quiet --no-repack
+run bench --brief -m "$tmp/q8.gguf" -p 4 -n 0 -r 1 --quiet --no-repack
 [ "$status" -eq 0 ] && has '^Load of .* Q8_0, [0-9]* thread.*: no weights packed; peak memory [0-9u]'
 ok $? "a line of the table's notes says it"
 
 # ---- where threads run
-run bench -m "$m" -p 4 -n 0 -r 1 -t 1 --numa distribute -o json --quiet
+run bench --brief -m "$m" -p 4 -n 0 -r 1 -t 1 --numa distribute -o json --quiet
 ok $? "--numa distribute"
-run bench -m "$m" -p 4 -n 0 -r 1 -t 1 --numa isolate -o json --quiet
+run bench --brief -m "$m" -p 4 -n 0 -r 1 -t 1 --numa isolate -o json --quiet
 ok $? "--numa isolate"
 refused 2 'expected distribute or isolate, found "numactl"' bench -m "$m" --numa numactl
 refused 2 "--cpus and --numa" bench -m "$m" --cpus 0 --numa isolate
@@ -121,27 +122,27 @@ refused 1 "no/such.gguf" bench -m no/such.gguf
 refused 2 "needs a GGUF file" bench -m tinyllama-1.1b
 refused 2 "vax" bench -m "$m" --counters vax
 # Counts of another machine stand for this one's: 1792 MiB at its memory controllers in every repetition.
-run bench -m "$m" -p 8 -n 0 -r 1 -t 1 -o json --quiet --counters "replay:$top_srcdir/tests/counters/replay/perf-skylake-sp.csv"
+run bench --brief -m "$m" -p 8 -n 0 -r 1 -t 1 -o json --quiet --counters "replay:$top_srcdir/tests/counters/replay/perf-skylake-sp.csv"
 [ "$status" -eq 0 ] && grep -q '"dram_source": "uncore counters"' "$tmp/out" && grep -q '"value": 1879048192' "$tmp/out" &&
     grep -q '"mbu_dram": [1-9]' "$tmp/out" && grep -q '"slowdown": [0-9]' "$tmp/out" && grep -q '"class": "unchecked"' "$tmp/out"
 ok $? "counted bytes of memory, what counting cost, and the certificate"
-run bench -m "$m" -p 8 -n 0 -r 1 -t 1 --quiet --counters "replay:$top_srcdir/tests/counters/replay/perf-skylake-sp.csv"
+run bench --brief -m "$m" -p 8 -n 0 -r 1 -t 1 --quiet --counters "replay:$top_srcdir/tests/counters/replay/perf-skylake-sp.csv"
 [ "$status" -eq 0 ] && has 'DRAM of pp8: 1.88 GB a repetition by uncore counters' && has 'more by prefetches'
 ok $? "why bytes at the memory are not those the engine walked"
 : >"$tmp/empty.counts"
 refused 1 "no counts: expected the output of perf stat" bench -m "$m" --counters "replay:$tmp/empty.counts"
-run bench -m "$m" -p 8 -n 0 -r 1 --quiet --save "$tmp/no/such/run.json"
+run bench --brief -m "$m" -p 8 -n 0 -r 1 --quiet --save "$tmp/no/such/run.json"
 [ "$status" -eq 1 ] && says "no/such/run.json: cannot write"
 ok $? "a run that cannot be saved is an error"
 if [ -w /dev/full ]; then
-    "$ROOFCAST" bench -m "$m" -p 8 -n 0 -r 1 --quiet >/dev/full 2>"$tmp/err"
+    "$ROOFCAST" bench --brief -m "$m" -p 8 -n 0 -r 1 --quiet >/dev/full 2>"$tmp/err"
     [ $? -ne 0 ]
     ok $? "a full disk is an error"
 fi
 
 # ---- routing: recorded, and priced with. Sequences of one token each, so that those of a pass choose independently.
 run synth mixtral-8x7b --n-layer 2 --n-embd 64 --n-ff 64 --n-head 4 --n-head-kv 2 --n-vocab 512 -q Q8_0 -o "$tmp/moe.gguf" --quiet
-run bench -m "$tmp/moe.gguf" -p 0 -n 1 -b 64 -r 2 -t 1 --quiet --save "$tmp/moe.json"
+run bench --brief -m "$tmp/moe.gguf" -p 0 -n 1 -b 64 -r 2 -t 1 --quiet --save "$tmp/moe.json"
 is "128 512" "$(awk -F'[ ,:]+' '/"n_tok": [0-9]*,$/ && r { print $3 } /"routing"/ { r = 1 } ' "$tmp/moe.json") $(awk '
     /"counts"/ { c = 1; next } /\]/ { c = 0 } c { s += $1 } END { print s }' "$tmp/moe.json")" \
     "a run records which experts its tokens used: 64 x 2 tokens, 2 experts each, in 2 layers"
@@ -150,7 +151,7 @@ touched=$(cells weight_bytes role=expert_up | awk '{ printf "%.6f", $1 / (2 * 64
 awk -v t="$touched" 'BEGIN { exit !(t > 2 && t < 8 * (1 - 0.75 ^ 4)) }'
 ok $? "--routing: four tokens read fewer experts than without preference ($touched < 5.47)"
 refused 2 'routing is of 2 of 8 experts a token, the model has 0 of 0' predict llama-3-8b --hw h100-sxm --routing "$tmp/moe.json"
-run bench -m "$m" -p 8 -n 0 -r 1 -t 1 --quiet --save "$tmp/dense.json"
+run bench --brief -m "$m" -p 8 -n 0 -r 1 -t 1 --quiet --save "$tmp/dense.json"
 refused 2 'routing of 0 models with experts, expected one' predict mixtral-8x7b --hw h100-sxm --routing "$tmp/dense.json"
 refused 2 'no/such.json' predict mixtral-8x7b --hw h100-sxm --routing no/such.json
 refused 2 'expected uniform, zipf:S or a saved run' predict mixtral-8x7b --hw h100-sxm --routing even

@@ -7,7 +7,7 @@ export ROOFCAST_ROOT
 zone=$tmp/sys/class/powercap/intel-rapl:0
 
 # ---- none
-run bench -m "$model" -t 1 -r 1 -p 0 -n 2 --counters null --quiet
+run bench --brief -m "$model" -t 1 -r 1 -p 0 -n 2 --counters null --quiet
 has '^Energy: unavailable: no zone of a package in .*/sys/class/powercap and no perf power PMU'
 ok $? "no zones: unavailable, with the reason"
 
@@ -25,7 +25,7 @@ echo 262143000000 >"$zone/energy_uj" # soon wraps around
     done
 ) 2>"$tmp/writer" &
 writer=$!
-run bench -m "$model" -t 1 -r 2 -p 0 -n 2500 --counters null --quiet -o json
+run bench --brief -m "$model" -t 1 -r 2 -p 0 -n 2500 --counters null --quiet -o json
 kill "$writer" 2>/dev/null
 wait "$writer" 2>/dev/null
 joules=$(figure energy_j) each=$(figure j_tok) seconds=$(figure seconds)
@@ -40,7 +40,7 @@ holds "$joules > 0 && $joules < 110 * $seconds + 2" "1 J every 10 ms or more, ac
 holds "$each * 2500 / $joules > 0.999 && $each * 2500 / $joules < 1.001" "J a token is J by tokens"
 
 # ---- too short for counters that are renewed every millisecond
-run bench -m "$model" -t 1 -r 1 -p 0 -n 2 --counters null --quiet -o json
+run bench --brief -m "$model" -t 1 -r 1 -p 0 -n 2 --counters null --quiet -o json
 has 'energy_j": null' && has 'energy_reason": "measured for'
 ok $? "two tokens: too short, and said"
 finish

@@ -162,7 +162,7 @@ ok $? "synth a tiny model"
 command_json roofcast.analyze analyze "$tmp/m.gguf" -p 4
 command_json roofcast.quantize quantize "$tmp/m.gguf" -q Q4_0 --allow-requantize --force "$tmp/q.gguf"
 command_jsonl quantize "$tmp/m.gguf" -q F16 --tensors --allow-requantize --force "$tmp/q.gguf"
-bench="bench -m $tmp/m.gguf -t 1 -r 1" # each test costs a few probes of the machine's roofs
+bench="bench --brief -m $tmp/m.gguf -t 1 -r 1"
 # shellcheck disable=SC2086
 {
     command_json roofcast.bench $bench -p 8 -n 4 -d 16 --ops --save "$tmp/run.json"
@@ -172,7 +172,7 @@ bench="bench -m $tmp/m.gguf -t 1 -r 1" # each test costs a few probes of the mac
     command_json roofcast.bench $bench -p 4 -n 2 -b 1,2 --no-repack
     command_jsonl $bench -p 4 -n 2 -b 2
     run synth --n-layer 1 --n-embd 64 --n-ff 64 --n-head 4 --n-head-kv 2 --n-vocab 512 --n-expert 4 --n-expert-used 2 -q Q8_0 \
-        -o "$tmp/experts.gguf" && run bench -m "$tmp/experts.gguf" -t 1 -r 1 -p 8 -n 0 --save "$tmp/experts.run.json"
+        -o "$tmp/experts.gguf" && run bench --brief -m "$tmp/experts.gguf" -t 1 -r 1 -p 8 -n 0 --save "$tmp/experts.run.json"
     check roofcast.run "$tmp/experts.run.json" "bench --save, with experts"
 }
 if [ "${ROOFCAST_LONG:-0}" = 1 ]; then # half a minute

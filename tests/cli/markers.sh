@@ -3,7 +3,7 @@
 . "${top_srcdir:?}/tests/cli/lib.sh"
 fake=${FAKE_LIKWID:-$PWD/tests/counters/fake_likwid.so}
 model=$top_srcdir/tests/fixtures/llama-2l.gguf
-bench="bench -m $model -t 2 -p 4 -n 3 -r 2 --counters null --quiet"
+bench="bench --brief -m $model -t 2 -p 4 -n 3 -r 2 --counters null --quiet"
 under() { # ARGS...: as under likwid-perfctr -m on CPUs 0 and 1
     (
         LIKWID_MODE=0 LIKWID_EVENTS=MEM LIKWID_THREADS=0,1 LIKWID_FILEPATH=$tmp/regions LD_PRELOAD=$fake

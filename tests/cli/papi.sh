@@ -2,7 +2,7 @@
 # What any user of PAPI sees inside the program: PAPI_EVENTS and the high-level API, which writes a JSON of every region and thread.
 . "${top_srcdir:?}/tests/cli/lib.sh"
 model=$top_srcdir/tests/fixtures/llama-2l.gguf
-bench="bench -m $model -t 2 -p 4 -n 3 -r 2 --quiet"
+bench="bench --brief -m $model -t 2 -p 4 -n 3 -r 2 --quiet"
 PAPI_OUTPUT_DIRECTORY=$tmp PAPI_EVENTS=sde:::roofcast::FLOP,sde:::roofcast::BYTES,sde:::roofcast::TOKENS
 export PAPI_OUTPUT_DIRECTORY PAPI_EVENTS
 # PAPI 7.0 itself loses 16 bytes a thread that begins a region.
@@ -21,7 +21,7 @@ if ! "$ROOFCAST" list counters | grep -q '^papi .* sw_flop .*yes'; then
     skip "PAPI's high-level API" "no PAPI with software-defined events here"
     finish
 fi
-[ "$(nproc)" -ge 2 ] || bench="bench -m $model -t 1 -p 4 -n 3 -r 2 --quiet"
+[ "$(nproc)" -ge 2 ] || bench="bench --brief -m $model -t 1 -p 4 -n 3 -r 2 --quiet"
 
 # shellcheck disable=SC2086
 run $bench -o json

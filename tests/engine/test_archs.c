@@ -146,7 +146,21 @@ static void compare(const struct subject *s, const struct way *w, const char *is
     free(got);
 }
 
-static void check_subject(const struct subject *s)
+static bool is_best(size_t isa)
+{
+    bool usable, later = false;
+    while (kernels_isa_at(++isa, &usable))
+        later |= usable;
+    return !later;
+}
+
+/* Every ISA goes every way. Checked kernels are slow: there all but the best one go another way on each of the family's shapes. */
+static bool goes(int shape, size_t isa, size_t way, size_t n_way)
+{
+    return !getenv("ROOFCAST_SANITIZED") || is_best(isa) || ((size_t)shape + isa) % n_way == way;
+}
+
+static void check_subject(const struct subject *s, int shape)
 {
     bool usable;
     const char *isa;
@@ -160,7 +174,8 @@ static void check_subject(const struct subject *s)
             { flags, 2, 1, 1, DTYPE_F16 },              /* token by token */
         };
         for (size_t k = 0; k < ARRAY_LEN(ways); k++)
-            compare(s, &ways[k], isa);
+            if (goes(shape, i, k, ARRAY_LEN(ways)))
+                compare(s, &ways[k], isa);
     }
 }
 
@@ -254,7 +269,7 @@ static void check_family(const char *family)
     for (int i = 0; i < random_spec_count(family); i++) {
         struct subject s;
         subject_init(&s, family, i);
-        check_subject(&s);
+        check_subject(&s, i);
         if (decided(&s, bound(&s, cpu_flags())))
             check_batch(&s);
         compared += decided(&s, bound(&s, 0));

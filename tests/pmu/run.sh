@@ -66,7 +66,7 @@ for l in $libraries; do
     done
 done
 
-bench="/bin/roofcast bench -m /model.gguf -p 0 -n 2 -r 1 -t 1 --quiet"
+bench="/bin/roofcast bench --brief -m /model.gguf -p 0 -n 2 -r 1 -t 1 --quiet"
 cat >"$image/commands" <<END
 1000 $bench --counters perf
 1000 /bin/roofcast doctor perf

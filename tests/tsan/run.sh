@@ -53,6 +53,6 @@ check "synth" ./roofcast synth --n-layer 2 --n-embd 256 --n-ff 512 --n-head 4 --
 for m in "$top/tests/fixtures/llama-2l.gguf" "$model"; do
     check "run $(basename "$m")" ./roofcast run -m "$m" -p 'one two three four' -n 8 --ignore-eos -t $threads
     check "run --no-repack $(basename "$m")" ./roofcast run -m "$m" -p one -n 4 --ignore-eos -t $threads --no-repack
-    check "bench $(basename "$m")" ./roofcast bench -m "$m" -p 24 -n 4 -b 1,3 -r 1 --ops -t $threads --quiet
+    check "bench $(basename "$m")" ./roofcast bench --brief -m "$m" -p 24 -n 4 -b 1,3 -r 1 --ops -t $threads --quiet
 done
 exit $bad
