@@ -204,6 +204,7 @@ enum cpu_flag {
     CPU_AMX_FP16 = 1 << 12,
     CPU_ARM_FP16 = 1 << 13, /* vectors of half floats */
     CPU_ARM_BF16 = 1 << 14,
+    CPU_STREAMS = 1 << 15, /* no instructions: its prefetchers keep up with a sequential walk by themselves */
 };
 unsigned cpu_flags(void);
 /* "Intel(R) Xeon(R) Processor", or the machine's name where /proc has none. */

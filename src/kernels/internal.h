@@ -13,6 +13,10 @@ void kernels_init_avx2(struct kernels *k);
 void kernels_init_avx512(struct kernels *k);
 void kernels_init_avx512vnni(struct kernels *k);
 void kernels_init_avx512bf16(struct kernels *k);
+/* Over the slots of the function before: decode for CPUs that keep up with a sequential walk unasked. */
+void kernels_streams_avx512(struct kernels *k);
+void kernels_streams_avx512vnni(struct kernels *k);
+void kernels_streams_avx512bf16(struct kernels *k);
 void kernels_init_neon(struct kernels *k);
 void kernels_init_dotprod(struct kernels *k);
 void kernels_init_i8mm(struct kernels *k);

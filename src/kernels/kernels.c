@@ -11,6 +11,7 @@ struct rung {
     const char *name;
     unsigned needs;
     void (*init)(struct kernels *k); /* NULL: not built */
+    void (*streams)(struct kernels *k); /* slots of its own for CPU_STREAMS, or NULL */
 };
 
 #ifndef HAVE_ISA_AVX2
@@ -18,12 +19,15 @@ struct rung {
 #endif
 #ifndef HAVE_ISA_AVX512
 #define kernels_init_avx512 NULL
+#define kernels_streams_avx512 NULL
 #endif
 #ifndef HAVE_ISA_AVX512VNNI
 #define kernels_init_avx512vnni NULL
+#define kernels_streams_avx512vnni NULL
 #endif
 #ifndef HAVE_ISA_AVX512BF16
 #define kernels_init_avx512bf16 NULL
+#define kernels_streams_avx512bf16 NULL
 #endif
 #ifndef HAVE_ISA_NEON
 #define kernels_init_neon NULL
@@ -44,14 +48,14 @@ enum {
 };
 
 static const struct rung rungs[] = {
-    {"ref",         0,            kernels_init_ref       },
-    { "avx2",       CPU_AVX2,     kernels_init_avx2      },
-    { "avx512",     NEEDS_AVX512, kernels_init_avx512    },
-    { "avx512vnni", NEEDS_VNNI,   kernels_init_avx512vnni},
-    { "avx512bf16", NEEDS_BF16,   kernels_init_avx512bf16},
-    { "neon",       CPU_NEON,     kernels_init_neon      },
-    { "dotprod",    NEEDS_DOTPROD, kernels_init_dotprod  },
-    { "i8mm",       NEEDS_I8MM,   kernels_init_i8mm      },
+    {"ref",         0,             kernels_init_ref,        NULL                      },
+    { "avx2",       CPU_AVX2,      kernels_init_avx2,       NULL                      },
+    { "avx512",     NEEDS_AVX512,  kernels_init_avx512,     kernels_streams_avx512    },
+    { "avx512vnni", NEEDS_VNNI,    kernels_init_avx512vnni, kernels_streams_avx512vnni},
+    { "avx512bf16", NEEDS_BF16,    kernels_init_avx512bf16, kernels_streams_avx512bf16},
+    { "neon",       CPU_NEON,      kernels_init_neon,       NULL                      },
+    { "dotprod",    NEEDS_DOTPROD, kernels_init_dotprod,    NULL                      },
+    { "i8mm",       NEEDS_I8MM,    kernels_init_i8mm,       NULL                      },
 };
 
 void kernels_init(struct kernels *k, unsigned cpu_flags)
@@ -61,6 +65,8 @@ void kernels_init(struct kernels *k, unsigned cpu_flags)
         if (!rungs[i].init || (rungs[i].needs & ~cpu_flags))
             continue;
         rungs[i].init(k);
+        if ((cpu_flags & CPU_STREAMS) && rungs[i].streams)
+            rungs[i].streams(k);
         k->isa = rungs[i].name;
     }
 }
@@ -111,7 +117,7 @@ int kernels_isa_flags(const char *name, unsigned *flags, struct error *err)
                 "isa %s: this CPU lacks instructions it needs; 'auto' picks the "
                 "best that runs here",
                 name);
-        *flags = rungs[i].needs;
+        *flags = rungs[i].needs | (have & CPU_STREAMS);
         return 0;
     }
     return error_set(err, ERROR_USAGE, "isa '%s': unknown; expected auto or one of: %s",

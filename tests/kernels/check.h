@@ -37,6 +37,7 @@ void test_pack(void **state);
 void test_pack_limits(void **state);
 void test_matmul(void **state);
 void test_matmul_slots(void **state);
+void test_matmul_streams(void **state);
 void test_matmul_poison(void **state);
 void test_matmul_subnormal(void **state);
 void test_isa_names(void **state);

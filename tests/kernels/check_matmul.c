@@ -205,6 +205,64 @@ void test_matmul(void **state)
         }
 }
 
+/* y of all tokens by the slot of packed weights' gemv. */
+static float *packed_few(const struct kernels *k, const struct problem *p)
+{
+    const struct matmul_slot *s = &k->packed[p->type->id];
+    struct acts a;
+    void *buf = prepare_acts(k, s->act, &a, p->x, p->n_tok, p->cols, p->cols + 3);
+    unsigned char *w = weights_for_slot(p);
+    float *y = check_alloc(p->n_tok * p->y_stride * sizeof *y);
+    struct matmul_args args = { w, p->row_bytes, p->cols, &a, y, p->y_stride, NULL };
+    args.scratch = check_alloc(kernels_scratch_bytes(p->cols, p->n_tok));
+    memset(y, 0, p->n_tok * p->y_stride * sizeof *y);
+    s->gemv(&args, 0, p->rows);
+    free(w);
+    free(buf);
+    free(args.scratch);
+    return y;
+}
+
+static void check_streams(const struct kernels *k, const struct kernels *other, const struct dtype_info *t, struct rng *r)
+{
+    for (size_t n = 1; n <= k->packed[t->id].gemv_max_tok; n++) {
+        struct problem p;
+        problem_init(&p, r, t, 50, 11 * (t->block_elems > 1 ? t->block_elems : 38), n);
+        p.packed = true;
+        float *y = packed_few(k, &p), *z = packed_few(other, &p);
+        if (memcmp(y, z, n * p.y_stride * sizeof *y) != 0)
+            fail_msg("%s: %s, %zu tokens: what a CPU's memory likes changes the results", k->isa, t->name, n);
+        free(y);
+        free(z);
+        problem_free(&p);
+    }
+}
+
+/* Whether memory is asked for lines to come (CPU_STREAMS) changes no bit; the functions that this host does not use
+ * are held to those that test_matmul has tried. */
+void test_matmul_streams(void **state)
+{
+    (void)state;
+    struct rng r;
+    rng_init(&r, 12);
+    bool usable;
+    for (size_t i = 0; kernels_isa_at(i, &usable); i++) {
+        struct error err;
+        unsigned flags;
+        struct kernels k, other;
+        if (!usable)
+            continue;
+        assert_ok(kernels_isa_flags(kernels_isa_at(i, NULL), &flags, &err), err);
+        kernels_init(&k, flags);
+        kernels_init(&other, flags ^ CPU_STREAMS);
+        for (size_t d = 0; dtype_at(d); d++) {
+            const struct dtype_info *t = dtype_at(d);
+            if (k.packed[t->id].gemv != other.packed[t->id].gemv)
+                check_streams(&k, &other, t, &r);
+        }
+    }
+}
+
 /* y of one token by both functions of a slot. */
 static void run_both(const struct kernels *k, const struct problem *p, const struct acts *a,
                      float *gemv, float *gemm)

@@ -33,3 +33,10 @@ void kernels_init_avx512(struct kernels *k)
     k->f32_to_f16 = avx512_f32_to_f16;
     k->attention = avx512_attention;
 }
+
+void kernels_streams_avx512(struct kernels *k)
+{
+    k->packed[DTYPE_F32].gemv = avx512_packed_few_f32_streams;
+    k->packed[DTYPE_F16].gemv = avx512_packed_few_f16_streams;
+    k->packed[DTYPE_BF16].gemv = avx512_packed_few_bf16_streams;
+}

@@ -55,6 +55,10 @@ void bf16_packed_few(const struct matmul_args *a, size_t row0, size_t row1)
 {
     packed_few(a, row0, row1, PACKED);
 }
+void bf16_packed_few_streams(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    packed_few_ahead(a, row0, row1, false, PACKED);
+}
 void bf16_packed_gemm(const struct matmul_args *a, size_t row0, size_t row1)
 {
     packed_gemm(a, row0, row1, PACKED);

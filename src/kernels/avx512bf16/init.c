@@ -1,4 +1,4 @@
-/* avx512bf16/init.c: this rung's slot. */
+/* avx512bf16/init.c: this rung's slots. */
 #include "kernels/avx512bf16/bf16.h"
 #include "kernels/pack.h"
 
@@ -8,4 +8,9 @@ void kernels_init_avx512bf16(struct kernels *k)
         (struct matmul_slot){ ACT_BF16, bf16_gemv, bf16_gemm, GEMV_MAX_TOK, 32 };
     k->packed[DTYPE_BF16] =
         (struct matmul_slot){ ACT_BF16, bf16_packed_few, bf16_packed_gemm, 12, PACK_ROWS };
+}
+
+void kernels_streams_avx512bf16(struct kernels *k)
+{
+    k->packed[DTYPE_BF16].gemv = bf16_packed_few_streams;
 }

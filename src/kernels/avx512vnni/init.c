@@ -49,3 +49,17 @@ void kernels_init_avx512vnni(struct kernels *k)
     k->packed[DTYPE_IQ4_XS] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_iq4_xs, packed_gemm_iq4_xs, few, align };
     k->packed[DTYPE_MXFP4] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_mxfp4, packed_gemm_mxfp4, few, align };
 }
+
+void kernels_streams_avx512vnni(struct kernels *k)
+{
+    k->packed[DTYPE_Q8_0].gemv = vnni_packed_gemv_q8_0_streams;
+    k->packed[DTYPE_Q4_0].gemv = vnni_packed_gemv_q4_0_streams;
+    k->packed[DTYPE_Q4_1].gemv = vnni_packed_gemv_q4_1_streams;
+    k->packed[DTYPE_Q5_0].gemv = vnni_packed_gemv_q5_0_streams;
+    k->packed[DTYPE_Q5_1].gemv = vnni_packed_gemv_q5_1_streams;
+    k->packed[DTYPE_Q4_K].gemv = vnni_packed_gemv_q4_k_streams;
+    k->packed[DTYPE_Q5_K].gemv = vnni_packed_gemv_q5_k_streams;
+    k->packed[DTYPE_IQ4_NL].gemv = vnni_packed_gemv_iq4_nl_streams;
+    k->packed[DTYPE_IQ4_XS].gemv = vnni_packed_gemv_iq4_xs_streams;
+    k->packed[DTYPE_MXFP4].gemv = vnni_packed_gemv_mxfp4_streams;
+}

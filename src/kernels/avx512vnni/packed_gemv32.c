@@ -11,7 +11,7 @@ struct packed32 {
     bool apart;           /* each block of a run begins with its own scales */
     bool has_min;
     bool high_first; /* units 4-7 are 16 times too large, and so is the start */
-    bool far;        /* prefetch far ahead too */
+    enum ahead ahead;
     struct act_format acts;
     /* The eight units of a block, its fields after the first at p. */
     void (*weights)(const unsigned char *p, __m512i w[8]);
@@ -53,7 +53,7 @@ INLINE void run32(const unsigned char *p, const struct row_acts *x, size_t b, un
     const unsigned rest = block - scale;
 #pragma GCC unroll 4
     for (unsigned i = 0; i < n; i++) {
-        prefetch_lines(p, f.far, i * block / 64, (i + 1) * block / 64);
+        prefetch_lines(p, f.ahead, i * block / 64, (i + 1) * block / 64);
         block32(p + i * (f.apart ? block : scale),
                 p + (f.apart ? i * block + scale : n * scale + i * rest), x, b + i, n_tok, f,
                 y->v[i % 2]);
@@ -167,7 +167,11 @@ INLINE void weights_5(const unsigned char *p, __m512i w[8])
 
 /* ---- formats --------------------------------------------------------------------------- */
 
-#define PACKED_GEMV(name, ...)                                                             \
+/* As CPUs need it that have to be asked for lines to come, and for CPU_STREAMS. */
+#define PACKED_GEMV(name, asks, ...)                                                       \
+    PACKED_GEMV_AS(name, __VA_ARGS__, .ahead = asks)                                         \
+    PACKED_GEMV_AS(name##_streams, __VA_ARGS__, .ahead = AHEAD_NONE)
+#define PACKED_GEMV_AS(name, ...)                                                          \
     INLINE void panel_##name(const unsigned char *p, size_t cols,                          \
                              const struct row_acts *x, int n_tok, struct row_sums *y)      \
     {                                                                                      \
@@ -182,20 +186,20 @@ INLINE void weights_5(const unsigned char *p, __m512i w[8])
 #define TWICE { 2, 2, 2, 2, 2, 2, 2, 2 }
 
 /* clang-format off */
-PACKED_GEMV(q8_0, .block_bytes = 34, .scale_bytes = 2, .run = 2, .far = false,
+PACKED_GEMV(q8_0, AHEAD_NEAR, .block_bytes = 34, .scale_bytes = 2, .run = 2,
             .acts = { .bias = 128 }, .weights = weights_8, .scales = scales_f16)
-PACKED_GEMV(q4_0, .block_bytes = 18, .scale_bytes = 2, .run = 2, .far = true, .high_first = true,
+PACKED_GEMV(q4_0, AHEAD_FAR, .block_bytes = 18, .scale_bytes = 2, .run = 2, .high_first = true,
             .acts = { .bias = 8 * 16 }, .weights = weights_4, .scales = scales_f16)
-PACKED_GEMV(q4_1, .block_bytes = 20, .scale_bytes = 4, .run = 2, .far = true, .high_first = true,
+PACKED_GEMV(q4_1, AHEAD_FAR, .block_bytes = 20, .scale_bytes = 4, .run = 2, .high_first = true,
             .apart = true, .has_min = true, .acts = { .mins = true }, .weights = weights_4,
             .scales = f16_pairs)
-PACKED_GEMV(q5_0, .block_bytes = 22, .scale_bytes = 2, .run = 2, .far = true,
+PACKED_GEMV(q5_0, AHEAD_FAR, .block_bytes = 22, .scale_bytes = 2, .run = 2,
             .acts = { .bias = 16 }, .weights = weights_5, .scales = scales_f16)
-PACKED_GEMV(q5_1, .block_bytes = 24, .scale_bytes = 4, .run = 2, .far = true, .apart = true,
+PACKED_GEMV(q5_1, AHEAD_FAR, .block_bytes = 24, .scale_bytes = 4, .run = 2, .apart = true,
             .has_min = true, .acts = { .mins = true }, .weights = weights_5,
             .scales = f16_pairs)
-PACKED_GEMV(iq4_nl, .block_bytes = 18, .scale_bytes = 2, .run = 2, .far = true,
+PACKED_GEMV(iq4_nl, AHEAD_FAR, .block_bytes = 18, .scale_bytes = 2, .run = 2,
             .acts = { .bias = IQ4_BIAS }, .weights = weights_iq4, .scales = scales_f16)
-PACKED_GEMV(mxfp4, .block_bytes = 17, .scale_bytes = 1, .run = 4, .far = true,
+PACKED_GEMV(mxfp4, AHEAD_FAR, .block_bytes = 17, .scale_bytes = 1, .run = 4,
             .acts = { .bias = E2M1_BIAS / 2, .shift = TWICE }, .weights = weights_e2m1, .scales = scales_e8m0)
 /* clang-format on */

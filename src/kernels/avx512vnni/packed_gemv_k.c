@@ -15,48 +15,67 @@ struct kscales {
     __m512i third[2][8]; /* Q3_K: third bits of each half */
 };
 
+/* Sums of products of a sub-block and each token: of its halves, or all in the first. */
+struct sub_dots {
+    __m512i v[2][GEMV_MAX_TOK];
+};
+
 struct packed_k {
     unsigned block_bytes; /* of a row */
     bool halves;          /* a scale for each half of a sub-block */
+    enum ahead ahead;
     struct act_format acts;
     void (*load)(const unsigned char *p, struct kscales *k);
     /* The eight units of sub-block s of the block at p. */
     void (*weights)(const unsigned char *p, const struct kscales *k, unsigned s, __m512i w[8]);
+    /* One token, sub-blocks that share lines: adds to the dots of sub-blocks 4 half + 0..3. Each line is loaded once, in
+     * order, and all it says used there and then (with more tokens there are no registers for that). b: the first one's
+     * number in the row. NULL: `weights` is as good. */
+    void (*four)(const unsigned char *p, const struct kscales *k, unsigned half, const struct row_acts *x, size_t b,
+                 int n_tok, enum ahead ahead, struct sub_dots d[4]);
     /* Scale number i of 8, or 16 with halves. */
     __m512 (*scale)(const struct kscales *k, unsigned i);
     /* Min of sub-block s, to be subtracted; NULL: none. With halves as pairs of int16. */
     __m512i (*min)(const struct kscales *k, unsigned s);
 };
 
-INLINE void sub_block(const unsigned char *p, const struct kscales *k, unsigned s,
-                      const struct row_acts *x, size_t b, int n_tok, const struct packed_k f,
-                      __m512 *sum, __m512 *min)
+INLINE void dots_start(struct sub_dots *d, const struct row_acts *x, size_t b, int n_tok, const struct packed_k f)
 {
-    __m512i w[8], m = _mm512_setzero_si512();
+#pragma GCC unroll 4
+    for (int t = 0; t < n_tok; t++) {
+        const int32_t *start = x[t].start + (f.halves ? 2 * b : b);
+        d->v[0][t] = f.acts.bias ? _mm512_set1_epi32(start[0]) : _mm512_setzero_si512();
+        d->v[1][t] = f.acts.bias && f.halves ? _mm512_set1_epi32(start[1]) : _mm512_setzero_si512();
+    }
+}
+
+/* Unit u of sub-block b of a format with halves. */
+INLINE void dots_add(struct sub_dots *d, __m512i w, const struct row_acts *x, size_t b, int u, int n_tok)
+{
+#pragma GCC unroll 4
+    for (int t = 0; t < n_tok; t++)
+        d->v[u / 4][t] = _mm512_dpbusd_epi32(d->v[u / 4][t], w, act4(x[t].q + 32 * b + 4 * u));
+}
+
+/* What the dots of sub-block s of the block, b of the row, are in floats, added to the block's sums. */
+INLINE void add_scaled(const struct sub_dots *dots, const struct kscales *k, unsigned s, const struct row_acts *x, size_t b,
+                       int n_tok, const struct packed_k f, __m512 *sum, __m512 *min)
+{
+    __m512i m = _mm512_setzero_si512();
     __m512 sc0 = f.scale(k, f.halves ? 2 * s : s), sc1 = sc0;
     if (f.halves)
         sc1 = f.scale(k, 2 * s + 1);
     if (f.min)
         m = f.min(k, s);
-    f.weights(p, k, s, w);
 #pragma GCC unroll 4
     for (int t = 0; t < n_tok; t++) {
-        const int8_t *q = x[t].q + 32 * b;
-        const int32_t *start = x[t].start + (f.halves ? 2 * b : b);
-        __m512i dot = f.acts.bias ? _mm512_set1_epi32(start[0]) : _mm512_setzero_si512();
-        __m512 d = _mm512_set1_ps(x[t].d_quant[b]);
+        const __m512 d = _mm512_set1_ps(x[t].d_quant[b]), dot = _mm512_cvtepi32_ps(dots->v[0][t]);
         if (f.halves) {
-            __m512i dot1 =
-                f.acts.bias ? _mm512_set1_epi32(start[1]) : _mm512_setzero_si512();
-            dot = dot_units(dot, w, q, 4);
-            dot1 = dot_units(dot1, w + 4, q + 16, 4);
-            __m512 v = _mm512_mul_ps(_mm512_cvtepi32_ps(dot), sc0);
-            v = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot1), sc1, v);
+            __m512 v = _mm512_mul_ps(dot, sc0);
+            v = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots->v[1][t]), sc1, v);
             sum[t] = _mm512_fmadd_ps(v, d, sum[t]);
         } else {
-            dot = dot_units(dot, w, q, 8);
-            sum[t] =
-                _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), _mm512_mul_ps(sc0, d), sum[t]);
+            sum[t] = _mm512_fmadd_ps(dot, _mm512_mul_ps(sc0, d), sum[t]);
         }
         if (f.min && f.halves) {
             int32_t pair;
@@ -71,6 +90,38 @@ INLINE void sub_block(const unsigned char *p, const struct kscales *k, unsigned 
     }
 }
 
+/* Sub-block s of the block at p, b of the row. */
+INLINE void sub_block(const unsigned char *p, const struct kscales *k, unsigned s, const struct row_acts *x, size_t b,
+                      int n_tok, const struct packed_k f, __m512 *sum, __m512 *min)
+{
+    __m512i w[8];
+    struct sub_dots d;
+    f.weights(p, k, s, w);
+    dots_start(&d, x, b, n_tok, f);
+#pragma GCC unroll 4
+    for (int t = 0; t < n_tok; t++) {
+        const int8_t *q = x[t].q + 32 * b;
+        d.v[0][t] = dot_units(d.v[0][t], w, q, f.halves ? 4 : 8);
+        if (f.halves)
+            d.v[1][t] = dot_units(d.v[1][t], w + 4, q + 16, 4);
+    }
+    add_scaled(&d, k, s, x, b, n_tok, f, sum, min);
+}
+
+/* Sub-blocks 4 half + 0..3 of the block at p, b the first of them. */
+INLINE void four_blocks(const unsigned char *p, const struct kscales *k, unsigned half, const struct row_acts *x, size_t b,
+                        int n_tok, const struct packed_k f, __m512 *sum, __m512 *min)
+{
+    struct sub_dots d[4];
+#pragma GCC unroll 4
+    for (unsigned j = 0; j < 4; j++)
+        dots_start(&d[j], x, b + j, n_tok, f);
+    f.four(p, k, half, x, b, n_tok, f.ahead, d);
+#pragma GCC unroll 4
+    for (unsigned j = 0; j < 4; j++)
+        add_scaled(&d[j], k, 4 * half + j, x, b + j, n_tok, f, sum, min);
+}
+
 INLINE void panel_k(const unsigned char *p, size_t cols, const struct row_acts *x, int n_tok,
                     const struct packed_k f, struct row_sums *y)
 {
@@ -82,10 +133,15 @@ INLINE void panel_k(const unsigned char *p, size_t cols, const struct row_acts *
 #pragma GCC unroll 4
         for (int t = 0; t < n_tok; t++)
             sum[t] = min[t] = _mm512_setzero_ps();
+        if (f.four && n_tok == 1) {
+            four_blocks(p, &k, 0, x, b, n_tok, f, sum, min);
+            four_blocks(p, &k, 1, x, b + 4, n_tok, f, sum, min);
+        } else {
 #pragma GCC unroll 8
-        for (unsigned s = 0; s < 8; s++) {
-            prefetch_lines(p, true, s * lines / 8, (s + 1) * lines / 8);
-            sub_block(p, &k, s, x, b + s, n_tok, f, sum, min);
+            for (unsigned s = 0; s < 8; s++) {
+                prefetch_lines(p, f.ahead, s * lines / 8, (s + 1) * lines / 8);
+                sub_block(p, &k, s, x, b + s, n_tok, f, sum, min);
+            }
         }
 #pragma GCC unroll 4
         for (int t = 0; t < n_tok; t++) {
@@ -94,6 +150,14 @@ INLINE void panel_k(const unsigned char *p, size_t cols, const struct row_acts *
                 y->v[1][t] = _mm512_fnmadd_ps(k.dmin, min[t], y->v[1][t]);
         }
     }
+}
+
+/* Lines that step i of n in a half of a block of `lines` asks for. */
+INLINE void prefetch_step(const unsigned char *p, const enum ahead ahead, unsigned lines, unsigned half, unsigned i,
+                          unsigned n)
+{
+    const unsigned at = half * n + i;
+    prefetch_lines(p, ahead, at * lines / (2 * n), (at + 1) * lines / (2 * n));
 }
 
 /* ---- bytes of sub-scales ------------------------------------------------------------------ */
@@ -247,7 +311,30 @@ INLINE void weights_q2_k(const unsigned char *p, const struct kscales *k, unsign
                                 bytes(3 << 2 * (s % 4)));
 }
 
+/* Sub-block j of four: pair j. */
+INLINE void four_q2_k(const unsigned char *p, const struct kscales *k, unsigned half, const struct row_acts *x, size_t b,
+                      int n_tok, enum ahead ahead, struct sub_dots d[4])
+{
+    (void)k;
+#pragma GCC unroll 8
+    for (int u = 0; u < 8; u++) {
+        prefetch_step(p, ahead, 84 * PACK_ROWS / 64, half, (unsigned)u, 8);
+        const __m512i a = load_unit(p + 320, (int)half * 8 + u);
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; j++)
+            dots_add(&d[j], _mm512_and_si512(a, bytes(3 << 2 * j)), x, b + (size_t)j, u, n_tok);
+    }
+}
+
 /* ---- Q3_K: d; scales as q3_k_scales() has them; third bits; bit pairs ------------------------ */
+
+/* Lower nibbles of bytes: bits 0 to 3 to bits 2, 4, 6, 5, above the pairs they belong to. */
+INLINE __m512i third_bits(__m512i v)
+{
+    const __m512i places = _mm512_broadcast_i32x4(
+        _mm_setr_epi8(0, 4, 16, 20, 64, 68, 80, 84, 32, 36, 48, 52, 96, 100, 112, 116));
+    return _mm512_shuffle_epi8(places, _mm512_and_si512(v, bytes(15)));
+}
 
 INLINE void load_q3_k(const unsigned char *p, struct kscales *k)
 {
@@ -260,14 +347,11 @@ INLINE void load_q3_k(const unsigned char *p, struct kscales *k)
         __m512i v = bits_select(bytes(15), lo, shift_right(h, 2 * i - 4));
         k->scale[i] = _mm512_sub_epi8(_mm512_and_si512(v, bytes(63)), bytes(32));
     }
-    /* bits 0 to 3 of a nibble to bits 2, 4, 6, 5: above the pairs they belong to */
-    const __m512i places = _mm512_broadcast_i32x4(
-        _mm_setr_epi8(0, 4, 16, 20, 64, 68, 80, 84, 32, 36, 48, 52, 96, 100, 112, 116));
 #pragma GCC unroll 8
     for (int u = 0; u < 8; u++) {
-        __m512i t = load_unit(p + 224, u);
-        k->third[0][u] = _mm512_shuffle_epi8(places, _mm512_and_si512(t, bytes(15)));
-        k->third[1][u] = _mm512_shuffle_epi8(places, _mm512_and_si512(shift_right(t, 4), bytes(15)));
+        const __m512i t = load_unit(p + 224, u);
+        k->third[0][u] = third_bits(t);
+        k->third[1][u] = third_bits(shift_right(t, 4));
     }
 }
 
@@ -281,6 +365,25 @@ INLINE void weights_q3_k(const unsigned char *p, const struct kscales *k, unsign
         __m512i a = shift_right(load_unit(p + 736, (int)(s / 4 * 8) + u), s % 4 == 3 ? 3 : 0);
         a = bits_select(bytes(3 << at), a, k->third[s / 4][u]);
         w[u] = _mm512_and_si512(a, bytes(7 << at));
+    }
+}
+
+/* Sub-block j of four: pair j of the bytes, where it stands, the last moved down to bits 3 and 4; the third bit above. */
+INLINE void four_q3_k(const unsigned char *p, const struct kscales *k, unsigned half, const struct row_acts *x, size_t b,
+                      int n_tok, enum ahead ahead, struct sub_dots d[4])
+{
+    (void)k;
+#pragma GCC unroll 8
+    for (int u = 0; u < 8; u++) {
+        prefetch_step(p, ahead, 110 * PACK_ROWS / 64, half, (unsigned)u, 8);
+        const __m512i third = third_bits(shift_right(load_unit(p + 224, u), 4 * (int)half));
+        const __m512i a = load_unit(p + 736, (int)half * 8 + u);
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; j++) {
+            const int at = j < 3 ? 2 * j : 3;
+            __m512i w = bits_select(bytes(3 << at), j < 3 ? a : shift_right(a, 3), third);
+            dots_add(&d[j], _mm512_and_si512(w, bytes(7 << at)), x, b + (size_t)j, u, n_tok);
+        }
     }
 }
 
@@ -308,9 +411,39 @@ INLINE void weights_q6_k(const unsigned char *p, const struct kscales *k, unsign
     }
 }
 
+/* Sums are of integers, so that lower and upper bits are multiplied apart, each where its line is read. */
+INLINE void four_q6_k(const unsigned char *p, const struct kscales *k, unsigned half, const struct row_acts *x, size_t b,
+                      int n_tok, enum ahead ahead, struct sub_dots d[4])
+{
+    (void)k;
+    const unsigned char *at = p + 288 + half * 1536;
+#pragma GCC unroll 16
+    for (int u = 0; u < 16; u++) {
+        const size_t j = (size_t)u / 8;
+        prefetch_step(p, ahead, 210 * PACK_ROWS / 64, half, (unsigned)u, 24);
+        const __m512i a = load_unit(at, u);
+        dots_add(&d[j], _mm512_and_si512(a, bytes(15)), x, b + j, u % 8, n_tok);
+        dots_add(&d[j + 2], _mm512_and_si512(shift_right(a, 4), bytes(15)), x, b + j + 2, u % 8, n_tok);
+    }
+#pragma GCC unroll 8
+    for (int u = 0; u < 8; u++) {
+        prefetch_step(p, ahead, 210 * PACK_ROWS / 64, half, (unsigned)u + 16, 24);
+        const __m512i a = load_unit(at, 16 + u);
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; j++)
+            dots_add(&d[j], _mm512_and_si512(shift_right(a, 2 * j - 4), bytes(48)), x, b + (size_t)j, u, n_tok);
+    }
+}
+
 /* ---- formats ------------------------------------------------------------------------------- */
 
-#define PACKED_GEMV(name, ...)                                                             \
+/* As CPUs need it that have to be asked for lines to come, and for CPU_STREAMS: formats whose lines are not read in order
+ * or take long lose there too when nothing is asked for (Q2_K, Q3_K, Q6_K). */
+#define PACKED_GEMV(name, ...) PACKED_GEMV_AS(name, __VA_ARGS__, .ahead = AHEAD_FAR)
+#define PACKED_GEMV_BOTH(name, ...)                                                        \
+    PACKED_GEMV(name, __VA_ARGS__)                                                         \
+    PACKED_GEMV_AS(name##_streams, __VA_ARGS__, .ahead = AHEAD_NONE)
+#define PACKED_GEMV_AS(name, ...)                                                          \
     INLINE void panel_##name(const unsigned char *p, size_t cols,                          \
                              const struct row_acts *x, int n_tok, struct row_sums *y)      \
     {                                                                                      \
@@ -324,18 +457,18 @@ INLINE void weights_q6_k(const unsigned char *p, const struct kscales *k, unsign
 /* clang-format off */
 PACKED_GEMV(q2_k, .block_bytes = 84, .halves = true,
             .acts = { .shift = { 1, 4, 16, 64, 1, 4, 16, 64 } }, .load = load_q2_k,
-            .weights = weights_q2_k, .scale = scale_q2_k, .min = min_q2_k)
+            .weights = weights_q2_k, .four = four_q2_k, .scale = scale_q2_k, .min = min_q2_k)
 PACKED_GEMV(q3_k, .block_bytes = 110, .halves = true,
             .acts = { .bias = 4, .halves = true, .shift = { 1, 4, 16, 8, 1, 4, 16, 8 } },
-            .load = load_q3_k, .weights = weights_q3_k, .scale = scale_signed)
-PACKED_GEMV(q4_k, .block_bytes = 144,
+            .load = load_q3_k, .weights = weights_q3_k, .four = four_q3_k, .scale = scale_signed)
+PACKED_GEMV_BOTH(q4_k, .block_bytes = 144,
             .acts = { .mins = true, .shift = { 1, 16, 1, 16, 1, 16, 1, 16 } }, .load = load_45,
             .weights = weights_q4_k, .scale = scale_unsigned, .min = min_unsigned)
-PACKED_GEMV(q5_k, .block_bytes = 176, .acts = { .mins = true }, .load = load_45,
+PACKED_GEMV_BOTH(q5_k, .block_bytes = 176, .acts = { .mins = true }, .load = load_45,
             .weights = weights_q5_k, .scale = scale_unsigned, .min = min_unsigned)
 PACKED_GEMV(q6_k, .block_bytes = 210, .halves = true,
             .acts = { .bias = 32, .halves = true }, .load = load_q6_k,
-            .weights = weights_q6_k, .scale = scale_signed)
-PACKED_GEMV(iq4_xs, .block_bytes = 136, .acts = { .bias = IQ4_BIAS },
+            .weights = weights_q6_k, .four = four_q6_k, .scale = scale_signed)
+PACKED_GEMV_BOTH(iq4_xs, .block_bytes = 136, .acts = { .bias = IQ4_BIAS },
             .load = load_iq4_xs, .weights = weights_iq4_xs, .scale = scale_iq4_xs)
 /* clang-format on */

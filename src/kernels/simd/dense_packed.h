@@ -109,7 +109,9 @@ INLINE void few_units(struct few_sums *s, const unsigned char *p, const struct a
     }
 }
 
-INLINE void few_panel(const struct matmul_args *a, size_t r, size_t rows, const size_t n, const struct packed_format f)
+/* ahead: memory is asked for lines to come; not for CPUs that keep up unasked (CPU_STREAMS). */
+INLINE void few_panel(const struct matmul_args *a, size_t r, size_t rows, const size_t n, const bool ahead,
+                      const struct packed_format f)
 {
     const size_t sets = few_sets(n), panel_unit = (size_t)f.unit_bytes * PACK_ROWS;
     struct few_sums s;
@@ -124,9 +126,11 @@ INLINE void few_panel(const struct matmul_args *a, size_t r, size_t rows, const 
     struct act_rows x = act_rows(a->x, 0, 0, n);
     size_t units = a->cols / f.unit_elems;
     for (; units >= FEW_STEP; units -= FEW_STEP) {
+        if (ahead) {
 #pragma GCC unroll 8
-        for (size_t b = 0; b < FEW_STEP * panel_unit; b += 64)
-            PREFETCH_LINE(p + b);
+            for (size_t b = 0; b < FEW_STEP * panel_unit; b += 64)
+                PREFETCH_LINE(p + b);
+        }
         few_units(&s, p, &x, FEW_STEP, n, sets, f);
         p += FEW_STEP * panel_unit;
         act_rows_advance(&x, FEW_STEP, n);
@@ -151,19 +155,21 @@ INLINE void few_panel(const struct matmul_args *a, size_t r, size_t rows, const 
     }
 }
 
-INLINE void few_rows(const struct matmul_args *a, size_t row0, size_t row1, const size_t n, const struct packed_format f)
+INLINE void few_rows(const struct matmul_args *a, size_t row0, size_t row1, const size_t n, const bool ahead,
+                     const struct packed_format f)
 {
     for (size_t r = row0; r < row1; r += PACK_ROWS)
-        few_panel(a, r, row1 - r, n, f);
+        few_panel(a, r, row1 - r, n, ahead, f);
 }
 
 /* At most FEW_TOK tokens. */
-INLINE void packed_few(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format f)
+INLINE void packed_few_ahead(const struct matmul_args *a, size_t row0, size_t row1, const bool ahead,
+                             const struct packed_format f)
 {
 #define FEW(n)                        \
     case n:                           \
         if (n <= FEW_TOK)             \
-            few_rows(a, row0, row1, n <= FEW_TOK ? n : 1, f); \
+            few_rows(a, row0, row1, n <= FEW_TOK ? n : 1, ahead, f); \
         break
     switch (a->x->n_tok) {
         FEW(1);
@@ -180,6 +186,10 @@ INLINE void packed_few(const struct matmul_args *a, size_t row0, size_t row1, co
         FEW(12);
     }
 #undef FEW
+}
+INLINE void packed_few(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format f)
+{
+    packed_few_ahead(a, row0, row1, true, f);
 }
 
 /* ---- many tokens: tiles of TILE_ROWS x DENSE_TOK over chunks of k --------------------------------- */
