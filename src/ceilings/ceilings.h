@@ -24,6 +24,7 @@ struct ceilings_options {
      * can depend on how the system backs it: a run's own pages are the ones to probe. */
     const void *memory;
     size_t memory_bytes;
+    const char *only; /* of a cross-check: a part of the names of those wanted, as in "read DRAM 2t"; NULL: all */
     const struct ceilings_provider *const *provider; /* beside compute and memory */
     size_t n_provider;
     void (*progress)(void *ctx, const char *what, double fraction);

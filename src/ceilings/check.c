@@ -108,12 +108,22 @@ static int take_turns(struct ceilings_check *k, struct job *j, struct meter *m, 
     return 0;
 }
 
+/* Before a kernel is looked for, which takes a while: by what the job says of itself. */
+static bool wanted(const struct job *j, int n_threads, const char *only)
+{
+    char name[sizeof j->what + 16];
+    snprintf(name, sizeof name, "%s %dt", j->what, n_threads);
+    return !only || strstr(name, only);
+}
+
 static int check_job(struct job *j, struct meter *m, const struct ceilings_options *o, ceilings_check_fn *row, void *ctx,
                      double fraction, struct error *err)
 {
     struct ceiling c;
     struct ceilings_check k = { .ours = NAN, .theirs = NAN, .ratio = NAN };
     struct error why = { 0 };
+    if (!wanted(j, m->n, o->only))
+        return 0;
     if (o->progress)
         o->progress(o->progress_ctx, j->what, fraction);
     if (look(j, m, o->effort == CEILINGS_BRIEF, &c, err) != 0)

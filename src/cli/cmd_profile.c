@@ -9,6 +9,7 @@ struct options {
     int64_t n_threads;
     struct cli_engine cpus; /* --cpus and --numa */
     enum ceilings_effort effort;
+    const char *only; /* of --cross-check: a part of a ceiling's name */
     bool quiet, compare, cross_check;
     const char *arg[2];
     int n_arg;
@@ -30,9 +31,9 @@ static const struct argp_option option_table[] = {
     CLI_CPU_OPTIONS,
     { "quiet", OPT_QUIET, NULL, 0, "no progress and no table", 0 },
     { "compare", OPT_COMPARE, NULL, 0, "compare two profiles, A.json and B.json: ratios, whether their intervals overlap, a verdict", 1 },
-    { "cross-check", OPT_CROSS_CHECK, NULL, 0,
+    { "cross-check", OPT_CROSS_CHECK, "NAME", OPTION_ARG_OPTIONAL,
       "measure in turns with likwid-bench, where it is installed: ours / theirs for every ceiling that it has a kernel for; "
-      "PASS from 0.97. Nothing is written", 1 },
+      "PASS from 0.97; NAME: of those alone that have it in their names, as --cross-check='read DRAM 2t'. Nothing is written", 1 },
     { 0 },
 };
 
@@ -56,6 +57,7 @@ static int parse_one(struct options *o, int key, char *arg, struct error *err)
         return 0;
     case OPT_CROSS_CHECK:
         o->cross_check = true;
+        o->only = arg;
         return 0;
     case 'o':
         o->out = arg;
@@ -224,7 +226,7 @@ static int other_modes(const struct options *o, const struct cli_machine *machin
     if (o->compare)
         return profile_compare(o->arg[0], o->arg[1], format, err);
     const struct ceilings_options c = { .effort = o->effort, .n_threads = machine->n_threads, .cpu_flags = machine->cpu_flags,
-                                        .cpus = &machine->cpus, .progress = cli_progress };
+                                        .cpus = &machine->cpus, .progress = cli_progress, .only = o->only };
     return profile_cross_check(&c, format, err);
 }
 
@@ -243,7 +245,8 @@ int cmd_profile(int argc, char **argv, struct error *err)
                                "  roofcast profile --quick\n"
                                "  roofcast profile -t 8 --cpus 0-7 -o numa0.json\n"
                                "  roofcast profile --compare before.json after.json\n"
-                               "  roofcast profile --cross-check -o md",
+                               "  roofcast profile --cross-check -o md\n"
+                               "  roofcast profile --cross-check='DRAM 2t'",
                                NULL,
                                NULL,
                                NULL };

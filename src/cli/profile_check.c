@@ -37,6 +37,8 @@ int profile_cross_check(const struct ceilings_options *o, enum report_format fmt
         return error_oom(err, 0, "the table of the cross-check");
     int rc = ceilings_cross_check(o, add_row, &k, err);
     cli_progress_done();
+    if (rc == 0 && o->only && json_array_size(k.rows) == 0)
+        rc = error_set(err, ERROR_USAGE, "--cross-check: no ceiling that likwid-bench has a kernel for has \"%.60s\" in its name", o->only);
     const bool keep = rc == 0 || (err->kind == ERROR_INTERRUPTED && json_array_size(k.rows) > 0);
     if (keep) {
         struct error print_err = { 0 };

@@ -83,6 +83,10 @@ check_with_fake && jq -e '.n_compared >= 4 and .n_pass == .n_compared and .n_no_
 ok $? "a slower likwid-bench: every ceiling passes, and its kernels are not the peak"
 grep -q -- '-t peakflops.* -w N:16kB:1 -i ' "$tmp/bin/likwid-bench.log" && grep -q -- '-t load.* -w N:' "$tmp/bin/likwid-bench.log"
 ok $? "it was asked for what is compared"
+PATH=$tmp/bin:$PATH "$ROOFCAST" profile --cross-check='read L1 1t' --brief -t 1 -o json >"$tmp/out" 2>"$tmp/err" &&
+    jq -e '[.rows[].name] == ["read L1 1t"]' "$tmp/out" >/dev/null
+ok $? "one ceiling by its name"
+PATH=$tmp/bin:$PATH refused 2 'has "no such" in its name' profile --cross-check='no such' --brief -t 1
 fake <<'END'
 printf 'Time:\t\t\t2.5e-01 sec\nIterations:\t\t1000\nSize (Byte):\t\t7936\nMFlops/s:\t\t9e9\nMByte/s:\t\t9e9\n'
 END
