@@ -213,6 +213,7 @@ static int timing(const void *known, const struct hwprofile *h, const struct mod
     }
     keep(s->kept, x);
     out->stack = x->p.stack->id;
+    out->absorbed = x->p.stack->family == STACK_LLAMA_CPP;
     out->basis = basis_of(s, h, x);
     out->which = fitted_case;
     for (unsigned c = 0; c < TIME_CASES && out->basis != TIME_BY_KERNELS; c++)

@@ -229,6 +229,7 @@ static void init_cell(struct cell *c)
         .cost = { .type_k = c->o.type_k, .type_v = c->o.type_v, .routing = c->o.routing,
                   .materialized = c->o.materialized },
         .layout = c->o.layout,
+        .absorbed = c->timing && c->timing->absorbed,
     };
     if (roofs_init(&c->roofs, c->h, &c->o, &c->err) != 0 ||
         roofs_check(&c->roofs, c->h, &c->u->classes, &c->err) != 0)

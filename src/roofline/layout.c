@@ -348,10 +348,12 @@ int step_model_init(struct step_model *s, const struct op_classes *l, const stru
         const struct op_class *c = &l->c[i];
         struct step_class *k = &s->c[s->n++];
         k->op = c->op;
+        if (o->absorbed && k->op.form != FORM_ALWAYS)
+            k->op.form_tok = INFINITY;
         k->count = c->count;
         k->n_comm = 0;
         k->kv_type = o->cost.type_k == o->cost.type_v ? o->cost.type_k : DTYPE_PRICED_END;
-        cost_form_at(&k->form, &c->op, &o->cost);
+        cost_form_at(&k->form, &k->op, &o->cost);
         const struct share share = share_of(&c->op, hp, &p);
         divide(&k->form, &c->op, &share, &p);
         exchanges(s, c, hp, &p);

@@ -153,6 +153,7 @@ struct step_options predict_step_options(const struct predict_options *o, const 
         .layout = o->layout,
         .weights_only = o->weights_only,
         .weights_bytes = o->weights_bytes,
+        .absorbed = r->time && r->time->absorbed,
     };
 }
 

@@ -433,8 +433,9 @@ static void say_ends(struct solution *s, const struct question *q)
     units_si(a, sizeof a, s->value_good, unit);
     units_si(b, sizeof b, s->value_safe, unit);
     if (q->unknown != SOLVE_BANDWIDTH) {
-        snprintf(a, sizeof a, "%.4g", s->value_good);
-        snprintf(b, sizeof b, "%.4g", s->value_safe);
+        const bool factor = q->unknown == SOLVE_COMPUTE; /* the others are counts */
+        snprintf(a, sizeof a, factor ? "x%.3g" : "%.0f", s->value_good);
+        snprintf(b, sizeof b, factor ? "x%.3g" : "%.0f", s->value_safe);
     }
     snprintf(s->text + n, sizeof s->text - n, "; chance %.0f %%, 90 %%: %s to %s", 100 * s->chance, isnan(s->value_good) ? "none" : a,
              s->found_safe ? b : "none");

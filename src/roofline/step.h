@@ -52,6 +52,7 @@ struct step_options {
     struct layout layout;
     bool weights_only;    /* weight bytes and the FLOP of products alone */
     double weights_bytes; /* > 0: a nominal model, read once a pass, 2 FLOP a weight and token, nothing else */
+    bool absorbed;        /* MLA's cache stays latent: never the expanded form (36) */
 };
 
 struct step_model {

@@ -187,6 +187,7 @@ const char *time_basis_name(enum time_basis b); /* "kernels" "machine" "class" "
 
 struct timing {
     const char *stack;
+    bool absorbed; /* it keeps MLA's cache latent and never expands it (36) */
     enum time_basis basis;
     unsigned (*which)(const struct time_features *f); /* case, below TIME_CASES */
     struct time_constants of[TIME_CASES];             /* those of the cases asked for */
