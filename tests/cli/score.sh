@@ -30,6 +30,13 @@ run score "$f/serving.csv" -o csv && has '^"*kind=dense,metric=tpot"*,1,0,'
 ok $? "latencies of servers"
 
 refused 2 'no FILE of measurements' score
+cp "$f/throughput.csv" "$tmp/mine.csv"
+cp "$f/hardware.csv" "$tmp/mine.hw.csv"
+refused 2 'is an input itself' score "$tmp/mine.csv" --features "$tmp/mine.csv"
+refused 2 'is an input itself' calibrate "$tmp/mine.csv" -o "$tmp/mine.csv"
+refused 2 'is an input itself' calibrate "$tmp/mine.csv" --hardware "$tmp/mine.hw.csv" -o "$tmp/mine.hw.csv"
+cmp -s "$tmp/mine.csv" "$f/throughput.csv"
+ok $? "measurements are never written over"
 refused 2 'expected hardware, model, engine or topology, found "colour"' score "$f/throughput.csv" --leave-out colour
 refused 2 'only all-reduces have one' score "$f/throughput.csv" --leave-out topology
 sed 's/^t-3\(.*\),150,,/t-3\1,15o,,/' "$f/throughput.csv" >"$tmp/bad.csv"
