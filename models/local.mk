@@ -37,6 +37,8 @@ dist_models_DATA = \
   %D%/gemma-3-270m.json \
   %D%/gemma-3-27b.json \
   %D%/gemma-3-4b.json \
+  %D%/gemma-4-26b-a4b.json \
+  %D%/gemma-4-31b.json \
   %D%/gemma-7b.json \
   %D%/glm-4-9b.json \
   %D%/glm-4.5-air.json \

@@ -205,6 +205,8 @@ static struct qkv project(struct builder *b, enum op_buf src, const struct atten
     }
     build_matmul(b, ROLE_ATTN_Q, BUF_Q, src, "attn_q", s->gated ? 2 * q : q, hp->n_embd, hp->attn_bias);
     build_matmul(b, ROLE_ATTN_K, BUF_K, src, "attn_k", k, hp->n_embd, hp->attn_bias);
+    if (s->shared_kv)
+        return (struct qkv){ BUF_Q, BUF_K, BUF_K, 0, 0 };
     build_matmul(b, ROLE_ATTN_V, BUF_V, src, "attn_v", v, hp->n_embd, hp->attn_bias);
     return (struct qkv){ BUF_Q, BUF_K, BUF_V, 0, 0 };
 }
@@ -380,11 +382,14 @@ void build_experts(struct builder *b, enum op_buf src, const struct experts_spec
     struct op *op = routed(b, OP_ROUTE, ROLE_FFN_ROUTE, BUF_ROUTE, BUF_ROUTER, 2 * k);
     op->w = choice;
     op->route = s->route;
-    if (!hp->hybrid.ungated)
+    if (!hp->hybrid.ungated && !hp->expert_packed)
         expert_matmul(b, ROLE_EXPERT_GATE, BUF_EXPERT_GATE, src, "ffn_gate_exps", hp->n_ff_exp, hp->n_embd, s->bias);
-    expert_matmul(b, ROLE_EXPERT_UP, BUF_EXPERT_UP, src, "ffn_up_exps", hp->n_ff_exp, hp->n_embd, s->bias);
+    if (hp->expert_packed)
+        expert_matmul(b, ROLE_EXPERT_UP, BUF_EXPERT_UP, src, "ffn_gate_up_exps", 2 * hp->n_ff_exp, hp->n_embd, s->bias);
+    else
+        expert_matmul(b, ROLE_EXPERT_UP, BUF_EXPERT_UP, src, "ffn_up_exps", hp->n_ff_exp, hp->n_embd, s->bias);
     op = build_op(b, hp->hybrid.ungated ? OP_ACT : OP_GLU, ROLE_EXPERT_ACT, BUF_EXPERT_GATE,
-                  hp->hybrid.ungated ? BUF_EXPERT_UP : BUF_EXPERT_GATE, k * hp->n_ff_exp);
+                  hp->hybrid.ungated || hp->expert_packed ? BUF_EXPERT_UP : BUF_EXPERT_GATE, k * hp->n_ff_exp);
     op->src2 = hp->hybrid.ungated ? BUF_NONE : BUF_EXPERT_UP;
     op->glu = s->glu;
     expert_matmul(b, ROLE_EXPERT_DOWN, BUF_EXPERT_OUT, BUF_EXPERT_GATE, "ffn_down_exps", hp->n_embd, hp->n_ff_exp,

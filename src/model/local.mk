@@ -45,6 +45,7 @@ libmodel_a_SOURCES = \
   %D%/arch_deepseek32.c \
   %D%/arch_gemma2.c \
   %D%/arch_gemma3.c \
+  %D%/arch_gemma4.c \
   %D%/arch_phi3.c \
   %D%/arch_olmo2.c \
   %D%/arch_gpt_oss.c \

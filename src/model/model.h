@@ -60,6 +60,8 @@ struct hparams {
     /* Sliding windows: layer i has one when i % window_period is not the last of a period. */
     uint32_t window;            /* keys seen at most; 0: all */
     uint32_t window_period;     /* 0: every layer has the window */
+    uint32_t head_dim_full, n_head_kv_full; /* of layers without a window, where they differ (Gemma 4); 0: the same */
+    bool shared_kv_full;        /* their values are their keys, as projected */
     uint32_t no_rope_period;    /* SmolLM3: the last layer of a period does not rotate */
 
     double rope_theta;
@@ -80,6 +82,7 @@ struct hparams {
     bool expert_norm;           /* weights of the chosen add up to 1 */
     bool expert_bias;           /* a bias takes part in the choice (exp_probs_b) */
     double expert_scale;        /* of the weights; 0: 1 */
+    bool expert_packed;         /* an expert's gate and up are one matrix, ffn_gate_up_exps (Gemma 4) */
 
     struct hybrid hybrid;
     uint32_t n_index_head, index_dim, n_index_top; /* indexer of sparse attention: its heads, their width, keys chosen */

@@ -68,6 +68,34 @@ static void test_gemma(void **state)
     close_model(&x);
 }
 
+#define GEMMA4 "\"model_type\":\"gemma4_text\"," LLAMA_FIELDS ",\"sliding_window\":32,\"sliding_window_pattern\":4," \
+    "\"global_head_dim\":32,\"num_global_key_value_heads\":1,\"attention_k_eq_v\":true"
+
+/* Three layers see 32 keys with 2 key heads of 16, the fourth all with one of 32, which is its values too: its q and output are
+ * 64 x 128, its keys 32 x 64. Four norms of 64 a layer, and of a query and a key head. */
+static void test_gemma4(void **state)
+{
+    (void)state;
+    struct listed x;
+    open_model(&x, GEMMA4);
+    const uint64_t windowed = 2 * 64 * 64 + 2 * 32 * 64 + 2 * 16, full = 2 * 128 * 64 + 32 * 64 + 2 * 32;
+    assert_int_equal(x.m.n_params, TABLE + LAST_NORM + 3 * windowed + full + 4 * (4 * 64 + FFN));
+    assert_null(model_find(&x.m, "blk.3.attn_v.weight"));
+    assert_non_null(model_find(&x.m, "blk.2.attn_v.weight"));
+    const struct op *near = find(&x, OP_ATTENTION, ROLE_ATTN_CORE, 2), *far = find(&x, OP_ATTENTION, ROLE_ATTN_CORE, 3);
+    assert_true(near->window == 32 && near->head_dim == 16 && near->n_head_kv == 2);
+    assert_true(far->window == 0 && far->head_dim == 32 && far->head_dim_v == 32 && far->n_head_kv == 1 && far->n_head == 4);
+    assert_true(far->scale == 1);
+    assert_int_equal(find(&x, OP_KV_STORE, ROLE_KV_STORE, 3)->n_head_kv, 1);
+    close_model(&x);
+    /* 8 experts of 32, gate and up one matrix, beside the network of 128; a router; three more norms. */
+    open_model(&x, GEMMA4 ",\"num_experts\":8,\"num_experts_per_tok\":2,\"moe_intermediate_size\":32");
+    assert_int_equal(x.m.n_params, TABLE + LAST_NORM + 3 * windowed + full + 4 * (7 * 64 + FFN + 8 * 3 * 32 * 64 + 8 * 64));
+    assert_int_equal(find(&x, OP_EXPERT_MATMUL, ROLE_EXPERT_UP, 0)->rows, 64);
+    assert_int_equal(count(&x, OP_EXPERT_MATMUL, ROLE_EXPERT_GATE), 0);
+    close_model(&x);
+}
+
 /* Biases of q, k and v; the shared expert of 96 is weighted by one row of 64. 8 experts of 32, 2 a token. */
 static void test_qwen2moe(void **state)
 {
@@ -291,6 +319,8 @@ static void test_refused(void **state)
         { "\"model_type\":\"qwen2_moe\"," LLAMA_FIELDS ",\"num_experts\":8,\"num_experts_per_tok\":2,"
           "\"moe_intermediate_size\":32,\"decoder_sparse_step\":2", "decoder_sparse_step is 2" },
         { "\"model_type\":\"olmoe\"," LLAMA_FIELDS, "num_experts is missing or 0: olmoe has experts" },
+        { GEMMA4 ",\"num_kv_shared_layers\":2", "num_kv_shared_layers is 2, expected 0" },
+        { "\"model_type\":\"gemma4_text\"," LLAMA_FIELDS ",\"num_global_key_value_heads\":3", "a divisor of the 4 heads" },
         { "\"model_type\":\"gemma\"," LLAMA_FIELDS ",\"num_experts\":8,\"num_experts_per_tok\":2", "mixtures of experts" },
         { "\"model_type\":\"chatglm\",\"hidden_size\":64,\"num_layers\":4,\"num_attention_heads\":4,\"ffn_hidden_size\":128",
           "\"padded_vocab_size\" is missing" },
@@ -380,7 +410,7 @@ static void test_no_synth(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemma),    cmocka_unit_test(test_qwen2moe), cmocka_unit_test(test_olmoe),
+        cmocka_unit_test(test_gemma),    cmocka_unit_test(test_gemma4), cmocka_unit_test(test_qwen2moe), cmocka_unit_test(test_olmoe),
         cmocka_unit_test(test_internlm2), cmocka_unit_test(test_chatglm), cmocka_unit_test(test_glm4moe),
         cmocka_unit_test(test_deepseek), cmocka_unit_test(test_minimax),  cmocka_unit_test(test_granite),
         cmocka_unit_test(test_llama4),   cmocka_unit_test(test_grok),     cmocka_unit_test(test_dbrx),
