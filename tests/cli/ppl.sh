@@ -254,10 +254,10 @@ kill -0 $pid 2>/dev/null
 ok $? "a hangup that the caller ignores is ignored"
 kill -TERM $pid
 wait $pid
-"$ROOFCAST" ppl -m "$m" --ids "$tmp/long" -c 64 --isa ref -t 1 >"$tmp/out" 2>"$tmp/err" &
+env --default-signal=HUP "$ROOFCAST" ppl -m "$m" --ids "$tmp/long" -c 64 --isa ref -t 1 >"$tmp/out" 2>"$tmp/err" &
 pid=$!
 sleep 0.7
 kill -HUP $pid
 wait $pid
-is 130 $? "a hangup interrupts otherwise"
+is 130 $? "a hangup interrupts otherwise, also where this test runs under nohup"
 finish
