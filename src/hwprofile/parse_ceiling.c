@@ -131,6 +131,12 @@ static const json_t *get_array(const json_t *a, const char *pctx, const char *ke
     return *rc == 0 ? a : NULL;
 }
 
+/* Names are how ceilings and curves are found: of two with one name the second would take the first one's place. */
+static int name_taken(const char *name, const char *list, size_t of, const char *ctx, struct error *err)
+{
+    return error_set(err, ERROR_INPUT, "%s: field \"name\": \"%s\" is the name of %s[%zu] too, expected each once", ctx, name, list, of);
+}
+
 int hw_parse_ceilings(struct hwprofile *h, const json_t *a, const char *pctx, struct error *err)
 {
     int rc;
@@ -139,8 +145,11 @@ int hw_parse_ceilings(struct hwprofile *h, const json_t *a, const char *pctx, st
         struct ceiling c;
         char ctx[CTX];
         snprintf(ctx, sizeof ctx, "%s: ceilings[%zu]", pctx, i);
-        if (parse_ceiling(&c, json_array_get(list, i), ctx, err) != 0 || hwprofile_add_ceiling(h, &c, err) != 0)
-            rc = -1;
+        rc = parse_ceiling(&c, json_array_get(list, i), ctx, err);
+        for (size_t k = 0; rc == 0 && k < i; k++)
+            if (strcmp(h->ceiling[k].name, c.name) == 0)
+                rc = name_taken(c.name, "ceilings", k, ctx, err);
+        rc = rc ? rc : hwprofile_add_ceiling(h, &c, err);
     }
     return rc;
 }
@@ -251,6 +260,8 @@ int hw_parse_curves(struct hwprofile *h, const json_t *a, const char *pctx, stru
         char ctx[CTX];
         snprintf(ctx, sizeof ctx, "%s: curves[%zu]", pctx, i);
         rc = parse_curve(&c, json_array_get(list, i), ctx, err);
+        const struct hw_curve *same = rc == 0 ? hwprofile_curve(h, c.name) : NULL;
+        rc = same ? name_taken(c.name, "curves", (size_t)(same - h->curve), ctx, err) : rc;
         rc = rc ? rc : hwprofile_add_curve(h, &c, err);
         free(c.point);
     }

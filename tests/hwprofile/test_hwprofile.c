@@ -454,6 +454,9 @@ static void bad_specs(void **state)
     "\"ceilings\":[{\"name\":\"a\",\"kind\":\"bandwidth\",\"level\":\"L1\",\"n_threads\":"         \
     "1,\"unit\":\"B/s\"" f "}]"
 
+#define ROW(name)   "{\"name\":\"" name "\",\"kind\":\"bandwidth\",\"level\":\"L1\",\"n_threads\":1,\"unit\":\"B/s\"}"
+#define CURVE(name) "{\"name\":\"" name "\",\"kind\":\"bandwidth\",\"op\":\"read\",\"x\":\"n_threads\",\"unit\":\"B/s\",\"points\":[]}"
+
 static void bad_profiles(void **state)
 {
     (void)state;
@@ -486,6 +489,8 @@ static void bad_profiles(void **state)
         { CEILING(",\"value\":999999"), "ceilings[0]: field \"value\": expected at least 1e+06 B/s, found 999999" },
         { CEILING(",\"value\":5e9,\"ci_lo\":6e9,\"ci_hi\":7e9"), "outside its interval" },
         { CEILING(",\"value\":\"5\""), "field \"value\": expected a number, found a string" },
+        { "\"ceilings\":[" ROW("a") "," ROW("b") "," ROW("a") "]", "ceilings[2]: field \"name\": \"a\" is the name of ceilings[0] too" },
+        { "\"curves\":[" CURVE("c") "," CURVE("d") "," CURVE("d") "]", "curves[2]: field \"name\": \"d\" is the name of curves[1] too" },
         { CEILING(",\"valu\":5"), "nearest known one is \"value\"" },
         { "\"ceilings\":[{\"name\":\"a\",\"kind\":\"speed\",\"n_threads\":1,\"unit\":\"B/"
           "s\"}]",
