@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BYTES = 16 << 20 };
+/* A tool has some hundreds of roofs, and some dozens of tests that are none. */
+enum { MAX_BYTES = 16 << 20, MAX_ROOFS = 2000, MAX_SKIPPED = 32 };
 
 static const char *const format_names[] = { "auto", "ert", "likwid-bench", "clpeak" };
 
@@ -87,16 +88,42 @@ int import_add(struct import *im, const struct ceiling *c, const char *at, struc
         if (strcmp(old->name, c->name) == 0 && (seconds ? old->value <= c->value : old->value >= c->value))
             return 0;
     }
+    if (im->h->n_ceiling == MAX_ROOFS)
+        return error_set(err, ERROR_INPUT, "%s: %s: expected at most %d roofs", im->file, at, MAX_ROOFS);
     return hwprofile_add_ceiling(im->h, c, err);
 }
 
-void import_skip(struct import *im, const char *name)
+int import_check_value(const struct import *im, double v, int line, const char *field, struct error *err)
 {
-    size_t n = strlen(name);
+    return v >= hw_q_flop_s.lo && v <= hw_q_flop_s.hi ?
+               0 :
+               error_set(err, ERROR_INPUT, "%s: line %d: %s: expected %g to %g a second, found %g", im->file, line, field,
+                         hw_q_flop_s.lo, hw_q_flop_s.hi, v);
+}
+
+/* Names come from files: valid UTF-8 without control characters, as JSON and a terminal want it. */
+void import_clean(char *s)
+{
+    for (; *s; s++)
+        if ((unsigned char)*s < ' ' || (unsigned char)*s >= 127)
+            *s = '?';
+}
+
+void import_skip(struct import *im, const char *text)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s", text);
+    import_clean(name);
+    for (char *comma = name; (comma = strchr(comma, ',')) != NULL;)
+        *comma = ';'; /* what stands between names */
+    const size_t n = strlen(name);
     for (const char *p = im->skipped.s; p && *p; p += strcspn(p, ","), p += *p ? 2 : 0)
         if (strcspn(p, ",") == n && strncmp(p, name, n) == 0)
             return;
-    strbuf_addf(&im->skipped, "%s%s", im->skipped.len ? ", " : "", name);
+    if (im->n_skipped++ < MAX_SKIPPED)
+        strbuf_addf(&im->skipped, "%s%s", im->skipped.len ? ", " : "", name);
+    else if (im->n_skipped == MAX_SKIPPED + 1)
+        strbuf_adds(&im->skipped, " and others");
 }
 
 /* ---- which tool ------------------------------------------------------------------------------ */
@@ -118,6 +145,18 @@ static enum import_format detect_text(const char *s)
     return IMPORT_AUTO;
 }
 
+/* A number that a full disk cut short is a number too: the last line has to end. */
+static int check_end(const struct import *im, struct error *err)
+{
+    int line = 1;
+    if (im->size == 0 || im->text[im->size - 1] == '\n')
+        return 0;
+    for (const char *s = im->text; (s = strchr(s, '\n')) != NULL; s++)
+        line++;
+    return error_set(err, ERROR_INPUT, "%s: line %d: expected an end of the line, found the end of the file (was it cut off?)", im->file,
+                     line);
+}
+
 static int import_any(struct import *im, enum import_format *f, struct error *err)
 {
     const char *start = im->text + strspn(im->text, " \t\r\n");
@@ -130,6 +169,8 @@ static int import_any(struct import *im, enum import_format *f, struct error *er
     *f = im->o->format;
     if (*f == IMPORT_AUTO)
         *f = json ? detect_json(doc) : detect_text(im->text);
+    if (!json && *f != IMPORT_AUTO && check_end(im, err) != 0)
+        return -1;
     int rc = -1;
     switch (*f) {
     case IMPORT_ERT:
@@ -172,10 +213,14 @@ static int check(const struct import *im, struct error *err)
 
 static int copy_text(struct import *im, const void *data, size_t size, struct error *err)
 {
+    if (size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) { /* what Windows puts before UTF-8 */
+        data = (const char *)data + 3;
+        size -= 3;
+    }
     if (size > MAX_BYTES)
         return error_set(err, ERROR_INPUT, "%s: %zu bytes, at most %d are read", im->file, size, MAX_BYTES);
     if (size && memchr(data, 0, size))
-        return error_set(err, ERROR_INPUT, "%s: expected text, found a byte 0", im->file);
+        return error_set(err, ERROR_INPUT, "%s: expected text in ASCII or UTF-8, found a byte 0", im->file);
     im->text = malloc(size + 1);
     if (!im->text)
         return error_oom(err, size, "a file");
@@ -184,14 +229,6 @@ static int copy_text(struct import *im, const void *data, size_t size, struct er
     im->text[size] = 0;
     im->size = size;
     return 0;
-}
-
-/* Names come from files: valid UTF-8 without control characters, as JSON wants it. */
-static void clean(char *s)
-{
-    for (; *s; s++)
-        if ((unsigned char)*s < ' ' || (unsigned char)*s >= 127)
-            *s = '?';
 }
 
 int hwprofile_import(struct hwprofile *h, const char *file, const void *data, size_t size, const struct import_options *o,
@@ -207,10 +244,10 @@ int hwprofile_import(struct hwprofile *h, const char *file, const void *data, si
                        im.skipped.len ? im.skipped.s : "");
     if (rc == 0 && o->name)
         snprintf(h->name, sizeof h->name, "%s", o->name);
-    clean(h->name);
+    import_clean(h->name);
     for (size_t i = 0; i < h->n_ceiling; i++) {
-        clean(h->ceiling[i].name);
-        clean(h->ceiling[i].kernel);
+        import_clean(h->ceiling[i].name);
+        import_clean(h->ceiling[i].kernel);
     }
     rc = rc ? rc : check(&im, err);
     if (rc == 0 && im.skipped.len)

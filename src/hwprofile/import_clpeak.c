@@ -225,11 +225,16 @@ static int choose_device(struct import *im, struct devices *d, struct error *err
 
 static void finish(struct import *im, const struct devices *d, const char *version)
 {
-    const char *name = d->name[d->chosen], *slash = strchr(name, '/');
+    char name[sizeof d->name[0]], v[32];
+    snprintf(name, sizeof name, "%s", d->name[d->chosen]);
+    snprintf(v, sizeof v, "%s", version);
+    import_clean(name);
+    import_clean(v);
+    const char *slash = strchr(name, '/');
     im->h->kind = is_cpu(name) ? HW_CPU : HW_GPU;
     snprintf(im->h->name, sizeof im->h->name, "%.100s (clpeak)", slash ? slash + 1 : name);
     strbuf_addf(im->notes, "clpeak%s%s, device %s. Roofs of sparse products, integer arithmetic that is no dot product and transfers are left out.\n",
-                *version ? " " : "", version, name);
+                *v ? " " : "", v, name);
 }
 
 /* Of a property: "Cores: 32 threads / 16 cores", and of OpenCL's CPUs "Compute units: 32"; else 0. */

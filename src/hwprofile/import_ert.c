@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_THREADS = 1 << 20 };
+
 struct ert {
     char version[24];
     bool gpu;
@@ -166,25 +168,30 @@ static bool loose_count(const json_t *j, long *v)
 {
     if (json_is_array(j))
         j = json_array_get(j, 0);
-    if (json_is_integer(j) && json_integer_value(j) >= 1 && json_integer_value(j) <= 1 << 20) {
+    if (json_is_integer(j) && json_integer_value(j) >= 1 && json_integer_value(j) <= MAX_THREADS) {
         *v = (long)json_integer_value(j);
         return true;
     }
-    return json_is_string(j) && import_count(json_string_value(j), 1, 1 << 20, v);
+    return json_is_string(j) && import_count(json_string_value(j), 1, MAX_THREADS, v);
 }
 
 /* MPI processes times threads: where all runs agreed in the common metadata, else in the part's own. */
-static long get_threads(const json_t *doc, const char *kind)
+static int get_threads(const struct import *im, const json_t *doc, const char *kind, long *n, struct error *err)
 {
     static const char *const key[] = { "MPI_PROCS", "OPENMP_THREADS" };
-    long n = 1;
+    *n = 1;
     for (size_t i = 0; i < ARRAY_LEN(key); i++) {
         long v = 1;
-        if (!loose_count(json_object_get(get_path(doc, "empirical", kind, "metadata"), key[i]), &v))
-            loose_count(json_object_get(get_path(doc, "empirical", "metadata", NULL), key[i]), &v);
-        n *= v;
+        const json_t *own = json_object_get(get_path(doc, "empirical", kind, "metadata"), key[i]);
+        const json_t *common = json_object_get(get_path(doc, "empirical", "metadata", NULL), key[i]);
+        if (!loose_count(own, &v) && !loose_count(common, &v) && (own || common))
+            return error_set(err, ERROR_INPUT, "%s: empirical.%s.metadata: field \"%s\": expected a number from 1 to %d, found another",
+                             im->file, kind, key[i], MAX_THREADS);
+        *n *= v;
     }
-    return n <= 1 << 20 ? n : 1 << 20;
+    return *n <= MAX_THREADS ? 0 :
+                               error_set(err, ERROR_INPUT, "%s: empirical.%s.metadata: expected at most %d processes times threads, found %ld",
+                                         im->file, kind, MAX_THREADS, *n);
 }
 
 static bool says_true(const json_t *j)
@@ -213,9 +220,10 @@ static void get_meta(struct ert *e, const json_t *doc)
 
 static int from_json(struct import *im, const json_t *doc, struct error *err)
 {
-    struct ert e = { .gbytes_threads = get_threads(doc, "gbytes"), .gflops_threads = get_threads(doc, "gflops") };
+    struct ert e = { .gbytes_threads = 1 };
     get_meta(&e, doc);
-    if (each_pair(im, &e, doc, "empirical", "gbytes", true, json_level, err) != 0 ||
+    if (get_threads(im, doc, "gbytes", &e.gbytes_threads, err) != 0 || get_threads(im, doc, "gflops", &e.gflops_threads, err) != 0 ||
+        each_pair(im, &e, doc, "empirical", "gbytes", true, json_level, err) != 0 ||
         each_pair(im, &e, doc, "empirical", "gflops", true, add_peak, err) != 0 ||
         each_pair(im, &e, doc, "spec", "gbytes", false, spec_level, err) != 0)
         return -1;
@@ -233,7 +241,10 @@ struct roof_line {
 struct text {
     struct roof_line roof[32];
     size_t n_roof;
-    double weight; /* of the run being read: summary.py's, of which the heaviest run counts */
+    int n_level, n_peak; /* of these */
+    bool dram;
+    bool meta; /* META_DATA was seen */
+    long procs, threads;
 };
 
 /* "   230.50 L1 EMP", or without EMP; else false. */
@@ -249,51 +260,75 @@ static bool split_roof(const char *s, double *value, char *name, size_t size)
 }
 
 /* "MPI_PROCS      4": how that run was started. The JSON keeps peak and bandwidth apart; the text's last one counts. */
-static void meta_line(struct ert *e, const char *s, long *procs, long *threads)
+static int meta_line(const struct import *im, struct ert *e, struct text *t, const char *s, int line, struct error *err)
 {
     size_t n = strcspn(s, " \t");
     const char *rest = s + n + strspn(s + n, " \t");
-    if (strncmp(s, "MPI_PROCS", n) == 0 && n == 9)
-        import_count(rest, 1, 1 << 20, procs);
-    else if (strncmp(s, "OPENMP_THREADS", n) == 0 && n == 14)
-        import_count(rest, 1, 1 << 20, threads);
-    else if (strncmp(s, "ERT_VERSION", n) == 0 && n == 11)
+    const bool is_procs = strncmp(s, "MPI_PROCS", n) == 0 && n == 9, is_threads = strncmp(s, "OPENMP_THREADS", n) == 0 && n == 14;
+    if (is_procs || is_threads) {
+        if (!import_count(rest, 1, MAX_THREADS, is_procs ? &t->procs : &t->threads))
+            return import_bad_line(im, line, is_procs ? "MPI_PROCS" : "OPENMP_THREADS", "a number of at least 1", rest, err);
+    } else if (strncmp(s, "ERT_VERSION", n) == 0 && n == 11) {
         snprintf(e->version, sizeof e->version, "%.*s", (int)strcspn(rest, " \t"), rest);
-    else if (strncmp(s, "CONFIG", n) == 0 && n == 6)
+    } else if (strncmp(s, "CONFIG", n) == 0 && n == 6) {
         e->gpu |= strstr(rest, "'ERT_GPU': ['True'") || strstr(rest, "'ERT_GPU': [True");
-    else if (strncmp(s, "HOSTNAME", n) == 0 && n == 8) {
+    } else if (strncmp(s, "HOSTNAME", n) == 0 && n == 8) {
         rest += strspn(rest, "('\"");
         snprintf(e->host, sizeof e->host, "%.*s", (int)strcspn(rest, "'\", )"), rest);
     }
+    return 0;
+}
+
+/* "1002,83 L1 EMP", "1.1 L1 TB/s": a roof gone wrong, which must not pass for metadata. */
+static bool meant_as_roof(const char *s)
+{
+    char number[40], word[16], rest[8] = "";
+    return sscanf(s, " %39s %15s %7s", number, word, rest) >= 2 && (is_level(word) || strcmp(word, "GFLOPs") == 0) &&
+           (strchr("+-.0123456789", *number) || strcmp(rest, "EMP") == 0);
+}
+
+/* One line that is not blank. */
+static int text_line(struct import *im, struct ert *e, struct text *t, const char *s, int line, struct error *err)
+{
+    struct roof_line r = { .line = line };
+    const bool roof = split_roof(s, &r.value, r.name, sizeof r.name), level = roof && is_level(r.name);
+    const bool peak = roof && strcmp(r.name, "GFLOPs") == 0;
+    if (roof && strcmp(r.name, "Weight") == 0)
+        return 0;
+    if (strcmp(s, "META_DATA") == 0) {
+        t->meta = true;
+        return 0;
+    }
+    if (t->meta && !meant_as_roof(s))
+        return meta_line(im, e, t, s, line, err);
+    if (!peak && !level)
+        return import_bad_line(im, line, "roof", "a number and GFLOPs, L1, L2, ... or DRAM", s, err);
+    if (t->n_roof == ARRAY_LEN(t->roof) || (peak && t->n_peak))
+        return import_bad_line(im, line, "roof", "one run (the output of Scripts/roofline.py, or one file \"sum\")", s, err);
+    t->n_peak += peak;
+    t->n_level += level;
+    t->dram |= level && strcmp(r.name, "DRAM") == 0;
+    t->roof[t->n_roof++] = r;
+    return 0;
 }
 
 static int from_text(struct import *im, struct error *err)
 {
     struct ert e = { .n_experiments = 1, .memory_max = NAN };
-    struct text t = { .n_roof = 0 };
+    struct text t = { .procs = 1, .threads = 1 };
     struct import_lines l = { .next = im->text };
-    long procs = 1, threads = 1;
-    int n_peak = 0;
-    bool meta = false;
     while (import_line(&l)) {
-        struct roof_line r = { .line = l.number };
         const char *s = l.s + strspn(l.s, " \t");
-        bool roof = split_roof(s, &r.value, r.name, sizeof r.name);
-        bool peak = roof && strcmp(r.name, "GFLOPs") == 0;
-        if (!*s || (roof && strcmp(r.name, "Weight") == 0))
-            continue;
-        if (strcmp(s, "META_DATA") == 0)
-            meta = true;
-        else if (meta && !peak && !(roof && is_level(r.name)))
-            meta_line(&e, s, &procs, &threads);
-        else if (!peak && !(roof && is_level(r.name)))
-            return import_bad_line(im, l.number, "roof", "a number and GFLOPs, L1, L2, ... or DRAM", s, err);
-        else if (t.n_roof == ARRAY_LEN(t.roof) || (n_peak += peak) > 1)
-            return import_bad_line(im, l.number, "roof", "one run (the output of Scripts/roofline.py, or one file \"sum\")", s, err);
-        else
-            t.roof[t.n_roof++] = r;
+        if (*s && text_line(im, &e, &t, s, l.number, err) != 0)
+            return -1;
     }
-    e.gbytes_threads = e.gflops_threads = procs * threads <= 1 << 20 ? procs * threads : 1 << 20;
+    if (t.n_level && !t.dram) /* the last plateau is always called so: the text ended before it */
+        return error_set(err, ERROR_INPUT, "%s: line %d: expected the roof DRAM behind those of caches, found none (was it cut off?)",
+                         im->file, l.number);
+    if (t.procs * t.threads > MAX_THREADS)
+        return error_set(err, ERROR_INPUT, "%s: expected at most %d processes times threads, found %ld", im->file, MAX_THREADS,
+                         t.procs * t.threads);
+    e.gbytes_threads = e.gflops_threads = t.procs * t.threads;
     for (size_t i = 0; i < t.n_roof; i++) {
         char at[64];
         snprintf(at, sizeof at, "line %d: %s", t.roof[i].line, t.roof[i].name);

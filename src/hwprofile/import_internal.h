@@ -13,7 +13,8 @@ struct import {
     size_t size;
     const struct import_options *o;
     struct strbuf *notes;
-    struct strbuf skipped; /* names of tests that are no roof here */
+    struct strbuf skipped; /* names of tests that are no roof here, the first of n_skipped */
+    size_t n_skipped;
 };
 
 /* Lines of a text, one after another; s[n] is a NUL that was the line's end. false: no more. */
@@ -33,7 +34,10 @@ struct ceiling import_ceiling(const char *kind, const char *level, const char *u
 /* Of two of the same name the higher one stays: a roof is the best that was seen. The value has to be one that a profile may
  * have, else the error names `at` ("line 12: MByte/s"). */
 int import_add(struct import *im, const struct ceiling *c, const char *at, struct error *err);
-void import_skip(struct import *im, const char *name);
+/* A rate (B/s, FLOP/s) that a profile may have, else an error of that line. */
+int import_check_value(const struct import *im, double v, int line, const char *field, struct error *err);
+void import_skip(struct import *im, const char *text);
+void import_clean(char *s); /* what is no printable ASCII becomes a question mark */
 /* "file: line 12: expected ..., found ..." */
 int import_bad_line(const struct import *im, int line, const char *field, const char *expected, const char *found,
                     struct error *err);

@@ -67,14 +67,14 @@ static int begin_run(struct import *im, struct runs *rs, const char *test, int l
 static int read_field(struct import *im, struct run *r, const char *s, int line, struct error *err)
 {
     struct {
-        const char *key;
+        const char *key, *field;
         double *to;
         double lo;
     } const field[] = {
-        { "Size (Byte):", &r->bytes, 1 },
-        { "Size per thread:", &r->bytes_thread, 1 },
-        { "MFlops/s:", &r->mflop_s, 0 },
-        { "MByte/s:", &r->mbyte_s, 0 },
+        { "Size (Byte):", "Size (Byte)", &r->bytes, 1 },
+        { "Size per thread:", "Size per thread", &r->bytes_thread, 1 },
+        { "MFlops/s:", "MFlops/s", &r->mflop_s, 0 },
+        { "MByte/s:", "MByte/s", &r->mbyte_s, 0 },
     };
     for (size_t i = 0; i < ARRAY_LEN(field); i++) {
         size_t n = strlen(field[i].key);
@@ -82,7 +82,7 @@ static int read_field(struct import *im, struct run *r, const char *s, int line,
         if (strncmp(s, field[i].key, n) != 0)
             continue;
         if (!import_number(s + n, &v) || v < field[i].lo)
-            return import_bad_line(im, line, field[i].key, "a number", s + n + strspn(s + n, " \t"), err);
+            return import_bad_line(im, line, field[i].field, "a number", s + n + strspn(s + n, " \t"), err);
         *field[i].to = v;
     }
     const char *end = strstr(s, " threads");
@@ -243,6 +243,8 @@ static int add_curve(struct import *im, const struct run *r, const struct loop *
                           .n_point = n };
     qsort(point, n, sizeof *point, by_x);
     snprintf(c.name, sizeof c.name, "%s %s footprint %dt", p->op, p->isa, c.n_threads);
+    if (hwprofile_curve(im->h, c.name)) /* stream_sp_avx beside stream_avx, load_mem beside load */
+        snprintf(c.name, sizeof c.name, "%s %.20s footprint %dt %.24s", p->op, p->isa, c.n_threads, r->test);
     snprintf(c.op, sizeof c.op, "%s", p->op);
     snprintf(c.isa, sizeof c.isa, "%s", p->isa);
     snprintf(c.kernel, sizeof c.kernel, "likwid-bench %.32s", r->test);
@@ -277,6 +279,12 @@ static int add_all(struct import *im, const struct runs *rs, struct error *err)
     bool *done = calloc(rs->n + 1, sizeof *done);
     struct hw_point *point = calloc(rs->n + 1, sizeof *point);
     int rc = done && point ? 0 : error_oom(err, rs->n * sizeof *point, "runs");
+    for (size_t i = 0; i < rs->n && rc == 0; i++) {
+        const struct run *r = &rs->v[i];
+        const char *op = find_loop(r->test).op;
+        if (op)
+            rc = import_check_value(im, 1e6 * (*op ? r->mbyte_s : r->mflop_s), r->line, *op ? "MByte/s" : "MFlops/s", err);
+    }
     for (size_t i = 0; i < rs->n && rc == 0; i++)
         if (!done[i])
             rc = add_loop(im, rs, i, point, done, err);

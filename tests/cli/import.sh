@@ -104,7 +104,7 @@ wrong 1 'wrong.txt: empirical.gbytes.data[0]: expected 1e+06 to 1e+24 B/s, found
 wrong 1 'field "empirical.gflops.data": expected an array of [name, number], found no such field' ert.json 's/"GFLOPs", 355.79/"x", 1/; s/"gflops": {$/"other": {/'
 wrong 1 'wrong.txt: line 8: roof: expected one run' ert.txt 's/^  1002.83 L1 EMP/  1002.83 GFLOPs EMP/'
 wrong 1 'wrong.txt: line 1: roof: expected a number and GFLOPs, L1, L2, ... or DRAM, found "many GFLOPs EMP"' ert.txt '1s/.*/   many GFLOPs EMP/'
-wrong 1 'wrong.txt: line 26: MByte/s:: expected a number, found "fast"' likwid.txt '26s/.*/MByte\/s:\t\tfast/'
+wrong 1 'wrong.txt: line 26: MByte/s: expected a number, found "fast"' likwid.txt '26s/.*/MByte\/s:\t\tfast/'
 wrong 1 'run of load_avx512: expected a line "MByte/s", found none' likwid.txt '0,/^MByte/{/^MByte/d}'
 wrong 1 'Test: expected the name of a loop, found "load avx"' likwid.txt '0,/^Test: load_avx512/s//Test: load avx/'
 wrong 1 'Using N threads: expected a number of threads, found "-1"' likwid.txt '0,/^Using 1 threads/s//Using -1 threads/'
@@ -115,12 +115,37 @@ wrong 1 'entries[0]: float MT: expected the device'\''s number of threads' clpea
 import "$tmp/wrong.txt" --device CPU -t 32 && [ "$(field 'fp32 avx2_fma 32t' value)" = 1928613000000 ]
 ok $? "-t says it instead"
 wrong 1 'wrong.txt: line 7: float: expected a number, found "nan"' clpeak.txt 's/: 21100.20/: nan/'
+wrong 1 'wrong.txt: line 6: MByte/s: expected 1e+06 to 1e+24 a second, found 1e+306' likwid.txt '26s/.*/MByte\/s:\t\t1e300/'
+wrong 1 'wrong.txt: line 8: roof: expected a number and GFLOPs, L1, L2, ... or DRAM, found "1002,83 L1 EMP"' ert.txt 's/1002.83 L1/1002,83 L1/'
+wrong 1 'expected the roof DRAM behind those of caches, found none' ert.txt '/DRAM EMP/d'
+wrong 1 'wrong.txt: line 4: MPI_PROCS: expected a number of at least 1, found "four"' ert.txt '4s/4$/four/'
+wrong 1 'field "MPI_PROCS": expected a number from 1 to 1048576, found another' ert.json 's/"MPI_PROCS": 4/"MPI_PROCS": "four"/'
+head -c 1190 "$in/likwid.txt" >"$tmp/short" # "MByte/s: 10", of 105984.18
+refused 1 'short: line 26: expected an end of the line, found the end of the file (was it cut off?)' import "$tmp/short"
+printf '\357\273\277' | cat - "$in/ert.json" >"$tmp/bom"
+import "$tmp/bom"
+ok $? "what Windows puts before UTF-8 is passed over"
+sed 's/load_avx512/stream_sp_avx512/; s/105984.18/50000.00/' "$in/likwid.txt" >"$tmp/two"
+sed 's/load_avx512/stream_avx512/' "$in/likwid.txt" >>"$tmp/two"
+import "$tmp/two"
+is 2 "$(grep -c '"name": "triad avx512 footprint 1t' "$tmp/hw.json")" "two loops of one op keep a curve each"
+sed 's/"DRAM x8"/"DRAM \\u001b[31mx8\\nerror"/' "$in/clpeak.json" >"$tmp/esc"
+import "$tmp/esc" --device CPU
+says 'memory_latency DRAM ?.31mx8?error' && ! grep -q "$(printf '\033')" "$tmp/err" "$tmp/hw.json"
+ok $? "names in a file do not steer the terminal"
+{
+    sed '/"entries":\[/q' "$in/clpeak.json"
+    awk 'BEGIN { for (i = 0; i < 2100; i++) printf "%s{\"backend\":\"CPU\",\"device\":\"Some CPU 16-Cores\",\"test\":\"single_precision_compute_x%d\",\"metric\":\"float MT\",\"unit\":\"gflops\",\"value\":1}", i ? "," : "", i; print "]}" }'
+} >"$tmp/many.json"
+refused 1 'expected at most 2000 roofs' import "$tmp/many.json" --device CPU
+sed 's/single_precision_compute_x/zz/g' "$tmp/many.json" >"$tmp/skips.json"
+refused 1 'no roofs here: zz0, zz1' import "$tmp/skips.json" --device CPU
 printf '<?xml version="1.0"?>\n<clpeak format_version="2"></clpeak>\n' >"$tmp/c.xml"
 refused 1 'c.xml: XML is not read: let clpeak write JSON (--json-file FILE)' import "$tmp/c.xml"
 : >"$tmp/empty"
 refused 1 'expected results of ERT (roofline.json), likwid-bench or clpeak' import "$tmp/empty"
 printf 'LIKWID MICRO BENCHMARK\n\0' >"$tmp/nul"
-refused 1 'expected text, found a byte 0' import "$tmp/nul"
+refused 1 'expected text in ASCII or UTF-8, found a byte 0' import "$tmp/nul"
 printf '{"empirical": {"gbytes": {"data": [["DRAM", 1e999]]}}}' >"$tmp/inf.json"
 refused 1 'inf.json' import "$tmp/inf.json"
 refused 1 'found JSON' import "$in/ert.json" --format likwid-bench
