@@ -7,6 +7,7 @@
 /* What the system says of itself in /proc, /sys and /dev, below a root that stands for /. */
 struct doctor_facts {
     const char *root;      /* "": this machine, alive; else a tree of files: nothing is tried */
+    bool no_proc, no_sys;  /* /proc, /sys are not mounted or cannot be read: what they would say is unknown, not absent */
     char cpu[96], vendor[32], kernel[96];
     int family;            /* x86; -1: none */
     int kernel_major, kernel_minor;

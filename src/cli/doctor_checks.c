@@ -56,8 +56,23 @@ static void check_null(const struct doctor_facts *f, struct doctor_row *r)
     FINDING(r, "time, and the bytes and FLOP that the engine counts itself");
 }
 
+static const char no_sys[] = "/sys is not mounted here, or cannot be read", no_proc[] = "/proc is not mounted here, or cannot be read";
+
+/* Nothing is seen, which is not the same as nothing being there. true: said. */
+static bool unseen(struct doctor_row *r, bool missing, const char *where, const char *what)
+{
+    if (!missing)
+        return false;
+    FINDING(r, "%s: %s is not known", where, what);
+    FIX(r, "mount -t %s; in a container, run it without a mask over that", where == no_sys ? "sysfs none /sys" : "proc none /proc");
+    return true;
+}
+
 static void no_core_pmu(const struct doctor_facts *f, struct doctor_row *r)
 {
+    if (unseen(r, f->no_sys, no_sys, "which PMUs there are") ||
+        unseen(r, f->no_proc, no_proc, "no cpu in /sys/bus/event_source/devices, and whether this is a virtual machine"))
+        return;
     if (f->virtual_machine) {
         FINDING(r, "this virtual machine has no PMU (no cpu in /sys/bus/event_source/devices); software events alone count");
         FIX(r, "%s", pmu_in_vm);
@@ -93,6 +108,8 @@ static void check_perf(const struct doctor_facts *f, struct doctor_row *r)
 static void check_events(const struct doctor_facts *f, struct doctor_row *r)
 {
     r->usable = f->events == 1;
+    if (f->events == 0 && unseen(r, f->no_proc, no_proc, "which CPU this is"))
+        return;
     if (f->events == 1)
         FINDING(r, "what this CPU's events are called and count: %s", f->events_text);
     else if (f->events == 0)
@@ -108,6 +125,8 @@ static void check_events(const struct doctor_facts *f, struct doctor_row *r)
 
 static void no_dram_pmu(const struct doctor_facts *f, struct doctor_row *r)
 {
+    if (unseen(r, f->no_sys, no_sys, "whether memory controllers have a PMU"))
+        return;
     const bool amd = strcmp(f->vendor, "AuthenticAMD") == 0, intel = strcmp(f->vendor, "GenuineIntel") == 0;
     FINDING(r, "no PMU of memory controllers in /sys/bus/event_source/devices%s",
             f->virtual_machine ? ": virtual machines are not given any" : "");
@@ -219,6 +238,10 @@ static void check_energy(const struct doctor_facts *f, struct doctor_row *r)
     struct energy *e = energy_open(f->root, &err);
     const char *why = e ? energy_reason(e) : err.msg;
     r->usable = e && !why[0];
+    if (!r->usable && unseen(r, f->no_sys, no_sys, "what tells energy")) {
+        energy_close(e);
+        return;
+    }
     FINDING(r, "%s", r->usable ? energy_source(e) : why);
     if (!r->usable && strstr(why, "Permission denied"))
         FIX(r, "run as root, or chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj");
@@ -238,6 +261,8 @@ static void check_energy(const struct doctor_facts *f, struct doctor_row *r)
 static void check_tsc(const struct doctor_facts *f, struct doctor_row *r)
 {
     r->usable = f->steady_tsc;
+    if (unseen(r, f->no_proc, no_proc, "how the clock ticks"))
+        return;
     FINDING(r, "%s, clock source %s", f->arm ? "the Arm timer" : f->steady_tsc ? "the TSC ticks steadily (constant_tsc, nonstop_tsc)" :
                                                                            "the TSC stops or changes its pace",
             f->clocksource[0] ? f->clocksource : "unknown");
@@ -250,6 +275,8 @@ static void check_tsc(const struct doctor_facts *f, struct doctor_row *r)
 static void check_huge_pages(const struct doctor_facts *f, struct doctor_row *r)
 {
     r->usable = strstr(f->huge_pages, "[always]") || strstr(f->huge_pages, "[madvise]");
+    if (!f->huge_pages[0] && unseen(r, f->no_sys, no_sys, "whether there are huge pages"))
+        return;
     if (f->huge_pages[0])
         FINDING(r, "transparent huge pages: %s", f->huge_pages);
     else

@@ -63,7 +63,9 @@ static bool has_word(const char *list, const char *word)
 
 static void read_cpu(struct doctor_facts *f)
 {
-    char text[8192];
+    char text[8192], path[PATH_SIZE];
+    f->no_proc = access(below(path, f->root, "proc/cpuinfo"), R_OK) != 0;
+    f->no_sys = access(below(path, f->root, "sys/kernel"), R_OK | X_OK) != 0;
     keyed(f->cpu, sizeof f->cpu, f->root, "proc/cpuinfo", "model name");
     keyed(f->vendor, sizeof f->vendor, f->root, "proc/cpuinfo", "vendor_id");
     f->family = keyed(text, sizeof text, f->root, "proc/cpuinfo", "cpu family") ? atoi(text) : -1;

@@ -126,6 +126,22 @@ row 'perf,false,"*this virtual machine has no PMU.*KVM with -cpu host,pmu=on.*Go
 row 'energy,false,.*bare metal' "nor energy"
 row 'likwid,false' "nor LIKWID's registers"
 
+# ---- nothing to read: unknown is not absent
+machine blind AuthenticAMD 25 "$steady" 6.12.1 2 $none
+rm -r "$tree/sys"
+look
+row 'perf,false,"*/sys is not mounted here, or cannot be read: which PMUs' "without /sys nothing is said of PMUs"
+! has 'virtual machine has no PMU' && ! has 'has no transparent huge pages'
+ok $? "nor claimed"
+row 'hugepages,false,"*/sys is not mounted.*mount -t sysfs none /sys' "nor of huge pages; what helps"
+machine mute AuthenticAMD 25 "$steady" 6.12.1 2 $none
+rm -r "$tree/proc"
+look
+row 'events,false,"*/proc is not mounted here.*which CPU this is is not known.*mount -t proc none /proc' "without /proc nothing is said of the CPU"
+row 'tsc,false,"*/proc is not mounted' "nor of its clock"
+! has 'family -1' && ! has 'has no driver for this CPU'
+ok $? "nor made up"
+
 # ---- what measuring rests on
 machine poor GenuineIntel 6 tsc 5.4.0 2 $none
 put sys/devices/system/clocksource/clocksource0/current_clocksource hpet
