@@ -230,7 +230,8 @@ static void units(struct fitted_row *r, const struct priced *p)
 
 static void dimensions(struct fitted_row *r, const struct priced *p)
 {
-    const char *vendor = r->facts.cpu ? "CPU" : r->facts.vendor; /* of processors whose memory it is, not who made them, says what loads reach */
+    /* Of processors whose memory it is, not who made them, says what loads reach. */
+    const char *vendor = r->facts.cpu ? "CPU" : r->facts.vendor;
     const char *era = r->facts.old ? " before 2024-08" : "";
     const bool op = p->m->kind == MEASURE_OP || p->m->kind == MEASURE_ALL_REDUCE;
     snprintf(r->dim[DIM_ALL], sizeof r->dim[0], "all");

@@ -230,11 +230,11 @@ int least_run(const struct least_problem *p, double *x, double *inverse, struct 
         w.work = w.scale + n;
         for (size_t j = 0; j < n; j++)
             w.order[j] = (int)j + 1; /* lmpar counts from 1 */
-        rc = walk(&w) != 0 ? error_set(err, ERROR_INPUT, "the fit failed: a prediction is not a finite number") : linearize(&w, false);
+        rc = walk(&w) == 0 ? linearize(&w, false) : -1;
         if (rc == 0)
             least_inverse(w.jj, n, inverse);
-        else if (!err->msg[0])
-            error_set(err, ERROR_INPUT, "the fit has no minimum: a prediction is not a finite number");
+        else
+            error_set(err, ERROR_INPUT, "the fit failed: a prediction or a derivative is not a finite number");
     }
     free(w.jj);
     free(w.r);

@@ -171,7 +171,8 @@ double unit_padding(const struct facts *f, double n_tok, double n_matrix)
 /*
  * Where no kernel takes all experts of a layer, the host waits for the router's choice, and then copies, converts, multiplies and
  * converts back for one expert after the other: four launches on an empty queue. CUDA and ROCm do so with weights of 16 bits, and did
- * with quantized ones; SYCL does, and for one token too where its kernel for that lacks the type. Source: llama.cpp's ggml_cuda_mul_mat_id and ggml_sycl_mul_mat_id.
+ * with quantized ones; SYCL does, and for one token too where its kernel for that lacks the type. Source: llama.cpp's
+ * ggml_cuda_mul_mat_id and ggml_sycl_mul_mat_id.
  */
 static const double expert_s = 4 * 10e-6;
 
