@@ -10,10 +10,15 @@
 #include <strings.h>
 
 enum field { F_FILE, F_LABEL, F_SIZE, F_PARAMS, F_BACKENDS, F_CPU, F_GPU, F_UBATCH, F_THREADS, F_TYPE_K, F_TYPE_V, F_NGL, F_FLASH,
-             F_PROMPT, F_GEN, F_DEPTH, F_RATE, F_COMMIT, F_DATE, N_FIELD };
-static const char *const names[N_FIELD] = { "model_filename", "model_type", "model_size", "model_n_params", "backends", "cpu_info",
-                                            "gpu_info", "n_ubatch", "n_threads", "type_k", "type_v", "n_gpu_layers", "flash_attn",
-                                            "n_prompt", "n_gen", "n_depth", "avg_ts", "build_commit", "test_time" };
+             F_PROMPT, F_GEN, F_DEPTH, F_RATE, F_COMMIT, F_DATE, F_SPLIT, F_MAIN, F_DEVICES, F_CPU_MOE, F_OVERRIDES,
+             F_CUDA, F_METAL, F_VULKAN, F_SYCL, F_OPENCL, F_IK, N_FIELD };
+static const char *const names[N_FIELD] = {
+    "model_filename", "model_type", "model_size", "model_n_params", "backends", "cpu_info", "gpu_info", "n_ubatch", "n_threads",
+    "type_k", "type_v", "n_gpu_layers", "flash_attn", "n_prompt", "n_gen", "n_depth", "avg_ts", "build_commit", "test_time",
+    "split_mode", "main_gpu", "devices", "n_cpu_moe", "tensor_buft_overrides",
+    "cuda", "metal", "vulkan", "sycl", "opencl", /* before "backends" (September 2024), and in ik_llama.cpp */
+    "fused_moe",                                 /* of ik_llama.cpp alone */
+};
 static const int needed[] = { F_LABEL, F_PROMPT, F_GEN, F_RATE };
 
 /* One test: texts of its fields, "" where the file has none, and where they stand, for messages. */
@@ -21,7 +26,19 @@ struct test {
     const char *v[N_FIELD];
     char where[320];
     size_t line;
+    const struct json_text *json; /* NULL: another form */
 };
+
+/* Where a field stands, for messages. */
+static const char *place(const struct test *t, enum field f, char *buf, size_t size)
+{
+    size_t line, column;
+    if (!t->json)
+        return t->where;
+    json_place(t->json, names[f], &line, &column);
+    snprintf(buf, size, "%s: line %zu, column %zu", t->where, line, column);
+    return buf;
+}
 
 /* ---- texts ---------------------------------------------------------------------------------------------- */
 
@@ -63,57 +80,137 @@ static void model_of_file(char *out, size_t size, const char *path)
         *end = 0;
 }
 
-/* "NVIDIA GeForce RTX 4090, NVIDIA GeForce RTX 4090": as many devices, if they are equal. */
-static int first_of_equal(char *out, size_t size, const char *list)
+/* The parts of a list, blanks around them cut off; lists of GPUs were joined by '/' before November 2024. */
+enum { MAX_DEVICES = 16, DEVICE_SIZE = 128 };
+struct device_list {
+    char name[MAX_DEVICES][DEVICE_SIZE];
+    int n;
+};
+
+static void split_list(struct device_list *l, const char *text, const char *signs)
 {
-    int n = 0;
-    snprintf(out, size, "%.*s", (int)strcspn(list, ",/"), list);
-    out[size - 1] = 0;
-    const size_t len = strlen(out);
-    while (len && out[strlen(out) - 1] == ' ')
-        out[strlen(out) - 1] = 0;
-    for (const char *p = list; *p;) {
-        p += strspn(p, " ,/");
-        n += strncmp(p, out, strlen(out)) == 0;
-        p += strcspn(p, ",/");
+    l->n = 0;
+    for (const char *p = text; *p && l->n < MAX_DEVICES;) {
+        p += strspn(p, " ");
+        size_t n = strcspn(p, signs);
+        const char *const next = p + n + (p[n] != 0);
+        while (n && p[n - 1] == ' ')
+            n--;
+        if (n)
+            snprintf(l->name[l->n++], DEVICE_SIZE, "%.*s", (int)(n < DEVICE_SIZE ? n : DEVICE_SIZE - 1), p);
+        p = next;
     }
-    return n > 0 ? n : 1;
+}
+
+/* A CPU's list has the libraries that multiply beside it: "Accelerate, Apple M1 Pro". */
+static const char *processor(const struct device_list *l)
+{
+    static const char *const libraries[] = { "Accelerate", "BLAS", "BLIS", "NVPL", "OpenBLAS", "AMX" };
+    for (int i = 0; i < l->n; i++) {
+        bool library = false;
+        for (size_t k = 0; k < ARRAY_LEN(libraries); k++)
+            library |= strcmp(l->name[i], libraries[k]) == 0;
+        if (!library)
+            return l->name[i];
+    }
+    return "";
+}
+
+/* Which of the machine's GPUs run it, as -dev, -sm none and -mg say; of those, as many as are equal to the first. */
+static int devices_used(char *out, size_t size, const struct test *t)
+{
+    struct device_list all, chosen;
+    int used[MAX_DEVICES], n_used = 0, n = 0;
+    split_list(&all, t->v[F_GPU], ",/");
+    split_list(&chosen, strcmp(t->v[F_DEVICES], "auto") == 0 ? "" : t->v[F_DEVICES], "/");
+    for (int i = 0; i < chosen.n; i++) {
+        const char *digits = chosen.name[i] + strcspn(chosen.name[i], "0123456789"); /* CUDA1 */
+        const unsigned long k = strtoul(digits, NULL, 10);
+        if (*digits && k < (unsigned long)all.n)
+            used[n_used++] = (int)k;
+    }
+    if (n_used == 0)
+        for (; n_used < all.n; n_used++)
+            used[n_used] = n_used;
+    const double said = *t->v[F_MAIN] ? csv_to_number(t->v[F_MAIN]) : 0;
+    const bool one = strcmp(t->v[F_SPLIT], "none") == 0 && said >= 0 && said < n_used;
+    snprintf(out, size, "%s", n_used ? all.name[used[one ? (int)said : 0]] : "");
+    for (int i = 0; i < n_used && !one; i++)
+        n += strcmp(all.name[used[i]], out) == 0;
+    return one || n < 1 ? 1 : n;
+}
+
+/* Without "backends": those of a build by their flags. */
+static const char *back_end(const struct test *t)
+{
+    static const struct {
+        enum field flag;
+        const char *name;
+    } flags[] = { { F_CUDA, "CUDA" }, { F_METAL, "Metal" }, { F_VULKAN, "Vulkan" }, { F_SYCL, "SYCL" }, { F_OPENCL, "OpenCL" } };
+    bool any = false;
+    if (*t->v[F_BACKENDS])
+        return t->v[F_BACKENDS];
+    for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+        if (strcmp(t->v[flags[i].flag], "1") == 0)
+            return flags[i].name;
+        any |= *t->v[flags[i].flag] != 0;
+    }
+    return any ? "CPU" : "";
 }
 
 static int number(const struct test *t, enum field f, double lo, double hi, double otherwise, double *out, struct error *err)
 {
+    char where[400];
     *out = otherwise;
     if (!*t->v[f] && !isnan(otherwise))
         return 0;
     const double v = csv_to_number(t->v[f]);
     if (!(v >= lo && v <= hi))
-        return error_set(err, ERROR_INPUT, "%s: %s: expected a number from %g to %g, found \"%.64s\"", t->where, names[f], lo, hi,
-                         t->v[f]);
+        return error_set(err, ERROR_INPUT, "%s: %s: expected a number from %g to %g, found \"%.64s\"",
+                         place(t, f, where, sizeof where), names[f], lo, hi, t->v[f]);
     *out = v;
     return 0;
 }
 
 /* ---- a test as a row --------------------------------------------------------------------------------------- */
 
+/* On no GPU: none built in, none asked for, or no layer there. Apple's had no name in old files. */
+static bool runs_on_cpu(const struct test *t)
+{
+    const char *const b = back_end(t);
+    return strcmp(t->v[F_NGL], "0") == 0 || strcmp(b, "CPU") == 0 || strcmp(b, "BLAS") == 0 || strcmp(t->v[F_DEVICES], "none") == 0 ||
+           (!*t->v[F_GPU] && strcmp(b, "Metal") != 0);
+}
+
+/* Experts, or tensors by name, are kept on the CPU's side. */
+static bool is_divided(const struct test *t)
+{
+    const double experts = csv_to_number(t->v[F_CPU_MOE]);
+    return experts > 0 || (*t->v[F_OVERRIDES] && strcmp(t->v[F_OVERRIDES], "none") != 0);
+}
+
 static int name_row(struct measurements *l, struct measurement *m, const struct test *t, const struct measure_context *x,
                     struct error *err)
 {
     char text[256], engine[128];
-    const bool on_cpu = strcmp(t->v[F_NGL], "0") == 0 || strcmp(t->v[F_BACKENDS], "CPU") == 0 || !*t->v[F_GPU];
-    snprintf(engine, sizeof engine, "llama.cpp (%.100s)", t->v[F_BACKENDS]);
+    const bool on_cpu = runs_on_cpu(t);
+    snprintf(engine, sizeof engine, "%s (%.100s)", *t->v[F_IK] ? "ik_llama.cpp" : "llama.cpp", on_cpu ? "CPU" : back_end(t));
     m->engine = measure_keep(l, engine, err);
     type_of_label(text, sizeof text, t->v[F_LABEL]);
     m->quant = m->engine ? measure_keep(l, text, err) : NULL;
     model_of_file(text, sizeof text, t->v[F_FILE]);
     m->model = m->quant ? measure_keep(l, x->model && *x->model ? x->model : *text ? text : t->v[F_LABEL], err) : NULL;
     m->label = m->model ? measure_keep(l, t->v[F_LABEL], err) : NULL;
-    m->n_devices = first_of_equal(text, sizeof text, on_cpu ? t->v[F_CPU] : t->v[F_GPU]);
-    if (on_cpu)
-        m->n_devices = 1;
-    if (m->n_devices > 1)
-        m->tags |= TAG_LAYER_SPLIT;
-    if (on_cpu)
+    if (on_cpu) {
+        struct device_list cpus;
+        split_list(&cpus, t->v[F_CPU], ",");
+        snprintf(text, sizeof text, "%s", processor(&cpus));
         m->tags |= TAG_CPU;
+    } else {
+        m->n_devices = devices_used(text, sizeof text, t);
+        m->tags |= m->n_devices > 1 ? TAG_LAYER_SPLIT : 0U;
+        m->tags |= is_divided(t) ? TAG_PARTIAL_OFFLOAD : 0U;
+    }
     m->hardware = m->label ? measure_keep(l, x->hardware && *x->hardware ? x->hardware : text, err) : NULL;
     m->version = m->hardware ? measure_keep(l, t->v[F_COMMIT], err) : NULL;
     m->date = m->version ? measure_keep(l, t->v[F_DATE], err) : NULL;
@@ -125,22 +222,27 @@ static int name_row(struct measurements *l, struct measurement *m, const struct 
 static int add_test(struct measurements *l, const struct test *t, const struct measure_context *x, struct error *err)
 {
     struct measurement m = measure_empty(MEASURE_RATE);
-    double size, params, p, g, depth, ubatch, threads, flash;
+    double size, params, p, g, depth, ubatch, threads, layers, flash;
+    char where[400];
     m.line = t->line;
     if (number(t, F_SIZE, 0, 1e15, 0, &size, err) != 0 || number(t, F_PARAMS, 0, 1e14, 0, &params, err) != 0 ||
         number(t, F_PROMPT, 0, 1e8, NAN, &p, err) != 0 || number(t, F_GEN, 0, 1e8, NAN, &g, err) != 0 ||
         number(t, F_DEPTH, 0, 1e8, 0, &depth, err) != 0 || number(t, F_UBATCH, 1, 1e8, 512, &ubatch, err) != 0 ||
-        number(t, F_THREADS, 0, 65536, 0, &threads, err) != 0 || number(t, F_RATE, 1e-9, 1e12, NAN, &m.value, err) != 0)
+        number(t, F_THREADS, 0, 65536, 0, &threads, err) != 0 || number(t, F_NGL, -1e6, 1e6, -1, &layers, err) != 0 ||
+        number(t, F_RATE, 1e-9, 1e12, NAN, &m.value, err) != 0)
         return -1;
     flash = csv_to_number(t->v[F_FLASH]);
     if (p + g <= 0)
-        return error_set(err, ERROR_INPUT, "%s: neither a prompt nor a generation", t->where);
+        return error_set(err, ERROR_INPUT, "%s: %s: expected a generation where there is no prompt, found 0",
+                         place(t, F_GEN, where, sizeof where), names[F_GEN]);
     m.params_b = params > 0 ? params / 1e9 : NAN;
     m.weight_gib = size > 0 ? size / 0x1p30 : NAN;
     m.n_ubatch = (int)ubatch;
+    m.n_gpu_layers = layers > 0 ? (int)layers : 0;
     m.batch = 1;
-    m.flash_said = !isnan(flash) || *t->v[F_FLASH];
-    m.flash = flash > 0 || strcasecmp(t->v[F_FLASH], "true") == 0;
+    const bool automatic = flash < 0 || strcasecmp(t->v[F_FLASH], "auto") == 0; /* wherever the back end can */
+    m.flash_said = *t->v[F_FLASH] != 0;
+    m.flash = automatic || flash > 0 || strcasecmp(t->v[F_FLASH], "on") == 0 || strcasecmp(t->v[F_FLASH], "true") == 0;
     if (name_row(l, &m, t, x, err) != 0)
         return -1;
     m.n_threads = m.tags & TAG_CPU ? (int)threads : 0;
@@ -155,9 +257,11 @@ static int add_test(struct measurements *l, const struct test *t, const struct m
 
 static int check_fields(const struct test *t, struct error *err)
 {
+    char where[400];
     for (size_t i = 0; i < ARRAY_LEN(needed); i++)
         if (!*t->v[needed[i]])
-            return error_set(err, ERROR_INPUT, "%s: no \"%s\" as llama-bench writes it", t->where, names[needed[i]]);
+            return error_set(err, ERROR_INPUT, "%s: %s: expected a value as llama-bench writes it, found none",
+                             place(t, (enum field)needed[i], where, sizeof where), names[needed[i]]);
     return 0;
 }
 
@@ -199,13 +303,16 @@ static const char *text_of(struct measurements *l, const json_t *v, struct error
     return measure_keep(l, buf, err);
 }
 
-int llama_bench_json(struct measurements *l, const json_t *o, size_t index, const struct measure_context *x, struct error *err)
+int llama_bench_json(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x,
+                     struct error *err)
 {
-    struct test t = { .line = index + 1 };
+    size_t column;
+    struct test t = { .json = at };
+    json_place(at, "", &t.line, &column);
     for (int k = 0; k < N_FIELD; k++)
         if (!(t.v[k] = text_of(l, json_object_get(o, names[k]), err)))
             return -1;
-    snprintf(t.where, sizeof t.where, "%.250s: test %zu", l->name, index + 1);
+    snprintf(t.where, sizeof t.where, "%.250s", l->name);
     return check_fields(&t, err) != 0 ? -1 : add_test(l, &t, x, err);
 }
 

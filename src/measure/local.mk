@@ -10,5 +10,6 @@ libmeasure_a_SOURCES = \
   %D%/serving.c \
   %D%/hardware.c \
   %D%/llama_bench.c \
+  %D%/place.c \
   %D%/others.c \
   %D%/names.c

@@ -150,8 +150,10 @@ static int read_csv(struct measurements *l, const char *name, const void *data, 
 
 /* ---- which form -------------------------------------------------------------------------------------- */
 
-static int read_object(struct measurements *l, const json_t *o, const struct measure_context *x, struct error *err)
+static int read_object(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x,
+                       struct error *err)
 {
+    size_t line, column;
     const char *schema = json_string_value(json_object_get(o, "schema"));
     if (schema && (strcmp(schema, "roofcast.run") == 0 || strcmp(schema, "roofcast.bench") == 0)) {
         l->file = FILE_RUN;
@@ -159,24 +161,27 @@ static int read_object(struct measurements *l, const json_t *o, const struct mea
     }
     if (llama_bench_is(o)) {
         l->file = FILE_LLAMA_BENCH;
-        return llama_bench_json(l, o, l->n, x, err);
+        return llama_bench_json(l, o, at, x, err);
     }
     if (vllm_is(o)) {
         l->file = FILE_VLLM;
         return vllm_read(l, o, x, err);
     }
+    json_place(at, "", &line, &column);
     return error_set(err, ERROR_INPUT,
-                     "%s: not a result of llama-bench (avg_ts, n_prompt, model_type), of vLLM (completed, total_output_tokens; "
-                     "avg_latency; requests_per_second) or of roofcast (schema)", l->name);
+                     "%s: line %zu, column %zu: not a result of llama-bench (avg_ts, n_prompt, model_type), of vLLM (completed, "
+                     "total_output_tokens; avg_latency; requests_per_second) or of roofcast (schema)", l->name, line, column);
 }
 
 /* One document, or an array of them. */
-static int read_document(struct measurements *l, const json_t *j, const struct measure_context *x, struct error *err)
+static int read_document(struct measurements *l, const json_t *j, const char *text, const struct measure_context *x,
+                         struct error *err)
 {
+    struct json_text at = { text, 0, 1 };
     if (!json_is_array(j))
-        return read_object(l, j, x, err);
-    for (size_t i = 0; i < json_array_size(j); i++)
-        if (read_object(l, json_array_get(j, i), x, err) != 0)
+        return read_object(l, j, &at, x, err);
+    for (; at.index < json_array_size(j); at.index++)
+        if (read_object(l, json_array_get(j, at.index), &at, x, err) != 0)
             return -1;
     return 0;
 }
@@ -190,8 +195,9 @@ static int read_lines(struct measurements *l, const char *text, const struct mea
         const size_t n = strcspn(p, "\n");
         const bool blank = strspn(p, " \t\r") >= n;
         snprintf(name, sizeof name, "%.256s: line %zu", l->name, line);
+        const struct json_text at = { p, 0, line };
         json_t *j = blank ? NULL : json_load_mem(name, p, n, err);
-        const int rc = blank ? 0 : j ? read_object(l, j, x, err) : -1;
+        const int rc = blank ? 0 : j ? read_object(l, j, &at, x, err) : -1;
         json_decref(j);
         if (rc != 0)
             return -1;
@@ -203,8 +209,10 @@ static int read_lines(struct measurements *l, const char *text, const struct mea
 /* More than one line that begins with a brace: a document each. */
 static bool is_jsonl(const char *text)
 {
-    const char *next = strstr(text, "\n{");
-    return text[0] == '{' && next && next[-1] == '}';
+    const char *end = strstr(text, "\n{");
+    while (end && end > text && strchr(" \t\r\n", end[-1]))
+        end--;
+    return text[0] == '{' && end && end > text && end[-1] == '}';
 }
 
 static int read_text(struct measurements *l, const char *text, size_t size, const struct measure_context *x, struct error *err)
@@ -214,7 +222,7 @@ static int read_text(struct measurements *l, const char *text, size_t size, cons
         return read_lines(l, text, x, err);
     if (*s == '{' || *s == '[') {
         json_t *j = json_load_mem(l->name, text, size, err);
-        const int rc = j ? read_document(l, j, x, err) : -1;
+        const int rc = j ? read_document(l, j, text, x, err) : -1;
         json_decref(j);
         return rc;
     }
@@ -230,7 +238,16 @@ static int read_text(struct measurements *l, const char *text, size_t size, cons
         l->file = FILE_AIPERF;
         return aiperf_read(l, text, x, err);
     }
+    if (strstr(s, "\"avg_ts\":"))
+        return error_set(err, ERROR_INPUT, "%s: line 1, column 1: expected llama-bench's JSON, found \"%.*s\": keep what it prints "
+                         "beside its results out of the file (2>/dev/null)", l->name, (int)fmin(64, (double)strcspn(s, "\r\n")), s);
     return read_csv(l, l->name, text, size, x, err);
+}
+
+/* PowerShell's > writes UTF-16. */
+static bool is_utf16(const unsigned char *data, size_t size)
+{
+    return size >= 2 && ((data[0] == 0xff && data[1] == 0xfe) || (data[0] == 0xfe && data[1] == 0xff));
 }
 
 int measure_parse(struct measurements *l, const char *name, const void *data, size_t size,
@@ -239,6 +256,13 @@ int measure_parse(struct measurements *l, const char *name, const void *data, si
     static const struct measure_context none = { NULL, NULL };
     *l = (struct measurements){ 0 };
     snprintf(l->name, sizeof l->name, "%s", name);
+    if (is_utf16(data, size))
+        return error_set(err, ERROR_INPUT, "%s: line 1, column 1: expected UTF-8, found UTF-16, as PowerShell's > writes it: "
+                         "| Out-File -Encoding utf8 FILE does not", name);
+    if (size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) {
+        data = (const char *)data + 3;
+        size -= 3;
+    }
     char *text = malloc(size + 1);
     if (!text)
         return error_oom(err, size + 1, "a file of measurements");

@@ -77,6 +77,7 @@ struct measurement {
     unsigned tags;
     int n_threads;      /* threads=N; 0: not said */
     int n_ubatch;       /* tokens a pass; 0: not said */
+    int n_gpu_layers;   /* of a model partly on a GPU, and of one that is there whole; 0: not said */
     double params_b, weight_gib;
     double prompt, context, batch, out; /* tokens, tokens, sequences, generated tokens of a request */
     double concurrency; /* users of a closed loop */

@@ -117,7 +117,7 @@ static const struct {
     const char *word, *id;
 } backends[] = {
     { "vulkan", "llama.cpp-vulkan" }, { "radv", "llama.cpp-vulkan" }, { "rocm", "llama.cpp-rocm" },
-    { "hip", "llama.cpp-rocm" },      { "sycl", "llama.cpp-sycl" },   { "metal", "llama.cpp-metal" },
+    { "hip", "llama.cpp-rocm" },      { "sycl", "llama.cpp-sycl" },   { "metal", "llama.cpp-metal" },  { "mtl", "llama.cpp-metal" },
     { "cuda", "llama.cpp-cuda" },     { "cublas", "llama.cpp-cuda" }, { "opencl", "llama.cpp" },
     { "clblast", "llama.cpp" },       { "cpu", "llama.cpp-cpu" },     { "blas", "llama.cpp-cpu" },
 };
@@ -485,6 +485,8 @@ static const struct {
     { "tenstorrentwormhole*", "tenstorrent-n150" },
     { "awsinferentia2*", "inferentia2" },
     { "googletpuv5e*", "tpu-v5e" },
+    { "amdradeongraphicsradvgfx1151", "strix-halo-395" }, /* what Mesa calls it */
+    { "amdradeongraphicsradvgfx1150", "strix-point-hx370" },
 };
 
 const char *hardware_alias(const char *name)

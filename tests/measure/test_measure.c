@@ -197,12 +197,97 @@ static void test_llama_bench_refuses(void **state)
     static const char md[] = "| model | test | t/s |\n| --- | --- | --- |\n| llama 8B F16 | tg | 12 |\n";
     struct measurements l;
     struct error err = { 0 };
-    assert_fails(measure_parse(&l, "b.json", json, strlen(json), NULL, &err), err, "b.json: test 1: avg_ts: expected a number");
+    assert_fails(measure_parse(&l, "b.json", json, strlen(json), NULL, &err), err, "b.json: line 1, column 72: avg_ts: expected a number from 1e-09 to 1e+12, found \"-1\"");
     assert_fails(measure_parse(&l, "b.sql", sql, strlen(sql), NULL, &err), err, "b.sql: line 1, column 1: expected INSERT INTO");
     assert_fails(measure_parse(&l, "b.md", md, strlen(md), NULL, &err), err, "b.md: line 3, column 1: expected a test");
     assert_fails(measure_parse(&l, "b.json", "[{]", 3, NULL, &err), err, "line 1");
     assert_fails(measure_parse(&l, "b.json", "{}", 2, NULL, &err), err, "not a result of llama-bench");
     assert_fails(measure_parse(&l, "b.json", "[]", 2, NULL, &err), err, "no measurement");
+}
+
+/* What versions of llama-bench wrote of the same, and programs around it. */
+static void test_llama_bench_versions(void **state)
+{
+    (void)state;
+#define TEST "\"model_filename\":\"m.gguf\",\"model_type\":\"llama 7B Q4_0\",\"n_prompt\":0,\"n_gen\":128,\"avg_ts\":60.5,"
+    static const struct {
+        const char *json, *hardware, *stack;
+        int n_devices;
+        unsigned tags;
+    } files[] = {
+        /* 2023: flags instead of back ends; Metal had no name */
+        { "[{" TEST "\"cuda\":true,\"metal\":false,\"blas\":true,\"gpu_info\":\"NVIDIA GeForce RTX 3090 Ti\"}]", "NVIDIA GeForce RTX 3090 Ti",
+          "llama.cpp-cuda", 1, 0 },
+        { "[{" TEST "\"cuda\":false,\"metal\":true,\"blas\":true,\"gpu_info\":\"\",\"cpu_info\":\"\"}]", "", "llama.cpp-metal", 1, 0 },
+        { "[{" TEST "\"cuda\":false,\"metal\":false,\"gpu_info\":\"\",\"cpu_info\":\"AMD Ryzen 9 7950X\"}]", "AMD Ryzen 9 7950X", "llama.cpp-cpu", 1,
+          TAG_CPU },
+        { "[{" TEST "\"cuda\":true,\"fused_moe\":1,\"gpu_info\":\"NVIDIA RTX A6000/NVIDIA RTX A6000\"}]", "NVIDIA RTX A6000", "ik_llama.cpp", 2,
+          TAG_LAYER_SPLIT },
+        /* 2025: Metal is MTL; a CPU's list begins with its library */
+        { "[{" TEST "\"backends\":\"MTL,BLAS\",\"gpu_info\":\"Apple M1 Pro\",\"n_gpu_layers\":-1}]", "Apple M1 Pro", "llama.cpp-metal", 1, 0 },
+        { "[{" TEST "\"backends\":\"BLAS\",\"gpu_info\":\"\",\"cpu_info\":\"Accelerate, Apple M1 Pro\"}]", "Apple M1 Pro", "llama.cpp-cpu", 1, TAG_CPU },
+        /* one of two, neither, the second kind, some experts elsewhere */
+        { "[{" TEST "\"backends\":\"CUDA\",\"gpu_info\":\"X, X\",\"split_mode\":\"none\"}]", "X", "llama.cpp-cuda", 1, 0 },
+        { "[{" TEST "\"backends\":\"CUDA\",\"gpu_info\":\"X, X\",\"devices\":\"none\",\"cpu_info\":\"AMD Ryzen AI 9 HX 370 w/ Radeon 890M\"}]",
+          "AMD Ryzen AI 9 HX 370 w/ Radeon 890M", "llama.cpp-cpu", 1, TAG_CPU },
+        { "[{" TEST "\"backends\":\"Vulkan\",\"gpu_info\":\"A, B\",\"devices\":\"Vulkan1\"}]", "B", "llama.cpp-vulkan", 1, 0 },
+        { "[{" TEST "\"backends\":\"Vulkan\",\"gpu_info\":\"A, B\",\"split_mode\":\"none\",\"main_gpu\":1}]", "B", "llama.cpp-vulkan", 1, 0 },
+        { "[{" TEST "\"backends\":\"CUDA\",\"gpu_info\":\"X\",\"main_gpu\":1e300,\"split_mode\":\"none\",\"devices\":\"CUDA99999999999\"}]", "X",
+          "llama.cpp-cuda", 1, 0 },
+        { "[{" TEST "\"backends\":\"CUDA\",\"gpu_info\":\"X\",\"n_cpu_moe\":20}]", "X", "llama.cpp-cuda", 1, TAG_PARTIAL_OFFLOAD },
+        /* Windows */
+        { "\xef\xbb\xbf{" TEST "\"gpu_info\":\"X\",\"backends\":\"CUDA\"}\r\n{" TEST "\"gpu_info\":\"X\",\"backends\":\"CUDA\"}\r\n", "X",
+          "llama.cpp-cuda", 1, 0 },
+    };
+#undef TEST
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        struct measurements l;
+        struct error err = { 0 };
+        assert_ok(measure_parse(&l, "b.json", files[i].json, strlen(files[i].json), NULL, &err), err);
+        const struct measurement *m = &l.row[l.n - 1];
+        assert_string_equal(m->hardware, files[i].hardware);
+        assert_string_equal(stack_find(m->engine, m->hardware)->id, files[i].stack);
+        assert_int_equal(m->n_devices, files[i].n_devices);
+        assert_int_equal(m->tags, files[i].tags);
+        measure_free(&l);
+    }
+}
+
+/* -1: flash attention wherever the back end can; a partial offload is known by its layers. */
+static void test_llama_bench_settings(void **state)
+{
+    (void)state;
+    static const char csv[] = "model_type,n_prompt,n_gen,avg_ts,flash_attn,n_gpu_layers,gpu_info,backends\n"
+                              "llama 7B Q4_0,0,128,60,-1,-1,X,CUDA\nllama 7B Q4_0,0,128,60,0,99,X,CUDA\n"
+                              "llama 7B Q4_0,0,128,60,1,10,X,CUDA\nllama 7B Q4_0,0,128,60,,,X,CUDA\n";
+    static const struct {
+        bool flash, said;
+        int layers;
+    } want[] = { { true, true, 0 }, { false, true, 99 }, { true, true, 10 }, { false, false, 0 } };
+    struct measurements l;
+    struct error err = { 0 };
+    assert_ok(measure_parse(&l, "b.csv", csv, strlen(csv), NULL, &err), err);
+    assert_int_equal(l.n, ARRAY_LEN(want));
+    for (size_t i = 0; i < l.n; i++)
+        assert_true(l.row[i].flash == want[i].flash && l.row[i].flash_said == want[i].said && l.row[i].n_gpu_layers == want[i].layers);
+    measure_free(&l);
+}
+
+/* A value's place in JSON, whatever stands before it; texts of other programs. */
+static void test_places(void **state)
+{
+    (void)state;
+    static const char array[] = "[\n  {\"model_type\": \"a \\\" \\\\\", \"n_gen\": 1, \"n_prompt\": 1,\n   \"avg_ts\": 3, \"x\": {\"avg_ts\": 0}},\n"
+                                "  {\"x\": [{\"avg_ts\": 0}], \"model_type\": \"avg_ts\", \"n_gen\": 1, \"n_prompt\": 1,\n   \"avg_ts\" : 1e99}\n]\n";
+    static const char lines[] = "{\"model_type\":\"a\",\"n_gen\":1,\"n_prompt\":1,\"avg_ts\":1}\n\n{\"model_type\":\"a\",\"n_gen\":-1,\"n_prompt\":1,\"avg_ts\":1}\n";
+    static const char after_log[] = "ggml_cuda_init: found 1\n[\n {\"model_type\": \"a\", \"avg_ts\": 1}]\n", wide[] = "\xff\xfe[\0{\0";
+    struct measurements l;
+    struct error err = { 0 };
+    assert_fails(measure_parse(&l, "b.json", array, strlen(array), NULL, &err), err, "b.json: line 5, column 15: avg_ts: expected");
+    assert_fails(measure_parse(&l, "b.json", lines, strlen(lines), NULL, &err), err, "b.json: line 3, column 27: n_gen: expected");
+    assert_fails(measure_parse(&l, "b.json", "[1, {}]", 7, NULL, &err), err, "b.json: line 1, column 2: not a result");
+    assert_fails(measure_parse(&l, "b.json", after_log, strlen(after_log), NULL, &err), err, "line 1, column 1: expected llama-bench's JSON");
+    assert_fails(measure_parse(&l, "b.json", wide, sizeof wide - 1, NULL, &err), err, "line 1, column 1: expected UTF-8, found UTF-16");
 }
 
 static void test_servers(void **state)
@@ -292,7 +377,8 @@ int main(void)
         cmocka_unit_test(test_csv),          cmocka_unit_test(test_csv_refuses), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_throughput),   cmocka_unit_test(test_throughput_refuses), cmocka_unit_test(test_per_gpu),
         cmocka_unit_test(test_ops),          cmocka_unit_test(test_serving),     cmocka_unit_test(test_llama_bench),
-        cmocka_unit_test(test_llama_bench_refuses), cmocka_unit_test(test_servers), cmocka_unit_test(test_hardware),
+        cmocka_unit_test(test_llama_bench_refuses), cmocka_unit_test(test_llama_bench_versions),
+        cmocka_unit_test(test_llama_bench_settings), cmocka_unit_test(test_places), cmocka_unit_test(test_servers), cmocka_unit_test(test_hardware),
         cmocka_unit_test(test_names),        cmocka_unit_test(test_sizes_in_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
