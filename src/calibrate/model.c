@@ -119,7 +119,7 @@ static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct pr
     struct collected c = { calloc(room, sizeof *c.r), calloc(room, sizeof *c.row), calloc(room, sizeof *c.priced), 0 };
     int rc = c.r && c.row && c.priced ? fitted_priors(&x->fit, kind, err) : error_oom(err, room * (sizeof *c.r + sizeof *c.row), "the rows of a fit");
     for (size_t i = 0; i < n && rc == 0; i++)
-        if (fitted_teaches(kind, rows[i]->m) && !enough_alike(rows, i))
+        if (fitted_teaches(kind, rows[i]->m) && !(rows[i]->machine->ln_sd > 0) && !enough_alike(rows, i))
             rc = collect(x, &c, rows[i], kind, 0, err);
     const size_t n_seen = c.n;
     for (size_t i = 0; i < scope->n_anchor && rc == 0; i++)
@@ -225,7 +225,8 @@ static int fitted_predict(const void *params, const struct priced *p, struct est
     (void)fitted_row_init(r, p, fitted_kind(p->m));
     fitted_row_known(&x->fit, r, &row);
     const double ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * fitted_row_sigma(r, exp(ln)),
-                 half = spread_half(&x->spread, situation_of(&x->by, &x->shown, p), p, sqrt(sd * sd + noise * noise));
+                 known = spread_half(&x->spread, situation_of(&x->by, &x->shown, p), p, sqrt(sd * sd + noise * noise)),
+                 half = hypot(known, PREDICT_Z90 * p->machine->ln_sd); /* (116) */
     *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - half), .hi_s = exp(ln + half) };
     free(r);
     return isfinite(ln) ? 0 : error_set(err, ERROR_INPUT, "a prediction that is no number");

@@ -112,18 +112,35 @@ static const char *test_name(const struct priced *p, char *buf, size_t n)
     return buf;
 }
 
+/* Under roofs that are guessed a fraction says nothing. */
 static bool can_place(const struct priced *p)
 {
-    return !p->reason[0] && p->m->kind == MEASURE_RATE && p->measured_s > 0;
+    return !p->reason[0] && p->m->kind == MEASURE_RATE && p->measured_s > 0 && !(p->machine->ln_sd > 0);
+}
+
+/* Why a row has no place, or what is to know of it; "" when nothing. */
+static const char *remark(const struct priced *p, char *buf, size_t size)
+{
+    const bool partly = (p->m->tags & TAG_PARTIAL_OFFLOAD) || (p->m->n_gpu_layers > 0 && (uint32_t)p->m->n_gpu_layers < p->n_layer);
+    if (p->reason[0])
+        return p->reason;
+    if (p->m->kind != MEASURE_RATE)
+        return "a latency under load: score compares it";
+    if (p->machine->ln_sd > 0)
+        snprintf(buf, size, "no bandwidth of \"%.80s\" is known: name its figures with --hardware", p->machine->hardware);
+    else
+        snprintf(buf, size, "%s%s%.200s", partly ? "partly offloaded: the rest runs under the CPU's roofs" : "",
+                 partly && p->machine->note[0] ? "; " : "", p->machine->note);
+    return buf;
 }
 
 static json_t *row_json(const struct priced *p)
 {
-    char test[96];
+    char test[96], text[320];
     const bool has = can_place(p);
     const struct placed x = has ? place(p) : (struct placed){ 0 };
     const double none = NAN;
-    const char *why = p->reason[0] ? p->reason : p->m->kind != MEASURE_RATE ? "a latency under load: score compares it" : p->machine->note;
+    const char *why = remark(p, text, sizeof text);
     return json_pack("{s:o,s:s,s:s,s:s,s:i,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "model",
                      json_text(p->m->model), "type", p->type, "hw", p->machine->profile, "engine", p->stack->id, "n_devices",
                      p->m->n_devices, "test", test_name(p, test, sizeof test), "phase", measure_phase_name(p->m->phase), "tok_s",

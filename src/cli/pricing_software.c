@@ -75,6 +75,8 @@ static int anchors_load(struct anchors *a, const struct software_options *o, con
         a->n++;
         if (p->reason[0])
             snprintf(why, sizeof why, "%.250s", p->reason);
+        else if (p->machine->ln_sd > 0)
+            snprintf(why, sizeof why, "no profile of \"%.100s\": what it says of software depends on the machine", p->machine->hardware);
         else if (a->l.row[i].kind == MEASURE_RATE && a->l.row[i].metric == METRIC_TOK_S && p->measured_s > 0)
             a->kept[a->n_kept++] = p;
     }

@@ -270,8 +270,10 @@ const char *score_doubts(const struct scored *s, char *buf, size_t size)
         strbuf_addf(&b, "unpriced: %s", s->reason);
     if (s->p->guesses)
         strbuf_addf(&b, "%sguessed: %s", b.len ? "; " : "", guess_text(guess, sizeof guess, s->p->guesses));
+    /* The layers that repeat; one more holds the head. */
+    const bool partly = s->p->m->n_gpu_layers > 0 && (uint32_t)s->p->m->n_gpu_layers < s->p->n_layer;
     for (size_t i = 0; i < ARRAY_LEN(doubts); i++)
-        if (s->p->m->tags & doubts[i].tag)
+        if (s->p->m->tags & doubts[i].tag || (partly && doubts[i].tag == TAG_PARTIAL_OFFLOAD))
             strbuf_addf(&b, "%s%s", b.len ? "; " : "", doubts[i].says);
     if (s->p->machine->note[0])
         strbuf_addf(&b, "%s%s", b.len ? "; " : "", s->p->machine->note);

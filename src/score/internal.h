@@ -20,8 +20,27 @@ struct subject {
     double kv_share;  /* of layers that have a cache, of guessed hybrids; 1 */
 };
 
-/* hws may be NULL. Never fails but for memory: machine.reason. */
-int machine_find(struct machine *out, const char *hardware, const struct measure_hws *hws, struct error *err);
+/* A class of machines, and what is believed of one of it. */
+struct machine_class {
+    const char *name;
+    enum hw_kind kind;
+    const char *vendor; /* "": any */
+    const char *ids[9]; /* beginnings of profiles' ids; the last row of a kind takes the rest */
+    double balance;     /* FLOP of 16 bits (CPUs: of 32) a byte of memory */
+    double bytes_s, ln_sd; /* of memory; the spread of its logarithm */
+};
+/* By its name in hardware.csv; NULL: a class of the file's own. */
+const struct machine_class *class_find(const char *name);
+/* What a machine's name says: its class, its maker ("": makes no difference), its memory. */
+struct class_guess {
+    const struct machine_class *class;
+    const char *vendor;
+    double bytes_s, ln_sd;
+};
+bool class_of_name(struct class_guess *out, const char *hardware); /* false: nothing */
+
+/* hws may be NULL; server: of a file whose machines are servers' GPUs. Never fails but for memory: machine.reason. */
+int machine_find(struct machine *out, const char *hardware, bool server, const struct measure_hws *hws, struct error *err);
 void machine_free(struct machine *m);
 
 int subject_load(struct subject *s, const struct measurement *m, const struct stack *stack, struct error *err);
@@ -36,7 +55,7 @@ struct pricer {
     size_t n_subject;
 };
 /* NULL: out of memory. */
-const struct machine *pricer_machine(struct pricer *p, const char *hardware, struct error *err);
+const struct machine *pricer_machine(struct pricer *p, const char *hardware, bool server, struct error *err);
 const struct subject *pricer_subject(struct pricer *p, const struct measurement *m, const struct stack *stack, struct error *err);
 
 /* A pass's classes under the row's layout; appended to out->pass. */

@@ -2,6 +2,7 @@ noinst_LIBRARIES += libscore.a
 libscore_a_SOURCES = \
   %D%/score.h \
   %D%/internal.h \
+  %D%/class.c \
   %D%/machine.c \
   %D%/subject.c \
   %D%/work.c \

@@ -1,61 +1,10 @@
-/* The machine of a row: a profile, a row of --hardware, or both. */
+/* The machine of a row: a profile, a row of --hardware, or both; without either, what its name says. */
 #include "score/internal.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-/*
- * The classes of hardware.csv and roofcast's own kinds. balance: FLOP of 16 bits (CPUs: of 32) a byte of memory, where a file
- * says nothing of arithmetic: medians of the class in hwprofiles, rounded.
- */
-static const struct {
-    const char *name;
-    enum hw_kind kind;
-    const char *vendor; /* "": any */
-    const char *ids[9]; /* beginnings of profiles' ids; the last row of a kind takes the rest */
-    double balance;
-} classes[] = {
-    { "workstation GPU", HW_GPU, "", { "rtx-a", "rtx-4000-ada", "rtx-5000-ada", "rtx-6000-ada", "rtx-pro", "radeon-", "arc-pro" }, 250 },
-    { "consumer GPU", HW_GPU, "", { "rtx-", "gtx-", "rx-", "arc-" }, 120 },
-    { "datacenter GPU", HW_GPU, "", { NULL }, 200 },
-    { "Apple GPU", HW_APU, "Apple", { NULL }, 35 },
-    { "unified SoC GPU", HW_APU, "", { NULL }, 150 },
-    { "iGPU", HW_APU, "", { NULL }, 60 },
-    { "phone CPU", HW_CPU, "", { NULL }, 10 },
-    { "CPU", HW_CPU, "", { NULL }, 25 },
-    { "accelerator", HW_NPU, "", { NULL }, 220 },
-};
-
-static bool begins(const char *s, const char *with)
-{
-    return strncmp(s, with, strlen(with)) == 0;
-}
-
-const char *machine_class(const struct hwprofile *h)
-{
-    for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
-        if (classes[i].kind != h->kind || (*classes[i].vendor && strcmp(classes[i].vendor, h->vendor) != 0))
-            continue;
-        if (strcmp(classes[i].name, "phone CPU") == 0)
-            continue; /* profiles have none */
-        bool any = !classes[i].ids[0];
-        for (size_t k = 0; k < ARRAY_LEN(classes[i].ids) && classes[i].ids[k]; k++)
-            any |= begins(h->id, classes[i].ids[k]);
-        if (any)
-            return classes[i].name;
-    }
-    return "";
-}
-
-/* Row of the table; the last, where a file has a class of its own. */
-static size_t class_row(const char *name)
-{
-    for (size_t i = 0; i < ARRAY_LEN(classes); i++)
-        if (strcasecmp(classes[i].name, name) == 0)
-            return i;
-    return 2; /* nothing said: as a data center's GPU */
-}
 
 /* ---- a profile from a row ------------------------------------------------------------------------- */
 
@@ -67,17 +16,17 @@ static int put(json_t *o, const char *key, double v, const char *unit, const cha
 }
 
 /* NULL: out of memory. */
-static json_t *profile_json(const struct measure_hw *g, enum hw_kind kind, double balance, unsigned *guesses)
+static json_t *profile_json(const struct measure_hw *g, const struct class_guess *class, unsigned guesses)
 {
+    const enum hw_kind kind = class->class->kind;
+    const char *const guess = "guessed from the machine's class and the other figures";
+    const char *source = guesses & GUESS_PEAK ? guess : "--hardware";
     json_t *peaks = json_object(), *spec = json_object();
     double fp16 = g->fp16, fp32 = g->fp32;
-    if (!(fp16 > 0) && !(fp32 > 0)) {
-        *guesses |= GUESS_PEAK;
-        *(kind == HW_CPU ? &fp32 : &fp16) = balance * g->bytes_s;
-    }
-    const char *source = *guesses & GUESS_PEAK ? "guessed from the bandwidth: the file has no peak" : "--hardware";
+    if (guesses & GUESS_PEAK)
+        *(kind == HW_CPU ? &fp32 : &fp16) = class->class->balance * class->bytes_s;
     int rc = !peaks || !spec ? -1 : 0;
-    rc = rc ? rc : put(spec, "memory_bandwidth", g->bytes_s, "B/s", "--hardware");
+    rc = rc ? rc : put(spec, "memory_bandwidth", class->bytes_s, "B/s", guesses & GUESS_BANDWIDTH ? guess : "--hardware");
     rc = rc ? rc : put(peaks, "fp32", fp32, "FLOP/s", source);
     rc = rc ? rc : put(peaks, "fp16", fp16, "FLOP/s", source);
     rc = rc ? rc : put(peaks, "bf16", fp16, "FLOP/s", source);
@@ -86,22 +35,34 @@ static json_t *profile_json(const struct measure_hw *g, enum hw_kind kind, doubl
     rc = rc ? rc : json_object_set(spec, "peaks", peaks);
     json_t *name = rc == 0 ? json_text(g->hardware) : NULL;
     json_t *j = name ? json_pack("{s:s,s:i,s:o,s:s,s:s,s:O}", "schema", "roofcast.hwprofile", "version", 1, "name", name, "kind",
-                                 kind_texts[kind], "vendor", "?", "spec", spec)
+                                 kind_texts[kind], "vendor", *class->vendor ? class->vendor : "?", "spec", spec)
                      : NULL;
     json_decref(peaks);
     json_decref(spec);
     return j;
 }
 
-static int from_row(struct machine *out, const struct measure_hw *g, struct error *err)
+/* Memory of machines that state a peak and no bandwidth: the class's balance, which spreads by so much. */
+static const double balance_sd = 0.45;
+
+static int from_figures(struct machine *out, const struct measure_hw *g, struct class_guess *class, struct error *err)
 {
-    const size_t row = class_row(g->class_name);
-    snprintf(out->class_name, sizeof out->class_name, "%s", g->class_name);
-    if (!(g->bytes_s > 0)) {
-        snprintf(out->reason, sizeof out->reason, "no profile of \"%.80s\", and --hardware has no bandwidth for it", g->hardware);
-        return 0;
+    const double peak = class->class->kind == HW_CPU ? g->fp32 : g->fp16;
+    if (!(g->fp16 > 0) && !(g->fp32 > 0))
+        out->guesses |= GUESS_PEAK;
+    if (g->bytes_s > 0) {
+        class->bytes_s = g->bytes_s;
+    } else {
+        if (peak > 0) {
+            class->bytes_s = peak / class->class->balance;
+            class->ln_sd = balance_sd;
+        }
+        out->guesses |= GUESS_BANDWIDTH;
+        out->ln_sd = class->ln_sd;
+        snprintf(out->note, sizeof out->note, "no bandwidth of it is known: %.3g GB/s, as its class (%s)", class->bytes_s / 1e9,
+                 class->class->name);
     }
-    json_t *j = profile_json(g, classes[row].kind, classes[row].balance, &out->guesses);
+    json_t *j = profile_json(g, class, out->guesses);
     char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
     json_decref(j);
     if (!text)
@@ -113,6 +74,42 @@ static int from_row(struct machine *out, const struct measure_hw *g, struct erro
         snprintf(out->reason, sizeof out->reason, "%.250s", e.msg);
     free(text);
     return 0;
+}
+
+/* Servers' GPUs where a name says nothing and the file is of servers: a topology, a system. */
+static bool guess_class(struct class_guess *out, const char *hardware, const struct machine_class *said, bool server)
+{
+    const bool named = class_of_name(out, hardware);
+    const struct machine_class *c = said ? said : !named && server ? class_find("datacenter GPU") : NULL;
+    if (c && (!named || out->class != c))
+        *out = (struct class_guess){ c, named && out->class->kind == c->kind ? out->vendor : c->vendor, c->bytes_s, c->ln_sd };
+    return named || c;
+}
+
+static int from_row(struct machine *out, const struct measure_hw *g, struct error *err)
+{
+    struct class_guess class;
+    snprintf(out->class_name, sizeof out->class_name, "%s", g->class_name);
+    /* Of a class of its own, or none: as its name says, or as a data center's GPU. */
+    (void)guess_class(&class, g->hardware, class_find(g->class_name), true);
+    return from_figures(out, g, &class, err);
+}
+
+/* Nothing but a name. */
+static int from_name(struct machine *out, const char *hardware, bool server, bool file, struct error *err)
+{
+    const struct measure_hw nothing = { .hardware = hardware, .bytes_s = NAN, .fp32 = NAN, .fp16 = NAN, .int8 = NAN, .fp8 = NAN };
+    struct class_guess class;
+    if (!guess_class(&class, hardware, NULL, server)) {
+        if (!*hardware || strcmp(hardware, "?") == 0)
+            snprintf(out->reason, sizeof out->reason, "the file does not name its machine: name it with --hw");
+        else
+            snprintf(out->reason, sizeof out->reason, "no profile of \"%.80s\", nor does its name say what it is%s", hardware,
+                     file ? ", and --hardware has no row of it" : ": name its figures with --hardware");
+        return 0;
+    }
+    snprintf(out->class_name, sizeof out->class_name, "%s", class.class->name);
+    return from_figures(out, &nothing, &class, err);
 }
 
 /* ---- both: the file wins where they differ ---------------------------------------------------------- */
@@ -167,18 +164,67 @@ static void bare_name(char *out, size_t size, const char *hardware)
         *end = 0;
 }
 
+/* "24GB", "128 GB": memory; its length at the end of s, the blank before it with it. */
+static size_t size_at_end(const char *s)
+{
+    const size_t n = strlen(s);
+    size_t i = n;
+    if (n < 4 || strcasecmp(s + n - 2, "GB") != 0)
+        return 0;
+    i -= 2;
+    i -= s[i - 1] == ' ';
+    const size_t unit = i;
+    while (i > 0 && isdigit((unsigned char)s[i - 1]))
+        i--;
+    return i < unit && i > 1 && s[i - 1] == ' ' ? n - i + 1 : 0;
+}
+
+/* As drivers and shops say it: "Radeon 8060S Graphics (RADV GFX1151)", "AI MAX+ 395 w/ Radeon 8060S", "M4 Max 128GB". */
+static void short_name(char *out, size_t size, const char *hardware, bool *variant)
+{
+    static const char *const marks[] = { "(R)", "(TM)" };
+    static const char *const ends[] = { " Graphics", " GPU", " Server Edition", " Max-Q Workstation Edition", " D" };
+    snprintf(out, size, "%s", hardware);
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+        for (char *s; (s = strcasestr(out, marks[i])) != NULL;)
+            memmove(s, s + strlen(marks[i]), strlen(s + strlen(marks[i])) + 1);
+    char *const with = strstr(out, " w/"), *const behind = strpbrk(out, "[(");
+    if (with)
+        *with = 0;
+    if (behind && behind > out && !(with && behind > with))
+        *behind = 0;
+    *variant = false;
+    for (bool more = true; more;) {
+        size_t n = strlen(out);
+        while (n && out[n - 1] == ' ')
+            out[--n] = 0;
+        const size_t bytes = size_at_end(out);
+        more = bytes > 0;
+        *variant |= more;
+        out[n - bytes] = 0;
+        for (size_t i = 0; i < ARRAY_LEN(ends) && !more; i++) {
+            const size_t k = strlen(ends[i]);
+            more = n > k && strcasecmp(out + n - k, ends[i]) == 0;
+            if (more)
+                out[n - k] = 0;
+        }
+    }
+}
+
 static bool load_profile(struct machine *out, const char *hardware)
 {
-    char bare[128];
+    char bare[128], brief[128];
+    bool variant;
     const char *alias = hardware_alias(hardware);
     bare_name(bare, sizeof bare, hardware);
-    const char *const names[] = { *alias ? alias : hardware, bare };
+    short_name(brief, sizeof brief, hardware, &variant);
+    const char *const names[] = { *alias ? alias : hardware, bare, brief };
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         struct error e = { 0 };
-        if (hwprofile_load(&out->h, names[i], &e) != 0)
+        if ((i > 0 && strcmp(names[i], names[i - 1]) == 0) || hwprofile_load(&out->h, names[i], &e) != 0)
             continue;
         if (!wrong_kind(hardware, &out->h)) {
-            out->guesses |= i > 0 && strchr(hardware, '_') ? GUESS_MACHINE : 0;
+            out->guesses |= (i == 1 && strchr(hardware, '_')) || (i == 2 && variant) ? GUESS_MACHINE : 0;
             return true;
         }
         hwprofile_free(&out->h);
@@ -196,7 +242,7 @@ static void find_link(struct machine *out)
         out->guesses |= GUESS_LINK;
 }
 
-int machine_find(struct machine *out, const char *hardware, const struct measure_hws *hws, struct error *err)
+int machine_find(struct machine *out, const char *hardware, bool server, const struct measure_hws *hws, struct error *err)
 {
     const struct measure_hw *g = hws ? measure_hws_find(hws, hardware) : NULL;
     *out = (struct machine){ .link_bytes_s = NAN, .link_latency_s = NAN };
@@ -210,9 +256,8 @@ int machine_find(struct machine *out, const char *hardware, const struct measure
     } else if (g) {
         if (from_row(out, g, err) != 0)
             return -1;
-    } else {
-        snprintf(out->reason, sizeof out->reason, "no profile of \"%.80s\"%s", hardware,
-                 hws ? ", and --hardware has no row of it" : ": name its figures with --hardware");
+    } else if (from_name(out, hardware, server, hws != NULL, err) != 0) {
+        return -1;
     }
     if (out->loaded)
         find_link(out);

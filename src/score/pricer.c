@@ -59,13 +59,13 @@ static struct subject *new_subject(struct pricer *p, struct error *err)
     return s;
 }
 
-const struct machine *pricer_machine(struct pricer *p, const char *hardware, struct error *err)
+const struct machine *pricer_machine(struct pricer *p, const char *hardware, bool server, struct error *err)
 {
     for (size_t i = 0; i < p->n_machine; i++)
         if (strncmp(p->machine[i]->hardware, hardware, sizeof p->machine[i]->hardware - 1) == 0)
             return p->machine[i];
     struct machine *m = new_machine(p, err);
-    return m && machine_find(m, hardware, p->hws, err) == 0 ? m : NULL;
+    return m && machine_find(m, hardware, server, p->hws, err) == 0 ? m : NULL;
 }
 
 const struct subject *pricer_subject(struct pricer *p, const struct measurement *row, const struct stack *stack, struct error *err)
@@ -198,15 +198,37 @@ static int price_kernel(struct pricer *p, const struct measurement *m, struct pr
     return s ? price_op(out, m, s->loaded && s->preset[0] ? s : NULL, err) : -1;
 }
 
+/* llama.cpp where neither its name nor the machine's says a back end: what its builds use on such a machine. */
+static const struct stack *stack_on(const struct measurement *m, const struct machine *on)
+{
+    static const struct {
+        enum hw_kind kind;
+        const char *vendor, *stack;
+    } builds[] = { { HW_GPU, "NVIDIA", "llama.cpp-cuda" }, { HW_APU, "NVIDIA", "llama.cpp-cuda" }, { HW_GPU, "AMD", "llama.cpp-rocm" },
+                   { HW_APU, "AMD", "llama.cpp-vulkan" }, { HW_GPU, "Intel", "llama.cpp-sycl" }, { HW_APU, "Intel", "llama.cpp-sycl" },
+                   { HW_APU, "Apple", "llama.cpp-metal" } };
+    const struct stack *const s = stack_find(m->engine, m->hardware);
+    const char *const any = "llama.cpp";
+    if (!on->loaded || strcmp(stack_find(m->engine, "")->id, any) != 0)
+        return s;
+    if (on->h.kind == HW_CPU)
+        return stack_named("llama.cpp-cpu");
+    for (size_t i = 0; i < ARRAY_LEN(builds) && strcmp(s->id, any) == 0; i++)
+        if (builds[i].kind == on->h.kind && strcmp(builds[i].vendor, on->h.vendor) == 0)
+            return stack_named(builds[i].stack);
+    return s;
+}
+
 int price_row(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err)
 {
     *out = (struct priced){ .m = m, .stack = stack_find(m->engine, m->hardware), .n_devices = m->n_devices, .dilute = 1,
                             .type_k = DTYPE_F16, .type_v = DTYPE_F16, .n_params = NAN, .n_active = NAN, .bits_weight = NAN,
                             .model_bytes = NAN, .measured_s = NAN, .batch = NAN, .prompt = NAN, .context = NAN, .out = NAN,
                             .n_users = NAN };
-    out->machine = pricer_machine(p, m->hardware, err);
+    out->machine = pricer_machine(p, m->hardware, m->kind != MEASURE_RATE, err);
     if (!out->machine)
         return -1;
+    out->stack = stack_on(m, out->machine);
     if (!out->machine->loaded)
         return no_price(out, "%s", out->machine->reason);
     out->guesses |= out->machine->guesses & ~(unsigned)(m->n_devices > 1 ? 0 : GUESS_LINK);

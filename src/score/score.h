@@ -73,7 +73,8 @@ struct machine {
     struct hwprofile h;
     bool loaded;
     unsigned guesses;     /* GUESS_PEAK, ... */
-    char note[256];       /* where the file differs from the profile */
+    double ln_sd;         /* spread of ln seconds from what is guessed of the machine; 0: nothing is (116) */
+    char note[256];       /* where the file differs from the profile; what is guessed */
     char reason[256];     /* why there is none; "" when loaded */
     double link_bytes_s, link_latency_s; /* to its kind; guessed where the profile has none */
 };

@@ -17,6 +17,11 @@ ok $? "a machine nobody knows is a reason, not an error"
 ok $? "score -o json is as documented"
 run score "$f/throughput.csv" --hardware "$f/hardware.csv" -o jsonl && "$validate" "$doc" --lines "$tmp/out" >"$tmp/err" 2>&1
 ok $? "score -o jsonl"
+{ head -n 1 "$f/throughput.csv"; echo 'n-1,x/y,NVIDIA GeForce RTX 4999,1,llama.cpp,Llama-3-8B,8.03,Q4_K_M,4.58,decode,0,64,1,100,2026-05-01,tags='; } >"$tmp/new.csv"
+run score "$tmp/new.csv" -o json && has 'no bandwidth of it is known: 630 GB/s, as its class (consumer GPU)' && has '"n_unpriced": 0'
+ok $? "a machine of which nothing but its name is known is priced as its class"
+holds "$(figure half90) > 0.9 && $(figure half90) < 4" "and its interval is as wide as the class is"
+run report "$tmp/new.csv" -o csv && is "" "$(cells mbu phase=decode)" "under roofs that are guessed there is no MBU"
 run score "$f/throughput.csv" --hardware "$f/hardware.csv" --worst 2 && has '^group .* MAPE ' && has '^t-6 .* guessed: model'
 ok $? "the table: groups, then the rows furthest off"
 run score "$f/throughput.csv" --hardware "$f/hardware.csv" --features - && has '^line,id,' && has '^2,t-1,example/bench,'
@@ -59,7 +64,7 @@ done
 holds "$(cells mbu phase=decode) > 0.62 && $(cells mbu phase=decode) < 0.66" "MBU: what is read over what could be"
 run report "$f/llama-bench.md" --hw rtx-4090 -o json && "$validate" "$doc" roofcast.report "$tmp/out" >"$tmp/err" 2>&1
 ok $? "report of a table, as documented"
-run report "$f/llama-bench.md" && has 'no profile of "?"'
+run report "$f/llama-bench.md" && has 'does not name its machine: name it with --hw'
 ok $? "without --hw a table names no machine, and the row says so"
 run report "$f/llama-bench.json" --chart "$tmp/chart" >/dev/null
 test $status -eq 0 || test $status -eq 3 # 3: no gnuplot

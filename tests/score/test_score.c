@@ -95,7 +95,11 @@ static void test_machines(void **state)
     static const struct {
         const char *hardware, *profile;
     } names[] = { { "AMD EPYC 9654 [CPU]", "epyc-9654" },  { "a40_pairwise_nvlink", "a40" }, { "h100_dgx", "h100-sxm" },
-                  { "AMD Ryzen AI Max+ 395 [CPU]", "" }, { "gb200_sxm", "gb200" },         { "b200_sxm", "b200-sxm" } };
+                  { "AMD Ryzen AI Max+ 395 [CPU]", "" }, { "gb200_sxm", "gb200" },         { "b200_sxm", "b200-sxm" },
+                  /* as drivers and shops say it */
+                  { "Intel(R) Arc(TM) B580 Graphics (BMG G21)", "arc-b580" }, { "Apple M3 Ultra 512GB", "apple-m3-ultra" },
+                  { "AMD RYZEN AI MAX+ 395 w/ Radeon 8060S", "strix-halo-395" }, { "AMD Radeon Graphics (RADV GFX1151)", "strix-halo-395" },
+                  { "NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000-blackwell" }, { "NVIDIA RTX 4060", "" } };
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         struct measurement m = x.l.row[0];
         struct priced p;
@@ -105,6 +109,56 @@ static void test_machines(void **state)
         assert_string_equal(p.machine->profile, names[i].profile);
         priced_free(&p);
     }
+    unload(&x);
+}
+
+/* Machines nobody described: of the class that their names say, wide; without one they have no price, servers' apart. */
+static void test_guessed_machines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *hardware, *class, *stack;
+        double lo, hi;
+    } names[] = {
+        { "NVIDIA GeForce RTX 5060 Ti 16GB", "consumer GPU", "llama.cpp-cuda", 400e9, 700e9 },
+        { "NVIDIA RTX A4000", "workstation GPU", "llama.cpp-cuda", 400e9, 700e9 },
+        { "B400", "datacenter GPU", "llama.cpp-cuda", 7e12, 9e12 },
+        { "AMD MI308X", "datacenter GPU", "llama.cpp-rocm", 3e12, 4e12 },
+        { "AMD Radeon 780M", "iGPU", "llama.cpp-rocm", 50e9, 120e9 },
+        { "Apple M6 Max (40-core GPU)", "Apple GPU", "llama.cpp-metal", 200e9, 400e9 },
+        { "Apple iPhone 16 Pro", "phone CPU", "llama.cpp-cpu", 50e9, 90e9 },
+        { "AmpereOne A192 [CPU]", "CPU", "llama.cpp-cpu", 200e9, 500e9 },
+        { "Intel Core i9-14900K", "CPU", "llama.cpp-cpu", 80e9, 100e9 },
+        { "Orange Pi 5", "CPU", "llama.cpp-cpu", 10e9, 20e9 },
+    };
+    struct rows x;
+    load(&x, "throughput.csv", false);
+    struct measurement m = x.l.row[0];
+    struct priced p;
+    struct error err = { 0 };
+    m.engine = "llama.cpp";
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        m.hardware = names[i].hardware;
+        assert_ok(price_row(x.pricer, &m, &p, &err), err);
+        assert_string_equal(p.reason, "");
+        assert_string_equal(p.machine->class_name, names[i].class);
+        assert_string_equal(p.stack->id, names[i].stack);
+        assert_true(p.roofs.bytes_s > names[i].lo && p.roofs.bytes_s < names[i].hi);
+        assert_true(p.machine->ln_sd >= 0.3 && p.guesses & GUESS_BANDWIDTH);
+        priced_free(&p);
+    }
+    m.hardware = "unknown box";
+    assert_ok(price_row(x.pricer, &m, &p, &err), err);
+    assert_non_null(strstr(p.reason, "nor does its name say what it is"));
+    priced_free(&p);
+    unload(&x);
+    load(&x, "all_reduce.csv", false);
+    m = x.l.row[0];
+    m.hardware = m.topology = "eight_in_a_ring";
+    assert_ok(price_row(x.pricer, &m, &p, &err), err);
+    assert_string_equal(p.reason, "");
+    assert_string_equal(p.machine->class_name, "datacenter GPU");
+    priced_free(&p);
     unload(&x);
 }
 
@@ -191,9 +245,12 @@ static void test_missing_units(void **state)
         assert_true(p.guesses & GUESS_PEAK);
         priced_free(&p);
     }
-    m.hardware = "No memory"; /* no price, but of its class */
+    m.hardware = "No memory"; /* as its class has for such a peak: 60 FLOP/B */
     assert_ok(price_row(pricer, &m, &p, &err), err);
-    assert_non_null(strstr(p.reason, "no bandwidth"));
+    assert_string_equal(p.reason, "");
+    assert_near(p.machine->h.mem_bw.value, 5e12 / 60, 1e-9);
+    assert_true(p.guesses & GUESS_BANDWIDTH && p.machine->ln_sd > 0.3);
+    assert_non_null(strstr(p.machine->note, "no bandwidth"));
     assert_string_equal(p.machine->class_name, "iGPU");
     priced_free(&p);
     pricer_free(pricer);
@@ -492,7 +549,7 @@ int main(void)
     model_set_dirs(data_dirs());
     hwprofile_set_dirs(data_dirs());
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines),  cmocka_unit_test(test_guessed_models),
+        cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines), cmocka_unit_test(test_guessed_machines),  cmocka_unit_test(test_guessed_models),
         cmocka_unit_test(test_small_kernels),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_missing_units),
         cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
         cmocka_unit_test(test_anchors), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
