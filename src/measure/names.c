@@ -68,7 +68,11 @@ static const struct {
     { "llama.cpp", "llama.cpp" },
     { "llamacpp", "llama.cpp" },
     { "llama-bench", "llama.cpp" },
+    { "llama-server", "llama.cpp" },
+    { "llama-cli", "llama.cpp" },
     { "koboldcpp", "llama.cpp" },
+    { "lm studio (mlx", "mlx" },
+    { "lmstudio (mlx", "mlx" },
     { "lm studio", "llama.cpp" },
     { "lmstudio", "llama.cpp" },
     { "llamafile", "llama.cpp" },
@@ -81,6 +85,7 @@ static const struct {
     { "exllama", "exllama" },
     { "tabbyapi", "exllama" },
     { "mlc", "mlc" },
+    { "webllm", "mlc" },
     { "tinychat", "tinychat" },
     { "vllm", "vllm" },
     { "sglang", "sglang" },
@@ -104,6 +109,7 @@ static const struct {
     { "executorch", "executorch" },
     { "litert", "litert" },
     { "mediapipe", "litert" },
+    { "ktransformers", "other" }, /* experts on the CPU */
     { "transformers", "transformers" },
     { "pytorch", "transformers" },
     { "autoawq", "transformers" },
@@ -200,6 +206,8 @@ static const struct {
     { "q4_k", "Q4_K_M", 0 },       { "q5_k", "Q5_K_M", 0 },      { "q3_k", "Q3_K_M", 0 },
     { "q2_k_l", "Q2_K", 0 },       { "q4_k_l", "Q4_K_M", 0 },    { "q5_k_l", "Q5_K_M", 0 },
     { "q6_k_l", "Q6_K", 0 },       { "mxfp4_moe", "MXFP4_MOE", 0 }, { "fp8 e4m3", "FP8", 0 },
+    { "q4_k - medium", "Q4_K_M", 0 }, { "q5_k - medium", "Q5_K_M", 0 }, { "q3_k - medium", "Q3_K_M", 0 },
+    { "q4_k - small", "Q4_K_S", 0 }, { "q5_k - small", "Q5_K_S", 0 }, { "q3_k - small", "Q3_K_S", 0 }, { "q3_k - large", "Q3_K_L", 0 },
     { "iq1_s", "Q2_K", 1.56 },    { "iq1_m", "Q2_K", 1.75 },
     { "iq2_xxs", "Q2_K", 2.06 },   { "iq2_xs", "Q2_K", 2.31 },   { "iq2_s", "Q2_K", 2.5 },
     { "iq2_m", "Q2_K", 2.7 },      { "iq3_xxs", "Q3_K_S", 3.06 }, { "iq3_xs", "Q3_K_S", 3.3 },
@@ -208,7 +216,7 @@ static const struct {
 };
 
 /* Packings of one type for another kernel, and makers of a mixture: at the end and at the beginning of its name. */
-static const char *const packings[] = { "_r4", "_r8", "_r16", "_4_4", "_4_8", "_8_8", " (custom)", " (guessed)" };
+static const char *const packings[] = { "_r4", "_r8", "_r16", "_4_4", "_4_8", "_8_8", " (custom)", " (guessed)", " ud" };
 static const char *const makers[] = { "ud-", "i1-", "gguf-", "gguf ", "mlx-community/" };
 
 static void cut_ends(char *s)
@@ -277,13 +285,36 @@ static bool reads_gguf(const struct stack *k)
     return k->family == STACK_CPU || k->family == STACK_LLAMA_CPP || k->family == STACK_IK;
 }
 
+/*
+ * Types with more around them than the table has: "NVFP4+FP8KV", "AWQ-Marlin", "bnb-nf4", "FP8-dynamic". The first word that stands
+ * in the name says it.
+ */
+static const struct {
+    const char *word, *type;
+    double bits;
+} inside[] = {
+    { "nvfp4", "NVFP4", 0 }, { "mxfp4", "MXFP4", 0 },    { "mxfp8", "FP8", 0 },      { "awq", "AWQ", 0 },
+    { "nf4", "W4A16", 4.5 }, { "bnb-int8", "INT8_W8A16", 0 }, { "w8a8", "W8A8", 0 }, { "smoothquant", "W8A8", 0 },
+    { "fp8", "FP8", 0 },     { "q8_k", "Q8_0", 0 },      { "ternary", "Q2_K", 2.06 }, { "dwq", "W4A16", 4.5 },
+};
+
+static struct quant_name by_word(const char *s)
+{
+    for (size_t i = 0; i < ARRAY_LEN(inside); i++)
+        if (strstr(s, inside[i].word))
+            return named(inside[i].type, inside[i].bits, false); /* unless model_load() knows the whole name */
+    return named("", NAN, false);
+}
+
+static struct quant_name usual(const struct stack *s);
+
 static struct quant_name by_bits(const char *s, const struct stack *k)
 {
     const double bits = named_bits(s);
     /* These say all there is to say. */
     const bool mlx = strncmp(s, "mlx-", 4) == 0, known = mlx || strncmp(s, "exl", 3) == 0;
     if (!(bits >= 1 && bits <= 32))
-        return named("", NAN, false);
+        return reads_gguf(k) ? usual(k) : named("", NAN, false); /* "GGUF" */
     if (bits > 9)
         return named(bits > 16 ? "F32" : "F16", NAN, known);
     if (reads_gguf(k))
@@ -323,7 +354,8 @@ struct quant_name quant_find(const char *quant, const struct stack *s)
             return named(quants[i].type, quants[i].bits, true);
     if (strcmp(name, whole) != 0 && strlen(name) < sizeof ((struct quant_name *)0)->type)
         return named(name, NAN, true); /* a type with something around it */
-    return by_bits(name, s);
+    const struct quant_name q = by_word(name);
+    return *q.type ? q : by_bits(name, s);
 }
 
 /* ---- models ------------------------------------------------------------------------------------------------ */
@@ -338,6 +370,12 @@ static const struct {
     { "deepseekr1distillqwen32b", "qwen2.5-32b" },
     { "deepseekr1distillllama8b", "llama-3.1-8b" },
     { "deepseekr1distillllama70b", "llama-3.3-70b" },
+    { "deepseekr11.5b*", "qwen2.5-1.5b" }, /* ollama's names of the distilled ones */
+    { "deepseekr17b*", "qwen2.5-7b" },
+    { "deepseekr18b*", "llama-3.1-8b" },
+    { "deepseekr114b*", "qwen2.5-14b" },
+    { "deepseekr132b*", "qwen2.5-32b" },
+    { "deepseekr170b*", "llama-3.3-70b" },
     { "deepseekr1*", "deepseek-v3" },
     { "deepseekv3.1*", "deepseek-v3" },
     { "qwq32b*", "qwen2.5-32b" },
@@ -369,6 +407,11 @@ static const struct {
 } actives[] = {
     { "glm4.7flash*", 3e9 }, /* 30B-A3B, by its model card; recalled */
     { "qwen3.635b*", 3e9 },
+    { "lingflash2.0*", 6.1e9 },  /* these, too, by model cards; recalled */
+    { "lingmini2.0*", 1.4e9 },
+    { "step3.5flash*", 11e9 },
+    { "granite4.0hsmall*", 9e9 },
+    { "dots.llm1*", 14e9 },
 };
 
 /* Lower case, only what tells models apart, without the owner on the hub. */

@@ -338,6 +338,8 @@ static void test_names(void **state)
         { "trtllm", "h100_sxm", "tensorrt-llm" },        { "Something new", "?", "other" },
         { "LMStudio 0.3", "Apple M4", "llama.cpp-metal" }, { "llama.cpp (cuBLAS)", "?", "llama.cpp-cuda" },
         { "llama.cpp (CLBlast)", "?", "llama.cpp" },     { "llama.cpp (OpenBLAS)", "?", "llama.cpp-cpu" },
+        { "llama.cpp (MTL,BLAS)", "?", "llama.cpp-metal" }, { "LM Studio (MLX)", "Apple M4", "mlx" },
+        { "KTransformers", "?", "other" },               { "llama-server", "NVIDIA L4", "llama.cpp-cuda" },
     };
     for (size_t i = 0; i < ARRAY_LEN(stacks); i++)
         assert_string_equal(stack_find(stacks[i].engine, stacks[i].hardware)->id, stacks[i].id);
@@ -350,6 +352,18 @@ static void test_names(void **state)
     assert_string_equal(quant_find("Q6_K_L", cpp).type, "Q6_K");
     assert_string_equal(quant_find("", cpp).type, "Q4_K_M");
     assert_false(quant_find("", cpp).known);
+    /* a type with more around it; a word that is none: what most people run */
+    assert_string_equal(quant_find("NVFP4+FP8KV", mlx).type, "NVFP4");
+    assert_string_equal(quant_find("FP8-dynamic", mlx).type, "FP8");
+    assert_string_equal(quant_find("AWQ-Marlin", mlx).type, "AWQ");
+    assert_true(quant_find("bnb-nf4", mlx).bits == 4.5);
+    assert_string_equal(quant_find("Q4_K_XL UD", cpp).type, "Q4_K_M");
+    assert_string_equal(quant_find("Q4_K - Medium", cpp).type, "Q4_K_M");
+    assert_string_equal(quant_find("GGUF", cpp).type, "Q4_K_M");
+    assert_false(quant_find("GGUF", cpp).known);
+    assert_string_equal(model_alias("deepseek-r1:32b"), "qwen2.5-32b");
+    assert_string_equal(model_alias("deepseek-r1:671b"), "deepseek-v3");
+    assert_true(model_active_params("Ling-flash-2.0") == 6.1e9);
     assert_string_equal(model_alias("deepseek-ai/DeepSeek-R1"), "deepseek-v3");
     assert_string_equal(model_alias("DeepSeek-R1-Distill-Qwen-14B"), "qwen2.5-14b");
     assert_string_equal(model_alias("Unheard-of-7B"), "");
