@@ -1,6 +1,7 @@
 /* What predict and sweep share of software: whose constants seconds are made with, what narrows them, which limits are asked about. */
 #include "cli/pricing.h"
 #include "calibrate/software.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,8 @@ int software_parse(int key, const char *arg, struct software_options *o, struct 
     case SOFTWARE_STACK:
         return cli_text(&o->stack, arg);
     case SOFTWARE_ANCHOR:
+        if (o->anchor)
+            return error_set(err, ERROR_USAGE, "--anchor is given twice: put the rows of \"%.100s\" and \"%.100s\" into one file", o->anchor, arg);
         return cli_text(&o->anchor, arg);
     case SOFTWARE_SLO:
         o->slo = arg;
@@ -57,6 +60,62 @@ static void anchors_free(struct anchors *a)
     measure_free(&a->l);
 }
 
+/* Beyond ten times what memory and the fastest units allow it is no measurement of this; caches and drafts do not reach that. */
+static const double IMPOSSIBLE = 10;
+
+static int check_possible(const struct priced *p, const char *file, struct error *err)
+{
+    const struct work_sum s = work_sum(p, p->m->phase == MEASURE_PREFILL ? PHASE_PREFILL : PHASE_DECODE);
+    double peak = 0;
+    for (int i = 0; i < MATH_COUNT; i++)
+        peak = fmax(peak, p->roofs.peak[i].flop_s);
+    const double least_s = fmax((s.weight_bytes + s.kv_bytes) / p->roofs.bytes_s, peak > 0 ? s.flop / peak : 0);
+    if (p->m->phase == MEASURE_REQUEST || p->n_devices > 1 || !(p->measured_s * IMPOSSIBLE < least_s))
+        return 0;
+    return error_set(err, ERROR_INPUT, "--anchor %s: line %zu: expected at most %.4g tokens/s, what the roofs of %s allow, found %.4g", file,
+                     p->m->line, p->m->value * p->measured_s / least_s, p->machine->hardware, p->m->value);
+}
+
+/* The same test on the same machine. */
+static bool is_same_test(const struct priced *a, const struct priced *b)
+{
+    const struct measurement *x = a->m, *y = b->m;
+    return a->machine == b->machine && a->stack == b->stack && x->phase == y->phase && x->n_devices == y->n_devices &&
+           strcmp(x->model, y->model) == 0 && strcmp(a->type, b->type) == 0 && a->prompt == b->prompt && a->context == b->context &&
+           a->batch == b->batch && x->n_threads == y->n_threads && strcmp(x->date, y->date) == 0;
+}
+
+/* Repeated tests agree within a few percent; beyond this one of two is of something else. */
+static const double DISAGREE = 1.25;
+
+static void say_contradictions(const struct anchors *a, const char *file)
+{
+    for (size_t i = 0; i < a->n_kept; i++)
+        for (size_t k = 0; k < i; k++) {
+            const double x = a->kept[k]->m->value, y = a->kept[i]->m->value;
+            if (!is_same_test(a->kept[k], a->kept[i]) || fmax(x, y) < DISAGREE * fmin(x, y))
+                continue;
+            cli_note("--anchor %s: lines %zu and %zu are of one test and differ %.2g times: what lies between them is taken", file,
+                     a->kept[k]->m->line, a->kept[i]->m->line, fmax(x, y) / fmin(x, y));
+            return;
+        }
+}
+
+/* Rows of other machines say something of software, and nothing of this one. */
+static void say_elsewhere(const struct anchors *a, const char *file, const char *hw)
+{
+    struct hwprofile h;
+    struct error e = { 0 };
+    if (!hw || strcmp(hw, "this") == 0 || hwprofile_load(&h, hw, &e) != 0)
+        return; /* several, or none */
+    bool any = false;
+    for (size_t i = 0; i < a->n_kept; i++)
+        any |= strcmp(a->kept[i]->machine->h.id, h.id) == 0;
+    if (!any)
+        cli_note("--anchor %s: no row is of %s, but of %s: it says little of %s", file, h.id, a->kept[0]->machine->h.id, h.id);
+    hwprofile_free(&h);
+}
+
 static int anchors_load(struct anchors *a, const struct software_options *o, const char *hw, const char *model, struct error *err)
 {
     const char *machine = hw && strcmp(hw, "this") == 0 ? cli_profile_path() : hw;
@@ -77,10 +136,17 @@ static int anchors_load(struct anchors *a, const struct software_options *o, con
             snprintf(why, sizeof why, "%.250s", p->reason);
         else if (p->machine->ln_sd > 0)
             snprintf(why, sizeof why, "no profile of \"%.100s\": what it says of software depends on the machine", p->machine->hardware);
-        else if (a->l.row[i].kind == MEASURE_RATE && a->l.row[i].metric == METRIC_TOK_S && p->measured_s > 0)
+        else if (a->l.row[i].kind == MEASURE_RATE && a->l.row[i].metric == METRIC_TOK_S && p->measured_s > 0) {
+            if (check_possible(p, o->anchor, err) != 0)
+                return -1;
             a->kept[a->n_kept++] = p;
+        }
     }
-    return a->n_kept > 0 ? 0 : error_set(err, ERROR_INPUT, "--anchor %s: no row to learn from: %s", o->anchor, why);
+    if (a->n_kept == 0)
+        return error_set(err, ERROR_INPUT, "--anchor %s: no row to learn from: %s", o->anchor, why);
+    say_contradictions(a, o->anchor);
+    say_elsewhere(a, o->anchor, hw);
+    return 0;
 }
 
 int software_load(struct software **out, const struct software_options *o, bool roof, const char *hw, const char *model,

@@ -129,6 +129,14 @@ refused 2 'which --roof leaves out' predict llama-3-8b --hw rtx-4080 --roof --an
 refused 1 'no/such.json' predict llama-3-8b --hw rtx-4080 --anchor no/such.json
 sed 's/RTX 4080/Nonesuch/' "$tmp/anchor.csv" >"$tmp/nobody.csv"
 refused 1 'no row to learn from: no profile of' predict llama-3-8b --hw rtx-4080,rtx-4090 --anchor "$tmp/nobody.csv"
+sed '$s/decode,0,64,1,[^,]*/decode,0,64,1,1e9/' "$tmp/anchor.csv" >"$tmp/absurd.csv"
+refused 1 'tokens/s, what the roofs of NVIDIA RTX 4080 allow, found 1e+09' predict llama-3-8b --hw rtx-4080 --anchor "$tmp/absurd.csv"
+refused 2 'anchor is given twice' predict llama-3-8b --hw rtx-4080 --anchor "$tmp/anchor.csv" --anchor "$tmp/anchor.csv"
+{ cat "$tmp/anchor.csv"; sed '1d; s/decode,0,64,1,[^,]*/decode,0,64,1,20/' "$tmp/anchor.csv"; } >"$tmp/two.csv"
+run predict llama-3-8b --hw rtx-4080 -q F16 -p 0 -n 1 -d 64 --anchor "$tmp/two.csv" && grep -q 'lines 2 and 3 are of one test and differ' "$tmp/err"
+ok $? "rows that contradict each other are named"
+run predict llama-3-8b --hw rtx-4090 -q F16 -p 0 -n 1 -d 64 --anchor "$tmp/anchor.csv" && grep -q 'no row is of rtx-4090, but of rtx-4080' "$tmp/err"
+ok $? "rows of another machine are named"
 
 # ---- limits
 run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo 'tok_s>=10' -o csv && is "yes" "$(cell slo_met)" "10 tokens/s: yes"
