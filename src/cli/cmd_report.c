@@ -118,25 +118,39 @@ static bool can_place(const struct priced *p)
     return !p->reason[0] && p->m->kind == MEASURE_RATE && p->measured_s > 0 && !(p->machine->ln_sd > 0);
 }
 
+/* Beyond this fraction of a roof it is not a clock's whim or a rounded figure. */
+static const double ABOVE = 1.03;
+
 /* Why a row has no place, or what is to know of it; "" when nothing. */
 static const char *remark(const struct priced *p, char *buf, size_t size)
 {
-    const bool partly = (p->m->tags & TAG_PARTIAL_OFFLOAD) || (p->m->n_gpu_layers > 0 && (uint32_t)p->m->n_gpu_layers < p->n_layer);
+    struct strbuf b = { 0 };
     if (p->reason[0])
         return p->reason;
     if (p->m->kind != MEASURE_RATE)
         return "a latency under load: score compares it";
-    if (p->machine->ln_sd > 0)
+    if (p->machine->ln_sd > 0) {
         snprintf(buf, size, "no bandwidth of \"%.80s\" is known: name its figures with --hardware", p->machine->hardware);
-    else
-        snprintf(buf, size, "%s%s%.200s", partly ? "partly offloaded: the rest runs under the CPU's roofs" : "",
-                 partly && p->machine->note[0] ? "; " : "", p->machine->note);
+        return buf;
+    }
+    const struct placed x = place(p);
+    if ((p->m->tags & TAG_PARTIAL_OFFLOAD) || (p->m->n_gpu_layers > 0 && (uint32_t)p->m->n_gpu_layers < p->n_layer))
+        strbuf_adds(&b, "partly offloaded: the rest runs under the CPU's roofs");
+    if (x.flop_s > ABOVE * x.peak_flop_s)
+        strbuf_addf(&b, "%sabove the peak of %s: its kernels multiply in another type (INT8, or sums of 16 bits)", b.len ? "; " : "",
+                    math_name(x.math));
+    if (x.bytes_s > ABOVE * x.peak_bytes_s)
+        strbuf_addf(&b, "%sabove the bandwidth: not all of these bytes were read from memory", b.len ? "; " : "");
+    if (p->machine->note[0])
+        strbuf_addf(&b, "%s%s", b.len ? "; " : "", p->machine->note);
+    snprintf(buf, size, "%s", b.s ? b.s : "");
+    strbuf_free(&b);
     return buf;
 }
 
 static json_t *row_json(const struct priced *p)
 {
-    char test[96], text[320];
+    char test[96], text[512];
     const bool has = can_place(p);
     const struct placed x = has ? place(p) : (struct placed){ 0 };
     const double none = NAN;

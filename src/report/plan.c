@@ -52,8 +52,8 @@ static double decade(double exponent)
 
 /*
  * x: from the leftmost ridge / 64 to the rightmost * 64, at the nearest decade, and always
- * 0.05 to 1000 so that decode (0.5 to 4 FLOP/byte for F32 to 4 bits, 1/12 for an addition
- * of F32 vectors) is in sight on any machine. y: from the decade under what the slowest
+ * 0.05 to 10,000 so that decode (0.5 to 4 FLOP/byte for F32 to 4 bits, 1/12 for an addition
+ * of F32 vectors) and prompts (512 tokens by 4 bits: 1,800) are in sight on any machine. y: from the decade under what the slowest
  * memory allows at the left edge to a decade at least a third above the highest peak. methods.md (30)
  */
 int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n, struct error *err)
@@ -68,7 +68,7 @@ int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n, s
     struct span s = roofs_span(roof, n, -1);
     if (s.n_bw + s.n_flop == 0)
         return error_set(err, ERROR_INPUT, "the chart has no roof: nothing to draw its frame from");
-    double lo = log10(0.05), hi = 3;
+    double lo = log10(0.05), hi = 4;
     if (s.n_bw && s.n_flop) {
         lo = fmin(lo, round(log10(s.flop_lo / s.bw_hi / 64)));
         hi = fmax(hi, round(log10(s.flop_hi / s.bw_lo * 64)));

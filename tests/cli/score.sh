@@ -64,6 +64,12 @@ done
 holds "$(cells mbu phase=decode) > 0.62 && $(cells mbu phase=decode) < 0.66" "MBU: what is read over what could be"
 run report "$f/llama-bench.md" --hw rtx-4090 -o json && "$validate" "$doc" roofcast.report "$tmp/out" >"$tmp/err" 2>&1
 ok $? "report of a table, as documented"
+sed 's/"avg_ts": 10000/"avg_ts": 99999/' "$f/llama-bench.json" >"$tmp/fast.json"
+run report "$tmp/fast.json" && has 'above the peak of fp16: its kernels multiply in another type'
+ok $? "more than a roof allows is said"
+sed 's/NVIDIA GeForce RTX 4090/Apple M4 Max/; s/"CUDA"/"MTL,BLAS"/; s/"avg_ts": 10000/"avg_ts": 880/' "$f/llama-bench.json" >"$tmp/metal.json"
+run report "$tmp/metal.json" --chart "$tmp/metal" && ! grep -q 'outside the frame' "$tmp/err"
+ok $? "pp512 of 4-bit weights is inside an Apple chip's frame"
 run report "$f/llama-bench.md" && has 'does not name its machine: name it with --hw'
 ok $? "without --hw a table names no machine, and the row says so"
 run report "$f/llama-bench.json" --chart "$tmp/chart" >/dev/null
