@@ -88,7 +88,7 @@ static int take_turns(struct ceilings_check *k, struct job *j, struct meter *m, 
     const double bytes = compute ? 16000.0 * m->n : c->footprint_bytes * m->n;
     double ours[MAX_TURNS], theirs[MAX_TURNS];
     struct likwid_result r;
-    if (likwid_run(&r, k->test, bytes, m->n, 0, CALIBRATION_TIMEOUT_S, err) != 0)
+    if (likwid_run(&r, k->test, bytes, m->cpu, m->n, 0, CALIBRATION_TIMEOUT_S, err) != 0)
         return -1;
     const uint64_t n = (uint64_t)fmax(1, r.iterations * TURN_S / r.seconds);
     for (int t = 0; t < n_turns; t++) {
@@ -100,7 +100,7 @@ static int take_turns(struct ceilings_check *k, struct job *j, struct meter *m, 
         if (driver_sample(j, m, 5, t, clock_now_s() + 1, err) != 0)
             return -1;
         ours[t] = stats_median(j->value, (size_t)j->n_sample);
-        if (likwid_run(&r, k->test, bytes, m->n, n, TIMEOUT_S, err) != 0)
+        if (likwid_run(&r, k->test, bytes, m->cpu, m->n, n, TIMEOUT_S, err) != 0)
             return -1;
         theirs[t] = compute ? r.flop_s : r.bytes_s;
     }
@@ -162,12 +162,23 @@ static int check_at(int n_threads, struct hwprofile *h, const struct ceilings_op
     return rc;
 }
 
+/* Before minutes of measuring. */
+static int is_there(const struct ceilings_options *o, struct error *err)
+{
+    struct cpulist usable = { 0 };
+    const struct cpulist *cpus = o->cpus ? o->cpus : &usable;
+    struct likwid_result r;
+    if (!o->cpus && cpulist_usable(&usable, err) != 0)
+        return -1;
+    const int rc = likwid_run(&r, "load", 8000, cpus->cpu, 1, 10, TIMEOUT_S, err);
+    cpulist_free(&usable);
+    return rc;
+}
+
 int ceilings_cross_check(const struct ceilings_options *o, ceilings_check_fn *row, void *ctx, struct error *err)
 {
     struct hwprofile h;
-    struct likwid_result r;
-    /* Before minutes of measuring: is it there? */
-    if (likwid_run(&r, "load", 8000, 1, 10, TIMEOUT_S, err) != 0)
+    if (is_there(o, err) != 0)
         return -1;
     if (hwprofile_host(&h, err) != 0)
         return -1;

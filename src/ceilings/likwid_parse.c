@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_CPU = 8192 };
+
 struct line {
     const char *name;
     const char *unit; /* what follows the number */
@@ -42,6 +44,26 @@ static int parse_line(struct line *lines, size_t n_lines, const char *s, size_t 
     return 0;
 }
 
+/* "Group: 0 Thread 1 Global Thread 1 running on hwthread 1 - ...": one for each thread, in any order. */
+static int parse_place(struct likwid_result *r, uint64_t *seen, const char *s, size_t n, struct error *err)
+{
+    static const char group[] = "Group:", on[] = "running on hwthread ";
+    if (n < sizeof group || memcmp(s, group, sizeof group - 1) != 0)
+        return 0;
+    const char *at = memmem(s, n, on, sizeof on - 1);
+    size_t cpu = 0, digits = 0;
+    if (at)
+        for (at += sizeof on - 1; at < s + n && *at >= '0' && *at <= '9' && digits < 5; at++, digits++)
+            cpu = 10 * cpu + (size_t)(*at - '0');
+    if (digits == 0 || cpu >= MAX_CPU)
+        return error_set(err, ERROR_INPUT, "likwid-bench: a thread's CPU: expected \"%s\" and a number below %d, found \"%.*s\"", on, MAX_CPU,
+                         n < 100 ? (int)n : 100, s);
+    r->n_threads++;
+    r->n_cpus += !(seen[cpu / 64] >> cpu % 64 & 1);
+    seen[cpu / 64] |= (uint64_t)1 << cpu % 64;
+    return 0;
+}
+
 /* It names its own faults; of other words the first line is as good as any. */
 static int refuse(const char *text, size_t n, const char *missing, struct error *err)
 {
@@ -62,12 +84,13 @@ int likwid_parse(struct likwid_result *r, const char *text, size_t n, struct err
         { "MByte/s", "", &r->bytes_s, 0 },        { "Size (Byte)", "", &r->size_bytes, 0 },
         { "Iterations", "", &r->iterations, 0 },
     };
+    uint64_t seen[MAX_CPU / 64] = { 0 };
     *r = (struct likwid_result){ 0 };
     for (size_t at = 0, end; at < n; at = end + 1) {
         for (end = at; end < n && text[end] != '\n'; end++)
             ;
         const size_t len = end > at && text[end - 1] == '\r' ? end - at - 1 : end - at;
-        if (parse_line(lines, ARRAY_LEN(lines), text + at, len, err) != 0)
+        if (parse_line(lines, ARRAY_LEN(lines), text + at, len, err) != 0 || parse_place(r, seen, text + at, len, err) != 0)
             return -1;
     }
     for (size_t i = 0; i < ARRAY_LEN(lines); i++)

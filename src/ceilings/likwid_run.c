@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -13,6 +14,38 @@
 extern char **environ;
 
 enum { MAX_OUTPUT = 64 << 10 };
+
+/* A program's CPUs are those of the thread that starts it, and posix_spawn has no word for others: one that is pinned to a single
+ * CPU would make all threads of likwid-bench share it. */
+struct lent {
+    cpu_set_t *own;
+    size_t size;
+};
+
+static void lend(struct lent *l, const int *cpu, int n)
+{
+    enum { MAX_CPUS = 8192 };
+    cpu_set_t *set = CPU_ALLOC(MAX_CPUS);
+    l->size = CPU_ALLOC_SIZE(MAX_CPUS);
+    l->own = CPU_ALLOC(MAX_CPUS);
+    if (set && l->own && sched_getaffinity(0, l->size, l->own) == 0) {
+        CPU_ZERO_S(l->size, set);
+        for (int i = 0; i < n; i++)
+            CPU_SET_S((size_t)cpu[i], l->size, set);
+        (void)sched_setaffinity(0, l->size, set); /* refused: likwid-bench's own words on where its threads ran tell */
+    } else if (l->own) {
+        CPU_FREE(l->own);
+        l->own = NULL;
+    }
+    CPU_FREE(set);
+}
+
+static void take_back(struct lent *l)
+{
+    if (l->own)
+        (void)sched_setaffinity(0, l->size, l->own);
+    CPU_FREE(l->own);
+}
 
 /* stdout and stderr into one pipe; 0 or an errno. */
 static int start(pid_t *pid, char *const argv[], int fd[2])
@@ -64,7 +97,7 @@ static bool read_all(int fd, char *buf, size_t *n, double deadline_s)
     }
 }
 
-int likwid_run(struct likwid_result *r, const char *test, double bytes, int n_threads, uint64_t iterations,
+int likwid_run(struct likwid_result *r, const char *test, double bytes, const int *cpu, int n_threads, uint64_t iterations,
                double timeout_s, struct error *err)
 {
     char work[64], n[32], program[] = "likwid-bench", t[] = "-t", w[] = "-w", i[] = "-i", name[64];
@@ -78,7 +111,10 @@ int likwid_run(struct likwid_result *r, const char *test, double bytes, int n_th
     char *text = malloc(MAX_OUTPUT);
     if (!text)
         return error_oom(err, MAX_OUTPUT, "the output of likwid-bench");
+    struct lent lent;
+    lend(&lent, cpu, n_threads);
     const int rc = start(&pid, argv, fd);
+    take_back(&lent);
     if (rc != 0) {
         free(text);
         return error_set(err, ERROR_UNAVAILABLE, "likwid-bench cannot be started: %s (Debian: apt install likwid)", strerror(rc));
@@ -102,6 +138,9 @@ int likwid_run(struct likwid_result *r, const char *test, double bytes, int n_th
         ok = -1;
     else if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
         ok = error_set(err, ERROR_SYSTEM, "likwid-bench -t %s: exit status %d", test, WEXITSTATUS(status));
+    else if (r->n_threads != n_threads || r->n_cpus != n_threads)
+        ok = error_set(err, ERROR_SYSTEM, "likwid-bench -t %s: %d threads on %d CPUs, expected %d on as many", test, r->n_threads, r->n_cpus,
+                       n_threads);
     free(text);
     return ok;
 }

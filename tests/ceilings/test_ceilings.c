@@ -414,7 +414,8 @@ static void time_is_kept(void **state)
 
 /* ---- the cross-check ---------------------------------------------------------------------------------------------- */
 
-static const char likwid_text[] = "Using 1 threads\nCycles:\t\t\t8450\nTime:\t\t\t3.25e-06 sec\nIterations:\t\t10\n"
+static const char likwid_text[] = "Using 2 threads\nGroup: 0 Thread 0 Global Thread 0 running on hwthread 4 - Vector length 1984 Offset 0\n"
+                                  "Group: 0 Thread 1 Global Thread 1 running on hwthread 70 - Vector length 1984 Offset 1984\nCycles:\t\t\t8450\nTime:\t\t\t3.25e-06 sec\nIterations:\t\t10\n"
                                   "Iterations per thread:\t10\nSize (Byte):\t\t7936\nNumber of Flops:\t0\nMFlops/s:\t\t0.00\n"
                                   "MByte/s:\t\t24381.66\n";
 
@@ -425,6 +426,12 @@ static void likwid_output(void **state)
     struct error err;
     assert_ok(likwid_parse(&r, likwid_text, strlen(likwid_text), &err), err);
     assert_true(r.seconds == 3.25e-06 && r.flop_s == 0 && fabs(r.bytes_s - 24381.66e6) < 1 && r.size_bytes == 7936 && r.iterations == 10);
+    assert_true(r.n_threads == 2 && r.n_cpus == 2);
+    char shared[1024];
+    const char *second = strstr(likwid_text, "70 - ");
+    snprintf(shared, sizeof shared, "%.*s4%s", (int)(second - likwid_text), likwid_text, second + 2);
+    assert_ok(likwid_parse(&r, shared, strlen(shared), &err), err);
+    assert_true(r.n_threads == 2 && r.n_cpus == 1);
     static const struct {
         const char *from, *to, *says;
     } wrong[] = {
@@ -433,9 +440,10 @@ static void likwid_output(void **state)
         { "24381.66", "", "expected a number" },           { "MByte/s", "GByte/s", "no \"MByte/s\"" },
         { "3.25e-06 sec", "3.25e-06", "expected a number" }, { "Cycles:\t\t\t8450", "MByte/s: 1", "stands twice" },
         { "Time:\t\t\t3.25e-06 sec", "ERROR - out of things", "likwid-bench: ERROR - out of things" },
+        { "hwthread 70", "hwthread 8192", "a number below 8192" }, { "hwthread 70", "hwthread x", "a number below 8192" },
     };
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
-        char text[512];
+        char text[1024];
         const char *at = strstr(likwid_text, wrong[i].from);
         snprintf(text, sizeof text, "%.*s%s%s", (int)(at - likwid_text), likwid_text, wrong[i].to, at + strlen(wrong[i].from));
         assert_fails(likwid_parse(&r, text, strlen(text), &err), err, wrong[i].says);

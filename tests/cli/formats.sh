@@ -141,7 +141,7 @@ command_jsonl predict stories15m --hw h100-sxm
 command_json roofcast.memory memory stories15m --hw h100-sxm
 command_json roofcast.compare profile --compare h100-sxm rtx-4090
 mkdir -p "$tmp/bin"
-printf '#!/bin/sh\nprintf "Time:\\t2.5e-01 sec\\nIterations:\\t9\\nSize (Byte):\\t9\\nMFlops/s:\\t9.0\\nMByte/s:\\t9.0\\n"\n' >"$tmp/bin/likwid-bench"
+printf '#!/bin/sh\nprintf "Time:\\t2.5e-01 sec\\nIterations:\\t9\\nSize (Byte):\\t9\\nMFlops/s:\\t9.0\\nMByte/s:\\t9.0\\nGroup: 0 Thread 0 Global Thread 0 running on hwthread 0\\n"\n' >"$tmp/bin/likwid-bench"
 chmod +x "$tmp/bin/likwid-bench"
 PATH=$tmp/bin:$PATH "$ROOFCAST" profile --cross-check --brief -t 1 -o json >"$tmp/crosscheck.json" 2>"$tmp/err"
 check roofcast.crosscheck "$tmp/crosscheck.json" "profile --cross-check -o json"

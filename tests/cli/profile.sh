@@ -66,14 +66,23 @@ ok $? "what only one has is listed"
 
 # ---- cross-check: with a likwid-bench that is made up
 mkdir -p "$tmp/bin"
+# Where its threads run, as the real one: over the CPUs that it was given, one after the other.
+cat >"$tmp/places" <<'END'
+n=${4##*:} i=0
+while [ "$i" -lt "$n" ]; do
+    echo "Group: 0 Thread $i Global Thread $i running on hwthread $((i % $(nproc))) - Vector length 1 Offset 0"
+    i=$((i + 1))
+done
+END
 fake() {
-    { echo '#!/bin/sh'; cat; } >"$tmp/bin/likwid-bench"
+    cat - "$tmp/places" >"$tmp/bin/likwid-bench"
     chmod +x "$tmp/bin/likwid-bench"
 }
 check_with_fake() {
     PATH=$tmp/bin:$PATH "$ROOFCAST" profile --cross-check --brief -t 1 -o json >"$tmp/out" 2>"$tmp/err"
 }
 fake <<'END'
+#!/bin/sh
 echo "$@" >>"$0.log"
 printf 'Time:\t\t\t2.5e-01 sec\nIterations:\t\t1000\nSize (Byte):\t\t7936\nMFlops/s:\t\t10.00\nMByte/s:\t\t10.00\n'
 END
@@ -86,19 +95,29 @@ ok $? "it was asked for what is compared"
 PATH=$tmp/bin:$PATH "$ROOFCAST" profile --cross-check='read L1 1t' --brief -t 1 -o json >"$tmp/out" 2>"$tmp/err" &&
     jq -e '[.rows[].name] == ["read L1 1t"]' "$tmp/out" >/dev/null
 ok $? "one ceiling by its name"
+if [ "$(nproc)" -ge 2 ]; then
+    PATH=$tmp/bin:$PATH "$ROOFCAST" profile --cross-check='read L1 2t' --brief -t 2 -o json >"$tmp/out" 2>"$tmp/err" &&
+        jq -e '[.rows[] | .name, .verdict] == ["read L1 2t", "PASS"]' "$tmp/out" >/dev/null
+    ok $? "its two threads have two CPUs, as ours"
+else
+    skip "its two threads have two CPUs, as ours" "one CPU"
+fi
 PATH=$tmp/bin:$PATH refused 2 'has "no such" in its name' profile --cross-check='no such' --brief -t 1
 fake <<'END'
+#!/bin/sh
 printf 'Time:\t\t\t2.5e-01 sec\nIterations:\t\t1000\nSize (Byte):\t\t7936\nMFlops/s:\t\t9e9\nMByte/s:\t\t9e9\n'
 END
 check_with_fake && jq -e '.n_pass == 0 and ([.rows[] | select(.verdict == "FAIL" and (.note | test("below likwid")))] | length) == .n_compared' "$tmp/out" >/dev/null
 ok $? "a faster one: none does"
 fake <<'END'
+#!/bin/sh
 case $* in *peakflops*) echo 'ERROR - no such thing'; exit 1 ;; esac
 printf 'Time:\t\t\t2.5e-01 sec\nIterations:\t\t1000\nSize (Byte):\t\t7936\nMFlops/s:\t\t0.00\nMByte/s:\t\t10.00\n'
 END
 check_with_fake && jq -e '.n_no_answer > 0 and .n_compared > 0 and ([.rows[] | select(.verdict == "no answer") | .note] | all(test("ERROR - no such thing")))' "$tmp/out" >/dev/null
 ok $? "its faults are reasons"
 fake <<'END'
+#!/bin/sh
 kill -SEGV $$
 END
 real=$ROOFCAST
