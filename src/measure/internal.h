@@ -32,7 +32,7 @@ int llama_bench_json(struct measurements *l, const json_t *o, const struct json_
 int llama_bench_sql(struct measurements *l, const char *text, const struct measure_context *x, struct error *err);
 int llama_bench_md(struct measurements *l, const char *text, const struct measure_context *x, struct error *err);
 bool llama_bench_is(const json_t *o);
-int vllm_read(struct measurements *l, const json_t *o, const struct measure_context *x, struct error *err);
+int vllm_read(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x, struct error *err);
 bool vllm_is(const json_t *o);
 /* schema: of a run or of bench's output. */
 int run_read(struct measurements *l, const json_t *doc, const char *schema, const struct measure_context *x, struct error *err);

@@ -61,8 +61,10 @@ static int by_line(const void *x, const void *y)
 /* Rows of one key become the first of them, with their median. */
 static int merge_repeats(struct measurements *l, struct error *err)
 {
-    double *v = malloc((l->n ? l->n : 1) * sizeof *v);
     size_t to = 0;
+    if (l->n == 0)
+        return 0; /* a header alone */
+    double *v = malloc(l->n * sizeof *v);
     if (!v)
         return error_oom(err, l->n * sizeof *v, "repeats of measurements");
     qsort(l->row, l->n, sizeof *l->row, by_key_and_line);

@@ -40,41 +40,77 @@ static int add_latency_row(struct measurements *l, struct measurement m, enum me
     return measure_add(l, &m, err);
 }
 
-static int vllm_serve(struct measurements *l, const json_t *o, const struct measure_context *x, struct error *err)
+/* A result and where it stands. */
+struct result {
+    const json_t *o;
+    const struct json_text *at;
+    const char *name;
+};
+
+/* A number of a field; NaN where it may be missing and is. */
+static int number(const struct result *r, const char *key, double lo, double hi, bool must, double *out, struct error *err)
+{
+    const json_t *v = json_object_get(r->o, key);
+    size_t line, column;
+    *out = NAN;
+    if (!must && (!v || json_is_null(v)))
+        return 0;
+    const double x = json_is_number(v) ? json_number_value(v) : NAN;
+    if (x >= lo && x <= hi) {
+        *out = x;
+        return 0;
+    }
+    json_place(r->at, key, &line, &column);
+    if (json_is_number(v))
+        return error_set(err, ERROR_INPUT, "%s: line %zu, column %zu: %s: expected %g to %g, found %g", r->name, line, column, key, lo, hi, x);
+    return error_set(err, ERROR_INPUT, "%s: line %zu, column %zu: %s: expected a number, found %s", r->name, line, column, key,
+                     v ? json_type_name(v) : "none");
+}
+
+/* What no run reaches: a year, 1e8 tokens a request. */
+static const double MAX_MS = 3.2e10, MAX_S = 3.2e7, MAX_TOKENS = 1e15, MAX_REQUESTS = 1e9, MAX_LENGTH = 1e8;
+
+/* SGLang's bench_serving writes vLLM's fields, and both name the server that answered. */
+static const char *server_of(const json_t *o)
+{
+    static const char *const known[] = { "sglang", "lmdeploy", "trt", "tensorrt" };
+    const char *backend = json_string_value(json_object_get(o, "backend"));
+    for (size_t i = 0; backend && i < ARRAY_LEN(known); i++)
+        if (strstr(backend, known[i]))
+            return i < 2 ? known[i] : "tensorrt-llm";
+    return "vllm";
+}
+
+static int vllm_serve(struct measurements *l, const struct result *r, const struct measure_context *x, struct error *err)
 {
     struct measurement m = measure_empty(MEASURE_SERVING);
     const char *model = "";
-    double completed = NAN, in = NAN, out = NAN, duration = NAN, ttft = NAN, tpot = NAN, concurrency = NAN;
-    if (json_get_str_opt(o, l->name, "model_id", &model, err) != 0 || json_get_num(o, l->name, "completed", &completed, err) != 0 ||
-        json_get_num(o, l->name, "total_input_tokens", &in, err) != 0 ||
-        json_get_num(o, l->name, "total_output_tokens", &out, err) != 0 ||
-        json_get_num(o, l->name, "duration", &duration, err) != 0 ||
-        json_get_num_opt(o, l->name, "mean_ttft_ms", &ttft, err) != 0 ||
-        json_get_num_opt(o, l->name, "mean_tpot_ms", &tpot, err) != 0 ||
-        json_get_num_opt(o, l->name, "max_concurrency", &concurrency, err) != 0)
+    double completed, in, out, duration, ttft, tpot, concurrency;
+    if (json_get_str_opt(r->o, l->name, "model_id", &model, err) != 0 || number(r, "completed", 1, MAX_REQUESTS, true, &completed, err) != 0 ||
+        number(r, "total_input_tokens", completed, MAX_LENGTH * completed, true, &in, err) != 0 ||
+        number(r, "total_output_tokens", completed, MAX_LENGTH * completed, true, &out, err) != 0 ||
+        number(r, "duration", 1e-9, MAX_S, true, &duration, err) != 0 || number(r, "mean_ttft_ms", 0, MAX_MS, false, &ttft, err) != 0 ||
+        number(r, "mean_tpot_ms", 0, MAX_MS, false, &tpot, err) != 0 ||
+        number(r, "max_concurrency", 1, 1e18, false, &concurrency, err) != 0)
         return -1;
-    if (!(completed >= 1 && in >= completed && out >= completed && duration > 0))
-        return error_set(err, ERROR_INPUT, "%s: expected completed requests with tokens in and out in a duration above 0", l->name);
     m.phase = MEASURE_REQUEST;
     m.prompt = round(in / completed);
     m.out = round(out / completed);
     /* Requests at once: as many as allowed, or by Little's law what the means come to. */
     const double little = completed / duration * (ttft + tpot * (m.out - 1)) / MS;
-    m.concurrency = concurrency >= 1 ? fmin(concurrency, completed) : little >= 1 ? little : 1;
+    m.concurrency = concurrency >= 1 ? fmin(concurrency, completed) : little >= 1 ? fmin(little, completed) : 1;
     m.mode = "agg";
-    if (name_row(l, &m, "vllm", model, x, err) != 0 || add_latency_row(l, m, METRIC_TTFT, ttft, err) != 0)
+    if (name_row(l, &m, server_of(r->o), model, x, err) != 0 || add_latency_row(l, m, METRIC_TTFT, ttft, err) != 0)
         return -1;
     return add_latency_row(l, m, METRIC_TPOT, tpot, err);
 }
 
-static int vllm_latency(struct measurements *l, const json_t *o, const struct measure_context *x, struct error *err)
+static int vllm_latency(struct measurements *l, const struct result *r, const struct measure_context *x, struct error *err)
 {
     struct measurement m = measure_empty(MEASURE_RATE);
     double s;
-    if (json_get_num(o, l->name, "avg_latency", &s, err) != 0)
+    if (number(r, "avg_latency", 1e-9, MAX_S, true, &s, err) != 0)
         return -1;
-    if (!(s > 0))
-        return error_set(err, ERROR_INPUT, "%s: avg_latency: expected seconds above 0, found %g", l->name, s);
     m.phase = MEASURE_REQUEST;
     m.tags = TAG_E2E | TAG_DERIVED;
     m.prompt = LATENCY_IN;
@@ -86,16 +122,14 @@ static int vllm_latency(struct measurements *l, const json_t *o, const struct me
     return name_row(l, &m, "vllm", "", x, err) != 0 ? -1 : measure_add(l, &m, err);
 }
 
-static int vllm_throughput(struct measurements *l, const json_t *o, const struct measure_context *x, struct error *err)
+static int vllm_throughput(struct measurements *l, const struct result *r, const struct measure_context *x, struct error *err)
 {
     struct measurement m = measure_empty(MEASURE_RATE);
     double requests, tokens, rate;
-    if (json_get_num(o, l->name, "num_requests", &requests, err) != 0 ||
-        json_get_num(o, l->name, "total_num_tokens", &tokens, err) != 0 ||
-        json_get_num(o, l->name, "tokens_per_second", &rate, err) != 0)
+    if (number(r, "num_requests", 1, MAX_REQUESTS, true, &requests, err) != 0 ||
+        number(r, "total_num_tokens", requests, MAX_TOKENS, true, &tokens, err) != 0 ||
+        number(r, "tokens_per_second", 1e-9, 1e12, true, &rate, err) != 0)
         return -1;
-    if (!(requests >= 1 && tokens >= requests && rate > 0))
-        return error_set(err, ERROR_INPUT, "%s: expected requests with tokens at a rate above 0", l->name);
     m.phase = MEASURE_REQUEST;
     m.tags = TAG_E2E | TAG_TOTAL_TOKENS | TAG_MAX_THROUGHPUT;
     m.value = rate;
@@ -107,13 +141,14 @@ static int vllm_throughput(struct measurements *l, const json_t *o, const struct
     return name_row(l, &m, "vllm", "", x, err) != 0 ? -1 : measure_add(l, &m, err);
 }
 
-int vllm_read(struct measurements *l, const json_t *o, const struct measure_context *x, struct error *err)
+int vllm_read(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x, struct error *err)
 {
+    const struct result r = { o, at, l->name };
     if (json_object_get(o, "avg_latency"))
-        return vllm_latency(l, o, x, err);
+        return vllm_latency(l, &r, x, err);
     if (json_object_get(o, "requests_per_second"))
-        return vllm_throughput(l, o, x, err);
-    return vllm_serve(l, o, x, err);
+        return vllm_throughput(l, &r, x, err);
+    return vllm_serve(l, &r, x, err);
 }
 
 bool vllm_is(const json_t *o)
@@ -193,11 +228,15 @@ static int aiperf_section(struct aiperf *a, const struct csv *c, struct error *e
     for (size_t i = 0; i < c->n_row; i++)
         for (size_t k = 0; k < ARRAY_LEN(metrics); k++) {
             const char *name = csv_at(c, i, 0)->s;
-            if (strncmp(name, metrics[k].begins, strlen(metrics[k].begins)) != 0)
+            const size_t unit = strcspn(metrics[k].begins, "(");
+            if (strncmp(name, metrics[k].begins, strlen(metrics[k].begins)) != 0) {
+                if (metrics[k].begins[unit] && strncmp(name, metrics[k].begins, unit) == 0 && name[unit] == '(')
+                    return csv_error(c, i, 0, err, "expected \"%s\", found \"%.64s\"", metrics[k].begins, name);
                 continue;
+            }
             const double v = grouped_number(csv_at(c, i, col)->s);
-            if (!(v >= 0))
-                return csv_error(c, i, col, err, "expected a number, found \"%.64s\"", csv_at(c, i, col)->s);
+            if (!(v >= 0 && v <= MAX_MS))
+                return csv_error(c, i, col, err, "expected a number from 0 to %g, found \"%.64s\"", MAX_MS, csv_at(c, i, col)->s);
             memcpy((char *)a + metrics[k].at, &v, sizeof v);
         }
     return 0;

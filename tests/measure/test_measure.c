@@ -290,6 +290,39 @@ static void test_places(void **state)
     assert_fails(measure_parse(&l, "b.json", wide, sizeof wide - 1, NULL, &err), err, "line 1, column 1: expected UTF-8, found UTF-16");
 }
 
+/* Numbers of servers' results that no run reaches, that are none, or that have another unit. */
+static void test_servers_refuse(void **state)
+{
+    (void)state;
+#define SERVE "{\"completed\": 10, \"total_input_tokens\": 100,\n\"total_output_tokens\": 100, \"duration\": 1, "
+    static const struct {
+        const char *text, *says;
+    } files[] = {
+        { SERVE "\"mean_ttft_ms\": -5}", "line 2, column 60: mean_ttft_ms: expected 0 to 3.2e+10, found -5" },
+        { SERVE "\"mean_ttft_ms\": 1e308}", "mean_ttft_ms: expected 0 to" },
+        { SERVE "\"mean_ttft_ms\": \"60\"}", "mean_ttft_ms: expected a number, found a string" },
+        { SERVE "\"mean_ttft_ms\": NaN}", "no measurement in it" },
+        { "{\"completed\": 0, \"total_output_tokens\": 0}", "line 1, column 15: completed: expected 1 to" },
+        { "{\"avg_latency\": Infinity}", "line 1, column 17: avg_latency: expected a number, found null" },
+        { "{\"avg_latency\": 1e300}", "avg_latency: expected" },
+        { "{\"requests_per_second\": 1, \"elapsed_time\": 1, \"num_requests\": 1e300}", "line 1, column 63: num_requests: expected" },
+        { "Metric,avg\nTime to First Token (s),0.05\n", "line 2, column 1 (Metric): expected \"Time to First Token (ms)\"" },
+        { "Metric,avg\nInter Token Latency (ms),1e308\n", "line 2, column 26 (avg): expected a number from 0 to" },
+    };
+#undef SERVE
+    struct measurements l;
+    struct error err = { 0 };
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        assert_fails(measure_parse(&l, "b", files[i].text, strlen(files[i].text), NULL, &err), err, files[i].says);
+    /* SGLang's, with its own NaN and Infinity; neither counts inside a text */
+    static const char sglang[] = "{\"backend\": \"sglang\", \"request_rate\": Infinity, \"x\": [NaN, -Infinity, \"NaN \\\" NaN\"], \"completed\": 10, "
+                                 "\"total_input_tokens\": 100, \"total_output_tokens\": 100, \"duration\": 1, \"mean_tpot_ms\": 5}\n";
+    assert_ok(measure_parse(&l, "b", sglang, strlen(sglang), NULL, &err), err);
+    assert_int_equal(l.n, 1);
+    assert_string_equal(l.row[0].engine, "sglang");
+    measure_free(&l);
+}
+
 static void test_servers(void **state)
 {
     (void)state;
@@ -392,7 +425,7 @@ int main(void)
         cmocka_unit_test(test_throughput),   cmocka_unit_test(test_throughput_refuses), cmocka_unit_test(test_per_gpu),
         cmocka_unit_test(test_ops),          cmocka_unit_test(test_serving),     cmocka_unit_test(test_llama_bench),
         cmocka_unit_test(test_llama_bench_refuses), cmocka_unit_test(test_llama_bench_versions),
-        cmocka_unit_test(test_llama_bench_settings), cmocka_unit_test(test_places), cmocka_unit_test(test_servers), cmocka_unit_test(test_hardware),
+        cmocka_unit_test(test_llama_bench_settings), cmocka_unit_test(test_places), cmocka_unit_test(test_servers), cmocka_unit_test(test_servers_refuse), cmocka_unit_test(test_hardware),
         cmocka_unit_test(test_names),        cmocka_unit_test(test_sizes_in_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
