@@ -22,7 +22,7 @@ enum {
 enum panel_meta {
     META_SCALE,
     META_MIN,  /* what is subtracted; PANEL_2_MINS: times the integers that follow */
-    META_MINS, /* PANEL_2_MINS: two int16 */
+    META_MINS, /* PANEL_2_MINS: two int16. PANEL_8_MINS: of blocks 2i two int16, of block 1 what all eight times */
     META_COUNT,
     META_SCALE2 = META_MIN, /* PANEL_16: of the second 16 columns */
 };
@@ -40,6 +40,7 @@ enum panel_kind {
     PANEL_32_MIN,  /* scale * w - min */
     PANEL_16,      /* scale * (w - bias), a scale for 16 columns */
     PANEL_2_MINS,  /* scale * w - min * (integer of 16 columns) */
+    PANEL_8_MINS,  /* scale * w - min; of 256 columns mins are integers of at most 6 bits times one float */
 };
 
 struct panel_format {

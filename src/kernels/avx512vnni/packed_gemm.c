@@ -26,6 +26,10 @@ struct tok_chunk {
                                             * sum, of 32 columns or of 16 */
         float xsum[PANEL_BLOCKS];        /* d * sum */
         int32_t sums[PANEL_BLOCKS];      /* two int16: of 16 columns each */
+        struct {
+            int32_t pairs[PANEL_BLOCKS / 2]; /* two int16: d * sum of 32 columns each, in units of a power of two */
+            float unit;                      /* which this is, times PANEL_ONE */
+        } mins;                              /* PANEL_8_MINS, scales that are powers of two. methods.md (104) */
     };
     float scale[PANEL_BLOCKS]; /* PANEL_2_MINS: d */
 };
@@ -89,9 +93,37 @@ INLINE __m512 tile_add(const struct panel_block *p, const struct tok_chunk *tok,
         acc = _mm512_fnmadd_ps(min, _mm512_load_ps(p->meta[META_MIN][h]), acc);
     }
     acc = _mm512_fmadd_ps(f, pow2 ? scale : _mm512_mul_ps(scale, d), acc);
-    if (kind == PANEL_32_MIN)
+    if (kind == PANEL_32_MIN || (kind == PANEL_8_MINS && !pow2))
         acc = _mm512_fnmadd_ps(_mm512_load_ps(p->meta[META_MIN][h]), _mm512_set1_ps(tok->xsum[b]), acc);
     return acc;
+}
+
+/* What the mins of 256 columns, whose blocks begin at p, take away: four dot products and a multiply-add in place of
+ * eight multiply-adds. methods.md (104) */
+INLINE void tile_mins(const struct panel_block *p, const struct tok_chunk *tok, const int n, __m512 acc[2][TILE_TOK])
+{
+    __m512i i[2][TILE_TOK];
+    EACH_TOKEN(t)
+        i[0][t] = i[1][t] = _mm512_castps_si512(_mm512_set1_ps(tok[t].mins.unit));
+#pragma GCC unroll 4
+    for (int b = 0; b < PANEL_BLOCKS / 2; b++) {
+        const __m512i m0 = _mm512_load_si512(p[2 * b].meta[META_MINS][0]), m1 = _mm512_load_si512(p[2 * b].meta[META_MINS][1]);
+        EACH_TOKEN(t)
+        {
+            const __m512i x = _mm512_set1_epi32(tok[t].mins.pairs[b]);
+            i[0][t] = _mm512_dpwssd_epi32(i[0][t], m0, x);
+            i[1][t] = _mm512_dpwssd_epi32(i[1][t], m1, x);
+        }
+    }
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; h++) {
+        const __m512 d = _mm512_load_ps(p[1].meta[META_MINS][h]);
+        EACH_TOKEN(t)
+        {
+            const __m512 f = _mm512_sub_ps(_mm512_castsi512_ps(i[h][t]), _mm512_set1_ps(tok[t].mins.unit));
+            acc[h][t] = _mm512_fnmadd_ps(f, d, acc[h][t]);
+        }
+    }
 }
 
 /* Where the accumulators of a token begin. */
@@ -104,6 +136,7 @@ INLINE __m512i tile_start(const struct tok_chunk *tok, unsigned b, const enum pa
         return _mm512_set1_epi32(tok->start[2 * b + (j0 > 0)]);
     case PANEL_32_MIN:
     case PANEL_2_MINS:
+    case PANEL_8_MINS:
         break;
     }
     return pow2 ? _mm512_castps_si512(_mm512_set1_ps(tok->d[b])) : _mm512_set1_epi32(PANEL_ONE_BITS);
@@ -170,8 +203,11 @@ INLINE void tile_run(const struct tile *arg, const enum panel_kind kind, const b
         tile_group(p, q, (size_t)b * 32, tok, b % PANEL_BLOCKS, kind, pow2, 0, kind == PANEL_16 ? 4 : 8, n, acc);
         if (kind == PANEL_16)
             tile_group(p, q, (size_t)b * 32, tok, b % PANEL_BLOCKS, kind, pow2, 4, 8, n, acc);
-        if (b % PANEL_BLOCKS == PANEL_BLOCKS - 1)
-            tok += a.tok_stride;
+        if (b % PANEL_BLOCKS != PANEL_BLOCKS - 1)
+            continue;
+        if (kind == PANEL_8_MINS && pow2)
+            tile_mins(p - (PANEL_BLOCKS - 1), tok, n, acc);
+        tok += a.tok_stride;
     }
     EACH_TOKEN(t)
     {
@@ -220,8 +256,26 @@ TILE(tile_32, PANEL_32)
 TILE(tile_32_min, PANEL_32_MIN)
 TILE(tile_16, PANEL_16)
 TILE(tile_2_mins, PANEL_2_MINS)
+TILE(tile_8_mins, PANEL_8_MINS)
 
 /* ---- activations ------------------------------------------------------------------------------------------- */
+
+/* x[0..7] in units of the least power of two of which none has more than 8191: eight of them times 63 stay below 2^22,
+ * beyond which sums from the bits of PANEL_ONE would leave its binade. methods.md (104) */
+INLINE void prepare_mins(struct tok_chunk *to, __m256 x)
+{
+    const __m256 abs = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
+    __m128 top = _mm_max_ps(_mm256_castps256_ps128(abs), _mm256_extractf128_ps(abs, 1));
+    top = _mm_max_ps(top, _mm_movehl_ps(top, top));
+    top = _mm_max_ps(top, _mm_shuffle_ps(top, top, 1));
+    top = _mm_mul_ps(_mm_max_ps(top, _mm_set1_ps(0x1p-112f)), _mm_set1_ps(1.0f / 8191));
+    const __m128i bits = _mm_add_epi32(_mm_castps_si128(top), _mm_set1_epi32(0x007fffff));
+    const __m128i unit = _mm_and_si128(bits, _mm_set1_epi32(0x7f800000)), inverse = _mm_sub_epi32(_mm_set1_epi32(254 << 23), unit);
+    const __m256i q = _mm256_cvtps_epi32(_mm256_mul_ps(x, _mm256_broadcastss_ps(_mm_castsi128_ps(inverse))));
+    const __m128i pairs = _mm_packs_epi32(_mm256_castsi256_si128(q), _mm256_extracti128_si256(q, 1));
+    _mm_store_si128((__m128i *)to->mins.pairs, pairs);
+    to->mins.unit = _mm_cvtss_f32(_mm_castsi128_ps(unit)) * PANEL_ONE;
+}
 
 INLINE void prepare_token(struct tok_chunk *to, const struct acts *x, size_t at, size_t n_blk, const enum panel_kind kind,
                           const bool pow2, int bias)
@@ -242,8 +296,14 @@ INLINE void prepare_token(struct tok_chunk *to, const struct acts *x, size_t at,
         break;
     }
     case PANEL_32_MIN:
-        _mm256_store_ps(to->xsum, _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_madd_epi16(sum, _mm256_set1_epi16(1)))));
+    case PANEL_8_MINS: {
+        const __m256 xsum = _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_madd_epi16(sum, _mm256_set1_epi16(1))));
+        if (kind == PANEL_8_MINS && pow2)
+            prepare_mins(to, xsum);
+        else
+            _mm256_store_ps(to->xsum, xsum);
         break;
+    }
     case PANEL_2_MINS:
         _mm256_store_si256((__m256i *)to->sums, sum);
         _mm256_store_ps(to->scale, d);
@@ -376,6 +436,7 @@ static void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, c
         [PANEL_32_MIN] = { tile_32_min, tile_32_min_pow2 },
         [PANEL_16] = { tile_16, tile_16_pow2 },
         [PANEL_2_MINS] = { tile_2_mins, tile_2_mins_pow2 },
+        [PANEL_8_MINS] = { tile_8_mins, tile_8_mins_pow2 },
     };
     const struct walk w = {
         a, f, tiles[f->kind][a->x->pow2], a->scratch, (size_t)16 * a->w_row_bytes,

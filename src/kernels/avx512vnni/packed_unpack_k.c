@@ -26,6 +26,14 @@ static void put_k_scales(const unsigned char *p, struct panel_block *dst, size_t
         put_meta(&dst[j], h, META_SCALE, _mm512_mul_ps(d, byte_u8(sc[j / 4], j % 4)));
         put_meta(&dst[j], h, META_MIN, _mm512_mul_ps(dmin, byte_u8(mn[j / 4], j % 4)));
     }
+    const __m512i low = _mm512_set1_epi32(0x000000ff), high = _mm512_set1_epi32(0x00ff0000);
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < 4; i++) { /* bytes 2i and 2i + 1 to halves */
+        const __m512i two = _mm512_srli_epi32(mn[i / 2], 16 * (i % 2));
+        put_meta(&dst[2 * i], h, META_MINS,
+                 vi_floats(or_masked(_mm512_and_si512(two, low), _mm512_slli_epi32(two, 8), high)));
+    }
+    put_meta(&dst[1], h, META_MINS, dmin);
 }
 
 static void unpack_q4_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
@@ -169,7 +177,7 @@ static void unpack_q3_k(const unsigned char *p, size_t n, struct panel_block *ds
 
 const struct panel_format panel_q2_k = { 256, 84, PANEL_2_MINS, 0, unpack_q2_k };
 const struct panel_format panel_q3_k = { 256, 110, PANEL_32, 128, unpack_q3_k };
-const struct panel_format panel_q4_k = { 256, 144, PANEL_32_MIN, 0, unpack_q4_k };
-const struct panel_format panel_q5_k = { 256, 176, PANEL_32_MIN, 0, unpack_q5_k };
+const struct panel_format panel_q4_k = { 256, 144, PANEL_8_MINS, 0, unpack_q4_k };
+const struct panel_format panel_q5_k = { 256, 176, PANEL_8_MINS, 0, unpack_q5_k };
 const struct panel_format panel_q6_k = { 256, 210, PANEL_16, 32, unpack_q6_k };
 const struct panel_format panel_iq4_xs = { 256, 136, PANEL_32, IQ4_BIAS, unpack_iq4_xs };
