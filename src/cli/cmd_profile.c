@@ -1,8 +1,10 @@
 /* roofcast profile: this machine's topology and its measured roofs as a hwprofile JSON. */
 #include "cli/profile.h"
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct options {
     const char *out; /* a file; a format with --compare and --cross-check */
@@ -16,6 +18,7 @@ struct options {
     struct error *err;
 };
 
+enum { PROFILE_BYTES = 4 << 20 /* of 1 and 2 threads one takes half a megabyte; of 1, 2, 4 ... 128 four times that */ };
 enum { OPT_QUICK = 256, OPT_FULL, OPT_BRIEF, OPT_QUIET, OPT_COMPARE, OPT_CROSS_CHECK };
 
 static const struct argp_option option_table[] = {
@@ -159,16 +162,24 @@ static int make_parent(const char *path, struct error *err)
     return rc;
 }
 
-/* Two minutes of measuring must not end in "no such directory". */
+/* Two minutes of measuring must not end in "no such directory" or "no space left". A pipe that was opened and closed would
+ * have told its reader that this was all. */
 static int check_writable(const char *path, struct error *err)
 {
+    static const char zeros[4096];
     struct outfile f;
-    if (strcmp(path, "-") == 0)
+    struct stat st;
+    int rc = 0;
+    if (strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISFIFO(st.st_mode)))
         return 0;
     if (outfile_open(&f, path, err) != 0)
         return -1;
+    for (size_t n = 0; f.tmp && rc == 0 && n < (size_t)PROFILE_BYTES; n += sizeof zeros)
+        if (fwrite(zeros, 1, sizeof zeros, f.f) != sizeof zeros || fflush(f.f) != 0)
+            rc = error_set(err, ERROR_SYSTEM, "%s: cannot write: %s (a profile may take %d KiB)", path, strerror(errno),
+                           PROFILE_BYTES >> 10);
     outfile_abort(&f);
-    return 0;
+    return rc;
 }
 
 static int measure_and_save(struct hwprofile *h, const struct options *o,

@@ -130,4 +130,12 @@ refused 3 "apt install likwid" profile --cross-check --brief -t 1
 ROOFCAST=$real
 
 refused 1 "no/such/dir.json" profile --brief -t 1 -o "$tmp/no/such/dir.json"
+echo old >"$tmp/kept.json"
+(
+    trap '' XFSZ # else the kernel ends the program
+    ulimit -f 200 # of 512 bytes: the end of the disk
+    exec "$ROOFCAST" profile --brief -t 1 -o "$tmp/kept.json"
+) >"$tmp/out" 2>"$tmp/err"
+[ $? -eq 1 ] && says 'kept.json: cannot write: .* (a profile may take 4096 KiB)' && ! says 'read L1' && [ "$(cat "$tmp/kept.json")" = old ]
+ok $? "a full disk is said before anything is measured, and what stood there stays"
 finish
