@@ -73,6 +73,10 @@ ok $? "latency under load"
 is 'X_LO=0 X_HI=1e+11 Y_LO=1e-08 Y_HI=1e-06 ' "$(frame loaded-latency)" "up to the datasheet's bandwidth"
 has_text 'DRAM without load: 92.0 ns' loaded-latency && has_text 'DRAM read 77.7 GB/s' loaded-latency
 ok $? "beside the latency without load and the most that reads reach"
+jq '(.curves[] | select(.x == "bytes_s").points[].x) *= 4' "$hw" >"$tmp/moved.json"
+run plot --chart loaded-latency "$tmp/moved.json" --format svg -o "$tmp/moved" && ! has 'Outside the frame' &&
+    has_text "more than this profile's roof of reads, 77.7 GB/s" moved && ! has_text 'roof of reads' loaded-latency
+ok $? "a load above the roof of reads is in the frame and said"
 chart kernels
 ok $? "kernels by type"
 is '12 12 F32 Q2_K' "$(column "$tmp/kernels.tsv" 'matvec DRAM' name | awk '!seen[$1]++ { n++ } NR == 1 { a = $1 } { b = $1 } END { print n, NR, a, b }')" \
@@ -80,7 +84,7 @@ is '12 12 F32 Q2_K' "$(column "$tmp/kernels.tsv" 'matvec DRAM' name | awk '!seen
 has_text 'plain read DRAM 77.7 GB/s' kernels && has_text 'plain read L2' kernels
 ok $? "under what plain loads reach at each level"
 chart kernels --op matmat
-has_text 'matmat DRAM, 512 tokens' kernels && has_text 'peak int8 avx512vnni' kernels
+has_text 'matmat DRAM, 512 tokens' kernels && has_text 'peak int8 avx512vnni' kernels && ! has_text 'peak int16' kernels && ! has_text 'peak fp64' kernels
 ok $? "products of many tokens are under the arithmetic's peaks"
 refused 2 '--op: expected one of matvec, matmat, found "softmax"' plot --chart kernels "$hw" --op softmax -o "$tmp/x"
 
