@@ -32,13 +32,14 @@ static bool known(const struct ceiling *c)
 /* a or b may be NULL, not both. */
 static json_t *compare_row(const struct ceiling *a, const struct ceiling *b, struct counts *n)
 {
-    const bool both = known(a) && known(b);
+    const bool units = a && b && strcmp(a->unit, b->unit) != 0;
+    const bool both = known(a) && known(b) && !units;
     const struct ceiling *one = known(a) || !b ? a : b;
     const double va = known(a) ? a->value : NAN, vb = known(b) ? b->value : NAN;
     const bool intervals = both && !isnan(a->ci_lo) && !isnan(a->ci_hi) && !isnan(b->ci_lo) && !isnan(b->ci_hi);
     const bool overlap = intervals && a->ci_lo <= b->ci_hi && b->ci_lo <= a->ci_hi;
     const bool seconds = strcmp(one->unit, "s") == 0;
-    const char *verdict = known(a) ? "only in A" : known(b) ? "only in B" : "in neither";
+    const char *verdict = units && known(a) && known(b) ? "units differ" : known(a) ? "only in A" : known(b) ? "only in B" : "in neither";
     if (both) {
         verdict = !intervals ? "no interval" : overlap ? "agree" : (vb > va) != seconds ? "B is faster" : "A is faster";
         n->n += intervals;
@@ -51,7 +52,7 @@ static json_t *compare_row(const struct ceiling *a, const struct ceiling *b, str
         n->n_only += known(a) || known(b);
     }
     return json_pack("{s:s, s:o, s:o, s:s, s:o, s:o, s:s}", "name", one->name, "a", json_num(va), "b", json_num(vb), "unit",
-                     one->unit, "ratio", json_num(vb / va), "overlap", intervals ? json_boolean(overlap) : json_null(), "verdict",
+                     one->unit, "ratio", json_num(units ? NAN : vb / va), "overlap", intervals ? json_boolean(overlap) : json_null(), "verdict",
                      verdict);
 }
 
@@ -91,8 +92,13 @@ static int print(const struct hwprofile *a, const struct hwprofile *b, json_t *r
         return rc;
     printf("\nA: %s (%s)\nB: %s (%s)\n", a->path, noise_text(ta, sizeof ta, a), b->path, noise_text(tb, sizeof tb, b));
     const bool noisy = strcmp(verdict, "noisy") == 0;
-    printf("%d of %d ceilings agree within their intervals: the profiles %s%s%s\n", n->n_agree, n->n, noisy ? "differ" : verdict,
-           n->n_only ? " in what both have" : "", noisy ? ", but the machine was noisy" : "");
+    if (n->n == 0)
+        printf("Nothing to compare: no ceiling has a name, a unit and an interval in both\n");
+    else
+        printf("%d of %d ceilings agree within their intervals: the profiles %s%s%s\n", n->n_agree, n->n, noisy ? "differ" : verdict,
+               n->n_only ? " in what both have" : "", noisy ? ", but the machine was noisy" : "");
+    if (strcmp(a->name, b->name) != 0 || strcmp(a->cpu_model, b->cpu_model) != 0 || a->n_pus != b->n_pus)
+        printf("These are two machines: A is %s (%d hardware threads), B is %s (%d)\n", a->name, a->n_pus, b->name, b->n_pus);
     if (n->most > 0)
         printf("Farthest apart: %s, by %.1f %%\n", n->name, 100 * expm1(n->most));
     return 0;

@@ -44,6 +44,8 @@ static int check_number(double v, enum kind kind, const char *unit, const char *
 
 static int check_interval(double v, double lo, double hi, const char *ctx, struct error *err)
 {
+    if (lo > hi)
+        return error_set(err, ERROR_INPUT, "%s: interval: expected ci_lo of at most ci_hi, found %g to %g", ctx, lo, hi);
     return lo > v || hi < v ? error_set(err, ERROR_INPUT, "%s: value %g lies outside its interval %g to %g", ctx, v, lo, hi) :
                               0;
 }

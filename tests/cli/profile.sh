@@ -55,6 +55,12 @@ jq '.ceilings |= map(if .unit != "s" and .value then .value *= 1000 | .ci_lo *= 
 jq '.noise = { verdict: "quiet", between_rounds: 0.002, n_ceilings: 9, worst: "x", worst_between_rounds: 0.01 }' "$ROOFCAST_PROFILE" >"$tmp/quiet.json"
 run profile --compare "$tmp/quiet.json" "$tmp/faster.json" && has 'the profiles differ' && has 'fp32 .* 1000 .*B is faster' && ! has 'A is faster'
 ok $? "what is faster is said to be"
+jq '.ceilings |= map(if .kind == "compute" then .unit = "OP/s" else . end)' "$tmp/quiet.json" >"$tmp/units.json"
+run profile --compare "$tmp/quiet.json" "$tmp/units.json" && has 'fp32 .*units differ' && has 'read DRAM.*agree' && ! has 'two machines'
+ok $? "figures of two units are not compared"
+jq '.name = "Another CPU" | .ceilings |= map(.name |= "other " + .)' "$tmp/quiet.json" >"$tmp/other.json"
+run profile --compare "$tmp/quiet.json" "$tmp/other.json" && has '^Nothing to compare: no ceiling has a name' && has 'two machines: A is .*, B is Another CPU'
+ok $? "nor machines that have no ceiling in common, and that there are two is said"
 jq '.noise = { verdict: "noisy", between_rounds: 0.002, n_ceilings: 9, worst: "x", worst_between_rounds: 0.01 }' "$tmp/faster.json" >"$tmp/noisy.json"
 run profile --compare "$tmp/quiet.json" "$tmp/noisy.json" && has 'differ, but the machine was noisy'
 ok $? "of a noisy machine that is said"

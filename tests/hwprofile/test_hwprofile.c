@@ -488,6 +488,7 @@ static void bad_profiles(void **state)
         { CEILING(",\"value\":-1"), "ceilings[0]: field \"value\": expected more than 0" },
         { CEILING(",\"value\":999999"), "ceilings[0]: field \"value\": expected at least 1e+06 B/s, found 999999" },
         { CEILING(",\"value\":5e9,\"ci_lo\":6e9,\"ci_hi\":7e9"), "outside its interval" },
+        { CEILING(",\"value\":null,\"ci_lo\":7e9,\"ci_hi\":6e9"), "expected ci_lo of at most ci_hi, found 7e+09 to 6e+09" },
         { CEILING(",\"value\":\"5\""), "field \"value\": expected a number, found a string" },
         { "\"ceilings\":[" ROW("a") "," ROW("b") "," ROW("a") "]", "ceilings[2]: field \"name\": \"a\" is the name of ceilings[0] too" },
         { "\"curves\":[" CURVE("c") "," CURVE("d") "," CURVE("d") "]", "curves[2]: field \"name\": \"d\" is the name of curves[1] too" },
