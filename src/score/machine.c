@@ -88,10 +88,11 @@ static bool guess_class(struct class_guess *out, const char *hardware, const str
 
 static int from_row(struct machine *out, const struct measure_hw *g, struct error *err)
 {
-    struct class_guess class;
-    snprintf(out->class_name, sizeof out->class_name, "%s", g->class_name);
+    struct class_guess class, name;
     /* Of a class of its own, or none: as its name says, or as a data center's GPU. */
     (void)guess_class(&class, g->hardware, class_find(g->class_name), true);
+    const bool named = !*g->class_name && class_of_name(&name, g->hardware);
+    snprintf(out->class_name, sizeof out->class_name, "%s", named ? name.class->name : g->class_name);
     return from_figures(out, g, &class, err);
 }
 

@@ -21,6 +21,9 @@ ok $? "score -o jsonl"
 run score "$tmp/new.csv" -o json && has 'no bandwidth of it is known: 630 GB/s, as its class (consumer GPU)' && has '"n_unpriced": 0'
 ok $? "a machine of which nothing but its name is known is priced as its class"
 holds "$(figure half90) > 0.9 && $(figure half90) < 4" "and its interval is as wide as the class is"
+wide=$(figure half90)
+{ cat "$tmp/new.csv"; sed -n '2s/n-1/n-2/p' "$tmp/new.csv"; } >"$tmp/shown.csv"
+run score "$tmp/shown.csv" --anchor-rows 1 -o json && holds "$(figure half90) < 0.6 * $wide" "a row of it narrows that"
 run report "$tmp/new.csv" -o csv && is "" "$(cells mbu phase=decode)" "under roofs that are guessed there is no MBU"
 run score "$f/throughput.csv" --hardware "$f/hardware.csv" --worst 2 && has '^group .* MAPE ' && has '^t-6 .* guessed: model'
 ok $? "the table: groups, then the rows furthest off"

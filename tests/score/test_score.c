@@ -222,7 +222,7 @@ static void test_missing_units(void **state)
 {
     (void)state;
     static const char csv[] = "hardware,class,mem_bw_gbs_per_device,fp16_bf16_tflops_dense\nPlain GPU,consumer GPU,500,100\n"
-                              "No memory,iGPU,,5\n";
+                              "No memory,iGPU,,5\nGeForce RTX 4999,,500,\n";
     static const char *const types[] = { "W8A8", "FP8", "NVFP4", "W4A8KV4" };
     struct rows x;
     struct measure_hws hws;
@@ -252,6 +252,11 @@ static void test_missing_units(void **state)
     assert_true(p.guesses & GUESS_BANDWIDTH && p.machine->ln_sd > 0.3);
     assert_non_null(strstr(p.machine->note, "no bandwidth"));
     assert_string_equal(p.machine->class_name, "iGPU");
+    priced_free(&p);
+    m.hardware = "GeForce RTX 4999"; /* the file says no class: the name does */
+    assert_ok(price_row(pricer, &m, &p, &err), err);
+    assert_string_equal(p.machine->class_name, "consumer GPU");
+    assert_true(p.machine->ln_sd == 0 && p.machine->h.mem_bw.value == 500e9);
     priced_free(&p);
     pricer_free(pricer);
     measure_hws_free(&hws);
