@@ -197,6 +197,8 @@ int replay_parse(struct replay *r, const char *name, const void *data, size_t si
                              LINE_MAX_BYTES - 1);
         memcpy(line, s, len);
         line[len] = 0;
+        if (!eol && line[0] != '{') /* a count that was cut off is a count too; an object is whole or an error */
+            return fail(&p, line, "an end of the line (was the file cut off?)");
         if (parse_line(&p, line, len) != 0)
             return -1;
         s = eol ? eol + 1 : end;

@@ -126,6 +126,8 @@ static void bad_records(void **state)
         const char *text, *says;
     } bad[] = {
         { "", "no counts: expected the output of perf stat" },
+        { "1,,cycles,1,100.00\n2,,instructions,1,1", "line 2: found \"2,,instructions,1,1\", expected an end of the line" },
+        { "TABLE,Group 1 Raw,X,1\nEvent,Counter,HWThread 0\nA,PMC0,12", "line 3: found \"A,PMC0,12\", expected an end of the line" },
         { "12\n", "line 1: found \"12\", expected VALUE,UNIT,EVENT" },
         { "1,,cycles,1,100.00\nx,,cycles,1,100.00\n", "line 2: found \"x\", expected a count" },
         { "-5,,cycles,1,100.00\n1,,instructions,1,many\n", "line 2: found \"many\"" },
