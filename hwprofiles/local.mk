@@ -10,7 +10,9 @@ dist_hwprofile_DATA = \
   %D%/a10g.json \
   %D%/a30.json \
   %D%/a40.json \
+  %D%/ampere-altra-max-m128-30.json \
   %D%/ampere-altra-q80-30.json \
+  %D%/ampereone-a192-32x.json \
   %D%/apple-m1.json \
   %D%/apple-m1-max.json \
   %D%/apple-m1-pro.json \
@@ -42,6 +44,8 @@ dist_hwprofile_DATA = \
   %D%/b100.json \
   %D%/b200-sxm.json \
   %D%/b300-sxm.json \
+  %D%/core-i7-1065g7.json \
+  %D%/cix-p1.json \
   %D%/core-i9-13900k.json \
   %D%/dgx-spark-gb10.json \
   %D%/epyc-7763.json \
@@ -113,6 +117,8 @@ dist_hwprofile_DATA = \
   %D%/rx-9070xt.json \
   %D%/ryzen-7950x.json \
   %D%/ryzen-9950x.json \
+  %D%/snapdragon-x-elite.json \
+  %D%/ryzen-ai-5-340.json \
   %D%/strix-halo-395.json \
   %D%/strix-point-hx370.json \
   %D%/t4.json \
@@ -130,7 +136,8 @@ dist_hwprofile_DATA = \
   %D%/v100-sxm2-32gb.json \
   %D%/xeon-6980p.json \
   %D%/xeon-8480plus.json \
-  %D%/xeon-8592plus.json
+  %D%/xeon-8592plus.json \
+  %D%/xeon-gold-6138.json
 
 # Constants of the time model, made by roofcast calibrate.
 stacksdir = $(pkgdatadir)/hwprofiles/stacks

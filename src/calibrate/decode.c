@@ -1,5 +1,6 @@
 /* Operations that make an operand of a weight in a step of decoding. methods.md (79) */
 #include "calibrate/decode.h"
+#include "calibrate/cpus.h"
 #include <ctype.h>
 
 enum width { WIDTH_32, WIDTH_16, WIDTH_8, WIDTH_4, WIDTH_GRID, WIDTH_COUNT };
@@ -8,11 +9,9 @@ enum width { WIDTH_32, WIDTH_16, WIDTH_8, WIDTH_4, WIDTH_GRID, WIDTH_COUNT };
  * Of a GPU: 16 bits a wide load shared by eight weights, a conversion and a multiply-add; 8 bits a part of a load, a scale
  * and a quarter of an 8-bit dot product; 4 bits shifts and masks besides; grids (IQ types) a lookup and signs besides.
  * llama.cpp's old kernel for 16 bits widens two weights an iteration: two addresses, two loads of 2 bytes, two conversions,
- * two loads of FP32 activations, two multiply-adds and the loop, 14 a weight. Of a CPU the units work on bytes, four to a
- * lane of FP32: a load, a shift, a mask and a dot product are two lanes' worth a weight at most.
+ * two loads of FP32 activations, two multiply-adds and the loop, 14 a weight. CPUs: cpus.c.
  */
 static const double gpu_ops[WIDTH_COUNT] = { [WIDTH_32] = 1, [WIDTH_16] = 2, [WIDTH_8] = 3, [WIDTH_4] = 5, [WIDTH_GRID] = 8 };
-static const double cpu_ops[WIDTH_COUNT] = { [WIDTH_32] = 1, [WIDTH_16] = 1, [WIDTH_8] = 2, [WIDTH_4] = 2, [WIDTH_GRID] = 4 };
 static const double old_half_ops = 14;
 /* Before Volta integer arithmetic and conversions take turns with FP32, half and a quarter as many a cycle.
  * Source: CUDA C++ Programming Guide, arithmetic instructions by compute capability. */
@@ -33,7 +32,7 @@ double decode_ops_weight(const struct facts *f, double bits)
 {
     const enum width w = width_of(f->p->m->quant, bits);
     if (f->cpu)
-        return cpu_ops[w];
+        return cpu_ops_weight(f, bits);
     const bool cuda = f->back_end == BACK_END_CUDA || f->back_end == BACK_END_ROCM;
     const double ops = w == WIDTH_16 && cuda && f->old ? old_half_ops : gpu_ops[w];
     return f->before_volta && w != WIDTH_32 ? ops * pascal_factor : ops;

@@ -101,13 +101,14 @@ static const char *const dim_names[DIM_COUNT] = { "",       "unit", "attend",   
 
 /* ---- effects ------------------------------------------------------------------------------- */
 
-/* Where a slot has next to no say in a row's seconds, differences of it are not learned from the row. */
-static bool applies(const struct fitted_row *r, enum time_slot s, enum dimension d)
+/* Where a slot has next to no say in a row's seconds, differences of it are not learned from the row (learns); they hold for it all the same, so
+ * that seconds have no step where it begins to have one. */
+static bool applies(const struct fitted_row *r, enum time_slot s, enum dimension d, bool learns)
 {
-    if (d != DIM_ALL && !r->computes && (s == TIME_COMPUTE || s == TIME_ATTENTION))
+    if (learns && d != DIM_ALL && !r->computes && (s == TIME_COMPUTE || s == TIME_ATTENTION))
         return false;
     if (s == TIME_HEADS && d != DIM_ALL)
-        return r->deep;
+        return r->deep || !learns;
     if (s == TIME_WALK)
         return r->walks;
     const bool small = r->f.n_term > 0 && r->f.term[0].kind == TIME_SMALL_KERNEL;
@@ -135,6 +136,7 @@ static const struct {
     double compute, attention;
 } unit_priors[] = {
     { UNIT_MATRIX, 1.2, 1 }, { UNIT_INTEGER, 0.8, 1 }, { UNIT_DOT, 0.9, 1 }, { UNIT_VECTOR, 1.3, 1 }, { UNIT_GRID, 1.4, 2 },
+    { UNIT_STEPS, 2, 1 },
 };
 
 static double of_unit(enum time_slot slot, enum dimension d, const char *unit)
@@ -175,6 +177,9 @@ static const struct effect_prior *priors_of(enum fitted_kind kind, size_t *n)
     return priors;
 }
 
+/* What memory a CPU's machine has, in which NUMA mode, how many watts: nobody says, and its own effects are as many times wider. */
+static const double cpu_apart = 3;
+
 /* f is not touched unless add. */
 static int set_effects(struct fit *f, bool add, const struct fitted_row *r, struct fit_row *out, struct error *err)
 {
@@ -188,11 +193,12 @@ static int set_effects(struct fit *f, bool add, const struct fitted_row *r, stru
     for (size_t i = 0; i < n_prior; i++) {
         const enum time_slot s = p[i].slot;
         char name[96];
-        if (!applies(r, s, p[i].dim) || !r->dim[p[i].dim][0])
+        if (!applies(r, s, p[i].dim, add) || !r->dim[p[i].dim][0])
             continue;
         effect_name(name, sizeof name, &p[i], r);
         const double value = log(p[i].dim == DIM_ALL ? p[i].value : of_unit(s, p[i].dim, r->dim[p[i].dim]));
-        const uint16_t e = add ? fit_effect(f, name, value, p[i].sd, err) : fit_find(f, name);
+        const double sd = p[i].sd * (r->facts.cpu && p[i].dim == DIM_HARDWARE ? cpu_apart : 1);
+        const uint16_t e = add ? fit_effect(f, name, value, sd, err) : fit_find(f, name);
         if (add && e == FIT_NO_EFFECT)
             return -1;
         if (e != FIT_NO_EFFECT) {
@@ -200,7 +206,7 @@ static int set_effects(struct fit *f, bool add, const struct fitted_row *r, stru
             continue;
         }
         out->base[s] += value;
-        out->loose[s] += p[i].sd * p[i].sd;
+        out->loose[s] += sd * sd;
     }
     return 0;
 }

@@ -52,6 +52,9 @@ static void stage(struct time_op *o, double bytes)
     o->bits = bytes * 8;
 }
 
+/* What unpacking a weight takes is in the rate of a CPU's products (110). */
+static const double counted = 1e-3;
+
 /* What runs an op, and what passes through memory for that. (81) */
 static void choose_units(struct time_op *o, const struct facts *x, const struct time_place *at)
 {
@@ -61,6 +64,10 @@ static void choose_units(struct time_op *o, const struct facts *x, const struct 
         const double bits = o->bits, weights = o->cost.weight_bytes * 8 / bits;
         const struct unit_use u = unit_of_product(x, o->math, bits, at->n_tok);
         o->flop_s = u.flop_s;
+        if (x->cpu) {
+            o->of_fp32 = u.flop_s / x->p->roofs.peak[MATH_FP32].flop_s;
+            o->ops_weight = counted;
+        }
         stage(o, u.staged_bytes);
         if (o->kind != OP_EXPERT_MATMUL) {
             o->flop_s /= unit_padding(x, at->n_tok, 1);
@@ -72,6 +79,8 @@ static void choose_units(struct time_op *o, const struct facts *x, const struct 
     } else if (o->kind == OP_ATTENTION && at->phase == PHASE_PREFILL) { /* a step's is bound by memory */
         const struct unit_use u = unit_of_attention(x, at->n_tok);
         o->flop_s = u.flop_s;
+        if (x->cpu)
+            o->of_fp32 = u.flop_s / x->p->roofs.peak[MATH_FP32].flop_s;
         o->staged_bytes = u.staged_bytes * at->n_head * at->pass_tok * (at->n_past + at->pass_tok / fmax(at->n_seq, 1));
     }
 }

@@ -21,6 +21,8 @@ libcalibrate_a_SOURCES = \
   %D%/facts.h \
   %D%/facts.c \
   %D%/units.h \
+  %D%/cpus.h \
+  %D%/cpus.c \
   %D%/units.c \
   %D%/decode.h \
   %D%/decode.c \

@@ -149,6 +149,9 @@ static int subject_init(struct subject *x, const struct software *s, const struc
     snprintf(x->machine.h.vendor, sizeof x->machine.h.vendor, "%s", h->vendor);
     snprintf(x->machine.h.name, sizeof x->machine.h.name, "%s", h->name);
     x->machine.h.kind = h->kind;
+    x->machine.h.n_cores = h->n_cores;
+    x->machine.h.clock_hz = h->clock_hz;
+    x->machine.h.peak[MATH_FP32] = h->peak[MATH_FP32];
     x->p = (struct priced){ .m = &x->m, .machine = &x->machine, .moe = m->hp.n_expert > 0, .n_devices = 1,
                             .stack = stack_for(s, h, m),
                             .bits_weight = 8 * (double)m->weight_bytes / (double)m->n_params };

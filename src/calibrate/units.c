@@ -1,4 +1,5 @@
 #include "calibrate/units.h"
+#include "calibrate/cpus.h"
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -6,7 +7,8 @@
 const char *unit_name(enum unit u)
 {
     static const char *const names[UNIT_COUNT] = { [UNIT_MATRIX] = "matrix", [UNIT_INTEGER] = "integer", [UNIT_DOT] = "dot",
-                                                   [UNIT_VECTOR] = "vector", [UNIT_GRID] = "grid",       [UNIT_CPU] = "cpu" };
+                                                   [UNIT_VECTOR] = "vector", [UNIT_GRID] = "grid",       [UNIT_CPU] = "cpu",
+                                                   [UNIT_STEPS] = "cpu steps" };
     return names[u];
 }
 
@@ -137,7 +139,7 @@ static struct unit_use sycl(const struct facts *f, enum math math, double bits)
 struct unit_use unit_of_product(const struct facts *f, enum math math, double bits, double n_tok)
 {
     if (f->cpu)
-        return (struct unit_use){ .unit = UNIT_CPU, .flop_s = peak(f, math) };
+        return cpu_product(f, math, bits);
     if (f->maker == MAKER_APPLE)
         return (struct unit_use){ .unit = UNIT_GRID, .flop_s = peak(f, MATH_FP32) };
     switch (f->products) {

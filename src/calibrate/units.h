@@ -14,7 +14,8 @@ enum unit {
     UNIT_DOT,     /* four 8-bit products in a lane: dp4a */
     UNIT_VECTOR,  /* multiply-adds of floats */
     UNIT_GRID,    /* Apple's simdgroup matrices: they multiply on the vector units, and feed them well */
-    UNIT_CPU,
+    UNIT_CPU,     /* tiles of products on a CPU */
+    UNIT_STEPS,   /* a CPU's products of a row by a token, counted in instructions (cpus.h) */
     UNIT_COUNT,
 };
 const char *unit_name(enum unit u); /* "matrix" */

@@ -138,7 +138,7 @@ struct hwprofile {
     struct hw_value peak[MATH_COUNT];     /* spec: dense FLOP/s (OP/s for int) */
     struct hw_value tdp_w, idle_w;
     struct hw_value n_unit, unit_threads; /* of a GPU: multiprocessors, and threads one of them holds at once */
-    struct hw_value clock_hz;             /* of a GPU: boost */
+    struct hw_value clock_hz;             /* of a GPU: boost; of a CPU: that the peaks are at */
     struct hw_value cache_bytes;          /* of a GPU: the cache before its memory */
     struct hw_value price_usd_h;          /* what a device costs to rent */
     struct hw_link *link;                 /* at most 8, fastest first */

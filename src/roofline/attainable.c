@@ -182,21 +182,50 @@ static bool bandwidth_measured(struct roofs *r, const struct hwprofile *h,
     return true;
 }
 
-static bool bandwidth_spec(struct roofs *r, const struct hwprofile *h)
+/*
+ * Bytes a second that one core can ask for: lines on their way over what memory takes to answer (Little's law). Cores with registers of 32
+ * bytes and more keep some 48 lines under way beyond their own caches, those with 16 bytes (16 FLOP a cycle) half of that; memory
+ * answers in some 100 ns. methods.md (111)
+ */
+static double core_bytes_s(const struct hwprofile *h)
+{
+    const double line_bytes = 64, latency_s = 100e-9, most = 48, wide_flop = 32;
+    const double cycles = h->n_cores * h->clock_hz.value, flop = cycles > 0 ? h->peak[MATH_FP32].value / cycles : wide_flop;
+    return line_bytes * most * (flop > 0 ? fmin(1, flop / wide_flop) : 1) / latency_s;
+}
+
+static bool bandwidth_spec(struct roofs *r, const struct hwprofile *h, const struct predict_options *o)
 {
     if (!(h->mem_bw.value > 0))
         return false;
     r->bytes_s = h->mem_bw.value;
     snprintf(r->bytes_source, sizeof r->bytes_source, "spec: %s", h->mem_bw.source);
+    const double reach = h->kind == HW_CPU && o->n_threads > 0 ? o->n_threads * core_bytes_s(h) : INFINITY;
+    if (reach < r->bytes_s) {
+        r->bytes_s = reach;
+        snprintf(r->bytes_source, sizeof r->bytes_source, "what %d core%s can ask for, %.3g GB/s each", o->n_threads,
+                 o->n_threads == 1 ? "" : "s", reach / o->n_threads / 1e9);
+    }
     return true;
+}
+
+/*
+ * Threads meet after each op: the line that counts them goes from core to core, so a meeting takes as long as there are threads. What a
+ * launch costs (74) is that of 16; one thread meets nobody, but begins an op like the others. methods.md (111)
+ */
+static double meetings(const struct hwprofile *h, const struct predict_options *o)
+{
+    const double usual = 16, least = 0.25;
+    const int n = o->n_threads > 0 ? o->n_threads : h->n_cores;
+    return h->kind == HW_CPU && n > 0 ? fmax(least, n / usual) : 1;
 }
 
 static int init_bandwidth(struct roofs *r, const struct hwprofile *h,
                           const struct predict_options *o, struct error *err)
 {
     const bool found = h->kind == HW_CPU
-                           ? bandwidth_measured(r, h, o) || bandwidth_spec(r, h)
-                           : bandwidth_spec(r, h) || bandwidth_measured(r, h, o);
+                           ? bandwidth_measured(r, h, o) || bandwidth_spec(r, h, o)
+                           : bandwidth_spec(r, h, o) || bandwidth_measured(r, h, o);
     if (!found)
         return error_set(
             err, ERROR_INPUT,
@@ -293,6 +322,7 @@ int roofs_init(struct roofs *r, const struct hwprofile *h, const struct predict_
     r->cpu = h->kind == HW_CPU;
     r->e_compute = r->e_bandwidth = 1;
     r->act_elem_bytes = r->cpu ? 4 : 2;
+    r->meets = meetings(h, o);
     if (init_bandwidth(r, h, o, err) != 0 || init_peaks(r, h, o, err) != 0 || init_link(r, h, o, err) != 0)
         return -1;
     init_cache(r, h, o);

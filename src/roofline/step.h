@@ -128,6 +128,7 @@ struct roofs {
     double bytes_s; /* memory, before efficiency */
     char bytes_source[192];
     double e_compute, e_bandwidth, launch_s;
+    double meets;         /* what an op's launch costs by a CPU's number of threads, over the usual (111) */
     double cache_bytes;   /* operands up to this size stay on the chip; 0: unknown */
     double cache_bytes_s; /* bandwidth there, before efficiency; INFINITY: not a limit, or
                              unknown */

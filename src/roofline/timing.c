@@ -113,8 +113,9 @@ void time_add(struct time_features *f, const struct roofs *r, const struct time_
         x->grid = time_grid_of(o->blocks, &r->units);
     const double vector = r->peak[MATH_FP32].flop_s / 2;
     x->count += o->count;
-    x->launched += o->count * (o->launches > 0 ? o->launches : 1);
-    x->compute_s += o->heads > 0 ? 0 : o->count * o->cost.flop / (o->flop_s > 0 ? o->flop_s : r->peak[o->math].flop_s);
+    x->launched += o->count * (o->launches > 0 ? o->launches : 1) * (r->meets > 0 ? r->meets : 1);
+    const double own = o->flop_s > 0 ? o->flop_s : r->peak[o->math].flop_s;
+    x->compute_s += o->heads > 0 ? 0 : o->count * o->cost.flop / (o->of_fp32 > 0 ? o->of_fp32 * r->peak[MATH_FP32].flop_s : own);
     x->heads_s += o->count * o->heads / vector;
     x->walked += o->count * o->walked;
     x->memory_s += o->count * all_bytes(&o->cost) / r->bytes_s;
@@ -124,7 +125,7 @@ void time_add(struct time_features *f, const struct roofs *r, const struct time_
     if (o->staged_bytes > 0) {
         struct time_term *y = term_of(f, TIME_STAGED, 0);
         y->count += o->count;
-        y->launched += o->count;
+        y->launched += o->count * (r->meets > 0 ? r->meets : 1);
         y->memory_s += o->count * o->staged_bytes / r->bytes_s;
     }
 }

@@ -105,6 +105,7 @@ struct time_op {
     double bits;             /* of a weight; 0: no weights */
     struct cost cost;        /* of one op */
     double flop_s;           /* peak of the units it runs on; 0: that of its math (81) */
+    double of_fp32;          /* the same as a part of the FP32 peak, which depends on a CPU's threads; 0: flop_s (110) */
     double staged_bytes;     /* written and read again between kernels, which no cost counts; 0: none (81) */
     double host_s;           /* that the host takes and the device waits for (81) */
     uint32_t n_comm;         /* devices that exchange; 0: no traffic */

@@ -1,4 +1,5 @@
 /* Decode steps by hand: operations a weight, launches, heads, walks, and the time they come to. methods.md (74), (79) */
+#include "calibrate/cpus.h"
 #include "calibrate/decode.h"
 #include "calibrate/effects.h"
 #include "tests/test.h"
@@ -8,7 +9,8 @@
 static const struct stack cuda = { "llama.cpp-cuda", STACK_LLAMA_CPP, 512, true },
                           sycl = { "llama.cpp-sycl", STACK_LLAMA_CPP, 512, false },
                           vulkan = { "llama.cpp-vulkan", STACK_LLAMA_CPP, 512, false }, vllm = { "vllm", STACK_SERVER, 8192, true },
-                          eager = { "transformers", STACK_PYTORCH, 0, false }, on_cpu = { "llama.cpp-cpu", STACK_CPU, 512, false };
+                          eager = { "transformers", STACK_PYTORCH, 0, false }, on_cpu = { "llama.cpp-cpu", STACK_CPU, 512, false },
+                          ik = { "ik_llama.cpp", STACK_IK, 512, false }, lookup = { "t-mac", STACK_CPU, 512, false };
 
 /* A row of one machine, engine, type and date. */
 struct fixture {
@@ -80,8 +82,68 @@ static void test_ops(void **state)
     assert_true(ops("NVIDIA A100", HW_GPU, &cuda, "IQ4_NL", now, 4.5) == 5);
     assert_true(ops("NVIDIA GTX 1080 Ti", HW_GPU, &cuda, "Q4_0", now, 4.5) == 10);
     assert_true(ops("NVIDIA RTX 3080 Ti", HW_GPU, &cuda, "Q8_0", now, 8.5) == 3);
-    assert_true(ops("AMD EPYC", HW_CPU, &on_cpu, "Q4_0", old, 4.5) == 2);
-    assert_true(ops("AMD EPYC", HW_CPU, &on_cpu, "BF16", old, 16) == 1);
+}
+
+/* Instructions a weight (110), at four FP32 multiply-adds each where registers have 32 bytes and five where they have 16. */
+static void test_cpu_ops(void **state)
+{
+    (void)state;
+    const char *old = "2024-05", *now = "2025-05";
+    assert_true(near(ops("AMD EPYC", HW_CPU, &on_cpu, "Q4_0", old, 4.5), 4 * 0.69));
+    assert_true(near(ops("AMD EPYC", HW_CPU, &on_cpu, "Q4_0", now, 4.5), 4 * 0.345)); /* rows are interleaved since */
+    assert_true(near(ops("AMD EPYC", HW_CPU, &on_cpu, "Q4_K_M", old, 4.5), 4 * 0.40));
+    assert_true(near(ops("AMD EPYC", HW_CPU, &on_cpu, "Q4_K_M", old, 6.56), 4 * 0.51)); /* its matrices of Q6_K */
+    assert_true(near(ops("Intel Xeon", HW_CPU, &on_cpu, "IQ3_S", old, 3.44), 4 * 1.40));
+    assert_true(near(ops("Raspberry Pi", HW_CPU, &on_cpu, "Q4_K_M", old, 4.5), 5 * 0.55));
+    assert_true(near(ops("AMD EPYC", HW_CPU, &ik, "Q4_K_M", old, 4.5), 4 * 0.20));
+    assert_true(ops("Raspberry Pi", HW_CPU, &lookup, "2-bit", old, 2) < ops("Raspberry Pi", HW_CPU, &lookup, "4-bit", old, 4));
+}
+
+/* Products of prompts on a CPU of 1 TFLOP/s in FP32. */
+static struct unit_use on_tera(const struct stack *s, const char *quant, const char *date, double bits, double int8)
+{
+    struct fixture f;
+    row(&f, "AMD EPYC", HW_CPU, s, quant, date);
+    f.p.roofs.peak[MATH_FP32].flop_s = 1e12;
+    f.p.roofs.peak[MATH_INT8] = (struct peak){ .flop_s = int8 > 0 ? int8 : 1e12, .derived = !(int8 > 0) };
+    const struct facts x = facts_of(&f.p);
+    return cpu_product(&x, MATH_INT8, bits);
+}
+
+static void test_cpu_product(void **state)
+{
+    (void)state;
+    const struct unit_use rows = on_tera(&on_cpu, "Q4_K_M", "2025-05", 4.5, 0), tiles = on_tera(&ik, "Q4_K_M", "2025-05", 4.5, 0);
+    assert_true(rows.unit == UNIT_STEPS && near(rows.flop_s, 1e12 / (4 * 0.40)));
+    assert_true(near(on_tera(&on_cpu, "Q8_0", "2025-05", 8.5, 0).flop_s, 1e12 / (4 * 0.34))); /* tiles */
+    assert_true(near(on_tera(&on_cpu, "Q8_0", "2024-01", 8.5, 0).flop_s, 1e12 / (4 * 0.54))); /* not yet */
+    assert_true(tiles.unit == UNIT_CPU && near(tiles.flop_s, 1 / (0.75e-12 + 0.8 / 16e12)));
+    /* Tiles of AMX are no one's there: four products for a lane's one at most. */
+    assert_true(near(on_tera(&ik, "Q4_K_M", "2025-05", 4.5, 32e12).flop_s, on_tera(&ik, "Q4_K_M", "2025-05", 4.5, 4e12).flop_s));
+}
+
+/* 8 cores of 32 FLOP a cycle at 4 GHz, 80 GB/s. (111) */
+static void test_cpu_threads(void **state)
+{
+    static const char text[] = "{\"schema\":\"roofcast.hwprofile\",\"version\":1,\"name\":\"C\",\"kind\":\"cpu\",\"vendor\":\"AMD\","
+                               "\"spec\":{\"memory_bandwidth\":\"80 GB/s\",\"clock\":\"4 GHz\",\"peaks\":{\"fp32\":\"1024 GFLOP/s\"}},"
+                               "\"topology\":{\"n_cores\":8}}";
+    struct hwprofile h;
+    struct roofs *r = calloc(1, sizeof *r);
+    struct error err = { 0 };
+    (void)state;
+    assert_non_null(r);
+    assert_int_equal(hwprofile_parse(&h, "test", text, sizeof text - 1, &err), 0);
+    const int threads[] = { 1, 2, 4, 8 };
+    const double bytes_s[] = { 30.72e9, 61.44e9, 80e9, 80e9 }, meets[] = { 0.25, 0.25, 0.25, 0.5 };
+    for (size_t i = 0; i < ARRAY_LEN(threads); i++) {
+        const struct predict_options o = { .weights_bytes = NAN, .n_threads = threads[i] };
+        assert_int_equal(roofs_init(r, &h, &o, &err), 0);
+        assert_true(near(r->bytes_s, bytes_s[i]) && near(r->meets, meets[i]));
+        assert_true(near(r->peak[MATH_FP32].flop_s, 128e9 * threads[i]));
+    }
+    hwprofile_free(&h);
+    free(r);
 }
 
 static void test_launches(void **state)
@@ -210,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_old),  cmocka_unit_test(test_ops),   cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_cpu_ops), cmocka_unit_test(test_cpu_product), cmocka_unit_test(test_cpu_threads),
         cmocka_unit_test(test_time), cmocka_unit_test(test_kinds), cmocka_unit_test(test_staged),
         cmocka_unit_test(test_staged_step),
     };

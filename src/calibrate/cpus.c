@@ -1,0 +1,172 @@
+/* Products of CPUs, in instructions. methods.md (110) */
+#include "calibrate/cpus.h"
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- cores ---------------------------------------------------------------------------------------------- */
+
+/* Neither AMD's nor Intel's: Neon, registers of 16 bytes. */
+static bool is_arm(const struct facts *f)
+{
+    return f->maker != MAKER_AMD && f->maker != MAKER_INTEL;
+}
+
+/*
+ * Instructions that a core ends in the time of the FP32 multiply-adds of one cycle: four a cycle of 32 FLOP where registers have 32 bytes
+ * (two multiply-adds of eight lanes beside as many others), and 1.6 a cycle of 16 FLOP where they have 16. Cores with 64 FLOP a cycle
+ * do no more instructions of 32 bytes for it.
+ */
+static const double wide_flop = 32, wide_instructions = 4, narrow_flop = 16, narrow_instructions = 1.6;
+
+/* FP32 multiply-adds that a core could do in the time of one instruction. */
+static double lanes(const struct facts *f)
+{
+    const struct hwprofile *h = &f->p->machine->h;
+    const double cycles = h->n_cores * h->clock_hz.value, flop = cycles > 0 ? h->peak[MATH_FP32].value / cycles : NAN;
+    if (is_arm(f))
+        return narrow_flop / 2 / narrow_instructions;
+    return (flop > wide_flop ? flop : wide_flop) / 2 / wide_instructions;
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------------ */
+
+/*
+ * Instructions of llama.cpp's product of one row with one token, a weight: its ggml_vec_dot_* for AVX2 and for Neon with dot products,
+ * compiled by gcc 12 at -O3 and counted (callgrind; an emulator's trace) over 4096 and 1024 weights. Types of 16 bits: two conversions and
+ * a multiply-add for eight weights, and the loop.
+ */
+static const struct count {
+    const char *type; /* that a type's name begins with; "": by bits */
+    double bits;      /* up to which, of those by bits */
+    double x86, arm;
+} counts[] = {
+    { "Q4_0", 0, 0.69, 0.69 },   { "Q5_0", 0, 0.85, 1.16 },   { "IQ4_NL", 0, 0.71, 0.70 },  { "IQ4_XS", 0, 0.77, 0.59 },
+    { "IQ3_XXS", 0, 1.61, 1.54 }, { "IQ3", 0, 1.40, 1.79 },   { "IQ2_XXS", 0, 1.30, 1.17 }, { "IQ2_XS", 0, 0.83, 1.24 },
+    { "IQ2", 0, 1.30, 1.75 },    { "IQ1", 0, 1.83, 1.44 },    { "", 3, 0.32, 0.70 },        { "", 4, 0.57, 1.00 },
+    { "", 5, 0.40, 0.55 },       { "", 6, 0.54, 0.79 },       { "", 7.5, 0.51, 0.94 },      { "", 12, 0.54, 0.59 },
+    { "", 24, 0.44, 0.44 },      { "", INFINITY, 0.22, 0.44 },
+};
+enum { LEGACY_BITS = 6 }; /* of Q4_0, Q5_0 and grids: files of these types have a few matrices with more, of other types */
+
+/* As the row says; it may be priced as another type of as many bits. */
+static const char *type_of(const struct facts *f)
+{
+    const char *quant = f->p->m->quant;
+    return quant && quant[0] ? quant : f->p->type;
+}
+
+static const struct count *count_of(const struct facts *f, double bits)
+{
+    const char *const type = type_of(f);
+    size_t i = 0;
+    for (; counts[i].type[0]; i++)
+        if (bits < LEGACY_BITS && strncasecmp(type, counts[i].type, strlen(counts[i].type)) == 0)
+            return &counts[i];
+    while (bits > counts[i].bits)
+        i++;
+    return &counts[i];
+}
+
+enum kernels {
+    KERNELS_ROWS,   /* llama.cpp's: a row by a token */
+    KERNELS_TILES,  /* ik_llama.cpp's and roofcast's: rows packed, several tokens by what was unpacked once */
+    KERNELS_LOOKUP, /* T-MAC's: no products at all */
+    KERNELS_OTHER,
+};
+
+static enum kernels kernels_of(const struct facts *f)
+{
+    const char *id = f->p->stack->id;
+    if (strcmp(id, "llama.cpp-cpu") == 0 || strcmp(id, "llama.cpp") == 0 || strcmp(id, "ollama") == 0)
+        return KERNELS_ROWS;
+    if (f->p->stack->family == STACK_IK || strcmp(id, "roofcast") == 0)
+        return KERNELS_TILES;
+    return strcmp(id, "t-mac") == 0 ? KERNELS_LOOKUP : KERNELS_OTHER;
+}
+
+/* Builds of llama.cpp since which tiles of rows and tokens share what they load. */
+enum {
+    SGEMM = 2700,  /* of F16, F32, Q8_0, Q4_0, Q5_0, IQ4_NL: pull requests 6414 (April 2024), 8049 */
+    SGEMM_BF16 = 4390, /* of BF16: 10714 (December 2024) */
+    REPACK = 4200, /* Q4_0, eight rows interleaved at load: 10446 (November 2024) */
+};
+
+static bool has_tiles(const struct facts *f, enum math math, double bits)
+{
+    static const char *const types[] = { "Q8_0", "Q4_0", "Q5_0", "IQ4_NL" };
+    const char *const type = type_of(f);
+    bool any = false;
+    if (bits > 12)
+        return facts_since(f, math == MATH_BF16 ? SGEMM_BF16 : SGEMM);
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        any |= strncasecmp(type, types[i], strlen(types[i])) == 0;
+    return any && facts_since(f, SGEMM);
+}
+
+/* With rows interleaved a load, its unpacking and its scale serve eight rows; lanes are rows, and no sums go across them. */
+static const double repacked = 0.5, looked_up = 0.06;
+
+static double instructions(const struct facts *f, double bits)
+{
+    const struct count *c = count_of(f, bits);
+    const double n = is_arm(f) ? c->arm : c->x86;
+    switch (kernels_of(f)) {
+    case KERNELS_ROWS:
+        return strncasecmp(c->type, "Q4_0", 4) == 0 && facts_since(f, REPACK) ? n * repacked : n;
+    case KERNELS_TILES:
+        return bits < 12 ? n * repacked : n;
+    case KERNELS_LOOKUP: /* a lookup of four weights' bit for 16 or 32 rows, and two additions */
+        return looked_up * bits / (is_arm(f) ? 1 : 2);
+    case KERNELS_OTHER:
+        break;
+    }
+    return 0.5;
+}
+
+double cpu_ops_weight(const struct facts *f, double bits)
+{
+    return instructions(f, bits) * lanes(f);
+}
+
+/* ---- prompts ---------------------------------------------------------------------------------------------------- */
+
+/* Products of 8 bits by the vector units: four for a lane's one by a dot product, and of AVX2 three instructions for 32 of them. */
+static double dot_flop_s(const struct facts *f)
+{
+    const double fp32 = f->p->roofs.peak[MATH_FP32].flop_s, int8 = facts_peak(f, MATH_INT8);
+    if (is_arm(f) || int8 > 0)
+        return fmin(int8 > 0 ? int8 : INFINITY, 4 * fp32);
+    return 4 * fp32 / 3;
+}
+
+/* A weight and token of llama.cpp's tiles of 4 rows and 2 tokens, AVX2: counted as above for Q8_0 and Q4_0; floats two multiply-adds and their
+ * part of the loads for sixteen. */
+static double tile_instructions(double bits)
+{
+    return bits > 12 ? 0.2 : bits > 7.5 ? 0.34 : 0.45;
+}
+
+/* Tokens by which unpacked weights are multiplied, and how much nearer kernels of single rows come to what is counted. */
+static const double tile_tokens = 8, steps_reach = 2;
+
+struct unit_use cpu_product(const struct facts *f, enum math math, double bits)
+{
+    const double fp32 = f->p->roofs.peak[MATH_FP32].flop_s, own = f->p->roofs.peak[math].flop_s;
+    const bool quantized = bits < 12;
+    const double row = instructions(f, bits), tile = has_tiles(f, math, bits) ? tile_instructions(bits) : row;
+    switch (kernels_of(f)) {
+    case KERNELS_ROWS:
+        return (struct unit_use){ .unit = UNIT_STEPS, .flop_s = fp32 / (lanes(f) * fmin(row, tile)) };
+    case KERNELS_TILES:
+        if (!quantized)
+            break;
+        return (struct unit_use){ .unit = UNIT_CPU,
+                                  .flop_s = 1 / (1 / dot_flop_s(f) + cpu_ops_weight(f, bits) / (tile_tokens * steps_reach * fp32)) };
+    case KERNELS_LOOKUP:
+        return (struct unit_use){ .unit = UNIT_STEPS, .flop_s = fp32 / cpu_ops_weight(f, bits) };
+    case KERNELS_OTHER:
+        break;
+    }
+    return (struct unit_use){ .unit = UNIT_CPU, .flop_s = quantized ? fmin(own, dot_flop_s(f)) : own };
+}
