@@ -198,6 +198,9 @@ static int measure_and_save(struct hwprofile *h, const struct options *o,
         return cli_no_profile_path(err);
     if ((!o->out && make_parent(out, err) != 0) || check_writable(out, err) != 0)
         return -1;
+    if (h->n_cache == 0)
+        cli_warn("no caches are told of here (hwloc reads /sys/devices/system/cpu; a container or a hypervisor may hide it): roofs of L1, "
+                 "L2 and L3 are left out, and DRAM's are of the largest footprints");
     int rc = ceilings_measure(h, &c, err);
     cli_progress_done();
     bool interrupted = rc != 0 && err->kind == ERROR_INTERRUPTED;
