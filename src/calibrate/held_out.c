@@ -21,6 +21,7 @@ struct leaving {
     struct cross *cross;
     struct quantile_row *row; /* what was left out so far */
     uint8_t *situation;       /* of each */
+    uint8_t *side;            /* of each */
     uint8_t *fold;            /* of each: its machine's */
     uint8_t *own_fold;        /* [x->n]: of each row of the fit */
     size_t n, cap;
@@ -38,18 +39,22 @@ static int add_row(struct leaving *l, enum situation s, size_t i, const struct c
         l->row = more ? more : l->row;
         uint8_t *situation = realloc(l->situation, cap);
         l->situation = situation ? situation : l->situation;
+        uint8_t *side = realloc(l->side, cap);
+        l->side = side ? side : l->side;
         uint8_t *fold = realloc(l->fold, cap);
         l->fold = fold ? fold : l->fold;
-        if (!more || !situation || !fold)
+        if (!more || !situation || !side || !fold)
             return error_oom(err, cap * sizeof *more, "spreads");
         l->cap = cap;
     }
     struct quantile_row *to = &l->row[l->n];
     const double own = l->x->sigma * l->x->row[i].sigma;
-    if (spread_effects(l->f, true, s, l->x->priced[i], to, err) != 0)
+    const enum side side = spread_side(l->x->priced[i], c->error);
+    if (spread_effects(l->f, true, s, side, l->x->priced[i], to, err) != 0)
         return -1;
     to->ln_ratio = log(fmax(fabs(c->error) / sqrt(c->sd * c->sd + own * own), nearest));
     l->fold[l->n] = l->own_fold[i];
+    l->side[l->n] = (uint8_t)side;
     l->situation[l->n++] = (uint8_t)s;
     return 0;
 }
@@ -182,22 +187,27 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Widths fitted to some machines hold those of others less often: each situation is wider by what its rows lack when widths are
- * fitted without their machines. Few rows say less. (86) */
+/* What a situation's rows to one side lack. */
+static void widen_side(const struct leaving *l, enum situation s, enum side side, const double *by, double *own)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->n; i++)
+        if (l->situation[i] == s && l->side[i] == side)
+            own[n++] = by[i];
+    qsort(own, n, sizeof *own, by_value);
+    if (n > 0)
+        spread_widen(l->f, s, side, fmax(stats_quantile(own, n, level), 0) * (double)n / (double)(n + FEW));
+}
+
+/* Widths fitted to some machines hold those of others less often: each side of a situation is wider by what its rows lack when
+ * widths are fitted without their machines. Few rows say less. (86) */
 static int widen(struct leaving *l, struct error *err)
 {
-    double *by = malloc((2 * l->n + 1) * sizeof *by), *own = by + l->n;
+    double *by = malloc((2 * l->n + 1) * sizeof *by);
     int rc = by ? quantile_cross(l->f, l->row, l->n, level, l->fold, N_FOLD, by, err)
                 : error_oom(err, l->n * sizeof *by, "spreads");
-    for (int s = 0; s < SITUATION_COUNT && rc == 0; s++) {
-        size_t n = 0;
-        for (size_t i = 0; i < l->n; i++)
-            if (l->situation[i] == s)
-                own[n++] = by[i];
-        qsort(own, n, sizeof *own, by_value);
-        if (n > 0)
-            spread_widen(l->f, (enum situation)s, fmax(stats_quantile(own, n, level), 0) * (double)n / (double)(n + FEW));
-    }
+    for (int s = 0; s < SITUATION_COUNT * SIDE_COUNT && rc == 0; s++)
+        widen_side(l, (enum situation)(s / SIDE_COUNT), (enum side)(s % SIDE_COUNT), by, by + l->n);
     free(by);
     return rc;
 }
@@ -225,6 +235,7 @@ int spread_fit(struct fit *f, const struct spread_input *x, struct error *err)
     free(l.out);
     free(l.row);
     free(l.situation);
+    free(l.side);
     free(l.fold);
     free(l.own_fold);
     return rc;

@@ -13,14 +13,17 @@ int least_cholesky(double *a, size_t n)
         if (!(u[k] > 0))
             return -1;
         const double d = sqrt(u[k]);
-        for (size_t j = k; j < n; j++)
+        size_t end = n; /* of what is not 0: unknowns that never meet are in blocks */
+        while (end > k + 1 && u[end - 1] == 0)
+            end--;
+        for (size_t j = k; j < end; j++)
             u[j] /= d;
-        for (size_t i = k + 1; i < n; i++) {
+        for (size_t i = k + 1; i < end; i++) {
             const double q = u[i];
             if (q == 0)
                 continue;
             double *to = &a[i * n];
-            for (size_t j = i; j < n; j++)
+            for (size_t j = i; j < end; j++)
                 to[j] -= q * u[j];
         }
     }

@@ -227,12 +227,12 @@ static int fitted_predict(const void *params, const struct priced *p, struct est
         return error_oom(err, sizeof *r, "a row");
     (void)fitted_row_init(r, p, fitted_kind(p->m));
     fitted_row_known(&x->fit, r, &row);
-    const double ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * fitted_row_sigma(r, exp(ln));
+    const double ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * fitted_row_sigma(r, exp(ln)),
+                 base = sqrt(sd * sd + noise * noise);
     const enum situation s = situation_of(&x->by, &x->shown, p);
-    const double known = spread_half(&x->spread, s, p, sqrt(sd * sd + noise * noise));
-    const double guessed = (s == SITUATION_ANCHORED ? ANCHOR_LEAVES : 1) * p->machine->ln_sd; /* (116) */
-    const double half = hypot(known, PREDICT_Z90 * guessed);
-    *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - half), .hi_s = exp(ln + half) };
+    const double guessed = PREDICT_Z90 * (s == SITUATION_ANCHORED ? ANCHOR_LEAVES : 1) * p->machine->ln_sd; /* (116) */
+    *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - hypot(spread_half(&x->spread, s, SIDE_FASTER, p, base), guessed)),
+                              .hi_s = exp(ln + hypot(spread_half(&x->spread, s, SIDE_SLOWER, p, base), guessed)) };
     free(r);
     return isfinite(ln) ? 0 : error_set(err, ERROR_INPUT, "a prediction that is no number");
 }
@@ -283,7 +283,9 @@ void fitted_constants(const void *params, const struct priced *p, unsigned which
         for (int t = 0; t < TIME_SLOT_COUNT; t++)
             out->cov[s][t] = s == t || x->fit.cov ? covariance(&x->fit, &row, s, t) : 0;
     out->sigma = x->sigma * r.sigma;
-    out->widen = spread_half(&x->spread, situation_of(&x->by, &x->shown, p), p, 1 / PREDICT_Z90);
+    const enum situation s = situation_of(&x->by, &x->shown, p);
+    out->widen = spread_half(&x->spread, s, SIDE_SLOWER, p, 1 / PREDICT_Z90);
+    out->widen_fast = spread_half(&x->spread, s, SIDE_FASTER, p, 1 / PREDICT_Z90);
 }
 
 /* ---- constants to ship ------------------------------------------------------------------------------ */

@@ -19,6 +19,9 @@ enum situation {
     SITUATION_COUNT,
 };
 
+/* Where measured seconds lie, beside those predicted. */
+enum side { SIDE_SLOWER, SIDE_FASTER, SIDE_COUNT };
+
 /* What rows were of, as texts "hardware=NVIDIA RTX 4090", sorted. */
 struct known {
     char **text;
@@ -46,12 +49,15 @@ struct spread_input {
 };
 /* Learns the effects of f from how the rows of x are predicted when they are left out. errors: as of cross_leave_out */
 int spread_fit(struct fit *f, const struct spread_input *x, struct error *err);
-/* Half of the 90 % interval of the logarithm: base is the expected spread of the row. */
-double spread_half(const struct fit *f, enum situation s, const struct priced *p, double base);
-/* The effects of a row; of those f does not know the variance is loose, unless they are to be added. -1: too many, or out of memory. */
-int spread_effects(struct fit *f, bool add, enum situation s, const struct priced *p, struct quantile_row *out, struct error *err);
-/* Adds to the effect of a situation that f has. */
-void spread_widen(struct fit *f, enum situation s, double by);
+/* How far the 90 % interval of the logarithm of the seconds reaches to a side: base is the expected spread of the row. */
+double spread_half(const struct fit *f, enum situation s, enum side side, const struct priced *p, double base);
+/* The effects of a row that lies to that side; of those f does not know the variance is loose, unless they are to be added. -1: too many, or out of memory. */
+int spread_effects(struct fit *f, bool add, enum situation s, enum side side, const struct priced *p, struct quantile_row *out,
+                   struct error *err);
+/* The side of a row, by ln predicted - ln measured; SIDE_SLOWER where sides are not told apart. */
+enum side spread_side(const struct priced *p, double error);
+/* Adds to the effect of a situation and side, or of the situation, that f has. */
+void spread_widen(struct fit *f, enum situation s, enum side side, double by);
 /* The name of an effect is one that spread_fit could have made. */
 bool spread_is_name(const char *name);
 

@@ -118,7 +118,10 @@ int predict_solve_print(const json_t *rows, const struct predict_cli *o, const s
 /* predict_explain.c: the derivation of a phase as fields of its row; as text, of every row that has it. */
 int predict_put_explain(json_t *j, const struct subject *s, struct error *err);
 void predict_print_explain(const json_t *rows);
-int predict_put_interval(json_t *j, const char *key, double v, double factor);
+/* predict_rows.c: a figure's 90 % interval as KEY_lo and KEY_hi, null where it has none; seconds or tokens/s that p is as sure of as of
+ * its own. (87) */
+int predict_put_seconds_interval(json_t *j, const char *key, double seconds, const struct prediction *p);
+int predict_put_rate_interval(json_t *j, const char *key, double rate, const struct prediction *p);
 /* A field of a row: "" and NaN where it has none. */
 const char *predict_text(const json_t *row, const char *key);
 double predict_number(const json_t *row, const char *key);

@@ -52,14 +52,25 @@ static int put_subject(json_t *j, const struct subject *s)
     return bad;
 }
 
-/* A figure's 90 % interval: KEY_lo, KEY_hi; null where it has none. (87) */
-int predict_put_interval(json_t *j, const char *key, double v, double factor)
+static int put_interval(json_t *j, const char *key, double lo, double hi)
 {
     char name[64];
     snprintf(name, sizeof name, "%s_lo", key);
-    int bad = json_object_set_new(j, name, json_num(v / factor));
+    int bad = json_object_set_new(j, name, json_num(lo));
     snprintf(name, sizeof name, "%s_hi", key);
-    return bad | json_object_set_new(j, name, json_num(v * factor));
+    return bad | json_object_set_new(j, name, json_num(hi));
+}
+
+int predict_put_seconds_interval(json_t *j, const char *key, double seconds, const struct prediction *p)
+{
+    const struct prediction_factors f = prediction_factors(p->seconds, p->sd_s, p->sd_fast_s);
+    return put_interval(j, key, seconds / f.faster, seconds * f.slower);
+}
+
+int predict_put_rate_interval(json_t *j, const char *key, double rate, const struct prediction *p)
+{
+    const struct prediction_factors f = prediction_factors(p->seconds, p->sd_s, p->sd_fast_s);
+    return put_interval(j, key, rate / f.slower, rate * f.faster);
 }
 
 /* Whether the limits of --slo hold, of the scenario or of a request. */
@@ -67,8 +78,9 @@ static int put_limits(json_t *j, const struct subject *s)
 {
     const struct limits *l = &s->cli->software.limits;
     const struct prediction *p = &s->r.prefill, *d = &s->r.decode;
-    const struct limit_phase prefill = { s->r.ttft_s, p->tok_s, p->sd_s * s->r.ttft_s / p->seconds },
-                             decode = { d->seconds, d->tok_s, d->sd_s };
+    const double whole = s->r.ttft_s / p->seconds;
+    const struct limit_phase prefill = { s->r.ttft_s, p->tok_s, p->sd_s * whole, p->sd_fast_s * whole },
+                             decode = { d->seconds, d->tok_s, d->sd_s, d->sd_fast_s };
     const struct limit_answer a = limits_answer(l, &prefill, &decode);
     int bad = json_object_set_new(j, "slo", l->n > 0 ? json_string(s->cli->software.slo) : json_null());
     bad |= json_object_set_new(j, "slo_met", l->n > 0 ? json_string(limit_met_name(a.met)) : json_null());
@@ -80,9 +92,9 @@ static int put_scenario(json_t *j, const struct subject *s)
 {
     const struct predict_result *r = &s->r;
     int bad = json_object_set_new(j, "ttft_s", json_num(r->ttft_s));
-    bad |= predict_put_interval(j, "ttft_s", r->ttft_s, prediction_factor(&r->prefill));
+    bad |= predict_put_seconds_interval(j, "ttft_s", r->ttft_s, &r->prefill);
     bad |= json_object_set_new(j, "itl_s", json_num(r->itl_s));
-    bad |= predict_put_interval(j, "itl_s", r->itl_s, prediction_factor(&r->decode));
+    bad |= predict_put_seconds_interval(j, "itl_s", r->itl_s, &r->decode);
     bad |= json_object_set_new(j, "stack", r->stack ? json_string(r->stack) : json_null());
     bad |= json_object_set_new(j, "basis", r->basis ? json_string(r->basis) : json_null());
     bad |= put_limits(j, s);
@@ -194,13 +206,13 @@ static int add_row(json_t *rows, const struct subject *s, const struct predict_r
 {
     const struct prediction *p = predict_of(s);
     json_t *j = json_object();
-    int bad = put_subject(j, s) | predict_put_interval(j, "tok_s", p->tok_s, prediction_factor(p));
+    int bad = put_subject(j, s) | predict_put_rate_interval(j, "tok_s", p->tok_s, p);
     if (role) {
         bad |= put_role(j, p, role);
         bad |= json_object_set_new(j, "tok_s", json_num(p->tok_s));
     } else {
         bad |= put_prediction(j, p);
-        bad |= predict_put_interval(j, "seconds", p->seconds, prediction_factor(p));
+        bad |= predict_put_seconds_interval(j, "seconds", p->seconds, p);
         bad |= put_running(j, s, p);
     }
     bad |= put_scenario(j, s);

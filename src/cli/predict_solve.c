@@ -58,11 +58,11 @@ static int put_there(json_t *j, const struct question *q, const struct predict_r
 {
     const struct prediction *p = q->phase == PHASE_PREFILL ? &r->prefill : &r->decode;
     int bad = json_object_set_new(j, "tok_s", json_num(p->seconds > 0 ? p->tok_s : NAN));
-    bad |= predict_put_interval(j, "tok_s", p->tok_s, prediction_factor(p));
+    bad |= predict_put_rate_interval(j, "tok_s", p->tok_s, p);
     bad |= json_object_set_new(j, "ttft_s", json_num(r->prefill.seconds > 0 ? r->ttft_s : NAN));
-    bad |= predict_put_interval(j, "ttft_s", r->ttft_s, prediction_factor(&r->prefill));
+    bad |= predict_put_seconds_interval(j, "ttft_s", r->ttft_s, &r->prefill);
     bad |= json_object_set_new(j, "itl_s", json_num(r->decode.seconds > 0 ? r->itl_s : NAN));
-    bad |= predict_put_interval(j, "itl_s", r->itl_s, prediction_factor(&r->decode));
+    bad |= predict_put_seconds_interval(j, "itl_s", r->itl_s, &r->decode);
     bad |= json_object_set_new(j, "stack", r->stack ? json_string(r->stack) : json_null());
     bad |= json_object_set_new(j, "basis", r->basis ? json_string(r->basis) : json_null());
     bad |= json_object_set_new(j, "bound", p->seconds > 0 ? json_string(bound_name(p->bound)) : json_null());

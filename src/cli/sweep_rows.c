@@ -270,27 +270,29 @@ static void put_scenario(struct row *r, const struct cell *c, const struct scena
     put_text(r, c->timing ? time_basis_name(c->timing->basis) : NULL);
 }
 
-/* A figure and its 90 % interval. (87) */
-static void put_figure(struct row *r, double v, double factor)
+/* A figure and its 90 % interval: so many times less, so many times more. (87) */
+static void put_figure(struct row *r, double v, double less, double more)
 {
     put_num(r, v);
-    put_num(r, v / factor);
-    put_num(r, v * factor);
+    put_num(r, v / less);
+    put_num(r, v * more);
 }
 
 /* Seconds, tokens/s and bound; nothing where the phase is not asked for or cannot be. */
 static void put_phase(struct row *r, const struct step_sum *sum, double n_tok)
 {
     const bool has = sum && n_tok > 0;
-    const double factor = has && sum->sd_s > 0 ? exp(PREDICT_Z90 * sum->sd_s / sum->seconds) : NAN;
-    put_figure(r, has ? sum->seconds : NAN, factor);
-    put_figure(r, has ? sum->tok_s : NAN, factor);
+    const struct prediction_factors f = has && sum->sd_s > 0 ? prediction_factors(sum->seconds, sum->sd_s, sum->sd_fast_s)
+                                                             : (struct prediction_factors){ NAN, NAN };
+    put_figure(r, has ? sum->seconds : NAN, f.faster, f.slower);
+    put_figure(r, has ? sum->tok_s : NAN, f.slower, f.faster);
     put_text(r, has ? bound_name(step_bound(sum)) : NULL);
 }
 
 static struct limit_phase limit_phase(const struct step_sum *s, uint32_t n)
 {
-    return n > 0 ? (struct limit_phase){ s->seconds, s->tok_s, s->sd_s } : (struct limit_phase){ NAN, NAN, NAN };
+    return n > 0 ? (struct limit_phase){ s->seconds, s->tok_s, s->sd_s, s->sd_fast_s }
+                 : (struct limit_phase){ NAN, NAN, NAN, NAN };
 }
 
 /* Nothing without --slo, or without a price. */

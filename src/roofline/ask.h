@@ -157,7 +157,7 @@ int limits_parse(struct limits *l, const char *text, struct error *err); /* "tok
 
 /* What is predicted of a phase; NaN: nothing. */
 struct limit_phase {
-    double seconds, tok_s, sd_s;
+    double seconds, tok_s, sd_s, sd_fast_s;
 };
 enum limit_met { LIMIT_UNKNOWN, LIMIT_MISSED, LIMIT_UNSURE, LIMIT_MET }; /* unsure: the 90 % interval has both */
 const char *limit_met_name(enum limit_met m); /* "?" "no" "unsure" "yes" */

@@ -76,7 +76,7 @@ static double allowed(const struct limit *l, const struct limit_phase *p)
 
 struct limit_answer limit_answer(const struct limit *l, const struct limit_phase *p)
 {
-    const double x = allowed(l, p), sd = p->sd_s / p->seconds;
+    const double x = allowed(l, p), sd = (x > 1 ? p->sd_s : p->sd_fast_s) / p->seconds;
     if (!(x > 0))
         return (struct limit_answer){ LIMIT_UNKNOWN, NAN };
     const double slack = 1e-12; /* rounding must not hide a limit that is met exactly */

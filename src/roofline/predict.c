@@ -90,6 +90,7 @@ void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok
     x->out->cost = sum->cost;
     x->out->seconds = sum->seconds;
     x->out->sd_s = sum->sd_s;
+    x->out->sd_fast_s = sum->sd_fast_s;
     x->out->memory_s = sum->memory_s;
     x->out->compute_s = sum->compute_s;
     x->out->link_s = sum->link_s;
@@ -104,6 +105,7 @@ static void nothing(struct prediction *out)
 {
     *out = (struct prediction){ .seconds = NAN,
                                 .sd_s = NAN,
+                                .sd_fast_s = NAN,
                                 .tok_s = NAN,
                                 .memory_s = NAN,
                                 .compute_s = NAN,
@@ -205,15 +207,15 @@ int predict_classes(struct predict_result *r, const struct op_classes *classes, 
     return interrupt_check(err);
 }
 
-double prediction_factor(const struct prediction *p)
+struct prediction_factors prediction_factors(double seconds, double sd_s, double sd_fast_s)
 {
-    return exp(PREDICT_Z90 * p->sd_s / p->seconds);
+    return (struct prediction_factors){ exp(PREDICT_Z90 * sd_s / seconds), exp(PREDICT_Z90 * sd_fast_s / seconds) };
 }
 
 double prediction_chance(const struct prediction *p, double most_s)
 {
-    const double x = log(most_s / p->seconds) * p->seconds / p->sd_s;
-    return p->sd_s > 0 ? 0.5 * erfc(-x / sqrt(2)) : NAN;
+    const double x = log(most_s / p->seconds) * p->seconds, sd_s = x > 0 ? p->sd_s : p->sd_fast_s;
+    return sd_s > 0 ? 0.5 * erfc(-x / sd_s / sqrt(2)) : NAN;
 }
 
 int predict(struct predict_result *r, const struct model *m, const struct hwprofile *h,

@@ -29,6 +29,7 @@ static void add_steps(struct prediction *to, const struct prediction *step, doub
     to->cost = cost_add(prompt.cost, times(step->cost, n));
     to->seconds = prompt.seconds + n * step->seconds;
     to->sd_s = prompt.sd_s + n * step->sd_s; /* as if both erred together: a machine too slow is so in both (87) */
+    to->sd_fast_s = prompt.sd_fast_s + n * step->sd_fast_s;
     to->memory_s = prompt.memory_s + n * step->memory_s;
     to->compute_s = prompt.compute_s + n * step->compute_s;
     to->link_s = prompt.link_s + n * step->link_s;

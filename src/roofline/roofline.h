@@ -220,8 +220,8 @@ struct predict_role {
 struct prediction {
     struct cost cost; /* of one device; prefill: all passes of the prompt; decode: one mean step */
     double seconds, tok_s;
-    double sd_s; /* spread of the seconds: they lie between seconds * exp(-+ z sd_s / seconds), z PREDICT_Z90, with 90 %; NaN: a
-                    bound, or nothing is known of it. (87) */
+    double sd_s, sd_fast_s; /* spread of the seconds: they lie between seconds * exp(-z sd_fast_s / seconds) and seconds *
+                               exp(z sd_s / seconds), z PREDICT_Z90, with 90 %; NaN: a bound, or nothing is known of it. (87) */
     double memory_s, compute_s, link_s; /* sums of the sides; of one device */
     double bound_s[BOUND_COUNT]; /* seconds spent under each bound, of one device */
     enum bound bound;           /* the one under which most seconds are spent */
@@ -245,8 +245,11 @@ struct predict_result {
     int fits; /* in what the driver leaves of it: 1 yes, 0 no, -1 unknown: the profile has no memory size. (17) */
 };
 
-/* The factor by which seconds, or tokens/s, may be off either way with 90 %; NaN where there is no interval. */
-double prediction_factor(const struct prediction *p);
+/* With 90 % seconds are at most `slower` times as long, tokens/s `faster` times as many; NaN where there is no interval. */
+struct prediction_factors {
+    double slower, faster;
+};
+struct prediction_factors prediction_factors(double seconds, double sd_s, double sd_fast_s);
 /* Chance that seconds are at most so many. (88) */
 double prediction_chance(const struct prediction *p, double most_s);
 

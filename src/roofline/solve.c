@@ -108,7 +108,8 @@ static bool reached(const struct trials *t)
 {
     const struct question *q = t->q;
     const struct prediction *p = phase_of(q, &t->r);
-    const double slack = 1e-12 * q->target, off = t->z != 0 ? exp(t->z * p->sd_s / p->seconds) : 1;
+    const double sd_s = t->z > 0 ? p->sd_s : p->sd_fast_s;
+    const double slack = 1e-12 * q->target, off = t->z != 0 ? exp(t->z * sd_s / p->seconds) : 1;
     switch (q->metric) {
     case SOLVE_FITS:
         return t->r.fits == 1;
@@ -404,7 +405,7 @@ static int search_ends(struct solution *s, const struct trials *like, struct err
     if (q->metric == SOLVE_FITS || !(p->sd_s > 0))
         return 0;
     const struct limit l = { q->metric, q->target };
-    const struct limit_phase at = { p->seconds, p->tok_s, p->sd_s };
+    const struct limit_phase at = { p->seconds, p->tok_s, p->sd_s, p->sd_fast_s };
     s->chance = limit_answer(&l, &at).chance;
     for (int safe = 0; safe < 2 && q->unknown != SOLVE_MACHINE; safe++) {
         struct trials t = *like;

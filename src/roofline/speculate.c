@@ -258,6 +258,7 @@ static void add_times(struct step_sum *sum, const struct step_sum *a, double n)
     sum->compute_s += n * a->compute_s;
     sum->link_s += n * a->link_s;
     sum->sd_s += n * a->sd_s;
+    sum->sd_fast_s += n * a->sd_fast_s;
     sum->which = a->which;
     for (int b = 0; b < BOUND_COUNT; b++)
         sum->bound_s[b] += n * a->bound_s[b];

@@ -66,7 +66,7 @@ static struct step_sum price_ops(const struct step_model *s, const struct roofs 
             fn(ctx, c, &k, &t);
     }
     whole(&sum, s);
-    sum.sd_s = r->kernel_sd > 0 ? hypot(sum.sd_s, sum.seconds * r->kernel_sd) : NAN;
+    sum.sd_s = sum.sd_fast_s = r->kernel_sd > 0 ? hypot(sum.sd_s, sum.seconds * r->kernel_sd) : NAN;
     return sum;
 }
 
@@ -108,7 +108,9 @@ static void answer(struct step_sum *sum, const struct timing *t, const struct ti
     const struct time_constants *k = &t->of[sum->which];
     time_gradient(f, k->slot, g, &sides);
     sum->seconds = exp(time_ln_seconds(f, k->slot));
-    sum->sd_s = sum->seconds * time_spread(k, g, NULL) * k->widen;
+    const double sd_s = sum->seconds * time_spread(k, g, NULL);
+    sum->sd_s = sd_s * k->widen;
+    sum->sd_fast_s = sd_s * k->widen_fast;
     sum->memory_s = sides.memory_s;
     sum->compute_s = sides.compute_s;
     sum->link_s = sides.link_s;
@@ -252,6 +254,7 @@ static void add_pass(void *ctx, const struct pass *p)
     x->sum.compute_s += one_pass.compute_s;
     x->sum.link_s += one_pass.link_s;
     x->sum.sd_s += one_pass.sd_s;
+    x->sum.sd_fast_s += one_pass.sd_fast_s;
     for (int b = 0; b < BOUND_COUNT; b++)
         x->sum.bound_s[b] += one_pass.bound_s[b];
     x->longest_s = fmax(x->longest_s, one_pass.seconds);
@@ -261,6 +264,7 @@ static void add_pass(void *ctx, const struct pass *p)
 static void set_seconds(struct step_sum *sum, double seconds)
 {
     sum->sd_s *= seconds / sum->seconds;
+    sum->sd_fast_s *= seconds / sum->seconds;
     sum->seconds = seconds;
 }
 

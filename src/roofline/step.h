@@ -165,7 +165,8 @@ struct op_time roofs_time(const struct roofs *r, const struct step_class *c, con
 struct step_sum {
     struct cost cost;
     double seconds, memory_s, compute_s, link_s;
-    double sd_s;                 /* spread of the seconds; NaN: not known. Of several sums: as if all erred together. (87) */
+    double sd_s, sd_fast_s;      /* spread of the seconds to the slower side, to the faster; NaN: not known. Of several sums: as if all
+                                    erred together. (87) */
     unsigned which;              /* with constants: the case of them */
     double bound_s[BOUND_COUNT]; /* seconds spent under each bound */
     double tok_s;                /* of a scenario: tokens of all groups of devices in a second */

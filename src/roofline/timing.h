@@ -155,7 +155,8 @@ struct time_constants {
     double slot[TIME_SLOT_COUNT];                  /* logarithms */
     double cov[TIME_SLOT_COUNT][TIME_SLOT_COUNT];  /* of them */
     double sigma;                                  /* spread of the logarithm of seconds that is left beside theirs */
-    double widen;                                  /* 90 % of such rows lie within so many times what a normal's would; 1: as those */
+    double widen, widen_fast;                      /* nine in ten of the rows that are slower, and of those that are faster, lie
+                                                      within so many times what a normal's would; 1: as those */
 };
 
 /* What the seconds of all passes are made of: each side alone, and seconds by what bounds them. */

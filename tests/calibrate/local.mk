@@ -5,6 +5,9 @@ check_PROGRAMS += %D%/test_fit
 check_PROGRAMS += %D%/test_serving
 %C%_test_serving_SOURCES = %D%/test_serving.c tests/test.h
 %C%_test_serving_LDADD   = libcalibrate.a libscore.a libmeasure.a librun.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
+check_PROGRAMS += %D%/test_sides
+%C%_test_sides_SOURCES = %D%/test_sides.c %D%/toy.h tests/test.h
+%C%_test_sides_LDADD   = libcalibrate.a libscore.a libmeasure.a librun.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
 check_PROGRAMS += %D%/test_spread
 %C%_test_spread_SOURCES = %D%/test_spread.c %D%/toy.h tests/test.h
 %C%_test_spread_LDADD   = libcalibrate.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
@@ -14,5 +17,5 @@ check_PROGRAMS += %D%/test_units
 check_PROGRAMS += %D%/test_decode
 %C%_test_decode_SOURCES = %D%/test_decode.c tests/test.h
 %C%_test_decode_LDADD   = libcalibrate.a libscore.a libmeasure.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
-TESTS += %D%/test_decode %D%/test_fit %D%/test_serving %D%/test_spread %D%/test_units
+TESTS += %D%/test_decode %D%/test_fit %D%/test_serving %D%/test_sides %D%/test_spread %D%/test_units
 endif

@@ -125,7 +125,7 @@ static struct predict_options options(const struct time_source *t)
 
 static struct time_constants constants(void)
 {
-    struct time_constants k = { .sigma = 0.05, .widen = 1 };
+    struct time_constants k = { .sigma = 0.05, .widen = 1, .widen_fast = 0.5 };
     slots(k.slot, 0);
     k.slot[TIME_REQUEST] = 0;
     k.cov[TIME_BANDWIDTH][TIME_BANDWIDTH] = 0.01;
@@ -162,12 +162,18 @@ static void test_predict(void **state)
     assert_near(r.prefill.tok_s, 1200 / r.prefill.seconds, 1e-6);
     /* Decoding waits for memory: its spread is that of the bandwidth and what is left, about. */
     assert_true(r.decode.sd_s / r.decode.seconds > 0.05 && r.decode.sd_s / r.decode.seconds < hypot(0.1, 0.05));
-    assert_near(prediction_factor(&r.decode), exp(PREDICT_Z90 * r.decode.sd_s / r.decode.seconds), 1e-12);
-    assert_near(prediction_chance(&r.decode, r.decode.seconds * prediction_factor(&r.decode)), 0.95, 1e-9);
+    /* To the faster side half as far; 5 % lie beyond each end. */
+    assert_near(r.decode.sd_fast_s, r.decode.sd_s / 2, 1e-12);
+    assert_near(r.prefill.sd_fast_s, r.prefill.sd_s / 2, 1e-12);
+    const struct prediction_factors f = prediction_factors(r.decode.seconds, r.decode.sd_s, r.decode.sd_fast_s);
+    assert_near(f.slower, exp(PREDICT_Z90 * r.decode.sd_s / r.decode.seconds), 1e-12);
+    assert_near(f.slower, f.faster * f.faster, 1e-12);
+    assert_near(prediction_chance(&r.decode, r.decode.seconds * f.slower), 0.95, 1e-9);
+    assert_near(prediction_chance(&r.decode, r.decode.seconds / f.faster), 0.05, 1e-9);
     /* Nothing is known beside --roof. */
     o.roof = true;
     assert_ok(predict(&r, &m, &h, &o, &err), err);
-    assert_true(isnan(r.decode.sd_s) && isnan(prediction_factor(&r.decode)) && !r.stack);
+    assert_true(isnan(r.decode.sd_s) && isnan(r.decode.sd_fast_s) && !r.stack);
     /* A constant that is set is known for sure; one that is multiplied stays as uncertain. */
     struct predict_result set, times;
     o = options(&t);
@@ -195,11 +201,12 @@ static void test_groups(void **state)
     assert_true(g[0].n == 1 && g[0].p.n_tok == 300);
 }
 
-/* 20 tokens/s, spread of the logarithm 0.1: at least 20 with 50 %, 17 with 94.8 %, 16 for sure, 30 never. */
+/* 20 tokens/s, spread of the logarithm 0.1 to the slower side, 0.2 to the faster: at least 20 with 50 %, 17 with 94.8 %, 16 for sure,
+ * 25 perhaps, 30 never. */
 static void test_limits(void **state)
 {
     (void)state;
-    const struct limit_phase decode = { 0.05, 20, 0.005 }, prefill = { 1, 500, NAN };
+    const struct limit_phase decode = { 0.05, 20, 0.005, 0.01 }, prefill = { 1, 500, NAN, NAN };
     struct limits l;
     struct error err = { 0 };
     assert_ok(limits_parse(&l, "tok_s>=20", &err), err);
@@ -209,6 +216,9 @@ static void test_limits(void **state)
     assert_near(limits_answer(&l, &prefill, &decode).chance, 0.5 * erfc(-log(20. / 17) / 0.1 / sqrt(2)), 1e-12);
     assert_ok(limits_parse(&l, "tok_s>=16", &err), err);
     assert_int_equal(limits_answer(&l, &prefill, &decode).met, LIMIT_MET);
+    assert_ok(limits_parse(&l, "tok_s>=25", &err), err);
+    assert_near(limits_answer(&l, &prefill, &decode).chance, 0.5 * erfc(log(25. / 20) / 0.2 / sqrt(2)), 1e-12);
+    assert_int_equal(limits_answer(&l, &prefill, &decode).met, LIMIT_UNSURE);
     assert_ok(limits_parse(&l, "itl<=33.3ms", &err), err);
     assert_int_equal(limits_answer(&l, &prefill, &decode).met, LIMIT_MISSED);
     /* Of several the worst; without an interval yes or no. */

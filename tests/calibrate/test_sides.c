@@ -1,0 +1,83 @@
+/* Intervals reach as far to each side of a prediction as rows there lie out, in each situation by itself. */
+#include "calibrate/spread.h"
+#include "tests/calibrate/toy.h"
+#include "tests/test.h"
+#include <math.h>
+
+static void assert_near(double value, double expected, double tolerance)
+{
+    if (!(fabs(value - expected) <= tolerance))
+        fail_msg("%.12g is not %.12g", value, expected);
+}
+
+static const struct stack stack = { .id = "vllm" };
+static const struct machine machine = { .class_name = "datacenter GPU" };
+
+static void rate_of(struct priced *p, struct measurement *m, enum measure_metric metric)
+{
+    *m = (struct measurement){ .kind = MEASURE_RATE, .phase = MEASURE_DECODE, .metric = metric, .source = "", .op = "" };
+    *p = (struct priced){ .m = m, .stack = &stack, .machine = &machine };
+}
+
+/* Half the rows are slower, as a normal of spread `slow`, half faster, of spread `fast`. */
+static void learn(struct fit *f, enum situation s, const struct priced *p, double slow, double fast)
+{
+    enum { N = 2000 };
+    static struct quantile_row r[N];
+    struct error err = { 0 };
+    fit_init(f);
+    for (int i = 0; i < N; i++) {
+        const double x = normal(), error = x < 0 ? x * slow : x * fast; /* ln predicted - ln measured */
+        assert_int_equal(spread_effects(f, true, s, spread_side(p, error), p, &r[i], &err), 0);
+        r[i].ln_ratio = log(fmax(fabs(error), 1e-3));
+    }
+    assert_ok(quantile_run(f, r, N, 0.9, &err), err);
+}
+
+static void test_sides(void **state)
+{
+    (void)state;
+    struct fit f;
+    struct measurement m;
+    struct priced p;
+    seed = 5;
+    rate_of(&p, &m, METRIC_TOK_S);
+    learn(&f, SITUATION_NEW_MACHINE, &p, 3, 1);
+    const double slower = spread_half(&f, SITUATION_NEW_MACHINE, SIDE_SLOWER, &p, 1),
+                 faster = spread_half(&f, SITUATION_NEW_MACHINE, SIDE_FASTER, &p, 1);
+    assert_true(fabs(slower / (3 * 1.645) - 1) < 0.1);
+    assert_true(fabs(faster / 1.645 - 1) < 0.1);
+    /* What is known of new machines says nothing of those that are known: a normal's, longer by what is not known. */
+    const double seen = spread_half(&f, SITUATION_SEEN, SIDE_SLOWER, &p, 1);
+    assert_near(seen, spread_half(&f, SITUATION_SEEN, SIDE_FASTER, &p, 1), 1e-12);
+    assert_true(seen > 1.645 && seen < 4);
+    /* A side may be widened alone. */
+    spread_widen(&f, SITUATION_NEW_MACHINE, SIDE_FASTER, log(2));
+    assert_near(spread_half(&f, SITUATION_NEW_MACHINE, SIDE_FASTER, &p, 1), 2 * faster, 1e-9);
+    assert_near(spread_half(&f, SITUATION_NEW_MACHINE, SIDE_SLOWER, &p, 1), slower, 1e-9);
+    fit_free(&f);
+}
+
+/* Times to the first token have one distance: nine in ten of all lie within. */
+static void test_first_token(void **state)
+{
+    (void)state;
+    struct fit f;
+    struct measurement m;
+    struct priced p;
+    seed = 6;
+    rate_of(&p, &m, METRIC_TTFT);
+    learn(&f, SITUATION_NEW_WORK, &p, 3, 1);
+    const double half = spread_half(&f, SITUATION_NEW_WORK, SIDE_SLOWER, &p, 1);
+    assert_near(half, spread_half(&f, SITUATION_NEW_WORK, SIDE_FASTER, &p, 1), 1e-12);
+    assert_true(half > 1.645 && half < 3 * 1.645);
+    spread_widen(&f, SITUATION_NEW_WORK, SIDE_SLOWER, log(2));
+    assert_near(spread_half(&f, SITUATION_NEW_WORK, SIDE_FASTER, &p, 1), 2 * half, 1e-9);
+    fit_free(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sides), cmocka_unit_test(test_first_token) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
