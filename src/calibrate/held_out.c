@@ -22,8 +22,8 @@ struct leaving {
     struct quantile_row *row; /* what was left out so far */
     uint8_t *situation;       /* of each */
     uint8_t *side;            /* of each */
-    uint8_t *fold;            /* of each: its machine's */
-    uint8_t *own_fold;        /* [x->n]: of each row of the fit */
+    uint8_t *fold;            /* of each: of what its situation leaves out */
+    uint8_t *own_fold;        /* [x->n]: of each row of the fit, for the situation at hand */
     size_t n, cap;
     struct member *member;    /* [x->n], by group */
     size_t *number;           /* [x->n] */
@@ -151,22 +151,19 @@ static int leave_groups(struct leaving *l, enum situation s, enum leave_out key,
     return rc;
 }
 
-/* Machines, or where there are too few what rows are of otherwise, dealt to the folds. */
+/* What rows are of in this respect, dealt to the folds; *few (may be NULL): there are fewer than folds. */
 enum { N_FOLD = 5 };
-static int deal_folds(struct leaving *l, struct error *err)
+static int deal_folds(struct leaving *l, enum leave_out key, bool *few, struct error *err)
 {
-    const enum leave_out key[] = { LEAVE_HARDWARE, situation_work_key(l->x->priced[0]) };
-    int rc = 0, n_group = 0;
-    for (size_t t = 0; t < ARRAY_LEN(key) && n_group < N_FOLD && rc == 0; t++) {
-        rc = sort_members(l, key[t], err);
-        n_group = 0;
-        for (size_t i = 0, k; i < l->x->n && rc == 0; i = k, n_group++) {
-            k = group_end(l, i);
-            for (size_t j = i; j < k; j++)
-                l->own_fold[l->member[j].row] = (uint8_t)(n_group % N_FOLD);
-        }
-        free_members(l);
+    int rc = sort_members(l, key, err), n_group = 0;
+    for (size_t i = 0, k; i < l->x->n && rc == 0; i = k, n_group++) {
+        k = group_end(l, i);
+        for (size_t j = i; j < k; j++)
+            l->own_fold[l->member[j].row] = (uint8_t)(n_group % N_FOLD);
     }
+    free_members(l);
+    if (few)
+        *few = n_group < N_FOLD;
     return rc;
 }
 
@@ -174,11 +171,16 @@ static int leave_all(struct leaving *l, struct error *err)
 {
     const struct priced *p = l->x->priced[0];
     const bool engine = p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
-    if (deal_folds(l, err) != 0 || leave_rows(l, err) != 0 || leave_groups(l, SITUATION_NEW_WORK, situation_work_key(p), err) != 0 ||
-        leave_groups(l, SITUATION_ANCHORED, LEAVE_HARDWARE, err) != 0 ||
-        leave_groups(l, SITUATION_NEW_MACHINE, LEAVE_HARDWARE, err) != 0)
+    const enum leave_out work = situation_work_key(p);
+    bool few;
+    if (deal_folds(l, LEAVE_HARDWARE, &few, err) != 0 || leave_groups(l, SITUATION_ANCHORED, LEAVE_HARDWARE, err) != 0 ||
+        leave_groups(l, SITUATION_NEW_MACHINE, LEAVE_HARDWARE, err) != 0 || (!few && leave_rows(l, err) != 0) ||
+        deal_folds(l, work, NULL, err) != 0 || (few && leave_rows(l, err) != 0) ||
+        leave_groups(l, SITUATION_NEW_WORK, work, err) != 0)
         return -1;
-    return engine ? leave_groups(l, SITUATION_NEW_ENGINE, LEAVE_ENGINE, err) : 0;
+    if (!engine)
+        return 0;
+    return deal_folds(l, LEAVE_ENGINE, NULL, err) != 0 ? -1 : leave_groups(l, SITUATION_NEW_ENGINE, LEAVE_ENGINE, err);
 }
 
 static int by_value(const void *a, const void *b)
@@ -200,7 +202,7 @@ static void widen_side(const struct leaving *l, enum situation s, enum side side
 }
 
 /* Widths fitted to some machines hold those of others less often: each side of a situation is wider by what its rows lack when
- * widths are fitted without their machines. Few rows say less. (86) */
+ * widths are fitted without their machines (models, topologies, engines, where those are new). Few rows say less. (86) */
 static int widen(struct leaving *l, struct error *err)
 {
     double *by = malloc((2 * l->n + 1) * sizeof *by);

@@ -55,10 +55,11 @@ static bool has_engine(const struct priced *p)
     return p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
 }
 
-/* The time to the first token may be many times as long, waiting included: beside that, one distance both ways is the shorter interval. */
+/* Rates, and seconds of a token: where seconds have a long upper tail (waiting for the first token, exchanges of a topology nobody
+ * measured) one distance both ways is the shorter interval. (107) */
 static bool sides_apart(const struct priced *p)
 {
-    return p->m->metric != METRIC_TTFT;
+    return p->m->metric == METRIC_TOK_S || p->m->metric == METRIC_TPOT;
 }
 
 enum side spread_side(const struct priced *p, double error)

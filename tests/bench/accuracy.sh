@@ -136,7 +136,8 @@ def pc: if . == null then "-" else (. * 1000 | round / 10 | "\(.) %") end;
 . as $d | [.rows[] | select(.predicted != null and .lo != null and .measured != null)] as $rows |
 [.groups[] | select(.group | test("^class=[^,]*(,phase=[^,]*|,metric=[^,]*)?$")) | select(.rows >= 20)] | .[] |
 (.group | capture("^class=(?<class>[^,]*)(,[a-z]+=(?<of>.*))?$")) as $key |
-[$rows[] | select(.class == $key.class and ($key.of == null or .phase == $key.of))] as $mine |
+[$rows[] | select(.class == $key.class and ($key.of == null or .phase == $key.of or
+    ($key.of == "serving" and (.phase == "ttft" or .phase == "tpot"))))] as $mine | # latencies stand as the phase of a server's row
 ([$mine[] | (.hi - .lo) / 2 / .predicted] | median) as $half | ([$mine[] | .error | fabs] | median) as $err |
 (.coverage90 * .rows | round) as $in |
 (if .rows >= 80 then (.coverage90 >= 0.85 and .coverage90 <= 0.95)
