@@ -298,7 +298,8 @@ static void add(struct planning *p, const struct kernel_job *made, bool there)
     *j = *made;
     p->b->n_job++;
     job->data = j;
-    job->weight = (j->level == DRAM && strcmp(j->kind, "kernel") == 0) || strncmp(j->op, "matvec", 6) == 0 ? 1 : 0.3; /* what stays in the caches settles soon */
+    /* What stays in the caches settles soon. */
+    job->weight = (j->level == DRAM && strcmp(j->kind, "kernel") == 0) || strncmp(j->op, "matvec", 6) == 0 ? 1 : 0.3;
     snprintf(job->what, sizeof job->what, "%s %s", j->op, j->dtype);
 }
 
