@@ -22,6 +22,20 @@ void exec_rope(struct engine *e, size_t i, struct work *w, int tid, int nt)
     }
 }
 
+enum { CACHE_LINE = 64 };
+
+/* The lines of row j, all at once: they were last touched a pass ago and come from memory, and stores alone wait for one after
+ * the other. methods.md (101) */
+static void ask_row(const struct kv_rows *r, uint32_t j, size_t heads)
+{
+    const unsigned char *row = r->data + (size_t)(j % r->n_row) * r->row_bytes;
+    for (size_t h = 0; h < heads; h++, row += r->head_bytes) {
+        for (size_t at = 0; at < r->row_bytes; at += CACHE_LINE)
+            __builtin_prefetch(row + at, 1, 3);
+        __builtin_prefetch(row + r->row_bytes - 1, 1, 3); /* it may begin within a line */
+    }
+}
+
 /* Heads of n elements from x to row j of a sequence's cache. */
 static void store(const struct engine *e, const struct kv_rows *r, uint32_t j, const float *x, size_t heads, size_t n,
                   struct work *w)
@@ -36,15 +50,37 @@ static void store(const struct engine *e, const struct kv_rows *r, uint32_t j, c
     w->kv_bytes += heads * dtype_row_bytes(r->type, n);
 }
 
+/* Where token t's keys and values go. */
+static uint32_t rows_of_token(const struct engine *e, const struct op *op, size_t t, struct kv_rows *k, struct kv_rows *v)
+{
+    const struct kv_layer *l = &e->kv[op->layer];
+    const uint32_t seq = e->run[e->run_of[t]].seq;
+    *k = engine_rows_of(&l->k, seq, e->kv_seq_bytes);
+    *v = engine_rows_of(&l->v, seq, e->kv_seq_bytes);
+    return engine_position(e, t);
+}
+
+static void ask_token(const struct engine *e, const struct op *op, size_t t)
+{
+    struct kv_rows k, v;
+    const uint32_t j = rows_of_token(e, op, t, &k, &v);
+    ask_row(&k, j, op->n_head_kv);
+    if (e->kv[op->layer].v.data)
+        ask_row(&v, j, op->n_head_kv);
+}
+
 void exec_kv_store(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
     const struct kv_layer *l = &e->kv[op->layer];
-    const size_t t1 = engine_split(e->pass.n_tok, 1, tid + 1, nt);
-    for (size_t t = engine_split(e->pass.n_tok, 1, tid, nt); t < t1; t++) {
-        const uint32_t j = engine_position(e, t), seq = e->run[e->run_of[t]].seq;
-        const struct kv_rows k = engine_rows_of(&l->k, seq, e->kv_seq_bytes);
-        const struct kv_rows v = engine_rows_of(&l->v, seq, e->kv_seq_bytes);
+    const size_t t0 = engine_split(e->pass.n_tok, 1, tid, nt), t1 = engine_split(e->pass.n_tok, 1, tid + 1, nt);
+    if (t0 < t1)
+        ask_token(e, op, t0);
+    for (size_t t = t0; t < t1; t++) {
+        struct kv_rows k, v;
+        const uint32_t j = rows_of_token(e, op, t, &k, &v);
+        if (t + 1 < t1)
+            ask_token(e, op, t + 1);
         store(e, &k, j, engine_row(e, op->src, t, op->src_at), op->n_head_kv, op->head_dim, w);
         if (l->v.data)
             store(e, &v, j, engine_row(e, op->src2, t, op->src2_at), op->n_head_kv, op->head_dim_v, w);
