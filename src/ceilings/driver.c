@@ -168,6 +168,7 @@ int driver_sample(struct job *j, struct meter *m, int n, int round, double deadl
             continue;
         j->value[j->n_sample] = s.value;
         j->clock_hz[j->n_sample] = s.clock_hz;
+        j->loads_bytes_s[j->n_sample] = s.loads_bytes_s;
         j->round[j->n_sample++] = round;
     }
     if (taken)
@@ -255,6 +256,16 @@ static double median_known(const double *x, int n)
     return stats_median(known, n_known);
 }
 
+/* What plain loads read while the median sample was taken: each sample is held against the loads beside it, so that a memory
+ * that others share may move between them. NaN: nobody looked. methods.md (100) */
+static double loads_beside(const struct job *j, double value)
+{
+    double of_loads[JOB_MAX_SAMPLES];
+    for (int i = 0; i < j->n_sample; i++)
+        of_loads[i] = j->loads_bytes_s[i] > 0 ? j->value[i] / j->loads_bytes_s[i] : NAN;
+    return value / median_known(of_loads, j->n_sample);
+}
+
 void driver_to_ceiling(const struct job *j, const struct meter *m, struct ceiling *c)
 {
     *c = (struct ceiling){ .n_threads = m->n, .n_samples = j->n_sample, .issue_fraction = NAN, .footprint_bytes = NAN };
@@ -263,6 +274,7 @@ void driver_to_ceiling(const struct job *j, const struct meter *m, struct ceilin
     c->between_rounds = stats_between_blocks(j->value, j->round, (size_t)j->n_sample);
     c->clock_hz = median_known(j->clock_hz, j->n_sample);
     c->per_cycle = c->value / c->clock_hz / m->n;
+    c->loads_bytes_s = loads_beside(j, c->value);
     if (j->n_sample == 0)
         snprintf(c->kernel, sizeof c->kernel, "unavailable: %.34s", j->reason[0] ? j->reason : "no sample");
     snprintf(c->cpus, sizeof c->cpus, "%s", m->cpus);

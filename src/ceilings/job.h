@@ -18,6 +18,7 @@ struct sample {
     double value;   /* in the ceiling's unit; NaN: could not be taken */
     double clock_hz; /* of the core while it was taken, mean over threads; NaN: not looked at */
     double seconds; /* from the first thread's start to the last one's end */
+    double loads_bytes_s; /* what plain loads read of the same memory right before and after; 0: not looked at */
     bool disturbed; /* the system took a CPU away meanwhile: taken again while there is time */
 };
 
@@ -56,7 +57,7 @@ struct job {
     double share_s; /* seconds it may take over all rounds */
     double cost_s;  /* of a sample, with what goes with it */
     int n_sample;
-    double value[JOB_MAX_SAMPLES], clock_hz[JOB_MAX_SAMPLES];
+    double value[JOB_MAX_SAMPLES], clock_hz[JOB_MAX_SAMPLES], loads_bytes_s[JOB_MAX_SAMPLES];
     int round[JOB_MAX_SAMPLES]; /* ascending: which round a sample is of */
 };
 

@@ -14,11 +14,14 @@ enum {
     BENCH_COLS = 2048,   /* of a matrix, of an activation row: between the widths of small and of large models */
     BENCH_L1_COLS = 256, /* of a matrix that is to stay in L1: a panel of F32 takes 16 KiB */
     BENCH_TOKENS = 512,  /* rows of activations */
+    BENCH_FEW_TOKENS = 8, /* of a product that may wait for its weights */
     BENCH_OUT = 1 << 16, /* results that a thread has room for */
     BENCH_HEAD_DIM = 128,
     BENCH_KEYS = 4096,
     BENCH_FEW_KEYS = 128,   /* from memory: how a call begins there */
     BENCH_CACHED_KEYS = 512,
+    BENCH_LOAD_BYTES = 1 << 20, /* that a thread loads at once */
+    BENCH_BESIDE = 4,           /* such units before a sample from memory, and after it */
 };
 
 /* A thread's own, on lines of its own. */
@@ -39,10 +42,13 @@ struct kernel_bench {
     unsigned char *map, *w;         /* NULL until the first job prepares */
     size_t map_bytes;
     size_t level_bytes[4];          /* that a thread may use of L1, L2, L3; 0: there is no such level */
+    const struct read_kernel *load; /* plain loads of far memory; NULL: none here */
+    size_t loaded;                  /* units of BENCH_LOAD_BYTES of a thread's memory that loads beside samples have read */
     float *x, *z;                   /* [BENCH_TOKENS][BENCH_COLS] */
     float *y;                       /* [BENCH_TOKENS][y_cols] */
     size_t y_cols;
     float cs[BENCH_HEAD_DIM];       /* cosines and sines of a position */
+    float halves[BENCH_HEAD_DIM];   /* as F16 they are bytes that weights have */
     void *act_mem;                  /* activations as kernels want them; keys as the cache has them */
     struct acts acts;
     const struct kernel_job *last;  /* the job whose act_mem it is */
@@ -67,12 +73,13 @@ struct kernel_job {
     const struct matmul_slot *slot;
     enum dtype type;
     size_t cols, row_bytes, rows; /* rows of a unit (DRAM), else of all that a thread walks */
-    const struct read_kernel *load; /* of bench_load */
+    bool beside;        /* plain loads are timed before and after each sample */
     enum act_kind act;  /* that the job wants prepared, with x; ACT_KIND_COUNT: none */
     /* attention */
     uint32_t n_query, n_head; /* tokens of a call, heads that share a key */
     uint32_t n_key;           /* that the last of the tokens sees */
     int head_dim;             /* elements of a key; 0: no attention */
+    bool apart;               /* keys and values of a call do not follow each other, nor those of the call before */
 };
 
 /* For the caches under the first n_threads of o's CPUs; NULL: no memory. The caller holds it as a job does. */
@@ -86,7 +93,11 @@ void bench_prepare(struct kernel_bench *b, const struct kernel_job *j);
 /* Of kernel_product.c and kernel_vector.c: fill in *j for a type. False: there is no such kernel. */
 bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int level, bool file);
 bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok, bool file);
-bool bench_load(struct kernel_bench *b, struct kernel_job *j, unsigned cpu_flags);
+bool bench_load(struct kernel_bench *b, struct kernel_job *j);
+/* The loads of b: the widest that these flags allow. */
+const struct read_kernel *bench_load_find(unsigned cpu_flags);
+/* BENCH_BESIDE units of plain loads on thread tid, of memory that loads before have not read. */
+void bench_load_beside(const struct kernel_bench *b, int tid);
 bool bench_embed(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok);
 bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head, int head_dim);
 /* A call that sees few keys, from memory or in a cache: what it costs beyond its keys. */

@@ -50,6 +50,11 @@ int bench_map(struct kernel_bench *b, struct team *t, struct error *err)
     (void)madvise(p, b->map_bytes, MADV_HUGEPAGE); /* as packed weights have them */
 #endif
     team_run(b->team, fill_weights, b);
+    for (size_t i = 0; i < BENCH_HEAD_DIM; i++) {
+        uint16_t half;
+        memcpy(&half, b->w + i * sizeof half, sizeof half);
+        b->halves[i] = f16_to_f32(half);
+    }
     return interrupt_check(err);
 }
 
@@ -167,6 +172,29 @@ void bench_prepare(struct kernel_bench *b, const struct kernel_job *j)
     b->k.act_prepare[j->act](&b->acts, b->x, BENCH_COLS, 0, (size_t)j->n_tok);
 }
 
+static void call_loads(void *arg, int tid)
+{
+    bench_load_beside(arg, tid);
+}
+
+/* Plain loads of memory that neither they nor, but by chance, the kernels have just read. */
+static void time_loads(struct kernel_bench *b, struct meter *m, struct sample *s)
+{
+    meter_time(m, call_loads, b, NULL, s);
+    b->loaded += BENCH_BESIDE;
+}
+
+/* A sample that waits for memory, between two of plain loads: memory that others share gives now more and now less. */
+static void between_loads(struct kernel_bench *b, struct meter *m, struct call *c, struct sample *s)
+{
+    struct sample before, after;
+    time_loads(b, m, &before);
+    meter_time(m, call, c, NULL, s);
+    time_loads(b, m, &after);
+    s->disturbed |= before.disturbed || after.disturbed;
+    s->loads_bytes_s = 2.0 * BENCH_BESIDE * BENCH_LOAD_BYTES * b->n_threads / (before.seconds + after.seconds);
+}
+
 static void take_sample(struct job *job, struct meter *m, int variant, uint64_t n, struct sample *s)
 {
     const struct kernel_job *j = job->data;
@@ -176,7 +204,9 @@ static void take_sample(struct job *job, struct meter *m, int variant, uint64_t 
     for (int i = 0; i < b->n_threads; i++)
         atomic_store_explicit(&b->lane[i].next, 0, memory_order_relaxed);
     bench_prepare(b, j);
-    if (j->run)
+    if (j->beside && b->load)
+        between_loads(b, m, &c, s);
+    else if (j->run)
         meter_time(m, call, &c, NULL, s);
     else
         time_dispatch(b, n, s);
@@ -196,6 +226,8 @@ static void name(const struct kernel_job *j, char *to, size_t n, int n_threads)
                  n_threads);
     else if (strcmp(j->kind, "latency") == 0)
         snprintf(to, n, "%s %dt", j->op, n_threads);
+    else if (strcmp(j->op, "kvstore") == 0 && j->level == DRAM)
+        snprintf(to, n, "%s %s %s x%d %dt", j->op, j->dtype, level_names[j->level], j->n_tok, n_threads);
     else if (strncmp(j->op, "matvec", 6) == 0)
         snprintf(to, n, "%s %s %s %dt", j->op, j->dtype, level_names[j->level], n_threads);
     else if (j->head_dim > 0)
@@ -372,6 +404,7 @@ struct kernel_bench *bench_new(int n_threads, const struct ceilings_options *o, 
     }
     b->n_job = 1; /* the plan's hold */
     b->n_threads = n_threads;
+    b->load = bench_load_find(o->cpu_flags);
     kernels_init(&b->k, o->cpu_flags);
     if (footprint_plan(o, b->n_threads, b->level_bytes, &b->want_bytes, err) != 0) {
         bench_release(b);
@@ -401,7 +434,7 @@ static int plan(struct job_list *l, struct meter *m, struct hwprofile *h, const 
     if (!p.b)
         return -1;
     struct kernel_job j = { .b = p.b };
-    add(&p, &j, bench_load(p.b, &j, o->cpu_flags));
+    add(&p, &j, bench_load(p.b, &j));
     for (const enum dtype *t = s->type; *t != DTYPE_COUNT; t++)
         add_type(&p, *t, s);
     add_rest(&p, s);

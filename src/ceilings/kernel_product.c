@@ -72,6 +72,7 @@ bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
     if (level == 3) { /* as of a matrix that is much larger than the units it is shared out in */
         j->rows = share_step(j->slot, 1, b->chunk_bytes * (size_t)b->n_threads / j->row_bytes, j->row_bytes, b->n_threads);
         j->run = walk_memory;
+        j->beside = true;
         j->footprint_bytes = (double)b->chunk_bytes;
     } else {
         j->rows = u64_min(b->level_bytes[level] / j->row_bytes, BENCH_OUT) / PACK_ROWS * PACK_ROWS;
@@ -90,18 +91,29 @@ bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
  * memory can differ (how the system, or the one beneath it, backs their pages). */
 static void load(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
+    (void)j;
     for (uint64_t i = 0; i < n; i++)
-        j->load->run(bench_unit(b, tid, b->lane[tid].at + i, j->row_bytes), j->row_bytes, 1);
+        b->load->run(bench_unit(b, tid, b->lane[tid].at + i, BENCH_LOAD_BYTES), BENCH_LOAD_BYTES, 1);
 }
 
-bool bench_load(struct kernel_bench *b, struct kernel_job *j, unsigned cpu_flags)
+void bench_load_beside(const struct kernel_bench *b, int tid)
 {
-    enum { UNIT_BYTES = 1 << 20 };
-    const struct read_kernel *k;
+    for (size_t i = 0; i < BENCH_BESIDE; i++)
+        b->load->run(bench_unit(b, tid, b->loaded + i, BENCH_LOAD_BYTES), BENCH_LOAD_BYTES, 1);
+}
+
+const struct read_kernel *bench_load_find(unsigned cpu_flags)
+{
+    const struct read_kernel *k, *widest = NULL;
     for (size_t i = 0; (k = read_kernel_at(i)) != NULL; i++)
-        if (read_kernel_wanted(k, cpu_flags) && k->far && UNIT_BYTES % k->granule == 0)
-            j->load = k; /* the last is the widest */
-    if (!j->load)
+        if (read_kernel_wanted(k, cpu_flags) && k->far && BENCH_LOAD_BYTES % k->granule == 0)
+            widest = k; /* the last is */
+    return widest;
+}
+
+bool bench_load(struct kernel_bench *b, struct kernel_job *j)
+{
+    if (!b->load)
         return false;
     j->kind = "kernel";
     j->op = "load";
@@ -109,12 +121,11 @@ bool bench_load(struct kernel_bench *b, struct kernel_job *j, unsigned cpu_flags
     snprintf(j->dtype, sizeof j->dtype, "F32");
     j->level = 3;
     j->n_tok = 1;
-    j->row_bytes = UNIT_BYTES;
     j->act = ACT_KIND_COUNT;
     j->run = load;
     j->footprint_bytes = (double)b->chunk_bytes;
-    j->amount = (double)UNIT_BYTES * b->n_threads;
-    snprintf(j->text, sizeof j->text, "%.40s", j->load->text);
+    j->amount = (double)BENCH_LOAD_BYTES * b->n_threads;
+    snprintf(j->text, sizeof j->text, "%.40s", b->load->text);
     return true;
 }
 
@@ -152,6 +163,7 @@ bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
     const size_t most = b->y_cols / (size_t)b->n_threads / PACK_ROWS * PACK_ROWS;
     j->rows = strcmp(b->k.isa, "ref") == 0 ? PACK_ROWS : u64_min(SHARE_GEMM_ROWS, most);
     j->run = multiply;
+    j->beside = n_tok <= BENCH_FEW_TOKENS;
     j->footprint_bytes = (double)b->chunk_bytes;
     j->amount = 2.0 * (double)j->rows * (double)j->cols * n_tok * b->n_threads;
     describe(j, b, "gemm");

@@ -28,9 +28,10 @@ static void attend(struct kernel_bench *b, const struct kernel_job *j, int tid, 
                                 .scale = 1 / sqrtf((float)dim),
                                 .scratch = l->scratch };
     const bool memory = j->level == 3;
+    const size_t room = j->apart ? 2 * side : side;
     for (uint64_t i = 0; i < n; i++) {
-        a.k.data = bench_unit(b, tid, memory ? l->at + i : 0, 2 * side);
-        a.v.data = a.k.data + side;
+        a.k.data = bench_unit(b, tid, memory ? l->at + i : 0, 2 * room);
+        a.v.data = a.k.data + room;
         b->k.attention(&a, 0, j->n_head, 0, j->n_query, true, &l->walked);
     }
 }
@@ -58,6 +59,7 @@ bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t,
     j->row_bytes = dtype_row_bytes(t, (size_t)head_dim);
     j->act = ACT_KIND_COUNT;
     j->run = attend;
+    j->beside = n_query == 1;
     j->footprint_bytes = (double)b->chunk_bytes;
     j->unit = j->n_tok == 1 ? "B/s" : "FLOP/s";
     j->amount = b->n_threads * (j->n_tok == 1 ? 2.0 * BENCH_KEYS * (double)j->row_bytes : 4.0 * head_dim * pairs);
@@ -72,12 +74,14 @@ bool bench_attention_call(struct kernel_bench *b, struct kernel_job *j, enum dty
         return false;
     j->kind = "latency";
     j->n_key = (uint32_t)n_key;
+    j->apart = memory;
     if (!memory) {
         j->level = 1;
         j->footprint_bytes = 2.0 * n_key * (double)j->row_bytes;
     }
     j->unit = "s";
     j->amount = 1;
+    j->beside = false;
     describe_attention(j);
     return true;
 }
@@ -129,6 +133,35 @@ static void store(struct kernel_bench *b, const struct kernel_job *j, int tid, u
                 b->k.f32_to_f16((uint16_t *)b->act_mem + t * BENCH_COLS + c, b->x + t * BENCH_COLS + c, BENCH_HEAD_DIM);
 }
 
+enum { FAR_HEADS = BENCH_COLS / BENCH_HEAD_DIM, FAR_ROW = 2 * BENCH_HEAD_DIM, FAR_STEP = 4096 };
+
+static void ask_row(const unsigned char *row, size_t head_bytes)
+{
+    for (size_t h = 0; h < FAR_HEADS; h++)
+        for (size_t at = 0; at < FAR_ROW; at += 64)
+            __builtin_prefetch(row + h * head_bytes + at, 1, 3);
+}
+
+/* The same into lines that come from memory, as a pass finds them: heads far apart, a page further each time, tokens' rows one after
+ * the other. The engine asks for the lines of a row before it stores it. What is stored are weights again. (101) */
+static void store_far(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    const struct rows r = tokens_of(b, j, tid);
+    const size_t tokens = r.end - r.first;
+    const size_t head_bytes = (b->chunk_bytes / FAR_HEADS / FAR_ROW - 5) * FAR_ROW; /* heads in sets of their own */
+    const size_t step = tokens * FAR_ROW + FAR_STEP, n_step = (head_bytes - FAR_ROW) / step;
+    for (uint64_t i = 0; i < n && tokens > 0; i++) {
+        unsigned char *row = b->w + (size_t)tid * b->chunk_bytes + (b->lane[tid].at + i) % n_step * step;
+        ask_row(row, head_bytes);
+        for (size_t t = 0; t < tokens; t++, row += FAR_ROW) {
+            if (t + 1 < tokens)
+                ask_row(row + FAR_ROW, head_bytes);
+            for (size_t h = 0; h < FAR_HEADS; h++)
+                b->k.f32_to_f16((uint16_t *)(row + h * head_bytes), b->halves, BENCH_HEAD_DIM);
+        }
+    }
+}
+
 /* Rows of scores, a copy each time: what it makes of its own result is no longer a row of scores. */
 static void softmax(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
@@ -170,16 +203,18 @@ static const struct {
     bench_fn *run;
     enum act_kind act;
     double elem_bytes;
+    int level;
 } vectors[] = {
-    { "rmsnorm", "F32", norm, ACT_KIND_COUNT, 8 },
-    { "rope", "F32", rotate, ACT_KIND_COUNT, 8 },
-    { "softmax", "F32", softmax, ACT_KIND_COUNT, 8 },
-    { "silu", "F32", gate, ACT_KIND_COUNT, 12 },
-    { "add", "F32", add, ACT_KIND_COUNT, 12 },
-    { "quantize", "Q8_0", quantize, ACT_Q8, 4 },
-    { "quantize", "BF16", quantize, ACT_BF16, 4 },
-    { "quantize", "F32", quantize, ACT_F32, 4 },
-    { "kvstore", "F16", store, ACT_KIND_COUNT, 4 },
+    { "rmsnorm", "F32", norm, ACT_KIND_COUNT, 8, -1 },
+    { "rope", "F32", rotate, ACT_KIND_COUNT, 8, -1 },
+    { "softmax", "F32", softmax, ACT_KIND_COUNT, 8, -1 },
+    { "silu", "F32", gate, ACT_KIND_COUNT, 12, -1 },
+    { "add", "F32", add, ACT_KIND_COUNT, 12, -1 },
+    { "quantize", "Q8_0", quantize, ACT_Q8, 4, -1 },
+    { "quantize", "BF16", quantize, ACT_BF16, 4, -1 },
+    { "quantize", "F32", quantize, ACT_F32, 4, -1 },
+    { "kvstore", "F16", store, ACT_KIND_COUNT, 4, -1 },
+    { "kvstore", "F16", store_far, ACT_KIND_COUNT, 4, 3 },
 };
 
 bool bench_vector(struct kernel_bench *b, struct kernel_job *j, size_t i, int n_tok)
@@ -190,7 +225,7 @@ bool bench_vector(struct kernel_bench *b, struct kernel_job *j, size_t i, int n_
     j->op = vectors[i].op;
     j->unit = "B/s";
     snprintf(j->dtype, sizeof j->dtype, "%s", vectors[i].dtype);
-    j->level = -1;
+    j->level = vectors[i].level;
     j->n_tok = n_tok;
     j->cols = BENCH_COLS;
     j->act = vectors[i].act;

@@ -52,6 +52,7 @@ struct ceiling {
     double ci_lo, ci_hi; /* 95 % interval of the median */
     int n_samples;
     double between_rounds; /* sd between rounds beyond that within them, of the mean: methods.md (55) */
+    double loads_bytes_s;  /* kernel, from memory: what plain loads read of it between the samples; NaN: not looked at. methods.md (100) */
     char kernel[48];
     double clock_hz; /* measured beside it */
     double per_cycle; /* value / clock_hz / n_threads: FLOP, OP or B a core's cycle */

@@ -62,6 +62,7 @@ json_t *ceiling_to_json(const struct ceiling *c, struct error *err)
     rc |= put(o, "n_samples", json_integer(c->n_samples));
     if (c->n_samples > 1 && !isnan(c->between_rounds))
         rc |= put(o, "between_rounds", json_real(c->between_rounds));
+    rc |= put_known(o, "loads_bytes_s", c->loads_bytes_s);
     rc |= put(o, "kernel", json_string(c->kernel));
     rc |= put(o, "clock_hz", json_num(c->clock_hz));
     rc |= put_known(o, "per_cycle", c->per_cycle);

@@ -1,4 +1,5 @@
-/* A stored profile as it would be now, by the probes of two of its roofs. methods.md (89), (99) */
+/* A stored profile as it would be now, by the probes of two of its roofs; and its own roofs as they would all have been at one
+ * moment. methods.md (89), (99), (100) */
 #include "roofline/internal.h"
 #include "roofline/ask.h"
 #include <math.h>
@@ -17,16 +18,23 @@ static bool is_kernel(const struct ceiling *c, const char *op, const struct ceil
            c->n_threads == like->n_threads && c->value > 0;
 }
 
-/* Stored bytes a second that products of this type read: from memory, or at most from a cache; NaN: not measured. */
-static double matvec_bytes_s(const struct hwprofile *h, const struct ceiling *like, bool memory)
+/* Stored bytes a second that products of this type read at most from a cache; NaN: not measured. */
+static double cached_bytes_s(const struct hwprofile *h, const struct ceiling *like)
 {
     double most = NAN;
-    for (size_t i = 0; i < h->n_ceiling; i++) {
-        const struct ceiling *c = &h->ceiling[i];
-        if (is_kernel(c, "matvec", like) && (strcmp(c->level, "DRAM") == 0) == memory)
-            most = fmax(most, c->value);
-    }
+    for (size_t i = 0; i < h->n_ceiling; i++)
+        if (is_kernel(&h->ceiling[i], "matvec", like) && !in_memory(&h->ceiling[i]))
+            most = fmax(most, h->ceiling[i].value);
     return most;
+}
+
+/* The product by one token that reads the same weights from memory; NULL: not measured. */
+static const struct ceiling *walk_of(const struct hwprofile *h, const struct ceiling *like)
+{
+    for (size_t i = 0; i < h->n_ceiling; i++)
+        if (is_kernel(&h->ceiling[i], "matvec", like) && in_memory(&h->ceiling[i]))
+            return &h->ceiling[i];
+    return NULL;
 }
 
 /* The rate, in the unit of c, of the longest call of attention by as many rows of one token that was timed in a cache. */
@@ -54,7 +62,7 @@ static double bytes_a_unit(const struct ceiling *c)
     return strcmp(c->unit, "B/s") == 0 || !t ? 1 : dtype_bits(t->id) / 16.0 / c->n_tok;
 }
 
-/* What loads alone get from the memory that the kernels walk; else from memory. */
+/* What loads alone get from the memory that the kernels walk; else from memory: the moment that a profile is of. */
 static double loads_bytes_s(const struct hwprofile *h, int n_threads)
 {
     const struct ceiling *c = hwprofile_ceiling(h, "kernel", "load", "F32", "DRAM", 1, n_threads);
@@ -99,32 +107,58 @@ static double walked_rate(double rate, double cached, double loads, double m, do
 
 /* ---- the profile ----------------------------------------------------------------------------------------------- */
 
-/* Which part of a product by a few tokens is memory's: it is near 1 where the rate is what one walk over the weights allows. */
+/* How much more memory gives than it gave beside the samples of c, when it gives m times what the profile has of it. (100) */
+static double memory_beside(const struct hwprofile *h, const struct ceiling *c, double m)
+{
+    const double loads = loads_bytes_s(h, c->n_threads);
+    return c->loads_bytes_s > 0 && loads > 0 ? m * loads / c->loads_bytes_s : m;
+}
+
+/* Plain loads while c was measured: beside its samples, or of the whole profile. */
+static double loads_of(const struct hwprofile *h, const struct ceiling *c)
+{
+    return c->loads_bytes_s > 0 ? c->loads_bytes_s : loads_bytes_s(h, c->n_threads);
+}
+
+/* A product by one token from memory. */
+static double matvec_beside(const struct hwprofile *h, const struct ceiling *c, double m, double k)
+{
+    return walked_rate(c->value, fmin(cached_bytes_s(h, c), unshared(h, c)), loads_of(h, c), memory_beside(h, c, m), k);
+}
+
+/* Which part of a product by a few tokens is memory's: it is near 1 where the rate is what one walk over the weights allows, as
+ * memory was then. */
 static double memory_part(const struct hwprofile *h, const struct ceiling *c)
 {
     const struct dtype_info *t = dtype_find_name(c->dtype);
-    const double bytes_s = t ? matvec_bytes_s(h, c, true) : NAN;
-    if (strcmp(c->op, "matmat") != 0 || !(bytes_s > 0) || !(c->n_tok > 0))
+    const struct ceiling *walk = strcmp(c->op, "matmat") == 0 ? walk_of(h, c) : NULL;
+    if (!t || !walk || !(c->n_tok > 0))
         return 0;
-    const double most = 16 * c->n_tok * bytes_s / dtype_bits(t->id), part = fmin(1, c->value / most);
+    const double then = c->loads_bytes_s > 0 && walk->loads_bytes_s > 0 ? matvec_beside(h, walk, 1 / memory_beside(h, c, 1), 1) : walk->value;
+    const double most = 16 * c->n_tok * then / dtype_bits(t->id), part = fmin(1, c->value / most);
     return part * part * part * part;
 }
 
-/* Its rate when memory gives m times and the core k times what they did. */
+/* Its rate when memory gives m times what the profile has of it, and the core k times. */
 static double rate_beside(const struct hwprofile *h, const struct ceiling *c, double m, double k)
 {
     const bool kernel = strcmp(c->kind, "kernel") == 0, bytes = strcmp(c->unit, "B/s") == 0;
-    const double loads = loads_bytes_s(h, c->n_threads);
+    const double beside = memory_beside(h, c, m);
     if (kernel && in_memory(c) && strcmp(c->op, "matvec") == 0 && bytes)
-        return walked_rate(c->value, fmin(matvec_bytes_s(h, c, false), unshared(h, c)), loads, m, k);
+        return matvec_beside(h, c, m, k);
     if (kernel && in_memory(c) && strcmp(c->op, "attention") == 0 && c->n_tok > 0) {
         const double cached = attention_cached(h, c);
-        return cached > 0 ? walked_rate(c->value, fmin(cached, unshared(h, c)), loads / bytes_a_unit(c), m, k) : c->value * k;
+        return cached > 0 ? walked_rate(c->value, fmin(cached, unshared(h, c)), loads_of(h, c) / bytes_a_unit(c), beside, k) : c->value * k;
     }
     if (in_memory(c) && bytes)
-        return c->value * m;
+        return c->value * beside;
     const double part = memory_part(h, c);
-    return c->value * pow(m, part) * pow(k, 1 - part);
+    return c->value * pow(beside, part) * pow(k, 1 - part);
+}
+
+double kernel_rate_at_once(const struct hwprofile *h, const struct ceiling *c)
+{
+    return c->loads_bytes_s > 0 && c->value > 0 ? rate_beside(h, c, 1, 1) : c->value;
 }
 
 int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double memory, double compute, struct error *err)
@@ -134,6 +168,7 @@ int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double mem
         return -1;
     for (size_t i = 0; i < copy->n_ceiling; i++) {
         struct ceiling *c = &copy->ceiling[i];
+        c->loads_bytes_s *= memory_beside(h, c, m); /* as of one moment */
         if (strcmp(c->unit, "s") == 0)
             c->value /= in_memory(c) ? 1 : k;
         else

@@ -11,6 +11,7 @@ static const char *const op_names[KERNEL_OP_COUNT] = {
     [KERNEL_PRODUCT] = "matmat",  [KERNEL_ATTENTION] = "attention", [KERNEL_QUANTIZE] = "quantize",
     [KERNEL_EMBED] = "embed",     [KERNEL_KV_STORE] = "kvstore",    [KERNEL_RMS_NORM] = "rmsnorm",
     [KERNEL_ROPE] = "rope",       [KERNEL_SILU] = "silu",           [KERNEL_ADD] = "add",
+    [KERNEL_KV_STORE_FAR] = "kvstore DRAM",
 };
 
 /* ---- from a profile -------------------------------------------------------------------------------- */
@@ -44,6 +45,8 @@ static struct kernel_roof *roof_of(struct kernel_roofs *k, const struct ceiling 
     int o = 0, head_dim = 0;
     while (o < KERNEL_OP_COUNT && strcmp(op_names[o], op) != 0)
         o++;
+    if (o == KERNEL_KV_STORE && strcmp(c->level, "DRAM") == 0)
+        o = KERNEL_KV_STORE_FAR;
     if (!type || o == KERNEL_OP_COUNT)
         return NULL;
     if (o == KERNEL_ATTENTION) /* older profiles do not say it */
@@ -99,16 +102,17 @@ static void add_ceiling(struct kernel_roofs *k, const struct hwprofile *h, const
     const bool streams = roof && roof->op <= KERNEL_ATTENTION && strcmp(c->unit, "B/s") == 0;
     if (!roof || (roof->op <= KERNEL_ATTENTION && !streams && strcmp(c->unit, "FLOP/s") != 0))
         return;
+    const double rate = kernel_rate_at_once(h, c);
     roof->sd = fmax(roof->sd, spread_of(c));
     if (!streams) {
-        add_point(roof, c->n_tok > 0 ? c->n_tok : 1, c->value);
+        add_point(roof, c->n_tok > 0 ? c->n_tok : 1, rate);
         return;
     }
     if (strcmp(c->level, "DRAM") == 0)
-        roof->dram_bytes_s = c->value;
+        roof->dram_bytes_s = rate;
     if (is_last_level(h, c->level))
-        roof->llc_bytes_s = c->value;
-    roof->best_bytes_s = fmax(roof->best_bytes_s, c->value); /* of a number and NaN: the number */
+        roof->llc_bytes_s = rate;
+    roof->best_bytes_s = fmax(roof->best_bytes_s, rate); /* of a number and NaN: the number */
 }
 
 /* A product by one token computes at least as fast as where its weights come quickest: 2 FLOP a weight. Attention by one
@@ -293,9 +297,23 @@ static bool elementwise(const struct roofs *r, const struct step_class *c, const
     return true;
 }
 
+/* Rows of the cache that were last touched a pass ago. Sequences of one token each have rows apart, and threads share them out. (101) */
+static bool far_rows(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p, struct op_time *t)
+{
+    if (!elementwise(r, c, cost, KERNEL_KV_STORE_FAR, c->kv_type, t))
+        return false;
+    const double n_seq = p->n_seq > 0 ? p->n_seq : 1;
+    if (t->kernel_tok > n_seq || n_seq <= 1)
+        return true;
+    t->memory_s = cost->act_bytes / kernel_roof_rate(t->kernel, 1) / fmin(n_seq, fmax(1, r->kernels.n_threads));
+    t->kernel_tok = 1;
+    return true;
+}
+
 static bool by_kind(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
                     struct op_time *t)
 {
+    const bool far = c->held_bytes > r->cache_bytes; /* of the cache: what a pass reads has driven its rows out */
     switch (c->op.kind) {
     case OP_MATMUL:
     case OP_EXPERT_MATMUL:
@@ -305,7 +323,8 @@ static bool by_kind(const struct roofs *r, const struct step_class *c, const str
     case OP_EMBED:
         return c->op.w && elementwise(r, c, cost, KERNEL_EMBED, c->op.w->type, t);
     case OP_KV_STORE:
-        return elementwise(r, c, cost, KERNEL_KV_STORE, c->kv_type, t);
+        return (far && far_rows(r, c, cost, p, t)) ||
+               elementwise(r, c, cost, KERNEL_KV_STORE, c->kv_type, t);
     case OP_RMS_NORM:
         return elementwise(r, c, cost, KERNEL_RMS_NORM, DTYPE_F32, t);
     case OP_ROPE:

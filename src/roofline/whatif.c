@@ -221,6 +221,7 @@ static void scale_kernels(struct hwprofile *h, const char *unit, double by)
         const bool memory = strcmp(unit, "B/s") == 0;
         if (measures(k, "kernel", NULL, memory ? "DRAM" : NULL) && strcmp(k->unit, unit) == 0)
             k->value *= by;
+        k->loads_bytes_s *= memory ? by : 1; /* plain loads beside them too */
     }
 }
 

@@ -363,6 +363,8 @@ static void samples_become_a_ceiling(void **state)
         u.round_factor = r % 2 ? 1.1 : 0.9;
         assert_ok(driver_sample(j, &m, 4, r, INFINITY, &err), err);
     }
+    for (int i = 0; i < j->n_sample; i++) /* loads beside them that move along, and some that nobody took */
+        j->loads_bytes_s[i] = i % 5 ? 2 * j->value[i] : 0;
     assert_ok(driver_choose(missing, &m, 0.01, 0.01, &err), err);
     assert_ok(driver_keep(&l, &m, &h, &err), err);
     assert_int_equal(h.n_ceiling, 2);
@@ -371,6 +373,7 @@ static void samples_become_a_ceiling(void **state)
     assert_true(c->value > 85e6 && c->value < 115e6 && c->ci_lo < 91e6 && c->ci_hi > 109e6);
     assert_true(fabs(c->between_rounds - 0.104) < 0.01); /* sd of six 0.9 and six 1.1 */
     assert_true(fabs(c->per_cycle - c->value / 1e9 / 2) < 1e-12);
+    assert_true(fabs(c->loads_bytes_s / c->value - 2) < 1e-9 && isnan(h.ceiling[1].loads_bytes_s));
     assert_true(isnan(h.ceiling[1].value) && strcmp(h.ceiling[1].kernel, "unavailable: no such unit") == 0);
     /* That machine is noisy, and says so. */
     const struct hw_noise n = hwprofile_noise(&h);

@@ -3,6 +3,7 @@
  * more and no less, each thread within its memory; and that a profile has them. No times.
  */
 #include "../test.h"
+#include "ceilings/internal.h"
 #include "ceilings/kernel_bench.h"
 #include <math.h>
 
@@ -169,6 +170,53 @@ static void attention(void **state)
     }
 }
 
+/* Keys and values of a call that sees few, and of the next one, begin where nothing has led to. */
+static void calls_stand_apart(void **state)
+{
+    (void)state;
+    struct kernel_job j = { .b = bench }, long_one = { .b = bench };
+    assert_true(bench_attention(bench, &long_one, DTYPE_F16, 1, 4, 128) && long_one.beside && !long_one.apart);
+    assert_true(bench_attention_call(bench, &j, DTYPE_F16, 1, 4, 128, 16, true) && j.apart && !j.beside);
+    sample(&j);
+}
+
+static const unsigned char *loaded[THREADS][2 * BENCH_BESIDE];
+static atomic_int n_loaded[THREADS];
+
+static void note_load(const void *p, size_t bytes, uint64_t sweeps)
+{
+    const size_t tid = (size_t)((const unsigned char *)p - bench->w) / bench->chunk_bytes;
+    assert_true(bytes == BENCH_LOAD_BYTES && sweeps == 1 && tid < THREADS);
+    loaded[tid][atomic_fetch_add(&n_loaded[tid], 1)] = p;
+}
+
+static void load_beside(void *arg, int tid, int n_threads)
+{
+    (void)arg;
+    (void)n_threads;
+    bench_load_beside(bench, tid);
+}
+
+/* Each thread loads of its own memory, and never what it has just loaded. */
+static void loads_go_on(void **state)
+{
+    (void)state;
+    static const struct read_kernel stand_in_load = { .run = note_load };
+    const struct read_kernel *real = bench->load;
+    bench->load = &stand_in_load;
+    for (int i = 0; i < 2; i++) {
+        team_run(team, load_beside, NULL);
+        bench->loaded += BENCH_BESIDE;
+    }
+    bench->load = real;
+    for (int t = 0; t < THREADS; t++) {
+        assert_int_equal(atomic_load(&n_loaded[t]), 2 * BENCH_BESIDE);
+        for (int i = 0; i < 2 * BENCH_BESIDE; i++)
+            for (int k = 0; k < i && bench->chunk_bytes >= 2 * BENCH_BESIDE * BENCH_LOAD_BYTES; k++)
+                assert_true(loaded[t][i] != loaded[t][k]);
+    }
+}
+
 /* Whatever type reads them, the bytes are ordinary weights. */
 static void weights_are_numbers(void **state)
 {
@@ -204,9 +252,10 @@ static void vectors_stay_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_are_numbers), cmocka_unit_test(one_token),
+        cmocka_unit_test(one_token),           cmocka_unit_test(calls_stand_apart),
         cmocka_unit_test(memory_is_walked_on), cmocka_unit_test(several_tokens),
         cmocka_unit_test(attention),           cmocka_unit_test(vectors_stay_numbers),
+        cmocka_unit_test(loads_go_on),         cmocka_unit_test(weights_are_numbers), /* also those that were stored into */
     };
     struct cpulist l;
     struct error err;

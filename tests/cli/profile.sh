@@ -23,6 +23,12 @@ ok $? "profile --brief -t 1 writes \$ROOFCAST_PROFILE"
 grep -q '"schema": "roofcast.hwprofile"' "$ROOFCAST_PROFILE" && grep -q '"name": "read DRAM 1t"' "$ROOFCAST_PROFILE" &&
     grep -q '"dtype": "int8"' "$ROOFCAST_PROFILE" && ! grep -q '"n_threads": 2' "$ROOFCAST_PROFILE"
 ok $? "it holds the ceilings of one thread"
+jq -e '([.ceilings[] | select(.op == "matvec" and .level == "DRAM") | .loads_bytes_s > 0] | length == 1 and all) and
+    ([.ceilings[] | select(.level != "DRAM") | has("loads_bytes_s")] | any | not) and
+    ([.ceilings[] | select(.op == "kvstore" and .level == "DRAM") | .n_tok] == [1, 512])' "$ROOFCAST_PROFILE" >/dev/null
+ok $? "a kernel that waits for memory stands beside plain loads, and stored rows also come from there"
+jq -e '([.ceilings[].name] | length) == ([.ceilings[].name] | unique | length)' "$ROOFCAST_PROFILE" >/dev/null
+ok $? "no two ceilings have one name"
 has 'read DRAM 1t.*GB/s' && has 'fp32 .*FLOP/s'
 ok $? "the table shows them"
 grep -q '"name": "gather DRAM 1t"' "$ROOFCAST_PROFILE" && grep -q '"op": "gather"' "$ROOFCAST_PROFILE" && grep -q '"points"' "$ROOFCAST_PROFILE"

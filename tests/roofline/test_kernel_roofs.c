@@ -322,6 +322,81 @@ static void memory_that_changes(void **state)
     free(h.ceiling);
 }
 
+static struct ceiling *named(struct hwprofile *h, const char *name)
+{
+    for (size_t i = 0; i < h->n_ceiling; i++)
+        if (strcmp(h->ceiling[i].name, name) == 0)
+            return &h->ceiling[i];
+    fail_msg("no ceiling %s", name);
+    return NULL;
+}
+
+static double price_of(const struct hwprofile *h, uint32_t n_tok)
+{
+    const struct predict_options o = options();
+    const struct roofs r = roofs_of(h, &o);
+    const struct tensor w = weights(DTYPE_Q8_0);
+    const struct op op = product_of(&w);
+    struct cost c;
+    const struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = n_tok, .n_seq = 1 }, 1e12, &c);
+    return fmax(t.memory_s, t.compute_s);
+}
+
+/* A kernel that was timed while memory gave 25 GB/s, and one while it gave 100, of a profile whose loads got 50: both as if it had
+ * been 50, of which loads alone get no more. Probes that read 50 find the same, and the profile as it is then has one moment. */
+static void at_one_moment(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels(), now, change;
+    struct error err = { 0 };
+    measured(&h, "kernel", "load", "F32", "DRAM", 1, 2, "B/s", 50e9);
+    measured(&h, "kernel", "matmat", "Q8_0", "DRAM", 2, 2, "FLOP/s", 2 * 2 * 20e9 * 32 / 34);
+    const double bytes = ROWS * COLS * 34.0 / 32, before = price_of(&h, 1);
+    assert_near(before, bytes / 40e9, 1e-15);
+    struct ceiling *walk = named(&h, "matvec Q8_0 DRAM x1 2t"), *few = named(&h, "matmat Q8_0 DRAM x2 2t");
+    walk->loads_bytes_s = 50e9;
+    assert_near(price_of(&h, 1), before, 1e-15);
+    walk->loads_bytes_s = 100e9;
+    assert_true(price_of(&h, 1) > 1.2 * before && price_of(&h, 1) <= 2 * before);
+    walk->value = 24e9;
+    walk->loads_bytes_s = 25e9;
+    assert_true(price_of(&h, 1) < 1.1 * before && price_of(&h, 1) > bytes / 50e9);
+    const double alone = price_of(&h, 2); /* 20 GB/s of weights, when they could have been 40 */
+    few->loads_bytes_s = 25e9;
+    assert_true(price_of(&h, 2) < 0.8 * alone && price_of(&h, 2) > bytes / 50e9);
+    /* Probes that read what the profile has change nothing. */
+    const double once = price_of(&h, 1), twice = price_of(&h, 2);
+    assert_ok(profile_beside(&now, &h, 1, 1, &err), err);
+    assert_near(price_of(&now, 1), once, 1e-15);
+    assert_near(price_of(&now, 2), twice, 1e-15);
+    assert_near(named(&now, walk->name)->loads_bytes_s, 50e9, 1);
+    assert_ok(profile_beside(&change, &now, 1, 1, &err), err);
+    assert_near(price_of(&change, 1), once, 1e-15);
+    whatif_profile_free(&change);
+    whatif_profile_free(&now);
+    free(h.ceiling);
+}
+
+/* Rows of the cache that a pass has driven out, and others; sequences of one token have rows apart. */
+static void stored_rows(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels();
+    struct cost c;
+    const struct predict_options o = options();
+    const struct op op = { .kind = OP_KV_STORE, .role = ROLE_KV_STORE, .n_head_kv = 4, .head_dim = 128, .head_dim_v = 128 };
+    measured(&h, "kernel", "kvstore", "F16", "", 1, 2, "B/s", 40e9);
+    measured(&h, "kernel", "kvstore", "F16", "DRAM", 1, 2, "B/s", 2e9);
+    measured(&h, "kernel", "kvstore", "F16", "DRAM", 512, 2, "B/s", 8e9);
+    const struct roofs r = roofs_of(&h, &o);
+    const double bytes = 4 * 256 * 4;
+    assert_near(time_of(&r, &op, (struct pass){ .n_tok = 1, .n_seq = 1 }, 1e6, &c).memory_s, bytes / 40e9, 1e-15);
+    assert_near(time_of(&r, &op, (struct pass){ .n_tok = 1, .n_seq = 1 }, 1e12, &c).memory_s, bytes / 2e9, 1e-15);
+    assert_near(time_of(&r, &op, (struct pass){ .n_tok = 512, .n_seq = 1 }, 1e12, &c).memory_s, 512 * bytes / 8e9, 1e-12);
+    assert_near(time_of(&r, &op, (struct pass){ .n_tok = 8, .n_seq = 8 }, 1e12, &c).memory_s, 4 * bytes / 2e9, 1e-12);
+    free(h.ceiling);
+}
+
 /* Memory at half, the peak as it was: what reads memory halves or nearly so, what computes does not, few tokens are between. */
 static void beside_probes(void **state)
 {
@@ -482,6 +557,7 @@ int main(void)
         cmocka_unit_test(attention_by_width),            cmocka_unit_test(prepared_once),
         cmocka_unit_test(beside_probes),                 cmocka_unit_test(threads_between),
         cmocka_unit_test(attention_by_calls),            cmocka_unit_test(memory_that_changes),
+        cmocka_unit_test(at_one_moment),                 cmocka_unit_test(stored_rows),
         cmocka_unit_test(attention_by_rows),             cmocka_unit_test(small_ops_and_the_team),
         cmocka_unit_test(threads),                       cmocka_unit_test(whole_predictions),
     };
