@@ -513,7 +513,7 @@ static int kernel_roofs(struct curve_chart *c, const struct hwprofile *h, const 
         if (!r || r->n_threads != p->n_threads || m == MATH_FP64 || m == MATH_INT16) /* no tensor type is multiplied in these */
             continue;
         units_si(value, sizeof value, r->value, r->unit);
-        snprintf(label, sizeof label, "peak %s %.20s %.20s", math_name((enum math)m), r->isa, value);
+        snprintf(label, sizeof label, "peak %s %.20s", math_name((enum math)m), value); /* short: points leave little room */
         if (add_level(c, r->value, false, -1, label, err) != 0)
             return -1;
     }
