@@ -96,7 +96,9 @@ int outfile_open(struct outfile *o, const char *path, struct error *err)
     *o = (struct outfile){ 0 };
     bool std = strcmp(path, "-") == 0;
     struct stat st;
-    bool special = !std && stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+    /* /dev/stdout and its like may be a file that somebody writes already: it is added to, never replaced. */
+    const bool of_system = strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+    const bool special = !std && stat(path, &st) == 0 && (of_system || !S_ISREG(st.st_mode));
     if (special && S_ISDIR(st.st_mode))
         return error_set(err, ERROR_SYSTEM, "%s: is a directory", path);
     /* A link stays one: what it points to is replaced. */
@@ -110,7 +112,7 @@ int outfile_open(struct outfile *o, const char *path, struct error *err)
         return 0;
     }
     if (special) {
-        o->f = fopen(path, "wb");
+        o->f = fopen(path, of_system ? "ab" : "wb");
         if (!o->f)
             goto fail_errno;
         return 0;

@@ -158,6 +158,8 @@ const char *cli_loading_text(char *buf, size_t n, const struct run_loading *l);
 int cli_model_open(struct model *m, const char *path, struct error *err);
 /* An option's output that is an input, which would be lost, is refused: a file of g (or NULL), or path. out: NULL is fine. */
 int cli_keep_input(const char *path, const struct gguf *g, const char *option, const char *out, struct error *err);
+/* The same for every file among a command's arguments, also in lists and behind "=". out: part of argv; NULL is fine. */
+int cli_keep_arguments(int argc, char **argv, const char *option, const char *out, struct error *err);
 /* Version, compiler, CPU, ISA, threads, date; command and profile are the caller's to fill. */
 void cli_provenance(struct provenance *p, const struct cli_machine *m, const char *isa,
                     const char *counters);

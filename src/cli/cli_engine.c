@@ -189,6 +189,34 @@ int cli_keep_input(const char *path, const struct gguf *g, const char *option, c
     return error_set(err, ERROR_USAGE, "%s %s is an input itself, which would be lost: name another file", option, out);
 }
 
+/* The value of an argument, or of one of several with commas between, is that file. */
+static bool names(const char *arg, const char *out)
+{
+    char part[4096];
+    for (const char *at = arg; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        const size_t n = strcspn(at, ",");
+        if (n == 0 || n >= sizeof part)
+            continue;
+        memcpy(part, at, n);
+        part[n] = 0;
+        if (file_same(part, out))
+            return true;
+    }
+    return file_same(arg, out);
+}
+
+int cli_keep_arguments(int argc, char **argv, const char *option, const char *out, struct error *err)
+{
+    for (int i = 1; out && i < argc; i++) {
+        const char *arg = argv[i], *value = strchr(arg, '=');
+        if (out >= arg && out <= arg + strlen(arg)) /* the option's own */
+            continue;
+        if (names(arg, out) || (value && names(value + 1, out)) || (arg[0] == '-' && arg[1] && names(arg + 2, out)))
+            return error_set(err, ERROR_USAGE, "%s %s is an input itself (\"%.200s\"), which would be lost: name another file", option, out, arg);
+    }
+    return 0;
+}
+
 void cli_provenance(struct provenance *p, const struct cli_machine *m, const char *isa,
                     const char *counters)
 {

@@ -205,7 +205,7 @@ int cmd_memory(int argc, char **argv, struct error *err)
     struct asked a = { .o = &o };
     struct str_list hw = { 0 };
     int rc = -1;
-    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0 || cli_keep_arguments(argc, argv, "--save", o.save, err) != 0)
         return -1;
     if (o.server && o.local)
         error_set(err, ERROR_USAGE, "--server and --local: one of them");

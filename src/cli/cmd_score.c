@@ -286,8 +286,7 @@ int cmd_score(int argc, char **argv, struct error *err)
         return -1;
     if (!o.file)
         return error_set(err, ERROR_USAGE, "no FILE of measurements");
-    if (cli_keep_input(o.file, NULL, "--features", o.features, err) != 0 ||
-        cli_keep_input(o.hardware ? o.hardware : "", NULL, "--features", o.features, err) != 0)
+    if (cli_keep_arguments(argc, argv, "--features", o.features, err) != 0)
         return -1;
     return run(&o, err);
 }

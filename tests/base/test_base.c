@@ -102,6 +102,17 @@ static void test_outfile(void **state)
     assert_ok(filemap_open(&m, path, &err), err);
     assert_int_equal(m.size, 5);
     filemap_close(&m);
+    int fd = open(path, O_WRONLY); /* a caller's own file under a name of the system's: added to */
+    char system_path[64];
+    snprintf(system_path, sizeof system_path, "/proc/self/fd/%d", fd);
+    assert_ok(outfile_open(&o, system_path, &err), err);
+    fputs(" you", o.f);
+    assert_ok(outfile_commit(&o, &err), err);
+    close(fd);
+    assert_ok(filemap_open(&m, path, &err), err);
+    assert_int_equal(m.size, 9);
+    assert_memory_equal(m.data, "hello you", 9);
+    filemap_close(&m);
     assert_ok(file_warm(path, &err), err);
     unlink(path);
     assert_ok(file_warm(path, &err), err); /* for the open that follows to report */
