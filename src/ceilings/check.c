@@ -108,12 +108,14 @@ static int take_turns(struct ceilings_check *k, struct job *j, struct meter *m, 
     return 0;
 }
 
-/* Before a kernel is looked for, which takes a while: by what the job says of itself. */
-static bool wanted(const struct job *j, int n_threads, const char *only)
+/* Before a kernel is looked for, which takes a while: by what the job says of itself, which lacks the instruction set where it is to
+ * find the best one. */
+static bool may_be_wanted(const struct job *j, int n_threads, const char *only)
 {
     char name[sizeof j->what + 16];
+    const size_t first = strcspn(j->what, " ");
     snprintf(name, sizeof name, "%s %dt", j->what, n_threads);
-    return !only || strstr(name, only);
+    return !only || strstr(name, only) || strncmp(only, j->what, first) == 0;
 }
 
 static int check_job(struct job *j, struct meter *m, const struct ceilings_options *o, ceilings_check_fn *row, void *ctx,
@@ -122,13 +124,13 @@ static int check_job(struct job *j, struct meter *m, const struct ceilings_optio
     struct ceiling c;
     struct ceilings_check k = { .ours = NAN, .theirs = NAN, .ratio = NAN };
     struct error why = { 0 };
-    if (!wanted(j, m->n, o->only))
+    if (!may_be_wanted(j, m->n, o->only))
         return 0;
     if (o->progress)
         o->progress(o->progress_ctx, j->what, fraction);
     if (look(j, m, o->effort == CEILINGS_BRIEF, &c, err) != 0)
         return -1;
-    if (isnan(c.value) || !check_test_of(&c, k.test, sizeof k.test))
+    if (isnan(c.value) || (o->only && !strstr(c.name, o->only)) || !check_test_of(&c, k.test, sizeof k.test))
         return 0;
     snprintf(k.name, sizeof k.name, "%s", c.name);
     snprintf(k.unit, sizeof k.unit, "%s", c.unit);

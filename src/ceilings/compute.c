@@ -180,8 +180,8 @@ static int add_peak(struct job **out, struct job_list *l, enum math math, const 
     }
     j->data = p;
     j->n_variant = n;
-    snprintf(j->what, sizeof j->what, "peak %s%s%s%s", math_name(math), isa ? " " : "", isa ? isa : "",
-             products ? ", products" : "");
+    snprintf(j->what, sizeof j->what, "%s%s%s%s", math_name(math), isa ? " " : "", isa ? isa : "",
+             products ? " products" : "");
     *out = j;
     return 0;
 }

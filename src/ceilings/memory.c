@@ -311,7 +311,7 @@ static int plan_pages(struct job_list *l, struct meter *m, const struct memory_e
         struct job *j = add_row(l, &d, cpu_flags, err);
         if (!j)
             return -1;
-        snprintf(j->what, sizeof j->what, "read DRAM, %s pages", page_text(kinds[i]));
+        snprintf(j->what, sizeof j->what, "read DRAM %s", page_text(kinds[i]));
         j->weight = 2;
     }
     return 0;

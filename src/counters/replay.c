@@ -73,12 +73,12 @@ static size_t n_named(const struct event_file *f, const struct replay *r)
     return n;
 }
 
-/* The file that knows most of the names; empty when none knows any. -1: nor does any, and one of them cannot be read. */
-static int find_file(struct event_file *f, const char *const *dirs, const struct replay *r, struct error *err)
+/* The file that knows most of the names; empty when none knows any, then *wrong: one of them cannot be read, which err says. */
+static int find_file(struct event_file *f, bool *wrong, const char *const *dirs, const struct replay *r, struct error *err)
 {
     char **names = NULL, path[4200];
     size_t n = 0, best = 0;
-    bool wrong = false;
+    *wrong = false;
     *f = (struct event_file){ 0 };
     if (!dirs)
         return 0;
@@ -90,8 +90,8 @@ static int find_file(struct event_file *f, const char *const *dirs, const struct
         if (!name_file(path, sizeof path, dirs, "events", names[i]))
             continue;
         if (event_file_load(&one, path, &why) != 0) {
-            *err = wrong ? *err : why;
-            wrong = true;
+            *err = *wrong ? *err : why;
+            *wrong = true;
         } else if (n_named(&one, r) > best) {
             event_file_free(f);
             best = n_named(&one, r);
@@ -101,7 +101,8 @@ static int find_file(struct event_file *f, const char *const *dirs, const struct
         }
     }
     name_list_free(names, n);
-    return wrong && best == 0 ? -1 : 0;
+    *wrong &= best == 0;
+    return 0;
 }
 
 /* What perf prints in units, in counts of the event; NaN: a unit that it does not print what is counted here in. */
@@ -198,6 +199,7 @@ static int replay_open(struct counters *c, struct error *err)
     struct recorded *own = c->own = calloc(1, sizeof *own);
     struct event_file f = { 0 };
     struct filemap m;
+    bool wrong = false;
     if (!own)
         return error_oom(err, sizeof *own, "the recorded counts");
     if (!*c->argument)
@@ -207,9 +209,11 @@ static int replay_open(struct counters *c, struct error *err)
     int rc = replay_parse(&own->replay, c->argument, m.data, m.size, err);
     filemap_close(&m);
     if (rc == 0)
-        rc = find_file(&f, c->o.data_dirs, &own->replay, err);
+        rc = find_file(&f, &wrong, c->o.data_dirs, &own->replay, err);
     for (size_t i = 0; rc == 0 && i < own->replay.n; i++)
         add_event(c, &f, &own->replay.event[i]);
+    if (rc == 0 && wrong && c->n_event == 0)
+        rc = -1; /* what it would have been known by */
     if (rc == 0)
         limit_parts(c, &f);
     for (size_t i = 0; rc == 0 && i < f.n_limit; i++)

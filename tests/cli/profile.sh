@@ -102,6 +102,7 @@ check_with_fake && jq -e '.n_compared >= 4 and .n_pass == .n_compared and .n_no_
     ([.rows[] | select(.name | startswith("read")) | .test | startswith("load")] | all) and
     ([.rows[] | select(.note | test("not the peak") | not)] | length) == 0' "$tmp/out" >/dev/null
 ok $? "a slower likwid-bench: every ceiling passes, and its kernels are not the peak"
+cp "$tmp/out" "$tmp/all"
 grep -q -- '-t peakflops.* -w N:16kB:1 -i ' "$tmp/bin/likwid-bench.log" && grep -q -- '-t load.* -w N:' "$tmp/bin/likwid-bench.log"
 ok $? "it was asked for what is compared"
 PATH=$tmp/bin:$PATH "$ROOFCAST" profile --cross-check='read L1 1t' --brief -t 1 -o json >"$tmp/out" 2>"$tmp/err" &&
@@ -114,6 +115,10 @@ if [ "$(nproc)" -ge 2 ]; then
 else
     skip "its two threads have two CPUs, as ours" "one CPU"
 fi
+isa=$(jq -r '[.rows[].name | select(startswith("fp32"))][0]' "$tmp/all")
+PATH=$tmp/bin:$PATH "$ROOFCAST" profile --cross-check="$isa" --brief -t 1 -o json >"$tmp/out" 2>"$tmp/err" &&
+    jq -e --arg isa "$isa" '[.rows[].name] | index($isa) != null and all(contains($isa))' "$tmp/out" >/dev/null
+ok $? "any name that the table has, with its instruction set"
 PATH=$tmp/bin:$PATH refused 2 'has "no such" in its name' profile --cross-check='no such' --brief -t 1
 fake <<'END'
 #!/bin/sh

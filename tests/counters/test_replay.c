@@ -119,6 +119,29 @@ static void no_counts(void **state)
     }
 }
 
+/* A file of events that cannot be read matters where nothing else knows the record's. */
+static void a_broken_file_of_events(void **state)
+{
+    (void)state;
+    char root[64], backend[100];
+    tree_put(tree_new(root), "record", "5,,cycles,1,100.00,,\n6,,instructions,1,100.00,,\n");
+    tree_put(root, "strange", "7,,no_such_event,1,100.00,,\n");
+    tree_put(root, "events/broken.json", "{");
+    const char *const dirs[] = { root, NULL };
+    const struct counters_options o = { .backend = backend, .n_threads = 1, .data_dirs = dirs };
+    struct error err = { 0 };
+    snprintf(backend, sizeof backend, "replay:%s/record", root);
+    struct counters *c = counters_open(&o, &err);
+    if (!c)
+        fail_msg("%s", err.msg);
+    assert_string_equal(counters_reason(c, COUNTER_CYCLES), "");
+    counters_close(c);
+    snprintf(backend, sizeof backend, "replay:%s/strange", root);
+    assert_null(counters_open(&o, &err));
+    assert_non_null(strstr(err.msg, "broken.json"));
+    tree_free(root);
+}
+
 static void bad_records(void **state)
 {
     (void)state;
@@ -154,7 +177,7 @@ int main(void)
         cmocka_unit_test(skylake),
         cmocka_unit_test(zen4),
         cmocka_unit_test(ice_lake_by_likwid),
-        cmocka_unit_test(no_counts),
+        cmocka_unit_test(no_counts), cmocka_unit_test(a_broken_file_of_events),
         cmocka_unit_test(bad_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
