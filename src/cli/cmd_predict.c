@@ -181,12 +181,12 @@ static int predict_machine(json_t *rows, const struct predict_cli *o, const stru
         return -1;
     struct subject s = { .m = m, .h = &h, .cli = o, .drafting = d };
     s.o = (struct predict_options){
-        .time = time,
+        .time = o->roof ? NULL : time,
         .roof = o->roof,
         .weights_only = o->weights_only,
         .weights_bytes = o->weights_all ? (double)m->weight_bytes : o->weights_gb * 1e9,
         .n_threads = (int)o->threads,
-        .n_ubatch = o->n_ubatch > 0 ? (uint32_t)o->n_ubatch : time_ubatch(o->roof ? NULL : time, &h, m),
+        .n_ubatch = o->n_ubatch > 0 ? (uint32_t)o->n_ubatch : time_ubatch(time, &h, m),
         .type_k = o->price.type_k,
         .type_v = o->price.type_v,
         .layout = o->price.layout,
@@ -302,7 +302,7 @@ int cmd_predict(int argc, char **argv, struct error *err)
     struct lists l = { 0 };
     struct str_list hw = { 0 };
     int rc = -1;
-    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0 || cli_keep_arguments(argc, argv, "--save", o.save, err) != 0)
         return -1;
     default_lengths(&o);
     if (predict_ask_read(&o.ask, o.model, err) == 0 && predict_ask_check(&o, err) == 0 && int_list_parse(&l.p, o.n_prompt, 0, INT32_MAX, "-p", err) == 0 &&

@@ -216,11 +216,6 @@ static int grid_init(struct sweep_grid *g, const struct options *o, struct error
         int_list_parse(&g->gen, o->n_gen, 0, INT32_MAX, "-n", err) != 0 || parse_kv(g, o->kv, err) != 0 ||
         str_list_parse(&g->type, o->type, "-q", err) != 0 || parse_machines(g, o->hw, err) != 0)
         return -1;
-    const uint32_t n_ubatch = g->n_ubatch > 0 ? g->n_ubatch : TIME_UBATCH;
-    for (size_t i = 0; i < g->prompt.n; i++)
-        if (g->prompt.v[i] / n_ubatch > PREFILL_MAX_PASSES)
-            return error_set(err, ERROR_USAGE, "-p %" PRId64 " in passes of %u: more than %d passes", g->prompt.v[i], n_ubatch,
-                             PREFILL_MAX_PASSES);
     return parse_models(&g->model, o->model, err);
 }
 
@@ -416,7 +411,8 @@ static int run(struct sweeping *x, const struct options *o, struct error *err)
     x->g = &g;
     if (rc == 0)
         rc = software_load(&software, &o->software, o->roof, g.hw.n == 1 ? g.hw.v[0] : NULL, g.model.n == 1 ? g.model.v[0] : NULL, err);
-    g.time = software_time(software);
+    g.software = software_time(software);
+    g.time = o->roof ? NULL : g.software;
     if (rc == 0)
         rc = check_names(&g, o, err);
     if (rc == 0 && !(x->team = cli_team_new(o->threads, err)))
@@ -445,7 +441,7 @@ int cmd_sweep(int argc, char **argv, struct error *err)
                          .n_batch = "1", .n_depth = "0", .n_prompt = "512", .n_gen = "128",
                          .format = REPORT_CSV, .price = PRICING_DEFAULTS };
     struct sweeping x = { 0 };
-    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0 || cli_keep_arguments(argc, argv, "--save", o.save, err) != 0)
         return -1;
     if (o.format != REPORT_CSV && o.format != REPORT_JSONL)
         return error_set(err, ERROR_USAGE, "-o: a sweep is written as csv or jsonl");

@@ -154,9 +154,9 @@ int software_load(struct software **out, const struct software_options *o, bool 
 {
     struct anchors a = { .n = 0 };
     const struct stack *stack = NULL;
-    const bool none = roof || (o->stack && strcmp(o->stack, "none") == 0);
+    const bool none = o->stack && strcmp(o->stack, "none") == 0;
     *out = NULL;
-    if (none && o->anchor)
+    if ((none || roof) && o->anchor)
         return error_set(err, ERROR_USAGE, "--anchor narrows the constants of software, which %s leaves out", roof ? "--roof" : "--stack none");
     if (none)
         return 0;

@@ -17,7 +17,7 @@ struct sweep_grid {
     uint32_t n_ubatch; /* 0: what the software takes */
     bool roof, jsonl, materialized;
     struct routing routing;
-    const struct time_source *time; /* NULL: no constants */
+    const struct time_source *time, *software; /* NULL: no constants; whose passes these are, of --roof too */
     struct limits limits;           /* --slo */
     struct hwprofile *machine; /* one of every hw */
     enum dtype *kv_type;

@@ -95,13 +95,12 @@ static double walked_rate(double rate, double cached, double loads, double m, do
     double lo = 1, hi = 32;
     if (!(cached > 0) || !(loads > 0))
         return rate * m;
-    if (rate >= cached)
-        return rate * k;
     for (int i = 0; i < STEPS; i++) {
         const double p = (lo + hi) / 2;
         *(pow(rate / cached, p) + pow(rate / loads, p) > 1 ? &lo : &hi) = p;
     }
-    const double computes = pow(rate / cached, lo);
+    /* More than 1 together: it is as fast as the cache and the loads allow, and noise beyond. Less: it waits longer than for one after the other. */
+    const double a = pow(rate / cached, lo), computes = a / fmax(1, a + pow(rate / loads, lo));
     return rate * pow(computes * pow(k, -lo) + (1 - computes) * pow(m, -lo), -1 / lo);
 }
 

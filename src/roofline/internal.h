@@ -42,6 +42,10 @@ double cost_state_bytes(const struct op *op);
 /* Positions of n_ctx that a layer with that window (0: none) keeps, filled n_ubatch at a time. (12) */
 uint64_t cost_kept(uint32_t window, uint64_t n_ctx, uint64_t n_ubatch);
 
+/* Tokens at a time that fill a cache where passes take n_ubatch and prompts have n_prompt: software that takes a prompt whole has no
+ * more of a window than the prompt; what came before it is taken to have come in passes of TIME_UBATCH. */
+uint32_t cost_filled(uint32_t n_ubatch, uint32_t n_prompt);
+
 /* What one op keeps of a sequence of n_ctx positions, filled n_ubatch at a time. (12), (42) */
 double cost_op_kv_bytes(const struct op *op, const struct cost_options *o, uint64_t n_ctx, uint32_t n_ubatch);
 

@@ -1,5 +1,6 @@
 /* The KV cache and the states of recurrences: which types they may have, and what they take. methods.md (12), (42) */
 #include "roofline/internal.h"
+#include "roofline/timing.h"
 
 int cost_check_kv(const struct op_list *l, const struct cost_options *o, struct error *err)
 {
@@ -36,6 +37,11 @@ double cost_kv_bytes_token(const struct op_list *l, const struct cost_options *o
 uint64_t cost_kept(uint32_t window, uint64_t n_ctx, uint64_t n_ubatch)
 {
     return window > 0 ? u64_min(n_ctx, window + n_ubatch) : n_ctx;
+}
+
+uint32_t cost_filled(uint32_t n_ubatch, uint32_t n_prompt)
+{
+    return (uint32_t)u64_min(n_ubatch, n_prompt > TIME_UBATCH ? n_prompt : TIME_UBATCH);
 }
 
 double cost_op_kv_bytes(const struct op *op, const struct cost_options *o, uint64_t n_ctx, uint32_t n_ubatch)

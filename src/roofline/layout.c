@@ -168,10 +168,18 @@ static double qkv_share(const struct op *op, double tp, double n_head, double n_
     return (1 - keys) / tp + keys * key_share(n_head_kv, tp);
 }
 
+/* Of the op's own layer. */
+static double key_heads(const struct op *op, const struct hparams *hp)
+{
+    if (hp->n_lora_kv > 0)
+        return 1;
+    return hp->n_head_kv_full > 0 && op->layer >= 0 && !hparams_windowed(hp, (uint32_t)op->layer) ? hp->n_head_kv_full : hp->n_head_kv;
+}
+
 static struct share share_of(const struct op *op, const struct hparams *hp, const struct parts *p)
 {
     const double s = 1 / p->tp, visits = p->groups / p->ep;
-    const double keys = key_share(hp->n_lora_kv > 0 ? 1 : hp->n_head_kv, p->tp);
+    const double keys = key_share(key_heads(op, hp), p->tp);
     double q;
     switch (shards[op->role]) {
     case SHARD_NONE:
@@ -190,7 +198,7 @@ static struct share share_of(const struct op *op, const struct hparams *hp, cons
     case SHARD_KEY_COLUMNS:
         return (struct share){ keys, 1, keys, keys, keys, 1 };
     case SHARD_QKV:
-        q = qkv_share(op, p->tp, hp->n_head, hp->n_head_kv);
+        q = qkv_share(op, p->tp, hp->n_head, key_heads(op, hp));
         return (struct share){ q, 1, q, q, q, 1 };
     case SHARD_CORE:
         return (struct share){ s, s, s, s, s, key_share(op->n_head_kv, p->tp) };

@@ -293,7 +293,7 @@ void memory_fit(struct predict_result *res, const struct op_classes *l, const st
         prefill_passes(o->n_prompt < o->n_ubatch ? o->n_prompt : o->n_ubatch, 0, o->n_ubatch, seqs, keep_largest,
                        &load.n_tok);
     m.layout = o->layout;
-    m.max_batched_tokens = o->n_ubatch;
+    m.max_batched_tokens = cost_filled(o->n_ubatch, o->n_prompt);
     struct stage *s = stages_new(l, &o->layout, &c);
     struct memory_need n = { NAN, NAN, NAN, NAN, NAN };
     if (s)

@@ -358,7 +358,7 @@ static int speculate_classes(struct speculation *out, struct predict_result *r, 
     const uint64_t n_ctx = (uint64_t)o->n_depth + o->n_prompt + o->n_gen + o->n_look_ahead;
     if (step_model_init(&x.target, l, &so, err) != 0)
         return -1;
-    int rc = drafter_init(&x.d, s, l, &so, n_ctx, o->n_ubatch, err);
+    int rc = drafter_init(&x.d, s, l, &so, n_ctx, cost_filled(o->n_ubatch, o->n_prompt), err);
     if (rc == 0) {
         fill(&x, out, r);
         drafter_free(&x.d);

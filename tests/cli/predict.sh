@@ -222,6 +222,18 @@ ok $? "a checkpoint in FP8 multiplies in FP8"
 refused 1 'profile a100-sxm-80gb has no fp8 peak' predict llama-3-8b -q FP8 --hw a100-sxm-80gb
 run predict "$tmp/awq.json" --hw h100-sxm -q Q4_0
 ok $? "a quantized model is priced as the type that -q names"
+kv_of() { # ARGS...: bytes of the KV cache
+    run predict --hw h100-sxm -n 1 -o csv "$@" && cells kv_total_bytes | head -n 1
+}
+is "$(kv_of gemma-3-27b --stack tensorrt-llm -p 600 -d 90000 -ub 600)" "$(kv_of gemma-3-27b --stack tensorrt-llm -p 600 -d 90000)" \
+    "software that takes a prompt whole fills its windows with no more"
+near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a / b - 1 < 1e-4 && b / a - 1 < 1e-4) }'; }
+near $(($(kv_of gemma-4-31b --tp 8 -p 0 -d 65536) - $(kv_of gemma-4-31b --tp 8 -p 0 -d 32768))) \
+    $(($(kv_of gemma-4-31b --tp 4 -p 0 -d 65536) - $(kv_of gemma-4-31b --tp 4 -p 0 -d 32768)))
+ok $? "four key heads of layers that see all: eight devices have as much of each as four"
+run predict qwen3-30b-a3b --hw h200-sxm --stack vllm -p 4096 -n 0 -o csv && fitted=$(cell ttft_s pp4096)
+run predict qwen3-30b-a3b --hw h200-sxm --stack vllm -p 4096 -n 0 --roof -o csv && awk -v a="$(cell ttft_s pp4096)" -v b="$fitted" 'BEGIN { exit !(a > 0 && a < b) }'
+ok $? "no prediction is faster than its roof, whose passes are the software's"
 refused 2 'which model' predict
 refused 1 'no file and no model' predict no-such-model --hw h100-sxm
 refused 1 'nonesuch' predict llama-3-8b --hw nonesuch

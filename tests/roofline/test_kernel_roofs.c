@@ -312,6 +312,12 @@ static void memory_that_changes(void **state)
     assert_near(ratio_of(&h, name, 2, 1), pow(pow(0.25, p) + (1 - pow(0.25, p)) * pow(2, -p), -1 / p), 1e-9);
     assert_true(ratio_of(&h, name, 2, 1) < 2 && ratio_of(&h, name, 2, 1) > 1.5);
     assert_true(ratio_of(&h, name, 1e6, 1) < 4 + 1e-9);
+    /* one thread gets 20, by noise just half of two: memory is still memory's */
+    struct hwprofile one = with_kernels();
+    measured(&one, "bandwidth", "read", "", "DRAM", 0, 2, "B/s", 50e9);
+    measured(&one, "kernel", "matvec", "Q8_0", "DRAM", 1, 1, "B/s", 20e9);
+    assert_true(ratio_of(&one, name, 0.5, 1) < 50e9 * 0.5 / 40e9 + 1e-3);
+    free(one.ceiling);
     /* one thread gets 21: two have room for 42 and no more, whatever memory gives */
     measured(&h, "kernel", "matvec", "Q8_0", "DRAM", 1, 1, "B/s", 21e9);
     assert_true(ratio_of(&h, name, 10, 1) < 42.0 / 40 + 1e-9);
