@@ -27,6 +27,14 @@ static unsigned amx_flags(void)
     return f;
 }
 
+/* Source: AMD APM 3, CPUID functions 0 and 1. */
+static bool is_amd_family(unsigned family)
+{
+    unsigned a, b, c, d;
+    const bool amd = __get_cpuid(0, &a, &b, &c, &d) && b == signature_AMD_ebx && c == signature_AMD_ecx && d == signature_AMD_edx;
+    return amd && __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 0xf) == 0xf && 0xf + (a >> 20 & 0xff) == family;
+}
+
 static bool has_avxvnni(void)
 {
     unsigned a, b, c, d;
@@ -64,7 +72,7 @@ unsigned cpu_flags(void)
         f |= amx_flags();
         /* Zen 4: decode that asks for nothing ahead reads 1.05 to 1.36 times as fast as decode that does (1 and 2 threads, 384 MB:
          * Q4_0, Q8_0, F16, BF16, in turn). Intel's server cores are the other way round. */
-        if (__builtin_cpu_is("amdfam19h"))
+        if (is_amd_family(0x19))
             f |= CPU_STREAMS;
     }
 #elif defined(__aarch64__)

@@ -230,12 +230,12 @@ static int timing(const void *known, const struct hwprofile *h, const struct mod
 
 /* ---- in words ----------------------------------------------------------------------------------------- */
 
-/* "0.8717 x 1.159 class=NVIDIA consumer GPU x 1.03 stack=llama.cpp-cuda; throughput.csv" */
 static uint32_t n_ubatch(const void *known, const struct hwprofile *h, const struct model *m)
 {
     return (uint32_t)stack_for(known, h, m)->n_ubatch;
 }
 
+/* "0.8717 x 1.159 class=NVIDIA consumer GPU x 1.03 stack=llama.cpp-cuda; throughput.csv" */
 static const char *explain(const void *known, const struct hwprofile *h, const struct model *m, unsigned which,
                            enum time_slot slot, char *buf, size_t size)
 {

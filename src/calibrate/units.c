@@ -188,11 +188,11 @@ double unit_expert_s(const struct facts *f, double bits, double n_tok)
 {
     const bool cuda_like = f->back_end == BACK_END_CUDA || f->back_end == BACK_END_ROCM;
     const bool sycl = f->back_end == BACK_END_SYCL;
-    if (n_tok <= 1 && sycl)
-        return sycl_fuses(f, bits) ? 0 : expert_s;
+    if (sycl)
+        return n_tok <= 1 && sycl_fuses(f, bits) ? 0 : expert_s;
     if (n_tok <= MMVQ_MOST)
         return 0;
-    if (sycl || (cuda_like && (bits >= QUANTIZED || !facts_since(f, MMQ_EXPERTS))))
+    if (cuda_like && (bits >= QUANTIZED || !facts_since(f, MMQ_EXPERTS)))
         return expert_s;
     return 0;
 }

@@ -184,7 +184,7 @@ static const struct acts *prepare(struct engine *e, size_t i, size_t n_row, int 
         return a;
     }
     acts_bind(a, kind, n_row, op->cols, e->act_mem[kind]);
-    a->pow2 = kernels_acts_pow2(&e->k, e->plan[i].packed, n_row);
+    a->pow2 = kernels_acts_pow2(&e->k, e->plan[i].packed, e->pass.n_tok); /* by tokens, of which each comes to several experts */
     const size_t r1 = engine_split(n_row, 1, tid + 1, nt);
     for (size_t r = engine_split(n_row, 1, tid, nt); r < r1; r++)
         e->k.act_prepare[kind](a, source_row(e, op, r), 0, r, r + 1);

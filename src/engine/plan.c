@@ -42,7 +42,7 @@ static bool same_activations(const struct engine *e, size_t i)
     const struct op *before = &e->ops.ops[i - 1];
     return before->kind == op->kind && before->src == op->src && before->src_at == op->src_at &&
            before->cols == op->cols && before->dst != op->src && before->out_rows == op->out_rows &&
-           e->plan[i - 1].act == e->plan[i].act;
+           e->plan[i - 1].act == e->plan[i].act && e->plan[i - 1].packed == e->plan[i].packed;
 }
 
 static void plan_product(struct engine *e, size_t i)

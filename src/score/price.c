@@ -87,6 +87,12 @@ static double max_sequences(const struct stack *k)
     return strcmp(k->id, "vllm") == 0 || strcmp(k->id, "sglang") == 0 ? MAX_SEQUENCES : MAX_SEQUENCES_STATIC;
 }
 
+/* Of the fullest of the devices that share the requests. */
+static double sequences_each(const struct priced *p)
+{
+    return fmax(1, ceil(p->batch / (p->split == SPLIT_DATA ? p->n_devices : 1)));
+}
+
 static int price_prefill(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
 {
     out->prompt = or_guess(out, m->prompt > 0 ? m->prompt : NAN, GUESS_PREFILL, GUESS_LENGTH);
@@ -94,8 +100,7 @@ static int price_prefill(struct priced *out, const struct measurement *m, const 
     out->batch = or_guess(out, m->batch, 1, GUESS_BATCH);
     out->measured_s = out->prompt * out->batch / m->value;
     const double ubatch = m->n_ubatch > 0 ? m->n_ubatch : out->stack->n_ubatch;
-    const double groups = out->split == SPLIT_DATA ? out->n_devices : 1;
-    return add_prefill(out, s, out->prompt, out->context, fmax(1, out->batch / groups), ubatch, 1, err);
+    return add_prefill(out, s, out->prompt, out->context, sequences_each(out), ubatch, 1, err);
 }
 
 static int price_decode(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
@@ -104,8 +109,7 @@ static int price_decode(struct priced *out, const struct measurement *m, const s
     out->context = or_guess(out, m->context, out->prompt + GUESS_SHORT, GUESS_CONTEXT);
     out->batch = or_guess(out, m->batch, 1, GUESS_BATCH);
     out->measured_s = out->batch / m->value;
-    const double groups = out->split == SPLIT_DATA ? out->n_devices : 1;
-    return add_decode(out, s, out->context, fmax(1, out->batch / groups), 1, err);
+    return add_decode(out, s, out->context, sequences_each(out), 1, err);
 }
 
 /* Requests from their first byte to the last token; of several waves one. */
@@ -123,9 +127,9 @@ static int price_requests(struct priced *out, const struct measurement *m, const
         out->guesses |= GUESS_BATCH;
     }
     const double per_request = m->tags & TAG_TOTAL_TOKENS ? out->prompt + out->out : out->out;
-    const double groups = out->split == SPLIT_DATA ? out->n_devices : 1, n_seq = fmax(1, out->batch / groups);
+    const double n_seq = sequences_each(out), ubatch = m->n_ubatch > 0 ? m->n_ubatch : out->stack->n_ubatch;
     out->measured_s = out->batch * per_request / m->value;
-    if (add_prefill(out, s, out->prompt, 0, n_seq, out->stack->n_ubatch, 1, err) != 0)
+    if (add_prefill(out, s, out->prompt, 0, n_seq, ubatch, 1, err) != 0)
         return -1;
     return out->out > 1 ? add_decode(out, s, out->context, n_seq, out->out - 1, err) : 0;
 }
