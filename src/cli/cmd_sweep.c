@@ -216,6 +216,10 @@ static int grid_init(struct sweep_grid *g, const struct options *o, struct error
         int_list_parse(&g->gen, o->n_gen, 0, INT32_MAX, "-n", err) != 0 || parse_kv(g, o->kv, err) != 0 ||
         str_list_parse(&g->type, o->type, "-q", err) != 0 || parse_machines(g, o->hw, err) != 0)
         return -1;
+    for (size_t i = 0; g->n_ubatch > 0 && i < g->prompt.n; i++) /* what software takes is a row's own */
+        if (g->prompt.v[i] / g->n_ubatch > PREFILL_MAX_PASSES)
+            return error_set(err, ERROR_USAGE, "-p %" PRId64 " in passes of %u: more than %d passes", g->prompt.v[i], g->n_ubatch,
+                             PREFILL_MAX_PASSES);
     return parse_models(&g->model, o->model, err);
 }
 
