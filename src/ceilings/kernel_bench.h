@@ -42,7 +42,8 @@ struct kernel_bench {
     unsigned char *map, *w;         /* NULL until the first job prepares */
     size_t map_bytes;
     size_t level_bytes[4];          /* that a thread may use of L1, L2, L3; 0: there is no such level */
-    const struct read_kernel *load; /* plain loads of far memory; NULL: none here */
+    unsigned cpu_flags;
+    const struct read_kernel *load; /* plain loads of far memory, the fastest as far as is known; NULL: none here */
     size_t loaded;                  /* units of BENCH_LOAD_BYTES of a thread's memory that loads beside samples have read */
     float *x, *z;                   /* [BENCH_TOKENS][BENCH_COLS] */
     float *y;                       /* [BENCH_TOKENS][y_cols] */
@@ -74,6 +75,7 @@ struct kernel_job {
     enum dtype type;
     size_t cols, row_bytes, rows; /* rows of a unit (DRAM), else of all that a thread walks */
     bool beside;        /* plain loads are timed before and after each sample */
+    int n_variant;      /* of bench_load: kernels to choose from; else 0 */
     enum act_kind act;  /* that the job wants prepared, with x; ACT_KIND_COUNT: none */
     /* attention */
     uint32_t n_query, n_head; /* tokens of a call, heads that share a key */
@@ -94,8 +96,8 @@ void bench_prepare(struct kernel_bench *b, const struct kernel_job *j);
 bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int level, bool file);
 bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok, bool file);
 bool bench_load(struct kernel_bench *b, struct kernel_job *j);
-/* The loads of b: the widest that these flags allow. */
-const struct read_kernel *bench_load_find(unsigned cpu_flags);
+/* The i-th kernel of plain loads of far memory that these flags allow; NULL: there are no more. */
+const struct read_kernel *bench_load_at(unsigned cpu_flags, int i);
 /* BENCH_BESIDE units of plain loads on thread tid, of memory that loads before have not read. */
 void bench_load_beside(const struct kernel_bench *b, int tid);
 bool bench_embed(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok);

@@ -200,7 +200,8 @@ static void take_sample(struct job *job, struct meter *m, int variant, uint64_t 
     const struct kernel_job *j = job->data;
     struct kernel_bench *b = j->b;
     struct call c = { b, j, n };
-    (void)variant;
+    if (j->n_variant > 0) /* the one that is tried, and then the one that was chosen: those beside other samples, too */
+        b->load = bench_load_at(b->cpu_flags, variant);
     for (int i = 0; i < b->n_threads; i++)
         atomic_store_explicit(&b->lane[i].next, 0, memory_order_relaxed);
     bench_prepare(b, j);
@@ -258,7 +259,7 @@ static int keep(const struct job *job, const struct meter *m, struct ceiling *c,
     if (strcmp(j->unit, "s") == 0)
         c->per_cycle = NAN;
     if (!isnan(c->value))
-        snprintf(c->kernel, sizeof c->kernel, "%s", j->text);
+        snprintf(c->kernel, sizeof c->kernel, "%.47s", j->n_variant > 0 ? j->b->load->text : j->text);
     return hwprofile_add_ceiling(h, c, err);
 }
 
@@ -330,6 +331,7 @@ static void add(struct planning *p, const struct kernel_job *made, bool there)
     *j = *made;
     p->b->n_job++;
     job->data = j;
+    job->n_variant = j->n_variant > 0 ? j->n_variant : 1;
     /* What stays in the caches settles soon. */
     job->weight = (j->level == DRAM && strcmp(j->kind, "kernel") == 0) || strncmp(j->op, "matvec", 6) == 0 ? 1 : 0.3;
     snprintf(job->what, sizeof job->what, "%s %s", j->op, j->dtype);
@@ -404,7 +406,8 @@ struct kernel_bench *bench_new(int n_threads, const struct ceilings_options *o, 
     }
     b->n_job = 1; /* the plan's hold */
     b->n_threads = n_threads;
-    b->load = bench_load_find(o->cpu_flags);
+    b->cpu_flags = o->cpu_flags;
+    b->load = bench_load_at(o->cpu_flags, 0);
     kernels_init(&b->k, o->cpu_flags);
     if (footprint_plan(o, b->n_threads, b->level_bytes, &b->want_bytes, err) != 0) {
         bench_release(b);

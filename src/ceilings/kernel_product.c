@@ -102,19 +102,21 @@ void bench_load_beside(const struct kernel_bench *b, int tid)
         b->load->run(bench_unit(b, tid, b->loaded + i, BENCH_LOAD_BYTES), BENCH_LOAD_BYTES, 1);
 }
 
-const struct read_kernel *bench_load_find(unsigned cpu_flags)
+const struct read_kernel *bench_load_at(unsigned cpu_flags, int i)
 {
-    const struct read_kernel *k, *widest = NULL;
-    for (size_t i = 0; (k = read_kernel_at(i)) != NULL; i++)
-        if (read_kernel_wanted(k, cpu_flags) && k->far && BENCH_LOAD_BYTES % k->granule == 0)
-            widest = k; /* the last is */
-    return widest;
+    const struct read_kernel *k;
+    for (size_t at = 0; (k = read_kernel_at(at)) != NULL; at++)
+        if (read_kernel_wanted(k, cpu_flags) && k->far && BENCH_LOAD_BYTES % k->granule == 0 && i-- == 0)
+            return k;
+    return NULL;
 }
 
 bool bench_load(struct kernel_bench *b, struct kernel_job *j)
 {
     if (!b->load)
         return false;
+    while (bench_load_at(b->cpu_flags, j->n_variant))
+        j->n_variant++;
     j->kind = "kernel";
     j->op = "load";
     j->unit = "B/s";
@@ -125,7 +127,6 @@ bool bench_load(struct kernel_bench *b, struct kernel_job *j)
     j->run = load;
     j->footprint_bytes = (double)b->chunk_bytes;
     j->amount = (double)BENCH_LOAD_BYTES * b->n_threads;
-    snprintf(j->text, sizeof j->text, "%.40s", b->load->text);
     return true;
 }
 
