@@ -74,6 +74,7 @@ struct kernel_job {
     const struct matmul_slot *slot;
     enum dtype type;
     size_t cols, row_bytes, rows; /* rows of a unit (DRAM), else of all that a thread walks */
+    size_t n_unit;      /* by several tokens from a cache: units that are walked round and round; else 0 */
     bool beside;        /* plain loads are timed before and after each sample */
     int n_variant;      /* of bench_load: kernels to choose from; else 0 */
     enum act_kind act;  /* that the job wants prepared, with x; ACT_KIND_COUNT: none */
@@ -94,7 +95,7 @@ void bench_prepare(struct kernel_bench *b, const struct kernel_job *j);
 
 /* Of kernel_product.c and kernel_vector.c: fill in *j for a type. False: there is no such kernel. */
 bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int level, bool file);
-bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok, bool file);
+bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok, int level, bool file);
 bool bench_load(struct kernel_bench *b, struct kernel_job *j);
 /* The i-th kernel of plain loads of far memory that these flags allow; NULL: there are no more. */
 const struct read_kernel *bench_load_at(unsigned cpu_flags, int i);

@@ -229,6 +229,8 @@ static void name(const struct kernel_job *j, char *to, size_t n, int n_threads)
         snprintf(to, n, "%s %dt", j->op, n_threads);
     else if (strcmp(j->op, "kvstore") == 0 && j->level == DRAM)
         snprintf(to, n, "%s %s %s x%d %dt", j->op, j->dtype, level_names[j->level], j->n_tok, n_threads);
+    else if (strncmp(j->op, "matmat", 6) == 0 && j->level < DRAM)
+        snprintf(to, n, "%s %s %s x%d %dt", j->op, j->dtype, level_names[j->level], j->n_tok, n_threads);
     else if (strncmp(j->op, "matvec", 6) == 0)
         snprintf(to, n, "%s %s %s %dt", j->op, j->dtype, level_names[j->level], n_threads);
     else if (j->head_dim > 0)
@@ -282,6 +284,7 @@ struct scope {
     const int *n_tok;
     const int (*queries)[2]; /* tokens and heads of a call of attention; ends with zeros */
     int first_level; /* of products by one token: that one to DRAM */
+    int cached_tok;  /* tokens of products with weights from L1, L2 and L3; 0: none */
     bool file;       /* also products with weights as the file has them */
     bool rest;       /* also what seldom matters: embedding rows, activations that are not quantized */
 };
@@ -301,10 +304,10 @@ static const int most_queries[][2] = { { 1, 1 }, { 1, 2 }, { 1, 4 }, { 16, 4 }, 
 static const int all_queries[][2] = { { 1, 1 }, { 1, 2 }, { 1, 4 }, { 1, 8 }, { 16, 4 }, { 64, 4 }, { 0, 0 } };
 
 static const struct scope scopes[] = {
-    [CEILINGS_QUICK] = { common_types, kv_type, (const int[]){ 8, 64, 512, 0 }, few_queries, DRAM, false, false },
-    [CEILINGS_DEFAULT] = { all_types, kv_types, (const int[]){ 2, 4, 8, 16, 64, 512, 0 }, most_queries, 0, false, true },
-    [CEILINGS_FULL] = { all_types, kv_types, (const int[]){ 2, 4, 8, 16, 32, 64, 256, 512, 0 }, all_queries, 0, true, true },
-    [CEILINGS_BRIEF] = { one_type, kv_type, (const int[]){ 8, 0 }, few_queries, DRAM, false, true },
+    [CEILINGS_QUICK] = { common_types, kv_type, (const int[]){ 8, 64, 512, 0 }, few_queries, DRAM, 0, false, false },
+    [CEILINGS_DEFAULT] = { all_types, kv_types, (const int[]){ 2, 4, 8, 16, 64, 512, 0 }, most_queries, 0, 0, false, true },
+    [CEILINGS_FULL] = { all_types, kv_types, (const int[]){ 2, 4, 8, 16, 32, 64, 256, 512, 0 }, all_queries, 0, 64, true, true },
+    [CEILINGS_BRIEF] = { one_type, kv_type, (const int[]){ 8, 0 }, few_queries, DRAM, 0, false, true },
 };
 
 struct planning {
@@ -350,20 +353,24 @@ static void add_type(struct planning *p, enum dtype t, const struct scope *s)
         struct kernel_job j = { .b = p->b };
         add(p, &j, bench_matvec(p->b, &j, t, level, false));
     }
+    for (int level = 0; s->cached_tok && level < DRAM; level++) {
+        struct kernel_job j = { .b = p->b };
+        add(p, &j, bench_matmat(p->b, &j, t, s->cached_tok, level, false));
+    }
     for (const int *n = s->n_tok; *n; n++) {
         struct kernel_job j = { .b = p->b };
-        add(p, &j, bench_matmat(p->b, &j, t, *n, false));
+        add(p, &j, bench_matmat(p->b, &j, t, *n, DRAM, false));
     }
     /* Where one kernel ends and the other begins: between other points times are on a line. */
     const struct matmul_slot *slot = p->b->k.packed[t].gemv ? &p->b->k.packed[t] : &p->b->k.mm[t];
     for (int k = 0; k < 2 && slot->gemv && s->n_tok[1]; k++) {
         const int n = (int)slot->gemv_max_tok + k;
         struct kernel_job j = { .b = p->b };
-        add(p, &j, !has(s->n_tok, n) && n > 1 && bench_matmat(p->b, &j, t, n, false));
+        add(p, &j, !has(s->n_tok, n) && n > 1 && bench_matmat(p->b, &j, t, n, DRAM, false));
     }
     for (int file = 0; s->file && file < 2; file++) {
         struct kernel_job j = { .b = p->b };
-        add(p, &j, file ? bench_matmat(p->b, &j, t, BENCH_TOKENS, true) : bench_matvec(p->b, &j, t, DRAM, true));
+        add(p, &j, file ? bench_matmat(p->b, &j, t, BENCH_TOKENS, DRAM, true) : bench_matvec(p->b, &j, t, DRAM, true));
     }
     struct kernel_job j = { .b = p->b };
     add(p, &j, s->rest && bench_embed(p->b, &j, t, 1));

@@ -132,12 +132,12 @@ bool bench_load(struct kernel_bench *b, struct kernel_job *j)
 
 /* ---- several tokens ------------------------------------------------------------------------------------- */
 
-/* A few hundred rows after the other, each thread its own, from memory. */
+/* A few hundred rows after the other, each thread its own: from memory, or round and round in what a cache holds. */
 static void multiply(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     struct bench_lane *l = &b->lane[tid];
     for (uint64_t i = 0; i < n; i++) {
-        const unsigned char *w = bench_unit(b, tid, l->at + i, j->rows * j->row_bytes);
+        const unsigned char *w = bench_unit(b, tid, j->n_unit ? i % j->n_unit : l->at + i, j->rows * j->row_bytes);
         struct matmul_args a = args_of(b, j, tid, w);
         /* Results of the threads side by side, as rows of one matrix. */
         a.y = b->y + (size_t)tid * j->rows;
@@ -149,23 +149,31 @@ static void multiply(struct kernel_bench *b, const struct kernel_job *j, int tid
     }
 }
 
-bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok, bool file)
+bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok, int level, bool file)
 {
-    if (!choose_slot(b, j, t, file))
+    if (!choose_slot(b, j, t, file) || (level < 3 && b->level_bytes[level] == 0))
         return false;
     j->kind = "kernel";
     j->op = file ? "matmat-file" : "matmat";
     j->unit = "FLOP/s";
-    j->level = 3;
+    j->level = level;
     j->n_tok = n_tok;
-    j->cols = BENCH_COLS;
+    j->cols = level == 0 ? BENCH_L1_COLS : BENCH_COLS;
     j->row_bytes = dtype_row_bytes(t, j->cols);
     /* The plain reference is hundreds of times slower. */
     const size_t most = b->y_cols / (size_t)b->n_threads / PACK_ROWS * PACK_ROWS;
     j->rows = strcmp(b->k.isa, "ref") == 0 ? PACK_ROWS : u64_min(SHARE_GEMM_ROWS, most);
     j->run = multiply;
-    j->beside = n_tok <= BENCH_FEW_TOKENS;
-    j->footprint_bytes = (double)b->chunk_bytes;
+    if (level < 3) {
+        const size_t fit = b->level_bytes[level] / j->row_bytes / PACK_ROWS * PACK_ROWS;
+        j->rows = u64_min(j->rows, fit ? fit : PACK_ROWS);
+        j->n_unit = b->level_bytes[level] / (j->rows * j->row_bytes);
+        j->n_unit = j->n_unit ? j->n_unit : 1;
+        j->footprint_bytes = (double)(j->n_unit * j->rows * j->row_bytes);
+    } else {
+        j->beside = n_tok <= BENCH_FEW_TOKENS;
+        j->footprint_bytes = (double)b->chunk_bytes;
+    }
     j->amount = 2.0 * (double)j->rows * (double)j->cols * n_tok * b->n_threads;
     describe(j, b, "gemm");
     return true;

@@ -130,7 +130,7 @@ static double matvec_beside(const struct hwprofile *h, const struct ceiling *c, 
 static double memory_part(const struct hwprofile *h, const struct ceiling *c)
 {
     const struct dtype_info *t = dtype_find_name(c->dtype);
-    const struct ceiling *walk = strcmp(c->op, "matmat") == 0 ? walk_of(h, c) : NULL;
+    const struct ceiling *walk = strcmp(c->op, "matmat") == 0 && in_memory(c) ? walk_of(h, c) : NULL;
     if (!t || !walk || !(c->n_tok > 0))
         return 0;
     const double then = c->loads_bytes_s > 0 && walk->loads_bytes_s > 0 ? matvec_beside(h, walk, 1 / memory_beside(h, c, 1), 1) : walk->value;

@@ -47,7 +47,7 @@ static struct kernel_roof *roof_of(struct kernel_roofs *k, const struct ceiling 
         o++;
     if (o == KERNEL_KV_STORE && strcmp(c->level, "DRAM") == 0)
         o = KERNEL_KV_STORE_FAR;
-    if (!type || o == KERNEL_OP_COUNT)
+    if (!type || o == KERNEL_OP_COUNT || (o == KERNEL_PRODUCT && strcmp(c->op, "matmat") == 0 && c->level[0] == 'L')) /* priced from memory, as it runs */
         return NULL;
     if (o == KERNEL_ATTENTION) /* older profiles do not say it */
         head_dim = c->head_dim > 0 ? c->head_dim : 128;

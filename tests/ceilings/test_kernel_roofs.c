@@ -140,7 +140,7 @@ static void several_tokens(void **state)
         struct kernel_job j = { .b = bench };
         double flop = 0;
         bench->k.mm[DTYPE_Q4_K] = stand_in;
-        assert_true(bench_matmat(bench, &j, DTYPE_Q4_K, n_tok[i], false));
+        assert_true(bench_matmat(bench, &j, DTYPE_Q4_K, n_tok[i], 3, false));
         sample(&j);
         for (size_t k = 0; k < atomic_load(&n_call); k++) {
             flop += calls[k].flop;
@@ -149,7 +149,33 @@ static void several_tokens(void **state)
         assert_true(flop == j.amount * REPEATS);
     }
     struct kernel_job none = { .b = bench };
-    assert_false(bench_matmat(bench, &none, DTYPE_Q4_K, 8, true)); /* as in the file is all there is */
+    assert_false(bench_matmat(bench, &none, DTYPE_Q4_K, 8, 3, true)); /* as in the file is all there is */
+}
+
+/* From a cache: what is walked fits it, and is walked again. */
+static void several_tokens_cached(void **state)
+{
+    (void)state;
+    for (int level = 0; level < 3; level++) {
+        struct kernel_job j = { .b = bench };
+        double flop = 0;
+        bench->k.mm[DTYPE_Q8_0] = stand_in;
+        assert_true(bench_matmat(bench, &j, DTYPE_Q8_0, 64, level, false));
+        assert_true(j.level == level && j.footprint_bytes <= fmax((double)bench->level_bytes[level], (double)(PACK_ROWS * j.row_bytes)));
+        sample(&j);
+        for (size_t k = 0; k < atomic_load(&n_call); k++) {
+            flop += calls[k].flop;
+            assert_true(within(&calls[k]));
+            const size_t at = (size_t)(calls[k].w - bench->w) % bench->chunk_bytes;
+            assert_true((double)at + (double)calls[k].bytes <= j.footprint_bytes);
+        }
+        assert_true(flop == j.amount * REPEATS);
+    }
+    struct kernel_job none = { .b = bench };
+    const size_t had = bench->level_bytes[1];
+    bench->level_bytes[1] = 0;
+    assert_false(bench_matmat(bench, &none, DTYPE_Q8_0, 64, 1, false)); /* no such cache */
+    bench->level_bytes[1] = had;
 }
 
 /* The plain kernel counts what it walks. */
@@ -253,7 +279,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_token),           cmocka_unit_test(calls_stand_apart),
-        cmocka_unit_test(memory_is_walked_on), cmocka_unit_test(several_tokens),
+        cmocka_unit_test(memory_is_walked_on), cmocka_unit_test(several_tokens), cmocka_unit_test(several_tokens_cached),
         cmocka_unit_test(attention),           cmocka_unit_test(vectors_stay_numbers),
         cmocka_unit_test(loads_go_on),         cmocka_unit_test(weights_are_numbers), /* also those that were stored into */
     };

@@ -42,6 +42,7 @@ static struct hwprofile with_kernels(void)
 {
     struct hwprofile h = machine();
     measured(&h, "kernel", "matmat", "Q8_0", "DRAM", 64, 2, "FLOP/s", 1600e9);
+    measured(&h, "kernel", "matmat", "Q8_0", "L2", 64, 2, "FLOP/s", 9e15); /* of caches: shown, not priced with */
     measured(&h, "kernel", "matvec", "Q8_0", "DRAM", 1, 2, "B/s", 40e9);
     measured(&h, "kernel", "matvec", "Q8_0", "L1", 1, 2, "B/s", 160e9);
     measured(&h, "kernel", "matvec", "Q8_0", "L3", 1, 2, "B/s", 80e9);
