@@ -14,14 +14,23 @@ program roofcast <<E
 [ "\$1" = --version ] && { echo "roofcast 9.9"; exit; }
 n=\$((\$(cat "$tmp/n" 2>/dev/null || echo 0) + 1))
 echo \$n >"$tmp/n"
-echo "test,phase,tok_s_mean,ceiling_bytes_s,mbu"
-echo "pp8,prefill,\$((100 * n)),\${PROBE:-30e9},"
-echo "tg4,decode,\$((10 * n)),\${PROBE:-30e9},0.5"
+echo "\$*" >>"$tmp/asked"
+echo "test,type,phase,tok_s_mean,bytes_s,ceiling_bytes_s,mfu"
+case "\$*" in
+*"-d 16"*) at=@d16 ;;
+*) at=; echo "pp8,\${TYPE:-Q8_0},prefill,\$((100 * n)),,\${PROBE:-30e9},0.4\$n" ;;
+esac
+echo "tg4\$at,\${TYPE:-Q8_0},decode,\$((10 * n)),\$((3 * n))e9,\${PROBE:-30e9},"
 E
-# With run-time repacking it is twice as fast at prompts, and half as fast at the rest.
-program peer <<'E'
+# With run-time repacking it is twice as fast at prompts, and half as fast at the rest; merged matrices make both slower.
+program peer <<E
+echo "\$*" >>"$tmp/asked"
+E
+cat >>"$bin/peer" <<'E'
 case "$*" in
-*--help*) printf '  -m, --model <f>\n  -p, --n-prompt <n>\n  -n, --n-gen <n>\n  -fa, --flash-attn <0|1>\n  -rtr, --run-time-repack <0|1>\n'; exit ;;
+*--help*) printf '  -m, --model <f>\n  -p, --n-prompt <n>\n  -n, --n-gen <n>\n  -gp <pp,tg>\n  -fa, --flash-attn <0|1>\n  -rtr, --run-time-repack <0|1>\n  -mqkv, --merge-qkv\n  -muge, --merge-up-gate-experts\n'; exit ;;
+*"-gp 16,4"*) printf '[\n{\n"n_prompt": 16,\n"n_gen": 4,\n"avg_ts": 20\n}\n]\n'; exit ;;
+*"-mqkv 1"*) a=70 b=7 ;;
 *"-rtr 1"*) a=100 b=5 ;;
 *) a=50 b=10 ;;
 esac
@@ -41,7 +50,7 @@ case "$*" in
 esac
 E
 peers() { # PEERS ARGS...
-    rm -f "$tmp/n"
+    rm -f "$tmp/n" "$tmp/asked"
     list=$1
     shift
     ROOFCAST_PEERS=$list PATH=$bin:$PATH ROOFCAST=$bin/roofcast sh "$script" -p 8 -n 4 -t 1 "$@" "$tmp/m.gguf" >"$tmp/out" 2>"$tmp/err"
@@ -49,16 +58,29 @@ peers() { # PEERS ARGS...
 }
 peers "$bin/peer:$bin/none:$bin/broken" -r 5
 ok "$status" "runs to the end"
-has '^m.gguf *pp8 *roofcast *300.00 *100.00 - *500.00 *133.3 %'
-ok $? "median, least, most and spread of five rounds"
-has '^m.gguf *pp8 *peer 1 -fa 1 -rtr 1 *100.50 .* 2.99$' && has '^m.gguf *tg4 *peer 1 -fa 1 *10.00 .* 3.00$'
-ok $? "a peer's best setting of each test, and the ratio to it"
-has "  $bin/peer -m FILE -p 8 -n 4 -r 1 -t 1 -o json -fa 1 -rtr 1" && has 'peer 1: build 7 (abc)' && has '^roofcast: roofcast 9.9'
+has '^m.gguf *pp8 *roofcast *300.00 *100.00 - *500.00 *43.0 % (41.0 - 45.0)$' &&
+    has '^m.gguf *tg4 *roofcast *30.00 *10.00 - *50.00 *30.0 % (10.0 - 50.0)$'
+ok $? "median, least and most of five rounds, and of the roof"
+has '^m.gguf *pp8 *peer 1 -t 1 -rtr 1 -fa 1 *100.50 .* 2.99 (1.00 - 4.98)$' && has '^m.gguf *tg4 *peer 1 -t 1 -fa 1 *10.00 .* 3.00 (1.00 - 5.00)$'
+ok $? "a peer's best setting of each test, and the ratio to it, round by round"
+[ "$(grep -c -e '-o json.*-rtr 1 -fa 1' "$tmp/asked")" -eq 5 ] && [ "$(grep -c -e '-mqkv 1' "$tmp/asked")" -eq 1 ]
+ok $? "a setting a fifth below the best in all tests is asked once, one that leads a test always"
+has "  $bin/peer -m FILE -p 8 -n 4 -r 1 -o json -t 1 -rtr 1 -fa 1" && has 'peer 1: build 7 (abc)' && has '^roofcast: roofcast 9.9'
 ok $? "command lines and versions"
-has "peer 2: $bin/none: not there" && has 'peer 3 on m.gguf failed: cannot load the model' && [ "$(grep -c 'peer 3 on' "$tmp/out")" -eq 1 ]
+has "peer 2: $bin/none: not there" && has 'peer 3 -t 1 on m.gguf failed: cannot load the model' && [ "$(grep -c 'peer 3 .*failed' "$tmp/out")" -eq 1 ]
 ok $? "a missing and a failing peer are a line each"
-has '^likwid-bench -t load_avx ' && has '^m.gguf *30.00 GB/s *30.00 GB/s *1.000 *50.0 %'
+has '^likwid-bench -t load_avx ' && has '^m.gguf *30.00 GB/s *30.00 GB/s *1.000 (1.000 - 1.000)$'
 ok $? "the fastest load loop beside the probe"
+TYPE=F16
+export TYPE
+peers "$bin/peer" -r 5
+[ "$status" -eq 0 ] && has '^m.gguf: without -rtr, which makes BF16 of F16' && ! grep -q -e '-o json.*-rtr' "$tmp/asked" && has 'tg4 *peer 1 -t 1 -fa 1'
+ok $? "a setting that changes the arithmetic of F16 is not used"
+unset TYPE
+peers "$bin/peer" -r 5 -D 16
+[ "$status" -eq 0 ] && has '^m.gguf *tg4@d16 *roofcast *30.00' && has '^m.gguf *tg4@d16 *peer 1 .* 20.00 .* 1.50 (0.50 - 2.50)$' && ! has 'pp8' &&
+    grep -q -e '-p 0 -n 4 -d 16' "$tmp/asked" && grep -q -e '-p 0 -n 0 -gp 16,4' "$tmp/asked"
+ok $? "generation after a context, each in its own words"
 PROBE=29e9
 export PROBE
 peers "" -r 5
