@@ -101,7 +101,8 @@ struct chasing {
     const struct mem_kernel *k;
     bool cold; /* jobs take turns: what the one before touched is in the caches now */
     _Atomic bool done;
-    _Atomic uint64_t n_block; /* read by the others */
+    _Atomic uint64_t n_block; /* read by the others, since they began */
+    uint64_t n_beside;        /* of these, while the chaser chased */
 };
 enum { BLOCK_BYTES = 16384 };
 
@@ -109,15 +110,17 @@ static void load(struct chasing *c, int tid)
 {
     size_t bytes, at = 0;
     unsigned char *p = meter_memory(c->m, tid, &bytes);
-    uint64_t n = 0;
+    int n = 0;
     while (!atomic_load_explicit(&c->done, memory_order_relaxed)) {
         mem_run(c->k, MEM_READ, p + at, BLOCK_BYTES, 1);
         at = at + 2 * BLOCK_BYTES <= bytes ? at + BLOCK_BYTES : 0;
-        n++;
+        if (++n == c->m->n) { /* all of them together as often as one would */
+            atomic_fetch_add_explicit(&c->n_block, (uint64_t)n, memory_order_relaxed);
+            n = 0;
+        }
         if (c->d->pause)
             (void)clock_chain_hz(NULL, c->d->pause);
     }
-    atomic_fetch_add(&c->n_block, n);
 }
 
 static void chase_one(void *arg, int tid)
@@ -131,9 +134,12 @@ static void chase_one(void *arg, int tid)
     }
     for (size_t i = 0; c->cold && i < d->bytes; i += CHASE_LINE)
         (void)*(volatile const unsigned char *)(d->mem->pages.mem + i);
+    /* The others began before: what they read while the chaser's own memory was touched is no load beside it. */
+    const uint64_t before = atomic_load(&c->n_block);
     const double t0 = clock_now_s();
     chase_run(&d->at, c->n);
     c->seconds = clock_now_s() - t0;
+    c->n_beside = atomic_load(&c->n_block) - before;
     atomic_store(&c->done, true);
 }
 
@@ -151,7 +157,7 @@ void chase_sample(struct job *j, struct meter *m, int variant, uint64_t n, struc
     meter_time(m, chase_one, &c, NULL, s);
     s->value = c.seconds / (double)c.n;
     if (j->n_sample < JOB_MAX_SAMPLES)
-        d->load_bytes_s[j->n_sample] = (double)atomic_load(&c.n_block) * BLOCK_BYTES / c.seconds;
+        d->load_bytes_s[j->n_sample] = (double)c.n_beside * BLOCK_BYTES / c.seconds;
 }
 
 /* ---- rows and curves --------------------------------------------------------------------------------- */
