@@ -83,6 +83,9 @@ struct ceilings_provider {
 
 int meter_threads(const struct meter *m);
 struct team *meter_team(struct meter *m);
+/* Bytes of all threads that lie beyond all caches: four times what the last ones hold, of the memory there is to measure in; all of that
+ * where nobody tells of caches, which may be large. */
+double meter_far_bytes(const struct meter *m);
 /* The part of thread tid of the memory that the provider asked for; its pages were touched by that thread. */
 void *meter_memory(const struct meter *m, int tid, size_t *bytes);
 /* All threads start at a barrier and call run(arg, tid). Fills seconds, clock_hz (chain: clock_chain_hz, right behind

@@ -149,7 +149,7 @@ static void store_far(struct kernel_bench *b, const struct kernel_job *j, int ti
     const struct rows r = tokens_of(b, j, tid);
     const size_t tokens = r.end - r.first;
     const size_t head_bytes = (b->chunk_bytes / FAR_HEADS / FAR_ROW - 5) * FAR_ROW; /* heads in sets of their own */
-    const size_t step = tokens * FAR_ROW + FAR_STEP, n_step = (head_bytes - FAR_ROW) / step;
+    const size_t step = tokens * FAR_ROW + FAR_STEP, n_step = u64_max(1, (head_bytes - FAR_ROW) / step);
     for (uint64_t i = 0; i < n && tokens > 0; i++) {
         unsigned char *row = b->w + (size_t)tid * b->chunk_bytes + (b->lane[tid].at + i) % n_step * step;
         ask_row(row, head_bytes);

@@ -216,12 +216,10 @@ static const struct job_class row_class = { .lower = true, .prepare = chase_prep
 static const struct job_class footprint_class = { .lower = true, .prepare = chase_prepare, .sample = chase_sample,
                                                   .keep = keep_footprint, .free = chase_free };
 
-/* Four times the caches: more than any of them holds. Caches that nobody tells of may be large: then all there is. */
 static size_t memory_footprint(const struct meter *m, const struct memory_effort *e)
 {
-    const double caches = places_last_bytes(&m->places, m->cpu, (size_t)m->n);
-    const double all = (double)m->mem_bytes, want = caches > 0 ? fmin(fmax(4 * caches, 1 << 26), all) : all;
-    return (size_t)(e->brief ? fmin(want, 1 << 23) : want) / 4096 * 4096;
+    const double far = meter_far_bytes(m);
+    return (size_t)(e->brief ? fmin(far, 1 << 23) : far) / 4096 * 4096;
 }
 
 static int plan_rows(struct job_list *l, struct meter *m, const struct memory_effort *e, struct error *err)

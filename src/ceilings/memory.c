@@ -305,9 +305,7 @@ static int plan_pages(struct job_list *l, struct meter *m, const struct memory_e
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         struct streams d = { .op = MEM_READ, .level = LEVEL_DRAM, .n_window = e->n_window, .n_active = m->n,
                              .page_kind = kinds[i] };
-        const double caches = places_last_bytes(&m->places, m->cpu, (size_t)m->n), most = (double)m->mem_bytes;
-        const double all = caches > 0 ? fmin(most, fmax(4 * caches, 1 << 26)) : most; /* unknown ones may be large */
-        d.bytes = ((size_t)all / (size_t)m->n / e->n_window - MEM_GAPS) / 4096 * 4096;
+        d.bytes = ((size_t)meter_far_bytes(m) / (size_t)m->n / e->n_window - MEM_GAPS) / 4096 * 4096;
         struct job *j = add_row(l, &d, cpu_flags, err);
         if (!j)
             return -1;

@@ -123,6 +123,12 @@ fail:
     return -1;
 }
 
+double meter_far_bytes(const struct meter *m)
+{
+    const double caches = places_last_bytes(&m->places, m->cpu, (size_t)m->n), all = (double)m->mem_bytes;
+    return caches > 0 ? fmin(fmax(4 * caches, 1 << 26), all) : all;
+}
+
 void meter_free(struct meter *m)
 {
     if (m->mem && !m->mem_lent)

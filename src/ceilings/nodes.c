@@ -166,8 +166,7 @@ static const struct job_class node_chase_class = { .lower = true, .prepare = cha
 int nodes_add_pair(struct job_list *l, struct meter *m, const struct node_pair *pair, const struct job *read, struct error *err)
 {
     const struct memory_node *mem = &m->places.node[pair->mem_node];
-    const double caches = fmax(4 * places_last_bytes(&m->places, m->cpu, (size_t)m->n), 1 << 26);
-    const double all = fmin(fmin(caches, (double)m->mem_bytes), mem->bytes / 8);
+    const double all = fmin(meter_far_bytes(m), mem->bytes / 8);
     struct node_read *d = calloc(1, sizeof *d);
     struct job *j = d ? job_add(l, &read_class, err) : NULL;
     if (!j) {

@@ -136,10 +136,7 @@ int cmd_calibrate(int argc, char **argv, struct error *err)
         return -1;
     if (o.n_file == 0)
         return error_set(err, ERROR_USAGE, "no FILE of measurements");
-    for (int i = 0; i < (int)o.n_file; i++)
-        if (cli_keep_input(o.file[i], NULL, "-o", o.out, err) != 0)
-            return -1;
-    if (cli_keep_input(o.hardware ? o.hardware : "", NULL, "-o", o.out, err) != 0)
+    if (cli_keep_arguments(argc, argv, "-o", o.out, err) != 0)
         return -1;
     return run(&o, err);
 }

@@ -269,7 +269,7 @@ static double dram_read(const struct hwprofile *h, int n)
     return c ? c->value : NAN;
 }
 
-/* The load is a ceiling's own, so it counts for the axis: on a machine whose memory moves it may be more than the roof of reads. */
+/* The load counts for the axis: on a machine whose memory moves it may be more than the roof of reads, measured at another time. */
 static void load_axis(struct curve_chart *c, const struct hwprofile *h)
 {
     const double read = dram_read(h, 0);
@@ -282,8 +282,8 @@ static void load_axis(struct curve_chart *c, const struct hwprofile *h)
         char load[32], roof[32];
         units_si(load, sizeof load, most, "B/s");
         units_si(roof, sizeof roof, read, "B/s");
-        snprintf(c->caption, sizeof c->caption, "The other threads read up to %s, more than this profile's roof of reads, %s: memory was faster then "
-                 "(a shared or busy machine).", load, roof);
+        snprintf(c->caption, sizeof c->caption, "The other threads read up to %s, more than this profile's roof of reads, %s: they were measured at different "
+                 "times, and memory gave more at one of them.", load, roof);
     }
     axis_linear(&c->x, hi > 0 ? hi : 1e9);
     snprintf(c->x.unit, sizeof c->x.unit, "B/s");
