@@ -77,7 +77,7 @@ static void choose_units(struct time_op *o, const struct facts *x, const struct 
         o->host_s = unit_expert_s(x, bits, at->n_tok) * touched;
         o->flop_s /= unit_padding(x, o->cost.flop / (2 * at->rows * at->cols), touched);
     } else if (o->kind == OP_ATTENTION && at->phase == PHASE_PREFILL) { /* a step's is bound by memory */
-        const struct unit_use u = unit_of_attention(x, at->n_tok);
+        const struct unit_use u = unit_of_attention(x, at->head_dim, at->group, at->n_tok);
         o->flop_s = u.flop_s;
         if (x->cpu)
             o->of_fp32 = u.flop_s / x->p->roofs.peak[MATH_FP32].flop_s;
@@ -116,7 +116,7 @@ void fitted_add_pass(struct time_features *f, const struct facts *x, const struc
 {
     for (size_t i = 0; i < w->n; i++) {
         const struct work_class *c = &w->c[i];
-        const struct time_place at = { w->phase, c->n_tok, w->n_tok, w->n_past, w->n_seq, c->rows, c->cols, c->n_head };
+        const struct time_place at = { w->phase, c->n_tok, w->n_tok, w->n_past, w->n_seq, c->rows, c->cols, c->n_head, c->head_dim, c->group };
         struct time_op o = { .kind = c->kind, .math = c->math, .count = c->count * times, .key = time_key(c->rows, c->cols, c->bits),
                              .bits = native ? 0 : c->bits, .cost = c->cost, .n_comm = c->n_comm,
                              .link_bytes = c->cost.link_bytes, .blocks = c->kernel ? &c->blocks : NULL };
@@ -220,16 +220,19 @@ static int type_bits(double bits)
     return bits > 24 ? 32 : bits > 12 ? 16 : bits > 7 ? 8 : 4;
 }
 
-/* Units of the product with most FLOP, and of attention. */
+/* Units of the product, and of the attention, with most FLOP. */
 static void units(struct fitted_row *r, const struct priced *p)
 {
-    double most = 0;
+    double most = 0, most_attention = -1;
     for (size_t i = 0; i < p->n_pass; i++)
         for (size_t k = 0; k < p->pass[i].n; k++) {
             const struct work_class *c = &p->pass[i].c[k];
             const double flop = p->pass[i].times * c->count * c->cost.flop;
-            if (c->kind == OP_ATTENTION)
-                snprintf(r->dim[DIM_ATTEND], sizeof r->dim[0], "%s", unit_name(unit_of_attention(&r->facts, c->n_tok).unit));
+            if (c->kind == OP_ATTENTION && flop > most_attention) {
+                most_attention = flop;
+                snprintf(r->dim[DIM_ATTEND], sizeof r->dim[0], "%s",
+                         unit_name(unit_of_attention(&r->facts, c->head_dim, c->group, c->n_tok).unit));
+            }
             if (!(c->bits > 0) || flop <= most)
                 continue;
             most = flop;

@@ -118,7 +118,8 @@ static void subject_pass(struct subject *x, const struct model *m)
         if (strncmp(m->tensors[i].name, "token_embd", 10) != 0 && (!w || m->tensors[i].bytes > w->bytes))
             w = &m->tensors[i];
     const struct op product = { .kind = OP_MATMUL, .w = w };
-    x->c[0] = (struct work_class){ .kind = OP_ATTENTION, .n_tok = PROMPT };
+    const uint32_t shared = m->hp.n_head_kv > 0 ? m->hp.n_head_kv : 1;
+    x->c[0] = (struct work_class){ .kind = OP_ATTENTION, .n_tok = PROMPT, .head_dim = m->hp.head_dim, .group = (double)m->hp.n_head / shared };
     x->c[1] = (struct work_class){ .kind = OP_MATMUL, .n_tok = PROMPT, .count = 1, .cost = { .flop = 1 } };
     if (w) {
         x->c[1].math = roofs_math(&x->p.roofs, &product);

@@ -100,10 +100,17 @@ static struct unit_use cuda(const struct facts *f, enum math math, double bits, 
     return u;
 }
 
+/* Machines with matrix units had their quantized weights widened for hipBLAS from 64 tokens on, before kernels of their own. Source:
+ * llama.cpp's ggml_cuda_should_use_mmq of build 6000. */
 static struct unit_use rocm(const struct facts *f, enum math math, double bits, double n_tok)
 {
     if (bits < QUANTIZED && n_tok > MMVQ_MOST && f->has_matrix && facts_since(f, RDNA_WMMA_MMQ))
         return integer_unit(f);
+    if (bits < QUANTIZED && n_tok >= MMQ_DOT_MOST && f->has_matrix) {
+        struct unit_use u = matrix_unit(peak(f, MATH_FP16));
+        u.staged_bytes = staged_half;
+        return u;
+    }
     if (bits < QUANTIZED)
         return dot_unit(f);
     if (bits > 24)
@@ -202,7 +209,15 @@ double unit_expert_s(const struct facts *f, double bits, double n_tok)
 /* A score written by the product, read and written by the softmax, read by the next product: 4 bytes each. */
 static const double staged_score = 16;
 
-struct unit_use unit_of_attention(const struct facts *f, double n_tok)
+/* WMMA's kernel wants heads of at most 128 that share their keys; others take the one of vector units. Source: llama.cpp's
+ * ggml_cuda_get_best_fattn_kernel. */
+enum { WMMA_HEAD_MOST = 128 };
+static bool rdna_attends(const struct facts *f, double head_dim, double group)
+{
+    return facts_since(f, RDNA_WMMA_ATTEND) && head_dim <= WMMA_HEAD_MOST && group > 1;
+}
+
+struct unit_use unit_of_attention(const struct facts *f, double head_dim, double group, double n_tok)
 {
     struct unit_use u;
     if (f->cpu)
@@ -211,7 +226,7 @@ struct unit_use unit_of_attention(const struct facts *f, double n_tok)
         u = (struct unit_use){ .unit = UNIT_GRID, .flop_s = peak(f, MATH_FP32) };
     else if (f->back_end == BACK_END_SYCL || !f->has_matrix || n_tok <= MMVQ_MOST)
         u = vector_unit(f);
-    else if (f->back_end == BACK_END_ROCM && f->flash && !facts_since(f, RDNA_WMMA_ATTEND))
+    else if (f->back_end == BACK_END_ROCM && f->flash && !rdna_attends(f, head_dim, group))
         u = vector_unit(f);
     else if (f->back_end == BACK_END_VULKAN && (f->maker != MAKER_NVIDIA || !facts_since(f, VULKAN_COOPMAT)))
         u = vector_unit(f); /* the softmax between its products keeps KHR's matrices at the vector units' rate */

@@ -28,8 +28,9 @@ struct unit_use {
 
 /* Products of weights of so many bits by n_tok tokens, math: the type that the cost model has for them. */
 struct unit_use unit_of_product(const struct facts *f, enum math math, double bits, double n_tok);
-/* flop_s as above; staged_bytes: that a score takes through memory between the products; 0: scores stay on the chip. */
-struct unit_use unit_of_attention(const struct facts *f, double n_tok);
+/* Of heads of head_dim elements, group of which share a key. flop_s as above; staged_bytes: that a score takes through memory between
+ * the products; 0: scores stay on the chip. */
+struct unit_use unit_of_attention(const struct facts *f, double head_dim, double group, double n_tok);
 /* Tokens that a product takes the time of, over the n_tok it has: tiles are computed whole. n_matrix: matrices they are spread over at
  * random (a layer's experts); 1: one. */
 double unit_padding(const struct facts *f, double n_tok, double n_matrix);

@@ -155,7 +155,8 @@ void time_add_class(void *ctx, const struct step_class *c, const struct cost *co
         const bool product = is_product(&c->op), attends = c->op.kind == OP_ATTENTION;
         const struct time_place at = { s->f->prompt ? PHASE_PREFILL : PHASE_DECODE, op_n_tok(&c->op, s->pass), s->pass->n_tok,
                                        s->pass->n_past + (s->n_steps - 1) / 2.0, s->pass->n_seq, product ? c->op.rows : 0,
-                                       product ? c->op.cols : 0, attends ? c->op.n_head : 0 };
+                                       product ? c->op.cols : 0, attends ? c->op.n_head : 0,
+                                       attends ? c->op.head_dim : 0, attends ? (double)c->op.n_head / c->op.n_head_kv : 0 };
         timing->refine(timing->what, &at, s->f->decode, &o);
     }
     time_add(s->f, s->r, &o);

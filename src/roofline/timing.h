@@ -125,7 +125,7 @@ struct time_place {
     double n_tok;                     /* rows that it works on */
     double pass_tok, n_past, n_seq;   /* of its pass */
     double rows, cols;                /* of its matrix; 0: none */
-    double n_head;                    /* attention's; 0: another op */
+    double n_head, head_dim, group;   /* attention's: heads, elements of one, heads that share a key; 0: another op */
 };
 
 /* Products of one shape and type. */

@@ -93,13 +93,31 @@ static double sequences_each(const struct priced *p)
     return fmax(1, ceil(p->batch / (p->split == SPLIT_DATA ? p->n_devices : 1)));
 }
 
+/*
+ * What a source's script passes and its rows do not say: prompts behind a cache have --ubatch-size 2048 on ROCm. Source: the logs
+ * in benchmark/results of these repositories. methods.md (133)
+ */
+static const struct {
+    const char *source, *stack;
+    int n_ubatch;
+} scripts[] = { { "kyuz0/amd-strix-halo-toolboxes", "llama.cpp-rocm", 2048 }, { "kyuz0/amd-r9700-ai-toolboxes", "llama.cpp-rocm", 2048 } };
+
+/* Prompt tokens of a pass: as the row says, its source's script, or the software by itself. */
+static double ubatch_of(const struct priced *p, const struct measurement *m)
+{
+    for (size_t i = 0; m->n_ubatch == 0 && m->context > 0 && i < ARRAY_LEN(scripts); i++)
+        if (strncmp(m->source, scripts[i].source, strlen(scripts[i].source)) == 0 && strcmp(p->stack->id, scripts[i].stack) == 0)
+            return scripts[i].n_ubatch;
+    return m->n_ubatch > 0 ? m->n_ubatch : p->stack->n_ubatch;
+}
+
 static int price_prefill(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
 {
     out->prompt = or_guess(out, m->prompt > 0 ? m->prompt : NAN, GUESS_PREFILL, GUESS_LENGTH);
     out->context = or_guess(out, m->context, 0, 0);
     out->batch = or_guess(out, m->batch, 1, GUESS_BATCH);
     out->measured_s = out->prompt * out->batch / m->value;
-    const double ubatch = m->n_ubatch > 0 ? m->n_ubatch : out->stack->n_ubatch;
+    const double ubatch = ubatch_of(out, m);
     return add_prefill(out, s, out->prompt, out->context, sequences_each(out), ubatch, 1, err);
 }
 

@@ -22,7 +22,7 @@ struct work_class {
     double n_tok;        /* rows it works on */
     double rows, cols;   /* of its matrix; 0: none */
     double bits;         /* of a weight; 0: no weights */
-    double n_head;       /* attention's heads; 0: another op */
+    double n_head, head_dim, group; /* attention's heads, elements of one, heads that share a key; 0: another op */
     struct cost cost;    /* link_bytes: that the device sends on a ring */
     double comm_bytes;   /* the message that the devices exchange, whole */
     uint32_t n_comm;     /* devices that exchange; 0: no traffic */

@@ -99,8 +99,11 @@ static void collect(void *ctx, const struct step_class *c, const struct cost *co
         .count = c->count, .n_tok = n_tok, .cost = *cost, .n_comm = c->n_comm,
         .launched = !comm && (x->out->roofs.cpu || product || c->op.kind == OP_ATTENTION),
     };
-    if (c->op.kind == OP_ATTENTION)
+    if (c->op.kind == OP_ATTENTION) {
         w->n_head = c->op.n_head;
+        w->head_dim = c->op.head_dim;
+        w->group = (double)c->op.n_head / c->op.n_head_kv;
+    }
     if (product) {
         w->rows = c->op.rows;
         w->cols = c->op.cols;

@@ -58,10 +58,16 @@ static struct unit_use product(const struct row *r, enum math math, double bits,
     return unit_of_product(&f, math, bits, n_tok);
 }
 
+static struct unit_use attention_of(const struct row *r, double head_dim, double group)
+{
+    const struct facts f = facts_of(r);
+    return unit_of_attention(&f, head_dim, group, 512);
+}
+
 static struct unit_use attention(const struct row *r, double n_tok)
 {
     const struct facts f = facts_of(r);
-    return unit_of_attention(&f, n_tok);
+    return unit_of_attention(&f, 128, 4, n_tok);
 }
 
 static double expert_s(const struct row *r, double bits, double n_tok)
@@ -125,6 +131,12 @@ static void test_other_makers(void **state)
     struct row *rdna2 = on("AMD RX 6800 XT", "consumer GPU", 20.74, 41.5, 83, "llama.cpp (ROCm)", "2024-01-22", "");
     expect(product(rdna2, MATH_FP16, 6.6, 512), UNIT_DOT, 55.307, 0); /* 64 / (64 / 82.96 + 8 / 20.74) */
     expect(product(rdna2, MATH_FP16, 16, 512), UNIT_VECTOR, 41.5, 0);
+    struct row *rdna3 = on("AMD Radeon 8060S", "unified SoC GPU", 59, 59, 0, "llama.cpp (ROCm)", "build a4575513 (5863)", "");
+    put(&rdna3->p.roofs.peak[MATH_FP16], 118, 0);
+    expect(product(rdna3, MATH_FP16, 4.5, 63), UNIT_DOT, 59 * 8 / 6.0, 0); /* 64 / (64 / 118 + 8 / 29.5) */
+    expect(product(rdna3, MATH_FP16, 4.5, 64), UNIT_MATRIX, 118, 2);       /* hipBLAS */
+    rdna3->m.date = "build 0253fb21f (9187)";
+    expect(product(rdna3, MATH_FP16, 4.5, 64), UNIT_INTEGER, 128 / (128 / 236.0 + 16 / 29.5), 0);
     struct row *old = on("AMD RX 6800 XT", "consumer GPU", 20.74, 41.5, 83, "llama.cpp (Vulkan)", "2024-01-22", "");
     expect(product(old, MATH_FP16, 6.6, 512), UNIT_VECTOR, 20.74, 0);
     struct row *m2 = on("Apple M2 Ultra (76-core GPU)", "Apple GPU", 26.98, 26.98, 0, "mlx-lm 0.28.2", "", "");
@@ -140,6 +152,8 @@ static void test_attention(void **state)
     expect(attention(r, 512), UNIT_VECTOR, 47.8, 0);
     r->m.date = "build 0253fb21f (9187)";
     expect(attention(r, 512), UNIT_MATRIX, 191, 0);
+    expect(attention_of(r, 128, 1), UNIT_VECTOR, 47.8, 0); /* no heads to share a key */
+    expect(attention_of(r, 256, 4), UNIT_VECTOR, 47.8, 0); /* wide heads */
     r->m.notes = "llama-bench default (no flash attention)";
     expect(attention(r, 512), UNIT_MATRIX, 191, 16);
     struct row *vulkan = on("AMD RX 9070 XT", "consumer GPU", 48.7, 194.6, 389, "llama.cpp (Vulkan)", "", "fa=1");

@@ -182,6 +182,41 @@ static void test_guessed_models(void **state)
     unload(&x);
 }
 
+/* Passes of a prompt: as the row says, as its source's script has it, as the software does by itself. (133) */
+static void test_scripts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *source, *engine;
+        double context;
+        int n_ubatch;
+        double n_pass;
+    } cases[] = {
+        { "kyuz0/amd-r9700-ai-toolboxes docs/results.json", "llama.cpp (rocm7.1.1)", 16384, 0, 1 },
+        { "kyuz0/amd-r9700-ai-toolboxes docs/results.json", "llama.cpp (rocm7.1.1)", 16384, 1024, 2 },
+        { "kyuz0/amd-r9700-ai-toolboxes docs/results.json", "llama.cpp (rocm7.1.1)", 0, 0, 4 },
+        { "kyuz0/amd-r9700-ai-toolboxes docs/results.json", "llama.cpp (Vulkan)", 16384, 0, 4 },
+        { "somebody else", "llama.cpp (rocm7.1.1)", 16384, 0, 4 },
+    };
+    struct rows x;
+    load(&x, "throughput.csv", true);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct measurement m = x.l.row[0];
+        struct priced p;
+        struct error err = { 0 };
+        m.phase = MEASURE_PREFILL;
+        m.prompt = 2048;
+        m.source = cases[i].source;
+        m.engine = cases[i].engine;
+        m.context = cases[i].context;
+        m.n_ubatch = cases[i].n_ubatch;
+        assert_ok(price_row(x.pricer, &m, &p, &err), err);
+        assert_near(work_sum(&p, PHASE_PREFILL).n_pass, cases[i].n_pass, 1e-9);
+        priced_free(&p);
+    }
+    unload(&x);
+}
+
 /* Rows that say little are priced from what they say: bytes and type, parameters and bytes, copies in a name. */
 static void test_sparse_rows(void **state)
 {
@@ -556,7 +591,8 @@ int main(void)
     hwprofile_set_dirs(data_dirs());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines), cmocka_unit_test(test_guessed_machines),  cmocka_unit_test(test_guessed_models),
-        cmocka_unit_test(test_small_kernels),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_missing_units),
+        cmocka_unit_test(test_small_kernels),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_scripts),
+        cmocka_unit_test(test_missing_units),
         cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
         cmocka_unit_test(test_anchors), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
     };
