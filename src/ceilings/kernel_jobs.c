@@ -361,12 +361,14 @@ static void add_type(struct planning *p, enum dtype t, const struct scope *s)
         struct kernel_job j = { .b = p->b };
         add(p, &j, bench_matmat(p->b, &j, t, *n, DRAM, false));
     }
-    /* Where one kernel ends and the other begins: between other points times are on a line. */
-    const struct matmul_slot *slot = p->b->k.packed[t].gemv ? &p->b->k.packed[t] : &p->b->k.mm[t];
-    for (int k = 0; k < 2 && slot->gemv && s->n_tok[1]; k++) {
-        const int n = (int)slot->gemv_max_tok + k;
+    /* Where one kernel ends and the other begins, or activations become coarser: between other points times are on a line. */
+    const bool packed = p->b->k.packed[t].gemv;
+    const struct matmul_slot *slot = packed ? &p->b->k.packed[t] : &p->b->k.mm[t];
+    const unsigned last[] = { slot->gemv_max_tok, packed && slot->act == ACT_Q8 && p->b->k.pow2_min_tok ? p->b->k.pow2_min_tok - 1 : 0 };
+    for (int k = 0; k < 4 && slot->gemv && s->n_tok[1]; k++) {
+        const int n = (int)last[k / 2] + k % 2;
         struct kernel_job j = { .b = p->b };
-        add(p, &j, !has(s->n_tok, n) && n > 1 && bench_matmat(p->b, &j, t, n, DRAM, false));
+        add(p, &j, !has(s->n_tok, n) && n > 1 && (k < 2 || last[1] > last[0] + 1) && bench_matmat(p->b, &j, t, n, DRAM, false));
     }
     for (int file = 0; s->file && file < 2; file++) {
         struct kernel_job j = { .b = p->b };

@@ -20,16 +20,19 @@ static struct matmul_args args_of(struct kernel_bench *b, const struct kernel_jo
 /* Every thread's part of a matrix in memory, in the engine's units; who is done helps the others. */
 static void walk_memory(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
-    const size_t all = (size_t)n * (size_t)b->n_threads;
+    const size_t all = (size_t)n * (size_t)b->n_threads, unit_bytes = j->rows * j->row_bytes,
+                 most = share_most(j->slot, 1, j->rows, j->row_bytes), end = u64_max(b->chunk_bytes / unit_bytes, 1);
     for (int k = 0; k < b->n_threads; k++) {
         const int owner = (tid + k) % b->n_threads;
         struct bench_lane *of = &b->lane[owner];
-        size_t u;
-        while (share_take(&of->next, all, owner, b->n_threads, &u)) {
-            const unsigned char *w = bench_unit(b, owner, of->at + u, j->rows * j->row_bytes);
-            const struct matmul_args a = args_of(b, j, tid, w);
-            j->slot->gemv(&a, 0, j->rows);
-        }
+        struct share_run run;
+        while (share_take(&of->next, all, owner, b->n_threads, most, &run))
+            for (size_t i = 0, m; i < run.n; i += m) {
+                const size_t at = of->at + run.first + i;
+                const struct matmul_args a = args_of(b, j, tid, bench_unit(b, owner, at, unit_bytes));
+                m = u64_min(run.n - i, end - at % end); /* the chunk ends, and begins again */
+                j->slot->gemv(&a, 0, m * j->rows);
+            }
     }
 }
 

@@ -290,10 +290,10 @@ void exec_attention(struct engine *e, size_t i, struct work *w, int tid, int nt)
     struct unit x;
     const bool decode = e->pass.n_tok == e->n_run; /* all units alike: each thread streams its own part */
     const size_t n = decode ? count_units(e, op) : 0;
-    size_t u;
+    struct share_run run;
     if (tid == 0 && op->w)
         w->weight_bytes += op->w->bytes;
-    while (decode ? engine_claim(e, i, n, tid, nt, &u) && unit_at(e, op, u, &x) : unit_at(e, op, engine_take(e, i), &x))
+    while (decode ? engine_claim(e, i, n, 1, tid, nt, &run) && unit_at(e, op, run.first, &x) : unit_at(e, op, engine_take(e, i), &x))
         run_unit(e, op, &x, &a, &walked);
     /* The expanded rows are activations of this pass, not the cache. */
     const bool cache = op->form != FORM_EXPANDED;

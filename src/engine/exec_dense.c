@@ -136,9 +136,10 @@ void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
     const enum fuse fuse = e->per_op ? FUSE_NONE : e->plan[i].fuse;
     const struct product p = product(e, i, w, tid, nt), q = fuse == FUSE_GLU ? product(e, i + 1, w + 1, tid, nt) : p;
     const size_t step = share_step(p.slot, p.a.x->n_tok, op->rows, p.a.w_row_bytes, nt);
-    size_t unit;
-    while (engine_claim(e, i, u64_ceil_div(op->rows, step), tid, nt, &unit)) {
-        const size_t r0 = unit * step, r1 = u64_min(r0 + step, op->rows);
+    const size_t most = share_most(p.slot, p.a.x->n_tok, step, p.a.w_row_bytes);
+    struct share_run run;
+    while (engine_claim(e, i, u64_ceil_div(op->rows, step), most, tid, nt, &run)) {
+        const size_t r0 = run.first * step, r1 = u64_min(r0 + run.n * step, op->rows);
         product_rows(&p, r0, r1);
         if (fuse == FUSE_GLU) {
             product_rows(&q, r0, r1);

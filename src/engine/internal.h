@@ -176,13 +176,13 @@ static inline uint32_t engine_take(struct engine *e, size_t i)
     return atomic_fetch_add_explicit(&e->thread[0].next[i], 1, memory_order_relaxed);
 }
 
-/* The next of n units of op i for thread tid, of its own part and then of the others' (kernels/share.h). False: nothing is
- * left. */
-static inline bool engine_claim(struct engine *e, size_t i, size_t n, int tid, int nt, size_t *unit)
+/* The next of n units of op i for thread tid, at most so many at once, of its own part and then of the others' (kernels/share.h).
+ * False: nothing is left. */
+static inline bool engine_claim(struct engine *e, size_t i, size_t n, size_t most, int tid, int nt, struct share_run *run)
 {
     for (int k = 0; k < nt; k++) {
         const int owner = (tid + k) % nt;
-        if (share_take(&e->thread[owner].next[i], n, owner, nt, unit))
+        if (share_take(&e->thread[owner].next[i], n, owner, nt, most, run))
             return true;
     }
     return false;

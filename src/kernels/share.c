@@ -11,3 +11,9 @@ size_t share_step(const struct matmul_slot *slot, size_t n_tok, size_t rows, siz
         step = u64_ceil_div(rows, (uint64_t)n_threads);
     return size_align_up(step ? step : 1, align);
 }
+
+size_t share_most(const struct matmul_slot *slot, size_t n_tok, size_t step, size_t row_bytes)
+{
+    const size_t most = n_tok > slot->gemv_max_tok ? 1 : SHARE_RUN_BYTES / (step * row_bytes);
+    return most ? most : 1;
+}

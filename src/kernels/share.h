@@ -6,10 +6,14 @@
 #ifndef KERNELS_SHARE_H
 #define KERNELS_SHARE_H
 
+#include "base/base.h"
 #include "kernels/kernels.h"
 #include <stdatomic.h>
 
-enum { SHARE_GEMM_ROWS = 256 /* of a unit, at most, where many tokens meet the rows */ };
+enum {
+    SHARE_GEMM_ROWS = 256,     /* of a unit, at most, where many tokens meet the rows */
+    SHARE_RUN_BYTES = 1 << 20, /* of weights that a thread walks before it looks again, where few do */
+};
 
 /* Where thread tid's part of n units begins, at multiples of align. */
 static inline size_t share_split(size_t n, size_t align, int tid, int n_threads)
@@ -19,19 +23,30 @@ static inline size_t share_split(size_t n, size_t align, int tid, int n_threads)
     return at < n ? at : n;
 }
 
-/* The next of owner's part of n units, of which *next are gone. False: nothing is left of it. */
-static inline bool share_take(atomic_uint *next, size_t n, int owner, int n_threads, size_t *unit)
+/* Units side by side. */
+struct share_run {
+    size_t first, n;
+};
+
+/* The next of owner's part of n units, of which *next are gone: half of what is left of it, but at most so many and no fewer than a
+ * quarter of that (where there are), so that walks are long and threads still end together. False: nothing is left. methods.md (103) */
+static inline bool share_take(atomic_uint *next, size_t n, int owner, int n_threads, size_t most, struct share_run *run)
 {
     const size_t u0 = share_split(n, 1, owner, n_threads), count = share_split(n, 1, owner + 1, n_threads) - u0;
-    if (atomic_load_explicit(next, memory_order_relaxed) >= count)
-        return false;
-    const size_t at = atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
-    *unit = u0 + at;
-    return at < count;
+    unsigned at = atomic_load_explicit(next, memory_order_relaxed);
+    do {
+        if (at >= count)
+            return false;
+        const size_t left = count - at, least = u64_min(left, (most + 3) / 4);
+        *run = (struct share_run){ u0 + at, u64_min(u64_max(left / 2, least), most) };
+    } while (!atomic_compare_exchange_weak_explicit(next, &at, at + (unsigned)run->n, memory_order_relaxed, memory_order_relaxed));
+    return true;
 }
 
 /* Rows of a unit. Few tokens: enough weights for a call to cost nothing, and parts that still come out even. Many: rows
  * whose results stay in the cache for what is fused. */
 size_t share_step(const struct matmul_slot *slot, size_t n_tok, size_t rows, size_t row_bytes, int n_threads);
+/* Units of step rows that a thread takes at once, at most: SHARE_RUN_BYTES for few tokens, one for many. */
+size_t share_most(const struct matmul_slot *slot, size_t n_tok, size_t step, size_t row_bytes);
 
 #endif

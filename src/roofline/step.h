@@ -86,7 +86,7 @@ enum kernel_op {
     KERNEL_PRODUCT, KERNEL_ATTENTION, KERNEL_QUANTIZE, KERNEL_EMBED, KERNEL_KV_STORE, KERNEL_RMS_NORM, KERNEL_ROPE,
     KERNEL_SILU, KERNEL_ADD, KERNEL_KV_STORE_FAR /* into lines that come from memory */, KERNEL_OP_COUNT,
 };
-enum { KERNEL_POINTS = 12, KERNEL_ROOFS = 64 };
+enum { KERNEL_POINTS = 16, KERNEL_ROOFS = 64 };
 
 struct kernel_roof {
     enum kernel_op op;

@@ -118,18 +118,41 @@ static void memory_is_walked_on(void **state)
     struct kernel_job j = { .b = bench };
     bench->k.mm[DTYPE_Q8_0] = stand_in;
     assert_true(bench_matvec(bench, &j, DTYPE_Q8_0, 3, false));
-    const unsigned char *seen[2 * REPEATS * THREADS];
+    struct call seen[2 * REPEATS * THREADS];
     size_t n = 0;
     for (int s = 0; s < 2; s++) {
         sample(&j);
-        assert_int_equal(atomic_load(&n_call), REPEATS * THREADS);
+        assert_true(atomic_load(&n_call) <= REPEATS * THREADS); /* a call may be of several units */
+        assert_true(sum_bytes() == j.amount * REPEATS);
         for (size_t i = 0; i < atomic_load(&n_call); i++) {
             for (size_t k = 0; k < n; k++)
-                assert_true(calls[i].w != seen[k]);
-            seen[n++] = calls[i].w;
+                assert_true(calls[i].w >= seen[k].w + seen[k].bytes || seen[k].w >= calls[i].w + calls[i].bytes);
+            seen[n++] = calls[i];
         }
     }
     assert_true(j.rows * j.row_bytes <= 80 << 10); /* the engine's units */
+}
+
+/* All units once, walks long at first and short at last. */
+static void units_are_taken_in_runs(void **state)
+{
+    (void)state;
+    static const size_t n_unit[] = { 0, 1, 2, 3, 7, 64, 1001 }, most[] = { 1, 2, 3, 16 };
+    for (size_t c = 0; c < ARRAY_LEN(n_unit) * ARRAY_LEN(most); c++) {
+        const size_t n = n_unit[c / ARRAY_LEN(most)], m = most[c % ARRAY_LEN(most)], least = (m + 3) / 4;
+        size_t at = 0, last = m;
+        for (int owner = 0; owner < 3; owner++, last = m) {
+            const size_t end = share_split(n, 1, owner + 1, 3);
+            atomic_uint next = 0;
+            for (struct share_run r; share_take(&next, n, owner, 3, m, &r); last = r.n) {
+                assert_int_equal(r.first, at);
+                assert_true(r.n > 0 && r.n <= last && (r.n >= least || r.first + r.n == end));
+                assert_true(r.n <= least || 2 * r.n <= end - at);
+                at += r.n;
+            }
+            assert_int_equal(at, end);
+        }
+    }
 }
 
 static void several_tokens(void **state)
@@ -279,7 +302,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_token),           cmocka_unit_test(calls_stand_apart),
-        cmocka_unit_test(memory_is_walked_on), cmocka_unit_test(several_tokens), cmocka_unit_test(several_tokens_cached),
+        cmocka_unit_test(memory_is_walked_on), cmocka_unit_test(units_are_taken_in_runs),
+        cmocka_unit_test(several_tokens),      cmocka_unit_test(several_tokens_cached),
         cmocka_unit_test(attention),           cmocka_unit_test(vectors_stay_numbers),
         cmocka_unit_test(loads_go_on),         cmocka_unit_test(weights_are_numbers), /* also those that were stored into */
     };
