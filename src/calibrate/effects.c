@@ -80,6 +80,7 @@ static const struct effect_prior op_priors[] = {
 static const struct effect_prior decode_priors[] = {
     { TIME_BANDWIDTH, DIM_ALL, 0.88, 0.1 },    { TIME_BANDWIDTH, DIM_VENDOR, 0, 0.07 },
     { TIME_BANDWIDTH, DIM_CLASS, 0, 0.07 },    { TIME_BANDWIDTH, DIM_STACK, 0, 0.08 },
+    { TIME_BANDWIDTH, DIM_PLACE, 0, 0.1 },     { TIME_LAUNCH, DIM_PLACE, 0, 0.3 },
     { TIME_BANDWIDTH, DIM_HARDWARE, 0, 0.08 }, { TIME_COMPUTE, DIM_ALL, 0.5, 0.4 },
     { TIME_COMPUTE, DIM_STACK, 0, 0.4 },       { TIME_VECTOR, DIM_ALL, 1, 0.3 },
     { TIME_VECTOR, DIM_KIND, 0, 0.3 },         { TIME_VECTOR, DIM_FORMAT, 0, 0.4 },
@@ -97,7 +98,7 @@ static const struct effect_prior decode_priors[] = {
 };
 
 static const char *const dim_names[DIM_COUNT] = { "",       "unit", "attend",     "kernel", "product", "class", "stack", "era",     "type",
-                                                 "format", "op",   "link",       "generation", "mode",  "vendor", "kind", "pair", "hardware" };
+                                                 "format", "op",   "link",       "generation", "mode",  "vendor", "kind", "pair", "place", "hardware" };
 
 /* ---- effects ------------------------------------------------------------------------------- */
 

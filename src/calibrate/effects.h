@@ -25,6 +25,7 @@ enum dimension {
     DIM_VENDOR,   /* of the machine; CPUs are one */
     DIM_KIND,     /* "CPU" or "GPU" */
     DIM_PAIR,     /* engine and vendor: a back end's kernels on one maker's machines */
+    DIM_PLACE,    /* engine and machine: its kernels on that one */
     DIM_HARDWARE,
     DIM_COUNT,
 };

@@ -109,6 +109,25 @@ static bool amd_before_matrix(const struct priced *p)
     return named(p, words, ARRAY_LEN(words));
 }
 
+/*
+ * NVIDIA's cards for servers whose memory is GDDR6 come with ECC on (workstations' come with it off; HBM has bits of its own for it):
+ * of 48 GiB an A40 shows 45. By name: a datasheet gives the bandwidth without. Source: NVIDIA's A40, L40S and L4 product briefs, ECC;
+ * nvidia-smi's totals (46068, 46068, 23034 MiB).
+ */
+static bool has_inline_ecc(const struct facts *f)
+{
+    static const char *const words[] = { "A40", "A10", "A16", "A2", "L40", "L40S", "L20", "L4", "T4", "A10G" };
+    char name[sizeof f->p->machine->hardware];
+    snprintf(name, sizeof name, "%s", f->p->machine->h.name[0] ? f->p->machine->h.name : f->p->machine->hardware);
+    if (f->maker != MAKER_NVIDIA || strcmp(f->p->machine->class_name, "datacenter GPU") != 0)
+        return false;
+    for (char *state, *w = strtok_r(name, " -", &state); w; w = strtok_r(NULL, " -", &state))
+        for (size_t i = 0; i < ARRAY_LEN(words); i++)
+            if (strcmp(w, words[i]) == 0)
+                return true;
+    return false;
+}
+
 /* Tensor cores are twice or more the vector units (P100 and GTX 16 have FP16 at twice the rate, and none); XMX eight times. */
 static bool has_matrix(const struct facts *f)
 {
@@ -151,6 +170,7 @@ static void set_machine(struct facts *f)
     f->two_issue = f->maker == MAKER_AMD && !amd_before_matrix(f->p);
     f->has_matrix = has_matrix(f);
     f->half_sums = half_sums(f);
+    f->inline_ecc = has_inline_ecc(f);
 }
 
 /* ---- the engine -------------------------------------------------------------------------------------------- */

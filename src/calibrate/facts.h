@@ -22,6 +22,7 @@ struct facts {
     bool before_volta;      /* NVIDIA's: integers and conversions in turn with floats */
     bool two_issue;         /* AMD's since RDNA3: the FP32 figure counts two instructions a cycle, which few are. Source: RDNA3 ISA guide,
                              * 7.6 (VOPD) */
+    bool inline_ecc;        /* check bits are kept in the memory itself, one byte for fifteen, and cross its bus: GDDR6 of servers */
     bool half_sums;         /* GeForce: 16-bit sums are twice as fast as the FP16 figure, which is for 32-bit ones */
 
     /* the engine */

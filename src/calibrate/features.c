@@ -85,6 +85,18 @@ static void choose_units(struct time_op *o, const struct facts *x, const struct 
     }
 }
 
+/* Bytes over the memory's bus, for one that is wanted. (135) */
+static const double ecc_bytes = 16.0 / 15;
+
+/* With as many weights. */
+static void add_check_bytes(struct time_op *o)
+{
+    o->cost.weight_bytes *= ecc_bytes;
+    o->bits *= ecc_bytes;
+    o->cost.kv_bytes *= ecc_bytes;
+    o->cost.act_bytes *= ecc_bytes;
+}
+
 /* Of a decode step, what its engine does for it. (79), (91) */
 static void add_facts(struct time_op *o, const struct facts *x, const struct time_place *at)
 {
@@ -96,6 +108,8 @@ static void add_facts(struct time_op *o, const struct facts *x, const struct tim
             o->host_s = unit_expert_s(x, o->bits, at->n_tok) * touched;
         stage(o, decode_staged_bytes(x, o->math, o->bits));
     }
+    if (x->inline_ecc)
+        add_check_bytes(o);
     if (o->kind != OP_ATTENTION)
         return;
     o->heads = o->cost.flop / 2;
@@ -272,6 +286,7 @@ static void dimensions(struct fitted_row *r, const struct priced *p)
     snprintf(r->dim[DIM_VENDOR], sizeof r->dim[0], "%s", vendor);
     snprintf(r->dim[DIM_KIND], sizeof r->dim[0], "%s", r->facts.cpu ? "CPU" : "GPU");
     snprintf(r->dim[DIM_PAIR], sizeof r->dim[0], "%.30s %.31s", p->stack->id, vendor);
+    snprintf(r->dim[DIM_PLACE], sizeof r->dim[0], "%.30s %.31s", p->stack->id, r->dim[DIM_HARDWARE]);
     if (r->facts.old)
         snprintf(r->dim[DIM_ERA], sizeof r->dim[0], "%.40s%s", p->stack->id, era);
     if (p->bits_weight > 0)

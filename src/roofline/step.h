@@ -116,6 +116,7 @@ struct kernel_roofs {
 struct gpu_units {
     double n, threads;  /* multiprocessors; threads that one holds */
     double clock_hz, cache_bytes;
+    double flight_bytes_s; /* of memory that all threads ask for, a load after the other (134); 0: not known */
 };
 struct timing; /* timing.h */
 

@@ -98,6 +98,13 @@ struct time_grid time_grid_of(const struct time_blocks *b, const struct gpu_unit
                                .in_cache = 1 / (1 + fill * fill * fill) };
 }
 
+/* Seconds of memory in steps over those at its bandwidth, where too few loads are under way to keep it busy. (134) */
+static double starved(const struct time_features *f, const struct roofs *r)
+{
+    const double wanted = f->decode && r->units.flight_bytes_s > 0 ? r->bytes_s / r->units.flight_bytes_s : 0;
+    return pow(1 + pow(wanted, 8), 1.0 / 8);
+}
+
 void time_add(struct time_features *f, const struct roofs *r, const struct time_op *o)
 {
     if (o->n_comm > 0) {
@@ -118,7 +125,7 @@ void time_add(struct time_features *f, const struct roofs *r, const struct time_
     x->compute_s += o->heads > 0 ? 0 : o->count * o->cost.flop / (o->of_fp32 > 0 ? o->of_fp32 * r->peak[MATH_FP32].flop_s : own);
     x->heads_s += o->count * o->heads / vector;
     x->walked += o->count * o->walked;
-    x->memory_s += o->count * all_bytes(&o->cost) / r->bytes_s;
+    x->memory_s += o->count * all_bytes(&o->cost) / r->bytes_s * starved(f, r);
     if ((k == TIME_PRODUCT || k == TIME_EXPERT_PRODUCT) && o->bits > 0)
         x->vector_s += o->count * (o->cost.weight_bytes * 8 / o->bits) * (o->ops_weight > 0 ? o->ops_weight : default_ops_weight) / vector;
     f->host_s += o->count * o->host_s;

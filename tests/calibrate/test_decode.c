@@ -257,6 +257,85 @@ static void test_time(void **state)
     assert_true(near(seconds(&o, slot), 5.6e-3));
 }
 
+/* 2 TB/s and 64 multiprocessors of 2048 threads, half of them with 16 bytes on the way for 0.8 us: 1.31 TB/s. Steps alone are starved, and
+ * nobody of whom that is not known. (134) */
+static void test_starved(void **state)
+{
+    struct hwprofile h;
+    struct error err = { 0 };
+    struct predict_options o = { .weights_bytes = NAN };
+    struct roofs r;
+    (void)state;
+    const char *const text = "{\"schema\":\"roofcast.hwprofile\",\"version\":1,\"name\":\"x\",\"kind\":\"gpu\",\"vendor\":\"NVIDIA\",\"spec\":{"
+                             "\"memory_bandwidth\":{\"value\":2e12,\"unit\":\"B/s\",\"source\":\"t\"},"
+                             "\"peaks\":{\"fp32\":{\"value\":4e13,\"unit\":\"FLOP/s\",\"source\":\"t\"}},"
+                             "\"units\":{\"value\":64,\"source\":\"t\"},\"unit_threads\":{\"value\":2048,\"source\":\"t\"}}}";
+    assert_ok(hwprofile_parse(&h, "x", text, strlen(text), &err), err);
+    assert_ok(roofs_init(&r, &h, &o, &err), err);
+    assert_true(near(r.units.flight_bytes_s, 64 * 2048 / 2 * 16 / 0.8e-6));
+    const struct time_op op = { .kind = OP_MATMUL, .math = MATH_FP32, .count = 1, .bits = 16, .cost = { .weight_bytes = 2e9 } };
+    struct time_features step = { .decode = true }, prompt = { .prompt = true };
+    time_add(&step, &r, &op);
+    time_add(&prompt, &r, &op);
+    assert_true(near(prompt.term[0].memory_s, 1e-3));
+    assert_true(near(step.term[0].memory_s, 1e-3 * pow(1 + pow(2e12 / r.units.flight_bytes_s, 8), 1 / 8.0)));
+    r.units.flight_bytes_s = 0;
+    struct time_features unknown = { .decode = true };
+    time_add(&unknown, &r, &op);
+    assert_true(near(unknown.term[0].memory_s, 1e-3));
+    hwprofile_free(&h);
+}
+
+/* Check bits of a server's GDDR6 cross the bus: a byte for fifteen, with as many weights; of no other memory. (135) */
+static void test_check_bytes(void **state)
+{
+    static const struct {
+        const char *hardware, *class_name;
+        bool checked;
+    } cases[] = { { "NVIDIA A40", "datacenter GPU", true },      { "NVIDIA Tesla T4", "datacenter GPU", true },
+                  { "NVIDIA A100 40GB", "datacenter GPU", false }, { "NVIDIA RTX A40", "workstation GPU", false },
+                  { "NVIDIA H200", "datacenter GPU", false } };
+    const struct time_place at = { .phase = PHASE_DECODE, .n_tok = 1, .pass_tok = 1, .n_seq = 1, .rows = 1000, .cols = 1000 };
+    struct fixture f;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        row(&f, cases[i].hardware, HW_GPU, &cuda, "F16", "2025-01");
+        snprintf(f.machine.class_name, sizeof f.machine.class_name, "%s", cases[i].class_name);
+        const struct facts x = facts_of(&f.p);
+        struct time_op o = { .kind = OP_MATMUL, .math = MATH_FP16, .count = 1, .bits = 16, .cost = { .weight_bytes = 3e6 } };
+        fitted_refine(&x, &at, true, &o);
+        assert_true(near(o.cost.weight_bytes, cases[i].checked ? 3.2e6 : 3e6));
+        assert_true(near(o.cost.weight_bytes * 8 / o.bits, 1.5e6));
+    }
+}
+
+/* An engine on a machine has effects of its own, beside the machine's and the engine's: what one of them does there says less of
+ * another. (136) */
+static void test_places(void **state)
+{
+    struct fixture f;
+    struct fit fit;
+    struct fit_row out;
+    struct fitted_row r;
+    struct error err = { 0 };
+    (void)state;
+    fit_init(&fit);
+    const struct stack *const stacks[] = { &cuda, &vllm };
+    for (size_t i = 0; i < ARRAY_LEN(stacks); i++) {
+        row(&f, "NVIDIA A100", HW_GPU, stacks[i], "F16", "2025-01");
+        f.m.kind = MEASURE_RATE;
+        f.m.topology = f.m.op = f.m.mode = "";
+        fitted_row_of_case(&r, &f.p, 0);
+        assert_ok(fitted_row_effects(&fit, &r, &out, &err), err);
+    }
+    const char *const once[] = { "bandwidth hardware=NVIDIA A100", "bandwidth place=llama.cpp-cuda NVIDIA A100", "bandwidth place=vllm NVIDIA A100",
+                                 "launch place=vllm NVIDIA A100" };
+    for (size_t i = 0; i < ARRAY_LEN(once); i++)
+        if (fit_find(&fit, once[i]) == FIT_NO_EFFECT)
+            fail_msg("no effect \"%s\"", once[i]);
+    fit_free(&fit);
+}
+
 static void test_kinds(void **state)
 {
     (void)state;
@@ -274,7 +353,7 @@ int main(void)
         cmocka_unit_test(test_old),  cmocka_unit_test(test_ops),   cmocka_unit_test(test_launches),
         cmocka_unit_test(test_cpu_ops), cmocka_unit_test(test_cpu_product), cmocka_unit_test(test_cpu_threads),
         cmocka_unit_test(test_time), cmocka_unit_test(test_kinds), cmocka_unit_test(test_staged),
-        cmocka_unit_test(test_staged_step),
+        cmocka_unit_test(test_staged_step), cmocka_unit_test(test_starved), cmocka_unit_test(test_check_bytes), cmocka_unit_test(test_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
