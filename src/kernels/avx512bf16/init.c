@@ -12,5 +12,7 @@ void kernels_init_avx512bf16(struct kernels *k)
 
 void kernels_streams_avx512bf16(struct kernels *k)
 {
-    k->packed[DTYPE_BF16].gemv = bf16_packed_few_streams;
+    struct matmul_slot *bf16 = &k->packed[DTYPE_BF16];
+    bf16->gemv = bf16_packed_few_streams;
+    bf16->gemv_max_tok = 6; /* as in avx512/init.c: 6 tokens 96 and 94 %, 7: 85 and 94, 12: 52 and 93 */
 }

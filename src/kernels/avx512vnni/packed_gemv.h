@@ -1,13 +1,17 @@
 /*
  * kernels/avx512vnni/packed_gemv.h: decode from packed weights (pack.h): y = W x of one to
- * VNNI_FEW_TOK tokens, for rows that begin at a multiple of PACK_ROWS.
+ * VNNI_BATCH_TOK tokens, for rows that begin at a multiple of PACK_ROWS.
  */
 #ifndef KERNELS_AVX512VNNI_PACKED_GEMV_H
 #define KERNELS_AVX512VNNI_PACKED_GEMV_H
 
 #include "kernels/internal.h"
 
-enum { VNNI_FEW_TOK = 3 }; /* with more, unpacking pays */
+enum {
+    VNNI_FEW_TOK = 3,    /* at most: weights cross the registers once, and memory alone counts */
+    VNNI_PASS_TOK = 8,   /* tokens of one pass over a panel: their sums are registers */
+    VNNI_BATCH_TOK = 16, /* two passes, the second from the cache; with more, unpacking pays */
+};
 
 matmul_fn vnni_packed_gemv_q8_0, vnni_packed_gemv_q4_0, vnni_packed_gemv_q4_1;
 matmul_fn vnni_packed_gemv_q5_0, vnni_packed_gemv_q5_1;

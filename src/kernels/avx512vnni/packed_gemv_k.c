@@ -17,7 +17,7 @@ struct kscales {
 
 /* Sums of products of a sub-block and each token: of its halves, or all in the first. */
 struct sub_dots {
-    __m512i v[2][GEMV_MAX_TOK];
+    __m512i v[2][VNNI_PASS_TOK];
 };
 
 struct packed_k {
@@ -41,7 +41,7 @@ struct packed_k {
 
 INLINE void dots_start(struct sub_dots *d, const struct row_acts *x, size_t b, int n_tok, const struct packed_k f)
 {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int t = 0; t < n_tok; t++) {
         const int32_t *start = x[t].start + (f.halves ? 2 * b : b);
         d->v[0][t] = f.acts.bias ? _mm512_set1_epi32(start[0]) : _mm512_setzero_si512();
@@ -52,7 +52,7 @@ INLINE void dots_start(struct sub_dots *d, const struct row_acts *x, size_t b, i
 /* Unit u of sub-block b of a format with halves. */
 INLINE void dots_add(struct sub_dots *d, __m512i w, const struct row_acts *x, size_t b, int u, int n_tok)
 {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int t = 0; t < n_tok; t++)
         d->v[u / 4][t] = _mm512_dpbusd_epi32(d->v[u / 4][t], w, act4(x[t].q + 32 * b + 4 * u));
 }
@@ -67,7 +67,7 @@ INLINE void add_scaled(const struct sub_dots *dots, const struct kscales *k, uns
         sc1 = f.scale(k, 2 * s + 1);
     if (f.min)
         m = f.min(k, s);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int t = 0; t < n_tok; t++) {
         const __m512 d = _mm512_set1_ps(x[t].d_quant[b]), dot = _mm512_cvtepi32_ps(dots->v[0][t]);
         if (f.halves) {
@@ -98,7 +98,7 @@ INLINE void sub_block(const unsigned char *p, const struct kscales *k, unsigned 
     struct sub_dots d;
     f.weights(p, k, s, w);
     dots_start(&d, x, b, n_tok, f);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int t = 0; t < n_tok; t++) {
         const int8_t *q = x[t].q + 32 * b;
         d.v[0][t] = dot_units(d.v[0][t], w, q, f.halves ? 4 : 8);
@@ -128,14 +128,23 @@ INLINE void panel_k(const unsigned char *p, size_t cols, const struct row_acts *
     const unsigned lines = f.block_bytes * PACK_ROWS / 64;
     for (size_t b = 0; b < cols / 32; b += 8, p += (size_t)f.block_bytes * PACK_ROWS) {
         struct kscales k;
-        __m512 sum[GEMV_MAX_TOK], min[GEMV_MAX_TOK];
+        __m512 sum[VNNI_PASS_TOK], min[VNNI_PASS_TOK];
         f.load(p, &k);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int t = 0; t < n_tok; t++)
             sum[t] = min[t] = _mm512_setzero_ps();
         if (f.four && n_tok == 1) {
             four_blocks(p, &k, 0, x, b, n_tok, f, sum, min);
             four_blocks(p, &k, 1, x, b + 4, n_tok, f, sum, min);
+        } else if (n_tok > VNNI_FEW_TOK) {
+#pragma GCC unroll 1
+            for (unsigned half = 0; half < 2; half++)
+#pragma GCC unroll 4
+                for (unsigned j = 0; j < 4; j++) {
+                    const unsigned s = 4 * half + j;
+                    prefetch_lines(p, f.ahead, s * lines / 8, (s + 1) * lines / 8);
+                    sub_block(p, &k, s, x, b + s, n_tok, f, sum, min);
+                }
         } else {
 #pragma GCC unroll 8
             for (unsigned s = 0; s < 8; s++) {
@@ -143,7 +152,7 @@ INLINE void panel_k(const unsigned char *p, size_t cols, const struct row_acts *
                 sub_block(p, &k, s, x, b + s, n_tok, f, sum, min);
             }
         }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int t = 0; t < n_tok; t++) {
             y->v[0][t] = _mm512_fmadd_ps(k.d, sum[t], y->v[0][t]);
             if (f.min)
@@ -438,20 +447,43 @@ INLINE void four_q6_k(const unsigned char *p, const struct kscales *k, unsigned 
 /* ---- formats ------------------------------------------------------------------------------- */
 
 /* As CPUs need it that have to be asked for lines to come, and for CPU_STREAMS: formats whose lines are not read in order
- * or take long lose there too when nothing is asked for (Q2_K, Q3_K, Q6_K). */
-#define PACKED_GEMV(name, ...) PACKED_GEMV_AS(name, __VA_ARGS__, .ahead = AHEAD_FAR)
+ * or take long lose there too when nothing is asked for (Q2_K, Q3_K, Q6_K), and so do 3 tokens (packed_gemv32.c). */
+#define PACKED_GEMV(name, ...)                                                             \
+    static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1);        \
+    PACKED_GEMV_ASKS(name, __VA_ARGS__, .ahead = AHEAD_FAR)                            \
+    PACKED_BATCH(name, __VA_ARGS__, .ahead = AHEAD_FAR)
 #define PACKED_GEMV_BOTH(name, ...)                                                        \
     PACKED_GEMV(name, __VA_ARGS__)                                                         \
-    PACKED_GEMV_AS(name##_streams, __VA_ARGS__, .ahead = AHEAD_NONE)
-#define PACKED_GEMV_AS(name, ...)                                                          \
+    PACKED_GEMV_STREAMS(name, 2, __VA_ARGS__, .ahead = AHEAD_NONE)
+#define PACKED_PANEL(name, ...)                                                            \
     INLINE void panel_##name(const unsigned char *p, size_t cols,                          \
                              const struct row_acts *x, int n_tok, struct row_sums *y)      \
     {                                                                                      \
         panel_k(p, cols, x, n_tok, (struct packed_k){ __VA_ARGS__ }, y);                   \
-    }                                                                                      \
+    }
+#define PACKED_GEMV_ASKS(name, ...)                                                        \
+    PACKED_PANEL(name, __VA_ARGS__)                                                        \
     void vnni_packed_gemv_##name(const struct matmul_args *a, size_t row0, size_t row1)    \
     {                                                                                      \
-        packed_gemv(a, row0, row1, (struct packed_k){ __VA_ARGS__ }.acts, panel_##name);   \
+        if (a->x->n_tok > VNNI_FEW_TOK)                                                    \
+            batch_##name(a, row0, row1);                                                   \
+        else                                                                               \
+            packed_gemv(a, row0, row1, (struct packed_k){ __VA_ARGS__ }.acts, panel_##name); \
+    }
+#define PACKED_GEMV_STREAMS(name, most, ...)                                               \
+    PACKED_PANEL(name##_streams, __VA_ARGS__)                                              \
+    void vnni_packed_gemv_##name##_streams(const struct matmul_args *a, size_t row0, size_t row1) \
+    {                                                                                      \
+        if (a->x->n_tok > most)                                                            \
+            vnni_packed_gemv_##name(a, row0, row1);                                        \
+        else                                                                               \
+            packed_gemv(a, row0, row1, (struct packed_k){ __VA_ARGS__ }.acts, panel_##name##_streams); \
+    }
+#define PACKED_BATCH(name, ...)                                                            \
+    PACKED_PANEL(name##_batch, __VA_ARGS__)                                                \
+    static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1)        \
+    {                                                                                      \
+        packed_batch(a, row0, row1, (struct packed_k){ __VA_ARGS__ }.acts, panel_##name##_batch); \
     }
 
 /* clang-format off */

@@ -41,8 +41,8 @@ INLINE size_t row_acts_bytes(size_t cols)
 {
     return (cols / 32 + ACT_STEP) / ACT_STEP * ACT_STEP * (2 * sizeof(float) + 2 * sizeof(int32_t));
 }
-_Static_assert(GEMV_MAX_TOK * 16 <= 32 * SCRATCH_COL_BYTES, "scratch");
-_Static_assert(GEMV_MAX_TOK * 16 * ACT_STEP <= SCRATCH_PANEL_BYTES, "scratch");
+_Static_assert(VNNI_BATCH_TOK * 16 <= 32 * SCRATCH_COL_BYTES, "scratch");
+_Static_assert(VNNI_BATCH_TOK * 16 * ACT_STEP <= SCRATCH_PANEL_BYTES, "scratch");
 
 INLINE void row_acts_init(struct row_acts *r, void *mem, const struct acts *x, size_t t,
                           const struct act_format f)
@@ -135,7 +135,7 @@ INLINE __m512 f16_rows(const unsigned char *p)
  * core with 17 GB/s of its own and large pages, % of a prefetching load loop with Q4_0, Q4_K,
  * Q6_K: none 74-87, near alone 81-86, 1 and 6 KiB 86-95, these 98-99. Q8_0, whose arithmetic
  * is short, needs the near ones alone: 98, and 92 with none. CPUs that keep up with a sequential walk unasked
- * (CPU_STREAMS) lose by it.
+ * (CPU_STREAMS) lose by it, while they have little to compute: few tokens.
  */
 enum ahead { AHEAD_NONE, AHEAD_NEAR, AHEAD_FAR /* and near */ };
 enum { PACKED_NEAR = 4096, PACKED_FAR = 16384 };
@@ -155,36 +155,47 @@ INLINE void prefetch_lines(const unsigned char *p, const enum ahead ahead, unsig
     __asm__ volatile("" ::: "memory");
 }
 
-/* y of 16 rows: two accumulators a token, so that sums of neighbours overlap. */
+/* y of 16 rows: of few tokens two accumulators each, so that sums of neighbours overlap. */
 struct row_sums {
-    __m512 v[2][GEMV_MAX_TOK];
+    __m512 v[2][VNNI_PASS_TOK];
 };
 
 /* One panel from p on. */
 typedef void packed_panel_fn(const unsigned char *p, size_t cols, const struct row_acts *x,
                              int n_tok, struct row_sums *y);
 
-INLINE void packed_rows(const struct matmul_args *a, size_t row0, size_t row1, int n_tok,
-                        const struct act_format f, packed_panel_fn *panel)
+INLINE void packed_panel(const struct matmul_args *a, size_t r, size_t row1, size_t tok0, size_t tok1,
+                         const struct row_acts *x, const int n_tok, packed_panel_fn *panel)
 {
-    struct row_acts x[GEMV_MAX_TOK];
-    const size_t per_tok = row_acts_bytes(a->cols);
-#pragma GCC unroll 4
+    struct row_sums y;
+#pragma GCC unroll 8
     for (int t = 0; t < n_tok; t++)
-        row_acts_init(&x[t], (char *)a->scratch + (size_t)t * per_tok, a->x, (size_t)t, f);
-    for (size_t r = row0; r < row1; r += PACK_ROWS) {
-        struct row_sums y;
-#pragma GCC unroll 4
-        for (int t = 0; t < n_tok; t++)
-            y.v[0][t] = y.v[1][t] = _mm512_setzero_ps();
-        panel(a->w + r * a->w_row_bytes, a->cols, x, n_tok, &y);
-#pragma GCC unroll 4
-        for (int t = 0; t < n_tok; t++)
-            _mm512_mask_storeu_ps(a->y + (size_t)t * a->y_stride + r, vm_first(row1 - r),
+        y.v[0][t] = y.v[1][t] = _mm512_setzero_ps();
+    panel(a->w + r * a->w_row_bytes, a->cols, x, n_tok, &y);
+#pragma GCC unroll 8
+    for (int t = 0; t < n_tok; t++)
+        if (n_tok <= VNNI_FEW_TOK || tok0 + (size_t)t < tok1)
+            _mm512_mask_storeu_ps(a->y + (tok0 + (size_t)t) * a->y_stride + r, vm_first(row1 - r),
                                   _mm512_add_ps(y.v[0][t], y.v[1][t]));
-    }
 }
 
+INLINE void packed_acts(struct row_acts *x, const struct matmul_args *a, const size_t n_tok, const struct act_format f)
+{
+    const size_t per_tok = row_acts_bytes(a->cols);
+    for (size_t t = 0; t < n_tok; t++)
+        row_acts_init(&x[t], (char *)a->scratch + t * per_tok, a->x, t, f);
+}
+
+INLINE void packed_rows(const struct matmul_args *a, size_t row0, size_t row1, const int n_tok,
+                        const struct act_format f, packed_panel_fn *panel)
+{
+    struct row_acts x[VNNI_FEW_TOK];
+    packed_acts(x, a, (size_t)n_tok, f);
+    for (size_t r = row0; r < row1; r += PACK_ROWS)
+        packed_panel(a, r, row1, 0, (size_t)n_tok, x, n_tok, panel);
+}
+
+/* At most VNNI_FEW_TOK tokens. */
 INLINE void packed_gemv(const struct matmul_args *a, size_t row0, size_t row1,
                         const struct act_format f, packed_panel_fn *panel)
 {
@@ -199,6 +210,28 @@ INLINE void packed_gemv(const struct matmul_args *a, size_t row0, size_t row1,
         packed_rows(a, row0, row1, VNNI_FEW_TOK, f, panel);
         break;
     }
+}
+
+/* More than VNNI_FEW_TOK tokens, at most VNNI_BATCH_TOK: passes of 4, 6 or 8, of which the last token stands for those
+ * that are not there. */
+INLINE void packed_batch(const struct matmul_args *a, size_t row0, size_t row1, const struct act_format f,
+                         packed_panel_fn *panel)
+{
+    struct row_acts x[VNNI_BATCH_TOK + VNNI_PASS_TOK];
+    const size_t n_tok = a->x->n_tok, half = n_tok > VNNI_PASS_TOK ? (n_tok + 1) / 2 : n_tok;
+    packed_acts(x, a, n_tok, f);
+    for (size_t t = n_tok; t < n_tok + VNNI_PASS_TOK; t++)
+        x[t] = x[n_tok - 1];
+    for (size_t r = row0; r < row1; r += PACK_ROWS)
+        for (size_t t = 0; t < n_tok; t += half) {
+            const size_t end = n_tok - t < half ? n_tok : t + half;
+            if (half <= 4)
+                packed_panel(a, r, row1, t, end, x + t, 4, panel);
+            else if (half <= 6)
+                packed_panel(a, r, row1, t, end, x + t, 6, panel);
+            else
+                packed_panel(a, r, row1, t, end, x + t, VNNI_PASS_TOK, panel);
+        }
 }
 
 #endif

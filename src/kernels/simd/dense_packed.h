@@ -109,8 +109,8 @@ INLINE void few_units(struct few_sums *s, const unsigned char *p, const struct a
     }
 }
 
-/* ahead: memory is asked for lines to come; not for CPUs that keep up unasked (CPU_STREAMS). */
-INLINE void few_panel(const struct matmul_args *a, size_t r, size_t rows, const size_t n, const bool ahead,
+/* n tokens from tok0 on. ahead: memory is asked for lines to come; not for CPUs that keep up unasked (CPU_STREAMS). */
+INLINE void few_panel(const struct matmul_args *a, size_t r, size_t rows, size_t tok0, const size_t n, const bool ahead,
                       const struct packed_format f)
 {
     const size_t sets = few_sets(n), panel_unit = (size_t)f.unit_bytes * PACK_ROWS;
@@ -123,7 +123,7 @@ INLINE void few_panel(const struct matmul_args *a, size_t r, size_t rows, const 
             for (size_t t = 0; t < n; t++)
                 s.sum[i][v][t] = vf_set1(0);
     const unsigned char *p = a->w + r * a->w_row_bytes;
-    struct act_rows x = act_rows(a->x, 0, 0, n);
+    struct act_rows x = act_rows(a->x, tok0, 0, n);
     size_t units = a->cols / f.unit_elems;
     for (; units >= FEW_STEP; units -= FEW_STEP) {
         if (ahead) {
@@ -150,7 +150,7 @@ INLINE void few_panel(const struct matmul_args *a, size_t r, size_t rows, const 
 #pragma GCC unroll 8
             for (size_t i = 1; i < sets; i++)
                 s.sum[0][v][t] = vf_add(s.sum[0][v][t], s.sum[i][v][t]);
-            vf_store_m(a->y + t * a->y_stride + r + v * VL, m, s.sum[0][v][t]);
+            vf_store_m(a->y + (tok0 + t) * a->y_stride + r + v * VL, m, s.sum[0][v][t]);
         }
     }
 }
@@ -159,7 +159,7 @@ INLINE void few_rows(const struct matmul_args *a, size_t row0, size_t row1, cons
                      const struct packed_format f)
 {
     for (size_t r = row0; r < row1; r += PACK_ROWS)
-        few_panel(a, r, row1 - r, n, ahead, f);
+        few_panel(a, r, row1 - r, 0, n, ahead, f);
 }
 
 /* At most FEW_TOK tokens. */
@@ -190,6 +190,33 @@ INLINE void packed_few_ahead(const struct matmul_args *a, size_t row0, size_t ro
 INLINE void packed_few(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format f)
 {
     packed_few_ahead(a, row0, row1, true, f);
+}
+
+/* Tokens of batches with weights that have to be converted: passes over a panel, all but the first from the cache. Tiles of
+ * unpacked weights pay with more (Zen 4, F16, % of FP32's multiply-adds: 12 to 32 tokens 73-78, 8 tokens by a pass 92). */
+enum {
+    PASS_TOK = 8,
+    PASSES_TOK = FEW_TOK >= PASS_TOK && PANEL_VECS == 1 ? 32 : 0, /* none where their sums are more than the registers */
+};
+INLINE void packed_passes(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format f)
+{
+    const size_t n_tok = a->x->n_tok, passes = (n_tok + PASS_TOK - 1) / PASS_TOK;
+    for (size_t r = row0; r < row1; r += PACK_ROWS)
+        for (size_t i = 0, t = 0, n; i < passes; i++, t += n) {
+            n = (n_tok - t + passes - i - 1) / (passes - i);
+#define PASS(size)                                                                           \
+    case size:                                                                               \
+        few_panel(a, r, row1 - r, t, size <= FEW_TOK ? size : 1, true, f);                   \
+        break
+            switch (n) { /* more than PASS_TOK shared out: at least half of that each */
+                PASS(4);
+                PASS(5);
+                PASS(6);
+                PASS(7);
+                PASS(8);
+            }
+#undef PASS
+        }
 }
 
 /* ---- many tokens: tiles of TILE_ROWS x DENSE_TOK over chunks of k --------------------------------- */
@@ -369,8 +396,12 @@ INLINE void packed_group(const struct matmul_args *a, size_t row0, size_t row1, 
 INLINE void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format f)
 {
     const size_t units = a->cols / f.unit_elems, n_tok = a->x->n_tok;
-    if (n_tok <= FEW_TOK) {
+    if (n_tok <= FEW_TOK && (f.in_place || n_tok <= PASS_TOK || PASSES_TOK == 0)) {
         packed_few(a, row0, row1, f);
+        return;
+    }
+    if (!f.in_place && n_tok <= PASSES_TOK) {
+        packed_passes(a, row0, row1, f);
         return;
     }
     const size_t most = f.in_place || n_tok >= FRESH_TOK ? CHUNK_UNITS : FRESH_UNITS;
