@@ -82,6 +82,7 @@ struct kernel_job {
     uint32_t n_query, n_head; /* tokens of a call, heads that share a key */
     uint32_t n_key;           /* that the last of the tokens sees */
     int head_dim;             /* elements of a key; 0: no attention */
+    bool rounded;             /* as struct attention_args has it */
     bool apart;               /* keys and values of a call do not follow each other, nor those of the call before */
 };
 
@@ -103,6 +104,8 @@ const struct read_kernel *bench_load_at(unsigned cpu_flags, int i);
 void bench_load_beside(const struct kernel_bench *b, int tid);
 bool bench_embed(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok);
 bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head, int head_dim);
+/* *j, an attention or a call of it, as the engine computes it where it may round. False: it does not. methods.md (117) */
+bool bench_attention_rounded(const struct kernel_bench *b, struct kernel_job *j);
 /* A call that sees few keys, from memory or in a cache: what it costs beyond its keys. */
 bool bench_attention_call(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head, int head_dim, int n_key,
                           bool memory);

@@ -385,7 +385,10 @@ static void add_attention(struct planning *p, enum dtype t, const int *q, int di
     struct kernel_job j = { .b = p->b }, few = { .b = p->b }, cached = { .b = p->b };
     add(p, &j, bench_attention(p->b, &j, t, q[0], q[1], dim));
     add(p, &few, q[0] == 1 && bench_attention_call(p->b, &few, t, 1, q[1], dim, BENCH_FEW_KEYS, true));
-    add(p, &cached, bench_attention_call(p->b, &cached, t, q[0], q[1], dim, q[0] == 1 ? BENCH_CACHED_KEYS : q[0], false));
+    const bool calls = bench_attention_call(p->b, &cached, t, q[0], q[1], dim, q[0] == 1 ? BENCH_CACHED_KEYS : q[0], false);
+    add(p, &cached, calls);
+    add(p, &j, bench_attention_rounded(p->b, &j));
+    add(p, &cached, calls && bench_attention_rounded(p->b, &cached));
 }
 
 static void add_rest(struct planning *p, const struct scope *s)

@@ -26,6 +26,7 @@ static void attend(struct kernel_bench *b, const struct kernel_job *j, int tid, 
                                 .head_dim = dim,
                                 .head_dim_v = dim,
                                 .scale = 1 / sqrtf((float)dim),
+                                .rounded = j->rounded,
                                 .scratch = l->scratch };
     const bool memory = j->level == 3;
     const size_t room = j->apart ? 2 * side : side;
@@ -84,6 +85,13 @@ bool bench_attention_call(struct kernel_bench *b, struct kernel_job *j, enum dty
     j->beside = false;
     describe_attention(j);
     return true;
+}
+
+bool bench_attention_rounded(const struct kernel_bench *b, struct kernel_job *j)
+{
+    j->op = "attention-bf16";
+    j->rounded = true;
+    return kernels_attention_rounded(&b->k, j->n_query);
 }
 
 /* ---- by token: rows of them are shared out ------------------------------------------------------------------ */

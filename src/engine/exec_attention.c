@@ -88,7 +88,7 @@ void exec_kv_store(struct engine *e, size_t i, struct work *w, int tid, int nt)
 }
 
 /* What run r reads: its sequence's cache of the layer, with MLA's values inside the keys, or the expanded one. */
-static void bind_run(const struct engine *e, const struct op *op, uint32_t r, struct attention_args *a)
+static void bind_run(const struct engine *e, const struct op *op, uint32_t r, bool rounded, struct attention_args *a)
 {
     const struct engine_run *run = &e->run[r];
     const uint32_t first = e->run_first[r];
@@ -102,6 +102,7 @@ static void bind_run(const struct engine *e, const struct op *op, uint32_t r, st
     a->out = engine_row(e, op->dst, first, op->dst_at);
     a->n_tok = run->n_tok;
     a->n_past = run->n_past;
+    a->rounded = rounded && kernels_attention_rounded(&e->k, run->n_tok);
 }
 
 /* ---- units of work ----------------------------------------------------------------------------------------------- */
@@ -251,10 +252,11 @@ void attention_free(struct engine *e)
 
 /* ---- attention ------------------------------------------------------------------------------------------------------- */
 
-static void run_unit(struct engine *e, const struct op *op, const struct unit *x, struct attention_args *a, struct work *w)
+static void run_unit(struct engine *e, size_t i, const struct unit *x, struct attention_args *a, struct work *w)
 {
+    const struct op *op = &e->ops.ops[i];
     const uint32_t group = op->n_head / op->n_head_kv, head = x->head_kv * group;
-    bind_run(e, op, x->run, a);
+    bind_run(e, op, x->run, e->plan[i].rounded, a);
     float *out = a->out;
     a->key0 = x->key0, a->key1 = x->key1;
     a->sinks = op->w && x->part == 0 ? op->w->data : NULL;
@@ -294,7 +296,7 @@ void exec_attention(struct engine *e, size_t i, struct work *w, int tid, int nt)
     if (tid == 0 && op->w)
         w->weight_bytes += op->w->bytes;
     while (decode ? engine_claim(e, i, n, 1, tid, nt, &run) && unit_at(e, op, run.first, &x) : unit_at(e, op, engine_take(e, i), &x))
-        run_unit(e, op, &x, &a, &walked);
+        run_unit(e, i, &x, &a, &walked);
     /* The expanded rows are activations of this pass, not the cache. */
     const bool cache = op->form != FORM_EXPANDED;
     w->flop += walked.flop;

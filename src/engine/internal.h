@@ -19,6 +19,7 @@ struct plan {
     bool packed;
     enum act_kind act;  /* products: activations their kernel wants */
     bool act_shared;    /* products: the op before prepared the same activations */
+    bool rounded;       /* ATTENTION: what reads its output rounds it anyway, so attention may, too. methods.md (117) */
     bool src_tail;      /* reads the last n_out rows of src (written for all tokens) */
     enum fuse fuse;     /* what goes together from here on, unless ops are timed one by one */
     bool in_fused;      /* done by an op before */

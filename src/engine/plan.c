@@ -51,6 +51,16 @@ static void plan_product(struct engine *e, size_t i)
     e->plan[i].act_shared = same_activations(e, i);
 }
 
+/* The product that reads what attention at i writes rounds it. */
+static bool rounds_output(const struct engine *e, size_t i)
+{
+    const struct tensor *reader = e->ops.ops[i].reader;
+    for (size_t k = i + 1; reader && k < e->ops.n; k++)
+        if (e->ops.ops[k].w == reader)
+            return e->plan[k].slot && e->plan[k].act != ACT_F32;
+    return false;
+}
+
 /* ---- what goes together ---------------------------------------------------------------------- */
 
 static bool plain(const struct op *op)
@@ -300,6 +310,8 @@ int engine_plan(struct engine *e, struct error *err)
         e->plan[i].src_tail = op->out_rows && !tail_only[op->src];
         tail_only[op->dst] = op->out_rows;
     }
+    for (size_t i = 0; i < e->ops.n; i++)
+        e->plan[i].rounded = e->ops.ops[i].kind == OP_ATTENTION && rounds_output(e, i);
     plan_fusion(e);
     plan_own_norms(e);
     plan_barriers(e, false);

@@ -84,6 +84,7 @@ struct attention_args {
     uint32_t key0, key1;      /* one token: only keys [key0, key1) of those it sees, at least one; key1 0: all */
     float *part;              /* NULL; or one token's [n_head][2]: the largest score (or more than it, or up to 12 less)
                                  and sum of exp(score - that); out is then sum of exp(score - that) v */
+    bool rounded;             /* queries, keys, values and weights may be rounded to BF16, if that is faster (117) */
     void *scratch;            /* kernels_attention_scratch_bytes() */
 };
 
@@ -126,6 +127,7 @@ struct kernels {
     void (*rope_neox)(float *x, size_t n_head, size_t head_stride, size_t n_rot, const float *cs);
     void (*f32_to_f16)(uint16_t *dst, const float *src, size_t n);
     attention_fn *attention;
+    unsigned rounded_min_tok; /* tokens of a sequence from which attention gains by being rounded; 0: it never does */
 };
 
 /* flags: cpu_flags(), or fewer to force a lower rung. */
@@ -141,6 +143,12 @@ const char *kernels_isa_at(size_t i, bool *usable);
 static inline bool kernels_acts_pow2(const struct kernels *k, bool packed, size_t n_tok)
 {
     return packed && k->pow2_min_tok > 0 && n_tok >= k->pow2_min_tok;
+}
+
+/* Whether attention over so many tokens of a sequence gains by attention_args.rounded. */
+static inline bool kernels_attention_rounded(const struct kernels *k, size_t n_tok)
+{
+    return k->rounded_min_tok > 0 && n_tok >= k->rounded_min_tok;
 }
 
 /* Per-thread scratch for matmul slots of any type with these sizes. */

@@ -23,6 +23,7 @@ EXTRA_DIST += \
   %D%/simd/attention.h \
   %D%/simd/dense_packed.h \
   %D%/simd/attention_few.h \
+  %D%/simd/attention_state.h \
   %D%/simd/attention_tile.h \
   %D%/simd/kv_tile.h \
   %D%/simd/dense.h \
@@ -107,6 +108,7 @@ noinst_LIBRARIES += libkernels_avx512bf16.a
 libkernels_avx512bf16_a_SOURCES = \
   %D%/avx512bf16/bf16.h \
   %D%/avx512bf16/init.c \
+  %D%/avx512bf16/attention.c \
   %D%/avx512bf16/dense.c
 libkernels_avx512bf16_a_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(ISA_AVX512BF16_CFLAGS)
 KERNEL_LIBS += libkernels_avx512bf16.a

@@ -451,13 +451,25 @@ int arch_declare(const struct arch *a, const struct hparams *hp, declare_fn *fn,
     return b.failed ? -1 : 0;
 }
 
+static void find_readers(struct op_list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t k = i + 1; l->ops[i].kind == OP_ATTENTION && k < l->n; k++)
+            if (l->ops[k].src == l->ops[i].dst || l->ops[k].dst == l->ops[i].dst) {
+                l->ops[i].reader = l->ops[k].kind == OP_MATMUL || l->ops[k].kind == OP_HEAD_MATMUL ? l->ops[k].w : NULL;
+                break;
+            }
+}
+
 int op_list_build(struct op_list *l, const struct model *m, struct error *err)
 {
     *l = (struct op_list){ 0 };
     struct builder b = { .hp = &m->hp, .m = m, .l = l, .err = err };
     start(&b, m->arch);
-    if (!b.failed)
+    if (!b.failed) {
+        find_readers(l);
         return 0;
+    }
     op_list_free(l);
     return -1;
 }

@@ -209,6 +209,7 @@ struct op {
     uint32_t n_state;      /* SSM_SCAN: state of a channel; CONV1D: positions remembered */
     enum glu glu;
     enum op_form form;
+    const struct tensor *reader; /* ATTENTION: weights of the product that reads what it writes; NULL: none does at once */
     double form_tok;       /* tokens of a pass from which expanding pays, after a long past (36) */
     uint32_t n_expert, n_expert_used; /* ROUTE, EXPERT_* */
     struct route route;

@@ -398,7 +398,9 @@ enum math roofs_math(const struct roofs *r, const struct op *op)
 {
     if (is_product(op))
         return op->w ? scheme_math(r, op->w->scheme, op->w->type) : matmul_math(r->cpu, DTYPE_F32);
-    return op->kind == OP_ATTENTION && !r->cpu ? MATH_FP16 : MATH_FP32;
+    if (op->kind == OP_ATTENTION && !r->cpu)
+        return MATH_FP16;
+    return attention_roofs_rounded(r, op) && r->peak[MATH_BF16].flop_s > 0 ? MATH_BF16 : MATH_FP32;
 }
 
 /* CPUs meet at a barrier after every op; GPU software fuses the small ops into the products

@@ -10,7 +10,7 @@
 
 static bool is_call(const struct ceiling *c, const struct kernel_roof *k, int n_threads)
 {
-    return strcmp(c->kind, "latency") == 0 && strcmp(c->op, "attention") == 0 && c->n_threads == n_threads && c->value > 0 &&
+    return strcmp(c->kind, "latency") == 0 && strcmp(c->op, k->op == KERNEL_ATTENTION ? "attention" : "attention-bf16") == 0 && c->n_threads == n_threads && c->value > 0 &&
            c->head_dim == k->head_dim && c->n_query > 0 && c->n_key >= c->n_query && c->n_tok >= c->n_query &&
            strcmp(c->dtype, dtype_name(k->dtype)) == 0;
 }
@@ -57,7 +57,7 @@ static void add_call(struct kernel_roof *k, double rows, double s)
 void attention_roofs_load(struct kernel_roofs *k, const struct hwprofile *h)
 {
     for (size_t i = 0; i < k->n; i++)
-        for (size_t j = 0; k->roof[i].op == KERNEL_ATTENTION && k->roof[i].n > 0 && j < h->n_ceiling; j++) {
+        for (size_t j = 0; kernel_op_attends(k->roof[i].op) && k->roof[i].n > 0 && j < h->n_ceiling; j++) {
             const struct ceiling *c = &h->ceiling[j];
             /* One token's keys come from memory, a prompt's first ones were just stored. */
             if (is_call(c, &k->roof[i], k->n_threads) && (c->n_query > 1) == (strcmp(c->level, "DRAM") != 0))
@@ -81,13 +81,13 @@ double kernel_roof_call_s(const struct kernel_roof *k, double rows)
 /* ---- widths between those measured ------------------------------------------------------------------------ */
 
 /* The roofs of heads nearest to h in width, one from below if there is one: *low, *high; the same where there is one. */
-static bool roofs_around(const struct kernel_roofs *k, enum dtype t, double h, const struct kernel_roof **low,
+static bool roofs_around(const struct kernel_roofs *k, enum kernel_op op, enum dtype t, double h, const struct kernel_roof **low,
                          const struct kernel_roof **high)
 {
     const struct kernel_roof *below = NULL, *above = NULL, *second = NULL;
     for (size_t i = 0; i < k->n; i++) {
         const struct kernel_roof *r = &k->roof[i];
-        if (r->op != KERNEL_ATTENTION || r->dtype != t || r->n == 0)
+        if (r->op != op || r->dtype != t || r->n == 0)
             continue;
         const struct kernel_roof **to = r->head_dim <= h ? &below : &above;
         if (!*to || fabs(r->head_dim - h) < fabs((*to)->head_dim - h)) {
@@ -140,6 +140,27 @@ static struct calls calls_of(const struct op *op, const struct pass *p, double k
     return (struct calls){ tile * group, n_seq * op->n_head_kv * tokens / tile, 1 };
 }
 
+bool attention_roofs_rounded(const struct roofs *r, const struct op *op)
+{
+    if (op->kind != OP_ATTENTION || !op->reader || op->reader->type == DTYPE_F16 || op->reader->type == DTYPE_F32)
+        return false;
+    for (size_t i = 0; i < r->kernels.n; i++)
+        if (r->kernels.roof[i].op == KERNEL_ATTENTION_ROUNDED)
+            return true;
+    return false;
+}
+
+/* Roofs of the kernel that the engine takes: sequences of few tokens keep all bits. */
+static bool roofs_of_pass(const struct roofs *r, const struct step_class *c, const struct pass *p, double h,
+                          const struct kernel_roof **low, const struct kernel_roof **high)
+{
+    enum { FEW_TOK = 32 }; /* of the engine: kernels.rounded_min_tok */
+    const double n_seq = p->n_seq > 0 ? p->n_seq : 1;
+    return (p->n_tok / n_seq > FEW_TOK && attention_roofs_rounded(r, &c->op) &&
+            roofs_around(&r->kernels, KERNEL_ATTENTION_ROUNDED, c->kv_type, h, low, high)) ||
+           roofs_around(&r->kernels, KERNEL_ATTENTION, c->kv_type, h, low, high);
+}
+
 bool attention_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
                           struct op_time *t)
 {
@@ -147,7 +168,7 @@ bool attention_roofs_time(const struct roofs *r, const struct step_class *c, con
     const double h = (op->head_dim + op->head_dim_v) / 2.0;
     const struct kernel_roof *low, *high;
     if (!(c->form.kv_present > 0) || !(cost->kv_bytes > 0) || op->n_head_kv == 0 ||
-        !roofs_around(&r->kernels, c->kv_type, h, &low, &high))
+        !roofs_of_pass(r, c, p, h, &low, &high))
         return false;
     const double keys = cost->kv_bytes / c->form.kv_present / (p->n_seq > 0 ? p->n_seq : 1);
     const int n_threads = r->kernels.n_threads > 0 ? r->kernels.n_threads : 1;

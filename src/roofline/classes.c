@@ -21,7 +21,8 @@ static bool same(const struct op *a, const struct op *b)
            a->rows == b->rows && a->cols == b->cols && a->form == b->form && a->form_tok == b->form_tok &&
            a->glu == b->glu && (a->scale != 0) == (b->scale != 0) && a->transposed == b->transposed &&
            a->n_expert == b->n_expert && a->n_expert_used == b->n_expert_used && same_heads(a, b) &&
-           same_tensor(a->w, b->w) && same_tensor(a->bias, b->bias);
+           same_tensor(a->w, b->w) && same_tensor(a->bias, b->bias) && !a->reader == !b->reader &&
+           (!a->reader || a->reader->type == b->reader->type);
 }
 
 /* Layers repeat: the class after the last op's is tried first. */

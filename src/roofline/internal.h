@@ -68,6 +68,12 @@ double kernel_roof_rate(const struct kernel_roof *k, double n_tok);
 bool kernel_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
                        struct op_time *t);
 /* attention_roofs.c: what a call costs beyond its keys, of all roofs of attention in k; and kernel_roofs_time() of attention. (98) */
+static inline bool kernel_op_attends(enum kernel_op o)
+{
+    return o == KERNEL_ATTENTION || o == KERNEL_ATTENTION_ROUNDED;
+}
+/* The engine here rounds a prompt's attention, at op, to BF16. (117) */
+bool attention_roofs_rounded(const struct roofs *r, const struct op *op);
 void attention_roofs_load(struct kernel_roofs *k, const struct hwprofile *h);
 bool attention_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
                           struct op_time *t);

@@ -9,6 +9,7 @@
 
 static const char *const op_names[KERNEL_OP_COUNT] = {
     [KERNEL_PRODUCT] = "matmat",  [KERNEL_ATTENTION] = "attention", [KERNEL_QUANTIZE] = "quantize",
+    [KERNEL_ATTENTION_ROUNDED] = "attention-bf16",
     [KERNEL_EMBED] = "embed",     [KERNEL_KV_STORE] = "kvstore",    [KERNEL_RMS_NORM] = "rmsnorm",
     [KERNEL_ROPE] = "rope",       [KERNEL_SILU] = "silu",           [KERNEL_ADD] = "add",
     [KERNEL_KV_STORE_FAR] = "kvstore DRAM",
@@ -49,7 +50,7 @@ static struct kernel_roof *roof_of(struct kernel_roofs *k, const struct ceiling 
         o = KERNEL_KV_STORE_FAR;
     if (!type || o == KERNEL_OP_COUNT || (o == KERNEL_PRODUCT && strcmp(c->op, "matmat") == 0 && c->level[0] == 'L')) /* priced from memory, as it runs */
         return NULL;
-    if (o == KERNEL_ATTENTION) /* older profiles do not say it */
+    if (kernel_op_attends((enum kernel_op)o)) /* older profiles do not say it */
         head_dim = c->head_dim > 0 ? c->head_dim : 128;
     for (size_t i = 0; i < k->n; i++)
         if (k->roof[i].op == (enum kernel_op)o && k->roof[i].dtype == type->id && k->roof[i].head_dim == head_dim)
@@ -99,8 +100,8 @@ static double spread_of(const struct ceiling *c)
 static void add_ceiling(struct kernel_roofs *k, const struct hwprofile *h, const struct ceiling *c)
 {
     struct kernel_roof *roof = roof_of(k, c);
-    const bool streams = roof && roof->op <= KERNEL_ATTENTION && strcmp(c->unit, "B/s") == 0;
-    if (!roof || (roof->op <= KERNEL_ATTENTION && !streams && strcmp(c->unit, "FLOP/s") != 0))
+    const bool streams = roof && roof->op <= KERNEL_ATTENTION_ROUNDED && strcmp(c->unit, "B/s") == 0;
+    if (!roof || (roof->op <= KERNEL_ATTENTION_ROUNDED && !streams && strcmp(c->unit, "FLOP/s") != 0))
         return;
     const double rate = kernel_rate_at_once(h, c);
     roof->sd = fmax(roof->sd, spread_of(c));
@@ -119,7 +120,7 @@ static void add_ceiling(struct kernel_roofs *k, const struct hwprofile *h, const
  * row likewise: a product and a sum for an element of a key, and for one of a value. */
 static void add_first_point(struct kernel_roof *k)
 {
-    if (k->op <= KERNEL_ATTENTION && k->best_bytes_s > 0)
+    if (k->op <= KERNEL_ATTENTION_ROUNDED && k->best_bytes_s > 0)
         add_point(k, 1, 16 * k->best_bytes_s / dtype_bits(k->dtype));
 }
 
@@ -389,8 +390,8 @@ const char *kernel_roof_text(char *buf, size_t n, const struct roofs *r, const s
     if (k->op == KERNEL_PRODUCT)
         snprintf(buf, n, "matvec %s %s %dt, matmat %s at %.4g token%s", type, kernel_roof_cached(r, c, k) ? "last cache" : "DRAM",
                  threads, type, t->kernel_tok, s);
-    else if (k->op == KERNEL_ATTENTION)
-        snprintf(buf, n, "attention %s of %d %dt, at %.4g row%s a key", type, k->head_dim, threads, t->kernel_tok, s);
+    else if (kernel_op_attends(k->op))
+        snprintf(buf, n, "%s %s of %d %dt, at %.4g row%s a key", op_names[k->op], type, k->head_dim, threads, t->kernel_tok, s);
     else
         snprintf(buf, n, "%s %s %dt at %.4g token%s", op_names[k->op], type, threads, t->kernel_tok, s);
     return buf;

@@ -37,6 +37,10 @@ static const struct shape shapes[] = {
 };
 
 /* Bytes after a row's heads, and floats after a head of q and a row of q and out. */
+/* What BF16 rounds by, and a power of two that it is then rounded from. methods.md (117) */
+#define ROUNDED      0x1.01p-9
+#define ROUNDED_EXP2 8e-5
+
 enum { ROW_GAP = 12, Q_GAP = 5, OUT_GAP = 4, GUARD = 64 };
 
 struct buffers {
@@ -158,7 +162,7 @@ static double score(const struct buffers *b, uint32_t t, uint32_t h, uint32_t j,
         s += m, abs += fabs(m);
     }
     s *= (double)a->scale;
-    *error = (a->head_dim + 4) * 0x1p-24 * abs * (double)a->scale;
+    *error = ((a->head_dim + 4) * 0x1p-24 + (a->rounded ? 2 * ROUNDED : 0)) * abs * (double)a->scale;
     if (a->softcap != 0) {
         s = (double)a->softcap * tanh(s / (double)a->softcap);
         *error += 10 * 0x1p-24 * fabs(s);
@@ -169,7 +173,7 @@ static double score(const struct buffers *b, uint32_t t, uint32_t h, uint32_t j,
 /*
  * One output row in double. Scores off by e change each weight by a factor exp(e); exp
  * itself, the sums over keys and their rescaling add (2 * keys + 16) * 2^-24. All relative
- * to sum p|v|. methods.md (22)
+ * to sum p|v|. Rounded weights of keys are off in the sum and in its divisor, and values. methods.md (22), (117)
  */
 static void check_row(const struct kernels *k, const struct buffers *b, const char *what,
                       uint32_t t, uint32_t h)
@@ -195,7 +199,8 @@ static void check_row(const struct kernels *k, const struct buffers *b, const ch
             double m = p[j] / sum * (double)b->v[row * dim + d];
             want += m, abs += fabs(m);
         }
-        double bound = (2 * e + (2 * (pos - lo) + 16) * 0x1p-24) * abs + 1e-30;
+        const double rounded = a->rounded ? 3 * ROUNDED + 2 * ROUNDED_EXP2 : 0;
+        double bound = (2 * e + rounded + (2 * (pos - lo) + 16) * 0x1p-24) * abs + 1e-30;
         if (!(fabs(got - want) <= bound))
             fail_msg("%s: attention, %s: token %u head %u dim %u: %.9g, expected %.9g, "
                      "bound %.3g",
@@ -241,14 +246,15 @@ static void check_work(const struct kernels *k, const struct buffers *b, const c
 }
 
 static void check_shape(const struct kernels *k, size_t i, const struct dtype_info *kt,
-                        const struct dtype_info *vt, struct rng *r)
+                        const struct dtype_info *vt, struct rng *r, bool rounded)
 {
     const struct shape *s = &shapes[i];
     struct buffers b;
     struct work w;
     char what[80];
-    snprintf(what, sizeof what, "shape %zu, K %s, V %s", i, kt->name, vt->name);
+    snprintf(what, sizeof what, "shape %zu, K %s, V %s%s", i, kt->name, vt->name, rounded ? ", rounded" : "");
     buffers_init(&b, s, kt, vt, r, i % 3 == 2 ? 20 : 1); /* peaked softmax too */
+    b.a.rounded = rounded;
     run_all(k, &b, &w);
     check_work(k, &b, what, &w);
     for (uint32_t t = 0; t < s->n_tok; t++) {
@@ -277,7 +283,9 @@ void test_attention(void **state)
                     continue;
                 bool same =
                     shapes[s].dim_v % t->block_elems == 0 && (s % 2 || shapes[s].v_in_k);
-                check_shape(&k, s, t, same ? t : f16, &r);
+                check_shape(&k, s, t, same ? t : f16, &r, false);
+                if (k.rounded_min_tok > 0)
+                    check_shape(&k, s, t, same ? t : f16, &r, true);
             }
 }
 

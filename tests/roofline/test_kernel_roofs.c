@@ -221,6 +221,39 @@ static void attention_by_width(void **state)
     free(h.ceiling);
 }
 
+/* A prompt's attention whose output is rounded anyway takes the kernel that rounds it to BF16, where one was measured. */
+static void attention_rounded(void **state)
+{
+    (void)state;
+    const struct tensor q8 = weights(DTYPE_Q8_0), f16 = weights(DTYPE_F16);
+    const struct {
+        const struct tensor *reader;
+        uint32_t n_tok, n_seq;
+        bool measured;
+        double flop_s;
+    } cases[] = {
+        { &q8, 64, 1, true, 200e9 },   { &q8, 64, 1, false, 100e9 }, { &q8, 32, 1, true, 100e9 },
+        { &f16, 64, 1, true, 100e9 },  { NULL, 64, 1, true, 100e9 }, { &q8, 33, 1, true, 200e9 },
+        { &q8, 128, 4, true, 100e9 },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct hwprofile h = with_kernels();
+        if (cases[i].measured)
+            measured(&h, "kernel", "attention-bf16", "F16", "DRAM", 256, 2, "FLOP/s", 200e9);
+        const struct predict_options o = options();
+        const struct roofs r = roofs_of(&h, &o);
+        const struct op op = { .kind = OP_ATTENTION, .role = ROLE_ATTN_CORE, .n_head = 64, .n_head_kv = 1, .head_dim = 128,
+                               .head_dim_v = 128, .reader = cases[i].reader };
+        struct cost c;
+        const struct pass p = { .n_tok = cases[i].n_tok, .n_past = 4096, .n_seq = cases[i].n_seq };
+        const struct op_time t = time_of(&r, &op, p, 1e12, &c);
+        assert_near(c.flop / t.compute_s / cases[i].flop_s, 1, 1e-9); /* 4 or more tokens a call: 256 rows */
+        const bool rounds = cases[i].measured && cases[i].reader == &q8;
+        assert_int_equal(roofs_math(&r, &op), rounds && r.peak[MATH_BF16].flop_s > 0 ? MATH_BF16 : MATH_FP32);
+        free(h.ceiling);
+    }
+}
+
 /* What products of one norm read is prepared for the first of them. */
 static void prepared_once(void **state)
 {
@@ -565,6 +598,7 @@ int main(void)
         cmocka_unit_test(beside_probes),                 cmocka_unit_test(threads_between),
         cmocka_unit_test(attention_by_calls),            cmocka_unit_test(memory_that_changes),
         cmocka_unit_test(at_one_moment),                 cmocka_unit_test(stored_rows),
+        cmocka_unit_test(attention_rounded),
         cmocka_unit_test(attention_by_rows),             cmocka_unit_test(small_ops_and_the_team),
         cmocka_unit_test(threads),                       cmocka_unit_test(whole_predictions),
     };

@@ -2,10 +2,6 @@
 #include "kernels/avx512/avx512.h"
 #include "kernels/avx512/simd512.h"
 
-INLINE vf vf_fms(vf a, vf b, vf c)
-{
-    return _mm512_fmsub_ps(a, b, c);
-}
 INLINE vf vf_fraction(vf y)
 {
     return _mm512_reduce_ps(y, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
@@ -13,10 +9,6 @@ INLINE vf vf_fraction(vf y)
 INLINE vf vf_times2(vf x, vf y)
 {
     return _mm512_scalef_ps(x, y);
-}
-INLINE bool vf_any_above(vf a, vf b)
-{
-    return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ) != 0;
 }
 INLINE vf vf_sums(const vf r[VL])
 {

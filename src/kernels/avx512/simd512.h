@@ -77,6 +77,14 @@ INLINE vf vf_fnma(vf a, vf b, vf c) /* c - a * b */
 {
     return _mm512_fnmadd_ps(a, b, c);
 }
+INLINE vf vf_fms(vf a, vf b, vf c) /* a * b - c */
+{
+    return _mm512_fmsub_ps(a, b, c);
+}
+INLINE bool vf_any_above(vf a, vf b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ) != 0;
+}
 INLINE vf vf_max(vf a, vf b) /* b where one is NaN */
 {
     return _mm512_max_ps(a, b);

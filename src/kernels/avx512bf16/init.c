@@ -2,12 +2,16 @@
 #include "kernels/avx512bf16/bf16.h"
 #include "kernels/pack.h"
 
+enum { FEW_TOK = 32 /* a batch that decodes, not a prompt */ };
+
 void kernels_init_avx512bf16(struct kernels *k)
 {
     k->mm[DTYPE_BF16] =
         (struct matmul_slot){ ACT_BF16, bf16_gemv, bf16_gemm, GEMV_MAX_TOK, 32 };
     k->packed[DTYPE_BF16] =
         (struct matmul_slot){ ACT_BF16, bf16_packed_few, bf16_packed_gemm, 12, PACK_ROWS };
+    k->attention = bf16_attention;
+    k->rounded_min_tok = FEW_TOK + 1;
 }
 
 void kernels_streams_avx512bf16(struct kernels *k)

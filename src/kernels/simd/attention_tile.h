@@ -1,61 +1,11 @@
 /*
- * kernels/simd/attention_tile.h: the streaming softmax of attention, and rows of it against a
- * tile of keys and values as f32. Static inline only. methods.md (7), (39)
- *
- * A row is one head of one token. Its maximum and sum live in scratch, its unnormalized
- * output in out.
+ * kernels/simd/attention_tile.h: rows of attention against a tile of keys and values as f32.
+ * Static inline only. methods.md (7), (39)
  */
 #ifndef KERNELS_SIMD_ATTENTION_TILE_H
 #define KERNELS_SIMD_ATTENTION_TILE_H
 
-#include "kernels/simd/kv_tile.h"
-#include "kernels/simd/vector.h"
-
-struct att {
-    const struct attention_args *a;
-    uint32_t head0, group, tok0, kv_head;
-    size_t dim, dim_v;
-    size_t k_bytes, v_bytes; /* of a head at a position */
-    size_t v_stride;  /* the larger of both, padded to a multiple of VL */
-    float *kt;        /* [dim][KV_TILE] */
-    float *v;         /* [KV_TILE][v_stride] */
-    float *p;         /* [ATT_ROWS][KV_TILE] scores, then weights */
-    float *max, *sum; /* [rows], [rows][VL]: sums of lanes */
-    float scale;      /* a score times this is an exponent of 2 */
-    float lazy;       /* scores may exceed the maximum they are relative to by this */
-    uint32_t j0, j1;  /* keys of the tile */
-};
-
-/* Keys of the tile that a block of rows sees, from its first key: each row a part of them. */
-struct span {
-    size_t from, to;
-};
-
-INLINE uint32_t att_pos(const struct att *s, size_t row)
-{
-    return s->a->n_past + s->tok0 + (uint32_t)(row / s->group);
-}
-
-/* Rows [row, row + n) see a key of the tile. */
-INLINE struct span att_span(const struct att *s, size_t row, size_t n)
-{
-    uint32_t first = window_first(att_pos(s, row), s->a->window);
-    uint32_t end = att_pos(s, row + n - 1) + 1;
-    return (struct span){ first > s->j0 ? first - s->j0 : 0,
-                          (end < s->j1 ? end : s->j1) - s->j0 };
-}
-
-INLINE const float *att_q(const struct att *s, size_t row)
-{
-    return s->a->q + (s->tok0 + row / s->group) * s->a->q_stride +
-           (s->head0 + row % s->group) * s->a->q_head_stride;
-}
-
-INLINE float *att_out(const struct att *s, size_t row)
-{
-    return s->a->out + (s->tok0 + row / s->group) * s->a->out_stride +
-           (s->head0 + row % s->group) * s->dim_v;
-}
+#include "kernels/simd/attention_state.h"
 
 /* ---- softmax ---------------------------------------------------------------------------- */
 
@@ -71,37 +21,6 @@ INLINE vf vf_exp2(vf y)
     p = vf_fma(p, f, vf_set1(0x1.ebdb56p-3f));
     p = vf_fma(p, f, vf_set1(0x1.62e4bap-1f));
     return vf_times2(vf_fma(p, f, vf_set1(1.0f)), y);
-}
-
-/* Scores become cap * tanh(score * scale / cap). methods.md (39) */
-static void att_softcap(float *p, struct span keys, float scale, float cap)
-{
-    const vf inner = vf_set1(scale / cap), outer = vf_set1(cap);
-    for (size_t j = keys.from / VL * VL; j < keys.to; j += VL)
-        vf_store(p + j, vf_mul(outer, vf_tanh(vf_mul(vf_load(p + j), inner))));
-}
-
-/* Scores of keys that the row does not see are -infinity from here on. */
-INLINE void att_mask(float *p, struct span block, struct span own)
-{
-    for (size_t j = block.from / VL * VL; j < block.to; j += VL) {
-        vm m = vm_range(own.from > j ? own.from - j : 0, own.to > j ? own.to - j : 0);
-        vf_store(p + j, vf_select(m, vf_load(p + j), vf_set1(-INFINITY)));
-    }
-}
-
-/* The row's maximum rises to the largest of these scores: what it holds shrinks. */
-static void att_raise(const struct att *s, size_t row, vf top)
-{
-    float old = s->max[row], max = vf_largest(top);
-    float *sum = s->sum + row * VL, *out = att_out(s, row);
-    vf fix = vf_set1(exp2f((old - max) * s->scale));
-    s->max[row] = max;
-    vf_store(sum, vf_mul(vf_load(sum), fix));
-    for (size_t d = 0; d < s->dim_v; d += VL) {
-        vm m = vm_first(s->dim_v - d);
-        vf_store_m(out + d, m, vf_mul(vf_load_m(m, out + d), fix));
-    }
 }
 
 /*

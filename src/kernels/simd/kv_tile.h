@@ -93,23 +93,7 @@ INLINE void kv_values(const struct kv_tile *t, kv_load *load)
             vf_store(straight + j * stride + d, load(head + j * row_bytes, d, dim - d));
 }
 
-/* Tiles of a type: keys fills turned, values straight. */
-#define KV_TYPE(keys, values, load)                                                        \
-    static void keys(const struct kv_tile *t)                                              \
-    {                                                                                      \
-        kv_keys(t, load);                                                                  \
-    }                                                                                      \
-    static void values(const struct kv_tile *t)                                            \
-    {                                                                                      \
-        kv_values(t, load);                                                                \
-    }
-KV_TYPE(kv_keys_f32, kv_values_f32, kv_f32)
-KV_TYPE(kv_keys_f16, kv_values_f16, kv_f16)
-KV_TYPE(kv_keys_bf16, kv_values_bf16, kv_bf16)
-KV_TYPE(kv_keys_q8_0, kv_values_q8_0, kv_q8_0)
-KV_TYPE(kv_keys_q4_0, kv_values_q4_0, kv_q4_0)
-
-/* Any other type: through the table of types, and straight before it is turned. */
+/* Any other type: through the table of types. */
 static void kv_values_any(const struct kv_tile *t)
 {
     const struct dtype_info *type = dtype_find(t->rows->type);
@@ -117,11 +101,6 @@ static void kv_values_any(const struct kv_tile *t)
     for (size_t j = 0; j < t->n; j++)
         type->dequantize(head + j * t->rows->row_bytes, t->straight + j * t->stride,
                          t->dim);
-}
-static void kv_keys_any(const struct kv_tile *t)
-{
-    kv_values_any(t);
-    kv_turn(t, (const unsigned char *)t->straight, t->stride * sizeof(float), kv_f32);
 }
 
 #endif

@@ -1,0 +1,333 @@
+/*
+ * avx512bf16/attention.c: attention of prompts whose products round their activations anyway: queries, keys, values
+ * and weights of keys are rounded to BF16, two products a lane, sums are f32. Else avx512/attention.c. methods.md (117)
+ *
+ * A tile of keys is pairs of dims, turned so that lanes are keys; a tile of values pairs of keys, whose lanes are dims.
+ * A row's queries are rounded once a call, its weights once a tile; the row's sum is that of the rounded weights.
+ */
+#include "kernels/avx512/avx512.h"
+#include "kernels/avx512/simd512.h"
+#include "kernels/avx512bf16/bf16.h"
+
+#include "kernels/simd/attention_state.h" /* written in the names of the headers above */
+
+enum { PAIR = 2, STEP = PAIR * VL /* elements of a vector of pairs */ };
+
+struct rounded {
+    struct att s;
+    uint32_t *kt;      /* [dim / 2][KV_TILE] pairs of dims */
+    uint32_t *v;       /* [KV_TILE / 2][v_stride] pairs of keys */
+    uint16_t *q, *w;   /* [rows][q_stride], [ATT_ROWS][KV_TILE] weights */
+    size_t q_stride;
+};
+
+INLINE vi rounded_pairs(vf first, vf second) /* 16 elements, then 16 */
+{
+    return (vi)_mm512_cvtne2ps_pbh(second, first);
+}
+INLINE vi pair_at(const uint16_t *p)
+{
+    uint32_t pair;
+    memcpy(&pair, p, sizeof pair);
+    return _mm512_set1_epi32((int)pair);
+}
+INLINE vf pair_madd(vf acc, vi a, vi b)
+{
+    return _mm512_dpbf16_ps(acc, (__m512bh)a, (__m512bh)b);
+}
+
+/* ---- tiles ----------------------------------------------------------------------------------------------------- */
+
+/* Elements [d, d + 32) of a head of n elements; those past it 0. */
+INLINE vi load_pairs(const unsigned char *head, size_t d, size_t n, kv_load *load)
+{
+    return rounded_pairs(load(head, d, n - d), d + VL < n ? load(head, d + VL, n - d - VL) : vf_set1(0));
+}
+
+/* Keys j >= t->n are 0 as far as a vector reaches that has one before. */
+INLINE void turn_keys(const struct kv_tile *t, const unsigned char *head, size_t row_bytes, uint32_t *turned, kv_load *load)
+{
+    const size_t n = t->n, dim = t->dim;
+    for (size_t j = 0; j < n; j += VL)
+        for (size_t d = 0; d < dim; d += STEP) {
+            vi r[VL];
+#pragma GCC unroll 16
+            for (size_t i = 0; i < VL; i++)
+                r[i] = j + i < n ? load_pairs(head + (j + i) * row_bytes, d, dim, load) : vi_set1(0);
+            vi_transpose(r);
+            for (size_t i = 0; i < VL && d + PAIR * i < dim; i++)
+                vi_store(turned + (d / PAIR + i) * KV_TILE + j, r[i]);
+        }
+}
+
+INLINE void pair_values(const struct kv_tile *t, const unsigned char *head, size_t row_bytes, uint32_t *pairs, kv_load *load)
+{
+    const size_t n = t->n, dim = t->dim, stride = t->stride;
+    const vi order = (vi)_mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4,
+                                          19, 3, 18, 2, 17, 1, 16, 0);
+    for (size_t j = 0; j < n; j += PAIR)
+        for (size_t d = 0; d < dim; d += VL) {
+            const unsigned char *row = head + j * row_bytes;
+            const vf first = load(row, d, dim - d), second = j + 1 < n ? load(row + row_bytes, d, dim - d) : vf_set1(0);
+            vi_store(pairs + j / PAIR * stride + d, _mm512_permutexvar_epi16(order, rounded_pairs(first, second)));
+        }
+}
+
+#define TILE_TYPE(type)                                                                                                  \
+    static void keys_##type(const struct kv_tile *t, uint32_t *to)                                                      \
+    {                                                                                                                   \
+        turn_keys(t, kv_at(t->rows, t->head, t->first), t->rows->row_bytes, to, kv_##type);                             \
+    }                                                                                                                   \
+    static void values_##type(const struct kv_tile *t, uint32_t *to)                                                    \
+    {                                                                                                                   \
+        pair_values(t, kv_at(t->rows, t->head, t->first), t->rows->row_bytes, to, kv_##type);                           \
+    }
+TILE_TYPE(f32)
+TILE_TYPE(f16)
+TILE_TYPE(bf16)
+TILE_TYPE(q8_0)
+TILE_TYPE(q4_0)
+
+/* Any other type: as f32 first. */
+static void keys_any(const struct kv_tile *t, uint32_t *to)
+{
+    kv_values_any(t);
+    turn_keys(t, (const unsigned char *)t->straight, t->stride * sizeof(float), to, kv_f32);
+}
+static void values_any(const struct kv_tile *t, uint32_t *to)
+{
+    kv_values_any(t);
+    pair_values(t, (const unsigned char *)t->straight, t->stride * sizeof(float), to, kv_f32);
+}
+
+struct tile_type {
+    enum dtype type;
+    void (*keys)(const struct kv_tile *t, uint32_t *to), (*values)(const struct kv_tile *t, uint32_t *to);
+};
+
+static struct tile_type tile_type_find(enum dtype type)
+{
+    static const struct tile_type types[] = {
+        {DTYPE_F32,   keys_f32,  values_f32 },
+        { DTYPE_F16,  keys_f16,  values_f16 },
+        { DTYPE_BF16, keys_bf16, values_bf16},
+        { DTYPE_Q8_0, keys_q8_0, values_q8_0},
+        { DTYPE_Q4_0, keys_q4_0, values_q4_0},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (types[i].type == type)
+            return types[i];
+    return (struct tile_type){ type, keys_any, values_any };
+}
+
+/* ---- rows against a tile --------------------------------------------------------------------------------------- */
+
+/* p[i] = q . k for n rows and keys [j, j + vecs * VL). */
+INLINE void rounded_scores(const struct rounded *r, const uint16_t *const *q, const size_t n, size_t j, const size_t vecs)
+{
+    vf acc[ATT_ROWS][ATT_VECS];
+    const size_t dim = r->s.dim;
+#pragma GCC unroll 6
+    for (size_t i = 0; i < n; i++)
+#pragma GCC unroll 4
+        for (size_t c = 0; c < vecs; c++)
+            acc[i][c] = vf_set1(0);
+    const uint32_t *k = r->kt + j;
+    for (size_t d = 0; d < dim; d += PAIR, k += KV_TILE) {
+        vi kv[ATT_VECS];
+#pragma GCC unroll 4
+        for (size_t c = 0; c < vecs; c++)
+            kv[c] = _mm512_loadu_si512(k + c * VL);
+#pragma GCC unroll 6
+        for (size_t i = 0; i < n; i++) {
+            const vi x = pair_at(q[i] + d);
+#pragma GCC unroll 4
+            for (size_t c = 0; c < vecs; c++)
+                acc[i][c] = pair_madd(acc[i][c], x, kv[c]);
+        }
+    }
+#pragma GCC unroll 6
+    for (size_t i = 0; i < n; i++)
+#pragma GCC unroll 4
+        for (size_t c = 0; c < vecs; c++)
+            vf_store(r->s.p + i * KV_TILE + j + c * VL, acc[i][c]);
+}
+
+/*
+ * 2^y for y up to 126 to a relative error of 7.5e-5, a 26th of what BF16 rounds by; 0 below 2^-120. y = n + f, n the
+ * nearest integer, whose bits are what y plus 1.5 2^23 ends with. The polynomial has the smallest largest relative
+ * error of degree 3 on [-1/2, 1/2], by linear programming.
+ */
+INLINE vf exp2_short(vf y)
+{
+    const vf magic = vf_set1(0x1.8p23f), t = vf_add(y, magic), f = vf_sub(y, vf_sub(t, magic));
+    vf p = vf_fma(f, vf_set1(0x1.c3f6dap-5f), vf_set1(0x1.f0de2p-3f));
+    p = vf_fma(p, f, vf_set1(0x1.62f31cp-1f));
+    p = vf_fma(p, f, vf_set1(0x1.fff692p-1f));
+    const vm normal = _mm512_cmp_ps_mask(y, vf_set1(-120), _CMP_NLT_UQ); /* NaN stays */
+    return (vf)_mm512_maskz_add_epi32(normal, (vi)p, _mm512_slli_epi32((vi)t, 23));
+}
+
+/* Scores of a row of a block become rounded weights w, relative to a maximum as att_softmax of attention_tile.h has it:
+ * whole vectors of pairs. */
+INLINE void rounded_softmax(const struct att *s, size_t row, float *p, uint16_t *weight, struct span block, struct work *w)
+{
+    const struct span own = att_span(s, row, 1), all = { block.from / STEP * STEP, size_align_up(block.to, STEP) };
+    w->flop += 2 * (uint64_t)(s->dim + s->dim_v) * (own.to - own.from);
+    if (s->a->softcap != 0)
+        att_softcap(p, block, s->a->scale, s->a->softcap);
+    if (own.from > all.from || own.to < all.to)
+        att_mask(p, all, own);
+    vf top = vf_load(p + all.from);
+    for (size_t j = all.from + VL; j < all.to; j += VL)
+        top = vf_max(top, vf_load(p + j));
+    if (vf_any_above(top, vf_set1(s->max[row] + s->lazy)))
+        att_raise(s, row, top);
+    vf sum = vf_load(s->sum + row * VL);
+    const vf scale = vf_set1(s->scale), shift = vf_set1(s->max[row] * s->scale);
+    const vi ones = vi_set1(0x3f803f80);
+    for (size_t j = all.from; j < all.to; j += STEP) {
+        const vf e0 = exp2_short(vf_fms(vf_load(p + j), scale, shift)), e1 = exp2_short(vf_fms(vf_load(p + j + VL), scale, shift));
+        const vi pairs = rounded_pairs(e0, e1);
+        _mm512_storeu_si512(weight + j, pairs);
+        sum = pair_madd(sum, pairs, ones);
+    }
+    vf_store(s->sum + row * VL, sum);
+}
+
+/* out[i] += p[i] . v for n rows, keys of the span, dims [d, d + vecs * VL). */
+INLINE void rounded_output(const struct rounded *r, float *const *rows, const size_t n, struct span keys, size_t d,
+                           const size_t vecs)
+{
+    vf acc[ATT_ROWS][ATT_VECS];
+    const size_t stride = r->s.v_stride, left = r->s.dim_v - d;
+#pragma GCC unroll 6
+    for (size_t i = 0; i < n; i++)
+#pragma GCC unroll 4
+        for (size_t c = 0; c < vecs; c++)
+            acc[i][c] = vf_load_m(vm_first(left - c * VL), rows[i] + d + c * VL);
+    const uint32_t *v = r->v + keys.from / PAIR * stride + d;
+    const uint16_t *w = r->w;
+    for (size_t j = keys.from / PAIR * PAIR; j < keys.to; j += PAIR, v += stride) {
+        vi x[ATT_VECS];
+#pragma GCC unroll 4
+        for (size_t c = 0; c < vecs; c++)
+            x[c] = _mm512_loadu_si512(v + c * VL);
+#pragma GCC unroll 6
+        for (size_t i = 0; i < n; i++) {
+            const vi weight = pair_at(w + i * KV_TILE + j);
+#pragma GCC unroll 4
+            for (size_t c = 0; c < vecs; c++)
+                acc[i][c] = pair_madd(acc[i][c], weight, x[c]);
+        }
+    }
+#pragma GCC unroll 6
+    for (size_t i = 0; i < n; i++)
+#pragma GCC unroll 4
+        for (size_t c = 0; c < vecs; c++)
+            vf_store_m(rows[i] + d + c * VL, vm_first(left - c * VL), acc[i][c]);
+}
+
+/* n rows against the tile; n is a constant of each caller. Works on a copy of *call, whose fields can stay in registers
+ * whatever is stored. */
+INLINE void rounded_rows(const struct rounded *call, size_t row, const size_t n, struct work *w)
+{
+    const struct rounded r = *call;
+    const struct span keys = att_span(&r.s, row, n);
+    const uint16_t *q[ATT_ROWS];
+    float *out[ATT_ROWS];
+#pragma GCC unroll 6
+    for (size_t i = 0; i < n; i++) {
+        q[i] = r.q + (row + i) * r.q_stride;
+        out[i] = att_out(&r.s, row + i);
+        for (size_t d = 0; d < r.s.dim_v; d += VL) /* from the L2 cache */
+            __builtin_prefetch(out[i] + d, 1, 3);
+    }
+    size_t j = keys.from / VL * VL;
+    for (; j + (ATT_VECS - 1) * VL < keys.to; j += ATT_VECS * VL)
+        rounded_scores(&r, q, n, j, ATT_VECS);
+    for (; j + VL < keys.to; j += 2 * VL)
+        rounded_scores(&r, q, n, j, 2);
+    if (j < keys.to)
+        rounded_scores(&r, q, n, j, 1);
+    for (size_t i = 0; i < n; i++)
+        rounded_softmax(&r.s, row + i, r.s.p + i * KV_TILE, r.w + i * KV_TILE, keys, w);
+    size_t d = 0;
+    for (; d + (ATT_VECS - 1) * VL < r.s.dim_v; d += ATT_VECS * VL)
+        rounded_output(&r, out, n, keys, d, ATT_VECS);
+    for (; d < r.s.dim_v; d += VL)
+        rounded_output(&r, out, n, keys, d, 1);
+}
+
+static void rounded_rows_full(const struct rounded *r, size_t row, struct work *w)
+{
+    rounded_rows(r, row, ATT_ROWS, w);
+}
+static void rounded_rows_two(const struct rounded *r, size_t row, struct work *w)
+{
+    rounded_rows(r, row, 2, w);
+}
+static void rounded_rows_one(const struct rounded *r, size_t row, struct work *w)
+{
+    rounded_rows(r, row, 1, w);
+}
+
+/* ---- a call ---------------------------------------------------------------------------------------------------- */
+
+static struct rounded rounded_init(const struct attention_args *a, uint32_t head0, uint32_t head1, uint32_t tok0, uint32_t tok1)
+{
+    struct rounded r = { .s = att_init(a, head0, head1, tok0, tok1) };
+    const size_t rows = (size_t)r.s.group * (tok1 - tok0);
+    r.kt = (uint32_t *)(void *)r.s.kt; /* both where attention_tile.h has keys alone, as f32 */
+    r.v = r.kt + r.s.v_stride / PAIR * KV_TILE;
+    r.q_stride = size_align_up(r.s.dim, STEP);
+    r.w = (uint16_t *)(void *)(r.s.max + size_align_up(rows, VL));
+    r.q = r.w + ATT_ROWS * KV_TILE;
+    for (size_t row = 0; row < rows; row++)
+        for (size_t d = 0; d < r.s.dim; d += STEP)
+            vi_store(r.q + row * r.q_stride + d, load_pairs((const unsigned char *)att_q(&r.s, row), d, r.s.dim, kv_f32));
+    return r;
+}
+
+/* The tile against all rows that see one of its keys. */
+static void rounded_tile(const struct rounded *r, const struct tile_type *k_type, const struct tile_type *v_type, uint32_t tok1,
+                         struct work *w)
+{
+    const struct att *s = &r->s;
+    struct kv_tile k = { .rows = &s->a->k, .head = s->kv_head, .dim = s->dim, .first = s->j0, .n = s->j1 - s->j0,
+                         .straight = s->v, .stride = s->v_stride };
+    struct kv_tile v = k;
+    v.rows = &s->a->v, v.dim = s->dim_v;
+    k_type->keys(&k, r->kt);
+    v_type->values(&v, r->v);
+    const struct row_range rows = att_rows_of_tile(s, tok1);
+    size_t row = rows.from;
+    for (; row + ATT_ROWS <= rows.to; row += ATT_ROWS)
+        rounded_rows_full(r, row, w);
+    for (; row + 2 <= rows.to; row += 2)
+        rounded_rows_two(r, row, w);
+    for (; row < rows.to; row++)
+        rounded_rows_one(r, row, w);
+}
+
+void bf16_attention(const struct attention_args *a, uint32_t head0, uint32_t head1, uint32_t tok0, uint32_t tok1, bool count_kv,
+                    struct work *w)
+{
+    if (!a->rounded || tok1 - tok0 == 1) {
+        avx512_attention(a, head0, head1, tok0, tok1, count_kv, w);
+        return;
+    }
+    struct rounded r = rounded_init(a, head0, head1, tok0, tok1);
+    struct att *s = &r.s;
+    const size_t rows = (size_t)s->group * (tok1 - tok0);
+    const struct tile_type k_type = tile_type_find(a->k.type), v_type = tile_type_find(a->v.type);
+    const struct key_range keys = attention_keys(a, tok0, tok1);
+    att_start(s, rows);
+    for (s->j0 = keys.first; s->j0 < keys.end; s->j0 = s->j1) {
+        s->j1 = att_tile_end(a, s->j0, keys.end);
+        if (count_kv)
+            att_count(s, &keys, w);
+        rounded_tile(&r, &k_type, &v_type, tok1, w);
+    }
+    att_finish(s, rows);
+}
