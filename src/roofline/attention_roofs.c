@@ -6,6 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Keys of the calls that rates are of, and of one token's that begin in memory. (61), (98) */
+enum { KEYS = 4096, FEW_KEYS = 128 };
+
 /* ---- what a call costs ---------------------------------------------------------------------------------- */
 
 static bool is_call(const struct ceiling *c, const struct kernel_roof *k, int n_threads)
@@ -33,7 +36,6 @@ static double pair_of_rate(const struct kernel_roof *k, double rows, int n_threa
  */
 static double call_cost(const struct kernel_roof *k, const struct ceiling *c)
 {
-    enum { KEYS = 4096 }; /* of such a call (61) */
     const double pairs = pairs_of(c), part = pairs / (c->n_tok * (KEYS - (c->n_query - 1) / 2.0));
     return part < 1 ? fmax(0, (c->value - pairs * pair_of_rate(k, c->n_tok, c->n_threads)) / (1 - part)) : 0;
 }
@@ -111,15 +113,22 @@ static double by_width(const struct kernel_roof *low, const struct kernel_roof *
     return fmax(s, least); /* a line through two that are noisy may fall */
 }
 
-/* Seconds of a pair of a query row and a key, of h elements, by all threads: a constant and a part for each element. */
-static double pair_s(const struct kernel_roof *low, const struct kernel_roof *high, double h, double rows)
+/* Seconds of a pair, by all threads: what a rate says of it less its part of the call that the rate is of. */
+static double pair_alone(const struct kernel_roof *k, double rows, int n_threads)
 {
-    return by_width(low, high, h, pair_of_rate(low, rows, 1), pair_of_rate(high, rows, 1));
+    return pair_of_rate(k, rows, 1) - kernel_roof_call_s(k, rows) / (rows * KEYS * n_threads);
+}
+
+/* Of h elements: a constant and a part for each. */
+static double pair_s(const struct kernel_roof *low, const struct kernel_roof *high, double h, double rows, int n_threads)
+{
+    return by_width(low, high, h, pair_alone(low, rows, n_threads), pair_alone(high, rows, n_threads));
 }
 
 /* ---- the engine's calls ------------------------------------------------------------------------------------ */
 
-/* How the engine cuts a pass's attention up: rows of a call, calls in all, and what of the time its threads wait for the last one. */
+/* How the engine cuts a pass's attention up: rows of a call, how many calls begin anew, and what of the time its threads wait for the
+ * last one. */
 struct calls {
     double rows, n, waits;
 };
@@ -130,8 +139,11 @@ static struct calls calls_of(const struct op *op, const struct pass *p, double k
     enum { ROWS = 256, LEAST = 16, PARTS = 128, PART_KEYS = 512 }; /* of the engine: exec_attention.c */
     const double n_seq = p->n_seq > 0 ? p->n_seq : 1, tokens = fmax(1, p->n_tok / n_seq), group = (double)op->n_head / op->n_head_kv;
     if (tokens <= 1) {
-        const double parts = fmin(ceil(PARTS / (n_seq * op->n_head_kv)), ceil(keys / PART_KEYS)), n = n_seq * op->n_head_kv * fmax(1, parts);
-        return (struct calls){ group, n, ceil(n / n_threads) * n_threads / n };
+        const double heads = n_seq * op->n_head_kv, parts = fmax(1, fmin(ceil(PARTS / heads), ceil(keys / PART_KEYS))), n = heads * parts;
+        /* A thread walks the parts of a head one after the other: memory goes on where the last one ended. What the first keys wait
+         * for they wait for one after the other: so much of it as there are of those that it was measured with. */
+        const double waits = fmin(1, keys / parts / FEW_KEYS);
+        return (struct calls){ group, fmin(n, heads + n_threads - 1) * waits, ceil(n / n_threads) * n_threads / n };
     }
     double tile = fmax(1, floor(ROWS / group));
     while (tile > LEAST && ceil(tokens / tile) * op->n_head_kv < LEAST)
@@ -177,6 +189,6 @@ bool attention_roofs_time(const struct roofs *r, const struct step_class *c, con
     t->kernel = fabs(high->head_dim - h) < fabs(low->head_dim - h) ? high : low;
     t->kernel_tok = x.rows;
     if (t->kernel->n_tok[t->kernel->n - 1] > 1 || x.rows <= 1) /* the bytes alone say nothing of several rows */
-        t->compute_s = (cost->flop / (4 * h) * pair_s(low, high, h, x.rows) + x.n * call_s / n_threads) * x.waits;
+        t->compute_s = (cost->flop / (4 * h) * pair_s(low, high, h, x.rows, n_threads) + x.n * call_s / n_threads) * x.waits;
     return true;
 }
