@@ -368,14 +368,15 @@ static int search(const char *wanted, char **names, size_t n, struct near_miss *
     return 0;
 }
 
-int hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
+/* found NULL: a name that nobody has is an error. */
+static int find(struct hwprofile *h, const char *spec, bool *found, struct error *err)
 {
-    size_t len = strlen(spec), n = 0, hit = 0;
+    size_t n = 0, hit = 0;
     char wanted[160], path[PATH_SIZE], **names = NULL;
     hwprofile_init(h);
-    if (strchr(spec, '/') || (len > 5 && strcmp(spec + len - 5, ".json") == 0))
-        return load_path(h, spec, err);
     hw_normalize(wanted, sizeof wanted, spec);
+    if (!*wanted && found)
+        return 0;
     if (!*wanted)
         return error_set(err, ERROR_USAGE, "machine \"%s\": expected a name or a path", spec);
     if (hwprofile_list(&names, &n, err) != 0)
@@ -383,12 +384,27 @@ int hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
     struct near_miss miss = { .distance = UINT_MAX };
     hw_words(miss.asked, sizeof miss.asked, spec);
     int rc = search(wanted, names, n, &miss, &hit, err);
+    if (found)
+        *found = rc == 1;
     if (rc == 0)
-        rc = unknown_machine(spec, &miss, err);
+        rc = found ? 0 : unknown_machine(spec, &miss, err);
     else if (rc == 1)
         rc = name_file(path, sizeof path, hw_dirs(), "hwprofiles", names[hit]) ?
                  load_path(h, path, err) :
                  error_set(err, ERROR_SYSTEM, "%s.json: the file went away", names[hit]);
     name_list_free(names, n);
     return rc;
+}
+
+int hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
+{
+    const size_t len = strlen(spec);
+    const bool path = strchr(spec, '/') || (len > 5 && strcmp(spec + len - 5, ".json") == 0);
+    return path ? load_path(h, spec, err) : find(h, spec, NULL, err);
+}
+
+int hwprofile_find(struct hwprofile *h, const char *name, bool *found, struct error *err)
+{
+    *found = false;
+    return find(h, name, found, err);
 }

@@ -212,7 +212,8 @@ static void short_name(char *out, size_t size, const char *hardware, bool *varia
     }
 }
 
-static bool load_profile(struct machine *out, const char *hardware)
+/* -1: a profile cannot be read. */
+static int load_profile(struct machine *out, const char *hardware, struct error *err)
 {
     char bare[128], brief[128];
     bool variant;
@@ -220,17 +221,19 @@ static bool load_profile(struct machine *out, const char *hardware)
     bare_name(bare, sizeof bare, hardware);
     short_name(brief, sizeof brief, hardware, &variant);
     const char *const names[] = { *alias ? alias : hardware, bare, brief };
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        struct error e = { 0 };
-        if ((i > 0 && strcmp(names[i], names[i - 1]) == 0) || hwprofile_load(&out->h, names[i], &e) != 0)
+    for (size_t i = 0; i < ARRAY_LEN(names) && !out->loaded; i++) {
+        bool found;
+        if (!*names[i] || (i > 0 && strcmp(names[i], names[i - 1]) == 0))
             continue;
-        if (!wrong_kind(hardware, &out->h)) {
-            out->guesses |= (i == 1 && strchr(hardware, '_')) || (i == 2 && variant) ? GUESS_MACHINE : 0;
-            return true;
-        }
-        hwprofile_free(&out->h);
+        if (hwprofile_find(&out->h, names[i], &found, err) != 0)
+            return -1;
+        out->loaded = found && !wrong_kind(hardware, &out->h);
+        if (found && !out->loaded)
+            hwprofile_free(&out->h);
+        if (out->loaded && ((i == 1 && strchr(hardware, '_')) || (i == 2 && variant)))
+            out->guesses |= GUESS_MACHINE;
     }
-    return false;
+    return 0;
 }
 
 /* Where nobody says how it reaches others: a bus of the fourth generation, hops as between A100s on one. */
@@ -248,7 +251,8 @@ int machine_find(struct machine *out, const char *hardware, bool server, const s
     const struct measure_hw *g = hws ? measure_hws_find(hws, hardware) : NULL;
     *out = (struct machine){ .link_bytes_s = NAN, .link_latency_s = NAN };
     snprintf(out->hardware, sizeof out->hardware, "%s", hardware);
-    out->loaded = load_profile(out, hardware);
+    if (load_profile(out, hardware, err) != 0)
+        return -1;
     if (out->loaded) {
         snprintf(out->profile, sizeof out->profile, "%s", out->h.id);
         snprintf(out->class_name, sizeof out->class_name, "%s", machine_class(&out->h));

@@ -37,6 +37,18 @@ is 3 "$(figure n_rows)" "which are not scored"
 run score "$f/serving.csv" -o csv && has '^"*kind=dense,metric=tpot"*,1,0,'
 ok $? "latencies of servers"
 
+# A profile that cannot be read is said, whichever machine is asked for; names that are no profile's may have a slash.
+mkdir -p "$tmp/data/hwprofiles" && ln -s "$(cd "$top_srcdir" && pwd)/models" "$tmp/data/models" && cp "$top_srcdir/hwprofiles/classes.json" "$tmp/data/hwprofiles"
+sed -e "s/\"source\": \"[^\"]*\"/\"source\": \"$(printf '%0200d' 0)\"/" "$top_srcdir/hwprofiles/t4.json" >"$tmp/data/hwprofiles/broken.json"
+kept=${ROOFCAST_DATA-}
+export ROOFCAST_DATA="$tmp/data"
+refused 1 'broken.json: spec.memory_bytes: field "source": expected at most 159 bytes, found 200' score "$tmp/new.csv"
+rm "$tmp/data/hwprofiles/broken.json"
+sed 's/NVIDIA GeForce RTX 4999/GeForce RTX 12\/16 GB.json/' "$tmp/new.csv" >"$tmp/slash.csv"
+run score "$tmp/slash.csv" -o json && has '"n_unpriced": 0'
+ok $? "a machine's name is no path"
+if [ -n "$kept" ]; then ROOFCAST_DATA=$kept; else unset ROOFCAST_DATA; fi
+
 refused 2 'no FILE of measurements' score
 cp "$f/throughput.csv" "$tmp/mine.csv"
 cp "$f/hardware.csv" "$tmp/mine.hw.csv"
