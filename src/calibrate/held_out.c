@@ -10,6 +10,14 @@ static const double nearest = 1e-3; /* of an error over its expected spread; a r
 
 enum { FEW = 10 }; /* rows that say half of what many would */
 
+/* A row that was left out. */
+struct left {
+    uint32_t alike; /* which rows it is like */
+    uint8_t situation, side;
+    bool faster;    /* than predicted */
+    double ln_base; /* of the spread that was expected */
+};
+
 struct member {
     char *text; /* the group */
     size_t row;
@@ -20,10 +28,10 @@ struct leaving {
     const struct spread_input *x;
     struct cross *cross;
     struct quantile_row *row; /* what was left out so far */
-    uint8_t *situation;       /* of each */
-    uint8_t *side;            /* of each */
+    struct left *left;        /* of each */
     uint8_t *fold;            /* of each: of what its situation leaves out */
     uint8_t *own_fold;        /* [x->n]: of each row of the fit, for the situation at hand */
+    uint32_t *alike;          /* [x->n] */
     size_t n, cap;
     struct member *member;    /* [x->n], by group */
     size_t *number;           /* [x->n] */
@@ -31,31 +39,33 @@ struct leaving {
     struct cross_row *out;    /* [x->n] */
 };
 
+static int make_room(struct leaving *l, struct error *err)
+{
+    if (l->n < l->cap)
+        return 0;
+    const size_t cap = l->cap ? 2 * l->cap : 256;
+    struct quantile_row *row = realloc(l->row, cap * sizeof *row);
+    l->row = row ? row : l->row;
+    struct left *left = realloc(l->left, cap * sizeof *left);
+    l->left = left ? left : l->left;
+    uint8_t *fold = realloc(l->fold, cap);
+    l->fold = fold ? fold : l->fold;
+    if (!row || !left || !fold)
+        return error_oom(err, cap * sizeof *row, "spreads");
+    l->cap = cap;
+    return 0;
+}
+
 static int add_row(struct leaving *l, enum situation s, size_t i, const struct cross_row *c, struct error *err)
 {
-    if (l->n == l->cap) {
-        const size_t cap = l->cap ? 2 * l->cap : 256;
-        struct quantile_row *more = realloc(l->row, cap * sizeof *more);
-        l->row = more ? more : l->row;
-        uint8_t *situation = realloc(l->situation, cap);
-        l->situation = situation ? situation : l->situation;
-        uint8_t *side = realloc(l->side, cap);
-        l->side = side ? side : l->side;
-        uint8_t *fold = realloc(l->fold, cap);
-        l->fold = fold ? fold : l->fold;
-        if (!more || !situation || !side || !fold)
-            return error_oom(err, cap * sizeof *more, "spreads");
-        l->cap = cap;
-    }
-    struct quantile_row *to = &l->row[l->n];
-    const double own = l->x->sigma * l->x->row[i].sigma;
+    const double own = l->x->sigma * l->x->row[i].sigma, base = sqrt(c->sd * c->sd + own * own);
     const enum side side = spread_side(l->x->priced[i], c->error);
-    if (spread_effects(l->f, true, s, side, l->x->priced[i], to, err) != 0)
+    if (make_room(l, err) != 0 || spread_effects(l->f, true, s, side, l->x->priced[i], &l->row[l->n], err) != 0)
         return -1;
-    to->ln_ratio = log(fmax(fabs(c->error) / sqrt(c->sd * c->sd + own * own), nearest));
+    l->row[l->n].ln_ratio = log(fmax(fabs(c->error) / base, nearest));
     l->fold[l->n] = l->own_fold[i];
-    l->side[l->n] = (uint8_t)side;
-    l->situation[l->n++] = (uint8_t)s;
+    l->left[l->n++] = (struct left){ .alike = l->alike[i], .situation = (uint8_t)s, .side = (uint8_t)side, .faster = c->error > 0,
+                                     .ln_base = log(base) };
     return 0;
 }
 
@@ -104,13 +114,23 @@ static int by_text(const void *a, const void *b)
     return c ? c : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Rows in the order of what `key` says of them; free_members() afterwards, also of a failure. */
+/* Of one machine, source, engine and phase. What one person did with one program is off together. */
+static const char *likeness(const struct priced *p, char *buf, size_t size)
+{
+    char machine[256], source[256];
+    snprintf(buf, size, "%.80s|%.80s|%.40s|%d %d %.20s", left_out_text(p, LEAVE_HARDWARE, machine, sizeof machine),
+             source_text(p->m, source, sizeof source), p->stack ? p->stack->id : "", (int)p->m->phase, (int)p->m->metric, p->m->op);
+    return buf;
+}
+
+/* Rows in the order of what `key` says of them (LEAVE_NOTHING: of what they are like); free_members() afterwards, also of a failure. */
 static int sort_members(struct leaving *l, enum leave_out key, struct error *err)
 {
     const size_t n = l->x->n;
     for (size_t i = 0; i < n; i++) {
+        const struct priced *p = l->x->priced[i];
         char text[256];
-        l->member[i] = (struct member){ strdup(left_out_text(l->x->priced[i], key, text, sizeof text)), i };
+        l->member[i] = (struct member){ strdup(key == LEAVE_NOTHING ? likeness(p, text, sizeof text) : left_out_text(p, key, text, sizeof text)), i };
         if (!l->member[i].text)
             return error_oom(err, sizeof text, "groups");
     }
@@ -167,6 +187,19 @@ static int deal_folds(struct leaving *l, enum leave_out key, bool *few, struct e
     return rc;
 }
 
+static int deal_likes(struct leaving *l, struct error *err)
+{
+    int rc = sort_members(l, LEAVE_NOTHING, err);
+    uint32_t n_group = 0;
+    for (size_t i = 0, k; i < l->x->n && rc == 0; i = k, n_group++) {
+        k = group_end(l, i);
+        for (size_t j = i; j < k; j++)
+            l->alike[l->member[j].row] = n_group;
+    }
+    free_members(l);
+    return rc;
+}
+
 static int leave_all(struct leaving *l, struct error *err)
 {
     const struct priced *p = l->x->priced[0];
@@ -183,34 +216,68 @@ static int leave_all(struct leaving *l, struct error *err)
     return deal_folds(l, LEAVE_ENGINE, NULL, err) != 0 ? -1 : leave_groups(l, SITUATION_NEW_ENGINE, LEAVE_ENGINE, err);
 }
 
-static int by_value(const void *a, const void *b)
+/* Of n rows that are alike each counts as 1 / sqrt(n): more is known of many, not as much more as there are. (128) */
+static int weigh(struct leaving *l, struct error *err)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    uint32_t *count = calloc(l->x->n * SITUATION_COUNT + 1, sizeof *count); /* of a situation's rows */
+    if (!count)
+        return error_oom(err, l->x->n * sizeof *count, "spreads");
+    for (size_t i = 0; i < l->n; i++)
+        count[l->left[i].alike * SITUATION_COUNT + l->left[i].situation]++;
+    for (size_t i = 0; i < l->n; i++)
+        l->row[i].weight = 1 / sqrt(count[l->left[i].alike * SITUATION_COUNT + l->left[i].situation]);
+    free(count);
+    return 0;
 }
 
 /* What a situation's rows to one side lack. */
-static void widen_side(const struct leaving *l, enum situation s, enum side side, const double *by, double *own)
+static void widen_side(const struct leaving *l, enum situation s, enum side side, const double *by, struct reach_row *room)
 {
     size_t n = 0;
     for (size_t i = 0; i < l->n; i++)
-        if (l->situation[i] == s && l->side[i] == side)
-            own[n++] = by[i];
-    qsort(own, n, sizeof *own, by_value);
+        if (l->left[i].situation == s && l->left[i].side == side)
+            room[n++] = (struct reach_row){ .ln_out = by[i], .weight = l->row[i].weight };
     if (n > 0)
-        spread_widen(l->f, s, side, fmax(stats_quantile(own, n, level), 0) * (double)n / (double)(n + FEW));
+        spread_widen(l->f, s, side, fmax(reach_within(room, n), 0) * (double)n / (double)(n + FEW));
 }
 
-/* Widths fitted to some machines hold those of others less often: each side of a situation is wider by what its rows lack when
- * widths are fitted without their machines (models, topologies, engines, where those are new). Few rows say less. (86) */
+/* How far a situation's rows lie out, over what rows like them do. */
+static int reach_in(const struct leaving *l, enum situation s, const double *by, struct reach_row *room, struct error *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->n; i++)
+        if (l->left[i].situation == s)
+            room[n++] = (struct reach_row){ .ln_out = by[i], .ln_half = l->left[i].ln_base + l->row[i].ln_ratio - by[i],
+                                            .weight = l->row[i].weight, .faster = l->left[i].faster };
+    if (n == 0)
+        return 0;
+    struct reach r = reach_shortest(room, n);
+    const double few = (double)n / (double)(n + FEW);
+    r.slower *= few;
+    r.faster *= few;
+    return spread_set_reach(l->f, s, &r, n, err);
+}
+
+/*
+ * Widths fitted to some machines hold those of others less often: each side of a situation is wider by what its rows lack when
+ * widths are fitted without their machines (models, topologies, engines, where those are new). Few rows say less. (86) Of seconds
+ * it is as far as it has to be to either side. (127)
+ */
 static int widen(struct leaving *l, struct error *err)
 {
-    double *by = malloc((2 * l->n + 1) * sizeof *by);
-    int rc = by ? quantile_cross(l->f, l->row, l->n, level, l->fold, N_FOLD, by, err)
-                : error_oom(err, l->n * sizeof *by, "spreads");
-    for (int s = 0; s < SITUATION_COUNT * SIDE_COUNT && rc == 0; s++)
-        widen_side(l, (enum situation)(s / SIDE_COUNT), (enum side)(s % SIDE_COUNT), by, by + l->n);
+    double *by = malloc((l->n + 1) * sizeof *by);
+    struct reach_row *room = malloc((l->n + 1) * sizeof *room);
+    int rc = by && room ? quantile_cross(l->f, l->row, l->n, level, l->fold, N_FOLD, by, err)
+                        : error_oom(err, l->n * sizeof *room, "spreads");
+    for (int s = 0; s < SITUATION_COUNT && rc == 0; s++)
+        if (spread_has_sides(l->x->priced[0])) {
+            widen_side(l, (enum situation)s, SIDE_SLOWER, by, room);
+            widen_side(l, (enum situation)s, SIDE_FASTER, by, room);
+        } else {
+            rc = reach_in(l, (enum situation)s, by, room, err);
+        }
     free(by);
+    free(room);
     return rc;
 }
 
@@ -224,10 +291,13 @@ int spread_fit(struct fit *f, const struct spread_input *x, struct error *err)
     l.sigma = calloc(x->n, sizeof *l.sigma);
     l.out = calloc(x->n, sizeof *l.out);
     l.own_fold = calloc(x->n, sizeof *l.own_fold);
-    int rc = l.member && l.number && l.sigma && l.out && l.own_fold ? 0 : error_oom(err, x->n * sizeof *l.out, "rows left out");
+    l.alike = calloc(x->n, sizeof *l.alike);
+    int rc = l.member && l.number && l.sigma && l.out && l.own_fold && l.alike ? 0 : error_oom(err, x->n * sizeof *l.out, "rows left out");
     if (rc == 0 && !(l.cross = cross_new(x->fit, &fitted_model, x->row, x->n, err)))
         rc = -1;
+    rc = rc ? rc : deal_likes(&l, err);
     rc = rc ? rc : leave_all(&l, err);
+    rc = rc ? rc : weigh(&l, err);
     rc = rc ? rc : quantile_run(f, l.row, l.n, level, err);
     rc = rc ? rc : widen(&l, err);
     cross_free(l.cross);
@@ -236,9 +306,9 @@ int spread_fit(struct fit *f, const struct spread_input *x, struct error *err)
     free(l.sigma);
     free(l.out);
     free(l.row);
-    free(l.situation);
-    free(l.side);
+    free(l.left);
     free(l.fold);
     free(l.own_fold);
+    free(l.alike);
     return rc;
 }

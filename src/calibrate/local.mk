@@ -14,6 +14,8 @@ libcalibrate_a_SOURCES = \
   %D%/cross.c \
   %D%/quantile.h \
   %D%/quantile.c \
+  %D%/reach.h \
+  %D%/reach.c \
   %D%/spread.h \
   %D%/spread.c \
   %D%/known.c \

@@ -42,7 +42,7 @@ static double loss(const struct problem *p, const double *x)
         const double u = outside(&p->row[i], x);
         if (!counts(p, i))
             continue;
-        sum += p->level * u + (u > 0 ? 0 : -u) + corner * log1p(exp(-fabs(u) / corner));
+        sum += p->row[i].weight * (p->level * u + (u > 0 ? 0 : -u) + corner * log1p(exp(-fabs(u) / corner)));
     }
     for (size_t j = 0; j < p->p; j++) {
         const struct fit_effect *e = &p->f->effect[j];
@@ -66,9 +66,9 @@ static void curvature(struct problem *p)
             continue;
         const double within = 1 / (1 + exp(outside(r, p->x) / corner)), bend = within * (1 - within) / corner;
         for (int k = 0; k < r->n_effect; k++) {
-            p->g[r->effect[k]] -= p->level - within;
+            p->g[r->effect[k]] -= r->weight * (p->level - within);
             for (int l = 0; l < r->n_effect; l++)
-                p->h[r->effect[k] * p->p + r->effect[l]] += bend;
+                p->h[r->effect[k] * p->p + r->effect[l]] += r->weight * bend;
         }
     }
 }

@@ -12,6 +12,7 @@ enum { QUANTILE_MAX_EFFECTS = 16 };
 
 struct quantile_row {
     double ln_ratio; /* of how far a row is out, |error| over its expected spread */
+    double weight;   /* rows that it counts as: less than 1 of one that many are like */
     uint16_t effect[QUANTILE_MAX_EFFECTS];
     int n_effect;
     double loose; /* variance of effects that the row has and f does not know; predictions only */

@@ -15,10 +15,12 @@ enum trait {
     TRAIT_KIND,
     TRAIT_STACK,
     TRAIT_SOURCE,
+    TRAIT_SIZE,
+    TRAIT_REACH,
     TRAIT_SIDE,
     TRAIT_COUNT
 };
-static const char *const trait_names[TRAIT_COUNT] = { "situation", "class", "phase", "origin", "guess", "kind", "stack", "source", "side" };
+static const char *const trait_names[TRAIT_COUNT] = { "situation", "class", "phase", "origin", "guess", "kind", "stack", "source", "size", "reach", "side" };
 static const char *const side_names[SIDE_COUNT] = { "slower", "faster" };
 
 struct traits {
@@ -55,16 +57,36 @@ static bool has_engine(const struct priced *p)
     return p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
 }
 
-/* Rates, and seconds of a token: where seconds have a long upper tail (waiting for the first token, exchanges of a topology nobody
- * measured) one distance both ways is the shorter interval. (107) */
-static bool sides_apart(const struct priced *p)
+/* Of a message that devices exchange: small ones wait, large ones move. */
+static const char *size_of(const struct measurement *m)
+{
+    static const struct {
+        double bytes;
+        const char *name;
+    } sizes[] = { { 0x1p14, "16 KiB" }, { 0x1p17, "128 KiB" }, { 0x1p20, "1 MiB" }, { 0x1p23, "8 MiB" }, { 0x1p26, "64 MiB" } };
+    if (m->kind != MEASURE_ALL_REDUCE)
+        return "";
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++)
+        if (m->bytes <= sizes[i].bytes)
+            return sizes[i].name;
+    return "more";
+}
+
+static const char *reach_of(const struct measurement *m)
+{
+    if (m->kind != MEASURE_ALL_REDUCE)
+        return "";
+    return m->per_node < m->n_devices ? "nodes" : "board";
+}
+
+bool spread_has_sides(const struct priced *p)
 {
     return p->m->metric == METRIC_TOK_S || p->m->metric == METRIC_TPOT;
 }
 
 enum side spread_side(const struct priced *p, double error)
 {
-    return error > 0 && sides_apart(p) ? SIDE_FASTER : SIDE_SLOWER;
+    return error > 0 && spread_has_sides(p) ? SIDE_FASTER : SIDE_SLOWER;
 }
 
 static void traits_of(struct traits *t, enum situation s, enum side side, const struct priced *p)
@@ -74,7 +96,8 @@ static void traits_of(struct traits *t, enum situation s, enum side side, const 
         [TRAIT_SITUATION] = situation_names[s], [TRAIT_CLASS] = p->machine->class_name, [TRAIT_PHASE] = phase_of(p->m),
         [TRAIT_ORIGIN] = origin_of(p->m),       [TRAIT_GUESS] = guess_of(p),            [TRAIT_KIND] = p->moe ? "moe" : "",
         [TRAIT_STACK] = has_engine(p) ? p->stack->id : "", [TRAIT_SOURCE] = source_text(p->m, source, sizeof source),
-        [TRAIT_SIDE] = sides_apart(p) ? side_names[side] : "",
+        [TRAIT_SIZE] = size_of(p->m),           [TRAIT_REACH] = reach_of(p->m),
+        [TRAIT_SIDE] = spread_has_sides(p) ? side_names[side] : "",
     };
     for (int i = 0; i < TRAIT_COUNT; i++)
         snprintf(t->text[i], sizeof t->text[i], "%s", text[i]);
@@ -100,6 +123,9 @@ static const struct {
     { HERE | 1u << TRAIT_STACK, 0.25 },
     { HERE | 1u << TRAIT_SOURCE, 0.25 },
     { HERE | 1u << TRAIT_CLASS | 1u << TRAIT_PHASE, 0.25 },
+    { HERE | 1u << TRAIT_SIZE, 0.25 },
+    { HERE | 1u << TRAIT_REACH, 0.25 },
+    { HERE | 1u << TRAIT_SIZE | 1u << TRAIT_REACH, 0.25 },
     { SIDE, 0.3 },
     { SIDE | 1u << TRAIT_CLASS, 0.2 },
     { SIDE | 1u << TRAIT_PHASE, 0.2 },
@@ -132,7 +158,7 @@ int spread_effects(struct fit *f, bool add, enum situation s, enum side side, co
                    struct error *err)
 {
     struct traits t;
-    *out = (struct quantile_row){ 0 };
+    *out = (struct quantile_row){ .weight = 1 };
     traits_of(&t, s, side, p);
     for (size_t i = 0; i < ARRAY_LEN(priors); i++) {
         char name[96];
@@ -152,18 +178,51 @@ int spread_effects(struct fit *f, bool add, enum situation s, enum side side, co
     return 0;
 }
 
-void spread_widen(struct fit *f, enum situation s, enum side side, double by)
+static const double side_sd = 0.3;
+
+static void side_name(char *name, size_t size, enum situation s, enum side side)
 {
     struct traits t = { 0 };
-    char name[96];
     snprintf(t.text[TRAIT_SITUATION], sizeof t.text[0], "%s", situation_names[s]);
     snprintf(t.text[TRAIT_SIDE], sizeof t.text[0], "%s", side_names[side]);
-    (void)effect_name(name, sizeof name, SIDE, &t);
-    uint16_t e = fit_find(f, name);
-    if (e == FIT_NO_EFFECT && effect_name(name, sizeof name, HERE, &t))
-        e = fit_find(f, name);
+    (void)effect_name(name, size, SIDE, &t);
+}
+
+void spread_widen(struct fit *f, enum situation s, enum side side, double by)
+{
+    char name[96];
+    side_name(name, sizeof name, s, side);
+    const uint16_t e = fit_find(f, name);
     if (e != FIT_NO_EFFECT)
         f->effect[e].value += by;
+}
+
+static int set_side(struct fit *f, enum situation s, enum side side, double ln_reach, size_t n, struct error *err)
+{
+    char name[96];
+    side_name(name, sizeof name, s, side);
+    const uint16_t e = fit_effect(f, name, 0, side_sd, err);
+    if (e == FIT_NO_EFFECT)
+        return -1;
+    f->effect[e].value = ln_reach;
+    f->effect[e].n_row = n;
+    return 0;
+}
+
+int spread_set_reach(struct fit *f, enum situation s, const struct reach *r, size_t n, struct error *err)
+{
+    if (set_side(f, s, SIDE_SLOWER, r->slower, n, err) != 0)
+        return -1;
+    return set_side(f, s, SIDE_FASTER, r->faster, n, err);
+}
+
+/* Of rows without effects of sides. */
+static double reach_to(const struct fit *f, enum situation s, enum side side)
+{
+    char name[96];
+    side_name(name, sizeof name, s, side);
+    const uint16_t e = fit_find(f, name);
+    return e == FIT_NO_EFFECT ? 0 : f->effect[e].value;
 }
 
 double spread_half(const struct fit *f, enum situation s, enum side side, const struct priced *p, double base)
@@ -171,5 +230,5 @@ double spread_half(const struct fit *f, enum situation s, enum side side, const 
     struct quantile_row row;
     struct error unused = { 0 };
     (void)spread_effects((struct fit *)(uintptr_t)f, false, s, side, p, &row, &unused);
-    return base * exp(row.ln_ratio + quantile_predict(f, &row));
+    return base * exp(row.ln_ratio + quantile_predict(f, &row) + (spread_has_sides(p) ? 0 : reach_to(f, s, side)));
 }

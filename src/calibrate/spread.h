@@ -8,6 +8,7 @@
 
 #include "calibrate/effects.h"
 #include "calibrate/quantile.h"
+#include "calibrate/reach.h"
 
 /* What a fit knew of a row before it predicted it. */
 enum situation {
@@ -56,8 +57,12 @@ int spread_effects(struct fit *f, bool add, enum situation s, enum side side, co
                    struct error *err);
 /* The side of a row, by ln predicted - ln measured; SIDE_SLOWER where sides are not told apart. */
 enum side spread_side(const struct priced *p, double error);
-/* Adds to the effect of a situation and side, or of the situation, that f has. */
+/* Rates, and seconds of a token, have effects of either side (107); other seconds the shortest interval (127). */
+bool spread_has_sides(const struct priced *p);
+/* Adds to the effect of a situation and side that f has. */
 void spread_widen(struct fit *f, enum situation s, enum side side, double by);
+/* Of rows without effects of sides: how far intervals reach in a situation, from n rows. -1: too many effects, or out of memory */
+int spread_set_reach(struct fit *f, enum situation s, const struct reach *r, size_t n, struct error *err);
 /* The name of an effect is one that spread_fit could have made. */
 bool spread_is_name(const char *name);
 

@@ -2,6 +2,7 @@
  * that are known and of those that are not, where rows are normal and where they are not. */
 #include "calibrate/cross.h"
 #include "calibrate/quantile.h"
+#include "calibrate/reach.h"
 #include "tests/calibrate/toy.h"
 #include "tests/test.h"
 #include <math.h>
@@ -178,7 +179,7 @@ static struct quantile_row ratio(struct fit *f, int class, double value)
 {
     static const char *const name[N_CLASS] = { "interval class=a", "interval class=b" };
     struct error err = { 0 };
-    struct quantile_row r = { .ln_ratio = log(fmax(fabs(value), 1e-3)) };
+    struct quantile_row r = { .ln_ratio = log(fmax(fabs(value), 1e-3)), .weight = 1 };
     r.effect[r.n_effect++] = fit_effect(f, "interval", log(1.645), 0.5, &err);
     r.effect[r.n_effect++] = fit_effect(f, name[class], 0, 0.5, &err);
     return r;
@@ -211,6 +212,72 @@ static void test_quantiles(void **state)
     r[0].loose = 0.1;
     assert_true(quantile_predict(&f, &r[0]) > known + 0.05);
     fit_free(&f);
+}
+
+/* A thousand rows of one origin, each a thirtieth of a row, say no more than thirty others do. */
+static void test_weights(void **state)
+{
+    (void)state;
+    enum { MANY = 1000, N = MANY + 33 };
+    static struct quantile_row r[N];
+    struct fit f;
+    struct error err = { 0 };
+    double half[2];
+    for (int light = 0; light < 2; light++) {
+        seed = 22;
+        fit_init(&f);
+        for (int i = 0; i < N; i++) {
+            r[i] = ratio(&f, 0, (i < MANY ? 1 : 5) * normal());
+            r[i].weight = light && i < MANY ? 0.03 : 1;
+        }
+        assert_ok(quantile_run(&f, r, N, 0.9, &err), err);
+        half[light] = exp(quantile_predict(&f, &r[0]));
+        fit_free(&f);
+    }
+    assert_true(half[0] < 2.2 && half[1] > 3);
+}
+
+/* ---- how far to either side ------------------------------------------------------------------------------ */
+
+/* Rows that are faster lie within a fifth of a half, those that are slower far out: skew times as far. */
+static void skewed(struct reach_row *r, size_t n, double skew)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double z = normal(), out = z < 0 ? -0.1 * z : skew * 0.1 * z;
+        r[i] = (struct reach_row){ .ln_out = log(fmax(out, 1e-3)), .ln_half = log(0.5), .weight = 1, .faster = z < 0 };
+    }
+}
+
+static double held(const struct reach_row *r, size_t n, const struct reach *x)
+{
+    size_t in = 0;
+    for (size_t i = 0; i < n; i++)
+        in += r[i].ln_out <= (r[i].faster ? x->faster : x->slower);
+    return (double)in / (double)n;
+}
+
+static void test_reach(void **state)
+{
+    (void)state;
+    enum { N = 20000, FEW = 100 };
+    static struct reach_row r[N], more[N];
+    seed = 31;
+    skewed(r, N, 8);
+    skewed(more, N, 8);
+    const struct reach x = reach_shortest(r, N);
+    assert_true(fabs(held(more, N, &x) - 0.9) < 0.01);
+    const struct reach both = { reach_within(r, N), reach_within(r, N) };
+    assert_true(fabs(held(more, N, &both) - 0.9) < 0.01);
+    const double length = exp(0.5 * exp(x.slower)) - exp(-0.5 * exp(x.faster)),
+                 one = exp(0.5 * exp(both.slower)) - exp(-0.5 * exp(both.faster));
+    if (!(length < 0.8 * one && x.faster < x.slower - 1))
+        fail_msg("%g is not shorter than %g: %g faster, %g slower", length, one, exp(x.faster), exp(x.slower));
+    /* few rows do not tell tails apart; a heavy row is as many light ones */
+    const struct reach few = reach_shortest(r, FEW);
+    assert_true(few.slower == few.faster);
+    for (size_t i = 0; i < FEW; i++)
+        r[i] = (struct reach_row){ .ln_out = i < 10 ? 1 : 0, .weight = i < 10 ? 10 : 0.1 };
+    assert_true(reach_within(r, FEW) == 1);
 }
 
 /* ---- the whole: coverage ------------------------------------------------------------------------------- */
@@ -278,7 +345,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_refitted), cmocka_unit_test(test_many), cmocka_unit_test(test_shown), cmocka_unit_test(test_quantiles),
-        cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_weights), cmocka_unit_test(test_reach), cmocka_unit_test(test_coverage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
