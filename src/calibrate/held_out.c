@@ -216,9 +216,12 @@ static int leave_all(struct leaving *l, struct error *err)
     return deal_folds(l, LEAVE_ENGINE, NULL, err) != 0 ? -1 : leave_groups(l, SITUATION_NEW_ENGINE, LEAVE_ENGINE, err);
 }
 
-/* Of n rows that are alike each counts as 1 / sqrt(n): more is known of many, not as much more as there are. (128) */
+/* Of n rows that are alike each counts as 1 / sqrt(n): more is known of many, not as much more as there are. Of rates there are few
+ * that are alike (enough_alike() of model.c). (128) */
 static int weigh(struct leaving *l, struct error *err)
 {
+    if (l->x->priced[0]->m->kind == MEASURE_RATE)
+        return 0;
     uint32_t *count = calloc(l->x->n * SITUATION_COUNT + 1, sizeof *count); /* of a situation's rows */
     if (!count)
         return error_oom(err, l->x->n * sizeof *count, "spreads");
