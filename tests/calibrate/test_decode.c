@@ -272,7 +272,7 @@ static void test_starved(void **state)
                              "\"units\":{\"value\":64,\"source\":\"t\"},\"unit_threads\":{\"value\":2048,\"source\":\"t\"}}}";
     assert_ok(hwprofile_parse(&h, "x", text, strlen(text), &err), err);
     assert_ok(roofs_init(&r, &h, &o, &err), err);
-    assert_true(near(r.units.flight_bytes_s, 64 * 2048 / 2 * 16 / 0.8e-6));
+    assert_true(near(r.units.flight_bytes_s, 64 * 2048 / 2 * 32 / 0.8e-6));
     const struct time_op op = { .kind = OP_MATMUL, .math = MATH_FP32, .count = 1, .bits = 16, .cost = { .weight_bytes = 2e9 } };
     struct time_features step = { .decode = true }, prompt = { .prompt = true };
     time_add(&step, &r, &op);
