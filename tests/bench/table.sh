@@ -5,7 +5,7 @@
 #     -l     the names of the rows, and no more
 #     -r N   rounds (5)           -n N   repetitions of a round (2)
 #     -t N   the rows of N threads alone (all rows: all processors, and one thread)
-#     -d DIR where files are synthesized (14 GB of them for all rows; kept for the next time)
+#     -d DIR where files are synthesized (17 GB of them for all rows; kept for the next time)
 #     -s N   no further round once N seconds are spent
 #     -o F   figures are added to F, a line each, and those that stand there count too: rounds of several calls make one table
 #   ROOFCAST_PEERS=/path/llama-bench[:...]: peers; those of batches are llama-batched-bench beside them.
