@@ -11,7 +11,8 @@
 enum ceilings_effort {
     CEILINGS_QUICK,   /* under 30 s: the best ISA of each type only */
     CEILINGS_DEFAULT, /* under 2 minutes */
-    CEILINGS_FULL,    /* under 6 minutes: narrower intervals, more token counts, weights as files have them, products by many tokens from caches */
+    CEILINGS_FULL,    /* under 6 minutes: narrower intervals, more token counts, weights as files have them, products by many tokens
+                       * from caches */
     CEILINGS_BRIEF,   /* short samples in little memory, one round: shows that it works, not how fast */
 };
 

@@ -304,14 +304,14 @@ static double known_or(const struct hw_value *v, double otherwise)
     return v->value > 0 ? v->value : otherwise;
 }
 
-/* What an NVIDIA GPU of today has: 128 FP32 lanes a multiprocessor, 1536 threads (2048 in data centers), 1.7 GHz, a cache of
- * tens of megabytes. (76) */
 /*
  * A step's products walk along rows of weights: registers leave half the threads that a multiprocessor could hold, and each has two wide
  * loads of 16 bytes under way. Loaded memory answers in 0.8 us. (134)
  */
 static const double load_bytes = 2 * 16, resident = 0.5, loaded_s = 0.8e-6;
 
+/* What an NVIDIA GPU of today has: 128 FP32 lanes a multiprocessor, 1536 threads (2048 in data centers), 1.7 GHz, a cache of
+ * tens of megabytes. (76) */
 static void init_units(struct gpu_units *u, const struct hwprofile *h)
 {
     const double lanes = 128, clock_hz = known_or(&h->clock_hz, 1.7e9), peak = h->peak[MATH_FP32].value;

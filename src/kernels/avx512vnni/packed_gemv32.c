@@ -176,35 +176,12 @@ INLINE void weights_5(const unsigned char *p, __m512i w[8])
     PACKED_GEMV_ASKS(name, __VA_ARGS__, .ahead = asks)                                  \
     PACKED_GEMV_STREAMS(name, most, __VA_ARGS__, .ahead = AHEAD_NONE)                 \
     PACKED_BATCH(name, __VA_ARGS__, .ahead = AHEAD_FAR)
+#define PACKED_FORMAT struct packed32
 #define PACKED_PANEL(name, ...)                                                            \
     INLINE void panel_##name(const unsigned char *p, size_t cols,                          \
                              const struct row_acts *x, int n_tok, struct row_sums *y)      \
     {                                                                                      \
         panel32(p, cols, x, n_tok, (struct packed32){ __VA_ARGS__ }, y);                   \
-    }
-#define PACKED_GEMV_ASKS(name, ...)                                                        \
-    PACKED_PANEL(name, __VA_ARGS__)                                                        \
-    void vnni_packed_gemv_##name(const struct matmul_args *a, size_t row0, size_t row1)    \
-    {                                                                                      \
-        if (a->x->n_tok > VNNI_FEW_TOK)                                                    \
-            batch_##name(a, row0, row1);                                                   \
-        else                                                                               \
-            packed_gemv(a, row0, row1, (struct packed32){ __VA_ARGS__ }.acts, panel_##name); \
-    }
-#define PACKED_GEMV_STREAMS(name, most, ...)                                               \
-    PACKED_PANEL(name##_streams, __VA_ARGS__)                                              \
-    void vnni_packed_gemv_##name##_streams(const struct matmul_args *a, size_t row0, size_t row1) \
-    {                                                                                      \
-        if (a->x->n_tok > most)                                                            \
-            vnni_packed_gemv_##name(a, row0, row1);                                        \
-        else                                                                               \
-            packed_gemv(a, row0, row1, (struct packed32){ __VA_ARGS__ }.acts, panel_##name##_streams); \
-    }
-#define PACKED_BATCH(name, ...)                                                            \
-    PACKED_PANEL(name##_batch, __VA_ARGS__)                                                \
-    static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1)        \
-    {                                                                                      \
-        packed_batch(a, row0, row1, (struct packed32){ __VA_ARGS__ }.acts, panel_##name##_batch); \
     }
 
 /* The table has twice the numbers of MXFP4. */

@@ -455,35 +455,12 @@ INLINE void four_q6_k(const unsigned char *p, const struct kscales *k, unsigned 
 #define PACKED_GEMV_BOTH(name, ...)                                                        \
     PACKED_GEMV(name, __VA_ARGS__)                                                         \
     PACKED_GEMV_STREAMS(name, 2, __VA_ARGS__, .ahead = AHEAD_NONE)
+#define PACKED_FORMAT struct packed_k
 #define PACKED_PANEL(name, ...)                                                            \
     INLINE void panel_##name(const unsigned char *p, size_t cols,                          \
                              const struct row_acts *x, int n_tok, struct row_sums *y)      \
     {                                                                                      \
         panel_k(p, cols, x, n_tok, (struct packed_k){ __VA_ARGS__ }, y);                   \
-    }
-#define PACKED_GEMV_ASKS(name, ...)                                                        \
-    PACKED_PANEL(name, __VA_ARGS__)                                                        \
-    void vnni_packed_gemv_##name(const struct matmul_args *a, size_t row0, size_t row1)    \
-    {                                                                                      \
-        if (a->x->n_tok > VNNI_FEW_TOK)                                                    \
-            batch_##name(a, row0, row1);                                                   \
-        else                                                                               \
-            packed_gemv(a, row0, row1, (struct packed_k){ __VA_ARGS__ }.acts, panel_##name); \
-    }
-#define PACKED_GEMV_STREAMS(name, most, ...)                                               \
-    PACKED_PANEL(name##_streams, __VA_ARGS__)                                              \
-    void vnni_packed_gemv_##name##_streams(const struct matmul_args *a, size_t row0, size_t row1) \
-    {                                                                                      \
-        if (a->x->n_tok > most)                                                            \
-            vnni_packed_gemv_##name(a, row0, row1);                                        \
-        else                                                                               \
-            packed_gemv(a, row0, row1, (struct packed_k){ __VA_ARGS__ }.acts, panel_##name##_streams); \
-    }
-#define PACKED_BATCH(name, ...)                                                            \
-    PACKED_PANEL(name##_batch, __VA_ARGS__)                                                \
-    static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1)        \
-    {                                                                                      \
-        packed_batch(a, row0, row1, (struct packed_k){ __VA_ARGS__ }.acts, panel_##name##_batch); \
     }
 
 /* clang-format off */

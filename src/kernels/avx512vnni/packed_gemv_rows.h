@@ -234,4 +234,33 @@ INLINE void packed_batch(const struct matmul_args *a, size_t row0, size_t row1, 
         }
 }
 
+/*
+ * Slots of a format, whose members are the arguments. The includer defines PACKED_FORMAT, the struct they make, and
+ * PACKED_PANEL(name, ...), which defines panel_name() of it.
+ */
+#define PACKED_GEMV_ASKS(name, ...)                                                        \
+    PACKED_PANEL(name, __VA_ARGS__)                                                        \
+    void vnni_packed_gemv_##name(const struct matmul_args *a, size_t row0, size_t row1)    \
+    {                                                                                      \
+        if (a->x->n_tok > VNNI_FEW_TOK)                                                    \
+            batch_##name(a, row0, row1);                                                   \
+        else                                                                               \
+            packed_gemv(a, row0, row1, (PACKED_FORMAT){ __VA_ARGS__ }.acts, panel_##name); \
+    }
+#define PACKED_GEMV_STREAMS(name, most, ...)                                               \
+    PACKED_PANEL(name##_streams, __VA_ARGS__)                                              \
+    void vnni_packed_gemv_##name##_streams(const struct matmul_args *a, size_t row0, size_t row1) \
+    {                                                                                      \
+        if (a->x->n_tok > most)                                                            \
+            vnni_packed_gemv_##name(a, row0, row1);                                        \
+        else                                                                               \
+            packed_gemv(a, row0, row1, (PACKED_FORMAT){ __VA_ARGS__ }.acts, panel_##name##_streams); \
+    }
+#define PACKED_BATCH(name, ...)                                                            \
+    PACKED_PANEL(name##_batch, __VA_ARGS__)                                                \
+    static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1)        \
+    {                                                                                      \
+        packed_batch(a, row0, row1, (PACKED_FORMAT){ __VA_ARGS__ }.acts, panel_##name##_batch); \
+    }
+
 #endif
