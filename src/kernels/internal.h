@@ -27,8 +27,8 @@ void kernels_init_i8mm(struct kernels *k);
  * row walk.
  */
 enum {
-    SCRATCH_PANEL_BYTES = 96 * 1024,
-    SCRATCH_TOK_BYTES = 512,
+    SCRATCH_PANEL_BYTES = 144 * 1024,
+    SCRATCH_TOK_BYTES = 1536,
     GEMV_MAX_TOK = 4,
     SCRATCH_COL_BYTES =
         4 * GEMV_MAX_TOK, /* per column: activations laid out as gemv's lanes need them */

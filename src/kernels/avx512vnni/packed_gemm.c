@@ -4,7 +4,7 @@
  * sums are exact; a block of 32 columns then costs a multiply-add a vector where the activations' scale is a power of
  * two, else a multiplication more (packed.h): these share two ports with vpdpbusd, while subtractions have ports of their own.
  *
- * Loops: groups of rows (their y stays in the L2 cache) > chunks of 1024 columns > panels, which stay in the L2
+ * Loops: groups of rows (their y stays in the L2 cache) > steps of up to 3072 columns > panels, which stay in the L2
  * cache > tiles of tokens. Each byte of weights is read once, and asked of memory while the tiles of the chunk before it
  * are computed.
  */
@@ -14,7 +14,8 @@
 
 enum {
     TILE_TOK = 6,
-    STEP_K = 1024, /* y crosses the L2 cache once in so many columns; a panel of them streams from there */
+    STEP_K = 3072, /* y comes and goes once in so many columns at most; a panel of them streams from the L2 cache, and
+                      activations from wherever they are. Zen 4, 2048 and 5632 columns: 2.5 and 4 % faster than with 1024 */
     GROUP_BYTES = 512 * 1024, /* of y */
 };
 
@@ -394,14 +395,16 @@ static void walk_tokens(const struct walk *w, const struct tok_chunk *tok, size_
 static void walk_many(const struct walk *w, size_t row0, size_t row1)
 {
     const struct matmul_args *a = w->a;
-    for (size_t k = 0; k < a->cols; k += STEP_K) {
-        const size_t n = least(a->cols - k, STEP_K);
+    const size_t steps = (a->cols + STEP_K - 1) / STEP_K, chunks = (a->cols + PANEL_K - 1) / PANEL_K;
+    const size_t step = (chunks + steps - 1) / steps * PANEL_K; /* of nearly the same size */
+    for (size_t k = 0; k < a->cols; k += step) {
+        const size_t n = least(a->cols - k, step);
         for (size_t i = 0; i < n; i += PANEL_K)
             prepare_tokens(w->s->tok + i / PANEL_K * a->x->n_tok, a->x, w->f, k + i, least(n - i, PANEL_K));
         for (size_t r = row0; r < row1; r += PANEL_ROWS) {
             const size_t n_rows = least(row1 - r, PANEL_ROWS);
             const bool last = r + PANEL_ROWS >= row1;
-            const size_t next_k = last ? k + STEP_K : k;
+            const size_t next_k = last ? k + step : k;
             unpack_rows(w, r, n_rows, k, n);
             walk_tokens(w, w->s->tok, r, n_rows, k, n,
                         next_k < a->cols ? chunk_at(w, last ? row0 : r + PANEL_ROWS, next_k) : NULL);

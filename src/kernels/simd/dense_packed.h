@@ -32,10 +32,10 @@ enum {
     FRESH_TOK = 128,
     ACT_SPAN_BYTES = 1 << 20,                   /* activations that meet many tiles, in the L2 cache */
     LINE_UNITS = 64 / UNIT_BYTES,
-    GROUP_ROWS = SCRATCH_TOK_BYTES / sizeof(float), /* rows whose sums are kept from chunk to chunk */
+    GROUP_ROWS = 128,                           /* whose sums are kept from chunk to chunk */
 };
 _Static_assert(TILE_ROWS * CHUNK_UNITS * UNIT_BYTES <= SCRATCH_PANEL_BYTES, "scratch");
-_Static_assert(GROUP_ROWS % TILE_ROWS == 0, "scratch");
+_Static_assert(GROUP_ROWS % TILE_ROWS == 0 && GROUP_ROWS * sizeof(float) <= SCRATCH_TOK_BYTES, "scratch");
 
 /* Activations of up to 3 * ACT_BASES tokens: three rows an address register, base, base + stride and
  * base + 2 * stride, so that all of a tile's rows have registers. */
