@@ -87,18 +87,23 @@ const char *cli_temporary_path(void)
     return dir && *dir ? dir : "/tmp";
 }
 
+int cli_measured_machine(const char **out, const char *hw, struct error *err)
+{
+    *out = hw;
+    if (!hw || strcmp(hw, "this") != 0)
+        return 0;
+    *out = cli_profile_path();
+    if (!*out)
+        return cli_no_profile_path(err);
+    if (!file_exists(*out))
+        return error_set(err, ERROR_UNAVAILABLE, "this machine has no profile yet (%s): run `roofcast profile` first", *out);
+    return 0;
+}
+
 int cli_hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
 {
-    if (strcmp(spec, "this") != 0)
-        return hwprofile_load(h, spec, err);
-    const char *path = cli_profile_path();
-    if (!path)
-        return cli_no_profile_path(err);
-    if (!file_exists(path))
-        return error_set(err, ERROR_UNAVAILABLE,
-                         "this machine has no profile yet (%s): run `roofcast profile` first",
-                         path);
-    return hwprofile_load(h, path, err);
+    const char *path;
+    return cli_measured_machine(&path, spec, err) != 0 ? -1 : hwprofile_load(h, path, err);
 }
 
 /* ---- stderr ------------------------------------------------------------------------- */

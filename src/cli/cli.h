@@ -91,6 +91,9 @@ const char *cli_root(void);
 bool cli_data_file(char *path, size_t n, const char *name);
 /* hwprofile_load, with "this" meaning cli_profile_path(); absent: says to run `roofcast profile`. */
 int cli_hwprofile_load(struct hwprofile *h, const char *spec, struct error *err);
+/* The machine of a file of measurements as --hw names it, for measure_context and pricer_new: "this" is cli_profile_path(), which has to
+ * be there. NULL stays NULL. */
+int cli_measured_machine(const char **out, const char *hw, struct error *err);
 /* Progress on stderr: a line rewritten on a terminal, one line a step otherwise; silent after cli_set_quiet. */
 void cli_progress(void *ctx, const char *what, double fraction);
 void cli_progress_done(void);

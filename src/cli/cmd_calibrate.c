@@ -5,16 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_HARDWARE = 700, MAX_FILES = 64 };
+enum { OPT_HARDWARE = 700, OPT_HW, OPT_MODEL, MAX_FILES = 64 };
 
 static const struct argp_option option_table[] = {
     { "hardware", OPT_HARDWARE, "FILE", 0, "bandwidth and peaks of machines without a profile, with the columns of hardware.csv", 0 },
+    { "hw", OPT_HW, "NAME", 0, "the machine, a name or a profile's file, of files that do not name it (vLLM, AIPerf)", 0 },
+    { "model", OPT_MODEL, "NAME", 0, "the model of files that do not name it (vLLM's latency and throughput, AIPerf)", 0 },
     { "output", 'o', "FILE", 0, "the constants to write; - is standard output (default)", 0 },
     { 0 },
 };
 
 struct calibrate_cli {
-    const char *file[MAX_FILES], *hardware, *out;
+    const char *file[MAX_FILES], *hardware, *hw, *model, *out;
     size_t n_file;
 };
 
@@ -25,10 +27,17 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     case ARGP_KEY_ARG:
         if (o->n_file == MAX_FILES)
             return error_set(err, ERROR_USAGE, "at most %d files", MAX_FILES);
+        for (size_t i = 0; i < o->n_file; i++)
+            if (strcmp(o->file[i], arg) == 0)
+                return error_set(err, ERROR_USAGE, "%s is given twice: its rows would count twice", arg);
         o->file[o->n_file++] = arg;
         return 0;
     case OPT_HARDWARE:
         return cli_text(&o->hardware, arg);
+    case OPT_HW:
+        return cli_text(&o->hw, arg);
+    case OPT_MODEL:
+        return cli_text(&o->model, arg);
     case 'o':
         return cli_text(&o->out, arg);
     default:
@@ -54,12 +63,45 @@ static void rows_free(struct rows *r)
         measure_free(&r->l[i]);
 }
 
-static int price_files(struct rows *r, const struct calibrate_cli *o, struct pricer *p, struct error *err)
+/* What a file names itself stands: files of several machines are learned from together. */
+static int load_file(struct measurements *l, const char *file, const struct measure_context *given, struct error *err)
 {
     const struct measure_context none = { 0 };
+    bool hardware = false, model = false;
+    if (measure_load(l, file, &none, err) != 0)
+        return -1;
+    for (size_t i = 0; i < l->n; i++) {
+        hardware |= !*l->row[i].hardware || strcmp(l->row[i].hardware, "?") == 0;
+        model |= !*l->row[i].model && (l->row[i].kind == MEASURE_RATE || l->row[i].kind == MEASURE_SERVING);
+    }
+    const struct measure_context x = { hardware ? given->hardware : NULL, model ? given->model : NULL };
+    if (!x.hardware && !x.model)
+        return 0;
+    measure_free(l);
+    return measure_load(l, file, &x, err);
+}
+
+/* Rows of a file that nothing is learned from, and the reason of the first. */
+static void say_unused(const char *file, const struct priced *p, size_t n)
+{
+    size_t unused = 0, first = 0;
+    for (size_t i = n; i-- > 0;)
+        if (p[i].reason[0]) {
+            unused++;
+            first = i;
+        }
+    char line[40] = "";
+    if (unused && p[first].m->line > 0)
+        snprintf(line, sizeof line, " (line %zu)", p[first].m->line);
+    if (unused)
+        cli_note("%s: nothing is learned from %zu of %zu rows%s: %s", file, unused, n, line, p[first].reason);
+}
+
+static int price_files(struct rows *r, const struct calibrate_cli *o, const struct measure_context *given, struct pricer *p, struct error *err)
+{
     size_t room = 0;
     for (size_t i = 0; i < o->n_file; i++) {
-        if (measure_load(&r->l[i], o->file[i], &none, err) != 0)
+        if (load_file(&r->l[i], o->file[i], given, err) != 0)
             return -1;
         room += r->l[i].n;
     }
@@ -67,7 +109,7 @@ static int price_files(struct rows *r, const struct calibrate_cli *o, struct pri
     r->kept = calloc(room + 1, sizeof *r->kept);
     if (!r->all || !r->kept)
         return error_oom(err, room * sizeof *r->all, "rows");
-    for (size_t i = 0; i < o->n_file; i++)
+    for (size_t i = 0; i < o->n_file; i++) {
         for (size_t k = 0; k < r->l[i].n; k++) {
             struct priced *q = &r->all[r->n];
             if (price_row(p, &r->l[i].row[k], q, err) != 0)
@@ -77,6 +119,10 @@ static int price_files(struct rows *r, const struct calibrate_cli *o, struct pri
                 r->kept[r->n_kept++] = q;
             cli_progress(NULL, "pricing", (double)r->n / (double)room);
         }
+        say_unused(o->file[i], r->all + r->n - r->l[i].n, r->l[i].n);
+    }
+    if (r->n_kept == 0)
+        return error_set(err, ERROR_INPUT, "%s: no row to learn from: %s", o->file[0], r->all[0].reason);
     return 0;
 }
 
@@ -98,12 +144,13 @@ static int run(const struct calibrate_cli *o, struct error *err)
     struct constants_file f = { 0 };
     struct pricer *p = NULL;
     char source[256] = "";
-    int rc = r ? 0 : error_oom(err, sizeof *r, "rows");
+    struct measure_context given = { NULL, o->model };
+    int rc = r ? cli_measured_machine(&given.hardware, o->hw, err) : error_oom(err, sizeof *r, "rows");
     if (rc == 0 && o->hardware)
         rc = measure_hws_load(&hws, o->hardware, err);
-    if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, err)))
+    if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, given.hardware, err)))
         rc = -1;
-    rc = rc ? rc : price_files(r, o, p, err);
+    rc = rc ? rc : price_files(r, o, &given, p, err);
     source_of(source, sizeof source, o);
     if (rc == 0) {
         cli_progress(NULL, "fitting", 1);
@@ -129,7 +176,8 @@ int cmd_calibrate(int argc, char **argv, struct error *err)
         "Robust least squares of the logarithms of seconds, with priors (doc/methods.md (73), (74)). The constants of "
         "hwprofiles/stacks are this command's output.\n\n"
         "  roofcast calibrate throughput.csv gpu_ops.csv --hardware hardware.csv -o constants.json\n"
-        "  roofcast calibrate run.json llama-bench.json -o mine.json\n";
+        "  roofcast calibrate run.json llama-bench.json -o mine.json\n"
+        "  roofcast calibrate vllm-serve.json --hw h100-sxm -o server.json\n";
     static const struct cli_syntax syntax = { option_table, parse, "FILE...", doc };
     struct calibrate_cli o = { 0 };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)

@@ -8,7 +8,7 @@
 enum { OPT_HW = 700, OPT_MODEL, OPT_CHART, OPT_HARDWARE };
 
 static const struct argp_option option_table[] = {
-    { "hw", OPT_HW, "NAME", 0, "the machine: a profile, or a name in --hardware", 0 },
+    { "hw", OPT_HW, "NAME", 0, "the machine: a profile's name or file, `this`, or a name in --hardware", 0 },
     { "hardware", OPT_HARDWARE, "FILE", 0, "figures of machines without a profile, with the columns of hardware.csv", 0 },
     { "model", OPT_MODEL, "NAME", 0, "the model, where the file does not name it", 0 },
     { "chart", OPT_CHART, "BASE", 0, "draw the roofline: BASE.svg, BASE.png, BASE.gp and their data", 0 },
@@ -252,14 +252,15 @@ static int print(const struct report_cli *o, const struct priced *rows, size_t n
 
 static int run(const struct report_cli *o, struct error *err)
 {
-    const struct measure_context x = { o->hw, o->model };
+    struct measure_context x = { NULL, o->model };
     struct measurements l = { 0 };
     struct measure_hws hws = { 0 };
     struct pricer *p = NULL;
-    int rc = measure_load(&l, o->file, &x, err);
+    int rc = cli_measured_machine(&x.hardware, o->hw, err);
+    rc = rc ? rc : measure_load(&l, o->file, &x, err);
     if (rc == 0 && o->hardware)
         rc = measure_hws_load(&hws, o->hardware, err);
-    if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, err)))
+    if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, x.hardware, err)))
         rc = -1;
     struct priced *rows = rc == 0 ? calloc(l.n + 1, sizeof *rows) : NULL;
     size_t n = 0;

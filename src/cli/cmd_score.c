@@ -20,7 +20,7 @@ static const struct argp_option option_table[] = {
     { "worst", OPT_WORST, "N", 0, "rows furthest off to print, with what is known against them (10)", 0 },
     { "features", OPT_FEATURES, "FILE", 0,
       "write what every row reads, computes and exchanges as CSV (- : standard output), and do not score", 0 },
-    { "hw", OPT_HW, "NAME", 0, "the machine, for files that do not name it (llama-bench, vLLM, AIPerf)", 0 },
+    { "hw", OPT_HW, "NAME", 0, "the machine, a name or a profile's file, for files that do not name it (llama-bench, vLLM, AIPerf)", 0 },
     { "model", OPT_MODEL, "NAME", 0, "the model, for files that do not name it", 0 },
     { NULL, 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md", 0 },
     { 0 },
@@ -248,11 +248,12 @@ static int run(const struct score_cli *o, struct error *err)
     struct measure_hws hws = { 0 };
     struct pricer *p = NULL;
     struct priced *rows = NULL;
-    const struct measure_context x = { o->hw, o->model };
-    int rc = measure_load(&l, o->file, &x, err);
+    struct measure_context x = { NULL, o->model };
+    int rc = cli_measured_machine(&x.hardware, o->hw, err);
+    rc = rc ? rc : measure_load(&l, o->file, &x, err);
     if (rc == 0 && o->hardware)
         rc = measure_hws_load(&hws, o->hardware, err);
-    if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, err)))
+    if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, x.hardware, err)))
         rc = -1;
     if (rc == 0 && !(rows = price_all(&l, p, err)))
         rc = -1;

@@ -118,10 +118,10 @@ static void say_elsewhere(const struct anchors *a, const char *file, const char 
 
 static int anchors_load(struct anchors *a, const struct software_options *o, const char *hw, const char *model, struct error *err)
 {
-    const char *machine = hw && strcmp(hw, "this") == 0 ? cli_profile_path() : hw;
-    const struct measure_context x = { machine ? machine : "", model ? model : "" };
+    struct measure_context x = { NULL, model ? model : "" };
     char why[256] = "it has no tokens/s of a prompt or of decoding";
-    if (measure_load(&a->l, o->anchor, &x, err) != 0 || !(a->pricer = pricer_new(NULL, err)))
+    if (cli_measured_machine(&x.hardware, hw, err) != 0 || measure_load(&a->l, o->anchor, &x, err) != 0 ||
+        !(a->pricer = pricer_new(NULL, x.hardware, err)))
         return -1;
     a->row = calloc(a->l.n + 1, sizeof *a->row);
     a->kept = calloc(a->l.n + 1, sizeof *a->kept);

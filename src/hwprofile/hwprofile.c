@@ -396,11 +396,15 @@ static int find(struct hwprofile *h, const char *spec, bool *found, struct error
     return rc;
 }
 
-int hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
+bool hwprofile_is_path(const char *spec)
 {
     const size_t len = strlen(spec);
-    const bool path = strchr(spec, '/') || (len > 5 && strcmp(spec + len - 5, ".json") == 0);
-    return path ? load_path(h, spec, err) : find(h, spec, NULL, err);
+    return strchr(spec, '/') || (len > 5 && strcmp(spec + len - 5, ".json") == 0);
+}
+
+int hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
+{
+    return hwprofile_is_path(spec) ? load_path(h, spec, err) : find(h, spec, NULL, err);
 }
 
 int hwprofile_find(struct hwprofile *h, const char *name, bool *found, struct error *err)

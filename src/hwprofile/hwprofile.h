@@ -160,6 +160,7 @@ struct hwprofile {
 /* Path of a .json, or a name / alias (case, spaces, dashes, vendor's words ignored) in the hwprofile
  * directories; a near miss is suggested. Errors name file and field. */
 int hwprofile_load(struct hwprofile *h, const char *spec, struct error *err);
+bool hwprofile_is_path(const char *spec); /* what hwprofile_load takes for one */
 /* The same of a name, never a path, that nobody may have: *found false, and *h is empty. A profile that cannot be read is an error,
  * whoever is looked for. */
 int hwprofile_find(struct hwprofile *h, const char *name, bool *found, struct error *err);

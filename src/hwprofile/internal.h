@@ -57,6 +57,8 @@ int hw_fill_efficiency(struct hwprofile *h, struct error *err);
  * "NVIDIA GeForce RTX 4090" are the same. */
 void hw_normalize(char *out, size_t size, const char *name);
 /* The same with a blank between words (name_words). */
+/* The maker that a word of a machine's name tells ("GeForce RTX 5090": NVIDIA), spelled as profiles have it; "": none does. */
+const char *hw_vendor_of_name(const char *name);
 void hw_words(char *out, size_t size, const char *name);
 
 /* Directories set by hwprofile_set_dirs; NULL-terminated, never NULL. */

@@ -75,3 +75,26 @@ void hw_words(char *out, size_t size, const char *name)
     cut(text, sizeof text, name);
     name_words(out, size, text, vendors);
 }
+
+const char *hw_vendor_of_name(const char *name)
+{
+    static const struct {
+        const char *word, *vendor;
+    } words[] = {
+        { "nvidia", "NVIDIA" },   { "geforce", "NVIDIA" },  { "rtx", "NVIDIA" },     { "gtx", "NVIDIA" },      { "quadro", "NVIDIA" },
+        { "jetson", "NVIDIA" },   { "amd", "AMD" },         { "radeon", "AMD" },     { "instinct", "AMD" },    { "ryzen", "AMD" },
+        { "epyc", "AMD" },        { "intel", "Intel" },     { "arc", "Intel" },      { "xeon", "Intel" },      { "gaudi", "Intel" },
+        { "apple", "Apple" },     { "google", "Google" },   { "aws", "AWS" },        { "trainium", "AWS" },    { "inferentia", "AWS" },
+        { "graviton", "AWS" },    { "qualcomm", "Qualcomm" }, { "snapdragon", "Qualcomm" }, { "tenstorrent", "Tenstorrent" },
+    };
+    for (const char *p = name; *p;) {
+        size_t n = 0;
+        while (isalpha((unsigned char)p[n]))
+            n++;
+        for (size_t i = 0; i < ARRAY_LEN(words); i++)
+            if (strlen(words[i].word) == n && strncasecmp(p, words[i].word, n) == 0)
+                return words[i].vendor;
+        p += n ? n : 1;
+    }
+    return "";
+}

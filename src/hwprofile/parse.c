@@ -149,6 +149,8 @@ static int parse_profile(struct hwprofile *h, const json_t *o, const char *ctx, 
     if (k < 0)
         return -1;
     h->kind = (enum hw_kind)k;
+    if (!h->vendor[0]) /* who wrote ten lines from a datasheet named it so */
+        snprintf(h->vendor, sizeof h->vendor, "%s", hw_vendor_of_name(h->name));
     snprintf(ectx, sizeof ectx, "%s: efficiency", ctx);
     if (parse_aliases(h, json_object_get(o, "aliases"), ctx, err) != 0 ||
         (spec && hw_parse_spec(h, spec, ctx, err) != 0) ||

@@ -24,19 +24,41 @@ static const int needed[] = { F_LABEL, F_PROMPT, F_GEN, F_RATE };
 /* One test: texts of its fields, "" where the file has none, and where they stand, for messages. */
 struct test {
     const char *v[N_FIELD];
-    char where[320];
+    const char *name;             /* of the file */
     size_t line;
-    const struct json_text *json; /* NULL: another form */
+    const struct json_text *json; /* json: where fields stand; else NULL */
+    const struct csv *csv;        /* csv: row and columns; else NULL */
+    size_t row;
+    const int *col;
+    const char *text;             /* sql: the file, and where in it each value begins, NULL: not there; else NULL */
+    const char *at[N_FIELD];
 };
 
-/* Where a field stands, for messages. */
+static void place_in_text(const char *text, const char *at, size_t *line, size_t *column)
+{
+    const char *begin = text;
+    *line = 1;
+    for (const char *p = text; p < at; p++)
+        if (*p == '\n') {
+            ++*line;
+            begin = p + 1;
+        }
+    *column = (size_t)(at - begin) + 1;
+}
+
+/* Where a field stands, for messages; where the test does, if it has none. */
 static const char *place(const struct test *t, enum field f, char *buf, size_t size)
 {
-    size_t line, column;
-    if (!t->json)
-        return t->where;
-    json_place(t->json, names[f], &line, &column);
-    snprintf(buf, size, "%s: line %zu, column %zu", t->where, line, column);
+    size_t line = t->line, column = 1;
+    if (t->json) {
+        json_place(t->json, names[f], &line, &column);
+    } else if (t->csv && t->col[f] >= 0) {
+        line = csv_at(t->csv, t->row, t->col[f])->line;
+        column = csv_at(t->csv, t->row, t->col[f])->column;
+    } else if (t->text && t->at[f]) {
+        place_in_text(t->text, t->at[f], &line, &column);
+    }
+    snprintf(buf, size, "%.250s: line %zu, column %zu", t->name, line, column);
     return buf;
 }
 
@@ -274,10 +296,9 @@ int llama_bench_csv(struct measurements *l, const struct measure_context *x, str
     for (int i = 0; i < N_FIELD; i++)
         col[i] = csv_find(c, names[i]);
     for (size_t i = 0; i < c->n_row; i++) {
-        struct test t = { .line = csv_at(c, i, 0)->line };
+        struct test t = { .line = csv_at(c, i, 0)->line, .name = c->name, .csv = c, .row = i, .col = col };
         for (int k = 0; k < N_FIELD; k++)
             t.v[k] = csv_at(c, i, col[k])->s;
-        snprintf(t.where, sizeof t.where, "%.250s: line %zu", c->name, t.line);
         /* The figures by their place; the rest cannot be wrong. */
         double v;
         if (check_fields(&t, err) != 0 || csv_number(c, i, col[F_RATE], 1e-9, 1e12, true, &v, err) != 0 ||
@@ -307,12 +328,11 @@ int llama_bench_json(struct measurements *l, const json_t *o, const struct json_
                      struct error *err)
 {
     size_t column;
-    struct test t = { .json = at };
+    struct test t = { .json = at, .name = l->name };
     json_place(at, "", &t.line, &column);
     for (int k = 0; k < N_FIELD; k++)
         if (!(t.v[k] = text_of(l, json_object_get(o, names[k]), err)))
             return -1;
-    snprintf(t.where, sizeof t.where, "%.250s", l->name);
     return check_fields(&t, err) != 0 ? -1 : add_test(l, &t, x, err);
 }
 
@@ -323,8 +343,10 @@ bool llama_bench_is(const json_t *o)
 
 /* ---- sql ---------------------------------------------------------------------------------------------------------- */
 
-/* Values of one list in parentheses: 'text' with '' for a quote, or bare words. Returns behind it; NULL: malformed. */
-static const char *read_list(struct measurements *l, const char *s, const char **v, size_t max, size_t *n, struct error *err)
+/* Values of one list in parentheses: 'text' with '' for a quote, or bare words; at: where each begins, may be NULL. Returns behind it;
+ * NULL: malformed. */
+static const char *read_list(struct measurements *l, const char *s, const char **v, const char **at, size_t max, size_t *n,
+                             struct error *err)
 {
     char text[1024];
     *n = 0;
@@ -334,6 +356,8 @@ static const char *read_list(struct measurements *l, const char *s, const char *
     for (;;) {
         size_t len = 0;
         s += strspn(s, " \t\r\n");
+        if (at && *n < max)
+            at[*n] = s;
         const char quote = *s == '\'' || *s == '"' ? *s++ : 0;
         while (*s && (quote ? *s != quote || s[1] == quote : !strchr(",)", *s))) {
             s += quote && *s == quote;
@@ -359,17 +383,17 @@ static const char *read_list(struct measurements *l, const char *s, const char *
 
 enum { MAX_SQL = 128 };
 
-static int sql_row(struct measurements *l, const char *const *columns, const char *const *v, size_t n, size_t line,
-                   const struct measure_context *x, struct error *err)
+static int sql_row(struct measurements *l, struct test t, const char *const *columns, const char *const *v, const char *const *at,
+                   size_t n, const struct measure_context *x, struct error *err)
 {
-    struct test t = { .line = line };
     for (int k = 0; k < N_FIELD; k++) {
         t.v[k] = "";
         for (size_t i = 0; i < n; i++)
-            if (strcmp(columns[i], names[k]) == 0)
+            if (strcmp(columns[i], names[k]) == 0) {
                 t.v[k] = v[i];
+                t.at[k] = at[i];
+            }
     }
-    snprintf(t.where, sizeof t.where, "%.250s: line %zu", l->name, line);
     return check_fields(&t, err) != 0 ? -1 : add_test(l, &t, x, err);
 }
 
@@ -379,19 +403,20 @@ int llama_bench_sql(struct measurements *l, const char *text, const struct measu
     size_t line = 1;
     const char *at = text;
     for (const char *p = text; (p = strcasestr(p, insert)) != NULL;) {
-        const char *columns[MAX_SQL], *v[MAX_SQL];
+        const char *columns[MAX_SQL], *v[MAX_SQL], *begin[MAX_SQL];
         size_t n_col, n;
         for (; at < p; at++)
             line += *at == '\n';
         p += sizeof insert - 1;
         p += strcspn(p, "(\n");
-        const char *values = read_list(l, p, columns, MAX_SQL, &n_col, err);
+        const char *values = read_list(l, p, columns, NULL, MAX_SQL, &n_col, err);
         const char *list = values ? strcasestr(values, "VALUES") : NULL;
-        const char *end = list ? read_list(l, list + 6, v, MAX_SQL, &n, err) : NULL;
+        const char *end = list ? read_list(l, list + 6, v, begin, MAX_SQL, &n, err) : NULL;
         if (!end || n != n_col)
             return error_set(err, ERROR_INPUT, "%s: line %zu, column 1: expected INSERT INTO table (columns) VALUES (as many values)",
                              l->name, line);
-        if (sql_row(l, columns, v, n, line, x, err) != 0)
+        const struct test t = { .line = line, .name = l->name, .text = text };
+        if (sql_row(l, t, columns, v, begin, n, x, err) != 0)
             return -1;
         p = end;
     }
@@ -465,13 +490,12 @@ static int md_row(struct measurements *l, char *const *head, char *const *cell, 
 {
     char rate[32], p[16], g[16], d[16], size[32], params[32], mean[64];
     int np, ng, nd;
-    struct test t = { .line = line };
-    snprintf(t.where, sizeof t.where, "%.250s: line %zu, column 1", l->name, line);
+    struct test t = { .line = line, .name = l->name };
     for (int k = 0; k < N_FIELD; k++)
         t.v[k] = "";
     if (!read_test(cell_of(head, cell, n, "test"), &np, &ng, &nd))
-        return error_set(err, ERROR_INPUT, "%s: expected a test such as pp512 or tg128 @ d4096, found \"%.64s\"", t.where,
-                         cell_of(head, cell, n, "test"));
+        return error_set(err, ERROR_INPUT, "%.250s: line %zu, column 1: expected a test such as pp512 or tg128 @ d4096, found \"%.64s\"",
+                         l->name, line, cell_of(head, cell, n, "test"));
     snprintf(mean, sizeof mean, "%s", cell_of(head, cell, n, "t/s"));
     mean[strcspn(mean, " ")] = 0;
     snprintf(rate, sizeof rate, "%.30s", mean);

@@ -208,16 +208,26 @@ static const struct {
     { "Request Throughput", offsetof(struct aiperf, rate) },
 };
 
-/* "1,234.56" */
+/* "1,234.56": commas stand before each three digits of the whole part, or nowhere. NAN: no such number. */
 static double grouped_number(const char *s)
 {
     char text[64];
-    size_t n = 0;
-    for (; *s && n + 1 < sizeof text; s++)
-        if (*s != ',')
-            text[n++] = *s;
+    size_t n = 0, digits = 0; /* since the last comma */
+    bool grouped = false;
+    const size_t whole = strcspn(s, ".");
+    for (size_t i = 0; s[i] && n + 1 < sizeof text; i++) {
+        if (s[i] == ',') {
+            if (i > whole || digits == 0 || digits > 3 || (grouped && digits != 3))
+                return NAN;
+            grouped = true;
+            digits = 0;
+            continue;
+        }
+        digits += i < whole;
+        text[n++] = s[i];
+    }
     text[n] = 0;
-    return csv_to_number(text);
+    return grouped && digits != 3 ? NAN : csv_to_number(text);
 }
 
 static int aiperf_section(struct aiperf *a, const struct csv *c, struct error *err)
@@ -235,8 +245,12 @@ static int aiperf_section(struct aiperf *a, const struct csv *c, struct error *e
                 continue;
             }
             const double v = grouped_number(csv_at(c, i, col)->s);
+            double had;
             if (!(v >= 0 && v <= MAX_MS))
                 return csv_error(c, i, col, err, "expected a number from 0 to %g, found \"%.64s\"", MAX_MS, csv_at(c, i, col)->s);
+            memcpy(&had, (char *)a + metrics[k].at, sizeof had);
+            if (!isnan(had))
+                return csv_error(c, i, 0, err, "a second \"%.64s\": the file is of one run", name);
             memcpy((char *)a + metrics[k].at, &v, sizeof v);
         }
     return 0;

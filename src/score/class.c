@@ -38,11 +38,15 @@ const struct machine_class *class_find(const char *name)
 
 const char *machine_class(const struct hwprofile *h)
 {
+    struct class_guess named;
     for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
         if (classes[i].kind != h->kind || (*classes[i].vendor && strcmp(classes[i].vendor, h->vendor) != 0))
             continue;
         if (i == PHONE)
             continue; /* profiles have none */
+        /* A GPU that is in no list of ids: what its name says, before it is taken for a server's. */
+        if (i == DATACENTER && class_of_name(&named, h->name) && named.class->kind == HW_GPU)
+            return named.class->name;
         bool any = !classes[i].ids[0];
         for (size_t k = 0; k < ARRAY_LEN(classes[i].ids) && classes[i].ids[k]; k++)
             any |= begins(h->id, classes[i].ids[k]);

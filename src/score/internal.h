@@ -39,8 +39,10 @@ struct class_guess {
 };
 bool class_of_name(struct class_guess *out, const char *hardware); /* false: nothing */
 
-/* hws may be NULL; server: of a file whose machines are servers' GPUs. Never fails but for memory: machine.reason. */
-int machine_find(struct machine *out, const char *hardware, bool server, const struct measure_hws *hws, struct error *err);
+/* hws and own (pricer_new) may be NULL; server: of a file whose machines are servers' GPUs. A machine that nobody knows is no error:
+ * machine.reason; a profile that cannot be read is one. */
+int machine_find(struct machine *out, const char *hardware, bool server, const struct measure_hws *hws, const char *own,
+                 struct error *err);
 void machine_free(struct machine *m);
 
 int subject_load(struct subject *s, const struct measurement *m, const struct stack *stack, struct error *err);
@@ -49,6 +51,7 @@ void subject_free(struct subject *s);
 
 struct pricer {
     const struct measure_hws *hws;
+    const char *own;
     struct machine **machine;
     size_t n_machine;
     struct subject **subject;

@@ -101,12 +101,13 @@ static int from_name(struct machine *out, const char *hardware, bool server, boo
 {
     const struct measure_hw nothing = { .hardware = hardware, .bytes_s = NAN, .fp32 = NAN, .fp16 = NAN, .int8 = NAN, .fp8 = NAN };
     struct class_guess class;
+    if (!*hardware || strcmp(hardware, "?") == 0) {
+        snprintf(out->reason, sizeof out->reason, "the file does not name its machine: name it with --hw");
+        return 0;
+    }
     if (!guess_class(&class, hardware, NULL, server)) {
-        if (!*hardware || strcmp(hardware, "?") == 0)
-            snprintf(out->reason, sizeof out->reason, "the file does not name its machine: name it with --hw");
-        else
-            snprintf(out->reason, sizeof out->reason, "no profile of \"%.80s\", nor does its name say what it is%s", hardware,
-                     file ? ", and --hardware has no row of it" : ": name its figures with --hardware");
+        snprintf(out->reason, sizeof out->reason, "no profile of \"%.80s\", nor does its name say what it is%s", hardware,
+                 file ? ", and --hardware has no row of it" : ": name its figures with --hardware");
         return 0;
     }
     snprintf(out->class_name, sizeof out->class_name, "%s", class.class->name);
@@ -236,6 +237,15 @@ static int load_profile(struct machine *out, const char *hardware, struct error 
     return 0;
 }
 
+/* What a user names may be a file too; what a file of measurements names opens none. */
+static int load_own(struct machine *out, const char *own, struct error *err)
+{
+    if (!hwprofile_is_path(own))
+        return load_profile(out, own, err);
+    out->loaded = hwprofile_load(&out->h, own, err) == 0;
+    return out->loaded ? 0 : -1;
+}
+
 /* Where nobody says how it reaches others: a bus of the fourth generation, hops as between A100s on one. */
 static void find_link(struct machine *out)
 {
@@ -246,12 +256,13 @@ static void find_link(struct machine *out)
         out->guesses |= GUESS_LINK;
 }
 
-int machine_find(struct machine *out, const char *hardware, bool server, const struct measure_hws *hws, struct error *err)
+int machine_find(struct machine *out, const char *hardware, bool server, const struct measure_hws *hws, const char *own,
+                 struct error *err)
 {
     const struct measure_hw *g = hws ? measure_hws_find(hws, hardware) : NULL;
     *out = (struct machine){ .link_bytes_s = NAN, .link_latency_s = NAN };
     snprintf(out->hardware, sizeof out->hardware, "%s", hardware);
-    if (load_profile(out, hardware, err) != 0)
+    if ((own && strcmp(own, hardware) == 0 ? load_own(out, own, err) : load_profile(out, hardware, err)) != 0)
         return -1;
     if (out->loaded) {
         snprintf(out->profile, sizeof out->profile, "%s", out->h.id);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct pricer *pricer_new(const struct measure_hws *hws, struct error *err)
+struct pricer *pricer_new(const struct measure_hws *hws, const char *own, struct error *err)
 {
     struct pricer *p = calloc(1, sizeof *p);
     if (!p) {
@@ -12,6 +12,7 @@ struct pricer *pricer_new(const struct measure_hws *hws, struct error *err)
         return NULL;
     }
     p->hws = hws;
+    p->own = own;
     return p;
 }
 
@@ -65,7 +66,7 @@ const struct machine *pricer_machine(struct pricer *p, const char *hardware, boo
         if (strncmp(p->machine[i]->hardware, hardware, sizeof p->machine[i]->hardware - 1) == 0)
             return p->machine[i];
     struct machine *m = new_machine(p, err);
-    return m && machine_find(m, hardware, server, p->hws, err) == 0 ? m : NULL;
+    return m && machine_find(m, hardware, server, p->hws, p->own, err) == 0 ? m : NULL;
 }
 
 const struct subject *pricer_subject(struct pricer *p, const struct measurement *row, const struct stack *stack, struct error *err)

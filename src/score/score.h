@@ -148,7 +148,8 @@ extern const struct time_model time_model_roofs;
 
 /* Machines and models met so far. */
 struct pricer;
-struct pricer *pricer_new(const struct measure_hws *hws, struct error *err); /* hws NULL: profiles alone */
+/* hws NULL: profiles alone. own: the one machine that may be a profile's path, as --hw has it; NULL: none. Both are the caller's. */
+struct pricer *pricer_new(const struct measure_hws *hws, const char *own, struct error *err);
 void pricer_free(struct pricer *p);
 /* The work of a row; what cannot be priced has a reason (not an error). -1: out of memory, interrupted. */
 int price_row(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err);

@@ -72,6 +72,23 @@ ok $? "constants without intervals have those of before looking ($(width "$tmp/b
 jq '.fits.rate.intervals[0].name = "width"' "$tmp/constants.json" >"$tmp/data/hwprofiles/stacks/constants.json"
 refused 1 'intervals[0]: field "name": expected' score "$tmp/rows.csv" --hardware "$tmp/hw.csv"
 
+# Servers' results name no machine, some not their model.
+f=$top_srcdir/tests/fixtures/measure
+cp "$top_srcdir/hwprofiles/h100-sxm.json" "$top_srcdir/hwprofiles/rtx-4090.json" "$tmp/data/hwprofiles/"
+cp "$tmp/constants.json" "$tmp/data/hwprofiles/stacks/constants.json"
+run calibrate "$f/vllm-serve.json" "$f/vllm-latency.json" "$f/vllm-throughput.json" "$f/aiperf.csv" "$f/llama-bench.json" --hw h100-sxm --model llama-3.1-8b \
+    -o "$tmp/servers.json"
+ok $? "calibrate reads what vLLM, AIPerf and llama-bench write"
+jq -e '[.fits.tpot.n_rows, .fits.ttft.n_rows] == [2, 2] and (.fits.tpot.groups | index("hardware=h100-sxm"))' "$tmp/servers.json" >/dev/null
+ok $? "of the machine named"
+jq -e '.fits.rate.n_rows == 2 + 1 and ([.fits.rate.groups[] | select(test("^hardware="))] | index("hardware=rtx-4090"))' "$tmp/servers.json" >/dev/null
+ok $? "a file that names its machine keeps it"
+refused 1 'vllm-serve.json: no row to learn from: the file does not name its machine: name it with --hw' calibrate "$f/vllm-serve.json" -o "$tmp/none.json"
+refused 1 'aiperf.csv: no row to learn from: the file does not name its machine' calibrate "$f/aiperf.csv" -o "$tmp/none.json"
+run calibrate "$tmp/rows.csv" "$f/vllm-serve.json" --hardware "$tmp/hw.csv" -o "$tmp/both.json" && grep -q 'nothing is learned from 2 of 2 rows: the file' "$tmp/err"
+ok $? "what nothing is learned from is said"
+refused 2 'is given twice' calibrate "$tmp/rows.csv" "$tmp/rows.csv" -o "$tmp/none.json"
+
 refused 2 "no FILE" calibrate
 refused 1 "no/such.csv" calibrate no/such.csv
 echo '{"schema": "roofcast.constants", "version": 1, "fits": {"rate": {"sigma": 1, "constants": [{"name": "speed", "value": 1, "spread": 2}]}}}' \

@@ -125,6 +125,27 @@ echo '[{"build_commit": "x", "build_number": 6000, "cpu_info": "c", "gpu_info": 
   "stddev_ns": 1, "avg_ts": 30.5, "stddev_ts": 0.1, "samples_ns": [1], "samples_ts": [30.5]}]' >"$tmp/bench.json"
 run predict llama-3-8b --hw rtx-4080 -p 0 --anchor "$tmp/bench.json" -o csv
 is "llama.cpp-cuda machine" "$(cell stack) $(cell basis)" "llama-bench's output is an anchor"
+# A machine that nobody has a profile of: ten lines of its datasheet, no maker, no id that tells its class.
+mkdir "$tmp/own"
+echo '{"schema": "roofcast.hwprofile", "version": 1, "name": "GeForce RTX 6099", "kind": "gpu",
+  "spec": {"memory_bandwidth": "1000 GB/s", "peaks": {"fp16": "100 TFLOP/s"}}}' >"$tmp/own/mine.json"
+run predict llama-3-8b --hw "$tmp/own/mine.json" -p 0 -o csv
+is "llama.cpp-cuda class" "$(cell stack) $(cell basis)" "its name says what software it runs and which machines are like it"
+before=$(cell tok_s) ratio=$(cell tok_s_hi)/$(cell tok_s_lo)
+run predict llama-3-8b --hw "$tmp/own/mine.json" -p 0 --anchor "$tmp/bench.json" -o csv
+is "machine" "$(cell basis)" "one measured point makes it known"
+holds "$(cell tok_s) < 0.9 * $before && $(cell tok_s_hi)/$(cell tok_s_lo) < 0.8 * $ratio" "and narrows its interval"
+cp "$tmp/own/mine.json" "$ROOFCAST_PROFILE"
+run predict llama-3-8b --hw this -p 0 --anchor "$tmp/bench.json" -o csv
+is "machine" "$(cell basis)" "of this machine too"
+run score "$tmp/bench.json" --hw this -o json && has '"n_unpriced": 0' && has '"class": "consumer GPU"'
+ok $? "score takes the profile of this machine"
+rm "$ROOFCAST_PROFILE"
+refused 3 'this machine has no profile yet' score "$tmp/bench.json" --hw this
+refused 1 'mine.json' report "$tmp/bench.json" --hw "$tmp/own/not-mine.json"
+echo "a,x,$tmp/own/mine.json,1,llama.cpp,Llama-3-8B,8.03,F16,,decode,0,64,1,30,2025-06,tags=" | { echo "$head"; cat; } >"$tmp/names-file.csv"
+run score "$tmp/names-file.csv" && has 'no profile of'
+ok $? "what a file of measurements names opens none"
 refused 2 'which --roof leaves out' predict llama-3-8b --hw rtx-4080 --roof --anchor "$tmp/anchor.csv"
 refused 1 'no/such.json' predict llama-3-8b --hw rtx-4080 --anchor no/such.json
 sed 's/RTX 4080/Nonesuch/' "$tmp/anchor.csv" >"$tmp/nobody.csv"

@@ -227,6 +227,27 @@ static void shipped_links(void **state)
     }
 }
 
+/* Who does not say a maker said it in the name. */
+static void maker_of_name(void **state)
+{
+    (void)state;
+    static const char *const t[][2] = {
+        { "GeForce RTX 5090", "NVIDIA" },  { "rtx4090", "NVIDIA" },          { "RTX-6000", "NVIDIA" }, { "AMD Instinct MI300X", "AMD" },
+        { "Radeon 8060S", "AMD" },         { "Apple M9", "Apple" },    { "Arc B580", "Intel" },  { "Archer", "" },
+        { "Intel(R) Xeon(R) 6980P", "Intel" }, { "My GPU", "" },       { "Google TPU v9", "Google" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        struct hwprofile h;
+        struct error err;
+        char text[256];
+        snprintf(text, sizeof text, "{\"schema\":\"roofcast.hwprofile\",\"version\":1,\"name\":\"%s\",\"kind\":\"gpu\",\"spec\":{"
+                                    "\"memory_bandwidth\":\"1 TB/s\",\"peaks\":{\"fp16\":\"1 TFLOP/s\"}}}", t[i][0]);
+        assert_ok(hwprofile_parse(&h, "a.json", text, strlen(text), &err), err);
+        assert_string_equal(h.vendor, t[i][1]);
+        hwprofile_free(&h);
+    }
+}
+
 /* What nvidia-smi, lscpu, vendors and people print, and the machines of published measurements. */
 static void names_found(void **state)
 {
@@ -844,7 +865,9 @@ int main(void)
         cmocka_unit_test(round_trip),    cmocka_unit_test(synthetic_hosts),
         cmocka_unit_test(recorded_host), cmocka_unit_test(live_host),
         cmocka_unit_test(math_names),    cmocka_unit_test(links),
-        cmocka_unit_test(names_found),   cmocka_unit_test(shipped_links),
+        cmocka_unit_test(names_found),
+        cmocka_unit_test(maker_of_name),
+        cmocka_unit_test(shipped_links),
         cmocka_unit_test(dense_peaks),   cmocka_unit_test(curves),
     };
     return cmocka_run_group_tests_name("hwprofile", tests, NULL, NULL);

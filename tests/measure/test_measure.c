@@ -194,11 +194,15 @@ static void test_llama_bench_refuses(void **state)
     (void)state;
     static const char json[] = "[{\"model_type\": \"llama 8B F16\", \"n_prompt\": 512, \"n_gen\": 0, \"avg_ts\": -1}]";
     static const char sql[] = "INSERT INTO test (model_type, avg_ts) VALUES ('llama 8B F16');";
+    static const char figure[] = "CREATE TABLE test (x);\nINSERT INTO test (model_type, n_prompt, n_gen, avg_ts) VALUES\n ('llama 8B F16', '512', '0', 'nan');";
+    static const char size[] = "model_type,model_size,n_prompt,n_gen,avg_ts\nllama 8B F16,big,512,0,12\n";
     static const char md[] = "| model | test | t/s |\n| --- | --- | --- |\n| llama 8B F16 | tg | 12 |\n";
     struct measurements l;
     struct error err = { 0 };
     assert_fails(measure_parse(&l, "b.json", json, strlen(json), NULL, &err), err, "b.json: line 1, column 72: avg_ts: expected a number from 1e-09 to 1e+12, found \"-1\"");
     assert_fails(measure_parse(&l, "b.sql", sql, strlen(sql), NULL, &err), err, "b.sql: line 1, column 1: expected INSERT INTO");
+    assert_fails(measure_parse(&l, "b.sql", figure, strlen(figure), NULL, &err), err, "b.sql: line 3, column 31: avg_ts: expected a number");
+    assert_fails(measure_parse(&l, "b.csv", size, strlen(size), NULL, &err), err, "b.csv: line 2, column 14: model_size: expected a number");
     assert_fails(measure_parse(&l, "b.md", md, strlen(md), NULL, &err), err, "b.md: line 3, column 1: expected a test");
     assert_fails(measure_parse(&l, "b.json", "[{]", 3, NULL, &err), err, "line 1");
     assert_fails(measure_parse(&l, "b.json", "{}", 2, NULL, &err), err, "not a result of llama-bench");
@@ -308,6 +312,11 @@ static void test_servers_refuse(void **state)
         { "{\"requests_per_second\": 1, \"elapsed_time\": 1, \"num_requests\": 1e300}", "line 1, column 63: num_requests: expected" },
         { "Metric,avg\nTime to First Token (s),0.05\n", "line 2, column 1 (Metric): expected \"Time to First Token (ms)\"" },
         { "Metric,avg\nInter Token Latency (ms),1e308\n", "line 2, column 26 (avg): expected a number from 0 to" },
+        { "Metric,avg\nInter Token Latency (ms),\"1.146,31\"\n", "line 2, column 26 (avg): expected a number from 0 to" },
+        { "Metric,avg\nInter Token Latency (ms),\"1,14\"\n", "line 2, column 26 (avg): expected a number from 0 to" },
+        { "Metric,avg\nInter Token Latency (ms),\",114\"\n", "line 2, column 26 (avg): expected a number from 0 to" },
+        { "Metric,avg\nInter Token Latency (ms),\"1145,141\"\n", "line 2, column 26 (avg): expected a number from 0 to" },
+        { "Metric,avg\nRequest Latency (ms),\"1,234,567.5\"\n\nMetric,avg\nRequest Latency (ms),3\n", "line 5, column 1 (Metric): a second" },
     };
 #undef SERVE
     struct measurements l;

@@ -25,7 +25,7 @@ static void load(struct rows *x, const char *file, bool hardware)
     assert_ok(measure_load(&x->l, fixture(file), NULL, &err), err);
     if (hardware)
         assert_ok(measure_hws_load(&x->hws, fixture("hardware.csv"), &err), err);
-    x->pricer = pricer_new(hardware ? &x->hws : NULL, &err);
+    x->pricer = pricer_new(hardware ? &x->hws : NULL, NULL, &err);
     assert_non_null(x->pricer);
     x->row = calloc(x->l.n, sizeof *x->row);
     x->scored = calloc(x->l.n, sizeof *x->scored);
@@ -266,7 +266,7 @@ static void test_missing_units(void **state)
     struct error err = { 0 };
     load(&x, "throughput.csv", false);
     assert_ok(measure_hws_parse(&hws, "hw.csv", csv, strlen(csv), &err), err);
-    struct pricer *pricer = pricer_new(&hws, &err);
+    struct pricer *pricer = pricer_new(&hws, NULL, &err);
     struct measurement m = x.l.row[0];
     m.hardware = "Plain GPU";
     m.model = "llama-3-8b";
@@ -534,7 +534,7 @@ static void test_shared(void **state)
     struct measure_hws hws;
     snprintf(path, sizeof path, "%s/data/measurements/hardware.csv", shared);
     assert_ok(measure_hws_load(&hws, path, &err), err);
-    struct pricer *p = pricer_new(&hws, &err);
+    struct pricer *p = pricer_new(&hws, NULL, &err);
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
         struct measurements l;
         size_t unpriced = 0;
@@ -569,7 +569,7 @@ static void test_latent(void **state)
     model_set_dirs(data_dirs());
     hwprofile_set_dirs(data_dirs());
     assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
-    struct pricer *pricer = pricer_new(NULL, &err);
+    struct pricer *pricer = pricer_new(NULL, NULL, &err);
     assert_non_null(pricer);
     for (size_t i = 0; i < 2; i++) {
         struct priced p;
