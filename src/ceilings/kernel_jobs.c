@@ -387,8 +387,12 @@ static void add_attention(struct planning *p, enum dtype t, const int *q, int di
     add(p, &few, q[0] == 1 && bench_attention_call(p->b, &few, t, 1, q[1], dim, BENCH_FEW_KEYS, true));
     const bool calls = bench_attention_call(p->b, &cached, t, q[0], q[1], dim, q[0] == 1 ? BENCH_CACHED_KEYS : q[0], false);
     add(p, &cached, calls);
-    add(p, &j, bench_attention_rounded(p->b, &j));
+    const bool rounded = bench_attention_rounded(p->b, &j);
+    add(p, &j, rounded);
     add(p, &cached, calls && bench_attention_rounded(p->b, &cached));
+    /* What a key takes once, whatever rows see it, is most of it where a head alone sees it. */
+    struct kernel_job alone = { .b = p->b };
+    add(p, &alone, rounded && q[1] > 1 && bench_attention(p->b, &alone, t, q[0], 1, dim) && bench_attention_rounded(p->b, &alone));
 }
 
 static void add_rest(struct planning *p, const struct scope *s)

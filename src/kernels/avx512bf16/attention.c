@@ -291,7 +291,7 @@ static struct rounded rounded_init(const struct attention_args *a, uint32_t head
 
 /* The tile against all rows that see one of its keys. */
 static void rounded_tile(const struct rounded *r, const struct tile_type *k_type, const struct tile_type *v_type, uint32_t tok1,
-                         struct work *w)
+                         uint32_t end, struct work *w)
 {
     const struct att *s = &r->s;
     struct kv_tile k = { .rows = &s->a->k, .head = s->kv_head, .dim = s->dim, .first = s->j0, .n = s->j1 - s->j0,
@@ -301,13 +301,17 @@ static void rounded_tile(const struct rounded *r, const struct tile_type *k_type
     k_type->keys(&k, r->kt);
     v_type->values(&v, r->v);
     const struct row_range rows = att_rows_of_tile(s, tok1);
+    struct att_ahead ahead = att_ahead(s, end, rows);
     size_t row = rows.from;
-    for (; row + ATT_ROWS <= rows.to; row += ATT_ROWS)
+    for (; row + ATT_ROWS <= rows.to; row += ATT_ROWS) {
         rounded_rows_full(r, row, w);
+        att_ask(s, &ahead);
+    }
     for (; row + 2 <= rows.to; row += 2)
         rounded_rows_two(r, row, w);
     for (; row < rows.to; row++)
         rounded_rows_one(r, row, w);
+    att_ask(s, &ahead);
 }
 
 void bf16_attention(const struct attention_args *a, uint32_t head0, uint32_t head1, uint32_t tok0, uint32_t tok1, bool count_kv,
@@ -327,7 +331,7 @@ void bf16_attention(const struct attention_args *a, uint32_t head0, uint32_t hea
         s->j1 = att_tile_end(a, s->j0, keys.end);
         if (count_kv)
             att_count(s, &keys, w);
-        rounded_tile(&r, &k_type, &v_type, tok1, w);
+        rounded_tile(&r, &k_type, &v_type, tok1, keys.end, w);
     }
     att_finish(s, rows);
 }

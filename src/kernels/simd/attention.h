@@ -59,7 +59,7 @@ static struct kv_type kv_type_find(enum dtype type)
 
 /* A tile as f32, against all rows that see one of its keys. */
 static void att_many(const struct att *s, const struct kv_type *k_type,
-                     const struct kv_type *v_type, uint32_t tok1, struct work *w)
+                     const struct kv_type *v_type, uint32_t tok1, uint32_t end, struct work *w)
 {
     const struct attention_args *a = s->a;
     struct kv_tile k = { .rows = &a->k, .head = s->kv_head, .dim = s->dim };
@@ -70,7 +70,7 @@ static void att_many(const struct att *s, const struct kv_type *k_type,
     k_type->keys(&k); /* may use straight: values come after */
     v_type->values(&v);
     const struct row_range rows = att_rows_of_tile(s, tok1);
-    att_walk_rows(s, rows.from, rows.to, w);
+    att_walk_rows(s, rows, att_ahead(s, end, rows), w);
 }
 
 /* A tile as it is stored, against the rows of one token, all of whose keys it sees. */
@@ -102,7 +102,7 @@ static void simd_attention(const struct attention_args *a, uint32_t head0, uint3
         if (few)
             att_few(&s, &k_type, &v_type, w);
         else
-            att_many(&s, &k_type, &v_type, tok1, w);
+            att_many(&s, &k_type, &v_type, tok1, keys.end, w);
     }
     att_finish(&s, rows);
 }

@@ -183,4 +183,28 @@ INLINE struct row_range att_rows_of_tile(const struct att *s, uint32_t tok1)
     return (struct row_range){ (size_t)(t0 - s->tok0) * s->group, (size_t)(t1 - s->tok0) * s->group };
 }
 
+/* Keys and values of the next tile, which memory is asked for, some after each block of rows: where a prompt follows many keys, its
+ * calls read them from there. */
+struct att_ahead {
+    uint32_t from, to; /* positions */
+    uint32_t step;
+};
+
+INLINE struct att_ahead att_ahead(const struct att *s, uint32_t end, struct row_range rows)
+{
+    const uint32_t n = end - s->j1 < KV_TILE ? end - s->j1 : KV_TILE, blocks = (uint32_t)((rows.to - rows.from) / ATT_ROWS) + 1;
+    return (struct att_ahead){ s->j1, s->j1 + n, (n + blocks - 1) / blocks };
+}
+
+INLINE void att_ask(const struct att *s, struct att_ahead *x)
+{
+    for (uint32_t i = 0; i < x->step && x->from < x->to; i++, x->from++) {
+        const unsigned char *k = kv_at(&s->a->k, s->kv_head, x->from), *v = kv_at(&s->a->v, s->kv_head, x->from);
+        for (size_t b = 0; b < s->k_bytes; b += 64)
+            __builtin_prefetch(k + b, 0, 2);
+        for (size_t b = 0; b < s->v_bytes; b += 64)
+            __builtin_prefetch(v + b, 0, 2);
+    }
+}
+
 #endif

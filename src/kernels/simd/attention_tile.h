@@ -177,14 +177,18 @@ static void att_rows_one(const struct att *s, size_t row, size_t end, struct wor
     att_rows(s, row, end, 1, w);
 }
 
-static void att_walk_rows(const struct att *s, size_t row, size_t end, struct work *w)
+static void att_walk_rows(const struct att *s, struct row_range rows, struct att_ahead ahead, struct work *w)
 {
-    for (; row + ATT_ROWS <= end; row += ATT_ROWS)
-        att_rows_full(s, row, end, w);
-    for (; row + 2 <= end; row += 2)
-        att_rows_two(s, row, end, w);
-    for (; row < end; row++)
-        att_rows_one(s, row, end, w);
+    size_t row = rows.from;
+    for (; row + ATT_ROWS <= rows.to; row += ATT_ROWS) {
+        att_rows_full(s, row, rows.to, w);
+        att_ask(s, &ahead);
+    }
+    for (; row + 2 <= rows.to; row += 2)
+        att_rows_two(s, row, rows.to, w);
+    for (; row < rows.to; row++)
+        att_rows_one(s, row, rows.to, w);
+    att_ask(s, &ahead);
 }
 
 #endif
