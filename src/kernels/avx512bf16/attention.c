@@ -19,7 +19,16 @@ struct rounded {
     uint32_t *v;       /* [KV_TILE / 2][v_stride] pairs of keys */
     uint16_t *q, *w;   /* [rows][q_stride], [ATT_ROWS][KV_TILE] weights */
     size_t q_stride;
+    float **out;       /* [rows] as att_out, and */
+    uint32_t *pos;     /* [rows] as att_pos give them, but with divisions */
 };
+
+/* As att_span() of one row. */
+INLINE struct span row_span(const struct rounded *r, size_t row)
+{
+    const uint32_t pos = r->pos[row], first = window_first(pos, r->s.a->window), j0 = r->s.j0, j1 = r->s.j1;
+    return (struct span){ first > j0 ? first - j0 : 0, (pos < j1 ? pos + 1 : j1) - j0 };
+}
 
 INLINE vi rounded_pairs(vf first, vf second) /* 16 elements, then 16 */
 {
@@ -122,10 +131,10 @@ static struct tile_type tile_type_find(enum dtype type)
 
 /* ---- rows against a tile --------------------------------------------------------------------------------------- */
 
-/* p[i] = q . k for n rows and keys [j, j + vecs * VL). */
-INLINE void rounded_scores(const struct rounded *r, const uint16_t *const *q, const size_t n, size_t j, const size_t vecs)
+/* acc[i] = q . k for n rows and keys [j, j + vecs * VL). */
+INLINE void rounded_sums(const struct rounded *r, const uint16_t *const *q, const size_t n, size_t j, const size_t vecs,
+                         vf acc[ATT_ROWS][ATT_VECS])
 {
-    vf acc[ATT_ROWS][ATT_VECS];
     const size_t dim = r->s.dim;
 #pragma GCC unroll 6
     for (size_t i = 0; i < n; i++)
@@ -146,11 +155,23 @@ INLINE void rounded_scores(const struct rounded *r, const uint16_t *const *q, co
                 acc[i][c] = pair_madd(acc[i][c], x, kv[c]);
         }
     }
+}
+
+INLINE void store_sums(const struct rounded *r, const size_t n, size_t j, const size_t vecs, vf acc[ATT_ROWS][ATT_VECS])
+{
 #pragma GCC unroll 6
     for (size_t i = 0; i < n; i++)
 #pragma GCC unroll 4
         for (size_t c = 0; c < vecs; c++)
             vf_store(r->s.p + i * KV_TILE + j + c * VL, acc[i][c]);
+}
+
+/* p[i] = q . k for n rows and keys [j, j + vecs * VL). */
+INLINE void rounded_scores(const struct rounded *r, const uint16_t *const *q, const size_t n, size_t j, const size_t vecs)
+{
+    vf acc[ATT_ROWS][ATT_VECS];
+    rounded_sums(r, q, n, j, vecs, acc);
+    store_sums(r, n, j, vecs, acc);
 }
 
 /*
@@ -168,44 +189,101 @@ INLINE vf exp2_short(vf y)
     return (vf)_mm512_maskz_add_epi32(normal, (vi)p, _mm512_slli_epi32((vi)t, 23));
 }
 
-/* Scores of a row of a block become rounded weights w, relative to a maximum as att_softmax of attention_tile.h has it:
- * whole vectors of pairs. */
-INLINE void rounded_softmax(const struct att *s, size_t row, float *p, uint16_t *weight, struct span block, struct work *w)
+/* Two vectors of scores to weights; adds them to *sum. */
+INLINE void rounded_weights(vf p0, vf p1, vf scale, vf shift, uint16_t *weight, vf *sum)
 {
-    const struct span own = att_span(s, row, 1), all = { block.from / STEP * STEP, size_align_up(block.to, STEP) };
-    w->flop += 2 * (uint64_t)(s->dim + s->dim_v) * (own.to - own.from);
-    if (s->a->softcap != 0)
-        att_softcap(p, block, s->a->scale, s->a->softcap);
-    if (own.from > all.from || own.to < all.to)
-        att_mask(p, all, own);
-    vf top = vf_load(p + all.from);
-    for (size_t j = all.from + VL; j < all.to; j += VL)
-        top = vf_max(top, vf_load(p + j));
-    if (vf_any_above(top, vf_set1(s->max[row] + s->lazy)))
-        att_raise(s, row, top);
-    vf sum = vf_load(s->sum + row * VL);
-    const vf scale = vf_set1(s->scale), shift = vf_set1(s->max[row] * s->scale);
-    const vi ones = vi_set1(0x3f803f80);
-    for (size_t j = all.from; j < all.to; j += STEP) {
-        const vf e0 = exp2_short(vf_fms(vf_load(p + j), scale, shift)), e1 = exp2_short(vf_fms(vf_load(p + j + VL), scale, shift));
-        const vi pairs = rounded_pairs(e0, e1);
-        _mm512_storeu_si512(weight + j, pairs);
-        sum = pair_madd(sum, pairs, ones);
-    }
-    vf_store(s->sum + row * VL, sum);
+    const vi pairs = rounded_pairs(exp2_short(vf_fms(p0, scale, shift)), exp2_short(vf_fms(p1, scale, shift)));
+    _mm512_storeu_si512(weight, pairs);
+    *sum = pair_madd(*sum, pairs, vi_set1(0x3f803f80));
 }
 
-/* out[i] += p[i] . v for n rows, keys of the span, dims [d, d + vecs * VL). */
+/* Maxima of n rows, whose scores of keys [from, to) are at p, rise where they have to: seldom. */
+static __attribute__((noinline)) void raise_rows(const struct att *s, size_t row, size_t n, const float *p, size_t from, size_t to)
+{
+    for (size_t i = 0; i < n; i++, p += KV_TILE) {
+        vf top = vf_load(p + from);
+        for (size_t j = from + VL; j < to; j += VL)
+            top = vf_max(top, vf_load(p + j));
+        if (!vf_any_above(top, vf_set1(s->max[row + i] + s->lazy)))
+            continue;
+        if (s->max[row + i] > ATT_LOWEST)
+            att_raise(s, row + i, top);
+        else /* its first keys: there is nothing yet to shrink */
+            s->max[row + i] = vf_largest(top);
+    }
+}
+
+/* Scores of n rows become rounded weights, relative to maxima as att_softmax of attention_tile.h has them: whole vectors
+ * of pairs. */
+INLINE void rounded_softmax(const struct rounded *r, size_t row, const size_t n, struct span block, struct work *w)
+{
+    const struct att *s = &r->s;
+    const struct span all = { block.from / STEP * STEP, size_align_up(block.to, STEP) };
+    for (size_t i = 0; i < n; i++) {
+        const struct span own = row_span(r, row + i);
+        float *p = s->p + i * KV_TILE;
+        w->flop += 2 * (uint64_t)(s->dim + s->dim_v) * (own.to - own.from);
+        if (s->a->softcap != 0)
+            att_softcap(p, block, s->a->scale, s->a->softcap);
+        if (own.from > all.from || own.to < all.to)
+            att_mask(p, all, own);
+    }
+    raise_rows(s, row, n, s->p, all.from, all.to);
+    for (size_t i = 0; i < n; i++) {
+        const vf scale = vf_set1(s->scale), shift = vf_set1(s->max[row + i] * s->scale);
+        const float *p = s->p + i * KV_TILE;
+        vf sum = vf_load(s->sum + (row + i) * VL);
+        for (size_t j = all.from; j < all.to; j += STEP)
+            rounded_weights(vf_load(p + j), vf_load(p + j + VL), scale, shift, r->w + i * KV_TILE + j, &sum);
+        vf_store(s->sum + (row + i) * VL, sum);
+    }
+}
+
+/* The same from the beginning, for a whole tile that all n rows see all of: scores stay in registers. */
+INLINE void rounded_whole(const struct rounded *r, const uint16_t *const *q, size_t row, const size_t n, struct work *w)
+{
+    const struct att *s = &r->s;
+    vf acc[ATT_ROWS][ATT_VECS];
+    vm above = 0;
+    rounded_sums(r, q, n, 0, ATT_VECS, acc);
+    w->flop += 2 * (uint64_t)(s->dim + s->dim_v) * n * KV_TILE;
+#pragma GCC unroll 6
+    for (size_t i = 0; i < n; i++) {
+        const vf top = vf_max(vf_max(acc[i][0], acc[i][1]), vf_max(acc[i][2], acc[i][3]));
+        above |= _mm512_cmp_ps_mask(top, vf_set1(s->max[row + i] + s->lazy), _CMP_GT_OQ);
+    }
+    if (above) {
+        store_sums(r, n, 0, ATT_VECS, acc);
+        raise_rows(s, row, n, s->p, 0, KV_TILE);
+#pragma GCC unroll 6
+        for (size_t i = 0; i < n; i++)
+#pragma GCC unroll 4
+            for (size_t c = 0; c < ATT_VECS; c++)
+                acc[i][c] = vf_load(s->p + i * KV_TILE + c * VL);
+    }
+#pragma GCC unroll 6
+    for (size_t i = 0; i < n; i++) {
+        const vf scale = vf_set1(s->scale), shift = vf_set1(s->max[row + i] * s->scale);
+        uint16_t *weight = r->w + i * KV_TILE;
+        vf sum = vf_load(s->sum + (row + i) * VL);
+        rounded_weights(acc[i][0], acc[i][1], scale, shift, weight, &sum);
+        rounded_weights(acc[i][2], acc[i][3], scale, shift, weight + STEP, &sum);
+        vf_store(s->sum + (row + i) * VL, sum);
+    }
+}
+
+/* out[i] += p[i] . v for n rows, keys of the span, dims [d, d + vecs * VL); one vector may end before. */
 INLINE void rounded_output(const struct rounded *r, float *const *rows, const size_t n, struct span keys, size_t d,
                            const size_t vecs)
 {
+    const bool whole = vecs > 1;
     vf acc[ATT_ROWS][ATT_VECS];
     const size_t stride = r->s.v_stride, left = r->s.dim_v - d;
 #pragma GCC unroll 6
     for (size_t i = 0; i < n; i++)
 #pragma GCC unroll 4
         for (size_t c = 0; c < vecs; c++)
-            acc[i][c] = vf_load_m(vm_first(left - c * VL), rows[i] + d + c * VL);
+            acc[i][c] = whole ? vf_load(rows[i] + d + c * VL) : vf_load_m(vm_first(left - c * VL), rows[i] + d + c * VL);
     const uint32_t *v = r->v + keys.from / PAIR * stride + d;
     const uint16_t *w = r->w;
     for (size_t j = keys.from / PAIR * PAIR; j < keys.to; j += PAIR, v += stride) {
@@ -225,7 +303,10 @@ INLINE void rounded_output(const struct rounded *r, float *const *rows, const si
     for (size_t i = 0; i < n; i++)
 #pragma GCC unroll 4
         for (size_t c = 0; c < vecs; c++)
-            vf_store_m(rows[i] + d + c * VL, vm_first(left - c * VL), acc[i][c]);
+            if (whole)
+                vf_store(rows[i] + d + c * VL, acc[i][c]);
+            else
+                vf_store_m(rows[i] + d + c * VL, vm_first(left - c * VL), acc[i][c]);
 }
 
 /* n rows against the tile; n is a constant of each caller. Works on a copy of *call, whose fields can stay in registers
@@ -233,27 +314,30 @@ INLINE void rounded_output(const struct rounded *r, float *const *rows, const si
 INLINE void rounded_rows(const struct rounded *call, size_t row, const size_t n, struct work *w)
 {
     const struct rounded r = *call;
-    const struct span keys = att_span(&r.s, row, n);
+    const struct span first = row_span(&r, row), last = row_span(&r, row + n - 1), keys = { first.from, last.to };
     const uint16_t *q[ATT_ROWS];
     float *out[ATT_ROWS];
 #pragma GCC unroll 6
     for (size_t i = 0; i < n; i++) {
         q[i] = r.q + (row + i) * r.q_stride;
-        out[i] = att_out(&r.s, row + i);
+        out[i] = r.out[row + i];
         for (size_t d = 0; d < r.s.dim_v; d += VL) /* from the L2 cache */
             __builtin_prefetch(out[i] + d, 1, 3);
     }
-    size_t j = keys.from / VL * VL;
-    for (; j + (ATT_VECS - 1) * VL < keys.to; j += ATT_VECS * VL)
-        rounded_scores(&r, q, n, j, ATT_VECS);
-    for (; j + VL < keys.to; j += 2 * VL)
-        rounded_scores(&r, q, n, j, 2);
-    if (j < keys.to)
-        rounded_scores(&r, q, n, j, 1);
-    for (size_t i = 0; i < n; i++)
-        rounded_softmax(&r.s, row + i, r.s.p + i * KV_TILE, r.w + i * KV_TILE, keys, w);
+    if (first.to == KV_TILE && last.from == 0 && r.s.a->softcap == 0)
+        rounded_whole(&r, q, row, n, w);
+    else {
+        size_t j = keys.from / VL * VL;
+        for (; j + (ATT_VECS - 1) * VL < keys.to; j += ATT_VECS * VL)
+            rounded_scores(&r, q, n, j, ATT_VECS);
+        for (; j + VL < keys.to; j += 2 * VL)
+            rounded_scores(&r, q, n, j, 2);
+        if (j < keys.to)
+            rounded_scores(&r, q, n, j, 1);
+        rounded_softmax(&r, row, n, keys, w);
+    }
     size_t d = 0;
-    for (; d + (ATT_VECS - 1) * VL < r.s.dim_v; d += ATT_VECS * VL)
+    for (; d + ATT_VECS * VL <= r.s.dim_v; d += ATT_VECS * VL)
         rounded_output(&r, out, n, keys, d, ATT_VECS);
     for (; d < r.s.dim_v; d += VL)
         rounded_output(&r, out, n, keys, d, 1);
@@ -283,9 +367,14 @@ static struct rounded rounded_init(const struct attention_args *a, uint32_t head
     r.q_stride = size_align_up(r.s.dim, STEP);
     r.w = (uint16_t *)(void *)(r.s.max + size_align_up(rows, VL));
     r.q = r.w + ATT_ROWS * KV_TILE;
-    for (size_t row = 0; row < rows; row++)
+    r.out = (float **)(void *)(r.q + rows * r.q_stride);
+    r.pos = (uint32_t *)(void *)(r.out + rows);
+    for (size_t row = 0; row < rows; row++) {
+        r.out[row] = att_out(&r.s, row);
+        r.pos[row] = att_pos(&r.s, row);
         for (size_t d = 0; d < r.s.dim; d += STEP)
             vi_store(r.q + row * r.q_stride + d, load_pairs((const unsigned char *)att_q(&r.s, row), d, r.s.dim, kv_f32));
+    }
     return r;
 }
 

@@ -93,11 +93,13 @@ static void att_raise(const struct att *s, size_t row, vf top)
 
 /* ---- a call ----------------------------------------------------------------------------- */
 
+#define ATT_LOWEST (-1e30f) /* below any score */
+
 /* A sink is a key whose value is zero. Without one a row starts below any score. */
 static void att_start(const struct att *s, size_t rows)
 {
     const struct attention_args *a = s->a;
-    const float lowest = -1e30f;
+    const float lowest = ATT_LOWEST;
     for (size_t r = 0; r < rows; r++) {
         float sink = lowest;
         if (a->sinks)
