@@ -142,8 +142,8 @@ static void cut_keys(const struct engine *e, const struct op *op, struct unit *x
     x->key1 = (uint32_t)u64_min(end, (uint64_t)x->key0 + step);
 }
 
-/* Unit u of a run, for as long as there is one; else the number of its units is taken off u. Late tiles see the most
- * keys and come first. */
+/* Unit u of a run, for as long as there is one; else the number of its units is taken off u. A KV head's come one after the
+ * other, late tiles, which see the most keys, first. methods.md (112) */
 static bool unit_of_run(const struct engine *e, const struct op *op, uint32_t r, size_t *u, struct unit *x)
 {
     const uint32_t heads = op->n_head_kv, n_tok = e->run[r].n_tok, size = tile_tokens(op, n_tok);
@@ -161,8 +161,8 @@ static bool unit_of_run(const struct engine *e, const struct op *op, uint32_t r,
         cut_keys(e, op, x);
         return true;
     }
-    x->head_kv = (uint32_t)(*u % heads);
-    x->t0 = (uint32_t)(n - 1 - *u / heads) * size;
+    x->head_kv = (uint32_t)(*u / n);
+    x->t0 = (uint32_t)(n - 1 - *u % n) * size;
     x->t1 = (uint32_t)u64_min((uint64_t)x->t0 + size, n_tok);
     return true;
 }
@@ -290,12 +290,11 @@ void exec_attention(struct engine *e, size_t i, struct work *w, int tid, int nt)
     };
     struct work walked = { 0 };
     struct unit x;
-    const bool decode = e->pass.n_tok == e->n_run; /* all units alike: each thread streams its own part */
-    const size_t n = decode ? count_units(e, op) : 0;
+    const size_t n = count_units(e, op);
     struct share_run run;
     if (tid == 0 && op->w)
         w->weight_bytes += op->w->bytes;
-    while (decode ? engine_claim(e, i, n, 1, tid, nt, &run) && unit_at(e, op, run.first, &x) : unit_at(e, op, engine_take(e, i), &x))
+    while (engine_claim(e, i, n, 1, tid, nt, &run) && unit_at(e, op, run.first, &x))
         run_unit(e, i, &x, &a, &walked);
     /* The expanded rows are activations of this pass, not the cache. */
     const bool cache = op->form != FORM_EXPANDED;
