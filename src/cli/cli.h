@@ -163,6 +163,8 @@ int cli_model_open(struct model *m, const char *path, struct error *err);
 int cli_keep_input(const char *path, const struct gguf *g, const char *option, const char *out, struct error *err);
 /* The same for every file among a command's arguments, also in lists and behind "=". out: part of argv; NULL is fine. */
 int cli_keep_arguments(int argc, char **argv, const char *option, const char *out, struct error *err);
+/* The same for the files of a chart, whose names begin with base; NULL is fine. */
+int cli_keep_chart(int argc, char **argv, const char *option, const char *base, struct error *err);
 /* Version, compiler, CPU, ISA, threads, date; command and profile are the caller's to fill. */
 void cli_provenance(struct provenance *p, const struct cli_machine *m, const char *isa,
                     const char *counters);

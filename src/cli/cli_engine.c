@@ -217,6 +217,19 @@ int cli_keep_arguments(int argc, char **argv, const char *option, const char *ou
     return 0;
 }
 
+int cli_keep_chart(int argc, char **argv, const char *option, const char *base, struct error *err)
+{
+    static const char *const ends[] = { ".gp", ".tsv", ".roofs.tsv", ".svg", ".png", ".pdf" };
+    int rc = 0;
+    for (size_t i = 0; base && i < ARRAY_LEN(ends) && rc == 0; i++) {
+        struct strbuf path = { 0 };
+        strbuf_addf(&path, "%s%s", base, ends[i]);
+        rc = path.oom ? error_oom(err, strlen(base), "a file name") : cli_keep_arguments(argc, argv, option, path.s, err);
+        strbuf_free(&path);
+    }
+    return rc;
+}
+
 void cli_provenance(struct provenance *p, const struct cli_machine *m, const char *isa,
                     const char *counters)
 {

@@ -319,5 +319,7 @@ int cmd_plot(int argc, char **argv, struct error *err)
                          "which file? A run, an analysis or a prediction as JSON, or a profile");
     if (!o.plot.out)
         o.plot.out = charts[o.plot.chart];
+    if (cli_keep_chart(argc, argv, "-o", o.plot.out, err) != 0)
+        return -1;
     return draw(&o.plot, err);
 }

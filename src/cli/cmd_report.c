@@ -297,5 +297,7 @@ int cmd_report(int argc, char **argv, struct error *err)
         return -1;
     if (!o.file)
         return error_set(err, ERROR_USAGE, "no FILE of results");
+    if (cli_keep_chart(argc, argv, "--chart", o.chart, err) != 0)
+        return -1;
     return run(&o, err);
 }

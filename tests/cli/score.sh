@@ -97,6 +97,10 @@ ok $? "without --hw a table names no machine, and the row says so"
 run report "$f/llama-bench.json" --chart "$tmp/chart" >/dev/null
 test $status -eq 0 || test $status -eq 3 # 3: no gnuplot
 ok $? "--chart draws, or says what it lacks"
+cp "$f/hardware.csv" "$tmp/own.tsv"
+refused 2 'own.tsv is an input itself' report "$f/llama-bench.json" --hardware "$tmp/own.tsv" --chart "$tmp/own"
+cmp -s "$f/hardware.csv" "$tmp/own.tsv"
+ok $? "no chart is written over what it was drawn from"
 test -s "$tmp/chart.tsv" && test -s "$tmp/chart.roofs.tsv"
 ok $? "with its points and roofs as data"
 for other in vllm-serve.json vllm-latency.json vllm-throughput.json aiperf.csv; do
