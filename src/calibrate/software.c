@@ -265,7 +265,9 @@ static const char *explain(const void *known, const struct hwprofile *h, const s
     }
     if (row.loose[slot] > 0 && n < size)
         n += (size_t)snprintf(buf + n, size - n, "; not measured apart: x/ %.3g", exp(sqrt(row.loose[slot])));
-    if (n < size)
+    if (n == 0)
+        snprintf(buf, size, "no measurement sets it apart");
+    else if (n < size)
         snprintf(buf + n, size - n, "; %s", fitted_source(s->params, r.kind));
     free(x);
     return buf;

@@ -105,10 +105,12 @@ static const char *test_name(const struct priced *p, char *buf, size_t n)
     if (m->phase == MEASURE_DECODE && m->out > 0)
         at += (size_t)snprintf(buf + at, n - at, "%g", m->out);
     if (p->batch > 1 && at < n)
-        at += (size_t)snprintf(buf + at, n - at, "x%g", p->batch);
+        at += (size_t)snprintf(buf + at, n - at, "x%g", round(10 * p->batch) / 10); /* users by Little's law are no whole number */
     const double depth = m->phase == MEASURE_PREFILL ? p->context : m->phase == MEASURE_DECODE ? m->prompt : 0;
     if (depth > 0 && at < n)
         snprintf(buf + at, n - at, "@d%g", depth);
+    else if (m->kind == MEASURE_SERVING && at < n)
+        snprintf(buf + at, n - at, " %s", measure_metric_name(m->metric));
     return buf;
 }
 

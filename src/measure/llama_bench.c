@@ -241,6 +241,9 @@ static int name_row(struct measurements *l, struct measurement *m, const struct 
     return m->type_v ? 0 : -1;
 }
 
+/* Tokens. */
+static const enum field counts[] = { F_PROMPT, F_GEN, F_DEPTH, F_UBATCH };
+
 static int add_test(struct measurements *l, const struct test *t, const struct measure_context *x, struct error *err)
 {
     struct measurement m = measure_empty(MEASURE_RATE);
@@ -253,6 +256,10 @@ static int add_test(struct measurements *l, const struct test *t, const struct m
         number(t, F_THREADS, 0, 65536, 0, &threads, err) != 0 || number(t, F_NGL, -1e6, 1e6, -1, &layers, err) != 0 ||
         number(t, F_RATE, 1e-9, 1e12, NAN, &m.value, err) != 0)
         return -1;
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+        if (*t->v[counts[i]] && csv_to_number(t->v[counts[i]]) != floor(csv_to_number(t->v[counts[i]])))
+            return error_set(err, ERROR_INPUT, "%s: %s: expected a whole number, found \"%.64s\"", place(t, counts[i], where, sizeof where),
+                             names[counts[i]], t->v[counts[i]]);
     flash = csv_to_number(t->v[F_FLASH]);
     if (p + g <= 0)
         return error_set(err, ERROR_INPUT, "%s: %s: expected a generation where there is no prompt, found 0",

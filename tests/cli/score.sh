@@ -97,6 +97,8 @@ ok $? "without --hw a table names no machine, and the row says so"
 run report "$f/llama-bench.json" --chart "$tmp/chart" >/dev/null
 test $status -eq 0 || test $status -eq 3 # 3: no gnuplot
 ok $? "--chart draws, or says what it lacks"
+run report "$f/aiperf.csv" --hw h100-sxm --model llama-3.1-8b -o csv
+is "req1024+128x7.4 ttft req1024+128x7.4 tpot" "$(cells test | tr '\n' ' ' | sed 's/ $//')" "a server's latencies are told apart"
 cp "$f/hardware.csv" "$tmp/own.tsv"
 refused 2 'own.tsv is an input itself' report "$f/llama-bench.json" --hardware "$tmp/own.tsv" --chart "$tmp/own"
 cmp -s "$f/hardware.csv" "$tmp/own.tsv"

@@ -99,6 +99,8 @@ ok $? "a constant has its spread, its share, and what it is made of"
 jq -e '.rows[0] | (.explain_s * .pipeline / .seconds) | . > 0.999999 and . < 1.000001' "$tmp/out" >/dev/null
 ok $? "the classes and what passes cost add up to the prediction"
 run predict llama-3-8b --hw rtx-4090 --explain
+! has 'of the interval: ;'
+ok $? "a constant that nothing sets apart says so"
 awk '/^decode, /{ on = 1 } on && length > 120 { bad = 1 } END { exit bad || !on }' "$tmp/out"
 ok $? "in 120 columns"
 run predict llama-3-8b --hw rtx-4090 -p 0 --what-if launch=0 --what-if e_bandwidth=0.5 --what-if bandwidth=x2 --request 512+64 -n 16 -o csv

@@ -196,10 +196,12 @@ static void test_llama_bench_refuses(void **state)
     static const char sql[] = "INSERT INTO test (model_type, avg_ts) VALUES ('llama 8B F16');";
     static const char figure[] = "CREATE TABLE test (x);\nINSERT INTO test (model_type, n_prompt, n_gen, avg_ts) VALUES\n ('llama 8B F16', '512', '0', 'nan');";
     static const char size[] = "model_type,model_size,n_prompt,n_gen,avg_ts\nllama 8B F16,big,512,0,12\n";
+    static const char half[] = "[{\"model_type\": \"llama 8B F16\", \"n_prompt\": 512, \"n_gen\": 1.5, \"avg_ts\": 1}]";
     static const char md[] = "| model | test | t/s |\n| --- | --- | --- |\n| llama 8B F16 | tg | 12 |\n";
     struct measurements l;
     struct error err = { 0 };
     assert_fails(measure_parse(&l, "b.json", json, strlen(json), NULL, &err), err, "b.json: line 1, column 72: avg_ts: expected a number from 1e-09 to 1e+12, found \"-1\"");
+    assert_fails(measure_parse(&l, "b.json", half, strlen(half), NULL, &err), err, "b.json: line 1, column 59: n_gen: expected a whole number, found \"1.5\"");
     assert_fails(measure_parse(&l, "b.sql", sql, strlen(sql), NULL, &err), err, "b.sql: line 1, column 1: expected INSERT INTO");
     assert_fails(measure_parse(&l, "b.sql", figure, strlen(figure), NULL, &err), err, "b.sql: line 3, column 31: avg_ts: expected a number");
     assert_fails(measure_parse(&l, "b.csv", size, strlen(size), NULL, &err), err, "b.csv: line 2, column 14: model_size: expected a number");
