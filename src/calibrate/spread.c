@@ -17,10 +17,11 @@ enum trait {
     TRAIT_SOURCE,
     TRAIT_SIZE,
     TRAIT_REACH,
+    TRAIT_BITS,
     TRAIT_SIDE,
     TRAIT_COUNT
 };
-static const char *const trait_names[TRAIT_COUNT] = { "situation", "class", "phase", "origin", "guess", "kind", "stack", "source", "size", "reach", "side" };
+static const char *const trait_names[TRAIT_COUNT] = { "situation", "class", "phase", "origin", "guess", "kind", "stack", "source", "size", "reach", "bits", "side" };
 static const char *const side_names[SIDE_COUNT] = { "slower", "faster" };
 
 struct traits {
@@ -79,6 +80,21 @@ static const char *reach_of(const struct measurement *m)
     return m->per_node < m->n_devices ? "nodes" : "board";
 }
 
+/* Of a weight. Reading 16 bits of it is what a step does anyway; how fast fewer are unpacked is each engine's own affair. (118) */
+static const char *bits_of(const struct priced *p)
+{
+    static const struct {
+        double bits;
+        const char *name;
+    } kinds[] = { { 4, "3" }, { 5.2, "4" }, { 7, "5" }, { 12, "8" } };
+    if (p->m->kind != MEASURE_RATE || !(p->bits_weight > 0))
+        return "";
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (p->bits_weight <= kinds[i].bits)
+            return kinds[i].name;
+    return "16";
+}
+
 bool spread_has_sides(const struct priced *p)
 {
     return p->m->metric == METRIC_TOK_S || p->m->metric == METRIC_TPOT;
@@ -97,6 +113,7 @@ static void traits_of(struct traits *t, enum situation s, enum side side, const 
         [TRAIT_ORIGIN] = origin_of(p->m),       [TRAIT_GUESS] = guess_of(p),            [TRAIT_KIND] = p->moe ? "moe" : "",
         [TRAIT_STACK] = has_engine(p) ? p->stack->id : "", [TRAIT_SOURCE] = source_text(p->m, source, sizeof source),
         [TRAIT_SIZE] = size_of(p->m),           [TRAIT_REACH] = reach_of(p->m),
+        [TRAIT_BITS] = bits_of(p),
         [TRAIT_SIDE] = spread_has_sides(p) ? side_names[side] : "",
     };
     for (int i = 0; i < TRAIT_COUNT; i++)
@@ -123,6 +140,7 @@ static const struct {
     { HERE | 1u << TRAIT_STACK, 0.25 },
     { HERE | 1u << TRAIT_SOURCE, 0.25 },
     { HERE | 1u << TRAIT_CLASS | 1u << TRAIT_PHASE, 0.25 },
+    { HERE | 1u << TRAIT_BITS, 0.25 },
     { HERE | 1u << TRAIT_SIZE, 0.25 },
     { HERE | 1u << TRAIT_REACH, 0.25 },
     { HERE | 1u << TRAIT_SIZE | 1u << TRAIT_REACH, 0.25 },

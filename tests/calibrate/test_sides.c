@@ -114,8 +114,50 @@ static void test_sizes(void **state)
     fit_free(&f);
 }
 
+/* How far rows lie out that differ in one thing is learned of each by itself. */
+static void learn_apart(struct priced *p, double *held)
+{
+    enum { N = 4000 };
+    static struct quantile_row r[N];
+    static const double spread[2] = { 1, 0.2 };
+    struct error err = { 0 };
+    struct fit f;
+    fit_init(&f);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(spread_effects(&f, true, SITUATION_NEW_MACHINE, SIDE_SLOWER, &p[i % 2], &r[i], &err), 0);
+        r[i].ln_ratio = log(fmax(fabs(spread[i % 2] * normal()), 1e-3));
+    }
+    assert_ok(quantile_run(&f, r, N, 0.9, &err), err);
+    held[0] = held[1] = 0;
+    for (int i = 0; i < N; i++)
+        held[i % 2] += (fabs(spread[i % 2] * normal()) < spread_half(&f, SITUATION_NEW_MACHINE, SIDE_SLOWER, &p[i % 2], 1)) / (N / 2.0);
+    fit_free(&f);
+}
+
+/* Weights of 4 bits against 16; of a server's seconds they are not told apart. (118) */
+static void test_bits(void **state)
+{
+    (void)state;
+    struct measurement m;
+    struct priced p[2];
+    double held[2];
+    seed = 8;
+    for (int server = 0; server < 2; server++) {
+        rate_of(&p[0], &m, METRIC_TOK_S);
+        m.kind = server ? MEASURE_SERVING : MEASURE_RATE;
+        p[0].bits_weight = 4.5;
+        p[1] = p[0];
+        p[1].bits_weight = 16;
+        learn_apart(p, held);
+        for (int k = 0; k < 2 && !server; k++)
+            assert_near(held[k], 0.9, 0.03);
+        assert_true(!server || (held[0] < 0.85 && held[1] > 0.97));
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sides), cmocka_unit_test(test_first_token), cmocka_unit_test(test_sizes) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sides), cmocka_unit_test(test_first_token), cmocka_unit_test(test_sizes),
+                                        cmocka_unit_test(test_bits) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
