@@ -447,10 +447,11 @@ INLINE void four_q6_k(const unsigned char *p, const struct kscales *k, unsigned 
 /* ---- formats ------------------------------------------------------------------------------- */
 
 /* As CPUs need it that have to be asked for lines to come, and for CPU_STREAMS: formats whose lines are not read in order
- * or take long lose there too when nothing is asked for (Q2_K, Q3_K, Q6_K), and so do 3 tokens (packed_gemv32.c). */
-#define PACKED_GEMV(name, ...)                                                             \
+ * or take long lose there too when nothing is asked for (Q2_K, Q3_K, Q5_K, Q6_K), and so do 3 tokens (packed_gemv32.c). */
+#define PACKED_GEMV(name, ...) PACKED_GEMV_AHEAD(name, AHEAD_FAR, __VA_ARGS__)
+#define PACKED_GEMV_AHEAD(name, far, ...)                                                  \
     static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1);        \
-    PACKED_GEMV_ASKS(name, __VA_ARGS__, .ahead = AHEAD_FAR)                            \
+    PACKED_GEMV_ASKS(name, __VA_ARGS__, .ahead = far)                                  \
     PACKED_BATCH(name, __VA_ARGS__, .ahead = AHEAD_FAR)
 #define PACKED_GEMV_BOTH(name, ...)                                                        \
     PACKED_GEMV(name, __VA_ARGS__)                                                         \
@@ -473,7 +474,7 @@ PACKED_GEMV(q3_k, .block_bytes = 110, .halves = true,
 PACKED_GEMV_BOTH(q4_k, .block_bytes = 144,
             .acts = { .mins = true, .shift = { 1, 16, 1, 16, 1, 16, 1, 16 } }, .load = load_45,
             .weights = weights_q4_k, .scale = scale_unsigned, .min = min_unsigned)
-PACKED_GEMV_BOTH(q5_k, .block_bytes = 176, .acts = { .mins = true }, .load = load_45,
+PACKED_GEMV_AHEAD(q5_k, AHEAD_FAR_CLOSE, .block_bytes = 176, .acts = { .mins = true }, .load = load_45,
             .weights = weights_q5_k, .scale = scale_unsigned, .min = min_unsigned)
 PACKED_GEMV(q6_k, .block_bytes = 210, .halves = true,
             .acts = { .bias = 32, .halves = true }, .load = load_q6_k,

@@ -135,10 +135,11 @@ INLINE __m512 f16_rows(const unsigned char *p)
  * core with 17 GB/s of its own and large pages, % of a prefetching load loop with Q4_0, Q4_K,
  * Q6_K: none 74-87, near alone 81-86, 1 and 6 KiB 86-95, these 98-99. Q8_0, whose arithmetic
  * is short, needs the near ones alone: 98, and 92 with none. CPUs that keep up with a sequential walk unasked
- * (CPU_STREAMS) lose by it, while they have little to compute: few tokens.
+ * (CPU_STREAMS) lose by it, while they have little to compute: few tokens. Not with Q5_K, whose blocks are two walks: Zen 4, 1 and
+ * 2 threads, % of the loads beside: none 41-53, 54-61, these 67-78, 80-84, 1.5 instead of 4 KiB 85-90, 84-89.
  */
-enum ahead { AHEAD_NONE, AHEAD_NEAR, AHEAD_FAR /* and near */ };
-enum { PACKED_NEAR = 4096, PACKED_FAR = 16384 };
+enum ahead { AHEAD_NONE, AHEAD_NEAR, AHEAD_FAR /* and near */, AHEAD_FAR_CLOSE /* and nearer */ };
+enum { PACKED_CLOSE = 1536, PACKED_NEAR = 4096, PACKED_FAR = 16384 };
 
 /* Lines [from, to) of what stands at p. The compiler must not gather those of a whole block in
  * one place: a burst of them costs a third of the rate from L2. */
@@ -148,8 +149,8 @@ INLINE void prefetch_lines(const unsigned char *p, const enum ahead ahead, unsig
         return;
 #pragma GCC unroll 64
     for (unsigned i = from; i < to; i++) {
-        __builtin_prefetch(p + PACKED_NEAR + 64 * (size_t)i, 0, 3);
-        if (ahead == AHEAD_FAR)
+        __builtin_prefetch(p + (ahead == AHEAD_FAR_CLOSE ? PACKED_CLOSE : PACKED_NEAR) + 64 * (size_t)i, 0, 3);
+        if (ahead >= AHEAD_FAR)
             __builtin_prefetch(p + PACKED_FAR + 64 * (size_t)i, 0, 2);
     }
     __asm__ volatile("" ::: "memory");
