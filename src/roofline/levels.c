@@ -218,7 +218,7 @@ static void add_attention_many(const struct walk *w, const struct op *op, const 
     const double tile = 4 * KV_TILE * dims, acts = 4 * rows * dims;
     const double present = op->window > 0 ? min2(p->n_past + t, op->window + t - 1) : p->n_past + t;
     add(w, (struct stream){ .bytes = kv, .core_in = kv * max2(1, walked / present), .sweeps = walked / present,
-                            .reuse = kv / heads + acts + tile, .idle = w->far }); /* a KV head after the other (112) */
+                            .reuse = kv / heads + 2 * acts + tile, .idle = w->far }); /* a KV head after the other (112) */
     const double visits = walked / KV_TILE * heads, blocks = ceil(rows / TILE_ROWS);
     add(w, (struct stream){ .bytes = tile * w->h->n_threads, .core_in = tile * visits * blocks, .core_out = tile * visits,
                             .sweeps = visits * (1 + blocks) / w->h->n_threads, .reuse = tile + 4 * TILE_ROWS * dims,
