@@ -115,7 +115,7 @@ static void add_written(const struct walk *w, double bytes)
 
 /* Blocking of the engine's products: kernels/avx2/packed.h, kernels/avx512vnni/packed_gemm.c, kernels/simd/dense_packed.h,
  * kernels/kernels.h (struct acts); engine/internal.h: rows that a thread takes at once. */
-enum { CHUNK_COLS = 256, PANEL_ROWS = 16, SLAB_TOK = 512, UNIT_OF_ROWS = 256 };
+enum { CHUNK_COLS = 256, STEP_COLS = 3072, PANEL_ROWS = 16, SLAB_TOK = 512, UNIT_OF_ROWS = 256 };
 static const double act_q8_bytes = 1.25; /* of an element: a byte, and its share of a scale and two sums */
 
 struct blocking {
@@ -133,13 +133,19 @@ static bool is_wide(enum dtype t)
     return t == DTYPE_Q8_0 || t == DTYPE_IQ4_NL || t == DTYPE_IQ4_XS;
 }
 
+/* AVX-512 walks steps of nearly the same size, whole chunks, of at most STEP_COLS. */
+static double even_step(double cols)
+{
+    return ceil(ceil(cols / CHUNK_COLS) / max2(1, ceil(cols / STEP_COLS))) * CHUNK_COLS;
+}
+
 static struct blocking blocking_of(const struct op *op, bool wide, double cols)
 {
     const struct dtype_info *t = op->w ? dtype_find(op->w->type) : NULL;
     if (t && t->block_elems > 1 && !wide && is_wide(op->w->type))
         return (struct blocking){ 16, 3, 1, 2, 2.5, CHUNK_COLS, true };
     if (t && t->block_elems > 1)
-        return (struct blocking){ wide ? 32 : 16, wide ? 6 : 3, wide ? 4 : 1, 1, 1.5, CHUNK_COLS, true };
+        return (struct blocking){ wide ? 32 : 16, wide ? 6 : 3, wide ? 4 : 1, 1, 1.5, wide ? even_step(cols) : CHUNK_COLS, true };
     return (struct blocking){ wide ? 32 : 16, wide ? 12 : 6, wide ? 12 : 6, 4, 4, cols, false };
 }
 
@@ -152,7 +158,7 @@ static void add_product(const struct walk *w, const struct op *op, double weight
     const double panels = ceil(rows / PANEL_ROWS), steps = ceil(rows / k.tile_rows), tiles = ceil(n / k.tile_tok);
     const double weights = rows * cols * matrices, slab = min2(n, SLAB_TOK);
     const double panel = weight / matrices / panels, acts = k.act_bytes * cols * slab;
-    const double scratch = k.unit_bytes * k.tile_rows * min2(cols, CHUNK_COLS);
+    const double scratch = k.unit_bytes * k.tile_rows * min2(cols, k.prepared ? k.chunk_cols : CHUNK_COLS);
     add(w, (struct stream){ .bytes = weight,
                             .core_in = weight + (few ? 0 : weights * k.unit_bytes * tiles),
                             .core_out = few ? 0 : weights * k.unit_bytes,

@@ -134,6 +134,27 @@ static void test_long_prompt(void **state)
     }
 }
 
+/* AVX-512 walks 2048 columns at once and 4096 in two steps, after each of which y is stored: with unpacked weights and activations in
+ * two forms all that a prompt's product stores. */
+static void test_wide_steps(void **state)
+{
+    static const struct {
+        enum op_role role;
+        double cols, visits;
+    } cases[] = { { ROLE_ATTN_OUTPUT, 2048, 1 }, { ROLE_FFN_DOWN, 4096, 2 } };
+    struct hwprofile wide = cpu;
+    snprintf(wide.isa, sizeof wide.isa, "avx512vnni");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct pass p = { 64, 0, 1, 1 };
+        const struct level_state s = { 0 };
+        struct level_bytes b;
+        struct error err = { 0 };
+        assert_ok(roofline_level_bytes(&b, op_of(*state, cases[i].role), &p, &floats, &wide, &s, &err), err);
+        const double stored = 2048 * cases[i].cols + (1.25 + 1.5) * cases[i].cols * 64 + cases[i].visits * 4 * 2048 * 64;
+        assert_near(b.level[0].write_bytes, stored, 0.5);
+    }
+}
+
 static void test_refused(void **state)
 {
     const struct op *op = op_of(*state, ROLE_FFN_UP);
@@ -174,7 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cold_is_cost), cmocka_unit_test(test_decode_product), cmocka_unit_test(test_prompt_product),
         cmocka_unit_test(test_threads),      cmocka_unit_test(test_long_prompt),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_falls),
+        cmocka_unit_test(test_falls),        cmocka_unit_test(test_wide_steps),
     };
     return cmocka_run_group_tests(tests, open_model, close_model);
 }
