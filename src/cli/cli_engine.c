@@ -219,7 +219,7 @@ int cli_keep_arguments(int argc, char **argv, const char *option, const char *ou
 
 int cli_keep_chart(int argc, char **argv, const char *option, const char *base, struct error *err)
 {
-    static const char *const ends[] = { ".gp", ".tsv", ".roofs.tsv", ".svg", ".png", ".pdf" };
+    static const char *const ends[] = { ".gp", ".tsv", ".roofs.tsv", ".svg", ".png", ".pdf", ".txt" };
     int rc = 0;
     for (size_t i = 0; base && i < ARRAY_LEN(ends) && rc == 0; i++) {
         struct strbuf path = { 0 };

@@ -24,6 +24,10 @@ frame() { # KIND: the axes
     sed -n 's/^\([XY]_[LH][OI]\) = /\1=/p' "$tmp/$1.gp" | tr '\n' ' '
 }
 
+cp "$hw" "$tmp/own.txt"
+refused 2 'own.txt is an input itself' plot "$tmp/own.txt" --chart bandwidth --format txt -o "$tmp/own"
+cmp -s "$hw" "$tmp/own.txt"
+ok $? "no picture of characters is written over its profile"
 chart bandwidth
 ok $? "bandwidth against footprint"
 is 'X_LO=1024 X_HI=1.07374e+09 Y_LO=1e+09 Y_HI=1e+13 ' "$(frame bandwidth)" \

@@ -136,7 +136,7 @@ INLINE __m512 f16_rows(const unsigned char *p)
  * Q6_K: none 74-87, near alone 81-86, 1 and 6 KiB 86-95, these 98-99. Q8_0, whose arithmetic
  * is short, needs the near ones alone: 98, and 92 with none. CPUs that keep up with a sequential walk unasked
  * (CPU_STREAMS) lose by it, while they have little to compute: few tokens. Not with Q5_K, whose blocks are two walks: Zen 4, 1 and
- * 2 threads, % of the loads beside: none 41-53, 54-61, these 67-78, 80-84, 1.5 instead of 4 KiB 85-90, 84-89.
+ * 2 threads, % of the loads beside: none 36-53, 54-73, these 67-79, 80-84, 1.5 instead of 4 KiB 85-90, 84-89.
  */
 enum ahead { AHEAD_NONE, AHEAD_NEAR, AHEAD_FAR /* and near */, AHEAD_FAR_CLOSE /* and nearer */ };
 enum { PACKED_CLOSE = 1536, PACKED_NEAR = 4096, PACKED_FAR = 16384 };

@@ -29,7 +29,7 @@ struct few_type {
 /*
  * Ask memory for a step of a later row: into L2. What L1 is asked for waits in its few miss buffers for all of
  * memory's latency, some 10 GB/s of a core: Zen 4, one thread, memory at 30 GB/s, F16, 1 and 4 rows of 128: 9 and 10 GB/s
- * that way, 20 and 20 this way; Q8_0, a step from L2 into L1 as well: 8 and 8.5, 10.5 and 9.
+ * that way, 20 and 20 this way; Q8_0, a step from L2 into L1 as well: 8.0 and 8.4, 10.5 and 8.6.
  */
 INLINE void few_prefetch(const unsigned char *row, size_t row_bytes, size_t d,
                          const struct few_type t)

@@ -99,13 +99,12 @@ static void att_raise(const struct att *s, size_t row, vf top)
 static void att_start(const struct att *s, size_t rows)
 {
     const struct attention_args *a = s->a;
-    const float lowest = ATT_LOWEST;
     for (size_t r = 0; r < rows; r++) {
-        float sink = lowest;
+        float sink = ATT_LOWEST;
         if (a->sinks)
             sink = a->sinks[s->head0 + r % s->group] / (a->softcap != 0 ? 1 : a->scale);
-        const bool counts = sink > lowest;
-        s->max[r] = counts ? sink : lowest;
+        const bool counts = sink > ATT_LOWEST;
+        s->max[r] = counts ? sink : ATT_LOWEST;
         memset(s->sum + r * VL, 0, VL * sizeof *s->sum);
         s->sum[r * VL] = counts ? 1 : 0;
         memset(att_out(s, r), 0, s->dim_v * sizeof(float));
