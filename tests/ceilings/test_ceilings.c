@@ -575,16 +575,37 @@ static void kernels_are_there(void **state)
     }
 }
 
+/* NULL, or what does not hold of one measurement of the roofs. */
+static const char *wrong_relation(const struct hwprofile *h, char *to, size_t n)
+{
+    const struct ceiling *l1 = hwprofile_bandwidth(h, "L1", 1), *dram = hwprofile_bandwidth(h, "DRAM", 1);
+    const struct ceiling *f32 = hwprofile_peak(h, MATH_FP32, 1), *i8 = hwprofile_peak(h, MATH_INT8, 1);
+    if (l1 && l1->value < dram->value)
+        snprintf(to, n, "L1 %g B/s, DRAM %g B/s", l1->value, dram->value);
+    else if ((cpu_flags() & CPU_AVX512VNNI) && i8->value <= f32->value)
+        snprintf(to, n, "INT8 %g OP/s, FP32 %g FLOP/s", i8->value, f32->value);
+    else
+        return NULL;
+    return to;
+}
+
+/* Others may hold the CPU all through one roof and none of another: what is right of the machine holds of one measurement in three. */
 static void relations(void **state)
 {
     (void)state;
-    const struct ceiling *l1 = bandwidth("L1", 1), *dram = bandwidth("DRAM", 1);
-    const struct ceiling *f32 = hwprofile_peak(&profile, MATH_FP32, 1),
-                         *i8 = hwprofile_peak(&profile, MATH_INT8, 1);
-    if (l1 && l1->value < dram->value)
-        fail_msg("L1 %g B/s, DRAM %g B/s", l1->value, dram->value);
-    if ((cpu_flags() & CPU_AVX512VNNI) && i8->value <= f32->value)
-        fail_msg("INT8 %g OP/s, FP32 %g FLOP/s", i8->value, f32->value);
+    char text[128];
+    const char *wrong = wrong_relation(&profile, text, sizeof text);
+    for (int i = 0; wrong && i < 2; i++) {
+        struct error err;
+        struct hwprofile again;
+        struct ceilings_options o = options();
+        assert_ok(hwprofile_host(&again, &err), err);
+        assert_ok(ceilings_measure(&again, &o, &err), err);
+        wrong = wrong_relation(&again, text, sizeof text);
+        hwprofile_free(&again);
+    }
+    if (wrong)
+        fail_msg("%s", wrong);
 }
 
 /* The profile with its ceilings is a valid file. */
