@@ -61,14 +61,14 @@ struct validate_op {
 struct validate_result {
     const struct validate_case *c;
     const struct validate_file *f;
-    struct run_row row;
-    int n_reps;
-    double seconds;                        /* a repetition, median */
+    struct run_row row;                    /* of the first round */
+    int n_asked, n_reps, n_still;          /* repetitions a round; that ran; of these, that VALIDATE_STILL holds of */
+    double seconds;                        /* a repetition that counts, median, as all of these */
     double predicted_s;
-    double memory_scale, compute_scale;    /* the probes beside it over the stored profile; NaN: one of them is not there */
+    double memory_scale, compute_scale;    /* the probes beside it over the stored profile; NaN: the profile has no such roof */
     double error;                          /* of tokens/s: predicted / measured - 1 */
     double op_median_ape;
-    bool moved;                            /* a roof moved between the probes by more than FINDING_MOVES */
+    bool moved;                            /* fewer than half as many as were asked for stood still */
     char reason[256];
 };
 
@@ -91,6 +91,10 @@ struct validate_setup {
 /* Runs and predicts case `at`, and adds it to *v; what keeps a case from being measured is its reason and no error. -1: an
  * interrupt, or no memory. */
 int validate_run(struct validation *v, const struct validate_setup *s, const struct validate_plan *p, size_t at, struct error *err);
+
+/* A repetition stands still where what is predicted of it under the probe before it and under the one after it differs by at most
+ * this part. */
+#define VALIDATE_STILL 0.05
 
 /* Ops below this part of a pass are not judged: a clock read and a barrier are of their size. */
 #define VALIDATE_SHARE 0.01

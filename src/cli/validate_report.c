@@ -16,6 +16,7 @@ static const struct column case_columns[] = {
     { "n_depth", "n_depth", COL_INT, "", true },
     { "n_batch", "n_batch", COL_INT, "", true },
     { "n_reps", "n_reps", COL_INT, "", true },
+    { "n_still", "n_still", COL_INT, "", true },
     { "tok_s", "t/s", COL_FLOAT, "", false },
     { "predicted_tok_s", "predicted", COL_FLOAT, "", false },
     { "error", "error", COL_FRACTION, "", false },
@@ -48,11 +49,11 @@ static json_t *case_json(const struct validate_result *r, size_t at)
     const struct bench_test *t = &r->c->t;
     char test[48];
     pricing_test_name(test, sizeof test, t->prefill ? PHASE_PREFILL : PHASE_DECODE, t->n, t->n_batch, t->depth);
-    return json_pack("{s:I s:s s:s s:s s:s s:i s:I s:I s:I s:I s:i s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:b s:o s:s s:o}",
+    return json_pack("{s:I s:s s:s s:s s:s s:i s:I s:I s:I s:I s:i s:i s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:b s:o s:s s:o}",
                      "case", (json_int_t)at, "model", r->f->label, "type", r->f->type, "phase", t->prefill ? "prefill" : "decode",
                      "test", test, "n_threads", r->c->n_threads, "n_prompt", (json_int_t)(t->prefill ? t->n : 0), "n_gen",
                      (json_int_t)(t->prefill ? 0 : t->n), "n_depth", (json_int_t)t->depth, "n_batch", (json_int_t)t->n_batch,
-                     "n_reps", r->n_reps, "tok_s", json_num(tok_s(r, r->seconds)), "predicted_tok_s",
+                     "n_reps", r->n_reps, "n_still", r->n_still, "tok_s", json_num(tok_s(r, r->seconds)), "predicted_tok_s",
                      json_num(tok_s(r, r->predicted_s)), "error", json_num(r->error), "op_median_ape",
                      json_num(r->op_median_ape), "memory_scale", json_num(r->memory_scale), "compute_scale",
                      json_num(r->compute_scale), "roof_moved", json_num(r->row.roof_moved), "seconds", json_num(r->seconds),

@@ -13,54 +13,7 @@ void validation_free(struct validation *v)
     *v = (struct validation){ 0 };
 }
 
-enum { MOST_REPS = 60 }; /* that -r allows */
-
-/* ---- measuring ------------------------------------------------------------------------------------------- */
-
-static struct engine_options engine_of(const struct cli_machine *machine, const struct validate_setup *s, const struct bench_test *t)
-{
-    struct engine_options eo = cli_engine_options(machine, s->engine);
-    eo.n_ctx = t->depth + t->n;
-    eo.n_seq = t->n_batch;
-    eo.n_ubatch = t->prefill ? (uint32_t)u64_min((uint64_t)t->n * t->n_batch, t->n_ubatch) : t->n_batch;
-    eo.n_ubatch = eo.n_ubatch < t->n_batch ? t->n_batch : eo.n_ubatch;
-    eo.n_out_max = t->n_batch;
-    eo.counters = (struct counters_options){ .backend = "null", .data_dirs = cli_data_dirs(), .root = cli_root() };
-    return eo;
-}
-
-static int measure_on(struct run *run, const struct validate_setup *s, const struct model *m, const struct bench_test *t,
-                      const struct cli_machine *machine, enum math *math, struct error *err)
-{
-    const struct engine_options eo = engine_of(machine, s, t);
-    struct ceilings_options probe = { .effort = CEILINGS_QUICK, .n_threads = machine->n_threads,
-                                            .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus };
-    struct bench b = { .m = m, .machine = machine, .run = run, .energy = s->energy, .stored = &s->stored };
-    double ignored;
-    b.e = engine_new(m, &eo, err);
-    if (!b.e)
-        return -1;
-    *math = bench_math(b.e);
-    if (t->depth)
-        engine_fill_kv(b.e, t->depth);
-    bench_lend_memory(&probe, b.e, b.stored, t->depth > t->n);
-    b.prober = ceilings_prober_new(*math, machine->n_threads, &probe, err);
-    const int rc = b.prober ? bench_run(run, &b, t, 1, &ignored, err) : -1;
-    ceilings_prober_free(b.prober);
-    engine_free(b.e);
-    return rc;
-}
-
-static int measure(struct run *run, const struct validate_setup *s, const struct model *m, const struct validate_case *c,
-                   enum math *math, struct error *err)
-{
-    struct cli_machine machine;
-    if (cli_machine_init(&machine, c->n_threads, s->engine, err) != 0)
-        return -1;
-    const int rc = measure_on(run, s, m, &c->t, &machine, math, err);
-    cli_machine_free(&machine);
-    return rc;
-}
+enum { MOST_REPS = 60, MOST_ROUNDS = 3 }; /* MOST_REPS: that -r allows */
 
 /* ---- predicting ------------------------------------------------------------------------------------------- */
 
@@ -69,14 +22,6 @@ static const struct ceiling *memory_of(const struct hwprofile *h, int n_threads)
 {
     const struct ceiling *c = hwprofile_ceiling(h, "kernel", "load", "F32", "DRAM", 1, n_threads);
     return c && c->n_threads <= n_threads && c->value > 0 ? c : hwprofile_bandwidth(h, "DRAM", n_threads);
-}
-
-/* What the probes read over what the profile has for as many threads, or for the nearest number of them. */
-static void scales(struct validate_result *r, const struct hwprofile *h, enum math math)
-{
-    const struct ceiling *dram = memory_of(h, r->c->n_threads), *peak = hwprofile_peak(h, math, r->c->n_threads);
-    r->memory_scale = dram ? r->row.ceiling_bytes_s / dram->value : NAN;
-    r->compute_scale = peak ? r->row.ceiling_flop_s / peak->value : NAN;
 }
 
 static struct predict_options asked(const struct validate_result *r)
@@ -176,35 +121,156 @@ static int predict_ops(struct validation *v, struct validate_result *r, const st
     return rc;
 }
 
-/* The profile and the seconds it says, memory and the peak read as bytes_s and flop_s then; NaN: as in the whole case. */
-static int predict_beside(double *seconds, struct hwprofile *now, const struct validate_result *r, const struct validate_setup *s,
-                          const struct model *m, double bytes_s, double flop_s, struct error *err)
+/* Roofs read beside something, over what the profile has for as many threads, or for the nearest number of them; 1 where one was not
+ * read, NaN where the profile has none. */
+static void scales(double *memory, double *compute, const struct validate_result *r, const struct hwprofile *h, enum math math,
+                   double bytes_s, double flop_s)
 {
-    const double b = isnan(bytes_s) ? 1 : bytes_s / r->row.ceiling_bytes_s, f = isnan(flop_s) ? 1 : flop_s / r->row.ceiling_flop_s;
-    return predict_one(seconds, now, r, s, m, r->memory_scale * b, r->compute_scale * f, err);
+    const struct ceiling *dram = memory_of(h, r->c->n_threads), *peak = hwprofile_peak(h, math, r->c->n_threads);
+    *memory = !dram ? NAN : isnan(bytes_s) ? 1 : bytes_s / dram->value;
+    *compute = !peak ? NAN : isnan(flop_s) ? 1 : flop_s / peak->value;
 }
 
-/* Each repetition under the probes before and after it, ops under those between their steps: a roof that moves takes both along. The
- * error is the median repetition's. */
-static int predict_case(struct validation *v, struct validate_result *r, const struct validate_setup *s, const struct model *m,
-                        const struct run *run, struct error *err)
+/* A repetition beside its prediction, and by how much that differs under the probe before it and the one after it. */
+struct beside {
+    double ratio, doubt; /* measured over predicted seconds; a fraction */
+    double memory, compute, seconds;
+};
+
+static double half(double drift)
 {
-    double ratio[MOST_REPS], seconds;
-    struct hwprofile now;
-    size_t n = 0;
-    for (size_t i = 0; i < run->n_rep && n < MOST_REPS; i++) {
-        const struct run_rep *rep = &run->rep[i];
-        if (predict_beside(&seconds, &now, r, s, m, rep->ceiling_bytes_s, rep->ceiling_flop_s, err) != 0)
+    return isnan(drift) ? 0 : drift / 2;
+}
+
+static int predict_beside(struct beside *to, const struct run_rep *rep, const struct validate_result *r,
+                          const struct validate_setup *s, const struct model *m, enum math math, struct error *err)
+{
+    const double at[] = { 0, -1, 1 }; /* between the probes, before, after */
+    double t[ARRAY_LEN(at)];
+    scales(&to->memory, &to->compute, r, s->profile, math, rep->ceiling_bytes_s, rep->ceiling_flop_s);
+    for (size_t i = 0; i < ARRAY_LEN(at); i++) {
+        struct hwprofile now;
+        if (predict_one(&t[i], &now, r, s, m, to->memory * (1 + at[i] * half(rep->roof_drift)),
+                        to->compute * (1 + at[i] * half(rep->peak_drift)), err) != 0)
             return -1;
-        ratio[n++] = rep->seconds / seconds;
         whatif_profile_free(&now);
     }
-    r->error = stats_median(ratio, n) - 1;
+    to->seconds = rep->seconds;
+    to->ratio = rep->seconds / t[0];
+    to->doubt = fabs(t[2] - t[1]) / t[0];
+    return 0;
+}
+
+static int by_doubt(const void *x, const void *y)
+{
+    const struct beside *a = x, *b = y;
+    return (a->doubt > b->doubt) - (a->doubt < b->doubt);
+}
+
+static double median_of(const struct beside *b, size_t n, size_t offset)
+{
+    double x[MOST_REPS * MOST_ROUNDS];
+    for (size_t i = 0; i < n; i++)
+        memcpy(&x[i], (const char *)&b[i] + offset, sizeof x[i]);
+    return stats_median(x, n);
+}
+
+/* Repetitions that a roof moved beside tell nothing of the prediction: those count that it did not, at least half as many as were
+ * asked for, the stillest ones. methods.md (89) */
+static int judge(struct validate_result *r, const struct validate_setup *s, const struct model *m, const struct run *run, enum math math,
+                 struct error *err)
+{
+    struct beside b[MOST_REPS * MOST_ROUNDS];
+    const size_t n = u64_min(run->n_rep, ARRAY_LEN(b)), least = (size_t)(r->n_asked + 1) / 2;
+    size_t still = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (predict_beside(&b[i], &run->rep[i], r, s, m, math, err) != 0)
+            return -1;
+        still += b[i].doubt <= VALIDATE_STILL;
+    }
+    qsort(b, n, sizeof *b, by_doubt);
+    r->n_reps = (int)n;
+    r->n_still = (int)still;
+    r->moved = still < least;
+    const size_t count = u64_min(n, r->moved ? least : still);
+    r->error = median_of(b, count, offsetof(struct beside, ratio)) - 1;
+    r->seconds = median_of(b, count, offsetof(struct beside, seconds));
     r->predicted_s = r->seconds / (1 + r->error);
-    if (predict_beside(&seconds, &now, r, s, m, r->row.ops_ceiling_bytes_s, r->row.ops_ceiling_flop_s, err) != 0)
+    r->memory_scale = median_of(b, count, offsetof(struct beside, memory));
+    r->compute_scale = median_of(b, count, offsetof(struct beside, compute));
+    return 0;
+}
+
+/* Ops under the probes between the steps of their own repetition. */
+static int judge_ops(struct validation *v, struct validate_result *r, const struct validate_setup *s, const struct model *m,
+                     const struct run *run, enum math math, struct error *err)
+{
+    double memory, compute, ignored;
+    struct hwprofile now;
+    scales(&memory, &compute, r, s->profile, math, r->row.ops_ceiling_bytes_s, r->row.ops_ceiling_flop_s);
+    if (predict_one(&ignored, &now, r, s, m, memory, compute, err) != 0)
         return -1;
     const int rc = predict_ops(v, r, &now, m, run, err);
     whatif_profile_free(&now);
+    return rc;
+}
+
+/* ---- measuring ------------------------------------------------------------------------------------------- */
+
+static struct engine_options engine_of(const struct cli_machine *machine, const struct validate_setup *s, const struct bench_test *t)
+{
+    struct engine_options eo = cli_engine_options(machine, s->engine);
+    eo.n_ctx = t->depth + t->n;
+    eo.n_seq = t->n_batch;
+    eo.n_ubatch = t->prefill ? (uint32_t)u64_min((uint64_t)t->n * t->n_batch, t->n_ubatch) : t->n_batch;
+    eo.n_ubatch = eo.n_ubatch < t->n_batch ? t->n_batch : eo.n_ubatch;
+    eo.n_out_max = t->n_batch;
+    eo.counters = (struct counters_options){ .backend = "null", .data_dirs = cli_data_dirs(), .root = cli_root() };
+    return eo;
+}
+
+/* Rounds of as many repetitions as are asked for until half as many have stood still, at most MOST_ROUNDS; ops in the first. */
+static int rounds(struct validate_result *r, struct run *run, struct bench *b, const struct validate_setup *s, const struct bench_test *t,
+                  struct error *err)
+{
+    struct bench_test test = *t;
+    double ignored;
+    r->moved = true;
+    for (int i = 0; i < MOST_ROUNDS && r->moved; i++, test.ops = false)
+        if (bench_run(run, b, &test, 1, &ignored, err) != 0 || judge(r, s, b->m, run, bench_math(b->e), err) != 0)
+            return -1;
+    return 0;
+}
+
+static int measure_on(struct validate_result *r, struct run *run, const struct validate_setup *s, const struct model *m,
+                      const struct bench_test *t, const struct cli_machine *machine, enum math *math, struct error *err)
+{
+    const struct engine_options eo = engine_of(machine, s, t);
+    struct ceilings_options probe = { .effort = CEILINGS_QUICK, .n_threads = machine->n_threads,
+                                            .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus };
+    struct bench b = { .m = m, .machine = machine, .run = run, .energy = s->energy, .stored = &s->stored };
+    b.e = engine_new(m, &eo, err);
+    if (!b.e)
+        return -1;
+    *math = bench_math(b.e);
+    if (t->depth)
+        engine_fill_kv(b.e, t->depth);
+    bench_lend_memory(&probe, b.e, b.stored, t->depth > t->n);
+    b.prober = ceilings_prober_new(*math, machine->n_threads, &probe, err);
+    const int rc = b.prober ? rounds(r, run, &b, s, t, err) : -1;
+    ceilings_prober_free(b.prober);
+    engine_free(b.e);
+    return rc;
+}
+
+static int measure(struct validate_result *r, struct run *run, const struct validate_setup *s, const struct model *m,
+                   const struct validate_case *c, enum math *math, struct error *err)
+{
+    struct cli_machine machine;
+    if (cli_machine_init(&machine, c->n_threads, s->engine, err) != 0)
+        return -1;
+    const int rc = measure_on(r, run, s, m, &c->t, &machine, math, err);
+    cli_machine_free(&machine);
     return rc;
 }
 
@@ -223,9 +289,10 @@ static const struct validate_op *largest(const struct validation *v, size_t firs
 static void say_reason(struct validate_result *r, const struct validation *v, size_t first)
 {
     const struct validate_op *o = largest(v, first);
-    char moved[48] = "", steal[48] = "", role[112] = "";
+    char moved[80] = "", steal[48] = "", role[112] = "";
     if (r->moved)
-        snprintf(moved, sizeof moved, "; the roof moved by %.0f %%", 100 * r->row.roof_moved);
+        snprintf(moved, sizeof moved, "; %d of %d repetitions still, the roof moved by %.0f %%", r->n_still, r->n_reps,
+                 100 * r->row.roof_moved);
     if (r->row.steal > 0.01)
         snprintf(steal, sizeof steal, "; %.0f %% of the CPUs' time stolen", 100 * r->row.steal);
     if (o)
@@ -259,19 +326,12 @@ static int run_case(struct validation *v, struct validate_result *r, const struc
     struct run run = { 0 };
     enum math math = MATH_FP32;
     const size_t first = v->n_op;
-    double seconds[MOST_REPS];
-    size_t n = 0;
     struct validate_case c = *r->c;
-    c.t.reps = r->n_reps = repetitions(r, s, m);
-    int rc = measure(&run, s, m, &c, &math, err);
+    c.t.reps = r->n_asked = repetitions(r, s, m);
+    int rc = measure(r, &run, s, m, &c, &math, err);
     if (rc == 0) {
         r->row = run.row[0];
-        for (size_t i = 0; i < run.n_rep && n < MOST_REPS; i++)
-            seconds[n++] = run.rep[i].seconds;
-        r->seconds = stats_median(seconds, n);
-        r->moved = r->row.roof_moved > FINDING_MOVES;
-        scales(r, s->profile, math);
-        rc = predict_case(v, r, s, m, &run, err);
+        rc = judge_ops(v, r, s, m, &run, math, err);
     }
     if (rc == 0)
         say_reason(r, v, first);

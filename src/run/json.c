@@ -119,6 +119,8 @@ static const struct field rep_fields[] = {
     FIELD(run_rep, FIELD_NUM, mbu),
     FIELD(run_rep, FIELD_NUM, ceiling_flop_s),
     FIELD(run_rep, FIELD_NUM, mfu),
+    FIELD_NEWER(run_rep, FIELD_NUM, roof_drift),
+    FIELD_NEWER(run_rep, FIELD_NUM, peak_drift),
     FIELD(run_rep, FIELD_NUM, steal),
     FIELD(run_rep, FIELD_NUM, n_switch),
     FIELD(run_rep, FIELD_NUM, clock_hz),
