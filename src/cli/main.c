@@ -4,7 +4,10 @@
 #include "kernels/kernels.h"
 #include <errno.h>
 #include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct command commands[] = {
     { "profile", "measure this machine's roofs: peak FLOP/s and bandwidth per level", cmd_profile },
@@ -75,29 +78,30 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-/* What stdio still holds goes out now: a full disk is an error, whatever was printed. */
-static int finish_stdout(const char *name)
+/* At the exit, also of argp's --help: what stdio still holds goes out, and a full disk is an error, whatever was printed. */
+static void finish_stdout(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
-        return 0;
-    fprintf(stderr, "%s: cannot write to standard output: %s\n", name, strerror(errno ? errno : EIO));
-    return 1;
+        return;
+    fprintf(stderr, "roofcast: cannot write to standard output: %s\n", strerror(errno ? errno : EIO));
+    _exit(1);
 }
 
 int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
+    (void)atexit(finish_stdout);
     if (argc < 2) {
         print_help(stderr);
         return 2;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
         print_help(stdout);
-        return finish_stdout("roofcast");
+        return 0;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         print_version();
-        return finish_stdout("roofcast");
+        return 0;
     }
     const struct command *c = find_command(argv[1]);
     if (!c) {
@@ -114,7 +118,7 @@ int main(int argc, char **argv)
     hwprofile_set_dirs(cli_data_dirs());
     struct error err = { 0 };
     if (cli_check_data(&err) == 0 && c->run(argc - 1, argv + 1, &err) == 0)
-        return finish_stdout(name);
+        return 0;
     cli_progress_done();
     fflush(stdout);
     for (char *p = err.msg; *p; p++) /* names from the command line are in it as they were typed */
