@@ -339,8 +339,8 @@ static int add_repetitions(struct run *r, const struct run_row *row, const struc
         rep->tok_s = (double)t->n * t->n_batch / s->seconds[i];
         rep->ceiling_bytes_s = (p->bytes_s[i] + p->bytes_s[i + 1]) / 2;
         rep->ceiling_flop_s = (p->flop_s[i] + p->flop_s[i + 1]) / 2;
-        rep->roof_drift = (p->bytes_s[i + 1] - p->bytes_s[i]) / rep->ceiling_bytes_s;
-        rep->peak_drift = (p->flop_s[i + 1] - p->flop_s[i]) / rep->ceiling_flop_s;
+        rep->after_bytes_s = p->bytes_s[i + 1];
+        rep->after_flop_s = p->flop_s[i + 1];
         rep->mbu = (row->weight_bytes + row->kv_bytes) / rep->seconds / rep->ceiling_bytes_s;
         rep->mfu = row->flop / rep->seconds / rep->ceiling_flop_s;
         if (run_add_rep(r, rep, err) != 0)

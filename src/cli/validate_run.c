@@ -137,21 +137,22 @@ struct beside {
     double memory, compute, seconds;
 };
 
-static double half(double drift)
+/* From the mean of two probes to the one after: a fraction; 0 where there are none. */
+static double drift(double after, double mean)
 {
-    return isnan(drift) ? 0 : drift / 2;
+    return isnan(after / mean) ? 0 : after / mean - 1;
 }
 
 static int predict_beside(struct beside *to, const struct run_rep *rep, const struct validate_result *r,
                           const struct validate_setup *s, const struct model *m, enum math math, struct error *err)
 {
     const double at[] = { 0, -1, 1 }; /* between the probes, before, after */
+    const double roof = drift(rep->after_bytes_s, rep->ceiling_bytes_s), peak = drift(rep->after_flop_s, rep->ceiling_flop_s);
     double t[ARRAY_LEN(at)];
     scales(&to->memory, &to->compute, r, s->profile, math, rep->ceiling_bytes_s, rep->ceiling_flop_s);
     for (size_t i = 0; i < ARRAY_LEN(at); i++) {
         struct hwprofile now;
-        if (predict_one(&t[i], &now, r, s, m, to->memory * (1 + at[i] * half(rep->roof_drift)),
-                        to->compute * (1 + at[i] * half(rep->peak_drift)), err) != 0)
+        if (predict_one(&t[i], &now, r, s, m, to->memory * (1 + at[i] * roof), to->compute * (1 + at[i] * peak), err) != 0)
             return -1;
         whatif_profile_free(&now);
     }

@@ -49,7 +49,7 @@ struct run_rep {
     int n_threads, repetition; /* from 0 */
     double seconds, tok_s;
     double ceiling_bytes_s, mbu, ceiling_flop_s, mfu; /* means of the two probes */
-    double roof_drift, peak_drift; /* memory's and arithmetic's: probe after less probe before, over their mean */
+    double after_bytes_s, after_flop_s;               /* the one after it */
     double steal, n_switch, clock_hz;
 };
 
