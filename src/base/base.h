@@ -251,6 +251,8 @@ struct cpu_ticks {
 struct cpu_ticks cpu_ticks(const char *root, const struct cpulist *cpus);
 /* How often the system took a CPU from a thread of this process that wanted to go on; NaN: it does not say. */
 double process_preemptions(void);
+/* Seconds that threads of this process have run on a CPU; NaN: the system does not say. */
+double process_cpu_seconds(void);
 
 /* ---- threads ------------------------------------------------------------------ */
 /*

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 enum { PATH_SIZE = 4096, DIR_SIZE = 3 * PATH_SIZE /* root, mount point, group */ };
 
@@ -256,4 +257,10 @@ double process_preemptions(void)
 {
     struct rusage u;
     return getrusage(RUSAGE_SELF, &u) == 0 ? (double)u.ru_nivcsw : NAN;
+}
+
+double process_cpu_seconds(void)
+{
+    struct timespec t;
+    return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0 ? (double)t.tv_sec + 1e-9 * (double)t.tv_nsec : NAN;
 }

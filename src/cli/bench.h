@@ -76,10 +76,11 @@ void bench_print_counts(const struct run *r);
 
 struct bench_watch {
     struct cpu_ticks ticks;
-    double preemptions;
+    double preemptions, cpu_s;
+    uint64_t start_ns;
 };
 void bench_watch_begin(struct bench_watch *w, const struct cli_machine *machine);
-/* Fills in steal, n_switch and clock_hz, which it measures (some 10 ms). */
+/* Fills in steal, n_switch, cpu_share and clock_hz, which it measures (some 10 ms). */
 void bench_watch_end(const struct bench_watch *w, const struct cli_machine *machine, struct run_rep *rep);
 /* A row's conditions from those of its n repetitions and from the probes of DRAM's roof beside them. */
 void bench_conditions(struct run_row *row, const struct run_rep *rep, size_t n, const double *probe, size_t n_probe);

@@ -12,11 +12,15 @@ void bench_watch_begin(struct bench_watch *w, const struct cli_machine *machine)
 {
     w->ticks = cpu_ticks(cli_root(), &machine->cpus);
     w->preemptions = process_preemptions();
+    w->cpu_s = process_cpu_seconds();
+    w->start_ns = clock_now_ns();
 }
 
 void bench_watch_end(const struct bench_watch *w, const struct cli_machine *machine, struct run_rep *rep)
 {
     const double least = 10; /* of ticks, that a fraction of them says something */
+    const double wall_s = 1e-9 * (double)(clock_now_ns() - w->start_ns);
+    rep->cpu_share = (process_cpu_seconds() - w->cpu_s) / (wall_s * machine->n_threads);
     const struct cpu_ticks now = cpu_ticks(cli_root(), &machine->cpus);
     const double all = now.all - w->ticks.all;
     rep->steal = all >= least ? fmax(0, now.stolen - w->ticks.stolen) / all : NAN;

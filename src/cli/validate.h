@@ -93,7 +93,7 @@ struct validate_setup {
 int validate_run(struct validation *v, const struct validate_setup *s, const struct validate_plan *p, size_t at, struct error *err);
 
 /* A repetition stands still where what is predicted of it under the probe before it and under the one after it differs by at most
- * this part. */
+ * this part, and others had its CPUs for no more than this part of its time. */
 #define VALIDATE_STILL 0.05
 
 /* Ops below this part of a pass are not judged: a clock read and a barrier are of their size. */

@@ -131,7 +131,8 @@ static void scales(double *memory, double *compute, const struct validate_result
     *compute = !peak ? NAN : isnan(flop_s) ? 1 : flop_s / peak->value;
 }
 
-/* A repetition beside its prediction, and by how much that differs under the probe before it and the one after it. */
+/* A repetition beside its prediction. Doubt: by how much that differs under the probe before it and the one after it, or the part of
+ * its threads' time in which others had their CPUs, whichever is more. */
 struct beside {
     double ratio, doubt; /* measured over predicted seconds; a fraction */
     double memory, compute, seconds;
@@ -158,7 +159,7 @@ static int predict_beside(struct beside *to, const struct run_rep *rep, const st
     }
     to->seconds = rep->seconds;
     to->ratio = rep->seconds / t[0];
-    to->doubt = fabs(t[2] - t[1]) / t[0];
+    to->doubt = fmax(fabs(t[2] - t[1]) / t[0], 1 - rep->cpu_share); /* not known: NaN, which fmax leaves out */
     return 0;
 }
 
@@ -176,8 +177,8 @@ static double median_of(const struct beside *b, size_t n, size_t offset)
     return stats_median(x, n);
 }
 
-/* Repetitions that a roof moved beside tell nothing of the prediction: those count that it did not, at least half as many as were
- * asked for, the stillest ones. methods.md (89) */
+/* Repetitions that a roof moved beside, or whose CPUs others had, tell nothing of the prediction: those without count, at least half as
+ * many as were asked for, the stillest ones. methods.md (89) */
 static int judge(struct validate_result *r, const struct validate_setup *s, const struct model *m, const struct run *run, enum math math,
                  struct error *err)
 {

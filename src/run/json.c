@@ -121,6 +121,7 @@ static const struct field rep_fields[] = {
     FIELD(run_rep, FIELD_NUM, mfu),
     FIELD_NEWER(run_rep, FIELD_NUM, after_bytes_s),
     FIELD_NEWER(run_rep, FIELD_NUM, after_flop_s),
+    FIELD_NEWER(run_rep, FIELD_NUM, cpu_share),
     FIELD(run_rep, FIELD_NUM, steal),
     FIELD(run_rep, FIELD_NUM, n_switch),
     FIELD(run_rep, FIELD_NUM, clock_hz),

@@ -251,6 +251,11 @@ static void test_ticks(void **state)
     t = cpu_ticks("/no/such", &(struct cpulist){ (int[]){ 1 }, 1 });
     assert_true(isnan(t.all));
     assert_true(process_preemptions() >= 0);
+    const double cpu_s = process_cpu_seconds();
+    const uint64_t t0 = clock_now_ns();
+    while (process_cpu_seconds() < cpu_s + 0.002)
+        ;
+    assert_true(cpu_s > 0 && clock_now_ns() - t0 > 1000000); /* one thread: no faster than the clock on the wall */
 }
 
 int main(void)
