@@ -271,8 +271,8 @@ static int print_people(const struct validation *v, const struct validate_about 
     printf("\n");
     print_worst(v);
     const json_t *m = d->meta;
-    printf("%zu of %zu cases (of a grid of %zu), seed %llu: median %.1f %%, P95 %.1f %%, bias %+.1f %%; per op median %.1f %%; a roof "
-           "moved in %lld\n",
+    printf("%zu of %zu cases (of a grid of %zu), seed %llu: median %.1f %%, P95 %.1f %%, bias %+.1f %%; per op median %.1f %%; too "
+           "few repetitions stood still in %lld\n",
            v->n, a->n_case, a->n_grid, (unsigned long long)a->seed, 100 * figure(d->groups, "median_ape"),
            100 * figure(d->groups, "p95_ape"), 100 * figure(d->groups, "bias"),
            100 * json_number_value(json_object_get(m, "op_median_ape")), (long long)json_integer_value(json_object_get(m, "n_moved")));
