@@ -73,25 +73,36 @@ void repack_plan(struct engine *e)
 }
 
 struct job {
+    const struct model *m;
     const struct op *op;
     unsigned char *dst;
     size_t matrix_bytes;
 };
 
-/* Panels of all matrices of a tensor, shared out. */
+/* Where panel u of all of a tensor's begins in the file's layout; their number: its end. */
+static size_t source_at(const struct op *op, size_t u)
+{
+    const size_t panels = u64_ceil_div(op->rows, PACK_ROWS);
+    return (u / panels * op->rows + u64_min(u % panels * PACK_ROWS, op->rows)) * dtype_row_bytes(op->w->type, op->cols);
+}
+
+/* Panels of all matrices of a tensor, shared out. Each thread gives its part of the mapping back. */
 static void pack_main(void *arg, int tid, int nt)
 {
     const struct job *j = arg;
     const struct op *op = j->op;
     const size_t panels = u64_ceil_div(op->rows, PACK_ROWS), n = panels * n_matrix(op);
     const size_t src_bytes = op->rows * dtype_row_bytes(op->w->type, op->cols);
-    const size_t end = engine_split(n, 1, tid + 1, nt);
-    for (size_t u = engine_split(n, 1, tid, nt); u < end;) {
+    const size_t first = engine_split(n, 1, tid, nt), end = engine_split(n, 1, tid + 1, nt);
+    for (size_t u = first; u < end;) {
         const size_t m = u / panels, p = u % panels, p1 = u64_min(panels, p + end - u);
         pack_panels(op->w->type, j->dst + m * j->matrix_bytes, (const unsigned char *)op->w->data + m * src_bytes,
                     op->rows, op->cols, p, p1);
         u += p1 - p;
     }
+    const size_t at = source_at(op, first), to = source_at(op, end);
+    if (to > at)
+        model_was_read(j->m, op->w, at, to - at);
 }
 
 int repack(struct engine *e, struct error *err)
@@ -119,10 +130,9 @@ int repack(struct engine *e, struct error *err)
         }
         if (interrupt_check(err) != 0)
             return -1;
-        struct job j = { op, at, 0 };
+        struct job j = { e->m, op, at, 0 };
         (void)pack_bytes(op->w->type, op->rows, op->cols, &j.matrix_bytes); /* repack_plan has checked */
         team_run(e->team, pack_main, &j);
-        model_was_read(e->m, op->w);
         p->w = at;
         at += size_align_up(j.matrix_bytes * n_matrix(op), CACHE_LINE);
     }

@@ -38,7 +38,71 @@ bool pack_bytes(enum dtype type, size_t rows, size_t cols, size_t *bytes)
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* count units from byte `at` of PACK_ROWS rows, n of which are there. With constants, memcpy is a move. */
+/* 16 bytes, for compilers to turn into vectors of any ISA that has them. */
+typedef uint16_t halves_t __attribute__((vector_size(16)));
+typedef uint32_t words_t __attribute__((vector_size(16)));
+typedef uint64_t pairs_t __attribute__((vector_size(16)));
+
+/* Of two vectors, element by element in turn: their first halves, their second halves. */
+#define HALVES_LOW(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define HALVES_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#define WORDS_LOW(a, b)   __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define WORDS_HIGH(a, b)  __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define PAIRS_LOW(a, b)   __builtin_shufflevector(a, b, 0, 2)
+#define PAIRS_HIGH(a, b)  __builtin_shufflevector(a, b, 1, 3)
+
+ALWAYS_INLINE words_t load(const unsigned char *p, uint32_t flip)
+{
+    words_t x;
+    memcpy(&x, p, sizeof x);
+    return x ^ (words_t){ flip, flip, flip, flip };
+}
+
+/* Four units of four bytes, from byte `at` of PACK_ROWS rows on. */
+ALWAYS_INLINE void put_words(unsigned char *dst, const unsigned char *const *row, size_t at, uint32_t flip)
+{
+#pragma GCC unroll 4
+    for (size_t r = 0; r < PACK_ROWS; r += 4) {
+        const words_t a = load(row[r] + at, flip), b = load(row[r + 1] + at, flip);
+        const words_t c = load(row[r + 2] + at, flip), d = load(row[r + 3] + at, flip);
+        const pairs_t low[] = { (pairs_t)WORDS_LOW(a, b), (pairs_t)WORDS_LOW(c, d) };
+        const pairs_t high[] = { (pairs_t)WORDS_HIGH(a, b), (pairs_t)WORDS_HIGH(c, d) };
+        const pairs_t unit[] = { PAIRS_LOW(low[0], low[1]), PAIRS_HIGH(low[0], low[1]), PAIRS_LOW(high[0], high[1]),
+                                 PAIRS_HIGH(high[0], high[1]) };
+        for (size_t u = 0; u < 4; u++)
+            memcpy(dst + (u * PACK_ROWS + r) * 4, &unit[u], sizeof unit[u]);
+    }
+}
+
+/* Eight units of two bytes. */
+ALWAYS_INLINE void put_halves(unsigned char *dst, const unsigned char *const *row, size_t at, uint32_t flip)
+{
+#pragma GCC unroll 2
+    for (size_t r = 0; r < PACK_ROWS; r += 8) {
+        halves_t x[8];
+        words_t y[8];
+        pairs_t z[8];
+        for (size_t i = 0; i < 8; i++)
+            x[i] = (halves_t)load(row[r + i] + at, flip);
+        for (size_t i = 0; i < 4; i++) { /* y[i]: rows 2i, 2i + 1, units 0-3; y[4 + i]: units 4-7 */
+            y[i] = (words_t)HALVES_LOW(x[2 * i], x[2 * i + 1]);
+            y[4 + i] = (words_t)HALVES_HIGH(x[2 * i], x[2 * i + 1]);
+        }
+        for (size_t i = 0; i < 8; i += 4) { /* z[i], z[i + 1]: rows 0-3 and 4-7 of two units, z[i + 2], z[i + 3] of the next two */
+            z[i] = (pairs_t)WORDS_LOW(y[i], y[i + 1]);
+            z[i + 1] = (pairs_t)WORDS_LOW(y[i + 2], y[i + 3]);
+            z[i + 2] = (pairs_t)WORDS_HIGH(y[i], y[i + 1]);
+            z[i + 3] = (pairs_t)WORDS_HIGH(y[i + 2], y[i + 3]);
+        }
+        for (size_t u = 0; u < 8; u += 2) {
+            const pairs_t even = PAIRS_LOW(z[u], z[u + 1]), odd = PAIRS_HIGH(z[u], z[u + 1]);
+            memcpy(dst + (u * PACK_ROWS + r) * 2, &even, sizeof even);
+            memcpy(dst + ((u + 1) * PACK_ROWS + r) * 2, &odd, sizeof odd);
+        }
+    }
+}
+
+/* count units from byte `at` of PACK_ROWS rows, n of which are there, one by one. With constants, memcpy is a move. */
 ALWAYS_INLINE unsigned char *put_units(unsigned char *dst, const unsigned char *const *row, size_t at, size_t count,
                                        size_t unit, uint32_t flip, size_t n)
 {
@@ -64,8 +128,12 @@ static unsigned char *put(unsigned char *dst, const unsigned char *const *row, s
     case 1:
         return put_units(dst, row, at, count, 1, flip, PACK_ROWS);
     case 2:
+        for (; count >= 8; count -= 8, at += 16, dst += PACK_ROWS * 16)
+            put_halves(dst, row, at, flip);
         return put_units(dst, row, at, count, 2, flip, PACK_ROWS);
     default:
+        for (; count >= 4; count -= 4, at += 16, dst += PACK_ROWS * 16)
+            put_words(dst, row, at, flip);
         return put_units(dst, row, at, count, 4, flip, PACK_ROWS);
     }
 }

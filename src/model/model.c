@@ -38,11 +38,11 @@ const struct tensor *model_find(const struct model *m, const char *name)
     return NULL;
 }
 
-void model_was_read(const struct model *m, const struct tensor *t)
+void model_was_read(const struct model *m, const struct tensor *t, size_t at, size_t bytes)
 {
     const struct gguf_tensor *in = m->gguf ? gguf_tensor_find(m->gguf, t->name) : NULL;
     if (in && in->data == t->data)
-        gguf_was_read(m->gguf, in, 0, t->bytes);
+        gguf_was_read(m->gguf, in, at, bytes);
 }
 
 const char *model_arch_name(const struct model *m)

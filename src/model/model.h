@@ -172,8 +172,8 @@ struct arch_info {
     bool priced_only; /* from a config.json: neither its GGUF is read nor does the engine run it */
 };
 bool model_arch_at(size_t i, struct arch_info *out);
-/* A tensor's bytes were read and will hardly be again: pages of a mapped file may go. */
-void model_was_read(const struct model *m, const struct tensor *t);
+/* So many bytes of a tensor, from `at` on, were read and will hardly be again: pages of a mapped file may go. */
+void model_was_read(const struct model *m, const struct tensor *t, size_t at, size_t bytes);
 /* By role and layer, "blk.%d.attn_q.weight" style; error names the missing tensor. */
 const struct tensor *model_get(const struct model *m, struct error *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
