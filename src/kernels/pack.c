@@ -6,24 +6,22 @@
 const struct pack_format *pack_format(enum dtype type)
 {
     static const struct pack_format formats[DTYPE_COUNT] = {
-        [DTYPE_F32] = {1,    4,    1, { { 0, 4, 1 } }, 0 },
-        [DTYPE_F16] = { 1,   2,   2, { { 0, 2, 1 } }, 0 },
-        [DTYPE_BF16] = { 2,   4,   1, { { 0, 4, 1 } }, 0 },
-        [DTYPE_Q8_0] = { 32,  34,  2, { { 0, 2, 1 }, { 2, 4, 8 } }, 0x80 }, /* quant + 128 */
-        [DTYPE_Q4_0] = { 32,  18,  2, { { 0, 2, 1 }, { 2, 4, 4 } }, 0 },
-        [DTYPE_IQ4_NL] = { 32,  18,  2, { { 0, 2, 1 }, { 2, 4, 4 } }, 0 },
-        [DTYPE_Q4_1] = { 32,  20,  1, { { 0, 4, 1 }, { 4, 4, 4 } }, 0 },
-        [DTYPE_Q5_0] = { 32,  22,  2, { { 0, 2, 1 }, { 2, 4, 1 }, { 6, 4, 4 } }, 0 },
-        [DTYPE_Q5_1] = { 32,  24,  1, { { 0, 4, 1 }, { 4, 4, 1 }, { 8, 4, 4 } }, 0 },
-        [DTYPE_MXFP4] = { 32,  17,  4, { { 0, 1, 1 }, { 1, 4, 4 } }, 0 },
-        [DTYPE_Q2_K] = { 256, 84,  1, { { 80, 4, 1 }, { 0, 4, 4 }, { 16, 4, 16 } }, 0 },
-        [DTYPE_Q3_K] = { 256, 110, 1, { { 108, 2, 1 }, { 96, 4, 3 }, { 0, 4, 8 }, { 32, 4, 16 } }, 0 },
-        [DTYPE_Q4_K] = { 256, 144, 1, { { 0, 4, 1 }, { 4, 4, 3 }, { 16, 4, 32 } }, 0 },
-        [DTYPE_Q5_K] = { 256, 176, 1, { { 0, 4, 1 }, { 4, 4, 3 }, { 16, 4, 8 }, { 48, 4, 32 } }, 0 },
-        /* the halves of 128 one after the other: 64 bytes of nibbles, 32 of bit pairs */
-        [DTYPE_Q6_K] = { 256, 210, 1,
-                         { { 208, 2, 1 }, { 192, 4, 4 }, { 0, 4, 16 }, { 128, 4, 8 }, { 64, 4, 16 }, { 160, 4, 8 } }, 0 },
-        [DTYPE_IQ4_XS] = { 256, 136, 1, { { 0, 4, 1 }, { 4, 4, 1 }, { 8, 4, 32 } }, 0 },
+        [DTYPE_F32] = {1,    4,    1, { { 0, 4, 1 } }, PACK_AS_FILED },
+        [DTYPE_F16] = { 1,   2,   2, { { 0, 2, 1 } }, PACK_AS_FILED },
+        [DTYPE_BF16] = { 2,   4,   1, { { 0, 4, 1 } }, PACK_AS_FILED },
+        [DTYPE_Q8_0] = { 32,  34,  2, { { 0, 2, 1 }, { 2, 4, 8 } }, PACK_TOP_FLIPPED }, /* quant + 128 */
+        [DTYPE_Q4_0] = { 32,  18,  2, { { 0, 2, 1 }, { 2, 4, 4 } }, PACK_AS_FILED },
+        [DTYPE_IQ4_NL] = { 32,  18,  2, { { 0, 2, 1 }, { 2, 4, 4 } }, PACK_AS_FILED },
+        [DTYPE_Q4_1] = { 32,  20,  1, { { 0, 4, 1 }, { 4, 4, 4 } }, PACK_AS_FILED },
+        [DTYPE_Q5_0] = { 32,  22,  2, { { 0, 2, 1 }, { 2, 4, 1 }, { 6, 4, 4 } }, PACK_AS_FILED },
+        [DTYPE_Q5_1] = { 32,  24,  1, { { 0, 4, 1 }, { 4, 4, 1 }, { 8, 4, 4 } }, PACK_AS_FILED },
+        [DTYPE_MXFP4] = { 32,  17,  4, { { 0, 1, 1 }, { 1, 4, 4 } }, PACK_AS_FILED },
+        [DTYPE_Q2_K] = { 256, 84,  1, { { 80, 4, 1 }, { 0, 4, 4 }, { 16, 4, 16 } }, PACK_AS_FILED },
+        [DTYPE_Q3_K] = { 256, 110, 1, { { 108, 2, 1 }, { 96, 4, 3 }, { 0, 4, 8 }, { 32, 4, 16 } }, PACK_AS_FILED },
+        [DTYPE_Q4_K] = { 256, 144, 1, { { 0, 4, 1 }, { 4, 4, 3 }, { 16, 4, 32 } }, PACK_AS_FILED },
+        [DTYPE_Q5_K] = { 256, 176, 1, { { 0, 4, 1 }, { 4, 4, 3 }, { 16, 4, 8 }, { 48, 4, 32 } }, PACK_AS_FILED },
+        [DTYPE_Q6_K] = { 256, 210, 1, { { 208, 2, 1 }, { 192, 4, 4 } }, PACK_SIXES },
+        [DTYPE_IQ4_XS] = { 256, 136, 1, { { 0, 4, 1 }, { 4, 4, 1 }, { 8, 4, 32 } }, PACK_AS_FILED },
     };
     return formats[type].group ? &formats[type] : NULL;
 }
@@ -138,11 +136,40 @@ static unsigned char *put(unsigned char *dst, const unsigned char *const *row, s
     }
 }
 
+/* A word of a row that is not there is 0. */
+ALWAYS_INLINE uint32_t word_of(const unsigned char *row, size_t at)
+{
+    uint32_t x = 0;
+    if (row)
+        memcpy(&x, row + at, sizeof x);
+    return x;
+}
+
+/* PACK_SIXES of one block, `at` bytes into the rows. The file has 64 bytes of nibbles for each 128 columns (the first
+ * 64 in the lower ones), and, from byte 128 on, 32 of bit pairs, the first 32 columns in the lowest. methods.md (1) */
+static unsigned char *put_sixes(unsigned char *dst, const unsigned char *const *row, size_t at)
+{
+    const uint32_t nibble = 0x0f0f0f0f, pair = 0x30303030, top = 0xc0c0c0c0;
+    for (size_t half = 0; half < 2; half++)
+        for (size_t u = 0; u < 8; u++, dst += 3 * 4 * PACK_ROWS)
+            for (size_t r = 0; r < PACK_ROWS; r++) {
+                const size_t low = at + 64 * half + 4 * u;
+                const uint32_t a = word_of(row[r], low), b = word_of(row[r], low + 32);
+                const uint32_t h = word_of(row[r], at + 128 + 32 * half + 4 * u);
+                const uint32_t six[3] = { (a & nibble) | (h << 4 & pair) | (h & top),
+                                          (b & nibble) | (h << 2 & pair) | (b & top),
+                                          (a >> 4 & nibble) | (h & pair) | (b << 2 & top) };
+                for (size_t i = 0; i < 3; i++)
+                    memcpy(dst + 4 * (i * PACK_ROWS + r), &six[i], 4);
+            }
+    return dst;
+}
+
 void pack_panel(const struct pack_format *f, unsigned char *dst, const unsigned char *src, size_t row_bytes,
                 size_t blocks, size_t n)
 {
     const struct pack_field *d = f->field;
-    const uint32_t flip = f->flip * 0x01010101u;
+    const uint32_t flip = f->bits == PACK_TOP_FLIPPED ? 0x80808080 : 0;
     const unsigned char *row[PACK_ROWS] = { NULL };
     for (size_t r = 0; r < n; r++)
         row[r] = src + r * row_bytes;
@@ -154,9 +181,18 @@ void pack_panel(const struct pack_format *f, unsigned char *dst, const unsigned 
         const size_t end = u64_min(g + f->group, blocks);
         for (size_t b = g; b < end; b++)
             dst = put(dst, row, b * f->bytes + d[0].offset, d[0].count, d[0].unit, 0, n);
-        for (size_t b = g; b < end; b++)
+        for (size_t b = g; b < end; b++) {
             for (size_t i = 1; i < PACK_FIELDS && d[i].count; i++)
                 dst = put(dst, row, b * f->bytes + d[i].offset, d[i].count, d[i].unit, flip, n);
+            switch (f->bits) {
+            case PACK_AS_FILED:
+            case PACK_TOP_FLIPPED:
+                break;
+            case PACK_SIXES:
+                dst = put_sixes(dst, row, b * f->bytes);
+                break;
+            }
+        }
     }
 }
 

@@ -11,6 +11,9 @@
  * stands PACK_ROWS times, once a row:
  *     for each group: for b < blocks: field 0 of block b, for u < count: row 0's unit u, .. row 15's unit u
  *                     for b < blocks: for f >= 1: for u < count: row 0's unit u, ..., row 15's unit u
+ *
+ * Where the file keeps upper bits of quants apart from the lower ones, bits are moved, so that most weights are one mask
+ * away from their line and lines are used as they come (enum pack_bits).
  */
 #ifndef KERNELS_PACK_H
 #define KERNELS_PACK_H
@@ -24,11 +27,22 @@ struct pack_field {
     uint8_t offset, unit, count; /* bytes into the block; bytes a unit; units (0: no field) */
 };
 
+enum pack_bits {
+    PACK_AS_FILED,
+    PACK_TOP_FLIPPED, /* the uppermost of every byte of fields after the first */
+    /*
+     * Q6_K: what follows the fields. Of each 128 columns three units for every four columns of 32, those of rows
+     * together as above. Column 4 u + i of the first three 32 is bits 0 to 5 of byte i of unit 3 u, 3 u + 1, 3 u + 2;
+     * of the last 32 bits 4-5, 2-3, 0-1 are bits 6-7 of these three bytes.
+     */
+    PACK_SIXES,
+};
+
 struct pack_format {
     uint16_t elems, bytes; /* of a block */
     uint8_t group;
     struct pack_field field[PACK_FIELDS];
-    uint8_t flip; /* every byte of fields after the first is XORed with it */
+    enum pack_bits bits;
 };
 
 /* Of a type; NULL: it has no packed layout. BF16's blocks are pairs of elements here. */

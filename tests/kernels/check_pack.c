@@ -1,4 +1,5 @@
-/* tests/kernels/check_pack.c: every byte of a matrix stands where pack.h says, told by a walk of its own. */
+/* tests/kernels/check_pack.c: every byte of a matrix, and of PACK_SIXES every weight, stands where pack.h says, told by a
+ * walk of its own. */
 #include "check.h"
 #include "kernels/pack.h"
 
@@ -23,8 +24,34 @@ static size_t place(const struct pack_format *f, size_t blocks, size_t row, size
         if (i > 0)
             before += bytes * PACK_ROWS;
     }
-    fail_msg("byte %zu of a block is in no field", at);
-    return 0;
+    return SIZE_MAX; /* in no field */
+}
+
+/* Column c of a block of Q6_K as methods.md (1) has it in the file, and of row `row` in the panel whose sixes begin at p. */
+static unsigned six_of_file(const unsigned char *block, size_t c)
+{
+    const size_t half = c / 128, j = c % 128 / 32, l = c % 32;
+    const unsigned low = block[64 * half + 32 * (j % 2) + l], high = block[128 + 32 * half + l];
+    return (j < 2 ? low & 15 : low >> 4) + 16 * (high >> 2 * j & 3);
+}
+static unsigned six_of_panel(const unsigned char *p, size_t row, size_t c)
+{
+    const size_t half = c / 128, j = c % 128 / 32, u = c % 32 / 4;
+    const unsigned char *at = p + (24 * half + 3 * u) * 4 * PACK_ROWS + 4 * row + c % 4;
+    const size_t unit = 4 * PACK_ROWS;
+    return j < 3 ? at[j * unit] & 63 : at[0] / 64 * 16u + at[unit] / 64 * 4u + at[2 * unit] / 64;
+}
+static void check_sixes(const unsigned char *dst, const unsigned char *src, size_t n_row, size_t panels, size_t blocks)
+{
+    const size_t bytes = 210, before = (2 + 16) * PACK_ROWS;
+    for (size_t row = 0; row < panels * PACK_ROWS; row++)
+        for (size_t c = 0; c < blocks * 256; c++) {
+            const size_t b = c / 256, panel = (row / PACK_ROWS * blocks + b) * bytes * PACK_ROWS;
+            const unsigned want = row < n_row ? six_of_file(src + (row * blocks + b) * bytes, c % 256) : 0;
+            const unsigned got = six_of_panel(dst + panel + before, row % PACK_ROWS, c % 256);
+            if (got != want)
+                fail_msg("Q6_K: column %zu of row %zu: found %u, expected %u", c, row, got, want);
+        }
 }
 
 static void check_type(const struct dtype_info *t, const struct pack_format *f, size_t n_row, size_t blocks, struct rng *r)
@@ -42,14 +69,24 @@ static void check_type(const struct dtype_info *t, const struct pack_format *f, 
     const size_t head = (size_t)f->field[0].unit * f->field[0].count;
     for (size_t row = 0; row < panels * PACK_ROWS; row++)
         for (size_t i = 0; i < row_bytes; i++) {
-            const size_t at = i % f->bytes;
+            const size_t at = i % f->bytes, to = place(f, blocks, row % PACK_ROWS, i / f->bytes, at);
+            if (to == SIZE_MAX && f->bits == PACK_SIXES)
+                continue;
+            assert_true(to < bytes);
             const bool scale = at >= f->field[0].offset && at < f->field[0].offset + head;
-            const unsigned want = row >= n_row ? 0 : src[row * row_bytes + i] ^ (scale ? 0 : f->flip);
-            const unsigned got = dst[row / PACK_ROWS * PACK_ROWS * row_bytes +
-                                     place(f, blocks, row % PACK_ROWS, i / f->bytes, at)];
+            const unsigned want = row >= n_row ? 0 : src[row * row_bytes + i] ^ (scale || f->bits != PACK_TOP_FLIPPED ? 0 : 0x80);
+            const unsigned got = dst[row / PACK_ROWS * PACK_ROWS * row_bytes + to];
             if (got != want)
                 fail_msg("%s [%zu, %zu]: byte %zu of row %zu: found %u, expected %u", t->name, n_row, cols, i, row, got, want);
         }
+    switch (f->bits) {
+    case PACK_AS_FILED:
+    case PACK_TOP_FLIPPED:
+        break;
+    case PACK_SIXES:
+        check_sixes(dst, src, n_row, panels, blocks);
+        break;
+    }
     free(src);
     free(dst);
 }

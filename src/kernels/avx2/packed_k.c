@@ -37,15 +37,16 @@ INLINE void decode_q5_k(const unsigned char *p, size_t step, size_t v, vi *out)
     out[1] = _mm256_or_si256(and8(_mm256_srli_epi16(w, 4), 15), fifth(h, 2 * step + 1));
 }
 
-/* 4 lines of scales; for each half of the block 16 of nibbles and 8 of bit pairs. */
+/* 4 lines of scales; then pack.h's sixes. */
 INLINE void decode_q6_k(const unsigned char *p, size_t step, size_t v, vi *out)
 {
-    const size_t i = 4 + 24 * step + v;
-    const vi a = line(p, i), b = line(p, i + 8), h = line(p, i + 16);
-    out[0] = _mm256_or_si256(and8(a, 15), and8(_mm256_slli_epi16(h, 4), 0x30));
-    out[1] = _mm256_or_si256(and8(b, 15), and8(_mm256_slli_epi16(h, 2), 0x30));
-    out[2] = _mm256_or_si256(and8(_mm256_srli_epi16(a, 4), 15), and8(h, 0x30));
-    out[3] = _mm256_or_si256(and8(_mm256_srli_epi16(b, 4), 15), and8(_mm256_srli_epi16(h, 2), 0x30));
+    const size_t i = 4 + 24 * step + 3 * v;
+    const vi a = line(p, i), b = line(p, i + 1), c = line(p, i + 2);
+    out[0] = and8(a, 63);
+    out[1] = and8(b, 63);
+    out[2] = and8(c, 63);
+    out[3] = _mm256_or_si256(and8(_mm256_srli_epi16(a, 2), 0x30),
+                             _mm256_or_si256(and8(_mm256_srli_epi16(b, 4), 12), and8(_mm256_srli_epi16(c, 6), 3)));
 }
 
 /* 4 lines of scales before the bit pairs. Every second pair stays in place, as 4 times the quant: scales of the

@@ -58,6 +58,7 @@ void kernels_streams_avx512vnni(struct kernels *k)
     k->packed[DTYPE_Q5_0].gemv = vnni_packed_gemv_q5_0_streams;
     k->packed[DTYPE_Q5_1].gemv = vnni_packed_gemv_q5_1_streams;
     k->packed[DTYPE_Q4_K].gemv = vnni_packed_gemv_q4_k_streams;
+    k->packed[DTYPE_Q6_K].gemv = vnni_packed_gemv_q6_k_streams;
     k->packed[DTYPE_IQ4_NL].gemv = vnni_packed_gemv_iq4_nl_streams;
     k->packed[DTYPE_IQ4_XS].gemv = vnni_packed_gemv_iq4_xs_streams;
     k->packed[DTYPE_MXFP4].gemv = vnni_packed_gemv_mxfp4_streams;

@@ -28,9 +28,10 @@ struct packed_k {
     void (*load)(const unsigned char *p, struct kscales *k);
     /* The eight units of sub-block s of the block at p. */
     void (*weights)(const unsigned char *p, const struct kscales *k, unsigned s, __m512i w[8]);
-    /* One token, sub-blocks that share lines: adds to the dots of sub-blocks 4 half + 0..3. Each line is loaded once, in
-     * order, and all it says used there and then (with more tokens there are no registers for that). b: the first one's
-     * number in the row. NULL: `weights` is as good. */
+    /* Sub-blocks that share lines: adds to the dots of sub-blocks 4 half + 0..3. Each line is loaded once, in order, and
+     * all it says used there and then. b: the first one's number in the row. Of at most four_tok tokens, for which there
+     * are registers; 0: `weights` is as good. */
+    int four_tok;
     void (*four)(const unsigned char *p, const struct kscales *k, unsigned half, const struct row_acts *x, size_t b,
                  int n_tok, enum ahead ahead, struct sub_dots d[4]);
     /* Scale number i of 8, or 16 with halves. */
@@ -133,7 +134,7 @@ INLINE void panel_k(const unsigned char *p, size_t cols, const struct row_acts *
 #pragma GCC unroll 8
         for (int t = 0; t < n_tok; t++)
             sum[t] = min[t] = _mm512_setzero_ps();
-        if (f.four && n_tok == 1) {
+        if (n_tok <= f.four_tok) {
             four_blocks(p, &k, 0, x, b, n_tok, f, sum, min);
             four_blocks(p, &k, 1, x, b + 4, n_tok, f, sum, min);
         } else if (n_tok > VNNI_FEW_TOK) {
@@ -396,7 +397,7 @@ INLINE void four_q3_k(const unsigned char *p, const struct kscales *k, unsigned 
     }
 }
 
-/* ---- Q6_K: d; signed bytes; for each half nibbles and pairs of upper bits -------------------- */
+/* ---- Q6_K: d; signed bytes; pack.h's sixes ---------------------------------------------------- */
 
 INLINE void load_q6_k(const unsigned char *p, struct kscales *k)
 {
@@ -406,6 +407,13 @@ INLINE void load_q6_k(const unsigned char *p, struct kscales *k)
         k->scale[i] = _mm512_loadu_si512(p + 32 + 64 * i);
 }
 
+/* The last of four sub-blocks, times 4: what the lines of the other three have above their six bits. */
+INLINE __m512i last_sixes(__m512i a, __m512i b, __m512i c)
+{
+    const __m512i rest = bits_select(bytes(0xf0), shift_right(b, 2), shift_right(c, 4));
+    return _mm512_and_si512(bits_select(bytes(0xc0), a, rest), bytes(0xfc));
+}
+
 INLINE void weights_q6_k(const unsigned char *p, const struct kscales *k, unsigned s,
                          __m512i w[8])
 {
@@ -413,41 +421,33 @@ INLINE void weights_q6_k(const unsigned char *p, const struct kscales *k, unsign
     const unsigned char *half = p + 288 + s / 4 * 1536;
     const int j = (int)(s % 4);
 #pragma GCC unroll 8
-    for (int u = 0; u < 8; u++) {
-        __m512i a = load_unit(half, j % 2 * 8 + u), h = load_unit(half, 16 + u);
-        a = bits_select(bytes(15), shift_right(a, j / 2 * 4), shift_right(h, 2 * j - 4));
-        w[u] = _mm512_and_si512(a, bytes(63));
-    }
+    for (int u = 0; u < 8; u++)
+        w[u] = j < 3 ? _mm512_and_si512(load_unit(half, 3 * u + j), bytes(63))
+                     : last_sixes(load_unit(half, 3 * u), load_unit(half, 3 * u + 1), load_unit(half, 3 * u + 2));
 }
 
-/* Sums are of integers, so that lower and upper bits are multiplied apart, each where its line is read. */
 INLINE void four_q6_k(const unsigned char *p, const struct kscales *k, unsigned half, const struct row_acts *x, size_t b,
                       int n_tok, enum ahead ahead, struct sub_dots d[4])
 {
     (void)k;
     const unsigned char *at = p + 288 + half * 1536;
-#pragma GCC unroll 16
-    for (int u = 0; u < 16; u++) {
-        const size_t j = (size_t)u / 8;
-        prefetch_step(p, ahead, 210 * PACK_ROWS / 64, half, (unsigned)u, 24);
-        const __m512i a = load_unit(at, u);
-        dots_add(&d[j], _mm512_and_si512(a, bytes(15)), x, b + j, u % 8, n_tok);
-        dots_add(&d[j + 2], _mm512_and_si512(shift_right(a, 4), bytes(15)), x, b + j + 2, u % 8, n_tok);
-    }
 #pragma GCC unroll 8
     for (int u = 0; u < 8; u++) {
-        prefetch_step(p, ahead, 210 * PACK_ROWS / 64, half, (unsigned)u + 16, 24);
-        const __m512i a = load_unit(at, 16 + u);
-#pragma GCC unroll 4
-        for (int j = 0; j < 4; j++)
-            dots_add(&d[j], _mm512_and_si512(shift_right(a, 2 * j - 4), bytes(48)), x, b + (size_t)j, u, n_tok);
+        prefetch_step(p, ahead, 210 * PACK_ROWS / 64, half, (unsigned)u, 8);
+        __m512i line[3];
+#pragma GCC unroll 3
+        for (int j = 0; j < 3; j++) {
+            line[j] = load_unit(at, 3 * u + j);
+            dots_add(&d[j], _mm512_and_si512(line[j], bytes(63)), x, b + (size_t)j, u, n_tok);
+        }
+        dots_add(&d[3], last_sixes(line[0], line[1], line[2]), x, b + 3, u, n_tok);
     }
 }
 
 /* ---- formats ------------------------------------------------------------------------------- */
 
 /* As CPUs need it that have to be asked for lines to come, and for CPU_STREAMS: formats whose lines are not read in order
- * or take long lose there too when nothing is asked for (Q2_K, Q3_K, Q5_K, Q6_K), and so do 3 tokens (packed_gemv32.c). */
+ * or take long lose there too when nothing is asked for (Q2_K, Q3_K, Q5_K), and so do 3 tokens (packed_gemv32.c). */
 #define PACKED_GEMV(name, ...) PACKED_GEMV_AHEAD(name, AHEAD_FAR, __VA_ARGS__)
 #define PACKED_GEMV_AHEAD(name, far, ...)                                                  \
     static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1);        \
@@ -467,18 +467,18 @@ INLINE void four_q6_k(const unsigned char *p, const struct kscales *k, unsigned 
 /* clang-format off */
 PACKED_GEMV(q2_k, .block_bytes = 84, .halves = true,
             .acts = { .shift = { 1, 4, 16, 64, 1, 4, 16, 64 } }, .load = load_q2_k,
-            .weights = weights_q2_k, .four = four_q2_k, .scale = scale_q2_k, .min = min_q2_k)
+            .weights = weights_q2_k, .four = four_q2_k, .four_tok = 1, .scale = scale_q2_k, .min = min_q2_k)
 PACKED_GEMV(q3_k, .block_bytes = 110, .halves = true,
             .acts = { .bias = 4, .halves = true, .shift = { 1, 4, 16, 8, 1, 4, 16, 8 } },
-            .load = load_q3_k, .weights = weights_q3_k, .four = four_q3_k, .scale = scale_signed)
+            .load = load_q3_k, .weights = weights_q3_k, .four = four_q3_k, .four_tok = 1, .scale = scale_signed)
 PACKED_GEMV_BOTH(q4_k, .block_bytes = 144,
             .acts = { .mins = true, .shift = { 1, 16, 1, 16, 1, 16, 1, 16 } }, .load = load_45,
             .weights = weights_q4_k, .scale = scale_unsigned, .min = min_unsigned)
 PACKED_GEMV_AHEAD(q5_k, AHEAD_FAR_CLOSE, .block_bytes = 176, .acts = { .mins = true }, .load = load_45,
             .weights = weights_q5_k, .scale = scale_unsigned, .min = min_unsigned)
-PACKED_GEMV(q6_k, .block_bytes = 210, .halves = true,
-            .acts = { .bias = 32, .halves = true }, .load = load_q6_k,
-            .weights = weights_q6_k, .four = four_q6_k, .scale = scale_signed)
+PACKED_GEMV_BOTH(q6_k, .block_bytes = 210, .halves = true,
+            .acts = { .bias = 32, .halves = true, .shift = { 1, 1, 1, 4, 1, 1, 1, 4 } }, .load = load_q6_k,
+            .weights = weights_q6_k, .four = four_q6_k, .four_tok = 2, .scale = scale_signed)
 PACKED_GEMV_BOTH(iq4_xs, .block_bytes = 136, .acts = { .bias = IQ4_BIAS },
             .load = load_iq4_xs, .weights = weights_iq4_xs, .scale = scale_iq4_xs)
 /* clang-format on */

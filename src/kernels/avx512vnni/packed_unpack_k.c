@@ -7,6 +7,11 @@ INLINE __m512i shift(__m512i x, int n)
 {
     return n >= 0 ? _mm512_srli_epi16(x, (unsigned)n) : _mm512_slli_epi16(x, (unsigned)-n);
 }
+/* Bits of a where mask is set, else of b. */
+INLINE __m512i bits_select(__m512i mask, __m512i a, __m512i b)
+{
+    return _mm512_ternarylogic_epi64(mask, a, b, 0xca);
+}
 /* a | (b & mask) */
 INLINE __m512i or_masked(__m512i a, __m512i b, __m512i mask)
 {
@@ -66,10 +71,10 @@ static void unpack_q5_k(const unsigned char *p, size_t n, struct panel_block *ds
     }
 }
 
-/* Of each half of 128: 16 units of nibbles, then 8 of pairs of upper bits. */
+/* After the scales pack.h's sixes. */
 static void unpack_q6_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
 {
-    const __m512i pair = _mm512_set1_epi8(0x30);
+    const __m512i six = _mm512_set1_epi8(63), four = _mm512_set1_epi8(15), pair = _mm512_set1_epi8(3);
     const __m512 d = halves(p);
     (void)n;
     p += 32;
@@ -78,13 +83,18 @@ static void unpack_q6_k(const unsigned char *p, size_t n, struct panel_block *ds
 #pragma GCC unroll 4
         for (unsigned i = 0; i < 4; i++)
             put_meta(&dst[2 * u + i / 2], h, i % 2 ? META_SCALE2 : META_SCALE, _mm512_mul_ps(d, byte_i8(unit(p, 0), i)));
-    for (size_t g = 0; g < 2; g++, p += 24 * 64)
-#pragma GCC unroll 4
-        for (int b = 0; b < 4; b++, dst++)
-            for (size_t i = 0; i < 8; i++) {
-                const __m512i x = unit(p, (size_t)(b % 2) * 8 + i), high = shift(unit(p, 16 + i), 2 * b - 4);
-                put(dst, h, i, or_masked(b < 2 ? low_nibbles(x) : high_nibbles(x), high, pair));
-            }
+    for (size_t g = 0; g < 2; g++, p += 24 * 64, dst += 4) {
+#pragma GCC unroll 3
+        for (size_t b = 0; b < 3; b++)
+            for (size_t i = 0; i < 8; i++)
+                put(dst + b, h, i, _mm512_and_si512(unit(p, 3 * i + b), six));
+        for (size_t i = 0; i < 8; i++) {
+            const __m512i x = _mm512_loadu_si512(p + 192 * i), y = _mm512_loadu_si512(p + 192 * i + 64);
+            const __m512i z = _mm512_loadu_si512(p + 192 * i + 128);
+            const __m512i low = bits_select(pair, shift(z, 6), shift(y, 4));
+            put(dst + 3, h, i, _mm512_and_si512(bits_select(four, low, shift(x, 2)), six));
+        }
+    }
 }
 
 /* Scales: the low four bits of two in a byte of the second unit, the upper two in the second half of the first. */

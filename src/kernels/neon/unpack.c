@@ -308,7 +308,7 @@ static void unpack_q3_k(const unsigned char *chunk, size_t n_k, struct neon_pane
         }
     put_bit_pairs(sc + 11 * LINE, sc + 3 * LINE, p);
 }
-/* d, 16 signed bytes of scales, and for each half 16 lines of nibbles, 8 of the bit pairs above them. */
+/* d, 16 signed bytes of scales, then pack.h's sixes. */
 static void unpack_q6_k(const unsigned char *chunk, size_t n_k, struct neon_panel *p)
 {
     (void)n_k;
@@ -320,19 +320,16 @@ static void unpack_q6_k(const unsigned char *chunk, size_t n_k, struct neon_pane
             const int32x4_t s = vshrq_n_s32(vshlq_s32(w, vdupq_n_s32(24 - 8 * (g % 4))), 24);
             vst1q_f32(p->d[g] + 4 * i, vmulq_f32(vf_from_f16(chunk + 8 * i, 4), vcvtq_f32_s32(s)));
         }
-    const uint8x16_t pair = vdupq_n_u8(0x30);
+    const uint8x16_t six = vdupq_n_u8(63);
     for (size_t h = 0; h < 2; h++) {
-        const unsigned char *lines = sc + (4 + 24 * h) * LINE, *bits = lines + 16 * LINE;
-        for (size_t u = 0; u < 8; u++) {
-            const uint8x16x4_t a = load_line(lines + u * LINE), b = load_line(lines + (8 + u) * LINE);
-            const uint8x16x4_t c = load_line(bits + u * LINE);
+        const unsigned char *lines = sc + (4 + 24 * h) * LINE;
+        for (size_t u = 0; u < 8; u++, lines += 3 * LINE) {
+            const uint8x16x4_t a = load_line(lines), b = load_line(lines + LINE), c = load_line(lines + 2 * LINE);
 #pragma GCC unroll 4
             for (int i = 0; i < 4; i++) {
-                const uint8x16_t x = c.val[i];
-                const uint8x16_t q[4] = { vorrq_u8(low_nibbles(a.val[i]), vandq_u8(vshlq_n_u8(x, 4), pair)),
-                                          vorrq_u8(low_nibbles(b.val[i]), vandq_u8(vshlq_n_u8(x, 2), pair)),
-                                          vorrq_u8(high_nibbles(a.val[i]), vandq_u8(x, pair)),
-                                          vorrq_u8(high_nibbles(b.val[i]), vandq_u8(vshrq_n_u8(x, 2), pair)) };
+                const uint8x16_t x = a.val[i], y = b.val[i], z = c.val[i];
+                const uint8x16_t last = vsriq_n_u8(vsriq_n_u8(vshrq_n_u8(x, 2), y, 4), z, 6);
+                const uint8x16_t q[4] = { vandq_u8(x, six), vandq_u8(y, six), vandq_u8(z, six), vandq_u8(last, six) };
 #pragma GCC unroll 4
                 for (size_t j = 0; j < 4; j++)
                     store_line(&p->q[32 * h + 8 * j + u], i, less(q[j], 32));
