@@ -2,6 +2,7 @@
 #include "calibrate/decode.h"
 #include "calibrate/cpus.h"
 #include <ctype.h>
+#include <string.h>
 
 enum width { WIDTH_32, WIDTH_16, WIDTH_8, WIDTH_4, WIDTH_GRID, WIDTH_COUNT };
 
@@ -28,11 +29,29 @@ static enum width width_of(const char *q, double bits)
     return bits < 4.2 && toupper((unsigned char)q[0]) == 'I' && toupper((unsigned char)q[1]) == 'Q' ? WIDTH_GRID : WIDTH_4;
 }
 
+/*
+ * Kernels for the matrix units widen two weights of 4 or 8 bits in an instruction: of eight of 4 bits four selections of bits that are two halves
+ * each, two shifts, four subtractions and four scales, 1.75 a weight. Source: Marlin's dequant (IST-DASLab/marlin), which vLLM and SGLang run,
+ * from FasterTransformer's converter of TensorRT-LLM and LMDeploy; AWQ's and ExLlama's kernels do the same.
+ */
+static const double packed_ops = 2;
+
+static bool widens_pairs(const struct facts *f)
+{
+    static const char *const others[] = { "exllama", "tinychat" };
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        if (strcmp(f->p->stack->id, others[i]) == 0)
+            return true;
+    return f->p->stack->family == STACK_SERVER;
+}
+
 double decode_ops_weight(const struct facts *f, double bits)
 {
     const enum width w = width_of(f->p->m->quant, bits);
     if (f->cpu)
         return cpu_ops_weight(f, bits);
+    if ((w == WIDTH_4 || w == WIDTH_8) && widens_pairs(f))
+        return packed_ops;
     const bool cuda = f->back_end == BACK_END_CUDA || f->back_end == BACK_END_ROCM;
     const double ops = w == WIDTH_16 && cuda && f->old ? old_half_ops : gpu_ops[w];
     return f->before_volta && w != WIDTH_32 ? ops * pascal_factor : ops;
@@ -45,4 +64,20 @@ static const double staged_float = 4;
 double decode_staged_bytes(const struct facts *f, enum math math, double bits)
 {
     return f->back_end == BACK_END_SYCL && math == MATH_BF16 && bits > 12 && bits < 24 ? staged_float : 0;
+}
+
+/*
+ * Servers and PyTorch multiply few tokens on matrix units too, and those of Hopper and Blackwell take 64 rows at least (wgmma, tcgen05); before, and
+ * in kernels of their own for weights that are widened (Marlin) and for experts, 16 (mma.m16n8k16, MFMA, WMMA). Sources: PTX ISA, matrix shapes of
+ * wgmma.mma_async, tcgen05.mma and mma; IST-DASLab/marlin; vLLM's fused_moe (BLOCK_SIZE_M).
+ */
+enum { TILE_GROUP = 64, TILE_WARP = 16 };
+
+double decode_tile(const struct facts *f, double bits, bool experts)
+{
+    const enum stack_family k = f->p->stack->family;
+    if (f->cpu || !f->has_matrix || f->maker == MAKER_OTHER || (k != STACK_SERVER && k != STACK_PYTORCH) || bits > 24)
+        return 1;
+    const bool widened = bits < 7 || strstr(f->p->type, "A16") != NULL;
+    return f->warp_groups && !experts && !widened ? TILE_GROUP : TILE_WARP;
 }

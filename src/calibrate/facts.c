@@ -60,6 +60,11 @@ bool facts_since(const struct facts *f, int build)
     return f->build == 0 || f->build >= build;
 }
 
+bool facts_one_step(const struct facts *f)
+{
+    return f->p->m->kind != MEASURE_ALL_REDUCE && f->p->stack->family == STACK_SERVER && (f->maker == MAKER_NVIDIA || f->maker == MAKER_AMD);
+}
+
 /* ---- the machine ------------------------------------------------------------------------------------- */
 
 static const char *const makers[] = { [MAKER_NVIDIA] = "NVIDIA", [MAKER_AMD] = "AMD", [MAKER_INTEL] = "Intel", [MAKER_APPLE] = "Apple" };
@@ -161,6 +166,13 @@ static bool half_sums(const struct facts *f)
     return geforce && f->p->roofs.peak[MATH_FP16].flop_s < 0.75 * full;
 }
 
+/* By name, as a figure of FP8 is what Ada's have too. */
+static bool has_warp_groups(const struct facts *f)
+{
+    static const char *const words[] = { "H100", "H200", "H800", "H20", "B100", "B200", "B300", "GB200", "GB300" };
+    return f->maker == MAKER_NVIDIA && named(f->p, words, ARRAY_LEN(words));
+}
+
 static void set_machine(struct facts *f)
 {
     f->maker = maker_of(f->p);
@@ -171,6 +183,8 @@ static void set_machine(struct facts *f)
     f->has_matrix = has_matrix(f);
     f->half_sums = half_sums(f);
     f->inline_ecc = has_inline_ecc(f);
+    f->warp_groups = has_warp_groups(f);
+    f->ranks = strcmp(f->vendor, "AWS") == 0 ? 2 : 1;
 }
 
 /* ---- the engine -------------------------------------------------------------------------------------------- */

@@ -23,6 +23,8 @@ struct facts {
     bool two_issue;         /* AMD's since RDNA3: the FP32 figure counts two instructions a cycle, which few are. Source: RDNA3 ISA guide,
                              * 7.6 (VOPD) */
     bool inline_ecc;        /* check bits are kept in the memory itself, one byte for fifteen, and cross its bus: GDDR6 of servers */
+    bool warp_groups;       /* NVIDIA's since Hopper: an instruction of the matrix units takes 64 rows at least */
+    uint32_t ranks;         /* that a device is when devices exchange: chips of AWS are two NeuronCores, each a rank */
     bool half_sums;         /* GeForce: 16-bit sums are twice as fast as the FP16 figure, which is for 32-bit ones */
 
     /* the engine */
@@ -41,6 +43,8 @@ void facts_init(struct facts *f, const struct priced *p);
 int facts_build(const struct measurement *m);
 /* Has the engine what came with that build? An engine of which nothing is said is of today. */
 bool facts_since(const struct facts *f, int build);
+/* Do devices of a board exchange by one kernel that writes to all peers, not along a ring? (84) */
+bool facts_one_step(const struct facts *f);
 /* FLOP/s that the machine itself states; 0: none, also where a roof borrows another type's. */
 double facts_peak(const struct facts *f, enum math m);
 

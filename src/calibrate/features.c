@@ -97,6 +97,17 @@ static void add_check_bytes(struct time_op *o)
     o->cost.act_bytes *= ecc_bytes;
 }
 
+/* A tile of tokens that streams weights past itself waits for little: nine tenths of the peak, where other products are believed to reach half. */
+static const double tile_part = 0.5 / 0.9;
+
+/* The arithmetic of whole tiles, of each matrix that is touched. (119) */
+static void fill_tiles(struct time_op *o, const struct facts *x, const struct time_place *at, double touched)
+{
+    const double tile = decode_tile(x, o->bits, o->kind == OP_EXPERT_MATMUL);
+    if (tile > 1)
+        o->cost.flop = fmax(o->cost.flop, 2 * at->rows * at->cols * tile * touched * tile_part);
+}
+
 /* Of a decode step, what its engine does for it. (79), (91) */
 static void add_facts(struct time_op *o, const struct facts *x, const struct time_place *at)
 {
@@ -104,6 +115,9 @@ static void add_facts(struct time_op *o, const struct facts *x, const struct tim
     if (o->bits > 0) {
         const double touched = o->cost.weight_bytes * 8 / o->bits / (at->rows * at->cols);
         o->ops_weight = decode_ops_weight(x, o->bits);
+        if (!x->cpu)
+            o->flop_s = unit_of_product(x, o->math, o->bits, at->n_tok).flop_s;
+        fill_tiles(o, x, at, touched);
         if (o->kind == OP_EXPERT_MATMUL)
             o->host_s = unit_expert_s(x, o->bits, at->n_tok) * touched;
         stage(o, decode_staged_bytes(x, o->math, o->bits));
@@ -120,6 +134,7 @@ void fitted_refine(const struct facts *x, const struct time_place *at, bool deco
 {
     if (x->p->m->kind == MEASURE_OP)
         o->ops_weight = 1; /* a library's product of 16-bit numbers */
+    o->n_comm *= x->ranks;
     if (decode)
         add_facts(o, x, at);
     else
@@ -204,13 +219,16 @@ static void features(struct fitted_row *r, const struct priced *p)
 {
     struct time_features *f = &r->f;
     *f = (struct time_features){ .sequential = 1, .pipelined = 1, .prompt = p->m->phase == MEASURE_PREFILL,
-                                .decode = r->kind == FITTED_DECODE, .deep = p->context > TIME_DEEP };
+                                .decode = r->kind == FITTED_DECODE, .deep = p->context > TIME_DEEP,
+                                .one_step = facts_one_step(&r->facts) };
     if (p->m->kind == MEASURE_SERVING) {
         serving_features(f, &r->wait, &r->facts);
         return;
     }
-    for (size_t i = 0; i < p->n_pass; i++)
+    for (size_t i = 0; i < p->n_pass; i++) {
+        f->decode = r->kind == FITTED_DECODE || (r->kind == FITTED_RATE && p->pass[i].phase == PHASE_DECODE);
         fitted_add_pass(f, &r->facts, &p->pass[i], p->pass[i].times, false);
+    }
     if (p->m->kind == MEASURE_OP)
         f->n_pass = 0; /* a kernel alone */
     if (p->m->kind == MEASURE_ALL_REDUCE)
@@ -330,11 +348,12 @@ unsigned fitted_case(const struct time_features *f)
 
 static void set_case(struct fitted_row *out, const struct priced *p, unsigned which)
 {
-    out->computes = which & TIME_CASE_COMPUTES;
+    /* What products of a request reach its prompt says, not steps of few tokens that teach beside it. */
+    out->computes = (which & TIME_CASE_COMPUTES) && !(out->kind == FITTED_RATE && p->m->phase == MEASURE_DECODE);
     out->experts = which & TIME_CASE_EXPERTS;
     out->devices = which & TIME_CASE_DEVICES;
     out->deep = which & TIME_CASE_DEEP;
-    out->walks = out->kind == FITTED_DECODE && out->facts.walks;
+    out->walks = (out->kind == FITTED_DECODE || out->kind == FITTED_RATE) && out->facts.walks;
     out->request = (p->m->tags & TAG_E2E) || p->m->phase == MEASURE_REQUEST || p->m->metric == METRIC_TTFT;
     dimensions(out, p);
 }

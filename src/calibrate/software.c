@@ -224,6 +224,7 @@ static int timing(const void *known, const struct hwprofile *h, const struct mod
         if (cases >> c & 1)
             fitted_constants(s->params, of_case(x, c), c, &out->of[c]);
     x->m.phase = MEASURE_DECODE;
+    out->one_step = facts_one_step(&x->facts);
     out->what = x;
     out->refine = refine;
     return 0;

@@ -124,6 +124,7 @@ static void start(struct time_features *f, const struct roofs *r, const struct s
     f->prompt = x->prompt;
     f->decode = !x->prompt && r->time && r->time->refine;
     f->deep = x->p.n_past > TIME_DEEP;
+    f->one_step = r->time && r->time->one_step;
 }
 
 static struct step_sum price_together(const struct step_model *s, const struct roofs *r, const struct shape *x, size_t n)

@@ -105,6 +105,8 @@ static double starved(const struct time_features *f, const struct roofs *r)
     return pow(1 + pow(wanted, 8), 1.0 / 8);
 }
 
+static const uint64_t STEPS_KEY = UINT64_C(1) << 63;
+
 void time_add(struct time_features *f, const struct roofs *r, const struct time_op *o)
 {
     if (o->n_comm > 0) {
@@ -115,7 +117,9 @@ void time_add(struct time_features *f, const struct roofs *r, const struct time_
         return;
     }
     const enum time_kind k = o->blocks ? TIME_SMALL_KERNEL : kind_of(o->kind);
-    struct time_term *x = term_of(f, k, k == TIME_ATTEND || k == TIME_OTHER ? 0 : o->key);
+    /* Steps are passes of their own: what a request's prompt computes hides nothing that they read. */
+    const uint64_t steps = f->decode ? STEPS_KEY : 0;
+    struct time_term *x = term_of(f, k, (k == TIME_ATTEND || k == TIME_OTHER ? 0 : o->key) ^ steps);
     if (o->blocks)
         x->grid = time_grid_of(o->blocks, &r->units);
     const double vector = r->peak[MATH_FP32].flop_s / 2;
@@ -352,7 +356,7 @@ void time_gradient(const struct time_features *f, const double *slot, double *g,
         s += r.seconds + x->launched * start;
     }
     const double wire = f->wire_s / fraction(slot[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(slot[TIME_HOP]);
-    const double both = sqrt(wire * hops);
+    const double both = f->one_step ? 0 : sqrt(wire * hops);
     d[TIME_LINK] = -fraction_slope(slot[TIME_LINK]) * (wire + both);
     d[TIME_HOP] = hops + both;
     side.link_s = side.bound_s[BOUND_LINK] = wire + hops + 2 * both;

@@ -189,6 +189,7 @@ const char *time_basis_name(enum time_basis b); /* "kernels" "machine" "class" "
 
 struct timing {
     const char *stack;
+    bool one_step; /* devices of a board exchange by one kernel (84) */
     bool absorbed; /* it keeps MLA's cache latent and never expands it (36) */
     enum time_basis basis;
     unsigned (*which)(const struct time_features *f); /* case, below TIME_CASES */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 struct pricer *pricer_new(const struct measure_hws *hws, const char *own, struct error *err)
 {
@@ -152,12 +153,33 @@ static bool serves_narrow_cache(const struct priced *out)
            (strcmp(out->stack->id, "tensorrt-llm") == 0 || out->machine->h.peak[MATH_FP4].value > 0);
 }
 
+/* Of whole requests: TensorRT-LLM's engines of FP8 were built with --fp8_kv_cache, its published checkpoints of FP8 and NVFP4 name it. */
+static bool runs_narrow_cache(const struct priced *out)
+{
+    return out->m->kind == MEASURE_RATE && strcmp(out->stack->id, "tensorrt-llm") == 0 &&
+           (strncasecmp(out->type, "FP8", 3) == 0 || strncasecmp(out->type, "NVFP4", 5) == 0);
+}
+
+/* The type of the cache that the name of the weights' type has in it: "W4A8KV4", "NVFP4+FP8KV". */
+static const struct dtype_info *named_cache(const char *quant)
+{
+    static const struct {
+        const char *word, *type;
+    } words[] = { { "kv4", "Q4_0" }, { "kv8", "FP8" }, { "fp8kv", "FP8" }, { "fp8-kv", "FP8" } };
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (strcasestr(quant, words[i].word))
+            return dtype_find_name(words[i].type);
+    return NULL;
+}
+
 /* Types of the cache as the row has them, where the model can have them. */
 static void cache_types(struct priced *out, const struct subject *s)
 {
     const struct measurement *m = out->m;
     const struct dtype_info *k = *m->type_k ? dtype_find_name(m->type_k) : NULL, *v = *m->type_v ? dtype_find_name(m->type_v) : NULL;
-    if (!k && !v && serves_narrow_cache(out))
+    if (!k && !v)
+        k = v = named_cache(m->quant);
+    if (!k && !v && (serves_narrow_cache(out) || runs_narrow_cache(out)))
         k = v = dtype_find_name("FP8");
     const struct cost_options o = { .act_elem_bytes = 2, .type_k = k ? k->id : DTYPE_F16, .type_v = v ? v->id : DTYPE_F16 };
     struct error e = { 0 };

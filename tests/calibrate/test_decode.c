@@ -10,7 +10,8 @@ static const struct stack cuda = { "llama.cpp-cuda", STACK_LLAMA_CPP, 512, true 
                           sycl = { "llama.cpp-sycl", STACK_LLAMA_CPP, 512, false },
                           vulkan = { "llama.cpp-vulkan", STACK_LLAMA_CPP, 512, false }, vllm = { "vllm", STACK_SERVER, 8192, true },
                           eager = { "transformers", STACK_PYTORCH, 0, false }, on_cpu = { "llama.cpp-cpu", STACK_CPU, 512, false },
-                          ik = { "ik_llama.cpp", STACK_IK, 512, false }, lookup = { "t-mac", STACK_CPU, 512, false };
+                          ik = { "ik_llama.cpp", STACK_IK, 512, false }, lookup = { "t-mac", STACK_CPU, 512, false },
+                          npu = { "neuronx", STACK_NPU, 0, true };
 
 /* A row of one machine, engine, type and date. */
 struct fixture {
@@ -82,6 +83,9 @@ static void test_ops(void **state)
     assert_true(ops("NVIDIA A100", HW_GPU, &cuda, "IQ4_NL", now, 4.5) == 5);
     assert_true(ops("NVIDIA GTX 1080 Ti", HW_GPU, &cuda, "Q4_0", now, 4.5) == 10);
     assert_true(ops("NVIDIA RTX 3080 Ti", HW_GPU, &cuda, "Q8_0", now, 8.5) == 3);
+    assert_true(ops("NVIDIA A100", HW_GPU, &vllm, "AWQ-int4", now, 4.16) == 2); /* two halves in an instruction */
+    assert_true(ops("NVIDIA A100", HW_GPU, &vllm, "GPTQ-int8", now, 8.16) == 2);
+    assert_true(ops("NVIDIA A100", HW_GPU, &eager, "bnb-4bit", now, 4.5) == 5);
 }
 
 /* Instructions a weight (110), at four FP32 multiply-adds each where registers have 32 bytes and five where they have 16. */
@@ -286,6 +290,101 @@ static void test_starved(void **state)
     hwprofile_free(&h);
 }
 
+/* Servers compute whole tiles for one token: 64 of an H20, 16 of an A100, of weights that are widened and of experts. (119) */
+static void test_tiles(void **state)
+{
+    static const struct {
+        const char *hardware;
+        const struct stack *stack;
+        const char *type;
+        double bits;
+        bool experts;
+        double tile;
+    } cases[] = {
+        { "NVIDIA H20 96GB", &vllm, "BF16", 16, false, 64 },    { "NVIDIA H20 96GB", &vllm, "FP8", 8, false, 64 },
+        { "NVIDIA H20 96GB", &vllm, "AWQ", 4.16, false, 16 },   { "NVIDIA H20 96GB", &vllm, "INT8_W8A16", 8.16, false, 16 },
+        { "NVIDIA H20 96GB", &vllm, "BF16", 16, true, 16 },     { "NVIDIA A100 80GB", &vllm, "BF16", 16, false, 16 },
+        { "NVIDIA A100 80GB", &eager, "F16", 16, false, 16 },   { "NVIDIA H20 96GB", &cuda, "F16", 16, false, 1 },
+        { "NVIDIA H20 96GB", &vllm, "F32", 32, false, 1 },      { "Google TPU v5e", &vllm, "BF16", 16, false, 1 },
+    };
+    struct fixture f;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        row(&f, cases[i].hardware, HW_GPU, cases[i].stack, cases[i].type, "2025-05");
+        snprintf(f.p.type, sizeof f.p.type, "%s", cases[i].type);
+        f.p.roofs.peak[MATH_FP32].flop_s = 2e13;
+        f.p.roofs.peak[MATH_FP16].flop_s = 1e14;
+        const struct facts x = facts_of(&f.p);
+        assert_true(decode_tile(&x, cases[i].bits, cases[i].experts) == cases[i].tile);
+    }
+    /* 1e6 weights by one token take the arithmetic of 64, at 0.9 of the peak where 0.5 is asked for; by 100 tokens their own. */
+    struct time_place at = { .phase = PHASE_DECODE, .n_tok = 1, .pass_tok = 1, .n_seq = 1, .rows = 1000, .cols = 1000 };
+    struct time_op o = { .kind = OP_MATMUL, .math = MATH_FP16, .count = 1, .bits = 16, .cost = { .weight_bytes = 2e6, .flop = 2e6 } };
+    row(&f, "NVIDIA H20 96GB", HW_GPU, &vllm, "BF16", "2025-05");
+    f.p.roofs.peak[MATH_FP32].flop_s = 2e13;
+    f.p.roofs.peak[MATH_FP16].flop_s = 1e14;
+    const struct facts x = facts_of(&f.p);
+    fitted_refine(&x, &at, true, &o);
+    assert_true(near(o.cost.flop, 2e6 * 64 * 0.5 / 0.9));
+    at.n_tok = at.pass_tok = at.n_seq = 100;
+    o.cost.flop = 2e8;
+    fitted_refine(&x, &at, true, &o);
+    assert_true(near(o.cost.flop, 2e8));
+}
+
+/* A request's prompt and steps: equal products are terms apart, and seconds are the sum of both; steps have the facts of decoding. (120) */
+static void test_request(void **state)
+{
+    double slot[TIME_SLOT_COUNT];
+    struct work_class product = { .kind = OP_MATMUL, .math = MATH_FP16, .count = 1, .n_tok = 1, .rows = 1000, .cols = 1000, .bits = 16,
+                                  .cost = { .weight_bytes = 2e6, .flop = 2e12 } }, again = product;
+    again.cost.flop = 2e6;
+    struct work_pass pass[] = { { .phase = PHASE_PREFILL, .times = 1, .n_tok = 1000, .n_seq = 1, .c = &product, .n = 1 },
+                                { .phase = PHASE_DECODE, .times = 1000, .n_tok = 1, .n_seq = 1, .c = &again, .n = 1 } };
+    struct fixture f;
+    struct fitted_row r;
+    (void)state;
+    row(&f, "NVIDIA A100 80GB", HW_GPU, &cuda, "F16", "2024-05");
+    f.m.phase = MEASURE_REQUEST;
+    f.p.roofs = machine();
+    f.p.pass = pass;
+    f.p.n_pass = 2;
+    assert_true(fitted_row_init(&r, &f.p, FITTED_RATE));
+    assert_int_equal(r.f.n_term, 2);
+    plain_slots(slot);
+    /* 2e12 FLOP at half of 1e14 are 40 ms; a thousand steps of 2 us at half the bandwidth 4 ms, and 14 operations a weight 1.4 us each. */
+    assert_true(near(exp(time_ln_seconds(&r.f, slot)), 44e-3));
+    assert_true(near(r.f.term[1].vector_s, 1000 * 14e6 / 1e13));
+    assert_true(near(r.f.term[1].launched, 1250) && near(r.f.term[0].launched, 1));
+}
+
+/* Servers' devices exchange by one kernel, in the gradient too; chips of AWS are two ranks each. (121) */
+static void test_exchange(void **state)
+{
+    double slot[TIME_SLOT_COUNT], g[TIME_SLOT_COUNT];
+    struct time_features f = { .sequential = 1, .one_step = true };
+    const struct roofs r = { .bytes_s = 1e12, .link_bytes_s = 1e11, .link_latency_s = 3e-6 };
+    const struct time_op o = { .kind = OP_ALL_REDUCE, .math = MATH_FP32, .count = 100, .n_comm = 8, .link_bytes = 1e6 };
+    struct fixture fx;
+    (void)state;
+    plain_slots(slot);
+    slot[TIME_LINK] = log(0.5);
+    time_add(&f, &r, &o);
+    assert_true(near(exp(time_ln_seconds(&f, slot)), 100 * (1e6 / 5e10 + 8e-6)));
+    time_gradient(&f, slot, g, NULL);
+    assert_true(near(g[TIME_HOP], 8e-6 / (1e6 / 5e10 + 8e-6)));
+    struct facts x = facts_of(row(&fx, "NVIDIA H100", HW_GPU, &vllm, "F16", "2025-05"));
+    assert_true(facts_one_step(&x) && x.ranks == 1);
+    x = facts_of(row(&fx, "NVIDIA H100", HW_GPU, &cuda, "F16", "2025-05"));
+    assert_false(facts_one_step(&x));
+    x = facts_of(row(&fx, "AWS Inferentia2", HW_NPU, &npu, "BF16", "2025-05"));
+    assert_false(facts_one_step(&x));
+    struct time_op ranks = o;
+    const struct time_place at = { .phase = PHASE_DECODE, .n_tok = 1 };
+    fitted_refine(&x, &at, true, &ranks);
+    assert_int_equal(ranks.n_comm, 16);
+}
+
 /* Check bits of a server's GDDR6 cross the bus: a byte for fifteen, with as many weights; of no other memory. (135) */
 static void test_check_bytes(void **state)
 {
@@ -354,6 +453,7 @@ int main(void)
         cmocka_unit_test(test_cpu_ops), cmocka_unit_test(test_cpu_product), cmocka_unit_test(test_cpu_threads),
         cmocka_unit_test(test_time), cmocka_unit_test(test_kinds), cmocka_unit_test(test_staged),
         cmocka_unit_test(test_staged_step), cmocka_unit_test(test_starved), cmocka_unit_test(test_check_bytes), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_tiles), cmocka_unit_test(test_request), cmocka_unit_test(test_exchange),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -279,8 +279,20 @@ static void test_missing_units(void **state)
         for (size_t k = 0; k < p.pass[0].n; k++)
             assert_true(p.roofs.peak[p.pass[0].c[k].math].flop_s > 0);
         assert_true(p.guesses & GUESS_PEAK);
+        assert_int_equal(p.type_k, strstr(types[i], "KV4") ? DTYPE_Q4_0 : DTYPE_F16); /* as the name says (122) */
         priced_free(&p);
     }
+    m.engine = "TensorRT-LLM"; /* its engines of FP8 have such caches */
+    m.quant = "fp8";
+    assert_ok(price_row(pricer, &m, &p, &err), err);
+    assert_int_equal(p.type_k, DTYPE_FP8);
+    priced_free(&p);
+    m.quant = "fp16";
+    assert_ok(price_row(pricer, &m, &p, &err), err);
+    assert_int_equal(p.type_k, DTYPE_F16);
+    priced_free(&p);
+    m.engine = "vLLM";
+    m.quant = "FP8";
     m.hardware = "No memory"; /* as its class has for such a peak: 60 FLOP/B */
     assert_ok(price_row(pricer, &m, &p, &err), err);
     assert_string_equal(p.reason, "");
