@@ -323,3 +323,44 @@ int cross_leave_out(struct cross *c, const size_t *member, size_t n, const doubl
     downdate_free(&x);
     return rc;
 }
+
+/* ---- fitting again ---------------------------------------------------------------------------- */
+
+enum { STEPS = 10 }; /* of Gauss and Newton, from where the constants are: methods.md (85) */
+
+static int steps_without(const struct cross *c, struct fit *f, const size_t *member, size_t n, const double *sigma, struct error *err)
+{
+    struct fit_row *row = malloc((c->n + 1) * sizeof *row);
+    bool *keep = malloc((c->n + 1) * sizeof *keep);
+    int rc = row && keep ? 0 : error_oom(err, c->n * sizeof *row, "rows left out");
+    for (size_t i = 0; i < c->n && rc == 0; i++) {
+        row[i] = c->row[i];
+        keep[i] = true;
+    }
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        keep[member[i]] = sigma && sigma[i] > 0;
+        if (keep[member[i]])
+            row[member[i]].sigma = sigma[i];
+    }
+    rc = rc ? rc : fit_steps(f, c->m, row, c->n, keep, STEPS, err);
+    free(row);
+    free(keep);
+    return rc;
+}
+
+int cross_fit_again(struct cross *c, const size_t *member, size_t n, const double *sigma, bool apart, struct cross_row *out,
+                    struct error *err)
+{
+    struct fit f = { .n_effect = c->f->n_effect };
+    if (cross_leave_out(c, member, n, sigma, apart, out, err) != 0)
+        return -1;
+    f.effect = malloc((f.n_effect + 1) * sizeof *f.effect);
+    if (!f.effect)
+        return error_oom(err, f.n_effect * sizeof *f.effect, "rows left out");
+    memcpy(f.effect, c->f->effect, f.n_effect * sizeof *f.effect);
+    const int rc = steps_without(c, &f, member, n, sigma, err);
+    for (size_t i = 0; i < n && rc == 0; i++)
+        out[i].error = fit_predict(&f, c->m, &c->row[member[i]], NULL, NULL) - c->row[member[i]].ln_seconds;
+    fit_free(&f);
+    return rc;
+}

@@ -7,15 +7,9 @@
 
 const char *const fitted_kind_names[FITTED_KIND_COUNT] = { "rate", "decode", "prompt", "op", "all_reduce", "tpot", "ttft" };
 
-/*
- * Passes of many tokens are another regime than steps: kernels take longer than to launch the next one, and run on other units.
- * A prompt that passes few tokens at a time (-ub 8) is steps.
- */
-enum { PROMPT_TOKENS = 64 };
-
 static bool is_prompt(const struct measurement *m)
 {
-    return m->phase == MEASURE_PREFILL && !(m->n_ubatch > 0 && m->n_ubatch < PROMPT_TOKENS) && !(m->prompt < PROMPT_TOKENS);
+    return m->phase == MEASURE_PREFILL && !(m->n_ubatch > 0 && m->n_ubatch < TIME_PROMPT) && !(m->prompt < TIME_PROMPT);
 }
 
 enum fitted_kind fitted_kind(const struct measurement *m)
@@ -220,7 +214,8 @@ static void features(struct fitted_row *r, const struct priced *p)
     struct time_features *f = &r->f;
     *f = (struct time_features){ .sequential = 1, .pipelined = 1, .prompt = p->m->phase == MEASURE_PREFILL,
                                 .decode = r->kind == FITTED_DECODE, .deep = p->context > TIME_DEEP,
-                                .one_step = facts_one_step(&r->facts) };
+                                .one_step = facts_one_step(&r->facts), .few = p->m->phase == MEASURE_PREFILL && !is_prompt(p->m),
+                                .batched = priced_batched(p) };
     if (p->m->kind == MEASURE_SERVING) {
         serving_features(f, &r->wait, &r->facts);
         return;
@@ -343,7 +338,8 @@ unsigned fitted_case(const struct time_features *f)
         experts |= f->term[i].kind == TIME_EXPERT_PRODUCT;
     }
     return (compute_s > memory_s / 8 ? TIME_CASE_COMPUTES : 0U) | (experts ? TIME_CASE_EXPERTS : 0U) |
-           (f->wire_s > 0 ? TIME_CASE_DEVICES : 0U) | (f->prompt ? TIME_CASE_PROMPT : 0U) | (f->deep ? TIME_CASE_DEEP : 0U);
+           (f->wire_s > 0 ? TIME_CASE_DEVICES : 0U) | (f->batched ? TIME_CASE_BATCHED : 0U) |
+           (f->prompt ? TIME_CASE_PROMPT | (f->few ? TIME_CASE_FEW : 0U) : f->deep ? TIME_CASE_DEEP : 0U);
 }
 
 static void set_case(struct fitted_row *out, const struct priced *p, unsigned which)
@@ -352,7 +348,7 @@ static void set_case(struct fitted_row *out, const struct priced *p, unsigned wh
     out->computes = (which & TIME_CASE_COMPUTES) && !(out->kind == FITTED_RATE && p->m->phase == MEASURE_DECODE);
     out->experts = which & TIME_CASE_EXPERTS;
     out->devices = which & TIME_CASE_DEVICES;
-    out->deep = which & TIME_CASE_DEEP;
+    out->deep = !(which & TIME_CASE_PROMPT) && which & TIME_CASE_DEEP;
     out->walks = (out->kind == FITTED_DECODE || out->kind == FITTED_RATE) && out->facts.walks;
     out->request = (p->m->tags & TAG_E2E) || p->m->phase == MEASURE_REQUEST || p->m->metric == METRIC_TTFT;
     dimensions(out, p);

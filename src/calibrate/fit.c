@@ -268,31 +268,94 @@ static int rarest_first(const void *a, const void *b, void *ctx)
     return n != m ? (n > m) - (n < m) : (x > y) - (x < y);
 }
 
+static void problem_free(struct problem *p)
+{
+    free(p->at);
+    free(p->row);
+}
+
+/* problem_free() afterwards, also of a failure. */
+static int problem_init(struct problem *p, struct fit *f, const struct fit_model *m, const struct fit_row *row, size_t n_row,
+                        const bool *keep, struct error *err)
+{
+    *p = (struct problem){ .f = f, .m = m };
+    p->row = calloc(n_row + 1, sizeof *p->row);
+    p->at = calloc(2 * f->n_effect + 1, sizeof *p->at);
+    if (!p->row || !p->at)
+        return error_oom(err, (n_row + 2 * f->n_effect) * sizeof *p->row, "the rows of a fit");
+    for (size_t i = 0; i < n_row; i++)
+        if (!keep || keep[i])
+            p->row[p->n_row++] = &row[i];
+    count_rows(p);
+    p->active = p->at + f->n_effect;
+    for (size_t j = 0; j < f->n_effect; j++)
+        if (f->effect[j].n_row > 0)
+            p->active[p->n_active++] = j;
+        else
+            f->effect[j].value = f->effect[j].prior;
+    qsort_r(p->active, p->n_active, sizeof *p->active, rarest_first, f);
+    for (size_t a = 0; a < p->n_active; a++)
+        p->at[p->active[a]] = a;
+    return 0;
+}
+
 int fit_run(struct fit *f, const struct fit_model *m, const struct fit_row *row, size_t n_row, const bool *keep,
             struct error *err)
 {
-    struct problem p = { .f = f, .m = m };
-    p.row = calloc(n_row + 1, sizeof *p.row);
-    p.at = calloc(2 * f->n_effect + 1, sizeof *p.at);
-    int rc = p.row && p.at ? 0 : error_oom(err, (n_row + 2 * f->n_effect) * sizeof *p.row, "the rows of a fit");
-    for (size_t i = 0; i < n_row && rc == 0; i++)
-        if (!keep || keep[i])
-            p.row[p.n_row++] = &row[i];
-    if (rc == 0)
-        count_rows(&p);
-    p.active = p.at + f->n_effect;
-    for (size_t j = 0; j < f->n_effect && rc == 0; j++)
-        if (f->effect[j].n_row > 0)
-            p.active[p.n_active++] = j;
-        else
-            f->effect[j].value = f->effect[j].prior;
-    qsort_r(p.active, p.n_active, sizeof *p.active, rarest_first, f);
-    for (size_t a = 0; a < p.n_active; a++)
-        p.at[p.active[a]] = a;
+    struct problem p;
+    int rc = problem_init(&p, f, m, row, n_row, keep, err);
     if (rc == 0 && p.n_active > 0)
         rc = minimize(&p, err);
-    free(p.at);
-    free(p.row);
+    problem_free(&p);
+    return rc;
+}
+
+static const double gain_end = 1e-5; /* of the squares, as of a whole fit (least.c) */
+
+/* One step of Gauss and Newton from x, halved until it gains; *at is what the squares come to. false: it was the last. */
+static bool go_on(struct problem *p, double *x, double *next, double *jj, double *at)
+{
+    const size_t n = p->n_active;
+    double *jf = next + n, sum;
+    memset(jj, 0, n * n * sizeof *jj);
+    memset(jf, 0, n * sizeof *jf);
+    if (normal(p, x, jj, jf) != 0 || least_cholesky(jj, n) != 0)
+        return false;
+    least_solve(jj, n, jf);
+    for (double size = 1; size > 0.1; size /= 2) {
+        for (size_t j = 0; j < n; j++)
+            next[j] = x[j] - size * jf[j];
+        if (square(p, next, &sum) == 0 && sum < *at) {
+            const bool much = sum < *at * (1 - gain_end);
+            memcpy(x, next, n * sizeof *x);
+            *at = sum;
+            return much;
+        }
+    }
+    return false;
+}
+
+int fit_steps(struct fit *f, const struct fit_model *m, const struct fit_row *row, size_t n_row, const bool *keep, int n_step,
+              struct error *err)
+{
+    struct problem p;
+    int rc = problem_init(&p, f, m, row, n_row, keep, err);
+    const size_t n = p.n_active;
+    double *x = calloc(3 * n + 1, sizeof *x), *jj = calloc(n * n + 1, sizeof *jj), at = INFINITY;
+    if (rc == 0 && (!x || !jj))
+        rc = error_oom(err, n * n * sizeof *jj, "a fit");
+    for (size_t j = 0; j < n && rc == 0; j++)
+        x[j] = f->effect[p.active[j]].value;
+    if (rc == 0 && n > 0 && square(&p, x, &at) != 0)
+        rc = error_set(err, ERROR_INPUT, "the fit failed: a prediction is not a finite number");
+    for (int i = 0; i < n_step && rc == 0 && n > 0; i++)
+        if (!go_on(&p, x, x + n, jj, &at))
+            break;
+    if (rc == 0)
+        load(&p, x);
+    free(x);
+    free(jj);
+    problem_free(&p);
     return rc;
 }
 

@@ -56,6 +56,11 @@ int fit_index(struct fit *f, struct error *err);
 int fit_run(struct fit *f, const struct fit_model *m, const struct fit_row *row, size_t n_row, const bool *keep,
             struct error *err);
 
+/* The values of the effects after so many steps of Gauss and Newton from where they are, for those who know that the minimum is near: spreads
+ * stay as they were. errors: as of fit_run */
+int fit_steps(struct fit *f, const struct fit_model *m, const struct fit_row *row, size_t n_row, const bool *keep, int n_step,
+              struct error *err);
+
 /* Logarithms of the slots of a row: sums of its effects. */
 void fit_slots(const struct fit *f, const struct fit_model *m, const struct fit_row *row, double *slot);
 /* ln seconds of a row; *sd (may be NULL): its spread from that of the constants; share (may be NULL) [n_slot]: the part of the variance

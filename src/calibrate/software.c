@@ -108,7 +108,7 @@ struct subject {
     struct work_pass pass;
 };
 
-enum { PROMPT = 512 }; /* tokens of a pass: from 64 on the units are the same (81) */
+enum { PROMPT = 512, FEW = 32 }; /* tokens of a pass: from TIME_PROMPT on the units are the same, and below it from 9 (81) */
 
 /* The largest matrix, and attention. */
 static void subject_pass(struct subject *x, const struct model *m)
@@ -164,9 +164,14 @@ static int subject_init(struct subject *x, const struct software *s, const struc
     return 0;
 }
 
+/* The row in a case; TIME_CASE_PROMPT is that of subject_init(). */
 static const struct priced *of_case(struct subject *x, unsigned which)
 {
-    x->m.phase = which & TIME_CASE_PROMPT ? MEASURE_PREFILL : MEASURE_DECODE;
+    const bool prompt = which & TIME_CASE_PROMPT, few = prompt && which & TIME_CASE_FEW;
+    x->m.phase = prompt ? MEASURE_PREFILL : MEASURE_DECODE;
+    x->m.prompt = few ? FEW : NAN;
+    x->c[0].n_tok = x->c[1].n_tok = x->pass.n_tok = few ? FEW : PROMPT;
+    x->pass.n_seq = which & TIME_CASE_BATCHED ? 2 : 1;
     return &x->p;
 }
 
@@ -204,7 +209,7 @@ static void keep(struct kept *k, struct subject *x)
     pthread_mutex_unlock(&k->lock);
 }
 
-static int timing(const void *known, const struct hwprofile *h, const struct model *m, unsigned cases, struct timing *out,
+static int timing(const void *known, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
                   struct error *err)
 {
     const struct software *s = known;
@@ -223,7 +228,7 @@ static int timing(const void *known, const struct hwprofile *h, const struct mod
     for (unsigned c = 0; c < TIME_CASES && out->basis != TIME_BY_KERNELS; c++)
         if (cases >> c & 1)
             fitted_constants(s->params, of_case(x, c), c, &out->of[c]);
-    x->m.phase = MEASURE_DECODE;
+    (void)of_case(x, 0);
     out->one_step = facts_one_step(&x->facts);
     out->what = x;
     out->refine = refine;

@@ -82,7 +82,7 @@ static int init_timing(struct sweep_unit *u, const struct sweep_grid *g, struct 
     for (size_t i = 0; i < ARRAY_LEN(n); i++)
         for (size_t k = 0; k < n[i]->n; k++)
             devices |= n[i]->v[k] > 1;
-    const unsigned cases = time_cases(u->m.hp.n_expert > 0, devices);
+    const uint64_t cases = time_cases(u->m.hp.n_expert > 0, devices);
     u->timing = malloc(g->hw.n * sizeof *u->timing);
     if (!u->timing)
         return error_oom(err, g->hw.n * sizeof *u->timing, "constants");

@@ -78,6 +78,7 @@ struct shape {
     double times;
     uint32_t n_steps; /* as in step_price() */
     bool prompt;
+    bool few; /* of a prompt that passes fewer than TIME_PROMPT tokens at a time */
 };
 
 static void ask(struct time_features *f, struct step_sum *sum, const struct step_model *s, const struct roofs *r,
@@ -108,7 +109,7 @@ static void answer(struct step_sum *sum, const struct timing *t, const struct ti
     const struct time_constants *k = &t->of[sum->which];
     time_gradient(f, k->slot, g, &sides);
     sum->seconds = exp(time_ln_seconds(f, k->slot));
-    const double sd_s = sum->seconds * time_spread(k, g, NULL);
+    const double sd_s = sum->seconds * time_spread(k, g, NULL) * k->of_memory[time_memory_part(g)] * k->of_link[time_link_part(g)];
     sum->sd_s = sd_s * k->widen;
     sum->sd_fast_s = sd_s * k->widen_fast;
     sum->memory_s = sides.memory_s;
@@ -125,6 +126,8 @@ static void start(struct time_features *f, const struct roofs *r, const struct s
     f->decode = !x->prompt && r->time && r->time->refine;
     f->deep = x->p.n_past > TIME_DEEP;
     f->one_step = r->time && r->time->one_step;
+    f->few = x->few;
+    f->batched = x->p.n_seq > 1;
 }
 
 static struct step_sum price_together(const struct step_model *s, const struct roofs *r, const struct shape *x, size_t n)
@@ -189,7 +192,7 @@ struct step_sum step_price(const struct step_model *s, const struct roofs *r, co
 {
     if (!r->time)
         return price_ops(s, r, p, n_steps, fn, ctx);
-    const struct shape x = { *p, 1, n_steps, false };
+    const struct shape x = { *p, 1, n_steps, false, false };
     struct step_sum sum = price_together(s, r, &x, 1);
     if (fn)
         (void)tell(s, r, sum.which, &x, fn, ctx);
@@ -282,7 +285,7 @@ struct telling {
 static void tell_pass(void *ctx, const struct pass *p)
 {
     struct telling *x = ctx;
-    const struct shape one_pass = { *p, 1, 1, true };
+    const struct shape one_pass = { *p, 1, 1, true, false }; /* its case is known */
     if (interrupt_check(NULL) == 0)
         x->cost = cost_add(x->cost, tell(x->s, x->r, x->which, &one_pass, x->fn, x->ctx));
 }
@@ -291,8 +294,9 @@ static size_t prefill_shapes(struct shape out[2], const struct scenario *o, uint
 {
     struct pass_group g[2];
     const size_t n = prefill_groups(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, g);
+    const bool few = o->n_prompt < TIME_PROMPT || o->n_ubatch < TIME_PROMPT;
     for (size_t i = 0; i < n; i++)
-        out[i] = (struct shape){ g[i].p, g[i].n, 1, true };
+        out[i] = (struct shape){ g[i].p, g[i].n, 1, true, few };
     return n;
 }
 
@@ -377,7 +381,7 @@ void step_features(struct time_features *f, const struct step_model *s, const st
     const struct step_model m = with_fill(s, o, &g);
     const uint32_t stages = (uint32_t)u64_ceil_div(g.more, one(s->o.layout.pp));
     struct step_sum unused = { 0 };
-    struct shape shape[2] = { { decode_pass(o->n_depth, stages), 1, o->n_gen, false } };
+    struct shape shape[2] = { { decode_pass(o->n_depth, stages), 1, o->n_gen, false, false } };
     const size_t n = phase == PHASE_PREFILL ? prefill_shapes(shape, o, g.more) : 1;
     start(f, r, &shape[0]);
     for (size_t i = 0; i < n; i++)

@@ -61,7 +61,7 @@ void time_features_init(struct time_features *f)
     f->n_term = 0;
     f->n_pass = f->wire_s = f->n_hop = f->hop_s = f->n_seq = f->n_queue = f->host_s = f->pipelined = 0;
     f->sequential = 1;
-    f->one_step = f->prompt = f->decode = f->deep = false;
+    f->one_step = f->prompt = f->decode = f->deep = f->few = f->batched = false;
     f->before = NULL;
 }
 
@@ -368,6 +368,26 @@ void time_gradient(const struct time_features *f, const double *slot, double *g,
         *sides = side;
 }
 
+static int part_of(double share, const double *from, int n)
+{
+    int i = 0;
+    while (i < n && share >= from[i])
+        i++;
+    return i;
+}
+
+int time_memory_part(const double *g)
+{
+    static const double from[TIME_MEMORY_PARTS - 1] = { 0.3, 0.5, 0.7 };
+    return part_of(-g[TIME_BANDWIDTH], from, TIME_MEMORY_PARTS - 1);
+}
+
+int time_link_part(const double *g)
+{
+    static const double from[TIME_LINK_PARTS - 1] = { 0.02, 0.1 };
+    return part_of(g[TIME_HOP] - g[TIME_LINK], from, TIME_LINK_PARTS - 1);
+}
+
 double time_spread(const struct time_constants *k, const double *g, double share[TIME_SLOT_COUNT + 1])
 {
     double part[TIME_SLOT_COUNT + 1], all = k->sigma * k->sigma;
@@ -401,12 +421,12 @@ const char *time_basis_name(enum time_basis b)
     return "priors";
 }
 
-unsigned time_cases(bool experts, bool devices)
+uint64_t time_cases(bool experts, bool devices)
 {
-    unsigned cases = 0;
+    uint64_t cases = 0;
     for (unsigned c = 0; c < TIME_CASES; c++)
         if (((c & TIME_CASE_EXPERTS) != 0) <= experts && ((c & TIME_CASE_DEVICES) != 0) <= devices)
-            cases |= 1U << c;
+            cases |= UINT64_C(1) << c;
     return cases;
 }
 

@@ -75,6 +75,9 @@ struct time_term {
 
 /* Positions from which attention's share of a step shows how it reads the cache. (79) */
 enum { TIME_DEEP = 2000 };
+/* Passes of many tokens are another regime than steps: kernels take longer than to launch the next one, and run on other units. A prompt
+ * that passes fewer at a time (-ub 8) is steps. */
+enum { TIME_PROMPT = 64 };
 
 enum { TIME_MAX_TERMS = 64 };
 
@@ -92,6 +95,8 @@ struct time_features {
     double n_queue;      /* others whose prompts a prompt may wait for; 0: none */
     bool prompt;         /* passes of prompts: of intervals, which differ by phase */
     bool decode, deep;   /* decode steps with the facts of (79); their caches are long */
+    bool few;            /* prompts that pass fewer than TIME_PROMPT tokens at a time */
+    bool batched;        /* passes have more than one sequence: of intervals (118) */
     const struct time_features *before; /* until then, which the queue does not multiply; NULL: nothing */
     double pipelined;    /* part of the seconds that is left where stages work at once on parts of a prompt; 0: 1 */
 };
@@ -150,6 +155,15 @@ double time_ln_seconds(const void *features, const double *slot);
 
 /* ---- constants, and how well they are known ------------------------------------------------- */
 
+/*
+ * What seconds are made of sets apart how far off they are: the part that products wait for memory, which is what a machine's
+ * bandwidth says, and the part that devices exchange, as classes that are the same in fits and predictions. g: derivatives of
+ * time_ln_seconds() by the slots. methods.md (109)
+ */
+enum { TIME_MEMORY_PARTS = 4, TIME_LINK_PARTS = 3 };
+int time_memory_part(const double *g);
+int time_link_part(const double *g);
+
 /* Of what is priced. */
 struct time_constants {
     double slot[TIME_SLOT_COUNT];                  /* logarithms */
@@ -157,6 +171,8 @@ struct time_constants {
     double sigma;                                  /* spread of the logarithm of seconds that is left beside theirs */
     double widen, widen_fast;                      /* nine in ten of the rows that are slower, and of those that are faster, lie
                                                       within so many times what a normal's would; 1: as those */
+    double of_memory[TIME_MEMORY_PARTS];           /* both are times these, by what the seconds are made of */
+    double of_link[TIME_LINK_PARTS];
 };
 
 /* What the seconds of all passes are made of: each side alone, and seconds by what bounds them. */
@@ -176,9 +192,17 @@ double time_slot_value(enum time_slot s, double ln);
  * Software on a machine, with weights of a type: which constants hold depends on what is asked for. calibrate fills it in;
  * roofline knows no more of it than this.
  */
-enum { TIME_CASE_COMPUTES = 1, TIME_CASE_EXPERTS = 2, TIME_CASE_DEVICES = 4, TIME_CASE_PROMPT = 8, TIME_CASE_DEEP = 16,
-       TIME_CASES = 32,
-       TIME_ALL_CASES = -1 };
+enum {
+    TIME_CASE_COMPUTES = 1,
+    TIME_CASE_EXPERTS = 2,
+    TIME_CASE_DEVICES = 4,
+    TIME_CASE_PROMPT = 8,
+    TIME_CASE_DEEP = 16, /* of steps */
+    TIME_CASE_FEW = 16,  /* of prompts */
+    TIME_CASE_BATCHED = 32,
+    TIME_CASES = 64,
+};
+#define TIME_ALL_CASES UINT64_MAX
 enum time_basis {
     TIME_BY_KERNELS, /* the machine's own measured kernels: no constants */
     TIME_BY_MACHINE, /* measured on this machine with this software */
@@ -199,13 +223,13 @@ struct timing {
     const void *what; /* its own */
 };
 /* Those that may come up, as bits: arithmetic is a part of the seconds or not, experts, devices that exchange. */
-unsigned time_cases(bool experts, bool devices);
+uint64_t time_cases(bool experts, bool devices);
 
 /* Who knows the constants. */
 struct time_source {
     const void *knows;
     /* Of the bits in `cases`; errors: out of memory. */
-    int (*timing)(const void *knows, const struct hwprofile *h, const struct model *m, unsigned cases, struct timing *out,
+    int (*timing)(const void *knows, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
                   struct error *err);
     /* Where a slot's value comes from, in words. */
     const char *(*explain)(const void *knows, const struct hwprofile *h, const struct model *m, unsigned which,

@@ -160,6 +160,8 @@ struct work_sum {
     double weight_bytes, product_weight_bytes, kv_bytes, act_bytes, flop, n_op, n_launch, n_exchange, comm_bytes, n_pass;
     double flop_math[MATH_COUNT];
 };
+/* Passes have more than one sequence. */
+bool priced_batched(const struct priced *p);
 struct work_sum work_sum(const struct priced *p, enum phase phase);
 /* One line a row with every feature (doc/formats.md, roofcast.features). */
 int features_save(const struct priced *rows, size_t n, const char *path, struct error *err);

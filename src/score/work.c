@@ -193,6 +193,11 @@ int work_add_class(struct priced *out, enum phase phase, const struct work_class
     return 0;
 }
 
+bool priced_batched(const struct priced *p)
+{
+    return p->n_pass > 0 && p->pass[0].n_seq > 1;
+}
+
 struct work_sum work_sum(const struct priced *p, enum phase phase)
 {
     struct work_sum s = { 0 };

@@ -39,7 +39,8 @@ echo 'a,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,64
 b,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,1280,0,1,128,2025-06,tags=
 c,x,NVIDIA RTX 4090,1,llama.cpp (cuda),mixtral-8x7b,,Q8_0,,decode,0,4096,8,128,2025-06,tags=
 d,x,NVIDIA H100 SXM,1,vLLM 0.9,Llama-3-8B,8.03,F16,,decode,0,1000,64,128,2025-06,tags=
-e,x,NVIDIA RTX 4090,1,llama.cpp (cuda),deepseek-v2-lite,,Q8_0,,prefill,512,8192,1,128,2025-06,tags=' >>"$tmp/one.csv"
+e,x,NVIDIA RTX 4090,1,llama.cpp (cuda),deepseek-v2-lite,,Q8_0,,prefill,512,8192,1,128,2025-06,tags=
+f,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,32,0,1,128,2025-06,tags=' >>"$tmp/one.csv"
 run score "$tmp/one.csv" -o json
 jq -r '.rows | sort_by(.id)[] | "\(.predicted)"' "$tmp/out" >"$tmp/scored"
 jq -r '.rows | sort_by(.id)[] | "\(.lo) \(.hi)"' "$tmp/out" >"$tmp/scored.ends"
@@ -55,10 +56,11 @@ llama-3-8b -q Q4_K_M --hw rtx-4090 -p 1280 -n 0
 mixtral-8x7b -q Q8_0 --hw rtx-4090 -p 0 -n 1 -d 4096 -b 8
 llama-3-8b -q F16 --hw h100-sxm --stack vllm -p 0 -n 1 -d 1000 -b 64
 deepseek-v2-lite -q Q8_0 --hw rtx-4090 -p 512 -n 0 -d 8192
+llama-3-8b -q Q4_K_M --hw rtx-4090 -p 32 -n 0
 END
-[ "$(wc -l <"$tmp/scored")" = 5 ] && diff "$tmp/scored" "$tmp/predicted" >"$tmp/err"
+[ "$(wc -l <"$tmp/scored")" = 6 ] && diff "$tmp/scored" "$tmp/predicted" >"$tmp/err"
 ok $? "predict and score say the same number, to the last digit"
-paste -d ' ' "$tmp/scored.ends" "$tmp/predicted.ends" | awk '{ bad += $1 / $3 < 1 - 1e-5 || $1 / $3 > 1 + 1e-5 || $2 / $4 < 1 - 1e-5 || $2 / $4 > 1 + 1e-5 } END { exit bad > 0 || NR != 5 }'
+paste -d ' ' "$tmp/scored.ends" "$tmp/predicted.ends" | awk '{ bad += $1 / $3 < 1 - 1e-5 || $1 / $3 > 1 + 1e-5 || $2 / $4 < 1 - 1e-5 || $2 / $4 > 1 + 1e-5 } END { exit bad > 0 || NR != 6 }'
 ok $? "and the same interval"
 
 # ---- intervals

@@ -368,14 +368,14 @@ static unsigned one_case(const struct time_features *f)
 }
 
 /* Half the bandwidth for a model of one layer, nine tenths for others. */
-static int by_layers(const void *knows, const struct hwprofile *h, const struct model *m, unsigned cases, struct timing *out,
+static int by_layers(const void *knows, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
                      struct error *err)
 {
     (void)knows, (void)h, (void)cases, (void)err;
     out->stack = "test";
     out->basis = TIME_BY_CLASS;
     out->which = one_case;
-    out->of[0] = (struct time_constants){ .sigma = 0.05, .widen = 1, .widen_fast = 1 };
+    out->of[0] = (struct time_constants){ .sigma = 0.05, .widen = 1, .widen_fast = 1, .of_memory = { 1, 1, 1, 1 }, .of_link = { 1, 1, 1 } };
     for (int i = 0; i < TIME_SLOT_COUNT; i++)
         out->of[0].slot[i] = -40;
     out->of[0].slot[TIME_BANDWIDTH] = log(m->hp.n_layer == 1 ? 0.5 : 0.9);
