@@ -14,6 +14,7 @@ void kernels_init_avx512(struct kernels *k);
 void kernels_init_avx512vnni(struct kernels *k);
 void kernels_init_avx512bf16(struct kernels *k);
 /* Over the slots of the function before: decode for CPUs that keep up with a sequential walk unasked. */
+void kernels_streams_avx2(struct kernels *k);
 void kernels_streams_avx512(struct kernels *k);
 void kernels_streams_avx512vnni(struct kernels *k);
 void kernels_streams_avx512bf16(struct kernels *k);

@@ -16,6 +16,7 @@ struct rung {
 
 #ifndef HAVE_ISA_AVX2
 #define kernels_init_avx2 NULL
+#define kernels_streams_avx2 NULL
 #endif
 #ifndef HAVE_ISA_AVX512
 #define kernels_init_avx512 NULL
@@ -49,7 +50,7 @@ enum {
 
 static const struct rung rungs[] = {
     {"ref",         0,             kernels_init_ref,        NULL                      },
-    { "avx2",       CPU_AVX2,      kernels_init_avx2,       NULL                      },
+    { "avx2",       CPU_AVX2,      kernels_init_avx2,       kernels_streams_avx2      },
     { "avx512",     NEEDS_AVX512,  kernels_init_avx512,     kernels_streams_avx512    },
     { "avx512vnni", NEEDS_VNNI,    kernels_init_avx512vnni, kernels_streams_avx512vnni},
     { "avx512bf16", NEEDS_BF16,    kernels_init_avx512bf16, kernels_streams_avx512bf16},

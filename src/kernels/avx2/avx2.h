@@ -36,6 +36,7 @@ matmul_fn avx2_gemv_f32, avx2_gemm_f32, avx2_gemv_f16, avx2_gemm_f16;
 matmul_fn avx2_gemv_bf16, avx2_gemm_bf16;
 matmul_fn avx2_packed_few_f32, avx2_packed_gemm_f32, avx2_packed_few_f16, avx2_packed_gemm_f16;
 matmul_fn avx2_packed_few_bf16, avx2_packed_gemm_bf16;
+matmul_fn avx2_packed_few_f32_streams, avx2_packed_few_f16_streams, avx2_packed_few_bf16_streams;
 attention_fn avx2_attention;
 void avx2_act_prepare_bf16(struct acts *a, const float *x, size_t ld, size_t tok0,
                            size_t tok1);

@@ -88,6 +88,10 @@ void avx2_packed_few_f32(const struct matmul_args *a, size_t row0, size_t row1)
 {
     packed_few(a, row0, row1, PACKED_F32);
 }
+void avx2_packed_few_f32_streams(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    packed_few_ahead(a, row0, row1, false, PACKED_F32);
+}
 void avx2_packed_gemm_f32(const struct matmul_args *a, size_t row0, size_t row1)
 {
     packed_gemm(a, row0, row1, PACKED_F32);
@@ -96,6 +100,10 @@ void avx2_packed_few_f16(const struct matmul_args *a, size_t row0, size_t row1)
 {
     packed_few(a, row0, row1, PACKED_F16);
 }
+void avx2_packed_few_f16_streams(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    packed_few_ahead(a, row0, row1, false, PACKED_F16);
+}
 void avx2_packed_gemm_f16(const struct matmul_args *a, size_t row0, size_t row1)
 {
     packed_gemm(a, row0, row1, PACKED_F16);
@@ -103,6 +111,10 @@ void avx2_packed_gemm_f16(const struct matmul_args *a, size_t row0, size_t row1)
 void avx2_packed_few_bf16(const struct matmul_args *a, size_t row0, size_t row1)
 {
     packed_few(a, row0, row1, PACKED_BF16);
+}
+void avx2_packed_few_bf16_streams(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    packed_few_ahead(a, row0, row1, false, PACKED_BF16);
 }
 void avx2_packed_gemm_bf16(const struct matmul_args *a, size_t row0, size_t row1)
 {

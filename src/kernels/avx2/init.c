@@ -21,6 +21,25 @@ static void init_packed(struct kernels *k)
     k->packed[DTYPE_MXFP4] = (struct matmul_slot){ ACT_Q8, avx2_packed_gemv_mxfp4, avx2_packed_gemm_mxfp4, 1, PACK_ROWS };
 }
 
+void kernels_streams_avx2(struct kernels *k)
+{
+    static const struct {
+        enum dtype type;
+        matmul_fn *gemv;
+    } slots[] = {
+        { DTYPE_F32, avx2_packed_few_f32_streams },       { DTYPE_F16, avx2_packed_few_f16_streams },
+        { DTYPE_BF16, avx2_packed_few_bf16_streams },     { DTYPE_Q8_0, avx2_packed_gemv_q8_0_streams },
+        { DTYPE_Q4_0, avx2_packed_gemv_q4_0_streams },    { DTYPE_Q4_1, avx2_packed_gemv_q4_1_streams },
+        { DTYPE_Q5_0, avx2_packed_gemv_q5_0_streams },    { DTYPE_Q5_1, avx2_packed_gemv_q5_1_streams },
+        { DTYPE_Q2_K, avx2_packed_gemv_q2_k_streams },    { DTYPE_Q3_K, avx2_packed_gemv_q3_k_streams },
+        { DTYPE_Q4_K, avx2_packed_gemv_q4_k_streams },    { DTYPE_Q5_K, avx2_packed_gemv_q5_k_streams },
+        { DTYPE_Q6_K, avx2_packed_gemv_q6_k_streams },    { DTYPE_IQ4_NL, avx2_packed_gemv_iq4_nl_streams },
+        { DTYPE_IQ4_XS, avx2_packed_gemv_iq4_xs_streams }, { DTYPE_MXFP4, avx2_packed_gemv_mxfp4_streams },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(slots); i++)
+        k->packed[slots[i].type].gemv = slots[i].gemv;
+}
+
 void kernels_init_avx2(struct kernels *k)
 {
     const unsigned max = GEMV_MAX_TOK, align = 16;

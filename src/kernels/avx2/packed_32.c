@@ -147,10 +147,7 @@ static void tile_16_min(const struct packed_tile *t, size_t n_tok)
     packed_tile_any(t, n_tok, Q5_1_SHAPE);
 }
 
-void avx2_packed_gemv_q8_0(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemv(a, row0, row1, Q8_0_SHAPE, decode_bytes, scales_f16);
-}
+PACKED_GEMV(q8_0, Q8_0_SHAPE, decode_bytes, scales_f16)
 static void unpack_q8_0(struct packed_panel *panel, const unsigned char *p, size_t n_k)
 {
     packed_unpack(panel, p, n_k, Q8_0_SHAPE, decode_bytes, scales_f16);
@@ -160,10 +157,7 @@ void avx2_packed_gemm_q8_0(const struct matmul_args *a, size_t row0, size_t row1
     packed_gemm(a, row0, row1, &(struct packed_format){ Q8_0_SHAPE, unpack_q8_0, tile_wide });
 }
 
-void avx2_packed_gemv_q4_0(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemv(a, row0, row1, Q4_0_SHAPE, decode_nibbles, scales_f16);
-}
+PACKED_GEMV(q4_0, Q4_0_SHAPE, decode_nibbles, scales_f16)
 static void unpack_q4_0(struct packed_panel *panel, const unsigned char *p, size_t n_k)
 {
     packed_unpack(panel, p, n_k, Q4_0_SHAPE, decode_nibbles, scales_f16);
@@ -173,10 +167,7 @@ void avx2_packed_gemm_q4_0(const struct matmul_args *a, size_t row0, size_t row1
     packed_gemm(a, row0, row1, &(struct packed_format){ Q4_0_SHAPE, unpack_q4_0, tile_bias });
 }
 
-void avx2_packed_gemv_q4_1(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemv(a, row0, row1, Q4_1_SHAPE, decode_nibbles, scales_pair);
-}
+PACKED_GEMV(q4_1, Q4_1_SHAPE, decode_nibbles, scales_pair)
 static void unpack_q4_1(struct packed_panel *panel, const unsigned char *p, size_t n_k)
 {
     packed_unpack(panel, p, n_k, Q4_1_SHAPE, decode_nibbles, scales_pair);
@@ -186,10 +177,7 @@ void avx2_packed_gemm_q4_1(const struct matmul_args *a, size_t row0, size_t row1
     packed_gemm(a, row0, row1, &(struct packed_format){ Q4_1_SHAPE, unpack_q4_1, tile_min });
 }
 
-void avx2_packed_gemv_q5_0(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemv(a, row0, row1, Q5_0_SHAPE, decode_q5, scales_f16);
-}
+PACKED_GEMV(q5_0, Q5_0_SHAPE, decode_q5, scales_f16)
 static void unpack_q5_0(struct packed_panel *panel, const unsigned char *p, size_t n_k)
 {
     packed_unpack(panel, p, n_k, Q5_0_SHAPE, decode_q5, scales_f16);
@@ -199,10 +187,7 @@ void avx2_packed_gemm_q5_0(const struct matmul_args *a, size_t row0, size_t row1
     packed_gemm(a, row0, row1, &(struct packed_format){ Q5_0_SHAPE, unpack_q5_0, tile_bias });
 }
 
-void avx2_packed_gemv_q5_1(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemv(a, row0, row1, Q5_1_SHAPE, decode_q5, scales_pair);
-}
+PACKED_GEMV(q5_1, Q5_1_SHAPE, decode_q5, scales_pair)
 static void unpack_q5_1(struct packed_panel *panel, const unsigned char *p, size_t n_k)
 {
     packed_unpack(panel, p, n_k, Q5_1_SHAPE, decode_q5, scales_pair);
@@ -212,10 +197,7 @@ void avx2_packed_gemm_q5_1(const struct matmul_args *a, size_t row0, size_t row1
     packed_gemm(a, row0, row1, &(struct packed_format){ Q5_1_SHAPE, unpack_q5_1, tile_16_min });
 }
 
-void avx2_packed_gemv_iq4_nl(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemv(a, row0, row1, IQ4_NL_SHAPE, decode_iq4, scales_f16);
-}
+PACKED_GEMV(iq4_nl, IQ4_NL_SHAPE, decode_iq4, scales_f16)
 static void unpack_iq4_nl(struct packed_panel *panel, const unsigned char *p, size_t n_k)
 {
     packed_unpack(panel, p, n_k, IQ4_NL_SHAPE, decode_iq4, scales_f16);
@@ -225,10 +207,7 @@ void avx2_packed_gemm_iq4_nl(const struct matmul_args *a, size_t row0, size_t ro
     packed_gemm(a, row0, row1, &(struct packed_format){ IQ4_NL_SHAPE, unpack_iq4_nl, tile_wide });
 }
 
-void avx2_packed_gemv_iq4_xs(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemv(a, row0, row1, IQ4_XS_SHAPE, decode_iq4_xs, scales_iq4_xs);
-}
+PACKED_GEMV(iq4_xs, IQ4_XS_SHAPE, decode_iq4_xs, scales_iq4_xs)
 static void unpack_iq4_xs(struct packed_panel *panel, const unsigned char *p, size_t n_k)
 {
     packed_unpack(panel, p, n_k, IQ4_XS_SHAPE, decode_iq4_xs, scales_iq4_xs);
@@ -238,10 +217,7 @@ void avx2_packed_gemm_iq4_xs(const struct matmul_args *a, size_t row0, size_t ro
     packed_gemm(a, row0, row1, &(struct packed_format){ IQ4_XS_SHAPE, unpack_iq4_xs, tile_wide });
 }
 
-void avx2_packed_gemv_mxfp4(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemv(a, row0, row1, MXFP4_SHAPE, decode_e2m1, scales_e8m0);
-}
+PACKED_GEMV(mxfp4, MXFP4_SHAPE, decode_e2m1, scales_e8m0)
 static void unpack_mxfp4(struct packed_panel *panel, const unsigned char *p, size_t n_k)
 {
     packed_unpack(panel, p, n_k, MXFP4_SHAPE, decode_e2m1, scales_e8m0);

@@ -213,10 +213,7 @@ static void tile_bias(const struct packed_tile *t, size_t n_tok)
     packed_tile_any(t, n_tok, Q6_K_SHAPE);
 }
 
-void avx2_packed_gemv_q2_k(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemv(a, row0, row1, Q2_K_SHAPE, decode_q2_k, scales_q2_k);
-}
+PACKED_GEMV(q2_k, Q2_K_SHAPE, decode_q2_k, scales_q2_k)
 static void unpack_q2_k(struct packed_panel *panel, const unsigned char *p, size_t n_k)
 {
     packed_unpack(panel, p, n_k, Q2_K_SHAPE, decode_q2_k, scales_q2_k);
@@ -226,10 +223,7 @@ void avx2_packed_gemm_q2_k(const struct matmul_args *a, size_t row0, size_t row1
     packed_gemm(a, row0, row1, &(struct packed_format){ Q2_K_SHAPE, unpack_q2_k, tile_q2_k });
 }
 
-void avx2_packed_gemv_q3_k(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemv(a, row0, row1, Q3_K_SHAPE, decode_q3_k, scales_q3_k);
-}
+PACKED_GEMV(q3_k, Q3_K_SHAPE, decode_q3_k, scales_q3_k)
 static void unpack_q3_k(struct packed_panel *panel, const unsigned char *p, size_t n_k)
 {
     packed_unpack(panel, p, n_k, Q3_K_SHAPE, decode_q3_k, scales_q3_k);
@@ -239,10 +233,7 @@ void avx2_packed_gemm_q3_k(const struct matmul_args *a, size_t row0, size_t row1
     packed_gemm(a, row0, row1, &(struct packed_format){ Q3_K_SHAPE, unpack_q3_k, tile_bias });
 }
 
-void avx2_packed_gemv_q4_k(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemv(a, row0, row1, Q4_K_SHAPE, decode_q4_k, scales_q4_k);
-}
+PACKED_GEMV(q4_k, Q4_K_SHAPE, decode_q4_k, scales_q4_k)
 static void unpack_q4_k(struct packed_panel *panel, const unsigned char *p, size_t n_k)
 {
     packed_unpack(panel, p, n_k, Q4_K_SHAPE, decode_q4_k, scales_q4_k);
@@ -252,10 +243,7 @@ void avx2_packed_gemm_q4_k(const struct matmul_args *a, size_t row0, size_t row1
     packed_gemm(a, row0, row1, &(struct packed_format){ Q4_K_SHAPE, unpack_q4_k, tile_q4_k });
 }
 
-void avx2_packed_gemv_q5_k(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemv(a, row0, row1, Q5_K_SHAPE, decode_q5_k, scales_q5_k);
-}
+PACKED_GEMV(q5_k, Q5_K_SHAPE, decode_q5_k, scales_q5_k)
 static void unpack_q5_k(struct packed_panel *panel, const unsigned char *p, size_t n_k)
 {
     packed_unpack(panel, p, n_k, Q5_K_SHAPE, decode_q5_k, scales_q5_k);
@@ -265,10 +253,7 @@ void avx2_packed_gemm_q5_k(const struct matmul_args *a, size_t row0, size_t row1
     packed_gemm(a, row0, row1, &(struct packed_format){ Q5_K_SHAPE, unpack_q5_k, tile_q5_k });
 }
 
-void avx2_packed_gemv_q6_k(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    packed_gemv(a, row0, row1, Q6_K_SHAPE, decode_q6_k, scales_q6_k);
-}
+PACKED_GEMV(q6_k, Q6_K_SHAPE, decode_q6_k, scales_q6_k)
 static void unpack_q6_k(struct packed_panel *panel, const unsigned char *p, size_t n_k)
 {
     packed_unpack(panel, p, n_k, Q6_K_SHAPE, decode_q6_k, scales_q6_k);
