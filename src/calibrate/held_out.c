@@ -11,6 +11,8 @@ static const double nearest = 1e-3; /* of an error over its expected spread; a r
 enum { FEW = 10 }; /* rows that say half of what many would */
 /* Part of the rows from which on leaving a group out is no small change. (85) */
 static const double many_of = 0.1;
+/* Of what rows lack when widths are fitted without their fold: with all folds they lack less. (86) */
+static const double lacking = 0.5;
 
 /* A row that was left out. */
 struct left {
@@ -34,7 +36,6 @@ struct leaving {
     uint8_t *fold;            /* of each: of what its situation leaves out */
     uint8_t *own_fold;        /* [x->n]: of each row of the fit, for the situation at hand */
     uint32_t *alike;          /* [x->n] */
-    struct spread_parts *parts; /* [x->n] */
     size_t n, cap;
     struct member *member;    /* [x->n], by group */
     size_t *number;           /* [x->n] */
@@ -63,7 +64,7 @@ static int add_row(struct leaving *l, enum situation s, size_t i, const struct c
 {
     const double own = l->x->sigma * l->x->row[i].sigma, base = sqrt(c->sd * c->sd + own * own);
     const enum side side = spread_side(l->x->priced[i], c->error);
-    if (make_room(l, err) != 0 || spread_effects(l->f, true, s, side, l->x->priced[i], l->parts[i], &l->row[l->n], err) != 0)
+    if (make_room(l, err) != 0 || spread_effects(l->f, true, s, side, l->x->priced[i], &l->row[l->n], err) != 0)
         return -1;
     l->row[l->n].ln_ratio = log(fmax(fabs(c->error) / base, nearest));
     l->fold[l->n] = l->own_fold[i];
@@ -245,7 +246,7 @@ static void widen_side(const struct leaving *l, enum situation s, enum side side
         if (l->left[i].situation == s && l->left[i].side == side)
             room[n++] = (struct reach_row){ .ln_out = by[i], .weight = l->row[i].weight };
     if (n > 0)
-        spread_widen(l->f, s, side, fmax(reach_within(room, n), 0) * (double)n / (double)(n + FEW));
+        spread_widen(l->f, s, side, lacking * fmax(reach_within(room, n), 0) * (double)n / (double)(n + FEW));
 }
 
 /* How far a situation's rows lie out, over what rows like them do. */
@@ -299,16 +300,9 @@ int spread_fit(struct fit *f, const struct spread_input *x, struct error *err)
     l.out = calloc(x->n, sizeof *l.out);
     l.own_fold = calloc(x->n, sizeof *l.own_fold);
     l.alike = calloc(x->n, sizeof *l.alike);
-    l.parts = calloc(x->n, sizeof *l.parts);
-    int rc = l.member && l.number && l.sigma && l.out && l.own_fold && l.alike && l.parts ? 0 : error_oom(err, x->n * sizeof *l.out, "rows left out");
+    int rc = l.member && l.number && l.sigma && l.out && l.own_fold && l.alike ? 0 : error_oom(err, x->n * sizeof *l.out, "rows left out");
     if (rc == 0 && !(l.cross = cross_new(x->fit, &fitted_model, x->row, x->n, err)))
         rc = -1;
-    for (size_t i = 0; i < x->n && rc == 0; i++) {
-        double slot[FIT_MAX_SLOTS], g[FIT_MAX_SLOTS];
-        fit_slots(x->fit, &fitted_model, &x->row[i], slot);
-        fit_gradient(&fitted_model, &x->row[i], slot, g);
-        l.parts[i] = spread_parts_of(x->priced[i], g);
-    }
     rc = rc ? rc : deal_likes(&l, err);
     rc = rc ? rc : leave_all(&l, err);
     rc = rc ? rc : weigh(&l, err);
@@ -324,6 +318,5 @@ int spread_fit(struct fit *f, const struct spread_input *x, struct error *err)
     free(l.fold);
     free(l.own_fold);
     free(l.alike);
-    free(l.parts);
     return rc;
 }

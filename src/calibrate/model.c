@@ -214,14 +214,6 @@ static int fitted_fit(void **params, const struct priced *const *rows, size_t n,
     return 0;
 }
 
-static struct spread_parts parts_of(const struct fitted_one *x, const struct fit_row *row, const struct priced *p)
-{
-    double slot[FIT_MAX_SLOTS], g[FIT_MAX_SLOTS];
-    fit_slots(&x->fit, &fitted_model, row, slot);
-    fit_gradient(&fitted_model, row, slot, g);
-    return spread_parts_of(p, g);
-}
-
 /* What a row of a machine leaves of a guess of its memory: as tried with a GTX 1660 and an RTX 5060 Ti, 0.15 and 0.2. */
 static const double ANCHOR_LEAVES = 0.2;
 
@@ -236,9 +228,8 @@ static int fitted_predict(const void *params, const struct priced *p, struct est
     (void)fitted_row_init(r, p, fitted_kind(p->m));
     fitted_row_known(&x->fit, r, &row);
     const double ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * fitted_row_sigma(r, exp(ln)),
-                 spread = sqrt(sd * sd + noise * noise);
+                 base = sqrt(sd * sd + noise * noise);
     const enum situation s = situation_of(&x->by, &x->shown, p);
-    const double base = spread * spread_of_parts(&x->spread, s, parts_of(x, &row, p));
     const double guessed = PREDICT_Z90 * (s == SITUATION_ANCHORED ? ANCHOR_LEAVES : 1) * p->machine->ln_sd; /* (116) */
     *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - hypot(spread_half(&x->spread, s, SIDE_FASTER, p, base), guessed)),
                               .hi_s = exp(ln + hypot(spread_half(&x->spread, s, SIDE_SLOWER, p, base), guessed)) };
@@ -295,10 +286,6 @@ void fitted_constants(const void *params, const struct priced *p, unsigned which
     const enum situation s = situation_of(&x->by, &x->shown, p);
     out->widen = spread_half(&x->spread, s, SIDE_SLOWER, p, 1 / PREDICT_Z90);
     out->widen_fast = spread_half(&x->spread, s, SIDE_FASTER, p, 1 / PREDICT_Z90);
-    for (int i = 0; i < TIME_MEMORY_PARTS; i++)
-        out->of_memory[i] = spread_of_parts(&x->spread, s, (struct spread_parts){ i, -1 });
-    for (int i = 0; i < TIME_LINK_PARTS; i++)
-        out->of_link[i] = spread_of_parts(&x->spread, s, (struct spread_parts){ -1, i });
 }
 
 /* ---- constants to ship ------------------------------------------------------------------------------ */

@@ -19,12 +19,11 @@ enum trait {
     TRAIT_REACH,
     TRAIT_BITS,
     TRAIT_BATCH,
-    TRAIT_MEMORY,
-    TRAIT_LINK,
     TRAIT_SIDE,
     TRAIT_COUNT
 };
-static const char *const trait_names[TRAIT_COUNT] = { "situation", "class", "phase", "origin", "guess", "kind", "stack", "source", "size", "reach", "bits", "batch", "memory", "link", "side" };
+static const char *const trait_names[TRAIT_COUNT] = { "situation", "class", "phase", "origin", "guess", "kind",
+                                                      "stack", "source", "size", "reach", "bits", "batch", "side" };
 static const char *const side_names[SIDE_COUNT] = { "slower", "faster" };
 
 struct traits {
@@ -104,24 +103,6 @@ static const char *batch_of(const struct priced *p)
     return p->m->kind == MEASURE_RATE && priced_batched(p) ? "many" : "";
 }
 
-struct spread_parts spread_parts_of(const struct priced *p, const double *g)
-{
-    const struct spread_parts none = { -1, -1 }, parts = { time_memory_part(g), time_link_part(g) };
-    return p->m->kind == MEASURE_RATE ? parts : none;
-}
-
-static const char *memory_part(struct spread_parts parts)
-{
-    static const char *const names[TIME_MEMORY_PARTS] = { "little", "a third", "half", "most" };
-    return parts.memory < 0 ? "" : names[parts.memory];
-}
-
-static const char *link_part(struct spread_parts parts)
-{
-    static const char *const names[TIME_LINK_PARTS] = { "no", "some", "much" };
-    return parts.link < 0 ? "" : names[parts.link];
-}
-
 bool spread_has_sides(const struct priced *p)
 {
     return p->m->metric == METRIC_TOK_S || p->m->metric == METRIC_TPOT;
@@ -132,7 +113,7 @@ enum side spread_side(const struct priced *p, double error)
     return error > 0 && spread_has_sides(p) ? SIDE_FASTER : SIDE_SLOWER;
 }
 
-static void traits_of(struct traits *t, enum situation s, enum side side, const struct priced *p, struct spread_parts parts)
+static void traits_of(struct traits *t, enum situation s, enum side side, const struct priced *p)
 {
     char source[256];
     const char *const text[TRAIT_COUNT] = {
@@ -141,7 +122,6 @@ static void traits_of(struct traits *t, enum situation s, enum side side, const 
         [TRAIT_STACK] = has_engine(p) ? p->stack->id : "", [TRAIT_SOURCE] = source_text(p->m, source, sizeof source),
         [TRAIT_SIZE] = size_of(p->m),           [TRAIT_REACH] = reach_of(p->m),
         [TRAIT_BITS] = bits_of(p),              [TRAIT_BATCH] = batch_of(p),
-        [TRAIT_MEMORY] = memory_part(parts),    [TRAIT_LINK] = link_part(parts),
         [TRAIT_SIDE] = spread_has_sides(p) ? side_names[side] : "",
     };
     for (int i = 0; i < TRAIT_COUNT; i++)
@@ -157,10 +137,7 @@ static const double normal90 = 1.6448536269514722; /* 95 % quantile of the norma
 enum {
     HERE = 1u << TRAIT_SITUATION,
     SIDE = HERE | 1u << TRAIT_SIDE,
-    OF_MEMORY = HERE | 1u << TRAIT_MEMORY,
-    OF_LINK = HERE | 1u << TRAIT_LINK,
 };
-#define PART_SD 0.25
 static const struct {
     unsigned traits; /* bits */
     double sd;
@@ -176,8 +153,6 @@ static const struct {
     { HERE | 1u << TRAIT_CLASS | 1u << TRAIT_PHASE, 0.25 },
     { HERE | 1u << TRAIT_BITS, 0.25 },
     { HERE | 1u << TRAIT_BATCH, 0.25 },
-    { OF_MEMORY, PART_SD },
-    { OF_LINK, PART_SD },
     { HERE | 1u << TRAIT_SIZE, 0.25 },
     { HERE | 1u << TRAIT_REACH, 0.25 },
     { HERE | 1u << TRAIT_SIZE | 1u << TRAIT_REACH, 0.25 },
@@ -209,12 +184,11 @@ bool spread_is_name(const char *name)
     return strncmp(name, EVERY_ROW, n) == 0 && (name[n] == 0 || name[n] == ' ');
 }
 
-int spread_effects(struct fit *f, bool add, enum situation s, enum side side, const struct priced *p, struct spread_parts parts,
-                   struct quantile_row *out, struct error *err)
+int spread_effects(struct fit *f, bool add, enum situation s, enum side side, const struct priced *p, struct quantile_row *out, struct error *err)
 {
     struct traits t;
     *out = (struct quantile_row){ .weight = 1 };
-    traits_of(&t, s, side, p, parts);
+    traits_of(&t, s, side, p);
     for (size_t i = 0; i < ARRAY_LEN(priors); i++) {
         char name[96];
         if (!effect_name(name, sizeof name, priors[i].traits, &t))
@@ -280,35 +254,10 @@ static double reach_to(const struct fit *f, enum situation s, enum side side)
     return e == FIT_NO_EFFECT ? 0 : f->effect[e].value;
 }
 
-/* One trait's effect; of one that f does not know what its variance adds. */
-static double of_trait(const struct fit *f, unsigned traits, const struct traits *t)
-{
-    char name[96];
-    struct quantile_row row = { .weight = 1 };
-    if (!effect_name(name, sizeof name, traits, t))
-        return 1;
-    const uint16_t e = fit_find(f, name);
-    if (e == FIT_NO_EFFECT)
-        row.loose = PART_SD * PART_SD;
-    else
-        row.effect[row.n_effect++] = e;
-    return exp(quantile_predict(f, &row));
-}
-
-double spread_of_parts(const struct fit *f, enum situation s, struct spread_parts parts)
-{
-    struct traits t = { 0 };
-    snprintf(t.text[TRAIT_SITUATION], sizeof t.text[0], "%s", situation_names[s]);
-    snprintf(t.text[TRAIT_MEMORY], sizeof t.text[0], "%s", memory_part(parts));
-    snprintf(t.text[TRAIT_LINK], sizeof t.text[0], "%s", link_part(parts));
-    return of_trait(f, OF_MEMORY, &t) * of_trait(f, OF_LINK, &t);
-}
-
 double spread_half(const struct fit *f, enum situation s, enum side side, const struct priced *p, double base)
 {
     struct quantile_row row;
     struct error unused = { 0 };
-    const struct spread_parts none = { -1, -1 };
-    (void)spread_effects((struct fit *)(uintptr_t)f, false, s, side, p, none, &row, &unused);
+    (void)spread_effects((struct fit *)(uintptr_t)f, false, s, side, p, &row, &unused);
     return base * exp(row.ln_ratio + quantile_predict(f, &row) + (spread_has_sides(p) ? 0 : reach_to(f, s, side)));
 }

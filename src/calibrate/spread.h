@@ -50,21 +50,10 @@ struct spread_input {
 };
 /* Learns the effects of f from how the rows of x are predicted when they are left out. errors: as of cross_leave_out */
 int spread_fit(struct fit *f, const struct spread_input *x, struct error *err);
-/* What the seconds of a row are made of (timing.h). (109) */
-struct spread_parts {
-    int memory, link;
-};
-/* Of a row's derivatives by slots, g; {-1, -1} where it makes no difference. */
-struct spread_parts spread_parts_of(const struct priced *p, const double *g);
-/* What the width of all rows of such parts is times. */
-double spread_of_parts(const struct fit *f, enum situation s, struct spread_parts parts);
-/* How far the 90 % interval of the logarithm of the seconds reaches to a side: base is the expected spread of the row; to be multiplied by
- * spread_of_parts(). */
+/* How far the 90 % interval of the logarithm of the seconds reaches to a side: base is the expected spread of the row. */
 double spread_half(const struct fit *f, enum situation s, enum side side, const struct priced *p, double base);
-/* The effects of a row that lies to that side, with those of its parts where there are such; of those f does not know the variance is loose, unless
- * they are to be added. -1: too many, or out of memory. */
-int spread_effects(struct fit *f, bool add, enum situation s, enum side side, const struct priced *p, struct spread_parts parts,
-                   struct quantile_row *out, struct error *err);
+/* The effects of a row that lies to that side; of those f does not know the variance is loose, unless they are to be added. -1: too many, or out of memory. */
+int spread_effects(struct fit *f, bool add, enum situation s, enum side side, const struct priced *p, struct quantile_row *out, struct error *err);
 /* The side of a row, by ln predicted - ln measured; SIDE_SLOWER where sides are not told apart. */
 enum side spread_side(const struct priced *p, double error);
 /* Rates, and seconds of a token, have effects of either side (107); other seconds the shortest interval (127). */

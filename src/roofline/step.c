@@ -109,7 +109,7 @@ static void answer(struct step_sum *sum, const struct timing *t, const struct ti
     const struct time_constants *k = &t->of[sum->which];
     time_gradient(f, k->slot, g, &sides);
     sum->seconds = exp(time_ln_seconds(f, k->slot));
-    const double sd_s = sum->seconds * time_spread(k, g, NULL) * k->of_memory[time_memory_part(g)] * k->of_link[time_link_part(g)];
+    const double sd_s = sum->seconds * time_spread(k, g, NULL);
     sum->sd_s = sd_s * k->widen;
     sum->sd_fast_s = sd_s * k->widen_fast;
     sum->memory_s = sides.memory_s;

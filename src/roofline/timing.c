@@ -368,26 +368,6 @@ void time_gradient(const struct time_features *f, const double *slot, double *g,
         *sides = side;
 }
 
-static int part_of(double share, const double *from, int n)
-{
-    int i = 0;
-    while (i < n && share >= from[i])
-        i++;
-    return i;
-}
-
-int time_memory_part(const double *g)
-{
-    static const double from[TIME_MEMORY_PARTS - 1] = { 0.3, 0.5, 0.7 };
-    return part_of(-g[TIME_BANDWIDTH], from, TIME_MEMORY_PARTS - 1);
-}
-
-int time_link_part(const double *g)
-{
-    static const double from[TIME_LINK_PARTS - 1] = { 0.02, 0.1 };
-    return part_of(g[TIME_HOP] - g[TIME_LINK], from, TIME_LINK_PARTS - 1);
-}
-
 double time_spread(const struct time_constants *k, const double *g, double share[TIME_SLOT_COUNT + 1])
 {
     double part[TIME_SLOT_COUNT + 1], all = k->sigma * k->sigma;

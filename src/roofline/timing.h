@@ -155,15 +155,6 @@ double time_ln_seconds(const void *features, const double *slot);
 
 /* ---- constants, and how well they are known ------------------------------------------------- */
 
-/*
- * What seconds are made of sets apart how far off they are: the part that products wait for memory, which is what a machine's
- * bandwidth says, and the part that devices exchange, as classes that are the same in fits and predictions. g: derivatives of
- * time_ln_seconds() by the slots. methods.md (109)
- */
-enum { TIME_MEMORY_PARTS = 4, TIME_LINK_PARTS = 3 };
-int time_memory_part(const double *g);
-int time_link_part(const double *g);
-
 /* Of what is priced. */
 struct time_constants {
     double slot[TIME_SLOT_COUNT];                  /* logarithms */
@@ -171,8 +162,6 @@ struct time_constants {
     double sigma;                                  /* spread of the logarithm of seconds that is left beside theirs */
     double widen, widen_fast;                      /* nine in ten of the rows that are slower, and of those that are faster, lie
                                                       within so many times what a normal's would; 1: as those */
-    double of_memory[TIME_MEMORY_PARTS];           /* both are times these, by what the seconds are made of */
-    double of_link[TIME_LINK_PARTS];
 };
 
 /* What the seconds of all passes are made of: each side alone, and seconds by what bounds them. */

@@ -10,7 +10,6 @@ static void assert_near(double value, double expected, double tolerance)
         fail_msg("%.12g is not %.12g", value, expected);
 }
 
-static const struct spread_parts no_parts = { -1, -1 };
 static const struct stack stack = { .id = "vllm" };
 static const struct machine machine = { .class_name = "datacenter GPU" };
 
@@ -29,7 +28,7 @@ static void learn(struct fit *f, enum situation s, const struct priced *p, doubl
     fit_init(f);
     for (int i = 0; i < N; i++) {
         const double x = normal(), error = x < 0 ? x * slow : x * fast; /* ln predicted - ln measured */
-        assert_int_equal(spread_effects(f, true, s, spread_side(p, error), p, no_parts, &r[i], &err), 0);
+        assert_int_equal(spread_effects(f, true, s, spread_side(p, error), p, &r[i], &err), 0);
         r[i].ln_ratio = log(fmax(fabs(error), 1e-3));
     }
     assert_ok(quantile_run(f, r, N, 0.9, &err), err);
@@ -104,7 +103,7 @@ static void test_sizes(void **state)
         m[k].per_node = 8;
     }
     for (int i = 0; i < N; i++) {
-        assert_int_equal(spread_effects(&f, true, SITUATION_NEW_WORK, SIDE_SLOWER, &p[i % 2], no_parts, &r[i], &err), 0);
+        assert_int_equal(spread_effects(&f, true, SITUATION_NEW_WORK, SIDE_SLOWER, &p[i % 2], &r[i], &err), 0);
         r[i].ln_ratio = log(fmax(fabs(spread[i % 2] * normal()), 1e-3));
     }
     assert_ok(quantile_run(&f, r, N, 0.9, &err), err);
@@ -125,7 +124,7 @@ static void learn_apart(struct priced *p, double *held)
     struct fit f;
     fit_init(&f);
     for (int i = 0; i < N; i++) {
-        assert_int_equal(spread_effects(&f, true, SITUATION_NEW_MACHINE, SIDE_SLOWER, &p[i % 2], no_parts, &r[i], &err), 0);
+        assert_int_equal(spread_effects(&f, true, SITUATION_NEW_MACHINE, SIDE_SLOWER, &p[i % 2], &r[i], &err), 0);
         r[i].ln_ratio = log(fmax(fabs(spread[i % 2] * normal()), 1e-3));
     }
     assert_ok(quantile_run(&f, r, N, 0.9, &err), err);
@@ -175,47 +174,9 @@ static void test_batches(void **state)
         assert_near(held[k], 0.9, 0.03);
 }
 
-/* Steps that wait for memory against those that hardly do: the width is that of all, times that of the part. (109) */
-static void test_parts(void **state)
-{
-    (void)state;
-    enum { N = 4000 };
-    static struct quantile_row r[N];
-    static const double spread[2] = { 1, 0.2 };
-    double g[2][TIME_SLOT_COUNT] = { { [TIME_BANDWIDTH] = -0.1, [TIME_HOP] = 0.05, [TIME_LINK] = -0.06 }, { [TIME_BANDWIDTH] = -0.9 } };
-    struct error err = { 0 };
-    struct measurement m;
-    struct priced p;
-    struct fit f;
-    double held[2] = { 0 };
-    seed = 10;
-    fit_init(&f);
-    rate_of(&p, &m, METRIC_TOK_S);
-    const struct spread_parts parts[2] = { spread_parts_of(&p, g[0]), spread_parts_of(&p, g[1]) };
-    assert_int_equal(parts[0].memory, 0);
-    assert_int_equal(parts[0].link, 2);
-    assert_int_equal(parts[1].memory, 3);
-    assert_int_equal(parts[1].link, 0);
-    for (int i = 0; i < N; i++) {
-        assert_int_equal(spread_effects(&f, true, SITUATION_SEEN, SIDE_SLOWER, &p, parts[i % 2], &r[i], &err), 0);
-        r[i].ln_ratio = log(fmax(fabs(spread[i % 2] * normal()), 1e-3));
-    }
-    assert_ok(quantile_run(&f, r, N, 0.9, &err), err);
-    for (int i = 0; i < N; i++)
-        held[i % 2] += (fabs(spread[i % 2] * normal()) <
-                        spread_half(&f, SITUATION_SEEN, SIDE_SLOWER, &p, spread_of_parts(&f, SITUATION_SEEN, parts[i % 2]))) / (N / 2.0);
-    for (int k = 0; k < 2; k++)
-        assert_near(held[k], 0.9, 0.03);
-    /* Of a part that no row had: what its variance adds; of a server's seconds no parts. */
-    assert_near(spread_of_parts(&f, SITUATION_SEEN, (struct spread_parts){ 1, -1 }), exp(0.85 * 0.25 * 0.25), 1e-12);
-    m.kind = MEASURE_SERVING;
-    assert_near(spread_of_parts(&f, SITUATION_SEEN, spread_parts_of(&p, g[0])), 1, 1e-12);
-    fit_free(&f);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_sides), cmocka_unit_test(test_first_token), cmocka_unit_test(test_sizes),
-                                        cmocka_unit_test(test_bits), cmocka_unit_test(test_batches), cmocka_unit_test(test_parts) };
+                                        cmocka_unit_test(test_bits), cmocka_unit_test(test_batches) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -375,7 +375,7 @@ static int by_layers(const void *knows, const struct hwprofile *h, const struct 
     out->stack = "test";
     out->basis = TIME_BY_CLASS;
     out->which = one_case;
-    out->of[0] = (struct time_constants){ .sigma = 0.05, .widen = 1, .widen_fast = 1, .of_memory = { 1, 1, 1, 1 }, .of_link = { 1, 1, 1 } };
+    out->of[0] = (struct time_constants){ .sigma = 0.05, .widen = 1, .widen_fast = 1 };
     for (int i = 0; i < TIME_SLOT_COUNT; i++)
         out->of[0].slot[i] = -40;
     out->of[0].slot[TIME_BANDWIDTH] = log(m->hp.n_layer == 1 ? 0.5 : 0.9);

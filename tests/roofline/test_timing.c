@@ -125,7 +125,7 @@ static struct predict_options options(const struct time_source *t)
 
 static struct time_constants constants(void)
 {
-    struct time_constants k = { .sigma = 0.05, .widen = 1, .widen_fast = 0.5, .of_memory = { 1, 1, 1, 1 }, .of_link = { 1, 1, 1 } };
+    struct time_constants k = { .sigma = 0.05, .widen = 1, .widen_fast = 0.5 };
     slots(k.slot, 0);
     k.slot[TIME_REQUEST] = 0;
     k.cov[TIME_BANDWIDTH][TIME_BANDWIDTH] = 0.01;
