@@ -8,7 +8,7 @@
 
 #include "calibrate/fit.h"
 
-enum { QUANTILE_MAX_EFFECTS = 24 };
+enum { QUANTILE_MAX_EFFECTS = 20 };
 
 struct quantile_row {
     double ln_ratio; /* of how far a row is out, |error| over its expected spread */

@@ -134,10 +134,7 @@ static void traits_of(struct traits *t, enum situation s, enum side side, const 
  * more: what goes wrong makes rows slower. methods.md (86), (107)
  */
 static const double normal90 = 1.6448536269514722; /* 95 % quantile of the normal distribution */
-enum {
-    HERE = 1u << TRAIT_SITUATION,
-    SIDE = HERE | 1u << TRAIT_SIDE,
-};
+enum { HERE = 1u << TRAIT_SITUATION, SIDE = HERE | 1u << TRAIT_SIDE };
 static const struct {
     unsigned traits; /* bits */
     double sd;
@@ -184,7 +181,8 @@ bool spread_is_name(const char *name)
     return strncmp(name, EVERY_ROW, n) == 0 && (name[n] == 0 || name[n] == ' ');
 }
 
-int spread_effects(struct fit *f, bool add, enum situation s, enum side side, const struct priced *p, struct quantile_row *out, struct error *err)
+int spread_effects(struct fit *f, bool add, enum situation s, enum side side, const struct priced *p, struct quantile_row *out,
+                   struct error *err)
 {
     struct traits t;
     *out = (struct quantile_row){ .weight = 1 };

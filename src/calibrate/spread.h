@@ -53,7 +53,8 @@ int spread_fit(struct fit *f, const struct spread_input *x, struct error *err);
 /* How far the 90 % interval of the logarithm of the seconds reaches to a side: base is the expected spread of the row. */
 double spread_half(const struct fit *f, enum situation s, enum side side, const struct priced *p, double base);
 /* The effects of a row that lies to that side; of those f does not know the variance is loose, unless they are to be added. -1: too many, or out of memory. */
-int spread_effects(struct fit *f, bool add, enum situation s, enum side side, const struct priced *p, struct quantile_row *out, struct error *err);
+int spread_effects(struct fit *f, bool add, enum situation s, enum side side, const struct priced *p, struct quantile_row *out,
+                   struct error *err);
 /* The side of a row, by ln predicted - ln measured; SIDE_SLOWER where sides are not told apart. */
 enum side spread_side(const struct priced *p, double error);
 /* Rates, and seconds of a token, have effects of either side (107); other seconds the shortest interval (127). */
