@@ -184,6 +184,12 @@ INLINE void vf_to_bf16(uint16_t *p, vm m, vf v)
     _mm256_mask_storeu_epi16(p, m, _mm512_cvtepi32_epi16(r));
 }
 
+/* Bits of a where mask is set, else of b. */
+INLINE vi bits_select(vi mask, vi a, vi b)
+{
+    return _mm512_ternarylogic_epi64(mask, a, b, 0xca);
+}
+
 INLINE vi vi_load(const void *p) /* aligned */
 {
     return _mm512_load_si512(p);

@@ -108,12 +108,6 @@ INLINE __m512i load_unit(const unsigned char *p, int u)
     return _mm512_loadu_si512(p + 64 * u);
 }
 
-/* Bits of a where mask is set, else of b. */
-INLINE __m512i bits_select(__m512i mask, __m512i a, __m512i b)
-{
-    return _mm512_ternarylogic_epi64(mask, a, b, 0xca);
-}
-
 /* 16 pairs of halves: the first of each, and the second. */
 INLINE void f16_pairs(const unsigned char *p, __m512 *first, __m512 *second)
 {

@@ -7,11 +7,6 @@ INLINE __m512i shift(__m512i x, int n)
 {
     return n >= 0 ? _mm512_srli_epi16(x, (unsigned)n) : _mm512_slli_epi16(x, (unsigned)-n);
 }
-/* Bits of a where mask is set, else of b. */
-INLINE __m512i bits_select(__m512i mask, __m512i a, __m512i b)
-{
-    return _mm512_ternarylogic_epi64(mask, a, b, 0xca);
-}
 /* a | (b & mask) */
 INLINE __m512i or_masked(__m512i a, __m512i b, __m512i mask)
 {
