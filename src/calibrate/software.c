@@ -17,6 +17,7 @@ struct software {
     struct time_source source; /* knows: the software */
     struct kept *kept;
     const struct stack *stack; /* NULL: by machine */
+    bool materialized;
     void *params;              /* of time_model_fitted */
 };
 
@@ -106,6 +107,7 @@ struct subject {
     struct facts facts;
     struct work_class c[2]; /* most of a prompt's arithmetic: says which units that runs on */
     struct work_pass pass;
+    bool materialized;      /* as in software_new() */
 };
 
 enum { PROMPT = 512, FEW = 32 }; /* tokens of a pass: from TIME_PROMPT on the units are the same, and below it from 9 (81) */
@@ -139,10 +141,11 @@ static const struct stack *stack_for(const struct software *s, const struct hwpr
 static int subject_init(struct subject *x, const struct software *s, const struct hwprofile *h, const struct model *m, struct error *err)
 {
     const struct predict_options o = { .weights_bytes = NAN };
+    x->materialized = s->materialized;
     x->m = (struct measurement){ .kind = MEASURE_RATE, .phase = MEASURE_DECODE, .metric = METRIC_TOK_S, .value = NAN, .id = "",
                                  .source = "prediction", .hardware = h->id, .engine = "", .version = "", .model = "", .quant = "",
                                  .date = "", .notes = "", .label = "", .n_devices = 1, .type_k = "", .type_v = "", .op = "",
-                                 .topology = "", .mode = "", .prompt = NAN };
+                                 .topology = "", .mode = "", .prompt = NAN, .flash_said = true, .flash = !s->materialized };
     x->machine = (struct machine){ .loaded = true };
     snprintf(x->machine.hardware, sizeof x->machine.hardware, "%s", h->id);
     snprintf(x->machine.profile, sizeof x->machine.profile, "%s", h->id);
@@ -195,9 +198,16 @@ static enum time_basis basis_of(const struct software *s, const struct hwprofile
     return machine || knows(s, &r, DIM_CLASS, "class") ? TIME_BY_CLASS : TIME_BY_PRIORS;
 }
 
+/* Rows do not count scores that pass through memory: constants of their engines have what these cost (79), (81). */
 static void refine(const void *what, const struct time_place *at, bool decode, struct time_op *o)
 {
-    fitted_refine(&((const struct subject *)what)->facts, at, decode, o);
+    const struct subject *x = what;
+    if (x->materialized && o->kind == OP_ATTENTION) {
+        const struct cost_options c = { .act_elem_bytes = x->p.roofs.act_elem_bytes };
+        const double keys = at->n_past + at->pass_tok / fmax(at->n_seq, 1);
+        o->cost.act_bytes = fmax(0, o->cost.act_bytes - cost_score_bytes(at->n_head, &c) * at->pass_tok * keys);
+    }
+    fitted_refine(&x->facts, at, decode, o);
 }
 
 /* Subjects live as long as the software: predictions point to them. */
@@ -281,7 +291,8 @@ static const char *explain(const void *known, const struct hwprofile *h, const s
 
 /* ---- all of it ------------------------------------------------------------------------------------------- */
 
-struct software *software_new(const struct stack *stack, const struct priced *const *anchor, size_t n_anchor, struct error *err)
+struct software *software_new(const struct stack *stack, bool materialized, const struct priced *const *anchor, size_t n_anchor,
+                              struct error *err)
 {
     const struct fit_scope scope = { LEAVE_NOTHING, "", anchor, n_anchor };
     struct software *s = calloc(1, sizeof *s);
@@ -297,6 +308,7 @@ struct software *software_new(const struct stack *stack, const struct priced *co
     }
     pthread_mutex_init(&s->kept->lock, NULL);
     s->stack = stack;
+    s->materialized = materialized;
     s->source = (struct time_source){ s, timing, explain, n_ubatch };
     if (time_model_fitted.fit(&s->params, NULL, 0, &scope, err) == 0 && fitted_ready(s->params, err) == 0)
         return s;

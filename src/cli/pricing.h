@@ -61,8 +61,8 @@ enum { SOFTWARE_STACK = 620, SOFTWARE_ANCHOR, SOFTWARE_SLO };
 int software_parse(int key, const char *arg, struct software_options *o, struct error *err);
 /* *out NULL: --stack none; with --roof its constants are not asked for, what it takes in a pass is. hw: the only machine, for files that
  * name none; NULL: several. model: likewise. */
-int software_load(struct software **out, const struct software_options *o, bool roof, const char *hw, const char *model,
-                  struct error *err);
+int software_load(struct software **out, const struct software_options *o, bool roof, bool materialized, const char *hw,
+                  const char *model, struct error *err);
 /* For predict_options.time; NULL of NULL. */
 const struct time_source *software_time(const struct software *s);
 

@@ -149,8 +149,8 @@ static int anchors_load(struct anchors *a, const struct software_options *o, con
     return 0;
 }
 
-int software_load(struct software **out, const struct software_options *o, bool roof, const char *hw, const char *model,
-                  struct error *err)
+int software_load(struct software **out, const struct software_options *o, bool roof, bool materialized, const char *hw,
+                  const char *model, struct error *err)
 {
     struct anchors a = { .n = 0 };
     const struct stack *stack = NULL;
@@ -165,7 +165,7 @@ int software_load(struct software **out, const struct software_options *o, bool 
     int rc = o->anchor ? anchors_load(&a, o, hw, model, err) : 0;
     if (rc == 0 && !stack && o->anchor)
         stack = a.kept[0]->stack; /* what was measured is what is asked about */
-    if (rc == 0 && !(*out = software_new(stack, a.kept, a.n_kept, err)))
+    if (rc == 0 && !(*out = software_new(stack, materialized, a.kept, a.n_kept, err)))
         rc = -1;
     anchors_free(&a);
     return rc;

@@ -34,13 +34,16 @@ run calibrate "$tmp/rows.csv" --hardware "$tmp/hw.csv" -o "$tmp/data/hwprofiles/
 ok $? "constants are fitted"
 
 # ---- the same number as score: 1 sequence of 64 positions, and a prompt, in two passes; values are powers of two, which divide exactly.
+# With FlashAttention, and without where scores pass through memory.
 echo "$head" >"$tmp/one.csv"
-echo 'a,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,128,2025-06,tags=
-b,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,1280,0,1,128,2025-06,tags=
-c,x,NVIDIA RTX 4090,1,llama.cpp (cuda),mixtral-8x7b,,Q8_0,,decode,0,4096,8,128,2025-06,tags=
+echo 'a,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,128,2025-06,tags=; fa=1
+b,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,1280,0,1,128,2025-06,tags=; fa=1
+c,x,NVIDIA RTX 4090,1,llama.cpp (cuda),mixtral-8x7b,,Q8_0,,decode,0,4096,8,128,2025-06,tags=; fa=1
 d,x,NVIDIA H100 SXM,1,vLLM 0.9,Llama-3-8B,8.03,F16,,decode,0,1000,64,128,2025-06,tags=
-e,x,NVIDIA RTX 4090,1,llama.cpp (cuda),deepseek-v2-lite,,Q8_0,,prefill,512,8192,1,128,2025-06,tags=
-f,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,32,0,1,128,2025-06,tags=' >>"$tmp/one.csv"
+e,x,NVIDIA RTX 4090,1,llama.cpp (cuda),deepseek-v2-lite,,Q8_0,,prefill,512,8192,1,128,2025-06,tags=; fa=1
+f,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,32,0,1,128,2025-06,tags=; fa=1
+g,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,4096,1,128,2025-06,tags=; no FA
+h,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,512,8192,1,128,2025-06,tags=; no FA' >>"$tmp/one.csv"
 run score "$tmp/one.csv" -o json
 jq -r '.rows | sort_by(.id)[] | "\(.predicted)"' "$tmp/out" >"$tmp/scored"
 jq -r '.rows | sort_by(.id)[] | "\(.lo) \(.hi)"' "$tmp/out" >"$tmp/scored.ends"
@@ -57,10 +60,12 @@ mixtral-8x7b -q Q8_0 --hw rtx-4090 -p 0 -n 1 -d 4096 -b 8
 llama-3-8b -q F16 --hw h100-sxm --stack vllm -p 0 -n 1 -d 1000 -b 64
 deepseek-v2-lite -q Q8_0 --hw rtx-4090 -p 512 -n 0 -d 8192
 llama-3-8b -q Q4_K_M --hw rtx-4090 -p 32 -n 0
+llama-3-8b -q Q4_K_M --hw rtx-4090 -p 0 -n 1 -d 4096 --attention materialized
+llama-3-8b -q Q4_K_M --hw rtx-4090 -p 512 -n 0 -d 8192 --attention materialized
 END
-[ "$(wc -l <"$tmp/scored")" = 6 ] && diff "$tmp/scored" "$tmp/predicted" >"$tmp/err"
+[ "$(wc -l <"$tmp/scored")" = 8 ] && diff "$tmp/scored" "$tmp/predicted" >"$tmp/err"
 ok $? "predict and score say the same number, to the last digit"
-paste -d ' ' "$tmp/scored.ends" "$tmp/predicted.ends" | awk '{ bad += $1 / $3 < 1 - 1e-5 || $1 / $3 > 1 + 1e-5 || $2 / $4 < 1 - 1e-5 || $2 / $4 > 1 + 1e-5 } END { exit bad > 0 || NR != 6 }'
+paste -d ' ' "$tmp/scored.ends" "$tmp/predicted.ends" | awk '{ bad += $1 / $3 < 1 - 1e-5 || $1 / $3 > 1 + 1e-5 || $2 / $4 < 1 - 1e-5 || $2 / $4 > 1 + 1e-5 } END { exit bad > 0 || NR != 8 }'
 ok $? "and the same interval"
 
 # ---- intervals
