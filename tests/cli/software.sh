@@ -165,6 +165,22 @@ refused 2 'anchor is given twice' predict llama-3-8b --hw rtx-4080 --anchor "$tm
 { cat "$tmp/anchor.csv"; sed '1d; s/decode,0,64,1,[^,]*/decode,0,64,1,20/' "$tmp/anchor.csv"; } >"$tmp/two.csv"
 run predict llama-3-8b --hw rtx-4080 -q F16 -p 0 -n 1 -d 64 --anchor "$tmp/two.csv" && grep -q 'lines 2 and 3 are of one test and differ' "$tmp/err"
 ok $? "rows that contradict each other are named"
+sed 's/1,20,/1,52,/; s/RTX 4080/RTX 4090/' "$tmp/two.csv" | sed 1d >"$tmp/other.csv"
+cat "$tmp/anchor.csv" "$tmp/other.csv" >"$tmp/mixed.csv"
+of() { # MACHINES FILE: what is predicted of each with these anchors
+    run predict llama-3-8b --hw "$1" -q F16 -p 0 -n 1 -d 64 --anchor "$2" -o csv
+    cells tok_s phase=decode | paste -sd ' '
+}
+{ head -n 1 "$tmp/anchor.csv"; cat "$tmp/other.csv"; } >"$tmp/alone.csv"
+alone="$(of rtx-4080 "$tmp/anchor.csv") $(of rtx-4090 "$tmp/alone.csv")"
+is "${alone% *}" "$(of rtx-4080 "$tmp/mixed.csv")" "rows of other machines than the one asked about are left out"
+grep -q 'rows are of other machines and left out' "$tmp/err"
+ok $? "and said to be"
+is "$alone" "$(of rtx-4080,rtx-4090 "$tmp/mixed.csv")" "of several machines each is anchored by its own rows"
+sed 's/tags=$/"tags=batch_curve,ubatch=1"/' "$tmp/anchor.csv" >"$tmp/curve.csv"
+sed '1d; s/decode,0,64,1,[^,]*/decode,0,64,1,20/; s/tags=$/"tags=batch_curve,ubatch=2"/' "$tmp/anchor.csv" >>"$tmp/curve.csv"
+run predict llama-3-8b --hw rtx-4080 -q F16 -p 0 -n 1 -d 64 --anchor "$tmp/curve.csv" && ! grep -q 'are of one test' "$tmp/err"
+ok $? "passes of other numbers of tokens are other tests"
 run predict llama-3-8b --hw rtx-4090 -q F16 -p 0 -n 1 -d 64 --anchor "$tmp/anchor.csv" && grep -q 'no row is of rtx-4090, but of rtx-4080' "$tmp/err"
 ok $? "rows of another machine are named"
 
