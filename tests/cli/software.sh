@@ -184,6 +184,12 @@ ok $? "passes of other numbers of tokens are other tests"
 run predict llama-3-8b --hw rtx-4090 -q F16 -p 0 -n 1 -d 64 --anchor "$tmp/anchor.csv" && grep -q 'no row is of rtx-4090, but of rtx-4080' "$tmp/err"
 ok $? "rows of another machine are named"
 
+run predict llama-3-8b --hw rtx-4090 -o csv
+decode=$(awk "BEGIN { printf \"%.3g GB/s\", $(cell bandwidth_bytes_s phase=decode) / 1e9 }")
+run predict llama-3-8b --hw rtx-4090 -d 0,64 && has "memory  *$decode  *decode; spec" && has '^rtx-4090  *memory .*prefill; spec'
+ok $? "the table has the roofs of prompts, and of decoding"
+is 2 "$(grep -c ' memory .*; spec' "$tmp/out")" "once each"
+
 # ---- limits
 run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo 'tok_s>=10' -o csv && is "yes" "$(cell slo_met)" "10 tokens/s: yes"
 run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo 'tok_s>=10,itl<=1ms' -o csv && is "no" "$(cell slo_met)" "1 ms: no"
