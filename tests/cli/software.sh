@@ -190,6 +190,11 @@ run predict llama-3-8b --hw rtx-4090 -d 0,64 && has "memory  *$decode  *decode; 
 ok $? "the table has the roofs of prompts, and of decoding"
 is 2 "$(grep -c ' memory .*; spec' "$tmp/out")" "once each"
 
+run predict llama-3-8b --hw rtx-4090 -q Q4_K_M -n 0 --explain -o json
+rate=$(jq -r '[.rows[0].explain[] | select(.role == "ffn_gate")][0] | .flop / .compute_s / 1e12' "$tmp/out" | awk '{ printf "%.3g", $1 }')
+run predict llama-3-8b --hw rtx-4090 -q Q4_K_M -n 0 --explain && has "compute [0-9.]* ms ($rate TFLOP/s), launch"
+ok $? "--explain says what the units reach: $rate TFLOP/s"
+
 # ---- limits
 run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo 'tok_s>=10' -o csv && is "yes" "$(cell slo_met)" "10 tokens/s: yes"
 run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo 'tok_s>=10,itl<=1ms' -o csv && is "no" "$(cell slo_met)" "1 ms: no"
