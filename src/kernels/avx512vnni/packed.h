@@ -43,12 +43,26 @@ enum panel_kind {
     PANEL_8_MINS,  /* scale * w - min; of 256 columns mins are integers of at most 6 bits times one float */
 };
 
+/* Where a tile finds weights. */
+enum panel_place {
+    PLACE_PANEL,     /* unpacked */
+    PLACE_BYTES,     /* where Q8_0 is packed: as they are */
+    PLACE_NIBBLES,   /* Q4_0: of four units the lower nibbles, then the upper ones */
+    PLACE_NIBBLES_K, /* Q4_K: of eight units the lower nibbles, of the next block the upper ones, 16 times too large as its scale is too small */
+};
+
+/* n blocks of 32 columns of a panel of 16 rows at src to half h of dst. */
+typedef void panel_unpack_fn(const unsigned char *src, size_t n, struct panel_block *dst, size_t h);
+
 struct panel_format {
     uint16_t block_elems, block_bytes; /* in the file */
     enum panel_kind kind;
     int bias;
-    /* n blocks of 32 columns of a panel of 16 rows at src to half h of dst. */
-    void (*unpack)(const unsigned char *src, size_t n, struct panel_block *dst, size_t h);
+    panel_unpack_fn *unpack;
+    /* Few tokens multiply weights where they are packed, where a mask makes bytes of them: a copy takes as long as some tokens
+     * do. The panel then has their scales alone. NULL: they are always copied. */
+    panel_unpack_fn *scales;
+    enum panel_place place;
 };
 
 extern const struct panel_format panel_q8_0, panel_q4_0, panel_q4_1, panel_q5_0, panel_q5_1, panel_iq4_nl, panel_mxfp4;

@@ -6,7 +6,8 @@
  *
  * Loops: groups of rows (their y stays in the L2 cache) > steps of up to 3072 columns > panels, which stay in the L2
  * cache > tiles of tokens. Each byte of weights is read once, and asked of memory while the tiles of the chunk before it
- * are computed.
+ * are computed. Where a mask makes bytes of weights and tokens are not many, tiles do that themselves and only scales are
+ * unpacked.
  */
 #include "kernels/avx512/simd512.h"
 #include "kernels/avx512vnni/packed.h"
@@ -18,6 +19,8 @@ enum {
                       activations from wherever they are. Zen 4, 2048 and 5632 columns: 2.5 and 4 % faster than with 1024 */
     FEW_K = 1024,  /* the same with few tokens: of memory that is asked for the next panel meanwhile */
     GROUP_BYTES = 512 * 1024, /* of y */
+    IN_PLACE_TOK = 64, /* tokens that are no more than a copy of the weights costs. Zen 4, from L2, 17, 32, 64 tokens: Q8_0 68, 75, 82 %
+                          of a vpdpbusd a cycle with a copy, 83, 84, 86 without; Q4_0 72, 77, 81 and 82, 83, 83; Q4_K 66, 72, 76 and 73, 75, 76 */
 };
 
 /* Of a token and 256 columns: what a format needs of its activations beside the bytes. */
@@ -48,6 +51,7 @@ _Static_assert(PACKED_FEW_TOK * sizeof(struct tok_chunk) <= PANEL_K * SCRATCH_CO
 /* What a tile reads and writes; pointers at its first token and chunk. */
 struct tile {
     const struct panel_block *panel;
+    const unsigned char *packed[2]; /* weights in place: the packed blocks of each half */
     const int8_t *q;
     const struct tok_chunk *tok; /* [columns / 256][tok_stride] */
     float *y;
@@ -65,13 +69,51 @@ struct tile {
 #define EACH_TOKEN(t)                                                                                                   \
     _Pragma("GCC unroll 6") for (int t = 0; t < TILE_TOK; t++) if (t < n)
 
-/* Quads [j0, j1) of a block: i[h][t] for the panel's two halves. */
-INLINE void tile_dot(const struct panel_block *p, const int8_t *const *q, size_t k, const int j0, const int j1, const int n,
+/* Where the units of block b of n stand. */
+INLINE const unsigned char *place_units(const struct panel_block *p, const unsigned char *packed, int h, unsigned b, unsigned n,
+                                        const enum panel_place place)
+{
+    const size_t pair = b / 2, odd = b % 2, scales = (b | 1) < n ? 64 : 32;
+    switch (place) {
+    case PLACE_PANEL:
+        break;
+    case PLACE_BYTES:
+        return packed + pair * (2 * 34 * 16) + scales + odd * (8 * 64);
+    case PLACE_NIBBLES:
+        return packed + pair * (2 * 18 * 16) + scales + odd * (4 * 64);
+    case PLACE_NIBBLES_K:
+        return packed + b / 8 * (144 * 16) + 4 * 64 + pair % 4 * (8 * 64);
+    }
+    return p->w[h][0];
+}
+
+/* Quad j of a block whose units stand at w; mask: of a block of PLACE_NIBBLES_K. */
+INLINE __m512i place_quad(const unsigned char *w, int j, __m512i mask, const enum panel_place place)
+{
+    const __m512i low = _mm512_set1_epi8(15);
+    switch (place) {
+    case PLACE_PANEL:
+    case PLACE_BYTES:
+        break;
+    case PLACE_NIBBLES:
+        return j < 4 ? _mm512_and_si512(_mm512_loadu_si512(w + 64 * j), low)
+                     : _mm512_and_si512(_mm512_srli_epi16(_mm512_loadu_si512(w + 64 * (j - 4)), 4), low);
+    case PLACE_NIBBLES_K:
+        return _mm512_and_si512(_mm512_loadu_si512(w + 64 * j), mask);
+    }
+    return _mm512_loadu_si512(w + 64 * j);
+}
+
+/* Quads [j0, j1) of block b of n_blk: i[h][t] for the panel's two halves. */
+INLINE void tile_dot(const struct tile *a, const struct panel_block *p, unsigned b, const enum panel_place place, const int8_t *const *q, size_t k, const int j0, const int j1, const int n,
                      __m512i i[2][TILE_TOK])
 {
+    const unsigned char *const u0 = place_units(p, a->packed[0], 0, b, a->n_blk, place);
+    const unsigned char *const u1 = place_units(p, a->packed[1], 1, b, a->n_blk, place);
+    const __m512i mask = _mm512_set1_epi8((char)(b % 2 ? 0xf0 : 0x0f));
 #pragma GCC unroll 8
     for (int j = j0; j < j1; j++) {
-        const __m512i w0 = _mm512_load_si512(p->w[0][j]), w1 = _mm512_load_si512(p->w[1][j]);
+        const __m512i w0 = place_quad(u0, j, mask, place), w1 = place_quad(u1, j, mask, place);
         EACH_TOKEN(t)
         {
             int32_t x4;
@@ -145,17 +187,20 @@ INLINE __m512i tile_start(const struct tok_chunk *tok, unsigned b, const enum pa
     return pow2 ? _mm512_castps_si512(_mm512_set1_ps(tok->d[b])) : _mm512_set1_epi32(PANEL_ONE_BITS);
 }
 
-/* Quads [j0, j1) of block b of 256 columns, which have one scale; k: the columns of q before. */
-INLINE void tile_group(const struct panel_block *p, const int8_t *const *q, size_t k, const struct tok_chunk *tok, unsigned b,
-                       const enum panel_kind kind, const bool pow2, const int j0, const int j1, const int n,
-                       __m512 acc[2][TILE_TOK])
+/* Quads [j0, j1) of a block, which have one scale. */
+INLINE void tile_group(const struct tile *a, const int8_t *const *q, const struct tok_chunk *tok, unsigned block,
+                       const enum panel_kind kind, const bool pow2, const enum panel_place place, const int j0, const int j1,
+                       const int n, __m512 acc[2][TILE_TOK])
 {
+    const struct panel_block *p = a->panel + block;
+    const unsigned b = block % PANEL_BLOCKS;
+    size_t k = (size_t)block * 32;
     /* one register for all tokens: the compiler would else advance a pointer each */
     __asm__("" : "+r"(k));
     __m512i i[2][TILE_TOK];
     EACH_TOKEN(t)
         i[0][t] = i[1][t] = tile_start(&tok[t], b, kind, pow2, j0);
-    tile_dot(p, q, k, j0, j1, n, i);
+    tile_dot(a, p, block, place, q, k, j0, j1, n, i);
 #pragma GCC unroll 2
     for (int h = 0; h < 2; h++)
         EACH_TOKEN(t)
@@ -182,7 +227,7 @@ INLINE void tile_prefetch(const struct tile *a, const int8_t *const *q, unsigned
     _mm_prefetch((const char *)(y + 16), _MM_HINT_T0);
 }
 
-INLINE void tile_run(const struct tile *arg, const enum panel_kind kind, const bool pow2, const int n)
+INLINE void tile_run(const struct tile *arg, const enum panel_kind kind, const bool pow2, const enum panel_place place, const int n)
 {
     const struct tile a = *arg;
     const __mmask16 m0 = vm_first(a.rows), m1 = vm_first(a.rows < 16 ? 0 : a.rows - 16);
@@ -201,15 +246,14 @@ INLINE void tile_run(const struct tile *arg, const enum panel_kind kind, const b
     }
     const struct tok_chunk *tok = a.tok;
     for (unsigned b = 0; b < a.n_blk; b++) {
-        const struct panel_block *p = a.panel + b;
         tile_prefetch(&a, q, b, n);
-        tile_group(p, q, (size_t)b * 32, tok, b % PANEL_BLOCKS, kind, pow2, 0, kind == PANEL_16 ? 4 : 8, n, acc);
+        tile_group(&a, q, tok, b, kind, pow2, place, 0, kind == PANEL_16 ? 4 : 8, n, acc);
         if (kind == PANEL_16)
-            tile_group(p, q, (size_t)b * 32, tok, b % PANEL_BLOCKS, kind, pow2, 4, 8, n, acc);
+            tile_group(&a, q, tok, b, kind, pow2, place, 4, 8, n, acc);
         if (b % PANEL_BLOCKS != PANEL_BLOCKS - 1)
             continue;
         if (kind == PANEL_8_MINS && pow2)
-            tile_mins(p - (PANEL_BLOCKS - 1), tok, n, acc);
+            tile_mins(a.panel + b - (PANEL_BLOCKS - 1), tok, n, acc);
         tok += a.tok_stride;
     }
     EACH_TOKEN(t)
@@ -220,46 +264,49 @@ INLINE void tile_run(const struct tile *arg, const enum panel_kind kind, const b
 }
 
 /* The number of tokens becomes a compile-time constant, so that accumulators are registers. */
-INLINE void tile_any(const struct tile *a, const enum panel_kind kind, const bool pow2, size_t n)
+INLINE void tile_any(const struct tile *a, const enum panel_kind kind, const bool pow2, const enum panel_place place, size_t n)
 {
     switch (n) {
     case 1:
-        tile_run(a, kind, pow2, 1);
+        tile_run(a, kind, pow2, place, 1);
         break;
     case 2:
-        tile_run(a, kind, pow2, 2);
+        tile_run(a, kind, pow2, place, 2);
         break;
     case 3:
-        tile_run(a, kind, pow2, 3);
+        tile_run(a, kind, pow2, place, 3);
         break;
     case 4:
-        tile_run(a, kind, pow2, 4);
+        tile_run(a, kind, pow2, place, 4);
         break;
     case 5:
-        tile_run(a, kind, pow2, 5);
+        tile_run(a, kind, pow2, place, 5);
         break;
     default:
-        tile_run(a, kind, pow2, TILE_TOK);
+        tile_run(a, kind, pow2, place, TILE_TOK);
         break;
     }
 }
 
 typedef void tile_fn(const struct tile *a, size_t n);
 
-#define TILE(name, kind)                                        \
+#define TILE(name, kind, place)                                 \
     static void name(const struct tile *a, size_t n)            \
     {                                                           \
-        tile_any(a, kind, false, n);                            \
+        tile_any(a, kind, false, place, n);                     \
     }                                                           \
     static void name##_pow2(const struct tile *a, size_t n)     \
     {                                                           \
-        tile_any(a, kind, true, n);                             \
+        tile_any(a, kind, true, place, n);                      \
     }
-TILE(tile_32, PANEL_32)
-TILE(tile_32_min, PANEL_32_MIN)
-TILE(tile_16, PANEL_16)
-TILE(tile_2_mins, PANEL_2_MINS)
-TILE(tile_8_mins, PANEL_8_MINS)
+TILE(tile_32, PANEL_32, PLACE_PANEL)
+TILE(tile_32_min, PANEL_32_MIN, PLACE_PANEL)
+TILE(tile_16, PANEL_16, PLACE_PANEL)
+TILE(tile_2_mins, PANEL_2_MINS, PLACE_PANEL)
+TILE(tile_8_mins, PANEL_8_MINS, PLACE_PANEL)
+TILE(tile_bytes, PANEL_32, PLACE_BYTES)
+TILE(tile_nibbles, PANEL_32, PLACE_NIBBLES)
+TILE(tile_nibbles_k, PANEL_8_MINS, PLACE_NIBBLES_K)
 
 /* ---- activations ------------------------------------------------------------------------------------------- */
 
@@ -335,6 +382,7 @@ static size_t least(size_t a, size_t b)
 struct walk {
     const struct matmul_args *a;
     const struct panel_format *f;
+    bool in_place; /* weights are read where they are packed; of a panel, scales alone are used */
     tile_fn *run;
     struct packed_scratch *s;
     size_t panel_bytes; /* of a panel of pack.h */
@@ -354,8 +402,9 @@ static void unpack_rows(const struct walk *w, size_t row, size_t n_rows, size_t 
         const unsigned char *p = chunk_at(w, row, k + i);
         struct panel_block *dst = w->s->panel + i / 32;
         const size_t n_blk = least(n - i, PANEL_K) / 32;
-        w->f->unpack(p, n_blk, dst, 0);
-        w->f->unpack(n_rows > 16 ? p + w->panel_bytes : p, n_blk, dst, 1);
+        panel_unpack_fn *const unpack = w->in_place ? w->f->scales : w->f->unpack;
+        unpack(p, n_blk, dst, 0);
+        unpack(n_rows > 16 ? p + w->panel_bytes : p, n_blk, dst, 1);
     }
 }
 
@@ -369,6 +418,7 @@ static void walk_tokens(const struct walk *w, const struct tok_chunk *tok, size_
     const size_t tiles = (x->n_tok + TILE_TOK - 1) / TILE_TOK, n_blk = n_cols / 32;
     const size_t lines = (w->chunk_bytes * ((n_cols + PANEL_K - 1) / PANEL_K) + 63) / 64;
     const size_t each = (lines + tiles * n_blk - 1) / (tiles * n_blk); /* a block of a tile */
+    const unsigned char *packed = chunk_at(w, row, k);
     size_t asked = 0;
     for (size_t i = 0, t = 0, n; i < tiles; i++, t += n) {
         n = x->n_tok / tiles + (i < x->n_tok % tiles);
@@ -376,6 +426,7 @@ static void walk_tokens(const struct walk *w, const struct tok_chunk *tok, size_
         const unsigned char *from = more ? ahead + asked * 64 : NULL;
         const struct tile tile = {
             .panel = w->s->panel,
+            .packed = { packed, n_rows > 16 ? packed + w->panel_bytes : packed },
             .q = x->q + t * x->stride + k,
             .tok = tok + t,
             .y = a->y + t * a->y_stride + row,
@@ -436,6 +487,12 @@ static void walk_few(const struct walk *w, size_t row0, size_t row1)
 
 static void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct panel_format *f)
 {
+    static tile_fn *const in_place[][2] = {
+        [PLACE_PANEL] = { NULL, NULL },
+        [PLACE_BYTES] = { tile_bytes, tile_bytes_pow2 },
+        [PLACE_NIBBLES] = { tile_nibbles, tile_nibbles_pow2 },
+        [PLACE_NIBBLES_K] = { tile_nibbles_k, tile_nibbles_k_pow2 },
+    };
     static tile_fn *const tiles[][2] = {
         [PANEL_32] = { tile_32, tile_32_pow2 },
         [PANEL_32_MIN] = { tile_32_min, tile_32_min_pow2 },
@@ -443,8 +500,9 @@ static void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, c
         [PANEL_2_MINS] = { tile_2_mins, tile_2_mins_pow2 },
         [PANEL_8_MINS] = { tile_8_mins, tile_8_mins_pow2 },
     };
+    const bool stays = f->scales && a->x->n_tok <= IN_PLACE_TOK;
     const struct walk w = {
-        a, f, tiles[f->kind][a->x->pow2], a->scratch, (size_t)16 * a->w_row_bytes,
+        a, f, stays, stays ? in_place[f->place][a->x->pow2] : tiles[f->kind][a->x->pow2], a->scratch, (size_t)16 * a->w_row_bytes,
         (size_t)16 * (PANEL_K / f->block_elems) * f->block_bytes,
     };
     if (a->x->n_tok <= PACKED_FEW_TOK) {

@@ -51,7 +51,6 @@ INLINE void run32(const unsigned char *p, const struct row_acts *x, size_t b, un
 {
     const unsigned block = f.block_bytes * PACK_ROWS, scale = f.scale_bytes * PACK_ROWS;
     const unsigned rest = block - scale;
-    prefetch_acts(x, b, n, n_tok, f.acts);
 #pragma GCC unroll 4
     for (unsigned i = 0; i < n; i++) {
         prefetch_lines(p, f.ahead, i * block / 64, (i + 1) * block / 64);
@@ -170,13 +169,16 @@ INLINE void weights_5(const unsigned char *p, __m512i w[8])
 
 /* As CPUs need it that have to be asked for lines to come, and for CPU_STREAMS, of so many tokens at most; with more they
  * compute for so long between lines that those gain by asking too. Zen 4, from DRAM, % of plain loads: Q4_0 of 3 tokens 87,
- * asking 98, Q4_K 84 and 98; Q8_0, which is short, of 3 tokens 95 and 87, of 8 with near lines alone 58, with far ones 97. */
-#define PACKED_GEMV(name, ...) PACKED_GEMV_MOST(name, 2, AHEAD_FAR, __VA_ARGS__)
-#define PACKED_GEMV_MOST(name, most, asks, ...)                                            \
-    static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1);        \
-    PACKED_GEMV_ASKS(name, __VA_ARGS__, .ahead = asks)                                  \
-    PACKED_GEMV_STREAMS(name, most, __VA_ARGS__, .ahead = AHEAD_NONE)                 \
-    PACKED_BATCH(name, __VA_ARGS__, .ahead = AHEAD_FAR)
+ * asking 98, Q4_K 84 and 98. Q8_0, which is short, into L2 alone and not so far ahead: L1's few miss buffers would else hold
+ * lines for all of memory's latency. One thread, GB/s of 3, 4, 5, 6 tokens 24, 21, 24, 24 with near lines, 26, 24, 27, 27 without. */
+#define PACKED_GEMV(name, ...)                                                             \
+    PACKED_GEMV_ASKING(, name, AHEAD_FAR, AHEAD_FAR, __VA_ARGS__)                          \
+    PACKED_GEMV_STREAMS(name, 2, name, __VA_ARGS__, .ahead = AHEAD_NONE)
+/* What few tokens ask, and what more do. */
+#define PACKED_GEMV_ASKING(linkage, name, few, many, ...)                                  \
+    static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1);       \
+    PACKED_GEMV_ASKS(linkage, name, __VA_ARGS__, .ahead = few)                             \
+    PACKED_BATCH(name, __VA_ARGS__, .ahead = many)
 #define PACKED_FORMAT struct packed32
 #define PACKED_PANEL(name, ...)                                                            \
     INLINE void panel_##name(const unsigned char *p, size_t cols,                          \
@@ -189,8 +191,10 @@ INLINE void weights_5(const unsigned char *p, __m512i w[8])
 #define TWICE { 2, 2, 2, 2, 2, 2, 2, 2 }
 
 /* clang-format off */
-PACKED_GEMV_MOST(q8_0, VNNI_FEW_TOK, AHEAD_NEAR, .block_bytes = 34, .scale_bytes = 2, .run = 2,
-            .acts = { .bias = 128 }, .weights = weights_8, .scales = scales_f16)
+#define Q8_0 .block_bytes = 34, .scale_bytes = 2, .run = 2, .acts = { .bias = 128 }, .weights = weights_8, .scales = scales_f16
+PACKED_GEMV_ASKING(, q8_0, AHEAD_NEAR, AHEAD_FAR, Q8_0)
+PACKED_GEMV_ASKING(static, q8_0_l2, AHEAD_L2, AHEAD_L2, Q8_0)
+PACKED_GEMV_STREAMS(q8_0, 2, q8_0_l2, Q8_0, .ahead = AHEAD_NONE)
 PACKED_GEMV(q4_0, .block_bytes = 18, .scale_bytes = 2, .run = 2, .high_first = true,
             .acts = { .bias = 8 * 16 }, .weights = weights_4, .scales = scales_f16)
 PACKED_GEMV(q4_1, .block_bytes = 20, .scale_bytes = 4, .run = 2, .high_first = true,

@@ -131,7 +131,6 @@ INLINE void panel_k(const unsigned char *p, size_t cols, const struct row_acts *
         struct kscales k;
         __m512 sum[VNNI_PASS_TOK], min[VNNI_PASS_TOK];
         f.load(p, &k);
-        prefetch_acts(x, b, 8, n_tok, f.acts);
 #pragma GCC unroll 8
         for (int t = 0; t < n_tok; t++)
             sum[t] = min[t] = _mm512_setzero_ps();
@@ -452,11 +451,11 @@ INLINE void four_q6_k(const unsigned char *p, const struct kscales *k, unsigned 
 #define PACKED_GEMV(name, ...) PACKED_GEMV_AHEAD(name, AHEAD_FAR, __VA_ARGS__)
 #define PACKED_GEMV_AHEAD(name, far, ...)                                                  \
     static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1);        \
-    PACKED_GEMV_ASKS(name, __VA_ARGS__, .ahead = far)                                  \
+    PACKED_GEMV_ASKS(, name, __VA_ARGS__, .ahead = far)                                  \
     PACKED_BATCH(name, __VA_ARGS__, .ahead = AHEAD_FAR)
 #define PACKED_GEMV_BOTH(name, ...)                                                        \
     PACKED_GEMV(name, __VA_ARGS__)                                                         \
-    PACKED_GEMV_STREAMS(name, 2, __VA_ARGS__, .ahead = AHEAD_NONE)
+    PACKED_GEMV_STREAMS(name, 2, name, __VA_ARGS__, .ahead = AHEAD_NONE)
 #define PACKED_FORMAT struct packed_k
 #define PACKED_PANEL(name, ...)                                                            \
     INLINE void panel_##name(const unsigned char *p, size_t cols,                          \

@@ -132,8 +132,8 @@ INLINE __m512 f16_rows(const unsigned char *p)
  * (CPU_STREAMS) lose by it, while they have little to compute: few tokens. Not with Q5_K, whose blocks are two walks: Zen 4, 1 and
  * 2 threads, % of the loads beside: none 36-53, 54-73, these 67-79, 80-84, 1.5 instead of 4 KiB 85-90, 84-89.
  */
-enum ahead { AHEAD_NONE, AHEAD_NEAR, AHEAD_FAR /* and near */, AHEAD_FAR_CLOSE /* and nearer */ };
-enum { PACKED_CLOSE = 1536, PACKED_NEAR = 4096, PACKED_FAR = 16384 };
+enum ahead { AHEAD_NONE, AHEAD_NEAR, AHEAD_L2 /* into it alone */, AHEAD_FAR /* and near */, AHEAD_FAR_CLOSE /* and nearer */ };
+enum { PACKED_CLOSE = 1536, PACKED_NEAR = 4096, PACKED_L2 = 8192, PACKED_FAR = 16384 };
 
 /* Lines [from, to) of what stands at p. The compiler must not gather those of a whole block in
  * one place: a burst of them costs a third of the rate from L2. */
@@ -143,36 +143,14 @@ INLINE void prefetch_lines(const unsigned char *p, const enum ahead ahead, unsig
         return;
 #pragma GCC unroll 64
     for (unsigned i = from; i < to; i++) {
-        __builtin_prefetch(p + (ahead == AHEAD_FAR_CLOSE ? PACKED_CLOSE : PACKED_NEAR) + 64 * (size_t)i, 0, 3);
+        if (ahead == AHEAD_L2)
+            __builtin_prefetch(p + PACKED_L2 + 64 * (size_t)i, 0, 2);
+        else
+            __builtin_prefetch(p + (ahead == AHEAD_FAR_CLOSE ? PACKED_CLOSE : PACKED_NEAR) + 64 * (size_t)i, 0, 3);
         if (ahead >= AHEAD_FAR)
             __builtin_prefetch(p + PACKED_FAR + 64 * (size_t)i, 0, 2);
     }
     __asm__ volatile("" ::: "memory");
-}
-
-/*
- * Asks L2 for the activations of sub-blocks [b, b + n), ACTS_AHEAD sub-blocks early: between two panels of long rows the
- * weights that go by push them out of L1. Zen 4, one thread, 5632 columns, % of the rate with 2048 before and after:
- * Q4_K 81, 97, Q4_0 93, 97.
- * More than VNNI_FEW_TOK tokens compute for long enough.
- */
-enum { ACTS_AHEAD = 8 };
-INLINE void prefetch_acts(const struct row_acts *x, size_t b, unsigned n, int n_tok, const struct act_format f)
-{
-    if (n_tok > VNNI_FEW_TOK)
-        return;
-    b += ACTS_AHEAD;
-#pragma GCC unroll 8
-    for (int t = 0; t < n_tok; t++) {
-#pragma GCC unroll 4
-        for (unsigned i = 0; i < n; i += 2)
-            __builtin_prefetch(x[t].q + 32 * (b + i), 0, 3);
-        __builtin_prefetch(x[t].d_quant + b, 0, 3);
-        if (f.mins)
-            __builtin_prefetch(x[t].xsum + b, 0, 3);
-        if (f.bias)
-            __builtin_prefetch(x[t].start + (f.halves ? 2 * b : b), 0, 3);
-    }
 }
 
 /* y of 16 rows: of few tokens two accumulators each, so that sums of neighbours overlap. */
@@ -184,8 +162,9 @@ struct row_sums {
 typedef void packed_panel_fn(const unsigned char *p, size_t cols, const struct row_acts *x,
                              int n_tok, struct row_sums *y);
 
-INLINE void packed_panel(const struct matmul_args *a, size_t r, size_t row1, size_t tok0, size_t tok1,
-                         const struct row_acts *x, const int n_tok, packed_panel_fn *panel)
+/* 16 rows from r on, tokens from tok0 on, whose activations begin at x. */
+INLINE void packed_panel(const struct matmul_args *a, size_t r, size_t row1, size_t tok0, const struct row_acts *x,
+                         const int n_tok, packed_panel_fn *panel)
 {
     struct row_sums y;
 #pragma GCC unroll 8
@@ -194,9 +173,8 @@ INLINE void packed_panel(const struct matmul_args *a, size_t r, size_t row1, siz
     panel(a->w + r * a->w_row_bytes, a->cols, x, n_tok, &y);
 #pragma GCC unroll 8
     for (int t = 0; t < n_tok; t++)
-        if (n_tok <= VNNI_FEW_TOK || tok0 + (size_t)t < tok1)
-            _mm512_mask_storeu_ps(a->y + (tok0 + (size_t)t) * a->y_stride + r, vm_first(row1 - r),
-                                  _mm512_add_ps(y.v[0][t], y.v[1][t]));
+        _mm512_mask_storeu_ps(a->y + (tok0 + (size_t)t) * a->y_stride + r, vm_first(row1 - r),
+                              _mm512_add_ps(y.v[0][t], y.v[1][t]));
 }
 
 INLINE void packed_acts(struct row_acts *x, const struct matmul_args *a, const size_t n_tok, const struct act_format f)
@@ -212,7 +190,7 @@ INLINE void packed_rows(const struct matmul_args *a, size_t row0, size_t row1, c
     struct row_acts x[VNNI_FEW_TOK];
     packed_acts(x, a, (size_t)n_tok, f);
     for (size_t r = row0; r < row1; r += PACK_ROWS)
-        packed_panel(a, r, row1, 0, (size_t)n_tok, x, n_tok, panel);
+        packed_panel(a, r, row1, 0, x, n_tok, panel);
 }
 
 /* At most VNNI_FEW_TOK tokens. */
@@ -232,47 +210,55 @@ INLINE void packed_gemv(const struct matmul_args *a, size_t row0, size_t row1,
     }
 }
 
-/* More than VNNI_FEW_TOK tokens, at most VNNI_BATCH_TOK: passes of 4, 6 or 8, of which the last token stands for those
- * that are not there. */
+/* More than VNNI_FEW_TOK tokens, at most VNNI_BATCH_TOK: one pass over each panel, or two of like size. Each size has code of
+ * its own: a pass of more tokens than there are would make batches of 5 slower than those of 4. */
 INLINE void packed_batch(const struct matmul_args *a, size_t row0, size_t row1, const struct act_format f,
                          packed_panel_fn *panel)
 {
-    struct row_acts x[VNNI_BATCH_TOK + VNNI_PASS_TOK];
-    const size_t n_tok = a->x->n_tok, half = n_tok > VNNI_PASS_TOK ? (n_tok + 1) / 2 : n_tok;
+    struct row_acts x[VNNI_BATCH_TOK];
+    const size_t n_tok = a->x->n_tok, first = n_tok > VNNI_PASS_TOK ? (n_tok + 1) / 2 : n_tok;
     packed_acts(x, a, n_tok, f);
-    for (size_t t = n_tok; t < n_tok + VNNI_PASS_TOK; t++)
-        x[t] = x[n_tok - 1];
     for (size_t r = row0; r < row1; r += PACK_ROWS)
-        for (size_t t = 0; t < n_tok; t += half) {
-            const size_t end = n_tok - t < half ? n_tok : t + half;
-            if (half <= 4)
-                packed_panel(a, r, row1, t, end, x + t, 4, panel);
-            else if (half <= 6)
-                packed_panel(a, r, row1, t, end, x + t, 6, panel);
-            else
-                packed_panel(a, r, row1, t, end, x + t, VNNI_PASS_TOK, panel);
-        }
+        for (size_t t = 0, n = first; t < n_tok; t += n, n = n_tok - t)
+            switch (n) {
+            case 4:
+                packed_panel(a, r, row1, t, x + t, 4, panel);
+                break;
+            case 5:
+                packed_panel(a, r, row1, t, x + t, 5, panel);
+                break;
+            case 6:
+                packed_panel(a, r, row1, t, x + t, 6, panel);
+                break;
+            case 7:
+                packed_panel(a, r, row1, t, x + t, 7, panel);
+                break;
+            default: /* VNNI_PASS_TOK */
+                packed_panel(a, r, row1, t, x + t, VNNI_PASS_TOK, panel);
+                break;
+            }
 }
 
 /*
  * Slots of a format, whose members are the arguments. The includer defines PACKED_FORMAT, the struct they make, and
  * PACKED_PANEL(name, ...), which defines panel_name() of it.
  */
-#define PACKED_GEMV_ASKS(name, ...)                                                        \
+#define PACKED_GEMV_ASKS(linkage, name, ...)                                               \
     PACKED_PANEL(name, __VA_ARGS__)                                                        \
-    void vnni_packed_gemv_##name(const struct matmul_args *a, size_t row0, size_t row1)    \
+    linkage void vnni_packed_gemv_##name(const struct matmul_args *a, size_t row0, size_t row1)    \
     {                                                                                      \
         if (a->x->n_tok > VNNI_FEW_TOK)                                                    \
             batch_##name(a, row0, row1);                                                   \
         else                                                                               \
             packed_gemv(a, row0, row1, (PACKED_FORMAT){ __VA_ARGS__ }.acts, panel_##name); \
     }
-#define PACKED_GEMV_STREAMS(name, most, ...)                                               \
+/* Of more than `most` tokens: by vnni_packed_gemv_<more>. */
+#define PACKED_GEMV_STREAMS(name, most, more, ...)                                         \
     PACKED_PANEL(name##_streams, __VA_ARGS__)                                              \
     void vnni_packed_gemv_##name##_streams(const struct matmul_args *a, size_t row0, size_t row1) \
     {                                                                                      \
         if (a->x->n_tok > most)                                                            \
-            vnni_packed_gemv_##name(a, row0, row1);                                        \
+            vnni_packed_gemv_##more(a, row0, row1);                                        \
         else                                                                               \
             packed_gemv(a, row0, row1, (PACKED_FORMAT){ __VA_ARGS__ }.acts, panel_##name##_streams); \
     }

@@ -64,6 +64,23 @@ static void unpack_q8_0(const unsigned char *p, size_t n, struct panel_block *ds
 {
     unpack_pairs(p, n, dst, h, 8, weights_q8_0);
 }
+/* Of pairs of blocks, units of them behind the halves. */
+INLINE void scales_pairs(const unsigned char *p, size_t n, struct panel_block *dst, size_t h, size_t units)
+{
+    for (size_t b = 0; b < n; b += 2, p += 64 + 2 * 64 * units) {
+        put_meta(&dst[b], h, META_SCALE, halves(p));
+        if (n - b > 1)
+            put_meta(&dst[b + 1], h, META_SCALE, halves(p + 32));
+    }
+}
+static void scales_q8_0(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
+{
+    scales_pairs(p, n, dst, h, 8);
+}
+static void scales_q4_0(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
+{
+    scales_pairs(p, n, dst, h, 4);
+}
 static void unpack_q4_0(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
 {
     unpack_pairs(p, n, dst, h, 4, put_nibbles);
@@ -119,10 +136,10 @@ static void unpack_mxfp4(const unsigned char *p, size_t n, struct panel_block *d
     }
 }
 
-const struct panel_format panel_q8_0 = { 32, 34, PANEL_32, 128, unpack_q8_0 };
-const struct panel_format panel_q4_0 = { 32, 18, PANEL_32, 8, unpack_q4_0 };
-const struct panel_format panel_q4_1 = { 32, 20, PANEL_32_MIN, 0, unpack_q4_1 };
-const struct panel_format panel_q5_0 = { 32, 22, PANEL_32, 16, unpack_q5_0 };
-const struct panel_format panel_q5_1 = { 32, 24, PANEL_32_MIN, 0, unpack_q5_1 };
-const struct panel_format panel_iq4_nl = { 32, 18, PANEL_32, IQ4_BIAS, unpack_iq4_nl };
-const struct panel_format panel_mxfp4 = { 32, 17, PANEL_32, E2M1_BIAS, unpack_mxfp4 };
+const struct panel_format panel_q8_0 = { 32, 34, PANEL_32, 128, unpack_q8_0, scales_q8_0, PLACE_BYTES };
+const struct panel_format panel_q4_0 = { 32, 18, PANEL_32, 8, unpack_q4_0, scales_q4_0, PLACE_NIBBLES };
+const struct panel_format panel_q4_1 = { 32, 20, PANEL_32_MIN, 0, unpack_q4_1, NULL, PLACE_PANEL };
+const struct panel_format panel_q5_0 = { 32, 22, PANEL_32, 16, unpack_q5_0, NULL, PLACE_PANEL };
+const struct panel_format panel_q5_1 = { 32, 24, PANEL_32_MIN, 0, unpack_q5_1, NULL, PLACE_PANEL };
+const struct panel_format panel_iq4_nl = { 32, 18, PANEL_32, IQ4_BIAS, unpack_iq4_nl, NULL, PLACE_PANEL };
+const struct panel_format panel_mxfp4 = { 32, 17, PANEL_32, E2M1_BIAS, unpack_mxfp4, NULL, PLACE_PANEL };

@@ -13,17 +13,17 @@ INLINE __m512i or_masked(__m512i a, __m512i b, __m512i mask)
     return _mm512_ternarylogic_epi32(a, b, mask, 0xf8);
 }
 
-/* Q4_K, Q5_K: the unit of d and dmin, then three of packed scales and mins. */
-static void put_k_scales(const unsigned char *p, struct panel_block *dst, size_t h)
+/* Q4_K, Q5_K: the unit of d and dmin, then three of packed scales and mins. Scales of odd blocks are multiplied by odd. */
+INLINE void put_k_scales(const unsigned char *p, struct panel_block *dst, size_t h, float odd)
 {
     const __m512i head = unit(p, 0), a = unit(p, 1), b = unit(p, 2), c = unit(p, 3);
     const __m512i six = _mm512_set1_epi8(63), pair = _mm512_set1_epi8(0x30);
-    const __m512 d = first_halves(head), dmin = second_halves(head);
+    const __m512 d = first_halves(head), dmin = second_halves(head), d_odd = _mm512_mul_ps(d, _mm512_set1_ps(odd));
     const __m512i sc[2] = { _mm512_and_si512(a, six), or_masked(low_nibbles(c), shift(a, 2), pair) };
     const __m512i mn[2] = { _mm512_and_si512(b, six), or_masked(high_nibbles(c), shift(b, 2), pair) };
 #pragma GCC unroll 8
     for (unsigned j = 0; j < 8; j++) {
-        put_meta(&dst[j], h, META_SCALE, _mm512_mul_ps(d, byte_u8(sc[j / 4], j % 4)));
+        put_meta(&dst[j], h, META_SCALE, _mm512_mul_ps(j % 2 ? d_odd : d, byte_u8(sc[j / 4], j % 4)));
         put_meta(&dst[j], h, META_MIN, _mm512_mul_ps(dmin, byte_u8(mn[j / 4], j % 4)));
     }
     const __m512i low = _mm512_set1_epi32(0x000000ff), high = _mm512_set1_epi32(0x00ff0000);
@@ -39,7 +39,7 @@ static void put_k_scales(const unsigned char *p, struct panel_block *dst, size_t
 static void unpack_q4_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
 {
     (void)n;
-    put_k_scales(p, dst, h);
+    put_k_scales(p, dst, h, 1);
     p += 4 * 64;
     for (size_t g = 0; g < 4; g++, p += 8 * 64) {
 #pragma GCC unroll 8
@@ -51,11 +51,17 @@ static void unpack_q4_k(const unsigned char *p, size_t n, struct panel_block *ds
     }
 }
 
+static void scales_q4_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
+{
+    (void)n;
+    put_k_scales(p, dst, h, 1.0f / 16);
+}
+
 static void unpack_q5_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
 {
     const __m512i bit = _mm512_set1_epi8(16);
     (void)n;
-    put_k_scales(p, dst, h);
+    put_k_scales(p, dst, h, 1);
     const unsigned char *high = p + 4 * 64, *q = high + 8 * 64;
 #pragma GCC unroll 4
     for (int g = 0; g < 4; g++, q += 8 * 64) {
@@ -180,9 +186,9 @@ static void unpack_q3_k(const unsigned char *p, size_t n, struct panel_block *ds
     }
 }
 
-const struct panel_format panel_q2_k = { 256, 84, PANEL_2_MINS, 0, unpack_q2_k };
-const struct panel_format panel_q3_k = { 256, 110, PANEL_32, 128, unpack_q3_k };
-const struct panel_format panel_q4_k = { 256, 144, PANEL_8_MINS, 0, unpack_q4_k };
-const struct panel_format panel_q5_k = { 256, 176, PANEL_8_MINS, 0, unpack_q5_k };
-const struct panel_format panel_q6_k = { 256, 210, PANEL_16, 32, unpack_q6_k };
-const struct panel_format panel_iq4_xs = { 256, 136, PANEL_32, IQ4_BIAS, unpack_iq4_xs };
+const struct panel_format panel_q2_k = { 256, 84, PANEL_2_MINS, 0, unpack_q2_k, NULL, PLACE_PANEL };
+const struct panel_format panel_q3_k = { 256, 110, PANEL_32, 128, unpack_q3_k, NULL, PLACE_PANEL };
+const struct panel_format panel_q4_k = { 256, 144, PANEL_8_MINS, 0, unpack_q4_k, scales_q4_k, PLACE_NIBBLES_K };
+const struct panel_format panel_q5_k = { 256, 176, PANEL_8_MINS, 0, unpack_q5_k, NULL, PLACE_PANEL };
+const struct panel_format panel_q6_k = { 256, 210, PANEL_16, 32, unpack_q6_k, NULL, PLACE_PANEL };
+const struct panel_format panel_iq4_xs = { 256, 136, PANEL_32, IQ4_BIAS, unpack_iq4_xs, NULL, PLACE_PANEL };
