@@ -57,15 +57,29 @@ static int left_over(struct fitted_one *x, const struct fit_row *row, size_t n, 
 
 /* ---- a fit of one kind ----------------------------------------------------------------------------- */
 
-/* Rows of one machine, engine, model and type say the same thing again: a few of them do. Of thousands of sizes of one op,
+/* Rows of one machine, engine, model and type say the same thing again: a few of them do. Of thousands of sizes of ops,
  * every eighth does. */
-enum { ALIKE_MAX = 6, EVERY = 8 };
-static bool enough_alike(const struct priced *const *rows, size_t i)
+enum { ALIKE_MAX = 6, EVERY = 8, THOUSANDS = 2000 };
+
+static bool is_of_sizes(const struct measurement *m)
+{
+    return m->kind == MEASURE_OP || m->kind == MEASURE_ALL_REDUCE;
+}
+
+static size_t step_of_sizes(const struct priced *const *rows, size_t n)
+{
+    size_t sizes = 0;
+    for (size_t i = 0; i < n; i++)
+        sizes += is_of_sizes(rows[i]->m);
+    return sizes >= THOUSANDS ? EVERY : 1;
+}
+
+static bool enough_alike(const struct priced *const *rows, size_t i, size_t step)
 {
     const struct measurement *m = rows[i]->m;
     int n = 0;
-    if (m->kind == MEASURE_OP || m->kind == MEASURE_ALL_REDUCE)
-        return m->line % EVERY != 0;
+    if (is_of_sizes(m))
+        return m->line % step != 0;
     for (size_t j = i; m->kind == MEASURE_RATE && j-- > 0 && n < ALIKE_MAX;) {
         const struct measurement *o = rows[j]->m;
         n += rows[j]->stack == rows[i]->stack && o->phase == m->phase && o->n_devices == m->n_devices &&
@@ -115,11 +129,11 @@ static int spreads(struct fitted_one *x, const struct collected *c, size_t n_see
 static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct priced *const *rows, size_t n,
                     const struct fit_scope *scope, bool apart, struct error *err)
 {
-    const size_t room = n + scope->n_anchor + 1;
+    const size_t room = n + scope->n_anchor + 1, step = step_of_sizes(rows, n);
     struct collected c = { calloc(room, sizeof *c.r), calloc(room, sizeof *c.row), calloc(room, sizeof *c.priced), 0 };
     int rc = c.r && c.row && c.priced ? fitted_priors(&x->fit, kind, err) : error_oom(err, room * (sizeof *c.r + sizeof *c.row), "the rows of a fit");
     for (size_t i = 0; i < n && rc == 0; i++)
-        if (fitted_teaches(kind, rows[i]->m) && !(rows[i]->machine->ln_sd > 0) && !enough_alike(rows, i))
+        if (fitted_teaches(kind, rows[i]->m) && !(rows[i]->machine->ln_sd > 0) && !enough_alike(rows, i, step))
             rc = collect(x, &c, rows[i], kind, 0, err);
     const size_t n_seen = c.n;
     for (size_t i = 0; i < scope->n_anchor && rc == 0; i++)

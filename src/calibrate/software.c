@@ -13,12 +13,29 @@ struct kept {
     struct subject *first;
 };
 
+/* What was measured on one of several machines. */
+struct own {
+    char *id; /* of its profile */
+    void *params;
+};
+
 struct software {
     struct time_source source; /* knows: the software */
     struct kept *kept;
     const struct stack *stack; /* NULL: by machine */
+    bool materialized;
     void *params;              /* of time_model_fitted */
+    struct own *own;           /* anchors of several machines narrow each its own */
+    size_t n_own;
 };
+
+static void *params_of(const struct software *s, const struct hwprofile *h)
+{
+    for (size_t i = 0; i < s->n_own; i++)
+        if (strcmp(s->own[i].id, h->id) == 0)
+            return s->own[i].params;
+    return s->params;
+}
 
 /* ---- which stack ------------------------------------------------------------------------------ */
 
@@ -106,6 +123,7 @@ struct subject {
     struct facts facts;
     struct work_class c[2]; /* most of a prompt's arithmetic: says which units that runs on */
     struct work_pass pass;
+    bool materialized;      /* as in software_new() */
 };
 
 enum { PROMPT = 512, FEW = 32 }; /* tokens of a pass: from TIME_PROMPT on the units are the same, and below it from 9 (81) */
@@ -139,10 +157,11 @@ static const struct stack *stack_for(const struct software *s, const struct hwpr
 static int subject_init(struct subject *x, const struct software *s, const struct hwprofile *h, const struct model *m, struct error *err)
 {
     const struct predict_options o = { .weights_bytes = NAN };
+    x->materialized = s->materialized;
     x->m = (struct measurement){ .kind = MEASURE_RATE, .phase = MEASURE_DECODE, .metric = METRIC_TOK_S, .value = NAN, .id = "",
                                  .source = "prediction", .hardware = h->id, .engine = "", .version = "", .model = "", .quant = "",
                                  .date = "", .notes = "", .label = "", .n_devices = 1, .type_k = "", .type_v = "", .op = "",
-                                 .topology = "", .mode = "", .prompt = NAN };
+                                 .topology = "", .mode = "", .prompt = NAN, .flash_said = true, .flash = !s->materialized };
     x->machine = (struct machine){ .loaded = true };
     snprintf(x->machine.hardware, sizeof x->machine.hardware, "%s", h->id);
     snprintf(x->machine.profile, sizeof x->machine.profile, "%s", h->id);
@@ -176,11 +195,11 @@ static const struct priced *of_case(struct subject *x, unsigned which)
 }
 
 /* Does the fit know "bandwidth hardware=rtx-4090"? */
-static bool knows(const struct software *s, const struct fitted_row *r, enum dimension d, const char *name)
+static bool knows(const void *params, const struct fitted_row *r, enum dimension d, const char *name)
 {
     char text[96];
     snprintf(text, sizeof text, "%s %s=%s", time_slot_name(TIME_BANDWIDTH), name, r->dim[d]);
-    return *r->dim[d] && fit_find(fitted_fit_of(s->params, FITTED_DECODE), text) != FIT_NO_EFFECT;
+    return *r->dim[d] && fit_find(fitted_fit_of(params, FITTED_DECODE), text) != FIT_NO_EFFECT;
 }
 
 static enum time_basis basis_of(const struct software *s, const struct hwprofile *h, const struct subject *x)
@@ -189,15 +208,23 @@ static enum time_basis basis_of(const struct software *s, const struct hwprofile
     if (has_kernels(h) && strcmp(x->p.stack->id, "roofcast") == 0)
         return TIME_BY_KERNELS;
     fitted_row_of_case(&r, &x->p, 0);
-    const bool machine = knows(s, &r, DIM_HARDWARE, "hardware");
-    if (machine && knows(s, &r, DIM_STACK, "stack"))
+    const void *params = params_of(s, h);
+    const bool machine = knows(params, &r, DIM_HARDWARE, "hardware");
+    if (machine && knows(params, &r, DIM_STACK, "stack"))
         return TIME_BY_MACHINE;
-    return machine || knows(s, &r, DIM_CLASS, "class") ? TIME_BY_CLASS : TIME_BY_PRIORS;
+    return machine || knows(params, &r, DIM_CLASS, "class") ? TIME_BY_CLASS : TIME_BY_PRIORS;
 }
 
+/* Rows do not count scores that pass through memory: constants of their engines have what these cost (79), (81). */
 static void refine(const void *what, const struct time_place *at, bool decode, struct time_op *o)
 {
-    fitted_refine(&((const struct subject *)what)->facts, at, decode, o);
+    const struct subject *x = what;
+    if (x->materialized && o->kind == OP_ATTENTION) {
+        const struct cost_options c = { .act_elem_bytes = x->p.roofs.act_elem_bytes };
+        const double keys = at->n_past + at->pass_tok / fmax(at->n_seq, 1);
+        o->cost.act_bytes = fmax(0, o->cost.act_bytes - cost_score_bytes(at->n_head, &c) * at->pass_tok * keys);
+    }
+    fitted_refine(&x->facts, at, decode, o);
 }
 
 /* Subjects live as long as the software: predictions point to them. */
@@ -227,7 +254,7 @@ static int timing(const void *known, const struct hwprofile *h, const struct mod
     out->which = fitted_case;
     for (unsigned c = 0; c < TIME_CASES && out->basis != TIME_BY_KERNELS; c++)
         if (cases >> c & 1)
-            fitted_constants(s->params, of_case(x, c), c, &out->of[c]);
+            fitted_constants(params_of(s, h), of_case(x, c), c, &out->of[c]);
     (void)of_case(x, 0);
     out->one_step = facts_one_step(&x->facts);
     out->what = x;
@@ -259,7 +286,8 @@ static const char *explain(const void *known, const struct hwprofile *h, const s
         return buf;
     }
     fitted_row_of_case(&r, of_case(x, which), which);
-    const struct fit *f = fitted_fit_of(s->params, r.kind);
+    const void *params = params_of(s, h);
+    const struct fit *f = fitted_fit_of(params, r.kind);
     fitted_row_known(f, &r, &row);
     size_t n = 0;
     for (int k = 0; k < FIT_MAX_EFFECTS && n < size; k++) {
@@ -274,17 +302,53 @@ static const char *explain(const void *known, const struct hwprofile *h, const s
     if (n == 0)
         snprintf(buf, size, "no measurement sets it apart");
     else if (n < size)
-        snprintf(buf + n, size - n, "; %s", fitted_source(s->params, r.kind));
+        snprintf(buf + n, size - n, "; %s", fitted_source(params, r.kind));
     free(x);
     return buf;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------- */
 
-struct software *software_new(const struct stack *stack, const struct priced *const *anchor, size_t n_anchor, struct error *err)
+static int fit_anchors(void **params, const struct priced *const *anchor, size_t n, struct error *err)
 {
-    const struct fit_scope scope = { LEAVE_NOTHING, "", anchor, n_anchor };
+    const struct fit_scope scope = { LEAVE_NOTHING, "", anchor, n };
+    return time_model_fitted.fit(params, NULL, 0, &scope, err) == 0 ? fitted_ready(*params, err) : -1;
+}
+
+static bool is_first_of_machine(const struct priced *const *anchor, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(anchor[k]->machine->h.id, anchor[i]->machine->h.id) == 0)
+            return false;
+    return true;
+}
+
+/* Rows of one machine, believed to 2 %, bend the software's constants to it: those of another have constants of their own. (87) */
+static int fit_each(struct software *s, const struct priced *const *anchor, size_t n, struct error *err)
+{
+    const struct priced **row = calloc(n, sizeof *row);
+    s->own = calloc(n, sizeof *s->own);
+    int rc = row && s->own ? 0 : error_oom(err, n * sizeof *s->own, "anchors of several machines");
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        size_t n_row = 0;
+        if (!is_first_of_machine(anchor, i))
+            continue;
+        for (size_t k = i; k < n; k++)
+            if (strcmp(anchor[k]->machine->h.id, anchor[i]->machine->h.id) == 0)
+                row[n_row++] = anchor[k];
+        struct own *own = &s->own[s->n_own++];
+        own->id = strdup(anchor[i]->machine->h.id);
+        rc = own->id ? fit_anchors(&own->params, row, n_row, err) : error_oom(err, 64, "anchors of several machines");
+    }
+    free(row);
+    return rc;
+}
+
+struct software *software_new(const struct stack *stack, bool materialized, const struct priced *const *anchor, size_t n_anchor,
+                              struct error *err)
+{
     struct software *s = calloc(1, sizeof *s);
+    bool several = false;
     if (!s) {
         error_oom(err, sizeof *s, "constants");
         return NULL;
@@ -297,8 +361,11 @@ struct software *software_new(const struct stack *stack, const struct priced *co
     }
     pthread_mutex_init(&s->kept->lock, NULL);
     s->stack = stack;
+    s->materialized = materialized;
     s->source = (struct time_source){ s, timing, explain, n_ubatch };
-    if (time_model_fitted.fit(&s->params, NULL, 0, &scope, err) == 0 && fitted_ready(s->params, err) == 0)
+    for (size_t i = 1; i < n_anchor; i++)
+        several |= is_first_of_machine(anchor, i);
+    if (fit_anchors(&s->params, anchor, several ? 0 : n_anchor, err) == 0 && (!several || fit_each(s, anchor, n_anchor, err) == 0))
         return s;
     software_free(s);
     return NULL;
@@ -310,6 +377,12 @@ void software_free(struct software *s)
         return;
     if (s->params)
         time_model_fitted.free(s->params);
+    for (size_t i = 0; i < s->n_own; i++) {
+        if (s->own[i].params)
+            time_model_fitted.free(s->own[i].params);
+        free(s->own[i].id);
+    }
+    free(s->own);
     for (struct subject *x = s->kept->first, *next; x; x = next) {
         next = x->next;
         free(x);

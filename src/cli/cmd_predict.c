@@ -252,7 +252,7 @@ static int run(const struct predict_cli *o, const struct lists *l, const struct 
     if (rc == 0 && d.gamma.n > 0 && largest(&l->n) == 0)
         rc = error_set(err, ERROR_USAGE, "--draft and -n 0: nothing is generated that could be drafted");
     if (rc == 0)
-        rc = software_load(&software, &o->software, o->roof, hw->n == 1 ? hw->v[0] : NULL, o->model, err);
+        rc = software_load(&software, &o->software, o->roof, o->price.materialized, hw, o->model, err);
     for (size_t i = 0; i < hw->n && rc == 0; i++)
         if (i == 0 || predict_ask_machine(&o->ask))
             rc = predict_machine(rows, o, l, &m, &d, software_time(software), hw->v[i], err);

@@ -95,22 +95,48 @@ static struct placed place(const struct priced *p)
     return x;
 }
 
+/* What the pricing made of it, else what the file says; nothing where neither knows. */
+static void add_count(struct strbuf *b, const char *before, double priced, double said)
+{
+    const double v = isnan(priced) ? said : priced;
+    strbuf_adds(b, before);
+    if (!isnan(v))
+        strbuf_addf(b, "%.10g", round(10 * v) / 10); /* users by Little's law are no whole number */
+}
+
+static void add_depth(struct strbuf *b, const struct priced *p)
+{
+    const struct measurement *m = p->m;
+    const double depth = m->phase == MEASURE_PREFILL ? p->context : m->phase == MEASURE_DECODE ? m->prompt : 0;
+    if (depth > 0)
+        strbuf_addf(b, "@d%g", depth);
+    else if (m->kind == MEASURE_SERVING)
+        strbuf_addf(b, " %s", measure_metric_name(m->metric));
+}
+
 static const char *test_name(const struct priced *p, char *buf, size_t n)
 {
     const struct measurement *m = p->m;
-    const int len = m->phase == MEASURE_PREFILL  ? snprintf(buf, n, "pp%g", p->prompt)
-                    : m->phase == MEASURE_DECODE ? snprintf(buf, n, "tg%s", m->out > 0 ? "" : "1")
-                                                 : snprintf(buf, n, "req%g+%g", p->prompt, p->out);
-    size_t at = (size_t)len;
-    if (m->phase == MEASURE_DECODE && m->out > 0)
-        at += (size_t)snprintf(buf + at, n - at, "%g", m->out);
-    if (p->batch > 1 && at < n)
-        at += (size_t)snprintf(buf + at, n - at, "x%g", round(10 * p->batch) / 10); /* users by Little's law are no whole number */
-    const double depth = m->phase == MEASURE_PREFILL ? p->context : m->phase == MEASURE_DECODE ? m->prompt : 0;
-    if (depth > 0 && at < n)
-        snprintf(buf + at, n - at, "@d%g", depth);
-    else if (m->kind == MEASURE_SERVING && at < n)
-        snprintf(buf + at, n - at, " %s", measure_metric_name(m->metric));
+    struct strbuf b = { 0 };
+    if (m->kind == MEASURE_OP) {
+        strbuf_addf(&b, "%s m=%.10g", m->op, m->m);
+    } else if (m->kind == MEASURE_ALL_REDUCE) {
+        strbuf_addf(&b, "all_reduce %.10g B", m->bytes);
+    } else {
+        if (m->phase == MEASURE_PREFILL)
+            add_count(&b, "pp", p->prompt, m->prompt);
+        else if (m->phase == MEASURE_DECODE)
+            add_count(&b, "tg", m->out > 0 ? m->out : 1, NAN);
+        else {
+            add_count(&b, "req", p->prompt, m->prompt);
+            add_count(&b, "+", p->out, m->out);
+        }
+        if (p->batch > 1)
+            add_count(&b, "x", p->batch, NAN);
+        add_depth(&b, p);
+    }
+    snprintf(buf, n, "%s", b.s ? b.s : "");
+    strbuf_free(&b);
     return buf;
 }
 
@@ -129,8 +155,16 @@ static const char *remark(const struct priced *p, char *buf, size_t size)
     struct strbuf b = { 0 };
     if (p->reason[0])
         return p->reason;
-    if (p->m->kind != MEASURE_RATE)
+    switch (p->m->kind) {
+    case MEASURE_OP:
+        return "an operation by itself: score compares it";
+    case MEASURE_ALL_REDUCE:
+        return "an exchange between devices: score compares it";
+    case MEASURE_SERVING:
         return "a latency under load: score compares it";
+    case MEASURE_RATE:
+        break;
+    }
     if (p->machine->ln_sd > 0) {
         snprintf(buf, size, "no bandwidth of \"%.80s\" is known: name its figures with --hardware", p->machine->hardware);
         return buf;
@@ -216,6 +250,22 @@ static int add_points(struct roofline_chart *c, const struct priced *rows, size_
     return c->point ? 0 : -1;
 }
 
+/* Roofs are of one machine. */
+static int check_one_machine(const struct report_cli *o, const struct priced *rows, size_t n, struct error *err)
+{
+    const struct machine *first = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (!can_place(&rows[i]))
+            continue;
+        if (!first)
+            first = rows[i].machine;
+        if (first != rows[i].machine)
+            return error_set(err, ERROR_INPUT, "--chart: %.150s has rows of \"%.80s\" and of \"%.80s\": expected one machine, whose roofs are drawn",
+                             o->file, first->hardware, rows[i].machine->hardware);
+    }
+    return 0;
+}
+
 static int draw(const struct report_cli *o, const struct priced *rows, size_t n, struct error *err)
 {
     char style[4096];
@@ -271,6 +321,8 @@ static int run(const struct report_cli *o, struct error *err)
     for (; rc == 0 && n < l.n; n++)
         if ((rc = price_row(p, &l.row[n], &rows[n], err)) != 0)
             break;
+    if (rc == 0 && o->chart)
+        rc = check_one_machine(o, rows, n, err);
     rc = rc ? rc : print(o, rows, n, err);
     if (rc == 0 && o->chart)
         rc = draw(o, rows, n, err);

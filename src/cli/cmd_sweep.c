@@ -414,7 +414,8 @@ static int run(struct sweeping *x, const struct options *o, struct error *err)
     int rc = grid_init(&g, o, err);
     x->g = &g;
     if (rc == 0)
-        rc = software_load(&software, &o->software, o->roof, g.hw.n == 1 ? g.hw.v[0] : NULL, g.model.n == 1 ? g.model.v[0] : NULL, err);
+        rc = software_load(&software, &o->software, o->roof, o->price.materialized, &g.hw,
+                           g.model.n == 1 ? g.model.v[0] : NULL, err);
     g.software = software_time(software);
     g.time = o->roof ? NULL : g.software;
     if (rc == 0)

@@ -128,9 +128,18 @@ static void print_side(const json_t *c, const char *what, const char *formula, c
     printf("    %-8s %-72s = %s%s\n", what, f, units_si(v, sizeof v, predict_number(c, key), unit), note);
 }
 
+/* " (154 TFLOP/s)": what e_c and the peak of the units come to; "" where nothing is computed. */
+static const char *rate_text(char *buf, size_t n, const json_t *c)
+{
+    const double rate = predict_number(c, "flop") / predict_number(c, "compute_s");
+    char v[40];
+    snprintf(buf, n, isfinite(rate) && rate > 0 ? " (%s)" : "", units_si(v, sizeof v, rate, "FLOP/s"));
+    return buf;
+}
+
 static void print_class(const json_t *c)
 {
-    char head[128], a[40], b[40], l[40], s[40], k[40];
+    char head[128], a[40], b[40], l[40], s[40], k[40], r[48];
     const char *type = predict_text(c, "type"), *math = predict_text(c, "math");
     snprintf(head, sizeof head, "%s: %.10g x %s%s%s%s%s%s", predict_text(c, "role"), predict_number(c, "count"),
              predict_text(c, "op"), *predict_text(c, "shape") ? " " : "", predict_text(c, "shape"), *type ? " " : "", type,
@@ -147,8 +156,8 @@ static void print_class(const json_t *c)
     if (predict_number(c, "link_s") > 0)
         printf("    links %s", seconds_text(k, sizeof k, predict_number(c, "link_s")));
     else
-        printf("    memory %s, compute %s", seconds_text(a, sizeof a, predict_number(c, "memory_s")),
-               seconds_text(b, sizeof b, predict_number(c, "compute_s")));
+        printf("    memory %s, compute %s%s", seconds_text(a, sizeof a, predict_number(c, "memory_s")),
+               seconds_text(b, sizeof b, predict_number(c, "compute_s")), rate_text(r, sizeof r, c));
     printf(", launch %s: %s-bound, %s\n", seconds_text(l, sizeof l, predict_number(c, "launch_s")), predict_text(c, "bound"),
            seconds_text(s, sizeof s, predict_number(c, "seconds")));
 }
@@ -225,7 +234,8 @@ void predict_print_explain(const json_t *rows)
     const json_t *first = json_array_get(rows, 0);
     if (*predict_text(first, "stack") && strcmp(predict_text(first, "basis"), "kernels") != 0)
         printf("\nSeconds of an op: ((weights + KV + act) / (e_b W) with FLOP / (e_c peak) and weights widened, as a p-norm, + launch,\n"
-               "doc/methods.md (74), (87); bytes and FLOP (4)-(12), (34)-(43); between devices (75). Formulas are of all ops of a line.\n"
+               "doc/methods.md (74), (87); peak: of the units that the stack's kernels multiply on (81), behind it in parentheses what they\n"
+               "reach; bytes and FLOP (4)-(12), (34)-(43); between devices (75). Formulas are of all ops of a line.\n"
                "A decode step is the mean of its steps (14).\n");
     else
         printf("\nSeconds of an op: max((weights + KV) / (e_b W) + act / (e_b W or the cache's), FLOP / (e_c peak)) + launch,\n"

@@ -177,10 +177,11 @@ double predict_number(const json_t *row, const char *key)
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-static void print_roof(const char *hw, const char *what, double v, const char *unit, const char *source)
+/* when: in which phase; "": always */
+static void print_roof(const char *hw, const char *what, double v, const char *unit, const char *when, const char *source)
 {
     char b[40];
-    printf("%-14s  %-6s  %-12s  %s\n", hw, what, units_si(b, sizeof b, v, unit), source);
+    printf("%-14s  %-6s  %-12s  %s%s%s\n", hw, what, units_si(b, sizeof b, v, unit), when, *when ? "; " : "", source);
 }
 
 static void print_use(const char *what, double v, const char *unit, const char *source, const char *option)
@@ -216,21 +217,40 @@ static void print_stack(const json_t *row)
             printf("%-14s  %-6s  %-12s  %s\n", "", "stack", predict_text(row, "stack"), known[i].text);
 }
 
-/* Which roofs stood behind the rows: two lines a machine and operand type. */
+static bool same_text(const json_t *a, const json_t *b, const char *key)
+{
+    return strcmp(predict_text(a, key), predict_text(b, key)) == 0;
+}
+
+/* The first row with this row's machine; with NULL, and its operands; and, of a stack, whose constants differ by phase, its phase. */
+static bool is_first(const json_t *rows, size_t i, bool of_machine)
+{
+    const json_t *r = json_array_get(rows, i);
+    for (size_t k = 0; k < i; k++) {
+        const json_t *p = json_array_get(rows, k);
+        if (same_text(p, r, "hw") &&
+            (of_machine || (same_text(p, r, "math") && (!*predict_text(r, "stack") || same_text(p, r, "phase")))))
+            return false;
+    }
+    return true;
+}
+
+/* Which roofs stood behind the rows: two lines a machine, operand type and phase. */
 static void print_roofs(const json_t *rows, bool roof, bool changes)
 {
-    const json_t *last = NULL;
     bool requests = false;
     printf("\n");
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *r = json_array_get(rows, i);
-        requests |= strcmp(predict_text(r, "phase"), "request") == 0;
-        if (last && strcmp(predict_text(r, "hw"), predict_text(last, "hw")) == 0 && strcmp(predict_text(r, "math"), predict_text(last, "math")) == 0)
+        const bool again = !is_first(rows, i, true), fitted = *predict_text(r, "stack");
+        const bool request = strcmp(predict_text(r, "phase"), "request") == 0; /* has the roofs of its parts */
+        requests |= request;
+        if (!is_first(rows, i, false) || (request && again && fitted))
             continue;
-        const bool again = last && strcmp(predict_text(r, "hw"), predict_text(last, "hw")) == 0;
-        last = r;
-        print_roof(predict_text(r, "hw"), "memory", predict_number(r, "bandwidth_bytes_s"), "B/s", predict_text(r, "bandwidth_source"));
-        print_roof("", predict_text(r, "math"), predict_number(r, "peak_flop_s"), "FLOP/s", predict_text(r, "peak_source"));
+        print_roof(again ? "" : predict_text(r, "hw"), "memory", predict_number(r, "bandwidth_bytes_s"), "B/s", fitted ? predict_text(r, "phase") : "",
+                   predict_text(r, "bandwidth_source"));
+        print_roof("", predict_text(r, "math"), predict_number(r, "peak_flop_s"), "FLOP/s", fitted ? predict_text(r, "phase") : "",
+                   predict_text(r, "peak_source"));
         if (!again)
             print_stack(r);
         if (again || !json_object_get(r, "power_w"))
@@ -247,7 +267,7 @@ static void print_roofs(const json_t *rows, bool roof, bool changes)
     if (any(rows, "tok_s_lo"))
         printf("low, high: the ends of the 90 %% interval; --explain has each constant's part of it.\n");
     printf(roof                         ? "An upper bound on tokens/s: no constants of software, activations stay on the chip.\n"
-           : *predict_text(last, "stack") ? "Roofs are what the stack reaches of them; --roof prices the bound itself.\n"
+           : *predict_text(json_array_get(rows, 0), "stack") ? "Roofs are what the stack reaches of them; --roof prices the bound itself.\n"
                                           : "Roofs are after the profile's efficiency factors; --roof prices the bound itself.\n");
 }
 

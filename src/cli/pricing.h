@@ -59,10 +59,10 @@ enum { SOFTWARE_STACK = 620, SOFTWARE_ANCHOR, SOFTWARE_SLO };
     { "slo", SOFTWARE_SLO, "LIMIT,...", 0, \
       "tok_s>=30 (decode), itl<=50ms, ttft<=1s: whether they are met, or with which chance where the interval has both", 0 }
 int software_parse(int key, const char *arg, struct software_options *o, struct error *err);
-/* *out NULL: --stack none; with --roof its constants are not asked for, what it takes in a pass is. hw: the only machine, for files that
- * name none; NULL: several. model: likewise. */
-int software_load(struct software **out, const struct software_options *o, bool roof, const char *hw, const char *model,
-                  struct error *err);
+/* *out NULL: --stack none; with --roof its constants are not asked for, what it takes in a pass is. hw: the machines asked
+ * about, one of which is that of files that name none. model: the only one, for such files; NULL: several. */
+int software_load(struct software **out, const struct software_options *o, bool roof, bool materialized, const struct str_list *hw,
+                  const char *model, struct error *err);
 /* For predict_options.time; NULL of NULL. */
 const struct time_source *software_time(const struct software *s);
 

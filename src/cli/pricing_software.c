@@ -82,7 +82,8 @@ static bool is_same_test(const struct priced *a, const struct priced *b)
     const struct measurement *x = a->m, *y = b->m;
     return a->machine == b->machine && a->stack == b->stack && x->phase == y->phase && x->n_devices == y->n_devices &&
            strcmp(x->model, y->model) == 0 && strcmp(a->type, b->type) == 0 && a->prompt == b->prompt && a->context == b->context &&
-           a->batch == b->batch && x->n_threads == y->n_threads && strcmp(x->date, y->date) == 0;
+           a->batch == b->batch && x->n_threads == y->n_threads && x->n_ubatch == y->n_ubatch && x->flash == y->flash &&
+           strcmp(x->date, y->date) == 0;
 }
 
 /* Repeated tests agree within a few percent; beyond this one of two is of something else. */
@@ -101,26 +102,56 @@ static void say_contradictions(const struct anchors *a, const char *file)
         }
 }
 
-/* Rows of other machines say something of software, and nothing of this one. */
-static void say_elsewhere(const struct anchors *a, const char *file, const char *hw)
+/* Is a row of one of the machines asked about? */
+static bool is_asked(const struct priced *p, const struct hwprofile *h, size_t n)
 {
-    struct hwprofile h;
-    struct error e = { 0 };
-    if (!hw || strcmp(hw, "this") == 0 || hwprofile_load(&h, hw, &e) != 0)
-        return; /* several, or none */
-    bool any = false;
-    for (size_t i = 0; i < a->n_kept; i++)
-        any |= strcmp(a->kept[i]->machine->h.id, h.id) == 0;
-    if (!any)
-        cli_note("--anchor %s: no row is of %s, but of %s: it says little of %s", file, h.id, a->kept[0]->machine->h.id, h.id);
-    hwprofile_free(&h);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(p->machine->h.id, h[i].id) == 0)
+            return true;
+    return false;
 }
 
-static int anchors_load(struct anchors *a, const struct software_options *o, const char *hw, const char *model, struct error *err)
+/* An anchor is believed to 2 %: beside rows of the machines asked about, those of others, which differ by more, would bend the software's
+ * constants to their own. Where there are none, the others say something of software, and nothing of these machines. (87) */
+static void keep_asked(struct anchors *a, const char *file, const struct hwprofile *h, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < a->n_kept; i++)
+        if (is_asked(a->kept[i], h, n))
+            a->kept[kept++] = a->kept[i];
+    if (kept == 0 && n == 1)
+        cli_note("--anchor %s: no row is of %s, but of %s: it says little of %s", file, h->id, a->kept[0]->machine->h.id, h->id);
+    if (kept == 0)
+        return;
+    if (kept < a->n_kept)
+        cli_note("--anchor %s: %zu rows are of other machines and left out, %zu are of %s", file, a->n_kept - kept, kept,
+                 n == 1 ? h->id : "those asked about");
+    a->n_kept = kept;
+}
+
+/* Machines that cannot be loaded are the command's to refuse, or nobody asks about them (--solve machine). */
+static int choose_rows(struct anchors *a, const char *file, const struct str_list *hw, struct error *err)
+{
+    struct hwprofile *h = calloc(hw->n + 1, sizeof *h);
+    struct error unused = { 0 };
+    size_t n = 0;
+    if (!h)
+        return error_oom(err, hw->n * sizeof *h, "profiles");
+    for (size_t i = 0; i < hw->n; i++)
+        n += cli_hwprofile_load(&h[n], hw->v[i], &unused) == 0;
+    if (n > 0)
+        keep_asked(a, file, h, n);
+    for (size_t i = 0; i < n; i++)
+        hwprofile_free(&h[i]);
+    free(h);
+    return 0;
+}
+
+static int anchors_load(struct anchors *a, const struct software_options *o, const struct str_list *hw, const char *model, struct error *err)
 {
     struct measure_context x = { NULL, model ? model : "" };
     char why[256] = "it has no tokens/s of a prompt or of decoding";
-    if (cli_measured_machine(&x.hardware, hw, err) != 0 || measure_load(&a->l, o->anchor, &x, err) != 0 ||
+    if (cli_measured_machine(&x.hardware, hw->n == 1 ? hw->v[0] : NULL, err) != 0 || measure_load(&a->l, o->anchor, &x, err) != 0 ||
         !(a->pricer = pricer_new(NULL, x.hardware, err)))
         return -1;
     a->row = calloc(a->l.n + 1, sizeof *a->row);
@@ -144,13 +175,14 @@ static int anchors_load(struct anchors *a, const struct software_options *o, con
     }
     if (a->n_kept == 0)
         return error_set(err, ERROR_INPUT, "--anchor %s: no row to learn from: %s", o->anchor, why);
+    if (choose_rows(a, o->anchor, hw, err) != 0)
+        return -1;
     say_contradictions(a, o->anchor);
-    say_elsewhere(a, o->anchor, hw);
     return 0;
 }
 
-int software_load(struct software **out, const struct software_options *o, bool roof, const char *hw, const char *model,
-                  struct error *err)
+int software_load(struct software **out, const struct software_options *o, bool roof, bool materialized, const struct str_list *hw,
+                  const char *model, struct error *err)
 {
     struct anchors a = { .n = 0 };
     const struct stack *stack = NULL;
@@ -165,7 +197,7 @@ int software_load(struct software **out, const struct software_options *o, bool 
     int rc = o->anchor ? anchors_load(&a, o, hw, model, err) : 0;
     if (rc == 0 && !stack && o->anchor)
         stack = a.kept[0]->stack; /* what was measured is what is asked about */
-    if (rc == 0 && !(*out = software_new(stack, a.kept, a.n_kept, err)))
+    if (rc == 0 && !(*out = software_new(stack, materialized, a.kept, a.n_kept, err)))
         rc = -1;
     anchors_free(&a);
     return rc;

@@ -153,6 +153,9 @@ struct limits {
     struct limit l[LIMITS_MAX];
     size_t n;
 };
+/* "50ms", "1s": seconds of more than 0, with their unit: who writes itl<=50 means milliseconds. what: for the message, as "--slo". 0, or
+ * ERROR_USAGE. */
+int limit_seconds(const char *text, const char *what, double *out, struct error *err);
 int limits_parse(struct limits *l, const char *text, struct error *err); /* "tok_s>=30,itl<=50ms,ttft<=1s" */
 
 /* What is predicted of a phase; NaN: nothing. */

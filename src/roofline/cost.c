@@ -183,6 +183,11 @@ static void form_kv_expand(struct cost_form *f, const struct op *op, const struc
     f->flop_present = 2 * op->n_head * rank * made;
 }
 
+double cost_score_bytes(double n_head, const struct cost_options *o)
+{
+    return 4 * o->act_elem_bytes * n_head;
+}
+
 /* (7) */
 static void form_attention(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
@@ -190,8 +195,8 @@ static void form_attention(struct cost_form *f, const struct op *op, const struc
     f->weight = tensor_bytes(op->w);
     activations(f, q, v, o);
     f->flop_seen = 2 * (q + v);
-    if (o->materialized) /* written, read by the softmax, its result written and read: of masked ones too */
-        f->act_score = 4 * o->act_elem_bytes * op->n_head;
+    if (o->materialized) /* of masked ones too */
+        f->act_score = cost_score_bytes(op->n_head, o);
     if (op->form == FORM_EXPANDED)
         f->act_present = workspace_bytes(op);
     else

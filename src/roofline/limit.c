@@ -17,6 +17,16 @@ static bool takes(const char **at, const char *what)
     return true;
 }
 
+int limit_seconds(const char *text, const char *what, double *out, struct error *err)
+{
+    const size_t n = strlen(text);
+    const bool unit = n > 0 && text[n - 1] == 's';
+    *out = unit ? units_parse(text, "s") : NAN;
+    return *out > 0 && *out < 1e9
+               ? 0
+               : error_set(err, ERROR_USAGE, "%s: expected seconds with their unit, such as 50ms or 1s, found \"%.32s\"", what, text);
+}
+
 static int parse_one(struct limit *l, const char *text, struct error *err)
 {
     const char *at = text;
@@ -30,8 +40,7 @@ static int parse_one(struct limit *l, const char *text, struct error *err)
         l->metric = SOLVE_TTFT;
     else
         return grammar(text, err);
-    l->value = units_parse(at, "s");
-    return l->value > 0 && l->value < 1e9 ? 0 : error_set(err, ERROR_USAGE, "--slo: expected seconds such as 50ms, found \"%.32s\"", at);
+    return limit_seconds(at, "--slo", &l->value, err);
 }
 
 int limits_parse(struct limits *l, const char *text, struct error *err)

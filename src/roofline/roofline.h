@@ -84,6 +84,9 @@ double cost_kv_bytes(const struct op_list *l, const struct cost_options *o, uint
 /* Of n experts, k of them used by a token: how many different ones n_tok tokens use, on average. routing NULL: without
  * preference, n (1 - (1 - k / n)^n_tok). (35) */
 double experts_touched(const struct routing *r, double n, double k, double n_tok);
+/* Bytes of one key and one new token that materialized scores of n_head heads take: written, read by the softmax, its result written
+ * and read. (7) */
+double cost_score_bytes(double n_head, const struct cost_options *o);
 /* Elements of the attention score vector of the newest token: n_past + 1. */
 uint64_t cost_score_len(const struct op *op, const struct pass *p);
 

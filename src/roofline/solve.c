@@ -49,10 +49,7 @@ static int read_target(struct question *q, const char *at, bool phase_said, stru
     q->phase = q->metric == SOLVE_TTFT ? PHASE_PREFILL : PHASE_DECODE;
     if (phase_said && said != q->phase)
         return grammar(q->text, err);
-    q->target = units_parse(at, "s");
-    return q->target > 0 && q->target < 1e9
-               ? 0
-               : error_set(err, ERROR_USAGE, "--solve: expected seconds such as 50ms, found \"%.32s\"", at);
+    return limit_seconds(at, "--solve", &q->target, err);
 }
 
 int question_parse(struct question *q, const char *text, struct error *err)

@@ -92,8 +92,14 @@ ok $? "more than a roof allows is said"
 sed 's/NVIDIA GeForce RTX 4090/Apple M4 Max/; s/"CUDA"/"MTL,BLAS"/; s/"avg_ts": 10000/"avg_ts": 880/' "$f/llama-bench.json" >"$tmp/metal.json"
 run report "$tmp/metal.json" --chart "$tmp/metal" && ! grep -q 'outside the frame' "$tmp/err"
 ok $? "pp512 of 4-bit weights is inside an Apple chip's frame"
-run report "$f/llama-bench.md" && has 'does not name its machine: name it with --hw'
+run report "$f/llama-bench.md" -o csv && has 'does not name its machine: name it with --hw'
 ok $? "without --hw a table names no machine, and the row says so"
+is "pp512 tg128@d4096" "$(cells test | paste -sd ' ')" "tests keep their names without a machine"
+for what in 'gpu_ops:m=:an operation by itself' 'all_reduce:all_reduce [0-9]* B:an exchange between devices' 'serving:req1024+128x8 ttft:a latency under load'; do
+    run report "$f/${what%%:*}.csv" && has "${what##*:}: score compares it" && what=${what#*:} && has " ${what%:*}\|_proj ${what%:*}" && ! has 'nan'
+    ok $? "report says what kind of row has no place under a roof: ${what##*:}"
+done
+refused 1 'expected one machine, whose roofs are drawn' report "$f/throughput.csv" --chart "$tmp/several" -o csv
 run report "$f/llama-bench.json" --chart "$tmp/chart" >/dev/null
 test $status -eq 0 || test $status -eq 3 # 3: no gnuplot
 ok $? "--chart draws, or says what it lacks"

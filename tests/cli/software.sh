@@ -34,13 +34,16 @@ run calibrate "$tmp/rows.csv" --hardware "$tmp/hw.csv" -o "$tmp/data/hwprofiles/
 ok $? "constants are fitted"
 
 # ---- the same number as score: 1 sequence of 64 positions, and a prompt, in two passes; values are powers of two, which divide exactly.
+# With FlashAttention, and without where scores pass through memory.
 echo "$head" >"$tmp/one.csv"
-echo 'a,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,128,2025-06,tags=
-b,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,1280,0,1,128,2025-06,tags=
-c,x,NVIDIA RTX 4090,1,llama.cpp (cuda),mixtral-8x7b,,Q8_0,,decode,0,4096,8,128,2025-06,tags=
+echo 'a,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,128,2025-06,tags=; fa=1
+b,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,1280,0,1,128,2025-06,tags=; fa=1
+c,x,NVIDIA RTX 4090,1,llama.cpp (cuda),mixtral-8x7b,,Q8_0,,decode,0,4096,8,128,2025-06,tags=; fa=1
 d,x,NVIDIA H100 SXM,1,vLLM 0.9,Llama-3-8B,8.03,F16,,decode,0,1000,64,128,2025-06,tags=
-e,x,NVIDIA RTX 4090,1,llama.cpp (cuda),deepseek-v2-lite,,Q8_0,,prefill,512,8192,1,128,2025-06,tags=
-f,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,32,0,1,128,2025-06,tags=' >>"$tmp/one.csv"
+e,x,NVIDIA RTX 4090,1,llama.cpp (cuda),deepseek-v2-lite,,Q8_0,,prefill,512,8192,1,128,2025-06,tags=; fa=1
+f,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,32,0,1,128,2025-06,tags=; fa=1
+g,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,4096,1,128,2025-06,tags=; no FA
+h,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,512,8192,1,128,2025-06,tags=; no FA' >>"$tmp/one.csv"
 run score "$tmp/one.csv" -o json
 jq -r '.rows | sort_by(.id)[] | "\(.predicted)"' "$tmp/out" >"$tmp/scored"
 jq -r '.rows | sort_by(.id)[] | "\(.lo) \(.hi)"' "$tmp/out" >"$tmp/scored.ends"
@@ -57,10 +60,12 @@ mixtral-8x7b -q Q8_0 --hw rtx-4090 -p 0 -n 1 -d 4096 -b 8
 llama-3-8b -q F16 --hw h100-sxm --stack vllm -p 0 -n 1 -d 1000 -b 64
 deepseek-v2-lite -q Q8_0 --hw rtx-4090 -p 512 -n 0 -d 8192
 llama-3-8b -q Q4_K_M --hw rtx-4090 -p 32 -n 0
+llama-3-8b -q Q4_K_M --hw rtx-4090 -p 0 -n 1 -d 4096 --attention materialized
+llama-3-8b -q Q4_K_M --hw rtx-4090 -p 512 -n 0 -d 8192 --attention materialized
 END
-[ "$(wc -l <"$tmp/scored")" = 6 ] && diff "$tmp/scored" "$tmp/predicted" >"$tmp/err"
+[ "$(wc -l <"$tmp/scored")" = 8 ] && diff "$tmp/scored" "$tmp/predicted" >"$tmp/err"
 ok $? "predict and score say the same number, to the last digit"
-paste -d ' ' "$tmp/scored.ends" "$tmp/predicted.ends" | awk '{ bad += $1 / $3 < 1 - 1e-5 || $1 / $3 > 1 + 1e-5 || $2 / $4 < 1 - 1e-5 || $2 / $4 > 1 + 1e-5 } END { exit bad > 0 || NR != 6 }'
+paste -d ' ' "$tmp/scored.ends" "$tmp/predicted.ends" | awk '{ bad += $1 / $3 < 1 - 1e-5 || $1 / $3 > 1 + 1e-5 || $2 / $4 < 1 - 1e-5 || $2 / $4 > 1 + 1e-5 } END { exit bad > 0 || NR != 8 }'
 ok $? "and the same interval"
 
 # ---- intervals
@@ -160,8 +165,35 @@ refused 2 'anchor is given twice' predict llama-3-8b --hw rtx-4080 --anchor "$tm
 { cat "$tmp/anchor.csv"; sed '1d; s/decode,0,64,1,[^,]*/decode,0,64,1,20/' "$tmp/anchor.csv"; } >"$tmp/two.csv"
 run predict llama-3-8b --hw rtx-4080 -q F16 -p 0 -n 1 -d 64 --anchor "$tmp/two.csv" && grep -q 'lines 2 and 3 are of one test and differ' "$tmp/err"
 ok $? "rows that contradict each other are named"
+sed 's/1,20,/1,52,/; s/RTX 4080/RTX 4090/' "$tmp/two.csv" | sed 1d >"$tmp/other.csv"
+cat "$tmp/anchor.csv" "$tmp/other.csv" >"$tmp/mixed.csv"
+of() { # MACHINES FILE: what is predicted of each with these anchors
+    run predict llama-3-8b --hw "$1" -q F16 -p 0 -n 1 -d 64 --anchor "$2" -o csv
+    cells tok_s phase=decode | paste -sd ' '
+}
+{ head -n 1 "$tmp/anchor.csv"; cat "$tmp/other.csv"; } >"$tmp/alone.csv"
+alone="$(of rtx-4080 "$tmp/anchor.csv") $(of rtx-4090 "$tmp/alone.csv")"
+is "${alone% *}" "$(of rtx-4080 "$tmp/mixed.csv")" "rows of other machines than the one asked about are left out"
+grep -q 'rows are of other machines and left out' "$tmp/err"
+ok $? "and said to be"
+is "$alone" "$(of rtx-4080,rtx-4090 "$tmp/mixed.csv")" "of several machines each is anchored by its own rows"
+sed 's/tags=$/"tags=batch_curve,ubatch=1"/' "$tmp/anchor.csv" >"$tmp/curve.csv"
+sed '1d; s/decode,0,64,1,[^,]*/decode,0,64,1,20/; s/tags=$/"tags=batch_curve,ubatch=2"/' "$tmp/anchor.csv" >>"$tmp/curve.csv"
+run predict llama-3-8b --hw rtx-4080 -q F16 -p 0 -n 1 -d 64 --anchor "$tmp/curve.csv" && ! grep -q 'are of one test' "$tmp/err"
+ok $? "passes of other numbers of tokens are other tests"
 run predict llama-3-8b --hw rtx-4090 -q F16 -p 0 -n 1 -d 64 --anchor "$tmp/anchor.csv" && grep -q 'no row is of rtx-4090, but of rtx-4080' "$tmp/err"
 ok $? "rows of another machine are named"
+
+run predict llama-3-8b --hw rtx-4090 -o csv
+decode=$(awk "BEGIN { printf \"%.3g GB/s\", $(cell bandwidth_bytes_s phase=decode) / 1e9 }")
+run predict llama-3-8b --hw rtx-4090 -d 0,64 && has "memory  *$decode  *decode; spec" && has '^rtx-4090  *memory .*prefill; spec'
+ok $? "the table has the roofs of prompts, and of decoding"
+is 2 "$(grep -c ' memory .*; spec' "$tmp/out")" "once each"
+
+run predict llama-3-8b --hw rtx-4090 -q Q4_K_M -n 0 --explain -o json
+rate=$(jq -r '[.rows[0].explain[] | select(.role == "ffn_gate")][0] | .flop / .compute_s / 1e12' "$tmp/out" | awk '{ printf "%.3g", $1 }')
+run predict llama-3-8b --hw rtx-4090 -q Q4_K_M -n 0 --explain && has "compute [0-9.]* ms ($rate TFLOP/s), launch"
+ok $? "--explain says what the units reach: $rate TFLOP/s"
 
 # ---- limits
 run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo 'tok_s>=10' -o csv && is "yes" "$(cell slo_met)" "10 tokens/s: yes"

@@ -459,7 +459,7 @@ static void test_solve_refused(void **state)
 {
     static const char *const wrong[] = { "",           "fits",        "x=fits",       "bandwidth=fits",      "bandwidth=tok_s>30",
                                          "batch=itl<=", "batch=itl<=0", "tp=tok_s>=-1", "batch:prefill=itl<=1", "tp:decode=fits",
-                                         "tp:x=fits",  "batch=itl<=5 kg" };
+                                         "tp:x=fits",  "batch=itl<=5 kg", "batch=itl<=50" };
     struct hwprofile h = machine();
     struct predict_options o = options();
     struct question q;

@@ -228,7 +228,7 @@ static void test_limits(void **state)
     assert_ok(limits_parse(&l, "ttft<=0.9s", &err), err);
     assert_int_equal(limits_answer(&l, &prefill, &decode).met, LIMIT_MISSED);
     assert_true(isnan(limits_answer(&l, &prefill, &decode).chance));
-    static const char *const wrong[] = { "", "tok_s>20", "tok_s>=0", "itl<=", "fits", "ttft<=1kg", "tok_s>=1," };
+    static const char *const wrong[] = { "", "tok_s>20", "tok_s>=0", "itl<=", "fits", "ttft<=1kg", "itl<=50", "ttft<=1e-3", "tok_s>=1," };
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
         assert_int_equal(limits_parse(&l, wrong[i], &err), -1);
 }
