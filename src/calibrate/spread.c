@@ -129,8 +129,8 @@ static void traits_of(struct traits *t, enum situation s, enum side side, const 
 }
 
 /*
- * Before looking, rows lie as a normal's do, within 1.645 expected spreads, to either side alike. Situations share nothing: how far
- * out a machine's rows lie when it is known says little of when it is not. Kinds of rows differ by a sixth, give or take, sides by
+ * Before looking, rows lie as a normal's do, within 1.645 expected spreads, to either side alike, give or take a quarter (129). Situations
+ * share nothing: how far out a machine's rows lie when it is known says little of when it is not. Kinds of rows differ by a sixth, give or take, sides by
  * more: what goes wrong makes rows slower. methods.md (86), (107)
  */
 static const double normal90 = 1.6448536269514722; /* 95 % quantile of the normal distribution */
@@ -139,7 +139,7 @@ static const struct {
     unsigned traits; /* bits */
     double sd;
 } priors[] = {
-    { HERE, 0.5 },
+    { HERE, 0.25 },
     { HERE | 1u << TRAIT_CLASS, 0.25 },
     { HERE | 1u << TRAIT_PHASE, 0.25 },
     { HERE | 1u << TRAIT_ORIGIN, 0.25 },

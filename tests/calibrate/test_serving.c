@@ -23,7 +23,7 @@ static void make(struct toy *t, enum measure_metric metric, const char *mode)
     *t = (struct toy){ .link = { .n_devices = 8 } };
     t->machine.h.link = &t->link;
     t->machine.h.n_link = 1;
-    t->m = (struct measurement){ .kind = MEASURE_SERVING, .metric = metric, .mode = mode, .hardware = "",
+    t->m = (struct measurement){ .kind = MEASURE_SERVING, .metric = metric, .mode = mode, .hardware = "", .source = "",
                                  .date = "", .notes = "", .quant = "" };
     t->step[0] = (struct work_class){ .kind = OP_MATMUL, .count = 1, .bits = 8, .math = MATH_FP8, .cost.weight_bytes = 1e9 };
     t->step[1] = (struct work_class){ .kind = OP_ALL_REDUCE, .count = 100, .n_comm = 16 }; /* 100 exchanges of nothing */
@@ -88,6 +88,31 @@ static void test_first_token(void **state)
     assert_ms(&t, (20 + 1) * (1 + 0.1 * 9));
 }
 
+/* Who comes between two looks at what came waits for half the steps between them: where the source's script says so. (130) */
+static void test_steps_apart(void **state)
+{
+    (void)state;
+    struct toy t;
+    const double alone = (20 + 1) * (1 + 0.1 * 9), step = 2 + 0.1 * 20;
+    make(&t, METRIC_TTFT, "agg");
+    t.p.stack = stack_named("sglang");
+    t.m.source = "db-dump/2026-04-27; silicon_concurrency=10";
+    assert_ms(&t, alone); /* an H100's script looks each step */
+    t.machine.h.peak[MATH_FP4].value = 1e15;
+    assert_ms(&t, alone + 5 * step);
+    t.p.n_users = 16; /* 6 of whom have no place */
+    assert_ms(&t, alone + (0.6 * 100 + 15) * step);
+    t.p.n_users = 10;
+    t.m.source = "somebody's own";
+    assert_ms(&t, alone);
+    make(&t, METRIC_TTFT, "agg");
+    t.p.stack = stack_named("tensorrt-llm");
+    t.m.source = "source_file=2026-03-25.csv";
+    assert_ms(&t, alone);
+    t.p.layout.dp = 2; /* attention is split by requests: 5 of a group, each with half the newcomers */
+    assert_ms(&t, alone + 30 * (2 + 0.05 * 20));
+}
+
 static void test_exchanges(void **state)
 {
     (void)state;
@@ -129,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_step),
         cmocka_unit_test(test_first_token),
+        cmocka_unit_test(test_steps_apart),
         cmocka_unit_test(test_exchanges),
         cmocka_unit_test(test_unfitted),
     };
