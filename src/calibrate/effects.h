@@ -31,7 +31,7 @@ enum dimension {
 };
 
 enum fitted_kind fitted_kind(const struct measurement *m);
-/* Does a fit of that kind learn from the row? Rates of whole requests have decode steps in them: theirs does. */
+/* Does a fit of that kind learn from the row? Rates of whole requests have prompts and decode steps in them: theirs does of both. (120) */
 bool fitted_teaches(enum fitted_kind k, const struct measurement *m);
 extern const char *const fitted_kind_names[FITTED_KIND_COUNT]; /* "rate" "decode" "prompt" "op" "all_reduce" "tpot" "ttft" */
 

@@ -30,7 +30,7 @@ enum fitted_kind fitted_kind(const struct measurement *m)
 bool fitted_teaches(enum fitted_kind k, const struct measurement *m)
 {
     const enum fitted_kind own = fitted_kind(m);
-    return own == k || (k == FITTED_RATE && own == FITTED_DECODE);
+    return own == k || (k == FITTED_RATE && (own == FITTED_DECODE || own == FITTED_PROMPT));
 }
 
 /* ---- a row's features ------------------------------------------------------------------- */
@@ -215,7 +215,8 @@ static void features(struct fitted_row *r, const struct priced *p)
     *f = (struct time_features){ .sequential = 1, .pipelined = 1, .prompt = p->m->phase == MEASURE_PREFILL,
                                 .decode = r->kind == FITTED_DECODE, .deep = p->context > TIME_DEEP,
                                 .one_step = facts_one_step(&r->facts), .few = p->m->phase == MEASURE_PREFILL && !is_prompt(p->m),
-                                .batched = priced_batched(p) };
+                                .batched = priced_batched(p),
+                                .request = p->m->kind == MEASURE_RATE && p->m->phase == MEASURE_REQUEST };
     if (p->m->kind == MEASURE_SERVING) {
         serving_features(f, &r->wait, &r->facts);
         return;
@@ -247,11 +248,14 @@ static int type_bits(double bits)
     return bits > 24 ? 32 : bits > 12 ? 16 : bits > 7 ? 8 : 4;
 }
 
-/* Units of the product, and of the attention, with most FLOP. */
+/* Units of the product, and of the attention, with most FLOP; of a request its prompt's. */
 static void units(struct fitted_row *r, const struct priced *p)
 {
+    const bool request = p->m->kind == MEASURE_RATE && p->m->phase == MEASURE_REQUEST;
     double most = 0, most_attention = -1;
-    for (size_t i = 0; i < p->n_pass; i++)
+    for (size_t i = 0; i < p->n_pass; i++) {
+        if (request && p->pass[i].phase == PHASE_DECODE)
+            continue;
         for (size_t k = 0; k < p->pass[i].n; k++) {
             const struct work_class *c = &p->pass[i].c[k];
             const double flop = p->pass[i].times * c->count * c->cost.flop;
@@ -264,7 +268,7 @@ static void units(struct fitted_row *r, const struct priced *p)
                 continue;
             most = flop;
             snprintf(r->dim[DIM_UNIT], sizeof r->dim[0], "%s", unit_name(unit_of_product(&r->facts, c->math, c->bits, c->n_tok).unit));
-        }
+        }    }
 }
 
 static void dimensions(struct fitted_row *r, const struct priced *p)
@@ -328,24 +332,29 @@ static double row_sigma(const struct priced *p)
     return s;
 }
 
-unsigned fitted_case(const struct time_features *f)
+/* Arithmetic is a part of the seconds: products' and attention's rates can be learned from them. */
+static bool computes(const struct time_features *f)
 {
     double compute_s = 0, memory_s = 0;
-    bool experts = false;
     for (int i = 0; i < f->n_term; i++) {
         compute_s += f->term[i].compute_s;
         memory_s += f->term[i].memory_s;
-        experts |= f->term[i].kind == TIME_EXPERT_PRODUCT;
     }
-    return (compute_s > memory_s / 8 ? TIME_CASE_COMPUTES : 0U) | (experts ? TIME_CASE_EXPERTS : 0U) |
+    return compute_s > memory_s / 8;
+}
+
+unsigned fitted_case(const struct time_features *f)
+{
+    bool experts = false;
+    for (int i = 0; i < f->n_term; i++)
+        experts |= f->term[i].kind == TIME_EXPERT_PRODUCT;
+    return (f->request ? TIME_CASE_REQUEST : 0U) | (experts ? TIME_CASE_EXPERTS : 0U) |
            (f->wire_s > 0 ? TIME_CASE_DEVICES : 0U) | (f->batched ? TIME_CASE_BATCHED : 0U) |
            (f->prompt ? TIME_CASE_PROMPT | (f->few ? TIME_CASE_FEW : 0U) : f->deep ? TIME_CASE_DEEP : 0U);
 }
 
 static void set_case(struct fitted_row *out, const struct priced *p, unsigned which)
 {
-    /* What products of a request reach its prompt says, not steps of few tokens that teach beside it. */
-    out->computes = (which & TIME_CASE_COMPUTES) && !(out->kind == FITTED_RATE && p->m->phase == MEASURE_DECODE);
     out->experts = which & TIME_CASE_EXPERTS;
     out->devices = which & TIME_CASE_DEVICES;
     out->deep = !(which & TIME_CASE_PROMPT) && which & TIME_CASE_DEEP;
@@ -369,6 +378,8 @@ bool fitted_row_init(struct fitted_row *out, const struct priced *p, enum fitted
     row_start(out, p, kind);
     features(out, p);
     set_case(out, p, fitted_case(&out->f));
+    /* What products of a request reach its prompt says, not steps of few tokens that teach beside it. */
+    out->computes = computes(&out->f) && !(out->kind == FITTED_RATE && p->m->phase == MEASURE_DECODE);
     return out->f.n_term > 0 || out->f.wire_s > 0;
 }
 

@@ -62,6 +62,8 @@ static int make_room(struct leaving *l, struct error *err)
 
 static int add_row(struct leaving *l, enum situation s, size_t i, const struct cross_row *c, struct error *err)
 {
+    if (fitted_kind(l->x->priced[i]->m) != l->x->fitted[i].kind)
+        return 0; /* it teaches: another fit predicts it (120) */
     const double own = l->x->sigma * l->x->row[i].sigma, base = sqrt(c->sd * c->sd + own * own);
     const enum side side = spread_side(l->x->priced[i], c->error);
     if (make_room(l, err) != 0 || spread_effects(l->f, true, s, side, l->x->priced[i], &l->row[l->n], err) != 0)

@@ -263,7 +263,10 @@ const struct fit *fitted_fit_of(const void *params, enum fitted_kind kind)
 int fitted_ready(void *params, struct error *err)
 {
     struct fitted *x = params;
-    return fit_index(&x->kind[FITTED_DECODE].fit, err) != 0 ? -1 : fit_index(&x->kind[FITTED_PROMPT].fit, err);
+    for (int k = FITTED_RATE; k <= FITTED_PROMPT; k++)
+        if (fit_index(&x->kind[k].fit, err) != 0)
+            return -1;
+    return 0;
 }
 
 const char *fitted_source(const void *params, enum fitted_kind kind)

@@ -187,7 +187,7 @@ static int subject_init(struct subject *x, const struct software *s, const struc
 static const struct priced *of_case(struct subject *x, unsigned which)
 {
     const bool prompt = which & TIME_CASE_PROMPT, few = prompt && which & TIME_CASE_FEW;
-    x->m.phase = prompt ? MEASURE_PREFILL : MEASURE_DECODE;
+    x->m.phase = which & TIME_CASE_REQUEST ? MEASURE_REQUEST : prompt ? MEASURE_PREFILL : MEASURE_DECODE;
     x->m.prompt = few ? FEW : NAN;
     x->c[0].n_tok = x->c[1].n_tok = x->pass.n_tok = few ? FEW : PROMPT;
     x->pass.n_seq = which & TIME_CASE_BATCHED ? 2 : 1;

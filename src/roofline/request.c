@@ -1,7 +1,9 @@
 /* A request in all: the prompt's passes, then every decode step behind it; its energy and its price. methods.md (47) */
 #include "roofline/ask.h"
 #include "roofline/internal.h"
+#include "roofline/timing.h"
 #include <math.h>
+#include <string.h>
 
 static struct cost times(struct cost c, double n)
 {
@@ -41,6 +43,59 @@ static void add_steps(struct prediction *to, const struct prediction *step, doub
     add_roles(to, step, n);
 }
 
+/* All at once, where constants of whole requests say what they take: seconds, their spread and what bounds them, *out's parts in proportion.
+ * Phases alone were measured with other software than serves requests. (120) */
+static void as_whole(struct prediction *out, const struct step_sum *sum)
+{
+    for (int i = 0; i < ROLE_COUNT; i++)
+        out->role[i].seconds *= sum->seconds / out->seconds;
+    out->seconds = sum->seconds;
+    out->sd_s = sum->sd_s;
+    out->sd_fast_s = sum->sd_fast_s;
+    out->memory_s = sum->memory_s;
+    out->compute_s = sum->compute_s;
+    out->link_s = sum->link_s;
+    memcpy(out->bound_s, sum->bound_s, sizeof sum->bound_s);
+    out->bound = bound_largest(out->bound_s);
+}
+
+static int price_whole(struct prediction *out, const struct op_classes *classes, const struct hwprofile *h,
+                       const struct predict_options *prompt, const struct predict_options *steps, struct error *err)
+{
+    struct roofs roofs;
+    struct timing timing = { .stack = NULL };
+    struct step_model s;
+    if (roofs_init(&roofs, h, prompt, err) != 0 || roofs_set_time(&roofs, &timing, h, classes->m, prompt, err) != 0)
+        return -1;
+    if (!roofs.time || prompt->layout.pp > 1)
+        return 0;
+    const struct step_options so = predict_step_options(prompt, &roofs);
+    if (step_model_init(&s, classes, &so, err) != 0)
+        return -1;
+    const struct scenario first = { prompt->n_prompt, 0, prompt->n_depth, prompt->n_batch, prompt->n_ubatch },
+                          later = { 0, steps->n_gen, steps->n_depth, steps->n_batch, steps->n_ubatch };
+    const struct step_sum sum = step_request(&s, &roofs, &first, &later);
+    as_whole(out, &sum);
+    step_model_free(&s);
+    return 0;
+}
+
+static int whole(struct prediction *out, const struct model *m, const struct hwprofile *h, const struct predict_options *prompt,
+                 const struct predict_options *steps, struct error *err)
+{
+    struct op_list ops;
+    struct op_classes classes;
+    if (op_list_build(&ops, m, err) != 0)
+        return -1;
+    int rc = op_classes_init(&classes, m, &ops, err);
+    if (rc == 0) {
+        rc = price_whole(out, &classes, h, prompt, steps, err);
+        op_classes_free(&classes);
+    }
+    op_list_free(&ops);
+    return rc;
+}
+
 int predict_request(struct request_result *q, const struct model *m, const struct hwprofile *h,
                     const struct predict_options *o, const struct request *request, struct error *err)
 {
@@ -64,6 +119,8 @@ int predict_request(struct request_result *q, const struct model *m, const struc
         q->r.decode = after.decode;
         q->r.itl_s = after.itl_s;
         add_steps(&q->total, &after.decode, steps.n_gen);
+        if (o->time && whole(&q->total, m, h, &prompt, &steps, err) != 0)
+            return -1;
     }
     q->total.tok_s = (double)request->n_out * o->n_batch / q->total.seconds;
     return 0;

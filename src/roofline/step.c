@@ -388,6 +388,35 @@ void step_features(struct time_features *f, const struct step_model *s, const st
         ask(f, &unused, &m, r, &shape[i]);
 }
 
+void request_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
+                      const struct scenario *steps)
+{
+    const struct groups g = groups_of(s, prompt);
+    const struct step_model m = with_fill(s, prompt, &g);
+    struct step_sum unused = { 0 };
+    struct shape shape[3];
+    size_t n = prefill_shapes(shape, prompt, g.more);
+    shape[n++] = (struct shape){ decode_pass(steps->n_depth, g.more), steps->n_gen, steps->n_gen, false, false };
+    start(f, r, &shape[0]);
+    for (size_t i = 0; i < n; i++) {
+        f->prompt = shape[i].prompt;
+        f->decode = !f->prompt && r->time->refine;
+        ask(f, &unused, &m, r, &shape[i]);
+    }
+    f->few = f->prompt = false;
+    f->request = true;
+}
+
+struct step_sum step_request(const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
+                             const struct scenario *steps)
+{
+    struct time_features f;
+    struct step_sum sum = { 0 };
+    request_features(&f, s, r, prompt, steps);
+    answer(&sum, r->time, &f);
+    return sum;
+}
+
 /* ---- remembered prices ---------------------------------------------------------------------- */
 
 enum { N_SLOT = 1 << 14 };

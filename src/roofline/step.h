@@ -192,6 +192,11 @@ struct step_sum step_prefill(const struct step_model *s, const struct roofs *r, 
 struct step_sum step_decode(const struct step_model *s, const struct roofs *r, const struct scenario *o, step_fn *fn,
                             void *ctx);
 
+/* With constants (r->time), no pipeline: seconds, spreads and bounds of a prompt and steps->n_gen steps from steps->n_depth on, by what whole
+ * requests say; its cost is not filled in. (120) */
+struct step_sum step_request(const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
+                             const struct scenario *steps);
+
 /* Weights, KV cache and activations against the machine's memory. methods.md (17) */
 void memory_fit(struct predict_result *res, const struct op_classes *l, const struct hwprofile *h, const struct roofs *r,
                 const struct predict_options *o);

@@ -61,7 +61,7 @@ void time_features_init(struct time_features *f)
     f->n_term = 0;
     f->n_pass = f->wire_s = f->n_hop = f->hop_s = f->n_seq = f->n_queue = f->host_s = f->pipelined = 0;
     f->sequential = 1;
-    f->one_step = f->prompt = f->decode = f->deep = f->few = f->batched = false;
+    f->one_step = f->prompt = f->decode = f->deep = f->few = f->batched = f->request = false;
     f->before = NULL;
 }
 

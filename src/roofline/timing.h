@@ -97,6 +97,7 @@ struct time_features {
     bool decode, deep;   /* decode steps with the facts of (79); their caches are long */
     bool few;            /* prompts that pass fewer than TIME_PROMPT tokens at a time */
     bool batched;        /* passes have more than one sequence: of intervals (118) */
+    bool request;        /* a prompt's passes and the steps behind it (120) */
     const struct time_features *before; /* until then, which the queue does not multiply; NULL: nothing */
     double pipelined;    /* part of the seconds that is left where stages work at once on parts of a prompt; 0: 1 */
 };
@@ -150,6 +151,10 @@ void time_add_class(void *ctx, const struct step_class *c, const struct cost *co
 void step_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *o,
                    enum phase phase);
 
+/* The same of a prompt and the steps behind it, terms apart (120): steps->n_gen of them from steps->n_depth on. */
+void request_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
+                      const struct scenario *steps);
+
 /* Natural logarithm of the seconds of all passes, under slots of natural logarithms. features: struct time_features */
 double time_ln_seconds(const void *features, const double *slot);
 
@@ -182,7 +187,7 @@ double time_slot_value(enum time_slot s, double ln);
  * roofline knows no more of it than this.
  */
 enum {
-    TIME_CASE_COMPUTES = 1,
+    TIME_CASE_REQUEST = 1, /* prompt and steps at once (120) */
     TIME_CASE_EXPERTS = 2,
     TIME_CASE_DEVICES = 4,
     TIME_CASE_PROMPT = 8,
@@ -211,7 +216,7 @@ struct timing {
     void (*refine)(const void *what, const struct time_place *at, bool decode, struct time_op *o);
     const void *what; /* its own */
 };
-/* Those that may come up, as bits: arithmetic is a part of the seconds or not, experts, devices that exchange. */
+/* Those that may come up, as bits: experts, devices that exchange. */
 uint64_t time_cases(bool experts, bool devices);
 
 /* Who knows the constants. */

@@ -52,6 +52,13 @@ static int add_prefill(struct priced *out, const struct subject *s, double n, do
     return 0;
 }
 
+/* n steps behind a prompt, at the mean of their depths. */
+static int add_steps(struct priced *out, const struct subject *s, double prompt, double n_seq, double n, struct error *err)
+{
+    const struct pass_request r = { PHASE_DECODE, count(n), decode_pass(count(prompt), count(n_seq)), count(n) };
+    return work_add(out, s, &r, err);
+}
+
 static int add_decode(struct priced *out, const struct subject *s, double context, double n_seq, double times, struct error *err)
 {
     const struct pass_request r = { PHASE_DECODE, times, decode_pass((uint32_t)fmax(0, round(context)), count(n_seq)), 1 };
@@ -149,7 +156,7 @@ static int price_requests(struct priced *out, const struct measurement *m, const
     out->measured_s = out->batch * per_request / m->value;
     if (add_prefill(out, s, out->prompt, 0, n_seq, ubatch, 1, err) != 0)
         return -1;
-    return out->out > 1 ? add_decode(out, s, out->context, n_seq, out->out - 1, err) : 0;
+    return out->out > 1 ? add_steps(out, s, out->prompt, n_seq, out->out - 1, err) : 0;
 }
 
 int price_rate(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)

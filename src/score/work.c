@@ -169,7 +169,7 @@ int work_add(struct priced *out, const struct subject *s, const struct pass_requ
         p->phase = r->phase;
         p->times = r->times;
         p->n_tok = r->pass.n_tok;
-        p->n_past = r->pass.n_past;
+        p->n_past = r->pass.n_past + (r->n_steps > 1 ? (r->n_steps - 1) / 2.0 : 0);
         p->n_seq = r->pass.n_seq;
         struct collecting x = { out, s, &r->pass, p, step.n };
         step_price(&step, &out->roofs, &r->pass, r->n_steps > 0 ? r->n_steps : 1, collect, &x);

@@ -439,11 +439,13 @@ static void test_kinds(void **state)
 {
     (void)state;
     const struct measurement decode = { .kind = MEASURE_RATE, .phase = MEASURE_DECODE },
-                             prefill = { .kind = MEASURE_RATE, .phase = MEASURE_PREFILL }, op = { .kind = MEASURE_OP };
+                             prefill = { .kind = MEASURE_RATE, .phase = MEASURE_PREFILL },
+                             prompt = { .kind = MEASURE_RATE, .phase = MEASURE_PREFILL, .prompt = 512 }, op = { .kind = MEASURE_OP };
     assert_int_equal(fitted_kind(&decode), FITTED_DECODE);
     assert_int_equal(fitted_kind(&prefill), FITTED_RATE);
     assert_true(fitted_teaches(FITTED_RATE, &decode) && fitted_teaches(FITTED_DECODE, &decode));
-    assert_false(fitted_teaches(FITTED_DECODE, &prefill) || fitted_teaches(FITTED_RATE, &op));
+    assert_true(fitted_teaches(FITTED_RATE, &prompt) && fitted_teaches(FITTED_PROMPT, &prompt));
+    assert_false(fitted_teaches(FITTED_DECODE, &prefill) || fitted_teaches(FITTED_PROMPT, &decode) || fitted_teaches(FITTED_RATE, &op));
 }
 
 int main(void)

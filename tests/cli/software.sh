@@ -33,6 +33,10 @@ wide=$(cell tok_s_hi phase=decode)/$(cell tok_s_lo phase=decode)
 run calibrate "$tmp/rows.csv" --hardware "$tmp/hw.csv" -o "$tmp/data/hwprofiles/stacks/constants.json"
 ok $? "constants are fitted"
 
+jq -e '.fits.rate.n_rows > 0 and (.fits.rate.constants | length) > 0 and (.fits.rate.intervals | length) == 0 and (.fits.decode.intervals | length) > 0' \
+    "$tmp/data/hwprofiles/stacks/constants.json" >/dev/null
+ok $? "steps teach what requests take; how far off requests are they do not say"
+
 # ---- the same number as score: 1 sequence of 64 positions, and a prompt, in two passes; values are powers of two, which divide exactly.
 # With FlashAttention, and without where scores pass through memory.
 echo "$head" >"$tmp/one.csv"
@@ -43,7 +47,9 @@ d,x,NVIDIA H100 SXM,1,vLLM 0.9,Llama-3-8B,8.03,F16,,decode,0,1000,64,128,2025-06
 e,x,NVIDIA RTX 4090,1,llama.cpp (cuda),deepseek-v2-lite,,Q8_0,,prefill,512,8192,1,128,2025-06,tags=; fa=1
 f,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,32,0,1,128,2025-06,tags=; fa=1
 g,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,4096,1,128,2025-06,tags=; no FA
-h,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,512,8192,1,128,2025-06,tags=; no FA' >>"$tmp/one.csv"
+h,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,512,8192,1,128,2025-06,tags=; no FA
+i,x,NVIDIA H100 SXM,1,vLLM 0.9,Llama-3-8B,8.03,F16,,serving,512,,8,128,2025-06,tags=; out=129
+j,x,NVIDIA RTX 4090,1,llama.cpp (cuda),mixtral-8x7b,,Q8_0,,serving,1280,,1,128,2025-06,tags=; fa=1; out=65' >>"$tmp/one.csv"
 run score "$tmp/one.csv" -o json
 jq -r '.rows | sort_by(.id)[] | "\(.predicted)"' "$tmp/out" >"$tmp/scored"
 jq -r '.rows | sort_by(.id)[] | "\(.lo) \(.hi)"' "$tmp/out" >"$tmp/scored.ends"
@@ -62,10 +68,12 @@ deepseek-v2-lite -q Q8_0 --hw rtx-4090 -p 512 -n 0 -d 8192
 llama-3-8b -q Q4_K_M --hw rtx-4090 -p 32 -n 0
 llama-3-8b -q Q4_K_M --hw rtx-4090 -p 0 -n 1 -d 4096 --attention materialized
 llama-3-8b -q Q4_K_M --hw rtx-4090 -p 512 -n 0 -d 8192 --attention materialized
+llama-3-8b -q F16 --hw h100-sxm --stack vllm --request 512+129 -b 8
+mixtral-8x7b -q Q8_0 --hw rtx-4090 --request 1280+65
 END
-[ "$(wc -l <"$tmp/scored")" = 8 ] && diff "$tmp/scored" "$tmp/predicted" >"$tmp/err"
+[ "$(wc -l <"$tmp/scored")" = 10 ] && diff "$tmp/scored" "$tmp/predicted" >"$tmp/err"
 ok $? "predict and score say the same number, to the last digit"
-paste -d ' ' "$tmp/scored.ends" "$tmp/predicted.ends" | awk '{ bad += $1 / $3 < 1 - 1e-5 || $1 / $3 > 1 + 1e-5 || $2 / $4 < 1 - 1e-5 || $2 / $4 > 1 + 1e-5 } END { exit bad > 0 || NR != 8 }'
+paste -d ' ' "$tmp/scored.ends" "$tmp/predicted.ends" | awk '{ bad += $1 / $3 < 1 - 1e-5 || $1 / $3 > 1 + 1e-5 || $2 / $4 < 1 - 1e-5 || $2 / $4 > 1 + 1e-5 } END { exit bad > 0 || NR != 10 }'
 ok $? "and the same interval"
 
 # ---- intervals
