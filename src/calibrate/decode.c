@@ -81,3 +81,21 @@ double decode_tile(const struct facts *f, double bits, bool experts)
     const bool widened = bits < 7 || strstr(f->p->type, "A16") != NULL;
     return f->warp_groups && !experts && !widened ? TILE_GROUP : TILE_WARP;
 }
+
+/*
+ * bitsandbytes, which Transformers' 8 and 4 bits are unless a name says AWQ or GPTQ, is called from Python for each product: LLM.int8
+ * looks for outliers and waits for what it found, quantizes rows and columns, changes layouts, multiplies, scales, multiplies outliers apart
+ * and adds, some 14 kernels; NF4 unpacks the scales' own scales, then multiplies, 4. Each takes PyTorch some 30 us to dispatch. Source:
+ * bitsandbytes' autograd/_functions.py (MatMul8bitLt, MatMul4Bit) and functional.py of 0.41; Dettmers et al. 2022 (arXiv 2208.07339), app. D. (131)
+ */
+static const double dispatch_s = 30e-6;
+enum { INT8_KERNELS = 14, NF4_KERNELS = 4 };
+
+double decode_host_s(const struct facts *f, double bits)
+{
+    const char *engine = f->p->m->engine, *type = f->p->m->quant;
+    const bool own = strcasestr(engine, "awq") || strcasestr(engine, "gptq") || strcasestr(type, "awq") || strcasestr(type, "gptq");
+    if (strcmp(f->p->stack->id, "transformers") != 0 || own || bits > 12)
+        return 0;
+    return dispatch_s * (bits > 7 ? INT8_KERNELS : NF4_KERNELS);
+}

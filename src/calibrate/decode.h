@@ -14,4 +14,7 @@ double decode_tile(const struct facts *f, double bits, bool experts);
 /* Bytes that a kernel before the product writes a weight as, and the product reads; 0: it reads the weight itself. (91) */
 double decode_staged_bytes(const struct facts *f, enum math math, double bits);
 
+/* Seconds that the host takes for a product of weights of so many bits, and the device waits; 0: it keeps ahead. (131) */
+double decode_host_s(const struct facts *f, double bits);
+
 #endif

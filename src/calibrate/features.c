@@ -112,6 +112,7 @@ static void add_facts(struct time_op *o, const struct facts *x, const struct tim
         if (!x->cpu)
             o->flop_s = unit_of_product(x, o->math, o->bits, at->n_tok).flop_s;
         fill_tiles(o, x, at, touched);
+        o->host_s = decode_host_s(x, o->bits);
         if (o->kind == OP_EXPERT_MATMUL)
             o->host_s = unit_expert_s(x, o->bits, at->n_tok) * touched;
         stage(o, decode_staged_bytes(x, o->math, o->bits));
