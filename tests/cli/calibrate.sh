@@ -39,7 +39,7 @@ for kind in op:gpu_ops:4 all_reduce:all_reduce:3; do
     is "${name#*:}" "$(jq ".fits.${kind%%:*}.n_rows" "$tmp/few.json")" "of a few sizes every one counts: ${name%:*}"
 done
 
-jq -e '[.fits.rate.intervals[] | select(.name == "interval situation=new machine") | .n_rows] == [15]' "$tmp/constants.json" >/dev/null
+jq -e '[.fits.decode.intervals[] | select(.name == "interval situation=new machine") | .n_rows] == [15]' "$tmp/constants.json" >/dev/null
 ok $? "every row was left out with its machine"
 
 group() { jq -r --arg g "$2" --arg k "$3" '.groups[] | select(.group == $g) | .[$k]' "$1"; }
@@ -71,11 +71,11 @@ run score "$tmp/differ.csv" --hardware "$tmp/hw.csv" -o json && cp "$tmp/out" "$
 awk "BEGIN { a = $(width "$tmp/left.json"); b = $(width "$tmp/known.json"); exit !(b > 0 && a > 1.3 * b) }"
 ok $? "a machine that the fit never saw has the wider interval ($(width "$tmp/left.json") against $(width "$tmp/known.json"))"
 # A file of before intervals were fitted: what a normal's are before looking.
-jq 'del(.fits.rate.intervals)' "$tmp/constants.json" >"$tmp/data/hwprofiles/stacks/constants.json"
+jq 'del(.fits.decode.intervals)' "$tmp/constants.json" >"$tmp/data/hwprofiles/stacks/constants.json"
 run score "$tmp/rows.csv" --hardware "$tmp/hw.csv" -o json && cp "$tmp/out" "$tmp/before.json"
 awk "BEGIN { a = $(width "$tmp/before.json"); exit !(a > 0 && a < 1) }"
 ok $? "constants without intervals have those of before looking ($(width "$tmp/before.json"))"
-jq '.fits.rate.intervals[0].name = "width"' "$tmp/constants.json" >"$tmp/data/hwprofiles/stacks/constants.json"
+jq '.fits.decode.intervals[0].name = "width"' "$tmp/constants.json" >"$tmp/data/hwprofiles/stacks/constants.json"
 refused 1 'intervals[0]: field "name": expected' score "$tmp/rows.csv" --hardware "$tmp/hw.csv"
 
 # Servers' results name no machine, some not their model.
@@ -87,7 +87,7 @@ run calibrate "$f/vllm-serve.json" "$f/vllm-latency.json" "$f/vllm-throughput.js
 ok $? "calibrate reads what vLLM, AIPerf and llama-bench write"
 jq -e '[.fits.tpot.n_rows, .fits.ttft.n_rows] == [2, 2] and (.fits.tpot.groups | index("hardware=h100-sxm"))' "$tmp/servers.json" >/dev/null
 ok $? "of the machine named"
-jq -e '.fits.rate.n_rows == 2 + 1 and ([.fits.rate.groups[] | select(test("^hardware="))] | index("hardware=rtx-4090"))' "$tmp/servers.json" >/dev/null
+jq -e '.fits.rate.n_rows == 2 + 1 + 1 and .fits.prompt.n_rows == 1 and ([.fits.rate.groups[] | select(test("^hardware="))] | index("hardware=rtx-4090"))' "$tmp/servers.json" >/dev/null
 ok $? "a file that names its machine keeps it"
 refused 1 'vllm-serve.json: no row to learn from: the file does not name its machine: name it with --hw' calibrate "$f/vllm-serve.json" -o "$tmp/none.json"
 refused 1 'aiperf.csv: no row to learn from: the file does not name its machine' calibrate "$f/aiperf.csv" -o "$tmp/none.json"
