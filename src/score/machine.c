@@ -256,6 +256,26 @@ static void find_link(struct machine *out)
         out->guesses |= GUESS_LINK;
 }
 
+/* The row that names the same profile in other words: "NVIDIA RTX 4090", as llama-bench's "NVIDIA GeForce RTX 4090". None where several
+ * do, or where the name is of a variant. */
+static int row_of_profile(const struct measure_hw **row, const struct machine *of, const struct measure_hws *hws, struct error *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < hws->n; i++) {
+        struct machine x = { .loaded = false };
+        if (load_profile(&x, hws->row[i].hardware, err) != 0)
+            return -1;
+        if (x.loaded && !(x.guesses & GUESS_MACHINE) && strcmp(x.h.id, of->h.id) == 0) {
+            *row = &hws->row[i];
+            n++;
+        }
+        machine_free(&x);
+    }
+    if (n != 1)
+        *row = NULL;
+    return 0;
+}
+
 int machine_find(struct machine *out, const char *hardware, bool server, const struct measure_hws *hws, const char *own,
                  struct error *err)
 {
@@ -263,6 +283,8 @@ int machine_find(struct machine *out, const char *hardware, bool server, const s
     *out = (struct machine){ .link_bytes_s = NAN, .link_latency_s = NAN };
     snprintf(out->hardware, sizeof out->hardware, "%s", hardware);
     if ((own && strcmp(own, hardware) == 0 ? load_own(out, own, err) : load_profile(out, hardware, err)) != 0)
+        return -1;
+    if (out->loaded && !g && hws && !(out->guesses & GUESS_MACHINE) && row_of_profile(&g, out, hws, err) != 0)
         return -1;
     if (out->loaded) {
         snprintf(out->profile, sizeof out->profile, "%s", out->h.id);

@@ -99,6 +99,11 @@ for what in 'gpu_ops:m=:an operation by itself' 'all_reduce:all_reduce [0-9]* B:
     run report "$f/${what%%:*}.csv" && has "${what##*:}: score compares it" && what=${what#*:} && has " ${what%:*}\|_proj ${what%:*}" && ! has 'nan'
     ok $? "report says what kind of row has no place under a roof: ${what##*:}"
 done
+{ head -n 1 "$f/hardware.csv"; echo 'NVIDIA RTX 4090,consumer GPU,2016,82.6,165.2,660,330,,twice the bandwidth,'; } >"$tmp/twice.csv"
+run score "$f/llama-bench.json" -o json && once=$(jq '.rows[] | select(.phase == "decode") | .predicted' "$tmp/out")
+run score "$f/llama-bench.json" --hardware "$tmp/twice.csv" -o json && has 'bandwidth 2016 GB/s as in --hardware, not 1008'
+ok $? "--hardware: a row that names the profile in other words than the file counts"
+holds "$(jq '.rows[] | select(.phase == "decode") | .predicted' "$tmp/out") > 1.3 * $once" "and its bandwidth is what decode is predicted with"
 refused 1 'expected one machine, whose roofs are drawn' report "$f/throughput.csv" --chart "$tmp/several" -o csv
 run report "$f/llama-bench.json" --chart "$tmp/chart" >/dev/null
 test $status -eq 0 || test $status -eq 3 # 3: no gnuplot
