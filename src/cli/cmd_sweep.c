@@ -43,7 +43,7 @@ static const struct argp_option option_table[] = {
     { "routing", PRICING_ROUTING, "KIND|RUN.json", 0, "how tokens choose among experts: uniform (default), zipf:S, or as a saved run recorded", 0 },
     { "roof", OPT_ROOF, NULL, 0, "the bound itself: no constants of software, no interval", 0 },
     SOFTWARE_OPTIONS,
-    { "threads", 't', "N", 0, "threads to price with (all CPUs)", 0 },
+    { "threads", 't', "N", 0, "threads of this program that price rows (all CPUs); machines are priced with all of theirs", 0 },
     { "output", 'o', "FORMAT", 0, "csv (default) or jsonl", 0 },
     { "save", OPT_SAVE, "FILE", 0, "write to FILE instead of standard output", 0 },
     { "quiet", OPT_QUIET, NULL, 0, "no progress, no closing line", 0 },

@@ -334,9 +334,9 @@ static int unknown_machine(const char *spec, const struct near_miss *miss, struc
                          "unknown machine \"%s\"; expected the path of a profile (.json) or a name "
                          "that `roofcast list hw` shows",
                          spec);
-    return error_set(err, ERROR_INPUT,
-                     "unknown machine \"%s\"; did you mean %s (%s)? `roofcast list hw` shows all",
-                     spec, miss->id, miss->name);
+    const bool alike = strcmp(miss->id, miss->name) == 0;
+    return error_set(err, ERROR_INPUT, "unknown machine \"%s\"; did you mean %s%s%s%s? `roofcast list hw` shows all", spec, miss->id,
+                     alike ? "" : " (", alike ? "" : miss->name, alike ? "" : ")");
 }
 
 /* 1: found, *out is its id; 0: not; -1: error. */
