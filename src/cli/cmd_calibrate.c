@@ -74,7 +74,7 @@ static int load_file(struct measurements *l, const char *file, const struct meas
         hardware |= !*l->row[i].hardware || strcmp(l->row[i].hardware, "?") == 0;
         model |= !*l->row[i].model && (l->row[i].kind == MEASURE_RATE || l->row[i].kind == MEASURE_SERVING);
     }
-    const struct measure_context x = { hardware ? given->hardware : NULL, model ? given->model : NULL };
+    const struct measure_context x = { hardware ? given->hardware : NULL, model ? given->model : NULL, false };
     if (!x.hardware && !x.model)
         return 0;
     measure_free(l);
@@ -144,7 +144,7 @@ static int run(const struct calibrate_cli *o, struct error *err)
     struct constants_file f = { 0 };
     struct pricer *p = NULL;
     char source[256] = "";
-    struct measure_context given = { NULL, o->model };
+    struct measure_context given = { NULL, o->model, false };
     int rc = r ? cli_measured_machine(&given.hardware, o->hw, err) : error_oom(err, sizeof *r, "rows");
     if (rc == 0 && o->hardware)
         rc = measure_hws_load(&hws, o->hardware, err);

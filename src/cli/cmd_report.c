@@ -304,7 +304,7 @@ static int print(const struct report_cli *o, const struct priced *rows, size_t n
 
 static int run(const struct report_cli *o, struct error *err)
 {
-    struct measure_context x = { NULL, o->model };
+    struct measure_context x = { NULL, o->model, false };
     struct measurements l = { 0 };
     struct measure_hws hws = { 0 };
     struct pricer *p = NULL;

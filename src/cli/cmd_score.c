@@ -248,7 +248,7 @@ static int run(const struct score_cli *o, struct error *err)
     struct measure_hws hws = { 0 };
     struct pricer *p = NULL;
     struct priced *rows = NULL;
-    struct measure_context x = { NULL, o->model };
+    struct measure_context x = { NULL, o->model, false };
     int rc = cli_measured_machine(&x.hardware, o->hw, err);
     rc = rc ? rc : measure_load(&l, o->file, &x, err);
     if (rc == 0 && o->hardware)

@@ -149,7 +149,7 @@ static int choose_rows(struct anchors *a, const char *file, const struct str_lis
 
 static int anchors_load(struct anchors *a, const struct software_options *o, const struct str_list *hw, const char *model, struct error *err)
 {
-    struct measure_context x = { NULL, model ? model : "" };
+    struct measure_context x = { NULL, model ? model : "", true };
     char why[256] = "it has no tokens/s of a prompt or of decoding";
     if (cli_measured_machine(&x.hardware, hw->n == 1 ? hw->v[0] : NULL, err) != 0 || measure_load(&a->l, o->anchor, &x, err) != 0 ||
         !(a->pricer = pricer_new(NULL, x.hardware, err)))

@@ -221,7 +221,7 @@ static int name_row(struct measurements *l, struct measurement *m, const struct 
     type_of_label(text, sizeof text, t->v[F_LABEL]);
     m->quant = m->engine ? measure_keep(l, text, err) : NULL;
     model_of_file(text, sizeof text, t->v[F_FILE]);
-    m->model = m->quant ? measure_keep(l, x->model && *x->model ? x->model : *text ? text : t->v[F_LABEL], err) : NULL;
+    m->model = m->quant ? measure_keep(l, x->model && *x->model && !(x->asked && *text) ? x->model : *text ? text : t->v[F_LABEL], err) : NULL;
     m->label = m->model ? measure_keep(l, t->v[F_LABEL], err) : NULL;
     if (on_cpu) {
         struct device_list cpus;

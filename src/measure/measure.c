@@ -65,7 +65,7 @@ struct measurement measure_empty(enum measure_kind kind)
         .kind = kind, .phase = MEASURE_NO_PHASE, .metric = METRIC_TOK_S, .value = NAN,
         .id = "", .source = "", .hardware = "", .engine = "", .version = "", .model = "", .quant = "", .date = "",
         .notes = "", .label = "", .n_devices = 1, .params_b = NAN, .weight_gib = NAN, .prompt = NAN, .context = NAN, .batch = NAN,
-        .out = NAN, .concurrency = NAN, .type_k = "", .type_v = "", .op = "", .m = NAN, .k = NAN, .n = NAN,
+        .out = NAN, .concurrency = NAN, .read_bytes = NAN, .type_k = "", .type_v = "", .op = "", .m = NAN, .k = NAN, .n = NAN,
         .topology = "", .per_node = NAN, .bytes = NAN, .mode = "", .query_width = NAN, .kv_width = NAN, .gated = -1, .prefill = no_layout, .decode = no_layout,
         .n_merged = 1,
     };
@@ -284,7 +284,7 @@ static bool is_utf16(const unsigned char *data, size_t size)
 int measure_parse(struct measurements *l, const char *name, const void *data, size_t size,
                   const struct measure_context *x, struct error *err)
 {
-    static const struct measure_context none = { NULL, NULL };
+    static const struct measure_context none = { 0 };
     *l = (struct measurements){ 0 };
     snprintf(l->name, sizeof l->name, "%s", name);
     if (is_utf16(data, size))

@@ -81,6 +81,7 @@ struct measurement {
     double params_b, weight_gib;
     double prompt, context, batch, out; /* tokens, tokens, sequences, generated tokens of a request */
     double concurrency; /* users of a closed loop */
+    double read_bytes;  /* of weights in a step, or in a prompt, as the program that measured counted them; NaN: not said */
     const char *type_k, *type_v; /* of the KV cache */
     bool flash, flash_said;
 
@@ -126,6 +127,7 @@ struct measurements {
 struct measure_context {
     const char *hardware; /* of outputs that do not name the machine's profile (--hw) */
     const char *model;    /* of outputs that do not name the model */
+    bool asked;           /* model is what is asked about, not what was measured: outputs that name one are of that one */
 };
 
 /* A file of any kind, told by its header or its fields. Malformed ones are refused by line and column. */

@@ -23,9 +23,11 @@ static const char *given(const char *s)
 static int name_row(struct measurements *l, struct measurement *m, const char *engine, const char *model,
                     const struct measure_context *x, struct error *err)
 {
+    const bool asked = x->asked && *model; /* then another name it may go by */
     m->engine = engine;
-    m->model = measure_keep(l, *given(x->model) ? x->model : model, err);
-    m->hardware = m->model ? measure_keep(l, given(x->hardware), err) : NULL;
+    m->model = measure_keep(l, *given(x->model) && !asked ? x->model : model, err);
+    m->label = m->model ? measure_keep(l, asked ? given(x->model) : "", err) : NULL;
+    m->hardware = m->label ? measure_keep(l, given(x->hardware), err) : NULL;
     return m->hardware ? 0 : -1;
 }
 
@@ -174,6 +176,8 @@ int run_read(struct measurements *l, const json_t *doc, const char *schema, cons
         m.prompt = m.phase == MEASURE_PREFILL ? row->n_prompt : row->n_depth;
         m.context = m.phase == MEASURE_PREFILL ? row->n_depth : row->n_depth + row->n_gen / 2.0;
         m.batch = row->n_batch;
+        m.out = m.phase == MEASURE_DECODE ? row->n_gen : NAN;
+        m.read_bytes = row->weight_bytes / (m.phase == MEASURE_DECODE ? row->n_gen : 1);
         m.n_threads = row->n_threads;
         m.n_ubatch = row->n_ubatch;
         m.tags = TAG_CPU;

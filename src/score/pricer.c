@@ -200,6 +200,15 @@ static void say_widened(struct priced *out)
         }
 }
 
+/* Experts that were visited are not those expected, tables are read or not; a model cut short, or another of its name, is further off. */
+static const double READ_RANGE = 1.5;
+
+static bool is_that_model(const struct priced *out)
+{
+    const double read = work_sum(out, out->m->phase == MEASURE_PREFILL ? PHASE_PREFILL : PHASE_DECODE).weight_bytes, x = out->m->read_bytes / read;
+    return !(x > 0) || (x < READ_RANGE && x > 1 / READ_RANGE);
+}
+
 static int price_model(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err)
 {
     const struct subject *s = pricer_subject(p, m, out->stack, err);
@@ -210,6 +219,9 @@ static int price_model(struct pricer *p, const struct measurement *m, struct pri
     describe(out, s);
     cache_types(out, s);
     const int rc = m->kind == MEASURE_RATE ? price_rate(out, m, s, err) : price_serving(out, m, s, err);
+    if (rc == 0 && !out->reason[0] && !is_that_model(out))
+        return no_price(out, "%.3g GB of weights were read each time, not what %.64s has: another model of that name", m->read_bytes / 1e9,
+                        out->preset[0] ? out->preset : m->model);
     say_widened(out);
     return rc;
 }
