@@ -133,7 +133,9 @@ static const char *rate_text(char *buf, size_t n, const json_t *c)
 {
     const double rate = predict_number(c, "flop") / predict_number(c, "compute_s");
     char v[40];
-    snprintf(buf, n, isfinite(rate) && rate > 0 ? " (%s)" : "", units_si(v, sizeof v, rate, "FLOP/s"));
+    *buf = 0;
+    if (isfinite(rate) && rate > 0)
+        snprintf(buf, n, " (%s)", units_si(v, sizeof v, rate, "FLOP/s"));
     return buf;
 }
 

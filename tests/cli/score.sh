@@ -124,9 +124,9 @@ done
 jq '.rows[0] += {model: "smollm2-360m", weight_bytes: (384.6e6 * 128)}' "$top_srcdir/tests/fuzz/corpus/run/decode.json" >"$tmp/run.json"
 run report "$tmp/run.json" --hw ryzen-7950x -o csv
 is "tg128@d4096 memory" "$(cells test) $(cells bound)" "a run's tests keep their names"
-run predict llama-3.1-8b --hw ryzen-7950x -t 2 -n 8 -d 4096 -p 0 --anchor "$tmp/run.json" -o csv && other=$(cells tok_s)
+run predict smollm2-135m -q Q8_0 --hw ryzen-7950x -t 2 -n 128 -d 4096 -p 0 --anchor "$tmp/run.json" -o csv && other=$(cells tok_s)
 run predict smollm2-360m -q Q8_0 --hw ryzen-7950x -t 2 -n 128 -d 4096 -p 0 --anchor "$tmp/run.json" -o csv
-holds "$(cells tok_s) > 0.9 * 41.5 && $(cells tok_s) < 1.1 * 41.5 && $other < 0.2 * 41.5" "an anchor is of the model it was measured with, not of the one asked about"
+holds "$(cells tok_s) > 0.9 * 41.5 && $(cells tok_s) < 1.1 * 41.5 && $other > 1.3 * 41.5" "an anchor is of the model it was measured with, not of the one asked about"
 jq '.rows[0].weight_bytes /= 4' "$tmp/run.json" >"$tmp/slice.json"
 run score "$tmp/slice.json" --hw ryzen-7950x && has '0.0961 GB of weights were read each time, not what smollm2-360m has'
 ok $? "a run of some of a model's layers is not priced as the whole"
