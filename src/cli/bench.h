@@ -74,6 +74,10 @@ void bench_print_counts(const struct run *r);
 
 /* ---- bench_conditions.c: what the machine was like ------------------------------------ */
 
+/* Of the threads' time, below which a repetition did not have its CPUs for itself. Two threads that meet at every op lose more than
+ * their share: where another process takes half of one CPU (a share of 0.74) a batch of 4 falls to half, of both (0.42) to a third. */
+#define BENCH_ALONE 0.9
+
 struct bench_watch {
     struct cpu_ticks ticks;
     double preemptions, cpu_s;

@@ -45,7 +45,9 @@ static double median_of(const struct run_rep *rep, size_t n, size_t offset)
 void bench_conditions(struct run_row *row, const struct run_rep *rep, size_t n, const double *probe, size_t n_probe)
 {
     double steal = 0, switches = 0, lo = INFINITY, hi = 0;
+    row->cpu_share = NAN;
     for (size_t i = 0; i < n; i++) {
+        row->cpu_share = fmin(rep[i].cpu_share, row->cpu_share); /* of a number and NaN: the number */
         steal += rep[i].steal / (double)n; /* NaN where one is */
         switches += rep[i].n_switch / (double)n;
     }
@@ -178,6 +180,10 @@ void bench_print_conditions(const struct run *r)
         if (!isnan(row->n_switch))
             printf(", %.1f forced switches a repetition", row->n_switch);
         printf(", clock %s\n", units_si(hz, sizeof hz, row->clock_hz, "Hz"));
+        if (row->cpu_share < BENCH_ALONE)
+            printf("  in one repetition its threads had their CPUs for %.0f %% of the time: something else ran there, and as threads "
+                   "meet at every op, speed falls by more than that\n",
+                   100 * row->cpu_share);
         if (row->roof_moved > FINDING_MOVES)
             printf("  the roof moved by more than %.0f %%: this machine is shared or busy, compare repetitions "
                    "(-o json: repetitions) with the probes beside them\n",

@@ -312,6 +312,7 @@ static const struct column row_columns[] = {
     { "profile_reason", "profile reason", COL_TEXT, "", true },
     { "steal", "steal", COL_FRACTION, "", true },
     { "n_switch", "switches", COL_FLOAT, "", true },
+    { "cpu_share", "CPU share", COL_FRACTION, "", true },
     { "clock_hz", "clock", COL_SI, "Hz", true },
     { "cache_bytes", "last cache", COL_SI, "B", true },
     { "energy_j", "energy", COL_SI, "J", true },

@@ -101,6 +101,7 @@ static const struct field row_fields[] = {
     FIELD_NEWER(run_row, FIELD_NUM, steal),
     FIELD_NEWER(run_row, FIELD_NUM, n_switch),
     FIELD_NEWER(run_row, FIELD_NUM, clock_hz),
+    FIELD_NEWER(run_row, FIELD_NUM, cpu_share),
     FIELD_NEWER(run_row, FIELD_NUM, cache_bytes),
     FIELD_NEWER(run_row, FIELD_NUM, ops_ceiling_bytes_s),
     FIELD_NEWER(run_row, FIELD_NUM, ops_ceiling_flop_s),

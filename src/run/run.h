@@ -38,6 +38,7 @@ struct run_row {
     double profile_bytes_s, mbu_profile, profile_flop_s, mfu_profile; /* against the stored profile */
     char profile_reason[160]; /* why these are NaN */
     double steal, n_switch, clock_hz; /* fraction of its CPUs' time; a repetition, mean; median */
+    double cpu_share;   /* the least of its repetitions (struct run_rep) */
     double cache_bytes; /* of the last-level caches, all together */
     double ops_ceiling_bytes_s, ops_ceiling_flop_s; /* beside the pass that timed the ops, harmonic means; methods.md (63) */
     double ops_lowest_bytes_s, ops_highest_bytes_s; /* of the probes of that mean */

@@ -19,7 +19,8 @@ if command -v jq >/dev/null; then
     jq -e '[.rows[] | .bytes_s / .ceiling_bytes_s - .mbu | fabs < 1e-9] | all' "$tmp/bench.json" >/dev/null
     ok $? "MBU is bytes/s over the ceiling beside it"
     jq -e '[.repetitions[] | [.test, .repetition]] == [["pp24", 0], ["pp24", 1], ["tg4", 0], ["tg4", 1]] and
-        ([.repetitions[] | .mbu > 0 and .n_switch >= 0 and .cpu_share > 0 and .cpu_share < 1.1 and .clock_hz > 1e8] | all) and ([.rows[] | .roof_moved >= 0] | all)' "$tmp/bench.json" >/dev/null
+        ([.repetitions[] | .mbu > 0 and .n_switch >= 0 and .cpu_share > 0 and .cpu_share < 1.1 and .clock_hz > 1e8] | all) and ([.rows[] | .roof_moved >= 0] | all) and
+        (. as $d | [.rows[] | . as $r | ([$d.repetitions[] | select(.test == $r.test) | .cpu_share] | min) == $r.cpu_share] | all)' "$tmp/bench.json" >/dev/null
     ok $? "every repetition beside its probes, with switches and clock"
     jq -e '[.findings[] | .ratio > 1.02 and .cause != ""] | all' "$tmp/bench.json" >/dev/null
     ok $? "a point above its roof has a cause"

@@ -57,7 +57,7 @@ promised() { # SECTION FIELDS...
 }
 promised run.row model type n_threads test n_batch n_ubatch tok_s_mean tok_s_sd ttft_s itl_p50_s itl_p99_s bytes_s \
     ceiling_bytes_s mbu flop_s ceiling_flop_s mfu bound counters dram_bytes_s mbu_dram dram_source dram_reason energy_j j_tok \
-    energy_source energy_reason roof_moved profile_bytes_s mbu_profile profile_flop_s mfu_profile profile_reason steal n_switch clock_hz \
+    energy_source energy_reason roof_moved profile_bytes_s mbu_profile profile_flop_s mfu_profile profile_reason steal n_switch cpu_share clock_hz \
     ops_ceiling_bytes_s ops_ceiling_flop_s ops_lowest_bytes_s ops_highest_bytes_s
 promised run.repetition model test n_threads repetition seconds tok_s ceiling_bytes_s mbu ceiling_flop_s mfu steal n_switch clock_hz
 promised run.finding model test role what rate roof unit ratio cause text

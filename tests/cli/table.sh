@@ -17,7 +17,7 @@ echo \$n >"$tmp/n"
 case "\$*" in
 *json*) printf '{\n  "loads": [\n {\n "packed_bytes": 900,\n "pack_s": 0.5,\n "peak_bytes": 1100\n }\n ]\n}\n'; exit ;;
 esac
-echo "test,tok_s_mean,bytes_s,ceiling_bytes_s,flop_s,ceiling_flop_s"
+echo "test,tok_s_mean,bytes_s,ceiling_bytes_s,flop_s,ceiling_flop_s,cpu_share"
 case "\$*" in
 *"-b 1"*)
     echo "tg16@d16,\$((10 * n)),36e9,40e9,45e9,400e9"
@@ -26,7 +26,7 @@ case "\$*" in
     echo "tg16x16@d16,60,12e9,40e9,240e9,400e9"
     echo "tg16x32@d16,80,8e9,40e9,320e9,400e9"
     echo ;;
-*) echo "tg24,\$((10 * n)),30e9,40e9,1e9,400e9" ;;
+*) echo "tg24,\$((10 * n)),30e9,40e9,1e9,400e9,\$([ \$n -gt \$(cat "$tmp/busy" 2>/dev/null || echo 0) ] && echo 0.97 || echo 0.5)" ;;
 esac
 E
 program llama-bench <<E
@@ -62,6 +62,15 @@ ok $? "medians, of the roof, ratios of rounds with the setting that leads"
 table -r 1 decode-F16-1t
 [ "$status" -eq 0 ] && ! grep -q -e '-rtr' "$tmp/asked" && has ' 95 % '
 ok $? "F16 without -rtr; its own target"
+echo 2 >"$tmp/busy"
+peers='' table -r 1 decode-Q8_0-1t
+has '^decode-Q8_0-1t *tg24 *30.0 *30.0 - 30.0 ' && ! has 'left out'
+ok $? "a test that others took the CPUs from is asked again"
+echo 3 >"$tmp/busy"
+peers='' table -r 1 decode-Q8_0-1t
+has '^decode-Q8_0-1t: others had the CPUs, left out: tg24 *$' && ! has '^decode-Q8_0-1t *tg24 '
+ok $? "three times, and then left out"
+rm "$tmp/busy"
 table -r 1 batch-Q8_0-1t
 has ' tg16x2@d16 .* 90.0 (90.0 - 90.0) *88 % .* memory$' && has ' tg16x8@d16 .* 60.0 (.*) *55 % *2.00 (2.00 - 2.00) 1 ' &&
     has ' tg16x16@d16 .* 55 % .* compute, slower, FALLS$' && has ' tg16x32@d16 .* 80.0 (.*) *65 % .* compute, slower$'

@@ -201,7 +201,7 @@ static void round_trip(void **state)
     assert_non_null(ja);
     /* ... and none is left out: one a member of the struct. */
     assert_int_equal(json_object_size(json_object_get(ja, "provenance")), 11);
-    assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "rows"), 0)), 55);
+    assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "rows"), 0)), 56);
     assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "ops"), 0)), 20);
     assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "loads"), 0)), 8);
     assert_true(json_equal(ja, jb));
@@ -265,6 +265,7 @@ static void repetitions(void **state)
     sample(&a);
     a.row[0].roof_moved = 0.125;
     a.row[0].steal = NAN;
+    a.row[0].cpu_share = 0.75;
     for (int i = 0; i < 2; i++) {
         struct run_rep rep = { .n_threads = 2, .repetition = i, .seconds = 0.5 + i, .mbu = 0.75, .mfu = NAN, .steal = 0.01, .n_switch = 3,
                                .clock_hz = 3e9 };
@@ -277,12 +278,12 @@ static void repetitions(void **state)
     assert_ok(run_parse(&b, "new", text, strlen(text), &err), err);
     assert_int_equal(b.n_rep, 2);
     assert_true(b.rep[1].repetition == 1 && b.rep[1].seconds == 1.5 && b.rep[1].n_switch == 3 && isnan(b.rep[1].mfu));
-    assert_true(b.row[0].roof_moved == 0.125 && isnan(b.row[0].steal));
+    assert_true(b.row[0].roof_moved == 0.125 && isnan(b.row[0].steal) && b.row[0].cpu_share == 0.75);
     free(text);
     run_free(&b);
     json_object_del(j, "repetitions");
     static const char *const newer[] = { "roof_moved", "profile_bytes_s", "mbu_profile", "profile_flop_s", "mfu_profile",
-                                         "profile_reason", "steal", "n_switch", "clock_hz", "cache_bytes", "ops_ceiling_bytes_s",
+                                         "profile_reason", "steal", "n_switch", "cpu_share", "clock_hz", "cache_bytes", "ops_ceiling_bytes_s",
                                          "ops_ceiling_flop_s", "ops_lowest_bytes_s", "ops_highest_bytes_s" };
     for (size_t i = 0; i < ARRAY_LEN(newer); i++)
         assert_int_equal(json_object_del(json_array_get(json_object_get(j, "rows"), 0), newer[i]), 0);
