@@ -11,6 +11,7 @@ struct packed32 {
     bool apart;           /* each block of a run begins with its own scales */
     bool has_min;
     bool high_first; /* units 4-7 are 16 times too large, and so is the start */
+    bool touched;    /* of one token: lines are touched before they are loaded */
     enum ahead ahead;
     struct act_format acts;
     /* The eight units of a block, its fields after the first at p. */
@@ -19,12 +20,26 @@ struct packed32 {
     void (*scales)(const unsigned char *p, __m512 *d, __m512 *m);
 };
 
+/* Both halves of each of 8 lines: Zen 4 fetches further ahead where a line is asked for more than once. Plain loads of 32 bytes are
+ * 5 % faster from DRAM than those of 64. Q8_0, which computes little between two lines, one thread, % of the probe, medians of 16
+ * and quartiles: 90 (88-93) without, 93 (92-95) with. Types of fewer bits stay or lose. */
+INLINE void touch_lines(const unsigned char *p)
+{
+#pragma GCC unroll 8
+    for (int u = 0; u < 8; u++) {
+        (void)*(const volatile int32_t *)(p + 64 * u);
+        (void)*(const volatile int32_t *)(p + 64 * u + 32);
+    }
+}
+
 INLINE void block32(const unsigned char *scale, const unsigned char *values,
                     const struct row_acts *x, size_t b, int n_tok, const struct packed32 f,
                     __m512 *y)
 {
     __m512i w[8];
     __m512 d, m = _mm512_setzero_ps();
+    if (f.touched && n_tok == 1)
+        touch_lines(values);
     f.weights(values, w);
     f.scales(scale, &d, &m);
 #pragma GCC unroll 8
@@ -194,7 +209,7 @@ INLINE void weights_5(const unsigned char *p, __m512i w[8])
 #define Q8_0 .block_bytes = 34, .scale_bytes = 2, .run = 2, .acts = { .bias = 128 }, .weights = weights_8, .scales = scales_f16
 PACKED_GEMV_ASKING(, q8_0, AHEAD_NEAR, AHEAD_FAR, Q8_0)
 PACKED_GEMV_ASKING(static, q8_0_l2, AHEAD_L2, AHEAD_L2, Q8_0)
-PACKED_GEMV_STREAMS(q8_0, 2, q8_0_l2, Q8_0, .ahead = AHEAD_NONE)
+PACKED_GEMV_STREAMS(q8_0, 2, q8_0_l2, Q8_0, .ahead = AHEAD_NONE, .touched = true)
 PACKED_GEMV(q4_0, .block_bytes = 18, .scale_bytes = 2, .run = 2, .high_first = true,
             .acts = { .bias = 8 * 16 }, .weights = weights_4, .scales = scales_f16)
 PACKED_GEMV(q4_1, .block_bytes = 20, .scale_bytes = 4, .run = 2, .high_first = true,
