@@ -66,6 +66,7 @@ INLINE void run32(const unsigned char *p, const struct row_acts *x, size_t b, un
 {
     const unsigned block = f.block_bytes * PACK_ROWS, scale = f.scale_bytes * PACK_ROWS;
     const unsigned rest = block - scale;
+    prefetch_acts(x, b, n, n_tok, f.acts);
 #pragma GCC unroll 4
     for (unsigned i = 0; i < n; i++) {
         prefetch_lines(p, f.ahead, i * block / 64, (i + 1) * block / 64);

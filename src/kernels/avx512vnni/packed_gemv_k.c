@@ -131,6 +131,7 @@ INLINE void panel_k(const unsigned char *p, size_t cols, const struct row_acts *
         struct kscales k;
         __m512 sum[VNNI_PASS_TOK], min[VNNI_PASS_TOK];
         f.load(p, &k);
+        prefetch_acts(x, b, 8, n_tok, f.acts);
 #pragma GCC unroll 8
         for (int t = 0; t < n_tok; t++)
             sum[t] = min[t] = _mm512_setzero_ps();

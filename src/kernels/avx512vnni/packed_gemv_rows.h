@@ -153,6 +153,31 @@ INLINE void prefetch_lines(const unsigned char *p, const enum ahead ahead, unsig
     __asm__ volatile("" ::: "memory");
 }
 
+/*
+ * Asks L2 for the activations of sub-blocks [b, b + n), ACTS_AHEAD sub-blocks early: between two panels of long rows the
+ * weights that go by push them out of L1. Zen 4, one thread, 5632 columns, % of the rate with 2048 before and after:
+ * Q4_K 81, 97, Q4_0 93, 97.
+ * More than VNNI_FEW_TOK tokens compute for long enough.
+ */
+enum { ACTS_AHEAD = 8 };
+INLINE void prefetch_acts(const struct row_acts *x, size_t b, unsigned n, int n_tok, const struct act_format f)
+{
+    if (n_tok > VNNI_FEW_TOK)
+        return;
+    b += ACTS_AHEAD;
+#pragma GCC unroll 8
+    for (int t = 0; t < n_tok; t++) {
+#pragma GCC unroll 4
+        for (unsigned i = 0; i < n; i += 2)
+            __builtin_prefetch(x[t].q + 32 * (b + i), 0, 3);
+        __builtin_prefetch(x[t].d_quant + b, 0, 3);
+        if (f.mins)
+            __builtin_prefetch(x[t].xsum + b, 0, 3);
+        if (f.bias)
+            __builtin_prefetch(x[t].start + (f.halves ? 2 * b : b), 0, 3);
+    }
+}
+
 /* y of 16 rows: of few tokens two accumulators each, so that sums of neighbours overlap. */
 struct row_sums {
     __m512 v[2][VNNI_PASS_TOK];
