@@ -100,14 +100,14 @@ static double max_diff(const float *a, const float *b, size_t n)
 struct bound {
     const char *name;
     double diff; /* largest difference of a logit, or */
-    double kl;   /* mean KL, with 8-bit activations */
+    double kl;   /* mean KL, with 8-bit activations: 5e-4 is ample, 1.9e-4 what exact scales have, and prompts of 24 tokens keep those (10) */
 };
 
 static const struct bound cases[] = {
     { "llama-gqa-F32", 0.01, 0 },      { "llama-gqa-f16", 0.01, 0 },      { "llama-mqa-f16", 0.01, 0 },
-    { "llama-tied-f16", 0.01, 0 },     { "llama-gqa-BF16", 0.06, 0 },     { "llama-gqa-Q8_0", 0, 5e-4 },
-    { "llama-gqa-Q4_0", 0, 5e-4 },     { "llama-gqa-Q4_K_S", 0, 5e-4 },   { "llama-gqa-Q4_K_M", 0, 5e-4 },
-    { "llama-gqa-Q5_K_S", 0, 5e-4 },   { "llama-gqa-Q6_K", 0, 5e-4 },     { "qwen2-f16", 0.01, 0 },
+    { "llama-tied-f16", 0.01, 0 },     { "llama-gqa-BF16", 0.06, 0 },     { "llama-gqa-Q8_0", 0, 3e-4 },
+    { "llama-gqa-Q4_0", 0, 3e-4 },     { "llama-gqa-Q4_K_S", 0, 3e-4 },   { "llama-gqa-Q4_K_M", 0, 3e-4 },
+    { "llama-gqa-Q5_K_S", 0, 3e-4 },   { "llama-gqa-Q6_K", 0, 3e-4 },     { "qwen2-f16", 0.01, 0 },
     { "qwen3-f16", 0.01, 0 },          { "mixtral-f16", 0.01, 0 },        { "gemma3-f16", 0.01, 0 },
     { "phi3-f16", 0.01, 0 },
 };

@@ -34,7 +34,7 @@ void kernels_init_avx512vnni(struct kernels *k)
         (struct matmul_slot){ ACT_Q8, vnni_gemv_mxfp4, vnni_gemm_mxfp4, max, align };
 
     const unsigned few = VNNI_BATCH_TOK;
-    k->pow2_min_tok = few + 1; /* what the kernel of few tokens takes keeps exact scales */
+    k->pow2_min_tok = PACKED_FEW_TOK + 1; /* short prompts and batches keep exact scales (10) */
     k->packed[DTYPE_Q8_0] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q8_0, packed_gemm_q8_0, few, align };
     k->packed[DTYPE_Q4_0] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q4_0, packed_gemm_q4_0, few, align };
     k->packed[DTYPE_Q4_1] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q4_1, packed_gemm_q4_1, few, align };
