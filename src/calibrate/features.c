@@ -269,7 +269,8 @@ static void units(struct fitted_row *r, const struct priced *p)
                 continue;
             most = flop;
             snprintf(r->dim[DIM_UNIT], sizeof r->dim[0], "%s", unit_name(unit_of_product(&r->facts, c->math, c->bits, c->n_tok).unit));
-        }    }
+        }
+    }
 }
 
 static void dimensions(struct fitted_row *r, const struct priced *p)

@@ -105,8 +105,8 @@ INLINE __m512i place_quad(const unsigned char *w, int j, __m512i mask, const enu
 }
 
 /* Quads [j0, j1) of block b of n_blk: i[h][t] for the panel's two halves. */
-INLINE void tile_dot(const struct tile *a, const struct panel_block *p, unsigned b, const enum panel_place place, const int8_t *const *q, size_t k, const int j0, const int j1, const int n,
-                     __m512i i[2][TILE_TOK])
+INLINE void tile_dot(const struct tile *a, const struct panel_block *p, unsigned b, const enum panel_place place,
+                     const int8_t *const *q, size_t k, const int j0, const int j1, const int n, __m512i i[2][TILE_TOK])
 {
     const unsigned char *const u0 = place_units(p, a->packed[0], 0, b, a->n_blk, place);
     const unsigned char *const u1 = place_units(p, a->packed[1], 1, b, a->n_blk, place);

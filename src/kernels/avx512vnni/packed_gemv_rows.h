@@ -270,7 +270,7 @@ INLINE void packed_batch(const struct matmul_args *a, size_t row0, size_t row1, 
  */
 #define PACKED_GEMV_ASKS(linkage, name, ...)                                               \
     PACKED_PANEL(name, __VA_ARGS__)                                                        \
-    linkage void vnni_packed_gemv_##name(const struct matmul_args *a, size_t row0, size_t row1)    \
+    linkage void vnni_packed_gemv_##name(const struct matmul_args *a, size_t row0, size_t row1) \
     {                                                                                      \
         if (a->x->n_tok > VNNI_FEW_TOK)                                                    \
             batch_##name(a, row0, row1);                                                   \
