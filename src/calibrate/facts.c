@@ -234,15 +234,16 @@ static bool is_flash(const struct priced *p)
 }
 
 /* Stacks that differ from one kernel an op launched from compiled code; Python's dispatch takes ten times a launch. */
+enum { PYTHON_LAUNCHES = 8 };
 static const struct {
     const char *stack;
     double launches;
 } launchers[] = {
     { "mlx", 0.6 },         { "llama.cpp-cuda", 0.6 }, /* graphs of kernels since August 2024 */
-    { "transformers", 8 },  { "onnxruntime", 2 },
+    { "transformers", PYTHON_LAUNCHES }, { "onnxruntime", 2 },
     { "ctranslate2", 2 },   { "exllama", 2 },
 };
-static const double fused_launches = 0.6, old_launches = 1.25, python_launches = 8; /* as transformers */
+static const double fused_launches = 0.6, old_launches = 1.25;
 
 /*
  * SGLang 0.4's experts of GPTQ: steps of Qwen3's take 0.67 and 0.72 ms a layer with 3 and with 22 billion weights a token (H20, one device and
@@ -259,7 +260,7 @@ static bool dispatches_experts(const struct facts *f)
 static double launches(const struct facts *f)
 {
     if (dispatches_experts(f))
-        return python_launches;
+        return PYTHON_LAUNCHES;
     if (f->old)
         return old_launches;
     for (size_t i = 0; i < ARRAY_LEN(launchers); i++)

@@ -123,7 +123,6 @@ struct subject {
     struct facts facts;
     struct work_class c[2]; /* most of a prompt's arithmetic: says which units that runs on */
     struct work_pass pass;
-    bool materialized;      /* as in software_new() */
 };
 
 enum { PROMPT = 512, FEW = 32 }; /* tokens of a pass: from TIME_PROMPT on the units are the same, and below it from 9 (81) */
@@ -157,7 +156,6 @@ static const struct stack *stack_for(const struct software *s, const struct hwpr
 static int subject_init(struct subject *x, const struct software *s, const struct hwprofile *h, const struct model *m, struct error *err)
 {
     const struct predict_options o = { .weights_bytes = NAN };
-    x->materialized = s->materialized;
     x->m = (struct measurement){ .kind = MEASURE_RATE, .phase = MEASURE_DECODE, .metric = METRIC_TOK_S, .value = NAN, .id = "",
                                  .source = "prediction", .hardware = h->id, .engine = "", .version = "", .model = "", .quant = "",
                                  .date = "", .notes = "", .label = "", .n_devices = 1, .type_k = "", .type_v = "", .op = "",
@@ -219,7 +217,7 @@ static enum time_basis basis_of(const struct software *s, const struct hwprofile
 static void refine(const void *what, const struct time_place *at, bool decode, struct time_op *o)
 {
     const struct subject *x = what;
-    if (x->materialized && o->kind == OP_ATTENTION) {
+    if (!x->m.flash && o->kind == OP_ATTENTION) {
         const struct cost_options c = { .act_elem_bytes = x->p.roofs.act_elem_bytes };
         const double keys = at->n_past + at->pass_tok / fmax(at->n_seq, 1);
         o->cost.act_bytes = fmax(0, o->cost.act_bytes - cost_score_bytes(at->n_head, &c) * at->pass_tok * keys);

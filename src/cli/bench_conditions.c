@@ -181,8 +181,8 @@ void bench_print_conditions(const struct run *r)
             printf(", %.1f forced switches a repetition", row->n_switch);
         printf(", clock %s\n", units_si(hz, sizeof hz, row->clock_hz, "Hz"));
         if (row->cpu_share < BENCH_ALONE)
-            printf("  in one repetition its threads had their CPUs for %.0f %% of the time: something else ran there, and as threads "
-                   "meet at every op, speed falls by more than that\n",
+            printf("  in one repetition its threads were on a CPU for %.0f %% of the time: others ran there, threads slept, or they are more "
+                   "than the CPUs; as they meet at every op, speed falls by more than that\n",
                    100 * row->cpu_share);
         if (row->roof_moved > FINDING_MOVES)
             printf("  the roof moved by more than %.0f %%: this machine is shared or busy, compare repetitions "

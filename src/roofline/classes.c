@@ -75,3 +75,19 @@ void op_classes_free(struct op_classes *l)
     free(l->c);
     *l = (struct op_classes){ 0 };
 }
+
+int model_classes_init(struct model_classes *x, const struct model *m, struct error *err)
+{
+    if (op_list_build(&x->ops, m, err) != 0)
+        return -1;
+    if (op_classes_init(&x->classes, m, &x->ops, err) == 0)
+        return 0;
+    op_list_free(&x->ops);
+    return -1;
+}
+
+void model_classes_free(struct model_classes *x)
+{
+    op_classes_free(&x->classes);
+    op_list_free(&x->ops);
+}

@@ -442,17 +442,12 @@ static int explain_classes(struct explain *e, const struct op_classes *classes, 
 int explain_init(struct explain *e, const struct model *m, const struct hwprofile *h, const struct predict_options *o,
                  enum phase phase, struct error *err)
 {
-    struct op_list ops;
-    struct op_classes classes;
+    struct model_classes x;
     *e = (struct explain){ 0 };
-    if (check_scenario(o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch, err) != 0 || op_list_build(&ops, m, err) != 0)
+    if (check_scenario(o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch, err) != 0 || model_classes_init(&x, m, err) != 0)
         return -1;
-    int rc = op_classes_init(&classes, m, &ops, err);
-    if (rc == 0) {
-        rc = explain_classes(e, &classes, h, o, phase, err);
-        op_classes_free(&classes);
-    }
-    op_list_free(&ops);
+    const int rc = explain_classes(e, &x.classes, h, o, phase, err);
+    model_classes_free(&x);
     if (rc != 0)
         explain_free(e);
     return rc;

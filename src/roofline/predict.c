@@ -221,15 +221,10 @@ double prediction_chance(const struct prediction *p, double most_s)
 int predict(struct predict_result *r, const struct model *m, const struct hwprofile *h,
             const struct predict_options *o, struct error *err)
 {
-    struct op_list ops;
-    struct op_classes classes;
-    if (op_list_build(&ops, m, err) != 0)
+    struct model_classes x;
+    if (model_classes_init(&x, m, err) != 0)
         return -1;
-    int rc = op_classes_init(&classes, m, &ops, err);
-    if (rc == 0) {
-        rc = predict_classes(r, &classes, h, o, err);
-        op_classes_free(&classes);
-    }
-    op_list_free(&ops);
+    const int rc = predict_classes(r, &x.classes, h, o, err);
+    model_classes_free(&x);
     return rc;
 }

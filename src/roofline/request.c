@@ -80,33 +80,14 @@ static int price_whole(struct prediction *out, const struct op_classes *classes,
     return 0;
 }
 
-static int whole(struct prediction *out, const struct model *m, const struct hwprofile *h, const struct predict_options *prompt,
-                 const struct predict_options *steps, struct error *err)
-{
-    struct op_list ops;
-    struct op_classes classes;
-    if (op_list_build(&ops, m, err) != 0)
-        return -1;
-    int rc = op_classes_init(&classes, m, &ops, err);
-    if (rc == 0) {
-        rc = price_whole(out, &classes, h, prompt, steps, err);
-        op_classes_free(&classes);
-    }
-    op_list_free(&ops);
-    return rc;
-}
-
-int predict_request(struct request_result *q, const struct model *m, const struct hwprofile *h,
-                    const struct predict_options *o, const struct request *request, struct error *err)
+static int request_classes(struct request_result *q, const struct op_classes *classes, const struct hwprofile *h,
+                           const struct predict_options *o, const struct request *request, struct error *err)
 {
     struct predict_options prompt = *o, steps = *o;
     struct predict_result after;
-    if (request->n_in == 0 || request->n_out == 0)
-        return error_set(err, ERROR_USAGE, "cannot predict: a request of %u + %u tokens, at least one of each", request->n_in,
-                         request->n_out);
     prompt.n_prompt = request->n_in;
     prompt.n_gen = request->n_out; /* the memory is for all of them */
-    if (predict(&q->r, m, h, &prompt, err) != 0)
+    if (predict_classes(&q->r, classes, h, &prompt, err) != 0)
         return -1;
     q->total = q->r.prefill;
     q->r.decode.seconds = q->r.itl_s = NAN;
@@ -114,16 +95,30 @@ int predict_request(struct request_result *q, const struct model *m, const struc
         steps.n_prompt = 0;
         steps.n_gen = request->n_out - 1; /* the prompt's last logits gave the first token */
         steps.n_depth = o->n_depth + request->n_in;
-        if (predict(&after, m, h, &steps, err) != 0)
+        if (predict_classes(&after, classes, h, &steps, err) != 0)
             return -1;
         q->r.decode = after.decode;
         q->r.itl_s = after.itl_s;
         add_steps(&q->total, &after.decode, steps.n_gen);
-        if (o->time && whole(&q->total, m, h, &prompt, &steps, err) != 0)
+        if (o->time && price_whole(&q->total, classes, h, &prompt, &steps, err) != 0)
             return -1;
     }
     q->total.tok_s = (double)request->n_out * o->n_batch / q->total.seconds;
     return 0;
+}
+
+int predict_request(struct request_result *q, const struct model *m, const struct hwprofile *h,
+                    const struct predict_options *o, const struct request *request, struct error *err)
+{
+    struct model_classes x;
+    if (request->n_in == 0 || request->n_out == 0)
+        return error_set(err, ERROR_USAGE, "cannot predict: a request of %u + %u tokens, at least one of each", request->n_in,
+                         request->n_out);
+    if (model_classes_init(&x, m, err) != 0)
+        return -1;
+    const int rc = request_classes(q, &x.classes, h, o, request, err);
+    model_classes_free(&x);
+    return rc;
 }
 
 /* ---- energy and money --------------------------------------------------------------------------------- */

@@ -453,22 +453,17 @@ static int check_question(const struct question *q, const struct hwprofile *h, c
 int solve(struct solution *s, const struct question *q, const struct model *m, const struct hwprofile *h,
           const struct predict_options *o, struct error *err)
 {
-    struct op_list ops;
-    struct op_classes classes;
+    struct model_classes x;
     *s = (struct solution){ .value = NAN, .value_good = NAN, .value_safe = NAN, .chance = NAN, .unit = "" };
-    if (check_question(q, h, o, err) != 0 || op_list_build(&ops, m, err) != 0)
+    if (check_question(q, h, o, err) != 0 || model_classes_init(&x, m, err) != 0)
         return -1;
-    int rc = op_classes_init(&classes, m, &ops, err);
-    if (rc == 0) {
-        struct trials t = { .q = q, .classes = &classes, .h = h, .o = o };
-        rc = search(s, &t, err);
-        if (rc == 0)
-            say(s, &t);
-        rc = rc ? rc : search_ends(s, &t, err);
-        if (rc == 0)
-            say_ends(s, q);
-        op_classes_free(&classes);
-    }
-    op_list_free(&ops);
+    struct trials t = { .q = q, .classes = &x.classes, .h = h, .o = o };
+    int rc = search(s, &t, err);
+    if (rc == 0)
+        say(s, &t);
+    rc = rc ? rc : search_ends(s, &t, err);
+    if (rc == 0)
+        say_ends(s, q);
+    model_classes_free(&x);
     return rc;
 }

@@ -370,8 +370,7 @@ static int speculate_classes(struct speculation *out, struct predict_result *r, 
 int speculate(struct speculation *out, struct predict_result *r, const struct model *m, const struct hwprofile *h,
               const struct predict_options *o, const struct spec_options *s, struct error *err)
 {
-    struct op_list ops;
-    struct op_classes classes;
+    struct model_classes x;
     struct predict_options ahead = *o;
     ahead.n_look_ahead = s->gamma;
     *out = (struct speculation){ 0 };
@@ -379,13 +378,9 @@ int speculate(struct speculation *out, struct predict_result *r, const struct mo
         return -1;
     if (o->n_gen == 0)
         return error_set(err, ERROR_USAGE, "cannot predict: drafts, but no tokens to generate");
-    if (op_list_build(&ops, m, err) != 0)
+    if (model_classes_init(&x, m, err) != 0)
         return -1;
-    int rc = op_classes_init(&classes, m, &ops, err);
-    if (rc == 0) {
-        rc = speculate_classes(out, r, &classes, h, &ahead, s, err);
-        op_classes_free(&classes);
-    }
-    op_list_free(&ops);
+    const int rc = speculate_classes(out, r, &x.classes, h, &ahead, s, err);
+    model_classes_free(&x);
     return rc;
 }

@@ -25,6 +25,14 @@ struct op_classes {
 int op_classes_init(struct op_classes *l, const struct model *m, const struct op_list *ops, struct error *err);
 void op_classes_free(struct op_classes *l);
 
+/* The op list of a model and its classes, which point to it: not to be copied. */
+struct model_classes {
+    struct op_list ops;
+    struct op_classes classes;
+};
+int model_classes_init(struct model_classes *x, const struct model *m, struct error *err);
+void model_classes_free(struct model_classes *x);
+
 /* ---- over devices ------------------------------------------------------------------------ */
 
 uint32_t layout_devices(const struct layout *l); /* tp pp dp */
