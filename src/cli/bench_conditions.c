@@ -19,8 +19,10 @@ void bench_watch_begin(struct bench_watch *w, const struct cli_machine *machine)
 void bench_watch_end(const struct bench_watch *w, const struct cli_machine *machine, struct run_rep *rep)
 {
     const double least = 10; /* of ticks, that a fraction of them says something */
+    const double tick_s = 0.01; /* at most: as often the system adds up what threads have run that run on, but the one that asks */
     const double wall_s = 1e-9 * (double)(clock_now_ns() - w->start_ns);
-    rep->cpu_share = (process_cpu_seconds() - w->cpu_s) / (wall_s * machine->n_threads);
+    const bool known = machine->n_threads == 1 || wall_s >= least * tick_s;
+    rep->cpu_share = known ? (process_cpu_seconds() - w->cpu_s) / (wall_s * machine->n_threads) : NAN;
     const struct cpu_ticks now = cpu_ticks(cli_root(), &machine->cpus);
     const double all = now.all - w->ticks.all;
     rep->steal = all >= least ? fmax(0, now.stolen - w->ticks.stolen) / all : NAN;
@@ -181,8 +183,8 @@ void bench_print_conditions(const struct run *r)
             printf(", %.1f forced switches a repetition", row->n_switch);
         printf(", clock %s\n", units_si(hz, sizeof hz, row->clock_hz, "Hz"));
         if (row->cpu_share < BENCH_ALONE)
-            printf("  in one repetition its threads were on a CPU for %.0f %% of the time: others ran there, threads slept, or they are more "
-                   "than the CPUs; as they meet at every op, speed falls by more than that\n",
+            printf("  in one repetition its threads were on a CPU for %.0f %% of the time: others ran there, or threads slept; as they "
+                   "meet at every op, speed falls by more than that\n",
                    100 * row->cpu_share);
         if (row->roof_moved > FINDING_MOVES)
             printf("  the roof moved by more than %.0f %%: this machine is shared or busy, compare repetitions "

@@ -52,7 +52,7 @@ struct run_rep {
     double ceiling_bytes_s, mbu, ceiling_flop_s, mfu; /* means of the two probes */
     double after_bytes_s, after_flop_s;               /* the one after it */
     double steal, n_switch, clock_hz;
-    double cpu_share; /* of the threads' time, that they were on a CPU: others had the rest, or they slept */
+    double cpu_share; /* of the threads' time, that they were on a CPU: others had the rest, or they slept; NaN: too short to tell */
 };
 
 struct run_op {
