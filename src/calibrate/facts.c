@@ -107,6 +107,12 @@ static bool is_before_volta(const struct priced *p)
     return named(p, words, ARRAY_LEN(words));
 }
 
+static bool is_volta(const struct priced *p)
+{
+    static const char *const words[] = { "V100", "TITAN V", "Titan V", "GV100" };
+    return named(p, words, ARRAY_LEN(words));
+}
+
 /* Generations of AMD without matrix units: before RDNA3, and before CDNA. */
 static bool amd_before_matrix(const struct priced *p)
 {
@@ -179,6 +185,7 @@ static void set_machine(struct facts *f)
     set_vendor(f, f->p->machine);
     f->cpu = f->p->machine->h.kind == HW_CPU;
     f->before_volta = is_before_volta(f->p);
+    f->volta = f->maker == MAKER_NVIDIA && is_volta(f->p);
     f->two_issue = f->maker == MAKER_AMD && !amd_before_matrix(f->p);
     f->has_matrix = has_matrix(f);
     f->half_sums = half_sums(f);

@@ -20,6 +20,7 @@ struct facts {
     bool cpu;
     bool has_matrix;        /* tensor cores, WMMA, MFMA, XMX */
     bool before_volta;      /* NVIDIA's: integers and conversions in turn with floats */
+    bool volta;             /* NVIDIA's first tensor cores: of 16 bits alone, and another shape */
     bool two_issue;         /* AMD's since RDNA3: the FP32 figure counts two instructions a cycle, which few are. Source: RDNA3 ISA guide,
                              * 7.6 (VOPD) */
     bool inline_ecc;        /* check bits are kept in the memory itself, one byte for fifteen, and cross its bus: GDDR6 of servers */

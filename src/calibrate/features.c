@@ -68,7 +68,7 @@ static void choose_units(struct time_op *o, const struct facts *x, const struct 
             return;
         }
         const double touched = weights / (at->rows * at->cols);
-        o->host_s = unit_expert_s(x, bits, at->n_tok) * touched;
+        o->host_s = unit_expert_s(x, o->math, bits, at->n_tok, at->rows) * touched;
         o->flop_s /= unit_padding(x, o->cost.flop / (2 * at->rows * at->cols), touched);
     } else if (o->kind == OP_ATTENTION && at->phase == PHASE_PREFILL) { /* a step's is bound by memory */
         const struct unit_use u = unit_of_attention(x, at->head_dim, at->group, at->n_tok);
@@ -114,7 +114,7 @@ static void add_facts(struct time_op *o, const struct facts *x, const struct tim
         fill_tiles(o, x, at, touched);
         o->host_s = decode_host_s(x, o->bits);
         if (o->kind == OP_EXPERT_MATMUL)
-            o->host_s = unit_expert_s(x, o->bits, at->n_tok) * touched;
+            o->host_s = unit_expert_s(x, o->math, o->bits, at->n_tok, at->rows) * touched;
         stage(o, decode_staged_bytes(x, o->math, o->bits));
     }
     if (x->inline_ecc)

@@ -75,6 +75,14 @@ enum {
     VULKAN_COOPMAT = 4245,  /* Vulkan has cooperative matrices: 10597, 10206 (December 2024) */
     VULKAN_DOT = 5000,      /* and integer dot products: 12135 (March 2025) */
     MMQ_EXPERTS = 5250,     /* and those of all experts in one kernel: 13199 (May 2025) */
+    EXPERTS_TOKEN = 5160,   /* CUDA and ROCm have one kernel for all experts of a token: 13014 (April 2025) */
+    MMF_EXPERTS = 6430,     /* CUDA's tensor cores multiply 16-bit experts of up to 16 tokens in one kernel: 15767 (September 2025) */
+    MMF_EXPERTS_64 = 6610,  /* of up to 64: 16277 (September 2025) */
+    MMF_EXPERTS_512 = 6800, /* of up to 512, of matrices of more than 1024 rows 128: ggml_cuda_should_use_mmf of October 2025 */
+    VOLTA_MMF = 6900,       /* Volta's too: 16843 (October 2025) */
+    RDNA_MMF = 7390,        /* and ROCm's on RDNA: 17437, 17879 (December 2025) */
+    CDNA_MMF = 7870,        /* and on CDNA: 18896 (January 2026) */
+    ROCM_EXPERTS = 7920,    /* ROCm has one kernel for 16-bit experts of up to 8 tokens: 18958 (February 2026) */
     RDNA_WMMA_MMQ = 7200,   /* ROCm multiplies quantized weights on RDNA's WMMA: 17576 (December 2025) */
     RDNA_WMMA_ATTEND = 7700, /* and attends there: 18481 (January 2026) */
     SYCL_EXPERTS = 8830,     /* SYCL has one kernel for all experts of a token, of some types: 21920 (April 2026) */
@@ -83,17 +91,27 @@ enum { MMVQ_MOST = 8, MMQ_DOT_MOST = 64 }; /* tokens of the kernels of few token
 enum { QUANTIZED = 12 };                   /* bits of a weight below which it is */
 static const double staged_half = 2, staged_float = 4; /* bytes of an operand */
 
+/*
+ * Of few tokens: engines take the kernel of few up to where the one of many, whose tiles have 8 columns at least, was found to be faster. Source:
+ * llama.cpp's ggml_cuda_should_use_mmvq, whose limits of 3 to 8 by type and generation were measured: pull requests 23227, 26079.
+ */
+enum { MMQ_COLUMNS = 8 };
+static struct unit_use few_unit(const struct facts *f, double n_tok)
+{
+    struct unit_use dot = dot_unit(f), tile = integer_unit(f);
+    tile.flop_s *= fmin(n_tok / MMQ_COLUMNS, 1);
+    return tile.flop_s > dot.flop_s ? tile : dot;
+}
+
 static struct unit_use cuda(const struct facts *f, enum math math, double bits, double n_tok)
 {
     if (!f->has_matrix)
         return bits < QUANTIZED ? dot_unit(f) : vector_unit(f);
     if (bits >= QUANTIZED)
         return bits > 24 ? vector_unit(f) : matrix_unit(math == MATH_BF16 ? peak(f, MATH_BF16) : fp16_sums_peak(f));
-    if (n_tok <= MMVQ_MOST)
-        return dot_unit(f);
-    if (facts_since(f, MMQ_TENSOR))
-        return integer_unit(f);
-    if (n_tok <= MMQ_DOT_MOST)
+    if (!f->volta && facts_since(f, MMQ_TENSOR)) /* whose tensor cores have no integers */
+        return n_tok <= MMVQ_MOST ? few_unit(f, n_tok) : integer_unit(f);
+    if (n_tok <= MMQ_DOT_MOST - (f->volta ? 1 : 0))
         return dot_unit(f);
     struct unit_use u = matrix_unit(fp16_sums_peak(f));
     u.staged_bytes = staged_half;
@@ -104,8 +122,8 @@ static struct unit_use cuda(const struct facts *f, enum math math, double bits, 
  * llama.cpp's ggml_cuda_should_use_mmq of build 6000. */
 static struct unit_use rocm(const struct facts *f, enum math math, double bits, double n_tok)
 {
-    if (bits < QUANTIZED && n_tok > MMVQ_MOST && f->has_matrix && facts_since(f, RDNA_WMMA_MMQ))
-        return integer_unit(f);
+    if (bits < QUANTIZED && f->has_matrix && facts_since(f, RDNA_WMMA_MMQ))
+        return n_tok <= MMVQ_MOST ? few_unit(f, n_tok) : integer_unit(f);
     if (bits < QUANTIZED && n_tok >= MMQ_DOT_MOST && f->has_matrix) {
         struct unit_use u = matrix_unit(peak(f, MATH_FP16));
         u.staged_bytes = staged_half;
@@ -178,12 +196,12 @@ double unit_padding(const struct facts *f, double n_tok, double n_matrix)
 }
 
 /*
- * Where no kernel takes all experts of a layer, the host waits for the router's choice, and then copies, converts, multiplies and
- * converts back for one expert after the other: four launches on an empty queue. CUDA and ROCm do so with weights of 16 bits, and did
- * with quantized ones; SYCL does, and for one token too where its kernel for that lacks the type. Source: llama.cpp's
- * ggml_cuda_mul_mat_id and ggml_sycl_mul_mat_id.
+ * Where no kernel takes all experts of a layer, the host waits for the router's choice, and then gathers, multiplies and scatters for
+ * one expert after the other, on an empty queue. Source: llama.cpp's ggml_cuda_mul_mat_id and ggml_sycl_mul_mat_id. Of 128 experts, 8 used,
+ * 768 rows of 2048 in F16, a product takes so long an expert touched (pull requests 15767, 16277, 17879, 18896, columns "master"): RTX 4090
+ * 13 us, RTX 3090 18, RDNA3 22 to 26, CDNA3 98 to 105. SYCL: four launches.
  */
-static const double expert_s = 4 * 10e-6;
+static const double cuda_expert_s = 18e-6, rdna_expert_s = 24e-6, cdna_expert_s = 100e-6, sycl_expert_s = 4 * 10e-6;
 
 /* SYCL's kernel for the experts of one token has the types of K and those before, neither grids nor FP4. */
 static bool sycl_fuses(const struct facts *f, double bits)
@@ -191,17 +209,43 @@ static bool sycl_fuses(const struct facts *f, double bits)
     return bits < QUANTIZED && strncasecmp(f->p->type, "IQ", 2) != 0 && !strstr(f->p->type, "FP4") && facts_since(f, SYCL_EXPERTS);
 }
 
-double unit_expert_s(const struct facts *f, double bits, double n_tok)
+static bool is_cdna(const struct facts *f)
 {
-    const bool cuda_like = f->back_end == BACK_END_CUDA || f->back_end == BACK_END_ROCM;
-    const bool sycl = f->back_end == BACK_END_SYCL;
-    if (sycl)
-        return n_tok <= 1 && sycl_fuses(f, bits) ? 0 : expert_s;
-    if (n_tok <= MMVQ_MOST)
+    return f->back_end == BACK_END_ROCM && strcmp(f->p->machine->class_name, "datacenter GPU") == 0;
+}
+
+/* Tokens that a kernel takes all experts of 16 bits of, matrices of so many rows; 0: there is none. */
+static double mmf_most(const struct facts *f, enum math math, double rows)
+{
+    const bool cuda = f->back_end == BACK_END_CUDA;
+    const int since = !cuda ? (is_cdna(f) ? CDNA_MMF : RDNA_MMF) : f->volta ? VOLTA_MMF : MMF_EXPERTS;
+    if (!f->has_matrix || !facts_since(f, since) || (cuda && math == MATH_BF16 && !(facts_peak(f, MATH_BF16) > 0)))
         return 0;
-    if (cuda_like && (bits >= QUANTIZED || !facts_since(f, MMQ_EXPERTS)))
-        return expert_s;
-    return 0;
+    if (!facts_since(f, MMF_EXPERTS_64))
+        return 16;
+    return !facts_since(f, MMF_EXPERTS_512) ? 64 : rows <= 1024 ? 512 : 128;
+}
+
+static double loop_s(const struct facts *f)
+{
+    return f->back_end == BACK_END_CUDA ? cuda_expert_s : is_cdna(f) ? cdna_expert_s : rdna_expert_s;
+}
+
+double unit_expert_s(const struct facts *f, enum math math, double bits, double n_tok, double rows)
+{
+    if (f->back_end == BACK_END_SYCL)
+        return n_tok <= 1 && sycl_fuses(f, bits) ? 0 : sycl_expert_s;
+    if (f->back_end != BACK_END_CUDA && f->back_end != BACK_END_ROCM)
+        return 0;
+    if (n_tok <= 1)
+        return facts_since(f, EXPERTS_TOKEN) ? 0 : loop_s(f);
+    if (bits < QUANTIZED)
+        return facts_since(f, MMQ_EXPERTS) ? 0 : loop_s(f);
+    /* Its limit is where the kernel was found to be no faster than what it took the place of. (82) */
+    const double most = mmf_most(f, math, rows);
+    if (n_tok <= most)
+        return cuda_expert_s * n_tok / most;
+    return f->back_end == BACK_END_ROCM && n_tok <= MMVQ_MOST && facts_since(f, ROCM_EXPERTS) ? 0 : loop_s(f);
 }
 
 /* ---- attention ------------------------------------------------------------------------------------------- */

@@ -34,7 +34,8 @@ struct unit_use unit_of_attention(const struct facts *f, double head_dim, double
 /* Tokens that a product takes the time of, over the n_tok it has: tiles are computed whole. n_matrix: matrices they are spread over at
  * random (a layer's experts); 1: one. */
 double unit_padding(const struct facts *f, double n_tok, double n_matrix);
-/* Seconds that starting one expert's product by itself takes; 0: all experts of a layer are one kernel. */
-double unit_expert_s(const struct facts *f, double bits, double n_tok);
+/* Seconds that an expert's product takes beside its arithmetic and bytes, of matrices of so many rows: those of starting it by itself;
+ * 0: all experts of a layer are one kernel. To a third, from tables of two pull requests a maker. (82) */
+double unit_expert_s(const struct facts *f, enum math math, double bits, double n_tok, double rows);
 
 #endif

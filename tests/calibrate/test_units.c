@@ -73,7 +73,13 @@ static struct unit_use attention(const struct row *r, double n_tok)
 static double expert_s(const struct row *r, double bits, double n_tok)
 {
     const struct facts f = facts_of(r);
-    return unit_expert_s(&f, bits, n_tok);
+    return unit_expert_s(&f, MATH_FP16, bits, n_tok, 768);
+}
+
+static double expert_rows_s(const struct row *r, enum math math, double n_tok, double rows)
+{
+    const struct facts f = facts_of(r);
+    return unit_expert_s(&f, math, 16, n_tok, rows);
 }
 
 static double padding(const struct row *r, double n_tok, double n_matrix)
@@ -114,7 +120,13 @@ static void test_quantized(void **state)
     expect(product(rtx3090("May 2024; build 4426e298 (2824)"), MATH_FP16, 4.5, 512), UNIT_MATRIX, 142.4, 2);
     expect(product(rtx3090("May 2024; build 4426e298 (2824)"), MATH_FP16, 4.5, 64), UNIT_DOT, 94.933, 0);
     expect(product(rtx3090("2024-06 (PR value)"), MATH_FP16, 4.5, 512), UNIT_INTEGER, 142.2, 0);
-    expect(product(rtx3090(""), MATH_FP16, 4.5, 8), UNIT_DOT, 94.933, 0);
+    expect(product(rtx3090(""), MATH_FP16, 4.5, 5), UNIT_DOT, 94.933, 0);
+    /* the tile of eight is as fast as with nine tokens, and where that is faster, llama.cpp takes it */
+    expect(product(rtx3090(""), MATH_FP16, 4.5, 6), UNIT_INTEGER, 142.2 * 6 / 8, 0);
+    expect(product(rtx3090(""), MATH_FP16, 4.5, 9), UNIT_INTEGER, 142.2, 0);
+    struct row *volta = on("NVIDIA V100 PCIe", "datacenter GPU", 15.7, 125, 0, "llama.cpp", "", ""); /* has no integers there */
+    expect(product(volta, MATH_FP16, 4.5, 63), UNIT_DOT, 15.7 * 8 / 3, 0);
+    expect(product(volta, MATH_FP16, 4.5, 64), UNIT_MATRIX, 125, 2);
     struct row *pascal = on("NVIDIA GTX 1050 Ti", "consumer GPU", 2.1, 0, 0, "llama.cpp", "", "");
     expect(product(pascal, MATH_FP16, 4.5, 512), UNIT_DOT, 5.6, 0);
     expect(product(pascal, MATH_FP16, 16, 512), UNIT_VECTOR, 2.1, 0);
@@ -166,11 +178,20 @@ static void test_experts(void **state)
 {
     (void)state;
     struct row *r = on("AMD Radeon AI PRO R9700", "workstation GPU", 47.8, 191, 383, "llama.cpp (rocm7.1.1)", "build 2aa45ef9e (7423)", "");
-    assert_near(expert_s(r, 16, 512), 40e-6, 1e-9);
+    assert_near(expert_s(r, 16, 512), 18e-6, 1e-9);
+    assert_near(expert_s(r, 16, 513), 24e-6, 1e-9);
     assert_true(expert_s(r, 4.5, 512) == 0);
     assert_true(expert_s(r, 16, 1) == 0);
+    r->m.date = "2025-11"; /* before RDNA had the kernel */
+    assert_near(expert_s(r, 16, 8), 24e-6, 1e-9);
     r->m.date = "2025-03";
-    assert_near(expert_s(r, 4.5, 512), 40e-6, 1e-9);
+    assert_near(expert_s(r, 4.5, 512), 24e-6, 1e-9);
+    assert_near(expert_s(r, 4.5, 1), 24e-6, 1e-9);
+    struct row *rdna2 = on("AMD RX 6800 XT", "consumer GPU", 20.74, 41.5, 83, "llama.cpp (ROCm)", "", "");
+    assert_true(expert_s(rdna2, 16, 8) == 0);
+    assert_near(expert_s(rdna2, 16, 9), 24e-6, 1e-9);
+    struct row *mi100 = on("AMD Instinct MI100", "datacenter GPU", 23.1, 184.6, 184.6, "llama.cpp (ROCm)", "2025-12", "");
+    assert_near(expert_s(mi100, 16, 32), 100e-6, 1e-9);
     struct row *vulkan = on("AMD RX 9070 XT", "consumer GPU", 48.7, 194.6, 389, "llama.cpp (Vulkan)", "", "");
     assert_true(expert_s(vulkan, 16, 512) == 0);
     /* SYCL: a kernel for all experts of one token since April 2026, of some types; of a prompt's none. */
@@ -227,6 +248,35 @@ static void test_seconds(void **state)
     assert_near(exp(time_ln_seconds(&f, slot)), 6.75, 2e-3);
 }
 
+/* CUDA's kernel of 16-bit experts: up to 16 tokens, then 64, then 512 or, of more than 1024 rows, 128; what it takes at its limit is what
+ * starting experts one by one takes. Volta later, BF16 not before Ampere. */
+static void test_experts_of_cuda(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *date;
+        double n_tok, rows, us;
+    } cases[] = {
+        { "2025-06", 1, 768, 0 },          { "2025-06", 2, 768, 18 },             { "build 0 (6500)", 8, 768, 9 },
+        { "build 0 (6500)", 16, 768, 18 }, { "build 0 (6500)", 17, 768, 18 },     { "build 0 (6700)", 32, 2048, 9 },
+        { "build 0 (6700)", 65, 768, 18 }, { "", 9, 768, 18.0 * 9 / 512 },        { "", 64, 768, 18.0 / 8 },
+        { "", 65, 768, 18.0 * 65 / 512 },  { "", 512, 768, 18 },                  { "", 64, 2048, 9 },
+        { "", 129, 2048, 18 },             { "", 129, 1024, 18.0 * 129 / 512 },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        print_message("%s, %g tokens, %g rows\n", cases[i].date, cases[i].n_tok, cases[i].rows);
+        assert_near(1 + expert_rows_s(rtx3090(cases[i].date), MATH_FP16, cases[i].n_tok, cases[i].rows), 1 + cases[i].us * 1e-6, 1e-12);
+    }
+    struct row *v100 = on("NVIDIA V100 SXM2", "datacenter GPU", 15.7, 125, 0, "llama.cpp", "build 0 (6700)", "");
+    assert_near(expert_s(v100, 16, 2), 18e-6, 1e-9);
+    v100->m.date = "";
+    assert_near(expert_s(v100, 16, 256), 9e-6, 1e-9);
+    put(&v100->p.roofs.peak[MATH_BF16], 0, 15.7);
+    assert_near(expert_rows_s(v100, MATH_BF16, 256, 768), 18e-6, 1e-9);
+    struct row *pascal = on("NVIDIA GTX 1080 Ti", "consumer GPU", 11.3, 0, 0, "llama.cpp", "", "");
+    assert_near(expert_s(pascal, 16, 2), 18e-6, 1e-9);
+}
+
 static void test_builds(void **state)
 {
     (void)state;
@@ -248,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_geforce),   cmocka_unit_test(test_quantized), cmocka_unit_test(test_other_makers),
         cmocka_unit_test(test_attention), cmocka_unit_test(test_experts),   cmocka_unit_test(test_builds),
+        cmocka_unit_test(test_experts_of_cuda),
         cmocka_unit_test(test_padding),   cmocka_unit_test(test_seconds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

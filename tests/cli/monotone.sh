@@ -1,6 +1,7 @@
 #!/bin/sh
 # More sequences at once are never fewer tokens a second, and a longer cache never takes less time: constants that hold from some point on, and
-# kernels that change there, leave no step. Where a kernel takes no more than 8 tokens (SYCL's experts) there is a reason for one.
+# kernels that change there, leave no step; nor does a longer prompt take less time. There is a reason for a step where a kernel takes one token
+# (SYCL's experts) or another begins (a V100's quantized products of 64 tokens, CDNA's experts above 128).
 . "${top_srcdir:?}/tests/cli/lib.sh"
 
 batches=$(seq -s, 1 64)
@@ -17,10 +18,32 @@ falls() {
             printf "%d", n }' "$tmp/out"
 }
 
+# sooner HW MODEL TYPE: the first prompt that takes less time than a shorter one, and how many were looked at
+prompts=1,2,7,8,9,10,15,16,17,18,31,32,33,48,62,63,64,65,66,96,127,128,129,256,511,512,513
+sooner() {
+    run predict --hw "$1" --model "$2" -q "$3" -p $prompts -n 0 -o csv || return 1
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
+        $c["phase"] == "prefill" { if ($c["seconds"] < last * (1 - 1e-9)) { printf "prompt %d ", $c["n_prompt"]; exit } last = $c["seconds"]; n++ }
+        END { printf "%d", n }' "$tmp/out"
+}
+# steps HW MODEL TYPE: the first batch whose step takes less time than a smaller one's
+steps() {
+    run predict --hw "$1" --model "$2" -q "$3" -p 0 -n 32 -b "$batches" -d 512 -o csv || return 1
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }
+        { if ($c["itl_s"] < last * (1 - 1e-9)) { printf "batch %d ", $c["n_batch"]; exit } last = $c["itl_s"]; n++ }
+        END { printf "%d", n }' "$tmp/out"
+}
+
 for hw in ryzen-7950x raspberry-pi-5 xeon-8480plus rtx-4090 rx-7900xtx apple-m2-max; do
-    for model in llama-3-8b:Q4_K_M qwen3-30b-a3b:Q4_K_M llama-3-8b:F16; do
+    for model in llama-3-8b:Q4_K_M qwen3-30b-a3b:Q4_K_M qwen3-30b-a3b:F16 llama-3-8b:F16; do
         is 384 "$(falls $hw "${model%:*}" "${model#*:}")" "$hw $model"
     done
 done
 is 384 "$(falls arc-pro-b70 llama-3-8b Q4_K_M)" "arc-pro-b70 llama-3-8b:Q4_K_M"
+for hw in a100-sxm-80gb rtx-4090 h100-sxm rx-7900xtx mi300x t4 apple-m2-max; do
+    for model in llama-3-8b:Q4_K_M qwen3-30b-a3b:F16; do
+        is 64 "$(steps $hw "${model%:*}" "${model#*:}")" "$hw $model: steps"
+        is 27 "$(sooner $hw "${model%:*}" "${model#*:}")" "$hw $model: prompts"
+    done
+done
 finish
