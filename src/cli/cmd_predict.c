@@ -173,12 +173,26 @@ static int predict_lists(json_t *rows, const struct lists *l, struct subject *s,
     return predict_requests(rows, s, err);
 }
 
+/* Processors of a CPU; where a datasheet has its cores alone, two of each. */
+static int check_threads(const struct hwprofile *h, int64_t n_threads, struct error *err)
+{
+    const int most = h->n_pus > 0 ? h->n_pus : 2 * h->n_cores;
+    if (h->kind != HW_CPU || most <= 0 || n_threads <= most)
+        return 0;
+    return error_set(err, ERROR_USAGE, "-t: %" PRId64 " threads: %s runs %d at most%s", n_threads, h->id, most,
+                     h->n_pus > 0 ? "" : ", two a core");
+}
+
 static int predict_machine(json_t *rows, const struct predict_cli *o, const struct lists *l, const struct model *m,
                            const struct drafting *d, const struct time_source *time, const char *hw, struct error *err)
 {
     struct hwprofile h = { 0 };
     if (predict_ask_machine(&o->ask) && cli_hwprofile_load(&h, hw, err) != 0)
         return -1;
+    if (check_threads(&h, o->threads, err) != 0) {
+        hwprofile_free(&h);
+        return -1;
+    }
     struct subject s = { .m = m, .h = &h, .cli = o, .drafting = d };
     s.o = (struct predict_options){
         .time = o->roof ? NULL : time,

@@ -325,6 +325,9 @@ static bool try_name(const char *wanted, const char *id, const char *name, struc
     return false;
 }
 
+/* What to do about a machine nobody described. */
+static const char *const describe_it = "a file of its bandwidth and a peak does as well (doc/formats.md, ten lines)";
+
 static int unknown_machine(const char *spec, const struct near_miss *miss, struct error *err)
 {
     if (!*hw_dirs())
@@ -332,11 +335,11 @@ static int unknown_machine(const char *spec, const struct near_miss *miss, struc
     if (!miss->id[0] || name_far(miss->asked, miss->distance))
         return error_set(err, ERROR_INPUT,
                          "unknown machine \"%s\"; expected the path of a profile (.json) or a name "
-                         "that `roofcast list hw` shows",
-                         spec);
+                         "that `roofcast list hw` shows; %s",
+                         spec, describe_it);
     const bool alike = strcmp(miss->id, miss->name) == 0;
-    return error_set(err, ERROR_INPUT, "unknown machine \"%s\"; did you mean %s%s%s%s? `roofcast list hw` shows all", spec, miss->id,
-                     alike ? "" : " (", alike ? "" : miss->name, alike ? "" : ")");
+    return error_set(err, ERROR_INPUT, "unknown machine \"%s\"; did you mean %s%s%s%s? `roofcast list hw` shows all; %s", spec,
+                     miss->id, alike ? "" : " (", alike ? "" : miss->name, alike ? "" : ")", describe_it);
 }
 
 /* 1: found, *out is its id; 0: not; -1: error. */

@@ -422,20 +422,28 @@ static int explain_step(struct explain *e, const struct step_model *s, const str
     return rc;
 }
 
+static int explain_timed(struct explain *e, struct timed_roofs *t, const struct op_classes *classes, const struct hwprofile *h,
+                         const struct predict_options *o, enum phase phase, struct error *err)
+{
+    struct roofs *roofs = &t->roofs;
+    struct step_model step;
+    if (roofs_init(roofs, h, o, err) != 0 || roofs_check(roofs, h, classes, err) != 0 ||
+        roofs_set_time(roofs, &t->timing, h, classes->m, o, err) != 0)
+        return -1;
+    const struct step_options so = predict_step_options(o, roofs);
+    if (cost_check_kv(classes->ops, &so.cost, err) != 0 || step_model_init(&step, classes, &so, err) != 0)
+        return -1;
+    const int rc = explain_step(e, &step, roofs, classes->m, h, o, phase, err);
+    step_model_free(&step);
+    return rc;
+}
+
 static int explain_classes(struct explain *e, const struct op_classes *classes, const struct hwprofile *h,
                            const struct predict_options *o, enum phase phase, struct error *err)
 {
-    struct roofs roofs;
-    struct timing timing;
-    struct step_model step;
-    if (roofs_init(&roofs, h, o, err) != 0 || roofs_check(&roofs, h, classes, err) != 0 ||
-        roofs_set_time(&roofs, &timing, h, classes->m, o, err) != 0)
-        return -1;
-    const struct step_options so = predict_step_options(o, &roofs);
-    if (cost_check_kv(classes->ops, &so.cost, err) != 0 || step_model_init(&step, classes, &so, err) != 0)
-        return -1;
-    const int rc = explain_step(e, &step, &roofs, classes->m, h, o, phase, err);
-    step_model_free(&step);
+    struct timed_roofs *t = timed_roofs_new(err);
+    const int rc = t ? explain_timed(e, t, classes, h, o, phase, err) : -1;
+    free(t);
     return rc;
 }
 

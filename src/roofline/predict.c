@@ -3,6 +3,7 @@
 #include "roofline/internal.h"
 #include "roofline/timing.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of the engine's kernel, where it was measured. */
@@ -187,24 +188,33 @@ int roofs_set_time(struct roofs *r, struct timing *t, const struct hwprofile *h,
     return 0;
 }
 
+static int predict_timed(struct predict_result *r, struct timed_roofs *t, const struct op_classes *classes, const struct hwprofile *h,
+                         const struct predict_options *o, struct error *err)
+{
+    struct roofs *roofs = &t->roofs;
+    const struct timing *timing = &t->timing;
+    struct step_model step;
+    if (check_options(o, err) != 0 || roofs_init(roofs, h, o, err) != 0 || roofs_check(roofs, h, classes, err) != 0 ||
+        roofs_set_time(roofs, &t->timing, h, classes->m, o, err) != 0)
+        return -1;
+    const struct step_options so = predict_step_options(o, roofs);
+    if (cost_check_kv(classes->ops, &so.cost, err) != 0 || step_model_init(&step, classes, &so, err) != 0)
+        return -1;
+    *r = (struct predict_result){ .n_devices = layout_devices(&o->layout), .stack = timing->stack,
+                                  .basis = timing->stack ? time_basis_name(timing->basis) : NULL };
+    price_phases(r, &step, roofs, o);
+    memory_fit(r, classes, h, roofs, o);
+    step_model_free(&step);
+    return interrupt_check(err);
+}
+
 int predict_classes(struct predict_result *r, const struct op_classes *classes, const struct hwprofile *h,
                     const struct predict_options *o, struct error *err)
 {
-    struct roofs roofs;
-    struct timing timing = { .stack = NULL };
-    struct step_model step;
-    if (check_options(o, err) != 0 || roofs_init(&roofs, h, o, err) != 0 || roofs_check(&roofs, h, classes, err) != 0 ||
-        roofs_set_time(&roofs, &timing, h, classes->m, o, err) != 0)
-        return -1;
-    const struct step_options so = predict_step_options(o, &roofs);
-    if (cost_check_kv(classes->ops, &so.cost, err) != 0 || step_model_init(&step, classes, &so, err) != 0)
-        return -1;
-    *r = (struct predict_result){ .n_devices = layout_devices(&o->layout), .stack = timing.stack,
-                                  .basis = timing.stack ? time_basis_name(timing.basis) : NULL };
-    price_phases(r, &step, &roofs, o);
-    memory_fit(r, classes, h, &roofs, o);
-    step_model_free(&step);
-    return interrupt_check(err);
+    struct timed_roofs *t = timed_roofs_new(err);
+    const int rc = t ? predict_timed(r, t, classes, h, o, err) : -1;
+    free(t);
+    return rc;
 }
 
 struct prediction_factors prediction_factors(double seconds, double sd_s, double sd_fast_s)

@@ -3,6 +3,7 @@
 #include "roofline/internal.h"
 #include "roofline/timing.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct cost times(struct cost c, double n)
@@ -59,25 +60,33 @@ static void as_whole(struct prediction *out, const struct step_sum *sum)
     out->bound = bound_largest(out->bound_s);
 }
 
-static int price_whole(struct prediction *out, const struct op_classes *classes, const struct hwprofile *h,
+static int price_timed(struct prediction *out, struct timed_roofs *t, const struct op_classes *classes, const struct hwprofile *h,
                        const struct predict_options *prompt, const struct predict_options *steps, struct error *err)
 {
-    struct roofs roofs;
-    struct timing timing = { .stack = NULL };
+    struct roofs *roofs = &t->roofs;
     struct step_model s;
-    if (roofs_init(&roofs, h, prompt, err) != 0 || roofs_set_time(&roofs, &timing, h, classes->m, prompt, err) != 0)
+    if (roofs_init(roofs, h, prompt, err) != 0 || roofs_set_time(roofs, &t->timing, h, classes->m, prompt, err) != 0)
         return -1;
-    if (!roofs.time || prompt->layout.pp > 1)
+    if (!roofs->time || prompt->layout.pp > 1)
         return 0;
-    const struct step_options so = predict_step_options(prompt, &roofs);
+    const struct step_options so = predict_step_options(prompt, roofs);
     if (step_model_init(&s, classes, &so, err) != 0)
         return -1;
     const struct scenario first = { prompt->n_prompt, 0, prompt->n_depth, prompt->n_batch, prompt->n_ubatch },
                           later = { 0, steps->n_gen, steps->n_depth, steps->n_batch, steps->n_ubatch };
-    const struct step_sum sum = step_request(&s, &roofs, &first, &later);
+    const struct step_sum sum = step_request(&s, roofs, &first, &later);
     as_whole(out, &sum);
     step_model_free(&s);
     return 0;
+}
+
+static int price_whole(struct prediction *out, const struct op_classes *classes, const struct hwprofile *h,
+                       const struct predict_options *prompt, const struct predict_options *steps, struct error *err)
+{
+    struct timed_roofs *t = timed_roofs_new(err);
+    const int rc = t ? price_timed(out, t, classes, h, prompt, steps, err) : -1;
+    free(t);
+    return rc;
 }
 
 static int request_classes(struct request_result *q, const struct op_classes *classes, const struct hwprofile *h,

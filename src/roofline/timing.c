@@ -1,6 +1,7 @@
 #include "roofline/timing.h"
 #include "roofline/internal.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -427,6 +428,14 @@ static void change_constants(struct time_constants *k, const struct time_change 
     k->slot[s] = s == TIME_BANDWIDTH || s == TIME_LINK ? ln_of_fraction(c->value) : log(c->value);
     for (int t = 0; t < TIME_SLOT_COUNT; t++)
         k->cov[s][t] = k->cov[t][s] = 0;
+}
+
+struct timed_roofs *timed_roofs_new(struct error *err)
+{
+    struct timed_roofs *t = calloc(1, sizeof *t);
+    if (!t)
+        error_oom(err, sizeof *t, "the constants of seconds");
+    return t;
 }
 
 void time_change(struct timing *t, const struct time_change *c, size_t n)

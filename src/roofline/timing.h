@@ -242,6 +242,12 @@ void roofs_use_time(struct roofs *r, const struct timing *t);
 /* The same with those that o->time knows, *t filled with them and changed as *o says; nothing without o->time, and with o->roof. */
 int roofs_set_time(struct roofs *r, struct timing *t, const struct hwprofile *h, const struct model *m,
                    const struct predict_options *o, struct error *err);
+/* Roofs and what seconds are made with, too large for a small stack: cases have covariances. */
+struct timed_roofs {
+    struct roofs roofs;
+    struct timing timing;
+};
+struct timed_roofs *timed_roofs_new(struct error *err); /* all of it 0; free() it */
 /* What a what-if sets or multiplies, in all cases: what is set is known for sure. */
 void time_change(struct timing *t, const struct time_change *c, size_t n);
 

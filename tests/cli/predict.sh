@@ -246,6 +246,16 @@ refused 2 '-d: expected 0 to' predict llama-3-8b --hw h100-sxm -d 99999999999
 refused 2 'a context of' predict llama-3-8b --hw h100-sxm -d 2147483647
 refused 2 'passes, at most' predict llama-3-8b --hw h100-sxm -p 2000000000 -ub 1
 refused 2 '-t: expected 1 to' predict llama-3-8b --hw h100-sxm -t 0
+refused 2 '-t: 1000 threads: epyc-9654 runs 192 at most, two a core' predict llama-3-8b --hw epyc-9654 -t 1000
+run predict llama-3-8b --hw epyc-9654 -t 192 -p 0 -n 1
+ok $? "-t: two threads a core"
+refused 1 'a file of its bandwidth and a peak does as well' predict llama-3-8b --hw "NVIDIA RTX 4070 Ti"
+# pages of constants are on the heap: a small stack is enough
+for what in "" --explain "--request=64+8" "--draft=ngram --acceptance=0.5"; do
+    # shellcheck disable=SC2086 # options are words
+    (ulimit -s 100 && run predict llama-3-8b --hw rtx-4090 $what)
+    ok $? "a stack of 100 KiB: predict $what"
+done
 refused 2 '--weights-gb: expected' predict llama-3-8b --hw h100-sxm --weights-gb -3
 refused 2 '--weights-gb: expected' predict llama-3-8b --hw h100-sxm --weights-gb nan
 run predict llama-3-8b --hw h100-sxm -p 0 -n 128 -ctk Q8_0 --cache-type-v q4_0 -o csv
