@@ -196,12 +196,23 @@ static int number(const struct test *t, enum field f, double lo, double hi, doub
 
 /* ---- a test as a row --------------------------------------------------------------------------------------- */
 
-/* On no GPU: none built in, none asked for, or no layer there. Apple's had no name in old files. */
-static bool runs_on_cpu(const struct test *t)
+static bool for_gpus(const char *back_ends)
+{
+    static const char *const gpus[] = { "CUDA", "ROCm", "HIP", "Vulkan", "SYCL", "Metal", "MTL", "OpenCL", "MUSA", "WebGPU" };
+    bool any = false;
+    for (size_t i = 0; i < ARRAY_LEN(gpus); i++)
+        any |= strcasestr(back_ends, gpus[i]) != NULL;
+    return any;
+}
+
+/* On no GPU: none built in, none asked for, no layer there, or none found by one that was built in, unless who gives the file names
+ * the machine. Apple's had no name in old files. */
+static bool runs_on_cpu(const struct test *t, const struct measure_context *x)
 {
     const char *const b = back_end(t);
+    const bool named = x->hardware && *x->hardware && for_gpus(b);
     return strcmp(t->v[F_NGL], "0") == 0 || strcmp(b, "CPU") == 0 || strcmp(b, "BLAS") == 0 || strcmp(t->v[F_DEVICES], "none") == 0 ||
-           (!*t->v[F_GPU] && strcmp(b, "Metal") != 0);
+           (!*t->v[F_GPU] && strcmp(b, "Metal") != 0 && !named);
 }
 
 /* Experts, or tensors by name, are kept on the CPU's side. */
@@ -215,7 +226,7 @@ static int name_row(struct measurements *l, struct measurement *m, const struct 
                     struct error *err)
 {
     char text[256], engine[128];
-    const bool on_cpu = runs_on_cpu(t);
+    const bool on_cpu = runs_on_cpu(t, x);
     snprintf(engine, sizeof engine, "%s (%.100s)", *t->v[F_IK] ? "ik_llama.cpp" : "llama.cpp", on_cpu ? "CPU" : back_end(t));
     m->engine = measure_keep(l, engine, err);
     type_of_label(text, sizeof text, t->v[F_LABEL]);
@@ -274,7 +285,7 @@ static int add_test(struct measurements *l, const struct test *t, const struct m
     m.flash = automatic || flash > 0 || strcasecmp(t->v[F_FLASH], "on") == 0 || strcasecmp(t->v[F_FLASH], "true") == 0;
     if (name_row(l, &m, t, x, err) != 0)
         return -1;
-    m.n_threads = m.tags & TAG_CPU ? (int)threads : 0;
+    m.n_threads = m.tags & TAG_CPU || !*t->v[F_GPU] ? (int)threads : 0;
     m.phase = p > 0 && g > 0 ? MEASURE_REQUEST : p > 0 ? MEASURE_PREFILL : MEASURE_DECODE;
     m.prompt = m.phase == MEASURE_DECODE ? depth : p;
     m.context = m.phase == MEASURE_PREFILL ? depth : m.phase == MEASURE_DECODE ? depth + g / 2 : depth + p + g / 2;

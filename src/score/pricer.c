@@ -244,6 +244,8 @@ static const struct stack *stack_on(const struct measurement *m, const struct ma
                    { HW_APU, "Apple", "llama.cpp-metal" } };
     const struct stack *const s = stack_find(m->engine, m->hardware);
     const char *const any = "llama.cpp";
+    if (on->loaded && on->h.kind == HW_CPU && s->family == STACK_LLAMA_CPP && strncmp(s->id, any, strlen(any)) == 0)
+        return stack_named("llama.cpp-cpu"); /* a build for GPUs that found none */
     if (!on->loaded || strcmp(stack_find(m->engine, "")->id, any) != 0)
         return s;
     if (on->h.kind == HW_CPU)

@@ -84,6 +84,11 @@ for form in json jsonl csv sql; do
 done
 # 125 tokens/s of 4.58 GiB less the embedding table, and 4160 positions of 131,072 B
 holds "$(cells mbu phase=decode) > 0.62 && $(cells mbu phase=decode) < 0.66" "MBU: what is read over what could be"
+# a file that names a back end for GPUs, and no GPU: the machine that --hw names runs it, with the CPU's threads where that is one
+sed 's/"gpu_info": *"[^"]*"/"gpu_info": ""/' "$f/llama-bench.json" >"$tmp/unnamed.json"
+run score "$tmp/unnamed.json" --hw rtx-4090 -o json && is llama.cpp-cuda "$(jq -r '[.rows[].engine] | unique | join(",")' "$tmp/out")" "no gpu_info, --hw of a GPU"
+run report "$tmp/unnamed.json" --hw rtx-4090 -o json && is llama.cpp-cuda "$(jq -r '[.rows[].engine] | unique | join(",")' "$tmp/out")" "report: no gpu_info, --hw of a GPU"
+run score "$tmp/unnamed.json" --hw ryzen-7950x -o json && is llama.cpp-cpu "$(jq -r '[.rows[].engine] | unique | join(",")' "$tmp/out")" "no gpu_info, --hw of a CPU"
 run report "$f/llama-bench.md" --hw rtx-4090 -o json && "$validate" "$doc" roofcast.report "$tmp/out" >"$tmp/err" 2>&1
 ok $? "report of a table, as documented"
 sed 's/"avg_ts": 10000/"avg_ts": 99999/' "$f/llama-bench.json" >"$tmp/fast.json"
