@@ -318,10 +318,8 @@ static void dimensions(struct fitted_row *r, const struct priced *p)
 /* What rows are worth: of some, more than the engine and the machine made their number. */
 static double row_sigma(const struct priced *p)
 {
-    const unsigned doubtful = TAG_ANOMALY | TAG_MEMORY_PRESSURE | TAG_PARTIAL_OFFLOAD | TAG_COLD_START | TAG_INCONSISTENT |
-                              TAG_SLOW_BACKEND | TAG_WEAK_HOST | TAG_AMBIGUOUS;
     double s = p->m->kind != MEASURE_SERVING ? 0.07 : p->m->metric == METRIC_TTFT ? 0.3 : 0.1;
-    if (p->m->tags & doubtful)
+    if (p->m->tags & TAG_DOUBTFUL)
         s *= 3;
     if (p->m->tags & (TAG_COMMUNITY | TAG_SUMMARY))
         s *= 2;

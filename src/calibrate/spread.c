@@ -19,11 +19,12 @@ enum trait {
     TRAIT_REACH,
     TRAIT_BITS,
     TRAIT_BATCH,
+    TRAIT_DOUBT,
     TRAIT_SIDE,
     TRAIT_COUNT
 };
 static const char *const trait_names[TRAIT_COUNT] = { "situation", "class", "phase", "origin", "guess", "kind",
-                                                      "stack", "source", "size", "reach", "bits", "batch", "side" };
+                                                      "stack", "source", "size", "reach", "bits", "batch", "doubt", "side" };
 static const char *const side_names[SIDE_COUNT] = { "slower", "faster" };
 
 struct traits {
@@ -103,6 +104,12 @@ static const char *batch_of(const struct priced *p)
     return p->m->kind == MEASURE_RATE && priced_batched(p) ? "many" : "";
 }
 
+/* What is amiss with a row is off with its engine and machine, too, however well those are known: sigma alone does not say it. (105) */
+static const char *doubt_of(const struct priced *p)
+{
+    return p->m->tags & TAG_DOUBTFUL ? "amiss" : "";
+}
+
 bool spread_has_sides(const struct priced *p)
 {
     return p->m->metric == METRIC_TOK_S || p->m->metric == METRIC_TPOT;
@@ -122,6 +129,7 @@ static void traits_of(struct traits *t, enum situation s, enum side side, const 
         [TRAIT_STACK] = has_engine(p) ? p->stack->id : "", [TRAIT_SOURCE] = source_text(p->m, source, sizeof source),
         [TRAIT_SIZE] = size_of(p->m),           [TRAIT_REACH] = reach_of(p->m),
         [TRAIT_BITS] = bits_of(p),              [TRAIT_BATCH] = batch_of(p),
+        [TRAIT_DOUBT] = doubt_of(p),
         [TRAIT_SIDE] = spread_has_sides(p) ? side_names[side] : "",
     };
     for (int i = 0; i < TRAIT_COUNT; i++)
@@ -150,6 +158,7 @@ static const struct {
     { HERE | 1u << TRAIT_CLASS | 1u << TRAIT_PHASE, 0.25 },
     { HERE | 1u << TRAIT_BITS, 0.25 },
     { HERE | 1u << TRAIT_BATCH, 0.25 },
+    { HERE | 1u << TRAIT_DOUBT, 0.5 },
     { HERE | 1u << TRAIT_SIZE, 0.25 },
     { HERE | 1u << TRAIT_REACH, 0.25 },
     { HERE | 1u << TRAIT_SIZE | 1u << TRAIT_REACH, 0.25 },

@@ -56,6 +56,9 @@ enum measure_tag {
     TAG_INCONSISTENT = 1 << 28,
     TAG_NUMA2 = 1 << 29,
     TAG_BATCHED = 1 << 30,
+    /* The row itself says that something was amiss. */
+    TAG_DOUBTFUL = TAG_ANOMALY | TAG_MEMORY_PRESSURE | TAG_PARTIAL_OFFLOAD | TAG_COLD_START | TAG_INCONSISTENT | TAG_SLOW_BACKEND |
+                   TAG_WEAK_HOST | TAG_AMBIGUOUS,
 };
 
 /* How the devices of a server divide the work; 0: not said. */

@@ -174,9 +174,25 @@ static void test_batches(void **state)
         assert_near(held[k], 0.9, 0.03);
 }
 
+/* Rows of which their source says that something was amiss, against others. (105) */
+static void test_doubts(void **state)
+{
+    (void)state;
+    struct measurement m[2];
+    struct priced p[2];
+    double held[2];
+    seed = 10;
+    for (int k = 0; k < 2; k++)
+        rate_of(&p[k], &m[k], METRIC_TOK_S);
+    m[0].tags = TAG_ANOMALY;
+    learn_apart(p, held);
+    for (int k = 0; k < 2; k++)
+        assert_near(held[k], 0.9, 0.03);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_sides), cmocka_unit_test(test_first_token), cmocka_unit_test(test_sizes),
-                                        cmocka_unit_test(test_bits), cmocka_unit_test(test_batches) };
+                                        cmocka_unit_test(test_bits), cmocka_unit_test(test_batches), cmocka_unit_test(test_doubts) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
