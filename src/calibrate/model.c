@@ -88,8 +88,23 @@ static bool enough_alike(const struct priced *const *rows, size_t i, size_t step
     return n >= ALIKE_MAX;
 }
 
-/* Rows that are to be predicted from: few, and right. */
+/* A row that is to be predicted from is right. */
 static const double anchor_sigma = 0.02;
+
+/* Of one machine and phase. */
+static bool alike(const struct priced *a, const struct priced *b)
+{
+    return a->m->kind == b->m->kind && a->m->phase == b->m->phase && a->m->metric == b->m->metric &&
+           strcmp(a->m->hardware, b->m->hardware) == 0;
+}
+
+static bool is_alone(const struct fit_scope *scope, size_t anchor)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < scope->n_anchor; i++)
+        n += alike(scope->anchor[i], scope->anchor[anchor]);
+    return n == 1;
+}
 
 struct collected {
     struct fitted_row *r;
@@ -98,7 +113,8 @@ struct collected {
     size_t n;
 };
 
-static int collect(struct fitted_one *x, struct collected *c, const struct priced *p, enum fitted_kind kind, double sigma,
+/* sigma 0: the row's own. */
+static int collect(struct fitted_one *x, struct collected *c, const struct priced *p, enum fitted_kind kind, bool shown, double sigma,
                    struct error *err)
 {
     struct fitted_row *r = &c->r[c->n];
@@ -107,11 +123,38 @@ static int collect(struct fitted_one *x, struct collected *c, const struct price
     if (sigma > 0)
         r->sigma = sigma;
     if (fitted_row_effects(&x->fit, r, &c->row[c->n], err) != 0 ||
-        known_add_row(sigma > 0 ? &x->shown : &x->by, p, err) != 0)
+        known_add_row(shown ? &x->shown : &x->by, p, err) != 0)
         return -1;
     c->priced[c->n] = p;
     c->row[c->n].sigma = fitted_row_sigma(r, p->measured_s);
     c->row[c->n++].ln_seconds = log(p->measured_s);
+    return 0;
+}
+
+/*
+ * Of several anchors none is all of the answer: what sets one apart (its type, its length, what is wrong with it) says nothing of another. Each
+ * is fitted as any row is, and then believed to what that leaves of it beside the median of those alike: *again. (87)
+ */
+static int trust_anchors(bool *again, const struct fitted_one *x, struct collected *c, size_t n_seen, struct error *err)
+{
+    const size_t n_anchor = c->n - n_seen;
+    double *left = calloc(2 * n_anchor + 1, sizeof *left), *like = left + n_anchor;
+    *again = false;
+    if (!left)
+        return error_oom(err, 2 * n_anchor * sizeof *left, "anchors");
+    for (size_t i = n_seen; i < c->n; i++)
+        left[i - n_seen] = c->row[i].ln_seconds - fit_predict(&x->fit, &fitted_model, &c->row[i], NULL, NULL);
+    for (size_t i = n_seen; i < c->n; i++) {
+        size_t n = 0;
+        for (size_t k = n_seen; k < c->n; k++)
+            if (alike(c->priced[i], c->priced[k]))
+                like[n++] = left[k - n_seen];
+        if (n == 1)
+            continue;
+        c->row[i].sigma = hypot(anchor_sigma, left[i - n_seen] - stats_median(like, n));
+        *again = true;
+    }
+    free(left);
     return 0;
 }
 
@@ -134,12 +177,16 @@ static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct pr
     int rc = c.r && c.row && c.priced ? fitted_priors(&x->fit, kind, err) : error_oom(err, room * (sizeof *c.r + sizeof *c.row), "the rows of a fit");
     for (size_t i = 0; i < n && rc == 0; i++)
         if (fitted_teaches(kind, rows[i]->m) && !(rows[i]->machine->ln_sd > 0) && !enough_alike(rows, i, step))
-            rc = collect(x, &c, rows[i], kind, 0, err);
+            rc = collect(x, &c, rows[i], kind, false, 0, err);
     const size_t n_seen = c.n;
+    bool again = false;
     for (size_t i = 0; i < scope->n_anchor && rc == 0; i++)
         if (fitted_teaches(kind, scope->anchor[i]->m))
-            rc = collect(x, &c, scope->anchor[i], kind, anchor_sigma, err);
+            rc = collect(x, &c, scope->anchor[i], kind, true, is_alone(scope, i) ? anchor_sigma : 0, err);
     if (rc == 0 && c.n > 0)
+        rc = fit_run(&x->fit, &fitted_model, c.row, c.n, NULL, err);
+    rc = rc ? rc : trust_anchors(&again, x, &c, n_seen, err);
+    if (rc == 0 && again)
         rc = fit_run(&x->fit, &fitted_model, c.row, c.n, NULL, err);
     if (rc == 0 && n_seen > 0)
         rc = spreads(x, &c, n_seen, apart, err);
