@@ -65,10 +65,11 @@ enum {
     PACKED_TOK_BYTES = 384, /* from token to token, */
     PACKED_TOK_WIDE = 640,  /* of wide formats */
     PACKED_SLAB = 512,      /* tokens walked at a time */
+    PACKED_PANELS = 4,      /* panels unpacked at a time, which a tile of tokens meets one after the other */
 };
 _Static_assert(sizeof(struct packed_tok) + CHUNK_K <= PACKED_TOK_BYTES, "narrow");
 _Static_assert(sizeof(struct packed_tok) + 2 * CHUNK_K <= PACKED_TOK_WIDE, "wide");
-_Static_assert(PACKED_SLAB * PACKED_TOK_WIDE + sizeof(struct packed_panel) <=
+_Static_assert(PACKED_SLAB * PACKED_TOK_WIDE + PACKED_PANELS * sizeof(struct packed_panel) <=
                    PACKED_SLAB * SCRATCH_TOK_BYTES + SCRATCH_PANEL_BYTES,
                "a slab of tokens in the scratch");
 _Static_assert(PACKED_TOK_WIDE <= CHUNK_K * SCRATCH_COL_BYTES, "one token, all its chunks, in the scratch");
