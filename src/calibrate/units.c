@@ -74,11 +74,12 @@ enum {
     MMQ_TENSOR = 3100,      /* CUDA multiplies quantized weights on integer tensor cores: pull requests 7676, 7824 (June 2024) */
     VULKAN_COOPMAT = 4245,  /* Vulkan has cooperative matrices: 10597, 10206 (December 2024) */
     VULKAN_DOT = 5000,      /* and integer dot products: 12135 (March 2025) */
-    MMQ_EXPERTS = 5250,     /* and those of all experts in one kernel: 13199 (May 2025) */
     EXPERTS_TOKEN = 5160,   /* CUDA and ROCm have one kernel for all experts of a token: 13014 (April 2025) */
+    MMQ_EXPERTS = 5250,     /* and multiply quantized weights of all experts in one kernel: 13199 (May 2025) */
     MMF_EXPERTS = 6430,     /* CUDA's tensor cores multiply 16-bit experts of up to 16 tokens in one kernel: 15767 (September 2025) */
     MMF_EXPERTS_64 = 6610,  /* of up to 64: 16277 (September 2025) */
-    MMF_EXPERTS_512 = 6800, /* of up to 512, of matrices of more than 1024 rows 128: ggml_cuda_should_use_mmf of October 2025 */
+    MMF_EXPERTS_512 = 6800, /* of up to 512, of matrices of more than 1024 rows 128: ggml_cuda_should_use_mmf. Its
+                             * pull request was not found; a copy without Volta has it, hence before 16843 */
     VOLTA_MMF = 6900,       /* Volta's too: 16843 (October 2025) */
     RDNA_MMF = 7390,        /* and ROCm's on RDNA: 17437, 17879 (December 2025) */
     CDNA_MMF = 7870,        /* and on CDNA: 18896 (January 2026) */

@@ -40,9 +40,11 @@ enum {
  * on a server core with 15 GB/s of its own (Granite Rapids), % of a prefetching load loop
  * with Q8_0 and pages of 4 KiB, as mapped files have: none 70, near alone 77 (with large
  * pages 98 at 2.5 KiB), far alone 86, both 90-97. The AVX2 rung, for CPUs without AVX-512,
- * computes more a line and asks once: on Zen 3 (18 GB/s, large pages), % of a load loop, one
- * thread, the two and one at 1.5 KiB: Q8_0 72 and 83, Q4_0 79 and 89, Q4_K 82 and 87, Q6_K 60
- * and 65; at 1, 2 and 3 KiB Q4_K 80, 80 and 80, Q8_0 87, 82 and 77.
+ * computes more a line and asks once. On Zen 3 (large pages), % of the loads beside, two
+ * processes, medians of two runs of the two and of one at 1.5 KiB in turn: Q8_0 67 and 78,
+ * Q4_0 80 and 92, Q4_K 82 and 88, Q5_K 65 and 68, Q6_K 62 and 67. One process, one at 1, 1.5,
+ * 2 and 3 KiB, medians of three to seven runs: Q8_0 87, 83, 78, 77; Q4_K 80, 88, 83, 80. Other
+ * CPUs of this rung were not measured.
  */
 #if defined(__AVX2__) && !defined(__AVX512F__)
 enum { PREFETCH_NEAR = 1536 };
