@@ -56,6 +56,7 @@ int perf_group_add(struct perf_group *g, const struct perf_event_attr *a, struct
         return -1;
     }
     m.page = t.pid == 0 ? map_page(m.fd) : NULL;
+    g->software = (g->n == 0 || g->software) && a->type == PERF_TYPE_SOFTWARE;
     g->rdpmc = (g->n == 0 || g->rdpmc) && user_readable(&m) && t.pid == 0 && t.cpu == -1;
     g->member[g->n++] = m;
     return 0;
@@ -134,6 +135,17 @@ static bool read_user(const struct perf_group *g, uint64_t *value, bool *whole)
     return true;
 }
 
+/*
+ * Software events share no counters: enabled and running part only for the moment in which the kernel takes all of a
+ * thread's events off and puts them back (ctx_resched), because another one was opened or moved there.
+ */
+#define RESCHEDULE_NS 100000u
+
+static bool ran_whole(const struct perf_group *g, uint64_t enabled, uint64_t running)
+{
+    return running == enabled || (g->software && running > 0 && enabled - running <= RESCHEDULE_NS + enabled / 1000);
+}
+
 static int lose(struct perf_group *g)
 {
     g->lost = true;
@@ -157,7 +169,7 @@ static int read_kernel(struct perf_group *g, uint64_t *value, char *why, size_t 
         snprintf(why, size, "read of a perf event group: %s", got < 0 ? strerror(errno) : "short");
         return lose(g);
     }
-    if (r.running != r.enabled) {
+    if (!ran_whole(g, r.enabled, r.running)) {
         snprintf(why, size, "counted only %.1f %% of the time: counters were shared with other users",
                  r.enabled ? 100.0 * (double)r.running / (double)r.enabled : 0.0);
         return lose(g);

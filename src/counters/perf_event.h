@@ -21,6 +21,7 @@ struct perf_member {
 struct perf_group {
     struct perf_member member[PERF_GROUP_MAX];
     size_t n;
+    bool software; /* no member needs a counter of the hardware */
     bool rdpmc; /* the kernel lets user space read every member's counter */
     bool lost;  /* a read found that the group had not counted all the time: for good */
 };
@@ -41,7 +42,7 @@ int perf_group_enable(struct perf_group *g);
 int perf_group_disable(struct perf_group *g);
 /*
  * value[g->n]: counts since the group was opened. -1 where they are not whole, and why (of size) says so: the kernel took
- * the counters away, or had them shared with others (running < enabled). Never scaled.
+ * the counters away, or had them shared with others (running < enabled; of software events by more than a moment). Never scaled.
  */
 int perf_group_read(struct perf_group *g, uint64_t *value, char *why, size_t size);
 /* What a failed open means: "perf_event_paranoid is 3: ..."; root: of struct counters_options; a: what was asked for. */
