@@ -31,8 +31,7 @@ enum {
     SCRATCH_PANEL_BYTES = 144 * 1024,
     SCRATCH_TOK_BYTES = 1536,
     GEMV_MAX_TOK = 4,
-    SCRATCH_COL_BYTES =
-        4 * GEMV_MAX_TOK, /* per column: activations laid out as gemv's lanes need them */
+    SCRATCH_COL_BYTES = 56, /* per column: activations laid out as gemv's lanes, or tiles of few tokens, need them */
 };
 
 /*

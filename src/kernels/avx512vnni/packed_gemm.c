@@ -4,9 +4,9 @@
  * sums are exact; a block of 32 columns then costs a multiply-add a vector where the activations' scale is a power of
  * two, else a multiplication more (packed.h): these share two ports with vpdpbusd, while subtractions have ports of their own.
  *
- * Loops: groups of rows (their y stays in the L2 cache) > steps of up to 3072 columns > panels, which stay in the L2
- * cache > tiles of tokens. Each byte of weights is read once, and asked of memory while the tiles of the chunk before it
- * are computed. Where a mask makes bytes of weights and tokens are not many, tiles do that themselves and only scales are
+ * Loops: steps of up to 512 columns, whose activations are put in the order in which tiles read them > panels, which stay
+ * in the L1 cache > tiles of tokens. Each byte of weights is read once, and asked of memory while the tiles of the panel
+ * before it are computed. Where a mask makes bytes of weights and tokens are not many, tiles do that themselves and only scales are
  * unpacked.
  */
 #include "kernels/avx512/simd512.h"
@@ -15,47 +15,55 @@
 
 enum {
     TILE_TOK = 6,
-    STEP_K = 3072, /* y comes and goes once in so many columns at most; a panel of them streams from the L2 cache, and
-                      activations from wherever they are. Zen 4, 2048 and 5632 columns: 2.5 and 4 % faster than with 1024 */
-    FEW_K = 1024,  /* the same with few tokens: of memory that is asked for the next panel meanwhile */
-    GROUP_BYTES = 512 * 1024, /* of y */
+    STEP_K = 512, /* a panel of so many columns stays in the L1 cache beside a tile's activations; y comes and goes once a step.
+                     Zen 5, 512 tokens, 2048 columns, % of two vpdpbusd a cycle by steps of 256, 512, 768, 1024: Q8_0 78, 80, 80, 78;
+                     Q4_K 73, 75, 75, 74; with panels in L2 and activations where they were, 3072: 70, 65 */
+    FEW_K = 512,  /* the same with few tokens: of memory that is asked for the next panel meanwhile. 8, 16, 32 tokens: with 256
+                     62, 65, 69 % (Q8_0), with 512 63, 68, 71, with 1024 54, 69, 71 */
     IN_PLACE_TOK = 64, /* tokens that are no more than a copy of the weights costs. Zen 4, from L2, 17, 32, 64 tokens: Q8_0 68, 75, 82 %
                           of a vpdpbusd a cycle with a copy, 83, 84, 86 without; Q4_0 72, 77, 81 and 82, 83, 83; Q4_K 66, 72, 76 and 73, 75, 76 */
 };
 
-/* Of a token and 256 columns: what a format needs of its activations beside the bytes. */
-struct tok_chunk {
-    _Alignas(64) float d[PANEL_BLOCKS]; /* scales; powers of two: times PANEL_ONE */
+/*
+ * Activations as tiles read them, front to back: 32 columns of a tile's tokens, and what a format needs of them beside the
+ * bytes. Tokens stand six to a tile, whether a tile has as many or fewer.
+ */
+struct tile_acts {
+    int8_t q[TILE_TOK][32];
+    float d[8]; /* a token: scale; powers of two: times PANEL_ONE */
     union {
-        int32_t start[2 * PANEL_BLOCKS]; /* of the accumulators: the bits of PANEL_ONE (times the power of two) less bias
-                                            * sum, of 32 columns or of 16 */
-        float xsum[PANEL_BLOCKS];        /* d * sum */
-        int32_t sums[PANEL_BLOCKS];      /* two int16: of 16 columns each */
-        struct {
-            int32_t pairs[PANEL_BLOCKS / 2]; /* two int16: d * sum of 32 columns each, in units of a power of two */
-            float unit;                      /* which this is, times PANEL_ONE */
-        } mins;                              /* PANEL_8_MINS, scales that are powers of two. methods.md (104) */
+        int32_t start[8]; /* of the accumulators: the bits of PANEL_ONE (times the power of two) less bias sum, of 32
+                             columns or of the first 16 */
+        float xsum[8];    /* d * sum */
+        int32_t sums[8];  /* PANEL_2_MINS: two int16, of 16 columns each */
+        /* PANEL_8_MINS, scales that are powers of two. methods.md (104) */
+        int32_t pairs[8]; /* of an even block: two int16, d * sum of it and of the next, in units of a power of two, */
+        float unit[8];    /* of block 1 of 8: which this is, times PANEL_ONE */
     };
-    float scale[PANEL_BLOCKS]; /* PANEL_2_MINS: d */
+    union {
+        int32_t start2[8]; /* of the second 16 columns */
+        float scale[8];    /* PANEL_2_MINS: d */
+    };
 };
 
 struct packed_scratch {
     struct panel_block panel[STEP_K / 32];
-    struct tok_chunk tok[];
+    struct tile_acts acts[]; /* [tiles][blocks] */
 };
 _Static_assert(FEW_K <= STEP_K, "a panel of few tokens");
-_Static_assert(sizeof(struct packed_scratch) <= SCRATCH_PANEL_BYTES, "fixed part of the scratch");
-_Static_assert(STEP_K / PANEL_K * sizeof(struct tok_chunk) <= SCRATCH_TOK_BYTES, "many tokens: token part of the scratch");
-_Static_assert(PACKED_FEW_TOK * sizeof(struct tok_chunk) <= PANEL_K * SCRATCH_COL_BYTES, "few: column part of the scratch");
+_Static_assert(sizeof(struct packed_scratch) + (TILE_TOK - 1) * SCRATCH_TOK_BYTES <= SCRATCH_PANEL_BYTES,
+               "fixed part of the scratch, a tile that is not full included");
+_Static_assert(STEP_K / 32 * sizeof(struct tile_acts) <= TILE_TOK * SCRATCH_TOK_BYTES, "many tokens: token part of the scratch");
+_Static_assert((PACKED_FEW_TOK + TILE_TOK - 1) / TILE_TOK * sizeof(struct tile_acts) <= 32 * SCRATCH_COL_BYTES,
+               "few: column part of the scratch");
 
 /* What a tile reads and writes; pointers at its first token and chunk. */
 struct tile {
     const struct panel_block *panel;
     const unsigned char *packed[2]; /* weights in place: the packed blocks of each half */
-    const int8_t *q;
-    const struct tok_chunk *tok; /* [columns / 256][tok_stride] */
+    const struct tile_acts *x; /* [n_blk] */
     float *y;
-    size_t q_stride, y_stride, tok_stride;
+    size_t y_stride;
     unsigned n_blk; /* blocks of 32 in the chunk */
     bool first;     /* y is written, not added to */
     size_t rows;
@@ -106,7 +114,7 @@ INLINE __m512i place_quad(const unsigned char *w, int j, __m512i mask, const enu
 
 /* Quads [j0, j1) of block b of n_blk: i[h][t] for the panel's two halves. */
 INLINE void tile_dot(const struct tile *a, const struct panel_block *p, unsigned b, const enum panel_place place,
-                     const int8_t *const *q, size_t k, const int j0, const int j1, const int n, __m512i i[2][TILE_TOK])
+                     const struct tile_acts *acts, const int j0, const int j1, const int n, __m512i i[2][TILE_TOK])
 {
     const unsigned char *const u0 = place_units(p, a->packed[0], 0, b, a->n_blk, place);
     const unsigned char *const u1 = place_units(p, a->packed[1], 1, b, a->n_blk, place);
@@ -117,7 +125,7 @@ INLINE void tile_dot(const struct tile *a, const struct panel_block *p, unsigned
         EACH_TOKEN(t)
         {
             int32_t x4;
-            __builtin_memcpy(&x4, q[t] + k + 4 * (size_t)j, sizeof x4);
+            __builtin_memcpy(&x4, acts->q[t] + 4 * j, sizeof x4);
             const __m512i x = _mm512_set1_epi32(x4);
             i[0][t] = _mm512_dpbusd_epi32(i[0][t], w0, x);
             i[1][t] = _mm512_dpbusd_epi32(i[1][t], w1, x);
@@ -126,38 +134,38 @@ INLINE void tile_dot(const struct tile *a, const struct panel_block *p, unsigned
 }
 
 /* scale * (i less where it started) * d + acc, less what a format subtracts, for half h of a block. */
-INLINE __m512 tile_add(const struct panel_block *p, const struct tok_chunk *tok, unsigned b, const enum panel_kind kind,
+INLINE __m512 tile_add(const struct panel_block *p, const struct tile_acts *x, const int t, const enum panel_kind kind,
                        const bool pow2, const int h, const int scale_at, __m512i i, __m512 acc)
 {
-    const __m512 scale = _mm512_load_ps(p->meta[scale_at][h]), d = _mm512_set1_ps(tok->d[b]);
+    const __m512 scale = _mm512_load_ps(p->meta[scale_at][h]), d = _mm512_set1_ps(x->d[t]);
     __m512 f = _mm512_sub_ps(_mm512_castsi512_ps(i), pow2 ? d : _mm512_set1_ps(PANEL_ONE));
     if (kind == PANEL_2_MINS) {
         const __m512i m = _mm512_dpwssd_epi32(_mm512_setzero_si512(), _mm512_load_si512(p->meta[META_MINS][h]),
-                                              _mm512_set1_epi32(tok->sums[b]));
-        const __m512 min = _mm512_mul_ps(_mm512_cvtepi32_ps(m), _mm512_set1_ps(tok->scale[b]));
+                                              _mm512_set1_epi32(x->sums[t]));
+        const __m512 min = _mm512_mul_ps(_mm512_cvtepi32_ps(m), _mm512_set1_ps(x->scale[t]));
         acc = _mm512_fnmadd_ps(min, _mm512_load_ps(p->meta[META_MIN][h]), acc);
     }
     acc = _mm512_fmadd_ps(f, pow2 ? scale : _mm512_mul_ps(scale, d), acc);
     if (kind == PANEL_32_MIN || (kind == PANEL_8_MINS && !pow2))
-        acc = _mm512_fnmadd_ps(_mm512_load_ps(p->meta[META_MIN][h]), _mm512_set1_ps(tok->xsum[b]), acc);
+        acc = _mm512_fnmadd_ps(_mm512_load_ps(p->meta[META_MIN][h]), _mm512_set1_ps(x->xsum[t]), acc);
     return acc;
 }
 
-/* What the mins of 256 columns, whose blocks begin at p, take away: four dot products and a multiply-add in place of
+/* What the mins of 256 columns, whose blocks begin at p and x, take away: four dot products and a multiply-add in place of
  * eight multiply-adds. methods.md (104) */
-INLINE void tile_mins(const struct panel_block *p, const struct tok_chunk *tok, const int n, __m512 acc[2][TILE_TOK])
+INLINE void tile_mins(const struct panel_block *p, const struct tile_acts *x, const int n, __m512 acc[2][TILE_TOK])
 {
     __m512i i[2][TILE_TOK];
     EACH_TOKEN(t)
-        i[0][t] = i[1][t] = _mm512_castps_si512(_mm512_set1_ps(tok[t].mins.unit));
+        i[0][t] = i[1][t] = _mm512_castps_si512(_mm512_set1_ps(x[1].unit[t]));
 #pragma GCC unroll 4
     for (int b = 0; b < PANEL_BLOCKS / 2; b++) {
         const __m512i m0 = _mm512_load_si512(p[2 * b].meta[META_MINS][0]), m1 = _mm512_load_si512(p[2 * b].meta[META_MINS][1]);
         EACH_TOKEN(t)
         {
-            const __m512i x = _mm512_set1_epi32(tok[t].mins.pairs[b]);
-            i[0][t] = _mm512_dpwssd_epi32(i[0][t], m0, x);
-            i[1][t] = _mm512_dpwssd_epi32(i[1][t], m1, x);
+            const __m512i sums = _mm512_set1_epi32(x[2 * b].pairs[t]);
+            i[0][t] = _mm512_dpwssd_epi32(i[0][t], m0, sums);
+            i[1][t] = _mm512_dpwssd_epi32(i[1][t], m1, sums);
         }
     }
 #pragma GCC unroll 2
@@ -165,63 +173,53 @@ INLINE void tile_mins(const struct panel_block *p, const struct tok_chunk *tok, 
         const __m512 d = _mm512_load_ps(p[1].meta[META_MINS][h]);
         EACH_TOKEN(t)
         {
-            const __m512 f = _mm512_sub_ps(_mm512_castsi512_ps(i[h][t]), _mm512_set1_ps(tok[t].mins.unit));
+            const __m512 f = _mm512_sub_ps(_mm512_castsi512_ps(i[h][t]), _mm512_set1_ps(x[1].unit[t]));
             acc[h][t] = _mm512_fnmadd_ps(f, d, acc[h][t]);
         }
     }
 }
 
 /* Where the accumulators of a token begin. */
-INLINE __m512i tile_start(const struct tok_chunk *tok, unsigned b, const enum panel_kind kind, const bool pow2, const int j0)
+INLINE __m512i tile_start(const struct tile_acts *x, const int t, const enum panel_kind kind, const bool pow2, const int j0)
 {
     switch (kind) {
     case PANEL_32:
-        return _mm512_set1_epi32(tok->start[b]);
+        return _mm512_set1_epi32(x->start[t]);
     case PANEL_16:
-        return _mm512_set1_epi32(tok->start[2 * b + (j0 > 0)]);
+        return _mm512_set1_epi32(j0 > 0 ? x->start2[t] : x->start[t]);
     case PANEL_32_MIN:
     case PANEL_2_MINS:
     case PANEL_8_MINS:
         break;
     }
-    return pow2 ? _mm512_castps_si512(_mm512_set1_ps(tok->d[b])) : _mm512_set1_epi32(PANEL_ONE_BITS);
+    return pow2 ? _mm512_castps_si512(_mm512_set1_ps(x->d[t])) : _mm512_set1_epi32(PANEL_ONE_BITS);
 }
 
 /* Quads [j0, j1) of a block, which have one scale. */
-INLINE void tile_group(const struct tile *a, const int8_t *const *q, const struct tok_chunk *tok, unsigned block,
-                       const enum panel_kind kind, const bool pow2, const enum panel_place place, const int j0, const int j1,
-                       const int n, __m512 acc[2][TILE_TOK])
+INLINE void tile_group(const struct tile *a, const struct tile_acts *x, unsigned b, const enum panel_kind kind, const bool pow2,
+                       const enum panel_place place, const int j0, const int j1, const int n, __m512 acc[2][TILE_TOK])
 {
-    const struct panel_block *p = a->panel + block;
-    const unsigned b = block % PANEL_BLOCKS;
-    size_t k = (size_t)block * 32;
-    /* one register for all tokens: the compiler would else advance a pointer each */
-    __asm__("" : "+r"(k));
+    const struct panel_block *p = a->panel + b;
     __m512i i[2][TILE_TOK];
     EACH_TOKEN(t)
-        i[0][t] = i[1][t] = tile_start(&tok[t], b, kind, pow2, j0);
-    tile_dot(a, p, block, place, q, k, j0, j1, n, i);
+        i[0][t] = i[1][t] = tile_start(x, t, kind, pow2, j0);
+    tile_dot(a, p, b, place, x, j0, j1, n, i);
 #pragma GCC unroll 2
     for (int h = 0; h < 2; h++)
         EACH_TOKEN(t)
-            acc[h][t] = tile_add(p, &tok[t], b, kind, pow2, h, j0 > 0 ? META_SCALE2 : META_SCALE, i[h][t], acc[h][t]);
+            acc[h][t] = tile_add(p, x, t, kind, pow2, h, j0 > 0 ? META_SCALE2 : META_SCALE, i[h][t], acc[h][t]);
 }
 
-/* What the next tile and the next chunk will read: the walk jumps from token to token, which hardware does not foresee. */
-INLINE void tile_prefetch(const struct tile *a, const int8_t *const *q, unsigned b, const int n)
+/* What the next chunk will read, and where the next tile writes: both jump, which hardware does not foresee. */
+INLINE void tile_prefetch(const struct tile *a, unsigned b, const int n)
 {
     for (unsigned i = 0; i < a->lines; i++) {
         const size_t at = ((size_t)b * a->lines + i) * 64;
         _mm_prefetch((const char *)a->ahead[0] + at, _MM_HINT_T1);
         _mm_prefetch((const char *)a->ahead[1] + at, _MM_HINT_T1);
     }
-    if (n < TILE_TOK)
+    if (n < TILE_TOK || b >= TILE_TOK)
         return;
-    const size_t ahead = TILE_TOK * a->q_stride + b / 2 * 64;
-    const int8_t *const *half = b % 2 ? q : q + TILE_TOK / 2;
-#pragma GCC unroll 3
-    for (int t = 0; t < TILE_TOK / 2; t++)
-        _mm_prefetch((const char *)half[t] + ahead, _MM_HINT_T0);
     const float *y = a->y + (TILE_TOK + b) * a->y_stride;
     _mm_prefetch((const char *)y, _MM_HINT_T0);
     _mm_prefetch((const char *)(y + 16), _MM_HINT_T0);
@@ -231,30 +229,23 @@ INLINE void tile_run(const struct tile *arg, const enum panel_kind kind, const b
 {
     const struct tile a = *arg;
     const __mmask16 m0 = vm_first(a.rows), m1 = vm_first(a.rows < 16 ? 0 : a.rows - 16);
-    const int8_t *q[TILE_TOK];
     __m512 acc[2][TILE_TOK];
     EACH_TOKEN(t)
     {
-        q[t] = a.q + (size_t)t * a.q_stride;
-        /* one register each: gcc would else keep an address for every load of the block */
-        __asm__("" : "+r"(q[t]));
         acc[0][t] = acc[1][t] = _mm512_setzero_ps();
         if (!a.first) {
             acc[0][t] = _mm512_maskz_loadu_ps(m0, a.y + (size_t)t * a.y_stride);
             acc[1][t] = _mm512_maskz_loadu_ps(m1, a.y + (size_t)t * a.y_stride + 16);
         }
     }
-    const struct tok_chunk *tok = a.tok;
-    for (unsigned b = 0; b < a.n_blk; b++) {
-        tile_prefetch(&a, q, b, n);
-        tile_group(&a, q, tok, b, kind, pow2, place, 0, kind == PANEL_16 ? 4 : 8, n, acc);
+    const struct tile_acts *x = a.x;
+    for (unsigned b = 0; b < a.n_blk; b++, x++) {
+        tile_prefetch(&a, b, n);
+        tile_group(&a, x, b, kind, pow2, place, 0, kind == PANEL_16 ? 4 : 8, n, acc);
         if (kind == PANEL_16)
-            tile_group(&a, q, tok, b, kind, pow2, place, 4, 8, n, acc);
-        if (b % PANEL_BLOCKS != PANEL_BLOCKS - 1)
-            continue;
-        if (kind == PANEL_8_MINS && pow2)
-            tile_mins(a.panel + b - (PANEL_BLOCKS - 1), tok, n, acc);
-        tok += a.tok_stride;
+            tile_group(&a, x, b, kind, pow2, place, 4, 8, n, acc);
+        if (kind == PANEL_8_MINS && pow2 && b % PANEL_BLOCKS == PANEL_BLOCKS - 1)
+            tile_mins(a.panel + b - (PANEL_BLOCKS - 1), x - (PANEL_BLOCKS - 1), n, acc);
     }
     EACH_TOKEN(t)
     {
@@ -308,11 +299,23 @@ TILE(tile_bytes, PANEL_32, PLACE_BYTES)
 TILE(tile_nibbles, PANEL_32, PLACE_NIBBLES)
 TILE(tile_nibbles_k, PANEL_8_MINS, PLACE_NIBBLES_K)
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 /* ---- activations ------------------------------------------------------------------------------------------- */
 
+/* Of a token and 256 columns, a lane a block: what stands beside the bytes. */
+struct tok_chunk {
+    __m256 d;
+    __m256i u, v; /* as in struct tile_acts */
+};
+
 /* x[0..7] in units of the least power of two of which none has more than 8191: eight of them times 63 stay below 2^22,
- * beyond which sums from the bits of PANEL_ONE would leave its binade. methods.md (104) */
-INLINE void prepare_mins(struct tok_chunk *to, __m256 x)
+ * beyond which sums from the bits of PANEL_ONE would leave its binade. Lanes: methods.md (104), pairs and unit of struct
+ * tile_acts. */
+INLINE __m256i prepare_mins(__m256 x)
 {
     const __m256 abs = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
     __m128 top = _mm_max_ps(_mm256_castps256_ps128(abs), _mm256_extractf128_ps(abs, 1));
@@ -323,61 +326,116 @@ INLINE void prepare_mins(struct tok_chunk *to, __m256 x)
     const __m128i unit = _mm_and_si128(bits, _mm_set1_epi32(0x7f800000)), inverse = _mm_sub_epi32(_mm_set1_epi32(254 << 23), unit);
     const __m256i q = _mm256_cvtps_epi32(_mm256_mul_ps(x, _mm256_broadcastss_ps(_mm_castsi128_ps(inverse))));
     const __m128i pairs = _mm_packs_epi32(_mm256_castsi256_si128(q), _mm256_extracti128_si256(q, 1));
-    _mm_store_si128((__m128i *)to->mins.pairs, pairs);
-    to->mins.unit = _mm_cvtss_f32(_mm_castsi128_ps(unit)) * PANEL_ONE;
+    const __m256 one = _mm256_mul_ps(_mm256_broadcastss_ps(_mm_castsi128_ps(unit)), _mm256_set1_ps(PANEL_ONE));
+    return _mm256_blend_epi32(_mm256_cvtepu32_epi64(pairs), _mm256_castps_si256(one), 1 << 1);
 }
 
-INLINE void prepare_token(struct tok_chunk *to, const struct acts *x, size_t at, size_t n_blk, const enum panel_kind kind,
-                          const bool pow2, int bias)
+INLINE struct tok_chunk prepare_token(const struct acts *x, size_t at, size_t n_blk, const enum panel_kind kind, const bool pow2, int bias)
 {
     const __m256i sum = _mm256_maskz_loadu_epi16(vm_first(2 * n_blk), x->sum + at / 16);
     const __m256 d = _mm256_maskz_loadu_ps((__mmask8)vm_first(n_blk), x->d + at / 32);
     const __m256 one = pow2 ? _mm256_mul_ps(d, _mm256_set1_ps(PANEL_ONE)) : _mm256_set1_ps(PANEL_ONE);
     const __m256i bits = _mm256_castps_si256(one);
-    _mm256_store_ps(to->d, pow2 ? one : d);
+    struct tok_chunk c = { .d = pow2 ? one : d, .u = _mm256_setzero_si256(), .v = _mm256_setzero_si256() };
     switch (kind) {
     case PANEL_32:
-        _mm256_store_si256((__m256i *)to->start, _mm256_dpwssd_epi32(bits, sum, _mm256_set1_epi16((short)-bias)));
+        c.u = _mm256_dpwssd_epi32(bits, sum, _mm256_set1_epi16((short)-bias));
         break;
-    case PANEL_16: {
-        const __m512i each = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
-        const __m512i twice = _mm512_permutexvar_epi32(each, _mm512_castsi256_si512(bits));
-        _mm512_storeu_si512(to->start, _mm512_dpwssd_epi32(twice, _mm512_cvtepi16_epi32(sum), _mm512_set1_epi32((uint16_t)-bias)));
+    case PANEL_16:
+        c.u = _mm256_dpwssd_epi32(bits, sum, _mm256_set1_epi32((uint16_t)-bias));
+        c.v = _mm256_dpwssd_epi32(bits, sum, _mm256_slli_epi32(_mm256_set1_epi32(-bias), 16));
         break;
-    }
     case PANEL_32_MIN:
     case PANEL_8_MINS: {
         const __m256 xsum = _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_madd_epi16(sum, _mm256_set1_epi16(1))));
-        if (kind == PANEL_8_MINS && pow2)
-            prepare_mins(to, xsum);
-        else
-            _mm256_store_ps(to->xsum, xsum);
+        c.u = kind == PANEL_8_MINS && pow2 ? prepare_mins(xsum) : _mm256_castps_si256(xsum);
         break;
     }
     case PANEL_2_MINS:
-        _mm256_store_si256((__m256i *)to->sums, sum);
-        _mm256_store_ps(to->scale, d);
+        c.u = sum;
+        c.v = _mm256_castps_si256(d);
         break;
+    }
+    return c;
+}
+
+/* to[b * step], a lane a token, of x[token], a lane a block; b < n. */
+INLINE void transpose(char *to, size_t step, size_t n, const __m256 x[8])
+{
+    __m256 p[8], q[8];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        p[2 * i] = _mm256_unpacklo_ps(x[2 * i], x[2 * i + 1]);
+        p[2 * i + 1] = _mm256_unpackhi_ps(x[2 * i], x[2 * i + 1]);
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        q[4 * i] = _mm256_shuffle_ps(p[4 * i], p[4 * i + 2], 0x44);
+        q[4 * i + 1] = _mm256_shuffle_ps(p[4 * i], p[4 * i + 2], 0xee);
+        q[4 * i + 2] = _mm256_shuffle_ps(p[4 * i + 1], p[4 * i + 3], 0x44);
+        q[4 * i + 3] = _mm256_shuffle_ps(p[4 * i + 1], p[4 * i + 3], 0xee);
+    }
+#pragma GCC unroll 4
+    for (size_t b = 0; b < 4; b++) {
+        if (b < n)
+            _mm256_storeu_ps((float *)(to + b * step), _mm256_permute2f128_ps(q[b], q[b + 4], 0x20));
+        if (b + 4 < n)
+            _mm256_storeu_ps((float *)(to + (b + 4) * step), _mm256_permute2f128_ps(q[b], q[b + 4], 0x31));
     }
 }
 
-/* Columns [k, k + n), n at most 256, of all tokens. */
-static void prepare_tokens(struct tok_chunk *to, const struct acts *x, const struct panel_format *f, size_t k, size_t n)
+/* Columns [k, k + 32 n_blk), at most 256, of n_tok tokens from tok, at most a tile. */
+INLINE void prepare_tile(struct tile_acts *to, const struct acts *x, size_t tok, size_t n_tok, size_t k, size_t n_blk,
+                         const enum panel_kind kind, const bool pow2, int bias)
+{
+    __m256 d[8], u[8], v[8];
+#pragma GCC unroll 8
+    for (size_t t = 0; t < 8; t++) {
+        d[t] = u[t] = v[t] = _mm256_setzero_ps();
+        if (t >= n_tok)
+            continue;
+        const size_t at = (tok + t) * x->stride + k;
+        const struct tok_chunk c = prepare_token(x, at, n_blk, kind, pow2, bias);
+        d[t] = c.d;
+        u[t] = _mm256_castsi256_ps(c.u);
+        v[t] = _mm256_castsi256_ps(c.v);
+        for (size_t b = 0; b < n_blk; b++)
+            _mm256_storeu_si256((__m256i *)to[b].q[t], _mm256_loadu_si256((const __m256i *)(x->q + at + 32 * b)));
+    }
+    transpose((char *)to->d, sizeof *to, n_blk, d);
+    transpose((char *)to->start, sizeof *to, n_blk, u);
+    if (kind == PANEL_16 || kind == PANEL_2_MINS)
+        transpose((char *)to->start2, sizeof *to, n_blk, v);
+}
+
+/* Tiles are of like size: a short last one would leave arithmetic idle. */
+static size_t tiles_of(size_t n_tok)
+{
+    return (n_tok + TILE_TOK - 1) / TILE_TOK;
+}
+
+static size_t tile_tokens(size_t n_tok, size_t tile)
+{
+    return n_tok / tiles_of(n_tok) + (tile < n_tok % tiles_of(n_tok));
+}
+
+/* Columns [k, k + n) of all tokens, to[tiles][n / 32]. */
+static void prepare_tokens(struct tile_acts *to, const struct acts *x, const struct panel_format *f, size_t k, size_t n)
 {
     const enum panel_kind kind = f->kind;
-    for (size_t t = 0, at = k; t < x->n_tok; t++, at += x->stride)
-        if (x->pow2)
-            prepare_token(&to[t], x, at, n / 32, kind, true, f->bias);
-        else
-            prepare_token(&to[t], x, at, n / 32, kind, false, f->bias);
+    for (size_t i = 0, t = 0, n_tok; i < tiles_of(x->n_tok); i++, t += n_tok) {
+        n_tok = tile_tokens(x->n_tok, i);
+        for (size_t c = 0, n_blk; c < n; c += PANEL_K, to += n_blk) {
+            n_blk = least(n - c, PANEL_K) / 32;
+            if (x->pow2)
+                prepare_tile(to, x, t, n_tok, k + c, n_blk, kind, true, f->bias);
+            else
+                prepare_tile(to, x, t, n_tok, k + c, n_blk, kind, false, f->bias);
+        }
+    }
 }
 
 /* ---- the walk ---------------------------------------------------------------------------------------------- */
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 struct walk {
     const struct matmul_args *a;
@@ -408,31 +466,26 @@ static void unpack_rows(const struct walk *w, size_t row, size_t n_rows, size_t 
     }
 }
 
-/* All tokens times the unpacked rows, in tiles of like size: a short last one would leave arithmetic idle. ahead: where
- * the weights that come next begin, so many columns of them, or NULL. */
-static void walk_tokens(const struct walk *w, const struct tok_chunk *tok, size_t row, size_t n_rows, size_t k,
-                        size_t n_cols, const unsigned char *ahead)
+/* All tokens times the unpacked rows. ahead: where the weights that come next begin, so many columns of them, or NULL. */
+static void walk_tokens(const struct walk *w, const struct tile_acts *acts, size_t row, size_t n_rows, size_t k, size_t n_cols,
+                        const unsigned char *ahead)
 {
     const struct matmul_args *a = w->a;
-    const struct acts *x = a->x;
-    const size_t tiles = (x->n_tok + TILE_TOK - 1) / TILE_TOK, n_blk = n_cols / 32;
+    const size_t tiles = tiles_of(a->x->n_tok), n_blk = n_cols / 32;
     const size_t lines = (w->chunk_bytes * ((n_cols + PANEL_K - 1) / PANEL_K) + 63) / 64;
     const size_t each = (lines + tiles * n_blk - 1) / (tiles * n_blk); /* a block of a tile */
     const unsigned char *packed = chunk_at(w, row, k);
     size_t asked = 0;
     for (size_t i = 0, t = 0, n; i < tiles; i++, t += n) {
-        n = x->n_tok / tiles + (i < x->n_tok % tiles);
+        n = tile_tokens(a->x->n_tok, i);
         const bool more = ahead && asked < lines;
         const unsigned char *from = more ? ahead + asked * 64 : NULL;
         const struct tile tile = {
             .panel = w->s->panel,
             .packed = { packed, n_rows > 16 ? packed + w->panel_bytes : packed },
-            .q = x->q + t * x->stride + k,
-            .tok = tok + t,
+            .x = acts + i * n_blk,
             .y = a->y + t * a->y_stride + row,
-            .q_stride = x->stride,
             .y_stride = a->y_stride,
-            .tok_stride = x->n_tok,
             .n_blk = (unsigned)n_blk,
             .first = k == 0,
             .rows = n_rows,
@@ -444,7 +497,7 @@ static void walk_tokens(const struct walk *w, const struct tok_chunk *tok, size_
     }
 }
 
-/* Many tokens: all chunks of rows [row0, row1), at most a group; what all tokens have of a chunk serves all rows. */
+/* Many tokens: what all of them have of a step of columns serves all rows. */
 static void walk_many(const struct walk *w, size_t row0, size_t row1)
 {
     const struct matmul_args *a = w->a;
@@ -452,15 +505,13 @@ static void walk_many(const struct walk *w, size_t row0, size_t row1)
     const size_t step = (chunks + steps - 1) / steps * PANEL_K; /* of nearly the same size */
     for (size_t k = 0; k < a->cols; k += step) {
         const size_t n = least(a->cols - k, step);
-        for (size_t i = 0; i < n; i += PANEL_K)
-            prepare_tokens(w->s->tok + i / PANEL_K * a->x->n_tok, a->x, w->f, k + i, least(n - i, PANEL_K));
+        prepare_tokens(w->s->acts, a->x, w->f, k, n);
         for (size_t r = row0; r < row1; r += PANEL_ROWS) {
             const size_t n_rows = least(row1 - r, PANEL_ROWS);
             const bool last = r + PANEL_ROWS >= row1;
             const size_t next_k = last ? k + step : k;
             unpack_rows(w, r, n_rows, k, n);
-            walk_tokens(w, w->s->tok, r, n_rows, k, n,
-                        next_k < a->cols ? chunk_at(w, last ? row0 : r + PANEL_ROWS, next_k) : NULL);
+            walk_tokens(w, w->s->acts, r, n_rows, k, n, next_k < a->cols ? chunk_at(w, last ? row0 : r + PANEL_ROWS, next_k) : NULL);
         }
     }
 }
@@ -469,9 +520,9 @@ static void walk_many(const struct walk *w, size_t row0, size_t row1)
 static void walk_few(const struct walk *w, size_t row0, size_t row1)
 {
     const struct matmul_args *a = w->a;
-    const size_t n_tok = a->x->n_tok;
-    for (size_t k = 0; k < a->cols; k += PANEL_K)
-        prepare_tokens(w->s->tok + k / PANEL_K * n_tok, a->x, w->f, k, least(a->cols - k, PANEL_K));
+    const size_t tiles = tiles_of(a->x->n_tok);
+    for (size_t k = 0; k < a->cols; k += FEW_K)
+        prepare_tokens(w->s->acts + k / 32 * tiles, a->x, w->f, k, least(a->cols - k, FEW_K));
     for (size_t r = row0; r < row1; r += PANEL_ROWS)
         for (size_t k = 0; k < a->cols; k += FEW_K) {
             const size_t n_rows = least(row1 - r, PANEL_ROWS), n = least(a->cols - k, FEW_K);
@@ -481,7 +532,7 @@ static void walk_few(const struct walk *w, size_t row0, size_t row1)
             else if (r + PANEL_ROWS < row1)
                 ahead = chunk_at(w, r + PANEL_ROWS, 0);
             unpack_rows(w, r, n_rows, k, n);
-            walk_tokens(w, w->s->tok + k / PANEL_K * n_tok, r, n_rows, k, n, ahead);
+            walk_tokens(w, w->s->acts + k / 32 * tiles, r, n_rows, k, n, ahead);
         }
 }
 
@@ -505,13 +556,7 @@ static void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, c
         a, f, stays, stays ? in_place[f->place][a->x->pow2] : tiles[f->kind][a->x->pow2], a->scratch, (size_t)16 * a->w_row_bytes,
         (size_t)16 * (PANEL_K / f->block_elems) * f->block_bytes,
     };
-    if (a->x->n_tok <= PACKED_FEW_TOK) {
-        walk_few(&w, row0, row1);
-        return;
-    }
-    const size_t steps = GROUP_BYTES / (PANEL_ROWS * sizeof(float) * a->x->n_tok), group = PANEL_ROWS * (steps ? steps : 1);
-    for (size_t r = row0; r < row1; r += group)
-        walk_many(&w, r, least(r + group, row1));
+    (a->x->n_tok <= PACKED_FEW_TOK ? walk_few : walk_many)(&w, row0, row1);
 }
 
 #define PACKED_GEMM(type)                                                                \
