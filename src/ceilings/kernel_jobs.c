@@ -94,7 +94,8 @@ static int alloc_floats(struct kernel_bench *b, struct error *err)
     b->z = aligned(n * sizeof *b->z);
     b->y = aligned(BENCH_TOKENS * b->y_cols * sizeof *b->y);
     b->act_mem = aligned(acts);
-    bool all = b->x && b->y && b->z && b->act_mem;
+    b->act_tiles = aligned(acts_tiles_bytes(BENCH_TOKENS, BENCH_COLS));
+    bool all = b->x && b->y && b->z && b->act_mem && b->act_tiles;
     for (int i = 0; i < b->n_threads; i++) {
         b->lane[i].scratch = aligned(scratch_bytes());
         b->lane[i].out = aligned(BENCH_OUT * sizeof(float));
@@ -118,6 +119,7 @@ void bench_release(struct kernel_bench *b)
         munmap(b->map, b->map_bytes);
     free(b->lane);
     free(b->act_mem);
+    free(b->act_tiles);
     free(b->x);
     free(b->y);
     free(b->z);
@@ -170,6 +172,11 @@ void bench_prepare(struct kernel_bench *b, const struct kernel_job *j)
     acts_bind(&b->acts, j->act, (size_t)j->n_tok, j->cols, b->act_mem);
     b->acts.pow2 = kernels_acts_pow2(&b->k, j->slot == &b->k.packed[j->type], (size_t)j->n_tok);
     b->k.act_prepare[j->act](&b->acts, b->x, BENCH_COLS, 0, (size_t)j->n_tok);
+    arrange_fn *const arrange = j->slot == &b->k.packed[j->type] ? b->k.arrange[j->type] : NULL;
+    if (arrange && b->acts.n_tok > j->slot->gemv_max_tok) { /* as the engine does, once for all rows */
+        b->acts.tiles = b->act_tiles;
+        arrange(&b->acts, 0, 1);
+    }
 }
 
 static void call_loads(void *arg, int tid)

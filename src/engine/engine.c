@@ -95,6 +95,7 @@ struct sizes {
     size_t cols;            /* longest row of a product */
     size_t shared[ACT_KIND_COUNT]; /* bytes of shared activations of each kind: the largest */
     size_t own[ACT_KIND_COUNT];    /* the same of a thread's own */
+    size_t tiles;           /* bytes of those that are arranged: the largest */
     size_t head_dim, group; /* attention: largest */
     size_t tile;            /* floats of MLA's thread memory */
     size_t n_expert, n_row; /* routing */
@@ -162,8 +163,12 @@ static void size_op(const struct op *op, size_t n_tok, struct sizes *s)
 static struct sizes sizes(const struct engine *e)
 {
     struct sizes s = { 0 };
-    for (size_t i = 0; i < e->ops.n; i++)
-        size_op(&e->ops.ops[i], e->o.n_ubatch, &s);
+    for (size_t i = 0; i < e->ops.n; i++) {
+        const struct op *op = &e->ops.ops[i];
+        size_op(op, e->o.n_ubatch, &s);
+        if (e->plan[i].arrange)
+            s.tiles = u64_max(s.tiles, acts_tiles_bytes(e->o.n_ubatch, op->cols));
+    }
     return s;
 }
 
@@ -206,6 +211,8 @@ static int buffers_init(struct engine *e, const struct sizes *s, struct error *e
     for (int k = 0; k < ACT_KIND_COUNT; k++)
         if (!(e->act_mem[k] = alloc(s->shared[k], "prepared activations", err)))
             return -1;
+    if (s->tiles && !(e->act_tiles = alloc(s->tiles, "activations in tiles", err)))
+        return -1;
     e->sample = alloc(e->ops.n * sizeof *e->sample, "the samples", err);
     return e->sample && runs_init(e, err) == 0 ? routing_init(e, s, err) : -1;
 }
@@ -366,6 +373,7 @@ void engine_free(struct engine *e)
         free(e->buf[b]);
     for (int k = 0; k < ACT_KIND_COUNT; k++)
         free(e->act_mem[k]);
+    free(e->act_tiles);
     kv_free(e);
     attention_free(e);
     repack_free(e);

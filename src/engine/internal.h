@@ -18,6 +18,7 @@ struct plan {
     const unsigned char *w;         /* their weights: as in the file, or packed */
     bool packed;
     enum act_kind act;  /* products: activations their kernel wants */
+    arrange_fn *arrange; /* of those; NULL: not */
     bool act_shared;    /* products: the op before prepared the same activations */
     bool rounded;       /* ATTENTION: what reads its output rounds it anyway, so attention may, too. methods.md (117) */
     bool src_tail;      /* reads the last n_out rows of src (written for all tokens) */
@@ -77,6 +78,7 @@ struct engine {
 
     float *buf[BUF_COUNT];
     void *act_mem[ACT_KIND_COUNT]; /* activations of a pass of several tokens, shared */
+    void *act_tiles; /* the same as products that ask for it walk them (kernels.arrange) */
     struct kv_layer *kv;  /* [n_layer] */
     unsigned char *kv_mem;
     size_t kv_bytes;      /* of all sequences */

@@ -47,7 +47,9 @@ static bool same_activations(const struct engine *e, size_t i)
 
 static void plan_product(struct engine *e, size_t i)
 {
+    const struct op *op = &e->ops.ops[i];
     e->plan[i].act = e->plan[i].slot->act;
+    e->plan[i].arrange = e->plan[i].packed && op->kind == OP_MATMUL ? e->k.arrange[op->w->type] : NULL;
     e->plan[i].act_shared = same_activations(e, i);
 }
 

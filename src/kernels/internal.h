@@ -31,6 +31,8 @@ enum {
     SCRATCH_PANEL_BYTES = 144 * 1024,
     SCRATCH_TOK_BYTES = 1536,
     GEMV_MAX_TOK = 4,
+    TILES_TOK = 6, /* acts.tiles: tokens of a tile at most, */
+    TILES_BLOCK_BYTES = 48, /* and bytes of 32 columns of each */
     SCRATCH_COL_BYTES = 56, /* per column: activations laid out as gemv's lanes, or tiles of few tokens, need them */
 };
 

@@ -178,6 +178,11 @@ size_t acts_bytes(enum act_kind kind, size_t n_tok, size_t cols)
     return act_layout(kind, n_tok, act_stride(kind, cols)).total;
 }
 
+size_t acts_tiles_bytes(size_t n_tok, size_t cols)
+{
+    return size_align_up((n_tok + TILES_TOK - 1) * (cols / 32) * TILES_BLOCK_BYTES, 64);
+}
+
 void acts_bind(struct acts *a, enum act_kind kind, size_t n_tok, size_t cols, void *buf)
 {
     size_t stride = act_stride(kind, cols);

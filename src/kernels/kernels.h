@@ -37,6 +37,9 @@ struct acts {
     int8_t *q;            /* ACT_Q8 */
     float *d;             /* [n_tok, stride/32] */
     int16_t *sum;         /* [n_tok, stride/16] */
+    /* Or NULL: acts_tiles_bytes() for the same once more as a slot's gemm walks them, once kernels.arrange has put them there. */
+    void *tiles;
+    const void *tiles_for; /* which slot's; NULL: nothing is there */
 };
 
 struct matmul_args {
@@ -50,6 +53,10 @@ struct matmul_args {
 
 /* Rows [row0, row1) of y = W x for all x->n_tok tokens. methods.md (4) */
 typedef void matmul_fn(const struct matmul_args *a, size_t row0, size_t row1);
+
+/* Part `part` of `parts` of prepared activations to x->tiles, for all rows and threads; done when all parts are. A gemm that finds none
+ * there, or another format's, arranges what it needs in its scratch, each call anew: the same bits. */
+typedef void arrange_fn(struct acts *x, unsigned part, unsigned parts);
 
 struct matmul_slot {
     enum act_kind act;
@@ -107,6 +114,7 @@ struct kernels {
     const char *isa; /* "ref", "avx2", ..., "neon", ... (kernels.c): the highest rung in use */
     struct matmul_slot mm[DTYPE_COUNT];     /* weights as in the file */
     struct matmul_slot packed[DTYPE_COUNT]; /* weights packed, row_align a multiple of PACK_ROWS; gemv NULL: no such */
+    arrange_fn *arrange[DTYPE_COUNT]; /* for gemm of packed weights; NULL: it takes activations as they are prepared */
     unsigned pow2_min_tok; /* tokens from which packed products gain by ACT_Q8 activations with pow2; 0: they never do */
     /* Prepare tokens [tok0, tok1) of x[n_tok, ld] into a (kind set, arrays allocated). */
     void (*act_prepare[ACT_KIND_COUNT])(struct acts *a, const float *x, size_t ld, size_t tok0,
@@ -158,6 +166,7 @@ size_t kernels_attention_scratch_bytes(size_t max_kv, size_t head_dim, size_t gr
 /* Bytes of the arrays of struct acts for n_tok x cols of a kind (64-byte aligned pieces), and the
  * pointers set into buf (64-byte aligned). ACT_F32 may also alias the source: act_alias_f32. */
 size_t acts_bytes(enum act_kind kind, size_t n_tok, size_t cols);
+size_t acts_tiles_bytes(size_t n_tok, size_t cols);
 void acts_bind(struct acts *a, enum act_kind kind, size_t n_tok, size_t cols, void *buf);
 /* ACT_F32 over the caller's rows x[n_tok, ld]; nothing to prepare. */
 void acts_alias_f32(struct acts *a, size_t n_tok, size_t cols, const float *x, size_t ld);

@@ -143,6 +143,24 @@ static void run_slot(const struct problem *p, const struct kernels *k, matmul_fn
     free(y);
 }
 
+/* Activations in tiles: another format's are not used; its own are, and nothing but them. */
+static void check_arranged(const struct problem *p, const struct kernels *k, struct acts *a, const struct exact *e)
+{
+    enum { PARTS = 3 };
+    arrange_fn *const own = k->arrange[p->type->id];
+    arrange_fn *const others[] = { k->arrange[DTYPE_Q8_0], k->arrange[DTYPE_Q6_K], k->arrange[DTYPE_Q4_K], own };
+    a->tiles = check_alloc(acts_tiles_bytes(p->n_tok, p->cols));
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        if (i + 1 == ARRAY_LEN(others) || others[i] != own)
+            for (unsigned part = PARTS; part-- > 0;)
+                others[i](a, part, PARTS);
+        if (i + 1 == ARRAY_LEN(others))
+            memset(a->q, 0, p->n_tok * a->stride);
+        run_slot(p, k, slot_of(k, p)->gemm, "packed gemm, activations in tiles", a, e, 0, p->rows);
+    }
+    free(a->tiles);
+}
+
 static void check_acts(const struct problem *p, const struct kernels *k, bool pow2)
 {
     const struct matmul_slot *s = slot_of(k, p);
@@ -160,6 +178,8 @@ static void check_acts(const struct problem *p, const struct kernels *k, bool po
         if (row0)
             run_slot(p, k, s->gemv, gemv, &a, &e, row0, p->rows - 1);
     }
+    if (p->packed && k->arrange[p->type->id])
+        check_arranged(p, k, &a, &e);
     free(e.y);
     free(e.bound);
     free(buf);

@@ -48,6 +48,20 @@ void kernels_init_avx512vnni(struct kernels *k)
     k->packed[DTYPE_IQ4_NL] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_iq4_nl, packed_gemm_iq4_nl, few, align };
     k->packed[DTYPE_IQ4_XS] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_iq4_xs, packed_gemm_iq4_xs, few, align };
     k->packed[DTYPE_MXFP4] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_mxfp4, packed_gemm_mxfp4, few, align };
+
+    k->arrange[DTYPE_Q8_0] = packed_arrange_q8_0;
+    k->arrange[DTYPE_Q4_0] = packed_arrange_q4_0;
+    k->arrange[DTYPE_Q4_1] = packed_arrange_q4_1;
+    k->arrange[DTYPE_Q5_0] = packed_arrange_q5_0;
+    k->arrange[DTYPE_Q5_1] = packed_arrange_q5_1;
+    k->arrange[DTYPE_Q2_K] = packed_arrange_q2_k;
+    k->arrange[DTYPE_Q3_K] = packed_arrange_q3_k;
+    k->arrange[DTYPE_Q4_K] = packed_arrange_q4_k;
+    k->arrange[DTYPE_Q5_K] = packed_arrange_q5_k;
+    k->arrange[DTYPE_Q6_K] = packed_arrange_q6_k;
+    k->arrange[DTYPE_IQ4_NL] = packed_arrange_iq4_nl;
+    k->arrange[DTYPE_IQ4_XS] = packed_arrange_iq4_xs;
+    k->arrange[DTYPE_MXFP4] = packed_arrange_mxfp4;
 }
 
 void kernels_streams_avx512vnni(struct kernels *k)

@@ -71,5 +71,8 @@ extern const struct panel_format panel_q2_k, panel_q3_k, panel_q4_k, panel_q5_k,
 matmul_fn packed_gemm_q8_0, packed_gemm_q4_0, packed_gemm_q4_1, packed_gemm_q5_0, packed_gemm_q5_1;
 matmul_fn packed_gemm_iq4_nl, packed_gemm_mxfp4, packed_gemm_q2_k, packed_gemm_q3_k, packed_gemm_q4_k;
 matmul_fn packed_gemm_q5_k, packed_gemm_q6_k, packed_gemm_iq4_xs;
+arrange_fn packed_arrange_q8_0, packed_arrange_q4_0, packed_arrange_q4_1, packed_arrange_q5_0, packed_arrange_q5_1;
+arrange_fn packed_arrange_iq4_nl, packed_arrange_mxfp4, packed_arrange_q2_k, packed_arrange_q3_k, packed_arrange_q4_k;
+arrange_fn packed_arrange_q5_k, packed_arrange_q6_k, packed_arrange_iq4_xs;
 
 #endif

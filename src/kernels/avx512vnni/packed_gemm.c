@@ -14,12 +14,11 @@
 #include "kernels/avx512vnni/vnni.h"
 
 enum {
-    TILE_TOK = 6,
+    TILE_TOK = TILES_TOK,
     STEP_K = 512, /* a panel of so many columns stays in the L1 cache beside a tile's activations; y comes and goes once a step.
                      Zen 5, 512 tokens, 2048 columns, % of two vpdpbusd a cycle by steps of 256, 512, 768, 1024: Q8_0 78, 80, 80, 78;
-                     Q4_K 73, 75, 75, 74; with panels in L2 and activations where they were, 3072: 70, 65 */
-    FEW_K = 512,  /* the same with few tokens: of memory that is asked for the next panel meanwhile. 8, 16, 32 tokens: with 256
-                     62, 65, 69 % (Q8_0), with 512 63, 68, 71, with 1024 54, 69, 71 */
+                     Q4_K 73, 75, 75, 74; with panels in L2 and activations where they were, 3072: 70, 65. 8, 16, 32 tokens, Q8_0:
+                     with 256 62, 65, 69, with 512 63, 68, 71, with 1024 54, 69, 71 */
     IN_PLACE_TOK = 64, /* tokens that are no more than a copy of the weights costs. Zen 4, from L2, 17, 32, 64 tokens: Q8_0 68, 75, 82 %
                           of a vpdpbusd a cycle with a copy, 83, 84, 86 without; Q4_0 72, 77, 81 and 82, 83, 83; Q4_K 66, 72, 76 and 73, 75, 76 */
 };
@@ -50,7 +49,7 @@ struct packed_scratch {
     struct panel_block panel[STEP_K / 32];
     struct tile_acts acts[]; /* [tiles][blocks] */
 };
-_Static_assert(FEW_K <= STEP_K, "a panel of few tokens");
+_Static_assert(sizeof(struct tile_acts) == TILES_BLOCK_BYTES * TILE_TOK, "acts_tiles_bytes()");
 _Static_assert(sizeof(struct packed_scratch) + (TILE_TOK - 1) * SCRATCH_TOK_BYTES <= SCRATCH_PANEL_BYTES,
                "fixed part of the scratch, a tile that is not full included");
 _Static_assert(STEP_K / 32 * sizeof(struct tile_acts) <= TILE_TOK * SCRATCH_TOK_BYTES, "many tokens: token part of the scratch");
@@ -419,12 +418,18 @@ static size_t tile_tokens(size_t n_tok, size_t tile)
     return n_tok / tiles_of(n_tok) + (tile < n_tok % tiles_of(n_tok));
 }
 
-/* Columns [k, k + n) of all tokens, to[tiles][n / 32]. */
-static void prepare_tokens(struct tile_acts *to, const struct acts *x, const struct panel_format *f, size_t k, size_t n)
+static size_t tile_first(size_t n_tok, size_t tile)
+{
+    return n_tok / tiles_of(n_tok) * tile + least(tile, n_tok % tiles_of(n_tok));
+}
+
+/* Columns [k, k + n) of tiles [tile0, tile1), to[tiles][n / 32]. */
+static void prepare_tokens(struct tile_acts *to, const struct acts *x, const struct panel_format *f, size_t k, size_t n, size_t tile0,
+                           size_t tile1)
 {
     const enum panel_kind kind = f->kind;
-    for (size_t i = 0, t = 0, n_tok; i < tiles_of(x->n_tok); i++, t += n_tok) {
-        n_tok = tile_tokens(x->n_tok, i);
+    for (size_t i = tile0; i < tile1; i++) {
+        const size_t t = tile_first(x->n_tok, i), n_tok = tile_tokens(x->n_tok, i);
         for (size_t c = 0, n_blk; c < n; c += PANEL_K, to += n_blk) {
             n_blk = least(n - c, PANEL_K) / 32;
             if (x->pow2)
@@ -440,6 +445,7 @@ static void prepare_tokens(struct tile_acts *to, const struct acts *x, const str
 struct walk {
     const struct matmul_args *a;
     const struct panel_format *f;
+    struct tile_acts *arranged; /* activations, for all rows; NULL: they are put in order here */
     bool in_place; /* weights are read where they are packed; of a panel, scales alone are used */
     tile_fn *run;
     struct packed_scratch *s;
@@ -497,43 +503,79 @@ static void walk_tokens(const struct walk *w, const struct tile_acts *acts, size
     }
 }
 
-/* Many tokens: what all of them have of a step of columns serves all rows. */
+/* Columns of a step: all but the last of a matrix have as many, in whole chunks, and nearly as many has that. */
+static size_t step_of(size_t cols)
+{
+    const size_t steps = (cols + STEP_K - 1) / STEP_K, chunks = (cols + PANEL_K - 1) / PANEL_K;
+    return (chunks + steps - 1) / steps * PANEL_K;
+}
+
+/* Activations of the step that begins at column k, to[tiles][blocks] of all steps before it. */
+static struct tile_acts *step_acts(struct tile_acts *to, const struct acts *x, size_t k)
+{
+    return to + k / 32 * tiles_of(x->n_tok);
+}
+
+static void prepare_step(struct tile_acts *to, const struct walk *w, size_t k, size_t n)
+{
+    prepare_tokens(to, w->a->x, w->f, k, n, 0, tiles_of(w->a->x->n_tok));
+}
+
+/* Many tokens: a step of columns for all rows, then the next, while its activations stay in the L2 cache. */
 static void walk_many(const struct walk *w, size_t row0, size_t row1)
 {
     const struct matmul_args *a = w->a;
-    const size_t steps = (a->cols + STEP_K - 1) / STEP_K, chunks = (a->cols + PANEL_K - 1) / PANEL_K;
-    const size_t step = (chunks + steps - 1) / steps * PANEL_K; /* of nearly the same size */
+    const size_t step = step_of(a->cols);
     for (size_t k = 0; k < a->cols; k += step) {
         const size_t n = least(a->cols - k, step);
-        prepare_tokens(w->s->acts, a->x, w->f, k, n);
+        const struct tile_acts *acts = w->arranged ? step_acts(w->arranged, a->x, k) : w->s->acts;
+        if (!w->arranged)
+            prepare_step(w->s->acts, w, k, n);
         for (size_t r = row0; r < row1; r += PANEL_ROWS) {
             const size_t n_rows = least(row1 - r, PANEL_ROWS);
             const bool last = r + PANEL_ROWS >= row1;
             const size_t next_k = last ? k + step : k;
             unpack_rows(w, r, n_rows, k, n);
-            walk_tokens(w, w->s->acts, r, n_rows, k, n, next_k < a->cols ? chunk_at(w, last ? row0 : r + PANEL_ROWS, next_k) : NULL);
+            walk_tokens(w, acts, r, n_rows, k, n, next_k < a->cols ? chunk_at(w, last ? row0 : r + PANEL_ROWS, next_k) : NULL);
         }
     }
 }
 
-/* Few, whose activations stay in the cache: weights front to back, as memory likes to be read. */
+/* Few, whose activations all stay in the cache: weights front to back, as memory likes to be read. */
 static void walk_few(const struct walk *w, size_t row0, size_t row1)
 {
     const struct matmul_args *a = w->a;
-    const size_t tiles = tiles_of(a->x->n_tok);
-    for (size_t k = 0; k < a->cols; k += FEW_K)
-        prepare_tokens(w->s->acts + k / 32 * tiles, a->x, w->f, k, least(a->cols - k, FEW_K));
+    const size_t step = step_of(a->cols);
+    struct tile_acts *const acts = w->arranged ? w->arranged : w->s->acts;
+    for (size_t k = 0; !w->arranged && k < a->cols; k += step)
+        prepare_step(step_acts(acts, a->x, k), w, k, least(a->cols - k, step));
     for (size_t r = row0; r < row1; r += PANEL_ROWS)
-        for (size_t k = 0; k < a->cols; k += FEW_K) {
-            const size_t n_rows = least(row1 - r, PANEL_ROWS), n = least(a->cols - k, FEW_K);
+        for (size_t k = 0; k < a->cols; k += step) {
+            const size_t n_rows = least(row1 - r, PANEL_ROWS), n = least(a->cols - k, step);
             const unsigned char *ahead = NULL;
-            if (k + FEW_K < a->cols)
-                ahead = chunk_at(w, r, k + FEW_K);
+            if (k + step < a->cols)
+                ahead = chunk_at(w, r, k + step);
             else if (r + PANEL_ROWS < row1)
                 ahead = chunk_at(w, r + PANEL_ROWS, 0);
             unpack_rows(w, r, n_rows, k, n);
-            walk_tokens(w, w->s->acts + k / 32 * tiles, r, n_rows, k, n, ahead);
+            walk_tokens(w, step_acts(acts, a->x, k), r, n_rows, k, n, ahead);
         }
+}
+
+/* Formats whose tiles want the same of activations. */
+static bool same_tiles(const struct panel_format *f, const struct panel_format *g)
+{
+    return f && f->kind == g->kind && f->bias == g->bias;
+}
+
+static void packed_arrange(struct acts *x, const struct panel_format *f, unsigned part, unsigned parts)
+{
+    const size_t tiles = tiles_of(x->n_tok), tile0 = tiles * part / parts, tile1 = tiles * (part + 1) / parts, step = step_of(x->cols);
+    for (size_t k = 0; k < x->cols; k += step) {
+        const size_t n = least(x->cols - k, step);
+        prepare_tokens(step_acts(x->tiles, x, k) + tile0 * (n / 32), x, f, k, n, tile0, tile1);
+    }
+    x->tiles_for = f;
 }
 
 static void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct panel_format *f)
@@ -553,7 +595,7 @@ static void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, c
     };
     const bool stays = f->scales && a->x->n_tok <= IN_PLACE_TOK;
     const struct walk w = {
-        a, f, stays, stays ? in_place[f->place][a->x->pow2] : tiles[f->kind][a->x->pow2], a->scratch, (size_t)16 * a->w_row_bytes,
+        a, f, same_tiles(a->x->tiles_for, f) ? a->x->tiles : NULL, stays, stays ? in_place[f->place][a->x->pow2] : tiles[f->kind][a->x->pow2], a->scratch, (size_t)16 * a->w_row_bytes,
         (size_t)16 * (PANEL_K / f->block_elems) * f->block_bytes,
     };
     (a->x->n_tok <= PACKED_FEW_TOK ? walk_few : walk_many)(&w, row0, row1);
@@ -563,6 +605,10 @@ static void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, c
     void packed_gemm_##type(const struct matmul_args *a, size_t row0, size_t row1)      \
     {                                                                                    \
         packed_gemm(a, row0, row1, &panel_##type);                                       \
+    }                                                                                    \
+    void packed_arrange_##type(struct acts *x, unsigned part, unsigned parts)            \
+    {                                                                                    \
+        packed_arrange(x, &panel_##type, part, parts);                                   \
     }
 PACKED_GEMM(q8_0)
 PACKED_GEMM(q4_0)
