@@ -17,7 +17,7 @@ struct kscales {
 
 /* Sums of products of a sub-block and each token: of its halves, or all in the first. */
 struct sub_dots {
-    __m512i v[2][VNNI_PASS_TOK];
+    __m512i v[2][VNNI_BATCH_TOK];
 };
 
 struct packed_k {
@@ -129,7 +129,7 @@ INLINE void panel_k(const unsigned char *p, size_t cols, const struct row_acts *
     const unsigned lines = f.block_bytes * PACK_ROWS / 64;
     for (size_t b = 0; b < cols / 32; b += 8, p += (size_t)f.block_bytes * PACK_ROWS) {
         struct kscales k;
-        __m512 sum[VNNI_PASS_TOK], min[VNNI_PASS_TOK];
+        __m512 sum[VNNI_BATCH_TOK], min[VNNI_BATCH_TOK];
         f.load(p, &k);
         prefetch_acts(x, b, 8, n_tok, f.acts);
 #pragma GCC unroll 8

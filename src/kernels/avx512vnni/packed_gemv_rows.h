@@ -180,25 +180,25 @@ INLINE void prefetch_acts(const struct row_acts *x, size_t b, unsigned n, int n_
 
 /* y of 16 rows: of few tokens two accumulators each, so that sums of neighbours overlap. */
 struct row_sums {
-    __m512 v[2][VNNI_PASS_TOK];
+    __m512 v[2][VNNI_BATCH_TOK];
 };
 
 /* One panel from p on. */
 typedef void packed_panel_fn(const unsigned char *p, size_t cols, const struct row_acts *x,
                              int n_tok, struct row_sums *y);
 
-/* 16 rows from r on, tokens from tok0 on, whose activations begin at x. */
-INLINE void packed_panel(const struct matmul_args *a, size_t r, size_t row1, size_t tok0, const struct row_acts *x,
-                         const int n_tok, packed_panel_fn *panel)
+/* 16 rows from r on. */
+INLINE void packed_panel(const struct matmul_args *a, size_t r, size_t row1, const struct row_acts *x, const int n_tok,
+                         packed_panel_fn *panel)
 {
     struct row_sums y;
-#pragma GCC unroll 8
+#pragma GCC unroll 6
     for (int t = 0; t < n_tok; t++)
         y.v[0][t] = y.v[1][t] = _mm512_setzero_ps();
     panel(a->w + r * a->w_row_bytes, a->cols, x, n_tok, &y);
-#pragma GCC unroll 8
+#pragma GCC unroll 6
     for (int t = 0; t < n_tok; t++)
-        _mm512_mask_storeu_ps(a->y + (tok0 + (size_t)t) * a->y_stride + r, vm_first(row1 - r),
+        _mm512_mask_storeu_ps(a->y + (size_t)t * a->y_stride + r, vm_first(row1 - r),
                               _mm512_add_ps(y.v[0][t], y.v[1][t]));
 }
 
@@ -212,10 +212,10 @@ INLINE void packed_acts(struct row_acts *x, const struct matmul_args *a, const s
 INLINE void packed_rows(const struct matmul_args *a, size_t row0, size_t row1, const int n_tok,
                         const struct act_format f, packed_panel_fn *panel)
 {
-    struct row_acts x[VNNI_FEW_TOK];
+    struct row_acts x[VNNI_BATCH_TOK];
     packed_acts(x, a, (size_t)n_tok, f);
     for (size_t r = row0; r < row1; r += PACK_ROWS)
-        packed_panel(a, r, row1, 0, x, n_tok, panel);
+        packed_panel(a, r, row1, x, n_tok, panel);
 }
 
 /* At most VNNI_FEW_TOK tokens. */
@@ -235,33 +235,22 @@ INLINE void packed_gemv(const struct matmul_args *a, size_t row0, size_t row1,
     }
 }
 
-/* More than VNNI_FEW_TOK tokens, at most VNNI_BATCH_TOK: one pass over each panel, or two of like size. Each size has code of
- * its own: a pass of more tokens than there are would make batches of 5 slower than those of 4. */
+/* More than VNNI_FEW_TOK tokens, at most VNNI_BATCH_TOK. Each number has code of its own: a pass of more tokens than there are would
+ * make batches of 5 slower than those of 4. */
 INLINE void packed_batch(const struct matmul_args *a, size_t row0, size_t row1, const struct act_format f,
                          packed_panel_fn *panel)
 {
-    struct row_acts x[VNNI_BATCH_TOK];
-    const size_t n_tok = a->x->n_tok, first = n_tok > VNNI_PASS_TOK ? (n_tok + 1) / 2 : n_tok;
-    packed_acts(x, a, n_tok, f);
-    for (size_t r = row0; r < row1; r += PACK_ROWS)
-        for (size_t t = 0, n = first; t < n_tok; t += n, n = n_tok - t)
-            switch (n) {
-            case 4:
-                packed_panel(a, r, row1, t, x + t, 4, panel);
-                break;
-            case 5:
-                packed_panel(a, r, row1, t, x + t, 5, panel);
-                break;
-            case 6:
-                packed_panel(a, r, row1, t, x + t, 6, panel);
-                break;
-            case 7:
-                packed_panel(a, r, row1, t, x + t, 7, panel);
-                break;
-            default: /* VNNI_PASS_TOK */
-                packed_panel(a, r, row1, t, x + t, VNNI_PASS_TOK, panel);
-                break;
-            }
+    switch (a->x->n_tok) {
+    case 4:
+        packed_rows(a, row0, row1, 4, f, panel);
+        break;
+    case 5:
+        packed_rows(a, row0, row1, 5, f, panel);
+        break;
+    default: /* VNNI_BATCH_TOK */
+        packed_rows(a, row0, row1, VNNI_BATCH_TOK, f, panel);
+        break;
+    }
 }
 
 /*
