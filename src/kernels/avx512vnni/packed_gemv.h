@@ -9,9 +9,9 @@
 
 enum {
     VNNI_FEW_TOK = 3,    /* at most: weights cross the registers once, and memory alone counts */
-    VNNI_BATCH_TOK = 6,  /* one pass, sums in registers. With more, tiles (packed_gemm.c) are faster: Zen 5, two threads, tokens/s (means of two) of
-                            6, 8, 12, 16 sequences by passes and by tiles: Q4_K_M 302, 312, 367, 354 and 288, 379, 444, 467; Q8_0 197,
-                            272, 335, 408 and 188, 256, 392, 520; Q4_0 420, 463, 468, 474 and 346, 454, 498, 518 */
+    VNNI_BATCH_TOK = 6,  /* one pass, sums in registers. With more, tiles (packed_gemm.c) are faster: Zen 5, two threads, tokens/s of 6,
+                            8, 12, 16 sequences by passes and by tiles, means of two: Q4_K_M 302, 312, 367, 354 and 288, 379, 444, 467;
+                            Q8_0 197, 272, 335, 408 and 188, 256, 392, 520; Q4_0 420, 463, 468, 474 and 346, 454, 498, 518 */
 };
 
 matmul_fn vnni_packed_gemv_q8_0, vnni_packed_gemv_q4_0, vnni_packed_gemv_q4_1;
