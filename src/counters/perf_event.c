@@ -136,8 +136,8 @@ static bool read_user(const struct perf_group *g, uint64_t *value, bool *whole)
 }
 
 /*
- * Software events share no counters: enabled and running part only for the moment in which the kernel takes all of a
- * thread's events off and puts them back (ctx_resched), because another one was opened or moved there.
+ * Software events share no counters: enabled and running may part only for the moment in which the kernel takes all of a
+ * thread's events off and puts them back (ctx_resched). Seldom, if ever: so much of it is allowed for.
  */
 #define RESCHEDULE_NS 100000u
 

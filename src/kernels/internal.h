@@ -24,8 +24,8 @@ void kernels_init_i8mm(struct kernels *k);
 
 /*
  * Scratch of a matrix product: a fixed part for unpacked weights, a part for each token
- * (the start values of integer accumulators), and for gemv activations rearranged for one
- * row walk.
+ * (activations of a step of columns as tiles read them), and one for each column: all activations of few
+ * tokens, rearranged for one walk over the rows.
  */
 enum {
     SCRATCH_PANEL_BYTES = 144 * 1024,

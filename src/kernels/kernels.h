@@ -39,7 +39,7 @@ struct acts {
     int16_t *sum;         /* [n_tok, stride/16] */
     /* Or NULL: acts_tiles_bytes() for the same once more as a slot's gemm walks them, once kernels.arrange has put them there. */
     void *tiles;
-    const void *tiles_for; /* which slot's; NULL: nothing is there */
+    const void *tiles_for; /* of which format, the kernels' own mark; NULL: nothing is there */
 };
 
 struct matmul_args {
@@ -166,6 +166,7 @@ size_t kernels_attention_scratch_bytes(size_t max_kv, size_t head_dim, size_t gr
 /* Bytes of the arrays of struct acts for n_tok x cols of a kind (64-byte aligned pieces), and the
  * pointers set into buf (64-byte aligned). ACT_F32 may also alias the source: act_alias_f32. */
 size_t acts_bytes(enum act_kind kind, size_t n_tok, size_t cols);
+/* Bytes of acts.tiles for n_tok x cols, at most: 1.5 a column of each of n_tok + 5 tokens; whatever the format. */
 size_t acts_tiles_bytes(size_t n_tok, size_t cols);
 void acts_bind(struct acts *a, enum act_kind kind, size_t n_tok, size_t cols, void *buf);
 /* ACT_F32 over the caller's rows x[n_tok, ld]; nothing to prepare. */

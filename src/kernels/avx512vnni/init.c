@@ -3,6 +3,11 @@
 #include "kernels/avx512vnni/packed_gemv.h"
 #include "kernels/avx512vnni/vnni.h"
 
+#define PACKED_SLOT(TYPE, type)                                                                              \
+    k->packed[DTYPE_##TYPE] =                                                                                \
+        (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_##type, packed_gemm_##type, VNNI_BATCH_TOK, align };  \
+    k->arrange[DTYPE_##TYPE] = packed_arrange_##type
+
 void kernels_init_avx512vnni(struct kernels *k)
 {
     const unsigned max = GEMV_MAX_TOK, align = 32;
@@ -33,35 +38,20 @@ void kernels_init_avx512vnni(struct kernels *k)
     k->mm[DTYPE_MXFP4] =
         (struct matmul_slot){ ACT_Q8, vnni_gemv_mxfp4, vnni_gemm_mxfp4, max, align };
 
-    const unsigned few = VNNI_BATCH_TOK;
     k->pow2_min_tok = PACKED_FEW_TOK + 1; /* short prompts and batches keep exact scales (10) */
-    k->packed[DTYPE_Q8_0] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q8_0, packed_gemm_q8_0, few, align };
-    k->packed[DTYPE_Q4_0] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q4_0, packed_gemm_q4_0, few, align };
-    k->packed[DTYPE_Q4_1] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q4_1, packed_gemm_q4_1, few, align };
-    k->packed[DTYPE_Q5_0] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q5_0, packed_gemm_q5_0, few, align };
-    k->packed[DTYPE_Q5_1] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q5_1, packed_gemm_q5_1, few, align };
-    k->packed[DTYPE_Q2_K] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q2_k, packed_gemm_q2_k, few, align };
-    k->packed[DTYPE_Q3_K] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q3_k, packed_gemm_q3_k, few, align };
-    k->packed[DTYPE_Q4_K] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q4_k, packed_gemm_q4_k, few, align };
-    k->packed[DTYPE_Q5_K] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q5_k, packed_gemm_q5_k, few, align };
-    k->packed[DTYPE_Q6_K] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_q6_k, packed_gemm_q6_k, few, align };
-    k->packed[DTYPE_IQ4_NL] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_iq4_nl, packed_gemm_iq4_nl, few, align };
-    k->packed[DTYPE_IQ4_XS] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_iq4_xs, packed_gemm_iq4_xs, few, align };
-    k->packed[DTYPE_MXFP4] = (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_mxfp4, packed_gemm_mxfp4, few, align };
-
-    k->arrange[DTYPE_Q8_0] = packed_arrange_q8_0;
-    k->arrange[DTYPE_Q4_0] = packed_arrange_q4_0;
-    k->arrange[DTYPE_Q4_1] = packed_arrange_q4_1;
-    k->arrange[DTYPE_Q5_0] = packed_arrange_q5_0;
-    k->arrange[DTYPE_Q5_1] = packed_arrange_q5_1;
-    k->arrange[DTYPE_Q2_K] = packed_arrange_q2_k;
-    k->arrange[DTYPE_Q3_K] = packed_arrange_q3_k;
-    k->arrange[DTYPE_Q4_K] = packed_arrange_q4_k;
-    k->arrange[DTYPE_Q5_K] = packed_arrange_q5_k;
-    k->arrange[DTYPE_Q6_K] = packed_arrange_q6_k;
-    k->arrange[DTYPE_IQ4_NL] = packed_arrange_iq4_nl;
-    k->arrange[DTYPE_IQ4_XS] = packed_arrange_iq4_xs;
-    k->arrange[DTYPE_MXFP4] = packed_arrange_mxfp4;
+    PACKED_SLOT(Q8_0, q8_0);
+    PACKED_SLOT(Q4_0, q4_0);
+    PACKED_SLOT(Q4_1, q4_1);
+    PACKED_SLOT(Q5_0, q5_0);
+    PACKED_SLOT(Q5_1, q5_1);
+    PACKED_SLOT(Q2_K, q2_k);
+    PACKED_SLOT(Q3_K, q3_k);
+    PACKED_SLOT(Q4_K, q4_k);
+    PACKED_SLOT(Q5_K, q5_k);
+    PACKED_SLOT(Q6_K, q6_k);
+    PACKED_SLOT(IQ4_NL, iq4_nl);
+    PACKED_SLOT(IQ4_XS, iq4_xs);
+    PACKED_SLOT(MXFP4, mxfp4);
 }
 
 void kernels_streams_avx512vnni(struct kernels *k)
