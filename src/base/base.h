@@ -207,6 +207,8 @@ enum cpu_flag {
     CPU_STREAMS = 1 << 15, /* no instructions: its prefetchers keep up with a sequential walk by themselves */
 };
 unsigned cpu_flags(void);
+/* Linux lends AMX's tiles to processes that ask: this asks, once is enough. False: the CPU has none, or they are not to be had. */
+bool cpu_tiles_lent(void);
 /* "Intel(R) Xeon(R) Processor", or the machine's name where /proc has none. */
 const char *cpu_model_name(char *buf, size_t n);
 

@@ -7,10 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__linux__)
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
 
 static const struct peak_kernel *const tables[] = {
     ceilings_ref_peak,
@@ -132,17 +128,10 @@ static void free_peak(struct job *j)
 
 static const struct job_class peak_class = { .sample = sample_peak, .keep = keep_peak, .free = free_peak };
 
-/* The system lends AMX's tiles to those who ask, once a process. True too where nobody has to ask: other ISAs. */
+/* True too where nobody has to ask: other ISAs. */
 static bool lent(const struct peak_kernel *k)
 {
-    if (!(k->need & (CPU_AMX_INT8 | CPU_AMX_BF16 | CPU_AMX_FP16)))
-        return true;
-#if defined(__x86_64__) && defined(SYS_arch_prctl)
-    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 }; /* asm/prctl.h; Linux x86/xstate.rst */
-    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
-#else
-    return false;
-#endif
+    return !(k->need & (CPU_AMX_INT8 | CPU_AMX_BF16 | CPU_AMX_FP16)) || cpu_tiles_lent();
 }
 
 /* Additions on pipes that multiply-adds leave free: more FLOP than a product of matrices has use for. */

@@ -369,13 +369,15 @@ static void add_type(struct planning *p, enum dtype t, const struct scope *s)
         add(p, &j, bench_matmat(p->b, &j, t, *n, DRAM, false));
     }
     /* Where one kernel ends and the other begins, or activations become coarser: between other points times are on a line. */
-    const bool packed = p->b->k.packed[t].gemv;
-    const struct matmul_slot *slot = packed ? &p->b->k.packed[t] : &p->b->k.mm[t];
-    const unsigned last[] = { slot->gemv_max_tok, packed && slot->act == ACT_Q8 && p->b->k.pow2_min_tok ? p->b->k.pow2_min_tok - 1 : 0 };
-    for (int k = 0; k < 4 && slot->gemv && s->n_tok[1]; k++) {
-        const int n = (int)last[k / 2] + k % 2;
+    const struct kernels *k = &p->b->k;
+    const bool packed = k->packed[t].gemv;
+    const struct matmul_slot *slot = packed ? &k->packed[t] : &k->mm[t];
+    const bool many = packed && slot->act == ACT_Q8;
+    const unsigned last[] = { slot->gemv_max_tok, many && k->pow2_min_tok ? k->pow2_min_tok - 1 : 0, many && k->bf16_min_tok ? k->bf16_min_tok - 1 : 0 };
+    for (size_t i = 0; i < 2 * ARRAY_LEN(last) && slot->gemv && s->n_tok[1]; i++) {
+        const int n = (int)(last[i / 2] + i % 2);
         struct kernel_job j = { .b = p->b };
-        add(p, &j, !has(s->n_tok, n) && n > 1 && (k < 2 || last[1] > last[0] + 1) && bench_matmat(p->b, &j, t, n, DRAM, false));
+        add(p, &j, !has(s->n_tok, n) && n > 1 && (i < 2 || last[i / 2] > last[0] + 1) && bench_matmat(p->b, &j, t, n, DRAM, false));
     }
     for (int file = 0; s->file && file < 2; file++) {
         struct kernel_job j = { .b = p->b };

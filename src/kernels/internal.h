@@ -13,6 +13,9 @@ void kernels_init_avx2(struct kernels *k);
 void kernels_init_avx512(struct kernels *k);
 void kernels_init_avx512vnni(struct kernels *k);
 void kernels_init_avx512bf16(struct kernels *k);
+void kernels_init_amx(struct kernels *k);
+/* Whether tiles multiply as they should: tried once, by a small product. Only where they are lent. */
+bool kernels_amx_works(void);
 /* Over the slots of the function before: decode for CPUs that keep up with a sequential walk unasked. */
 void kernels_streams_avx2(struct kernels *k);
 void kernels_streams_avx512(struct kernels *k);
@@ -34,6 +37,7 @@ enum {
     TILES_TOK = 6, /* acts.tiles: tokens of a tile at most, */
     TILES_BLOCK_BYTES = 48, /* and bytes of 32 columns of each */
     SCRATCH_COL_BYTES = 56, /* per column: activations laid out as gemv's lanes, or tiles of few tokens, need them */
+    SCRATCH_AMX_BYTES = 1100 * 1024, /* of the AMX rung alone */
 };
 
 /*

@@ -30,6 +30,10 @@ struct rung {
 #define kernels_init_avx512bf16 NULL
 #define kernels_streams_avx512bf16 NULL
 #endif
+#ifndef HAVE_ISA_AMX
+#define kernels_init_amx NULL
+#define kernels_amx_works() false
+#endif
 #ifndef HAVE_ISA_NEON
 #define kernels_init_neon NULL
 #endif
@@ -44,6 +48,7 @@ enum {
     NEEDS_AVX512 = CPU_AVX2 | CPU_AVX512,
     NEEDS_VNNI = NEEDS_AVX512 | CPU_AVX512VNNI,
     NEEDS_BF16 = NEEDS_VNNI | CPU_AVX512BF16, /* no CPU has BF16 without VNNI */
+    NEEDS_AMX = NEEDS_BF16 | CPU_AMX_BF16,
     NEEDS_DOTPROD = CPU_NEON | CPU_DOTPROD,
     NEEDS_I8MM = NEEDS_DOTPROD | CPU_I8MM,
 };
@@ -54,19 +59,28 @@ static const struct rung rungs[] = {
     { "avx512",     NEEDS_AVX512,  kernels_init_avx512,     kernels_streams_avx512    },
     { "avx512vnni", NEEDS_VNNI,    kernels_init_avx512vnni, kernels_streams_avx512vnni},
     { "avx512bf16", NEEDS_BF16,    kernels_init_avx512bf16, kernels_streams_avx512bf16},
+    { "amx",        NEEDS_AMX,     kernels_init_amx,        NULL                      },
     { "neon",       CPU_NEON,      kernels_init_neon,       NULL                      },
     { "dotprod",    NEEDS_DOTPROD, kernels_init_dotprod,    NULL                      },
     { "i8mm",       NEEDS_I8MM,    kernels_init_i8mm,       NULL                      },
 };
 
+/* What of these may be used here: tiles have to be lent, and to multiply as they should. */
+static unsigned granted(unsigned flags)
+{
+    const bool tiles = (flags & NEEDS_AMX) == NEEDS_AMX && cpu_tiles_lent() && kernels_amx_works();
+    return tiles ? flags : flags & ~(unsigned)CPU_AMX_BF16;
+}
+
 void kernels_init(struct kernels *k, unsigned cpu_flags)
 {
+    const unsigned flags = granted(cpu_flags);
     memset(k, 0, sizeof *k);
     for (size_t i = 0; i < ARRAY_LEN(rungs); i++) {
-        if (!rungs[i].init || (rungs[i].needs & ~cpu_flags))
+        if (!rungs[i].init || (rungs[i].needs & ~flags))
             continue;
         rungs[i].init(k);
-        if ((cpu_flags & CPU_STREAMS) && rungs[i].streams)
+        if ((flags & CPU_STREAMS) && rungs[i].streams)
             rungs[i].streams(k);
         k->isa = rungs[i].name;
     }
@@ -74,7 +88,7 @@ void kernels_init(struct kernels *k, unsigned cpu_flags)
 
 const char *kernels_isa_at(size_t i, bool *usable)
 {
-    unsigned have = cpu_flags();
+    unsigned have = granted(cpu_flags());
     for (size_t r = 0; r < ARRAY_LEN(rungs); r++) {
         if (!rungs[r].init || i-- > 0)
             continue;
@@ -98,7 +112,7 @@ static void list_built(char *buf, size_t n)
 
 int kernels_isa_flags(const char *name, unsigned *flags, struct error *err)
 {
-    unsigned have = cpu_flags();
+    unsigned have = granted(cpu_flags());
     char built[128];
     list_built(built, sizeof built);
     if (strcmp(name, "auto") == 0) {
@@ -180,7 +194,8 @@ size_t acts_bytes(enum act_kind kind, size_t n_tok, size_t cols)
 
 size_t acts_tiles_bytes(size_t n_tok, size_t cols)
 {
-    return size_align_up((n_tok + TILES_TOK - 1) * (cols / 32) * TILES_BLOCK_BYTES, 64);
+    const size_t bytes = (n_tok + TILES_TOK - 1) * (cols / 32) * TILES_BLOCK_BYTES, bf16 = size_align_up(n_tok, 32) * size_align_up(cols, 32) * 2;
+    return size_align_up(bytes > bf16 ? bytes : bf16, 64);
 }
 
 void acts_bind(struct acts *a, enum act_kind kind, size_t n_tok, size_t cols, void *buf)
@@ -222,8 +237,9 @@ void acts_alias_f32(struct acts *a, size_t n_tok, size_t cols, const float *x, s
 
 size_t kernels_scratch_bytes(size_t max_cols, size_t max_tok)
 {
-    return SCRATCH_PANEL_BYTES + size_align_up(max_tok, 64) * SCRATCH_TOK_BYTES +
-           size_align_up(max_cols, 256) * SCRATCH_COL_BYTES;
+    const size_t bytes = SCRATCH_PANEL_BYTES + size_align_up(max_tok, 64) * SCRATCH_TOK_BYTES +
+                         size_align_up(max_cols, 256) * SCRATCH_COL_BYTES;
+    return bytes > SCRATCH_AMX_BYTES ? bytes : SCRATCH_AMX_BYTES;
 }
 
 size_t kernels_attention_scratch_bytes(size_t max_kv, size_t head_dim, size_t group,

@@ -114,6 +114,16 @@ libkernels_avx512bf16_a_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(ISA_AVX512BF16_
 KERNEL_LIBS += libkernels_avx512bf16.a
 endif
 
+if ISA_AMX
+noinst_LIBRARIES += libkernels_amx.a
+libkernels_amx_a_SOURCES = \
+  %D%/amx/amx.h \
+  %D%/amx/init.c \
+  %D%/amx/gemm.c
+libkernels_amx_a_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(ISA_AMX_CFLAGS)
+KERNEL_LIBS += libkernels_amx.a
+endif
+
 # 64-bit Arm. The rungs use pack_panel() of the first archive, which therefore comes once more.
 if ISA_NEON
 noinst_LIBRARIES += libkernels_neon.a

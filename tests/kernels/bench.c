@@ -100,10 +100,28 @@ static double cpu_now_s(void)
                              : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",   \
                                "xmm8", "xmm9", "xmm10", "xmm11", "xmm12");                       \
     return 12.0 * (ops)*N / (cpu_now_s() - t0)
+/* Tile products of bf16, of one thread; kernels_init() has asked for the tiles. */
+#define FOUR_TILES(x) "tdpbf16ps %%tmm" x ", %%tmm4, %%tmm0\n\ttdpbf16ps %%tmm" x ", %%tmm4, %%tmm1\n\t" \
+                      "tdpbf16ps %%tmm" x ", %%tmm4, %%tmm2\n\ttdpbf16ps %%tmm" x ", %%tmm4, %%tmm3\n\t"
+static double peak_tiles(void)
+{
+    enum { N = 100000 };
+    static const _Alignas(64) unsigned char config[64] = { [0] = 1, [16] = 64, [18] = 64, [20] = 64, [22] = 64, [24] = 64, [26] = 64,
+                                                           [48] = 16, [49] = 16, [50] = 16, [51] = 16, [52] = 16, [53] = 16 };
+    __asm__ volatile("ldtilecfg (%0)" ::"r"(config) : "memory");
+    const double t0 = cpu_now_s();
+    for (long i = 0; i < N; i++)
+        __asm__ volatile(FOUR_TILES("5")::: "memory");
+    const double s = cpu_now_s() - t0;
+    __asm__ volatile("tilerelease" ::: "memory");
+    return 4.0 * 16 * 16 * 32 * 2 * N / s;
+}
 static double peak_ops(const char *isa, enum act_kind act)
 {
     enum { N = 1000000 };
-    const bool wide = strncmp(isa, "avx512", 6) == 0, vnni = wide && strcmp(isa, "avx512") != 0;
+    if (strcmp(isa, "amx") == 0 && act != ACT_F32)
+        return peak_tiles();
+    const bool wide = strncmp(isa, "avx512", 6) == 0 || strcmp(isa, "amx") == 0, vnni = wide && strcmp(isa, "avx512") != 0;
     double t0;
     long i;
     if (act == ACT_Q8 && vnni) {

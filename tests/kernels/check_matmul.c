@@ -7,6 +7,9 @@
  * |w| is |scale * quant| + |min| and n <= cols + 16 for float products, cols / 16 + 16 for
  * quantized ones (one term a group of 16, or a scale and a min term a group of 32), twice
  * as much for Q2_K (a scale and a min term a group of 16).
+ *
+ * Products that round weights and activations to BF16 (kernels.bf16_min_tok) are compared with sums of the rounded ones, of
+ * n <= cols + 16 terms.
  */
 #include "check.h"
 #include "kernels/pack.h"
@@ -64,21 +67,37 @@ struct exact {
     double *y, *bound;
 };
 
+static bool rounds_to_bf16(const struct problem *p, const struct kernels *k, const struct acts *a)
+{
+    return p->packed && a->kind == ACT_Q8 && k->bf16_min_tok > 0 && p->n_tok >= k->bf16_min_tok;
+}
+
+static void round_to_bf16(float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = bf16_to_f32(f32_to_bf16(x[i]));
+}
+
 static void exact_init(struct exact *e, const struct problem *p, const struct kernels *k,
                        const struct acts *a)
 {
+    const bool bf16 = rounds_to_bf16(p, k, a);
     float *w = check_alloc(p->cols * sizeof *w), *mag = check_alloc(p->cols * sizeof *mag);
     float *x = check_alloc(p->n_tok * p->cols * sizeof *x);
     for (size_t i = 0; i < p->n_tok * p->cols; i++)
         x[i] = act_value(a, i / p->cols, i % p->cols);
+    if (bf16)
+        round_to_bf16(x, p->n_tok * p->cols);
     double n = (double)p->cols + 24;
-    if (a->kind == ACT_Q8)
+    if (a->kind == ACT_Q8 && !bf16)
         n = (double)p->cols / (p->type->id == DTYPE_Q2_K ? 8 : 16) + 24;
     e->y = check_alloc(p->n_tok * p->rows * sizeof *e->y);
     e->bound = check_alloc(p->n_tok * p->rows * sizeof *e->bound);
     for (size_t r = 0; r < p->rows; r++) {
         p->type->dequantize(p->w + r * p->row_bytes, w, p->cols);
         weight_magnitudes(p->type, p->w + r * p->row_bytes, mag, p->cols);
+        if (bf16)
+            round_to_bf16(w, p->cols);
         for (size_t t = 0; t < p->n_tok; t++) {
             double sum = 0, abs = 0;
             for (size_t c = 0; c < p->cols; c++) {
@@ -150,12 +169,15 @@ static void check_arranged(const struct problem *p, const struct kernels *k, str
     arrange_fn *const own = k->arrange[p->type->id];
     arrange_fn *const others[] = { k->arrange[DTYPE_Q8_0], k->arrange[DTYPE_Q6_K], k->arrange[DTYPE_Q4_K], own };
     a->tiles = check_alloc(acts_tiles_bytes(p->n_tok, p->cols));
-    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+    for (size_t i = a->kind == ACT_Q8 ? 0 : ARRAY_LEN(others) - 1; i < ARRAY_LEN(others); i++) {
         if (i + 1 == ARRAY_LEN(others) || others[i] != own)
             for (unsigned part = PARTS; part-- > 0;)
                 others[i](a, part, PARTS);
-        if (i + 1 == ARRAY_LEN(others))
+        const bool uses = a->tiles_for != NULL; /* BF16's may not: of few tokens, or of columns that are no whole tiles */
+        if (i + 1 == ARRAY_LEN(others) && a->kind == ACT_Q8)
             memset(a->q, 0, p->n_tok * a->stride);
+        else if (i + 1 == ARRAY_LEN(others) && uses)
+            memset(a->bf16, 0, p->n_tok * a->stride * sizeof *a->bf16);
         run_slot(p, k, slot_of(k, p)->gemm, "packed gemm, activations in tiles", a, e, 0, p->rows);
     }
     free(a->tiles);
@@ -196,7 +218,7 @@ void test_matmul(void **state)
 {
     (void)state;
     /* lengths without a common factor: every pair meets */
-    static const size_t tok[] = { 1, 2, 3, 4, 5, 6, 7, 10, 13, 16, 20, 33, 65 };
+    static const size_t tok[] = { 1, 2, 3, 4, 5, 6, 7, 10, 13, 16, 33, 57, 65 };
     static const size_t rows[] = { 1, 17, 32, 67, 100, 129 };
     static const size_t blocks[] = { 1, 3, 13, 2, 8, 20, 5 };
     struct kernels k;
@@ -210,8 +232,8 @@ void test_matmul(void **state)
             for (size_t s = d % check_every(); s < ARRAY_LEN(tok) * 4; s += check_every()) {
                 size_t n_blocks = blocks[s % ARRAY_LEN(blocks)];
                 size_t cols = n_blocks * t->block_elems;
-                if (t->block_elems == 1) /* any width; around the chunk sizes too */
-                    cols = n_blocks * 37 - (s % 3);
+                if (t->block_elems == 1) /* any width; around the chunk sizes too; whole tiles */
+                    cols = s % 5 == 4 ? n_blocks * 64 : n_blocks * 37 - (s % 3);
                 struct problem p;
                 problem_init(&p, &r, t, rows[(s / 2) % ARRAY_LEN(rows)], cols,
                              tok[s % ARRAY_LEN(tok)]);
@@ -222,6 +244,26 @@ void test_matmul(void **state)
                     check_problem(&p, &k);
                 problem_free(&p);
             }
+        }
+}
+
+/* More of everything than kernels take at once: rows and tokens of a block, columns of a step. */
+void test_matmul_blocks(void **state)
+{
+    (void)state;
+    static const enum dtype types[] = { DTYPE_Q8_0, DTYPE_Q2_K, DTYPE_Q6_K, DTYPE_Q5_1, DTYPE_BF16 };
+    struct kernels k;
+    struct rng r;
+    rng_init(&r, 11);
+    for (size_t i = 0; rung_at(i, &k); i++)
+        for (size_t d = 0; d < ARRAY_LEN(types); d++) {
+            struct problem p;
+            if (!k.packed[types[d]].gemv || (d + i) % check_every())
+                continue;
+            problem_init(&p, &r, dtype_find(types[d]), 290, 1280, 523);
+            p.packed = true;
+            check_problem(&p, &k);
+            problem_free(&p);
         }
 }
 

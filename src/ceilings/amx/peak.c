@@ -1,4 +1,4 @@
-/* Peak loops of AMX: tile products of bytes and of bf16. The system lends the tiles on demand: compute.c asks. */
+/* Peak loops of AMX: tile products of bytes and of bf16. The system lends tiles to those who ask: compute.c does. */
 #include "ceilings/internal.h"
 #include "ceilings/amx/tile.h"
 

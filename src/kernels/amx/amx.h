@@ -1,0 +1,19 @@
+/* amx/amx.h: products of packed weights with many tokens by tiles of bf16. */
+#ifndef KERNELS_AMX_AMX_H
+#define KERNELS_AMX_AMX_H
+
+#include "kernels/internal.h"
+
+enum {
+    AMX_MIN_TOK = 40,      /* a copy of the weights as bf16 is dearer than a few tokens are by vpdpbusd */
+    AMX_MIN_TOK_BF16 = 13, /* BF16 has no copy */
+    AMX_BLOCK_TOK = 512,   /* whose sums stay in the L2 cache */
+};
+
+matmul_fn amx_gemm_bf16, amx_gemm_q8_0, amx_gemm_q4_0, amx_gemm_q4_1, amx_gemm_q5_0, amx_gemm_q5_1, amx_gemm_iq4_nl;
+matmul_fn amx_gemm_mxfp4, amx_gemm_q2_k, amx_gemm_q3_k, amx_gemm_q4_k, amx_gemm_q5_k, amx_gemm_q6_k, amx_gemm_iq4_xs;
+arrange_fn amx_arrange_bf16, amx_arrange_q8_0, amx_arrange_q4_0, amx_arrange_q4_1, amx_arrange_q5_0, amx_arrange_q5_1;
+arrange_fn amx_arrange_iq4_nl, amx_arrange_mxfp4, amx_arrange_q2_k, amx_arrange_q3_k, amx_arrange_q4_k, amx_arrange_q5_k;
+arrange_fn amx_arrange_q6_k, amx_arrange_iq4_xs;
+
+#endif

@@ -1,0 +1,463 @@
+/*
+ * amx/gemm.c: products of packed weights with many tokens by tdpbf16ps. Weights of any format become bf16, once for all
+ * tokens, and so do activations: d * q of the 8-bit ones. A product of tiles takes 16 tokens x 32 columns (the first
+ * operand, as activations stand) and 32 columns x 16 rows (pairs of columns of all rows side by side: BF16 as it is packed)
+ * to 16 x 16 sums of f32. methods.md (4), (137)
+ *
+ * Two tiles of tokens and two of rows are four sums, which take four loads. Loops: blocks of 512 tokens > 256 rows > steps of
+ * 512 columns > panels of 32 rows, in the L1 cache > groups of 32 tokens, whose sums come from the L2 cache and go there:
+ * results stand too far apart to be walked so often. Beside the products of a panel the next one is converted.
+ */
+#include "kernels/amx/amx.h"
+#include "kernels/avx512/simd512.h"
+#include "kernels/avx512bf16/bf16.h"
+#include "kernels/avx512vnni/packed.h"
+#include "kernels/pack.h"
+
+enum {
+    TILE_ROWS = 16,
+    TILE_K = 32,                           /* columns of a tile */
+    TILE_BF16 = TILE_ROWS * TILE_K,        /* numbers of one */
+    GROUP_TOK = 2 * TILE_ROWS,
+    STEP_K = 512,
+    STEP_BLOCKS = STEP_K / TILE_K,
+    UNIT_ROWS = 256,            /* rows whose sums stay in the L2 cache */
+    BLOCK_BF16 = 2 * TILE_BF16, /* numbers of 32 columns of a group, or of a panel */
+};
+
+/* Scratch: one for activations that nobody has arranged, [groups][columns of a step], at its end. */
+struct amx_scratch {
+    _Alignas(64) uint16_t panel[2][STEP_BLOCKS * BLOCK_BF16]; /* the one that is multiplied, and the next */
+    struct panel_block bytes[PANEL_BLOCKS];                   /* of 256 columns of that */
+    float sums[UNIT_ROWS * AMX_BLOCK_TOK];                    /* [panels][groups][tokens][rows of a panel] */
+    uint16_t acts[AMX_BLOCK_TOK * STEP_K];
+};
+_Static_assert(sizeof(struct amx_scratch) <= SCRATCH_AMX_BYTES, "scratch");
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- tiles --------------------------------------------------------------------------------------------------- */
+
+/* Sums are tmm0 to 3: [tokens][rows]. Palette 1, 64 bytes and 16 rows for each tile. Source: Intel SDM, LDTILECFG. The
+ * instructions stand as text: of what intrinsics read, compilers know nothing. */
+static void tiles_begin(void)
+{
+    static const _Alignas(64) uint8_t config[64] = { [0] = 1, [16] = 64, [18] = 64, [20] = 64, [22] = 64, [24] = 64,
+                                                     [26] = 64, [28] = 64, [30] = 64, [48] = 16, [49] = 16, [50] = 16,
+                                                     [51] = 16, [52] = 16, [53] = 16, [54] = 16, [55] = 16 };
+    __asm__ volatile("ldtilecfg (%0)" ::"r"(config) : "memory");
+}
+static void tiles_end(void)
+{
+    __asm__ volatile("tilerelease" ::: "memory");
+}
+
+INLINE void sums_zero(void)
+{
+    __asm__ volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" ::: "memory");
+}
+
+/* A group's sums, [tokens][rows of a panel]. */
+INLINE void sums_load(const float *sums)
+{
+    __asm__ volatile("tileloaddt1 (%0,%1,1), %%tmm0\n\t"
+                     "tileloaddt1 64(%0,%1,1), %%tmm1\n\t"
+                     "tileloaddt1 2048(%0,%1,1), %%tmm2\n\t"
+                     "tileloaddt1 2112(%0,%1,1), %%tmm3" ::"r"(sums),
+                     "r"(PANEL_ROWS * sizeof *sums)
+                     : "memory");
+}
+INLINE void sums_store(float *sums)
+{
+    __asm__ volatile("tilestored %%tmm0, (%0,%1,1)\n\t"
+                     "tilestored %%tmm1, 64(%0,%1,1)\n\t"
+                     "tilestored %%tmm2, 2048(%0,%1,1)\n\t"
+                     "tilestored %%tmm3, 2112(%0,%1,1)" ::"r"(sums),
+                     "r"(PANEL_ROWS * sizeof *sums)
+                     : "memory");
+}
+
+/* ---- weights --------------------------------------------------------------------------------------------------- */
+
+/* Byte i of each row's four, signed. */
+INLINE __m512 byte_float(__m512i x, const int i)
+{
+    const __m512i top = i == 3 ? x : _mm512_slli_epi32(x, 24 - 8 * i);
+    return _mm512_cvtepi32_ps(_mm512_srai_epi32(top, 24));
+}
+
+/* Two columns of 16 rows as pairs. */
+INLINE __m512i pairs(__m512 first, __m512 second)
+{
+    static const _Alignas(64) uint16_t order[32] = { 0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                                                     8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31 };
+    return _mm512_permutexvar_epi16(_mm512_load_si512(order), (__m512i)_mm512_cvtne2ps_pbh(second, first));
+}
+
+/* Four columns of 16 rows: scale * byte - min, as dequantizing has them, to the nearest bf16. */
+INLINE void convert_quad(uint16_t *to, __m512i w, __m512 scale, __m512 min, const bool has_min)
+{
+    __m512 f[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        f[i] = byte_float(w, i);
+        f[i] = has_min ? _mm512_fmsub_ps(f[i], scale, min) : _mm512_mul_ps(f[i], scale);
+    }
+    _mm512_store_si512(to, pairs(f[0], f[1]));
+    _mm512_store_si512(to + 32, pairs(f[2], f[3]));
+}
+
+/* Quads [first, first + n) of 256 columns: of each block those of the first 16 rows, then the others'. */
+INLINE void convert(uint16_t *to, const struct panel_block *from, size_t first, size_t n, const enum panel_kind kind, int bias)
+{
+    const bool has_min = kind == PANEL_32_MIN || kind == PANEL_8_MINS || kind == PANEL_2_MINS;
+    const __m512i b8 = _mm512_set1_epi8((char)bias);
+    for (size_t q = first; q < first + n; q++) {
+        const struct panel_block *p = from + q / 16;
+        const size_t h = q / 8 % 2, j = q % 8;
+        const __m512i w = _mm512_load_si512(p->w[h][j]);
+        const __m512 scale = _mm512_load_ps(p->meta[kind == PANEL_16 && j >= 4 ? META_SCALE2 : META_SCALE][h]);
+        __m512 min = has_min ? _mm512_load_ps(p->meta[META_MIN][h]) : _mm512_setzero_ps();
+        if (kind == PANEL_2_MINS) {
+            const __m512i mins = _mm512_load_si512(p->meta[META_MINS][h]);
+            min = _mm512_mul_ps(min, _mm512_cvtepi32_ps(j >= 4 ? _mm512_srli_epi32(mins, 16) : _mm512_and_si512(mins, _mm512_set1_epi32(0xffff))));
+        }
+        convert_quad(to + q * 64, has_min ? w : _mm512_sub_epi8(w, b8), scale, min, has_min);
+    }
+}
+
+typedef void convert_fn(uint16_t *to, const struct panel_block *from, size_t first, size_t n, int bias);
+
+#define CONVERT(name, kind)                                                                                      \
+    static void name(uint16_t *to, const struct panel_block *from, size_t first, size_t n, int bias)             \
+    {                                                                                                            \
+        convert(to, from, first, n, kind, bias);                                                                 \
+    }
+CONVERT(convert_32, PANEL_32)
+CONVERT(convert_16, PANEL_16)
+CONVERT(convert_min, PANEL_32_MIN)
+CONVERT(convert_2_mins, PANEL_2_MINS)
+
+/* ---- activations ----------------------------------------------------------------------------------------------- */
+
+/* 32 columns from c on of token t; 0 past the last. */
+INLINE __m512i act_bf16(const struct acts *x, size_t t, size_t c)
+{
+    if (t >= x->n_tok)
+        return _mm512_setzero_si512();
+    const size_t at = t * x->stride + c;
+    if (x->kind == ACT_BF16)
+        return _mm512_loadu_si512(x->bf16 + at);
+    const __m512 d = _mm512_set1_ps(x->d[at / 32]);
+    const __m512 lo = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(x->q + at))));
+    const __m512 hi = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(x->q + at + 16))));
+    return (__m512i)_mm512_cvtne2ps_pbh(_mm512_mul_ps(hi, d), _mm512_mul_ps(lo, d));
+}
+
+static size_t groups_of(size_t n_tok)
+{
+    return (n_tok + GROUP_TOK - 1) / GROUP_TOK;
+}
+
+/* Columns [k, k + n) of n_tok tokens from tok on, to[groups][n / 32][tokens][32]. */
+static void arrange_tokens(uint16_t *to, const struct acts *x, size_t k, size_t n, size_t tok, size_t n_tok)
+{
+    for (size_t g = 0; g < groups_of(n_tok); g++, to += GROUP_TOK * n)
+        for (size_t t = 0; t < GROUP_TOK; t++)
+            for (size_t b = 0; b < n / TILE_K; b++)
+                _mm512_store_si512(to + b * BLOCK_BF16 + t * TILE_K, act_bf16(x, tok + g * GROUP_TOK + t, k + b * TILE_K));
+}
+
+static const char arranged_mark;
+
+/* tiles: [blocks of tokens][steps][groups] */
+static void arrange(struct acts *x, unsigned part, unsigned parts)
+{
+    const size_t groups = groups_of(x->n_tok), g0 = groups * part / parts, g1 = groups * (part + 1) / parts;
+    for (size_t g = g0; g < g1; g++) {
+        const size_t tok = g * GROUP_TOK, block = tok / AMX_BLOCK_TOK * AMX_BLOCK_TOK;
+        const size_t n_tok = groups_of(least(x->n_tok - block, AMX_BLOCK_TOK)) * GROUP_TOK;
+        for (size_t k = 0, n; k < x->cols; k += n) {
+            n = least(x->cols - k, STEP_K);
+            arrange_tokens((uint16_t *)x->tiles + block * x->cols + k * n_tok + (tok - block) * n, x, k, n, tok, 1);
+        }
+    }
+    x->tiles_for = &arranged_mark;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------------------------- */
+
+struct walk {
+    const struct matmul_args *a;
+    const struct panel_format *f; /* NULL: BF16, read where it is packed */
+    convert_fn *convert;
+    struct amx_scratch *s;
+    const uint16_t *acts; /* arranged, of all steps; NULL: those of a step come to the scratch */
+    size_t panel_bytes;   /* of a panel of pack.h */
+    size_t chunk;         /* columns that are unpacked at once */
+    size_t row0, row1, tok, n_tok, groups;
+};
+
+/* A panel and a step. */
+struct job {
+    size_t row, n_rows, k, n;
+};
+
+/* The one after: rows, then columns. None: n is 0. */
+static struct job job_after(const struct walk *w, struct job j)
+{
+    j.row += PANEL_ROWS;
+    if (j.row >= w->row1) {
+        j.row = w->row0;
+        j.k += STEP_K;
+    }
+    const bool none = j.k >= w->a->cols;
+    j.n_rows = none ? 0 : least(w->row1 - j.row, PANEL_ROWS);
+    j.n = none ? 0 : least(w->a->cols - j.k, STEP_K);
+    return j;
+}
+
+/* Where column k of panels that begin with row is. */
+static const unsigned char *chunk_at(const struct walk *w, size_t row, size_t k)
+{
+    const size_t elems = w->f ? w->f->block_elems : 1, bytes = w->f ? w->f->block_bytes : sizeof(uint16_t);
+    return w->a->w + row * w->a->w_row_bytes + k / elems * bytes * PACK_ROWS;
+}
+
+/* From the first 16 rows to the others; a panel that has no others repeats the first. */
+static size_t other_half(const struct walk *w, struct job j)
+{
+    return j.n_rows > PACK_ROWS ? w->panel_bytes : 0;
+}
+
+/* What is done beside the products of a job, a little each block: the next panel becomes bf16, and memory is asked for the one
+ * after that and for where results go. Products leave ports and time for it. */
+struct beside {
+    const struct walk *w;
+    struct job next;
+    uint16_t *to;
+    size_t quad, quads, each;  /* done, in all, a block */
+    const char *line;          /* of weights of the first half */
+    size_t other, lines, ask;  /* bytes to the second half; lines left, and a block */
+    const float *sums;         /* of the group before, on their way to y: */
+    float *y;
+    size_t rows, kept, keep;   /* half rows in all, done, a block */
+    __mmask16 mask[2];
+};
+
+static void convert_next(struct beside *s, size_t n)
+{
+    const struct walk *w = s->w;
+    const size_t quads = w->chunk / TILE_K * 16;
+    for (size_t m; n > 0 && s->quad < s->quads; n -= m, s->quad += m) {
+        const size_t chunk = s->quad / quads, first = s->quad % quads, last = least(quads, s->quads - chunk * quads);
+        if (first == 0) {
+            const unsigned char *p = chunk_at(w, s->next.row, s->next.k + chunk * w->chunk);
+            w->f->unpack(p, last / 16, w->s->bytes, 0);
+            w->f->unpack(p + other_half(w, s->next), last / 16, w->s->bytes, 1);
+        }
+        m = least(n, last - first);
+        w->convert(s->to + chunk * quads * 64, w->s->bytes, first, m, w->f->bias);
+    }
+}
+
+static struct beside beside(const struct walk *w, struct job next, uint16_t *to, size_t blocks)
+{
+    struct beside s = { .w = w, .next = next, .to = to };
+    const struct job after = w->f && next.n ? job_after(w, next) : next;
+    if (w->f) {
+        s.quads = next.n / TILE_K * 16;
+        s.each = (s.quads + blocks - 1) / blocks;
+    }
+    if (after.n) {
+        s.line = (const char *)chunk_at(w, after.row, after.k);
+        s.other = other_half(w, after);
+        s.lines = (size_t)(chunk_at(w, after.row, after.k + after.n) - chunk_at(w, after.row, after.k)) / 64;
+        s.ask = (s.lines + blocks - 1) / blocks;
+    }
+    return s;
+}
+
+static void keep(struct beside *s, size_t n)
+{
+    for (n = least(n, s->rows - s->kept); n > 0; n--, s->kept++) {
+        const size_t t = s->kept / 2, h = s->kept % 2;
+        _mm512_mask_storeu_ps(s->y + t * s->w->a->y_stride + 16 * h, s->mask[h], _mm512_load_ps(s->sums + t * PANEL_ROWS + 16 * h));
+    }
+}
+
+INLINE void beside_block(struct beside *s)
+{
+    if (s->kept < s->rows)
+        keep(s, s->keep);
+    for (size_t i = least(s->ask, s->lines); i > 0; i--, s->lines--, s->line += 64) {
+        _mm_prefetch(s->line, _MM_HINT_T1);
+        _mm_prefetch(s->line + s->other, _MM_HINT_T1);
+    }
+    if (s->quad < s->quads)
+        convert_next(s, s->each);
+}
+
+/* 16 rows at b0 and b1 each. */
+struct weights {
+    const uint16_t *b0, *b1;
+    size_t step; /* numbers from block to block */
+};
+
+static struct weights weights(const struct walk *w, struct job j, const uint16_t *panel)
+{
+    if (w->f)
+        return (struct weights){ panel, panel + TILE_BF16, BLOCK_BF16 };
+    const unsigned char *p = chunk_at(w, j.row, j.k);
+    return (struct weights){ (const uint16_t *)(const void *)p, (const uint16_t *)(const void *)(p + other_half(w, j)), TILE_BF16 };
+}
+
+/* n_blk blocks of a group's tokens times those of a panel; two: there are tokens beyond the first 16. What is read but once
+ * until the next panel, is not to push what else is there from the L1 cache: tileloaddt1. */
+INLINE void sums_add(const uint16_t *x, struct weights w, size_t n_blk, bool two, struct beside *s)
+{
+    for (size_t b = 0; b < n_blk; b++, x += BLOCK_BF16, w.b0 += w.step, w.b1 += w.step) {
+        if (two)
+            __asm__ volatile("tileloaddt1 (%0,%3,1), %%tmm4\n\t"
+                             "tileloadd (%1,%3,1), %%tmm6\n\t"
+                             "tileloadd (%2,%3,1), %%tmm7\n\t"
+                             "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\t"
+                             "tileloaddt1 1024(%0,%3,1), %%tmm5\n\t"
+                             "tdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
+                             "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\t"
+                             "tdpbf16ps %%tmm7, %%tmm5, %%tmm3" ::"r"(x),
+                             "r"(w.b0), "r"(w.b1), "r"((size_t)64)
+                             : "memory");
+        else
+            __asm__ volatile("tileloaddt1 (%0,%3,1), %%tmm4\n\t"
+                             "tileloadd (%1,%3,1), %%tmm6\n\t"
+                             "tileloadd (%2,%3,1), %%tmm7\n\t"
+                             "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\t"
+                             "tdpbf16ps %%tmm7, %%tmm4, %%tmm1" ::"r"(x),
+                             "r"(w.b0), "r"(w.b1), "r"((size_t)64)
+                             : "memory");
+        beside_block(s);
+    }
+}
+
+static void run_job(const struct walk *w, struct job j, struct weights b, struct beside *side)
+{
+    const struct matmul_args *a = w->a;
+    const uint16_t *x = w->acts ? w->acts + j.k * w->groups * GROUP_TOK : w->s->acts;
+    const bool last = j.k + j.n == a->cols;
+    float *sums = w->s->sums + (j.row - w->row0) / PANEL_ROWS * w->groups * GROUP_TOK * PANEL_ROWS;
+    for (size_t g = 0; g < w->groups; g++, x += GROUP_TOK * j.n) {
+        const size_t t = g * GROUP_TOK, n = least(w->n_tok - t, GROUP_TOK);
+        float *to = sums + g * GROUP_TOK * PANEL_ROWS;
+        if (j.k == 0)
+            sums_zero();
+        else
+            sums_load(to);
+        if (n > TILE_ROWS)
+            sums_add(x, b, j.n / TILE_K, true, side);
+        else
+            sums_add(x, b, j.n / TILE_K, false, side);
+        sums_store(to);
+        if (!last)
+            continue;
+        keep(side, SIZE_MAX);
+        side->sums = to;
+        side->y = a->y + (w->tok + t) * a->y_stride + j.row;
+        side->rows = 2 * n;
+        side->kept = 0;
+        side->keep = (2 * n * TILE_K + j.n - 1) / j.n;
+        side->mask[0] = vm_first(j.n_rows);
+        side->mask[1] = vm_first(j.n_rows < 16 ? 0 : j.n_rows - 16);
+    }
+    keep(side, SIZE_MAX);
+}
+
+/* Rows [row0, row1), at most UNIT_ROWS, of at most AMX_BLOCK_TOK tokens. */
+static void walk_rows(const struct walk *w)
+{
+    size_t arranged = 0, panel = 0; /* columns; of the two */
+    struct job j = { w->row0, least(w->row1 - w->row0, PANEL_ROWS), 0, least(w->a->cols, STEP_K) };
+    struct beside first = beside(w, j, w->s->panel[0], 1);
+    convert_next(&first, first.quads);
+    for (struct job next; j.n; j = next, panel ^= 1) {
+        if (!w->acts && arranged <= j.k) {
+            arrange_tokens(w->s->acts, w->a->x, j.k, j.n, w->tok, w->n_tok);
+            arranged = j.k + j.n;
+        }
+        next = job_after(w, j);
+        struct beside side = beside(w, next, w->s->panel[panel ^ 1], w->groups * (j.n / TILE_K));
+        run_job(w, j, weights(w, j, w->s->panel[panel]), &side);
+        if (side.quad < side.quads)
+            convert_next(&side, side.quads);
+    }
+}
+
+static void amx_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct panel_format *f)
+{
+    static convert_fn *const converts[] = {
+        [PANEL_32] = convert_32,         [PANEL_32_MIN] = convert_min, [PANEL_16] = convert_16,
+        [PANEL_2_MINS] = convert_2_mins, [PANEL_8_MINS] = convert_min,
+    };
+    struct walk w = { .a = a, .f = f, .convert = f ? converts[f->kind] : NULL, .s = a->scratch, .panel_bytes = PACK_ROWS * a->w_row_bytes };
+    w.chunk = f && f->block_elems < PANEL_K ? 4 * f->block_elems : PANEL_K; /* whole groups of pack.h */
+    tiles_begin();
+    for (; w.tok < a->x->n_tok; w.tok += AMX_BLOCK_TOK) {
+        w.n_tok = least(a->x->n_tok - w.tok, AMX_BLOCK_TOK);
+        w.groups = groups_of(w.n_tok);
+        w.acts = a->x->tiles_for == &arranged_mark ? (const uint16_t *)a->x->tiles + w.tok * a->cols : NULL;
+        for (w.row0 = row0; w.row0 < row1; w.row0 = w.row1) {
+            w.row1 = least(row1, w.row0 + UNIT_ROWS);
+            walk_rows(&w);
+        }
+    }
+    tiles_end();
+}
+
+#define AMX_GEMM(type)                                                                   \
+    void amx_gemm_##type(const struct matmul_args *a, size_t row0, size_t row1)         \
+    {                                                                                    \
+        if (a->x->n_tok < AMX_MIN_TOK)                                                   \
+            packed_gemm_##type(a, row0, row1);                                           \
+        else                                                                             \
+            amx_gemm(a, row0, row1, &panel_##type);                                      \
+    }                                                                                    \
+    void amx_arrange_##type(struct acts *x, unsigned part, unsigned parts)               \
+    {                                                                                    \
+        if (x->n_tok < AMX_MIN_TOK)                                                      \
+            packed_arrange_##type(x, part, parts);                                       \
+        else                                                                             \
+            arrange(x, part, parts);                                                     \
+    }
+AMX_GEMM(q8_0)
+AMX_GEMM(q4_0)
+AMX_GEMM(q4_1)
+AMX_GEMM(q5_0)
+AMX_GEMM(q5_1)
+AMX_GEMM(iq4_nl)
+AMX_GEMM(mxfp4)
+AMX_GEMM(q2_k)
+AMX_GEMM(q3_k)
+AMX_GEMM(q4_k)
+AMX_GEMM(q5_k)
+AMX_GEMM(q6_k)
+AMX_GEMM(iq4_xs)
+
+static bool fits_bf16(const struct acts *x)
+{
+    return x->n_tok >= AMX_MIN_TOK_BF16 && x->cols % TILE_K == 0;
+}
+void amx_gemm_bf16(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    if (fits_bf16(a->x))
+        amx_gemm(a, row0, row1, NULL);
+    else
+        bf16_packed_gemm(a, row0, row1);
+}
+void amx_arrange_bf16(struct acts *x, unsigned part, unsigned parts)
+{
+    if (fits_bf16(x))
+        arrange(x, part, parts);
+}
