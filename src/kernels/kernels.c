@@ -194,7 +194,8 @@ size_t acts_bytes(enum act_kind kind, size_t n_tok, size_t cols)
 
 size_t acts_tiles_bytes(size_t n_tok, size_t cols)
 {
-    const size_t bytes = (n_tok + TILES_TOK - 1) * (cols / 32) * TILES_BLOCK_BYTES, bf16 = size_align_up(n_tok, 32) * size_align_up(cols, 32) * 2;
+    const size_t bytes = (n_tok + TILES_TOK - 1) * (cols / 32) * TILES_BLOCK_BYTES;
+    const size_t bf16 = size_align_up(n_tok, TILES_GROUP_TOK) * cols * sizeof(uint16_t);
     return size_align_up(bytes > bf16 ? bytes : bf16, 64);
 }
 

@@ -6,7 +6,8 @@
  *
  * Activations are f32. Products with quantized weights on a fast ISA use activations
  * quantized to 8 bits with one scale per 32 (ACT_Q8); BF16 weights use BF16 activations where
- * the CPU has the instruction; ref always uses float activations.
+ * the CPU has the instruction; ref always uses float activations. Many tokens may see both
+ * rounded to BF16 (bf16_min_tok).
  */
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
@@ -141,7 +142,7 @@ struct kernels {
 
 /* flags: cpu_flags(), or fewer to force a lower rung. */
 void kernels_init(struct kernels *k, unsigned cpu_flags);
-/* "ref", "avx2", "avx512", "avx512vnni", "avx512bf16"; "neon", "dotprod", "i8mm"; "auto" -> flags allowed by the host;
+/* "ref", "avx2", "avx512", "avx512vnni", "avx512bf16", "amx"; "neon", "dotprod", "i8mm"; "auto" -> flags allowed by the host;
  * error: unknown name (lists them), not built, or not on this CPU. */
 int kernels_isa_flags(const char *name, unsigned *flags, struct error *err);
 /* Names of the rungs built into this binary, best last; i from 0; NULL past the end. built and
@@ -167,7 +168,8 @@ size_t kernels_attention_scratch_bytes(size_t max_kv, size_t head_dim, size_t gr
 /* Bytes of the arrays of struct acts for n_tok x cols of a kind (64-byte aligned pieces), and the
  * pointers set into buf (64-byte aligned). ACT_F32 may also alias the source: act_alias_f32. */
 size_t acts_bytes(enum act_kind kind, size_t n_tok, size_t cols);
-/* Bytes of acts.tiles for n_tok x cols, at most: 1.5 a column of each of n_tok + 5 tokens; whatever the format. */
+/* Bytes of acts.tiles for n_tok x cols, at most, whatever the format: 1.5 a column of each of n_tok + 5 tokens, or as BF16 2 of whole
+ * groups of 32. */
 size_t acts_tiles_bytes(size_t n_tok, size_t cols);
 void acts_bind(struct acts *a, enum act_kind kind, size_t n_tok, size_t cols, void *buf);
 /* ACT_F32 over the caller's rows x[n_tok, ld]; nothing to prepare. */

@@ -551,6 +551,8 @@ static void each_ceiling_is_sound(void **state)
 static void kernels_are_there(void **state)
 {
     (void)state;
+    struct kernels kernels;
+    kernels_init(&kernels, cpu_flags());
     static const char *const ops[] = { "matvec", "matmat", "attention", "rmsnorm", "rope", "softmax", "silu", "add", "quantize", "kvstore", "embed", "load" };
     for (int n = 1; n <= n_threads; n++) {
         for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
@@ -561,13 +563,13 @@ static void kernels_are_there(void **state)
             if (!found)
                 fail_msg("no roof of %s with %d threads", ops[i], n);
         }
-        size_t rounded = 0, alone = 0; /* attention: where the CPU has products of BF16, of a head alone, too */
+        size_t rounded = 0, alone = 0; /* attention: where prompts' is rounded, of a head alone, too */
         for (size_t k = 0; k < profile.n_ceiling; k++) {
             const struct ceiling *c = &profile.ceiling[k];
             rounded += strcmp(c->op, "attention-bf16") == 0 && c->n_threads == n;
             alone += strcmp(c->op, "attention-bf16") == 0 && c->n_threads == n && strcmp(c->kind, "kernel") == 0 && c->n_tok < 256;
         }
-        assert_int_equal(rounded > 0, (cpu_flags() & CPU_AVX512BF16) != 0);
+        assert_int_equal(rounded > 0, kernels.rounded_min_tok > 0);
         assert_int_equal(alone > 0, rounded > 0);
         assert_non_null(hwprofile_ceiling(&profile, "latency", "dispatch", "", "", 0, n));
         const struct ceiling *b = hwprofile_ceiling(&profile, "latency", "barrier", "", "", 0, 1); /* one waits for nobody */
