@@ -94,7 +94,7 @@ int list_isa(json_t *rows, struct error *err)
     kernels_init(&k, cpu_flags());
     for (size_t i = 0; (name = kernels_isa_at(i, &usable)) != NULL; i++) {
         json_t *j = json_pack("{s:s, s:b, s:b, s:s?}", "isa", name, "usable", (int)usable, "best",
-                              !strcmp(name, k.isa), "reason", usable ? NULL : "this CPU lacks instructions it needs");
+                              !strcmp(name, k.isa), "reason", kernels_isa_missing(name));
         if (list_add_row(rows, j, err) != 0)
             return -1;
     }

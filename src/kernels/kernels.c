@@ -86,14 +86,32 @@ void kernels_init(struct kernels *k, unsigned cpu_flags)
     }
 }
 
+/* Why a rung is not used here, or NULL. */
+static const char *missing(const struct rung *r)
+{
+    const unsigned have = cpu_flags();
+    if (r->needs & ~have)
+        return "this CPU lacks instructions it needs";
+    if (r->needs & ~granted(have))
+        return cpu_tiles_lent() ? "its first product of tiles was wrong" : "the system lends no tiles";
+    return NULL;
+}
+
+const char *kernels_isa_missing(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(rungs); i++)
+        if (strcmp(name, rungs[i].name) == 0)
+            return rungs[i].init ? missing(&rungs[i]) : "not built";
+    return "unknown";
+}
+
 const char *kernels_isa_at(size_t i, bool *usable)
 {
-    unsigned have = granted(cpu_flags());
     for (size_t r = 0; r < ARRAY_LEN(rungs); r++) {
         if (!rungs[r].init || i-- > 0)
             continue;
         if (usable)
-            *usable = (rungs[r].needs & ~have) == 0;
+            *usable = !missing(&rungs[r]);
         return rungs[r].name;
     }
     return NULL;
@@ -112,7 +130,7 @@ static void list_built(char *buf, size_t n)
 
 int kernels_isa_flags(const char *name, unsigned *flags, struct error *err)
 {
-    unsigned have = granted(cpu_flags());
+    const unsigned have = cpu_flags();
     char built[128];
     list_built(built, sizeof built);
     if (strcmp(name, "auto") == 0) {
@@ -126,12 +144,8 @@ int kernels_isa_flags(const char *name, unsigned *flags, struct error *err)
             return error_set(err, ERROR_UNAVAILABLE,
                              "isa %s: not built into this binary, which has: %s", name,
                              built);
-        if (rungs[i].needs & ~have)
-            return error_set(
-                err, ERROR_UNAVAILABLE,
-                "isa %s: this CPU lacks instructions it needs; 'auto' picks the "
-                "best that runs here",
-                name);
+        if (missing(&rungs[i]))
+            return error_set(err, ERROR_UNAVAILABLE, "isa %s: %s; 'auto' picks the best that runs here", name, missing(&rungs[i]));
         *flags = rungs[i].needs | (have & CPU_STREAMS);
         return 0;
     }

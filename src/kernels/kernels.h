@@ -146,8 +146,10 @@ void kernels_init(struct kernels *k, unsigned cpu_flags);
  * error: unknown name (lists them), not built, or not on this CPU. */
 int kernels_isa_flags(const char *name, unsigned *flags, struct error *err);
 /* Names of the rungs built into this binary, best last; i from 0; NULL past the end. built and
- * usable are told apart: *usable is false when the CPU lacks it. */
+ * usable are told apart: *usable is false where kernels_isa_missing() has a reason. */
 const char *kernels_isa_at(size_t i, bool *usable);
+/* Why a rung cannot be used here; NULL: it can. */
+const char *kernels_isa_missing(const char *name);
 
 /* What acts.pow2 is to be for a product of so many tokens. */
 static inline bool kernels_acts_pow2(const struct kernels *k, bool packed, size_t n_tok)

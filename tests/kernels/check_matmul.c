@@ -451,10 +451,12 @@ void test_isa_names(void **state)
     assert_fails(kernels_isa_flags("avx1024", &flags, &err), err, "avx1024");
     assert_int_equal(err.kind, ERROR_USAGE);
     assert_non_null(strstr(err.msg, "ref"));
+    assert_string_equal(kernels_isa_missing("avx1024"), "unknown");
     for (size_t i = 0; kernels_isa_at(i, &usable); i++) {
         const char *name = kernels_isa_at(i, NULL);
+        assert_int_equal(usable, kernels_isa_missing(name) == NULL);
         if (!usable) {
-            assert_fails(kernels_isa_flags(name, &flags, &err), err, name);
+            assert_fails(kernels_isa_flags(name, &flags, &err), err, kernels_isa_missing(name));
             assert_int_equal(err.kind, ERROR_UNAVAILABLE);
             continue;
         }
