@@ -264,9 +264,9 @@ size_t kernels_attention_scratch_bytes(size_t max_kv, size_t head_dim, size_t gr
     size_t rows = group * max_tok;
     /* ref: scores and one output row in double, a head of K or V; fast: K and V tiles,
      * scores of a tile and room for them as BF16, and for each (head, token) a maximum, up to 16 sums and
-     * perhaps q as BF16, where its output is and its position */
+     * perhaps q as BF16, where its output is and its position; tiles of AMX: 16 rows of scores, weights and outputs */
     size_t ref = (max_kv + dim) * sizeof(double) + dim * sizeof(float);
     size_t fast = (2 * KV_TILE * dim + (1 + 16) * rows + 16 * KV_TILE) * sizeof(float) + rows * dim * sizeof(uint16_t) +
-                  rows * (sizeof(float *) + sizeof(uint32_t));
+                  rows * (sizeof(float *) + sizeof(uint32_t)) + 64 + (24 * KV_TILE + 16 * dim) * sizeof(float);
     return size_align_up(ref > fast ? ref : fast, 64);
 }

@@ -107,6 +107,7 @@ if ISA_AVX512BF16
 noinst_LIBRARIES += libkernels_avx512bf16.a
 libkernels_avx512bf16_a_SOURCES = \
   %D%/avx512bf16/bf16.h \
+  %D%/avx512bf16/rounded.h \
   %D%/avx512bf16/init.c \
   %D%/avx512bf16/attention.c \
   %D%/avx512bf16/dense.c
@@ -119,6 +120,7 @@ noinst_LIBRARIES += libkernels_amx.a
 libkernels_amx_a_SOURCES = \
   %D%/amx/amx.h \
   %D%/amx/init.c \
+  %D%/amx/attention.c \
   %D%/amx/gemm.c
 libkernels_amx_a_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(ISA_AMX_CFLAGS)
 KERNEL_LIBS += libkernels_amx.a

@@ -6,6 +6,7 @@
 #include "../test.h"
 #include "ceilings/internal.h"
 #include "ceilings/likwid.h"
+#include "kernels/kernels.h"
 #include <math.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-/* amx/amx.h: products of packed weights with many tokens by tiles of bf16. */
+/* amx/amx.h: products of packed weights with many tokens, and attention, by tiles of bf16. */
 #ifndef KERNELS_AMX_AMX_H
 #define KERNELS_AMX_AMX_H
 
@@ -15,5 +15,21 @@ matmul_fn amx_gemm_mxfp4, amx_gemm_q2_k, amx_gemm_q3_k, amx_gemm_q4_k, amx_gemm_
 arrange_fn amx_arrange_bf16, amx_arrange_q8_0, amx_arrange_q4_0, amx_arrange_q4_1, amx_arrange_q5_0, amx_arrange_q5_1;
 arrange_fn amx_arrange_iq4_nl, amx_arrange_mxfp4, amx_arrange_q2_k, amx_arrange_q3_k, amx_arrange_q4_k, amx_arrange_q5_k;
 arrange_fn amx_arrange_q6_k, amx_arrange_iq4_xs;
+
+attention_fn amx_attention;
+
+/* Palette 1: 16 rows of 64 bytes for each tile. Source: Intel SDM, LDTILECFG. The instructions of this rung stand as text: of
+ * what intrinsics read and write, compilers know nothing. */
+static inline void amx_tiles_begin(void)
+{
+    static const _Alignas(64) uint8_t config[64] = { [0] = 1, [16] = 64, [18] = 64, [20] = 64, [22] = 64, [24] = 64,
+                                                     [26] = 64, [28] = 64, [30] = 64, [48] = 16, [49] = 16, [50] = 16,
+                                                     [51] = 16, [52] = 16, [53] = 16, [54] = 16, [55] = 16 };
+    __asm__ volatile("ldtilecfg (%0)" ::"r"(config) : "memory");
+}
+static inline void amx_tiles_end(void)
+{
+    __asm__ volatile("tilerelease" ::: "memory");
+}
 
 #endif

@@ -41,20 +41,7 @@ static size_t least(size_t a, size_t b)
 
 /* ---- tiles --------------------------------------------------------------------------------------------------- */
 
-/* Sums are tmm0 to 3: [tokens][rows]. Palette 1, 64 bytes and 16 rows for each tile. Source: Intel SDM, LDTILECFG. The
- * instructions stand as text: of what intrinsics read, compilers know nothing. */
-static void tiles_begin(void)
-{
-    static const _Alignas(64) uint8_t config[64] = { [0] = 1, [16] = 64, [18] = 64, [20] = 64, [22] = 64, [24] = 64,
-                                                     [26] = 64, [28] = 64, [30] = 64, [48] = 16, [49] = 16, [50] = 16,
-                                                     [51] = 16, [52] = 16, [53] = 16, [54] = 16, [55] = 16 };
-    __asm__ volatile("ldtilecfg (%0)" ::"r"(config) : "memory");
-}
-static void tiles_end(void)
-{
-    __asm__ volatile("tilerelease" ::: "memory");
-}
-
+/* Sums are tmm0 to 3: [tokens][rows]. */
 INLINE void sums_zero(void)
 {
     __asm__ volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" ::: "memory");
@@ -403,7 +390,7 @@ static void amx_gemm(const struct matmul_args *a, size_t row0, size_t row1, cons
     };
     struct walk w = { .a = a, .f = f, .convert = f ? converts[f->kind] : NULL, .s = a->scratch, .panel_bytes = PACK_ROWS * a->w_row_bytes };
     w.chunk = f && f->block_elems < PANEL_K ? 4 * f->block_elems : PANEL_K; /* whole groups of pack.h */
-    tiles_begin();
+    amx_tiles_begin();
     for (; w.tok < a->x->n_tok; w.tok += AMX_BLOCK_TOK) {
         w.n_tok = least(a->x->n_tok - w.tok, AMX_BLOCK_TOK);
         w.groups = groups_of(w.n_tok);
@@ -413,7 +400,7 @@ static void amx_gemm(const struct matmul_args *a, size_t row0, size_t row1, cons
             walk_rows(&w);
         }
     }
-    tiles_end();
+    amx_tiles_end();
 }
 
 #define AMX_GEMM(type)                                                                   \

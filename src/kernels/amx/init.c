@@ -11,8 +11,8 @@
 
 void kernels_init_amx(struct kernels *k)
 {
-    k->pow2_min_tok = 0;    /* scales cost nothing here */
-    k->rounded_min_tok = 0; /* these CPUs multiply pairs of bf16 in vectors at half the speed of floats */
+    k->pow2_min_tok = 0; /* scales cost nothing here */
+    k->attention = amx_attention;
     k->bf16_min_tok = AMX_MIN_TOK;
     AMX_SLOT(BF16, bf16);
     AMX_SLOT(Q8_0, q8_0);
