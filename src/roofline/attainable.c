@@ -236,6 +236,32 @@ static int init_bandwidth(struct roofs *r, const struct hwprofile *h,
 }
 
 /*
+ * Bytes up to which loads by n_threads, or by as many as were measured, really stay in a level of the profile's caches; NaN: as many as are stated. A virtual
+ * machine is told the whole of a cache that it shares with others: then the curve of its loads has no end there, but one before
+ * memory that is no cache's. methods.md (13)
+ */
+static double shared_cache_bytes(const struct hwprofile *h, const char *level, int n_threads)
+{
+    const struct hw_curve *c = NULL;
+    for (size_t i = 0; i < h->n_curve; i++) {
+        const struct hw_curve *k = &h->curve[i];
+        if (strcmp(k->op, "read") == 0 && strcmp(k->x, "footprint_bytes") == 0 && k->n_threads <= n_threads &&
+            (!c || k->n_threads > c->n_threads))
+            c = k;
+    }
+    double edge = NAN;
+    bool ends = true;
+    for (size_t i = 0; c && i < c->n_plateau; i++) {
+        const struct hw_plateau *p = &c->plateau[i];
+        if (strcmp(p->level, level) == 0)
+            ends = !isnan(p->value);
+        else if (p->level[0] == 0)
+            edge = p->to_x * c->n_threads; /* from there on what is walked round and round is pushed out */
+    }
+    return ends ? NAN : edge;
+}
+
+/*
  * Where activations live. A bound charges only what cannot be avoided, so with --roof they
  * stay on the chip; else they do when an op's operands fit the last-level cache. methods.md
  * (13)
@@ -257,6 +283,9 @@ static void init_cache(struct roofs *r, const struct hwprofile *h,
     }
     char name[16];
     snprintf(name, sizeof name, "L%d", level);
+    const double shared = shared_cache_bytes(h, name, threads_or_all(o));
+    if (shared < r->cache_bytes)
+        r->cache_bytes = shared;
     const struct ceiling *c =
         level > 0 ? hwprofile_bandwidth(h, name, threads_or_all(o)) : NULL;
     if (c && c->value > 0)

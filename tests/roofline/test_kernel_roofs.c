@@ -591,6 +591,47 @@ static void whole_predictions(void **state)
     model_free(&m);
 }
 
+/* A curve of loads by n threads: the L3 as it is stated, or not seen, and a level that is no cache's. */
+static void loads(struct hwprofile *h, int n, double l3_bytes_s, double edge_bytes)
+{
+    struct error err = { 0 };
+    struct hw_curve c = { .n_threads = n, .n_plateau = 3 };
+    snprintf(c.name, sizeof c.name, "read footprint %dt", n);
+    snprintf(c.op, sizeof c.op, "read");
+    snprintf(c.x, sizeof c.x, "footprint_bytes");
+    c.plateau[0] = (struct hw_plateau){ .level = "L3", .value = l3_bytes_s, .edge_x = NAN, .stated_x = 32 << 20 };
+    c.plateau[1] = (struct hw_plateau){ .value = 50e9, .to_x = edge_bytes, .edge_x = 1.3 * edge_bytes, .stated_x = NAN };
+    c.plateau[2] = (struct hw_plateau){ .level = "DRAM", .value = 20e9, .edge_x = NAN, .stated_x = NAN };
+    assert_ok(hwprofile_add_curve(h, &c, &err), err);
+}
+
+static double cache_of(const struct hwprofile *h, int n_threads)
+{
+    struct predict_options o = options();
+    o.n_threads = n_threads;
+    return roofs_of(h, &o).cache_bytes;
+}
+
+static void shared_cache(void **state)
+{
+    (void)state;
+    const double stated = 32 << 20;
+    struct hwprofile h = machine();
+    assert_near(cache_of(&h, 2), stated, 1);
+    loads(&h, 1, NAN, 8 << 20);
+    loads(&h, 2, NAN, 5 << 20);
+    assert_near(cache_of(&h, 1), 8 << 20, 1);
+    assert_near(cache_of(&h, 2), 10 << 20, 1); /* of each thread 5 */
+    assert_near(cache_of(&h, 0), 10 << 20, 1); /* all: as many as were measured */
+    loads(&h, 3, 60e9, 8 << 20); /* seen: as large as it is stated */
+    assert_near(cache_of(&h, 3), stated, 1);
+    loads(&h, 4, NAN, 9 << 20); /* no more than that */
+    assert_near(cache_of(&h, 4), stated, 1);
+    loads(&h, 5, NAN, NAN); /* not known */
+    assert_near(cache_of(&h, 5), stated, 1);
+    free(h.curve);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -603,6 +644,7 @@ int main(void)
         cmocka_unit_test(attention_rounded),
         cmocka_unit_test(attention_by_rows),             cmocka_unit_test(small_ops_and_the_team),
         cmocka_unit_test(threads),                       cmocka_unit_test(whole_predictions),
+        cmocka_unit_test(shared_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
