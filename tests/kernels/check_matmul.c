@@ -11,6 +11,7 @@
  * Products that round weights and activations to BF16 (kernels.bf16_min_tok) are compared with sums of the rounded ones, of
  * n <= cols + 16 terms.
  */
+#include "config.h"
 #include "check.h"
 #include "kernels/pack.h"
 #include <float.h>
@@ -452,6 +453,11 @@ void test_isa_names(void **state)
     assert_int_equal(err.kind, ERROR_USAGE);
     assert_non_null(strstr(err.msg, "ref"));
     assert_string_equal(kernels_isa_missing("avx1024"), "unknown");
+#ifdef HAVE_ISA_AMX /* a rung that fails its trial is not used, and so not tried by any other test */
+    const unsigned amx = CPU_AVX512VNNI | CPU_AVX512BF16 | CPU_AMX_BF16;
+    if ((cpu_flags() & amx) == amx && cpu_tiles_lent())
+        assert_null(kernels_isa_missing("amx"));
+#endif
     for (size_t i = 0; kernels_isa_at(i, &usable); i++) {
         const char *name = kernels_isa_at(i, NULL);
         assert_int_equal(usable, kernels_isa_missing(name) == NULL);
