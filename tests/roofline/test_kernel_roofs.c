@@ -629,6 +629,8 @@ static void shared_cache(void **state)
     assert_near(cache_of(&h, 4), stated, 1);
     loads(&h, 5, NAN, NAN); /* not known */
     assert_near(cache_of(&h, 5), stated, 1);
+    for (size_t i = 0; i < h.n_curve; i++)
+        free(h.curve[i].point);
     free(h.curve);
 }
 
