@@ -144,8 +144,9 @@ int kernels_isa_flags(const char *name, unsigned *flags, struct error *err)
             return error_set(err, ERROR_UNAVAILABLE,
                              "isa %s: not built into this binary, which has: %s", name,
                              built);
-        if (missing(&rungs[i]))
-            return error_set(err, ERROR_UNAVAILABLE, "isa %s: %s; 'auto' picks the best that runs here", name, missing(&rungs[i]));
+        const char *why = missing(&rungs[i]);
+        if (why)
+            return error_set(err, ERROR_UNAVAILABLE, "isa %s: %s; 'auto' picks the best that runs here", name, why);
         *flags = rungs[i].needs | (have & CPU_STREAMS);
         return 0;
     }

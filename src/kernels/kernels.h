@@ -148,7 +148,7 @@ int kernels_isa_flags(const char *name, unsigned *flags, struct error *err);
 /* Names of the rungs built into this binary, best last; i from 0; NULL past the end. built and
  * usable are told apart: *usable is false where kernels_isa_missing() has a reason. */
 const char *kernels_isa_at(size_t i, bool *usable);
-/* Why a rung cannot be used here; NULL: it can. */
+/* Why a rung cannot be used here, of the CPU, the system, the binary ("not built") or the name ("unknown"); NULL: it can. */
 const char *kernels_isa_missing(const char *name);
 
 /* What acts.pow2 is to be for a product of so many tokens. */

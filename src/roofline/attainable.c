@@ -236,9 +236,9 @@ static int init_bandwidth(struct roofs *r, const struct hwprofile *h,
 }
 
 /*
- * Bytes up to which loads by n_threads, or by as many as were measured, really stay in a level of the profile's caches; NaN: as many as are stated. A virtual
- * machine is told the whole of a cache that it shares with others: then the curve of its loads has no end there, but one before
- * memory that is no cache's. methods.md (13)
+ * Bytes up to which loads by n_threads, or by as many as were measured, really stay in a level of the profile's caches; NaN: as
+ * many as are stated. A virtual machine is told the whole of a cache that it shares with others: then the curve of its loads
+ * has no end there, but one between the cache before and memory that is no cache's. methods.md (13)
  */
 static double shared_cache_bytes(const struct hwprofile *h, const char *level, int n_threads)
 {
@@ -257,6 +257,8 @@ static double shared_cache_bytes(const struct hwprofile *h, const char *level, i
             ends = !isnan(p->value);
         else if (p->level[0] == 0)
             edge = p->to_x * c->n_threads; /* from there on what is walked round and round is pushed out */
+        else if (strcmp(p->level, "DRAM") != 0)
+            edge = NAN; /* of a level before this cache */
     }
     return ends ? NAN : edge;
 }

@@ -3,6 +3,7 @@
  * loop over the same memory; prefill, 512 tokens on [5632, 2048], and attention, with 1 thread. Figures only: nothing
  * here is asserted.
  */
+#include "config.h"
 #include "bench.h"
 #include "kernels/pack.h"
 #include <math.h>
@@ -100,9 +101,10 @@ static double cpu_now_s(void)
                              : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",   \
                                "xmm8", "xmm9", "xmm10", "xmm11", "xmm12");                       \
     return 12.0 * (ops)*N / (cpu_now_s() - t0)
+#ifdef HAVE_ISA_AMX
 /* Tile products of bf16, of one thread; kernels_init() has asked for the tiles. */
-#define FOUR_TILES(x) "tdpbf16ps %%tmm" x ", %%tmm4, %%tmm0\n\ttdpbf16ps %%tmm" x ", %%tmm4, %%tmm1\n\t" \
-                      "tdpbf16ps %%tmm" x ", %%tmm4, %%tmm2\n\ttdpbf16ps %%tmm" x ", %%tmm4, %%tmm3\n\t"
+#define FOUR_TILES "tdpbf16ps %%tmm5, %%tmm4, %%tmm0\n\ttdpbf16ps %%tmm5, %%tmm4, %%tmm1\n\t" \
+                      "tdpbf16ps %%tmm5, %%tmm4, %%tmm2\n\ttdpbf16ps %%tmm5, %%tmm4, %%tmm3\n\t"
 static double peak_tiles(void)
 {
     enum { N = 100000 };
@@ -111,16 +113,19 @@ static double peak_tiles(void)
     __asm__ volatile("ldtilecfg (%0)" ::"r"(config) : "memory");
     const double t0 = cpu_now_s();
     for (long i = 0; i < N; i++)
-        __asm__ volatile(FOUR_TILES("5")::: "memory");
+        __asm__ volatile(FOUR_TILES::: "memory");
     const double s = cpu_now_s() - t0;
     __asm__ volatile("tilerelease" ::: "memory");
     return 4.0 * 16 * 16 * 32 * 2 * N / s;
 }
+#endif
 static double peak_ops(const char *isa, enum act_kind act)
 {
     enum { N = 1000000 };
+#ifdef HAVE_ISA_AMX
     if (strcmp(isa, "amx") == 0 && act != ACT_F32)
         return peak_tiles();
+#endif
     const bool wide = strncmp(isa, "avx512", 6) == 0 || strcmp(isa, "amx") == 0, vnni = wide && strcmp(isa, "avx512") != 0;
     double t0;
     long i;

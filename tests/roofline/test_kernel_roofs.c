@@ -591,17 +591,19 @@ static void whole_predictions(void **state)
     model_free(&m);
 }
 
-/* A curve of loads by n threads: the L3 as it is stated, or not seen, and a level that is no cache's. */
+/* A curve of loads by n threads: a level that is no cache's, before L2; L3 as it is stated, or not seen; another such level. */
 static void loads(struct hwprofile *h, int n, double l3_bytes_s, double edge_bytes)
 {
     struct error err = { 0 };
-    struct hw_curve c = { .n_threads = n, .n_plateau = 3 };
+    struct hw_curve c = { .n_threads = n, .n_plateau = 5 };
     snprintf(c.name, sizeof c.name, "read footprint %dt", n);
     snprintf(c.op, sizeof c.op, "read");
     snprintf(c.x, sizeof c.x, "footprint_bytes");
-    c.plateau[0] = (struct hw_plateau){ .level = "L3", .value = l3_bytes_s, .edge_x = NAN, .stated_x = 32 << 20 };
-    c.plateau[1] = (struct hw_plateau){ .value = 50e9, .to_x = edge_bytes, .edge_x = 1.3 * edge_bytes, .stated_x = NAN };
-    c.plateau[2] = (struct hw_plateau){ .level = "DRAM", .value = 20e9, .edge_x = NAN, .stated_x = NAN };
+    c.plateau[0] = (struct hw_plateau){ .value = 300e9, .to_x = 400e3, .edge_x = 500e3, .stated_x = NAN };
+    c.plateau[1] = (struct hw_plateau){ .level = "L2", .value = 200e9, .to_x = 1e6, .edge_x = 2e6, .stated_x = 2 << 20 };
+    c.plateau[2] = (struct hw_plateau){ .level = "L3", .value = l3_bytes_s, .edge_x = NAN, .stated_x = 32 << 20 };
+    c.plateau[3] = (struct hw_plateau){ .value = 50e9, .to_x = edge_bytes, .edge_x = 1.3 * edge_bytes, .stated_x = NAN };
+    c.plateau[4] = (struct hw_plateau){ .level = "DRAM", .value = 20e9, .edge_x = NAN, .stated_x = NAN };
     assert_ok(hwprofile_add_curve(h, &c, &err), err);
 }
 

@@ -14,13 +14,12 @@ struct tiled {
     float *sums;      /* [BLOCK_ROWS][dim_v] what a tile of keys adds to outputs */
 };
 
-/* p = q . k of 16 rows and all keys of the tile; rows and keys that are not there get anything. */
-static void tile_scores(const struct rounded *r, size_t row)
+/* to[16][64] = a b: a is n tiles of 16 x 32 numbers side by side, b as many of 16 pairs x 64 one below the other; strides in
+ * bytes. */
+static void tile_product(float *to, size_t to_stride, const uint16_t *a, size_t a_stride, const uint32_t *b, size_t b_stride, size_t n)
 {
-    const uint16_t *q = r->q + row * r->q_stride;
-    const uint32_t *k = r->kt;
     __asm__ volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" ::: "memory");
-    for (size_t d = 0; d < r->s.dim; d += STEP, q += STEP, k += STEP / PAIR * KV_TILE)
+    for (; n > 0; n--, a += STEP, b += STEP / PAIR * (b_stride / sizeof *b))
         __asm__ volatile("tileloadd (%0,%2,1), %%tmm4\n\t"
                          "tileloadd (%1,%3,1), %%tmm5\n\t"
                          "tileloadd 64(%1,%3,1), %%tmm6\n\t"
@@ -29,14 +28,14 @@ static void tile_scores(const struct rounded *r, size_t row)
                          "tdpbf16ps %%tmm6, %%tmm4, %%tmm1\n\t"
                          "tileloadd 192(%1,%3,1), %%tmm5\n\t"
                          "tdpbf16ps %%tmm7, %%tmm4, %%tmm2\n\t"
-                         "tdpbf16ps %%tmm5, %%tmm4, %%tmm3" ::"r"(q),
-                         "r"(k), "r"(r->q_stride * sizeof *q), "r"(KV_TILE * sizeof *k)
+                         "tdpbf16ps %%tmm5, %%tmm4, %%tmm3" ::"r"(a),
+                         "r"(b), "r"(a_stride), "r"(b_stride)
                          : "memory");
     __asm__ volatile("tilestored %%tmm0, (%0,%1,1)\n\t"
                      "tilestored %%tmm1, 64(%0,%1,1)\n\t"
                      "tilestored %%tmm2, 128(%0,%1,1)\n\t"
-                     "tilestored %%tmm3, 192(%0,%1,1)" ::"r"(r->s.p),
-                     "r"(KV_TILE * sizeof *r->s.p)
+                     "tilestored %%tmm3, 192(%0,%1,1)" ::"r"(to),
+                     "r"(to_stride)
                      : "memory");
 }
 
@@ -55,32 +54,6 @@ INLINE void tile_dims(const struct tiled *t, size_t d, size_t from, size_t to)
     __asm__ volatile("tilestored %%tmm0, (%0,%1,1)" ::"r"(t->sums + d), "r"(r->s.dim_v * sizeof *t->sums) : "memory");
 }
 
-/* The same of 64 dims. */
-INLINE void tile_dims_4(const struct tiled *t, size_t d, size_t from, size_t to)
-{
-    const struct rounded *r = &t->r;
-    const size_t stride = r->s.v_stride * sizeof *r->v;
-    __asm__ volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" ::: "memory");
-    for (size_t j = from; j < to; j += BLOCK_KEYS)
-        __asm__ volatile("tileloadd (%0,%2,1), %%tmm4\n\t"
-                         "tileloadd (%1,%3,1), %%tmm5\n\t"
-                         "tileloadd 64(%1,%3,1), %%tmm6\n\t"
-                         "tdpbf16ps %%tmm5, %%tmm4, %%tmm0\n\t"
-                         "tileloadd 128(%1,%3,1), %%tmm7\n\t"
-                         "tdpbf16ps %%tmm6, %%tmm4, %%tmm1\n\t"
-                         "tileloadd 192(%1,%3,1), %%tmm5\n\t"
-                         "tdpbf16ps %%tmm7, %%tmm4, %%tmm2\n\t"
-                         "tdpbf16ps %%tmm5, %%tmm4, %%tmm3" ::"r"(r->w + j),
-                         "r"(r->v + j / PAIR * r->s.v_stride + d), "r"(KV_TILE * sizeof *r->w), "r"(stride)
-                         : "memory");
-    __asm__ volatile("tilestored %%tmm0, (%0,%1,1)\n\t"
-                     "tilestored %%tmm1, 64(%0,%1,1)\n\t"
-                     "tilestored %%tmm2, 128(%0,%1,1)\n\t"
-                     "tilestored %%tmm3, 192(%0,%1,1)" ::"r"(t->sums + d),
-                     "r"(r->s.dim_v * sizeof *t->sums)
-                     : "memory");
-}
-
 /* n rows, at most 16, against the tile of keys. */
 static void tiled_rows(const struct tiled *t, size_t row, size_t n, struct work *w)
 {
@@ -90,12 +63,15 @@ static void tiled_rows(const struct tiled *t, size_t row, size_t n, struct work 
     for (size_t i = 0; i < n; i++)
         for (size_t d = 0; d < dim_v; d += VL) /* from the L2 cache */
             __builtin_prefetch(r->out[row + i] + d, 1, 3);
-    tile_scores(r, row);
+    /* Of rows and keys that are not there: anything, from elsewhere in the scratch. */
+    tile_product(r->s.p, KV_TILE * sizeof *r->s.p, r->q + row * r->q_stride, r->q_stride * sizeof *r->q, r->kt,
+                 KV_TILE * sizeof *r->kt, r->s.dim / STEP);
     rounded_softmax(r, row, n, keys, w);
     const size_t from = keys.from / BLOCK_KEYS * BLOCK_KEYS, to = size_align_up(keys.to, BLOCK_KEYS);
     size_t d = 0;
     for (; d + 4 * VL <= dim_v; d += 4 * VL)
-        tile_dims_4(t, d, from, to);
+        tile_product(t->sums + d, dim_v * sizeof *t->sums, r->w + from, KV_TILE * sizeof *r->w,
+                     r->v + from / PAIR * r->s.v_stride + d, r->s.v_stride * sizeof *r->v, (to - from) / BLOCK_KEYS);
     for (; d < dim_v; d += VL)
         tile_dims(t, d, from, to);
     for (size_t i = 0; i < n; i++) {
