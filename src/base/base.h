@@ -60,6 +60,12 @@ size_t size_align_up(size_t n, size_t align); /* align is a power of two; no ove
 uint64_t u64_min(uint64_t a, uint64_t b);
 uint64_t u64_max(uint64_t a, uint64_t b);
 uint64_t u64_ceil_div(uint64_t a, uint64_t b);
+/* Floats from row to row of a matrix of so many columns: an odd number of lines, so that one column of many rows is in all sets of a
+ * cache and not in a few. methods.md (113) */
+size_t size_row_floats(size_t columns);
+/* Aligned to lines, in large pages where it fills some: products of many tokens walk over thousands of small ones. Not zeroed; free().
+ * NULL: no memory. */
+void *size_alloc(size_t bytes);
 
 /* ---- strbuf: a growing string. Out of memory is sticky (.oom). ----------- */
 struct strbuf {

@@ -25,6 +25,7 @@ struct ceilings_options {
      * can depend on how the system backs it: a run's own pages are the ones to probe. */
     const void *memory;
     size_t memory_bytes;
+    bool memory_whole; /* each sample reads all of it, so that what a cache keeps of it shows; else a part that no cache has */
     const char *only; /* of a cross-check: a part of the names of those wanted, as in "read DRAM 2t"; NULL: all */
     const struct ceilings_provider *const *provider; /* beside compute and memory */
     size_t n_provider;

@@ -14,6 +14,7 @@ enum {
     BENCH_COLS = 2048,   /* of a matrix, of an activation row: between the widths of small and of large models */
     BENCH_L1_COLS = 256, /* of a matrix that is to stay in L1: a panel of F32 takes 16 KiB */
     BENCH_TOKENS = 512,  /* rows of activations */
+    BENCH_WIDTH = 4096,  /* of a product's results */
     BENCH_FEW_TOKENS = 8, /* of a product that may wait for its weights */
     BENCH_OUT = 1 << 16, /* results that a thread has room for */
     BENCH_HEAD_DIM = 128,
@@ -77,6 +78,7 @@ struct kernel_job {
     size_t cols, row_bytes, rows; /* rows of a unit (DRAM), else of all that a thread walks */
     size_t n_unit;      /* by several tokens from a cache: units that are walked round and round; else 0 */
     bool beside;        /* plain loads are timed before and after each sample */
+    bool tiles;         /* the same work runs before each sample until the CPU gives its tiles all of their speed */
     int n_variant;      /* of bench_load: kernels to choose from; else 0 */
     enum act_kind act;  /* that the job wants prepared, with x; ACT_KIND_COUNT: none */
     /* attention */
@@ -103,6 +105,9 @@ bool bench_load(struct kernel_bench *b, struct kernel_job *j);
 const struct read_kernel *bench_load_at(unsigned cpu_flags, int i);
 /* BENCH_BESIDE units of plain loads on thread tid, of memory that loads before have not read. */
 void bench_load_beside(const struct kernel_bench *b, int tid);
+/* Activations of n_tok tokens put in the order in which products with packed weights of type t walk them. False: they walk them as
+ * they are. */
+bool bench_arrange(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok);
 bool bench_embed(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok);
 bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head, int head_dim);
 /* *j, an attention or a call of it, as the engine computes it where it may round. False: it does not. methods.md (117) */

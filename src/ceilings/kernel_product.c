@@ -142,14 +142,23 @@ static void multiply(struct kernel_bench *b, const struct kernel_job *j, int tid
     for (uint64_t i = 0; i < n; i++) {
         const unsigned char *w = bench_unit(b, tid, j->n_unit ? i % j->n_unit : l->at + i, j->rows * j->row_bytes);
         struct matmul_args a = args_of(b, j, tid, w);
-        /* Results of the threads side by side, as rows of one matrix. */
-        a.y = b->y + (size_t)tid * j->rows;
-        a.y_stride = b->y_cols;
+        /* Results of the threads side by side, as rows of one matrix, each time further on: they leave their core's cache, as those of
+         * a prompt do. */
+        a.y = b->y + ((l->at + i) * (size_t)b->n_threads + (size_t)tid) * j->rows % (b->y_cols / j->rows * j->rows);
+        a.y_stride = size_row_floats(b->y_cols);
         if (b->acts.n_tok <= j->slot->gemv_max_tok)
             j->slot->gemv(&a, 0, j->rows);
         else
             j->slot->gemm(&a, 0, j->rows);
     }
+}
+
+/* BF16 as it is packed goes to tiles from where its kernel for few tokens ends, other types later. */
+static bool uses_tiles(const struct kernel_bench *b, const struct kernel_job *j, int n_tok)
+{
+    const unsigned first = j->act == ACT_BF16 ? (unsigned)j->slot->gemv_max_tok + 1 : b->k.bf16_min_tok;
+    return b->k.bf16_min_tok > 0 && j->slot == &b->k.packed[j->type] && (j->act == ACT_BF16 || j->act == ACT_Q8) &&
+           (unsigned)n_tok >= first;
 }
 
 bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok, int level, bool file)
@@ -167,6 +176,7 @@ bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
     const size_t most = b->y_cols / (size_t)b->n_threads / PACK_ROWS * PACK_ROWS;
     j->rows = strcmp(b->k.isa, "ref") == 0 ? PACK_ROWS : u64_min(SHARE_GEMM_ROWS, most);
     j->run = multiply;
+    j->tiles = uses_tiles(b, j, n_tok);
     if (level < 3) {
         const size_t fit = b->level_bytes[level] / j->row_bytes / PACK_ROWS * PACK_ROWS;
         j->rows = u64_min(j->rows, fit ? fit : PACK_ROWS);
@@ -179,6 +189,31 @@ bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
     }
     j->amount = 2.0 * (double)j->rows * (double)j->cols * n_tok * b->n_threads;
     describe(j, b, "gemm");
+    return true;
+}
+
+static void put_in_order(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    struct acts a = b->acts;
+    a.tiles = b->act_tiles;
+    for (uint64_t i = 0; i < n; i++)
+        b->k.arrange[j->type](&a, (unsigned)tid, (unsigned)b->n_threads);
+}
+
+bool bench_arrange(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok)
+{
+    if (!b->k.arrange[t] || !choose_slot(b, j, t, false) || (size_t)n_tok <= j->slot->gemv_max_tok)
+        return false;
+    j->kind = "kernel";
+    j->op = "arrange";
+    j->unit = "B/s";
+    j->level = -1;
+    j->n_tok = n_tok;
+    j->cols = BENCH_COLS;
+    j->run = put_in_order;
+    j->footprint_bytes = 4.0 * BENCH_COLS * n_tok / b->n_threads;
+    j->amount = 4.0 * BENCH_COLS * n_tok;
+    snprintf(j->text, sizeof j->text, "rows of %d", BENCH_COLS);
     return true;
 }
 

@@ -108,7 +108,7 @@ int meter_init(struct meter *m, int n_threads, bool memory, const struct ceiling
         error_oom(err, (size_t)n_threads * sizeof *m->slot, "the threads' clocks");
         goto fail;
     }
-    if (memory && o->memory && o->memory_bytes >= (size_t)n_threads * 16 * HUGE_PAGE) {
+    if (memory && o->memory && o->memory_bytes >= (size_t)n_threads * (o->memory_whole ? 1 : 16) * HUGE_PAGE) {
         m->mem = (unsigned char *)(uintptr_t)o->memory;
         m->mem_lent = true;
         m->chunk_bytes = o->memory_bytes / (size_t)n_threads / HUGE_PAGE * HUGE_PAGE;

@@ -15,11 +15,12 @@ struct ceilings_prober {
     char reason[160];        /* why there is no peak */
 };
 
-static int choose_kernels(struct ceilings_prober *p, enum math math, unsigned cpu_flags, struct error *err)
+static int choose_kernels(struct ceilings_prober *p, enum math math, const struct ceilings_options *o, struct error *err)
 {
+    const unsigned cpu_flags = o->cpu_flags;
     const double trial_s = p->brief ? BRIEF_TRIAL_S : TRIAL_S, sample_s = p->brief ? BRIEF_SAMPLE_S : SAMPLE_S;
     struct error no_peak = { 0 };
-    p->dram = memory_add_dram(&p->list, &p->m, N_WINDOWS, cpu_flags, err);
+    p->dram = memory_add_dram(&p->list, &p->m, o->memory_whole ? 1 : N_WINDOWS, cpu_flags, err);
     if (!p->dram || driver_choose(p->dram, &p->m, trial_s, sample_s, err) != 0)
         return -1;
     p->peak = compute_add_best(&p->list, math, cpu_flags, &no_peak);
@@ -46,7 +47,7 @@ struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const
         free(p);
         return NULL;
     }
-    if (choose_kernels(p, math, o->cpu_flags, err) != 0) {
+    if (choose_kernels(p, math, o, err) != 0) {
         ceilings_prober_free(p);
         return NULL;
     }

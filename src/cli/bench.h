@@ -25,10 +25,11 @@ struct bench_stored {
 };
 int bench_stored_open(struct bench_stored *s, struct error *err);
 void bench_stored_close(struct bench_stored *s);
-/* Probes read the very pages that the run walks, where those are four times what the last caches hold: what a page gives depends on
- * how the system backs it. full: the passes to come see all of the KV cache, which has been filled, so that it is its pages where
- * they are more than those of the weights. Else, and without packed weights, memory of their own. */
-void bench_lend_memory(struct ceilings_options *o, const struct engine *e, const struct bench_stored *s, bool full);
+/* Probes read the very pages that the run walks, where those are four times cache_bytes: what a page gives depends on how the system
+ * backs it. full: the passes to come see all of the KV cache, which has been filled, so that it is its pages where they are more than
+ * those of the weights. whole: of fewer weights all, each time, so that what the caches keep of them shows; returned is how many
+ * bytes these are. Else 0; and if not so many, or without packed weights, probes read memory of their own. */
+size_t bench_lend_memory(struct ceilings_options *o, const struct engine *e, double cache_bytes, bool full, bool whole);
 
 /* What the tests of a model share. */
 struct bench {

@@ -95,16 +95,21 @@ void bench_stored_close(struct bench_stored *s)
         hwprofile_free(&s->profile);
 }
 
-void bench_lend_memory(struct ceilings_options *o, const struct engine *e, const struct bench_stored *s, bool full)
+size_t bench_lend_memory(struct ceilings_options *o, const struct engine *e, double cache_bytes, bool full, bool whole)
 {
+    enum { LEAST = 4 << 20 }; /* of a thread */
     size_t bytes, kv_bytes;
     const void *weights = engine_packed(e, &bytes), *kv = engine_kv(e, &kv_bytes);
     const bool most_is_kv = full && (!weights || kv_bytes > bytes);
     const size_t n = most_is_kv ? kv_bytes : bytes;
-    if (!(most_is_kv ? kv : weights) || !((double)n >= 4 * s->cache_bytes))
-        return;
+    const bool far = (double)n >= 4 * cache_bytes;
+    whole &= !most_is_kv && n >= (size_t)o->n_threads * LEAST;
+    if (!(most_is_kv ? kv : weights) || (!far && !whole))
+        return 0;
     o->memory = most_is_kv ? kv : weights;
     o->memory_bytes = n;
+    o->memory_whole = !far;
+    return far ? 0 : n;
 }
 
 void bench_against_stored(struct run_row *row, const struct bench_stored *s, enum math math)

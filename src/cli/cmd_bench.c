@@ -242,7 +242,7 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
     if (!b.e)
         return -1;
     cli_loading(&l, b.e, m, machine);
-    bench_lend_memory(&probe, b.e, &o->stored, false);
+    bench_lend_memory(&probe, b.e, o->stored.cache_bytes, false, false);
     b.prober = ceilings_prober_new(bench_math(b.e), machine->n_threads, &probe, err);
     int rc = b.prober ? 0 : -1;
     if (rc == 0) {

@@ -66,6 +66,8 @@ struct validate_result {
     double seconds;                        /* a repetition that counts, median, as all of these */
     double predicted_s;
     double memory_scale, compute_scale;    /* the probes beside it over the stored profile; NaN: the profile has no such roof */
+    double walked_bytes, kept;             /* weights that probes read all of, and the part that the last cache kept; 0 and NaN: they
+                                              read memory that no cache has */
     double error;                          /* of tokens/s: predicted / measured - 1 */
     double op_median_ape;
     bool moved;                            /* fewer than half as many as were asked for stood still */

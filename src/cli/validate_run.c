@@ -1,6 +1,7 @@
 /* A case of `roofcast validate`: the engine between probes, and what the stored profile says of it, scaled by those. */
 #include "cli/validate.h"
 #include "roofline/ask.h"
+#include "roofline/step.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,14 +23,6 @@ static const struct ceiling *memory_of(const struct hwprofile *h, int n_threads)
 {
     const struct ceiling *c = hwprofile_ceiling(h, "kernel", "load", "F32", "DRAM", 1, n_threads);
     return c && c->n_threads <= n_threads && c->value > 0 ? c : hwprofile_bandwidth(h, "DRAM", n_threads);
-}
-
-static struct predict_options asked(const struct validate_result *r)
-{
-    const struct bench_test *t = &r->c->t;
-    return (struct predict_options){ .weights_bytes = NAN, .n_threads = r->c->n_threads, .n_prompt = t->prefill ? t->n : 0,
-                                     .n_gen = t->prefill ? 0 : t->n, .n_depth = t->depth, .n_batch = t->n_batch,
-                                     .n_ubatch = t->n_ubatch, .type_k = t->type_k, .type_v = t->type_v };
 }
 
 /* Seconds a pass of the ops of a role, timed one by one: then threads meet after each. */
@@ -91,14 +84,45 @@ static int add_ops(struct validation *v, struct validate_result *r, const struct
     return rc;
 }
 
+/* The machine as probes beside something read it: over what the profile has for as many threads, or for the nearest number of them; 1
+ * where one was not read, NaN where the profile has none. */
+struct state {
+    double memory, compute;
+    double kept;            /* of the weights, by the last-level cache; NaN: as the profile says */
+    struct last_cache last; /* that says so */
+};
+
+static struct state state_of(const struct validate_result *r, const struct hwprofile *h, enum math math, double bytes_s, double flop_s)
+{
+    const struct ceiling *dram = memory_of(h, r->c->n_threads), *peak = hwprofile_peak(h, math, r->c->n_threads);
+    struct state s = { .memory = !dram ? NAN : isnan(bytes_s) ? 1 : bytes_s / dram->value,
+                       .compute = !peak ? NAN : isnan(flop_s) ? 1 : flop_s / peak->value,
+                       .kept = NAN };
+    const double more = 1.25; /* times what the profile's loads found something kept of: beyond, what is faster is memory */
+    last_cache_init(&s.last, h, r->c->n_threads);
+    if (s.last.n == 0 || !(r->walked_bytes > 0) || r->walked_bytes > more * s.last.walked[s.last.n - 1] || !dram || isnan(bytes_s))
+        return s;
+    s.kept = last_cache_found(&s.last, r->walked_bytes, bytes_s, dram->value);
+    s.memory = fmin(1, s.memory); /* what is faster is the cache's (106) */
+    return s;
+}
+
+static struct predict_options asked(const struct validate_result *r, const struct state *at)
+{
+    const struct bench_test *t = &r->c->t;
+    return (struct predict_options){ .weights_bytes = NAN, .n_threads = r->c->n_threads, .last = isnan(at->kept) ? NULL : &at->last,
+                                     .n_prompt = t->prefill ? t->n : 0, .n_gen = t->prefill ? 0 : t->n, .n_depth = t->depth,
+                                     .n_batch = t->n_batch, .n_ubatch = t->n_ubatch, .type_k = t->type_k, .type_v = t->type_v };
+}
+
 /* Seconds that the profile says of the case, its roofs as the probes beside a repetition read them; *now: that profile, which the
  * caller frees. */
 static int predict_one(double *seconds, struct hwprofile *now, const struct validate_result *r, const struct validate_setup *s,
-                       const struct model *m, double memory, double compute, struct error *err)
+                       const struct model *m, const struct state *at, struct error *err)
 {
-    const struct predict_options o = asked(r);
+    const struct predict_options o = asked(r, at);
     struct predict_result p;
-    if (profile_beside(now, s->profile, memory, compute, err) != 0)
+    if (profile_beside(now, s->profile, at->memory, at->compute, err) != 0)
         return -1;
     if (predict(&p, m, now, &o, err) != 0) {
         whatif_profile_free(now);
@@ -109,10 +133,10 @@ static int predict_one(double *seconds, struct hwprofile *now, const struct vali
 }
 
 /* The ops, in a repetition of their own. */
-static int predict_ops(struct validation *v, struct validate_result *r, const struct hwprofile *now, const struct model *m,
-                       const struct run *run, struct error *err)
+static int predict_ops(struct validation *v, struct validate_result *r, const struct hwprofile *now, const struct state *at,
+                       const struct model *m, const struct run *run, struct error *err)
 {
-    const struct predict_options o = asked(r);
+    const struct predict_options o = asked(r, at);
     struct explain e;
     if (explain_init(&e, m, now, &o, r->c->t.prefill ? PHASE_PREFILL : PHASE_DECODE, err) != 0)
         return -1;
@@ -121,21 +145,11 @@ static int predict_ops(struct validation *v, struct validate_result *r, const st
     return rc;
 }
 
-/* Roofs read beside something, over what the profile has for as many threads, or for the nearest number of them; 1 where one was not
- * read, NaN where the profile has none. */
-static void scales(double *memory, double *compute, const struct validate_result *r, const struct hwprofile *h, enum math math,
-                   double bytes_s, double flop_s)
-{
-    const struct ceiling *dram = memory_of(h, r->c->n_threads), *peak = hwprofile_peak(h, math, r->c->n_threads);
-    *memory = !dram ? NAN : isnan(bytes_s) ? 1 : bytes_s / dram->value;
-    *compute = !peak ? NAN : isnan(flop_s) ? 1 : flop_s / peak->value;
-}
-
 /* A repetition beside its prediction. Doubt: by how much that differs under the probe before it and the one after it, or the part of
  * its threads' time in which others had their CPUs, whichever is more. */
 struct beside {
     double ratio, doubt; /* measured over predicted seconds; a fraction */
-    double memory, compute, seconds;
+    double memory, compute, kept, seconds;
 };
 
 /* From the mean of two probes to the one after: a fraction; 0 where there are none. */
@@ -150,12 +164,18 @@ static int predict_beside(struct beside *to, const struct run_rep *rep, const st
     const double at[] = { 0, -1, 1 }; /* between the probes, before, after */
     const double roof = drift(rep->after_bytes_s, rep->ceiling_bytes_s), peak = drift(rep->after_flop_s, rep->ceiling_flop_s);
     double t[ARRAY_LEN(at)];
-    scales(&to->memory, &to->compute, r, s->profile, math, rep->ceiling_bytes_s, rep->ceiling_flop_s);
     for (size_t i = 0; i < ARRAY_LEN(at); i++) {
-        struct hwprofile now;
-        if (predict_one(&t[i], &now, r, s, m, to->memory * (1 + at[i] * roof), to->compute * (1 + at[i] * peak), err) != 0)
+        const struct state now = state_of(r, s->profile, math, rep->ceiling_bytes_s * (1 + at[i] * roof),
+                                          rep->ceiling_flop_s * (1 + at[i] * peak));
+        struct hwprofile h;
+        if (predict_one(&t[i], &h, r, s, m, &now, err) != 0)
             return -1;
-        whatif_profile_free(&now);
+        whatif_profile_free(&h);
+        if (i > 0)
+            continue;
+        to->memory = now.memory;
+        to->compute = now.compute;
+        to->kept = now.kept;
     }
     to->seconds = rep->seconds;
     to->ratio = rep->seconds / t[0];
@@ -200,6 +220,7 @@ static int judge(struct validate_result *r, const struct validate_setup *s, cons
     r->predicted_s = r->seconds / (1 + r->error);
     r->memory_scale = median_of(b, count, offsetof(struct beside, memory));
     r->compute_scale = median_of(b, count, offsetof(struct beside, compute));
+    r->kept = median_of(b, count, offsetof(struct beside, kept));
     return 0;
 }
 
@@ -207,12 +228,12 @@ static int judge(struct validate_result *r, const struct validate_setup *s, cons
 static int judge_ops(struct validation *v, struct validate_result *r, const struct validate_setup *s, const struct model *m,
                      const struct run *run, enum math math, struct error *err)
 {
-    double memory, compute, ignored;
+    const struct state at = state_of(r, s->profile, math, r->row.ops_ceiling_bytes_s, r->row.ops_ceiling_flop_s);
+    double ignored;
     struct hwprofile now;
-    scales(&memory, &compute, r, s->profile, math, r->row.ops_ceiling_bytes_s, r->row.ops_ceiling_flop_s);
-    if (predict_one(&ignored, &now, r, s, m, memory, compute, err) != 0)
+    if (predict_one(&ignored, &now, r, s, m, &at, err) != 0)
         return -1;
-    const int rc = predict_ops(v, r, &now, m, run, err);
+    const int rc = predict_ops(v, r, &now, &at, m, run, err);
     whatif_profile_free(&now);
     return rc;
 }
@@ -257,7 +278,9 @@ static int measure_on(struct validate_result *r, struct run *run, const struct v
     *math = bench_math(b.e);
     if (t->depth)
         engine_fill_kv(b.e, t->depth);
-    bench_lend_memory(&probe, b.e, b.stored, t->depth > t->n);
+    struct last_cache l;
+    last_cache_init(&l, s->profile, machine->n_threads);
+    r->walked_bytes = (double)bench_lend_memory(&probe, b.e, l.n ? l.walked[l.n - 1] : b.stored->cache_bytes, t->depth > t->n, l.n > 0);
     b.prober = ceilings_prober_new(*math, machine->n_threads, &probe, err);
     const int rc = b.prober ? rounds(r, run, &b, s, t, err) : -1;
     ceilings_prober_free(b.prober);
@@ -316,7 +339,7 @@ static int repetitions(const struct validate_result *r, const struct validate_se
     double seconds;
     if (r->c->t.reps > 0)
         return r->c->t.reps;
-    if (predict_one(&seconds, &now, r, s, m, 1, 1, &ignored) != 0)
+    if (predict_one(&seconds, &now, r, s, m, &(struct state){ 1, 1, .kept = NAN }, &ignored) != 0)
         return LEAST_REPS;
     whatif_profile_free(&now);
     return (int)fmin(ENOUGH_REPS, fmax(LEAST_REPS, ceil(enough_s / seconds)));
@@ -363,7 +386,7 @@ int validate_run(struct validation *v, const struct validate_setup *s, const str
     v->r = grown;
     struct validate_file *f = &p->file[p->c[at].file];
     struct validate_result r = { .c = &p->c[at], .f = f, .seconds = NAN, .predicted_s = NAN, .memory_scale = NAN,
-                                 .compute_scale = NAN, .error = NAN, .op_median_ape = NAN };
+                                 .compute_scale = NAN, .kept = NAN, .error = NAN, .op_median_ape = NAN };
     r.row.tok_s_mean = r.row.tok_s_sd = r.row.ceiling_bytes_s = r.row.ceiling_flop_s = r.row.roof_moved = r.row.steal = NAN;
     const int rc = case_of_file(v, &r, s, f, &why);
     f->n_left--;

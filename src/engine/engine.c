@@ -3,23 +3,18 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-enum { ALIGN = 64, LARGE_PAGE = 2 << 20 };
+enum { LARGE_PAGE = 2 << 20 };
 
-/* Zeroed; with large pages where it fills some: products of many tokens walk over thousands of small ones. */
+/* Zeroed. */
 static void *alloc(size_t bytes, const char *what, struct error *err)
 {
-    const size_t align = bytes >= LARGE_PAGE ? LARGE_PAGE : ALIGN, n = size_align_up(bytes ? bytes : 1, align);
-    void *p = aligned_alloc(align, n);
+    void *p = size_alloc(bytes);
     if (!p) {
         error_oom(err, bytes, what);
         return NULL;
     }
-    if (align == LARGE_PAGE)
-        (void)madvise(p, n, MADV_HUGEPAGE); /* a wish */
-    memset(p, 0, n);
-    return p;
+    return memset(p, 0, bytes);
 }
 
 static int check_weight(const struct engine *e, const struct op *op, const struct tensor *t, bool f32,
@@ -205,7 +200,9 @@ static int buffers_init(struct engine *e, const struct sizes *s, struct error *e
 {
     for (int b = 0; b < BUF_COUNT; b++) {
         const size_t rows = b == BUF_LOGITS ? e->o.n_out_max : e->o.n_ubatch;
-        if (e->ops.width[b] && !(e->buf[b] = alloc(rows * e->ops.width[b] * sizeof(float), "activations", err)))
+        const bool dense = b == BUF_LOGITS || buf_is_grouped((enum op_buf)b); /* walked as one matrix, by callers or experts */
+        e->stride[b] = dense ? e->ops.width[b] : size_row_floats(e->ops.width[b]);
+        if (e->ops.width[b] && !(e->buf[b] = alloc(rows * e->stride[b] * sizeof(float), "activations", err)))
             return -1;
     }
     for (int k = 0; k < ACT_KIND_COUNT; k++)

@@ -276,9 +276,9 @@ void exec_attention(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
     struct attention_args a = {
-        .q_stride = e->ops.width[op->src],
+        .q_stride = e->stride[op->src],
         .q_head_stride = op->src_stride,
-        .out_stride = e->ops.width[op->dst],
+        .out_stride = e->stride[op->dst],
         .n_head = op->n_head,
         .n_head_kv = op->n_head_kv,
         .head_dim = op->head_dim,

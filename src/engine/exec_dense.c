@@ -54,7 +54,7 @@ static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
     const struct op *op = &e->ops.ops[i];
     const enum act_kind kind = e->plan[i].act;
     struct thread_state *st = &e->thread[tid];
-    const size_t n_tok = op_n_tok(op, &e->pass), ld = e->ops.width[op->src];
+    const size_t n_tok = op_n_tok(op, &e->pass), ld = e->stride[op->src];
     const float *x = engine_row(e, op->src, 0, op->src_at);
     const bool own = n_tok == 1;
     struct acts *a = own ? &st->acts[kind] : &st->shared[kind];
@@ -118,7 +118,7 @@ static struct product product(struct engine *e, size_t i, struct work *w, int ti
                .cols = op->cols,
                .x = prepare(e, i, tid, nt),
                .y = engine_row(e, op->dst, 0, op->dst_at),
-               .y_stride = e->ops.width[op->dst],
+               .y_stride = e->stride[op->dst],
                .scratch = e->thread[tid].scratch },
     };
     if (tid == 0)

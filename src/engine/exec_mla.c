@@ -54,11 +54,11 @@ void exec_head_matmul(struct engine *e, size_t i, struct work *w, int tid, int n
         }
         acts_bind(x, slot->act, n_tok, op->cols, e->thread[tid].act_mem[slot->act]);
         e->k.act_prepare[slot->act](x, engine_row(e, op->src, 0, op->src_at) + h * op->src_stride,
-                                    e->ops.width[op->src], 0, n_tok);
+                                    e->stride[op->src], 0, n_tok);
         struct matmul_args a = head_args(e, op, h * op->w_stride + op->w_row, op->cols, tid);
         a.x = x;
         a.y = engine_row(e, op->dst, 0, op->dst_at) + h * op->dst_stride;
-        a.y_stride = e->ops.width[op->dst];
+        a.y_stride = e->stride[op->dst];
         exec_rows(slot, &a, op, NULL, 0, op->rows, w);
     }
 }

@@ -77,6 +77,7 @@ struct engine {
     double packed_seconds;
 
     float *buf[BUF_COUNT];
+    size_t stride[BUF_COUNT]; /* floats from row to row of buf */
     void *act_mem[ACT_KIND_COUNT]; /* activations of a pass of several tokens, shared */
     void *act_tiles; /* the same as products that ask for it walk them (kernels.arrange) */
     struct kv_layer *kv;  /* [n_layer] */
@@ -151,7 +152,7 @@ void engine_run_pass(struct engine *e);
 
 static inline float *engine_row(const struct engine *e, enum op_buf b, size_t row, uint32_t at)
 {
-    return e->buf[b] + row * e->ops.width[b] + at;
+    return e->buf[b] + row * e->stride[b] + at;
 }
 
 /* Position of a token of the pass in its sequence. */

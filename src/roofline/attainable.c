@@ -236,34 +236,6 @@ static int init_bandwidth(struct roofs *r, const struct hwprofile *h,
 }
 
 /*
- * Bytes up to which loads by n_threads, or by as many as were measured, really stay in a level of the profile's caches; NaN: as
- * many as are stated. A virtual machine is told the whole of a cache that it shares with others: then the curve of its loads
- * has no end there, but one between the cache before and memory that is no cache's. methods.md (13)
- */
-static double shared_cache_bytes(const struct hwprofile *h, const char *level, int n_threads)
-{
-    const struct hw_curve *c = NULL;
-    for (size_t i = 0; i < h->n_curve; i++) {
-        const struct hw_curve *k = &h->curve[i];
-        if (strcmp(k->op, "read") == 0 && strcmp(k->x, "footprint_bytes") == 0 && k->n_threads <= n_threads &&
-            (!c || k->n_threads > c->n_threads))
-            c = k;
-    }
-    double edge = NAN;
-    bool ends = true;
-    for (size_t i = 0; c && i < c->n_plateau; i++) {
-        const struct hw_plateau *p = &c->plateau[i];
-        if (strcmp(p->level, level) == 0)
-            ends = !isnan(p->value);
-        else if (p->level[0] == 0)
-            edge = p->to_x * c->n_threads; /* from there on what is walked round and round is pushed out */
-        else if (strcmp(p->level, "DRAM") != 0)
-            edge = NAN; /* of a level before this cache */
-    }
-    return ends ? NAN : edge;
-}
-
-/*
  * Where activations live. A bound charges only what cannot be avoided, so with --roof they
  * stay on the chip; else they do when an op's operands fit the last-level cache. methods.md
  * (13)
@@ -271,23 +243,15 @@ static double shared_cache_bytes(const struct hwprofile *h, const char *level, i
 static void init_cache(struct roofs *r, const struct hwprofile *h,
                        const struct predict_options *o)
 {
-    int level = 0;
-    r->cache_bytes = o->roof ? INFINITY : 0;
+    r->last = (struct last_cache){ .bytes = INFINITY };
     r->cache_bytes_s = INFINITY;
     if (o->roof)
         return;
-    for (size_t i = 0; i < h->n_cache; i++) {
-        const struct hw_cache *c = &h->cache[i];
-        if (c->level < level || !(c->size_bytes > 0))
-            continue;
-        level = c->level;
-        r->cache_bytes = c->size_bytes * (c->n_instances > 0 ? c->n_instances : 1);
-    }
     char name[16];
+    const int level = last_cache_init(&r->last, h, threads_or_all(o));
+    if (o->last)
+        r->last = *o->last;
     snprintf(name, sizeof name, "L%d", level);
-    const double shared = shared_cache_bytes(h, name, threads_or_all(o));
-    if (shared < r->cache_bytes)
-        r->cache_bytes = shared;
     const struct ceiling *c =
         level > 0 ? hwprofile_bandwidth(h, name, threads_or_all(o)) : NULL;
     if (c && c->value > 0)
@@ -472,7 +436,7 @@ struct op_time roofs_time(const struct roofs *r, const struct step_class *c, con
     if (c->n_comm > 0)
         return exchanged(r, c, cost->link_bytes);
     const double memory = r->bytes_s * r->e_bandwidth,
-                 cache = cost->act_bytes <= r->cache_bytes ? r->cache_bytes_s * r->e_bandwidth : memory;
+                 cache = cost->act_bytes <= r->last.bytes ? r->cache_bytes_s * r->e_bandwidth : memory;
     struct op_time t = {
         .memory_s = (cost->weight_bytes + cost->kv_bytes) / memory + cost->act_bytes / cache,
         .compute_s = cost->flop / (r->peak[roofs_math(r, &c->op)].flop_s * r->e_compute),

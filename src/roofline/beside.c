@@ -125,9 +125,7 @@ static double matvec_beside(const struct hwprofile *h, const struct ceiling *c, 
     return walked_rate(c->value, fmin(cached_bytes_s(h, c), unshared(h, c)), loads_of(h, c), memory_beside(h, c, m), k);
 }
 
-/* Which part of a product by a few tokens is memory's: it is near 1 where the rate is what one walk over the weights allows, as
- * memory was then. */
-static double memory_part(const struct hwprofile *h, const struct ceiling *c)
+double kernel_memory_part(const struct hwprofile *h, const struct ceiling *c)
 {
     const struct dtype_info *t = dtype_find_name(c->dtype);
     const struct ceiling *walk = strcmp(c->op, "matmat") == 0 && in_memory(c) ? walk_of(h, c) : NULL;
@@ -151,7 +149,7 @@ static double rate_beside(const struct hwprofile *h, const struct ceiling *c, do
     }
     if (in_memory(c) && bytes)
         return c->value * beside;
-    const double part = memory_part(h, c);
+    const double part = kernel_memory_part(h, c);
     return c->value * pow(beside, part) * pow(k, 1 - part);
 }
 

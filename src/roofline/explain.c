@@ -74,10 +74,10 @@ static void add_class(void *ctx, const struct step_class *c, const struct cost *
     to->link_s += n * t->link_s;
     to->launch_s += n * (t->seconds - fmax(t->link_s, fmax(t->memory_s, t->compute_s)));
     to->bound_s[t->bound] += n * t->seconds;
-    to->act_in_cache = !x->r->time && k->act_bytes <= x->r->cache_bytes;
+    to->act_in_cache = !x->r->time && k->act_bytes <= x->r->last.bytes;
     to->math = roofs_math(x->r, &c->op);
     if (t->kernel)
-        kernel_roof_text(to->roof, sizeof to->roof, x->r, c, t);
+        kernel_roof_text(to->roof, sizeof to->roof, x->r, t);
     add_amounts(&x->amount[i], x, &c->form);
 }
 
@@ -378,8 +378,8 @@ static void constants(struct explain *e, const struct roofs *r, const struct hwp
     }
     constant(e, "activation element a", r->act_elem_bytes, "B", "(13)",
              r->cpu ? "F32, as the engine has them" : "F16, as software on GPUs has them");
-    if (r->cache_bytes > 0 && !r->time)
-        constant(e, "last-level cache", r->cache_bytes, "B", "(13)",
+    if (r->last.bytes > 0 && !r->time)
+        constant(e, "last-level cache", r->last.bytes, "B", "(13)",
                  o->roof ? "--roof: activations stay on the chip" : "the profile; activations that fit stay there");
     if (isfinite(r->cache_bytes_s) && !r->time)
         constant(e, "cache bandwidth W'", r->cache_bytes_s, "B/s", "(13)", "measured: the profile's ceilings");

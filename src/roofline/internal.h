@@ -79,13 +79,14 @@ bool attention_roofs_time(const struct roofs *r, const struct step_class *c, con
                           struct op_time *t);
 /* Seconds of a call by so many rows that saw no keys, on one thread; 0 where that was not measured. */
 double kernel_roof_call_s(const struct kernel_roof *k, double rows);
-/* The weights of c's model stay in the last-level cache, and were measured there. */
-bool kernel_roof_cached(const struct roofs *r, const struct step_class *c, const struct kernel_roof *k);
 /* beside.c: the rate of a kernel's ceiling if memory had been as it was for the profile's plain loads: ceilings of one profile are of
  * moments apart. (100) */
 double kernel_rate_at_once(const struct hwprofile *h, const struct ceiling *c);
+/* Which part of a product by a few tokens is memory's: it is near 1 where the rate is what one walk over the weights allows, as memory
+ * was then. (89) */
+double kernel_memory_part(const struct hwprofile *h, const struct ceiling *c);
 /* What an op was priced with: "matvec Q4_K DRAM 2t, matmat Q4_K at 512 tokens". */
-const char *kernel_roof_text(char *buf, size_t n, const struct roofs *r, const struct step_class *c, const struct op_time *t);
+const char *kernel_roof_text(char *buf, size_t n, const struct roofs *r, const struct op_time *t);
 
 /* What adding up a phase needs. */
 struct phase_pricing {

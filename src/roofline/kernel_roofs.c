@@ -9,6 +9,7 @@
 
 static const char *const op_names[KERNEL_OP_COUNT] = {
     [KERNEL_PRODUCT] = "matmat",  [KERNEL_ATTENTION] = "attention", [KERNEL_QUANTIZE] = "quantize",
+    [KERNEL_ARRANGE] = "arrange",
     [KERNEL_ATTENTION_ROUNDED] = "attention-bf16",
     [KERNEL_EMBED] = "embed",     [KERNEL_KV_STORE] = "kvstore",    [KERNEL_RMS_NORM] = "rmsnorm",
     [KERNEL_ROPE] = "rope",       [KERNEL_SILU] = "silu",           [KERNEL_ADD] = "add",
@@ -63,12 +64,13 @@ static struct kernel_roof *roof_of(struct kernel_roofs *k, const struct ceiling 
 }
 
 /* Points stay in order of their tokens; of two at one place the better stands. */
-static void add_point(struct kernel_roof *k, double n_tok, double rate)
+static void add_point(struct kernel_roof *k, double n_tok, double rate, double memory_part)
 {
     size_t i = k->n;
     while (i > 0 && k->n_tok[i - 1] > n_tok)
         i--;
     if (i > 0 && k->n_tok[i - 1] == n_tok) {
+        k->memory_part[i - 1] = rate > k->rate[i - 1] ? memory_part : k->memory_part[i - 1];
         k->rate[i - 1] = fmax(k->rate[i - 1], rate);
         return;
     }
@@ -76,8 +78,10 @@ static void add_point(struct kernel_roof *k, double n_tok, double rate)
         return;
     memmove(&k->n_tok[i + 1], &k->n_tok[i], (k->n - i) * sizeof k->n_tok[0]);
     memmove(&k->rate[i + 1], &k->rate[i], (k->n - i) * sizeof k->rate[0]);
+    memmove(&k->memory_part[i + 1], &k->memory_part[i], (k->n - i) * sizeof k->memory_part[0]);
     k->n_tok[i] = n_tok;
     k->rate[i] = rate;
+    k->memory_part[i] = memory_part;
     k->n++;
 }
 
@@ -106,7 +110,7 @@ static void add_ceiling(struct kernel_roofs *k, const struct hwprofile *h, const
     const double rate = kernel_rate_at_once(h, c);
     roof->sd = fmax(roof->sd, spread_of(c));
     if (!streams) {
-        add_point(roof, c->n_tok > 0 ? c->n_tok : 1, rate);
+        add_point(roof, c->n_tok > 0 ? c->n_tok : 1, rate, roof->op == KERNEL_PRODUCT ? kernel_memory_part(h, c) : 0);
         return;
     }
     if (strcmp(c->level, "DRAM") == 0)
@@ -121,7 +125,7 @@ static void add_ceiling(struct kernel_roofs *k, const struct hwprofile *h, const
 static void add_first_point(struct kernel_roof *k)
 {
     if (k->op <= KERNEL_ATTENTION_ROUNDED && k->best_bytes_s > 0)
-        add_point(k, 1, 16 * k->best_bytes_s / dtype_bits(k->dtype));
+        add_point(k, 1, 16 * k->best_bytes_s / dtype_bits(k->dtype), 0);
 }
 
 static void load(struct kernel_roofs *k, const struct hwprofile *h, int n_threads)
@@ -212,7 +216,13 @@ static const struct kernel_roof *find(const struct kernel_roofs *k, enum kernel_
     return NULL;
 }
 
-double kernel_roof_rate(const struct kernel_roof *k, double n_tok)
+static double rate_at(const struct kernel_roof *k, size_t i, double memory)
+{
+    return memory == 1 ? k->rate[i] : k->rate[i] * pow(memory, k->memory_part[i]);
+}
+
+/* When memory gives so many times what it gave. */
+static double rate_beside(const struct kernel_roof *k, double n_tok, double memory)
 {
     size_t i = 0;
     if (k->n == 0)
@@ -220,10 +230,15 @@ double kernel_roof_rate(const struct kernel_roof *k, double n_tok)
     while (i < k->n && k->n_tok[i] < n_tok)
         i++;
     if (i == 0 || i == k->n)
-        return k->rate[i == 0 ? 0 : k->n - 1];
+        return rate_at(k, i == 0 ? 0 : k->n - 1, memory);
     /* Seconds of so many tokens are a constant (unpacking weights, a tile of keys) and a part for each. */
-    const double n0 = k->n_tok[i - 1], n1 = k->n_tok[i], t0 = n0 / k->rate[i - 1], t1 = n1 / k->rate[i];
+    const double n0 = k->n_tok[i - 1], n1 = k->n_tok[i], t0 = n0 / rate_at(k, i - 1, memory), t1 = n1 / rate_at(k, i, memory);
     return n_tok / (t0 + (t1 - t0) * (n_tok - n0) / (n1 - n0));
+}
+
+double kernel_roof_rate(const struct kernel_roof *k, double n_tok)
+{
+    return rate_beside(k, n_tok, 1);
 }
 
 /* Tokens that pass through the op: it reads and writes so many activations of each. */
@@ -239,34 +254,45 @@ static bool is_prepared(enum op_role r)
     return r == ROLE_ATTN_K || r == ROLE_ATTN_V || r == ROLE_FFN_UP || r == ROLE_EXPERT_UP || r == ROLE_SHARED_UP;
 }
 
-/* What a product's activations become first: 8-bit blocks beside quantized weights, BF16 beside BF16. (10) */
+/* What a product's activations become first: 8-bit blocks beside quantized weights, BF16 beside BF16 (10); of so many tokens that
+ * tiles walk them also put in their order, which experts do for themselves. */
 static double prepare_s(const struct kernel_roofs *k, enum math math, const struct step_class *c, double n_tok)
 {
     if (is_prepared(c->op.role))
         return 0;
     const enum dtype to = math == MATH_INT8 ? DTYPE_Q8_0 : math == MATH_BF16 ? DTYPE_BF16 : DTYPE_F32;
-    const struct kernel_roof *q = find(k, KERNEL_QUANTIZE, to);
-    return q ? c->form.act_in_tok * n_tok / kernel_roof_rate(q, n_tok) : 0;
+    const struct kernel_roof *q = find(k, KERNEL_QUANTIZE, to), *a = find(k, KERNEL_ARRANGE, c->op.w->type);
+    const bool arranged = a && c->op.kind == OP_MATMUL && n_tok >= a->n_tok[0];
+    return c->form.act_in_tok * n_tok * ((q ? 1 / kernel_roof_rate(q, n_tok) : 0) + (arranged ? 1 / kernel_roof_rate(a, n_tok) : 0));
+}
+
+/* What a pass walks of weights and keys, all classes. */
+static double walked_bytes(const struct step_class *c, const struct pass *p)
+{
+    return c->held_bytes + c->held_position * ((double)p->n_past * p->n_seq + p->n_tok);
+}
+
+/* Stored bytes a second of weights of which the last cache keeps some: seconds of either part. (106) */
+static double bytes_s_of(const struct kernel_roof *k, double kept)
+{
+    return kept > 0 ? 1 / (kept / k->llc_bytes_s + (kept < 1 ? (1 - kept) / k->dram_bytes_s : 0)) : k->dram_bytes_s;
 }
 
 /* Stored bytes through the roof of one token, FLOP through that of n. What was not measured is left to the machine's
  * bandwidth and peak: *t has those. */
-static void stream(const struct kernel_roof *k, double bytes, double flop, double n, bool cached, struct op_time *t)
+static void stream(const struct kernel_roof *k, double bytes, double flop, double n, double kept, struct op_time *t)
 {
-    const double bytes_s = cached ? k->llc_bytes_s : k->dram_bytes_s;
+    const double bytes_s = bytes_s_of(k, kept);
     const bool covers = k->n > 0 && (k->n_tok[k->n - 1] > 1 || n <= 1);
     t->memory_s = bytes_s > 0 ? bytes / bytes_s : t->memory_s;
-    t->compute_s = covers ? flop / kernel_roof_rate(k, n) : t->compute_s;
+    t->compute_s = covers ? flop / rate_beside(k, n, kept > 0 && k->dram_bytes_s > 0 ? bytes_s / k->dram_bytes_s : 1) : t->compute_s;
     t->kernel = k;
     t->kernel_tok = n;
+    t->kernel_bytes_s = bytes_s > 0 ? bytes_s : 0;
+    t->kept = kept;
 }
 
-bool kernel_roof_cached(const struct roofs *r, const struct step_class *c, const struct kernel_roof *k)
-{
-    return c->held_bytes > 0 && c->held_bytes <= r->cache_bytes && k->llc_bytes_s > 0;
-}
-
-static bool product(const struct roofs *r, const struct step_class *c, const struct cost *cost, struct op_time *t)
+static bool product(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p, struct op_time *t)
 {
     const struct op *op = &c->op;
     const bool plain = op->kind == OP_MATMUL || op->kind == OP_EXPERT_MATMUL;
@@ -277,7 +303,8 @@ static bool product(const struct roofs *r, const struct step_class *c, const str
         return false;
     /* Tokens that meet a weight: with experts, those of one. */
     const double n = 0.5 * cost->flop / (8 * cost->weight_bytes / dtype_bits(op->w->type));
-    stream(k, cost->weight_bytes, cost->flop, n, kernel_roof_cached(r, c, k), t);
+    const double kept = c->held_bytes > 0 && k->llc_bytes_s > 0 ? last_cache_kept(&r->last, walked_bytes(c, p)) : 0;
+    stream(k, cost->weight_bytes, cost->flop, n, kept, t);
     const double prepare = prepare_s(&r->kernels, roofs_math(r, op), c, tokens(c, cost));
     t->memory_s += prepare;
     t->compute_s += prepare;
@@ -314,11 +341,11 @@ static bool far_rows(const struct roofs *r, const struct step_class *c, const st
 static bool by_kind(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
                     struct op_time *t)
 {
-    const bool far = c->held_bytes > r->cache_bytes; /* of the cache: what a pass reads has driven its rows out */
+    const bool far = walked_bytes(c, p) > r->last.bytes; /* of the cache: what a pass reads has driven its rows out */
     switch (c->op.kind) {
     case OP_MATMUL:
     case OP_EXPERT_MATMUL:
-        return product(r, c, cost, t);
+        return product(r, c, cost, p, t);
     case OP_ATTENTION:
         return attention_roofs_time(r, c, cost, p, t);
     case OP_EMBED:
@@ -382,14 +409,26 @@ bool kernel_roofs_time(const struct roofs *r, const struct step_class *c, const 
     return true;
 }
 
-const char *kernel_roof_text(char *buf, size_t n, const struct roofs *r, const struct step_class *c, const struct op_time *t)
+/* Where a product's weights come from: "DRAM", "last cache", "40 % last cache". */
+static const char *level_text(char *buf, size_t n, double kept)
+{
+    const int percent = (int)round(100 * kept);
+    if (percent > 0 && percent < 100)
+        snprintf(buf, n, "%d %% last cache", percent);
+    else
+        snprintf(buf, n, "%s", percent ? "last cache" : "DRAM");
+    return buf;
+}
+
+const char *kernel_roof_text(char *buf, size_t n, const struct roofs *r, const struct op_time *t)
 {
     const struct kernel_roof *k = t->kernel;
     const char *type = dtype_name(k->dtype), *s = t->kernel_tok > 1 ? "s" : "";
     const int threads = r->kernels.n_threads;
+    char level[24];
     if (k->op == KERNEL_PRODUCT)
-        snprintf(buf, n, "matvec %s %s %dt, matmat %s at %.4g token%s", type, kernel_roof_cached(r, c, k) ? "last cache" : "DRAM",
-                 threads, type, t->kernel_tok, s);
+        snprintf(buf, n, "matvec %s %s %dt, matmat %s at %.4g token%s", type, level_text(level, sizeof level, t->kept), threads, type,
+                 t->kernel_tok, s);
     else if (kernel_op_attends(k->op))
         snprintf(buf, n, "%s %s of %d %dt, at %.4g row%s a key", op_names[k->op], type, k->head_dim, threads, t->kernel_tok, s);
     else

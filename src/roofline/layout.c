@@ -246,7 +246,7 @@ static void exchange(struct step_class *c, enum op_kind kind, enum op_role role,
     c->form = (struct cost_form){ .out_rows = after->out_rows, .link_tok = sent * o->act_elem_bytes * elems };
     c->n_comm = n;
     c->kv_type = DTYPE_PRICED_END;
-    c->held_bytes = 0;
+    c->held_bytes = c->held_position = 0;
 }
 
 /* How many classes exchanges() appends at most. */
@@ -331,11 +331,15 @@ static void weights_only(struct step_model *s)
 /* Of experts all, not only those that a pass touches. */
 static void note_held(struct step_model *s)
 {
-    double held = 0;
-    for (size_t i = 0; i < s->n; i++)
+    double held = 0, position = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        position += s->c[i].count * s->c[i].form.kv_present;
         held += s->c[i].count * (s->c[i].form.weight + s->c[i].form.weight_expert * s->c[i].form.n_expert);
-    for (size_t i = 0; i < s->n; i++)
+    }
+    for (size_t i = 0; i < s->n; i++) {
         s->c[i].held_bytes = held;
+        s->c[i].held_position = position;
+    }
 }
 
 int step_model_init(struct step_model *s, const struct op_classes *l, const struct step_options *o, struct error *err)

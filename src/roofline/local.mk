@@ -20,6 +20,7 @@ libroofline_a_SOURCES = \
   %D%/account.c \
   %D%/analysis.c \
   %D%/attainable.c \
+  %D%/last_cache.c \
   %D%/kernel_roofs.c \
   %D%/attention_roofs.c \
   %D%/finding.h \

@@ -7,14 +7,13 @@
 #include <string.h>
 
 /* Of the engine's kernel, where it was measured. */
-static void note_kernel(struct phase_pricing *x, const struct step_class *c, const struct op_time *t)
+static void note_kernel(struct phase_pricing *x, const struct op_time *t)
 {
     struct prediction *out = x->out;
     char text[96];
-    const double bytes_s = kernel_roof_cached(x->roofs, c, t->kernel) ? t->kernel->llc_bytes_s : t->kernel->dram_bytes_s;
-    kernel_roof_text(text, sizeof text, x->roofs, c, t);
-    if (bytes_s > 0) {
-        out->bandwidth_bytes_s = bytes_s;
+    kernel_roof_text(text, sizeof text, x->roofs, t);
+    if (t->kernel_bytes_s > 0) {
+        out->bandwidth_bytes_s = t->kernel_bytes_s;
         snprintf(out->bandwidth_source, sizeof out->bandwidth_source, "measured kernels: %s", text);
     }
     if (t->compute_s > 0 && t->kernel->n > 0) {
@@ -39,7 +38,7 @@ static void note_roofs(struct phase_pricing *x, const struct step_class *c, cons
     snprintf(x->out->peak_source, sizeof x->out->peak_source, "%s", peak->source);
     snprintf(x->out->math, sizeof x->out->math, "%s", math_name(m));
     if (t->kernel)
-        note_kernel(x, c, t);
+        note_kernel(x, t);
 }
 
 struct cost cost_times(const struct cost *c, double n)

@@ -53,6 +53,7 @@ struct step_class {
     enum dtype kv_type;    /* of the cache's keys and values; DTYPE_PRICED_END: they differ */
     double held_bytes;     /* weights that passes read on the device, of all classes: a cache that holds them keeps them from
                               pass to pass; 0: unknown */
+    double held_position;  /* of its KV cache, of all classes, for each position that a pass sees */
 };
 
 struct step_options {
@@ -91,7 +92,8 @@ struct peak {
  * here, instead of a peak and an efficiency factor. methods.md (61), (62)
  */
 enum kernel_op {
-    KERNEL_PRODUCT, KERNEL_ATTENTION, KERNEL_ATTENTION_ROUNDED /* to BF16 (117) */, KERNEL_QUANTIZE, KERNEL_EMBED, KERNEL_KV_STORE, KERNEL_RMS_NORM, KERNEL_ROPE,
+    KERNEL_PRODUCT, KERNEL_ATTENTION, KERNEL_ATTENTION_ROUNDED /* to BF16 (117) */, KERNEL_QUANTIZE,
+    KERNEL_ARRANGE, KERNEL_EMBED, KERNEL_KV_STORE, KERNEL_RMS_NORM, KERNEL_ROPE,
     KERNEL_SILU, KERNEL_ADD, KERNEL_KV_STORE_FAR /* into lines that come from memory */, KERNEL_OP_COUNT,
 };
 enum { KERNEL_POINTS = 16, KERNEL_ROOFS = 64 };
@@ -107,6 +109,7 @@ struct kernel_roof {
      * B/s of the others. */
     size_t n;
     double n_tok[KERNEL_POINTS], rate[KERNEL_POINTS];
+    double memory_part[KERNEL_POINTS]; /* of these rates: they grow with what memory gives to so much. (89) */
     /* Attention: seconds of a call of so many rows, on one thread, beyond those of its keys. (98) */
     size_t n_call;
     double call_rows[KERNEL_POINTS], call_s[KERNEL_POINTS];
@@ -119,6 +122,21 @@ struct kernel_roofs {
     size_t n;         /* 0: the profile has none, or --roof */
     struct kernel_roof roof[KERNEL_ROOFS];
 };
+
+/* The last-level cache as threads find it: which part of so many bytes, read round and round, it keeps from one time to the next. (106) */
+enum { LAST_CACHE_POINTS = 32 };
+struct last_cache {
+    double bytes;   /* half of which it keeps, at most what is stated: operands up to this size stay on the chip; 0: unknown */
+    double bytes_s; /* plain loads from it; NaN: nobody looked */
+    size_t n;       /* 0: nobody looked; all of what is no larger than bytes is kept, and nothing of the rest */
+    double walked[LAST_CACHE_POINTS], kept[LAST_CACHE_POINTS]; /* ascending; from 1 down to what the curve ends with */
+};
+/* As the profile's loads by n_threads, or by as many as were measured, find it. The level; 0: the profile lists no caches. */
+int last_cache_init(struct last_cache *l, const struct hwprofile *h, int n_threads);
+double last_cache_kept(const struct last_cache *l, double bytes); /* a fraction */
+/* Loads that walked so many bytes round and round got bytes_s, where memory gives memory_bytes_s: the part that the cache keeps now,
+ * and *l as it is now, so that it says that. Others have more or less of a cache that is shared. n is not 0. */
+double last_cache_found(struct last_cache *l, double bytes, double bytes_s, double memory_bytes_s);
 
 /* What the blocks of a GPU's kernel share out. Where a datasheet says nothing: guessed from its FP32 peak. (76) */
 struct gpu_units {
@@ -138,7 +156,7 @@ struct roofs {
     char bytes_source[192];
     double e_compute, e_bandwidth, launch_s;
     double meets;         /* what an op's launch costs by a CPU's number of threads, over the usual (111) */
-    double cache_bytes;   /* operands up to this size stay on the chip; 0: unknown */
+    struct last_cache last;
     double cache_bytes_s; /* bandwidth there, before efficiency; INFINITY: not a limit, or
                              unknown */
     double act_elem_bytes;
@@ -167,6 +185,8 @@ struct op_time {
     double sd;         /* of the logarithm of seconds, from that of what was measured; 0 where constants are */
     const struct kernel_roof *kernel; /* of r, that it was priced with; NULL: bandwidth and peak */
     double kernel_tok;                /* the tokens its rate was taken at */
+    double kernel_bytes_s, kept;      /* of products: stored bytes a second, and the part of them that the last cache has; 0: not
+                                         measured */
 };
 struct op_time roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p);
 

@@ -29,7 +29,7 @@ static double class_s(const struct priced *p, const struct work_class *c)
     if (c->n_comm > 0)
         return exchange_s(p, c);
     const double bytes_s = r->bytes_s * r->e_bandwidth, peak = r->peak[c->math].flop_s;
-    const double cache_s = c->cost.act_bytes <= r->cache_bytes ? r->cache_bytes_s * r->e_bandwidth : bytes_s;
+    const double cache_s = c->cost.act_bytes <= r->last.bytes ? r->cache_bytes_s * r->e_bandwidth : bytes_s;
     const double memory = (c->cost.weight_bytes + c->cost.kv_bytes) / bytes_s + c->cost.act_bytes / cache_s;
     /* A type that the machine does not multiply is widened. */
     const double flop_s = (peak > 0 ? peak : r->peak[r->cpu ? MATH_FP32 : MATH_FP16].flop_s) * r->e_compute;

@@ -33,6 +33,19 @@ static void test_sizes(void **state)
     assert_int_equal(size_align_up(33, 32), 64);
     assert_int_equal(u64_ceil_div(10, 3), 4);
     assert_int_equal(u64_ceil_div(9, 3), 3);
+    assert_int_equal(size_row_floats(1), 16);
+    assert_int_equal(size_row_floats(2048), 2064); /* 128 lines and one */
+    assert_int_equal(size_row_floats(2064), 2064);
+    assert_int_equal(size_row_floats(0), 16);
+    assert_null(size_alloc(SIZE_MAX - 5));
+    const size_t bytes[] = { 0, 1, 4096, (2 << 20) + 1 };
+    for (size_t i = 0; i < ARRAY_LEN(bytes); i++) {
+        char *p = size_alloc(bytes[i]);
+        assert_non_null(p);
+        assert_int_equal((uintptr_t)p % (bytes[i] > 2 << 20 ? 2 << 20 : 64), 0);
+        memset(p, 1, bytes[i]);
+        free(p);
+    }
 }
 
 /* As printf has them: around every power of ten, ties, and numbers of any bits. */

@@ -175,6 +175,34 @@ static void several_tokens(void **state)
     assert_false(bench_matmat(bench, &none, DTYPE_Q4_K, 8, 3, true)); /* as in the file is all there is */
 }
 
+static atomic_size_t arranged; /* elements */
+
+static void count_arranged(struct acts *x, unsigned part, unsigned parts)
+{
+    const size_t first = share_split(x->n_tok, 1, (int)part, (int)parts), end = share_split(x->n_tok, 1, (int)part + 1, (int)parts);
+    if (x->tiles)
+        atomic_fetch_add(&arranged, (end - first) * x->cols);
+}
+
+/* Where the engine arranges activations for packed weights, of as many tokens as need it; all threads' parts are one whole. */
+static void arranging(void **state)
+{
+    (void)state;
+    struct kernel_job j = { .b = bench }, none = { .b = bench };
+    const struct kernels had = bench->k;
+    bench->k.packed[DTYPE_Q4_K] = stand_in;
+    bench->k.packed[DTYPE_Q4_K].gemv_max_tok = 6;
+    assert_false(bench_arrange(bench, &none, DTYPE_Q4_K, 64)); /* it walks them as they are */
+    bench->k.arrange[DTYPE_Q4_K] = count_arranged;
+    assert_false(bench_arrange(bench, &none, DTYPE_Q4_K, 6));
+    assert_true(bench_arrange(bench, &j, DTYPE_Q4_K, 7));
+    atomic_store(&arranged, 0);
+    sample(&j); /* and once when they are prepared */
+    assert_true(4.0 * (double)atomic_load(&arranged) == (REPEATS + 1) * j.amount);
+    bench->k = had;
+    bench->last = NULL;
+}
+
 /* From a cache: what is walked fits it, and is walked again. */
 static void several_tokens_cached(void **state)
 {
@@ -304,6 +332,7 @@ int main(void)
         cmocka_unit_test(one_token),           cmocka_unit_test(calls_stand_apart),
         cmocka_unit_test(memory_is_walked_on), cmocka_unit_test(units_are_taken_in_runs),
         cmocka_unit_test(several_tokens),      cmocka_unit_test(several_tokens_cached),
+        cmocka_unit_test(arranging),
         cmocka_unit_test(attention),           cmocka_unit_test(vectors_stay_numbers),
         cmocka_unit_test(loads_go_on),         cmocka_unit_test(weights_are_numbers), /* also those that were stored into */
     };

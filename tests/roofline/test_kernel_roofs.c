@@ -176,6 +176,27 @@ static void activations_are_prepared(void **state)
     free(h.ceiling);
 }
 
+/* And of as many tokens as tiles need put in order, for a matrix that all tokens visit. */
+static void activations_are_arranged(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels();
+    measured(&h, "kernel", "arrange", "Q8_0", "", 7, 2, "B/s", 4e9);
+    const struct predict_options o = options();
+    const struct roofs r = roofs_of(&h, &o);
+    const struct tensor w = weights(DTYPE_Q8_0);
+    struct op op = product_of(&w);
+    struct cost c;
+    const struct pass six = { .n_tok = 6, .n_seq = 1 }, seven = { .n_tok = 7, .n_seq = 1 };
+    const struct op_time few = time_of(&r, &op, six, 1e12, &c);
+    assert_near(few.memory_s, c.weight_bytes / 40e9, 1e-15);
+    const struct op_time many = time_of(&r, &op, seven, 1e12, &c);
+    assert_near(many.memory_s, c.weight_bytes / 40e9 + 7 * 4.0 * COLS / 4e9, 1e-15);
+    op.role = ROLE_FFN_UP;
+    assert_near(time_of(&r, &op, seven, 1e12, &c).memory_s, c.weight_bytes / 40e9, 1e-15); /* for the product before it */
+    free(h.ceiling);
+}
+
 static void attention_by_rows(void **state)
 {
     (void)state;
@@ -591,49 +612,139 @@ static void whole_predictions(void **state)
     model_free(&m);
 }
 
-/* A curve of loads by n threads: a level that is no cache's, before L2; L3 as it is stated, or not seen; another such level. */
-static void loads(struct hwprofile *h, int n, double l3_bytes_s, double edge_bytes)
+/*
+ * A curve of loads by n threads: a level that is no cache's, before L2; L3 as it is stated, and then one of memory, or not seen, and
+ * then one of 50 GB/s; memory's 20. Points: the last of that level at edge, then at 1.5, 2, 4 and 8 times of it 40, 25, 30 (of which 25 says that
+ * a burst of memory's it was) and 20.
+ */
+static void loads(struct hwprofile *h, int n, double l3_bytes_s, double edge)
 {
     struct error err = { 0 };
-    struct hw_curve c = { .n_threads = n, .n_plateau = 5 };
+    struct hw_point at[] = { { .x = 1e6, .value = 200e9 },   { .x = edge, .value = 48e9 },     { .x = 1.5 * edge, .value = 40e9 },
+                             { .x = 2 * edge, .value = 25e9 }, { .x = 4 * edge, .value = 30e9 }, { .x = 8 * edge, .value = 20e9 } };
+    struct hw_curve c = { .n_threads = n, .n_plateau = 5, .point = at, .n_point = ARRAY_LEN(at) };
     snprintf(c.name, sizeof c.name, "read footprint %dt", n);
     snprintf(c.op, sizeof c.op, "read");
     snprintf(c.x, sizeof c.x, "footprint_bytes");
     c.plateau[0] = (struct hw_plateau){ .value = 300e9, .to_x = 400e3, .edge_x = 500e3, .stated_x = NAN };
     c.plateau[1] = (struct hw_plateau){ .level = "L2", .value = 200e9, .to_x = 1e6, .edge_x = 2e6, .stated_x = 2 << 20 };
-    c.plateau[2] = (struct hw_plateau){ .level = "L3", .value = l3_bytes_s, .edge_x = NAN, .stated_x = 32 << 20 };
-    c.plateau[3] = (struct hw_plateau){ .value = 50e9, .to_x = edge_bytes, .edge_x = 1.3 * edge_bytes, .stated_x = NAN };
+    c.plateau[2] = (struct hw_plateau){ .level = "L3", .value = l3_bytes_s, .to_x = edge, .edge_x = NAN, .stated_x = 32 << 20 };
+    c.plateau[3] = (struct hw_plateau){ .value = isnan(l3_bytes_s) ? 50e9 : 21e9, .to_x = edge, .edge_x = 1.3 * edge, .stated_x = NAN };
     c.plateau[4] = (struct hw_plateau){ .level = "DRAM", .value = 20e9, .edge_x = NAN, .stated_x = NAN };
     assert_ok(hwprofile_add_curve(h, &c, &err), err);
 }
 
-static double cache_of(const struct hwprofile *h, int n_threads)
+static struct last_cache cache_of(const struct hwprofile *h, int n_threads)
 {
     struct predict_options o = options();
     o.n_threads = n_threads;
-    return roofs_of(h, &o).cache_bytes;
+    return roofs_of(h, &o).last;
 }
 
 static void shared_cache(void **state)
 {
     (void)state;
-    const double stated = 32 << 20;
+    const double stated = 32 << 20, mib = 1 << 20;
+    /* at 40 and 25 GB/s: (1/v - 1/20) / (1/50 - 1/20) = 5/6, 1/3; half of it in between */
+    const double half = 1.5 + 0.5 * (5.0 / 6 - 0.5) / (5.0 / 6 - 1.0 / 3);
     struct hwprofile h = machine();
-    assert_near(cache_of(&h, 2), stated, 1);
-    loads(&h, 1, NAN, 8 << 20);
-    loads(&h, 2, NAN, 5 << 20);
-    assert_near(cache_of(&h, 1), 8 << 20, 1);
-    assert_near(cache_of(&h, 2), 10 << 20, 1); /* of each thread 5 */
-    assert_near(cache_of(&h, 0), 10 << 20, 1); /* all: as many as were measured */
-    loads(&h, 3, 60e9, 8 << 20); /* seen: as large as it is stated */
-    assert_near(cache_of(&h, 3), stated, 1);
-    loads(&h, 4, NAN, 9 << 20); /* no more than that */
-    assert_near(cache_of(&h, 4), stated, 1);
-    loads(&h, 5, NAN, NAN); /* not known */
-    assert_near(cache_of(&h, 5), stated, 1);
+    struct last_cache c = cache_of(&h, 2);
+    assert_near(c.bytes, stated, 1);
+    assert_near(last_cache_kept(&c, stated), 1, 0); /* nobody looked: all or nothing */
+    assert_near(last_cache_kept(&c, stated + 1), 0, 0);
+    assert_near(last_cache_kept(&c, 0), 0, 0);
+    loads(&h, 1, NAN, 6 * mib);
+    loads(&h, 2, NAN, 4 * mib);
+    c = cache_of(&h, 1);
+    assert_near(c.bytes, 6 * mib * half, 1);
+    assert_near(last_cache_kept(&c, 6 * mib), 1, 1e-9);
+    assert_near(last_cache_kept(&c, 9 * mib), 5.0 / 6, 1e-9);
+    assert_near(last_cache_kept(&c, 12 * mib), 1.0 / 3, 1e-9);
+    assert_near(last_cache_kept(&c, 24 * mib), 1.0 / 3, 1e-9); /* a larger one is not kept better */
+    assert_near(last_cache_kept(&c, 36 * mib), 1.0 / 6, 1e-9);
+    assert_near(last_cache_kept(&c, 48 * mib), 0, 1e-9);
+    assert_near(last_cache_kept(&c, 480 * mib), 0, 1e-9);
+    c = cache_of(&h, 2);
+    assert_near(c.bytes, 8 * mib * half, 1); /* of each thread 4 */
+    assert_near(cache_of(&h, 0).bytes, c.bytes, 1); /* all: as many as were measured */
+    loads(&h, 3, 60e9, 2 * mib); /* the level of L3 itself, of 60 GB/s: 3/4 and 3/10 */
+    c = cache_of(&h, 3);
+    assert_near(last_cache_kept(&c, 9 * mib), 0.75, 1e-9);
+    loads(&h, 4, NAN, 12 * mib); /* no more than is stated, and nothing of more than twice as much */
+    c = cache_of(&h, 4);
+    assert_near(c.bytes, stated, 1);
+    assert_near(last_cache_kept(&c, 48 * mib), 1, 1e-9);
+    assert_near(last_cache_kept(&c, 72 * mib), 0, 1e-9);
+    loads(&h, 5, 21e9, 2 * mib); /* as slow as memory */
+    assert_near(cache_of(&h, 5).bytes, stated, 1);
+    loads(&h, 6, NAN, NAN); /* not known */
+    loads(&h, 7, NAN, mib);
+    h.curve[h.n_curve - 1].n_point = 2; /* nobody looked beyond */
+    assert_near(cache_of(&h, 7).bytes, stated, 1);
+    assert_near(cache_of(&h, 7).n, 0, 0);
+    assert_near(cache_of(&h, 6).bytes, stated, 1);
     for (size_t i = 0; i < h.n_curve; i++)
         free(h.curve[i].point);
     free(h.curve);
+}
+
+/* Plain loads of the weights themselves say what the cache keeps now: others have less of it, or more, or as much. */
+static void cache_of_now(void **state)
+{
+    (void)state;
+    struct hwprofile h = machine();
+    const double mib = 1 << 20, third = 1 / (1 / 50.0 / 3 + 2 / 20.0 / 3);
+    loads(&h, 1, NAN, 6 * mib); /* 12 MiB: a third */
+    struct last_cache c = cache_of(&h, 1);
+    const double bytes = c.bytes;
+    assert_near(last_cache_found(&c, 12 * mib, third * 1e9, 20e9), 1.0 / 3, 1e-9);
+    assert_near(last_cache_kept(&c, 9 * mib), 5.0 / 6, 1e-9); /* as it was */
+    assert_near(last_cache_found(&c, 4 * mib, third * 1e9, 20e9), 1.0 / 3, 1e-9); /* a third of its size */
+    assert_near(last_cache_kept(&c, 3 * mib), 5.0 / 6, 1e-9);
+    assert_near(c.bytes, bytes / 3, 1);
+    c = cache_of(&h, 1);
+    assert_near(last_cache_found(&c, 48 * mib, third * 1e9, 20e9), 1.0 / 3, 1e-9); /* four times */
+    assert_near(last_cache_kept(&c, 24 * mib), 1, 1e-9);
+    c = cache_of(&h, 1);
+    assert_near(last_cache_found(&c, 20 * mib, 50e9, 20e9), 1, 1e-9);
+    c = cache_of(&h, 1);
+    assert_near(last_cache_found(&c, 9 * mib, 15e9, 20e9), 0, 1e-9); /* memory alone, and that slower */
+    for (size_t i = 0; i < h.n_curve; i++)
+        free(h.curve[i].point);
+    free(h.curve);
+}
+
+/* Weights of which the cache keeps a third beside 6 MiB of KV cache: seconds of a third from L3 and of the rest from memory. */
+static void partly_kept(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels();
+    const struct predict_options o = options();
+    loads(&h, 2, NAN, 4 << 20);
+    const struct roofs r = roofs_of(&h, &o);
+    const struct tensor w = weights(DTYPE_Q8_0);
+    const struct op op = product_of(&w);
+    const struct pass p = { .n_tok = 1, .n_past = 1023, .n_seq = 1 };
+    const struct step_class c = { .op = op, .count = 1, .form = cost_form(&op, &costs), .kv_type = DTYPE_F16,
+                                  .held_bytes = 10 << 20, .held_position = 6 << 10 };
+    const struct cost cost = cost_op(&op, &p, &costs);
+    const struct op_time t = roofs_time(&r, &c, &cost, &p);
+    assert_near(t.kept, 1.0 / 3, 1e-9);
+    assert_near(t.memory_s, cost.weight_bytes * (1 / 80e9 + 2 / 40e9) / 3, 1e-15);
+    /* two tokens, which are memory's all the way, come as much faster: of 3 and 2 thirds of the seconds */
+    struct hwprofile few = with_kernels();
+    measured(&few, "kernel", "matmat", "Q8_0", "DRAM", 2, 2, "FLOP/s", 2 * 2 * 40e9 * 32 / 34);
+    loads(&few, 2, NAN, 4 << 20);
+    const struct roofs s = roofs_of(&few, &o);
+    const struct pass two = { .n_tok = 2, .n_past = 511, .n_seq = 2 };
+    const struct cost of_two = cost_op(&op, &two, &costs);
+    assert_near(roofs_time(&s, &c, &of_two, &two).compute_s, cost.weight_bytes * (1 / 80e9 + 2 / 40e9) / 3, 1e-15);
+    free(few.curve[0].point);
+    free(few.curve);
+    free(few.ceiling);
+    free(h.curve[0].point);
+    free(h.curve);
+    free(h.ceiling);
 }
 
 int main(void)
@@ -648,7 +759,8 @@ int main(void)
         cmocka_unit_test(attention_rounded),
         cmocka_unit_test(attention_by_rows),             cmocka_unit_test(small_ops_and_the_team),
         cmocka_unit_test(threads),                       cmocka_unit_test(whole_predictions),
-        cmocka_unit_test(shared_cache),
+        cmocka_unit_test(shared_cache),                  cmocka_unit_test(partly_kept),
+        cmocka_unit_test(cache_of_now),                  cmocka_unit_test(activations_are_arranged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
