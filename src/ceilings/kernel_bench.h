@@ -14,7 +14,8 @@ enum {
     BENCH_COLS = 2048,   /* of a matrix, of an activation row: between the widths of small and of large models */
     BENCH_L1_COLS = 256, /* of a matrix that is to stay in L1: a panel of F32 takes 16 KiB */
     BENCH_TOKENS = 512,  /* rows of activations */
-    BENCH_WIDTH = 4096,  /* of a product's results */
+    BENCH_WIDTH = 4096,  /* of a product's results, of one or few threads */
+    BENCH_STRIP = 1024,  /* of a thread at least: 2 MiB of 512 tokens */
     BENCH_FEW_TOKENS = 8, /* of a product that may wait for its weights */
     BENCH_OUT = 1 << 16, /* results that a thread has room for */
     BENCH_HEAD_DIM = 128,
@@ -78,7 +79,6 @@ struct kernel_job {
     size_t cols, row_bytes, rows; /* rows of a unit (DRAM), else of all that a thread walks */
     size_t n_unit;      /* by several tokens from a cache: units that are walked round and round; else 0 */
     bool beside;        /* plain loads are timed before and after each sample */
-    bool tiles;         /* the same work runs before each sample until the CPU gives its tiles all of their speed */
     int n_variant;      /* of bench_load: kernels to choose from; else 0 */
     enum act_kind act;  /* that the job wants prepared, with x; ACT_KIND_COUNT: none */
     /* attention */

@@ -197,16 +197,6 @@ static void between_loads(struct kernel_bench *b, struct meter *m, struct call *
     s->loads_bytes_s = 2.0 * BENCH_BESIDE * BENCH_LOAD_BYTES * b->n_threads / (before.seconds + after.seconds);
 }
 
-/* CPUs give tiles their speed by and by, and take it back where none were used for a while: a prompt goes on for longer than that. */
-static void warm_tiles(struct meter *m, struct call *c)
-{
-    const double enough_s = 0.015, until = clock_now_s() + enough_s;
-    struct sample ignored;
-    do
-        meter_time(m, call, c, NULL, &ignored);
-    while (clock_now_s() < until);
-}
-
 static void take_sample(struct job *job, struct meter *m, int variant, uint64_t n, struct sample *s)
 {
     const struct kernel_job *j = job->data;
@@ -217,8 +207,6 @@ static void take_sample(struct job *job, struct meter *m, int variant, uint64_t 
     for (int i = 0; i < b->n_threads; i++)
         atomic_store_explicit(&b->lane[i].next, 0, memory_order_relaxed);
     bench_prepare(b, j);
-    if (j->tiles)
-        warm_tiles(m, &c);
     if (j->beside && b->load)
         between_loads(b, m, &c, s);
     else if (j->run)
@@ -451,7 +439,7 @@ struct kernel_bench *bench_new(int n_threads, const struct ceilings_options *o, 
         return NULL;
     }
     b->chunk_bytes = b->want_bytes / (size_t)b->n_threads; /* until it is mapped, for what is planned with it */
-    b->y_cols = u64_max(BENCH_WIDTH, (uint64_t)b->n_threads * PACK_ROWS);
+    b->y_cols = u64_max(BENCH_WIDTH, (uint64_t)b->n_threads * BENCH_STRIP);
     b->lane = size_alloc((size_t)b->n_threads * sizeof *b->lane);
     if (b->lane)
         memset(b->lane, 0, (size_t)b->n_threads * sizeof *b->lane);

@@ -139,26 +139,18 @@ bool bench_load(struct kernel_bench *b, struct kernel_job *j)
 static void multiply(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     struct bench_lane *l = &b->lane[tid];
+    const size_t places = b->y_cols / (size_t)b->n_threads / j->rows;
     for (uint64_t i = 0; i < n; i++) {
         const unsigned char *w = bench_unit(b, tid, j->n_unit ? i % j->n_unit : l->at + i, j->rows * j->row_bytes);
         struct matmul_args a = args_of(b, j, tid, w);
-        /* Results of the threads side by side, as rows of one matrix, each time further on: they leave their core's cache, as those of
-         * a prompt do. */
-        a.y = b->y + ((l->at + i) * (size_t)b->n_threads + (size_t)tid) * j->rows % (b->y_cols / j->rows * j->rows);
+        /* A strip of a matrix for each thread, and each time further on: results leave their core's cache, as those of a prompt do. */
+        a.y = b->y + ((size_t)tid * places + (l->at + i) % places) * j->rows;
         a.y_stride = size_row_floats(b->y_cols);
         if (b->acts.n_tok <= j->slot->gemv_max_tok)
             j->slot->gemv(&a, 0, j->rows);
         else
             j->slot->gemm(&a, 0, j->rows);
     }
-}
-
-/* BF16 as it is packed goes to tiles from where its kernel for few tokens ends, other types later. */
-static bool uses_tiles(const struct kernel_bench *b, const struct kernel_job *j, int n_tok)
-{
-    const unsigned first = j->act == ACT_BF16 ? (unsigned)j->slot->gemv_max_tok + 1 : b->k.bf16_min_tok;
-    return b->k.bf16_min_tok > 0 && j->slot == &b->k.packed[j->type] && (j->act == ACT_BF16 || j->act == ACT_Q8) &&
-           (unsigned)n_tok >= first;
 }
 
 bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok, int level, bool file)
@@ -176,7 +168,6 @@ bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
     const size_t most = b->y_cols / (size_t)b->n_threads / PACK_ROWS * PACK_ROWS;
     j->rows = strcmp(b->k.isa, "ref") == 0 ? PACK_ROWS : u64_min(SHARE_GEMM_ROWS, most);
     j->run = multiply;
-    j->tiles = uses_tiles(b, j, n_tok);
     if (level < 3) {
         const size_t fit = b->level_bytes[level] / j->row_bytes / PACK_ROWS * PACK_ROWS;
         j->rows = u64_min(j->rows, fit ? fit : PACK_ROWS);

@@ -91,7 +91,6 @@ bool bench_attention_rounded(const struct kernel_bench *b, struct kernel_job *j)
 {
     j->op = "attention-bf16";
     j->rounded = true;
-    j->tiles = b->k.bf16_min_tok > 0;
     return kernels_attention_rounded(&b->k, j->n_query);
 }
 

@@ -111,7 +111,8 @@ int meter_init(struct meter *m, int n_threads, bool memory, const struct ceiling
     if (memory && o->memory && o->memory_bytes >= (size_t)n_threads * (o->memory_whole ? 1 : 16) * HUGE_PAGE) {
         m->mem = (unsigned char *)(uintptr_t)o->memory;
         m->mem_lent = true;
-        m->chunk_bytes = o->memory_bytes / (size_t)n_threads / HUGE_PAGE * HUGE_PAGE;
+        const size_t piece = o->memory_whole ? 4096 : HUGE_PAGE;
+        m->chunk_bytes = o->memory_bytes / (size_t)n_threads / piece * piece;
         m->mem_bytes = m->chunk_bytes * (size_t)n_threads;
     } else if (memory && map_memory(m, footprint_of_effort(&m->places, m->cpu, (size_t)m->n, o->effort, &m->mem_small), err) != 0)
         goto fail;

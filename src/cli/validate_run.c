@@ -22,7 +22,7 @@ enum { MOST_REPS = 60, MOST_ROUNDS = 3 }; /* MOST_REPS: that -r allows */
 static const struct ceiling *memory_of(const struct hwprofile *h, int n_threads)
 {
     const struct ceiling *c = hwprofile_ceiling(h, "kernel", "load", "F32", "DRAM", 1, n_threads);
-    return c && c->n_threads <= n_threads && c->value > 0 ? c : hwprofile_bandwidth(h, "DRAM", n_threads);
+    return c && c->n_threads == n_threads && c->value > 0 ? c : hwprofile_bandwidth(h, "DRAM", n_threads);
 }
 
 /* Seconds a pass of the ops of a role, timed one by one: then threads meet after each. */

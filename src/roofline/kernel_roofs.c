@@ -169,8 +169,12 @@ static void blend_roof(struct kernel_roof *k, const struct kernel_roof *high, do
     k->dram_bytes_s = blend(k->dram_bytes_s, high->dram_bytes_s, memory);
     k->llc_bytes_s = blend(k->llc_bytes_s, high->llc_bytes_s, threads);
     k->best_bytes_s = blend(k->best_bytes_s, high->best_bytes_s, threads);
-    for (size_t i = 0; i < k->n; i++)
+    for (size_t i = 0; i < k->n; i++) {
         k->rate[i] = blend(k->rate[i], kernel_roof_rate(high, k->n_tok[i]), threads);
+        for (size_t j = 0; j < high->n; j++)
+            if (high->n_tok[j] == k->n_tok[i])
+                k->memory_part[i] = blend(k->memory_part[i], high->memory_part[j], threads);
+    }
     for (size_t i = 0; i < k->n_call; i++)
         k->call_s[i] = blend(k->call_s[i], kernel_roof_call_s(high, k->call_rows[i]), threads);
 }

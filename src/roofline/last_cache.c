@@ -132,8 +132,12 @@ double last_cache_found(struct last_cache *l, double bytes, double bytes_s, doub
             as = l->walked[i] - (l->walked[i] - l->walked[i - 1]) * (kept - l->kept[i]) / (l->kept[i - 1] - l->kept[i]);
     if (kept > 1 - noise)
         as = first;
-    l->bytes *= bytes / as;
+    l->bytes *= fmin(1, bytes / as);
     for (size_t i = 0; i < l->n; i++)
         l->walked[i] *= bytes / as;
+    if (as == last) {
+        l->walked[l->n - 1] = bytes;
+        l->kept[l->n - 1] = fmin(l->kept[l->n - 1], kept);
+    }
     return last_cache_kept(l, bytes);
 }

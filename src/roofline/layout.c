@@ -333,7 +333,9 @@ static void note_held(struct step_model *s)
 {
     double held = 0, position = 0;
     for (size_t i = 0; i < s->n; i++) {
-        position += s->c[i].count * s->c[i].form.kv_present;
+        const struct op *op = &s->c[i].op;
+        const bool all = op->kind == OP_ATTENTION && op->window == 0 && !op->chunked && op->n_top == 0; /* others see few of them */
+        position += all ? s->c[i].count * s->c[i].form.kv_present : 0;
         held += s->c[i].count * (s->c[i].form.weight + s->c[i].form.weight_expert * s->c[i].form.n_expert);
     }
     for (size_t i = 0; i < s->n; i++) {

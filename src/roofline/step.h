@@ -53,7 +53,7 @@ struct step_class {
     enum dtype kv_type;    /* of the cache's keys and values; DTYPE_PRICED_END: they differ */
     double held_bytes;     /* weights that passes read on the device, of all classes: a cache that holds them keeps them from
                               pass to pass; 0: unknown */
-    double held_position;  /* of its KV cache, of all classes, for each position that a pass sees */
+    double held_position;  /* of its KV cache, of all classes that see all of it, for each position */
 };
 
 struct step_options {
@@ -96,7 +96,7 @@ enum kernel_op {
     KERNEL_ARRANGE, KERNEL_EMBED, KERNEL_KV_STORE, KERNEL_RMS_NORM, KERNEL_ROPE,
     KERNEL_SILU, KERNEL_ADD, KERNEL_KV_STORE_FAR /* into lines that come from memory */, KERNEL_OP_COUNT,
 };
-enum { KERNEL_POINTS = 16, KERNEL_ROOFS = 64 };
+enum { KERNEL_POINTS = 16, KERNEL_ROOFS = 96 };
 
 struct kernel_roof {
     enum kernel_op op;
