@@ -72,14 +72,10 @@ int bench_stored_open(struct bench_stored *s, struct error *err)
     *s = (struct bench_stored){ .cache_bytes = NAN };
     if (hwprofile_host(&s->host, err) != 0)
         return -1;
-    int level = 0;
-    for (size_t i = 0; i < s->host.n_cache; i++) {
-        const struct hw_cache *c = &s->host.cache[i];
-        if (c->level < level || !(c->size_bytes > 0))
-            continue;
-        level = c->level;
-        s->cache_bytes = c->size_bytes * (c->n_instances > 0 ? c->n_instances : 1);
-    }
+    int level;
+    const double bytes = hwprofile_last_cache(&s->host, &level);
+    if (level)
+        s->cache_bytes = bytes;
     s->there = cli_hwprofile_load(&s->profile, "this", &none) == 0;
     if (!s->there)
         snprintf(s->reason, sizeof s->reason, "%.150s", none.msg);

@@ -14,7 +14,7 @@ static void *alloc(size_t bytes, const char *what, struct error *err)
         error_oom(err, bytes, what);
         return NULL;
     }
-    return memset(p, 0, bytes);
+    return memset(p, 0, size_align_up(bytes, 64)); /* whole lines: kernels load them */
 }
 
 static int check_weight(const struct engine *e, const struct op *op, const struct tensor *t, bool f32,

@@ -128,6 +128,20 @@ double hw_cache_share(const struct hw_cache *c, int n)
     return c->n_instances > 0 && n > c->n_instances ? c->size_bytes * c->n_instances / n : c->size_bytes;
 }
 
+double hwprofile_last_cache(const struct hwprofile *h, int *level)
+{
+    double bytes = 0;
+    *level = 0;
+    for (size_t i = 0; i < h->n_cache; i++) {
+        const struct hw_cache *c = &h->cache[i];
+        if (c->level < *level || !(c->size_bytes > 0))
+            continue;
+        *level = c->level;
+        bytes = c->size_bytes * (c->n_instances > 0 ? c->n_instances : 1);
+    }
+    return bytes;
+}
+
 static const struct ceiling *peak_of(const struct hwprofile *h, enum math m, const char *op, int n_threads)
 {
     const struct ceiling *best = NULL;

@@ -186,6 +186,8 @@ const struct ceiling *hwprofile_peak(const struct hwprofile *h, enum math m, int
 const struct hw_link *hwprofile_link(const struct hwprofile *h, int n);
 /* What one of n threads has of a cache: all of an instance while there is one for each, methods.md (68). */
 double hw_cache_share(const struct hw_cache *c, int n);
+/* Bytes of all instances of the highest cache level that is listed; both 0: none is. */
+double hwprofile_last_cache(const struct hwprofile *h, int *level);
 int hwprofile_add_ceiling(struct hwprofile *h, const struct ceiling *c, struct error *err);
 /* op: "read" "write" ...; dtype: "" where it means nothing; n_tok: the nearest in ratio. NULL: not measured. */
 const struct ceiling *hwprofile_ceiling(const struct hwprofile *h, const char *kind, const char *op, const char *dtype,

@@ -1,23 +1,9 @@
 /* How much of what a pass reads again and again the last-level cache still has from the pass before. methods.md (106) */
 #include "roofline/internal.h"
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
-/* All instances of the highest level that the profile lists; 0: it lists none. */
-static double stated_bytes(const struct hwprofile *h, int *level)
-{
-    double bytes = 0;
-    *level = 0;
-    for (size_t i = 0; i < h->n_cache; i++) {
-        const struct hw_cache *c = &h->cache[i];
-        if (c->level < *level || !(c->size_bytes > 0))
-            continue;
-        *level = c->level;
-        bytes = c->size_bytes * (c->n_instances > 0 ? c->n_instances : 1);
-    }
-    return bytes;
-}
+static const double noise = 0.1; /* of a part that is kept */
 
 /* Plain loads against footprint by n_threads, or by as many as were measured; NULL: nobody looked. */
 static const struct hw_curve *loads_of(const struct hwprofile *h, int n_threads)
@@ -64,7 +50,6 @@ static double part_kept(double bytes_s, double cache_bytes_s, double memory_byte
  * that is stated no cache keeps any of, whatever memory did while such a point was taken; where less is kept, no more is later. */
 static void find_points(struct last_cache *l, const struct hw_curve *c, const struct hw_plateau *cache, double memory, double stated)
 {
-    const double noise = 0.1;
     double least = 1;
     for (size_t i = 0; i < c->n_point && least > 0 && l->n < LAST_CACHE_POINTS; i++) {
         const struct hw_point *p = &c->point[i];
@@ -91,7 +76,7 @@ int last_cache_init(struct last_cache *l, const struct hwprofile *h, int n_threa
 {
     char name[16];
     int level;
-    *l = (struct last_cache){ .bytes = stated_bytes(h, &level), .bytes_s = NAN };
+    *l = (struct last_cache){ .bytes = hwprofile_last_cache(h, &level), .bytes_s = NAN };
     snprintf(name, sizeof name, "L%d", level);
     const struct hw_curve *c = level ? loads_of(h, n_threads) : NULL;
     const struct hw_plateau *memory = c ? memory_plateau(c) : NULL, *cache = memory ? cache_plateau(c, name, memory->value) : NULL;
@@ -122,7 +107,7 @@ double last_cache_kept(const struct last_cache *l, double bytes)
 
 double last_cache_found(struct last_cache *l, double bytes, double bytes_s, double memory_bytes_s)
 {
-    const double noise = 0.1, first = l->walked[0], last = l->walked[l->n - 1];
+    const double first = l->walked[0], last = l->walked[l->n - 1];
     const double kept = bytes_s > memory_bytes_s && l->bytes_s > memory_bytes_s ? part_kept(bytes_s, l->bytes_s, memory_bytes_s) : 0;
     double as = last; /* the size of which it kept as much */
     if (fabs(kept - last_cache_kept(l, bytes)) <= noise)

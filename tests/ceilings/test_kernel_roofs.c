@@ -15,6 +15,7 @@ static struct team *team;
 /* What the stand-in for a kernel was asked. */
 static struct call {
     const unsigned char *w;
+    const float *y;
     size_t bytes;
     double flop;
 } calls[MAX_CALLS];
@@ -24,7 +25,7 @@ static void note(const struct matmul_args *a, size_t row0, size_t row1)
 {
     const size_t i = atomic_fetch_add(&n_call, 1);
     if (i < MAX_CALLS)
-        calls[i] = (struct call){ a->w + row0 * a->w_row_bytes, (row1 - row0) * a->w_row_bytes,
+        calls[i] = (struct call){ a->w + row0 * a->w_row_bytes, a->y + row0, (row1 - row0) * a->w_row_bytes,
                                   2.0 * (double)(row1 - row0) * (double)a->cols * (double)a->x->n_tok };
     a->y[(a->x->n_tok - 1) * a->y_stride + row1 - 1] = 0; /* the last result has room */
 }
@@ -168,6 +169,8 @@ static void several_tokens(void **state)
         for (size_t k = 0; k < atomic_load(&n_call); k++) {
             flop += calls[k].flop;
             assert_true(within(&calls[k]));
+            for (size_t l = 0; l < k; l++) /* results go on */
+                assert_true((size_t)llabs(calls[k].y - calls[l].y) >= j.rows);
         }
         assert_true(flop == j.amount * REPEATS);
     }

@@ -104,7 +104,7 @@ static double cpu_now_s(void)
 #ifdef HAVE_ISA_AMX
 /* Tile products of bf16, of one thread; kernels_init() has asked for the tiles. */
 #define FOUR_TILES "tdpbf16ps %%tmm5, %%tmm4, %%tmm0\n\ttdpbf16ps %%tmm5, %%tmm4, %%tmm1\n\t" \
-                      "tdpbf16ps %%tmm5, %%tmm4, %%tmm2\n\ttdpbf16ps %%tmm5, %%tmm4, %%tmm3\n\t"
+                   "tdpbf16ps %%tmm5, %%tmm4, %%tmm2\n\ttdpbf16ps %%tmm5, %%tmm4, %%tmm3\n\t"
 static double peak_tiles(void)
 {
     enum { N = 100000 };

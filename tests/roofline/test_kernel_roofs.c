@@ -612,10 +612,17 @@ static void whole_predictions(void **state)
     model_free(&m);
 }
 
+static void free_curves(struct hwprofile *h)
+{
+    for (size_t i = 0; i < h->n_curve; i++)
+        free(h->curve[i].point);
+    free(h->curve);
+}
+
 /*
  * A curve of loads by n threads: a level that is no cache's, before L2; L3 as it is stated, and then one of memory, or not seen, and
- * then one of 50 GB/s; memory's 20. Points: the last of that level at edge, then at 1.5, 2, 4 and 8 times of it 40, 25, 30 (of which 25 says that
- * a burst of memory's it was) and 20.
+ * then one of 50 GB/s; memory's 20. Points: the last of that level at edge, then at 1.5, 2, 4 and 8 times of it 40, 25, 30 (of which
+ * 25 says that a burst of memory's it was) and 20.
  */
 static void loads(struct hwprofile *h, int n, double l3_bytes_s, double edge)
 {
@@ -683,9 +690,7 @@ static void shared_cache(void **state)
     assert_near(cache_of(&h, 7).bytes, stated, 1);
     assert_near(cache_of(&h, 7).n, 0, 0);
     assert_near(cache_of(&h, 6).bytes, stated, 1);
-    for (size_t i = 0; i < h.n_curve; i++)
-        free(h.curve[i].point);
-    free(h.curve);
+    free_curves(&h);
 }
 
 /* Plain loads of the weights themselves say what the cache keeps now: others have less of it, or more, or as much. */
@@ -709,9 +714,7 @@ static void cache_of_now(void **state)
     assert_near(last_cache_found(&c, 20 * mib, 50e9, 20e9), 1, 1e-9);
     c = cache_of(&h, 1);
     assert_near(last_cache_found(&c, 9 * mib, 15e9, 20e9), 0, 1e-9); /* memory alone, and that slower */
-    for (size_t i = 0; i < h.n_curve; i++)
-        free(h.curve[i].point);
-    free(h.curve);
+    free_curves(&h);
 }
 
 /* Weights of which the cache keeps a third beside 6 MiB of KV cache: seconds of a third from L3 and of the rest from memory. */
@@ -739,11 +742,9 @@ static void partly_kept(void **state)
     const struct pass two = { .n_tok = 2, .n_past = 511, .n_seq = 2 };
     const struct cost of_two = cost_op(&op, &two, &costs);
     assert_near(roofs_time(&s, &c, &of_two, &two).compute_s, cost.weight_bytes * (1 / 80e9 + 2 / 40e9) / 3, 1e-15);
-    free(few.curve[0].point);
-    free(few.curve);
+    free_curves(&few);
     free(few.ceiling);
-    free(h.curve[0].point);
-    free(h.curve);
+    free_curves(&h);
     free(h.ceiling);
 }
 
