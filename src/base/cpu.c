@@ -29,12 +29,18 @@ static unsigned amx_flags(void)
     return f;
 }
 
-/* Source: AMD APM 3, CPUID functions 0 and 1. */
+/* Source: AMD APM 3, Intel SDM 2A, CPUID function 0. */
+static bool is_vendor(unsigned ebx, unsigned ecx, unsigned edx)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(0, &a, &b, &c, &d) && b == ebx && c == ecx && d == edx;
+}
+
+/* Source: AMD APM 3, CPUID function 1. */
 static bool is_amd_family(unsigned family)
 {
     unsigned a, b, c, d;
-    const bool amd = __get_cpuid(0, &a, &b, &c, &d) && b == signature_AMD_ebx && c == signature_AMD_ecx && d == signature_AMD_edx;
-    return amd && __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 0xf) == 0xf && 0xf + (a >> 20 & 0xff) == family;
+    return is_vendor(signature_AMD_ebx, signature_AMD_ecx, signature_AMD_edx) && __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 0xf) == 0xf && 0xf + (a >> 20 & 0xff) == family;
 }
 
 static bool has_avxvnni(void)
@@ -76,6 +82,10 @@ unsigned cpu_flags(void)
          * Q4_0, Q8_0, F16, BF16, in turn). Intel's server cores are the other way round. */
         if (is_amd_family(0x19))
             f |= CPU_STREAMS;
+        /* Intel's servers: one every two cycles, half of what two multiply-adds of floats a cycle reach (cpufp, Gold 6455B; so
+         * measured on an Emerald Rapids). AMD: as many as multiply-adds. */
+        if ((f & CPU_AVX512BF16) && is_vendor(signature_INTEL_ebx, signature_INTEL_ecx, signature_INTEL_edx))
+            f |= CPU_SLOW_DOT_BF16;
     }
 #elif defined(__aarch64__)
     f |= CPU_NEON;

@@ -72,12 +72,18 @@ static unsigned granted(unsigned flags)
     return tiles ? flags : flags & ~(unsigned)CPU_AMX_BF16;
 }
 
+/* Rungs that run here and are slower than the one below, unless tiles need what they bring: weights and activations in BF16. */
+static bool passed_over(const struct rung *r, unsigned flags)
+{
+    return r->needs == NEEDS_BF16 && (flags & CPU_SLOW_DOT_BF16) && !(flags & CPU_AMX_BF16);
+}
+
 void kernels_init(struct kernels *k, unsigned cpu_flags)
 {
     const unsigned flags = granted(cpu_flags);
     memset(k, 0, sizeof *k);
     for (size_t i = 0; i < ARRAY_LEN(rungs); i++) {
-        if (!rungs[i].init || (rungs[i].needs & ~flags))
+        if (!rungs[i].init || (rungs[i].needs & ~flags) || passed_over(&rungs[i], flags))
             continue;
         rungs[i].init(k);
         if ((flags & CPU_STREAMS) && rungs[i].streams)

@@ -42,6 +42,7 @@ void test_matmul_streams(void **state);
 void test_matmul_poison(void **state);
 void test_matmul_subnormal(void **state);
 void test_isa_names(void **state);
+void test_isa_passed_over(void **state);
 void test_acts_exact(void **state);
 void test_acts_special(void **state);
 void test_rms_norm(void **state);

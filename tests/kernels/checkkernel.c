@@ -11,6 +11,7 @@ int main(int argc, char **argv)
         return bench_main(argc - 2, argv + 2);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_isa_names),
+        cmocka_unit_test(test_isa_passed_over),
         cmocka_unit_test(test_matmul_slots),
         cmocka_unit_test(test_pack),
         cmocka_unit_test(test_pack_limits),
