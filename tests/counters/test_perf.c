@@ -151,7 +151,10 @@ static void software_events(void **state)
     const double touched = known_work_run(faults, NULL, 1);
     counters_read(c, 0, &b);
     counter_sample_diff(&d, &a, &b);
-    assert_true(d.valid[COUNTER_TASK_CLOCK_NS] && d.valid[COUNTER_PAGE_FAULTS] && d.valid[COUNTER_SW_BYTES]);
+    static const enum counter_field everywhere[] = { COUNTER_TASK_CLOCK_NS, COUNTER_PAGE_FAULTS, COUNTER_SW_BYTES };
+    for (size_t i = 0; i < ARRAY_LEN(everywhere); i++)
+        if (!d.valid[everywhere[i]])
+            fail_msg("%s: %s", counter_field_name(everywhere[i]), counters_reason(c, everywhere[i]));
     assert_int_equal(d.value[COUNTER_PAGE_FAULTS], (int)touched);
     assert_int_equal(d.value[COUNTER_SW_BYTES], 4096);
     assert_true(d.value[COUNTER_TASK_CLOCK_NS] > 0);
