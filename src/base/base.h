@@ -211,7 +211,7 @@ enum cpu_flag {
     CPU_ARM_FP16 = 1 << 13, /* vectors of half floats */
     CPU_ARM_BF16 = 1 << 14,
     CPU_STREAMS = 1 << 15, /* no instructions: its prefetchers keep up with a sequential walk by themselves */
-    CPU_SLOW_DOT_BF16 = 1 << 16, /* no instructions: vdpbf16ps multiplies no faster than multiply-adds of floats */
+    CPU_SLOW_DOT_BF16 = 1 << 16, /* no instructions: multiply-adds of floats multiply faster than vdpbf16ps */
 };
 unsigned cpu_flags(void);
 /* Linux lends AMX's tiles to processes that ask: this asks, once is enough. False: the CPU has none, or they are not to be had. */

@@ -40,7 +40,8 @@ static bool is_vendor(unsigned ebx, unsigned ecx, unsigned edx)
 static bool is_amd_family(unsigned family)
 {
     unsigned a, b, c, d;
-    return is_vendor(signature_AMD_ebx, signature_AMD_ecx, signature_AMD_edx) && __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 0xf) == 0xf && 0xf + (a >> 20 & 0xff) == family;
+    return is_vendor(signature_AMD_ebx, signature_AMD_ecx, signature_AMD_edx) && __get_cpuid(1, &a, &b, &c, &d) &&
+           (a >> 8 & 0xf) == 0xf && 0xf + (a >> 20 & 0xff) == family;
 }
 
 static bool has_avxvnni(void)
