@@ -36,12 +36,14 @@ static bool is_vendor(unsigned ebx, unsigned ecx, unsigned edx)
     return __get_cpuid(0, &a, &b, &c, &d) && b == ebx && c == ecx && d == edx;
 }
 
-/* Source: AMD APM 3, CPUID function 1. */
-static bool is_amd_family(unsigned family)
+/* Of models [from, to]. Source: AMD APM 3, CPUID function 1. */
+static bool is_amd(unsigned family, unsigned from, unsigned to)
 {
     unsigned a, b, c, d;
-    return is_vendor(signature_AMD_ebx, signature_AMD_ecx, signature_AMD_edx) && __get_cpuid(1, &a, &b, &c, &d) &&
-           (a >> 8 & 0xf) == 0xf && 0xf + (a >> 20 & 0xff) == family;
+    if (!is_vendor(signature_AMD_ebx, signature_AMD_ecx, signature_AMD_edx) || !__get_cpuid(1, &a, &b, &c, &d))
+        return false;
+    const unsigned model = (a >> 12 & 0xf0) | (a >> 4 & 0xf);
+    return (a >> 8 & 0xf) == 0xf && 0xf + (a >> 20 & 0xff) == family && model >= from && model <= to;
 }
 
 static bool has_avxvnni(void)
@@ -81,8 +83,11 @@ unsigned cpu_flags(void)
         f |= amx_flags();
         /* Zen 4: decode that asks for nothing ahead reads 1.05 to 1.36 times as fast as decode that does (1 and 2 threads, 384 MB:
          * Q4_0, Q8_0, F16, BF16, in turn). Intel's server cores are the other way round. */
-        if (is_amd_family(0x19))
+        if (is_amd(0x19, 0, 0xff))
             f |= CPU_STREAMS;
+        /* Zen 5 with vectors of 512 bits (ceilings/core.c), measured on a Turin: kernels/avx512vnni/packed_gemv_rows.h. */
+        if (is_amd(0x1a, 0, 0x1f) || is_amd(0x1a, 0x40, 0x4f))
+            f |= CPU_ASK_ONCE;
         /* Intel's servers: one every two cycles, half of what two multiply-adds of floats a cycle reach (cpufp, Gold 6455B; so
          * measured on an Emerald Rapids). AMD: as many as multiply-adds. */
         if ((f & CPU_AVX512BF16) && is_vendor(signature_INTEL_ebx, signature_INTEL_ecx, signature_INTEL_edx))

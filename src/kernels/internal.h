@@ -16,11 +16,11 @@ void kernels_init_avx512bf16(struct kernels *k);
 void kernels_init_amx(struct kernels *k);
 /* Whether tiles multiply as they should: tried once, by a small product. Only where they are lent. */
 bool kernels_amx_works(void);
-/* Over the slots of the function before: decode for CPUs that keep up with a sequential walk unasked. */
-void kernels_streams_avx2(struct kernels *k);
-void kernels_streams_avx512(struct kernels *k);
-void kernels_streams_avx512vnni(struct kernels *k);
-void kernels_streams_avx512bf16(struct kernels *k);
+/* Over the slots of the function before: decode that asks memory ahead as a CPU likes it, for CPU_STREAMS and CPU_ASK_ONCE. */
+void kernels_tune_avx2(struct kernels *k, unsigned cpu_flags);
+void kernels_tune_avx512(struct kernels *k, unsigned cpu_flags);
+void kernels_tune_avx512vnni(struct kernels *k, unsigned cpu_flags);
+void kernels_tune_avx512bf16(struct kernels *k, unsigned cpu_flags);
 void kernels_init_neon(struct kernels *k);
 void kernels_init_dotprod(struct kernels *k);
 void kernels_init_i8mm(struct kernels *k);
@@ -63,6 +63,10 @@ enum { PREFETCH_NEAR = 1024, PREFETCH_FAR = 6144 };
         __builtin_prefetch((const char *)(p) + PREFETCH_FAR, 0, 2);                        \
     } while (0)
 #endif
+
+/* A line that is used once, soon, and by no other cache than L1: for CPU_ASK_ONCE. */
+enum { PREFETCH_ONCE = 6144 };
+#define PREFETCH_LINE_ONCE(p) __builtin_prefetch((const char *)(p) + PREFETCH_ONCE, 0, 0)
 
 /* Keys a tile of the streaming softmax; one tile of K and V as f32 stays in the L2 cache:
  * 64 KiB with heads of 128, 272 KiB with MLA's 576 and 512, 512 KiB with the largest, 1024.

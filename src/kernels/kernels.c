@@ -11,24 +11,24 @@ struct rung {
     const char *name;
     unsigned needs;
     void (*init)(struct kernels *k); /* NULL: not built */
-    void (*streams)(struct kernels *k); /* slots of its own for CPU_STREAMS, or NULL */
+    void (*tune)(struct kernels *k, unsigned cpu_flags); /* slots for what a CPU's memory likes, or NULL */
 };
 
 #ifndef HAVE_ISA_AVX2
 #define kernels_init_avx2 NULL
-#define kernels_streams_avx2 NULL
+#define kernels_tune_avx2 NULL
 #endif
 #ifndef HAVE_ISA_AVX512
 #define kernels_init_avx512 NULL
-#define kernels_streams_avx512 NULL
+#define kernels_tune_avx512 NULL
 #endif
 #ifndef HAVE_ISA_AVX512VNNI
 #define kernels_init_avx512vnni NULL
-#define kernels_streams_avx512vnni NULL
+#define kernels_tune_avx512vnni NULL
 #endif
 #ifndef HAVE_ISA_AVX512BF16
 #define kernels_init_avx512bf16 NULL
-#define kernels_streams_avx512bf16 NULL
+#define kernels_tune_avx512bf16 NULL
 #endif
 #ifndef HAVE_ISA_AMX
 #define kernels_init_amx NULL
@@ -54,15 +54,15 @@ enum {
 };
 
 static const struct rung rungs[] = {
-    {"ref",         0,             kernels_init_ref,        NULL                      },
-    { "avx2",       CPU_AVX2,      kernels_init_avx2,       kernels_streams_avx2      },
-    { "avx512",     NEEDS_AVX512,  kernels_init_avx512,     kernels_streams_avx512    },
-    { "avx512vnni", NEEDS_VNNI,    kernels_init_avx512vnni, kernels_streams_avx512vnni},
-    { "avx512bf16", NEEDS_BF16,    kernels_init_avx512bf16, kernels_streams_avx512bf16},
-    { "amx",        NEEDS_AMX,     kernels_init_amx,        NULL                      },
-    { "neon",       CPU_NEON,      kernels_init_neon,       NULL                      },
-    { "dotprod",    NEEDS_DOTPROD, kernels_init_dotprod,    NULL                      },
-    { "i8mm",       NEEDS_I8MM,    kernels_init_i8mm,       NULL                      },
+    {"ref",         0,             kernels_init_ref,        NULL                   },
+    { "avx2",       CPU_AVX2,      kernels_init_avx2,       kernels_tune_avx2      },
+    { "avx512",     NEEDS_AVX512,  kernels_init_avx512,     kernels_tune_avx512    },
+    { "avx512vnni", NEEDS_VNNI,    kernels_init_avx512vnni, kernels_tune_avx512vnni},
+    { "avx512bf16", NEEDS_BF16,    kernels_init_avx512bf16, kernels_tune_avx512bf16},
+    { "amx",        NEEDS_AMX,     kernels_init_amx,        NULL                   },
+    { "neon",       CPU_NEON,      kernels_init_neon,       NULL                   },
+    { "dotprod",    NEEDS_DOTPROD, kernels_init_dotprod,    NULL                   },
+    { "i8mm",       NEEDS_I8MM,    kernels_init_i8mm,       NULL                   },
 };
 
 /* What of these may be used here: tiles have to be lent, and to multiply as they should. */
@@ -86,8 +86,8 @@ void kernels_init(struct kernels *k, unsigned cpu_flags)
         if (!rungs[i].init || (rungs[i].needs & ~flags) || passed_over(&rungs[i], flags))
             continue;
         rungs[i].init(k);
-        if ((flags & CPU_STREAMS) && rungs[i].streams)
-            rungs[i].streams(k);
+        if (rungs[i].tune)
+            rungs[i].tune(k, flags);
         k->isa = rungs[i].name;
     }
 }
@@ -153,7 +153,7 @@ int kernels_isa_flags(const char *name, unsigned *flags, struct error *err)
         const char *why = missing(&rungs[i]);
         if (why)
             return error_set(err, ERROR_UNAVAILABLE, "isa %s: %s; 'auto' picks the best that runs here", name, why);
-        *flags = rungs[i].needs | (have & CPU_STREAMS);
+        *flags = rungs[i].needs | (have & (CPU_STREAMS | CPU_ASK_ONCE));
         return 0;
     }
     return error_set(err, ERROR_USAGE, "isa '%s': unknown; expected auto or one of: %s",

@@ -288,7 +288,8 @@ static float *packed_few(const struct kernels *k, const struct problem *p)
 
 static void check_streams(const struct kernels *k, const struct kernels *other, const struct dtype_info *t, struct rng *r)
 {
-    for (size_t n = 1; n <= k->packed[t->id].gemv_max_tok; n++) {
+    const unsigned mine = k->packed[t->id].gemv_max_tok, others = other->packed[t->id].gemv_max_tok, most = mine > others ? mine : others;
+    for (size_t n = 1; n <= most; n++) {
         struct problem p;
         problem_init(&p, r, t, 50, 11 * (t->block_elems > 1 ? t->block_elems : 38), n);
         p.packed = true;
@@ -301,7 +302,7 @@ static void check_streams(const struct kernels *k, const struct kernels *other, 
     }
 }
 
-/* Whether memory is asked for lines to come (CPU_STREAMS) changes no bit; the functions that this host does not use
+/* How memory is asked for lines to come (CPU_STREAMS, CPU_ASK_ONCE) changes no bit; the functions that this host does not use
  * are held to those that test_matmul has tried. */
 void test_matmul_streams(void **state)
 {
@@ -317,11 +318,14 @@ void test_matmul_streams(void **state)
             continue;
         assert_ok(kernels_isa_flags(kernels_isa_at(i, NULL), &flags, &err), err);
         kernels_init(&k, flags);
-        kernels_init(&other, flags ^ CPU_STREAMS);
-        for (size_t d = 0; dtype_at(d); d++) {
-            const struct dtype_info *t = dtype_at(d);
-            if (k.packed[t->id].gemv != other.packed[t->id].gemv)
-                check_streams(&k, &other, t, &r);
+        const unsigned likes[] = { 0, CPU_STREAMS, CPU_ASK_ONCE };
+        for (size_t j = 0; j < ARRAY_LEN(likes); j++) {
+            kernels_init(&other, (flags & ~(unsigned)(CPU_STREAMS | CPU_ASK_ONCE)) | likes[j]);
+            for (size_t d = 0; dtype_at(d); d++) {
+                const struct dtype_info *t = dtype_at(d);
+                if (k.packed[t->id].gemv != other.packed[t->id].gemv)
+                    check_streams(&k, &other, t, &r);
+            }
         }
     }
 }
@@ -446,7 +450,7 @@ void test_isa_names(void **state)
     assert_string_equal(kernels_isa_at(0, &usable), "ref");
     assert_true(usable);
     assert_ok(kernels_isa_flags("ref", &flags, &err), err);
-    assert_int_equal(flags & ~(unsigned)CPU_STREAMS, 0); /* no instructions */
+    assert_int_equal(flags & ~(unsigned)(CPU_STREAMS | CPU_ASK_ONCE), 0); /* no instructions */
     assert_ok(kernels_isa_flags("auto", &flags, &err), err);
     assert_int_equal(flags, cpu_flags());
     assert_fails(kernels_isa_flags("avx1024", &flags, &err), err, "avx1024");

@@ -90,7 +90,7 @@ void avx2_packed_few_f32(const struct matmul_args *a, size_t row0, size_t row1)
 }
 void avx2_packed_few_f32_streams(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    packed_few_ahead(a, row0, row1, false, PACKED_F32);
+    packed_few_ahead(a, row0, row1, FEW_NONE, PACKED_F32);
 }
 void avx2_packed_gemm_f32(const struct matmul_args *a, size_t row0, size_t row1)
 {
@@ -102,7 +102,7 @@ void avx2_packed_few_f16(const struct matmul_args *a, size_t row0, size_t row1)
 }
 void avx2_packed_few_f16_streams(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    packed_few_ahead(a, row0, row1, false, PACKED_F16);
+    packed_few_ahead(a, row0, row1, FEW_NONE, PACKED_F16);
 }
 void avx2_packed_gemm_f16(const struct matmul_args *a, size_t row0, size_t row1)
 {
@@ -114,7 +114,7 @@ void avx2_packed_few_bf16(const struct matmul_args *a, size_t row0, size_t row1)
 }
 void avx2_packed_few_bf16_streams(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    packed_few_ahead(a, row0, row1, false, PACKED_BF16);
+    packed_few_ahead(a, row0, row1, FEW_NONE, PACKED_BF16);
 }
 void avx2_packed_gemm_bf16(const struct matmul_args *a, size_t row0, size_t row1)
 {

@@ -21,8 +21,10 @@ static void init_packed(struct kernels *k)
     k->packed[DTYPE_MXFP4] = (struct matmul_slot){ ACT_Q8, avx2_packed_gemv_mxfp4, avx2_packed_gemm_mxfp4, 1, PACK_ROWS };
 }
 
-void kernels_streams_avx2(struct kernels *k)
+void kernels_tune_avx2(struct kernels *k, unsigned cpu_flags)
 {
+    if (!(cpu_flags & CPU_STREAMS))
+        return;
     static const struct {
         enum dtype type;
         matmul_fn *gemv;

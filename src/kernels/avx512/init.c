@@ -34,15 +34,21 @@ void kernels_init_avx512(struct kernels *k)
     k->attention = avx512_attention;
 }
 
-/* Nothing is asked of memory while it alone counts: with more tokens these CPUs see no further than the arithmetic in flight,
+/* CPU_STREAMS: nothing is asked of memory while it alone counts: with more tokens these CPUs see no further than the arithmetic in flight,
  * and gemm, which asks, is faster. Measured from DRAM on Zen 4, % of plain loads, not asking and asking: F16 of 2 tokens
  * 99 and 98, 3: 93 and 97, 5: 70 and 97; F32 of 5: 96 and 93, 6: 92 and 95, 8: 82 and 96. */
-void kernels_streams_avx512(struct kernels *k)
+void kernels_tune_avx512(struct kernels *k, unsigned cpu_flags)
 {
     struct matmul_slot *f32 = &k->packed[DTYPE_F32], *f16 = &k->packed[DTYPE_F16], *bf16 = &k->packed[DTYPE_BF16];
-    f32->gemv = avx512_packed_few_f32_streams;
-    f16->gemv = avx512_packed_few_f16_streams;
-    bf16->gemv = avx512_packed_few_bf16_streams;
-    f32->gemv_max_tok = 5;
-    f16->gemv_max_tok = bf16->gemv_max_tok = 2;
+    if (cpu_flags & CPU_STREAMS) {
+        f32->gemv = avx512_packed_few_f32_streams;
+        f16->gemv = avx512_packed_few_f16_streams;
+        bf16->gemv = avx512_packed_few_bf16_streams;
+        f32->gemv_max_tok = 5;
+        f16->gemv_max_tok = bf16->gemv_max_tok = 2;
+    } else if (cpu_flags & CPU_ASK_ONCE) {
+        f32->gemv = avx512_packed_few_f32_once;
+        f16->gemv = avx512_packed_few_f16_once;
+        bf16->gemv = avx512_packed_few_bf16_once;
+    }
 }

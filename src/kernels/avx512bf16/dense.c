@@ -57,7 +57,11 @@ void bf16_packed_few(const struct matmul_args *a, size_t row0, size_t row1)
 }
 void bf16_packed_few_streams(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    packed_few_ahead(a, row0, row1, false, PACKED);
+    packed_few_ahead(a, row0, row1, FEW_NONE, PACKED);
+}
+void bf16_packed_few_once(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    packed_few_ahead(a, row0, row1, FEW_ONCE, PACKED);
 }
 void bf16_packed_gemm(const struct matmul_args *a, size_t row0, size_t row1)
 {

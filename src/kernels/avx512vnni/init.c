@@ -54,16 +54,30 @@ void kernels_init_avx512vnni(struct kernels *k)
     PACKED_SLOT(MXFP4, mxfp4);
 }
 
-void kernels_streams_avx512vnni(struct kernels *k)
+void kernels_tune_avx512vnni(struct kernels *k, unsigned cpu_flags)
 {
-    k->packed[DTYPE_Q8_0].gemv = vnni_packed_gemv_q8_0_streams;
-    k->packed[DTYPE_Q4_0].gemv = vnni_packed_gemv_q4_0_streams;
-    k->packed[DTYPE_Q4_1].gemv = vnni_packed_gemv_q4_1_streams;
-    k->packed[DTYPE_Q5_0].gemv = vnni_packed_gemv_q5_0_streams;
-    k->packed[DTYPE_Q5_1].gemv = vnni_packed_gemv_q5_1_streams;
-    k->packed[DTYPE_Q4_K].gemv = vnni_packed_gemv_q4_k_streams;
-    k->packed[DTYPE_Q6_K].gemv = vnni_packed_gemv_q6_k_streams;
-    k->packed[DTYPE_IQ4_NL].gemv = vnni_packed_gemv_iq4_nl_streams;
-    k->packed[DTYPE_IQ4_XS].gemv = vnni_packed_gemv_iq4_xs_streams;
-    k->packed[DTYPE_MXFP4].gemv = vnni_packed_gemv_mxfp4_streams;
+    static const struct {
+        enum dtype type;
+        matmul_fn *streams, *once; /* NULL: as it is */
+    } slots[] = {
+        { DTYPE_Q8_0, vnni_packed_gemv_q8_0_streams, vnni_packed_gemv_q8_0_once },
+        { DTYPE_Q4_0, vnni_packed_gemv_q4_0_streams, vnni_packed_gemv_q4_0_once },
+        { DTYPE_Q4_1, vnni_packed_gemv_q4_1_streams, vnni_packed_gemv_q4_1_once },
+        { DTYPE_Q5_0, vnni_packed_gemv_q5_0_streams, vnni_packed_gemv_q5_0_once },
+        { DTYPE_Q5_1, vnni_packed_gemv_q5_1_streams, vnni_packed_gemv_q5_1_once },
+        { DTYPE_IQ4_NL, vnni_packed_gemv_iq4_nl_streams, vnni_packed_gemv_iq4_nl_once },
+        { DTYPE_MXFP4, vnni_packed_gemv_mxfp4_streams, vnni_packed_gemv_mxfp4_once },
+        { DTYPE_Q2_K, NULL, vnni_packed_gemv_q2_k_once },
+        { DTYPE_Q3_K, NULL, vnni_packed_gemv_q3_k_once },
+        { DTYPE_Q4_K, vnni_packed_gemv_q4_k_streams, vnni_packed_gemv_q4_k_once },
+        { DTYPE_Q5_K, NULL, vnni_packed_gemv_q5_k_once },
+        { DTYPE_Q6_K, vnni_packed_gemv_q6_k_streams, vnni_packed_gemv_q6_k_once },
+        { DTYPE_IQ4_XS, vnni_packed_gemv_iq4_xs_streams, vnni_packed_gemv_iq4_xs_once },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(slots); i++) {
+        matmul_fn *const streams = cpu_flags & CPU_STREAMS ? slots[i].streams : NULL;
+        matmul_fn *const once = cpu_flags & CPU_ASK_ONCE ? slots[i].once : NULL;
+        if (streams || once)
+            k->packed[slots[i].type].gemv = streams ? streams : once;
+    }
 }

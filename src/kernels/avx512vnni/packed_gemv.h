@@ -26,4 +26,11 @@ matmul_fn vnni_packed_gemv_q5_0_streams, vnni_packed_gemv_q5_1_streams;
 matmul_fn vnni_packed_gemv_iq4_nl_streams, vnni_packed_gemv_mxfp4_streams;
 matmul_fn vnni_packed_gemv_q4_k_streams, vnni_packed_gemv_q6_k_streams, vnni_packed_gemv_iq4_xs_streams;
 
+/* The same for CPU_ASK_ONCE. */
+matmul_fn vnni_packed_gemv_q8_0_once, vnni_packed_gemv_q4_0_once, vnni_packed_gemv_q4_1_once;
+matmul_fn vnni_packed_gemv_q5_0_once, vnni_packed_gemv_q5_1_once;
+matmul_fn vnni_packed_gemv_iq4_nl_once, vnni_packed_gemv_mxfp4_once;
+matmul_fn vnni_packed_gemv_q2_k_once, vnni_packed_gemv_q3_k_once, vnni_packed_gemv_q4_k_once;
+matmul_fn vnni_packed_gemv_q5_k_once, vnni_packed_gemv_q6_k_once, vnni_packed_gemv_iq4_xs_once;
+
 #endif

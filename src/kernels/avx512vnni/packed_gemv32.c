@@ -12,6 +12,7 @@ struct packed32 {
     bool has_min;
     bool high_first; /* units 4-7 are 16 times too large, and so is the start */
     bool touched;    /* of one token: lines are touched before they are loaded */
+    bool apart_sums; /* units 4-7 have a sum of their own: two chains, half as long */
     enum ahead ahead;
     struct act_format acts;
     /* The eight units of a block, its fields after the first at p. */
@@ -48,8 +49,11 @@ INLINE void block32(const unsigned char *scale, const unsigned char *values,
         __m512i dot =
             f.acts.bias ? _mm512_set1_epi32(x[t].start[b]) : _mm512_setzero_si512();
         if (f.high_first) {
-            dot = dot_units(dot, w + 4, q + 16, 4);
-            dot = dot_units(_mm512_srai_epi32(dot, 4), w, q, 4);
+            dot = _mm512_srai_epi32(dot_units(dot, w + 4, q + 16, 4), 4);
+            if (f.apart_sums)
+                dot = _mm512_add_epi32(dot, dot_units(_mm512_setzero_si512(), w, q, 4));
+            else
+                dot = dot_units(dot, w, q, 4);
         } else {
             dot = dot_units(dot, w, q, 8);
         }
@@ -66,7 +70,7 @@ INLINE void run32(const unsigned char *p, const struct row_acts *x, size_t b, un
 {
     const unsigned block = f.block_bytes * PACK_ROWS, scale = f.scale_bytes * PACK_ROWS;
     const unsigned rest = block - scale;
-    prefetch_acts(x, b, n, n_tok, f.acts);
+    prefetch_acts(x, b, n, n_tok, f.ahead, f.acts);
 #pragma GCC unroll 4
     for (unsigned i = 0; i < n; i++) {
         prefetch_lines(p, f.ahead, i * block / 64, (i + 1) * block / 64);
@@ -183,13 +187,24 @@ INLINE void weights_5(const unsigned char *p, __m512i w[8])
 
 /* ---- formats --------------------------------------------------------------------------- */
 
-/* As CPUs need it that have to be asked for lines to come, and for CPU_STREAMS, of so many tokens at most; with more they
+/* As CPUs need it that have to be asked for lines to come, for CPU_ASK_ONCE, and for CPU_STREAMS, of so many tokens at most; with more these
  * compute for so long between lines that those gain by asking too. Zen 4, from DRAM, % of plain loads: Q4_0 of 3 tokens 87,
  * asking 98, Q4_K 84 and 98. Q8_0, which is short, into L2 alone and not so far ahead: L1's few miss buffers would else hold
  * lines for all of memory's latency. One thread, GB/s of 3, 4, 5, 6 tokens 24, 21, 24, 24 with near lines, 26, 24, 27, 27 without. */
 #define PACKED_GEMV(name, ...)                                                             \
     PACKED_GEMV_ASKING(, name, AHEAD_FAR, AHEAD_FAR, __VA_ARGS__)                          \
-    PACKED_GEMV_STREAMS(name, 2, name, __VA_ARGS__, .ahead = AHEAD_NONE)
+    PACKED_GEMV_STREAMS(name, 2, name, __VA_ARGS__, .ahead = AHEAD_NONE)                   \
+    PACKED_GEMV_ONCE(name, __VA_ARGS__, .ahead = AHEAD_ONCE, .apart_sums = true)
+/* For CPU_ASK_ONCE: of one token nothing is asked for; of more by vnni_packed_gemv_<more>. */
+#define PACKED_GEMV_ALONE(name, more, ...)                                                 \
+    PACKED_PANEL(name##_alone, __VA_ARGS__)                                                \
+    void vnni_packed_gemv_##name##_once(const struct matmul_args *a, size_t row0, size_t row1) \
+    {                                                                                      \
+        if (a->x->n_tok > 1)                                                               \
+            vnni_packed_gemv_##more(a, row0, row1);                                        \
+        else                                                                               \
+            packed_rows(a, row0, row1, 1, (PACKED_FORMAT){ __VA_ARGS__ }.acts, panel_##name##_alone); \
+    }
 /* What few tokens ask, and what more do. */
 #define PACKED_GEMV_ASKING(linkage, name, few, many, ...)                                  \
     static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1);       \
@@ -211,6 +226,8 @@ INLINE void weights_5(const unsigned char *p, __m512i w[8])
 PACKED_GEMV_ASKING(, q8_0, AHEAD_NEAR, AHEAD_FAR, Q8_0)
 PACKED_GEMV_ASKING(static, q8_0_l2, AHEAD_L2, AHEAD_L2, Q8_0)
 PACKED_GEMV_STREAMS(q8_0, 2, q8_0_l2, Q8_0, .ahead = AHEAD_NONE, .touched = true)
+PACKED_GEMV_ASKING(static, q8_0_asked_once, AHEAD_ONCE, AHEAD_ONCE, Q8_0)
+PACKED_GEMV_ALONE(q8_0, q8_0_asked_once, Q8_0, .ahead = AHEAD_ALONE)
 PACKED_GEMV(q4_0, .block_bytes = 18, .scale_bytes = 2, .run = 2, .high_first = true,
             .acts = { .bias = 8 * 16 }, .weights = weights_4, .scales = scales_f16)
 PACKED_GEMV(q4_1, .block_bytes = 20, .scale_bytes = 4, .run = 2, .high_first = true,

@@ -50,7 +50,7 @@ INLINE void dots_start(struct sub_dots *d, const struct row_acts *x, size_t b, i
     }
 }
 
-/* Unit u of sub-block b of a format with halves. */
+/* Unit u of sub-block b, to the sum of its half. */
 INLINE void dots_add(struct sub_dots *d, __m512i w, const struct row_acts *x, size_t b, int u, int n_tok)
 {
 #pragma GCC unroll 8
@@ -131,7 +131,7 @@ INLINE void panel_k(const unsigned char *p, size_t cols, const struct row_acts *
         struct kscales k;
         __m512 sum[VNNI_BATCH_TOK], min[VNNI_BATCH_TOK];
         f.load(p, &k);
-        prefetch_acts(x, b, 8, n_tok, f.acts);
+        prefetch_acts(x, b, 8, n_tok, f.ahead, f.acts);
 #pragma GCC unroll 8
         for (int t = 0; t < n_tok; t++)
             sum[t] = min[t] = _mm512_setzero_ps();
@@ -238,6 +238,29 @@ INLINE void weights_q4_k(const unsigned char *p, const struct kscales *k, unsign
     for (int u = 0; u < 8; u++)
         w[u] = _mm512_and_si512(load_unit(p + 256, (int)(s / 2 * 8) + u),
                                 bytes(s % 2 ? 0xf0 : 15));
+}
+
+/* Sub-blocks 2c and 2c + 1 of the four share lines; each sum in two parts, half as long a chain. */
+INLINE void four_q4_k(const unsigned char *p, const struct kscales *k, unsigned half, const struct row_acts *x, size_t b,
+                      int n_tok, enum ahead ahead, struct sub_dots d[4])
+{
+    (void)k;
+#pragma GCC unroll 2
+    for (unsigned c = 0; c < 2; c++) {
+        struct sub_dots *const low = &d[2 * c], *const high = low + 1;
+#pragma GCC unroll 8
+        for (int u = 0; u < 8; u++) {
+            prefetch_step(p, ahead, 144 * PACK_ROWS / 64, half, 8 * c + (unsigned)u, 16);
+            const __m512i a = load_unit(p + 256, (int)(2 * half + c) * 8 + u);
+            dots_add(low, _mm512_and_si512(a, bytes(15)), x, b + 2 * c, u, n_tok);
+            dots_add(high, _mm512_and_si512(a, bytes(0xf0)), x, b + 2 * c + 1, u, n_tok);
+        }
+#pragma GCC unroll 8
+        for (int t = 0; t < n_tok; t++) {
+            low->v[0][t] = _mm512_add_epi32(low->v[0][t], low->v[1][t]);
+            high->v[0][t] = _mm512_add_epi32(high->v[0][t], high->v[1][t]);
+        }
+    }
 }
 
 /* Bit s of byte l of the first 32 is the fifth of element l of sub-block s. */
@@ -447,8 +470,8 @@ INLINE void four_q6_k(const unsigned char *p, const struct kscales *k, unsigned 
 
 /* ---- formats ------------------------------------------------------------------------------- */
 
-/* As CPUs need it that have to be asked for lines to come, and for CPU_STREAMS: formats whose lines are not read in order
- * or take long lose there too when nothing is asked for (Q2_K, Q3_K, Q5_K), and so do 3 tokens (packed_gemv32.c). */
+/* As CPUs need it that have to be asked for lines to come, and for CPU_STREAMS (CPU_ASK_ONCE: PACKED_GEMV_ONCE): formats whose lines
+ * are not read in order or take long lose there too when nothing is asked for (Q2_K, Q3_K, Q5_K), and so do 3 tokens (packed_gemv32.c). */
 #define PACKED_GEMV(name, ...) PACKED_GEMV_AHEAD(name, AHEAD_FAR, __VA_ARGS__)
 #define PACKED_GEMV_AHEAD(name, far, ...)                                                  \
     static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1);        \
@@ -466,20 +489,27 @@ INLINE void four_q6_k(const unsigned char *p, const struct kscales *k, unsigned 
     }
 
 /* clang-format off */
-PACKED_GEMV(q2_k, .block_bytes = 84, .halves = true,
-            .acts = { .shift = { 1, 4, 16, 64, 1, 4, 16, 64 } }, .load = load_q2_k,
-            .weights = weights_q2_k, .four = four_q2_k, .four_tok = 1, .scale = scale_q2_k, .min = min_q2_k)
-PACKED_GEMV(q3_k, .block_bytes = 110, .halves = true,
-            .acts = { .bias = 4, .halves = true, .shift = { 1, 4, 16, 8, 1, 4, 16, 8 } },
-            .load = load_q3_k, .weights = weights_q3_k, .four = four_q3_k, .four_tok = 1, .scale = scale_signed)
-PACKED_GEMV_BOTH(q4_k, .block_bytes = 144,
-            .acts = { .mins = true, .shift = { 1, 16, 1, 16, 1, 16, 1, 16 } }, .load = load_45,
-            .weights = weights_q4_k, .scale = scale_unsigned, .min = min_unsigned)
-PACKED_GEMV_AHEAD(q5_k, AHEAD_FAR_CLOSE, .block_bytes = 176, .acts = { .mins = true }, .load = load_45,
-            .weights = weights_q5_k, .scale = scale_unsigned, .min = min_unsigned)
-PACKED_GEMV_BOTH(q6_k, .block_bytes = 210, .halves = true,
-            .acts = { .bias = 32, .halves = true, .shift = { 1, 1, 1, 4, 1, 1, 1, 4 } }, .load = load_q6_k,
-            .weights = weights_q6_k, .four = four_q6_k, .four_tok = 2, .scale = scale_signed)
-PACKED_GEMV_BOTH(iq4_xs, .block_bytes = 136, .acts = { .bias = IQ4_BIAS },
-            .load = load_iq4_xs, .weights = weights_iq4_xs, .scale = scale_iq4_xs)
+#define Q2_K .block_bytes = 84, .halves = true, .acts = { .shift = { 1, 4, 16, 64, 1, 4, 16, 64 } }, .load = load_q2_k, \
+            .weights = weights_q2_k, .four = four_q2_k, .four_tok = 1, .scale = scale_q2_k, .min = min_q2_k
+PACKED_GEMV(q2_k, Q2_K)
+PACKED_GEMV_ONCE(q2_k, Q2_K, .ahead = AHEAD_ONCE)
+#define Q3_K .block_bytes = 110, .halves = true, .acts = { .bias = 4, .halves = true, .shift = { 1, 4, 16, 8, 1, 4, 16, 8 } }, \
+            .load = load_q3_k, .weights = weights_q3_k, .four = four_q3_k, .four_tok = 1, .scale = scale_signed
+PACKED_GEMV(q3_k, Q3_K)
+PACKED_GEMV_ONCE(q3_k, Q3_K, .ahead = AHEAD_ONCE)
+#define Q4_K .block_bytes = 144, .acts = { .mins = true, .shift = { 1, 16, 1, 16, 1, 16, 1, 16 } }, .load = load_45, \
+            .weights = weights_q4_k, .scale = scale_unsigned, .min = min_unsigned
+PACKED_GEMV_BOTH(q4_k, Q4_K)
+PACKED_GEMV_ONCE(q4_k, Q4_K, .four = four_q4_k, .four_tok = 2, .ahead = AHEAD_ONCE)
+#define Q5_K .block_bytes = 176, .acts = { .mins = true }, .load = load_45, .weights = weights_q5_k, .scale = scale_unsigned, \
+            .min = min_unsigned
+PACKED_GEMV_AHEAD(q5_k, AHEAD_FAR_CLOSE, Q5_K)
+PACKED_GEMV_ONCE(q5_k, Q5_K, .ahead = AHEAD_ONCE_FAR)
+#define Q6_K .block_bytes = 210, .halves = true, .acts = { .bias = 32, .halves = true, .shift = { 1, 1, 1, 4, 1, 1, 1, 4 } }, \
+            .load = load_q6_k, .weights = weights_q6_k, .four = four_q6_k, .four_tok = 2, .scale = scale_signed
+PACKED_GEMV_BOTH(q6_k, Q6_K)
+PACKED_GEMV_ONCE(q6_k, Q6_K, .ahead = AHEAD_ONCE)
+#define IQ4_XS .block_bytes = 136, .acts = { .bias = IQ4_BIAS }, .load = load_iq4_xs, .weights = weights_iq4_xs, .scale = scale_iq4_xs
+PACKED_GEMV_BOTH(iq4_xs, IQ4_XS)
+PACKED_GEMV_ONCE(iq4_xs, IQ4_XS, .ahead = AHEAD_ONCE)
 /* clang-format on */

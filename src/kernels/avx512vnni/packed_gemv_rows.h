@@ -131,19 +131,38 @@ INLINE __m512 f16_rows(const unsigned char *p)
  * is short, needs the near ones alone: 98, and 92 with none. CPUs that keep up with a sequential walk unasked
  * (CPU_STREAMS) lose by it, while they have little to compute: few tokens. Not with Q5_K, whose blocks are two walks: Zen 4, 1 and
  * 2 threads, % of the loads beside: none 36-53, 54-73, these 67-79, 80-84, 1.5 instead of 4 KiB 85-90, 84-89.
+ *
+ * Zen 5 (CPU_ASK_ONCE) wants to be asked once, and for L1 alone (prefetchnta). A thread with 36 GB/s of its own, % of plain loads,
+ * 2048 and 5632 columns; far and near, near alone, once: Q4_0 82, 90, 92 and 79, 77, 79; Q4_K 88, 91, 92 and 82, 86, 92; Q5_K 90, 90, 92
+ * and 92, 92, 93; Q6_K 91, 96, 101 and 92, 108, 101 (loads that ask nothing are not all that memory gives). Nothing asked: Q8_0 98 and 95,
+ * else 51-91. Activations asked for beside them cost 1 to 3 points there. 4 and 6 tokens, 2048 columns, far and near, once: Q8_0 76, 79
+ * and 77, 79; Q4_0 71, 69 and 54, 56; Q4_K 61, 64 and 48, 51; Q6_K 73, 71 and 56, 58.
  */
-enum ahead { AHEAD_NONE, AHEAD_NEAR, AHEAD_L2 /* into it alone */, AHEAD_FAR /* and near */, AHEAD_FAR_CLOSE /* and nearer */ };
-enum { PACKED_CLOSE = 1536, PACKED_NEAR = 4096, PACKED_L2 = 8192, PACKED_FAR = 16384 };
+enum ahead {
+    AHEAD_NONE,
+    AHEAD_ALONE, /* none, of activations neither */
+    AHEAD_ONCE,
+    AHEAD_ONCE_FAR, /* and a little further */
+    AHEAD_NEAR,
+    AHEAD_L2, /* into it alone */
+    AHEAD_FAR, /* and near */
+    AHEAD_FAR_CLOSE, /* and nearer */
+};
+enum { PACKED_CLOSE = 1536, PACKED_NEAR = 4096, PACKED_ONCE_FAR = 8192, PACKED_L2 = 8192, PACKED_FAR = 16384 };
 
 /* Lines [from, to) of what stands at p. The compiler must not gather those of a whole block in
  * one place: a burst of them costs a third of the rate from L2. */
 INLINE void prefetch_lines(const unsigned char *p, const enum ahead ahead, unsigned from, unsigned to)
 {
-    if (ahead == AHEAD_NONE)
+    if (ahead == AHEAD_NONE || ahead == AHEAD_ALONE)
         return;
 #pragma GCC unroll 64
     for (unsigned i = from; i < to; i++) {
-        if (ahead == AHEAD_L2)
+        if (ahead == AHEAD_ONCE)
+            PREFETCH_LINE_ONCE(p + 64 * (size_t)i);
+        else if (ahead == AHEAD_ONCE_FAR)
+            __builtin_prefetch(p + PACKED_ONCE_FAR + 64 * (size_t)i, 0, 0);
+        else if (ahead == AHEAD_L2)
             __builtin_prefetch(p + PACKED_L2 + 64 * (size_t)i, 0, 2);
         else
             __builtin_prefetch(p + (ahead == AHEAD_FAR_CLOSE ? PACKED_CLOSE : PACKED_NEAR) + 64 * (size_t)i, 0, 3);
@@ -157,12 +176,13 @@ INLINE void prefetch_lines(const unsigned char *p, const enum ahead ahead, unsig
  * Asks L2 for the activations of sub-blocks [b, b + n), ACTS_AHEAD sub-blocks early: between two panels of long rows the
  * weights that go by push them out of L1. Zen 4, one thread, 5632 columns, % of the rate with 2048 before and after:
  * Q4_K 81, 97, Q4_0 93, 97.
- * More than VNNI_FEW_TOK tokens compute for long enough.
+ * More than VNNI_FEW_TOK tokens compute for long enough; CPU_ASK_ONCE loses by it (above).
  */
 enum { ACTS_AHEAD = 8 };
-INLINE void prefetch_acts(const struct row_acts *x, size_t b, unsigned n, int n_tok, const struct act_format f)
+INLINE void prefetch_acts(const struct row_acts *x, size_t b, unsigned n, int n_tok, const enum ahead ahead,
+                          const struct act_format f)
 {
-    if (n_tok > VNNI_FEW_TOK)
+    if (n_tok > VNNI_FEW_TOK || ahead == AHEAD_ALONE || ahead == AHEAD_ONCE || ahead == AHEAD_ONCE_FAR)
         return;
     b += ACTS_AHEAD;
 #pragma GCC unroll 8
@@ -276,6 +296,11 @@ INLINE void packed_batch(const struct matmul_args *a, size_t row0, size_t row1, 
         else                                                                               \
             packed_gemv(a, row0, row1, (PACKED_FORMAT){ __VA_ARGS__ }.acts, panel_##name##_streams); \
     }
+/* For CPU_ASK_ONCE: of few tokens, and of more. */
+#define PACKED_GEMV_ONCE(name, ...)                                                        \
+    static void batch_##name##_once(const struct matmul_args *a, size_t row0, size_t row1); \
+    PACKED_GEMV_ASKS(, name##_once, __VA_ARGS__)                                           \
+    PACKED_BATCH(name##_once, __VA_ARGS__)
 #define PACKED_BATCH(name, ...)                                                            \
     PACKED_PANEL(name##_batch, __VA_ARGS__)                                                \
     static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1)        \

@@ -90,11 +90,20 @@ struct few_sums {
     vf sum[8][PANEL_VECS][FEW_TOK];
 };
 
+/* How memory is asked for lines to come: not at all, for CPUs that keep up unasked (CPU_STREAMS); as PREFETCH_LINE does; once, line by
+ * line as they are used (CPU_ASK_ONCE). Zen 5, 2048 columns, % of plain loads, PREFETCH_LINE and once: F16 of 2, 4, 8 tokens 83, 73,
+ * 52 and 86, 81, 53, BF16 pairs 83, 73, 69 and 94, 91, 79; F16 of one token 81 and 80, and 87 not asking. */
+enum few_ahead { FEW_NONE, FEW_LINES, FEW_ONCE };
+
 INLINE void few_units(struct few_sums *s, const unsigned char *p, const struct act_rows *x, const size_t units,
-                      const size_t n, const size_t sets, const struct packed_format f)
+                      const size_t n, const size_t sets, const enum few_ahead ahead, const struct packed_format f)
 {
 #pragma GCC unroll 8
     for (size_t j = 0; j < units; j++) {
+        if (ahead == FEW_ONCE && j * f.unit_bytes * PACK_ROWS % 64 == 0) {
+            PREFETCH_LINE_ONCE(p + j * f.unit_bytes * PACK_ROWS);
+            __asm__ volatile("" ::: "memory"); /* those of a step are not gathered */
+        }
         vi w[PANEL_VECS];
 #pragma GCC unroll 2
         for (size_t v = 0; v < PANEL_VECS; v++)
@@ -109,8 +118,8 @@ INLINE void few_units(struct few_sums *s, const unsigned char *p, const struct a
     }
 }
 
-/* n tokens from tok0 on. ahead: memory is asked for lines to come; not for CPUs that keep up unasked (CPU_STREAMS). */
-INLINE void few_panel(const struct matmul_args *a, size_t r, size_t rows, size_t tok0, const size_t n, const bool ahead,
+/* n tokens from tok0 on. */
+INLINE void few_panel(const struct matmul_args *a, size_t r, size_t rows, size_t tok0, const size_t n, const enum few_ahead ahead,
                       const struct packed_format f)
 {
     const size_t sets = few_sets(n), panel_unit = (size_t)f.unit_bytes * PACK_ROWS;
@@ -126,22 +135,22 @@ INLINE void few_panel(const struct matmul_args *a, size_t r, size_t rows, size_t
     struct act_rows x = act_rows(a->x, tok0, 0, n);
     size_t units = a->cols / f.unit_elems;
     for (; units >= FEW_STEP; units -= FEW_STEP) {
-        if (ahead) {
+        if (ahead == FEW_LINES) {
 #pragma GCC unroll 8
             for (size_t b = 0; b < FEW_STEP * panel_unit; b += 64)
                 PREFETCH_LINE(p + b);
         }
-        few_units(&s, p, &x, FEW_STEP, n, sets, f);
+        few_units(&s, p, &x, FEW_STEP, n, sets, ahead, f);
         p += FEW_STEP * panel_unit;
         act_rows_advance(&x, FEW_STEP, n);
     }
     for (; units >= 2; units -= 2) {
-        few_units(&s, p, &x, 2, n, sets, f);
+        few_units(&s, p, &x, 2, n, sets, FEW_NONE, f);
         p += 2 * panel_unit;
         act_rows_advance(&x, 2, n);
     }
     if (units)
-        few_units(&s, p, &x, 1, n, sets, f);
+        few_units(&s, p, &x, 1, n, sets, FEW_NONE, f);
 #pragma GCC unroll 2
     for (size_t v = 0; v < PANEL_VECS; v++) {
         const vm m = vm_first(rows < v * VL ? 0 : rows - v * VL);
@@ -155,7 +164,7 @@ INLINE void few_panel(const struct matmul_args *a, size_t r, size_t rows, size_t
     }
 }
 
-INLINE void few_rows(const struct matmul_args *a, size_t row0, size_t row1, const size_t n, const bool ahead,
+INLINE void few_rows(const struct matmul_args *a, size_t row0, size_t row1, const size_t n, const enum few_ahead ahead,
                      const struct packed_format f)
 {
     for (size_t r = row0; r < row1; r += PACK_ROWS)
@@ -163,7 +172,7 @@ INLINE void few_rows(const struct matmul_args *a, size_t row0, size_t row1, cons
 }
 
 /* At most FEW_TOK tokens. */
-INLINE void packed_few_ahead(const struct matmul_args *a, size_t row0, size_t row1, const bool ahead,
+INLINE void packed_few_ahead(const struct matmul_args *a, size_t row0, size_t row1, const enum few_ahead ahead,
                              const struct packed_format f)
 {
 #define FEW(n)                        \
@@ -189,7 +198,7 @@ INLINE void packed_few_ahead(const struct matmul_args *a, size_t row0, size_t ro
 }
 INLINE void packed_few(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format f)
 {
-    packed_few_ahead(a, row0, row1, true, f);
+    packed_few_ahead(a, row0, row1, FEW_LINES, f);
 }
 
 /* Tokens of batches with weights that have to be converted: passes over a panel, all but the first from the cache. Tiles of
@@ -206,7 +215,7 @@ INLINE void packed_passes(const struct matmul_args *a, size_t row0, size_t row1,
             n = (n_tok - t + passes - i - 1) / (passes - i);
 #define PASS(size)                                                                           \
     case size:                                                                               \
-        few_panel(a, r, row1 - r, t, size <= FEW_TOK ? size : 1, true, f);                   \
+        few_panel(a, r, row1 - r, t, size <= FEW_TOK ? size : 1, FEW_LINES, f);                   \
         break
             switch (n) { /* more than PASS_TOK shared out: at least half of that each */
                 PASS(4);
