@@ -20,13 +20,14 @@ static const struct perf_target here = { 0, -1 };
 
 static volatile long watched, other;
 
-/* Debug registers count in hardware: every access to a variable. Where a sandbox forbids them the test says so. */
+/* Debug registers count in hardware: every access to a variable. */
 static struct perf_event_attr accesses(const volatile long *what, unsigned type)
 {
     return (struct perf_event_attr){ .type = PERF_TYPE_BREAKPOINT, .size = sizeof(struct perf_event_attr), .bp_type = type,
                                      .bp_addr = (uintptr_t)what, .bp_len = HW_BREAKPOINT_LEN_8, .exclude_kernel = 1, .exclude_hv = 1 };
 }
 
+/* False, and said why: a sandbox forbids them. */
 static bool watch(struct perf_group *g, const volatile long *what, unsigned type)
 {
     const struct perf_event_attr a = accesses(what, type);
@@ -48,9 +49,10 @@ static bool debug_registers_trap(void)
         watched = i;
     const bool got = read(fd, &n, sizeof n) == (ssize_t)sizeof n;
     close(fd);
-    if (got && n == 0)
-        print_message("# this machine's debug registers count nothing: 0 of 10 accesses\n");
-    return got && n > 0;
+    if (!got || n > 0)
+        return true; /* the test will see */
+    print_message("# this machine's debug registers count nothing: 0 of 10 accesses\n");
+    return false;
 }
 
 static void group_counts_exactly(void **state)

@@ -92,7 +92,7 @@ struct few_sums {
 
 /* How memory is asked for lines to come: not at all, for CPUs that keep up unasked (CPU_STREAMS); as PREFETCH_LINE does; once, line by
  * line as they are used (CPU_ASK_ONCE). Zen 5, 2048 columns, % of plain loads, PREFETCH_LINE and once: F16 of 2, 4, 8 tokens 83, 73,
- * 52 and 86, 81, 53, BF16 pairs 83, 73, 69 and 94, 91, 79; F16 of one token 81 and 80, and 87 not asking. */
+ * 52 and 86, 81, 53, BF16 pairs 83, 73, 69 and 94, 91, 79; F16 of one token, not asking: 80 where PREFETCH_LINE had 74, 87 where once had 80. */
 enum few_ahead { FEW_NONE, FEW_LINES, FEW_ONCE };
 
 INLINE void few_units(struct few_sums *s, const unsigned char *p, const struct act_rows *x, const size_t units,
@@ -215,7 +215,7 @@ INLINE void packed_passes(const struct matmul_args *a, size_t row0, size_t row1,
             n = (n_tok - t + passes - i - 1) / (passes - i);
 #define PASS(size)                                                                           \
     case size:                                                                               \
-        few_panel(a, r, row1 - r, t, size <= FEW_TOK ? size : 1, FEW_LINES, f);                   \
+        few_panel(a, r, row1 - r, t, size <= FEW_TOK ? size : 1, FEW_LINES, f);              \
         break
             switch (n) { /* more than PASS_TOK shared out: at least half of that each */
                 PASS(4);
