@@ -145,6 +145,8 @@ void interrupt_install(void);
 void interrupt_patient(void);
 /* -1 with ERROR_INTERRUPTED after SIGINT or SIGTERM, else 0. */
 int interrupt_check(struct error *err);
+/* read(2) that an interrupt ends within a fifth of a second, wherever and whenever its signal arrives: -1 with EINTR. */
+ssize_t interrupt_read(int fd, void *buf, size_t n);
 
 /* ---- units: SI by default; GiB says so ------------------------------------ */
 /* "41.2 GB/s" from (41.2e9, "B/s"); 3 significant digits, k M G T P and m u n below 1. */

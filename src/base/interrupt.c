@@ -1,6 +1,8 @@
 /* SIGINT, SIGTERM and, but for nohup, SIGHUP set a flag that long loops look at; a second one ends the process. A file that grows too large
  * is an error of the write, and one that shrinks while it is mapped ends the process with a message. */
 #include "base/base.h"
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,4 +47,18 @@ void interrupt_install(void)
 int interrupt_check(struct error *err)
 {
     return pending ? error_set(err, ERROR_INTERRUPTED, "interrupted") : 0;
+}
+
+/* A signal just before read(2) would not end it, and one that another thread takes never does: the wait looks up. */
+ssize_t interrupt_read(int fd, void *buf, size_t n)
+{
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+    while (!pending) {
+        const int ready = poll(&p, 1, 200);
+        const ssize_t got = ready > 0 ? read(fd, buf, n) : ready;
+        if (ready != 0 && (got >= 0 || errno != EINTR))
+            return got;
+    }
+    errno = EINTR;
+    return -1;
 }

@@ -80,14 +80,14 @@ struct tokens {
     int32_t bos; /* the model begins a sequence with it; -1: with nothing */
 };
 
-/* Everything in a file, a pipe or standard input; read, not fread: an interrupt must end the wait. */
+/* Everything in a file, a pipe or standard input. */
 static int read_all(const char *path, struct strbuf *b, struct error *err)
 {
     char buf[1 << 16];
     ssize_t n = 0;
     const int fd = strcmp(path, "-") == 0 ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (fd >= 0)
-        while (interrupt_check(err) == 0 && (n = read(fd, buf, sizeof buf)) > 0 && !b->oom)
+        while (interrupt_check(err) == 0 && (n = interrupt_read(fd, buf, sizeof buf)) > 0 && !b->oom)
             strbuf_add(b, buf, (size_t)n);
     const int code = errno;
     if (fd > STDIN_FILENO)

@@ -153,8 +153,7 @@ static int read_stdin(struct strbuf *b, struct error *err)
     enum { PROMPT_MAX = 64 << 20 };
     char buf[4096];
     ssize_t n;
-    /* read, not fread: an interrupt must end the wait. */
-    while ((n = read(STDIN_FILENO, buf, sizeof buf)) > 0 && b->len <= PROMPT_MAX) {
+    while ((n = interrupt_read(STDIN_FILENO, buf, sizeof buf)) > 0 && b->len <= PROMPT_MAX) {
         strbuf_add(b, buf, (size_t)n);
         if (interrupt_check(err) != 0)
             return -1;

@@ -193,10 +193,10 @@ static int more_input(struct lines *l, struct error *err)
         memmove(l->buf.s, l->buf.s + l->at, l->buf.len);
         l->at = 0;
     }
-    const ssize_t n = read(STDIN_FILENO, chunk, sizeof chunk);
+    const ssize_t n = interrupt_read(STDIN_FILENO, chunk, sizeof chunk);
     if (interrupt_check(err) != 0)
         return -1;
-    if (n < 0 && errno != EINTR)
+    if (n < 0)
         return error_set(err, ERROR_SYSTEM, "standard input: %s", strerror(errno));
     l->end = n == 0;
     if (n > 0)

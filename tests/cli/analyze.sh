@@ -147,8 +147,8 @@ run analyze "$(printf '%s/\377.gguf' "$tmp")" -p 4 -o json && has '"model": "lla
 ok $? "a file name that is not UTF-8"
 "$ROOFCAST" analyze deepseek-v3 -q Q4_K_M -p 30000000 -d 0 >"$tmp/out" 2>"$tmp/err" &
 pid=$!
-sleep 0.7
-kill -INT $pid 2>/dev/null || kill -TERM $pid
+catches $pid
+kill -INT $pid
 wait $pid
 is 130 $? "interrupted: 130"
 

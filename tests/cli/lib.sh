@@ -26,6 +26,19 @@ run() { # ARGS...
     status=$?
     return $status
 }
+# catches PID: waits until what was just started is the program, and its handlers of signals stand (a minute at most): on a busy
+# machine one with sanitizers needs more than a second for that.
+catches() {
+    i=0
+    while [ $i -lt 600 ]; do
+        [ "$(cat "/proc/$1/comm" 2>/dev/null)" = roofcast ] &&
+            case $(sed -n 's/^SigCgt:.*\(....\)$/\1/p' "/proc/$1/status" 2>/dev/null) in [4-7c-f]*) return 0 ;; esac
+        kill -0 "$1" 2>/dev/null || return 1
+        sleep 0.1
+        i=$((i + 1))
+    done
+    return 1
+}
 # What the last run wrote: a line that matches, on standard output, on standard error.
 has() {
     grep -q -- "$1" "$tmp/out"

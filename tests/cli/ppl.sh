@@ -228,7 +228,8 @@ mkfifo "$tmp/fifo"
 "$ROOFCAST" ppl -m "$m" -f - <"$tmp/fifo" >"$tmp/out" 2>"$tmp/err" &
 pid=$!
 exec 9>"$tmp/fifo"
-sleep 0.3
+catches $pid
+sleep 0.2
 kill -TERM $pid
 wait $pid
 is 130 $? "interrupted while it waits for the text: 130"
@@ -236,7 +237,8 @@ exec 9>&-
 awk 'BEGIN { for (i = 0; i < 400000; i++) print i * 7 % 300 }' >"$tmp/long"
 "$ROOFCAST" ppl -m "$m" --against "$tmp/q8.gguf" --ids "$tmp/long" -c 64 --isa ref -t 1 >"$tmp/out" 2>"$tmp/err" &
 pid=$!
-sleep 1
+i=0
+while ! says '^.*chunk 1/6250' && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done
 kill -TERM $pid
 wait $pid
 is 130 $? "interrupted between chunks: 130"
@@ -247,7 +249,8 @@ ok $? "its last estimate was said"
     exec "$ROOFCAST" ppl -m "$m" --ids "$tmp/long" -c 64 --isa ref -t 1 >"$tmp/out" 2>"$tmp/err"
 ) &
 pid=$!
-sleep 0.7
+catches $pid
+sleep 0.2
 kill -HUP $pid
 sleep 0.5
 kill -0 $pid 2>/dev/null
@@ -256,7 +259,8 @@ kill -TERM $pid
 wait $pid
 env --default-signal=HUP "$ROOFCAST" ppl -m "$m" --ids "$tmp/long" -c 64 --isa ref -t 1 >"$tmp/out" 2>"$tmp/err" &
 pid=$!
-sleep 0.7
+catches $pid
+sleep 0.2
 kill -HUP $pid
 wait $pid
 is 130 $? "a hangup interrupts otherwise, also where this test runs under nohup"

@@ -45,7 +45,8 @@ mkfifo "$tmp/fifo"
 pid=$!
 exec 9>"$tmp/fifo"
 printf 'one' >&9
-sleep 0.3
+catches $pid
+sleep 0.2
 kill -TERM $pid
 wait $pid
 [ $? -eq 130 ]

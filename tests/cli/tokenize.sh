@@ -59,7 +59,8 @@ mkfifo "$tmp/fifo"
 pid=$!
 yes aaaaaaaa | tr -d '\n' >"$tmp/fifo" 2>/dev/null &
 feeder=$!
-sleep 0.3
+catches $pid
+sleep 0.2
 kill -TERM $pid
 wait $pid
 is 130 $? "interrupted within a line that never ends: 130"
@@ -69,7 +70,8 @@ wait $feeder
 pid=$!
 exec 9>"$tmp/fifo"
 printf 'abc' >&9
-sleep 0.3
+catches $pid
+sleep 0.2
 kill -TERM $pid
 wait $pid
 is 130 $? "interrupted while it waits: 130"
