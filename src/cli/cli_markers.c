@@ -43,9 +43,10 @@ const struct marker_tool *cli_markers_open(void)
     for (size_t i = 0; i < ARRAY_LEN(needed); i++)
         if (!getenv(needed[i])) /* LIKWID itself would complain */
             return papi_markers();
-    const struct marker_tool *tool = markers_likwid();
+    char why[320];
+    const struct marker_tool *tool = markers_likwid(why, sizeof why);
     if (!tool) {
-        cli_warn("likwid-perfctr -m finds no regions: this roofcast was built without LIKWID (configure --with-likwid=yes)");
+        cli_warn("likwid-perfctr -m finds no regions: %s", why);
         return NULL;
     }
     tool->open();

@@ -79,4 +79,4 @@ roofcast_SOURCES = \
 roofcast_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS) -DSRCDIR='"$(abs_top_srcdir)"' -DBUILDDIR='"$(abs_top_builddir)"'
 roofcast_LDADD = libreport.a libcalibrate.a libscore.a libmeasure.a libengine.a libceilings.a libroofline.a librun.a $(KERNEL_LIBS) \
   libcounters.a libhwprofile.a libmodel.a libgguf.a libdtype.a $(BASE_LIBS) \
-  $(PCRE2_LIBS) $(CMINPACK_LIBS) $(PAPI_LIBS) $(LIKWID_LIBS) $(MPI_LIBS)
+  $(PCRE2_LIBS) $(CMINPACK_LIBS) $(PAPI_LIBS) $(MPI_LIBS)

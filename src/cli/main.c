@@ -63,8 +63,8 @@ static void print_version(void)
     printf("MPI: no\n");
 #endif
 #ifdef HAVE_LIKWID
-    printf("License: MIT for the source; this binary links LIKWID, so the binary as a whole falls\n"
-           "under the GNU General Public License version 3. Build with --with-likwid=no for MIT.\n");
+    printf("License: MIT. Under likwid-perfctr -m it loads LIKWID, whose library is licensed under the GNU General Public\n"
+           "License version 3, and so is the program roofcast-likwid, which links it. Build with --with-likwid=no for neither.\n");
 #else
     printf("License: MIT\n");
 #endif

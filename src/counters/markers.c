@@ -1,21 +1,22 @@
-/* counters/markers.c: which tools this build knows. The object that links LIKWID (GPL) is a file of its own. */
+/* counters/markers.c: which tools this build knows. The object that loads LIKWID (GPL) is a file of its own. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 #include "counters/markers.h"
 
 #ifdef HAVE_LIKWID
-extern const struct marker_tool markers_likwid_tool;
+const struct marker_tool *markers_likwid_load(char *why, size_t size);
 #endif
 #ifdef HAVE_PAPI
 extern const struct marker_tool markers_papi_tool;
 #endif
 
-const struct marker_tool *markers_likwid(void)
+const struct marker_tool *markers_likwid(char *why, size_t size)
 {
 #ifdef HAVE_LIKWID
-    return &markers_likwid_tool;
+    return markers_likwid_load(why, size);
 #else
+    snprintf(why, size, "this roofcast was built without LIKWID (configure --with-likwid=yes)");
     return NULL;
 #endif
 }

@@ -108,7 +108,7 @@ int main(void)
     else
         printf("  %-40s %s\n", "PAPI's high-level API", "PAPI_EVENTS is not set");
     if (getenv("LIKWID_MODE"))
-        bench_markers(markers_likwid(), "LIKWID");
+        bench_markers(markers_likwid(why, sizeof why), "LIKWID");
     else
         printf("  %-40s %s\n", "LIKWID", "not under likwid-perfctr -m");
     return 0;

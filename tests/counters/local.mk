@@ -9,7 +9,7 @@ check_PROGRAMS += %D%/test_events
 TESTS += %D%/test_events
 check_PROGRAMS += %D%/test_perf
 %C%_test_perf_SOURCES = %D%/test_perf.c tests/test.h
-%C%_test_perf_LDADD   = libcounters.a $(TEST_LIBS) $(PAPI_LIBS) $(LIKWID_LIBS)
+%C%_test_perf_LDADD   = libcounters.a $(TEST_LIBS) $(PAPI_LIBS)
 TESTS += %D%/test_perf
 check_PROGRAMS += %D%/test_counters
 %C%_test_counters_SOURCES = %D%/test_counters.c tests/test.h
@@ -36,7 +36,7 @@ EXTRA_DIST += %D%/fake_likwid.c
 # What counting and regions cost: `make bench-counters`.
 EXTRA_PROGRAMS += %D%/bench_counters
 %C%_bench_counters_SOURCES = %D%/bench_counters.c
-%C%_bench_counters_LDADD   = libcounters.a $(BASE_LIBS) $(PAPI_LIBS) $(LIKWID_LIBS)
+%C%_bench_counters_LDADD   = libcounters.a $(BASE_LIBS) $(PAPI_LIBS)
 .PHONY: bench-counters
 bench-counters: %D%/bench_counters
 	ROOFCAST_DATA='$(abs_top_srcdir)' %D%/bench_counters

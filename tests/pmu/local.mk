@@ -3,7 +3,7 @@
 EXTRA_PROGRAMS += %D%/guest
 %C%_guest_SOURCES = %D%/guest.c
 %C%_guest_LDADD   = libengine.a libcounters.a $(KERNEL_LIBS) libmodel.a libgguf.a libdtype.a $(PCRE2_LIBS) $(PAPI_LIBS) \
-  $(LIKWID_LIBS) $(BASE_LIBS)
+  $(BASE_LIBS)
 EXTRA_DIST += %D%/run.sh %D%/init.c %D%/cpio.c %D%/wrong.json
 .PHONY: check-pmu
 check-pmu:
