@@ -168,18 +168,19 @@ static void not_above_the_core(void **state)
         if ((k->need & cpu_flags()) != k->need || (k->need & (CPU_AMX_INT8 | CPU_AMX_BF16 | CPU_AMX_FP16)))
             continue;
         const uint64_t n = (uint64_t)(20000 * 24 * k->bits / k->elem_bits / k->flop) + 1;
-        double best = 0, hz = 0, limit = core_per_cycle(core_this(), k);
+        double a_cycle[9], limit = core_per_cycle(core_this(), k);
         if (isnan(limit))
             limit = 4 * 4.0 * k->bits / k->elem_bits;
-        for (int t = 0; t < 9; t++) {
+        /* Rates and clocks next to each other: a busy machine's clock moves, and either may be interrupted. */
+        for (size_t t = 0; t < ARRAY_LEN(a_cycle); t++) {
             double t0 = clock_now_s();
             k->run(n);
             double s = clock_now_s() - t0;
-            best = fmax(best, k->flop * (double)n / s);
-            hz = fmax(hz, clock_chain_hz(k->chain, 4000));
+            a_cycle[t] = k->flop * (double)n / s / clock_chain_hz(k->chain, 4000);
         }
-        if (best > 1.25 * hz * limit)
-            fail_msg("%s %s: %.1f FLOP a cycle, at most %.0f", k->isa, k->text, best / hz, limit);
+        const double median = stats_median(a_cycle, ARRAY_LEN(a_cycle));
+        if (median > 1.25 * limit)
+            fail_msg("%s %s: %.1f FLOP a cycle, at most %.0f", k->isa, k->text, median, limit);
     }
 }
 
