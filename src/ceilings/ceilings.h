@@ -27,6 +27,7 @@ struct ceilings_options {
     size_t memory_bytes;
     bool memory_whole; /* each sample reads all of it, so that what a cache keeps of it shows; else a part that no cache has */
     const char *only; /* of a cross-check: a part of the names of those wanted, as in "read DRAM 2t"; NULL: all */
+    bool core_loop; /* a prober's peak is the loop of multiply-adds that a profile has beside its samples, whatever the math. methods.md (108) */
     const struct ceilings_provider *const *provider; /* beside compute and memory */
     size_t n_provider;
     void (*progress)(void *ctx, const char *what, double fraction);

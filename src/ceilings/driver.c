@@ -152,6 +152,18 @@ int driver_choose(struct job *j, struct meter *m, double trial_s, double sample_
 
 /* ---- samples -------------------------------------------------------------------------------------------------- */
 
+/* A sample, between two looks at the cores' arithmetic where it depends on that: a core that is shared with others, or whose clock moves,
+ * gives now more and now less. methods.md (108) */
+static void take_sample(struct job *j, struct meter *m, struct sample *s)
+{
+    bool disturbed = false;
+    const double before = j->class->core ? meter_core_now(m, &disturbed) : 0;
+    j->class->sample(j, m, j->variant, j->n, s);
+    const double after = before > 0 ? meter_core_now(m, &disturbed) : 0;
+    s->core_flop_s = before > 0 && after > 0 ? 2 / (1 / before + 1 / after) : 0;
+    s->disturbed |= disturbed;
+}
+
 int driver_sample(struct job *j, struct meter *m, int n, int round, double deadline_s, struct error *err)
 {
     const double t0 = clock_now_s();
@@ -160,7 +172,7 @@ int driver_sample(struct job *j, struct meter *m, int n, int round, double deadl
         struct sample s = { .value = NAN, .clock_hz = NAN };
         if (interrupt_check(err) != 0)
             return -1;
-        j->class->sample(j, m, j->variant, j->n, &s);
+        take_sample(j, m, &s);
         if ((isnan(s.value) || s.disturbed) && spare-- > 0)
             continue;
         i++;
@@ -169,6 +181,7 @@ int driver_sample(struct job *j, struct meter *m, int n, int round, double deadl
         j->value[j->n_sample] = s.value;
         j->clock_hz[j->n_sample] = s.clock_hz;
         j->loads_bytes_s[j->n_sample] = s.loads_bytes_s;
+        j->core_flop_s[j->n_sample] = s.core_flop_s;
         j->round[j->n_sample++] = round;
     }
     if (taken)
@@ -256,14 +269,15 @@ static double median_known(const double *x, int n)
     return stats_median(known, n_known);
 }
 
-/* What plain loads read while the median sample was taken: each sample is held against the loads beside it, so that a memory
- * that others share may move between them. NaN: nobody looked. methods.md (100) */
-static double loads_beside(const struct job *j, double value)
+/* What was read beside the median sample: each sample is held against what is beside it, so that what others share may move between
+ * them. lower: the value is less where that is more. NaN: nobody looked. methods.md (100), (108) */
+static double beside_median(const struct job *j, const double *beside, double value, bool lower)
 {
-    double of_loads[JOB_MAX_SAMPLES];
+    double at_one[JOB_MAX_SAMPLES];
     for (int i = 0; i < j->n_sample; i++)
-        of_loads[i] = j->loads_bytes_s[i] > 0 ? j->value[i] / j->loads_bytes_s[i] : NAN;
-    return value / median_known(of_loads, j->n_sample);
+        at_one[i] = !(beside[i] > 0) ? NAN : lower ? j->value[i] * beside[i] : j->value[i] / beside[i];
+    const double median = median_known(at_one, j->n_sample);
+    return lower ? median / value : value / median;
 }
 
 void driver_to_ceiling(const struct job *j, const struct meter *m, struct ceiling *c)
@@ -274,7 +288,8 @@ void driver_to_ceiling(const struct job *j, const struct meter *m, struct ceilin
     c->between_rounds = stats_between_blocks(j->value, j->round, (size_t)j->n_sample);
     c->clock_hz = median_known(j->clock_hz, j->n_sample);
     c->per_cycle = c->value / c->clock_hz / m->n;
-    c->loads_bytes_s = loads_beside(j, c->value);
+    c->loads_bytes_s = beside_median(j, j->loads_bytes_s, c->value, false);
+    c->core_flop_s = beside_median(j, j->core_flop_s, c->value, j->class->lower);
     if (j->n_sample == 0)
         snprintf(c->kernel, sizeof c->kernel, "unavailable: %.34s", j->reason[0] ? j->reason : "no sample");
     snprintf(c->cpus, sizeof c->cpus, "%s", m->cpus);

@@ -111,6 +111,8 @@ struct meter {
     bool mem_small;       /* less than four times the last-level caches */
     const struct job *warm; /* of memory's: the one that was sampled last, whose footprint the caches hold; NULL: none */
     struct meter_slot *slot;
+    const struct peak_kernel *core; /* the loop of multiply-adds that is run beside samples; NULL: none is */
+    uint64_t core_n;                /* its repetitions: some 0.1 ms */
 };
 
 /* memory: enough of it for DRAM's roof (footprint_of_memory), touched by the threads that will read it. */
@@ -118,6 +120,11 @@ int meter_init(struct meter *m, int n_threads, bool memory, const struct ceiling
 void meter_free(struct meter *m);
 /* A millisecond or so of work on all threads: clocks rise. */
 void meter_warm(struct meter *m);
+
+/* From now on jobs of a class with .core have a look at the cores' multiply-adds beside each sample. */
+void meter_watch_core(struct meter *m);
+/* That look: FLOP/s of all threads; *disturbed is set where the system took a CPU away. 0: nothing is watched. */
+double meter_core_now(struct meter *m, bool *disturbed);
 
 /* Cycles a second by 32 * n dependent additions; chain NULL: additions alone. */
 double clock_chain_hz(void (*chain)(uint64_t n), uint64_t n);
@@ -155,6 +162,8 @@ int driver_keep(const struct job_list *l, const struct meter *m, struct hwprofil
 extern const struct ceilings_provider ceilings_compute, ceilings_memory, ceilings_kernels;
 /* The best kernel of a math on any ISA, without additions beside its multiply-adds; ERROR_UNAVAILABLE: none here. */
 struct job *compute_add_best(struct job_list *l, enum math math, unsigned cpu_flags, struct error *err);
+/* The loop of multiply-adds that stands beside samples (108), as a roof. */
+struct job *compute_add_reference(struct job_list *l, struct error *err);
 /* DRAM read of m's memory, in windows of 1/n_window of a thread's part, a sample each. */
 struct job *memory_add_dram(struct job_list *l, struct meter *m, size_t n_window, unsigned cpu_flags, struct error *err);
 

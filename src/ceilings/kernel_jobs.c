@@ -275,8 +275,9 @@ static void job_free(struct job *job)
     free(j);
 }
 
-static const struct job_class class = { false, prepare, take_sample, keep, job_free };
-static const struct job_class latency_class = { true, prepare, take_sample, keep, job_free };
+static const struct job_class class = { .core = true, .prepare = prepare, .sample = take_sample, .keep = keep, .free = job_free };
+static const struct job_class latency_class = { .lower = true, .core = true, .prepare = prepare, .sample = take_sample, .keep = keep,
+                                                .free = job_free };
 
 /* ---- which ones -------------------------------------------------------------------------------------------- */
 

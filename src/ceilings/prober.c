@@ -23,7 +23,7 @@ static int choose_kernels(struct ceilings_prober *p, enum math math, const struc
     p->dram = memory_add_dram(&p->list, &p->m, o->memory_whole ? 1 : N_WINDOWS, cpu_flags, err);
     if (!p->dram || driver_choose(p->dram, &p->m, trial_s, sample_s, err) != 0)
         return -1;
-    p->peak = compute_add_best(&p->list, math, cpu_flags, &no_peak);
+    p->peak = o->core_loop ? compute_add_reference(&p->list, &no_peak) : compute_add_best(&p->list, math, cpu_flags, &no_peak);
     if (p->peak && driver_choose(p->peak, &p->m, trial_s, sample_s, &no_peak) != 0)
         p->peak = NULL;
     if (!p->peak && no_peak.kind == ERROR_INTERRUPTED) {

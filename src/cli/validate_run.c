@@ -92,11 +92,11 @@ struct state {
     struct last_cache last; /* that says so */
 };
 
-static struct state state_of(const struct validate_result *r, const struct hwprofile *h, enum math math, double bytes_s, double flop_s)
+static struct state state_of(const struct validate_result *r, const struct hwprofile *h, double bytes_s, double flop_s)
 {
-    const struct ceiling *dram = memory_of(h, r->c->n_threads), *peak = hwprofile_peak(h, math, r->c->n_threads);
+    const struct ceiling *dram = memory_of(h, r->c->n_threads);
     struct state s = { .memory = !dram ? NAN : isnan(bytes_s) ? 1 : bytes_s / dram->value,
-                       .compute = !peak ? NAN : isnan(flop_s) ? 1 : flop_s / peak->value,
+                       .compute = profile_core_now(h, r->c->n_threads, flop_s),
                        .kept = NAN };
     const double more = 1.25; /* times what the profile's loads found something kept of: beyond, what is faster is memory */
     last_cache_init(&s.last, h, r->c->n_threads);
@@ -159,13 +159,13 @@ static double drift(double after, double mean)
 }
 
 static int predict_beside(struct beside *to, const struct run_rep *rep, const struct validate_result *r,
-                          const struct validate_setup *s, const struct model *m, enum math math, struct error *err)
+                          const struct validate_setup *s, const struct model *m, struct error *err)
 {
     const double at[] = { 0, -1, 1 }; /* between the probes, before, after */
     const double roof = drift(rep->after_bytes_s, rep->ceiling_bytes_s), peak = drift(rep->after_flop_s, rep->ceiling_flop_s);
     double t[ARRAY_LEN(at)];
     for (size_t i = 0; i < ARRAY_LEN(at); i++) {
-        const struct state now = state_of(r, s->profile, math, rep->ceiling_bytes_s * (1 + at[i] * roof),
+        const struct state now = state_of(r, s->profile, rep->ceiling_bytes_s * (1 + at[i] * roof),
                                           rep->ceiling_flop_s * (1 + at[i] * peak));
         struct hwprofile h;
         if (predict_one(&t[i], &h, r, s, m, &now, err) != 0)
@@ -199,14 +199,13 @@ static double median_of(const struct beside *b, size_t n, size_t offset)
 
 /* Repetitions that a roof moved beside, or whose CPUs others had, tell nothing of the prediction: those without count, at least half as
  * many as were asked for, the stillest ones. methods.md (89) */
-static int judge(struct validate_result *r, const struct validate_setup *s, const struct model *m, const struct run *run, enum math math,
-                 struct error *err)
+static int judge(struct validate_result *r, const struct validate_setup *s, const struct model *m, const struct run *run, struct error *err)
 {
     struct beside b[MOST_REPS * MOST_ROUNDS];
     const size_t n = u64_min(run->n_rep, ARRAY_LEN(b)), least = (size_t)(r->n_asked + 1) / 2;
     size_t still = 0;
     for (size_t i = 0; i < n; i++) {
-        if (predict_beside(&b[i], &run->rep[i], r, s, m, math, err) != 0)
+        if (predict_beside(&b[i], &run->rep[i], r, s, m, err) != 0)
             return -1;
         still += b[i].doubt <= VALIDATE_STILL;
     }
@@ -226,9 +225,9 @@ static int judge(struct validate_result *r, const struct validate_setup *s, cons
 
 /* Ops under the probes between the steps of their own repetition. */
 static int judge_ops(struct validation *v, struct validate_result *r, const struct validate_setup *s, const struct model *m,
-                     const struct run *run, enum math math, struct error *err)
+                     const struct run *run, struct error *err)
 {
-    const struct state at = state_of(r, s->profile, math, r->row.ops_ceiling_bytes_s, r->row.ops_ceiling_flop_s);
+    const struct state at = state_of(r, s->profile, r->row.ops_ceiling_bytes_s, r->row.ops_ceiling_flop_s);
     double ignored;
     struct hwprofile now;
     if (predict_one(&ignored, &now, r, s, m, &at, err) != 0)
@@ -260,28 +259,27 @@ static int rounds(struct validate_result *r, struct run *run, struct bench *b, c
     double ignored;
     r->moved = true;
     for (int i = 0; i < MOST_ROUNDS && r->moved; i++, test.ops = false)
-        if (bench_run(run, b, &test, 1, &ignored, err) != 0 || judge(r, s, b->m, run, bench_math(b->e), err) != 0)
+        if (bench_run(run, b, &test, 1, &ignored, err) != 0 || judge(r, s, b->m, run, err) != 0)
             return -1;
     return 0;
 }
 
 static int measure_on(struct validate_result *r, struct run *run, const struct validate_setup *s, const struct model *m,
-                      const struct bench_test *t, const struct cli_machine *machine, enum math *math, struct error *err)
+                      const struct bench_test *t, const struct cli_machine *machine, struct error *err)
 {
     const struct engine_options eo = engine_of(machine, s, t);
     struct ceilings_options probe = { .effort = CEILINGS_QUICK, .n_threads = machine->n_threads,
-                                            .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus };
+                                            .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus, .core_loop = true };
     struct bench b = { .m = m, .machine = machine, .run = run, .energy = s->energy, .stored = &s->stored };
     b.e = engine_new(m, &eo, err);
     if (!b.e)
         return -1;
-    *math = bench_math(b.e);
     if (t->depth)
         engine_fill_kv(b.e, t->depth);
     struct last_cache l;
     last_cache_init(&l, s->profile, machine->n_threads);
     r->walked_bytes = (double)bench_lend_memory(&probe, b.e, l.n ? l.walked[l.n - 1] : b.stored->cache_bytes, t->depth > t->n, l.n > 0);
-    b.prober = ceilings_prober_new(*math, machine->n_threads, &probe, err);
+    b.prober = ceilings_prober_new(MATH_FP32, machine->n_threads, &probe, err);
     const int rc = b.prober ? rounds(r, run, &b, s, t, err) : -1;
     ceilings_prober_free(b.prober);
     engine_free(b.e);
@@ -289,12 +287,12 @@ static int measure_on(struct validate_result *r, struct run *run, const struct v
 }
 
 static int measure(struct validate_result *r, struct run *run, const struct validate_setup *s, const struct model *m,
-                   const struct validate_case *c, enum math *math, struct error *err)
+                   const struct validate_case *c, struct error *err)
 {
     struct cli_machine machine;
     if (cli_machine_init(&machine, c->n_threads, s->engine, err) != 0)
         return -1;
-    const int rc = measure_on(r, run, s, m, &c->t, &machine, math, err);
+    const int rc = measure_on(r, run, s, m, &c->t, &machine, err);
     cli_machine_free(&machine);
     return rc;
 }
@@ -349,14 +347,13 @@ static int run_case(struct validation *v, struct validate_result *r, const struc
                     struct error *err)
 {
     struct run run = { 0 };
-    enum math math = MATH_FP32;
     const size_t first = v->n_op;
     struct validate_case c = *r->c;
     c.t.reps = r->n_asked = repetitions(r, s, m);
-    int rc = measure(r, &run, s, m, &c, &math, err);
+    int rc = measure(r, &run, s, m, &c, err);
     if (rc == 0) {
         r->row = run.row[0];
-        rc = judge_ops(v, r, s, m, &run, math, err);
+        rc = judge_ops(v, r, s, m, &run, err);
     }
     if (rc == 0)
         say_reason(r, v, first);

@@ -126,6 +126,9 @@ void whatif_profile_free(struct hwprofile *copy);
 /* Such a copy with the measured roofs as probes beside a run say they are then: memory and compute are what the probes read over
  * what h has of them (NaN: not probed, 1). (89) */
 int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double memory, double compute, struct error *err);
+/* How many times as fast cores compute as on average while h was measured, when the loop of multiply-adds beside its samples does flop_s
+ * on n threads (the nearest number that h has; of profiles without such loops: as its FP32 peak). NaN: h has no FP32 peak. (108) */
+double profile_core_now(const struct hwprofile *h, int n_threads, double flop_s);
 
 /* ---- which value ----------------------------------------------------------------------------------------- */
 

@@ -34,10 +34,10 @@ static double pair_of_rate(const struct kernel_roof *k, double rows, int n_threa
  * Beyond its pairs. Rates were measured by calls, too: with the o that is asked for, t = o + pairs s and the rate's T = o + PAIRS s,
  * so o = (t - pairs T / PAIRS) / (1 - pairs / PAIRS).
  */
-static double call_cost(const struct kernel_roof *k, const struct ceiling *c)
+static double call_cost(const struct kernel_roof *k, const struct hwprofile *h, const struct ceiling *c)
 {
     const double pairs = pairs_of(c), part = pairs / (c->n_tok * (KEYS - (c->n_query - 1) / 2.0));
-    return part < 1 ? fmax(0, (c->value - pairs * pair_of_rate(k, c->n_tok, c->n_threads)) / (1 - part)) : 0;
+    return part < 1 ? fmax(0, (kernel_at_once(h, c) - pairs * pair_of_rate(k, c->n_tok, c->n_threads)) / (1 - part)) : 0;
 }
 
 static void add_call(struct kernel_roof *k, double rows, double s)
@@ -63,7 +63,7 @@ void attention_roofs_load(struct kernel_roofs *k, const struct hwprofile *h)
             const struct ceiling *c = &h->ceiling[j];
             /* One token's keys come from memory, a prompt's first ones were just stored. */
             if (is_call(c, &k->roof[i], k->n_threads) && (c->n_query > 1) == (strcmp(c->level, "DRAM") != 0))
-                add_call(&k->roof[i], c->n_tok, call_cost(&k->roof[i], c));
+                add_call(&k->roof[i], c->n_tok, call_cost(&k->roof[i], h, c));
         }
 }
 

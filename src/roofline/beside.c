@@ -1,5 +1,5 @@
 /* A stored profile as it would be now, by the probes of two of its roofs; and its own roofs as they would all have been at one
- * moment. methods.md (89), (99), (100) */
+ * moment. methods.md (89), (99), (100), (108) */
 #include "roofline/internal.h"
 #include "roofline/ask.h"
 #include <math.h>
@@ -18,13 +18,20 @@ static bool is_kernel(const struct ceiling *c, const char *op, const struct ceil
            c->n_threads == like->n_threads && c->value > 0;
 }
 
+/* What a roof of c would be on cores as they were beside the samples of like. (108) */
+static double with_core_of(const struct ceiling *c, const struct ceiling *like)
+{
+    const double each = like->core_flop_s / like->n_threads, own = c->core_flop_s / c->n_threads;
+    return own > 0 && each > 0 ? c->value * each / own : c->value;
+}
+
 /* Stored bytes a second that products of this type read at most from a cache; NaN: not measured. */
 static double cached_bytes_s(const struct hwprofile *h, const struct ceiling *like)
 {
     double most = NAN;
     for (size_t i = 0; i < h->n_ceiling; i++)
         if (is_kernel(&h->ceiling[i], "matvec", like) && !in_memory(&h->ceiling[i]))
-            most = fmax(most, h->ceiling[i].value);
+            most = fmax(most, with_core_of(&h->ceiling[i], like));
     return most;
 }
 
@@ -52,7 +59,8 @@ static double attention_cached(const struct hwprofile *h, const struct ceiling *
     if (!best || !t)
         return NAN;
     const double pairs = (double)best->n_tok * best->n_key * best->n_threads, elems = 2.0 * best->head_dim;
-    return pairs * elems * (strcmp(c->unit, "B/s") == 0 ? dtype_bits(t->id) / 8 / best->n_tok : 2) / best->value;
+    return pairs * elems * (strcmp(c->unit, "B/s") == 0 ? dtype_bits(t->id) / 8 / best->n_tok : 2) / best->value *
+           (with_core_of(best, c) / best->value);
 }
 
 /* Bytes of keys and values that a row's FLOP stand for, or 1 where the unit is bytes. */
@@ -79,7 +87,7 @@ static double unshared(const struct hwprofile *h, const struct ceiling *c)
         if (one->n_threads == 1 && one->value > 0 && strcmp(one->kind, c->kind) == 0 && strcmp(one->op, c->op) == 0 &&
             strcmp(one->dtype, c->dtype) == 0 && strcmp(one->level, c->level) == 0 && one->n_tok == c->n_tok &&
             one->head_dim == c->head_dim)
-            return c->n_threads * one->value;
+            return c->n_threads * with_core_of(one, c);
     }
     return NAN;
 }
@@ -105,6 +113,35 @@ static double walked_rate(double rate, double cached, double loads, double m, do
 }
 
 /* ---- the profile ----------------------------------------------------------------------------------------------- */
+
+/* What multiply-adds did on average while the roofs of so many threads were measured: the moment that a profile is of. NaN: nobody looked. */
+static double core_moment(const struct hwprofile *h, int n_threads)
+{
+    double sum = 0;
+    int n = 0;
+    for (size_t i = 0; i < h->n_ceiling; i++)
+        if (h->ceiling[i].n_threads == n_threads && h->ceiling[i].core_flop_s > 0) {
+            sum += h->ceiling[i].core_flop_s;
+            n++;
+        }
+    return n ? sum / n : NAN;
+}
+
+/* How much faster cores compute than they did beside the samples of c, when they compute k times as fast as in that moment. (108) */
+static double core_beside(const struct hwprofile *h, const struct ceiling *c, double k)
+{
+    const double moment = c->core_flop_s > 0 ? core_moment(h, c->n_threads) : NAN;
+    return moment > 0 ? k * moment / c->core_flop_s : k;
+}
+
+double profile_core_now(const struct hwprofile *h, int n_threads, double flop_s)
+{
+    const struct ceiling *peak = hwprofile_peak(h, MATH_FP32, n_threads);
+    if (!peak)
+        return NAN;
+    const double moment = core_moment(h, peak->n_threads), each = flop_s / n_threads;
+    return each / ((moment > 0 ? moment : peak->value) / peak->n_threads);
+}
 
 /* How much more memory gives than it gave beside the samples of c, when it gives m times what the profile has of it. (100) */
 static double memory_beside(const struct hwprofile *h, const struct ceiling *c, double m)
@@ -136,9 +173,10 @@ double kernel_memory_part(const struct hwprofile *h, const struct ceiling *c)
     return part * part * part * part;
 }
 
-/* Its rate when memory gives m times what the profile has of it, and the core k times. */
-static double rate_beside(const struct hwprofile *h, const struct ceiling *c, double m, double k)
+/* Its rate when memory gives m times what the profile has of it, and cores compute `core` times as fast as in the profile's moment. */
+static double rate_beside(const struct hwprofile *h, const struct ceiling *c, double m, double core)
 {
+    const double k = core_beside(h, c, core);
     const bool kernel = strcmp(c->kind, "kernel") == 0, bytes = strcmp(c->unit, "B/s") == 0;
     const double beside = memory_beside(h, c, m);
     if (kernel && in_memory(c) && strcmp(c->op, "matvec") == 0 && bytes)
@@ -153,9 +191,17 @@ static double rate_beside(const struct hwprofile *h, const struct ceiling *c, do
     return c->value * pow(beside, part) * pow(k, 1 - part);
 }
 
-double kernel_rate_at_once(const struct hwprofile *h, const struct ceiling *c)
+/* Or its seconds. */
+static double value_beside(const struct hwprofile *h, const struct ceiling *c, double m, double k)
 {
-    return c->loads_bytes_s > 0 && c->value > 0 ? rate_beside(h, c, 1, 1) : c->value;
+    if (strcmp(c->unit, "s") == 0)
+        return c->value / (in_memory(c) ? 1 : core_beside(h, c, k));
+    return rate_beside(h, c, m, k);
+}
+
+double kernel_at_once(const struct hwprofile *h, const struct ceiling *c)
+{
+    return (c->loads_bytes_s > 0 || c->core_flop_s > 0) && c->value > 0 ? value_beside(h, c, 1, 1) : c->value;
 }
 
 int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double memory, double compute, struct error *err)
@@ -166,10 +212,8 @@ int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double mem
     for (size_t i = 0; i < copy->n_ceiling; i++) {
         struct ceiling *c = &copy->ceiling[i];
         c->loads_bytes_s *= memory_beside(h, c, m); /* as of one moment */
-        if (strcmp(c->unit, "s") == 0)
-            c->value /= in_memory(c) ? 1 : k;
-        else
-            c->value = rate_beside(h, &h->ceiling[i], m, k);
+        c->core_flop_s *= core_beside(h, &h->ceiling[i], k);
+        c->value = value_beside(h, &h->ceiling[i], m, k);
     }
     return 0;
 }

@@ -79,9 +79,9 @@ bool attention_roofs_time(const struct roofs *r, const struct step_class *c, con
                           struct op_time *t);
 /* Seconds of a call by so many rows that saw no keys, on one thread; 0 where that was not measured. */
 double kernel_roof_call_s(const struct kernel_roof *k, double rows);
-/* beside.c: the rate of a kernel's ceiling if memory had been as it was for the profile's plain loads: ceilings of one profile are of
- * moments apart. (100) */
-double kernel_rate_at_once(const struct hwprofile *h, const struct ceiling *c);
+/* beside.c: a kernel's ceiling if memory and cores had been as they were for the profile's plain loads and on average: ceilings of one
+ * profile are of moments apart. (100), (108) */
+double kernel_at_once(const struct hwprofile *h, const struct ceiling *c);
 /* Which part of a product by a few tokens is memory's: it is near 1 where the rate is what one walk over the weights allows, as memory
  * was then. (89) */
 double kernel_memory_part(const struct hwprofile *h, const struct ceiling *c);

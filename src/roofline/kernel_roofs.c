@@ -107,7 +107,7 @@ static void add_ceiling(struct kernel_roofs *k, const struct hwprofile *h, const
     const bool streams = roof && roof->op <= KERNEL_ATTENTION_ROUNDED && strcmp(c->unit, "B/s") == 0;
     if (!roof || (roof->op <= KERNEL_ATTENTION_ROUNDED && !streams && strcmp(c->unit, "FLOP/s") != 0))
         return;
-    const double rate = kernel_rate_at_once(h, c);
+    const double rate = kernel_at_once(h, c);
     roof->sd = fmax(roof->sd, spread_of(c));
     if (!streams) {
         add_point(roof, c->n_tok > 0 ? c->n_tok : 1, rate, roof->op == KERNEL_PRODUCT ? kernel_memory_part(h, c) : 0);

@@ -367,6 +367,8 @@ static void samples_become_a_ceiling(void **state)
     }
     for (int i = 0; i < j->n_sample; i++) /* loads beside them that move along, and some that nobody took */
         j->loads_bytes_s[i] = i % 5 ? 2 * j->value[i] : 0;
+    for (int i = 0; i < j->n_sample; i++)
+        j->core_flop_s[i] = i % 5 ? 3 * j->value[i] : 0;
     assert_ok(driver_choose(missing, &m, 0.01, 0.01, &err), err);
     assert_ok(driver_keep(&l, &m, &h, &err), err);
     assert_int_equal(h.n_ceiling, 2);
@@ -376,6 +378,15 @@ static void samples_become_a_ceiling(void **state)
     assert_true(fabs(c->between_rounds - 0.104) < 0.01); /* sd of six 0.9 and six 1.1 */
     assert_true(fabs(c->per_cycle - c->value / 1e9 / 2) < 1e-12);
     assert_true(fabs(c->loads_bytes_s / c->value - 2) < 1e-9 && isnan(h.ceiling[1].loads_bytes_s));
+    assert_true(fabs(c->core_flop_s / c->value - 3) < 1e-9 && isnan(h.ceiling[1].core_flop_s));
+    /* of a latency, which is less where cores give more */
+    const struct job_class lower = { .lower = true };
+    struct ceiling call;
+    for (int i = 0; i < j->n_sample; i++)
+        j->core_flop_s[i] = 5 / j->value[i];
+    j->class = &lower;
+    driver_to_ceiling(j, &m, &call);
+    assert_true(fabs(call.core_flop_s * call.value - 5) < 1e-9);
     assert_true(isnan(h.ceiling[1].value) && strcmp(h.ceiling[1].kernel, "unavailable: no such unit") == 0);
     /* That machine is noisy, and says so. */
     const struct hw_noise n = hwprofile_noise(&h);
@@ -532,6 +543,13 @@ static void each_ceiling_is_sound(void **state)
         assert_true(c->kernel[0] && c->cpus[0] && c->date[0]);
         for (size_t j = 0; j < i; j++)
             assert_string_not_equal(c->name, profile.ceiling[j].name);
+        /* a loop of multiply-adds stands beside what depends on the cores' arithmetic: of FP32, it is that peak or nearly */
+        if (strcmp(c->kind, "kernel") == 0 || strcmp(c->kind, "compute") == 0)
+            assert_true(c->core_flop_s > 0);
+        else if (strcmp(c->kind, "bandwidth") == 0)
+            assert_true(isnan(c->core_flop_s));
+        if (strcmp(c->op, "fma") == 0 && strcmp(c->dtype, "fp32") == 0)
+            assert_true(c->core_flop_s > 0.5 * c->value && c->core_flop_s < 2 * c->value);
         if (strcmp(c->kind, "kernel") == 0 || strcmp(c->kind, "latency") == 0)
             continue;
         assert_int_equal(c->n_samples, 3);
@@ -623,6 +641,10 @@ static void survives_json(void **state)
     char *text = json_dumps(j, 0);
     assert_ok(hwprofile_parse(&h, "this.json", text, strlen(text), &err), err);
     assert_int_equal(h.n_ceiling, profile.n_ceiling);
+    for (size_t i = 0; i < h.n_ceiling; i++) {
+        const double was = profile.ceiling[i].core_flop_s, is = h.ceiling[i].core_flop_s;
+        assert_true(is == was || (isnan(is) && isnan(was)));
+    }
     hwprofile_free(&h);
     free(text);
     json_decref(j);
@@ -652,6 +674,15 @@ static void probes(void **state)
     assert_ok(ceilings_probe(p, &dram, &peak, &err), err);
     assert_string_equal(peak.isa, "ref");
     ceilings_prober_free(p);
+    /* The loop of a profile's samples, whatever was asked for. */
+    o.core_loop = true;
+    p = ceilings_prober_new(MATH_INT8, 1, &o, &err);
+    assert_non_null(p);
+    assert_ok(ceilings_probe(p, &dram, &peak, &err), err);
+    assert_string_equal(peak.dtype, "fp32");
+    assert_true(cpu_flags() == 0 || strcmp(peak.isa, "ref") != 0);
+    ceilings_prober_free(p);
+    o.core_loop = false;
     /* Without a kernel for the math: the bandwidth alone, and the reason. */
     p = ceilings_prober_new(MATH_FP8, 1, &o, &err);
     assert_non_null(p);

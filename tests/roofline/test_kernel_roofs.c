@@ -440,6 +440,59 @@ static void at_one_moment(void **state)
     free(h.ceiling);
 }
 
+/* Of two threads: 80, 120 and 100 GFLOP/s of multiply-adds beside three roofs are 100 on average, and each roof is as if it had been 100. */
+static void cores_at_one_moment(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels(), now, again;
+    struct error err = { 0 };
+    measured(&h, "bandwidth", "read", "", "DRAM", 0, 2, "B/s", 50e9);
+    measured(&h, "compute", "fma", "fp32", "", 0, 2, "FLOP/s", 800e9);
+    measured(&h, "compute", "fma", "fp32", "", 0, 1, "FLOP/s", 400e9);
+    const double flop = 2 * 64 * ROWS * COLS;
+    const double before = price_of(&h, 64);
+    assert_near(before, flop / 1600e9, 1e-12);
+    struct ceiling *few = named(&h, "matmat Q8_0 DRAM x64 2t"), *l1 = named(&h, "matvec Q8_0 L1 x1 2t");
+    struct ceiling *peak = &h.ceiling[h.n_ceiling - 2], *one = &h.ceiling[h.n_ceiling - 1];
+    few->core_flop_s = 80e9;
+    l1->core_flop_s = 120e9;
+    peak->core_flop_s = 100e9;
+    one->core_flop_s = 10e9; /* of one thread: another moment */
+    assert_near(price_of(&h, 64) / (flop / 2000e9), 1, 0.01); /* a small part of it is memory's */
+    /* the loop beside a run, and one of a single thread and of three: of the nearest number that was measured */
+    assert_near(profile_core_now(&h, 2, 150e9), 1.5, 1e-12);
+    assert_near(profile_core_now(&h, 1, 5e9), 0.5, 1e-12);
+    assert_near(profile_core_now(&h, 3, 150e9), 1, 1e-12);
+    /* of a profile that has no such loops the peak */
+    peak->core_flop_s = few->core_flop_s = l1->core_flop_s = NAN;
+    assert_near(profile_core_now(&h, 2, 400e9), 0.5, 1e-12);
+    few->core_flop_s = 80e9;
+    l1->core_flop_s = 120e9;
+    peak->core_flop_s = 70e9;
+    assert_ok(profile_beside(&now, &h, 1, 70.0 / 90, &err), err);
+    assert_near(named(&now, few->name)->value / (1600e9 * 70 / 80), 1, 0.01);
+    assert_near(named(&now, l1->name)->value, 160e9 * 70 / 120, 1);
+    assert_near(named(&now, few->name)->core_flop_s, 70e9, 1);
+    const double then = price_of(&now, 64);
+    assert_ok(profile_beside(&again, &now, 1, 1, &err), err);
+    assert_near(price_of(&again, 64), then, 1e-12);
+    whatif_profile_free(&again);
+    whatif_profile_free(&now);
+    /* A walk over memory whose cores were as slow as they were beside the cache's roof: 160 of 120 are 80 of 60, which memory hides less. */
+    struct ceiling *walk = named(&h, "matvec Q8_0 DRAM x1 2t");
+    walk->core_flop_s = 120e9;
+    const double same = ratio_of(&h, walk->name, 2, 120.0 / ((80 + 120 + 70 + 120) / 4.0));
+    walk->core_flop_s = 60e9;
+    assert_true(ratio_of(&h, walk->name, 2, 60.0 / ((80 + 120 + 70 + 60) / 4.0)) < same - 0.05);
+    /* seconds, the other way */
+    struct ceiling *meet = named(&h, "barrier   x0 2t");
+    meet->core_flop_s = 160e9;
+    assert_ok(profile_beside(&now, &h, 1, 1, &err), err);
+    assert_near(named(&now, meet->name)->value / meet->value, 160 / ((80 + 120 + 70 + 60 + 160) / 5.0), 1e-9);
+    whatif_profile_free(&now);
+    free(h.ceiling);
+}
+
 /* Rows of the cache that a pass has driven out, and others; sequences of one token have rows apart. */
 static void stored_rows(void **state)
 {
@@ -756,7 +809,8 @@ int main(void)
         cmocka_unit_test(attention_by_width),            cmocka_unit_test(prepared_once),
         cmocka_unit_test(beside_probes),                 cmocka_unit_test(threads_between),
         cmocka_unit_test(attention_by_calls),            cmocka_unit_test(memory_that_changes),
-        cmocka_unit_test(at_one_moment),                 cmocka_unit_test(stored_rows),
+        cmocka_unit_test(at_one_moment),
+        cmocka_unit_test(cores_at_one_moment),                 cmocka_unit_test(stored_rows),
         cmocka_unit_test(attention_rounded),
         cmocka_unit_test(attention_by_rows),             cmocka_unit_test(small_ops_and_the_team),
         cmocka_unit_test(threads),                       cmocka_unit_test(whole_predictions),
