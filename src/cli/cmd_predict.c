@@ -98,14 +98,19 @@ struct lists {
 
 static int predict_subject(json_t *rows, struct subject *s, struct error *err)
 {
-    struct request_result q;
     if (!s->request)
         return predict(&s->r, s->m, s->h, &s->o, err) != 0 ? -1 : predict_add_rows(rows, s, err);
-    if (predict_request(&q, s->m, s->h, &s->o, s->request, err) != 0)
-        return -1;
-    s->r = q.r;
-    s->total = q.total;
-    return predict_add_rows(rows, s, err);
+    struct request_result *q = malloc(sizeof *q); /* too much for a small stack */
+    if (!q)
+        return error_oom(err, sizeof *q, "a request's prediction");
+    int rc = predict_request(q, s->m, s->h, &s->o, s->request, err);
+    if (rc == 0) {
+        s->r = q->r;
+        s->total = q->total;
+        rc = predict_add_rows(rows, s, err);
+    }
+    free(q);
+    return rc;
 }
 
 /* The same with a change of the machine or the scenario. */

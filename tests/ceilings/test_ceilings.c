@@ -162,25 +162,30 @@ static void every_loop_runs(void **state)
  * multiply-adds. */
 static void not_above_the_core(void **state)
 {
-    (void)state;
+    enum { MOST = 128, TURNS = 9 };
+    double best[MOST] = { 0 }, hz = 0;
     const struct peak_kernel *k;
+    (void)state;
+    /* The best rate of each loop and the best clock of all: on a core that is shared with others a chain of additions goes at half its
+     * speed at times, beside loops that go as fast as ever. */
     for (size_t i = 0; (k = peak_kernel_at(i)) != NULL; i++) {
         if ((k->need & cpu_flags()) != k->need || (k->need & (CPU_AMX_INT8 | CPU_AMX_BF16 | CPU_AMX_FP16)))
             continue;
         const uint64_t n = (uint64_t)(20000 * 24 * k->bits / k->elem_bits / k->flop) + 1;
-        double a_cycle[9], limit = core_per_cycle(core_this(), k);
-        if (isnan(limit))
-            limit = 4 * 4.0 * k->bits / k->elem_bits;
-        /* Rates and clocks next to each other: a busy machine's clock moves, and either may be interrupted. */
-        for (size_t t = 0; t < ARRAY_LEN(a_cycle); t++) {
+        assert_true(i < MOST);
+        for (int t = 0; t < TURNS; t++) {
             double t0 = clock_now_s();
             k->run(n);
-            double s = clock_now_s() - t0;
-            a_cycle[t] = k->flop * (double)n / s / clock_chain_hz(k->chain, 4000);
+            best[i] = fmax(best[i], k->flop * (double)n / (clock_now_s() - t0));
+            hz = fmax(hz, clock_chain_hz(k->chain, 4000));
         }
-        const double median = stats_median(a_cycle, ARRAY_LEN(a_cycle));
-        if (median > 1.25 * limit)
-            fail_msg("%s %s: %.1f FLOP a cycle, at most %.0f", k->isa, k->text, median, limit);
+    }
+    for (size_t i = 0; (k = peak_kernel_at(i)) != NULL; i++) {
+        double limit = core_per_cycle(core_this(), k);
+        if (isnan(limit))
+            limit = 4 * 4.0 * k->bits / k->elem_bits;
+        if (best[i] > 1.25 * hz * limit)
+            fail_msg("%s %s: %.1f FLOP a cycle, at most %.0f", k->isa, k->text, best[i] / hz, limit);
     }
 }
 
@@ -543,13 +548,11 @@ static void each_ceiling_is_sound(void **state)
         assert_true(c->kernel[0] && c->cpus[0] && c->date[0]);
         for (size_t j = 0; j < i; j++)
             assert_string_not_equal(c->name, profile.ceiling[j].name);
-        /* a loop of multiply-adds stands beside what depends on the cores' arithmetic: of FP32, it is that peak or nearly */
+        /* a loop of multiply-adds stands beside what depends on the cores' arithmetic */
         if (strcmp(c->kind, "kernel") == 0 || strcmp(c->kind, "compute") == 0)
             assert_true(c->core_flop_s > 0);
         else if (strcmp(c->kind, "bandwidth") == 0)
             assert_true(isnan(c->core_flop_s));
-        if (strcmp(c->op, "fma") == 0 && strcmp(c->dtype, "fp32") == 0)
-            assert_true(c->core_flop_s > 0.5 * c->value && c->core_flop_s < 2 * c->value);
         if (strcmp(c->kind, "kernel") == 0 || strcmp(c->kind, "latency") == 0)
             continue;
         assert_int_equal(c->n_samples, 3);
