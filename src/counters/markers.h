@@ -21,8 +21,8 @@ struct marker_tool {
     void (*next)(void);                /* on one thread, outside every region: count the next of the tool's groups of events */
 };
 
-/* LIKWID's, whose library is loaded for it; NULL, with the reason: this build has none, or the library is not there. Its open complains on standard error, and does nothing, unless likwid-perfctr -m has
- * set LIKWID_MODE, LIKWID_EVENTS, LIKWID_THREADS and LIKWID_FILEPATH. */
+/* LIKWID's, whose library is loaded for it; NULL, with the reason: this build has none, or the library is not there. Its open complains
+ * on standard error, and does nothing, unless likwid-perfctr -m has set LIKWID_MODE, LIKWID_EVENTS, LIKWID_THREADS and LIKWID_FILEPATH. */
 const struct marker_tool *markers_likwid(char *why, size_t size);
 /* PAPI's, for when PAPI_EVENTS is set; NULL: this build has none. */
 const struct marker_tool *markers_papi(void);
