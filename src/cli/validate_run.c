@@ -96,7 +96,7 @@ static struct state state_of(const struct validate_result *r, const struct hwpro
 {
     const struct ceiling *dram = memory_of(h, r->c->n_threads);
     struct state s = { .memory = !dram ? NAN : isnan(bytes_s) ? 1 : bytes_s / dram->value,
-                       .compute = profile_core_now(h, r->c->n_threads, flop_s),
+                       .compute = isnan(flop_s) ? 1 : profile_core_now(h, r->c->n_threads, flop_s),
                        .kept = NAN };
     const double more = 1.25; /* times what the profile's loads found something kept of: beyond, what is faster is memory */
     last_cache_init(&s.last, h, r->c->n_threads);
@@ -264,6 +264,16 @@ static int rounds(struct validate_result *r, struct run *run, struct bench *b, c
     return 0;
 }
 
+/* Of the arithmetic in use: the probes beside the run are of multiply-adds alone. */
+static void name_bound(const struct validate_result *r, struct run_row *row, const struct hwprofile *h, enum math math)
+{
+    const struct ceiling *peak = hwprofile_peak(h, math, r->c->n_threads);
+    if (peak && r->compute_scale > 0)
+        snprintf(row->bound, sizeof row->bound, "%s",
+                 bench_bound(row->weight_bytes + row->kv_bytes, row->flop, row->ceiling_bytes_s,
+                             peak->value / peak->n_threads * r->c->n_threads * r->compute_scale));
+}
+
 static int measure_on(struct validate_result *r, struct run *run, const struct validate_setup *s, const struct model *m,
                       const struct bench_test *t, const struct cli_machine *machine, struct error *err)
 {
@@ -281,6 +291,8 @@ static int measure_on(struct validate_result *r, struct run *run, const struct v
     r->walked_bytes = (double)bench_lend_memory(&probe, b.e, l.n ? l.walked[l.n - 1] : b.stored->cache_bytes, t->depth > t->n, l.n > 0);
     b.prober = ceilings_prober_new(MATH_FP32, machine->n_threads, &probe, err);
     const int rc = b.prober ? rounds(r, run, &b, s, t, err) : -1;
+    if (rc == 0)
+        name_bound(r, &run->row[0], s->profile, bench_math(b.e));
     ceilings_prober_free(b.prober);
     engine_free(b.e);
     return rc;

@@ -18,11 +18,30 @@ static bool is_kernel(const struct ceiling *c, const char *op, const struct ceil
            c->n_threads == like->n_threads && c->value > 0;
 }
 
-/* What a roof of c would be on cores as they were beside the samples of like. (108) */
-static double with_core_of(const struct ceiling *c, const struct ceiling *like)
+/* What multiply-adds did on average while the roofs of so many threads were measured: the moment that a profile is of. NaN: nobody looked. */
+static double core_moment(const struct hwprofile *h, int n_threads)
 {
-    const double each = like->core_flop_s / like->n_threads, own = c->core_flop_s / c->n_threads;
-    return own > 0 && each > 0 ? c->value * each / own : c->value;
+    double sum = 0;
+    int n = 0;
+    for (size_t i = 0; i < h->n_ceiling; i++)
+        if (h->ceiling[i].n_threads == n_threads && h->ceiling[i].core_flop_s > 0) {
+            sum += h->ceiling[i].core_flop_s;
+            n++;
+        }
+    return n ? sum / n : NAN;
+}
+
+/* How much faster cores compute than they did beside the samples of c, when they compute k times as fast as in that moment. (108) */
+static double core_beside(const struct hwprofile *h, const struct ceiling *c, double k)
+{
+    const double moment = c->core_flop_s > 0 ? core_moment(h, c->n_threads) : NAN;
+    return moment > 0 ? k * moment / c->core_flop_s : k;
+}
+
+/* What a roof of c would be on cores that differ from their average as those beside the samples of like do. (108) */
+static double with_core_of(const struct hwprofile *h, const struct ceiling *c, const struct ceiling *like)
+{
+    return c->value * core_beside(h, c, 1) / core_beside(h, like, 1);
 }
 
 /* Stored bytes a second that products of this type read at most from a cache; NaN: not measured. */
@@ -31,7 +50,7 @@ static double cached_bytes_s(const struct hwprofile *h, const struct ceiling *li
     double most = NAN;
     for (size_t i = 0; i < h->n_ceiling; i++)
         if (is_kernel(&h->ceiling[i], "matvec", like) && !in_memory(&h->ceiling[i]))
-            most = fmax(most, with_core_of(&h->ceiling[i], like));
+            most = fmax(most, with_core_of(h, &h->ceiling[i], like));
     return most;
 }
 
@@ -60,7 +79,7 @@ static double attention_cached(const struct hwprofile *h, const struct ceiling *
         return NAN;
     const double pairs = (double)best->n_tok * best->n_key * best->n_threads, elems = 2.0 * best->head_dim;
     return pairs * elems * (strcmp(c->unit, "B/s") == 0 ? dtype_bits(t->id) / 8 / best->n_tok : 2) / best->value *
-           (with_core_of(best, c) / best->value);
+           (with_core_of(h, best, c) / best->value);
 }
 
 /* Bytes of keys and values that a row's FLOP stand for, or 1 where the unit is bytes. */
@@ -87,7 +106,7 @@ static double unshared(const struct hwprofile *h, const struct ceiling *c)
         if (one->n_threads == 1 && one->value > 0 && strcmp(one->kind, c->kind) == 0 && strcmp(one->op, c->op) == 0 &&
             strcmp(one->dtype, c->dtype) == 0 && strcmp(one->level, c->level) == 0 && one->n_tok == c->n_tok &&
             one->head_dim == c->head_dim)
-            return c->n_threads * with_core_of(one, c);
+            return c->n_threads * with_core_of(h, one, c);
     }
     return NAN;
 }
@@ -113,26 +132,6 @@ static double walked_rate(double rate, double cached, double loads, double m, do
 }
 
 /* ---- the profile ----------------------------------------------------------------------------------------------- */
-
-/* What multiply-adds did on average while the roofs of so many threads were measured: the moment that a profile is of. NaN: nobody looked. */
-static double core_moment(const struct hwprofile *h, int n_threads)
-{
-    double sum = 0;
-    int n = 0;
-    for (size_t i = 0; i < h->n_ceiling; i++)
-        if (h->ceiling[i].n_threads == n_threads && h->ceiling[i].core_flop_s > 0) {
-            sum += h->ceiling[i].core_flop_s;
-            n++;
-        }
-    return n ? sum / n : NAN;
-}
-
-/* How much faster cores compute than they did beside the samples of c, when they compute k times as fast as in that moment. (108) */
-static double core_beside(const struct hwprofile *h, const struct ceiling *c, double k)
-{
-    const double moment = c->core_flop_s > 0 ? core_moment(h, c->n_threads) : NAN;
-    return moment > 0 ? k * moment / c->core_flop_s : k;
-}
 
 double profile_core_now(const struct hwprofile *h, int n_threads, double flop_s)
 {

@@ -138,9 +138,9 @@ static void load(struct kernel_roofs *k, const struct hwprofile *h, int n_thread
         if (is_kind(c, "kernel", n_threads))
             add_ceiling(k, h, c);
         else if (is_kind(c, "latency", n_threads) && strcmp(c->op, "barrier") == 0)
-            k->barrier_s = c->value;
+            k->barrier_s = kernel_at_once(h, c);
         else if (is_kind(c, "latency", n_threads) && strcmp(c->op, "dispatch") == 0)
-            k->dispatch_s = c->value;
+            k->dispatch_s = kernel_at_once(h, c);
     }
     for (size_t i = 0; i < k->n; i++)
         add_first_point(&k->roof[i]);

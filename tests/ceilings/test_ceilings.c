@@ -169,10 +169,10 @@ static void not_above_the_core(void **state)
     /* The best rate of each loop and the best clock of all: on a core that is shared with others a chain of additions goes at half its
      * speed at times, beside loops that go as fast as ever. */
     for (size_t i = 0; (k = peak_kernel_at(i)) != NULL; i++) {
+        assert_true(i < MOST);
         if ((k->need & cpu_flags()) != k->need || (k->need & (CPU_AMX_INT8 | CPU_AMX_BF16 | CPU_AMX_FP16)))
             continue;
         const uint64_t n = (uint64_t)(20000 * 24 * k->bits / k->elem_bits / k->flop) + 1;
-        assert_true(i < MOST);
         for (int t = 0; t < TURNS; t++) {
             double t0 = clock_now_s();
             k->run(n);
