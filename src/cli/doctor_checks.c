@@ -209,7 +209,7 @@ static void check_likwid(const struct doctor_facts *f, struct doctor_row *r)
         backend_reason("likwid", why, sizeof why); /* asks LIKWID itself, in a process of its own */
     if (strstr(why, "not built in")) {
         FINDING(r, "%s", why);
-        FIX(r, "apt install likwid (liblikwid-dev elsewhere), then configure --with-likwid=yes (it is GPL)");
+        FIX(r, "apt install likwid (liblikwid-dev elsewhere), then configure --with-likwid=yes (LIKWID is GPL)");
         return;
     }
     if (f->arm)

@@ -1,6 +1,6 @@
 /*
  * counters/markers_likwid.c: LIKWID's marker API. Its library, which is GPL, is loaded when likwid-perfctr -m asks for regions and not
- * before: its tables of events take longer to load than all of roofcast (59,000 relocations, 20 to 60 ms of every start).
+ * before: its tables of events take longer to load than all of roofcast (59,000 relocations: of 86 ms of a start on a slow guest they were 67).
  *
  * LIKWID counts by CPU, not by thread: a region counts what happened on the CPU of each thread that started it, so threads
  * stay where they are pinned. Names become lines of a file, "0:decode-1", where the dash is LIKWID's own: no dashes in them.

@@ -238,7 +238,7 @@ awk 'BEGIN { for (i = 0; i < 400000; i++) print i * 7 % 300 }' >"$tmp/long"
 "$ROOFCAST" ppl -m "$m" --against "$tmp/q8.gguf" --ids "$tmp/long" -c 64 --isa ref -t 1 >"$tmp/out" 2>"$tmp/err" &
 pid=$!
 i=0
-while ! says '^.*chunk 1/6250' && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done
+while ! says 'chunk [0-9]*/6250, PPL' && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done
 kill -TERM $pid
 wait $pid
 is 130 $? "interrupted between chunks: 130"

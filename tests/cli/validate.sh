@@ -40,6 +40,14 @@ run validate -m "$tmp/m.gguf" --tests pp8,tg4x2@d16 -t 1 -r 1 -o json --save "$t
 ok $status "two cases of a file"
 "$validate" "$doc" roofcast.validate "$tmp/out" >"$tmp/verr" 2>&1
 ok $? "-o json is as documented"
+# Probes beside the cases are of FP32; a case of INT8 products is bound by the INT8 peak of the profile.
+awk '/"dtype": "int8"/ { slow = 1 } /}/ { slow = 0 } slow && /"(value|ci_lo|ci_hi)":/ { sub(/: .*/, ": 1e7,") } { print }' \
+    "$tmp/this.json" >"$tmp/slow.json"
+cp "$tmp/out" "$tmp/kept"
+run validate -m "$tmp/m.gguf" --tests pp8,tg4x2@d16 -t 1 -r 1 -o json --quiet --hw "$tmp/slow.json"
+[ $status = 0 ] && ! cmp -s "$tmp/this.json" "$tmp/slow.json" && [ "$(grep -c '"bound": "compute"' "$tmp/out")" -eq 2 ]
+ok $? "bound by the peak of the arithmetic in use"
+cp "$tmp/kept" "$tmp/out"
 sed '/"date"/d' "$tmp/out" >"$tmp/a" && sed '/"date"/d' "$tmp/saved.json" | cmp -s - "$tmp/a"
 ok $? "--save writes the same document"
 is "2 2 2" "$(figure n_grid) $(figure n_planned) $(figure n_case)" "counts of cases"
