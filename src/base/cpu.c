@@ -1,7 +1,7 @@
 /* What the CPU can do, and which CPUs this process may use (hwloc). */
 #include "base/places.h"
+#include "base/topology.h"
 #include <errno.h>
-#include <hwloc.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -274,8 +274,7 @@ struct machine {
 static void machine_free(struct machine *m)
 {
     hwloc_bitmap_free(m->set);
-    if (m->topo)
-        hwloc_topology_destroy(m->topo);
+    topology_close(m->topo);
 }
 
 static int machine_init(struct machine *m, const char *description, struct error *err)
@@ -283,14 +282,7 @@ static int machine_init(struct machine *m, const char *description, struct error
     *m = (struct machine){ .set = hwloc_bitmap_alloc() };
     if (!m->set)
         return error_oom(err, sizeof m->set, "a CPU set");
-    if (hwloc_topology_init(&m->topo) != 0) {
-        m->topo = NULL;
-        error_set(err, ERROR_SYSTEM, "hwloc: cannot start");
-    } else if (description && hwloc_topology_set_synthetic(m->topo, description) != 0) {
-        error_set(err, ERROR_INPUT, "hwloc: not a topology: \"%s\"", description);
-    } else if (hwloc_topology_load(m->topo) != 0) {
-        error_set(err, ERROR_SYSTEM, "hwloc: cannot read this machine's topology");
-    } else {
+    if ((m->topo = topology_open(description, err))) {
         if (description || hwloc_get_cpubind(m->topo, m->set, HWLOC_CPUBIND_PROCESS) != 0 || hwloc_bitmap_iszero(m->set))
             hwloc_bitmap_copy(m->set, hwloc_topology_get_allowed_cpuset(m->topo));
         return 0;

@@ -3,6 +3,7 @@ libbase_a_SOURCES = \
   %D%/base.h \
   %D%/json.h \
   %D%/places.h \
+  %D%/topology.h \
   %D%/error.c \
   %D%/size.c \
   %D%/strbuf.c \
@@ -17,6 +18,7 @@ libbase_a_SOURCES = \
   %D%/rng.c \
   %D%/cpu.c \
   %D%/places.c \
+  %D%/topology.c \
   %D%/process.c \
   %D%/team.c \
   %D%/json.c

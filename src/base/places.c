@@ -1,6 +1,6 @@
 /* Hardware threads as a table, and where threads go: places.h. */
 #include "base/places.h"
-#include <hwloc.h>
+#include "base/topology.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,18 +84,14 @@ static int fill(struct places *p, hwloc_topology_t topo, hwloc_const_cpuset_t se
 
 int places_load(struct places *p, const char *description, struct error *err)
 {
-    hwloc_topology_t topo;
     int rc = -1;
     *p = (struct places){ 0 };
-    if (hwloc_topology_init(&topo) != 0)
-        return error_set(err, ERROR_SYSTEM, "hwloc: cannot start");
+    hwloc_topology_t topo = topology_open(description, err);
+    if (!topo)
+        return -1;
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
     if (!set)
         error_oom(err, sizeof set, "a CPU set");
-    else if (description && hwloc_topology_set_synthetic(topo, description) != 0)
-        error_set(err, ERROR_INPUT, "hwloc: not a topology: \"%s\"", description);
-    else if (hwloc_topology_load(topo) != 0)
-        error_set(err, ERROR_SYSTEM, "hwloc: cannot read this machine's topology");
     else {
         p->live = hwloc_topology_is_thissystem(topo) != 0;
         if (!p->live || hwloc_get_cpubind(topo, set, HWLOC_CPUBIND_PROCESS) != 0 || hwloc_bitmap_iszero(set))
@@ -103,7 +99,7 @@ int places_load(struct places *p, const char *description, struct error *err)
         rc = fill(p, topo, set, err);
     }
     hwloc_bitmap_free(set);
-    hwloc_topology_destroy(topo);
+    topology_close(topo);
     if (rc != 0)
         places_free(p);
     return rc;

@@ -3,8 +3,7 @@
  * (the next pass of a decode loop comes within microseconds), then sleeps. Inside a run,
  * barriers spin, and yield when the others are late: a preempted peer must get a CPU.
  */
-#include "base/base.h"
-#include <hwloc.h>
+#include "base/topology.h"
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -122,14 +121,8 @@ static int pin_setup(struct team *t, const struct cpulist *cpus, struct error *e
         return error_oom(err, (size_t)t->n * sizeof *t->cpu, "the thread team");
     for (int i = 0; i < t->n; i++)
         t->cpu[i] = cpus->cpu[i];
-    if (hwloc_topology_init(&t->topo) != 0) {
-        t->topo = NULL;
-        return error_set(err, ERROR_SYSTEM, "hwloc: cannot start");
-    }
-    /* Binding needs a loaded topology, not a detailed one. */
-    hwloc_topology_set_all_types_filter(t->topo, HWLOC_TYPE_FILTER_KEEP_NONE);
-    if (hwloc_topology_load(t->topo) != 0)
-        return error_set(err, ERROR_SYSTEM, "hwloc: cannot read this machine's topology");
+    if (!(t->topo = topology_open(NULL, err)))
+        return -1;
     if (hwloc_get_cpubind(t->topo, t->caller, HWLOC_CPUBIND_THREAD) != 0)
         hwloc_bitmap_zero(t->caller);
     pin(t->topo, t->cpu[0]);
@@ -184,8 +177,7 @@ void team_free(struct team *t)
     if (t->caller && t->topo && !hwloc_bitmap_iszero(t->caller))
         (void)hwloc_set_cpubind(t->topo, t->caller, HWLOC_CPUBIND_THREAD);
     hwloc_bitmap_free(t->caller);
-    if (t->topo)
-        hwloc_topology_destroy(t->topo);
+    topology_close(t->topo);
     pthread_mutex_destroy(&t->lock);
     pthread_cond_destroy(&t->wake);
     free(t->cpu);

@@ -1,6 +1,6 @@
 /* Memory in pages of a size that was asked for, and a look at what the system gave. */
 #include "ceilings/memory.h"
-#include <hwloc.h>
+#include "base/topology.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -80,16 +80,15 @@ void pages_check(const struct pages *p, char *why, size_t size)
 
 int pages_bind(struct pages *p, int os_index, struct error *err)
 {
-    hwloc_topology_t topo;
+    hwloc_topology_t topo = topology_open(NULL, err);
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
     int rc = -1;
-    if (set && hwloc_topology_init(&topo) == 0) {
+    if (topo && set) {
         hwloc_bitmap_set(set, (unsigned)os_index);
-        if (hwloc_topology_load(topo) == 0)
-            rc = hwloc_set_area_membind(topo, p->mem, p->bytes, set, HWLOC_MEMBIND_BIND,
-                                        HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_STRICT);
-        hwloc_topology_destroy(topo);
+        rc = hwloc_set_area_membind(topo, p->mem, p->bytes, set, HWLOC_MEMBIND_BIND,
+                                    HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_STRICT);
     }
+    topology_close(topo);
     hwloc_bitmap_free(set);
     return rc == 0 ? 0 : error_set(err, ERROR_UNAVAILABLE, "memory cannot be bound to node %d", os_index);
 }

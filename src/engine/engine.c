@@ -227,11 +227,13 @@ static int threads_init(struct engine *e, const struct sizes *s, struct error *e
         struct thread_state *st = &e->thread[t];
         st->work = alloc(e->ops.n * sizeof *st->work, "a thread's counts", err);
         st->counters = alloc(e->ops.n * sizeof *st->counters, "a thread's counters", err);
-        st->scratch = alloc(scratch, "a thread's scratch", err);
+        st->scratch = size_alloc(scratch); /* kernels write before they read: pages come where a thread needs them */
         st->row = alloc(s->cols * sizeof *st->row, "a thread's row", err);
         st->next = alloc(e->ops.n * sizeof *st->next, "a thread's share of work", err);
-        if (!st->work || !st->counters || !st->scratch || !st->row || !st->next)
+        if (!st->work || !st->counters || !st->row || !st->next)
             return -1;
+        if (!st->scratch)
+            return error_oom(err, scratch, "a thread's scratch");
         if (s->tile && !(st->tile = alloc(s->tile * sizeof(float), "a thread's tile", err)))
             return -1;
         for (int k = 0; k < ACT_KIND_COUNT; k++)

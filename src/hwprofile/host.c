@@ -3,7 +3,7 @@
  * HWLOC_SYNTHETIC) takes the place of the live one in tests.
  */
 #include "hwprofile/internal.h"
-#include <hwloc.h>
+#include "base/topology.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -116,12 +116,10 @@ int hwprofile_host(struct hwprofile *h, struct error *err)
 {
     hwloc_topology_t topo;
     hwprofile_init(h);
-    if (hwloc_topology_init(&topo) != 0)
-        return error_set(err, ERROR_SYSTEM, "hwloc: cannot start");
-    int rc = hwloc_topology_load(topo) == 0 ?
-                 from_topology(h, topo, err) :
-                 error_set(err, ERROR_SYSTEM, "hwloc: cannot read this machine's topology");
-    hwloc_topology_destroy(topo);
+    if (!(topo = topology_open(NULL, err)))
+        return -1;
+    int rc = from_topology(h, topo, err);
+    topology_close(topo);
     h->kind = HW_CPU;
     snprintf(h->id, sizeof h->id, "this");
     snprintf(h->name, sizeof h->name, "%s", h->cpu_model);
