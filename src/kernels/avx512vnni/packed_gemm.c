@@ -209,6 +209,34 @@ INLINE void tile_group(const struct tile *a, const struct tile_acts *x, unsigned
             acc[h][t] = tile_add(p, x, t, kind, pow2, h, j0 > 0 ? META_SCALE2 : META_SCALE, i[h][t], acc[h][t]);
 }
 
+/* A block with two scales, whose activations have one that is no power of two: both sums are added before that one multiplies them. */
+INLINE void tile_halves(const struct tile *a, const struct tile_acts *x, unsigned b, const enum panel_place place, const int n,
+                        __m512 acc[2][TILE_TOK])
+{
+    const struct panel_block *p = a->panel + b;
+    const __m512 one = _mm512_set1_ps(PANEL_ONE);
+    __m512i i[2][TILE_TOK];
+    __m512 sum[2][TILE_TOK];
+    EACH_TOKEN(t)
+        i[0][t] = i[1][t] = tile_start(x, t, PANEL_16, false, 0);
+    tile_dot(a, p, b, place, x, 0, 4, n, i);
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; h++)
+        EACH_TOKEN(t)
+            sum[h][t] = _mm512_mul_ps(_mm512_sub_ps(_mm512_castsi512_ps(i[h][t]), one), _mm512_load_ps(p->meta[META_SCALE][h]));
+    EACH_TOKEN(t)
+        i[0][t] = i[1][t] = tile_start(x, t, PANEL_16, false, 4);
+    tile_dot(a, p, b, place, x, 4, 8, n, i);
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; h++)
+        EACH_TOKEN(t)
+        {
+            const __m512 f = _mm512_sub_ps(_mm512_castsi512_ps(i[h][t]), one);
+            sum[h][t] = _mm512_fmadd_ps(f, _mm512_load_ps(p->meta[META_SCALE2][h]), sum[h][t]);
+            acc[h][t] = _mm512_fmadd_ps(sum[h][t], _mm512_set1_ps(x->d[t]), acc[h][t]);
+        }
+}
+
 /* What the next chunk will read, and where the next tile writes: both jump, which hardware does not foresee. */
 INLINE void tile_prefetch(const struct tile *a, unsigned b, const int n)
 {
@@ -240,6 +268,10 @@ INLINE void tile_run(const struct tile *arg, const enum panel_kind kind, const b
     const struct tile_acts *x = a.x;
     for (unsigned b = 0; b < a.n_blk; b++, x++) {
         tile_prefetch(&a, b, n);
+        if (kind == PANEL_16 && !pow2) {
+            tile_halves(&a, x, b, place, n, acc);
+            continue;
+        }
         tile_group(&a, x, b, kind, pow2, place, 0, kind == PANEL_16 ? 4 : 8, n, acc);
         if (kind == PANEL_16)
             tile_group(&a, x, b, kind, pow2, place, 4, 8, n, acc);
@@ -472,7 +504,8 @@ static void unpack_rows(const struct walk *w, size_t row, size_t n_rows, size_t 
     }
 }
 
-/* All tokens times the unpacked rows. ahead: where the weights that come next begin, so many columns of them, or NULL. */
+/* All tokens times the unpacked rows. ahead: where the weights that come next begin, so many columns of them: of the last rows what
+ * stands behind them, which the thread is likely to be given next. Asking for what is nobody's does no harm. */
 static void walk_tokens(const struct walk *w, const struct tile_acts *acts, size_t row, size_t n_rows, size_t k, size_t n_cols,
                         const unsigned char *ahead)
 {
@@ -484,7 +517,7 @@ static void walk_tokens(const struct walk *w, const struct tile_acts *acts, size
     size_t asked = 0;
     for (size_t i = 0, t = 0, n; i < tiles; i++, t += n) {
         n = tile_tokens(a->x->n_tok, i);
-        const bool more = ahead && asked < lines;
+        const bool more = asked < lines;
         const unsigned char *from = more ? ahead + asked * 64 : NULL;
         const struct tile tile = {
             .panel = w->s->panel,
@@ -533,10 +566,9 @@ static void walk_many(const struct walk *w, size_t row0, size_t row1)
             prepare_step(w->s->acts, w, k, n);
         for (size_t r = row0; r < row1; r += PANEL_ROWS) {
             const size_t n_rows = least(row1 - r, PANEL_ROWS);
-            const bool last = r + PANEL_ROWS >= row1;
-            const size_t next_k = last ? k + step : k;
+            const bool again = r + PANEL_ROWS >= row1 && k + step < a->cols;
             unpack_rows(w, r, n_rows, k, n);
-            walk_tokens(w, acts, r, n_rows, k, n, next_k < a->cols ? chunk_at(w, last ? row0 : r + PANEL_ROWS, next_k) : NULL);
+            walk_tokens(w, acts, r, n_rows, k, n, again ? chunk_at(w, row0, k + step) : chunk_at(w, r + PANEL_ROWS, k + step < a->cols ? k : 0));
         }
     }
 }
@@ -552,13 +584,9 @@ static void walk_few(const struct walk *w, size_t row0, size_t row1)
     for (size_t r = row0; r < row1; r += PANEL_ROWS)
         for (size_t k = 0; k < a->cols; k += step) {
             const size_t n_rows = least(row1 - r, PANEL_ROWS), n = least(a->cols - k, step);
-            const unsigned char *ahead = NULL;
-            if (k + step < a->cols)
-                ahead = chunk_at(w, r, k + step);
-            else if (r + PANEL_ROWS < row1)
-                ahead = chunk_at(w, r + PANEL_ROWS, 0);
+            const bool more = k + step < a->cols;
             unpack_rows(w, r, n_rows, k, n);
-            walk_tokens(w, step_acts(acts, a->x, k), r, n_rows, k, n, ahead);
+            walk_tokens(w, step_acts(acts, a->x, k), r, n_rows, k, n, chunk_at(w, more ? r : r + PANEL_ROWS, more ? k + step : 0));
         }
 }
 
