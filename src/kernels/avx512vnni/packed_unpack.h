@@ -37,6 +37,28 @@ INLINE void put_meta(struct panel_block *b, size_t h, size_t i, __m512 v)
     _mm512_store_ps(b->meta[i][h], v);
 }
 
+/* Nibbles of a block: low ones are columns 0-15, high ones 16-31. */
+INLINE void put_nibbles(struct panel_block *b, size_t h, const unsigned char *p)
+{
+#pragma GCC unroll 4
+    for (size_t u = 0; u < 4; u++) {
+        const __m512i x = unit(p, u);
+        put(b, h, u, low_nibbles(x));
+        put(b, h, u + 4, high_nibbles(x));
+    }
+}
+
+/* The same, through a table of 16, four times. */
+INLINE void put_lookup(struct panel_block *b, size_t h, const unsigned char *p, __m512i table)
+{
+#pragma GCC unroll 4
+    for (size_t u = 0; u < 4; u++) {
+        const __m512i x = unit(p, u);
+        put(b, h, u, _mm512_shuffle_epi8(table, low_nibbles(x)));
+        put(b, h, u + 4, _mm512_shuffle_epi8(table, high_nibbles(x)));
+    }
+}
+
 INLINE __m512 halves(const unsigned char *p)
 {
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));

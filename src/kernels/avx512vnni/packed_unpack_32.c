@@ -2,23 +2,6 @@
  * Their layout: pack.h, pack.c; values: methods.md (1). */
 #include "kernels/avx512vnni/packed_unpack.h"
 
-/* Nibbles of a block: low ones are columns 0-15, high ones 16-31. */
-INLINE void put_nibbles(struct panel_block *b, size_t h, const unsigned char *p)
-{
-#pragma GCC unroll 8
-    for (size_t u = 0; u < 8; u++)
-        put(b, h, u, u < 4 ? low_nibbles(unit(p, u)) : high_nibbles(unit(p, u - 4)));
-}
-
-/* The same, through a table. */
-INLINE void put_lookup(struct panel_block *b, size_t h, const unsigned char *p, __m128i table)
-{
-    const __m512i t = _mm512_broadcast_i32x4(table);
-#pragma GCC unroll 8
-    for (size_t u = 0; u < 8; u++)
-        put(b, h, u, _mm512_shuffle_epi8(t, u < 4 ? low_nibbles(unit(p, u)) : high_nibbles(unit(p, u - 4))));
-}
-
 /* x + 16 where the row's bits at the four columns of the quad are set. */
 INLINE __m512i fifth_bits(__m512i x, __m512i bits, unsigned quad)
 {
@@ -31,9 +14,12 @@ INLINE __m512i fifth_bits(__m512i x, __m512i bits, unsigned quad)
 INLINE void put_five_bits(struct panel_block *b, size_t h, const unsigned char *p)
 {
     const __m512i bits = unit(p, 0);
-#pragma GCC unroll 8
-    for (unsigned u = 0; u < 8; u++)
-        put(b, h, u, fifth_bits(u < 4 ? low_nibbles(unit(p, 1 + u)) : high_nibbles(unit(p, u - 3)), bits, u));
+#pragma GCC unroll 4
+    for (unsigned u = 0; u < 4; u++) {
+        const __m512i x = unit(p, 1 + u);
+        put(b, h, u, fifth_bits(low_nibbles(x), bits, u));
+        put(b, h, u + 4, fifth_bits(high_nibbles(x), bits, u + 4));
+    }
 }
 
 /* Halves of two blocks stand before the weights of both, whose units are read by `weights`. */
@@ -57,7 +43,7 @@ INLINE void weights_q8_0(struct panel_block *b, size_t h, const unsigned char *p
 }
 INLINE void weights_iq4_nl(struct panel_block *b, size_t h, const unsigned char *p)
 {
-    put_lookup(b, h, p, iq4_biased());
+    put_lookup(b, h, p, _mm512_broadcast_i32x4(iq4_biased()));
 }
 
 static void unpack_q8_0(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
@@ -132,7 +118,7 @@ static void unpack_mxfp4(const unsigned char *p, size_t n, struct panel_block *d
         for (size_t j = 0; j < g; j++, p += 16)
             put_meta(&dst[b + j], h, META_SCALE, exponents(p));
         for (size_t j = 0; j < g; j++, p += 4 * 64)
-            put_lookup(&dst[b + j], h, p, e2m1_biased());
+            put_lookup(&dst[b + j], h, p, _mm512_broadcast_i32x4(e2m1_biased()));
     }
 }
 

@@ -43,11 +43,11 @@ static void unpack_q4_k(const unsigned char *p, size_t n, struct panel_block *ds
     p += 4 * 64;
     for (size_t g = 0; g < 4; g++, p += 8 * 64) {
 #pragma GCC unroll 8
-        for (size_t i = 0; i < 8; i++)
-            put(&dst[2 * g], h, i, low_nibbles(unit(p, i)));
-#pragma GCC unroll 8
-        for (size_t i = 0; i < 8; i++)
-            put(&dst[2 * g + 1], h, i, high_nibbles(unit(p, i)));
+        for (size_t i = 0; i < 8; i++) {
+            const __m512i x = unit(p, i);
+            put(&dst[2 * g], h, i, low_nibbles(x));
+            put(&dst[2 * g + 1], h, i, high_nibbles(x));
+        }
     }
 }
 
@@ -63,16 +63,17 @@ static void unpack_q5_k(const unsigned char *p, size_t n, struct panel_block *ds
     (void)n;
     put_k_scales(p, dst, h, 1);
     const unsigned char *high = p + 4 * 64, *q = high + 8 * 64;
+    for (size_t i = 0; i < 8; i++) {
+        const __m512i fifth = unit(high, i);
 #pragma GCC unroll 4
-    for (int g = 0; g < 4; g++, q += 8 * 64) {
-        for (size_t i = 0; i < 8; i++)
-            put(&dst[2 * g], h, i, or_masked(low_nibbles(unit(q, i)), shift(unit(high, i), 2 * g - 4), bit));
-        for (size_t i = 0; i < 8; i++)
-            put(&dst[2 * g + 1], h, i, or_masked(high_nibbles(unit(q, i)), shift(unit(high, i), 2 * g - 3), bit));
+        for (int g = 0; g < 4; g++) {
+            const __m512i x = unit(q, 8 * (size_t)g + i);
+            put(&dst[2 * g], h, i, or_masked(low_nibbles(x), shift(fifth, 2 * g - 4), bit));
+            put(&dst[2 * g + 1], h, i, or_masked(high_nibbles(x), shift(fifth, 2 * g - 3), bit));
+        }
     }
 }
 
-/* After the scales pack.h's sixes. */
 static void unpack_q6_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
 {
     const __m512i six = _mm512_set1_epi8(63), four = _mm512_set1_epi8(15), pair = _mm512_set1_epi8(3);
@@ -84,18 +85,15 @@ static void unpack_q6_k(const unsigned char *p, size_t n, struct panel_block *ds
 #pragma GCC unroll 4
         for (unsigned i = 0; i < 4; i++)
             put_meta(&dst[2 * u + i / 2], h, i % 2 ? META_SCALE2 : META_SCALE, _mm512_mul_ps(d, byte_i8(unit(p, 0), i)));
-    for (size_t g = 0; g < 2; g++, p += 24 * 64, dst += 4) {
-#pragma GCC unroll 3
-        for (size_t b = 0; b < 3; b++)
-            for (size_t i = 0; i < 8; i++)
-                put(dst + b, h, i, _mm512_and_si512(unit(p, 3 * i + b), six));
-        for (size_t i = 0; i < 8; i++) {
-            const __m512i x = _mm512_loadu_si512(p + 192 * i), y = _mm512_loadu_si512(p + 192 * i + 64);
-            const __m512i z = _mm512_loadu_si512(p + 192 * i + 128);
+    for (size_t g = 0; g < 2; g++, dst += 4)
+        for (size_t i = 0; i < 8; i++, p += 3 * 64) {
+            const __m512i x = unit(p, 0), y = unit(p, 1), z = unit(p, 2);
             const __m512i low = bits_select(pair, shift(z, 6), shift(y, 4));
+            put(dst, h, i, _mm512_and_si512(x, six));
+            put(dst + 1, h, i, _mm512_and_si512(y, six));
+            put(dst + 2, h, i, _mm512_and_si512(z, six));
             put(dst + 3, h, i, _mm512_and_si512(bits_select(four, low, shift(x, 2)), six));
         }
-    }
 }
 
 /* Scales: the low four bits of two in a byte of the second unit, the upper two in the second half of the first. */
@@ -111,9 +109,7 @@ static void unpack_iq4_xs(const unsigned char *p, size_t n, struct panel_block *
         const __m512i b = _mm512_slli_epi32(_mm512_srli_epi32(upper, 2 * j), 4);
         const __m512i sc = _mm512_sub_epi32(or_masked(a, b, _mm512_set1_epi32(0x30)), _mm512_set1_epi32(32));
         put_meta(&dst[j], h, META_SCALE, _mm512_mul_ps(d, _mm512_cvtepi32_ps(sc)));
-#pragma GCC unroll 8
-        for (size_t u = 0; u < 8; u++)
-            put(&dst[j], h, u, _mm512_shuffle_epi8(table, u < 4 ? low_nibbles(unit(p, u)) : high_nibbles(unit(p, u - 4))));
+        put_lookup(&dst[j], h, p, table);
     }
 }
 
