@@ -1,6 +1,7 @@
 /* base: errors, sizes, strings, files, units, numbers, statistics, CPU lists, teams. */
 #include "../test.h"
 #include "base/json.h"
+#include "base/topology.h"
 #include <limits.h>
 #include <fcntl.h>
 #include <math.h>
@@ -494,6 +495,35 @@ static void test_json(void **state)
     assert_true(json_is_null(json_num(NAN)));
 }
 
+/* This machine's is loaded once; one that is told of, by a caller or the environment, takes its place as long as it is. */
+static void test_topology(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    const char *described = "package:2 core:3 pu:2";
+    hwloc_topology_t here = topology_open(NULL, &err), there = topology_open(described, &err);
+    assert_ok(here ? 0 : -1, err);
+    assert_ok(there ? 0 : -1, err);
+    assert_ptr_equal(topology_open(NULL, &err), here);
+    assert_int_equal(hwloc_get_nbobjs_by_type(there, HWLOC_OBJ_PU), 12);
+    topology_close(there);
+    const int pus = hwloc_get_nbobjs_by_type(here, HWLOC_OBJ_PU);
+    assert_true(pus > 0);
+    setenv("HWLOC_SYNTHETIC", "core:5 pu:1", 1);
+    there = topology_open(NULL, &err);
+    unsetenv("HWLOC_SYNTHETIC");
+    assert_ok(there ? 0 : -1, err);
+    assert_int_equal(hwloc_get_nbobjs_by_type(there, HWLOC_OBJ_PU), 5);
+    topology_close(there);
+    topology_close(here); /* stays */
+    here = topology_open(NULL, &err);
+    assert_int_equal(hwloc_get_nbobjs_by_type(here, HWLOC_OBJ_PU), pus);
+    assert_null(topology_open("nothing of the kind", &err));
+    assert_int_equal(err.kind, ERROR_INPUT);
+    assert_non_null(strstr(err.msg, "nothing of the kind"));
+    topology_close(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -501,6 +531,7 @@ int main(void)
         cmocka_unit_test(test_outfile), cmocka_unit_test(test_units), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_stats),   cmocka_unit_test(test_block_intervals), cmocka_unit_test(test_rng),   cmocka_unit_test(test_cpulist),
         cmocka_unit_test(test_team),    cmocka_unit_test(test_json),  cmocka_unit_test(test_names),
+        cmocka_unit_test(test_topology),
         cmocka_unit_test(test_folded_names),
         cmocka_unit_test(test_suggested_names),
     };

@@ -48,6 +48,7 @@ void test_acts_special(void **state);
 void test_rms_norm(void **state);
 void test_gates(void **state);
 void test_softcap(void **state);
+void test_shares(void **state);
 void test_softmax(void **state);
 void test_rope(void **state);
 void test_add_f16(void **state);

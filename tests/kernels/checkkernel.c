@@ -25,6 +25,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_rms_norm),
         cmocka_unit_test(test_gates),
         cmocka_unit_test(test_softcap),
+        cmocka_unit_test(test_shares),
         cmocka_unit_test(test_softmax),
         cmocka_unit_test(test_rope),
         cmocka_unit_test(test_add_f16),

@@ -7,6 +7,7 @@ check_PROGRAMS += %D%/checkkernel
   %D%/check.c \
   %D%/check_pack.c \
   %D%/check_matmul.c \
+  %D%/check_share.c \
   %D%/check_vector.c \
   %D%/check_attention.c \
   %D%/bench.h \

@@ -566,9 +566,10 @@ static void walk_many(const struct walk *w, size_t row0, size_t row1)
             prepare_step(w->s->acts, w, k, n);
         for (size_t r = row0; r < row1; r += PANEL_ROWS) {
             const size_t n_rows = least(row1 - r, PANEL_ROWS);
-            const bool again = r + PANEL_ROWS >= row1 && k + step < a->cols;
+            const bool last = r + PANEL_ROWS >= row1, more = k + step < a->cols;
+            const unsigned char *ahead = !last ? chunk_at(w, r + PANEL_ROWS, k) : more ? chunk_at(w, row0, k + step) : chunk_at(w, row1, 0);
             unpack_rows(w, r, n_rows, k, n);
-            walk_tokens(w, acts, r, n_rows, k, n, again ? chunk_at(w, row0, k + step) : chunk_at(w, r + PANEL_ROWS, k + step < a->cols ? k : 0));
+            walk_tokens(w, acts, r, n_rows, k, n, ahead);
         }
     }
 }
@@ -585,8 +586,9 @@ static void walk_few(const struct walk *w, size_t row0, size_t row1)
         for (size_t k = 0; k < a->cols; k += step) {
             const size_t n_rows = least(row1 - r, PANEL_ROWS), n = least(a->cols - k, step);
             const bool more = k + step < a->cols;
+            const unsigned char *ahead = more ? chunk_at(w, r, k + step) : chunk_at(w, r + PANEL_ROWS, 0);
             unpack_rows(w, r, n_rows, k, n);
-            walk_tokens(w, step_acts(acts, a->x, k), r, n_rows, k, n, chunk_at(w, more ? r : r + PANEL_ROWS, more ? k + step : 0));
+            walk_tokens(w, step_acts(acts, a->x, k), r, n_rows, k, n, ahead);
         }
 }
 
