@@ -28,7 +28,8 @@ hwloc_topology_t topology_open(const char *description, struct error *err)
     const bool told = description || getenv("HWLOC_XMLFILE") || getenv("HWLOC_SYNTHETIC");
     hwloc_topology_t topo;
     pthread_mutex_lock(&lock);
-    setenv("HWLOC_PLUGINS_PATH", "", 0); /* none finds CPUs, caches or memory */
+    if (!getenv("HWLOC_XMLFILE")) /* which one reads; the others find GPUs and buses */
+        setenv("HWLOC_PLUGINS_PATH", "", 0);
     if (!told && !machine)
         machine = load(NULL, err);
     topo = told ? load(description, err) : machine;
@@ -38,6 +39,9 @@ hwloc_topology_t topology_open(const char *description, struct error *err)
 
 void topology_close(hwloc_topology_t topo)
 {
-    if (topo && topo != machine)
+    pthread_mutex_lock(&lock);
+    const bool kept = topo == machine;
+    pthread_mutex_unlock(&lock);
+    if (topo && !kept)
         hwloc_topology_destroy(topo);
 }

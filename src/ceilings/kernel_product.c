@@ -15,13 +15,15 @@ static struct matmul_args args_of(struct kernel_bench *b, const struct kernel_jo
                                  .scratch = b->lane[tid].scratch };
 }
 
+static const struct acts one = { .n_tok = 1 };
+
 /* ---- one token ---------------------------------------------------------------------------------------- */
 
 /* Every thread's part of a matrix in memory, in the engine's units; who is done helps the others. */
 static void walk_memory(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     const size_t all = (size_t)n * (size_t)b->n_threads, unit_bytes = j->rows * j->row_bytes,
-                 most = share_most(j->slot, 1, j->rows, j->row_bytes), end = u64_max(b->chunk_bytes / unit_bytes, 1);
+                 most = share_most(j->slot, &one, j->rows, j->row_bytes), end = u64_max(b->chunk_bytes / unit_bytes, 1);
     for (int k = 0; k < b->n_threads; k++) {
         const int owner = (tid + k) % b->n_threads;
         struct bench_lane *of = &b->lane[owner];
@@ -73,7 +75,7 @@ bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
     j->cols = level == 0 ? BENCH_L1_COLS : BENCH_COLS;
     j->row_bytes = dtype_row_bytes(t, j->cols);
     if (level == 3) { /* as of a matrix that is much larger than the units it is shared out in */
-        j->rows = share_step(j->slot, 1, b->chunk_bytes * (size_t)b->n_threads / j->row_bytes, j->row_bytes, b->n_threads);
+        j->rows = share_step(j->slot, &one, b->chunk_bytes * (size_t)b->n_threads / j->row_bytes, j->row_bytes, b->n_threads);
         j->run = walk_memory;
         j->beside = true;
         j->footprint_bytes = (double)b->chunk_bytes;
@@ -146,6 +148,7 @@ static void multiply(struct kernel_bench *b, const struct kernel_job *j, int tid
         /* A strip of a matrix for each thread, and each time further on: results leave their core's cache, as those of a prompt do. */
         a.y = b->y + ((size_t)tid * places + (l->at + i) % places) * j->rows;
         a.y_stride = size_row_floats(b->y_cols);
+        a.goes_on = j->level == 3;
         if (b->acts.n_tok <= j->slot->gemv_max_tok)
             j->slot->gemv(&a, 0, j->rows);
         else

@@ -119,6 +119,7 @@ static struct product product(struct engine *e, size_t i, struct work *w, int ti
                .x = prepare(e, i, tid, nt),
                .y = engine_row(e, op->dst, 0, op->dst_at),
                .y_stride = e->stride[op->dst],
+               .goes_on = true,
                .scratch = e->thread[tid].scratch },
     };
     if (tid == 0)
@@ -140,8 +141,8 @@ void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
     const struct op *op = &e->ops.ops[i];
     const enum fuse fuse = e->per_op ? FUSE_NONE : e->plan[i].fuse;
     const struct product p = product(e, i, w, tid, nt), q = fuse == FUSE_GLU ? product(e, i + 1, w + 1, tid, nt) : p;
-    const size_t step = share_step(p.slot, p.a.x->n_tok, op->rows, p.a.w_row_bytes, nt);
-    const size_t most = share_most(p.slot, p.a.x->n_tok, step, p.a.w_row_bytes);
+    const size_t step = share_step(p.slot, p.a.x, op->rows, p.a.w_row_bytes, nt);
+    const size_t most = share_most(p.slot, p.a.x, step, p.a.w_row_bytes);
     struct share_run run;
     while (engine_claim(e, i, u64_ceil_div(op->rows, step), most, tid, nt, &run)) {
         const size_t r0 = run.first * step, r1 = u64_min(r0 + run.n * step, op->rows);

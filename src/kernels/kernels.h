@@ -50,6 +50,7 @@ struct matmul_args {
     float *y;               /* y[t * y_stride + r] */
     size_t y_stride;
     void *scratch;          /* this thread's, kernels_scratch_bytes() bytes, 64-byte aligned */
+    bool goes_on;           /* what stands behind the last row is likely to be next: gemm asks memory for it */
 };
 
 /* Rows [row0, row1) of y = W x for all x->n_tok tokens. methods.md (4) */

@@ -12,7 +12,7 @@
 
 enum {
     SHARE_GEMM_ROWS = 256,     /* that a thread takes at once, at most, where many tokens meet the rows: their results stay in its cache */
-    SHARE_GEMM_UNIT = 64,      /* of a unit there, at most: what the last of an op is shared out in */
+    SHARE_GEMM_UNIT = 64,      /* of a unit there, where a call costs nothing by itself: what the last of an op is shared out in */
     SHARE_RUN_BYTES = 1 << 20, /* of weights that a thread walks before it looks again, where few do */
 };
 
@@ -44,9 +44,11 @@ static inline bool share_take(atomic_uint *next, size_t n, int owner, int n_thre
     return true;
 }
 
-/* Rows of a unit. Few tokens: enough weights for a call to cost nothing, and parts that still come out even. Many: SHARE_GEMM_UNIT at most. */
-size_t share_step(const struct matmul_slot *slot, size_t n_tok, size_t rows, size_t row_bytes, int n_threads);
-/* Units of step rows that a thread takes at once, at most: SHARE_RUN_BYTES for few tokens, SHARE_GEMM_ROWS for many. */
-size_t share_most(const struct matmul_slot *slot, size_t n_tok, size_t step, size_t row_bytes);
+/* Rows of a unit. Few tokens: enough weights for a call to cost nothing, and parts that still come out even. Many: rows whose
+ * results stay in the cache for what is fused; a quarter of them where activations are arranged (acts.tiles_for), as else each call prepares
+ * them anew. */
+size_t share_step(const struct matmul_slot *slot, const struct acts *x, size_t rows, size_t row_bytes, int n_threads);
+/* Units of step rows that a thread takes at once, at most: SHARE_RUN_BYTES for few tokens; for many one, or four of those quarters. */
+size_t share_most(const struct matmul_slot *slot, const struct acts *x, size_t step, size_t row_bytes);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * avx512vnni/packed_gemm.c: products of packed weights with several tokens. A tile is 32 rows x up to 6 tokens: 12
  * integer and 12 float accumulators, whose lanes are rows; each broadcast of 4 activations feeds two vpdpbusd. Integer
- * sums are exact; a block of 32 columns then costs a multiply-add a vector where the activations' scale is a power of
- * two, else a multiplication more (packed.h): these share two ports with vpdpbusd, while subtractions have ports of their own.
+ * sums are exact; a block of 32 columns then costs a multiply-add a vector, and one more where it has two scales (packed.h),
+ * where the activations' scale is a power of two, else a multiplication more: these share two ports with vpdpbusd, while
+ * subtractions have ports of their own.
  *
  * Loops: steps of up to 512 columns, whose activations are put in the order in which tiles read them > panels, which stay
  * in the L1 cache > tiles of tokens. Each byte of weights is read once, and asked of memory while the tiles of the panel
@@ -504,8 +505,13 @@ static void unpack_rows(const struct walk *w, size_t row, size_t n_rows, size_t 
     }
 }
 
-/* All tokens times the unpacked rows. ahead: where the weights that come next begin, so many columns of them: of the last rows what
- * stands behind them, which the thread is likely to be given next. Asking for what is nobody's does no harm. */
+/* Where the rows behind the panel that begins with r are, or NULL: nobody's, it may be, but asking for them does no harm then. */
+static const unsigned char *next_rows(const struct walk *w, size_t r, size_t row1)
+{
+    return r + PANEL_ROWS < row1 || w->a->goes_on ? chunk_at(w, r + PANEL_ROWS, 0) : NULL;
+}
+
+/* All tokens times the unpacked rows. ahead: where the weights that come next begin, so many columns of them, or NULL. */
 static void walk_tokens(const struct walk *w, const struct tile_acts *acts, size_t row, size_t n_rows, size_t k, size_t n_cols,
                         const unsigned char *ahead)
 {
@@ -517,7 +523,7 @@ static void walk_tokens(const struct walk *w, const struct tile_acts *acts, size
     size_t asked = 0;
     for (size_t i = 0, t = 0, n; i < tiles; i++, t += n) {
         n = tile_tokens(a->x->n_tok, i);
-        const bool more = asked < lines;
+        const bool more = ahead && asked < lines;
         const unsigned char *from = more ? ahead + asked * 64 : NULL;
         const struct tile tile = {
             .panel = w->s->panel,
@@ -567,7 +573,7 @@ static void walk_many(const struct walk *w, size_t row0, size_t row1)
         for (size_t r = row0; r < row1; r += PANEL_ROWS) {
             const size_t n_rows = least(row1 - r, PANEL_ROWS);
             const bool last = r + PANEL_ROWS >= row1, more = k + step < a->cols;
-            const unsigned char *ahead = !last ? chunk_at(w, r + PANEL_ROWS, k) : more ? chunk_at(w, row0, k + step) : chunk_at(w, row1, 0);
+            const unsigned char *ahead = !last ? chunk_at(w, r + PANEL_ROWS, k) : more ? chunk_at(w, row0, k + step) : next_rows(w, r, row1);
             unpack_rows(w, r, n_rows, k, n);
             walk_tokens(w, acts, r, n_rows, k, n, ahead);
         }
@@ -586,7 +592,7 @@ static void walk_few(const struct walk *w, size_t row0, size_t row1)
         for (size_t k = 0; k < a->cols; k += step) {
             const size_t n_rows = least(row1 - r, PANEL_ROWS), n = least(a->cols - k, step);
             const bool more = k + step < a->cols;
-            const unsigned char *ahead = more ? chunk_at(w, r, k + step) : chunk_at(w, r + PANEL_ROWS, 0);
+            const unsigned char *ahead = more ? chunk_at(w, r, k + step) : next_rows(w, r, row1);
             unpack_rows(w, r, n_rows, k, n);
             walk_tokens(w, step_acts(acts, a->x, k), r, n_rows, k, n, ahead);
         }
