@@ -25,10 +25,10 @@ static hwloc_topology_t load(const char *description, struct error *err)
 
 hwloc_topology_t topology_open(const char *description, struct error *err)
 {
-    const bool told = description || getenv("HWLOC_XMLFILE") || getenv("HWLOC_SYNTHETIC");
+    const bool xml = getenv("HWLOC_XMLFILE"), told = description || xml || getenv("HWLOC_SYNTHETIC");
     hwloc_topology_t topo;
     pthread_mutex_lock(&lock);
-    if (!getenv("HWLOC_XMLFILE")) /* which one reads; the others find GPUs and buses */
+    if (!xml)
         setenv("HWLOC_PLUGINS_PATH", "", 0);
     if (!told && !machine)
         machine = load(NULL, err);

@@ -148,7 +148,7 @@ static void multiply(struct kernel_bench *b, const struct kernel_job *j, int tid
         /* A strip of a matrix for each thread, and each time further on: results leave their core's cache, as those of a prompt do. */
         a.y = b->y + ((size_t)tid * places + (l->at + i) % places) * j->rows;
         a.y_stride = size_row_floats(b->y_cols);
-        a.goes_on = j->level == 3;
+        a.prefetch_next = j->level == 3;
         if (b->acts.n_tok <= j->slot->gemv_max_tok)
             j->slot->gemv(&a, 0, j->rows);
         else

@@ -227,7 +227,7 @@ static int threads_init(struct engine *e, const struct sizes *s, struct error *e
         struct thread_state *st = &e->thread[t];
         st->work = alloc(e->ops.n * sizeof *st->work, "a thread's counts", err);
         st->counters = alloc(e->ops.n * sizeof *st->counters, "a thread's counters", err);
-        st->scratch = size_alloc(scratch); /* kernels write before they read: pages come where a thread needs them */
+        st->scratch = size_alloc(scratch); /* of any content: a thread's pages come as it needs them */
         st->row = alloc(s->cols * sizeof *st->row, "a thread's row", err);
         st->next = alloc(e->ops.n * sizeof *st->next, "a thread's share of work", err);
         if (!st->work || !st->counters || !st->row || !st->next)

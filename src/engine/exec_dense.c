@@ -119,7 +119,7 @@ static struct product product(struct engine *e, size_t i, struct work *w, int ti
                .x = prepare(e, i, tid, nt),
                .y = engine_row(e, op->dst, 0, op->dst_at),
                .y_stride = e->stride[op->dst],
-               .goes_on = true,
+               .prefetch_next = true,
                .scratch = e->thread[tid].scratch },
     };
     if (tid == 0)

@@ -49,8 +49,8 @@ struct matmul_args {
     const struct acts *x;   /* of the slot's act kind, n_tok tokens */
     float *y;               /* y[t * y_stride + r] */
     size_t y_stride;
-    void *scratch;          /* this thread's, kernels_scratch_bytes() bytes, 64-byte aligned */
-    bool goes_on;           /* what stands behind the last row is likely to be next: gemm asks memory for it */
+    void *scratch;          /* this thread's, kernels_scratch_bytes() bytes, 64-byte aligned; of any content */
+    bool prefetch_next;     /* rows behind the last are likely to be next: gemm may prefetch them */
 };
 
 /* Rows [row0, row1) of y = W x for all x->n_tok tokens. methods.md (4) */

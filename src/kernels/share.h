@@ -45,8 +45,8 @@ static inline bool share_take(atomic_uint *next, size_t n, int owner, int n_thre
 }
 
 /* Rows of a unit. Few tokens: enough weights for a call to cost nothing, and parts that still come out even. Many: rows whose
- * results stay in the cache for what is fused; a quarter of them where activations are arranged (acts.tiles_for), as else each call prepares
- * them anew. */
+ * results stay in the cache for what is fused; a quarter of them where activations are arranged (x->tiles_for), as else each call prepares
+ * them anew. Of x n_tok and tiles_for are looked at. methods.md (103) */
 size_t share_step(const struct matmul_slot *slot, const struct acts *x, size_t rows, size_t row_bytes, int n_threads);
 /* Units of step rows that a thread takes at once, at most: SHARE_RUN_BYTES for few tokens; for many one, or four of those quarters. */
 size_t share_most(const struct matmul_slot *slot, const struct acts *x, size_t step, size_t row_bytes);

@@ -531,9 +531,7 @@ int main(void)
         cmocka_unit_test(test_outfile), cmocka_unit_test(test_units), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_stats),   cmocka_unit_test(test_block_intervals), cmocka_unit_test(test_rng),   cmocka_unit_test(test_cpulist),
         cmocka_unit_test(test_team),    cmocka_unit_test(test_json),  cmocka_unit_test(test_names),
-        cmocka_unit_test(test_topology),
-        cmocka_unit_test(test_folded_names),
-        cmocka_unit_test(test_suggested_names),
+        cmocka_unit_test(test_topology), cmocka_unit_test(test_folded_names), cmocka_unit_test(test_suggested_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ steps() {
         END { printf "%d", n }' "$tmp/out"
 }
 
-# Programs with sanitizers take four times as long, and all cases go the same ways: every fifth.
+# With sanitizers this takes four times as long: every fifth. The optimized build tries all.
 k=0
 here() {
     k=$((k + 1))

@@ -33,6 +33,11 @@ void *check_alloc(size_t n)
     return p;
 }
 
+void *check_scratch(size_t n)
+{
+    return memset(check_alloc(n), 0xff, n);
+}
+
 float *random_floats(struct rng *r, size_t n, double scale)
 {
     float *x = check_alloc(n * sizeof *x);

@@ -13,6 +13,8 @@ size_t check_every(void);
 /* 64-byte aligned, exactly n bytes usable for sanitizers; fails the test when out of
  * memory. */
 void *check_alloc(size_t n);
+/* The same full of NaNs: scratch, whose content kernels must not look at before they write it. */
+void *check_scratch(size_t n);
 float *random_floats(struct rng *r, size_t n, double scale);
 
 /* rows x cols weights of a type: random quants, scales of sensible size. */

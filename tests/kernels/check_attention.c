@@ -130,7 +130,7 @@ static void buffers_init(struct buffers *b, const struct shape *s,
     a->softcap = s->cap;
     b->scratch_bytes = kernels_attention_scratch_bytes(
         b->n_kv, s->dim > s->dim_v ? s->dim : s->dim_v, s->n_head / s->n_head_kv, s->n_tok);
-    a->scratch = b->scratch = check_alloc(b->scratch_bytes + GUARD);
+    a->scratch = b->scratch = check_scratch(b->scratch_bytes + GUARD);
     memset(b->scratch + b->scratch_bytes, 0x5a, GUARD);
 }
 

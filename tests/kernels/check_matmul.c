@@ -152,7 +152,7 @@ static void run_slot(const struct problem *p, const struct kernels *k, matmul_fn
         y[i] = guard;
     unsigned char *w = weights_for_slot(p);
     struct matmul_args args = { w, p->row_bytes, p->cols, a, y, p->y_stride, NULL, false };
-    args.scratch = check_alloc(kernels_scratch_bytes(p->cols, p->n_tok));
+    args.scratch = check_scratch(kernels_scratch_bytes(p->cols, p->n_tok));
     size_t align = slot_of(k, p)->row_align,
            mid = row0 + (row1 - row0) / 2 / align * align;
     fn(&args, row0, mid);
@@ -277,7 +277,7 @@ static float *packed_few(const struct kernels *k, const struct problem *p)
     unsigned char *w = weights_for_slot(p);
     float *y = check_alloc(p->n_tok * p->y_stride * sizeof *y);
     struct matmul_args args = { w, p->row_bytes, p->cols, &a, y, p->y_stride, NULL, false };
-    args.scratch = check_alloc(kernels_scratch_bytes(p->cols, p->n_tok));
+    args.scratch = check_scratch(kernels_scratch_bytes(p->cols, p->n_tok));
     memset(y, 0, p->n_tok * p->y_stride * sizeof *y);
     s->gemv(&args, 0, p->rows);
     free(w);
@@ -337,7 +337,7 @@ static void run_both(const struct kernels *k, const struct problem *p, const str
     const struct matmul_slot *s = slot_of(k, p);
     unsigned char *w = weights_for_slot(p);
     struct matmul_args args = { w, p->row_bytes, p->cols, a, gemv, p->y_stride, NULL, false };
-    args.scratch = check_alloc(kernels_scratch_bytes(p->cols, p->n_tok));
+    args.scratch = check_scratch(kernels_scratch_bytes(p->cols, p->n_tok));
     s->gemv(&args, 0, p->rows);
     args.y = gemm;
     s->gemm(&args, 0, p->rows);

@@ -195,47 +195,65 @@ INLINE __m512i tile_start(const struct tile_acts *x, const int t, const enum pan
     return pow2 ? _mm512_castps_si512(_mm512_set1_ps(x->d[t])) : _mm512_set1_epi32(PANEL_ONE_BITS);
 }
 
+/* Integer sums of quads [j0, j1) of a block, on top of where they start. */
+INLINE void tile_sums(const struct tile *a, const struct tile_acts *x, unsigned b, const enum panel_kind kind, const bool pow2,
+                      const enum panel_place place, const int j0, const int j1, const int n, __m512i i[2][TILE_TOK])
+{
+    EACH_TOKEN(t)
+        i[0][t] = i[1][t] = tile_start(x, t, kind, pow2, j0);
+    tile_dot(a, a->panel + b, b, place, x, j0, j1, n, i);
+}
+
 /* Quads [j0, j1) of a block, which have one scale. */
 INLINE void tile_group(const struct tile *a, const struct tile_acts *x, unsigned b, const enum panel_kind kind, const bool pow2,
                        const enum panel_place place, const int j0, const int j1, const int n, __m512 acc[2][TILE_TOK])
 {
     const struct panel_block *p = a->panel + b;
     __m512i i[2][TILE_TOK];
-    EACH_TOKEN(t)
-        i[0][t] = i[1][t] = tile_start(x, t, kind, pow2, j0);
-    tile_dot(a, p, b, place, x, j0, j1, n, i);
+    tile_sums(a, x, b, kind, pow2, place, j0, j1, n, i);
 #pragma GCC unroll 2
     for (int h = 0; h < 2; h++)
         EACH_TOKEN(t)
             acc[h][t] = tile_add(p, x, t, kind, pow2, h, j0 > 0 ? META_SCALE2 : META_SCALE, i[h][t], acc[h][t]);
 }
 
-/* A block with two scales, whose activations have one that is no power of two: both sums are added before that one multiplies them. */
+/* A block with two scales, whose activations have one that is no power of two: that one multiplies both sums at once. methods.md (4) */
 INLINE void tile_halves(const struct tile *a, const struct tile_acts *x, unsigned b, const enum panel_place place, const int n,
                         __m512 acc[2][TILE_TOK])
 {
     const struct panel_block *p = a->panel + b;
-    const __m512 one = _mm512_set1_ps(PANEL_ONE);
-    __m512i i[2][TILE_TOK];
     __m512 sum[2][TILE_TOK];
-    EACH_TOKEN(t)
-        i[0][t] = i[1][t] = tile_start(x, t, PANEL_16, false, 0);
-    tile_dot(a, p, b, place, x, 0, 4, n, i);
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; half++) {
+        __m512i i[2][TILE_TOK];
+        tile_sums(a, x, b, PANEL_16, false, place, 4 * half, 4 * half + 4, n, i);
+#pragma GCC unroll 2
+        for (int h = 0; h < 2; h++)
+            EACH_TOKEN(t)
+            {
+                const __m512 f = _mm512_sub_ps(_mm512_castsi512_ps(i[h][t]), _mm512_set1_ps(PANEL_ONE));
+                const __m512 scale = _mm512_load_ps(p->meta[half ? META_SCALE2 : META_SCALE][h]);
+                sum[h][t] = half ? _mm512_fmadd_ps(f, scale, sum[h][t]) : _mm512_mul_ps(f, scale);
+            }
+    }
 #pragma GCC unroll 2
     for (int h = 0; h < 2; h++)
         EACH_TOKEN(t)
-            sum[h][t] = _mm512_mul_ps(_mm512_sub_ps(_mm512_castsi512_ps(i[h][t]), one), _mm512_load_ps(p->meta[META_SCALE][h]));
-    EACH_TOKEN(t)
-        i[0][t] = i[1][t] = tile_start(x, t, PANEL_16, false, 4);
-    tile_dot(a, p, b, place, x, 4, 8, n, i);
-#pragma GCC unroll 2
-    for (int h = 0; h < 2; h++)
-        EACH_TOKEN(t)
-        {
-            const __m512 f = _mm512_sub_ps(_mm512_castsi512_ps(i[h][t]), one);
-            sum[h][t] = _mm512_fmadd_ps(f, _mm512_load_ps(p->meta[META_SCALE2][h]), sum[h][t]);
             acc[h][t] = _mm512_fmadd_ps(sum[h][t], _mm512_set1_ps(x->d[t]), acc[h][t]);
-        }
+}
+
+/* One block of 32 columns. */
+INLINE void tile_block(const struct tile *a, const struct tile_acts *x, unsigned b, const enum panel_kind kind, const bool pow2,
+                       const enum panel_place place, const int n, __m512 acc[2][TILE_TOK])
+{
+    if (kind != PANEL_16) {
+        tile_group(a, x, b, kind, pow2, place, 0, 8, n, acc);
+    } else if (pow2) {
+        tile_group(a, x, b, kind, pow2, place, 0, 4, n, acc);
+        tile_group(a, x, b, kind, pow2, place, 4, 8, n, acc);
+    } else {
+        tile_halves(a, x, b, place, n, acc);
+    }
 }
 
 /* What the next chunk will read, and where the next tile writes: both jump, which hardware does not foresee. */
@@ -269,13 +287,7 @@ INLINE void tile_run(const struct tile *arg, const enum panel_kind kind, const b
     const struct tile_acts *x = a.x;
     for (unsigned b = 0; b < a.n_blk; b++, x++) {
         tile_prefetch(&a, b, n);
-        if (kind == PANEL_16 && !pow2) {
-            tile_halves(&a, x, b, place, n, acc);
-            continue;
-        }
-        tile_group(&a, x, b, kind, pow2, place, 0, kind == PANEL_16 ? 4 : 8, n, acc);
-        if (kind == PANEL_16)
-            tile_group(&a, x, b, kind, pow2, place, 4, 8, n, acc);
+        tile_block(&a, x, b, kind, pow2, place, n, acc);
         if (kind == PANEL_8_MINS && pow2 && b % PANEL_BLOCKS == PANEL_BLOCKS - 1)
             tile_mins(a.panel + b - (PANEL_BLOCKS - 1), x - (PANEL_BLOCKS - 1), n, acc);
     }
@@ -508,7 +520,7 @@ static void unpack_rows(const struct walk *w, size_t row, size_t n_rows, size_t 
 /* Where the rows behind the panel that begins with r are, or NULL: nobody's, it may be, but asking for them does no harm then. */
 static const unsigned char *next_rows(const struct walk *w, size_t r, size_t row1)
 {
-    return r + PANEL_ROWS < row1 || w->a->goes_on ? chunk_at(w, r + PANEL_ROWS, 0) : NULL;
+    return r + PANEL_ROWS < row1 || w->a->prefetch_next ? chunk_at(w, r + PANEL_ROWS, 0) : NULL;
 }
 
 /* All tokens times the unpacked rows. ahead: where the weights that come next begin, so many columns of them, or NULL. */
