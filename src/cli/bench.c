@@ -294,7 +294,7 @@ static int counted_repetition(const struct bench *b, const struct bench_test *t,
     const int rc = bench_repetition(b->e, t, s->tok, s->itl + i * t->n, &s->seconds[i], NULL, err);
     energy_read(b->energy, &after);
     engine_region_stop(b->e, region);
-    bench_watch_end(&watch, b->machine, &s->rep[i]);
+    bench_watch_end(&watch, b->machine, s->seconds[i], &s->rep[i]);
     s->energy.package_j += after.package_j - before.package_j;
     s->energy.dram_j += after.dram_j - before.dram_j;
     return rc;

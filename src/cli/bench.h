@@ -85,8 +85,8 @@ struct bench_watch {
     uint64_t start_ns;
 };
 void bench_watch_begin(struct bench_watch *w, const struct cli_machine *machine);
-/* Fills in steal, n_switch, cpu_share and clock_hz, which it measures (some 10 ms). */
-void bench_watch_end(const struct bench_watch *w, const struct cli_machine *machine, struct run_rep *rep);
+/* Fills in steal, n_switch, cpu_share and clock_hz, which it measures (some 10 ms), of a repetition of so many seconds. */
+void bench_watch_end(const struct bench_watch *w, const struct cli_machine *machine, double seconds, struct run_rep *rep);
 /* A row's conditions from those of its n repetitions and from the probes of DRAM's roof beside them. */
 void bench_conditions(struct run_row *row, const struct run_rep *rep, size_t n, const double *probe, size_t n_probe);
 /* The row's rates against the stored profile's roofs of as many threads. */

@@ -12,17 +12,18 @@ void bench_watch_begin(struct bench_watch *w, const struct cli_machine *machine)
 {
     w->ticks = cpu_ticks(cli_root(), &machine->cpus);
     w->preemptions = process_preemptions();
-    w->cpu_s = process_cpu_seconds();
     w->start_ns = clock_now_ns();
+    w->cpu_s = process_cpu_seconds();
 }
 
-void bench_watch_end(const struct bench_watch *w, const struct cli_machine *machine, struct run_rep *rep)
+void bench_watch_end(const struct bench_watch *w, const struct cli_machine *machine, double seconds, struct run_rep *rep)
 {
     const double least = 10; /* of ticks, that a fraction of them says something */
     const double tick_s = 0.01; /* at most: as often the system adds up what threads have run that run on, but the one that asks */
-    const double wall_s = 1e-9 * (double)(clock_now_ns() - w->start_ns);
-    const bool known = machine->n_threads == 1 || wall_s >= least * tick_s;
-    rep->cpu_share = known ? (process_cpu_seconds() - w->cpu_s) / (wall_s * machine->n_threads) : NAN;
+    const double clocks_s = 1e-3; /* a hypervisor's pause between two readings of clocks, some 50 us, is little of it */
+    const double cpu_s = process_cpu_seconds() - w->cpu_s, wall_s = 1e-9 * (double)(clock_now_ns() - w->start_ns);
+    const bool known = seconds >= (machine->n_threads == 1 ? clocks_s : least * tick_s);
+    rep->cpu_share = known ? cpu_s / (wall_s * machine->n_threads) : NAN; /* the wall's time is around the CPUs': at most 1 */
     const struct cpu_ticks now = cpu_ticks(cli_root(), &machine->cpus);
     const double all = now.all - w->ticks.all;
     rep->steal = all >= least ? fmax(0, now.stolen - w->ticks.stolen) / all : NAN;
