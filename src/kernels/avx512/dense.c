@@ -97,7 +97,7 @@ void avx512_packed_few_f32_streams(const struct matmul_args *a, size_t row0, siz
 }
 void avx512_packed_few_f32_once(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    packed_few_ahead(a, row0, row1, FEW_ONCE, PACKED_F32);
+    packed_few_once(a, row0, row1, PACKED_F32);
 }
 void avx512_packed_gemm_f32(const struct matmul_args *a, size_t row0, size_t row1)
 {
@@ -111,10 +111,9 @@ void avx512_packed_few_f16_streams(const struct matmul_args *a, size_t row0, siz
 {
     packed_few_ahead(a, row0, row1, FEW_NONE, PACKED_F16);
 }
-/* One token computes too little between two lines to gain by asking. */
 void avx512_packed_few_f16_once(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    packed_few_ahead(a, row0, row1, a->x->n_tok == 1 ? FEW_NONE : FEW_ONCE, PACKED_F16);
+    packed_few_once(a, row0, row1, PACKED_F16);
 }
 void avx512_packed_gemm_f16(const struct matmul_args *a, size_t row0, size_t row1)
 {
@@ -130,7 +129,7 @@ void avx512_packed_few_bf16_streams(const struct matmul_args *a, size_t row0, si
 }
 void avx512_packed_few_bf16_once(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    packed_few_ahead(a, row0, row1, FEW_ONCE, PACKED_BF16);
+    packed_few_once(a, row0, row1, PACKED_BF16);
 }
 void avx512_packed_gemm_bf16(const struct matmul_args *a, size_t row0, size_t row1)
 {

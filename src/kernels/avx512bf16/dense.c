@@ -61,7 +61,7 @@ void bf16_packed_few_streams(const struct matmul_args *a, size_t row0, size_t ro
 }
 void bf16_packed_few_once(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    packed_few_ahead(a, row0, row1, FEW_ONCE, PACKED);
+    packed_few_once(a, row0, row1, PACKED);
 }
 void bf16_packed_gemm(const struct matmul_args *a, size_t row0, size_t row1)
 {

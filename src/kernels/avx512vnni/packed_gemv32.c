@@ -11,12 +11,13 @@ struct packed32 {
     bool apart;           /* each block of a run begins with its own scales */
     bool has_min;
     bool high_first; /* units 4-7 are 16 times too large, and so is the start */
+    bool by_line;    /* each line is asked for where another is loaded */
     bool touched;    /* of one token: lines are touched before they are loaded */
-    bool apart_sums; /* units 4-7 have a sum of their own: two chains, half as long */
     enum ahead ahead;
     struct act_format acts;
-    /* The eight units of a block, its fields after the first at p. */
-    void (*weights)(const unsigned char *p, __m512i w[8]);
+    /* Of a block whose fields after the first begin at p: units u and u + 4, which share a line where types have fewer than 8 bits. */
+    void (*units)(const unsigned char *p, int u, __m512i *w, __m512i *w4);
+    unsigned first_line; /* of the values at p: lines before are of all units */
     /* Scales, and mins to be added, the first field of the block at p. */
     void (*scales)(const unsigned char *p, __m512 *d, __m512 *m);
 };
@@ -33,6 +34,20 @@ INLINE void touch_lines(const unsigned char *p)
     }
 }
 
+/* A block's dots to its sums: dot, of floats' scales d and mins m. */
+INLINE void add_block32(__m512i dot, __m512 d, __m512 m, const struct row_acts *x, size_t b, const struct packed32 f, __m512 *y)
+{
+    const __m512 s = _mm512_mul_ps(d, _mm512_set1_ps(x->d_quant[b]));
+    *y = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), s, *y);
+    if (f.has_min)
+        *y = _mm512_fmadd_ps(m, _mm512_set1_ps(x->xsum[b]), *y);
+}
+
+INLINE __m512i start32(const struct row_acts *x, size_t b, const struct packed32 f)
+{
+    return f.acts.bias ? _mm512_set1_epi32(x->start[b]) : _mm512_setzero_si512();
+}
+
 INLINE void block32(const unsigned char *scale, const unsigned char *values,
                     const struct row_acts *x, size_t b, int n_tok, const struct packed32 f,
                     __m512 *y)
@@ -41,27 +56,56 @@ INLINE void block32(const unsigned char *scale, const unsigned char *values,
     __m512 d, m = _mm512_setzero_ps();
     if (f.touched && n_tok == 1)
         touch_lines(values);
-    f.weights(values, w);
+#pragma GCC unroll 4
+    for (int u = 0; u < 4; u++)
+        f.units(values, u, &w[u], &w[u + 4]);
     f.scales(scale, &d, &m);
 #pragma GCC unroll 8
     for (int t = 0; t < n_tok; t++) {
         const int8_t *q = x[t].q + 32 * b;
-        __m512i dot =
-            f.acts.bias ? _mm512_set1_epi32(x[t].start[b]) : _mm512_setzero_si512();
+        __m512i dot = start32(&x[t], b, f);
         if (f.high_first) {
             dot = _mm512_srai_epi32(dot_units(dot, w + 4, q + 16, 4), 4);
-            if (f.apart_sums)
-                dot = _mm512_add_epi32(dot, dot_units(_mm512_setzero_si512(), w, q, 4));
-            else
-                dot = dot_units(dot, w, q, 4);
+            dot = dot_units(dot, w, q, 4);
         } else {
             dot = dot_units(dot, w, q, 8);
         }
-        __m512 s = _mm512_mul_ps(d, _mm512_set1_ps(x[t].d_quant[b]));
-        y[t] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), s, y[t]);
-        if (f.has_min)
-            y[t] = _mm512_fmadd_ps(m, _mm512_set1_ps(x[t].xsum[b]), y[t]);
+        add_block32(dot, d, m, &x[t], b, f, &y[t]);
     }
+}
+
+/*
+ * The same, each line asked for where another is loaded, and what it says used there and then: for CPU_ASK_ONCE. Units 4-7 have a sum of
+ * their own: two chains, half as long.
+ */
+INLINE void block32_once(const unsigned char *scale, const unsigned char *values, const struct row_acts *x, size_t b, int n_tok,
+                         const struct packed32 f, __m512 *y)
+{
+    __m512i low[VNNI_BATCH_TOK], high[VNNI_BATCH_TOK];
+    __m512 d, m = _mm512_setzero_ps();
+    f.scales(scale, &d, &m);
+#pragma GCC unroll 8
+    for (int t = 0; t < n_tok; t++) {
+        low[t] = f.high_first ? _mm512_setzero_si512() : start32(&x[t], b, f);
+        high[t] = f.high_first ? start32(&x[t], b, f) : _mm512_setzero_si512();
+    }
+    if (f.first_line)
+        prefetch_lines(values, f.ahead, 0, f.first_line);
+#pragma GCC unroll 4
+    for (int u = 0; u < 4; u++) {
+        __m512i w, w4;
+        prefetch_lines(values, f.ahead, f.first_line + (unsigned)u, f.first_line + (unsigned)u + 1);
+        f.units(values, u, &w, &w4);
+#pragma GCC unroll 8
+        for (int t = 0; t < n_tok; t++) {
+            const int8_t *q = x[t].q + 32 * b + 4 * u;
+            low[t] = _mm512_dpbusd_epi32(low[t], w, act4(q));
+            high[t] = _mm512_dpbusd_epi32(high[t], w4, act4(q + 16));
+        }
+    }
+#pragma GCC unroll 8
+    for (int t = 0; t < n_tok; t++)
+        add_block32(_mm512_add_epi32(low[t], f.high_first ? _mm512_srai_epi32(high[t], 4) : high[t]), d, m, &x[t], b, f, &y[t]);
 }
 
 /* n blocks at p, number b the first. */
@@ -73,19 +117,39 @@ INLINE void run32(const unsigned char *p, const struct row_acts *x, size_t b, un
     prefetch_acts(x, b, n, n_tok, f.ahead, f.acts);
 #pragma GCC unroll 4
     for (unsigned i = 0; i < n; i++) {
-        prefetch_lines(p, f.ahead, i * block / 64, (i + 1) * block / 64);
-        block32(p + i * (f.apart ? block : scale),
-                p + (f.apart ? i * block + scale : n * scale + i * rest), x, b + i, n_tok, f,
-                y->v[n_tok <= VNNI_FEW_TOK ? i % 2 : 0]);
+        const unsigned char *scales = p + i * (f.apart ? block : scale), *values = p + (f.apart ? i * block + scale : n * scale + i * rest);
+        __m512 *to = y->v[n_tok <= VNNI_FEW_TOK ? i % 2 : 0];
+        if (f.by_line) {
+            if (f.apart || i == 0)
+                prefetch_lines(scales, f.ahead, 0, 1);
+            block32_once(scales, values, x, b + i, n_tok, f, to);
+        } else {
+            prefetch_lines(p, f.ahead, i * block / 64, (i + 1) * block / 64);
+            block32(scales, values, x, b + i, n_tok, f, to);
+        }
     }
 }
+
+/*
+ * Blocks a step of one token for CPU_ASK_ONCE: no instruction comes back to its page. Zen 5 fetches by itself, too, where an instruction
+ * walks in short strides, and then activations are missing from L1. One thread, 5632 columns, Q4_0, % of plain
+ * loads, walks in random order, each after one of its own; steps of 2, 4, 8, 12, 14, 16, 18 blocks: 69-78, 73, 73-85, 103, 110, 111-120, 102.
+ */
+enum { STEP_BLOCKS = 16 };
 
 INLINE void panel32(const unsigned char *p, size_t cols, const struct row_acts *x, int n_tok,
                     const struct packed32 f, struct row_sums *y)
 {
-    const size_t n = cols / 32;
+    const size_t n = cols / 32, run_bytes = (size_t)f.run * f.block_bytes * PACK_ROWS;
     size_t b = 0;
-    for (; b + f.run <= n; b += f.run, p += (size_t)f.run * f.block_bytes * PACK_ROWS)
+    if (f.by_line && n_tok == 1) {
+        for (; b + STEP_BLOCKS <= n; b += STEP_BLOCKS) {
+#pragma GCC unroll 8
+            for (unsigned i = 0; i < STEP_BLOCKS; i += f.run, p += run_bytes)
+                run32(p, x, b + i, f.run, n_tok, f, y);
+        }
+    }
+    for (; b + f.run <= n; b += f.run, p += run_bytes)
         run32(p, x, b, f.run, n_tok, f, y);
     switch (n - b) {
     case 1:
@@ -123,66 +187,52 @@ INLINE void scales_e8m0(const unsigned char *p, __m512 *d, __m512 *m)
 
 /* ---- weights --------------------------------------------------------------------------- */
 
-INLINE void weights_8(const unsigned char *p, __m512i w[8])
+INLINE void units_8(const unsigned char *p, int u, __m512i *w, __m512i *w4)
 {
-#pragma GCC unroll 8
-    for (int u = 0; u < 8; u++)
-        w[u] = load_unit(p, u);
+    *w = load_unit(p, u);
+    *w4 = load_unit(p, u + 4);
 }
 
 /* High nibbles stay where they are. */
-INLINE void weights_4(const unsigned char *p, __m512i w[8])
+INLINE void units_4(const unsigned char *p, int u, __m512i *w, __m512i *w4)
 {
-#pragma GCC unroll 4
-    for (int u = 0; u < 4; u++) {
-        __m512i a = load_unit(p, u);
-        w[u] = _mm512_and_si512(a, _mm512_set1_epi8(15));
-        w[u + 4] = _mm512_and_si512(a, _mm512_set1_epi8(-16));
-    }
+    const __m512i a = load_unit(p, u);
+    *w = _mm512_and_si512(a, _mm512_set1_epi8(15));
+    *w4 = _mm512_and_si512(a, _mm512_set1_epi8(-16));
 }
 
 /* Entries of a table of bytes. */
-INLINE void weights_table(const unsigned char *p, __m128i entries, __m512i w[8])
+INLINE void units_table(const unsigned char *p, int u, __m128i entries, __m512i *w, __m512i *w4)
 {
-    const __m512i low = _mm512_set1_epi8(15), table = _mm512_broadcast_i32x4(entries);
-#pragma GCC unroll 4
-    for (int u = 0; u < 4; u++) {
-        __m512i a = load_unit(p, u);
-        w[u] = _mm512_shuffle_epi8(table, _mm512_and_si512(a, low));
-        w[u + 4] =
-            _mm512_shuffle_epi8(table, _mm512_and_si512(_mm512_srli_epi16(a, 4), low));
-    }
+    const __m512i low = _mm512_set1_epi8(15), table = _mm512_broadcast_i32x4(entries), a = load_unit(p, u);
+    *w = _mm512_shuffle_epi8(table, _mm512_and_si512(a, low));
+    *w4 = _mm512_shuffle_epi8(table, _mm512_and_si512(_mm512_srli_epi16(a, 4), low));
 }
 
-INLINE void weights_iq4(const unsigned char *p, __m512i w[8])
+INLINE void units_iq4(const unsigned char *p, int u, __m512i *w, __m512i *w4)
 {
-    weights_table(p, iq4_biased(), w);
+    units_table(p, u, iq4_biased(), w, w4);
 }
 
-INLINE void weights_e2m1(const unsigned char *p, __m512i w[8])
+INLINE void units_e2m1(const unsigned char *p, int u, __m512i *w, __m512i *w4)
 {
-    weights_table(p, e2m1_biased(), w);
+    units_table(p, u, e2m1_biased(), w, w4);
 }
 
-/* Fifth bits: bit i of a row's word belongs to element i. Four bits become the bits 4 of
+/* Fifth bits, a line before the nibbles: bit i of a row's word belongs to element i. Four bits become the bits 4 of
  * four bytes by a table of 16 words. */
-INLINE void weights_5(const unsigned char *p, __m512i w[8])
+INLINE void units_5(const unsigned char *p, int u, __m512i *w, __m512i *w4)
 {
     const __m512i low = _mm512_set1_epi8(15);
     const __m512i spread = _mm512_setr_epi32(
         0x00000000, 0x00000010, 0x00001000, 0x00001010, 0x00100000, 0x00100010, 0x00101000,
         0x00101010, 0x10000000, 0x10000010, 0x10001000, 0x10001010, 0x10100000, 0x10100010,
         0x10101000, 0x10101010);
-    const __m512i bits = _mm512_loadu_si512(p);
-    p += 64;
-#pragma GCC unroll 4
-    for (unsigned u = 0; u < 4; u++) {
-        __m512i a = load_unit(p, (int)u), b = _mm512_srli_epi16(a, 4);
-        __m512i h0 = _mm512_permutexvar_epi32(_mm512_srli_epi32(bits, 4 * u), spread);
-        __m512i h1 = _mm512_permutexvar_epi32(_mm512_srli_epi32(bits, 4 * u + 16), spread);
-        w[u] = bits_select(low, a, h0);
-        w[u + 4] = bits_select(low, b, h1);
-    }
+    const __m512i bits = _mm512_loadu_si512(p), a = load_unit(p + 64, u);
+    __m512i h0 = _mm512_permutexvar_epi32(_mm512_srli_epi32(bits, 4 * u), spread);
+    __m512i h1 = _mm512_permutexvar_epi32(_mm512_srli_epi32(bits, 4 * u + 16), spread);
+    *w = bits_select(low, a, h0);
+    *w4 = bits_select(low, _mm512_srli_epi16(a, 4), h1);
 }
 
 /* ---- formats --------------------------------------------------------------------------- */
@@ -194,7 +244,7 @@ INLINE void weights_5(const unsigned char *p, __m512i w[8])
 #define PACKED_GEMV(name, ...)                                                             \
     PACKED_GEMV_ASKING(, name, AHEAD_FAR, AHEAD_FAR, __VA_ARGS__)                          \
     PACKED_GEMV_STREAMS(name, 2, name, __VA_ARGS__, .ahead = AHEAD_NONE)                   \
-    PACKED_GEMV_ONCE(name, __VA_ARGS__, .ahead = AHEAD_ONCE, .apart_sums = true)
+    PACKED_GEMV_ONCE(name, __VA_ARGS__, .ahead = AHEAD_ONCE_NEAR, .by_line = true)
 /* For CPU_ASK_ONCE: of one token nothing is asked for; of more by vnni_packed_gemv_<more>. */
 #define PACKED_GEMV_ALONE(name, more, ...)                                                 \
     PACKED_PANEL(name##_alone, __VA_ARGS__)                                                \
@@ -222,24 +272,24 @@ INLINE void weights_5(const unsigned char *p, __m512i w[8])
 #define TWICE { 2, 2, 2, 2, 2, 2, 2, 2 }
 
 /* clang-format off */
-#define Q8_0 .block_bytes = 34, .scale_bytes = 2, .run = 2, .acts = { .bias = 128 }, .weights = weights_8, .scales = scales_f16
+#define Q8_0 .block_bytes = 34, .scale_bytes = 2, .run = 2, .acts = { .bias = 128 }, .units = units_8, .scales = scales_f16
 PACKED_GEMV_ASKING(, q8_0, AHEAD_NEAR, AHEAD_FAR, Q8_0)
 PACKED_GEMV_ASKING(static, q8_0_l2, AHEAD_L2, AHEAD_L2, Q8_0)
 PACKED_GEMV_STREAMS(q8_0, 2, q8_0_l2, Q8_0, .ahead = AHEAD_NONE, .touched = true)
 PACKED_GEMV_ASKING(static, q8_0_asked_once, AHEAD_ONCE, AHEAD_ONCE, Q8_0)
 PACKED_GEMV_ALONE(q8_0, q8_0_asked_once, Q8_0, .ahead = AHEAD_ALONE)
 PACKED_GEMV(q4_0, .block_bytes = 18, .scale_bytes = 2, .run = 2, .high_first = true,
-            .acts = { .bias = 8 * 16 }, .weights = weights_4, .scales = scales_f16)
+            .acts = { .bias = 8 * 16 }, .units = units_4, .scales = scales_f16)
 PACKED_GEMV(q4_1, .block_bytes = 20, .scale_bytes = 4, .run = 2, .high_first = true,
-            .apart = true, .has_min = true, .acts = { .mins = true }, .weights = weights_4,
+            .apart = true, .has_min = true, .acts = { .mins = true }, .units = units_4,
             .scales = f16_pairs)
 PACKED_GEMV(q5_0, .block_bytes = 22, .scale_bytes = 2, .run = 2,
-            .acts = { .bias = 16 }, .weights = weights_5, .scales = scales_f16)
+            .acts = { .bias = 16 }, .first_line = 1, .units = units_5, .scales = scales_f16)
 PACKED_GEMV(q5_1, .block_bytes = 24, .scale_bytes = 4, .run = 2, .apart = true,
-            .has_min = true, .acts = { .mins = true }, .weights = weights_5,
+            .has_min = true, .acts = { .mins = true }, .first_line = 1, .units = units_5,
             .scales = f16_pairs)
 PACKED_GEMV(iq4_nl, .block_bytes = 18, .scale_bytes = 2, .run = 2,
-            .acts = { .bias = IQ4_BIAS }, .weights = weights_iq4, .scales = scales_f16)
+            .acts = { .bias = IQ4_BIAS }, .units = units_iq4, .scales = scales_f16)
 PACKED_GEMV(mxfp4, .block_bytes = 17, .scale_bytes = 1, .run = 4,
-            .acts = { .bias = E2M1_BIAS / 2, .shift = TWICE }, .weights = weights_e2m1, .scales = scales_e8m0)
+            .acts = { .bias = E2M1_BIAS / 2, .shift = TWICE }, .units = units_e2m1, .scales = scales_e8m0)
 /* clang-format on */

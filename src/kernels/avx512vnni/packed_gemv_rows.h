@@ -142,13 +142,14 @@ enum ahead {
     AHEAD_NONE,
     AHEAD_ALONE, /* none, of activations neither */
     AHEAD_ONCE,
+    AHEAD_ONCE_NEAR, /* and less far */
     AHEAD_ONCE_FAR, /* and a little further */
     AHEAD_NEAR,
     AHEAD_L2, /* into it alone */
     AHEAD_FAR, /* and near */
     AHEAD_FAR_CLOSE, /* and nearer */
 };
-enum { PACKED_CLOSE = 1536, PACKED_NEAR = 4096, PACKED_ONCE_FAR = 8192, PACKED_L2 = 8192, PACKED_FAR = 16384 };
+enum { PACKED_CLOSE = 1536, PACKED_NEAR = 4096, PACKED_ONCE_NEAR = 3072, PACKED_ONCE_FAR = 8192, PACKED_L2 = 8192, PACKED_FAR = 16384 };
 
 /* Lines [from, to) of what stands at p. The compiler must not gather those of a whole block in
  * one place: a burst of them costs a third of the rate from L2. */
@@ -160,6 +161,8 @@ INLINE void prefetch_lines(const unsigned char *p, const enum ahead ahead, unsig
     for (unsigned i = from; i < to; i++) {
         if (ahead == AHEAD_ONCE)
             PREFETCH_LINE_ONCE(p + 64 * (size_t)i);
+        else if (ahead == AHEAD_ONCE_NEAR)
+            __builtin_prefetch(p + PACKED_ONCE_NEAR + 64 * (size_t)i, 0, 0);
         else if (ahead == AHEAD_ONCE_FAR)
             __builtin_prefetch(p + PACKED_ONCE_FAR + 64 * (size_t)i, 0, 0);
         else if (ahead == AHEAD_L2)
@@ -182,7 +185,8 @@ enum { ACTS_AHEAD = 8 };
 INLINE void prefetch_acts(const struct row_acts *x, size_t b, unsigned n, int n_tok, const enum ahead ahead,
                           const struct act_format f)
 {
-    if (n_tok > VNNI_FEW_TOK || ahead == AHEAD_ALONE || ahead == AHEAD_ONCE || ahead == AHEAD_ONCE_FAR)
+    if (n_tok > VNNI_FEW_TOK || ahead == AHEAD_ALONE || ahead == AHEAD_ONCE || ahead == AHEAD_ONCE_NEAR ||
+        ahead == AHEAD_ONCE_FAR)
         return;
     b += ACTS_AHEAD;
 #pragma GCC unroll 8

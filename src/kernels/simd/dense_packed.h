@@ -77,6 +77,7 @@ INLINE const unsigned char *act_row(const struct act_rows *r, size_t t, size_t u
 enum {
     FEW_TOK = DENSE_TOK,
     FEW_STEP = 8,
+    FEW_LONG_BYTES = 4096, /* of weights, a step of FEW_ALONE */
 };
 
 /* Chains of sums a token and vector: 8 or more in all, to hide the latency of madd. */
@@ -91,17 +92,21 @@ struct few_sums {
 };
 
 /* How memory is asked for lines to come: not at all, for CPUs that keep up unasked (CPU_STREAMS); as PREFETCH_LINE does; once, line by
- * line as they are used (CPU_ASK_ONCE). Zen 5, 2048 columns, % of plain loads, PREFETCH_LINE and once: F16 of 2, 4, 8 tokens 83, 73,
- * 52 and 86, 81, 53, BF16 pairs 83, 73, 69 and 94, 91, 79; F16 of one token, not asking: 80 where PREFETCH_LINE had 74, 87 where once had 80. */
-enum few_ahead { FEW_NONE, FEW_LINES, FEW_ONCE };
+ * line as they are used (CPU_ASK_ONCE), and that nearer, in long steps, of one token (STEP_BLOCKS in packed_gemv32.c says why). Zen 5, 2048 columns, % of plain loads, PREFETCH_LINE and once: F16 of 2, 4, 8 tokens 83, 73,
+ * 52 and 86, 81, 53, BF16 pairs 83, 73, 69 and 94, 91, 79. F16 of one token, one thread and two: not asking 81 and 80, once 81-84 and 78, in
+ * steps of 2 KiB 95 and 86, of 4 KiB 101-105 and 88-91 (as far ahead as for more tokens: 77-79 and 78-81). */
+enum few_ahead { FEW_NONE, FEW_LINES, FEW_ONCE, FEW_ALONE };
 
 INLINE void few_units(struct few_sums *s, const unsigned char *p, const struct act_rows *x, const size_t units,
                       const size_t n, const size_t sets, const enum few_ahead ahead, const struct packed_format f)
 {
-#pragma GCC unroll 8
+#pragma GCC unroll 128
     for (size_t j = 0; j < units; j++) {
-        if (ahead == FEW_ONCE && j * f.unit_bytes * PACK_ROWS % 64 == 0) {
-            PREFETCH_LINE_ONCE(p + j * f.unit_bytes * PACK_ROWS);
+        if ((ahead == FEW_ONCE || ahead == FEW_ALONE) && j * f.unit_bytes * PACK_ROWS % 64 == 0) {
+            if (ahead == FEW_ALONE)
+                PREFETCH_LINE_ALONE(p + j * f.unit_bytes * PACK_ROWS);
+            else
+                PREFETCH_LINE_ONCE(p + j * f.unit_bytes * PACK_ROWS);
             __asm__ volatile("" ::: "memory"); /* those of a step are not gathered */
         }
         vi w[PANEL_VECS];
@@ -134,6 +139,14 @@ INLINE void few_panel(const struct matmul_args *a, size_t r, size_t rows, size_t
     const unsigned char *p = a->w + r * a->w_row_bytes;
     struct act_rows x = act_rows(a->x, tok0, 0, n);
     size_t units = a->cols / f.unit_elems;
+    if (ahead == FEW_ALONE) {
+        const size_t step = FEW_LONG_BYTES / panel_unit;
+        for (; units >= step; units -= step) {
+            few_units(&s, p, &x, step, n, sets, ahead, f);
+            p += step * panel_unit;
+            act_rows_advance(&x, step, n);
+        }
+    }
     for (; units >= FEW_STEP; units -= FEW_STEP) {
         if (ahead == FEW_LINES) {
 #pragma GCC unroll 8
@@ -195,6 +208,13 @@ INLINE void packed_few_ahead(const struct matmul_args *a, size_t row0, size_t ro
         FEW(12);
     }
 #undef FEW
+}
+INLINE void packed_few_once(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format f)
+{
+    if (a->x->n_tok == 1)
+        few_rows(a, row0, row1, 1, FEW_ALONE, f);
+    else
+        packed_few_ahead(a, row0, row1, FEW_ONCE, f);
 }
 INLINE void packed_few(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format f)
 {
