@@ -64,7 +64,7 @@ enum { PREFETCH_NEAR = 1024, PREFETCH_FAR = 6144 };
     } while (0)
 #endif
 
-/* A line that is used once, soon, and by no other cache than L1: for CPU_ASK_ONCE. */
+/* A line that is used once, soon, and by no other cache than L1: for CPU_ASK_ONCE. Nearer where one token is alone with the weights. */
 enum { PREFETCH_ALONE = 3072, PREFETCH_ONCE = 6144 };
 #define PREFETCH_LINE_ALONE(p) __builtin_prefetch((const char *)(p) + PREFETCH_ALONE, 0, 0)
 #define PREFETCH_LINE_ONCE(p) __builtin_prefetch((const char *)(p) + PREFETCH_ONCE, 0, 0)

@@ -291,7 +291,7 @@ static void check_streams(const struct kernels *k, const struct kernels *other, 
     const unsigned mine = k->packed[t->id].gemv_max_tok, others = other->packed[t->id].gemv_max_tok, most = mine > others ? mine : others;
     for (size_t n = 1; n <= most; n++) {
         struct problem p;
-        const size_t cols = t->block_elems == 1 ? 418 : (t->block_elems == 32 ? 19 : 11) * t->block_elems; /* long steps, short ones, a rest */
+        const size_t cols = t->block_elems == 1 ? 418 : (t->block_elems == 32 ? 19 : 11) * t->block_elems; /* long steps, short ones (where runs are shorter), a rest */
         problem_init(&p, r, t, 50, cols, n);
         p.packed = true;
         float *y = packed_few(k, &p), *z = packed_few(other, &p);

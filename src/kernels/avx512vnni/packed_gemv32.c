@@ -11,7 +11,7 @@ struct packed32 {
     bool apart;           /* each block of a run begins with its own scales */
     bool has_min;
     bool high_first; /* units 4-7 are 16 times too large, and so is the start */
-    bool by_line;    /* each line is asked for where another is loaded */
+    bool once;       /* for CPU_ASK_ONCE: one token by block32_once; of more, units 4-7 have a sum of their own: two chains, half as long */
     bool touched;    /* of one token: lines are touched before they are loaded */
     enum ahead ahead;
     struct act_format acts;
@@ -66,7 +66,10 @@ INLINE void block32(const unsigned char *scale, const unsigned char *values,
         __m512i dot = start32(&x[t], b, f);
         if (f.high_first) {
             dot = _mm512_srai_epi32(dot_units(dot, w + 4, q + 16, 4), 4);
-            dot = dot_units(dot, w, q, 4);
+            if (f.once)
+                dot = _mm512_add_epi32(dot, dot_units(_mm512_setzero_si512(), w, q, 4));
+            else
+                dot = dot_units(dot, w, q, 4);
         } else {
             dot = dot_units(dot, w, q, 8);
         }
@@ -75,37 +78,29 @@ INLINE void block32(const unsigned char *scale, const unsigned char *values,
 }
 
 /*
- * The same, each line asked for where another is loaded, and what it says used there and then: for CPU_ASK_ONCE. Units 4-7 have a sum of
- * their own: two chains, half as long.
+ * The same of one token, each line asked for where another is loaded, and what it says used there and then, in two chains. More tokens
+ * lose by it: Zen 5, two threads, 5632 columns, 2, 4, 6 tokens, % of plain loads, so and as it is: Q4_0 68, 64, 60 and 74, 71, 65; Q5_0
+ * 70, 68, 59 and 71, 73, 69 (as far ahead as it is: Q4_0 71, 71, 64).
  */
-INLINE void block32_once(const unsigned char *scale, const unsigned char *values, const struct row_acts *x, size_t b, int n_tok,
+INLINE void block32_once(const unsigned char *scale, const unsigned char *values, const struct row_acts *x, size_t b,
                          const struct packed32 f, __m512 *y)
 {
-    __m512i low[VNNI_BATCH_TOK], high[VNNI_BATCH_TOK];
+    const int8_t *q = x->q + 32 * b;
+    const __m512i start = start32(x, b, f);
+    __m512i low = f.high_first ? _mm512_setzero_si512() : start, high = f.high_first ? start : _mm512_setzero_si512();
     __m512 d, m = _mm512_setzero_ps();
     f.scales(scale, &d, &m);
-#pragma GCC unroll 8
-    for (int t = 0; t < n_tok; t++) {
-        low[t] = f.high_first ? _mm512_setzero_si512() : start32(&x[t], b, f);
-        high[t] = f.high_first ? start32(&x[t], b, f) : _mm512_setzero_si512();
-    }
     if (f.first_line)
-        prefetch_lines(values, f.ahead, 0, f.first_line);
+        prefetch_lines(values, AHEAD_ONCE_NEAR, 0, f.first_line);
 #pragma GCC unroll 4
     for (int u = 0; u < 4; u++) {
         __m512i w, w4;
-        prefetch_lines(values, f.ahead, f.first_line + (unsigned)u, f.first_line + (unsigned)u + 1);
+        prefetch_lines(values, AHEAD_ONCE_NEAR, f.first_line + (unsigned)u, f.first_line + (unsigned)u + 1);
         f.units(values, u, &w, &w4);
-#pragma GCC unroll 8
-        for (int t = 0; t < n_tok; t++) {
-            const int8_t *q = x[t].q + 32 * b + 4 * u;
-            low[t] = _mm512_dpbusd_epi32(low[t], w, act4(q));
-            high[t] = _mm512_dpbusd_epi32(high[t], w4, act4(q + 16));
-        }
+        low = _mm512_dpbusd_epi32(low, w, act4(q + 4 * u));
+        high = _mm512_dpbusd_epi32(high, w4, act4(q + 16 + 4 * u));
     }
-#pragma GCC unroll 8
-    for (int t = 0; t < n_tok; t++)
-        add_block32(_mm512_add_epi32(low[t], f.high_first ? _mm512_srai_epi32(high[t], 4) : high[t]), d, m, &x[t], b, f, &y[t]);
+    add_block32(_mm512_add_epi32(low, f.high_first ? _mm512_srai_epi32(high, 4) : high), d, m, x, b, f, y);
 }
 
 /* n blocks at p, number b the first. */
@@ -119,10 +114,10 @@ INLINE void run32(const unsigned char *p, const struct row_acts *x, size_t b, un
     for (unsigned i = 0; i < n; i++) {
         const unsigned char *scales = p + i * (f.apart ? block : scale), *values = p + (f.apart ? i * block + scale : n * scale + i * rest);
         __m512 *to = y->v[n_tok <= VNNI_FEW_TOK ? i % 2 : 0];
-        if (f.by_line) {
+        if (f.once && n_tok == 1) {
             if (f.apart || i == 0)
-                prefetch_lines(scales, f.ahead, 0, 1);
-            block32_once(scales, values, x, b + i, n_tok, f, to);
+                prefetch_lines(scales, AHEAD_ONCE_NEAR, 0, 1);
+            block32_once(scales, values, x, b + i, f, to);
         } else {
             prefetch_lines(p, f.ahead, i * block / 64, (i + 1) * block / 64);
             block32(scales, values, x, b + i, n_tok, f, to);
@@ -133,16 +128,16 @@ INLINE void run32(const unsigned char *p, const struct row_acts *x, size_t b, un
 /*
  * Blocks a step of one token for CPU_ASK_ONCE: no instruction comes back to its page. Zen 5 fetches by itself, too, where an instruction
  * walks in short strides, and then activations are missing from L1. One thread, 5632 columns, Q4_0, % of plain
- * loads, walks in random order, each after one of its own; steps of 2, 4, 8, 12, 14, 16, 18 blocks: 69-78, 73, 73-85, 103, 110, 111-120, 102.
+ * loads, walks in random order, each after one of its own; steps of 2, 4, 8, 12, 14, 16, 18 blocks: 65-78, 73, 73-85, 103, 110, 111-120, 102.
  */
-enum { STEP_BLOCKS = 16 };
+enum { STEP_BLOCKS = 16 }; /* whole runs */
 
 INLINE void panel32(const unsigned char *p, size_t cols, const struct row_acts *x, int n_tok,
                     const struct packed32 f, struct row_sums *y)
 {
     const size_t n = cols / 32, run_bytes = (size_t)f.run * f.block_bytes * PACK_ROWS;
     size_t b = 0;
-    if (f.by_line && n_tok == 1) {
+    if (f.once && n_tok == 1) {
         for (; b + STEP_BLOCKS <= n; b += STEP_BLOCKS) {
 #pragma GCC unroll 8
             for (unsigned i = 0; i < STEP_BLOCKS; i += f.run, p += run_bytes)
@@ -244,7 +239,7 @@ INLINE void units_5(const unsigned char *p, int u, __m512i *w, __m512i *w4)
 #define PACKED_GEMV(name, ...)                                                             \
     PACKED_GEMV_ASKING(, name, AHEAD_FAR, AHEAD_FAR, __VA_ARGS__)                          \
     PACKED_GEMV_STREAMS(name, 2, name, __VA_ARGS__, .ahead = AHEAD_NONE)                   \
-    PACKED_GEMV_ONCE(name, __VA_ARGS__, .ahead = AHEAD_ONCE_NEAR, .by_line = true)
+    PACKED_GEMV_ONCE(name, __VA_ARGS__, .ahead = AHEAD_ONCE, .once = true)
 /* For CPU_ASK_ONCE: of one token nothing is asked for; of more by vnni_packed_gemv_<more>. */
 #define PACKED_GEMV_ALONE(name, more, ...)                                                 \
     PACKED_PANEL(name##_alone, __VA_ARGS__)                                                \

@@ -142,7 +142,7 @@ enum ahead {
     AHEAD_NONE,
     AHEAD_ALONE, /* none, of activations neither */
     AHEAD_ONCE,
-    AHEAD_ONCE_NEAR, /* and less far */
+    AHEAD_ONCE_NEAR, /* and less far: one token of blocks of 32, whose figures above are of AHEAD_ONCE */
     AHEAD_ONCE_FAR, /* and a little further */
     AHEAD_NEAR,
     AHEAD_L2, /* into it alone */
@@ -185,8 +185,7 @@ enum { ACTS_AHEAD = 8 };
 INLINE void prefetch_acts(const struct row_acts *x, size_t b, unsigned n, int n_tok, const enum ahead ahead,
                           const struct act_format f)
 {
-    if (n_tok > VNNI_FEW_TOK || ahead == AHEAD_ALONE || ahead == AHEAD_ONCE || ahead == AHEAD_ONCE_NEAR ||
-        ahead == AHEAD_ONCE_FAR)
+    if (n_tok > VNNI_FEW_TOK || ahead == AHEAD_ALONE || ahead == AHEAD_ONCE || ahead == AHEAD_ONCE_FAR)
         return;
     b += ACTS_AHEAD;
 #pragma GCC unroll 8

@@ -92,9 +92,10 @@ struct few_sums {
 };
 
 /* How memory is asked for lines to come: not at all, for CPUs that keep up unasked (CPU_STREAMS); as PREFETCH_LINE does; once, line by
- * line as they are used (CPU_ASK_ONCE), and that nearer, in long steps, of one token (STEP_BLOCKS in packed_gemv32.c says why). Zen 5, 2048 columns, % of plain loads, PREFETCH_LINE and once: F16 of 2, 4, 8 tokens 83, 73,
- * 52 and 86, 81, 53, BF16 pairs 83, 73, 69 and 94, 91, 79. F16 of one token, one thread and two: not asking 81 and 80, once 81-84 and 78, in
- * steps of 2 KiB 95 and 86, of 4 KiB 101-105 and 88-91 (as far ahead as for more tokens: 77-79 and 78-81). */
+ * line as they are used (CPU_ASK_ONCE); and so nearer, in long steps, of one token (STEP_BLOCKS in packed_gemv32.c says why). Zen 5,
+ * % of plain loads; 2048 columns, PREFETCH_LINE and once: F16 of 2, 4, 8 tokens 83, 73, 52 and 86, 81, 53, BF16 pairs 83, 73, 69 and
+ * 94, 91, 79. F16 of one token, one thread and two: not asking 81 and 80, once 81-84 and 78, in steps of 2 KiB 95 and 86, of 4 KiB
+ * 101-105 and 88-91 (as far ahead as for more tokens: 77-79 and 78-81). */
 enum few_ahead { FEW_NONE, FEW_LINES, FEW_ONCE, FEW_ALONE };
 
 INLINE void few_units(struct few_sums *s, const unsigned char *p, const struct act_rows *x, const size_t units,
