@@ -23,7 +23,7 @@ void bench_watch_end(const struct bench_watch *w, const struct cli_machine *mach
     const double clocks_s = 1e-3; /* a hypervisor's pause between two readings of clocks, some 50 us, is little of it */
     const double cpu_s = process_cpu_seconds() - w->cpu_s, wall_s = 1e-9 * (double)(clock_now_ns() - w->start_ns);
     const bool known = seconds >= (machine->n_threads == 1 ? clocks_s : least * tick_s);
-    rep->cpu_share = known ? cpu_s / (wall_s * machine->n_threads) : NAN; /* at most 1, but for others' last tick: the wall's time is around the CPUs' */
+    rep->cpu_share = known ? cpu_s / (wall_s * machine->n_threads) : NAN; /* the wall is around the CPUs: at most 1, but for a tick */
     const struct cpu_ticks now = cpu_ticks(cli_root(), &machine->cpus);
     const double all = now.all - w->ticks.all;
     rep->steal = all >= least ? fmax(0, now.stolen - w->ticks.stolen) / all : NAN;

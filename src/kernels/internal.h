@@ -64,9 +64,9 @@ enum { PREFETCH_NEAR = 1024, PREFETCH_FAR = 6144 };
     } while (0)
 #endif
 
-/* A line that is used once, soon, and by no other cache than L1: for CPU_ASK_ONCE. Nearer where one token is alone with the weights. */
-enum { PREFETCH_ALONE = 3072, PREFETCH_ONCE = 6144 };
-#define PREFETCH_LINE_ALONE(p) __builtin_prefetch((const char *)(p) + PREFETCH_ALONE, 0, 0)
+/* A line that is used once, soon, and by no other cache than L1: for CPU_ASK_ONCE; nearer in long steps of one token. */
+enum { PREFETCH_ONCE_NEAR = 3072, PREFETCH_ONCE = 6144 };
+#define PREFETCH_LINE_ONCE_NEAR(p) __builtin_prefetch((const char *)(p) + PREFETCH_ONCE_NEAR, 0, 0)
 #define PREFETCH_LINE_ONCE(p) __builtin_prefetch((const char *)(p) + PREFETCH_ONCE, 0, 0)
 
 /* Keys a tile of the streaming softmax; one tile of K and V as f32 stays in the L2 cache:

@@ -11,13 +11,13 @@ struct packed32 {
     bool apart;           /* each block of a run begins with its own scales */
     bool has_min;
     bool high_first; /* units 4-7 are 16 times too large, and so is the start */
-    bool once;       /* for CPU_ASK_ONCE: one token by block32_once; of more, units 4-7 have a sum of their own: two chains, half as long */
+    bool once;       /* for CPU_ASK_ONCE: one token by block32_once, and units 4-7 have a sum of their own: two chains, half as long */
     bool touched;    /* of one token: lines are touched before they are loaded */
     enum ahead ahead;
     struct act_format acts;
     /* Of a block whose fields after the first begin at p: units u and u + 4, which share a line where types have fewer than 8 bits. */
     void (*units)(const unsigned char *p, int u, __m512i *w, __m512i *w4);
-    unsigned first_line; /* of the values at p: lines before are of all units */
+    bool fifth_bits; /* of all units: a line at p, before theirs */
     /* Scales, and mins to be added, the first field of the block at p. */
     void (*scales)(const unsigned char *p, __m512 *d, __m512 *m);
 };
@@ -77,10 +77,17 @@ INLINE void block32(const unsigned char *scale, const unsigned char *values,
     }
 }
 
+/* Asks for the line that is to come where the one at p is loaded; the compiler must not gather these. */
+INLINE void ask_line(const unsigned char *p)
+{
+    PREFETCH_LINE_ONCE_NEAR(p);
+    __asm__ volatile("" ::: "memory");
+}
+
 /*
  * The same of one token, each line asked for where another is loaded, and what it says used there and then, in two chains. More tokens
- * lose by it: Zen 5, two threads, 5632 columns, 2, 4, 6 tokens, % of plain loads, so and as it is: Q4_0 68, 64, 60 and 74, 71, 65; Q5_0
- * 70, 68, 59 and 71, 73, 69 (as far ahead as it is: Q4_0 71, 71, 64).
+ * lose by it: Zen 5, two threads, 5632 columns, 2, 4, 6 tokens, % of plain loads, so and by block32: Q4_0 68, 64, 60 and 74, 71, 65; Q5_0
+ * 70, 68, 59 and 71, 73, 69.
  */
 INLINE void block32_once(const unsigned char *scale, const unsigned char *values, const struct row_acts *x, size_t b,
                          const struct packed32 f, __m512 *y)
@@ -90,12 +97,12 @@ INLINE void block32_once(const unsigned char *scale, const unsigned char *values
     __m512i low = f.high_first ? _mm512_setzero_si512() : start, high = f.high_first ? start : _mm512_setzero_si512();
     __m512 d, m = _mm512_setzero_ps();
     f.scales(scale, &d, &m);
-    if (f.first_line)
-        prefetch_lines(values, AHEAD_ONCE_NEAR, 0, f.first_line);
+    if (f.fifth_bits)
+        ask_line(values);
 #pragma GCC unroll 4
     for (int u = 0; u < 4; u++) {
         __m512i w, w4;
-        prefetch_lines(values, AHEAD_ONCE_NEAR, f.first_line + (unsigned)u, f.first_line + (unsigned)u + 1);
+        ask_line(values + 64 * (f.fifth_bits + u));
         f.units(values, u, &w, &w4);
         low = _mm512_dpbusd_epi32(low, w, act4(q + 4 * u));
         high = _mm512_dpbusd_epi32(high, w4, act4(q + 16 + 4 * u));
@@ -116,7 +123,7 @@ INLINE void run32(const unsigned char *p, const struct row_acts *x, size_t b, un
         __m512 *to = y->v[n_tok <= VNNI_FEW_TOK ? i % 2 : 0];
         if (f.once && n_tok == 1) {
             if (f.apart || i == 0)
-                prefetch_lines(scales, AHEAD_ONCE_NEAR, 0, 1);
+                ask_line(scales);
             block32_once(scales, values, x, b + i, f, to);
         } else {
             prefetch_lines(p, f.ahead, i * block / 64, (i + 1) * block / 64);
@@ -126,11 +133,11 @@ INLINE void run32(const unsigned char *p, const struct row_acts *x, size_t b, un
 }
 
 /*
- * Blocks a step of one token for CPU_ASK_ONCE: no instruction comes back to its page. Zen 5 fetches by itself, too, where an instruction
- * walks in short strides, and then activations are missing from L1. One thread, 5632 columns, Q4_0, % of plain
- * loads, walks in random order, each after one of its own; steps of 2, 4, 8, 12, 14, 16, 18 blocks: 65-78, 73, 73-85, 103, 110, 111-120, 102.
+ * Blocks a step of one token for CPU_ASK_ONCE, whole runs. One thread of Zen 5, Q4_0, 5632 columns, % of plain loads, walks in random
+ * order, each after one of its own, two runs: steps of 2 blocks 65-78, 4 73, 8 73-85, 12 103, 14 110, 16 110-120, 18 102, 24 77, 32 77-80.
+ * methods.md (103)
  */
-enum { STEP_BLOCKS = 16 }; /* whole runs */
+enum { STEP_BLOCKS = 16 };
 
 INLINE void panel32(const unsigned char *p, size_t cols, const struct row_acts *x, int n_tok,
                     const struct packed32 f, struct row_sums *y)
@@ -279,9 +286,9 @@ PACKED_GEMV(q4_1, .block_bytes = 20, .scale_bytes = 4, .run = 2, .high_first = t
             .apart = true, .has_min = true, .acts = { .mins = true }, .units = units_4,
             .scales = f16_pairs)
 PACKED_GEMV(q5_0, .block_bytes = 22, .scale_bytes = 2, .run = 2,
-            .acts = { .bias = 16 }, .first_line = 1, .units = units_5, .scales = scales_f16)
+            .acts = { .bias = 16 }, .fifth_bits = true, .units = units_5, .scales = scales_f16)
 PACKED_GEMV(q5_1, .block_bytes = 24, .scale_bytes = 4, .run = 2, .apart = true,
-            .has_min = true, .acts = { .mins = true }, .first_line = 1, .units = units_5,
+            .has_min = true, .acts = { .mins = true }, .fifth_bits = true, .units = units_5,
             .scales = f16_pairs)
 PACKED_GEMV(iq4_nl, .block_bytes = 18, .scale_bytes = 2, .run = 2,
             .acts = { .bias = IQ4_BIAS }, .units = units_iq4, .scales = scales_f16)

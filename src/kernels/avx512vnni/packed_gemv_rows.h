@@ -136,20 +136,19 @@ INLINE __m512 f16_rows(const unsigned char *p)
  * 2048 and 5632 columns; far and near, near alone, once: Q4_0 82, 90, 92 and 79, 77, 79; Q4_K 88, 91, 92 and 82, 86, 92; Q5_K 90, 90, 92
  * and 92, 92, 93; Q6_K 91, 96, 101 and 92, 108, 101 (loads that ask nothing are not all that memory gives). Nothing asked: Q8_0 98 and 95,
  * else 51-91. Activations asked for beside them cost 1 to 3 points there. 4 and 6 tokens, 2048 columns, far and near, once: Q8_0 76, 79
- * and 77, 79; Q4_0 71, 69 and 54, 56; Q4_K 61, 64 and 48, 51; Q6_K 73, 71 and 56, 58.
+ * and 77, 79; Q4_0 71, 69 and 54, 56; Q4_K 61, 64 and 48, 51; Q6_K 73, 71 and 56, 58. One token of blocks of 32: STEP_BLOCKS (packed_gemv32.c).
  */
 enum ahead {
     AHEAD_NONE,
     AHEAD_ALONE, /* none, of activations neither */
     AHEAD_ONCE,
-    AHEAD_ONCE_NEAR, /* and less far: one token of blocks of 32, whose figures above are of AHEAD_ONCE */
     AHEAD_ONCE_FAR, /* and a little further */
     AHEAD_NEAR,
     AHEAD_L2, /* into it alone */
     AHEAD_FAR, /* and near */
     AHEAD_FAR_CLOSE, /* and nearer */
 };
-enum { PACKED_CLOSE = 1536, PACKED_NEAR = 4096, PACKED_ONCE_NEAR = 3072, PACKED_ONCE_FAR = 8192, PACKED_L2 = 8192, PACKED_FAR = 16384 };
+enum { PACKED_CLOSE = 1536, PACKED_NEAR = 4096, PACKED_ONCE_FAR = 8192, PACKED_L2 = 8192, PACKED_FAR = 16384 };
 
 /* Lines [from, to) of what stands at p. The compiler must not gather those of a whole block in
  * one place: a burst of them costs a third of the rate from L2. */
@@ -161,8 +160,6 @@ INLINE void prefetch_lines(const unsigned char *p, const enum ahead ahead, unsig
     for (unsigned i = from; i < to; i++) {
         if (ahead == AHEAD_ONCE)
             PREFETCH_LINE_ONCE(p + 64 * (size_t)i);
-        else if (ahead == AHEAD_ONCE_NEAR)
-            __builtin_prefetch(p + PACKED_ONCE_NEAR + 64 * (size_t)i, 0, 0);
         else if (ahead == AHEAD_ONCE_FAR)
             __builtin_prefetch(p + PACKED_ONCE_FAR + 64 * (size_t)i, 0, 0);
         else if (ahead == AHEAD_L2)

@@ -77,7 +77,7 @@ INLINE const unsigned char *act_row(const struct act_rows *r, size_t t, size_t u
 enum {
     FEW_TOK = DENSE_TOK,
     FEW_STEP = 8,
-    FEW_LONG_BYTES = 4096, /* of weights, a step of FEW_ALONE */
+    FEW_LONG_BYTES = 4096, /* of weights, a step of FEW_ONCE_LONG */
 };
 
 /* Chains of sums a token and vector: 8 or more in all, to hide the latency of madd. */
@@ -92,20 +92,19 @@ struct few_sums {
 };
 
 /* How memory is asked for lines to come: not at all, for CPUs that keep up unasked (CPU_STREAMS); as PREFETCH_LINE does; once, line by
- * line as they are used (CPU_ASK_ONCE); and so nearer, in long steps, of one token (STEP_BLOCKS in packed_gemv32.c says why). Zen 5,
- * % of plain loads; 2048 columns, PREFETCH_LINE and once: F16 of 2, 4, 8 tokens 83, 73, 52 and 86, 81, 53, BF16 pairs 83, 73, 69 and
- * 94, 91, 79. F16 of one token, one thread and two: not asking 81 and 80, once 81-84 and 78, in steps of 2 KiB 95 and 86, of 4 KiB
- * 101-105 and 88-91 (as far ahead as for more tokens: 77-79 and 78-81). */
-enum few_ahead { FEW_NONE, FEW_LINES, FEW_ONCE, FEW_ALONE };
+ * line as they are used (CPU_ASK_ONCE); and so nearer, in long steps, of one token (methods.md (103)). Zen 5, 2048 columns, % of plain
+ * loads, PREFETCH_LINE and once: F16 of 2, 4, 8 tokens 83, 73, 52 and 86, 81, 53, BF16 pairs 83, 73, 69 and 94, 91, 79. F16 of one token,
+ * one thread, steps of 256 bytes, 2 KiB and 4 KiB: 84, 95, 105; these as far ahead as for more tokens: -, 95, 77. */
+enum few_ahead { FEW_NONE, FEW_LINES, FEW_ONCE, FEW_ONCE_LONG };
 
 INLINE void few_units(struct few_sums *s, const unsigned char *p, const struct act_rows *x, const size_t units,
                       const size_t n, const size_t sets, const enum few_ahead ahead, const struct packed_format f)
 {
 #pragma GCC unroll 128
     for (size_t j = 0; j < units; j++) {
-        if ((ahead == FEW_ONCE || ahead == FEW_ALONE) && j * f.unit_bytes * PACK_ROWS % 64 == 0) {
-            if (ahead == FEW_ALONE)
-                PREFETCH_LINE_ALONE(p + j * f.unit_bytes * PACK_ROWS);
+        if ((ahead == FEW_ONCE || ahead == FEW_ONCE_LONG) && j * f.unit_bytes * PACK_ROWS % 64 == 0) {
+            if (ahead == FEW_ONCE_LONG)
+                PREFETCH_LINE_ONCE_NEAR(p + j * f.unit_bytes * PACK_ROWS);
             else
                 PREFETCH_LINE_ONCE(p + j * f.unit_bytes * PACK_ROWS);
             __asm__ volatile("" ::: "memory"); /* those of a step are not gathered */
@@ -140,7 +139,7 @@ INLINE void few_panel(const struct matmul_args *a, size_t r, size_t rows, size_t
     const unsigned char *p = a->w + r * a->w_row_bytes;
     struct act_rows x = act_rows(a->x, tok0, 0, n);
     size_t units = a->cols / f.unit_elems;
-    if (ahead == FEW_ALONE) {
+    if (ahead == FEW_ONCE_LONG) {
         const size_t step = FEW_LONG_BYTES / panel_unit;
         for (; units >= step; units -= step) {
             few_units(&s, p, &x, step, n, sets, ahead, f);
@@ -213,7 +212,7 @@ INLINE void packed_few_ahead(const struct matmul_args *a, size_t row0, size_t ro
 INLINE void packed_few_once(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format f)
 {
     if (a->x->n_tok == 1)
-        few_rows(a, row0, row1, 1, FEW_ALONE, f);
+        few_rows(a, row0, row1, 1, FEW_ONCE_LONG, f);
     else
         packed_few_ahead(a, row0, row1, FEW_ONCE, f);
 }
