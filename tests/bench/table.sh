@@ -5,7 +5,7 @@
 #     -l     the names of the rows, and no more
 #     -r N   rounds (5)           -n N   repetitions of a round (2)
 #     -t N   the rows of N threads alone (all rows: all processors, and one thread)
-#     -d DIR where files are synthesized (17 GB of them for all rows; kept for the next time)
+#     -d DIR where files are synthesized (22 GB of them for all rows; kept for the next time)
 #     -s N   no further round once N seconds are spent
 #     -o F   figures are added to F, a line each, and those that stand there count too: rounds of several calls make one table
 #   ROOFCAST_PEERS=/path/llama-bench[:...]: peers; those of batches are llama-batched-bench beside them.
@@ -14,6 +14,7 @@
 # rounds, least and most; ratios are of figures of one round. Generation is of the faster of probe and likwid-bench, or of the roof
 # of its arithmetic:
 #   decode-TYPE-Nt   one sequence                        97 % of memory's roof (Q8_0), 95 % (others)
+#   prefill-TYPE     prompts of 512 tokens               of their arithmetic's roof: 73 % (Q8_0, Q4_0), 67 % (K types), 87 % (BF16), 88 %
 #   batch-TYPE-Nt    1 2 4 8 16 32 sequences             88 % of memory's roof below half the batch where both roofs cost alike;
 #                                                        from there 55 % of the slower roof, at 32 sequences 65 % (F16, BF16: 75 %)
 #   moe-NAME-TYPE    one sequence, mixtures of experts   90 % of memory's roof
@@ -55,6 +56,7 @@ rows() {
         for q in $types; do echo "batch-$q-${t}t tinyllama-1.1b-$q $t batched -p 0 -n 16 -d 16 -b 1,2,4,8,16,32"; done
         [ "$t" != 1 ] || break
     done
+    for q in $types Q5_K_M F32; do echo "prefill-$q tinyllama-1.1b-$q $all bench -p 512 -n 0"; done
     for m in mixtral qwen3; do
         for q in Q8_0 Q4_K_M; do echo "moe-$m-$q $m-small-$q $all bench -p 0 -n 24"; done
     done
@@ -299,6 +301,7 @@ awk -F '\t' -v names="$(cut -d ' ' -f 1 "$tmp/rows" | tr '\n' ' ')" '
                 if (part[1] == "moe") goal = 90
                 if (part[1] == "depth") goal = 92
                 if (test ~ /^pp/) which = "compute"
+                if (part[1] == "prefill") goal = type ~ /K/ ? 67 : type ~ /^Q/ ? 73 : type == "BF16" ? 87 : 88
                 if (part[1] == "batch") {
                     ridge = c > 0 ? b * m / c : b
                     if (b < ridge / 2) goal = 88
