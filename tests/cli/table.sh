@@ -4,7 +4,7 @@
 script=$top_srcdir/tests/bench/table.sh
 bin=$tmp/bin
 mkdir "$bin" "$tmp/m" || exit 99
-for q in Q8_0 Q4_K_M F16; do head -c 1000 /dev/zero >"$tmp/m/tinyllama-1.1b-$q.gguf"; done
+for q in Q8_0 Q4_K_M BF16 F16; do head -c 1000 /dev/zero >"$tmp/m/tinyllama-1.1b-$q.gguf"; done
 program() { # NAME, its text on standard input
     { echo '#!/bin/sh'; cat; } >"$bin/$1"
     chmod +x "$bin/$1"
@@ -76,8 +76,9 @@ table -r 1 batch-Q8_0-1t
 has ' tg16x2@d16 .* 90.0 (90.0 - 90.0) *88 % .* memory$' && has ' tg16x8@d16 .* 60.0 (.*) *55 % *2.00 (2.00 - 2.00) 1 ' &&
     has ' tg16x16@d16 .* 55 % .* compute, slower, FALLS$' && has ' tg16x32@d16 .* 80.0 (.*) *65 % .* compute, slower$'
 ok $? "batches: each side of half the ridge, and tokens/s that fall"
-peers='' table -t "$(getconf _NPROCESSORS_ONLN)" -r 1 prefill-Q8_0 prefill-Q4_K_M prefill-F16
-has '^prefill-Q8_0 *pp512 *300.0 .* 75.0 (75.0 - 75.0) *73 % .* compute$' && has '^prefill-Q4_K_M .* 67 % ' && has '^prefill-F16 .* 88 % '
+peers='' table -t "$(getconf _NPROCESSORS_ONLN)" -r 1 prefill-Q8_0 prefill-Q4_K_M prefill-BF16 prefill-F16
+has '^prefill-Q8_0 *pp512 *300.0 .* 75.0 (75.0 - 75.0) *73 % .* compute$' && has '^prefill-Q4_K_M .* 67 % ' &&
+    has '^prefill-BF16 .* 87 % ' && has '^prefill-F16 .* 88 % '
 ok $? "prompts, of the roof of their arithmetic"
 peers='' table -t "$(getconf _NPROCESSORS_ONLN)" -r 1 -o "$tmp/kept" load-Q8_0
 peers='' table -t "$(getconf _NPROCESSORS_ONLN)" -r 1 -o "$tmp/kept" load-Q8_0
