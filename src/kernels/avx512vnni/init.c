@@ -58,26 +58,30 @@ void kernels_tune_avx512vnni(struct kernels *k, unsigned cpu_flags)
 {
     static const struct {
         enum dtype type;
+        unsigned streams_tok; /* of a pass, where CPU_STREAMS */
         matmul_fn *streams, *once; /* NULL: as it is */
     } slots[] = {
-        { DTYPE_Q8_0, vnni_packed_gemv_q8_0_streams, vnni_packed_gemv_q8_0_once },
-        { DTYPE_Q4_0, vnni_packed_gemv_q4_0_streams, vnni_packed_gemv_q4_0_once },
-        { DTYPE_Q4_1, vnni_packed_gemv_q4_1_streams, vnni_packed_gemv_q4_1_once },
-        { DTYPE_Q5_0, vnni_packed_gemv_q5_0_streams, vnni_packed_gemv_q5_0_once },
-        { DTYPE_Q5_1, vnni_packed_gemv_q5_1_streams, vnni_packed_gemv_q5_1_once },
-        { DTYPE_IQ4_NL, vnni_packed_gemv_iq4_nl_streams, vnni_packed_gemv_iq4_nl_once },
-        { DTYPE_MXFP4, vnni_packed_gemv_mxfp4_streams, vnni_packed_gemv_mxfp4_once },
-        { DTYPE_Q2_K, NULL, vnni_packed_gemv_q2_k_once },
-        { DTYPE_Q3_K, NULL, vnni_packed_gemv_q3_k_once },
-        { DTYPE_Q4_K, vnni_packed_gemv_q4_k_streams, vnni_packed_gemv_q4_k_once },
-        { DTYPE_Q5_K, NULL, vnni_packed_gemv_q5_k_once },
-        { DTYPE_Q6_K, vnni_packed_gemv_q6_k_streams, vnni_packed_gemv_q6_k_once },
-        { DTYPE_IQ4_XS, vnni_packed_gemv_iq4_xs_streams, vnni_packed_gemv_iq4_xs_once },
+        { DTYPE_Q8_0, VNNI_BATCH_TOK, vnni_packed_gemv_q8_0_streams, vnni_packed_gemv_q8_0_once },
+        { DTYPE_Q4_0, VNNI_BATCH_TOK, vnni_packed_gemv_q4_0_streams, vnni_packed_gemv_q4_0_once },
+        { DTYPE_Q4_1, VNNI_BATCH_MOST, vnni_packed_gemv_q4_1_streams, vnni_packed_gemv_q4_1_once },
+        { DTYPE_Q5_0, VNNI_BATCH_MOST, vnni_packed_gemv_q5_0_streams, vnni_packed_gemv_q5_0_once },
+        { DTYPE_Q5_1, VNNI_BATCH_MOST, vnni_packed_gemv_q5_1_streams, vnni_packed_gemv_q5_1_once },
+        { DTYPE_IQ4_NL, VNNI_BATCH_MOST, vnni_packed_gemv_iq4_nl_streams, vnni_packed_gemv_iq4_nl_once },
+        { DTYPE_MXFP4, VNNI_BATCH_MOST, vnni_packed_gemv_mxfp4_streams, vnni_packed_gemv_mxfp4_once },
+        { DTYPE_Q2_K, VNNI_BATCH_MOST, NULL, vnni_packed_gemv_q2_k_once },
+        { DTYPE_Q3_K, VNNI_BATCH_MOST, NULL, vnni_packed_gemv_q3_k_once },
+        { DTYPE_Q4_K, VNNI_BATCH_TOK, vnni_packed_gemv_q4_k_streams, vnni_packed_gemv_q4_k_once },
+        { DTYPE_Q5_K, VNNI_BATCH_MOST, NULL, vnni_packed_gemv_q5_k_once },
+        { DTYPE_Q6_K, VNNI_BATCH_MOST, vnni_packed_gemv_q6_k_streams, vnni_packed_gemv_q6_k_once },
+        { DTYPE_IQ4_XS, VNNI_BATCH_MOST, vnni_packed_gemv_iq4_xs_streams, vnni_packed_gemv_iq4_xs_once },
     };
     for (size_t i = 0; i < ARRAY_LEN(slots); i++) {
         matmul_fn *const streams = cpu_flags & CPU_STREAMS ? slots[i].streams : NULL;
         matmul_fn *const once = cpu_flags & CPU_ASK_ONCE ? slots[i].once : NULL;
+        struct matmul_slot *const slot = &k->packed[slots[i].type];
         if (streams || once)
-            k->packed[slots[i].type].gemv = streams ? streams : once;
+            slot->gemv = streams ? streams : once;
+        if (cpu_flags & CPU_STREAMS)
+            slot->gemv_max_tok = slots[i].streams_tok;
     }
 }

@@ -23,6 +23,7 @@ struct row_acts {
     const float *d_quant; /* the same, divided by what quants are multiplied by */
     const float *xsum;    /* d * sum of q, of each sub-block: for the mins */
     const int32_t *start; /* of dot products: - bias * sum of q, one or two a sub-block */
+    bool leave;           /* L1 before they are needed again */
 };
 
 /* Where stored bytes are (quant + bias) * shift, shift depends on the sub-block, s % 8. */
@@ -41,8 +42,8 @@ INLINE size_t row_acts_bytes(size_t cols)
 {
     return (cols / 32 + ACT_STEP) / ACT_STEP * ACT_STEP * (2 * sizeof(float) + 2 * sizeof(int32_t));
 }
-_Static_assert(VNNI_BATCH_TOK * 16 <= 32 * SCRATCH_COL_BYTES, "scratch");
-_Static_assert(VNNI_BATCH_TOK * 16 * ACT_STEP <= SCRATCH_PANEL_BYTES, "scratch");
+_Static_assert(VNNI_BATCH_MOST * 16 <= 32 * SCRATCH_COL_BYTES, "scratch");
+_Static_assert(VNNI_BATCH_MOST * 16 * ACT_STEP <= SCRATCH_PANEL_BYTES, "scratch");
 
 INLINE void row_acts_init(struct row_acts *r, void *mem, const struct acts *x, size_t t,
                           const struct act_format f)
@@ -176,9 +177,11 @@ INLINE void prefetch_lines(const unsigned char *p, const enum ahead ahead, unsig
  * Asks L2 for the activations of sub-blocks [b, b + n), ACTS_AHEAD sub-blocks early: between two panels of long rows the
  * weights that go by push them out of L1. Zen 4, one thread, 5632 columns, % of the rate with 2048 before and after:
  * Q4_K 81, 97, Q4_0 93, 97.
- * More than VNNI_FEW_TOK tokens compute for long enough; CPU_ASK_ONCE loses by it (above).
+ * More than VNNI_FEW_TOK tokens compute for long enough; CPU_ASK_ONCE loses by it (above). Panels of at most ACTS_STAY bytes leave them
+ * where they are: Q4_K_M, 2048 columns in most matrices, one thread, tokens/s asking always 43, 41, 47, asking in long rows alone 47, 44, 49;
+ * blocks of 32, of which two go together, lose 2 % by looking (Q4_0).
  */
-enum { ACTS_AHEAD = 8 };
+enum { ACTS_AHEAD = 8, ACTS_STAY = 24 << 10 };
 INLINE void prefetch_acts(const struct row_acts *x, size_t b, unsigned n, int n_tok, const enum ahead ahead,
                           const struct act_format f)
 {
@@ -200,7 +203,7 @@ INLINE void prefetch_acts(const struct row_acts *x, size_t b, unsigned n, int n_
 
 /* y of 16 rows: of few tokens two accumulators each, so that sums of neighbours overlap. */
 struct row_sums {
-    __m512 v[2][VNNI_BATCH_TOK];
+    __m512 v[2][VNNI_BATCH_MOST];
 };
 
 /* One panel from p on. */
@@ -212,11 +215,11 @@ INLINE void packed_panel(const struct matmul_args *a, size_t r, size_t row1, con
                          packed_panel_fn *panel)
 {
     struct row_sums y;
-#pragma GCC unroll 6
+#pragma GCC unroll 8
     for (int t = 0; t < n_tok; t++)
         y.v[0][t] = y.v[1][t] = _mm512_setzero_ps();
     panel(a->w + r * a->w_row_bytes, a->cols, x, n_tok, &y);
-#pragma GCC unroll 6
+#pragma GCC unroll 8
     for (int t = 0; t < n_tok; t++)
         _mm512_mask_storeu_ps(a->y + (size_t)t * a->y_stride + r, vm_first(row1 - r),
                               _mm512_add_ps(y.v[0][t], y.v[1][t]));
@@ -225,14 +228,16 @@ INLINE void packed_panel(const struct matmul_args *a, size_t r, size_t row1, con
 INLINE void packed_acts(struct row_acts *x, const struct matmul_args *a, const size_t n_tok, const struct act_format f)
 {
     const size_t per_tok = row_acts_bytes(a->cols);
-    for (size_t t = 0; t < n_tok; t++)
+    for (size_t t = 0; t < n_tok; t++) {
         row_acts_init(&x[t], (char *)a->scratch + t * per_tok, a->x, t, f);
+        x[t].leave = PACK_ROWS * a->w_row_bytes > ACTS_STAY;
+    }
 }
 
 INLINE void packed_rows(const struct matmul_args *a, size_t row0, size_t row1, const int n_tok,
                         const struct act_format f, packed_panel_fn *panel)
 {
-    struct row_acts x[VNNI_BATCH_TOK];
+    struct row_acts x[VNNI_BATCH_MOST];
     packed_acts(x, a, (size_t)n_tok, f);
     for (size_t r = row0; r < row1; r += PACK_ROWS)
         packed_panel(a, r, row1, x, n_tok, panel);
@@ -255,9 +260,9 @@ INLINE void packed_gemv(const struct matmul_args *a, size_t row0, size_t row1,
     }
 }
 
-/* More than VNNI_FEW_TOK tokens, at most VNNI_BATCH_TOK. Each number has code of its own: a pass of more tokens than there are would
+/* More than VNNI_FEW_TOK tokens, at most `most`. Each number has code of its own: a pass of more tokens than there are would
  * make batches of 5 slower than those of 4. */
-INLINE void packed_batch(const struct matmul_args *a, size_t row0, size_t row1, const struct act_format f,
+INLINE void packed_batch(const struct matmul_args *a, size_t row0, size_t row1, const int most, const struct act_format f,
                          packed_panel_fn *panel)
 {
     switch (a->x->n_tok) {
@@ -267,8 +272,16 @@ INLINE void packed_batch(const struct matmul_args *a, size_t row0, size_t row1, 
     case 5:
         packed_rows(a, row0, row1, 5, f, panel);
         break;
-    default: /* VNNI_BATCH_TOK */
+    case VNNI_BATCH_TOK:
         packed_rows(a, row0, row1, VNNI_BATCH_TOK, f, panel);
+        break;
+    default:
+        if (most == VNNI_BATCH_TOK)
+            break;
+        if (a->x->n_tok == VNNI_BATCH_TOK + 1)
+            packed_rows(a, row0, row1, VNNI_BATCH_TOK + 1, f, panel);
+        else
+            packed_rows(a, row0, row1, VNNI_BATCH_MOST, f, panel);
         break;
     }
 }
@@ -300,12 +313,12 @@ INLINE void packed_batch(const struct matmul_args *a, size_t row0, size_t row1, 
 #define PACKED_GEMV_ONCE(name, ...)                                                        \
     static void batch_##name##_once(const struct matmul_args *a, size_t row0, size_t row1); \
     PACKED_GEMV_ASKS(, name##_once, __VA_ARGS__)                                           \
-    PACKED_BATCH(name##_once, __VA_ARGS__)
-#define PACKED_BATCH(name, ...)                                                            \
+    PACKED_BATCH(name##_once, VNNI_BATCH_TOK, __VA_ARGS__)
+#define PACKED_BATCH(name, most, ...)                                                            \
     PACKED_PANEL(name##_batch, __VA_ARGS__)                                                \
     static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1)        \
     {                                                                                      \
-        packed_batch(a, row0, row1, (PACKED_FORMAT){ __VA_ARGS__ }.acts, panel_##name##_batch); \
+        packed_batch(a, row0, row1, most, (PACKED_FORMAT){ __VA_ARGS__ }.acts, panel_##name##_batch); \
     }
 
 #endif
