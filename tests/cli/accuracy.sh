@@ -46,12 +46,14 @@ accuracy && has '| class=CPU | 100 | 80 % | 10 % | 5 % | \*\*coverage\*\* |'
 ok $? "80 of 100 do not"
 has '^- core prefill, one anchor row a device and phase: hardware=Example X1 (10 rows, MAPE 80 %, bias 1 %, 50 % of the error)$'
 ok $? "residuals are of the group that missed"
-printf '{"schema": "roofcast.validate", "cpu": "Example CPU", "date": "2026-01-02", "profile_date": "2026-01-01", "seed": 1, "command": "c", "n_case": 2, "n_op": 3,
+printf '{"schema": "roofcast.validate", "cpu": "Example CPU", "date": "2026-01-02", "profile_date": "2026-01-01", "seed": 1, "command": "roofcast validate --hw /a/b/p.json -o json", "n_case": 2, "n_op": 3,
   "median_ape": 0.03, "p95_ape": 0.12, "bias": 0, "op_median_ape": 0.09, "op_bias": 0.01, "rows": []}' >"$tmp/v.json"
 echo before >"$tmp/page.md"
 accuracy -o "$tmp/page.md" "$tmp/v.json"
 [ $status -eq 0 ] && grep -q '^| this CPU, from its profile: P95 | 12 % | 10 % | \*\*missed\*\* | 2 ' "$tmp/page.md" && ! grep -q before "$tmp/page.md"
 ok $? "-o replaces the page; a result of validate stands in it"
+grep -qF 'Command: `roofcast validate --hw p.json -o json`.' "$tmp/page.md"
+ok $? "its command without the folders of the machine where it ran"
 accuracy -o "$tmp/page.md" "$tmp/bin/roofcast"
 [ $status -eq 1 ] && says 'not a result of roofcast validate' && grep -q '^# Accuracy' "$tmp/page.md"
 ok $? "another file does not, and the page stays"

@@ -269,7 +269,7 @@ void test_matmul_blocks(void **state)
 }
 
 /* y of all tokens by the slot of packed weights' gemv: of more quantized ones than it takes the first, and then the last of them once
- * more; floats it takes all, only slower. */
+ * more; floats it takes all. */
 static float *packed_few(const struct kernels *k, const struct problem *p)
 {
     const struct matmul_slot *s = &k->packed[p->type->id];

@@ -58,7 +58,7 @@ void kernels_tune_avx512vnni(struct kernels *k, unsigned cpu_flags)
 {
     static const struct {
         enum dtype type;
-        unsigned streams_tok; /* of a pass, where CPU_STREAMS */
+        unsigned streams_tok; /* of a pass, where CPU_STREAMS, which here stands for Zen 4 */
         matmul_fn *streams, *once; /* NULL: as it is */
     } slots[] = {
         { DTYPE_Q8_0, VNNI_BATCH_TOK, vnni_packed_gemv_q8_0_streams, vnni_packed_gemv_q8_0_once },
@@ -67,7 +67,7 @@ void kernels_tune_avx512vnni(struct kernels *k, unsigned cpu_flags)
         { DTYPE_Q5_0, VNNI_BATCH_MOST, vnni_packed_gemv_q5_0_streams, vnni_packed_gemv_q5_0_once },
         { DTYPE_Q5_1, VNNI_BATCH_MOST, vnni_packed_gemv_q5_1_streams, vnni_packed_gemv_q5_1_once },
         { DTYPE_IQ4_NL, VNNI_BATCH_MOST, vnni_packed_gemv_iq4_nl_streams, vnni_packed_gemv_iq4_nl_once },
-        { DTYPE_MXFP4, VNNI_BATCH_MOST, vnni_packed_gemv_mxfp4_streams, vnni_packed_gemv_mxfp4_once },
+        { DTYPE_MXFP4, VNNI_BATCH_TOK, vnni_packed_gemv_mxfp4_streams, vnni_packed_gemv_mxfp4_once },
         { DTYPE_Q2_K, VNNI_BATCH_MOST, NULL, vnni_packed_gemv_q2_k_once },
         { DTYPE_Q3_K, VNNI_BATCH_MOST, NULL, vnni_packed_gemv_q3_k_once },
         { DTYPE_Q4_K, VNNI_BATCH_TOK, vnni_packed_gemv_q4_k_streams, vnni_packed_gemv_q4_k_once },

@@ -12,9 +12,10 @@ enum {
     VNNI_BATCH_TOK = 6,  /* one pass, sums in registers. With more, tiles (packed_gemm.c) are faster: Zen 5, two threads, tokens/s of 6,
                             8, 12, 16 sequences by passes and by tiles, means of two: Q4_K_M 302, 312, 367, 354 and 288, 379, 444, 467;
                             Q8_0 197, 272, 335, 408 and 188, 256, 392, 520; Q4_0 420, 463, 468, 474 and 346, 454, 498, 518 */
-    VNNI_BATCH_MOST = 8, /* on CPU_STREAMS, of types whose weights tiles have to copy (PLACE_PANEL). Zen 4, two threads, tokens/s of 7 and 8
-                            sequences by tiles and by such passes, medians of three: Q5_K_M 181, 204 and 240, 237; Q6_K 184, 204 and 239,
-                            243; but Q4_0 256, 284 and 266, 266; Q4_K_M 238, 254 and 250, 253; Q8_0 234, 247 and 227, 237 */
+    VNNI_BATCH_MOST = 8, /* on CPU_STREAMS, of types whose weights tiles have to copy (PLACE_PANEL), but MXFP4. Zen 4, two threads, tokens/s
+                            of 7 and 8 sequences by tiles and by such passes, medians of three, memory's state not always the same: Q5_K_M
+                            181, 204 and 240, 237; Q6_K 184, 204 and 239, 243; Q5_0 754, 843 and 989, 959; Q5_1 622, 655 and 906, 938; but
+                            MXFP4 761, 844 and 697, 810; Q4_0 270, 284 and 266, 266; Q4_K_M 238, 254 and 250, 253; Q8_0 234, 247 and 227, 237 */
 };
 
 matmul_fn vnni_packed_gemv_q8_0, vnni_packed_gemv_q4_0, vnni_packed_gemv_q4_1;

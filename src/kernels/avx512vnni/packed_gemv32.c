@@ -292,6 +292,6 @@ PACKED_GEMV(q5_1, VNNI_BATCH_MOST, .block_bytes = 24, .scale_bytes = 4, .run = 2
             .scales = f16_pairs)
 PACKED_GEMV(iq4_nl, VNNI_BATCH_MOST, .block_bytes = 18, .scale_bytes = 2, .run = 2,
             .acts = { .bias = IQ4_BIAS }, .units = units_iq4, .scales = scales_f16)
-PACKED_GEMV(mxfp4, VNNI_BATCH_MOST, .block_bytes = 17, .scale_bytes = 1, .run = 4,
+PACKED_GEMV(mxfp4, VNNI_BATCH_TOK, .block_bytes = 17, .scale_bytes = 1, .run = 4,
             .acts = { .bias = E2M1_BIAS / 2, .shift = TWICE }, .units = units_e2m1, .scales = scales_e8m0)
 /* clang-format on */

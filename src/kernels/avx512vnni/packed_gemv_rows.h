@@ -314,7 +314,7 @@ INLINE void packed_batch(const struct matmul_args *a, size_t row0, size_t row1, 
     static void batch_##name##_once(const struct matmul_args *a, size_t row0, size_t row1); \
     PACKED_GEMV_ASKS(, name##_once, __VA_ARGS__)                                           \
     PACKED_BATCH(name##_once, VNNI_BATCH_TOK, __VA_ARGS__)
-#define PACKED_BATCH(name, most, ...)                                                            \
+#define PACKED_BATCH(name, most, ...)                                                      \
     PACKED_PANEL(name##_batch, __VA_ARGS__)                                                \
     static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1)        \
     {                                                                                      \
