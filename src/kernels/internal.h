@@ -34,10 +34,11 @@ enum {
     SCRATCH_PANEL_BYTES = 144 * 1024,
     SCRATCH_TOK_BYTES = 1536,
     GEMV_MAX_TOK = 4,
-    TILES_TOK = 6, /* acts.tiles: tokens of a tile at most, */
+    TILES_TOK = 6, /* acts.tiles: places for tokens in a tile, */
+    TILES_TOK_PAIRS = 5, /* of which tiles of some formats fill no more than so many, */
     TILES_BLOCK_BYTES = 48, /* and bytes of 32 columns of each; */
     TILES_GROUP_TOK = 32, /* or groups of so many, as BF16 */
-    SCRATCH_COL_BYTES = 56, /* per column: activations laid out as gemv's lanes, or tiles of few tokens, need them */
+    SCRATCH_COL_BYTES = 64, /* per column: activations laid out as gemv's lanes, or tiles of few tokens, need them */
     SCRATCH_AMX_BYTES = 1100 * 1024, /* all that products of the AMX rung use, which cut it up their own way */
 };
 

@@ -120,27 +120,29 @@ bool poison_block(const struct dtype_info *t, unsigned char *block, size_t i, bo
     return true;
 }
 
+bool weight_mins(const struct dtype_info *t, const unsigned char *w, float *min, size_t n)
+{
+    const struct layout *l = layout_find(t->id);
+    if (!l || !l->end)
+        return false;
+    unsigned char block[512];
+    for (size_t b = 0; b < n / t->block_elems; b++) { /* quants 0: what is left is the min */
+        memcpy(block, w + b * t->block_bytes, t->block_bytes);
+        memset(block + l->quants, 0, (size_t)(l->end - l->quants));
+        t->dequantize(block, min + b * t->block_elems, t->block_elems);
+    }
+    return true;
+}
+
 void weight_magnitudes(const struct dtype_info *t, const unsigned char *w, float *mag,
                        size_t n)
 {
-    const struct layout *l = layout_find(t->id);
+    float *min = check_alloc(n * sizeof *min);
     t->dequantize(w, mag, n);
-    if (!l || !l->end) {
-        for (size_t i = 0; i < n; i++)
-            mag[i] = fabsf(mag[i]);
-        return;
-    }
-    unsigned char block[512];
-    float min[256];
-    for (size_t b = 0; b < n / t->block_elems;
-         b++) { /* quants 0: what is left is the min */
-        float *m = mag + b * t->block_elems;
-        memcpy(block, w + b * t->block_bytes, t->block_bytes);
-        memset(block + l->quants, 0, (size_t)(l->end - l->quants));
-        t->dequantize(block, min, t->block_elems);
-        for (size_t i = 0; i < t->block_elems; i++)
-            m[i] = fabsf(m[i] - min[i]) + fabsf(min[i]);
-    }
+    const bool mins = weight_mins(t, w, min, n);
+    for (size_t i = 0; i < n; i++)
+        mag[i] = mins ? fabsf(mag[i] - min[i]) + fabsf(min[i]) : fabsf(mag[i]);
+    free(min);
 }
 
 void *prepare_acts(const struct kernels *k, enum act_kind kind, struct acts *a,

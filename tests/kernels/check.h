@@ -23,6 +23,8 @@ unsigned char *random_weights(struct rng *r, const struct dtype_info *t, size_t 
 /* Make scale i of a block (a min is one too) a NaN, or else infinite; false when the format
  * has no such. */
 bool poison_block(const struct dtype_info *t, unsigned char *block, size_t i, bool nan);
+/* What n weights would be with quants of 0: minus their mins; false when the format has none. */
+bool weight_mins(const struct dtype_info *t, const unsigned char *w, float *min, size_t n);
 /* |scale * quant| + |min| of each of n weights: what rounding errors are relative to. */
 void weight_magnitudes(const struct dtype_info *t, const unsigned char *w, float *mag,
                        size_t n);

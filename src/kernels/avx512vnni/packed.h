@@ -20,11 +20,12 @@ enum {
 
 /* Numbers of a row and block beside its weights. */
 enum panel_meta {
-    META_SCALE,
+    META_SCALE, /* PANEL_16, in pairs: two int16, of 16 columns each */
     META_MIN,  /* what is subtracted; PANEL_2_MINS: times the integers that follow */
     META_MINS, /* PANEL_2_MINS: two int16. PANEL_8_MINS: of blocks 2i two int16, of block 1 what all eight times */
     META_COUNT,
     META_SCALE2 = META_MIN, /* PANEL_16: of the second 16 columns */
+    META_D = META_MIN,      /* in pairs: of the first of 8 blocks what all their scales times, twice */
 };
 
 /* 32 columns: weights as bytes >= 0, four to a row, rows as lanes; 16 rows, then the other 16. They are written line after
@@ -43,13 +44,22 @@ enum panel_kind {
     PANEL_8_MINS,  /* scale * w - min; of 256 columns mins are integers of at most 6 bits times one float */
 };
 
-/* Where a tile finds weights. */
+/* How weights are packed (pack.h), and so where a tile finds them: packed_place.h. */
 enum panel_place {
-    PLACE_PANEL,     /* unpacked */
-    PLACE_BYTES,     /* where Q8_0 is packed: as they are */
+    PLACE_PANEL,     /* unpacked, and nowhere else */
+    PLACE_BYTES,     /* Q8_0: as they are */
     PLACE_NIBBLES,   /* Q4_0: of four units the lower nibbles, then the upper ones */
+    PLACE_NIBBLES_1, /* Q4_1 */
+    PLACE_FIVES,     /* Q5_0: nibbles behind a unit of fifth bits */
+    PLACE_FIVES_1,   /* Q5_1 */
+    PLACE_NL,        /* IQ4_NL: nibbles are numbers of a table */
+    PLACE_E2M1,      /* MXFP4 */
     PLACE_NIBBLES_K, /* Q4_K: of eight units the lower nibbles, of the next block the upper ones, 16 times too large as its scale is too small */
+    PLACE_FIVES_K,   /* Q5_K: the same, as they should be; fifth bits in eight units for eight blocks */
+    PLACE_SIXES,     /* Q6_K: three units hold a quad of four blocks */
+    PLACE_NL_K,      /* IQ4_XS */
 };
+enum { PLACES = PLACE_NL_K + 1 };
 
 /* n blocks of 32 columns of a panel of 16 rows at src to half h of dst. */
 typedef void panel_unpack_fn(const unsigned char *src, size_t n, struct panel_block *dst, size_t h);
@@ -59,9 +69,8 @@ struct panel_format {
     enum panel_kind kind;
     int bias;
     panel_unpack_fn *unpack;
-    /* Few tokens multiply weights where they are packed, where a mask makes bytes of them: a copy takes as long as some tokens
-     * do. The panel then has their scales alone. NULL: they are always copied. */
-    panel_unpack_fn *scales;
+    panel_unpack_fn *scales; /* without the weights, which tiles read at `place`; NULL: they do not */
+    panel_unpack_fn *pairs;  /* PANEL_16: the same, in pairs of integers; where activations' scales are exact. methods.md (138) */
     enum panel_place place;
 };
 

@@ -1,27 +1,28 @@
 /*
  * avx512vnni/packed_gemm.c: products of packed weights with several tokens. A tile is 32 rows x up to 6 tokens: 12
  * integer and 12 float accumulators, whose lanes are rows; each broadcast of 4 activations feeds two vpdpbusd. Integer
- * sums are exact; a block of 32 columns then costs a multiply-add a vector, and one more where it has two scales (packed.h),
- * where the activations' scale is a power of two, else a multiplication more: these share two ports with vpdpbusd, while
+ * sums are exact; a block of 32 columns then costs a multiply-add a vector where the activations' scale is a power of two, else a
+ * multiplication more; two of each where it has two scales, but methods.md (138): these share two ports with vpdpbusd, while
  * subtractions have ports of their own.
  *
  * Loops: steps of up to 512 columns, whose activations are put in the order in which tiles read them > panels, which stay
  * in the L1 cache > tiles of tokens. Each byte of weights is read once, and asked of memory while the tiles of the panel
- * before it are computed. Where a mask makes bytes of weights and tokens are not many, tiles do that themselves and only scales are
- * unpacked.
+ * before it are computed. The first tile of a panel unpacks its weights for the others, methods.md (139). Where a mask makes bytes of
+ * weights and tokens are not many, all tiles read them where they are packed.
  */
 #include "kernels/avx512/simd512.h"
-#include "kernels/avx512vnni/packed.h"
+#include "kernels/avx512vnni/packed_place.h"
 #include "kernels/avx512vnni/vnni.h"
 
 enum {
     TILE_TOK = TILES_TOK,
+    TILE_TOK_PAIRS = TILES_TOK_PAIRS, /* pairs of sums take registers. Zen 4, cycles of a block of 32 rows, 4, 5, 6 tokens: 85, 106, 137 */
     STEP_K = 512, /* a panel of so many columns stays in the L1 cache beside a tile's activations; y comes and goes once a step.
                      Zen 5, 512 tokens, 2048 columns, % of two vpdpbusd a cycle by steps of 256, 512, 768, 1024: Q8_0 78, 80, 80, 78;
                      Q4_K 73, 75, 75, 74; with panels in L2 and activations where they were, 3072: 70, 65. 8, 16, 32 tokens, Q8_0:
                      with 256 62, 65, 69, with 512 63, 68, 71, with 1024 54, 69, 71 */
-    IN_PLACE_TOK = 64, /* tokens that are no more than a copy of the weights costs. Zen 4, from L2, 17, 32, 64 tokens: Q8_0 68, 75, 82 %
-                          of a vpdpbusd a cycle with a copy, 83, 84, 86 without; Q4_0 72, 77, 81 and 82, 83, 83; Q4_K 66, 72, 76 and 73, 75, 76 */
+    IN_PLACE_TOK = 64, /* tokens for which a copy of the weights does not pay. Zen 4, from L2, 17, 32, 64 tokens: Q8_0 68, 75, 82 %
+                          of a vpdpbusd a cycle with a copy before the tiles, 83, 84, 86 without; Q4_0 72, 77, 81 and 82, 83, 83; Q4_K 66, 72, 76 and 73, 75, 76 */
 };
 
 /*
@@ -32,16 +33,16 @@ struct tile_acts {
     int8_t q[TILE_TOK][32];
     float d[8]; /* a token: scale; powers of two: times PANEL_ONE */
     union {
-        int32_t start[8]; /* of the accumulators: the bits of PANEL_ONE (times the power of two) less bias sum, of 32
+        int32_t start[8]; /* of the accumulators: the bits of PANEL_ONE (times the power of two; pairs: 0) less bias sum, of 32
                              columns or of the first 16 */
         float xsum[8];    /* d * sum */
         int32_t sums[8];  /* PANEL_2_MINS: two int16, of 16 columns each */
-        /* PANEL_8_MINS, scales that are powers of two. methods.md (104) */
+        /* PANEL_8_MINS. methods.md (104) */
         int32_t pairs[8]; /* of an even block: two int16, d * sum of it and of the next, in units of a power of two, */
         float unit[8];    /* of block 1 of 8: which this is, times PANEL_ONE */
     };
     union {
-        int32_t start2[8]; /* of the second 16 columns */
+        int32_t start2[8]; /* of the second 16 columns; pairs: one more, which rounds up what loses its last bit */
         float scale[8];    /* PANEL_2_MINS: d */
     };
 };
@@ -53,14 +54,14 @@ struct packed_scratch {
 _Static_assert(sizeof(struct tile_acts) == TILES_BLOCK_BYTES * TILE_TOK, "acts_tiles_bytes()");
 _Static_assert(sizeof(struct packed_scratch) + (TILE_TOK - 1) * SCRATCH_TOK_BYTES <= SCRATCH_PANEL_BYTES,
                "fixed part of the scratch, a tile that is not full included");
-_Static_assert(STEP_K / 32 * sizeof(struct tile_acts) <= TILE_TOK * SCRATCH_TOK_BYTES, "many tokens: token part of the scratch");
-_Static_assert((PACKED_FEW_TOK + TILE_TOK - 1) / TILE_TOK * sizeof(struct tile_acts) <= 32 * SCRATCH_COL_BYTES,
+_Static_assert(STEP_K / 32 * sizeof(struct tile_acts) <= TILE_TOK_PAIRS * SCRATCH_TOK_BYTES, "many tokens: token part of the scratch");
+_Static_assert((PACKED_FEW_TOK + TILE_TOK_PAIRS - 1) / TILE_TOK_PAIRS * sizeof(struct tile_acts) <= 32 * SCRATCH_COL_BYTES,
                "few: column part of the scratch");
 
 /* What a tile reads and writes; pointers at its first token and chunk. */
 struct tile {
-    const struct panel_block *panel;
-    const unsigned char *packed[2]; /* weights in place: the packed blocks of each half */
+    struct panel_block *panel;
+    const unsigned char *packed[2]; /* the packed blocks of each half */
     const struct tile_acts *x; /* [n_blk] */
     float *y;
     size_t y_stride;
@@ -71,57 +72,32 @@ struct tile {
     unsigned lines;                /* so many lines of each a block */
 };
 
+/* How a tile goes about it: constants all. */
+struct tile_kind {
+    enum panel_kind panel;
+    bool pow2; /* activations' scales */
+    enum panel_place place;
+    bool copies; /* what it made of packed weights goes to the panel, for the tiles behind it: stores and masks have ports that
+                    products leave idle */
+};
+
 /* ---- one tile ---------------------------------------------------------------------------------------------- */
 
 /* A constant number of rounds, of which n do something: gcc and clang both make registers of arrays then. */
 #define EACH_TOKEN(t)                                                                                                   \
     _Pragma("GCC unroll 6") for (int t = 0; t < TILE_TOK; t++) if (t < n)
 
-/* Where the units of block b of n stand. */
-INLINE const unsigned char *place_units(const struct panel_block *p, const unsigned char *packed, int h, unsigned b, unsigned n,
-                                        const enum panel_place place)
+/* Quads [j0, j1) of block b: i[h][t] for the panel's two halves. */
+INLINE void tile_quads(const struct tile *a, unsigned b, const struct place *p, const bool last_six, const struct tile_kind k,
+                       const struct tile_acts *acts, const int j0, const int j1, const int n, __m512i i[2][TILE_TOK])
 {
-    const size_t pair = b / 2, odd = b % 2, scales = (b | 1) < n ? 64 : 32;
-    switch (place) {
-    case PLACE_PANEL:
-        break;
-    case PLACE_BYTES:
-        return packed + pair * (2 * 34 * 16) + scales + odd * (8 * 64);
-    case PLACE_NIBBLES:
-        return packed + pair * (2 * 18 * 16) + scales + odd * (4 * 64);
-    case PLACE_NIBBLES_K:
-        return packed + b / 8 * (144 * 16) + 4 * 64 + pair % 4 * (8 * 64);
-    }
-    return p->w[h][0];
-}
-
-/* Quad j of a block whose units stand at w; mask: of a block of PLACE_NIBBLES_K. */
-INLINE __m512i place_quad(const unsigned char *w, int j, __m512i mask, const enum panel_place place)
-{
-    const __m512i low = _mm512_set1_epi8(15);
-    switch (place) {
-    case PLACE_PANEL:
-    case PLACE_BYTES:
-        break;
-    case PLACE_NIBBLES:
-        return j < 4 ? _mm512_and_si512(_mm512_loadu_si512(w + 64 * j), low)
-                     : _mm512_and_si512(_mm512_srli_epi16(_mm512_loadu_si512(w + 64 * (j - 4)), 4), low);
-    case PLACE_NIBBLES_K:
-        return _mm512_and_si512(_mm512_loadu_si512(w + 64 * j), mask);
-    }
-    return _mm512_loadu_si512(w + 64 * j);
-}
-
-/* Quads [j0, j1) of block b of n_blk: i[h][t] for the panel's two halves. */
-INLINE void tile_dot(const struct tile *a, const struct panel_block *p, unsigned b, const enum panel_place place,
-                     const struct tile_acts *acts, const int j0, const int j1, const int n, __m512i i[2][TILE_TOK])
-{
-    const unsigned char *const u0 = place_units(p, a->packed[0], 0, b, a->n_blk, place);
-    const unsigned char *const u1 = place_units(p, a->packed[1], 1, b, a->n_blk, place);
-    const __m512i mask = _mm512_set1_epi8((char)(b % 2 ? 0xf0 : 0x0f));
 #pragma GCC unroll 8
     for (int j = j0; j < j1; j++) {
-        const __m512i w0 = place_quad(u0, j, mask, place), w1 = place_quad(u1, j, mask, place);
+        const __m512i w0 = place_quad(p, 0, j, last_six, k.place, false), w1 = place_quad(p, 1, j, last_six, k.place, false);
+        if (k.copies) {
+            _mm512_store_si512(a->panel[b].w[0][j], w0);
+            _mm512_store_si512(a->panel[b].w[1][j], w1);
+        }
         EACH_TOKEN(t)
         {
             int32_t x4;
@@ -133,20 +109,32 @@ INLINE void tile_dot(const struct tile *a, const struct panel_block *p, unsigned
     }
 }
 
+INLINE void tile_dot(const struct tile *a, unsigned b, const struct tile_kind k, const struct tile_acts *acts, const int j0,
+                     const int j1, const int n, __m512i i[2][TILE_TOK])
+{
+    const unsigned char *const units[2] = { k.place == PLACE_PANEL ? a->panel[b].w[0][0] : place_units(a->packed[0], b, a->n_blk, k.place),
+                                            k.place == PLACE_PANEL ? a->panel[b].w[1][0] : place_units(a->packed[1], b, a->n_blk, k.place) };
+    const struct place p = place_of(units, b, k.place);
+    if (k.place == PLACE_SIXES && b % 4 == 3)
+        tile_quads(a, b, &p, true, k, acts, j0, j1, n, i);
+    else
+        tile_quads(a, b, &p, false, k, acts, j0, j1, n, i);
+}
+
 /* scale * (i less where it started) * d + acc, less what a format subtracts, for half h of a block. */
-INLINE __m512 tile_add(const struct panel_block *p, const struct tile_acts *x, const int t, const enum panel_kind kind,
-                       const bool pow2, const int h, const int scale_at, __m512i i, __m512 acc)
+INLINE __m512 tile_add(const struct panel_block *p, const struct tile_acts *x, const int t, const struct tile_kind k, const int h,
+                       const int scale_at, __m512i i, __m512 acc)
 {
     const __m512 scale = _mm512_load_ps(p->meta[scale_at][h]), d = _mm512_set1_ps(x->d[t]);
-    __m512 f = _mm512_sub_ps(_mm512_castsi512_ps(i), pow2 ? d : _mm512_set1_ps(PANEL_ONE));
-    if (kind == PANEL_2_MINS) {
+    __m512 f = _mm512_sub_ps(_mm512_castsi512_ps(i), k.pow2 ? d : _mm512_set1_ps(PANEL_ONE));
+    if (k.panel == PANEL_2_MINS) {
         const __m512i m = _mm512_dpwssd_epi32(_mm512_setzero_si512(), _mm512_load_si512(p->meta[META_MINS][h]),
                                               _mm512_set1_epi32(x->sums[t]));
         const __m512 min = _mm512_mul_ps(_mm512_cvtepi32_ps(m), _mm512_set1_ps(x->scale[t]));
         acc = _mm512_fnmadd_ps(min, _mm512_load_ps(p->meta[META_MIN][h]), acc);
     }
-    acc = _mm512_fmadd_ps(f, pow2 ? scale : _mm512_mul_ps(scale, d), acc);
-    if (kind == PANEL_32_MIN || (kind == PANEL_8_MINS && !pow2))
+    acc = _mm512_fmadd_ps(f, k.pow2 ? scale : _mm512_mul_ps(scale, d), acc);
+    if (k.panel == PANEL_32_MIN)
         acc = _mm512_fnmadd_ps(_mm512_load_ps(p->meta[META_MIN][h]), _mm512_set1_ps(x->xsum[t]), acc);
     return acc;
 }
@@ -180,9 +168,9 @@ INLINE void tile_mins(const struct panel_block *p, const struct tile_acts *x, co
 }
 
 /* Where the accumulators of a token begin. */
-INLINE __m512i tile_start(const struct tile_acts *x, const int t, const enum panel_kind kind, const bool pow2, const int j0)
+INLINE __m512i tile_start(const struct tile_acts *x, const int t, const struct tile_kind k, const int j0)
 {
-    switch (kind) {
+    switch (k.panel) {
     case PANEL_32:
         return _mm512_set1_epi32(x->start[t]);
     case PANEL_16:
@@ -192,67 +180,54 @@ INLINE __m512i tile_start(const struct tile_acts *x, const int t, const enum pan
     case PANEL_8_MINS:
         break;
     }
-    return pow2 ? _mm512_castps_si512(_mm512_set1_ps(x->d[t])) : _mm512_set1_epi32(PANEL_ONE_BITS);
+    return k.pow2 ? _mm512_castps_si512(_mm512_set1_ps(x->d[t])) : _mm512_set1_epi32(PANEL_ONE_BITS);
 }
 
 /* Integer sums of quads [j0, j1) of a block, on top of where they start. */
-INLINE void tile_sums(const struct tile *a, const struct tile_acts *x, unsigned b, const enum panel_kind kind, const bool pow2,
-                      const enum panel_place place, const int j0, const int j1, const int n, __m512i i[2][TILE_TOK])
+INLINE void tile_sums(const struct tile *a, const struct tile_acts *x, unsigned b, const struct tile_kind k, const int j0, const int j1,
+                      const int n, __m512i i[2][TILE_TOK])
 {
     EACH_TOKEN(t)
-        i[0][t] = i[1][t] = tile_start(x, t, kind, pow2, j0);
-    tile_dot(a, a->panel + b, b, place, x, j0, j1, n, i);
+        i[0][t] = i[1][t] = tile_start(x, t, k, j0);
+    tile_dot(a, b, k, x, j0, j1, n, i);
 }
 
 /* Quads [j0, j1) of a block, which have one scale. */
-INLINE void tile_group(const struct tile *a, const struct tile_acts *x, unsigned b, const enum panel_kind kind, const bool pow2,
-                       const enum panel_place place, const int j0, const int j1, const int n, __m512 acc[2][TILE_TOK])
+INLINE void tile_group(const struct tile *a, const struct tile_acts *x, unsigned b, const struct tile_kind k, const int j0, const int j1,
+                       const int n, __m512 acc[2][TILE_TOK])
 {
     const struct panel_block *p = a->panel + b;
     __m512i i[2][TILE_TOK];
-    tile_sums(a, x, b, kind, pow2, place, j0, j1, n, i);
+    tile_sums(a, x, b, k, j0, j1, n, i);
 #pragma GCC unroll 2
     for (int h = 0; h < 2; h++)
         EACH_TOKEN(t)
-            acc[h][t] = tile_add(p, x, t, kind, pow2, h, j0 > 0 ? META_SCALE2 : META_SCALE, i[h][t], acc[h][t]);
+            acc[h][t] = tile_add(p, x, t, k, h, j0 > 0 ? META_SCALE2 : META_SCALE, i[h][t], acc[h][t]);
 }
 
-/* A block with two scales, whose activations have one that is no power of two: that one multiplies both sums at once. methods.md (4) */
-INLINE void tile_halves(const struct tile *a, const struct tile_acts *x, unsigned b, const enum panel_place place, const int n,
+/* Bits 1 to 16 of two sums. */
+INLINE __m512i two_sums(__m512i low, __m512i high)
+{
+    return _mm512_mask_blend_epi16(0xaaaaaaaa, _mm512_srli_epi32(low, 1), _mm512_slli_epi32(high, 15));
+}
+
+/* A block with two scales: both sums, less their last bit, times both in one operation. methods.md (138) */
+INLINE void tile_halves(const struct tile *a, const struct tile_acts *x, unsigned b, const struct tile_kind k, const int n,
                         __m512 acc[2][TILE_TOK])
 {
-    const struct panel_block *p = a->panel + b;
-    __m512 sum[2][TILE_TOK];
-#pragma GCC unroll 2
-    for (int half = 0; half < 2; half++) {
-        __m512i i[2][TILE_TOK];
-        tile_sums(a, x, b, PANEL_16, false, place, 4 * half, 4 * half + 4, n, i);
-#pragma GCC unroll 2
-        for (int h = 0; h < 2; h++)
-            EACH_TOKEN(t)
-            {
-                const __m512 f = _mm512_sub_ps(_mm512_castsi512_ps(i[h][t]), _mm512_set1_ps(PANEL_ONE));
-                const __m512 scale = _mm512_load_ps(p->meta[half ? META_SCALE2 : META_SCALE][h]);
-                sum[h][t] = half ? _mm512_fmadd_ps(f, scale, sum[h][t]) : _mm512_mul_ps(f, scale);
-            }
-    }
-#pragma GCC unroll 2
-    for (int h = 0; h < 2; h++)
-        EACH_TOKEN(t)
-            acc[h][t] = _mm512_fmadd_ps(sum[h][t], _mm512_set1_ps(x->d[t]), acc[h][t]);
-}
-
-/* One block of 32 columns. */
-INLINE void tile_block(const struct tile *a, const struct tile_acts *x, unsigned b, const enum panel_kind kind, const bool pow2,
-                       const enum panel_place place, const int n, __m512 acc[2][TILE_TOK])
-{
-    if (kind != PANEL_16) {
-        tile_group(a, x, b, kind, pow2, place, 0, 8, n, acc);
-    } else if (pow2) {
-        tile_group(a, x, b, kind, pow2, place, 0, 4, n, acc);
-        tile_group(a, x, b, kind, pow2, place, 4, 8, n, acc);
-    } else {
-        tile_halves(a, x, b, place, n, acc);
+    const __m512i scales0 = _mm512_load_si512(a->panel[b].meta[META_SCALE][0]), scales1 = _mm512_load_si512(a->panel[b].meta[META_SCALE][1]);
+    __m512i i[2][TILE_TOK], first[TILE_TOK];
+    tile_sums(a, x, b, k, 0, 4, n, i);
+    EACH_TOKEN(t)
+        first[t] = two_sums(i[0][t], i[1][t]);
+    tile_sums(a, x, b, k, 4, 8, n, i);
+    EACH_TOKEN(t)
+    {
+        const __m512 d = _mm512_set1_ps(x->d[t]);
+        const __m512i two0 = _mm512_mask_blend_epi16(0xaaaaaaaa, first[t], _mm512_slli_epi32(i[0][t], 15));
+        const __m512i two1 = _mm512_mask_blend_epi16(0xaaaaaaaa, _mm512_srli_epi32(i[1][t], 1), first[t]);
+        acc[0][t] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(_mm512_madd_epi16(two0, scales0)), d, acc[0][t]);
+        acc[1][t] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(_mm512_madd_epi16(two1, scales1)), d, acc[1][t]);
     }
 }
 
@@ -271,7 +246,36 @@ INLINE void tile_prefetch(const struct tile *a, unsigned b, const int n)
     _mm_prefetch((const char *)(y + 16), _MM_HINT_T0);
 }
 
-INLINE void tile_run(const struct tile *arg, const enum panel_kind kind, const bool pow2, const enum panel_place place, const int n)
+/* A chunk, whose first block is b. */
+INLINE void tile_chunk(const struct tile *a, const struct tile_acts *x, unsigned b, const struct tile_kind k, const int n,
+                       __m512 acc[2][TILE_TOK])
+{
+    const unsigned n_blk = a->n_blk - b < PANEL_BLOCKS ? a->n_blk - b : PANEL_BLOCKS;
+    const bool halves = k.panel == PANEL_16 && !k.pow2;
+    __m512 sum[2][TILE_TOK];
+    EACH_TOKEN(t)
+        sum[0][t] = sum[1][t] = _mm512_setzero_ps();
+    for (unsigned i = 0; i < n_blk; i++) {
+        tile_prefetch(a, b + i, n);
+        if (halves) {
+            tile_halves(a, x + i, b + i, k, n, sum);
+        } else if (k.panel == PANEL_16) {
+            tile_group(a, x + i, b + i, k, 0, 4, n, acc);
+            tile_group(a, x + i, b + i, k, 4, 8, n, acc);
+        } else {
+            tile_group(a, x + i, b + i, k, 0, 8, n, acc);
+        }
+    }
+    if (halves)
+#pragma GCC unroll 2
+        for (int h = 0; h < 2; h++)
+            EACH_TOKEN(t)
+                acc[h][t] = _mm512_fmadd_ps(sum[h][t], _mm512_load_ps(a->panel[b].meta[META_D][h]), acc[h][t]);
+    if (k.panel == PANEL_8_MINS)
+        tile_mins(a->panel + b, x, n, acc);
+}
+
+INLINE void tile_run(const struct tile *arg, const struct tile_kind k, const int n)
 {
     const struct tile a = *arg;
     const __mmask16 m0 = vm_first(a.rows), m1 = vm_first(a.rows < 16 ? 0 : a.rows - 16);
@@ -285,12 +289,8 @@ INLINE void tile_run(const struct tile *arg, const enum panel_kind kind, const b
         }
     }
     const struct tile_acts *x = a.x;
-    for (unsigned b = 0; b < a.n_blk; b++, x++) {
-        tile_prefetch(&a, b, n);
-        tile_block(&a, x, b, kind, pow2, place, n, acc);
-        if (kind == PANEL_8_MINS && pow2 && b % PANEL_BLOCKS == PANEL_BLOCKS - 1)
-            tile_mins(a.panel + b - (PANEL_BLOCKS - 1), x - (PANEL_BLOCKS - 1), n, acc);
-    }
+    for (unsigned b = 0; b < a.n_blk; b += PANEL_BLOCKS, x += PANEL_BLOCKS)
+        tile_chunk(&a, x, b, k, n, acc);
     EACH_TOKEN(t)
     {
         _mm512_mask_storeu_ps(a.y + (size_t)t * a.y_stride, m0, acc[0][t]);
@@ -299,49 +299,60 @@ INLINE void tile_run(const struct tile *arg, const enum panel_kind kind, const b
 }
 
 /* The number of tokens becomes a compile-time constant, so that accumulators are registers. */
-INLINE void tile_any(const struct tile *a, const enum panel_kind kind, const bool pow2, const enum panel_place place, size_t n)
+INLINE void tile_any(const struct tile *a, const struct tile_kind k, size_t n)
 {
     switch (n) {
     case 1:
-        tile_run(a, kind, pow2, place, 1);
+        tile_run(a, k, 1);
         break;
     case 2:
-        tile_run(a, kind, pow2, place, 2);
+        tile_run(a, k, 2);
         break;
     case 3:
-        tile_run(a, kind, pow2, place, 3);
+        tile_run(a, k, 3);
         break;
     case 4:
-        tile_run(a, kind, pow2, place, 4);
+        tile_run(a, k, 4);
         break;
     case 5:
-        tile_run(a, kind, pow2, place, 5);
+        tile_run(a, k, 5);
         break;
     default:
-        tile_run(a, kind, pow2, place, TILE_TOK);
+        tile_run(a, k, TILE_TOK);
         break;
     }
 }
 
 typedef void tile_fn(const struct tile *a, size_t n);
 
-#define TILE(name, kind, place)                                 \
-    static void name(const struct tile *a, size_t n)            \
-    {                                                           \
-        tile_any(a, kind, false, place, n);                     \
-    }                                                           \
-    static void name##_pow2(const struct tile *a, size_t n)     \
-    {                                                           \
-        tile_any(a, kind, true, place, n);                      \
+#define TILE(name, ...)                                                         \
+    static void name(const struct tile *a, size_t n)                            \
+    {                                                                           \
+        tile_any(a, (struct tile_kind){ __VA_ARGS__, .pow2 = false }, n);       \
+    }                                                                           \
+    static void name##_pow2(const struct tile *a, size_t n)                     \
+    {                                                                           \
+        tile_any(a, (struct tile_kind){ __VA_ARGS__, .pow2 = true }, n);        \
     }
-TILE(tile_32, PANEL_32, PLACE_PANEL)
-TILE(tile_32_min, PANEL_32_MIN, PLACE_PANEL)
-TILE(tile_16, PANEL_16, PLACE_PANEL)
-TILE(tile_2_mins, PANEL_2_MINS, PLACE_PANEL)
-TILE(tile_8_mins, PANEL_8_MINS, PLACE_PANEL)
-TILE(tile_bytes, PANEL_32, PLACE_BYTES)
-TILE(tile_nibbles, PANEL_32, PLACE_NIBBLES)
-TILE(tile_nibbles_k, PANEL_8_MINS, PLACE_NIBBLES_K)
+TILE(tile_32, .panel = PANEL_32)
+TILE(tile_32_min, .panel = PANEL_32_MIN)
+TILE(tile_16, .panel = PANEL_16)
+TILE(tile_2_mins, .panel = PANEL_2_MINS)
+TILE(tile_8_mins, .panel = PANEL_8_MINS)
+TILE(place_bytes, .panel = PANEL_32, .place = PLACE_BYTES)
+TILE(place_nibbles, .panel = PANEL_32, .place = PLACE_NIBBLES)
+TILE(place_nibbles_k, .panel = PANEL_8_MINS, .place = PLACE_NIBBLES_K)
+TILE(copy_bytes, .panel = PANEL_32, .place = PLACE_BYTES, .copies = true)
+TILE(copy_nibbles, .panel = PANEL_32, .place = PLACE_NIBBLES, .copies = true)
+TILE(copy_nibbles_1, .panel = PANEL_32_MIN, .place = PLACE_NIBBLES_1, .copies = true)
+TILE(copy_fives, .panel = PANEL_32, .place = PLACE_FIVES, .copies = true)
+TILE(copy_fives_1, .panel = PANEL_32_MIN, .place = PLACE_FIVES_1, .copies = true)
+TILE(copy_nl, .panel = PANEL_32, .place = PLACE_NL, .copies = true)
+TILE(copy_e2m1, .panel = PANEL_32, .place = PLACE_E2M1, .copies = true)
+TILE(copy_nibbles_k, .panel = PANEL_8_MINS, .place = PLACE_NIBBLES_K, .copies = true)
+TILE(copy_fives_k, .panel = PANEL_8_MINS, .place = PLACE_FIVES_K, .copies = true)
+TILE(copy_sixes, .panel = PANEL_16, .place = PLACE_SIXES, .copies = true)
+TILE(copy_nl_k, .panel = PANEL_32, .place = PLACE_NL_K, .copies = true)
 
 static size_t least(size_t a, size_t b)
 {
@@ -386,13 +397,13 @@ INLINE struct tok_chunk prepare_token(const struct acts *x, size_t at, size_t n_
         c.u = _mm256_dpwssd_epi32(bits, sum, _mm256_set1_epi16((short)-bias));
         break;
     case PANEL_16:
-        c.u = _mm256_dpwssd_epi32(bits, sum, _mm256_set1_epi32((uint16_t)-bias));
-        c.v = _mm256_dpwssd_epi32(bits, sum, _mm256_slli_epi32(_mm256_set1_epi32(-bias), 16));
+        c.u = _mm256_dpwssd_epi32(pow2 ? bits : _mm256_setzero_si256(), sum, _mm256_set1_epi32((uint16_t)-bias));
+        c.v = _mm256_dpwssd_epi32(pow2 ? bits : _mm256_set1_epi32(1), sum, _mm256_slli_epi32(_mm256_set1_epi32(-bias), 16));
         break;
     case PANEL_32_MIN:
     case PANEL_8_MINS: {
         const __m256 xsum = _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_madd_epi16(sum, _mm256_set1_epi16(1))));
-        c.u = kind == PANEL_8_MINS && pow2 ? prepare_mins(xsum) : _mm256_castps_si256(xsum);
+        c.u = kind == PANEL_8_MINS ? prepare_mins(xsum) : _mm256_castps_si256(xsum);
         break;
     }
     case PANEL_2_MINS:
@@ -453,19 +464,24 @@ INLINE void prepare_tile(struct tile_acts *to, const struct acts *x, size_t tok,
 }
 
 /* Tiles are of like size: a short last one would leave arithmetic idle. */
-static size_t tiles_of(size_t n_tok)
+struct tiles {
+    size_t n_tok, n;
+};
+
+static struct tiles tiles_of(const struct acts *x, const struct panel_format *f)
 {
-    return (n_tok + TILE_TOK - 1) / TILE_TOK;
+    const size_t most = f->pairs && !x->pow2 ? TILE_TOK_PAIRS : TILE_TOK;
+    return (struct tiles){ x->n_tok, (x->n_tok + most - 1) / most };
 }
 
-static size_t tile_tokens(size_t n_tok, size_t tile)
+static size_t tile_tokens(struct tiles t, size_t tile)
 {
-    return n_tok / tiles_of(n_tok) + (tile < n_tok % tiles_of(n_tok));
+    return t.n_tok / t.n + (tile < t.n_tok % t.n);
 }
 
-static size_t tile_first(size_t n_tok, size_t tile)
+static size_t tile_first(struct tiles t, size_t tile)
 {
-    return n_tok / tiles_of(n_tok) * tile + least(tile, n_tok % tiles_of(n_tok));
+    return t.n_tok / t.n * tile + least(tile, t.n_tok % t.n);
 }
 
 /* Columns [k, k + n) of tiles [tile0, tile1), to[tiles][n / 32]. */
@@ -473,8 +489,9 @@ static void prepare_tokens(struct tile_acts *to, const struct acts *x, const str
                            size_t tile1)
 {
     const enum panel_kind kind = f->kind;
+    const struct tiles tiles = tiles_of(x, f);
     for (size_t i = tile0; i < tile1; i++) {
-        const size_t t = tile_first(x->n_tok, i), n_tok = tile_tokens(x->n_tok, i);
+        const size_t t = tile_first(tiles, i), n_tok = tile_tokens(tiles, i);
         for (size_t c = 0, n_blk; c < n; c += PANEL_K, to += n_blk) {
             n_blk = least(n - c, PANEL_K) / 32;
             if (x->pow2)
@@ -491,8 +508,8 @@ struct walk {
     const struct matmul_args *a;
     const struct panel_format *f;
     struct tile_acts *arranged; /* activations, for all rows; NULL: they are put in order here */
-    bool in_place; /* weights are read where they are packed; of a panel, scales alone are used */
-    tile_fn *run;
+    panel_unpack_fn *unpack; /* what tiles do not do themselves: all, or scales alone */
+    tile_fn *first, *run;    /* the first tile of a panel, which may copy its weights, and the others */
     struct packed_scratch *s;
     size_t panel_bytes; /* of a panel of pack.h */
     size_t chunk_bytes; /* of a whole chunk of it */
@@ -511,9 +528,8 @@ static void unpack_rows(const struct walk *w, size_t row, size_t n_rows, size_t 
         const unsigned char *p = chunk_at(w, row, k + i);
         struct panel_block *dst = w->s->panel + i / 32;
         const size_t n_blk = least(n - i, PANEL_K) / 32;
-        panel_unpack_fn *const unpack = w->in_place ? w->f->scales : w->f->unpack;
-        unpack(p, n_blk, dst, 0);
-        unpack(n_rows > 16 ? p + w->panel_bytes : p, n_blk, dst, 1);
+        w->unpack(p, n_blk, dst, 0);
+        w->unpack(n_rows > 16 ? p + w->panel_bytes : p, n_blk, dst, 1);
     }
 }
 
@@ -528,13 +544,14 @@ static void walk_tokens(const struct walk *w, const struct tile_acts *acts, size
                         const unsigned char *ahead)
 {
     const struct matmul_args *a = w->a;
-    const size_t tiles = tiles_of(a->x->n_tok), n_blk = n_cols / 32;
+    const struct tiles tiles = tiles_of(a->x, w->f);
+    const size_t n_blk = n_cols / 32;
     const size_t lines = (w->chunk_bytes * ((n_cols + PANEL_K - 1) / PANEL_K) + 63) / 64;
-    const size_t each = (lines + tiles * n_blk - 1) / (tiles * n_blk); /* a block of a tile */
+    const size_t each = (lines + tiles.n * n_blk - 1) / (tiles.n * n_blk); /* a block of a tile */
     const unsigned char *packed = chunk_at(w, row, k);
     size_t asked = 0;
-    for (size_t i = 0, t = 0, n; i < tiles; i++, t += n) {
-        n = tile_tokens(a->x->n_tok, i);
+    for (size_t i = 0, t = 0, n; i < tiles.n; i++, t += n) {
+        n = tile_tokens(tiles, i);
         const bool more = ahead && asked < lines;
         const unsigned char *from = more ? ahead + asked * 64 : NULL;
         const struct tile tile = {
@@ -549,7 +566,7 @@ static void walk_tokens(const struct walk *w, const struct tile_acts *acts, size
             .ahead = { from, more ? from + w->panel_bytes : NULL },
             .lines = more ? (unsigned)each : 0,
         };
-        w->run(&tile, n);
+        (i == 0 ? w->first : w->run)(&tile, n);
         asked += each * n_blk;
     }
 }
@@ -562,14 +579,14 @@ static size_t step_of(size_t cols)
 }
 
 /* Activations of the step that begins at column k, to[tiles][blocks] of all steps before it. */
-static struct tile_acts *step_acts(struct tile_acts *to, const struct acts *x, size_t k)
+static struct tile_acts *step_acts(struct tile_acts *to, const struct acts *x, const struct panel_format *f, size_t k)
 {
-    return to + k / 32 * tiles_of(x->n_tok);
+    return to + k / 32 * tiles_of(x, f).n;
 }
 
 static void prepare_step(struct tile_acts *to, const struct walk *w, size_t k, size_t n)
 {
-    prepare_tokens(to, w->a->x, w->f, k, n, 0, tiles_of(w->a->x->n_tok));
+    prepare_tokens(to, w->a->x, w->f, k, n, 0, tiles_of(w->a->x, w->f).n);
 }
 
 /* Many tokens: a step of columns for all rows, then the next, while its activations stay in the L2 cache. */
@@ -579,7 +596,7 @@ static void walk_many(const struct walk *w, size_t row0, size_t row1)
     const size_t step = step_of(a->cols);
     for (size_t k = 0; k < a->cols; k += step) {
         const size_t n = least(a->cols - k, step);
-        const struct tile_acts *acts = w->arranged ? step_acts(w->arranged, a->x, k) : w->s->acts;
+        const struct tile_acts *acts = w->arranged ? step_acts(w->arranged, a->x, w->f, k) : w->s->acts;
         if (!w->arranged)
             prepare_step(w->s->acts, w, k, n);
         for (size_t r = row0; r < row1; r += PANEL_ROWS) {
@@ -599,14 +616,14 @@ static void walk_few(const struct walk *w, size_t row0, size_t row1)
     const size_t step = step_of(a->cols);
     struct tile_acts *const acts = w->arranged ? w->arranged : w->s->acts;
     for (size_t k = 0; !w->arranged && k < a->cols; k += step)
-        prepare_step(step_acts(acts, a->x, k), w, k, least(a->cols - k, step));
+        prepare_step(step_acts(acts, a->x, w->f, k), w, k, least(a->cols - k, step));
     for (size_t r = row0; r < row1; r += PANEL_ROWS)
         for (size_t k = 0; k < a->cols; k += step) {
             const size_t n_rows = least(row1 - r, PANEL_ROWS), n = least(a->cols - k, step);
             const bool more = k + step < a->cols;
             const unsigned char *ahead = more ? chunk_at(w, r, k + step) : next_rows(w, r, row1);
             unpack_rows(w, r, n_rows, k, n);
-            walk_tokens(w, step_acts(acts, a->x, k), r, n_rows, k, n, ahead);
+            walk_tokens(w, step_acts(acts, a->x, w->f, k), r, n_rows, k, n, ahead);
         }
 }
 
@@ -618,35 +635,60 @@ static bool same_tiles(const struct panel_format *f, const struct panel_format *
 
 static void packed_arrange(struct acts *x, const struct panel_format *f, unsigned part, unsigned parts)
 {
-    const size_t tiles = tiles_of(x->n_tok), tile0 = tiles * part / parts, tile1 = tiles * (part + 1) / parts, step = step_of(x->cols);
+    const size_t tiles = tiles_of(x, f).n, tile0 = tiles * part / parts, tile1 = tiles * (part + 1) / parts, step = step_of(x->cols);
     for (size_t k = 0; k < x->cols; k += step) {
         const size_t n = least(x->cols - k, step);
-        prepare_tokens(step_acts(x->tiles, x, k) + tile0 * (n / 32), x, f, k, n, tile0, tile1);
+        prepare_tokens(step_acts(x->tiles, x, f, k) + tile0 * (n / 32), x, f, k, n, tile0, tile1);
     }
     x->tiles_for = f;
 }
 
 static void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct panel_format *f)
 {
-    static tile_fn *const in_place[][2] = {
-        [PLACE_PANEL] = { NULL, NULL },
-        [PLACE_BYTES] = { tile_bytes, tile_bytes_pow2 },
-        [PLACE_NIBBLES] = { tile_nibbles, tile_nibbles_pow2 },
-        [PLACE_NIBBLES_K] = { tile_nibbles_k, tile_nibbles_k_pow2 },
+    static tile_fn *const in_place[PLACES][2] = { /* where masks are cheap */
+        [PLACE_BYTES] = { place_bytes, place_bytes_pow2 },
+        [PLACE_NIBBLES] = { place_nibbles, place_nibbles_pow2 },
+        [PLACE_NIBBLES_K] = { place_nibbles_k, place_nibbles_k_pow2 },
     };
-    static tile_fn *const tiles[][2] = {
+    static tile_fn *const copying[PLACES][2] = {
+        [PLACE_BYTES] = { copy_bytes, copy_bytes_pow2 },
+        [PLACE_NIBBLES] = { copy_nibbles, copy_nibbles_pow2 },
+        [PLACE_NIBBLES_1] = { copy_nibbles_1, copy_nibbles_1_pow2 },
+        [PLACE_FIVES] = { copy_fives, copy_fives_pow2 },
+        [PLACE_FIVES_1] = { copy_fives_1, copy_fives_1_pow2 },
+        [PLACE_NL] = { copy_nl, copy_nl_pow2 },
+        [PLACE_E2M1] = { copy_e2m1, copy_e2m1_pow2 },
+        [PLACE_NIBBLES_K] = { copy_nibbles_k, copy_nibbles_k_pow2 },
+        [PLACE_FIVES_K] = { copy_fives_k, copy_fives_k_pow2 },
+        [PLACE_SIXES] = { copy_sixes, copy_sixes_pow2 },
+        [PLACE_NL_K] = { copy_nl_k, copy_nl_k_pow2 },
+    };
+    static tile_fn *const panels[][2] = {
         [PANEL_32] = { tile_32, tile_32_pow2 },
         [PANEL_32_MIN] = { tile_32_min, tile_32_min_pow2 },
         [PANEL_16] = { tile_16, tile_16_pow2 },
         [PANEL_2_MINS] = { tile_2_mins, tile_2_mins_pow2 },
         [PANEL_8_MINS] = { tile_8_mins, tile_8_mins_pow2 },
     };
-    const bool stays = f->scales && a->x->n_tok <= IN_PLACE_TOK;
-    const struct walk w = {
-        a, f, same_tiles(a->x->tiles_for, f) ? a->x->tiles : NULL, stays, stays ? in_place[f->place][a->x->pow2] : tiles[f->kind][a->x->pow2], a->scratch, (size_t)16 * a->w_row_bytes,
-        (size_t)16 * (PANEL_K / f->block_elems) * f->block_bytes,
+    const size_t n_tok = a->x->n_tok, pow2 = a->x->pow2;
+    struct walk w = {
+        .a = a,
+        .f = f,
+        .arranged = same_tiles(a->x->tiles_for, f) ? a->x->tiles : NULL,
+        .unpack = f->pairs && !pow2 ? f->pairs : f->scales,
+        .first = copying[f->place][pow2],
+        .run = panels[f->kind][pow2],
+        .s = a->scratch,
+        .panel_bytes = (size_t)16 * a->w_row_bytes,
+        .chunk_bytes = (size_t)16 * (PANEL_K / f->block_elems) * f->block_bytes,
     };
-    (a->x->n_tok <= PACKED_FEW_TOK ? walk_few : walk_many)(&w, row0, row1);
+    if (in_place[f->place][pow2] && n_tok <= IN_PLACE_TOK) {
+        w.first = w.run = in_place[f->place][pow2];
+    } else if (!w.first) {
+        w.first = w.run;
+        w.unpack = f->unpack;
+    }
+    (n_tok <= PACKED_FEW_TOK ? walk_few : walk_many)(&w, row0, row1);
 }
 
 #define PACKED_GEMM(type)                                                                \

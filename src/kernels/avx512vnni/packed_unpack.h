@@ -11,10 +11,11 @@
 /* From the L2 cache, where the chunk before has asked for them. */
 enum { UNIT_AHEAD = 1024 };
 
-/* Unit u of those at p. */
-INLINE __m512i unit(const unsigned char *p, size_t u)
+/* Unit u of those at p; ask: for one further on. */
+INLINE __m512i unit(const unsigned char *p, size_t u, const bool ask)
 {
-    _mm_prefetch((const char *)p + 64 * u + UNIT_AHEAD, _MM_HINT_T0);
+    if (ask)
+        _mm_prefetch((const char *)p + 64 * u + UNIT_AHEAD, _MM_HINT_T0);
     return _mm512_loadu_si512(p + 64 * u);
 }
 
@@ -37,26 +38,10 @@ INLINE void put_meta(struct panel_block *b, size_t h, size_t i, __m512 v)
     _mm512_store_ps(b->meta[i][h], v);
 }
 
-/* Nibbles of a block: low ones are columns 0-15, high ones 16-31. */
-INLINE void put_nibbles(struct panel_block *b, size_t h, const unsigned char *p)
+/* a | (b & mask) */
+INLINE __m512i or_masked(__m512i a, __m512i b, __m512i mask)
 {
-#pragma GCC unroll 4
-    for (size_t u = 0; u < 4; u++) {
-        const __m512i x = unit(p, u);
-        put(b, h, u, low_nibbles(x));
-        put(b, h, u + 4, high_nibbles(x));
-    }
-}
-
-/* The same, through a table of 16, four times. */
-INLINE void put_lookup(struct panel_block *b, size_t h, const unsigned char *p, __m512i table)
-{
-#pragma GCC unroll 4
-    for (size_t u = 0; u < 4; u++) {
-        const __m512i x = unit(p, u);
-        put(b, h, u, _mm512_shuffle_epi8(table, low_nibbles(x)));
-        put(b, h, u + 4, _mm512_shuffle_epi8(table, high_nibbles(x)));
-    }
+    return _mm512_ternarylogic_epi32(a, b, mask, 0xf8);
 }
 
 INLINE __m512 halves(const unsigned char *p)

@@ -1,22 +1,22 @@
 /* avx512vnni/packed_unpack_k.c: packed formats with blocks of 256: Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_XS. Their layout:
  * pack.h, pack.c; values: methods.md (1). A block of 256 is 8 of 32 here; n is always 8. */
-#include "kernels/avx512vnni/packed_unpack.h"
+#include "kernels/avx512vnni/packed_place.h"
 
 /* x shifted right by n bits, left by -n: bits that cross bytes are to be masked away. */
 INLINE __m512i shift(__m512i x, int n)
 {
     return n >= 0 ? _mm512_srli_epi16(x, (unsigned)n) : _mm512_slli_epi16(x, (unsigned)-n);
 }
-/* a | (b & mask) */
-INLINE __m512i or_masked(__m512i a, __m512i b, __m512i mask)
+/* Two int16 of each row. */
+INLINE __m512i pair_of(__m512i low, __m512i high)
 {
-    return _mm512_ternarylogic_epi32(a, b, mask, 0xf8);
+    return _mm512_mask_blend_epi16(0xaaaaaaaa, low, _mm512_slli_epi32(high, 16));
 }
 
 /* Q4_K, Q5_K: the unit of d and dmin, then three of packed scales and mins. Scales of odd blocks are multiplied by odd. */
 INLINE void put_k_scales(const unsigned char *p, struct panel_block *dst, size_t h, float odd)
 {
-    const __m512i head = unit(p, 0), a = unit(p, 1), b = unit(p, 2), c = unit(p, 3);
+    const __m512i head = unit(p, 0, true), a = unit(p, 1, true), b = unit(p, 2, true), c = unit(p, 3, true);
     const __m512i six = _mm512_set1_epi8(63), pair = _mm512_set1_epi8(0x30);
     const __m512 d = first_halves(head), dmin = second_halves(head), d_odd = _mm512_mul_ps(d, _mm512_set1_ps(odd));
     const __m512i sc[2] = { _mm512_and_si512(a, six), or_masked(low_nibbles(c), shift(a, 2), pair) };
@@ -36,47 +36,20 @@ INLINE void put_k_scales(const unsigned char *p, struct panel_block *dst, size_t
     put_meta(&dst[1], h, META_MINS, dmin);
 }
 
-static void unpack_q4_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
-{
-    (void)n;
-    put_k_scales(p, dst, h, 1);
-    p += 4 * 64;
-    for (size_t g = 0; g < 4; g++, p += 8 * 64) {
-#pragma GCC unroll 8
-        for (size_t i = 0; i < 8; i++) {
-            const __m512i x = unit(p, i);
-            put(&dst[2 * g], h, i, low_nibbles(x));
-            put(&dst[2 * g + 1], h, i, high_nibbles(x));
-        }
-    }
-}
-
+/* Quants of odd blocks are used 16 times too large, where they stand. */
 static void scales_q4_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
 {
     (void)n;
     put_k_scales(p, dst, h, 1.0f / 16);
 }
-
-static void unpack_q5_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
+static void scales_q5_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
 {
-    const __m512i bit = _mm512_set1_epi8(16);
     (void)n;
     put_k_scales(p, dst, h, 1);
-    const unsigned char *high = p + 4 * 64, *q = high + 8 * 64;
-    for (size_t i = 0; i < 8; i++) {
-        const __m512i fifth = unit(high, i);
-#pragma GCC unroll 4
-        for (int g = 0; g < 4; g++) {
-            const __m512i x = unit(q, 8 * (size_t)g + i);
-            put(&dst[2 * g], h, i, or_masked(low_nibbles(x), shift(fifth, 2 * g - 4), bit));
-            put(&dst[2 * g + 1], h, i, or_masked(high_nibbles(x), shift(fifth, 2 * g - 3), bit));
-        }
-    }
 }
 
-static void unpack_q6_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
+static void scales_q6_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
 {
-    const __m512i six = _mm512_set1_epi8(63), four = _mm512_set1_epi8(15), pair = _mm512_set1_epi8(3);
     const __m512 d = halves(p);
     (void)n;
     p += 32;
@@ -84,34 +57,42 @@ static void unpack_q6_k(const unsigned char *p, size_t n, struct panel_block *ds
     for (unsigned u = 0; u < 4; u++, p += 64)
 #pragma GCC unroll 4
         for (unsigned i = 0; i < 4; i++)
-            put_meta(&dst[2 * u + i / 2], h, i % 2 ? META_SCALE2 : META_SCALE, _mm512_mul_ps(d, byte_i8(unit(p, 0), i)));
-    for (size_t g = 0; g < 2; g++, dst += 4)
-        for (size_t i = 0; i < 8; i++, p += 3 * 64) {
-            const __m512i x = unit(p, 0), y = unit(p, 1), z = unit(p, 2);
-            const __m512i low = bits_select(pair, shift(z, 6), shift(y, 4));
-            put(dst, h, i, _mm512_and_si512(x, six));
-            put(dst + 1, h, i, _mm512_and_si512(y, six));
-            put(dst + 2, h, i, _mm512_and_si512(z, six));
-            put(dst + 3, h, i, _mm512_and_si512(bits_select(four, low, shift(x, 2)), six));
+            put_meta(&dst[2 * u + i / 2], h, i % 2 ? META_SCALE2 : META_SCALE, _mm512_mul_ps(d, byte_i8(unit(p, 0, true), i)));
+}
+static void pairs_q6_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
+{
+    (void)n;
+    put_meta(&dst[0], h, META_D, _mm512_mul_ps(halves(p), _mm512_set1_ps(2)));
+    p += 32;
+#pragma GCC unroll 4
+    for (unsigned u = 0; u < 4; u++, p += 64)
+#pragma GCC unroll 2
+        for (unsigned i = 0; i < 2; i++) { /* bytes 2i and 2i + 1 to halves; what the first 16 rows have low, the others have high: tile_halves() */
+            const __m512i two = i ? _mm512_srli_epi32(unit(p, 0, true), 16) : unit(p, 0, true);
+            const __m512i first = _mm512_srai_epi32(_mm512_slli_epi32(two, 24), 24), second = _mm512_srai_epi32(_mm512_slli_epi32(two, 16), 24);
+            put_meta(&dst[2 * u + i], h, META_SCALE, vi_floats(h ? pair_of(second, first) : pair_of(first, second)));
         }
 }
 
 /* Scales: the low four bits of two in a byte of the second unit, the upper two in the second half of the first. */
-static void unpack_iq4_xs(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
+static void scales_iq4_xs(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
 {
-    const __m512i head = unit(p, 0), low = unit(p, 1), table = _mm512_broadcast_i32x4(iq4_biased());
-    const __m512i upper = _mm512_srli_epi32(head, 16);
+    const __m512i head = unit(p, 0, true), low = unit(p, 1, true), upper = _mm512_srli_epi32(head, 16);
     const __m512 d = first_halves(head);
     (void)n;
-    p += 2 * 64;
-    for (unsigned j = 0; j < 8; j++, p += 4 * 64) {
+#pragma GCC unroll 8
+    for (unsigned j = 0; j < 8; j++) {
         const __m512i a = _mm512_and_si512(_mm512_srli_epi32(low, 4 * j), _mm512_set1_epi32(15));
         const __m512i b = _mm512_slli_epi32(_mm512_srli_epi32(upper, 2 * j), 4);
         const __m512i sc = _mm512_sub_epi32(or_masked(a, b, _mm512_set1_epi32(0x30)), _mm512_set1_epi32(32));
         put_meta(&dst[j], h, META_SCALE, _mm512_mul_ps(d, _mm512_cvtepi32_ps(sc)));
-        put_lookup(&dst[j], h, p, table);
     }
 }
+
+UNPACK(q4_k, PLACE_NIBBLES_K)
+UNPACK(q5_k, PLACE_FIVES_K)
+UNPACK(q6_k, PLACE_SIXES)
+UNPACK(iq4_xs, PLACE_NL_K)
 
 /* ---- pairs of bits: scale times quant fits a byte, which leaves one scale, d, for all 256 ------------------- */
 
@@ -132,13 +113,13 @@ INLINE __m512i pair_entries(__m512i x, int j)
 /* Mins are 4-bit multiples of dmin: a pair of them, of columns 0-15 and 16-31, meets the pair of the activations' sums. */
 static void unpack_q2_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
 {
-    const __m512i head = unit(p, 0);
+    const __m512i head = unit(p, 0, true);
     const __m512 d = first_halves(head), dmin = second_halves(head);
     const unsigned char *q = p + 5 * 64;
     (void)n;
 #pragma GCC unroll 8
     for (unsigned b = 0; b < 8; b++) {
-        const __m512i x = unit(p + 64, b / 2), sc = low_nibbles(x), mn = high_nibbles(x);
+        const __m512i x = unit(p + 64, b / 2, true), sc = low_nibbles(x), mn = high_nibbles(x);
         const __m512i pair = _mm512_srli_epi32(mn, b % 2 ? 16 : 0);
         put_meta(&dst[b], h, META_SCALE, d);
         put_meta(&dst[b], h, META_MIN, dmin);
@@ -147,7 +128,7 @@ static void unpack_q2_k(const unsigned char *p, size_t n, struct panel_block *ds
         const __m512i t[2] = { times_0123(byte_4(sc, b % 2 * 2)), times_0123(byte_4(sc, b % 2 * 2 + 1)) };
 #pragma GCC unroll 8
         for (unsigned i = 0; i < 8; i++)
-            put(&dst[b], h, i, _mm512_shuffle_epi8(t[i / 4], pair_entries(unit(q, b / 4 * 8 + i), (int)b % 4)));
+            put(&dst[b], h, i, _mm512_shuffle_epi8(t[i / 4], pair_entries(unit(q, b / 4 * 8 + i, true), (int)b % 4)));
     }
 }
 
@@ -163,8 +144,8 @@ static void unpack_q3_k(const unsigned char *p, size_t n, struct panel_block *ds
     (void)n;
 #pragma GCC unroll 8
     for (unsigned b = 0; b < 8; b++) { /* scales 4 a and on, a = b / 2: nibbles a / 2 of unit a % 2, pairs a of unit 2 */
-        const __m512i x = unit(sc, b / 2 % 2), low = b / 4 ? high_nibbles(x) : low_nibbles(x);
-        const __m512i s = _mm512_sub_epi8(or_masked(low, shift(unit(sc, 2), (int)(b / 2) * 2 - 4), pair), sc_bias);
+        const __m512i x = unit(sc, b / 2 % 2, true), low = b / 4 ? high_nibbles(x) : low_nibbles(x);
+        const __m512i s = _mm512_sub_epi8(or_masked(low, shift(unit(sc, 2, true), (int)(b / 2) * 2 - 4), pair), sc_bias);
         put_meta(&dst[b], h, META_SCALE, d);
         __m512i t[2], four[2];
 #pragma GCC unroll 2
@@ -175,16 +156,16 @@ static void unpack_q3_k(const unsigned char *p, size_t n, struct panel_block *ds
         }
 #pragma GCC unroll 8
         for (unsigned i = 0; i < 8; i++) {
-            const __m512i w = _mm512_shuffle_epi8(t[i / 4], pair_entries(unit(q, b / 4 * 8 + i), (int)b % 4));
-            const __mmask64 less = _mm512_testn_epi8_mask(unit(high, i), _mm512_set1_epi8((char)(1 << b)));
+            const __m512i w = _mm512_shuffle_epi8(t[i / 4], pair_entries(unit(q, b / 4 * 8 + i, true), (int)b % 4));
+            const __mmask64 less = _mm512_testn_epi8_mask(unit(high, i, true), _mm512_set1_epi8((char)(1 << b)));
             put(&dst[b], h, i, _mm512_mask_add_epi8(w, less, w, four[i / 4]));
         }
     }
 }
 
-const struct panel_format panel_q2_k = { 256, 84, PANEL_2_MINS, 0, unpack_q2_k, NULL, PLACE_PANEL };
-const struct panel_format panel_q3_k = { 256, 110, PANEL_32, 128, unpack_q3_k, NULL, PLACE_PANEL };
-const struct panel_format panel_q4_k = { 256, 144, PANEL_8_MINS, 0, unpack_q4_k, scales_q4_k, PLACE_NIBBLES_K };
-const struct panel_format panel_q5_k = { 256, 176, PANEL_8_MINS, 0, unpack_q5_k, NULL, PLACE_PANEL };
-const struct panel_format panel_q6_k = { 256, 210, PANEL_16, 32, unpack_q6_k, NULL, PLACE_PANEL };
-const struct panel_format panel_iq4_xs = { 256, 136, PANEL_32, IQ4_BIAS, unpack_iq4_xs, NULL, PLACE_PANEL };
+const struct panel_format panel_q2_k = { 256, 84, PANEL_2_MINS, 0, unpack_q2_k, NULL, NULL, PLACE_PANEL };
+const struct panel_format panel_q3_k = { 256, 110, PANEL_32, 128, unpack_q3_k, NULL, NULL, PLACE_PANEL };
+const struct panel_format panel_q4_k = { 256, 144, PANEL_8_MINS, 0, unpack_q4_k, scales_q4_k, NULL, PLACE_NIBBLES_K };
+const struct panel_format panel_q5_k = { 256, 176, PANEL_8_MINS, 0, unpack_q5_k, scales_q5_k, NULL, PLACE_FIVES_K };
+const struct panel_format panel_q6_k = { 256, 210, PANEL_16, 32, unpack_q6_k, scales_q6_k, pairs_q6_k, PLACE_SIXES };
+const struct panel_format panel_iq4_xs = { 256, 136, PANEL_32, IQ4_BIAS, unpack_iq4_xs, scales_iq4_xs, NULL, PLACE_NL_K };
