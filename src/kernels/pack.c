@@ -56,20 +56,25 @@ ALWAYS_INLINE words_t load(const unsigned char *p, uint32_t flip)
     return x ^ (words_t){ flip, flip, flip, flip };
 }
 
+/* x[i], four words of row i of four, to four units of these rows, `lines` lines of PACK_ROWS words apart. */
+ALWAYS_INLINE void put_4x4(unsigned char *dst, const size_t lines, words_t a, words_t b, words_t c, words_t d)
+{
+    const pairs_t low[] = { (pairs_t)WORDS_LOW(a, b), (pairs_t)WORDS_LOW(c, d) };
+    const pairs_t high[] = { (pairs_t)WORDS_HIGH(a, b), (pairs_t)WORDS_HIGH(c, d) };
+    const pairs_t unit[] = { PAIRS_LOW(low[0], low[1]), PAIRS_HIGH(low[0], low[1]), PAIRS_LOW(high[0], high[1]),
+                             PAIRS_HIGH(high[0], high[1]) };
+#pragma GCC unroll 4
+    for (size_t u = 0; u < 4; u++)
+        memcpy(dst + u * lines * PACK_ROWS * 4, &unit[u], sizeof unit[u]);
+}
+
 /* Four units of four bytes, from byte `at` of PACK_ROWS rows on. */
 ALWAYS_INLINE void put_words(unsigned char *dst, const unsigned char *const *row, size_t at, uint32_t flip)
 {
 #pragma GCC unroll 4
-    for (size_t r = 0; r < PACK_ROWS; r += 4) {
-        const words_t a = load(row[r] + at, flip), b = load(row[r + 1] + at, flip);
-        const words_t c = load(row[r + 2] + at, flip), d = load(row[r + 3] + at, flip);
-        const pairs_t low[] = { (pairs_t)WORDS_LOW(a, b), (pairs_t)WORDS_LOW(c, d) };
-        const pairs_t high[] = { (pairs_t)WORDS_HIGH(a, b), (pairs_t)WORDS_HIGH(c, d) };
-        const pairs_t unit[] = { PAIRS_LOW(low[0], low[1]), PAIRS_HIGH(low[0], low[1]), PAIRS_LOW(high[0], high[1]),
-                                 PAIRS_HIGH(high[0], high[1]) };
-        for (size_t u = 0; u < 4; u++)
-            memcpy(dst + (u * PACK_ROWS + r) * 4, &unit[u], sizeof unit[u]);
-    }
+    for (size_t r = 0; r < PACK_ROWS; r += 4)
+        put_4x4(dst + 4 * r, 1, load(row[r] + at, flip), load(row[r + 1] + at, flip), load(row[r + 2] + at, flip),
+                load(row[r + 3] + at, flip));
 }
 
 /* Eight units of two bytes. */
@@ -136,32 +141,35 @@ static unsigned char *put(unsigned char *dst, const unsigned char *const *row, s
     }
 }
 
-/* A word of a row that is not there is 0. */
-ALWAYS_INLINE uint32_t word_of(const unsigned char *row, size_t at)
-{
-    uint32_t x = 0;
-    if (row)
-        memcpy(&x, row + at, sizeof x);
-    return x;
-}
+/* Units 3 u to 3 u + 2 of four columns, or of four times as many, of what the file has for 128: words of nibbles, of those 32
+ * bytes on, and of pairs of bits. */
+#define SIX_0(a, b, h) (((a) & 0x0f0f0f0f) | ((h) << 4 & 0x30303030) | ((h) & 0xc0c0c0c0))
+#define SIX_1(a, b, h) (((b) & 0x0f0f0f0f) | ((h) << 2 & 0x30303030) | ((b) & 0xc0c0c0c0))
+#define SIX_2(a, b, h) (((a) >> 4 & 0x0f0f0f0f) | ((h) & 0x30303030) | ((b) << 2 & 0xc0c0c0c0))
 
-/* PACK_SIXES of one block, `at` bytes into the rows. The file has 64 bytes of nibbles for each 128 columns (the first
- * 64 in the lower ones), and, from byte 128 on, 32 of bit pairs, the first 32 columns in the lowest. methods.md (1) */
-static unsigned char *put_sixes(unsigned char *dst, const unsigned char *const *row, size_t at)
+/* PACK_SIXES of one block, `at` bytes into the rows, of which n are there. The file has 64 bytes of nibbles for each 128 columns
+ * (the first 64 in the lower ones), and, from byte 128 on, 32 of bit pairs, the first 32 columns in the lowest. methods.md (1) */
+ALWAYS_INLINE unsigned char *put_sixes(unsigned char *dst, const unsigned char *const *row, size_t at, size_t n)
 {
-    const uint32_t nibble = 0x0f0f0f0f, pair = 0x30303030, top = 0xc0c0c0c0;
     for (size_t half = 0; half < 2; half++)
-        for (size_t u = 0; u < 8; u++, dst += 3 * 4 * PACK_ROWS)
-            for (size_t r = 0; r < PACK_ROWS; r++) {
-                const size_t low = at + 64 * half + 4 * u;
-                const uint32_t a = word_of(row[r], low), b = word_of(row[r], low + 32);
-                const uint32_t h = word_of(row[r], at + 128 + 32 * half + 4 * u);
-                const uint32_t six[3] = { (a & nibble) | (h << 4 & pair) | (h & top),
-                                          (b & nibble) | (h << 2 & pair) | (b & top),
-                                          (a >> 4 & nibble) | (h & pair) | (b << 2 & top) };
-                for (size_t i = 0; i < 3; i++)
-                    memcpy(dst + 4 * (i * PACK_ROWS + r), &six[i], 4);
+        for (size_t u = 0; u < 8; u += 4, dst += 4 * 3 * 4 * PACK_ROWS) {
+            const size_t low = at + 64 * half + 4 * u, pairs = at + 128 + 32 * half + 4 * u;
+            for (size_t r = 0; r < PACK_ROWS; r += 4) {
+                words_t a[4] = { { 0 } }, b[4] = { { 0 } }, h[4] = { { 0 } }; /* rows that are not there are 0 */
+#pragma GCC unroll 4
+                for (size_t i = 0; i < 4; i++)
+                    if (r + i < n) {
+                        a[i] = load(row[r + i] + low, 0);
+                        b[i] = load(row[r + i] + low + 32, 0);
+                        h[i] = load(row[r + i] + pairs, 0);
+                    }
+#define PUT_SIX(f, i) put_4x4(dst + (i * PACK_ROWS + r) * 4, 3, f(a[0], b[0], h[0]), f(a[1], b[1], h[1]), f(a[2], b[2], h[2]), f(a[3], b[3], h[3]))
+                PUT_SIX(SIX_0, 0);
+                PUT_SIX(SIX_1, 1);
+                PUT_SIX(SIX_2, 2);
+#undef PUT_SIX
             }
+        }
     return dst;
 }
 
@@ -189,7 +197,7 @@ void pack_panel(const struct pack_format *f, unsigned char *dst, const unsigned 
             case PACK_TOP_FLIPPED:
                 break;
             case PACK_SIXES:
-                dst = put_sixes(dst, row, b * f->bytes);
+                dst = n < PACK_ROWS ? put_sixes(dst, row, b * f->bytes, n) : put_sixes(dst, row, b * f->bytes, PACK_ROWS);
                 break;
             }
         }
