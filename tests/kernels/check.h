@@ -39,6 +39,7 @@ float act_value(const struct acts *a, size_t t, size_t c);
 
 void test_pack(void **state);
 void test_pack_limits(void **state);
+void test_unpack(void **state);
 void test_matmul(void **state);
 void test_matmul_blocks(void **state);
 void test_matmul_slots(void **state);

@@ -15,6 +15,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_matmul_slots),
         cmocka_unit_test(test_pack),
         cmocka_unit_test(test_pack_limits),
+        cmocka_unit_test(test_unpack),
         cmocka_unit_test(test_acts_exact),
         cmocka_unit_test(test_acts_special),
         cmocka_unit_test(test_matmul),

@@ -6,6 +6,7 @@ check_PROGRAMS += %D%/checkkernel
   %D%/checkkernel.c \
   %D%/check.c \
   %D%/check_pack.c \
+  %D%/check_unpack.c \
   %D%/check_matmul.c \
   %D%/check_share.c \
   %D%/check_vector.c \

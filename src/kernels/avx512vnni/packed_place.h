@@ -87,8 +87,9 @@ INLINE struct place place_of(const unsigned char *const units[2], unsigned b, co
         else if (place == PLACE_FIVES || place == PLACE_FIVES_1)
             p.fifths[h] = units[h] - 64;
     }
-    if (place == PLACE_FIVES_K) { /* bit `eighth` of a byte becomes the fifth */
+    if (place == PLACE_NIBBLES_K || place == PLACE_FIVES_K)
         p.right = _mm512_set1_epi16((short)(4 * odd));
+    if (place == PLACE_FIVES_K) { /* bit `eighth` of a byte becomes the fifth */
         p.left = _mm512_set1_epi32((4 - eighth) & 31);
     }
     if (place == PLACE_NL || place == PLACE_NL_K || place == PLACE_E2M1)
@@ -96,7 +97,7 @@ INLINE struct place place_of(const unsigned char *const units[2], unsigned b, co
     return p;
 }
 
-/* Quad j of half h of a block; last_six: of the last of four blocks of sixes, made of what the others' lines have above them. */
+/* Quad j of half h of a block; alone: not beside products, and nibbles of Q4_K as large as they are; last_six: of the last of four blocks of sixes, made of what the others' lines have above them. */
 INLINE __m512i place_quad(const struct place *p, const int h, const int j, const bool last_six, const enum panel_place place, const bool alone)
 {
     const unsigned char *const w = p->units[h];
@@ -116,7 +117,7 @@ INLINE __m512i place_quad(const struct place *p, const int h, const int j, const
     case PLACE_FIVES_1:
         return fifth_bits(j < 4 ? low_nibbles(unit(w, nibble, alone)) : high_nibbles(unit(w, nibble, alone)), unit(p->fifths[h], 0, alone), (unsigned)j, alone);
     case PLACE_NIBBLES_K:
-        return _mm512_and_si512(unit(w, u, alone), p->mask);
+        return alone ? low_nibbles(_mm512_srlv_epi16(unit(w, u, alone), p->right)) : _mm512_and_si512(unit(w, u, alone), p->mask);
     case PLACE_FIVES_K:
         return _mm512_add_epi8(_mm512_and_si512(_mm512_srlv_epi16(unit(w, u, alone), p->right), p->mask),
                                _mm512_and_si512(_mm512_rolv_epi32(unit(p->fifths[h], u, alone), p->left), _mm512_set1_epi8(16)));
@@ -145,11 +146,11 @@ INLINE void copy_weights(const unsigned char *src, const size_t n, struct panel_
     }
 }
 
-/* unpack_TYPE: scales_TYPE, and the weights at `place`. */
-#define UNPACK(type, place)                                                                               \
+/* unpack_TYPE: scales, and the weights at `place`. */
+#define UNPACK(type, scales, place)                                                                       \
     static void unpack_##type(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)       \
     {                                                                                                     \
-        scales_##type(p, n, dst, h);                                                                     \
+        scales(p, n, dst, h);                                                                            \
         if (n == PANEL_BLOCKS)                                                                           \
             copy_weights(p, PANEL_BLOCKS, dst, h, place);                                                \
         else                                                                                             \

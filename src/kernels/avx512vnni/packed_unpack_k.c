@@ -36,7 +36,7 @@ INLINE void put_k_scales(const unsigned char *p, struct panel_block *dst, size_t
     put_meta(&dst[1], h, META_MINS, dmin);
 }
 
-/* Quants of odd blocks are used 16 times too large, where they stand. */
+/* For tiles, which use the quants of odd blocks where they stand, 16 times too large. */
 static void scales_q4_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
 {
     (void)n;
@@ -89,10 +89,10 @@ static void scales_iq4_xs(const unsigned char *p, size_t n, struct panel_block *
     }
 }
 
-UNPACK(q4_k, PLACE_NIBBLES_K)
-UNPACK(q5_k, PLACE_FIVES_K)
-UNPACK(q6_k, PLACE_SIXES)
-UNPACK(iq4_xs, PLACE_NL_K)
+UNPACK(q4_k, scales_q5_k, PLACE_NIBBLES_K)
+UNPACK(q5_k, scales_q5_k, PLACE_FIVES_K)
+UNPACK(q6_k, scales_q6_k, PLACE_SIXES)
+UNPACK(iq4_xs, scales_iq4_xs, PLACE_NL_K)
 
 /* ---- pairs of bits: scale times quant fits a byte, which leaves one scale, d, for all 256 ------------------- */
 
