@@ -171,7 +171,7 @@ size_t kernels_attention_scratch_bytes(size_t max_kv, size_t head_dim, size_t gr
 /* Bytes of the arrays of struct acts for n_tok x cols of a kind (64-byte aligned pieces), and the
  * pointers set into buf (64-byte aligned). ACT_F32 may also alias the source: act_alias_f32. */
 size_t acts_bytes(enum act_kind kind, size_t n_tok, size_t cols);
-/* Bytes of acts.tiles for n_tok x cols, at most, whatever the format: 1.5 a column of each of n_tok + 5 tokens, or as BF16 2 of whole
+/* Bytes of acts.tiles for n_tok x cols, at most, whatever the format: 9 a column of each five tokens begun, or as BF16 2 of each of whole
  * groups of 32. */
 size_t acts_tiles_bytes(size_t n_tok, size_t cols);
 void acts_bind(struct acts *a, enum act_kind kind, size_t n_tok, size_t cols, void *buf);

@@ -163,7 +163,8 @@ ALWAYS_INLINE unsigned char *put_sixes(unsigned char *dst, const unsigned char *
                         b[i] = load(row[r + i] + low + 32, 0);
                         h[i] = load(row[r + i] + pairs, 0);
                     }
-#define PUT_SIX(f, i) put_4x4(dst + (i * PACK_ROWS + r) * 4, 3, f(a[0], b[0], h[0]), f(a[1], b[1], h[1]), f(a[2], b[2], h[2]), f(a[3], b[3], h[3]))
+#define PUT_SIX(f, i)                                                                                              \
+    put_4x4(dst + (i * PACK_ROWS + r) * 4, 3, f(a[0], b[0], h[0]), f(a[1], b[1], h[1]), f(a[2], b[2], h[2]), f(a[3], b[3], h[3]))
                 PUT_SIX(SIX_0, 0);
                 PUT_SIX(SIX_1, 1);
                 PUT_SIX(SIX_2, 2);

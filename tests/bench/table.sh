@@ -153,7 +153,7 @@ run_load() {
     put "$row" load read_s "$round" "$(awk "BEGIN { print ($t1 - $t0) / 1e9 }")"
     put "$row" load file_bytes "$round" "$(stat -L -c %s "$f")"
     # twice: memory that a virtual machine touches for the first time is its host's work, ten times as long as the packing
-    for run in first counted; do
+    for _ in first counted; do
         limit "$roofcast" bench -m "$f" -p 0 -n 1 -r 1 -t "$threads" -o json --quiet --brief >"$tmp/out" 2>"$tmp/err" || return 1
     done
     awk -v row="$row" -v round="$round" '{ gsub(/[",:]/, "") }

@@ -42,6 +42,7 @@ void test_pack_limits(void **state);
 void test_unpack(void **state);
 void test_matmul(void **state);
 void test_matmul_blocks(void **state);
+void test_matmul_pairs(void **state);
 void test_matmul_slots(void **state);
 void test_matmul_streams(void **state);
 void test_matmul_poison(void **state);

@@ -63,9 +63,9 @@ static unsigned char *weights_for_slot(const struct problem *p)
     return w;
 }
 
-/* y[t * rows + r] in double, and the largest error allowed. */
+/* y[t * rows + r] in double, and the largest error allowed; what tiles of several tokens may be off by besides. */
 struct exact {
-    double *y, *bound;
+    double *y, *bound, *lost;
 };
 
 static bool rounds_to_bf16(const struct problem *p, const struct kernels *k, const struct acts *a)
@@ -80,14 +80,15 @@ static void round_to_bf16(float *x, size_t n)
 }
 
 /*
- * What tiles give up where activations' scales are exact, of one row and token: of Q6_K the last bit of each sum of 16, (138); of Q4_K and
- * Q5_K what a step is off by in which sums of a block's 32 columns are counted, (104).
+ * What tiles of bytes give up, of one row and token: of Q6_K, where activations' scales are exact, the last bit of each sum of 16,
+ * (138); of Q4_K and Q5_K what a step is off by in which sums of a block's 32 columns are counted, (104).
  */
 static double tiles_lose(const struct problem *p, const struct kernels *k, const struct acts *a, size_t t, size_t r)
 {
-    const bool pairs = p->type->id == DTYPE_Q6_K, mins = p->type->id == DTYPE_Q4_K || p->type->id == DTYPE_Q5_K;
+    const bool pairs = p->type->id == DTYPE_Q6_K && !a->pow2, mins = p->type->id == DTYPE_Q4_K || p->type->id == DTYPE_Q5_K;
+    const bool tiles = k->pow2_min_tok > 0 || k->bf16_min_tok > 0; /* of avx512vnni, or beneath those of AMX */
     double lost = 0;
-    if (!p->packed || a->pow2 || k->pow2_min_tok == 0 || (!pairs && !mins))
+    if (!p->packed || !tiles || rounds_to_bf16(p, k, a) || (!pairs && !mins))
         return 0;
     for (size_t c = 0; c < p->cols; c += 256) {
         const unsigned char *const block = p->w + r * p->row_bytes + c / 256 * p->type->block_bytes;
@@ -126,6 +127,7 @@ static void exact_init(struct exact *e, const struct problem *p, const struct ke
         n = (double)p->cols / (p->type->id == DTYPE_Q2_K ? 8 : 16) + 24;
     e->y = check_alloc(p->n_tok * p->rows * sizeof *e->y);
     e->bound = check_alloc(p->n_tok * p->rows * sizeof *e->bound);
+    e->lost = check_alloc(p->n_tok * p->rows * sizeof *e->lost);
     for (size_t r = 0; r < p->rows; r++) {
         p->type->dequantize(p->w + r * p->row_bytes, w, p->cols);
         weight_magnitudes(p->type, p->w + r * p->row_bytes, mag, p->cols);
@@ -138,11 +140,12 @@ static void exact_init(struct exact *e, const struct problem *p, const struct ke
                 sum += (double)w[c] * xv;
                 abs += (double)mag[c] * fabs(xv);
             }
-            double bound = n * 0x1p-24 * abs + (double)p->cols * (double)FLT_MIN + tiles_lose(p, k, a, t, r);
+            double bound = n * 0x1p-24 * abs + (double)p->cols * (double)FLT_MIN;
             if (strcmp(k->isa, "ref") == 0) /* in double, rounded once */
                 bound = 0x1p-24 * fabs(sum) + n * 0x1p-52 * abs + (double)FLT_MIN;
             e->y[t * p->rows + r] = sum;
             e->bound[t * p->rows + r] = bound;
+            e->lost[t * p->rows + r] = tiles_lose(p, k, a, t, r);
         }
     }
     free(w);
@@ -150,13 +153,21 @@ static void exact_init(struct exact *e, const struct problem *p, const struct ke
     free(x);
 }
 
-static void check_result(const struct problem *p, const struct kernels *k, const char *what,
+static void exact_free(struct exact *e)
+{
+    free(e->y);
+    free(e->bound);
+    free(e->lost);
+}
+
+static void check_result(const struct problem *p, const struct kernels *k, const char *what, bool tiles,
                          const struct exact *e, const float *y, size_t row0, size_t row1)
 {
     for (size_t t = 0; t < p->n_tok; t++) {
         for (size_t r = 0; r < p->rows; r++) {
             float got = y[t * p->y_stride + r];
-            double want = e->y[t * p->rows + r], bound = e->bound[t * p->rows + r];
+            const size_t at = t * p->rows + r;
+            double want = e->y[at], bound = e->bound[at] + (tiles ? e->lost[at] : 0);
             if (r < row0 || r >= row1) {
                 if (got != guard)
                     fail_msg("%s %s %s: row %zu token %zu outside [%zu, %zu) written",
@@ -189,7 +200,7 @@ static void run_slot(const struct problem *p, const struct kernels *k, matmul_fn
            mid = row0 + (row1 - row0) / 2 / align * align;
     fn(&args, row0, mid);
     fn(&args, mid, row1);
-    check_result(p, k, what, e, y, row0, row1);
+    check_result(p, k, what, fn == slot_of(k, p)->gemm, e, y, row0, row1);
     free(args.scratch);
     free(w);
     free(y);
@@ -235,8 +246,7 @@ static void check_acts(const struct problem *p, const struct kernels *k, bool po
     }
     if (p->packed && k->arrange[p->type->id])
         check_arranged(p, k, &a, &e);
-    free(e.y);
-    free(e.bound);
+    exact_free(&e);
     free(buf);
 }
 
@@ -277,6 +287,44 @@ void test_matmul(void **state)
                     check_problem(&p, &k);
                 problem_free(&p);
             }
+        }
+}
+
+/*
+ * Sums of Q6_K in pairs, methods.md (138): where all sums of 16 are odd and the two scales of a block alike, what one is rounded down by the
+ * other is rounded up by; sums as large as there are, times the largest scale, are exact.
+ */
+void test_matmul_pairs(void **state)
+{
+    (void)state;
+    enum { ROWS = 40, COLS = 512, TOK = 11, BYTES = 210 };
+    const struct dtype_info *t = dtype_find(DTYPE_Q6_K);
+    struct kernels k;
+    struct rng r;
+    rng_init(&r, 31);
+    for (size_t i = 0; rung_at(i, &k); i++)
+        for (int large = 0; large < 2; large++) {
+            struct problem p;
+            problem_init(&p, &r, t, ROWS, COLS, TOK);
+            p.packed = k.packed[t->id].gemm != NULL;
+            for (size_t b = 0; b < ROWS * COLS / 256; b++) {
+                unsigned char *const block = p.w + b * BYTES;
+                memset(block, large ? 0 : 0x11, 128); /* q - 32 is -32, or 1 */
+                memset(block + 128, large ? 0 : 0xaa, 64);
+                memset(block + 192, large ? -128 : 5, 16);
+                block[208] = 0, block[209] = 0x3c; /* 1 */
+            }
+            for (size_t n = 0; n < TOK * (COLS + 3); n++) /* 127 and 14 times 1 of 16, or 127 in all of them, times 1.5 */
+                p.x[n] = 1.5f * (float)(large || n % (COLS + 3) % 16 == 3 ? 127 : n % (COLS + 3) % 16 != 5);
+            struct acts a;
+            void *buf = prepare_acts(&k, slot_of(&k, &p)->act, &a, p.x, TOK, COLS, COLS + 3);
+            struct exact e;
+            exact_init(&e, &p, &k, &a);
+            memset(e.lost, 0, TOK * ROWS * sizeof *e.lost);
+            run_slot(&p, &k, slot_of(&k, &p)->gemm, "gemm in pairs", &a, &e, 0, ROWS);
+            exact_free(&e);
+            free(buf);
+            problem_free(&p);
         }
 }
 

@@ -1,10 +1,11 @@
 /* tests/kernels/check_unpack.c: panels that packed weights are unpacked to, as tiles of bytes and AMX read them: values of all weights. */
+#include "config.h"
 #include "check.h"
 #include "kernels/pack.h"
 #include <math.h>
 #include <stdlib.h>
 
-#ifdef __x86_64__
+#ifdef HAVE_ISA_AVX512VNNI
 #include "kernels/avx512vnni/packed.h"
 
 /* What a panel says of column c of row r of half h. */

@@ -1,6 +1,6 @@
 /*
  * kernels/avx512vnni/packed.h: products of packed weights (pack.h) with several tokens: a chunk of 32 rows x
- * 256 columns of any format is unpacked to bytes and float scales, which all tokens then use. methods.md (4)
+ * 256 columns of any format becomes bytes and scales, which all tokens then use. methods.md (4), (139)
  */
 #ifndef KERNELS_AVX512VNNI_PACKED_H
 #define KERNELS_AVX512VNNI_PACKED_H
@@ -20,7 +20,7 @@ enum {
 
 /* Numbers of a row and block beside its weights. */
 enum panel_meta {
-    META_SCALE, /* PANEL_16, in pairs: two int16, of 16 columns each */
+    META_SCALE, /* PANEL_16, in pairs: two int16, of 16 columns each; of the other 16 rows the second one first */
     META_MIN,  /* what is subtracted; PANEL_2_MINS: times the integers that follow */
     META_MINS, /* PANEL_2_MINS: two int16. PANEL_8_MINS: of blocks 2i two int16, of block 1 what all eight times */
     META_COUNT,
@@ -68,7 +68,7 @@ struct panel_format {
     uint16_t block_elems, block_bytes; /* in the file */
     enum panel_kind kind;
     int bias;
-    panel_unpack_fn *unpack;
+    panel_unpack_fn *unpack; /* bytes of formats without a bias are below 128: AMX reads them as signed */
     panel_unpack_fn *scales; /* without the weights, which tiles read at `place`; NULL: they do not */
     panel_unpack_fn *pairs;  /* PANEL_16: the same, in pairs of integers; where activations' scales are exact. methods.md (138) */
     enum panel_place place;

@@ -1,9 +1,9 @@
 /*
  * avx512vnni/packed_gemm.c: products of packed weights with several tokens. A tile is 32 rows x up to 6 tokens: 12
  * integer and 12 float accumulators, whose lanes are rows; each broadcast of 4 activations feeds two vpdpbusd. Integer
- * sums are exact; a block of 32 columns then costs a multiply-add a vector where the activations' scale is a power of two, else a
- * multiplication more; two of each where it has two scales, but methods.md (138): these share two ports with vpdpbusd, while
- * subtractions have ports of their own.
+ * sums are exact; a block of 32 columns then costs a multiply-add a vector, and one more where it has two scales (packed.h),
+ * where the activations' scale is a power of two, else a multiplication more (two scales: methods.md (138)): these share two ports
+ * with vpdpbusd, while subtractions have ports of their own.
  *
  * Loops: steps of up to 512 columns, whose activations are put in the order in which tiles read them > panels, which stay
  * in the L1 cache > tiles of tokens. Each byte of weights is read once, and asked of memory while the tiles of the panel
@@ -16,7 +16,7 @@
 
 enum {
     TILE_TOK = TILES_TOK,
-    TILE_TOK_PAIRS = TILES_TOK_PAIRS, /* pairs of sums take registers. Zen 4, cycles of a block of 32 rows, 4, 5, 6 tokens: 85, 106, 137 */
+    TILE_TOK_PAIRS = TILES_TOK_PAIRS, /* pairs of sums take registers. Zen 4, cycles of 32 rows x 32 columns, 4, 5, 6 tokens: 85, 106, 137 */
     STEP_K = 512, /* a panel of so many columns stays in the L1 cache beside a tile's activations; y comes and goes once a step.
                      Zen 5, 512 tokens, 2048 columns, % of two vpdpbusd a cycle by steps of 256, 512, 768, 1024: Q8_0 78, 80, 80, 78;
                      Q4_K 73, 75, 75, 74; with panels in L2 and activations where they were, 3072: 70, 65. 8, 16, 32 tokens, Q8_0:
@@ -239,9 +239,9 @@ INLINE void tile_prefetch(const struct tile *a, unsigned b, const int n)
         _mm_prefetch((const char *)a->ahead[0] + at, _MM_HINT_T1);
         _mm_prefetch((const char *)a->ahead[1] + at, _MM_HINT_T1);
     }
-    if (n < TILE_TOK || b >= TILE_TOK)
+    if (b >= (unsigned)n)
         return;
-    const float *y = a->y + (TILE_TOK + b) * a->y_stride;
+    const float *y = a->y + ((size_t)n + b) * a->y_stride;
     _mm_prefetch((const char *)y, _MM_HINT_T0);
     _mm_prefetch((const char *)(y + 16), _MM_HINT_T0);
 }
@@ -630,7 +630,7 @@ static void walk_few(const struct walk *w, size_t row0, size_t row1)
 /* Formats whose tiles want the same of activations. */
 static bool same_tiles(const struct panel_format *f, const struct panel_format *g)
 {
-    return f && f->kind == g->kind && f->bias == g->bias;
+    return f && f->kind == g->kind && f->bias == g->bias && !f->pairs == !g->pairs;
 }
 
 static void packed_arrange(struct acts *x, const struct panel_format *f, unsigned part, unsigned parts)

@@ -38,7 +38,7 @@ INLINE __m512i last_sixes(__m512i x, __m512i y, __m512i z)
 struct place {
     const unsigned char *units[2]; /* a half each */
     const unsigned char *fifths[2];
-    __m512i mask, right, left; /* of nibbles, and how far they and their fifth bits move, in the units of one of two or eight blocks */
+    __m512i mask, right, left; /* of nibbles, and how far they and their fifth bits move, in units that two or eight blocks share */
     __m512i table; /* of nibbles */
 };
 
@@ -97,32 +97,46 @@ INLINE struct place place_of(const unsigned char *const units[2], unsigned b, co
     return p;
 }
 
-/* Quad j of half h of a block; alone: not beside products, and nibbles of Q4_K as large as they are; last_six: of the last of four blocks of sixes, made of what the others' lines have above them. */
-INLINE __m512i place_quad(const struct place *p, const int h, const int j, const bool last_six, const enum panel_place place, const bool alone)
+/* Nibbles of quad j of a block in four units. */
+INLINE __m512i nibbles(const unsigned char *w, const int j, const bool alone)
+{
+    const __m512i x = unit(w, (size_t)j % 4, alone);
+    return j < 4 ? low_nibbles(x) : high_nibbles(x);
+}
+
+/* Quad j of half h of a block. alone: not beside products, and Q4_K as small as it is; last_six: of the last of four blocks of
+ * sixes, made of what the others' lines have above them. */
+INLINE __m512i place_quad(const struct place *p, const int h, const int j, const bool last_six, const enum panel_place place,
+                          const bool alone)
 {
     const unsigned char *const w = p->units[h];
-    const size_t u = (size_t)j, nibble = u % 4;
+    const size_t u = (size_t)j;
     switch (place) {
     case PLACE_PANEL:
     case PLACE_BYTES:
         break;
     case PLACE_NIBBLES:
     case PLACE_NIBBLES_1:
-        return j < 4 ? low_nibbles(unit(w, nibble, alone)) : high_nibbles(unit(w, nibble, alone));
+        return nibbles(w, j, alone);
     case PLACE_NL:
     case PLACE_NL_K:
     case PLACE_E2M1:
-        return _mm512_shuffle_epi8(p->table, j < 4 ? low_nibbles(unit(w, nibble, alone)) : high_nibbles(unit(w, nibble, alone)));
+        return _mm512_shuffle_epi8(p->table, nibbles(w, j, alone));
     case PLACE_FIVES:
     case PLACE_FIVES_1:
-        return fifth_bits(j < 4 ? low_nibbles(unit(w, nibble, alone)) : high_nibbles(unit(w, nibble, alone)), unit(p->fifths[h], 0, alone), (unsigned)j, alone);
+        return fifth_bits(nibbles(w, j, alone), unit(p->fifths[h], 0, alone), (unsigned)j, alone);
     case PLACE_NIBBLES_K:
-        return alone ? low_nibbles(_mm512_srlv_epi16(unit(w, u, alone), p->right)) : _mm512_and_si512(unit(w, u, alone), p->mask);
+        if (alone)
+            return low_nibbles(_mm512_srlv_epi16(unit(w, u, alone), p->right));
+        return _mm512_and_si512(unit(w, u, alone), p->mask);
     case PLACE_FIVES_K:
-        return _mm512_add_epi8(_mm512_and_si512(_mm512_srlv_epi16(unit(w, u, alone), p->right), p->mask),
-                               _mm512_and_si512(_mm512_rolv_epi32(unit(p->fifths[h], u, alone), p->left), _mm512_set1_epi8(16)));
+        return _mm512_add_epi8(
+            low_nibbles(_mm512_srlv_epi16(unit(w, u, alone), p->right)),
+            _mm512_and_si512(_mm512_rolv_epi32(unit(p->fifths[h], u, alone), p->left), _mm512_set1_epi8(16)));
     case PLACE_SIXES:
-        return last_six ? last_sixes(unit(w, 3 * u, alone), unit(w, 3 * u + 1, alone), unit(w, 3 * u + 2, alone)) : sixes(unit(w, 3 * u, alone));
+        if (last_six)
+            return last_sixes(unit(w, 3 * u, alone), unit(w, 3 * u + 1, alone), unit(w, 3 * u + 2, alone));
+        return sixes(unit(w, 3 * u, alone));
     }
     return unit(w, u, alone);
 }

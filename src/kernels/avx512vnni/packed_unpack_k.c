@@ -67,9 +67,9 @@ static void pairs_q6_k(const unsigned char *p, size_t n, struct panel_block *dst
 #pragma GCC unroll 4
     for (unsigned u = 0; u < 4; u++, p += 64)
 #pragma GCC unroll 2
-        for (unsigned i = 0; i < 2; i++) { /* bytes 2i and 2i + 1 to halves; what the first 16 rows have low, the others have high: tile_halves() */
-            const __m512i two = i ? _mm512_srli_epi32(unit(p, 0, true), 16) : unit(p, 0, true);
-            const __m512i first = _mm512_srai_epi32(_mm512_slli_epi32(two, 24), 24), second = _mm512_srai_epi32(_mm512_slli_epi32(two, 16), 24);
+        for (unsigned i = 0; i < 2; i++) { /* bytes 2i and 2i + 1; tile_halves() says which goes where */
+            const __m512i x = unit(p, 0, true), two = i ? x : _mm512_slli_epi32(x, 16);
+            const __m512i second = _mm512_srai_epi32(two, 24), first = _mm512_srai_epi32(_mm512_slli_epi32(two, 8), 24);
             put_meta(&dst[2 * u + i], h, META_SCALE, vi_floats(h ? pair_of(second, first) : pair_of(first, second)));
         }
 }
