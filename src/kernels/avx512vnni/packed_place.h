@@ -36,13 +36,13 @@ INLINE __m512i last_sixes(__m512i x, __m512i y, __m512i z)
 
 /* Where the units of a block stand, and what makes bytes of them. */
 struct place {
-    const unsigned char *units[2]; /* a half each */
-    const unsigned char *fifths[2];
+    const unsigned char *units[2];  /* a half each */
+    const unsigned char *fifths[2]; /* and the units of their fifth bits */
     __m512i mask, right, left; /* of nibbles, and how far they and their fifth bits move, in units that two or eight blocks share */
     __m512i table; /* of nibbles */
 };
 
-/* The units of block b of n, whose chunk's begin at packed. */
+/* The units of block b of n, the first of which begins at packed. */
 INLINE const unsigned char *place_units(const unsigned char *packed, unsigned b, unsigned n, const enum panel_place place)
 {
     const size_t pair = b / 2, odd = b % 2, scales = (b | 1) < n ? 64 : 32, four = n - b / 4 * 4 < 4 ? n % 4 : 4;
@@ -89,9 +89,8 @@ INLINE struct place place_of(const unsigned char *const units[2], unsigned b, co
     }
     if (place == PLACE_NIBBLES_K || place == PLACE_FIVES_K)
         p.right = _mm512_set1_epi16((short)(4 * odd));
-    if (place == PLACE_FIVES_K) { /* bit `eighth` of a byte becomes the fifth */
+    if (place == PLACE_FIVES_K) /* bit `eighth` of a byte becomes the fifth */
         p.left = _mm512_set1_epi32((4 - eighth) & 31);
-    }
     if (place == PLACE_NL || place == PLACE_NL_K || place == PLACE_E2M1)
         p.table = _mm512_broadcast_i32x4(place == PLACE_E2M1 ? e2m1_biased() : iq4_biased());
     return p;
