@@ -91,6 +91,7 @@ libkernels_avx512vnni_a_SOURCES = \
   %D%/avx512vnni/iq4_xs.c \
   %D%/avx512vnni/mxfp4.c \
   %D%/avx512vnni/packed.h \
+  %D%/avx512vnni/packed_acts.h \
   %D%/avx512vnni/packed_place.h \
   %D%/avx512vnni/packed_unpack.h \
   %D%/avx512vnni/packed_unpack_32.c \

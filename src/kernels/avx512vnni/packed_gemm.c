@@ -11,47 +11,20 @@
  * weights and tokens are not many, all tiles read them where they are packed.
  */
 #include "kernels/avx512/simd512.h"
+#include "kernels/avx512vnni/packed_acts.h"
 #include "kernels/avx512vnni/packed_place.h"
 #include "kernels/avx512vnni/vnni.h"
 
 enum {
-    TILE_TOK = TILES_TOK,
-    TILE_TOK_PAIRS = TILES_TOK_PAIRS, /* pairs of sums take registers. Zen 4, cycles of 32 rows x 32 columns, 4, 5, 6 tokens: 85, 106, 137 */
-    STEP_K = 512, /* a panel of so many columns stays in the L1 cache beside a tile's activations; y comes and goes once a step.
-                     Zen 5, 512 tokens, 2048 columns, % of two vpdpbusd a cycle by steps of 256, 512, 768, 1024: Q8_0 78, 80, 80, 78;
-                     Q4_K 73, 75, 75, 74; with panels in L2 and activations where they were, 3072: 70, 65. 8, 16, 32 tokens, Q8_0:
-                     with 256 62, 65, 69, with 512 63, 68, 71, with 1024 54, 69, 71 */
     IN_PLACE_TOK = 64, /* tokens for which a copy of the weights does not pay. Zen 4, from L2, 17, 32, 64 tokens: Q8_0 68, 75, 82 %
-                          of a vpdpbusd a cycle with a copy before the tiles, 83, 84, 86 without; Q4_0 72, 77, 81 and 82, 83, 83; Q4_K 66, 72, 76 and 73, 75, 76 */
-};
-
-/*
- * Activations as tiles read them, front to back: 32 columns of a tile's tokens, and what a format needs of them beside the
- * bytes. Tokens stand six to a tile, whether a tile has as many or fewer.
- */
-struct tile_acts {
-    int8_t q[TILE_TOK][32];
-    float d[8]; /* a token: scale; powers of two: times PANEL_ONE */
-    union {
-        int32_t start[8]; /* of the accumulators: the bits of PANEL_ONE (times the power of two; pairs: 0) less bias sum, of 32
-                             columns or of the first 16 */
-        float xsum[8];    /* d * sum */
-        int32_t sums[8];  /* PANEL_2_MINS: two int16, of 16 columns each */
-        /* PANEL_8_MINS. methods.md (104) */
-        int32_t pairs[8]; /* of an even block: two int16, d * sum of it and of the next, in units of a power of two, */
-        float unit[8];    /* of block 1 of 8: which this is, times PANEL_ONE */
-    };
-    union {
-        int32_t start2[8]; /* of the second 16 columns; pairs: one more, which rounds up what loses its last bit */
-        float scale[8];    /* PANEL_2_MINS: d */
-    };
+                          of a vpdpbusd a cycle with a copy before the tiles, 83, 84, 86 without; Q4_0 72, 77, 81 and 82, 83, 83; Q4_K 66, 72, 76
+                          and 73, 75, 76 */
 };
 
 struct packed_scratch {
     struct panel_block panel[STEP_K / 32];
     struct tile_acts acts[]; /* [tiles][blocks] */
 };
-_Static_assert(sizeof(struct tile_acts) == TILES_BLOCK_BYTES * TILE_TOK, "acts_tiles_bytes()");
 _Static_assert(sizeof(struct packed_scratch) + (TILE_TOK - 1) * SCRATCH_TOK_BYTES <= SCRATCH_PANEL_BYTES,
                "fixed part of the scratch, a tile that is not full included");
 _Static_assert(STEP_K / 32 * sizeof(struct tile_acts) <= TILE_TOK_PAIRS * SCRATCH_TOK_BYTES, "many tokens: token part of the scratch");
@@ -354,154 +327,6 @@ TILE(copy_fives_k, .panel = PANEL_8_MINS, .place = PLACE_FIVES_K, .copies = true
 TILE(copy_sixes, .panel = PANEL_16, .place = PLACE_SIXES, .copies = true)
 TILE(copy_nl_k, .panel = PANEL_32, .place = PLACE_NL_K, .copies = true)
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* ---- activations ------------------------------------------------------------------------------------------- */
-
-/* Of a token and 256 columns, a lane a block: what stands beside the bytes. */
-struct tok_chunk {
-    __m256 d;
-    __m256i u, v; /* as in struct tile_acts */
-};
-
-/* x[0..7] in units of the least power of two of which none has more than 8191: eight of them times 63 stay below 2^22,
- * beyond which sums from the bits of PANEL_ONE would leave its binade. Lanes: methods.md (104), pairs and unit of struct
- * tile_acts. */
-INLINE __m256i prepare_mins(__m256 x)
-{
-    const __m256 abs = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
-    __m128 top = _mm_max_ps(_mm256_castps256_ps128(abs), _mm256_extractf128_ps(abs, 1));
-    top = _mm_max_ps(top, _mm_movehl_ps(top, top));
-    top = _mm_max_ps(top, _mm_shuffle_ps(top, top, 1));
-    top = _mm_mul_ps(_mm_max_ps(top, _mm_set1_ps(0x1p-112f)), _mm_set1_ps(1.0f / 8191));
-    const __m128i bits = _mm_add_epi32(_mm_castps_si128(top), _mm_set1_epi32(0x007fffff));
-    const __m128i unit = _mm_and_si128(bits, _mm_set1_epi32(0x7f800000)), inverse = _mm_sub_epi32(_mm_set1_epi32(254 << 23), unit);
-    const __m256i q = _mm256_cvtps_epi32(_mm256_mul_ps(x, _mm256_broadcastss_ps(_mm_castsi128_ps(inverse))));
-    const __m128i pairs = _mm_packs_epi32(_mm256_castsi256_si128(q), _mm256_extracti128_si256(q, 1));
-    const __m256 one = _mm256_mul_ps(_mm256_broadcastss_ps(_mm_castsi128_ps(unit)), _mm256_set1_ps(PANEL_ONE));
-    return _mm256_blend_epi32(_mm256_cvtepu32_epi64(pairs), _mm256_castps_si256(one), 1 << 1);
-}
-
-INLINE struct tok_chunk prepare_token(const struct acts *x, size_t at, size_t n_blk, const enum panel_kind kind, const bool pow2, int bias)
-{
-    const __m256i sum = _mm256_maskz_loadu_epi16(vm_first(2 * n_blk), x->sum + at / 16);
-    const __m256 d = _mm256_maskz_loadu_ps((__mmask8)vm_first(n_blk), x->d + at / 32);
-    const __m256 one = pow2 ? _mm256_mul_ps(d, _mm256_set1_ps(PANEL_ONE)) : _mm256_set1_ps(PANEL_ONE);
-    const __m256i bits = _mm256_castps_si256(one);
-    struct tok_chunk c = { .d = pow2 ? one : d, .u = _mm256_setzero_si256(), .v = _mm256_setzero_si256() };
-    switch (kind) {
-    case PANEL_32:
-        c.u = _mm256_dpwssd_epi32(bits, sum, _mm256_set1_epi16((short)-bias));
-        break;
-    case PANEL_16:
-        c.u = _mm256_dpwssd_epi32(pow2 ? bits : _mm256_setzero_si256(), sum, _mm256_set1_epi32((uint16_t)-bias));
-        c.v = _mm256_dpwssd_epi32(pow2 ? bits : _mm256_set1_epi32(1), sum, _mm256_slli_epi32(_mm256_set1_epi32(-bias), 16));
-        break;
-    case PANEL_32_MIN:
-    case PANEL_8_MINS: {
-        const __m256 xsum = _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_madd_epi16(sum, _mm256_set1_epi16(1))));
-        c.u = kind == PANEL_8_MINS ? prepare_mins(xsum) : _mm256_castps_si256(xsum);
-        break;
-    }
-    case PANEL_2_MINS:
-        c.u = sum;
-        c.v = _mm256_castps_si256(d);
-        break;
-    }
-    return c;
-}
-
-/* to[b * step], a lane a token, of x[token], a lane a block; b < n. */
-INLINE void transpose(char *to, size_t step, size_t n, const __m256 x[8])
-{
-    __m256 p[8], q[8];
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) {
-        p[2 * i] = _mm256_unpacklo_ps(x[2 * i], x[2 * i + 1]);
-        p[2 * i + 1] = _mm256_unpackhi_ps(x[2 * i], x[2 * i + 1]);
-    }
-#pragma GCC unroll 2
-    for (int i = 0; i < 2; i++) {
-        q[4 * i] = _mm256_shuffle_ps(p[4 * i], p[4 * i + 2], 0x44);
-        q[4 * i + 1] = _mm256_shuffle_ps(p[4 * i], p[4 * i + 2], 0xee);
-        q[4 * i + 2] = _mm256_shuffle_ps(p[4 * i + 1], p[4 * i + 3], 0x44);
-        q[4 * i + 3] = _mm256_shuffle_ps(p[4 * i + 1], p[4 * i + 3], 0xee);
-    }
-#pragma GCC unroll 4
-    for (size_t b = 0; b < 4; b++) {
-        if (b < n)
-            _mm256_storeu_ps((float *)(to + b * step), _mm256_permute2f128_ps(q[b], q[b + 4], 0x20));
-        if (b + 4 < n)
-            _mm256_storeu_ps((float *)(to + (b + 4) * step), _mm256_permute2f128_ps(q[b], q[b + 4], 0x31));
-    }
-}
-
-/* Columns [k, k + 32 n_blk), at most 256, of n_tok tokens from tok, at most a tile. */
-INLINE void prepare_tile(struct tile_acts *to, const struct acts *x, size_t tok, size_t n_tok, size_t k, size_t n_blk,
-                         const enum panel_kind kind, const bool pow2, int bias)
-{
-    __m256 d[8], u[8], v[8];
-#pragma GCC unroll 8
-    for (size_t t = 0; t < 8; t++) {
-        d[t] = u[t] = v[t] = _mm256_setzero_ps();
-        if (t >= n_tok)
-            continue;
-        const size_t at = (tok + t) * x->stride + k;
-        const struct tok_chunk c = prepare_token(x, at, n_blk, kind, pow2, bias);
-        d[t] = c.d;
-        u[t] = _mm256_castsi256_ps(c.u);
-        v[t] = _mm256_castsi256_ps(c.v);
-        for (size_t b = 0; b < n_blk; b++)
-            _mm256_storeu_si256((__m256i *)to[b].q[t], _mm256_loadu_si256((const __m256i *)(x->q + at + 32 * b)));
-    }
-    transpose((char *)to->d, sizeof *to, n_blk, d);
-    transpose((char *)to->start, sizeof *to, n_blk, u);
-    if (kind == PANEL_16 || kind == PANEL_2_MINS)
-        transpose((char *)to->start2, sizeof *to, n_blk, v);
-}
-
-/* Tiles are of like size: a short last one would leave arithmetic idle. */
-struct tiles {
-    size_t n_tok, n;
-};
-
-static struct tiles tiles_of(const struct acts *x, const struct panel_format *f)
-{
-    const size_t most = f->pairs && !x->pow2 ? TILE_TOK_PAIRS : TILE_TOK;
-    return (struct tiles){ x->n_tok, (x->n_tok + most - 1) / most };
-}
-
-static size_t tile_tokens(struct tiles t, size_t tile)
-{
-    return t.n_tok / t.n + (tile < t.n_tok % t.n);
-}
-
-static size_t tile_first(struct tiles t, size_t tile)
-{
-    return t.n_tok / t.n * tile + least(tile, t.n_tok % t.n);
-}
-
-/* Columns [k, k + n) of tiles [tile0, tile1), to[tiles][n / 32]. */
-static void prepare_tokens(struct tile_acts *to, const struct acts *x, const struct panel_format *f, size_t k, size_t n, size_t tile0,
-                           size_t tile1)
-{
-    const enum panel_kind kind = f->kind;
-    const struct tiles tiles = tiles_of(x, f);
-    for (size_t i = tile0; i < tile1; i++) {
-        const size_t t = tile_first(tiles, i), n_tok = tile_tokens(tiles, i);
-        for (size_t c = 0, n_blk; c < n; c += PANEL_K, to += n_blk) {
-            n_blk = least(n - c, PANEL_K) / 32;
-            if (x->pow2)
-                prepare_tile(to, x, t, n_tok, k + c, n_blk, kind, true, f->bias);
-            else
-                prepare_tile(to, x, t, n_tok, k + c, n_blk, kind, false, f->bias);
-        }
-    }
-}
-
 /* ---- the walk ---------------------------------------------------------------------------------------------- */
 
 struct walk {
@@ -569,19 +394,6 @@ static void walk_tokens(const struct walk *w, const struct tile_acts *acts, size
         (i == 0 ? w->first : w->run)(&tile, n);
         asked += each * n_blk;
     }
-}
-
-/* Columns of a step: all but the last of a matrix have as many, in whole chunks, and nearly as many has that. */
-static size_t step_of(size_t cols)
-{
-    const size_t steps = (cols + STEP_K - 1) / STEP_K, chunks = (cols + PANEL_K - 1) / PANEL_K;
-    return (chunks + steps - 1) / steps * PANEL_K;
-}
-
-/* Activations of the step that begins at column k, to[tiles][blocks] of all steps before it. */
-static struct tile_acts *step_acts(struct tile_acts *to, const struct acts *x, const struct panel_format *f, size_t k)
-{
-    return to + k / 32 * tiles_of(x, f).n;
 }
 
 static void prepare_step(struct tile_acts *to, const struct walk *w, size_t k, size_t n)

@@ -13,8 +13,9 @@ INLINE __m512i pair_of(__m512i low, __m512i high)
     return _mm512_mask_blend_epi16(0xaaaaaaaa, low, _mm512_slli_epi32(high, 16));
 }
 
-/* Q4_K, Q5_K: the unit of d and dmin, then three of packed scales and mins. Scales of odd blocks are multiplied by odd. */
-INLINE void put_k_scales(const unsigned char *p, struct panel_block *dst, size_t h, float odd)
+/* Q4_K, Q5_K: the unit of d and dmin, then three of packed scales and mins. Scales of odd blocks are multiplied by odd; mins as floats
+ * are AMX's. */
+INLINE void put_k_scales(const unsigned char *p, struct panel_block *dst, size_t h, const float odd, const bool min)
 {
     const __m512i head = unit(p, 0, true), a = unit(p, 1, true), b = unit(p, 2, true), c = unit(p, 3, true);
     const __m512i six = _mm512_set1_epi8(63), pair = _mm512_set1_epi8(0x30);
@@ -24,7 +25,8 @@ INLINE void put_k_scales(const unsigned char *p, struct panel_block *dst, size_t
 #pragma GCC unroll 8
     for (unsigned j = 0; j < 8; j++) {
         put_meta(&dst[j], h, META_SCALE, _mm512_mul_ps(j % 2 ? d_odd : d, byte_u8(sc[j / 4], j % 4)));
-        put_meta(&dst[j], h, META_MIN, _mm512_mul_ps(dmin, byte_u8(mn[j / 4], j % 4)));
+        if (min)
+            put_meta(&dst[j], h, META_MIN, _mm512_mul_ps(dmin, byte_u8(mn[j / 4], j % 4)));
     }
     const __m512i low = _mm512_set1_epi32(0x000000ff), high = _mm512_set1_epi32(0x00ff0000);
 #pragma GCC unroll 4
@@ -40,12 +42,17 @@ INLINE void put_k_scales(const unsigned char *p, struct panel_block *dst, size_t
 static void scales_q4_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
 {
     (void)n;
-    put_k_scales(p, dst, h, 1.0f / 16);
+    put_k_scales(p, dst, h, 1.0f / 16, false);
 }
 static void scales_q5_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
 {
     (void)n;
-    put_k_scales(p, dst, h, 1);
+    put_k_scales(p, dst, h, 1, false);
+}
+static void scales_mins_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
+{
+    (void)n;
+    put_k_scales(p, dst, h, 1, true);
 }
 
 static void scales_q6_k(const unsigned char *p, size_t n, struct panel_block *dst, size_t h)
@@ -89,8 +96,8 @@ static void scales_iq4_xs(const unsigned char *p, size_t n, struct panel_block *
     }
 }
 
-UNPACK(q4_k, scales_q5_k, PLACE_NIBBLES_K)
-UNPACK(q5_k, scales_q5_k, PLACE_FIVES_K)
+UNPACK(q4_k, scales_mins_k, PLACE_NIBBLES_K)
+UNPACK(q5_k, scales_mins_k, PLACE_FIVES_K)
 UNPACK(q6_k, scales_q6_k, PLACE_SIXES)
 UNPACK(iq4_xs, scales_iq4_xs, PLACE_NL_K)
 
