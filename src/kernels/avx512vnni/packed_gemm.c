@@ -271,9 +271,13 @@ INLINE void tile_run(const struct tile *arg, const struct tile_kind k, const int
     }
 }
 
-/* The number of tokens becomes a compile-time constant, so that accumulators are registers. */
+/* The number of tokens becomes a compile-time constant, so that accumulators are registers; not where nothing is optimized, which
+ * would gain nothing and compile for minutes. */
 INLINE void tile_any(const struct tile *a, const struct tile_kind k, size_t n)
 {
+#ifndef __OPTIMIZE__
+    tile_run(a, k, (int)n);
+#else
     switch (n) {
     case 1:
         tile_run(a, k, 1);
@@ -294,6 +298,7 @@ INLINE void tile_any(const struct tile *a, const struct tile_kind k, size_t n)
         tile_run(a, k, TILE_TOK);
         break;
     }
+#endif
 }
 
 typedef void tile_fn(const struct tile *a, size_t n);
