@@ -271,8 +271,8 @@ INLINE void tile_run(const struct tile *arg, const struct tile_kind k, const int
     }
 }
 
-/* The number of tokens becomes a compile-time constant, so that accumulators are registers; not where nothing is optimized, which
- * would gain nothing and compile for minutes. */
+/* The number of tokens becomes a compile-time constant, so that accumulators are registers. Without optimization none are, and six
+ * copies of every tile would take a sanitizer minutes to compile: one takes any number. */
 INLINE void tile_any(const struct tile *a, const struct tile_kind k, size_t n)
 {
 #ifndef __OPTIMIZE__
