@@ -215,6 +215,8 @@ enum cpu_flag {
     CPU_STREAMS = 1 << 15, /* no instructions: its prefetchers keep up with a sequential walk by themselves */
     CPU_SLOW_DOT_BF16 = 1 << 16, /* no instructions: multiply-adds of floats multiply faster than vdpbf16ps */
     CPU_ASK_ONCE = 1 << 17, /* no instructions: wants each line of a walk that computes asked for once, and for L1 alone */
+    CPU_TWO_PORTS = 1 << 18, /* no instructions: all there is to do with 512 bits but loads and stores takes the ports of products */
+    CPU_LIKES = CPU_STREAMS | CPU_ASK_ONCE | CPU_TWO_PORTS, /* which of several ways is the fastest */
 };
 unsigned cpu_flags(void);
 /* Linux lends AMX's tiles to processes that ask: this asks, once is enough. False: the CPU has none, or they are not to be had. */

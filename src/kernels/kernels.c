@@ -153,7 +153,7 @@ int kernels_isa_flags(const char *name, unsigned *flags, struct error *err)
         const char *why = missing(&rungs[i]);
         if (why)
             return error_set(err, ERROR_UNAVAILABLE, "isa %s: %s; 'auto' picks the best that runs here", name, why);
-        *flags = rungs[i].needs | (have & (CPU_STREAMS | CPU_ASK_ONCE));
+        *flags = rungs[i].needs | (have & CPU_LIKES);
         return 0;
     }
     return error_set(err, ERROR_USAGE, "isa '%s': unknown; expected auto or one of: %s",

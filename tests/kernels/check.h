@@ -7,6 +7,8 @@
 
 /* The i-th usable rung of this host, ready; false past the last. ROOFCAST_CHECK_ISA: that rung alone. */
 bool rung_at(size_t i, struct kernels *k);
+/* The same rung as a CPU has it that differs from this one in CPU_TWO_PORTS. */
+void rung_of_other_ports(const struct kernels *k, struct kernels *other);
 /* The long tests try every shape; where programs run slowly every n-th: ROOFCAST_CHECK_EVERY. */
 size_t check_every(void);
 
@@ -43,6 +45,7 @@ void test_unpack(void **state);
 void test_matmul(void **state);
 void test_matmul_blocks(void **state);
 void test_matmul_pairs(void **state);
+void test_matmul_zero(void **state);
 void test_matmul_slots(void **state);
 void test_matmul_streams(void **state);
 void test_matmul_poison(void **state);

@@ -257,37 +257,47 @@ static void check_problem(const struct problem *p, const struct kernels *k)
         check_acts(p, k, true);
 }
 
-void test_matmul(void **state)
+/* Every so many products of type d of a list, packed weights too if k has them; only_packed: those alone. */
+static void check_type(const struct kernels *k, const struct dtype_info *t, size_t d, bool only_packed, struct rng *r)
 {
-    (void)state;
     /* lengths without a common factor: every pair meets */
     static const size_t tok[] = { 1, 2, 3, 4, 5, 6, 7, 10, 13, 16, 33, 57, 65 };
     static const size_t rows[] = { 1, 17, 32, 67, 100, 129 };
     static const size_t blocks[] = { 1, 3, 13, 2, 8, 20, 5 };
-    struct kernels k;
+    for (size_t s = d % check_every(); s < ARRAY_LEN(tok) * 4; s += check_every()) {
+        size_t n_blocks = blocks[s % ARRAY_LEN(blocks)];
+        size_t cols = n_blocks * t->block_elems;
+        if (t->block_elems == 1) /* any width; around the chunk sizes too; whole tiles */
+            cols = s % 5 == 4 ? n_blocks * 64 : n_blocks * 37 - (s % 3);
+        struct problem p;
+        problem_init(&p, r, t, rows[(s / 2) % ARRAY_LEN(rows)], cols, tok[s % ARRAY_LEN(tok)]);
+        if (!only_packed)
+            check_problem(&p, k);
+        size_t bytes;
+        p.packed = k->packed[t->id].gemv && pack_bytes(t->id, p.rows, p.cols, &bytes);
+        if (p.packed)
+            check_problem(&p, k);
+        problem_free(&p);
+    }
+}
+
+/* Products of packed weights that this CPU's ports do not ask for, of other ports, are tried too. */
+void test_matmul(void **state)
+{
+    (void)state;
+    struct kernels k, other;
     struct rng r;
     rng_init(&r, 7);
-    for (size_t i = 0; rung_at(i, &k); i++)
+    for (size_t i = 0; rung_at(i, &k); i++) {
+        rung_of_other_ports(&k, &other);
         for (size_t d = 0; dtype_at(d); d++) {
-            const struct dtype_info *t = dtype_at(d);
-            if (!k.mm[t->id].gemm)
-                continue;
-            for (size_t s = d % check_every(); s < ARRAY_LEN(tok) * 4; s += check_every()) {
-                size_t n_blocks = blocks[s % ARRAY_LEN(blocks)];
-                size_t cols = n_blocks * t->block_elems;
-                if (t->block_elems == 1) /* any width; around the chunk sizes too; whole tiles */
-                    cols = s % 5 == 4 ? n_blocks * 64 : n_blocks * 37 - (s % 3);
-                struct problem p;
-                problem_init(&p, &r, t, rows[(s / 2) % ARRAY_LEN(rows)], cols,
-                             tok[s % ARRAY_LEN(tok)]);
-                check_problem(&p, &k);
-                size_t bytes;
-                p.packed = k.packed[t->id].gemv && pack_bytes(t->id, p.rows, p.cols, &bytes);
-                if (p.packed)
-                    check_problem(&p, &k);
-                problem_free(&p);
-            }
+            const enum dtype id = dtype_at(d)->id;
+            if (k.mm[id].gemm)
+                check_type(&k, dtype_at(d), d, false, &r);
+            if (other.packed[id].gemm != k.packed[id].gemm)
+                check_type(&other, dtype_at(d), d, true, &r);
         }
+    }
 }
 
 /*
@@ -302,9 +312,12 @@ void test_matmul_pairs(void **state)
     struct kernels k;
     struct rng r;
     rng_init(&r, 31);
-    for (size_t i = 0; rung_at(i, &k); i++)
+    for (size_t i = 0; rung_at(i / 2, &k); i++)
         for (int large = 0; large < 2; large++) {
+            struct kernels here = k;
             struct problem p;
+            if (i % 2)
+                rung_of_other_ports(&here, &k);
             problem_init(&p, &r, t, ROWS, COLS, TOK);
             p.packed = k.packed[t->id].gemm != NULL;
             for (size_t b = 0; b < ROWS * COLS / 256; b++) {
@@ -324,6 +337,30 @@ void test_matmul_pairs(void **state)
             run_slot(&p, &k, slot_of(&k, &p)->gemm, "gemm in pairs", &a, &e, 0, ROWS);
             exact_free(&e);
             free(buf);
+            problem_free(&p);
+        }
+}
+
+/* Weights that are 0 give 0 and nothing else, whatever digits the activations' scales have: sums start at a large number, methods.md (4). */
+void test_matmul_zero(void **state)
+{
+    (void)state;
+    enum { ROWS = 40, COLS = 512, BYTES = 34 };
+    static const size_t tok[] = { 1, 4, 9, 33 };
+    const struct dtype_info *t = dtype_find(DTYPE_Q8_0);
+    struct kernels k;
+    struct rng r;
+    rng_init(&r, 32);
+    for (size_t i = 0; rung_at(i, &k); i++)
+        for (size_t n = 0; n < ARRAY_LEN(tok); n++) {
+            struct problem p;
+            problem_init(&p, &r, t, ROWS, COLS, tok[n]);
+            for (size_t b = 0; b < ROWS * COLS / 32; b++)
+                memset(p.w + b * BYTES + 2, 0, BYTES - 2);
+            for (int packed = 0; packed <= (k.packed[t->id].gemm != NULL); packed++) {
+                p.packed = packed;
+                check_problem(&p, &k);
+            }
             problem_free(&p);
         }
 }
@@ -406,7 +443,7 @@ void test_matmul_streams(void **state)
         kernels_init(&k, flags);
         const unsigned likes[] = { 0, CPU_STREAMS, CPU_ASK_ONCE };
         for (size_t j = 0; j < ARRAY_LEN(likes); j++) {
-            kernels_init(&other, (flags & ~(unsigned)(CPU_STREAMS | CPU_ASK_ONCE)) | likes[j]);
+            kernels_init(&other, (flags & ~(unsigned)CPU_LIKES) | likes[j]);
             for (size_t d = 0; dtype_at(d); d++) {
                 const struct dtype_info *t = dtype_at(d);
                 const struct matmul_slot *a = &k.packed[t->id], *b = &other.packed[t->id];
@@ -537,7 +574,7 @@ void test_isa_names(void **state)
     assert_string_equal(kernels_isa_at(0, &usable), "ref");
     assert_true(usable);
     assert_ok(kernels_isa_flags("ref", &flags, &err), err);
-    assert_int_equal(flags & ~(unsigned)(CPU_STREAMS | CPU_ASK_ONCE), 0); /* no instructions */
+    assert_int_equal(flags & ~(unsigned)CPU_LIKES, 0); /* no instructions */
     assert_ok(kernels_isa_flags("auto", &flags, &err), err);
     assert_int_equal(flags, cpu_flags());
     assert_fails(kernels_isa_flags("avx1024", &flags, &err), err, "avx1024");

@@ -21,6 +21,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_matmul),
         cmocka_unit_test(test_matmul_blocks),
         cmocka_unit_test(test_matmul_pairs),
+        cmocka_unit_test(test_matmul_zero),
         cmocka_unit_test(test_matmul_streams),
         cmocka_unit_test(test_matmul_poison),
         cmocka_unit_test(test_matmul_subnormal),

@@ -404,23 +404,25 @@ static void amx_gemm(const struct matmul_args *a, size_t row0, size_t row1, cons
     amx_tiles_end();
 }
 
-#define AMX_GEMM(type)                                                                   \
+/* Fewer tokens than tiles of AMX want: as `few` takes them. */
+#define AMX_GEMM_FEW(type, few)                                                          \
     void amx_gemm_##type(const struct matmul_args *a, size_t row0, size_t row1)         \
     {                                                                                    \
         if (a->x->n_tok < AMX_MIN_TOK)                                                   \
-            packed_gemm_##type(a, row0, row1);                                           \
+            packed_gemm_##few(a, row0, row1);                                            \
         else                                                                             \
             amx_gemm(a, row0, row1, &panel_##type);                                      \
     }                                                                                    \
     void amx_arrange_##type(struct acts *x, unsigned part, unsigned parts)               \
     {                                                                                    \
         if (x->n_tok < AMX_MIN_TOK)                                                      \
-            packed_arrange_##type(x, part, parts);                                       \
+            packed_arrange_##few(x, part, parts);                                        \
         else                                                                             \
             arrange(x, part, parts);                                                     \
     }
+#define AMX_GEMM(type) AMX_GEMM_FEW(type, type)
 AMX_GEMM(q8_0)
-AMX_GEMM(q4_0)
+AMX_GEMM_FEW(q4_0, q4_0_two_ports)
 AMX_GEMM(q4_1)
 AMX_GEMM(q5_0)
 AMX_GEMM(q5_1)
@@ -428,9 +430,9 @@ AMX_GEMM(iq4_nl)
 AMX_GEMM(mxfp4)
 AMX_GEMM(q2_k)
 AMX_GEMM(q3_k)
-AMX_GEMM(q4_k)
+AMX_GEMM_FEW(q4_k, q4_k_two_ports)
 AMX_GEMM(q5_k)
-AMX_GEMM(q6_k)
+AMX_GEMM_FEW(q6_k, q6_k_two_ports)
 AMX_GEMM(iq4_xs)
 
 static bool fits_bf16(const struct acts *x)

@@ -8,6 +8,10 @@
         (struct matmul_slot){ ACT_Q8, vnni_packed_gemv_##type, packed_gemm_##type, VNNI_BATCH_TOK, align };  \
     k->arrange[DTYPE_##TYPE] = packed_arrange_##type
 
+#define TWO_PORTS_SLOT(TYPE, type)                                  \
+    k->packed[DTYPE_##TYPE].gemm = packed_gemm_##type##_two_ports;  \
+    k->arrange[DTYPE_##TYPE] = packed_arrange_##type##_two_ports
+
 void kernels_init_avx512vnni(struct kernels *k)
 {
     const unsigned max = GEMV_MAX_TOK, align = 32;
@@ -75,6 +79,11 @@ void kernels_tune_avx512vnni(struct kernels *k, unsigned cpu_flags)
         { DTYPE_Q6_K, VNNI_BATCH_MOST, vnni_packed_gemv_q6_k_streams, vnni_packed_gemv_q6_k_once },
         { DTYPE_IQ4_XS, VNNI_BATCH_MOST, vnni_packed_gemv_iq4_xs_streams, vnni_packed_gemv_iq4_xs_once },
     };
+    if (cpu_flags & CPU_TWO_PORTS) {
+        TWO_PORTS_SLOT(Q4_0, q4_0);
+        TWO_PORTS_SLOT(Q4_K, q4_k);
+        TWO_PORTS_SLOT(Q6_K, q6_k);
+    }
     for (size_t i = 0; i < ARRAY_LEN(slots); i++) {
         matmul_fn *const streams = cpu_flags & CPU_STREAMS ? slots[i].streams : NULL;
         matmul_fn *const once = cpu_flags & CPU_ASK_ONCE ? slots[i].once : NULL;

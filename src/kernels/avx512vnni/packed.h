@@ -12,6 +12,9 @@ enum {
     PANEL_K = 256,
     PANEL_BLOCKS = PANEL_K / 32,
     PACKED_FEW_TOK = 32, /* tokens whose activations stay in the L2 cache: a batch that decodes, not a prompt */
+    IN_PLACE_TOK = 64, /* tokens for which a copy of the weights does not pay, where masks have ports of their own. Zen 4, from L2, 17, 32,
+                          64 tokens: Q8_0 68, 75, 82 % of a vpdpbusd a cycle with a copy before the tiles, 83, 84, 86 without; Q4_0 72, 77, 81
+                          and 82, 83, 83; Q4_K 66, 72, 76 and 73, 75, 76 */
 };
 
 /* Where integer accumulators start, and the float of these bits: methods.md (4). */
@@ -72,16 +75,21 @@ struct panel_format {
     panel_unpack_fn *scales; /* without the weights, which tiles read at `place`; NULL: they do not */
     panel_unpack_fn *pairs;  /* PANEL_16: the same, in pairs of integers; where activations' scales are exact. methods.md (138) */
     enum panel_place place;
+    unsigned in_place_tok; /* up to so many tokens all tiles read the weights at `place`; 0: none does but the first */
 };
 
 extern const struct panel_format panel_q8_0, panel_q4_0, panel_q4_1, panel_q5_0, panel_q5_1, panel_iq4_nl, panel_mxfp4;
 extern const struct panel_format panel_q2_k, panel_q3_k, panel_q4_k, panel_q5_k, panel_q6_k, panel_iq4_xs;
+/* For CPU_TWO_PORTS, where masks and blends take the ports of products: nibbles are masked once, and sums stay apart. */
+extern const struct panel_format panel_q4_0_two_ports, panel_q4_k_two_ports, panel_q6_k_two_ports;
 
 matmul_fn packed_gemm_q8_0, packed_gemm_q4_0, packed_gemm_q4_1, packed_gemm_q5_0, packed_gemm_q5_1;
 matmul_fn packed_gemm_iq4_nl, packed_gemm_mxfp4, packed_gemm_q2_k, packed_gemm_q3_k, packed_gemm_q4_k;
 matmul_fn packed_gemm_q5_k, packed_gemm_q6_k, packed_gemm_iq4_xs;
+matmul_fn packed_gemm_q4_0_two_ports, packed_gemm_q4_k_two_ports, packed_gemm_q6_k_two_ports;
 arrange_fn packed_arrange_q8_0, packed_arrange_q4_0, packed_arrange_q4_1, packed_arrange_q5_0, packed_arrange_q5_1;
 arrange_fn packed_arrange_iq4_nl, packed_arrange_mxfp4, packed_arrange_q2_k, packed_arrange_q3_k, packed_arrange_q4_k;
 arrange_fn packed_arrange_q5_k, packed_arrange_q6_k, packed_arrange_iq4_xs;
+arrange_fn packed_arrange_q4_0_two_ports, packed_arrange_q4_k_two_ports, packed_arrange_q6_k_two_ports;
 
 #endif

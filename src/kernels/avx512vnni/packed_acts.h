@@ -25,10 +25,10 @@ enum {
  */
 struct tile_acts {
     int8_t q[TILE_TOK][32];
-    float d[8]; /* a token: scale; powers of two: times PANEL_ONE */
+    float d[8]; /* a token: scale; SUMS_POW2: times PANEL_ONE */
     union {
-        int32_t start[8]; /* of the accumulators: the bits of PANEL_ONE (times the power of two; pairs: 0) less bias sum, of 32
-                             columns or of the first 16 */
+        int32_t start[8]; /* of the accumulators: the bits of PANEL_ONE (times the power of two; SUMS_PAIRS: 0) less bias sum, of
+                             32 columns or of the first 16 */
         float xsum[8];    /* d * sum */
         int32_t sums[8];  /* PANEL_2_MINS: two int16, of 16 columns each */
         /* PANEL_8_MINS. methods.md (104) */
@@ -36,8 +36,9 @@ struct tile_acts {
         float unit[8];    /* of block 1 of 8: which this is, times PANEL_ONE */
     };
     union {
-        int32_t start2[8]; /* of the second 16 columns; pairs: one more, which rounds up what loses its last bit */
-        float scale[8];    /* PANEL_2_MINS: d */
+        int32_t start2[8]; /* PANEL_16: of the second 16 columns; SUMS_PAIRS: one more, which rounds up what loses its last bit */
+        float less[8];     /* SUMS_EXACT, but PANEL_16: d * -PANEL_ONE, exact */
+        float scale[8];    /* SUMS_POW2, PANEL_2_MINS: d */
     };
 };
 
@@ -46,6 +47,17 @@ _Static_assert(sizeof(struct tile_acts) == TILES_BLOCK_BYTES * TILE_TOK, "acts_t
 INLINE size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
+}
+
+/* How the integer sums of a block become floats. methods.md (4), (138) */
+enum tile_sums {
+    SUMS_EXACT, /* times the activations' scale, then times the row's */
+    SUMS_POW2,  /* they start in units of the activations' scale, a power of two */
+    SUMS_PAIRS, /* PANEL_16 */
+};
+INLINE enum tile_sums sums_of(const struct acts *x, const struct panel_format *f)
+{
+    return x->pow2 ? SUMS_POW2 : f->pairs ? SUMS_PAIRS : SUMS_EXACT;
 }
 
 /* Of a token and 256 columns, a lane a block: what stands beside the bytes. */
@@ -72,8 +84,17 @@ INLINE __m256i prepare_mins(__m256 x)
     return _mm256_blend_epi32(_mm256_cvtepu32_epi64(pairs), _mm256_castps_si256(one), 1 << 1);
 }
 
-INLINE struct tok_chunk prepare_token(const struct acts *x, size_t at, size_t n_blk, const enum panel_kind kind, const bool pow2, int bias)
+/* d in 22 digits: as many as times PANEL_ONE leave all. */
+INLINE __m256 short_scales(__m256 d)
 {
+    const __m256i bits = _mm256_add_epi32(_mm256_castps_si256(d), _mm256_set1_epi32(2));
+    return _mm256_castsi256_ps(_mm256_and_si256(bits, _mm256_set1_epi32(~3)));
+}
+
+INLINE struct tok_chunk prepare_token(const struct acts *x, size_t at, size_t n_blk, const enum panel_kind kind,
+                                      const enum tile_sums sums, int bias)
+{
+    const bool pow2 = sums == SUMS_POW2, pairs = sums == SUMS_PAIRS;
     const __m256i sum = _mm256_maskz_loadu_epi16(vm_first(2 * n_blk), x->sum + at / 16);
     const __m256 d = _mm256_maskz_loadu_ps((__mmask8)vm_first(n_blk), x->d + at / 32);
     const __m256 one = pow2 ? _mm256_mul_ps(d, _mm256_set1_ps(PANEL_ONE)) : _mm256_set1_ps(PANEL_ONE);
@@ -84,9 +105,9 @@ INLINE struct tok_chunk prepare_token(const struct acts *x, size_t at, size_t n_
         c.u = _mm256_dpwssd_epi32(bits, sum, _mm256_set1_epi16((short)-bias));
         break;
     case PANEL_16:
-        c.u = _mm256_dpwssd_epi32(pow2 ? bits : _mm256_setzero_si256(), sum, _mm256_set1_epi32((uint16_t)-bias));
-        c.v = _mm256_dpwssd_epi32(pow2 ? bits : _mm256_set1_epi32(1), sum, _mm256_slli_epi32(_mm256_set1_epi32(-bias), 16));
-        break;
+        c.u = _mm256_dpwssd_epi32(pairs ? _mm256_setzero_si256() : bits, sum, _mm256_set1_epi32((uint16_t)-bias));
+        c.v = _mm256_dpwssd_epi32(pairs ? _mm256_set1_epi32(1) : bits, sum, _mm256_slli_epi32(_mm256_set1_epi32(-bias), 16));
+        return c;
     case PANEL_32_MIN:
     case PANEL_8_MINS: {
         const __m256 xsum = _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_madd_epi16(sum, _mm256_set1_epi16(1))));
@@ -97,6 +118,10 @@ INLINE struct tok_chunk prepare_token(const struct acts *x, size_t at, size_t n_
         c.u = sum;
         c.v = _mm256_castps_si256(d);
         break;
+    }
+    if (sums == SUMS_EXACT) {
+        c.d = short_scales(d);
+        c.v = _mm256_castps_si256(_mm256_mul_ps(c.d, _mm256_set1_ps(-PANEL_ONE)));
     }
     return c;
 }
@@ -128,7 +153,7 @@ INLINE void transpose(char *to, size_t step, size_t n, const __m256 x[8])
 
 /* Columns [k, k + 32 n_blk), at most 256, of n_tok tokens from tok, at most a tile. */
 INLINE void prepare_tile(struct tile_acts *to, const struct acts *x, size_t tok, size_t n_tok, size_t k, size_t n_blk,
-                         const enum panel_kind kind, const bool pow2, int bias)
+                         const enum panel_kind kind, const enum tile_sums sums, int bias)
 {
     __m256 d[8], u[8], v[8];
 #pragma GCC unroll 8
@@ -137,7 +162,7 @@ INLINE void prepare_tile(struct tile_acts *to, const struct acts *x, size_t tok,
         if (t >= n_tok)
             continue;
         const size_t at = (tok + t) * x->stride + k;
-        const struct tok_chunk c = prepare_token(x, at, n_blk, kind, pow2, bias);
+        const struct tok_chunk c = prepare_token(x, at, n_blk, kind, sums, bias);
         d[t] = c.d;
         u[t] = _mm256_castsi256_ps(c.u);
         v[t] = _mm256_castsi256_ps(c.v);
@@ -146,7 +171,7 @@ INLINE void prepare_tile(struct tile_acts *to, const struct acts *x, size_t tok,
     }
     transpose((char *)to->d, sizeof *to, n_blk, d);
     transpose((char *)to->start, sizeof *to, n_blk, u);
-    if (kind == PANEL_16 || kind == PANEL_2_MINS)
+    if (sums == SUMS_EXACT || kind == PANEL_16 || kind == PANEL_2_MINS)
         transpose((char *)to->start2, sizeof *to, n_blk, v);
 }
 
@@ -157,7 +182,7 @@ struct tiles {
 
 INLINE struct tiles tiles_of(const struct acts *x, const struct panel_format *f)
 {
-    const size_t most = f->pairs && !x->pow2 ? TILE_TOK_PAIRS : TILE_TOK;
+    const size_t most = sums_of(x, f) == SUMS_PAIRS ? TILE_TOK_PAIRS : TILE_TOK;
     return (struct tiles){ x->n_tok, (x->n_tok + most - 1) / most };
 }
 
@@ -181,10 +206,17 @@ INLINE void prepare_tokens(struct tile_acts *to, const struct acts *x, const str
         const size_t t = tile_first(tiles, i), n_tok = tile_tokens(tiles, i);
         for (size_t c = 0, n_blk; c < n; c += PANEL_K, to += n_blk) {
             n_blk = least(n - c, PANEL_K) / 32;
-            if (x->pow2)
-                prepare_tile(to, x, t, n_tok, k + c, n_blk, kind, true, f->bias);
-            else
-                prepare_tile(to, x, t, n_tok, k + c, n_blk, kind, false, f->bias);
+            switch (sums_of(x, f)) {
+            case SUMS_EXACT:
+                prepare_tile(to, x, t, n_tok, k + c, n_blk, kind, SUMS_EXACT, f->bias);
+                break;
+            case SUMS_POW2:
+                prepare_tile(to, x, t, n_tok, k + c, n_blk, kind, SUMS_POW2, f->bias);
+                break;
+            case SUMS_PAIRS:
+                prepare_tile(to, x, t, n_tok, k + c, n_blk, PANEL_16, SUMS_PAIRS, f->bias);
+                break;
+            }
         }
     }
 }

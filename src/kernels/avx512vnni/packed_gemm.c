@@ -1,9 +1,9 @@
 /*
  * avx512vnni/packed_gemm.c: products of packed weights with several tokens. A tile is 32 rows x up to 6 tokens: 12
  * integer and 12 float accumulators, whose lanes are rows; each broadcast of 4 activations feeds two vpdpbusd. Integer
- * sums are exact; a block of 32 columns then costs a multiply-add a vector, and one more where it has two scales (packed.h),
- * where the activations' scale is a power of two, else a multiplication more (two scales: methods.md (138)): these share two ports
- * with vpdpbusd, while subtractions have ports of their own.
+ * sums are exact; a block of 32 columns then costs two multiply-adds a vector and scale (packed.h), where the activations' scale is a
+ * power of two a subtraction and a multiply-add (methods.md (4); two scales: (138)). Multiply-adds share two ports with vpdpbusd;
+ * subtractions have ports of their own on AMD's CPUs, and share these two on Intel's (CPU_TWO_PORTS).
  *
  * Loops: steps of up to 512 columns, whose activations are put in the order in which tiles read them > panels, which stay
  * in the L1 cache > tiles of tokens. Each byte of weights is read once, and asked of memory while the tiles of the panel
@@ -14,12 +14,6 @@
 #include "kernels/avx512vnni/packed_acts.h"
 #include "kernels/avx512vnni/packed_place.h"
 #include "kernels/avx512vnni/vnni.h"
-
-enum {
-    IN_PLACE_TOK = 64, /* tokens for which a copy of the weights does not pay. Zen 4, from L2, 17, 32, 64 tokens: Q8_0 68, 75, 82 %
-                          of a vpdpbusd a cycle with a copy before the tiles, 83, 84, 86 without; Q4_0 72, 77, 81 and 82, 83, 83; Q4_K 66, 72, 76
-                          and 73, 75, 76 */
-};
 
 struct packed_scratch {
     struct panel_block panel[STEP_K / 32];
@@ -48,7 +42,7 @@ struct tile {
 /* How a tile goes about it: constants all. */
 struct tile_kind {
     enum panel_kind panel;
-    bool pow2; /* activations' scales */
+    enum tile_sums sums;
     enum panel_place place;
     bool copies; /* what it made of packed weights goes to the panel, for the tiles behind it: stores and masks have ports that
                     products leave idle */
@@ -94,19 +88,28 @@ INLINE void tile_dot(const struct tile *a, unsigned b, const struct tile_kind k,
         tile_quads(a, b, &p, false, k, acts, j0, j1, n, i);
 }
 
-/* scale * (i less where it started) * d + acc, less what a format subtracts, for half h of a block. */
+/* scale * (i less where it started) * d + acc: products first that are exact, one multiply-add less where they started. */
+INLINE __m512 tile_scaled(const struct tile_acts *x, const int t, const struct tile_kind k, __m512 scale, __m512i i, __m512 acc)
+{
+    const __m512 f = _mm512_castsi512_ps(i), d = _mm512_set1_ps(x->d[t]);
+    if (k.sums == SUMS_POW2)
+        return _mm512_fmadd_ps(_mm512_sub_ps(f, d), scale, acc);
+    if (k.panel == PANEL_16)
+        return _mm512_fmadd_ps(_mm512_fmadd_ps(f, scale, _mm512_mul_ps(scale, _mm512_set1_ps(-PANEL_ONE))), d, acc);
+    return _mm512_fmadd_ps(_mm512_fmadd_ps(f, d, _mm512_set1_ps(x->less[t])), scale, acc);
+}
+
+/* The same, less what a format subtracts, for half h of a block. */
 INLINE __m512 tile_add(const struct panel_block *p, const struct tile_acts *x, const int t, const struct tile_kind k, const int h,
                        const int scale_at, __m512i i, __m512 acc)
 {
-    const __m512 scale = _mm512_load_ps(p->meta[scale_at][h]), d = _mm512_set1_ps(x->d[t]);
-    __m512 f = _mm512_sub_ps(_mm512_castsi512_ps(i), k.pow2 ? d : _mm512_set1_ps(PANEL_ONE));
     if (k.panel == PANEL_2_MINS) {
         const __m512i m = _mm512_dpwssd_epi32(_mm512_setzero_si512(), _mm512_load_si512(p->meta[META_MINS][h]),
                                               _mm512_set1_epi32(x->sums[t]));
-        const __m512 min = _mm512_mul_ps(_mm512_cvtepi32_ps(m), _mm512_set1_ps(x->scale[t]));
+        const __m512 min = _mm512_mul_ps(_mm512_cvtepi32_ps(m), _mm512_set1_ps(k.sums == SUMS_POW2 ? x->scale[t] : x->d[t]));
         acc = _mm512_fnmadd_ps(min, _mm512_load_ps(p->meta[META_MIN][h]), acc);
     }
-    acc = _mm512_fmadd_ps(f, k.pow2 ? scale : _mm512_mul_ps(scale, d), acc);
+    acc = tile_scaled(x, t, k, _mm512_load_ps(p->meta[scale_at][h]), i, acc);
     if (k.panel == PANEL_32_MIN)
         acc = _mm512_fnmadd_ps(_mm512_load_ps(p->meta[META_MIN][h]), _mm512_set1_ps(x->xsum[t]), acc);
     return acc;
@@ -153,7 +156,7 @@ INLINE __m512i tile_start(const struct tile_acts *x, const int t, const struct t
     case PANEL_8_MINS:
         break;
     }
-    return k.pow2 ? _mm512_castps_si512(_mm512_set1_ps(x->d[t])) : _mm512_set1_epi32(PANEL_ONE_BITS);
+    return k.sums == SUMS_POW2 ? _mm512_castps_si512(_mm512_set1_ps(x->d[t])) : _mm512_set1_epi32(PANEL_ONE_BITS);
 }
 
 /* Integer sums of quads [j0, j1) of a block, on top of where they start. */
@@ -224,7 +227,7 @@ INLINE void tile_chunk(const struct tile *a, const struct tile_acts *x, unsigned
                        __m512 acc[2][TILE_TOK])
 {
     const unsigned n_blk = a->n_blk - b < PANEL_BLOCKS ? a->n_blk - b : PANEL_BLOCKS;
-    const bool halves = k.panel == PANEL_16 && !k.pow2;
+    const bool halves = k.sums == SUMS_PAIRS;
     __m512 sum[2][TILE_TOK];
     EACH_TOKEN(t)
         sum[0][t] = sum[1][t] = _mm512_setzero_ps();
@@ -303,18 +306,20 @@ INLINE void tile_any(const struct tile *a, const struct tile_kind k, size_t n)
 
 typedef void tile_fn(const struct tile *a, size_t n);
 
-#define TILE(name, ...)                                                         \
+#define TILE_SUMS(name, sum, ...)                                               \
     static void name(const struct tile *a, size_t n)                            \
     {                                                                           \
-        tile_any(a, (struct tile_kind){ __VA_ARGS__, .pow2 = false }, n);       \
-    }                                                                           \
-    static void name##_pow2(const struct tile *a, size_t n)                     \
-    {                                                                           \
-        tile_any(a, (struct tile_kind){ __VA_ARGS__, .pow2 = true }, n);        \
+        tile_any(a, (struct tile_kind){ __VA_ARGS__, .sums = sum }, n);         \
     }
+#define TILE(name, ...)                                                         \
+    TILE_SUMS(name, SUMS_EXACT, __VA_ARGS__)                                    \
+    TILE_SUMS(name##_pow2, SUMS_POW2, __VA_ARGS__)
+#define TILE_16(name, ...)                                                      \
+    TILE(name, .panel = PANEL_16, __VA_ARGS__)                                  \
+    TILE_SUMS(name##_pairs, SUMS_PAIRS, .panel = PANEL_16, __VA_ARGS__)
 TILE(tile_32, .panel = PANEL_32)
 TILE(tile_32_min, .panel = PANEL_32_MIN)
-TILE(tile_16, .panel = PANEL_16)
+TILE_16(tile_16, .copies = false)
 TILE(tile_2_mins, .panel = PANEL_2_MINS)
 TILE(tile_8_mins, .panel = PANEL_8_MINS)
 TILE(place_bytes, .panel = PANEL_32, .place = PLACE_BYTES)
@@ -329,7 +334,7 @@ TILE(copy_nl, .panel = PANEL_32, .place = PLACE_NL, .copies = true)
 TILE(copy_e2m1, .panel = PANEL_32, .place = PLACE_E2M1, .copies = true)
 TILE(copy_nibbles_k, .panel = PANEL_8_MINS, .place = PLACE_NIBBLES_K, .copies = true)
 TILE(copy_fives_k, .panel = PANEL_8_MINS, .place = PLACE_FIVES_K, .copies = true)
-TILE(copy_sixes, .panel = PANEL_16, .place = PLACE_SIXES, .copies = true)
+TILE_16(copy_sixes, .place = PLACE_SIXES, .copies = true)
 TILE(copy_nl_k, .panel = PANEL_32, .place = PLACE_NL_K, .copies = true)
 
 /* ---- the walk ---------------------------------------------------------------------------------------------- */
@@ -462,12 +467,12 @@ static void packed_arrange(struct acts *x, const struct panel_format *f, unsigne
 
 static void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct panel_format *f)
 {
-    static tile_fn *const in_place[PLACES][2] = { /* where masks are cheap */
+    static tile_fn *const in_place[PLACES][2] = {
         [PLACE_BYTES] = { place_bytes, place_bytes_pow2 },
         [PLACE_NIBBLES] = { place_nibbles, place_nibbles_pow2 },
         [PLACE_NIBBLES_K] = { place_nibbles_k, place_nibbles_k_pow2 },
     };
-    static tile_fn *const copying[PLACES][2] = {
+    static tile_fn *const copying[PLACES][3] = { /* by enum tile_sums */
         [PLACE_BYTES] = { copy_bytes, copy_bytes_pow2 },
         [PLACE_NIBBLES] = { copy_nibbles, copy_nibbles_pow2 },
         [PLACE_NIBBLES_1] = { copy_nibbles_1, copy_nibbles_1_pow2 },
@@ -477,35 +482,35 @@ static void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, c
         [PLACE_E2M1] = { copy_e2m1, copy_e2m1_pow2 },
         [PLACE_NIBBLES_K] = { copy_nibbles_k, copy_nibbles_k_pow2 },
         [PLACE_FIVES_K] = { copy_fives_k, copy_fives_k_pow2 },
-        [PLACE_SIXES] = { copy_sixes, copy_sixes_pow2 },
+        [PLACE_SIXES] = { copy_sixes, copy_sixes_pow2, copy_sixes_pairs },
         [PLACE_NL_K] = { copy_nl_k, copy_nl_k_pow2 },
     };
-    static tile_fn *const panels[][2] = {
+    static tile_fn *const panels[][3] = {
         [PANEL_32] = { tile_32, tile_32_pow2 },
         [PANEL_32_MIN] = { tile_32_min, tile_32_min_pow2 },
-        [PANEL_16] = { tile_16, tile_16_pow2 },
+        [PANEL_16] = { tile_16, tile_16_pow2, tile_16_pairs },
         [PANEL_2_MINS] = { tile_2_mins, tile_2_mins_pow2 },
         [PANEL_8_MINS] = { tile_8_mins, tile_8_mins_pow2 },
     };
-    const size_t n_tok = a->x->n_tok, pow2 = a->x->pow2;
+    const enum tile_sums sums = sums_of(a->x, f);
     struct walk w = {
         .a = a,
         .f = f,
         .arranged = same_tiles(a->x->tiles_for, f) ? a->x->tiles : NULL,
-        .unpack = f->pairs && !pow2 ? f->pairs : f->scales,
-        .first = copying[f->place][pow2],
-        .run = panels[f->kind][pow2],
+        .unpack = sums == SUMS_PAIRS ? f->pairs : f->scales,
+        .first = copying[f->place][sums],
+        .run = panels[f->kind][sums],
         .s = a->scratch,
         .panel_bytes = (size_t)16 * a->w_row_bytes,
         .chunk_bytes = (size_t)16 * (PANEL_K / f->block_elems) * f->block_bytes,
     };
-    if (in_place[f->place][pow2] && n_tok <= IN_PLACE_TOK) {
-        w.first = w.run = in_place[f->place][pow2];
+    if (a->x->n_tok <= f->in_place_tok) {
+        w.first = w.run = in_place[f->place][sums];
     } else if (!w.first) {
         w.first = w.run;
         w.unpack = f->unpack;
     }
-    (n_tok <= PACKED_FEW_TOK ? walk_few : walk_many)(&w, row0, row1);
+    (a->x->n_tok <= PACKED_FEW_TOK ? walk_few : walk_many)(&w, row0, row1);
 }
 
 #define PACKED_GEMM(type)                                                                \
@@ -530,3 +535,6 @@ PACKED_GEMM(q4_k)
 PACKED_GEMM(q5_k)
 PACKED_GEMM(q6_k)
 PACKED_GEMM(iq4_xs)
+PACKED_GEMM(q4_0_two_ports)
+PACKED_GEMM(q4_k_two_ports)
+PACKED_GEMM(q6_k_two_ports)
