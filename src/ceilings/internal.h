@@ -109,7 +109,7 @@ struct meter {
     bool mem_lent;        /* not this meter's: only read, and not given back */
     size_t chunk_bytes;   /* of one thread, its part of mem */
     bool mem_small;       /* less than four times the last-level caches */
-    const struct job *warm; /* of memory's: the one that was sampled last, whose footprint the caches hold; NULL: none */
+    const struct job *warm; /* of those that walk memory the one that was sampled last, whose footprint the caches hold; NULL: none */
     struct meter_slot *slot;
     const struct peak_kernel *core; /* the loop of multiply-adds that is run beside samples; NULL: none is */
     uint64_t core_n;                /* its repetitions: some 0.1 ms */
@@ -120,6 +120,8 @@ int meter_init(struct meter *m, int n_threads, bool memory, const struct ceiling
 void meter_free(struct meter *m);
 /* A millisecond or so of work on all threads: clocks rise. */
 void meter_warm(struct meter *m);
+/* Untimed, if the last sample was not j's: walks, a call each, of all that a cache is to hold. methods.md (58) */
+void meter_fill(struct meter *m, const struct job *j, void (*walk)(void *arg, int tid), void *arg);
 
 /* From now on jobs of a class with .core have a look at the cores' multiply-adds beside each sample. */
 void meter_watch_core(struct meter *m);

@@ -41,6 +41,7 @@ struct kernel_bench {
     struct team *team;
     struct kernels k;
     size_t want_bytes, chunk_bytes; /* of weights: in all; of a thread */
+    size_t kept_bytes;              /* of a thread, behind the chunks of all: what a cache is to hold, which no walk over memory meets */
     unsigned char *map, *w;         /* NULL until the first job prepares */
     size_t map_bytes;
     size_t level_bytes[4];          /* that a thread may use of L1, L2, L3; 0: there is no such level */
@@ -78,6 +79,7 @@ struct kernel_job {
     enum dtype type;
     size_t cols, row_bytes, rows; /* rows of a unit (DRAM), else of all that a thread walks */
     size_t n_unit;      /* by several tokens from a cache: units that are walked round and round; else 0 */
+    uint64_t all;       /* repetitions that walk all that a cache is to hold; else 0 */
     bool beside;        /* plain loads are timed before and after each sample */
     int n_variant;      /* of bench_load: kernels to choose from; else 0 */
     enum act_kind act;  /* that the job wants prepared, with x; ACT_KIND_COUNT: none */
@@ -125,6 +127,12 @@ static inline const unsigned char *bench_unit(const struct kernel_bench *b, int 
 {
     const size_t n = b->chunk_bytes / unit_bytes;
     return b->w + (size_t)tid * b->chunk_bytes + unit % (n ? n : 1) * unit_bytes;
+}
+
+/* What a cache of thread tid is to hold begins here. */
+static inline const unsigned char *bench_kept(const struct kernel_bench *b, int tid)
+{
+    return b->w + (size_t)b->n_threads * b->chunk_bytes + (size_t)tid * b->kept_bytes;
 }
 
 #endif

@@ -22,17 +22,19 @@ enum { DRAM = 3, HUGE_PAGE = 2 << 20 };
 static void fill_weights(void *arg, int tid, int n_threads)
 {
     struct kernel_bench *b = arg;
-    unsigned char *to = b->w + (size_t)tid * b->chunk_bytes;
+    unsigned char *const part[] = { b->w + (size_t)tid * b->chunk_bytes, (unsigned char *)bench_kept(b, tid) };
+    const size_t bytes[] = { b->chunk_bytes, b->kept_bytes };
     uint64_t page[512];
     struct rng r;
     (void)n_threads;
     rng_init(&r, (uint64_t)tid + 1);
     for (size_t i = 0; i < ARRAY_LEN(page); i++)
         page[i] = (rng_u64(&r) & UINT64_C(0x8f8f8f8f8f8f8f8f)) | UINT64_C(0x3030303030303030);
-    for (size_t at = 0; at < b->chunk_bytes && interrupt_check(NULL) == 0; at += sizeof page) {
-        memcpy(to + at, page, sizeof page);
-        page[at / sizeof page % ARRAY_LEN(page)] ^= UINT64_C(0x0102040804020100); /* no two pages alike; lower halves */
-    }
+    for (int i = 0; i < 2; i++)
+        for (size_t at = 0; at < bytes[i] && interrupt_check(NULL) == 0; at += sizeof page) {
+            memcpy(part[i] + at, page, sizeof page);
+            page[at / sizeof page % ARRAY_LEN(page)] ^= UINT64_C(0x0102040804020100); /* no two pages alike; lower halves */
+        }
 }
 
 int bench_map(struct kernel_bench *b, struct team *t, struct error *err)
@@ -40,7 +42,10 @@ int bench_map(struct kernel_bench *b, struct team *t, struct error *err)
     b->team = t;
     const size_t chunk = b->want_bytes / (size_t)b->n_threads / HUGE_PAGE * HUGE_PAGE;
     b->chunk_bytes = chunk ? chunk : HUGE_PAGE;
-    b->map_bytes = b->chunk_bytes * (size_t)b->n_threads + HUGE_PAGE;
+    b->kept_bytes = HUGE_PAGE;
+    for (int level = 0; level < DRAM; level++)
+        b->kept_bytes = u64_max(b->kept_bytes, size_align_up(b->level_bytes[level], HUGE_PAGE));
+    b->map_bytes = (b->chunk_bytes + b->kept_bytes) * (size_t)b->n_threads + HUGE_PAGE;
     void *p = mmap(NULL, b->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED)
         return error_oom(err, b->map_bytes, "the weights of the kernels' roofs");
@@ -207,6 +212,11 @@ static void take_sample(struct job *job, struct meter *m, int variant, uint64_t 
     for (int i = 0; i < b->n_threads; i++)
         atomic_store_explicit(&b->lane[i].next, 0, memory_order_relaxed);
     bench_prepare(b, j);
+    struct call all = { b, j, j->all };
+    if (j->all > 0)
+        meter_fill(m, job, call, &all);
+    else
+        m->warm = job;
     if (j->beside && b->load)
         between_loads(b, m, &c, s);
     else if (j->run)
@@ -308,7 +318,7 @@ static const int all_queries[][2] = { { 1, 1 }, { 1, 2 }, { 1, 4 }, { 1, 8 }, { 
 
 static const struct scope scopes[] = {
     [CEILINGS_QUICK] = { common_types, kv_type, (const int[]){ 8, 64, 512, 0 }, few_queries, DRAM, 0, false, false },
-    [CEILINGS_DEFAULT] = { all_types, kv_types, (const int[]){ 2, 4, 8, 16, 64, 512, 0 }, most_queries, 0, 0, false, true },
+    [CEILINGS_DEFAULT] = { all_types, kv_types, (const int[]){ 2, 4, 8, 16, 32, 64, 512, 0 }, most_queries, 0, 0, false, true },
     [CEILINGS_FULL] = { all_types, kv_types, (const int[]){ 2, 4, 8, 16, 32, 64, 256, 512, 0 }, all_queries, 0, 64, true, true },
     [CEILINGS_BRIEF] = { one_type, kv_type, (const int[]){ 8, 0 }, few_queries, DRAM, 0, false, true },
 };

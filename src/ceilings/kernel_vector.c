@@ -31,7 +31,7 @@ static void attend(struct kernel_bench *b, const struct kernel_job *j, int tid, 
     const bool memory = j->level == 3;
     const size_t room = j->apart ? 2 * side : side;
     for (uint64_t i = 0; i < n; i++) {
-        a.k.data = bench_unit(b, tid, memory ? l->at + i : 0, 2 * room);
+        a.k.data = memory ? bench_unit(b, tid, l->at + i, 2 * room) : bench_kept(b, tid);
         a.v.data = a.k.data + room;
         b->k.attention(&a, 0, j->n_head, 0, j->n_query, true, &l->walked);
     }

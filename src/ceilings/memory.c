@@ -86,12 +86,11 @@ void streams_sample(struct job *j, struct meter *m, int variant, uint64_t n, str
     if (!k)
         return; /* the row whose kernel it takes has none */
     struct sweep w = { m, d, *k, n };
-    /* Jobs take turns: what the one before touched is in the caches now. */
-    if (m->warm != j && d->n_window == 0) {
-        struct sweep once = { m, d, *k, 1 };
-        meter_time(m, run_sweep, &once, NULL, s);
-    }
-    m->warm = j;
+    struct sweep once = { m, d, *k, 1 };
+    if (d->n_window == 0)
+        meter_fill(m, j, run_sweep, &once);
+    else
+        m->warm = j;
     meter_time(m, run_sweep, &w, NULL, s);
     if (d->n_window)
         d->window = (d->window + 1) % d->n_window;

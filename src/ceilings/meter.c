@@ -194,6 +194,22 @@ void meter_warm(struct meter *m)
     meter_time(m, run_nothing, NULL, NULL, &s);
 }
 
+/* Intel's last caches take what L2 drops, and keep what came again: one walk, or two, leave most of it in memory. Emerald Rapids, 64 MiB,
+ * GB/s of one walk after the other: 16.6, 16.9, 23.4, 28.8, 29.0, 29.6. */
+enum { FILL_WALKS = 4 };
+static const double FILL_MOST_S = 0.03;
+
+void meter_fill(struct meter *m, const struct job *j, void (*walk)(void *arg, int tid), void *arg)
+{
+    double spent = 0;
+    for (int i = 0; m->warm != j && i < FILL_WALKS && spent < FILL_MOST_S; i++) {
+        struct sample s;
+        meter_time(m, walk, arg, NULL, &s);
+        spent += s.seconds;
+    }
+    m->warm = j;
+}
+
 int meter_threads(const struct meter *m)
 {
     return m->n;

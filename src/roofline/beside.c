@@ -114,7 +114,7 @@ static double unshared(const struct hwprofile *h, const struct ceiling *c)
 /*
  * A kernel that reaches rate from memory, cached from a cache and of which loads alone would allow `loads`, when memory gives m
  * times as much and the core computes k times as fast: seconds are a p-norm of those of either, p as the three numbers have it,
- * and a sum where it waits longer than for one after the other. (99)
+ * and a sum where it waits longer than for one after the other; never faster than loads are then. (99)
  */
 static double walked_rate(double rate, double cached, double loads, double m, double k)
 {
@@ -128,7 +128,7 @@ static double walked_rate(double rate, double cached, double loads, double m, do
     }
     /* More than 1 together: it is as fast as the cache and the loads allow, and noise beyond. Less: it waits longer than for one after the other. */
     const double a = pow(rate / cached, lo), computes = a / fmax(1, a + pow(rate / loads, lo));
-    return rate * pow(computes * pow(k, -lo) + (1 - computes) * pow(m, -lo), -1 / lo);
+    return fmin(rate * pow(computes * pow(k, -lo) + (1 - computes) * pow(m, -lo), -1 / lo), m * fmax(rate, loads));
 }
 
 /* ---- the profile ----------------------------------------------------------------------------------------------- */

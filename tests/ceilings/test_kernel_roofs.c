@@ -93,7 +93,7 @@ static double sum_bytes(void)
 
 static bool within(const struct call *c)
 {
-    return c->w >= bench->w && c->w + c->bytes <= bench->w + bench->chunk_bytes * THREADS;
+    return c->w >= bench->w && c->w + c->bytes <= bench->w + (bench->chunk_bytes + bench->kept_bytes) * THREADS;
 }
 
 /* Of every executable type, at every level. */
@@ -107,6 +107,8 @@ static void one_token(void **state)
             assert_true(bench_matvec(bench, &j, (enum dtype)t, level, false));
             sample(&j);
             assert_true(sum_bytes() == j.amount * REPEATS);
+            assert_int_equal(j.all, level < 3); /* walked before a sample, until the cache holds it */
+            assert_true((calls[0].w >= bench_kept(bench, 0)) == (level < 3)); /* where no walk over memory comes */
             for (size_t i = 0; i < atomic_load(&n_call); i++)
                 assert_true(within(&calls[i]));
         }
@@ -216,11 +218,13 @@ static void several_tokens_cached(void **state)
         bench->k.mm[DTYPE_Q8_0] = stand_in;
         assert_true(bench_matmat(bench, &j, DTYPE_Q8_0, 64, level, false));
         assert_true(j.level == level && j.footprint_bytes <= fmax((double)bench->level_bytes[level], (double)(PACK_ROWS * j.row_bytes)));
+        assert_true((double)(j.all * j.rows * j.row_bytes) == j.footprint_bytes); /* walked before a sample, until the cache holds it */
         sample(&j);
         for (size_t k = 0; k < atomic_load(&n_call); k++) {
             flop += calls[k].flop;
             assert_true(within(&calls[k]));
-            const size_t at = (size_t)(calls[k].w - bench->w) % bench->chunk_bytes;
+            assert_true(calls[k].w >= bench_kept(bench, 0)); /* where no walk over memory comes */
+            const size_t at = (size_t)(calls[k].w - bench_kept(bench, 0)) % bench->kept_bytes;
             assert_true((double)at + (double)calls[k].bytes <= j.footprint_bytes);
         }
         assert_true(flop == j.amount * REPEATS);

@@ -6,6 +6,7 @@
 #include "ceilings/memory.h"
 #include <math.h>
 #include <sys/mman.h>
+#include <time.h>
 
 enum { KIB = 1024 };
 
@@ -431,8 +432,16 @@ static uint64_t sweeps_of(struct job *j, struct meter *m)
     return n_sweep;
 }
 
-/* After another job's turn the caches hold the other's bytes: a sweep that is not timed comes first, but for windows, which
- * are to be cold. */
+static void walk_20ms(void *arg, int tid)
+{
+    struct timespec t = { .tv_nsec = 20000000 };
+    (void)tid;
+    ++*(int *)arg;
+    nanosleep(&t, NULL);
+}
+
+/* After another job's turn the caches hold the other's bytes: sweeps that are not timed come first, four or as many as take 30 ms, but
+ * for windows, which are to be cold. */
 static void turns_begin_warm(void **state)
 {
     (void)state;
@@ -446,11 +455,16 @@ static void turns_begin_warm(void **state)
     d[1] = d[2] = d[0];
     d[2].n_window = 4;
     assert_ok(meter_init(&m, 1, true, &o, &err), err);
-    assert_int_equal(sweeps_of(&j[0], &m), 6);
+    assert_int_equal(sweeps_of(&j[0], &m), 9);
     assert_int_equal(sweeps_of(&j[0], &m), 5);
-    assert_int_equal(sweeps_of(&j[1], &m), 6);
+    assert_int_equal(sweeps_of(&j[1], &m), 9);
     assert_int_equal(sweeps_of(&j[2], &m), 5);
-    assert_int_equal(sweeps_of(&j[1], &m), 6);
+    assert_int_equal(sweeps_of(&j[1], &m), 9);
+    int walks = 0;
+    meter_fill(&m, &j[0], walk_20ms, &walks);
+    assert_int_equal(walks, 2);
+    meter_fill(&m, &j[0], walk_20ms, &walks);
+    assert_int_equal(walks, 2);
     meter_free(&m);
 }
 
