@@ -8,6 +8,8 @@ matmul_fn avx512_gemv_f32, avx512_gemm_f32, avx512_gemv_f16, avx512_gemm_f16;
 matmul_fn avx512_gemv_bf16, avx512_gemm_bf16;
 matmul_fn avx512_packed_few_f32, avx512_packed_gemm_f32, avx512_packed_few_f16, avx512_packed_gemm_f16;
 matmul_fn avx512_packed_few_bf16, avx512_packed_gemm_bf16;
+/* For CPU_TWO_PORTS, where conversions take the ports of multiply-adds: more tokens than one pass takes convert weights once. */
+matmul_fn avx512_packed_gemm_f16_two_ports, avx512_packed_gemm_bf16_two_ports;
 matmul_fn avx512_packed_few_f32_streams, avx512_packed_few_f16_streams, avx512_packed_few_bf16_streams;
 matmul_fn avx512_packed_few_f32_once, avx512_packed_few_f16_once, avx512_packed_few_bf16_once;
 attention_fn avx512_attention;

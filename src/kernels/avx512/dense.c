@@ -115,9 +115,18 @@ void avx512_packed_few_f16_once(const struct matmul_args *a, size_t row0, size_t
 {
     packed_few_once(a, row0, row1, PACKED_F16);
 }
+static void tiles_f16(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    packed_tiles(a, row0, row1, PACKED_F16);
+}
 void avx512_packed_gemm_f16(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    packed_gemm(a, row0, row1, PACKED_F16);
+    if (!packed_batch(a, row0, row1, PACKED_F16))
+        tiles_f16(a, row0, row1);
+}
+void avx512_packed_gemm_f16_two_ports(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    (a->x->n_tok <= FEW_TOK ? avx512_packed_few_f16 : tiles_f16)(a, row0, row1);
 }
 void avx512_packed_few_bf16(const struct matmul_args *a, size_t row0, size_t row1)
 {
@@ -131,7 +140,16 @@ void avx512_packed_few_bf16_once(const struct matmul_args *a, size_t row0, size_
 {
     packed_few_once(a, row0, row1, PACKED_BF16);
 }
+static void tiles_bf16(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    packed_tiles(a, row0, row1, PACKED_BF16);
+}
 void avx512_packed_gemm_bf16(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    packed_gemm(a, row0, row1, PACKED_BF16);
+    if (!packed_batch(a, row0, row1, PACKED_BF16))
+        tiles_bf16(a, row0, row1);
+}
+void avx512_packed_gemm_bf16_two_ports(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    (a->x->n_tok <= FEW_TOK ? avx512_packed_few_bf16 : tiles_bf16)(a, row0, row1);
 }

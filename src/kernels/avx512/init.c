@@ -40,6 +40,10 @@ void kernels_init_avx512(struct kernels *k)
 void kernels_tune_avx512(struct kernels *k, unsigned cpu_flags)
 {
     struct matmul_slot *f32 = &k->packed[DTYPE_F32], *f16 = &k->packed[DTYPE_F16], *bf16 = &k->packed[DTYPE_BF16];
+    if (cpu_flags & CPU_TWO_PORTS) {
+        f16->gemm = avx512_packed_gemm_f16_two_ports;
+        bf16->gemm = avx512_packed_gemm_bf16_two_ports;
+    }
     if (cpu_flags & CPU_STREAMS) {
         f32->gemv = avx512_packed_few_f32_streams;
         f16->gemv = avx512_packed_few_f16_streams;

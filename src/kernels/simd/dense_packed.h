@@ -222,7 +222,9 @@ INLINE void packed_few(const struct matmul_args *a, size_t row0, size_t row1, co
 }
 
 /* Tokens of batches with weights that have to be converted: passes over a panel, all but the first from the cache. Tiles of
- * unpacked weights pay with more (Zen 4, F16, % of FP32's multiply-adds: 12 to 32 tokens 73-78, 8 tokens by a pass 92). */
+ * unpacked weights pay with more (Zen 4, F16, % of FP32's multiply-adds: 12 to 32 tokens 73-78, 8 tokens by a pass 92), and at once where
+ * conversions take the ports of multiply-adds (CPU_TWO_PORTS: Emerald Rapids, GFLOP/s of 16 and 32 tokens by passes and by tiles: F16 130,
+ * 129 and 140, 150, BF16 137, 135 and 139, 150). */
 enum {
     PASS_TOK = 8,
     PASSES_TOK = FEW_TOK >= PASS_TOK && PANEL_VECS == 1 ? 32 : 0, /* none where their sums are more than the registers */
@@ -422,23 +424,34 @@ INLINE void packed_group(const struct matmul_args *a, size_t row0, size_t row1, 
     }
 }
 
-INLINE void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format f)
+INLINE void packed_tiles(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format f)
 {
     const size_t units = a->cols / f.unit_elems, n_tok = a->x->n_tok;
-    if (n_tok <= FEW_TOK && (f.in_place || n_tok <= PASS_TOK || PASSES_TOK == 0)) {
-        packed_few(a, row0, row1, f);
-        return;
-    }
-    if (!f.in_place && n_tok <= PASSES_TOK) {
-        packed_passes(a, row0, row1, f);
-        return;
-    }
     const size_t most = f.in_place || n_tok >= FRESH_TOK ? CHUNK_UNITS : FRESH_UNITS;
     const size_t n_chunk = (units + most - 1) / most, of_lines = n_chunk * LINE_UNITS;
     const size_t chunk = (units + of_lines - 1) / of_lines * LINE_UNITS; /* of nearly the same size */
     const size_t chunks = ACT_SPAN_BYTES / UNIT_BYTES / chunk / n_tok;
     for (size_t r = row0; r < row1; r += GROUP_ROWS)
         packed_group(a, r, row1 - r < GROUP_ROWS ? row1 : r + GROUP_ROWS, chunk, (chunks ? chunks : 1) * chunk, f);
+}
+
+/* Batches for which tiles do not pay; false: there are more tokens. */
+INLINE bool packed_batch(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format f)
+{
+    const size_t n_tok = a->x->n_tok;
+    if (n_tok <= FEW_TOK && (f.in_place || n_tok <= PASS_TOK || PASSES_TOK == 0))
+        packed_few(a, row0, row1, f);
+    else if (!f.in_place && n_tok <= PASSES_TOK)
+        packed_passes(a, row0, row1, f);
+    else
+        return false;
+    return true;
+}
+
+INLINE void packed_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct packed_format f)
+{
+    if (!packed_batch(a, row0, row1, f))
+        packed_tiles(a, row0, row1, f);
 }
 
 #endif
