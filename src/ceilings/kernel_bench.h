@@ -122,6 +122,9 @@ bool bench_vector(struct kernel_bench *b, struct kernel_job *j, size_t i, int n_
 bool bench_barrier(struct kernel_bench *b, struct kernel_job *j);
 bool bench_dispatch(struct kernel_bench *b, struct kernel_job *j);
 
+/* A sample of a job whose data is a kernel_job: n repetitions, struct job_class.sample. */
+void bench_sample(struct job *job, struct meter *m, int variant, uint64_t n, struct sample *s);
+
 /* Weights of thread tid's memory, unit by unit of so many bytes, which begin again at the end. */
 static inline const unsigned char *bench_unit(const struct kernel_bench *b, int tid, size_t unit, size_t unit_bytes)
 {

@@ -202,7 +202,7 @@ static void between_loads(struct kernel_bench *b, struct meter *m, struct call *
     s->loads_bytes_s = 2.0 * BENCH_BESIDE * BENCH_LOAD_BYTES * b->n_threads / (before.seconds + after.seconds);
 }
 
-static void take_sample(struct job *job, struct meter *m, int variant, uint64_t n, struct sample *s)
+void bench_sample(struct job *job, struct meter *m, int variant, uint64_t n, struct sample *s)
 {
     const struct kernel_job *j = job->data;
     struct kernel_bench *b = j->b;
@@ -285,8 +285,8 @@ static void job_free(struct job *job)
     free(j);
 }
 
-static const struct job_class class = { .core = true, .prepare = prepare, .sample = take_sample, .keep = keep, .free = job_free };
-static const struct job_class latency_class = { .lower = true, .core = true, .prepare = prepare, .sample = take_sample, .keep = keep,
+static const struct job_class class = { .core = true, .prepare = prepare, .sample = bench_sample, .keep = keep, .free = job_free };
+static const struct job_class latency_class = { .lower = true, .core = true, .prepare = prepare, .sample = bench_sample, .keep = keep,
                                                 .free = job_free };
 
 /* ---- which ones -------------------------------------------------------------------------------------------- */

@@ -16,7 +16,8 @@ void kernels_init_avx512bf16(struct kernels *k);
 void kernels_init_amx(struct kernels *k);
 /* Whether tiles multiply as they should: tried once, by a small product. Only where they are lent. */
 bool kernels_amx_works(void);
-/* Over the slots of the function before: decode that asks memory ahead as a CPU likes it, for CPU_STREAMS and CPU_ASK_ONCE. */
+/* Over the slots of the function before, what a CPU likes (CPU_LIKES): decode that asks memory ahead as it should, products of several
+ * tokens for its ports. */
 void kernels_tune_avx2(struct kernels *k, unsigned cpu_flags);
 void kernels_tune_avx512(struct kernels *k, unsigned cpu_flags);
 void kernels_tune_avx512vnni(struct kernels *k, unsigned cpu_flags);

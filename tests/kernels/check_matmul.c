@@ -16,6 +16,9 @@
 #include "kernels/pack.h"
 #include <float.h>
 #include <math.h>
+#ifdef HAVE_ISA_AVX512VNNI
+#include "kernels/avx512vnni/packed.h"
+#endif
 
 static const float guard = -1234.5f;
 
@@ -79,13 +82,23 @@ static void round_to_bf16(float *x, size_t n)
         x[i] = bf16_to_f32(f32_to_bf16(x[i]));
 }
 
+static bool sums_apart(const struct kernels *k)
+{
+#ifdef HAVE_ISA_AVX512VNNI
+    return k->packed[DTYPE_Q6_K].gemm == packed_gemm_q6_k_two_ports;
+#else
+    (void)k;
+    return false;
+#endif
+}
+
 /*
- * What tiles of bytes give up, of one row and token: of Q6_K, where activations' scales are exact, the last bit of each sum of 16,
+ * What tiles of bytes give up, of one row and token: of Q6_K, where activations' scales are exact and sums in pairs, the last bit of each sum of 16,
  * (138); of Q4_K and Q5_K what a step is off by in which sums of a block's 32 columns are counted, (104).
  */
 static double tiles_lose(const struct problem *p, const struct kernels *k, const struct acts *a, size_t t, size_t r)
 {
-    const bool pairs = p->type->id == DTYPE_Q6_K && !a->pow2, mins = p->type->id == DTYPE_Q4_K || p->type->id == DTYPE_Q5_K;
+    const bool pairs = p->type->id == DTYPE_Q6_K && !a->pow2 && !sums_apart(k), mins = p->type->id == DTYPE_Q4_K || p->type->id == DTYPE_Q5_K;
     const bool tiles = k->pow2_min_tok > 0 || k->bf16_min_tok > 0; /* of avx512vnni, or beneath those of AMX */
     double lost = 0;
     if (!p->packed || !tiles || rounds_to_bf16(p, k, a) || (!pairs && !mins))

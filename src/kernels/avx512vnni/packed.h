@@ -73,7 +73,7 @@ struct panel_format {
     int bias;
     panel_unpack_fn *unpack; /* bytes of formats without a bias are below 128: AMX reads them as signed */
     panel_unpack_fn *scales; /* without the weights, which tiles read at `place`; NULL: they do not */
-    panel_unpack_fn *pairs;  /* PANEL_16: the same, in pairs of integers; where activations' scales are exact. methods.md (138) */
+    panel_unpack_fn *pairs;  /* PANEL_16: the same, in pairs of integers; where activations' scales are exact. NULL: sums stay apart. methods.md (138) */
     enum panel_place place;
     unsigned in_place_tok; /* up to so many tokens all tiles read the weights at `place`; 0: none does but the first */
 };

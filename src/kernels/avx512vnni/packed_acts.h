@@ -25,7 +25,7 @@ enum {
  */
 struct tile_acts {
     int8_t q[TILE_TOK][32];
-    float d[8]; /* a token: scale; SUMS_POW2: times PANEL_ONE */
+    float d[8]; /* a token: scale; SUMS_EXACT, but PANEL_16: in 22 digits; SUMS_POW2: times PANEL_ONE */
     union {
         int32_t start[8]; /* of the accumulators: the bits of PANEL_ONE (times the power of two; SUMS_PAIRS: 0) less bias sum, of
                              32 columns or of the first 16 */
@@ -51,7 +51,7 @@ INLINE size_t least(size_t a, size_t b)
 
 /* How the integer sums of a block become floats. methods.md (4), (138) */
 enum tile_sums {
-    SUMS_EXACT, /* times the activations' scale, then times the row's */
+    SUMS_EXACT, /* times the activations' scale, then times the row's; PANEL_16: the other way round */
     SUMS_POW2,  /* they start in units of the activations' scale, a power of two */
     SUMS_PAIRS, /* PANEL_16 */
 };
@@ -96,7 +96,9 @@ INLINE struct tok_chunk prepare_token(const struct acts *x, size_t at, size_t n_
 {
     const bool pow2 = sums == SUMS_POW2, pairs = sums == SUMS_PAIRS;
     const __m256i sum = _mm256_maskz_loadu_epi16(vm_first(2 * n_blk), x->sum + at / 16);
-    const __m256 d = _mm256_maskz_loadu_ps((__mmask8)vm_first(n_blk), x->d + at / 32);
+    __m256 d = _mm256_maskz_loadu_ps((__mmask8)vm_first(n_blk), x->d + at / 32);
+    if (sums == SUMS_EXACT && kind != PANEL_16)
+        d = short_scales(d);
     const __m256 one = pow2 ? _mm256_mul_ps(d, _mm256_set1_ps(PANEL_ONE)) : _mm256_set1_ps(PANEL_ONE);
     const __m256i bits = _mm256_castps_si256(one);
     struct tok_chunk c = { .d = pow2 ? one : d, .u = _mm256_setzero_si256(), .v = _mm256_setzero_si256() };
@@ -119,10 +121,8 @@ INLINE struct tok_chunk prepare_token(const struct acts *x, size_t at, size_t n_
         c.v = _mm256_castps_si256(d);
         break;
     }
-    if (sums == SUMS_EXACT) {
-        c.d = short_scales(d);
-        c.v = _mm256_castps_si256(_mm256_mul_ps(c.d, _mm256_set1_ps(-PANEL_ONE)));
-    }
+    if (sums == SUMS_EXACT)
+        c.v = _mm256_castps_si256(_mm256_mul_ps(d, _mm256_set1_ps(-PANEL_ONE)));
     return c;
 }
 

@@ -8,7 +8,7 @@
  * Loops: steps of up to 512 columns, whose activations are put in the order in which tiles read them > panels, which stay
  * in the L1 cache > tiles of tokens. Each byte of weights is read once, and asked of memory while the tiles of the panel
  * before it are computed. The first tile of a panel unpacks its weights for the others, methods.md (139). Where a mask makes bytes of
- * weights and tokens are not many, all tiles read them where they are packed.
+ * weights at no cost (in_place_tok) and tokens are not many, all tiles read them where they are packed.
  */
 #include "kernels/avx512/simd512.h"
 #include "kernels/avx512vnni/packed_acts.h"
@@ -44,8 +44,8 @@ struct tile_kind {
     enum panel_kind panel;
     enum tile_sums sums;
     enum panel_place place;
-    bool copies; /* what it made of packed weights goes to the panel, for the tiles behind it: stores and masks have ports that
-                    products leave idle */
+    bool copies; /* what it made of packed weights goes to the panel, for the tiles behind it: stores, and masks but on
+                    CPU_TWO_PORTS, have ports that products leave idle */
 };
 
 /* ---- one tile ---------------------------------------------------------------------------------------------- */
