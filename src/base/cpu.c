@@ -88,8 +88,9 @@ unsigned cpu_flags(void)
         /* Zen 5 with vectors of 512 bits (ceilings/core.c), measured on a Turin: kernels/avx512vnni/packed_gemv_rows.h. */
         if (is_amd(0x1a, 0, 0x1f) || is_amd(0x1a, 0x40, 0x4f))
             f |= CPU_ASK_ONCE;
-        /* Intel: ports 0 and 5 do all that is done with 512 bits. vdpbf16ps issues once in two cycles there, half of what two multiply-adds
-         * of floats a cycle reach (cpufp, Gold 6455B; so measured on an Emerald Rapids). AMD: as many as multiply-adds. */
+        /* Intel: ports 0 and 5 do all that is done with 512 bits (its Optimization Reference Manual). vdpbf16ps issues once in two cycles
+         * there, half of what two multiply-adds of floats a cycle reach (cpufp, Gold 6455B; so measured on an Emerald Rapids). AMD: as
+         * many as multiply-adds. */
         if (is_vendor(signature_INTEL_ebx, signature_INTEL_ecx, signature_INTEL_edx))
             f |= CPU_TWO_PORTS | (f & CPU_AVX512BF16 ? (unsigned)CPU_SLOW_DOT_BF16 : 0);
     }

@@ -78,8 +78,7 @@ struct kernel_job {
     const struct matmul_slot *slot;
     enum dtype type;
     size_t cols, row_bytes, rows; /* rows of a unit (DRAM), else of all that a thread walks */
-    size_t n_unit;      /* by several tokens from a cache: units that are walked round and round; else 0 */
-    uint64_t all;       /* repetitions that walk all that a cache is to hold; else 0 */
+    size_t n_unit;      /* from a cache: units, a repetition each, that are walked round and round; else 0 */
     bool beside;        /* plain loads are timed before and after each sample */
     int n_variant;      /* of bench_load: kernels to choose from; else 0 */
     enum act_kind act;  /* that the job wants prepared, with x; ACT_KIND_COUNT: none */
@@ -133,7 +132,7 @@ static inline const unsigned char *bench_unit(const struct kernel_bench *b, int 
 }
 
 /* What a cache of thread tid is to hold begins here. */
-static inline const unsigned char *bench_kept(const struct kernel_bench *b, int tid)
+static inline unsigned char *bench_kept(const struct kernel_bench *b, int tid)
 {
     return b->w + (size_t)b->n_threads * b->chunk_bytes + (size_t)tid * b->kept_bytes;
 }

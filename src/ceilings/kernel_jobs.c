@@ -22,7 +22,7 @@ enum { DRAM = 3, HUGE_PAGE = 2 << 20 };
 static void fill_weights(void *arg, int tid, int n_threads)
 {
     struct kernel_bench *b = arg;
-    unsigned char *const part[] = { b->w + (size_t)tid * b->chunk_bytes, (unsigned char *)bench_kept(b, tid) };
+    unsigned char *const part[] = { b->w + (size_t)tid * b->chunk_bytes, bench_kept(b, tid) };
     const size_t bytes[] = { b->chunk_bytes, b->kept_bytes };
     uint64_t page[512];
     struct rng r;
@@ -212,8 +212,8 @@ void bench_sample(struct job *job, struct meter *m, int variant, uint64_t n, str
     for (int i = 0; i < b->n_threads; i++)
         atomic_store_explicit(&b->lane[i].next, 0, memory_order_relaxed);
     bench_prepare(b, j);
-    struct call all = { b, j, j->all };
-    if (j->all > 0)
+    struct call all = { b, j, j->n_unit };
+    if (j->n_unit > 0)
         meter_fill(m, job, call, &all);
     else
         m->warm = job;

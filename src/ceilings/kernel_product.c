@@ -83,7 +83,7 @@ bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
         j->rows = u64_min(b->level_bytes[level] / j->row_bytes, BENCH_OUT) / PACK_ROWS * PACK_ROWS;
         j->rows = j->rows ? j->rows : PACK_ROWS;
         j->run = walk_cache;
-        j->all = 1;
+        j->n_unit = 1;
         j->footprint_bytes = (double)(j->rows * j->row_bytes);
     }
     j->amount = (double)(j->rows * j->row_bytes) * b->n_threads;
@@ -145,8 +145,8 @@ static void multiply(struct kernel_bench *b, const struct kernel_job *j, int tid
     const size_t places = b->y_cols / (size_t)b->n_threads / j->rows;
     for (uint64_t i = 0; i < n; i++) {
         const size_t unit_bytes = j->rows * j->row_bytes;
-        const unsigned char *const kept = bench_kept(b, tid) + (j->n_unit ? i % j->n_unit : 0) * unit_bytes;
-        struct matmul_args a = args_of(b, j, tid, j->n_unit ? kept : bench_unit(b, tid, l->at + i, unit_bytes));
+        struct matmul_args a = args_of(b, j, tid, j->n_unit ? bench_kept(b, tid) + i % j->n_unit * unit_bytes
+                                                            : bench_unit(b, tid, l->at + i, unit_bytes));
         /* A strip of a matrix for each thread, and each time further on: results leave their core's cache, as those of a prompt do. */
         a.y = b->y + ((size_t)tid * places + (l->at + i) % places) * j->rows;
         a.y_stride = size_row_floats(b->y_cols);
@@ -178,7 +178,6 @@ bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
         j->rows = u64_min(j->rows, fit ? fit : PACK_ROWS);
         j->n_unit = b->level_bytes[level] / (j->rows * j->row_bytes);
         j->n_unit = j->n_unit ? j->n_unit : 1;
-        j->all = j->n_unit;
         j->footprint_bytes = (double)(j->n_unit * j->rows * j->row_bytes);
     } else {
         j->beside = n_tok <= BENCH_FEW_TOKENS;

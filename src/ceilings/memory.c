@@ -85,8 +85,7 @@ void streams_sample(struct job *j, struct meter *m, int variant, uint64_t n, str
     const struct mem_kernel *k = streams_kernel(j, variant);
     if (!k)
         return; /* the row whose kernel it takes has none */
-    struct sweep w = { m, d, *k, n };
-    struct sweep once = { m, d, *k, 1 };
+    struct sweep w = { m, d, *k, n }, once = { m, d, *k, 1 };
     if (d->n_window == 0)
         meter_fill(m, j, run_sweep, &once);
     else

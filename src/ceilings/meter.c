@@ -194,8 +194,8 @@ void meter_warm(struct meter *m)
     meter_time(m, run_nothing, NULL, NULL, &s);
 }
 
-/* Intel's last caches take what L2 drops, and keep what came again: after one walk the next finds nearly all of it in memory. Emerald Rapids, 64 MiB,
- * GB/s of one walk after the other: 16.6, 16.9, 23.4, 28.8, 29.0, 29.6. */
+/* Intel's last caches take what L2 drops, and keep what came again: after one walk the next finds nearly all of it in memory.
+ * Emerald Rapids, 64 MiB, GB/s of one walk after the other: 16.6, 16.9, 23.4, 28.8, 29.0, 29.6. */
 enum { FILL_WALKS = 4 };
 static const double FILL_MOST_S = 0.03;
 

@@ -432,6 +432,17 @@ static uint64_t sweeps_of(struct job *j, struct meter *m)
     return n_sweep;
 }
 
+/* The most of some turns, each after one of another job: a busy machine may take so long for a sweep that no other follows. */
+static uint64_t sweeps_of_turn(struct job *j, struct job *other, struct meter *m)
+{
+    uint64_t most = 0;
+    for (int i = 0; i < 5; i++) {
+        (void)sweeps_of(other, m);
+        most = u64_max(most, sweeps_of(j, m));
+    }
+    return most;
+}
+
 static void walk_20ms(void *arg, int tid)
 {
     struct timespec t = { .tv_nsec = 20000000 };
@@ -455,11 +466,10 @@ static void turns_begin_warm(void **state)
     d[1] = d[2] = d[0];
     d[2].n_window = 4;
     assert_ok(meter_init(&m, 1, true, &o, &err), err);
-    assert_int_equal(sweeps_of(&j[0], &m), 9);
+    assert_int_equal(sweeps_of_turn(&j[0], &j[1], &m), 9);
     assert_int_equal(sweeps_of(&j[0], &m), 5);
-    assert_int_equal(sweeps_of(&j[1], &m), 9);
-    assert_int_equal(sweeps_of(&j[2], &m), 5);
-    assert_int_equal(sweeps_of(&j[1], &m), 9);
+    assert_int_equal(sweeps_of_turn(&j[2], &j[1], &m), 5);
+    assert_int_equal(sweeps_of_turn(&j[1], &j[2], &m), 9);
     int walks = 0, before;
     meter_fill(&m, &j[0], walk_20ms, &walks);
     assert_in_range(walks, 1, 2); /* 1: the machine was busy */

@@ -18,12 +18,12 @@ bool rung_at(size_t i, struct kernels *k)
     return false;
 }
 
-void rung_of_other_ports(const struct kernels *k, struct kernels *other)
+void rung_of_other_ports(struct kernels *k)
 {
     struct error err;
     unsigned flags;
     assert_ok(kernels_isa_flags(k->isa, &flags, &err), err);
-    kernels_init(other, flags ^ CPU_TWO_PORTS);
+    kernels_init(k, flags ^ CPU_TWO_PORTS);
 }
 
 size_t check_every(void)

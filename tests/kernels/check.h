@@ -7,8 +7,8 @@
 
 /* The i-th usable rung of this host, ready; false past the last. ROOFCAST_CHECK_ISA: that rung alone. */
 bool rung_at(size_t i, struct kernels *k);
-/* The same rung as a CPU has it that differs from this one in CPU_TWO_PORTS. */
-void rung_of_other_ports(const struct kernels *k, struct kernels *other);
+/* k, as rung_at() gave it, becomes the same rung of a CPU that differs from this one in CPU_TWO_PORTS. */
+void rung_of_other_ports(struct kernels *k);
 /* The long tests try every shape; where programs run slowly every n-th: ROOFCAST_CHECK_EVERY. */
 size_t check_every(void);
 

@@ -93,12 +93,13 @@ static bool sums_apart(const struct kernels *k)
 }
 
 /*
- * What tiles of bytes give up, of one row and token: of Q6_K, where activations' scales are exact and sums in pairs, the last bit of each sum of 16,
- * (138); of Q4_K and Q5_K what a step is off by in which sums of a block's 32 columns are counted, (104).
+ * What tiles of bytes give up, of one row and token: of Q6_K, where activations' scales are exact and sums in pairs, the last bit of each
+ * sum of 16, (138); of Q4_K and Q5_K what a step is off by in which sums of a block's 32 columns are counted, (104).
  */
 static double tiles_lose(const struct problem *p, const struct kernels *k, const struct acts *a, size_t t, size_t r)
 {
-    const bool pairs = p->type->id == DTYPE_Q6_K && !a->pow2 && !sums_apart(k), mins = p->type->id == DTYPE_Q4_K || p->type->id == DTYPE_Q5_K;
+    const bool pairs = p->type->id == DTYPE_Q6_K && !a->pow2 && !sums_apart(k);
+    const bool mins = p->type->id == DTYPE_Q4_K || p->type->id == DTYPE_Q5_K;
     const bool tiles = k->pow2_min_tok > 0 || k->bf16_min_tok > 0; /* of avx512vnni, or beneath those of AMX */
     double lost = 0;
     if (!p->packed || !tiles || rounds_to_bf16(p, k, a) || (!pairs && !mins))
@@ -302,7 +303,8 @@ void test_matmul(void **state)
     struct rng r;
     rng_init(&r, 7);
     for (size_t i = 0; rung_at(i, &k); i++) {
-        rung_of_other_ports(&k, &other);
+        other = k;
+        rung_of_other_ports(&other);
         for (size_t d = 0; dtype_at(d); d++) {
             const enum dtype id = dtype_at(d)->id;
             if (k.mm[id].gemm)
@@ -325,33 +327,32 @@ void test_matmul_pairs(void **state)
     struct kernels k;
     struct rng r;
     rng_init(&r, 31);
-    for (size_t i = 0; rung_at(i / 2, &k); i++)
-        for (int large = 0; large < 2; large++) {
-            struct kernels here = k;
-            struct problem p;
-            if (i % 2)
-                rung_of_other_ports(&here, &k);
-            problem_init(&p, &r, t, ROWS, COLS, TOK);
-            p.packed = k.packed[t->id].gemm != NULL;
-            for (size_t b = 0; b < ROWS * COLS / 256; b++) {
-                unsigned char *const block = p.w + b * BYTES;
-                memset(block, large ? 0 : 0x11, 128); /* q - 32 is -32, or 1 */
-                memset(block + 128, large ? 0 : 0xaa, 64);
-                memset(block + 192, large ? -128 : 5, 16);
-                block[208] = 0, block[209] = 0x3c; /* 1 */
-            }
-            for (size_t n = 0; n < TOK * (COLS + 3); n++) /* 127 and 14 times 1 of 16, or 127 in all of them, times 1.5 */
-                p.x[n] = 1.5f * (float)(large || n % (COLS + 3) % 16 == 3 ? 127 : n % (COLS + 3) % 16 != 5);
-            struct acts a;
-            void *buf = prepare_acts(&k, slot_of(&k, &p)->act, &a, p.x, TOK, COLS, COLS + 3);
-            struct exact e;
-            exact_init(&e, &p, &k, &a);
-            memset(e.lost, 0, TOK * ROWS * sizeof *e.lost);
-            run_slot(&p, &k, slot_of(&k, &p)->gemm, "gemm in pairs", &a, &e, 0, ROWS);
-            exact_free(&e);
-            free(buf);
-            problem_free(&p);
+    for (size_t i = 0; rung_at(i / 4, &k); i++) {
+        const bool large = i % 2;
+        struct problem p;
+        if (i / 2 % 2)
+            rung_of_other_ports(&k);
+        problem_init(&p, &r, t, ROWS, COLS, TOK);
+        p.packed = k.packed[t->id].gemm != NULL;
+        for (size_t b = 0; b < ROWS * COLS / 256; b++) {
+            unsigned char *const block = p.w + b * BYTES;
+            memset(block, large ? 0 : 0x11, 128); /* q - 32 is -32, or 1 */
+            memset(block + 128, large ? 0 : 0xaa, 64);
+            memset(block + 192, large ? -128 : 5, 16);
+            block[208] = 0, block[209] = 0x3c; /* 1 */
         }
+        for (size_t n = 0; n < TOK * (COLS + 3); n++) /* 127 and 14 times 1 of 16, or 127 in all of them, times 1.5 */
+            p.x[n] = 1.5f * (float)(large || n % (COLS + 3) % 16 == 3 ? 127 : n % (COLS + 3) % 16 != 5);
+        struct acts a;
+        void *buf = prepare_acts(&k, slot_of(&k, &p)->act, &a, p.x, TOK, COLS, COLS + 3);
+        struct exact e;
+        exact_init(&e, &p, &k, &a);
+        memset(e.lost, 0, TOK * ROWS * sizeof *e.lost);
+        run_slot(&p, &k, slot_of(&k, &p)->gemm, "gemm in pairs", &a, &e, 0, ROWS);
+        exact_free(&e);
+        free(buf);
+        problem_free(&p);
+    }
 }
 
 /* Weights that are 0 give 0 and nothing else, whatever digits the activations' scales have: sums start at a large number, methods.md (4). */
