@@ -49,16 +49,9 @@ static const struct count {
 };
 enum { LEGACY_BITS = 6 }; /* of Q4_0, Q5_0 and grids: files of these types have a few matrices with more, of other types */
 
-/* As the row says; it may be priced as another type of as many bits. */
-static const char *type_of(const struct facts *f)
-{
-    const char *quant = f->p->m->quant;
-    return quant && quant[0] ? quant : f->p->type;
-}
-
 static const struct count *count_of(const struct facts *f, double bits)
 {
-    const char *const type = type_of(f);
+    const char *const type = facts_type(f);
     size_t i = 0;
     for (; counts[i].type[0]; i++)
         if (bits < LEGACY_BITS && strncasecmp(type, counts[i].type, strlen(counts[i].type)) == 0)
@@ -95,7 +88,7 @@ enum {
 static bool has_tiles(const struct facts *f, enum math math, double bits)
 {
     static const char *const types[] = { "Q8_0", "Q4_0", "Q5_0", "IQ4_NL" };
-    const char *const type = type_of(f);
+    const char *const type = facts_type(f);
     bool any = false;
     if (bits > 12)
         return facts_since(f, math == MATH_BF16 ? SGEMM_BF16 : SGEMM);

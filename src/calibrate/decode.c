@@ -45,16 +45,104 @@ static bool widens_pairs(const struct facts *f)
     return f->p->stack->family == STACK_SERVER;
 }
 
+/*
+ * llama.cpp's kernel of rows for CUDA, which ROCm has too: instructions that a lane issues for a weight of one token, loads and addresses
+ * included, and for each further token, whose sums of blocks are converted and scaled again. Counted in the loops of mul_mat_vec_q as nvcc 13
+ * compiles ggml-cuda of December 2025 to PTX (`nvcc -ptx -arch=compute_90 mmvq.cu`), 1 and 8 tokens. An H100's steps of 8 tokens agree to a
+ * fifth. methods.md (109)
+ */
+enum names { NAMED_PLAIN, NAMED_K, NAMED_GRID };
+static const struct {
+    enum names names;
+    double below; /* bits a weight */
+    double one, more;
+} rows_kernel[] = {
+    { NAMED_PLAIN, 4.4, 4.8, 0.8 }, /* MXFP4 */
+    { NAMED_PLAIN, 4.7, 4.5, 0.7 }, /* Q4_0 */
+    { NAMED_PLAIN, 5.2, 3.8, 0.6 }, /* Q4_1 */
+    { NAMED_PLAIN, 5.7, 5.5, 1.0 }, /* Q5_0 */
+    { NAMED_PLAIN, 6.2, 5.2, 0.9 }, /* Q5_1 */
+    { NAMED_K, 3, 6.1, 2.8 },       /* Q2_K */
+    { NAMED_K, 4.2, 10.3, 3.4 },    /* Q3_K */
+    { NAMED_K, 5.2, 5.0, 3.3 },     /* Q4_K */
+    { NAMED_K, 6.2, 6.1, 3.3 },     /* Q5_K */
+    { NAMED_GRID, 3, 6.4, 2.4 },    /* IQ2_S */
+    { NAMED_GRID, 4, 7.2, 2.1 },    /* IQ3_S */
+    { NAMED_GRID, 6.2, 3.5, 0.7 },  /* IQ4_XS, IQ4_NL */
+};
+static const double sixes_one = 8.6, sixes_more = 3.6; /* Q6_K, which files of all names have */
+static const double bytes_one = 3.1, bytes_more = 1.1; /* Q8_0 */
+static const double halves_more = 0.5;                 /* a packed multiply-add */
+
+static enum names names_of(const char *q)
+{
+    if (strncasecmp(q, "IQ", 2) == 0)
+        return NAMED_GRID;
+    return strcasestr(q, "_K") ? NAMED_K : NAMED_PLAIN;
+}
+
+static bool has_rows_kernel(const struct facts *f)
+{
+    return f->products == BACK_END_CUDA || f->products == BACK_END_ROCM;
+}
+
+/* What an instruction takes of the time that an FP32 multiply-add has by the machine's peak: half of these are integers, which some machines
+ * have lanes of their own for; where the peak counts two a cycle and lane, they are issued alone. */
+static double issue_factor(const struct facts *f)
+{
+    const double apart = 0.6, two = 2;
+    return f->before_volta ? pascal_factor : f->integers_apart ? apart : f->two_issue ? two : 1;
+}
+
+/* Of a weight of fewer than 12 bits: with one token, or what each further one adds. */
+static double rows_kernel_ops(const struct facts *f, double bits, bool more)
+{
+    const enum names n = names_of(facts_type(f));
+    for (size_t i = 0; i < ARRAY_LEN(rows_kernel); i++)
+        if (rows_kernel[i].names == n && bits < rows_kernel[i].below)
+            return issue_factor(f) * (more ? rows_kernel[i].more : rows_kernel[i].one);
+    if (bits < 7.5)
+        return issue_factor(f) * (more ? sixes_more : sixes_one);
+    return issue_factor(f) * (more ? bytes_more : bytes_one);
+}
+
 double decode_ops_weight(const struct facts *f, double bits)
 {
-    const enum width w = width_of(f->p->m->quant, bits);
+    const enum width w = width_of(facts_type(f), bits);
     if (f->cpu)
         return cpu_ops_weight(f, bits);
+    if (w != WIDTH_32 && w != WIDTH_16 && has_rows_kernel(f))
+        return rows_kernel_ops(f, bits, false);
     if ((w == WIDTH_4 || w == WIDTH_8) && widens_pairs(f))
         return packed_ops;
     const bool cuda = f->back_end == BACK_END_CUDA || f->back_end == BACK_END_ROCM;
     const double ops = w == WIDTH_16 && cuda && f->old ? old_half_ops : gpu_ops[w];
     return f->before_volta && w != WIDTH_32 ? ops * pascal_factor : ops;
+}
+
+/* Each token behind the first. */
+static double token_ops(const struct facts *f, double bits)
+{
+    const enum width w = width_of(facts_type(f), bits);
+    if (w == WIDTH_32 || w == WIDTH_16)
+        return w == WIDTH_32 ? 1 : halves_more;
+    return rows_kernel_ops(f, bits, true);
+}
+
+/*
+ * The kernel of many makes bytes of a tile of weights in shared memory, and reads those for its columns: some 3 operations more than one token's, however
+ * many tokens there are. Engines took the kernel of rows for up to 8 tokens, and take it now where that is faster.
+ */
+enum { ROWS_MOST = 8 };
+static const double tile_ops = 3;
+
+double decode_ops_several(const struct facts *f, double bits, double n_tok)
+{
+    if (f->cpu || !(has_rows_kernel(f) || f->products == BACK_END_VULKAN))
+        return 0;
+    const double rows = (n_tok - 1) * token_ops(f, bits), tile = tile_ops * issue_factor(f);
+    const bool by_rows = n_tok <= ROWS_MOST && (rows < tile || !facts_since(f, FACTS_FEW_LIMITS));
+    return decode_ops_weight(f, bits) + (by_rows ? rows : tile);
 }
 
 /* SYCL has no kernel of its own for BF16: it writes the weights as FP32 for oneMKL, for one token too. Source: llama.cpp's

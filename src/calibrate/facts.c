@@ -65,6 +65,12 @@ bool facts_one_step(const struct facts *f)
     return f->p->m->kind != MEASURE_ALL_REDUCE && f->p->stack->family == STACK_SERVER && (f->maker == MAKER_NVIDIA || f->maker == MAKER_AMD);
 }
 
+const char *facts_type(const struct facts *f)
+{
+    const char *quant = f->p->m->quant;
+    return quant && quant[0] ? quant : f->p->type;
+}
+
 /* ---- the machine ------------------------------------------------------------------------------------- */
 
 static const char *const makers[] = { [MAKER_NVIDIA] = "NVIDIA", [MAKER_AMD] = "AMD", [MAKER_INTEL] = "Intel", [MAKER_APPLE] = "Apple" };
@@ -111,6 +117,13 @@ static bool is_volta(const struct priced *p)
 {
     static const char *const words[] = { "V100", "TITAN V", "Titan V", "GV100" };
     return named(p, words, ARRAY_LEN(words));
+}
+
+/* Source: CUDA C++ Programming Guide, throughput of arithmetic instructions: 64 results a cycle of FP32, and 64 of integers, for 7.x and 8.0. */
+static bool has_integers_apart(const struct facts *f)
+{
+    static const char *const words[] = { "T4", "RTX 20", "TITAN RTX", "Quadro RTX", "GTX 16", "A100", "A800", "A30" };
+    return f->maker == MAKER_NVIDIA && (f->volta || named(f->p, words, ARRAY_LEN(words)));
 }
 
 /* Generations of AMD without matrix units: before RDNA3, and before CDNA. */
@@ -186,6 +199,7 @@ static void set_machine(struct facts *f)
     f->cpu = f->p->machine->h.kind == HW_CPU;
     f->before_volta = is_before_volta(f->p);
     f->volta = f->maker == MAKER_NVIDIA && is_volta(f->p);
+    f->integers_apart = has_integers_apart(f);
     f->two_issue = f->maker == MAKER_AMD && !amd_before_matrix(f->p);
     f->has_matrix = has_matrix(f);
     f->half_sums = half_sums(f);
@@ -276,6 +290,12 @@ static double launches(const struct facts *f)
     return f->p->stack->fused && !f->cpu ? fused_launches : 1;
 }
 
+/* llama.cpp keeps graphs of kernels for passes of one token alone. Source: ggml-cuda.cu, check_node_graph_compatibility. (109) */
+static double launches_batch(const struct facts *f)
+{
+    return f->back_end == BACK_END_CUDA ? old_launches : f->launches;
+}
+
 void facts_init(struct facts *f, const struct priced *p)
 {
     *f = (struct facts){ .p = p };
@@ -287,4 +307,5 @@ void facts_init(struct facts *f, const struct priced *p)
     f->walks = walks(f);
     f->flash = is_flash(p);
     f->launches = launches(f);
+    f->launches_batch = launches_batch(f);
 }

@@ -62,6 +62,8 @@ static void choose_units(struct time_op *o, const struct facts *x, const struct 
             o->of_fp32 = u.flop_s / x->p->roofs.peak[MATH_FP32].flop_s;
             o->ops_weight = counted;
         }
+        if (o->kind != OP_EXPERT_MATMUL && u.staged_bytes == 0 && !x->cpu)
+            o->ops_weight = decode_ops_several(x, bits, at->n_tok);
         stage(o, u.staged_bytes);
         if (o->kind != OP_EXPERT_MATMUL) {
             o->flop_s /= unit_padding(x, at->n_tok, 1);
@@ -105,10 +107,11 @@ static void fill_tiles(struct time_op *o, const struct facts *x, const struct ti
 /* Of a decode step, what its engine does for it. (79), (91) */
 static void add_facts(struct time_op *o, const struct facts *x, const struct time_place *at)
 {
-    o->launches = x->launches;
+    o->launches = at->pass_tok > 1 ? x->launches_batch : x->launches;
     if (o->bits > 0) {
         const double touched = o->cost.weight_bytes * 8 / o->bits / (at->rows * at->cols);
-        o->ops_weight = decode_ops_weight(x, o->bits);
+        const double several = o->kind != OP_EXPERT_MATMUL ? decode_ops_several(x, o->bits, at->n_tok) : 0;
+        o->ops_weight = several > 0 ? several : decode_ops_weight(x, o->bits);
         if (!x->cpu)
             o->flop_s = unit_of_product(x, o->math, o->bits, at->n_tok).flop_s;
         fill_tiles(o, x, at, touched);

@@ -93,15 +93,15 @@ enum { QUANTIZED = 12 };                   /* bits of a weight below which it is
 static const double staged_half = 2, staged_float = 4; /* bytes of an operand */
 
 /*
- * Of few tokens: engines take the kernel of few up to where the one of many, whose tiles have 8 columns at least, was found to be faster. Source:
- * llama.cpp's ggml_cuda_should_use_mmvq, whose limits of 3 to 8 by type and generation were measured: pull requests 23227, 26079.
+ * Of few tokens: engines took the kernel of rows for up to 8, and take it now up to where the one of many, whose tiles have 8 columns at least, was
+ * found to be faster. Source: llama.cpp's ggml_cuda_should_use_mmvq, whose limits of 3 to 8 by type and generation were measured: FACTS_FEW_LIMITS.
  */
 enum { MMQ_COLUMNS = 8 };
 static struct unit_use few_unit(const struct facts *f, double n_tok)
 {
     struct unit_use dot = dot_unit(f), tile = integer_unit(f);
     tile.flop_s *= fmin(n_tok / MMQ_COLUMNS, 1);
-    return tile.flop_s > dot.flop_s ? tile : dot;
+    return facts_since(f, FACTS_FEW_LIMITS) && tile.flop_s > dot.flop_s ? tile : dot;
 }
 
 static struct unit_use cuda(const struct facts *f, enum math math, double bits, double n_tok)

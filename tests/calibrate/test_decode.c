@@ -78,14 +78,97 @@ static void test_ops(void **state)
     assert_true(ops("NVIDIA A100", HW_GPU, &cuda, "F16", old, 16) == 14);
     assert_true(ops("NVIDIA A100", HW_GPU, &cuda, "F16", now, 16) == 2);
     assert_true(ops("NVIDIA A100", HW_GPU, &vulkan, "F16", old, 16) == 2);
-    assert_true(ops("NVIDIA A100", HW_GPU, &cuda, "Q4_K_M", old, 4.5) == 5);
-    assert_true(ops("NVIDIA A100", HW_GPU, &cuda, "IQ2_XS", now, 2.31) == 8);
-    assert_true(ops("NVIDIA A100", HW_GPU, &cuda, "IQ4_NL", now, 4.5) == 5);
-    assert_true(ops("NVIDIA GTX 1080 Ti", HW_GPU, &cuda, "Q4_0", now, 4.5) == 10);
-    assert_true(ops("NVIDIA RTX 3080 Ti", HW_GPU, &cuda, "Q8_0", now, 8.5) == 3);
+    assert_true(ops("Intel Arc", HW_GPU, &vulkan, "Q4_K_M", now, 4.5) == 5);
+    assert_true(ops("Intel Arc", HW_GPU, &vulkan, "Q8_0", now, 8.5) == 3);
+    assert_true(ops("Intel Arc", HW_GPU, &vulkan, "IQ2_XS", now, 2.31) == 8);
     assert_true(ops("NVIDIA A100", HW_GPU, &vllm, "AWQ-int4", now, 4.16) == 2); /* two halves in an instruction */
     assert_true(ops("NVIDIA A100", HW_GPU, &vllm, "GPTQ-int8", now, 8.16) == 2);
     assert_true(ops("NVIDIA A100", HW_GPU, &eager, "bnb-4bit", now, 4.5) == 5);
+}
+
+/* Instructions of CUDA's kernel of rows, where integers have lanes of their own 0.6 of one each, before Volta two. (109) */
+static void test_rows_kernel(void **state)
+{
+    static const struct {
+        const char *hardware, *quant;
+        double bits, one, more;
+    } cases[] = {
+        { "NVIDIA H100", "Q4_0", 4.5, 4.5, 0.7 },
+        { "NVIDIA H100", "Q4_1", 5, 3.8, 0.6 },
+        { "NVIDIA H100", "Q5_0", 5.5, 5.5, 1 },
+        { "NVIDIA H100", "Q5_1", 6, 5.2, 0.9 },
+        { "NVIDIA H100", "MXFP4", 4.25, 4.8, 0.8 },
+        { "NVIDIA H100", "Q2_K", 2.625, 6.1, 2.8 },
+        { "NVIDIA H100", "Q3_K_M", 3.4375, 10.3, 3.4 },
+        { "NVIDIA H100", "Q4_K_M", 4.5, 5, 3.3 },
+        { "NVIDIA H100", "Q4_K_M", 6.5625, 8.6, 3.6 }, /* its matrices of Q6_K */
+        { "NVIDIA H100", "Q5_K_M", 5.5, 6.1, 3.3 },
+        { "NVIDIA H100", "Q4_0", 6.5625, 8.6, 3.6 },
+        { "NVIDIA H100", "Q8_0", 8.5, 3.1, 1.1 },
+        { "NVIDIA H100", "IQ2_S", 2.5, 6.4, 2.4 },
+        { "NVIDIA H100", "IQ3_S", 3.44, 7.2, 2.1 },
+        { "NVIDIA H100", "IQ4_XS", 4.25, 3.5, 0.7 },
+        { "NVIDIA H100", "F16", 16, 2, 0.5 },
+        { "NVIDIA H100", "F32", 32, 1, 1 },
+        { "NVIDIA RTX 3080 Ti", "Q8_0", 8.5, 3.1, 1.1 },
+        { "NVIDIA A100", "Q4_K_M", 4.5, 5 * 0.6, 3.3 * 0.6 },
+        { "NVIDIA T4", "Q8_0", 8.5, 3.1 * 0.6, 1.1 * 0.6 },
+        { "NVIDIA V100", "Q4_0", 4.5, 4.5 * 0.6, 0.7 * 0.6 },
+        { "NVIDIA GTX 1080 Ti", "Q4_0", 4.5, 4.5 * 2, 0.7 * 2 },
+        { "AMD RX 7900 XTX", "Q4_0", 4.5, 4.5 * 2, 0.7 * 2 }, /* its peak counts two instructions a cycle */
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct fixture f;
+        const struct facts x = facts_of(row(&f, cases[i].hardware, HW_GPU, &cuda, cases[i].quant, "2025-12"));
+        const double one = decode_ops_weight(&x, cases[i].bits), eight = decode_ops_several(&x, cases[i].bits, 8);
+        if (!near(one, cases[i].one) || !near(eight, cases[i].one + 7 * cases[i].more))
+            fail_msg("%s %s: %g, %g", cases[i].hardware, cases[i].quant, one, eight);
+    }
+    /* What is predicted, and not a row of a file, has its type where a row has what it was priced as. */
+    struct fixture f;
+    row(&f, "NVIDIA H100", HW_GPU, &cuda, "", "2025-12");
+    snprintf(f.p.type, sizeof f.p.type, "Q4_K");
+    const struct facts x = facts_of(&f.p);
+    assert_true(near(decode_ops_weight(&x, 4.5), 5));
+}
+
+/* A product of eight tokens by rows, in a step and in a prompt: 5 and seven times 3.3 instructions a weight; of nine three more than one token's;
+ * since May 2026 no more than that of eight either; experts' as one token's. (109) */
+static void test_rows_several(void **state)
+{
+    static const struct {
+        const char *date;
+        enum op_kind kind;
+        double n_tok, ops, launches;
+    } cases[] = {
+        { "2025-12", OP_MATMUL, 1, 5, 0.6 },      { "2025-12", OP_MATMUL, 2, 8.3, 1.25 }, { "2025-12", OP_MATMUL, 8, 5 + 7 * 3.3, 1.25 },
+        { "2025-12", OP_MATMUL, 9, 8, 1.25 },     { "2025-12", OP_EXPERT_MATMUL, 8, 5, 1.25 },
+        { "2026-08", OP_MATMUL, 2, 8, 1.25 },     { "2026-08", OP_MATMUL, 8, 8, 1.25 },   { "2026-08", OP_MATMUL, 512, 8, 1.25 },
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct fixture f;
+        row(&f, "NVIDIA H100", HW_GPU, &cuda, "Q4_K_M", cases[i].date);
+        f.p.roofs.peak[MATH_FP32].flop_s = 67e12;
+        f.p.roofs.peak[MATH_FP16].flop_s = 990e12;
+        f.p.roofs.peak[MATH_INT8].flop_s = 1980e12;
+        const struct facts x = facts_of(&f.p);
+        for (int decode = 0; decode < 2; decode++) {
+            const struct time_place at = { .phase = decode ? PHASE_DECODE : PHASE_PREFILL, .n_tok = cases[i].n_tok, .pass_tok = cases[i].n_tok,
+                                           .n_seq = 1, .rows = 1000, .cols = 1000 };
+            struct time_op o = { .kind = cases[i].kind, .math = MATH_INT8, .count = 1, .bits = 4.5, .cost = { .weight_bytes = 562500, .flop = 16e6 } };
+            const bool counted = decode || cases[i].kind == OP_MATMUL; /* else what nobody said */
+            fitted_refine(&x, &at, decode, &o);
+            if (counted ? !near(o.ops_weight, cases[i].ops) : o.ops_weight != 0)
+                fail_msg("%zu, %d: %g operations", i, decode, o.ops_weight);
+            if (decode && !near(o.launches, cases[i].launches))
+                fail_msg("%zu: %g launches", i, o.launches);
+        }
+    }
+    struct fixture f; /* no such kernel */
+    const struct facts server = facts_of(row(&f, "NVIDIA H100", HW_GPU, &vllm, "Q4_K_M", "2025-12"));
+    assert_true(decode_ops_several(&server, 4.5, 4) == 0);
 }
 
 /* Instructions a weight (110), at four FP32 multiply-adds each where registers have 32 bytes and five where they have 16. */
@@ -200,6 +283,9 @@ static void test_launches(void **state)
                  plain = facts_of(row(&f, "Intel Arc", HW_GPU, &vulkan, "F16", "2025")).launches,
                  python = facts_of(row(&f, "NVIDIA A100", HW_GPU, &eager, "F16", "2025")).launches,
                  before = facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2024-05")).launches;
+    const struct facts graphs = facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2025"));
+    assert_true(graphs.launches == graph && graphs.launches_batch == before); /* kept for passes of one token */
+    assert_true(facts_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2025")).launches_batch == graph);
     assert_true(plain == 1 && graph < plain && before > plain && python > 5);
     row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "");
     assert_string_equal(facts_of(&f.p).vendor, "NVIDIA");
@@ -493,7 +579,8 @@ static void test_kinds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_old),  cmocka_unit_test(test_ops),   cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_old),  cmocka_unit_test(test_ops), cmocka_unit_test(test_rows_kernel), cmocka_unit_test(test_rows_several),
+          cmocka_unit_test(test_launches),
         cmocka_unit_test(test_host), cmocka_unit_test(test_expert_launches),
         cmocka_unit_test(test_cpu_ops), cmocka_unit_test(test_cpu_product), cmocka_unit_test(test_cpu_threads),
         cmocka_unit_test(test_time), cmocka_unit_test(test_kinds), cmocka_unit_test(test_staged),

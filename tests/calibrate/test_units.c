@@ -120,8 +120,9 @@ static void test_quantized(void **state)
     expect(product(rtx3090("May 2024; build 4426e298 (2824)"), MATH_FP16, 4.5, 512), UNIT_MATRIX, 142.4, 2);
     expect(product(rtx3090("May 2024; build 4426e298 (2824)"), MATH_FP16, 4.5, 64), UNIT_DOT, 94.933, 0);
     expect(product(rtx3090("2024-06 (PR value)"), MATH_FP16, 4.5, 512), UNIT_INTEGER, 142.2, 0);
+    expect(product(rtx3090("2024-06 (PR value)"), MATH_FP16, 4.5, 6), UNIT_DOT, 94.933, 0);
     expect(product(rtx3090(""), MATH_FP16, 4.5, 5), UNIT_DOT, 94.933, 0);
-    /* the tile of eight is as fast as with nine tokens, and where that is faster, llama.cpp takes it */
+    /* a tile of eight takes as long for six, and where that is faster, llama.cpp takes it since May 2026 */
     expect(product(rtx3090(""), MATH_FP16, 4.5, 6), UNIT_INTEGER, 142.2 * 6 / 8, 0);
     expect(product(rtx3090(""), MATH_FP16, 4.5, 9), UNIT_INTEGER, 142.2, 0);
     struct row *volta = on("NVIDIA V100 PCIe", "datacenter GPU", 15.7, 125, 0, "llama.cpp", "", ""); /* has no integers there */
