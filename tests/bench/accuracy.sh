@@ -8,7 +8,7 @@
 #
 # Scores the measurements under $ROOFCAST_SHARED/data/measurements (default ../shared beside the tree) with the program
 # $ROOFCAST (default build/roofcast), two at a time or as many as there are processors. VALIDATE.json: what
-# `roofcast validate -o json` wrote, on the machine named in it. A score that fails, lacks its file or takes too long is "not run"
+# `roofcast validate -o json` wrote, on the machine named in it; without it what -o's page has of a CPU stays, and says whose tree it is. A score that fails, lacks its file or takes too long is "not run"
 # in the tables, with the reason beneath them. Exit status 0: the tables are written, whatever they say.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -211,6 +211,10 @@ tables() {
 
 # Line of the targets of this CPU, from VALIDATE.json
 validated() {
+    if [ -f "$tmp/kept.targets" ]; then
+        cat "$tmp/kept.targets"
+        return
+    fi
     if [ ! -f "$tmp/validate.json" ]; then
         for t in "median|4" "P95|10" "per op, median|10"; do
             echo "| this CPU, from its profile: ${t%|*} | not run | ${t#*|}.0 % | | | |"
@@ -245,6 +249,10 @@ this_cpu() {
     echo
     echo "## This CPU"
     echo
+    if [ -f "$tmp/kept.cpu" ]; then
+        cat "$tmp/kept.cpu"
+        return
+    fi
     if [ ! -f "$tmp/validate.json" ]; then
         echo "Not run: \`roofcast validate -o json >FILE\` on an otherwise idle machine, then \`make accuracy VALIDATE=FILE\`."
         return
@@ -296,6 +304,16 @@ commands() {
 if [ $# -eq 1 ]; then
     jq -e '.schema == "roofcast.validate"' "$1" >/dev/null 2>&1 || { echo "accuracy: $1: not a result of roofcast validate -o json" >&2; exit 1; }
     cp "$1" "$tmp/validate.json"
+fi
+# A machine's run outlives the page it was made for: another machine makes the rest anew.
+if [ $# -eq 0 ] && [ -f "$out" ] && grep -q '^| this CPU, from its profile: median | [0-9]' "$out"; then
+    grep '^| this CPU, from its profile: ' "$out" >"$tmp/kept.targets"
+    sed -n '/^## This CPU$/,/^## [^T]/p' "$out" | sed '1,2d;$d' | sed '$d' >"$tmp/kept.part"
+    {
+        grep -q '^From an earlier page' "$tmp/kept.part" ||
+            printf 'From an earlier page, %s.\n\n' "$(sed -n 's/^- program: .*, \(tree of commit [^,]*\)$/\1/p' "$out")"
+        cat "$tmp/kept.part"
+    } >"$tmp/kept.cpu"
 fi
 while IFS='|' read -r name what _ _; do
     case $name in core | rates) continue ;; esac # in sample: nothing is asked of it

@@ -54,6 +54,16 @@ accuracy -o "$tmp/page.md" "$tmp/v.json"
 ok $? "-o replaces the page; a result of validate stands in it"
 grep -qF 'Command: `roofcast validate --hw p.json -o json`.' "$tmp/page.md"
 ok $? "its command without the folders of the machine where it ran"
+sed 's/^- program: .*/- program: roofcast 9.9, tree of commit abc1234 (2026-01-02)/' "$tmp/page.md" >"$tmp/kept.md"
+cp "$tmp/kept.md" "$tmp/first.md"
+accuracy -o "$tmp/kept.md"
+[ $status -eq 0 ] && grep -q '^| this CPU, from its profile: P95 | 12 % | 10 % | \*\*missed\*\* | 2 ' "$tmp/kept.md" &&
+    grep -qF 'From an earlier page, tree of commit abc1234 (2026-01-02).' "$tmp/kept.md" && grep -qF 'Example CPU, 2026-01-02: 2 cases' "$tmp/kept.md"
+ok $? "without such a result the page's own stays, and says whose it is"
+accuracy -o "$tmp/kept.md"
+[ "$(grep -c '^From an earlier page' "$tmp/kept.md")" = 1 ] && [ "$(grep -c '^## Intervals$' "$tmp/kept.md")" = 1 ] &&
+    [ "$(sed -n '/^## This CPU$/,/^## Int/p' "$tmp/kept.md" | wc -l)" = "$(($(sed -n '/^## This CPU$/,/^## Int/p' "$tmp/first.md" | wc -l) + 2))" ]
+ok $? "and again, no longer than it was"
 accuracy -o "$tmp/page.md" "$tmp/bin/roofcast"
 [ $status -eq 1 ] && says 'not a result of roofcast validate' && grep -q '^# Accuracy' "$tmp/page.md"
 ok $? "another file does not, and the page stays"
