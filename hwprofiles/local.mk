@@ -139,6 +139,7 @@ dist_hwprofile_DATA = \
   %D%/xeon-8592plus.json \
   %D%/xeon-gold-6138.json
 
-# Constants of the time model, made by roofcast calibrate, and rates measured for them (columns of throughput.csv, of gpu_ops.csv).
+# Constants of the time model, made by roofcast calibrate; rates measured for them (columns of throughput.csv), and products and
+# additions that check them (columns of gpu_ops.csv).
 stacksdir = $(pkgdatadir)/hwprofiles/stacks
 dist_stacks_DATA = %D%/stacks/constants.json %D%/stacks/measured.csv %D%/stacks/measured_ops.csv

@@ -2,6 +2,7 @@
 #include "calibrate/decode.h"
 #include "calibrate/cpus.h"
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 enum width { WIDTH_32, WIDTH_16, WIDTH_8, WIDTH_4, WIDTH_GRID, WIDTH_COUNT };
@@ -70,13 +71,13 @@ static const struct {
     { NAMED_GRID, 4, 7.2, 2.1 },    /* IQ3_S */
     { NAMED_GRID, 6.2, 3.5, 0.7 },  /* IQ4_XS, IQ4_NL */
 };
-static const double sixes_one = 8.6, sixes_more = 3.6; /* Q6_K, which files of all names have */
+static const double sixes_one = 8.6, sixes_more = 3.6; /* Q6_K, which files of other types have, too */
 static const double bytes_one = 3.1, bytes_more = 1.1; /* Q8_0 */
 static const double halves_more = 0.5;                 /* a packed multiply-add */
 
 static enum names names_of(const char *q)
 {
-    if (strncasecmp(q, "IQ", 2) == 0)
+    if (strcasestr(q, "IQ"))
         return NAMED_GRID;
     return strcasestr(q, "_K") ? NAMED_K : NAMED_PLAIN;
 }
@@ -120,29 +121,27 @@ double decode_ops_weight(const struct facts *f, double bits)
     return f->before_volta && w != WIDTH_32 ? ops * pascal_factor : ops;
 }
 
-/* Each token behind the first. */
-static double token_ops(const struct facts *f, double bits)
-{
-    const enum width w = width_of(facts_type(f), bits);
-    if (w == WIDTH_32 || w == WIDTH_16)
-        return w == WIDTH_32 ? 1 : halves_more;
-    return rows_kernel_ops(f, bits, true);
-}
-
 /*
- * The kernel of many makes bytes of a tile of weights in shared memory, and reads those for its columns: some 3 operations more than one token's, however
- * many tokens there are. Engines took the kernel of rows for up to 8 tokens, and take it now where that is faster.
+ * The kernel of many makes bytes of a tile of quantized weights in shared memory, and reads those for its columns: some 3 operations more than one
+ * token's, however many tokens there are. Engines took the kernel of rows for up to 8 tokens, and take it now where that is faster. Vulkan's rows
+ * are multiplied as floats: a multiply-add a token.
  */
 enum { ROWS_MOST = 8 };
-static const double tile_ops = 3;
+static const double tile_ops = 3, vulkan_more = 1;
 
 double decode_ops_several(const struct facts *f, double bits, double n_tok)
 {
-    if (f->cpu || !(has_rows_kernel(f) || f->products == BACK_END_VULKAN))
+    const enum width w = width_of(facts_type(f), bits);
+    const bool vulkan = f->products == BACK_END_VULKAN, halves = w == WIDTH_32 || w == WIDTH_16;
+    if (f->cpu || !(vulkan || has_rows_kernel(f)))
         return 0;
-    const double rows = (n_tok - 1) * token_ops(f, bits), tile = tile_ops * issue_factor(f);
-    const bool by_rows = n_tok <= ROWS_MOST && (rows < tile || !facts_since(f, FACTS_FEW_LIMITS));
-    return decode_ops_weight(f, bits) + (by_rows ? rows : tile);
+    const double more = halves ? (w == WIDTH_32 ? 1 : halves_more) : vulkan ? vulkan_more : rows_kernel_ops(f, bits, true);
+    const double rows = (fmin(n_tok, ROWS_MOST) - 1) * more, tile = tile_ops * issue_factor(f);
+    if (halves)
+        return n_tok > 1 ? gpu_ops[w] + rows : decode_ops_weight(f, bits);
+    if (vulkan)
+        return decode_ops_weight(f, bits) + rows;
+    return decode_ops_weight(f, bits) + (n_tok > ROWS_MOST ? tile : facts_few_limits(f) ? fmin(rows, tile) : rows);
 }
 
 /* SYCL has no kernel of its own for BF16: it writes the weights as FP32 for oneMKL, for one token too. Source: llama.cpp's

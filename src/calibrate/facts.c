@@ -13,6 +13,7 @@ static const struct {
     { 2023, 6, 600 },   { 2023, 9, 1150 },  { 2023, 12, 1590 }, { 2024, 3, 2300 },  { 2024, 6, 3100 }, { 2024, 8, 3500 },
     { 2024, 10, 3850 }, { 2024, 12, 4230 }, { 2025, 2, 4600 },  { 2025, 4, 5020 },  { 2025, 6, 5560 }, { 2025, 8, 6060 },
     { 2025, 10, 6660 }, { 2025, 12, 7210 }, { 2026, 2, 7900 },  { 2026, 4, 8600 },  { 2026, 6, 9400 },
+    { 2026, 8, 10200 }, { 2026, 10, 11000 },
 };
 enum { AUGUST_2024 = 3500 }; /* graphs of kernels, attention in one of them */
 
@@ -58,6 +59,12 @@ int facts_build(const struct measurement *m)
 bool facts_since(const struct facts *f, int build)
 {
     return f->build == 0 || f->build >= build;
+}
+
+bool facts_few_limits(const struct facts *f)
+{
+    enum { CUDA_LIMITS = 10300, ROCM_LIMITS = 9200 };
+    return f->has_matrix && !f->volta && facts_since(f, f->products == BACK_END_ROCM ? ROCM_LIMITS : CUDA_LIMITS);
 }
 
 bool facts_one_step(const struct facts *f)
@@ -119,18 +126,23 @@ static bool is_volta(const struct priced *p)
     return named(p, words, ARRAY_LEN(words));
 }
 
-/* Source: CUDA C++ Programming Guide, throughput of arithmetic instructions: 64 results a cycle of FP32, and 64 of integers, for 7.x and 8.0. */
-static bool has_integers_apart(const struct facts *f)
-{
-    static const char *const words[] = { "T4", "RTX 20", "TITAN RTX", "Quadro RTX", "GTX 16", "A100", "A800", "A30" };
-    return f->maker == MAKER_NVIDIA && (f->volta || named(f->p, words, ARRAY_LEN(words)));
-}
-
 /* Generations of AMD without matrix units: before RDNA3, and before CDNA. */
 static bool amd_before_matrix(const struct priced *p)
 {
     static const char *const words[] = { "RX 4", "RX 5", "RX 6", "Vega", "Radeon VII", "W5", "W6", "680M", "660M", "MI25", "MI50", "MI60" };
     return named(p, words, ARRAY_LEN(words));
+}
+
+/* One of the words between blanks and hyphens of the profile's name, else of the machine's. */
+static bool has_word(const struct facts *f, const char *const *words, size_t n)
+{
+    char name[sizeof f->p->machine->hardware];
+    snprintf(name, sizeof name, "%s", f->p->machine->h.name[0] ? f->p->machine->h.name : f->p->machine->hardware);
+    for (char *state, *w = strtok_r(name, " -", &state); w; w = strtok_r(NULL, " -", &state))
+        for (size_t i = 0; i < n; i++)
+            if (strcmp(w, words[i]) == 0)
+                return true;
+    return false;
 }
 
 /*
@@ -141,15 +153,15 @@ static bool amd_before_matrix(const struct priced *p)
 static bool has_inline_ecc(const struct facts *f)
 {
     static const char *const words[] = { "A40", "A10", "A16", "A2", "L40", "L40S", "L20", "L4", "T4", "A10G" };
-    char name[sizeof f->p->machine->hardware];
-    snprintf(name, sizeof name, "%s", f->p->machine->h.name[0] ? f->p->machine->h.name : f->p->machine->hardware);
-    if (f->maker != MAKER_NVIDIA || strcmp(f->p->machine->class_name, "datacenter GPU") != 0)
-        return false;
-    for (char *state, *w = strtok_r(name, " -", &state); w; w = strtok_r(NULL, " -", &state))
-        for (size_t i = 0; i < ARRAY_LEN(words); i++)
-            if (strcmp(w, words[i]) == 0)
-                return true;
-    return false;
+    return f->maker == MAKER_NVIDIA && strcmp(f->p->machine->class_name, "datacenter GPU") == 0 && has_word(f, words, ARRAY_LEN(words));
+}
+
+/* Source: CUDA C++ Programming Guide, throughput of arithmetic instructions: 64 results a cycle of FP32, and 64 of integers, for 7.x and 8.0. */
+static bool has_integers_apart(const struct facts *f)
+{
+    static const char *const words[] = { "T4", "A100", "A800", "A30" };
+    static const char *const turing[] = { "RTX 2060", "RTX 2070", "RTX 2080", "TITAN RTX", "Quadro RTX", "GTX 16" };
+    return f->maker == MAKER_NVIDIA && (f->volta || has_word(f, words, ARRAY_LEN(words)) || named(f->p, turing, ARRAY_LEN(turing)));
 }
 
 /* Tensor cores are twice or more the vector units (P100 and GTX 16 have FP16 at twice the rate, and none); XMX eight times. */
@@ -290,10 +302,16 @@ static double launches(const struct facts *f)
     return f->p->stack->fused && !f->cpu ? fused_launches : 1;
 }
 
-/* llama.cpp keeps graphs of kernels for passes of one token alone. Source: ggml-cuda.cu, check_node_graph_compatibility. (109) */
-static double launches_batch(const struct facts *f)
+/*
+ * llama.cpp kept graphs of kernels for passes of one token alone until February 2026 (its pull request 19645), and for those of more than four
+ * where experts are chosen it does so still. Source: ggml-cuda.cu, check_node_graph_compatibility. (109)
+ */
+enum { GRAPHS_BATCH = 8100, GRAPHS_EXPERTS_MOST = 4 };
+
+double facts_launches(const struct facts *f, double pass_tok)
 {
-    return f->back_end == BACK_END_CUDA ? old_launches : f->launches;
+    const bool kept = facts_since(f, GRAPHS_BATCH) && !(f->p->moe && pass_tok > GRAPHS_EXPERTS_MOST);
+    return f->back_end == BACK_END_CUDA && pass_tok > 1 && !kept ? old_launches : f->launches;
 }
 
 void facts_init(struct facts *f, const struct priced *p)
@@ -307,5 +325,4 @@ void facts_init(struct facts *f, const struct priced *p)
     f->walks = walks(f);
     f->flash = is_flash(p);
     f->launches = launches(f);
-    f->launches_batch = launches_batch(f);
 }

@@ -21,7 +21,7 @@ struct facts {
     bool has_matrix;        /* tensor cores, WMMA, MFMA, XMX */
     bool before_volta;      /* NVIDIA's: integers and conversions in turn with floats */
     bool volta;             /* NVIDIA's first tensor cores: of 16 bits alone, and another shape */
-    bool integers_apart;    /* NVIDIA's of Volta, Turing and GA100: as many lanes for integers as for FP32, which others share or have more of */
+    bool integers_apart;    /* NVIDIA's of Volta, Turing and GA100: as many lanes for integers as for FP32, beside them */
     bool two_issue;         /* AMD's since RDNA3: the FP32 figure counts two instructions a cycle, which few are. Source: RDNA3 ISA guide,
                              * 7.6 (VOPD) */
     bool inline_ecc;        /* check bits are kept in the memory itself, one byte for fifteen, and cross its bus: GDDR6 of servers */
@@ -37,17 +37,20 @@ struct facts {
                              * own, 16-bit weights widened one by one */
     bool walks;             /* attention as a product, a softmax and a product: one block of threads walks along a head's scores */
     bool flash;             /* one kernel of attention: said by the row, by its notes, or as the engine does by itself */
-    double launches;        /* time that starting an op costs, over that of an engine that launches a kernel for each from compiled code; */
-    double launches_batch;  /* in passes of more than a token */
+    double launches;        /* time that starting an op costs, over that of an engine that launches a kernel for each from compiled code, one token a
+                             * pass */
 };
 
 void facts_init(struct facts *f, const struct priced *p);
 /* llama.cpp's build number, stated or as of the date; 0: neither is said. Of other engines' rows as well. */
 int facts_build(const struct measurement *m);
-/* CUDA and ROCm multiply few tokens by the kernel of many where that is faster: llama.cpp's pull requests 23227, 26079 (May 2026). */
-enum { FACTS_FEW_LIMITS = 9200 };
 /* Has the engine what came with that build? An engine of which nothing is said is of today. */
 bool facts_since(const struct facts *f, int build);
+/* CUDA (its tensor cores, but Volta's) and ROCm multiply few tokens by the kernel of many where that is faster: since llama.cpp's pull requests
+ * 26079 (August 2026) and 23227 (May 2026). */
+bool facts_few_limits(const struct facts *f);
+/* Time that starting an op costs in passes of so many tokens, as `launches`. */
+double facts_launches(const struct facts *f, double pass_tok);
 /* Do devices of a board exchange by one kernel that writes to all peers, not along a ring? (84) */
 bool facts_one_step(const struct facts *f);
 /* The weights' type as the row says, which may be priced as another of as many bits; "": it does not. */

@@ -62,7 +62,7 @@ static void choose_units(struct time_op *o, const struct facts *x, const struct 
             o->of_fp32 = u.flop_s / x->p->roofs.peak[MATH_FP32].flop_s;
             o->ops_weight = counted;
         }
-        if (o->kind != OP_EXPERT_MATMUL && u.staged_bytes == 0 && !x->cpu)
+        if (o->kind != OP_EXPERT_MATMUL && u.staged_bytes == 0 && bits < QUANTIZED && !x->cpu)
             o->ops_weight = decode_ops_several(x, bits, at->n_tok);
         stage(o, u.staged_bytes);
         if (o->kind != OP_EXPERT_MATMUL) {
@@ -107,7 +107,7 @@ static void fill_tiles(struct time_op *o, const struct facts *x, const struct ti
 /* Of a decode step, what its engine does for it. (79), (91) */
 static void add_facts(struct time_op *o, const struct facts *x, const struct time_place *at)
 {
-    o->launches = at->pass_tok > 1 ? x->launches_batch : x->launches;
+    o->launches = facts_launches(x, at->pass_tok);
     if (o->bits > 0) {
         const double touched = o->cost.weight_bytes * 8 / o->bits / (at->rows * at->cols);
         const double several = o->kind != OP_EXPERT_MATMUL ? decode_ops_several(x, o->bits, at->n_tok) : 0;

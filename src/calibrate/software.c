@@ -127,6 +127,19 @@ struct subject {
 
 enum { PROMPT = 512, FEW = 32 }; /* tokens of a pass: from TIME_PROMPT on the units are the same, and below it from 9 (81) */
 
+/* The type that most weights have: a file's name says that one. Not that of the largest matrix, which often is the LM head's. */
+static enum dtype main_type(const struct model *m)
+{
+    double n[DTYPE_COUNT] = { 0 };
+    enum dtype most = DTYPE_F32;
+    for (size_t i = 0; i < m->n_tensors; i++)
+        n[m->tensors[i].type] += (double)m->tensors[i].rows * (double)m->tensors[i].cols;
+    for (int t = 0; t < DTYPE_COUNT; t++)
+        if (n[t] > n[most])
+            most = (enum dtype)t;
+    return most;
+}
+
 /* The largest matrix, and attention. */
 static void subject_pass(struct subject *x, const struct model *m)
 {
@@ -141,7 +154,7 @@ static void subject_pass(struct subject *x, const struct model *m)
     if (w) {
         x->c[1].math = roofs_math(&x->p.roofs, &product);
         x->c[1].bits = 8 * (double)w->bytes / ((double)w->rows * (double)w->cols);
-        snprintf(x->p.type, sizeof x->p.type, "%s", dtype_name(w->type));
+        snprintf(x->p.type, sizeof x->p.type, "%s", dtype_name(main_type(m)));
     }
     x->pass = (struct work_pass){ .phase = PHASE_PREFILL, .times = 1, .n_tok = PROMPT, .n_seq = 1, .c = x->c, .n = w ? 2 : 1 };
     x->p.pass = &x->pass;

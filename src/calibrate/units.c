@@ -89,19 +89,18 @@ enum {
     SYCL_EXPERTS = 8830,     /* SYCL has one kernel for all experts of a token, of some types: 21920 (April 2026) */
 };
 enum { MMVQ_MOST = 8, MMQ_DOT_MOST = 64 }; /* tokens of the kernels of few tokens: MMVQ_MAX_BATCH_SIZE, MMQ_MAX_BATCH_SIZE */
-enum { QUANTIZED = 12 };                   /* bits of a weight below which it is */
 static const double staged_half = 2, staged_float = 4; /* bytes of an operand */
 
 /*
  * Of few tokens: engines took the kernel of rows for up to 8, and take it now up to where the one of many, whose tiles have 8 columns at least, was
- * found to be faster. Source: llama.cpp's ggml_cuda_should_use_mmvq, whose limits of 3 to 8 by type and generation were measured: FACTS_FEW_LIMITS.
+ * found to be faster. Source: llama.cpp's ggml_cuda_should_use_mmvq, whose limits of 3 to 8 by type and generation were measured.
  */
 enum { MMQ_COLUMNS = 8 };
 static struct unit_use few_unit(const struct facts *f, double n_tok)
 {
     struct unit_use dot = dot_unit(f), tile = integer_unit(f);
     tile.flop_s *= fmin(n_tok / MMQ_COLUMNS, 1);
-    return facts_since(f, FACTS_FEW_LIMITS) && tile.flop_s > dot.flop_s ? tile : dot;
+    return facts_few_limits(f) && tile.flop_s > dot.flop_s ? tile : dot;
 }
 
 static struct unit_use cuda(const struct facts *f, enum math math, double bits, double n_tok)

@@ -20,6 +20,8 @@ enum unit {
 };
 const char *unit_name(enum unit u); /* "matrix" */
 
+enum { QUANTIZED = 12 }; /* bits of a weight below which it is */
+
 struct unit_use {
     enum unit unit;
     double flop_s;        /* its peak; 0: the one of the operands' type */

@@ -7,9 +7,10 @@
 #     -l N     seconds that one score may take (400)
 #
 # Scores the measurements under $ROOFCAST_SHARED/data/measurements (default ../shared beside the tree) with the program
-# $ROOFCAST (default build/roofcast), two at a time or as many as there are processors. VALIDATE.json: what
-# `roofcast validate -o json` wrote, on the machine named in it; without it what -o's page has of a CPU stays, and says whose tree it is. A score that fails, lacks its file or takes too long is "not run"
-# in the tables, with the reason beneath them. Exit status 0: the tables are written, whatever they say.
+# $ROOFCAST (default build/roofcast), two at a time or as many as there are processors. VALIDATE.json: what `roofcast validate -o json`
+# wrote, on the machine named in it; without it what -o's page has of a CPU stays, and says whose tree it is. A score that fails,
+# lacks its file or takes too long is "not run" in the tables, with the reason beneath them. Exit status 0: the tables are written,
+# whatever they say.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 roofcast=${ROOFCAST:-$top/build/roofcast}
@@ -311,7 +312,7 @@ if [ $# -eq 0 ] && [ -f "$out" ] && grep -q '^| this CPU, from its profile: medi
     sed -n '/^## This CPU$/,/^## [^T]/p' "$out" | sed '1,2d;$d' | sed '$d' >"$tmp/kept.part"
     {
         grep -q '^From an earlier page' "$tmp/kept.part" ||
-            printf 'From an earlier page, %s.\n\n' "$(sed -n 's/^- program: .*, \(tree of commit [^,]*\)$/\1/p' "$out")"
+            printf 'From an earlier page%s.\n\n' "$(sed -n 's/^- program: .*\(, tree of commit [^,]*\)$/\1/p' "$out")"
         cat "$tmp/kept.part"
     } >"$tmp/kept.cpu"
 fi

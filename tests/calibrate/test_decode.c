@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const struct stack cuda = { "llama.cpp-cuda", STACK_LLAMA_CPP, 512, true },
-                          sycl = { "llama.cpp-sycl", STACK_LLAMA_CPP, 512, false },
+                          rocm = { "llama.cpp-rocm", STACK_LLAMA_CPP, 512, false }, sycl = { "llama.cpp-sycl", STACK_LLAMA_CPP, 512, false },
                           vulkan = { "llama.cpp-vulkan", STACK_LLAMA_CPP, 512, false }, vllm = { "vllm", STACK_SERVER, 8192, true },
                           eager = { "transformers", STACK_PYTORCH, 0, false }, on_cpu = { "llama.cpp-cpu", STACK_CPU, 512, false },
                           ik = { "ik_llama.cpp", STACK_IK, 512, false }, lookup = { "t-mac", STACK_CPU, 512, false },
@@ -108,19 +108,23 @@ static void test_rows_kernel(void **state)
         { "NVIDIA H100", "IQ2_S", 2.5, 6.4, 2.4 },
         { "NVIDIA H100", "IQ3_S", 3.44, 7.2, 2.1 },
         { "NVIDIA H100", "IQ4_XS", 4.25, 3.5, 0.7 },
-        { "NVIDIA H100", "F16", 16, 2, 0.5 },
         { "NVIDIA H100", "F32", 32, 1, 1 },
         { "NVIDIA RTX 3080 Ti", "Q8_0", 8.5, 3.1, 1.1 },
         { "NVIDIA A100", "Q4_K_M", 4.5, 5 * 0.6, 3.3 * 0.6 },
         { "NVIDIA T4", "Q8_0", 8.5, 3.1 * 0.6, 1.1 * 0.6 },
         { "NVIDIA V100", "Q4_0", 4.5, 4.5 * 0.6, 0.7 * 0.6 },
+        { "NVIDIA RTX 2080 Ti", "Q4_0", 4.5, 4.5 * 0.6, 0.7 * 0.6 },
+        { "NVIDIA RTX A1000", "Q4_0", 4.5, 4.5, 0.7 }, /* neither an A100 */
+        { "NVIDIA RTX 2000 Ada", "Q4_0", 4.5, 4.5, 0.7 }, /* nor Turing */
         { "NVIDIA GTX 1080 Ti", "Q4_0", 4.5, 4.5 * 2, 0.7 * 2 },
         { "AMD RX 7900 XTX", "Q4_0", 4.5, 4.5 * 2, 0.7 * 2 }, /* its peak counts two instructions a cycle */
+        { "NVIDIA H100", "UD-IQ2_XXS", 2.06, 6.4, 2.4 },
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fixture f;
-        const struct facts x = facts_of(row(&f, cases[i].hardware, HW_GPU, &cuda, cases[i].quant, "2025-12"));
+        const struct stack *s = strncmp(cases[i].hardware, "AMD", 3) == 0 ? &rocm : &cuda;
+        const struct facts x = facts_of(row(&f, cases[i].hardware, HW_GPU, s, cases[i].quant, i % 2 ? "2025-12" : "2024-05"));
         const double one = decode_ops_weight(&x, cases[i].bits), eight = decode_ops_several(&x, cases[i].bits, 8);
         if (!near(one, cases[i].one) || !near(eight, cases[i].one + 7 * cases[i].more))
             fail_msg("%s %s: %g, %g", cases[i].hardware, cases[i].quant, one, eight);
@@ -134,7 +138,7 @@ static void test_rows_kernel(void **state)
 }
 
 /* A product of eight tokens by rows, in a step and in a prompt: 5 and seven times 3.3 instructions a weight; of nine three more than one token's;
- * since May 2026 no more than that of eight either; experts' as one token's. (109) */
+ * today no more than that of eight either; experts' as one token's. (109) */
 static void test_rows_several(void **state)
 {
     static const struct {
@@ -144,7 +148,8 @@ static void test_rows_several(void **state)
     } cases[] = {
         { "2025-12", OP_MATMUL, 1, 5, 0.6 },      { "2025-12", OP_MATMUL, 2, 8.3, 1.25 }, { "2025-12", OP_MATMUL, 8, 5 + 7 * 3.3, 1.25 },
         { "2025-12", OP_MATMUL, 9, 8, 1.25 },     { "2025-12", OP_EXPERT_MATMUL, 8, 5, 1.25 },
-        { "2026-08", OP_MATMUL, 2, 8, 1.25 },     { "2026-08", OP_MATMUL, 8, 8, 1.25 },   { "2026-08", OP_MATMUL, 512, 8, 1.25 },
+        { "2026-06", OP_MATMUL, 8, 5 + 7 * 3.3, 0.6 }, { "", OP_MATMUL, 2, 8, 0.6 },    { "", OP_MATMUL, 8, 8, 0.6 },
+        { "", OP_MATMUL, 512, 8, 0.6 },
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -166,7 +171,14 @@ static void test_rows_several(void **state)
                 fail_msg("%zu: %g launches", i, o.launches);
         }
     }
-    struct fixture f; /* no such kernel */
+    struct fixture f;
+    struct facts x = facts_of(row(&f, "AMD Radeon AI PRO R9700", HW_GPU, &vulkan, "Q4_K_M", "2025-12")); /* floats, whatever the build */
+    assert_true(near(decode_ops_several(&x, 4.5, 1), 5) && near(decode_ops_several(&x, 4.5, 8), 12) && near(decode_ops_several(&x, 4.5, 64), 12));
+    x = facts_of(row(&f, "NVIDIA A40", HW_GPU, &cuda, "F16", "2024-05")); /* the old kernel takes one token alone */
+    assert_true(near(decode_ops_several(&x, 16, 1), 14) && near(decode_ops_several(&x, 16, 3), 3) && near(decode_ops_several(&x, 16, 64), 5.5));
+    x = facts_of(row(&f, "NVIDIA V100", HW_GPU, &cuda, "Q4_K_M", "")); /* whose tensor cores have no integers */
+    assert_true(near(decode_ops_several(&x, 4.5, 8), 0.6 * (5 + 7 * 3.3)));
+    /* no such kernel */
     const struct facts server = facts_of(row(&f, "NVIDIA H100", HW_GPU, &vllm, "Q4_K_M", "2025-12"));
     assert_true(decode_ops_several(&server, 4.5, 4) == 0);
 }
@@ -283,9 +295,15 @@ static void test_launches(void **state)
                  plain = facts_of(row(&f, "Intel Arc", HW_GPU, &vulkan, "F16", "2025")).launches,
                  python = facts_of(row(&f, "NVIDIA A100", HW_GPU, &eager, "F16", "2025")).launches,
                  before = facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2024-05")).launches;
-    const struct facts graphs = facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2025"));
-    assert_true(graphs.launches == graph && graphs.launches_batch == before); /* kept for passes of one token */
-    assert_true(facts_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2025")).launches_batch == graph);
+    /* Graphs were kept for passes of one token, and of experts are for no more than four. (109) */
+    struct facts x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2025-12"));
+    assert_true(facts_launches(&x, 1) == graph && facts_launches(&x, 2) == before);
+    x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &cuda, "F16", "2026-08"));
+    assert_true(facts_launches(&x, 2) == graph && facts_launches(&x, 32) == graph);
+    f.p.moe = true;
+    assert_true(facts_launches(&x, 4) == graph && facts_launches(&x, 5) == before);
+    x = facts_of(row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "2025-12"));
+    assert_true(facts_launches(&x, 2) == graph);
     assert_true(plain == 1 && graph < plain && before > plain && python > 5);
     row(&f, "NVIDIA A100", HW_GPU, &vllm, "F16", "");
     assert_string_equal(facts_of(&f.p).vendor, "NVIDIA");
@@ -579,8 +597,8 @@ static void test_kinds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_old),  cmocka_unit_test(test_ops), cmocka_unit_test(test_rows_kernel), cmocka_unit_test(test_rows_several),
-          cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_old),  cmocka_unit_test(test_ops),   cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_rows_kernel), cmocka_unit_test(test_rows_several),
         cmocka_unit_test(test_host), cmocka_unit_test(test_expert_launches),
         cmocka_unit_test(test_cpu_ops), cmocka_unit_test(test_cpu_product), cmocka_unit_test(test_cpu_threads),
         cmocka_unit_test(test_time), cmocka_unit_test(test_kinds), cmocka_unit_test(test_staged),

@@ -40,17 +40,19 @@ ok $? "steps teach what requests take; how far off requests are they do not say"
 # ---- the same number as score: 1 sequence of 64 positions, and a prompt, in two passes; values are powers of two, which divide exactly.
 # With FlashAttention, and without where scores pass through memory.
 echo "$head" >"$tmp/one.csv"
-echo 'a,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,128,2026-08,tags=; fa=1
-b,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,1280,0,1,128,2026-08,tags=; fa=1
-c,x,NVIDIA RTX 4090,1,llama.cpp (cuda),mixtral-8x7b,,Q8_0,,decode,0,4096,8,128,2026-08,tags=; fa=1
-d,x,NVIDIA H100 SXM,1,vLLM 0.9,Llama-3-8B,8.03,F16,,decode,0,1000,64,128,2026-08,tags=
-e,x,NVIDIA RTX 4090,1,llama.cpp (cuda),deepseek-v2-lite,,Q8_0,,prefill,512,8192,1,128,2026-08,tags=; fa=1
-f,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,32,0,1,128,2026-08,tags=; fa=1
-g,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,4096,1,128,2026-08,tags=; no FA
-h,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,512,8192,1,128,2026-08,tags=; no FA
-i,x,NVIDIA H100 SXM,1,vLLM 0.9,Llama-3-8B,8.03,F16,,serving,512,,8,128,2026-08,tags=; out=129
-j,x,NVIDIA RTX 4090,1,llama.cpp (cuda),mixtral-8x7b,,Q8_0,,serving,1280,,1,128,2026-08,tags=; fa=1; out=65' >>"$tmp/one.csv"
-run score "$tmp/one.csv" -o json
+echo 'a,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,128,2026-12,tags=; fa=1
+b,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,1280,0,1,128,2026-12,tags=; fa=1
+c,x,NVIDIA RTX 4090,1,llama.cpp (cuda),mixtral-8x7b,,Q8_0,,decode,0,4096,8,128,2026-12,tags=; fa=1
+d,x,NVIDIA H100 SXM,1,vLLM 0.9,Llama-3-8B,8.03,F16,,decode,0,1000,64,128,2026-12,tags=
+e,x,NVIDIA RTX 4090,1,llama.cpp (cuda),deepseek-v2-lite,,Q8_0,,prefill,512,8192,1,128,2026-12,tags=; fa=1
+f,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,32,0,1,128,2026-12,tags=; fa=1
+g,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,4096,1,128,2026-12,tags=; no FA
+h,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,512,8192,1,128,2026-12,tags=; no FA
+i,x,NVIDIA H100 SXM,1,vLLM 0.9,Llama-3-8B,8.03,F16,,serving,512,,8,128,2026-12,tags=; out=129
+j,x,NVIDIA RTX 4090,1,llama.cpp (cuda),mixtral-8x7b,,Q8_0,,serving,1280,,1,128,2026-12,tags=; fa=1; out=65
+k,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_0,,decode,0,64,4,128,2026-12,tags=; fa=1
+l,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,IQ4_XS,,decode,0,64,4,128,2026-12,tags=; fa=1' >>"$tmp/one.csv"
+run score "$tmp/one.csv" --worst 12 -o json
 jq -r '.rows | sort_by(.id)[] | "\(.predicted)"' "$tmp/out" >"$tmp/scored"
 jq -r '.rows | sort_by(.id)[] | "\(.lo) \(.hi)"' "$tmp/out" >"$tmp/scored.ends"
 : >"$tmp/predicted"
@@ -70,10 +72,12 @@ llama-3-8b -q Q4_K_M --hw rtx-4090 -p 0 -n 1 -d 4096 --attention materialized
 llama-3-8b -q Q4_K_M --hw rtx-4090 -p 512 -n 0 -d 8192 --attention materialized
 llama-3-8b -q F16 --hw h100-sxm --stack vllm --request 512+129 -b 8
 mixtral-8x7b -q Q8_0 --hw rtx-4090 --request 1280+65
+llama-3-8b -q Q4_0 --hw rtx-4090 -p 0 -n 1 -d 64 -b 4
+llama-3-8b -q IQ4_XS --hw rtx-4090 -p 0 -n 1 -d 64 -b 4
 END
-[ "$(wc -l <"$tmp/scored")" = 10 ] && diff "$tmp/scored" "$tmp/predicted" >"$tmp/err"
+[ "$(wc -l <"$tmp/scored")" = 12 ] && diff "$tmp/scored" "$tmp/predicted" >"$tmp/err"
 ok $? "predict and score say the same number, to the last digit"
-paste -d ' ' "$tmp/scored.ends" "$tmp/predicted.ends" | awk '{ bad += $1 / $3 < 1 - 1e-5 || $1 / $3 > 1 + 1e-5 || $2 / $4 < 1 - 1e-5 || $2 / $4 > 1 + 1e-5 } END { exit bad > 0 || NR != 10 }'
+paste -d ' ' "$tmp/scored.ends" "$tmp/predicted.ends" | awk '{ bad += $1 / $3 < 1 - 1e-5 || $1 / $3 > 1 + 1e-5 || $2 / $4 < 1 - 1e-5 || $2 / $4 > 1 + 1e-5 } END { exit bad > 0 || NR != 12 }'
 ok $? "and the same interval"
 
 # ---- intervals
