@@ -53,7 +53,7 @@ bool facts_few_limits(const struct facts *f);
 double facts_launches(const struct facts *f, double pass_tok);
 /* Do devices of a board exchange by one kernel that writes to all peers, not along a ring? (84) */
 bool facts_one_step(const struct facts *f);
-/* The weights' type as the row says, which may be priced as another of as many bits; "": it does not. */
+/* The weights' type as the row says, which may be priced as another of as many bits; else as it is priced. */
 const char *facts_type(const struct facts *f);
 /* FLOP/s that the machine itself states; 0: none, also where a roof borrows another type's. */
 double facts_peak(const struct facts *f, enum math m);

@@ -130,14 +130,30 @@ enum { PROMPT = 512, FEW = 32 }; /* tokens of a pass: from TIME_PROMPT on the un
 /* The type that most weights have: a file's name says that one. Not that of the largest matrix, which often is the LM head's. */
 static enum dtype main_type(const struct model *m)
 {
-    double n[DTYPE_COUNT] = { 0 };
-    enum dtype most = DTYPE_F32;
-    for (size_t i = 0; i < m->n_tensors; i++)
-        n[m->tensors[i].type] += (double)m->tensors[i].rows * (double)m->tensors[i].cols;
-    for (int t = 0; t < DTYPE_COUNT; t++)
-        if (n[t] > n[most])
-            most = (enum dtype)t;
-    return most;
+    struct {
+        enum dtype type;
+        double n;
+    } of[16], most = { DTYPE_F32, 0 }; /* files have a handful; types of checkpoints are numbers beyond DTYPE_COUNT */
+    size_t n = 0;
+    for (size_t i = 0; i < m->n_tensors; i++) {
+        const struct tensor *t = &m->tensors[i];
+        size_t k = 0;
+        while (k < n && of[k].type != t->type)
+            k++;
+        if (k == ARRAY_LEN(of))
+            continue;
+        if (k == n) {
+            of[n].type = t->type;
+            of[n++].n = 0;
+        }
+        of[k].n += (double)t->rows * (double)t->cols;
+    }
+    for (size_t k = 0; k < n; k++)
+        if (of[k].n > most.n) {
+            most.type = of[k].type;
+            most.n = of[k].n;
+        }
+    return most.type;
 }
 
 /* The largest matrix, and attention. */
