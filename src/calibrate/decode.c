@@ -1,6 +1,7 @@
 /* Operations that make an operand of a weight in a step of decoding. methods.md (79) */
 #include "calibrate/decode.h"
 #include "calibrate/cpus.h"
+#include "calibrate/units.h"
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -49,8 +50,8 @@ static bool widens_pairs(const struct facts *f)
 /*
  * llama.cpp's kernel of rows for CUDA, which ROCm has too: instructions that a lane issues for a weight of one token, loads and addresses
  * included, and for each further token, whose sums of blocks are converted and scaled again. Counted in the loops of mul_mat_vec_q as nvcc 13
- * compiles ggml-cuda of December 2025 to PTX (`nvcc -ptx -arch=compute_90 mmvq.cu`), 1 and 8 tokens. An H100's steps of 8 tokens agree to a
- * fifth. methods.md (109)
+ * compiles ggml-cuda of December 2025 to PTX (`nvcc -ptx -arch=compute_90 mmvq.cu`), 1 and 8 tokens. An H100's steps of 8 tokens, of eight
+ * files, are predicted 0 to 32 % too fast by constants that have seen none of them. methods.md (109)
  */
 enum names { NAMED_PLAIN, NAMED_K, NAMED_GRID };
 static const struct {
@@ -122,26 +123,27 @@ double decode_ops_weight(const struct facts *f, double bits)
 }
 
 /*
- * The kernel of many makes bytes of a tile of quantized weights in shared memory, and reads those for its columns: some 3 operations more than one
- * token's, however many tokens there are. Engines took the kernel of rows for up to 8 tokens, and take it now where that is faster. Vulkan's rows
- * are multiplied as floats: a multiply-add a token.
+ * The kernel of many makes bytes of a tile of quantized weights in shared memory, and reads those for its columns: as a guess 3 operations more
+ * than one token's, however many tokens there are. Engines took the kernel of rows for up to 8 tokens, and take it now where that is faster.
+ * Vulkan's rows are multiplied as floats: a multiply-add a token.
  */
-enum { ROWS_MOST = 8 };
 static const double tile_ops = 3, vulkan_more = 1;
 
 double decode_ops_several(const struct facts *f, double bits, double n_tok)
 {
     const enum width w = width_of(facts_type(f), bits);
-    const bool vulkan = f->products == BACK_END_VULKAN, halves = w == WIDTH_32 || w == WIDTH_16;
+    const bool vulkan = f->products == BACK_END_VULKAN;
     if (f->cpu || !(vulkan || has_rows_kernel(f)))
         return 0;
-    const double more = halves ? (w == WIDTH_32 ? 1 : halves_more) : vulkan ? vulkan_more : rows_kernel_ops(f, bits, true);
-    const double rows = (fmin(n_tok, ROWS_MOST) - 1) * more, tile = tile_ops * issue_factor(f);
-    if (halves)
-        return n_tok > 1 ? gpu_ops[w] + rows : decode_ops_weight(f, bits);
+    const double one = decode_ops_weight(f, bits), further = fmin(n_tok, MMVQ_MOST) - 1;
+    if (w == WIDTH_32 || w == WIDTH_16)
+        return n_tok > 1 ? gpu_ops[w] + further * (w == WIDTH_32 ? 1 : halves_more) : one;
     if (vulkan)
-        return decode_ops_weight(f, bits) + rows;
-    return decode_ops_weight(f, bits) + (n_tok > ROWS_MOST ? tile : facts_few_limits(f) ? fmin(rows, tile) : rows);
+        return one + further * vulkan_more;
+    const double rows = further * rows_kernel_ops(f, bits, true), tile = tile_ops * issue_factor(f);
+    if (n_tok > MMVQ_MOST)
+        return one + tile;
+    return one + (facts_few_limits(f) ? fmin(rows, tile) : rows);
 }
 
 /* SYCL has no kernel of its own for BF16: it writes the weights as FP32 for oneMKL, for one token too. Source: llama.cpp's

@@ -6,7 +6,8 @@
 
 /* ---- the engine's age ------------------------------------------------------------------------------- */
 
-/* llama.cpp's newest build at the beginning of a month. Source: its release tags. */
+/* llama.cpp's newest build at the beginning of a month. Source: its release tags; since August 2026 estimates, on a line from June's to b10830,
+ * which pull request 28912 has in mid September. */
 static const struct {
     int year, month, build;
 } tags[] = {
@@ -63,7 +64,7 @@ bool facts_since(const struct facts *f, int build)
 
 bool facts_few_limits(const struct facts *f)
 {
-    enum { CUDA_LIMITS = 10300, ROCM_LIMITS = 9200 };
+    enum { CUDA_LIMITS = 10300, ROCM_LIMITS = 9200 }; /* builds as of those months */
     return f->has_matrix && !f->volta && facts_since(f, f->products == BACK_END_ROCM ? ROCM_LIMITS : CUDA_LIMITS);
 }
 
@@ -306,7 +307,7 @@ static double launches(const struct facts *f)
  * llama.cpp kept graphs of kernels for passes of one token alone until February 2026 (its pull request 19645), and for those of more than four
  * where experts are chosen it does so still. Source: ggml-cuda.cu, check_node_graph_compatibility. (109)
  */
-enum { GRAPHS_BATCH = 8100, GRAPHS_EXPERTS_MOST = 4 };
+enum { GRAPHS_BATCH = 8100, GRAPHS_EXPERTS_MOST = 4 }; /* a build as of that month */
 
 double facts_launches(const struct facts *f, double pass_tok)
 {

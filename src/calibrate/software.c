@@ -127,20 +127,26 @@ struct subject {
 
 enum { PROMPT = 512, FEW = 32 }; /* tokens of a pass: from TIME_PROMPT on the units are the same, and below it from 9 (81) */
 
-/* The type that most weights have: a file's name says that one. Not that of the largest matrix, which often is the LM head's. */
+static bool is_embedding(const struct tensor *t)
+{
+    return strncmp(t->name, "token_embd", 10) == 0;
+}
+
+/* The type that most weights have: a file's name says that one. Not that of the largest matrix, which often is the LM head's, nor of a table of
+ * embeddings, which small models have most weights in. */
 static enum dtype main_type(const struct model *m)
 {
     struct {
         enum dtype type;
         double n;
-    } of[16], most = { DTYPE_F32, 0 }; /* files have a handful; types of checkpoints are numbers beyond DTYPE_COUNT */
-    size_t n = 0;
+    } of[16]; /* files have a handful; types of checkpoints are numbers beyond DTYPE_COUNT */
+    size_t n = 0, most = 0;
     for (size_t i = 0; i < m->n_tensors; i++) {
         const struct tensor *t = &m->tensors[i];
         size_t k = 0;
         while (k < n && of[k].type != t->type)
             k++;
-        if (k == ARRAY_LEN(of))
+        if (k == ARRAY_LEN(of) || is_embedding(t))
             continue;
         if (k == n) {
             of[n].type = t->type;
@@ -148,12 +154,10 @@ static enum dtype main_type(const struct model *m)
         }
         of[k].n += (double)t->rows * (double)t->cols;
     }
-    for (size_t k = 0; k < n; k++)
-        if (of[k].n > most.n) {
-            most.type = of[k].type;
-            most.n = of[k].n;
-        }
-    return most.type;
+    for (size_t k = 1; k < n; k++)
+        if (of[k].n > of[most].n)
+            most = k;
+    return n > 0 ? of[most].type : DTYPE_F32;
 }
 
 /* The largest matrix, and attention. */
@@ -161,7 +165,7 @@ static void subject_pass(struct subject *x, const struct model *m)
 {
     const struct tensor *w = NULL;
     for (size_t i = 0; i < m->n_tensors; i++)
-        if (strncmp(m->tensors[i].name, "token_embd", 10) != 0 && (!w || m->tensors[i].bytes > w->bytes))
+        if (!is_embedding(&m->tensors[i]) && (!w || m->tensors[i].bytes > w->bytes))
             w = &m->tensors[i];
     const struct op product = { .kind = OP_MATMUL, .w = w };
     const uint32_t shared = m->hp.n_head_kv > 0 ? m->hp.n_head_kv : 1;

@@ -88,7 +88,7 @@ enum {
     RDNA_WMMA_ATTEND = 7700, /* and attends there: 18481 (January 2026) */
     SYCL_EXPERTS = 8830,     /* SYCL has one kernel for all experts of a token, of some types: 21920 (April 2026) */
 };
-enum { MMVQ_MOST = 8, MMQ_DOT_MOST = 64 }; /* tokens of the kernels of few tokens: MMVQ_MAX_BATCH_SIZE, MMQ_MAX_BATCH_SIZE */
+enum { MMQ_DOT_MOST = 64 }; /* tokens of its kernel of many without matrix units: MMQ_MAX_BATCH_SIZE */
 static const double staged_half = 2, staged_float = 4; /* bytes of an operand */
 
 /*

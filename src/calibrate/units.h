@@ -20,7 +20,8 @@ enum unit {
 };
 const char *unit_name(enum unit u); /* "matrix" */
 
-enum { QUANTIZED = 12 }; /* bits of a weight below which it is */
+enum { QUANTIZED = 12 };  /* bits of a weight below which it is */
+enum { MMVQ_MOST = 8 };   /* tokens of llama.cpp's kernels of rows: MMVQ_MAX_BATCH_SIZE; Vulkan's mul_mat_vec_max_cols */
 
 struct unit_use {
     enum unit unit;

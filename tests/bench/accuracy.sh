@@ -309,12 +309,14 @@ fi
 # A machine's run outlives the page it was made for: another machine makes the rest anew.
 if [ $# -eq 0 ] && [ -f "$out" ] && grep -q '^| this CPU, from its profile: median | [0-9]' "$out"; then
     grep '^| this CPU, from its profile: ' "$out" >"$tmp/kept.targets"
-    sed -n '/^## This CPU$/,/^## [^T]/p' "$out" | sed '1,2d;$d' | sed '$d' >"$tmp/kept.part"
-    {
-        grep -q '^From an earlier page' "$tmp/kept.part" ||
-            printf 'From an earlier page%s.\n\n' "$(sed -n 's/^- program: .*\(, tree of commit [^,]*\)$/\1/p' "$out")"
-        cat "$tmp/kept.part"
-    } >"$tmp/kept.cpu"
+    kept=$(sed -n '/^## This CPU$/,/^## /{/^## /!p;}' "$out" | sed 1d)
+    case $kept in
+    'From an earlier page'*) ;;
+    *) kept="From an earlier page$(sed -n 's/^- program: .*\(, tree of commit [^,]*\)$/\1/p' "$out").
+
+$kept" ;;
+    esac
+    printf '%s\n' "$kept" >"$tmp/kept.cpu"
 fi
 while IFS='|' read -r name what _ _; do
     case $name in core | rates) continue ;; esac # in sample: nothing is asked of it

@@ -122,8 +122,9 @@ static void test_quantized(void **state)
     expect(product(rtx3090("2024-06 (PR value)"), MATH_FP16, 4.5, 512), UNIT_INTEGER, 142.2, 0);
     expect(product(rtx3090("2024-06 (PR value)"), MATH_FP16, 4.5, 6), UNIT_DOT, 94.933, 0);
     expect(product(rtx3090(""), MATH_FP16, 4.5, 5), UNIT_DOT, 94.933, 0);
-    /* a tile of eight takes as long for six, and where that is faster, llama.cpp takes it since May 2026 */
+    /* a tile of eight takes as long for six, and where that is faster, llama.cpp takes it since August 2026 */
     expect(product(rtx3090(""), MATH_FP16, 4.5, 6), UNIT_INTEGER, 142.2 * 6 / 8, 0);
+    expect(product(rtx3090("2026-06"), MATH_FP16, 4.5, 6), UNIT_DOT, 94.933, 0);
     expect(product(rtx3090(""), MATH_FP16, 4.5, 9), UNIT_INTEGER, 142.2, 0);
     struct row *volta = on("NVIDIA V100 PCIe", "datacenter GPU", 15.7, 125, 0, "llama.cpp", "", ""); /* has no integers there */
     expect(product(volta, MATH_FP16, 4.5, 63), UNIT_DOT, 15.7 * 8 / 3, 0);
