@@ -137,6 +137,7 @@ dist_hwprofile_DATA = \
   %D%/xeon-6980p.json \
   %D%/xeon-8480plus.json \
   %D%/xeon-8592plus.json \
+  %D%/xeon-emerald-rapids-2vcpu.json \
   %D%/xeon-gold-6138.json
 
 # Constants of the time model, made by roofcast calibrate; rates measured for them (columns of throughput.csv), and products and

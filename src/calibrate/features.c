@@ -110,7 +110,8 @@ static void add_facts(struct time_op *o, const struct facts *x, const struct tim
     o->launches = facts_launches(x, at->pass_tok);
     if (o->bits > 0) {
         const double touched = o->cost.weight_bytes * 8 / o->bits / (at->rows * at->cols);
-        const double several = o->kind != OP_EXPERT_MATMUL ? decode_ops_several(x, o->bits, at->n_tok) : 0;
+        const double each = o->kind == OP_EXPERT_MATMUL ? o->cost.flop / (2 * at->rows * at->cols * touched) : at->n_tok;
+        const double several = o->kind != OP_EXPERT_MATMUL || x->cpu ? decode_ops_several(x, o->bits, each) : 0;
         o->ops_weight = several > 0 ? several : decode_ops_weight(x, o->bits);
         if (!x->cpu)
             o->flop_s = unit_of_product(x, o->math, o->bits, at->n_tok).flop_s;

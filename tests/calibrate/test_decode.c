@@ -212,13 +212,78 @@ static struct unit_use on_tera(const struct stack *s, const char *quant, const c
 static void test_cpu_product(void **state)
 {
     (void)state;
-    const struct unit_use rows = on_tera(&on_cpu, "Q4_K_M", "2025-05", 4.5, 0), tiles = on_tera(&ik, "Q4_K_M", "2025-05", 4.5, 0);
+    const struct unit_use rows = on_tera(&on_cpu, "Q4_K_M", "2025-02", 4.5, 0), tiles = on_tera(&ik, "Q4_K_M", "2025-05", 4.5, 0);
     assert_true(rows.unit == UNIT_STEPS && near(rows.flop_s, 1e12 / (4 * 0.40)));
+    assert_true(near(on_tera(&on_cpu, "Q4_K_M", "2025-04", 4.5, 0).flop_s, 1e12 / (4 * 0.25))); /* eight rows at once */
+    assert_true(near(on_tera(&on_cpu, "Q4_K_M", "2025-04", 6.56, 0).flop_s, 1e12 / (4 * 0.51))); /* not of Q6_K */
+    assert_true(near(on_tera(&on_cpu, "IQ4_XS", "2025-12", 4.25, 0).flop_s, 1e12 / (4 * 0.77))); /* nor of other types of four bits */
     assert_true(near(on_tera(&on_cpu, "Q8_0", "2025-05", 8.5, 0).flop_s, 1e12 / (4 * 0.34))); /* tiles */
     assert_true(near(on_tera(&on_cpu, "Q8_0", "2024-01", 8.5, 0).flop_s, 1e12 / (4 * 0.54))); /* not yet */
     assert_true(tiles.unit == UNIT_CPU && near(tiles.flop_s, 1 / (0.75e-12 + 0.8 / 16e12)));
     /* Tiles of AMX are no one's there: four products for a lane's one at most. */
     assert_true(near(on_tera(&ik, "Q4_K_M", "2025-05", 4.5, 32e12).flop_s, on_tera(&ik, "Q4_K_M", "2025-05", 4.5, 4e12).flop_s));
+}
+
+/* A step of several tokens: rows meet one after the other, tiles are unpacked once for eight. (110) */
+static double several(const struct stack *s, const char *quant, const char *date, double bits, double n_tok)
+{
+    struct fixture f;
+    row(&f, "AMD EPYC", HW_CPU, s, quant, date);
+    f.p.roofs.peak[MATH_FP32].flop_s = 1e12;
+    f.p.roofs.peak[MATH_INT8] = (struct peak){ .flop_s = 4e12 };
+    const struct facts x = facts_of(&f.p);
+    return decode_ops_several(&x, bits, n_tok);
+}
+
+static void test_cpu_several(void **state)
+{
+    (void)state;
+    assert_true(near(several(&on_cpu, "Q6_K", "2025-12", 6.56, 1), 4 * 0.51));
+    assert_true(near(several(&on_cpu, "Q6_K", "2025-12", 6.56, 8), 8 * 4 * 0.51));
+    assert_true(near(several(&on_cpu, "Q8_0", "2025-12", 8.5, 8), 8 * 4 * 0.34)); /* tiles */
+    assert_true(near(several(&on_cpu, "Q4_K_M", "2025-12", 4.5, 8), 8 * 4 * 0.25));
+    assert_true(near(several(&on_cpu, "BF16", "2024-10", 16, 8), 8 * 4 * 0.44)); /* not yet */
+    assert_true(near(several(&on_cpu, "F16", "2024-10", 16, 8), 8 * 4 * 0.2));
+    assert_true(near(several(&ik, "Q4_K_M", "2025-12", 4.5, 8), 4 * 0.20 + 7 * 2 * 0.25));
+    assert_true(near(several(&ik, "Q4_K_M", "2025-12", 4.5, 32), 4 * 4 * 0.20 + 31 * 2 * 0.25));
+    assert_true(near(several(&lookup, "4-bit", "2024-10", 4, 3), 3 * several(&lookup, "4-bit", "2024-10", 4, 1)));
+}
+
+/* Registers of 64 bytes that double a core's products: interleaved rows take 0.6 of the time there, others an instruction's. */
+static void test_cpu_wide(void **state)
+{
+    static const struct {
+        const char *quant;
+        double bits, instructions;
+    } cases[] = { { "Q4_0", 4.5, 0.45 * 0.6 }, { "Q4_K_M", 4.5, 0.25 * 0.6 }, { "IQ4_NL", 4.5, 0.45 * 0.6 }, { "Q8_0", 8.5, 0.34 }, { "Q6_K", 6.56, 0.51 } };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct fixture f;
+        row(&f, "Intel Xeon", HW_CPU, &on_cpu, cases[i].quant, "2025-12");
+        f.machine.h.n_cores = 2;
+        f.machine.h.clock_hz.value = 1e9;
+        f.machine.h.peak[MATH_FP32].value = 2 * 64e9;
+        const struct facts x = facts_of(&f.p);
+        assert_true(near(decode_ops_several(&x, cases[i].bits, 4), 4 * 8 * cases[i].instructions));
+    }
+}
+
+/* BF16 by the vector units: Intel's cores begin a product in two cycles, and no engine's tiles are of AMX. (110) */
+static void test_cpu_bf16(void **state)
+{
+    static const struct {
+        const char *hardware;
+        double flop_s;
+    } cases[] = { { "Intel Xeon", 0.5e12 }, { "AMD EPYC", 2e12 } };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct fixture f;
+        row(&f, cases[i].hardware, HW_CPU, &ik, "BF16", "2025-12");
+        f.p.roofs.peak[MATH_FP32].flop_s = 1e12;
+        f.p.roofs.peak[MATH_BF16] = (struct peak){ .flop_s = 16e12 };
+        const struct facts x = facts_of(&f.p);
+        assert_true(near(cpu_product(&x, MATH_BF16, 16).flop_s, cases[i].flop_s));
+    }
 }
 
 /* 8 cores of 32 FLOP a cycle at 4 GHz, 80 GB/s. (111) */
@@ -601,6 +666,7 @@ int main(void)
         cmocka_unit_test(test_rows_kernel), cmocka_unit_test(test_rows_several),
         cmocka_unit_test(test_host), cmocka_unit_test(test_expert_launches),
         cmocka_unit_test(test_cpu_ops), cmocka_unit_test(test_cpu_product), cmocka_unit_test(test_cpu_threads),
+        cmocka_unit_test(test_cpu_several), cmocka_unit_test(test_cpu_wide), cmocka_unit_test(test_cpu_bf16),
         cmocka_unit_test(test_time), cmocka_unit_test(test_kinds), cmocka_unit_test(test_staged),
         cmocka_unit_test(test_staged_step), cmocka_unit_test(test_starved), cmocka_unit_test(test_check_bytes), cmocka_unit_test(test_places),
         cmocka_unit_test(test_tiles), cmocka_unit_test(test_request), cmocka_unit_test(test_exchange),
