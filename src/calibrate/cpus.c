@@ -19,14 +19,26 @@ static bool is_arm(const struct facts *f)
  */
 static const double wide_flop = 32, wide_instructions = 4, narrow_flop = 16, narrow_instructions = 1.6;
 
+static double flop_a_cycle(const struct facts *f)
+{
+    const struct hwprofile *h = &f->p->machine->h;
+    const double cycles = h->n_cores * h->clock_hz.value;
+    return cycles > 0 ? h->peak[MATH_FP32].value / cycles : NAN;
+}
+
 /* FP32 multiply-adds that a core could do in the time of one instruction. */
 static double lanes(const struct facts *f)
 {
-    const struct hwprofile *h = &f->p->machine->h;
-    const double cycles = h->n_cores * h->clock_hz.value, flop = cycles > 0 ? h->peak[MATH_FP32].value / cycles : NAN;
+    const double flop = flop_a_cycle(f);
     if (is_arm(f))
         return narrow_flop / 2 / narrow_instructions;
     return (flop > wide_flop ? flop : wide_flop) / 2 / wide_instructions;
+}
+
+/* Registers of 64 bytes double what a core multiplies. */
+static bool is_wide(const struct facts *f)
+{
+    return !is_arm(f) && flop_a_cycle(f) > 1.5 * wide_flop;
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------------------ */
@@ -83,8 +95,9 @@ enum {
     SGEMM = 2700,  /* of F16, F32, Q8_0, Q4_0, Q5_0, IQ4_NL: pull requests 6414 (April 2024), 8049 */
     SGEMM_BF16 = 4390, /* of BF16: 10714 (December 2024) */
     REPACK = 4200, /* Q4_0, eight rows interleaved at load: 10446 (November 2024) */
-    REPACK_K = 4930, /* Q4_K, x86: 12332 (March 2025) */
-    REPACK_NL = 6150, /* IQ4_NL, x86: 14904 (August 2025; the build as of that month) */
+    REPACK_K = 4930,  /* Q4_K: 12332 (March 2025) */
+    REPACK_2 = 6065,  /* Q2_K, of registers of 64 bytes: 14373 (August 2025; this build and the next are estimates) */
+    REPACK_NL = 6150, /* IQ4_NL: 14904 (August 2025) */
 };
 
 static bool type_is(const struct facts *f, const char *name)
@@ -92,16 +105,22 @@ static bool type_is(const struct facts *f, const char *name)
     return strncasecmp(facts_type(f), name, strlen(name)) == 0;
 }
 
-/* Products of 4 tokens and more meet eight rows at once. */
+/* Bits a weight of Q4_0, Q4_K and IQ4_NL, give or take what a file says of its size; those of IQ4_XS and FP4 are 4.25, of Q4_1 5. */
+static bool is_four_and_half(double bits)
+{
+    return bits > 4.38 && bits < 4.75;
+}
+
+/* Products of 4 tokens and more meet eight rows at once, on x86. Neon's, of Q4_K since November 2025, are left out: nobody here has counted them. */
 static bool is_interleaved(const struct facts *f, double bits)
 {
-    if (type_is(f, "Q4_0"))
-        return bits < LEGACY_BITS && facts_since(f, REPACK);
-    if (is_arm(f))
+    if (is_arm(f) || strcasestr(facts_type(f), "FP4"))
         return false;
-    if (type_is(f, "IQ4_NL"))
-        return bits < LEGACY_BITS && facts_since(f, REPACK_NL);
-    return !type_is(f, "IQ") && bits > 4 && bits < 5 && facts_since(f, REPACK_K);
+    if (bits > 2.5 && bits < 2.75)
+        return is_wide(f) && !type_is(f, "IQ") && facts_since(f, REPACK_2);
+    if (!is_four_and_half(bits))
+        return false;
+    return facts_since(f, type_is(f, "Q4_0") ? REPACK : type_is(f, "IQ") ? REPACK_NL : REPACK_K);
 }
 
 static bool has_tiles(const struct facts *f, enum math math, double bits)
@@ -111,7 +130,7 @@ static bool has_tiles(const struct facts *f, enum math math, double bits)
     if (bits > 12)
         return facts_since(f, math == MATH_BF16 ? SGEMM_BF16 : SGEMM);
     for (size_t i = 0; i < ARRAY_LEN(types); i++)
-        any |= type_is(f, types[i]);
+        any |= type_is(f, types[i]) && (bits < LEGACY_BITS || bits > 7.5); /* not what else is in files of these types */
     return any && facts_since(f, SGEMM);
 }
 
@@ -153,44 +172,51 @@ static double dot_flop_s(const struct facts *f)
 
 /*
  * A weight and token of llama.cpp's tiles of 4 rows and 2 tokens, AVX2: counted as above for Q8_0 and Q4_0; floats two multiply-adds and their
- * part of the loads for sixteen. Eight rows of Q4_K: 1.61 times as fast as its rows of one (12332). Where registers of 64 bytes double what
- * a core multiplies, interleaved rows take those: 0.6 of the time there (measured: Q4_0 0.27, IQ4_NL 0.28, Q4_K 0.17 on an Emerald Rapids).
+ * part of the loads for sixteen. Interleaved rows: of Q4_0 and IQ4_NL as much; of Q4_K such that a prompt of Q4_K_M is 1.61 times as fast as it
+ * was (12332), of Q2_K 1.25 times (14373, with registers of 64 bytes). Those take 0.6 of the time of the others where they double what a core
+ * multiplies (measured: 0.5 to 0.7 on an Emerald Rapids).
  */
-static const double interleaved_k = 0.25, interleaved_wide = 0.6;
+static const double interleaved_k = 0.25, interleaved_2 = 0.26, interleaved_wide = 0.6;
 
 static double tile_instructions(const struct facts *f, double bits)
 {
     const double narrow = bits > 12 ? 0.2 : bits > 7.5 ? 0.34 : 0.45;
     if (!is_interleaved(f, bits))
         return narrow;
-    const double n = type_is(f, "Q4_0") || type_is(f, "IQ4_NL") ? narrow : interleaved_k;
-    return lanes(f) > wide_flop / 2 / wide_instructions ? n * interleaved_wide : n;
+    if (bits < 4)
+        return interleaved_2;
+    return (type_is(f, "Q4_0") || type_is(f, "IQ") ? narrow : interleaved_k) * (is_wide(f) ? interleaved_wide : 1);
 }
 
-/* A weight and token of llama.cpp's, where several tokens are there. */
-static double row_instructions(const struct facts *f, enum math math, double bits)
+/* A weight and token of llama.cpp's, where several tokens are there. Experts have neither tiles nor rows that are interleaved. */
+static double row_instructions(const struct facts *f, enum math math, double bits, bool experts)
 {
     const double row = instructions(f, bits);
-    return is_interleaved(f, bits) || has_tiles(f, math, bits) ? fmin(row, tile_instructions(f, bits)) : row;
+    return !experts && (is_interleaved(f, bits) || has_tiles(f, math, bits)) ? fmin(row, tile_instructions(f, bits)) : row;
 }
 
-/* Products of BF16 by the vector units, of two numbers a lane: Intel's cores begin one in two cycles, AMD's as many as multiply-adds. */
+/*
+ * Products of BF16 by the vector units, of two numbers a lane: Intel's cores begin one in two cycles, AMD's as many as multiply-adds.
+ * ik_llama.cpp has no tiles of AMX. (Emerald Rapids, a thread: 92 GFLOP/s by vdpbf16ps, 184 by multiply-adds, `roofcast profile`.)
+ */
 static double bf16_flop_s(const struct facts *f)
 {
     const double fp32 = f->p->roofs.peak[MATH_FP32].flop_s;
+    if (f->p->stack->family != STACK_IK || !(facts_peak(f, MATH_BF16) > 0))
+        return INFINITY;
     return f->maker == MAKER_INTEL ? fp32 / 2 : 2 * fp32;
 }
 
 /* Tokens by which unpacked weights are multiplied, and how much nearer kernels of single rows come to what is counted. */
 static const double tile_tokens = 8, steps_reach = 2;
 
-struct unit_use cpu_product(const struct facts *f, enum math math, double bits)
+struct unit_use cpu_product(const struct facts *f, enum math math, double bits, bool experts)
 {
     const double fp32 = f->p->roofs.peak[MATH_FP32].flop_s, own = fmin(f->p->roofs.peak[math].flop_s, math == MATH_BF16 ? bf16_flop_s(f) : INFINITY);
     const bool quantized = bits < 12;
     switch (kernels_of(f)) {
     case KERNELS_ROWS:
-        return (struct unit_use){ .unit = UNIT_STEPS, .flop_s = fp32 / (lanes(f) * row_instructions(f, math, bits)) };
+        return (struct unit_use){ .unit = UNIT_STEPS, .flop_s = fp32 / (lanes(f) * row_instructions(f, math, bits, experts)) };
     case KERNELS_TILES:
         if (!quantized)
             break;
@@ -205,21 +231,20 @@ struct unit_use cpu_product(const struct facts *f, enum math math, double bits)
 }
 
 /* llama.cpp's rows meet one token after the other, as T-MAC's tables do; who packs rows unpacks them once for eight. */
-double cpu_ops_several(const struct facts *f, double bits, double n_tok)
+double cpu_ops_several(const struct facts *f, double bits, double n_tok, bool experts)
 {
     const enum math math = bits > 12 && type_is(f, "BF16") ? MATH_BF16 : MATH_FP32;
-    const double one = cpu_ops_weight(f, bits);
-    if (!(n_tok > 1))
-        return one;
+    const double one = cpu_ops_weight(f, bits), n = fmax(n_tok, 1), unpacked = fmax(1, n / tile_tokens);
+    const double product = steps_reach * f->p->roofs.peak[MATH_FP32].flop_s / dot_flop_s(f);
     switch (kernels_of(f)) {
     case KERNELS_ROWS:
-        return n_tok * row_instructions(f, math, bits) * lanes(f);
+        if (n == 1 || (n < 4 && is_interleaved(f, bits)))
+            return n * one;
+        return fmax(one, n * row_instructions(f, math, bits, experts) * lanes(f));
     case KERNELS_TILES:
-        if (bits < 12)
-            return fmax(1, n_tok / tile_tokens) * one + (n_tok - 1) * steps_reach * f->p->roofs.peak[MATH_FP32].flop_s / dot_flop_s(f);
-        break;
+        return bits < 12 ? fmin(n * one, unpacked * one + (n - unpacked) * product) : one;
     case KERNELS_LOOKUP:
-        return n_tok * one;
+        return n * one;
     case KERNELS_OTHER:
         break;
     }

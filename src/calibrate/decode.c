@@ -133,9 +133,7 @@ double decode_ops_several(const struct facts *f, double bits, double n_tok)
 {
     const enum width w = width_of(facts_type(f), bits);
     const bool vulkan = f->products == BACK_END_VULKAN;
-    if (f->cpu)
-        return cpu_ops_several(f, bits, n_tok);
-    if (!(vulkan || has_rows_kernel(f)))
+    if (f->cpu || !(vulkan || has_rows_kernel(f)))
         return 0;
     const double one = decode_ops_weight(f, bits), further = fmin(n_tok, MMVQ_MOST) - 1;
     if (w == WIDTH_32 || w == WIDTH_16)

@@ -1,4 +1,5 @@
 /* Rows as a fit sees them: which fit they are for, what they ask for, and what they have in common with others. methods.md (71), (73), (74), (79)-(82) */
+#include "calibrate/cpus.h"
 #include "calibrate/effects.h"
 #include "calibrate/decode.h"
 #include "calibrate/units.h"
@@ -56,7 +57,7 @@ static void choose_units(struct time_op *o, const struct facts *x, const struct 
         return;
     if (o->bits > 0) {
         const double bits = o->bits, weights = o->cost.weight_bytes * 8 / bits;
-        const struct unit_use u = unit_of_product(x, o->math, bits, at->n_tok);
+        const struct unit_use u = x->cpu ? cpu_product(x, o->math, bits, o->kind == OP_EXPERT_MATMUL) : unit_of_product(x, o->math, bits, at->n_tok);
         o->flop_s = u.flop_s;
         if (x->cpu) {
             o->of_fp32 = u.flop_s / x->p->roofs.peak[MATH_FP32].flop_s;
@@ -104,15 +105,23 @@ static void fill_tiles(struct time_op *o, const struct facts *x, const struct ti
         o->cost.flop = fmax(o->cost.flop, 2 * at->rows * at->cols * tile * touched * tile_part);
 }
 
+/* Of a weight. CPUs multiply an expert by the tokens it has, GPUs' kernels by as many as there are. */
+static double step_ops(const struct time_op *o, const struct facts *x, const struct time_place *at, double touched)
+{
+    const bool experts = o->kind == OP_EXPERT_MATMUL;
+    if (x->cpu)
+        return cpu_ops_several(x, o->bits, experts ? o->cost.flop / (2 * at->rows * at->cols * touched) : at->n_tok, experts);
+    const double several = experts ? 0 : decode_ops_several(x, o->bits, at->n_tok);
+    return several > 0 ? several : decode_ops_weight(x, o->bits);
+}
+
 /* Of a decode step, what its engine does for it. (79), (91) */
 static void add_facts(struct time_op *o, const struct facts *x, const struct time_place *at)
 {
     o->launches = facts_launches(x, at->pass_tok);
     if (o->bits > 0) {
         const double touched = o->cost.weight_bytes * 8 / o->bits / (at->rows * at->cols);
-        const double each = o->kind == OP_EXPERT_MATMUL ? o->cost.flop / (2 * at->rows * at->cols * touched) : at->n_tok;
-        const double several = o->kind != OP_EXPERT_MATMUL || x->cpu ? decode_ops_several(x, o->bits, each) : 0;
-        o->ops_weight = several > 0 ? several : decode_ops_weight(x, o->bits);
+        o->ops_weight = step_ops(o, x, at, touched);
         if (!x->cpu)
             o->flop_s = unit_of_product(x, o->math, o->bits, at->n_tok).flop_s;
         fill_tiles(o, x, at, touched);

@@ -164,7 +164,7 @@ static struct unit_use sycl(const struct facts *f, enum math math, double bits)
 struct unit_use unit_of_product(const struct facts *f, enum math math, double bits, double n_tok)
 {
     if (f->cpu)
-        return cpu_product(f, math, bits);
+        return cpu_product(f, math, bits, false);
     if (f->maker == MAKER_APPLE)
         return (struct unit_use){ .unit = UNIT_GRID, .flop_s = peak(f, MATH_FP32) };
     switch (f->products) {

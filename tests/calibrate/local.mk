@@ -14,8 +14,11 @@ check_PROGRAMS += %D%/test_spread
 check_PROGRAMS += %D%/test_units
 %C%_test_units_SOURCES = %D%/test_units.c tests/test.h
 %C%_test_units_LDADD   = libcalibrate.a libscore.a libmeasure.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
+check_PROGRAMS += %D%/test_cpus
+%C%_test_cpus_SOURCES = %D%/test_cpus.c %D%/rows.h tests/test.h
+%C%_test_cpus_LDADD   = libcalibrate.a libscore.a libmeasure.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
 check_PROGRAMS += %D%/test_decode
-%C%_test_decode_SOURCES = %D%/test_decode.c tests/test.h
+%C%_test_decode_SOURCES = %D%/test_decode.c %D%/rows.h tests/test.h
 %C%_test_decode_LDADD   = libcalibrate.a libscore.a libmeasure.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
-TESTS += %D%/test_decode %D%/test_fit %D%/test_serving %D%/test_sides %D%/test_spread %D%/test_units
+TESTS += %D%/test_cpus %D%/test_decode %D%/test_fit %D%/test_serving %D%/test_sides %D%/test_spread %D%/test_units
 endif

@@ -1,42 +1,10 @@
 /* Decode steps by hand: operations a weight, launches, heads, walks, and the time they come to. methods.md (74), (79) */
-#include "calibrate/cpus.h"
 #include "calibrate/decode.h"
 #include "calibrate/effects.h"
+#include "tests/calibrate/rows.h"
 #include "tests/test.h"
 #include <math.h>
 #include <string.h>
-
-static const struct stack cuda = { "llama.cpp-cuda", STACK_LLAMA_CPP, 512, true },
-                          rocm = { "llama.cpp-rocm", STACK_LLAMA_CPP, 512, false }, sycl = { "llama.cpp-sycl", STACK_LLAMA_CPP, 512, false },
-                          vulkan = { "llama.cpp-vulkan", STACK_LLAMA_CPP, 512, false }, vllm = { "vllm", STACK_SERVER, 8192, true },
-                          eager = { "transformers", STACK_PYTORCH, 0, false }, on_cpu = { "llama.cpp-cpu", STACK_CPU, 512, false },
-                          ik = { "ik_llama.cpp", STACK_IK, 512, false }, lookup = { "t-mac", STACK_CPU, 512, false },
-                          npu = { "neuronx", STACK_NPU, 0, true };
-
-/* A row of one machine, engine, type and date. */
-struct fixture {
-    struct measurement m;
-    struct machine machine;
-    struct priced p;
-};
-
-static struct priced *row(struct fixture *f, const char *hardware, enum hw_kind kind, const struct stack *s, const char *quant,
-                          const char *date)
-{
-    *f = (struct fixture){ .m = { .quant = quant, .date = date, .notes = "", .engine = "", .version = "", .phase = MEASURE_DECODE } };
-    snprintf(f->machine.hardware, sizeof f->machine.hardware, "%s", hardware);
-    snprintf(f->machine.h.vendor, sizeof f->machine.h.vendor, "?");
-    f->machine.h.kind = kind;
-    f->p = (struct priced){ .m = &f->m, .machine = &f->machine, .stack = s };
-    return &f->p;
-}
-
-static struct facts facts_of(const struct priced *p)
-{
-    struct facts f;
-    facts_init(&f, p);
-    return f;
-}
 
 static void test_old(void **state)
 {
@@ -57,18 +25,6 @@ static void test_old(void **state)
     assert_true(facts_of(&f.p).walks);
     f.machine.h.kind = HW_CPU;
     assert_false(facts_of(&f.p).walks);
-}
-
-static bool near(double got, double want)
-{
-    return fabs(got / want - 1) < 2e-3;
-}
-
-static double ops(const char *hardware, enum hw_kind kind, const struct stack *s, const char *quant, const char *date, double bits)
-{
-    struct fixture f;
-    const struct facts x = facts_of(row(&f, hardware, kind, s, quant, date));
-    return decode_ops_weight(&x, bits);
 }
 
 static void test_ops(void **state)
@@ -181,133 +137,6 @@ static void test_rows_several(void **state)
     /* no such kernel */
     const struct facts server = facts_of(row(&f, "NVIDIA H100", HW_GPU, &vllm, "Q4_K_M", "2025-12"));
     assert_true(decode_ops_several(&server, 4.5, 4) == 0);
-}
-
-/* Instructions a weight (110), at four FP32 multiply-adds each where registers have 32 bytes and five where they have 16. */
-static void test_cpu_ops(void **state)
-{
-    (void)state;
-    const char *old = "2024-05", *now = "2025-05";
-    assert_true(near(ops("AMD EPYC", HW_CPU, &on_cpu, "Q4_0", old, 4.5), 4 * 0.69));
-    assert_true(near(ops("AMD EPYC", HW_CPU, &on_cpu, "Q4_0", now, 4.5), 4 * 0.345)); /* rows are interleaved since */
-    assert_true(near(ops("AMD EPYC", HW_CPU, &on_cpu, "Q4_K_M", old, 4.5), 4 * 0.40));
-    assert_true(near(ops("AMD EPYC", HW_CPU, &on_cpu, "Q4_K_M", old, 6.56), 4 * 0.51)); /* its matrices of Q6_K */
-    assert_true(near(ops("Intel Xeon", HW_CPU, &on_cpu, "IQ3_S", old, 3.44), 4 * 1.40));
-    assert_true(near(ops("Raspberry Pi", HW_CPU, &on_cpu, "Q4_K_M", old, 4.5), 5 * 0.55));
-    assert_true(near(ops("AMD EPYC", HW_CPU, &ik, "Q4_K_M", old, 4.5), 4 * 0.20));
-    assert_true(ops("Raspberry Pi", HW_CPU, &lookup, "2-bit", old, 2) < ops("Raspberry Pi", HW_CPU, &lookup, "4-bit", old, 4));
-}
-
-/* Products of prompts on a CPU of 1 TFLOP/s in FP32. */
-static struct unit_use on_tera(const struct stack *s, const char *quant, const char *date, double bits, double int8)
-{
-    struct fixture f;
-    row(&f, "AMD EPYC", HW_CPU, s, quant, date);
-    f.p.roofs.peak[MATH_FP32].flop_s = 1e12;
-    f.p.roofs.peak[MATH_INT8] = (struct peak){ .flop_s = int8 > 0 ? int8 : 1e12, .derived = !(int8 > 0) };
-    const struct facts x = facts_of(&f.p);
-    return cpu_product(&x, MATH_INT8, bits);
-}
-
-static void test_cpu_product(void **state)
-{
-    (void)state;
-    const struct unit_use rows = on_tera(&on_cpu, "Q4_K_M", "2025-02", 4.5, 0), tiles = on_tera(&ik, "Q4_K_M", "2025-05", 4.5, 0);
-    assert_true(rows.unit == UNIT_STEPS && near(rows.flop_s, 1e12 / (4 * 0.40)));
-    assert_true(near(on_tera(&on_cpu, "Q4_K_M", "2025-04", 4.5, 0).flop_s, 1e12 / (4 * 0.25))); /* eight rows at once */
-    assert_true(near(on_tera(&on_cpu, "Q4_K_M", "2025-04", 6.56, 0).flop_s, 1e12 / (4 * 0.51))); /* not of Q6_K */
-    assert_true(near(on_tera(&on_cpu, "IQ4_XS", "2025-12", 4.25, 0).flop_s, 1e12 / (4 * 0.77))); /* nor of other types of four bits */
-    assert_true(near(on_tera(&on_cpu, "Q8_0", "2025-05", 8.5, 0).flop_s, 1e12 / (4 * 0.34))); /* tiles */
-    assert_true(near(on_tera(&on_cpu, "Q8_0", "2024-01", 8.5, 0).flop_s, 1e12 / (4 * 0.54))); /* not yet */
-    assert_true(tiles.unit == UNIT_CPU && near(tiles.flop_s, 1 / (0.75e-12 + 0.8 / 16e12)));
-    /* Tiles of AMX are no one's there: four products for a lane's one at most. */
-    assert_true(near(on_tera(&ik, "Q4_K_M", "2025-05", 4.5, 32e12).flop_s, on_tera(&ik, "Q4_K_M", "2025-05", 4.5, 4e12).flop_s));
-}
-
-/* A step of several tokens: rows meet one after the other, tiles are unpacked once for eight. (110) */
-static double several(const struct stack *s, const char *quant, const char *date, double bits, double n_tok)
-{
-    struct fixture f;
-    row(&f, "AMD EPYC", HW_CPU, s, quant, date);
-    f.p.roofs.peak[MATH_FP32].flop_s = 1e12;
-    f.p.roofs.peak[MATH_INT8] = (struct peak){ .flop_s = 4e12 };
-    const struct facts x = facts_of(&f.p);
-    return decode_ops_several(&x, bits, n_tok);
-}
-
-static void test_cpu_several(void **state)
-{
-    (void)state;
-    assert_true(near(several(&on_cpu, "Q6_K", "2025-12", 6.56, 1), 4 * 0.51));
-    assert_true(near(several(&on_cpu, "Q6_K", "2025-12", 6.56, 8), 8 * 4 * 0.51));
-    assert_true(near(several(&on_cpu, "Q8_0", "2025-12", 8.5, 8), 8 * 4 * 0.34)); /* tiles */
-    assert_true(near(several(&on_cpu, "Q4_K_M", "2025-12", 4.5, 8), 8 * 4 * 0.25));
-    assert_true(near(several(&on_cpu, "BF16", "2024-10", 16, 8), 8 * 4 * 0.44)); /* not yet */
-    assert_true(near(several(&on_cpu, "F16", "2024-10", 16, 8), 8 * 4 * 0.2));
-    assert_true(near(several(&ik, "Q4_K_M", "2025-12", 4.5, 8), 4 * 0.20 + 7 * 2 * 0.25));
-    assert_true(near(several(&ik, "Q4_K_M", "2025-12", 4.5, 32), 4 * 4 * 0.20 + 31 * 2 * 0.25));
-    assert_true(near(several(&lookup, "4-bit", "2024-10", 4, 3), 3 * several(&lookup, "4-bit", "2024-10", 4, 1)));
-}
-
-/* Registers of 64 bytes that double a core's products: interleaved rows take 0.6 of the time there, others an instruction's. */
-static void test_cpu_wide(void **state)
-{
-    static const struct {
-        const char *quant;
-        double bits, instructions;
-    } cases[] = { { "Q4_0", 4.5, 0.45 * 0.6 }, { "Q4_K_M", 4.5, 0.25 * 0.6 }, { "IQ4_NL", 4.5, 0.45 * 0.6 }, { "Q8_0", 8.5, 0.34 }, { "Q6_K", 6.56, 0.51 } };
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct fixture f;
-        row(&f, "Intel Xeon", HW_CPU, &on_cpu, cases[i].quant, "2025-12");
-        f.machine.h.n_cores = 2;
-        f.machine.h.clock_hz.value = 1e9;
-        f.machine.h.peak[MATH_FP32].value = 2 * 64e9;
-        const struct facts x = facts_of(&f.p);
-        assert_true(near(decode_ops_several(&x, cases[i].bits, 4), 4 * 8 * cases[i].instructions));
-    }
-}
-
-/* BF16 by the vector units: Intel's cores begin a product in two cycles, and no engine's tiles are of AMX. (110) */
-static void test_cpu_bf16(void **state)
-{
-    static const struct {
-        const char *hardware;
-        double flop_s;
-    } cases[] = { { "Intel Xeon", 0.5e12 }, { "AMD EPYC", 2e12 } };
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        struct fixture f;
-        row(&f, cases[i].hardware, HW_CPU, &ik, "BF16", "2025-12");
-        f.p.roofs.peak[MATH_FP32].flop_s = 1e12;
-        f.p.roofs.peak[MATH_BF16] = (struct peak){ .flop_s = 16e12 };
-        const struct facts x = facts_of(&f.p);
-        assert_true(near(cpu_product(&x, MATH_BF16, 16).flop_s, cases[i].flop_s));
-    }
-}
-
-/* 8 cores of 32 FLOP a cycle at 4 GHz, 80 GB/s. (111) */
-static void test_cpu_threads(void **state)
-{
-    static const char text[] = "{\"schema\":\"roofcast.hwprofile\",\"version\":1,\"name\":\"C\",\"kind\":\"cpu\",\"vendor\":\"AMD\","
-                               "\"spec\":{\"memory_bandwidth\":\"80 GB/s\",\"clock\":\"4 GHz\",\"peaks\":{\"fp32\":\"1024 GFLOP/s\"}},"
-                               "\"topology\":{\"n_cores\":8}}";
-    struct hwprofile h;
-    struct roofs *r = calloc(1, sizeof *r);
-    struct error err = { 0 };
-    (void)state;
-    assert_non_null(r);
-    assert_int_equal(hwprofile_parse(&h, "test", text, sizeof text - 1, &err), 0);
-    const int threads[] = { 1, 2, 4, 8 };
-    const double bytes_s[] = { 30.72e9, 61.44e9, 80e9, 80e9 }, meets[] = { 0.25, 0.25, 0.25, 0.5 };
-    for (size_t i = 0; i < ARRAY_LEN(threads); i++) {
-        const struct predict_options o = { .weights_bytes = NAN, .n_threads = threads[i] };
-        assert_int_equal(roofs_init(r, &h, &o, &err), 0);
-        assert_true(near(r->bytes_s, bytes_s[i]) && near(r->meets, meets[i]));
-        assert_true(near(r->peak[MATH_FP32].flop_s, 128e9 * threads[i]));
-    }
-    hwprofile_free(&h);
-    free(r);
 }
 
 /* Seconds that Python takes for a product of eight bits: 14 kernels, 30 us each; of four 4 kernels. (131) */
@@ -665,8 +494,6 @@ int main(void)
         cmocka_unit_test(test_old),  cmocka_unit_test(test_ops),   cmocka_unit_test(test_launches),
         cmocka_unit_test(test_rows_kernel), cmocka_unit_test(test_rows_several),
         cmocka_unit_test(test_host), cmocka_unit_test(test_expert_launches),
-        cmocka_unit_test(test_cpu_ops), cmocka_unit_test(test_cpu_product), cmocka_unit_test(test_cpu_threads),
-        cmocka_unit_test(test_cpu_several), cmocka_unit_test(test_cpu_wide), cmocka_unit_test(test_cpu_bf16),
         cmocka_unit_test(test_time), cmocka_unit_test(test_kinds), cmocka_unit_test(test_staged),
         cmocka_unit_test(test_staged_step), cmocka_unit_test(test_starved), cmocka_unit_test(test_check_bytes), cmocka_unit_test(test_places),
         cmocka_unit_test(test_tiles), cmocka_unit_test(test_request), cmocka_unit_test(test_exchange),
