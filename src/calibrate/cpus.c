@@ -92,12 +92,12 @@ static enum kernels kernels_of(const struct facts *f)
 
 /* Builds of llama.cpp since which tiles of rows and tokens share what they load. */
 enum {
-    SGEMM = 2700,  /* of F16, F32, Q8_0, Q4_0, Q5_0, IQ4_NL: pull requests 6414 (April 2024), 8049 */
+    SGEMM = 2700,      /* of F16, F32, Q8_0, Q4_0, Q5_0, IQ4_NL: pull requests 6414 (April 2024), 8049 */
     SGEMM_BF16 = 4390, /* of BF16: 10714 (December 2024) */
-    REPACK = 4200, /* Q4_0, eight rows interleaved at load: 10446 (November 2024) */
-    REPACK_K = 4930,  /* Q4_K: 12332 (March 2025) */
-    REPACK_2 = 6065,  /* Q2_K, of registers of 64 bytes: 14373 (August 2025; this build and the next are estimates) */
-    REPACK_NL = 6150, /* IQ4_NL: 14904 (August 2025) */
+    REPACK = 4200,     /* Q4_0, eight rows interleaved at load: 10446 (November 2024) */
+    REPACK_K = 4930,   /* Q4_K: 12332 (March 2025) */
+    REPACK_2 = 6065,   /* Q2_K, of registers of 64 bytes: 14373 (August 2025; this build and the next are estimates) */
+    REPACK_NL = 6150,  /* IQ4_NL: 14904 (August 2025) */
 };
 
 static bool type_is(const struct facts *f, const char *name)
@@ -159,7 +159,7 @@ double cpu_ops_weight(const struct facts *f, double bits)
     return instructions(f, bits) * lanes(f);
 }
 
-/* ---- prompts ---------------------------------------------------------------------------------------------------- */
+/* ---- prompts, and steps of several sequences ---------------------------------------------------------------------- */
 
 /* Products of 8 bits by the vector units: four for a lane's one by a dot product, and of AVX2 three instructions for 32 of them. */
 static double dot_flop_s(const struct facts *f)
@@ -231,9 +231,8 @@ struct unit_use cpu_product(const struct facts *f, enum math math, double bits, 
 }
 
 /* llama.cpp's rows meet one token after the other, as T-MAC's tables do; who packs rows unpacks them once for eight. */
-double cpu_ops_several(const struct facts *f, double bits, double n_tok, bool experts)
+double cpu_ops_several(const struct facts *f, enum math math, double bits, double n_tok, bool experts)
 {
-    const enum math math = bits > 12 && type_is(f, "BF16") ? MATH_BF16 : MATH_FP32;
     const double one = cpu_ops_weight(f, bits), n = fmax(n_tok, 1), unpacked = fmax(1, n / tile_tokens);
     const double product = steps_reach * f->p->roofs.peak[MATH_FP32].flop_s / dot_flop_s(f);
     switch (kernels_of(f)) {

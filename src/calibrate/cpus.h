@@ -9,9 +9,9 @@
 
 /* FP32 multiply-adds of the machine in the time that one token's product with one weight takes. */
 double cpu_ops_weight(const struct facts *f, double bits);
-/* The same of a step's several tokens; of experts those that each of them has. */
-double cpu_ops_several(const struct facts *f, double bits, double n_tok, bool experts);
-/* Products of a pass of many tokens. */
+/* The same of one weight with all n_tok tokens of a step; of experts n_tok is what each has, on average. */
+double cpu_ops_several(const struct facts *f, enum math math, double bits, double n_tok, bool experts);
+/* Products of a pass of many tokens; experts, whose tokens are few, may have kernels of their own. */
 struct unit_use cpu_product(const struct facts *f, enum math math, double bits, bool experts);
 
 #endif

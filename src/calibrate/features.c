@@ -109,8 +109,10 @@ static void fill_tiles(struct time_op *o, const struct facts *x, const struct ti
 static double step_ops(const struct time_op *o, const struct facts *x, const struct time_place *at, double touched)
 {
     const bool experts = o->kind == OP_EXPERT_MATMUL;
-    if (x->cpu)
-        return cpu_ops_several(x, o->bits, experts ? o->cost.flop / (2 * at->rows * at->cols * touched) : at->n_tok, experts);
+    if (x->cpu) {
+        const double each = experts ? o->cost.flop / (2 * at->rows * at->cols * touched) : at->n_tok;
+        return cpu_ops_several(x, o->math, o->bits, each, experts);
+    }
     const double several = experts ? 0 : decode_ops_several(x, o->bits, at->n_tok);
     return several > 0 ? several : decode_ops_weight(x, o->bits);
 }

@@ -21,7 +21,7 @@ struct fixture {
 };
 
 static inline struct priced *row(struct fixture *f, const char *hardware, enum hw_kind kind, const struct stack *s, const char *quant,
-                          const char *date)
+                                 const char *date)
 {
     *f = (struct fixture){ .m = { .quant = quant, .date = date, .notes = "", .engine = "", .version = "", .phase = MEASURE_DECODE } };
     snprintf(f->machine.hardware, sizeof f->machine.hardware, "%s", hardware);

@@ -3,6 +3,7 @@
 #include "calibrate/effects.h"
 #include "tests/calibrate/rows.h"
 #include "tests/test.h"
+#include <string.h>
 
 /* Instructions a weight (110), at four FP32 multiply-adds each where registers have 32 bytes and five where they have 16. */
 static void test_cpu_ops(void **state)
@@ -41,7 +42,7 @@ static void test_cpu_product(void **state)
     assert_true(near(on_tera(&on_cpu, "Q8_0", "2025-05", 8.5, 0).flop_s, 1e12 / (4 * 0.34))); /* tiles */
     assert_true(near(on_tera(&on_cpu, "Q8_0", "2024-01", 8.5, 0).flop_s, 1e12 / (4 * 0.54))); /* not yet */
     assert_true(tiles.unit == UNIT_CPU && near(tiles.flop_s, 1 / (0.75e-12 + 0.8 / 16e12)));
-    /* Tiles of AMX are no one's there: four products for a lane's one at most. */
+    /* ik_llama.cpp has no tiles of AMX: four products for a lane's one at most. */
     assert_true(near(on_tera(&ik, "Q4_K_M", "2025-05", 4.5, 32e12).flop_s, on_tera(&ik, "Q4_K_M", "2025-05", 4.5, 4e12).flop_s));
 }
 
@@ -53,7 +54,7 @@ static double several(const struct stack *s, const char *quant, const char *date
     f.p.roofs.peak[MATH_FP32].flop_s = 1e12;
     f.p.roofs.peak[MATH_INT8] = (struct peak){ .flop_s = 4e12 };
     const struct facts x = facts_of(&f.p);
-    return cpu_ops_several(&x, bits, n_tok, false);
+    return cpu_ops_several(&x, strcmp(quant, "BF16") == 0 ? MATH_BF16 : MATH_INT8, bits, n_tok, false);
 }
 
 static void test_cpu_several(void **state)
@@ -87,14 +88,15 @@ static void test_cpu_monotone(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(types) * ARRAY_LEN(stacks) * ARRAY_LEN(int8); i++) {
         const size_t t = i % ARRAY_LEN(types), k = i / ARRAY_LEN(types) % ARRAY_LEN(stacks);
+        const double peak = int8[i / ARRAY_LEN(types) / ARRAY_LEN(stacks)];
         struct fixture f;
         double before = INFINITY;
         row(&f, "AMD EPYC", HW_CPU, stacks[k], types[t].quant, "2025-12");
         f.p.roofs.peak[MATH_FP32].flop_s = 1e12;
-        f.p.roofs.peak[MATH_INT8] = (struct peak){ .flop_s = int8[i % 2] > 0 ? int8[i % 2] : 1e12, .derived = !(int8[i % 2] > 0) };
+        f.p.roofs.peak[MATH_INT8] = (struct peak){ .flop_s = peak > 0 ? peak : 1e12, .derived = !(peak > 0) };
         const struct facts x = facts_of(&f.p);
         for (int n = 1; n <= 64; n++) {
-            const double each = cpu_ops_several(&x, types[t].bits, n, false) / n;
+            const double each = cpu_ops_several(&x, MATH_INT8, types[t].bits, n, false) / n;
             if (!(each <= before * (1 + 1e-12)))
                 fail_msg("%s, %s: %d tokens take %g operations each, fewer %g", stacks[k]->id, types[t].quant, n, each, before);
             before = each;
@@ -123,8 +125,9 @@ static void test_cpu_wide(void **state)
         f.machine.h.peak[MATH_FP32].value = 2e9 * cases[i].flop;
         const struct facts x = facts_of(&f.p);
         const double lanes = cases[i].flop > 48 ? 8 : cases[i].flop < 32 ? 5 : 4;
-        if (!near(cpu_ops_several(&x, cases[i].bits, 4, false), 4 * lanes * cases[i].instructions))
-            fail_msg("%s, %s: %g operations", cases[i].hardware, cases[i].quant, cpu_ops_several(&x, cases[i].bits, 4, false));
+        const double got = cpu_ops_several(&x, MATH_INT8, cases[i].bits, 4, false);
+        if (!near(got, 4 * lanes * cases[i].instructions))
+            fail_msg("%s, %s: %g operations", cases[i].hardware, cases[i].quant, got);
     }
 }
 
@@ -140,14 +143,13 @@ static void test_cpu_experts(void **state)
         row(&f, "AMD EPYC", HW_CPU, &on_cpu, "Q4_K_M", "2025-12");
         f.p.roofs.peak[MATH_FP32].flop_s = 1e12;
         const struct facts x = facts_of(&f.p);
-        const double touched = cases[i].n_tok * 2 / cases[i].each;
-        const double n = cases[i].n_tok;
+        const double n = cases[i].n_tok, touched = n * 2 / cases[i].each;
         const struct time_place at = { .phase = PHASE_DECODE, .n_tok = n, .pass_tok = n, .n_seq = n, .rows = 1000, .cols = 1000 };
         struct time_op o = { .kind = OP_EXPERT_MATMUL, .math = MATH_INT8, .count = 1, .bits = 4.5,
-                             .cost = { .weight_bytes = (uint64_t)(562500 * touched), .flop = (uint64_t)(4e6 * cases[i].n_tok) } };
+                             .cost = { .weight_bytes = (uint64_t)(562500 * touched), .flop = (uint64_t)(4e6 * n) } };
         fitted_refine(&x, &at, true, &o);
         if (!near(o.ops_weight, cases[i].each * 4 * 0.40))
-            fail_msg("%g tokens: %g operations", cases[i].n_tok, o.ops_weight);
+            fail_msg("%g tokens: %g operations", n, o.ops_weight);
         assert_true(near(cpu_product(&x, MATH_INT8, 4.5, true).flop_s, 1e12 / (4 * 0.40)));
     }
 }
