@@ -30,7 +30,5 @@ void fitted_constants(const void *params, const struct priced *p, unsigned which
 /* One of its fits: names, values and spreads; the files its constants are of. */
 const struct fit *fitted_fit_of(const void *params, enum fitted_kind kind);
 const char *fitted_source(const void *params, enum fitted_kind kind);
-/* After the last fit: quick to ask. */
-int fitted_ready(void *params, struct error *err);
 
 #endif

@@ -187,12 +187,14 @@ static double of_unit(enum time_slot slot, enum dimension d, const char *unit, e
     return 1;
 }
 
-static void effect_name(char *name, size_t size, const struct effect_prior *e, const struct fitted_row *r)
+static void effect_name(char *name, const struct effect_prior *e, const struct fitted_row *r)
 {
+    char *at = fit_name_add(name, name, time_slot_name(e->slot));
     if (e->dim == DIM_ALL)
-        snprintf(name, size, "%s", time_slot_name(e->slot));
-    else
-        snprintf(name, size, "%s %s=%s", time_slot_name(e->slot), dim_names[e->dim], r->dim[e->dim]);
+        return;
+    const char *const text[] = { " ", dim_names[e->dim], "=", r->dim[e->dim] };
+    for (size_t i = 0; i < ARRAY_LEN(text); i++)
+        at = fit_name_add(name, at, text[i]);
 }
 
 static const struct effect_prior *priors_of(enum fitted_kind kind, size_t *n)
@@ -234,10 +236,10 @@ static int set_effects(struct fit *f, bool add, const struct fitted_row *r, stru
     const struct effect_prior *p = priors_of(r->kind, &n_prior);
     for (size_t i = 0; i < n_prior; i++) {
         const enum time_slot s = p[i].slot;
-        char name[96];
+        char name[FIT_MAX_NAME];
         if (!applies(r, s, p[i].dim, add) || !r->dim[p[i].dim][0])
             continue;
-        effect_name(name, sizeof name, &p[i], r);
+        effect_name(name, &p[i], r);
         const double value = log(p[i].dim == DIM_ALL ? p[i].value : of_unit(s, p[i].dim, r->dim[p[i].dim], r->facts.p->stack->family));
         const double sd = p[i].sd * (r->facts.cpu && p[i].dim == DIM_HARDWARE ? cpu_apart : 1);
         const uint16_t e = add ? fit_effect(f, name, value, sd, err) : fit_find(f, name);

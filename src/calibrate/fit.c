@@ -17,50 +17,60 @@ void fit_free(struct fit *f)
 {
     free(f->effect);
     free(f->cov);
-    free(f->order);
+    free(f->bucket);
     fit_init(f);
 }
 
-static int by_name(const void *a, const void *b, void *ctx)
+static size_t hash_of(const char *name)
 {
-    const struct fit *f = ctx;
-    return strcmp(f->effect[*(const uint16_t *)a].name, f->effect[*(const uint16_t *)b].name);
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * 0x100000001b3u;
+    return (size_t)(h ^ h >> 32);
 }
 
-int fit_index(struct fit *f, struct error *err)
+/* The bucket that holds the effect of that name, or the empty one where it would be. */
+static uint16_t *bucket_of(const struct fit *f, const char *name)
 {
-    uint16_t *order = realloc(f->order, (f->n_effect + 1) * sizeof *order);
-    if (!order)
-        return error_oom(err, f->n_effect * sizeof *order, "the names of constants");
-    for (size_t i = 0; i < f->n_effect; i++)
-        order[i] = (uint16_t)i;
-    f->order = order;
-    f->n_order = f->n_effect;
-    qsort_r(order, f->n_order, sizeof *order, by_name, f);
-    return 0;
-}
-
-static uint16_t find_ordered(const struct fit *f, const char *name)
-{
-    size_t lo = 0, hi = f->n_order;
-    while (lo < hi) {
-        const size_t middle = (lo + hi) / 2;
-        const int c = strcmp(f->effect[f->order[middle]].name, name);
-        if (c == 0)
-            return f->order[middle];
-        *(c < 0 ? &lo : &hi) = c < 0 ? middle + 1 : middle;
-    }
-    return FIT_NO_EFFECT;
+    size_t at = hash_of(name) & (f->n_bucket - 1);
+    while (f->bucket[at] != FIT_NO_EFFECT && strcmp(f->effect[f->bucket[at]].name, name) != 0)
+        at = (at + 1) & (f->n_bucket - 1);
+    return &f->bucket[at];
 }
 
 uint16_t fit_find(const struct fit *f, const char *name)
 {
-    if (f->order && f->n_order == f->n_effect)
-        return find_ordered(f, name);
+    return f->n_bucket ? *bucket_of(f, name) : FIT_NO_EFFECT;
+}
+
+char *fit_name_add(const char *name, char *at, const char *text)
+{
+    const char *const end = name + FIT_MAX_NAME - 1;
+    while (at < end && *text)
+        *at++ = *text++;
+    *at = 0;
+    return at;
+}
+
+/* Room for one more effect: at most half of the buckets are taken. */
+static int make_room(struct fit *f, struct error *err)
+{
+    if (f->n_bucket > 2 * f->n_effect)
+        return 0;
+    const size_t n = f->n_bucket ? 2 * f->n_bucket : 32;
+    struct fit_effect *effect = realloc(f->effect, n / 2 * sizeof *effect);
+    if (effect)
+        f->effect = effect;
+    uint16_t *bucket = effect ? realloc(f->bucket, n * sizeof *bucket) : NULL;
+    if (!bucket)
+        return error_oom(err, n / 2 * sizeof *effect + n * sizeof *bucket, "the constants of a fit");
+    f->bucket = bucket;
+    f->n_bucket = n;
+    for (size_t i = 0; i < n; i++)
+        bucket[i] = FIT_NO_EFFECT;
     for (size_t i = 0; i < f->n_effect; i++)
-        if (strcmp(f->effect[i].name, name) == 0)
-            return (uint16_t)i;
-    return FIT_NO_EFFECT;
+        *bucket_of(f, f->effect[i].name) = (uint16_t)i;
+    return 0;
 }
 
 uint16_t fit_effect(struct fit *f, const char *name, double prior, double sd, struct error *err)
@@ -72,18 +82,12 @@ uint16_t fit_effect(struct fit *f, const char *name, double prior, double sd, st
         error_set(err, ERROR_INPUT, "more than %d constants", FIT_NO_EFFECT - 1);
         return FIT_NO_EFFECT;
     }
-    if ((f->n_effect & (f->n_effect - 1)) == 0) {
-        size_t cap = f->n_effect ? f->n_effect * 2 : 16;
-        struct fit_effect *p = realloc(f->effect, cap * sizeof *p);
-        if (!p) {
-            error_oom(err, cap * sizeof *p, "the constants of a fit");
-            return FIT_NO_EFFECT;
-        }
-        f->effect = p;
-    }
+    if (make_room(f, err) != 0)
+        return FIT_NO_EFFECT;
     struct fit_effect *e = &f->effect[f->n_effect];
     *e = (struct fit_effect){ .prior = prior, .sd = sd, .value = prior, .se = sd };
     snprintf(e->name, sizeof e->name, "%s", name);
+    *bucket_of(f, e->name) = (uint16_t)f->n_effect;
     return (uint16_t)f->n_effect++;
 }
 

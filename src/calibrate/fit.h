@@ -10,10 +10,10 @@
 
 #include "base/base.h"
 
-enum { FIT_MAX_SLOTS = 24, FIT_MAX_EFFECTS = 6, FIT_NO_EFFECT = 0xffff };
+enum { FIT_MAX_SLOTS = 24, FIT_MAX_EFFECTS = 6, FIT_MAX_NAME = 96, FIT_NO_EFFECT = 0xffff };
 
 struct fit_effect {
-    char name[96];     /* "bandwidth", "bandwidth class=Apple GPU" */
+    char name[FIT_MAX_NAME]; /* "bandwidth", "bandwidth class=Apple GPU" */
     double prior, sd;  /* of the logarithm, before looking */
     double value, se;  /* after; prior and sd until then */
     size_t n_row;      /* that had it */
@@ -39,8 +39,8 @@ struct fit {
     struct fit_effect *effect;
     size_t n_effect;
     double *cov;      /* [n_effect][n_effect] of the logarithms; NULL before fit_run: priors alone */
-    uint16_t *order;  /* effects by name, where fit_index() made it; else NULL */
-    size_t n_order;
+    uint16_t *bucket; /* [n_bucket], a power of two: effects by the hash of their names; FIT_NO_EFFECT: empty */
+    size_t n_bucket;
 };
 
 void fit_init(struct fit *f);
@@ -48,8 +48,8 @@ void fit_free(struct fit *f);
 /* Number of the effect of that name, added with this prior if it is new; FIT_NO_EFFECT and err: out of memory, or too many. */
 uint16_t fit_effect(struct fit *f, const char *name, double prior, double sd, struct error *err);
 uint16_t fit_find(const struct fit *f, const char *name); /* FIT_NO_EFFECT: unknown */
-/* Makes fit_find() quick, until an effect is added. */
-int fit_index(struct fit *f, struct error *err);
+/* Text added to a name [FIT_MAX_NAME] at `at`, cut where it is full; where the next goes. A prediction makes hundreds of names. */
+char *fit_name_add(const char *name, char *at, const char *text);
 
 /* Fits every effect of f to the rows of keep (NULL: all). A row far out counts less (its weight falls with its distance
  * beyond three sigma). errors: out of memory, or a model that gives no finite number */

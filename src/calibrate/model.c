@@ -307,15 +307,6 @@ const struct fit *fitted_fit_of(const void *params, enum fitted_kind kind)
     return &((const struct fitted *)params)->kind[kind].fit;
 }
 
-int fitted_ready(void *params, struct error *err)
-{
-    struct fitted *x = params;
-    for (int k = FITTED_RATE; k <= FITTED_PROMPT; k++)
-        if (fit_index(&x->kind[k].fit, err) != 0)
-            return -1;
-    return 0;
-}
-
 const char *fitted_source(const void *params, enum fitted_kind kind)
 {
     return ((const struct fitted *)params)->kind[kind].source;

@@ -343,7 +343,7 @@ static const char *explain(const void *known, const struct hwprofile *h, const s
 static int fit_anchors(void **params, const struct priced *const *anchor, size_t n, struct error *err)
 {
     const struct fit_scope scope = { LEAVE_NOTHING, "", anchor, n };
-    return time_model_fitted.fit(params, NULL, 0, &scope, err) == 0 ? fitted_ready(*params, err) : -1;
+    return time_model_fitted.fit(params, NULL, 0, &scope, err);
 }
 
 static bool is_first_of_machine(const struct priced *const *anchor, size_t i)

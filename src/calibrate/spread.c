@@ -170,16 +170,17 @@ static const struct {
 #define EVERY_ROW "interval"
 
 /* "interval situation=new machine class=CPU"; false: the row lacks one of the traits. */
-static bool effect_name(char *name, size_t size, unsigned traits, const struct traits *t)
+static bool effect_name(char *name, unsigned traits, const struct traits *t)
 {
-    size_t len = (size_t)snprintf(name, size, EVERY_ROW);
+    char *at = fit_name_add(name, name, EVERY_ROW);
     for (int i = 0; i < TRAIT_COUNT; i++) {
         if (!(traits & 1u << i))
             continue;
         if (!t->text[i][0])
             return false;
-        if (len < size)
-            len += (size_t)snprintf(name + len, size - len, " %s=%s", trait_names[i], t->text[i]);
+        const char *const text[] = { " ", trait_names[i], "=", t->text[i] };
+        for (size_t k = 0; k < ARRAY_LEN(text); k++)
+            at = fit_name_add(name, at, text[k]);
     }
     return true;
 }
@@ -197,8 +198,8 @@ int spread_effects(struct fit *f, bool add, enum situation s, enum side side, co
     *out = (struct quantile_row){ .weight = 1 };
     traits_of(&t, s, side, p);
     for (size_t i = 0; i < ARRAY_LEN(priors); i++) {
-        char name[96];
-        if (!effect_name(name, sizeof name, priors[i].traits, &t))
+        char name[FIT_MAX_NAME];
+        if (!effect_name(name, priors[i].traits, &t))
             continue;
         const double prior = priors[i].traits == HERE ? log(normal90) : 0;
         const uint16_t e = add ? fit_effect(f, name, prior, priors[i].sd, err) : fit_find(f, name);
@@ -216,18 +217,18 @@ int spread_effects(struct fit *f, bool add, enum situation s, enum side side, co
 
 static const double side_sd = 0.3;
 
-static void side_name(char *name, size_t size, enum situation s, enum side side)
+static void side_name(char *name, enum situation s, enum side side)
 {
     struct traits t = { 0 };
     snprintf(t.text[TRAIT_SITUATION], sizeof t.text[0], "%s", situation_names[s]);
     snprintf(t.text[TRAIT_SIDE], sizeof t.text[0], "%s", side_names[side]);
-    (void)effect_name(name, size, SIDE, &t);
+    (void)effect_name(name, SIDE, &t);
 }
 
 void spread_widen(struct fit *f, enum situation s, enum side side, double by)
 {
-    char name[96];
-    side_name(name, sizeof name, s, side);
+    char name[FIT_MAX_NAME];
+    side_name(name, s, side);
     const uint16_t e = fit_find(f, name);
     if (e != FIT_NO_EFFECT)
         f->effect[e].value += by;
@@ -235,8 +236,8 @@ void spread_widen(struct fit *f, enum situation s, enum side side, double by)
 
 static int set_side(struct fit *f, enum situation s, enum side side, double ln_reach, size_t n, struct error *err)
 {
-    char name[96];
-    side_name(name, sizeof name, s, side);
+    char name[FIT_MAX_NAME];
+    side_name(name, s, side);
     const uint16_t e = fit_effect(f, name, 0, side_sd, err);
     if (e == FIT_NO_EFFECT)
         return -1;
@@ -255,8 +256,8 @@ int spread_set_reach(struct fit *f, enum situation s, const struct reach *r, siz
 /* Of rows without effects of sides. */
 static double reach_to(const struct fit *f, enum situation s, enum side side)
 {
-    char name[96];
-    side_name(name, sizeof name, s, side);
+    char name[FIT_MAX_NAME];
+    side_name(name, s, side);
     const uint16_t e = fit_find(f, name);
     return e == FIT_NO_EFFECT ? 0 : f->effect[e].value;
 }

@@ -205,13 +205,61 @@ static void test_triangles(void **state)
     assert_int_equal(least_cholesky(a, N), -1);
 }
 
+/* As many effects as one likes: each is found by its whole name, however alike, and those that were never added are not. */
+static void test_names(void **state)
+{
+    (void)state;
+    enum { N = 3000 };
+    struct fit f;
+    struct error err = { 0 };
+    char name[32];
+    fit_init(&f);
+    assert_int_equal(fit_find(&f, "effect 0"), FIT_NO_EFFECT);
+    for (int round = 0; round < 2; round++) /* those that are there are not added again */
+        for (int i = 0; i < N; i++) {
+            snprintf(name, sizeof name, "effect %d", i);
+            assert_int_equal(fit_effect(&f, name, i, 1, &err), i);
+        }
+    assert_int_equal(f.n_effect, N);
+    for (int i = 0; i < N; i++) {
+        snprintf(name, sizeof name, "effect %d", i);
+        assert_int_equal(fit_find(&f, name), i);
+        assert_true(f.effect[i].value == i);
+        snprintf(name, sizeof name, "effect %d", N + i);
+        assert_int_equal(fit_find(&f, name), FIT_NO_EFFECT);
+    }
+    fit_free(&f);
+}
+
+/* Names are built from pieces, and cut where they are full, at whichever piece. */
+static void test_name_of_pieces(void **state)
+{
+    (void)state;
+    char name[FIT_MAX_NAME + 1], long_text[200];
+    memset(name, 'x', sizeof name);
+    char *at = fit_name_add(name, name, "rate");
+    at = fit_name_add(name, at, "");
+    at = fit_name_add(name, at, " group=1");
+    assert_string_equal(name, "rate group=1");
+    assert_ptr_equal(at, name + strlen(name));
+    memset(long_text, 'y', sizeof long_text - 1);
+    long_text[sizeof long_text - 1] = 0;
+    at = fit_name_add(name, at, long_text);
+    at = fit_name_add(name, at, "z");
+    assert_int_equal(strlen(name), FIT_MAX_NAME - 1);
+    assert_ptr_equal(at, name + FIT_MAX_NAME - 1);
+    assert_int_equal(name[FIT_MAX_NAME - 2], 'y');
+    assert_int_equal(name[FIT_MAX_NAME], 'x');
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bend),
         cmocka_unit_test(test_triangles),
         cmocka_unit_test(test_found_again), cmocka_unit_test(test_robust),   cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_coverage),    cmocka_unit_test(test_share),
+        cmocka_unit_test(test_coverage),    cmocka_unit_test(test_share), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_name_of_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
