@@ -7,6 +7,7 @@ libkernels_a_SOURCES = \
   %D%/q8.h \
   %D%/pack.h \
   %D%/pack.c \
+  %D%/inline.h \
   %D%/share.h \
   %D%/share.c \
   %D%/kernels.c \

@@ -185,7 +185,7 @@ static void generate(struct engine *e, struct sampler *s, uint32_t from, uint32_
 static void no_growth(const char *family, int shape)
 {
     const bool slow = getenv("ROOFCAST_SANITIZED");
-    const uint32_t warm = slow ? 500 : 2000, end = slow ? 2500 : 10000;
+    const uint32_t warm = slow ? 400 : 2000, end = slow ? 1600 : 10000;
     struct error err = { 0 };
     struct model m = { 0 };
     char path[64];

@@ -5,12 +5,11 @@
 #ifndef KERNELS_AVX2_SIMD256_H
 #define KERNELS_AVX2_SIMD256_H
 
+#include "kernels/inline.h"
 #include <immintrin.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum {
     VL = 8,        /* lanes of 32 bits */

@@ -5,12 +5,11 @@
 #ifndef KERNELS_AVX512_SIMD512_H
 #define KERNELS_AVX512_SIMD512_H
 
+#include "kernels/inline.h"
 #include <immintrin.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum {
     VL = 16, /* lanes of 32 bits */

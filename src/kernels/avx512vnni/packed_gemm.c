@@ -274,13 +274,9 @@ INLINE void tile_run(const struct tile *arg, const struct tile_kind k, const int
     }
 }
 
-/* The number of tokens becomes a compile-time constant, so that accumulators are registers. Without optimization none are, and six
- * copies of every tile would take a sanitizer minutes to compile: one takes any number. */
+/* The number of tokens becomes a compile-time constant, so that accumulators are registers. */
 INLINE void tile_any(const struct tile *a, const struct tile_kind k, size_t n)
 {
-#ifndef __OPTIMIZE__
-    tile_run(a, k, (int)n);
-#else
     switch (n) {
     case 1:
         tile_run(a, k, 1);
@@ -301,7 +297,6 @@ INLINE void tile_any(const struct tile *a, const struct tile_kind k, size_t n)
         tile_run(a, k, TILE_TOK);
         break;
     }
-#endif
 }
 
 typedef void tile_fn(const struct tile *a, size_t n);

@@ -5,13 +5,12 @@
 #ifndef KERNELS_NEON_SIMD128_H
 #define KERNELS_NEON_SIMD128_H
 
+#include "kernels/inline.h"
 #include <arm_neon.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum {
     VL = 4,         /* lanes of 32 bits */
