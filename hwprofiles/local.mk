@@ -36,6 +36,8 @@ dist_hwprofile_DATA = \
   %D%/apple-m5-max-40.json \
   %D%/apple-m5-pro.json \
   %D%/arc-a310.json \
+  %D%/arc-a380.json \
+  %D%/arc-a750.json \
   %D%/arc-a770-16gb.json \
   %D%/arc-b580.json \
   %D%/arc-pro-b50.json \
@@ -44,8 +46,8 @@ dist_hwprofile_DATA = \
   %D%/b100.json \
   %D%/b200-sxm.json \
   %D%/b300-sxm.json \
-  %D%/core-i7-1065g7.json \
   %D%/cix-p1.json \
+  %D%/core-i7-1065g7.json \
   %D%/core-i9-13900k.json \
   %D%/dgx-spark-gb10.json \
   %D%/epyc-7763.json \
@@ -61,6 +63,14 @@ dist_hwprofile_DATA = \
   %D%/graviton3.json \
   %D%/graviton4.json \
   %D%/gtx-1050ti.json \
+  %D%/gtx-1060-6gb.json \
+  %D%/gtx-1070.json \
+  %D%/gtx-1080.json \
+  %D%/gtx-1080ti.json \
+  %D%/gtx-1650.json \
+  %D%/gtx-1660.json \
+  %D%/gtx-1660-super.json \
+  %D%/gtx-1660ti.json \
   %D%/h100-nvl.json \
   %D%/h100-pcie.json \
   %D%/h100-sxm.json \
@@ -84,45 +94,97 @@ dist_hwprofile_DATA = \
   %D%/mi325x.json \
   %D%/mi350x.json \
   %D%/mi355x.json \
+  %D%/mi50-16gb.json \
+  %D%/mi50-32gb.json \
+  %D%/mi60.json \
+  %D%/p40.json \
+  %D%/quadro-rtx-5000.json \
+  %D%/quadro-rtx-6000.json \
+  %D%/quadro-rtx-8000.json \
   %D%/radeon-ai-pro-r9700.json \
+  %D%/radeon-pro-w6800.json \
+  %D%/radeon-pro-w7800.json \
   %D%/radeon-pro-w7900.json \
   %D%/raspberry-pi-4.json \
   %D%/raspberry-pi-5.json \
+  %D%/rtx-2000-ada.json \
+  %D%/rtx-2060.json \
+  %D%/rtx-2060-super.json \
+  %D%/rtx-2070.json \
+  %D%/rtx-2070-super.json \
+  %D%/rtx-2080.json \
+  %D%/rtx-2080-super.json \
   %D%/rtx-2080ti.json \
+  %D%/rtx-3050-8gb.json \
   %D%/rtx-3060-12gb.json \
+  %D%/rtx-3060ti.json \
   %D%/rtx-3070.json \
+  %D%/rtx-3070ti.json \
   %D%/rtx-3080-10gb.json \
+  %D%/rtx-3080-12gb.json \
   %D%/rtx-3080ti.json \
   %D%/rtx-3090.json \
+  %D%/rtx-3090ti.json \
   %D%/rtx-4000-ada.json \
+  %D%/rtx-4060.json \
   %D%/rtx-4060ti-16gb.json \
+  %D%/rtx-4060ti-8gb.json \
   %D%/rtx-4070.json \
+  %D%/rtx-4070-super.json \
+  %D%/rtx-4070ti.json \
+  %D%/rtx-4070ti-super.json \
   %D%/rtx-4080.json \
+  %D%/rtx-4080-super.json \
   %D%/rtx-4090.json \
+  %D%/rtx-4500-ada.json \
   %D%/rtx-5000-ada.json \
+  %D%/rtx-5060.json \
+  %D%/rtx-5060ti-16gb.json \
   %D%/rtx-5070.json \
   %D%/rtx-5070ti.json \
   %D%/rtx-5080.json \
   %D%/rtx-5090.json \
+  %D%/rtx-5880-ada.json \
   %D%/rtx-6000-ada.json \
   %D%/rtx-a2000.json \
   %D%/rtx-a400.json \
+  %D%/rtx-a4000.json \
+  %D%/rtx-a4500.json \
+  %D%/rtx-a5000.json \
+  %D%/rtx-a5500.json \
   %D%/rtx-a6000.json \
   %D%/rtx-pro-6000-blackwell.json \
+  %D%/rx-5700xt.json \
+  %D%/rx-580.json \
+  %D%/rx-6600.json \
+  %D%/rx-6600xt.json \
+  %D%/rx-6700xt.json \
+  %D%/rx-6750xt.json \
+  %D%/rx-6800.json \
   %D%/rx-6800xt.json \
   %D%/rx-6900xt.json \
+  %D%/rx-6950xt.json \
+  %D%/rx-7600.json \
+  %D%/rx-7600xt.json \
+  %D%/rx-7700xt.json \
   %D%/rx-7800xt.json \
+  %D%/rx-7900gre.json \
   %D%/rx-7900xt.json \
   %D%/rx-7900xtx.json \
+  %D%/rx-9060xt-16gb.json \
+  %D%/rx-9070.json \
   %D%/rx-9070xt.json \
+  %D%/rx-vega-64.json \
   %D%/ryzen-7950x.json \
   %D%/ryzen-9950x.json \
-  %D%/snapdragon-x-elite.json \
   %D%/ryzen-ai-5-340.json \
+  %D%/snapdragon-x-elite.json \
+  %D%/stacks/constants.json \
   %D%/strix-halo-395.json \
   %D%/strix-point-hx370.json \
   %D%/t4.json \
   %D%/tenstorrent-n150.json \
+  %D%/titan-rtx.json \
   %D%/tpu-v4.json \
   %D%/tpu-v5e.json \
   %D%/tpu-v5p.json \
@@ -138,9 +200,4 @@ dist_hwprofile_DATA = \
   %D%/xeon-8480plus.json \
   %D%/xeon-8592plus.json \
   %D%/xeon-emerald-rapids-2vcpu.json \
-  %D%/xeon-gold-6138.json
-
-# Constants of the time model, made by roofcast calibrate; rates measured for them (columns of throughput.csv), and products and
-# additions that check them (columns of gpu_ops.csv).
-stacksdir = $(pkgdatadir)/hwprofiles/stacks
-dist_stacks_DATA = %D%/stacks/constants.json %D%/stacks/measured.csv %D%/stacks/measured_ops.csv
+  %D%/xeon-gold-6138.json %D%/stacks/measured.csv %D%/stacks/measured_ops.csv

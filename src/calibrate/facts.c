@@ -116,14 +116,15 @@ double facts_peak(const struct facts *f, enum math m)
 /* By name: profiles of GPUs without tensor cores and of ones nobody stated FP16 of look alike. */
 static bool is_before_volta(const struct priced *p)
 {
-    static const char *const words[] = { "GTX 9", "GTX 10",  "TITAN X", "Titan X", "Quadro P", "Tesla M",
-                                         "Tesla P", "P100", "P40", "P4 ", "NVIDIA P4" };
+    static const char *const words[] = { "GTX 7",   "GTX 9",    "GTX 10",   "GT 10",   "TITAN X", "Titan X", "Quadro M", "Quadro P", "Tesla K",
+                                         "Tesla M", "Tesla P",  "P100",     "P102",    "P104",    "P106",    "P40",      "P4 ",      "NVIDIA P4",
+                                         "MX1",     "MX2",      "MX3",      "K80" };
     return named(p, words, ARRAY_LEN(words));
 }
 
 static bool is_volta(const struct priced *p)
 {
-    static const char *const words[] = { "V100", "TITAN V", "Titan V", "GV100" };
+    static const char *const words[] = { "V100", "TITAN V", "Titan V", "GV100", "Xavier" };
     return named(p, words, ARRAY_LEN(words));
 }
 
@@ -157,22 +158,29 @@ static bool has_inline_ecc(const struct facts *f)
     return f->maker == MAKER_NVIDIA && strcmp(f->p->machine->class_name, "datacenter GPU") == 0 && has_word(f, words, ARRAY_LEN(words));
 }
 
+/* Turing's small chips (TU116, TU117) under names that do not begin with GTX 16. */
+static bool is_small_turing(const struct facts *f)
+{
+    static const char *const words[] = { "T400", "T500", "T550", "T600", "T1000", "T1200", "T2000", "MX450", "MX550" };
+    return has_word(f, words, ARRAY_LEN(words)) || strstr(f->p->machine->hardware, "GTX 16");
+}
+
 /* Source: CUDA C++ Programming Guide, throughput of arithmetic instructions: 64 results a cycle of FP32, and 64 of integers, for 7.x and 8.0. */
 static bool has_integers_apart(const struct facts *f)
 {
     static const char *const words[] = { "T4", "A100", "A800", "A30" };
-    static const char *const turing[] = { "RTX 2060", "RTX 2070", "RTX 2080", "TITAN RTX", "Quadro RTX", "GTX 16" };
-    return f->maker == MAKER_NVIDIA && (f->volta || has_word(f, words, ARRAY_LEN(words)) || named(f->p, turing, ARRAY_LEN(turing)));
+    static const char *const turing[] = { "RTX 2060", "RTX 2070", "RTX 2080", "TITAN RTX", "Quadro RTX" };
+    return f->maker == MAKER_NVIDIA &&
+           (f->volta || is_small_turing(f) || has_word(f, words, ARRAY_LEN(words)) || named(f->p, turing, ARRAY_LEN(turing)));
 }
 
-/* Tensor cores are twice or more the vector units (P100 and GTX 16 have FP16 at twice the rate, and none); XMX eight times. */
+/* Tensor cores are twice or more the vector units (P100 and Turing's small chips have FP16 at twice the rate, and none); XMX eight times. */
 static bool has_matrix(const struct facts *f)
 {
-    static const char *const gtx[] = { "GTX" };
     const double fp16 = facts_peak(f, MATH_FP16), fp32 = facts_peak(f, MATH_FP32);
     switch (f->maker) {
     case MAKER_NVIDIA:
-        return !f->before_volta && !named(f->p, gtx, 1) && (fp16 > 1.5 * fp32 || strstr(f->p->machine->hardware, "RTX"));
+        return !f->before_volta && !is_small_turing(f) && (fp16 > 1.5 * fp32 || strstr(f->p->machine->hardware, "RTX"));
     case MAKER_AMD:
         return !amd_before_matrix(f->p) && fp16 > 1.5 * fp32;
     case MAKER_INTEL:

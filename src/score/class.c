@@ -6,13 +6,13 @@
 
 /*
  * balance: FLOP of 16 bits (CPUs: of 32) a byte of memory, bytes_s: of memory, where nobody says them: medians of the class
- * in hwprofiles, rounded; ln_sd: the spread of ln bytes_s there. Phones: LPDDR5 and 5X on 64 bits; iGPUs: two channels of DDR4
+ * in hwprofiles, rounded (data centres': of those since 2020); ln_sd: the spread of ln bytes_s there. Phones: LPDDR5 and 5X on 64 bits; iGPUs: two channels of DDR4
  * to LPDDR5X; CPUs: desktops, since the names of servers say what they are.
  */
 static const struct machine_class classes[] = {
-    { "workstation GPU", HW_GPU, "", { "rtx-a", "rtx-4000-ada", "rtx-5000-ada", "rtx-6000-ada", "rtx-pro", "radeon-", "arc-pro" }, 250,
-      590e9, 0.7 },
-    { "consumer GPU", HW_GPU, "", { "rtx-", "gtx-", "rx-", "arc-" }, 120, 630e9, 0.6 },
+    { "workstation GPU", HW_GPU, "", { "rtx-a", "rtx-2000-ada", "rtx-4000-ada", "rtx-4500-ada", "rtx-5000-ada", "rtx-5880-ada", "rtx-6000-ada",
+                                       "rtx-pro", "quadro-", "radeon-", "arc-pro" }, 200, 590e9, 0.6 },
+    { "consumer GPU", HW_GPU, "", { "rtx-", "gtx-", "titan-", "rx-", "arc-" }, 90, 460e9, 0.55 },
     { "datacenter GPU", HW_GPU, "", { NULL }, 200, 3300e9, 1 },
     { "Apple GPU", HW_APU, "Apple", { NULL }, 35, 300e9, 0.7 },
     { "unified SoC GPU", HW_APU, "", { NULL }, 150, 230e9, 0.7 },

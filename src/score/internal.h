@@ -25,7 +25,7 @@ struct machine_class {
     const char *name;
     enum hw_kind kind;
     const char *vendor; /* "": any */
-    const char *ids[9]; /* beginnings of profiles' ids; the last row of a kind takes the rest */
+    const char *ids[12]; /* beginnings of profiles' ids; the last row of a kind takes the rest */
     double balance;     /* FLOP of 16 bits (CPUs: of 32) a byte of memory */
     double bytes_s, ln_sd; /* of memory; the spread of its logarithm */
 };

@@ -488,9 +488,39 @@ static void test_kinds(void **state)
     assert_false(fitted_teaches(FITTED_DECODE, &prefill) || fitted_teaches(FITTED_PROMPT, &decode) || fitted_teaches(FITTED_RATE, &op));
 }
 
+/* What a name says of an NVIDIA GPU whose FP16 is twice its FP32: tensor cores, integers' own lanes, Volta's shared memory. */
+static void test_generations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool before_volta, volta, integers_apart, has_matrix;
+    } gpus[] = {
+        { "NVIDIA GeForce GTX 1080 Ti", true, false, false, false }, { "NVIDIA Tesla P40", true, false, false, false },
+        { "NVIDIA GeForce MX150", true, false, false, false },       { "NVIDIA GeForce GT 1030", true, false, false, false },
+        { "NVIDIA Jetson AGX Xavier", false, true, true, true },     { "NVIDIA V100", false, true, true, true },
+        { "NVIDIA GeForce GTX 1660 SUPER", false, false, true, false }, { "NVIDIA T1000 8GB", false, false, true, false },
+        { "NVIDIA GeForce MX450", false, false, true, false },       { "NVIDIA T4", false, false, true, true },
+        { "NVIDIA RTX 2080", false, false, true, true },             { "NVIDIA Quadro RTX 8000", false, false, true, true },
+        { "NVIDIA RTX A4000", false, false, false, true },           { "NVIDIA RTX 4060", false, false, false, true },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(gpus); i++) {
+        struct fixture f;
+        row(&f, gpus[i].name, HW_GPU, &cuda, "Q4_K_M", "2026-01");
+        f.p.roofs.peak[MATH_FP32].flop_s = 5e12;
+        f.p.roofs.peak[MATH_FP16].flop_s = 10e12;
+        const struct facts x = facts_of(&f.p);
+        if (x.before_volta != gpus[i].before_volta || x.volta != gpus[i].volta || x.integers_apart != gpus[i].integers_apart ||
+            x.has_matrix != gpus[i].has_matrix)
+            fail_msg("%s: before Volta %d, Volta %d, integers apart %d, tensor cores %d", gpus[i].name, x.before_volta, x.volta,
+                     x.integers_apart, x.has_matrix);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_generations),
         cmocka_unit_test(test_old),  cmocka_unit_test(test_ops),   cmocka_unit_test(test_launches),
         cmocka_unit_test(test_rows_kernel), cmocka_unit_test(test_rows_several),
         cmocka_unit_test(test_host), cmocka_unit_test(test_expert_launches),

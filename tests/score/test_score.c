@@ -99,7 +99,7 @@ static void test_machines(void **state)
                   /* as drivers and shops say it */
                   { "Intel(R) Arc(TM) B580 Graphics (BMG G21)", "arc-b580" }, { "Apple M3 Ultra 512GB", "apple-m3-ultra" },
                   { "AMD RYZEN AI MAX+ 395 w/ Radeon 8060S", "strix-halo-395" }, { "AMD Radeon Graphics (RADV GFX1151)", "strix-halo-395" },
-                  { "NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000-blackwell" }, { "NVIDIA RTX 4060", "" } };
+                  { "NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000-blackwell" }, { "NVIDIA RTX 4050", "" } };
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         struct measurement m = x.l.row[0];
         struct priced p;
@@ -120,8 +120,8 @@ static void test_guessed_machines(void **state)
         const char *hardware, *class, *stack;
         double lo, hi;
     } names[] = {
-        { "NVIDIA GeForce RTX 5060 Ti 16GB", "consumer GPU", "llama.cpp-cuda", 400e9, 700e9 },
-        { "NVIDIA RTX A4000", "workstation GPU", "llama.cpp-cuda", 400e9, 700e9 },
+        { "NVIDIA GeForce RTX 5050 8GB", "consumer GPU", "llama.cpp-cuda", 400e9, 700e9 },
+        { "NVIDIA RTX A3000", "workstation GPU", "llama.cpp-cuda", 400e9, 700e9 },
         { "B400", "datacenter GPU", "llama.cpp-cuda", 7e12, 9e12 },
         { "AMD MI308X", "datacenter GPU", "llama.cpp-rocm", 3e12, 4e12 },
         { "AMD Radeon 780M", "iGPU", "llama.cpp-rocm", 50e9, 120e9 },
