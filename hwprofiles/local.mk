@@ -46,8 +46,8 @@ dist_hwprofile_DATA = \
   %D%/b100.json \
   %D%/b200-sxm.json \
   %D%/b300-sxm.json \
-  %D%/cix-p1.json \
   %D%/core-i7-1065g7.json \
+  %D%/cix-p1.json \
   %D%/core-i9-13900k.json \
   %D%/dgx-spark-gb10.json \
   %D%/epyc-7763.json \
@@ -104,6 +104,7 @@ dist_hwprofile_DATA = \
   %D%/radeon-ai-pro-r9700.json \
   %D%/radeon-pro-w6800.json \
   %D%/radeon-pro-w7800.json \
+  %D%/radeon-pro-w7800-48gb.json \
   %D%/radeon-pro-w7900.json \
   %D%/raspberry-pi-4.json \
   %D%/raspberry-pi-5.json \
@@ -115,6 +116,7 @@ dist_hwprofile_DATA = \
   %D%/rtx-2080.json \
   %D%/rtx-2080-super.json \
   %D%/rtx-2080ti.json \
+  %D%/rtx-3050-6gb.json \
   %D%/rtx-3050-8gb.json \
   %D%/rtx-3060-12gb.json \
   %D%/rtx-3060ti.json \
@@ -177,9 +179,8 @@ dist_hwprofile_DATA = \
   %D%/rx-vega-64.json \
   %D%/ryzen-7950x.json \
   %D%/ryzen-9950x.json \
-  %D%/ryzen-ai-5-340.json \
   %D%/snapdragon-x-elite.json \
-  %D%/stacks/constants.json \
+  %D%/ryzen-ai-5-340.json \
   %D%/strix-halo-395.json \
   %D%/strix-point-hx370.json \
   %D%/t4.json \
@@ -200,4 +201,9 @@ dist_hwprofile_DATA = \
   %D%/xeon-8480plus.json \
   %D%/xeon-8592plus.json \
   %D%/xeon-emerald-rapids-2vcpu.json \
-  %D%/xeon-gold-6138.json %D%/stacks/measured.csv %D%/stacks/measured_ops.csv
+  %D%/xeon-gold-6138.json
+
+# Constants of the time model, made by roofcast calibrate (constants_base.json: without the rates beside it); rates measured for them (columns of throughput.csv), and products and
+# additions that check them (columns of gpu_ops.csv).
+stacksdir = $(pkgdatadir)/hwprofiles/stacks
+dist_stacks_DATA = %D%/stacks/constants.json %D%/stacks/constants_base.json %D%/stacks/measured.csv %D%/stacks/measured_ops.csv

@@ -16,9 +16,9 @@ AM_TESTS_ENVIRONMENT = $(SANITIZERS_ENVIRONMENT) \
   top_srcdir='$(abs_top_srcdir)'; export top_srcdir;
 TEST_LIBS = $(BASE_LIBS) $(CMOCKA_LIBS)
 
-dist_check_SCRIPTS += %D%/lint/layers.sh
+dist_check_SCRIPTS += %D%/lint/layers.sh %D%/lint/install.sh
 EXTRA_DIST += %D%/tap.sh %D%/long.sh %D%/tsan/run.sh %D%/lint/layers.txt build-aux/tap-driver.sh
-TESTS += %D%/lint/layers.sh
+TESTS += %D%/lint/layers.sh %D%/lint/install.sh
 
 include tests/base/local.mk
 include tests/dtype/local.mk

@@ -149,12 +149,12 @@ static bool has_word(const struct facts *f, const char *const *words, size_t n)
 
 /*
  * NVIDIA's cards for servers whose memory is GDDR6 come with ECC on (workstations' come with it off; HBM has bits of its own for it):
- * of 48 GiB an A40 shows 45. By name: a datasheet gives the bandwidth without. Source: NVIDIA's A40, L40S and L4 product briefs, ECC;
- * nvidia-smi's totals (46068, 46068, 23034 MiB).
+ * of 48 GiB an A40 shows 45; a P40's GDDR5 is the same. By name: a datasheet gives the bandwidth without. Source: NVIDIA's A40,
+ * L40S and L4 product briefs, ECC; nvidia-smi's totals (46068, 46068, 23034 MiB).
  */
 static bool has_inline_ecc(const struct facts *f)
 {
-    static const char *const words[] = { "A40", "A10", "A16", "A2", "L40", "L40S", "L20", "L4", "T4", "A10G" };
+    static const char *const words[] = { "A40", "A10", "A16", "A2", "L40", "L40S", "L20", "L4", "T4", "A10G", "P40" };
     return f->maker == MAKER_NVIDIA && strcmp(f->p->machine->class_name, "datacenter GPU") == 0 && has_word(f, words, ARRAY_LEN(words));
 }
 
@@ -162,7 +162,8 @@ static bool has_inline_ecc(const struct facts *f)
 static bool is_small_turing(const struct facts *f)
 {
     static const char *const words[] = { "T400", "T500", "T550", "T600", "T1000", "T1200", "T2000", "MX450", "MX550" };
-    return has_word(f, words, ARRAY_LEN(words)) || strstr(f->p->machine->hardware, "GTX 16");
+    static const char *const gtx[] = { "GTX 16" };
+    return has_word(f, words, ARRAY_LEN(words)) || named(f->p, gtx, 1);
 }
 
 /* Source: CUDA C++ Programming Guide, throughput of arithmetic instructions: 64 results a cycle of FP32, and 64 of integers, for 7.x and 8.0. */
@@ -177,10 +178,11 @@ static bool has_integers_apart(const struct facts *f)
 /* Tensor cores are twice or more the vector units (P100 and Turing's small chips have FP16 at twice the rate, and none); XMX eight times. */
 static bool has_matrix(const struct facts *f)
 {
+    static const char *const gtx[] = { "GTX" }, *const rtx[] = { "RTX" };
     const double fp16 = facts_peak(f, MATH_FP16), fp32 = facts_peak(f, MATH_FP32);
     switch (f->maker) {
     case MAKER_NVIDIA:
-        return !f->before_volta && !is_small_turing(f) && (fp16 > 1.5 * fp32 || strstr(f->p->machine->hardware, "RTX"));
+        return !f->before_volta && !is_small_turing(f) && !named(f->p, gtx, 1) && (fp16 > 1.5 * fp32 || named(f->p, rtx, 1));
     case MAKER_AMD:
         return !amd_before_matrix(f->p) && fp16 > 1.5 * fp32;
     case MAKER_INTEL:
@@ -218,7 +220,7 @@ static void set_machine(struct facts *f)
     f->maker = maker_of(f->p);
     set_vendor(f, f->p->machine);
     f->cpu = f->p->machine->h.kind == HW_CPU;
-    f->before_volta = is_before_volta(f->p);
+    f->before_volta = f->maker == MAKER_NVIDIA && is_before_volta(f->p);
     f->volta = f->maker == MAKER_NVIDIA && is_volta(f->p);
     f->integers_apart = has_integers_apart(f);
     f->two_issue = f->maker == MAKER_AMD && !amd_before_matrix(f->p);

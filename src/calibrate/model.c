@@ -19,7 +19,8 @@ struct fitted {
 
 static const double mad_to_sigma = 1.4826;          /* of the normal distribution */
 static const double sigma_unseen = 3;               /* where no row was seen: wide */
-#define SHIPPED "constants"
+/* Constants of all rows; and of those without the ones of hwprofiles/stacks, for what is left out there. (72) */
+static const char *const shipped_files[] = { "constants", "constants_base" };
 
 static void fitted_free(void *params)
 {
@@ -220,21 +221,29 @@ static int start_from(struct fitted_one *x, const struct constants *c, struct er
     return 0;
 }
 
+/* Every kind from the first file that saw nothing of what is left out. */
 static int shipped(struct fitted *x, const struct fit_scope *scope, struct error *err)
 {
-    struct constants_file f;
-    struct error e = { 0 };
-    int rc = constants_find(&f, SHIPPED, &e);
-    if (rc != 0 && e.kind == ERROR_UNAVAILABLE)
-        return 0;
-    if (rc != 0) {
-        *err = e;
-        return -1;
+    bool done[FITTED_KIND_COUNT] = { false };
+    int rc = 0;
+    for (size_t i = 0; i < ARRAY_LEN(shipped_files) && rc == 0; i++) {
+        struct constants_file f;
+        struct error e = { 0 };
+        if (constants_find(&f, shipped_files[i], &e) != 0) {
+            if (e.kind == ERROR_UNAVAILABLE)
+                continue;
+            *err = e;
+            return -1;
+        }
+        for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++) {
+            if (done[k] || tainted(&f.kind[k], scope))
+                continue;
+            done[k] = true;
+            if (f.kind[k].n > 0)
+                rc = start_from(&x->kind[k], &f.kind[k], err);
+        }
+        constants_free(&f);
     }
-    for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++)
-        if (f.kind[k].n > 0 && !tainted(&f.kind[k], scope))
-            rc = start_from(&x->kind[k], &f.kind[k], err);
-    constants_free(&f);
     return rc;
 }
 

@@ -6,8 +6,8 @@
 
 /*
  * balance: FLOP of 16 bits (CPUs: of 32) a byte of memory, bytes_s: of memory, where nobody says them: medians of the class
- * in hwprofiles, rounded (data centres': of those since 2020); ln_sd: the spread of ln bytes_s there. Phones: LPDDR5 and 5X on 64 bits; iGPUs: two channels of DDR4
- * to LPDDR5X; CPUs: desktops, since the names of servers say what they are.
+ * in hwprofiles, rounded (data centres': of those since 2020); ln_sd: the spread of ln bytes_s there. Phones: LPDDR5 and 5X on 64
+ * bits; iGPUs: two channels of DDR4 to LPDDR5X; CPUs: desktops, since the names of servers say what they are.
  */
 static const struct machine_class classes[] = {
     { "workstation GPU", HW_GPU, "", { "rtx-a", "rtx-2000-ada", "rtx-4000-ada", "rtx-4500-ada", "rtx-5000-ada", "rtx-5880-ada", "rtx-6000-ada",

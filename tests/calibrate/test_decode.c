@@ -504,15 +504,20 @@ static void test_generations(void **state)
         { "NVIDIA RTX 2080", false, false, true, true },             { "NVIDIA Quadro RTX 8000", false, false, true, true },
         { "NVIDIA RTX A4000", false, false, false, true },           { "NVIDIA RTX 4060", false, false, false, true },
     };
-    for (size_t i = 0; i < ARRAY_LEN(gpus); i++) {
+    for (size_t i = 0; i < 2 * ARRAY_LEN(gpus); i++) {
+        const size_t n = i / 2;
         struct fixture f;
-        row(&f, gpus[i].name, HW_GPU, &cuda, "Q4_K_M", "2026-01");
+        row(&f, i % 2 ? "a-profile" : gpus[n].name, HW_GPU, &cuda, "Q4_K_M", "2026-01");
+        if (i % 2) { /* as predict has it: a profile's id, and its name */
+            snprintf(f.machine.h.name, sizeof f.machine.h.name, "%s", gpus[n].name);
+            snprintf(f.machine.h.vendor, sizeof f.machine.h.vendor, "NVIDIA");
+        }
         f.p.roofs.peak[MATH_FP32].flop_s = 5e12;
         f.p.roofs.peak[MATH_FP16].flop_s = 10e12;
         const struct facts x = facts_of(&f.p);
-        if (x.before_volta != gpus[i].before_volta || x.volta != gpus[i].volta || x.integers_apart != gpus[i].integers_apart ||
-            x.has_matrix != gpus[i].has_matrix)
-            fail_msg("%s: before Volta %d, Volta %d, integers apart %d, tensor cores %d", gpus[i].name, x.before_volta, x.volta,
+        if (x.before_volta != gpus[n].before_volta || x.volta != gpus[n].volta || x.integers_apart != gpus[n].integers_apart ||
+            x.has_matrix != gpus[n].has_matrix)
+            fail_msg("%s: before Volta %d, Volta %d, integers apart %d, tensor cores %d", gpus[n].name, x.before_volta, x.volta,
                      x.integers_apart, x.has_matrix);
     }
 }

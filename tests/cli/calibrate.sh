@@ -21,6 +21,8 @@ mkdir "$tmp/data/hwprofiles"
 cp "$top_srcdir/hwprofiles/classes.json" "$tmp/data/hwprofiles/"
 mkdir "$tmp/data/hwprofiles/stacks" # no constants but our own
 echo '{"schema": "roofcast.constants", "version": 1, "fits": {}}' >"$tmp/data/hwprofiles/stacks/constants.json"
+base=$tmp/data/hwprofiles/stacks/constants_base.json
+cp "$tmp/data/hwprofiles/stacks/constants.json" "$base"
 
 run calibrate "$tmp/rows.csv" --hardware "$tmp/hw.csv" -o "$tmp/constants.json"
 ok $? "calibrate reads rates"
@@ -61,6 +63,17 @@ awk "BEGIN { a = 1 + $(mape "$tmp/left3.json"); b = 1 + $(mape "$tmp/left4.json"
 ok $? "nor have constants that its rows made"
 run score "$tmp/rows.csv" --hardware "$tmp/hw.csv" -o json && awk "BEGIN { exit !($(group "$tmp/out" all mape) < 0.05) }"
 ok $? "shipped constants predict without a fit"
+# Constants that have seen what is left out give way to those of fewer rows that have not; what they have not seen they predict themselves.
+awk -F, -v OFS=, 'NR > 1 { $14 /= 3 } { print }' "$tmp/rows.csv" >"$tmp/slow.csv"
+(head -n 1 "$tmp/rows.csv" && grep -v 'Test GPU 2' "$tmp/slow.csv" | tail -n +2) >"$tmp/others.csv"
+(head -n 1 "$tmp/rows.csv" && grep 'Test GPU 2' "$tmp/rows.csv") >"$tmp/two.csv"
+run calibrate "$tmp/others.csv" --hardware "$tmp/hw.csv" -o "$base"
+ok $? "constants of the other machines, a third as fast"
+run score "$tmp/two.csv" --hardware "$tmp/hw.csv" --leave-out hardware -o json && awk "BEGIN { b = $(group "$tmp/out" all bias); exit !(b < -0.5) }"
+ok $? "a machine that constants.json has seen is predicted by constants_base.json ($(group "$tmp/out" all bias))"
+run score "$tmp/two.csv" --hardware "$tmp/hw.csv" -o json && awk "BEGIN { b = $(group "$tmp/out" all bias); exit !(b > -0.05 && b < 0.05) }"
+ok $? "and by constants.json where nothing is left out"
+echo '{"schema": "roofcast.constants", "version": 1, "fits": {}}' >"$base"
 
 # Machines that differ: half of an interval, of one that is left out and of the same one known.
 awk -F, -v OFS=, 'NR > 1 { split("1.4 0.7 1 1.2 0.8", f, " "); $14 *= f[substr($3, length($3))] } { print }' "$tmp/rows.csv" >"$tmp/differ.csv"

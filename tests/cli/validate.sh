@@ -51,6 +51,7 @@ cp "$tmp/kept" "$tmp/out"
 sed '/"date"/d' "$tmp/out" >"$tmp/a" && sed '/"date"/d' "$tmp/saved.json" | cmp -s - "$tmp/a"
 ok $? "--save writes the same document"
 is "2 2 2" "$(figure n_grid) $(figure n_planned) $(figure n_case)" "counts of cases"
+# Which roles take a hundredth of a pass is for the machine to say: another program may have its CPU in one of them.
 has '"test": "tg4x2@d16"' && has '"test": "pp8"' && has '"group": "threads=1"' && has '"group": "op=' && has '"model": "m.gguf"'
 ok $? "cases, groups and roles"
 run validate -m "$tmp/m.gguf" --tests pp8 -t 1 -r 1 -o csv --quiet && has '^case,model,type,phase,test,n_threads,'
