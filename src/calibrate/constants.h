@@ -8,8 +8,8 @@
 #include "calibrate/effects.h"
 
 struct constant {
-    char name[96];    /* of an effect: "bandwidth class=Apple GPU" */
-    double value, sd; /* of the logarithm */
+    char name[FIT_MAX_NAME]; /* of an effect: "bandwidth class=Apple GPU" */
+    double value, sd;        /* of the logarithm */
     size_t n_row;
 };
 

@@ -189,12 +189,9 @@ static double of_unit(enum time_slot slot, enum dimension d, const char *unit, e
 
 static void effect_name(char *name, const struct effect_prior *e, const struct fitted_row *r)
 {
-    char *at = fit_name_add(name, name, time_slot_name(e->slot));
-    if (e->dim == DIM_ALL)
-        return;
-    const char *const text[] = { " ", dim_names[e->dim], "=", r->dim[e->dim] };
-    for (size_t i = 0; i < ARRAY_LEN(text); i++)
-        at = fit_name_add(name, at, text[i]);
+    char *const at = fit_name_begin(name, time_slot_name(e->slot));
+    if (e->dim != DIM_ALL)
+        (void)fit_name_add(name, at, dim_names[e->dim], r->dim[e->dim]);
 }
 
 static const struct effect_prior *priors_of(enum fitted_kind kind, size_t *n)

@@ -149,7 +149,7 @@ static bool has_word(const struct facts *f, const char *const *words, size_t n)
 
 /*
  * NVIDIA's cards for servers whose memory is GDDR6 come with ECC on (workstations' come with it off; HBM has bits of its own for it):
- * of 48 GiB an A40 shows 45; a P40's GDDR5 is the same. By name: a datasheet gives the bandwidth without. Source: NVIDIA's A40,
+ * of 48 GiB an A40 shows 45; a P40's GDDR5 is the same (recalled). By name: a datasheet gives the bandwidth without. Source: NVIDIA's A40,
  * L40S and L4 product briefs, ECC; nvidia-smi's totals (46068, 46068, 23034 MiB).
  */
 static bool has_inline_ecc(const struct facts *f)

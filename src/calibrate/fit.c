@@ -43,13 +43,23 @@ uint16_t fit_find(const struct fit *f, const char *name)
     return f->n_bucket ? *bucket_of(f, name) : FIT_NO_EFFECT;
 }
 
-char *fit_name_add(const char *name, char *at, const char *text)
+static char *put(const char *name, char *at, const char *text)
 {
     const char *const end = name + FIT_MAX_NAME - 1;
     while (at < end && *text)
         *at++ = *text++;
     *at = 0;
     return at;
+}
+
+char *fit_name_begin(char *name, const char *what)
+{
+    return put(name, name, what);
+}
+
+char *fit_name_add(const char *name, char *at, const char *group, const char *value)
+{
+    return put(name, put(name, put(name, put(name, at, " "), group), "="), value);
 }
 
 /* Room for one more effect: at most half of the buckets are taken. */

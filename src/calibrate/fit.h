@@ -48,8 +48,10 @@ void fit_free(struct fit *f);
 /* Number of the effect of that name, added with this prior if it is new; FIT_NO_EFFECT and err: out of memory, or too many. */
 uint16_t fit_effect(struct fit *f, const char *name, double prior, double sd, struct error *err);
 uint16_t fit_find(const struct fit *f, const char *name); /* FIT_NO_EFFECT: unknown */
-/* Text added to a name [FIT_MAX_NAME] at `at`, cut where it is full; where the next goes. A prediction makes hundreds of names. */
-char *fit_name_add(const char *name, char *at, const char *text);
+/* Names of effects are put together in char name[FIT_MAX_NAME], hundreds for a prediction, and cut where it is full: "bandwidth", then
+ * " class=Apple GPU" at where that ended, ... Both return where the next goes. */
+char *fit_name_begin(char *name, const char *what);
+char *fit_name_add(const char *name, char *at, const char *group, const char *value);
 
 /* Fits every effect of f to the rows of keep (NULL: all). A row far out counts less (its weight falls with its distance
  * beyond three sigma). errors: out of memory, or a model that gives no finite number */

@@ -225,8 +225,8 @@ static int start_from(struct fitted_one *x, const struct constants *c, struct er
 static int shipped(struct fitted *x, const struct fit_scope *scope, struct error *err)
 {
     bool done[FITTED_KIND_COUNT] = { false };
-    int rc = 0;
-    for (size_t i = 0; i < ARRAY_LEN(shipped_files) && rc == 0; i++) {
+    int rc = 0, n_done = 0;
+    for (size_t i = 0; i < ARRAY_LEN(shipped_files) && rc == 0 && n_done < FITTED_KIND_COUNT; i++) {
         struct constants_file f;
         struct error e = { 0 };
         if (constants_find(&f, shipped_files[i], &e) != 0) {
@@ -239,6 +239,7 @@ static int shipped(struct fitted *x, const struct fit_scope *scope, struct error
             if (done[k] || tainted(&f.kind[k], scope))
                 continue;
             done[k] = true;
+            n_done++;
             if (f.kind[k].n > 0)
                 rc = start_from(&x->kind[k], &f.kind[k], err);
         }

@@ -228,8 +228,8 @@ static const struct priced *of_case(struct subject *x, unsigned which)
 /* Does the fit know "bandwidth hardware=rtx-4090"? */
 static bool knows(const void *params, const struct fitted_row *r, enum dimension d, const char *name)
 {
-    char text[96];
-    snprintf(text, sizeof text, "%s %s=%s", time_slot_name(TIME_BANDWIDTH), name, r->dim[d]);
+    char text[FIT_MAX_NAME];
+    (void)fit_name_add(text, fit_name_begin(text, time_slot_name(TIME_BANDWIDTH)), name, r->dim[d]);
     return *r->dim[d] && fit_find(fitted_fit_of(params, FITTED_DECODE), text) != FIT_NO_EFFECT;
 }
 

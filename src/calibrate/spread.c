@@ -172,15 +172,13 @@ static const struct {
 /* "interval situation=new machine class=CPU"; false: the row lacks one of the traits. */
 static bool effect_name(char *name, unsigned traits, const struct traits *t)
 {
-    char *at = fit_name_add(name, name, EVERY_ROW);
+    char *at = fit_name_begin(name, EVERY_ROW);
     for (int i = 0; i < TRAIT_COUNT; i++) {
         if (!(traits & 1u << i))
             continue;
         if (!t->text[i][0])
             return false;
-        const char *const text[] = { " ", trait_names[i], "=", t->text[i] };
-        for (size_t k = 0; k < ARRAY_LEN(text); k++)
-            at = fit_name_add(name, at, text[k]);
+        at = fit_name_add(name, at, trait_names[i], t->text[i]);
     }
     return true;
 }
