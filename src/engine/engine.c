@@ -220,6 +220,7 @@ static int threads_init(struct engine *e, const struct sizes *s, struct error *e
     const size_t attention = kernels_attention_scratch_bytes(e->o.n_ctx, s->head_dim, u64_max(s->group, ENGINE_ATTENTION_ROWS), 1);
     const size_t route = s->n_expert * (sizeof(float) + 1);
     const size_t scratch = u64_max(u64_max(product, attention), route);
+    const size_t near = 2 * u64_min(e->o.n_ubatch, ENGINE_NEAR_MOST) * size_row_floats(SHARE_GEMM_ROWS) * sizeof(float);
     e->thread = alloc((size_t)e->o.n_threads * sizeof *e->thread, "the threads", err);
     if (!e->thread)
         return -1;
@@ -230,10 +231,11 @@ static int threads_init(struct engine *e, const struct sizes *s, struct error *e
         st->scratch = size_alloc(scratch); /* of any content: a thread's pages come as it needs them */
         st->row = alloc(s->cols * sizeof *st->row, "a thread's row", err);
         st->next = alloc(e->ops.n * sizeof *st->next, "a thread's share of work", err);
+        st->near = size_alloc(near);
         if (!st->work || !st->counters || !st->row || !st->next)
             return -1;
-        if (!st->scratch)
-            return error_oom(err, scratch, "a thread's scratch");
+        if (!st->scratch || !st->near)
+            return error_oom(err, st->scratch ? near : scratch, "a thread's scratch");
         if (s->tile && !(st->tile = alloc(s->tile * sizeof(float), "a thread's tile", err)))
             return -1;
         for (int k = 0; k < ACT_KIND_COUNT; k++)
@@ -363,6 +365,7 @@ void engine_free(struct engine *e)
         free(e->thread[t].counters);
         free(e->thread[t].scratch);
         free(e->thread[t].row);
+        free(e->thread[t].near);
         free(e->thread[t].next);
         free(e->thread[t].tile);
         for (int k = 0; k < ACT_KIND_COUNT; k++)

@@ -132,8 +132,31 @@ static void product_rows(const struct product *p, size_t r0, size_t r1)
     exec_rows(p->slot, &p->a, p->op, p->bias, r0, r1, p->w);
 }
 
-static void glu_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct work *w);
-static void add_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct work *w);
+/* A column of all tokens. */
+struct column {
+    const float *at;
+    size_t stride;
+};
+
+static struct column column_of(const struct engine *e, enum op_buf b, size_t at)
+{
+    return (struct column){ engine_row(e, b, 0, (uint32_t)at), e->stride[b] };
+}
+
+/* Rows [r0, r1), at most SHARE_GEMM_ROWS, to y, which is nobody else's. */
+static struct column near_rows(const struct product *p, float *y, size_t r0, size_t r1)
+{
+    struct product q = *p;
+    q.a.w += r0 * q.a.w_row_bytes;
+    q.a.y = y;
+    q.a.y_stride = size_row_floats(SHARE_GEMM_ROWS);
+    q.bias = q.bias ? q.bias + r0 : NULL;
+    product_rows(&q, 0, r1 - r0);
+    return (struct column){ y, q.a.y_stride };
+}
+
+static void glu_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct column a, struct column b, struct work *w);
+static void add_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct column src, struct work *w);
 
 /* With what is fused to it: w[0], w[1], w[2] are the work of the ops from i on. */
 void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
@@ -141,25 +164,35 @@ void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
     const struct op *op = &e->ops.ops[i];
     const enum fuse fuse = e->per_op ? FUSE_NONE : e->plan[i].fuse;
     const struct product p = product(e, i, w, tid, nt), q = fuse == FUSE_GLU ? product(e, i + 1, w + 1, tid, nt) : p;
-    const size_t step = share_step(p.slot, p.a.x, op->rows, p.a.w_row_bytes, nt);
+    const size_t step = share_step(p.slot, p.a.x, op->rows, p.a.w_row_bytes, nt), n_tok = p.a.x->n_tok;
     const size_t most = share_most(p.slot, p.a.x, step, p.a.w_row_bytes);
+    float *const mem = e->thread[tid].near, *const mem2 = mem + n_tok * size_row_floats(SHARE_GEMM_ROWS);
     struct share_run run;
     while (engine_claim(e, i, u64_ceil_div(op->rows, step), most, tid, nt, &run)) {
         const size_t r0 = run.first * step, r1 = u64_min(r0 + run.n * step, op->rows);
-        product_rows(&p, r0, r1);
+        const bool near = e->plan[i].near && n_tok >= ENGINE_NEAR_LEAST && n_tok <= ENGINE_NEAR_MOST && r1 - r0 <= SHARE_GEMM_ROWS;
+        struct column a = column_of(e, op->dst, r0), b = { 0 };
+        if (near && fuse != FUSE_NONE)
+            a = near_rows(&p, mem, r0, r1);
+        else
+            product_rows(&p, r0, r1);
         if (fuse == FUSE_GLU) {
-            product_rows(&q, r0, r1);
-            glu_cols(e, op + 2, r0, r1, w + 2);
+            b = column_of(e, op[1].dst, r0);
+            if (near)
+                b = near_rows(&q, mem2, r0, r1);
+            else
+                product_rows(&q, r0, r1);
+            glu_cols(e, op + 2, r0, r1, a, b, w + 2);
         }
         if (fuse == FUSE_ADD)
-            add_cols(e, op + 1, r0, r1, w + 1);
+            add_cols(e, op + 1, r0, r1, a, w + 1);
     }
 }
 
 /* ---- element by element: split by columns, so that one token is shared out too ------------- */
 
-/* methods.md (8) */
-static void glu_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct work *w)
+/* methods.md (8); a and b: of column c0 */
+static void glu_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct column a, struct column b, struct work *w)
 {
     static const unsigned flop[] = { [GLU_SILU] = 5, [GLU_GELU] = 10, [GLU_SWIGLU_OAI] = 8 };
     void (*fn)(float *, const float *, const float *, size_t) = NULL;
@@ -180,8 +213,7 @@ static void glu_cols(struct engine *e, const struct op *op, size_t c0, size_t c1
         return;
     }
     for (size_t t = 0; c0 < c1 && t < e->pass.n_tok; t++) {
-        fn(engine_row(e, op->dst, t, op->dst_at) + c0, engine_row(e, op->src, t, op->src_at) + c0,
-           engine_row(e, op->src2, t, op->src2_at) + c0, c1 - c0);
+        fn(engine_row(e, op->dst, t, op->dst_at) + c0, a.at + t * a.stride, b.at + t * b.stride, c1 - c0);
         w->act_bytes += 3 * (c1 - c0) * sizeof(float);
         w->flop += flop[op->glu] * (c1 - c0);
     }
@@ -190,14 +222,15 @@ static void glu_cols(struct engine *e, const struct op *op, size_t c0, size_t c1
 void exec_glu(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
-    glu_cols(e, op, engine_split(op->cols, 64, tid, nt), engine_split(op->cols, 64, tid + 1, nt), w);
+    const size_t c0 = engine_split(op->cols, 64, tid, nt), c1 = engine_split(op->cols, 64, tid + 1, nt);
+    glu_cols(e, op, c0, c1, column_of(e, op->src, op->src_at + c0), column_of(e, op->src2, op->src2_at + c0), w);
 }
 
-/* methods.md (9) */
-static void add_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct work *w)
+/* methods.md (9); src: of column c0 */
+static void add_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct column src, struct work *w)
 {
     for (size_t t = 0; c0 < c1 && t < e->pass.n_tok; t++) {
-        e->k.add(engine_row(e, op->dst, t, 0) + c0, engine_row(e, op->src, t, 0) + c0, c1 - c0);
+        e->k.add(engine_row(e, op->dst, t, 0) + c0, src.at + t * src.stride, c1 - c0);
         w->act_bytes += 3 * (c1 - c0) * sizeof(float);
         w->flop += c1 - c0;
     }
@@ -206,7 +239,8 @@ static void add_cols(struct engine *e, const struct op *op, size_t c0, size_t c1
 void exec_add(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
-    add_cols(e, op, engine_split(op->cols, 64, tid, nt), engine_split(op->cols, 64, tid + 1, nt), w);
+    const size_t c0 = engine_split(op->cols, 64, tid, nt), c1 = engine_split(op->cols, 64, tid + 1, nt);
+    add_cols(e, op, c0, c1, column_of(e, op->src, c0), w);
 }
 
 /* In place. methods.md (39) */

@@ -5,6 +5,9 @@
 #include "engine/engine.h"
 #include "kernels/share.h"
 
+/* Tokens of a pass whose fused results stay near: fewer are in the cache wherever they are, of more none is. */
+enum { ENGINE_NEAR_LEAST = 64, ENGINE_NEAR_MOST = 512 };
+
 /* Ops done in one go, a range of rows at a time, while the rows are in the cache. */
 enum fuse {
     FUSE_NONE,
@@ -23,6 +26,7 @@ struct plan {
     bool rounded;       /* ATTENTION: what reads its output rounds it anyway, so attention may, too. methods.md (117) */
     bool src_tail;      /* reads the last n_out rows of src (written for all tokens) */
     enum fuse fuse;     /* what goes together from here on, unless ops are timed one by one */
+    bool near;          /* nobody else reads the results that fuse uses up: they may stay in memory of the thread's own */
     bool in_fused;      /* done by an op before */
     bool own;           /* RMS_NORM, when the pass is one token: every thread does it for itself. MATMUL: reads that */
     bool barrier[2];    /* threads meet before this op: it touches what another thread wrote since the last barrier,
@@ -37,6 +41,7 @@ struct thread_state {
     void *act_mem[ACT_KIND_COUNT];
     struct acts shared[ACT_KIND_COUNT]; /* this thread's view of the engine's act_mem */
     float *row;         /* a norm of its own: the longest row */
+    float *near;        /* results of two products that something fused uses up: [2][tokens][size_row_floats(SHARE_GEMM_ROWS)] */
     atomic_uint *next;  /* of each op: units taken from this thread's part (part 0: or from all) */
     float *tile;        /* MLA: a head's matrix, latents and what comes of them; NULL without */
     struct counter_sample *counters; /* of each op, summed; NULL when nothing is counted */

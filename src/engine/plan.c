@@ -242,6 +242,32 @@ static struct access access_of(const struct engine *e, size_t i, bool one)
     return a;
 }
 
+/* From op i on nobody reads what buf holds before it is written anew. */
+static bool unread(const struct engine *e, size_t i, enum op_buf buf)
+{
+    for (; i < e->ops.n; i++) {
+        const struct access a = access_of(e, i, false);
+        if (a.reads & bit(buf))
+            return false;
+        if (a.writes & bit(buf) && plain(&e->ops.ops[i]))
+            return true;
+    }
+    return true;
+}
+
+/* A gate's own result may take the place of one of its sources. */
+static void plan_near(struct engine *e)
+{
+    for (size_t i = 0; i < e->ops.n; i++) {
+        const struct op *op = &e->ops.ops[i];
+        struct plan *p = &e->plan[i];
+        if (p->fuse == FUSE_ADD)
+            p->near = unread(e, i + 2, op->dst);
+        if (p->fuse == FUSE_GLU)
+            p->near = (op[2].dst == op->dst || unread(e, i + 3, op->dst)) && (op[2].dst == op[1].dst || unread(e, i + 3, op[1].dst));
+    }
+}
+
 static bool conflicts(const struct touched *t, const struct access *a)
 {
     const uint64_t shared = (a->reads & t->written) | (a->writes & (t->read | t->written));
@@ -316,6 +342,7 @@ int engine_plan(struct engine *e, struct error *err)
         e->plan[i].rounded = e->ops.ops[i].kind == OP_ATTENTION && rounds_output(e, i);
     plan_fusion(e);
     plan_own_norms(e);
+    plan_near(e);
     plan_barriers(e, false);
     plan_barriers(e, true);
     return 0;

@@ -1,6 +1,6 @@
 /* The engine against oracles: logits, step-by-step against prefill, ISAs, threads, refusals. */
 #include "../test.h"
-#include "engine/engine.h"
+#include "engine/internal.h"
 #include "ref/ref.h"
 #include <math.h>
 #include <stdatomic.h>
@@ -285,6 +285,35 @@ static void test_threads_agree(void **state)
     model_free(&m);
 }
 
+/* What goes together, in memory of the threads' own from so many tokens on, gives what every op by itself does. */
+static void test_fused_agrees(void **state)
+{
+    (void)state;
+    enum { LAST = 4 };
+    static const uint32_t n[] = { ENGINE_NEAR_LEAST - 1, ENGINE_NEAR_LEAST, 200, ENGINE_NEAR_MOST + 1 };
+    struct error err = { 0 };
+    struct model m = { 0 };
+    own_model(&m);
+    int32_t tok[ENGINE_NEAR_MOST + 1];
+    for (size_t i = 0; i < ARRAY_LEN(tok); i++)
+        tok[i] = some_tokens[i * 7 % N_SOME] + (int32_t)(i % 40);
+    for (int threads = 1; threads <= 2; threads++)
+        for (size_t i = 0; i < ARRAY_LEN(n); i++) {
+            float *alone = malloc(LAST * m.hp.n_vocab * sizeof *alone);
+            const float *l;
+            struct engine *e = engine_for(&m, (int)n[i], cpu_flags(), threads);
+            engine_profile(e, true);
+            assert_ok(engine_eval(e, tok, n[i], 0, LAST, &l, &err), err);
+            memcpy(alone, l, LAST * m.hp.n_vocab * sizeof *alone);
+            engine_profile(e, false);
+            assert_ok(engine_eval(e, tok, n[i], 0, LAST, &l, &err), err);
+            assert_true(max_diff(alone, l, LAST * (size_t)m.hp.n_vocab) == 0);
+            engine_free(e);
+            free(alone);
+        }
+    model_free(&m);
+}
+
 /* A prompt in several passes is the same prompt. */
 static void test_ubatch(void **state)
 {
@@ -474,10 +503,10 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_own_oracle),      cmocka_unit_test(test_reference_reproduces),
         cmocka_unit_test(test_shared_oracles),  cmocka_unit_test(test_prefill_agrees_with_decode),
-        cmocka_unit_test(test_threads_agree),   cmocka_unit_test(test_ubatch),            cmocka_unit_test(test_long_decode),
+        cmocka_unit_test(test_threads_agree),   cmocka_unit_test(test_fused_agrees),
+        cmocka_unit_test(test_ubatch),          cmocka_unit_test(test_long_decode),
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_samples),
-        cmocka_unit_test(test_regions),
-        cmocka_unit_test(test_batch_refusals),
+        cmocka_unit_test(test_regions),         cmocka_unit_test(test_batch_refusals),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

@@ -379,10 +379,12 @@ void test_matmul_zero(void **state)
         }
 }
 
-/* More of everything than kernels take at once: rows and tokens of a block, columns of a step. */
+/* More of everything than kernels take at once: rows and tokens of a block, columns of a step; and results of a
+ * megabyte whose rows stand whole lines apart, which may go past the caches. */
 void test_matmul_blocks(void **state)
 {
     (void)state;
+    enum { LINES = 35 };
     static const enum dtype types[] = { DTYPE_Q8_0, DTYPE_Q2_K, DTYPE_Q6_K, DTYPE_Q5_1, DTYPE_BF16 };
     struct kernels k;
     struct rng r;
@@ -394,6 +396,7 @@ void test_matmul_blocks(void **state)
                 continue;
             problem_init(&p, &r, dtype_find(types[d]), 290, 1280, 523);
             p.packed = true;
+            p.y_stride = LINES * 16;
             check_problem(&p, &k);
             problem_free(&p);
         }
