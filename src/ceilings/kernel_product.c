@@ -151,6 +151,7 @@ static void multiply(struct kernel_bench *b, const struct kernel_job *j, int tid
         a.y = b->y + ((size_t)tid * places + (l->at + i) % places) * j->rows;
         a.y_stride = size_row_floats(b->y_cols);
         a.prefetch_next = j->level == 3;
+        a.y_far = share_far(b->acts.n_tok, b->y_cols, b->n_threads);
         if (b->acts.n_tok <= j->slot->gemv_max_tok)
             j->slot->gemv(&a, 0, j->rows);
         else

@@ -105,7 +105,7 @@ struct product {
     struct work *w;
 };
 
-static struct product product(struct engine *e, size_t i, struct work *w, int tid, int nt)
+static struct product product(struct engine *e, size_t i, enum fuse fuse, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
     struct product p = {
@@ -122,6 +122,8 @@ static struct product product(struct engine *e, size_t i, struct work *w, int ti
                .prefetch_next = true,
                .scratch = e->thread[tid].scratch },
     };
+    const bool soon = p.bias || (fuse != FUSE_NONE && p.a.x->n_tok <= ENGINE_NEAR_MOST); /* results are read at once */
+    p.a.y_far = !soon && share_far(p.a.x->n_tok, op->rows, nt);
     if (tid == 0)
         w->act_bytes += p.a.x->n_tok * op->cols * sizeof(float);
     return p;
@@ -163,7 +165,7 @@ void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
 {
     const struct op *op = &e->ops.ops[i];
     const enum fuse fuse = e->per_op ? FUSE_NONE : e->plan[i].fuse;
-    const struct product p = product(e, i, w, tid, nt), q = fuse == FUSE_GLU ? product(e, i + 1, w + 1, tid, nt) : p;
+    const struct product p = product(e, i, fuse, w, tid, nt), q = fuse == FUSE_GLU ? product(e, i + 1, fuse, w + 1, tid, nt) : p;
     const size_t step = share_step(p.slot, p.a.x, op->rows, p.a.w_row_bytes, nt), n_tok = p.a.x->n_tok;
     const size_t most = share_most(p.slot, p.a.x, step, p.a.w_row_bytes);
     float *const mem = e->thread[tid].near, *const mem2 = mem + n_tok * size_row_floats(SHARE_GEMM_ROWS);

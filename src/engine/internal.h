@@ -5,7 +5,8 @@
 #include "engine/engine.h"
 #include "kernels/share.h"
 
-/* Tokens of a pass whose fused results stay near: fewer are in the cache wherever they are, of more none is. */
+/* Tokens of a pass whose fused results stay near. With fewer they are in a cache wherever they are; of more, 256 rows of two products
+ * fill one. */
 enum { ENGINE_NEAR_LEAST = 64, ENGINE_NEAR_MOST = 512 };
 
 /* Ops done in one go, a range of rows at a time, while the rows are in the cache. */

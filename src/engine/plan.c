@@ -192,9 +192,7 @@ static struct access access_of(const struct engine *e, size_t i, bool one)
     case OP_SOFTCAP:
     case OP_ROUTE:
     case OP_HEAD_MATMUL: /* prepares activations of its own */
-        break;
-    case OP_EXPERT_SUM: /* reads rows of experts by token, and weights of all of them */
-        a.reads |= bit(op->dst);
+    case OP_EXPERT_SUM:  /* reads rows of experts by token, and weights of all of them */
         break;
     case OP_RMS_NORM:
         if (one && e->plan[i].own) {
@@ -246,10 +244,11 @@ static struct access access_of(const struct engine *e, size_t i, bool one)
 static bool unread(const struct engine *e, size_t i, enum op_buf buf)
 {
     for (; i < e->ops.n; i++) {
+        const struct op *op = &e->ops.ops[i];
         const struct access a = access_of(e, i, false);
         if (a.reads & bit(buf))
             return false;
-        if (a.writes & bit(buf) && plain(&e->ops.ops[i]))
+        if (a.writes & bit(buf) && plain(op) && op->form == FORM_ALWAYS && op->kind != OP_HEAD_MATMUL)
             return true;
     }
     return true;

@@ -51,6 +51,7 @@ struct matmul_args {
     size_t y_stride;
     void *scratch;          /* this thread's, kernels_scratch_bytes() bytes, 64-byte aligned; of any content */
     bool prefetch_next;     /* rows behind the last are likely to be next: gemm may prefetch them */
+    bool y_far;             /* caches will not keep y until it is read: gemm may write lines of it past them (share_far) */
 };
 
 /* Rows [row0, row1) of y = W x for all x->n_tok tokens. methods.md (4) */

@@ -14,6 +14,7 @@ enum {
     SHARE_GEMM_ROWS = 256,     /* that a thread takes at once, at most, where many tokens meet the rows: their results stay in its cache */
     SHARE_GEMM_UNIT = 64,      /* of a unit there, where a call costs nothing by itself: what the last of an op is shared out in */
     SHARE_RUN_BYTES = 1 << 20, /* of weights that a thread walks before it looks again, where few do */
+    SHARE_FAR_BYTES = 1 << 20, /* of a thread's results that its own cache does not keep beside all else: half an L2 cache of 2 MiB */
 };
 
 /* Where thread tid's part of n units begins, at multiples of align. */
@@ -50,5 +51,11 @@ static inline bool share_take(atomic_uint *next, size_t n, int owner, int n_thre
 size_t share_step(const struct matmul_slot *slot, const struct acts *x, size_t rows, size_t row_bytes, int n_threads);
 /* Units of step rows that a thread takes at once, at most: SHARE_RUN_BYTES for few tokens; for many one, or four of those quarters. */
 size_t share_most(const struct matmul_slot *slot, const struct acts *x, size_t step, size_t row_bytes);
+
+/* Whether a thread's share of a product's results is more than its cache keeps for who reads them next. */
+static inline bool share_far(size_t n_tok, size_t rows, int n_threads)
+{
+    return n_tok * rows * sizeof(float) / (size_t)n_threads >= SHARE_FAR_BYTES;
+}
 
 #endif

@@ -15,7 +15,7 @@ enum { LEVELS_MAX = 5 };
 /*
  * Bytes of one op in one pass, all threads together. level[0], "L1", is what the cores load and store; level[i], named for
  * the level that serves it ("L2", "L3", "DRAM"), what crosses between it and the level before. The last one is "DRAM".
- * read: into the core's side, lines fetched only to be written included (write-allocate: all caches roofcast knows do it);
+ * read: into the core's side, lines fetched only to be written included (write-allocate, as if nothing were written past the caches);
  * write: towards memory, dirty lines.
  */
 struct level_traffic {

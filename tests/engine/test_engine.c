@@ -1,6 +1,7 @@
 /* The engine against oracles: logits, step-by-step against prefill, ISAs, threads, refusals. */
 #include "../test.h"
 #include "engine/internal.h"
+#include "ref/make_random.h"
 #include "ref/ref.h"
 #include <math.h>
 #include <stdatomic.h>
@@ -286,32 +287,77 @@ static void test_threads_agree(void **state)
 }
 
 /* What goes together, in memory of the threads' own from so many tokens on, gives what every op by itself does. */
+static void check_fused(const struct model *m, uint32_t n, int threads)
+{
+    enum { LAST = 4 };
+    struct error err = { 0 };
+    const size_t v = m->hp.n_vocab;
+    int32_t tok[ENGINE_NEAR_MOST + 1];
+    for (uint32_t i = 0; i < n; i++)
+        tok[i] = (some_tokens[i * 7 % N_SOME] + (int32_t)(i % 40)) % (int32_t)v;
+    struct engine *e = engine_for(m, (int)n, cpu_flags(), threads);
+    size_t fused = 0;
+    for (size_t i = 0; i < e->ops.n; i++) {
+        fused += e->plan[i].fuse != FUSE_NONE;
+        assert_int_equal(e->plan[i].near, e->plan[i].fuse != FUSE_NONE);
+    }
+    assert_true(fused >= m->hp.n_layer);
+    float *alone = malloc(LAST * v * sizeof *alone);
+    const float *l;
+    engine_profile(e, true);
+    assert_ok(engine_eval(e, tok, n, 0, LAST, &l, &err), err);
+    memcpy(alone, l, LAST * v * sizeof *alone);
+    engine_profile(e, false);
+    assert_ok(engine_eval(e, tok, n, 0, LAST, &l, &err), err);
+    if (max_diff(alone, l, LAST * v) != 0)
+        fail_msg("%s, %u tokens, %d threads: %g from ops one by one", m->name, n, threads, (double)max_diff(alone, l, LAST * v));
+    free(alone);
+    engine_free(e);
+}
+
 static void test_fused_agrees(void **state)
 {
     (void)state;
-    enum { LAST = 4 };
     static const uint32_t n[] = { ENGINE_NEAR_LEAST - 1, ENGINE_NEAR_LEAST, 200, ENGINE_NEAR_MOST + 1 };
-    struct error err = { 0 };
     struct model m = { 0 };
     own_model(&m);
-    int32_t tok[ENGINE_NEAR_MOST + 1];
-    for (size_t i = 0; i < ARRAY_LEN(tok); i++)
-        tok[i] = some_tokens[i * 7 % N_SOME] + (int32_t)(i % 40);
     for (int threads = 1; threads <= 2; threads++)
-        for (size_t i = 0; i < ARRAY_LEN(n); i++) {
-            float *alone = malloc(LAST * m.hp.n_vocab * sizeof *alone);
-            const float *l;
-            struct engine *e = engine_for(&m, (int)n[i], cpu_flags(), threads);
-            engine_profile(e, true);
-            assert_ok(engine_eval(e, tok, n[i], 0, LAST, &l, &err), err);
-            memcpy(alone, l, LAST * m.hp.n_vocab * sizeof *alone);
-            engine_profile(e, false);
-            assert_ok(engine_eval(e, tok, n[i], 0, LAST, &l, &err), err);
-            assert_true(max_diff(alone, l, LAST * (size_t)m.hp.n_vocab) == 0);
-            engine_free(e);
-            free(alone);
-        }
+        for (size_t i = 0; i < ARRAY_LEN(n); i++)
+            check_fused(&m, n[i], threads);
     model_free(&m);
+}
+
+/* Weights that are packed, biases, experts; results of some products are large enough to go past the caches. */
+static void test_fused_wide(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *family;
+        enum dtype weights;
+        int n_head;
+    } models[] = { { "qwen2", DTYPE_Q8_0, 4 }, { "qwen3", DTYPE_BF16, 16 }, { "mixtral", DTYPE_Q8_0, 4 } };
+    for (size_t i = 0; i < ARRAY_LEN(models); i++) {
+        struct random_spec s;
+        struct model m = { 0 };
+        struct error err = { 0 };
+        char path[64];
+        random_spec_at(&s, models[i].family, 0);
+        s.weights = s.experts = models[i].weights;
+        s.n_layer = 2;
+        s.n_embd = 256;
+        s.n_head = models[i].n_head;
+        s.n_head_kv = 2;
+        s.head_dim = s.n_rot = 64;
+        s.n_ff = s.n_ff_exp = 608;
+        s.n_ctx = ENGINE_NEAR_MOST;
+        s.window = 0;
+        snprintf(path, sizeof path, "test_engine.%s.gguf", models[i].family);
+        assert_ok(random_write(path, &s, &err), err);
+        assert_ok(model_load(&m, path, NULL, &err), err);
+        check_fused(&m, getenv("ROOFCAST_SANITIZED") ? 100 : ENGINE_NEAR_MOST, 1 + (int)i % 2);
+        model_free(&m);
+        unlink(path);
+    }
 }
 
 /* A prompt in several passes is the same prompt. */
@@ -504,6 +550,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_own_oracle),      cmocka_unit_test(test_reference_reproduces),
         cmocka_unit_test(test_shared_oracles),  cmocka_unit_test(test_prefill_agrees_with_decode),
         cmocka_unit_test(test_threads_agree),   cmocka_unit_test(test_fused_agrees),
+        cmocka_unit_test(test_fused_wide),
         cmocka_unit_test(test_ubatch),          cmocka_unit_test(test_long_decode),
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_samples),
         cmocka_unit_test(test_regions),         cmocka_unit_test(test_batch_refusals),

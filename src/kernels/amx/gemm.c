@@ -10,8 +10,8 @@
  * next group come to the L1 cache, and activations of the next step to the L2 cache: 5632 columns, all of this, from 720 to 1020
  * GFLOP/s (one thread, Q4_K), 830 without the activations.
  *
- * Results that the L2 cache would not keep go past the caches: every line of them is written whole, and reading it first took
- * a quarter of the time of a product (one thread, [4096, 2048] x 512, GFLOP/s: BF16 800 -> 1250, Q4_K 750 -> 1040).
+ * Results that caches would not keep (y_far) go past them: lines of whole panels are written whole, and reading them first took
+ * a quarter of the time of a product (two CPUs of a guest, one thread, [4096, 2048] x 512, GFLOP/s: BF16 800 -> 1250, Q4_K 750 -> 1040).
  */
 #include "kernels/amx/amx.h"
 #include "kernels/avx512/simd512.h"
@@ -28,8 +28,7 @@ enum {
                      follows: [2048, 2048] x 512, one thread, Q8_0 and Q4_K) */
     STEP_BLOCKS = STEP_K / TILE_K,
     UNIT_ROWS = 256,            /* rows whose sums stay in the L2 cache */
-    TURN_BLOCKS = 4,            /* from conversion to conversion: what a call of it takes is as much as a quad takes */
-    FAR_BYTES = 1 << 20,        /* of results that go past the caches */
+    TURN_BLOCKS = 4,            /* from conversion to conversion: a call costs as much as a quad */
     BLOCK_BF16 = 2 * TILE_BF16, /* numbers of 32 columns of a group, or of a panel */
     SUM_LINES = GROUP_TOK * PANEL_ROWS / 16, /* of a group's sums */
     SUM_LINES_BLOCK = SUM_LINES / STEP_BLOCKS,
@@ -232,7 +231,8 @@ static size_t other_half(const struct walk *w, struct job j)
 }
 
 /* What is done beside the products of a job, a little each block: the next panel becomes bf16, memory is asked for the one
- * after that, and sums go to y. Products leave ports and time for it. */
+ * after that and for activations of the next step, the L2 cache for the next group's sums, and the last group's go to y. Products leave
+ * ports and time for it. */
 struct beside {
     const struct walk *w;
     struct job next;
@@ -274,11 +274,13 @@ static size_t act_numbers(const struct walk *w, size_t k)
     return least(w->a->cols - k, STEP_K) * w->groups * GROUP_TOK;
 }
 
-/* Behind the last step comes the first, for other rows. */
+/* Behind the last step comes the first, for other rows; the only one is there. */
 static void ask_acts(struct beside *s, struct job j, size_t blocks)
 {
     const struct walk *w = s->w;
     size_t k = j.k + j.n;
+    if (j.n == w->a->cols)
+        return;
     if (k == w->a->cols) {
         if (w->row1 == w->row_end && !w->a->prefetch_next)
             return;
@@ -439,10 +441,10 @@ static void walk_rows(const struct walk *w)
     }
 }
 
-/* A stride of y is at least a row: so many bytes are written before they are read. */
+/* Rows of y are whole lines. */
 static bool far(const struct matmul_args *a)
 {
-    return a->x->n_tok * a->y_stride * sizeof *a->y >= FAR_BYTES && (uintptr_t)a->y % 64 == 0 && a->y_stride % 16 == 0;
+    return a->y_far && (uintptr_t)a->y % 64 == 0 && a->y_stride % 16 == 0;
 }
 
 static void amx_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct panel_format *f)

@@ -69,7 +69,7 @@ static bool try_product(struct trial *v, void *scratch)
         for (size_t c = 0; c < TRY_COLS; c++)
             a.bf16[t * a.stride + c] = f32_to_bf16(try_x(t, c));
     try_weights(v);
-    const struct matmul_args args = { (const unsigned char *)v->w, 2 * TRY_COLS, TRY_COLS, &a, v->y[0], TRY_ROWS, scratch, false };
+    const struct matmul_args args = { (const unsigned char *)v->w, 2 * TRY_COLS, TRY_COLS, &a, v->y[0], TRY_ROWS, scratch, false, false };
     amx_gemm_bf16(&args, 0, TRY_ROWS);
     for (size_t t = 0; t < TRY_TOK; t++)
         for (size_t r = 0; r < TRY_ROWS; r++) {
