@@ -168,20 +168,21 @@ void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
     const struct product p = product(e, i, fuse, w, tid, nt), q = fuse == FUSE_GLU ? product(e, i + 1, fuse, w + 1, tid, nt) : p;
     const size_t step = share_step(p.slot, p.a.x, op->rows, p.a.w_row_bytes, nt), n_tok = p.a.x->n_tok;
     const size_t most = share_most(p.slot, p.a.x, step, p.a.w_row_bytes);
-    float *const mem = e->thread[tid].near, *const mem2 = mem + n_tok * size_row_floats(SHARE_GEMM_ROWS);
+    float *const mem = e->thread[tid].near;
+    const bool stays = fuse != FUSE_NONE && e->plan[i].near && n_tok >= ENGINE_NEAR_LEAST && n_tok <= ENGINE_NEAR_MOST;
     struct share_run run;
     while (engine_claim(e, i, u64_ceil_div(op->rows, step), most, tid, nt, &run)) {
         const size_t r0 = run.first * step, r1 = u64_min(r0 + run.n * step, op->rows);
-        const bool near = e->plan[i].near && n_tok >= ENGINE_NEAR_LEAST && n_tok <= ENGINE_NEAR_MOST && r1 - r0 <= SHARE_GEMM_ROWS;
+        const bool near = stays && r1 - r0 <= SHARE_GEMM_ROWS;
         struct column a = column_of(e, op->dst, r0), b = { 0 };
-        if (near && fuse != FUSE_NONE)
+        if (near)
             a = near_rows(&p, mem, r0, r1);
         else
             product_rows(&p, r0, r1);
         if (fuse == FUSE_GLU) {
             b = column_of(e, op[1].dst, r0);
             if (near)
-                b = near_rows(&q, mem2, r0, r1);
+                b = near_rows(&q, mem + n_tok * a.stride, r0, r1);
             else
                 product_rows(&q, r0, r1);
             glu_cols(e, op + 2, r0, r1, a, b, w + 2);

@@ -5,6 +5,7 @@
 #include "ref/ref.h"
 #include <math.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 struct oracle {
     int n, n_vocab;
