@@ -5,8 +5,8 @@
 #include "engine/engine.h"
 #include "kernels/share.h"
 
-/* Tokens of a pass whose fused results stay near. With fewer they are in a cache wherever they are; of more, 256 rows of two products
- * fill one. */
+/* Tokens of a pass whose fused results stay near: 256 rows of two products of as many are 128 KiB to 1 MiB. Fewer are in the L2 cache
+ * when they are used up, wherever they are; more would not fit it. */
 enum { ENGINE_NEAR_LEAST = 64, ENGINE_NEAR_MOST = 512 };
 
 /* Ops done in one go, a range of rows at a time, while the rows are in the cache. */

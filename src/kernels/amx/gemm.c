@@ -7,11 +7,11 @@
  * Two tiles of tokens and two of rows are four sums, which take four loads. Loops: blocks of 512 tokens > 256 rows > steps of
  * 512 columns > panels of 32 rows, in the L1 cache > groups of 32 tokens, whose sums come from the L2 cache and go there:
  * results stand too far apart to be walked so often. Beside the products of a panel the next one is converted, the sums of the
- * next group come to the L1 cache, and activations of the next step to the L2 cache: 5632 columns, all of this, from 720 to 1020
- * GFLOP/s (one thread, Q4_K), 830 without the activations.
+ * next group come to the L1 cache, and activations of the next step to the L2 cache.
  *
- * Results that caches would not keep (y_far) go past them: lines of whole panels are written whole, and reading them first took
- * a quarter of the time of a product (two CPUs of a guest, one thread, [4096, 2048] x 512, GFLOP/s: BF16 800 -> 1250, Q4_K 750 -> 1040).
+ * Results that caches would not keep (y_far) go past them: lines of whole panels are written whole, and reading them first took a
+ * quarter to a third of a product. Two CPUs of a guest, one thread, 256 rows a call, 512 tokens, GFLOP/s: 2048 columns BF16 800 -> 1250,
+ * Q4_K 750 -> 1040; 5632 columns Q4_K 720 -> 830, with activations asked for 1020.
  */
 #include "kernels/amx/amx.h"
 #include "kernels/avx512/simd512.h"
