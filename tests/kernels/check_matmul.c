@@ -281,7 +281,7 @@ static void check_problem(const struct problem *p, const struct kernels *k)
 static void check_type(const struct kernels *k, const struct dtype_info *t, size_t d, bool only_packed, struct rng *r)
 {
     /* lengths without a common factor: every pair meets */
-    static const size_t tok[] = { 1, 2, 3, 4, 5, 6, 7, 10, 13, 16, 33, 57, 65 };
+    static const size_t tok[] = { 1, 2, 3, 4, 5, 6, 7, 10, 13, 16, 33, 89, 97 };
     static const size_t rows[] = { 1, 17, 32, 67, 100, 129 };
     static const size_t blocks[] = { 1, 3, 13, 2, 8, 20, 5 };
     for (size_t s = d % check_every(); s < ARRAY_LEN(tok) * 4; s += check_every()) {
