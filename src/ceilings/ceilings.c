@@ -67,8 +67,9 @@ static int measure_at(struct driver *d, int n_threads, struct hwprofile *h, stru
         return -1;
     const double seconds = fmax(d->deadline_s - clock_now_s(), 0);
     settle(&m, seconds / 50);
-    meter_watch_core(&m);
-    int rc = plan_all(&l, &m, h, d->o, seconds, err);
+    int rc = meter_watch_cores(&m, err);
+    if (rc == 0)
+        rc = plan_all(&l, &m, h, d->o, seconds, err);
     if (rc == 0) {
         rc = driver_run(d, &l, &m, err);
         /* What was sampled goes into the profile even when the rounds ended early. */

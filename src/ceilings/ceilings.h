@@ -27,7 +27,7 @@ struct ceilings_options {
     size_t memory_bytes;
     bool memory_whole; /* each sample reads all of it, so that what a cache keeps of it shows; else a part that no cache has */
     const char *only; /* of a cross-check: a part of the names of those wanted, as in "read DRAM 2t"; NULL: all */
-    bool core_loop; /* a prober's peak is the loop of multiply-adds that a profile has beside its samples, whatever the math. methods.md (108) */
+    bool reference; /* a prober's peaks are the small products that a profile has beside its samples, whatever the math. methods.md (108) */
     const struct ceilings_provider *const *provider; /* beside compute and memory */
     size_t n_provider;
     void (*progress)(void *ctx, const char *what, double fraction);
@@ -45,10 +45,17 @@ int ceilings_measure(struct hwprofile *h, const struct ceilings_options *o, stru
 struct ceilings_prober;
 struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const struct ceilings_options *o,
                                             struct error *err);
-/* DRAM read, and the peak of the prober's math; peak->value is NaN when no kernel here does that math. */
-int ceilings_probe(struct ceilings_prober *p, struct ceiling *dram, struct ceiling *peak, struct error *err);
-/* The same in some 40 ms, for between the steps of one repetition: the medians alone; flop_s NaN without a peak. */
-int ceilings_glance(struct ceilings_prober *p, double *bytes_s, double *flop_s, struct error *err);
+/* DRAM read; the peak of the prober's math, value NaN when no kernel here does that math; with ceilings_options.reference the small
+ * product instead, and the one by tiles, value NaN elsewhere and without such. */
+struct ceilings_probed {
+    struct ceiling dram, peak, tiles;
+};
+int ceilings_probe(struct ceilings_prober *p, struct ceilings_probed *now, struct error *err);
+/* The same in some 60 ms, for between the steps of one repetition: the medians alone. */
+struct ceilings_glanced {
+    double bytes_s, flop_s, tile_flop_s;
+};
+int ceilings_glance(struct ceilings_prober *p, struct ceilings_glanced *now, struct error *err);
 /* Why there is no peak; "" when there is. */
 const char *ceilings_prober_reason(const struct ceilings_prober *p);
 void ceilings_prober_free(struct ceilings_prober *p);

@@ -96,54 +96,13 @@ static void run_kernel(void *arg, int tid)
     r->k->run(r->n);
 }
 
-/* ---- the loop beside other samples --------------------------------------------------------------------------- */
+/* ---- jobs ---------------------------------------------------------------------------------------------------- */
 
 /* Additions on pipes that multiply-adds leave free: more FLOP than a product of matrices has use for. */
 static bool has_additions(const struct peak_kernel *k)
 {
     return strstr(k->text, " add") != NULL;
 }
-
-/* Multiply-adds of single precision, of the widest vectors and the most accumulators: nearly what the core can do, chosen without a
- * trial and whatever instructions were asked for, so that it is the same in a profile and beside a run. NULL: none here. */
-static const struct peak_kernel *reference(void)
-{
-    const struct peak_kernel *k, *best = NULL;
-    const unsigned flags = cpu_flags();
-    for (size_t i = 0; (k = peak_kernel_at(i)) != NULL; i++)
-        if (k->math == MATH_FP32 && peak_kernel_wanted(k, flags) && !has_additions(k) &&
-            (!best || k->bits > best->bits || (k->bits == best->bits && k->flop >= best->flop)))
-            best = k;
-    return best;
-}
-
-void meter_watch_core(struct meter *m)
-{
-    enum { MAX_DOUBLINGS = 30 };
-    const double seconds = 1e-4;
-    bool disturbed = false;
-    m->core = reference();
-    m->core_n = 16;
-    for (int i = 0; m->core && i < MAX_DOUBLINGS; i++, m->core_n *= 2) {
-        /* One interruption must not pass for a slow core: twice, and the faster one counts. */
-        const double first = meter_core_now(m, &disturbed), best = fmax(first, meter_core_now(m, &disturbed));
-        if (best > 0 && m->core->flop * (double)m->core_n * m->n / best >= seconds)
-            return;
-    }
-}
-
-double meter_core_now(struct meter *m, bool *disturbed)
-{
-    struct repeat r = { m->core, m->core_n };
-    struct sample s;
-    if (!m->core)
-        return 0;
-    meter_time(m, run_kernel, &r, r.k->chain, &s);
-    *disturbed |= s.disturbed;
-    return s.seconds > 0 ? r.k->flop * (double)r.n * m->n / s.seconds : 0;
-}
-
-/* ---- jobs ---------------------------------------------------------------------------------------------------- */
 
 static void sample_peak(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
 {
@@ -212,6 +171,8 @@ static int add_peak(struct job **out, struct job_list *l, enum math math, const 
     }
     j->data = p;
     j->n_variant = n;
+    for (int i = 0; i < n; i++)
+        j->tiles |= p->kernel[i]->issue == ISSUE_TILE;
     snprintf(j->what, sizeof j->what, "%s%s%s%s", math_name(math), isa ? " " : "", isa ? isa : "",
              products ? " products" : "");
     *out = j;
@@ -223,25 +184,6 @@ struct job *compute_add_best(struct job_list *l, enum math math, unsigned cpu_fl
     struct job *j = NULL;
     if (add_peak(&j, l, math, NULL, true, cpu_flags, err) == 0 && !j && add_peak(&j, l, math, NULL, false, cpu_flags, err) == 0 && !j)
         error_set(err, ERROR_UNAVAILABLE, "no kernel for %s on this CPU", math_name(math));
-    return j;
-}
-
-struct job *compute_add_reference(struct job_list *l, struct error *err)
-{
-    const struct peak_kernel *k = reference();
-    struct peaks *p = k ? calloc(1, sizeof *p) : NULL;
-    struct job *j = p ? job_add(l, &peak_class, err) : NULL;
-    if (!j) {
-        free(p);
-        if (!k)
-            error_set(err, ERROR_UNAVAILABLE, "no loop of multiply-adds on this CPU");
-        else if (!p)
-            error_oom(err, sizeof *p, "a compute roof");
-        return NULL;
-    }
-    *p = (struct peaks){ .math = k->math, .products = true, .kernel = { k } };
-    j->data = p;
-    snprintf(j->what, sizeof j->what, "%s", math_name(k->math));
     return j;
 }
 

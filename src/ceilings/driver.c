@@ -152,15 +152,26 @@ int driver_choose(struct job *j, struct meter *m, double trial_s, double sample_
 
 /* ---- samples -------------------------------------------------------------------------------------------------- */
 
-/* A sample, between two looks at the cores' arithmetic where it depends on that: a core that is shared with others, or whose clock moves,
+/* The harmonic mean of what was read before and after; 0: nothing was. */
+static double beside(double before, double after)
+{
+    return before > 0 && after > 0 ? 2 / (1 / before + 1 / after) : 0;
+}
+
+/* A sample, between two looks at what the cores give where it depends on that: a core that is shared with others, or whose clock moves,
  * gives now more and now less. methods.md (108) */
 static void take_sample(struct job *j, struct meter *m, struct sample *s)
 {
     bool disturbed = false;
-    const double before = j->class->core ? meter_core_now(m, &disturbed) : 0;
+    const bool look[REFERENCE_COUNT] = { [REFERENCE_CORE] = j->class->core, [REFERENCE_TILES] = j->tiles };
+    double before[REFERENCE_COUNT], after[REFERENCE_COUNT];
+    for (int i = 0; i < REFERENCE_COUNT; i++)
+        before[i] = look[i] ? meter_reference_now(m, (enum reference_kind)i, &disturbed) : 0;
     j->class->sample(j, m, j->variant, j->n, s);
-    const double after = before > 0 ? meter_core_now(m, &disturbed) : 0;
-    s->core_flop_s = before > 0 && after > 0 ? 2 / (1 / before + 1 / after) : 0;
+    for (int i = REFERENCE_COUNT; i-- > 0;)
+        after[i] = before[i] > 0 ? meter_reference_now(m, (enum reference_kind)i, &disturbed) : 0;
+    s->product_flop_s = beside(before[REFERENCE_CORE], after[REFERENCE_CORE]);
+    s->tile_flop_s = beside(before[REFERENCE_TILES], after[REFERENCE_TILES]);
     s->disturbed |= disturbed;
 }
 
@@ -181,7 +192,8 @@ int driver_sample(struct job *j, struct meter *m, int n, int round, double deadl
         j->value[j->n_sample] = s.value;
         j->clock_hz[j->n_sample] = s.clock_hz;
         j->loads_bytes_s[j->n_sample] = s.loads_bytes_s;
-        j->core_flop_s[j->n_sample] = s.core_flop_s;
+        j->product_flop_s[j->n_sample] = s.product_flop_s;
+        j->tile_flop_s[j->n_sample] = s.tile_flop_s;
         j->round[j->n_sample++] = round;
     }
     if (taken)
@@ -289,7 +301,8 @@ void driver_to_ceiling(const struct job *j, const struct meter *m, struct ceilin
     c->clock_hz = median_known(j->clock_hz, j->n_sample);
     c->per_cycle = c->value / c->clock_hz / m->n;
     c->loads_bytes_s = beside_median(j, j->loads_bytes_s, c->value, false);
-    c->core_flop_s = beside_median(j, j->core_flop_s, c->value, j->class->lower);
+    c->product_flop_s = beside_median(j, j->product_flop_s, c->value, j->class->lower);
+    c->tile_flop_s = beside_median(j, j->tile_flop_s, c->value, j->class->lower);
     if (j->n_sample == 0)
         snprintf(c->kernel, sizeof c->kernel, "unavailable: %.34s", j->reason[0] ? j->reason : "no sample");
     snprintf(c->cpus, sizeof c->cpus, "%s", m->cpus);

@@ -98,6 +98,25 @@ int footprint_plan(const struct ceilings_options *o, int n, size_t cache[LEVEL_D
 
 /* ---- meter.c: one thread count, its team and its memory -------------------------- */
 
+/* ---- reference.c: small products of the engine's own, beside samples and beside runs. methods.md (108) ---------- */
+
+enum reference_kind {
+    REFERENCE_CORE,  /* Q4_K by 16 tokens: by the widest vectors */
+    REFERENCE_TILES, /* BF16 by 64 tokens: by tiles */
+    REFERENCE_COUNT
+};
+struct reference;
+/* For so many threads, by the best kernels of this CPU. *out NULL without an error: it has no tiles. */
+int reference_new(struct reference **out, enum reference_kind kind, int n_threads, struct error *err);
+void reference_free(struct reference *r);
+/* Such products as a roof; *out NULL without an error: no tiles here. */
+int reference_add(struct job **out, struct job_list *l, enum reference_kind kind, int n_threads, struct error *err);
+
+struct meter_reference {
+    struct reference *product; /* NULL: none is run */
+    uint64_t n;                /* products: some 0.1 ms */
+};
+
 struct meter {
     struct team *team;
     int n;
@@ -111,8 +130,7 @@ struct meter {
     bool mem_small;       /* less than four times the last-level caches */
     const struct job *warm; /* of those that walk memory the one that was sampled last, whose footprint the caches hold; NULL: none */
     struct meter_slot *slot;
-    const struct peak_kernel *core; /* the loop of multiply-adds that is run beside samples; NULL: none is */
-    uint64_t core_n;                /* its repetitions: some 0.1 ms */
+    struct meter_reference reference[REFERENCE_COUNT]; /* run beside samples */
 };
 
 /* memory: enough of it for DRAM's roof (footprint_of_memory), touched by the threads that will read it. */
@@ -123,10 +141,10 @@ void meter_warm(struct meter *m);
 /* Untimed, if the last sample was not j's: walks, a call each, of all that a cache is to hold. methods.md (58) */
 void meter_fill(struct meter *m, const struct job *j, void (*walk)(void *arg, int tid), void *arg);
 
-/* From now on jobs of a class with .core have a look at the cores' multiply-adds beside each sample. */
-void meter_watch_core(struct meter *m);
-/* That look: FLOP/s of all threads; *disturbed is set where the system took a CPU away. 0: nothing is watched. */
-double meter_core_now(struct meter *m, bool *disturbed);
+/* From now on samples of jobs whose class has .core stand between two looks at what cores give; -1: no memory. */
+int meter_watch_cores(struct meter *m, struct error *err);
+/* Such a look: FLOP/s of all threads; *disturbed is set where the system took a CPU away. 0: nothing is watched. */
+double meter_reference_now(struct meter *m, enum reference_kind kind, bool *disturbed);
 
 /* Cycles a second by 32 * n dependent additions; chain NULL: additions alone. */
 double clock_chain_hz(void (*chain)(uint64_t n), uint64_t n);
@@ -164,8 +182,6 @@ int driver_keep(const struct job_list *l, const struct meter *m, struct hwprofil
 extern const struct ceilings_provider ceilings_compute, ceilings_memory, ceilings_kernels;
 /* The best kernel of a math on any ISA, without additions beside its multiply-adds; ERROR_UNAVAILABLE: none here. */
 struct job *compute_add_best(struct job_list *l, enum math math, unsigned cpu_flags, struct error *err);
-/* The loop of multiply-adds that stands beside samples (108), as a roof. */
-struct job *compute_add_reference(struct job_list *l, struct error *err);
 /* DRAM read of m's memory, in windows of 1/n_window of a thread's part, a sample each. */
 struct job *memory_add_dram(struct job_list *l, struct meter *m, size_t n_window, unsigned cpu_flags, struct error *err);
 

@@ -18,8 +18,10 @@ struct sample {
     double value;   /* in the ceiling's unit; NaN: could not be taken */
     double clock_hz; /* of the core while it was taken, mean over threads; NaN: not looked at */
     double seconds; /* from the first thread's start to the last one's end */
+    double shared_s; /* as long as it would have taken had those that were done helped the others: n over the sum of their rates */
     double loads_bytes_s; /* what plain loads read of the same memory right before and after; 0: not looked at */
-    double core_flop_s;   /* what multiply-adds did on the same cores right before and after; 0: not looked at */
+    double product_flop_s; /* what a small product did on the same cores right before and after, */
+    double tile_flop_s;    /* and one by tiles; 0: not looked at */
     bool disturbed; /* the system took a CPU away meanwhile: taken again while there is time */
 };
 
@@ -27,7 +29,7 @@ struct job;
 
 struct job_class {
     bool lower; /* the smallest value is the best: a latency */
-    bool core;  /* what it finds depends on what the cores' arithmetic gives: samples stand between two looks at that. methods.md (108) */
+    bool core;  /* what it finds depends on what the cores give: samples stand between two looks at that. methods.md (108) */
     /* Once, before the first sample: operands. ERROR_UNAVAILABLE: the ceiling is kept as NaN with err's text as the
      * reason, and the profile goes on; other errors end it. NULL: nothing to do. */
     int (*prepare)(struct job *j, struct meter *m, struct error *err);
@@ -50,6 +52,7 @@ struct job {
     int n_variant;  /* 1 to JOB_MAX_VARIANTS */
     double weight;  /* of the provider's time, among its jobs; 0 means 1 */
     bool of_curve;  /* a point of a curve, not a ceiling: the cross-check passes it over */
+    bool tiles;     /* it multiplies by tiles: samples stand between two looks at those as well */
     bool once;      /* n is always 1: a sample is one repetition, however long that takes */
     /* Of the driver: */
     bool prepared, chosen;
@@ -59,7 +62,8 @@ struct job {
     double share_s; /* seconds it may take over all rounds */
     double cost_s;  /* of a sample, with what goes with it */
     int n_sample;
-    double value[JOB_MAX_SAMPLES], clock_hz[JOB_MAX_SAMPLES], loads_bytes_s[JOB_MAX_SAMPLES], core_flop_s[JOB_MAX_SAMPLES];
+    double value[JOB_MAX_SAMPLES], clock_hz[JOB_MAX_SAMPLES], loads_bytes_s[JOB_MAX_SAMPLES], product_flop_s[JOB_MAX_SAMPLES],
+        tile_flop_s[JOB_MAX_SAMPLES];
     int round[JOB_MAX_SAMPLES]; /* ascending: which round a sample is of */
 };
 

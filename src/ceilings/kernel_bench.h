@@ -80,6 +80,8 @@ struct kernel_job {
     size_t cols, row_bytes, rows; /* rows of a unit (DRAM), else of all that a thread walks */
     size_t n_unit;      /* from a cache: units, a repetition each, that are walked round and round; else 0 */
     bool beside;        /* plain loads are timed before and after each sample */
+    bool tiles;         /* as struct job has it */
+    bool shared;        /* threads have equal parts here, where the engine's help each other: struct sample.shared_s is its time */
     int n_variant;      /* of bench_load: kernels to choose from; else 0 */
     enum act_kind act;  /* that the job wants prepared, with x; ACT_KIND_COUNT: none */
     /* attention */
@@ -95,6 +97,8 @@ struct kernel_bench *bench_new(int n_threads, const struct ceilings_options *o, 
 void bench_release(struct kernel_bench *b);
 /* The weights, each thread's part touched by it. */
 int bench_map(struct kernel_bench *b, struct team *t, struct error *err);
+/* Bytes that are weights of any type. */
+void bench_fill(unsigned char *to, size_t bytes, uint64_t seed);
 /* x as the job's kernel wants it, unless the last sample was of it. */
 void bench_prepare(struct kernel_bench *b, const struct kernel_job *j);
 

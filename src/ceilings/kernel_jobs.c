@@ -19,22 +19,25 @@ enum { DRAM = 3, HUGE_PAGE = 2 << 20 };
  * Bytes that every type reads as ordinary weights: the upper half of each byte is 3 or B, so that a number of 16 or 32 bits
  * lies between 1e-10 and 2, of either sign, and a scale of 8 is no extreme; the lower half is random, so that adders toggle.
  */
+void bench_fill(unsigned char *to, size_t bytes, uint64_t seed)
+{
+    uint64_t page[512];
+    struct rng r;
+    rng_init(&r, seed);
+    for (size_t i = 0; i < ARRAY_LEN(page); i++)
+        page[i] = (rng_u64(&r) & UINT64_C(0x8f8f8f8f8f8f8f8f)) | UINT64_C(0x3030303030303030);
+    for (size_t at = 0; at < bytes && interrupt_check(NULL) == 0; at += sizeof page) {
+        memcpy(to + at, page, u64_min(sizeof page, bytes - at));
+        page[at / sizeof page % ARRAY_LEN(page)] ^= UINT64_C(0x0102040804020100); /* no two pages alike; lower halves */
+    }
+}
+
 static void fill_weights(void *arg, int tid, int n_threads)
 {
     struct kernel_bench *b = arg;
-    unsigned char *const part[] = { b->w + (size_t)tid * b->chunk_bytes, bench_kept(b, tid) };
-    const size_t bytes[] = { b->chunk_bytes, b->kept_bytes };
-    uint64_t page[512];
-    struct rng r;
     (void)n_threads;
-    rng_init(&r, (uint64_t)tid + 1);
-    for (size_t i = 0; i < ARRAY_LEN(page); i++)
-        page[i] = (rng_u64(&r) & UINT64_C(0x8f8f8f8f8f8f8f8f)) | UINT64_C(0x3030303030303030);
-    for (int i = 0; i < 2; i++)
-        for (size_t at = 0; at < bytes[i] && interrupt_check(NULL) == 0; at += sizeof page) {
-            memcpy(part[i] + at, page, sizeof page);
-            page[at / sizeof page % ARRAY_LEN(page)] ^= UINT64_C(0x0102040804020100); /* no two pages alike; lower halves */
-        }
+    bench_fill(b->w + (size_t)tid * b->chunk_bytes, b->chunk_bytes, 2 * (uint64_t)tid + 1);
+    bench_fill(bench_kept(b, tid), b->kept_bytes, 2 * (uint64_t)tid + 2);
 }
 
 int bench_map(struct kernel_bench *b, struct team *t, struct error *err)
@@ -225,11 +228,11 @@ void bench_sample(struct job *job, struct meter *m, int variant, uint64_t n, str
         time_dispatch(b, n, s);
     for (int i = 0; i < b->n_threads; i++) /* the next sample finds memory that no cache holds */
         b->lane[i].at += n;
-    const double amount = j->amount * (double)n;
+    const double amount = j->amount * (double)n, seconds = j->shared ? s->shared_s : s->seconds;
     if (strcmp(j->unit, "s") == 0)
-        s->value = s->seconds / (double)n;
+        s->value = seconds / (double)n;
     else
-        s->value = s->seconds > 0 ? amount / s->seconds : NAN;
+        s->value = seconds > 0 ? amount / seconds : NAN;
 }
 
 static void name(const struct kernel_job *j, char *to, size_t n, int n_threads)
@@ -347,6 +350,7 @@ static void add(struct planning *p, const struct kernel_job *made, bool there)
     *j = *made;
     p->b->n_job++;
     job->data = j;
+    job->tiles = j->tiles;
     job->n_variant = j->n_variant > 0 ? j->n_variant : 1;
     /* What stays in the caches settles soon. */
     job->weight = (j->level == DRAM && strcmp(j->kind, "kernel") == 0) || strncmp(j->op, "matvec", 6) == 0 ? 1 : 0.3;

@@ -174,6 +174,7 @@ bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
     const size_t most = b->y_cols / (size_t)b->n_threads / PACK_ROWS * PACK_ROWS;
     j->rows = strcmp(b->k.isa, "ref") == 0 ? PACK_ROWS : u64_min(SHARE_GEMM_ROWS, most);
     j->run = multiply;
+    j->tiles = kernels_by_tiles(&b->k, j->slot, (size_t)n_tok);
     if (level < 3) {
         const size_t fit = b->level_bytes[level] / j->row_bytes / PACK_ROWS * PACK_ROWS;
         j->rows = u64_min(j->rows, fit ? fit : PACK_ROWS);
@@ -184,6 +185,7 @@ bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
         j->beside = n_tok <= BENCH_FEW_TOKENS;
         j->footprint_bytes = (double)b->chunk_bytes;
     }
+    j->shared = !j->beside; /* of what waits for memory threads share that */
     j->amount = 2.0 * (double)j->rows * (double)j->cols * n_tok * b->n_threads;
     describe(j, b, "gemm");
     return true;

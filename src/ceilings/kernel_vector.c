@@ -61,6 +61,7 @@ bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t,
     j->act = ACT_KIND_COUNT;
     j->run = attend;
     j->beside = n_query == 1;
+    j->shared = !j->beside;
     j->footprint_bytes = (double)b->chunk_bytes;
     j->unit = j->n_tok == 1 ? "B/s" : "FLOP/s";
     j->amount = b->n_threads * (j->n_tok == 1 ? 2.0 * BENCH_KEYS * (double)j->row_bytes : 4.0 * head_dim * pairs);
@@ -91,6 +92,7 @@ bool bench_attention_rounded(const struct kernel_bench *b, struct kernel_job *j)
 {
     j->op = "attention-bf16";
     j->rounded = true;
+    j->tiles = b->k.bf16_min_tok > 0;
     return kernels_attention_rounded(&b->k, j->n_query);
 }
 

@@ -33,6 +33,7 @@ libceilings_a_SOURCES = \
   %D%/kernel_jobs.c \
   %D%/kernel_product.c \
   %D%/kernel_vector.c \
+  %D%/reference.c \
   %D%/footprint.c \
   %D%/meter.c \
   %D%/clock.c \

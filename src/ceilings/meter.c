@@ -134,6 +134,8 @@ void meter_free(struct meter *m)
 {
     if (m->mem && !m->mem_lent)
         munmap(m->mem, m->mem_bytes);
+    for (int i = 0; i < REFERENCE_COUNT; i++)
+        reference_free(m->reference[i].product);
     free(m->slot);
     free(m->cpu);
     places_free(&m->places);
@@ -170,15 +172,17 @@ void meter_time(struct meter *m, void (*run)(void *arg, int tid), void *arg, voi
 {
     struct run r = { .m = m, .run = run, .arg = arg, .chain = chain };
     team_run(m->team, run_one, &r);
-    double start = m->slot[0].start_s, end = m->slot[0].end_s, hz = 0;
+    double start = m->slot[0].start_s, end = m->slot[0].end_s, hz = 0, rates = 0;
     *s = (struct sample){ .value = NAN };
     for (int i = 0; i < m->n; i++) {
         start = fmin(start, m->slot[i].start_s);
         end = fmax(end, m->slot[i].end_s);
         hz += m->slot[i].clock_hz;
+        rates += 1 / (m->slot[i].end_s - m->slot[i].start_s);
         s->disturbed |= m->slot[i].preempted;
     }
     s->seconds = end - start;
+    s->shared_s = m->n / rates;
     s->clock_hz = hz / m->n;
 }
 

@@ -1,4 +1,4 @@
-/* Short looks beside a benchmark: DRAM read and one peak, with the kernels chosen once. */
+/* Short looks beside a benchmark: DRAM read and a peak, or small products, with the kernels chosen once. */
 #include "ceilings/internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -10,20 +10,16 @@ static const double TRIAL_S = 0.15, BRIEF_TRIAL_S = 0.02; /* of each kernel that
 struct ceilings_prober {
     struct meter m;
     struct job_list list;
-    struct job *dram, *peak; /* peak NULL: none here */
-    bool brief;              /* CEILINGS_BRIEF */
-    char reason[160];        /* why there is no peak */
+    struct job *dram, *peak, *tiles; /* peak, tiles NULL: none here, or not asked for */
+    bool brief;       /* CEILINGS_BRIEF */
+    char reason[160]; /* why there is no peak */
 };
 
-static int choose_kernels(struct ceilings_prober *p, enum math math, const struct ceilings_options *o, struct error *err)
+/* The peak of a math on this CPU; where there is none why. */
+static int choose_peak(struct ceilings_prober *p, enum math math, unsigned cpu_flags, double trial_s, double sample_s, struct error *err)
 {
-    const unsigned cpu_flags = o->cpu_flags;
-    const double trial_s = p->brief ? BRIEF_TRIAL_S : TRIAL_S, sample_s = p->brief ? BRIEF_SAMPLE_S : SAMPLE_S;
     struct error no_peak = { 0 };
-    p->dram = memory_add_dram(&p->list, &p->m, o->memory_whole ? 1 : N_WINDOWS, cpu_flags, err);
-    if (!p->dram || driver_choose(p->dram, &p->m, trial_s, sample_s, err) != 0)
-        return -1;
-    p->peak = o->core_loop ? compute_add_reference(&p->list, &no_peak) : compute_add_best(&p->list, math, cpu_flags, &no_peak);
+    p->peak = compute_add_best(&p->list, math, cpu_flags, &no_peak);
     if (p->peak && driver_choose(p->peak, &p->m, trial_s, sample_s, &no_peak) != 0)
         p->peak = NULL;
     if (!p->peak && no_peak.kind == ERROR_INTERRUPTED) {
@@ -32,6 +28,26 @@ static int choose_kernels(struct ceilings_prober *p, enum math math, const struc
     }
     snprintf(p->reason, sizeof p->reason, "%.150s", no_peak.msg);
     return 0;
+}
+
+static int choose_references(struct ceilings_prober *p, int n_threads, double trial_s, double sample_s, struct error *err)
+{
+    struct job **const to[REFERENCE_COUNT] = { [REFERENCE_CORE] = &p->peak, [REFERENCE_TILES] = &p->tiles };
+    for (int i = 0; i < REFERENCE_COUNT; i++)
+        if (reference_add(to[i], &p->list, (enum reference_kind)i, n_threads, err) != 0 ||
+            (*to[i] && driver_choose(*to[i], &p->m, trial_s, sample_s, err) != 0))
+            return -1;
+    return 0;
+}
+
+static int choose_kernels(struct ceilings_prober *p, enum math math, int n_threads, const struct ceilings_options *o, struct error *err)
+{
+    const double trial_s = p->brief ? BRIEF_TRIAL_S : TRIAL_S, sample_s = p->brief ? BRIEF_SAMPLE_S : SAMPLE_S;
+    p->dram = memory_add_dram(&p->list, &p->m, o->memory_whole ? 1 : N_WINDOWS, o->cpu_flags, err);
+    if (!p->dram || driver_choose(p->dram, &p->m, trial_s, sample_s, err) != 0)
+        return -1;
+    return o->reference ? choose_references(p, n_threads, trial_s, sample_s, err) :
+                          choose_peak(p, math, o->cpu_flags, trial_s, sample_s, err);
 }
 
 struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const struct ceilings_options *o,
@@ -47,7 +63,7 @@ struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const
         free(p);
         return NULL;
     }
-    if (choose_kernels(p, math, o, err) != 0) {
+    if (choose_kernels(p, math, n_threads, o, err) != 0) {
         ceilings_prober_free(p);
         return NULL;
     }
@@ -71,26 +87,26 @@ static int probe(struct ceiling *c, struct ceilings_prober *p, struct job *j, in
     return rc;
 }
 
-static int probe_both(struct ceilings_prober *p, struct ceiling *dram, struct ceiling *peak, int n_samples, struct error *err)
+static int probe_all(struct ceilings_prober *p, struct ceilings_probed *now, int n_samples, struct error *err)
 {
-    *peak = (struct ceiling){ .value = NAN, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN };
-    if (probe(dram, p, p->dram, n_samples, err) != 0)
+    const struct ceiling none = { .value = NAN, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN };
+    now->peak = now->tiles = none;
+    if (probe(&now->dram, p, p->dram, n_samples, err) != 0 || (p->peak && probe(&now->peak, p, p->peak, n_samples, err) != 0))
         return -1;
-    return p->peak ? probe(peak, p, p->peak, n_samples, err) : 0;
+    return p->tiles ? probe(&now->tiles, p, p->tiles, n_samples, err) : 0;
 }
 
-int ceilings_probe(struct ceilings_prober *p, struct ceiling *dram, struct ceiling *peak, struct error *err)
+int ceilings_probe(struct ceilings_prober *p, struct ceilings_probed *now, struct error *err)
 {
-    return probe_both(p, dram, peak, p->brief ? N_BRIEF : N_SAMPLES, err);
+    return probe_all(p, now, p->brief ? N_BRIEF : N_SAMPLES, err);
 }
 
-int ceilings_glance(struct ceilings_prober *p, double *bytes_s, double *flop_s, struct error *err)
+int ceilings_glance(struct ceilings_prober *p, struct ceilings_glanced *now, struct error *err)
 {
-    struct ceiling dram, peak;
-    if (probe_both(p, &dram, &peak, p->brief ? N_BRIEF : N_GLANCE, err) != 0)
+    struct ceilings_probed c;
+    if (probe_all(p, &c, p->brief ? N_BRIEF : N_GLANCE, err) != 0)
         return -1;
-    *bytes_s = dram.value;
-    *flop_s = peak.value;
+    *now = (struct ceilings_glanced){ c.dram.value, c.peak.value, c.tiles.value };
     return 0;
 }
 

@@ -11,9 +11,9 @@
 #include <string.h>
 
 struct probes {
-    double *bytes_s, *flop_s; /* reps + 1 each; NaN where a probe failed */
+    double *bytes_s, *flop_s, *tile_flop_s; /* reps + 1 each; NaN where a probe failed */
     size_t n;
-    struct ceiling dram, peak; /* of the last probe: names, kernels */
+    struct ceilings_probed last; /* names, kernels */
 };
 
 enum math bench_math(const struct engine *e)
@@ -33,10 +33,11 @@ enum math bench_math(const struct engine *e)
 
 static int probe(struct probes *p, struct ceilings_prober *prober, struct error *err)
 {
-    if (ceilings_probe(prober, &p->dram, &p->peak, err) != 0)
+    if (ceilings_probe(prober, &p->last, err) != 0)
         return -1;
-    p->bytes_s[p->n] = p->dram.value;
-    p->flop_s[p->n++] = p->peak.value;
+    p->bytes_s[p->n] = p->last.dram.value;
+    p->flop_s[p->n] = p->last.peak.value;
+    p->tile_flop_s[p->n++] = p->last.tiles.value;
     return 0;
 }
 
@@ -163,7 +164,7 @@ static void fill_row(struct run_row *r, const struct engine *e, const struct mod
     r->n_batch = (int)t->n_batch;
     r->n_ubatch = (int)t->n_ubatch;
     r->n_reps = t->reps;
-    r->ops_ceiling_bytes_s = r->ops_ceiling_flop_s = r->ops_lowest_bytes_s = r->ops_highest_bytes_s = NAN; /* --ops */
+    r->ops_ceiling_bytes_s = r->ops_ceiling_flop_s = r->ops_lowest_bytes_s = r->ops_highest_bytes_s = r->ops_tile_flop_s = NAN; /* --ops */
 }
 
 /* What the repetitions of one test left. */
@@ -264,7 +265,7 @@ static void fill_energy(struct run_row *r, const struct bench_test *t, const str
 
 static int add_ceilings(struct run *r, const struct probes *p, const struct run_row *row, struct error *err)
 {
-    struct ceiling c[2] = { p->dram, p->peak };
+    struct ceiling c[2] = { p->last.dram, p->last.peak };
     const double value[2] = { row->ceiling_bytes_s, row->ceiling_flop_s };
     if (!r->ceilings && !(r->ceilings = json_array()))
         return error_oom(err, 0, "the ceilings");
@@ -341,6 +342,8 @@ static int add_repetitions(struct run *r, const struct run_row *row, const struc
         rep->ceiling_flop_s = (p->flop_s[i] + p->flop_s[i + 1]) / 2;
         rep->after_bytes_s = p->bytes_s[i + 1];
         rep->after_flop_s = p->flop_s[i + 1];
+        rep->tile_flop_s = (p->tile_flop_s[i] + p->tile_flop_s[i + 1]) / 2;
+        rep->after_tile_flop_s = p->tile_flop_s[i + 1];
         rep->mbu = (row->weight_bytes + row->kv_bytes) / rep->seconds / rep->ceiling_bytes_s;
         rep->mfu = row->flop / rep->seconds / rep->ceiling_flop_s;
         if (run_add_rep(r, rep, err) != 0)
@@ -374,9 +377,10 @@ int bench_run(struct run *r, const struct bench *b, const struct bench_test *t, 
     const size_t n_probe = (size_t)t->reps + 1;
     struct run_row row[MOST] = { 0 };
     struct samples s[MOST] = { 0 };
-    struct probes p = { .bytes_s = calloc(n_probe, sizeof(double)), .flop_s = calloc(n_probe, sizeof(double)) };
+    struct probes p = { .bytes_s = calloc(n_probe, sizeof(double)), .flop_s = calloc(n_probe, sizeof(double)),
+                        .tile_flop_s = calloc(n_probe, sizeof(double)) };
     char what[160] = "";
-    int rc = p.bytes_s && p.flop_s ? 0 : error_oom(err, n_probe * sizeof(double), "the probes");
+    int rc = p.bytes_s && p.flop_s && p.tile_flop_s ? 0 : error_oom(err, n_probe * sizeof(double), "the probes");
     for (size_t k = 0; rc == 0 && k < n_t; k++) {
         rc = samples_init(&s[k], &t[k], b->m->hp.n_vocab, err);
         fill_row(&row[k], b->e, b->m, b->machine, &t[k]);
@@ -392,5 +396,6 @@ int bench_run(struct run *r, const struct bench *b, const struct bench_test *t, 
         samples_free(&s[k]);
     free(p.bytes_s);
     free(p.flop_s);
+    free(p.tile_flop_s);
     return rc;
 }

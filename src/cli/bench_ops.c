@@ -13,22 +13,24 @@ static const double GLANCE_EVERY_S = 0.1;
 struct roof_watch {
     struct ceilings_prober *prober;
     bool between; /* also between steps */
-    double looked_s, bytes_s, flop_s; /* the last look */
-    double n_tok;                     /* since then */
-    double sum_tok, sum_bytes, sum_flop; /* tokens; tokens / roof */
-    double lowest, highest;              /* of bytes_s */
+    double looked_s;              /* at */
+    struct ceilings_glanced last; /* then */
+    double n_tok;                 /* since then */
+    double sum_tok, sum_bytes, sum_flop, sum_tiles; /* tokens; tokens / roof */
+    double lowest, highest; /* of bytes_s */
 };
 
 static int look(struct roof_watch *w, struct error *err)
 {
-    const double before[2] = { w->bytes_s, w->flop_s };
-    if (ceilings_glance(w->prober, &w->bytes_s, &w->flop_s, err) != 0)
+    const struct ceilings_glanced before = w->last;
+    if (ceilings_glance(w->prober, &w->last, err) != 0)
         return -1;
-    w->lowest = fmin(w->lowest, w->bytes_s);
-    w->highest = fmax(w->highest, w->bytes_s);
+    w->lowest = fmin(w->lowest, w->last.bytes_s);
+    w->highest = fmax(w->highest, w->last.bytes_s);
     if (w->n_tok > 0) {
-        w->sum_bytes += w->n_tok / ((before[0] + w->bytes_s) / 2);
-        w->sum_flop += w->n_tok / ((before[1] + w->flop_s) / 2);
+        w->sum_bytes += w->n_tok / ((before.bytes_s + w->last.bytes_s) / 2);
+        w->sum_flop += w->n_tok / ((before.flop_s + w->last.flop_s) / 2);
+        w->sum_tiles += w->n_tok / ((before.tile_flop_s + w->last.tile_flop_s) / 2);
         w->sum_tok += w->n_tok;
     }
     w->n_tok = 0;
@@ -102,6 +104,7 @@ static int timed_pass(struct run_row *row, const struct bench *b, const struct b
     engine_profile(b->e, false);
     row->ops_ceiling_bytes_s = w.sum_tok / w.sum_bytes;
     row->ops_ceiling_flop_s = w.sum_tok / w.sum_flop;
+    row->ops_tile_flop_s = w.sum_tok / w.sum_tiles;
     row->ops_lowest_bytes_s = w.lowest;
     row->ops_highest_bytes_s = w.highest;
     return rc;

@@ -23,6 +23,7 @@ static const struct column case_columns[] = {
     { "op_median_ape", "median op", COL_FRACTION, "", false },
     { "memory_scale", "memory now", COL_FRACTION, "", false },
     { "compute_scale", "compute now", COL_FRACTION, "", false },
+    { "tile_scale", "tiles now", COL_FRACTION, "", true },
     { "kept", "cache keeps", COL_FRACTION, "", true },
     { "roof_moved", "moved", COL_FRACTION, "", false },
     { "seconds", "seconds", COL_SECONDS, "", true },
@@ -50,15 +51,15 @@ static json_t *case_json(const struct validate_result *r, size_t at)
     const struct bench_test *t = &r->c->t;
     char test[48];
     pricing_test_name(test, sizeof test, t->prefill ? PHASE_PREFILL : PHASE_DECODE, t->n, t->n_batch, t->depth);
-    return json_pack("{s:I s:s s:s s:s s:s s:i s:I s:I s:I s:I s:i s:i s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:b s:o s:s s:o}",
+    return json_pack("{s:I s:s s:s s:s s:s s:i s:I s:I s:I s:I s:i s:i s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:b s:o s:s s:o}",
                      "case", (json_int_t)at, "model", r->f->label, "type", r->f->type, "phase", t->prefill ? "prefill" : "decode",
                      "test", test, "n_threads", r->c->n_threads, "n_prompt", (json_int_t)(t->prefill ? t->n : 0), "n_gen",
                      (json_int_t)(t->prefill ? 0 : t->n), "n_depth", (json_int_t)t->depth, "n_batch", (json_int_t)t->n_batch,
                      "n_reps", r->n_reps, "n_still", r->n_still, "tok_s", json_num(tok_s(r, r->seconds)), "predicted_tok_s",
                      json_num(tok_s(r, r->predicted_s)), "error", json_num(r->error), "op_median_ape",
                      json_num(r->op_median_ape), "memory_scale", json_num(r->memory_scale), "compute_scale",
-                     json_num(r->compute_scale), "kept", json_num(r->kept), "roof_moved", json_num(r->row.roof_moved),
-                     "seconds", json_num(r->seconds),
+                     json_num(r->compute_scale), "tile_scale", json_num(r->tile_scale), "kept", json_num(r->kept),
+                     "roof_moved", json_num(r->row.roof_moved), "seconds", json_num(r->seconds),
                      "predicted_s", json_num(r->predicted_s), "ceiling_bytes_s", json_num(r->row.ceiling_bytes_s),
                      "ceiling_flop_s", json_num(r->row.ceiling_flop_s), "moved", r->moved, "steal", json_num(r->row.steal),
                      "bound", r->row.bound, "reason", *r->reason ? json_text(r->reason) : json_null());

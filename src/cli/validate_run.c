@@ -84,19 +84,26 @@ static int add_ops(struct validation *v, struct validate_result *r, const struct
     return rc;
 }
 
-/* The machine as probes beside something read it: over what the profile has for as many threads, or for the nearest number of them; 1
- * where one was not read, NaN where the profile has none. */
+/* The machine as probes beside something read it: over what the profile has for as many threads, or for the nearest number of them; NaN
+ * where the profile has none or it was not read (memory: 1). */
 struct state {
-    double memory, compute;
+    double memory;
+    struct cores cores;
     double kept;            /* of the weights, by the last-level cache; NaN: as the profile says */
     struct last_cache last; /* that says so */
 };
 
-static struct state state_of(const struct validate_result *r, const struct hwprofile *h, double bytes_s, double flop_s)
+/* What probes read: of memory, of the small product and of the one by tiles; NaN: not read. */
+struct reading {
+    double bytes_s, flop_s, tile_flop_s;
+};
+
+static struct state state_of(const struct validate_result *r, const struct hwprofile *h, struct reading p)
 {
+    const double bytes_s = p.bytes_s;
     const struct ceiling *dram = memory_of(h, r->c->n_threads);
     struct state s = { .memory = !dram ? NAN : isnan(bytes_s) ? 1 : bytes_s / dram->value,
-                       .compute = isnan(flop_s) ? 1 : profile_core_now(h, r->c->n_threads, flop_s),
+                       .cores = profile_cores_now(h, r->c->n_threads, p.flop_s, p.tile_flop_s),
                        .kept = NAN };
     const double more = 1.25; /* times what the profile's loads found something kept of: beyond, what is faster is memory */
     last_cache_init(&s.last, h, r->c->n_threads);
@@ -122,7 +129,7 @@ static int predict_one(double *seconds, struct hwprofile *now, const struct vali
 {
     const struct predict_options o = asked(r, at);
     struct predict_result p;
-    if (profile_beside(now, s->profile, at->memory, at->compute, err) != 0)
+    if (profile_beside(now, s->profile, at->memory, at->cores, err) != 0)
         return -1;
     if (predict(&p, m, now, &o, err) != 0) {
         whatif_profile_free(now);
@@ -149,7 +156,7 @@ static int predict_ops(struct validation *v, struct validate_result *r, const st
  * its threads' time in which others had their CPUs, whichever is more. */
 struct beside {
     double ratio, doubt; /* measured over predicted seconds; a fraction */
-    double memory, compute, kept, seconds;
+    double memory, compute, tiles, kept, seconds;
 };
 
 /* From the mean of two probes to the one after: a fraction; 0 where there are none. */
@@ -162,11 +169,13 @@ static int predict_beside(struct beside *to, const struct run_rep *rep, const st
                           const struct validate_setup *s, const struct model *m, struct error *err)
 {
     const double at[] = { 0, -1, 1 }; /* between the probes, before, after */
-    const double roof = drift(rep->after_bytes_s, rep->ceiling_bytes_s), peak = drift(rep->after_flop_s, rep->ceiling_flop_s);
+    const double roof = drift(rep->after_bytes_s, rep->ceiling_bytes_s), peak = drift(rep->after_flop_s, rep->ceiling_flop_s),
+                 tiles = drift(rep->after_tile_flop_s, rep->tile_flop_s);
     double t[ARRAY_LEN(at)];
     for (size_t i = 0; i < ARRAY_LEN(at); i++) {
-        const struct state now = state_of(r, s->profile, rep->ceiling_bytes_s * (1 + at[i] * roof),
-                                          rep->ceiling_flop_s * (1 + at[i] * peak));
+        const struct state now = state_of(r, s->profile, (struct reading){ rep->ceiling_bytes_s * (1 + at[i] * roof),
+                                                                           rep->ceiling_flop_s * (1 + at[i] * peak),
+                                                                           rep->tile_flop_s * (1 + at[i] * tiles) });
         struct hwprofile h;
         if (predict_one(&t[i], &h, r, s, m, &now, err) != 0)
             return -1;
@@ -174,7 +183,8 @@ static int predict_beside(struct beside *to, const struct run_rep *rep, const st
         if (i > 0)
             continue;
         to->memory = now.memory;
-        to->compute = now.compute;
+        to->compute = now.cores.core;
+        to->tiles = now.cores.tiles;
         to->kept = now.kept;
     }
     to->seconds = rep->seconds;
@@ -219,6 +229,7 @@ static int judge(struct validate_result *r, const struct validate_setup *s, cons
     r->predicted_s = r->seconds / (1 + r->error);
     r->memory_scale = median_of(b, count, offsetof(struct beside, memory));
     r->compute_scale = median_of(b, count, offsetof(struct beside, compute));
+    r->tile_scale = median_of(b, count, offsetof(struct beside, tiles));
     r->kept = median_of(b, count, offsetof(struct beside, kept));
     return 0;
 }
@@ -227,7 +238,8 @@ static int judge(struct validate_result *r, const struct validate_setup *s, cons
 static int judge_ops(struct validation *v, struct validate_result *r, const struct validate_setup *s, const struct model *m,
                      const struct run *run, struct error *err)
 {
-    const struct state at = state_of(r, s->profile, r->row.ops_ceiling_bytes_s, r->row.ops_ceiling_flop_s);
+    const struct state at = state_of(r, s->profile, (struct reading){ r->row.ops_ceiling_bytes_s, r->row.ops_ceiling_flop_s,
+                                                                      r->row.ops_tile_flop_s });
     double ignored;
     struct hwprofile now;
     if (predict_one(&ignored, &now, r, s, m, &at, err) != 0)
@@ -264,14 +276,15 @@ static int rounds(struct validate_result *r, struct run *run, struct bench *b, c
     return 0;
 }
 
-/* Of the arithmetic in use: the probes beside the run are of multiply-adds alone. */
+/* Of the arithmetic in use: the probes beside the run are small products. */
 static void name_bound(const struct validate_result *r, struct run_row *row, const struct hwprofile *h, enum math math)
 {
     const struct ceiling *peak = hwprofile_peak(h, math, r->c->n_threads);
-    if (peak && r->compute_scale > 0)
+    const double now = r->compute_scale > 0 ? r->compute_scale : 1;
+    if (peak)
         snprintf(row->bound, sizeof row->bound, "%s",
                  bench_bound(row->weight_bytes + row->kv_bytes, row->flop, row->ceiling_bytes_s,
-                             peak->value / peak->n_threads * r->c->n_threads * r->compute_scale));
+                             peak->value / peak->n_threads * r->c->n_threads * now));
 }
 
 static int measure_on(struct validate_result *r, struct run *run, const struct validate_setup *s, const struct model *m,
@@ -279,7 +292,7 @@ static int measure_on(struct validate_result *r, struct run *run, const struct v
 {
     const struct engine_options eo = engine_of(machine, s, t);
     struct ceilings_options probe = { .effort = CEILINGS_QUICK, .n_threads = machine->n_threads,
-                                            .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus, .core_loop = true };
+                                            .cpu_flags = machine->cpu_flags, .cpus = &machine->cpus, .reference = true };
     struct bench b = { .m = m, .machine = machine, .run = run, .energy = s->energy, .stored = &s->stored };
     b.e = engine_new(m, &eo, err);
     if (!b.e)
@@ -349,7 +362,7 @@ static int repetitions(const struct validate_result *r, const struct validate_se
     double seconds;
     if (r->c->t.reps > 0)
         return r->c->t.reps;
-    if (predict_one(&seconds, &now, r, s, m, &(struct state){ 1, 1, .kept = NAN }, &ignored) != 0)
+    if (predict_one(&seconds, &now, r, s, m, &(struct state){ 1, { 1, 1 }, .kept = NAN }, &ignored) != 0)
         return LEAST_REPS;
     whatif_profile_free(&now);
     return (int)fmin(ENOUGH_REPS, fmax(LEAST_REPS, ceil(enough_s / seconds)));
@@ -395,7 +408,7 @@ int validate_run(struct validation *v, const struct validate_setup *s, const str
     v->r = grown;
     struct validate_file *f = &p->file[p->c[at].file];
     struct validate_result r = { .c = &p->c[at], .f = f, .seconds = NAN, .predicted_s = NAN, .memory_scale = NAN,
-                                 .compute_scale = NAN, .kept = NAN, .error = NAN, .op_median_ape = NAN };
+                                 .compute_scale = NAN, .tile_scale = NAN, .kept = NAN, .error = NAN, .op_median_ape = NAN };
     r.row.tok_s_mean = r.row.tok_s_sd = r.row.ceiling_bytes_s = r.row.ceiling_flop_s = r.row.roof_moved = r.row.steal = NAN;
     const int rc = case_of_file(v, &r, s, f, &why);
     f->n_left--;

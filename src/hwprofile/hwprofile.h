@@ -53,7 +53,8 @@ struct ceiling {
     int n_samples;
     double between_rounds; /* sd between rounds beyond that within them, of the mean: methods.md (55) */
     double loads_bytes_s;  /* kernel, from memory: what plain loads read of it between the samples; NaN: not looked at. methods.md (100) */
-    double core_flop_s;    /* compute, kernel: what a loop of multiply-adds by as many threads did right before and after each sample; NaN: not looked at. methods.md (108) */
+    double product_flop_s; /* compute, kernel, latency: what a small product by as many threads did right before and after each sample, */
+    double tile_flop_s;    /* of what multiplies by tiles: what one by tiles did; NaN: not looked at. methods.md (108) */
     char kernel[48];
     double clock_hz; /* measured beside it */
     double per_cycle; /* value / clock_hz / n_threads: FLOP, OP or B a core's cycle */

@@ -65,9 +65,11 @@ static int check_ceiling(const struct ceiling *c, const char *ctx, struct error 
     if (check_unit(c->unit, (enum kind)kind, ctx, err) != 0)
         return -1;
     const double number[] = { c->value,           c->ci_lo,     c->ci_hi,          c->clock_hz,
-                              c->footprint_bytes, c->per_cycle, c->issue_fraction, c->loads_bytes_s, c->core_flop_s };
+                              c->footprint_bytes, c->per_cycle, c->issue_fraction, c->loads_bytes_s, c->product_flop_s,
+                              c->tile_flop_s };
     static const char *const key[] = { "value",           "ci_lo",     "ci_hi",          "clock_hz",
-                                       "footprint_bytes", "per_cycle", "issue_fraction", "loads_bytes_s", "core_flop_s" };
+                                       "footprint_bytes", "per_cycle", "issue_fraction", "loads_bytes_s", "product_flop_s",
+                                       "tile_flop_s" };
     for (size_t i = 0; i < ARRAY_LEN(number); i++)
         if (check_number(number[i], (enum kind)kind, c->unit, key[i], ctx, err) != 0)
             return -1;
@@ -80,10 +82,12 @@ static int parse_ceiling(struct ceiling *c, const json_t *o, const char *ctx, st
 {
     static const char *const known[] = { "name", "kind", "op", "dtype", "isa", "level", "pages", "node", "n_threads", "n_tok", "head_dim",
                                          "n_query", "n_key", "footprint_bytes", "value", "unit", "ci_lo", "ci_hi", "n_samples", "between_rounds",
-                                         "loads_bytes_s", "core_flop_s", "kernel", "clock_hz", "per_cycle", "issue_fraction", "cpus", "date" };
+                                         "loads_bytes_s", "product_flop_s", "tile_flop_s", "kernel", "clock_hz", "per_cycle", "issue_fraction", "cpus", "date",
+                                         "core_flop_s" /* of profiles of old, by another loop: read over */ };
     int64_t n_threads = 0, n_samples = 0, n_tok = 0, head_dim = 0, n_query = 0, n_key = 0;
     *c = (struct ceiling){ .footprint_bytes = NAN, .value = NAN, .ci_lo = NAN, .ci_hi = NAN,
-                           .between_rounds = NAN, .loads_bytes_s = NAN, .core_flop_s = NAN, .clock_hz = NAN, .per_cycle = NAN, .issue_fraction = NAN };
+                           .between_rounds = NAN, .loads_bytes_s = NAN, .product_flop_s = NAN, .tile_flop_s = NAN,
+                           .clock_hz = NAN, .per_cycle = NAN, .issue_fraction = NAN };
     if (hw_check_fields(o, ctx, known, ARRAY_LEN(known), err) != 0 ||
         hw_get_text(o, ctx, "name", true, c->name, sizeof c->name, err) != 0 ||
         hw_get_text(o, ctx, "kind", true, c->kind, sizeof c->kind, err) != 0 ||
@@ -109,7 +113,8 @@ static int parse_ceiling(struct ceiling *c, const json_t *o, const char *ctx, st
         json_get_num_opt(o, ctx, "ci_hi", &c->ci_hi, err) != 0 ||
         json_get_num_opt(o, ctx, "between_rounds", &c->between_rounds, err) != 0 ||
         json_get_num_opt(o, ctx, "loads_bytes_s", &c->loads_bytes_s, err) != 0 ||
-        json_get_num_opt(o, ctx, "core_flop_s", &c->core_flop_s, err) != 0 ||
+        json_get_num_opt(o, ctx, "product_flop_s", &c->product_flop_s, err) != 0 ||
+        json_get_num_opt(o, ctx, "tile_flop_s", &c->tile_flop_s, err) != 0 ||
         json_get_num_opt(o, ctx, "clock_hz", &c->clock_hz, err) != 0 ||
         json_get_num_opt(o, ctx, "per_cycle", &c->per_cycle, err) != 0 ||
         json_get_num_opt(o, ctx, "issue_fraction", &c->issue_fraction, err) != 0)

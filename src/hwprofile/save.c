@@ -63,7 +63,8 @@ json_t *ceiling_to_json(const struct ceiling *c, struct error *err)
     if (c->n_samples > 1 && !isnan(c->between_rounds))
         rc |= put(o, "between_rounds", json_real(c->between_rounds));
     rc |= put_known(o, "loads_bytes_s", c->loads_bytes_s);
-    rc |= put_known(o, "core_flop_s", c->core_flop_s);
+    rc |= put_known(o, "product_flop_s", c->product_flop_s);
+    rc |= put_known(o, "tile_flop_s", c->tile_flop_s);
     rc |= put(o, "kernel", json_string(c->kernel));
     rc |= put(o, "clock_hz", json_num(c->clock_hz));
     rc |= put_known(o, "per_cycle", c->per_cycle);

@@ -159,6 +159,13 @@ static inline bool kernels_acts_pow2(const struct kernels *k, bool packed, size_
     return packed && k->pow2_min_tok > 0 && n_tok >= k->pow2_min_tok;
 }
 
+/* Whether so many tokens are multiplied by tiles, as a CPU that has them does where it multiplies BF16. */
+static inline bool kernels_by_tiles(const struct kernels *k, const struct matmul_slot *slot, size_t n_tok)
+{
+    const size_t least = slot->act == ACT_BF16 ? slot->gemv_max_tok + 1 : k->bf16_min_tok;
+    return k->bf16_min_tok > 0 && slot >= k->packed && slot < k->packed + DTYPE_COUNT && slot->act != ACT_F32 && n_tok >= least;
+}
+
 /* Whether attention over so many tokens of a sequence gains by attention_args.rounded. */
 static inline bool kernels_attention_rounded(const struct kernels *k, size_t n_tok)
 {

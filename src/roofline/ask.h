@@ -123,12 +123,16 @@ int whatif_apply(const struct whatif *w, struct hwprofile *h, struct predict_opt
 /* A copy that shares with h what no change touches; free with whatif_profile_free. */
 int whatif_profile(struct hwprofile *copy, const struct hwprofile *h, struct error *err);
 void whatif_profile_free(struct hwprofile *copy);
-/* Such a copy with the measured roofs as probes beside a run say they are then: memory and compute are what the probes read over
- * what h has of them (NaN: not probed, 1). (89) */
-int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double memory, double compute, struct error *err);
-/* How many times as fast cores compute as on average while h was measured, when the loop of multiply-adds beside its samples does flop_s
- * on n threads (the nearest number that h has; of profiles without such loops: as its FP32 peak). NaN: h has no FP32 peak. (108) */
-double profile_core_now(const struct hwprofile *h, int n_threads, double flop_s);
+/* What small products, one by tiles too, do on the cores beside a run over what they did on average beside the profile's samples; NaN: not
+ * known. (108) */
+struct cores {
+    double core, tiles;
+};
+/* Such a copy with the measured roofs as probes beside a run say they are then: memory is what the probe read over what h has of it. NaN:
+ * not probed, 1. (89) */
+int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double memory, struct cores cores, struct error *err);
+/* From what those products do on n threads: beside the profile's of as many, or of the nearest number that h has. */
+struct cores profile_cores_now(const struct hwprofile *h, int n_threads, double product_flop_s, double tile_flop_s);
 
 /* ---- which value ----------------------------------------------------------------------------------------- */
 

@@ -18,24 +18,56 @@ static bool is_kernel(const struct ceiling *c, const char *op, const struct ceil
            c->n_threads == like->n_threads && c->value > 0;
 }
 
-/* What multiply-adds did on average while the roofs of so many threads were measured: the moment that a profile is of. NaN: nobody looked. */
-static double core_moment(const struct hwprofile *h, int n_threads)
+/* What the small product did on average (offset: of product_flop_s or tile_flop_s) while the roofs of so many threads were measured: the
+ * moment that a profile is of. NaN: nobody looked. */
+static double moment_of(const struct hwprofile *h, int n_threads, size_t offset)
 {
     double sum = 0;
     int n = 0;
-    for (size_t i = 0; i < h->n_ceiling; i++)
-        if (h->ceiling[i].n_threads == n_threads && h->ceiling[i].core_flop_s > 0) {
-            sum += h->ceiling[i].core_flop_s;
+    for (size_t i = 0; i < h->n_ceiling; i++) {
+        double rate;
+        memcpy(&rate, (const char *)&h->ceiling[i] + offset, sizeof rate);
+        if (h->ceiling[i].n_threads == n_threads && rate > 0) {
+            sum += rate;
             n++;
         }
+    }
     return n ? sum / n : NAN;
+}
+
+static double core_moment(const struct hwprofile *h, int n_threads)
+{
+    return moment_of(h, n_threads, offsetof(struct ceiling, product_flop_s));
 }
 
 /* How much faster cores compute than they did beside the samples of c, when they compute k times as fast as in that moment. (108) */
 static double core_beside(const struct hwprofile *h, const struct ceiling *c, double k)
 {
-    const double moment = c->core_flop_s > 0 ? core_moment(h, c->n_threads) : NAN;
-    return moment > 0 ? k * moment / c->core_flop_s : k;
+    const double moment = c->product_flop_s > 0 ? core_moment(h, c->n_threads) : NAN;
+    return moment > 0 ? k * moment / c->product_flop_s : k;
+}
+
+/* The same of tiles, of a ceiling beside whose samples somebody looked at them. */
+static double tiles_beside(const struct hwprofile *h, const struct ceiling *c, double tiles)
+{
+    return tiles * moment_of(h, c->n_threads, offsetof(struct ceiling, tile_flop_s)) / c->tile_flop_s;
+}
+
+/* Of a rate, or of a call of attention: each of its tokens sees one key more than the one before. */
+static double flop_s_of(const struct ceiling *c)
+{
+    const double keys = c->n_key - (c->n_query - 1) / 2.0;
+    return strcmp(c->unit, "s") == 0 ? 4.0 * c->head_dim * c->n_tok * keys * c->n_threads / c->value : c->value;
+}
+
+/* What multiplies by tiles takes as long as the small product by tiles, for a part of its seconds, and is arithmetic as any for the rest. */
+static double arithmetic_beside(const struct hwprofile *h, const struct ceiling *c, struct cores now)
+{
+    const double k = core_beside(h, c, now.core);
+    if (!(c->tile_flop_s > 0) || !(c->value > 0))
+        return k;
+    const double part = fmin(1, flop_s_of(c) / c->tile_flop_s);
+    return 1 / (part / tiles_beside(h, c, now.tiles) + (1 - part) / k);
 }
 
 /* What a roof of c would be on cores that differ from their average as those beside the samples of like do. (108) */
@@ -98,6 +130,13 @@ static double loads_bytes_s(const struct hwprofile *h, int n_threads)
     return c && c->value > 0 ? c->value : NAN;
 }
 
+/* What loads alone get from L3, which is waited for as memory is; NaN: not measured by as many threads. */
+static double l3_loads(const struct hwprofile *h, int n_threads)
+{
+    const struct ceiling *c = hwprofile_bandwidth(h, "L3", n_threads);
+    return c && c->n_threads == n_threads && c->value > 0 ? c->value : NAN;
+}
+
 /* The same roof of one thread, times the threads: what they reach while memory has enough for each; NaN: not measured. */
 static double unshared(const struct hwprofile *h, const struct ceiling *c)
 {
@@ -133,13 +172,13 @@ static double walked_rate(double rate, double cached, double loads, double m, do
 
 /* ---- the profile ----------------------------------------------------------------------------------------------- */
 
-double profile_core_now(const struct hwprofile *h, int n_threads, double flop_s)
+struct cores profile_cores_now(const struct hwprofile *h, int n_threads, double product_flop_s, double tile_flop_s)
 {
     const struct ceiling *peak = hwprofile_peak(h, MATH_FP32, n_threads);
-    if (!peak)
-        return NAN;
-    const double moment = core_moment(h, peak->n_threads), each = flop_s / n_threads;
-    return each / ((moment > 0 ? moment : peak->value) / peak->n_threads);
+    const int n = peak ? peak->n_threads : n_threads;
+    const double each = (double)n / n_threads;
+    return (struct cores){ product_flop_s * each / core_moment(h, n),
+                           tile_flop_s * each / moment_of(h, n, offsetof(struct ceiling, tile_flop_s)) };
 }
 
 /* How much more memory gives than it gave beside the samples of c, when it gives m times what the profile has of it. (100) */
@@ -172,14 +211,16 @@ double kernel_memory_part(const struct hwprofile *h, const struct ceiling *c)
     return part * part * part * part;
 }
 
-/* Its rate when memory gives m times what the profile has of it, and cores compute `core` times as fast as in the profile's moment. */
-static double rate_beside(const struct hwprofile *h, const struct ceiling *c, double m, double core)
+/* Its rate when memory gives m times what the profile has of it, and cores what they give now over the profile's moment. */
+static double rate_beside(const struct hwprofile *h, const struct ceiling *c, double m, struct cores now)
 {
-    const double k = core_beside(h, c, core);
+    const double k = core_beside(h, c, now.core);
     const bool kernel = strcmp(c->kind, "kernel") == 0, bytes = strcmp(c->unit, "B/s") == 0;
     const double beside = memory_beside(h, c, m);
     if (kernel && in_memory(c) && strcmp(c->op, "matvec") == 0 && bytes)
         return matvec_beside(h, c, m, k);
+    if (kernel && strcmp(c->level, "L3") == 0 && strcmp(c->op, "matvec") == 0 && bytes && l3_loads(h, c->n_threads) > 0)
+        return walked_rate(c->value, fmin(cached_bytes_s(h, c), unshared(h, c)), l3_loads(h, c->n_threads), 1, k);
     if (kernel && in_memory(c) && strcmp(c->op, "attention") == 0 && c->n_tok > 0) {
         const double cached = attention_cached(h, c);
         return cached > 0 ? walked_rate(c->value, fmin(cached, unshared(h, c)), loads_of(h, c) / bytes_a_unit(c), beside, k) : c->value * k;
@@ -187,32 +228,37 @@ static double rate_beside(const struct hwprofile *h, const struct ceiling *c, do
     if (in_memory(c) && bytes)
         return c->value * beside;
     const double part = kernel_memory_part(h, c);
-    return c->value * pow(beside, part) * pow(k, 1 - part);
+    return c->value * pow(beside, part) * pow(arithmetic_beside(h, c, now), 1 - part);
 }
 
 /* Or its seconds. */
-static double value_beside(const struct hwprofile *h, const struct ceiling *c, double m, double k)
+static double value_beside(const struct hwprofile *h, const struct ceiling *c, double m, struct cores now)
 {
     if (strcmp(c->unit, "s") == 0)
-        return c->value / (in_memory(c) ? 1 : core_beside(h, c, k));
-    return rate_beside(h, c, m, k);
+        return c->value / (in_memory(c) ? 1 : arithmetic_beside(h, c, now));
+    return rate_beside(h, c, m, now);
 }
+
+static const struct cores as_profiled = { 1, 1 };
 
 double kernel_at_once(const struct hwprofile *h, const struct ceiling *c)
 {
-    return (c->loads_bytes_s > 0 || c->core_flop_s > 0) && c->value > 0 ? value_beside(h, c, 1, 1) : c->value;
+    return (c->loads_bytes_s > 0 || c->product_flop_s > 0) && c->value > 0 ? value_beside(h, c, 1, as_profiled) : c->value;
 }
 
-int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double memory, double compute, struct error *err)
+int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double memory, struct cores cores, struct error *err)
 {
-    const double m = memory > 0 ? memory : 1, k = compute > 0 ? compute : 1;
+    const double m = memory > 0 ? memory : 1;
+    const struct cores now = { cores.core > 0 ? cores.core : 1, cores.tiles > 0 ? cores.tiles : 1 };
     if (whatif_profile(copy, h, err) != 0)
         return -1;
     for (size_t i = 0; i < copy->n_ceiling; i++) {
         struct ceiling *c = &copy->ceiling[i];
         c->loads_bytes_s *= memory_beside(h, c, m); /* as of one moment */
-        c->core_flop_s *= core_beside(h, &h->ceiling[i], k);
-        c->value = value_beside(h, &h->ceiling[i], m, k);
+        c->product_flop_s *= core_beside(h, &h->ceiling[i], now.core);
+        if (c->tile_flop_s > 0)
+            c->tile_flop_s *= tiles_beside(h, &h->ceiling[i], now.tiles);
+        c->value = value_beside(h, &h->ceiling[i], m, now);
     }
     return 0;
 }

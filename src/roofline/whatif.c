@@ -221,7 +221,8 @@ static void scale_kernels(struct hwprofile *h, const char *unit, double by)
         const bool memory = strcmp(unit, "B/s") == 0;
         if (measures(k, "kernel", NULL, memory ? "DRAM" : NULL) && strcmp(k->unit, unit) == 0)
             k->value *= by;
-        k->loads_bytes_s *= memory ? by : 1; /* plain loads beside them too */
+        k->loads_bytes_s *= memory ? by : 1; /* plain loads beside them too, */
+        k->tile_flop_s *= memory ? 1 : by;   /* and tiles, of which kernels are a part */
     }
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 static struct hwprofile profile;
+static struct kernels kernels; /* the best of this CPU */
 static int n_threads;
 
 static struct ceilings_options options(void)
@@ -23,17 +24,31 @@ static struct ceilings_options options(void)
                                       .cpu_flags = cpu_flags() };
 }
 
-static int measure(void **state)
+/* All that single tests need. */
+static int look_around(void **state)
 {
     (void)state;
     struct error err = { 0 };
     struct cpulist l;
-    if (cpulist_usable(&l, &err) != 0 || hwprofile_host(&profile, &err) != 0) {
+    kernels_init(&kernels, cpu_flags());
+    if (cpulist_usable(&l, &err) != 0) {
         fprintf(stderr, "%s\n", err.msg);
         return -1;
     }
     n_threads = l.n >= 2 ? 2 : 1;
     cpulist_free(&l);
+    return 0;
+}
+
+static int measure(void **state)
+{
+    struct error err = { 0 };
+    if (look_around(state) != 0)
+        return -1;
+    if (hwprofile_host(&profile, &err) != 0) {
+        fprintf(stderr, "%s\n", err.msg);
+        return -1;
+    }
     struct ceilings_options o = options();
     int rc = ceilings_measure(&profile, &o, &err);
     if (rc != 0)
@@ -373,7 +388,9 @@ static void samples_become_a_ceiling(void **state)
     for (int i = 0; i < j->n_sample; i++) /* loads beside them that move along, and some that nobody took */
         j->loads_bytes_s[i] = i % 5 ? 2 * j->value[i] : 0;
     for (int i = 0; i < j->n_sample; i++)
-        j->core_flop_s[i] = i % 5 ? 3 * j->value[i] : 0;
+        j->product_flop_s[i] = i % 5 ? 3 * j->value[i] : 0;
+    for (int i = 0; i < j->n_sample; i++)
+        j->tile_flop_s[i] = i % 3 ? 7 * j->value[i] : 0;
     assert_ok(driver_choose(missing, &m, 0.01, 0.01, &err), err);
     assert_ok(driver_keep(&l, &m, &h, &err), err);
     assert_int_equal(h.n_ceiling, 2);
@@ -383,15 +400,16 @@ static void samples_become_a_ceiling(void **state)
     assert_true(fabs(c->between_rounds - 0.104) < 0.01); /* sd of six 0.9 and six 1.1 */
     assert_true(fabs(c->per_cycle - c->value / 1e9 / 2) < 1e-12);
     assert_true(fabs(c->loads_bytes_s / c->value - 2) < 1e-9 && isnan(h.ceiling[1].loads_bytes_s));
-    assert_true(fabs(c->core_flop_s / c->value - 3) < 1e-9 && isnan(h.ceiling[1].core_flop_s));
+    assert_true(fabs(c->product_flop_s / c->value - 3) < 1e-9 && isnan(h.ceiling[1].product_flop_s));
+    assert_true(fabs(c->tile_flop_s / c->value - 7) < 1e-9 && isnan(h.ceiling[1].tile_flop_s));
     /* of a latency, which is less where cores give more */
     const struct job_class lower = { .lower = true };
     struct ceiling call;
     for (int i = 0; i < j->n_sample; i++)
-        j->core_flop_s[i] = 5 / j->value[i];
+        j->product_flop_s[i] = 5 / j->value[i];
     j->class = &lower;
     driver_to_ceiling(j, &m, &call);
-    assert_true(fabs(call.core_flop_s * call.value - 5) < 1e-9);
+    assert_true(fabs(call.product_flop_s * call.value - 5) < 1e-9);
     assert_true(isnan(h.ceiling[1].value) && strcmp(h.ceiling[1].kernel, "unavailable: no such unit") == 0);
     /* That machine is noisy, and says so. */
     const struct hw_noise n = hwprofile_noise(&h);
@@ -548,11 +566,14 @@ static void each_ceiling_is_sound(void **state)
         assert_true(c->kernel[0] && c->cpus[0] && c->date[0]);
         for (size_t j = 0; j < i; j++)
             assert_string_not_equal(c->name, profile.ceiling[j].name);
-        /* a loop of multiply-adds stands beside what depends on the cores' arithmetic */
+        /* a small product stands beside what depends on the cores, one by tiles beside products by tiles */
         if (strcmp(c->kind, "kernel") == 0 || strcmp(c->kind, "compute") == 0)
-            assert_true(c->core_flop_s > 0);
+            assert_true(c->product_flop_s > 0);
         else if (strcmp(c->kind, "bandwidth") == 0)
-            assert_true(isnan(c->core_flop_s));
+            assert_true(isnan(c->product_flop_s));
+        const bool tiles = strcmp(kernels.isa, "amx") == 0 && (strcmp(c->op, "attention-bf16") == 0 ||
+                                                               (strcmp(c->kind, "compute") == 0 && strcmp(c->isa, "amx") == 0));
+        assert_true(tiles ? c->tile_flop_s > 0 : isnan(c->tile_flop_s));
         if (strcmp(c->kind, "kernel") == 0 || strcmp(c->kind, "latency") == 0)
             continue;
         assert_int_equal(c->n_samples, 3);
@@ -574,8 +595,6 @@ static void each_ceiling_is_sound(void **state)
 static void kernels_are_there(void **state)
 {
     (void)state;
-    struct kernels kernels;
-    kernels_init(&kernels, cpu_flags());
     static const char *const ops[] = { "matvec", "matmat", "attention", "rmsnorm", "rope", "softmax", "silu", "add", "quantize", "kvstore", "embed", "load" };
     for (int n = 1; n <= n_threads; n++) {
         for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
@@ -645,52 +664,131 @@ static void survives_json(void **state)
     assert_ok(hwprofile_parse(&h, "this.json", text, strlen(text), &err), err);
     assert_int_equal(h.n_ceiling, profile.n_ceiling);
     for (size_t i = 0; i < h.n_ceiling; i++) {
-        const double was = profile.ceiling[i].core_flop_s, is = h.ceiling[i].core_flop_s;
-        assert_true(is == was || (isnan(is) && isnan(was)));
+        const struct ceiling *was = &profile.ceiling[i], *is = &h.ceiling[i];
+        assert_true(is->product_flop_s == was->product_flop_s || (isnan(is->product_flop_s) && isnan(was->product_flop_s)));
+        assert_true(is->tile_flop_s == was->tile_flop_s || (isnan(is->tile_flop_s) && isnan(was->tile_flop_s)));
     }
     hwprofile_free(&h);
     free(text);
     json_decref(j);
 }
 
+static void spin(void *arg, int tid)
+{
+    const double *seconds = arg, end = clock_now_s() + seconds[tid];
+    while (clock_now_s() < end)
+        ;
+}
+
+/* One thread takes thirty times as long for its part: the one that is done would have helped it, and both had ended sooner. */
+static void time_of_threads_that_help(void **state)
+{
+    (void)state;
+    struct ceilings_options o = options();
+    struct meter m;
+    struct sample s;
+    struct error err;
+    double seconds[] = { 0.002, 0.06 };
+    assert_ok(meter_init(&m, n_threads, false, &o, &err), err);
+    meter_time(&m, spin, seconds, NULL, &s);
+    if (n_threads > 1) {
+        assert_true(s.seconds >= 0.06);
+        assert_true(s.shared_s >= 0.0038 && s.shared_s < 0.5 * s.seconds);
+    } else
+        assert_true(fabs(s.shared_s / s.seconds - 1) < 1e-9);
+    meter_free(&m);
+}
+
+/* Samples stand between two looks at the cores where their class asks for it, and at tiles where the job does and the CPU has them. */
+static void samples_between_looks(void **state)
+{
+    (void)state;
+    const bool amx = strcmp(kernels.isa, "amx") == 0;
+    struct job_class class = made_up_class;
+    struct made_up u = { .speed = { 1e9 }, .round_factor = 1 };
+    struct ceilings_options o = options();
+    struct job_list l = { 0 };
+    struct meter m;
+    struct error err = { 0 };
+    assert_ok(meter_init(&m, n_threads, false, &o, &err), err);
+    assert_ok(meter_watch_cores(&m, &err), err);
+    struct job *j = job_add(&l, &class, &err);
+    j->data = &u;
+    rng_init(&u.rng, 1);
+    for (int i = 0; i < 3; i++) { /* nothing, the cores, tiles too */
+        class.core = i > 0;
+        j->tiles = i > 1;
+        assert_ok(driver_sample(j, &m, 1, 0, INFINITY, &err), err);
+        assert_int_equal(j->n_sample, i + 1);
+        assert_true((j->product_flop_s[i] > 0) == (i > 0));
+        assert_true((j->tile_flop_s[i] > 0) == (amx && i > 1));
+    }
+    job_list_free(&l);
+    meter_free(&m);
+}
+
+/* Which products are by tiles: as many tokens as they are worth it for, of packed weights. */
+static void products_by_tiles(void **state)
+{
+    (void)state;
+    const bool amx = strcmp(kernels.isa, "amx") == 0;
+    assert_true(kernels_by_tiles(&kernels, &kernels.packed[DTYPE_BF16], 64) == amx);
+    assert_true(kernels_by_tiles(&kernels, &kernels.packed[DTYPE_Q4_K], 128) == amx);
+    assert_false(kernels_by_tiles(&kernels, &kernels.packed[DTYPE_BF16], 1));
+    assert_false(kernels_by_tiles(&kernels, &kernels.packed[DTYPE_Q4_K], 16));
+    assert_false(kernels_by_tiles(&kernels, &kernels.mm[DTYPE_Q4_K], 512));
+    assert_false(kernels_by_tiles(&kernels, &kernels.packed[DTYPE_F16], 512));
+    assert_false(kernels_by_tiles(&kernels, &kernels.mm[DTYPE_F32], 512));
+}
+
 static void probes(void **state)
 {
     (void)state;
     struct ceilings_options o = options();
-    struct ceiling dram, peak;
+    struct ceilings_probed now;
+    struct ceilings_glanced glanced;
     struct error err;
     struct ceilings_prober *p = ceilings_prober_new(MATH_INT8, n_threads, &o, &err);
     assert_non_null(p);
     for (int i = 0; i < 3; i++) {
-        assert_ok(ceilings_probe(p, &dram, &peak, &err), err);
-        assert_true(dram.value > 0 && dram.n_threads == n_threads);
-        assert_string_equal(dram.level, "DRAM");
-        assert_true(peak.value > 0 && peak.n_threads == n_threads);
-        assert_string_equal(peak.dtype, "int8");
-        assert_true(dram.n_samples == peak.n_samples); /* of this probe, not of all */
+        assert_ok(ceilings_probe(p, &now, &err), err);
+        assert_true(now.dram.value > 0 && now.dram.n_threads == n_threads);
+        assert_string_equal(now.dram.level, "DRAM");
+        assert_true(now.peak.value > 0 && now.peak.n_threads == n_threads);
+        assert_string_equal(now.peak.dtype, "int8");
+        assert_true(now.dram.n_samples == now.peak.n_samples); /* of this probe, not of all */
+        assert_true(isnan(now.tiles.value));
     }
     ceilings_prober_free(p);
     /* A lower rung when asked for one. */
     o.cpu_flags = 0;
     p = ceilings_prober_new(MATH_FP32, 1, &o, &err);
     assert_non_null(p);
-    assert_ok(ceilings_probe(p, &dram, &peak, &err), err);
-    assert_string_equal(peak.isa, "ref");
+    assert_ok(ceilings_probe(p, &now, &err), err);
+    assert_string_equal(now.peak.isa, "ref");
     ceilings_prober_free(p);
-    /* The loop of a profile's samples, whatever was asked for. */
-    o.core_loop = true;
+    /* The products of a profile's samples, whatever was asked for. */
+    o.reference = true;
     p = ceilings_prober_new(MATH_INT8, 1, &o, &err);
     assert_non_null(p);
-    assert_ok(ceilings_probe(p, &dram, &peak, &err), err);
-    assert_string_equal(peak.dtype, "fp32");
-    assert_true(cpu_flags() == 0 || strcmp(peak.isa, "ref") != 0);
+    assert_ok(ceilings_probe(p, &now, &err), err);
+    assert_string_equal(now.peak.name, "reference Q4_K x16 1t");
+    assert_string_equal(now.peak.isa, kernels.isa);
+    assert_true(now.peak.value > 0);
+    if (strcmp(kernels.isa, "amx") == 0) {
+        assert_string_equal(now.tiles.name, "reference BF16 x64 1t");
+        assert_true(now.tiles.value > now.peak.value);
+    } else
+        assert_true(isnan(now.tiles.value));
+    assert_ok(ceilings_glance(p, &glanced, &err), err);
+    assert_true(glanced.bytes_s > 0 && glanced.flop_s > 0 && isnan(glanced.tile_flop_s) == isnan(now.tiles.value));
     ceilings_prober_free(p);
-    o.core_loop = false;
+    o.reference = false;
     /* Without a kernel for the math: the bandwidth alone, and the reason. */
     p = ceilings_prober_new(MATH_FP8, 1, &o, &err);
     assert_non_null(p);
-    assert_ok(ceilings_probe(p, &dram, &peak, &err), err);
-    assert_true(dram.value > 0 && isnan(peak.value));
+    assert_ok(ceilings_probe(p, &now, &err), err);
+    assert_true(now.dram.value > 0 && isnan(now.peak.value));
     assert_non_null(strstr(ceilings_prober_reason(p), "no kernel for fp8"));
     ceilings_prober_free(p);
     assert_null(ceilings_prober_new(MATH_FP32, 100000, &o, &err));
@@ -751,13 +849,14 @@ int main(int argc, char **argv)
         cmocka_unit_test(kernels_are_there),
         cmocka_unit_test(relations),
         cmocka_unit_test(survives_json),
+        cmocka_unit_test(time_of_threads_that_help), cmocka_unit_test(samples_between_looks), cmocka_unit_test(products_by_tiles),
         cmocka_unit_test(probes),
         cmocka_unit_test(clock_is_plausible),
         cmocka_unit_test(interrupt_keeps_what_is_done),
     };
     if (argc > 1) {
         cmocka_set_test_filter(argv[1]);
-        return cmocka_run_group_tests_name("ceilings", tests, NULL, NULL);
+        return cmocka_run_group_tests_name("ceilings", tests, look_around, NULL);
     }
     return cmocka_run_group_tests_name("ceilings", tests, measure, release);
 }

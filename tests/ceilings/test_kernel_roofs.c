@@ -114,6 +114,59 @@ static void one_token(void **state)
         }
 }
 
+/* Of equal parts that the engine's threads would help each other with: what computes, not what waits for memory. Which are by tiles. */
+static void what_threads_share(void **state)
+{
+    (void)state;
+    static const struct matmul_slot tiles = { ACT_BF16, note, note, 6, PACK_ROWS };
+    const struct matmul_slot packed = bench->k.packed[DTYPE_BF16];
+    struct kernel_job few = { .b = bench }, many = few, one = few, rows = few, call = few, prompt = few;
+    bench->k.mm[DTYPE_Q8_0] = stand_in;
+    assert_true(bench_matmat(bench, &few, DTYPE_Q8_0, 8, 3, false) && !few.shared && !few.tiles);
+    assert_true(bench_matmat(bench, &many, DTYPE_Q8_0, 64, 3, false) && many.shared && !many.tiles);
+    assert_true(bench_matvec(bench, &one, DTYPE_Q8_0, 3, false) && !one.shared);
+    assert_true(bench_attention(bench, &rows, DTYPE_F16, 1, 4, 64) && !rows.shared);
+    assert_true(bench_attention(bench, &rows, DTYPE_F16, 16, 4, 64) && rows.shared);
+    assert_true(bench_attention_call(bench, &call, DTYPE_F16, 1, 4, 64, 128, true) && !call.shared);
+    assert_true(bench_attention_call(bench, &prompt, DTYPE_F16, 16, 4, 64, 16, false) && prompt.shared && !prompt.tiles);
+    bench->k.packed[DTYPE_BF16] = tiles;
+    bench->k.bf16_min_tok = 80;
+    assert_true(bench_matmat(bench, &few, DTYPE_BF16, 6, 3, false) && !few.tiles);
+    assert_true(bench_matmat(bench, &few, DTYPE_BF16, 7, 3, false) && few.tiles);
+    (void)bench_attention_rounded(bench, &prompt);
+    assert_true(prompt.tiles);
+    bench->k.packed[DTYPE_BF16] = packed;
+    bench->k.bf16_min_tok = 0;
+}
+
+static void spin(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    const double end = clock_now_s() + (tid ? 0.06 : 0.002);
+    (void)b, (void)j, (void)n;
+    while (clock_now_s() < end)
+        ;
+}
+
+/* A sample of theirs is as long as both had taken together. */
+static void shared_samples(void **state)
+{
+    (void)state;
+    const struct ceilings_options o = { .effort = CEILINGS_BRIEF, .n_threads = THREADS };
+    struct kernel_job j = { .b = bench, .kind = "latency", .op = "spin", .unit = "s", .act = ACT_KIND_COUNT, .run = spin, .amount = 1 };
+    struct job job = { .data = &j };
+    struct meter m;
+    struct sample s;
+    struct error err;
+    assert_ok(meter_init(&m, THREADS, false, &o, &err), err);
+    bench->last = NULL;
+    bench_sample(&job, &m, 0, 1, &s);
+    assert_true(s.value >= 0.06);
+    j.shared = true;
+    bench_sample(&job, &m, 0, 1, &s);
+    assert_true(s.value >= 0.0038 && s.value < 0.03);
+    meter_free(&m);
+}
+
 /* What comes from memory is never the same twice, within a sample and in the next one. */
 static void memory_is_walked_on(void **state)
 {
@@ -378,6 +431,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_token),           cmocka_unit_test(calls_stand_apart),
+        cmocka_unit_test(what_threads_share), cmocka_unit_test(shared_samples),
         cmocka_unit_test(memory_is_walked_on), cmocka_unit_test(units_are_taken_in_runs),
         cmocka_unit_test(several_tokens),      cmocka_unit_test(several_tokens_cached), cmocka_unit_test(caches_are_filled),
         cmocka_unit_test(arranging),

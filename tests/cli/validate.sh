@@ -41,13 +41,19 @@ run validate -m "$tmp/m.gguf" --tests pp8,tg4x2@d16 -t 1 -r 1 -o json --save "$t
 ok $status "two cases of a file"
 "$validate" "$doc" roofcast.validate "$tmp/out" >"$tmp/verr" 2>&1
 ok $? "-o json is as documented"
-# Probes beside the cases are of FP32; a case of INT8 products is bound by the INT8 peak of the profile.
+# Probes beside the cases are small products; a case of INT8 products is bound by the INT8 peak of the profile.
 awk '/"dtype": "int8"/ { slow = 1 } /}/ { slow = 0 } slow && /"(value|ci_lo|ci_hi)":/ { sub(/: .*/, ": 1e7,") } { print }' \
     "$tmp/this.json" >"$tmp/slow.json"
 cp "$tmp/out" "$tmp/kept"
 run validate -m "$tmp/m.gguf" --tests pp8,tg4x2@d16 -t 1 -r 1 -o json --quiet --hw "$tmp/slow.json"
 [ $status = 0 ] && ! cmp -s "$tmp/this.json" "$tmp/slow.json" && [ "$(grep -c '"bound": "compute"' "$tmp/out")" -eq 2 ]
 ok $? "bound by the peak of the arithmetic in use"
+# A profile of old has another loop beside its samples: nothing is known of cores, and nothing is made of it.
+sed 's/"product_flop_s"/"core_flop_s"/' "$tmp/this.json" >"$tmp/old.json"
+run validate -m "$tmp/m.gguf" --tests pp8 -t 1 -r 1 -o json --quiet --hw "$tmp/old.json"
+[ $status = 0 ] && ! cmp -s "$tmp/this.json" "$tmp/old.json" && has '"compute_scale": null' && ! has '"error": null' &&
+    ! grep -q '"compute_scale": null' "$tmp/kept"
+ok $? "a profile of old"
 cp "$tmp/kept" "$tmp/out"
 sed '/"date"/d' "$tmp/out" >"$tmp/a" && sed '/"date"/d' "$tmp/saved.json" | cmp -s - "$tmp/a"
 ok $? "--save writes the same document"

@@ -57,6 +57,8 @@ static struct hwprofile with_kernels(void)
     return h;
 }
 
+static const struct cores as_it_was = { 1, 1 };
+
 static struct predict_options options(void)
 {
     return (struct predict_options){ .weights_bytes = NAN, .n_prompt = 64, .n_gen = 1, .n_batch = 1, .n_ubatch = 512,
@@ -346,7 +348,7 @@ static double ratio_of(const struct hwprofile *h, const char *name, double m, do
     struct hwprofile now;
     struct error err = { 0 };
     double ratio = NAN;
-    assert_ok(profile_beside(&now, h, m, k, &err), err);
+    assert_ok(profile_beside(&now, h, m, (struct cores){ k, NAN }, &err), err);
     for (size_t i = 0; i < h->n_ceiling; i++)
         if (strcmp(h->ceiling[i].name, name) == 0)
             ratio = now.ceiling[i].value / h->ceiling[i].value;
@@ -436,18 +438,18 @@ static void at_one_moment(void **state)
     assert_true(price_of(&h, 2) < 0.8 * alone && price_of(&h, 2) > bytes / 50e9);
     /* Probes that read what the profile has change nothing. */
     const double once = price_of(&h, 1), twice = price_of(&h, 2);
-    assert_ok(profile_beside(&now, &h, 1, 1, &err), err);
+    assert_ok(profile_beside(&now, &h, 1, as_it_was, &err), err);
     assert_near(price_of(&now, 1), once, 1e-15);
     assert_near(price_of(&now, 2), twice, 1e-15);
     assert_near(named(&now, walk->name)->loads_bytes_s, 50e9, 1);
-    assert_ok(profile_beside(&change, &now, 1, 1, &err), err);
+    assert_ok(profile_beside(&change, &now, 1, as_it_was, &err), err);
     assert_near(price_of(&change, 1), once, 1e-15);
     whatif_profile_free(&change);
     whatif_profile_free(&now);
     free(h.ceiling);
 }
 
-/* Of two threads: 80, 120 and 100 GFLOP/s of multiply-adds beside three roofs are 100 on average, and each roof is as if it had been 100. */
+/* Of two threads: 80, 120 and 100 GFLOP/s of small products beside three roofs are 100 on average, and each roof is as if it had been 100. */
 static void cores_at_one_moment(void **state)
 {
     (void)state;
@@ -461,50 +463,109 @@ static void cores_at_one_moment(void **state)
     assert_near(before, flop / 1600e9, 1e-12);
     struct ceiling *few = named(&h, "matmat Q8_0 DRAM x64 2t"), *l1 = named(&h, "matvec Q8_0 L1 x1 2t");
     struct ceiling *peak = &h.ceiling[h.n_ceiling - 2], *one = &h.ceiling[h.n_ceiling - 1];
-    few->core_flop_s = 80e9;
-    l1->core_flop_s = 120e9;
-    peak->core_flop_s = 100e9;
-    one->core_flop_s = 10e9; /* of one thread: another moment */
+    few->product_flop_s = 80e9;
+    l1->product_flop_s = 120e9;
+    peak->product_flop_s = 100e9;
+    one->product_flop_s = 10e9; /* of one thread: another moment */
     assert_near(price_of(&h, 64) / (flop / 2000e9), 1, 0.01); /* a small part of it is memory's */
-    /* the loop beside a run, and one of a single thread and of three: of the nearest number that was measured */
-    assert_near(profile_core_now(&h, 2, 150e9), 1.5, 1e-12);
-    assert_near(profile_core_now(&h, 1, 5e9), 0.5, 1e-12);
-    assert_near(profile_core_now(&h, 3, 150e9), 1, 1e-12);
-    /* of a profile that has no such loops the peak */
-    peak->core_flop_s = few->core_flop_s = l1->core_flop_s = NAN;
-    assert_near(profile_core_now(&h, 2, 400e9), 0.5, 1e-12);
-    few->core_flop_s = 80e9;
-    l1->core_flop_s = 120e9;
-    peak->core_flop_s = 70e9;
-    assert_ok(profile_beside(&now, &h, 1, 70.0 / 90, &err), err);
+    /* the product beside a run, and one of a single thread and of three: of the nearest number that was measured */
+    assert_near(profile_cores_now(&h, 2, 150e9, NAN).core, 1.5, 1e-12);
+    assert_near(profile_cores_now(&h, 1, 5e9, NAN).core, 0.5, 1e-12);
+    assert_near(profile_cores_now(&h, 3, 150e9, NAN).core, 1, 1e-12);
+    assert_true(isnan(profile_cores_now(&h, 2, 150e9, 150e9).tiles));
+    /* of a profile that has no such products nothing is known */
+    peak->product_flop_s = few->product_flop_s = l1->product_flop_s = NAN;
+    assert_true(isnan(profile_cores_now(&h, 2, 400e9, NAN).core));
+    few->product_flop_s = 80e9;
+    l1->product_flop_s = 120e9;
+    peak->product_flop_s = 70e9;
+    assert_ok(profile_beside(&now, &h, 1, (struct cores){ 70.0 / 90, 1 }, &err), err);
     assert_near(named(&now, few->name)->value / (1600e9 * 70 / 80), 1, 0.01);
     assert_near(named(&now, l1->name)->value, 160e9 * 70 / 120, 1);
-    assert_near(named(&now, few->name)->core_flop_s, 70e9, 1);
+    assert_near(named(&now, few->name)->product_flop_s, 70e9, 1);
     const double then = price_of(&now, 64);
-    assert_ok(profile_beside(&again, &now, 1, 1, &err), err);
+    assert_ok(profile_beside(&again, &now, 1, as_it_was, &err), err);
     assert_near(price_of(&again, 64), then, 1e-12);
     whatif_profile_free(&again);
     whatif_profile_free(&now);
     /* A walk over memory whose cores were as slow as they were beside the cache's roof: 160 of 120 are 80 of 60, which memory hides less. */
     struct ceiling *walk = named(&h, "matvec Q8_0 DRAM x1 2t");
-    walk->core_flop_s = 120e9;
+    walk->product_flop_s = 120e9;
     const double same = ratio_of(&h, walk->name, 2, 120.0 / ((80 + 120 + 70 + 120) / 4.0));
-    walk->core_flop_s = 60e9;
+    walk->product_flop_s = 60e9;
     assert_true(ratio_of(&h, walk->name, 2, 60.0 / ((80 + 120 + 70 + 60) / 4.0)) < same - 0.05);
     /* Two threads of one core, which give 1.2 times one: not another moment of it, so what one thread reads caps two as before. */
     measured(&h, "kernel", "matvec", "Q8_0", "DRAM", 1, 1, "B/s", 21e9);
     walk = named(&h, "matvec Q8_0 DRAM x1 2t");
-    walk->core_flop_s = NAN;
+    walk->product_flop_s = NAN;
     const double apart = ratio_of(&h, walk->name, 10, 1);
-    named(&h, "matvec Q8_0 DRAM x1 1t")->core_flop_s = 75e9;
-    named(&h, "fma fp32  x0 1t")->core_flop_s = 75e9;
-    walk->core_flop_s = (80 + 120 + 70) / 3.0 * 1e9; /* their average */
+    named(&h, "matvec Q8_0 DRAM x1 1t")->product_flop_s = 75e9;
+    named(&h, "fma fp32  x0 1t")->product_flop_s = 75e9;
+    walk->product_flop_s = (80 + 120 + 70) / 3.0 * 1e9; /* their average */
     assert_near(ratio_of(&h, walk->name, 10, 1), apart, 1e-9);
+    /* What waits for L3 hides a part of what cores do: 80 GB/s of 160 by the cores and 100 by L3. */
+    measured(&h, "bandwidth", "read", "", "L3", 0, 2, "B/s", 100e9);
+    const double waits = ratio_of(&h, "matvec Q8_0 L3 x1 2t", 1, 2);
+    assert_true(waits > 1.05 && waits < 1.25);
+    h.n_ceiling--;
     /* seconds, the other way */
     struct ceiling *meet = named(&h, "barrier   x0 2t");
-    meet->core_flop_s = 160e9;
-    assert_ok(profile_beside(&now, &h, 1, 1, &err), err);
+    meet->product_flop_s = 160e9;
+    assert_ok(profile_beside(&now, &h, 1, as_it_was, &err), err);
     assert_near(named(&now, meet->name)->value / meet->value, 160 / ((80 + 120 + 70 + 90 + 160) / 5.0), 1e-9);
+    whatif_profile_free(&now);
+    free(h.ceiling);
+}
+
+/* Tiles at 500 GFLOP/s beside a product that did 400, four fifths of its time by them; on average 1000; other arithmetic as it was. */
+static void tiles_at_one_moment(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels(), now, again;
+    struct error err = { 0 };
+    measured(&h, "bandwidth", "read", "", "DRAM", 0, 2, "B/s", 50e9);
+    measured(&h, "compute", "", "bf16", "", 0, 2, "FLOP/s", 4000e9);
+    measured(&h, "kernel", "matmat", "BF16", "DRAM", 64, 2, "FLOP/s", 400e9);
+    struct ceiling *product = named(&h, "matmat BF16 DRAM x64 2t"), *peak = &h.ceiling[h.n_ceiling - 2], *tall = named(&h, "matmat Q8_0 DRAM x64 2t");
+    product->tile_flop_s = 500e9;
+    peak->tile_flop_s = 1500e9;
+    product->product_flop_s = peak->product_flop_s = tall->product_flop_s = 100e9;
+    assert_ok(profile_beside(&now, &h, 1, as_it_was, &err), err);
+    assert_near(named(&now, product->name)->value, 400e9 / (0.8 / 2 + 0.2), 1);
+    assert_near(named(&now, peak->name)->value, 4000e9 * 1000 / 1500, 1); /* all of it is tiles' */
+    assert_near(named(&now, product->name)->tile_flop_s, 1000e9, 1);
+    assert_near(named(&now, tall->name)->value, tall->value, 1);
+    assert_ok(profile_beside(&again, &now, 1, as_it_was, &err), err);
+    assert_near(named(&again, product->name)->value, named(&now, product->name)->value, 1);
+    whatif_profile_free(&again);
+    whatif_profile_free(&now);
+    /* and beside a run: tiles at half, cores at twice what they were on average */
+    const struct cores cores = profile_cores_now(&h, 2, 200e9, 500e9);
+    assert_near(cores.core, 2, 1e-12);
+    assert_near(cores.tiles, 0.5, 1e-12);
+    assert_ok(profile_beside(&now, &h, 1, cores, &err), err);
+    assert_near(named(&now, product->name)->value, 400e9 / (0.8 / 1 + 0.2 / 2), 1);
+    whatif_profile_free(&now);
+    /* a call of 64 tokens by 4 heads that see 64 keys, 32.5 on average: 4 * 64 * 256 * 32.5 * 2 FLOP in 21.3 us are 200 GFLOP/s */
+    measured(&h, "latency", "attention-bf16", "F16", "L2", 256, 2, "s", 4 * 64 * 256 * 32.5 * 2 / 200e9);
+    struct ceiling *call = &h.ceiling[h.n_ceiling - 1];
+    call->n_query = call->n_key = call->head_dim = 64;
+    call->product_flop_s = 100e9;
+    call->tile_flop_s = 1000e9;
+    assert_ok(profile_beside(&now, &h, 1, (struct cores){ 1, 0.5 }, &err), err);
+    assert_near(named(&now, call->name)->value / call->value, 0.2 / 0.5 + 0.8, 1e-9);
+    whatif_profile_free(&now);
+    h.n_ceiling--;
+    /* compute at twice: all of it */
+    struct whatif w;
+    struct predict_options o = options();
+    assert_ok(profile_beside(&now, &h, 1, as_it_was, &err), err);
+    const double once = named(&now, product->name)->value;
+    whatif_profile_free(&now);
+    assert_ok(whatif_parse(&w, "compute=x2", &err), err);
+    assert_ok(whatif_apply(&w, &h, &o, &err), err);
+    assert_ok(profile_beside(&now, &h, 1, as_it_was, &err), err);
+    assert_near(named(&now, product->name)->value / once, 2, 1e-9);
     whatif_profile_free(&now);
     free(h.ceiling);
 }
@@ -537,7 +598,7 @@ static void beside_probes(void **state)
     struct error err = { 0 };
     measured(&h, "bandwidth", "read", "", "DRAM", 0, 2, "B/s", 50e9);
     measured(&h, "kernel", "matmat", "Q8_0", "DRAM", 2, 2, "FLOP/s", 2 * 2 * 40e9 * 32 / 34);
-    assert_ok(profile_beside(&now, &h, 0.5, 1, &err), err);
+    assert_ok(profile_beside(&now, &h, 0.5, as_it_was, &err), err);
     assert_int_equal(now.n_ceiling, h.n_ceiling);
     for (size_t i = 0; i < h.n_ceiling; i++) {
         const struct ceiling *c = &h.ceiling[i];
@@ -548,7 +609,7 @@ static void beside_probes(void **state)
                         c->n_tok == 64 ? 0.3 : strcmp(c->op, "matvec") == 0 && memory ? 0.1 : 1e-9);
     }
     whatif_profile_free(&now);
-    assert_ok(profile_beside(&now, &h, NAN, 2, &err), err);
+    assert_ok(profile_beside(&now, &h, NAN, (struct cores){ 2, NAN }, &err), err);
     for (size_t i = 0; i < h.n_ceiling; i++)
         if (strcmp(h.ceiling[i].unit, "s") == 0)
             assert_near(now.ceiling[i].value / h.ceiling[i].value, 0.5, 1e-9);
@@ -826,6 +887,7 @@ int main(void)
         cmocka_unit_test(beside_probes),                 cmocka_unit_test(threads_between),
         cmocka_unit_test(attention_by_calls),            cmocka_unit_test(memory_that_changes),
         cmocka_unit_test(at_one_moment),                 cmocka_unit_test(cores_at_one_moment),
+        cmocka_unit_test(tiles_at_one_moment),
         cmocka_unit_test(stored_rows),                   cmocka_unit_test(attention_rounded),
         cmocka_unit_test(attention_by_rows),             cmocka_unit_test(small_ops_and_the_team),
         cmocka_unit_test(threads),                       cmocka_unit_test(whole_predictions),
