@@ -41,10 +41,10 @@ say() { # ok|not TEXT
     esac
 }
 
-build() { # TEST...: a program itself, or for a script roofcast
+build() { # TEST...: a program itself, or for a script roofcast and what checks documents
     for t in "$@"; do
         shift
-        case $t in *.sh) set -- "$@" roofcast ;; *) set -- "$@" "${t%:*}" ;; esac
+        case $t in *.sh) set -- "$@" roofcast tests/run/validate ;; *) set -- "$@" "${t%:*}" ;; esac
     done
     make -s -j"$jobs" "$@" >"$work/log" 2>&1
 }
