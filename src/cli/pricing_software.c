@@ -102,6 +102,24 @@ static void say_contradictions(const struct anchors *a, const char *file)
         }
 }
 
+/* The file names a machine that has a profile, and is taken for another's: said. */
+static int say_other_machine(const struct priced *p, const char *file, struct error *err)
+{
+    struct measurement m = *p->m;
+    struct priced own = { .m = NULL };
+    struct pricer *by_name = *m.named ? pricer_new(NULL, NULL, err) : NULL;
+    if (!by_name)
+        return *m.named ? -1 : 0;
+    m.hardware = m.named;
+    const int rc = price_row(by_name, &m, &own, err);
+    if (rc == 0 && own.machine && own.machine->loaded && strcmp(own.machine->h.id, p->machine->h.id) != 0)
+        cli_note("--anchor %s: it says that it was measured on %s (%s), and is taken as measured on %s", file, m.named, own.machine->h.id,
+                 p->machine->h.id);
+    priced_free(&own);
+    pricer_free(by_name);
+    return rc;
+}
+
 /* Is a row of one of the machines asked about? */
 static bool is_asked(const struct priced *p, const struct hwprofile *h, size_t n)
 {
@@ -175,7 +193,7 @@ static int anchors_load(struct anchors *a, const struct software_options *o, con
     }
     if (a->n_kept == 0)
         return error_set(err, ERROR_INPUT, "--anchor %s: no row to learn from: %s", o->anchor, why);
-    if (choose_rows(a, o->anchor, hw, err) != 0)
+    if (say_other_machine(a->kept[0], o->anchor, err) != 0 || choose_rows(a, o->anchor, hw, err) != 0)
         return -1;
     say_contradictions(a, o->anchor);
     return 0;

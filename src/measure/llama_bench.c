@@ -245,7 +245,8 @@ static int name_row(struct measurements *l, struct measurement *m, const struct 
         m->tags |= is_divided(t) ? TAG_PARTIAL_OFFLOAD : 0U;
     }
     m->hardware = m->label ? measure_keep(l, x->hardware && *x->hardware ? x->hardware : text, err) : NULL;
-    m->version = m->hardware ? measure_keep(l, t->v[F_COMMIT], err) : NULL;
+    m->named = m->hardware ? measure_keep(l, text, err) : NULL;
+    m->version = m->named ? measure_keep(l, t->v[F_COMMIT], err) : NULL;
     m->date = m->version ? measure_keep(l, t->v[F_DATE], err) : NULL;
     m->type_k = m->date ? measure_keep(l, t->v[F_TYPE_K], err) : NULL;
     m->type_v = m->type_k ? measure_keep(l, t->v[F_TYPE_V], err) : NULL;
