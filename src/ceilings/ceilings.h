@@ -51,7 +51,7 @@ struct ceilings_probed {
     struct ceiling dram, peak, tiles;
 };
 int ceilings_probe(struct ceilings_prober *p, struct ceilings_probed *now, struct error *err);
-/* The same in some 60 ms, for between the steps of one repetition: the medians alone. */
+/* The same in some 40 ms (with both products 60), for between the steps of one repetition: the medians alone. */
 struct ceilings_glanced {
     double bytes_s, flop_s, tile_flop_s;
 };

@@ -96,8 +96,6 @@ enum level { LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_DRAM, LEVEL_COUNT };
  * of them together in memory. methods.md (58). */
 int footprint_plan(const struct ceilings_options *o, int n, size_t cache[LEVEL_DRAM], size_t *memory, struct error *err);
 
-/* ---- meter.c: one thread count, its team and its memory -------------------------- */
-
 /* ---- reference.c: small products of the engine's own, beside samples and beside runs. methods.md (108) ---------- */
 
 enum reference_kind {
@@ -111,6 +109,8 @@ int reference_new(struct reference **out, enum reference_kind kind, int n_thread
 void reference_free(struct reference *r);
 /* Such products as a roof; *out NULL without an error: no tiles here. */
 int reference_add(struct job **out, struct job_list *l, enum reference_kind kind, int n_threads, struct error *err);
+
+/* ---- meter.c: one thread count, its team and its memory -------------------------- */
 
 struct meter_reference {
     struct reference *product; /* NULL: none is run */

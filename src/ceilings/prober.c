@@ -30,23 +30,23 @@ static int choose_peak(struct ceilings_prober *p, enum math math, unsigned cpu_f
     return 0;
 }
 
-static int choose_references(struct ceilings_prober *p, int n_threads, double trial_s, double sample_s, struct error *err)
+static int choose_references(struct ceilings_prober *p, double trial_s, double sample_s, struct error *err)
 {
     struct job **const to[REFERENCE_COUNT] = { [REFERENCE_CORE] = &p->peak, [REFERENCE_TILES] = &p->tiles };
     for (int i = 0; i < REFERENCE_COUNT; i++)
-        if (reference_add(to[i], &p->list, (enum reference_kind)i, n_threads, err) != 0 ||
+        if (reference_add(to[i], &p->list, (enum reference_kind)i, p->m.n, err) != 0 ||
             (*to[i] && driver_choose(*to[i], &p->m, trial_s, sample_s, err) != 0))
             return -1;
     return 0;
 }
 
-static int choose_kernels(struct ceilings_prober *p, enum math math, int n_threads, const struct ceilings_options *o, struct error *err)
+static int choose_kernels(struct ceilings_prober *p, enum math math, const struct ceilings_options *o, struct error *err)
 {
     const double trial_s = p->brief ? BRIEF_TRIAL_S : TRIAL_S, sample_s = p->brief ? BRIEF_SAMPLE_S : SAMPLE_S;
     p->dram = memory_add_dram(&p->list, &p->m, o->memory_whole ? 1 : N_WINDOWS, o->cpu_flags, err);
     if (!p->dram || driver_choose(p->dram, &p->m, trial_s, sample_s, err) != 0)
         return -1;
-    return o->reference ? choose_references(p, n_threads, trial_s, sample_s, err) :
+    return o->reference ? choose_references(p, trial_s, sample_s, err) :
                           choose_peak(p, math, o->cpu_flags, trial_s, sample_s, err);
 }
 
@@ -63,7 +63,7 @@ struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const
         free(p);
         return NULL;
     }
-    if (choose_kernels(p, math, n_threads, o, err) != 0) {
+    if (choose_kernels(p, math, o, err) != 0) {
         ceilings_prober_free(p);
         return NULL;
     }

@@ -1,7 +1,6 @@
 /*
  * What cores give, beside samples and beside runs: small products of the engine's own, again and again, from each thread's own cache.
- * A loop of multiply-adds would feel a clock; a neighbour on the core's other hyperthread takes loads and slots of issue, which products
- * have use for and such a loop has not. methods.md (108)
+ * What slows products on a shared core a loop of multiply-adds from registers hardly feels. methods.md (108)
  */
 #include "ceilings/internal.h"
 #include "ceilings/kernel_bench.h"
@@ -35,7 +34,7 @@ struct reference {
     const struct matmul_slot *slot;
     struct acts acts;
     void *act_mem;
-    struct own *own;   /* [n_threads] */
+    struct own *own; /* [n_threads] */
     int n_threads;
     size_t rows;
 };

@@ -102,20 +102,40 @@ static void say_contradictions(const struct anchors *a, const char *file)
         }
 }
 
-/* The file names a machine that has a profile, and is taken for another's: said. */
-static int say_other_machine(const struct priced *p, const char *file, struct error *err)
+/* The profile of the machine that a row's own file names, where that is another than the row is taken for; "": it is not, or nobody has
+ * one. */
+static int other_machine(char *id, size_t n, struct pricer *by_name, const struct priced *p, struct error *err)
 {
+    const struct hwprofile *h = &p->machine->h;
     struct measurement m = *p->m;
     struct priced own = { .m = NULL };
-    struct pricer *by_name = *m.named ? pricer_new(NULL, NULL, err) : NULL;
-    if (!by_name)
-        return *m.named ? -1 : 0;
+    *id = 0;
+    if (!*m.named || strcmp(h->cpu_model, m.named) == 0) /* nobody else's: the profile of this machine */
+        return 0;
     m.hardware = m.named;
     const int rc = price_row(by_name, &m, &own, err);
-    if (rc == 0 && own.machine && own.machine->loaded && strcmp(own.machine->h.id, p->machine->h.id) != 0)
-        cli_note("--anchor %s: it says that it was measured on %s (%s), and is taken as measured on %s", file, m.named, own.machine->h.id,
-                 p->machine->h.id);
+    if (rc == 0 && own.machine && own.machine->loaded && strcmp(own.machine->h.id, h->id) != 0)
+        snprintf(id, n, "%s", own.machine->h.id);
     priced_free(&own);
+    return rc;
+}
+
+/* The file names a machine that has a profile, and is taken for another's: said. */
+static int say_other_machine(const struct anchors *a, const char *file, struct error *err)
+{
+    char id[64] = "";
+    int rc = 0;
+    struct pricer *by_name = pricer_new(NULL, NULL, err);
+    if (!by_name)
+        return -1;
+    for (size_t i = 0; i < a->n_kept && rc == 0 && !*id; i++) {
+        const struct measurement *m = a->kept[i]->m;
+        if (i == 0 || strcmp(m->named, a->kept[i - 1]->m->named) != 0)
+            rc = other_machine(id, sizeof id, by_name, a->kept[i], err);
+        if (*id)
+            cli_note("--anchor %s: it says that it was measured on %s (%s), and is taken as measured on %s", file, m->named, id,
+                     a->kept[i]->machine->h.id);
+    }
     pricer_free(by_name);
     return rc;
 }
@@ -193,7 +213,7 @@ static int anchors_load(struct anchors *a, const struct software_options *o, con
     }
     if (a->n_kept == 0)
         return error_set(err, ERROR_INPUT, "--anchor %s: no row to learn from: %s", o->anchor, why);
-    if (say_other_machine(a->kept[0], o->anchor, err) != 0 || choose_rows(a, o->anchor, hw, err) != 0)
+    if (say_other_machine(a, o->anchor, err) != 0 || choose_rows(a, o->anchor, hw, err) != 0)
         return -1;
     say_contradictions(a, o->anchor);
     return 0;

@@ -76,7 +76,7 @@ struct measurement {
     size_t line;       /* in its file; 0: it has none */
     const char *id, *source, *hardware, *engine, *version, *model, *quant, *date, *notes;
     const char *label;  /* another name of the model, as its program prints it */
-    const char *named;  /* the machine, as its program prints it, where hardware is what the caller said */
+    const char *named;  /* the machine, as the program that measured prints it, also where hardware is what the caller said; "": it does not */
     int n_devices;
     unsigned tags;
     int n_threads;      /* threads=N; 0: not said */

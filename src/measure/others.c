@@ -184,8 +184,10 @@ int run_read(struct measurements *l, const json_t *doc, const char *schema, cons
         if (!(m.value > 0))
             continue; /* not measured */
         rc = name_row(l, &m, "roofcast", row->model, x, err);
-        if (rc == 0 && !*m.hardware)
-            rc = (m.hardware = measure_keep(l, r.prov.cpu, err)) ? 0 : -1;
+        if (rc == 0)
+            rc = (m.named = measure_keep(l, r.prov.cpu, err)) ? 0 : -1;
+        if (!*m.hardware)
+            m.hardware = m.named;
         if (rc == 0)
             rc = (m.quant = measure_keep(l, row->type, err)) ? 0 : -1;
         if (rc == 0)

@@ -131,7 +131,8 @@ struct cores {
 /* Such a copy with the measured roofs as probes beside a run say they are then: memory is what the probe read over what h has of it. NaN:
  * not probed, 1. (89) */
 int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double memory, struct cores cores, struct error *err);
-/* From what those products do on n threads: beside the profile's of as many, or of the nearest number that h has. */
+/* From what those products do on n threads, FLOP/s of all of them (NaN: not probed): over the profile's of as many, or of the nearest
+ * number that h has. */
 struct cores profile_cores_now(const struct hwprofile *h, int n_threads, double product_flop_s, double tile_flop_s);
 
 /* ---- which value ----------------------------------------------------------------------------------------- */

@@ -40,6 +40,11 @@ static double core_moment(const struct hwprofile *h, int n_threads)
     return moment_of(h, n_threads, offsetof(struct ceiling, product_flop_s));
 }
 
+static double tile_moment(const struct hwprofile *h, int n_threads)
+{
+    return moment_of(h, n_threads, offsetof(struct ceiling, tile_flop_s));
+}
+
 /* How much faster cores compute than they did beside the samples of c, when they compute k times as fast as in that moment. (108) */
 static double core_beside(const struct hwprofile *h, const struct ceiling *c, double k)
 {
@@ -50,7 +55,7 @@ static double core_beside(const struct hwprofile *h, const struct ceiling *c, do
 /* The same of tiles, of a ceiling beside whose samples somebody looked at them. */
 static double tiles_beside(const struct hwprofile *h, const struct ceiling *c, double tiles)
 {
-    return tiles * moment_of(h, c->n_threads, offsetof(struct ceiling, tile_flop_s)) / c->tile_flop_s;
+    return tiles * tile_moment(h, c->n_threads) / c->tile_flop_s;
 }
 
 /* Of a rate, or of a call of attention: each of its tokens sees one key more than the one before. */
@@ -177,8 +182,7 @@ struct cores profile_cores_now(const struct hwprofile *h, int n_threads, double 
     const struct ceiling *peak = hwprofile_peak(h, MATH_FP32, n_threads);
     const int n = peak ? peak->n_threads : n_threads;
     const double each = (double)n / n_threads;
-    return (struct cores){ product_flop_s * each / core_moment(h, n),
-                           tile_flop_s * each / moment_of(h, n, offsetof(struct ceiling, tile_flop_s)) };
+    return (struct cores){ product_flop_s * each / core_moment(h, n), tile_flop_s * each / tile_moment(h, n) };
 }
 
 /* How much more memory gives than it gave beside the samples of c, when it gives m times what the profile has of it. (100) */

@@ -52,7 +52,7 @@ struct run_rep {
     double seconds, tok_s;
     double ceiling_bytes_s, mbu, ceiling_flop_s, mfu; /* means of the two probes */
     double after_bytes_s, after_flop_s;               /* the one after it */
-    double tile_flop_s, after_tile_flop_s; /* the same of the small product by tiles (108); NaN: not probed. In no file */
+    double tile_flop_s, after_tile_flop_s;            /* mean and after, of the small product by tiles (108); NaN: not probed. In no file */
     double steal, n_switch, clock_hz;
     double cpu_share; /* of the threads' time, that they were on a CPU: others had the rest, or they slept; NaN: too short to tell */
 };

@@ -141,7 +141,7 @@ static void what_threads_share(void **state)
 
 static void spin(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
-    const double end = clock_now_s() + (tid ? 0.06 : 0.002);
+    const double end = clock_now_s() + (tid ? 0.2 : 0.002); /* far apart: others may have the first one's CPU for a while */
     (void)b, (void)j, (void)n;
     while (clock_now_s() < end)
         ;
@@ -160,10 +160,10 @@ static void shared_samples(void **state)
     assert_ok(meter_init(&m, THREADS, false, &o, &err), err);
     bench->last = NULL;
     bench_sample(&job, &m, 0, 1, &s);
-    assert_true(s.value >= 0.06);
+    assert_true(s.value >= 0.2);
     j.shared = true;
     bench_sample(&job, &m, 0, 1, &s);
-    assert_true(s.value >= 0.0038 && s.value < 0.03);
+    assert_true(s.value >= 0.0038 && s.value < 0.1);
     meter_free(&m);
 }
 

@@ -149,6 +149,17 @@ is "llama.cpp-cuda machine" "$(cell stack) $(cell basis)" "llama-bench's output 
 ! grep -q 'it was measured on' "$tmp/err" && run predict llama-3-8b --hw rtx-3060ti -p 0 --anchor "$tmp/bench.json" -o csv &&
     grep -q 'bench.json: it says that it was measured on NVIDIA GeForce RTX 4080 (rtx-4080), and is taken as measured on rtx-3060ti' "$tmp/err"
 ok $? "of another machine than it says: said"
+{ sed '$d' "$tmp/bench.json"; sed -n '$s/}\]$/},/p' "$tmp/bench.json"; sed 's/^\[//; s/RTX 4080/RTX 4090/' "$tmp/bench.json"; } >"$tmp/second.json"
+run predict llama-3-8b --hw rtx-4080 -p 0 --anchor "$tmp/second.json" -o csv &&
+    grep -q 'second.json: it says that it was measured on NVIDIA GeForce RTX 4090 (rtx-4090), and is taken as measured on rtx-4080' "$tmp/err"
+ok $? "of any of its tests"
+sed 's/"cpu_info": "c", "gpu_info": "[^"]*", "backends": "CUDA"/"cpu_info": "AMD EPYC 9654 96-Core Processor", "gpu_info": "", "backends": "CPU"/; s/"n_gpu_layers": 99/"n_gpu_layers": 0/' \
+    "$tmp/bench.json" >"$tmp/cpu.json"
+echo '{"schema": "roofcast.hwprofile", "version": 1, "name": "here", "kind": "cpu", "topology": {"cpu": "AMD EPYC 9654 96-Core Processor"},
+  "spec": {"memory_bandwidth": "460.8 GB/s", "peaks": {"fp32": "7 TFLOP/s"}}}' >"$tmp/here.json"
+run predict llama-3-8b --hw "$tmp/here.json" -p 0 --anchor "$tmp/cpu.json" -o csv && ! grep -q 'it was measured on' "$tmp/err" &&
+    run predict llama-3-8b --hw xeon-8592plus -p 0 --anchor "$tmp/cpu.json" -o csv && grep -q '(epyc-9654), and is taken' "$tmp/err"
+ok $? "a profile of its CPU that is the user's own is no other machine"
 # A machine that nobody has a profile of: ten lines of its datasheet, no maker, no id that tells its class.
 mkdir "$tmp/own"
 echo '{"schema": "roofcast.hwprofile", "version": 1, "name": "GeForce RTX 6099", "kind": "gpu",

@@ -5,8 +5,8 @@
 #include "kernels/internal.h"
 
 enum {
-    AMX_MIN_TOK = 80,      /* a copy of the weights as bf16 is dearer than some tokens are by vpdpbusd: 48, 64, 80, 96, 128 of them take two threads 0.76, 0.88,
-                              0.93, 0.98, 1.07 times as many a second, one 0.91, 0.99, 1.06, 1.11, 1.27 (five types, [1024, 2048], in turn; each's median) */
+    AMX_MIN_TOK = 80,      /* a copy of the weights as bf16 is dearer than some tokens are by vpdpbusd: tiles multiply 48, 64, 80, 96, 128 tokens 0.75-0.91,
+                              0.87-1.06, 0.94-1.09, 1.01-1.23, 1.10-1.31 times as fast (five types, [1024, 2048], in turn, one thread and two, two runs each) */
     AMX_MIN_TOK_BF16 = 7,  /* BF16 has no copy: 8, 10, 12 sequences 1.2, 1.4, 1.5 times as fast as by vdpbf16ps, 7 as fast (TinyLlama, two threads) */
     AMX_BLOCK_TOK = 512,   /* whose sums stay in the L2 cache */
 };
