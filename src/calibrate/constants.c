@@ -20,6 +20,80 @@ void constants_free(struct constants_file *f)
     *f = (struct constants_file){ 0 };
 }
 
+/* ---- files --------------------------------------------------------------------------------- */
+
+enum { MAX_FROM = 62 }; /* files further on count as the last one */
+static const char comma[] = ", ";
+
+/* Of names between commas: the one at *at; its length, 0: none is left. */
+static size_t next_name(const char **at)
+{
+    *at += strspn(*at, comma);
+    return strcspn(*at, ",");
+}
+
+const char *constants_from(char *buf, size_t size, const char *source, uint64_t from)
+{
+    size_t len = 0, n;
+    snprintf(buf, size, "%s", "");
+    int i = 0;
+    for (const char *at = source; (n = next_name(&at)) > 0; at += n, i += i < MAX_FROM)
+        if (from >> i & 1 && len < size)
+            len += (size_t)snprintf(buf + len, size - len, "%s%.*s", len ? comma : "", (int)n, at);
+    if (from & CONSTANTS_SHOWN && len < size)
+        len += (size_t)snprintf(buf + len, size - len, "%s--anchor", len ? comma : "");
+    return buf;
+}
+
+static uint64_t all_of(const char *source)
+{
+    uint64_t bits = 0;
+    size_t n;
+    int i = 0;
+    for (const char *at = source; (n = next_name(&at)) > 0; at += n, i += i < MAX_FROM)
+        bits |= UINT64_C(1) << i;
+    return bits;
+}
+
+/* The bits of those names; names that the source does not have: all. */
+static uint64_t bits_of(const char *source, const char *from)
+{
+    uint64_t bits = 0;
+    size_t n;
+    for (const char *name = from; (n = next_name(&name)) > 0; name += n) {
+        const uint64_t before = bits;
+        size_t m;
+        int i = 0;
+        for (const char *at = source; (m = next_name(&at)) > 0; at += m, i += i < MAX_FROM)
+            if (m == n && strncmp(at, name, n) == 0)
+                bits |= UINT64_C(1) << i;
+        if (bits == before)
+            return all_of(source);
+    }
+    return bits;
+}
+
+static void keep_files(struct constant *c, size_t n, const char *all, const char *kept)
+{
+    char from[256];
+    for (size_t i = 0; i < n; i++)
+        c[i].from = bits_of(kept, constants_from(from, sizeof from, all, c[i].from));
+}
+
+void constants_keep_files(struct constants *c)
+{
+    char kept[sizeof c->source];
+    uint64_t any = 0;
+    for (size_t i = 0; i < c->n; i++)
+        any |= c->c[i].from;
+    if (!any)
+        return;
+    constants_from(kept, sizeof kept, c->source, any);
+    keep_files(c->c, c->n, c->source, kept);
+    keep_files(c->interval, c->n_interval, c->source, kept);
+    snprintf(c->source, sizeof c->source, "%s", kept);
+}
+
 /* ---- reading ------------------------------------------------------------------------------- */
 
 static int known_interval(const char *name, const char *ctx, struct error *err)
@@ -40,15 +114,16 @@ static int known_name(const char *name, const char *ctx, struct error *err)
                      ctx, name);
 }
 
-static int read_constant(struct constant *c, const json_t *o, const char *ctx, struct error *err)
+static int read_constant(struct constant *c, const json_t *o, const char *ctx, const char *source, struct error *err)
 {
-    const char *name;
+    const char *name, *from = source;
     double value, spread;
     int64_t n = 0;
     if (!json_is_object(o))
         return error_set(err, ERROR_INPUT, "%s: expected an object, found %s", ctx, json_type_name(o));
     if (json_get_str(o, ctx, "name", &name, err) != 0 || json_get_num(o, ctx, "value", &value, err) != 0 ||
-        json_get_num(o, ctx, "spread", &spread, err) != 0 || json_get_int_opt(o, ctx, "n_rows", 0, INT64_MAX, &n, err) != 0)
+        json_get_num(o, ctx, "spread", &spread, err) != 0 || json_get_int_opt(o, ctx, "n_rows", 0, INT64_MAX, &n, err) != 0 ||
+        json_get_str_opt(o, ctx, "from", &from, err) != 0)
         return -1;
     if (strlen(name) >= sizeof c->name)
         return error_set(err, ERROR_INPUT, "%s: field \"name\": expected at most %zu bytes, found %zu", ctx, sizeof c->name - 1,
@@ -61,11 +136,12 @@ static int read_constant(struct constant *c, const json_t *o, const char *ctx, s
     c->value = log(value);
     c->sd = log(spread);
     c->n_row = (size_t)n;
+    c->from = bits_of(source, from);
     return 0;
 }
 
 /* A list of them under `key`, each with a name that `known` has. */
-static int read_list(struct constant **out, size_t *n, const json_t *list, const char *ctx, const char *key,
+static int read_list(struct constant **out, size_t *n, const json_t *list, const char *ctx, const char *key, const char *source,
                      int (*known)(const char *name, const char *ctx, struct error *err), struct error *err)
 {
     if (!json_is_array(list) || json_array_size(list) > MAX_CONSTANTS)
@@ -76,7 +152,7 @@ static int read_list(struct constant **out, size_t *n, const json_t *list, const
     for (size_t i = 0; i < json_array_size(list); i++) {
         char at[CTX + 64];
         snprintf(at, sizeof at, "%.*s: %s[%zu]", CTX, ctx, key, i);
-        if (read_constant(&(*out)[i], json_array_get(list, i), at, err) != 0 || known((*out)[i].name, at, err) != 0)
+        if (read_constant(&(*out)[i], json_array_get(list, i), at, source, err) != 0 || known((*out)[i].name, at, err) != 0)
             return -1;
         *n = i + 1;
     }
@@ -117,9 +193,9 @@ static int read_kind(struct constants *c, const json_t *o, const char *ctx, stru
         return error_set(err, ERROR_INPUT, "%s: field \"sigma\": expected more than 0, found %g", ctx, c->sigma);
     c->n_row = (size_t)n_row;
     snprintf(c->source, sizeof c->source, "%s", source);
-    if (read_list(&c->c, &c->n, json_object_get(o, "constants"), ctx, "constants", known_name, err) != 0)
+    if (read_list(&c->c, &c->n, json_object_get(o, "constants"), ctx, "constants", c->source, known_name, err) != 0)
         return -1;
-    if (intervals && read_list(&c->interval, &c->n_interval, intervals, ctx, "intervals", known_interval, err) != 0)
+    if (intervals && read_list(&c->interval, &c->n_interval, intervals, ctx, "intervals", c->source, known_interval, err) != 0)
         return -1;
     return read_groups(c, o, ctx, err);
 }
@@ -192,8 +268,10 @@ static json_t *rounded(double v)
     return json_real(strtod(text, NULL));
 }
 
-static json_t *list_to_json(const struct constant *c, size_t n)
+/* from: where it is not all of the files. */
+static json_t *list_to_json(const struct constant *c, size_t n, const char *source)
 {
+    char from[256];
     json_t *list = json_array();
     int rc = 0;
     for (size_t i = 0; i < n; i++) {
@@ -202,6 +280,8 @@ static json_t *list_to_json(const struct constant *c, size_t n)
         rc |= json_object_set_new(j, "value", rounded(exp(c[i].value)));
         rc |= json_object_set_new(j, "spread", rounded(exp(c[i].sd)));
         rc |= json_object_set_new(j, "n_rows", json_integer((json_int_t)c[i].n_row));
+        if (c[i].from && c[i].from != all_of(source))
+            rc |= json_object_set_new(j, "from", json_text(constants_from(from, sizeof from, source, c[i].from)));
         rc |= json_array_append_new(list, j);
     }
     if (rc == 0)
@@ -219,8 +299,8 @@ static json_t *kind_to_json(const struct constants *c)
     for (size_t i = 0; i < c->n_group; i++)
         rc |= json_array_append_new(groups, json_text(c->group[i]));
     rc |= json_object_set_new(o, "groups", groups);
-    rc |= json_object_set_new(o, "constants", list_to_json(c->c, c->n));
-    rc |= json_object_set_new(o, "intervals", list_to_json(c->interval, c->n_interval));
+    rc |= json_object_set_new(o, "constants", list_to_json(c->c, c->n, c->source));
+    rc |= json_object_set_new(o, "intervals", list_to_json(c->interval, c->n_interval, c->source));
     if (rc == 0)
         return o;
     json_decref(o);

@@ -11,6 +11,7 @@ struct constant {
     char name[FIT_MAX_NAME]; /* of an effect: "bandwidth class=Apple GPU" */
     double value, sd;        /* of the logarithm */
     size_t n_row;
+    uint64_t from; /* which of the files of `source` these are of: bits, as they are listed there */
 };
 
 /* Of one kind of rows. */
@@ -23,7 +24,7 @@ struct constants {
     size_t n_row;
     char **group;     /* "hardware=NVIDIA RTX 4090", "model=...", "engine=...": what the rows were of */
     size_t n_group;
-    char source[256]; /* the files */
+    char source[256]; /* the files: "throughput.csv, measured.csv" */
 };
 
 struct constants_file {
@@ -37,10 +38,16 @@ int constants_parse(struct constants_file *f, const char *name, const void *data
 /* The file of that name in the data directories' hwprofiles/stacks; ERROR_UNAVAILABLE: there is none. */
 int constants_find(struct constants_file *f, const char *name, struct error *err);
 int constants_save(const struct constants_file *f, const char *path, struct error *err);
+/* What a row of --anchor counts as, beside the files. */
+#define CONSTANTS_SHOWN (UINT64_C(1) << 63)
+/* "throughput.csv, --anchor": those of the files of `source` that `from` has. */
+const char *constants_from(char *buf, size_t size, const char *source, uint64_t from);
+/* Source keeps the files alone that some constant is of. */
+void constants_keep_files(struct constants *c);
 /* key: "hardware", ...; the rows behind c had such a value. */
 bool constants_saw(const struct constants *c, const char *key, const char *value);
 
-/* Fits rows of each kind. */
+/* Fits rows of each kind. source: their files, in the order of the rows' numbers of files (measurement.file). */
 int constants_fit(struct constants_file *f, const struct priced *const *rows, size_t n, const char *source, struct error *err);
 
 #endif

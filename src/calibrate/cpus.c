@@ -1,5 +1,6 @@
 /* Products of CPUs, in instructions. methods.md (110) */
 #include "calibrate/cpus.h"
+#include "calibrate/priors.h"
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -12,13 +13,6 @@ static bool is_arm(const struct facts *f)
     return f->maker != MAKER_AMD && f->maker != MAKER_INTEL;
 }
 
-/*
- * Instructions that a core ends in the time of the FP32 multiply-adds of one cycle: four a cycle of 32 FLOP where registers have 32 bytes
- * (two multiply-adds of eight lanes beside as many others), and 1.6 a cycle of 16 FLOP where they have 16. Cores with 64 FLOP a cycle
- * do no more instructions of 32 bytes for it.
- */
-static const double wide_flop = 32, wide_instructions = 4, narrow_flop = 16, narrow_instructions = 1.6;
-
 static double flop_a_cycle(const struct facts *f)
 {
     const struct hwprofile *h = &f->p->machine->h;
@@ -26,51 +20,36 @@ static double flop_a_cycle(const struct facts *f)
     return cycles > 0 ? h->peak[MATH_FP32].value / cycles : NAN;
 }
 
-/* FP32 multiply-adds that a core could do in the time of one instruction. */
+/* FP32 multiply-adds that a core could do in the time of one instruction. Cores with 64 FLOP a cycle do no more instructions of 32 bytes for it. */
 static double lanes(const struct facts *f)
 {
-    const double flop = flop_a_cycle(f);
+    const double flop = flop_a_cycle(f), wide = prior(PRIOR_CPU_WIDE_FLOP);
     if (is_arm(f))
-        return narrow_flop / 2 / narrow_instructions;
-    return (flop > wide_flop ? flop : wide_flop) / 2 / wide_instructions;
+        return prior(PRIOR_CPU_NARROW_FLOP) / 2 / prior(PRIOR_CPU_NARROW_INSTRUCTIONS);
+    return (flop > wide ? flop : wide) / 2 / prior(PRIOR_CPU_WIDE_INSTRUCTIONS);
 }
 
 /* Registers of 64 bytes double what a core multiplies. */
 static bool is_wide(const struct facts *f)
 {
-    return !is_arm(f) && flop_a_cycle(f) > 1.5 * wide_flop;
+    return !is_arm(f) && flop_a_cycle(f) > 1.5 * prior(PRIOR_CPU_WIDE_FLOP);
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------------------ */
 
-/*
- * Instructions of llama.cpp's product of one row with one token, a weight: its ggml_vec_dot_* for AVX2 and for Neon with dot products,
- * compiled by gcc 12 at -O3 and counted (callgrind; an emulator's trace) over 4096 and 1024 weights. Types of 16 bits: two conversions and
- * a multiply-add for eight weights, and the loop.
- */
-static const struct count {
-    const char *type; /* that a type's name begins with; "": by bits */
-    double bits;      /* up to which, of those by bits */
-    double x86, arm;
-} counts[] = {
-    { "Q4_0", 0, 0.69, 0.69 },   { "Q5_0", 0, 0.85, 1.16 },   { "IQ4_NL", 0, 0.71, 0.70 },  { "IQ4_XS", 0, 0.77, 0.59 },
-    { "IQ3_XXS", 0, 1.61, 1.54 }, { "IQ3", 0, 1.40, 1.79 },   { "IQ2_XXS", 0, 1.30, 1.17 }, { "IQ2_XS", 0, 0.83, 1.24 },
-    { "IQ2", 0, 1.30, 1.75 },    { "IQ1", 0, 1.83, 1.44 },    { "", 3, 0.32, 0.70 },        { "", 4, 0.57, 1.00 },
-    { "", 5, 0.40, 0.55 },       { "", 6, 0.54, 0.79 },       { "", 7.5, 0.51, 0.94 },      { "", 12, 0.54, 0.59 },
-    { "", 24, 0.44, 0.44 },      { "", INFINITY, 0.22, 0.44 },
-};
 enum { LEGACY_BITS = 6 }; /* of Q4_0, Q5_0 and grids: files of these types have a few matrices with more, of other types */
 
-static const struct count *count_of(const struct facts *f, double bits)
+static const struct cpu_row *row_of(const struct facts *f, double bits)
 {
+    const struct priors *p = priors();
     const char *const type = facts_type(f);
     size_t i = 0;
-    for (; counts[i].type[0]; i++)
-        if (bits < LEGACY_BITS && strncasecmp(type, counts[i].type, strlen(counts[i].type)) == 0)
-            return &counts[i];
-    while (bits > counts[i].bits)
+    for (; i + 1 < p->n_cpu_row && p->cpu_row[i].type[0]; i++)
+        if (bits < LEGACY_BITS && strncasecmp(type, p->cpu_row[i].type, strlen(p->cpu_row[i].type)) == 0)
+            return &p->cpu_row[i];
+    while (i + 1 < p->n_cpu_row && bits > p->cpu_row[i].to_bits)
         i++;
-    return &counts[i];
+    return &p->cpu_row[i];
 }
 
 enum kernels {
@@ -134,24 +113,23 @@ static bool has_tiles(const struct facts *f, enum math math, double bits)
     return any && facts_since(f, SGEMM);
 }
 
-/* With rows interleaved a load, its unpacking and its scale serve eight rows; lanes are rows, and no sums go across them. */
-static const double repacked = 0.5, looked_up = 0.06;
-
 static double instructions(const struct facts *f, double bits)
 {
-    const struct count *c = count_of(f, bits);
-    const double n = is_arm(f) ? c->arm : c->x86;
+    if (priors()->n_cpu_row == 0)
+        return NAN;
+    const struct cpu_row *c = row_of(f, bits);
+    const double n = is_arm(f) ? c->arm : c->x86, repacked = prior(PRIOR_CPU_REPACKED);
     switch (kernels_of(f)) {
     case KERNELS_ROWS:
         return strncasecmp(c->type, "Q4_0", 4) == 0 && facts_since(f, REPACK) ? n * repacked : n;
     case KERNELS_TILES:
         return bits < 12 ? n * repacked : n;
     case KERNELS_LOOKUP: /* a lookup of four weights' bit for 16 or 32 rows, and two additions */
-        return looked_up * bits / (is_arm(f) ? 1 : 2);
+        return prior(PRIOR_CPU_LOOKED_UP) * bits / (is_arm(f) ? 1 : 2);
     case KERNELS_OTHER:
         break;
     }
-    return 0.5;
+    return prior(PRIOR_CPU_OTHER);
 }
 
 double cpu_ops_weight(const struct facts *f, double bits)
@@ -170,22 +148,15 @@ static double dot_flop_s(const struct facts *f)
     return 4 * fp32 / 3;
 }
 
-/*
- * A weight and token of llama.cpp's tiles of 4 rows and 2 tokens, AVX2: counted as above for Q8_0 and Q4_0; floats two multiply-adds and their
- * part of the loads for sixteen. Interleaved rows: of Q4_0 and IQ4_NL as much; of Q4_K such that a prompt of Q4_K_M is 1.61 times as fast as it
- * was (12332), of Q2_K 1.25 times (14373, with registers of 64 bytes). Those take 0.6 of the time of the others where they double what a core
- * multiplies (measured: 0.5 to 0.7 on an Emerald Rapids).
- */
-static const double interleaved_k = 0.25, interleaved_2 = 0.26, interleaved_wide = 0.6;
-
+/* A weight and token of llama.cpp's tiles of 4 rows and 2 tokens; interleaved rows of Q4_0 and IQ4_NL as much. (110) */
 static double tile_instructions(const struct facts *f, double bits)
 {
-    const double narrow = bits > 12 ? 0.2 : bits > 7.5 ? 0.34 : 0.45;
+    const double narrow = prior(bits > 12 ? PRIOR_CPU_TILE_16 : bits > 7.5 ? PRIOR_CPU_TILE_8 : PRIOR_CPU_TILE_4);
     if (!is_interleaved(f, bits))
         return narrow;
     if (bits < 4)
-        return interleaved_2;
-    return (type_is(f, "Q4_0") || type_is(f, "IQ") ? narrow : interleaved_k) * (is_wide(f) ? interleaved_wide : 1);
+        return prior(PRIOR_CPU_INTERLEAVED_2);
+    return (type_is(f, "Q4_0") || type_is(f, "IQ") ? narrow : prior(PRIOR_CPU_INTERLEAVED_K)) * (is_wide(f) ? prior(PRIOR_CPU_INTERLEAVED_WIDE) : 1);
 }
 
 /* A weight and token of llama.cpp's, where several tokens are there. Experts have neither tiles nor rows that are interleaved. */
@@ -207,9 +178,6 @@ static double bf16_flop_s(const struct facts *f)
     return f->maker == MAKER_INTEL ? fp32 / 2 : 2 * fp32;
 }
 
-/* Tokens by which unpacked weights are multiplied, and how much nearer kernels of single rows come to what is counted. */
-static const double tile_tokens = 8, steps_reach = 2;
-
 struct unit_use cpu_product(const struct facts *f, enum math math, double bits, bool experts)
 {
     const double fp32 = f->p->roofs.peak[MATH_FP32].flop_s, own = fmin(f->p->roofs.peak[math].flop_s, math == MATH_BF16 ? bf16_flop_s(f) : INFINITY);
@@ -221,7 +189,7 @@ struct unit_use cpu_product(const struct facts *f, enum math math, double bits, 
         if (!quantized)
             break;
         return (struct unit_use){ .unit = UNIT_CPU,
-                                  .flop_s = 1 / (1 / dot_flop_s(f) + cpu_ops_weight(f, bits) / (tile_tokens * steps_reach * fp32)) };
+                                  .flop_s = 1 / (1 / dot_flop_s(f) + cpu_ops_weight(f, bits) / (prior(PRIOR_CPU_TILE_TOKENS) * prior(PRIOR_CPU_STEPS_REACH) * fp32)) };
     case KERNELS_LOOKUP:
         return (struct unit_use){ .unit = UNIT_STEPS, .flop_s = fp32 / cpu_ops_weight(f, bits) };
     case KERNELS_OTHER:
@@ -233,8 +201,8 @@ struct unit_use cpu_product(const struct facts *f, enum math math, double bits, 
 /* llama.cpp's rows meet one token after the other, as T-MAC's tables do; who packs rows unpacks them once for eight. */
 double cpu_ops_several(const struct facts *f, enum math math, double bits, double n_tok, bool experts)
 {
-    const double one = cpu_ops_weight(f, bits), n = fmax(n_tok, 1), unpacked = fmax(1, n / tile_tokens);
-    const double product = steps_reach * f->p->roofs.peak[MATH_FP32].flop_s / dot_flop_s(f);
+    const double one = cpu_ops_weight(f, bits), n = fmax(n_tok, 1), unpacked = fmax(1, n / prior(PRIOR_CPU_TILE_TOKENS));
+    const double product = prior(PRIOR_CPU_STEPS_REACH) * f->p->roofs.peak[MATH_FP32].flop_s / dot_flop_s(f);
     switch (kernels_of(f)) {
     case KERNELS_ROWS:
         if (n == 1 || (n < 4 && is_interleaved(f, bits)))

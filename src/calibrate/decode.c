@@ -1,26 +1,13 @@
 /* Operations that make an operand of a weight in a step of decoding. methods.md (79) */
 #include "calibrate/decode.h"
 #include "calibrate/cpus.h"
+#include "calibrate/priors.h"
 #include "calibrate/units.h"
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 
-enum width { WIDTH_32, WIDTH_16, WIDTH_8, WIDTH_4, WIDTH_GRID, WIDTH_COUNT };
-
-/*
- * Of a GPU: 16 bits a wide load shared by eight weights, a conversion and a multiply-add; 8 bits a part of a load, a scale
- * and a quarter of an 8-bit dot product; 4 bits shifts and masks besides; grids (IQ types) a lookup and signs besides.
- * llama.cpp's old kernel for 16 bits widens two weights an iteration: two addresses, two loads of 2 bytes, two conversions,
- * two loads of FP32 activations, two multiply-adds and the loop, 14 a weight. CPUs: cpus.c.
- */
-static const double gpu_ops[WIDTH_COUNT] = { [WIDTH_32] = 1, [WIDTH_16] = 2, [WIDTH_8] = 3, [WIDTH_4] = 5, [WIDTH_GRID] = 8 };
-static const double old_half_ops = 14;
-/* Before Volta integer arithmetic and conversions take turns with FP32, half and a quarter as many a cycle.
- * Source: CUDA C++ Programming Guide, arithmetic instructions by compute capability. */
-static const double pascal_factor = 2;
-
-static enum width width_of(const char *q, double bits)
+static enum weight_width width_of(const char *q, double bits)
 {
     if (bits > 24)
         return WIDTH_32;
@@ -31,13 +18,8 @@ static enum width width_of(const char *q, double bits)
     return bits < 4.2 && toupper((unsigned char)q[0]) == 'I' && toupper((unsigned char)q[1]) == 'Q' ? WIDTH_GRID : WIDTH_4;
 }
 
-/*
- * Kernels for the matrix units widen two weights of 4 or 8 bits in an instruction: of eight of 4 bits four selections of bits that are two halves
- * each, two shifts, four subtractions and four scales, 1.75 a weight. Source: Marlin's dequant (IST-DASLab/marlin), which vLLM and SGLang run,
- * from FasterTransformer's converter of TensorRT-LLM and LMDeploy; AWQ's and ExLlama's kernels do the same.
- */
-static const double packed_ops = 2;
-
+/* Kernels for the matrix units widen two weights of 4 or 8 bits in an instruction: Marlin's, which vLLM and SGLang run, FasterTransformer's converter
+ * of TensorRT-LLM and LMDeploy; AWQ's and ExLlama's kernels do the same. */
 static bool widens_pairs(const struct facts *f)
 {
     static const char *const others[] = { "exllama", "tinychat" };
@@ -47,42 +29,14 @@ static bool widens_pairs(const struct facts *f)
     return f->p->stack->family == STACK_SERVER;
 }
 
-/*
- * llama.cpp's kernel of rows for CUDA, which ROCm has too: instructions that a lane issues for a weight of one token, loads and addresses
- * included, and for each further token, whose sums of blocks are converted and scaled again. Counted in the loops of mul_mat_vec_q as nvcc 13
- * compiles ggml-cuda of December 2025 to PTX (`nvcc -ptx -arch=compute_90 mmvq.cu`), 1 and 8 tokens. An H100's steps of 8 tokens, of eight
- * files, are predicted 0 to 32 % too fast by constants that have seen none of them. methods.md (109)
- */
-enum names { NAMED_PLAIN, NAMED_K, NAMED_GRID };
-static const struct {
-    enum names names;
-    double below; /* bits a weight */
-    double one, more;
-} rows_kernel[] = {
-    { NAMED_PLAIN, 4.4, 4.8, 0.8 }, /* MXFP4 */
-    { NAMED_PLAIN, 4.7, 4.5, 0.7 }, /* Q4_0 */
-    { NAMED_PLAIN, 5.2, 3.8, 0.6 }, /* Q4_1 */
-    { NAMED_PLAIN, 5.7, 5.5, 1.0 }, /* Q5_0 */
-    { NAMED_PLAIN, 6.2, 5.2, 0.9 }, /* Q5_1 */
-    { NAMED_K, 3, 6.1, 2.8 },       /* Q2_K */
-    { NAMED_K, 4.2, 10.3, 3.4 },    /* Q3_K */
-    { NAMED_K, 5.2, 5.0, 3.3 },     /* Q4_K */
-    { NAMED_K, 6.2, 6.1, 3.3 },     /* Q5_K */
-    { NAMED_GRID, 3, 6.4, 2.4 },    /* IQ2_S */
-    { NAMED_GRID, 4, 7.2, 2.1 },    /* IQ3_S */
-    { NAMED_GRID, 6.2, 3.5, 0.7 },  /* IQ4_XS, IQ4_NL */
-};
-static const double sixes_one = 8.6, sixes_more = 3.6; /* Q6_K, which files of other types have, too */
-static const double bytes_one = 3.1, bytes_more = 1.1; /* Q8_0 */
-static const double halves_more = 0.5;                 /* a packed multiply-add */
-
-static enum names names_of(const char *q)
+static const char *names_of(const char *q)
 {
     if (strcasestr(q, "IQ"))
-        return NAMED_GRID;
-    return strcasestr(q, "_K") ? NAMED_K : NAMED_PLAIN;
+        return "grid";
+    return strcasestr(q, "_K") ? "k" : "plain";
 }
 
+/* llama.cpp's kernel of rows for CUDA, which ROCm has too. (109) */
 static bool has_rows_kernel(const struct facts *f)
 {
     return f->products == BACK_END_CUDA || f->products == BACK_END_ROCM;
@@ -92,55 +46,54 @@ static bool has_rows_kernel(const struct facts *f)
  * have lanes of their own for; where the peak counts two a cycle and lane, they are issued alone. */
 static double issue_factor(const struct facts *f)
 {
-    const double apart = 0.6, two = 2;
-    return f->before_volta ? pascal_factor : f->integers_apart ? apart : f->two_issue ? two : 1;
+    if (f->before_volta)
+        return prior(PRIOR_PASCAL_FACTOR);
+    return f->integers_apart ? prior(PRIOR_INTEGERS_APART) : f->two_issue ? prior(PRIOR_TWO_ISSUE) : 1;
 }
 
 /* Of a weight of fewer than 12 bits: with one token, or what each further one adds. */
 static double rows_kernel_ops(const struct facts *f, double bits, bool more)
 {
-    const enum names n = names_of(facts_type(f));
-    for (size_t i = 0; i < ARRAY_LEN(rows_kernel); i++)
-        if (rows_kernel[i].names == n && bits < rows_kernel[i].below)
-            return issue_factor(f) * (more ? rows_kernel[i].more : rows_kernel[i].one);
-    if (bits < 7.5)
-        return issue_factor(f) * (more ? sixes_more : sixes_one);
-    return issue_factor(f) * (more ? bytes_more : bytes_one);
+    const struct priors *p = priors();
+    const char *n = names_of(facts_type(f));
+    size_t i = 0;
+    for (; i + 1 < p->n_gpu_row; i++)
+        if ((!*p->gpu_row[i].names || strcmp(p->gpu_row[i].names, n) == 0) && bits < p->gpu_row[i].below_bits)
+            break;
+    return p->n_gpu_row > 0 ? issue_factor(f) * (more ? p->gpu_row[i].more : p->gpu_row[i].one) : NAN;
 }
 
 double decode_ops_weight(const struct facts *f, double bits)
 {
-    const enum width w = width_of(facts_type(f), bits);
+    const enum weight_width w = width_of(facts_type(f), bits);
     if (f->cpu)
         return cpu_ops_weight(f, bits);
     if (w != WIDTH_32 && w != WIDTH_16 && has_rows_kernel(f))
         return rows_kernel_ops(f, bits, false);
     if ((w == WIDTH_4 || w == WIDTH_8) && widens_pairs(f))
-        return packed_ops;
+        return prior(PRIOR_PACKED_OPS);
     const bool cuda = f->back_end == BACK_END_CUDA || f->back_end == BACK_END_ROCM;
-    const double ops = w == WIDTH_16 && cuda && f->old ? old_half_ops : gpu_ops[w];
-    return f->before_volta && w != WIDTH_32 ? ops * pascal_factor : ops;
+    const double ops = w == WIDTH_16 && cuda && f->old ? prior(PRIOR_OLD_HALF_OPS) : priors()->gpu_ops[w];
+    return f->before_volta && w != WIDTH_32 ? ops * prior(PRIOR_PASCAL_FACTOR) : ops;
 }
 
 /*
- * The kernel of many makes bytes of a tile of quantized weights in shared memory, and reads those for its columns: as a guess 3 operations more
- * than one token's, however many tokens there are. Engines took the kernel of rows for up to 8 tokens, and take it now where that is faster.
- * Vulkan's rows are multiplied as floats: a multiply-add a token.
+ * The kernel of many makes bytes of a tile of quantized weights in shared memory, and reads those for its columns: some operations more than
+ * one token's, however many tokens there are. Engines took the kernel of rows for up to 8 tokens, and take it now where that is faster.
+ * Vulkan's rows are multiplied as floats.
  */
-static const double tile_ops = 3, vulkan_more = 1;
-
 double decode_ops_several(const struct facts *f, double bits, double n_tok)
 {
-    const enum width w = width_of(facts_type(f), bits);
+    const enum weight_width w = width_of(facts_type(f), bits);
     const bool vulkan = f->products == BACK_END_VULKAN;
     if (f->cpu || !(vulkan || has_rows_kernel(f)))
         return 0;
     const double one = decode_ops_weight(f, bits), further = fmin(n_tok, MMVQ_MOST) - 1;
     if (w == WIDTH_32 || w == WIDTH_16)
-        return n_tok > 1 ? gpu_ops[w] + further * (w == WIDTH_32 ? 1 : halves_more) : one;
+        return n_tok > 1 ? priors()->gpu_ops[w] + further * (w == WIDTH_32 ? 1 : prior(PRIOR_HALVES_MORE)) : one;
     if (vulkan)
-        return one + further * vulkan_more;
-    const double rows = further * rows_kernel_ops(f, bits, true), tile = tile_ops * issue_factor(f);
+        return one + further * prior(PRIOR_VULKAN_MORE);
+    const double rows = further * rows_kernel_ops(f, bits, true), tile = prior(PRIOR_TILE_OPS) * issue_factor(f);
     if (n_tok > MMVQ_MOST)
         return one + tile;
     return one + (facts_few_limits(f) ? fmin(rows, tile) : rows);
@@ -174,17 +127,13 @@ double decode_tile(const struct facts *f, double bits, bool experts)
 /*
  * bitsandbytes, which Transformers' 8 and 4 bits are unless a name says AWQ or GPTQ, is called from Python for each product: LLM.int8
  * looks for outliers and waits for what it found, quantizes rows and columns, changes layouts, multiplies, scales, multiplies outliers apart
- * and adds, some 14 kernels; NF4 unpacks the scales' own scales, then multiplies, 4. Each takes PyTorch some 30 us to dispatch. Source:
- * bitsandbytes' autograd/_functions.py (MatMul8bitLt, MatMul4Bit) and functional.py of 0.41; Dettmers et al. 2022 (arXiv 2208.07339), app. D. (131)
+ * and adds; NF4 unpacks the scales' own scales, then multiplies. (131)
  */
-static const double dispatch_s = 30e-6;
-enum { INT8_KERNELS = 14, NF4_KERNELS = 4 };
-
 double decode_host_s(const struct facts *f, double bits)
 {
     const char *engine = f->p->m->engine, *type = f->p->m->quant;
     const bool own = strcasestr(engine, "awq") || strcasestr(engine, "gptq") || strcasestr(type, "awq") || strcasestr(type, "gptq");
     if (strcmp(f->p->stack->id, "transformers") != 0 || own || bits > 12)
         return 0;
-    return dispatch_s * (bits > 7 ? INT8_KERNELS : NF4_KERNELS);
+    return prior(PRIOR_DISPATCH_S) * prior(bits > 7 ? PRIOR_INT8_KERNELS : PRIOR_NF4_KERNELS);
 }

@@ -52,14 +52,15 @@ struct fitted_row {
     bool walks, deep;        /* its attention walks the cache; the cache is long enough to say how */
 };
 
-/* An effect before looking: value where all share it (else 0, no difference), and the spread of its logarithm. */
+/* By its name in files, "class"; "": DIM_ALL; -1: unknown. */
+int dimension_find(const char *name);
+
+/* An effect before looking (priors.h): value where all share it (else 0, no difference), and the spread of its logarithm. */
 struct effect_prior {
     enum time_slot slot;
     enum dimension dim;
     double value, sd;
 };
-/* Those of a server's latencies: to the first token, or of each after it. */
-const struct effect_prior *serving_priors(bool first, size_t *n);
 /* What a server's latency is made of (84); wait: room for what is before it. And what joins its devices. */
 void serving_features(struct time_features *f, struct time_features *wait, const struct facts *x);
 const char *serving_link(const struct priced *p);

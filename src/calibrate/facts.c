@@ -1,5 +1,5 @@
 /* What names and dates say of engines and machines. methods.md (79), (81) */
-#include "calibrate/facts.h"
+#include "calibrate/priors.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,18 +277,6 @@ static bool is_flash(const struct priced *p)
     return p->stack->family != STACK_LLAMA_CPP;
 }
 
-/* Stacks that differ from one kernel an op launched from compiled code; Python's dispatch takes ten times a launch. */
-enum { PYTHON_LAUNCHES = 8 };
-static const struct {
-    const char *stack;
-    double launches;
-} launchers[] = {
-    { "mlx", 0.6 },         { "llama.cpp-cuda", 0.6 }, /* graphs of kernels since August 2024 */
-    { "transformers", PYTHON_LAUNCHES }, { "onnxruntime", 2 },
-    { "ctranslate2", 2 },   { "exllama", 2 },
-};
-static const double fused_launches = 0.6, old_launches = 1.25;
-
 /*
  * SGLang 0.4's experts of GPTQ: steps of Qwen3's take 0.67 and 0.72 ms a layer with 3 and with 22 billion weights a token (H20, one device and
  * four), so the host dispatches their kernels one by one, whatever they read. Source: sgl-project/sglang issues 6313 (0.4.6.post2, an H20:
@@ -301,16 +289,18 @@ static bool dispatches_experts(const struct facts *f)
            (strstr(m->engine, " 0.4.") || strncmp(m->version, "0.4.", 4) == 0);
 }
 
+/* Stacks that differ from one kernel an op launched from compiled code. */
 static double launches(const struct facts *f)
 {
     if (dispatches_experts(f))
-        return PYTHON_LAUNCHES;
+        return prior(PRIOR_PYTHON_LAUNCHES);
     if (f->old)
-        return old_launches;
-    for (size_t i = 0; i < ARRAY_LEN(launchers); i++)
-        if (strcmp(launchers[i].stack, f->p->stack->id) == 0)
-            return launchers[i].launches;
-    return f->p->stack->fused && !f->cpu ? fused_launches : 1;
+        return prior(PRIOR_OLD_LAUNCHES);
+    const struct priors *p = priors();
+    for (size_t i = 0; i < p->n_launches; i++)
+        if (strcmp(p->launches[i].stack, f->p->stack->id) == 0)
+            return p->launches[i].factor;
+    return f->p->stack->fused && !f->cpu ? prior(PRIOR_FUSED_LAUNCHES) : 1;
 }
 
 /*
@@ -322,7 +312,7 @@ enum { GRAPHS_BATCH = 8100, GRAPHS_EXPERTS_MOST = 4 }; /* a build as of that mon
 double facts_launches(const struct facts *f, double pass_tok)
 {
     const bool kept = facts_since(f, GRAPHS_BATCH) && !(f->p->moe && pass_tok > GRAPHS_EXPERTS_MOST);
-    return f->back_end == BACK_END_CUDA && pass_tok > 1 && !kept ? old_launches : f->launches;
+    return f->back_end == BACK_END_CUDA && pass_tok > 1 && !kept ? prior(PRIOR_OLD_LAUNCHES) : f->launches;
 }
 
 void facts_init(struct facts *f, const struct priced *p)

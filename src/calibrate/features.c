@@ -2,6 +2,7 @@
 #include "calibrate/cpus.h"
 #include "calibrate/effects.h"
 #include "calibrate/decode.h"
+#include "calibrate/priors.h"
 #include "calibrate/units.h"
 #include <math.h>
 #include <string.h>
@@ -82,27 +83,23 @@ static void choose_units(struct time_op *o, const struct facts *x, const struct 
     }
 }
 
-/* Bytes over the memory's bus, for one that is wanted. (135) */
-static const double ecc_bytes = 16.0 / 15;
-
-/* With as many weights. */
+/* More bytes cross the memory's bus than are wanted (135), of as many weights. */
 static void add_check_bytes(struct time_op *o)
 {
-    o->cost.weight_bytes *= ecc_bytes;
-    o->bits *= ecc_bytes;
-    o->cost.kv_bytes *= ecc_bytes;
-    o->cost.act_bytes *= ecc_bytes;
+    const double more = prior(PRIOR_ECC_BYTES);
+    o->cost.weight_bytes *= more;
+    o->bits *= more;
+    o->cost.kv_bytes *= more;
+    o->cost.act_bytes *= more;
 }
 
-/* A tile of tokens that streams weights past itself waits for little: nine tenths of the peak, where other products are believed to reach half. */
-static const double tile_part = 0.5 / 0.9;
-
-/* The arithmetic of whole tiles, of each matrix that is touched. (119) */
+/* The arithmetic of whole tiles, of each matrix that is touched. A tile that streams weights past itself reaches more of the peak than other products
+ * are believed to. (119) */
 static void fill_tiles(struct time_op *o, const struct facts *x, const struct time_place *at, double touched)
 {
     const double tile = decode_tile(x, o->bits, o->kind == OP_EXPERT_MATMUL);
     if (tile > 1)
-        o->cost.flop = fmax(o->cost.flop, 2 * at->rows * at->cols * tile * touched * tile_part);
+        o->cost.flop = fmax(o->cost.flop, 2 * at->rows * at->cols * tile * touched * prior(PRIOR_TILE_PART));
 }
 
 /* Of a weight. CPUs multiply an expert by the tokens it has, GPUs' kernels by as many as there are. */
@@ -170,12 +167,6 @@ void fitted_add_pass(struct time_features *f, const struct facts *x, const struc
  * pair: then the bus. Between boards the network: a board has a card for every two devices (DGX A100: two share a PCIe
  * switch), and a ring keeps as many busy as it has devices there. (75)
  */
-static const double pcie_bytes_s = 31.5e9;    /* PCIe 4.0 x16, one direction: hardware.csv of the facts */
-static const double network_bytes_s = 25e9;   /* a card of 200 Gb/s */
-enum { CARDS_PER_BOARD = 4 };
-/* A step of a ring, of small messages: NCCL's own tables (src/graph/tuning.cc, hwLat, LL). */
-static const double board_hop_s = 0.6e-6, pcie_hop_s = 1e-6, network_hop_s = 5e-6;
-
 static const char *link_of(const struct priced *p)
 {
     const struct measurement *m = p->m;
@@ -195,21 +186,21 @@ static double pcie_of(const struct priced *p)
     for (size_t i = 0; i < h->n_link; i++)
         if (strcmp(h->link[i].topology, "pcie") == 0)
             return h->link[i].bytes_s.value;
-    return pcie_bytes_s;
+    return prior(PRIOR_PCIE_BYTES_S);
 }
 
 static void all_reduce_features(struct time_features *f, const struct priced *p)
 {
     const char *link = link_of(p);
     const double board_s = p->roofs.link_bytes_s;
-    f->hop_s = board_hop_s;
+    f->hop_s = prior(PRIOR_BOARD_HOP_S);
     if (strcmp(link, "pcie") == 0) {
         f->wire_s *= board_s / fmin(pcie_of(p), board_s);
-        f->hop_s = pcie_hop_s;
+        f->hop_s = prior(PRIOR_PCIE_HOP_S);
     }
     if (strcmp(link, "network") == 0) {
-        f->wire_s *= board_s / fmin(network_bytes_s * fmin(p->m->per_node, CARDS_PER_BOARD), board_s);
-        f->hop_s = network_hop_s;
+        f->wire_s *= board_s / fmin(prior(PRIOR_NETWORK_BYTES_S) * fmin(p->m->per_node, prior(PRIOR_NETWORK_CARDS)), board_s);
+        f->hop_s = prior(PRIOR_NETWORK_HOP_S);
     }
 }
 

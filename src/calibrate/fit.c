@@ -262,6 +262,12 @@ static int minimize(struct problem *p, struct error *err)
     return rc;
 }
 
+static void count(struct fit_effect *e, const struct fit_row *row)
+{
+    e->n_row++;
+    e->from |= row->from;
+}
+
 static void count_rows(struct problem *p)
 {
     for (size_t j = 0; j < p->f->n_effect; j++)
@@ -270,7 +276,7 @@ static void count_rows(struct problem *p)
         for (int s = 0; s < p->m->n_slot; s++)
             for (int k = 0; k < FIT_MAX_EFFECTS; k++)
                 if (p->row[i]->effect[s][k] != FIT_NO_EFFECT)
-                    p->f->effect[p->row[i]->effect[s][k]].n_row++;
+                    count(&p->f->effect[p->row[i]->effect[s][k]], p->row[i]);
 }
 
 /* Two machines' own effects never meet in a row: eliminated first, they fill nothing between them. */

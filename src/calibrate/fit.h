@@ -17,12 +17,14 @@ struct fit_effect {
     double prior, sd;  /* of the logarithm, before looking */
     double value, se;  /* after; prior and sd until then */
     size_t n_row;      /* that had it */
+    uint64_t from;     /* sources of those: fit_row.from of all together */
 };
 
 struct fit_row {
     const void *features;                             /* what fit_model.ln_seconds reads */
     double ln_seconds;                                /* measured */
     double sigma;                                     /* spread of the logarithm expected of a good row */
+    uint64_t from;                                    /* where it is from: one bit, the caller's affair */
     uint16_t effect[FIT_MAX_SLOTS][FIT_MAX_EFFECTS]; /* FIT_NO_EFFECT: none */
     double base[FIT_MAX_SLOTS];  /* added to the effects: priors of those that all rows share and the fit does not know */
     double loose[FIT_MAX_SLOTS]; /* variance of effects that the row has and the fit does not know; predictions only */

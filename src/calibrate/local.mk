@@ -20,6 +20,8 @@ libcalibrate_a_SOURCES = \
   %D%/spread.c \
   %D%/known.c \
   %D%/held_out.c \
+  %D%/priors.h \
+  %D%/priors.c \
   %D%/facts.h \
   %D%/facts.c \
   %D%/units.h \

@@ -1,6 +1,6 @@
 /* The fitted time model: constants from the rows it is shown, seconds and an interval of a row. methods.md (73), (74) */
 #include "calibrate/constants.h"
-#include "calibrate/spread.h"
+#include "calibrate/priors.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +127,7 @@ static int collect(struct fitted_one *x, struct collected *c, const struct price
         known_add_row(shown ? &x->shown : &x->by, p, err) != 0)
         return -1;
     c->priced[c->n] = p;
+    c->row[c->n].from = shown ? CONSTANTS_SHOWN : UINT64_C(1) << (p->m->file < 62 ? p->m->file : 62);
     c->row[c->n].sigma = fitted_row_sigma(r, p->measured_s);
     c->row[c->n++].ln_seconds = log(p->measured_s);
     return 0;
@@ -209,9 +210,12 @@ static int start_from(struct fitted_one *x, const struct constants *c, struct er
 {
     x->sigma = c->sigma;
     snprintf(x->source, sizeof x->source, "%s", c->source);
-    for (size_t i = 0; i < c->n; i++)
-        if (fit_effect(&x->fit, c->c[i].name, c->c[i].value, c->c[i].sd, err) == FIT_NO_EFFECT)
+    for (size_t i = 0; i < c->n; i++) {
+        const uint16_t e = fit_effect(&x->fit, c->c[i].name, c->c[i].value, c->c[i].sd, err);
+        if (e == FIT_NO_EFFECT)
             return -1;
+        x->fit.effect[e].from = c->c[i].from;
+    }
     for (size_t i = 0; i < c->n_interval; i++)
         if (fit_effect(&x->spread, c->interval[i].name, c->interval[i].value, c->interval[i].sd, err) == FIT_NO_EFFECT)
             return -1;
@@ -271,7 +275,7 @@ static struct fitted *fitted_new(struct error *err)
 
 static int fitted_fit(void **params, const struct priced *const *rows, size_t n, const struct fit_scope *scope, struct error *err)
 {
-    struct fitted *x = fitted_new(err);
+    struct fitted *x = priors_load(err) == 0 ? fitted_new(err) : NULL;
     if (!x)
         return -1;
     int rc = shipped(x, scope, err);
@@ -391,7 +395,7 @@ static int take_list(struct constant **out, size_t *n, const struct fit *f, stru
         if (e->n_row == 0)
             continue; /* believed, not measured */
         struct constant *to = &(*out)[(*n)++];
-        *to = (struct constant){ .value = e->value, .sd = e->se, .n_row = e->n_row };
+        *to = (struct constant){ .value = e->value, .sd = e->se, .n_row = e->n_row, .from = e->from };
         snprintf(to->name, sizeof to->name, "%s", e->name);
     }
     return 0;
@@ -408,7 +412,7 @@ static int take_constants(struct constants *c, const struct fitted_one *x, struc
 int constants_fit(struct constants_file *f, const struct priced *const *rows, size_t n, const char *source, struct error *err)
 {
     const struct fit_scope none = { 0 };
-    struct fitted *x = fitted_new(err);
+    struct fitted *x = priors_load(err) == 0 ? fitted_new(err) : NULL;
     *f = (struct constants_file){ 0 };
     int rc = x ? fit_all(x, rows, n, &none, true, err) : -1;
     for (size_t i = 0; i < n && rc == 0; i++)
@@ -420,6 +424,7 @@ int constants_fit(struct constants_file *f, const struct priced *const *rows, si
             continue;
         snprintf(f->kind[k].source, sizeof f->kind[k].source, "%s", source);
         rc = take_constants(&f->kind[k], &x->kind[k], err);
+        constants_keep_files(&f->kind[k]);
     }
     fitted_free(x);
     if (rc != 0)

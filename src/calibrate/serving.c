@@ -1,55 +1,9 @@
-/* What a server's latencies are made of in a closed loop, and what is believed of its constants before looking. (83), (84) */
-#include "calibrate/effects.h"
+/* What a server's latencies are made of in a closed loop. (83), (84) */
+#include "calibrate/priors.h"
 #include <math.h>
 #include <string.h>
 
-/*
- * Beside effects.c's: products that a server computes are in the type of their weights (no conversion), its kernels are
- * captured in graphs (an op starts in microseconds, a small one in less, experts in several kernels), exchanges are kernels
- * that write to all peers (4 to 9 us for 2 to 8 devices: TensorRT-LLM's one-shot all-reduce), and between boards they are
- * the network library's. What a generation of machines changes is what starting the experts' kernels costs.
- */
-static const struct effect_prior later[] = {
-    { TIME_BANDWIDTH, DIM_ALL, 0.8, 0.1 },       { TIME_BANDWIDTH, DIM_STACK, 0, 0.1 },
-    { TIME_COMPUTE, DIM_ALL, 0.6, 0.1 },        { TIME_COMPUTE, DIM_STACK, 0, 0.3 },
-    { TIME_KV, DIM_ALL, 1.1, 0.3 },              { TIME_ATTENTION, DIM_ALL, 0.5, 0.5 },
-    { TIME_SMALL, DIM_ALL, 1.5, 0.3 },           { TIME_SHARPNESS, DIM_ALL, 1, 0.3 },
-    { TIME_LAUNCH, DIM_ALL, 3e-6, 0.4 },         { TIME_LAUNCH, DIM_STACK, 0, 0.15 },
-    { TIME_LAUNCH_SMALL, DIM_ALL, 0.5, 0.4 },    { TIME_LAUNCH_EXPERT, DIM_ALL, 1.3, 0.3 },
-    { TIME_LAUNCH_EXPERT, DIM_GENERATION, 0, 0.5 },
-    { TIME_LAUNCH_EXPERT, DIM_TYPE, 0, 0.3 },    { TIME_STEP, DIM_ALL, 3e-4, 0.8 },
-    { TIME_EXPERT, DIM_ALL, 1.2, 0.3 },          { TIME_EXPERT, DIM_STACK, 0, 0.2 },
-    { TIME_EXPERT, DIM_GENERATION, 0, 0.1 },     { TIME_SEQUENCE, DIM_ALL, 5e-6, 1 },
-    { TIME_LINK, DIM_ALL, 0.7, 0.2 },            { TIME_LINK, DIM_LINK, 0, 0.5 },
-    { TIME_HOP, DIM_ALL, 1, 0.3 },               { TIME_HOP, DIM_STACK, 0, 0.3 },
-    { TIME_HOP, DIM_LINK, 0, 0.2 },              { TIME_REQUEST, DIM_MODE, 0, 0.2 },
-};
-
-/* To the first token a server has the request to take in as well, tens of milliseconds of its program, and others' prompts
- * are before it: of all that came at once at the beginning and of those that happen to come together. */
-static const struct effect_prior until_first[] = {
-    { TIME_BANDWIDTH, DIM_ALL, 0.8, 0.05 },      { TIME_COMPUTE, DIM_ALL, 0.6, 0.2 },
-    { TIME_COMPUTE, DIM_STACK, 0, 0.2 },         { TIME_KV, DIM_ALL, 1.1, 0.1 },
-    { TIME_ATTENTION, DIM_ALL, 0.3, 0.2 },       { TIME_SMALL, DIM_ALL, 1.5, 0.1 },
-    { TIME_SHARPNESS, DIM_ALL, 1, 0.1 },         { TIME_LAUNCH, DIM_ALL, 3e-6, 0.1 },
-    { TIME_LAUNCH_SMALL, DIM_ALL, 0.5, 0.1 },    { TIME_LAUNCH_EXPERT, DIM_ALL, 1.3, 0.1 },
-    { TIME_STEP, DIM_ALL, 0.05, 1 },             { TIME_STEP, DIM_STACK, 0, 0.7 },
-    { TIME_EXPERT, DIM_ALL, 1.2, 0.1 },          { TIME_LINK, DIM_ALL, 0.7, 0.1 },
-    { TIME_HOP, DIM_ALL, 1, 0.1 },               { TIME_QUEUE, DIM_ALL, 0.07, 0.7 },
-    { TIME_QUEUE, DIM_STACK, 0, 0.7 },           { TIME_REQUEST, DIM_MODE, 0, 0.2 },
-};
-
-const struct effect_prior *serving_priors(bool first, size_t *n)
-{
-    *n = first ? ARRAY_LEN(until_first) : ARRAY_LEN(later);
-    return first ? until_first : later;
-}
-
 /* ---- exchanges --------------------------------------------------------------------------- */
-
-/* A card of 400 Gb/s for every device of a board (DGX H100, DGX B200: their user guides). */
-static const double network_bytes_s = 50e9;
-static const double network_hop = 8; /* of an exchange's start over one on a board */
 
 /* Devices of a board, or a rack, that its first link joins; else the network does. */
 const char *serving_link(const struct priced *p)
@@ -87,8 +41,8 @@ static void cross_network(struct time_features *f, const struct priced *p)
 {
     if (strcmp(serving_link(p), "network") != 0)
         return;
-    f->hop_s *= network_hop;
-    f->wire_s *= p->roofs.link_bytes_s / fmin(network_bytes_s, p->roofs.link_bytes_s);
+    f->hop_s *= prior(PRIOR_SERVER_NETWORK_HOP);
+    f->wire_s *= p->roofs.link_bytes_s / fmin(prior(PRIOR_SERVER_NETWORK_BYTES_S), p->roofs.link_bytes_s);
 }
 
 /*

@@ -1,5 +1,6 @@
 /* Constants for predictions: a machine, a stack and a model as a row of score has them, and what the fit says of it. */
 #include "calibrate/software.h"
+#include "calibrate/constants.h"
 #include "calibrate/effects.h"
 #include "roofline/step.h"
 #include <math.h>
@@ -321,19 +322,22 @@ static const char *explain(const void *known, const struct hwprofile *h, const s
     const struct fit *f = fitted_fit_of(params, r.kind);
     fitted_row_known(f, &r, &row);
     size_t n = 0;
+    uint64_t from = 0;
+    char files[256];
     for (int k = 0; k < FIT_MAX_EFFECTS && n < size; k++) {
         const uint16_t e = row.effect[slot][k];
         const char *of = e == FIT_NO_EFFECT ? NULL : strchr(f->effect[e].name, ' ');
         if (e == FIT_NO_EFFECT)
             continue;
+        from |= f->effect[e].from;
         n += (size_t)snprintf(buf + n, size - n, "%s%.4g%s", n ? " x " : "", exp(f->effect[e].value), of ? of : "");
     }
     if (row.loose[slot] > 0 && n < size)
-        n += (size_t)snprintf(buf + n, size - n, "; not measured apart: x/ %.3g", exp(sqrt(row.loose[slot])));
+        n += (size_t)snprintf(buf + n, size - n, "; not measured apart: x/ %.3g (priors.json)", exp(sqrt(row.loose[slot])));
     if (n == 0)
         snprintf(buf, size, "no measurement sets it apart");
     else if (n < size)
-        snprintf(buf + n, size - n, "; %s", fitted_source(params, r.kind));
+        snprintf(buf + n, size - n, "; %s", from ? constants_from(files, sizeof files, fitted_source(params, r.kind), from) : "believed: priors.json");
     free(x);
     return buf;
 }

@@ -1,4 +1,4 @@
-#include "calibrate/spread.h"
+#include "calibrate/priors.h"
 #include <math.h>
 #include <string.h>
 
@@ -143,30 +143,22 @@ static void traits_of(struct traits *t, enum situation s, enum side side, const 
  */
 static const double normal90 = 1.6448536269514722; /* 95 % quantile of the normal distribution */
 enum { HERE = 1u << TRAIT_SITUATION, SIDE = HERE | 1u << TRAIT_SIDE };
-static const struct {
-    unsigned traits; /* bits */
-    double sd;
-} priors[] = {
-    { HERE, 0.25 },
-    { HERE | 1u << TRAIT_CLASS, 0.25 },
-    { HERE | 1u << TRAIT_PHASE, 0.25 },
-    { HERE | 1u << TRAIT_ORIGIN, 0.25 },
-    { HERE | 1u << TRAIT_GUESS, 0.25 },
-    { HERE | 1u << TRAIT_KIND, 0.25 },
-    { HERE | 1u << TRAIT_STACK, 0.25 },
-    { HERE | 1u << TRAIT_SOURCE, 0.25 },
-    { HERE | 1u << TRAIT_CLASS | 1u << TRAIT_PHASE, 0.25 },
-    { HERE | 1u << TRAIT_BITS, 0.25 },
-    { HERE | 1u << TRAIT_BATCH, 0.25 },
-    { HERE | 1u << TRAIT_DOUBT, 0.5 },
-    { HERE | 1u << TRAIT_SIZE, 0.25 },
-    { HERE | 1u << TRAIT_REACH, 0.25 },
-    { HERE | 1u << TRAIT_SIZE | 1u << TRAIT_REACH, 0.25 },
-    { SIDE, 0.3 },
-    { SIDE | 1u << TRAIT_CLASS, 0.2 },
-    { SIDE | 1u << TRAIT_PHASE, 0.2 },
-    { SIDE | 1u << TRAIT_CLASS | 1u << TRAIT_PHASE, 0.2 },
-};
+bool spread_traits(const char *by, unsigned *traits)
+{
+    *traits = 0;
+    for (const char *at = by; *at; at += strspn(at, " ")) {
+        const size_t n = strcspn(at, " ");
+        int i = 0;
+        while (i < TRAIT_COUNT && !(strlen(trait_names[i]) == n && strncmp(trait_names[i], at, n) == 0))
+            i++;
+        if (i == TRAIT_COUNT)
+            return false;
+        *traits |= 1u << i;
+        at += n;
+    }
+    return *traits & HERE;
+}
+
 #define EVERY_ROW "interval"
 
 /* "interval situation=new machine class=CPU"; false: the row lacks one of the traits. */
@@ -195,18 +187,19 @@ int spread_effects(struct fit *f, bool add, enum situation s, enum side side, co
     struct traits t;
     *out = (struct quantile_row){ .weight = 1 };
     traits_of(&t, s, side, p);
-    for (size_t i = 0; i < ARRAY_LEN(priors); i++) {
+    const struct interval_prior *from = priors()->interval;
+    for (size_t i = 0; i < priors()->n_interval; i++) {
         char name[FIT_MAX_NAME];
-        if (!effect_name(name, priors[i].traits, &t))
+        if (!effect_name(name, from[i].traits, &t))
             continue;
-        const double prior = priors[i].traits == HERE ? log(normal90) : 0;
-        const uint16_t e = add ? fit_effect(f, name, prior, priors[i].sd, err) : fit_find(f, name);
+        const double prior = from[i].traits == HERE ? log(normal90) : 0;
+        const uint16_t e = add ? fit_effect(f, name, prior, from[i].sd, err) : fit_find(f, name);
         if (add && e == FIT_NO_EFFECT)
             return -1;
         if (e != FIT_NO_EFFECT)
             out->effect[out->n_effect++] = e;
         else
-            out->loose += priors[i].sd * priors[i].sd;
+            out->loose += from[i].sd * from[i].sd;
         if (e == FIT_NO_EFFECT)
             out->ln_ratio += prior;
     }

@@ -63,6 +63,8 @@ bool spread_has_sides(const struct priced *p);
 void spread_widen(struct fit *f, enum situation s, enum side side, double by);
 /* Of rows without effects of sides: how far intervals reach in a situation, from n rows. -1: too many effects, or out of memory */
 int spread_set_reach(struct fit *f, enum situation s, const struct reach *r, size_t n, struct error *err);
+/* "situation class": the traits of those names, as bits; false: one is unknown, or the situation is not among them. */
+bool spread_traits(const char *by, unsigned *traits);
 /* The name of an effect is one that spread_fit could have made. */
 bool spread_is_name(const char *name);
 

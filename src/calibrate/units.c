@@ -1,5 +1,6 @@
 #include "calibrate/units.h"
 #include "calibrate/cpus.h"
+#include "calibrate/priors.h"
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -31,15 +32,14 @@ static struct unit_use vector_unit(const struct facts *f)
 
 /*
  * Quantized weights and activations are multiplied as integers in blocks of 32 along a row, each with scales of its own: a sum of a
- * block is converted, multiplied by both scales and added, on the vector units. Those scale_ops a block take their time after
+ * block is converted, multiplied by both scales and added, on the vector units. Those operations a block take their time after
  * the product's, which is what keeps MMQ from the integer peak. Source: llama.cpp's mmq.cuh, vec_dot_q8_0_q8_1_mma.
  */
 enum { BLOCK = 32 };
-static const double scale_ops = 4; /* a conversion at half rate, two multiplications, of which one for four sums, an addition */
 
 static double with_scales(double flop_s, double vector_flop_s)
 {
-    return 2 * BLOCK / (2 * BLOCK / flop_s + 2 * scale_ops / vector_flop_s);
+    return 2 * BLOCK / (2 * BLOCK / flop_s + 2 * prior(PRIOR_SCALE_OPS) / vector_flop_s);
 }
 
 /* Lanes that take an instruction a cycle. */
@@ -197,11 +197,9 @@ double unit_padding(const struct facts *f, double n_tok, double n_matrix)
 
 /*
  * Where no kernel takes all experts of a layer, the host waits for the router's choice, and then gathers, multiplies and scatters for
- * one expert after the other, on an empty queue. Source: llama.cpp's ggml_cuda_mul_mat_id and ggml_sycl_mul_mat_id. Of 128 experts, 8 used,
- * 768 rows of 2048 in F16, a product takes so long an expert touched (pull requests 15767, 16277, 17879, 18896, columns "master"): RTX 4090
- * 13 us, RTX 3090 18, RDNA3 22 to 26, CDNA3 98 to 105. SYCL: four launches.
+ * one expert after the other, on an empty queue: so long an expert touched (priors.json). Source: llama.cpp's ggml_cuda_mul_mat_id and
+ * ggml_sycl_mul_mat_id.
  */
-static const double cuda_expert_s = 18e-6, rdna_expert_s = 24e-6, cdna_expert_s = 100e-6, sycl_expert_s = 4 * 10e-6;
 
 /* SYCL's kernel for the experts of one token has the types of K and those before, neither grids nor FP4. */
 static bool sycl_fuses(const struct facts *f, double bits)
@@ -228,13 +226,13 @@ static double mmf_most(const struct facts *f, enum math math, double rows)
 
 static double loop_s(const struct facts *f)
 {
-    return f->back_end == BACK_END_CUDA ? cuda_expert_s : is_cdna(f) ? cdna_expert_s : rdna_expert_s;
+    return prior(f->back_end == BACK_END_CUDA ? PRIOR_CUDA_EXPERT_S : is_cdna(f) ? PRIOR_CDNA_EXPERT_S : PRIOR_RDNA_EXPERT_S);
 }
 
 double unit_expert_s(const struct facts *f, enum math math, double bits, double n_tok, double rows)
 {
     if (f->back_end == BACK_END_SYCL)
-        return n_tok <= 1 && sycl_fuses(f, bits) ? 0 : sycl_expert_s;
+        return n_tok <= 1 && sycl_fuses(f, bits) ? 0 : prior(PRIOR_SYCL_EXPERT_S);
     if (f->back_end != BACK_END_CUDA && f->back_end != BACK_END_ROCM)
         return 0;
     if (n_tok <= 1)
@@ -244,7 +242,7 @@ double unit_expert_s(const struct facts *f, enum math math, double bits, double 
     /* Its limit is where the kernel was found to be no faster than what it took the place of. (82) */
     const double most = mmf_most(f, math, rows);
     if (n_tok <= most)
-        return cuda_expert_s * n_tok / most;
+        return prior(PRIOR_CUDA_EXPERT_S) * n_tok / most;
     return f->back_end == BACK_END_ROCM && n_tok <= MMVQ_MOST && facts_since(f, ROCM_EXPERTS) ? 0 : loop_s(f);
 }
 

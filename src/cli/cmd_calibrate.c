@@ -112,6 +112,7 @@ static int price_files(struct rows *r, const struct calibrate_cli *o, const stru
     for (size_t i = 0; i < o->n_file; i++) {
         for (size_t k = 0; k < r->l[i].n; k++) {
             struct priced *q = &r->all[r->n];
+            r->l[i].row[k].file = i;
             if (price_row(p, &r->l[i].row[k], q, err) != 0)
                 return -1;
             r->n++;

@@ -74,6 +74,7 @@ struct measurement {
     enum measure_metric metric;
     double value;      /* tokens/s or seconds, over all devices (per_gpu rates multiplied) */
     size_t line;       /* in its file; 0: it has none */
+    size_t file;       /* of those that are read together, which one: 0 until who reads several says so */
     const char *id, *source, *hardware, *engine, *version, *model, *quant, *date, *notes;
     const char *label;  /* another name of the model, as its program prints it */
     const char *named;  /* the machine, as the program that measured prints it, also where hardware is what the caller said; "": it does not */

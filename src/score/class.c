@@ -1,27 +1,214 @@
 /* The classes of hardware.csv: which a profile is of, which a name says, what is believed of a machine of it. methods.md (116) */
+#include "base/json.h"
 #include "score/internal.h"
 #include <ctype.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-/*
- * balance: FLOP of 16 bits (CPUs: of 32) a byte of memory, bytes_s: of memory, where nobody says them: medians of the class
- * in hwprofiles, rounded (data centres': of those since 2020); ln_sd: the spread of ln bytes_s there. Phones: LPDDR5 and 5X on 64
- * bits; iGPUs: two channels of DDR4 to LPDDR5X; CPUs: desktops, since the names of servers say what they are.
- */
-static const struct machine_class classes[] = {
-    { "workstation GPU", HW_GPU, "", { "rtx-a", "rtx-2000-ada", "rtx-4000-ada", "rtx-4500-ada", "rtx-5000-ada", "rtx-5880-ada", "rtx-6000-ada",
-                                       "rtx-pro", "quadro-", "radeon-", "arc-pro" }, 200, 590e9, 0.6 },
-    { "consumer GPU", HW_GPU, "", { "rtx-", "gtx-", "titan-", "rx-", "arc-" }, 90, 460e9, 0.55 },
-    { "datacenter GPU", HW_GPU, "", { NULL }, 200, 3300e9, 1 },
-    { "Apple GPU", HW_APU, "Apple", { NULL }, 35, 300e9, 0.7 },
-    { "unified SoC GPU", HW_APU, "", { NULL }, 150, 230e9, 0.7 },
-    { "iGPU", HW_APU, "", { NULL }, 60, 75e9, 0.4 },
-    { "phone CPU", HW_CPU, "", { NULL }, 10, 65e9, 0.4 },
-    { "CPU", HW_CPU, "", { NULL }, 25, 90e9, 1 },
-    { "accelerator", HW_NPU, "", { NULL }, 220, 2000e9, 0.9 },
+/* ---- the file --------------------------------------------------------------------------------------------- */
+
+#define MACHINES_SCHEMA "roofcast.machines"
+enum { MACHINES_VERSION = 1, MAX_LIST = 1000, CTX = 512 };
+
+/* A word of names, behind what is no letter or digit; '#' is a digit, '$' the end of a word. */
+struct class_word {
+    const char *word, *vendor;
+    const struct machine_class *class;
+    double bytes_s, ln_sd; /* NaN: the class's */
 };
-enum { WORKSTATION, CONSUMER, DATACENTER, APPLE, SOC, IGPU, PHONE, CPU, ACCELERATOR };
+
+struct classes {
+    json_t *doc; /* whose texts the others point to */
+    struct machine_class *class;
+    size_t n_class;
+    struct class_word *word;
+    size_t n_word;
+};
+
+static void classes_free(struct classes *k)
+{
+    free(k->class);
+    free(k->word);
+    json_decref(k->doc);
+    *k = (struct classes){ 0 };
+}
+
+/* {"value": 590e9, "unit": "B/s", "ln_sd": 0.6, "source": ".."}; sd NULL: there is none. */
+static int read_prior(const json_t *o, const char *ctx, const char *key, double *value, double *sd, struct error *err)
+{
+    const json_t *v = json_object_get(o, key);
+    const char *source;
+    char at[CTX + 64];
+    snprintf(at, sizeof at, "%.*s.%s", CTX, ctx, key);
+    if (!json_is_object(v))
+        return error_set(err, ERROR_INPUT, "%s: expected an object, found %s", at, json_type_name(v));
+    if (json_get_num(v, at, "value", value, err) != 0 || json_get_str(v, at, "source", &source, err) != 0 ||
+        (sd && json_get_num(v, at, "ln_sd", sd, err) != 0))
+        return -1;
+    if (!(*value > 1e-6 && *value < 1e18))
+        return error_set(err, ERROR_INPUT, "%s: field \"value\": expected 1e-6 to 1e18, found %g", at, *value);
+    if (!*source)
+        return error_set(err, ERROR_INPUT, "%s: field \"source\": expected where the figure is from, found \"\"", at);
+    if (sd && !(*sd > 0 && *sd < 10))
+        return error_set(err, ERROR_INPUT, "%s: field \"ln_sd\": expected more than 0 and less than 10, found %g", at, *sd);
+    return 0;
+}
+
+static int read_class(struct machine_class *c, const json_t *o, const char *ctx, struct error *err)
+{
+    static const struct {
+        const char *name;
+        enum hw_kind kind;
+    } kinds[] = { { "cpu", HW_CPU }, { "gpu", HW_GPU }, { "apu", HW_APU }, { "npu", HW_NPU } };
+    const json_t *ids = json_object_get(o, "ids");
+    const char *kind;
+    size_t k = 0;
+    *c = (struct machine_class){ .vendor = "", .profiles = true };
+    if (!json_is_object(o))
+        return error_set(err, ERROR_INPUT, "%s: expected an object, found %s", ctx, json_type_name(o));
+    if (json_get_str(o, ctx, "name", &c->name, err) != 0 || json_get_str(o, ctx, "kind", &kind, err) != 0 ||
+        json_get_str_opt(o, ctx, "vendor", &c->vendor, err) != 0 || json_get_bool_opt(o, ctx, "profiles", &c->profiles, err) != 0 ||
+        json_get_bool_opt(o, ctx, "name_first", &c->name_first, err) != 0)
+        return -1;
+    while (k < ARRAY_LEN(kinds) && strcmp(kinds[k].name, kind) != 0)
+        k++;
+    if (k == ARRAY_LEN(kinds))
+        return error_set(err, ERROR_INPUT, "%s: field \"kind\": expected cpu, gpu, apu or npu, found \"%.32s\"", ctx, kind);
+    c->kind = kinds[k].kind;
+    if (ids && !json_is_array(ids))
+        return error_set(err, ERROR_INPUT, "%s: field \"ids\": expected an array, found %s", ctx, json_type_name(ids));
+    if (json_array_size(ids) > ARRAY_LEN(c->ids))
+        return error_set(err, ERROR_INPUT, "%s: field \"ids\": expected at most %zu, found %zu", ctx, ARRAY_LEN(c->ids), json_array_size(ids));
+    for (size_t i = 0; i < json_array_size(ids); i++)
+        if (!(c->ids[i] = json_string_value(json_array_get(ids, i))))
+            return error_set(err, ERROR_INPUT, "%s: ids[%zu]: expected a string", ctx, i);
+    if (read_prior(o, ctx, "balance", &c->balance, NULL, err) != 0)
+        return -1;
+    return read_prior(o, ctx, "bandwidth", &c->bytes_s, &c->ln_sd, err);
+}
+
+static const struct machine_class *find(const struct classes *k, const char *name)
+{
+    for (size_t i = 0; i < k->n_class; i++)
+        if (strcasecmp(k->class[i].name, name) == 0)
+            return &k->class[i];
+    return NULL;
+}
+
+static int read_word(const struct classes *k, struct class_word *w, const json_t *o, const char *ctx, struct error *err)
+{
+    const char *class;
+    *w = (struct class_word){ .vendor = "", .bytes_s = NAN, .ln_sd = NAN };
+    if (!json_is_object(o))
+        return error_set(err, ERROR_INPUT, "%s: expected an object, found %s", ctx, json_type_name(o));
+    if (json_get_str(o, ctx, "word", &w->word, err) != 0 || json_get_str(o, ctx, "class", &class, err) != 0 ||
+        json_get_str_opt(o, ctx, "vendor", &w->vendor, err) != 0)
+        return -1;
+    if (!*w->word)
+        return error_set(err, ERROR_INPUT, "%s: field \"word\": expected a word, found \"\"", ctx);
+    w->class = find(k, class);
+    if (!w->class)
+        return error_set(err, ERROR_INPUT, "%s: field \"class\": expected a name of \"classes\", found \"%.64s\"", ctx, class);
+    return json_object_get(o, "bandwidth") ? read_prior(o, ctx, "bandwidth", &w->bytes_s, &w->ln_sd, err) : 0;
+}
+
+/* NULL: there is no such list. */
+static const json_t *list_of(const json_t *doc, const char *name, const char *key, struct error *err)
+{
+    const json_t *list = json_object_get(doc, key);
+    if (json_is_array(list) && json_array_size(list) <= MAX_LIST)
+        return list;
+    error_set(err, ERROR_INPUT, "%s: field \"%s\": expected an array of at most %d, found %s", name, key, MAX_LIST, json_type_name(list));
+    return NULL;
+}
+
+static int read_lists(struct classes *k, const char *name, struct error *err)
+{
+    char ctx[CTX];
+    const json_t *classes = list_of(k->doc, name, "classes", err), *words = classes ? list_of(k->doc, name, "names", err) : NULL;
+    if (!words)
+        return -1;
+    k->class = calloc(json_array_size(classes) + 1, sizeof *k->class);
+    k->word = calloc(json_array_size(words) + 1, sizeof *k->word);
+    if (!k->class || !k->word)
+        return error_oom(err, json_array_size(words) * sizeof *k->word, "classes of machines");
+    for (size_t i = 0; i < json_array_size(classes); i++, k->n_class++) {
+        snprintf(ctx, sizeof ctx, "%.400s: classes[%zu]", name, i);
+        if (read_class(&k->class[i], json_array_get(classes, i), ctx, err) != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < json_array_size(words); i++, k->n_word++) {
+        snprintf(ctx, sizeof ctx, "%.400s: names[%zu]", name, i);
+        if (read_word(k, &k->word[i], json_array_get(words, i), ctx, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* doc is the classes' from here on. */
+static int take(struct classes *k, json_t *doc, const char *name, struct error *err)
+{
+    *k = (struct classes){ .doc = doc };
+    if (!doc)
+        return -1;
+    if (json_check_schema(doc, name, MACHINES_SCHEMA, MACHINES_VERSION, err) == 0 && read_lists(k, name, err) == 0)
+        return 0;
+    classes_free(k);
+    return -1;
+}
+
+int classes_check(const char *name, const void *data, size_t size, struct error *err)
+{
+    struct classes k;
+    const int rc = take(&k, json_load_mem(name, data, size, err), name, err);
+    if (rc == 0)
+        classes_free(&k);
+    return rc;
+}
+
+/* Read by the first who asks; an error stays, too. */
+static struct classes the;
+static struct error failure;
+static atomic_bool tried;
+
+static int read_file(struct error *err)
+{
+    char path[4096];
+    if (!hwprofile_data_file(path, sizeof path, "hwprofiles/priors", "machines"))
+        return error_set(err, ERROR_UNAVAILABLE, "hwprofiles/priors/machines.json is in none of the data directories");
+    return take(&the, json_load_path(path, err), path, err);
+}
+
+int classes_load(struct error *err)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (!atomic_load_explicit(&tried, memory_order_acquire)) {
+        pthread_mutex_lock(&lock);
+        if (!atomic_load_explicit(&tried, memory_order_relaxed)) {
+            (void)read_file(&failure);
+            atomic_store_explicit(&tried, true, memory_order_release);
+        }
+        pthread_mutex_unlock(&lock);
+    }
+    if (failure.kind == ERROR_NONE)
+        return 0;
+    *err = failure;
+    return -1;
+}
+
+/* Without the file there are none: who can say so has asked classes_load() before. */
+static const struct classes *classes(void)
+{
+    struct error unused = { 0 };
+    (void)classes_load(&unused);
+    return &the;
+}
+
+/* ---- profiles --------------------------------------------------------------------------------------------- */
 
 static bool begins(const char *s, const char *with)
 {
@@ -30,86 +217,33 @@ static bool begins(const char *s, const char *with)
 
 const struct machine_class *class_find(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(classes); i++)
-        if (strcasecmp(classes[i].name, name) == 0)
-            return &classes[i];
-    return NULL;
+    return find(classes(), name);
+}
+
+static bool takes(const struct machine_class *c, const struct hwprofile *h)
+{
+    bool any = !c->ids[0];
+    for (size_t k = 0; k < ARRAY_LEN(c->ids) && c->ids[k]; k++)
+        any |= begins(h->id, c->ids[k]);
+    return any && c->profiles && c->kind == h->kind && (!*c->vendor || strcmp(c->vendor, h->vendor) == 0);
 }
 
 const char *machine_class(const struct hwprofile *h)
 {
+    const struct classes *k = classes();
     struct class_guess named;
-    for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
-        if (classes[i].kind != h->kind || (*classes[i].vendor && strcmp(classes[i].vendor, h->vendor) != 0))
+    for (size_t i = 0; i < k->n_class; i++) {
+        if (!takes(&k->class[i], h))
             continue;
-        if (i == PHONE)
-            continue; /* profiles have none */
         /* A GPU that is in no list of ids: what its name says, before it is taken for a server's. */
-        if (i == DATACENTER && class_of_name(&named, h->name) && named.class->kind == HW_GPU)
+        if (k->class[i].name_first && class_of_name(&named, h->name) && named.class->kind == h->kind)
             return named.class->name;
-        bool any = !classes[i].ids[0];
-        for (size_t k = 0; k < ARRAY_LEN(classes[i].ids) && classes[i].ids[k]; k++)
-            any |= begins(h->id, classes[i].ids[k]);
-        if (any)
-            return classes[i].name;
+        return k->class[i].name;
     }
     return "";
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------ */
-
-/*
- * Words of names, each behind what is no letter or digit; '#' is a digit, '$' the end of a word. The first that a name has says
- * its class, its maker where that makes a difference to its programs, and for CPUs, whose class holds boards and servers, what
- * memory such ones have: medians of the servers, desktops and boards in hwprofiles.
- */
-static const struct {
-    const char *word;
-    int row;
-    const char *vendor;
-    double bytes_s, ln_sd; /* 0: the class's */
-} words[] = {
-    /* Apple, phones */
-    { "iphone", PHONE, "", 0, 0 }, { "ipad", PHONE, "", 0, 0 }, { "apple a#", PHONE, "", 0, 0 }, { "apple", APPLE, "Apple", 0, 0 },
-    { "mac$", APPLE, "Apple", 0, 0 }, { "macbook", APPLE, "Apple", 0, 0 }, { "m# max$", APPLE, "Apple", 0, 0 },
-    { "m# pro$", APPLE, "Apple", 0, 0 }, { "m# ultra$", APPLE, "Apple", 0, 0 }, { "snapdragon x", CPU, "", 130e9, 0.3 },
-    { "cloud ai", ACCELERATOR, "", 140e9, 0.7 }, { "snapdragon", PHONE, "", 0, 0 }, { "qualcomm", PHONE, "", 0, 0 },
-    { "dimensity", PHONE, "", 0, 0 }, { "exynos", PHONE, "", 0, 0 }, { "galaxy", PHONE, "", 0, 0 }, { "pixel", PHONE, "", 0, 0 },
-    { "oneplus", PHONE, "", 0, 0 }, { "xiaomi", PHONE, "", 0, 0 },
-    /* a part of a machine that its name says */
-    { "npu$", ACCELERATOR, "", 100e9, 0.5 }, { "igpu$", IGPU, "", 0, 0 },
-    /* servers' CPUs, before the letters and digits of GPUs */
-    { "xeon", CPU, "", 360e9, 0.5 }, { "epyc", CPU, "", 360e9, 0.5 }, { "grace cpu", CPU, "", 360e9, 0.5 },
-    { "graviton", CPU, "", 360e9, 0.5 }, { "ampere", CPU, "", 360e9, 0.5 }, { "kunpeng", CPU, "", 360e9, 0.5 },
-    /* NVIDIA */
-    { "jetson", SOC, "NVIDIA", 0, 0 }, { "orin$", SOC, "NVIDIA", 0, 0 }, { "thor$", SOC, "NVIDIA", 0, 0 },
-    { "dgx spark", SOC, "NVIDIA", 0, 0 }, { "gb10$", SOC, "NVIDIA", 0, 0 }, { "gx10$", SOC, "NVIDIA", 0, 0 },
-    { "rtx a#", WORKSTATION, "NVIDIA", 0, 0 }, { "rtx pro", WORKSTATION, "NVIDIA", 0, 0 }, { "ada$", WORKSTATION, "NVIDIA", 0, 0 },
-    { "quadro", WORKSTATION, "NVIDIA", 0, 0 }, { "a#000", WORKSTATION, "NVIDIA", 0, 0 }, { "geforce", CONSUMER, "NVIDIA", 0, 0 },
-    { "rtx", CONSUMER, "NVIDIA", 0, 0 }, { "gtx", CONSUMER, "NVIDIA", 0, 0 }, { "titan", CONSUMER, "NVIDIA", 0, 0 },
-    { "p40$", DATACENTER, "NVIDIA", 320e9, 0.5 }, { "p100", DATACENTER, "NVIDIA", 900e9, 0.5 },
-    { "v100", DATACENTER, "NVIDIA", 900e9, 0.4 }, { "a#00", DATACENTER, "NVIDIA", 1900e9, 0.5 }, { "h#00", DATACENTER, "NVIDIA", 3300e9, 0.5 },
-    { "h20$", DATACENTER, "NVIDIA", 0, 0 }, { "b#00", DATACENTER, "NVIDIA", 8000e9, 0.3 }, { "gb#00", DATACENTER, "NVIDIA", 8000e9, 0.3 },
-    { "gh#00", DATACENTER, "NVIDIA", 4000e9, 0.4 }, { "l#$", DATACENTER, "NVIDIA", 320e9, 0.5 }, { "a#$", DATACENTER, "NVIDIA", 320e9, 0.5 },
-    { "t#$", DATACENTER, "NVIDIA", 320e9, 0.5 }, { "l##", DATACENTER, "NVIDIA", 700e9, 0.5 }, { "a##", DATACENTER, "NVIDIA", 700e9, 0.5 },
-    { "tesla", DATACENTER, "NVIDIA", 700e9, 0.7 },
-    /* AMD */
-    { "strix halo", SOC, "AMD", 0, 0 }, { "ai max", SOC, "AMD", 0, 0 }, { "80#0s$", SOC, "AMD", 0, 0 },
-    { "radeon pro", WORKSTATION, "AMD", 0, 0 }, { "radeon ai", WORKSTATION, "AMD", 0, 0 }, { "radeon rx", CONSUMER, "AMD", 0, 0 },
-    { "radeon ####", CONSUMER, "AMD", 0, 0 }, { "rx #", CONSUMER, "AMD", 0, 0 }, { "radeon vii", CONSUMER, "AMD", 0, 0 },
-    { "instinct", DATACENTER, "AMD", 0, 0 }, { "mi#", DATACENTER, "AMD", 0, 0 }, { "radeon", IGPU, "AMD", 0, 0 },
-    { "ryzen", CPU, "", 90e9, 0.4 }, { "threadripper", CPU, "", 200e9, 0.5 },
-    /* Intel */
-    { "arc pro", WORKSTATION, "Intel", 0, 0 }, { "arc a#", CONSUMER, "Intel", 0, 0 }, { "arc b#", CONSUMER, "Intel", 0, 0 },
-    { "data center gpu", DATACENTER, "Intel", 0, 0 }, { "gaudi", ACCELERATOR, "", 0, 0 }, { "arc$", IGPU, "Intel", 0, 0 },
-    { "iris", IGPU, "Intel", 0, 0 }, { "uhd", IGPU, "Intel", 0, 0 }, { "gpu)", IGPU, "", 0, 0 },
-    { "core", CPU, "", 90e9, 0.4 },
-    /* others */
-    { "raspberry", CPU, "", 15e9, 0.4 }, { "orange pi", CPU, "", 15e9, 0.6 }, { "rk3", CPU, "", 15e9, 0.6 },
-    { "rockchip", CPU, "", 15e9, 0.6 }, { "cpu", CPU, "", 0, 0 }, { "tpu", ACCELERATOR, "", 0, 0 },
-    { "trainium", ACCELERATOR, "", 0, 0 }, { "inferentia", ACCELERATOR, "", 0, 0 }, { "tenstorrent", ACCELERATOR, "", 290e9, 0.5 },
-    { "ascend", ACCELERATOR, "", 0, 0 }, { "mtt", CONSUMER, "", 0, 0 }, { "nvidia", DATACENTER, "NVIDIA", 0, 0 },
-};
 
 /* Does the word stand at s? */
 static bool stands(const char *s, const char *word)
@@ -154,12 +288,13 @@ bool class_of_name(struct class_guess *out, const char *hardware)
     char name[256];
     spell(name, sizeof name, hardware);
     const bool cpu = strcasestr(name, "[cpu]") != NULL;
-    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        if (!has_word(name, words[i].word) || (cpu && classes[words[i].row].kind != HW_CPU))
+    const struct classes *k = classes();
+    for (size_t i = 0; i < k->n_word; i++) {
+        const struct class_word *w = &k->word[i];
+        if (!has_word(name, w->word) || (cpu && w->class->kind != HW_CPU))
             continue;
-        const struct machine_class *c = &classes[words[i].row];
-        *out = (struct class_guess){ c, words[i].vendor, words[i].bytes_s > 0 ? words[i].bytes_s : c->bytes_s,
-                                     words[i].bytes_s > 0 ? words[i].ln_sd : c->ln_sd };
+        const bool own = w->bytes_s > 0;
+        *out = (struct class_guess){ w->class, w->vendor, own ? w->bytes_s : w->class->bytes_s, own ? w->ln_sd : w->class->ln_sd };
         return true;
     }
     return false;

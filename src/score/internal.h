@@ -20,15 +20,19 @@ struct subject {
     double kv_share;  /* of layers that have a cache, of guessed hybrids; 1 */
 };
 
-/* A class of machines, and what is believed of one of it. */
+/* A class of machines, and what is believed of one of it: hwprofiles/priors/machines.json. */
 struct machine_class {
     const char *name;
     enum hw_kind kind;
     const char *vendor; /* "": any */
-    const char *ids[12]; /* beginnings of profiles' ids; the last row of a kind takes the rest */
+    const char *ids[12]; /* beginnings of profiles' ids; without any: what is left of its kind and vendor */
+    bool profiles;       /* of profiles too; false: of names alone */
+    bool name_first;     /* a profile without such an id is what its name says */
     double balance;     /* FLOP of 16 bits (CPUs: of 32) a byte of memory */
     double bytes_s, ln_sd; /* of memory; the spread of its logarithm */
 };
+/* Reads the file of classes, once; the functions below find none where it cannot be read. */
+int classes_load(struct error *err);
 /* By its name in hardware.csv; NULL: a class of the file's own. */
 const struct machine_class *class_find(const char *name);
 /* What a machine's name says: its class, its maker ("": makes no difference), its memory. */

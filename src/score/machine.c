@@ -282,6 +282,8 @@ int machine_find(struct machine *out, const char *hardware, bool server, const s
     const struct measure_hw *g = hws ? measure_hws_find(hws, hardware) : NULL;
     *out = (struct machine){ .link_bytes_s = NAN, .link_latency_s = NAN };
     snprintf(out->hardware, sizeof out->hardware, "%s", hardware);
+    if (classes_load(err) != 0)
+        return -1;
     if ((own && strcmp(own, hardware) == 0 ? load_own(out, own, err) : load_profile(out, hardware, err)) != 0)
         return -1;
     if (out->loaded && !g && hws && !(out->guesses & GUESS_MACHINE) && row_of_profile(&g, out, hws, err) != 0)

@@ -204,5 +204,6 @@ int main(void)
         cmocka_unit_test(test_cpu_ops),  cmocka_unit_test(test_cpu_product), cmocka_unit_test(test_cpu_several), cmocka_unit_test(test_cpu_monotone),
         cmocka_unit_test(test_cpu_wide), cmocka_unit_test(test_cpu_experts), cmocka_unit_test(test_cpu_bf16),    cmocka_unit_test(test_cpu_threads),
     };
+    hwprofile_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -533,5 +533,6 @@ int main(void)
         cmocka_unit_test(test_staged_step), cmocka_unit_test(test_starved), cmocka_unit_test(test_check_bytes), cmocka_unit_test(test_places),
         cmocka_unit_test(test_tiles), cmocka_unit_test(test_request), cmocka_unit_test(test_exchange),
     };
+    hwprofile_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

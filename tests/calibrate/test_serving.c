@@ -158,5 +158,6 @@ int main(void)
         cmocka_unit_test(test_exchanges),
         cmocka_unit_test(test_unfitted),
     };
+    hwprofile_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

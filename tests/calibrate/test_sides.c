@@ -194,5 +194,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_sides), cmocka_unit_test(test_first_token), cmocka_unit_test(test_sizes),
                                         cmocka_unit_test(test_bits), cmocka_unit_test(test_batches), cmocka_unit_test(test_doubts) };
+    hwprofile_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

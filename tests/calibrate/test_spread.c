@@ -360,5 +360,6 @@ int main(void)
         cmocka_unit_test(test_as_refitted), cmocka_unit_test(test_fit_again), cmocka_unit_test(test_many), cmocka_unit_test(test_shown), cmocka_unit_test(test_quantiles),
         cmocka_unit_test(test_weights), cmocka_unit_test(test_reach), cmocka_unit_test(test_coverage),
     };
+    hwprofile_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

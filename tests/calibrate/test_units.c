@@ -303,5 +303,6 @@ int main(void)
         cmocka_unit_test(test_experts_of_cuda),
         cmocka_unit_test(test_padding),   cmocka_unit_test(test_seconds),
     };
+    hwprofile_set_dirs(data_dirs());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

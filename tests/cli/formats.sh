@@ -84,6 +84,15 @@ cp "$tmp/all" "$tmp/err"
 test ! -s "$tmp/all"
 ok $? "hwprofiles/*.json"
 : >"$tmp/all"
+for f in constants constants_base; do
+    "$validate" "$doc" roofcast.constants "$top_srcdir/hwprofiles/stacks/$f.json" >>"$tmp/all" 2>&1
+done
+"$validate" "$doc" roofcast.priors "$top_srcdir/hwprofiles/stacks/priors.json" >>"$tmp/all" 2>&1
+"$validate" "$doc" roofcast.machines "$top_srcdir/hwprofiles/priors/machines.json" >>"$tmp/all" 2>&1
+cp "$tmp/all" "$tmp/err"
+test ! -s "$tmp/all"
+ok $? "hwprofiles/stacks/*.json, hwprofiles/priors/*.json"
+: >"$tmp/all"
 for f in "$top_srcdir"/events/*.json; do
     "$validate" "$doc" roofcast.events "$f" >>"$tmp/all" 2>&1
 done

@@ -38,7 +38,7 @@ run score "$f/serving.csv" -o csv && has '^"*kind=dense,metric=tpot"*,1,0,'
 ok $? "latencies of servers"
 
 # A profile that cannot be read is said, whichever machine is asked for; names that are no profile's may have a slash.
-mkdir -p "$tmp/data/hwprofiles" && ln -s "$(cd "$top_srcdir" && pwd)/models" "$tmp/data/models" && cp "$top_srcdir/hwprofiles/classes.json" "$tmp/data/hwprofiles"
+mkdir -p "$tmp/data/hwprofiles" && ln -s "$(cd "$top_srcdir" && pwd)/models" "$tmp/data/models" && cp -r "$top_srcdir/hwprofiles/classes.json" "$top_srcdir/hwprofiles/priors" "$tmp/data/hwprofiles" && mkdir "$tmp/data/hwprofiles/stacks" && cp "$top_srcdir/hwprofiles/stacks/priors.json" "$tmp/data/hwprofiles/stacks"
 sed -e "s/\"source\": \"[^\"]*\"/\"source\": \"$(printf '%0200d' 0)\"/" "$top_srcdir/hwprofiles/t4.json" >"$tmp/data/hwprofiles/broken.json"
 kept=${ROOFCAST_DATA-}
 export ROOFCAST_DATA="$tmp/data"

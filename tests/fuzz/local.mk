@@ -158,6 +158,20 @@ fuzz_targets += %D%/fuzz_constants
 %C%_fuzz_constants_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 endif
 
+check_PROGRAMS += %D%/replay_priors
+%C%_replay_priors_SOURCES  = %D%/fuzz_priors.c %D%/replay.c %D%/fuzz.h
+%C%_replay_priors_CPPFLAGS = $(AM_CPPFLAGS) -DCORPUS='"priors"'
+%C%_replay_priors_LDADD    = libcalibrate.a libscore.a libmeasure.a libroofline.a librun.a libhwprofile.a libmodel.a libgguf.a libdtype.a \
+  $(BASE_LIBS) $(PCRE2_LIBS) $(CMINPACK_LIBS)
+TESTS += %D%/replay_priors
+
+if FUZZERS
+fuzz_targets += %D%/fuzz_priors
+%C%_fuzz_priors_SOURCES = %D%/fuzz_priors.c %D%/fuzz.h
+%C%_fuzz_priors_LDADD   = $(%C%_replay_priors_LDADD)
+%C%_fuzz_priors_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+endif
+
 EXTRA_PROGRAMS += $(fuzz_targets)
 CLEANFILES += $(fuzz_targets) %D%/make_corpus
 fuzzers: $(fuzz_targets)
