@@ -205,7 +205,7 @@ static int subject_init(struct subject *x, const struct software *s, const struc
     x->machine.h.clock_hz = h->clock_hz;
     x->machine.h.peak[MATH_FP32] = h->peak[MATH_FP32];
     x->p = (struct priced){ .m = &x->m, .machine = &x->machine, .moe = m->hp.n_expert > 0, .n_devices = 1,
-                            .stack = stack_for(s, h, m),
+                            .stack = stack_for(s, h, m), .guesses = h->guess_ln_sd > 0 ? GUESS_PEAK | GUESS_BANDWIDTH : 0,
                             .bits_weight = 8 * (double)m->weight_bytes / (double)m->n_params };
     snprintf(x->p.preset, sizeof x->p.preset, "%.63s", m->name);
     if (roofs_init(&x->p.roofs, h, &o, err) != 0)
@@ -283,6 +283,7 @@ static int timing(const void *known, const struct hwprofile *h, const struct mod
     out->stack = x->p.stack->id;
     out->absorbed = x->p.stack->family == STACK_LLAMA_CPP;
     out->basis = basis_of(s, h, x);
+    out->guess_ln_sd = h->guess_ln_sd;
     out->which = fitted_case;
     for (unsigned c = 0; c < TIME_CASES && out->basis != TIME_BY_KERNELS; c++)
         if (cases >> c & 1)

@@ -1,6 +1,7 @@
 /* What the commands share: data directories, the profile's path, progress and warnings on stderr,
  * output files. */
 #include "cli/cli.h"
+#include "score/score.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -104,6 +105,35 @@ int cli_hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
 {
     const char *path;
     return cli_measured_machine(&path, spec, err) != 0 ? -1 : hwprofile_load(h, path, err);
+}
+
+/* "; did you mean rtx-5060?" of an error, as far as it goes. */
+static void say_guess(const char *spec, const struct error *unknown, const char *note)
+{
+    static const char asks[] = "did you mean ";
+    const char *near = strstr(unknown->msg, asks);
+    const int n = near ? (int)strcspn(near, "?") : 0;
+    cli_note("no profile of \"%.80s\"%s%.*s%s: %s; a file of its bandwidth and a peak says more (doc/formats.md)", spec, near ? " (" : "", n, near ? near : "",
+             near ? "?)" : "", note);
+}
+
+int cli_machine_load(struct hwprofile *h, const char *spec, struct error *err)
+{
+    struct error unknown = { 0 };
+    char note[256];
+    bool found = false;
+    if (strcmp(spec, "this") == 0 || hwprofile_is_path(spec))
+        return cli_hwprofile_load(h, spec, err);
+    if (hwprofile_find(h, spec, &found, err) != 0)
+        return -1;
+    if (found)
+        return 0;
+    if (machine_guess(h, spec, &found, note, sizeof note, err) != 0)
+        return -1;
+    const int rc = found ? hwprofile_load(&(struct hwprofile){ 0 }, spec, &unknown) : hwprofile_load(h, spec, err);
+    if (found)
+        say_guess(spec, &unknown, note);
+    return found ? 0 : rc;
 }
 
 /* ---- stderr ------------------------------------------------------------------------- */

@@ -91,6 +91,8 @@ const char *cli_root(void);
 bool cli_data_file(char *path, size_t n, const char *name);
 /* hwprofile_load, with "this" meaning cli_profile_path(); absent: says to run `roofcast profile`. */
 int cli_hwprofile_load(struct hwprofile *h, const char *spec, struct error *err);
+/* The same for predictions: a name that no profile is of is taken for a machine of the class that it says, and a note says so. */
+int cli_machine_load(struct hwprofile *h, const char *spec, struct error *err);
 /* The machine of a file of measurements as --hw names it, for measure_context and pricer_new: "this" is cli_profile_path(), which has to
  * be there. NULL stays NULL. */
 int cli_measured_machine(const char **out, const char *hw, struct error *err);

@@ -9,7 +9,7 @@ enum { OPT_HW = 256, OPT_UB, OPT_ROOF, OPT_WEIGHTS, OPT_WEIGHTS_ONLY, OPT_BY, OP
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "MODEL", 0, "the model, instead of the first argument", 0 },
-    { "hw", OPT_HW, "NAME|FILE,...", 0, "machines: names (`roofcast list hw`), profile files, or `this` (default)", 0 },
+    { "hw", OPT_HW, "NAME|FILE,...", 0, "machines: names (`roofcast list hw`), profile files, or `this` (default); a name without a profile is taken for one of its class", 0 },
     { "n-prompt", 'p', "N,...", 0, "prompt tokens (512; 0: no prefill)", 0 },
     { "n-gen", 'n', "N,...", 0, "tokens generated: decode is their mean step (128; 0: no decode)", 0 },
     { "n-depth", 'd', "N,...", 0, "tokens in the KV cache before (0)", 0 },
@@ -192,7 +192,7 @@ static int predict_machine(json_t *rows, const struct predict_cli *o, const stru
                            const struct drafting *d, const struct time_source *time, const char *hw, struct error *err)
 {
     struct hwprofile h = { 0 };
-    if (predict_ask_machine(&o->ask) && cli_hwprofile_load(&h, hw, err) != 0)
+    if (predict_ask_machine(&o->ask) && cli_machine_load(&h, hw, err) != 0)
         return -1;
     if (check_threads(&h, o->threads, err) != 0) {
         hwprofile_free(&h);

@@ -134,7 +134,7 @@ static int kind_of(const char *word)
 static int add_machine(struct sweep_grid *g, const char *name, int kind, struct error *err)
 {
     struct hwprofile h;
-    if (cli_hwprofile_load(&h, name, err) != 0)
+    if (cli_machine_load(&h, name, err) != 0)
         return -1;
     bool wanted = kind < 0 || (int)h.kind == kind;
     for (size_t i = 0; i < g->hw.n && kind != -1; i++) /* named before, or of two kinds */

@@ -156,6 +156,8 @@ struct hwprofile {
     size_t n_curve;
     struct hw_noise noise;
     struct hw_efficiency eff; /* from the profile, else from its kind's row in hwprofiles/classes.json */
+    char guess_class[64];     /* of a machine nobody described: what its name says it is (machine_guess); "": a profile is of it */
+    double guess_ln_sd;       /* spread of the logarithm of its bandwidth, and so of seconds; 0: none is guessed */
     char date[24];
 };
 

@@ -339,7 +339,8 @@ static void software(struct explain *e, const struct step_model *s, const struct
     const unsigned which = r->time->which(&f);
     const struct time_constants *k = &r->time->of[which];
     time_gradient(&f, k->slot, g, NULL);
-    time_spread(k, g, share);
+    const double known = k->widen * time_spread(k, g, share), guess = r->time->guess_ln_sd;
+    const double part = guess > 0 ? known * known / (known * known + guess * guess) : 1; /* of the variance, without what is guessed */
     for (int i = 0; i < TIME_SLOT_COUNT; i++) {
         if (!(fabs(g[i]) > 1e-9) || (i == TIME_REQUEST && k->slot[i] == 0))
             continue;
@@ -351,11 +352,16 @@ static void software(struct explain *e, const struct step_model *s, const struct
         constant(e, time_slot_name((enum time_slot)i), time_slot_value((enum time_slot)i, k->slot[i]),
                  strcmp(time_slot_unit((enum time_slot)i), "s") == 0 ? "s" : "", "(74)", "%s", text);
         e->k[e->n_k - 1].spread = exp(sqrt(k->cov[i][i]));
-        e->k[e->n_k - 1].share = share[i];
+        e->k[e->n_k - 1].share = part * share[i];
     }
     constant(e, "left over", exp(k->sigma), "", "(87)", "what measurements differ by where the constants are as here");
     e->k[e->n_k - 1].spread = exp(k->sigma);
-    e->k[e->n_k - 1].share = share[TIME_SLOT_COUNT];
+    e->k[e->n_k - 1].share = part * share[TIME_SLOT_COUNT];
+    if (!(guess > 0))
+        return;
+    constant(e, "the machine", exp(guess), "", "(116)", "nobody described it: what is guessed of its memory");
+    e->k[e->n_k - 1].spread = exp(guess);
+    e->k[e->n_k - 1].share = 1 - part;
 }
 
 static void constants(struct explain *e, const struct roofs *r, const struct hwprofile *h, const struct predict_options *o)

@@ -109,9 +109,9 @@ static void answer(struct step_sum *sum, const struct timing *t, const struct ti
     const struct time_constants *k = &t->of[sum->which];
     time_gradient(f, k->slot, g, &sides);
     sum->seconds = exp(time_ln_seconds(f, k->slot));
-    const double sd_s = sum->seconds * time_spread(k, g, NULL);
-    sum->sd_s = sd_s * k->widen;
-    sum->sd_fast_s = sd_s * k->widen_fast;
+    const double sd_s = sum->seconds * time_spread(k, g, NULL), guess_s = sum->seconds * t->guess_ln_sd;
+    sum->sd_s = hypot(sd_s * k->widen, guess_s);
+    sum->sd_fast_s = hypot(sd_s * k->widen_fast, guess_s);
     sum->memory_s = sides.memory_s;
     sum->compute_s = sides.compute_s;
     sum->link_s = sides.link_s;

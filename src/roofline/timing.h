@@ -210,6 +210,7 @@ struct timing {
     bool one_step; /* devices of a board exchange by one kernel (84) */
     bool absorbed; /* it keeps MLA's cache latent and never expands it (36) */
     enum time_basis basis;
+    double guess_ln_sd; /* spread of the logarithm of seconds from what is guessed of the machine; 0: nothing is (116) */
     unsigned (*which)(const struct time_features *f); /* case, below TIME_CASES */
     struct time_constants of[TIME_CASES];             /* those of the cases asked for */
     /* What the software does for an op, beside what is costed; NULL: nothing is known. */

@@ -19,6 +19,7 @@ struct class_word {
     const char *word, *vendor;
     const struct machine_class *class;
     double bytes_s, ln_sd; /* NaN: the class's */
+    const char *source;
 };
 
 struct classes {
@@ -38,20 +39,19 @@ static void classes_free(struct classes *k)
 }
 
 /* {"value": 590e9, "unit": "B/s", "ln_sd": 0.6, "source": ".."}; sd NULL: there is none. */
-static int read_prior(const json_t *o, const char *ctx, const char *key, double *value, double *sd, struct error *err)
+static int read_prior(const json_t *o, const char *ctx, const char *key, double *value, double *sd, const char **source, struct error *err)
 {
     const json_t *v = json_object_get(o, key);
-    const char *source;
     char at[CTX + 64];
     snprintf(at, sizeof at, "%.*s.%s", CTX, ctx, key);
     if (!json_is_object(v))
         return error_set(err, ERROR_INPUT, "%s: expected an object, found %s", at, json_type_name(v));
-    if (json_get_num(v, at, "value", value, err) != 0 || json_get_str(v, at, "source", &source, err) != 0 ||
+    if (json_get_num(v, at, "value", value, err) != 0 || json_get_str(v, at, "source", source, err) != 0 ||
         (sd && json_get_num(v, at, "ln_sd", sd, err) != 0))
         return -1;
     if (!(*value > 1e-6 && *value < 1e18))
         return error_set(err, ERROR_INPUT, "%s: field \"value\": expected 1e-6 to 1e18, found %g", at, *value);
-    if (!*source)
+    if (!**source)
         return error_set(err, ERROR_INPUT, "%s: field \"source\": expected where the figure is from, found \"\"", at);
     if (sd && !(*sd > 0 && *sd < 10))
         return error_set(err, ERROR_INPUT, "%s: field \"ln_sd\": expected more than 0 and less than 10, found %g", at, *sd);
@@ -86,9 +86,9 @@ static int read_class(struct machine_class *c, const json_t *o, const char *ctx,
     for (size_t i = 0; i < json_array_size(ids); i++)
         if (!(c->ids[i] = json_string_value(json_array_get(ids, i))))
             return error_set(err, ERROR_INPUT, "%s: ids[%zu]: expected a string", ctx, i);
-    if (read_prior(o, ctx, "balance", &c->balance, NULL, err) != 0)
+    if (read_prior(o, ctx, "balance", &c->balance, NULL, &c->source, err) != 0)
         return -1;
-    return read_prior(o, ctx, "bandwidth", &c->bytes_s, &c->ln_sd, err);
+    return read_prior(o, ctx, "bandwidth", &c->bytes_s, &c->ln_sd, &c->source, err);
 }
 
 static const struct machine_class *find(const struct classes *k, const char *name)
@@ -113,7 +113,7 @@ static int read_word(const struct classes *k, struct class_word *w, const json_t
     w->class = find(k, class);
     if (!w->class)
         return error_set(err, ERROR_INPUT, "%s: field \"class\": expected a name of \"classes\", found \"%.64s\"", ctx, class);
-    return json_object_get(o, "bandwidth") ? read_prior(o, ctx, "bandwidth", &w->bytes_s, &w->ln_sd, err) : 0;
+    return json_object_get(o, "bandwidth") ? read_prior(o, ctx, "bandwidth", &w->bytes_s, &w->ln_sd, &w->source, err) : 0;
 }
 
 /* NULL: there is no such list. */
@@ -232,6 +232,8 @@ const char *machine_class(const struct hwprofile *h)
 {
     const struct classes *k = classes();
     struct class_guess named;
+    if (*h->guess_class)
+        return h->guess_class;
     for (size_t i = 0; i < k->n_class; i++) {
         if (!takes(&k->class[i], h))
             continue;
@@ -294,7 +296,8 @@ bool class_of_name(struct class_guess *out, const char *hardware)
         if (!has_word(name, w->word) || (cpu && w->class->kind != HW_CPU))
             continue;
         const bool own = w->bytes_s > 0;
-        *out = (struct class_guess){ w->class, w->vendor, own ? w->bytes_s : w->class->bytes_s, own ? w->ln_sd : w->class->ln_sd };
+        *out = (struct class_guess){ w->class, w->vendor, own ? w->bytes_s : w->class->bytes_s, own ? w->ln_sd : w->class->ln_sd,
+                                     own ? w->source : w->class->source };
         return true;
     }
     return false;

@@ -30,6 +30,7 @@ struct machine_class {
     bool name_first;     /* a profile without such an id is what its name says */
     double balance;     /* FLOP of 16 bits (CPUs: of 32) a byte of memory */
     double bytes_s, ln_sd; /* of memory; the spread of its logarithm */
+    const char *source;    /* of those */
 };
 /* Reads the file of classes, once; the functions below find none where it cannot be read. */
 int classes_load(struct error *err);
@@ -40,6 +41,7 @@ struct class_guess {
     const struct machine_class *class;
     const char *vendor;
     double bytes_s, ln_sd;
+    const char *source;
 };
 bool class_of_name(struct class_guess *out, const char *hardware); /* false: nothing */
 

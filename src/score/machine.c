@@ -19,8 +19,10 @@ static int put(json_t *o, const char *key, double v, const char *unit, const cha
 static json_t *profile_json(const struct measure_hw *g, const struct class_guess *class, unsigned guesses)
 {
     const enum hw_kind kind = class->class->kind;
-    const char *const guess = "guessed from the machine's class and the other figures";
-    const char *source = guesses & GUESS_PEAK ? guess : "--hardware";
+    char guess[150], balance[150];
+    snprintf(guess, sizeof guess, "guess, of its class (%s): %.110s", class->class->name, class->source);
+    snprintf(balance, sizeof balance, "guess, of its class (%s): bandwidth x %g FLOP/B", class->class->name, class->class->balance);
+    const char *source = guesses & GUESS_PEAK ? balance : "--hardware";
     json_t *peaks = json_object(), *spec = json_object();
     double fp16 = g->fp16, fp32 = g->fp32;
     if (guesses & GUESS_PEAK)
@@ -82,7 +84,7 @@ static bool guess_class(struct class_guess *out, const char *hardware, const str
     const bool named = class_of_name(out, hardware);
     const struct machine_class *c = said ? said : !named && server ? class_find("datacenter GPU") : NULL;
     if (c && (!named || out->class != c))
-        *out = (struct class_guess){ c, named && out->class->kind == c->kind ? out->vendor : c->vendor, c->bytes_s, c->ln_sd };
+        *out = (struct class_guess){ c, named && out->class->kind == c->kind ? out->vendor : c->vendor, c->bytes_s, c->ln_sd, c->source };
     return named || c;
 }
 
@@ -301,6 +303,27 @@ int machine_find(struct machine *out, const char *hardware, bool server, const s
     }
     if (out->loaded)
         find_link(out);
+    return 0;
+}
+
+int machine_guess(struct hwprofile *h, const char *name, bool *found, char *note, size_t size, struct error *err)
+{
+    struct machine m;
+    *found = false;
+    if (machine_find(&m, name, false, NULL, NULL, err) != 0)
+        return -1;
+    if (!m.loaded)
+        return 0;
+    *found = true;
+    *h = m.h;
+    if (!(m.guesses & GUESS_BANDWIDTH)) {
+        snprintf(note, size, "the profile of another variant, %s, stands for it", h->id);
+        return 0;
+    }
+    snprintf(h->id, sizeof h->id, "%.63s", name);
+    snprintf(h->guess_class, sizeof h->guess_class, "%s", m.class_name);
+    h->guess_ln_sd = m.ln_sd;
+    snprintf(note, size, "taken for a machine of class %s: %.4g GB/s, give or take x/ %.2g (90 %%)", m.class_name, h->mem_bw.value / 1e9, exp(PREDICT_Z90 * m.ln_sd));
     return 0;
 }
 

@@ -84,6 +84,12 @@ int classes_check(const char *name, const void *data, size_t size, struct error 
 /* The class of a profile in hardware.csv's words. */
 const char *machine_class(const struct hwprofile *h);
 
+/*
+ * A machine that no profile is of: the class that its name says, with the memory that is believed of it, its figures as sources say (116); or a profile of
+ * another variant. *found false: the name says nothing. note: what is guessed, in words.
+ */
+int machine_guess(struct hwprofile *h, const char *name, bool *found, char *note, size_t size, struct error *err);
+
 /* A row with its work. */
 struct priced {
     const struct measurement *m;

@@ -249,7 +249,7 @@ refused 2 '-t: expected 1 to' predict llama-3-8b --hw h100-sxm -t 0
 refused 2 '-t: 1000 threads: epyc-9654 runs 192 at most, two a core' predict llama-3-8b --hw epyc-9654 -t 1000
 run predict llama-3-8b --hw epyc-9654 -t 192 -p 0 -n 1
 ok $? "-t: two threads a core"
-refused 1 'a file of its bandwidth and a peak does as well' predict llama-3-8b --hw "NVIDIA RTX 4050"
+refused 1 'a file of its bandwidth and a peak does as well' predict llama-3-8b --hw "rtq 4050"
 # pages of constants are on the heap: a small stack is enough; a sanitizer's frames are several times as large
 stack=100
 if [ -n "${ROOFCAST_SANITIZED:-}" ]; then stack=2000; fi

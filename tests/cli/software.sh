@@ -53,8 +53,9 @@ h,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,512,8192,
 i,x,NVIDIA H100 SXM,1,vLLM 0.9,Llama-3-8B,8.03,F16,,serving,512,,8,128,2026-12,tags=; out=129
 j,x,NVIDIA RTX 4090,1,llama.cpp (cuda),mixtral-8x7b,,Q8_0,,serving,1280,,1,128,2026-12,tags=; fa=1; out=65
 k,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_0,,decode,0,64,4,128,2026-12,tags=; fa=1
-l,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,IQ4_XS,,decode,0,64,4,128,2026-12,tags=; fa=1' >>"$tmp/one.csv"
-run score "$tmp/one.csv" --worst 12 -o json
+l,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,IQ4_XS,,decode,0,64,4,128,2026-12,tags=; fa=1
+m,x,rtx-5050,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,128,2026-12,tags=; fa=1' >>"$tmp/one.csv"
+run score "$tmp/one.csv" --worst 13 -o json
 jq -r '.rows | sort_by(.id)[] | "\(.predicted)"' "$tmp/out" >"$tmp/scored"
 jq -r '.rows | sort_by(.id)[] | "\(.lo) \(.hi)"' "$tmp/out" >"$tmp/scored.ends"
 : >"$tmp/predicted"
@@ -76,11 +77,28 @@ llama-3-8b -q F16 --hw h100-sxm --stack vllm --request 512+129 -b 8
 mixtral-8x7b -q Q8_0 --hw rtx-4090 --request 1280+65
 llama-3-8b -q Q4_0 --hw rtx-4090 -p 0 -n 1 -d 64 -b 4
 llama-3-8b -q IQ4_XS --hw rtx-4090 -p 0 -n 1 -d 64 -b 4
+llama-3-8b -q Q4_K_M --hw rtx-5050 -p 0 -n 1 -d 64
 END
-[ "$(wc -l <"$tmp/scored")" = 12 ] && diff "$tmp/scored" "$tmp/predicted" >"$tmp/err"
+has_note=$(cat "$tmp/err")
+[ "$(wc -l <"$tmp/scored")" = 13 ] && diff "$tmp/scored" "$tmp/predicted" >"$tmp/err"
 ok $? "predict and score say the same number, to the last digit"
-paste -d ' ' "$tmp/scored.ends" "$tmp/predicted.ends" | awk '{ bad += $1 / $3 < 1 - 1e-5 || $1 / $3 > 1 + 1e-5 || $2 / $4 < 1 - 1e-5 || $2 / $4 > 1 + 1e-5 } END { exit bad > 0 || NR != 12 }'
+paste -d ' ' "$tmp/scored.ends" "$tmp/predicted.ends" | awk '{ bad += $1 / $3 < 1 - 1e-5 || $1 / $3 > 1 + 1e-5 || $2 / $4 < 1 - 1e-5 || $2 / $4 > 1 + 1e-5 } END { exit bad > 0 || NR != 13 }'
 ok $? "and the same interval"
+
+# ---- a machine nobody described: what its class is believed to have, and an interval as wide as that
+case $has_note in
+*'no profile of "rtx-5050"'*'taken for a machine of class consumer GPU: 460 GB/s, give or take x/ 2.5 (90 %)'*) true ;;
+*) false ;;
+esac
+ok $? "what is guessed of a machine is said"
+run predict llama-3-8b --hw rtx-5050 --explain && has 'the machine  *1.733  *(116)  *x/ 1.73, [0-9.]* % of the interval' &&
+    has 'guess, of its class (consumer GPU)' && has 'bandwidth x 90 FLOP/B'
+ok $? "and explained, with its share"
+run predict llama-3-8b --hw rtx-5050 --explain -o json && jq -e '[.rows[] | select(.phase == "decode") | .constants[].share // 0] | add | . > 0.999 and . < 1.001' "$tmp/out" >/dev/null
+ok $? "shares of the interval add up to it"
+run sweep llama-3-8b --hw rtx-4090,rtx-5050 -o csv && has 'rtx-5050'
+ok $? "sweeps take it too"
+refused 1 'expected the path of a profile' predict llama-3-8b --hw "toaster 5050"
 
 # ---- intervals
 run predict llama-3-8b --hw rtx-4090 -o csv
