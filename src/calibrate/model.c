@@ -292,6 +292,13 @@ static int fitted_fit(void **params, const struct priced *const *rows, size_t n,
 /* What a row of a machine leaves of a guess of its memory: as tried with a GTX 1660 and an RTX 5060 Ti, 0.15 and 0.2. */
 static const double ANCHOR_LEAVES = 0.2;
 
+/* Spread of the logarithm of seconds from what is guessed of the row's machine and weights. (116), (70) */
+static double guess_ln_sd(const struct priced *p, enum situation s)
+{
+    const double machine = (s == SITUATION_ANCHORED ? ANCHOR_LEAVES : 1) * p->machine->ln_sd;
+    return hypot(machine, p->guesses & GUESS_BITS ? prior(PRIOR_UNNAMED_BITS) : 0);
+}
+
 static int fitted_predict(const void *params, const struct priced *p, struct estimate *out, struct error *err)
 {
     const struct fitted_one *x = &((const struct fitted *)params)->kind[fitted_kind(p->m)];
@@ -305,7 +312,7 @@ static int fitted_predict(const void *params, const struct priced *p, struct est
     const double ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * fitted_row_sigma(r, exp(ln)),
                  base = sqrt(sd * sd + noise * noise);
     const enum situation s = situation_of(&x->by, &x->shown, p);
-    const double guessed = PREDICT_Z90 * (s == SITUATION_ANCHORED ? ANCHOR_LEAVES : 1) * p->machine->ln_sd; /* (116) */
+    const double guessed = PREDICT_Z90 * guess_ln_sd(p, s);
     *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - hypot(spread_half(&x->spread, s, SIDE_FASTER, p, base), guessed)),
                               .hi_s = exp(ln + hypot(spread_half(&x->spread, s, SIDE_SLOWER, p, base), guessed)) };
     free(r);

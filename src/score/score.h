@@ -63,6 +63,7 @@ enum guess {
     GUESS_LAYOUT = 1 << 9,   /* heads do not divide: costs are divided instead */
     GUESS_WEIGHT = 1 << 10,  /* weight_gib is far from what the model's type comes to: not used */
     GUESS_MACHINE = 1 << 11, /* the profile of another variant */
+    GUESS_BITS = 1 << 12,    /* of a weight: neither a type nor bytes are said */
 };
 
 /* The machine of a row. */

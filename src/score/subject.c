@@ -330,6 +330,8 @@ int subject_load(struct subject *s, const struct measurement *row, const struct 
     find_preset(s->preset, sizeof s->preset, row);
     const struct quant_name q = quant_of(row, stack, s->preset);
     s->bits = q.bits;
+    if (!*row->quant && !(row->weight_gib > 0) && strncmp(s->preset, "gpt-oss", 7) != 0) /* which is published with one type */
+        s->guesses |= GUESS_BITS;
     if (load_typed(s, row, &q, err) != 0)
         return -1;
     if (s->reason[0])

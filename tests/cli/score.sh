@@ -151,4 +151,16 @@ pr-0074,x,NVIDIA RTX 3090,1,llama.cpp,Llama-3-8B,8.03,Q4_0,,prefill,512,32768,1,
 EOF
 run predict llama-3-8b -q Q4_K_M --hw rtx-3090 -n 0 --anchor "$tmp/odd.csv" -o csv && holds "$(cells tok_s) > 3000 && $(cells tok_s) < 7000" "--anchor: rows that are off are known by the others"
 
+# Neither a type nor bytes: as wide as what people run differs.
+cat >"$tmp/bits.csv" <<'EOF'
+id,source,hardware,n_devices,engine,model,params_b,quant,weight_gib,phase,prompt_len,context_len,batch,tokens_per_s,date_or_build,notes
+1,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Foo-13B,13,Q4_K_M,,decode,0,512,1,80,2025-06,tags=
+2,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Foo-13B,13,,,decode,0,512,1,80,2025-06,tags=
+3,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Foo-13B,13,,7.3,decode,0,512,1,80,2025-06,tags=
+4,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-2-13B,13,Q4_K_M,,decode,0,512,1,80,2025-06,tags=
+EOF
+run score "$tmp/bits.csv" --worst 4 -o json && jq -e '[.rows[] | {key: .id, value: (.hi / .lo)}] | from_entries |
+    .["1"] > 1.1 * .["4"] and .["3"] > 1.1 * .["4"] and .["2"] > 1.5 * .["1"] and .["2"] > 1.5 * .["3"]' "$tmp/out" >/dev/null
+ok $? "a model without a preset has a wider interval, one of which no type is said a wider one still"
+
 finish
