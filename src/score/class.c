@@ -149,6 +149,24 @@ static void spell(char *out, size_t size, const char *name)
     out[n] = 0;
 }
 
+/* Words that say what kind of machine a class of the file's own is. */
+bool class_is_known(const char *name)
+{
+    static const char *const kinds[] = { "cpu$", "gpu$", "igpu$", "apu$", "npu$", "tpu$", "soc$", "accelerator$" };
+    bool known = class_find(name) != NULL;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        known |= has_word(name, kinds[i]);
+    return known;
+}
+
+const char *class_names(char *buf, size_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_LEN(classes) && n < size; i++)
+        n += (size_t)snprintf(buf + n, size - n, "%s%s", i ? ", " : "", classes[i].name);
+    return buf;
+}
+
 bool class_of_name(struct class_guess *out, const char *hardware)
 {
     char name[256];

@@ -31,6 +31,9 @@ struct machine_class {
 };
 /* By its name in hardware.csv; NULL: a class of the file's own. */
 const struct machine_class *class_find(const char *name);
+/* One of those, or one of the file's own that says what kind of machine it is. */
+bool class_is_known(const char *name);
+const char *class_names(char *buf, size_t size); /* "workstation GPU, consumer GPU, ..." */
 /* What a machine's name says: its class, its maker ("": makes no difference), its memory. */
 struct class_guess {
     const struct machine_class *class;

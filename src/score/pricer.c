@@ -7,6 +7,13 @@
 
 struct pricer *pricer_new(const struct measure_hws *hws, const char *own, struct error *err)
 {
+    for (size_t i = 0; hws && i < hws->n; i++)
+        if (*hws->row[i].class_name && !class_is_known(hws->row[i].class_name)) {
+            char names[256];
+            csv_error(&hws->csv, i, csv_find(&hws->csv, "class"), err, "expected %s, or another kind of CPU, GPU, NPU or accelerator, found \"%.64s\"",
+                      class_names(names, sizeof names), hws->row[i].class_name);
+            return NULL;
+        }
     struct pricer *p = calloc(1, sizeof *p);
     if (!p) {
         error_oom(err, sizeof *p, "a pricer");

@@ -75,6 +75,14 @@ refused 1 'bad.csv: line 2, column 1: expected 2 fields' score "$tmp/bad.csv"
 printf 'hardware,mem_bw_gbs_per_device\nx,fast\n' >"$tmp/hw.csv"
 refused 1 'hw.csv: line 2, column 3 (mem_bw_gbs_per_device)' score "$f/throughput.csv" --hardware "$tmp/hw.csv"
 
+printf 'hardware,class,mem_bw_gbs_per_device\nx,toaster,100\n' >"$tmp/hw.csv"
+refused 1 'hw.csv: line 2, column 3 (class): expected workstation GPU, consumer GPU,' score "$f/throughput.csv" --hardware "$tmp/hw.csv"
+printf 'hardware,class,mem_bw_gbs_per_device\nx,phone NPU,100\n' >"$tmp/hw.csv"
+run score "$f/throughput.csv" --hardware "$tmp/hw.csv" -o json && ! says 'class'
+ok $? "a class of the file's own that says its kind is one"
+jq '.rows[0].tok_s_mean = -3' "$top_srcdir/tests/fuzz/corpus/run/decode.json" >"$tmp/minus.json"
+refused 1 "minus.json: line $(grep -n '"tok_s_mean"' "$tmp/minus.json" | head -n 1 | cut -d: -f1), column 21: rows[0]: field \"tok_s_mean\": expected 0 or more" score "$tmp/minus.json"
+
 for form in json jsonl csv sql; do
     run report "$f/llama-bench.$form" -o csv
     is "memory compute" "$(cells bound phase=decode) $(cells bound phase=prefill)" "llama-bench -o $form"
