@@ -123,9 +123,9 @@ static const char *what_of(const struct measurement *m)
     return *m->op ? m->op : measure_phase_name(m->phase);
 }
 
-static json_t *row_json(const struct scored *s)
+static json_t *row_json(const struct scored *s, const struct score_reasons *why)
 {
-    char reason[512];
+    char reason[1024];
     const struct measurement *m = s->p->m;
     return json_pack("{s:o,s:I,s:o,s:s,s:o,s:s,s:o,s:s,s:s,s:i,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "id", json_text(m->id), "line",
                      (json_int_t)m->line, "hardware", json_text(m->hardware), "profile", s->p->machine->profile, "class",
@@ -133,7 +133,7 @@ static json_t *row_json(const struct scored *s)
                      s->p->preset, "type", s->p->type, "n_devices", m->n_devices, "phase", what_of(m), "unit",
                      m->metric == METRIC_TOK_S ? "tok/s" : "s", "measured", json_num(m->value), "predicted",
                      json_num(s->predicted), "lo", json_num(s->lo), "hi", json_num(s->hi), "error", json_num(s->error), "note",
-                     json_text(s->p->machine->note), "reason", json_text(score_doubts(s, reason, sizeof reason)));
+                     json_text(s->p->machine->note), "reason", json_text(score_reason(why, s, reason, sizeof reason)));
 }
 
 static int by_error(const void *a, const void *b)
@@ -144,7 +144,7 @@ static int by_error(const void *a, const void *b)
 }
 
 /* NULL: out of memory. */
-static json_t *worst_json(const struct scored *rows, size_t n, int64_t n_worst)
+static json_t *worst_json(const struct scored *rows, size_t n, int64_t n_worst, const struct score_reasons *why)
 {
     const struct scored **order = malloc((n + 1) * sizeof *order);
     json_t *a = order ? json_array() : NULL;
@@ -156,7 +156,7 @@ static json_t *worst_json(const struct scored *rows, size_t n, int64_t n_worst)
     if (a)
         qsort(order, k, sizeof *order, by_error);
     for (size_t i = 0; a && i < k && (int64_t)i < n_worst && rc == 0; i++)
-        rc = json_array_append_new(a, row_json(order[i]));
+        rc = json_array_append_new(a, row_json(order[i], why));
     free(order);
     if (rc == 0)
         return a;
@@ -184,7 +184,10 @@ static int print(const struct score_cli *o, const struct measurements *l, const 
                  struct error *err)
 {
     const bool people = o->format == REPORT_TABLE || o->format == REPORT_MD;
-    json_t *groups = groups_json(g, !people), *worst = worst_json(rows, l->n, o->n_worst);
+    struct score_reasons *why = score_reasons_new(rows, l->n, err);
+    if (!why)
+        return -1;
+    json_t *groups = groups_json(g, !people), *worst = worst_json(rows, l->n, o->n_worst, why);
     json_t *meta = groups && worst ? meta_json(o, l, rows, groups) : NULL;
     int rc = meta ? 0 : error_oom(err, 1 << 20, "a score");
     const struct report_doc score = { "roofcast.score", 1, meta, worst, row_columns, ARRAY_LEN(row_columns) };
@@ -197,6 +200,7 @@ static int print(const struct score_cli *o, const struct measurements *l, const 
         printf("\n");
         rc = cli_report(NULL, o->format, &score, err);
     }
+    score_reasons_free(why);
     json_decref(meta);
     json_decref(worst);
     json_decref(groups);

@@ -210,7 +210,10 @@ struct score_groups {
 int score_groups_init(struct score_groups *l, const struct scored *rows, size_t n, struct error *err);
 void score_groups_free(struct score_groups *l);
 const struct score_group *score_groups_find(const struct score_groups *l, const char *name); /* NULL: none */
-/* Why a row is off: what was guessed, what its source says of it; "" when nothing is known against it. */
-const char *score_doubts(const struct scored *s, char *buf, size_t size);
+/* Why rows are off: what was guessed, what the source says; of those more than 50 % off, where they stand among the others. (141) */
+struct score_reasons;
+struct score_reasons *score_reasons_new(const struct scored *rows, size_t n, struct error *err); /* the rows are the caller's */
+void score_reasons_free(struct score_reasons *r);
+const char *score_reason(const struct score_reasons *r, const struct scored *s, char *buf, size_t size); /* "": nothing to say */
 
 #endif

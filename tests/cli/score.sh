@@ -27,6 +27,9 @@ run score "$tmp/shown.csv" --anchor-rows 1 -o json && holds "$(figure half90) < 
 run report "$tmp/new.csv" -o csv && is "" "$(cells mbu phase=decode)" "under roofs that are guessed there is no MBU"
 run score "$f/throughput.csv" --hardware "$f/hardware.csv" --worst 2 && has '^group .* MAPE ' && has '^t-6 .* guessed: model'
 ok $? "the table: groups, then the rows furthest off"
+run score "$f/throughput.csv" --hardware "$f/hardware.csv" --worst 100 -o json
+is 0 "$(jq '[.rows[] | select((.error > 0.5 or .error < -0.5) and .reason == "")] | length' "$tmp/out")" "no row more than 50 % off is without a reason"
+holds "$(jq '[.rows[] | select(.error > 0.5 or .error < -0.5)] | length' "$tmp/out") > 0" "and there are some"
 run score "$f/throughput.csv" --hardware "$f/hardware.csv" --features - && has '^line,id,' && has '^2,t-1,example/bench,'
 ok $? "--features: a line a row"
 run score "$f/throughput.csv" --hardware "$f/hardware.csv" --leave-out model -o json && has '"leave_out": "model"'
