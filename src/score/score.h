@@ -206,8 +206,10 @@ struct score_groups {
     struct score_group *g;
     size_t n;
 };
-/* All groups of at most three keys that have a row; "all" first. */
-int score_groups_init(struct score_groups *l, const struct scored *rows, size_t n, struct error *err);
+/* Keys by name, "class,engine,phase", in any order; -1 with ERROR_USAGE. */
+int score_keys_find(const char *list, unsigned *keys, struct error *err);
+/* "all" first, then all groups that have a row: of at most three keys, or of each of by[n_by], where there is any. */
+int score_groups_init(struct score_groups *l, const struct scored *rows, size_t n, const unsigned *by, size_t n_by, struct error *err);
 void score_groups_free(struct score_groups *l);
 const struct score_group *score_groups_find(const struct score_groups *l, const char *name); /* NULL: none */
 /* Why rows are off: what was guessed, what the source says; of those more than 50 % off, where they stand among the others. (141) */

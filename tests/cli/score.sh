@@ -30,6 +30,10 @@ ok $? "the table: groups, then the rows furthest off"
 run score "$f/throughput.csv" --hardware "$f/hardware.csv" --worst 100 -o json
 is 0 "$(jq '[.rows[] | select((.error > 0.5 or .error < -0.5) and .reason == "")] | length' "$tmp/out")" "no row more than 50 % off is without a reason"
 holds "$(jq '[.rows[] | select(.error > 0.5 or .error < -0.5)] | length' "$tmp/out") > 0" "and there are some"
+run score "$f/throughput.csv" --hardware "$f/hardware.csv" --by kind,phase,hardware,clean --by op -o json &&
+    has '"group": "hardware=NVIDIA RTX 4090,phase=decode,kind=dense,clean=yes"' && ! has '"group": "phase=decode"' && "$validate" "$doc" roofcast.score "$tmp/out" >"$tmp/err" 2>&1
+ok $? "--by: groups of any keys, and no others"
+refused 2 'found "color"' score "$f/throughput.csv" --by class,color
 run score "$f/throughput.csv" --hardware "$f/hardware.csv" --features - && has '^line,id,' && has '^2,t-1,example/bench,'
 ok $? "--features: a line a row"
 run score "$f/throughput.csv" --hardware "$f/hardware.csv" --leave-out model -o json && has '"leave_out": "model"'

@@ -458,7 +458,7 @@ static void test_figures(void **state)
     load(&x, "throughput.csv", true);
     assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
     assert_int_equal(watch_rows, 0); /* nothing is refitted */
-    assert_ok(score_groups_init(&g, x.scored, x.l.n, &err), err);
+    assert_ok(score_groups_init(&g, x.scored, x.l.n, NULL, 0, &err), err);
     assert_string_equal(g.g[0].name, "all");
     assert_int_equal(g.g[0].rows, 7);
     assert_int_equal(g.g[0].unpriced, 1);
@@ -482,6 +482,28 @@ static void test_figures(void **state)
     /* the community's row and those end to end are not clean */
     assert_int_equal(score_groups_find(&g, "clean=yes")->rows, 4);
     score_groups_free(&g);
+    /* those asked for, of any number of keys in any order, both columns of an engine; a source is whole however long */
+    unsigned by[2];
+    char source[1200];
+    struct measurement long_one = x.l.row[0];
+    snprintf(source, sizeof source, "source=%01000d", 0);
+    long_one.source = source + 7;
+    x.row[0].m = &long_one;
+    assert_ok(score_keys_find("clean,phase,kind,engine,class", &by[0], &err), err);
+    assert_ok(score_keys_find("source", &by[1], &err), err);
+    assert_ok(score_groups_init(&g, x.scored, x.l.n, by, 2, &err), err);
+    assert_string_equal(g.g[0].name, "all");
+    a = score_groups_find(&g, "class=consumer GPU,engine=llama.cpp,phase=decode,kind=dense,clean=yes");
+    assert_true(a && a->n_key == 5);
+    assert_non_null(score_groups_find(&g, "class=consumer GPU,engine=llama.cpp-cuda,phase=decode,kind=dense,clean=yes"));
+    assert_true(score_groups_find(&g, source) && score_groups_find(&g, source)->rows == 1);
+    assert_null(score_groups_find(&g, "phase=decode"));
+    for (size_t i = 1; i < g.n; i++)
+        assert_true(g.g[i].n_key == 5 || g.g[i].n_key == 1);
+    score_groups_free(&g);
+    assert_fails(score_keys_find("class,colour", &by[0], &err), err, "found \"colour\"");
+    assert_fails(score_keys_find("class,op,class", &by[0], &err), err, "class stands twice");
+    assert_fails(score_keys_find("", &by[0], &err), err, "found \"\"");
     unload(&x);
 }
 
@@ -516,7 +538,7 @@ static void test_anchors(void **state)
     assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
     assert_true(x.scored[1].anchor && x.row[1].m->m == 2048); /* the largest m */
     assert_true(!x.scored[0].anchor && !x.scored[2].anchor && !x.scored[3].anchor);
-    assert_ok(score_groups_init(&g, x.scored, x.l.n, &err), err);
+    assert_ok(score_groups_init(&g, x.scored, x.l.n, NULL, 0, &err), err);
     assert_int_equal(g.g[0].rows, 3); /* shown, not scored */
     assert_int_equal(watch_anchors, 1);
     score_groups_free(&g);
