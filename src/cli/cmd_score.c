@@ -16,8 +16,8 @@ static const struct argp_option option_table[] = {
     { "leave-out", OPT_LEAVE_OUT, "KEY", 0,
       "hardware, model, engine or topology: each group is predicted by a fit that has not seen it", 0 },
     { "anchor-rows", OPT_ANCHOR, "N", 0,
-      "show the fit the N lowest-id rows of each device and phase (of ops the N mlp_up_proj rows of largest m), and leave them "
-      "out of the score", 0 },
+      "show the fit the N lowest-id rows of each device and phase (whole numbers as numbers, other ids as texts, without ids in the file's "
+      "order; of ops the N mlp_up_proj rows of largest m), and leave them out of the score", 0 },
     { "by", OPT_BY, "KEYS", 0,
       "groups of these keys alone, as many as there are, joined by commas: source, class, hardware, engine, phase, op, kind, metric, "
       "clean; may be repeated", 0 },

@@ -1,54 +1,5 @@
 /* Rows become work, a time model makes seconds of it without seeing the answer, groups have the figures of (72). */
-#include "../test.h"
-#include "score/score.h"
-#include <math.h>
-
-static const char *fixture(const char *name)
-{
-    static char path[4200];
-    snprintf(path, sizeof path, "%s/tests/fixtures/measure/%s", data_dirs()[0], name);
-    return path;
-}
-
-struct rows {
-    struct measurements l;
-    struct measure_hws hws;
-    struct pricer *pricer;
-    struct priced *row;
-    struct scored *scored;
-};
-
-static void load(struct rows *x, const char *file, bool hardware)
-{
-    struct error err = { 0 };
-    *x = (struct rows){ 0 };
-    assert_ok(measure_load(&x->l, fixture(file), NULL, &err), err);
-    if (hardware)
-        assert_ok(measure_hws_load(&x->hws, fixture("hardware.csv"), &err), err);
-    x->pricer = pricer_new(hardware ? &x->hws : NULL, NULL, &err);
-    assert_non_null(x->pricer);
-    x->row = calloc(x->l.n, sizeof *x->row);
-    x->scored = calloc(x->l.n, sizeof *x->scored);
-    for (size_t i = 0; i < x->l.n; i++)
-        assert_ok(price_row(x->pricer, &x->l.row[i], &x->row[i], &err), err);
-}
-
-static void unload(struct rows *x)
-{
-    for (size_t i = 0; i < x->l.n; i++)
-        priced_free(&x->row[i]);
-    free(x->row);
-    free(x->scored);
-    pricer_free(x->pricer);
-    measure_hws_free(&x->hws);
-    measure_free(&x->l);
-}
-
-#define assert_near(a, b, rel)                                                        \
-    do {                                                                              \
-        if (!(fabs((a) - (b)) <= (rel) * fabs(b)))                                    \
-            fail_msg("%s = %.9g, expected %.9g", #a, (double)(a), (double)(b));       \
-    } while (0)
+#include "rows.h"
 
 /* A decode step of Llama-3-8B reads all but its embedding table, scaled to the file's bytes, and the cache. */
 static void test_decode_work(void **state)
@@ -409,45 +360,6 @@ static void test_small_kernels(void **state)
 
 /* ---- a time model that watches what it is shown ---------------------------------------------------------- */
 
-struct watch {
-    size_t n, n_anchor;
-    char left_out[64];
-    char models[512];
-};
-
-static int watch_fit(void **params, const struct priced *const *rows, size_t n, const struct fit_scope *scope, struct error *err)
-{
-    struct watch *w = calloc(1, sizeof *w);
-    (void)err;
-    w->n = n;
-    w->n_anchor = scope->n_anchor;
-    snprintf(w->left_out, sizeof w->left_out, "%s", scope->left_out);
-    for (size_t i = 0; i < n; i++) {
-        char group[64];
-        snprintf(group, sizeof group, "%s", rows[i]->machine->profile[0] ? rows[i]->machine->profile : rows[i]->m->hardware);
-        assert_true(scope->leave != LEAVE_HARDWARE || strcmp(group, w->left_out) != 0);
-        assert_false(isnan(rows[i]->measured_s));
-    }
-    *params = w;
-    return 0;
-}
-
-static size_t watch_rows, watch_anchors; /* of the last fit that predicted */
-
-/* 10 ms for everything, +- 20 %; what it must not see is not there. */
-static int watch_predict(const void *params, const struct priced *row, struct estimate *out, struct error *err)
-{
-    const struct watch *w = params;
-    (void)err;
-    assert_true(isnan(row->measured_s) && isnan(row->m->value));
-    watch_rows = w->n;
-    watch_anchors = w->n_anchor;
-    *out = (struct estimate){ 0.01, 0.008, 0.012 };
-    return 0;
-}
-
-static const struct time_model watcher = { "watcher", watch_fit, watch_predict, free };
-
 static void test_figures(void **state)
 {
     (void)state;
@@ -524,6 +436,35 @@ static void test_leave_out(void **state)
     assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
     assert_int_equal(watch_rows, 2); /* the other two */
     assert_fails(leave_out_find("colour", &o.leave, &err), err, "expected hardware, model, engine or topology");
+    unload(&x);
+}
+
+/* The lowest ids: numbers as numbers, before texts as texts, before none in the file's order. */
+static void test_anchor_ids(void **state)
+{
+    (void)state;
+    static const char *const ids[] = { "", "b-10", "10", "b-9", "0009", "9", "99999999999999999999998", "" };
+    static const size_t order[] = { 4, 5, 2, 6, 1, 3, 0, 7 };
+    struct rows x;
+    struct error err = { 0 };
+    struct measurement m[ARRAY_LEN(ids)];
+    struct priced p[ARRAY_LEN(ids)];
+    struct scored out[ARRAY_LEN(ids)];
+    load(&x, "throughput.csv", true);
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+        m[i] = x.l.row[0];
+        m[i].id = ids[i];
+        m[i].line = 1; /* JSON may have no other */
+        p[i] = x.row[0];
+        p[i].m = &m[i];
+    }
+    for (size_t n = 0; n <= ARRAY_LEN(ids); n++) {
+        const struct score_options o = { .model = &watcher, .n_anchor = (int)n };
+        assert_ok(score_rows(out, p, ARRAY_LEN(ids), &o, &err), err);
+        for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+            if (out[order[i]].anchor != (i < n))
+                fail_msg("%zu shown: \"%s\" is %sone", n, ids[order[i]], out[order[i]].anchor ? "" : "not ");
+    }
     unload(&x);
 }
 
@@ -619,61 +560,6 @@ static void test_latent(void **state)
     measure_free(&l);
 }
 
-static const char *reason_of(const struct score_reasons *r, const struct rows *x, const char *id)
-{
-    static char buf[1024];
-    for (size_t i = 0; i < x->l.n; i++)
-        if (strcmp(x->l.row[i].id, id) == 0)
-            return score_reason(r, &x->scored[i], buf, sizeof buf);
-    fail_msg("no row %s", id);
-    return "";
-}
-
-/* Rows more than 50 % off say where they stand: under the roofs, beside the same elsewhere, among rows like them (141). 100 tokens/s of
- * decode and 51200 of a prompt are predicted. */
-static void test_reasons(void **state)
-{
-    (void)state;
-    static const char text[] = "id,hardware,engine,model,params_b,quant,weight_gib,phase,prompt_len,context_len,batch,tokens_per_s,notes\n"
-                               "a,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,20,\n"
-                               "b,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,decode,0,80,1,40,\n"
-                               "c,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,decode,0,96,1,41,\n"
-                               "d,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,decode,0,112,1,200,\n"
-                               "e,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,decode,0,128,1,42,\n"
-                               "f,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,decode,0,144,1,43,\n"
-                               "g,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,decode,0,160,1,44,\n"
-                               "v,NVIDIA RTX 4090,llama.cpp (Vulkan),Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,60,\n"
-                               "p,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,prefill,512,0,1,51200,\n"
-                               "q,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,prefill,512,0,1,50000,\n"
-                               "r,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,prefill,512,0,1,51000,\n"
-                               "s,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,prefill,512,0,1,5120,tags=anomaly\n";
-    struct rows x = { 0 };
-    struct error err = { 0 };
-    const struct score_options o = { .model = &watcher };
-    assert_ok(measure_parse(&x.l, "text", text, sizeof text - 1, NULL, &err), err);
-    x.pricer = pricer_new(NULL, NULL, &err);
-    x.row = calloc(x.l.n, sizeof *x.row);
-    x.scored = calloc(x.l.n, sizeof *x.scored);
-    for (size_t i = 0; i < x.l.n; i++)
-        assert_ok(price_row(x.pricer, &x.l.row[i], &x.row[i], &err), err);
-    assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
-    struct score_reasons *r = score_reasons_new(x.scored, x.l.n, &err);
-    assert_non_null(r);
-    /* 4.62e9 bytes, 20 times a second, of 1008e9; 42.5 times */
-    assert_string_equal(reason_of(r, &x, "a"), "measured at 9.2 % of the bandwidth, such rows of its machine and engine at 20 %; "
-                        "v (llama.cpp-vulkan): 3.00 times its speed for the same; "
-                        "5 of the 6 other decode rows of its model, type, number of devices, machine and engine are slower than predicted, too: "
-                        "2.4 times in the median");
-    assert_string_equal(reason_of(r, &x, "d"), ""); /* 50 % and no more */
-    assert_string_equal(reason_of(r, &x, "p"), "");
-    const char *alone = reason_of(r, &x, "s");
-    assert_true(strncmp(alone, "out of line with its table; measured at ", 40) == 0);
-    assert_non_null(strstr(alone, "; p: 10 times its speed for the same; the 3 other prefill rows of its model, machine and engine are off by 0.39 % "
-                                  "in the median"));
-    score_reasons_free(r);
-    unload(&x);
-}
-
 int main(void)
 {
     model_set_dirs(data_dirs());
@@ -683,7 +569,7 @@ int main(void)
         cmocka_unit_test(test_small_kernels),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_missing_units),
         cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
-        cmocka_unit_test(test_anchors), cmocka_unit_test(test_reasons), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_anchor_ids), cmocka_unit_test(test_anchors), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
