@@ -133,6 +133,37 @@ static void test_guessed_models(void **state)
     unload(&x);
 }
 
+/* Parameters are those stated, whatever blocks and whole experts come to; what a step reads follows them. */
+static void test_stated_parameters(void **state)
+{
+    (void)state;
+    static const char text[] = "hardware,engine,model,quant,phase,prompt_len,context_len,batch,tokens_per_s\n"
+                               "NVIDIA RTX 4090,llama.cpp,Foo-30B-A3.1B,Q4_0,decode,0,64,1,100\n"
+                               "NVIDIA RTX 4090,llama.cpp,Foo-30B-A3.5B,Q4_0,decode,0,64,1,100\n"
+                               "NVIDIA RTX 4090,llama.cpp,Foo-31B-A3.5B,Q4_0,prefill,4096,0,1,100\n"
+                               "NVIDIA RTX 4090,llama.cpp,Foo-30B-A3.5B,Q4_0,prefill,4096,0,1,100\n"
+                               "NVIDIA RTX 4090,llama.cpp,Foo-9.1B,Q4_0,decode,0,64,1,100\n"
+                               "NVIDIA RTX 4090,llama.cpp,Foo-9.12B,Q4_0,decode,0,64,1,100\n";
+    static const double params[] = { 30e9, 30e9, 31e9, 30e9, 9.1e9, 9.12e9 };
+    static const double table_wide[] = { 2048, 2048, 2048, 2048, 4096, 4096 }, active[] = { 3.1e9, 3.5e9, 3.5e9, 3.5e9, 9.1e9, 9.12e9 };
+    const double bytes = 4.5 / 8;
+    struct rows x;
+    load_text(&x, text);
+    for (size_t i = 0; i < x.l.n; i++) {
+        assert_true(x.row[i].guesses & GUESS_MODEL);
+        assert_near(x.row[i].n_params, params[i], 1e-9);
+        assert_near(x.row[i].n_active, active[i] - 128256 * table_wide[i], 1e-9); /* but the table that is looked up */
+    }
+    const struct work_sum a = work_sum(&x.row[0], PHASE_DECODE), b = work_sum(&x.row[1], PHASE_DECODE);
+    assert_near(b.product_weight_bytes - a.product_weight_bytes, 0.4e9 * bytes, 1e-6);
+    assert_near(b.flop - a.flop, 2 * 0.4e9, 1e-2);
+    assert_near(work_sum(&x.row[5], PHASE_DECODE).product_weight_bytes - work_sum(&x.row[4], PHASE_DECODE).product_weight_bytes, 0.02e9 * bytes, 1e-6);
+    /* 512 tokens a pass, eight passes, touch all experts but a few */
+    const double more = work_sum(&x.row[2], PHASE_PREFILL).product_weight_bytes - work_sum(&x.row[3], PHASE_PREFILL).product_weight_bytes;
+    assert_near(more, 8 * 1e9 * bytes, 0.02);
+    unload(&x);
+}
+
 /* Passes of a prompt: as the row says, as its source's script has it, as the software does by itself. (133) */
 static void test_scripts(void **state)
 {
@@ -565,7 +596,7 @@ int main(void)
     model_set_dirs(data_dirs());
     hwprofile_set_dirs(data_dirs());
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines), cmocka_unit_test(test_guessed_machines),  cmocka_unit_test(test_guessed_models),
+        cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines), cmocka_unit_test(test_guessed_machines),  cmocka_unit_test(test_guessed_models), cmocka_unit_test(test_stated_parameters),
         cmocka_unit_test(test_small_kernels),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_missing_units),
         cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
