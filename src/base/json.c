@@ -31,15 +31,21 @@ const char *json_type_name(const json_t *j)
 
 json_t *json_load_mem(const char *name, const void *data, size_t size, struct error *err)
 {
+    return json_load_mem_at(name, data, size, 1, err);
+}
+
+json_t *json_load_mem_at(const char *name, const void *data, size_t size, size_t line, struct error *err)
+{
     if (size > JSON_MAX_BYTES) {
-        error_set(err, ERROR_INPUT, "%s: %zu bytes of JSON, at most %d are read", name, size,
+        error_set(err, ERROR_INPUT, "%s: line %zu, column 1: %zu bytes of JSON, at most %d are read", name, line, size,
                   JSON_MAX_BYTES);
         return NULL;
     }
     json_error_t je;
     json_t *j = json_loadb(data, size, JSON_REJECT_DUPLICATES, &je);
     if (!j)
-        error_set(err, ERROR_INPUT, "%s: line %d column %d: %s", name, je.line, je.column, je.text);
+        error_set(err, ERROR_INPUT, "%s: line %zu, column %d: %s", name, line + (size_t)(je.line > 0 ? je.line - 1 : 0), je.column > 0 ? je.column : 1,
+                  je.text);
     return j;
 }
 

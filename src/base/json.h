@@ -12,6 +12,8 @@
 json_t *json_load_path(const char *path, struct error *err);
 /* The same from memory; `name` stands in messages. */
 json_t *json_load_mem(const char *name, const void *data, size_t size, struct error *err);
+/* The same of a part of a file that begins in that line. */
+json_t *json_load_mem_at(const char *name, const void *data, size_t size, size_t line, struct error *err);
 /* Atomic write, indented by 2, key order kept, 17 digits only where needed. */
 int json_save_path(const json_t *j, const char *path, struct error *err);
 /* Print to f (indent 2 or compact) and a newline. */

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_HARDWARE = 700, OPT_FEATURES, OPT_LEAVE_OUT, OPT_ANCHOR, OPT_WORST, OPT_HW, OPT_MODEL };
+enum { OPT_HARDWARE = 700, OPT_FEATURES, OPT_LEAVE_OUT, OPT_ANCHOR, OPT_WORST, OPT_HW, OPT_MODEL, OPT_BY };
+enum { MAX_BY = 16 };
 
 static const struct argp_option option_table[] = {
     { "hardware", OPT_HARDWARE, "FILE", 0,
@@ -15,8 +16,11 @@ static const struct argp_option option_table[] = {
     { "leave-out", OPT_LEAVE_OUT, "KEY", 0,
       "hardware, model, engine or topology: each group is predicted by a fit that has not seen it", 0 },
     { "anchor-rows", OPT_ANCHOR, "N", 0,
-      "show the fit the N lowest-id rows of each device and phase (of ops the N mlp_up_proj rows of largest m), and leave them "
-      "out of the score", 0 },
+      "show the fit the N lowest-id rows of each device and phase (whole numbers as numbers, other ids as texts, without ids in the file's "
+      "order; of ops the N mlp_up_proj rows of largest m), and leave them out of the score", 0 },
+    { "by", OPT_BY, "KEYS", 0,
+      "groups of these keys alone, as many as there are, joined by commas: source, class, hardware, engine, phase, op, kind, metric, "
+      "clean; may be repeated", 0 },
     { "worst", OPT_WORST, "N", 0, "rows furthest off to print, with what is known against them (10)", 0 },
     { "features", OPT_FEATURES, "FILE", 0,
       "write what every row reads, computes and exchanges as CSV (- : standard output), and do not score", 0 },
@@ -29,6 +33,8 @@ static const struct argp_option option_table[] = {
 struct score_cli {
     const char *file, *hardware, *features, *hw, *model;
     int64_t n_worst;
+    unsigned by[MAX_BY]; /* sets of keys */
+    size_t n_by;
     struct score_options score;
     enum report_format format;
 };
@@ -55,6 +61,10 @@ static int parse(void *options, int key, const char *arg, struct error *err)
             return -1;
         o->score.n_anchor = (int)n;
         return 0;
+    case OPT_BY:
+        if (o->n_by == MAX_BY)
+            return error_set(err, ERROR_USAGE, "--by: expected at most %d of them", MAX_BY);
+        return score_keys_find(arg, &o->by[o->n_by++], err);
     case OPT_WORST:
         return parse_int(arg, 0, 1 << 30, "--worst", &o->n_worst, err);
     case 'o':
@@ -123,9 +133,9 @@ static const char *what_of(const struct measurement *m)
     return *m->op ? m->op : measure_phase_name(m->phase);
 }
 
-static json_t *row_json(const struct scored *s)
+static json_t *row_json(const struct scored *s, const struct score_reasons *why)
 {
-    char reason[512];
+    char reason[1024];
     const struct measurement *m = s->p->m;
     return json_pack("{s:o,s:I,s:o,s:s,s:o,s:s,s:o,s:s,s:s,s:i,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "id", json_text(m->id), "line",
                      (json_int_t)m->line, "hardware", json_text(m->hardware), "profile", s->p->machine->profile, "class",
@@ -133,7 +143,7 @@ static json_t *row_json(const struct scored *s)
                      s->p->preset, "type", s->p->type, "n_devices", m->n_devices, "phase", what_of(m), "unit",
                      m->metric == METRIC_TOK_S ? "tok/s" : "s", "measured", json_num(m->value), "predicted",
                      json_num(s->predicted), "lo", json_num(s->lo), "hi", json_num(s->hi), "error", json_num(s->error), "note",
-                     json_text(s->p->machine->note), "reason", json_text(score_doubts(s, reason, sizeof reason)));
+                     json_text(s->p->machine->note), "reason", json_text(score_reason(why, s, reason, sizeof reason)));
 }
 
 static int by_error(const void *a, const void *b)
@@ -144,7 +154,7 @@ static int by_error(const void *a, const void *b)
 }
 
 /* NULL: out of memory. */
-static json_t *worst_json(const struct scored *rows, size_t n, int64_t n_worst)
+static json_t *worst_json(const struct scored *rows, size_t n, int64_t n_worst, const struct score_reasons *why)
 {
     const struct scored **order = malloc((n + 1) * sizeof *order);
     json_t *a = order ? json_array() : NULL;
@@ -156,7 +166,7 @@ static json_t *worst_json(const struct scored *rows, size_t n, int64_t n_worst)
     if (a)
         qsort(order, k, sizeof *order, by_error);
     for (size_t i = 0; a && i < k && (int64_t)i < n_worst && rc == 0; i++)
-        rc = json_array_append_new(a, row_json(order[i]));
+        rc = json_array_append_new(a, row_json(order[i], why));
     free(order);
     if (rc == 0)
         return a;
@@ -184,7 +194,10 @@ static int print(const struct score_cli *o, const struct measurements *l, const 
                  struct error *err)
 {
     const bool people = o->format == REPORT_TABLE || o->format == REPORT_MD;
-    json_t *groups = groups_json(g, !people), *worst = worst_json(rows, l->n, o->n_worst);
+    struct score_reasons *why = score_reasons_new(rows, l->n, err);
+    if (!why)
+        return -1;
+    json_t *groups = groups_json(g, !people || o->n_by > 0), *worst = worst_json(rows, l->n, o->n_worst, why);
     json_t *meta = groups && worst ? meta_json(o, l, rows, groups) : NULL;
     int rc = meta ? 0 : error_oom(err, 1 << 20, "a score");
     const struct report_doc score = { "roofcast.score", 1, meta, worst, row_columns, ARRAY_LEN(row_columns) };
@@ -197,6 +210,7 @@ static int print(const struct score_cli *o, const struct measurements *l, const 
         printf("\n");
         rc = cli_report(NULL, o->format, &score, err);
     }
+    score_reasons_free(why);
     json_decref(meta);
     json_decref(worst);
     json_decref(groups);
@@ -234,7 +248,7 @@ static int score(const struct score_cli *o, const struct measurements *l, const 
     struct scored *s = malloc((l->n + 1) * sizeof *s);
     int rc = s ? score_rows(s, rows, l->n, &o->score, err) : error_oom(err, l->n * sizeof *s, "scores");
     if (rc == 0)
-        rc = score_groups_init(&g, s, l->n, err);
+        rc = score_groups_init(&g, s, l->n, o->by, o->n_by, err);
     if (rc == 0)
         rc = print(o, l, s, &g, err);
     score_groups_free(&g);
@@ -276,9 +290,10 @@ int cmd_score(int argc, char **argv, struct error *err)
         "The kind of file is told by its columns or fields; doc/formats.md has them. A malformed file is refused by line and "
         "column. A row without a price counts as an error of 100 %; what is missing to price it is its reason. Models without a "
         "preset are priced from params_b, weight_gib and quant (A3B in a name: 3e9 active parameters), with a wider interval. "
-        "-o json has all groups of up to three keys: source, class, hardware, engine, phase, op, kind, metric, clean.\n\n"
+        "-o json has all groups of up to three keys: source, class, hardware, engine, phase, op, kind, metric, clean; --by any others.\n\n"
         "  roofcast score throughput.csv --hardware hardware.csv\n"
         "  roofcast score throughput.csv --hardware hardware.csv --leave-out hardware -o json\n"
+        "  roofcast score throughput.csv --by class,engine,phase,kind,clean\n"
         "  roofcast score gpu_ops.csv --anchor-rows 3\n"
         "  llama-bench -m model.gguf -o json > b.json; roofcast score b.json --hw rtx-4090\n";
     static const struct cli_syntax syntax = { option_table, parse, "FILE", doc };

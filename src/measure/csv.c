@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CSV_MAX_COLUMNS = 1024 };
+enum { CSV_MAX_COLUMNS = 1024, CSV_MAX_FIELD = 4096 };
 
 struct reader {
     const char *at, *end;
@@ -74,7 +74,14 @@ static int bare(struct reader *r)
 static int read_field(struct reader *r, struct csv_field *f)
 {
     *f = (struct csv_field){ r->out, r->line, column_of(r) };
-    return r->at < r->end && *r->at == '"' ? quoted(r, f) : bare(r);
+    if ((r->at < r->end && *r->at == '"' ? quoted(r, f) : bare(r)) != 0)
+        return -1;
+    const size_t n = (size_t)(r->out - f->s);
+    char what[96];
+    if (n <= CSV_MAX_FIELD)
+        return 0;
+    snprintf(what, sizeof what, "a field of %zu bytes, expected at most %d", n, CSV_MAX_FIELD);
+    return refuse(r, f->line, f->column, what);
 }
 
 static int grow(struct csv *c, size_t *cap, size_t need, struct error *err)

@@ -17,13 +17,26 @@ int gpu_ops_read(struct measurements *l, struct error *err);
 int all_reduce_read(struct measurements *l, struct error *err);
 int serving_read(struct measurements *l, struct error *err);
 
-/* A text of JSON, for messages: which of its objects, and the line of the file its first is. */
+/* A value in a text of JSON that jansson has read, for messages: jansson keeps no places. */
 struct json_text {
-    const char *text;
-    size_t index, line;
+    const char *at;
+    size_t line, column; /* in the file, from 1; columns count bytes */
 };
+/* The text's value; it begins in that line of the file. */
+void json_text_init(struct json_text *t, const char *text, size_t line);
+/* Of an array, to its first element; from an element to the next one. */
+void json_text_enter(struct json_text *t);
+void json_text_next(struct json_text *t);
 /* Where the object's field stands, or the object where it has none of that name. */
-void json_place(const struct json_text *t, const char *key, size_t *line, size_t *column);
+struct json_text json_text_field(const struct json_text *o, const char *key);
+/* What a refusal of base/json.h or run is about, by its text behind the file's name: 'rows[3]: field "seconds": expected ...'. */
+struct json_text json_text_said(const struct json_text *o, const char *said);
+/* "FILE: line 3, column 17: " and the text. Always returns -1. */
+int json_text_refuse(const struct json_text *t, const char *name, struct error *err, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* What texts of a file are read: longer ones are refused. */
+enum { MEASURE_MAX_TEXT = 4096 };
 
 /* Of llama-bench: rows of l->csv, an object of its JSON, its INSERT statements, its table (NUL-terminated). */
 int llama_bench_csv(struct measurements *l, const struct measure_context *x, struct error *err);
@@ -35,7 +48,8 @@ bool llama_bench_is(const json_t *o);
 int vllm_read(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x, struct error *err);
 bool vllm_is(const json_t *o);
 /* schema: of a run or of bench's output. */
-int run_read(struct measurements *l, const json_t *doc, const char *schema, const struct measure_context *x, struct error *err);
+int run_read(struct measurements *l, const json_t *doc, const char *schema, const struct json_text *at, const struct measure_context *x,
+             struct error *err);
 int aiperf_read(struct measurements *l, const char *text, const struct measure_context *x, struct error *err);
 
 /* Tags from "tags=a,b=2; text"; also threads=, ubatch=, out=. */

@@ -2,6 +2,7 @@
  * The outputs of llama-bench: -o json, jsonl, csv, sql have the same fields; md a table of some of them.
  * Source: ggml-org/llama.cpp tools/llama-bench/llama-bench.cpp (test::get_fields and the printers).
  */
+#include "dtype/dtype.h"
 #include "measure/internal.h"
 #include <ctype.h>
 #include <math.h>
@@ -26,12 +27,12 @@ struct test {
     const char *v[N_FIELD];
     const char *name;             /* of the file */
     size_t line;
-    const struct json_text *json; /* json: where fields stand; else NULL */
+    const struct json_text *json; /* json: where it stands; else NULL */
     const struct csv *csv;        /* csv: row and columns; else NULL */
     size_t row;
     const int *col;
-    const char *text;             /* sql: the file, and where in it each value begins, NULL: not there; else NULL */
-    const char *at[N_FIELD];
+    const char *text;             /* sql, md: the file, where in it the test begins and each value, NULL: not there; else NULL */
+    const char *begin, *at[N_FIELD];
 };
 
 static void place_in_text(const char *text, const char *at, size_t *line, size_t *column)
@@ -51,12 +52,14 @@ static const char *place(const struct test *t, enum field f, char *buf, size_t s
 {
     size_t line = t->line, column = 1;
     if (t->json) {
-        json_place(t->json, names[f], &line, &column);
+        const struct json_text at = json_text_field(t->json, names[f]);
+        line = at.line;
+        column = at.column;
     } else if (t->csv && t->col[f] >= 0) {
         line = csv_at(t->csv, t->row, t->col[f])->line;
         column = csv_at(t->csv, t->row, t->col[f])->column;
-    } else if (t->text && t->at[f]) {
-        place_in_text(t->text, t->at[f], &line, &column);
+    } else if (t->text) {
+        place_in_text(t->text, t->at[f] ? t->at[f] : t->begin, &line, &column);
     }
     snprintf(buf, size, "%.250s: line %zu, column %zu", t->name, line, column);
     return buf;
@@ -253,6 +256,21 @@ static int name_row(struct measurements *l, struct measurement *m, const struct 
     return m->type_v ? 0 : -1;
 }
 
+/* Types of a cache that ik_llama.cpp has beside ggml's; priced as of 16 bits. */
+static const char *const caches_of_ik[] = { "q6_0", "q8_KV" };
+
+static int check_cache(const struct test *t, enum field f, struct error *err)
+{
+    char where[400];
+    bool known = !*t->v[f] || dtype_find_name(t->v[f]);
+    for (size_t i = 0; i < ARRAY_LEN(caches_of_ik); i++)
+        known |= strcmp(t->v[f], caches_of_ik[i]) == 0;
+    if (known)
+        return 0;
+    return error_set(err, ERROR_INPUT, "%s: %s: expected a type of the cache, such as f16, q8_0 or q4_0, found \"%.64s\"",
+                     place(t, f, where, sizeof where), names[f], t->v[f]);
+}
+
 /* Tokens. */
 static const enum field counts[] = { F_PROMPT, F_GEN, F_DEPTH, F_UBATCH };
 
@@ -266,7 +284,7 @@ static int add_test(struct measurements *l, const struct test *t, const struct m
         number(t, F_PROMPT, 0, 1e8, NAN, &p, err) != 0 || number(t, F_GEN, 0, 1e8, NAN, &g, err) != 0 ||
         number(t, F_DEPTH, 0, 1e8, 0, &depth, err) != 0 || number(t, F_UBATCH, 1, 1e8, 512, &ubatch, err) != 0 ||
         number(t, F_THREADS, 0, 65536, 0, &threads, err) != 0 || number(t, F_NGL, -1e6, 1e6, -1, &layers, err) != 0 ||
-        number(t, F_RATE, 1e-9, 1e12, NAN, &m.value, err) != 0)
+        number(t, F_RATE, 1e-9, 1e12, NAN, &m.value, err) != 0 || check_cache(t, F_TYPE_K, err) != 0 || check_cache(t, F_TYPE_V, err) != 0)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(counts); i++)
         if (*t->v[counts[i]] && csv_to_number(t->v[counts[i]]) != floor(csv_to_number(t->v[counts[i]])))
@@ -330,10 +348,15 @@ int llama_bench_csv(struct measurements *l, const struct measure_context *x, str
 
 /* ---- json and jsonl ---------------------------------------------------------------------------------------------- */
 
-/* A field's value as text; NULL: out of memory. */
-static const char *text_of(struct measurements *l, const json_t *v, struct error *err)
+/* A field's value as text; NULL: too long, out of memory. */
+static const char *text_of(struct measurements *l, const json_t *v, const struct json_text *at, const char *key, struct error *err)
 {
     char buf[64];
+    if (json_string_length(v) > MEASURE_MAX_TEXT) {
+        const struct json_text field = json_text_field(at, key);
+        json_text_refuse(&field, l->name, err, "%s: expected at most %d bytes, found %zu", key, MEASURE_MAX_TEXT, json_string_length(v));
+        return NULL;
+    }
     if (json_is_string(v))
         return measure_keep(l, json_string_value(v), err);
     if (json_is_number(v))
@@ -346,11 +369,9 @@ static const char *text_of(struct measurements *l, const json_t *v, struct error
 int llama_bench_json(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x,
                      struct error *err)
 {
-    size_t column;
-    struct test t = { .json = at, .name = l->name };
-    json_place(at, "", &t.line, &column);
+    struct test t = { .json = at, .line = at->line, .name = l->name };
     for (int k = 0; k < N_FIELD; k++)
-        if (!(t.v[k] = text_of(l, json_object_get(o, names[k]), err)))
+        if (!(t.v[k] = text_of(l, json_object_get(o, names[k]), at, names[k], err)))
             return -1;
     return check_fields(&t, err) != 0 ? -1 : add_test(l, &t, x, err);
 }
@@ -362,55 +383,82 @@ bool llama_bench_is(const json_t *o)
 
 /* ---- sql ---------------------------------------------------------------------------------------------------------- */
 
-/* Values of one list in parentheses: 'text' with '' for a quote, or bare words; at: where each begins, may be NULL. Returns behind it;
- * NULL: malformed. */
-static const char *read_list(struct measurements *l, const char *s, const char **v, const char **at, size_t max, size_t *n,
-                             struct error *err)
+/* A list in parentheses of a file: its values and where each begins. */
+enum { MAX_SQL = 128 };
+struct sql_list {
+    const char *v[MAX_SQL], *at[MAX_SQL];
+    size_t n;
+};
+
+static int refuse_at(const struct measurements *l, const char *text, const char *at, struct error *err, const char *what)
 {
-    char text[1024];
-    *n = 0;
-    s += strspn(s, " \t\r\n");
-    if (*s++ != '(')
-        return NULL;
-    for (;;) {
-        size_t len = 0;
-        s += strspn(s, " \t\r\n");
-        if (at && *n < max)
-            at[*n] = s;
-        const char quote = *s == '\'' || *s == '"' ? *s++ : 0;
-        while (*s && (quote ? *s != quote || s[1] == quote : !strchr(",)", *s))) {
-            s += quote && *s == quote;
-            if (len + 1 < sizeof text)
-                text[len++] = *s;
-            s++;
+    size_t line, column;
+    place_in_text(text, at, &line, &column);
+    return error_set(err, ERROR_INPUT, "%s: line %zu, column %zu: %s", l->name, line, column, what);
+}
+
+/* 'text' with '' for a quote, or a bare word; behind it, NULL: refused. */
+static const char *read_value(struct measurements *l, const char *text, const char *s, const char **v, struct error *err)
+{
+    char value[MEASURE_MAX_TEXT + 1];
+    size_t len = 0;
+    const char *const begin = s, quote = *s == '\'' || *s == '"' ? *s++ : 0;
+    while (*s && (quote ? *s != quote || s[1] == quote : !strchr(",)", *s))) {
+        s += quote && *s == quote;
+        if (len == MEASURE_MAX_TEXT) {
+            refuse_at(l, text, begin, err, "a value of more than 4096 bytes");
+            return NULL;
         }
-        if (quote && *s++ != quote)
+        value[len++] = *s++;
+    }
+    if (quote && *s++ != quote) {
+        refuse_at(l, text, begin, err, "a text in quotes that does not end");
+        return NULL;
+    }
+    while (!quote && len && isspace((unsigned char)value[len - 1]))
+        len--;
+    value[len] = 0;
+    return (*v = measure_keep(l, value, err)) ? s : NULL;
+}
+
+/* Behind the list at s; NULL: refused. */
+static const char *read_list(struct measurements *l, const char *text, const char *s, struct sql_list *list, struct error *err)
+{
+    list->n = 0;
+    s += strspn(s, " \t\r\n");
+    if (*s++ != '(') {
+        refuse_at(l, text, s - 1, err, "expected a list in parentheses, as of INSERT INTO table (columns) VALUES (as many values)");
+        return NULL;
+    }
+    for (;;) {
+        s += strspn(s, " \t\r\n");
+        if (list->n == MAX_SQL) {
+            refuse_at(l, text, s, err, "expected at most 128 values");
             return NULL;
-        while (!quote && len && isspace((unsigned char)text[len - 1]))
-            len--;
-        text[len] = 0;
-        if (*n == max || !(v[*n] = measure_keep(l, text, err)))
+        }
+        list->at[list->n] = s;
+        if (!(s = read_value(l, text, s, &list->v[list->n], err)))
             return NULL;
-        ++*n;
+        list->n++;
         s += strspn(s, " \t\r\n");
         if (*s == ')')
             return s + 1;
-        if (*s++ != ',')
+        if (*s++ != ',') {
+            refuse_at(l, text, s - 1, err, "expected a comma or the end of the list");
             return NULL;
+        }
     }
 }
 
-enum { MAX_SQL = 128 };
-
-static int sql_row(struct measurements *l, struct test t, const char *const *columns, const char *const *v, const char *const *at,
-                   size_t n, const struct measure_context *x, struct error *err)
+static int sql_row(struct measurements *l, struct test t, const struct sql_list *columns, const struct sql_list *values,
+                   const struct measure_context *x, struct error *err)
 {
     for (int k = 0; k < N_FIELD; k++) {
         t.v[k] = "";
-        for (size_t i = 0; i < n; i++)
-            if (strcmp(columns[i], names[k]) == 0) {
-                t.v[k] = v[i];
-                t.at[k] = at[i];
+        for (size_t i = 0; i < values->n; i++)
+            if (strcmp(columns->v[i], names[k]) == 0) {
+                t.v[k] = values->v[i];
+                t.at[k] = values->at[i];
             }
     }
     return check_fields(&t, err) != 0 ? -1 : add_test(l, &t, x, err);
@@ -418,26 +466,27 @@ static int sql_row(struct measurements *l, struct test t, const char *const *col
 
 int llama_bench_sql(struct measurements *l, const char *text, const struct measure_context *x, struct error *err)
 {
-    static const char insert[] = "INSERT INTO";
+    static const char insert[] = "INSERT INTO", word[] = "VALUES";
     size_t line = 1;
     const char *at = text;
     for (const char *p = text; (p = strcasestr(p, insert)) != NULL;) {
-        const char *columns[MAX_SQL], *v[MAX_SQL], *begin[MAX_SQL];
-        size_t n_col, n;
+        struct sql_list columns, values;
         for (; at < p; at++)
             line += *at == '\n';
+        const struct test t = { .line = line, .name = l->name, .text = text, .begin = p };
         p += sizeof insert - 1;
-        p += strcspn(p, "(\n");
-        const char *values = read_list(l, p, columns, NULL, MAX_SQL, &n_col, err);
-        const char *list = values ? strcasestr(values, "VALUES") : NULL;
-        const char *end = list ? read_list(l, list + 6, v, begin, MAX_SQL, &n, err) : NULL;
-        if (!end || n != n_col)
-            return error_set(err, ERROR_INPUT, "%s: line %zu, column 1: expected INSERT INTO table (columns) VALUES (as many values)",
-                             l->name, line);
-        const struct test t = { .line = line, .name = l->name, .text = text };
-        if (sql_row(l, t, columns, v, begin, n, x, err) != 0)
+        if (!(p = read_list(l, text, p + strcspn(p, "(\n"), &columns, err)))
             return -1;
-        p = end;
+        p += strspn(p, " \t\r\n");
+        if (strncasecmp(p, word, sizeof word - 1) != 0)
+            return refuse_at(l, text, p, err, "expected VALUES behind the columns of INSERT INTO");
+        const char *const list = p + sizeof word - 1;
+        if (!(p = read_list(l, text, list, &values, err)))
+            return -1;
+        if (values.n != columns.n)
+            return refuse_at(l, text, list + strspn(list, " \t\r\n"), err, "expected as many values as INSERT INTO has columns");
+        if (sql_row(l, t, &columns, &values, x, err) != 0)
+            return -1;
     }
     return 0;
 }
@@ -504,17 +553,42 @@ static double scaled(const char *s, const char *giga, double unit)
     return v * (strncmp(end, giga, 1) == 0 ? unit : *end == 'M' ? unit / (unit > 1e9 ? 1024 : 1000) : *end == 'T' ? unit * 1000 : unit);
 }
 
-static int md_row(struct measurements *l, char *const *head, char *const *cell, size_t n, size_t line,
-                  const struct measure_context *x, struct error *err)
+/* The cells of a row of a table, and where in the file its line begins. */
+struct md_line {
+    char *const *head, *const *cell;
+    size_t n;
+    const char *copy, *at; /* cells point into the copy */
+};
+
+static const char *in_file(const struct md_line *r, const char *name)
 {
+    const char *const c = cell_of(r->head, r->cell, r->n, name);
+    return *c ? r->at + (c - r->copy) : NULL;
+}
+
+static int md_row(struct measurements *l, const struct md_line *r, const char *text, size_t line, const struct measure_context *x,
+                  struct error *err)
+{
+    char *const *const head = r->head, *const *const cell = r->cell;
+    const size_t n = r->n;
     char rate[32], p[16], g[16], d[16], size[32], params[32], mean[64];
     int np, ng, nd;
-    struct test t = { .line = line, .name = l->name };
+    struct test t = { .line = line, .name = l->name, .text = text, .begin = r->at };
     for (int k = 0; k < N_FIELD; k++)
         t.v[k] = "";
-    if (!read_test(cell_of(head, cell, n, "test"), &np, &ng, &nd))
-        return error_set(err, ERROR_INPUT, "%.250s: line %zu, column 1: expected a test such as pp512 or tg128 @ d4096, found \"%.64s\"",
-                         l->name, line, cell_of(head, cell, n, "test"));
+    t.at[F_PROMPT] = t.at[F_GEN] = t.at[F_DEPTH] = in_file(r, "test");
+    t.at[F_RATE] = in_file(r, "t/s");
+    t.at[F_LABEL] = in_file(r, "model");
+    t.at[F_NGL] = in_file(r, "ngl");
+    t.at[F_THREADS] = in_file(r, "threads");
+    t.at[F_UBATCH] = in_file(r, "n_ubatch");
+    t.at[F_TYPE_K] = in_file(r, "type_k");
+    t.at[F_TYPE_V] = in_file(r, "type_v");
+    if (!read_test(cell_of(head, cell, n, "test"), &np, &ng, &nd)) {
+        char where[400];
+        return error_set(err, ERROR_INPUT, "%s: expected a test such as pp512 or tg128 @ d4096, found \"%.64s\"",
+                         place(&t, F_PROMPT, where, sizeof where), cell_of(head, cell, n, "test"));
+    }
     snprintf(mean, sizeof mean, "%s", cell_of(head, cell, n, "t/s"));
     mean[strcspn(mean, " ")] = 0;
     snprintf(rate, sizeof rate, "%.30s", mean);
@@ -544,13 +618,15 @@ static int md_row(struct measurements *l, char *const *head, char *const *cell, 
 
 int llama_bench_md(struct measurements *l, const char *text, const struct measure_context *x, struct error *err)
 {
-    char head_line[1024] = "", line[1024], *head[MAX_CELLS], *cell[MAX_CELLS];
+    char head_line[MEASURE_MAX_TEXT + 1] = "", line[MEASURE_MAX_TEXT + 1], *head[MAX_CELLS], *cell[MAX_CELLS];
     size_t n_head = 0, n_line = 0;
-    for (const char *p = text; *p;) {
+    for (const char *p = text, *next; *p; p = next) {
         const size_t len = strcspn(p, "\n");
+        next = p + len + (p[len] == '\n');
         n_line++;
-        snprintf(line, sizeof line, "%.*s", (int)(len < sizeof line ? len : sizeof line - 1), p);
-        p += len + (p[len] == '\n');
+        if (n_head && len > MEASURE_MAX_TEXT)
+            return refuse_at(l, text, p, err, "expected a line of at most 4096 bytes");
+        snprintf(line, sizeof line, "%.*s", (int)u64_min(len, MEASURE_MAX_TEXT), p);
         if (!n_head) { /* what a program says before its table is passed over */
             snprintf(head_line, sizeof head_line, "%s", line);
             n_head = split_cells(head_line, head);
@@ -561,10 +637,14 @@ int llama_bench_md(struct measurements *l, const char *text, const struct measur
         const size_t n = split_cells(line, cell);
         if (n == 0 || cell[0][0] == '-' || cell[0][0] == ':' || strcmp(cell[0], head[0]) == 0)
             continue;
-        if (n != n_head)
-            return error_set(err, ERROR_INPUT, "%s: line %zu, column 1: expected %zu cells as in the header, found %zu", l->name,
-                             n_line, n_head, n);
-        if (md_row(l, head, cell, n, n_line, x, err) != 0)
+        if (n != n_head) {
+            char what[96];
+            snprintf(what, sizeof what, "expected %zu cells as in the header, found %zu", n_head, n);
+            const size_t last = n_head < n ? n_head : n - 1;
+            return refuse_at(l, text, p + (cell[last] - line), err, what);
+        }
+        const struct md_line r = { head, cell, n, line, p };
+        if (md_row(l, &r, text, n_line, x, err) != 0)
             return -1;
     }
     return 0;

@@ -153,11 +153,10 @@ static int read_csv(struct measurements *l, const char *name, const void *data, 
 static int read_object(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x,
                        struct error *err)
 {
-    size_t line, column;
     const char *schema = json_string_value(json_object_get(o, "schema"));
     if (schema && (strcmp(schema, "roofcast.run") == 0 || strcmp(schema, "roofcast.bench") == 0)) {
         l->file = FILE_RUN;
-        return run_read(l, o, schema, x, err);
+        return run_read(l, o, schema, at, x, err);
     }
     if (llama_bench_is(o)) {
         l->file = FILE_LLAMA_BENCH;
@@ -167,42 +166,22 @@ static int read_object(struct measurements *l, const json_t *o, const struct jso
         l->file = FILE_VLLM;
         return vllm_read(l, o, at, x, err);
     }
-    json_place(at, "", &line, &column);
-    return error_set(err, ERROR_INPUT,
-                     "%s: line %zu, column %zu: not a result of llama-bench (avg_ts, n_prompt, model_type), of vLLM (completed, "
-                     "total_output_tokens; avg_latency; requests_per_second) or of roofcast (schema)", l->name, line, column);
+    return json_text_refuse(at, l->name, err, "not a result of llama-bench (avg_ts, n_prompt, model_type), of vLLM (completed, "
+                            "total_output_tokens; avg_latency; requests_per_second) or of roofcast (schema)");
 }
 
 /* One document, or an array of them. */
 static int read_document(struct measurements *l, const json_t *j, const char *text, const struct measure_context *x,
                          struct error *err)
 {
-    struct json_text at = { text, 0, 1 };
+    struct json_text at;
+    json_text_init(&at, text, 1);
     if (!json_is_array(j))
         return read_object(l, j, &at, x, err);
-    for (; at.index < json_array_size(j); at.index++)
-        if (read_object(l, json_array_get(j, at.index), &at, x, err) != 0)
+    json_text_enter(&at);
+    for (size_t i = 0; i < json_array_size(j); i++, json_text_next(&at))
+        if (read_object(l, json_array_get(j, i), &at, x, err) != 0)
             return -1;
-    return 0;
-}
-
-/* A document a line. */
-static int read_lines(struct measurements *l, const char *text, const struct measure_context *x, struct error *err)
-{
-    size_t line = 1;
-    for (const char *p = text; *p; line++) {
-        char name[320];
-        const size_t n = strcspn(p, "\n");
-        const bool blank = strspn(p, " \t\r") >= n;
-        snprintf(name, sizeof name, "%.256s: line %zu", l->name, line);
-        const struct json_text at = { p, 0, line };
-        json_t *j = blank ? NULL : json_load_mem(name, p, n, err);
-        const int rc = blank ? 0 : j ? read_object(l, j, &at, x, err) : -1;
-        json_decref(j);
-        if (rc != 0)
-            return -1;
-        p += n + (p[n] == '\n');
-    }
     return 0;
 }
 
@@ -217,7 +196,7 @@ static bool is_jsonl(const char *text)
 
 /*
  * Python writes numbers that are none as NaN and Infinity (SGLang's request_rate is one by default), which JSON has not: null.
- * text: in a room of 4/3 of its length and a byte; columns stay where they were but for NaN's.
+ * text: in a room of 4/3 of its length and a byte.
  */
 static size_t void_numbers(char *text, size_t size)
 {
@@ -244,15 +223,47 @@ static size_t void_numbers(char *text, size_t size)
     return size;
 }
 
-static int read_text(struct measurements *l, char *text, size_t size, const struct measure_context *x, struct error *err)
+/* NULL with *err; the text itself stays as it was, so that places are those of the file. */
+static json_t *load_json(const struct measurements *l, const char *text, size_t size, size_t line, struct error *err)
+{
+    char *copy = malloc(size + size / 3 + 2);
+    if (!copy) {
+        error_oom(err, size + size / 3 + 2, "a JSON text");
+        return NULL;
+    }
+    memcpy(copy, text, size);
+    copy[size] = 0;
+    json_t *j = json_load_mem_at(l->name, copy, void_numbers(copy, size), line, err);
+    free(copy);
+    return j;
+}
+
+/* A document a line. */
+static int read_lines(struct measurements *l, const char *text, const struct measure_context *x, struct error *err)
+{
+    size_t line = 1;
+    for (const char *p = text; *p; line++) {
+        const size_t n = strcspn(p, "\n");
+        const bool blank = strspn(p, " \t\r") >= n;
+        struct json_text at;
+        json_text_init(&at, p, line);
+        json_t *j = blank ? NULL : load_json(l, p, n, line, err);
+        const int rc = blank ? 0 : j ? read_object(l, j, &at, x, err) : -1;
+        json_decref(j);
+        if (rc != 0)
+            return -1;
+        p += n + (p[n] == '\n');
+    }
+    return 0;
+}
+
+static int read_text(struct measurements *l, const char *text, size_t size, const struct measure_context *x, struct error *err)
 {
     const char *s = text + strspn(text, " \t\r\n");
-    if (*s == '{' || *s == '[')
-        size = void_numbers(text, size);
     if (*s == '{' && is_jsonl(s))
         return read_lines(l, text, x, err);
     if (*s == '{' || *s == '[') {
-        json_t *j = json_load_mem(l->name, text, size, err);
+        json_t *j = load_json(l, text, size, 1, err);
         const int rc = j ? read_document(l, j, text, x, err) : -1;
         json_decref(j);
         return rc;
@@ -294,15 +305,15 @@ int measure_parse(struct measurements *l, const char *name, const void *data, si
         data = (const char *)data + 3;
         size -= 3;
     }
-    char *text = malloc(size + size / 3 + 2);
+    char *text = malloc(size + 1);
     if (!text)
-        return error_oom(err, size + size / 3 + 2, "a file of measurements");
+        return error_oom(err, size + 1, "a file of measurements");
     memcpy(text, data, size);
     text[size] = 0;
     /* A zero byte ends a text: what is behind it is refused by the reader of CSV. */
     int rc = strlen(text) == size ? read_text(l, text, size, x ? x : &none, err) : read_csv(l, name, data, size, x ? x : &none, err);
     if (rc == 0 && l->n == 0)
-        rc = error_set(err, ERROR_INPUT, "%s: no measurement in it", name);
+        rc = error_set(err, ERROR_INPUT, "%s: line 1, column 1: expected a measurement, found none in the file", name);
     free(text);
     if (rc != 0)
         measure_free(l);

@@ -49,11 +49,20 @@ struct result {
     const char *name;
 };
 
+static int refuse(const struct result *r, const char *key, struct error *err, const char *expected)
+{
+    const struct json_text at = json_text_field(r->at, key);
+    const json_t *v = json_object_get(r->o, key);
+    if (json_is_number(v))
+        return json_text_refuse(&at, r->name, err, "%s: expected %s, found %g", key, expected, json_number_value(v));
+    return json_text_refuse(&at, r->name, err, "%s: expected %s, found %s", key, expected, v ? json_type_name(v) : "none");
+}
+
 /* A number of a field; NaN where it may be missing and is. */
 static int number(const struct result *r, const char *key, double lo, double hi, bool must, double *out, struct error *err)
 {
     const json_t *v = json_object_get(r->o, key);
-    size_t line, column;
+    char expected[64];
     *out = NAN;
     if (!must && (!v || json_is_null(v)))
         return 0;
@@ -62,11 +71,8 @@ static int number(const struct result *r, const char *key, double lo, double hi,
         *out = x;
         return 0;
     }
-    json_place(r->at, key, &line, &column);
-    if (json_is_number(v))
-        return error_set(err, ERROR_INPUT, "%s: line %zu, column %zu: %s: expected %g to %g, found %g", r->name, line, column, key, lo, hi, x);
-    return error_set(err, ERROR_INPUT, "%s: line %zu, column %zu: %s: expected a number, found %s", r->name, line, column, key,
-                     v ? json_type_name(v) : "none");
+    snprintf(expected, sizeof expected, "%g to %g", lo, hi);
+    return refuse(r, key, err, json_is_number(v) ? expected : "a number");
 }
 
 /* What no run reaches: a year, 1e8 tokens a request. */
@@ -86,15 +92,20 @@ static const char *server_of(const json_t *o)
 static int vllm_serve(struct measurements *l, const struct result *r, const struct measure_context *x, struct error *err)
 {
     struct measurement m = measure_empty(MEASURE_SERVING);
-    const char *model = "";
+    const json_t *const id = json_object_get(r->o, "model_id");
+    const char *const model = given(json_string_value(id));
     double completed, in, out, duration, ttft, tpot, concurrency;
-    if (json_get_str_opt(r->o, l->name, "model_id", &model, err) != 0 || number(r, "completed", 1, MAX_REQUESTS, true, &completed, err) != 0 ||
+    if (id && !json_is_null(id) && (!json_is_string(id) || strlen(model) > MEASURE_MAX_TEXT))
+        return refuse(r, "model_id", err, json_is_string(id) ? "at most 4096 bytes" : "a text");
+    if (number(r, "completed", 1, MAX_REQUESTS, true, &completed, err) != 0 ||
         number(r, "total_input_tokens", completed, MAX_LENGTH * completed, true, &in, err) != 0 ||
         number(r, "total_output_tokens", completed, MAX_LENGTH * completed, true, &out, err) != 0 ||
         number(r, "duration", 1e-9, MAX_S, true, &duration, err) != 0 || number(r, "mean_ttft_ms", 0, MAX_MS, false, &ttft, err) != 0 ||
         number(r, "mean_tpot_ms", 0, MAX_MS, false, &tpot, err) != 0 ||
         number(r, "max_concurrency", 1, 1e18, false, &concurrency, err) != 0)
         return -1;
+    if (!(ttft > 0) && !(tpot > 0)) /* 0: none was measured, as vLLM writes it */
+        return refuse(r, "mean_ttft_ms", err, "a time above 0, or mean_tpot_ms");
     m.phase = MEASURE_REQUEST;
     m.prompt = round(in / completed);
     m.out = round(out / completed);
@@ -127,8 +138,9 @@ static int vllm_latency(struct measurements *l, const struct result *r, const st
 static int vllm_throughput(struct measurements *l, const struct result *r, const struct measure_context *x, struct error *err)
 {
     struct measurement m = measure_empty(MEASURE_RATE);
-    double requests, tokens, rate;
-    if (number(r, "num_requests", 1, MAX_REQUESTS, true, &requests, err) != 0 ||
+    double requests, tokens, rate, seconds, per_s;
+    if (number(r, "elapsed_time", 1e-9, MAX_S, true, &seconds, err) != 0 ||
+        number(r, "requests_per_second", 1e-9, 1e12, true, &per_s, err) != 0 || number(r, "num_requests", 1, MAX_REQUESTS, true, &requests, err) != 0 ||
         number(r, "total_num_tokens", requests, MAX_TOKENS, true, &tokens, err) != 0 ||
         number(r, "tokens_per_second", 1e-9, 1e12, true, &rate, err) != 0)
         return -1;
@@ -161,16 +173,31 @@ bool vllm_is(const json_t *o)
 
 /* ---- roofcast ---------------------------------------------------------------------------------------------------- */
 
-int run_read(struct measurements *l, const json_t *doc, const char *schema, const struct measure_context *x, struct error *err)
+/* The run's refusals say which row and field; where that is. */
+static int place_refusal(const struct measurements *l, const struct json_text *at, struct error *err)
+{
+    const size_t n = strlen(l->name);
+    if (err->kind != ERROR_INPUT || strncmp(err->msg, l->name, n) != 0 || strncmp(err->msg + n, ": ", 2) != 0)
+        return -1;
+    char said[sizeof err->msg];
+    snprintf(said, sizeof said, "%s", err->msg + n + 2);
+    const struct json_text place = json_text_said(at, said);
+    return json_text_refuse(&place, l->name, err, "%s", said);
+}
+
+int run_read(struct measurements *l, const json_t *doc, const char *schema, const struct json_text *at, const struct measure_context *x,
+             struct error *err)
 {
     struct run r;
+    struct json_text place = json_text_field(at, "rows");
     int rc = run_from_json(&r, doc, l->name, schema, err);
     if (rc != 0)
-        return -1;
-    for (size_t i = 0; i < r.n_row && rc == 0; i++) {
+        return place_refusal(l, at, err);
+    json_text_enter(&place);
+    for (size_t i = 0; i < r.n_row && rc == 0; i++, json_text_next(&place)) {
         const struct run_row *row = &r.row[i];
         struct measurement m = measure_empty(MEASURE_RATE);
-        m.line = i + 1;
+        m.line = place.line;
         m.phase = strcmp(row->phase, "prefill") == 0 ? MEASURE_PREFILL : MEASURE_DECODE;
         m.value = row->tok_s_mean;
         m.prompt = m.phase == MEASURE_PREFILL ? row->n_prompt : row->n_depth;
@@ -252,8 +279,8 @@ static int aiperf_section(struct aiperf *a, const struct csv *c, struct error *e
             }
             const double v = grouped_number(csv_at(c, i, col)->s);
             double had;
-            if (!(v >= 0 && v <= MAX_MS))
-                return csv_error(c, i, col, err, "expected a number from 0 to %g, found \"%.64s\"", MAX_MS, csv_at(c, i, col)->s);
+            if (!(v > 0 && v <= MAX_MS))
+                return csv_error(c, i, col, err, "expected a number above 0, up to %g, found \"%.64s\"", MAX_MS, csv_at(c, i, col)->s);
             memcpy(&had, (char *)a + metrics[k].at, sizeof had);
             if (!isnan(had))
                 return csv_error(c, i, 0, err, "a second \"%.64s\": the file is of one run", name);

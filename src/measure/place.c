@@ -1,60 +1,165 @@
-/* Where a value stands in a JSON text that was already read without a mistake. */
+/* Where a value stands in a JSON text that was read without a mistake. One walk from front to back finds every element of an array. */
 #include "measure/internal.h"
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Behind the string whose opening quote is at p. */
-static const char *behind_string(const char *p)
+static void step(struct json_text *t)
 {
-    for (p++; *p && *p != '"'; p++)
-        p += *p == '\\' && p[1];
-    return p + (*p == '"');
+    const bool line = *t->at++ == '\n';
+    t->line += line;
+    t->column = line ? 1 : t->column + 1;
 }
 
-static const char *skip_blanks(const char *p)
+static void skip_blanks(struct json_text *t)
 {
-    return p + strspn(p, " \t\r\n");
+    while (*t->at && strchr(" \t\r\n", *t->at))
+        step(t);
 }
 
-/* The value of the key in quotes at p, if it is this one. */
-static const char *value_of(const char *p, const char *key)
+/* Behind the string whose opening quote is there. */
+static void skip_string(struct json_text *t)
 {
-    const char *const end = behind_string(p), *colon = skip_blanks(end);
-    const bool same = (size_t)(end - p) == strlen(key) + 2 && strncmp(p + 1, key, strlen(key)) == 0;
-    return same && *colon == ':' ? skip_blanks(colon + 1) : NULL;
+    step(t);
+    while (*t->at && *t->at != '"') {
+        if (*t->at == '\\' && t->at[1])
+            step(t);
+        step(t);
+    }
+    if (*t->at)
+        step(t);
 }
 
-/* Of the index-th value of an array, or the only one: its field, or where it begins; NULL: there is none. */
-static const char *find(const char *text, size_t index, const char *key)
+static void skip_value(struct json_text *t)
 {
-    const char *p = skip_blanks(text), *value = NULL;
-    const int of = *p == '[' ? 1 : 0;
-    int depth = 0;
-    while (*p) {
-        if (depth == of && !value && index == 0 && !strchr(" \t\r\n,]", *p))
-            value = p;
-        else if (depth == of && value && strchr(",]", *p))
-            return value;
-        if (*p == '"') {
-            const char *const v = value && depth == of + 1 ? value_of(p, key) : NULL;
-            if (v)
-                return v;
-            p = behind_string(p);
+    size_t depth = 0;
+    if (*t->at != '{' && *t->at != '[' && *t->at != '"') {
+        while (*t->at && !strchr(" \t\r\n,]}", *t->at))
+            step(t);
+        return;
+    }
+    do {
+        if (*t->at == '"') {
+            skip_string(t);
             continue;
         }
-        index -= *p == ',' && depth == of;
-        depth += (*p == '{' || *p == '[') - (*p == '}' || *p == ']');
-        p++;
-    }
-    return value;
+        depth += *t->at == '{' || *t->at == '[';
+        depth -= depth && (*t->at == '}' || *t->at == ']');
+        step(t);
+    } while (*t->at && depth);
 }
 
-void json_place(const struct json_text *t, const char *key, size_t *line, size_t *column)
+void json_text_init(struct json_text *t, const char *text, size_t line)
 {
-    const char *const at = find(t->text, t->index, key);
-    *line = t->line;
-    *column = 1;
-    for (const char *p = t->text; at && p < at; p++) {
-        *line += *p == '\n';
-        *column = *p == '\n' ? 1 : *column + 1;
+    *t = (struct json_text){ text, line, 1 };
+    skip_blanks(t);
+}
+
+void json_text_enter(struct json_text *t)
+{
+    if (*t->at)
+        step(t);
+    skip_blanks(t);
+}
+
+void json_text_next(struct json_text *t)
+{
+    skip_value(t);
+    skip_blanks(t);
+    if (*t->at == ',')
+        step(t);
+    skip_blanks(t);
+}
+
+/* The next character of a string, escapes of ASCII read; another one is '?', which no key has. */
+static char character(const char **p)
+{
+    static const char *const escapes = "b\bf\fn\nr\rt\t";
+    if (**p != '\\')
+        return *(*p)++;
+    const char c = *++*p;
+    *p += c != 0;
+    if (c == 'u') {
+        char digits[5] = "";
+        for (int i = 0; i < 4 && isxdigit((unsigned char)**p); i++)
+            digits[i] = *(*p)++;
+        const long code = strtol(digits, NULL, 16);
+        return (char)(code > 0 && code < 0x80 ? code : '?');
     }
+    const char *const known = c ? strchr(escapes, c) : NULL;
+    return known && known[1] && !((known - escapes) & 1) ? known[1] : c;
+}
+
+/* Is it the key in quotes at p? */
+static bool is_key(const char *p, const char *key)
+{
+    for (p++; *p && *p != '"'; key++)
+        if (!*key || character(&p) != *key)
+            return false;
+    return *key == 0;
+}
+
+struct json_text json_text_field(const struct json_text *o, const char *key)
+{
+    struct json_text t = *o;
+    if (*t.at != '{')
+        return *o;
+    for (json_text_enter(&t); *t.at == '"'; json_text_next(&t)) {
+        const bool found = is_key(t.at, key);
+        skip_string(&t);
+        skip_blanks(&t);
+        if (*t.at == ':')
+            step(&t);
+        skip_blanks(&t);
+        if (found)
+            return t;
+    }
+    return *o;
+}
+
+static struct json_text element(const struct json_text *a, size_t i)
+{
+    struct json_text t = *a;
+    if (*t.at != '[')
+        return *a;
+    for (json_text_enter(&t); i && *t.at && *t.at != ']'; i--)
+        json_text_next(&t);
+    return t;
+}
+
+/* "rows[3]: layers[0]: field "layer": ...": a name and a number, or a field, and what is said of it. */
+struct json_text json_text_said(const struct json_text *o, const char *said)
+{
+    static const char field[] = "field \"";
+    struct json_text t = *o;
+    for (const char *p = said; *p;) {
+        char key[64];
+        const bool last = strncmp(p, field, sizeof field - 1) == 0;
+        p += last ? sizeof field - 1 : 0;
+        const size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyz0123456789_");
+        if (n == 0 || n >= sizeof key)
+            return t;
+        snprintf(key, sizeof key, "%.*s", (int)n, p);
+        p += n;
+        char *end = NULL;
+        const size_t i = *p == '[' ? strtoul(p + 1, &end, 10) : 0;
+        if (last ? *p != '"' : strncmp(end ? end : p, end ? "]: " : ": ", end ? 3 : 2) != 0)
+            return t;
+        t = json_text_field(&t, key);
+        if (last)
+            return t;
+        t = end ? element(&t, i) : t;
+        p = end ? end + 3 : p + 2;
+    }
+    return t;
+}
+
+int json_text_refuse(const struct json_text *t, const char *name, struct error *err, const char *fmt, ...)
+{
+    char text[700];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return error_set(err, ERROR_INPUT, "%.255s: line %zu, column %zu: %s", name, t->line, t->column, text);
 }

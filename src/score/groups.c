@@ -37,7 +37,7 @@ enum column { COL_SOURCE, COL_SOURCE_FILE, COL_CLASS, COL_HARDWARE, COL_ENGINE, 
               COL_METRIC, COL_CLEAN, N_COLUMN_KEYS };
 static const char *const key_names[N_COLUMN_KEYS] = { "source", "source", "class", "hardware", "engine", "engine", "phase", "op",
                                                       "kind", "metric", "clean" };
-enum { MAX_KEYS = 3, VALUE_SIZE = 256 };
+enum { MAX_KEYS = 3, VALUE_SIZE = 4200 }; /* a text of a file has at most 4096 bytes */
 
 /* "": the row has no such key. */
 static const char *value_of(const struct priced *p, enum column k, char *buf)
@@ -192,16 +192,56 @@ static int group_by(struct score_groups *l, struct grouping *x, unsigned mask, s
     return rc;
 }
 
-/* No more than three keys, none of them twice. */
-static bool is_set(unsigned mask, int n_key)
+int score_keys_find(const char *list, unsigned *keys, struct error *err)
 {
-    for (int k = 0; k + 1 < N_COLUMN_KEYS; k++)
-        if ((mask >> k & 3) == 3 && strcmp(key_names[k], key_names[k + 1]) == 0)
-            return false;
-    return __builtin_popcount(mask) == n_key;
+    *keys = 0;
+    for (const char *p = list;; p++) {
+        const size_t n = strcspn(p, ",");
+        unsigned key = 0; /* both columns of a name */
+        for (int k = 0; k < N_COLUMN_KEYS; k++)
+            key |= strlen(key_names[k]) == n && memcmp(key_names[k], p, n) == 0 ? 1u << k : 0;
+        if (key == 0)
+            return error_set(err, ERROR_USAGE, "--by: expected some of source, class, hardware, engine, phase, op, kind, metric and clean, joined by "
+                             "commas, found \"%.*s\"", (int)(n < 64 ? n : 64), p);
+        if (*keys & key)
+            return error_set(err, ERROR_USAGE, "--by: %.*s stands twice in \"%.64s\"", (int)n, p, list);
+        *keys |= key;
+        p += n;
+        if (!*p)
+            return 0;
+    }
 }
 
-int score_groups_init(struct score_groups *l, const struct scored *rows, size_t n, struct error *err)
+static bool same_key(int a, int b)
+{
+    return a >= 0 && b < N_COLUMN_KEYS && strcmp(key_names[a], key_names[b]) == 0;
+}
+
+/* A set of columns of which none has the name of another, of so many keys; or, where some are asked for, of each of those. */
+static bool is_set(unsigned mask, int n_key, unsigned asked)
+{
+    for (int k = 0; k < N_COLUMN_KEYS; k++) {
+        const bool has = mask >> k & 1;
+        if (has && same_key(k, k + 1) && mask >> (k + 1) & 1)
+            return false;
+        /* An asked column is there, or its name's other one. */
+        if (asked >> k & 1 && !has && !((same_key(k, k + 1) && mask >> (k + 1) & 1) || (same_key(k - 1, k) && mask >> (k - 1) & 1)))
+            return false;
+    }
+    return asked ? (mask & ~asked) == 0 : __builtin_popcount(mask) == n_key;
+}
+
+/* Groups of sets with so many keys, or with those asked for. */
+static int add_sets(struct score_groups *l, struct grouping *x, int n_key, unsigned asked, struct error *err)
+{
+    int rc = 0;
+    for (unsigned mask = 0; mask < 1u << N_COLUMN_KEYS && rc == 0; mask++)
+        if (is_set(mask, n_key, asked))
+            rc = group_by(l, x, mask, err);
+    return rc;
+}
+
+int score_groups_init(struct score_groups *l, const struct scored *rows, size_t n, const unsigned *by, size_t n_by, struct error *err)
 {
     struct grouping x = { .rows = rows, .n = n };
     *l = (struct score_groups){ 0 };
@@ -209,10 +249,10 @@ int score_groups_init(struct score_groups *l, const struct scored *rows, size_t 
     x.member = malloc((n + 1) * sizeof *x.member);
     x.ape = malloc((n + 1) * sizeof *x.ape);
     int rc = x.named && x.member && x.ape ? 0 : error_oom(err, n * sizeof *x.named, "groups");
-    for (int n_key = 0; n_key <= MAX_KEYS; n_key++)
-        for (unsigned mask = 0; mask < 1u << N_COLUMN_KEYS && rc == 0; mask++)
-            if (is_set(mask, n_key))
-                rc = group_by(l, &x, mask, err);
+    for (int n_key = 0; n_key <= (n_by ? 0 : MAX_KEYS) && rc == 0; n_key++)
+        rc = add_sets(l, &x, n_key, 0, err);
+    for (size_t i = 0; i < n_by && rc == 0; i++)
+        rc = add_sets(l, &x, 0, by[i], err);
     free(x.named);
     free(x.member);
     free(x.ape);
@@ -235,49 +275,4 @@ const struct score_group *score_groups_find(const struct score_groups *l, const 
         if (strcmp(l->g[i].name, name) == 0)
             return &l->g[i];
     return NULL;
-}
-
-/* ---- doubts -------------------------------------------------------------------------------------------------------- */
-
-static const struct {
-    unsigned tag;
-    const char *says;
-} doubts[] = {
-    { TAG_ANOMALY, "out of line with its table" },
-    { TAG_SLOW_BACKEND, "another back end is twice as fast" },
-    { TAG_WEAK_HOST, "weak host" },
-    { TAG_POWER_LIMITED, "power limit" },
-    { TAG_PARTIAL_OFFLOAD, "partly offloaded" },
-    { TAG_MEMORY_PRESSURE, "memory pressure" },
-    { TAG_COLD_START, "cold start" },
-    { TAG_INCONSISTENT, "reported inconsistently" },
-    { TAG_AMBIGUOUS, "total or output tokens" },
-    { TAG_TOTAL_TOKENS, "counts prompt tokens" },
-    { TAG_E2E, "includes the prompt's time" },
-    { TAG_TTFT_BASED, "from the time to the first token" },
-    { TAG_MAX_THROUGHPUT, "saturated, batch not known" },
-    { TAG_COMMUNITY, "unreviewed" },
-    { TAG_SUMMARY, "a line of a summary" },
-    { TAG_SMALL_MODEL, "small model" },
-    { TAG_ROUNDED, "rounded" },
-};
-
-const char *score_doubts(const struct scored *s, char *buf, size_t size)
-{
-    struct strbuf b = { 0 };
-    char guess[128];
-    if (!s->priced)
-        strbuf_addf(&b, "unpriced: %s", s->reason);
-    if (s->p->guesses)
-        strbuf_addf(&b, "%sguessed: %s", b.len ? "; " : "", guess_text(guess, sizeof guess, s->p->guesses));
-    /* The layers that repeat; one more holds the head. */
-    const bool partly = s->p->m->n_gpu_layers > 0 && (uint32_t)s->p->m->n_gpu_layers < s->p->n_layer;
-    for (size_t i = 0; i < ARRAY_LEN(doubts); i++)
-        if (s->p->m->tags & doubts[i].tag || (partly && doubts[i].tag == TAG_PARTIAL_OFFLOAD))
-            strbuf_addf(&b, "%s%s", b.len ? "; " : "", doubts[i].says);
-    if (s->p->machine->note[0])
-        strbuf_addf(&b, "%s%s", b.len ? "; " : "", s->p->machine->note);
-    snprintf(buf, size, "%s", b.s ? b.s : "");
-    strbuf_free(&b);
-    return buf;
 }

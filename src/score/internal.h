@@ -6,7 +6,7 @@
 
 /* A model of a row, compiled once. */
 struct subject {
-    char key[256]; /* model, type, parameters: as the row says them */
+    char key[4608]; /* model, type, parameters: as the row says them */
     struct model m;
     struct op_list ops;
     struct op_classes classes;
@@ -18,6 +18,8 @@ struct subject {
     double scale;     /* of the bytes of products, from weight_gib; NaN: none said */
     bool whole;       /* its program quantizes the LM head too (MLX) */
     double kv_share;  /* of layers that have a cache, of guessed hybrids; 1 */
+    double width;     /* of a guessed model's feed-forward, over its blocks'; 1 */
+    double experts;   /* of a guessed mixture, over its whole ones; 1 */
 };
 
 /* A class of machines, and what is believed of one of it: hwprofiles/priors/machines.json. */
@@ -54,6 +56,9 @@ void machine_free(struct machine *m);
 int subject_load(struct subject *s, const struct measurement *m, const struct stack *stack, struct error *err);
 void subject_key(char *key, size_t size, const struct measurement *m, const struct stack *stack);
 void subject_free(struct subject *s);
+/* What a tensor's elements count as, so that a guessed model has the parameters stated; 1 of any other. (70) */
+double subject_share(const struct subject *s, const struct tensor *t);
+bool subject_is_expert(const struct tensor *t);
 
 struct pricer {
     const struct measure_hws *hws;

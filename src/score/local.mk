@@ -11,5 +11,6 @@ libscore_a_SOURCES = \
   %D%/pricer.c \
   %D%/features.c \
   %D%/groups.c \
+  %D%/reasons.c \
   %D%/model_roofs.c \
   %D%/score.c

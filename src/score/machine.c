@@ -61,8 +61,9 @@ static int from_figures(struct machine *out, const struct measure_hw *g, struct 
         }
         out->guesses |= GUESS_BANDWIDTH;
         out->ln_sd = class->ln_sd;
-        snprintf(out->note, sizeof out->note, "no bandwidth of it is known: %.3g GB/s, as its class (%s)", class->bytes_s / 1e9,
-                 class->class->name);
+        const size_t n = strlen(out->note);
+        snprintf(out->note + n, sizeof out->note - n, "%sno bandwidth of it is known: %.3g GB/s, as its class (%s)", n ? "; " : "",
+                 class->bytes_s / 1e9, class->class->name);
     }
     json_t *j = profile_json(g, class, out->guesses);
     char *text = j ? json_dumps(j, JSON_COMPACT) : NULL;
@@ -94,6 +95,8 @@ static int from_row(struct machine *out, const struct measure_hw *g, struct erro
     /* Of a class of its own, or none: as its name says, or as a data center's GPU. */
     (void)guess_class(&class, g->hardware, class_find(g->class_name), true);
     const bool named = !*g->class_name && class_of_name(&name, g->hardware);
+    if (*g->class_name && !class_find(g->class_name))
+        snprintf(out->note, sizeof out->note, "of a class that is not known (%.64s): as a %s, what its name says", g->class_name, class.class->name);
     snprintf(out->class_name, sizeof out->class_name, "%s", named ? name.class->name : g->class_name);
     return from_figures(out, g, &class, err);
 }

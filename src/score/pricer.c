@@ -83,16 +83,30 @@ const struct subject *pricer_subject(struct pricer *p, const struct measurement 
 
 /* ---- a row --------------------------------------------------------------------------------------------- */
 
-/* Parameters a token multiplies: all but the experts it does not visit and the table it looks up. */
-static double active_params(const struct subject *s)
+/* Of all tensors; *active: of those a token multiplies, all but the experts it does not visit and the table it looks up. */
+static double count_params(const struct subject *s, double *active)
 {
     const struct hparams *hp = &s->m.hp;
-    double experts = 0;
+    double all = (double)s->m.n_params, experts = 0, visited = 0;
+    for (size_t i = 0; i < s->m.n_tensors; i++) {
+        const struct tensor *t = &s->m.tensors[i];
+        const double n = (double)t->rows * (double)t->cols;
+        all += n * (subject_share(s, t) - 1);
+        if (hp->n_expert > 0 && subject_is_expert(t)) {
+            experts += n * subject_share(s, t);
+            visited += n * s->width * hp->n_expert_used / hp->n_expert;
+        }
+    }
+    *active = all - experts + visited - (hp->tied ? 0 : (double)hp->n_vocab * hp->n_embd);
+    return all;
+}
+
+static double count_bytes(const struct subject *s)
+{
+    double bytes = (double)s->m.weight_bytes;
     for (size_t i = 0; i < s->m.n_tensors; i++)
-        experts += strstr(s->m.tensors[i].name, "_exps") ? (double)s->m.tensors[i].rows * (double)s->m.tensors[i].cols : 0;
-    const double idle = hp->n_expert > 0 ? experts * (1 - (double)hp->n_expert_used / hp->n_expert) : 0;
-    const double table = hp->tied ? 0 : (double)hp->n_vocab * hp->n_embd;
-    return (double)s->m.n_params - idle - table;
+        bytes += (double)s->m.tensors[i].bytes * (subject_share(s, &s->m.tensors[i]) - 1);
+    return bytes;
 }
 
 static void describe(struct priced *out, const struct subject *s)
@@ -100,9 +114,8 @@ static void describe(struct priced *out, const struct subject *s)
     const struct hparams *hp = &s->m.hp;
     snprintf(out->preset, sizeof out->preset, "%s", s->preset);
     snprintf(out->type, sizeof out->type, "%s", s->type);
-    out->n_params = (double)s->m.n_params;
-    out->n_active = active_params(s);
-    out->model_bytes = (double)s->m.weight_bytes * (isnan(s->scale) ? 1 : s->scale);
+    out->n_params = count_params(s, &out->n_active);
+    out->model_bytes = count_bytes(s) * (isnan(s->scale) ? 1 : s->scale);
     out->bits_weight = 8 * out->model_bytes / out->n_params;
     out->n_layer = hp->n_layer;
     out->n_embd = hp->n_embd;

@@ -53,7 +53,24 @@ static bool may_anchor(const struct measurement *m)
     return m->kind != MEASURE_OP || strcmp(m->op, "mlp_up_proj") == 0;
 }
 
-/* Device and phase; then the lowest id, in file order without ids; of ops the largest m. */
+static const char *significant(const char *digits)
+{
+    return digits + strspn(digits, "0");
+}
+
+/* Whole numbers by their value, before all others; those as texts. */
+static int by_id(const char *a, const char *b)
+{
+    const bool x = a[strspn(a, "0123456789")] == 0, y = b[strspn(b, "0123456789")] == 0;
+    if (!x || !y)
+        return x != y ? (int)y - (int)x : strcmp(a, b);
+    const char *const p = significant(a), *const q = significant(b);
+    const size_t m = strlen(p), n = strlen(q);
+    const int c = m != n ? (m > n) - (m < n) : strcmp(p, q);
+    return c ? c : strcmp(a, b);
+}
+
+/* Device and phase; then the lowest id, in file order and behind those without ids; of ops the largest m. */
 static int anchor_group(const struct measurement *a, const struct measurement *b)
 {
     const int c = strcmp(a->hardware, b->hardware);
@@ -67,14 +84,15 @@ static int anchor_order(const void *x, const void *y)
     int c = anchor_group(a, b);
     if (c == 0 && a->kind == MEASURE_OP)
         c = (a->m < b->m) - (a->m > b->m);
-    if (c == 0 && *a->id && *b->id)
-        c = strcmp(a->id, b->id);
-    return c ? c : (a->line > b->line) - (a->line < b->line);
+    if (c == 0)
+        c = *a->id && *b->id ? by_id(a->id, b->id) : !*a->id - !*b->id;
+    return c ? c : (s > t) - (s < t);
 }
 
+/* Both latencies of a line; objects of JSON may share one. */
 static bool same_row(const struct measurement *a, const struct measurement *b)
 {
-    return a->line == b->line && strcmp(a->id, b->id) == 0;
+    return a->kind == MEASURE_SERVING && a->metric != b->metric && a->line == b->line && strcmp(a->id, b->id) == 0;
 }
 
 /* Marks them. A line that is two rows (both latencies of a server) counts once. */

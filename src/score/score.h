@@ -215,11 +215,16 @@ struct score_groups {
     struct score_group *g;
     size_t n;
 };
-/* All groups of at most three keys that have a row; "all" first. */
-int score_groups_init(struct score_groups *l, const struct scored *rows, size_t n, struct error *err);
+/* Keys by name, "class,engine,phase", in any order; -1 with ERROR_USAGE. */
+int score_keys_find(const char *list, unsigned *keys, struct error *err);
+/* "all" first, then all groups that have a row: of at most three keys, or of each of by[n_by], where there is any. */
+int score_groups_init(struct score_groups *l, const struct scored *rows, size_t n, const unsigned *by, size_t n_by, struct error *err);
 void score_groups_free(struct score_groups *l);
 const struct score_group *score_groups_find(const struct score_groups *l, const char *name); /* NULL: none */
-/* Why a row is off: what was guessed, what its source says of it; "" when nothing is known against it. */
-const char *score_doubts(const struct scored *s, char *buf, size_t size);
+/* Why rows are off: what was guessed, what the source says; of those more than 50 % off, where they stand among the others. (141) */
+struct score_reasons;
+struct score_reasons *score_reasons_new(const struct scored *rows, size_t n, struct error *err); /* the rows are the caller's */
+void score_reasons_free(struct score_reasons *r);
+const char *score_reason(const struct score_reasons *r, const struct scored *s, char *buf, size_t size); /* "": nothing to say */
 
 #endif

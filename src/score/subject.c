@@ -25,6 +25,7 @@ enum { LIKELY_VOCAB = 128256, LIKELY_USED = 8, LIKELY_MULTIPLE = 256, LIKELY_HEA
 static const double LIKELY_ACTIVE = 0.1; /* of a mixture of experts that says nothing */
 /* Of "8x7B": two of the copies, and what they share (Mixtral 8x7B 12.9 of 46.7e9, 8x22B 39 of 141e9). */
 static const double LIKELY_VISITED = 2, LIKELY_SHARED = 1.1;
+static const double WHOLE_RANGE = 3; /* what a whole number of blocks, or of experts, is at most from the number wanted */
 static const double LIKELY_CACHED = 0.25; /* layers with a cache, of hybrids: every fourth (Qwen3-Next, Qwen3.5) */
 
 static const struct likely *nearest(const struct likely *l, size_t n, double params)
@@ -205,6 +206,48 @@ static void find_preset(char *preset, size_t size, const struct measurement *row
     }
 }
 
+/* ---- as many parameters as stated ------------------------------------------------------------------------------ */
+
+bool subject_is_expert(const struct tensor *t)
+{
+    return strstr(t->name, "_exps") != NULL;
+}
+
+static bool is_feed_forward(const struct tensor *t)
+{
+    return subject_is_expert(t) || strstr(t->name, "ffn_gate.") || strstr(t->name, "ffn_up.") || strstr(t->name, "ffn_down.");
+}
+
+double subject_share(const struct subject *s, const struct tensor *t)
+{
+    return is_feed_forward(t) ? s->width * (subject_is_expert(t) ? s->experts : 1) : 1;
+}
+
+static bool in_range(double share)
+{
+    return share > 1 / WHOLE_RANGE && share < WHOLE_RANGE;
+}
+
+/*
+ * Blocks of types are whole, and so are experts, which devices divide: a feed-forward of 256 columns more or less is 0.6 of 3e9 active
+ * parameters. The rest of the width and of the experts is a factor, so that A3.1B and A3.5B are what they say. What tables and attention
+ * alone exceed stays as it is.
+ */
+static void fit_parameters(struct subject *s, const struct guess_dims *d)
+{
+    double wide = 0, rest = 0;
+    for (size_t i = 0; i < s->m.n_tensors; i++)
+        *(is_feed_forward(&s->m.tensors[i]) ? &wide : &rest) += (double)s->m.tensors[i].rows * (double)s->m.tensors[i].cols;
+    const double used = d->n_expert > 0 ? (double)d->n_used / d->n_expert : 1, want = d->n_expert > 0 ? d->active : d->params;
+    const double width = (want - rest) / (wide * used);
+    if (!in_range(width))
+        return;
+    s->width = width;
+    const double copies = (d->params - rest) / (wide * width);
+    if (d->n_expert > 0 && in_range(copies) && copies * d->n_expert >= d->n_used)
+        s->experts = copies;
+}
+
 /* ---- weights --------------------------------------------------------------------------------------------------- */
 
 static const double WEIGHT_RANGE = 2.5;
@@ -215,7 +258,7 @@ static double weight_scale(struct subject *s, const struct measurement *row)
     double products = 0, rest = 0;
     for (size_t i = 0; i < s->m.n_tensors; i++) {
         const struct tensor *t = &s->m.tensors[i];
-        *(t->rows > 1 && t->cols > 1 ? &products : &rest) += (double)t->bytes;
+        *(t->rows > 1 && t->cols > 1 ? &products : &rest) += (double)t->bytes * subject_share(s, t);
     }
     const double want = row->weight_gib * 0x1p30, x = products > 0 ? (want - rest) / products : NAN;
     if (x > 1 / WEIGHT_RANGE && x < WEIGHT_RANGE)
@@ -247,7 +290,10 @@ static int load_model(struct subject *s, const struct measurement *row, const ch
         likely_dense(&d);
     if (row->tags & TAG_HYBRID)
         s->kv_share = LIKELY_CACHED;
-    return load_likely(s, row->model, &d, type, err);
+    if (load_likely(s, row->model, &d, type, err) != 0)
+        return -1;
+    fit_parameters(s, &d);
+    return 0;
 }
 
 /* NVIDIA's checkpoints of mixtures of experts leave attention as it was (exclude_modules in the hf_quant_config.json of
@@ -302,7 +348,7 @@ static struct quant_name quant_of(const struct measurement *row, const struct st
 
 void subject_key(char *key, size_t size, const struct measurement *m, const struct stack *stack)
 {
-    snprintf(key, size, "%.100s|%.40s|%s|%.9g|%.9g|%d", m->model, m->quant, stack->id, m->params_b, m->weight_gib,
+    snprintf(key, size, "%.4096s|%.40s|%s|%.9g|%.9g|%d", m->model, m->quant, stack->id, m->params_b, m->weight_gib,
              (m->tags & (TAG_MOE | TAG_HYBRID)) != 0);
 }
 
@@ -325,7 +371,7 @@ static int build_ops(struct subject *s, const struct stack *stack, struct error 
 
 int subject_load(struct subject *s, const struct measurement *row, const struct stack *stack, struct error *err)
 {
-    *s = (struct subject){ .bits = NAN, .kv_share = 1, .scale = NAN, .whole = stack->family == STACK_MLX };
+    *s = (struct subject){ .bits = NAN, .kv_share = 1, .width = 1, .experts = 1, .scale = NAN, .whole = stack->family == STACK_MLX };
     subject_key(s->key, sizeof s->key, row, stack);
     find_preset(s->preset, sizeof s->preset, row);
     const struct quant_name q = quant_of(row, stack, s->preset);

@@ -79,6 +79,29 @@ static void divide(struct cost *c, double by)
     c->flop /= by;
 }
 
+static bool is_expert(enum op_role r)
+{
+    return r == ROLE_EXPERT_GATE || r == ROLE_EXPERT_UP || r == ROLE_EXPERT_DOWN || r == ROLE_EXPERT_ACT;
+}
+
+/* Rows or columns of a feed-forward, and what works on them, are so many times as many as those of the op list (70). */
+static void widen(struct work_class *w, const struct subject *s, double n_tok)
+{
+    const bool down = w->role == ROLE_FFN_DOWN || w->role == ROLE_EXPERT_DOWN;
+    const bool up = w->role == ROLE_FFN_GATE || w->role == ROLE_FFN_UP || w->role == ROLE_FFN_GATE_UP || w->role == ROLE_EXPERT_GATE ||
+                    w->role == ROLE_EXPERT_UP;
+    if (s->width == 1 || !(down || up || w->role == ROLE_FFN_ACT || w->role == ROLE_EXPERT_ACT))
+        return;
+    const double n = s->m.hp.n_expert, k = s->m.hp.n_expert_used;
+    w->rows *= up ? s->width : 1;
+    w->cols *= down ? s->width : 1;
+    w->cost.flop *= s->width;
+    w->cost.weight_bytes *= s->width;
+    w->cost.act_bytes *= down || up ? 1 : s->width;
+    if (is_expert(w->role) && n > 0) /* of more experts some more are touched */
+        w->cost.weight_bytes *= experts_touched(NULL, n * s->experts, k, n_tok) / experts_touched(NULL, n, k, n_tok);
+}
+
 static bool has_cache(enum op_role r)
 {
     return r == ROLE_ATTN_CORE || r == ROLE_KV_STORE || r == ROLE_ATTN_KV_B;
@@ -110,6 +133,7 @@ static void collect(void *ctx, const struct step_class *c, const struct cost *co
         w->bits = c->op.w ? scale * tensor_bits(c->op.w) : 0;
         w->cost.weight_bytes *= scale;
     }
+    widen(w, x->s, x->pass->n_tok);
     if (comm)
         w->comm_bytes = (double)c->op.cols * x->out->roofs.act_elem_bytes * n_tok;
     else

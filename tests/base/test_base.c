@@ -490,7 +490,7 @@ static void test_json(void **state)
     assert_fails(json_check_schema(j, "t.json", "roofcast.run", 1, &err), err, "\"schema\" is missing");
     json_decref(j);
     assert_null(json_load_mem("bad.json", "{\"a\": }", 7, &err));
-    assert_non_null(strstr(err.msg, "bad.json: line 1 column"));
+    assert_non_null(strstr(err.msg, "bad.json: line 1, column"));
     assert_null(json_load_mem("twice.json", "{\"a\":1,\"a\":2}", 13, &err));
     assert_true(json_is_null(json_num(NAN)));
 }

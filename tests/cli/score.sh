@@ -27,6 +27,13 @@ run score "$tmp/shown.csv" --anchor-rows 1 -o json && holds "$(figure half90) < 
 run report "$tmp/new.csv" -o csv && is "" "$(cells mbu phase=decode)" "under roofs that are guessed there is no MBU"
 run score "$f/throughput.csv" --hardware "$f/hardware.csv" --worst 2 && has '^group .* MAPE ' && has '^t-6 .* guessed: model'
 ok $? "the table: groups, then the rows furthest off"
+run score "$f/throughput.csv" --hardware "$f/hardware.csv" --worst 100 -o json
+is 0 "$(jq '[.rows[] | select((.error > 0.5 or .error < -0.5) and .reason == "")] | length' "$tmp/out")" "no row more than 50 % off is without a reason"
+holds "$(jq '[.rows[] | select(.error > 0.5 or .error < -0.5)] | length' "$tmp/out") > 0" "and there are some"
+run score "$f/throughput.csv" --hardware "$f/hardware.csv" --by kind,phase,hardware,clean --by op -o json &&
+    has '"group": "hardware=NVIDIA RTX 4090,phase=decode,kind=dense,clean=yes"' && ! has '"group": "phase=decode"' && "$validate" "$doc" roofcast.score "$tmp/out" >"$tmp/err" 2>&1
+ok $? "--by: groups of any keys, and no others"
+refused 2 'found "color"' score "$f/throughput.csv" --by class,color
 run score "$f/throughput.csv" --hardware "$f/hardware.csv" --features - && has '^line,id,' && has '^2,t-1,example/bench,'
 ok $? "--features: a line a row"
 run score "$f/throughput.csv" --hardware "$f/hardware.csv" --leave-out model -o json && has '"leave_out": "model"'
@@ -74,6 +81,13 @@ printf 'a,b\n1\n' >"$tmp/bad.csv"
 refused 1 'bad.csv: line 2, column 1: expected 2 fields' score "$tmp/bad.csv"
 printf 'hardware,mem_bw_gbs_per_device\nx,fast\n' >"$tmp/hw.csv"
 refused 1 'hw.csv: line 2, column 3 (mem_bw_gbs_per_device)' score "$f/throughput.csv" --hardware "$tmp/hw.csv"
+
+printf 'hardware,class,mem_bw_gbs_per_device,fp16_bf16_tflops_dense\nRTX 5999,toaster,100,20\n' >"$tmp/hw.csv"
+{ head -n 1 "$f/throughput.csv" && grep -m 1 'RTX 4090' "$f/throughput.csv" | sed 's/,[^,]*RTX 4090[^,]*,/,RTX 5999,/'; } >"$tmp/own.csv"
+run score "$tmp/own.csv" --hardware "$tmp/hw.csv" -o json && has 'of a class that is not known (toaster): as a consumer GPU, what its name says'
+ok $? "a class of the file's own is said, and what its machine is taken for"
+jq '.rows[0].tok_s_mean = -3' "$top_srcdir/tests/fuzz/corpus/run/decode.json" >"$tmp/minus.json"
+refused 1 "minus.json: line $(grep -n '"tok_s_mean"' "$tmp/minus.json" | head -n 1 | cut -d: -f1), column 21: rows[0]: field \"tok_s_mean\": expected 0 or more" score "$tmp/minus.json"
 
 for form in json jsonl csv sql; do
     run report "$f/llama-bench.$form" -o csv

@@ -1,8 +1,9 @@
 /* A file of measurements as arbitrary bytes: CSV of every kind, llama-bench's outputs, vLLM's, AIPerf's, hardware.csv. What is
- * accepted has rows with values above 0. */
+ * accepted has rows with values above 0, what is refused says where. */
 #include "fuzz.h"
 #include "measure/measure.h"
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -19,6 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         measure_free(&l);
     } else if (err.kind == ERROR_NONE || !err.msg[0]) {
         abort(); /* a failure must say why */
+    } else if (err.kind == ERROR_INPUT && (strncmp(err.msg, "input: line ", 12) != 0 || !strstr(err.msg, ", column "))) {
+        abort();
     }
     err = (struct error){ 0 };
     if (measure_hws_parse(&h, "input", data, size, &err) == 0)

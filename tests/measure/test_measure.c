@@ -210,13 +210,97 @@ static void test_llama_bench_refuses(void **state)
     struct error err = { 0 };
     assert_fails(measure_parse(&l, "b.json", json, strlen(json), NULL, &err), err, "b.json: line 1, column 72: avg_ts: expected a number from 1e-09 to 1e+12, found \"-1\"");
     assert_fails(measure_parse(&l, "b.json", half, strlen(half), NULL, &err), err, "b.json: line 1, column 59: n_gen: expected a whole number, found \"1.5\"");
-    assert_fails(measure_parse(&l, "b.sql", sql, strlen(sql), NULL, &err), err, "b.sql: line 1, column 1: expected INSERT INTO");
+    assert_fails(measure_parse(&l, "b.sql", sql, strlen(sql), NULL, &err), err, "b.sql: line 1, column 46: expected as many values");
     assert_fails(measure_parse(&l, "b.sql", figure, strlen(figure), NULL, &err), err, "b.sql: line 3, column 31: avg_ts: expected a number");
     assert_fails(measure_parse(&l, "b.csv", size, strlen(size), NULL, &err), err, "b.csv: line 2, column 14: model_size: expected a number");
-    assert_fails(measure_parse(&l, "b.md", md, strlen(md), NULL, &err), err, "b.md: line 3, column 1: expected a test");
-    assert_fails(measure_parse(&l, "b.json", "[{]", 3, NULL, &err), err, "line 1");
+    assert_fails(measure_parse(&l, "b.md", md, strlen(md), NULL, &err), err, "b.md: line 3, column 18: expected a test");
+    static const struct {
+        const char *text, *says;
+    } files[] = {
+        { "INSERT INTO test (model_type, n_prompt) VALUES ('llama 8B F16', '512);", "line 1, column 65: a text in quotes that does not end" },
+        { "INSERT INTO test (model_type)\nWITH (1)", "line 2, column 1: expected VALUES" },
+        { "INSERT INTO test (model_type) VALUES 1", "line 1, column 38: expected a list in parentheses" },
+        { "INSERT INTO test (model_type) VALUES ('a' 'b')", "line 1, column 43: expected a comma" },
+        { "  INSERT INTO test (model_type, n_prompt, n_gen) VALUES ('llama', '1', '2')", "line 1, column 3: avg_ts: expected a value" },
+        { "| model | test | t/s |\n| --- | --- | --- |\n| llama 8B F16 | tg8 | none |\n", "line 3, column 24: avg_ts: expected a number" },
+        { "| model | test | t/s |\n| --- | --- | --- |\n| llama 8B F16 | tg8 | 1 | 2 |\n", "line 3, column 28: expected 3 cells" },
+        { "| model | type_k | test | t/s |\n| --- | --- | --- | --- |\n| llama 8B F16 | zzz | tg8 | 1 |\n",
+          "line 3, column 18: type_k: expected a type of the cache, such as f16, q8_0 or q4_0, found \"zzz\"" },
+        { "model_type,n_prompt,n_gen,avg_ts,type_v\nllama 8B F16,512,0,12,zzz\n", "line 2, column 23: type_v: expected a type" },
+        { "{\"model_type\":\"a\",\"n_gen\":1,\"n_prompt\":1,\"avg_ts\":1}\n{\"model_type\":}\n", "line 2, column 15: " },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        assert_fails(measure_parse(&l, "b", files[i].text, strlen(files[i].text), NULL, &err), err, files[i].says);
+    assert_fails(measure_parse(&l, "b.json", "[{]", 3, NULL, &err), err, "b.json: line 1, column ");
     assert_fails(measure_parse(&l, "b.json", "{}", 2, NULL, &err), err, "not a result of llama-bench");
-    assert_fails(measure_parse(&l, "b.json", "[]", 2, NULL, &err), err, "no measurement");
+    assert_fails(measure_parse(&l, "b.json", "[]", 2, NULL, &err), err, "b.json: line 1, column 1: expected a measurement, found none");
+    static const char header[] = "hardware,model,phase,tokens_per_s\n";
+    assert_fails(measure_parse(&l, "t.csv", header, strlen(header), NULL, &err), err, "t.csv: line 1, column 1: expected a measurement, found none");
+}
+
+/* A text that nobody has reason to write is refused where it stands, in every form. */
+static void test_long_texts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *behind, *says;
+    } files[] = {
+        { "hardware,model,phase,tokens_per_s\nh,", ",decode,1\n", "line 2, column 3: a field of 4097 bytes, expected at most 4096" },
+        { "[{\"n_prompt\":1,\"n_gen\":0,\"avg_ts\":1,\n\"model_type\":\"", "\"}]", "line 2, column 14: model_type: expected at most 4096 bytes, found 4097" },
+        { "INSERT INTO t (n_prompt, n_gen, avg_ts, model_type) VALUES (1, 0, 1, '", "')", "line 1, column 70: a value of more than 4096 bytes" },
+        { "{\"completed\":1,\"total_output_tokens\":1,\"total_input_tokens\":1,\"duration\":1,\"mean_tpot_ms\":1,\"model_id\":\"", "\"}",
+          "line 1, column 104: model_id: expected at most 4096 bytes, found a string" },
+    };
+    struct measurements l;
+    struct error err = { 0 };
+    char text[8192];
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        snprintf(text, sizeof text, "%s%04097d%s", files[i].before, 0, files[i].behind);
+        assert_fails(measure_parse(&l, "b", text, strlen(text), NULL, &err), err, files[i].says);
+        snprintf(text, sizeof text, "%s%04096d%s", files[i].before, 0, files[i].behind);
+        assert_ok(measure_parse(&l, "b", text, strlen(text), NULL, &err), err);
+        measure_free(&l);
+    }
+}
+
+/* Refusals of a run name its row and field, and where they stand. */
+static void test_run_places(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } files[] = {
+        { "{\"schema\": \"roofcast.run\",\n \"version\": 99}", "b: line 2, column 13: field \"version\": this roofcast reads" },
+        { "{\"schema\": \"roofcast.run\", \"version\": 1}", "b: line 1, column 1: field \"provenance\" is missing" },
+        { "[\n{\"schema\": \"roofcast.run\", \"version\": 1,\n\"provenance\": [1]}]", "b: line 3, column 15: provenance: expected an object" },
+        { "{\"loads\": [{\"model\": \"[\\\"]}\", \"type\": \"F16\", \"n_threads\": 1,\n\"packed_bytes\": -1}], \"schema\": \"roofcast.run\", \"version\": 1,\n"
+          "\"provenance\": {\"version\": \"1\", \"compiler\": \"\", \"cflags\": \"\", \"cpu\": \"\", \"isa\": \"\", \"counters\": \"\", \"profile\": null,\n"
+          "\"date\": \"\", \"cpus\": null, \"command\": \"\", \"n_threads\": 1}}",
+          "b: line 2, column 17: loads[0]: field \"packed_bytes\": expected 0 or more, found -1" },
+    };
+    struct measurements l;
+    struct error err = { 0 };
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        assert_fails(measure_parse(&l, "b", files[i].text, strlen(files[i].text), NULL, &err), err, files[i].says);
+}
+
+/* Many objects: each is found from the one before it, not from the file's beginning. */
+static void test_many_places(void **state)
+{
+    (void)state;
+    enum { N = 20000 };
+    static const char one[] = "{\"model_type\":\"a\",\"n_gen\":1,\"n_prompt\":1,\"\\u0061vg_ts\":1},\n";
+    const size_t n = sizeof one - 1;
+    char *text = malloc(N * n + 100);
+    struct measurements l;
+    struct error err = { 0 };
+    assert_non_null(text);
+    text[0] = '[';
+    for (size_t i = 0; i < N; i++)
+        memcpy(text + 1 + i * n, one, n);
+    snprintf(text + 1 + N * n, 99, "{\"model_type\":\"a\",\"n_gen\":1,\"n_prompt\":1,\"\\u0061vg_ts\":-1}]");
+    assert_fails(measure_parse(&l, "b", text, strlen(text), NULL, &err), err, "b: line 20001, column 56: avg_ts: expected a number");
+    free(text);
 }
 
 /* What versions of llama-bench wrote of the same, and programs around it. */
@@ -315,17 +399,25 @@ static void test_servers_refuse(void **state)
         { SERVE "\"mean_ttft_ms\": -5}", "line 2, column 60: mean_ttft_ms: expected 0 to 3.2e+10, found -5" },
         { SERVE "\"mean_ttft_ms\": 1e308}", "mean_ttft_ms: expected 0 to" },
         { SERVE "\"mean_ttft_ms\": \"60\"}", "mean_ttft_ms: expected a number, found a string" },
-        { SERVE "\"mean_ttft_ms\": NaN}", "no measurement in it" },
+        { SERVE "\"mean_ttft_ms\": NaN}", "line 2, column 60: mean_ttft_ms: expected a time above 0, or mean_tpot_ms, found null" },
+        { SERVE "\"mean_ttft_ms\": 0}", "line 2, column 60: mean_ttft_ms: expected a time above 0" },
+        { SERVE "\"mean_ttft_ms\": 1, \"x\": NaN, \"model_id\": 5}", "line 2, column 85: model_id: expected a text, found 5" },
+        { "{\"requests_per_second\": 0, \"elapsed_time\": 1, \"num_requests\": 1, \"total_num_tokens\": 1, \"tokens_per_second\": 1}",
+          "line 1, column 25: requests_per_second: expected 1e-09 to" },
+        { "{\"requests_per_second\": 1, \"elapsed_time\": 0, \"num_requests\": 1, \"total_num_tokens\": 1, \"tokens_per_second\": 1}",
+          "line 1, column 44: elapsed_time: expected 1e-09 to" },
+        { "Metric,avg\nTime to First Token (ms),50\nRequest Throughput (requests/sec),0\n", "line 3, column 35 (avg): expected a number above 0" },
+        { "Metric,avg\nTime to First Token (ms),50\nRequest Latency (ms),0.0\n", "line 3, column 22 (avg): expected a number above 0" },
         { "{\"completed\": 0, \"total_output_tokens\": 0}", "line 1, column 15: completed: expected 1 to" },
         { "{\"avg_latency\": Infinity}", "line 1, column 17: avg_latency: expected a number, found null" },
         { "{\"avg_latency\": 1e300}", "avg_latency: expected" },
         { "{\"requests_per_second\": 1, \"elapsed_time\": 1, \"num_requests\": 1e300}", "line 1, column 63: num_requests: expected" },
         { "Metric,avg\nTime to First Token (s),0.05\n", "line 2, column 1 (Metric): expected \"Time to First Token (ms)\"" },
-        { "Metric,avg\nInter Token Latency (ms),1e308\n", "line 2, column 26 (avg): expected a number from 0 to" },
-        { "Metric,avg\nInter Token Latency (ms),\"1.146,31\"\n", "line 2, column 26 (avg): expected a number from 0 to" },
-        { "Metric,avg\nInter Token Latency (ms),\"1,14\"\n", "line 2, column 26 (avg): expected a number from 0 to" },
-        { "Metric,avg\nInter Token Latency (ms),\",114\"\n", "line 2, column 26 (avg): expected a number from 0 to" },
-        { "Metric,avg\nInter Token Latency (ms),\"1145,141\"\n", "line 2, column 26 (avg): expected a number from 0 to" },
+        { "Metric,avg\nInter Token Latency (ms),1e308\n", "line 2, column 26 (avg): expected a number above 0, up to" },
+        { "Metric,avg\nInter Token Latency (ms),\"1.146,31\"\n", "line 2, column 26 (avg): expected a number above 0, up to" },
+        { "Metric,avg\nInter Token Latency (ms),\"1,14\"\n", "line 2, column 26 (avg): expected a number above 0, up to" },
+        { "Metric,avg\nInter Token Latency (ms),\",114\"\n", "line 2, column 26 (avg): expected a number above 0, up to" },
+        { "Metric,avg\nInter Token Latency (ms),\"1145,141\"\n", "line 2, column 26 (avg): expected a number above 0, up to" },
         { "Metric,avg\nRequest Latency (ms),\"1,234,567.5\"\n\nMetric,avg\nRequest Latency (ms),3\n", "line 5, column 1 (Metric): a second" },
     };
 #undef SERVE
@@ -445,6 +537,7 @@ int main(void)
         cmocka_unit_test(test_ops),          cmocka_unit_test(test_serving),     cmocka_unit_test(test_llama_bench),
         cmocka_unit_test(test_llama_bench_refuses), cmocka_unit_test(test_llama_bench_versions),
         cmocka_unit_test(test_llama_bench_settings), cmocka_unit_test(test_places), cmocka_unit_test(test_servers), cmocka_unit_test(test_servers_refuse), cmocka_unit_test(test_hardware),
+        cmocka_unit_test(test_long_texts),   cmocka_unit_test(test_run_places),   cmocka_unit_test(test_many_places),
         cmocka_unit_test(test_names),        cmocka_unit_test(test_sizes_in_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,54 +1,5 @@
 /* Rows become work, a time model makes seconds of it without seeing the answer, groups have the figures of (72). */
-#include "../test.h"
-#include "score/score.h"
-#include <math.h>
-
-static const char *fixture(const char *name)
-{
-    static char path[4200];
-    snprintf(path, sizeof path, "%s/tests/fixtures/measure/%s", data_dirs()[0], name);
-    return path;
-}
-
-struct rows {
-    struct measurements l;
-    struct measure_hws hws;
-    struct pricer *pricer;
-    struct priced *row;
-    struct scored *scored;
-};
-
-static void load(struct rows *x, const char *file, bool hardware)
-{
-    struct error err = { 0 };
-    *x = (struct rows){ 0 };
-    assert_ok(measure_load(&x->l, fixture(file), NULL, &err), err);
-    if (hardware)
-        assert_ok(measure_hws_load(&x->hws, fixture("hardware.csv"), &err), err);
-    x->pricer = pricer_new(hardware ? &x->hws : NULL, NULL, &err);
-    assert_non_null(x->pricer);
-    x->row = calloc(x->l.n, sizeof *x->row);
-    x->scored = calloc(x->l.n, sizeof *x->scored);
-    for (size_t i = 0; i < x->l.n; i++)
-        assert_ok(price_row(x->pricer, &x->l.row[i], &x->row[i], &err), err);
-}
-
-static void unload(struct rows *x)
-{
-    for (size_t i = 0; i < x->l.n; i++)
-        priced_free(&x->row[i]);
-    free(x->row);
-    free(x->scored);
-    pricer_free(x->pricer);
-    measure_hws_free(&x->hws);
-    measure_free(&x->l);
-}
-
-#define assert_near(a, b, rel)                                                        \
-    do {                                                                              \
-        if (!(fabs((a) - (b)) <= (rel) * fabs(b)))                                    \
-            fail_msg("%s = %.9g, expected %.9g", #a, (double)(a), (double)(b));       \
-    } while (0)
+#include "rows.h"
 
 /* A decode step of Llama-3-8B reads all but its embedding table, scaled to the file's bytes, and the cache. */
 static void test_decode_work(void **state)
@@ -179,6 +130,37 @@ static void test_guessed_models(void **state)
     /* all but the table that is looked up: 128,256 rows of 4096 */
     assert_near(work_sum(dense, PHASE_PREFILL).product_weight_bytes, dense->model_bytes * (1 - 128256.0 * 4096 / dense->n_params), 0.05);
     assert_near(dense->n_params, 9e9, 0.05);
+    unload(&x);
+}
+
+/* Parameters are those stated, whatever blocks and whole experts come to; what a step reads follows them. */
+static void test_stated_parameters(void **state)
+{
+    (void)state;
+    static const char text[] = "hardware,engine,model,quant,phase,prompt_len,context_len,batch,tokens_per_s\n"
+                               "NVIDIA RTX 4090,llama.cpp,Foo-30B-A3.1B,Q4_0,decode,0,64,1,100\n"
+                               "NVIDIA RTX 4090,llama.cpp,Foo-30B-A3.5B,Q4_0,decode,0,64,1,100\n"
+                               "NVIDIA RTX 4090,llama.cpp,Foo-31B-A3.5B,Q4_0,prefill,4096,0,1,100\n"
+                               "NVIDIA RTX 4090,llama.cpp,Foo-30B-A3.5B,Q4_0,prefill,4096,0,1,100\n"
+                               "NVIDIA RTX 4090,llama.cpp,Foo-9.1B,Q4_0,decode,0,64,1,100\n"
+                               "NVIDIA RTX 4090,llama.cpp,Foo-9.12B,Q4_0,decode,0,64,1,100\n";
+    static const double params[] = { 30e9, 30e9, 31e9, 30e9, 9.1e9, 9.12e9 };
+    static const double table_wide[] = { 2048, 2048, 2048, 2048, 4096, 4096 }, active[] = { 3.1e9, 3.5e9, 3.5e9, 3.5e9, 9.1e9, 9.12e9 };
+    const double bytes = 4.5 / 8;
+    struct rows x;
+    load_text(&x, text);
+    for (size_t i = 0; i < x.l.n; i++) {
+        assert_true(x.row[i].guesses & GUESS_MODEL);
+        assert_near(x.row[i].n_params, params[i], 1e-9);
+        assert_near(x.row[i].n_active, active[i] - 128256 * table_wide[i], 1e-9); /* but the table that is looked up */
+    }
+    const struct work_sum a = work_sum(&x.row[0], PHASE_DECODE), b = work_sum(&x.row[1], PHASE_DECODE);
+    assert_near(b.product_weight_bytes - a.product_weight_bytes, 0.4e9 * bytes, 1e-6);
+    assert_near(b.flop - a.flop, 2 * 0.4e9, 1e-2);
+    assert_near(work_sum(&x.row[5], PHASE_DECODE).product_weight_bytes - work_sum(&x.row[4], PHASE_DECODE).product_weight_bytes, 0.02e9 * bytes, 1e-6);
+    /* 512 tokens a pass, eight passes, touch all experts but a few */
+    const double more = work_sum(&x.row[2], PHASE_PREFILL).product_weight_bytes - work_sum(&x.row[3], PHASE_PREFILL).product_weight_bytes;
+    assert_near(more, 8 * 1e9 * bytes, 0.02);
     unload(&x);
 }
 
@@ -409,45 +391,6 @@ static void test_small_kernels(void **state)
 
 /* ---- a time model that watches what it is shown ---------------------------------------------------------- */
 
-struct watch {
-    size_t n, n_anchor;
-    char left_out[64];
-    char models[512];
-};
-
-static int watch_fit(void **params, const struct priced *const *rows, size_t n, const struct fit_scope *scope, struct error *err)
-{
-    struct watch *w = calloc(1, sizeof *w);
-    (void)err;
-    w->n = n;
-    w->n_anchor = scope->n_anchor;
-    snprintf(w->left_out, sizeof w->left_out, "%s", scope->left_out);
-    for (size_t i = 0; i < n; i++) {
-        char group[64];
-        snprintf(group, sizeof group, "%s", rows[i]->machine->profile[0] ? rows[i]->machine->profile : rows[i]->m->hardware);
-        assert_true(scope->leave != LEAVE_HARDWARE || strcmp(group, w->left_out) != 0);
-        assert_false(isnan(rows[i]->measured_s));
-    }
-    *params = w;
-    return 0;
-}
-
-static size_t watch_rows, watch_anchors; /* of the last fit that predicted */
-
-/* 10 ms for everything, +- 20 %; what it must not see is not there. */
-static int watch_predict(const void *params, const struct priced *row, struct estimate *out, struct error *err)
-{
-    const struct watch *w = params;
-    (void)err;
-    assert_true(isnan(row->measured_s) && isnan(row->m->value));
-    watch_rows = w->n;
-    watch_anchors = w->n_anchor;
-    *out = (struct estimate){ 0.01, 0.008, 0.012 };
-    return 0;
-}
-
-static const struct time_model watcher = { "watcher", watch_fit, watch_predict, free };
-
 static void test_figures(void **state)
 {
     (void)state;
@@ -458,7 +401,7 @@ static void test_figures(void **state)
     load(&x, "throughput.csv", true);
     assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
     assert_int_equal(watch_rows, 0); /* nothing is refitted */
-    assert_ok(score_groups_init(&g, x.scored, x.l.n, &err), err);
+    assert_ok(score_groups_init(&g, x.scored, x.l.n, NULL, 0, &err), err);
     assert_string_equal(g.g[0].name, "all");
     assert_int_equal(g.g[0].rows, 7);
     assert_int_equal(g.g[0].unpriced, 1);
@@ -482,6 +425,28 @@ static void test_figures(void **state)
     /* the community's row and those end to end are not clean */
     assert_int_equal(score_groups_find(&g, "clean=yes")->rows, 4);
     score_groups_free(&g);
+    /* those asked for, of any number of keys in any order, both columns of an engine; a source is whole however long */
+    unsigned by[2];
+    char source[1200];
+    struct measurement long_one = x.l.row[0];
+    snprintf(source, sizeof source, "source=%01000d", 0);
+    long_one.source = source + 7;
+    x.row[0].m = &long_one;
+    assert_ok(score_keys_find("clean,phase,kind,engine,class", &by[0], &err), err);
+    assert_ok(score_keys_find("source", &by[1], &err), err);
+    assert_ok(score_groups_init(&g, x.scored, x.l.n, by, 2, &err), err);
+    assert_string_equal(g.g[0].name, "all");
+    a = score_groups_find(&g, "class=consumer GPU,engine=llama.cpp,phase=decode,kind=dense,clean=yes");
+    assert_true(a && a->n_key == 5);
+    assert_non_null(score_groups_find(&g, "class=consumer GPU,engine=llama.cpp-cuda,phase=decode,kind=dense,clean=yes"));
+    assert_true(score_groups_find(&g, source) && score_groups_find(&g, source)->rows == 1);
+    assert_null(score_groups_find(&g, "phase=decode"));
+    for (size_t i = 1; i < g.n; i++)
+        assert_true(g.g[i].n_key == 5 || g.g[i].n_key == 1);
+    score_groups_free(&g);
+    assert_fails(score_keys_find("class,colour", &by[0], &err), err, "found \"colour\"");
+    assert_fails(score_keys_find("class,op,class", &by[0], &err), err, "class stands twice");
+    assert_fails(score_keys_find("", &by[0], &err), err, "found \"\"");
     unload(&x);
 }
 
@@ -505,6 +470,35 @@ static void test_leave_out(void **state)
     unload(&x);
 }
 
+/* The lowest ids: numbers as numbers, before texts as texts, before none in the file's order. */
+static void test_anchor_ids(void **state)
+{
+    (void)state;
+    static const char *const ids[] = { "", "b-10", "10", "b-9", "0009", "9", "99999999999999999999998", "" };
+    static const size_t order[] = { 4, 5, 2, 6, 1, 3, 0, 7 };
+    struct rows x;
+    struct error err = { 0 };
+    struct measurement m[ARRAY_LEN(ids)];
+    struct priced p[ARRAY_LEN(ids)];
+    struct scored out[ARRAY_LEN(ids)];
+    load(&x, "throughput.csv", true);
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+        m[i] = x.l.row[0];
+        m[i].id = ids[i];
+        m[i].line = 1; /* JSON may have no other */
+        p[i] = x.row[0];
+        p[i].m = &m[i];
+    }
+    for (size_t n = 0; n <= ARRAY_LEN(ids); n++) {
+        const struct score_options o = { .model = &watcher, .n_anchor = (int)n };
+        assert_ok(score_rows(out, p, ARRAY_LEN(ids), &o, &err), err);
+        for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+            if (out[order[i]].anchor != (i < n))
+                fail_msg("%zu shown: \"%s\" is %sone", n, ids[order[i]], out[order[i]].anchor ? "" : "not ");
+    }
+    unload(&x);
+}
+
 static void test_anchors(void **state)
 {
     (void)state;
@@ -516,7 +510,7 @@ static void test_anchors(void **state)
     assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
     assert_true(x.scored[1].anchor && x.row[1].m->m == 2048); /* the largest m */
     assert_true(!x.scored[0].anchor && !x.scored[2].anchor && !x.scored[3].anchor);
-    assert_ok(score_groups_init(&g, x.scored, x.l.n, &err), err);
+    assert_ok(score_groups_init(&g, x.scored, x.l.n, NULL, 0, &err), err);
     assert_int_equal(g.g[0].rows, 3); /* shown, not scored */
     assert_int_equal(watch_anchors, 1);
     score_groups_free(&g);
@@ -602,11 +596,11 @@ int main(void)
     model_set_dirs(data_dirs());
     hwprofile_set_dirs(data_dirs());
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines), cmocka_unit_test(test_guessed_machines),  cmocka_unit_test(test_guessed_models),
+        cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines), cmocka_unit_test(test_guessed_machines),  cmocka_unit_test(test_guessed_models), cmocka_unit_test(test_stated_parameters),
         cmocka_unit_test(test_small_kernels),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_missing_units),
         cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
-        cmocka_unit_test(test_anchors), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_anchor_ids), cmocka_unit_test(test_anchors), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

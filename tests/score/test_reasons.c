@@ -1,0 +1,60 @@
+/* What is said of the rows furthest off. methods.md (141) */
+#include "rows.h"
+
+static const char *reason_of(const struct score_reasons *r, const struct rows *x, const char *id)
+{
+    static char buf[1024];
+    for (size_t i = 0; i < x->l.n; i++)
+        if (strcmp(x->l.row[i].id, id) == 0)
+            return score_reason(r, &x->scored[i], buf, sizeof buf);
+    fail_msg("no row %s", id);
+    return "";
+}
+
+/* Rows more than 50 % off say where they stand: under the roofs, beside the same elsewhere, among rows like them (141). 100 tokens/s of
+ * decode and 51200 of a prompt are predicted. */
+static void test_reasons(void **state)
+{
+    (void)state;
+    static const char text[] = "id,hardware,engine,model,params_b,quant,weight_gib,phase,prompt_len,context_len,batch,tokens_per_s,notes\n"
+                               "a,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,20,\n"
+                               "b,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,decode,0,80,1,40,\n"
+                               "c,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,decode,0,96,1,41,\n"
+                               "d,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,decode,0,112,1,200,\n"
+                               "e,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,decode,0,128,1,42,\n"
+                               "f,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,decode,0,144,1,43,\n"
+                               "g,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,decode,0,160,1,44,\n"
+                               "v,NVIDIA RTX 4090,llama.cpp (Vulkan),Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,60,\n"
+                               "p,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,prefill,512,0,1,51200,\n"
+                               "q,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,prefill,512,0,1,50000,\n"
+                               "r,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,prefill,512,0,1,51000,\n"
+                               "s,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,prefill,512,0,1,5120,tags=anomaly\n";
+    struct rows x;
+    struct error err = { 0 };
+    const struct score_options o = { .model = &watcher };
+    load_text(&x, text);
+    assert_ok(score_rows(x.scored, x.row, x.l.n, &o, &err), err);
+    struct score_reasons *r = score_reasons_new(x.scored, x.l.n, &err);
+    assert_non_null(r);
+    /* 4.62e9 bytes, 20 times a second, of 1008e9; 42.5 times */
+    assert_string_equal(reason_of(r, &x, "a"), "measured at 9.2 % of the bandwidth, such rows of its machine and engine at 20 %; "
+                        "v (llama.cpp-vulkan): 3.00 times its speed for the same; "
+                        "5 of the 6 other decode rows of its model, type, number of devices, machine and engine are slower than predicted, too: "
+                        "2.4 times in the median");
+    assert_string_equal(reason_of(r, &x, "d"), ""); /* 50 % and no more */
+    assert_string_equal(reason_of(r, &x, "p"), "");
+    const char *alone = reason_of(r, &x, "s");
+    assert_true(strncmp(alone, "out of line with its table; measured at ", 40) == 0);
+    assert_non_null(strstr(alone, "; p: 10 times its speed for the same; the 3 other prefill rows of its model, machine and engine are off by 0.39 % "
+                                  "in the median"));
+    score_reasons_free(r);
+    unload(&x);
+}
+
+int main(void)
+{
+    model_set_dirs(data_dirs());
+    hwprofile_set_dirs(data_dirs());
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_reasons) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
