@@ -175,6 +175,7 @@ const char *limit_met_name(enum limit_met m); /* "?" "no" "unsure" "yes" */
 struct limit_answer {
     enum limit_met met;
     double chance; /* that it is met; NaN without an interval */
+    double z;      /* spreads from what is predicted to the limit, below 0 where it is missed; NaN likewise */
 };
 struct limit_answer limit_answer(const struct limit *l, const struct limit_phase *p);
 /* Of all of them. */
@@ -184,15 +185,17 @@ struct solution {
     bool found;
     bool always;     /* any value up to the last one tried will do */
     double value;    /* B/s, factor of the peaks, tokens, sequences, devices; NaN: none, or a machine */
-    /* The same where the seconds are those of either end of their 90 % interval: value_good of the fast one, value_safe of the
-     * slow one. NaN: none does, or there is no interval. */
+    /* The same where the seconds are those of either end of their 90 % interval: value_good of the fast one, with a chance of 5 %,
+     * value_safe of the slow one, with 95 %. NaN: none does, or there is no interval. */
     double value_good, value_safe;
-    bool found_safe;
-    double chance;   /* that the target is reached at value; NaN: no interval, or whether it fits */
+    double value_nearest; /* nothing found: the count with the best chance */
+    double chance;   /* that the target is reached at value, or where it comes nearest; NaN: no interval, or whether it fits */
     const char *unit;
-    char machine[64];
+    char machine[64], machine_good[64], machine_safe[64], machine_nearest[64]; /* as the values; "": none */
+    int n_tried, n_reach; /* machines with known memory; of them those that do */
     struct predict_result r; /* there; where nothing is found, at the value that comes nearest */
-    char text[256];  /* the answer in words */
+    char reason[128]; /* why no more could be tried */
+    char text[384];  /* the answer in words */
 };
 /* h is not used for machines: those of hwprofile_list() are tried. */
 int solve(struct solution *s, const struct question *q, const struct model *m, const struct hwprofile *h,

@@ -237,6 +237,20 @@ holds "$(cells value_good | sed -n 1p) < $(cells value | sed -n 1p) && $(cells v
 holds "$(cells value_good | sed -n 2p) > $(cells value | sed -n 2p) && $(cells value | sed -n 2p) > $(cells value_safe | sed -n 2p)" "sequences likewise, the other way round"
 is "0.5000 " "$(cells chance | sed -n 1p | awk '{ printf "%.4f", $1 }') $(cells chance | sed -n 3p)" "at the value one in two; memory is counted, not guessed"
 
+solved() { # FIELD
+    jq -r ".rows[0].$1" "$tmp/out"
+}
+at=300
+while run predict llama-3-8b -q F16 -n 1 -d 64 -p 16 --solve "machine=tok_s>=$at" -o json && [ "$(solved found)" = true ]; do
+    at=$(solved tok_s | awk '{ printf "%.9g", 1.02 * $1 }')
+done
+near=$(solved machine_nearest) chance=$(solved chance | awk '{ printf "%.6f", $1 }') text=$(solved answer)
+is "null null" "$(solved machine) $(solved machine_safe)" "a machine that none is, at the prediction"
+run predict llama-3-8b --hw "$near" -q F16 -n 1 -d 64 -p 16 --slo "tok_s>=$at" -o csv
+is "unsure $chance" "$(cell slo_met) $(cell slo_chance | awk '{ printf "%.6f", $1 }')" "the chance is that of the nearest"
+echo "$text" | grep -q "^no machine does at the prediction, of [0-9]* with known memory: $near comes nearest, [0-9.]* tokens/s, with a chance of [1-9]"
+ok $? "in words"
+
 # ---- sweep
 run predict llama-3-8b --hw rtx-4090,rtx-4080 -q Q8_0 -b 4 -d 100 -p 512 -n 32 --slo 'tok_s>=300' -o csv
 want=$(for h in rtx-4090 rtx-4080; do
