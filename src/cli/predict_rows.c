@@ -31,6 +31,15 @@ int predict_put_nominal(json_t *j, const struct predict_cli *o)
     return bad;
 }
 
+static int put_interval(json_t *j, const char *key, double lo, double hi)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s_lo", key);
+    int bad = json_object_set_new(j, name, json_num(lo));
+    snprintf(name, sizeof name, "%s_hi", key);
+    return bad | json_object_set_new(j, name, json_num(hi));
+}
+
 static int put_subject(json_t *j, const struct subject *s)
 {
     int bad = json_object_set_new(j, "model", json_string(s->m->name));
@@ -48,17 +57,10 @@ static int put_subject(json_t *j, const struct subject *s)
     bad |= predict_put_nominal(j, s->cli);
     bad |= predict_draft_put(j, s);
     bad |= json_object_set_new(j, "what_if", s->what_if ? json_text(s->what_if) : json_null());
-    bad |= json_object_set_new(j, "speedup", json_num(s->what_if ? predict_of(s)->tok_s / s->base_tok_s : NAN));
-    return bad;
-}
-
-static int put_interval(json_t *j, const char *key, double lo, double hi)
-{
-    char name[64];
-    snprintf(name, sizeof name, "%s_lo", key);
-    int bad = json_object_set_new(j, name, json_num(lo));
-    snprintf(name, sizeof name, "%s_hi", key);
-    return bad | json_object_set_new(j, name, json_num(hi));
+    const struct ratio r = s->what_if ? prediction_ratio(predict_of(s->base), predict_of(s), predictions_alike(&s->base->r, &s->r, s->change))
+                                      : (struct ratio){ NAN, NAN, NAN };
+    bad |= json_object_set_new(j, "speedup", json_num(r.value));
+    return bad | put_interval(j, "speedup", r.lo, r.hi);
 }
 
 int predict_put_seconds_interval(json_t *j, const char *key, double seconds, const struct prediction *p)
@@ -79,12 +81,15 @@ static int put_limits(json_t *j, const struct subject *s)
     const struct limits *l = &s->cli->software.limits;
     const struct prediction *p = &s->r.prefill, *d = &s->r.decode;
     const double whole = s->r.ttft_s / p->seconds;
-    const struct limit_phase prefill = { s->r.ttft_s, p->tok_s, p->sd_s * whole, p->sd_fast_s * whole },
-                             decode = { d->seconds, d->tok_s, d->sd_s, d->sd_fast_s };
-    const struct limit_answer a = limits_answer(l, &prefill, &decode);
+    const struct limit_phase prefill = { s->r.ttft_s, p->tok_s, p->sd_s * whole, p->sd_fast_s * whole, p->parts },
+                             decode = { d->seconds, d->tok_s, d->sd_s, d->sd_fast_s, d->parts };
+    const struct limits_answer a = limits_answer(l, &prefill, &decode);
     int bad = json_object_set_new(j, "slo", l->n > 0 ? json_string(s->cli->software.slo) : json_null());
     bad |= json_object_set_new(j, "slo_met", l->n > 0 ? json_string(limit_met_name(a.met)) : json_null());
-    return bad | json_object_set_new(j, "slo_chance", json_num(a.chance));
+    bad |= json_object_set_new(j, "slo_chance", json_num(a.chance));
+    bad |= json_object_set_new(j, "slo_chance_lo", json_num(a.least));
+    bad |= json_object_set_new(j, "slo_chance_hi", json_num(a.most));
+    return bad | json_object_set_new(j, "slo_correlation", json_num(a.correlation));
 }
 
 /* What holds for the scenario, in each of its rows. */

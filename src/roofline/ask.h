@@ -118,6 +118,8 @@ struct whatif {
 int whatif_parse(struct whatif *w, const char *text, struct error *err);
 /* The type a model is to be loaded with; NULL: as it is. */
 const char *whatif_type(const struct whatif *w);
+/* It changes the machine alone: the same passes run. */
+bool whatif_of_machine(const struct whatif *w);
 /* Changes h and o in place. What multiplies takes the roof that *o would have used. */
 int whatif_apply(const struct whatif *w, struct hwprofile *h, struct predict_options *o, struct error *err);
 /* A copy that shares with h what no change touches; free with whatif_profile_free. */
@@ -169,6 +171,7 @@ int limits_parse(struct limits *l, const char *text, struct error *err); /* "tok
 /* What is predicted of a phase; NaN: nothing. */
 struct limit_phase {
     double seconds, tok_s, sd_s, sd_fast_s;
+    struct error_parts parts; /* of several limits; zeros: as if all erred together */
 };
 enum limit_met { LIMIT_UNKNOWN, LIMIT_MISSED, LIMIT_UNSURE, LIMIT_MET }; /* unsure: the 90 % interval has both */
 const char *limit_met_name(enum limit_met m); /* "?" "no" "unsure" "yes" */
@@ -178,8 +181,29 @@ struct limit_answer {
     double z;      /* spreads from what is predicted to the limit, below 0 where it is missed; NaN likewise */
 };
 struct limit_answer limit_answer(const struct limit *l, const struct limit_phase *p);
-/* Of all of them. */
-struct limit_answer limits_answer(const struct limits *l, const struct limit_phase *prefill, const struct limit_phase *decode);
+/* Of all of them; with whatever the phases' errors have in common the chance lies between least and most. (143) */
+struct limits_answer {
+    enum limit_met met;
+    double chance, least, most;
+    double correlation; /* of the phases' errors; NaN: limits of one */
+};
+struct limits_answer limits_answer(const struct limits *l, const struct limit_phase *prefill, const struct limit_phase *decode);
+
+/* ---- errors of two predictions (142)-(144) ---------------------------------------------------------------- */
+
+/* Covariance of the logarithms of their seconds; left_together: the correlation of what is left over. */
+double error_covariance(const struct error_parts *a, const struct error_parts *b, double left_together);
+/* Of a prompt's and its steps' on one machine and stack; NaN: nothing is known of one. */
+double error_correlation(const struct error_parts *a, const struct error_parts *b);
+/* Chance that normals of that correlation are at most h and k. */
+double normal_both(double h, double k, double correlation);
+/* How much of the errors a change leaves as they are: 1 of the machine's alone, 0 of another stack. */
+double predictions_alike(const struct predict_result *base, const struct predict_result *changed, const struct whatif *w);
+/* Tokens/s of a changed prediction over the base's; 90 % are between lo and hi, NaN: no interval. */
+struct ratio {
+    double value, lo, hi;
+};
+struct ratio prediction_ratio(const struct prediction *base, const struct prediction *changed, double alike);
 
 struct solution {
     bool found;

@@ -182,7 +182,7 @@ static struct limit_answer against(const struct question *q, const struct predic
 {
     const struct prediction *p = phase_of(q, r);
     const struct limit l = { q->metric, q->target };
-    const struct limit_phase at = { p->seconds, p->tok_s, p->sd_s, p->sd_fast_s };
+    const struct limit_phase at = { .seconds = p->seconds, .tok_s = p->tok_s, .sd_s = p->sd_s, .sd_fast_s = p->sd_fast_s };
     return limit_answer(&l, &at);
 }
 

@@ -126,6 +126,21 @@ run predict llama-3-8b --hw rtx-4090 -p 0 --what-if launch=0 --what-if e_bandwid
 holds "$(cells speedup | sed -n 2p) > 1 && $(cells speedup | sed -n 3p) < 0.75 && $(cells speedup | sed -n 4p) > 1.5" "what-ifs change constants"
 holds "$(cells tok_s_lo | sed -n 3p) > 0 && $(cells tok_s_hi | sed -n 3p) / $(cells tok_s_lo | sed -n 3p) < $(cells tok_s_hi | sed -n 1p) / $(cells tok_s_lo | sed -n 1p)" \
     "what is set is known"
+ratio() { # N: the ratio of that row and its interval, relative to it
+    for c in speedup speedup_lo speedup_hi; do cells $c | sed -n "$1p"; done | xargs | awk '{ printf "%.6g %.6g %.6g", $1, $2 / $1, $3 / $1 }'
+}
+run predict llama-3-8b --hw rtx-4090 -p 0 --what-if bandwidth=x2 --what-if memory=x2 --what-if b=8 -o csv
+is "none" "none$(cells speedup_lo | sed -n 1p)" "the row itself has no ratio"
+set -- $(ratio 2)
+holds "$2 < 1 && $3 > 1 && $3 / $2 < 0.5 * ($(cell tok_s_hi) / $(cell tok_s_lo) - 1) + 1" "a ratio's interval: what both rows err by cancels"
+is "1 1 1" "$(ratio 3)" "more memory changes nothing, for sure"
+set -- $(ratio 4)
+holds "$2 < 1 && $3 > 1" "other passes have errors of their own"
+run predict llama-3-8b --hw rtx-4090 -p 0 --what-if bandwidth=x2 && has 'ratio  *ratio low  *ratio high' && has '^interval: what both rows err by alike'
+ok $? "in the table"
+run predict llama-3-8b --hw rtx-4090 --stack none -p 0 --what-if bandwidth=x2 -o json
+jq -e '.rows[1] | .speedup > 1 and .speedup_lo == null and .speedup_hi == null' "$tmp/out" >/dev/null
+ok $? "without constants it has none"
 
 # ---- anchors: this machine reaches less than its constants say
 echo "$head" >"$tmp/anchor.csv"
@@ -230,6 +245,15 @@ is "unsure 0.5000" "$(cell slo_met) $(cell slo_chance | awk '{ printf "%.4f", $1
 run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 --slo "tok_s>=$at" && has 'SLO  *chance' && has 'unsure  *50.0 %'
 ok $? "in the table"
 run predict llama-3-8b --hw rtx-4090 --roof --slo "ttft<=1ms" -o csv && is "no " "$(cell slo_met) $(cell slo_chance)" "a bound: no chance, but an answer"
+run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 -o csv
+both="ttft<=$(cell ttft_s | awk '{ printf "%.9g", $1 }')s,itl<=$(cell itl_s | awk '{ printf "%.9g", $1 }')s"
+run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo "$both" -o csv
+chances="$(cell slo_chance) $(cell slo_chance_lo) $(cell slo_chance_hi)"
+echo "$chances $(cell slo_correlation)" | awk '{ want = 0.25 + atan2($4, sqrt(1 - $4 * $4)) / 6.283185307; exit !($4 > 0.35 && $4 < 1 && $1 / want > 0.9999 && $1 / want < 1.0001 && $2 < 1e-6 && $3 > 0.4999) }'
+ok $? "limits of prompt and steps at once: less than the lesser chance, by what they have in common"
+run sweep -m llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo "$both" --quiet
+is "$(echo "$chances" | awk '{ printf "%.5f %.5f %.5f", $1, $2, $3 }')" \
+    "$(echo "$(cell slo_chance) $(cell slo_chance_lo) $(cell slo_chance_hi)" | awk '{ printf "%.5f %.5f %.5f", $1, $2, $3 }')" "sweep says the same"
 refused 2 '--slo: expected limits such as' predict llama-3-8b --hw rtx-4090 --slo 'speed>=3'
 
 run predict llama-3-8b --hw rtx-4090 -q F16 --solve 'bandwidth=tok_s>=60' --solve 'batch=itl<=40ms' --solve context=fits -o csv

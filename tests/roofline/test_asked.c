@@ -168,6 +168,156 @@ static void test_machines(void **state)
     assert_true(safe.found && *safe.machine_safe);
 }
 
+/* ---- errors of two predictions ----------------------------------------------------------------- */
+
+/* What parts say of a spread, and of two, is what the covariance says: of slots that err together too. */
+static void test_parts(void **state)
+{
+    (void)state;
+    struct time_constants k = { .sigma = 0.03 };
+    double g[TIME_SLOT_COUNT] = { 0 }, h[TIME_SLOT_COUNT] = { 0 };
+    struct error_parts a, b;
+    g[TIME_BANDWIDTH] = -0.5;
+    g[TIME_LAUNCH] = 0.2;
+    h[TIME_BANDWIDTH] = -0.1;
+    h[TIME_LAUNCH] = 0.7;
+    k.cov[TIME_BANDWIDTH][TIME_BANDWIDTH] = 0.01;
+    k.cov[TIME_LAUNCH][TIME_LAUNCH] = 0.04;
+    k.cov[TIME_BANDWIDTH][TIME_LAUNCH] = k.cov[TIME_LAUNCH][TIME_BANDWIDTH] = -0.015;
+    time_error_parts(&k, g, &a);
+    time_error_parts(&k, h, &b);
+    assert_near(sqrt(error_covariance(&a, &a, 1)), time_spread(&k, g, NULL), 1e-15);
+    assert_near(error_covariance(&a, &b, 0), 0.5 * 0.1 * 0.01 + 0.2 * 0.7 * 0.04 + (0.5 * 0.7 + 0.2 * 0.1) * 0.015, 1e-15);
+    assert_near(error_covariance(&a, &b, 0.5) - error_covariance(&a, &b, 0), 0.5 * 0.0009, 1e-15);
+}
+
+/* The same chance, a strip of the one after the other. */
+static double by_strips(double h, double k, double r)
+{
+    const double step = 1e-4;
+    double sum = 0;
+    for (double x = -9 + step / 2; x < h; x += step) {
+        const double width = x + step / 2 < h ? step : h - x + step / 2;
+        sum += width * exp(-x * x / 2) / sqrt(2 * acos(-1)) * 0.5 * erfc(-(k - r * x) / sqrt(2 * (1 - r * r)));
+    }
+    return sum;
+}
+
+static void test_both(void **state)
+{
+    static const double r[] = { -0.9, -0.3, 0, 0.35, 0.8, 0.99 }, z[][2] = { { 0, 0 }, { 1, -0.5 }, { 1.7, 1.6 }, { -1, 2 } };
+    (void)state;
+    assert_near(normal_both(0, 0, 0.5), 1. / 3, 1e-12);
+    assert_near(normal_both(0, 0, -0.5), 1. / 6, 1e-12);
+    assert_near(normal_both(1, 0.5, 1), 0.5 * erfc(-0.5 / sqrt(2)), 1e-12);
+    assert_near(normal_both(0.1, -0.5, -1), 0, 1e-12);
+    for (size_t i = 0; i < ARRAY_LEN(r); i++)
+        for (size_t j = 0; j < ARRAY_LEN(z); j++)
+            assert_near(normal_both(z[j][0], z[j][1], r[i]), by_strips(z[j][0], z[j][1], r[i]), 1e-7);
+}
+
+static struct limit_phase phase_limit(const struct prediction *p)
+{
+    return (struct limit_phase){ .seconds = p->seconds, .tok_s = p->tok_s, .sd_s = p->sd_s, .sd_fast_s = p->sd_fast_s, .parts = p->parts };
+}
+
+static struct limits_answer limited(const struct predict_result *r, double ttft_sd, double itl_sd, const char *also)
+{
+    char text[160];
+    struct limits l;
+    struct error err = { 0 };
+    const struct limit_phase p = phase_limit(&r->prefill), d = phase_limit(&r->decode);
+    snprintf(text, sizeof text, "ttft<=%.15gs,itl<=%.15gs%s", p.seconds * exp(ttft_sd * p.sd_s / p.seconds),
+             d.seconds * exp(itl_sd * d.sd_s / d.seconds), also);
+    assert_ok(limits_parse(&l, text, &err), err);
+    return limits_answer(&l, &p, &d);
+}
+
+/* Both limits are what is predicted: 1 / 4 + asin(r) / (2 pi) of them are met, not one in two. r: the bandwidth errs for both. */
+static void test_limits_of_both(void **state)
+{
+    const struct on *x = *state;
+    const struct predict_options o = source_options(&x->t);
+    const struct predict_result r = predicted(x, &o);
+    const struct error_parts *p = &r.prefill.parts, *d = &r.decode.parts;
+    const double same = p->of[TIME_BANDWIDTH] * d->of[TIME_BANDWIDTH] / (hypot(p->of[TIME_BANDWIDTH], 0.05) * hypot(d->of[TIME_BANDWIDTH], 0.05));
+    struct limits_answer a = limited(&r, 0, 0, "");
+    assert_true(same > 0.001 && same < 0.9);
+    assert_near(a.correlation, same + 0.35 * (1 - same), 1e-9);
+    assert_near(a.chance, 0.25 + asin(a.correlation) / (2 * acos(-1)), 1e-6);
+    assert_near(a.most, 0.5, 1e-6);
+    assert_near(a.least, 0, 1e-6);
+    assert_int_equal(a.met, LIMIT_UNSURE);
+    /* Each is met with 95.5 %, both with less than 95: not sure. */
+    a = limited(&r, 1.7, 1.7, "");
+    assert_true(a.most > 0.95 && a.chance < 0.95 && a.chance > a.least && a.met == LIMIT_UNSURE);
+    assert_int_equal(limited(&r, 3, 3, "").met, LIMIT_MET);
+    assert_int_equal(limited(&r, 3, -9, "").met, LIMIT_MISSED);
+    /* A second limit of a phase that the first has in it changes nothing. */
+    assert_near(limited(&r, 0, 0, ",itl<=1000s").chance, limited(&r, 0, 0, "").chance, 1e-12);
+    struct limits one;
+    struct error err = { 0 };
+    const struct limit_phase lp = phase_limit(&r.prefill), ld = phase_limit(&r.decode);
+    assert_ok(limits_parse(&one, "itl<=1000s", &err), err);
+    a = limits_answer(&one, &lp, &ld);
+    assert_true(isnan(a.correlation) && a.least == a.most && a.chance == a.most);
+}
+
+static struct predict_result changed(const struct on *x, const struct predict_result *base, const char *text, double *alike)
+{
+    struct predict_options o = source_options(&x->t);
+    struct predict_result r;
+    struct hwprofile h;
+    struct whatif w;
+    struct error err = { 0 };
+    assert_ok(whatif_parse(&w, text, &err), err);
+    assert_ok(whatif_profile(&h, &x->h, &err), err);
+    assert_ok(whatif_apply(&w, &h, &o, &err), err);
+    assert_ok(predict(&r, &x->m, &h, &o, &err), err);
+    whatif_profile_free(&h);
+    *alike = predictions_alike(base, &r, &w);
+    return r;
+}
+
+/* What both err by is not in the ratio: of the bandwidth what its parts of the seconds differ by; what is left cancels where the same passes run. */
+static void test_ratio(void **state)
+{
+    const struct on *x = *state;
+    const struct predict_options o = source_options(&x->t);
+    struct predict_result base = predicted(x, &o), c;
+    double alike;
+    c = changed(x, &base, "bandwidth=x1.5,e_compute=0.4", &alike);
+    struct ratio r = prediction_ratio(&base.decode, &c.decode, alike);
+    assert_near(alike, 1, 0);
+    assert_near(r.value, c.decode.tok_s / base.decode.tok_s, 1e-12);
+    /* widths 1 to the slower side, 0.5 to the faster */
+    const double widths = sqrt((1 + 0.25) / 2), b0 = base.decode.parts.of[TIME_BANDWIDTH], sd = fabs(b0 - c.decode.parts.of[TIME_BANDWIDTH]);
+    assert_true(sd > 1e-4 && sd < 0.03);
+    assert_near(r.hi / r.value, exp(PREDICT_Z90 * sd * widths), 1e-9);
+    assert_near(r.value / r.lo, exp(PREDICT_Z90 * sd * widths), 1e-9);
+    c = changed(x, &base, "memory=x2", &alike);
+    r = prediction_ratio(&base.decode, &c.decode, alike);
+    assert_true(r.value == 1 && r.lo == 1 && r.hi == 1);
+    /* Another task: of machines of its class 0.6 of what is common cancels, of the machine itself 0.35. */
+    c = changed(x, &base, "memory=x2,b=2", &alike);
+    assert_near(alike, 0.6, 0);
+    r = prediction_ratio(&base.decode, &c.decode, alike);
+    const double b1 = c.decode.parts.of[TIME_BANDWIDTH], left = 0.05 * 0.05;
+    assert_near(log(r.hi / r.value), PREDICT_Z90 * widths * sqrt(b0 * b0 + b1 * b1 + 2 * left - 2 * 0.6 * (b0 * b1 + left)), 1e-9);
+    base.basis = "machine";
+    c = changed(x, &base, "b=2", &alike);
+    assert_near(alike, 0.35, 0);
+    /* Another stack has other constants: nothing cancels. */
+    base.stack = "another";
+    c = changed(x, &base, "b=2", &alike);
+    assert_near(alike, 0, 0);
+    const struct ratio apart = prediction_ratio(&base.decode, &c.decode, alike);
+    assert_true(apart.hi > r.hi && apart.lo < r.lo);
+    c.decode.sd_s = NAN;
+    r = prediction_ratio(&base.decode, &c.decode, alike);
+    assert_true(r.value > 1 && isnan(r.lo) && isnan(r.hi));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -175,6 +325,10 @@ int main(void)
         cmocka_unit_test(test_reached),
         cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_machines),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_both),
+        cmocka_unit_test(test_limits_of_both),
+        cmocka_unit_test(test_ratio),
     };
     return cmocka_run_group_tests(tests, load, unload);
 }

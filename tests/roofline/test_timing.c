@@ -154,7 +154,8 @@ static void test_groups(void **state)
 static void test_limits(void **state)
 {
     (void)state;
-    const struct limit_phase decode = { 0.05, 20, 0.005, 0.01 }, prefill = { 1, 500, NAN, NAN };
+    const struct limit_phase decode = { .seconds = 0.05, .tok_s = 20, .sd_s = 0.005, .sd_fast_s = 0.01 },
+                             prefill = { .seconds = 1, .tok_s = 500, .sd_s = NAN, .sd_fast_s = NAN };
     struct limits l;
     struct error err = { 0 };
     assert_ok(limits_parse(&l, "tok_s>=20", &err), err);
