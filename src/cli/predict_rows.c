@@ -224,7 +224,7 @@ static int add_row(json_t *rows, const struct subject *s, const struct predict_r
     bad |= put_roofs(j, p);
     if (!role)
         bad |= json_object_set_new(j, "roles", roles_json(p));
-    if (!role && !s->request && s->cli->ask.explain && bad == 0 && predict_put_explain(j, s, err) != 0) {
+    if (!role && s->cli->ask.explain && bad == 0 && predict_put_explain(j, s, err) != 0) {
         json_decref(j);
         return -1;
     }

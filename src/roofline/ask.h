@@ -36,11 +36,13 @@ double running_usd(const struct running *w, uint32_t n_devices, double seconds);
 
 enum { EXPLAIN_TEXT = 160 };
 
-/* Equal ops over all passes of a phase. The texts are formulas with their numbers, "" where a side is 0. */
+/* Equal ops over all passes of a phase; of a request's steps, over one that is their mean. The texts are formulas with their numbers, "" where a side is 0. */
 struct explain_class {
     struct op op;
     double count;                 /* ops a pass on a device */
     double n_pass;                /* passes that run it */
+    enum phase phase;
+    double times;                 /* such phases: of a request its steps, else 1 */
     struct cost cost;             /* of all of them: count x passes */
     double seconds, memory_s, compute_s, link_s, launch_s;
     double bound_s[BOUND_COUNT];
@@ -68,13 +70,17 @@ struct explain {
     struct explain_constant *k;
     size_t n_k;
     double n_pass;
-    double sum_s;    /* of the classes, one after another */
+    double sum_s;    /* of the classes, one after another, each its times */
     double pipeline; /* what a pipeline, and with constants what passes cost beside their ops, makes of them: seconds =
                         sum_s x pipeline; 1: nothing */
     double seconds;  /* as predict() says */
 };
 int explain_init(struct explain *e, const struct model *m, const struct hwprofile *h, const struct predict_options *o,
                  enum phase phase, struct error *err);
+/* The same of a whole request, as predict_request() prices it: its prompt's classes and its mean step's, and the constants' shares of
+ * the request's interval. */
+int explain_request(struct explain *e, const struct model *m, const struct hwprofile *h, const struct predict_options *o,
+                    const struct request *request, struct error *err);
 void explain_free(struct explain *e);
 
 /* ---- what if ------------------------------------------------------------------------------------------ */

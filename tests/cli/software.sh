@@ -117,6 +117,11 @@ jq -e '.rows[0].constants | map(select(.name == "bandwidth"))[0] | .spread > 1 a
 ok $? "a constant has its spread, its share, and what it is made of"
 jq -e '.rows[0] | (.explain_s * .pipeline / .seconds) | . > 0.999999 and . < 1.000001' "$tmp/out" >/dev/null
 ok $? "the classes and what passes cost add up to the prediction"
+run predict llama-3-8b --hw rtx-4090 --request 512+64 --explain -o json
+jq -e '.rows[0] | ([.constants[].share | values] | add) as $share | ([.explain[] | .times * .seconds] | add) as $s |
+    $share > 0.999999 and $share < 1.000001 and ($s / .explain_s - 1 | fabs) < 1e-9 and (.explain_s * .pipeline / .seconds - 1 | fabs) < 1e-9 and
+    .pipeline > 0.8 and .pipeline < 1.25 and ([.explain[].times] | unique) == [1, 63] and (.constants | map(select(.name == "request")) | length) == 1' "$tmp/out" >/dev/null
+ok $? "a request's constants have their shares of its interval, its parts add up to it"
 run predict llama-3-8b --hw rtx-4090 --explain
 ! has 'of the interval: ;'
 ok $? "a constant that nothing sets apart says so"

@@ -318,6 +318,106 @@ static void test_ratio(void **state)
     assert_true(r.value > 1 && isnan(r.lo) && isnan(r.hi));
 }
 
+/* ---- a request explained ------------------------------------------------------------------------- */
+
+static unsigned requests_apart(const struct time_features *f)
+{
+    return f->request ? TIME_CASE_REQUEST : 0;
+}
+
+/* Requests reach a third of the bandwidth that phases do. */
+static int apart(const void *knows, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out, struct error *err)
+{
+    const int rc = source_same(knows, h, m, cases, out, err);
+    out->which = requests_apart;
+    out->of[TIME_CASE_REQUEST] = out->of[0];
+    out->of[TIME_CASE_REQUEST].slot[TIME_BANDWIDTH] -= log(3);
+    out->of[TIME_CASE_REQUEST].cov[TIME_LAUNCH][TIME_LAUNCH] = 0.04;
+    return rc;
+}
+
+static const struct explain_constant *constant(const struct explain *e, const char *name)
+{
+    for (size_t i = 0; i < e->n_k; i++)
+        if (strcmp(e->k[i].name, name) == 0)
+            return &e->k[i];
+    fail_msg("no constant %s", name);
+    return NULL;
+}
+
+static void check_adds_up(const struct explain *e, const struct prediction *p)
+{
+    double seconds = 0, bytes = 0, share = 0;
+    for (size_t i = 0; i < e->n; i++) {
+        seconds += e->c[i].times * e->c[i].seconds;
+        bytes += e->c[i].times * cost_bytes(&e->c[i].cost);
+    }
+    for (size_t i = 0; i < e->n_k; i++)
+        share += isnan(e->k[i].share) ? 0 : e->k[i].share;
+    assert_near(e->seconds / p->seconds, 1, 1e-12);
+    assert_near(seconds * e->pipeline / p->seconds, 1, 1e-12);
+    assert_near(bytes / cost_bytes(&p->cost), 1, 1e-12);
+    assert_near(share, 1, 1e-9);
+}
+
+static struct request_result asked_for(const struct on *x, const struct predict_options *o, const struct request *r, struct explain *e)
+{
+    struct request_result q;
+    struct error err = { 0 };
+    assert_ok(predict_request(&q, &x->m, &x->h, o, r, &err), err);
+    assert_ok(explain_request(e, &x->m, &x->h, o, r, &err), err);
+    check_adds_up(e, &q.total);
+    return q;
+}
+
+/* A prompt of 600 tokens in two passes and 99 steps: both parts by the constants of requests, whose shares are of the request's spread. */
+static void test_explain_request(void **state)
+{
+    const struct on *x = *state;
+    const struct time_source t = { &x->k, apart, source_explain, source_whole };
+    struct predict_options o = source_options(&t);
+    struct explain e, prompt;
+    struct error err = { 0 };
+    const struct request_result q = asked_for(x, &o, &(struct request){ 600, 100 }, &e);
+    assert_near(e.n_pass, 2 + 99, 0);
+    assert_true(e.pipeline > 0.9 && e.pipeline < 1.1);
+    assert_near(e.c[0].times, 1, 0);
+    assert_near(e.c[e.n - 1].times, 99, 0);
+    assert_int_equal(e.c[e.n - 1].phase, PHASE_DECODE);
+    const struct error_parts *p = &q.total.parts;
+    const double variance = error_covariance(p, p, 1);
+    assert_near(constant(&e, "bandwidth")->share, p->of[TIME_BANDWIDTH] * p->of[TIME_BANDWIDTH] / variance, 1e-9);
+    assert_near(constant(&e, "launch")->share, p->of[TIME_LAUNCH] * p->of[TIME_LAUNCH] / variance, 1e-9);
+    assert_true(constant(&e, "launch")->share > 0);
+    assert_near(constant(&e, "left over")->share, 0.05 * 0.05 / variance, 1e-9);
+    explain_free(&e);
+    /* One token is the prompt's. */
+    asked_for(x, &o, &(struct request){ 600, 1 }, &e);
+    o.n_prompt = 600;
+    assert_ok(explain_init(&prompt, &x->m, &x->h, &o, PHASE_PREFILL, &err), err);
+    assert_true(e.seconds == prompt.seconds && e.n == prompt.n && e.n_k == prompt.n_k);
+    explain_free(&prompt);
+    explain_free(&e);
+    assert_int_equal(explain_request(&e, &x->m, &x->h, &o, &(struct request){ 6, 0 }, &err), -1);
+    assert_non_null(strstr(err.msg, "6 + 0 tokens"));
+}
+
+/* A pipeline's is the sum of both, each with constants of its own. */
+static void test_explain_sum(void **state)
+{
+    const struct on *x = *state;
+    struct predict_options o = source_options(&x->t);
+    struct explain e;
+    o.layout.pp = 2;
+    o.n_batch = 4;
+    const struct request_result q = asked_for(x, &o, &(struct request){ 600, 100 }, &e);
+    const double prompt = q.r.prefill.sd_s / q.total.sd_s, left = 0.05 * 0.05;
+    const struct error_parts *p = &q.r.prefill.parts, *d = &q.r.decode.parts;
+    assert_near(constant(&e, "left over, prompt")->share, prompt * left / error_covariance(p, p, 1), 1e-9);
+    assert_near(constant(&e, "left over, steps")->share, (1 - prompt) * left / error_covariance(d, d, 1), 1e-9);
+    explain_free(&e);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -329,6 +429,8 @@ int main(void)
         cmocka_unit_test(test_both),
         cmocka_unit_test(test_limits_of_both),
         cmocka_unit_test(test_ratio),
+        cmocka_unit_test(test_explain_request),
+        cmocka_unit_test(test_explain_sum),
     };
     return cmocka_run_group_tests(tests, load, unload);
 }
