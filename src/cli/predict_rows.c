@@ -190,16 +190,22 @@ static json_t *source_json(const char *source)
     return *source ? json_text(source) : json_null();
 }
 
+/* What grows with the seconds is as sure as they are. */
+static int put_use(json_t *j, const char *key, double v, const struct prediction *p)
+{
+    return json_object_set_new(j, key, json_num(v)) | predict_put_seconds_interval(j, key, v, p);
+}
+
 /* Energy and money: of all devices, null where nobody knows a device's. (47) */
 static int put_running(json_t *j, const struct subject *s, const struct prediction *p)
 {
     const struct running w = running_of(s->h, s->cli->ask.power_w, s->cli->ask.price_usd_h);
     const double joule = running_j(&w, s->r.n_devices, p->seconds), usd = running_usd(&w, s->r.n_devices, p->seconds);
     const double n_seq = s->request ? s->o.n_batch : NAN;
-    int bad = json_object_set_new(j, "j_per_tok", json_num(joule / n_tokens(s)));
-    bad |= json_object_set_new(j, "usd_per_mtok", json_num(1e6 * usd / n_tokens(s)));
-    bad |= json_object_set_new(j, "j_per_request", json_num(joule / n_seq));
-    bad |= json_object_set_new(j, "usd_per_request", json_num(usd / n_seq));
+    int bad = put_use(j, "j_per_tok", joule / n_tokens(s), p);
+    bad |= put_use(j, "usd_per_mtok", 1e6 * usd / n_tokens(s), p);
+    bad |= put_use(j, "j_per_request", joule / n_seq, p);
+    bad |= put_use(j, "usd_per_request", usd / n_seq, p);
     bad |= json_object_set_new(j, "power_w", json_num(w.power_w));
     bad |= json_object_set_new(j, "power_source", source_json(w.power_source));
     bad |= json_object_set_new(j, "price_usd_h", json_num(w.price_usd_h));

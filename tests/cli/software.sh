@@ -241,6 +241,14 @@ rate=$(jq -r '[.rows[0].explain[] | select(.role == "ffn_gate")][0] | .flop / .c
 run predict llama-3-8b --hw rtx-4090 -q Q4_K_M -n 0 --explain && has "compute [0-9.]* ms ($rate TFLOP/s), launch"
 ok $? "--explain says what the units reach: $rate TFLOP/s"
 
+run predict llama-3-8b --hw rtx-4090 -p 0 --request 512+64 --power 300 --price 2 -o csv
+for k in j_per_tok usd_per_mtok; do
+    holds "$(cell ${k}_lo)/$(cell $k) < 1 && ($(cell ${k}_hi)/$(cell $k) - $(cell seconds_hi)/$(cell seconds))^2 < 1e-12 && $(cell ${k}_hi)/$(cell $k) > 1.001" "$k is as sure as its seconds"
+done
+holds "($(cell usd_per_request_lo test=req512+64)/$(cell usd_per_request test=req512+64) - $(cell seconds_lo test=req512+64)/$(cell seconds test=req512+64))^2 < 1e-12" "so is a request's price"
+run predict llama-3-8b --hw rtx-4090 --stack none -p 0 --power 300 -o csv
+is "none" "none$(cell j_per_tok_lo)$(cell j_per_tok_hi)" "joules without constants have no interval"
+
 # ---- limits
 run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo 'tok_s>=10' -o csv && is "yes" "$(cell slo_met)" "10 tokens/s: yes"
 run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo 'tok_s>=10,itl<=1ms' -o csv && is "no" "$(cell slo_met)" "1 ms: no"
