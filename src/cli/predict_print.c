@@ -295,6 +295,10 @@ static bool is_of_devices(const char *key)
     return strcmp(key, "layout") == 0 || strcmp(key, "link_s") == 0 || strcmp(key, "link_bytes") == 0;
 }
 
+/* Shown where a row has them. */
+static const char *const where_known[] = { "tok_s_lo", "tok_s_hi", "speedup_lo", "speedup_hi", "slo_chance",
+                                           "usd_per_mtok", "usd_per_request", "j_per_request" };
+
 /* Questions that were asked, and can be answered. */
 static bool is_asked(const char *key, const json_t *rows, const struct predict_ask *a)
 {
@@ -304,9 +308,10 @@ static bool is_asked(const char *key, const json_t *rows, const struct predict_a
         return a->n_change > 0;
     if (strcmp(key, "slo_met") == 0)
         return strcmp(predict_text(json_array_get(rows, 0), "slo_met"), "") != 0;
-    return (strcmp(key, "tok_s_lo") == 0 || strcmp(key, "speedup_lo") == 0 || strcmp(key, "speedup_hi") == 0 || strcmp(key, "tok_s_hi") == 0 || strcmp(key, "slo_chance") == 0 ||
-            strcmp(key, "usd_per_mtok") == 0 || strcmp(key, "usd_per_request") == 0 || strcmp(key, "j_per_request") == 0) &&
-           any(rows, key);
+    for (size_t i = 0; i < ARRAY_LEN(where_known); i++)
+        if (strcmp(key, where_known[i]) == 0)
+            return any(rows, key);
+    return false;
 }
 
 /* One device exchanges nothing: the columns about devices would say so in every row. */
