@@ -241,14 +241,6 @@ rate=$(jq -r '[.rows[0].explain[] | select(.role == "ffn_gate")][0] | .flop / .c
 run predict llama-3-8b --hw rtx-4090 -q Q4_K_M -n 0 --explain && has "compute [0-9.]* ms ($rate TFLOP/s), launch"
 ok $? "--explain says what the units reach: $rate TFLOP/s"
 
-run predict llama-3-8b --hw rtx-4090 -p 0 --request 512+64 --power 300 --price 2 -o csv
-for k in j_per_tok usd_per_mtok; do
-    holds "$(cell ${k}_lo)/$(cell $k) < 1 && ($(cell ${k}_hi)/$(cell $k) - $(cell seconds_hi)/$(cell seconds))^2 < 1e-12 && $(cell ${k}_hi)/$(cell $k) > 1.001" "$k is as sure as its seconds"
-done
-holds "($(cell usd_per_request_lo test=req512+64)/$(cell usd_per_request test=req512+64) - $(cell seconds_lo test=req512+64)/$(cell seconds test=req512+64))^2 < 1e-12" "so is a request's price"
-run predict llama-3-8b --hw rtx-4090 --stack none -p 0 --power 300 -o csv
-is "none" "none$(cell j_per_tok_lo)$(cell j_per_tok_hi)" "joules without constants have no interval"
-
 # ---- limits
 run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo 'tok_s>=10' -o csv && is "yes" "$(cell slo_met)" "10 tokens/s: yes"
 run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo 'tok_s>=10,itl<=1ms' -o csv && is "no" "$(cell slo_met)" "1 ms: no"
@@ -331,6 +323,15 @@ run predict llama-3-8b --hw this -q Q8_0 -p 0 -n 1 --stack llama.cpp-cpu -o csv
 is "llama.cpp-cpu priors" "$(cell stack) $(cell basis)" "another stack has constants there, too"
 
 unset ROOFCAST_DATA
+# Shipped constants: an interval whose sides differ.
+run predict llama-3-8b --hw rtx-4090 -p 0 --request 512+64 --power 300 --price 2 -o csv
+for k in j_per_tok usd_per_mtok; do
+    holds "$(cell ${k}_lo)/$(cell $k) < 1 && ($(cell ${k}_hi)/$(cell $k) - $(cell seconds_hi)/$(cell seconds))^2 < 1e-12 && $(cell ${k}_hi)/$(cell $k) > 1.001" "$k is as sure as its seconds"
+done
+holds "($(cell usd_per_request_lo test=req512+64)/$(cell usd_per_request test=req512+64) - $(cell seconds_lo test=req512+64)/$(cell seconds test=req512+64))^2 < 1e-12" "so is a request's price"
+run predict llama-3-8b --hw rtx-4090 --stack none -p 0 --power 300 -o csv
+is "none" "none$(cell j_per_tok_lo)$(cell j_per_tok_hi)" "joules without constants have no interval"
+
 run list stacks && has '^llama.cpp-cuda  *[1-9][0-9]*  *512 .*NVIDIA GPU' && has '^roofcast .*CPU, profiled'
 ok $? "list stacks: software with its constants"
 run list stacks -o json && jq -e '.rows | map(select(.name == "vllm"))[0] | .n_rows > 0 and (.constants | length > 3) and .bandwidth_spread > 1' "$tmp/out" >/dev/null
