@@ -123,7 +123,8 @@ static int predict_change(json_t *rows, const struct subject *base, const struct
     s.h = &h;
     s.m = c->loaded ? &c->m : base->m;
     s.what_if = c->text;
-    s.base_tok_s = predict_of(base)->tok_s;
+    s.change = &c->w;
+    s.base = base;
     int rc = whatif_apply(&c->w, &h, &s.o, err);
     rc = rc ? rc : predict_subject(rows, &s, err);
     whatif_profile_free(&h);

@@ -99,7 +99,8 @@ struct subject {
     const struct request *request; /* NULL: a phase */
     struct prediction total;       /* of the request */
     const char *what_if;           /* NULL: no change */
-    double base_tok_s;             /* without it */
+    const struct whatif *change;
+    const struct subject *base;    /* without it */
     const struct predict_cli *cli;
     const struct drafting *drafting;
     const struct speculation *spec; /* of this row; NULL: plain */

@@ -102,9 +102,6 @@ bool predict_ask_machine(const struct predict_ask *a)
 
 int predict_ask_check(const struct predict_cli *o, struct error *err)
 {
-    const bool phases = strcmp(o->n_prompt, "0") != 0 || strcmp(o->n_gen, "0") != 0;
-    if (o->ask.explain && !phases)
-        return error_set(err, ERROR_USAGE, "--explain explains phases: -p or -n beside --request");
     if (o->ask.explain && o->by_role)
         return error_set(err, ERROR_USAGE, "--explain and --by role: one of them");
     if (o->ask.n_question && (o->ask.explain || o->ask.n_change || o->ask.request || o->by_role))

@@ -51,6 +51,8 @@ static json_t *class_json(const struct explain_class *c, const struct subject *s
     json_t *j = json_object();
     int bad = json_object_set_new(j, "role", json_string(op_role_name(c->op.role)));
     bad |= json_object_set_new(j, "op", json_string(op_kind_name(c->op.kind)));
+    bad |= json_object_set_new(j, "phase", json_string(phase_name(c->phase)));
+    bad |= json_object_set_new(j, "times", json_num(c->times));
     bad |= json_object_set_new(j, "count", json_num(c->count));
     bad |= json_object_set_new(j, "n_pass", json_num(c->n_pass));
     bad |= json_object_set_new(j, "shape", shape_json(&c->op));
@@ -103,7 +105,9 @@ static int put_all(json_t *j, const struct explain *e, const struct subject *s)
 int predict_put_explain(json_t *j, const struct subject *s, struct error *err)
 {
     struct explain e;
-    if (explain_init(&e, s->m, s->h, &s->o, s->phase, err) != 0)
+    const int rc = s->request ? explain_request(&e, s->m, s->h, &s->o, s->request, err)
+                              : explain_init(&e, s->m, s->h, &s->o, s->phase, err);
+    if (rc != 0)
         return -1;
     const int bad = put_all(j, &e, s);
     explain_free(&e);
@@ -203,8 +207,11 @@ static void print_constant(const json_t *k)
 /* The sum, with all its digits, and the seconds of the table. */
 static void print_total(const json_t *row)
 {
+    const char *phase = predict_text(row, "phase");
     const double pipeline = predict_number(row, "pipeline"), n = predict_number(row, "n_batch"),
-                 tokens = strcmp(predict_text(row, "phase"), "prefill") == 0 ? n * predict_number(row, "n_prompt") : n;
+                 tokens = strcmp(phase, "prefill") == 0   ? n * predict_number(row, "n_prompt")
+                          : strcmp(phase, "request") == 0 ? n * predict_number(row, "n_gen")
+                                                          : n;
     printf("  sum of the classes: %.17g s\n", predict_number(row, "explain_s"));
     if (fabs(pipeline - 1) > 1e-12)
         printf("  x %.10g: %s\n", pipeline,
@@ -214,6 +221,15 @@ static void print_total(const json_t *row)
     printf("  %.10g tokens / %.17g s = %.17g tokens/s\n", tokens, predict_number(row, "seconds"), predict_number(row, "tok_s"));
 }
 
+/* Of a request: what comes next, and how often. */
+static void print_part(const char *phase, double times)
+{
+    if (strcmp(phase, "prefill") == 0)
+        printf("  the prompt:\n");
+    else
+        printf("  %.10g step%s, the mean of them:\n", times, times == 1 ? "" : "s");
+}
+
 static void print_row(const json_t *row)
 {
     size_t i;
@@ -221,8 +237,15 @@ static void print_row(const json_t *row)
     printf("\n%s, %s on %s, %s: %.10g pass%s\n\n", predict_text(row, "phase"), predict_text(row, "test"),
            predict_text(row, "hw"), predict_text(row, "layout"), predict_number(row, "n_pass"),
            predict_number(row, "n_pass") == 1 ? "" : "es");
-    json_array_foreach(json_object_get(row, "explain"), i, j)
+    const bool request = strcmp(predict_text(row, "phase"), "request") == 0;
+    const char *before = "";
+    json_array_foreach(json_object_get(row, "explain"), i, j) {
+        const char *phase = predict_text(j, "phase");
+        if (request && strcmp(phase, before) != 0)
+            print_part(phase, predict_number(j, "times"));
+        before = phase;
         print_class(j);
+    }
     print_total(row);
     printf("\n");
     json_array_foreach(json_object_get(row, "constants"), i, j)

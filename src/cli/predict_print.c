@@ -13,6 +13,8 @@ static const struct column phase_columns[] = {
     { "phase", "phase", COL_TEXT, NULL, true },
     { "test", "test", COL_TEXT, NULL, false },
     { "speedup", "ratio", COL_FLOAT, NULL, true },
+    { "speedup_lo", "ratio low", COL_FLOAT, NULL, true },
+    { "speedup_hi", "ratio high", COL_FLOAT, NULL, true },
     { "n_prompt", NULL, COL_INT, NULL, true },
     { "n_gen", NULL, COL_INT, NULL, true },
     { "n_depth", NULL, COL_INT, NULL, true },
@@ -26,6 +28,9 @@ static const struct column phase_columns[] = {
     { "seconds_hi", NULL, COL_SECONDS, NULL, true },
     { "slo_met", "SLO", COL_TEXT, NULL, true },
     { "slo_chance", "chance", COL_FRACTION, NULL, true },
+    { "slo_chance_lo", NULL, COL_FRACTION, NULL, true },
+    { "slo_chance_hi", NULL, COL_FRACTION, NULL, true },
+    { "slo_correlation", NULL, COL_FLOAT, NULL, true },
     { "tokens_a_round", "tokens/round", COL_FLOAT, NULL, false },
     { "gain", "gain", COL_FLOAT, NULL, false },
     { "bound", "bound", COL_TEXT, NULL, false },
@@ -87,6 +92,14 @@ static const struct column phase_columns[] = {
     { "basis", NULL, COL_TEXT, NULL, true },
     { "slo", NULL, COL_TEXT, NULL, true },
     { "what_if", "what if", COL_TEXT, NULL, true },
+    { "j_per_tok_lo", NULL, COL_FLOAT, NULL, true },
+    { "j_per_tok_hi", NULL, COL_FLOAT, NULL, true },
+    { "j_per_request_lo", NULL, COL_FLOAT, NULL, true },
+    { "j_per_request_hi", NULL, COL_FLOAT, NULL, true },
+    { "usd_per_mtok_lo", NULL, COL_FLOAT, NULL, true },
+    { "usd_per_mtok_hi", NULL, COL_FLOAT, NULL, true },
+    { "usd_per_request_lo", NULL, COL_FLOAT, NULL, true },
+    { "usd_per_request_hi", NULL, COL_FLOAT, NULL, true },
     { "power_source", NULL, COL_TEXT, NULL, true },
     { "price_source", NULL, COL_TEXT, NULL, true },
 };
@@ -100,6 +113,8 @@ static const struct column role_columns[] = {
     { "phase", "phase", COL_TEXT, NULL, true },
     { "test", "test", COL_TEXT, NULL, false },
     { "speedup", "ratio", COL_FLOAT, NULL, true },
+    { "speedup_lo", "ratio low", COL_FLOAT, NULL, true },
+    { "speedup_hi", "ratio high", COL_FLOAT, NULL, true },
     { "n_prompt", NULL, COL_INT, NULL, true },
     { "n_gen", NULL, COL_INT, NULL, true },
     { "n_depth", NULL, COL_INT, NULL, true },
@@ -122,6 +137,9 @@ static const struct column role_columns[] = {
     { "tok_s_hi", NULL, COL_FLOAT, NULL, true },
     { "slo_met", "SLO", COL_TEXT, NULL, true },
     { "slo_chance", "chance", COL_FRACTION, NULL, true },
+    { "slo_chance_lo", NULL, COL_FRACTION, NULL, true },
+    { "slo_chance_hi", NULL, COL_FRACTION, NULL, true },
+    { "slo_correlation", NULL, COL_FLOAT, NULL, true },
     { "ttft_s", NULL, COL_SECONDS, NULL, true },
     { "itl_s", NULL, COL_SECONDS, NULL, true },
     { "need_bytes", NULL, COL_SI, "B", true },
@@ -263,7 +281,8 @@ static void print_roofs(const json_t *rows, bool roof, bool changes)
     if (requests)
         printf("req: seconds of a whole request, TTFT and then every token after the first; tokens/s are those generated over it.\n");
     if (changes)
-        printf("what if: the row above with these changes; ratio: its tokens/s over those of the row without.\n");
+        printf("what if: the row above with these changes; ratio: its tokens/s over those of the row without%s.\n",
+               any(rows, "speedup_lo") ? ", and the ends of its 90 %\ninterval: what both rows err by alike is not in it (144)" : "");
     if (any(rows, "tok_s_lo"))
         printf("low, high: the ends of the 90 %% interval; --explain has each constant's part of it.\n");
     printf(roof                         ? "An upper bound on tokens/s: no constants of software, activations stay on the chip.\n"
@@ -276,6 +295,10 @@ static bool is_of_devices(const char *key)
     return strcmp(key, "layout") == 0 || strcmp(key, "link_s") == 0 || strcmp(key, "link_bytes") == 0;
 }
 
+/* Shown where a row has them. */
+static const char *const where_known[] = { "tok_s_lo", "tok_s_hi", "speedup_lo", "speedup_hi", "slo_chance",
+                                           "usd_per_mtok", "usd_per_request", "j_per_request" };
+
 /* Questions that were asked, and can be answered. */
 static bool is_asked(const char *key, const json_t *rows, const struct predict_ask *a)
 {
@@ -285,9 +308,10 @@ static bool is_asked(const char *key, const json_t *rows, const struct predict_a
         return a->n_change > 0;
     if (strcmp(key, "slo_met") == 0)
         return strcmp(predict_text(json_array_get(rows, 0), "slo_met"), "") != 0;
-    return (strcmp(key, "tok_s_lo") == 0 || strcmp(key, "tok_s_hi") == 0 || strcmp(key, "slo_chance") == 0 ||
-            strcmp(key, "usd_per_mtok") == 0 || strcmp(key, "usd_per_request") == 0 || strcmp(key, "j_per_request") == 0) &&
-           any(rows, key);
+    for (size_t i = 0; i < ARRAY_LEN(where_known); i++)
+        if (strcmp(key, where_known[i]) == 0)
+            return any(rows, key);
+    return false;
 }
 
 /* One device exchanges nothing: the columns about devices would say so in every row. */

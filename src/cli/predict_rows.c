@@ -31,6 +31,15 @@ int predict_put_nominal(json_t *j, const struct predict_cli *o)
     return bad;
 }
 
+static int put_interval(json_t *j, const char *key, double lo, double hi)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s_lo", key);
+    int bad = json_object_set_new(j, name, json_num(lo));
+    snprintf(name, sizeof name, "%s_hi", key);
+    return bad | json_object_set_new(j, name, json_num(hi));
+}
+
 static int put_subject(json_t *j, const struct subject *s)
 {
     int bad = json_object_set_new(j, "model", json_string(s->m->name));
@@ -48,17 +57,10 @@ static int put_subject(json_t *j, const struct subject *s)
     bad |= predict_put_nominal(j, s->cli);
     bad |= predict_draft_put(j, s);
     bad |= json_object_set_new(j, "what_if", s->what_if ? json_text(s->what_if) : json_null());
-    bad |= json_object_set_new(j, "speedup", json_num(s->what_if ? predict_of(s)->tok_s / s->base_tok_s : NAN));
-    return bad;
-}
-
-static int put_interval(json_t *j, const char *key, double lo, double hi)
-{
-    char name[64];
-    snprintf(name, sizeof name, "%s_lo", key);
-    int bad = json_object_set_new(j, name, json_num(lo));
-    snprintf(name, sizeof name, "%s_hi", key);
-    return bad | json_object_set_new(j, name, json_num(hi));
+    const struct ratio r = s->what_if ? prediction_ratio(predict_of(s->base), predict_of(s), predictions_alike(&s->base->r, &s->r, s->change))
+                                      : (struct ratio){ NAN, NAN, NAN };
+    bad |= json_object_set_new(j, "speedup", json_num(r.value));
+    return bad | put_interval(j, "speedup", r.lo, r.hi);
 }
 
 int predict_put_seconds_interval(json_t *j, const char *key, double seconds, const struct prediction *p)
@@ -79,12 +81,15 @@ static int put_limits(json_t *j, const struct subject *s)
     const struct limits *l = &s->cli->software.limits;
     const struct prediction *p = &s->r.prefill, *d = &s->r.decode;
     const double whole = s->r.ttft_s / p->seconds;
-    const struct limit_phase prefill = { s->r.ttft_s, p->tok_s, p->sd_s * whole, p->sd_fast_s * whole },
-                             decode = { d->seconds, d->tok_s, d->sd_s, d->sd_fast_s };
-    const struct limit_answer a = limits_answer(l, &prefill, &decode);
+    const struct limit_phase prefill = { s->r.ttft_s, p->tok_s, p->sd_s * whole, p->sd_fast_s * whole, p->parts },
+                             decode = { d->seconds, d->tok_s, d->sd_s, d->sd_fast_s, d->parts };
+    const struct limits_answer a = limits_answer(l, &prefill, &decode);
     int bad = json_object_set_new(j, "slo", l->n > 0 ? json_string(s->cli->software.slo) : json_null());
     bad |= json_object_set_new(j, "slo_met", l->n > 0 ? json_string(limit_met_name(a.met)) : json_null());
-    return bad | json_object_set_new(j, "slo_chance", json_num(a.chance));
+    bad |= json_object_set_new(j, "slo_chance", json_num(a.chance));
+    bad |= json_object_set_new(j, "slo_chance_lo", json_num(a.least));
+    bad |= json_object_set_new(j, "slo_chance_hi", json_num(a.most));
+    return bad | json_object_set_new(j, "slo_correlation", json_num(a.correlation));
 }
 
 /* What holds for the scenario, in each of its rows. */
@@ -185,16 +190,22 @@ static json_t *source_json(const char *source)
     return *source ? json_text(source) : json_null();
 }
 
+/* What grows with the seconds is as sure as they are. */
+static int put_use(json_t *j, const char *key, double v, const struct prediction *p)
+{
+    return json_object_set_new(j, key, json_num(v)) | predict_put_seconds_interval(j, key, v, p);
+}
+
 /* Energy and money: of all devices, null where nobody knows a device's. (47) */
 static int put_running(json_t *j, const struct subject *s, const struct prediction *p)
 {
     const struct running w = running_of(s->h, s->cli->ask.power_w, s->cli->ask.price_usd_h);
     const double joule = running_j(&w, s->r.n_devices, p->seconds), usd = running_usd(&w, s->r.n_devices, p->seconds);
     const double n_seq = s->request ? s->o.n_batch : NAN;
-    int bad = json_object_set_new(j, "j_per_tok", json_num(joule / n_tokens(s)));
-    bad |= json_object_set_new(j, "usd_per_mtok", json_num(1e6 * usd / n_tokens(s)));
-    bad |= json_object_set_new(j, "j_per_request", json_num(joule / n_seq));
-    bad |= json_object_set_new(j, "usd_per_request", json_num(usd / n_seq));
+    int bad = put_use(j, "j_per_tok", joule / n_tokens(s), p);
+    bad |= put_use(j, "usd_per_mtok", 1e6 * usd / n_tokens(s), p);
+    bad |= put_use(j, "j_per_request", joule / n_seq, p);
+    bad |= put_use(j, "usd_per_request", usd / n_seq, p);
     bad |= json_object_set_new(j, "power_w", json_num(w.power_w));
     bad |= json_object_set_new(j, "power_source", source_json(w.power_source));
     bad |= json_object_set_new(j, "price_usd_h", json_num(w.price_usd_h));
@@ -219,7 +230,7 @@ static int add_row(json_t *rows, const struct subject *s, const struct predict_r
     bad |= put_roofs(j, p);
     if (!role)
         bad |= json_object_set_new(j, "roles", roles_json(p));
-    if (!role && !s->request && s->cli->ask.explain && bad == 0 && predict_put_explain(j, s, err) != 0) {
+    if (!role && s->cli->ask.explain && bad == 0 && predict_put_explain(j, s, err) != 0) {
         json_decref(j);
         return -1;
     }

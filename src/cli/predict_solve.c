@@ -20,10 +20,14 @@ static const struct column columns[] = {
     { "unit", NULL, COL_TEXT, NULL, true },
     { "value_good", NULL, COL_FLOAT, NULL, true },
     { "value_safe", NULL, COL_FLOAT, NULL, true },
+    { "value_nearest", NULL, COL_FLOAT, NULL, true },
     { "chance", NULL, COL_FRACTION, NULL, true },
     { "stack", NULL, COL_TEXT, NULL, true },
     { "basis", NULL, COL_TEXT, NULL, true },
     { "machine", NULL, COL_TEXT, NULL, true },
+    { "machine_good", NULL, COL_TEXT, NULL, true },
+    { "machine_safe", NULL, COL_TEXT, NULL, true },
+    { "machine_nearest", NULL, COL_TEXT, NULL, true },
     { "tok_s", NULL, COL_FLOAT, NULL, true },
     { "tok_s_lo", NULL, COL_FLOAT, NULL, true },
     { "tok_s_hi", NULL, COL_FLOAT, NULL, true },
@@ -72,6 +76,11 @@ static int put_there(json_t *j, const struct question *q, const struct predict_r
     return bad;
 }
 
+static int put_machine(json_t *j, const char *key, const char *id)
+{
+    return json_object_set_new(j, key, *id ? json_string(id) : json_null());
+}
+
 static int add_answer(json_t *rows, const struct subject *s, const struct question *q, const struct solution *a)
 {
     const size_t n = strcspn(q->text, ":=");
@@ -84,8 +93,12 @@ static int add_answer(json_t *rows, const struct subject *s, const struct questi
     bad |= json_object_set_new(j, "unit", json_string(a->unit));
     bad |= json_object_set_new(j, "value_good", json_num(a->value_good));
     bad |= json_object_set_new(j, "value_safe", json_num(a->value_safe));
+    bad |= json_object_set_new(j, "value_nearest", json_num(a->value_nearest));
     bad |= json_object_set_new(j, "chance", json_num(a->chance));
-    bad |= json_object_set_new(j, "machine", *a->machine ? json_string(a->machine) : json_null());
+    bad |= put_machine(j, "machine", a->machine);
+    bad |= put_machine(j, "machine_good", a->machine_good);
+    bad |= put_machine(j, "machine_safe", a->machine_safe);
+    bad |= put_machine(j, "machine_nearest", a->machine_nearest);
     bad |= put_there(j, q, &a->r);
     bad |= json_object_set_new(j, "answer", json_text(a->text));
     return json_array_append_new(rows, j) | bad;

@@ -130,7 +130,7 @@ static const struct field {
     { "itl_s", F_NUM },       { "itl_s_lo", F_NUM },     { "itl_s_hi", F_NUM },
     { "decode_tok_s", F_NUM }, { "decode_tok_s_lo", F_NUM }, { "decode_tok_s_hi", F_NUM }, { "decode_bound", F_TEXT },
     { "need_bytes", F_NUM },  { "memory_bytes", F_NUM }, { "fits", F_BOOL },        { "slo_met", F_TEXT },
-    { "slo_chance", F_NUM },  { "error", F_TEXT },
+    { "slo_chance", F_NUM },  { "slo_chance_lo", F_NUM }, { "slo_chance_hi", F_NUM }, { "error", F_TEXT },
 };
 
 /* A row in the making. */
@@ -240,6 +240,7 @@ static void init_cell(struct cell *c)
         (void)step_model_init(&c->step, &c->u->classes, &with, &c->err);
     if (c->timing)
         roofs_use_time(&c->roofs, c->timing);
+    c->roofs.parts = c->g->limits.n > 1;
 }
 
 static void init_subject(struct cell *c)
@@ -289,24 +290,26 @@ static void put_phase(struct row *r, const struct step_sum *sum, double n_tok)
     put_text(r, has ? bound_name(step_bound(sum)) : NULL);
 }
 
-static struct limit_phase limit_phase(const struct step_sum *s, uint32_t n)
+static struct limit_phase limit_phase(const struct step_sum *s, const struct roofs *r, uint32_t n)
 {
-    return n > 0 ? (struct limit_phase){ s->seconds, s->tok_s, s->sd_s, s->sd_fast_s }
-                 : (struct limit_phase){ NAN, NAN, NAN, NAN };
+    return n > 0 ? (struct limit_phase){ s->seconds, s->tok_s, s->sd_s, s->sd_fast_s, step_error_parts(s, r) }
+                 : (struct limit_phase){ .seconds = NAN, .tok_s = NAN, .sd_s = NAN, .sd_fast_s = NAN };
 }
 
 /* Nothing without --slo, or without a price. */
 static void put_limits(struct row *r, const struct cell *c, const struct step_sum *prefill, const struct step_sum *decode,
                        const struct scenario *s)
 {
-    struct limit_answer a = { .chance = NAN };
+    struct limits_answer a = { .chance = NAN, .least = NAN, .most = NAN };
     const bool asked = c->g->limits.n > 0 && c->err.kind == ERROR_NONE;
     if (asked) {
-        const struct limit_phase p = limit_phase(prefill, s->n_prompt), d = limit_phase(decode, s->n_gen);
+        const struct limit_phase p = limit_phase(prefill, &c->roofs, s->n_prompt), d = limit_phase(decode, &c->roofs, s->n_gen);
         a = limits_answer(&c->g->limits, &p, &d);
     }
     put_text(r, asked ? limit_met_name(a.met) : NULL);
     put_num(r, a.chance);
+    put_num(r, a.least);
+    put_num(r, a.most);
 }
 
 static void put_row(struct strbuf *out, struct cell *c, const struct scenario *s)

@@ -36,11 +36,13 @@ double running_usd(const struct running *w, uint32_t n_devices, double seconds);
 
 enum { EXPLAIN_TEXT = 160 };
 
-/* Equal ops over all passes of a phase. The texts are formulas with their numbers, "" where a side is 0. */
+/* Equal ops over all passes of a phase; of a request's steps, over one that is their mean. The texts are formulas with their numbers, "" where a side is 0. */
 struct explain_class {
     struct op op;
     double count;                 /* ops a pass on a device */
     double n_pass;                /* passes that run it */
+    enum phase phase;
+    double times;                 /* such phases: of a request its steps, else 1 */
     struct cost cost;             /* of all of them: count x passes */
     double seconds, memory_s, compute_s, link_s, launch_s;
     double bound_s[BOUND_COUNT];
@@ -68,13 +70,17 @@ struct explain {
     struct explain_constant *k;
     size_t n_k;
     double n_pass;
-    double sum_s;    /* of the classes, one after another */
+    double sum_s;    /* of the classes, one after another, each its times */
     double pipeline; /* what a pipeline, and with constants what passes cost beside their ops, makes of them: seconds =
                         sum_s x pipeline; 1: nothing */
     double seconds;  /* as predict() says */
 };
 int explain_init(struct explain *e, const struct model *m, const struct hwprofile *h, const struct predict_options *o,
                  enum phase phase, struct error *err);
+/* The same of a whole request, as predict_request() prices it: its prompt's classes and its mean step's, and the constants' shares of
+ * the request's interval. */
+int explain_request(struct explain *e, const struct model *m, const struct hwprofile *h, const struct predict_options *o,
+                    const struct request *request, struct error *err);
 void explain_free(struct explain *e);
 
 /* ---- what if ------------------------------------------------------------------------------------------ */
@@ -118,6 +124,8 @@ struct whatif {
 int whatif_parse(struct whatif *w, const char *text, struct error *err);
 /* The type a model is to be loaded with; NULL: as it is. */
 const char *whatif_type(const struct whatif *w);
+/* It changes the machine alone: the same passes run. */
+bool whatif_of_machine(const struct whatif *w);
 /* Changes h and o in place. What multiplies takes the roof that *o would have used. */
 int whatif_apply(const struct whatif *w, struct hwprofile *h, struct predict_options *o, struct error *err);
 /* A copy that shares with h what no change touches; free with whatif_profile_free. */
@@ -169,30 +177,55 @@ int limits_parse(struct limits *l, const char *text, struct error *err); /* "tok
 /* What is predicted of a phase; NaN: nothing. */
 struct limit_phase {
     double seconds, tok_s, sd_s, sd_fast_s;
+    struct error_parts parts; /* of several limits; zeros: as if all erred together */
 };
 enum limit_met { LIMIT_UNKNOWN, LIMIT_MISSED, LIMIT_UNSURE, LIMIT_MET }; /* unsure: the 90 % interval has both */
 const char *limit_met_name(enum limit_met m); /* "?" "no" "unsure" "yes" */
 struct limit_answer {
     enum limit_met met;
     double chance; /* that it is met; NaN without an interval */
+    double z;      /* spreads from what is predicted to the limit, below 0 where it is missed; NaN likewise */
 };
 struct limit_answer limit_answer(const struct limit *l, const struct limit_phase *p);
-/* Of all of them. */
-struct limit_answer limits_answer(const struct limits *l, const struct limit_phase *prefill, const struct limit_phase *decode);
+/* Of all of them; with whatever the phases' errors have in common the chance lies between least and most. (143) */
+struct limits_answer {
+    enum limit_met met;
+    double chance, least, most;
+    double correlation; /* of the phases' errors; NaN: limits of one */
+};
+struct limits_answer limits_answer(const struct limits *l, const struct limit_phase *prefill, const struct limit_phase *decode);
+
+/* ---- errors of two predictions (142)-(144) ---------------------------------------------------------------- */
+
+/* Covariance of the logarithms of their seconds; left_together: the correlation of what is left over. */
+double error_covariance(const struct error_parts *a, const struct error_parts *b, double left_together);
+/* Of a prompt's and its steps' on one machine and stack; NaN: nothing is known of one. */
+double error_correlation(const struct error_parts *a, const struct error_parts *b);
+/* Chance that normals of that correlation are at most h and k. */
+double normal_both(double h, double k, double correlation);
+/* How much of the errors a change leaves as they are: 1 of the machine's alone, 0 of another stack. */
+double predictions_alike(const struct predict_result *base, const struct predict_result *changed, const struct whatif *w);
+/* Tokens/s of a changed prediction over the base's; 90 % are between lo and hi, NaN: no interval. */
+struct ratio {
+    double value, lo, hi;
+};
+struct ratio prediction_ratio(const struct prediction *base, const struct prediction *changed, double alike);
 
 struct solution {
     bool found;
     bool always;     /* any value up to the last one tried will do */
     double value;    /* B/s, factor of the peaks, tokens, sequences, devices; NaN: none, or a machine */
-    /* The same where the seconds are those of either end of their 90 % interval: value_good of the fast one, value_safe of the
-     * slow one. NaN: none does, or there is no interval. */
+    /* The same where the seconds are those of either end of their 90 % interval: value_good of the fast one, with a chance of 5 %,
+     * value_safe of the slow one, with 95 %. NaN: none does, or there is no interval. */
     double value_good, value_safe;
-    bool found_safe;
-    double chance;   /* that the target is reached at value; NaN: no interval, or whether it fits */
+    double value_nearest; /* nothing found: the count with the best chance */
+    double chance;   /* that the target is reached at value, or where it comes nearest; NaN: no interval, or whether it fits */
     const char *unit;
-    char machine[64];
+    char machine[64], machine_good[64], machine_safe[64], machine_nearest[64]; /* as the values; "": none */
+    int n_tried, n_reach; /* machines with known memory; of them those that do */
     struct predict_result r; /* there; where nothing is found, at the value that comes nearest */
-    char text[256];  /* the answer in words */
+    char reason[128]; /* why no more could be tried */
+    char text[384];  /* the answer in words */
 };
 /* h is not used for machines: those of hwprofile_list() are tried. */
 int solve(struct solution *s, const struct question *q, const struct model *m, const struct hwprofile *h,

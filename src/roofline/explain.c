@@ -289,7 +289,7 @@ static void say_class(struct explain_class *c, const struct step_model *s, const
 
 /* ---- constants ---------------------------------------------------------------------------------------- */
 
-enum { MAX_CONSTANTS = 16 + MATH_COUNT + TIME_SLOT_COUNT };
+enum { MAX_CONSTANTS = 18 + MATH_COUNT + 2 * TIME_SLOT_COUNT };
 
 __attribute__((format(printf, 6, 7))) static void constant(struct explain *e, const char *name, double v, const char *unit,
                                                            const char *formula, const char *fmt, ...)
@@ -327,20 +327,26 @@ static const struct time_change *changed(const struct predict_options *o, enum t
     return c;
 }
 
-/* The constants of software that have a say in the seconds, and how much of their spread each brings. (87) */
-static void software(struct explain *e, const struct step_model *s, const struct roofs *r, const struct model *m,
-                     const struct hwprofile *h, const struct predict_options *o, enum phase phase)
+/* Of what is explained: the machine and the model, and the constants' part of all seconds. */
+struct about {
+    const struct step_model *s;
+    const struct roofs *r;
+    const struct model *m;
+    const struct hwprofile *h;
+};
+
+/* The constants of software that have a say in the seconds of f, and how much of their spread each brings, of which these seconds have a part;
+ * of: behind the names, which other seconds have too. (87) */
+static void software(struct explain *e, const struct about *a, const struct predict_options *o, const struct time_features *f,
+                     double part, const char *of)
 {
-    const struct scenario sc = { o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
     double g[TIME_SLOT_COUNT], share[TIME_SLOT_COUNT + 1];
-    struct time_features f;
-    char text[224];
-    step_features(&f, s, r, &sc, phase);
-    const unsigned which = r->time->which(&f);
-    const struct time_constants *k = &r->time->of[which];
-    time_gradient(&f, k->slot, g, NULL);
-    const double known = k->widen * time_spread(k, g, share), guess = r->time->guess_ln_sd;
-    const double part = guess > 0 ? known * known / (known * known + guess * guess) : 1; /* of the variance, without what is guessed */
+    char text[224], name[48];
+    const unsigned which = a->r->time->which(f);
+    const struct time_constants *k = &a->r->time->of[which];
+    time_gradient(f, k->slot, g, NULL);
+    const double known = k->widen * time_spread(k, g, share), guess = a->r->time->guess_ln_sd;
+    const double guessed = guess > 0 ? guess * guess / (known * known + guess * guess) : 0; /* part of the variance */
     for (int i = 0; i < TIME_SLOT_COUNT; i++) {
         if (!(fabs(g[i]) > 1e-9) || (i == TIME_REQUEST && k->slot[i] == 0))
             continue;
@@ -348,20 +354,23 @@ static void software(struct explain *e, const struct step_model *s, const struct
         if (c)
             snprintf(text, sizeof text, c->times ? "what if: x%g" : "what if: %g", c->value);
         else
-            o->time->explain(o->time->knows, h, m, which, (enum time_slot)i, text, sizeof text);
-        constant(e, time_slot_name((enum time_slot)i), time_slot_value((enum time_slot)i, k->slot[i]),
+            o->time->explain(o->time->knows, a->h, a->m, which, (enum time_slot)i, text, sizeof text);
+        snprintf(name, sizeof name, "%s%s", time_slot_name((enum time_slot)i), of);
+        constant(e, name, time_slot_value((enum time_slot)i, k->slot[i]),
                  strcmp(time_slot_unit((enum time_slot)i), "s") == 0 ? "s" : "", "(74)", "%s", text);
         e->k[e->n_k - 1].spread = exp(sqrt(k->cov[i][i]));
-        e->k[e->n_k - 1].share = part * share[i];
+        e->k[e->n_k - 1].share = (1 - guessed) * part * share[i];
     }
-    constant(e, "left over", exp(k->sigma), "", "(87)", "what measurements differ by where the constants are as here");
+    snprintf(name, sizeof name, "left over%s", of);
+    constant(e, name, exp(k->sigma), "", "(87)", "what measurements differ by where the constants are as here");
     e->k[e->n_k - 1].spread = exp(k->sigma);
-    e->k[e->n_k - 1].share = part * share[TIME_SLOT_COUNT];
+    e->k[e->n_k - 1].share = (1 - guessed) * part * share[TIME_SLOT_COUNT];
     if (!(guess > 0))
         return;
-    constant(e, "the machine", exp(guess), "", "(116)", "nobody described it: what is guessed of its memory");
+    snprintf(name, sizeof name, "the machine%s", of);
+    constant(e, name, exp(guess), "", "(116)", "nobody described it: what is guessed of its memory");
     e->k[e->n_k - 1].spread = exp(guess);
-    e->k[e->n_k - 1].share = 1 - part;
+    e->k[e->n_k - 1].share = guessed * part;
 }
 
 static void constants(struct explain *e, const struct roofs *r, const struct hwprofile *h, const struct predict_options *o)
@@ -408,28 +417,133 @@ static void compact(struct explaining *x)
     e->pipeline = e->sum_s > 0 ? e->seconds / e->sum_s : 1;
 }
 
-static int explain_step(struct explain *e, const struct step_model *s, const struct roofs *r, const struct model *m,
-                        const struct hwprofile *h, const struct predict_options *o, enum phase phase, struct error *err)
+/* What a phase asks for; once more if it is one of a request. */
+static int explain_phase(struct explain *e, const struct about *a, const struct predict_options *o, enum phase phase, double times,
+                         struct error *err)
 {
-    struct explaining x = { .e = e, .s = s, .r = r, .amount = calloc(s->n + 1, sizeof *x.amount) };
-    e->c = calloc(s->n + 1, sizeof *e->c);
-    e->k = calloc(MAX_CONSTANTS, sizeof *e->k);
-    if (x.amount && e->c && e->k) {
+    struct explaining x = { .e = e, .s = a->s, .r = a->r, .amount = calloc(a->s->n + 1, sizeof *x.amount) };
+    e->c = calloc(a->s->n + 1, sizeof *e->c);
+    if (x.amount && e->c) {
         add_phase(&x, o, phase);
         compact(&x);
-        constants(e, r, h, o);
-        if (r->time)
-            software(e, s, r, m, h, o, phase);
     } else {
-        error_oom(err, s->n * sizeof *e->c, "an explanation");
+        error_oom(err, a->s->n * sizeof *e->c, "an explanation");
     }
-    const int rc = x.amount && e->c && e->k ? interrupt_check(err) : -1;
+    for (size_t i = 0; i < e->n; i++) {
+        e->c[i].phase = phase;
+        e->c[i].times = times;
+    }
+    const int rc = x.amount && e->c ? interrupt_check(err) : -1;
     free(x.amount);
     return rc;
 }
 
+static int explain_step(struct explain *e, const struct about *a, const struct predict_options *o, enum phase phase, struct error *err)
+{
+    const struct scenario sc = { o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch };
+    struct time_features f;
+    if (explain_phase(e, a, o, phase, 1, err) != 0)
+        return -1;
+    constants(e, a->r, a->h, o);
+    if (a->r->time) {
+        step_features(&f, a->s, a->r, &sc, phase);
+        software(e, a, o, &f, 1, "");
+    }
+    return 0;
+}
+
+/* ---- a request (47), (120) --------------------------------------------------------------------------------- */
+
+/* One list of both, the prompt's first. */
+static int join(struct explain *e, const struct explain part[2], struct error *err)
+{
+    e->c = calloc(part[0].n + part[1].n + 1, sizeof *e->c);
+    if (!e->c)
+        return error_oom(err, (part[0].n + part[1].n) * sizeof *e->c, "an explanation");
+    for (int p = 0; p < 2; p++)
+        for (size_t i = 0; i < part[p].n; i++) {
+            const struct explain_class *c = &part[p].c[i];
+            e->sum_s += c->times * c->seconds;
+            e->c[e->n++] = *c;
+        }
+    return 0;
+}
+
+/* Constants of whole requests: the parts of one are priced by them, too. *t is this explanation's own. */
+static void only_case(struct timing *t, unsigned which)
+{
+    for (unsigned c = 0; c < TIME_CASES; c++)
+        t->of[c] = t->of[which];
+}
+
+/* Both parts with constants of their own, where a request is their sum: as if both erred together, each brings its spread. */
+static void software_of_both(struct explain *e, const struct about *a, const struct predict_options *prompt, const struct predict_options *steps)
+{
+    const struct predict_options *o[2] = { prompt, steps };
+    const enum phase phase[2] = { PHASE_PREFILL, PHASE_DECODE };
+    double sd_s[2] = { 0 };
+    for (int p = 0; p < 2; p++) {
+        const struct scenario sc = { o[p]->n_prompt, o[p]->n_gen, o[p]->n_depth, o[p]->n_batch, o[p]->n_ubatch };
+        sd_s[p] = p ? steps->n_gen * step_decode(a->s, a->r, &sc, NULL, NULL).sd_s : step_prefill(a->s, a->r, &sc, NULL, NULL).sd_s;
+    }
+    for (int p = 0; p < 2; p++) {
+        const struct scenario sc = { o[p]->n_prompt, o[p]->n_gen, o[p]->n_depth, o[p]->n_batch, o[p]->n_ubatch };
+        struct time_features f;
+        step_features(&f, a->s, a->r, &sc, phase[p]);
+        software(e, a, o[p], &f, sd_s[p] / (sd_s[0] + sd_s[1]), p ? ", steps" : ", prompt");
+    }
+}
+
+static int explain_both(struct explain *e, struct timed_roofs *t, const struct about *a, const struct predict_options *prompt,
+                        const struct predict_options *steps, struct error *err)
+{
+    const struct scenario first = { prompt->n_prompt, 0, prompt->n_depth, prompt->n_batch, prompt->n_ubatch },
+                          later = { 0, steps->n_gen, steps->n_depth, steps->n_batch, steps->n_ubatch };
+    const bool whole = a->r->time && prompt->layout.pp <= 1;
+    struct explain part[2] = { { .n = 0 }, { .n = 0 } };
+    struct step_sum sum = { 0 };
+    struct time_features f;
+    if (whole) {
+        request_features(&f, a->s, a->r, &first, &later);
+        sum = step_request(a->s, a->r, &first, &later);
+        only_case(&t->timing, sum.which);
+    }
+    int rc = explain_phase(&part[0], a, prompt, PHASE_PREFILL, 1, err);
+    rc = rc ? rc : explain_phase(&part[1], a, steps, PHASE_DECODE, steps->n_gen, err);
+    rc = rc ? rc : join(e, part, err);
+    if (rc == 0) {
+        e->n_pass = part[0].n_pass + steps->n_gen;
+        e->seconds = whole ? sum.seconds : part[0].seconds + steps->n_gen * part[1].seconds;
+        e->pipeline = e->seconds / e->sum_s;
+        constants(e, a->r, a->h, prompt);
+        if (whole)
+            software(e, a, prompt, &f, 1, "");
+        else if (a->r->time)
+            software_of_both(e, a, prompt, steps);
+    }
+    free(part[0].c);
+    free(part[1].c);
+    return rc;
+}
+
+/* request NULL: a phase. */
+static int explain_asked(struct explain *e, struct timed_roofs *t, const struct about *a, const struct predict_options *o, enum phase phase,
+                         const struct request *request, struct error *err)
+{
+    struct predict_options prompt = *o, steps = *o;
+    if (!request)
+        return explain_step(e, a, o, phase, err);
+    prompt.n_prompt = request->n_in;
+    if (request->n_out == 1)
+        return explain_step(e, a, &prompt, PHASE_PREFILL, err);
+    steps.n_prompt = 0;
+    steps.n_gen = request->n_out - 1;
+    steps.n_depth = o->n_depth + request->n_in;
+    return explain_both(e, t, a, &prompt, &steps, err);
+}
+
 static int explain_timed(struct explain *e, struct timed_roofs *t, const struct op_classes *classes, const struct hwprofile *h,
-                         const struct predict_options *o, enum phase phase, struct error *err)
+                         const struct predict_options *o, enum phase phase, const struct request *request, struct error *err)
 {
     struct roofs *roofs = &t->roofs;
     struct step_model step;
@@ -439,32 +553,47 @@ static int explain_timed(struct explain *e, struct timed_roofs *t, const struct 
     const struct step_options so = predict_step_options(o, roofs);
     if (cost_check_kv(classes->ops, &so.cost, err) != 0 || step_model_init(&step, classes, &so, err) != 0)
         return -1;
-    const int rc = explain_step(e, &step, roofs, classes->m, h, o, phase, err);
+    const struct about a = { &step, roofs, classes->m, h };
+    const int rc = explain_asked(e, t, &a, o, phase, request, err);
     step_model_free(&step);
     return rc;
 }
 
-static int explain_classes(struct explain *e, const struct op_classes *classes, const struct hwprofile *h,
-                           const struct predict_options *o, enum phase phase, struct error *err)
+static int explain_any(struct explain *e, const struct model *m, const struct hwprofile *h, const struct predict_options *o, enum phase phase,
+                       const struct request *request, struct error *err)
 {
+    struct model_classes x;
+    *e = (struct explain){ .k = calloc(MAX_CONSTANTS, sizeof *e->k) };
     struct timed_roofs *t = timed_roofs_new(err);
-    const int rc = t ? explain_timed(e, t, classes, h, o, phase, err) : -1;
+    int rc = e->k && t ? model_classes_init(&x, m, err) : error_oom(err, MAX_CONSTANTS * sizeof *e->k, "an explanation");
+    if (rc == 0) {
+        rc = explain_timed(e, t, &x.classes, h, o, phase, request, err);
+        model_classes_free(&x);
+    }
     free(t);
+    if (rc != 0)
+        explain_free(e);
     return rc;
 }
 
 int explain_init(struct explain *e, const struct model *m, const struct hwprofile *h, const struct predict_options *o,
                  enum phase phase, struct error *err)
 {
-    struct model_classes x;
     *e = (struct explain){ 0 };
-    if (check_scenario(o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch, err) != 0 || model_classes_init(&x, m, err) != 0)
+    if (check_scenario(o->n_prompt, o->n_gen, o->n_depth, o->n_batch, o->n_ubatch, err) != 0)
         return -1;
-    const int rc = explain_classes(e, &x.classes, h, o, phase, err);
-    model_classes_free(&x);
-    if (rc != 0)
-        explain_free(e);
-    return rc;
+    return explain_any(e, m, h, o, phase, NULL, err);
+}
+
+int explain_request(struct explain *e, const struct model *m, const struct hwprofile *h, const struct predict_options *o,
+                    const struct request *request, struct error *err)
+{
+    *e = (struct explain){ 0 };
+    if (request->n_in == 0 || request->n_out == 0)
+        return error_set(err, ERROR_USAGE, "cannot explain: a request of %u + %u tokens, at least one of each", request->n_in, request->n_out);
+    if (check_scenario(request->n_in, request->n_out, o->n_depth, o->n_batch, o->n_ubatch, err) != 0)
+        return -1;
+    return explain_any(e, m, h, o, PHASE_PREFILL, request, err);
 }
 
 void explain_free(struct explain *e)

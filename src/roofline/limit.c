@@ -87,23 +87,11 @@ struct limit_answer limit_answer(const struct limit *l, const struct limit_phase
 {
     const double x = allowed(l, p), sd = (x > 1 ? p->sd_s : p->sd_fast_s) / p->seconds;
     if (!(x > 0))
-        return (struct limit_answer){ LIMIT_UNKNOWN, NAN };
+        return (struct limit_answer){ LIMIT_UNKNOWN, NAN, NAN };
     const double slack = 1e-12; /* rounding must not hide a limit that is met exactly */
     const enum limit_met by_value = x >= 1 - slack ? LIMIT_MET : LIMIT_MISSED;
     if (!(sd > 0))
-        return (struct limit_answer){ by_value, NAN };
+        return (struct limit_answer){ by_value, NAN, NAN };
     const double z = log(x) / sd;
-    return (struct limit_answer){ fabs(z) < PREDICT_Z90 ? LIMIT_UNSURE : by_value, 0.5 * erfc(-z / sqrt(2)) };
-}
-
-/* All of them: a machine that is too slow for one is so for the others, so that the least chance is that of all. */
-struct limit_answer limits_answer(const struct limits *l, const struct limit_phase *prefill, const struct limit_phase *decode)
-{
-    struct limit_answer all = { LIMIT_MET, NAN };
-    for (size_t i = 0; i < l->n; i++) {
-        const struct limit_answer a = limit_answer(&l->l[i], l->l[i].metric == SOLVE_TTFT ? prefill : decode);
-        all.met = a.met < all.met ? a.met : all.met;
-        all.chance = fmin(all.chance, a.chance); /* of a number and NaN: the number */
-    }
-    return l->n > 0 ? all : (struct limit_answer){ LIMIT_UNKNOWN, NAN };
+    return (struct limit_answer){ fabs(z) < PREDICT_Z90 ? LIMIT_UNSURE : by_value, 0.5 * erfc(-z / sqrt(2)), z };
 }

@@ -31,7 +31,7 @@ libroofline_a_SOURCES = \
   %D%/ask.h \
   %D%/request.c \
   %D%/explain.c \
-  %D%/limit.c \
+  %D%/limit.c %D%/together.c \
   %D%/whatif.c \
   %D%/beside.c \
   %D%/solve.c

@@ -91,6 +91,7 @@ void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok
     x->out->seconds = sum->seconds;
     x->out->sd_s = sum->sd_s;
     x->out->sd_fast_s = sum->sd_fast_s;
+    x->out->parts = step_error_parts(sum, x->roofs);
     x->out->memory_s = sum->memory_s;
     x->out->compute_s = sum->compute_s;
     x->out->link_s = sum->link_s;
@@ -196,6 +197,7 @@ static int predict_timed(struct predict_result *r, struct timed_roofs *t, const 
     if (check_options(o, err) != 0 || roofs_init(roofs, h, o, err) != 0 || roofs_check(roofs, h, classes, err) != 0 ||
         roofs_set_time(roofs, &t->timing, h, classes->m, o, err) != 0)
         return -1;
+    roofs->parts = true;
     const struct step_options so = predict_step_options(o, roofs);
     if (cost_check_kv(classes->ops, &so.cost, err) != 0 || step_model_init(&step, classes, &so, err) != 0)
         return -1;

@@ -23,6 +23,14 @@ static void add_roles(struct prediction *to, const struct prediction *step, doub
     }
 }
 
+static void add_parts(struct prediction *to, const struct prediction *prompt, const struct prediction *step, double n)
+{
+    const double p = prompt->seconds / to->seconds, s = n * step->seconds / to->seconds;
+    for (int i = 0; i < ERROR_PARTS; i++)
+        to->parts.of[i] = p * prompt->parts.of[i] + s * step->parts.of[i];
+    to->parts.left = p * prompt->parts.left + s * step->parts.left;
+}
+
 /* The prompt's total becomes that of the request: n more steps. The roofs shown stay those of the longer part. */
 static void add_steps(struct prediction *to, const struct prediction *step, double n)
 {
@@ -33,6 +41,7 @@ static void add_steps(struct prediction *to, const struct prediction *step, doub
     to->seconds = prompt.seconds + n * step->seconds;
     to->sd_s = prompt.sd_s + n * step->sd_s; /* as if both erred together: a machine too slow is so in both (87) */
     to->sd_fast_s = prompt.sd_fast_s + n * step->sd_fast_s;
+    add_parts(to, &prompt, step, n);
     to->memory_s = prompt.memory_s + n * step->memory_s;
     to->compute_s = prompt.compute_s + n * step->compute_s;
     to->link_s = prompt.link_s + n * step->link_s;
@@ -53,6 +62,7 @@ static void as_whole(struct prediction *out, const struct step_sum *sum)
     out->seconds = sum->seconds;
     out->sd_s = sum->sd_s;
     out->sd_fast_s = sum->sd_fast_s;
+    out->parts = sum->parts;
     out->memory_s = sum->memory_s;
     out->compute_s = sum->compute_s;
     out->link_s = sum->link_s;
@@ -69,6 +79,7 @@ static int price_timed(struct prediction *out, struct timed_roofs *t, const stru
         return -1;
     if (!roofs->time || prompt->layout.pp > 1)
         return 0;
+    roofs->parts = true;
     const struct step_options so = predict_step_options(prompt, roofs);
     if (step_model_init(&s, classes, &so, err) != 0)
         return -1;

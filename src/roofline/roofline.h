@@ -221,11 +221,19 @@ struct predict_role {
 /* 90 % of a normal distribution lie within so many standard deviations. */
 #define PREDICT_Z90 1.6448536269514722
 
+/* What the logarithm of seconds errs by, one standard deviation: along each of the normals that constants err by, and what is left. (142) */
+enum { ERROR_PARTS = 24 };
+struct error_parts {
+    double of[ERROR_PARTS], left;
+    double machine; /* what is guessed of it: the same in all predictions of one machine (116) */
+};
+
 struct prediction {
     struct cost cost; /* of one device; prefill: all passes of the prompt; decode: one mean step */
     double seconds, tok_s;
     double sd_s, sd_fast_s; /* spread of the seconds: they lie between seconds * exp(-z sd_fast_s / seconds) and seconds *
                                exp(z sd_s / seconds), z PREDICT_Z90, with 90 %; NaN: a bound, or nothing is known of it. (87) */
+    struct error_parts parts;
     double memory_s, compute_s, link_s; /* sums of the sides; of one device */
     double bound_s[BOUND_COUNT]; /* seconds spent under each bound, of one device */
     enum bound bound;           /* the one under which most seconds are spent */

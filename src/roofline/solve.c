@@ -5,6 +5,7 @@
 #include "roofline/ask.h"
 #include "roofline/internal.h"
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,19 +177,33 @@ static const char *describe(char *buf, size_t n, const struct question *q, const
     return buf;
 }
 
+/* The limit that the question asks for, against what was predicted. */
+static struct limit_answer against(const struct question *q, const struct predict_result *r)
+{
+    const struct prediction *p = phase_of(q, r);
+    const struct limit l = { q->metric, q->target };
+    const struct limit_phase at = { .seconds = p->seconds, .tok_s = p->tok_s, .sd_s = p->sd_s, .sd_fast_s = p->sd_fast_s };
+    return limit_answer(&l, &at);
+}
+
+/* How near a trial comes: spreads, without an interval the logarithm of what it misses; grows with what is better. */
+static double nearness(const struct question *q, const struct predict_result *r)
+{
+    if (q->metric == SOLVE_FITS)
+        return r->mem_bytes / r->need_bytes;
+    const double z = against(q, r).z;
+    return !isnan(z) ? z : log(q->metric == SOLVE_TOK_S ? metric(q, r) / q->target : q->target / metric(q, r));
+}
+
 /* Bandwidth, peaks: more of it helps, until something else is the limit. */
 static int search_real(struct solution *s, struct trials *t, double lo, double hi, struct error *err)
 {
-    char d[64];
     int ok = attempt(t, hi, err);
     if (ok < 0)
         return -1;
     s->r = t->r;
-    if (!ok) {
-        snprintf(s->text, sizeof s->text, "no %s does: %s alone allows %s", unknowns[t->q->unknown],
-                 bound_name(phase_of(t->q, &t->r)->bound), describe(d, sizeof d, t->q, &t->r));
+    if (!ok)
         return 0;
-    }
     for (int i = 0; i < 400 && hi > lo * (1 + 1e-12); i++) {
         const double middle = sqrt(lo * hi);
         if ((ok = attempt(t, middle, err)) < 0)
@@ -208,15 +223,13 @@ static int search_real(struct solution *s, struct trials *t, double lo, double h
 /* The largest count that still does; with `grows`, the smallest. */
 static int search_count(struct solution *s, struct trials *t, int64_t lo, int64_t hi, bool grows, struct error *err)
 {
-    char d[64];
     const int64_t good_end = grows ? hi : lo, bad_end = grows ? lo : hi;
     int ok = attempt(t, (double)good_end, err);
     s->r = t->r;
     if (ok < 0)
         return -1;
     if (!ok) {
-        snprintf(s->text, sizeof s->text, "no %s does: at %lld %s", unknowns[t->q->unknown], (long long)good_end,
-                 describe(d, sizeof d, t->q, &t->r));
+        s->value_nearest = (double)good_end;
         return 0;
     }
     int64_t good = good_end, bad = bad_end;
@@ -244,39 +257,79 @@ static int search_count(struct solution *s, struct trials *t, int64_t lo, int64_
     return 0;
 }
 
-/* Layouts that do not divide the model are passed over; the last reason is told when none does. */
+/* Layouts that do not divide the model are passed over; the last reason is told when none does. More devices may be slower: the
+ * nearest is not the last. */
 static int search_tp(struct solution *s, struct trials *t, struct error *err)
 {
-    char d[64];
-    struct error last = { 0 };
     for (uint32_t tp = 1; tp <= 1024; tp++) {
         struct error e = { 0 };
         const int ok = attempt(t, tp, &e);
         if (ok < 0 && e.kind == ERROR_INTERRUPTED)
             return error_set(err, e.kind, "%s", e.msg);
         if (ok < 0 && e.kind != ERROR_USAGE) { /* nothing joins so many devices, nor more */
-            last = e;
+            snprintf(s->reason, sizeof s->reason, "%.120s", e.msg);
             break;
         }
-        if (ok >= 0)
+        if (ok < 0)
+            continue;
+        if (ok || isnan(s->value_nearest) || nearness(t->q, &t->r) > nearness(t->q, &s->r)) {
             s->r = t->r;
-        if (ok == 1) {
+            s->value_nearest = tp;
+        }
+        if (ok) {
             s->found = true;
             s->value = tp;
+            s->value_nearest = NAN;
             return 0;
         }
     }
-    snprintf(s->text, sizeof s->text, "no tp does: %s%s%.120s", describe(d, sizeof d, t->q, &s->r), *last.msg ? "; " : "",
-             last.msg);
     return 0;
 }
 
 /* ---- machines ------------------------------------------------------------------------------------------ */
 
-struct best {
+/* The one with the least memory, of equals with the least bandwidth, of those that will do. */
+struct least {
     double mem_bytes, bytes_s;
-    int n_tried, n_reach;
+    int n;
 };
+
+static bool is_less(struct least *b, const struct hwprofile *h, double bytes_s)
+{
+    if (b->n++ > 0 && (h->mem_bytes.value > b->mem_bytes || (h->mem_bytes.value == b->mem_bytes && bytes_s >= b->bytes_s)))
+        return false;
+    b->mem_bytes = h->mem_bytes.value;
+    b->bytes_s = bytes_s;
+    return true;
+}
+
+struct best {
+    struct least at, good, safe; /* as predicted, and at either end of the interval */
+    double near;                 /* of the nearest */
+    int n_tried;
+};
+
+/* What was tried on h: an answer, or nearer than others. */
+static void consider(struct solution *s, struct best *b, const struct trials *t, const struct hwprofile *h, bool reaches)
+{
+    const bool holds = t->r.fits == 1;
+    const double bytes_s = phase_of(t->q, &t->r)->bandwidth_bytes_s, speed = isnan(bytes_s) ? h->mem_bw.value : bytes_s;
+    const double z = t->q->metric != SOLVE_FITS ? against(t->q, &t->r).z : NAN, near = nearness(t->q, &t->r);
+    if (holds && z >= -PREDICT_Z90 && is_less(&b->good, h, speed))
+        snprintf(s->machine_good, sizeof s->machine_good, "%s", h->id);
+    if (holds && z >= PREDICT_Z90 && is_less(&b->safe, h, speed))
+        snprintf(s->machine_safe, sizeof s->machine_safe, "%s", h->id);
+    if (holds && reaches && is_less(&b->at, h, speed)) {
+        s->found = true;
+        snprintf(s->machine, sizeof s->machine, "%s", h->id);
+        s->r = t->r;
+    }
+    if (!s->found && (holds || t->q->metric == SOLVE_FITS) && (!*s->machine_nearest || near > b->near)) {
+        b->near = near;
+        snprintf(s->machine_nearest, sizeof s->machine_nearest, "%s", h->id);
+        s->r = t->r;
+    }
+}
 
 static void try_machine(struct solution *s, struct best *b, struct trials *t, const char *name)
 {
@@ -286,27 +339,18 @@ static void try_machine(struct solution *s, struct best *b, struct trials *t, co
         return;
     t->h = &h;
     const int ok = attempt(t, 0, &ignored);
-    b->n_tried += ok >= 0 && t->r.fits >= 0;
-    if (ok == 1 && t->r.fits == 1) {
-        const double bytes_s = phase_of(t->q, &t->r)->bandwidth_bytes_s;
-        const double speed = isnan(bytes_s) ? h.mem_bw.value : bytes_s;
-        b->n_reach++;
-        if (!s->found || h.mem_bytes.value < b->mem_bytes || (h.mem_bytes.value == b->mem_bytes && speed < b->bytes_s)) {
-            s->found = true;
-            b->mem_bytes = h.mem_bytes.value;
-            b->bytes_s = speed;
-            snprintf(s->machine, sizeof s->machine, "%s", h.id);
-            s->r = t->r;
-        }
+    if (ok >= 0 && t->r.fits >= 0) {
+        b->n_tried++;
+        consider(s, b, t, &h, ok == 1);
     }
     hwprofile_free(&h);
 }
 
 static int search_machine(struct solution *s, struct trials *t, struct error *err)
 {
-    char **name, d[64], m[40];
+    char **name;
     size_t n;
-    struct best b = { 0 };
+    struct best b = { .near = NAN };
     if (hwprofile_list(&name, &n, err) != 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
@@ -315,54 +359,163 @@ static int search_machine(struct solution *s, struct trials *t, struct error *er
         free(name[i]);
     }
     free(name);
-    s->value = NAN;
     if (s->found)
-        snprintf(s->text, sizeof s->text, "%s: %s of memory, %s; the smallest of %d that do, of %d with known memory", s->machine,
-                 units_si(m, sizeof m, b.mem_bytes, "B"), describe(d, sizeof d, t->q, &s->r), b.n_reach, b.n_tried);
-    else
-        snprintf(s->text, sizeof s->text, "no machine does, of %d with known memory", b.n_tried);
+        *s->machine_nearest = 0;
+    s->n_tried = b.n_tried;
+    s->n_reach = b.at.n;
     return interrupt_check(err);
 }
 
-/* ---- the answer --------------------------------------------------------------------------------------------- */
+/* ---- the answer in words -------------------------------------------------------------------------------------- */
 
-static void say(struct solution *s, const struct trials *t)
+struct words {
+    char *s;
+    size_t n;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct words *w, const char *fmt, ...)
+{
+    const size_t at = strlen(w->s);
+    va_list a;
+    va_start(a, fmt);
+    vsnprintf(w->s + at, w->n - at, fmt, a);
+    va_end(a);
+}
+
+/* A value as those of this unknown are said. */
+static const char *value_text(char *buf, size_t n, enum solve_unknown u, double v)
+{
+    if (u == SOLVE_BANDWIDTH)
+        return units_si(buf, n, v, "B/s");
+    snprintf(buf, n, u == SOLVE_COMPUTE ? "x%.3g" : "%.0f", v);
+    return buf;
+}
+
+static void say_found(struct words *w, const struct solution *s, const struct trials *t)
 {
     char v[40], d[64];
     const struct question *q = t->q;
+    const struct prediction *p = phase_of(q, &s->r);
     struct roofs r;
     struct error ignored = { 0 };
     describe(d, sizeof d, q, &s->r);
-    if (!s->found || q->unknown == SOLVE_MACHINE)
-        return;
     switch (q->unknown) {
     case SOLVE_BANDWIDTH:
         units_si(v, sizeof v, s->value, "B/s");
         if (roofs_init(&r, t->h, t->o, &ignored) == 0)
-            snprintf(s->text, sizeof s->text, "%s, x%.4g of what it has: %s, %s-bound", v, s->value / r.bytes_s, d,
-                     bound_name(phase_of(q, &s->r)->bound));
+            say(w, "%s, x%.4g of what it has: %s, %s-bound", v, s->value / r.bytes_s, d, bound_name(p->bound));
         break;
     case SOLVE_COMPUTE:
-        snprintf(s->text, sizeof s->text, "every peak x%.4g, %s %s after its efficiency factor: %s, %s-bound", s->value,
-                 phase_of(q, &s->r)->math, units_si(v, sizeof v, phase_of(q, &s->r)->peak_flop_s, "FLOP/s"), d,
-                 bound_name(phase_of(q, &s->r)->bound));
+        say(w, "every peak x%.4g, %s %s after its efficiency factor: %s, %s-bound", s->value, p->math,
+            units_si(v, sizeof v, p->peak_flop_s, "FLOP/s"), d, bound_name(p->bound));
         break;
     case SOLVE_CONTEXT:
-        snprintf(s->text, sizeof s->text, "%s%.0f tokens before, %.0f positions with prompt and generation: %s",
-                 s->always ? "at least " : "", s->value, s->value + t->o->n_prompt + t->o->n_gen, d);
+        say(w, "%s%.0f tokens before, %.0f positions with prompt and generation: %s", s->always ? "at least " : "", s->value,
+            s->value + t->o->n_prompt + t->o->n_gen, d);
         break;
     case SOLVE_BATCH:
-        snprintf(s->text, sizeof s->text, "%s%.0f sequence%s: %s", s->always ? "at least " : "", s->value,
-                 s->value == 1 ? "" : "s", d);
+        say(w, "%s%.0f sequence%s: %s", s->always ? "at least " : "", s->value, s->value == 1 ? "" : "s", d);
         break;
     case SOLVE_TP:
-        snprintf(s->text, sizeof s->text, "tp %.0f: %s", s->value, d);
+        say(w, "tp %.0f: %s", s->value, d);
         break;
     case SOLVE_MACHINE:
+        say(w, "%s: %s of memory, %s", s->machine, units_si(v, sizeof v, s->r.mem_bytes, "B"), d);
+        break;
     case SOLVE_COUNT:
         break;
     }
 }
+
+/* At the fast end of its interval something does. */
+static bool may_reach(const struct solution *s)
+{
+    return !isnan(s->value_good) || *s->machine_good;
+}
+
+/* What comes nearest, where as predicted nothing does. */
+static void say_nearest(struct words *w, const struct solution *s, const struct trials *t)
+{
+    char d[64];
+    const struct question *q = t->q;
+    say(w, "no %s does%s", unknowns[q->unknown], may_reach(s) ? " at the prediction" : "");
+    describe(d, sizeof d, q, &s->r);
+    switch (q->unknown) {
+    case SOLVE_BANDWIDTH:
+    case SOLVE_COMPUTE:
+        say(w, ": %s alone allows %s", bound_name(phase_of(q, &s->r)->bound), d);
+        break;
+    case SOLVE_CONTEXT:
+    case SOLVE_BATCH:
+        say(w, ": at %.0f %s", s->value_nearest, d);
+        break;
+    case SOLVE_TP:
+        if (!isnan(s->value_nearest))
+            say(w, ": tp %.0f comes nearest, %s", s->value_nearest, d);
+        break;
+    case SOLVE_MACHINE:
+        say(w, ", of %d with known memory", s->n_tried);
+        if (*s->machine_nearest)
+            say(w, ": %s comes nearest, %s", s->machine_nearest, d);
+        break;
+    case SOLVE_COUNT:
+        break;
+    }
+}
+
+static void say_chance(struct words *w, double chance)
+{
+    if (chance < 0.005)
+        say(w, ", with a chance below 1 %%");
+    else if (chance > 0.995)
+        say(w, ", with a chance above 99 %%");
+    else
+        say(w, ", with a chance of %.0f %%", 100 * chance);
+}
+
+/* "; 105 for 95 %, 149 for 5 %": where either end of the 90 % interval meets the target, if elsewhere. */
+static void say_ends(struct words *w, const struct solution *s, enum solve_unknown u)
+{
+    char good[64], safe[64], there[64];
+    if (u == SOLVE_MACHINE) {
+        snprintf(good, sizeof good, "%s", s->machine_good);
+        snprintf(safe, sizeof safe, "%s", *s->machine_safe ? s->machine_safe : "none");
+        snprintf(there, sizeof there, "%s", s->found ? s->machine : s->machine_nearest);
+    } else {
+        value_text(good, sizeof good, u, s->value_good);
+        if (isnan(s->value_safe))
+            snprintf(safe, sizeof safe, "none");
+        else
+            value_text(safe, sizeof safe, u, s->value_safe);
+        value_text(there, sizeof there, u, s->found ? s->value : s->value_nearest);
+    }
+    if (!may_reach(s))
+        return;
+    const bool says_safe = s->found && strcmp(safe, there) != 0;
+    if (says_safe)
+        say(w, "; %s for 95 %%", safe);
+    if (strcmp(good, there) != 0)
+        say(w, "%s %s for 5 %%", says_safe ? "," : ";", good);
+}
+
+static void say_answer(struct solution *s, const struct trials *t)
+{
+    struct words w = { s->text, sizeof s->text };
+    if (s->found)
+        say_found(&w, s, t);
+    else
+        say_nearest(&w, s, t);
+    if (!isnan(s->chance))
+        say_chance(&w, s->chance);
+    if (s->found && t->q->unknown == SOLVE_MACHINE)
+        say(&w, "; the smallest of %d that do, of %d with known memory", s->n_reach, s->n_tried);
+    if (!isnan(s->chance))
+        say_ends(&w, s, t->q->unknown);
+    if (!s->found && *s->reason)
+        say(&w, "; %s", s->reason);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------ */
 
 static int search(struct solution *s, struct trials *t, struct error *err)
 {
@@ -393,50 +546,21 @@ static int search(struct solution *s, struct trials *t, struct error *err)
     return 0;
 }
 
-/* The value at either end of the interval: another search each. */
+/* The value at either end of the interval: another search each. Machines were tried at both. */
 static int search_ends(struct solution *s, const struct trials *like, struct error *err)
 {
     const struct question *q = like->q;
-    const struct prediction *p = phase_of(q, &s->r);
-    s->value_good = s->value_safe = s->chance = NAN;
-    if (q->metric == SOLVE_FITS || !(p->sd_s > 0))
+    if (q->metric == SOLVE_FITS || isnan(s->chance = against(q, &s->r).chance))
         return 0;
-    const struct limit l = { q->metric, q->target };
-    const struct limit_phase at = { p->seconds, p->tok_s, p->sd_s, p->sd_fast_s };
-    s->chance = limit_answer(&l, &at).chance;
     for (int safe = 0; safe < 2 && q->unknown != SOLVE_MACHINE; safe++) {
         struct trials t = *like;
-        struct solution end = { .value = NAN };
+        struct solution end = { .value = NAN, .value_nearest = NAN };
         t.z = safe ? PREDICT_Z90 : -PREDICT_Z90;
         if (search(&end, &t, err) != 0)
             return -1;
         *(safe ? &s->value_safe : &s->value_good) = end.found ? end.value : NAN;
-        s->found_safe = safe && end.found;
     }
     return 0;
-}
-
-/* "; 90 %: 1.43 TB/s to 1.71 TB/s", "; chance 62 %" */
-static void say_ends(struct solution *s, const struct question *q)
-{
-    char a[40], b[40];
-    const size_t n = strlen(s->text);
-    const char *unit = strcmp(s->unit, "B/s") == 0 ? "B/s" : "";
-    if (isnan(s->chance) || !s->found)
-        return;
-    if (q->unknown == SOLVE_MACHINE) {
-        snprintf(s->text + n, sizeof s->text - n, "; chance %.0f %%", 100 * s->chance);
-        return;
-    }
-    units_si(a, sizeof a, s->value_good, unit);
-    units_si(b, sizeof b, s->value_safe, unit);
-    if (q->unknown != SOLVE_BANDWIDTH) {
-        const bool factor = q->unknown == SOLVE_COMPUTE; /* the others are counts */
-        snprintf(a, sizeof a, factor ? "x%.3g" : "%.0f", s->value_good);
-        snprintf(b, sizeof b, factor ? "x%.3g" : "%.0f", s->value_safe);
-    }
-    snprintf(s->text + n, sizeof s->text - n, "; chance %.0f %%, 90 %%: %s to %s", 100 * s->chance, isnan(s->value_good) ? "none" : a,
-             s->found_safe ? b : "none");
 }
 
 static int check_question(const struct question *q, const struct hwprofile *h, const struct predict_options *o, struct error *err)
@@ -454,16 +578,15 @@ int solve(struct solution *s, const struct question *q, const struct model *m, c
           const struct predict_options *o, struct error *err)
 {
     struct model_classes x;
-    *s = (struct solution){ .value = NAN, .value_good = NAN, .value_safe = NAN, .chance = NAN, .unit = "" };
+    *s = (struct solution){ .value = NAN, .value_good = NAN, .value_safe = NAN, .value_nearest = NAN, .chance = NAN, .unit = "" };
     if (check_question(q, h, o, err) != 0 || model_classes_init(&x, m, err) != 0)
         return -1;
     struct trials t = { .q = q, .classes = &x.classes, .h = h, .o = o };
     int rc = search(s, &t, err);
-    if (rc == 0)
-        say(s, &t);
+    t.h = h; /* machines that were tried are gone */
     rc = rc ? rc : search_ends(s, &t, err);
     if (rc == 0)
-        say_ends(s, q);
+        say_answer(s, &t);
     model_classes_free(&x);
     return rc;
 }

@@ -39,6 +39,11 @@ enum bound step_bound(const struct step_sum *s)
     return bound_largest(s->bound_s);
 }
 
+struct error_parts step_error_parts(const struct step_sum *s, const struct roofs *r)
+{
+    return r->time ? s->parts : (struct error_parts){ .left = s->sd_s / s->seconds };
+}
+
 /* A nominal model: whole numbers, which counts were divided by. */
 static void whole(struct step_sum *sum, const struct step_model *s)
 {
@@ -101,8 +106,9 @@ static void ask(struct time_features *f, struct step_sum *sum, const struct step
     f->n_pass += x->times;
 }
 
-static void answer(struct step_sum *sum, const struct timing *t, const struct time_features *f)
+static void answer(struct step_sum *sum, const struct roofs *r, const struct time_features *f)
 {
+    const struct timing *t = r->time;
     double g[TIME_SLOT_COUNT];
     struct time_sides sides;
     sum->which = t->which(f);
@@ -112,6 +118,8 @@ static void answer(struct step_sum *sum, const struct timing *t, const struct ti
     const double sd_s = sum->seconds * time_spread(k, g, NULL), guess_s = sum->seconds * t->guess_ln_sd;
     sum->sd_s = hypot(sd_s * k->widen, guess_s);
     sum->sd_fast_s = hypot(sd_s * k->widen_fast, guess_s);
+    if (r->parts)
+        time_error_parts(k, g, t->guess_ln_sd, &sum->parts);
     sum->memory_s = sides.memory_s;
     sum->compute_s = sides.compute_s;
     sum->link_s = sides.link_s;
@@ -138,7 +146,7 @@ static struct step_sum price_together(const struct step_model *s, const struct r
     for (size_t i = 0; i < n; i++)
         ask(&f, &sum, s, r, &x[i]);
     if (f.n_term > 0 || f.wire_s > 0) /* else no pass: who drafts by looking things up has no model */
-        answer(&sum, r->time, &f);
+        answer(&sum, r, &f);
     whole(&sum, s);
     return sum;
 }
@@ -413,7 +421,7 @@ struct step_sum step_request(const struct step_model *s, const struct roofs *r, 
     struct time_features f;
     struct step_sum sum = { 0 };
     request_features(&f, s, r, prompt, steps);
-    answer(&sum, r->time, &f);
+    answer(&sum, r, &f);
     return sum;
 }
 

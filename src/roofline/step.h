@@ -150,6 +150,7 @@ struct timing; /* timing.h */
 struct roofs {
     bool cpu; /* CPU rules for operand types; else GPU rules */
     const struct timing *time; /* not owned. Constants make seconds of it all; NULL: the efficiency factors, op by op */
+    bool parts; /* sums say what their errors are made of, which takes some microseconds */
     double kernel_sd; /* spread of the logarithm of seconds that measured kernels leave (88); 0: not wanted */
     struct peak peak[MATH_COUNT];
     double bytes_s; /* memory, before efficiency */
@@ -196,10 +197,13 @@ struct step_sum {
     double seconds, memory_s, compute_s, link_s;
     double sd_s, sd_fast_s;      /* spread of the seconds to the slower side, to the faster; NaN: not known. Of several sums: as if all
                                     erred together. (87) */
+    struct error_parts parts;    /* with roofs.parts */
     unsigned which;              /* with constants: the case of them */
     double bound_s[BOUND_COUNT]; /* seconds spent under each bound */
     double tok_s;                /* of a scenario: tokens of all groups of devices in a second */
 };
+/* Of a scenario's sum; those of measured kernels are not told apart. */
+struct error_parts step_error_parts(const struct step_sum *s, const struct roofs *r);
 /* The bound under which most of it is spent. */
 enum bound step_bound(const struct step_sum *s);
 /* fn, when not NULL, is called for every class that runs, with its cost and time (of one op; it counts c->count times). With

@@ -179,6 +179,8 @@ void time_gradient(const struct time_features *f, const double *slot, double *g,
 /* Spread of the logarithm of seconds: of the constants and of what is left. share (may be NULL): the part of the variance that
  * each slot brings, with half of what two of them share; the last one's that of what is left. (87) */
 double time_spread(const struct time_constants *k, const double *g, double share[TIME_SLOT_COUNT + 1]);
+/* What that spread is made of, before it is widened. (142) */
+void time_error_parts(const struct time_constants *k, const double *g, double guess_ln_sd, struct error_parts *out);
 /* "bandwidth" as it is reached: slots of fractions are capped at 1. */
 double time_slot_value(enum time_slot s, double ln);
 

@@ -153,6 +153,14 @@ const char *whatif_type(const struct whatif *w)
     return type;
 }
 
+bool whatif_of_machine(const struct whatif *w)
+{
+    bool machine = true;
+    for (size_t i = 0; i < w->n; i++)
+        machine &= w->c[i].key < WHATIF_TYPE;
+    return machine;
+}
+
 /* ---- a copy to change -------------------------------------------------------------------------- */
 
 int whatif_profile(struct hwprofile *copy, const struct hwprofile *h, struct error *err)

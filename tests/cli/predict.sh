@@ -149,7 +149,12 @@ ok $? "in 120 columns"
 sed -n 's/^  sum of the classes: \(.*\) s$/\1/p' "$tmp/out" >"$tmp/sum"
 run predict llama-3-8b --hw h100-sxm --stack none -p 0 -n 1 -o csv
 is "$(awk '{ printf "%.17g", $1 }' "$tmp/sum")" "$(awk -v s="$(cell seconds tg1)" 'BEGIN { printf "%.17g", s }')" "the classes add up to the prediction"
-refused 2 '--explain explains phases' predict llama-3-8b --hw h100-sxm --explain --request 6+3
+run predict llama-3-8b --hw h100-sxm --stack none --explain --request 6+3 &&
+    [ "$(grep -c '^  the prompt:$\|^  2 steps, the mean of them:$' "$tmp/out")" = 2 ] && has '^    FLOP     32 x 2 x 14336 x 4096 x 6 tokens'
+ok $? "a request: its prompt, and its steps"
+tokens=$(sed -n 's/^  3 tokens .* = \(.*\) tokens.s$/\1/p' "$tmp/out" | awk '{ printf "%.9g", $1 }')
+run predict llama-3-8b --hw h100-sxm --stack none --request 6+3 -o csv
+is "$tokens" "$(awk -v t="$(cell tok_s req6+3)" 'BEGIN { printf "%.9g", t }')" "they add up to it"
 
 # --what-if: 16 GB at 3.35 TB/s are 209.375 tokens/s; half as much again 314.0625; 8 sequences share the weights.
 run predict llama-3-8b --hw h100-sxm --roof --weights-gb 16 -p 0 --what-if bandwidth=x1.5 --what-if b=8 -o csv

@@ -137,6 +137,11 @@ jq -e '.rows[0].constants | map(select(.name == "bandwidth"))[0] | .spread > 1 a
 ok $? "a constant has its spread, its share, and what it is made of"
 jq -e '.rows[0] | (.explain_s * .pipeline / .seconds) | . > 0.999999 and . < 1.000001' "$tmp/out" >/dev/null
 ok $? "the classes and what passes cost add up to the prediction"
+run predict llama-3-8b --hw rtx-4090 --request 512+64 --explain -o json
+jq -e '.rows[0] | ([.constants[].share | values] | add) as $share | ([.explain[] | .times * .seconds] | add) as $s |
+    $share > 0.999999 and $share < 1.000001 and ($s / .explain_s - 1 | fabs) < 1e-9 and (.explain_s * .pipeline / .seconds - 1 | fabs) < 1e-9 and
+    .pipeline > 0.8 and .pipeline < 1.25 and ([.explain[].times] | unique) == [1, 63] and (.constants | map(select(.name == "request")) | length) == 1' "$tmp/out" >/dev/null
+ok $? "a request's constants have their shares of its interval, its parts add up to it"
 run predict llama-3-8b --hw rtx-4090 --explain
 ! has 'of the interval: ;'
 ok $? "a constant that nothing sets apart says so"
@@ -146,6 +151,21 @@ run predict llama-3-8b --hw rtx-4090 -p 0 --what-if launch=0 --what-if e_bandwid
 holds "$(cells speedup | sed -n 2p) > 1 && $(cells speedup | sed -n 3p) < 0.75 && $(cells speedup | sed -n 4p) > 1.5" "what-ifs change constants"
 holds "$(cells tok_s_lo | sed -n 3p) > 0 && $(cells tok_s_hi | sed -n 3p) / $(cells tok_s_lo | sed -n 3p) < $(cells tok_s_hi | sed -n 1p) / $(cells tok_s_lo | sed -n 1p)" \
     "what is set is known"
+ratio() { # N: the ratio of that row and its interval, relative to it
+    for c in speedup speedup_lo speedup_hi; do cells $c | sed -n "$1p"; done | xargs | awk '{ printf "%.6g %.6g %.6g", $1, $2 / $1, $3 / $1 }'
+}
+run predict llama-3-8b --hw rtx-4090 -p 0 --what-if bandwidth=x2 --what-if memory=x2 --what-if b=8 -o csv
+is "none" "none$(cells speedup_lo | sed -n 1p)" "the row itself has no ratio"
+set -- $(ratio 2)
+holds "$2 < 1 && $3 > 1 && $3 / $2 < 0.5 * ($(cell tok_s_hi) / $(cell tok_s_lo) - 1) + 1" "a ratio's interval: what both rows err by cancels"
+is "1 1 1" "$(ratio 3)" "more memory changes nothing, for sure"
+set -- $(ratio 4)
+holds "$2 < 1 && $3 > 1" "other passes have errors of their own"
+run predict llama-3-8b --hw rtx-4090 -p 0 --what-if bandwidth=x2 && has 'ratio  *ratio low  *ratio high' && has '^interval: what both rows err by alike'
+ok $? "in the table"
+run predict llama-3-8b --hw rtx-4090 --stack none -p 0 --what-if bandwidth=x2 -o json
+jq -e '.rows[1] | .speedup > 1 and .speedup_lo == null and .speedup_hi == null' "$tmp/out" >/dev/null
+ok $? "without constants it has none"
 
 # ---- anchors: this machine reaches less than its constants say
 echo "$head" >"$tmp/anchor.csv"
@@ -250,12 +270,35 @@ is "unsure 0.5000" "$(cell slo_met) $(cell slo_chance | awk '{ printf "%.4f", $1
 run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 --slo "tok_s>=$at" && has 'SLO  *chance' && has 'unsure  *50.0 %'
 ok $? "in the table"
 run predict llama-3-8b --hw rtx-4090 --roof --slo "ttft<=1ms" -o csv && is "no " "$(cell slo_met) $(cell slo_chance)" "a bound: no chance, but an answer"
+run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 -o csv
+both="ttft<=$(cell ttft_s | awk '{ printf "%.9g", $1 }')s,itl<=$(cell itl_s | awk '{ printf "%.9g", $1 }')s"
+run predict llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo "$both" -o csv
+chances="$(cell slo_chance) $(cell slo_chance_lo) $(cell slo_chance_hi)"
+echo "$chances $(cell slo_correlation)" | awk '{ want = 0.25 + atan2($4, sqrt(1 - $4 * $4)) / 6.283185307; exit !($4 > 0.35 && $4 < 1 && $1 / want > 0.9999 && $1 / want < 1.0001 && $2 < 1e-6 && $3 > 0.4999) }'
+ok $? "limits of prompt and steps at once: less than the lesser chance, by what they have in common"
+run sweep -m llama-3-8b --hw rtx-4090 -q F16 -n 1 -d 64 -p 16 --slo "$both" --quiet
+is "$(echo "$chances" | awk '{ printf "%.5f %.5f %.5f", $1, $2, $3 }')" \
+    "$(echo "$(cell slo_chance) $(cell slo_chance_lo) $(cell slo_chance_hi)" | awk '{ printf "%.5f %.5f %.5f", $1, $2, $3 }')" "sweep says the same"
 refused 2 '--slo: expected limits such as' predict llama-3-8b --hw rtx-4090 --slo 'speed>=3'
 
 run predict llama-3-8b --hw rtx-4090 -q F16 --solve 'bandwidth=tok_s>=60' --solve 'batch=itl<=40ms' --solve context=fits -o csv
 holds "$(cells value_good | sed -n 1p) < $(cells value | sed -n 1p) && $(cells value | sed -n 1p) < $(cells value_safe | sed -n 1p)" "the bandwidth that is needed, at both ends"
 holds "$(cells value_good | sed -n 2p) > $(cells value | sed -n 2p) && $(cells value | sed -n 2p) > $(cells value_safe | sed -n 2p)" "sequences likewise, the other way round"
 is "0.5000 " "$(cells chance | sed -n 1p | awk '{ printf "%.4f", $1 }') $(cells chance | sed -n 3p)" "at the value one in two; memory is counted, not guessed"
+
+solved() { # FIELD
+    jq -r ".rows[0].$1" "$tmp/out"
+}
+at=300
+while run predict llama-3-8b -q F16 -n 1 -d 64 -p 16 --solve "machine=tok_s>=$at" -o json && [ "$(solved found)" = true ]; do
+    at=$(solved tok_s | awk '{ printf "%.9g", 1.02 * $1 }')
+done
+near=$(solved machine_nearest) chance=$(solved chance | awk '{ printf "%.6f", $1 }') text=$(solved answer)
+is "null null" "$(solved machine) $(solved machine_safe)" "a machine that none is, at the prediction"
+run predict llama-3-8b --hw "$near" -q F16 -n 1 -d 64 -p 16 --slo "tok_s>=$at" -o csv
+is "unsure $chance" "$(cell slo_met) $(cell slo_chance | awk '{ printf "%.6f", $1 }')" "the chance is that of the nearest"
+echo "$text" | grep -q "^no machine does at the prediction, of [0-9]* with known memory: $near comes nearest, [0-9.]* tokens/s, with a chance of [1-9]"
+ok $? "in words"
 
 # ---- sweep
 run predict llama-3-8b --hw rtx-4090,rtx-4080 -q Q8_0 -b 4 -d 100 -p 512 -n 32 --slo 'tok_s>=300' -o csv
@@ -300,6 +343,15 @@ run predict llama-3-8b --hw this -q Q8_0 -p 0 -n 1 --stack llama.cpp-cpu -o csv
 is "llama.cpp-cpu priors" "$(cell stack) $(cell basis)" "another stack has constants there, too"
 
 unset ROOFCAST_DATA
+# Shipped constants: an interval whose sides differ.
+run predict llama-3-8b --hw rtx-4090 -p 0 --request 512+64 --power 300 --price 2 -o csv
+for k in j_per_tok usd_per_mtok; do
+    holds "$(cell ${k}_lo)/$(cell $k) < 1 && ($(cell ${k}_hi)/$(cell $k) - $(cell seconds_hi)/$(cell seconds))^2 < 1e-12 && $(cell ${k}_hi)/$(cell $k) > 1.001" "$k is as sure as its seconds"
+done
+holds "($(cell usd_per_request_lo test=req512+64)/$(cell usd_per_request test=req512+64) - $(cell seconds_lo test=req512+64)/$(cell seconds test=req512+64))^2 < 1e-12" "so is a request's price"
+run predict llama-3-8b --hw rtx-4090 --stack none -p 0 --power 300 -o csv
+is "none" "none$(cell j_per_tok_lo)$(cell j_per_tok_hi)" "joules without constants have no interval"
+
 run list stacks && has '^llama.cpp-cuda  *[1-9][0-9]*  *512 .*NVIDIA GPU' && has '^roofcast .*CPU, profiled'
 ok $? "list stacks: software with its constants"
 run list stacks -o json && jq -e '.rows | map(select(.name == "vllm"))[0] | .n_rows > 0 and (.constants | length > 3) and .bandwidth_spread > 1' "$tmp/out" >/dev/null

@@ -2,7 +2,7 @@
 #include "../test.h"
 #include "near.h"
 #include "roofline/ask.h"
-#include "roofline/timing.h"
+#include "source.h"
 #include <string.h>
 
 static struct time_features features(void)
@@ -26,27 +26,13 @@ static struct time_features features(void)
     return f;
 }
 
-/* About what engines reach; i moves each of them. */
-static void slots(double *slot, int i)
-{
-    static const double about[TIME_SLOT_COUNT] = {
-        [TIME_BANDWIDTH] = 0.85, [TIME_COMPUTE] = 0.5,  [TIME_VECTOR] = 1,      [TIME_KV] = 1.2,          [TIME_ATTENTION] = 0.25,
-        [TIME_SMALL] = 1.5,      [TIME_LAUNCH] = 4e-6,  [TIME_STEP] = 2e-4,     [TIME_EXPERT] = 1.3,      [TIME_SHARPNESS] = 0.8,
-        [TIME_LINK] = 0.7,       [TIME_HOP] = 1,        [TIME_REQUEST] = 1.1,   [TIME_HEADS] = 4,         [TIME_WALK] = 16e-9,
-        [TIME_LAUNCH_EXPERT] = 1.5, [TIME_LAUNCH_SMALL] = 0.5, [TIME_SEQUENCE] = 1e-5, [TIME_QUEUE] = 0.1, [TIME_KERNEL] = 2e-6,
-        [TIME_TRIP] = 2e-7,      [TIME_MISS] = 2,       [TIME_ISSUE] = 1,       [TIME_CACHE] = 0.4,
-    };
-    for (int s = 0; s < TIME_SLOT_COUNT; s++)
-        slot[s] = log(about[s]) + 0.3 * sin(7 * i + 3 * s);
-}
-
 static void test_gradient(void **state)
 {
     (void)state;
     const struct time_features f = features();
     for (int i = 0; i < 20; i++) {
         double slot[TIME_SLOT_COUNT], g[TIME_SLOT_COUNT];
-        slots(slot, i);
+        source_slots(slot, i);
         time_gradient(&f, slot, g, NULL);
         for (int s = 0; s < TIME_SLOT_COUNT; s++) {
             const double at = slot[s], h = 1e-5;
@@ -68,7 +54,7 @@ static void test_sides(void **state)
     const struct time_features f = features();
     double slot[TIME_SLOT_COUNT], g[TIME_SLOT_COUNT], sum = 0;
     struct time_sides x;
-    slots(slot, 1);
+    source_slots(slot, 1);
     slot[TIME_REQUEST] = 0;
     time_gradient(&f, slot, g, &x);
     for (int b = 0; b < BOUND_COUNT; b++)
@@ -100,52 +86,14 @@ static void test_spread(void **state)
 
 /* ---- constants that are the same everywhere ------------------------------------------------------ */
 
-static unsigned one_case(const struct time_features *f)
-{
-    (void)f;
-    return 0;
-}
-
-static int same(const void *knows, const struct hwprofile *h, const struct model *m, uint64_t cases, struct timing *out,
-                struct error *err)
-{
-    (void)h, (void)m, (void)cases, (void)err;
-    out->stack = "test";
-    out->basis = TIME_BY_CLASS;
-    out->which = one_case;
-    out->of[0] = *(const struct time_constants *)knows;
-    return 0;
-}
-
-static struct predict_options options(const struct time_source *t)
-{
-    return (struct predict_options){ .time = t, .weights_bytes = NAN, .n_prompt = 1200, .n_gen = 1, .n_depth = 64, .n_batch = 1,
-                                     .n_ubatch = 512, .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
-}
-
-static struct time_constants constants(void)
-{
-    struct time_constants k = { .sigma = 0.05, .widen = 1, .widen_fast = 0.5 };
-    slots(k.slot, 0);
-    k.slot[TIME_REQUEST] = 0;
-    k.cov[TIME_BANDWIDTH][TIME_BANDWIDTH] = 0.01;
-    return k;
-}
-
-static uint32_t passes_whole(const void *knows, const struct hwprofile *h, const struct model *m)
-{
-    (void)knows, (void)h, (void)m;
-    return 0;
-}
-
 static void test_predict(void **state)
 {
     (void)state;
-    struct time_constants k = constants();
-    const struct time_source t = { &k, same, NULL, passes_whole };
+    struct time_constants k = source_constants();
+    const struct time_source t = { &k, source_same, NULL, source_whole };
     assert_int_equal(time_ubatch(&t, NULL, NULL), PREFILL_WHOLE);
     assert_int_equal(time_ubatch(NULL, NULL, NULL), 512);
-    struct predict_options o = options(&t);
+    struct predict_options o = source_options(&t);
     struct predict_result r;
     struct model m;
     struct hwprofile h;
@@ -176,7 +124,7 @@ static void test_predict(void **state)
     assert_true(isnan(r.decode.sd_s) && isnan(r.decode.sd_fast_s) && !r.stack);
     /* A constant that is set is known for sure; one that is multiplied stays as uncertain. */
     struct predict_result set, times;
-    o = options(&t);
+    o = source_options(&t);
     o.change[0] = (struct time_change){ TIME_BANDWIDTH, false, 0.5 };
     o.n_change = 1;
     assert_ok(predict(&set, &m, &h, &o, &err), err);
@@ -206,7 +154,8 @@ static void test_groups(void **state)
 static void test_limits(void **state)
 {
     (void)state;
-    const struct limit_phase decode = { 0.05, 20, 0.005, 0.01 }, prefill = { 1, 500, NAN, NAN };
+    const struct limit_phase decode = { .seconds = 0.05, .tok_s = 20, .sd_s = 0.005, .sd_fast_s = 0.01 },
+                             prefill = { .seconds = 1, .tok_s = 500, .sd_s = NAN, .sd_fast_s = NAN };
     struct limits l;
     struct error err = { 0 };
     assert_ok(limits_parse(&l, "tok_s>=20", &err), err);
