@@ -596,7 +596,8 @@ int main(void)
     model_set_dirs(data_dirs());
     hwprofile_set_dirs(data_dirs());
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines), cmocka_unit_test(test_guessed_machines),  cmocka_unit_test(test_guessed_models), cmocka_unit_test(test_stated_parameters),
+        cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines), cmocka_unit_test(test_guessed_machines),
+        cmocka_unit_test(test_guessed_models), cmocka_unit_test(test_stated_parameters),
         cmocka_unit_test(test_small_kernels),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_missing_units),
         cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
