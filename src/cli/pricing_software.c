@@ -233,8 +233,6 @@ int software_load(struct software **out, const struct software_options *o, bool 
     if (o->stack && find_stack(&stack, o->stack, err) != 0)
         return -1;
     int rc = o->anchor ? anchors_load(&a, o, hw, model, err) : 0;
-    if (rc == 0 && !stack && o->anchor)
-        stack = a.kept[0]->stack; /* what was measured is what is asked about */
     if (rc == 0 && !(*out = software_new(stack, materialized, a.kept, a.n_kept, err)))
         rc = -1;
     anchors_free(&a);

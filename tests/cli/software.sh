@@ -146,6 +146,10 @@ echo '[{"build_commit": "x", "build_number": 6000, "cpu_info": "c", "gpu_info": 
   "stddev_ns": 1, "avg_ts": 30.5, "stddev_ts": 0.1, "samples_ns": [1], "samples_ts": [30.5]}]' >"$tmp/bench.json"
 run predict llama-3-8b --hw rtx-4080 -p 0 --anchor "$tmp/bench.json" -o csv
 is "llama.cpp-cuda machine" "$(cell stack) $(cell basis)" "llama-bench's output is an anchor"
+run predict llama-3-8b --hw rtx-4080,apple-m2 -p 0 --anchor "$tmp/bench.json" -o csv
+is "llama.cpp-cuda llama.cpp-metal" "$(cells stack | paste -sd ' ')" "a machine beside the anchor's runs what such machines run"
+run predict llama-3-8b --hw rtx-4080,apple-m2 -p 0 --stack llama.cpp-vulkan --anchor "$tmp/bench.json" -o csv
+is "llama.cpp-vulkan llama.cpp-vulkan" "$(cells stack | paste -sd ' ')" "or what --stack says"
 ! grep -q 'it was measured on' "$tmp/err" && run predict llama-3-8b --hw rtx-3060ti -p 0 --anchor "$tmp/bench.json" -o csv &&
     grep -q 'bench.json: it says that it was measured on NVIDIA GeForce RTX 4080 (rtx-4080), and is taken as measured on rtx-3060ti' "$tmp/err"
 ok $? "of another machine than it says: said"
