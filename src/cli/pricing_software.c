@@ -60,20 +60,19 @@ static void anchors_free(struct anchors *a)
     measure_free(&a->l);
 }
 
-/* Beyond ten times what memory and the fastest units allow it is no measurement of this; caches and drafts do not reach that. */
-static const double IMPOSSIBLE = 10;
-
-static int check_possible(const struct priced *p, const char *file, struct error *err)
+/* Of the rows that are left. (145) */
+static int check_possible(const struct anchors *a, const char *file, struct error *err)
 {
-    const struct work_sum s = work_sum(p, p->m->phase == MEASURE_PREFILL ? PHASE_PREFILL : PHASE_DECODE);
-    double peak = 0;
-    for (int i = 0; i < MATH_COUNT; i++)
-        peak = fmax(peak, p->roofs.peak[i].flop_s);
-    const double least_s = fmax((s.weight_bytes + s.kv_bytes) / p->roofs.bytes_s, peak > 0 ? s.flop / peak : 0);
-    if (p->m->phase == MEASURE_REQUEST || p->n_devices > 1 || !(p->measured_s * IMPOSSIBLE < least_s))
-        return 0;
-    return error_set(err, ERROR_INPUT, "--anchor %s: line %zu: expected at most %.4g tokens/s, what the roofs of %s allow, found %.4g", file,
-                     p->m->line, p->m->value * p->measured_s / least_s, p->machine->hardware, p->m->value);
+    char text[256];
+    for (size_t i = 0; i < a->n_kept; i++) {
+        const struct priced *p = a->kept[i];
+        struct excess x;
+        if (!priced_exceeds(p, &x))
+            continue;
+        return error_set(err, ERROR_INPUT, "--anchor %s: line %zu: expected at most %.4g tokens/s, found %.4g, which takes %s", file, p->m->line,
+                         p->m->value * p->measured_s / x.least_s, p->m->value, excess_text(p, text, sizeof text));
+    }
+    return 0;
 }
 
 /* The same test on the same machine. */
@@ -205,15 +204,12 @@ static int anchors_load(struct anchors *a, const struct software_options *o, con
             snprintf(why, sizeof why, "%.250s", p->reason);
         else if (p->machine->ln_sd > 0)
             snprintf(why, sizeof why, "no profile of \"%.100s\": what it says of software depends on the machine", p->machine->hardware);
-        else if (a->l.row[i].kind == MEASURE_RATE && a->l.row[i].metric == METRIC_TOK_S && p->measured_s > 0) {
-            if (check_possible(p, o->anchor, err) != 0)
-                return -1;
+        else if (a->l.row[i].kind == MEASURE_RATE && a->l.row[i].metric == METRIC_TOK_S && p->measured_s > 0)
             a->kept[a->n_kept++] = p;
-        }
     }
     if (a->n_kept == 0)
         return error_set(err, ERROR_INPUT, "--anchor %s: no row to learn from: %s", o->anchor, why);
-    if (say_other_machine(a, o->anchor, err) != 0 || choose_rows(a, o->anchor, hw, err) != 0)
+    if (say_other_machine(a, o->anchor, err) != 0 || choose_rows(a, o->anchor, hw, err) != 0 || check_possible(a, o->anchor, err) != 0)
         return -1;
     say_contradictions(a, o->anchor);
     return 0;

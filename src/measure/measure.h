@@ -73,6 +73,7 @@ struct measurement {
     enum measure_phase phase;
     enum measure_metric metric;
     double value;      /* tokens/s or seconds, over all devices (per_gpu rates multiplied) */
+    double ln_sd;      /* spread of its logarithm, where it is worked out from others; 0: it was measured itself */
     size_t line;       /* in its file; 0: it has none */
     const char *id, *source, *hardware, *engine, *version, *model, *quant, *date, *notes;
     const char *label;  /* another name of the model, as its program prints it */

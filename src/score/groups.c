@@ -265,9 +265,11 @@ static const struct {
 const char *score_doubts(const struct scored *s, char *buf, size_t size)
 {
     struct strbuf b = { 0 };
-    char guess[128];
+    char guess[128], excess[256];
     if (!s->priced)
         strbuf_addf(&b, "unpriced: %s", s->reason);
+    if (*excess_text(s->p, excess, sizeof excess))
+        strbuf_addf(&b, "%s%s", b.len ? "; " : "", excess);
     if (s->p->guesses)
         strbuf_addf(&b, "%sguessed: %s", b.len ? "; " : "", guess_text(guess, sizeof guess, s->p->guesses));
     /* The layers that repeat; one more holds the head. */

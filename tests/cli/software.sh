@@ -157,7 +157,7 @@ ok $? "of another machine than it says: said"
 run predict llama-3-8b --hw rtx-4080 -p 0 --anchor "$tmp/second.json" -o csv &&
     grep -q 'second.json: it says that it was measured on NVIDIA GeForce RTX 4090 (rtx-4090), and is taken as measured on rtx-4080' "$tmp/err"
 ok $? "of any of its tests"
-sed 's/"cpu_info": "c", "gpu_info": "[^"]*", "backends": "CUDA"/"cpu_info": "AMD EPYC 9654 96-Core Processor", "gpu_info": "", "backends": "CPU"/; s/"n_gpu_layers": 99/"n_gpu_layers": 0/' \
+sed 's/"cpu_info": "c", "gpu_info": "[^"]*", "backends": "CUDA"/"cpu_info": "AMD EPYC 9654 96-Core Processor", "gpu_info": "", "backends": "CPU"/; s/"n_gpu_layers": 99/"n_gpu_layers": 0/; s/30\.5/15/g' \
     "$tmp/bench.json" >"$tmp/cpu.json"
 echo '{"schema": "roofcast.hwprofile", "version": 1, "name": "here", "kind": "cpu", "topology": {"cpu": "AMD EPYC 9654 96-Core Processor"},
   "spec": {"memory_bandwidth": "460.8 GB/s", "peaks": {"fp32": "7 TFLOP/s"}}}' >"$tmp/here.json"
@@ -189,8 +189,10 @@ refused 2 'which --roof leaves out' predict llama-3-8b --hw rtx-4080 --roof --an
 refused 1 'no/such.json' predict llama-3-8b --hw rtx-4080 --anchor no/such.json
 sed 's/RTX 4080/Nonesuch/' "$tmp/anchor.csv" >"$tmp/nobody.csv"
 refused 1 'no row to learn from: no profile of' predict llama-3-8b --hw rtx-4080,rtx-4090 --anchor "$tmp/nobody.csv"
-sed '$s/decode,0,64,1,[^,]*/decode,0,64,1,1e9/' "$tmp/anchor.csv" >"$tmp/absurd.csv"
-refused 1 'tokens/s, what the roofs of NVIDIA RTX 4080 allow, found 1e+09' predict llama-3-8b --hw rtx-4080 --anchor "$tmp/absurd.csv"
+sed '$s/decode,0,64,1,[^,]*/decode,0,64,1,94/' "$tmp/anchor.csv" >"$tmp/absurd.csv"
+refused 1 'absurd.csv: line 2: expected at most 48.61 tokens/s, found 94, which takes 1412 GB/s of weights and keys, 1.97 times the 717 GB/s of rtx-4080: is it of another' \
+    predict llama-3-8b --hw rtx-4080 --anchor "$tmp/absurd.csv"
+refused 1 '1.97 times the 717 GB/s' sweep -m llama-3-8b --hw rtx-4080 --anchor "$tmp/absurd.csv" --quiet
 refused 2 'anchor is given twice' predict llama-3-8b --hw rtx-4080 --anchor "$tmp/anchor.csv" --anchor "$tmp/anchor.csv"
 { cat "$tmp/anchor.csv"; sed '1d; s/decode,0,64,1,[^,]*/decode,0,64,1,20/' "$tmp/anchor.csv"; } >"$tmp/two.csv"
 run predict llama-3-8b --hw rtx-4080 -q F16 -p 0 -n 1 -d 64 --anchor "$tmp/two.csv" && grep -q 'lines 2 and 3 are of one test and differ' "$tmp/err"

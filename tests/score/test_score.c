@@ -529,6 +529,45 @@ static void test_anchors(void **state)
     unload(&x);
 }
 
+/* Twice what memory or units do is none of the machine; what caches, pipelines of devices and sums of 16 bits may do is. (145) */
+static void test_impossible(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "id,source,hardware,n_devices,engine,model,params_b,quant,weight_gib,phase,prompt_len,context_len,batch,tokens_per_s,date_or_build,notes\n"
+        "y,x,RTX 4090,1,llama.cpp,Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,300,2026,tags=\n"
+        "n,x,RTX 4090,1,llama.cpp,Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,210,2026,tags=\n"
+        "n,x,RTX 4090,1,llama.cpp,Llama-3-8B,8.03,Q4_K_M,,decode,0,64,4,840,2026,tags=\n"
+        "n,x,RTX 4090,1,llama.cpp,smollm2-135m,,Q8_0,,decode,0,64,1,12000,2026,tags=\n"
+        "y,x,H100 SXM,1,vLLM 0.9,Llama-3-8B,8.03,BF16,,prefill,2048,0,1,75000,2026,tags=\n"
+        "n,x,RTX 4090,1,llama.cpp,Llama-3-8B,8.03,F16,,prefill,512,0,1,19000,2026,tags=\n"
+        "y,x,RTX 4090,1,llama.cpp,Llama-3-8B,8.03,F16,,prefill,512,0,1,25000,2026,tags=\n"
+        "n,x,RTX 4090,4,llama.cpp,Llama-3-8B,8.03,F16,,prefill,4096,0,1,60000,2026,tags=layer_split\n"
+        "y,x,RTX 4090,4,llama.cpp,Llama-3-8B,8.03,F16,,decode,0,64,1,150,2026,tags=layer_split\n"
+        "y,x,H100 SXM,1,vLLM 0.9,Llama-3-8B,8.03,BF16,,decode,0,32768,16,1200,2026,tags=\n";
+    struct error err = { 0 };
+    struct measurements l;
+    struct excess x;
+    assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
+    struct pricer *pricer = pricer_new(NULL, NULL, &err);
+    assert_non_null(pricer);
+    for (size_t i = 0; i < l.n; i++) {
+        struct priced p;
+        char what[256];
+        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
+        assert_string_equal(p.reason, "");
+        if (priced_exceeds(&p, &x) != (*l.row[i].id == 'y'))
+            fail_msg("line %zu: %s", l.row[i].line, excess_text(&p, what, sizeof what));
+        if (i == 0) /* 300 steps of 4.63 GB */
+            assert_near(x.done_s, 300 * 4.63e9, 0.01);
+        l.row[i].ln_sd = 0.1; /* a server's: who is in a step is not known, its weights are */
+        assert_true(priced_exceeds(&p, &x) == (*l.row[i].id == 'y' && l.row[i].phase == MEASURE_DECODE && i + 1 < l.n));
+        priced_free(&p);
+    }
+    pricer_free(pricer);
+    measure_free(&l);
+}
+
 static void test_shared(void **state)
 {
     (void)state;
@@ -606,7 +645,7 @@ int main(void)
         cmocka_unit_test(test_small_kernels),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_missing_units),
         cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
-        cmocka_unit_test(test_anchors), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_anchors), cmocka_unit_test(test_impossible), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
