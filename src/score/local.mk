@@ -9,6 +9,7 @@ libscore_a_SOURCES = \
   %D%/price.c \
   %D%/kernels.c \
   %D%/possible.c \
+  %D%/steps.c \
   %D%/pricer.c \
   %D%/features.c \
   %D%/groups.c \

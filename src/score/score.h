@@ -172,6 +172,9 @@ struct excess {
 bool priced_exceeds(const struct priced *p, struct excess *x);
 /* "2030 GB/s of weights and keys, 2.01 times the 1008 GB/s of rtx-4090: is it ...?"; "": it does not. */
 const char *excess_text(const struct priced *p, char *buf, size_t size);
+/* The step of a server's time between tokens and of whole requests, the prompt of a time to the first token, as a row of rates with
+ * an ln_sd. NULL, or why there is none. Texts are p's. (146) */
+const char *priced_as_rate(const struct priced *p, struct measurement *out);
 /* One line a row with every feature (doc/formats.md, roofcast.features). */
 int features_save(const struct priced *rows, size_t n, const char *path, struct error *err);
 

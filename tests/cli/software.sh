@@ -164,6 +164,37 @@ echo '{"schema": "roofcast.hwprofile", "version": 1, "name": "here", "kind": "cp
 run predict llama-3-8b --hw "$tmp/here.json" -p 0 --anchor "$tmp/cpu.json" -o csv && ! grep -q 'it was measured on' "$tmp/err" &&
     run predict llama-3-8b --hw xeon-8592plus -p 0 --anchor "$tmp/cpu.json" -o csv && grep -q '(epyc-9654), and is taken' "$tmp/err"
 ok $? "a profile of its CPU that is the user's own is no other machine"
+# What servers' benchmarks say of a step: of one user it is the time between tokens, believed less than a step that was timed itself.
+serve() { # USERS TPOT_MS [MODEL]
+    echo "{\"model_id\": \"${3-meta-llama/Llama-3.1-8B-Instruct}\", \"completed\": 100, \"total_input_tokens\": 102400, \"total_output_tokens\": 12800, \"duration\": 40,
+        \"max_concurrency\": $1, \"mean_ttft_ms\": 60, \"mean_tpot_ms\": $2}"
+}
+step() { # ARGS...: of an H100 with a context of 1088
+    run predict llama-3.1-8b --hw h100-sxm -p 0 -n 1 -d 1088 -o csv "$@"
+}
+step && before=$(cell tok_s) ratio=$(cell tok_s_hi)/$(cell tok_s_lo)
+serve 1 8 >"$tmp/serve.json"
+{ echo "$head"; echo 'a,x,NVIDIA H100 SXM,1,vLLM,Llama-3.1-8B,8.03,F16,,decode,0,1088,1,125,2025-06,tags='; } >"$tmp/step.csv"
+step --anchor "$tmp/step.csv" && timed=$(cell tok_s) narrow=$(cell tok_s_hi)/$(cell tok_s_lo)
+step --anchor "$tmp/serve.json" && says 'serve.json: taken as a decode step of 1 sequence in 8 ms by vllm, believed to 5 %'
+ok $? "vLLM's bench serve is an anchor of steps"
+holds "($timed - $before) * ($(cell tok_s) - $before) > 0 && ($(cell tok_s) - $before) / ($timed - $before) > 0.5" "it moves the prediction"
+holds "$(cell tok_s_hi)/$(cell tok_s_lo) < 0.95 * $ratio && $narrow < 0.98 * $(cell tok_s_hi)/$(cell tok_s_lo)" "narrows it, less than a step that was timed"
+serve 1 8 '' >"$tmp/unnamed.json"
+step --anchor "$tmp/unnamed.json" && of16=$(cell tok_s) && step -q FP8 --anchor "$tmp/unnamed.json" && of8=$(cell tok_s) && serve 1 4 '' >"$tmp/unnamed.json" &&
+    step -q FP8 --anchor "$tmp/unnamed.json" && holds "$(cell tok_s) > 1.2 * $of8 && $of8 > 0.8 * $of16" "weights are of the type asked about, where the file does not say"
+printf 'Metric,avg\nTime to First Token (ms),60\nInter Token Latency (ms),8\nRequest Latency (ms),1076\nInput Sequence Length (tokens),1024\nOutput Sequence Length (tokens),128\n' >"$tmp/aiperf.csv"
+step --anchor "$tmp/aiperf.csv" && says 'in 8 ms by vllm' && step --anchor "$tmp/aiperf.csv" --stack sglang && says 'in 8 ms by sglang'
+ok $? "AIPerf's is of the software that --stack says"
+refused 2 'aiperf.csv: it does not name its machine: expected one --hw, found 2' predict llama-3.1-8b --hw h100-sxm,rtx-4090 --anchor "$tmp/aiperf.csv"
+sed 's/Output Sequence Length (tokens),128/Output Sequence Length (tokens),1/' "$tmp/aiperf.csv" >"$tmp/one-token.csv"
+refused 1 'no row to learn from: answers of one token have no steps' predict llama-3.1-8b --hw h100-sxm --anchor "$tmp/one-token.csv"
+refused 1 'times the 3350 GB/s of h100-sxm' predict llama-3.1-70b --hw h100-sxm --anchor "$tmp/aiperf.csv"
+run predict llama-3.1-70b --hw h100-sxm --tp 8 --anchor "$tmp/aiperf.csv"
+ok $? "its devices are those asked about"
+echo '{"elapsed_time": 45, "num_requests": 1000, "total_num_tokens": 413539, "requests_per_second": 22, "tokens_per_second": 9149}' >"$tmp/whole.json"
+step --anchor "$tmp/whole.json" && says 'narrows --request alone: how many of its requests ran at once is not known'
+ok $? "whole requests say that they are no steps"
 # A machine that nobody has a profile of: ten lines of its datasheet, no maker, no id that tells its class.
 mkdir "$tmp/own"
 echo '{"schema": "roofcast.hwprofile", "version": 1, "name": "GeForce RTX 6099", "kind": "gpu",
