@@ -199,7 +199,7 @@ static int subject_init(struct subject *x, const struct software *s, const struc
     const struct predict_options o = { .weights_bytes = NAN };
     x->m = (struct measurement){ .kind = MEASURE_RATE, .phase = MEASURE_DECODE, .metric = METRIC_TOK_S, .value = NAN, .id = "",
                                  .source = "prediction", .hardware = h->id, .engine = "", .version = "", .model = "", .quant = "",
-                                 .date = "", .notes = "", .label = "", .n_devices = 1, .type_k = "", .type_v = "", .op = "",
+                                 .date = "", .notes = "", .assumed = "", .label = "", .n_devices = 1, .type_k = "", .type_v = "", .op = "",
                                  .topology = "", .mode = "", .prompt = NAN, .flash_said = true, .flash = !s->materialized };
     x->machine = (struct machine){ .loaded = true };
     snprintf(x->machine.hardware, sizeof x->machine.hardware, "%s", h->id);

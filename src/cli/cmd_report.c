@@ -1,23 +1,24 @@
 /* roofcast report: where another engine's results lie under a machine's roofs. */
-#include "cli/cli.h"
+#include "cli/measured.h"
 #include "score/score.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_HW = 700, OPT_MODEL, OPT_CHART, OPT_HARDWARE };
+enum { OPT_CHART = 700, OPT_HARDWARE };
 
 static const struct argp_option option_table[] = {
-    { "hw", OPT_HW, "NAME", 0, "the machine: a profile's name or file, `this`, or a name in --hardware", 0 },
+    { "hw", MEASURED_HW, "NAME", 0, "the machine: a profile's name or file, `this`, or a name in --hardware", 0 },
     { "hardware", OPT_HARDWARE, "FILE", 0, "figures of machines without a profile, with the columns of hardware.csv", 0 },
-    { "model", OPT_MODEL, "NAME", 0, "the model, where the file does not name it", 0 },
+    MEASURED_OPTIONS,
     { "chart", OPT_CHART, "BASE", 0, "draw the roofline: BASE.svg, BASE.png, BASE.gp and their data", 0 },
     { NULL, 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md", 0 },
     { 0 },
 };
 
 struct report_cli {
-    const char *file, *hw, *model, *chart, *hardware;
+    const char *file, *chart, *hardware;
+    struct measured_options measured;
     enum report_format format;
 };
 
@@ -27,18 +28,14 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     switch (key) {
     case ARGP_KEY_ARG:
         return cli_text_once(&o->file, arg, "file", err);
-    case OPT_HW:
-        return cli_text(&o->hw, arg);
     case OPT_HARDWARE:
         return cli_text(&o->hardware, arg);
-    case OPT_MODEL:
-        return cli_text(&o->model, arg);
     case OPT_CHART:
         return cli_text(&o->chart, arg);
     case 'o':
         return report_format_find(arg, &o->format, err);
     default:
-        return CLI_UNKNOWN;
+        return measured_parse(key, arg, &o->measured, err);
     }
 }
 
@@ -179,6 +176,8 @@ static const char *remark(const struct priced *p, char *buf, size_t size)
         strbuf_addf(&b, "%sabove the bandwidth: not all of these bytes were read from memory", b.len ? "; " : "");
     if (p->machine->note[0])
         strbuf_addf(&b, "%s%s", b.len ? "; " : "", p->machine->note);
+    if (*p->m->assumed)
+        strbuf_addf(&b, "%s%s", b.len ? "; " : "", p->m->assumed);
     snprintf(buf, size, "%s", b.s ? b.s : "");
     strbuf_free(&b);
     return buf;
@@ -304,11 +303,11 @@ static int print(const struct report_cli *o, const struct priced *rows, size_t n
 
 static int run(const struct report_cli *o, struct error *err)
 {
-    struct measure_context x = { NULL, o->model, false };
+    struct measure_context x;
     struct measurements l = { 0 };
     struct measure_hws hws = { 0 };
     struct pricer *p = NULL;
-    int rc = cli_measured_machine(&x.hardware, o->hw, err);
+    int rc = measured_context(&x, &o->measured, err);
     rc = rc ? rc : measure_load(&l, o->file, &x, err);
     if (rc == 0 && o->hardware)
         rc = measure_hws_load(&hws, o->hardware, err);

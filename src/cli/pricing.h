@@ -2,7 +2,7 @@
 #ifndef CLI_PRICING_H
 #define CLI_PRICING_H
 
-#include "cli/cli.h"
+#include "cli/measured.h"
 #include "roofline/ask.h"
 #include "roofline/roofline.h"
 
@@ -47,6 +47,7 @@ void pricing_free(struct pricing_options *o);
 struct software; /* calibrate/software.h */
 struct software_options {
     const char *stack, *anchor, *slo; /* NULL: by machine; none; none */
+    struct measured_options of_anchor;
     struct limits limits;             /* --slo */
 };
 enum { SOFTWARE_STACK = 620, SOFTWARE_ANCHOR, SOFTWARE_SLO };
@@ -57,6 +58,7 @@ enum { SOFTWARE_STACK = 620, SOFTWARE_ANCHOR, SOFTWARE_SLO };
     { "anchor", SOFTWARE_ANCHOR, "FILE", 0, \
       "what was measured on the machine (a saved run; llama-bench's, vLLM's or AIPerf's output; rates or servers' latencies as CSV): " \
       "narrows the constants", 0 }, \
+    MEASURED_LENGTHS, \
     { "slo", SOFTWARE_SLO, "LIMIT,...", 0, \
       "tok_s>=30 (decode), itl<=50ms, ttft<=1s: whether they are met, or with which chance where the interval has both", 0 }
 int software_parse(int key, const char *arg, struct software_options *o, struct error *err);

@@ -18,6 +18,10 @@ int software_parse(int key, const char *arg, struct software_options *o, struct 
     case SOFTWARE_SLO:
         o->slo = arg;
         return limits_parse(&o->limits, arg, err);
+    case MEASURED_INPUT:
+    case MEASURED_OUTPUT:
+    case MEASURED_BATCH:
+        return measured_parse(key, arg, &o->of_anchor, err);
     default:
         return CLI_UNKNOWN;
     }
@@ -188,20 +192,14 @@ static int choose_rows(struct anchors *a, const char *file, const struct str_lis
     return 0;
 }
 
-/* What a server's file does not say is as asked about: how many devices, the type of its weights where it is of the same model, and
- * who answered (--stack, or what such a machine runs). Rows that say it stay as they are. */
+/* What a server's file does not say is as asked about: the type of its weights where it is of the same model, and who answered (--stack,
+ * or what such a machine runs). Rows that say it stay as they are. */
 static int complete_row(struct anchors *a, struct measurement *m, const struct software_options *o, const struct software_asked *asked,
                         struct error *err)
 {
     struct priced p;
     if (a->l.file != FILE_VLLM && a->l.file != FILE_AIPERF)
         return 0;
-    if (asked->tp > 1 && m->kind == MEASURE_RATE) {
-        m->n_devices = asked->tp;
-        m->tags |= TAG_TENSOR_PARALLEL;
-    } else if (asked->tp > 1) {
-        m->prefill.tp = m->decode.tp = asked->tp;
-    }
     if (price_row(a->pricer, m, &p, err) != 0)
         return -1;
     if (!*m->quant && asked->type && asked->model && *p.preset && (!*m->label || strcasecmp(p.preset, asked->model) == 0))
@@ -260,6 +258,8 @@ static void say_rates(const struct anchors *a, const char *file)
     if (!first)
         return;
     const bool prompt = first->m->phase == MEASURE_PREFILL;
+    if (*first->m->assumed)
+        cli_note("--anchor %s: %s", file, first->m->assumed);
     cli_note("--anchor %s: taken as %s of %g %s in %.4g ms by %s, believed to %.0f %%%s", file, prompt ? "a prompt" : "a decode step",
              prompt ? first->prompt : first->batch, prompt ? "tokens" : first->batch > 1 ? "sequences" : "sequence", 1e3 * first->measured_s,
              first->stack->id, 100 * first->m->ln_sd, n > 1 ? "; other rows likewise" : "");
@@ -268,10 +268,16 @@ static void say_rates(const struct anchors *a, const char *file)
 static int anchors_load(struct anchors *a, const struct software_options *o, const struct software_asked *asked, struct error *err)
 {
     const struct str_list *hw = asked->hw;
-    struct measure_context x = { NULL, asked->model ? asked->model : "", true };
+    struct measured_options given = o->of_anchor;
+    struct measure_context x;
+    given.hw = hw->n == 1 ? hw->v[0] : NULL;
+    given.model = asked->model ? asked->model : "";
+    given.tp = asked->tp;
     snprintf(a->why, sizeof a->why, "it has no tokens/s of a prompt or of decoding, and no latencies of a server");
-    if (cli_measured_machine(&x.hardware, hw->n == 1 ? hw->v[0] : NULL, err) != 0 || measure_load(&a->l, o->anchor, &x, err) != 0 ||
-        !(a->pricer = pricer_new(NULL, x.hardware, err)))
+    if (measured_context(&x, &given, err) != 0)
+        return -1;
+    x.asked = true;
+    if (measure_load(&a->l, o->anchor, &x, err) != 0 || !(a->pricer = pricer_new(NULL, x.hardware, err)))
         return -1;
     a->row = calloc(2 * a->l.n + 1, sizeof *a->row);
     a->rate = calloc(a->l.n + 1, sizeof *a->rate);

@@ -272,6 +272,8 @@ const char *score_doubts(const struct scored *s, char *buf, size_t size)
         strbuf_addf(&b, "%s%s", b.len ? "; " : "", excess);
     if (s->p->guesses)
         strbuf_addf(&b, "%sguessed: %s", b.len ? "; " : "", guess_text(guess, sizeof guess, s->p->guesses));
+    if (*s->p->m->assumed)
+        strbuf_addf(&b, "%s%s", b.len ? "; " : "", s->p->m->assumed);
     /* The layers that repeat; one more holds the head. */
     const bool partly = s->p->m->n_gpu_layers > 0 && (uint32_t)s->p->m->n_gpu_layers < s->p->n_layer;
     for (size_t i = 0; i < ARRAY_LEN(doubts); i++)

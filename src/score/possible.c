@@ -88,11 +88,13 @@ bool priced_exceeds(const struct priced *p, struct excess *x)
 
 const char *excess_text(const struct priced *p, char *buf, size_t size)
 {
-    struct excess x;
+    struct excess x = { .memory = true };
     *buf = 0;
-    if (priced_exceeds(p, &x))
-        snprintf(buf, size, "%.4g %s, %.3g times the %.4g %s of %s: is it of another machine, type or batch, or with drafts?", x.done_s / (x.memory ? 1e9 : 1e12),
-                 x.memory ? "GB/s of weights and keys" : "TFLOP/s", x.done_s / x.roof_s, x.roof_s / (x.memory ? 1e9 : 1e12),
-                 x.memory ? "GB/s" : "TFLOP/s", p->machine->profile[0] ? p->machine->profile : p->machine->hardware);
+    const bool exceeds = priced_exceeds(p, &x);
+    const double unit = x.memory ? 1e9 : 1e12;
+    if (exceeds)
+        snprintf(buf, size, "%.4g %s, %.3g times the %.4g %s of %s: is it of another machine, type or batch, or with speculative decoding?", x.done_s / unit,
+                 x.memory ? "GB/s of weights and keys" : "TFLOP/s", x.done_s / x.roof_s, x.roof_s / unit, x.memory ? "GB/s" : "TFLOP/s",
+                 p->machine->profile[0] ? p->machine->profile : p->machine->hardware);
     return buf;
 }

@@ -131,6 +131,17 @@ for other in vllm-serve.json vllm-latency.json vllm-throughput.json aiperf.csv; 
     run score "$f/$other" --hw a100-sxm-80gb --model llama-3.1-8b -o json && has '"n_unpriced": 0'
     ok $? "$other"
 done
+for command in report score; do
+    run $command "$f/vllm-latency.json" --hw a100-sxm-80gb --model llama-3.1-8b -o json
+    has 'input 32 tokens, output 128 tokens, 8 sequences, as vllm bench latency has by default' && run $command "$f/vllm-latency.json" --hw a100-sxm-80gb --model llama-3.1-8b \
+        --input-len 512 --output-len 64 --batch-size 4 -o json && ! has 'by default'
+    ok $? "$command says what a file does not, and takes it from options"
+done
+run report "$f/vllm-latency.json" --hw a100-sxm-80gb --model llama-3.1-8b --input-len 512 --output-len 64 --batch-size 4 --type FP8 --tp 2 -o csv
+is "req512+64x4 FP8 2" "$(cells test) $(cells type) $(cells n_devices)" "which are lengths, type and devices"
+refused 2 '--type: no type "Q9"' report "$f/vllm-latency.json" --hw a100-sxm-80gb --type Q9
+run calibrate "$f/vllm-latency.json" --hw a100-sxm-80gb --model llama-3.1-8b --input-len 512 -o "$tmp/constants.json"
+ok $? "calibrate takes them, too"
 # A run of roofcast: 128 steps, each of which reads all 384.6 MB of smollm2-360m.
 jq '.rows[0] += {model: "smollm2-360m", weight_bytes: (384.6e6 * 128)}' "$top_srcdir/tests/fuzz/corpus/run/decode.json" >"$tmp/run.json"
 run report "$tmp/run.json" --hw ryzen-7950x -o csv

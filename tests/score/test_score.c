@@ -579,7 +579,7 @@ static void test_steps(void **state)
         { 1, 200, 10, true, true }, { 1, 60, 10, true, false }, { 16, 120, 20, true, false }, { 64, 120, 30, false, false },
     };
     struct error err = { 0 };
-    const struct measure_context x = { "h100-sxm", "llama-3.1-8b", false };
+    const struct measure_context x = { .hardware = "h100-sxm", .model = "llama-3.1-8b" };
     struct pricer *pricer = pricer_new(NULL, NULL, &err);
     assert_non_null(pricer);
     for (size_t i = 0; i < ARRAY_LEN(c); i++) {
