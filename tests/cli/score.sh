@@ -106,7 +106,7 @@ ok $? "pp512 of 4-bit weights is inside an Apple chip's frame"
 run report "$f/llama-bench.md" -o csv && has 'does not name its machine: name it with --hw'
 ok $? "without --hw a table names no machine, and the row says so"
 is "pp512 tg128@d4096" "$(cells test | paste -sd ' ')" "tests keep their names without a machine"
-for what in 'gpu_ops:m=:an operation by itself' 'all_reduce:all_reduce [0-9]* B:an exchange between devices' 'serving:req1024+128x8 ttft:a latency under load'; do
+for what in 'gpu_ops:m=:an operation by itself' 'all_reduce:all_reduce [0-9]* B:an exchange between devices'; do
     run report "$f/${what%%:*}.csv" && has "${what##*:}: score compares it" && what=${what#*:} && has " ${what%:*}\|_proj ${what%:*}" && ! has 'nan'
     ok $? "report says what kind of row has no place under a roof: ${what##*:}"
 done
@@ -115,6 +115,18 @@ run score "$f/llama-bench.json" -o json && once=$(jq '.rows[] | select(.phase ==
 run score "$f/llama-bench.json" --hardware "$tmp/twice.csv" -o json && has 'bandwidth 2016 GB/s as in --hardware, not 1008'
 ok $? "--hardware: a row that names the profile in other words than the file counts"
 holds "$(jq '.rows[] | select(.phase == "decode") | .predicted' "$tmp/out") > 1.3 * $once" "and its bandwidth is what decode is predicted with"
+# A prompt of 1024 tokens of 14.2 GFLOP in 120.5 ms; 16 sequences' step of 14.9 GB of weights and 2.3 GB of keys in 22.25 ms.
+run report "$f/vllm-serve.json" --hw h100-sxm -o csv
+is "compute memory" "$(cells bound | paste -sd ' ')" "a server's latencies have a bound"
+holds "$(cells mfu | head -n 1) > 0.119 && $(cells mfu | head -n 1) < 0.126 && $(cells mbu | tail -n 1) > 0.225 && $(cells mbu | tail -n 1) < 0.237" "MFU of its prompt, MBU of its step"
+run report "$f/vllm-serve.json" --hw h100-sxm -o json && has "one prompt in a time that has the wait for others' and the server's own work in it" &&
+    has "others' prompts pass between steps and are not counted" && "$validate" "$doc" roofcast.report "$tmp/out" >"$tmp/err" 2>&1
+ok $? "with what else is in that time"
+run report "$f/vllm-serve.json" --hw h100-sxm --chart "$tmp/served" >/dev/null
+is "decode prefill" "$(cut -f 1-9 "$tmp/served.tsv" | grep -o 'prefill\|decode' | sort -u | paste -sd ' ')" "and a place in the chart"
+sed 's/,64,1,8,1,1,1,8,/,64,,8,1,1,1,8,/' "$f/serving.csv" >"$tmp/copies.csv"
+run report "$tmp/copies.csv" -o json && is "2 true" "$(jq -r '[.rows[] | select(.test | test("tpot"))] | "\(map(select(.mbu)) | length) \(all(.mbu or .reason == "how many sequences a step has is not known"))"' "$tmp/out")" \
+    "but where nobody says how many copies of a server there are"
 refused 1 'expected one machine, whose roofs are drawn' report "$f/throughput.csv" --chart "$tmp/several" -o csv
 run report "$f/llama-bench.json" --chart "$tmp/chart" >/dev/null
 test $status -eq 0 || test $status -eq 3 # 3: no gnuplot
