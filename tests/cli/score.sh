@@ -38,8 +38,9 @@ head -n 1 "$f/throughput.csv" >"$tmp/absurd.csv"
 for i in a:300 b:140 c:141; do
     echo "${i%:*},x/y,NVIDIA RTX 4090,1,llama.cpp,Llama-3-8B,8.03,Q4_K_M,4.58,decode,0,64,1,${i#*:},2026-05-01,tags=" >>"$tmp/absurd.csv"
 done
-run score "$tmp/absurd.csv" --anchor-rows 1 -o json && has '1.39 times the 1008 GB/s of rtx-4090' &&
-    is "a c" "$(jq -r '[.rows[].id] | sort | join(" ")' "$tmp/out")" "a row that is above its machine's roofs is not shown to the fit, the next one is"
+run score "$tmp/absurd.csv" --anchor-rows 1 -o json && has '1.38 times the 1008 GB/s of rtx-4090'
+ok $? "a row that is above its machine's roofs says so"
+is "a c" "$(jq -r '[.rows[].id] | sort | join(" ")' "$tmp/out")" "a row that is above its machine's roofs is not shown to the fit, the next one is"
 run score "$f/serving.csv" -o csv && has '^"*kind=dense,metric=tpot"*,1,0,'
 ok $? "latencies of servers"
 
@@ -125,7 +126,8 @@ ok $? "with what else is in that time"
 run report "$f/vllm-serve.json" --hw h100-sxm --chart "$tmp/served" >/dev/null
 is "decode prefill" "$(cut -f 1-9 "$tmp/served.tsv" | grep -o 'prefill\|decode' | sort -u | paste -sd ' ')" "and a place in the chart"
 sed 's/,64,1,8,1,1,1,8,/,64,,8,1,1,1,8,/' "$f/serving.csv" >"$tmp/copies.csv"
-run report "$tmp/copies.csv" -o json && is "2 true" "$(jq -r '[.rows[] | select(.test | test("tpot"))] | "\(map(select(.mbu)) | length) \(all(.mbu or .reason == "how many sequences a step has is not known"))"' "$tmp/out")" \
+run report "$tmp/copies.csv" -o json
+is "2 true" "$(jq -r '[.rows[] | select(.test | test("tpot"))] | "\(map(select(.mbu)) | length) \(all(.mbu or .reason == "how many sequences a step has is not known"))"' "$tmp/out")" \
     "but where nobody says how many copies of a server there are"
 refused 1 'expected one machine, whose roofs are drawn' report "$f/throughput.csv" --chart "$tmp/several" -o csv
 run report "$f/llama-bench.json" --chart "$tmp/chart" >/dev/null

@@ -182,7 +182,8 @@ holds "($timed - $before) * ($(cell tok_s) - $before) > 0 && ($(cell tok_s) - $b
 holds "$(cell tok_s_hi)/$(cell tok_s_lo) < 0.95 * $ratio && $narrow < 0.98 * $(cell tok_s_hi)/$(cell tok_s_lo)" "narrows it, less than a step that was timed"
 serve 1 8 '' >"$tmp/unnamed.json"
 step --anchor "$tmp/unnamed.json" && of16=$(cell tok_s) && step -q FP8 --anchor "$tmp/unnamed.json" && of8=$(cell tok_s) && serve 1 4 '' >"$tmp/unnamed.json" &&
-    step -q FP8 --anchor "$tmp/unnamed.json" && holds "$(cell tok_s) > 1.2 * $of8 && $of8 > 0.8 * $of16" "weights are of the type asked about, where the file does not say"
+    step -q FP8 --anchor "$tmp/unnamed.json"
+holds "$(cell tok_s) > 1.2 * $of8 && $of8 > 0.8 * $of16" "weights are of the type asked about, where the file does not say"
 printf 'Metric,avg\nTime to First Token (ms),60\nInter Token Latency (ms),8\nRequest Latency (ms),1076\nRequest Throughput (requests/sec),0.93\nInput Sequence Length (tokens),1024\nOutput Sequence Length (tokens),128\n' >"$tmp/aiperf.csv"
 step --anchor "$tmp/aiperf.csv" && says 'in 8 ms by vllm' && step --anchor "$tmp/aiperf.csv" --stack sglang && says 'in 8 ms by sglang'
 ok $? "AIPerf's is of the software that --stack says"
