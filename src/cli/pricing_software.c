@@ -260,9 +260,12 @@ static void say_rates(const struct anchors *a, const char *file)
     const bool prompt = first->m->phase == MEASURE_PREFILL;
     if (*first->m->assumed)
         cli_note("--anchor %s: %s", file, first->m->assumed);
-    cli_note("--anchor %s: taken as %s of %g %s in %.4g ms by %s, believed to %.0f %%%s", file, prompt ? "a prompt" : "a decode step",
+    char devices[32] = "";
+    if (first->m->n_devices > 1)
+        snprintf(devices, sizeof devices, " on %d devices", first->m->n_devices);
+    cli_note("--anchor %s: taken as %s of %g %s in %.4g ms by %s%s, believed to %.0f %%%s", file, prompt ? "a prompt" : "a decode step",
              prompt ? first->prompt : first->batch, prompt ? "tokens" : first->batch > 1 ? "sequences" : "sequence", 1e3 * first->measured_s,
-             first->stack->id, 100 * first->m->ln_sd, n > 1 ? "; other rows likewise" : "");
+             first->stack->id, devices, 100 * first->m->ln_sd, n > 1 ? "; other rows likewise" : "");
 }
 
 static int anchors_load(struct anchors *a, const struct software_options *o, const struct software_asked *asked, struct error *err)

@@ -191,7 +191,7 @@ refused 2 'aiperf.csv: it does not name its machine: expected one --hw, found 2'
 sed 's/Output Sequence Length (tokens),128/Output Sequence Length (tokens),1/' "$tmp/aiperf.csv" >"$tmp/one-token.csv"
 refused 1 'no row to learn from: answers of one token have no steps' predict llama-3.1-8b --hw h100-sxm --anchor "$tmp/one-token.csv"
 refused 1 'times the 3350 GB/s of h100-sxm' predict llama-3.1-70b --hw h100-sxm --anchor "$tmp/aiperf.csv"
-run predict llama-3.1-70b --hw h100-sxm --tp 8 --anchor "$tmp/aiperf.csv"
+run predict llama-3.1-70b --hw h100-sxm --tp 8 --anchor "$tmp/aiperf.csv" && says 'by vllm on 8 devices, believed'
 ok $? "its devices are those asked about"
 echo '{"elapsed_time": 45, "num_requests": 1000, "total_num_tokens": 413539, "requests_per_second": 22, "tokens_per_second": 9149}' >"$tmp/whole.json"
 step --anchor "$tmp/whole.json" && says 'narrows --request alone: how many of its requests ran at once is not known'
