@@ -335,7 +335,7 @@ static double row_sigma(const struct priced *p)
         s *= 2;
     if (p->m->kind == MEASURE_SERVING && (p->guesses & GUESS_BATCH)) /* how many sequences a copy has is anybody's guess */
         s *= 2;
-    return s;
+    return hypot(s, p->m->ln_sd);
 }
 
 /* Arithmetic is a part of the seconds: products' and attention's rates can be learned from them. */

@@ -122,7 +122,7 @@ static int collect(struct fitted_one *x, struct collected *c, const struct price
     if (!(p->measured_s > 0) || !fitted_row_init(r, p, kind))
         return 0;
     if (sigma > 0)
-        r->sigma = sigma;
+        r->sigma = hypot(sigma, p->m->ln_sd);
     if (fitted_row_effects(&x->fit, r, &c->row[c->n], err) != 0 ||
         known_add_row(shown ? &x->shown : &x->by, p, err) != 0)
         return -1;
@@ -153,7 +153,7 @@ static int trust_anchors(bool *again, const struct fitted_one *x, struct collect
                 like[n++] = left[k - n_seen];
         if (n == 1)
             continue;
-        c->row[i].sigma = hypot(anchor_sigma, left[i - n_seen] - stats_median(like, n));
+        c->row[i].sigma = hypot(hypot(anchor_sigma, c->priced[i]->m->ln_sd), left[i - n_seen] - stats_median(like, n));
         *again = true;
     }
     free(left);

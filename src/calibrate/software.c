@@ -14,10 +14,11 @@ struct kept {
     struct subject *first;
 };
 
-/* What was measured on one of several machines. */
+/* A machine that something was measured on. */
 struct own {
     char *id; /* of its profile */
-    void *params;
+    const struct stack *stack; /* that ran there */
+    void *params;              /* its own, beside other machines; NULL: the one set there is */
 };
 
 struct software {
@@ -26,16 +27,22 @@ struct software {
     const struct stack *stack; /* NULL: by machine */
     bool materialized;
     void *params;              /* of time_model_fitted */
-    struct own *own;           /* anchors of several machines narrow each its own */
+    struct own *own;           /* of anchors */
     size_t n_own;
 };
 
-static void *params_of(const struct software *s, const struct hwprofile *h)
+static const struct own *own_of(const struct software *s, const struct hwprofile *h)
 {
     for (size_t i = 0; i < s->n_own; i++)
         if (strcmp(s->own[i].id, h->id) == 0)
-            return s->own[i].params;
-    return s->params;
+            return &s->own[i];
+    return NULL;
+}
+
+static void *params_of(const struct software *s, const struct hwprofile *h)
+{
+    const struct own *own = own_of(s, h);
+    return own && own->params ? own->params : s->params;
 }
 
 /* ---- which stack ------------------------------------------------------------------------------ */
@@ -184,7 +191,8 @@ static void subject_pass(struct subject *x, const struct model *m)
 
 static const struct stack *stack_for(const struct software *s, const struct hwprofile *h, const struct model *m)
 {
-    return s->stack ? s->stack : software_default(h, software_is_gguf(m));
+    const struct own *own = own_of(s, h); /* what was measured on it is what is asked about */
+    return s->stack ? s->stack : own ? own->stack : software_default(h, software_is_gguf(m));
 }
 
 static int subject_init(struct subject *x, const struct software *s, const struct hwprofile *h, const struct model *m, struct error *err)
@@ -192,7 +200,7 @@ static int subject_init(struct subject *x, const struct software *s, const struc
     const struct predict_options o = { .weights_bytes = NAN };
     x->m = (struct measurement){ .kind = MEASURE_RATE, .phase = MEASURE_DECODE, .metric = METRIC_TOK_S, .value = NAN, .id = "",
                                  .source = "prediction", .hardware = h->id, .engine = "", .version = "", .model = "", .quant = "",
-                                 .date = "", .notes = "", .label = "", .n_devices = 1, .type_k = "", .type_v = "", .op = "",
+                                 .date = "", .notes = "", .assumed = "", .label = "", .n_devices = 1, .type_k = "", .type_v = "", .op = "",
                                  .topology = "", .mode = "", .prompt = NAN, .flash_said = true, .flash = !s->materialized };
     x->machine = (struct machine){ .loaded = true };
     snprintf(x->machine.hardware, sizeof x->machine.hardware, "%s", h->id);
@@ -359,22 +367,34 @@ static bool is_first_of_machine(const struct priced *const *anchor, size_t i)
     return true;
 }
 
+/* Each machine with the stack of its first row. */
+static int list_machines(struct software *s, const struct priced *const *anchor, size_t n, struct error *err)
+{
+    s->own = calloc(n + 1, sizeof *s->own);
+    if (!s->own)
+        return error_oom(err, n * sizeof *s->own, "machines of anchors");
+    for (size_t i = 0; i < n; i++) {
+        if (!is_first_of_machine(anchor, i))
+            continue;
+        s->own[s->n_own].id = strdup(anchor[i]->machine->h.id);
+        if (!s->own[s->n_own].id)
+            return error_oom(err, sizeof anchor[i]->machine->h.id, "machines of anchors");
+        s->own[s->n_own++].stack = anchor[i]->stack;
+    }
+    return 0;
+}
+
 /* Rows of one machine, believed to 2 %, bend the software's constants to it: those of another have constants of their own. (87) */
 static int fit_each(struct software *s, const struct priced *const *anchor, size_t n, struct error *err)
 {
     const struct priced **row = calloc(n, sizeof *row);
-    s->own = calloc(n, sizeof *s->own);
-    int rc = row && s->own ? 0 : error_oom(err, n * sizeof *s->own, "anchors of several machines");
-    for (size_t i = 0; i < n && rc == 0; i++) {
+    int rc = row ? 0 : error_oom(err, n * sizeof *row, "anchors of several machines");
+    for (size_t i = 0; i < s->n_own && rc == 0; i++) {
         size_t n_row = 0;
-        if (!is_first_of_machine(anchor, i))
-            continue;
-        for (size_t k = i; k < n; k++)
-            if (strcmp(anchor[k]->machine->h.id, anchor[i]->machine->h.id) == 0)
+        for (size_t k = 0; k < n; k++)
+            if (strcmp(anchor[k]->machine->h.id, s->own[i].id) == 0)
                 row[n_row++] = anchor[k];
-        struct own *own = &s->own[s->n_own++];
-        own->id = strdup(anchor[i]->machine->h.id);
-        rc = own->id ? fit_anchors(&own->params, row, n_row, err) : error_oom(err, 64, "anchors of several machines");
+        rc = fit_anchors(&s->own[i].params, row, n_row, err);
     }
     free(row);
     return rc;
@@ -384,7 +404,6 @@ struct software *software_new(const struct stack *stack, bool materialized, cons
                               struct error *err)
 {
     struct software *s = calloc(1, sizeof *s);
-    bool several = false;
     if (!s) {
         error_oom(err, sizeof *s, "constants");
         return NULL;
@@ -399,9 +418,8 @@ struct software *software_new(const struct stack *stack, bool materialized, cons
     s->stack = stack;
     s->materialized = materialized;
     s->source = (struct time_source){ s, timing, explain, n_ubatch };
-    for (size_t i = 1; i < n_anchor; i++)
-        several |= is_first_of_machine(anchor, i);
-    if (fit_anchors(&s->params, anchor, several ? 0 : n_anchor, err) == 0 && (!several || fit_each(s, anchor, n_anchor, err) == 0))
+    if (list_machines(s, anchor, n_anchor, err) == 0 && fit_anchors(&s->params, anchor, s->n_own > 1 ? 0 : n_anchor, err) == 0 &&
+        (s->n_own < 2 || fit_each(s, anchor, n_anchor, err) == 0))
         return s;
     software_free(s);
     return NULL;

@@ -1,22 +1,23 @@
 /* roofcast calibrate: the time model's constants from measurements. */
 #include "calibrate/constants.h"
-#include "cli/cli.h"
+#include "cli/measured.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_HARDWARE = 700, OPT_HW, OPT_MODEL, MAX_FILES = 64 };
+enum { OPT_HARDWARE = 700, MAX_FILES = 64 };
 
 static const struct argp_option option_table[] = {
     { "hardware", OPT_HARDWARE, "FILE", 0, "bandwidth and peaks of machines without a profile, with the columns of hardware.csv", 0 },
-    { "hw", OPT_HW, "NAME", 0, "the machine, a name or a profile's file, of files that do not name it (vLLM, AIPerf)", 0 },
-    { "model", OPT_MODEL, "NAME", 0, "the model of files that do not name it (vLLM's latency and throughput, AIPerf)", 0 },
+    { "hw", MEASURED_HW, "NAME", 0, "the machine, a name or a profile's file, of files that do not name it (vLLM, AIPerf)", 0 },
+    MEASURED_OPTIONS,
     { "output", 'o', "FILE", 0, "the constants to write; - is standard output (default)", 0 },
     { 0 },
 };
 
 struct calibrate_cli {
-    const char *file[MAX_FILES], *hardware, *hw, *model, *out;
+    const char *file[MAX_FILES], *hardware, *out;
+    struct measured_options measured;
     size_t n_file;
 };
 
@@ -34,14 +35,10 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return 0;
     case OPT_HARDWARE:
         return cli_text(&o->hardware, arg);
-    case OPT_HW:
-        return cli_text(&o->hw, arg);
-    case OPT_MODEL:
-        return cli_text(&o->model, arg);
     case 'o':
         return cli_text(&o->out, arg);
     default:
-        return CLI_UNKNOWN;
+        return measured_parse(key, arg, &o->measured, err);
     }
 }
 
@@ -66,15 +63,17 @@ static void rows_free(struct rows *r)
 /* What a file names itself stands: files of several machines are learned from together. */
 static int load_file(struct measurements *l, const char *file, const struct measure_context *given, struct error *err)
 {
-    const struct measure_context none = { 0 };
+    struct measure_context x = *given;
     bool hardware = false, model = false;
-    if (measure_load(l, file, &none, err) != 0)
+    x.hardware = x.model = NULL;
+    if (measure_load(l, file, &x, err) != 0)
         return -1;
     for (size_t i = 0; i < l->n; i++) {
         hardware |= !*l->row[i].hardware || strcmp(l->row[i].hardware, "?") == 0;
         model |= !*l->row[i].model && (l->row[i].kind == MEASURE_RATE || l->row[i].kind == MEASURE_SERVING);
     }
-    const struct measure_context x = { hardware ? given->hardware : NULL, model ? given->model : NULL, false };
+    x.hardware = hardware ? given->hardware : NULL;
+    x.model = model ? given->model : NULL;
     if (!x.hardware && !x.model)
         return 0;
     measure_free(l);
@@ -145,8 +144,8 @@ static int run(const struct calibrate_cli *o, struct error *err)
     struct constants_file f = { 0 };
     struct pricer *p = NULL;
     char source[256] = "";
-    struct measure_context given = { NULL, o->model, false };
-    int rc = r ? cli_measured_machine(&given.hardware, o->hw, err) : error_oom(err, sizeof *r, "rows");
+    struct measure_context given = { 0 };
+    int rc = r ? measured_context(&given, &o->measured, err) : error_oom(err, sizeof *r, "rows");
     if (rc == 0 && o->hardware)
         rc = measure_hws_load(&hws, o->hardware, err);
     if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, given.hardware, err)))

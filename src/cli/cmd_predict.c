@@ -265,6 +265,7 @@ static int run(const struct predict_cli *o, const struct lists *l, const struct 
         return -1;
     }
     warn_context(&m, o, l);
+    const struct software_asked asked = { o->roof, o->price.materialized, hw, o->model, m.gguf ? NULL : m.type_name, (int)o->price.layout.tp };
     json_t *rows = json_array();
     int rc = cli_keep_input(m.path, m.gguf, "--save", o->save, err);
     if (rc == 0 && d.s.draft)
@@ -272,7 +273,7 @@ static int run(const struct predict_cli *o, const struct lists *l, const struct 
     if (rc == 0 && d.gamma.n > 0 && largest(&l->n) == 0)
         rc = error_set(err, ERROR_USAGE, "--draft and -n 0: nothing is generated that could be drafted");
     if (rc == 0)
-        rc = software_load(&software, &o->software, o->roof, o->price.materialized, hw, o->model, err);
+        rc = software_load(&software, &o->software, &asked, err);
     for (size_t i = 0; i < hw->n && rc == 0; i++)
         if (i == 0 || predict_ask_machine(&o->ask))
             rc = predict_machine(rows, o, l, &m, &d, software_time(software), hw->v[i], err);

@@ -1,23 +1,24 @@
 /* roofcast report: where another engine's results lie under a machine's roofs. */
-#include "cli/cli.h"
+#include "cli/measured.h"
 #include "score/score.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_HW = 700, OPT_MODEL, OPT_CHART, OPT_HARDWARE };
+enum { OPT_CHART = 700, OPT_HARDWARE };
 
 static const struct argp_option option_table[] = {
-    { "hw", OPT_HW, "NAME", 0, "the machine: a profile's name or file, `this`, or a name in --hardware", 0 },
+    { "hw", MEASURED_HW, "NAME", 0, "the machine: a profile's name or file, `this`, or a name in --hardware", 0 },
     { "hardware", OPT_HARDWARE, "FILE", 0, "figures of machines without a profile, with the columns of hardware.csv", 0 },
-    { "model", OPT_MODEL, "NAME", 0, "the model, where the file does not name it", 0 },
+    MEASURED_OPTIONS,
     { "chart", OPT_CHART, "BASE", 0, "draw the roofline: BASE.svg, BASE.png, BASE.gp and their data", 0 },
     { NULL, 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md", 0 },
     { 0 },
 };
 
 struct report_cli {
-    const char *file, *hw, *model, *chart, *hardware;
+    const char *file, *chart, *hardware;
+    struct measured_options measured;
     enum report_format format;
 };
 
@@ -27,18 +28,14 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     switch (key) {
     case ARGP_KEY_ARG:
         return cli_text_once(&o->file, arg, "file", err);
-    case OPT_HW:
-        return cli_text(&o->hw, arg);
     case OPT_HARDWARE:
         return cli_text(&o->hardware, arg);
-    case OPT_MODEL:
-        return cli_text(&o->model, arg);
     case OPT_CHART:
         return cli_text(&o->chart, arg);
     case 'o':
         return report_format_find(arg, &o->format, err);
     default:
-        return CLI_UNKNOWN;
+        return measured_parse(key, arg, &o->measured, err);
     }
 }
 
@@ -74,13 +71,21 @@ static void add_phase(struct placed *x, double flop_math[MATH_COUNT], const stru
         flop_math[m] += s.flop_math[m];
 }
 
+/* Of a server: until the first token a prompt is read, between tokens a step is made. */
+static bool has_phase(const struct priced *p, enum phase phase)
+{
+    return p->m->kind != MEASURE_SERVING || (p->m->metric == METRIC_TTFT) == (phase == PHASE_PREFILL);
+}
+
 /* Activations stay on the chip, as under a roof; each operand type at its own peak. */
 static struct placed place(const struct priced *p)
 {
     struct placed x = { .seconds = p->measured_s, .peak_bytes_s = p->roofs.bytes_s };
     double flop[MATH_COUNT] = { 0 }, compute_s = 0;
-    add_phase(&x, flop, p, PHASE_PREFILL);
-    add_phase(&x, flop, p, PHASE_DECODE);
+    if (has_phase(p, PHASE_PREFILL))
+        add_phase(&x, flop, p, PHASE_PREFILL);
+    if (has_phase(p, PHASE_DECODE))
+        add_phase(&x, flop, p, PHASE_DECODE);
     for (int m = 0; m < MATH_COUNT; m++) {
         x.math = flop[m] > flop[x.math] ? (enum math)m : x.math;
         compute_s += flop[m] > 0 ? flop[m] / p->roofs.peak[m].flop_s : 0;
@@ -140,14 +145,32 @@ static const char *test_name(const struct priced *p, char *buf, size_t n)
     return buf;
 }
 
+/* A step of a server's copies, whose number is not said. */
+static bool is_of_guessed_users(const struct priced *p)
+{
+    return p->m->kind == MEASURE_SERVING && p->m->metric == METRIC_TPOT && (p->guesses & GUESS_BATCH);
+}
+
 /* Under roofs that are guessed a fraction says nothing. */
 static bool can_place(const struct priced *p)
 {
-    return !p->reason[0] && p->m->kind == MEASURE_RATE && p->measured_s > 0 && !(p->machine->ln_sd > 0);
+    const bool passes = p->m->kind == MEASURE_RATE || p->m->kind == MEASURE_SERVING;
+    return !p->reason[0] && passes && p->measured_s > 0 && !(p->machine->ln_sd > 0) && !is_of_guessed_users(p);
 }
 
 /* Beyond this fraction of a roof it is not a clock's whim or a rounded figure. */
 static const double ABOVE = 1.03;
+
+/* What a server's latency has in it beside the pass that it is placed by. */
+static const char *beside_pass(const struct priced *p)
+{
+    if (p->m->kind != MEASURE_SERVING)
+        return "";
+    if (p->m->metric == METRIC_TTFT)
+        return p->n_users > 1 ? "one prompt in a time that has the wait for others' and the server's own work in it"
+                              : "one prompt in a time that has the server's own work in it";
+    return p->batch > 1 && strcmp(p->m->mode, "disagg") != 0 ? "a step of those that run; others' prompts pass between steps and are not counted" : "";
+}
 
 /* Why a row has no place, or what is to know of it; "" when nothing. */
 static const char *remark(const struct priced *p, char *buf, size_t size)
@@ -161,7 +184,6 @@ static const char *remark(const struct priced *p, char *buf, size_t size)
     case MEASURE_ALL_REDUCE:
         return "an exchange between devices: score compares it";
     case MEASURE_SERVING:
-        return "a latency under load: score compares it";
     case MEASURE_RATE:
         break;
     }
@@ -169,16 +191,25 @@ static const char *remark(const struct priced *p, char *buf, size_t size)
         snprintf(buf, size, "no bandwidth of \"%.80s\" is known: name its figures with --hardware", p->machine->hardware);
         return buf;
     }
+    if (is_of_guessed_users(p))
+        return "how many sequences a step has is not known";
     const struct placed x = place(p);
+    if (p->guesses & GUESS_BATCH)
+        strbuf_addf(&b, "%g at once is a guess", p->batch);
     if ((p->m->tags & TAG_PARTIAL_OFFLOAD) || (p->m->n_gpu_layers > 0 && (uint32_t)p->m->n_gpu_layers < p->n_layer))
-        strbuf_adds(&b, "partly offloaded: the rest runs under the CPU's roofs");
+        strbuf_addf(&b, "%spartly offloaded: the rest runs under the CPU's roofs", b.len ? "; " : "");
     if (x.flop_s > ABOVE * x.peak_flop_s)
         strbuf_addf(&b, "%sabove the peak of %s: its kernels multiply in another type (INT8, or sums of 16 bits)", b.len ? "; " : "",
                     math_name(x.math));
     if (x.bytes_s > ABOVE * x.peak_bytes_s)
-        strbuf_addf(&b, "%sabove the bandwidth: not all of these bytes were read from memory", b.len ? "; " : "");
+        strbuf_addf(&b, "%sabove the bandwidth: %s", b.len ? "; " : "", p->m->kind == MEASURE_SERVING ?
+                    "not all of its users were in a step, or tokens were drafted" : "not all of these bytes were read from memory");
+    if (*beside_pass(p))
+        strbuf_addf(&b, "%s%s", b.len ? "; " : "", beside_pass(p));
     if (p->machine->note[0])
         strbuf_addf(&b, "%s%s", b.len ? "; " : "", p->machine->note);
+    if (*p->m->assumed)
+        strbuf_addf(&b, "%s%s", b.len ? "; " : "", p->m->assumed);
     snprintf(buf, size, "%s", b.s ? b.s : "");
     strbuf_free(&b);
     return buf;
@@ -245,7 +276,7 @@ static int add_points(struct roofline_chart *c, const struct priced *rows, size_
         struct chart_point *p = &c->point[c->n_point++];
         *p = (struct chart_point){ .ai = x.ai, .flop_s = x.flop_s, .weight = NAN };
         test_name(&rows[i], p->label, sizeof p->label);
-        snprintf(p->phase, sizeof p->phase, "%s", rows[i].m->phase == MEASURE_PREFILL ? "prefill" : "decode");
+        snprintf(p->phase, sizeof p->phase, "%s", rows[i].m->phase == MEASURE_PREFILL || rows[i].m->metric == METRIC_TTFT ? "prefill" : "decode");
     }
     return c->point ? 0 : -1;
 }
@@ -304,11 +335,11 @@ static int print(const struct report_cli *o, const struct priced *rows, size_t n
 
 static int run(const struct report_cli *o, struct error *err)
 {
-    struct measure_context x = { NULL, o->model, false };
+    struct measure_context x;
     struct measurements l = { 0 };
     struct measure_hws hws = { 0 };
     struct pricer *p = NULL;
-    int rc = cli_measured_machine(&x.hardware, o->hw, err);
+    int rc = measured_context(&x, &o->measured, err);
     rc = rc ? rc : measure_load(&l, o->file, &x, err);
     if (rc == 0 && o->hardware)
         rc = measure_hws_load(&hws, o->hardware, err);
@@ -341,10 +372,13 @@ int cmd_report(int argc, char **argv, struct error *err)
         "Bandwidth, FLOP/s, MBU, MFU and bound of another engine's results, and the roofline they lie under. FILE is the output "
         "of llama-bench (-o json, jsonl, csv, md, sql) or any other file that `roofcast score` reads.\v"
         "Bytes are the weights and the KV cache that a pass reads, FLOP those of its ops (doc/methods.md); seconds are the "
-        "file's. The roofs are the datasheet's peaks, or measured ones of CPUs.\n\n"
+        "file's; a server's time between tokens is a step of the sequences that run, its time to the first token a "
+        "prompt. The roofs are the datasheet's peaks, or measured ones of CPUs.\n\n"
         "  llama-bench -m llama-3-8b-q4_k_m.gguf -o json > b.json\n"
         "  roofcast report b.json --hw rtx-4090\n"
-        "  roofcast report b.json --hw rtx-4090 --chart roofline\n";
+        "  roofcast report b.json --hw rtx-4090 --chart roofline\n"
+        "  roofcast report vllm-serve.json --hw h100-sxm\n"
+        "  roofcast report vllm-latency.json --hw h100-sxm --model llama-3.1-8b --input-len 1024 --output-len 256 --batch-size 8\n";
     static const struct cli_syntax syntax = { option_table, parse, "FILE", doc };
     struct report_cli o = { .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)

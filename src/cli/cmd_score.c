@@ -1,12 +1,12 @@
 /* roofcast score: predictions beside what others measured. */
-#include "cli/cli.h"
+#include "cli/measured.h"
 #include "calibrate/calibrate.h"
 #include "score/score.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_HARDWARE = 700, OPT_FEATURES, OPT_LEAVE_OUT, OPT_ANCHOR, OPT_WORST, OPT_HW, OPT_MODEL, OPT_BY };
+enum { OPT_HARDWARE = 700, OPT_FEATURES, OPT_LEAVE_OUT, OPT_ANCHOR, OPT_WORST, OPT_BY };
 enum { MAX_BY = 16 };
 
 static const struct argp_option option_table[] = {
@@ -24,14 +24,15 @@ static const struct argp_option option_table[] = {
     { "worst", OPT_WORST, "N", 0, "rows furthest off to print, with what is known against them (10)", 0 },
     { "features", OPT_FEATURES, "FILE", 0,
       "write what every row reads, computes and exchanges as CSV (- : standard output), and do not score", 0 },
-    { "hw", OPT_HW, "NAME", 0, "the machine, a name or a profile's file, for files that do not name it (llama-bench, vLLM, AIPerf)", 0 },
-    { "model", OPT_MODEL, "NAME", 0, "the model, for files that do not name it", 0 },
+    { "hw", MEASURED_HW, "NAME", 0, "the machine, a name or a profile's file, for files that do not name it (llama-bench, vLLM, AIPerf)", 0 },
+    MEASURED_OPTIONS,
     { NULL, 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md", 0 },
     { 0 },
 };
 
 struct score_cli {
-    const char *file, *hardware, *features, *hw, *model;
+    const char *file, *hardware, *features;
+    struct measured_options measured;
     int64_t n_worst;
     unsigned by[MAX_BY]; /* sets of keys */
     size_t n_by;
@@ -50,10 +51,6 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return cli_text(&o->hardware, arg);
     case OPT_FEATURES:
         return cli_text(&o->features, arg);
-    case OPT_HW:
-        return cli_text(&o->hw, arg);
-    case OPT_MODEL:
-        return cli_text(&o->model, arg);
     case OPT_LEAVE_OUT:
         return leave_out_find(arg, &o->score.leave, err);
     case OPT_ANCHOR:
@@ -70,7 +67,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     case 'o':
         return report_format_find(arg, &o->format, err);
     default:
-        return CLI_UNKNOWN;
+        return measured_parse(key, arg, &o->measured, err);
     }
 }
 
@@ -262,8 +259,8 @@ static int run(const struct score_cli *o, struct error *err)
     struct measure_hws hws = { 0 };
     struct pricer *p = NULL;
     struct priced *rows = NULL;
-    struct measure_context x = { NULL, o->model, false };
-    int rc = cli_measured_machine(&x.hardware, o->hw, err);
+    struct measure_context x;
+    int rc = measured_context(&x, &o->measured, err);
     rc = rc ? rc : measure_load(&l, o->file, &x, err);
     if (rc == 0 && o->hardware)
         rc = measure_hws_load(&hws, o->hardware, err);

@@ -47,6 +47,8 @@ roofcast_SOURCES = \
   %D%/sweep_mpi.c \
   %D%/pricing.c \
   %D%/pricing_software.c \
+  %D%/measured.h \
+  %D%/measured.c \
   %D%/cmd_memory.c \
   %D%/memory.h \
   %D%/memory_report.c \

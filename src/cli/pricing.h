@@ -2,7 +2,7 @@
 #ifndef CLI_PRICING_H
 #define CLI_PRICING_H
 
-#include "cli/cli.h"
+#include "cli/measured.h"
 #include "roofline/ask.h"
 #include "roofline/roofline.h"
 
@@ -47,6 +47,7 @@ void pricing_free(struct pricing_options *o);
 struct software; /* calibrate/software.h */
 struct software_options {
     const char *stack, *anchor, *slo; /* NULL: by machine; none; none */
+    struct measured_options of_anchor;
     struct limits limits;             /* --slo */
 };
 enum { SOFTWARE_STACK = 620, SOFTWARE_ANCHOR, SOFTWARE_SLO };
@@ -55,14 +56,21 @@ enum { SOFTWARE_STACK = 620, SOFTWARE_ANCHOR, SOFTWARE_SLO };
       "software whose constants seconds are made with (`roofcast list stacks`; by default what machines of that class run); none: " \
       "the profile's efficiency factors, without intervals", 0 }, \
     { "anchor", SOFTWARE_ANCHOR, "FILE", 0, \
-      "what was measured on the machine (a saved run, llama-bench's output, any file `roofcast score` reads): narrows the constants", 0 }, \
+      "what was measured on the machine (a saved run; llama-bench's, vLLM's or AIPerf's output; rates or servers' latencies as CSV): " \
+      "narrows the constants", 0 }, \
+    MEASURED_LENGTHS, \
     { "slo", SOFTWARE_SLO, "LIMIT,...", 0, \
       "tok_s>=30 (decode), itl<=50ms, ttft<=1s: whether they are met, or with which chance where the interval has both", 0 }
 int software_parse(int key, const char *arg, struct software_options *o, struct error *err);
-/* *out NULL: --stack none; with --roof its constants are not asked for, what it takes in a pass is. hw: the machines asked
- * about, one of which is that of files that name none. model: the only one, for such files; NULL: several. */
-int software_load(struct software **out, const struct software_options *o, bool roof, bool materialized, const struct str_list *hw,
-                  const char *model, struct error *err);
+/* What is asked about, and is what an anchor's file is of as far as it does not say. */
+struct software_asked {
+    bool roof, materialized;
+    const struct str_list *hw;
+    const char *model, *type; /* NULL: several; or, type, nobody says */
+    int tp;                   /* 0: several */
+};
+/* *out NULL: --stack none; with --roof its constants are not asked for, what it takes in a pass is. */
+int software_load(struct software **out, const struct software_options *o, const struct software_asked *asked, struct error *err);
 /* For predict_options.time; NULL of NULL. */
 const struct time_source *software_time(const struct software *s);
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 int software_parse(int key, const char *arg, struct software_options *o, struct error *err)
 {
@@ -17,6 +18,10 @@ int software_parse(int key, const char *arg, struct software_options *o, struct 
     case SOFTWARE_SLO:
         o->slo = arg;
         return limits_parse(&o->limits, arg, err);
+    case MEASURED_INPUT:
+    case MEASURED_OUTPUT:
+    case MEASURED_BATCH:
+        return measured_parse(key, arg, &o->of_anchor, err);
     default:
         return CLI_UNKNOWN;
     }
@@ -45,9 +50,11 @@ static int find_stack(const struct stack **s, const char *name, struct error *er
 struct anchors {
     struct measurements l;
     struct pricer *pricer;
+    struct measurement *rate; /* that rows of servers are taken for */
     struct priced *row;
     const struct priced **kept;
-    size_t n, n_kept;
+    size_t n, n_rate, n_kept;
+    char why[256]; /* a row is not kept */
 };
 
 static void anchors_free(struct anchors *a)
@@ -55,25 +62,25 @@ static void anchors_free(struct anchors *a)
     for (size_t i = 0; i < a->n; i++)
         priced_free(&a->row[i]);
     free(a->row);
+    free(a->rate);
     free(a->kept);
     pricer_free(a->pricer);
     measure_free(&a->l);
 }
 
-/* Beyond ten times what memory and the fastest units allow it is no measurement of this; caches and drafts do not reach that. */
-static const double IMPOSSIBLE = 10;
-
-static int check_possible(const struct priced *p, const char *file, struct error *err)
+/* Of the rows that are left. (145) */
+static int check_possible(const struct anchors *a, const char *file, struct error *err)
 {
-    const struct work_sum s = work_sum(p, p->m->phase == MEASURE_PREFILL ? PHASE_PREFILL : PHASE_DECODE);
-    double peak = 0;
-    for (int i = 0; i < MATH_COUNT; i++)
-        peak = fmax(peak, p->roofs.peak[i].flop_s);
-    const double least_s = fmax((s.weight_bytes + s.kv_bytes) / p->roofs.bytes_s, peak > 0 ? s.flop / peak : 0);
-    if (p->m->phase == MEASURE_REQUEST || p->n_devices > 1 || !(p->measured_s * IMPOSSIBLE < least_s))
-        return 0;
-    return error_set(err, ERROR_INPUT, "--anchor %s: line %zu: expected at most %.4g tokens/s, what the roofs of %s allow, found %.4g", file,
-                     p->m->line, p->m->value * p->measured_s / least_s, p->machine->hardware, p->m->value);
+    char text[256];
+    for (size_t i = 0; i < a->n_kept; i++) {
+        const struct priced *p = a->kept[i];
+        struct excess x;
+        if (!priced_exceeds(p, &x))
+            continue;
+        return error_set(err, ERROR_INPUT, "--anchor %s: line %zu: expected at most %.4g tokens/s, found %.4g, which takes %s", file, p->m->line,
+                         p->m->value * p->measured_s / x.least_s, p->m->value, excess_text(p, text, sizeof text));
+    }
+    return 0;
 }
 
 /* The same test on the same machine. */
@@ -185,57 +192,129 @@ static int choose_rows(struct anchors *a, const char *file, const struct str_lis
     return 0;
 }
 
-static int anchors_load(struct anchors *a, const struct software_options *o, const struct str_list *hw, const char *model, struct error *err)
+/* What a server's file does not say is as asked about: the type of its weights where it is of the same model, and who answered (--stack,
+ * or what such a machine runs). Rows that say it stay as they are. */
+static int complete_row(struct anchors *a, struct measurement *m, const struct software_options *o, const struct software_asked *asked,
+                        struct error *err)
 {
-    struct measure_context x = { NULL, model ? model : "", true };
-    char why[256] = "it has no tokens/s of a prompt or of decoding";
-    if (cli_measured_machine(&x.hardware, hw->n == 1 ? hw->v[0] : NULL, err) != 0 || measure_load(&a->l, o->anchor, &x, err) != 0 ||
-        !(a->pricer = pricer_new(NULL, x.hardware, err)))
+    struct priced p;
+    if (a->l.file != FILE_VLLM && a->l.file != FILE_AIPERF)
+        return 0;
+    if (price_row(a->pricer, m, &p, err) != 0)
         return -1;
-    a->row = calloc(a->l.n + 1, sizeof *a->row);
-    a->kept = calloc(a->l.n + 1, sizeof *a->kept);
-    if (!a->row || !a->kept)
-        return error_oom(err, a->l.n * sizeof *a->row, "anchors");
-    for (size_t i = 0; i < a->l.n; i++) {
-        struct priced *p = &a->row[a->n];
-        if (price_row(a->pricer, &a->l.row[i], p, err) != 0)
-            return -1;
-        a->n++;
-        if (p->reason[0])
-            snprintf(why, sizeof why, "%.250s", p->reason);
-        else if (p->machine->ln_sd > 0)
-            snprintf(why, sizeof why, "no profile of \"%.100s\": what it says of software depends on the machine", p->machine->hardware);
-        else if (a->l.row[i].kind == MEASURE_RATE && a->l.row[i].metric == METRIC_TOK_S && p->measured_s > 0) {
-            if (check_possible(p, o->anchor, err) != 0)
-                return -1;
-            a->kept[a->n_kept++] = p;
-        }
-    }
-    if (a->n_kept == 0)
-        return error_set(err, ERROR_INPUT, "--anchor %s: no row to learn from: %s", o->anchor, why);
-    if (say_other_machine(a, o->anchor, err) != 0 || choose_rows(a, o->anchor, hw, err) != 0)
-        return -1;
-    say_contradictions(a, o->anchor);
+    if (!*m->quant && asked->type && asked->model && *p.preset && (!*m->label || strcasecmp(p.preset, asked->model) == 0))
+        m->quant = asked->type;
+    if (a->l.file == FILE_AIPERF && p.machine->loaded)
+        m->engine = o->stack ? o->stack : software_default(&p.machine->h, false)->id;
+    priced_free(&p);
     return 0;
 }
 
-int software_load(struct software **out, const struct software_options *o, bool roof, bool materialized, const struct str_list *hw,
-                  const char *model, struct error *err)
+/* A row is kept, or says why not. */
+static int keep_row(struct anchors *a, const struct measurement *m, struct error *err)
+{
+    struct priced *p = &a->row[a->n];
+    if (price_row(a->pricer, m, p, err) != 0)
+        return -1;
+    a->n++;
+    if (p->reason[0])
+        snprintf(a->why, sizeof a->why, "%.250s", p->reason);
+    else if (p->machine->ln_sd > 0)
+        snprintf(a->why, sizeof a->why, "no profile of \"%.100s\": what it says of software depends on the machine", p->machine->hardware);
+    else if (m->kind == MEASURE_RATE && m->metric == METRIC_TOK_S && p->measured_s > 0)
+        a->kept[a->n_kept++] = p;
+    return 0;
+}
+
+/* A server's row as a rate of a phase. (146) */
+static int keep_as_rate(struct anchors *a, struct error *err)
+{
+    const struct priced *p = &a->row[a->n - 1];
+    if (p->reason[0] || (p->m->kind == MEASURE_RATE && p->m->phase != MEASURE_REQUEST))
+        return 0;
+    struct measurement *m = &a->rate[a->n_rate];
+    const char *why = priced_as_rate(p, m);
+    if (why) {
+        snprintf(a->why, sizeof a->why, "%s", why);
+        return 0;
+    }
+    a->n_rate++;
+    return keep_row(a, m, err);
+}
+
+/* What is learned from a server's rows is not what they say; whole requests say nothing of phases. */
+static void say_rates(const struct anchors *a, const char *file)
+{
+    size_t n = 0, requests = 0;
+    const struct priced *first = NULL;
+    for (size_t i = 0; i < a->n_kept; i++) {
+        const bool rate = a->kept[i]->m->ln_sd > 0;
+        first = rate && !first ? a->kept[i] : first;
+        n += rate;
+        requests += a->kept[i]->m->phase == MEASURE_REQUEST;
+    }
+    if (requests == a->n_kept)
+        cli_note("--anchor %s: narrows --request alone: %s", file, a->why);
+    if (!first)
+        return;
+    const bool prompt = first->m->phase == MEASURE_PREFILL;
+    if (*first->m->assumed)
+        cli_note("--anchor %s: %s", file, first->m->assumed);
+    char devices[32] = "";
+    if (first->m->n_devices > 1)
+        snprintf(devices, sizeof devices, " on %d devices", first->m->n_devices);
+    cli_note("--anchor %s: taken as %s of %g %s in %.4g ms by %s%s, believed to %.0f %%%s", file, prompt ? "a prompt" : "a decode step",
+             prompt ? first->prompt : first->batch, prompt ? "tokens" : first->batch > 1 ? "sequences" : "sequence", 1e3 * first->measured_s,
+             first->stack->id, devices, 100 * first->m->ln_sd, n > 1 ? "; other rows likewise" : "");
+}
+
+static int anchors_load(struct anchors *a, const struct software_options *o, const struct software_asked *asked, struct error *err)
+{
+    const struct str_list *hw = asked->hw;
+    struct measured_options given = o->of_anchor;
+    struct measure_context x;
+    given.hw = hw->n == 1 ? hw->v[0] : NULL;
+    given.model = asked->model ? asked->model : "";
+    given.tp = asked->tp;
+    snprintf(a->why, sizeof a->why, "it has no tokens/s of a prompt or of decoding, and no latencies of a server");
+    if (measured_context(&x, &given, err) != 0)
+        return -1;
+    x.asked = true;
+    if (measure_load(&a->l, o->anchor, &x, err) != 0 || !(a->pricer = pricer_new(NULL, x.hardware, err)))
+        return -1;
+    a->row = calloc(2 * a->l.n + 1, sizeof *a->row);
+    a->rate = calloc(a->l.n + 1, sizeof *a->rate);
+    a->kept = calloc(2 * a->l.n + 1, sizeof *a->kept);
+    if (!a->row || !a->rate || !a->kept)
+        return error_oom(err, a->l.n * sizeof *a->row, "anchors");
+    for (size_t i = 0; i < a->l.n; i++)
+        if (complete_row(a, &a->l.row[i], o, asked, err) != 0 || keep_row(a, &a->l.row[i], err) != 0 || keep_as_rate(a, err) != 0)
+            return -1;
+    if (a->n_kept == 0 && hw->n > 1 && !*a->l.row[0].hardware)
+        return error_set(err, ERROR_USAGE, "--anchor %s: it does not name its machine: expected one --hw, found %zu", o->anchor, hw->n);
+    if (a->n_kept == 0)
+        return error_set(err, ERROR_INPUT, "--anchor %s: no row to learn from: %s", o->anchor, a->why);
+    if (say_other_machine(a, o->anchor, err) != 0 || choose_rows(a, o->anchor, hw, err) != 0 || check_possible(a, o->anchor, err) != 0)
+        return -1;
+    say_contradictions(a, o->anchor);
+    say_rates(a, o->anchor);
+    return 0;
+}
+
+int software_load(struct software **out, const struct software_options *o, const struct software_asked *asked, struct error *err)
 {
     struct anchors a = { .n = 0 };
     const struct stack *stack = NULL;
     const bool none = o->stack && strcmp(o->stack, "none") == 0;
     *out = NULL;
-    if ((none || roof) && o->anchor)
-        return error_set(err, ERROR_USAGE, "--anchor narrows the constants of software, which %s leaves out", roof ? "--roof" : "--stack none");
+    if ((none || asked->roof) && o->anchor)
+        return error_set(err, ERROR_USAGE, "--anchor narrows the constants of software, which %s leaves out", asked->roof ? "--roof" : "--stack none");
     if (none)
         return 0;
     if (o->stack && find_stack(&stack, o->stack, err) != 0)
         return -1;
-    int rc = o->anchor ? anchors_load(&a, o, hw, model, err) : 0;
-    if (rc == 0 && !stack && o->anchor)
-        stack = a.kept[0]->stack; /* what was measured is what is asked about */
-    if (rc == 0 && !(*out = software_new(stack, materialized, a.kept, a.n_kept, err)))
+    int rc = o->anchor ? anchors_load(&a, o, asked, err) : 0;
+    if (rc == 0 && !(*out = software_new(stack, asked->materialized, a.kept, a.n_kept, err)))
         rc = -1;
     anchors_free(&a);
     return rc;

@@ -72,7 +72,9 @@ struct measurement {
     enum measure_kind kind;
     enum measure_phase phase;
     enum measure_metric metric;
+    const char *assumed; /* what of it the reader assumed, in words; "": nothing */
     double value;      /* tokens/s or seconds, over all devices (per_gpu rates multiplied) */
+    double ln_sd;      /* spread of its logarithm, where it is worked out from others; 0: it was measured itself */
     size_t line;       /* in its file; 0: it has none */
     size_t file;       /* of those that are read together, which one: 0 until who reads several says so */
     const char *id, *source, *hardware, *engine, *version, *model, *quant, *date, *notes;
@@ -133,6 +135,10 @@ struct measure_context {
     const char *hardware; /* of outputs that do not name the machine's profile (--hw) */
     const char *model;    /* of outputs that do not name the model */
     bool asked;           /* model is what is asked about, not what was measured: outputs that name one are of that one */
+    /* of servers' outputs that do not say it; 0: not said */
+    const char *type;     /* of the weights */
+    double input_len, output_len, batch;
+    int tp;
 };
 
 /* A file of any kind, told by its header or its fields. Malformed ones are refused by line and column. */
@@ -177,6 +183,8 @@ struct quant_name {
     double bits;   /* of a weight of a large matrix; NaN: the type's own */
     bool known;    /* false: a guess */
 };
+/* "FP8" of "org/Model-8B-Instruct-FP8": what the name of a checkpoint says its weights are of; "": nothing. */
+const char *quant_in_name(char *buf, size_t size, const char *model);
 struct quant_name quant_find(const char *quant, const struct stack *s);
 
 /* The preset a model's name means where the presets' own names do not say: "" when none. */

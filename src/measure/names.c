@@ -358,6 +358,27 @@ struct quant_name quant_find(const char *quant, const struct stack *s)
     return *q.type ? q : by_bits(name, s);
 }
 
+const char *quant_in_name(char *buf, size_t size, const char *model)
+{
+    static const char *const words[] = { "fp8", "awq", "gptq", "nvfp4", "mxfp4", "fp4", "w4a16", "w8a8", "w8a16", "int4", "int8", "bf16" };
+    const struct stack *server = stack_named("vllm");
+    *buf = 0;
+    for (const char *p = model; *p; p++) {
+        if (p == model || !strchr("-_.", p[-1]))
+            continue;
+        for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+            const size_t n = strlen(words[i]);
+            if (strncasecmp(p, words[i], n) != 0 || (p[n] && !strchr("-_.", p[n])))
+                continue;
+            snprintf(buf, size, "%s", p); /* "GPTQ-Int4"; of what is no name, the word */
+            if (strlen(p) >= size || !quant_find(p, server).known)
+                snprintf(buf, size, "%.*s", (int)n, p);
+            return buf;
+        }
+    }
+    return buf;
+}
+
 /* ---- models ------------------------------------------------------------------------------------------------ */
 
 /* Same shape, another training, or a name that is not the preset's. */

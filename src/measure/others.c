@@ -7,28 +7,64 @@
 #include "measure/internal.h"
 #include "run/run.h"
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MS = 1000 };
 /* vllm bench latency's defaults, which its file does not repeat. */
-enum { LATENCY_IN = 32, LATENCY_OUT = 128, LATENCY_BATCH = 8 };
+static const double LATENCY_IN = 32, LATENCY_OUT = 128, LATENCY_BATCH = 8;
 
 static const char *given(const char *s)
 {
     return s ? s : "";
 }
 
-/* A row's names from the command line. -1: out of memory. */
+/* A row's names and devices from the command line. -1: out of memory. */
 static int name_row(struct measurements *l, struct measurement *m, const char *engine, const char *model,
                     const struct measure_context *x, struct error *err)
 {
     const bool asked = x->asked && *model; /* then another name it may go by */
+    char type[64];
+    (void)quant_in_name(type, sizeof type, *model ? model : given(x->model));
+    if (!(m->quant = measure_keep(l, *type ? type : given(x->type), err)))
+        return -1;
+    if (x->tp > 1) {
+        m->n_devices = x->tp;
+        m->tags |= TAG_TENSOR_PARALLEL;
+        m->prefill.tp = m->decode.tp = x->tp;
+    }
     m->engine = engine;
     m->model = measure_keep(l, *given(x->model) && !asked ? x->model : model, err);
     m->label = m->model ? measure_keep(l, asked ? given(x->model) : "", err) : NULL;
     m->hardware = m->label ? measure_keep(l, given(x->hardware), err) : NULL;
     return m->hardware ? 0 : -1;
+}
+
+static double said_or(double said, double otherwise)
+{
+    return said > 0 ? said : otherwise;
+}
+
+/* Of a closed loop they are a whole number, but for how it begins and ends. */
+static double users(double little)
+{
+    const double whole = round(little);
+    return !(little >= 1) ? 1 : fabs(little - whole) < 0.02 * little ? whole : little;
+}
+
+static const char *const one_at_a_time = "one request at a time: the file does not say how many there were (--batch-size does)";
+
+/* A text that lives as long as l; NULL: out of memory. */
+static const char *keep_text(struct measurements *l, struct error *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static const char *keep_text(struct measurements *l, struct error *err, const char *fmt, ...)
+{
+    char text[256];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return measure_keep(l, text, err);
 }
 
 /* ---- vLLM --------------------------------------------------------------------------------------------------- */
@@ -111,11 +147,29 @@ static int vllm_serve(struct measurements *l, const struct result *r, const stru
     m.out = round(out / completed);
     /* Requests at once: as many as allowed, or by Little's law what the means come to. */
     const double little = completed / duration * (ttft + tpot * (m.out - 1)) / MS;
-    m.concurrency = concurrency >= 1 ? fmin(concurrency, completed) : little >= 1 ? fmin(little, completed) : 1;
+    m.concurrency = fmin(concurrency >= 1 ? concurrency : said_or(x->batch, users(little)), completed);
+    if (!(concurrency >= 1) && !(x->batch > 0) && isnan(little) && !(m.assumed = keep_text(l, err, "%s", one_at_a_time)))
+        return -1;
     m.mode = "agg";
     if (name_row(l, &m, server_of(r->o), model, x, err) != 0 || add_latency_row(l, m, METRIC_TTFT, ttft, err) != 0)
         return -1;
     return add_latency_row(l, m, METRIC_TPOT, tpot, err);
+}
+
+/* Which of them were taken. NULL: out of memory. */
+static const char *latency_defaults(struct measurements *l, const struct measure_context *x, struct error *err)
+{
+    char in[40] = "", out[40] = "", batch[40] = "";
+    if (!(x->input_len > 0))
+        snprintf(in, sizeof in, "input %g tokens, ", LATENCY_IN);
+    if (!(x->output_len > 0))
+        snprintf(out, sizeof out, "output %g tokens, ", LATENCY_OUT);
+    if (!(x->batch > 0))
+        snprintf(batch, sizeof batch, "%g sequences, ", LATENCY_BATCH);
+    if (!*in && !*out && !*batch)
+        return "";
+    return keep_text(l, err, "%s%s%sas vllm bench latency has by default: its file does not say (--input-len, --output-len, --batch-size do)", in,
+                     out, batch);
 }
 
 static int vllm_latency(struct measurements *l, const struct result *r, const struct measure_context *x, struct error *err)
@@ -126,13 +180,13 @@ static int vllm_latency(struct measurements *l, const struct result *r, const st
         return -1;
     m.phase = MEASURE_REQUEST;
     m.tags = TAG_E2E | TAG_DERIVED;
-    m.prompt = LATENCY_IN;
-    m.out = LATENCY_OUT;
-    m.batch = LATENCY_BATCH;
+    m.prompt = said_or(x->input_len, LATENCY_IN);
+    m.out = said_or(x->output_len, LATENCY_OUT);
+    m.batch = said_or(x->batch, LATENCY_BATCH);
     m.context = m.prompt + m.out / 2;
     m.value = m.batch * m.out / s;
-    m.notes = "lengths and batch are the defaults of vllm bench latency: its file does not say them";
-    return name_row(l, &m, "vllm", "", x, err) != 0 ? -1 : measure_add(l, &m, err);
+    m.assumed = latency_defaults(l, x, err);
+    return !m.assumed ? -1 : name_row(l, &m, "vllm", "", x, err) != 0 ? -1 : measure_add(l, &m, err);
 }
 
 static int vllm_throughput(struct measurements *l, const struct result *r, const struct measure_context *x, struct error *err)
@@ -148,11 +202,19 @@ static int vllm_throughput(struct measurements *l, const struct result *r, const
     m.tags = TAG_E2E | TAG_TOTAL_TOKENS | TAG_MAX_THROUGHPUT;
     m.value = rate;
     /* Prompts and answers are not told apart there: as ShareGPT's, about equal. */
-    m.prompt = round(tokens / requests / 2);
-    m.out = tokens / requests - m.prompt;
+    const double all = tokens / requests;
+    const bool said = x->input_len > 0 || x->output_len > 0;
+    m.prompt = x->input_len > 0 ? x->input_len : x->output_len > 0 ? all - x->output_len : round(all / 2);
+    m.out = x->output_len > 0 ? x->output_len : all - m.prompt;
+    if (!(m.prompt > 0 && m.out > 0 && fabs(m.prompt + m.out - all) < 0.02 * all))
+        return error_set(err, ERROR_INPUT, "%s: total_num_tokens: expected %g requests of %g and %g tokens (--input-len, --output-len), found %g tokens each",
+                         l->name, requests, x->input_len, x->output_len, all);
     m.context = m.prompt + m.out / 2;
-    m.batch = fmin(requests, 65536);
-    return name_row(l, &m, "vllm", "", x, err) != 0 ? -1 : measure_add(l, &m, err);
+    m.batch = x->batch > 0 ? x->batch : fmin(requests, 65536);
+    if (!said)
+        m.assumed = keep_text(l, err, "input %g, output %g tokens: halves of what a request has, as the file does not tell them apart (--input-len or "
+                              "--output-len does)", m.prompt, m.out);
+    return !m.assumed ? -1 : name_row(l, &m, "vllm", "", x, err) != 0 ? -1 : measure_add(l, &m, err);
 }
 
 int vllm_read(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x, struct error *err)
@@ -321,7 +383,9 @@ int aiperf_read(struct measurements *l, const char *text, const struct measure_c
     m.prompt = round(a.in);
     m.out = fmax(1, round(a.out));
     const double little = a.rate * a.latency / MS;
-    m.concurrency = little >= 1 ? little : 1;
+    m.concurrency = said_or(x->batch, users(little));
+    if (!(x->batch > 0) && isnan(little) && !(m.assumed = keep_text(l, err, "%s", one_at_a_time)))
+        return -1;
     if (name_row(l, &m, "aiperf", "", x, err) != 0 || add_latency_row(l, m, METRIC_TTFT, a.ttft, err) != 0)
         return -1;
     return add_latency_row(l, m, METRIC_TPOT, a.itl, err);

@@ -8,6 +8,8 @@ libscore_a_SOURCES = \
   %D%/work.c \
   %D%/price.c \
   %D%/kernels.c \
+  %D%/possible.c \
+  %D%/steps.c \
   %D%/pricer.c \
   %D%/features.c \
   %D%/groups.c \

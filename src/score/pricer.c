@@ -281,6 +281,7 @@ int price_row(struct pricer *p, const struct measurement *m, struct priced *out,
     out->stack = stack_on(m, out->machine);
     if (!out->machine->loaded)
         return no_price(out, "%s", out->machine->reason);
+    out->guesses |= *m->assumed ? GUESS_LENGTH : 0U;
     out->guesses |= out->machine->guesses & ~(unsigned)(m->n_devices > 1 ? 0 : GUESS_LINK);
     int rc = init_roofs(out, m, err);
     if (rc == 0 && !out->reason[0] && has_model(m->kind))

@@ -42,11 +42,15 @@ static void add(struct strbuf *b, const char *fmt, ...)
 
 static void add_doubts(struct strbuf *b, const struct scored *s)
 {
-    char guess[128];
+    char guess[128], excess[256];
     if (!s->priced)
         add(b, "unpriced: %s", s->reason);
+    if (*excess_text(s->p, excess, sizeof excess))
+        add(b, "%s", excess);
     if (s->p->guesses)
         add(b, "guessed: %s", guess_text(guess, sizeof guess, s->p->guesses));
+    if (*s->p->m->assumed)
+        add(b, "%s", s->p->m->assumed);
     /* The layers that repeat; one more holds the head. */
     const bool partly = s->p->m->n_gpu_layers > 0 && (uint32_t)s->p->m->n_gpu_layers < s->p->n_layer;
     for (size_t i = 0; i < ARRAY_LEN(doubts); i++)

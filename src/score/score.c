@@ -48,9 +48,11 @@ const char *left_out_text(const struct priced *p, enum leave_out l, char *buf, s
 
 /* ---- anchors: rows shown ------------------------------------------------------------------------------- */
 
-static bool may_anchor(const struct measurement *m)
+/* What its machine cannot do is not shown. */
+static bool may_anchor(const struct priced *p)
 {
-    return m->kind != MEASURE_OP || strcmp(m->op, "mlp_up_proj") == 0;
+    struct excess x;
+    return (p->m->kind != MEASURE_OP || strcmp(p->m->op, "mlp_up_proj") == 0) && !priced_exceeds(p, &x);
 }
 
 static const char *significant(const char *digits)
@@ -103,7 +105,7 @@ static int mark_anchors(struct scored *rows, size_t n, int n_anchor, struct erro
     if (!order)
         return error_oom(err, n * sizeof *order, "anchors");
     for (size_t i = 0; i < n; i++)
-        if (may_anchor(rows[i].p->m))
+        if (may_anchor(rows[i].p))
             order[k++] = &rows[i];
     qsort(order, k, sizeof *order, anchor_order);
     int seen = 0;

@@ -172,6 +172,18 @@ struct work_sum {
 /* Passes have more than one sequence. */
 bool priced_batched(const struct priced *p);
 struct work_sum work_sum(const struct priced *p, enum phase phase);
+/* More than the roofs of its machine allow, by (145): no measurement of this machine, type and batch. */
+struct excess {
+    bool memory;            /* of bytes; else of FLOP */
+    double done_s, roof_s;  /* a second */
+    double least_s;         /* that the machine takes */
+};
+bool priced_exceeds(const struct priced *p, struct excess *x);
+/* "2030 GB/s of weights and keys, 2.01 times the 1008 GB/s of rtx-4090: is it ...?"; "": it does not. */
+const char *excess_text(const struct priced *p, char *buf, size_t size);
+/* The step of a server's time between tokens and of whole requests, the prompt of a time to the first token, as a row of rates with
+ * an ln_sd. NULL, or why there is none. Texts are p's. (146) */
+const char *priced_as_rate(const struct priced *p, struct measurement *out);
 /* One line a row with every feature (doc/formats.md, roofcast.features). */
 int features_save(const struct priced *rows, size_t n, const char *path, struct error *err);
 

@@ -41,6 +41,13 @@ ok $? "--leave-out model"
 run score "$f/gpu_ops.csv" --anchor-rows 1 -o json && has '"n_anchor": 1'
 ok $? "--anchor-rows"
 is 3 "$(figure n_rows)" "which are not scored"
+head -n 1 "$f/throughput.csv" >"$tmp/absurd.csv"
+for i in a:300 b:140 c:141; do
+    echo "${i%:*},x/y,NVIDIA RTX 4090,1,llama.cpp,Llama-3-8B,8.03,Q4_K_M,4.58,decode,0,64,1,${i#*:},2026-05-01,tags=" >>"$tmp/absurd.csv"
+done
+run score "$tmp/absurd.csv" --anchor-rows 1 -o json && has '1.38 times the 1008 GB/s of rtx-4090'
+ok $? "a row that is above its machine's roofs says so"
+is "a c" "$(jq -r '[.rows[].id] | sort | join(" ")' "$tmp/out")" "a row that is above its machine's roofs is not shown to the fit, the next one is"
 run score "$f/serving.csv" -o csv && has '^"*kind=dense,metric=tpot"*,1,0,'
 ok $? "latencies of servers"
 
@@ -114,7 +121,7 @@ ok $? "pp512 of 4-bit weights is inside an Apple chip's frame"
 run report "$f/llama-bench.md" -o csv && has 'does not name its machine: name it with --hw'
 ok $? "without --hw a table names no machine, and the row says so"
 is "pp512 tg128@d4096" "$(cells test | paste -sd ' ')" "tests keep their names without a machine"
-for what in 'gpu_ops:m=:an operation by itself' 'all_reduce:all_reduce [0-9]* B:an exchange between devices' 'serving:req1024+128x8 ttft:a latency under load'; do
+for what in 'gpu_ops:m=:an operation by itself' 'all_reduce:all_reduce [0-9]* B:an exchange between devices'; do
     run report "$f/${what%%:*}.csv" && has "${what##*:}: score compares it" && what=${what#*:} && has " ${what%:*}\|_proj ${what%:*}" && ! has 'nan'
     ok $? "report says what kind of row has no place under a roof: ${what##*:}"
 done
@@ -123,6 +130,19 @@ run score "$f/llama-bench.json" -o json && once=$(jq '.rows[] | select(.phase ==
 run score "$f/llama-bench.json" --hardware "$tmp/twice.csv" -o json && has 'bandwidth 2016 GB/s as in --hardware, not 1008'
 ok $? "--hardware: a row that names the profile in other words than the file counts"
 holds "$(jq '.rows[] | select(.phase == "decode") | .predicted' "$tmp/out") > 1.3 * $once" "and its bandwidth is what decode is predicted with"
+# A prompt of 1024 tokens of 14.2 GFLOP in 120.5 ms; 16 sequences' step of 14.9 GB of weights and 2.3 GB of keys in 22.25 ms.
+run report "$f/vllm-serve.json" --hw h100-sxm -o csv
+is "compute memory" "$(cells bound | paste -sd ' ')" "a server's latencies have a bound"
+holds "$(cells mfu | head -n 1) > 0.119 && $(cells mfu | head -n 1) < 0.126 && $(cells mbu | tail -n 1) > 0.225 && $(cells mbu | tail -n 1) < 0.237" "MFU of its prompt, MBU of its step"
+run report "$f/vllm-serve.json" --hw h100-sxm -o json && has "one prompt in a time that has the wait for others' and the server's own work in it" &&
+    has "others' prompts pass between steps and are not counted" && "$validate" "$doc" roofcast.report "$tmp/out" >"$tmp/err" 2>&1
+ok $? "with what else is in that time"
+run report "$f/vllm-serve.json" --hw h100-sxm --chart "$tmp/served" >/dev/null
+is "decode prefill" "$(cut -f 1-9 "$tmp/served.tsv" | grep -o 'prefill\|decode' | sort -u | paste -sd ' ')" "and a place in the chart"
+sed 's/,64,1,8,1,1,1,8,/,64,,8,1,1,1,8,/' "$f/serving.csv" >"$tmp/copies.csv"
+run report "$tmp/copies.csv" -o json
+is "2 true" "$(jq -r '[.rows[] | select(.test | test("tpot"))] | "\(map(select(.mbu)) | length) \(all(.mbu or .reason == "how many sequences a step has is not known"))"' "$tmp/out")" \
+    "but where nobody says how many copies of a server there are"
 refused 1 'expected one machine, whose roofs are drawn' report "$f/throughput.csv" --chart "$tmp/several" -o csv
 run report "$f/llama-bench.json" --chart "$tmp/chart" >/dev/null
 test $status -eq 0 || test $status -eq 3 # 3: no gnuplot
@@ -139,6 +159,17 @@ for other in vllm-serve.json vllm-latency.json vllm-throughput.json aiperf.csv; 
     run score "$f/$other" --hw a100-sxm-80gb --model llama-3.1-8b -o json && has '"n_unpriced": 0'
     ok $? "$other"
 done
+for command in report score; do
+    run $command "$f/vllm-latency.json" --hw a100-sxm-80gb --model llama-3.1-8b -o json
+    has 'input 32 tokens, output 128 tokens, 8 sequences, as vllm bench latency has by default' && run $command "$f/vllm-latency.json" --hw a100-sxm-80gb --model llama-3.1-8b \
+        --input-len 512 --output-len 64 --batch-size 4 -o json && ! has 'by default'
+    ok $? "$command says what a file does not, and takes it from options"
+done
+run report "$f/vllm-latency.json" --hw a100-sxm-80gb --model llama-3.1-8b --input-len 512 --output-len 64 --batch-size 4 --type FP8 --tp 2 -o csv
+is "req512+64x4 FP8 2" "$(cells test) $(cells type) $(cells n_devices)" "which are lengths, type and devices"
+refused 2 '--type: no type "Q9"' report "$f/vllm-latency.json" --hw a100-sxm-80gb --type Q9
+run calibrate "$f/vllm-latency.json" --hw a100-sxm-80gb --model llama-3.1-8b --input-len 512 -o "$tmp/constants.json"
+ok $? "calibrate takes them, too"
 # A run of roofcast: 128 steps, each of which reads all 384.6 MB of smollm2-360m.
 jq '.rows[0] += {model: "smollm2-360m", weight_bytes: (384.6e6 * 128)}' "$top_srcdir/tests/fuzz/corpus/run/decode.json" >"$tmp/run.json"
 run report "$tmp/run.json" --hw ryzen-7950x -o csv

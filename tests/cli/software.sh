@@ -186,6 +186,10 @@ echo '[{"build_commit": "x", "build_number": 6000, "cpu_info": "c", "gpu_info": 
   "stddev_ns": 1, "avg_ts": 30.5, "stddev_ts": 0.1, "samples_ns": [1], "samples_ts": [30.5]}]' >"$tmp/bench.json"
 run predict llama-3-8b --hw rtx-4080 -p 0 --anchor "$tmp/bench.json" -o csv
 is "llama.cpp-cuda machine" "$(cell stack) $(cell basis)" "llama-bench's output is an anchor"
+run predict llama-3-8b --hw rtx-4080,apple-m2 -p 0 --anchor "$tmp/bench.json" -o csv
+is "llama.cpp-cuda llama.cpp-metal" "$(cells stack | paste -sd ' ')" "a machine beside the anchor's runs what such machines run"
+run predict llama-3-8b --hw rtx-4080,apple-m2 -p 0 --stack llama.cpp-vulkan --anchor "$tmp/bench.json" -o csv
+is "llama.cpp-vulkan llama.cpp-vulkan" "$(cells stack | paste -sd ' ')" "or what --stack says"
 ! grep -q 'it was measured on' "$tmp/err" && run predict llama-3-8b --hw rtx-3060ti -p 0 --anchor "$tmp/bench.json" -o csv &&
     grep -q 'bench.json: it says that it was measured on NVIDIA GeForce RTX 4080 (rtx-4080), and is taken as measured on rtx-3060ti' "$tmp/err"
 ok $? "of another machine than it says: said"
@@ -193,13 +197,45 @@ ok $? "of another machine than it says: said"
 run predict llama-3-8b --hw rtx-4080 -p 0 --anchor "$tmp/second.json" -o csv &&
     grep -q 'second.json: it says that it was measured on NVIDIA GeForce RTX 4090 (rtx-4090), and is taken as measured on rtx-4080' "$tmp/err"
 ok $? "of any of its tests"
-sed 's/"cpu_info": "c", "gpu_info": "[^"]*", "backends": "CUDA"/"cpu_info": "AMD EPYC 9654 96-Core Processor", "gpu_info": "", "backends": "CPU"/; s/"n_gpu_layers": 99/"n_gpu_layers": 0/' \
+sed 's/"cpu_info": "c", "gpu_info": "[^"]*", "backends": "CUDA"/"cpu_info": "AMD EPYC 9654 96-Core Processor", "gpu_info": "", "backends": "CPU"/; s/"n_gpu_layers": 99/"n_gpu_layers": 0/; s/30\.5/15/g' \
     "$tmp/bench.json" >"$tmp/cpu.json"
 echo '{"schema": "roofcast.hwprofile", "version": 1, "name": "here", "kind": "cpu", "topology": {"cpu": "AMD EPYC 9654 96-Core Processor"},
   "spec": {"memory_bandwidth": "460.8 GB/s", "peaks": {"fp32": "7 TFLOP/s"}}}' >"$tmp/here.json"
 run predict llama-3-8b --hw "$tmp/here.json" -p 0 --anchor "$tmp/cpu.json" -o csv && ! grep -q 'it was measured on' "$tmp/err" &&
     run predict llama-3-8b --hw xeon-8592plus -p 0 --anchor "$tmp/cpu.json" -o csv && grep -q '(epyc-9654), and is taken' "$tmp/err"
 ok $? "a profile of its CPU that is the user's own is no other machine"
+# What servers' benchmarks say of a step: of one user it is the time between tokens, believed less than a step that was timed itself.
+serve() { # USERS TPOT_MS [MODEL]
+    echo "{\"model_id\": \"${3-meta-llama/Llama-3.1-8B-Instruct}\", \"completed\": 100, \"total_input_tokens\": 102400, \"total_output_tokens\": 12800, \"duration\": 40,
+        \"max_concurrency\": $1, \"mean_ttft_ms\": 60, \"mean_tpot_ms\": $2}"
+}
+step() { # ARGS...: of an H100 with a context of 1088
+    run predict llama-3.1-8b --hw h100-sxm -p 0 -n 1 -d 1088 -o csv "$@"
+}
+step && before=$(cell tok_s) ratio=$(cell tok_s_hi)/$(cell tok_s_lo)
+serve 1 8 >"$tmp/serve.json"
+{ echo "$head"; echo 'a,x,NVIDIA H100 SXM,1,vLLM,Llama-3.1-8B,8.03,F16,,decode,0,1088,1,125,2025-06,tags='; } >"$tmp/step.csv"
+step --anchor "$tmp/step.csv" && timed=$(cell tok_s) narrow=$(cell tok_s_hi)/$(cell tok_s_lo)
+step --anchor "$tmp/serve.json" && says 'serve.json: taken as a decode step of 1 sequence in 8 ms by vllm, believed to 5 %'
+ok $? "vLLM's bench serve is an anchor of steps"
+holds "($timed - $before) * ($(cell tok_s) - $before) > 0 && ($(cell tok_s) - $before) / ($timed - $before) > 0.5" "it moves the prediction"
+holds "$(cell tok_s_hi)/$(cell tok_s_lo) < 0.95 * $ratio && $narrow < 0.98 * $(cell tok_s_hi)/$(cell tok_s_lo)" "narrows it, less than a step that was timed"
+serve 1 8 '' >"$tmp/unnamed.json"
+step --anchor "$tmp/unnamed.json" && of16=$(cell tok_s) && step -q FP8 --anchor "$tmp/unnamed.json" && of8=$(cell tok_s) && serve 1 4 '' >"$tmp/unnamed.json" &&
+    step -q FP8 --anchor "$tmp/unnamed.json"
+holds "$(cell tok_s) > 1.2 * $of8 && $of8 > 0.8 * $of16" "weights are of the type asked about, where the file does not say"
+printf 'Metric,avg\nTime to First Token (ms),60\nInter Token Latency (ms),8\nRequest Latency (ms),1076\nRequest Throughput (requests/sec),0.93\nInput Sequence Length (tokens),1024\nOutput Sequence Length (tokens),128\n' >"$tmp/aiperf.csv"
+step --anchor "$tmp/aiperf.csv" && says 'in 8 ms by vllm' && step --anchor "$tmp/aiperf.csv" --stack sglang && says 'in 8 ms by sglang'
+ok $? "AIPerf's is of the software that --stack says"
+refused 2 'aiperf.csv: it does not name its machine: expected one --hw, found 2' predict llama-3.1-8b --hw h100-sxm,rtx-4090 --anchor "$tmp/aiperf.csv"
+sed 's/Output Sequence Length (tokens),128/Output Sequence Length (tokens),1/' "$tmp/aiperf.csv" >"$tmp/one-token.csv"
+refused 1 'no row to learn from: answers of one token have no steps' predict llama-3.1-8b --hw h100-sxm --anchor "$tmp/one-token.csv"
+refused 1 'times the 3350 GB/s of h100-sxm' predict llama-3.1-70b --hw h100-sxm --anchor "$tmp/aiperf.csv"
+run predict llama-3.1-70b --hw h100-sxm --tp 8 --anchor "$tmp/aiperf.csv" && says 'by vllm on 8 devices, believed'
+ok $? "its devices are those asked about"
+echo '{"elapsed_time": 45, "num_requests": 1000, "total_num_tokens": 413539, "requests_per_second": 22, "tokens_per_second": 9149}' >"$tmp/whole.json"
+step --anchor "$tmp/whole.json" && says 'narrows --request alone: how many of its requests ran at once is not known'
+ok $? "whole requests say that they are no steps"
 # A machine that nobody has a profile of: ten lines of its datasheet, no maker, no id that tells its class.
 mkdir "$tmp/own"
 echo '{"schema": "roofcast.hwprofile", "version": 1, "name": "GeForce RTX 6099", "kind": "gpu",
@@ -225,8 +261,10 @@ refused 2 'which --roof leaves out' predict llama-3-8b --hw rtx-4080 --roof --an
 refused 1 'no/such.json' predict llama-3-8b --hw rtx-4080 --anchor no/such.json
 sed 's/RTX 4080/Nonesuch/' "$tmp/anchor.csv" >"$tmp/nobody.csv"
 refused 1 'no row to learn from: no profile of' predict llama-3-8b --hw rtx-4080,rtx-4090 --anchor "$tmp/nobody.csv"
-sed '$s/decode,0,64,1,[^,]*/decode,0,64,1,1e9/' "$tmp/anchor.csv" >"$tmp/absurd.csv"
-refused 1 'tokens/s, what the roofs of NVIDIA RTX 4080 allow, found 1e+09' predict llama-3-8b --hw rtx-4080 --anchor "$tmp/absurd.csv"
+sed '$s/decode,0,64,1,[^,]*/decode,0,64,1,94/' "$tmp/anchor.csv" >"$tmp/absurd.csv"
+refused 1 'absurd.csv: line 2: expected at most 48.61 tokens/s, found 94, which takes 1412 GB/s of weights and keys, 1.97 times the 717 GB/s of rtx-4080: is it of another' \
+    predict llama-3-8b --hw rtx-4080 --anchor "$tmp/absurd.csv"
+refused 1 '1.97 times the 717 GB/s' sweep -m llama-3-8b --hw rtx-4080 --anchor "$tmp/absurd.csv" --quiet
 refused 2 'anchor is given twice' predict llama-3-8b --hw rtx-4080 --anchor "$tmp/anchor.csv" --anchor "$tmp/anchor.csv"
 { cat "$tmp/anchor.csv"; sed '1d; s/decode,0,64,1,[^,]*/decode,0,64,1,20/' "$tmp/anchor.csv"; } >"$tmp/two.csv"
 run predict llama-3-8b --hw rtx-4080 -q F16 -p 0 -n 1 -d 64 --anchor "$tmp/two.csv" && grep -q 'lines 2 and 3 are of one test and differ' "$tmp/err"

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct measurements l;
     struct measure_hws h;
     struct error err = { 0 };
-    const struct measure_context x = { "rtx-4090", "", false };
+    const struct measure_context x = { .hardware = "rtx-4090", .model = "" };
     if (measure_parse(&l, "input", data, size, &x, &err) == 0) {
         if (l.n == 0)
             abort();

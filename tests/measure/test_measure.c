@@ -454,6 +454,43 @@ static void test_servers(void **state)
     measure_free(&l);
 }
 
+/* What a server's file does not say is said beside it, or assumed in words. */
+static void test_unsaid(void **state)
+{
+    (void)state;
+    struct measurements l;
+    struct error err = { 0 };
+    char type[64];
+    struct measure_context x = { .hardware = "", .model = "org/Model-8B-Instruct-FP8", .type = "AWQ", .tp = 4 };
+    assert_ok(measure_load(&l, fixture("vllm-latency.json"), &x, &err), err);
+    assert_true(l.row[0].prompt == 32 && l.row[0].out == 128 && l.row[0].batch == 8 && l.row[0].n_devices == 4 && l.row[0].tags & TAG_TENSOR_PARALLEL);
+    assert_string_equal(l.row[0].assumed, "input 32 tokens, output 128 tokens, 8 sequences, as vllm bench latency has by default: its file does not say (--input-len, "
+                                          "--output-len, --batch-size do)");
+    assert_string_equal(l.row[0].quant, "FP8");
+    measure_free(&l);
+    x = (struct measure_context){ .model = "m", .type = "AWQ", .input_len = 256, .output_len = 64, .batch = 2 };
+    assert_ok(measure_load(&l, fixture("vllm-latency.json"), &x, &err), err);
+    assert_true(l.row[0].prompt == 256 && l.row[0].out == 64 && l.row[0].batch == 2 && l.row[0].value == 2 * 64 / 1.6 && !*l.row[0].assumed);
+    assert_string_equal(l.row[0].quant, "AWQ");
+    measure_free(&l);
+    assert_int_equal(measure_load(&l, fixture("vllm-throughput.json"), &x, &err), -1);
+    assert_non_null(strstr(err.msg, "total_num_tokens: expected 100 requests of 256 and 64 tokens (--input-len, --output-len), found 400 tokens each"));
+    x.input_len = 0;
+    assert_ok(measure_load(&l, fixture("vllm-throughput.json"), &x, &err), err);
+    assert_true(l.row[0].prompt == 336 && l.row[0].out == 64 && l.row[0].batch == 2 && !*l.row[0].assumed);
+    measure_free(&l);
+    load(&l, "vllm-throughput.json");
+    assert_true(l.row[0].prompt == 200 && strstr(l.row[0].assumed, "halves of what a request has"));
+    measure_free(&l);
+    load(&l, "vllm-serve.json");
+    assert_true(!*l.row[0].assumed && !*l.row[0].quant);
+    measure_free(&l);
+    assert_string_equal(quant_in_name(type, sizeof type, "Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4"), "GPTQ-Int4");
+    assert_string_equal(quant_in_name(type, sizeof type, "RedHatAI/Llama-FP8-dynamic"), "FP8");
+    assert_string_equal(quant_in_name(type, sizeof type, "x/Model.w4a16"), "w4a16");
+    assert_string_equal(quant_in_name(type, sizeof type, "fp8lab/Hawq-7B"), "");
+}
+
 static void test_hardware(void **state)
 {
     (void)state;
@@ -536,7 +573,7 @@ int main(void)
         cmocka_unit_test(test_throughput),   cmocka_unit_test(test_throughput_refuses), cmocka_unit_test(test_per_gpu),
         cmocka_unit_test(test_ops),          cmocka_unit_test(test_serving),     cmocka_unit_test(test_llama_bench),
         cmocka_unit_test(test_llama_bench_refuses), cmocka_unit_test(test_llama_bench_versions),
-        cmocka_unit_test(test_llama_bench_settings), cmocka_unit_test(test_places), cmocka_unit_test(test_servers), cmocka_unit_test(test_servers_refuse), cmocka_unit_test(test_hardware),
+        cmocka_unit_test(test_llama_bench_settings), cmocka_unit_test(test_places), cmocka_unit_test(test_servers), cmocka_unit_test(test_unsaid), cmocka_unit_test(test_servers_refuse), cmocka_unit_test(test_hardware),
         cmocka_unit_test(test_long_texts),   cmocka_unit_test(test_run_places),   cmocka_unit_test(test_many_places),
         cmocka_unit_test(test_names),        cmocka_unit_test(test_sizes_in_names),
     };

@@ -523,6 +523,100 @@ static void test_anchors(void **state)
     unload(&x);
 }
 
+/* Twice what memory or units do is none of the machine; what caches, pipelines of devices and sums of 16 bits may do is. (145) */
+static void test_impossible(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "id,source,hardware,n_devices,engine,model,params_b,quant,weight_gib,phase,prompt_len,context_len,batch,tokens_per_s,date_or_build,notes\n"
+        "y,x,RTX 4090,1,llama.cpp,Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,300,2026,tags=\n"
+        "n,x,RTX 4090,1,llama.cpp,Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,210,2026,tags=\n"
+        "n,x,RTX 4090,1,llama.cpp,Llama-3-8B,8.03,Q4_K_M,,decode,0,64,4,840,2026,tags=\n"
+        "n,x,RTX 4090,1,llama.cpp,smollm2-135m,,Q8_0,,decode,0,64,1,12000,2026,tags=\n"
+        "y,x,H100 SXM,1,vLLM 0.9,Llama-3-8B,8.03,BF16,,prefill,2048,0,1,75000,2026,tags=\n"
+        "n,x,RTX 4090,1,llama.cpp,Llama-3-8B,8.03,F16,,prefill,512,0,1,19000,2026,tags=\n"
+        "y,x,RTX 4090,1,llama.cpp,Llama-3-8B,8.03,F16,,prefill,512,0,1,25000,2026,tags=\n"
+        "n,x,RTX 4090,4,llama.cpp,Llama-3-8B,8.03,F16,,prefill,4096,0,1,60000,2026,tags=layer_split\n"
+        "y,x,RTX 4090,4,llama.cpp,Llama-3-8B,8.03,F16,,decode,0,64,1,150,2026,tags=layer_split\n"
+        "y,x,H100 SXM,1,vLLM 0.9,Llama-3-8B,8.03,BF16,,decode,0,32768,16,1200,2026,tags=\n";
+    struct error err = { 0 };
+    struct measurements l;
+    struct excess x;
+    assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
+    struct pricer *pricer = pricer_new(NULL, NULL, &err);
+    assert_non_null(pricer);
+    for (size_t i = 0; i < l.n; i++) {
+        struct priced p;
+        char what[256];
+        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
+        assert_string_equal(p.reason, "");
+        if (priced_exceeds(&p, &x) != (*l.row[i].id == 'y'))
+            fail_msg("line %zu: %s", l.row[i].line, excess_text(&p, what, sizeof what));
+        if (i == 0) /* 300 steps of 4.63 GB */
+            assert_near(x.done_s, 300 * 4.63e9, 0.01);
+        l.row[i].ln_sd = 0.1; /* a server's: who is in a step is not known, its weights are */
+        assert_true(priced_exceeds(&p, &x) == (*l.row[i].id == 'y' && l.row[i].phase == MEASURE_DECODE && i + 1 < l.n));
+        priced_free(&p);
+    }
+    pricer_free(pricer);
+    measure_free(&l);
+}
+
+/* A server's time between tokens is a step and its share of the others' prompts; a batch of requests its prompts and its steps. (146) */
+static void test_steps(void **state)
+{
+    (void)state;
+    static const char serve[] = "{\"model_id\": \"llama-3.1-8b\", \"completed\": 100, \"total_input_tokens\": 102400, \"total_output_tokens\": 12900, \"duration\": 40, "
+                                "\"max_concurrency\": %d, \"mean_ttft_ms\": %g, \"mean_tpot_ms\": %g}";
+    static const char *const latency = "{\"avg_latency\": 1.6, \"latencies\": [1.6]}";
+    const struct { int users; double ttft_ms, tpot_ms; bool step, prompt; } c[] = {
+        { 1, 200, 10, true, true }, { 1, 60, 10, true, false }, { 16, 120, 20, true, false }, { 64, 120, 30, false, false },
+    };
+    struct error err = { 0 };
+    const struct measure_context x = { .hardware = "h100-sxm", .model = "llama-3.1-8b" };
+    struct pricer *pricer = pricer_new(NULL, NULL, &err);
+    assert_non_null(pricer);
+    for (size_t i = 0; i < ARRAY_LEN(c); i++) {
+        char text[512];
+        struct measurements l;
+        struct measurement m;
+        struct priced p;
+        const int n = snprintf(text, sizeof text, serve, c[i].users, c[i].ttft_ms, c[i].tpot_ms);
+        assert_ok(measure_parse(&l, "text", text, (size_t)n, &x, &err), err);
+        assert_int_equal(l.n, 2);
+        assert_ok(price_row(pricer, &l.row[0], &p, &err), err);
+        assert_true(!priced_as_rate(&p, &m) == c[i].prompt);
+        if (c[i].prompt)
+            assert_true(m.phase == MEASURE_PREFILL && m.value == 1024 / 0.2 && m.ln_sd > 0.25 && m.ln_sd < 0.26);
+        priced_free(&p);
+        assert_ok(price_row(pricer, &l.row[1], &p, &err), err);
+        assert_true(!priced_as_rate(&p, &m) == c[i].step);
+        if (c[i].users == 1)
+            assert_true(m.phase == MEASURE_DECODE && fabs(m.value - 100) < 1e-9 && m.batch == 1 && m.ln_sd == 0.05 && m.context == 1024 + 64.5);
+        if (c[i].users == 16) /* a prompt at 989 TFLOP/s is 2.86 steps of 15 GB and 2.3 GB of keys at 3.35 TB/s; 15 in 128 steps */
+            assert_near(m.value, 16 / 0.02 * (1 + 2.86 * 15 / 128), 0.002);
+        priced_free(&p);
+        measure_free(&l);
+    }
+    struct measurements l;
+    struct measurement m;
+    struct priced p;
+    assert_ok(measure_parse(&l, "text", latency, strlen(latency), &x, &err), err);
+    assert_ok(price_row(pricer, &l.row[0], &p, &err), err);
+    assert_null(priced_as_rate(&p, &m)); /* 8 prompts of 32 tokens are one step of 128 */
+    assert_near(m.value, 8 * 128 / 1.6, 0.01);
+    assert_true(m.phase == MEASURE_DECODE && m.batch == 8);
+    priced_free(&p);
+    measure_free(&l);
+    pricer_free(pricer);
+    struct rows y;
+    load(&y, "serving.csv", false);
+    for (size_t i = 2; i < y.l.n; i++) /* experts spread over devices, copies: no rate is of that */
+        assert_non_null(priced_as_rate(&y.row[i], &m));
+    assert_true(!priced_as_rate(&y.row[1], &m) && m.n_devices == 4 && m.tags & TAG_TENSOR_PARALLEL);
+    unload(&y);
+}
+
 static void test_shared(void **state)
 {
     (void)state;
@@ -601,7 +695,7 @@ int main(void)
         cmocka_unit_test(test_small_kernels),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_missing_units),
         cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
-        cmocka_unit_test(test_anchor_ids), cmocka_unit_test(test_anchors), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_anchor_ids), cmocka_unit_test(test_anchors), cmocka_unit_test(test_impossible), cmocka_unit_test(test_steps), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,34 @@
+/* What is said of files of measurements beside them. */
+#include "cli/measured.h"
+
+int measured_parse(int key, const char *arg, struct measured_options *o, struct error *err)
+{
+    enum { MOST = 100000000, MOST_BATCH = 65536, MOST_DEVICES = 4096 };
+    switch (key) {
+    case MEASURED_HW:
+        return cli_text(&o->hw, arg);
+    case MEASURED_MODEL:
+        return cli_text(&o->model, arg);
+    case MEASURED_TYPE:
+        if (!quant_find(arg, stack_named("vllm")).known && !dtype_find_name(arg))
+            return error_set(err, ERROR_USAGE, "--type: no type \"%.64s\" (`roofcast list types`)", arg);
+        return cli_text(&o->type, arg);
+    case MEASURED_INPUT:
+        return parse_int(arg, 1, MOST, "--input-len", &o->input_len, err);
+    case MEASURED_OUTPUT:
+        return parse_int(arg, 1, MOST, "--output-len", &o->output_len, err);
+    case MEASURED_BATCH:
+        return parse_int(arg, 1, MOST_BATCH, "--batch-size", &o->batch, err);
+    case MEASURED_TP:
+        return parse_int(arg, 1, MOST_DEVICES, "--tp", &o->tp, err);
+    default:
+        return CLI_UNKNOWN;
+    }
+}
+
+int measured_context(struct measure_context *x, const struct measured_options *o, struct error *err)
+{
+    *x = (struct measure_context){ .model = o->model, .type = o->type, .input_len = (double)o->input_len, .output_len = (double)o->output_len,
+                                   .batch = (double)o->batch, .tp = (int)o->tp };
+    return cli_measured_machine(&x->hardware, o->hw, err);
+}

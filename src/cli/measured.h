@@ -1,0 +1,29 @@
+/* cli internals: files of measurements, and what is said of them beside them. */
+#ifndef CLI_MEASURED_H
+#define CLI_MEASURED_H
+
+#include "cli/cli.h"
+#include "measure/measure.h"
+
+/* Of files that do not say it; NULL and 0: nobody does. */
+struct measured_options {
+    const char *hw, *model, *type;
+    int64_t input_len, output_len, batch, tp;
+};
+enum { MEASURED_HW = 760, MEASURED_MODEL, MEASURED_TYPE, MEASURED_INPUT, MEASURED_OUTPUT, MEASURED_BATCH, MEASURED_TP };
+
+/* Rows of an argp_option table; measured_parse() takes their keys. */
+#define MEASURED_LENGTHS \
+    { "input-len", MEASURED_INPUT, "N", 0, "prompt tokens of a request, where the file of a server's benchmark does not say them", 0 }, \
+    { "output-len", MEASURED_OUTPUT, "N", 0, "tokens generated for a request, likewise", 0 }, \
+    { "batch-size", MEASURED_BATCH, "N", 0, "requests at once, likewise", 0 }
+#define MEASURED_OPTIONS \
+    MEASURED_LENGTHS, \
+    { "tp", MEASURED_TP, "N", 0, "devices that share every matrix, likewise (1)", 0 }, \
+    { "type", MEASURED_TYPE, "TYPE", 0, "type of the weights, likewise (as the model's name ends, else 16 bits)", 0 }, \
+    { "model", MEASURED_MODEL, "NAME", 0, "the model, of files that do not name it", 0 }
+int measured_parse(int key, const char *arg, struct measured_options *o, struct error *err);
+/* With the profile's path of --hw this. */
+int measured_context(struct measure_context *x, const struct measured_options *o, struct error *err);
+
+#endif
