@@ -78,6 +78,21 @@ static void effect_name(char *name, const struct effect_prior *e, const struct f
         (void)fit_name_add(name, at, dim_names[e->dim], r->dim[e->dim]);
 }
 
+/*
+ * What is guessed of a machine is off by a factor of all seconds; a row that is shown of it says which. Without one its spread is no constant's
+ * (time_constants.guess_ln_sd). (116)
+ */
+static int set_guess(struct fit *f, bool add, const struct fitted_row *r, struct fit_row *out, int at, struct error *err)
+{
+    const double sd = r->facts.p->machine->ln_sd;
+    char name[FIT_MAX_NAME];
+    if (!(sd > 0) || at >= FIT_MAX_EFFECTS)
+        return 0;
+    (void)fit_name_add(name, fit_name_begin(name, time_slot_name(TIME_REQUEST)), "guess", r->dim[DIM_HARDWARE]);
+    out->effect[TIME_REQUEST][at] = add ? fit_effect(f, name, 0, sd, err) : fit_find(f, name);
+    return add && out->effect[TIME_REQUEST][at] == FIT_NO_EFFECT ? -1 : 0;
+}
+
 /* f is not touched unless add. */
 static int set_effects(struct fit *f, bool add, const struct fitted_row *r, struct fit_row *out, struct error *err)
 {
@@ -105,7 +120,7 @@ static int set_effects(struct fit *f, bool add, const struct fitted_row *r, stru
         out->base[s] += value;
         out->loose[s] += sd * sd;
     }
-    return 0;
+    return set_guess(f, add, r, out, n[TIME_REQUEST], err);
 }
 
 int fitted_priors(struct fit *f, enum fitted_kind kind, struct error *err)

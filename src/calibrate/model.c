@@ -360,6 +360,7 @@ void fitted_constants(const void *params, const struct priced *p, unsigned which
             out->cov[s][t] = s == t || x->fit.cov ? covariance(&x->fit, &row, s, t) : 0;
     out->sigma = x->sigma * r.sigma;
     const enum situation s = situation_of(&x->by, &x->shown, p);
+    out->guess_ln_sd = guess_ln_sd(p, s);
     out->widen = spread_half(&x->spread, s, SIDE_SLOWER, p, 1 / PREDICT_Z90);
     out->widen_fast = spread_half(&x->spread, s, SIDE_FASTER, p, 1 / PREDICT_Z90);
 }

@@ -202,7 +202,7 @@ static int subject_init(struct subject *x, const struct software *s, const struc
                                  .source = "prediction", .hardware = h->id, .engine = "", .version = "", .model = "", .quant = "",
                                  .date = "", .notes = "", .assumed = "", .label = "", .n_devices = 1, .type_k = "", .type_v = "", .op = "",
                                  .topology = "", .mode = "", .prompt = NAN, .flash_said = true, .flash = !s->materialized };
-    x->machine = (struct machine){ .loaded = true };
+    x->machine = (struct machine){ .loaded = true, .ln_sd = h->guess_ln_sd };
     snprintf(x->machine.hardware, sizeof x->machine.hardware, "%s", h->id);
     snprintf(x->machine.profile, sizeof x->machine.profile, "%s", h->id);
     snprintf(x->machine.class_name, sizeof x->machine.class_name, "%s", machine_class(h));
@@ -291,7 +291,6 @@ static int timing(const void *known, const struct hwprofile *h, const struct mod
     out->stack = x->p.stack->id;
     out->absorbed = x->p.stack->family == STACK_LLAMA_CPP;
     out->basis = basis_of(s, h, x);
-    out->guess_ln_sd = h->guess_ln_sd;
     out->which = fitted_case;
     for (unsigned c = 0; c < TIME_CASES && out->basis != TIME_BY_KERNELS; c++)
         if (cases >> c & 1)

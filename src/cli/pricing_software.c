@@ -179,11 +179,16 @@ static int choose_rows(struct anchors *a, const char *file, const struct str_lis
 {
     struct hwprofile *h = calloc(hw->n + 1, sizeof *h);
     struct error unused = { 0 };
+    char note[256];
     size_t n = 0;
     if (!h)
         return error_oom(err, hw->n * sizeof *h, "profiles");
-    for (size_t i = 0; i < hw->n; i++)
-        n += cli_hwprofile_load(&h[n], hw->v[i], &unused) == 0;
+    for (size_t i = 0; i < hw->n; i++) {
+        bool found = cli_hwprofile_load(&h[n], hw->v[i], &unused) == 0;
+        if (!found && !hwprofile_is_path(hw->v[i]) && machine_guess(&h[n], hw->v[i], &found, note, sizeof note, err) != 0)
+            return -1;
+        n += found;
+    }
     if (n > 0)
         keep_asked(a, file, h, n);
     for (size_t i = 0; i < n; i++)
@@ -210,8 +215,17 @@ static int complete_row(struct anchors *a, struct measurement *m, const struct s
     return 0;
 }
 
+/* A machine nobody described may be the one asked about: then a row says what it is. (116) */
+static bool is_guessed(const struct software_asked *asked, const char *id)
+{
+    for (size_t i = 0; i < asked->hw->n; i++)
+        if (strcmp(asked->hw->v[i], id) == 0)
+            return true;
+    return false;
+}
+
 /* A row is kept, or says why not. */
-static int keep_row(struct anchors *a, const struct measurement *m, struct error *err)
+static int keep_row(struct anchors *a, const struct measurement *m, const struct software_asked *asked, struct error *err)
 {
     struct priced *p = &a->row[a->n];
     if (price_row(a->pricer, m, p, err) != 0)
@@ -219,7 +233,7 @@ static int keep_row(struct anchors *a, const struct measurement *m, struct error
     a->n++;
     if (p->reason[0])
         snprintf(a->why, sizeof a->why, "%.250s", p->reason);
-    else if (p->machine->ln_sd > 0)
+    else if (p->machine->ln_sd > 0 && !is_guessed(asked, p->machine->h.id))
         snprintf(a->why, sizeof a->why, "no profile of \"%.100s\": what it says of software depends on the machine", p->machine->hardware);
     else if (m->kind == MEASURE_RATE && m->metric == METRIC_TOK_S && p->measured_s > 0)
         a->kept[a->n_kept++] = p;
@@ -227,7 +241,7 @@ static int keep_row(struct anchors *a, const struct measurement *m, struct error
 }
 
 /* A server's row as a rate of a phase. (146) */
-static int keep_as_rate(struct anchors *a, struct error *err)
+static int keep_as_rate(struct anchors *a, const struct software_asked *asked, struct error *err)
 {
     const struct priced *p = &a->row[a->n - 1];
     if (p->reason[0] || (p->m->kind == MEASURE_RATE && p->m->phase != MEASURE_REQUEST))
@@ -239,7 +253,7 @@ static int keep_as_rate(struct anchors *a, struct error *err)
         return 0;
     }
     a->n_rate++;
-    return keep_row(a, m, err);
+    return keep_row(a, m, asked, err);
 }
 
 /* What is learned from a server's rows is not what they say; whole requests say nothing of phases. */
@@ -288,7 +302,7 @@ static int anchors_load(struct anchors *a, const struct software_options *o, con
     if (!a->row || !a->rate || !a->kept)
         return error_oom(err, a->l.n * sizeof *a->row, "anchors");
     for (size_t i = 0; i < a->l.n; i++)
-        if (complete_row(a, &a->l.row[i], o, asked, err) != 0 || keep_row(a, &a->l.row[i], err) != 0 || keep_as_rate(a, err) != 0)
+        if (complete_row(a, &a->l.row[i], o, asked, err) != 0 || keep_row(a, &a->l.row[i], asked, err) != 0 || keep_as_rate(a, asked, err) != 0)
             return -1;
     if (a->n_kept == 0 && hw->n > 1 && !*a->l.row[0].hardware)
         return error_set(err, ERROR_USAGE, "--anchor %s: it does not name its machine: expected one --hw, found %zu", o->anchor, hw->n);

@@ -345,7 +345,7 @@ static void software(struct explain *e, const struct about *a, const struct pred
     const unsigned which = a->r->time->which(f);
     const struct time_constants *k = &a->r->time->of[which];
     time_gradient(f, k->slot, g, NULL);
-    const double known = k->widen * time_spread(k, g, share), guess = a->r->time->guess_ln_sd;
+    const double known = k->widen * time_spread(k, g, share), guess = k->guess_ln_sd;
     const double guessed = guess > 0 ? guess * guess / (known * known + guess * guess) : 0; /* part of the variance */
     for (int i = 0; i < TIME_SLOT_COUNT; i++) {
         if (!(fabs(g[i]) > 1e-9) || (i == TIME_REQUEST && k->slot[i] == 0))

@@ -115,16 +115,17 @@ static void answer(struct step_sum *sum, const struct roofs *r, const struct tim
     const struct time_constants *k = &t->of[sum->which];
     time_gradient(f, k->slot, g, &sides);
     sum->seconds = exp(time_ln_seconds(f, k->slot));
-    const double sd_s = sum->seconds * time_spread(k, g, NULL), guess_s = sum->seconds * t->guess_ln_sd;
+    const double sd_s = sum->seconds * time_spread(k, g, NULL), guess_s = sum->seconds * k->guess_ln_sd;
     sum->sd_s = hypot(sd_s * k->widen, guess_s);
     sum->sd_fast_s = hypot(sd_s * k->widen_fast, guess_s);
     if (r->parts)
-        time_error_parts(k, g, t->guess_ln_sd, &sum->parts);
-    sum->memory_s = sides.memory_s;
-    sum->compute_s = sides.compute_s;
-    sum->link_s = sides.link_s;
+        time_error_parts(k, g, k->guess_ln_sd, &sum->parts);
+    const double off = k->guess_ln_sd > 0 ? exp(k->slot[TIME_REQUEST]) : 1; /* the machine is not what was guessed */
+    sum->memory_s = off * sides.memory_s;
+    sum->compute_s = off * sides.compute_s;
+    sum->link_s = off * sides.link_s;
     for (int b = 0; b < BOUND_COUNT; b++)
-        sum->bound_s[b] = sides.bound_s[b];
+        sum->bound_s[b] = off * sides.bound_s[b];
 }
 
 static void start(struct time_features *f, const struct roofs *r, const struct shape *x)

@@ -165,6 +165,7 @@ struct time_constants {
     double slot[TIME_SLOT_COUNT];                  /* logarithms */
     double cov[TIME_SLOT_COUNT][TIME_SLOT_COUNT];  /* of them */
     double sigma;                                  /* spread of the logarithm of seconds that is left beside theirs */
+    double guess_ln_sd;                            /* the same from what is guessed of the machine; 0: nothing is (116) */
     double widen, widen_fast;                      /* nine in ten of the rows that are slower, and of those that are faster, lie
                                                       within so many times what a normal's would; 1: as those */
 };
@@ -212,7 +213,6 @@ struct timing {
     bool one_step; /* devices of a board exchange by one kernel (84) */
     bool absorbed; /* it keeps MLA's cache latent and never expands it (36) */
     enum time_basis basis;
-    double guess_ln_sd; /* spread of the logarithm of seconds from what is guessed of the machine; 0: nothing is (116) */
     unsigned (*which)(const struct time_features *f); /* case, below TIME_CASES */
     struct time_constants of[TIME_CASES];             /* those of the cases asked for */
     /* What the software does for an op, beside what is costed; NULL: nothing is known. */

@@ -71,8 +71,10 @@ static int from_figures(struct machine *out, const struct measure_hw *g, struct 
     if (!text)
         return error_oom(err, 4096, "a machine");
     struct error e = { 0 };
-    if (hwprofile_parse(&out->h, "--hardware", text, strlen(text), &e) == 0)
+    if (hwprofile_parse(&out->h, "--hardware", text, strlen(text), &e) == 0) {
         out->loaded = true;
+        snprintf(out->h.id, sizeof out->h.id, "%.63s", g->hardware);
+    }
     else
         snprintf(out->reason, sizeof out->reason, "%.250s", e.msg);
     free(text);
@@ -323,7 +325,6 @@ int machine_guess(struct hwprofile *h, const char *name, bool *found, char *note
         snprintf(note, size, "the profile of another variant, %s, stands for it", h->id);
         return 0;
     }
-    snprintf(h->id, sizeof h->id, "%.63s", name);
     snprintf(h->guess_class, sizeof h->guess_class, "%s", m.class_name);
     h->guess_ln_sd = m.ln_sd;
     snprintf(note, size, "taken for a machine of class %s: %.4g GB/s, give or take x/ %.2g (90 %%)", m.class_name, h->mem_bw.value / 1e9, exp(PREDICT_Z90 * m.ln_sd));

@@ -99,6 +99,13 @@ ok $? "shares of the interval add up to it"
 run sweep llama-3-8b --hw rtx-4090,rtx-5050 -o csv && has 'rtx-5050'
 ok $? "sweeps take it too"
 refused 1 'expected the path of a profile' predict llama-3-8b --hw "toaster 5050"
+# One measured point narrows it, to either side: of another guess, faster than the guess allows.
+for v in 30 250; do
+    { echo "$head" && echo "a,x,rtx-5050,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,$v,2026-12,tags=; fa=1"; } >"$tmp/guess.csv"
+    run predict llama-3-8b -q Q4_K_M --hw rtx-5050 -p 0 -n 1 -d 64 --anchor "$tmp/guess.csv" -o csv
+    holds "$(cell tok_s) > 0.97 * $v && $(cell tok_s) < 1.03 * $v && $(cell tok_s_hi) < 1.7 * $(cell tok_s_lo) && $(cell memory_s) < $(cell seconds)" "an anchor of $v tokens/s says what such a machine is"
+done
+refused 1 'no profile of "rtx-5050"' predict llama-3-8b -q Q4_K_M --hw rtx-4090 -n 1 --anchor "$tmp/guess.csv"
 
 # ---- intervals
 run predict llama-3-8b --hw rtx-4090 -o csv
