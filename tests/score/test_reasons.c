@@ -12,7 +12,7 @@ static const char *reason_of(const struct score_reasons *r, const struct rows *x
 }
 
 /* Rows more than 50 % off say where they stand: under the roofs, beside the same elsewhere, among rows like them (141). 100 tokens/s of
- * decode and 51200 of a prompt are predicted. */
+ * decode and 25600 of a prompt are predicted. */
 static void test_reasons(void **state)
 {
     (void)state;
@@ -25,10 +25,10 @@ static void test_reasons(void **state)
                                "f,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,decode,0,144,1,43,\n"
                                "g,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,decode,0,160,1,44,\n"
                                "v,NVIDIA RTX 4090,llama.cpp (Vulkan),Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,60,\n"
-                               "p,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,prefill,512,0,1,51200,\n"
-                               "q,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,prefill,512,0,1,50000,\n"
-                               "r,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,prefill,512,0,1,51000,\n"
-                               "s,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,prefill,512,0,1,5120,tags=anomaly\n";
+                               "p,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,prefill,256,0,1,25600,\n"
+                               "q,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,prefill,256,0,1,25000,\n"
+                               "r,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,prefill,256,0,1,25500,\n"
+                               "s,NVIDIA RTX 4090,llama.cpp (CUDA),Llama-3-8B,8.03,Q4_K_M,,prefill,256,0,1,2560,tags=anomaly\n";
     struct rows x;
     struct error err = { 0 };
     const struct score_options o = { .model = &watcher };

@@ -481,7 +481,7 @@ static void test_anchor_ids(void **state)
     struct measurement m[ARRAY_LEN(ids)];
     struct priced p[ARRAY_LEN(ids)];
     struct scored out[ARRAY_LEN(ids)];
-    load(&x, "throughput.csv", true);
+    load(&x, "throughput.csv", false);
     for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
         m[i] = x.l.row[0];
         m[i].id = ids[i];
