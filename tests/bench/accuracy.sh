@@ -167,7 +167,7 @@ tables() {
     echo
     echo "- date: $(date -u '+%Y-%m-%d %H:%M UTC'), the scores took $took s"
     echo "- program: $("$roofcast" --version 2>/dev/null | head -n 1)$(git -C "$top" log -1 --format=', tree of commit %h (%cs)' 2>/dev/null)"
-    for f in "$top"/hwprofiles/stacks/*.json; do
+    for f in "$top"/hwprofiles/stacks/constants*.json; do
         [ -f "$f" ] && echo "- constants: \`hwprofiles/stacks/$(basename "$f")\`, $(jq -r 'if .fits then [.fits | to_entries[] | "\(.key): \(.value.n_rows) rows of \(.value.source)"] | join("; ") else (.source // "its sources in it") end' "$f" 2>/dev/null)"
     done
     echo "- measurements: \`\$ROOFCAST_SHARED/data/measurements\`; what is left out is predicted by a fit that has not seen it, and constants that it made are dropped (methods.md (72))"
