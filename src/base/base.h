@@ -5,7 +5,9 @@
 #ifndef BASE_BASE_H
 #define BASE_BASE_H
 
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -136,6 +138,18 @@ unsigned edit_distance(const char *a, const char *b);
 unsigned name_distance(const char *asked, const char *candidate);
 /* Is a candidate at that distance more than half rewritten? To suggest it would be noise. */
 bool name_far(const char *asked, unsigned distance);
+
+/* ---- files that are read once ------------------------------------------------ */
+
+struct once {
+    pthread_mutex_t lock;
+    atomic_bool tried;
+    int rc;
+    struct error failure;
+};
+#define ONCE_INIT { .lock = PTHREAD_MUTEX_INITIALIZER }
+/* Calls read() the first time, by whichever thread; later calls return what that did, its error too. */
+int read_once(struct once *o, int (*read)(struct error *err), struct error *err);
 
 /* ---- interruption ---------------------------------------------------------
  * main() installs the handlers; long loops ask. A signal flag is the one mutable global.

@@ -10,6 +10,7 @@ libbase_a_SOURCES = \
   %D%/digits.c \
   %D%/file.c \
   %D%/names.c \
+  %D%/once.c \
   %D%/interrupt.c \
   %D%/units.c \
   %D%/parse.c \

@@ -1,8 +1,6 @@
 #include "calibrate/priors.h"
 #include "base/json.h"
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -342,10 +340,8 @@ int priors_parse(struct priors *p, const char *name, const void *data, size_t si
     return take(p, json_load_mem(name, data, size, err), name, err);
 }
 
-/* Read by the first who asks; an error stays, too. */
 static struct priors the;
-static struct error failure;
-static atomic_bool tried;
+static struct once reading = ONCE_INIT;
 
 static void nothing(struct priors *p)
 {
@@ -357,27 +353,17 @@ static void nothing(struct priors *p)
 static int read_file(struct error *err)
 {
     char path[4096];
-    if (!hwprofile_data_file(path, sizeof path, "hwprofiles/stacks", "priors"))
-        return error_set(err, ERROR_UNAVAILABLE, "hwprofiles/stacks/priors.json is in none of the data directories");
-    return take(&the, json_load_path(path, err), path, err);
+    const int rc = hwprofile_data_file(path, sizeof path, "hwprofiles/stacks", "priors")
+                       ? take(&the, json_load_path(path, err), path, err)
+                       : error_set(err, ERROR_UNAVAILABLE, "hwprofiles/stacks/priors.json is in none of the data directories");
+    if (rc != 0)
+        nothing(&the);
+    return rc;
 }
 
 int priors_load(struct error *err)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    if (!atomic_load_explicit(&tried, memory_order_acquire)) {
-        pthread_mutex_lock(&lock);
-        if (!atomic_load_explicit(&tried, memory_order_relaxed)) {
-            if (read_file(&failure) != 0)
-                nothing(&the);
-            atomic_store_explicit(&tried, true, memory_order_release);
-        }
-        pthread_mutex_unlock(&lock);
-    }
-    if (failure.kind == ERROR_NONE)
-        return 0;
-    *err = failure;
-    return -1;
+    return read_once(&reading, read_file, err);
 }
 
 const struct priors *priors(void)

@@ -3,8 +3,6 @@
 #include "score/internal.h"
 #include <ctype.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -170,10 +168,8 @@ int classes_check(const char *name, const void *data, size_t size, struct error 
     return rc;
 }
 
-/* Read by the first who asks; an error stays, too. */
 static struct classes the;
-static struct error failure;
-static atomic_bool tried;
+static struct once reading = ONCE_INIT;
 
 static int read_file(struct error *err)
 {
@@ -185,19 +181,7 @@ static int read_file(struct error *err)
 
 int classes_load(struct error *err)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    if (!atomic_load_explicit(&tried, memory_order_acquire)) {
-        pthread_mutex_lock(&lock);
-        if (!atomic_load_explicit(&tried, memory_order_relaxed)) {
-            (void)read_file(&failure);
-            atomic_store_explicit(&tried, true, memory_order_release);
-        }
-        pthread_mutex_unlock(&lock);
-    }
-    if (failure.kind == ERROR_NONE)
-        return 0;
-    *err = failure;
-    return -1;
+    return read_once(&reading, read_file, err);
 }
 
 /* Without the file there are none: who can say so has asked classes_load() before. */

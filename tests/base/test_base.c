@@ -524,9 +524,32 @@ static void test_topology(void **state)
     topology_close(NULL);
 }
 
+/* ---- once ------------------------------------------------------------------------------------- */
+
+static int n_read;
+
+static int read_badly(struct error *err)
+{
+    n_read++;
+    return error_set(err, ERROR_INPUT, "it is torn");
+}
+
+static void test_once(void **state)
+{
+    struct once o = ONCE_INIT;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct error err = { 0 };
+        assert_fails(read_once(&o, read_badly, &err), err, "it is torn");
+        assert_int_equal(err.kind, ERROR_INPUT);
+    }
+    assert_int_equal(n_read, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_once),
         cmocka_unit_test(test_error),   cmocka_unit_test(test_sizes), cmocka_unit_test(test_strbuf), cmocka_unit_test(test_digits),
         cmocka_unit_test(test_outfile), cmocka_unit_test(test_units), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_stats),   cmocka_unit_test(test_block_intervals), cmocka_unit_test(test_rng),   cmocka_unit_test(test_cpulist),
