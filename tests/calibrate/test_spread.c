@@ -3,6 +3,7 @@
 #include "calibrate/cross.h"
 #include "calibrate/quantile.h"
 #include "calibrate/reach.h"
+#include "hwprofile/hwprofile.h"
 #include "tests/calibrate/toy.h"
 #include "tests/test.h"
 #include <math.h>
