@@ -407,6 +407,10 @@ struct software *software_new(const struct stack *stack, bool materialized, cons
         error_oom(err, sizeof *s, "constants");
         return NULL;
     }
+    if (classes_load(err) != 0) {
+        free(s);
+        return NULL;
+    }
     s->kept = calloc(1, sizeof *s->kept);
     if (!s->kept) {
         error_oom(err, sizeof *s->kept, "constants");

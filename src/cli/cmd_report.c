@@ -176,6 +176,7 @@ static const char *beside_pass(const struct priced *p)
 static const char *remark(const struct priced *p, char *buf, size_t size)
 {
     struct strbuf b = { 0 };
+    char excess[256];
     if (p->reason[0])
         return p->reason;
     switch (p->m->kind) {
@@ -198,10 +199,12 @@ static const char *remark(const struct priced *p, char *buf, size_t size)
         strbuf_addf(&b, "%g at once is a guess", p->batch);
     if ((p->m->tags & TAG_PARTIAL_OFFLOAD) || (p->m->n_gpu_layers > 0 && (uint32_t)p->m->n_gpu_layers < p->n_layer))
         strbuf_addf(&b, "%spartly offloaded: the rest runs under the CPU's roofs", b.len ? "; " : "");
-    if (x.flop_s > ABOVE * x.peak_flop_s)
+    if (*excess_text(p, excess, sizeof excess))
+        strbuf_addf(&b, "%s%s", b.len ? "; " : "", excess);
+    else if (x.flop_s > ABOVE * x.peak_flop_s)
         strbuf_addf(&b, "%sabove the peak of %s: its kernels multiply in another type (INT8, or sums of 16 bits)", b.len ? "; " : "",
                     math_name(x.math));
-    if (x.bytes_s > ABOVE * x.peak_bytes_s)
+    if (x.bytes_s > ABOVE * x.peak_bytes_s && !*excess)
         strbuf_addf(&b, "%sabove the bandwidth: %s", b.len ? "; " : "", p->m->kind == MEASURE_SERVING ?
                     "not all of its users were in a step, or tokens were drafted" : "not all of these bytes were read from memory");
     if (*beside_pass(p))

@@ -121,28 +121,46 @@ static int other_machine(char *id, size_t n, struct pricer *by_name, const struc
         return 0;
     m.hardware = m.named;
     const int rc = price_row(by_name, &m, &own, err);
-    if (rc == 0 && own.machine && own.machine->loaded && strcmp(own.machine->h.id, h->id) != 0)
+    if (rc == 0 && own.machine && own.machine->loaded && !hwprofile_same_name(own.machine->h.id, h->id))
         snprintf(id, n, "%s", own.machine->h.id);
     priced_free(&own);
     return rc;
 }
 
-/* The file names a machine that has a profile, and is taken for another's: said. */
-static int say_other_machine(const struct anchors *a, const char *file, struct error *err)
+/* A file without profiles' names is of the one machine asked about, unless its rows name several: then of those that are its own. Where all name another,
+ * which has a profile, that is said. */
+static int say_other_machine(struct anchors *a, const char *file, struct error *err)
 {
-    char id[64] = "";
+    char id[64] = "", first[64] = "";
+    const struct priced *named = NULL;
+    size_t kept = 0, other = 0;
     int rc = 0;
     struct pricer *by_name = pricer_new(NULL, NULL, err);
-    if (!by_name)
-        return -1;
-    for (size_t i = 0; i < a->n_kept && rc == 0 && !*id; i++) {
+    const struct priced **own = calloc(a->n_kept + 1, sizeof *own);
+    if (!own)
+        error_oom(err, a->n_kept * sizeof *own, "anchors");
+    for (size_t i = 0; by_name && own && i < a->n_kept && rc == 0; i++) {
         const struct measurement *m = a->kept[i]->m;
         if (i == 0 || strcmp(m->named, a->kept[i - 1]->m->named) != 0)
             rc = other_machine(id, sizeof id, by_name, a->kept[i], err);
-        if (*id)
-            cli_note("--anchor %s: it says that it was measured on %s (%s), and is taken as measured on %s", file, m->named, id,
-                     a->kept[i]->machine->h.id);
+        if (*id && other++ == 0) {
+            named = a->kept[i];
+            snprintf(first, sizeof first, "%s", id);
+        }
+        if (!*id)
+            own[kept++] = a->kept[i];
     }
+    rc = by_name && own ? rc : -1;
+    if (rc == 0 && other > 0 && kept > 0)
+        cli_note("--anchor %s: %zu rows are of other machines (%s) and left out, %zu are of %s", file, other, first, kept, own[0]->machine->h.id);
+    else if (rc == 0 && other > 0)
+        cli_note("--anchor %s: it says that it was measured on %s (%s), and is taken as measured on %s", file, named->m->named, first,
+                 named->machine->h.id);
+    if (rc == 0 && kept > 0) {
+        memcpy(a->kept, own, kept * sizeof *own);
+        a->n_kept = kept;
+    }
+    free(own);
     pricer_free(by_name);
     return rc;
 }
@@ -224,6 +242,13 @@ static bool is_guessed(const struct software_asked *asked, const char *id)
     return false;
 }
 
+/* Layers that repeat were left to the host: it is no measurement of this machine. */
+static bool is_partly(const struct priced *p)
+{
+    const struct measurement *m = p->m;
+    return p->machine->h.kind != HW_CPU && (m->tags & TAG_PARTIAL_OFFLOAD || (m->n_gpu_layers > 0 && (uint32_t)m->n_gpu_layers < p->n_layer));
+}
+
 /* A row is kept, or says why not. */
 static int keep_row(struct anchors *a, const struct measurement *m, const struct software_asked *asked, struct error *err)
 {
@@ -235,6 +260,8 @@ static int keep_row(struct anchors *a, const struct measurement *m, const struct
         snprintf(a->why, sizeof a->why, "%.250s", p->reason);
     else if (p->machine->ln_sd > 0 && !is_guessed(asked, p->machine->h.id))
         snprintf(a->why, sizeof a->why, "no profile of \"%.100s\": what it says of software depends on the machine", p->machine->hardware);
+    else if (is_partly(p))
+        snprintf(a->why, sizeof a->why, "a part of its layers ran elsewhere, the file says");
     else if (m->kind == MEASURE_RATE && m->metric == METRIC_TOK_S && p->measured_s > 0)
         a->kept[a->n_kept++] = p;
     return 0;

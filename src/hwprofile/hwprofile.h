@@ -164,6 +164,7 @@ struct hwprofile {
 /* Path of a .json, or a name / alias (case, spaces, dashes, vendor's words ignored) in the hwprofile
  * directories; a near miss is suggested. Errors name file and field. */
 int hwprofile_load(struct hwprofile *h, const char *spec, struct error *err);
+bool hwprofile_same_name(const char *a, const char *b); /* "rtx-5050", "NVIDIA GeForce RTX 5050" */
 bool hwprofile_is_path(const char *spec); /* what hwprofile_load takes for one */
 /* The same of a name, never a path, that nobody may have: *found false, and *h is empty. A profile that cannot be read is an error,
  * whoever is looked for. */

@@ -69,6 +69,14 @@ void hw_normalize(char *out, size_t size, const char *name)
     name_fold(out, size, text, vendors);
 }
 
+bool hwprofile_same_name(const char *a, const char *b)
+{
+    char x[160], y[160];
+    hw_normalize(x, sizeof x, a);
+    hw_normalize(y, sizeof y, b);
+    return strcmp(x, y) == 0;
+}
+
 void hw_words(char *out, size_t size, const char *name)
 {
     char text[256];

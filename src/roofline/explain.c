@@ -23,6 +23,7 @@ struct explaining {
     struct amounts *amount; /* of each class */
     struct pass pass;
     uint32_t n_steps;       /* > 1: the pass stands for so many decode steps */
+    bool prompt, few; /* passes are of a prompt, of few tokens each */
 };
 
 /* ---- what the formulas multiply ------------------------------------------------------------- */
@@ -86,7 +87,11 @@ static void add_pass(void *ctx, const struct pass *p)
     struct explaining *x = ctx;
     x->pass = *p;
     x->e->n_pass++;
-    if (interrupt_check(NULL) == 0) /* explain_init says so */
+    if (interrupt_check(NULL) != 0) /* explain_init says so */
+        return;
+    if (x->prompt)
+        step_price_prompt(x->s, x->r, p, x->few, add_class, x);
+    else
         step_price(x->s, x->r, p, x->n_steps, add_class, x);
 }
 
@@ -102,6 +107,8 @@ static void add_phase(struct explaining *x, const struct predict_options *o, enu
     const uint32_t group = groups_of(o->n_batch, o->layout.dp);
     if (phase == PHASE_PREFILL) {
         x->n_steps = 1;
+        x->prompt = true;
+        x->few = step_few(o->n_prompt, o->n_ubatch);
         prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, group, add_pass, x);
         x->e->seconds = step_prefill(x->s, x->r, &sc, NULL, NULL).seconds;
     } else {

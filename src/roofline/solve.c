@@ -1,6 +1,6 @@
 /*
  * Which value reaches a target: bisection on the prediction itself, so that no closed form can disagree with it. What is
- * looked for only helps, or only hurts, as it grows. methods.md (48)
+ * looked for only hurts as it grows, or helps at first. methods.md (48)
  */
 #include "roofline/ask.h"
 #include "roofline/internal.h"
@@ -220,23 +220,52 @@ static int search_real(struct solution *s, struct trials *t, double lo, double h
     return 0;
 }
 
+/* More may help and then hurt (sequences of a prompt): doubled from lo to hi. *good: the first that does, 0: none; else the nearest is kept. */
+static int double_up(struct solution *s, struct trials *t, int64_t lo, int64_t hi, int64_t *good, struct error *err)
+{
+    *good = 0;
+    for (int64_t n = lo; n <= hi; n = n < hi && n > hi / 2 ? hi : 2 * n) {
+        const int ok = attempt(t, (double)n, err);
+        if (ok < 0)
+            return -1;
+        if (ok || isnan(s->value_nearest) || nearness(t->q, &t->r) > nearness(t->q, &s->r)) {
+            s->r = t->r;
+            s->value_nearest = (double)n;
+        }
+        if (ok) {
+            *good = n;
+            s->value_nearest = NAN;
+            return 0;
+        }
+    }
+    return 0;
+}
+
 /* The largest count that still does; with `grows`, the smallest. */
 static int search_count(struct solution *s, struct trials *t, int64_t lo, int64_t hi, bool grows, struct error *err)
 {
-    const int64_t good_end = grows ? hi : lo, bad_end = grows ? lo : hi;
-    int ok = attempt(t, (double)good_end, err);
-    s->r = t->r;
-    if (ok < 0)
-        return -1;
-    if (!ok) {
-        s->value_nearest = (double)good_end;
-        return 0;
+    int64_t good = lo, bad = hi;
+    int ok;
+    if (grows) {
+        if (double_up(s, t, lo, hi, &good, err) != 0)
+            return -1;
+        if (good == 0)
+            return 0;
+        bad = good > lo ? good / 2 : lo;
+    } else {
+        ok = attempt(t, (double)good, err);
+        s->r = t->r;
+        if (ok < 0)
+            return -1;
+        if (!ok) {
+            s->value_nearest = (double)good;
+            return 0;
+        }
     }
-    int64_t good = good_end, bad = bad_end;
-    if ((ok = attempt(t, (double)bad_end, err)) < 0)
+    if ((ok = attempt(t, (double)bad, err)) < 0)
         return -1;
     if (ok) {
-        good = bad_end;
+        good = bad;
         s->always = !grows;
         s->r = t->r;
     }

@@ -196,16 +196,27 @@ static struct cost tell(const struct step_model *s, const struct roofs *r, unsig
     return sum.cost;
 }
 
+static struct step_sum price_shape(const struct step_model *s, const struct roofs *r, const struct shape *x, step_fn *fn, void *ctx)
+{
+    if (!r->time)
+        return price_ops(s, r, &x->p, x->n_steps, fn, ctx);
+    struct step_sum sum = price_together(s, r, x, 1);
+    if (fn)
+        (void)tell(s, r, sum.which, x, fn, ctx);
+    return sum;
+}
+
 struct step_sum step_price(const struct step_model *s, const struct roofs *r, const struct pass *p, uint32_t n_steps,
                            step_fn *fn, void *ctx)
 {
-    if (!r->time)
-        return price_ops(s, r, p, n_steps, fn, ctx);
     const struct shape x = { *p, 1, n_steps, false, false };
-    struct step_sum sum = price_together(s, r, &x, 1);
-    if (fn)
-        (void)tell(s, r, sum.which, &x, fn, ctx);
-    return sum;
+    return price_shape(s, r, &x, fn, ctx);
+}
+
+struct step_sum step_price_prompt(const struct step_model *s, const struct roofs *r, const struct pass *p, bool few, step_fn *fn, void *ctx)
+{
+    const struct shape x = { *p, 1, 1, true, few };
+    return price_shape(s, r, &x, fn, ctx);
 }
 
 /* ---- a scenario ------------------------------------------------------------------------------ */
@@ -299,11 +310,16 @@ static void tell_pass(void *ctx, const struct pass *p)
         x->cost = cost_add(x->cost, tell(x->s, x->r, x->which, &one_pass, x->fn, x->ctx));
 }
 
+bool step_few(uint32_t n_prompt, uint32_t n_ubatch)
+{
+    return n_prompt < TIME_PROMPT || n_ubatch < TIME_PROMPT;
+}
+
 static size_t prefill_shapes(struct shape out[2], const struct scenario *o, uint32_t n_seq)
 {
     struct pass_group g[2];
     const size_t n = prefill_groups(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, g);
-    const bool few = o->n_prompt < TIME_PROMPT || o->n_ubatch < TIME_PROMPT;
+    const bool few = step_few(o->n_prompt, o->n_ubatch);
     for (size_t i = 0; i < n; i++)
         out[i] = (struct shape){ g[i].p, g[i].n, 1, true, few };
     return n;

@@ -137,6 +137,10 @@ struct ratio prediction_ratio(const struct prediction *base, const struct predic
     struct ratio r = { changed->tok_s / base->tok_s, NAN, NAN };
     if (!(base->sd_s > 0) || !(changed->sd_s > 0))
         return r;
+    if (changed->seconds == base->seconds && memcmp(&b, &c, sizeof b) == 0) { /* the same prediction */
+        r.lo = r.hi = r.value;
+        return r;
+    }
     const double machine = b.machine * c.machine, both = machine + alike * (error_covariance(&b, &c, 1) - machine); /* a guess is the same in both */
     const double sd = sqrt(fmax(0, error_covariance(&b, &b, 1) + error_covariance(&c, &c, 1) - 2 * both));
     r.hi = r.value * exp(PREDICT_Z90 * sd * hypot(widened(base->sd_s, base), widened(changed->sd_fast_s, changed)) / sqrt(2));

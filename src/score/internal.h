@@ -34,8 +34,6 @@ struct machine_class {
     double bytes_s, ln_sd; /* of memory; the spread of its logarithm */
     const char *source;    /* of those */
 };
-/* Reads the file of classes, once; the functions below find none where it cannot be read. */
-int classes_load(struct error *err);
 /* By its name in hardware.csv; NULL: a class of the file's own. */
 const struct machine_class *class_find(const char *name);
 /* What a machine's name says: its class, its maker ("": makes no difference), its memory. */

@@ -32,7 +32,7 @@ static json_t *profile_json(const struct measure_hw *g, const struct class_guess
     rc = rc ? rc : put(peaks, "fp32", fp32, "FLOP/s", source);
     rc = rc ? rc : put(peaks, "fp16", fp16, "FLOP/s", source);
     rc = rc ? rc : put(peaks, "bf16", fp16, "FLOP/s", source);
-    rc = rc ? rc : put(peaks, "int8", g->int8, "OP/s", "--hardware");
+    rc = rc ? rc : put(peaks, "int8", guesses & GUESS_PEAK && kind == HW_GPU && !(g->int8 > 0) ? 2 * fp16 : g->int8, "OP/s", guesses & GUESS_PEAK ? balance : "--hardware");
     rc = rc ? rc : put(peaks, "fp8", g->fp8, "FLOP/s", "--hardware");
     rc = rc ? rc : json_object_set(spec, "peaks", peaks);
     json_t *name = rc == 0 ? json_text(g->hardware) : NULL;

@@ -80,6 +80,8 @@ struct machine {
     double link_bytes_s, link_latency_s; /* to its kind; guessed where the profile has none */
 };
 
+/* Reads the file of classes, once; what asks for a class finds none where it cannot be read. */
+int classes_load(struct error *err);
 /* The file of classes as bytes: refused with a reason, or good. Fuzzed. */
 int classes_check(const char *name, const void *data, size_t size, struct error *err);
 /* The class of a profile in hardware.csv's words. */

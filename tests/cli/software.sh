@@ -54,8 +54,9 @@ i,x,NVIDIA H100 SXM,1,vLLM 0.9,Llama-3-8B,8.03,F16,,serving,512,,8,128,2026-12,t
 j,x,NVIDIA RTX 4090,1,llama.cpp (cuda),mixtral-8x7b,,Q8_0,,serving,1280,,1,128,2026-12,tags=; fa=1; out=65
 k,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_0,,decode,0,64,4,128,2026-12,tags=; fa=1
 l,x,NVIDIA RTX 4090,1,llama.cpp (cuda),Llama-3-8B,8.03,IQ4_XS,,decode,0,64,4,128,2026-12,tags=; fa=1
-m,x,rtx-5050,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,128,2026-12,tags=; fa=1' >>"$tmp/one.csv"
-run score "$tmp/one.csv" --worst 13 -o json
+m,x,rtx-5050,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,128,2026-12,tags=; fa=1
+n,x,rtx-5050,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,prefill,512,0,1,128,2026-12,tags=; fa=1' >>"$tmp/one.csv"
+run score "$tmp/one.csv" --worst 14 -o json
 jq -r '.rows | sort_by(.id)[] | "\(.predicted)"' "$tmp/out" >"$tmp/scored"
 jq -r '.rows | sort_by(.id)[] | "\(.lo) \(.hi)"' "$tmp/out" >"$tmp/scored.ends"
 : >"$tmp/predicted"
@@ -78,11 +79,12 @@ mixtral-8x7b -q Q8_0 --hw rtx-4090 --request 1280+65
 llama-3-8b -q Q4_0 --hw rtx-4090 -p 0 -n 1 -d 64 -b 4
 llama-3-8b -q IQ4_XS --hw rtx-4090 -p 0 -n 1 -d 64 -b 4
 llama-3-8b -q Q4_K_M --hw rtx-5050 -p 0 -n 1 -d 64
+llama-3-8b -q Q4_K_M --hw rtx-5050 -p 512 -n 0
 END
 has_note=$(cat "$tmp/err")
-[ "$(wc -l <"$tmp/scored")" = 13 ] && diff "$tmp/scored" "$tmp/predicted" >"$tmp/err"
+[ "$(wc -l <"$tmp/scored")" = 14 ] && diff "$tmp/scored" "$tmp/predicted" >"$tmp/err"
 ok $? "predict and score say the same number, to the last digit"
-paste -d ' ' "$tmp/scored.ends" "$tmp/predicted.ends" | awk '{ bad += $1 / $3 < 1 - 1e-5 || $1 / $3 > 1 + 1e-5 || $2 / $4 < 1 - 1e-5 || $2 / $4 > 1 + 1e-5 } END { exit bad > 0 || NR != 13 }'
+paste -d ' ' "$tmp/scored.ends" "$tmp/predicted.ends" | awk '{ bad += $1 / $3 < 1 - 1e-5 || $1 / $3 > 1 + 1e-5 || $2 / $4 < 1 - 1e-5 || $2 / $4 > 1 + 1e-5 } END { exit bad > 0 || NR != 14 }'
 ok $? "and the same interval"
 
 # ---- a machine nobody described: what its class is believed to have, and an interval as wide as that
@@ -106,6 +108,28 @@ for v in 30 250; do
     holds "$(cell tok_s) > 0.97 * $v && $(cell tok_s) < 1.03 * $v && $(cell tok_s_hi) < 1.7 * $(cell tok_s_lo) && $(cell memory_s) < $(cell seconds)" "an anchor of $v tokens/s says what such a machine is"
 done
 refused 1 'no profile of "rtx-5050"' predict llama-3-8b -q Q4_K_M --hw rtx-4090 -n 1 --anchor "$tmp/guess.csv"
+# Classes of a prompt are priced by a prompt's constants: they add up to what it takes, but for what passes cost beside them.
+run predict llama-3-8b -q Q4_K_M --hw rtx-4090 -p 512 -n 0 --explain -o json
+jq -e '.rows[0].pipeline | . > 0.98 and . < 1.05' "$tmp/out" >/dev/null
+ok $? "a prompt's classes add up to its seconds"
+# Sequences of a prompt help, and then hurt: the smallest number that does is found wherever it is.
+run predict llama-3-8b -q Q4_K_M --hw rtx-4090 -p 512 -n 0 -o csv
+slow=$(cell tok_s)
+run predict llama-3-8b -q Q4_K_M --hw rtx-4090 --solve "batch:prefill=tok_s>=$(awk -v v="$slow" 'BEGIN { printf "%.6g", 0.98 * v }')" -o json
+is "true 1" "$(jq -r '.rows[0] | "\(.found) \(.value)"' "$tmp/out")" "one sequence is enough for what it reaches"
+run predict llama-3-8b -q Q4_K_M --hw rtx-4090 --what-if b=1 -o json
+is "1 1 1" "$(jq -r '[.rows[] | select(.speedup) | .speedup, .speedup_lo, .speedup_hi] | unique | "\(.[0]) \(.[-1]) \(length)"' "$tmp/out")" "a change that changes nothing has no interval"
+# A file of llama-bench whose rows name two machines, neither by its profile's name: rows of the other are left out. A file of layers that were left to the host is none.
+jq '[.[0], (.[0] | .gpu_info = "NVIDIA GeForce RTX 4080" | .avg_ts /= 3)]' "$top_srcdir/tests/fixtures/measure/llama-bench.json" >"$tmp/two.json"
+run predict llama-3-8b -q Q4_K_M --hw rtx-4090 -n 1 --anchor "$tmp/two.json" -o csv && says '1 rows are of other machines (rtx-4080) and left out, 1 are of rtx-4090'
+ok $? "of a file of several machines those rows that are of the one asked about"
+jq '[.[0] | .n_gpu_layers = 10]' "$top_srcdir/tests/fixtures/measure/llama-bench.json" >"$tmp/partly.json"
+refused 1 'a part of its layers ran elsewhere' predict llama-3-8b -q Q4_K_M --hw rtx-4090 -n 1 --anchor "$tmp/partly.json"
+mkdir -p "$tmp/torn/hwprofiles/priors" && cp -r "$tmp/data/." "$tmp/torn/" && echo '{' >"$tmp/torn/hwprofiles/priors/machines.json"
+kept=$ROOFCAST_DATA
+export ROOFCAST_DATA="$tmp/torn"
+refused 1 'machines.json: line 2' predict llama-3-8b --hw rtx-4090 -n 1
+export ROOFCAST_DATA="$kept"
 
 # ---- intervals
 run predict llama-3-8b --hw rtx-4090 -o csv
@@ -202,7 +226,7 @@ is "llama.cpp-vulkan llama.cpp-vulkan" "$(cells stack | paste -sd ' ')" "or what
 ok $? "of another machine than it says: said"
 { sed '$d' "$tmp/bench.json"; sed -n '$s/}\]$/},/p' "$tmp/bench.json"; sed 's/^\[//; s/RTX 4080/RTX 4090/' "$tmp/bench.json"; } >"$tmp/second.json"
 run predict llama-3-8b --hw rtx-4080 -p 0 --anchor "$tmp/second.json" -o csv &&
-    grep -q 'second.json: it says that it was measured on NVIDIA GeForce RTX 4090 (rtx-4090), and is taken as measured on rtx-4080' "$tmp/err"
+    grep -q 'second.json: 1 rows are of other machines (rtx-4090) and left out, 1 are of rtx-4080' "$tmp/err"
 ok $? "of any of its tests"
 sed 's/"cpu_info": "c", "gpu_info": "[^"]*", "backends": "CUDA"/"cpu_info": "AMD EPYC 9654 96-Core Processor", "gpu_info": "", "backends": "CPU"/; s/"n_gpu_layers": 99/"n_gpu_layers": 0/; s/30\.5/15/g' \
     "$tmp/bench.json" >"$tmp/cpu.json"
