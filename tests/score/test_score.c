@@ -80,6 +80,10 @@ static void test_guessed_machines(void **state)
         { "Apple iPhone 16 Pro", "phone CPU", "llama.cpp-cpu", 50e9, 90e9 },
         { "Ampere Altra M96 [CPU]", "CPU", "llama.cpp-cpu", 200e9, 500e9 },
         { "Intel Core i9-14900K", "CPU", "llama.cpp-cpu", 80e9, 100e9 },
+        { "i9-14900K", "CPU", "llama.cpp-cpu", 80e9, 100e9 },
+        { "Cortex-A76", "CPU", "llama.cpp-cpu", 10e9, 20e9 },
+        { "AMD A10-7850K", "CPU", "llama.cpp-cpu", 40e9, 80e9 },
+        { "Qualcomm NPU X", "accelerator", "llama.cpp", 80e9, 120e9 },
         { "Orange Pi 5", "CPU", "llama.cpp-cpu", 10e9, 20e9 },
     };
     struct rows x;
