@@ -61,20 +61,25 @@ static int quoted(struct reader *r, const struct csv_field *f)
     return 0;
 }
 
-static int bare(struct reader *r)
+/* Without the blanks around it. */
+static int bare(struct reader *r, const struct csv_field *f)
 {
+    while (r->at < r->end && *r->at == ' ')
+        r->at++;
     for (; !at_line_end(r) && *r->at != ','; r->at++) {
         if (*r->at == '"')
             return refuse(r, r->line, column_of(r), "a quote inside a field that does not begin with one");
         *r->out++ = *r->at;
     }
+    while (r->out > f->s && r->out[-1] == ' ')
+        r->out--;
     return 0;
 }
 
 static int read_field(struct reader *r, struct csv_field *f)
 {
     *f = (struct csv_field){ r->out, r->line, column_of(r) };
-    if ((r->at < r->end && *r->at == '"' ? quoted(r, f) : bare(r)) != 0)
+    if ((r->at < r->end && *r->at == '"' ? quoted(r, f) : bare(r, f)) != 0)
         return -1;
     const size_t n = (size_t)(r->out - f->s);
     char what[96];
@@ -154,6 +159,10 @@ static int read_rows(struct csv *c, struct reader *r, struct error *err)
     size_t n = 0, cap = 0;
     while (!only_blank_lines(r)) {
         const size_t first = n;
+        if (first > 0 && c->n_col > 1 && at_line_end(r)) { /* a blank line */
+            next_line(r);
+            continue;
+        }
         if (read_row(r, c, &n, &cap, err) != 0)
             return -1;
         if (first == 0)

@@ -94,11 +94,14 @@ static bool guess_class(struct class_guess *out, const char *hardware, const str
 static int from_row(struct machine *out, const struct measure_hw *g, struct error *err)
 {
     struct class_guess class, name;
-    /* Of a class of its own, or none: as its name says, or as a data center's GPU. */
-    (void)guess_class(&class, g->hardware, class_find(g->class_name), true);
+    /* Of a class of its own, or none: as its name says, or else the class's ("server CPU", "edge NPU"), or as a data center's GPU. */
+    const struct machine_class *said = class_find(g->class_name);
+    if (!said && !class_of_name(&name, g->hardware) && class_of_name(&name, g->class_name))
+        said = name.class;
+    (void)guess_class(&class, g->hardware, said, true);
     const bool named = !*g->class_name && class_of_name(&name, g->hardware);
     if (*g->class_name && !class_find(g->class_name))
-        snprintf(out->note, sizeof out->note, "of a class that is not known (%.64s): as a %s, what its name says", g->class_name, class.class->name);
+        snprintf(out->note, sizeof out->note, "of a class that is not known (%.64s): taken for one of class %s", g->class_name, class.class->name);
     snprintf(out->class_name, sizeof out->class_name, "%s", named ? name.class->name : g->class_name);
     return from_figures(out, g, &class, err);
 }

@@ -231,7 +231,12 @@ static int price_model(struct pricer *p, const struct measurement *m, struct pri
         return no_price(out, "%.250s", s->reason);
     describe(out, s);
     cache_types(out, s);
-    const int rc = m->kind == MEASURE_RATE ? price_rate(out, m, s, err) : price_serving(out, m, s, err);
+    int rc = m->kind == MEASURE_RATE ? price_rate(out, m, s, err) : price_serving(out, m, s, err);
+    if (rc != 0 && err->kind == ERROR_USAGE) { /* what a row says of its layout cannot be; others can */
+        const struct error e = *err;
+        *err = (struct error){ 0 };
+        rc = no_price(out, "%.250s", e.msg);
+    }
     if (rc == 0 && !out->reason[0] && !is_that_model(out))
         return no_price(out, "%.3g GB of weights were read each time, not what %.64s has: another model of that name", m->read_bytes / 1e9,
                         out->preset[0] ? out->preset : m->model);

@@ -222,9 +222,13 @@ static int leave_each_out(struct scoring *x, struct error *err)
 
 static int check_options(const struct priced *rows, size_t n, const struct score_options *o, struct error *err)
 {
-    for (size_t i = 0; i < n; i++)
-        if (o->leave == LEAVE_TOPOLOGY && rows[i].m->kind != MEASURE_ALL_REDUCE)
+    for (size_t i = 0; i < n; i++) {
+        const bool all_reduce = rows[i].m->kind == MEASURE_ALL_REDUCE;
+        if (o->leave == LEAVE_TOPOLOGY && !all_reduce)
             return error_set(err, ERROR_USAGE, "--leave-out topology: only all-reduces have one");
+        if ((o->leave == LEAVE_MODEL || o->leave == LEAVE_ENGINE) && all_reduce)
+            return error_set(err, ERROR_USAGE, "--leave-out %s: all-reduces have none; expected hardware or topology", leave_out_name(o->leave));
+    }
     return 0;
 }
 

@@ -91,8 +91,21 @@ refused 1 'hw.csv: line 2, column 3 (mem_bw_gbs_per_device)' score "$f/throughpu
 
 printf 'hardware,class,mem_bw_gbs_per_device,fp16_bf16_tflops_dense\nRTX 5999,toaster,100,20\n' >"$tmp/hw.csv"
 { head -n 1 "$f/throughput.csv" && grep -m 1 'RTX 4090' "$f/throughput.csv" | sed 's/,[^,]*RTX 4090[^,]*,/,RTX 5999,/'; } >"$tmp/own.csv"
-run score "$tmp/own.csv" --hardware "$tmp/hw.csv" -o json && has 'of a class that is not known (toaster): as a consumer GPU, what its name says'
+run score "$tmp/own.csv" --hardware "$tmp/hw.csv" -o json && has 'of a class that is not known (toaster): taken for one of class consumer GPU'
 ok $? "a class of the file's own is said, and what its machine is taken for"
+printf 'hardware,class,mem_bw_gbs_per_device\nFooBar X1,edge NPU,60\n' >"$tmp/hw.csv"
+sed 's/RTX 5999/FooBar X1/' "$tmp/own.csv" >"$tmp/npu.csv"
+run score "$tmp/npu.csv" --hardware "$tmp/hw.csv" -o json && has 'of a class that is not known (edge NPU): taken for one of class accelerator'
+ok $? "where the name says nothing the words of the class do"
+# Blanks around a value are not of it, nor are blank lines rows.
+{ head -n 1 "$f/throughput.csv" && echo && echo '1,x, NVIDIA RTX 4090 ,1,llama.cpp,Llama-3-8B,8.03,F16 ,,decode ,0, 64,1 , 50,2026-01,tags='; } >"$tmp/blanks.csv"
+run score "$tmp/blanks.csv" -o json && has '"type": "F16"' && has '"n_unpriced": 0'
+ok $? "blanks around values, and blank lines"
+refused 2 '--leave-out model: all-reduces have none' score "$f/all_reduce.csv" --leave-out model
+# A layout that cannot be is a row without a price; the others have theirs.
+{ head -n 1 "$f/serving.csv" && sed -n '2s/,8,4,1,1,4,1,/,8,4,128,1,4,1,/; 2s/^s-1/s-0/p' "$f/serving.csv" && sed -n '2,$p' "$f/serving.csv"; } >"$tmp/pp.csv"
+run score "$tmp/pp.csv" -o json && has '"n_unpriced": 2' && has 'pp 128: the model has'
+ok $? "one row's layout that cannot be leaves the others their prices"
 jq '.rows[0].tok_s_mean = -3' "$top_srcdir/tests/fuzz/corpus/run/decode.json" >"$tmp/minus.json"
 refused 1 "minus.json: line $(grep -n '"tok_s_mean"' "$tmp/minus.json" | head -n 1 | cut -d: -f1), column 21: rows[0]: field \"tok_s_mean\": expected 0 or more" score "$tmp/minus.json"
 
