@@ -88,10 +88,16 @@ int measure_add(struct measurements *l, const struct measurement *m, struct erro
 
 const char *measure_keep(struct measurements *l, const char *s, struct error *err)
 {
-    char **text = realloc(l->text, (l->n_text + 1) * sizeof *text);
-    if (text)
+    if ((l->n_text & (l->n_text - 1)) == 0) { /* room is doubled */
+        const size_t cap = l->n_text ? 2 * l->n_text : 1;
+        char **text = realloc(l->text, cap * sizeof *text);
+        if (!text) {
+            error_oom(err, cap * sizeof *text, "the texts of measurements");
+            return NULL;
+        }
         l->text = text;
-    char *copy = text ? strdup(s) : NULL;
+    }
+    char *copy = strdup(s);
     if (!copy) {
         error_oom(err, strlen(s) + 1, "a text of a measurement");
         return NULL;
