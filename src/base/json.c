@@ -175,6 +175,22 @@ int json_get_bool_opt(const json_t *o, const char *ctx, const char *key, bool *o
     return 0;
 }
 
+int json_check_object(const json_t *o, const char *ctx, struct error *err)
+{
+    return json_is_object(o) ? 0 : error_set(err, ERROR_INPUT, "%s: expected an object, found %s", ctx, json_type_name(o));
+}
+
+int json_get_array(const json_t *o, const char *ctx, const char *key, size_t most, const json_t **out, struct error *err)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!json_is_array(v))
+        return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected an array, found %s", ctx, key, json_type_name(v));
+    if (json_array_size(v) > most)
+        return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected an array of at most %zu, found %zu", ctx, key, most, json_array_size(v));
+    *out = v;
+    return 0;
+}
+
 int json_check_schema(const json_t *o, const char *ctx, const char *schema, int version,
                       struct error *err)
 {

@@ -30,6 +30,10 @@ int json_get_int_opt(const json_t *o, const char *ctx, const char *key, int64_t 
 int json_get_str(const json_t *o, const char *ctx, const char *key, const char **out, struct error *err);
 int json_get_str_opt(const json_t *o, const char *ctx, const char *key, const char **out, struct error *err);
 int json_get_bool_opt(const json_t *o, const char *ctx, const char *key, bool *out, struct error *err);
+/* It must be one; else "CTX: expected an object, found ...". */
+int json_check_object(const json_t *o, const char *ctx, struct error *err);
+/* An array of at most so many; the document's. */
+int json_get_array(const json_t *o, const char *ctx, const char *key, size_t most, const json_t **out, struct error *err);
 /* The document must carry "schema": schema and an integer "version" <= version. */
 int json_check_schema(const json_t *o, const char *ctx, const char *schema, int version, struct error *err);
 /* "an object", "a string", ..., of NULL "nothing": what was found, for messages. */

@@ -119,9 +119,7 @@ static int read_constant(struct constant *c, const json_t *o, const char *ctx, c
     const char *name, *from = source;
     double value, spread;
     int64_t n = 0;
-    if (!json_is_object(o))
-        return error_set(err, ERROR_INPUT, "%s: expected an object, found %s", ctx, json_type_name(o));
-    if (json_get_str(o, ctx, "name", &name, err) != 0 || json_get_num(o, ctx, "value", &value, err) != 0 ||
+    if (json_check_object(o, ctx, err) != 0 || json_get_str(o, ctx, "name", &name, err) != 0 || json_get_num(o, ctx, "value", &value, err) != 0 ||
         json_get_num(o, ctx, "spread", &spread, err) != 0 || json_get_int_opt(o, ctx, "n_rows", 0, INT64_MAX, &n, err) != 0 ||
         json_get_str_opt(o, ctx, "from", &from, err) != 0)
         return -1;
@@ -184,9 +182,7 @@ static int read_kind(struct constants *c, const json_t *o, const char *ctx, stru
     const json_t *intervals = json_object_get(o, "intervals");
     const char *source = "";
     int64_t n_row = 0;
-    if (!json_is_object(o))
-        return error_set(err, ERROR_INPUT, "%s: expected an object, found %s", ctx, json_type_name(o));
-    if (json_get_num(o, ctx, "sigma", &c->sigma, err) != 0 || json_get_int_opt(o, ctx, "n_rows", 0, INT64_MAX, &n_row, err) != 0 ||
+    if (json_check_object(o, ctx, err) != 0 || json_get_num(o, ctx, "sigma", &c->sigma, err) != 0 || json_get_int_opt(o, ctx, "n_rows", 0, INT64_MAX, &n_row, err) != 0 ||
         json_get_str_opt(o, ctx, "source", &source, err) != 0)
         return -1;
     if (!(c->sigma > 0 && c->sigma < 1e3))

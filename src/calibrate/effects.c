@@ -101,8 +101,9 @@ static int set_effects(struct fit *f, bool add, const struct fitted_row *r, stru
     for (int s = 0; s < FIT_MAX_SLOTS; s++)
         for (int k = 0; k < FIT_MAX_EFFECTS; k++)
             out->effect[s][k] = FIT_NO_EFFECT;
+    const size_t n_prior = priors()->n_effect[r->kind];
     const struct effect_prior *p = priors()->effect[r->kind];
-    for (size_t i = 0; i < priors()->n_effect[r->kind]; i++) {
+    for (size_t i = 0; i < n_prior; i++) {
         const enum time_slot s = p[i].slot;
         char name[FIT_MAX_NAME];
         if (!applies(r, s, p[i].dim, add) || !r->dim[p[i].dim][0])
@@ -125,8 +126,9 @@ static int set_effects(struct fit *f, bool add, const struct fitted_row *r, stru
 
 int fitted_priors(struct fit *f, enum fitted_kind kind, struct error *err)
 {
+    const size_t n_prior = priors()->n_effect[kind];
     const struct effect_prior *const from = priors()->effect[kind];
-    for (size_t i = 0; i < priors()->n_effect[kind]; i++)
+    for (size_t i = 0; i < n_prior; i++)
         if (from[i].dim == DIM_ALL &&
             fit_effect(f, time_slot_name(from[i].slot), log(from[i].value), from[i].sd, err) == FIT_NO_EFFECT)
             return -1;

@@ -92,19 +92,12 @@ static int has_source(const json_t *o, const char *ctx, struct error *err)
     return *source ? 0 : error_set(err, ERROR_INPUT, "%s: field \"source\": expected where it is from, found \"\"", ctx);
 }
 
-static int is_object(const json_t *o, const char *ctx, struct error *err)
-{
-    return json_is_object(o) ? 0 : error_set(err, ERROR_INPUT, "%s: expected an object, found %s", ctx, json_type_name(o));
-}
-
 /* The list under `key` of o, and room for what is read of it; NULL: *err. */
 static const json_t *list_of(const json_t *o, const char *ctx, const char *key, void **room, size_t size, struct error *err)
 {
-    const json_t *list = json_object_get(o, key);
-    if (!json_is_array(list) || json_array_size(list) > MAX_LIST) {
-        error_set(err, ERROR_INPUT, "%s: field \"%s\": expected an array of at most %d, found %s", ctx, key, MAX_LIST, json_type_name(list));
+    const json_t *list;
+    if (json_get_array(o, ctx, key, MAX_LIST, &list, err) != 0)
         return NULL;
-    }
     *room = calloc(json_array_size(list) + 1, size);
     if (*room)
         return list;
@@ -117,7 +110,7 @@ static const json_t *list_of(const json_t *o, const char *ctx, const char *key, 
 static int read_effect(struct effect_prior *e, const json_t *o, const char *ctx, struct error *err)
 {
     const char *constant, *by = "";
-    if (is_object(o, ctx, err) != 0 || json_get_str(o, ctx, "constant", &constant, err) != 0 || json_get_str_opt(o, ctx, "by", &by, err) != 0)
+    if (json_check_object(o, ctx, err) != 0 || json_get_str(o, ctx, "constant", &constant, err) != 0 || json_get_str_opt(o, ctx, "by", &by, err) != 0)
         return -1;
     const int slot = time_slot_find(constant), dim = dimension_find(by);
     if (slot < 0)
@@ -155,7 +148,7 @@ static int read_fits(struct priors *p, const char *name, struct error *err)
         const char *as = NULL;
         char ctx[CTX];
         snprintf(ctx, sizeof ctx, "%.300s: fits.%s", name, fitted_kind_names[k]);
-        if (is_object(fit, ctx, err) != 0 || json_get_str_opt(fit, ctx, "as", &as, err) != 0)
+        if (json_check_object(fit, ctx, err) != 0 || json_get_str_opt(fit, ctx, "as", &as, err) != 0)
             return -1;
         const json_t *from = as ? json_object_get(fits, as) : fit;
         if (as && !json_is_object(from))
@@ -172,14 +165,14 @@ static int read_intervals(struct priors *p, const char *name, struct error *err)
     char ctx[CTX];
     void *room = NULL;
     snprintf(ctx, sizeof ctx, "%.300s: intervals", name);
-    const json_t *list = is_object(of, ctx, err) == 0 ? list_of(of, ctx, "effects", &room, sizeof *p->interval, err) : NULL;
+    const json_t *list = json_check_object(of, ctx, err) == 0 ? list_of(of, ctx, "effects", &room, sizeof *p->interval, err) : NULL;
     p->interval = room;
     for (size_t i = 0; list && i < json_array_size(list); i++, p->n_interval++) {
         const json_t *o = json_array_get(list, i);
         const char *by;
         char at[CTX + 64];
         snprintf(at, sizeof at, "%.*s.effects[%zu]", CTX, ctx, i);
-        if (is_object(o, at, err) != 0 || json_get_str(o, at, "by", &by, err) != 0 || get_sd(o, at, &p->interval[i].sd, err) != 0)
+        if (json_check_object(o, at, err) != 0 || json_get_str(o, at, "by", &by, err) != 0 || get_sd(o, at, &p->interval[i].sd, err) != 0)
             return -1;
         if (!spread_traits(by, &p->interval[i].traits))
             return error_set(err, ERROR_INPUT, "%s: field \"by\": expected words such as \"situation class\", found \"%.64s\"", at, by);
@@ -199,17 +192,17 @@ static int unit_find(const char *name)
 
 static int read_units(struct priors *p, const char *name, struct error *err)
 {
-    void *room = NULL;
-    const json_t *list = list_of(p->doc, name, "units", &room, 1, err);
-    free(room);
+    const json_t *list;
+    if (json_get_array(p->doc, name, "units", MAX_LIST, &list, err) != 0)
+        return -1;
     for (int u = 0; u < UNIT_COUNT; u++)
         p->unit[u].compute = p->unit[u].attention = 1;
-    for (size_t i = 0; list && i < json_array_size(list); i++) {
+    for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *o = json_array_get(list, i);
         const char *unit;
         char at[CTX];
         snprintf(at, sizeof at, "%.300s: units[%zu]", name, i);
-        if (is_object(o, at, err) != 0 || json_get_str(o, at, "unit", &unit, err) != 0)
+        if (json_check_object(o, at, err) != 0 || json_get_str(o, at, "unit", &unit, err) != 0)
             return -1;
         const int u = unit_find(unit);
         if (u < 0)
@@ -218,7 +211,7 @@ static int read_units(struct priors *p, const char *name, struct error *err)
             has_source(o, at, err) != 0)
             return -1;
     }
-    return list ? 0 : -1;
+    return 0;
 }
 
 static int read_launches(struct priors *p, const char *name, struct error *err)
@@ -230,7 +223,7 @@ static int read_launches(struct priors *p, const char *name, struct error *err)
         const json_t *o = json_array_get(list, i);
         char at[CTX];
         snprintf(at, sizeof at, "%.300s: launches[%zu]", name, i);
-        if (is_object(o, at, err) != 0 || json_get_str(o, at, "stack", &p->launches[i].stack, err) != 0 ||
+        if (json_check_object(o, at, err) != 0 || json_get_str(o, at, "stack", &p->launches[i].stack, err) != 0 ||
             get_positive(o, at, "factor", &p->launches[i].factor, err) != 0 || has_source(o, at, err) != 0)
             return -1;
         if (!stack_named(p->launches[i].stack))
@@ -246,7 +239,7 @@ static int read_numbers(struct priors *p, const char *name, struct error *err)
         const json_t *o = json_object_get(all, number_names[i]);
         char at[CTX];
         snprintf(at, sizeof at, "%.300s: numbers.%s", name, number_names[i]);
-        if (is_object(o, at, err) != 0 || get_positive(o, at, "value", &p->number[i], err) != 0 || has_source(o, at, err) != 0)
+        if (json_check_object(o, at, err) != 0 || get_positive(o, at, "value", &p->number[i], err) != 0 || has_source(o, at, err) != 0)
             return -1;
     }
     return 0;
@@ -260,20 +253,20 @@ static int read_gpu_rows(struct priors *p, const char *name, struct error *err)
     void *room = NULL;
     char ctx[CTX];
     snprintf(ctx, sizeof ctx, "%.300s: gpu_weights", name);
-    if (is_object(ops, ctx, err) != 0)
+    if (json_check_object(ops, ctx, err) != 0)
         return -1;
     for (int w = 0; w < WIDTH_COUNT; w++)
         if (get_positive(ops, ctx, width_names[w], &p->gpu_ops[w], err) != 0)
             return -1;
     snprintf(ctx, sizeof ctx, "%.300s: gpu_rows", name);
-    const json_t *list = is_object(of, ctx, err) == 0 ? list_of(of, ctx, "types", &room, sizeof *p->gpu_row, err) : NULL;
+    const json_t *list = json_check_object(of, ctx, err) == 0 ? list_of(of, ctx, "types", &room, sizeof *p->gpu_row, err) : NULL;
     p->gpu_row = room;
     for (size_t i = 0; list && i < json_array_size(list); i++, p->n_gpu_row++) {
         const json_t *o = json_array_get(list, i);
         struct gpu_row *r = &p->gpu_row[i];
         char at[CTX + 64];
         snprintf(at, sizeof at, "%.*s.types[%zu]", CTX, ctx, i);
-        if (is_object(o, at, err) != 0 || json_get_str(o, at, "names", &r->names, err) != 0 ||
+        if (json_check_object(o, at, err) != 0 || json_get_str(o, at, "names", &r->names, err) != 0 ||
             get_positive(o, at, "below_bits", &r->below_bits, err) != 0 || get_positive(o, at, "one", &r->one, err) != 0 ||
             get_positive(o, at, "more", &r->more, err) != 0)
             return -1;
@@ -289,7 +282,7 @@ static int read_cpu_rows(struct priors *p, const char *name, struct error *err)
     void *room = NULL;
     char ctx[CTX];
     snprintf(ctx, sizeof ctx, "%.300s: cpu_rows", name);
-    const json_t *list = is_object(of, ctx, err) == 0 ? list_of(of, ctx, "types", &room, sizeof *p->cpu_row, err) : NULL;
+    const json_t *list = json_check_object(of, ctx, err) == 0 ? list_of(of, ctx, "types", &room, sizeof *p->cpu_row, err) : NULL;
     p->cpu_row = room;
     for (size_t i = 0; list && i < json_array_size(list); i++, p->n_cpu_row++) {
         const json_t *o = json_array_get(list, i);
@@ -297,7 +290,7 @@ static int read_cpu_rows(struct priors *p, const char *name, struct error *err)
         char at[CTX + 64];
         snprintf(at, sizeof at, "%.*s.types[%zu]", CTX, ctx, i);
         r->to_bits = INFINITY;
-        if (is_object(o, at, err) != 0 || json_get_str(o, at, "type", &r->type, err) != 0 || json_get_num_opt(o, at, "to_bits", &r->to_bits, err) != 0 ||
+        if (json_check_object(o, at, err) != 0 || json_get_str(o, at, "type", &r->type, err) != 0 || json_get_num_opt(o, at, "to_bits", &r->to_bits, err) != 0 ||
             positive(fmin(r->to_bits, 1e3), at, "to_bits", err) != 0 || get_positive(o, at, "x86", &r->x86, err) != 0 ||
             get_positive(o, at, "arm", &r->arm, err) != 0)
             return -1;
@@ -368,7 +361,7 @@ int priors_load(struct error *err)
 
 const struct priors *priors(void)
 {
-    struct error unused = { 0 };
+    struct error unused; /* asked for every op: not cleared */
     (void)priors_load(&unused);
     return &the;
 }

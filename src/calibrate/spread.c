@@ -187,8 +187,9 @@ int spread_effects(struct fit *f, bool add, enum situation s, enum side side, co
     struct traits t;
     *out = (struct quantile_row){ .weight = 1 };
     traits_of(&t, s, side, p);
+    const size_t n_prior = priors()->n_interval;
     const struct interval_prior *from = priors()->interval;
-    for (size_t i = 0; i < priors()->n_interval; i++) {
+    for (size_t i = 0; i < n_prior; i++) {
         char name[FIT_MAX_NAME];
         if (!effect_name(name, from[i].traits, &t))
             continue;

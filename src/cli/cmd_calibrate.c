@@ -126,13 +126,15 @@ static int price_files(struct rows *r, const struct calibrate_cli *o, const stru
     return 0;
 }
 
-/* Names of the files, without their folders. */
+/* Names of the files, without their folders; a comma in one would be two. */
 static void source_of(char *out, size_t size, const struct calibrate_cli *o)
 {
     size_t len = 0;
     for (size_t i = 0; i < o->n_file && len + 1 < size; i++) {
         const char *slash = strrchr(o->file[i], '/');
         const int n = snprintf(out + len, size - len, "%s%s", i ? ", " : "", slash ? slash + 1 : o->file[i]);
+        for (char *c = out + len + (i ? 2 : 0); n > 0 && c < out + size - 1 && *c; c++)
+            *c = *c == ',' ? ';' : *c;
         len += n > 0 ? (size_t)n : 0;
     }
 }

@@ -81,16 +81,14 @@ static bool has_phase(const struct priced *p, enum phase phase)
 static struct placed place(const struct priced *p)
 {
     struct placed x = { .seconds = p->measured_s, .peak_bytes_s = p->roofs.bytes_s };
-    double flop[MATH_COUNT] = { 0 }, compute_s = 0;
+    double flop[MATH_COUNT] = { 0 };
     if (has_phase(p, PHASE_PREFILL))
         add_phase(&x, flop, p, PHASE_PREFILL);
     if (has_phase(p, PHASE_DECODE))
         add_phase(&x, flop, p, PHASE_DECODE);
-    for (int m = 0; m < MATH_COUNT; m++) {
+    for (int m = 0; m < MATH_COUNT; m++)
         x.math = flop[m] > flop[x.math] ? (enum math)m : x.math;
-        compute_s += flop[m] > 0 ? flop[m] / p->roofs.peak[m].flop_s : 0;
-    }
-    const double memory_s = x.bytes / x.peak_bytes_s;
+    const double memory_s = x.bytes / x.peak_bytes_s, compute_s = work_compute_s(p, flop);
     x.peak_flop_s = p->roofs.peak[x.math].flop_s;
     x.ai = x.flop / x.bytes;
     x.bytes_s = x.bytes / x.seconds;
@@ -197,7 +195,7 @@ static const char *remark(const struct priced *p, char *buf, size_t size)
     const struct placed x = place(p);
     if (p->guesses & GUESS_BATCH)
         strbuf_addf(&b, "%g at once is a guess", p->batch);
-    if ((p->m->tags & TAG_PARTIAL_OFFLOAD) || (p->m->n_gpu_layers > 0 && (uint32_t)p->m->n_gpu_layers < p->n_layer))
+    if (priced_partly(p))
         strbuf_addf(&b, "%spartly offloaded: the rest runs under the CPU's roofs", b.len ? "; " : "");
     if (*excess_text(p, excess, sizeof excess))
         strbuf_addf(&b, "%s%s", b.len ? "; " : "", excess);

@@ -201,18 +201,19 @@ static int choose_rows(struct anchors *a, const char *file, const struct str_lis
     size_t n = 0;
     if (!h)
         return error_oom(err, hw->n * sizeof *h, "profiles");
-    for (size_t i = 0; i < hw->n; i++) {
+    int rc = 0;
+    for (size_t i = 0; i < hw->n && rc == 0; i++) {
         bool found = cli_hwprofile_load(&h[n], hw->v[i], &unused) == 0;
-        if (!found && !hwprofile_is_path(hw->v[i]) && machine_guess(&h[n], hw->v[i], &found, note, sizeof note, err) != 0)
-            return -1;
+        if (!found && !hwprofile_is_path(hw->v[i]))
+            rc = machine_guess(&h[n], hw->v[i], &found, note, sizeof note, err);
         n += found;
     }
-    if (n > 0)
+    if (rc == 0 && n > 0)
         keep_asked(a, file, h, n);
     for (size_t i = 0; i < n; i++)
         hwprofile_free(&h[i]);
     free(h);
-    return 0;
+    return rc;
 }
 
 /* What a server's file does not say is as asked about: the type of its weights where it is of the same model, and who answered (--stack,
@@ -242,13 +243,6 @@ static bool is_guessed(const struct software_asked *asked, const char *id)
     return false;
 }
 
-/* Layers that repeat were left to the host: it is no measurement of this machine. */
-static bool is_partly(const struct priced *p)
-{
-    const struct measurement *m = p->m;
-    return p->machine->h.kind != HW_CPU && (m->tags & TAG_PARTIAL_OFFLOAD || (m->n_gpu_layers > 0 && (uint32_t)m->n_gpu_layers < p->n_layer));
-}
-
 /* A row is kept, or says why not. */
 static int keep_row(struct anchors *a, const struct measurement *m, const struct software_asked *asked, struct error *err)
 {
@@ -260,7 +254,7 @@ static int keep_row(struct anchors *a, const struct measurement *m, const struct
         snprintf(a->why, sizeof a->why, "%.250s", p->reason);
     else if (p->machine->ln_sd > 0 && !is_guessed(asked, p->machine->h.id))
         snprintf(a->why, sizeof a->why, "no profile of \"%.100s\": what it says of software depends on the machine", p->machine->hardware);
-    else if (is_partly(p))
+    else if (p->machine->h.kind != HW_CPU && priced_partly(p)) /* no measurement of this machine */
         snprintf(a->why, sizeof a->why, "a part of its layers ran elsewhere, the file says");
     else if (m->kind == MEASURE_RATE && m->metric == METRIC_TOK_S && p->measured_s > 0)
         a->kept[a->n_kept++] = p;

@@ -14,8 +14,8 @@ static int check_keys(const json_t *o, const char *ctx, const char *const *keys,
 {
     const char *key;
     json_t *v;
-    if (!json_is_object(o))
-        return error_set(err, ERROR_INPUT, "%s: expected an object, found %s", ctx, json_type_name(o));
+    if (json_check_object(o, ctx, err) != 0)
+        return -1;
     json_object_foreach((json_t *)(uintptr_t)o, key, v) {
         size_t i = 0;
         while (keys[i] && strcmp(keys[i], key) != 0)
@@ -149,8 +149,8 @@ static int read_counters(struct event_file *f, const json_t *doc, const char *na
     json_t *v;
     char ctx[320];
     snprintf(ctx, sizeof ctx, "%.280s: counters", name);
-    if (!json_is_object(o))
-        return error_set(err, ERROR_INPUT, "%s: expected an object, found %s", ctx, json_type_name(o));
+    if (json_check_object(o, ctx, err) != 0)
+        return -1;
     json_object_foreach((json_t *)(uintptr_t)o, key, v) {
         struct event_counters *c = &f->counters[f->n_counters];
         int64_t n;

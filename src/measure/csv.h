@@ -24,7 +24,7 @@ struct csv {
  * Header and rows of equal length. A byte-order mark is passed over, lines end in LF or CRLF, quoted fields may hold
  * commas, line breaks and doubled quotes; empty lines at the end are none. A quote inside a bare field, text behind a
  * closing quote, a quote left open, a NUL, a field of more than 4096 bytes, a row that is longer or shorter than the header and a
- * column named twice are refused with line and column. (fuzzed)
+ * column named twice are refused with line and column. Blanks around a field without quotes are not of it, blank lines are no rows. (fuzzed)
  */
 int csv_parse(struct csv *c, const char *name, const void *data, size_t size, struct error *err);
 /* The same of a part of a file that begins in that line. */

@@ -206,9 +206,11 @@ static int vllm_throughput(struct measurements *l, const struct result *r, const
     const bool said = x->input_len > 0 || x->output_len > 0;
     m.prompt = x->input_len > 0 ? x->input_len : x->output_len > 0 ? all - x->output_len : round(all / 2);
     m.out = x->output_len > 0 ? x->output_len : all - m.prompt;
-    if (!(m.prompt > 0 && m.out > 0 && fabs(m.prompt + m.out - all) < 0.02 * all))
-        return error_set(err, ERROR_INPUT, "%s: total_num_tokens: expected %g requests of %g and %g tokens (--input-len, --output-len), found %g tokens each",
-                         l->name, requests, x->input_len, x->output_len, all);
+    if (!(m.prompt > 0 && m.out > 0 && fabs(m.prompt + m.out - all) < 0.02 * all)) {
+        const struct json_text at = json_text_field(r->at, "total_num_tokens");
+        return json_text_refuse(&at, l->name, err, "total_num_tokens: expected %g requests of %g and %g tokens (--input-len, --output-len), found %g tokens each",
+                                requests, x->input_len, x->output_len, all);
+    }
     m.context = m.prompt + m.out / 2;
     m.batch = x->batch > 0 ? x->batch : fmin(requests, 65536);
     if (!said)

@@ -42,9 +42,7 @@ static int read_prior(const json_t *o, const char *ctx, const char *key, double 
     const json_t *v = json_object_get(o, key);
     char at[CTX + 64];
     snprintf(at, sizeof at, "%.*s.%s", CTX, ctx, key);
-    if (!json_is_object(v))
-        return error_set(err, ERROR_INPUT, "%s: expected an object, found %s", at, json_type_name(v));
-    if (json_get_num(v, at, "value", value, err) != 0 || json_get_str(v, at, "source", source, err) != 0 ||
+    if (json_check_object(v, at, err) != 0 || json_get_num(v, at, "value", value, err) != 0 || json_get_str(v, at, "source", source, err) != 0 ||
         (sd && json_get_num(v, at, "ln_sd", sd, err) != 0))
         return -1;
     if (!(*value > 1e-6 && *value < 1e18))
@@ -66,9 +64,7 @@ static int read_class(struct machine_class *c, const json_t *o, const char *ctx,
     const char *kind;
     size_t k = 0;
     *c = (struct machine_class){ .vendor = "", .profiles = true };
-    if (!json_is_object(o))
-        return error_set(err, ERROR_INPUT, "%s: expected an object, found %s", ctx, json_type_name(o));
-    if (json_get_str(o, ctx, "name", &c->name, err) != 0 || json_get_str(o, ctx, "kind", &kind, err) != 0 ||
+    if (json_check_object(o, ctx, err) != 0 || json_get_str(o, ctx, "name", &c->name, err) != 0 || json_get_str(o, ctx, "kind", &kind, err) != 0 ||
         json_get_str_opt(o, ctx, "vendor", &c->vendor, err) != 0 || json_get_bool_opt(o, ctx, "profiles", &c->profiles, err) != 0 ||
         json_get_bool_opt(o, ctx, "name_first", &c->name_first, err) != 0)
         return -1;
@@ -101,9 +97,7 @@ static int read_word(const struct classes *k, struct class_word *w, const json_t
 {
     const char *class;
     *w = (struct class_word){ .vendor = "", .bytes_s = NAN, .ln_sd = NAN };
-    if (!json_is_object(o))
-        return error_set(err, ERROR_INPUT, "%s: expected an object, found %s", ctx, json_type_name(o));
-    if (json_get_str(o, ctx, "word", &w->word, err) != 0 || json_get_str(o, ctx, "class", &class, err) != 0 ||
+    if (json_check_object(o, ctx, err) != 0 || json_get_str(o, ctx, "word", &w->word, err) != 0 || json_get_str(o, ctx, "class", &class, err) != 0 ||
         json_get_str_opt(o, ctx, "vendor", &w->vendor, err) != 0)
         return -1;
     if (!*w->word)
@@ -114,21 +108,11 @@ static int read_word(const struct classes *k, struct class_word *w, const json_t
     return json_object_get(o, "bandwidth") ? read_prior(o, ctx, "bandwidth", &w->bytes_s, &w->ln_sd, &w->source, err) : 0;
 }
 
-/* NULL: there is no such list. */
-static const json_t *list_of(const json_t *doc, const char *name, const char *key, struct error *err)
-{
-    const json_t *list = json_object_get(doc, key);
-    if (json_is_array(list) && json_array_size(list) <= MAX_LIST)
-        return list;
-    error_set(err, ERROR_INPUT, "%s: field \"%s\": expected an array of at most %d, found %s", name, key, MAX_LIST, json_type_name(list));
-    return NULL;
-}
-
 static int read_lists(struct classes *k, const char *name, struct error *err)
 {
     char ctx[CTX];
-    const json_t *classes = list_of(k->doc, name, "classes", err), *words = classes ? list_of(k->doc, name, "names", err) : NULL;
-    if (!words)
+    const json_t *classes, *words;
+    if (json_get_array(k->doc, name, "classes", MAX_LIST, &classes, err) != 0 || json_get_array(k->doc, name, "names", MAX_LIST, &words, err) != 0)
         return -1;
     k->class = calloc(json_array_size(classes) + 1, sizeof *k->class);
     k->word = calloc(json_array_size(words) + 1, sizeof *k->word);
@@ -187,7 +171,7 @@ int classes_load(struct error *err)
 /* Without the file there are none: who can say so has asked classes_load() before. */
 static const struct classes *classes(void)
 {
-    struct error unused = { 0 };
+    struct error unused;
     (void)classes_load(&unused);
     return &the;
 }

@@ -51,10 +51,8 @@ static void add_doubts(struct strbuf *b, const struct scored *s)
         add(b, "guessed: %s", guess_text(guess, sizeof guess, s->p->guesses));
     if (*s->p->m->assumed)
         add(b, "%s", s->p->m->assumed);
-    /* The layers that repeat; one more holds the head. */
-    const bool partly = s->p->m->n_gpu_layers > 0 && (uint32_t)s->p->m->n_gpu_layers < s->p->n_layer;
     for (size_t i = 0; i < ARRAY_LEN(doubts); i++)
-        if (s->p->m->tags & doubts[i].tag || (partly && doubts[i].tag == TAG_PARTIAL_OFFLOAD))
+        if (s->p->m->tags & doubts[i].tag || (doubts[i].tag == TAG_PARTIAL_OFFLOAD && priced_partly(s->p)))
             add(b, "%s", doubts[i].says);
     if (s->p->machine->note[0])
         add(b, "%s", s->p->machine->note);
@@ -159,8 +157,7 @@ static double roof_s(const struct priced *p, bool *memory)
     for (size_t i = 0; i < ARRAY_LEN(phases); i++) {
         const struct work_sum w = work_sum(p, phases[i]);
         bytes += w.weight_bytes + w.kv_bytes;
-        for (int k = 0; k < MATH_COUNT; k++)
-            compute_s += w.flop_math[k] > 0 ? w.flop_math[k] / p->roofs.peak[k].flop_s : 0;
+        compute_s += work_compute_s(p, w.flop_math);
     }
     const double memory_s = bytes / p->roofs.bytes_s;
     *memory = memory_s >= compute_s;

@@ -174,6 +174,10 @@ struct work_sum {
 /* Passes have more than one sequence. */
 bool priced_batched(const struct priced *p);
 struct work_sum work_sum(const struct priced *p, enum phase phase);
+/* Seconds of such FLOP, each operand type's at its own peak; flop_math [MATH_COUNT]. */
+double work_compute_s(const struct priced *p, const double *flop_math);
+/* Some of the layers that repeat ran elsewhere than on the GPU; one more holds the head. */
+bool priced_partly(const struct priced *p);
 /* More than the roofs of its machine allow, by (145): no measurement of this machine, type and batch. */
 struct excess {
     bool memory;            /* of bytes; else of FLOP */

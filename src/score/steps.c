@@ -11,10 +11,7 @@ enum { ALONE = 1 };
 /* The roofs' seconds of a pass. */
 static double bound_s(const struct priced *p, const struct work_pass *w)
 {
-    double compute_s = 0;
-    for (int m = 0; m < MATH_COUNT; m++)
-        compute_s += w->flop_math[m] > 0 ? w->flop_math[m] / p->roofs.peak[m].flop_s : 0;
-    return fmax((w->cost.weight_bytes + w->cost.kv_bytes) / p->roofs.bytes_s, compute_s);
+    return fmax((w->cost.weight_bytes + w->cost.kv_bytes) / p->roofs.bytes_s, work_compute_s(p, w->flop_math));
 }
 
 static double phase_s(const struct priced *p, enum phase phase)

@@ -222,6 +222,19 @@ bool priced_batched(const struct priced *p)
     return p->n_pass > 0 && p->pass[0].n_seq > 1;
 }
 
+double work_compute_s(const struct priced *p, const double *flop_math)
+{
+    double s = 0;
+    for (int m = 0; m < MATH_COUNT; m++)
+        s += flop_math[m] > 0 ? flop_math[m] / p->roofs.peak[m].flop_s : 0;
+    return s;
+}
+
+bool priced_partly(const struct priced *p)
+{
+    return p->m->tags & TAG_PARTIAL_OFFLOAD || (p->m->n_gpu_layers > 0 && (uint32_t)p->m->n_gpu_layers < p->n_layer);
+}
+
 struct work_sum work_sum(const struct priced *p, enum phase phase)
 {
     struct work_sum s = { 0 };

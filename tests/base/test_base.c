@@ -524,6 +524,23 @@ static void test_topology(void **state)
     topology_close(NULL);
 }
 
+/* What lists and objects of files must be, by their field. */
+static void test_json_lists(void **state)
+{
+    struct error err = { 0 };
+    const json_t *list = NULL;
+    (void)state;
+    json_t *o = json_pack("{s:[i,i], s:i}", "two", 1, 2, "one", 1);
+    assert_ok(json_get_array(o, "f", "two", 2, &list, &err), err);
+    assert_int_equal(json_array_size(list), 2);
+    assert_fails(json_get_array(o, "f", "two", 1, &list, &err), err, "f: field \"two\": expected an array of at most 1, found 2");
+    assert_fails(json_get_array(o, "f", "one", 1, &list, &err), err, "f: field \"one\": expected an array, found a number");
+    assert_fails(json_get_array(o, "f", "none", 1, &list, &err), err, "expected an array, found nothing");
+    assert_ok(json_check_object(o, "f", &err), err);
+    assert_fails(json_check_object(list, "f", &err), err, "f: expected an object, found an array");
+    json_decref(o);
+}
+
 /* ---- once ------------------------------------------------------------------------------------- */
 
 static int n_read;
@@ -549,7 +566,7 @@ static void test_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_once),
+        cmocka_unit_test(test_once),    cmocka_unit_test(test_json_lists),
         cmocka_unit_test(test_error),   cmocka_unit_test(test_sizes), cmocka_unit_test(test_strbuf), cmocka_unit_test(test_digits),
         cmocka_unit_test(test_outfile), cmocka_unit_test(test_units), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_stats),   cmocka_unit_test(test_block_intervals), cmocka_unit_test(test_rng),   cmocka_unit_test(test_cpulist),

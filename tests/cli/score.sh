@@ -102,6 +102,8 @@ ok $? "where the name says nothing the words of the class do"
 run score "$tmp/blanks.csv" -o json && has '"type": "F16"' && has '"n_unpriced": 0'
 ok $? "blanks around values, and blank lines"
 refused 2 '--leave-out model: all-reduces have none' score "$f/all_reduce.csv" --leave-out model
+refused 1 "vllm-throughput.json: line $(grep -n total_num_tokens "$f/vllm-throughput.json" | cut -d: -f1), column" score "$f/vllm-throughput.json" \
+    --hw h100-sxm --model llama-3.1-8b --input-len 99999
 # A layout that cannot be is a row without a price; the others have theirs.
 { head -n 1 "$f/serving.csv" && sed -n '2s/,8,4,1,1,4,1,/,8,4,128,1,4,1,/; 2s/^s-1/s-0/p' "$f/serving.csv" && sed -n '2,$p' "$f/serving.csv"; } >"$tmp/pp.csv"
 run score "$tmp/pp.csv" -o json && has '"n_unpriced": 2' && has 'pp 128: the model has'
