@@ -57,12 +57,20 @@ static bool applies(const struct fitted_row *r, enum time_slot s, enum dimension
     return true;
 }
 
+/* Kernels of CUDA's tensor cores in one are FlashAttention's, whoever wrote them. */
+static bool flash_on_cuda(const struct fitted_row *r)
+{
+    return r->facts.flash && r->facts.products == BACK_END_CUDA && strcmp(r->dim[DIM_ATTEND], unit_name(UNIT_MATRIX)) == 0;
+}
+
 /* Over what all units share: a unit's own, and an engine's kernels there. */
-static double of_unit(enum time_slot slot, enum dimension d, const char *unit, enum stack_family family)
+static double of_unit(enum time_slot slot, enum dimension d, const struct fitted_row *r)
 {
     const struct priors *p = priors();
+    const enum stack_family family = r->facts.p->stack->family;
+    const char *unit = r->dim[d];
     if (slot == TIME_ATTENTION && d == DIM_KERNEL)
-        return family == STACK_SERVER ? p->number[PRIOR_SERVER_ATTENTION] : 1;
+        return family == STACK_SERVER || flash_on_cuda(r) ? p->number[PRIOR_SERVER_ATTENTION] : 1;
     if (slot == TIME_COMPUTE && d == DIM_PRODUCT)
         return family == STACK_SERVER || family == STACK_PYTORCH ? p->number[PRIOR_LIBRARY_PRODUCTS] : 1;
     for (int u = 0; (d == DIM_UNIT || d == DIM_ATTEND) && u < UNIT_COUNT; u++)
@@ -109,7 +117,7 @@ static int set_effects(struct fit *f, bool add, const struct fitted_row *r, stru
         if (!applies(r, s, p[i].dim, add) || !r->dim[p[i].dim][0])
             continue;
         effect_name(name, &p[i], r);
-        const double value = log(p[i].dim == DIM_ALL ? p[i].value : of_unit(s, p[i].dim, r->dim[p[i].dim], r->facts.p->stack->family));
+        const double value = log(p[i].dim == DIM_ALL ? p[i].value : of_unit(s, p[i].dim, r));
         const double sd = p[i].sd * (r->facts.cpu && p[i].dim == DIM_HARDWARE ? prior(PRIOR_CPU_APART) : 1);
         const uint16_t e = add ? fit_effect(f, name, value, sd, err) : fit_find(f, name);
         if (add && e == FIT_NO_EFFECT)

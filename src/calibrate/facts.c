@@ -13,10 +13,13 @@ static const struct {
 } tags[] = {
     { 2023, 6, 600 },   { 2023, 9, 1150 },  { 2023, 12, 1590 }, { 2024, 3, 2300 },  { 2024, 6, 3100 }, { 2024, 8, 3500 },
     { 2024, 10, 3850 }, { 2024, 12, 4230 }, { 2025, 2, 4600 },  { 2025, 4, 5020 },  { 2025, 6, 5560 }, { 2025, 8, 6060 },
-    { 2025, 10, 6660 }, { 2025, 12, 7210 }, { 2026, 2, 7900 },  { 2026, 4, 8600 },  { 2026, 6, 9400 },
+    { 2025, 10, 6660 }, { 2025, 12, 7210 }, { 2026, 2, 7900 },  { 2026, 4, 8600 },  { 2026, 6, 9440 },
     { 2026, 8, 10200 }, { 2026, 10, 11000 },
 };
-enum { AUGUST_2024 = 3500 }; /* graphs of kernels, attention in one of them */
+enum {
+    AUGUST_2024 = 3500,  /* graphs of kernels, attention in one of them */
+    BENCH_FLASH = 9437,  /* llama-bench asks for -fa auto by itself, not 0: pull request 23714 (May 2026) */
+};
 
 /* From a month on. */
 static int build_of(int year, int month)
@@ -252,6 +255,11 @@ static enum back_end products_of(const struct facts *f)
     return f->maker == MAKER_AMD && ollama ? BACK_END_ROCM : f->back_end;
 }
 
+static bool says_no_flash(const struct measurement *m)
+{
+    return m->flash_said && !m->flash;
+}
+
 static bool is_old(const struct facts *f)
 {
     if (f->p->stack->family != STACK_LLAMA_CPP)
@@ -259,22 +267,14 @@ static bool is_old(const struct facts *f)
     return f->build > 0 ? f->build < AUGUST_2024 : strstr(f->p->m->notes, "no flash attention") != NULL;
 }
 
-static bool walks(const struct facts *f)
+/* llama-bench's default was without; but whoever measures prompts behind others asks for it: all rows of ours that say so do. */
+static bool is_flash(const struct facts *f)
 {
     const struct measurement *m = f->p->m;
-    const bool said = (m->flash_said && !m->flash) || strstr(m->notes, "no FA") || strstr(m->notes, "no flash attention");
-    return !f->cpu && (said || f->old);
-}
-
-/* llama-bench's default is without. */
-static bool is_flash(const struct priced *p)
-{
-    const char *notes = p->m->notes;
-    if (p->m->flash_said)
-        return p->m->flash;
-    if (strstr(notes, "fa=1") || strstr(notes, "FlashAttention Yes"))
-        return true;
-    return p->stack->family != STACK_LLAMA_CPP;
+    if (m->flash_said)
+        return m->flash;
+    const bool behind = m->phase == MEASURE_PREFILL && m->context > 0;
+    return f->p->stack->family != STACK_LLAMA_CPP || (!f->old && (behind || facts_since(f, BENCH_FLASH)));
 }
 
 /*
@@ -323,7 +323,7 @@ void facts_init(struct facts *f, const struct priced *p)
     f->back_end = back_end_of(p->stack);
     f->products = products_of(f);
     f->old = is_old(f);
-    f->walks = walks(f);
-    f->flash = is_flash(p);
+    f->walks = !f->cpu && (f->old || says_no_flash(p->m));
+    f->flash = is_flash(f);
     f->launches = launches(f);
 }

@@ -292,7 +292,8 @@ static void dimensions(struct fitted_row *r, const struct priced *p)
         snprintf(r->dim[DIM_PRODUCT], sizeof r->dim[0], "%.24s%s %.10s %d bits", p->stack->id, era,
                  r->dim[DIM_UNIT], type_bits(p->bits_weight));
     if (r->dim[DIM_ATTEND][0])
-        snprintf(r->dim[DIM_KERNEL], sizeof r->dim[0], "%.40s %.16s", p->stack->id, r->dim[DIM_ATTEND]);
+        snprintf(r->dim[DIM_KERNEL], sizeof r->dim[0], "%.40s %.16s%s", p->stack->id, r->dim[DIM_ATTEND],
+                 r->facts.cpu || r->facts.flash ? "" : " apart");
     /* All names of a machine are one: who predicts knows the profile alone. Of exchanges, the board too. */
     const bool profile = p->machine->profile[0] && p->m->kind != MEASURE_ALL_REDUCE;
     snprintf(r->dim[DIM_HARDWARE], sizeof r->dim[0], "%.60s", profile ? p->machine->profile : p->machine->hardware);

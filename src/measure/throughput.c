@@ -1,8 +1,10 @@
 /* throughput.csv: rates of single streams and batches. */
 #include "measure/internal.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct {
     const char *name;
@@ -79,6 +81,41 @@ static void read_out(struct measurement *m, const char *s)
     }
 }
 
+/* What notes say of attention in one kernel, in any case of letters. */
+static const struct {
+    const char *words;
+    bool flash;
+} attentions[] = {
+    { "fa=1", true },
+    { "fa=on", true },
+    { "-fa 1", true },
+    { "flashattention yes", true },
+    { "flash attention yes", true },
+    { "with fa", true },
+    { "with flash attention", true },
+    { "fa=0", false },
+    { "fa=off", false },
+    { "-fa 0", false },
+    { "flashattention no", false },
+    { "flash attention no", false },
+    { "no fa", false },
+    { "no flash attention", false },
+    { "without fa", false },
+    { "without flash attention", false },
+};
+
+static void read_attention(struct measurement *m, const char *s)
+{
+    for (size_t i = 0; i < ARRAY_LEN(attentions) && !m->flash_said; i++) {
+        const char *at = s;
+        const size_t n = strlen(attentions[i].words);
+        for (; *at && !m->flash_said; at++) /* whole words alone */
+            m->flash_said = strncasecmp(at, attentions[i].words, n) == 0 && !isalnum((unsigned char)at[n]) &&
+                            (at == s || !isalnum((unsigned char)at[-1]));
+        m->flash = m->flash_said && attentions[i].flash;
+    }
+}
+
 void measure_read_notes(struct measurement *m)
 {
     const char *s = m->notes;
@@ -90,6 +127,7 @@ void measure_read_notes(struct measurement *m)
         }
     }
     read_out(m, s);
+    read_attention(m, s);
 }
 
 enum { C_ID, C_SOURCE, C_HARDWARE, C_DEVICES, C_ENGINE, C_MODEL, C_PARAMS, C_QUANT, C_GIB, C_PHASE, C_PROMPT, C_CONTEXT, C_BATCH, C_RATE, C_DATE, C_NOTES, N_COLUMN };

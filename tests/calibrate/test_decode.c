@@ -21,7 +21,7 @@ static void test_old(void **state)
     assert_true(facts_of(&f.p).walks);
     f.m.flash = true;
     assert_false(facts_of(&f.p).walks);
-    f.m.notes = "tags=; llama-bench tg4096, no FA";
+    f.m.flash = false;
     assert_true(facts_of(&f.p).walks);
     f.machine.h.kind = HW_CPU;
     assert_false(facts_of(&f.p).walks);
@@ -475,6 +475,52 @@ static void test_places(void **state)
     fit_free(&fit);
 }
 
+/* Attention in one kernel and in three are learned apart; in one on CUDA's tensor cores it is believed to be as fast as servers'. (147) */
+static void test_attention_kernels(void **state)
+{
+    struct work_class c = { .kind = OP_ATTENTION, .math = MATH_FP16, .count = 1, .n_tok = 512, .n_head = 32, .head_dim = 128, .group = 4,
+                            .cost = { .flop = 1e12 } };
+    struct work_pass pass = { .phase = PHASE_PREFILL, .times = 1, .n_tok = 512, .n_seq = 1, .c = &c, .n = 1 };
+    static const struct {
+        const struct stack *stack;
+        const char *hardware, *effect;
+        bool flash;
+        double value;
+    } cases[] = {
+        { &cuda, "NVIDIA RTX 3090", "attention kernel=llama.cpp-cuda matrix", true, 2 },
+        { &cuda, "NVIDIA RTX 3090", "attention kernel=llama.cpp-cuda matrix apart", false, 1 },
+        { &ik, "NVIDIA RTX 3090", "attention kernel=ik_llama.cpp matrix", true, 2 },
+        { &vulkan, "NVIDIA RTX 3090", "attention kernel=llama.cpp-vulkan matrix", true, 1 },
+        { &vllm, "NVIDIA RTX 3090", "attention kernel=vllm matrix", true, 2 },
+        { &cuda, "NVIDIA GTX 1080", "attention kernel=llama.cpp-cuda vector", true, 1 },
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct fixture f;
+        struct fit fit;
+        struct fit_row out;
+        struct fitted_row r;
+        struct error err = { 0 };
+        fit_init(&fit);
+        row(&f, cases[i].hardware, HW_GPU, cases[i].stack, "F16", "2025-11");
+        f.m.topology = f.m.op = f.m.mode = "";
+        f.m.phase = MEASURE_PREFILL;
+        f.m.prompt = 512;
+        f.m.flash_said = true;
+        f.m.flash = cases[i].flash;
+        f.p.roofs = machine();
+        f.p.pass = &pass;
+        f.p.n_pass = 1;
+        assert_true(fitted_row_init(&r, &f.p, FITTED_PROMPT));
+        assert_ok(fitted_row_effects(&fit, &r, &out, &err), err);
+        const uint16_t e = fit_find(&fit, cases[i].effect);
+        if (e == FIT_NO_EFFECT)
+            fail_msg("no effect \"%s\"", cases[i].effect);
+        assert_true(near(exp(fit.effect[e].value), cases[i].value));
+        fit_free(&fit);
+    }
+}
+
 static void test_kinds(void **state)
 {
     (void)state;
@@ -530,7 +576,8 @@ int main(void)
         cmocka_unit_test(test_rows_kernel), cmocka_unit_test(test_rows_several),
         cmocka_unit_test(test_host), cmocka_unit_test(test_expert_launches),
         cmocka_unit_test(test_time), cmocka_unit_test(test_kinds), cmocka_unit_test(test_staged),
-        cmocka_unit_test(test_staged_step), cmocka_unit_test(test_starved), cmocka_unit_test(test_check_bytes), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_staged_step), cmocka_unit_test(test_starved), cmocka_unit_test(test_check_bytes), cmocka_unit_test(test_attention_kernels),
+        cmocka_unit_test(test_places),
         cmocka_unit_test(test_tiles), cmocka_unit_test(test_request), cmocka_unit_test(test_exchange),
     };
     hwprofile_set_dirs(data_dirs());

@@ -1,6 +1,7 @@
 /* Which units an engine multiplies with, by machine, age, type and tokens: the cases of methods.md (81), figures by hand. */
 #include "../test.h"
 #include "calibrate/units.h"
+#include "measure/internal.h"
 #include "roofline/timing.h"
 #include <math.h>
 
@@ -29,6 +30,7 @@ static struct row *on(const char *hardware, const char *class_name, double fp32,
     r = (struct row){ .m = { .hardware = hardware, .date = date, .notes = notes } };
     snprintf(r.machine.hardware, sizeof r.machine.hardware, "%s", hardware);
     snprintf(r.machine.class_name, sizeof r.machine.class_name, "%s", class_name);
+    measure_read_notes(&r.m);
     r.p.m = &r.m;
     r.p.machine = &r.machine;
     r.machine.h.kind = HW_GPU;
@@ -168,12 +170,44 @@ static void test_attention(void **state)
     expect(attention(r, 512), UNIT_MATRIX, 191, 0);
     expect(attention_of(r, 128, 1), UNIT_VECTOR, 47.8, 0); /* no heads to share a key */
     expect(attention_of(r, 256, 4), UNIT_VECTOR, 47.8, 0); /* wide heads */
-    r->m.notes = "llama-bench default (no flash attention)";
+    r->m.flash = false;
     expect(attention(r, 512), UNIT_MATRIX, 191, 16);
     struct row *vulkan = on("AMD RX 9070 XT", "consumer GPU", 48.7, 194.6, 389, "llama.cpp (Vulkan)", "", "fa=1");
     expect(attention(vulkan, 512), UNIT_VECTOR, 48.7, 0);
     struct row *ada = on("NVIDIA RTX 4090", "consumer GPU", 82.6, 165.2, 660, "llama.cpp (Vulkan)", "", "fa=1");
     expect(attention(ada, 512), UNIT_MATRIX, 165.2, 0);
+}
+
+/* Whether attention is one kernel, where rows do not say: llama.cpp's benchmark asked for it by itself from May 2026 on, who measures prompts
+ * behind others always does, and other engines know no other. */
+static void test_flash(void **state)
+{
+    static const struct {
+        const char *engine, *date, *notes;
+        enum measure_phase phase;
+        double context;
+        bool flash;
+    } cases[] = {
+        { "llama.cpp (CUDA)", "build 2aa45ef9e (9436)", "", MEASURE_PREFILL, 0, false },
+        { "llama.cpp (CUDA)", "build 2aa45ef9e (9437)", "", MEASURE_PREFILL, 0, true },
+        { "llama.cpp (CUDA)", "", "", MEASURE_PREFILL, 0, true },
+        { "llama.cpp (CUDA)", "2025-11 (PR value)", "", MEASURE_PREFILL, 32768, true },
+        { "llama.cpp (CUDA)", "2025-11 (PR value)", "", MEASURE_DECODE, 32768, false },
+        { "llama.cpp (CUDA)", "2025-11 (PR value)", "tags=; no FA", MEASURE_PREFILL, 32768, false },
+        { "llama.cpp (CUDA)", "2024-05", "", MEASURE_PREFILL, 4096, false },
+        { "llama.cpp (CUDA)", "2024-05", "tags=; fa=1", MEASURE_PREFILL, 4096, true },
+        { "vllm", "2024-05", "", MEASURE_PREFILL, 0, true },
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct facts f;
+        struct row *r = on("NVIDIA RTX 3090", "consumer GPU", 35.6, 71.2, 284, cases[i].engine, cases[i].date, cases[i].notes);
+        r->m.phase = cases[i].phase;
+        r->m.context = cases[i].context;
+        facts_init(&f, &r->p);
+        if (f.flash != cases[i].flash)
+            fail_msg("case %zu: flash %d", i, f.flash);
+    }
 }
 
 static void test_experts(void **state)
@@ -287,7 +321,7 @@ static void test_builds(void **state)
         int build;
     } cases[] = { { "build 2aa45ef9e (7423)", 7423 }, { "b9174-g0253fb21f", 9174 }, { "May 2024; build 4426e298 (2824)", 2824 },
                   { "May 2024", 2300 },               { "2024-06 (PR value)", 3100 }, { "2024-01-22", 1590 },
-                  { "2026 (PR value)", 9400 },        { "2023-05", 1 },               { "", 0 }, { "v0.5", 0 } };
+                  { "2026 (PR value)", 9440 },        { "2023-05", 1 },               { "", 0 }, { "v0.5", 0 } };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const struct measurement m = { .date = cases[i].date };
         if (facts_build(&m) != cases[i].build)
@@ -300,7 +334,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_geforce),   cmocka_unit_test(test_quantized), cmocka_unit_test(test_other_makers),
         cmocka_unit_test(test_attention), cmocka_unit_test(test_experts),   cmocka_unit_test(test_builds),
-        cmocka_unit_test(test_experts_of_cuda),
+        cmocka_unit_test(test_experts_of_cuda), cmocka_unit_test(test_flash),
         cmocka_unit_test(test_padding),   cmocka_unit_test(test_seconds),
     };
     hwprofile_set_dirs(data_dirs());

@@ -1,5 +1,6 @@
 /* Readers of measurements: RFC 4180 with places, every kind of file, one table of names. */
 #include "../test.h"
+#include "measure/internal.h"
 #include "measure/measure.h"
 #include <math.h>
 
@@ -132,6 +133,37 @@ static void test_per_gpu(void **state)
     assert_ok(measure_parse(&l, "t.csv", page, strlen(page), NULL, &err), err);
     assert_true(l.row[0].value == 400 && l.row[1].value == 100 && l.row[2].value == 100);
     measure_free(&l);
+}
+
+/* What notes say of attention in one kernel: whole words, in any case. */
+static void test_notes_of_attention(void **state)
+{
+    static const struct {
+        const char *notes;
+        bool said, flash;
+    } cases[] = {
+        { "tags=; fa=1; test=pp512", true, true },
+        { "tags=batch_curve,ubatch=2; flash attention yes, x", true, true },
+        { "tags=; FlashAttention Yes", true, true },
+        { "tags=; FlashAttention No", true, false },
+        { "tags=; llama-bench default (no flash attention), RunPod", true, false },
+        { "tags=; llama-bench pp8192, no FA, ubatch 512", true, false },
+        { "tags=; -fa 0", true, false },
+        { "tags=; FA=ON", true, true },
+        { "tags=; alfa=1", false, false },
+        { "tags=; fa=10", false, false },
+        { "tags=; no fast path", false, false },
+        { "tags=fa=1", false, false },
+        { "", false, false },
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct measurement m = measure_empty(MEASURE_RATE);
+        m.notes = cases[i].notes;
+        measure_read_notes(&m);
+        if (m.flash_said != cases[i].said || m.flash != cases[i].flash)
+            fail_msg("\"%s\": said %d, flash %d", cases[i].notes, m.flash_said, m.flash);
+    }
 }
 
 static void test_ops(void **state)
@@ -570,7 +602,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_csv),          cmocka_unit_test(test_csv_refuses), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_throughput),   cmocka_unit_test(test_throughput_refuses), cmocka_unit_test(test_per_gpu),
+        cmocka_unit_test(test_throughput),   cmocka_unit_test(test_throughput_refuses), cmocka_unit_test(test_notes_of_attention),
+        cmocka_unit_test(test_per_gpu),
         cmocka_unit_test(test_ops),          cmocka_unit_test(test_serving),     cmocka_unit_test(test_llama_bench),
         cmocka_unit_test(test_llama_bench_refuses), cmocka_unit_test(test_llama_bench_versions),
         cmocka_unit_test(test_llama_bench_settings), cmocka_unit_test(test_places), cmocka_unit_test(test_servers), cmocka_unit_test(test_unsaid), cmocka_unit_test(test_servers_refuse), cmocka_unit_test(test_hardware),
