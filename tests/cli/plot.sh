@@ -68,6 +68,10 @@ ok $? "says that the file has other machines"
 chart "another machine of it" "$tmp/pr2" "$tmp/pr.json" --hw rtx-4090
 grep -q 'RTX 4090' "$tmp/pr2.svg"
 ok $? "is in the title"
+run predict llama-3-8b -q Q4_K_M --hw rtx-4090 -o json && sed 's/rtx-4090/nowhere-1/g' "$tmp/out" >"$tmp/nowhere.json"
+chart "a machine whose profile is not here" "$tmp/pr4" "$tmp/nowhere.json"
+is "$(jq '[.rows[].peak_flop_s] | max' "$tmp/nowhere.json" | awk '{ printf "%.4g", $1 }')" \
+    "$(awk -F'\t' '$1 == "compute" { printf "%.4g", $2 }' "$tmp/pr4.roofs.tsv")" "its roof is the highest that a phase reaches"
 run predict llama-3-8b --hw h100-sxm -n 8 -b 1,4,16 -d 0,4096 -o json
 cp "$tmp/out" "$tmp/batches.json"
 chart "a trajectory: a point a test" "$tmp/tr" "$tmp/batches.json" --trajectory

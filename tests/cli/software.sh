@@ -39,6 +39,12 @@ jq -e '.fits.rate.n_rows > 0 and (.fits.rate.constants | length) > 0 and (.fits.
     "$tmp/data/hwprofiles/stacks/constants.json" >/dev/null
 ok $? "steps teach what requests take; how far off requests are they do not say"
 
+# The peak that stands beside a phase is what its largest product reaches: of the units it runs on, which are INT8's here, with twice FP16's rate.
+run predict llama-3-8b -q Q4_K_M --hw rtx-4090 -n 0 --explain -o json && jq -e '.rows[0] | .peak_flop_s as $peak
+    | [.explain[] | select(.role == "ffn_gate")][0] | .flop / .compute_s / $peak | . > 0.999999 and . < 1.000001' "$tmp/out" >/dev/null &&
+    jq -e '.rows[0].peak_source | test("units that the stack")' "$tmp/out" >/dev/null
+ok $? "the peak of a phase is the one of the units that its products run on"
+
 # ---- the same number as score: 1 sequence of 64 positions, and a prompt, in two passes; values are powers of two, which divide exactly.
 # With FlashAttention, and without where scores pass through memory.
 echo "$head" >"$tmp/one.csv"
