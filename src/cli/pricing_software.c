@@ -344,6 +344,10 @@ int software_load(struct software **out, const struct software_options *o, const
     *out = NULL;
     if ((none || asked->roof) && o->anchor)
         return error_set(err, ERROR_USAGE, "--anchor narrows the constants of software, which %s leaves out", asked->roof ? "--roof" : "--stack none");
+    const struct measured_options *m = &o->of_anchor;
+    if (!o->anchor && (m->input_len || m->output_len || m->batch))
+        return error_set(err, ERROR_USAGE, "%s says what --anchor's file does not: expected --anchor FILE beside it",
+                         m->input_len ? "--input-len" : m->output_len ? "--output-len" : "--batch-size");
     if (none)
         return 0;
     if (o->stack && find_stack(&stack, o->stack, err) != 0)

@@ -185,6 +185,10 @@ for command in report score; do
 done
 run report "$f/vllm-latency.json" --hw a100-sxm-80gb --model llama-3.1-8b --input-len 512 --output-len 64 --batch-size 4 --type FP8 --tp 2 -o csv
 is "req512+64x4 FP8 2" "$(cells test) $(cells type) $(cells n_devices)" "which are lengths, type and devices"
+for t in Q4_K_M AWQ W8A16 GPTQ-Int4 IQ4_XS; do
+    run report "$f/vllm-latency.json" --hw a100-sxm-80gb --model llama-3.1-8b --type $t -o csv
+    ok $? "--type takes mixtures, checkpoints and names of files of measurements: $t"
+done
 refused 2 '--type: no type "Q9"' report "$f/vllm-latency.json" --hw a100-sxm-80gb --type Q9
 run calibrate "$f/vllm-latency.json" --hw a100-sxm-80gb --model llama-3.1-8b --input-len 512 -o "$tmp/constants.json"
 ok $? "calibrate takes them, too"

@@ -39,6 +39,9 @@ jq -e '.fits.rate.n_rows > 0 and (.fits.rate.constants | length) > 0 and (.fits.
     "$tmp/data/hwprofiles/stacks/constants.json" >/dev/null
 ok $? "steps teach what requests take; how far off requests are they do not say"
 
+refused 2 '--batch-size says what --anchor' predict llama-3-8b --hw rtx-4090 --batch-size 4
+refused 2 '--input-len says' sweep llama-3-8b --hw rtx-4090 --input-len 4
+
 # The peak that stands beside a phase is what its largest product reaches: of the units it runs on, which are INT8's here, with twice FP16's rate.
 run predict llama-3-8b -q Q4_K_M --hw rtx-4090 -n 0 --explain -o json && jq -e '.rows[0] | .peak_flop_s as $peak
     | [.explain[] | select(.role == "ffn_gate")][0] | .flop / .compute_s / $peak | . > 0.999999 and . < 1.000001' "$tmp/out" >/dev/null &&
