@@ -294,8 +294,8 @@ ok $? "score takes the profile of this machine"
 rm "$ROOFCAST_PROFILE"
 refused 3 'this machine has no profile yet' score "$tmp/bench.json" --hw this
 refused 1 'mine.json' report "$tmp/bench.json" --hw "$tmp/own/not-mine.json"
-echo "a,x,$tmp/own/mine.json,1,llama.cpp,Llama-3-8B,8.03,F16,,decode,0,64,1,30,2025-06,tags=" | { echo "$head"; cat; } >"$tmp/names-file.csv"
-run score "$tmp/names-file.csv" && has 'no profile of'
+echo "a,x,own/mine.json,1,llama.cpp,Llama-3-8B,8.03,F16,,decode,0,64,1,30,2025-06,tags=" | { echo "$head"; cat; } >"$tmp/names-file.csv"
+(cd "$tmp" && run score names-file.csv) && has 'no profile of'
 ok $? "what a file of measurements names opens none"
 refused 2 'which --roof leaves out' predict llama-3-8b --hw rtx-4080 --roof --anchor "$tmp/anchor.csv"
 refused 1 'no/such.json' predict llama-3-8b --hw rtx-4080 --anchor no/such.json
