@@ -204,18 +204,6 @@ static void all_reduce_features(struct time_features *f, const struct priced *p)
     }
 }
 
-/*
- * Layers spread over d devices: llama.cpp sends the m passes of a prompt through them one behind the other, m + d - 1 times a
- * device's share instead of m d. Source: its pull request 6017 (March 2024). (82)
- */
-static double pipelined(const struct priced *p)
-{
-    double m = 0;
-    for (size_t i = 0; i < p->n_pass; i++)
-        m += p->pass[i].times;
-    return (m + p->n_devices - 1) / (m * p->n_devices);
-}
-
 static void features(struct fitted_row *r, const struct priced *p)
 {
     struct time_features *f = &r->f;
@@ -237,7 +225,7 @@ static void features(struct fitted_row *r, const struct priced *p)
     if (p->m->kind == MEASURE_ALL_REDUCE)
         all_reduce_features(f, p);
     if (p->split == SPLIT_LAYER && is_prompt(p->m))
-        f->pipelined = pipelined(p);
+        f->pipelined = pipeline_part(&r->facts);
 }
 
 /* ---- its dimensions ----------------------------------------------------------------------- */

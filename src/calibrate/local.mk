@@ -9,6 +9,7 @@ libcalibrate_a_SOURCES = \
   %D%/effects.h \
   %D%/effects.c \
   %D%/features.c \
+  %D%/pipeline.c \
   %D%/serving.c \
   %D%/cross.h \
   %D%/cross.c \

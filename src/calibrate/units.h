@@ -41,4 +41,8 @@ double unit_padding(const struct facts *f, double n_tok, double n_matrix);
  * 0: all experts of a layer are one kernel. To a third, from tables of two pull requests a maker. (82) */
 double unit_expert_s(const struct facts *f, enum math math, double bits, double n_tok, double rows);
 
+/* Of a row whose layers are spread over its devices: the part of the seconds of all passes one behind the other that is left where passes overlap.
+ * pipeline.c, (148) */
+double pipeline_part(const struct facts *f);
+
 #endif

@@ -313,6 +313,54 @@ static void test_experts_of_cuda(void **state)
     assert_near(expert_s(pascal, 16, 2), 18e-6, 1e-9);
 }
 
+/*
+ * Llama-3-70B's prompts through devices that have layers each: 80 layers of 7 products, attention, a cache's store, two norms, two rotations, two sums
+ * and a gate. By a library quantized products are 4 kernels and others 3, attention 10: 50 kernels a layer and 43, of which a stream takes some 1000
+ * before its host waits. (148)
+ */
+static void test_pipeline(void **state)
+{
+    static const struct {
+        const char *engine, *date;
+        double bits, passes;
+        int devices;
+        double part;
+    } cases[] = {
+        { "llama.cpp (CUDA)", "2024-05", 4.5, 8, 4, 1 },           /* 1000 kernels a device: a pass fills its queue */
+        { "llama.cpp (CUDA)", "2024-05", 4.5, 8, 2, 1 },
+        { "llama.cpp (CUDA)", "2024-05", 16, 8, 4, 17 / 32.0 },    /* 860: two passes at once, four times four and one */
+        { "llama.cpp (CUDA)", "2024-05", 16, 2, 4, 5 / 8.0 },
+        { "llama.cpp (CUDA)", "2024-05", 4.5, 8, 8, 33 / 64.0 },   /* 500 */
+        { "llama.cpp (CUDA)", "2024-05", 16, 8, 20, 43 / 160.0 },  /* 172: there are buffers for four */
+        { "llama.cpp (CUDA)", "2025-11", 4.5, 8, 4, 17 / 32.0 },   /* quantized on integer units, 2 kernels: 660 */
+        { "llama.cpp (CUDA)", "2025-11", 4.5, 8, 6, 20 / 48.0 },   /* 440: three at once */
+        { "llama.cpp (ROCm)", "2024-05", 4.5, 8, 4, 11 / 32.0 },
+        { "llama.cpp (CUDA)", "2024-05", 4.5, 1, 4, 1 },           /* one pass overlaps with none */
+    };
+    struct work_class c[] = {
+        { .kind = OP_MATMUL, .math = MATH_FP16, .count = 560, .n_tok = 512, .rows = 8192, .cols = 8192 },
+        { .kind = OP_ATTENTION, .math = MATH_FP16, .count = 80, .n_tok = 512, .n_head = 64, .head_dim = 128, .group = 8 },
+        { .kind = OP_KV_STORE, .count = 80 },
+        { .kind = OP_RMS_NORM, .count = 160 },
+        { .kind = OP_ROPE, .count = 160 },
+        { .kind = OP_ADD, .count = 160 },
+        { .kind = OP_GLU, .count = 80 },
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct row *r = on("NVIDIA A100", "datacenter GPU", 19.5, 312, 624, cases[i].engine, cases[i].date, "no flash attention");
+        struct work_pass pass = { .phase = PHASE_PREFILL, .times = cases[i].passes, .n_tok = 512, .n_seq = 1, .c = c, .n = ARRAY_LEN(c) };
+        struct facts f;
+        c[0].bits = cases[i].bits;
+        r->p.pass = &pass;
+        r->p.n_pass = 1;
+        r->p.n_devices = cases[i].devices;
+        facts_init(&f, &r->p);
+        if (fabs(pipeline_part(&f) / cases[i].part - 1) > 1e-9)
+            fail_msg("case %zu: %.6g, expected %.6g", i, pipeline_part(&f), cases[i].part);
+    }
+}
+
 static void test_builds(void **state)
 {
     (void)state;
@@ -334,7 +382,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_geforce),   cmocka_unit_test(test_quantized), cmocka_unit_test(test_other_makers),
         cmocka_unit_test(test_attention), cmocka_unit_test(test_experts),   cmocka_unit_test(test_builds),
-        cmocka_unit_test(test_experts_of_cuda), cmocka_unit_test(test_flash),
+        cmocka_unit_test(test_experts_of_cuda), cmocka_unit_test(test_flash),    cmocka_unit_test(test_pipeline),
         cmocka_unit_test(test_padding),   cmocka_unit_test(test_seconds),
     };
     hwprofile_set_dirs(data_dirs());
