@@ -113,6 +113,21 @@ static void test_throughput_refuses(void **state)
     assert_fails(measure_parse(&l, "t.csv", "a,b\n1,2\n", 8, NULL, &err), err, "line 1, column 1: not a file of measurements");
 }
 
+/* Phases in any case of letters; batches of as many as sources of simulators have. */
+static void test_throughput_takes(void **state)
+{
+    (void)state;
+    static const char text[] = "hardware,model,phase,n_devices,batch,tokens_per_s,notes\n"
+                               "h,m,Decode,1,1000000,3,\nh,m,PREFILL,1,65537,3,\nh,m,Serving,1,1,3,\n";
+    struct measurements l;
+    struct error err = { 0 };
+    assert_ok(measure_parse(&l, "t.csv", text, strlen(text), NULL, &err), err);
+    assert_true(l.row[0].phase == MEASURE_DECODE && l.row[0].batch == 1e6);
+    assert_true(l.row[1].phase == MEASURE_PREFILL && l.row[2].phase == MEASURE_REQUEST);
+    measure_free(&l);
+    refuse_throughput("h,m,decode,1,1000001,3,", "line 2, column 14 (batch): expected a number from 1 to 1e+06, found \"1000001\"");
+}
+
 static void test_per_gpu(void **state)
 {
     (void)state;
@@ -536,6 +551,9 @@ static void test_hardware(void **state)
     measure_hws_free(&l);
     static const char twice[] = "hardware,mem_bw_gbs_per_device\na,1\na,2\n";
     assert_fails(measure_hws_parse(&l, "h.csv", twice, strlen(twice), &err), err, "h.csv: line 3, column 1 (hardware): a second row");
+    static const char nothing[] = "hardware,mem_bw_gbs_per_device,fp32_tflops\na,1,0\n";
+    assert_fails(measure_hws_parse(&l, "h.csv", nothing, strlen(nothing), &err), err,
+                 "h.csv: line 2, column 5 (fp32_tflops): expected more than 0, found \"0\": leave it blank where nobody states it");
 }
 
 static void test_names(void **state)
@@ -603,7 +621,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_csv),          cmocka_unit_test(test_csv_refuses), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_throughput),   cmocka_unit_test(test_throughput_refuses), cmocka_unit_test(test_notes_of_attention),
-        cmocka_unit_test(test_per_gpu),
+        cmocka_unit_test(test_per_gpu),      cmocka_unit_test(test_throughput_takes),
         cmocka_unit_test(test_ops),          cmocka_unit_test(test_serving),     cmocka_unit_test(test_llama_bench),
         cmocka_unit_test(test_llama_bench_refuses), cmocka_unit_test(test_llama_bench_versions),
         cmocka_unit_test(test_llama_bench_settings), cmocka_unit_test(test_places), cmocka_unit_test(test_servers), cmocka_unit_test(test_unsaid), cmocka_unit_test(test_servers_refuse), cmocka_unit_test(test_hardware),
