@@ -128,6 +128,85 @@ static void test_throughput_takes(void **state)
     refuse_throughput("h,m,decode,1,1000001,3,", "line 2, column 14 (batch): expected a number from 1 to 1e+06, found \"1000001\"");
 }
 
+/* Reads the file of that header and row with a text in place of the field in column k, and expects a refusal of it there. */
+static void refuse_figure(const struct csv *good, const char *kind, size_t k, const char *bad)
+{
+    char text[2048] = "", says[256], found[32];
+    struct measurements l = { 0 };
+    struct measure_hws hws = { 0 };
+    struct error err = { 0 };
+    size_t len = 0, begins = 0, column = 0;
+    for (size_t j = 0; j < 2 * good->n_col; j++) {
+        const size_t c = j % good->n_col;
+        begins = j == good->n_col ? len : begins;
+        column = j == good->n_col + k ? len - begins + 1 : column;
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", j < good->n_col ? good->header[c].s : c == k ? bad : csv_at(good, 0, (int)c)->s,
+                                c + 1 < good->n_col ? "," : "\n");
+    }
+    snprintf(says, sizeof says, "f.csv: line 2, column %zu (%s): expected a number from ", column, good->header[k].s);
+    snprintf(found, sizeof found, "found \"%s\"", bad);
+    const int rc = strcmp(kind, "hardware") == 0 ? measure_hws_parse(&hws, "f.csv", text, len, &err) : measure_parse(&l, "f.csv", text, len, NULL, &err);
+    if (rc == 0 || !strstr(err.msg, says) || !strstr(err.msg, found))
+        fail_msg("%s: expected \"%s\" and that it %s, found \"%s\"", kind, says, found, rc == 0 ? "no refusal" : err.msg);
+}
+
+/* Every column of figures of every kind of CSV: what is none is refused where it stands. */
+static void test_figures_of_csv(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kind, *text, *words; /* words: columns that are no figures */
+    } files[] = {
+        { "throughput", "hardware,model,phase,n_devices,params_b,weight_gib,prompt_len,context_len,batch,tokens_per_s\nh,m,decode,1,8,15,0,64,1,30\n",
+          " hardware model phase " },
+        { "gpu_ops", "hardware,model,tp,op,m,k,n,median_ms\na100,m,1,mlp_up_proj,8,64,64,0.1\n", " hardware model op " },
+        { "all_reduce", "topology,n_devices,per_node,bytes,median_ms\na100_dgx,2,2,2048,0.01\n", " topology " },
+        { "serving",
+          "model_path,system,mode,isl,osl,batch_size,num_workers,tp_size,pp_size,attention_dp_size,moe_tp_size,moe_ep_size,prefill_batch_size,prefill_num_workers,"
+          "prefill_tp_size,prefill_pp_size,prefill_attention_dp_size,prefill_moe_tp_size,prefill_moe_ep_size,decode_batch_size,decode_num_workers,decode_tp_size,"
+          "decode_pp_size,decode_attention_dp_size,decode_moe_tp_size,decode_moe_ep_size,silicon_ttft_ms,silicon_tpot_ms\n"
+          "m,h100_sxm,agg,128,128,8,1,1,1,1,1,1,,,,,,,,,,,,,,,50,10\n", " model_path system mode " },
+        { "serving", "model_path,system,mode,isl,osl,tp_size,moe_tp_size,prefill_tp_size,decode_tp_size,silicon_ttft_ms,silicon_tpot_ms\n"
+          "m,h100_sxm,disagg,128,128,,,1,1,50,10\n", " model_path system mode " },
+        { "hardware", "hardware,mem_bw_gbs_per_device,fp32_tflops,fp16_bf16_tflops_dense,int8_tops_dense,fp8_tflops_dense\nh,1000,10,20,30,40\n", " hardware " },
+    };
+    static const char *const none[] = { "abc", "nan", "inf", "-1", "-inf", "12abc", "12 abc", "1e999", "0x10", "1.2.3", "1e" };
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        struct csv good;
+        struct error err = { 0 };
+        assert_ok(parse(&good, files[i].text, &err), err);
+        for (size_t k = 0; k < good.n_col; k++) {
+            char word[64];
+            snprintf(word, sizeof word, " %s ", good.header[k].s);
+            for (size_t b = 0; b < ARRAY_LEN(none) && !strstr(files[i].words, word); b++)
+                refuse_figure(&good, files[i].kind, k, none[b]);
+        }
+        csv_free(&good);
+    }
+}
+
+/* The users of a closed loop stand in a text. */
+static void test_concurrency(void **state)
+{
+    (void)state;
+    static const char *const none[] = { "abc", "nan", "-8", "0", "8x", "", "1.5", "1e9" };
+    char text[512], says[256];
+    struct measurements l;
+    struct error err = { 0 };
+    static const char file[] = "id,silicon_data_source,model_path,system,isl,osl,silicon_ttft_ms,silicon_tpot_ms\n"
+                               "a,x; silicon_concurrency=%s; y,m,h100_sxm,128,128,50,10\n";
+    for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+        snprintf(text, sizeof text, file, none[i]);
+        snprintf(says, sizeof says, "s.csv: line 2, column 3 (silicon_data_source): expected silicon_concurrency=N with a whole number from 1 to below 1e+07, "
+                 "found \"silicon_concurrency=%s\"", none[i]);
+        assert_fails(measure_parse(&l, "s.csv", text, strlen(text), NULL, &err), err, says);
+    }
+    snprintf(text, sizeof text, file, "16");
+    assert_ok(measure_parse(&l, "s.csv", text, strlen(text), NULL, &err), err);
+    assert_true(l.row[0].concurrency == 16);
+    measure_free(&l);
+}
+
 static void test_per_gpu(void **state)
 {
     (void)state;
@@ -621,7 +700,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_csv),          cmocka_unit_test(test_csv_refuses), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_throughput),   cmocka_unit_test(test_throughput_refuses), cmocka_unit_test(test_notes_of_attention),
-        cmocka_unit_test(test_per_gpu),      cmocka_unit_test(test_throughput_takes),
+        cmocka_unit_test(test_per_gpu),      cmocka_unit_test(test_throughput_takes), cmocka_unit_test(test_figures_of_csv), cmocka_unit_test(test_concurrency),
         cmocka_unit_test(test_ops),          cmocka_unit_test(test_serving),     cmocka_unit_test(test_llama_bench),
         cmocka_unit_test(test_llama_bench_refuses), cmocka_unit_test(test_llama_bench_versions),
         cmocka_unit_test(test_llama_bench_settings), cmocka_unit_test(test_places), cmocka_unit_test(test_servers), cmocka_unit_test(test_unsaid), cmocka_unit_test(test_servers_refuse), cmocka_unit_test(test_hardware),
