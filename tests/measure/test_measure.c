@@ -364,6 +364,46 @@ static void test_llama_bench_refuses(void **state)
     assert_fails(measure_parse(&l, "t.csv", header, strlen(header), NULL, &err), err, "t.csv: line 1, column 1: expected a measurement, found none");
 }
 
+/* Sizes of a table: with a unit, or in GiB and billions; no others. */
+static void test_llama_bench_sizes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *size, *params, *says; /* NULL: taken */
+        double gib, b;
+    } rows[] = {
+        { "4.58 GiB", "8.03 B", NULL, 4.58, 8.03 },        { "512.00 MiB", "494.03 M", NULL, 0.5, 0.49403 },
+        { "1.5 TiB", "1.03 T", NULL, 1536, 1030 },         { "4.58", "8.03", NULL, 4.58, 8.03 },
+        { "", "", NULL, NAN, NAN },
+        { "nan GiB", "8.03 B", "line 3, column 7: model_size: expected a number from 1 to 1e+15, found \"nan GiB\"", 0, 0 },
+        { "-4.58 GiB", "8.03 B", "line 3, column 7: model_size: expected a number from 1 to 1e+15, found \"-4.58 GiB\"", 0, 0 },
+        { "0.00 GiB", "8.03 B", "line 3, column 7: model_size: expected a number from 1 to 1e+15, found \"0.00 GiB\"", 0, 0 },
+        { "0", "8.03 B", "line 3, column 7: model_size: expected a number from 1 to 1e+15, found \"0\"", 0, 0 },
+        { "4.58 PiB", "8.03 B", "line 3, column 7: model_size: expected a number from 1 to 1e+15, found \"4.58 PiB\"", 0, 0 },
+        { "4.58 GiB", "nan", "line 3, column 18: model_n_params: expected a number from 1 to 1e+14, found \"nan\"", 0, 0 },
+        { "4.58 GiB", "-8.03 B", "line 3, column 18: model_n_params: expected a number from 1 to 1e+14, found \"-8.03 B\"", 0, 0 },
+        { "4.58 GiB", "0 B", "line 3, column 18: model_n_params: expected a number from 1 to 1e+14, found \"0 B\"", 0, 0 },
+        { "4.58 GiB", "8.03 bees", "line 3, column 18: model_n_params: expected a number from 1 to 1e+14, found \"8.03 bees\"", 0, 0 },
+        { "4.58 GiB", "inf B", "line 3, column 18: model_n_params: expected a number", 0, 0 },
+    };
+    struct measurements l;
+    struct error err = { 0 };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char text[256];
+        snprintf(text, sizeof text, "| model | size | params | test | t/s |\n| --- | --- | --- | --- | --- |\n| a | %s | %s | tg8 | 1 |\n", rows[i].size, rows[i].params);
+        if (rows[i].says) {
+            assert_fails(measure_parse(&l, "b.md", text, strlen(text), NULL, &err), err, rows[i].says);
+            continue;
+        }
+        assert_ok(measure_parse(&l, "b.md", text, strlen(text), NULL, &err), err);
+        if (isnan(rows[i].gib))
+            assert_true(isnan(l.row[0].weight_gib) && isnan(l.row[0].params_b));
+        else
+            assert_true(fabs(l.row[0].weight_gib / rows[i].gib - 1) < 1e-9 && fabs(l.row[0].params_b / rows[i].b - 1) < 1e-9);
+        measure_free(&l);
+    }
+}
+
 /* A text that nobody has reason to write is refused where it stands, in every form. */
 static void test_long_texts(void **state)
 {
@@ -701,6 +741,7 @@ int main(void)
         cmocka_unit_test(test_csv),          cmocka_unit_test(test_csv_refuses), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_throughput),   cmocka_unit_test(test_throughput_refuses), cmocka_unit_test(test_notes_of_attention),
         cmocka_unit_test(test_per_gpu),      cmocka_unit_test(test_throughput_takes), cmocka_unit_test(test_figures_of_csv), cmocka_unit_test(test_concurrency),
+        cmocka_unit_test(test_llama_bench_sizes),
         cmocka_unit_test(test_ops),          cmocka_unit_test(test_serving),     cmocka_unit_test(test_llama_bench),
         cmocka_unit_test(test_llama_bench_refuses), cmocka_unit_test(test_llama_bench_versions),
         cmocka_unit_test(test_llama_bench_settings), cmocka_unit_test(test_places), cmocka_unit_test(test_servers), cmocka_unit_test(test_unsaid), cmocka_unit_test(test_servers_refuse), cmocka_unit_test(test_hardware),
