@@ -689,6 +689,8 @@ static void test_names(void **state)
         { "LMStudio 0.3", "Apple M4", "llama.cpp-metal" }, { "llama.cpp (cuBLAS)", "?", "llama.cpp-cuda" },
         { "llama.cpp (CLBlast)", "?", "llama.cpp" },     { "llama.cpp (OpenBLAS)", "?", "llama.cpp-cpu" },
         { "llama.cpp (MTL,BLAS)", "?", "llama.cpp-metal" }, { "LM Studio (MLX)", "Apple M4", "mlx" },
+        { "llama.cpp", "AMD Ryzen AI 9 HX 370", "llama.cpp-cpu" }, { "llama.cpp", "AMD Ryzen AI Max+ 395 (Radeon 8060S)", "llama.cpp-rocm" },
+        { "llama.cpp", "AMD Ryzen AI Max+ 395 (Radeon 8060S) [CPU]", "llama.cpp-cpu" }, { "llama.cpp", "AMD Ryzen AI 9 HX 370 (iGPU)", "llama.cpp" },
         { "KTransformers", "?", "other" },               { "llama-server", "NVIDIA L4", "llama.cpp-cuda" },
     };
     for (size_t i = 0; i < ARRAY_LEN(stacks); i++)

@@ -63,6 +63,41 @@ static void test_machines(void **state)
     unload(&x);
 }
 
+/* A processor with a GPU in it, run by a llama.cpp that does not say on which: what the name says. */
+static void test_gpu_in_processor(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *hardware, *profile, *stack, *class;
+    } names[] = {
+        { "AMD Ryzen AI Max+ 395 (Radeon 8060S)", "strix-halo-395", "llama.cpp-rocm", "unified SoC GPU" },
+        { "AMD Ryzen AI 9 HX 370 w/ Radeon 890M", "strix-point-hx370", "llama.cpp-rocm", "unified SoC GPU" },
+        { "AMD Ryzen AI 9 HX 370 (iGPU)", "strix-point-hx370", "llama.cpp-vulkan", "unified SoC GPU" },
+        { "AMD Ryzen AI 9 HX 370 (integrated GPU)", "strix-point-hx370", "llama.cpp-vulkan", "unified SoC GPU" },
+        { "AMD Ryzen AI Max+ 395 [GPU]", "strix-halo-395", "llama.cpp-vulkan", "unified SoC GPU" },
+        { "AMD Ryzen AI Max+ 395 (Radeon 8060S) [CPU]", "", "llama.cpp-cpu", "CPU" },
+        { "AMD Ryzen AI 9 HX 370 [CPU]", "", "llama.cpp-cpu", "CPU" },
+        { "AMD Ryzen AI 9 HX 370 (CPU)", "", "llama.cpp-cpu", "CPU" },
+        { "AMD Ryzen AI 9 HX 370", "strix-point-hx370", "llama.cpp-cpu", "unified SoC GPU" },
+        { "AMD Ryzen AI Max+ 395", "strix-halo-395", "llama.cpp-cpu", "unified SoC GPU" },
+    };
+    struct rows x;
+    load(&x, "throughput.csv", false);
+    struct measurement m = x.l.row[0];
+    m.engine = "llama.cpp";
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct priced p;
+        struct error err = { 0 };
+        m.hardware = names[i].hardware;
+        assert_ok(price_row(x.pricer, &m, &p, &err), err);
+        if (strcmp(p.machine->profile, names[i].profile) != 0 || strcmp(p.stack->id, names[i].stack) != 0 ||
+            strcmp(p.machine->class_name, names[i].class) != 0)
+            fail_msg("%s: \"%s\", %s, %s", m.hardware, p.machine->profile, p.stack->id, p.machine->class_name);
+        priced_free(&p);
+    }
+    unload(&x);
+}
+
 /* Machines nobody described: of the class that their names say, wide; without one they have no price, servers' apart. */
 static void test_guessed_machines(void **state)
 {
@@ -694,7 +729,7 @@ int main(void)
     model_set_dirs(data_dirs());
     hwprofile_set_dirs(data_dirs());
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines), cmocka_unit_test(test_guessed_machines),
+        cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines), cmocka_unit_test(test_gpu_in_processor), cmocka_unit_test(test_guessed_machines),
         cmocka_unit_test(test_guessed_models), cmocka_unit_test(test_stated_parameters),
         cmocka_unit_test(test_small_kernels),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_missing_units),
