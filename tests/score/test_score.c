@@ -393,6 +393,45 @@ static const struct work_class *class_of(const struct rows *x, size_t i)
     return &x->row[i].pass[0].c[0];
 }
 
+/* Ops of names that nobody knows: products where they have an n, and the row says so; else without a price. */
+static void test_unknown_ops(void **state)
+{
+    (void)state;
+    static const char text[] = "hardware,model,tp,op,m,k,n,median_ms\n"
+                               "a100,Llama-2-7b-hf,1,frobnicate,128,4096,11008,0.1\n"
+                               "a100,Llama-2-7b-hf,1,wobble,128,4096,,0.1\n"
+                               "a100,Llama-2-7b-hf,1,mlp_up_proj,128,4096,,0.1\n"
+                               "a100,Llama-2-7b-hf,1,add,128,4096,4096,0.1\n"
+                               "a100,Llama-2-7b-hf,1,mlp_up_proj,128,4096,22016,0.1\n"
+                               "a100,Llama-2-7b-hf,1,add,128,4096,,0.1\n";
+    static const struct {
+        const char *reason, *note;
+    } want[] = {
+        { "", "no product \"frobnicate\" is known: taken for one of 128 tokens by a [4096, 11008] weight, as m, k and n say" },
+        { "no op \"wobble\" is known, and without an n it is not a product", "" },
+        { "op \"mlp_up_proj\" is a product of m tokens by a [k, n] weight, and the row has no n", "" },
+        { "", "no product \"add\" is known: taken for one of 128 tokens by a [4096, 4096] weight, as m, k and n say" },
+        { "", "" },
+        { "", "" },
+    };
+    struct error err = { 0 };
+    struct measurements l;
+    assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
+    assert_int_equal(l.n, ARRAY_LEN(want));
+    struct pricer *pricer = pricer_new(NULL, NULL, &err);
+    assert_non_null(pricer);
+    for (size_t i = 0; i < l.n; i++) {
+        struct priced p;
+        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
+        assert_string_equal(p.reason, want[i].reason);
+        assert_string_equal(p.note, want[i].note);
+        assert_true(*p.reason || p.n_pass == 1);
+        priced_free(&p);
+    }
+    pricer_free(pricer);
+    measure_free(&l);
+}
+
 /* A device of four has 8 query heads and 2 of keys, of 128: 512 pairs by 512 threads, then 128 by a quarter of them. (77) */
 static void test_small_kernels(void **state)
 {
@@ -731,7 +770,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines), cmocka_unit_test(test_gpu_in_processor), cmocka_unit_test(test_guessed_machines),
         cmocka_unit_test(test_guessed_models), cmocka_unit_test(test_stated_parameters),
-        cmocka_unit_test(test_small_kernels),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_scripts),
+        cmocka_unit_test(test_small_kernels), cmocka_unit_test(test_unknown_ops),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_missing_units),
         cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
         cmocka_unit_test(test_anchor_ids), cmocka_unit_test(test_anchors), cmocka_unit_test(test_impossible), cmocka_unit_test(test_steps), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
