@@ -393,6 +393,46 @@ static const struct work_class *class_of(const struct rows *x, size_t i)
     return &x->row[i].pass[0].c[0];
 }
 
+/* A preset's name with other parameters: these are priced, and the row says that they disagree. */
+static void test_other_size(void **state)
+{
+    (void)state;
+    static const char text[] = "hardware,engine,model,params_b,quant,phase,tokens_per_s\n"
+                               "RTX 4090,llama.cpp,Llama-3-8B,70,Q4_K_M,decode,20\n"
+                               "RTX 4090,llama.cpp,vicuna-7b-v1.5,30,Q4_K_M,decode,20\n"
+                               "RTX 4090,llama.cpp,Llama-3-8B,0.01,Q4_K_M,decode,20\n"
+                               "RTX 4090,llama.cpp,Llama-3-8B,8.5,Q4_K_M,decode,20\n"
+                               "RTX 4090,llama.cpp,Llama-3-8B,,Q4_K_M,decode,20\n"
+                               "RTX 4090,llama.cpp,Something-8B,70,Q4_K_M,decode,20\n";
+    static const struct {
+        double params;
+        const char *preset, *reason, *note;
+    } want[] = {
+        { 70e9, "", "", "params_b says 70e9 parameters, preset llama-3-8b of that name has 8.03e9: priced with likely dimensions of 70e9" },
+        { 30e9, "", "", "params_b says 30e9 parameters, preset llama-1-7b of that name has 6.738e9: priced with likely dimensions of 30e9" },
+        { NAN, "", "no preset of \"Llama-3-8B\" has 1e+07 parameters, and of others 5e7 to 2e13 are expected; preset llama-3-8b of that name has 8.03e9", "" },
+        { 8.03e9, "llama-3-8b", "", "" },
+        { 8.03e9, "llama-3-8b", "", "" },
+        { 70e9, "", "", "" },
+    };
+    struct error err = { 0 };
+    struct measurements l;
+    assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
+    struct pricer *pricer = pricer_new(NULL, NULL, &err);
+    assert_non_null(pricer);
+    for (size_t i = 0; i < l.n; i++) {
+        struct priced p;
+        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
+        assert_string_equal(p.preset, want[i].preset);
+        assert_string_equal(p.reason, want[i].reason);
+        assert_string_equal(p.note, want[i].note);
+        assert_true(isnan(want[i].params) || fabs(p.n_params / want[i].params - 1) < 0.01);
+        priced_free(&p);
+    }
+    pricer_free(pricer);
+    measure_free(&l);
+}
+
 /* Ops of names that nobody knows: products where they have an n, and the row says so; else without a price. */
 static void test_unknown_ops(void **state)
 {
@@ -770,7 +810,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines), cmocka_unit_test(test_gpu_in_processor), cmocka_unit_test(test_guessed_machines),
         cmocka_unit_test(test_guessed_models), cmocka_unit_test(test_stated_parameters),
-        cmocka_unit_test(test_small_kernels), cmocka_unit_test(test_unknown_ops),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_scripts),
+        cmocka_unit_test(test_small_kernels), cmocka_unit_test(test_unknown_ops), cmocka_unit_test(test_other_size),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_missing_units),
         cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
         cmocka_unit_test(test_anchor_ids), cmocka_unit_test(test_anchors), cmocka_unit_test(test_impossible), cmocka_unit_test(test_steps), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
