@@ -31,6 +31,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         for (size_t i = 0; i < o->n_file; i++)
             if (strcmp(o->file[i], arg) == 0)
                 return error_set(err, ERROR_USAGE, "%s is given twice: its rows would count twice", arg);
+            else if (file_same(o->file[i], arg))
+                return error_set(err, ERROR_USAGE, "%s is the file %s, which is given before it: its rows would count twice", arg, o->file[i]);
         o->file[o->n_file++] = arg;
         return 0;
     case OPT_HARDWARE:
@@ -126,13 +128,28 @@ static int price_files(struct rows *r, const struct calibrate_cli *o, const stru
     return 0;
 }
 
-/* Names of the files, without their folders; a comma in one would be two. */
+static const char *without_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Its name without the folder; where two are alike there, as it is given. */
+static const char *cited(const struct calibrate_cli *o, size_t file)
+{
+    const char *const name = without_folder(o->file[file]);
+    for (size_t i = 0; i < o->n_file; i++)
+        if (i != file && strcmp(without_folder(o->file[i]), name) == 0)
+            return o->file[file];
+    return name;
+}
+
+/* Names of the files; a comma in one would be two. */
 static void source_of(char *out, size_t size, const struct calibrate_cli *o)
 {
     size_t len = 0;
     for (size_t i = 0; i < o->n_file && len + 1 < size; i++) {
-        const char *slash = strrchr(o->file[i], '/');
-        const int n = snprintf(out + len, size - len, "%s%s", i ? ", " : "", slash ? slash + 1 : o->file[i]);
+        const int n = snprintf(out + len, size - len, "%s%s", i ? ", " : "", cited(o, i));
         for (char *c = out + len + (i ? 2 : 0); n > 0 && c < out + size - 1 && *c; c++)
             *c = *c == ',' ? ';' : *c;
         len += n > 0 ? (size_t)n : 0;
@@ -145,7 +162,7 @@ static int run(const struct calibrate_cli *o, struct error *err)
     struct rows *r = calloc(1, sizeof *r);
     struct constants_file f = { 0 };
     struct pricer *p = NULL;
-    char source[256] = "";
+    char source[CONSTANTS_SOURCE] = "";
     struct measure_context given = { 0 };
     int rc = r ? measured_context(&given, &o->measured, err) : error_oom(err, sizeof *r, "rows");
     if (rc == 0 && o->hardware)

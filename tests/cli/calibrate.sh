@@ -108,6 +108,15 @@ refused 1 'aiperf.csv: no row to learn from: the file does not name its machine'
 run calibrate "$tmp/rows.csv" "$f/vllm-serve.json" --hardware "$tmp/hw.csv" -o "$tmp/both.json" && grep -q 'nothing is learned from 2 of 2 rows: the file' "$tmp/err"
 ok $? "what nothing is learned from is said"
 refused 2 'is given twice' calibrate "$tmp/rows.csv" "$tmp/rows.csv" -o "$tmp/none.json"
+refused 2 "$tmp/./rows.csv is the file $tmp/rows.csv, which is given before it" calibrate "$tmp/rows.csv" "$tmp/./rows.csv" -o "$tmp/none.json"
+ln -s rows.csv "$tmp/link.csv" && refused 2 'its rows would count twice' calibrate "$tmp/rows.csv" "$tmp/link.csv" -o "$tmp/none.json"
+# Files of one name in two folders, each of machines of its own.
+mkdir "$tmp/east" "$tmp/west"
+(head -n 1 "$tmp/rows.csv" && grep 'Test GPU [12]' "$tmp/rows.csv") >"$tmp/east/t.csv"
+(head -n 1 "$tmp/rows.csv" && grep 'Test GPU [345]' "$tmp/rows.csv") >"$tmp/west/t.csv"
+run calibrate "$tmp/east/t.csv" "$tmp/west/t.csv" "$f/llama-bench.json" --hardware "$tmp/hw.csv" -o "$tmp/two.json"
+is "$tmp/east/t.csv, $tmp/west/t.csv, llama-bench.json" "$(jq -r .fits.rate.source "$tmp/two.json")" "of files that share a name the paths are cited"
+is "$tmp/east/t.csv" "$(jq -r '.fits.decode.constants[] | select(.name | test("^bandwidth hardware=Test GPU 1$")) | .from' "$tmp/two.json")" "each constant by its own"
 
 refused 2 "no FILE" calibrate
 refused 1 "no/such.csv" calibrate no/such.csv
