@@ -75,7 +75,7 @@ static uint64_t bits_of(const char *source, const char *from)
 
 static void keep_files(struct constant *c, size_t n, const char *all, const char *kept)
 {
-    char from[256];
+    char from[CONSTANTS_SOURCE];
     for (size_t i = 0; i < n; i++)
         c[i].from = bits_of(kept, constants_from(from, sizeof from, all, c[i].from));
 }
@@ -267,7 +267,7 @@ static json_t *rounded(double v)
 /* from: where it is not all of the files. */
 static json_t *list_to_json(const struct constant *c, size_t n, const char *source)
 {
-    char from[256];
+    char from[CONSTANTS_SOURCE];
     json_t *list = json_array();
     int rc = 0;
     for (size_t i = 0; i < n; i++) {

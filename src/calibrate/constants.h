@@ -7,6 +7,8 @@
 
 #include "calibrate/effects.h"
 
+enum { CONSTANTS_SOURCE = 1024 }; /* bytes of the names of the files of a fit */
+
 struct constant {
     char name[FIT_MAX_NAME]; /* of an effect: "bandwidth class=Apple GPU" */
     double value, sd;        /* of the logarithm */
@@ -24,7 +26,7 @@ struct constants {
     size_t n_row;
     char **group;     /* "hardware=NVIDIA RTX 4090", "model=...", "engine=...": what the rows were of */
     size_t n_group;
-    char source[256]; /* the files: "throughput.csv, measured.csv" */
+    char source[CONSTANTS_SOURCE]; /* the files: "throughput.csv, measured.csv" */
 };
 
 struct constants_file {

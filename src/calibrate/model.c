@@ -11,7 +11,7 @@ struct fitted_one {
     double sigma;      /* what is left over, in sigmas of a row */
     struct fit spread; /* how far out rows lie (spread.h) */
     struct known by, shown;
-    char source[256];
+    char source[CONSTANTS_SOURCE];
 };
 struct fitted {
     struct fitted_one kind[FITTED_KIND_COUNT];

@@ -31,6 +31,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         for (size_t i = 0; i < o->n_file; i++)
             if (strcmp(o->file[i], arg) == 0)
                 return error_set(err, ERROR_USAGE, "%s is given twice: its rows would count twice", arg);
+            else if (file_same(o->file[i], arg))
+                return error_set(err, ERROR_USAGE, "%s is the file %s, which is given before it: its rows would count twice", arg, o->file[i]);
         o->file[o->n_file++] = arg;
         return 0;
     case OPT_HARDWARE:
@@ -80,25 +82,61 @@ static int load_file(struct measurements *l, const char *file, const struct meas
     return measure_load(l, file, &x, err);
 }
 
-/* Rows of a file that nothing is learned from, and the reason of the first. */
+/* Why nothing is learned from a row. */
+enum lesson { TEACHES, NO_PRICE, NO_BANDWIDTH, IMPOSSIBLE, LESSON_COUNT };
+
+static enum lesson lesson_of(const struct priced *p)
+{
+    struct excess x;
+    return p->reason[0] ? NO_PRICE : p->machine->ln_sd > 0 ? NO_BANDWIDTH : priced_exceeds(p, &x) ? IMPOSSIBLE : TEACHES;
+}
+
+static const char *why_not(const struct priced *p, char *buf, size_t size)
+{
+    char excess[256];
+    switch (lesson_of(p)) {
+    case NO_PRICE:
+        snprintf(buf, size, "%s", p->reason);
+        break;
+    case NO_BANDWIDTH:
+        snprintf(buf, size, "no bandwidth of \"%.80s\" is known, and a guess of it says nothing of software: name its figures with --hardware",
+                 p->machine->hardware);
+        break;
+    case IMPOSSIBLE:
+        snprintf(buf, size, "more than its machine can do: %s", excess_text(p, excess, sizeof excess));
+        break;
+    case TEACHES:
+    case LESSON_COUNT:
+        *buf = 0;
+    }
+    return buf;
+}
+
+/* Rows of a file that nothing is learned from, and the reason of the first, for each kind of reason. */
 static void say_unused(const char *file, const struct priced *p, size_t n)
 {
-    size_t unused = 0, first = 0;
-    for (size_t i = n; i-- > 0;)
-        if (p[i].reason[0]) {
-            unused++;
-            first = i;
-        }
-    char line[40] = "";
-    if (unused && p[first].m->line > 0)
-        snprintf(line, sizeof line, " (line %zu)", p[first].m->line);
-    if (unused)
-        cli_note("%s: nothing is learned from %zu of %zu rows%s: %s", file, unused, n, line, p[first].reason);
+    size_t unused[LESSON_COUNT] = { 0 }, first[LESSON_COUNT] = { 0 };
+    char why[512];
+    for (size_t i = n; i-- > 0;) {
+        const enum lesson k = lesson_of(&p[i]);
+        unused[k]++;
+        first[k] = i;
+    }
+    for (int k = NO_PRICE; k < LESSON_COUNT; k++) {
+        const struct priced *q = &p[first[k]];
+        char line[40] = "";
+        if (!unused[k])
+            continue;
+        if (q->m->line > 0)
+            snprintf(line, sizeof line, " (%sline %zu)", unused[k] > 1 ? "first " : "", q->m->line);
+        cli_note("%s: nothing is learned from %zu of %zu rows%s: %s", file, unused[k], n, line, why_not(q, why, sizeof why));
+    }
 }
 
 static int price_files(struct rows *r, const struct calibrate_cli *o, const struct measure_context *given, struct pricer *p, struct error *err)
 {
-    size_t room = 0;
+    size_t room = 0, n_teach = 0;
+    char why[512];
     for (size_t i = 0; i < o->n_file; i++) {
         if (load_file(&r->l[i], o->file[i], given, err) != 0)
             return -1;
@@ -115,24 +153,50 @@ static int price_files(struct rows *r, const struct calibrate_cli *o, const stru
             if (price_row(p, &r->l[i].row[k], q, err) != 0)
                 return -1;
             r->n++;
-            if (!q->reason[0])
+            const enum lesson lesson = lesson_of(q);
+            n_teach += lesson == TEACHES;
+            if (lesson == TEACHES || lesson == NO_BANDWIDTH) /* such machines are known by name all the same */
                 r->kept[r->n_kept++] = q;
             cli_progress(NULL, "pricing", (double)r->n / (double)room);
         }
         say_unused(o->file[i], r->all + r->n - r->l[i].n, r->l[i].n);
     }
-    if (r->n_kept == 0)
-        return error_set(err, ERROR_INPUT, "%s: no row to learn from: %s", o->file[0], r->all[0].reason);
+    if (n_teach == 0)
+        return error_set(err, ERROR_INPUT, "%s: no row to learn from: %s", o->file[0], why_not(&r->all[0], why, sizeof why));
     return 0;
 }
 
-/* Names of the files, without their folders; a comma in one would be two. */
+/* A file of constants has one, or it is not written. */
+static int check_learned(const struct constants_file *f, const struct rows *r, const struct calibrate_cli *o, struct error *err)
+{
+    for (int k = 0; k < FITTED_KIND_COUNT; k++)
+        if (f->kind[k].n > 0)
+            return 0;
+    return error_set(err, ERROR_INPUT, "%s: nothing is learned from its %zu rows: none is of work that takes time on its machine", o->file[0], r->n);
+}
+
+static const char *without_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Its name without the folder; where two are alike there, as it is given. */
+static const char *cited(const struct calibrate_cli *o, size_t file)
+{
+    const char *const name = without_folder(o->file[file]);
+    for (size_t i = 0; i < o->n_file; i++)
+        if (i != file && strcmp(without_folder(o->file[i]), name) == 0)
+            return o->file[file];
+    return name;
+}
+
+/* Names of the files; a comma in one would be two. */
 static void source_of(char *out, size_t size, const struct calibrate_cli *o)
 {
     size_t len = 0;
     for (size_t i = 0; i < o->n_file && len + 1 < size; i++) {
-        const char *slash = strrchr(o->file[i], '/');
-        const int n = snprintf(out + len, size - len, "%s%s", i ? ", " : "", slash ? slash + 1 : o->file[i]);
+        const int n = snprintf(out + len, size - len, "%s%s", i ? ", " : "", cited(o, i));
         for (char *c = out + len + (i ? 2 : 0); n > 0 && c < out + size - 1 && *c; c++)
             *c = *c == ',' ? ';' : *c;
         len += n > 0 ? (size_t)n : 0;
@@ -145,7 +209,7 @@ static int run(const struct calibrate_cli *o, struct error *err)
     struct rows *r = calloc(1, sizeof *r);
     struct constants_file f = { 0 };
     struct pricer *p = NULL;
-    char source[256] = "";
+    char source[CONSTANTS_SOURCE] = "";
     struct measure_context given = { 0 };
     int rc = r ? measured_context(&given, &o->measured, err) : error_oom(err, sizeof *r, "rows");
     if (rc == 0 && o->hardware)
@@ -157,6 +221,7 @@ static int run(const struct calibrate_cli *o, struct error *err)
     if (rc == 0) {
         cli_progress(NULL, "fitting", 1);
         rc = constants_fit(&f, r->kept, r->n_kept, source, err);
+        rc = rc ? rc : check_learned(&f, r, o, err);
     }
     cli_progress_done();
     rc = rc ? rc : constants_save(&f, o->out ? o->out : "-", err);
@@ -175,6 +240,7 @@ int cmd_calibrate(int argc, char **argv, struct error *err)
         "Learn what software reaches of machines' roofs from measurements: fractions of bandwidth and peak, operations a weight, "
         "seconds an op and a pass, each as what all share and what sets a class of machines, an engine, a type of weights, a "
         "machine apart, with its spread. FILEs are what `roofcast score` reads.\v"
+        "What a machine of that name cannot do, and rows of machines whose memory nobody states, teach nothing, which is said.\n\n"
         "Robust least squares of the logarithms of seconds, with priors (doc/methods.md (73), (74)). The constants of "
         "hwprofiles/stacks are this command's output.\n\n"
         "  roofcast calibrate throughput.csv gpu_ops.csv --hardware hardware.csv -o constants.json\n"

@@ -207,6 +207,8 @@ static const char *remark(const struct priced *p, char *buf, size_t size)
                     "not all of its users were in a step, or tokens were drafted" : "not all of these bytes were read from memory");
     if (*beside_pass(p))
         strbuf_addf(&b, "%s%s", b.len ? "; " : "", beside_pass(p));
+    if (p->note[0])
+        strbuf_addf(&b, "%s%s", b.len ? "; " : "", p->note);
     if (p->machine->note[0])
         strbuf_addf(&b, "%s%s", b.len ? "; " : "", p->machine->note);
     if (*p->m->assumed)

@@ -132,15 +132,16 @@ static const char *what_of(const struct measurement *m)
 
 static json_t *row_json(const struct scored *s, const struct score_reasons *why)
 {
-    char reason[1024];
+    char reason[1024], note[sizeof s->p->note + sizeof s->p->machine->note + 2];
     const struct measurement *m = s->p->m;
+    snprintf(note, sizeof note, "%s%s%s", s->p->note, s->p->note[0] && s->p->machine->note[0] ? "; " : "", s->p->machine->note);
     return json_pack("{s:o,s:I,s:o,s:s,s:o,s:s,s:o,s:s,s:s,s:i,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "id", json_text(m->id), "line",
                      (json_int_t)m->line, "hardware", json_text(m->hardware), "profile", s->p->machine->profile, "class",
                      json_text(s->p->machine->class_name), "engine", s->p->stack->id, "model", json_text(m->model), "preset",
                      s->p->preset, "type", s->p->type, "n_devices", m->n_devices, "phase", what_of(m), "unit",
                      m->metric == METRIC_TOK_S ? "tok/s" : "s", "measured", json_num(m->value), "predicted",
                      json_num(s->predicted), "lo", json_num(s->lo), "hi", json_num(s->hi), "error", json_num(s->error), "note",
-                     json_text(s->p->machine->note), "reason", json_text(score_reason(why, s, reason, sizeof reason)));
+                     json_text(note), "reason", json_text(score_reason(why, s, reason, sizeof reason)));
 }
 
 static int by_error(const void *a, const void *b)

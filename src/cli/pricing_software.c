@@ -109,6 +109,16 @@ static void say_contradictions(const struct anchors *a, const char *file)
         }
 }
 
+/* Rows that were taken for something else than they say: the first. */
+static void say_taken(const struct anchors *a, const char *file)
+{
+    for (size_t i = 0; i < a->n_kept; i++)
+        if (a->kept[i]->note[0]) {
+            cli_note("--anchor %s: line %zu: %s", file, a->kept[i]->m->line, a->kept[i]->note);
+            return;
+        }
+}
+
 /* The profile of the machine that a row's own file names, where that is another than the row is taken for; "": it is not, or nobody has
  * one. */
 static int other_machine(char *id, size_t n, struct pricer *by_name, const struct priced *p, struct error *err)
@@ -332,6 +342,7 @@ static int anchors_load(struct anchors *a, const struct software_options *o, con
     if (say_other_machine(a, o->anchor, err) != 0 || choose_rows(a, o->anchor, hw, err) != 0 || check_possible(a, o->anchor, err) != 0)
         return -1;
     say_contradictions(a, o->anchor);
+    say_taken(a, o->anchor);
     say_rates(a, o->anchor);
     return 0;
 }

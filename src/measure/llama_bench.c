@@ -280,7 +280,7 @@ static int add_test(struct measurements *l, const struct test *t, const struct m
     double size, params, p, g, depth, ubatch, threads, layers, flash;
     char where[400];
     m.line = t->line;
-    if (number(t, F_SIZE, 0, 1e15, 0, &size, err) != 0 || number(t, F_PARAMS, 0, 1e14, 0, &params, err) != 0 ||
+    if (number(t, F_SIZE, 1, 1e15, 0, &size, err) != 0 || number(t, F_PARAMS, 1, 1e14, 0, &params, err) != 0 ||
         number(t, F_PROMPT, 0, 1e8, NAN, &p, err) != 0 || number(t, F_GEN, 0, 1e8, NAN, &g, err) != 0 ||
         number(t, F_DEPTH, 0, 1e8, 0, &depth, err) != 0 || number(t, F_UBATCH, 1, 1e8, 512, &ubatch, err) != 0 ||
         number(t, F_THREADS, 0, 65536, 0, &threads, err) != 0 || number(t, F_NGL, -1e6, 1e6, -1, &layers, err) != 0 ||
@@ -543,14 +543,30 @@ static const char *cell_of(char *const *head, char *const *cell, size_t n, const
     return "";
 }
 
-static double scaled(const char *s, const char *giga, double unit)
+/* "4.58 GiB", "494.03 M", "1.03 T"; a figure alone is of GiB, or of billions. As a number in buf; another text as it stands, to be
+ * refused, and "" where there is none. */
+struct unit {
+    const char *name;
+    double is;
+};
+static const struct unit sizes[] = { { "", 0x1p30 }, { "KiB", 0x1p10 }, { "MiB", 0x1p20 }, { "GiB", 0x1p30 }, { "TiB", 0x1p40 },
+                                     { "KB", 1e3 },  { "MB", 1e6 },     { "GB", 1e9 },     { "TB", 1e12 }, { NULL, 0 } };
+static const struct unit parameters[] = { { "", 1e9 }, { "K", 1e3 }, { "M", 1e6 }, { "B", 1e9 }, { "T", 1e12 }, { NULL, 0 } };
+
+static const char *scaled(char *buf, size_t size, const char *s, const struct unit *units)
 {
-    char *end;
-    const double v = strtod(s, &end);
-    if (end == s || !isfinite(v) || v < 0)
-        return 0;
-    end += *end == ' ';
-    return v * (strncmp(end, giga, 1) == 0 ? unit : *end == 'M' ? unit / (unit > 1e9 ? 1024 : 1000) : *end == 'T' ? unit * 1000 : unit);
+    const size_t n = strspn(s, "0123456789.+-eE");
+    const char *const unit = s + n + strspn(s + n, " ");
+    if (n == 0 || n >= size)
+        return s;
+    snprintf(buf, size, "%.*s", (int)n, s);
+    const double v = csv_to_number(buf);
+    for (; units->name && v > 0; units++)
+        if (strcmp(unit, units->name) == 0) {
+            snprintf(buf, size, "%.17g", v * units->is);
+            return buf;
+        }
+    return s;
 }
 
 /* The cells of a row of a table, and where in the file its line begins. */
@@ -579,6 +595,8 @@ static int md_row(struct measurements *l, const struct md_line *r, const char *t
     t.at[F_PROMPT] = t.at[F_GEN] = t.at[F_DEPTH] = in_file(r, "test");
     t.at[F_RATE] = in_file(r, "t/s");
     t.at[F_LABEL] = in_file(r, "model");
+    t.at[F_SIZE] = in_file(r, "size");
+    t.at[F_PARAMS] = in_file(r, "params");
     t.at[F_NGL] = in_file(r, "ngl");
     t.at[F_THREADS] = in_file(r, "threads");
     t.at[F_UBATCH] = in_file(r, "n_ubatch");
@@ -595,8 +613,6 @@ static int md_row(struct measurements *l, const struct md_line *r, const char *t
     snprintf(p, sizeof p, "%d", np);
     snprintf(g, sizeof g, "%d", ng);
     snprintf(d, sizeof d, "%d", nd);
-    snprintf(size, sizeof size, "%.17g", scaled(cell_of(head, cell, n, "size"), "G", 0x1p30));
-    snprintf(params, sizeof params, "%.17g", scaled(cell_of(head, cell, n, "params"), "B", 1e9));
     t.v[F_LABEL] = cell_of(head, cell, n, "model");
     t.v[F_BACKENDS] = cell_of(head, cell, n, "backend");
     t.v[F_NGL] = cell_of(head, cell, n, "ngl");
@@ -611,8 +627,8 @@ static int md_row(struct measurements *l, const struct md_line *r, const char *t
     t.v[F_PROMPT] = p;
     t.v[F_GEN] = g;
     t.v[F_DEPTH] = d;
-    t.v[F_SIZE] = size;
-    t.v[F_PARAMS] = params;
+    t.v[F_SIZE] = scaled(size, sizeof size, cell_of(head, cell, n, "size"), sizes);
+    t.v[F_PARAMS] = scaled(params, sizeof params, cell_of(head, cell, n, "params"), parameters);
     return check_fields(&t, err) != 0 ? -1 : add_test(l, &t, x, err);
 }
 

@@ -128,7 +128,8 @@ static const struct {
     { "clblast", "llama.cpp" },       { "cpu", "llama.cpp-cpu" },     { "blas", "llama.cpp-cpu" },
 };
 
-/* What its builds use by default on such a machine. */
+/* What its builds use by default on such a machine. A processor's name that says its GPU means that, and the profile's kind and maker
+ * say which back end (stack_on). */
 static const struct {
     const char *word, *id;
 } machines[] = {
@@ -136,7 +137,8 @@ static const struct {
     { "nvidia", "llama.cpp-cuda" }, { "geforce", "llama.cpp-cuda" }, { "rtx", "llama.cpp-cuda" },
     { "gtx", "llama.cpp-cuda" },    { "tesla", "llama.cpp-cuda" },   { "radeon", "llama.cpp-rocm" },
     { "instinct", "llama.cpp-rocm" }, { "amd rx", "llama.cpp-rocm" }, { "amd mi", "llama.cpp-rocm" },
-    { "arc", "llama.cpp-sycl" },    { "iphone", "llama.cpp-metal" }, { "raspberry", "llama.cpp-cpu" },
+    { "arc", "llama.cpp-sycl" },    { "iphone", "llama.cpp-metal" }, { "igpu", "llama.cpp" },
+    { "gpu)", "llama.cpp" },        { "[gpu]", "llama.cpp" },        { "raspberry", "llama.cpp-cpu" },
     { "xeon", "llama.cpp-cpu" },    { "epyc", "llama.cpp-cpu" },     { "ryzen", "llama.cpp-cpu" },
 };
 

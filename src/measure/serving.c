@@ -6,29 +6,29 @@
 
 enum { MS = 1000 };
 
-enum { C_ID, C_SOURCE, C_BACKEND, C_VERSION, C_MODEL, C_SYSTEM, C_PRECISION, C_MODE, C_ISL, C_OSL, C_GEMM, C_MOE, C_BATCH, C_TP, C_PP, C_DP, C_MOE_TP, C_EP, C_TTFT, C_TPOT, N_COLUMN };
+enum { C_ID, C_SOURCE, C_BACKEND, C_VERSION, C_MODEL, C_SYSTEM, C_PRECISION, C_MODE, C_ISL, C_OSL, C_GEMM, C_MOE, C_BATCH, C_TP, C_PP, C_DP, C_EP, C_TTFT, C_TPOT, N_COLUMN };
 static const char *const columns[N_COLUMN] = {
     "id", "silicon_data_source", "backend", "backend_version", "model_path", "system", "precision", "mode", "isl", "osl",
-    "gemm_quant_mode", "moe_quant_mode", "batch_size", "tp_size", "pp_size", "attention_dp_size", "moe_tp_size",
-    "moe_ep_size", "silicon_ttft_ms", "silicon_tpot_ms",
+    "gemm_quant_mode", "moe_quant_mode", "batch_size", "tp_size", "pp_size", "attention_dp_size", "moe_ep_size",
+    "silicon_ttft_ms", "silicon_tpot_ms",
 };
 static const int needed[] = { C_MODEL, C_SYSTEM, C_ISL, C_OSL, C_TTFT, C_TPOT };
 
 /* Columns of one worker kind: "prefill_", "decode_", or neither. */
 struct layout_columns {
-    int batch, workers, tp, pp, dp, ep;
+    int batch, workers, tp, pp, dp, ep, moe_tp;
 };
 
 static struct layout_columns find_layout(const struct csv *c, const char *prefix)
 {
-    const char *const names[] = { "batch_size", "num_workers", "tp_size", "pp_size", "attention_dp_size", "moe_ep_size" };
+    const char *const names[] = { "batch_size", "num_workers", "tp_size", "pp_size", "attention_dp_size", "moe_ep_size", "moe_tp_size" };
     int col[ARRAY_LEN(names)];
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         char name[64];
         snprintf(name, sizeof name, "%s%s", prefix, names[i]);
         col[i] = csv_find(c, name);
     }
-    return (struct layout_columns){ col[0], col[1], col[2], col[3], col[4], col[5] };
+    return (struct layout_columns){ col[0], col[1], col[2], col[3], col[4], col[5], col[6] };
 }
 
 static int read_size(const struct csv *c, size_t i, int column, int *out, struct error *err)
@@ -40,10 +40,11 @@ static int read_size(const struct csv *c, size_t i, int column, int *out, struct
     return 0;
 }
 
-static int read_layout(struct measure_layout *l, const struct csv *c, size_t i, const struct layout_columns *col,
+static int read_layout(struct measure_layout *l, int *moe_tp, const struct csv *c, size_t i, const struct layout_columns *col,
                        struct error *err)
 {
-    if (csv_count(c, i, col->batch, 1, 65536, false, &l->batch, err) != 0 ||
+    if (read_size(c, i, col->moe_tp, moe_tp, err) != 0 ||
+        csv_count(c, i, col->batch, 1, 65536, false, &l->batch, err) != 0 ||
         read_size(c, i, col->workers, &l->workers, err) != 0 || read_size(c, i, col->tp, &l->tp, err) != 0 ||
         read_size(c, i, col->pp, &l->pp, err) != 0 || read_size(c, i, col->dp, &l->dp, err) != 0)
         return -1;
@@ -66,7 +67,7 @@ static int devices_of(const struct measure_layout *l)
  * with moe_tp 4 and moe_ep 4; dp 4, ep 4 as tp 4, dp 4, ep 16. batch_size is the concurrency over dp all the same, and no
  * node has the devices. Back to what ran.
  */
-static void undo_product(struct measure_layout *l, double moe_tp)
+static void undo_product(struct measure_layout *l, int moe_tp)
 {
     const int tp = at_least_one(l->tp), dp = at_least_one(l->dp);
     const int n = (int)lround(sqrt((double)tp * dp));
@@ -79,12 +80,21 @@ static void undo_product(struct measure_layout *l, double moe_tp)
 }
 
 /* "...; silicon_concurrency=256; ..." */
-static double concurrency_of(const char *source)
+static int read_concurrency(struct measurement *m, const struct csv *c, size_t i, int column, struct error *err)
 {
     static const char key[] = "silicon_concurrency=";
-    const char *p = strstr(source, key);
-    const double v = p ? strtod(p + sizeof key - 1, NULL) : NAN;
-    return v >= 1 && v < 1e7 ? v : NAN;
+    static const double most = 1e7;
+    char text[32];
+    const char *p = strstr(m->source, key);
+    if (!p)
+        return 0;
+    p += sizeof key - 1;
+    const size_t n = strcspn(p, "; ");
+    snprintf(text, sizeof text, "%.*s", (int)(n < sizeof text ? n : sizeof text - 1), p);
+    m->concurrency = csv_to_number(text);
+    if (n < sizeof text && m->concurrency >= 1 && m->concurrency < most && m->concurrency == floor(m->concurrency))
+        return 0;
+    return csv_error(c, i, column, err, "expected %sN with a whole number from 1 to below %g, found \"%s%.64s\"", key, most, key, text);
 }
 
 /* What the products are computed in: the experts' where there are any. */
@@ -112,7 +122,8 @@ static int read_row(struct measurements *l, size_t i, const int *col, const stru
     m.quant = quant_of(c, i, col);
     m.phase = MEASURE_REQUEST;
     m.line = csv_at(c, i, 0)->line;
-    m.concurrency = concurrency_of(m.source);
+    if (read_concurrency(&m, c, i, col[C_SOURCE], err) != 0)
+        return -1;
     if (*m.mode && strcmp(m.mode, "agg") != 0 && strcmp(m.mode, "disagg") != 0)
         return csv_error(c, i, col[C_MODE], err, "expected agg or disagg, found \"%.64s\"", m.mode);
     if (csv_count(c, i, col[C_ISL], 1, 1e8, true, &m.prompt, err) != 0 ||
@@ -121,12 +132,14 @@ static int read_row(struct measurements *l, size_t i, const int *col, const stru
         csv_number(c, i, col[C_TPOT], 1e-6, 1e12, true, &tpot, err) != 0)
         return -1;
     const bool apart = strcmp(m.mode, "disagg") == 0;
-    if (read_layout(&m.prefill, c, i, &lay[apart ? 1 : 0], err) != 0 || read_layout(&m.decode, c, i, &lay[apart ? 2 : 0], err) != 0)
+    struct measure_layout one, first, later; /* also those that are not of the row's mode have to be figures */
+    int moe_tp, unused;
+    if (read_layout(&one, &moe_tp, c, i, &lay[0], err) != 0 || read_layout(&first, &unused, c, i, &lay[1], err) != 0 ||
+        read_layout(&later, &unused, c, i, &lay[2], err) != 0)
         return -1;
-    if (!apart) {
-        undo_product(&m.decode, csv_to_number(csv_at(c, i, col[C_MOE_TP])->s));
-        m.prefill = m.decode;
-    }
+    undo_product(&one, moe_tp);
+    m.prefill = apart ? first : one;
+    m.decode = apart ? later : one;
     m.n_devices = devices_of(&m.decode) + (apart ? devices_of(&m.prefill) : 0);
     m.metric = METRIC_TTFT;
     m.value = ttft / MS;

@@ -141,7 +141,7 @@ static int read_phase(struct measurement *m, const struct csv *c, size_t i, int 
 {
     const char *s = csv_at(c, i, col)->s;
     for (int p = MEASURE_PREFILL; p <= MEASURE_REQUEST; p++)
-        if (strcmp(s, measure_phase_name((enum measure_phase)p)) == 0) {
+        if (strcasecmp(s, measure_phase_name((enum measure_phase)p)) == 0) {
             m->phase = (enum measure_phase)p;
             return 0;
         }
@@ -156,7 +156,7 @@ static int read_numbers(struct measurement *m, const struct csv *c, size_t i, co
         csv_number(c, i, col[C_GIB], 1e-6, 1e6, false, &m->weight_gib, err) != 0 ||
         csv_count(c, i, col[C_PROMPT], 0, 1e8, false, &m->prompt, err) != 0 ||
         csv_number(c, i, col[C_CONTEXT], 0, 1e8, false, &m->context, err) != 0 ||
-        csv_count(c, i, col[C_BATCH], 1, 65536, false, &m->batch, err) != 0 ||
+        csv_count(c, i, col[C_BATCH], 1, 1e6, false, &m->batch, err) != 0 ||
         csv_number(c, i, col[C_RATE], 1e-9, 1e12, true, &m->value, err) != 0)
         return -1;
     m->n_devices = isnan(devices) ? 1 : (int)devices;

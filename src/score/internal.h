@@ -13,6 +13,7 @@ struct subject {
     bool loaded;
     char preset[64], type[24];
     char reason[256]; /* why not; "" when loaded */
+    char note[256];   /* that its parameters are not those of the preset of its name; "" when they are */
     unsigned guesses;
     double bits;      /* of a weight of a large matrix; NaN: its type's */
     double scale;     /* of the bytes of products, from weight_gib; NaN: none said */

@@ -164,7 +164,7 @@ static void combine(struct machine *out, const struct measure_hw *g)
 /* Does the name say a CPU, or a part of a machine, which another profile is of? */
 static bool wrong_kind(const char *hardware, const struct hwprofile *h)
 {
-    return (strstr(hardware, "[CPU]") && h->kind != HW_CPU) || (strstr(hardware, "GPU)") && h->kind == HW_CPU);
+    return ((strstr(hardware, "[CPU]") || strstr(hardware, "(CPU)")) && h->kind != HW_CPU) || (strstr(hardware, "GPU)") && h->kind == HW_CPU);
 }
 
 /* A name without what stands around it: "[CPU]" and what is in parentheses at its end, "_dgx" and its like. */

@@ -240,7 +240,8 @@ int price_serving(struct priced *out, const struct measurement *m, const struct 
 
 /* ---- ops ------------------------------------------------------------------------------------------------------ */
 
-static enum op_role product_role(const char *op)
+/* false: no name of a product; *role is some product's then. */
+static bool is_product(const char *op, enum op_role *role)
 {
     static const struct {
         const char *name;
@@ -248,9 +249,12 @@ static enum op_role product_role(const char *op)
     } roles[] = { { "attn_pre_proj", ROLE_ATTN_QKV }, { "attn_post_proj", ROLE_ATTN_OUTPUT }, { "mlp_up_proj", ROLE_FFN_GATE_UP },
                   { "mlp_down_proj", ROLE_FFN_DOWN } };
     for (size_t i = 0; i < ARRAY_LEN(roles); i++)
-        if (strcmp(roles[i].name, op) == 0)
-            return roles[i].role;
-    return ROLE_FFN_UP;
+        if (strcmp(roles[i].name, op) == 0) {
+            *role = roles[i].role;
+            return true;
+        }
+    *role = ROLE_FFN_UP;
+    return false;
 }
 
 enum { HALF = 2 }; /* bytes of an element: FP16 */
@@ -260,19 +264,20 @@ int price_op(struct priced *out, const struct measurement *m, const struct subje
     struct work_class c = { .count = 1, .n_tok = m->m, .math = MATH_FP16, .launched = true };
     out->measured_s = m->value;
     out->batch = m->m;
+    const bool product = is_product(m->op, &c.role);
     if (m->n > 0) {
+        if (!product)
+            snprintf(out->note, sizeof out->note, "no product \"%.64s\" is known: taken for one of %.9g tokens by a [%.9g, %.9g] weight, as m, k and n say", m->op,
+                     m->m, m->k, m->n);
         c.kind = OP_MATMUL;
-        c.role = product_role(m->op);
         c.rows = m->n;
         c.cols = m->k;
         c.bits = 16;
         c.cost = (struct cost){ .weight_bytes = HALF * m->k * m->n, .act_bytes = HALF * m->m * (m->k + m->n), .flop = 2 * m->m * m->k * m->n };
+    } else if (product) {
+        return no_price(out, "op \"%.64s\" is a product of m tokens by a [k, n] weight, and the row has no n", m->op);
     } else if (!small_kernel(&c, m, s)) {
-        c.kind = OP_ACT;
-        c.role = ROLE_FFN_ACT;
-        c.math = MATH_FP32;
-        c.cost = (struct cost){ .act_bytes = HALF * 2 * m->m * m->k, .flop = m->m * m->k };
-        out->guesses |= GUESS_LENGTH;
+        return no_price(out, "no op \"%.64s\" is known, and without an n it is not a product", m->op);
     }
     return work_add_class(out, PHASE_PREFILL, &c, err);
 }

@@ -54,6 +54,8 @@ static void add_doubts(struct strbuf *b, const struct scored *s)
     for (size_t i = 0; i < ARRAY_LEN(doubts); i++)
         if (s->p->m->tags & doubts[i].tag || (doubts[i].tag == TAG_PARTIAL_OFFLOAD && priced_partly(s->p)))
             add(b, "%s", doubts[i].says);
+    if (s->p->note[0])
+        add(b, "%s", s->p->note);
     if (s->p->machine->note[0])
         add(b, "%s", s->p->machine->note);
 }

@@ -165,22 +165,32 @@ static bool cut_training(char *s)
     return false;
 }
 
+/* A preset of the row's name and of another size. */
+struct other_size {
+    char preset[64];
+    double params; /* 0: none was met */
+};
+
 /* model_load() that only takes what it knows; a file of that name is not meant. */
-static bool try_load(struct model *m, const char *name, const char *type, const struct measurement *row)
+static bool try_load(struct model *m, const char *name, const struct measurement *row, struct other_size *other)
 {
     struct error e = { 0 };
     if (strchr(name, '\\') || strstr(name, ".gguf") || strstr(name, ".json") || file_exists(name))
         return false;
-    if (model_load(m, name, type, &e) != 0)
+    if (model_load(m, name, NULL, &e) != 0)
         return false;
     if (is_that_size(m, row))
         return true;
+    if (!(other->params > 0)) {
+        snprintf(other->preset, sizeof other->preset, "%.60s", m->name);
+        other->params = (double)m->n_params;
+    }
     model_free(m);
     return false;
 }
 
-/* The name a preset has; "" when none. */
-static void find_preset(char *preset, size_t size, const struct measurement *row)
+/* The name a preset has; "" when none: *other is the first that the row's parameters are not of. */
+static void find_preset(char *preset, size_t size, const struct measurement *row, struct other_size *other)
 {
     const char *const names[] = { row->model, row->label };
     char name[128];
@@ -188,7 +198,7 @@ static void find_preset(char *preset, size_t size, const struct measurement *row
     *preset = 0;
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         const char *alias = model_alias(names[i]);
-        if (*alias && try_load(&m, alias, NULL, row)) {
+        if (*alias && try_load(&m, alias, row, other)) {
             model_free(&m);
             snprintf(preset, size, "%s", alias);
             return;
@@ -197,7 +207,7 @@ static void find_preset(char *preset, size_t size, const struct measurement *row
             continue;
         snprintf(name, sizeof name, "%s", names[i]);
         do {
-            if (!try_load(&m, name, NULL, row))
+            if (!try_load(&m, name, row, other))
                 continue;
             snprintf(preset, size, "%.60s", m.name);
             model_free(&m);
@@ -276,8 +286,10 @@ static int load_model(struct subject *s, const struct measurement *row, const ch
         return model_load(&s->m, s->preset, type, err);
     struct guess_dims d = { .params = params_of(row, s->bits, type), .active = model_active_params(row->model) };
     s->guesses |= GUESS_MODEL;
-    if (!(d.params > 5e7 && d.params < 2e13))
+    if (isnan(d.params))
         return error_set(err, ERROR_INPUT, "no preset of \"%.64s\", and neither parameters nor bytes of its weights", row->model);
+    if (!(d.params > 5e7 && d.params < 2e13))
+        return error_set(err, ERROR_INPUT, "no preset of \"%.64s\" has %.4g parameters, and of others 5e7 to 2e13 are expected", row->model, d.params);
     const double copies = model_named_experts(row->model);
     if (isnan(d.active) && (copies > LIKELY_VISITED || (row->tags & TAG_MOE))) {
         d.active = d.params * (copies > LIKELY_VISITED ? LIKELY_SHARED * LIKELY_VISITED / copies : LIKELY_ACTIVE);
@@ -327,6 +339,19 @@ static int load_typed(struct subject *s, const struct measurement *row, const st
     return interrupt_check(err);
 }
 
+/* A row's parameters win over its name, and somebody has to know. */
+static void say_other_size(struct subject *s, const struct measurement *row, const struct other_size *other)
+{
+    const size_t n = strlen(s->reason);
+    if (s->preset[0] || !(other->params > 0))
+        return;
+    if (n > 0)
+        snprintf(s->reason + n, sizeof s->reason - n, "; preset %s of that name has %.4ge9", other->preset, other->params / 1e9);
+    else
+        snprintf(s->note, sizeof s->note, "params_b says %.4ge9 parameters, preset %s of that name has %.4ge9: priced with likely dimensions of %.4ge9",
+                 row->params_b, other->preset, other->params / 1e9, row->params_b);
+}
+
 /* A type that says how experts alone are stored, of what is published so. */
 static struct quant_name quant_of(const struct measurement *row, const struct stack *stack, const char *preset)
 {
@@ -373,13 +398,15 @@ int subject_load(struct subject *s, const struct measurement *row, const struct 
 {
     *s = (struct subject){ .bits = NAN, .kv_share = 1, .width = 1, .experts = 1, .scale = NAN, .whole = stack->family == STACK_MLX };
     subject_key(s->key, sizeof s->key, row, stack);
-    find_preset(s->preset, sizeof s->preset, row);
+    struct other_size other = { .params = 0 };
+    find_preset(s->preset, sizeof s->preset, row, &other);
     const struct quant_name q = quant_of(row, stack, s->preset);
     s->bits = q.bits;
     if (!*row->quant && !(row->weight_gib > 0) && strncmp(s->preset, "gpt-oss", 7) != 0) /* which is published with one type */
         s->guesses |= GUESS_BITS;
     if (load_typed(s, row, &q, err) != 0)
         return -1;
+    say_other_size(s, row, &other);
     if (s->reason[0])
         return 0;
     s->scale = weight_scale(s, row);

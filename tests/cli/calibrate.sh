@@ -108,6 +108,34 @@ refused 1 'aiperf.csv: no row to learn from: the file does not name its machine'
 run calibrate "$tmp/rows.csv" "$f/vllm-serve.json" --hardware "$tmp/hw.csv" -o "$tmp/both.json" && grep -q 'nothing is learned from 2 of 2 rows: the file' "$tmp/err"
 ok $? "what nothing is learned from is said"
 refused 2 'is given twice' calibrate "$tmp/rows.csv" "$tmp/rows.csv" -o "$tmp/none.json"
+refused 2 "$tmp/./rows.csv is the file $tmp/rows.csv, which is given before it" calibrate "$tmp/rows.csv" "$tmp/./rows.csv" -o "$tmp/none.json"
+ln -s rows.csv "$tmp/link.csv" && refused 2 'its rows would count twice' calibrate "$tmp/rows.csv" "$tmp/link.csv" -o "$tmp/none.json"
+# Files of one name in two folders, each of machines of its own.
+mkdir "$tmp/east" "$tmp/west"
+(head -n 1 "$tmp/rows.csv" && grep 'Test GPU [12]' "$tmp/rows.csv") >"$tmp/east/t.csv"
+(head -n 1 "$tmp/rows.csv" && grep 'Test GPU [345]' "$tmp/rows.csv") >"$tmp/west/t.csv"
+run calibrate "$tmp/east/t.csv" "$tmp/west/t.csv" "$f/llama-bench.json" --hardware "$tmp/hw.csv" -o "$tmp/two.json"
+is "$tmp/east/t.csv, $tmp/west/t.csv, llama-bench.json" "$(jq -r .fits.rate.source "$tmp/two.json")" "of files that share a name the paths are cited"
+is "$tmp/east/t.csv" "$(jq -r '.fits.decode.constants[] | select(.name | test("^bandwidth hardware=Test GPU 1$")) | .from' "$tmp/two.json")" "each constant by its own"
+
+# Rows that teach nothing: of machines of which a name alone is known; of what no machine of that name can do.
+line() { echo "$1,x/y,$2,1,llama.cpp,Llama-3-8B,8.03,Q4_K_M,4.58,decode,0,64,1,$3,2026-05-01,tags="; }
+{ head -n 1 "$tmp/rows.csv" && line g-1 'NVIDIA GeForce RTX 4999' 100 && line g-2 'NVIDIA GeForce RTX 4999' 101; } >"$tmp/guessed.csv"
+refused 1 'guessed.csv: no row to learn from: no bandwidth of "NVIDIA GeForce RTX 4999" is known' calibrate "$tmp/guessed.csv" -o "$tmp/none.json"
+says 'guessed.csv: nothing is learned from 2 of 2 rows (first line 2): no bandwidth of "NVIDIA GeForce RTX 4999" is known'
+ok $? "and how many rows that are"
+{ head -n 1 "$tmp/rows.csv" && line p-1 'NVIDIA RTX 4090' 120 && line i-1 'NVIDIA RTX 4090' 300 && line p-2 'NVIDIA RTX 4090' 125 && line i-2 'NVIDIA RTX 4090' 900; } >"$tmp/mixed.csv"
+grep -v '^i-' "$tmp/mixed.csv" >"$tmp/possible.csv"
+(head -n 1 "$tmp/rows.csv" && grep '^i-' "$tmp/mixed.csv") >"$tmp/impossible.csv"
+run calibrate "$tmp/mixed.csv" -o "$tmp/mixed.json" && says 'mixed.csv: nothing is learned from 2 of 4 rows (first line 3): more than its machine can do: 1389 GB/s of weights and keys, 1.38 times the 1008 GB/s of rtx-4090'
+ok $? "rows that are impossible are left out, and the first is named"
+run calibrate "$tmp/possible.csv" -o "$tmp/possible.json" && ! says 'nothing is learned'
+ok $? "without them nothing is left out"
+is "$(jq -c '[.fits[] | .n_rows, .sigma, .groups, .constants, .intervals]' "$tmp/possible.json")" "$(jq -c '[.fits[] | .n_rows, .sigma, .groups, .constants, .intervals]' "$tmp/mixed.json")" \
+    "and have no say in the constants"
+refused 1 'impossible.csv: no row to learn from: more than its machine can do' calibrate "$tmp/impossible.csv" -o "$tmp/none.json"
+! test -e "$tmp/none.json"
+ok $? "no constants are written without a row to learn from"
 
 refused 2 "no FILE" calibrate
 refused 1 "no/such.csv" calibrate no/such.csv

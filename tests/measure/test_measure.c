@@ -113,6 +113,100 @@ static void test_throughput_refuses(void **state)
     assert_fails(measure_parse(&l, "t.csv", "a,b\n1,2\n", 8, NULL, &err), err, "line 1, column 1: not a file of measurements");
 }
 
+/* Phases in any case of letters; batches of as many as sources of simulators have. */
+static void test_throughput_takes(void **state)
+{
+    (void)state;
+    static const char text[] = "hardware,model,phase,n_devices,batch,tokens_per_s,notes\n"
+                               "h,m,Decode,1,1000000,3,\nh,m,PREFILL,1,65537,3,\nh,m,Serving,1,1,3,\n";
+    struct measurements l;
+    struct error err = { 0 };
+    assert_ok(measure_parse(&l, "t.csv", text, strlen(text), NULL, &err), err);
+    assert_true(l.row[0].phase == MEASURE_DECODE && l.row[0].batch == 1e6);
+    assert_true(l.row[1].phase == MEASURE_PREFILL && l.row[2].phase == MEASURE_REQUEST);
+    measure_free(&l);
+    refuse_throughput("h,m,decode,1,1000001,3,", "line 2, column 14 (batch): expected a number from 1 to 1e+06, found \"1000001\"");
+}
+
+/* Reads the file of that header and row with a text in place of the field in column k, and expects a refusal of it there. */
+static void refuse_figure(const struct csv *good, const char *kind, size_t k, const char *bad)
+{
+    char text[2048] = "", says[256], found[32];
+    struct measurements l = { 0 };
+    struct measure_hws hws = { 0 };
+    struct error err = { 0 };
+    size_t len = 0, begins = 0, column = 0;
+    for (size_t j = 0; j < 2 * good->n_col; j++) {
+        const size_t c = j % good->n_col;
+        begins = j == good->n_col ? len : begins;
+        column = j == good->n_col + k ? len - begins + 1 : column;
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", j < good->n_col ? good->header[c].s : c == k ? bad : csv_at(good, 0, (int)c)->s,
+                                c + 1 < good->n_col ? "," : "\n");
+    }
+    snprintf(says, sizeof says, "f.csv: line 2, column %zu (%s): expected a number from ", column, good->header[k].s);
+    snprintf(found, sizeof found, "found \"%s\"", bad);
+    const int rc = strcmp(kind, "hardware") == 0 ? measure_hws_parse(&hws, "f.csv", text, len, &err) : measure_parse(&l, "f.csv", text, len, NULL, &err);
+    if (rc == 0 || !strstr(err.msg, says) || !strstr(err.msg, found))
+        fail_msg("%s: expected \"%s\" and that it %s, found \"%s\"", kind, says, found, rc == 0 ? "no refusal" : err.msg);
+}
+
+/* Every column of figures of every kind of CSV: what is none is refused where it stands. */
+static void test_figures_of_csv(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kind, *text, *words; /* words: columns that are no figures */
+    } files[] = {
+        { "throughput", "hardware,model,phase,n_devices,params_b,weight_gib,prompt_len,context_len,batch,tokens_per_s\nh,m,decode,1,8,15,0,64,1,30\n",
+          " hardware model phase " },
+        { "gpu_ops", "hardware,model,tp,op,m,k,n,median_ms\na100,m,1,mlp_up_proj,8,64,64,0.1\n", " hardware model op " },
+        { "all_reduce", "topology,n_devices,per_node,bytes,median_ms\na100_dgx,2,2,2048,0.01\n", " topology " },
+        { "serving",
+          "model_path,system,mode,isl,osl,batch_size,num_workers,tp_size,pp_size,attention_dp_size,moe_tp_size,moe_ep_size,prefill_batch_size,prefill_num_workers,"
+          "prefill_tp_size,prefill_pp_size,prefill_attention_dp_size,prefill_moe_tp_size,prefill_moe_ep_size,decode_batch_size,decode_num_workers,decode_tp_size,"
+          "decode_pp_size,decode_attention_dp_size,decode_moe_tp_size,decode_moe_ep_size,silicon_ttft_ms,silicon_tpot_ms\n"
+          "m,h100_sxm,agg,128,128,8,1,1,1,1,1,1,,,,,,,,,,,,,,,50,10\n", " model_path system mode " },
+        { "serving", "model_path,system,mode,isl,osl,tp_size,moe_tp_size,prefill_tp_size,decode_tp_size,silicon_ttft_ms,silicon_tpot_ms\n"
+          "m,h100_sxm,disagg,128,128,,,1,1,50,10\n", " model_path system mode " },
+        { "hardware", "hardware,mem_bw_gbs_per_device,fp32_tflops,fp16_bf16_tflops_dense,int8_tops_dense,fp8_tflops_dense\nh,1000,10,20,30,40\n", " hardware " },
+    };
+    static const char *const none[] = { "abc", "nan", "inf", "-1", "-inf", "12abc", "12 abc", "1e999", "0x10", "1.2.3", "1e" };
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        struct csv good;
+        struct error err = { 0 };
+        assert_ok(parse(&good, files[i].text, &err), err);
+        for (size_t k = 0; k < good.n_col; k++) {
+            char word[64];
+            snprintf(word, sizeof word, " %s ", good.header[k].s);
+            for (size_t b = 0; b < ARRAY_LEN(none) && !strstr(files[i].words, word); b++)
+                refuse_figure(&good, files[i].kind, k, none[b]);
+        }
+        csv_free(&good);
+    }
+}
+
+/* The users of a closed loop stand in a text. */
+static void test_concurrency(void **state)
+{
+    (void)state;
+    static const char *const none[] = { "abc", "nan", "-8", "0", "8x", "", "1.5", "1e9" };
+    char text[512], says[256];
+    struct measurements l;
+    struct error err = { 0 };
+    static const char file[] = "id,silicon_data_source,model_path,system,isl,osl,silicon_ttft_ms,silicon_tpot_ms\n"
+                               "a,x; silicon_concurrency=%s; y,m,h100_sxm,128,128,50,10\n";
+    for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+        snprintf(text, sizeof text, file, none[i]);
+        snprintf(says, sizeof says, "s.csv: line 2, column 3 (silicon_data_source): expected silicon_concurrency=N with a whole number from 1 to below 1e+07, "
+                 "found \"silicon_concurrency=%s\"", none[i]);
+        assert_fails(measure_parse(&l, "s.csv", text, strlen(text), NULL, &err), err, says);
+    }
+    snprintf(text, sizeof text, file, "16");
+    assert_ok(measure_parse(&l, "s.csv", text, strlen(text), NULL, &err), err);
+    assert_true(l.row[0].concurrency == 16);
+    measure_free(&l);
+}
+
 static void test_per_gpu(void **state)
 {
     (void)state;
@@ -268,6 +362,46 @@ static void test_llama_bench_refuses(void **state)
     assert_fails(measure_parse(&l, "b.json", "[]", 2, NULL, &err), err, "b.json: line 1, column 1: expected a measurement, found none");
     static const char header[] = "hardware,model,phase,tokens_per_s\n";
     assert_fails(measure_parse(&l, "t.csv", header, strlen(header), NULL, &err), err, "t.csv: line 1, column 1: expected a measurement, found none");
+}
+
+/* Sizes of a table: with a unit, or in GiB and billions; no others. */
+static void test_llama_bench_sizes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *size, *params, *says; /* NULL: taken */
+        double gib, b;
+    } rows[] = {
+        { "4.58 GiB", "8.03 B", NULL, 4.58, 8.03 },        { "512.00 MiB", "494.03 M", NULL, 0.5, 0.49403 },
+        { "1.5 TiB", "1.03 T", NULL, 1536, 1030 },         { "4.58", "8.03", NULL, 4.58, 8.03 },
+        { "", "", NULL, NAN, NAN },
+        { "nan GiB", "8.03 B", "line 3, column 7: model_size: expected a number from 1 to 1e+15, found \"nan GiB\"", 0, 0 },
+        { "-4.58 GiB", "8.03 B", "line 3, column 7: model_size: expected a number from 1 to 1e+15, found \"-4.58 GiB\"", 0, 0 },
+        { "0.00 GiB", "8.03 B", "line 3, column 7: model_size: expected a number from 1 to 1e+15, found \"0.00 GiB\"", 0, 0 },
+        { "0", "8.03 B", "line 3, column 7: model_size: expected a number from 1 to 1e+15, found \"0\"", 0, 0 },
+        { "4.58 PiB", "8.03 B", "line 3, column 7: model_size: expected a number from 1 to 1e+15, found \"4.58 PiB\"", 0, 0 },
+        { "4.58 GiB", "nan", "line 3, column 18: model_n_params: expected a number from 1 to 1e+14, found \"nan\"", 0, 0 },
+        { "4.58 GiB", "-8.03 B", "line 3, column 18: model_n_params: expected a number from 1 to 1e+14, found \"-8.03 B\"", 0, 0 },
+        { "4.58 GiB", "0 B", "line 3, column 18: model_n_params: expected a number from 1 to 1e+14, found \"0 B\"", 0, 0 },
+        { "4.58 GiB", "8.03 bees", "line 3, column 18: model_n_params: expected a number from 1 to 1e+14, found \"8.03 bees\"", 0, 0 },
+        { "4.58 GiB", "inf B", "line 3, column 18: model_n_params: expected a number", 0, 0 },
+    };
+    struct measurements l;
+    struct error err = { 0 };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char text[256];
+        snprintf(text, sizeof text, "| model | size | params | test | t/s |\n| --- | --- | --- | --- | --- |\n| a | %s | %s | tg8 | 1 |\n", rows[i].size, rows[i].params);
+        if (rows[i].says) {
+            assert_fails(measure_parse(&l, "b.md", text, strlen(text), NULL, &err), err, rows[i].says);
+            continue;
+        }
+        assert_ok(measure_parse(&l, "b.md", text, strlen(text), NULL, &err), err);
+        if (isnan(rows[i].gib))
+            assert_true(isnan(l.row[0].weight_gib) && isnan(l.row[0].params_b));
+        else
+            assert_true(fabs(l.row[0].weight_gib / rows[i].gib - 1) < 1e-9 && fabs(l.row[0].params_b / rows[i].b - 1) < 1e-9);
+        measure_free(&l);
+    }
 }
 
 /* A text that nobody has reason to write is refused where it stands, in every form. */
@@ -536,6 +670,9 @@ static void test_hardware(void **state)
     measure_hws_free(&l);
     static const char twice[] = "hardware,mem_bw_gbs_per_device\na,1\na,2\n";
     assert_fails(measure_hws_parse(&l, "h.csv", twice, strlen(twice), &err), err, "h.csv: line 3, column 1 (hardware): a second row");
+    static const char nothing[] = "hardware,mem_bw_gbs_per_device,fp32_tflops\na,1,0\n";
+    assert_fails(measure_hws_parse(&l, "h.csv", nothing, strlen(nothing), &err), err,
+                 "h.csv: line 2, column 5 (fp32_tflops): expected more than 0, found \"0\": leave it blank where nobody states it");
 }
 
 static void test_names(void **state)
@@ -552,6 +689,8 @@ static void test_names(void **state)
         { "LMStudio 0.3", "Apple M4", "llama.cpp-metal" }, { "llama.cpp (cuBLAS)", "?", "llama.cpp-cuda" },
         { "llama.cpp (CLBlast)", "?", "llama.cpp" },     { "llama.cpp (OpenBLAS)", "?", "llama.cpp-cpu" },
         { "llama.cpp (MTL,BLAS)", "?", "llama.cpp-metal" }, { "LM Studio (MLX)", "Apple M4", "mlx" },
+        { "llama.cpp", "AMD Ryzen AI 9 HX 370", "llama.cpp-cpu" }, { "llama.cpp", "AMD Ryzen AI Max+ 395 (Radeon 8060S)", "llama.cpp-rocm" },
+        { "llama.cpp", "AMD Ryzen AI Max+ 395 (Radeon 8060S) [CPU]", "llama.cpp-cpu" }, { "llama.cpp", "AMD Ryzen AI 9 HX 370 (iGPU)", "llama.cpp" },
         { "KTransformers", "?", "other" },               { "llama-server", "NVIDIA L4", "llama.cpp-cuda" },
     };
     for (size_t i = 0; i < ARRAY_LEN(stacks); i++)
@@ -603,7 +742,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_csv),          cmocka_unit_test(test_csv_refuses), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_throughput),   cmocka_unit_test(test_throughput_refuses), cmocka_unit_test(test_notes_of_attention),
-        cmocka_unit_test(test_per_gpu),
+        cmocka_unit_test(test_per_gpu),      cmocka_unit_test(test_throughput_takes), cmocka_unit_test(test_figures_of_csv), cmocka_unit_test(test_concurrency),
+        cmocka_unit_test(test_llama_bench_sizes),
         cmocka_unit_test(test_ops),          cmocka_unit_test(test_serving),     cmocka_unit_test(test_llama_bench),
         cmocka_unit_test(test_llama_bench_refuses), cmocka_unit_test(test_llama_bench_versions),
         cmocka_unit_test(test_llama_bench_settings), cmocka_unit_test(test_places), cmocka_unit_test(test_servers), cmocka_unit_test(test_unsaid), cmocka_unit_test(test_servers_refuse), cmocka_unit_test(test_hardware),

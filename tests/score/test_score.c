@@ -63,6 +63,41 @@ static void test_machines(void **state)
     unload(&x);
 }
 
+/* A processor with a GPU in it, run by a llama.cpp that does not say on which: what the name says. */
+static void test_gpu_in_processor(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *hardware, *profile, *stack, *class;
+    } names[] = {
+        { "AMD Ryzen AI Max+ 395 (Radeon 8060S)", "strix-halo-395", "llama.cpp-rocm", "unified SoC GPU" },
+        { "AMD Ryzen AI 9 HX 370 w/ Radeon 890M", "strix-point-hx370", "llama.cpp-rocm", "unified SoC GPU" },
+        { "AMD Ryzen AI 9 HX 370 (iGPU)", "strix-point-hx370", "llama.cpp-vulkan", "unified SoC GPU" },
+        { "AMD Ryzen AI 9 HX 370 (integrated GPU)", "strix-point-hx370", "llama.cpp-vulkan", "unified SoC GPU" },
+        { "AMD Ryzen AI Max+ 395 [GPU]", "strix-halo-395", "llama.cpp-vulkan", "unified SoC GPU" },
+        { "AMD Ryzen AI Max+ 395 (Radeon 8060S) [CPU]", "", "llama.cpp-cpu", "CPU" },
+        { "AMD Ryzen AI 9 HX 370 [CPU]", "", "llama.cpp-cpu", "CPU" },
+        { "AMD Ryzen AI 9 HX 370 (CPU)", "", "llama.cpp-cpu", "CPU" },
+        { "AMD Ryzen AI 9 HX 370", "strix-point-hx370", "llama.cpp-cpu", "unified SoC GPU" },
+        { "AMD Ryzen AI Max+ 395", "strix-halo-395", "llama.cpp-cpu", "unified SoC GPU" },
+    };
+    struct rows x;
+    load(&x, "throughput.csv", false);
+    struct measurement m = x.l.row[0];
+    m.engine = "llama.cpp";
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct priced p;
+        struct error err = { 0 };
+        m.hardware = names[i].hardware;
+        assert_ok(price_row(x.pricer, &m, &p, &err), err);
+        if (strcmp(p.machine->profile, names[i].profile) != 0 || strcmp(p.stack->id, names[i].stack) != 0 ||
+            strcmp(p.machine->class_name, names[i].class) != 0)
+            fail_msg("%s: \"%s\", %s, %s", m.hardware, p.machine->profile, p.stack->id, p.machine->class_name);
+        priced_free(&p);
+    }
+    unload(&x);
+}
+
 /* Machines nobody described: of the class that their names say, wide; without one they have no price, servers' apart. */
 static void test_guessed_machines(void **state)
 {
@@ -356,6 +391,85 @@ static const struct work_class *class_of(const struct rows *x, size_t i)
 {
     assert_string_equal(x->row[i].reason, "");
     return &x->row[i].pass[0].c[0];
+}
+
+/* A preset's name with other parameters: these are priced, and the row says that they disagree. */
+static void test_other_size(void **state)
+{
+    (void)state;
+    static const char text[] = "hardware,engine,model,params_b,quant,phase,tokens_per_s\n"
+                               "RTX 4090,llama.cpp,Llama-3-8B,70,Q4_K_M,decode,20\n"
+                               "RTX 4090,llama.cpp,vicuna-7b-v1.5,30,Q4_K_M,decode,20\n"
+                               "RTX 4090,llama.cpp,Llama-3-8B,0.01,Q4_K_M,decode,20\n"
+                               "RTX 4090,llama.cpp,Llama-3-8B,8.5,Q4_K_M,decode,20\n"
+                               "RTX 4090,llama.cpp,Llama-3-8B,,Q4_K_M,decode,20\n"
+                               "RTX 4090,llama.cpp,Something-8B,70,Q4_K_M,decode,20\n";
+    static const struct {
+        double params;
+        const char *preset, *reason, *note;
+    } want[] = {
+        { 70e9, "", "", "params_b says 70e9 parameters, preset llama-3-8b of that name has 8.03e9: priced with likely dimensions of 70e9" },
+        { 30e9, "", "", "params_b says 30e9 parameters, preset llama-1-7b of that name has 6.738e9: priced with likely dimensions of 30e9" },
+        { NAN, "", "no preset of \"Llama-3-8B\" has 1e+07 parameters, and of others 5e7 to 2e13 are expected; preset llama-3-8b of that name has 8.03e9", "" },
+        { 8.03e9, "llama-3-8b", "", "" },
+        { 8.03e9, "llama-3-8b", "", "" },
+        { 70e9, "", "", "" },
+    };
+    struct error err = { 0 };
+    struct measurements l;
+    assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
+    struct pricer *pricer = pricer_new(NULL, NULL, &err);
+    assert_non_null(pricer);
+    for (size_t i = 0; i < l.n; i++) {
+        struct priced p;
+        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
+        assert_string_equal(p.preset, want[i].preset);
+        assert_string_equal(p.reason, want[i].reason);
+        assert_string_equal(p.note, want[i].note);
+        assert_true(isnan(want[i].params) || fabs(p.n_params / want[i].params - 1) < 0.01);
+        priced_free(&p);
+    }
+    pricer_free(pricer);
+    measure_free(&l);
+}
+
+/* Ops of names that nobody knows: products where they have an n, and the row says so; else without a price. */
+static void test_unknown_ops(void **state)
+{
+    (void)state;
+    static const char text[] = "hardware,model,tp,op,m,k,n,median_ms\n"
+                               "a100,Llama-2-7b-hf,1,frobnicate,128,4096,11008,0.1\n"
+                               "a100,Llama-2-7b-hf,1,wobble,128,4096,,0.1\n"
+                               "a100,Llama-2-7b-hf,1,mlp_up_proj,128,4096,,0.1\n"
+                               "a100,Llama-2-7b-hf,1,add,128,4096,4096,0.1\n"
+                               "a100,Llama-2-7b-hf,1,mlp_up_proj,128,4096,22016,0.1\n"
+                               "a100,Llama-2-7b-hf,1,add,128,4096,,0.1\n";
+    static const struct {
+        const char *reason, *note;
+    } want[] = {
+        { "", "no product \"frobnicate\" is known: taken for one of 128 tokens by a [4096, 11008] weight, as m, k and n say" },
+        { "no op \"wobble\" is known, and without an n it is not a product", "" },
+        { "op \"mlp_up_proj\" is a product of m tokens by a [k, n] weight, and the row has no n", "" },
+        { "", "no product \"add\" is known: taken for one of 128 tokens by a [4096, 4096] weight, as m, k and n say" },
+        { "", "" },
+        { "", "" },
+    };
+    struct error err = { 0 };
+    struct measurements l;
+    assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
+    assert_int_equal(l.n, ARRAY_LEN(want));
+    struct pricer *pricer = pricer_new(NULL, NULL, &err);
+    assert_non_null(pricer);
+    for (size_t i = 0; i < l.n; i++) {
+        struct priced p;
+        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
+        assert_string_equal(p.reason, want[i].reason);
+        assert_string_equal(p.note, want[i].note);
+        assert_true(*p.reason || p.n_pass == 1);
+        priced_free(&p);
+    }
+    pricer_free(pricer);
+    measure_free(&l);
 }
 
 /* A device of four has 8 query heads and 2 of keys, of 128: 512 pairs by 512 threads, then 128 by a quarter of them. (77) */
@@ -694,9 +808,9 @@ int main(void)
     model_set_dirs(data_dirs());
     hwprofile_set_dirs(data_dirs());
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines), cmocka_unit_test(test_guessed_machines),
+        cmocka_unit_test(test_decode_work), cmocka_unit_test(test_machines), cmocka_unit_test(test_gpu_in_processor), cmocka_unit_test(test_guessed_machines),
         cmocka_unit_test(test_guessed_models), cmocka_unit_test(test_stated_parameters),
-        cmocka_unit_test(test_small_kernels),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_scripts),
+        cmocka_unit_test(test_small_kernels), cmocka_unit_test(test_unknown_ops), cmocka_unit_test(test_other_size),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_missing_units),
         cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
         cmocka_unit_test(test_anchor_ids), cmocka_unit_test(test_anchors), cmocka_unit_test(test_impossible), cmocka_unit_test(test_steps), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
