@@ -231,6 +231,8 @@ static void set_machine(struct facts *f)
     f->half_sums = half_sums(f);
     f->inline_ecc = has_inline_ecc(f);
     f->warp_groups = has_warp_groups(f);
+    const double cache = f->p->machine->h.cache_bytes.value;
+    f->cache_bytes = !f->cpu && cache > 0 ? cache : 0;
     f->ranks = strcmp(f->vendor, "AWS") == 0 ? 2 : 1;
 }
 

@@ -26,6 +26,7 @@ struct facts {
                              * 7.6 (VOPD) */
     bool inline_ecc;        /* check bits are kept in the memory itself, one byte for fifteen, and cross its bus: GDDR6 of servers */
     bool warp_groups;       /* NVIDIA's since Hopper: an instruction of the matrix units takes 64 rows at least */
+    double cache_bytes;     /* a GPU's last cache, that what one kernel writes another reads from; 0: not said */
     uint32_t ranks;         /* that a device is when devices exchange: chips of AWS are two NeuronCores, each a rank */
     bool half_sums;         /* GeForce: 16-bit sums are twice as fast as the FP16 figure, which is for 32-bit ones */
 

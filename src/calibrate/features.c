@@ -80,6 +80,8 @@ static void choose_units(struct time_op *o, const struct facts *x, const struct 
         if (x->cpu)
             o->of_fp32 = u.flop_s / x->p->roofs.peak[MATH_FP32].flop_s;
         o->staged_bytes = u.staged_bytes * at->n_head * at->pass_tok * (at->n_past + at->pass_tok / fmax(at->n_seq, 1));
+    } else if (o->cost.act_bytes <= x->cache_bytes) { /* (149) */
+        o->cost.act_bytes *= prior(PRIOR_CACHED_ACTS);
     }
 }
 

@@ -55,6 +55,7 @@ static const char *const number_names[PRIOR_NUMBER_COUNT] = {
     [PRIOR_CPU_TILE_TOKENS] = "cpu_tile_tokens",
     [PRIOR_CPU_STEPS_REACH] = "cpu_steps_reach",
     [PRIOR_TILE_PART] = "tile_part",
+    [PRIOR_CACHED_ACTS] = "cached_acts",
     [PRIOR_UNNAMED_BITS] = "unnamed_bits",
 };
 static const char *const width_names[WIDTH_COUNT] = { [WIDTH_32] = "32", [WIDTH_16] = "16", [WIDTH_8] = "8", [WIDTH_4] = "4", [WIDTH_GRID] = "grid" };

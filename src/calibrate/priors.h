@@ -58,6 +58,7 @@ enum prior_number {
     PRIOR_CPU_TILE_TOKENS,
     PRIOR_CPU_STEPS_REACH,
     PRIOR_TILE_PART,
+    PRIOR_CACHED_ACTS,  /* seconds of bytes in a GPU's last cache, over those of as many in memory */
     PRIOR_UNNAMED_BITS, /* spread of the logarithm of seconds */
     PRIOR_NUMBER_COUNT,
 };

@@ -211,6 +211,7 @@ static int subject_init(struct subject *x, const struct software *s, const struc
     x->machine.h.kind = h->kind;
     x->machine.h.n_cores = h->n_cores;
     x->machine.h.clock_hz = h->clock_hz;
+    x->machine.h.cache_bytes = h->cache_bytes;
     x->machine.h.peak[MATH_FP32] = h->peak[MATH_FP32];
     x->p = (struct priced){ .m = &x->m, .machine = &x->machine, .moe = m->hp.n_expert > 0, .n_devices = 1,
                             .stack = stack_for(s, h, m), .guesses = h->guess_ln_sd > 0 ? GUESS_PEAK | GUESS_BANDWIDTH : 0,

@@ -1,5 +1,6 @@
 /* Which units an engine multiplies with, by machine, age, type and tokens: the cases of methods.md (81), figures by hand. */
 #include "../test.h"
+#include "calibrate/effects.h"
 #include "calibrate/units.h"
 #include "measure/internal.h"
 #include "roofline/timing.h"
@@ -313,6 +314,31 @@ static void test_experts_of_cuda(void **state)
     assert_near(expert_s(pascal, 16, 2), 18e-6, 1e-9);
 }
 
+/* What one kernel of a prompt writes the next one reads from the last cache, if that holds both's tensors. (149) */
+static void test_cached_acts(void **state)
+{
+    static const struct {
+        enum hw_kind kind;
+        double cache, act, reads;
+    } cases[] = { { HW_GPU, 72e6, 44e6, 0.4 * 44e6 }, { HW_GPU, 72e6, 72e6, 0.4 * 72e6 }, { HW_GPU, 72e6, 73e6, 73e6 },
+                  { HW_GPU, NAN, 1e6, 1e6 },          { HW_CPU, 72e6, 1e6, 1e6 } };
+    const struct time_place at = { .phase = PHASE_PREFILL, .n_tok = 512, .pass_tok = 512, .n_seq = 1 };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct row *r = on("NVIDIA RTX 4090", "consumer GPU", 82.6, 165.2, 660, "llama.cpp", "", "fa=1");
+        struct time_op o = { .kind = OP_GLU, .count = 1, .cost = { .act_bytes = cases[i].act } };
+        struct facts f;
+        r->machine.h.kind = cases[i].kind;
+        r->machine.h.cache_bytes.value = cases[i].cache;
+        facts_init(&f, &r->p);
+        fitted_refine(&f, &at, false, &o);
+        assert_near(o.cost.act_bytes, cases[i].reads, 1e-12);
+        o.cost.act_bytes = cases[i].act; /* steps have none to speak of: their constants know nothing of it */
+        fitted_refine(&f, &at, true, &o);
+        assert_near(o.cost.act_bytes, cases[i].act, 1e-12);
+    }
+}
+
 /*
  * Llama-3-70B's prompts through devices that have layers each: 80 layers of 7 products, attention, a cache's store, two norms, two rotations, two sums
  * and a gate. By a library quantized products are 4 kernels and others 3, attention 10: 50 kernels a layer and 43, of which a stream takes some 1000
@@ -382,7 +408,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_geforce),   cmocka_unit_test(test_quantized), cmocka_unit_test(test_other_makers),
         cmocka_unit_test(test_attention), cmocka_unit_test(test_experts),   cmocka_unit_test(test_builds),
-        cmocka_unit_test(test_experts_of_cuda), cmocka_unit_test(test_flash),    cmocka_unit_test(test_pipeline),
+        cmocka_unit_test(test_experts_of_cuda), cmocka_unit_test(test_flash),    cmocka_unit_test(test_pipeline), cmocka_unit_test(test_cached_acts),
         cmocka_unit_test(test_padding),   cmocka_unit_test(test_seconds),
     };
     hwprofile_set_dirs(data_dirs());
