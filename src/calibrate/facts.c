@@ -46,11 +46,20 @@ static int month_of(const char *date, const char *year)
     return 6;
 }
 
+/* Digits that no letter follows, as one of a commit would. */
+static bool is_build(const char *s, size_t n, char end)
+{
+    return n >= 3 && n <= 5 && s[n] == end && !isalnum((unsigned char)end);
+}
+
 int facts_build(const struct measurement *m)
 {
-    const char *paren = strstr(m->date, "build ") ? strchr(m->date, '(') : NULL;
-    if (paren && atoi(paren + 1) > 0)
-        return atoi(paren + 1);
+    for (const char *p = m->date; (p = strchr(p, '(')) != NULL; p++) /* "4426e298 (2824)" */
+        if (is_build(p + 1, strspn(p + 1, "0123456789"), ')'))
+            return atoi(p + 1);
+    const char *named = strstr(m->date, "build ");
+    if (named && is_build(named + 6, strspn(named + 6, "0123456789"), named[6 + strspn(named + 6, "0123456789")]))
+        return atoi(named + 6);
     for (const char *b = m->date; *b; b++)
         if (*b == 'b' && (b == m->date || !isalnum((unsigned char)b[-1])) && strspn(b + 1, "0123456789") == 4)
             return atoi(b + 1);

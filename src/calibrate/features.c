@@ -56,6 +56,8 @@ static void choose_units(struct time_op *o, const struct facts *x, const struct 
 {
     if (x->p->m->kind != MEASURE_RATE || o->n_comm > 0)
         return;
+    if (at->phase == PHASE_PREFILL)
+        o->kernels = unit_kernels(x, o->kind, o->math, o->bits, at->n_tok, at->rows);
     if (o->bits > 0) {
         const double bits = o->bits, weights = o->cost.weight_bytes * 8 / bits;
         const struct unit_use u = x->cpu ? cpu_product(x, o->math, bits, o->kind == OP_EXPERT_MATMUL) : unit_of_product(x, o->math, bits, at->n_tok);
@@ -136,7 +138,9 @@ static void add_facts(struct time_op *o, const struct facts *x, const struct tim
     if (o->kind != OP_ATTENTION)
         return;
     o->heads = o->cost.flop / 2;
-    o->walked = x->walks ? at->n_past + 1 : 0;
+    /* of a window's layers what they see */
+    const double seen = o->cost.flop / (4 * at->n_head * at->head_dim * at->n_tok);
+    o->walked = !x->walks ? 0 : seen > 0 ? fmin(at->n_past + 1, seen) : at->n_past + 1;
 }
 
 void fitted_refine(const struct facts *x, const struct time_place *at, bool decode, struct time_op *o)
@@ -227,7 +231,7 @@ static void features(struct fitted_row *r, const struct priced *p)
     if (p->m->kind == MEASURE_ALL_REDUCE)
         all_reduce_features(f, p);
     if (p->split == SPLIT_LAYER && is_prompt(p->m))
-        f->pipelined = pipeline_part(&r->facts);
+        f->pipelined = time_overlap(f->n_pass, p->n_devices, unit_copies(p->stack), f->n_kernel);
 }
 
 /* ---- its dimensions ----------------------------------------------------------------------- */

@@ -41,8 +41,9 @@ double unit_padding(const struct facts *f, double n_tok, double n_matrix);
  * 0: all experts of a layer are one kernel. To a third, from tables of two pull requests a maker. (82) */
 double unit_expert_s(const struct facts *f, enum math math, double bits, double n_tok, double rows);
 
-/* Of a row whose layers are spread over its devices: the part of the seconds of all passes one behind the other that is left where passes overlap.
- * pipeline.c, (148) */
-double pipeline_part(const struct facts *f);
+/* Kernels that the host launches for an op of a prompt; 0: its queue takes any number. pipeline.c, (148) */
+double unit_kernels(const struct facts *f, enum op_kind kind, enum math math, double bits, double n_tok, double rows);
+/* Passes of a prompt that may be under way where devices have layers each; 0: any number. */
+double unit_copies(const struct stack *s);
 
 #endif

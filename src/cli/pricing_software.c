@@ -363,6 +363,8 @@ int software_load(struct software **out, const struct software_options *o, const
         return 0;
     if (o->stack && find_stack(&stack, o->stack, err) != 0)
         return -1;
+    if (stack && stack->family == STACK_SERVER && asked->materialized)
+        return error_set(err, ERROR_USAGE, "--attention materialized: %s has no attention but FlashAttention's", stack->id);
     int rc = o->anchor ? anchors_load(&a, o, asked, err) : 0;
     if (rc == 0 && !(*out = software_new(stack, asked->materialized, a.kept, a.n_kept, err)))
         rc = -1;

@@ -2,6 +2,7 @@
 #include "measure/internal.h"
 #include <ctype.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -81,39 +82,68 @@ static void read_out(struct measurement *m, const char *s)
     }
 }
 
-/* What notes say of attention in one kernel, in any case of letters. */
+/* Attention in one kernel, as notes call it; the shorter ones behind those that begin so. */
+static const char *const attentions[] = { "flash attention", "flash-attention", "flash_attention", "flashattention", "flash attn", "flash-attn",
+                                          "flash_attn", "fa" };
 static const struct {
-    const char *words;
+    const char *word;
     bool flash;
-} attentions[] = {
-    { "fa=1", true },
-    { "fa=on", true },
-    { "-fa 1", true },
-    { "flashattention yes", true },
-    { "flash attention yes", true },
-    { "with fa", true },
-    { "with flash attention", true },
-    { "fa=0", false },
-    { "fa=off", false },
-    { "-fa 0", false },
-    { "flashattention no", false },
-    { "flash attention no", false },
-    { "no fa", false },
-    { "no flash attention", false },
-    { "without fa", false },
-    { "without flash attention", false },
+} answers[] = {
+    { "1", true },  { "on", true },   { "yes", true }, { "true", true },   { "enabled", true }, { "auto", true },
+    { "0", false }, { "off", false }, { "no", false }, { "false", false }, { "disabled", false },
 };
+static const struct {
+    const char *word;
+    bool flash;
+} before[] = { { "no", false }, { "without", false }, { "w/o", false }, { "with", true } };
 
-static void read_attention(struct measurement *m, const char *s)
+/* Does s begin with the whole word, in any case of letters? */
+static bool begins(const char *s, const char *word)
 {
-    for (size_t i = 0; i < ARRAY_LEN(attentions) && !m->flash_said; i++) {
-        const char *at = s;
-        const size_t n = strlen(attentions[i].words);
-        for (; *at && !m->flash_said; at++) /* whole words alone */
-            m->flash_said = strncasecmp(at, attentions[i].words, n) == 0 && !isalnum((unsigned char)at[n]) &&
-                            (at == s || !isalnum((unsigned char)at[-1]));
-        m->flash = m->flash_said && attentions[i].flash;
+    const size_t n = strlen(word);
+    return strncasecmp(s, word, n) == 0 && !isalnum((unsigned char)s[n]) && s[n] != '_';
+}
+
+/* Between a name and its answer, ": " in "fa: on"; NULL: another word follows, or the end. */
+static const char *answer_of(const char *s)
+{
+    const size_t n = strspn(s, " =:");
+    return n > 0 && isalnum((unsigned char)s[n]) ? s + n : NULL;
+}
+
+/* "no FA", "flash attention: off", "-fa on", "fa=1"; an option alone ("-fa") asks for it. notes: where name, of n characters, stands in. */
+static bool says_attention(const char *notes, const char *name, size_t n, bool *flash)
+{
+    const char *answer = answer_of(name + n);
+    for (size_t i = 0; answer && i < ARRAY_LEN(answers); i++)
+        if (begins(answer, answers[i].word)) {
+            *flash = answers[i].flash;
+            return true;
+        }
+    for (size_t i = 0; i < ARRAY_LEN(before); i++) {
+        const size_t w = strlen(before[i].word) + 1;
+        if ((size_t)(name - notes) >= w && begins(name - w, before[i].word) && name[-1] == ' ' &&
+            ((size_t)(name - notes) == w || !isalnum((unsigned char)name[-(ptrdiff_t)w - 1]))) {
+            *flash = before[i].flash;
+            return true;
+        }
     }
+    *flash = true;
+    return name > notes && name[-1] == '-' && (name - 1 == notes || strchr(" -", name[-2]));
+}
+
+static void read_attention(struct measurement *m, const char *notes)
+{
+    for (const char *at = notes; *at && !m->flash_said; at++) {
+        if (at > notes && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
+            continue;
+        for (size_t i = 0; i < ARRAY_LEN(attentions); i++)
+            if (begins(at, attentions[i])) {
+                m->flash_said = says_attention(notes, at, strlen(attentions[i]), &m->flash);
+                break;
+            }
+    }
+    m->flash = m->flash_said && m->flash;
 }
 
 void measure_read_notes(struct measurement *m)

@@ -95,6 +95,7 @@ struct phase_pricing {
     double times; /* how often a class counts of the pass being priced: 1 */
     double role_bound_s[ROLE_COUNT][BOUND_COUNT];
     double largest_flop; /* of the op whose roofs are reported */
+    double units_flop_s; /* that it reaches; NaN: it computes nothing */
 };
 /* Empties *out, but for the roofs; adds a class to its role (ctx: the phase_pricing); fills in the sums, n_tok tokens having
  * been processed or generated. */

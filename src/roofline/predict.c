@@ -24,11 +24,11 @@ static void note_kernel(struct phase_pricing *x, const struct op_time *t)
 }
 
 /* What the stack's kernels reach of the units they multiply on, which are not those of the op's type everywhere. (81) */
-static void note_units(struct phase_pricing *x, const struct cost *cost, const struct op_time *t)
+static void note_units(struct phase_pricing *x)
 {
     static const char note[] = "; reached of the units that the stack's kernels multiply on";
     const size_t n = strlen(x->out->peak_source), room = sizeof x->out->peak_source - n;
-    x->out->peak_flop_s = cost->flop / t->compute_s;
+    x->out->peak_flop_s = x->units_flop_s;
     if (room > strlen(note))
         memcpy(x->out->peak_source + n, note, sizeof note);
 }
@@ -49,8 +49,7 @@ static void note_roofs(struct phase_pricing *x, const struct step_class *c, cons
     snprintf(x->out->math, sizeof x->out->math, "%s", math_name(m));
     if (t->kernel)
         note_kernel(x, t);
-    if (x->roofs->time && t->compute_s > 0)
-        note_units(x, cost, t);
+    x->units_flop_s = t->compute_s > 0 ? cost->flop / t->compute_s : NAN;
 }
 
 struct cost cost_times(const struct cost *c, double n)
@@ -92,6 +91,10 @@ static void fit_parts(struct phase_pricing *x, const struct step_sum *sum)
     for (int i = 0; i < ROLE_COUNT && parts_s > 0; i++)
         x->out->role[i].seconds *= sum->seconds / parts_s;
     x->out->bandwidth_bytes_s *= time_slot_value(TIME_BANDWIDTH, slot[TIME_BANDWIDTH]);
+    if (sum->which & TIME_CASE_PROMPT && x->units_flop_s > 0)
+        note_units(x);
+    else /* a step computes on several units, and widens more than it multiplies */
+        x->out->peak_flop_s *= time_slot_value(TIME_COMPUTE, slot[TIME_COMPUTE]);
 }
 
 void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok)

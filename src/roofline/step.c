@@ -112,6 +112,7 @@ static void answer(struct step_sum *sum, const struct roofs *r, const struct tim
     double g[TIME_SLOT_COUNT];
     struct time_sides sides;
     sum->which = t->which(f);
+    sum->n_kernel = f->n_kernel;
     const struct time_constants *k = &t->of[sum->which];
     time_gradient(f, k->slot, g, &sides);
     sum->seconds = exp(time_ln_seconds(f, k->slot));
@@ -351,8 +352,11 @@ static struct step_sum prefill_group(const struct step_model *s, const struct ro
     } else {
         prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, add_pass, &x);
     }
-    if (pp > 1) /* passes follow each other through the stages: all but the longest overlap */
-        set_seconds(&x.sum, x.longest_s + (x.sum.seconds - x.longest_s) * s->stretch / pp);
+    if (pp > 1) { /* passes follow each other through the stages: all but the longest overlap, or as many as the software lets */
+        const double n = (double)prefill_n_passes(o->n_prompt, o->n_ubatch, n_seq),
+                     part = r->time ? time_overlap(n, pp, r->time->copies, x.sum.n_kernel) : 0;
+        set_seconds(&x.sum, fmax(x.longest_s + (x.sum.seconds - x.longest_s) * s->stretch / pp, x.sum.seconds * part));
+    }
     return x.sum;
 }
 

@@ -200,6 +200,7 @@ struct step_sum {
     struct error_parts parts;    /* with roofs.parts */
     unsigned which;              /* with constants: the case of them */
     double bound_s[BOUND_COUNT]; /* seconds spent under each bound */
+    double n_kernel;             /* that the host launches; 0: its queue takes any number */
     double tok_s;                /* of a scenario: tokens of all groups of devices in a second */
 };
 /* Of a scenario's sum; those of measured kernels are not told apart. */

@@ -60,7 +60,7 @@ static enum time_kind kind_of(enum op_kind k)
 void time_features_init(struct time_features *f)
 {
     f->n_term = 0;
-    f->n_pass = f->wire_s = f->n_hop = f->hop_s = f->n_seq = f->n_queue = f->host_s = f->pipelined = 0;
+    f->n_pass = f->wire_s = f->n_hop = f->hop_s = f->n_seq = f->n_queue = f->host_s = f->pipelined = f->n_kernel = 0;
     f->sequential = 1;
     f->one_step = f->prompt = f->decode = f->deep = f->few = f->batched = f->request = false;
     f->before = NULL;
@@ -134,12 +134,25 @@ void time_add(struct time_features *f, const struct roofs *r, const struct time_
     if ((k == TIME_PRODUCT || k == TIME_EXPERT_PRODUCT) && o->bits > 0)
         x->vector_s += o->count * (o->cost.weight_bytes * 8 / o->bits) * (o->ops_weight > 0 ? o->ops_weight : default_ops_weight) / vector;
     f->host_s += o->count * o->host_s;
+    f->n_kernel += o->count * o->kernels;
     if (o->staged_bytes > 0) {
         struct time_term *y = term_of(f, TIME_STAGED, 0);
         y->count += o->count;
         y->launched += o->count * (r->meets > 0 ? r->meets : 1);
         y->memory_s += o->count * o->staged_bytes / r->bytes_s;
     }
+}
+
+/* Of kernels of a stream that have not begun: then the host waits. Source: forums.developer.nvidia.com, t/68937 ("the buffer size is about 1000
+ * kernels"; three streams have one each). */
+enum { QUEUE = 1000 };
+
+double time_overlap(double n, double d, double copies, double n_kernel)
+{
+    double c = copies > 0 ? fmin(copies, d) : d;
+    if (n_kernel > 0) /* a queue that a pass fills keeps the host from the next device, and so from the next pass */
+        c = fmin(c, 1 + floor((QUEUE - 1) / (n_kernel / n / d)));
+    return (c < d ? d * ceil(n / c) + fmin(c, n) - 1 : n + d - 1) / (n * d);
 }
 
 uint64_t time_key(double rows, double cols, double bits)

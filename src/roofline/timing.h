@@ -100,6 +100,7 @@ struct time_features {
     bool request;        /* a prompt's passes and the steps behind it (120) */
     const struct time_features *before; /* until then, which the queue does not multiply; NULL: nothing */
     double pipelined;    /* part of the seconds that is left where stages work at once on parts of a prompt; 0: 1 */
+    double n_kernel;     /* that the host launches for all passes; 0: its queue takes any number */
 };
 
 /* Equal ops of a pass, as the features need them. */
@@ -121,9 +122,14 @@ struct time_op {
     double launches;         /* what starting it costs over a plain launch; 0: 1 */
     double heads;            /* attention of a decode step: elements of the cache times query heads; 0: priced by its FLOP */
     double walked;           /* positions that its attention walks one after another; 0: divided among blocks */
+    double kernels;          /* of a prompt: that the host launches for one; 0: its queue takes any number (148) */
 };
 void time_features_init(struct time_features *f); /* nothing asked for; the terms are left as they are */
 void time_add(struct time_features *f, const struct roofs *r, const struct time_op *o);
+
+/* d devices that have layers each: the part of the seconds of n passes one behind the other that is left where they overlap. copies: passes that may be
+ * under way, 0: any number; n_kernel: kernels of all passes on all devices, 0: the host is never held up. (44), (148) */
+double time_overlap(double n, double d, double copies, double n_kernel);
 
 /* Where an op stands. */
 struct time_place {
@@ -212,6 +218,7 @@ struct timing {
     const char *stack;
     bool one_step; /* devices of a board exchange by one kernel (84) */
     bool absorbed; /* it keeps MLA's cache latent and never expands it (36) */
+    double copies; /* passes of a prompt that may be under way where devices have layers each (148); 0: any number */
     enum time_basis basis;
     unsigned (*which)(const struct time_features *f); /* case, below TIME_CASES */
     struct time_constants of[TIME_CASES];             /* those of the cases asked for */
