@@ -285,11 +285,15 @@ static void add_pass(void *ctx, const struct pass *p)
     x->longest_s = fmax(x->longest_s, one_pass.seconds);
 }
 
-/* Other seconds of the same, as far off. */
+/* Other seconds of the same, as far off: stages work at once, and so do their memories and units. */
 static void set_seconds(struct step_sum *sum, double seconds)
 {
-    sum->sd_s *= seconds / sum->seconds;
-    sum->sd_fast_s *= seconds / sum->seconds;
+    const double part = seconds / sum->seconds;
+    sum->sd_s *= part;
+    sum->sd_fast_s *= part;
+    sum->memory_s *= part;
+    sum->compute_s *= part;
+    sum->link_s *= part;
     sum->seconds = seconds;
 }
 

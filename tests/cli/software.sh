@@ -49,6 +49,8 @@ run score "$tmp/split.csv" -o json
 split=$(jq '.rows[0].predicted' "$tmp/out")
 run predict llama-3-70b --hw rtx-4090 -q Q4_K_M -p 8192 -n 0 --pp 4 -o json && jq -e --argjson s "$split" '.rows[0].tok_s / $s | . > 0.97 and . < 1.01' "$tmp/out" >/dev/null
 ok $? "a pipeline's prompt is the one of a row whose layers are split"
+jq -e '.rows[0] | .compute_s < .seconds and .compute_s > 0.7 * .seconds' "$tmp/out" >/dev/null
+ok $? "its stages compute at once"
 refused 2 'no attention but' predict llama-3-8b --hw rtx-4090 --stack vllm --attention materialized
 
 # The peak that stands beside a phase is what its largest product reaches: of the units it runs on, which are INT8's here, with twice FP16's rate.
