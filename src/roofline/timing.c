@@ -147,12 +147,21 @@ void time_add(struct time_features *f, const struct roofs *r, const struct time_
  * kernels"; three streams have one each). */
 enum { QUEUE = 1000 };
 
-double time_overlap(double n, double d, double copies, double n_kernel)
+/* By all of d devices. */
+static double overlap(double n, double d, double copies, double n_kernel)
 {
     double c = copies > 0 ? fmin(copies, d) : d;
     if (n_kernel > 0) /* a queue that a pass fills keeps the host from the next device, and so from the next pass */
         c = fmin(c, 1 + floor((QUEUE - 1) / (n_kernel / n / d)));
     return (c < d ? d * ceil(n / c) + fmin(c, n) - 1 : n + d - 1) / (n * d);
+}
+
+double time_overlap(double n, double d, double copies, double n_kernel)
+{
+    double least = 1;
+    for (double e = 1; e <= d; e++) /* rounds of whole passes fit some numbers better: more devices are never slower */
+        least = fmin(least, overlap(n, e, copies, n_kernel));
+    return least;
 }
 
 uint64_t time_key(double rows, double cols, double bits)

@@ -386,6 +386,9 @@ static void test_pipeline(void **state)
             fail_msg("case %zu: %.6g, expected %.6g", i, part, cases[i].part);
     }
     assert_near(time_overlap(8, 8, 0, 0), 15 / 64.0, 1e-12); /* servers have buffers for all */
+    /* 2495 kernels a pass: four devices have two passes under way, 9 / 16, five three, which fit 12 / 20 */
+    assert_near(time_overlap(4, 4, 4, 4 * 2495), 9 / 16.0, 1e-12);
+    assert_near(time_overlap(4, 5, 4, 4 * 2495), 9 / 16.0, 1e-12);
 }
 
 static void test_builds(void **state)
