@@ -1,10 +1,9 @@
 /* Layers spread over devices: the kernels that the host launches for a prompt. methods.md (148) */
 #include "calibrate/units.h"
+#include "roofline/timing.h"
 
 /* Passes that llama.cpp has buffers for: GGML_SCHED_MAX_COPIES. Source: ggml-backend.cpp. */
 enum { COPIES = 4 };
-/* More than a queue takes. */
-static const double held_up = 1000;
 
 /*
  * Products: quantized ones by a library widen weights, and convert what goes in and comes out; their own quantize what goes in. Attention in three: two
@@ -18,7 +17,7 @@ double unit_kernels(const struct facts *f, enum op_kind kind, enum math math, do
     if (kind == OP_MATMUL || kind == OP_HEAD_MATMUL)
         return bits > 12 ? 3 : f->old || unit_of_product(f, math, bits, n_tok).staged_bytes > 0 ? 4 : 2;
     if (kind == OP_EXPERT_MATMUL)
-        return unit_expert_s(f, math, bits, n_tok, rows) > 0 ? held_up : 2;
+        return unit_expert_s(f, math, bits, n_tok, rows) > 0 ? TIME_LAUNCHED_AHEAD : 2;
     if (kind == OP_ATTENTION)
         return f->flash ? 2 : 10;
     return kind == OP_KV_STORE || (f->old && (kind == OP_RMS_NORM || kind == OP_GLU)) ? 2 : 1;

@@ -624,17 +624,8 @@ static int load_profile(struct plot *p, const char *spec, struct error *err)
     return 0;
 }
 
-/* Phases reach more or less of a machine: its roof is the highest. */
-static int add_highest(struct hwprofile *h, const struct ceiling *c, struct error *err)
-{
-    for (size_t i = 0; i < h->n_ceiling; i++)
-        if (strcmp(h->ceiling[i].name, c->name) == 0 && h->ceiling[i].value >= c->value)
-            return 0;
-    return c->value > 0 ? hwprofile_add_ceiling(h, c, err) : 0;
-}
-
-/* A prediction names its machines; where the name says nothing here, the rows' own two
- * roofs serve. */
+/* A prediction names its machines; where the name says nothing here, the rows' own two roofs
+ * serve: the highest, as phases reach more or less of a machine. */
 static int prediction_roofs(struct plot *p, const json_t *doc, struct error *err)
 {
     struct error ignored;
@@ -656,7 +647,7 @@ static int prediction_roofs(struct plot *p, const json_t *doc, struct error *err
         COPY(peak.dtype, text(row, "math"));
         COPY(peak.name, text(row, "math"));
         COPY(p->machine, hw);
-        if (add_highest(&p->roofs, &memory, err) != 0 || add_highest(&p->roofs, &peak, err) != 0)
+        if (hwprofile_raise_ceiling(&p->roofs, &memory, err) != 0 || hwprofile_raise_ceiling(&p->roofs, &peak, err) != 0)
             return -1;
     }
     return 0;

@@ -81,6 +81,14 @@ int hwprofile_add_ceiling(struct hwprofile *h, const struct ceiling *c, struct e
     return 0;
 }
 
+int hwprofile_raise_ceiling(struct hwprofile *h, const struct ceiling *c, struct error *err)
+{
+    for (size_t i = 0; i < h->n_ceiling; i++)
+        if (strcmp(h->ceiling[i].name, c->name) == 0 && h->ceiling[i].value >= c->value)
+            return 0;
+    return c->value > 0 ? hwprofile_add_ceiling(h, c, err) : 0;
+}
+
 /* Is a, for n threads, a better match than b? More threads while not above n, else fewer. */
 static bool better_match(const struct ceiling *a, const struct ceiling *b, int n)
 {

@@ -193,7 +193,10 @@ const struct hw_link *hwprofile_link(const struct hwprofile *h, int n);
 double hw_cache_share(const struct hw_cache *c, int n);
 /* Bytes of all instances of the highest cache level that is listed; both 0: none is. */
 double hwprofile_last_cache(const struct hwprofile *h, int *level);
+/* c, a copy, in the place of the one of its name. Errors: out of memory. */
 int hwprofile_add_ceiling(struct hwprofile *h, const struct ceiling *c, struct error *err);
+/* The same, unless that of its name is as high, or c's value is 0 or NaN. */
+int hwprofile_raise_ceiling(struct hwprofile *h, const struct ceiling *c, struct error *err);
 /* op: "read" "write" ...; dtype: "" where it means nothing; n_tok: the nearest in ratio. NULL: not measured. */
 const struct ceiling *hwprofile_ceiling(const struct hwprofile *h, const char *kind, const char *op, const char *dtype,
                                         const char *level, int n_tok, int n_threads);

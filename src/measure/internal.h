@@ -52,7 +52,8 @@ int run_read(struct measurements *l, const json_t *doc, const char *schema, cons
              struct error *err);
 int aiperf_read(struct measurements *l, const char *text, const struct measure_context *x, struct error *err);
 
-/* Tags from "tags=a,b=2; text"; also threads=, ubatch=, out=. */
+/* Tags from "tags=a,b=2; text"; also threads=, ubatch=, out=, and what the text says of attention in one kernel (doc/formats.md): the first
+ * that is understood. */
 void measure_read_notes(struct measurement *m);
 
 #endif

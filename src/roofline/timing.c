@@ -143,16 +143,12 @@ void time_add(struct time_features *f, const struct roofs *r, const struct time_
     }
 }
 
-/* Of kernels of a stream that have not begun: then the host waits. Source: forums.developer.nvidia.com, t/68937 ("the buffer size is about 1000
- * kernels"; three streams have one each). */
-enum { QUEUE = 1000 };
-
 /* By all of d devices. */
 static double overlap(double n, double d, double copies, double n_kernel)
 {
     double c = copies > 0 ? fmin(copies, d) : d;
     if (n_kernel > 0) /* a queue that a pass fills keeps the host from the next device, and so from the next pass */
-        c = fmin(c, 1 + floor((QUEUE - 1) / (n_kernel / n / d)));
+        c = fmin(c, 1 + floor((TIME_LAUNCHED_AHEAD - 1) / (n_kernel / n / d)));
     return (c < d ? d * ceil(n / c) + fmin(c, n) - 1 : n + d - 1) / (n * d);
 }
 

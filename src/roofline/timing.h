@@ -127,6 +127,9 @@ struct time_op {
 void time_features_init(struct time_features *f); /* nothing asked for; the terms are left as they are */
 void time_add(struct time_features *f, const struct roofs *r, const struct time_op *o);
 
+/* Kernels of a stream that have not begun, when the host waits for one to. Source: forums.developer.nvidia.com, t/68937 ("the buffer size is about
+ * 1000 kernels"; three streams have one each). */
+enum { TIME_LAUNCHED_AHEAD = 1000 };
 /* d devices that have layers each: the part of the seconds of n passes one behind the other that is left where they overlap. copies: passes that may be
  * under way, 0: any number; n_kernel: kernels of all passes on all devices, 0: the host is never held up. (44), (148) */
 double time_overlap(double n, double d, double copies, double n_kernel);
