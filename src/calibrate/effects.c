@@ -48,6 +48,8 @@ static bool applies(const struct fitted_row *r, enum time_slot s, enum dimension
         return s == TIME_BANDWIDTH;
     if (s == TIME_EXPERT || s == TIME_LAUNCH_EXPERT)
         return r->experts;
+    if (s == TIME_BORDER)
+        return r->borders;
     if (s == TIME_QUEUE)
         return r->first;
     if (s == TIME_REQUEST)

@@ -46,7 +46,7 @@ struct fitted_row {
     bool request;            /* more than its passes is in its seconds */
     double tick_s;           /* seconds are whole ticks; 0: finer */
     bool experts, computes;  /* it has products of experts; arithmetic is a part of its seconds */
-    bool devices;            /* that exchange */
+    bool devices, borders;   /* that exchange; layer by layer, by the host (150) */
     bool serving, first;     /* a server's latency; to the first token */
     bool kernel;             /* a kernel alone */
     bool walks, deep;        /* its attention walks the cache; the cache is long enough to say how */

@@ -148,6 +148,8 @@ void fitted_refine(const struct facts *x, const struct time_place *at, bool deco
     if (x->p->m->kind == MEASURE_OP)
         o->ops_weight = 1; /* a library's product of 16-bit numbers */
     o->n_comm *= x->ranks;
+    if (o->kind == OP_SEND)
+        o->border = decode && unit_borders(x->p->stack); /* a prompt's kernels hide it */
     if (decode)
         add_facts(o, x, at);
     else
@@ -165,7 +167,7 @@ void fitted_add_pass(struct time_features *f, const struct facts *x, const struc
         fitted_refine(x, &at, f->decode, &o);
         time_add(f, &x->p->roofs, &o);
     }
-    f->n_pass += times;
+    time_passes(f, times, w->n_tok);
 }
 
 /*
@@ -231,7 +233,7 @@ static void features(struct fitted_row *r, const struct priced *p)
     if (p->m->kind == MEASURE_ALL_REDUCE)
         all_reduce_features(f, p);
     if (p->split == SPLIT_LAYER && is_prompt(p->m))
-        f->pipelined = time_overlap(f->n_pass, p->n_devices, unit_copies(p->stack), f->n_kernel);
+        f->pipelined = time_overlap(time_whole_passes(f), p->n_devices, unit_copies(p->stack), f->n_kernel / fmax(f->n_pass, 1));
 }
 
 /* ---- its dimensions ----------------------------------------------------------------------- */
@@ -358,6 +360,7 @@ static void set_case(struct fitted_row *out, const struct priced *p, unsigned wh
 {
     out->experts = which & TIME_CASE_EXPERTS;
     out->devices = which & TIME_CASE_DEVICES;
+    out->borders = out->devices && !(which & TIME_CASE_PROMPT) && unit_borders(p->stack);
     out->deep = !(which & TIME_CASE_PROMPT) && which & TIME_CASE_DEEP;
     out->walks = (out->kind == FITTED_DECODE || out->kind == FITTED_RATE) && out->facts.walks;
     out->request = (p->m->tags & TAG_E2E) || p->m->phase == MEASURE_REQUEST || p->m->metric == METRIC_TTFT;

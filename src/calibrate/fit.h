@@ -10,7 +10,7 @@
 
 #include "base/base.h"
 
-enum { FIT_MAX_SLOTS = 24, FIT_MAX_EFFECTS = 6, FIT_MAX_NAME = 96, FIT_NO_EFFECT = 0xffff };
+enum { FIT_MAX_SLOTS = 25, FIT_MAX_EFFECTS = 6, FIT_MAX_NAME = 96, FIT_NO_EFFECT = 0xffff };
 
 struct fit_effect {
     char name[FIT_MAX_NAME]; /* "bandwidth", "bandwidth class=Apple GPU" */

@@ -27,3 +27,8 @@ double unit_copies(const struct stack *s)
 {
     return s->family == STACK_LLAMA_CPP ? COPIES : 0;
 }
+
+bool unit_borders(const struct stack *s)
+{
+    return s->family == STACK_LLAMA_CPP || s->family == STACK_IK;
+}

@@ -45,5 +45,7 @@ double unit_expert_s(const struct facts *f, enum math math, double bits, double 
 double unit_kernels(const struct facts *f, enum op_kind kind, enum math math, double bits, double n_tok, double rows);
 /* Passes of a prompt that may be under way where devices have layers each; 0: any number. */
 double unit_copies(const struct stack *s);
+/* Where devices have layers each, its host hands a pass from one to the next. (150) */
+bool unit_borders(const struct stack *s);
 
 #endif

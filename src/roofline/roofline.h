@@ -222,7 +222,7 @@ struct predict_role {
 #define PREDICT_Z90 1.6448536269514722
 
 /* What the logarithm of seconds errs by, one standard deviation: along each of the normals that constants err by, and what is left. (142) */
-enum { ERROR_PARTS = 24 };
+enum { ERROR_PARTS = 25 };
 struct error_parts {
     double of[ERROR_PARTS], left;
     double machine; /* what is guessed of it: the same in all predictions of one machine (116) */

@@ -103,7 +103,7 @@ static void ask(struct time_features *f, struct step_sum *sum, const struct step
         sum->cost = cost_add(sum->cost, cost_times(&k, c->count * x->times));
         time_add_class((void *)(uintptr_t)&sink, c, &k, &t);
     }
-    f->n_pass += x->times;
+    time_passes(f, x->times, x->p.n_tok);
 }
 
 static void answer(struct step_sum *sum, const struct roofs *r, const struct time_features *f)
@@ -112,7 +112,8 @@ static void answer(struct step_sum *sum, const struct roofs *r, const struct tim
     double g[TIME_SLOT_COUNT];
     struct time_sides sides;
     sum->which = t->which(f);
-    sum->n_kernel = f->n_kernel;
+    sum->n_kernel = f->n_kernel / fmax(f->n_pass, 1);
+    sum->n_whole = time_whole_passes(f);
     const struct time_constants *k = &t->of[sum->which];
     time_gradient(f, k->slot, g, &sides);
     sum->seconds = exp(time_ln_seconds(f, k->slot));
@@ -352,13 +353,12 @@ static struct step_sum prefill_group(const struct step_model *s, const struct ro
     const uint32_t pp = one(s->o.layout.pp);
     if (r->time) {
         x.sum = prefill_together(s, r, o, n_seq, fn, ctx);
-        x.longest_s = x.sum.seconds / (double)prefill_n_passes(o->n_prompt, o->n_ubatch, n_seq);
+        x.longest_s = x.sum.seconds / fmax(x.sum.n_whole, 1);
     } else {
         prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, add_pass, &x);
     }
     if (pp > 1) { /* passes follow each other through the stages: all but the longest overlap, or as many as the software lets */
-        const double n = (double)prefill_n_passes(o->n_prompt, o->n_ubatch, n_seq),
-                     part = r->time ? time_overlap(n, pp, r->time->copies, x.sum.n_kernel) : 0;
+        const double part = r->time ? time_overlap(x.sum.n_whole, pp, r->time->copies, x.sum.n_kernel) : 0;
         set_seconds(&x.sum, fmax(x.longest_s + (x.sum.seconds - x.longest_s) * s->stretch / pp, x.sum.seconds * part));
     }
     return x.sum;

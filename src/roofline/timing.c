@@ -19,6 +19,7 @@ static const struct {
     [TIME_LAUNCH_EXPERT] = { "launch_expert", "factor" }, [TIME_LAUNCH_SMALL] = { "launch_small", "factor" },
     [TIME_SEQUENCE] = { "sequence", "s" },          [TIME_QUEUE] = { "queue", "prompt" },
     [TIME_HEADS] = { "heads", "op/element" },       [TIME_WALK] = { "walk", "s" },
+    [TIME_BORDER] = { "border", "s" },
 };
 
 const char *time_slot_name(enum time_slot s)
@@ -61,6 +62,7 @@ void time_features_init(struct time_features *f)
 {
     f->n_term = 0;
     f->n_pass = f->wire_s = f->n_hop = f->hop_s = f->n_seq = f->n_queue = f->host_s = f->pipelined = f->n_kernel = 0;
+    f->n_border = f->n_tok = f->most_tok = 0;
     f->sequential = 1;
     f->one_step = f->prompt = f->decode = f->deep = f->few = f->batched = f->request = false;
     f->before = NULL;
@@ -113,7 +115,8 @@ void time_add(struct time_features *f, const struct roofs *r, const struct time_
     if (o->n_comm > 0) {
         const double n = o->n_comm;
         f->wire_s += o->count * o->link_bytes / r->link_bytes_s;
-        f->n_hop += o->count * (f->one_step ? 1 : o->kind == OP_ALL_REDUCE ? 2 * (n - 1) : n - 1);
+        f->n_border += o->border ? o->count : 0;
+        f->n_hop += o->border ? 0 : o->count * (f->one_step ? 1 : o->kind == OP_ALL_REDUCE ? 2 * (n - 1) : n - 1);
         f->hop_s = f->one_step ? one_step_s : r->link_latency_s > 0 ? r->link_latency_s : default_hop_s;
         return;
     }
@@ -143,13 +146,26 @@ void time_add(struct time_features *f, const struct roofs *r, const struct time_
     }
 }
 
+void time_passes(struct time_features *f, double n, double n_tok)
+{
+    f->n_pass += n;
+    f->n_tok += n * n_tok;
+    f->most_tok = max2(f->most_tok, n_tok);
+}
+
+double time_whole_passes(const struct time_features *f)
+{
+    return f->most_tok > 0 ? f->n_tok / f->most_tok : 0;
+}
+
 /* By all of d devices. */
 static double overlap(double n, double d, double copies, double n_kernel)
 {
     double c = copies > 0 ? fmin(copies, d) : d;
     if (n_kernel > 0) /* a queue that a pass fills keeps the host from the next device, and so from the next pass */
-        c = fmin(c, 1 + floor((TIME_LAUNCHED_AHEAD - 1) / (n_kernel / n / d)));
-    return (c < d ? d * ceil(n / c) + fmin(c, n) - 1 : n + d - 1) / (n * d);
+        c = fmin(c, 1 + floor((TIME_LAUNCHED_AHEAD - 1) / (n_kernel / d)));
+    const double rounds = floor(n / c), last = n - c * rounds; /* as long as its first pass */
+    return (c < d ? d * (rounds + fmin(last, 1)) + fmin(c, n) - 1 : n + d - 1) / (n * d);
 }
 
 double time_overlap(double n, double d, double copies, double n_kernel)
@@ -265,7 +281,7 @@ double time_ln_seconds(const void *features, const double *slot)
     }
     /* Parts as small as pays off, one behind the other: the root of what they take alone adds up. (75) */
     const double wire = f->wire_s / fraction(slot[TIME_LINK]), hops = f->n_hop * f->hop_s * exp(slot[TIME_HOP]);
-    s += wire + hops + (f->one_step ? 0 : 2 * sqrt(wire * hops));
+    s += wire + hops + (f->one_step ? 0 : 2 * sqrt(wire * hops)) + f->n_border * exp(slot[TIME_BORDER]);
     s *= max2(f->sequential, 1) * (f->pipelined > 0 ? f->pipelined : 1) * (1 + f->n_queue * exp(slot[TIME_QUEUE]));
     if (f->before)
         s += exp(time_ln_seconds(f->before, slot) - slot[TIME_REQUEST]);
@@ -378,7 +394,8 @@ void time_gradient(const struct time_features *f, const double *slot, double *g,
     const double both = f->one_step ? 0 : sqrt(wire * hops);
     d[TIME_LINK] = -fraction_slope(slot[TIME_LINK]) * (wire + both);
     d[TIME_HOP] = hops + both;
-    side.link_s = side.bound_s[BOUND_LINK] = wire + hops + 2 * both;
+    d[TIME_BORDER] = f->n_border * exp(slot[TIME_BORDER]);
+    side.link_s = side.bound_s[BOUND_LINK] = wire + hops + 2 * both + d[TIME_BORDER];
     s += side.link_s;
     for (int i = 0; i < TIME_SLOT_COUNT; i++)
         g[i] = d[i] / s;

@@ -33,6 +33,7 @@ enum time_slot {
     TIME_LAUNCH_EXPERT,  /* what starting a product of experts costs, over what another product's costs */
     TIME_LAUNCH_SMALL,   /* the same of the small ops */
     TIME_SEQUENCE,       /* seconds a server spends on a sequence in a step */
+    TIME_BORDER,         /* seconds from one device's layers to the next one's, where the host hands a pass on */
     TIME_QUEUE,          /* prompts that a prompt waits for, of each other user */
     TIME_SLOT_COUNT,
 };
@@ -98,6 +99,8 @@ struct time_features {
     bool few;            /* prompts that pass fewer than TIME_PROMPT tokens at a time */
     bool batched;        /* passes have more than one sequence: of intervals (118) */
     bool request;        /* a prompt's passes and the steps behind it (120) */
+    double n_border;     /* times that the host hands a pass on to the next device (150) */
+    double n_tok, most_tok; /* tokens of all passes; of the fullest of them */
     const struct time_features *before; /* until then, which the queue does not multiply; NULL: nothing */
     double pipelined;    /* part of the seconds that is left where stages work at once on parts of a prompt; 0: 1 */
     double n_kernel;     /* that the host launches for all passes; 0: its queue takes any number */
@@ -117,6 +120,7 @@ struct time_op {
     double host_s;           /* that the host takes and the device waits for (81) */
     uint32_t n_comm;         /* devices that exchange; 0: no traffic */
     double link_bytes;       /* that a device sends in one */
+    bool border;             /* the host hands the pass on, which takes longer than a hop (150) */
     const struct time_blocks *blocks; /* a small kernel of known shape; NULL: none */
     double ops_weight;       /* vector operations that widen a weight; 0: 6, a load, a shift, a mask, a conversion, ... */
     double launches;         /* what starting it costs over a plain launch; 0: 1 */
@@ -126,12 +130,16 @@ struct time_op {
 };
 void time_features_init(struct time_features *f); /* nothing asked for; the terms are left as they are */
 void time_add(struct time_features *f, const struct roofs *r, const struct time_op *o);
+/* What was added since the last call was so many passes of n_tok tokens. */
+void time_passes(struct time_features *f, double n, double n_tok);
+/* How many passes like the fullest they all are, by their tokens: of 512 and one more hardly more than one. (148) */
+double time_whole_passes(const struct time_features *f);
 
 /* Kernels of a stream that have not begun, when the host waits for one to. Source: forums.developer.nvidia.com, t/68937 ("the buffer size is about
  * 1000 kernels"; three streams have one each). */
 enum { TIME_LAUNCHED_AHEAD = 1000 };
 /* d devices that have layers each: the part of the seconds of n passes one behind the other that is left where they overlap. copies: passes that may be
- * under way, 0: any number; n_kernel: kernels of all passes on all devices, 0: the host is never held up. (44), (148) */
+ * under way, 0: any number; n_kernel: kernels of a pass on all devices, 0: the host is never held up. n need not be whole: what is left of it is a short pass. (44), (148) */
 double time_overlap(double n, double d, double copies, double n_kernel);
 
 /* Where an op stands. */

@@ -162,7 +162,9 @@ static int price_requests(struct priced *out, const struct measurement *m, const
 int price_rate(struct priced *out, const struct measurement *m, const struct subject *s, struct error *err)
 {
     out->split = split_of(m, out->stack);
-    const struct layout l = { .tp = out->split == SPLIT_TENSOR ? (uint32_t)m->n_devices : 1 };
+    const uint32_t n = (uint32_t)m->n_devices;
+    const struct layout l = { .tp = out->split == SPLIT_TENSOR ? n : 1,
+                              .pp = out->split == SPLIT_LAYER ? fmin(n, out->n_layer) : 1 };
     if (choose_layout(out, s, &l, err) != 0)
         return -1;
     switch (m->phase) {

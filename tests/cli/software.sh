@@ -51,6 +51,17 @@ run predict llama-3-70b --hw rtx-4090 -q Q4_K_M -p 8192 -n 0 --pp 4 -o json && j
 ok $? "a pipeline's prompt is the one of a row whose layers are split"
 jq -e '.rows[0] | .compute_s < .seconds and .compute_s > 0.7 * .seconds' "$tmp/out" >/dev/null
 ok $? "its stages compute at once"
+# A step goes from device to device, which takes the host's time more than the link's.
+echo "$head" >"$tmp/split.csv"
+echo 'a,x,NVIDIA RTX 4090,4,llama.cpp (cuda),llama-3-8b,,Q4_K_M,,decode,0,512,1,128,2026-12,tags=layer_split; fa=1' >>"$tmp/split.csv"
+run score "$tmp/split.csv" -o json
+split=$(jq '.rows[0].predicted' "$tmp/out")
+run predict llama-3-8b --hw rtx-4090 -q Q4_K_M -p 0 -n 1 -d 512 --pp 4 -o json && jq -e --argjson s "$split" '.rows[0].tok_s / $s | . > 0.999 and . < 1.001' "$tmp/out" >/dev/null
+ok $? "a pipeline's step is the one of a row whose layers are split"
+run predict llama-3-8b --hw rtx-4090 -q Q4_K_M -p 0 -n 1 -d 512 -o json && jq -e --argjson s "$split" '1 / $s - 1 / .rows[0].tok_s | . > 5e-5 and . < 1e-3' "$tmp/out" >/dev/null
+ok $? "it takes a little longer than one device's"
+run predict llama-3-8b --hw rtx-4090 -q Q4_K_M -p 512,513 -n 0 --pp 4 -o json && jq -e '.rows[1].seconds / .rows[0].seconds | . > 1 and . < 1.1' "$tmp/out" >/dev/null
+ok $? "a token more than a pass has is no prompt cut in two"
 refused 2 'no attention but' predict llama-3-8b --hw rtx-4090 --stack vllm --attention materialized
 
 # The peak that stands beside a phase is what its largest product reaches: of the units it runs on, which are INT8's here, with twice FP16's rate.

@@ -13,7 +13,7 @@ static inline void source_slots(double *slot, int i)
         [TIME_SMALL] = 1.5,      [TIME_LAUNCH] = 4e-6,  [TIME_STEP] = 2e-4,     [TIME_EXPERT] = 1.3,      [TIME_SHARPNESS] = 0.8,
         [TIME_LINK] = 0.7,       [TIME_HOP] = 1,        [TIME_REQUEST] = 1.1,   [TIME_HEADS] = 4,         [TIME_WALK] = 16e-9,
         [TIME_LAUNCH_EXPERT] = 1.5, [TIME_LAUNCH_SMALL] = 0.5, [TIME_SEQUENCE] = 1e-5, [TIME_QUEUE] = 0.1, [TIME_KERNEL] = 2e-6,
-        [TIME_TRIP] = 2e-7,      [TIME_MISS] = 2,       [TIME_ISSUE] = 1,       [TIME_CACHE] = 0.4,
+        [TIME_TRIP] = 2e-7,      [TIME_MISS] = 2,       [TIME_ISSUE] = 1,       [TIME_CACHE] = 0.4,       [TIME_BORDER] = 1e-4,
     };
     for (int s = 0; s < TIME_SLOT_COUNT; s++)
         slot[s] = log(about[s]) + 0.3 * sin(7 * i + 3 * s);

@@ -22,6 +22,7 @@ static struct time_features features(void)
     f.n_pass = 2;
     f.wire_s = 7e-4;
     f.n_hop = 64;
+    f.n_border = 3;
     f.hop_s = 3e-6;
     return f;
 }
