@@ -99,7 +99,7 @@ struct priced {
     const struct stack *stack;
     const struct machine *machine;
     char reason[256];          /* why it cannot be priced; "" when it is */
-    char note[256];            /* what it was taken for, where the row says something else; "" when nothing */
+    char note[400];            /* what it was taken for, where the row says something else; "" when nothing */
     char preset[64];           /* "": dimensions are guessed */
     char type[24];             /* that is priced */
     double n_params, n_active; /* of the model; n_active: that a token uses */

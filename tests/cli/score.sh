@@ -55,6 +55,22 @@ is "a c" "$(jq -r '[.rows[].id] | sort | join(" ")' "$tmp/out")" "a row that is 
 run score "$f/serving.csv" -o csv && has '^"*kind=dense,metric=tpot"*,1,0,'
 ok $? "latencies of servers"
 
+sed 's/"avg_ts": 10000/"avg_ts": 99999/' "$f/llama-bench.json" >"$tmp/fast.json"
+# What contradicts itself is said beside the row, and dates that are none are refused.
+sed '0,/"avg_ts": 10000/s//"avg_ts": 12000/' "$f/llama-bench.json" >"$tmp/apart.json"
+run score "$tmp/apart.json" -o json && jq -e '[.rows[] | select(.reason | test("reported inconsistently; avg_ts says 12000 tokens/s, avg_ns 10000"))] | length == 1' "$tmp/out" >/dev/null
+ok $? "an avg_ts that avg_ns contradicts is said"
+run report "$tmp/apart.json" -o json && has 'avg_ts says 12000 tokens/s, avg_ns 10000'
+ok $? "and by report"
+refused 1 "fast.json: line $(grep -n '"avg_ts": 99999' "$tmp/fast.json" | cut -d: -f1), column 15: avg_ts: expected 10000, which 512 tokens in avg_ns of 0.0512 s are" score "$tmp/fast.json"
+sed '2s/,2026[^,]*,tags/,2025-13-45,tags/' "$tmp/new.csv" >"$tmp/date.csv"
+refused 1 'date.csv: line 2, column 91 (date_or_build): expected a date (2025-01-15, Jan 2025, 2025), a build, a commit or a version, found "2025-13-45"' score "$tmp/date.csv"
+sed 's/,Q4_K_M,4.58,/,,,/' "$tmp/new.csv" >"$tmp/untyped.csv"
+run score "$tmp/untyped.csv" --type F16 -o json && has '"type": "F16"' && has 'no type in its row: F16, as --type says'
+ok $? "--type is the type of rows that do not say theirs"
+run score "$tmp/new.csv" --type F16 -o json && has '"type": "Q4_K_M"' && ! has 'as --type says'
+ok $? "and of no others"
+
 # A profile that cannot be read is said, whichever machine is asked for; names that are no profile's may have a slash.
 mkdir -p "$tmp/data/hwprofiles" && ln -s "$(cd "$top_srcdir" && pwd)/models" "$tmp/data/models" && cp -r "$top_srcdir/hwprofiles/classes.json" "$top_srcdir/hwprofiles/priors" "$tmp/data/hwprofiles" && mkdir "$tmp/data/hwprofiles/stacks" && cp "$top_srcdir/hwprofiles/stacks/priors.json" "$tmp/data/hwprofiles/stacks"
 sed -e "s/\"source\": \"[^\"]*\"/\"source\": \"$(printf '%0200d' 0)\"/" "$top_srcdir/hwprofiles/t4.json" >"$tmp/data/hwprofiles/broken.json"
@@ -131,13 +147,13 @@ run report "$tmp/unnamed.json" --hw rtx-4090 -o json && is llama.cpp-cuda "$(jq 
 run score "$tmp/unnamed.json" --hw ryzen-7950x -o json && is llama.cpp-cpu "$(jq -r '[.rows[].engine] | unique | join(",")' "$tmp/out")" "no gpu_info, --hw of a CPU"
 run report "$f/llama-bench.md" --hw rtx-4090 -o json && "$validate" "$doc" roofcast.report "$tmp/out" >"$tmp/err" 2>&1
 ok $? "report of a table, as documented"
-sed 's/"avg_ts": 10000/"avg_ts": 99999/' "$f/llama-bench.json" >"$tmp/fast.json"
+sed '/"avg_ns"/d; s/"avg_ts": 10000/"avg_ts": 99999/' "$f/llama-bench.json" >"$tmp/fast.json"
 run report "$tmp/fast.json" && has '1410 TFLOP/s, 2.13 times the 660.6 TFLOP/s of rtx-4090'
 ok $? "more than a machine can do is said"
-sed 's/"avg_ts": 10000/"avg_ts": 15000/' "$f/llama-bench.json" >"$tmp/fast.json"
+sed '/"avg_ns"/d; s/"avg_ts": 10000/"avg_ts": 15000/' "$f/llama-bench.json" >"$tmp/fast.json"
 run report "$tmp/fast.json" && has 'above the peak of fp16: its kernels multiply in another type'
 ok $? "more than a roof allows is said"
-sed 's/NVIDIA GeForce RTX 4090/Apple M4 Max/; s/"CUDA"/"MTL,BLAS"/; s/"avg_ts": 10000/"avg_ts": 880/' "$f/llama-bench.json" >"$tmp/metal.json"
+sed '/"avg_ns"/d; s/NVIDIA GeForce RTX 4090/Apple M4 Max/; s/"CUDA"/"MTL,BLAS"/; s/"avg_ts": 10000/"avg_ts": 880/' "$f/llama-bench.json" >"$tmp/metal.json"
 run report "$tmp/metal.json" --chart "$tmp/metal" && ! grep -q 'outside the frame' "$tmp/err"
 ok $? "pp512 of 4-bit weights is inside an Apple chip's frame"
 run report "$f/llama-bench.md" -o csv && has 'does not name its machine: name it with --hw'
