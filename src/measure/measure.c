@@ -64,7 +64,8 @@ struct measurement measure_empty(enum measure_kind kind)
     return (struct measurement){
         .kind = kind, .phase = MEASURE_NO_PHASE, .metric = METRIC_TOK_S, .value = NAN,
         .id = "", .source = "", .hardware = "", .engine = "", .version = "", .model = "", .quant = "", .date = "",
-        .notes = "", .assumed = "", .remark = "", .label = "", .named = "", .n_devices = 1, .params_b = NAN, .weight_gib = NAN, .prompt = NAN, .context = NAN, .batch = NAN,
+        .notes = "", .assumed = "", .remark = "", .label = "", .named = "",
+        .n_devices = 1, .params_b = NAN, .weight_gib = NAN, .prompt = NAN, .context = NAN, .batch = NAN,
         .out = NAN, .concurrency = NAN, .read_bytes = NAN, .type_k = "", .type_v = "", .op = "", .m = NAN, .k = NAN, .n = NAN,
         .topology = "", .per_node = NAN, .bytes = NAN, .mode = "", .query_width = NAN, .kv_width = NAN, .gated = -1, .prefill = no_layout, .decode = no_layout,
         .n_merged = 1,

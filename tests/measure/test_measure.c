@@ -121,7 +121,8 @@ static void test_dates(void **state)
                                          "January 2025", "2025-08 (PR value)", "May 2024; build 4426e298 (2824)", "Neuron 2.18.0", "commit cff6f4d",
                                          "commit deadbee", "repo snapshot da07fac", "v0.62.0-dev20251015 (README 2025-11-03)", "SGLang 0.4.6.post1",
                                          "b9174-g0253fb21f", "vLLM 0.6.3", "1.1.3" };
-    static const char *const none[] = { "2025-13-45", "2025-13", "2025-00", "2025-02-30", "2023-02-29", "2025-01-00", "2025-01-150", "2025/13/01", "0001-01-01T00:00:00Z",
+    static const char *const none[] = { "2025-13-45", "2025-13", "2025-00", "2025-02-30", "2023-02-29",
+                                        "2025-01-00", "2025-01-150", "2025/13/01", "0001-01-01T00:00:00Z",
                                         "9999-01-01", "vLLM 0.6.3 of 2025-13-45", "yesterday", "n/a", "N/A", "-", "today", "unknown" };
     char text[256], says[256];
     struct measurements l;
@@ -133,8 +134,8 @@ static void test_dates(void **state)
     }
     for (size_t i = 0; i < ARRAY_LEN(none); i++) {
         snprintf(text, sizeof text, "hardware,model,phase,tokens_per_s,date_or_build\nh,m,decode,1,%s\n", none[i]);
-        snprintf(says, sizeof says, "t.csv: line 2, column 14 (date_or_build): expected a date (2025-01-15, Jan 2025, 2025), a build, a commit or a version, found \"%s\"",
-                 none[i]);
+        snprintf(says, sizeof says, "t.csv: line 2, column 14 (date_or_build): expected a date (2025-01-15, Jan 2025, 2025), a build, a commit or a "
+                 "version, found \"%s\"", none[i]);
         assert_fails(measure_parse(&l, "t.csv", text, strlen(text), NULL, &err), err, says);
     }
 }
@@ -661,14 +662,15 @@ static void test_llama_bench_builds(void **state)
     assert_ok(measure_parse(&l, "b.md", odd, strlen(odd), NULL, &err), err);
     assert_int_equal(l.row[0].build, 0);
     measure_free(&l);
-    static const char ik[] = "| model | backend | ngl | fmoe | test | t/s |\n| - | - | - | - | - | - |\n| a | CUDA | 99 | 1 | tg8@pp512 | 1 |\n| a | CUDA | 99 | 1 | pp512+tg8 | 1 |\n"
+    static const char ik[] = "| model | backend | ngl | fmoe | test | t/s |\n| - | - | - | - | - | - |\n"
+                             "| a | CUDA | 99 | 1 | tg8@pp512 | 1 |\n| a | CUDA | 99 | 1 | pp512+tg8 | 1 |\n"
                              "build: 3f2b1c (4001)\n";
     assert_ok(measure_parse(&l, "b.md", ik, strlen(ik), NULL, &err), err);
     assert_true(l.row[0].build == 0 && l.row[0].phase == MEASURE_DECODE && l.row[0].prompt == 512 && l.row[1].phase == MEASURE_REQUEST);
     assert_string_equal(stack_find(l.row[0].engine, "")->id, "ik_llama.cpp");
     measure_free(&l);
-    static const char json[] = "[{\"model_type\": \"a\", \"n_prompt\": 512, \"n_gen\": 8, \"avg_ts\": 4, \"avg_ns\": 2000000000, \"test\": \"tg8@pp512\", \"fused_moe\": true, "
-                               "\"build_number\": 4001}]";
+    static const char json[] = "[{\"model_type\": \"a\", \"n_prompt\": 512, \"n_gen\": 8, \"avg_ts\": 4, \"avg_ns\": 2000000000, \"test\": \"tg8@pp512\", "
+                               "\"fused_moe\": true, \"build_number\": 4001}]";
     assert_ok(measure_parse(&l, "b.json", json, strlen(json), NULL, &err), err);
     assert_true(l.row[0].build == 0 && l.row[0].phase == MEASURE_DECODE && l.row[0].prompt == 512 && l.row[0].context == 516 && !*l.row[0].remark);
     measure_free(&l);
