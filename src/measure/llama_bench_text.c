@@ -195,25 +195,35 @@ static size_t split_cells(char *line, char **cell)
     return n;
 }
 
-/* "pp512", "tg128", "pp512+tg128", "tg128 @ d4096"; ik_llama.cpp's "tg128@pp512" is behind a prompt, too */
+/* "pp512", "pp 512" (2023): behind it with the number, NULL: it is not that. */
+static const char *read_part(const char *s, const char *word, int *to)
+{
+    enum { MOST = 1 << 27 };
+    char *end;
+    const size_t n = strlen(word);
+    if (strncmp(s, word, n) != 0)
+        return NULL;
+    const char *const digits = s + n + strspn(s + n, " ");
+    if (!isdigit((unsigned char)*digits))
+        return NULL;
+    const long v = strtol(digits, &end, 10);
+    *to = (int)v;
+    return v <= MOST ? end + strspn(end, " ") : NULL;
+}
+
+/* "pp512", "tg128", "pp512+tg128", "tg128 @ d4096"; ik_llama.cpp's "tg128@pp512" is behind a prompt, too. */
 static bool read_test(const char *s, int *p, int *g, int *d)
 {
-    const char *const behind = strstr(s, "@pp");
     *p = *g = *d = 0;
-    for (; *s; s++) {
-        char *end;
-        const bool two = strncmp(s, "pp", 2) == 0 || strncmp(s, "pg", 2) == 0;
-        int *to = two ? (behind && s > behind ? d : p) : strncmp(s, "tg", 2) == 0 ? g : *s == 'd' ? d : NULL;
-        if (!to)
-            continue;
-        s += *s == 'd' ? 1 : 2;
-        const long v = strtol(s, &end, 10);
-        if (end == s || v < 0 || v > 1 << 27)
-            return false;
-        *to = (int)v;
-        s = end - 1;
+    const char *end = read_part(s, "pp", p);
+    if (!end || *end == '+')
+        end = read_part(end ? end + 1 : s, "tg", g);
+    if (end && *end == '@') {
+        end += 1 + strspn(end + 1, " ");
+        const char *const behind = read_part(end, "d", d);
+        end = behind ? behind : read_part(end, "pp", d);
     }
-    return *p + *g > 0;
+    return end && *end == 0 && *p + *g > 0;
 }
 
 static const char *cell_of(char *const *head, char *const *cell, size_t n, const char *name)

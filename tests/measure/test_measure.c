@@ -729,6 +729,38 @@ static void test_llama_bench_contradictions(void **state)
     measure_free(&l);
 }
 
+/* A table's test is read to its end: what is not understood is not half of it. */
+static void test_llama_bench_tests(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *test;
+        double prompt, context, out; /* NaN, 0: refused */
+    } rows[] = {
+        { "pp512", 512, 0, NAN },      { "tg128", 0, 64, 128 },           { "pp 512", 512, 0, NAN },     { "pp512 @ d4096", 512, 4096, NAN },
+        { "tg8@pp512", 512, 516, 8 },  { "tg8 @ d512", 512, 516, 8 },     { "pp512+tg128", 512, 576, 128 }, { "pp512+tg128 @ d64", 512, 640, 128 },
+        { "pp1.5", 0, 0, 0 },          { "tg8 @ d4096.5", 0, 0, 0 },      { "tg8 @ d-5", 0, 0, 0 },      { "pg512,128", 0, 0, 0 },
+        { "pp512tg128", 0, 0, 0 },     { "pp512 @ d1e3", 0, 0, 0 },       { "pp512 pp128", 0, 0, 0 },    { "tg128x", 0, 0, 0 },
+        { "pp512+", 0, 0, 0 },         { "pp512,tg128", 0, 0, 0 },        { "pp512 @", 0, 0, 0 },        { "pp0", 0, 0, 0 },
+        { "tg8@pp512 @ d5", 0, 0, 0 }, { "pp99999999999999999", 0, 0, 0 }, { "pp512 @ d4096 d8", 0, 0, 0 },
+    };
+    struct measurements l;
+    struct error err = { 0 };
+    char text[256], says[128];
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        snprintf(text, sizeof text, "| model | test | t/s |\n| - | - | - |\n| a | %s | 1 |\n", rows[i].test);
+        snprintf(says, sizeof says, "b.md: line 3, column 7: expected a test such as pp512 or tg128 @ d4096, found \"%s\"", rows[i].test);
+        if (rows[i].out == 0) {
+            assert_fails(measure_parse(&l, "b.md", text, strlen(text), NULL, &err), err, says);
+            continue;
+        }
+        assert_ok(measure_parse(&l, "b.md", text, strlen(text), NULL, &err), err);
+        assert_true(l.row[0].prompt == rows[i].prompt && l.row[0].context == rows[i].context);
+        assert_true(isnan(rows[i].out) ? isnan(l.row[0].out) : l.row[0].out == rows[i].out);
+        measure_free(&l);
+    }
+}
+
 /* Comments of SQL are blanks, whatever they say, and places are those of the file. */
 static void test_sql_comments(void **state)
 {
@@ -962,6 +994,7 @@ int main(void)
         cmocka_unit_test(test_llama_bench_builds),
         cmocka_unit_test(test_llama_bench_contradictions),
         cmocka_unit_test(test_sql_comments),
+        cmocka_unit_test(test_llama_bench_tests),
         cmocka_unit_test(test_dates),
         cmocka_unit_test(test_type_given),
         cmocka_unit_test(test_llama_bench_settings), cmocka_unit_test(test_places), cmocka_unit_test(test_servers), cmocka_unit_test(test_unsaid), cmocka_unit_test(test_servers_refuse), cmocka_unit_test(test_hardware),
