@@ -179,6 +179,8 @@ struct work_sum work_sum(const struct priced *p, enum phase phase);
 double work_compute_s(const struct priced *p, const double *flop_math);
 /* Some of the layers that repeat ran elsewhere than on the GPU; one more holds the head. */
 bool priced_partly(const struct priced *p);
+/* Does it say itself that something was amiss, or that? (105) */
+bool priced_doubtful(const struct priced *p);
 /* More than the roofs of its machine allow, by (145): no measurement of this machine, type and batch. */
 struct excess {
     bool memory;            /* of bytes; else of FLOP */
