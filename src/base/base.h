@@ -117,6 +117,8 @@ int dir_make(const char *path, struct error *err);
 bool file_exists(const char *path);
 /* One file, by device and inode: links and other spellings of a path are the same. */
 bool file_same(const char *a, const char *b);
+/* Two files of the same bytes, one at least. */
+bool file_alike(const char *a, const char *b);
 
 /* ---- data files by name: DIR/SUB/NAME.json, dirs NULL-terminated (or NULL) ---- */
 enum { NAME_SIZE = 128 }; /* of a name with its .json; longer ones are passed over */

@@ -31,21 +31,6 @@ static int build_of(int year, int month)
     return build;
 }
 
-/* "May 2024" -> 5; "2024-05" -> 5; a year alone: its middle. */
-static int month_of(const char *date, const char *year)
-{
-    static const char names[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    if (year[4] == '-' && isdigit((unsigned char)year[5]))
-        return atoi(year + 5);
-    if (year - date >= 4) {
-        const char word[4] = { year[-4], year[-3], year[-2], 0 };
-        const char *at = strstr(names, word);
-        if (at && year[-1] == ' ')
-            return (int)(at - names) / 3 + 1;
-    }
-    return 6;
-}
-
 /* Of three to five digits that no letter follows, as one of a commit would; 0: there is none. */
 static int build_at(const char *s)
 {
@@ -53,21 +38,78 @@ static int build_at(const char *s)
     return n >= 3 && n <= 5 && !isalnum((unsigned char)s[n]) ? atoi(s) : 0;
 }
 
+/* "(2824)" at s, behind a commit. */
+static int build_in_parentheses(const char *s)
+{
+    return *s == '(' && s[1 + strspn(s + 1, "0123456789")] == ')' ? build_at(s + 1) : 0;
+}
+
+static int build_behind_commit(const char *s)
+{
+    int build = 0;
+    while (build == 0 && (s = strchr(s, '(')) != NULL)
+        build = build_in_parentheses(s++);
+    return build;
+}
+
+/* "build 9436", "build: 9436", "Build=b9436", "build: 4426e298 (2824)" */
+static int build_named(const char *s)
+{
+    static const char word[] = "build";
+    int build = 0;
+    for (const char *p = s; build == 0 && (p = strcasestr(p, word)) != NULL; p += sizeof word - 1) {
+        const char *v = p + sizeof word - 1;
+        if ((p > s && isalnum((unsigned char)p[-1])) || !*v || !strchr(" :=#", *v))
+            continue;
+        v += strspn(v, " :=#");
+        const char *const commit = v + strspn(v, "0123456789abcdef");
+        build = build_at(v + (*v == 'b'));
+        build = build == 0 && *commit == ' ' ? build_in_parentheses(commit + 1) : build;
+    }
+    return build;
+}
+
+/* "b9436". In notes "b2048" is rather a batch. */
+static int build_short(const char *s, bool notes)
+{
+    for (const char *b = s; *b; b++) {
+        const size_t n = *b == 'b' && (b == s || !isalnum((unsigned char)b[-1])) ? strspn(b + 1, "0123456789") : 0;
+        const int build = n >= 4 ? build_at(b + 1) : 0;
+        if (build > 0 && !(notes && (build & (build - 1)) == 0))
+            return build;
+    }
+    return 0;
+}
+
+/* Forks (ik_llama.cpp) and programs around it (ollama, LM Studio) count builds of their own; nothing says that it is another. */
+static bool is_llama_cpp(const char *engine)
+{
+    static const char *const names[] = { "llama.cpp", "llamacpp", "llama-bench", "llama-server", "llama-cli" };
+    bool any = !*engine;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        any |= strcasestr(engine, names[i]) != NULL;
+    return any && stack_find(engine, "")->family != STACK_IK;
+}
+
+static int build_said(const struct measurement *m)
+{
+    if (m->build > 0)
+        return m->build;
+    int build = build_behind_commit(m->date);
+    build = build > 0 ? build : build_named(m->date);
+    build = build > 0 ? build : build_short(m->date, false);
+    build = build > 0 ? build : build_named(m->notes);
+    return build > 0 ? build : build_short(m->notes, true);
+}
+
 int facts_build(const struct measurement *m)
 {
-    for (const char *p = m->date; (p = strchr(p, '(')) != NULL; p++) /* "4426e298 (2824)" */
-        if (build_at(p + 1) > 0 && p[1 + strspn(p + 1, "0123456789")] == ')')
-            return build_at(p + 1);
-    const char *named = strstr(m->date, "build ");
-    if (named && build_at(named + strlen("build ")) > 0)
-        return build_at(named + strlen("build "));
-    for (const char *b = m->date; *b; b++)
-        if (*b == 'b' && (b == m->date || !isalnum((unsigned char)b[-1])) && strspn(b + 1, "0123456789") == 4)
-            return atoi(b + 1);
-    for (const char *y = m->date; (y = strstr(y, "20")) != NULL; y++)
-        if (strspn(y, "0123456789") == 4 && (y == m->date || !isalnum((unsigned char)y[-1])))
-            return build_of(atoi(y), month_of(m->date, y));
-    return 0;
+    enum { MIDDLE = 6, FIRST_YEAR = 2000 }; /* a year alone; clocks that nobody set say 1970 */
+    int year, month;
+    const int build = is_llama_cpp(m->engine) ? build_said(m) : 0;
+    if (build > 0)
+        return build;
+    return measure_date(m->date, &year, &month) == MEASURE_DATE && year >= FIRST_YEAR ? build_of(year, month > 0 ? month : MIDDLE) : 0;
 }
 
 bool facts_since(const struct facts *f, int build)

@@ -322,7 +322,7 @@ static void dimensions(struct fitted_row *r, const struct priced *p)
 static double row_sigma(const struct priced *p)
 {
     double s = p->m->kind != MEASURE_SERVING ? 0.07 : p->m->metric == METRIC_TTFT ? 0.3 : 0.1;
-    if (p->m->tags & TAG_DOUBTFUL)
+    if (priced_doubtful(p))
         s *= 3;
     if (p->m->tags & (TAG_COMMUNITY | TAG_SUMMARY))
         s *= 2;

@@ -107,7 +107,7 @@ static const char *batch_of(const struct priced *p)
 /* What is amiss with a row is off with its engine and machine, too, however well those are known: sigma alone does not say it. (105) */
 static const char *doubt_of(const struct priced *p)
 {
-    return p->m->tags & TAG_DOUBTFUL ? "amiss" : "";
+    return priced_doubtful(p) ? "amiss" : "";
 }
 
 bool spread_has_sides(const struct priced *p)

@@ -7,6 +7,7 @@
 
 struct options {
     const char *model, *type, *save;
+    char type_named[24];
     int64_t n_prompt, n_gen, n_depth, n_batch, n_ubatch;
     enum analysis_by by;
     struct cost_options cost;
@@ -56,7 +57,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     case ARGP_KEY_ARG:
         return cli_text_once(&o->model, arg, "model", err);
     case 'q':
-        return cli_text(&o->type, arg);
+        return pricing_type(&o->type, o->type_named, sizeof o->type_named, arg, "-q", err);
     case 'p':
         return parse_int(arg, 0, INT32_MAX, "-p", &o->n_prompt, err);
     case 'n':

@@ -33,6 +33,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
                 return error_set(err, ERROR_USAGE, "%s is given twice: its rows would count twice", arg);
             else if (file_same(o->file[i], arg))
                 return error_set(err, ERROR_USAGE, "%s is the file %s, which is given before it: its rows would count twice", arg, o->file[i]);
+            else if (file_alike(o->file[i], arg))
+                return error_set(err, ERROR_USAGE, "%s has the bytes of %s, which is given before it: its rows would count twice", arg, o->file[i]);
         o->file[o->n_file++] = arg;
         return 0;
     case OPT_HARDWARE:
@@ -83,18 +85,25 @@ static int load_file(struct measurements *l, const char *file, const struct meas
 }
 
 /* Why nothing is learned from a row. */
-enum lesson { TEACHES, NO_PRICE, NO_BANDWIDTH, IMPOSSIBLE, LESSON_COUNT };
+enum lesson { TEACHES, NO_PRICE, NO_BANDWIDTH, IMPOSSIBLE, PARTLY, LESSON_COUNT };
 
-static enum lesson lesson_of(const struct priced *p)
+/* Of rows that are tagged so by hand little is learned (105); a program's own output is of other machines as far as layers ran elsewhere. */
+static enum lesson lesson_of(const struct priced *p, enum measure_file file)
 {
     struct excess x;
-    return p->reason[0] ? NO_PRICE : p->machine->ln_sd > 0 ? NO_BANDWIDTH : priced_exceeds(p, &x) ? IMPOSSIBLE : TEACHES;
+    if (p->reason[0])
+        return NO_PRICE;
+    if (p->machine->ln_sd > 0)
+        return NO_BANDWIDTH;
+    if (file == FILE_LLAMA_BENCH && p->machine->h.kind != HW_CPU && priced_partly(p))
+        return PARTLY;
+    return priced_exceeds(p, &x) ? IMPOSSIBLE : TEACHES;
 }
 
-static const char *why_not(const struct priced *p, char *buf, size_t size)
+static const char *why_not(const struct priced *p, enum measure_file file, char *buf, size_t size)
 {
     char excess[256];
-    switch (lesson_of(p)) {
+    switch (lesson_of(p, file)) {
     case NO_PRICE:
         snprintf(buf, size, "%s", p->reason);
         break;
@@ -105,6 +114,9 @@ static const char *why_not(const struct priced *p, char *buf, size_t size)
     case IMPOSSIBLE:
         snprintf(buf, size, "more than its machine can do: %s", excess_text(p, excess, sizeof excess));
         break;
+    case PARTLY:
+        snprintf(buf, size, "a part of its layers ran elsewhere");
+        break;
     case TEACHES:
     case LESSON_COUNT:
         *buf = 0;
@@ -113,12 +125,12 @@ static const char *why_not(const struct priced *p, char *buf, size_t size)
 }
 
 /* Rows of a file that nothing is learned from, and the reason of the first, for each kind of reason. */
-static void say_unused(const char *file, const struct priced *p, size_t n)
+static void say_unused(const char *file, enum measure_file of, const struct priced *p, size_t n)
 {
     size_t unused[LESSON_COUNT] = { 0 }, first[LESSON_COUNT] = { 0 };
     char why[512];
     for (size_t i = n; i-- > 0;) {
-        const enum lesson k = lesson_of(&p[i]);
+        const enum lesson k = lesson_of(&p[i], of);
         unused[k]++;
         first[k] = i;
     }
@@ -129,7 +141,7 @@ static void say_unused(const char *file, const struct priced *p, size_t n)
             continue;
         if (q->m->line > 0)
             snprintf(line, sizeof line, " (%sline %zu)", unused[k] > 1 ? "first " : "", q->m->line);
-        cli_note("%s: nothing is learned from %zu of %zu rows%s: %s", file, unused[k], n, line, why_not(q, why, sizeof why));
+        cli_note("%s: nothing is learned from %zu of %zu rows%s: %s", file, unused[k], n, line, why_not(q, of, why, sizeof why));
     }
 }
 
@@ -153,16 +165,16 @@ static int price_files(struct rows *r, const struct calibrate_cli *o, const stru
             if (price_row(p, &r->l[i].row[k], q, err) != 0)
                 return -1;
             r->n++;
-            const enum lesson lesson = lesson_of(q);
+            const enum lesson lesson = lesson_of(q, r->l[i].file);
             n_teach += lesson == TEACHES;
             if (lesson == TEACHES || lesson == NO_BANDWIDTH) /* such machines are known by name all the same */
                 r->kept[r->n_kept++] = q;
             cli_progress(NULL, "pricing", (double)r->n / (double)room);
         }
-        say_unused(o->file[i], r->all + r->n - r->l[i].n, r->l[i].n);
+        say_unused(o->file[i], r->l[i].file, r->all + r->n - r->l[i].n, r->l[i].n);
     }
     if (n_teach == 0)
-        return error_set(err, ERROR_INPUT, "%s: no row to learn from: %s", o->file[0], why_not(&r->all[0], why, sizeof why));
+        return error_set(err, ERROR_INPUT, "%s: no row to learn from: %s", o->file[0], why_not(&r->all[0], r->l[0].file, why, sizeof why));
     return 0;
 }
 
@@ -240,7 +252,7 @@ int cmd_calibrate(int argc, char **argv, struct error *err)
         "Learn what software reaches of machines' roofs from measurements: fractions of bandwidth and peak, operations a weight, "
         "seconds an op and a pass, each as what all share and what sets a class of machines, an engine, a type of weights, a "
         "machine apart, with its spread. FILEs are what `roofcast score` reads.\v"
-        "What a machine of that name cannot do, and rows of machines whose memory nobody states, teach nothing, which is said.\n\n"
+        "What a machine of that name cannot do, runs with layers elsewhere, and rows of machines whose memory nobody states teach nothing, which is said.\n\n"
         "Robust least squares of the logarithms of seconds, with priors (doc/methods.md (73), (74)). The constants of "
         "hwprofiles/stacks are this command's output.\n\n"
         "  roofcast calibrate throughput.csv gpu_ops.csv --hardware hardware.csv -o constants.json\n"

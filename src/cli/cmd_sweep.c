@@ -198,6 +198,25 @@ static int parse_kv(struct sweep_grid *g, const char *text, struct error *err)
     return 0;
 }
 
+/* Each as model_load() knows it. */
+static int parse_types(struct str_list *l, const char *arg, struct error *err)
+{
+    if (str_list_parse(l, arg, "-q", err) != 0)
+        return -1;
+    for (size_t i = 0; i < l->n; i++) {
+        char buf[24];
+        const char *type = l->v[i];
+        if (strcmp(type, "own") != 0 && pricing_type(&type, buf, sizeof buf, l->v[i], "-q", err) != 0)
+            return -1;
+        if (type == l->v[i])
+            continue;
+        free(l->v[i]);
+        if (!(l->v[i] = strdup(type)))
+            return error_oom(err, strlen(type) + 1, "-q");
+    }
+    return 0;
+}
+
 static int grid_init(struct sweep_grid *g, const struct options *o, struct error *err)
 {
     *g = (struct sweep_grid){ .n_ubatch = (uint32_t)o->n_ubatch,
@@ -214,7 +233,7 @@ static int grid_init(struct sweep_grid *g, const struct options *o, struct error
         int_list_parse(&g->depth, o->n_depth, 0, INT32_MAX, "-d", err) != 0 ||
         int_list_parse(&g->prompt, o->n_prompt, 0, INT32_MAX, "-p", err) != 0 ||
         int_list_parse(&g->gen, o->n_gen, 0, INT32_MAX, "-n", err) != 0 || parse_kv(g, o->kv, err) != 0 ||
-        str_list_parse(&g->type, o->type, "-q", err) != 0 || parse_machines(g, o->hw, err) != 0)
+        parse_types(&g->type, o->type, err) != 0 || parse_machines(g, o->hw, err) != 0)
         return -1;
     for (size_t i = 0; g->n_ubatch > 0 && i < g->prompt.n; i++) /* what software takes is a row's own */
         if (g->prompt.v[i] / g->n_ubatch > PREFILL_MAX_PASSES)

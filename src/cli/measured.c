@@ -1,21 +1,6 @@
 /* What is said of files of measurements beside them. */
 #include "cli/measured.h"
-#include "model/model.h"
-#include <strings.h>
-
-/* A type, a mixture, a checkpoint, or what files of measurements call one. */
-static bool is_type(const char *name)
-{
-    static const struct hparams any = { .n_layer = 1 };
-    struct checkpoint_info c;
-    struct error unused = { 0 };
-    enum dtype t;
-    bool known = quant_find(name, stack_named("vllm")).known || dtype_find_name(name) != NULL ||
-                 model_tensor_type(name, &any, "blk.0.ffn_up.weight", 256, &t, &unused) == 0;
-    for (size_t i = 0; !known && model_checkpoint_at(i, &c); i++)
-        known = strcasecmp(name, c.name) == 0 || (c.alias && strcasecmp(name, c.alias) == 0);
-    return known;
-}
+#include "cli/pricing.h"
 
 int measured_parse(int key, const char *arg, struct measured_options *o, struct error *err)
 {
@@ -26,7 +11,7 @@ int measured_parse(int key, const char *arg, struct measured_options *o, struct 
     case MEASURED_MODEL:
         return cli_text(&o->model, arg);
     case MEASURED_TYPE:
-        if (!is_type(arg))
+        if (!pricing_knows_type(arg) && !dtype_find_name(arg) && !quant_find(arg, stack_named("vllm")).known)
             return error_set(err, ERROR_USAGE, "--type: no type \"%.64s\" (`roofcast list types`)", arg);
         return cli_text(&o->type, arg);
     case MEASURED_INPUT:

@@ -8,6 +8,7 @@
 /* --draft and its kin, as given. */
 struct draft_cli {
     const char *spec, *type, *gamma, *acceptance;
+    char type_named[24]; /* as in struct pricing_options */
     double host_us;
 };
 enum { PREDICT_DRAFT = 700, PREDICT_DRAFT_TYPE, PREDICT_DRAFT_CPU, PREDICT_GAMMA, PREDICT_ACCEPTANCE };

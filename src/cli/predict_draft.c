@@ -10,7 +10,7 @@ int predict_draft_parse(int key, const char *arg, struct draft_cli *o, struct er
     case PREDICT_DRAFT:
         return cli_text_once(&o->spec, arg, "--draft", err);
     case PREDICT_DRAFT_TYPE:
-        return cli_text(&o->type, arg);
+        return pricing_type(&o->type, o->type_named, sizeof o->type_named, arg, "--draft-type", err);
     case PREDICT_DRAFT_CPU:
         return parse_double(arg, 0, 1e9, "--draft-cpu-us", &o->host_us, err);
     case PREDICT_GAMMA:

@@ -2,8 +2,10 @@
 #include "cli/pricing.h"
 #include "cli/routing.h"
 #include "roofline/step.h"
+#include "measure/measure.h"
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 int pricing_model(struct model *m, const char *spec, const char *type, struct error *err)
 {
@@ -11,6 +13,31 @@ int pricing_model(struct model *m, const char *spec, const char *type, struct er
         return error_set(err, ERROR_USAGE, "which model? A .gguf file, a Hugging Face config.json, or a name: "
                                            "`roofcast list models`");
     return model_load(m, spec, type, err);
+}
+
+bool pricing_knows_type(const char *name)
+{
+    static const struct hparams any = { .n_layer = 1 };
+    struct checkpoint_info c;
+    struct error unused = { 0 };
+    enum dtype t;
+    bool known = model_tensor_type(name, &any, "blk.0.ffn_up.weight", 256, &t, &unused) == 0;
+    for (size_t i = 0; !known && model_checkpoint_at(i, &c); i++)
+        known = strcasecmp(name, c.name) == 0 || (c.alias && strcasecmp(name, c.alias) == 0);
+    return known;
+}
+
+int pricing_type(const char **type, char *buf, size_t size, const char *arg, const char *option, struct error *err)
+{
+    const struct quant_name q = quant_find(arg, stack_named("vllm"));
+    if (!*arg || pricing_knows_type(arg) || !q.known || !*q.type)
+        return cli_text(type, arg);
+    if (q.bits > 0)
+        return error_set(err, ERROR_USAGE, "%s %.64s: of %g bits a weight, which no type that is priced has: expected one of `roofcast list types`, the nearest is "
+                         "%s", option, arg, q.bits, q.type);
+    snprintf(buf, size, "%s", q.type);
+    cli_note("%s %s: priced as %s", option, arg, buf);
+    return cli_text(type, buf);
 }
 
 int pricing_kv_type(enum dtype *k, enum dtype *v, const char *arg, struct error *err)
@@ -83,7 +110,7 @@ int pricing_parse(int key, const char *arg, struct pricing_options *o, struct er
 {
     switch (key) {
     case 'q':
-        return cli_text(&o->type, arg);
+        return pricing_type(&o->type, o->type_named, sizeof o->type_named, arg, "-q", err);
     case PRICING_KV:
         return pricing_kv_type(&o->type_k, &o->type_v, arg, err);
     case PRICING_CTK:

@@ -9,6 +9,7 @@
 /* What decides a price besides machine and scenario: options that predict, sweep and their kin have in common. */
 struct pricing_options {
     const char *type; /* -q */
+    char type_named[24]; /* where it was another name of a type */
     enum dtype type_k, type_v;
     struct layout layout;
     struct routing routing;
@@ -75,6 +76,11 @@ int software_load(struct software **out, const struct software_options *o, const
 const struct time_source *software_time(const struct software *s);
 
 /* model_load of the model on the command line; NULL: says what would be one. */
+/* Is it a type, a mixture or a checkpoint? */
+bool pricing_knows_type(const char *name);
+/* -q: those, or what files of measurements call one (GPTQ-Int4: GPTQ), which buf is for and which is said. What nobody knows stays for model_load() to
+ * refuse; bits that none of them has are refused here. option: for messages. */
+int pricing_type(const char **type, char *buf, size_t size, const char *arg, const char *option, struct error *err);
 int pricing_model(struct model *m, const char *spec, const char *type, struct error *err);
 /* --kv-type: keys and values alike. */
 int pricing_kv_type(enum dtype *k, enum dtype *v, const char *arg, struct error *err);

@@ -313,6 +313,24 @@ static void say_rates(const struct anchors *a, const char *file)
              first->stack->id, devices, 100 * first->m->ln_sd, n > 1 ? "; other rows likewise" : "");
 }
 
+/* Of a machine that no profile describes a name is all there is: rows that spell it otherwise are of the one asked about. */
+static void name_as_asked(struct anchors *a, const struct str_list *hw)
+{
+    for (size_t i = 0; i < hw->n; i++) {
+        struct hwprofile h;
+        struct error unused = { 0 };
+        if (hwprofile_is_path(hw->v[i]))
+            continue;
+        if (cli_hwprofile_load(&h, hw->v[i], &unused) == 0) {
+            hwprofile_free(&h);
+            continue;
+        }
+        for (size_t k = 0; k < a->l.n; k++)
+            if (hwprofile_same_name(a->l.row[k].hardware, hw->v[i]))
+                a->l.row[k].hardware = hw->v[i];
+    }
+}
+
 static int anchors_load(struct anchors *a, const struct software_options *o, const struct software_asked *asked, struct error *err)
 {
     const struct str_list *hw = asked->hw;
@@ -327,6 +345,7 @@ static int anchors_load(struct anchors *a, const struct software_options *o, con
     x.asked = true;
     if (measure_load(&a->l, o->anchor, &x, err) != 0 || !(a->pricer = pricer_new(NULL, x.hardware, err)))
         return -1;
+    name_as_asked(a, hw);
     a->row = calloc(2 * a->l.n + 1, sizeof *a->row);
     a->rate = calloc(a->l.n + 1, sizeof *a->rate);
     a->kept = calloc(2 * a->l.n + 1, sizeof *a->kept);

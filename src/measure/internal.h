@@ -45,6 +45,7 @@ int llama_bench_json(struct measurements *l, const json_t *o, const struct json_
 int llama_bench_sql(struct measurements *l, const char *text, const struct measure_context *x, struct error *err);
 int llama_bench_md(struct measurements *l, const char *text, const struct measure_context *x, struct error *err);
 bool llama_bench_is(const json_t *o);
+bool llama_bench_is_sql(const char *text);
 int vllm_read(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x, struct error *err);
 bool vllm_is(const json_t *o);
 /* schema: of a run or of bench's output. */
@@ -55,5 +56,8 @@ int aiperf_read(struct measurements *l, const char *text, const struct measure_c
 /* Tags from "tags=a,b=2; text"; also threads=, ubatch=, out=, and what the text says of attention in one kernel (doc/formats.md): the first
  * that is understood. */
 void measure_read_notes(struct measurement *m);
+
+/* Does it say when, as a date, a version, a build or a commit would? Not "n/a", "yesterday", "2025-13-45". */
+bool measure_says_when(const char *text);
 
 #endif

@@ -3,39 +3,23 @@
  * Source: ggml-org/llama.cpp tools/llama-bench/llama-bench.cpp (test::get_fields and the printers).
  */
 #include "dtype/dtype.h"
-#include "measure/internal.h"
+#include "measure/llama_bench.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum field { F_FILE, F_LABEL, F_SIZE, F_PARAMS, F_BACKENDS, F_CPU, F_GPU, F_UBATCH, F_THREADS, F_TYPE_K, F_TYPE_V, F_NGL, F_FLASH,
-             F_PROMPT, F_GEN, F_DEPTH, F_RATE, F_COMMIT, F_DATE, F_SPLIT, F_MAIN, F_DEVICES, F_CPU_MOE, F_OVERRIDES,
-             F_CUDA, F_METAL, F_VULKAN, F_SYCL, F_OPENCL, F_IK, N_FIELD };
-static const char *const names[N_FIELD] = {
-    "model_filename", "model_type", "model_size", "model_n_params", "backends", "cpu_info", "gpu_info", "n_ubatch", "n_threads",
-    "type_k", "type_v", "n_gpu_layers", "flash_attn", "n_prompt", "n_gen", "n_depth", "avg_ts", "build_commit", "test_time",
+const char *const llama_bench_fields[N_FIELD] = {
+    "model_filename", "model_type", "model_size", "model_n_params", "backends", "cpu_info", "gpu_info", "n_batch", "n_ubatch", "n_threads",
+    "type_k", "type_v", "n_gpu_layers", "flash_attn", "n_prompt", "n_gen", "n_depth", "avg_ts", "avg_ns", "test", "build_commit", "build_number", "test_time",
     "split_mode", "main_gpu", "devices", "n_cpu_moe", "tensor_buft_overrides",
     "cuda", "metal", "vulkan", "sycl", "opencl", /* before "backends" (September 2024), and in ik_llama.cpp */
-    "fused_moe",                                 /* of ik_llama.cpp alone */
+    "fused_moe",                                 /* of ik_llama.cpp alone; and "test" */
 };
 static const int needed[] = { F_LABEL, F_PROMPT, F_GEN, F_RATE };
 
-/* One test: texts of its fields, "" where the file has none, and where they stand, for messages. */
-struct test {
-    const char *v[N_FIELD];
-    const char *name;             /* of the file */
-    size_t line;
-    const struct json_text *json; /* json: where it stands; else NULL */
-    const struct csv *csv;        /* csv: row and columns; else NULL */
-    size_t row;
-    const int *col;
-    const char *text;             /* sql, md: the file, where in it the test begins and each value, NULL: not there; else NULL */
-    const char *begin, *at[N_FIELD];
-};
-
-static void place_in_text(const char *text, const char *at, size_t *line, size_t *column)
+void llama_bench_place_in_text(const char *text, const char *at, size_t *line, size_t *column)
 {
     const char *begin = text;
     *line = 1;
@@ -48,18 +32,18 @@ static void place_in_text(const char *text, const char *at, size_t *line, size_t
 }
 
 /* Where a field stands, for messages; where the test does, if it has none. */
-static const char *place(const struct test *t, enum field f, char *buf, size_t size)
+const char *llama_bench_place(const struct test *t, enum field f, char *buf, size_t size)
 {
     size_t line = t->line, column = 1;
     if (t->json) {
-        const struct json_text at = json_text_field(t->json, names[f]);
+        const struct json_text at = json_text_field(t->json, llama_bench_fields[f]);
         line = at.line;
         column = at.column;
     } else if (t->csv && t->col[f] >= 0) {
         line = csv_at(t->csv, t->row, t->col[f])->line;
         column = csv_at(t->csv, t->row, t->col[f])->column;
     } else if (t->text) {
-        place_in_text(t->text, t->at[f] ? t->at[f] : t->begin, &line, &column);
+        llama_bench_place_in_text(t->text, t->at[f] ? t->at[f] : t->begin, &line, &column);
     }
     snprintf(buf, size, "%.250s: line %zu, column %zu", t->name, line, column);
     return buf;
@@ -183,16 +167,23 @@ static const char *back_end(const struct test *t)
     return any ? "CPU" : "";
 }
 
-static int number(const struct test *t, enum field f, double lo, double hi, double otherwise, double *out, struct error *err)
+static int refuse(const struct test *t, enum field f, struct error *err, const char *expected)
 {
     char where[400];
+    return error_set(err, ERROR_INPUT, "%s: %s: expected %s, found \"%.64s\"", llama_bench_place(t, f, where, sizeof where), llama_bench_fields[f], expected,
+                     t->v[f]);
+}
+
+static int number(const struct test *t, enum field f, double lo, double hi, double otherwise, double *out, struct error *err)
+{
+    char expected[64];
     *out = otherwise;
     if (!*t->v[f] && !isnan(otherwise))
         return 0;
     const double v = csv_to_number(t->v[f]);
+    snprintf(expected, sizeof expected, "a number from %g to %g", lo, hi);
     if (!(v >= lo && v <= hi))
-        return error_set(err, ERROR_INPUT, "%s: %s: expected a number from %g to %g, found \"%.64s\"",
-                         place(t, f, where, sizeof where), names[f], lo, hi, t->v[f]);
+        return refuse(t, f, err, expected);
     *out = v;
     return 0;
 }
@@ -261,67 +252,124 @@ static const char *const caches_of_ik[] = { "q6_0", "q8_KV" };
 
 static int check_cache(const struct test *t, enum field f, struct error *err)
 {
-    char where[400];
     bool known = !*t->v[f] || dtype_find_name(t->v[f]);
     for (size_t i = 0; i < ARRAY_LEN(caches_of_ik); i++)
         known |= strcmp(t->v[f], caches_of_ik[i]) == 0;
-    if (known)
-        return 0;
-    return error_set(err, ERROR_INPUT, "%s: %s: expected a type of the cache, such as f16, q8_0 or q4_0, found \"%.64s\"",
-                     place(t, f, where, sizeof where), names[f], t->v[f]);
+    return known ? 0 : refuse(t, f, err, "a type of the cache, such as f16, q8_0 or q4_0");
 }
 
-/* Tokens. */
-static const enum field counts[] = { F_PROMPT, F_GEN, F_DEPTH, F_UBATCH };
+static int check_date(const struct test *t, struct error *err)
+{
+    int year, month;
+    if (!*t->v[F_DATE] || measure_date(t->v[F_DATE], &year, &month) == MEASURE_DATE)
+        return 0;
+    return refuse(t, F_DATE, err, "a date as in 2026-01-02T03:04:05Z");
+}
+
+/* -1 and auto: wherever the back end can. */
+static int read_flash(struct measurement *m, const struct test *t, struct error *err)
+{
+    static const struct {
+        const char *text;
+        bool flash;
+    } texts[] = { { "auto", true }, { "on", true }, { "true", true }, { "enabled", true }, { "off", false }, { "false", false }, { "disabled", false } };
+    const char *const s = t->v[F_FLASH];
+    const double flash = csv_to_number(s);
+    bool known = !*s || flash == 0 || flash == 1 || flash == -1;
+    m->flash_said = *s != 0;
+    m->flash = flash > 0 || flash < 0;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (strcasecmp(s, texts[i].text) == 0) {
+            known = true;
+            m->flash = texts[i].flash;
+        }
+    return known ? 0 : refuse(t, F_FLASH, err, "0, 1, -1, on, off or auto");
+}
+
+/* A test's figures. */
+struct figures {
+    double size, params, prompt, gen, depth, batch, ubatch, threads, layers, ns, build;
+};
+
+static int read_figures(struct figures *g, struct measurement *m, const struct test *t, struct error *err)
+{
+    static const enum field counts[] = { F_PROMPT, F_GEN, F_DEPTH, F_BATCH, F_UBATCH, F_THREADS, F_NGL, F_BUILD };
+    if (number(t, F_SIZE, 1, 1e15, 0, &g->size, err) != 0 || number(t, F_PARAMS, 1, 1e14, 0, &g->params, err) != 0 ||
+        number(t, F_PROMPT, 0, 1e8, NAN, &g->prompt, err) != 0 || number(t, F_GEN, 0, 1e8, NAN, &g->gen, err) != 0 ||
+        number(t, F_DEPTH, 0, 1e8, 0, &g->depth, err) != 0 || number(t, F_UBATCH, 1, 1e8, 512, &g->ubatch, err) != 0 ||
+        number(t, F_BATCH, 1, 1e8, 2048, &g->batch, err) != 0 ||
+        number(t, F_THREADS, 0, 65536, 0, &g->threads, err) != 0 || number(t, F_NGL, -1e6, 1e6, -1, &g->layers, err) != 0 ||
+        number(t, F_RATE, 1e-9, 1e12, NAN, &m->value, err) != 0 || number(t, F_NS, 1, 1e18, 0, &g->ns, err) != 0 ||
+        number(t, F_BUILD, 0, 1e7, 0, &g->build, err) != 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+        if (*t->v[counts[i]] && csv_to_number(t->v[counts[i]]) != floor(csv_to_number(t->v[counts[i]])))
+            return refuse(t, counts[i], err, "a whole number");
+    if (g->prompt + g->gen <= 0)
+        return refuse(t, F_GEN, err, "a generation where there is no prompt");
+    if (strstr(t->v[F_TEST], "@pp")) { /* ik_llama.cpp's -gp: generation behind a prompt that is not timed */
+        g->depth += g->prompt;
+        g->prompt = 0;
+    }
+    return g->prompt + g->gen > 0 ? 0 : refuse(t, F_GEN, err, "a generation behind a prompt");
+}
+
+/*
+ * The mean of rates is at least the rate of the mean time, and no more than a few percent above it unless repetitions differ: a row whose figures
+ * are two times apart is of two tests.
+ */
+static int check_rate(struct measurements *l, struct measurement *m, const struct figures *g, const struct test *t, struct error *err)
+{
+    static const double SAID = 1.1, REFUSED = 2;
+    const double tok = g->prompt + g->gen, of_time = g->ns > 0 ? 1e9 * tok / g->ns : m->value;
+    const double apart = fmax(m->value, of_time) / fmin(m->value, of_time);
+    char text[160];
+    if (apart > REFUSED) {
+        snprintf(text, sizeof text, "%.6g, which %g tokens in avg_ns of %.6g s are", of_time, tok, g->ns / 1e9);
+        return refuse(t, F_RATE, err, text);
+    }
+    if (apart <= SAID)
+        return 0;
+    snprintf(text, sizeof text, "avg_ts says %.6g tokens/s, avg_ns %.6g: its repetitions differ, or one of both is wrong", m->value, of_time);
+    m->tags |= TAG_INCONSISTENT;
+    m->remark = measure_keep(l, text, err);
+    return m->remark ? 0 : -1;
+}
 
 static int add_test(struct measurements *l, const struct test *t, const struct measure_context *x, struct error *err)
 {
     struct measurement m = measure_empty(MEASURE_RATE);
-    double size, params, p, g, depth, ubatch, threads, layers, flash;
-    char where[400];
+    struct figures g;
     m.line = t->line;
-    if (number(t, F_SIZE, 1, 1e15, 0, &size, err) != 0 || number(t, F_PARAMS, 1, 1e14, 0, &params, err) != 0 ||
-        number(t, F_PROMPT, 0, 1e8, NAN, &p, err) != 0 || number(t, F_GEN, 0, 1e8, NAN, &g, err) != 0 ||
-        number(t, F_DEPTH, 0, 1e8, 0, &depth, err) != 0 || number(t, F_UBATCH, 1, 1e8, 512, &ubatch, err) != 0 ||
-        number(t, F_THREADS, 0, 65536, 0, &threads, err) != 0 || number(t, F_NGL, -1e6, 1e6, -1, &layers, err) != 0 ||
-        number(t, F_RATE, 1e-9, 1e12, NAN, &m.value, err) != 0 || check_cache(t, F_TYPE_K, err) != 0 || check_cache(t, F_TYPE_V, err) != 0)
+    if (read_figures(&g, &m, t, err) != 0 || check_cache(t, F_TYPE_K, err) != 0 || check_cache(t, F_TYPE_V, err) != 0 || read_flash(&m, t, err) != 0 ||
+        check_date(t, err) != 0 || check_rate(l, &m, &g, t, err) != 0)
         return -1;
-    for (size_t i = 0; i < ARRAY_LEN(counts); i++)
-        if (*t->v[counts[i]] && csv_to_number(t->v[counts[i]]) != floor(csv_to_number(t->v[counts[i]])))
-            return error_set(err, ERROR_INPUT, "%s: %s: expected a whole number, found \"%.64s\"", place(t, counts[i], where, sizeof where),
-                             names[counts[i]], t->v[counts[i]]);
-    flash = csv_to_number(t->v[F_FLASH]);
-    if (p + g <= 0)
-        return error_set(err, ERROR_INPUT, "%s: %s: expected a generation where there is no prompt, found 0",
-                         place(t, F_GEN, where, sizeof where), names[F_GEN]);
-    m.params_b = params > 0 ? params / 1e9 : NAN;
-    m.weight_gib = size > 0 ? size / 0x1p30 : NAN;
-    m.n_ubatch = (int)ubatch;
-    m.n_gpu_layers = layers > 0 ? (int)layers : 0;
+    m.params_b = g.params > 0 ? g.params / 1e9 : NAN;
+    m.weight_gib = g.size > 0 ? g.size / 0x1p30 : NAN;
+    m.n_ubatch = (int)g.ubatch;
+    m.n_gpu_layers = g.layers > 0 ? (int)g.layers : 0;
     m.batch = 1;
-    const bool automatic = flash < 0 || strcasecmp(t->v[F_FLASH], "auto") == 0; /* wherever the back end can */
-    m.flash_said = *t->v[F_FLASH] != 0;
-    m.flash = automatic || flash > 0 || strcasecmp(t->v[F_FLASH], "on") == 0 || strcasecmp(t->v[F_FLASH], "true") == 0;
+    m.build = *t->v[F_IK] ? 0 : (int)g.build; /* a fork counts its own */
     if (name_row(l, &m, t, x, err) != 0)
         return -1;
-    m.n_threads = m.tags & TAG_CPU || !*t->v[F_GPU] ? (int)threads : 0;
-    m.phase = p > 0 && g > 0 ? MEASURE_REQUEST : p > 0 ? MEASURE_PREFILL : MEASURE_DECODE;
-    m.prompt = m.phase == MEASURE_DECODE ? depth : p;
-    m.context = m.phase == MEASURE_PREFILL ? depth : m.phase == MEASURE_DECODE ? depth + g / 2 : depth + p + g / 2;
-    m.out = g > 0 ? g : NAN;
+    m.n_threads = m.tags & TAG_CPU || !*t->v[F_GPU] ? (int)g.threads : 0;
+    m.phase = g.prompt > 0 && g.gen > 0 ? MEASURE_REQUEST : g.prompt > 0 ? MEASURE_PREFILL : MEASURE_DECODE;
+    m.prompt = m.phase == MEASURE_DECODE ? g.depth : g.prompt;
+    m.context = m.phase == MEASURE_PREFILL ? g.depth : m.phase == MEASURE_DECODE ? g.depth + g.gen / 2 : g.depth + g.prompt + g.gen / 2;
+    m.out = g.gen > 0 ? g.gen : NAN;
     if (m.phase == MEASURE_REQUEST)
         m.tags |= TAG_TOTAL_TOKENS | TAG_E2E;
     return measure_add(l, &m, err);
 }
 
-static int check_fields(const struct test *t, struct error *err)
+int llama_bench_row(struct measurements *l, const struct test *t, const struct measure_context *x, struct error *err)
 {
     char where[400];
     for (size_t i = 0; i < ARRAY_LEN(needed); i++)
         if (!*t->v[needed[i]])
             return error_set(err, ERROR_INPUT, "%s: %s: expected a value as llama-bench writes it, found none",
-                             place(t, (enum field)needed[i], where, sizeof where), names[needed[i]]);
-    return 0;
+                             llama_bench_place(t, (enum field)needed[i], where, sizeof where), llama_bench_fields[needed[i]]);
+    return add_test(l, t, x, err);
 }
 
 /* ---- csv ------------------------------------------------------------------------------------------------------ */
@@ -331,16 +379,12 @@ int llama_bench_csv(struct measurements *l, const struct measure_context *x, str
     const struct csv *c = &l->csv;
     int col[N_FIELD];
     for (int i = 0; i < N_FIELD; i++)
-        col[i] = csv_find(c, names[i]);
+        col[i] = csv_find(c, llama_bench_fields[i]);
     for (size_t i = 0; i < c->n_row; i++) {
         struct test t = { .line = csv_at(c, i, 0)->line, .name = c->name, .csv = c, .row = i, .col = col };
         for (int k = 0; k < N_FIELD; k++)
             t.v[k] = csv_at(c, i, col[k])->s;
-        /* The figures by their place; the rest cannot be wrong. */
-        double v;
-        if (check_fields(&t, err) != 0 || csv_number(c, i, col[F_RATE], 1e-9, 1e12, true, &v, err) != 0 ||
-            csv_count(c, i, col[F_PROMPT], 0, 1e8, true, &v, err) != 0 ||
-            csv_count(c, i, col[F_GEN], 0, 1e8, true, &v, err) != 0 || add_test(l, &t, x, err) != 0)
+        if (llama_bench_row(l, &t, x, err) != 0)
             return -1;
     }
     return 0;
@@ -371,297 +415,12 @@ int llama_bench_json(struct measurements *l, const json_t *o, const struct json_
 {
     struct test t = { .json = at, .line = at->line, .name = l->name };
     for (int k = 0; k < N_FIELD; k++)
-        if (!(t.v[k] = text_of(l, json_object_get(o, names[k]), at, names[k], err)))
+        if (!(t.v[k] = text_of(l, json_object_get(o, llama_bench_fields[k]), at, llama_bench_fields[k], err)))
             return -1;
-    return check_fields(&t, err) != 0 ? -1 : add_test(l, &t, x, err);
+    return llama_bench_row(l, &t, x, err);
 }
 
 bool llama_bench_is(const json_t *o)
 {
     return json_is_object(o) && json_object_get(o, "avg_ts") && json_object_get(o, "n_prompt") && json_object_get(o, "model_type");
-}
-
-/* ---- sql ---------------------------------------------------------------------------------------------------------- */
-
-/* A list in parentheses of a file: its values and where each begins. */
-enum { MAX_SQL = 128 };
-struct sql_list {
-    const char *v[MAX_SQL], *at[MAX_SQL];
-    size_t n;
-};
-
-static int refuse_at(const struct measurements *l, const char *text, const char *at, struct error *err, const char *what)
-{
-    size_t line, column;
-    place_in_text(text, at, &line, &column);
-    return error_set(err, ERROR_INPUT, "%s: line %zu, column %zu: %s", l->name, line, column, what);
-}
-
-/* 'text' with '' for a quote, or a bare word; behind it, NULL: refused. */
-static const char *read_value(struct measurements *l, const char *text, const char *s, const char **v, struct error *err)
-{
-    char value[MEASURE_MAX_TEXT + 1];
-    size_t len = 0;
-    const char *const begin = s, quote = *s == '\'' || *s == '"' ? *s++ : 0;
-    while (*s && (quote ? *s != quote || s[1] == quote : !strchr(",)", *s))) {
-        s += quote && *s == quote;
-        if (len == MEASURE_MAX_TEXT) {
-            refuse_at(l, text, begin, err, "a value of more than 4096 bytes");
-            return NULL;
-        }
-        value[len++] = *s++;
-    }
-    if (quote && *s++ != quote) {
-        refuse_at(l, text, begin, err, "a text in quotes that does not end");
-        return NULL;
-    }
-    while (!quote && len && isspace((unsigned char)value[len - 1]))
-        len--;
-    value[len] = 0;
-    return (*v = measure_keep(l, value, err)) ? s : NULL;
-}
-
-/* Behind the list at s; NULL: refused. */
-static const char *read_list(struct measurements *l, const char *text, const char *s, struct sql_list *list, struct error *err)
-{
-    list->n = 0;
-    s += strspn(s, " \t\r\n");
-    if (*s++ != '(') {
-        refuse_at(l, text, s - 1, err, "expected a list in parentheses, as of INSERT INTO table (columns) VALUES (as many values)");
-        return NULL;
-    }
-    for (;;) {
-        s += strspn(s, " \t\r\n");
-        if (list->n == MAX_SQL) {
-            refuse_at(l, text, s, err, "expected at most 128 values");
-            return NULL;
-        }
-        list->at[list->n] = s;
-        if (!(s = read_value(l, text, s, &list->v[list->n], err)))
-            return NULL;
-        list->n++;
-        s += strspn(s, " \t\r\n");
-        if (*s == ')')
-            return s + 1;
-        if (*s++ != ',') {
-            refuse_at(l, text, s - 1, err, "expected a comma or the end of the list");
-            return NULL;
-        }
-    }
-}
-
-static int sql_row(struct measurements *l, struct test t, const struct sql_list *columns, const struct sql_list *values,
-                   const struct measure_context *x, struct error *err)
-{
-    for (int k = 0; k < N_FIELD; k++) {
-        t.v[k] = "";
-        for (size_t i = 0; i < values->n; i++)
-            if (strcmp(columns->v[i], names[k]) == 0) {
-                t.v[k] = values->v[i];
-                t.at[k] = values->at[i];
-            }
-    }
-    return check_fields(&t, err) != 0 ? -1 : add_test(l, &t, x, err);
-}
-
-int llama_bench_sql(struct measurements *l, const char *text, const struct measure_context *x, struct error *err)
-{
-    static const char insert[] = "INSERT INTO", word[] = "VALUES";
-    size_t line = 1;
-    const char *at = text;
-    for (const char *p = text; (p = strcasestr(p, insert)) != NULL;) {
-        struct sql_list columns, values;
-        for (; at < p; at++)
-            line += *at == '\n';
-        const struct test t = { .line = line, .name = l->name, .text = text, .begin = p };
-        p += sizeof insert - 1;
-        if (!(p = read_list(l, text, p + strcspn(p, "(\n"), &columns, err)))
-            return -1;
-        p += strspn(p, " \t\r\n");
-        if (strncasecmp(p, word, sizeof word - 1) != 0)
-            return refuse_at(l, text, p, err, "expected VALUES behind the columns of INSERT INTO");
-        const char *const list = p + sizeof word - 1;
-        if (!(p = read_list(l, text, list, &values, err)))
-            return -1;
-        if (values.n != columns.n)
-            return refuse_at(l, text, list + strspn(list, " \t\r\n"), err, "expected as many values as INSERT INTO has columns");
-        if (sql_row(l, t, &columns, &values, x, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* ---- md ------------------------------------------------------------------------------------------------------------ */
-
-enum { MAX_CELLS = 32 };
-
-/* Cells of "| a | b |", blanks cut off; 0: no such line. */
-static size_t split_cells(char *line, char **cell)
-{
-    size_t n = 0;
-    char *p = line + strspn(line, " \t");
-    if (*p != '|')
-        return 0;
-    for (p++; *p && n < MAX_CELLS;) {
-        char *end = p + strcspn(p, "|");
-        if (!*end)
-            break;
-        *end = 0;
-        p += strspn(p, " \t");
-        for (char *q = end; q > p && (q[-1] == ' ' || q[-1] == '\t'); q--)
-            q[-1] = 0;
-        cell[n++] = p;
-        p = end + 1;
-    }
-    return n;
-}
-
-/* "pp512", "tg128", "pp512+tg128", "tg128 @ d4096" */
-static bool read_test(const char *s, int *p, int *g, int *d)
-{
-    *p = *g = *d = 0;
-    for (; *s; s++) {
-        char *end;
-        int *to = strncmp(s, "pp", 2) == 0 || strncmp(s, "pg", 2) == 0 ? p : strncmp(s, "tg", 2) == 0 ? g : *s == 'd' ? d : NULL;
-        if (!to)
-            continue;
-        s += to == d ? 1 : 2;
-        const long v = strtol(s, &end, 10);
-        if (end == s || v < 0 || v > 1 << 27)
-            return false;
-        *to = (int)v;
-        s = end - 1;
-    }
-    return *p + *g > 0;
-}
-
-static const char *cell_of(char *const *head, char *const *cell, size_t n, const char *name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(head[i], name) == 0)
-            return cell[i];
-    return "";
-}
-
-/* "4.58 GiB", "494.03 M", "1.03 T"; a figure alone is of GiB, or of billions. As a number in buf; another text as it stands, to be
- * refused, and "" where there is none. */
-struct unit {
-    const char *name;
-    double is;
-};
-static const struct unit sizes[] = { { "", 0x1p30 }, { "KiB", 0x1p10 }, { "MiB", 0x1p20 }, { "GiB", 0x1p30 }, { "TiB", 0x1p40 },
-                                     { "KB", 1e3 },  { "MB", 1e6 },     { "GB", 1e9 },     { "TB", 1e12 }, { NULL, 0 } };
-static const struct unit parameters[] = { { "", 1e9 }, { "K", 1e3 }, { "M", 1e6 }, { "B", 1e9 }, { "T", 1e12 }, { NULL, 0 } };
-
-static const char *scaled(char *buf, size_t size, const char *s, const struct unit *units)
-{
-    const size_t n = strspn(s, "0123456789.+-eE");
-    const char *const unit = s + n + strspn(s + n, " ");
-    if (n == 0 || n >= size)
-        return s;
-    snprintf(buf, size, "%.*s", (int)n, s);
-    const double v = csv_to_number(buf);
-    for (; units->name && v > 0; units++)
-        if (strcmp(unit, units->name) == 0) {
-            snprintf(buf, size, "%.17g", v * units->is);
-            return buf;
-        }
-    return s;
-}
-
-/* The cells of a row of a table, and where in the file its line begins. */
-struct md_line {
-    char *const *head, *const *cell;
-    size_t n;
-    const char *copy, *at; /* cells point into the copy */
-};
-
-static const char *in_file(const struct md_line *r, const char *name)
-{
-    const char *const c = cell_of(r->head, r->cell, r->n, name);
-    return *c ? r->at + (c - r->copy) : NULL;
-}
-
-static int md_row(struct measurements *l, const struct md_line *r, const char *text, size_t line, const struct measure_context *x,
-                  struct error *err)
-{
-    char *const *const head = r->head, *const *const cell = r->cell;
-    const size_t n = r->n;
-    char rate[32], p[16], g[16], d[16], size[32], params[32], mean[64];
-    int np, ng, nd;
-    struct test t = { .line = line, .name = l->name, .text = text, .begin = r->at };
-    for (int k = 0; k < N_FIELD; k++)
-        t.v[k] = "";
-    t.at[F_PROMPT] = t.at[F_GEN] = t.at[F_DEPTH] = in_file(r, "test");
-    t.at[F_RATE] = in_file(r, "t/s");
-    t.at[F_LABEL] = in_file(r, "model");
-    t.at[F_SIZE] = in_file(r, "size");
-    t.at[F_PARAMS] = in_file(r, "params");
-    t.at[F_NGL] = in_file(r, "ngl");
-    t.at[F_THREADS] = in_file(r, "threads");
-    t.at[F_UBATCH] = in_file(r, "n_ubatch");
-    t.at[F_TYPE_K] = in_file(r, "type_k");
-    t.at[F_TYPE_V] = in_file(r, "type_v");
-    if (!read_test(cell_of(head, cell, n, "test"), &np, &ng, &nd)) {
-        char where[400];
-        return error_set(err, ERROR_INPUT, "%s: expected a test such as pp512 or tg128 @ d4096, found \"%.64s\"",
-                         place(&t, F_PROMPT, where, sizeof where), cell_of(head, cell, n, "test"));
-    }
-    snprintf(mean, sizeof mean, "%s", cell_of(head, cell, n, "t/s"));
-    mean[strcspn(mean, " ")] = 0;
-    snprintf(rate, sizeof rate, "%.30s", mean);
-    snprintf(p, sizeof p, "%d", np);
-    snprintf(g, sizeof g, "%d", ng);
-    snprintf(d, sizeof d, "%d", nd);
-    t.v[F_LABEL] = cell_of(head, cell, n, "model");
-    t.v[F_BACKENDS] = cell_of(head, cell, n, "backend");
-    t.v[F_NGL] = cell_of(head, cell, n, "ngl");
-    t.v[F_THREADS] = cell_of(head, cell, n, "threads");
-    t.v[F_UBATCH] = cell_of(head, cell, n, "n_ubatch");
-    t.v[F_TYPE_K] = cell_of(head, cell, n, "type_k");
-    t.v[F_TYPE_V] = cell_of(head, cell, n, "type_v");
-    t.v[F_FLASH] = cell_of(head, cell, n, "fa");
-    t.v[F_GPU] = strcmp(t.v[F_BACKENDS], "CPU") == 0 ? "" : "?"; /* md does not say which */
-    t.v[F_CPU] = "?";
-    t.v[F_RATE] = rate;
-    t.v[F_PROMPT] = p;
-    t.v[F_GEN] = g;
-    t.v[F_DEPTH] = d;
-    t.v[F_SIZE] = scaled(size, sizeof size, cell_of(head, cell, n, "size"), sizes);
-    t.v[F_PARAMS] = scaled(params, sizeof params, cell_of(head, cell, n, "params"), parameters);
-    return check_fields(&t, err) != 0 ? -1 : add_test(l, &t, x, err);
-}
-
-int llama_bench_md(struct measurements *l, const char *text, const struct measure_context *x, struct error *err)
-{
-    char head_line[MEASURE_MAX_TEXT + 1] = "", line[MEASURE_MAX_TEXT + 1], *head[MAX_CELLS], *cell[MAX_CELLS];
-    size_t n_head = 0, n_line = 0;
-    for (const char *p = text, *next; *p; p = next) {
-        const size_t len = strcspn(p, "\n");
-        next = p + len + (p[len] == '\n');
-        n_line++;
-        if (n_head && len > MEASURE_MAX_TEXT)
-            return refuse_at(l, text, p, err, "expected a line of at most 4096 bytes");
-        snprintf(line, sizeof line, "%.*s", (int)u64_min(len, MEASURE_MAX_TEXT), p);
-        if (!n_head) { /* what a program says before its table is passed over */
-            snprintf(head_line, sizeof head_line, "%s", line);
-            n_head = split_cells(head_line, head);
-            if (n_head && (!*cell_of(head, head, n_head, "test") || !*cell_of(head, head, n_head, "t/s")))
-                n_head = 0;
-            continue;
-        }
-        const size_t n = split_cells(line, cell);
-        if (n == 0 || cell[0][0] == '-' || cell[0][0] == ':' || strcmp(cell[0], head[0]) == 0)
-            continue;
-        if (n != n_head) {
-            char what[96];
-            snprintf(what, sizeof what, "expected %zu cells as in the header, found %zu", n_head, n);
-            const size_t last = n_head < n ? n_head : n - 1;
-            return refuse_at(l, text, p + (cell[last] - line), err, what);
-        }
-        const struct md_line r = { head, cell, n, line, p };
-        if (md_row(l, &r, text, n_line, x, err) != 0)
-            return -1;
-    }
-    return 0;
 }

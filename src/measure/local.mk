@@ -6,10 +6,13 @@ libmeasure_a_SOURCES = \
   %D%/csv.c \
   %D%/measure.c \
   %D%/throughput.c \
+  %D%/dates.c \
   %D%/ops.c \
   %D%/serving.c \
   %D%/hardware.c \
+  %D%/llama_bench.h \
   %D%/llama_bench.c \
+  %D%/llama_bench_text.c \
   %D%/place.c \
   %D%/others.c \
   %D%/names.c

@@ -64,7 +64,8 @@ struct measurement measure_empty(enum measure_kind kind)
     return (struct measurement){
         .kind = kind, .phase = MEASURE_NO_PHASE, .metric = METRIC_TOK_S, .value = NAN,
         .id = "", .source = "", .hardware = "", .engine = "", .version = "", .model = "", .quant = "", .date = "",
-        .notes = "", .assumed = "", .label = "", .named = "", .n_devices = 1, .params_b = NAN, .weight_gib = NAN, .prompt = NAN, .context = NAN, .batch = NAN,
+        .notes = "", .assumed = "", .remark = "", .label = "", .named = "",
+        .n_devices = 1, .params_b = NAN, .weight_gib = NAN, .prompt = NAN, .context = NAN, .batch = NAN,
         .out = NAN, .concurrency = NAN, .read_bytes = NAN, .type_k = "", .type_v = "", .op = "", .m = NAN, .k = NAN, .n = NAN,
         .topology = "", .per_node = NAN, .bytes = NAN, .mode = "", .query_width = NAN, .kv_width = NAN, .gated = -1, .prefill = no_layout, .decode = no_layout,
         .n_merged = 1,
@@ -274,7 +275,7 @@ static int read_text(struct measurements *l, const char *text, size_t size, cons
         json_decref(j);
         return rc;
     }
-    if (strncasecmp(s, "CREATE TABLE", 12) == 0 || strncasecmp(s, "INSERT INTO", 11) == 0) {
+    if (llama_bench_is_sql(text)) {
         l->file = FILE_LLAMA_BENCH;
         return llama_bench_sql(l, text, x, err);
     }
@@ -296,6 +297,22 @@ static int read_text(struct measurements *l, const char *text, size_t size, cons
 static bool is_utf16(const unsigned char *data, size_t size)
 {
     return size >= 2 && ((data[0] == 0xff && data[1] == 0xfe) || (data[0] == 0xfe && data[1] == 0xff));
+}
+
+/* Rows that do not say their weights' type are of the one that --type names. */
+static int take_type(struct measurements *l, const char *type, struct error *err)
+{
+    char text[96];
+    snprintf(text, sizeof text, "no type in its row: %.40s, as --type says", type);
+    const char *const quant = measure_keep(l, type, err), *const remark = quant ? measure_keep(l, text, err) : NULL;
+    for (size_t i = 0; remark && i < l->n; i++) {
+        struct measurement *m = &l->row[i];
+        if (*m->quant || (m->kind != MEASURE_RATE && m->kind != MEASURE_SERVING))
+            continue;
+        m->quant = quant;
+        m->remark = *m->remark ? m->remark : remark;
+    }
+    return remark ? 0 : -1;
 }
 
 int measure_parse(struct measurements *l, const char *name, const void *data, size_t size,
@@ -320,6 +337,8 @@ int measure_parse(struct measurements *l, const char *name, const void *data, si
     int rc = strlen(text) == size ? read_text(l, text, size, x ? x : &none, err) : read_csv(l, name, data, size, x ? x : &none, err);
     if (rc == 0 && l->n == 0)
         rc = error_set(err, ERROR_INPUT, "%s: line 1, column 1: expected a measurement, found none in the file", name);
+    if (rc == 0 && x && x->type && *x->type)
+        rc = take_type(l, x->type, err);
     free(text);
     if (rc != 0)
         measure_free(l);

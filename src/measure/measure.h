@@ -73,6 +73,7 @@ struct measurement {
     enum measure_phase phase;
     enum measure_metric metric;
     const char *assumed; /* what of it the reader assumed, in words; "": nothing */
+    const char *remark;  /* what of it is to be known beside that, in words: figures that contradict each other; "": nothing */
     double value;      /* tokens/s or seconds, over all devices (per_gpu rates multiplied) */
     double ln_sd;      /* spread of its logarithm, where it is worked out from others; 0: it was measured itself */
     size_t line;       /* in its file; 0: it has none */
@@ -91,6 +92,7 @@ struct measurement {
     double read_bytes;  /* of weights in a step, or in a prompt, as the program that measured counted them; NaN: not said */
     const char *type_k, *type_v; /* of the KV cache */
     bool flash, flash_said;
+    int build;          /* llama.cpp's, as its own program counts them; 0: not said */
 
     /* MEASURE_OP: m tokens by a [k, n] weight */
     const char *op;
@@ -129,6 +131,10 @@ struct measurements {
     char **text;
     size_t n_text;
 };
+
+/* What a text says of a date: the year, and the month (0: it does not). "2025-13-45" looks like one and is none. */
+enum measure_date_kind { MEASURE_NO_DATE, MEASURE_DATE, MEASURE_FALSE_DATE };
+enum measure_date_kind measure_date(const char *text, int *year, int *month);
 
 /* What the rows of such a file take from outside it; NULL or "": nothing. */
 struct measure_context {

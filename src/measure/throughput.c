@@ -85,17 +85,24 @@ static void read_out(struct measurement *m, const char *s)
 /* Attention in one kernel, as notes call it; the shorter ones behind those that begin so. */
 static const char *const attentions[] = { "flash attention", "flash-attention", "flash_attention", "flashattention", "flash attn", "flash-attn",
                                           "flash_attn", "fa" };
-static const struct {
+enum answer { ANSWER_NONE, ANSWER_ON, ANSWER_OFF, ANSWER_BOTH };
+struct answer_word {
     const char *word;
-    bool flash;
-} answers[] = {
-    { "1", true },  { "on", true },   { "yes", true }, { "true", true },   { "enabled", true }, { "auto", true },
-    { "0", false }, { "off", false }, { "no", false }, { "false", false }, { "disabled", false },
+    enum answer answer;
 };
-static const struct {
-    const char *word;
-    bool flash;
-} before[] = { { "no", false }, { "without", false }, { "w/o", false }, { "with", true } };
+static const struct answer_word answers[] = {
+    { "1", ANSWER_ON },      { "on", ANSWER_ON },        { "yes", ANSWER_ON },       { "true", ANSWER_ON },    { "enabled", ANSWER_ON },
+    { "auto", ANSWER_ON },   { "used", ANSWER_ON },      { "active", ANSWER_ON },    { "0", ANSWER_OFF },      { "off", ANSWER_OFF },
+    { "no", ANSWER_OFF },    { "false", ANSWER_OFF },    { "disabled", ANSWER_OFF }, { "unused", ANSWER_OFF }, { "unsupported", ANSWER_OFF },
+};
+/* Before the name, nearest first; those of NONE say nothing, and the one before them does. */
+static const struct answer_word before[] = {
+    { "no", ANSWER_OFF },      { "not", ANSWER_OFF },      { "non", ANSWER_OFF },       { "without", ANSWER_OFF }, { "w/o", ANSWER_OFF },
+    { "disable", ANSWER_OFF }, { "disabled", ANSWER_OFF }, { "disabling", ANSWER_OFF }, { "with", ANSWER_ON },     { "w/", ANSWER_ON },
+    { "enable", ANSWER_ON },   { "enabled", ANSWER_ON },   { "enabling", ANSWER_ON },   { "using", ANSWER_ON },    { "uses", ANSWER_ON },
+};
+/* Between a name and its answer: "FA is off", "flash attention was turned on". */
+static const char *const between[] = { "is", "was", "were", "are", "turned", "set", "to", "switched", "has", "been" };
 
 /* Does s begin with the whole word, in any case of letters? */
 static bool begins(const char *s, const char *word)
@@ -104,46 +111,128 @@ static bool begins(const char *s, const char *word)
     return strncasecmp(s, word, n) == 0 && !isalnum((unsigned char)s[n]) && s[n] != '_';
 }
 
-/* Between a name and its answer, ": " in "fa: on"; NULL: another word follows, or the end. */
-static const char *answer_of(const char *s)
+/* The word at s; behind it, NULL: it is none of them. */
+static const char *answer_at(const char *s, enum answer *answer)
 {
-    const size_t n = strspn(s, " =:");
-    return n > 0 && isalnum((unsigned char)s[n]) ? s + n : NULL;
+    for (size_t i = 0; i < ARRAY_LEN(answers); i++)
+        if (begins(s, answers[i].word)) {
+            *answer = answers[i].answer;
+            return s + strlen(answers[i].word);
+        }
+    return NULL;
 }
 
-/* "no FA", "flash attention: off", "-fa on", "fa=1"; an option alone ("-fa") asks for it. notes: where name, of n characters, stands in. */
-static bool says_attention(const char *notes, const char *name, size_t n, bool *flash)
+/* "0,1", "on/off", "0 and 1", "off vs on": another answer behind one, of other rows. */
+static bool is_list(const char *s, enum answer first)
 {
-    const char *answer = answer_of(name + n);
-    for (size_t i = 0; answer && i < ARRAY_LEN(answers); i++)
-        if (begins(answer, answers[i].word)) {
-            *flash = answers[i].flash;
+    static const char *const signs[] = { ",", "/", "|", "+", " / ", " and ", " or ", " vs ", " vs. ", " & " };
+    enum answer other;
+    for (size_t i = 0; i < ARRAY_LEN(signs); i++) {
+        const size_t n = strlen(signs[i]);
+        if (strncasecmp(s, signs[i], n) == 0 && answer_at(s + n, &other) && other != first)
             return true;
-        }
-    for (size_t i = 0; i < ARRAY_LEN(before); i++) {
-        const size_t w = strlen(before[i].word) + 1;
-        if ((size_t)(name - notes) >= w && begins(name - w, before[i].word) && name[-1] == ' ' &&
-            ((size_t)(name - notes) == w || !isalnum((unsigned char)name[-(ptrdiff_t)w - 1]))) {
-            *flash = before[i].flash;
-            return true;
-        }
     }
-    *flash = true;
+    return false;
+}
+
+/* Behind a name, ": " in "fa: on"; NONE: another word follows, or the end. */
+static enum answer answer_behind(const char *s)
+{
+    enum answer answer = ANSWER_NONE;
+    bool negated = false;
+    size_t n = strspn(s, " =:\"");
+    for (bool more = true; more && n > 0;) {
+        s += n;
+        more = false;
+        for (size_t i = 0; i < ARRAY_LEN(between) && !more; i++) {
+            more = begins(s, between[i]);
+            n = more ? strlen(between[i]) : 0;
+        }
+        if (!more && !negated && begins(s, "not")) {
+            more = negated = true;
+            n = strlen("not");
+        }
+        n += more ? strspn(s + n, " ") : 0;
+    }
+    const char *const end = n > 0 || isalnum((unsigned char)*s) ? answer_at(s, &answer) : NULL;
+    if (!end)
+        return ANSWER_NONE;
+    if (is_list(end, answer))
+        return ANSWER_BOTH;
+    return !negated ? answer : answer == ANSWER_ON ? ANSWER_OFF : ANSWER_ON;
+}
+
+/* Where the word before at begins, blanks and one hyphen between them; at: there is none. */
+static const char *word_before(const char *text, const char *at)
+{
+    const char *s = at;
+    while (s > text && s[-1] == ' ')
+        s--;
+    if (s == at && s > text && s[-1] == '-')
+        s--;
+    if (s == at)
+        return at;
+    const char *const end = s;
+    while (s > text && (isalnum((unsigned char)s[-1]) || s[-1] == '/' || s[-1] == '\''))
+        s--;
+    return s < end ? s : at;
+}
+
+static enum answer answer_of_word(const char *s)
+{
+    for (size_t i = 0; i < ARRAY_LEN(before); i++)
+        if (begins(s, before[i].word))
+            return before[i].answer;
+    return ANSWER_NONE;
+}
+
+/* "no FA", "--no-flash-attn", "not using FA", "with and without FA". */
+static enum answer answer_before(const char *notes, const char *name)
+{
+    const char *s = word_before(notes, name);
+    const enum answer near = s < name ? answer_of_word(s) : ANSWER_NONE;
+    if (near == ANSWER_NONE)
+        return ANSWER_NONE;
+    if (strncasecmp(s, "with/without", 12) == 0)
+        return ANSWER_BOTH;
+    const char *t = word_before(notes, s);
+    if (t < s && (begins(t, "and") || begins(t, "or") || begins(t, "vs"))) {
+        const char *const first = word_before(notes, t);
+        const enum answer other = first < t ? answer_of_word(first) : ANSWER_NONE;
+        return other != ANSWER_NONE && other != near ? ANSWER_BOTH : near;
+    }
+    const enum answer further = t < s ? answer_of_word(t) : ANSWER_NONE;
+    const bool refused = t < s && memchr(t, '\'', (size_t)(s - t)); /* "isn't using FA" */
+    return near == ANSWER_ON && (further == ANSWER_OFF || refused) ? ANSWER_OFF : near;
+}
+
+/* An option alone ("-fa") asks for it. notes: where name stands in. */
+static bool is_option(const char *notes, const char *name)
+{
     return name > notes && name[-1] == '-' && (name - 1 == notes || strchr(" -", name[-2]));
+}
+
+/* "no FA", "flash attention: off", "-fa on", "fa=1". notes: where name, of n characters, stands in. */
+static enum answer answer_on_attention(const char *notes, const char *name, size_t n)
+{
+    const enum answer behind = answer_behind(name + n), first = behind == ANSWER_NONE ? answer_before(notes, name) : behind;
+    return first == ANSWER_NONE && is_option(notes, name) ? ANSWER_ON : first;
 }
 
 static void read_attention(struct measurement *m, const char *notes)
 {
-    for (const char *at = notes; *at && !m->flash_said; at++) {
+    enum answer answer = ANSWER_NONE;
+    for (const char *at = notes; *at && answer == ANSWER_NONE; at++) {
         if (at > notes && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
             continue;
         for (size_t i = 0; i < ARRAY_LEN(attentions); i++)
             if (begins(at, attentions[i])) {
-                m->flash_said = says_attention(notes, at, strlen(attentions[i]), &m->flash);
+                answer = answer_on_attention(notes, at, strlen(attentions[i]));
                 break;
             }
     }
-    m->flash = m->flash_said && m->flash;
+    m->flash_said = answer == ANSWER_ON || answer == ANSWER_OFF;
+    m->flash = answer == ANSWER_ON;
 }
 
 void measure_read_notes(struct measurement *m)
@@ -219,6 +308,8 @@ static int read_row(struct measurements *l, size_t i, const int *col, struct err
     m.line = csv_at(c, i, 0)->line;
     if (!*m.hardware)
         return csv_error(c, i, col[C_HARDWARE], err, "expected a machine, found nothing");
+    if (*m.date && !measure_says_when(m.date))
+        return csv_error(c, i, col[C_DATE], err, "expected a date (2025-01-15, Jan 2025, 2025), a build, a commit or a version, found \"%.64s\"", m.date);
     if (read_phase(&m, c, i, col[C_PHASE], err) != 0 || read_numbers(&m, c, i, col, err) != 0)
         return -1;
     measure_read_notes(&m);

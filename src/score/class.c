@@ -36,17 +36,39 @@ static void classes_free(struct classes *k)
     *k = (struct classes){ 0 };
 }
 
+/* Makers as the profiles write them, which a class's is compared with letter by letter. */
+static const char *const makers[] = { "NVIDIA", "AMD", "Intel", "Apple", "Google", "AWS", "Qualcomm", "Tenstorrent", "Ampere", "Broadcom", "CIX" };
+
+static int read_vendor(const json_t *o, const char *ctx, const char **vendor, struct error *err)
+{
+    if (json_get_str_opt(o, ctx, "vendor", vendor, err) != 0)
+        return -1;
+    bool known = !json_object_get(o, "vendor");
+    for (size_t i = 0; i < ARRAY_LEN(makers); i++)
+        known |= strcmp(*vendor, makers[i]) == 0;
+    if (known)
+        return 0;
+    char list[160] = "";
+    for (size_t i = 0, n = 0; i < ARRAY_LEN(makers); i++, n = strlen(list))
+        snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", makers[i]);
+    return error_set(err, ERROR_INPUT, "%s: field \"vendor\": expected one of %s, found \"%.32s\"", ctx, list, *vendor);
+}
+
 /* {"value": 590e9, "unit": "B/s", "ln_sd": 0.6, "source": ".."}; sd NULL: there is none. */
 static int read_prior(const json_t *o, const char *ctx, const char *key, double *value, double *sd, const char **source, struct error *err)
 {
     const json_t *v = json_object_get(o, key);
+    const char *const expected = sd ? "B/s" : "FLOP/B", *unit = expected;
     char at[CTX + 64];
     snprintf(at, sizeof at, "%.*s.%s", CTX, ctx, key);
     if (json_check_object(v, at, err) != 0 || json_get_num(v, at, "value", value, err) != 0 || json_get_str(v, at, "source", source, err) != 0 ||
+        json_get_str_opt(v, at, "unit", &unit, err) != 0 ||
         (sd && json_get_num(v, at, "ln_sd", sd, err) != 0))
         return -1;
     if (!(*value > 1e-6 && *value < 1e18))
         return error_set(err, ERROR_INPUT, "%s: field \"value\": expected 1e-6 to 1e18, found %g", at, *value);
+    if (strcmp(unit, expected) != 0)
+        return error_set(err, ERROR_INPUT, "%s: field \"unit\": expected %s, found \"%.32s\"", at, expected, unit);
     if (!**source)
         return error_set(err, ERROR_INPUT, "%s: field \"source\": expected where the figure is from, found \"\"", at);
     if (sd && !(*sd > 0 && *sd < 10))
@@ -65,7 +87,7 @@ static int read_class(struct machine_class *c, const json_t *o, const char *ctx,
     size_t k = 0;
     *c = (struct machine_class){ .vendor = "", .profiles = true };
     if (json_check_object(o, ctx, err) != 0 || json_get_str(o, ctx, "name", &c->name, err) != 0 || json_get_str(o, ctx, "kind", &kind, err) != 0 ||
-        json_get_str_opt(o, ctx, "vendor", &c->vendor, err) != 0 || json_get_bool_opt(o, ctx, "profiles", &c->profiles, err) != 0 ||
+        read_vendor(o, ctx, &c->vendor, err) != 0 || json_get_bool_opt(o, ctx, "profiles", &c->profiles, err) != 0 ||
         json_get_bool_opt(o, ctx, "name_first", &c->name_first, err) != 0)
         return -1;
     while (k < ARRAY_LEN(kinds) && strcmp(kinds[k].name, kind) != 0)
@@ -98,7 +120,7 @@ static int read_word(const struct classes *k, struct class_word *w, const json_t
     const char *class;
     *w = (struct class_word){ .vendor = "", .bytes_s = NAN, .ln_sd = NAN };
     if (json_check_object(o, ctx, err) != 0 || json_get_str(o, ctx, "word", &w->word, err) != 0 || json_get_str(o, ctx, "class", &class, err) != 0 ||
-        json_get_str_opt(o, ctx, "vendor", &w->vendor, err) != 0)
+        read_vendor(o, ctx, &w->vendor, err) != 0)
         return -1;
     if (!*w->word)
         return error_set(err, ERROR_INPUT, "%s: field \"word\": expected a word, found \"\"", ctx);

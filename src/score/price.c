@@ -277,9 +277,9 @@ int price_op(struct priced *out, const struct measurement *m, const struct subje
         c.bits = 16;
         c.cost = (struct cost){ .weight_bytes = HALF * m->k * m->n, .act_bytes = HALF * m->m * (m->k + m->n), .flop = 2 * m->m * m->k * m->n };
     } else if (product) {
-        return no_price(out, "op \"%.64s\" is a product of m tokens by a [k, n] weight, and the row has no n", m->op);
+        return no_price(out, "column \"n\": op \"%.64s\" is a product of m tokens by a [k, n] weight, and the row has no n", m->op);
     } else if (!small_kernel(&c, m, s)) {
-        return no_price(out, "no op \"%.64s\" is known, and without an n it is not a product", m->op);
+        return no_price(out, "column \"op\": no op \"%.64s\" is known, and without an n it is not a product", m->op);
     }
     return work_add_class(out, PHASE_PREFILL, &c, err);
 }

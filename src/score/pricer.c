@@ -114,7 +114,7 @@ static void describe(struct priced *out, const struct subject *s)
     const struct hparams *hp = &s->m.hp;
     snprintf(out->preset, sizeof out->preset, "%s", s->preset);
     snprintf(out->type, sizeof out->type, "%s", s->type);
-    snprintf(out->note, sizeof out->note, "%s", s->note);
+    snprintf(out->note, sizeof out->note, "%.255s%s%.140s", s->note, s->note[0] && *out->m->remark ? "; " : "", out->m->remark);
     out->n_params = count_params(s, &out->n_active);
     out->model_bytes = count_bytes(s) * (isnan(s->scale) ? 1 : s->scale);
     out->bits_weight = 8 * out->model_bytes / out->n_params;

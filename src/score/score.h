@@ -99,7 +99,7 @@ struct priced {
     const struct stack *stack;
     const struct machine *machine;
     char reason[256];          /* why it cannot be priced; "" when it is */
-    char note[256];            /* what it was taken for, where the row says something else; "" when nothing */
+    char note[400];            /* what it was taken for, where the row says something else; "" when nothing */
     char preset[64];           /* "": dimensions are guessed */
     char type[24];             /* that is priced */
     double n_params, n_active; /* of the model; n_active: that a token uses */
@@ -179,6 +179,8 @@ struct work_sum work_sum(const struct priced *p, enum phase phase);
 double work_compute_s(const struct priced *p, const double *flop_math);
 /* Some of the layers that repeat ran elsewhere than on the GPU; one more holds the head. */
 bool priced_partly(const struct priced *p);
+/* Does it say itself that something was amiss, or that? (105) */
+bool priced_doubtful(const struct priced *p);
 /* More than the roofs of its machine allow, by (145): no measurement of this machine, type and batch. */
 struct excess {
     bool memory;            /* of bytes; else of FLOP */

@@ -235,6 +235,11 @@ bool priced_partly(const struct priced *p)
     return p->m->tags & TAG_PARTIAL_OFFLOAD || (p->m->n_gpu_layers > 0 && (uint32_t)p->m->n_gpu_layers < p->n_layer);
 }
 
+bool priced_doubtful(const struct priced *p)
+{
+    return p->m->tags & TAG_DOUBTFUL || (p->machine->h.kind != HW_CPU && priced_partly(p));
+}
+
 struct work_sum work_sum(const struct priced *p, enum phase phase)
 {
     struct work_sum s = { 0 };

@@ -105,6 +105,20 @@ static void test_machines_refused(void **state)
     json_object_set_new(at(json_object_get(d, "names"), 2), "class", json_string("toaster"));
     refuses(d, true, "f.json: names[2]: field \"class\": expected a name of \"classes\", found \"toaster\"");
     d = machines();
+    json_object_set_new(json_object_get(at(json_object_get(d, "classes"), 1), "balance"), "unit", json_string("FLOP/b"));
+    refuses(d, true, "f.json: classes[1].balance: field \"unit\": expected FLOP/B, found \"FLOP/b\"");
+    d = machines();
+    json_object_set_new(json_object_get(at(json_object_get(d, "classes"), 1), "bandwidth"), "unit", json_string("GB/s"));
+    refuses(d, true, "f.json: classes[1].bandwidth: field \"unit\": expected B/s, found \"GB/s\"");
+    d = machines();
+    json_object_del(json_object_get(at(json_object_get(d, "classes"), 1), "bandwidth"), "unit");
+    json_object_set_new(at(json_object_get(d, "classes"), 2), "vendor", json_string("Nvidia"));
+    refuses(d, true, "f.json: classes[2]: field \"vendor\": expected one of NVIDIA, AMD, Intel, Apple, Google, AWS, Qualcomm, Tenstorrent, "
+                     "Ampere, Broadcom, CIX, found \"Nvidia\"");
+    d = machines();
+    json_object_set_new(at(json_object_get(d, "names"), 2), "vendor", json_string(""));
+    refuses(d, true, "f.json: names[2]: field \"vendor\": expected one of NVIDIA, ");
+    d = machines();
     json_object_set_new(at(json_object_get(d, "classes"), 0), "kind", json_string("tpu"));
     refuses(d, true, "classes[0]: field \"kind\": expected cpu, gpu, apu or npu, found \"tpu\"");
     d = machines();

@@ -28,7 +28,7 @@ static struct row *on(const char *hardware, const char *class_name, double fp32,
                       const char *date, const char *notes)
 {
     static struct row r;
-    r = (struct row){ .m = { .hardware = hardware, .date = date, .notes = notes } };
+    r = (struct row){ .m = { .hardware = hardware, .engine = engine, .date = date, .notes = notes } };
     snprintf(r.machine.hardware, sizeof r.machine.hardware, "%s", hardware);
     snprintf(r.machine.class_name, sizeof r.machine.class_name, "%s", class_name);
     measure_read_notes(&r.m);
@@ -394,6 +394,12 @@ static void test_pipeline(void **state)
     assert_near(time_overlap(4.25, 4, 4, 2495), (4 * 2.25 + 1) / 17, 1e-12);
 }
 
+static void expect_build(const struct measurement *m, int build)
+{
+    if (facts_build(m) != build)
+        fail_msg("%s, %d, \"%s\", \"%s\": build %d, expected %d", m->engine, m->build, m->date, m->notes, facts_build(m), build);
+}
+
 static void test_builds(void **state)
 {
     (void)state;
@@ -404,11 +410,42 @@ static void test_builds(void **state)
                   { "May 2024", 2300 },               { "2024-06 (PR value)", 3100 }, { "2024-01-22", 1590 },
                   { "2026 (PR value)", 9440 },        { "2023-05", 1 },               { "", 0 }, { "v0.5", 0 },
                   { "build 2824", 2824 },             { "4426e298 (9000)", 9000 },    { "2026-06; build 9436", 9436 }, { "build 4426e298", 0 },
-                  { "build 12345678", 0 },            { "2025-11 (PR value)", 6660 } };
+                  { "build 12345678", 0 },            { "2025-11 (PR value)", 6660 },
+                  { "build: 9436", 9436 },            { "build=9436", 9436 },         { "Build #b9436", 9436 },      { "build: 4426e298 (2824)", 2824 },
+                  { "b10830", 10830 },                { "b9436", 9436 },              { "rebuild 9436", 0 },         { "b94361234", 0 },
+                  { "jan 2025", 4230 },               { "JAN 2025", 4230 },           { "January 2025", 4230 },      { "15 january 2025", 4230 },
+                  { "Sept. 3, 2025", 6060 },          { "2025/01/15", 4230 },         { "2025-13-45", 0 },           { "1970-01-01T00:00:00Z", 0 },
+                  { "2024-05-10 b2048", 2048 } };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        const struct measurement m = { .date = cases[i].date };
-        if (facts_build(&m) != cases[i].build)
-            fail_msg("\"%s\": build %d, expected %d", cases[i].date, facts_build(&m), cases[i].build);
+        const struct measurement m = { .engine = "llama.cpp (CUDA)", .date = cases[i].date, .notes = "" };
+        expect_build(&m, cases[i].build);
+    }
+}
+
+/* A program's own number comes first, then what the date says, notes, and the month; forks and programs around llama.cpp count their own. */
+static void test_whose_builds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *engine, *date, *notes;
+        int own, build;
+    } cases[] = {
+        { "llama.cpp (CUDA)", "2026-11-02T03:04:05Z", "", 2824, 2824 },
+        { "llama.cpp (CUDA)", "2026-11-02", "tags=; build: 9436", 0, 9436 },
+        { "llama-bench", "2026-11-02", "tags=; build=9436, -fa 1", 0, 9436 },
+        { "llama.cpp", "2026-11-02", "tags=; prebuilt llama.cpp b9535, best of 5", 0, 9535 },
+        { "llama.cpp", "build 7423", "tags=; b9535", 0, 7423 },
+        { "llama.cpp", "2026-11-02", "tags=; -b 2048, b2048, commit abc (1234)", 0, 11000 },
+        { "", "build 7423", "", 0, 7423 },
+        { "ik_llama.cpp (CUDA)", "build 3f2b1c (4001)", "", 0, 0 },
+        { "ik_llama.cpp", "b4001", "tags=; build 4001", 0, 0 },
+        { "ik_llama.cpp", "2025-11; build 4001", "", 0, 6660 },
+        { "ollama", "build 1234", "", 0, 0 },
+        { "LM Studio", "build 1234", "", 0, 0 },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct measurement m = { .engine = cases[i].engine, .date = cases[i].date, .notes = cases[i].notes, .build = cases[i].own };
+        expect_build(&m, cases[i].build);
     }
 }
 
@@ -416,7 +453,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_geforce),   cmocka_unit_test(test_quantized), cmocka_unit_test(test_other_makers),
-        cmocka_unit_test(test_attention), cmocka_unit_test(test_experts),   cmocka_unit_test(test_builds),
+        cmocka_unit_test(test_attention), cmocka_unit_test(test_experts),   cmocka_unit_test(test_builds), cmocka_unit_test(test_whose_builds),
         cmocka_unit_test(test_experts_of_cuda), cmocka_unit_test(test_flash),    cmocka_unit_test(test_pipeline), cmocka_unit_test(test_cached_acts),
         cmocka_unit_test(test_padding),   cmocka_unit_test(test_seconds),
     };

@@ -110,6 +110,17 @@ ok $? "what nothing is learned from is said"
 refused 2 'is given twice' calibrate "$tmp/rows.csv" "$tmp/rows.csv" -o "$tmp/none.json"
 refused 2 "$tmp/./rows.csv is the file $tmp/rows.csv, which is given before it" calibrate "$tmp/rows.csv" "$tmp/./rows.csv" -o "$tmp/none.json"
 ln -s rows.csv "$tmp/link.csv" && refused 2 'its rows would count twice' calibrate "$tmp/rows.csv" "$tmp/link.csv" -o "$tmp/none.json"
+cp "$tmp/rows.csv" "$tmp/copy.csv" && refused 2 "$tmp/copy.csv has the bytes of $tmp/rows.csv, which is given before it: its rows would count twice" \
+    calibrate "$tmp/rows.csv" "$tmp/copy.csv" -o "$tmp/none.json"
+echo >>"$tmp/copy.csv" && run calibrate "$tmp/rows.csv" "$tmp/copy.csv" --hardware "$tmp/hw.csv" -o "$tmp/more.json"
+ok $? "files of other bytes are others"
+sed 's/"n_gpu_layers": 99/"n_gpu_layers": 5/' "$f/llama-bench.json" >"$tmp/partly.json"
+refused 1 'partly.json: no row to learn from: a part of its layers ran elsewhere' calibrate "$tmp/partly.json" -o "$tmp/none.json"
+run calibrate "$tmp/rows.csv" "$tmp/partly.json" --hardware "$tmp/hw.csv" -o "$tmp/more.json" &&
+    grep -q 'partly.json: nothing is learned from 2 of 2 rows (first line 2): a part of its layers' "$tmp/err"
+ok $? "layers that ran elsewhere teach nothing of a GPU"
+{ head -n 1 "$f/gpu_ops.csv" && echo 'a100,Llama-2-7b-hf,1,wobble,128,4096,,0.1'; } >"$tmp/wobble.csv"
+refused 1 'wobble.csv: no row to learn from: column "op": no op "wobble" is known' calibrate "$tmp/wobble.csv" -o "$tmp/none.json"
 # Files of one name in two folders, each of machines of its own.
 mkdir "$tmp/east" "$tmp/west"
 (head -n 1 "$tmp/rows.csv" && grep 'Test GPU [12]' "$tmp/rows.csv") >"$tmp/east/t.csv"

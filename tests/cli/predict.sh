@@ -225,6 +225,19 @@ sed 's/"quant_method": "awq"/"quant_method": "fp8"/' "$tmp/awq.json" >"$tmp/fp8.
 run predict "$tmp/fp8.json" --hw h100-sxm -o json && has '"math": "fp8"'
 ok $? "a checkpoint in FP8 multiplies in FP8"
 refused 1 'profile a100-sxm-80gb has no fp8 peak' predict llama-3-8b -q FP8 --hw a100-sxm-80gb
+# What files of measurements call a type is one; bits that none has are refused.
+for q in GPTQ-Int4:GPTQ awq-int4:AWQ bfloat16:BF16 W4A16:W4A16 FP8:FP8 Q4_K_XL:Q4_K_M; do
+    run predict llama-3-8b -q "${q%:*}" --hw h100-sxm -p 0 -n 1 -o csv && is "${q#*:}" "$(cells type)" "-q ${q%:*} is ${q#*:}"
+done
+says 'Q4_K_XL: priced as Q4_K_M'
+ok $? "which is said where it is another name"
+refused 2 '-q nf4: of 4.5 bits a weight, which no type that is priced has: expected one of `roofcast list types`, the nearest is W4A16' predict llama-3-8b -q nf4 --hw h100-sxm
+refused 2 '-q iq2_xxs: of 2.06 bits' predict llama-3-8b -q iq2_xxs --hw h100-sxm
+refused 2 'type "zzz" is unknown (known: F32' predict llama-3-8b -q zzz --hw h100-sxm
+refused 2 '--draft-type nf4: of 4.5 bits' predict llama-3.1-70b --hw h100-sxm --draft llama-3.2-1b --draft-type nf4
+run sweep -m llama-3-8b -q GPTQ-Int4,F16 --hw h100-sxm && is "GPTQ F16" "$(cells type | paste -sd ' ')" "sweep takes such names, too"
+run analyze llama-3-8b -q gptq-int4 -o json && has '"type": "GPTQ"'
+ok $? "and analyze"
 run predict "$tmp/awq.json" --hw h100-sxm -q Q4_0
 ok $? "a quantized model is priced as the type that -q names"
 kv_of() { # ARGS...: bytes of the KV cache

@@ -43,7 +43,7 @@ ok $? "--anchor-rows"
 is 3 "$(figure n_rows)" "which are not scored"
 { head -n 1 "$f/gpu_ops.csv"; echo 'a100,Llama-2-7b-hf,1,frobnicate,128,4096,11008,0.1'; echo 'a100,Llama-2-7b-hf,1,wobble,128,4096,,0.1'; } >"$tmp/ops.csv"
 run score "$tmp/ops.csv" -o json && jq -e '[.rows[] | select(.note | test("no product .frobnicate. is known: taken for one of 128 tokens"))] | length == 1' "$tmp/out" >/dev/null &&
-    jq -e '[.rows[] | select(.reason | test("^unpriced: no op .wobble. is known"))] | length == 1' "$tmp/out" >/dev/null
+    jq -e '[.rows[] | select(.reason | test("^unpriced: column .op.: no op .wobble. is known"))] | length == 1' "$tmp/out" >/dev/null
 ok $? "ops of unknown names: a product says so, what is none has no price"
 head -n 1 "$f/throughput.csv" >"$tmp/absurd.csv"
 for i in a:300 b:140 c:141; do
@@ -54,6 +54,26 @@ ok $? "a row that is above its machine's roofs says so"
 is "a c" "$(jq -r '[.rows[].id] | sort | join(" ")' "$tmp/out")" "a row that is above its machine's roofs is not shown to the fit, the next one is"
 run score "$f/serving.csv" -o csv && has '^"*kind=dense,metric=tpot"*,1,0,'
 ok $? "latencies of servers"
+
+sed 's/"avg_ts": 10000/"avg_ts": 99999/' "$f/llama-bench.json" >"$tmp/fast.json"
+# What contradicts itself is said beside the row, and dates that are none are refused.
+sed '0,/"avg_ts": 10000/s//"avg_ts": 12000/' "$f/llama-bench.json" >"$tmp/apart.json"
+run score "$tmp/apart.json" -o json && jq -e '[.rows[] | select(.reason | test("reported inconsistently; avg_ts says 12000 tokens/s, avg_ns 10000"))] | length == 1' "$tmp/out" >/dev/null
+ok $? "an avg_ts that avg_ns contradicts is said"
+run report "$tmp/apart.json" -o json && has 'avg_ts says 12000 tokens/s, avg_ns 10000'
+ok $? "and by report"
+refused 1 "fast.json: line $(grep -n '"avg_ts": 99999' "$tmp/fast.json" | cut -d: -f1), column 15: avg_ts: expected 10000, which 512 tokens in avg_ns of 0.0512 s are" score "$tmp/fast.json"
+sed 's/"n_gpu_layers": 99/"n_gpu_layers": 5/' "$f/llama-bench.json" >"$tmp/partly.json"
+wide() { run score "$1" -o json && jq '[.rows[] | .hi / .lo] | add' "$tmp/out"; }
+holds "$(wide "$tmp/partly.json") > 1.5 * $(wide "$f/llama-bench.json")" "a run with a part of its layers elsewhere is off for that: wider"
+run score "$tmp/partly.json" -o json && is 2 "$(jq '[.rows[] | select(.reason == "partly offloaded")] | length' "$tmp/out")" "and says so"
+sed '2s/,2026[^,]*,tags/,2025-13-45,tags/' "$tmp/new.csv" >"$tmp/date.csv"
+refused 1 'date.csv: line 2, column 91 (date_or_build): expected a date (2025-01-15, Jan 2025, 2025), a build, a commit or a version, found "2025-13-45"' score "$tmp/date.csv"
+sed 's/,Q4_K_M,4.58,/,,,/' "$tmp/new.csv" >"$tmp/untyped.csv"
+run score "$tmp/untyped.csv" --type F16 -o json && has '"type": "F16"' && has 'no type in its row: F16, as --type says'
+ok $? "--type is the type of rows that do not say theirs"
+run score "$tmp/new.csv" --type F16 -o json && has '"type": "Q4_K_M"' && ! has 'as --type says'
+ok $? "and of no others"
 
 # A profile that cannot be read is said, whichever machine is asked for; names that are no profile's may have a slash.
 mkdir -p "$tmp/data/hwprofiles" && ln -s "$(cd "$top_srcdir" && pwd)/models" "$tmp/data/models" && cp -r "$top_srcdir/hwprofiles/classes.json" "$top_srcdir/hwprofiles/priors" "$tmp/data/hwprofiles" && mkdir "$tmp/data/hwprofiles/stacks" && cp "$top_srcdir/hwprofiles/stacks/priors.json" "$tmp/data/hwprofiles/stacks"
@@ -131,13 +151,13 @@ run report "$tmp/unnamed.json" --hw rtx-4090 -o json && is llama.cpp-cuda "$(jq 
 run score "$tmp/unnamed.json" --hw ryzen-7950x -o json && is llama.cpp-cpu "$(jq -r '[.rows[].engine] | unique | join(",")' "$tmp/out")" "no gpu_info, --hw of a CPU"
 run report "$f/llama-bench.md" --hw rtx-4090 -o json && "$validate" "$doc" roofcast.report "$tmp/out" >"$tmp/err" 2>&1
 ok $? "report of a table, as documented"
-sed 's/"avg_ts": 10000/"avg_ts": 99999/' "$f/llama-bench.json" >"$tmp/fast.json"
+sed '/"avg_ns"/d; s/"avg_ts": 10000/"avg_ts": 99999/' "$f/llama-bench.json" >"$tmp/fast.json"
 run report "$tmp/fast.json" && has '1410 TFLOP/s, 2.13 times the 660.6 TFLOP/s of rtx-4090'
 ok $? "more than a machine can do is said"
-sed 's/"avg_ts": 10000/"avg_ts": 15000/' "$f/llama-bench.json" >"$tmp/fast.json"
+sed '/"avg_ns"/d; s/"avg_ts": 10000/"avg_ts": 15000/' "$f/llama-bench.json" >"$tmp/fast.json"
 run report "$tmp/fast.json" && has 'above the peak of fp16: its kernels multiply in another type'
 ok $? "more than a roof allows is said"
-sed 's/NVIDIA GeForce RTX 4090/Apple M4 Max/; s/"CUDA"/"MTL,BLAS"/; s/"avg_ts": 10000/"avg_ts": 880/' "$f/llama-bench.json" >"$tmp/metal.json"
+sed '/"avg_ns"/d; s/NVIDIA GeForce RTX 4090/Apple M4 Max/; s/"CUDA"/"MTL,BLAS"/; s/"avg_ts": 10000/"avg_ts": 880/' "$f/llama-bench.json" >"$tmp/metal.json"
 run report "$tmp/metal.json" --chart "$tmp/metal" && ! grep -q 'outside the frame' "$tmp/err"
 ok $? "pp512 of 4-bit weights is inside an Apple chip's frame"
 run report "$f/llama-bench.md" -o csv && has 'does not name its machine: name it with --hw'

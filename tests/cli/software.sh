@@ -138,6 +138,13 @@ for v in 30 250; do
     run predict llama-3-8b -q Q4_K_M --hw rtx-5050 -p 0 -n 1 -d 64 --anchor "$tmp/guess.csv" -o csv
     holds "$(cell tok_s) > 0.97 * $v && $(cell tok_s) < 1.03 * $v && $(cell tok_s_hi) < 1.7 * $(cell tok_s_lo) && $(cell memory_s) < $(cell seconds)" "an anchor of $v tokens/s says what such a machine is"
 done
+# Its name in another spelling than the one asked about, and beside other machines.
+{ echo "$head" && echo "a,x,NVIDIA GeForce RTX 5050,1,llama.cpp (cuda),Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,30,2026-12,tags=; fa=1"; } >"$tmp/spelled.csv"
+for hw in rtx-5050 'RTX 5050,h100-sxm' 'h100-sxm,GeForce RTX 5050'; do
+    run predict llama-3-8b -q Q4_K_M --hw "$hw" -p 0 -n 1 -d 64 --anchor "$tmp/spelled.csv" -o csv
+    v=$(cells tok_s | sort -g | head -n 1)
+    holds "$v > 29 && $v < 31" "an anchor of another spelling is of --hw $hw"
+done
 refused 1 'no profile of "rtx-5050"' predict llama-3-8b -q Q4_K_M --hw rtx-4090 -n 1 --anchor "$tmp/guess.csv"
 # Classes of a prompt are priced by a prompt's constants: they add up to what it takes, but for what passes cost beside them.
 run predict llama-3-8b -q Q4_K_M --hw rtx-4090 -p 512 -n 0 --explain -o json
@@ -151,7 +158,7 @@ is "true 1" "$(jq -r '.rows[0] | "\(.found) \(.value)"' "$tmp/out")" "one sequen
 run predict llama-3-8b -q Q4_K_M --hw rtx-4090 --what-if b=1 -o json
 is "1 1 1" "$(jq -r '[.rows[] | select(.speedup) | .speedup, .speedup_lo, .speedup_hi] | unique | "\(.[0]) \(.[-1]) \(length)"' "$tmp/out")" "a change that changes nothing has no interval"
 # A file of llama-bench whose rows name two machines, neither by its profile's name: rows of the other are left out. A file of layers that were left to the host is none.
-jq '[.[0], (.[0] | .gpu_info = "NVIDIA GeForce RTX 4080" | .avg_ts /= 3)]' "$top_srcdir/tests/fixtures/measure/llama-bench.json" >"$tmp/two.json"
+jq '[.[0], (.[0] | .gpu_info = "NVIDIA GeForce RTX 4080" | .avg_ts /= 3 | .avg_ns *= 3)]' "$top_srcdir/tests/fixtures/measure/llama-bench.json" >"$tmp/two.json"
 run predict llama-3-8b -q Q4_K_M --hw rtx-4090 -n 1 --anchor "$tmp/two.json" -o csv && says '1 rows are of other machines (rtx-4080) and left out, 1 are of rtx-4090'
 ok $? "of a file of several machines those rows that are of the one asked about"
 jq '[.[0] | .n_gpu_layers = 10]' "$top_srcdir/tests/fixtures/measure/llama-bench.json" >"$tmp/partly.json"
@@ -244,7 +251,7 @@ run predict llama-2-7b --hw rtx-4080 -q Q8_0 -p 0 -n 1 -d 64 --anchor "$tmp/anch
 holds "$(cell tok_s) < 0.97 * $other" "of another model too"
 echo '[{"build_commit": "x", "build_number": 6000, "cpu_info": "c", "gpu_info": "NVIDIA GeForce RTX 4080", "backends": "CUDA", "model_filename": "llama-3-8b.gguf",
   "model_type": "llama 8B F16", "model_size": 16060522496, "model_n_params": 8030261248, "n_batch": 2048, "n_ubatch": 512, "n_threads": 8, "type_k": "f16",
-  "type_v": "f16", "n_gpu_layers": 99, "flash_attn": true, "n_prompt": 0, "n_gen": 128, "n_depth": 0, "test_time": "2025-06-01T00:00:00Z", "avg_ns": 1,
+  "type_v": "f16", "n_gpu_layers": 99, "flash_attn": true, "n_prompt": 0, "n_gen": 128, "n_depth": 0, "test_time": "2025-06-01T00:00:00Z", "avg_ns": 4196721311,
   "stddev_ns": 1, "avg_ts": 30.5, "stddev_ts": 0.1, "samples_ns": [1], "samples_ts": [30.5]}]' >"$tmp/bench.json"
 run predict llama-3-8b --hw rtx-4080 -p 0 --anchor "$tmp/bench.json" -o csv
 is "llama.cpp-cuda machine" "$(cell stack) $(cell basis)" "llama-bench's output is an anchor"
@@ -259,7 +266,7 @@ ok $? "of another machine than it says: said"
 run predict llama-3-8b --hw rtx-4080 -p 0 --anchor "$tmp/second.json" -o csv &&
     grep -q 'second.json: 1 rows are of other machines (rtx-4090) and left out, 1 are of rtx-4080' "$tmp/err"
 ok $? "of any of its tests"
-sed 's/"cpu_info": "c", "gpu_info": "[^"]*", "backends": "CUDA"/"cpu_info": "AMD EPYC 9654 96-Core Processor", "gpu_info": "", "backends": "CPU"/; s/"n_gpu_layers": 99/"n_gpu_layers": 0/; s/30\.5/15/g' \
+sed 's/"cpu_info": "c", "gpu_info": "[^"]*", "backends": "CUDA"/"cpu_info": "AMD EPYC 9654 96-Core Processor", "gpu_info": "", "backends": "CPU"/; s/"n_gpu_layers": 99/"n_gpu_layers": 0/; s/30\.5/15/g; s/4196721311/8533333333/' \
     "$tmp/bench.json" >"$tmp/cpu.json"
 echo '{"schema": "roofcast.hwprofile", "version": 1, "name": "here", "kind": "cpu", "topology": {"cpu": "AMD EPYC 9654 96-Core Processor"},
   "spec": {"memory_bandwidth": "460.8 GB/s", "peaks": {"fp32": "7 TFLOP/s"}}}' >"$tmp/here.json"

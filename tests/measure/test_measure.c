@@ -113,6 +113,49 @@ static void test_throughput_refuses(void **state)
     assert_fails(measure_parse(&l, "t.csv", "a,b\n1,2\n", 8, NULL, &err), err, "line 1, column 1: not a file of measurements");
 }
 
+/* What says when is a date, a build, a commit or a version; a date that is none is not of today. */
+static void test_dates(void **state)
+{
+    (void)state;
+    static const char *const dates[] = { "", "2025", "2025-01", "2025-1-5", "2024-02-29", "2026-01-02T03:04:05Z", "Jan 2025", "jan 2025", "JAN 2025",
+                                         "January 2025", "2025-08 (PR value)", "May 2024; build 4426e298 (2824)", "Neuron 2.18.0", "commit cff6f4d",
+                                         "commit deadbee", "repo snapshot da07fac", "v0.62.0-dev20251015 (README 2025-11-03)", "SGLang 0.4.6.post1",
+                                         "b9174-g0253fb21f", "vLLM 0.6.3", "1.1.3" };
+    static const char *const none[] = { "2025-13-45", "2025-13", "2025-00", "2025-02-30", "2023-02-29",
+                                        "2025-01-00", "2025-01-150", "2025/13/01", "0001-01-01T00:00:00Z",
+                                        "9999-01-01", "vLLM 0.6.3 of 2025-13-45", "yesterday", "n/a", "N/A", "-", "today", "unknown" };
+    char text[256], says[256];
+    struct measurements l;
+    struct error err = { 0 };
+    for (size_t i = 0; i < ARRAY_LEN(dates); i++) {
+        snprintf(text, sizeof text, "hardware,model,phase,tokens_per_s,date_or_build\nh,m,decode,1,%s\n", dates[i]);
+        assert_ok(measure_parse(&l, "t.csv", text, strlen(text), NULL, &err), err);
+        measure_free(&l);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+        snprintf(text, sizeof text, "hardware,model,phase,tokens_per_s,date_or_build\nh,m,decode,1,%s\n", none[i]);
+        snprintf(says, sizeof says, "t.csv: line 2, column 14 (date_or_build): expected a date (2025-01-15, Jan 2025, 2025), a build, a commit or a "
+                 "version, found \"%s\"", none[i]);
+        assert_fails(measure_parse(&l, "t.csv", text, strlen(text), NULL, &err), err, says);
+    }
+}
+
+/* --type is the type of rows that do not say theirs, and they say so. */
+static void test_type_given(void **state)
+{
+    (void)state;
+    static const char text[] = "hardware,model,phase,tokens_per_s,quant\nh,m,decode,1,\nh,m,decode,1,Q8_0\n";
+    static const struct measure_context x = { .type = "Q4_0" };
+    struct measurements l;
+    struct error err = { 0 };
+    assert_ok(measure_parse(&l, "t.csv", text, strlen(text), &x, &err), err);
+    assert_string_equal(l.row[0].quant, "Q4_0");
+    assert_string_equal(l.row[0].remark, "no type in its row: Q4_0, as --type says");
+    assert_string_equal(l.row[1].quant, "Q8_0");
+    assert_string_equal(l.row[1].remark, "");
+    measure_free(&l);
+}
+
 /* Phases in any case of letters; batches of as many as sources of simulators have. */
 static void test_throughput_takes(void **state)
 {
@@ -264,6 +307,42 @@ static void test_notes_of_attention(void **state)
         { "tags=; flash_attn: 1", true, true },
         { "tags=; flash attention enabled", true, true },
         { "tags=; fa auto", true, true },
+        { "tags=; not using FA", true, false },
+        { "tags=; without flash attention", true, false },
+        { "tags=; without using flash attention", true, false },
+        { "tags=; --no-flash-attn", true, false },
+        { "tags=; llama-bench --no-flash-attn -p 512", true, false },
+        { "tags=; isn't using FA", true, false },
+        { "tags=; FA not used", true, false },
+        { "tags=; flash attention is not enabled", true, false },
+        { "tags=; FA is not off", true, true },
+        { "tags=; FA turned off", true, false },
+        { "tags=; FA unsupported", true, false },
+        { "tags=; non-FA", true, false },
+        { "tags=; disabled flash attention", true, false },
+        { "tags=; \"flash_attn\": false", true, false },
+        { "tags=; w/ FA", true, true },
+        { "tags=; using FlashAttention", true, true },
+        { "tags=; with flash attention 2", true, true },
+        { "tags=; flash attention was enabled", true, true },
+        { "tags=; no gain with FA", true, true },
+        { "tags=; -fa auto", true, true },
+        { "tags=; -fa on", true, true },
+        { "tags=; -fa 1,threads=4", true, true },
+        { "tags=; -fa 1, 0.5 s apart", true, true },
+        { "tags=; -fa 0,0", true, false },
+        { "tags=; -fa 0,1", false, false },
+        { "tags=; -fa 1,0", false, false },
+        { "tags=; -fa off,on", false, false },
+        { "tags=; fa=0/1", false, false },
+        { "tags=; FA 0 and 1", false, false },
+        { "tags=; FA on and off", false, false },
+        { "tags=; FA on vs off", false, false },
+        { "tags=; with and without FA", false, false },
+        { "tags=; without or with FA", false, false },
+        { "tags=; with/without FA", false, false },
+        { "tags=; FA, not used before", false, false },
+        { "tags=; FA doesn't help", false, false },
         { "tags=; volcano FA", false, false },
         { "tags=; FA", false, false },
         { "tags=; fa3 kernels", false, false },
@@ -560,6 +639,149 @@ static void test_llama_bench_settings(void **state)
     measure_free(&l);
 }
 
+/* llama.cpp's own number in every form; a fork's is another count, and its generation behind a prompt is no prompt. */
+static void test_llama_bench_builds(void **state)
+{
+    (void)state;
+    static const char *const forms[] = { "llama-bench.json", "llama-bench.jsonl", "llama-bench.csv", "llama-bench.sql", "llama-bench.md" };
+    struct measurements l;
+    struct error err = { 0 };
+    for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+        load(&l, forms[i]);
+        assert_true(l.row[0].build == 5000 && l.row[1].build == 5000);
+        assert_string_equal(l.row[1].version, "abc1234");
+        measure_free(&l);
+    }
+    static const char two[] = "| model | test | t/s |\n| - | - | - |\n| a | tg8 | 1 |\n\nbuild: 4426e298 (2824)\n"
+                              "| model | test | t/s |\n| - | - | - |\n| a | tg8 | 1 |\n\n  build: abcd (2825)\n"
+                              "| model | test | t/s |\n| - | - | - |\n| a | tg8 | 1 |\n";
+    assert_ok(measure_parse(&l, "b.md", two, strlen(two), NULL, &err), err);
+    assert_true(l.n == 3 && l.row[0].build == 2824 && l.row[1].build == 2825 && l.row[2].build == 0);
+    measure_free(&l);
+    static const char odd[] = "| model | test | t/s |\n| - | - | - |\n| a | tg8 | 1 |\nbuild: ";
+    assert_ok(measure_parse(&l, "b.md", odd, strlen(odd), NULL, &err), err);
+    assert_int_equal(l.row[0].build, 0);
+    measure_free(&l);
+    static const char ik[] = "| model | backend | ngl | fmoe | test | t/s |\n| - | - | - | - | - | - |\n"
+                             "| a | CUDA | 99 | 1 | tg8@pp512 | 1 |\n| a | CUDA | 99 | 1 | pp512+tg8 | 1 |\n"
+                             "build: 3f2b1c (4001)\n";
+    assert_ok(measure_parse(&l, "b.md", ik, strlen(ik), NULL, &err), err);
+    assert_true(l.row[0].build == 0 && l.row[0].phase == MEASURE_DECODE && l.row[0].prompt == 512 && l.row[1].phase == MEASURE_REQUEST);
+    assert_string_equal(stack_find(l.row[0].engine, "")->id, "ik_llama.cpp");
+    measure_free(&l);
+    static const char json[] = "[{\"model_type\": \"a\", \"n_prompt\": 512, \"n_gen\": 8, \"avg_ts\": 4, \"avg_ns\": 2000000000, \"test\": \"tg8@pp512\", "
+                               "\"fused_moe\": true, \"build_number\": 4001}]";
+    assert_ok(measure_parse(&l, "b.json", json, strlen(json), NULL, &err), err);
+    assert_true(l.row[0].build == 0 && l.row[0].phase == MEASURE_DECODE && l.row[0].prompt == 512 && l.row[0].context == 516 && !*l.row[0].remark);
+    measure_free(&l);
+}
+
+/* Fields that contradict each other or cannot be, by their place. */
+static void test_llama_bench_contradictions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fields, *says; /* NULL: taken */
+    } rows[] = {
+        { "\"flash_attn\": \"maybe\"", "line 2, column 15: flash_attn: expected 0, 1, -1, on, off or auto, found \"maybe\"" },
+        { "\"flash_attn\": 2", "line 2, column 15: flash_attn: expected" },
+        { "\"flash_attn\": \"auto\"", NULL },
+        { "\"type_k\": \"zzz\"", "line 2, column 11: type_k: expected a type of the cache" },
+        { "\"avg_ns\": 0", "line 2, column 11: avg_ns: expected a number from 1 to 1e+18, found \"0\"" },
+        { "\"avg_ns\": -5", "line 2, column 11: avg_ns: expected" },
+        { "\"avg_ns\": \"nan\"", "line 2, column 11: avg_ns: expected" },
+        { "\"avg_ns\": NaN", NULL }, /* JSON has none: not said */
+        { "\"avg_ns\": 1000000000", NULL },
+        { "\"avg_ns\": 2100000000", "line 3, column 55: avg_ts: expected 60.9524, which 128 tokens in avg_ns of 2.1 s are, found \"128\"" },
+        { "\"avg_ns\": 400000000", "avg_ts: expected 320" },
+        { "\"build_number\": -1", "line 2, column 17: build_number: expected a number from 0 to 1e+07" },
+        { "\"build_number\": 1.5", "line 2, column 17: build_number: expected a whole number" },
+        { "\"build_number\": \"5000x\"", "line 2, column 17: build_number: expected" },
+        { "\"test_time\": \"yesterday\"", "line 2, column 14: test_time: expected a date as in 2026-01-02T03:04:05Z, found \"yesterday\"" },
+        { "\"test_time\": \"2025-13-45T00:00:00Z\"", "line 2, column 14: test_time: expected a date" },
+        { "\"test_time\": \"1970-01-01T00:00:00Z\"", NULL },
+        { "\"n_depth\": -1", "line 2, column 12: n_depth: expected a number from 0 to 1e+08" },
+        { "\"n_depth\": 0.5", "line 2, column 12: n_depth: expected a whole number" },
+        { "\"n_depth\": 1e300", "line 2, column 12: n_depth: expected a number" },
+        { "\"n_ubatch\": 0", "line 2, column 13: n_ubatch: expected a number from 1" },
+        { "\"n_batch\": 0", "line 2, column 12: n_batch: expected a number from 1" },
+        { "\"n_threads\": 1.5", "line 2, column 14: n_threads: expected a whole number" },
+        { "\"n_gpu_layers\": 2.5", "line 2, column 17: n_gpu_layers: expected a whole number" },
+        { "\"n_gpu_layers\": 1e300", "line 2, column 17: n_gpu_layers: expected a number" },
+    };
+    struct measurements l;
+    struct error err = { 0 };
+    char text[512];
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        snprintf(text, sizeof text, "[{\"model_type\": \"a\",\n%s,\n\"n_prompt\": 0, \"n_gen\": 128, \"x\": 10000000, \"avg_ts\": 128}]", rows[i].fields);
+        const int rc = measure_parse(&l, "b.json", text, strlen(text), NULL, &err);
+        if (rows[i].says ? rc == 0 || !strstr(err.msg, rows[i].says) : rc != 0)
+            fail_msg("%s: expected \"%s\", found \"%s\"", rows[i].fields, rows[i].says ? rows[i].says : "", rc == 0 ? "" : err.msg);
+        if (rc == 0) {
+            assert_string_equal(l.row[0].remark, "");
+            measure_free(&l);
+        }
+    }
+    static const char apart[] = "model_type,n_prompt,n_gen,avg_ns,avg_ts\na,0,128,1200000000,128\na,0,128,1050000000,128\n";
+    assert_ok(measure_parse(&l, "b.csv", apart, strlen(apart), NULL, &err), err);
+    assert_string_equal(l.row[0].remark, "avg_ts says 128 tokens/s, avg_ns 106.667: its repetitions differ, or one of both is wrong");
+    assert_true(l.row[0].tags & TAG_INCONSISTENT && !(l.row[1].tags & TAG_INCONSISTENT) && !*l.row[1].remark);
+    measure_free(&l);
+}
+
+/* A table's test is read to its end: what is not understood is not half of it. */
+static void test_llama_bench_tests(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *test;
+        double prompt, context, out; /* NaN, 0: refused */
+    } rows[] = {
+        { "pp512", 512, 0, NAN },      { "tg128", 0, 64, 128 },           { "pp 512", 512, 0, NAN },     { "pp512 @ d4096", 512, 4096, NAN },
+        { "tg8@pp512", 512, 516, 8 },  { "tg8 @ d512", 512, 516, 8 },     { "pp512+tg128", 512, 576, 128 }, { "pp512+tg128 @ d64", 512, 640, 128 },
+        { "pp1.5", 0, 0, 0 },          { "tg8 @ d4096.5", 0, 0, 0 },      { "tg8 @ d-5", 0, 0, 0 },      { "pg512,128", 0, 0, 0 },
+        { "pp512tg128", 0, 0, 0 },     { "pp512 @ d1e3", 0, 0, 0 },       { "pp512 pp128", 0, 0, 0 },    { "tg128x", 0, 0, 0 },
+        { "pp512+", 0, 0, 0 },         { "pp512,tg128", 0, 0, 0 },        { "pp512 @", 0, 0, 0 },        { "pp0", 0, 0, 0 },
+        { "tg8@pp512 @ d5", 0, 0, 0 }, { "pp99999999999999999", 0, 0, 0 }, { "pp512 @ d4096 d8", 0, 0, 0 },
+    };
+    struct measurements l;
+    struct error err = { 0 };
+    char text[256], says[128];
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        snprintf(text, sizeof text, "| model | test | t/s |\n| - | - | - |\n| a | %s | 1 |\n", rows[i].test);
+        snprintf(says, sizeof says, "b.md: line 3, column 7: expected a test such as pp512 or tg128 @ d4096, found \"%s\"", rows[i].test);
+        if (rows[i].out == 0) {
+            assert_fails(measure_parse(&l, "b.md", text, strlen(text), NULL, &err), err, says);
+            continue;
+        }
+        assert_ok(measure_parse(&l, "b.md", text, strlen(text), NULL, &err), err);
+        assert_true(l.row[0].prompt == rows[i].prompt && l.row[0].context == rows[i].context);
+        assert_true(isnan(rows[i].out) ? isnan(l.row[0].out) : l.row[0].out == rows[i].out);
+        measure_free(&l);
+    }
+}
+
+/* Comments of SQL are blanks, whatever they say, and places are those of the file. */
+static void test_sql_comments(void **state)
+{
+    (void)state;
+    static const char begin[] = "-- INSERT INTO it's\n/* (\n' */ CREATE TABLE t (x TEXT DEFAULT 'INSERT INTO', -- a, b)\n y);\n"
+                                "INSERT /**/INTO x;INSERT INTO t -- the (table)\n (model_type, /* of it */ n_prompt, n_gen, avg_ts -- rate\n)"
+                                " /*, */ VALUES -- (1, 2)\n('a -- b /* c', 0, 8 /* ) */, %s), -- and\n ('c', 0, 16, %s);\n-- end";
+    char text[512];
+    struct measurements l;
+    struct error err = { 0 };
+    snprintf(text, sizeof text, begin, "1", "2");
+    assert_ok(measure_parse(&l, "b.sql", text, strlen(text), NULL, &err), err);
+    assert_true(l.n == 2 && l.row[0].value == 1 && l.row[0].out == 8 && l.row[1].value == 2 && l.row[1].out == 16 && l.row[0].line == 5);
+    assert_string_equal(l.row[0].label, "a -- b /* c");
+    measure_free(&l);
+    snprintf(text, sizeof text, begin, "-1", "2");
+    assert_fails(measure_parse(&l, "b.sql", text, strlen(text), NULL, &err), err, "b.sql: line 8, column 31: avg_ts: expected a number");
+    snprintf(text, sizeof text, begin, "1", "x");
+    assert_fails(measure_parse(&l, "b.sql", text, strlen(text), NULL, &err), err, "b.sql: line 9, column 15: avg_ts: expected a number");
+}
+
 /* A value's place in JSON, whatever stands before it; texts of other programs. */
 static void test_places(void **state)
 {
@@ -769,6 +991,12 @@ int main(void)
         cmocka_unit_test(test_llama_bench_sizes),
         cmocka_unit_test(test_ops),          cmocka_unit_test(test_serving),     cmocka_unit_test(test_llama_bench),
         cmocka_unit_test(test_llama_bench_refuses), cmocka_unit_test(test_llama_bench_versions),
+        cmocka_unit_test(test_llama_bench_builds),
+        cmocka_unit_test(test_llama_bench_contradictions),
+        cmocka_unit_test(test_sql_comments),
+        cmocka_unit_test(test_llama_bench_tests),
+        cmocka_unit_test(test_dates),
+        cmocka_unit_test(test_type_given),
         cmocka_unit_test(test_llama_bench_settings), cmocka_unit_test(test_places), cmocka_unit_test(test_servers), cmocka_unit_test(test_unsaid), cmocka_unit_test(test_servers_refuse), cmocka_unit_test(test_hardware),
         cmocka_unit_test(test_long_texts),   cmocka_unit_test(test_run_places),   cmocka_unit_test(test_many_places),
         cmocka_unit_test(test_names),        cmocka_unit_test(test_sizes_in_names),

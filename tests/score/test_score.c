@@ -448,8 +448,8 @@ static void test_unknown_ops(void **state)
         const char *reason, *note;
     } want[] = {
         { "", "no product \"frobnicate\" is known: taken for one of 128 tokens by a [4096, 11008] weight, as m, k and n say" },
-        { "no op \"wobble\" is known, and without an n it is not a product", "" },
-        { "op \"mlp_up_proj\" is a product of m tokens by a [k, n] weight, and the row has no n", "" },
+        { "column \"op\": no op \"wobble\" is known, and without an n it is not a product", "" },
+        { "column \"n\": op \"mlp_up_proj\" is a product of m tokens by a [k, n] weight, and the row has no n", "" },
         { "", "no product \"add\" is known: taken for one of 128 tokens by a [4096, 4096] weight, as m, k and n say" },
         { "", "" },
         { "", "" },

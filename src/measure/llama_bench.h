@@ -1,0 +1,31 @@
+/* Outputs of llama-bench: what its forms have in common (llama_bench.c) and the texts among them (llama_bench_text.c). */
+#ifndef MEASURE_LLAMA_BENCH_H
+#define MEASURE_LLAMA_BENCH_H
+
+#include "measure/internal.h"
+
+enum field { F_FILE, F_LABEL, F_SIZE, F_PARAMS, F_BACKENDS, F_CPU, F_GPU, F_BATCH, F_UBATCH, F_THREADS, F_TYPE_K, F_TYPE_V, F_NGL, F_FLASH,
+             F_PROMPT, F_GEN, F_DEPTH, F_RATE, F_NS, F_TEST, F_COMMIT, F_BUILD, F_DATE, F_SPLIT, F_MAIN, F_DEVICES, F_CPU_MOE, F_OVERRIDES,
+             F_CUDA, F_METAL, F_VULKAN, F_SYCL, F_OPENCL, F_IK, N_FIELD };
+extern const char *const llama_bench_fields[N_FIELD];
+
+/* One test: texts of its fields, "" where the file has none, and where they stand, for messages. */
+struct test {
+    const char *v[N_FIELD];
+    const char *name;             /* of the file */
+    size_t line;
+    const struct json_text *json; /* json: where it stands; else NULL */
+    const struct csv *csv;        /* csv: row and columns; else NULL */
+    size_t row;
+    const int *col;
+    const char *text;             /* sql, md: the file, where in it the test begins and each value, NULL: not there; else NULL */
+    const char *begin, *at[N_FIELD];
+};
+
+void llama_bench_place_in_text(const char *text, const char *at, size_t *line, size_t *column);
+/* Where a field stands, for messages; where the test does, if it has none. */
+const char *llama_bench_place(const struct test *t, enum field f, char *buf, size_t size);
+/* A test as a row. */
+int llama_bench_row(struct measurements *l, const struct test *t, const struct measure_context *x, struct error *err);
+
+#endif
