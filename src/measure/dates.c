@@ -62,16 +62,19 @@ static const char *part_at(const char *s, char sign, int *value)
 static enum measure_date_kind date_at(const char *s, int *year, int *month)
 {
     const char sign = s[DIGITS_YEAR];
-    int day = 1;
+    int day = 0;
     *year = atoi(s);
     *month = 0;
     const char *const behind = sign == '-' || sign == '/' ? part_at(s + DIGITS_YEAR, sign, month) : NULL;
     if (!behind)
         return *year >= FIRST_YEAR && *year <= LAST_YEAR ? MEASURE_DATE : MEASURE_NO_DATE;
-    if (*behind == sign && isdigit((unsigned char)behind[1]) && !part_at(behind, sign, &day))
-        day = 0;
-    const bool is = *year >= FIRST_YEAR && *year <= LAST_YEAR && *month >= 1 && *month <= 12 && day >= 1 && day <= days_of(*year, *month);
-    return is ? MEASURE_DATE : MEASURE_FALSE_DATE;
+    const bool real = *year >= FIRST_YEAR && *year <= LAST_YEAR && *month >= 1 && *month <= 12;
+    if (*behind == sign && isdigit((unsigned char)behind[1]))
+        return real && part_at(behind, sign, &day) && day >= 1 && day <= days_of(*year, *month) ? MEASURE_DATE : MEASURE_FALSE_DATE;
+    if (real)
+        return MEASURE_DATE;
+    *month = 0; /* "2024-25" */
+    return *year >= FIRST_YEAR && *year <= LAST_YEAR ? MEASURE_DATE : MEASURE_NO_DATE;
 }
 
 enum measure_date_kind measure_date(const char *text, int *year, int *month)
@@ -95,7 +98,5 @@ enum measure_date_kind measure_date(const char *text, int *year, int *month)
 bool measure_says_when(const char *text)
 {
     static const char commit[] = "commit "; /* of letters alone, once in a thousand */
-    int year, month;
-    const bool any = text[strcspn(text, "0123456789")] != 0 || strncasecmp(text, commit, sizeof commit - 1) == 0;
-    return any && measure_date(text, &year, &month) != MEASURE_FALSE_DATE;
+    return text[strcspn(text, "0123456789")] != 0 || strncasecmp(text, commit, sizeof commit - 1) == 0;
 }

@@ -57,7 +57,7 @@ int aiperf_read(struct measurements *l, const char *text, const struct measure_c
  * that is understood. */
 void measure_read_notes(struct measurement *m);
 
-/* Does it say when, as a date, a version, a build or a commit would? Not "n/a", "yesterday", "2025-13-45". */
+/* Does it say when, as a date, a version, a build or a commit would? Not "n/a" or "yesterday". */
 bool measure_says_when(const char *text);
 
 #endif

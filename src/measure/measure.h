@@ -132,7 +132,7 @@ struct measurements {
     size_t n_text;
 };
 
-/* What a text says of a date: the year, and the month (0: it does not). "2025-13-45" looks like one and is none. */
+/* What a text says of a date: the year, and the month (0: it does not). "2025-13-45" looks like a whole one and is none. */
 enum measure_date_kind { MEASURE_NO_DATE, MEASURE_DATE, MEASURE_FALSE_DATE };
 enum measure_date_kind measure_date(const char *text, int *year, int *month);
 

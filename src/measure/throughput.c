@@ -308,8 +308,11 @@ static int read_row(struct measurements *l, size_t i, const int *col, struct err
     m.line = csv_at(c, i, 0)->line;
     if (!*m.hardware)
         return csv_error(c, i, col[C_HARDWARE], err, "expected a machine, found nothing");
-    if (*m.date && !measure_says_when(m.date))
+    int year, month;
+    if (measure_date(m.date, &year, &month) == MEASURE_FALSE_DATE)
         return csv_error(c, i, col[C_DATE], err, "expected a date (2025-01-15, Jan 2025, 2025), a build, a commit or a version, found \"%.64s\"", m.date);
+    if (*m.date && !measure_says_when(m.date))
+        m.remark = "date_or_build says no date, no build and no version: taken as of today";
     if (read_phase(&m, c, i, col[C_PHASE], err) != 0 || read_numbers(&m, c, i, col, err) != 0)
         return -1;
     measure_read_notes(&m);

@@ -120,16 +120,23 @@ static void test_dates(void **state)
     static const char *const dates[] = { "", "2025", "2025-01", "2025-1-5", "2024-02-29", "2026-01-02T03:04:05Z", "Jan 2025", "jan 2025", "JAN 2025",
                                          "January 2025", "2025-08 (PR value)", "May 2024; build 4426e298 (2824)", "Neuron 2.18.0", "commit cff6f4d",
                                          "commit deadbee", "repo snapshot da07fac", "v0.62.0-dev20251015 (README 2025-11-03)", "SGLang 0.4.6.post1",
-                                         "b9174-g0253fb21f", "vLLM 0.6.3", "1.1.3" };
-    static const char *const none[] = { "2025-13-45", "2025-13", "2025-00", "2025-02-30", "2023-02-29",
-                                        "2025-01-00", "2025-01-150", "2025/13/01", "0001-01-01T00:00:00Z",
-                                        "9999-01-01", "vLLM 0.6.3 of 2025-13-45", "yesterday", "n/a", "N/A", "-", "today", "unknown" };
+                                         "b9174-g0253fb21f", "vLLM 0.6.3", "1.1.3", "winter 2024-25", "2025-13", "2025-00" };
+    static const char *const none[] = { "2025-13-45", "2025-02-30", "2023-02-29", "2025-01-00", "2025-01-150", "2025/13/01", "0001-01-01T00:00:00Z",
+                                        "9999-01-01", "vLLM 0.6.3 of 2025-13-45" };
+    static const char *const unsaid[] = { "yesterday", "n/a", "N/A", "-", "today", "unknown", "main" };
     char text[256], says[256];
     struct measurements l;
     struct error err = { 0 };
     for (size_t i = 0; i < ARRAY_LEN(dates); i++) {
         snprintf(text, sizeof text, "hardware,model,phase,tokens_per_s,date_or_build\nh,m,decode,1,%s\n", dates[i]);
         assert_ok(measure_parse(&l, "t.csv", text, strlen(text), NULL, &err), err);
+        assert_string_equal(l.row[0].remark, "");
+        measure_free(&l);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(unsaid); i++) {
+        snprintf(text, sizeof text, "hardware,model,phase,tokens_per_s,date_or_build\nh,m,decode,1,%s\n", unsaid[i]);
+        assert_ok(measure_parse(&l, "t.csv", text, strlen(text), NULL, &err), err);
+        assert_string_equal(l.row[0].remark, "date_or_build says no date, no build and no version: taken as of today");
         measure_free(&l);
     }
     for (size_t i = 0; i < ARRAY_LEN(none); i++) {
