@@ -221,13 +221,24 @@ static bool is_small_turing(const struct facts *f)
     return has_word(f, words, ARRAY_LEN(words)) || named(f->p, gtx, 1);
 }
 
+static bool is_turing(const struct facts *f)
+{
+    static const char *const words[] = { "T4" }, *const names[] = { "RTX 2060", "RTX 2070", "RTX 2080", "TITAN RTX", "Quadro RTX" };
+    return is_small_turing(f) || has_word(f, words, ARRAY_LEN(words)) || named(f->p, names, ARRAY_LEN(names));
+}
+
 /* Source: CUDA C++ Programming Guide, throughput of arithmetic instructions: 64 results a cycle of FP32, and 64 of integers, for 7.x and 8.0. */
 static bool has_integers_apart(const struct facts *f)
 {
-    static const char *const words[] = { "T4", "A100", "A800", "A30" };
-    static const char *const turing[] = { "RTX 2060", "RTX 2070", "RTX 2080", "TITAN RTX", "Quadro RTX" };
-    return f->maker == MAKER_NVIDIA &&
-           (f->volta || is_small_turing(f) || has_word(f, words, ARRAY_LEN(words)) || named(f->p, turing, ARRAY_LEN(turing)));
+    static const char *const words[] = { "A100", "A800", "A30" };
+    return f->maker == MAKER_NVIDIA && (f->volta || is_turing(f) || has_word(f, words, ARRAY_LEN(words)));
+}
+
+/* Not an H20, of which less is left than that instruction reaches. */
+static bool is_hopper(const struct facts *f)
+{
+    static const char *const words[] = { "H100", "H200", "H800" };
+    return named(f->p, words, ARRAY_LEN(words));
 }
 
 /* Tensor cores are twice or more the vector units (P100 and Turing's small chips have FP16 at twice the rate, and none); XMX eight times. */
@@ -283,6 +294,8 @@ static void set_machine(struct facts *f)
     f->half_sums = half_sums(f);
     f->inline_ecc = has_inline_ecc(f);
     f->warp_groups = has_warp_groups(f);
+    f->before_ampere = f->maker == MAKER_NVIDIA && (f->before_volta || f->volta || is_turing(f));
+    f->hopper = f->maker == MAKER_NVIDIA && is_hopper(f);
     const double cache = f->p->machine->h.cache_bytes.value;
     f->cache_bytes = !f->cpu && cache > 0 ? cache : 0;
     f->ranks = strcmp(f->vendor, "AWS") == 0 ? 2 : 1;
@@ -344,12 +357,22 @@ static bool dispatches_experts(const struct facts *f)
            (strstr(m->engine, " 0.4.") || strncmp(m->version, "0.4.", 4) == 0);
 }
 
+/*
+ * CUDA's graphs were for Ampere and later until July 2026 (pull request 25749), and are since for Volta and Turing too. Source: ggml-cuda.cu,
+ * "disabling CUDA graphs due to GPU architecture". (152)
+ */
+enum { GRAPHS_VOLTA = 9820 }; /* a build as of that month */
+static bool has_no_graphs(const struct facts *f)
+{
+    return f->back_end == BACK_END_CUDA && f->before_ampere && (f->before_volta || !facts_since(f, GRAPHS_VOLTA));
+}
+
 /* Stacks that differ from one kernel an op launched from compiled code. */
 static double launches(const struct facts *f)
 {
     if (dispatches_experts(f))
         return prior(PRIOR_PYTHON_LAUNCHES);
-    if (f->old)
+    if (f->old || has_no_graphs(f))
         return prior(PRIOR_OLD_LAUNCHES);
     const struct priors *p = priors();
     for (size_t i = 0; i < p->n_launches; i++)

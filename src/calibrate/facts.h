@@ -25,6 +25,8 @@ struct facts {
     bool two_issue;         /* AMD's since RDNA3: the FP32 figure counts two instructions a cycle, which few are. Source: RDNA3 ISA guide,
                              * 7.6 (VOPD) */
     bool inline_ecc;        /* check bits are kept in the memory itself, one byte for fifteen, and cross its bus: GDDR6 of servers */
+    bool before_ampere;     /* NVIDIA's that llama.cpp captured no graphs of kernels on (152) */
+    bool hopper;            /* whose mma.sync, which llama.cpp's kernels multiply by, does not fill its tensor cores (151) */
     bool warp_groups;       /* NVIDIA's since Hopper: an instruction of the matrix units takes 64 rows at least */
     double cache_bytes;     /* a GPU's last cache, that what one kernel writes another reads from; 0: not said */
     uint32_t ranks;         /* that a device is when devices exchange: chips of AWS are two NeuronCores, each a rank */

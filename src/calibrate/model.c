@@ -11,6 +11,7 @@ struct fitted_one {
     double sigma;      /* what is left over, in sigmas of a row */
     struct fit spread; /* how far out rows lie (spread.h) */
     struct known by, shown;
+    bool all;          /* its constants are of all rows there are */
     char source[CONSTANTS_SOURCE];
 };
 struct fitted {
@@ -244,6 +245,7 @@ static int shipped(struct fitted *x, const struct fit_scope *scope, struct error
                 continue;
             done[k] = true;
             n_done++;
+            x->kind[k].all = i == 0;
             if (f.kind[k].n > 0)
                 rc = start_from(&x->kind[k], &f.kind[k], err);
         }
@@ -257,10 +259,14 @@ static int shipped(struct fitted *x, const struct fit_scope *scope, struct error
 static int fit_all(struct fitted *x, const struct priced *const *rows, size_t n, const struct fit_scope *scope, bool apart,
                    struct error *err)
 {
-    for (int k = 0; k < FITTED_KIND_COUNT; k++)
-        if (fit_kind(&x->kind[k], (enum fitted_kind)k, rows, n, scope, apart, err) != 0)
-            return -1;
-    return 0;
+    const struct priced **both = malloc((n + scope->n_beside + 1) * sizeof *both);
+    int rc = both ? 0 : error_oom(err, (n + scope->n_beside) * sizeof *both, "the rows of a fit");
+    for (size_t i = 0; both && i < n + scope->n_beside; i++)
+        both[i] = i < n ? rows[i] : scope->beside[i - n];
+    for (int k = 0; k < FITTED_KIND_COUNT && rc == 0; k++)
+        rc = fit_kind(&x->kind[k], (enum fitted_kind)k, both, n + (x->kind[k].all ? 0 : scope->n_beside), scope, apart, err);
+    free(both);
+    return rc;
 }
 
 static struct fitted *fitted_new(struct error *err)

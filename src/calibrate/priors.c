@@ -28,6 +28,7 @@ static const char *const number_names[PRIOR_NUMBER_COUNT] = {
     [PRIOR_BOARD_HOP_S] = "board_hop_s",
     [PRIOR_PCIE_HOP_S] = "pcie_hop_s",
     [PRIOR_NETWORK_HOP_S] = "network_hop_s",
+    [PRIOR_HOPPER_MMA] = "hopper_mma",
     [PRIOR_SERVER_NETWORK_BYTES_S] = "server_network_bytes_s",
     [PRIOR_SERVER_NETWORK_HOP] = "server_network_hop",
     [PRIOR_ECC_BYTES] = "ecc_bytes",

@@ -357,7 +357,7 @@ static const char *explain(const void *known, const struct hwprofile *h, const s
 
 static int fit_anchors(void **params, const struct priced *const *anchor, size_t n, struct error *err)
 {
-    const struct fit_scope scope = { LEAVE_NOTHING, "", anchor, n };
+    const struct fit_scope scope = { .leave = LEAVE_NOTHING, .left_out = "", .anchor = anchor, .n_anchor = n };
     return time_model_fitted.fit(params, NULL, 0, &scope, err);
 }
 

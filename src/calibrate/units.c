@@ -55,11 +55,17 @@ static struct unit_use dot_unit(const struct facts *f)
     return (struct unit_use){ .unit = UNIT_DOT, .flop_s = with_scales(4 * v, v) };
 }
 
+/* Of the matrix units' peak that kernels of llama.cpp's own can have. (151) */
+static double mma_part(const struct facts *f)
+{
+    return f->hopper && (f->products == BACK_END_CUDA || f->products == BACK_END_VULKAN) ? prior(PRIOR_HOPPER_MMA) : 1;
+}
+
 /* Units of 8 bits as the machine states them; else twice as fast as those of 16. */
 static struct unit_use integer_unit(const struct facts *f)
 {
     const double own = facts_peak(f, MATH_INT8), v = lanes_flop_s(f);
-    return (struct unit_use){ .unit = UNIT_INTEGER, .flop_s = with_scales(own > 0 ? own : 2 * peak(f, MATH_FP16), v) };
+    return (struct unit_use){ .unit = UNIT_INTEGER, .flop_s = with_scales(mma_part(f) * (own > 0 ? own : 2 * peak(f, MATH_FP16)), v) };
 }
 
 static struct unit_use matrix_unit(double flop_s)
@@ -142,7 +148,7 @@ static struct unit_use vulkan(const struct facts *f, enum math math, double bits
 {
     const bool bf16 = math == MATH_BF16 && bits >= QUANTIZED;
     if (f->has_matrix && facts_since(f, VULKAN_COOPMAT) && bits <= 24 && (!bf16 || f->maker == MAKER_NVIDIA))
-        return matrix_unit(bf16 ? peak(f, MATH_BF16) : fp16_sums_peak(f));
+        return matrix_unit(mma_part(f) * (bf16 ? peak(f, MATH_BF16) : fp16_sums_peak(f)));
     if (bits < QUANTIZED && facts_since(f, VULKAN_DOT) && !f->has_matrix)
         return dot_unit(f);
     return vector_unit(f);
@@ -272,8 +278,8 @@ struct unit_use unit_of_attention(const struct facts *f, double head_dim, double
         u = vector_unit(f);
     else if (f->back_end == BACK_END_VULKAN && (f->maker != MAKER_NVIDIA || !facts_since(f, VULKAN_COOPMAT)))
         u = vector_unit(f); /* the softmax between its products keeps KHR's matrices at the vector units' rate */
-    else
-        u = matrix_unit(peak(f, MATH_FP16));
+    else /* without FlashAttention cuBLAS multiplies */
+        u = matrix_unit((f->flash ? mma_part(f) : 1) * peak(f, MATH_FP16));
     if (!f->flash)
         u.staged_bytes = staged_score;
     return u;

@@ -240,6 +240,22 @@ static struct priced *price_all(const struct measurements *l, struct pricer *p, 
     return rows;
 }
 
+/* The rates beside the constants, where there are any: what they say of others than the group that is left out. (72) */
+static int load_shipped(struct measurements *l, struct priced **rows, struct pricer *p, struct error *err)
+{
+    static const struct measure_context x = { 0 };
+    char path[4096];
+    if (!hwprofile_data_file(path, sizeof path, "hwprofiles/stacks", "constants"))
+        return 0;
+    snprintf(strrchr(path, '/') + 1, sizeof "measured.csv", "measured.csv"); /* no longer than constants.json */
+    if (!file_exists(path))
+        return 0;
+    if (measure_load(l, path, &x, err) != 0)
+        return -1;
+    *rows = price_all(l, p, err);
+    return *rows ? 0 : -1;
+}
+
 static int score(const struct score_cli *o, const struct measurements *l, const struct priced *rows, struct error *err)
 {
     struct score_groups g = { 0 };
@@ -256,10 +272,11 @@ static int score(const struct score_cli *o, const struct measurements *l, const 
 
 static int run(const struct score_cli *o, struct error *err)
 {
-    struct measurements l = { 0 };
+    struct measurements l = { 0 }, shipped = { 0 };
     struct measure_hws hws = { 0 };
     struct pricer *p = NULL;
-    struct priced *rows = NULL;
+    struct priced *rows = NULL, *beside = NULL;
+    struct score_cli with = *o;
     struct measure_context x;
     int rc = measured_context(&x, &o->measured, err);
     rc = rc ? rc : measure_load(&l, o->file, &x, err);
@@ -269,8 +286,14 @@ static int run(const struct score_cli *o, struct error *err)
         rc = -1;
     if (rc == 0 && !(rows = price_all(&l, p, err)))
         rc = -1;
+    if (rc == 0 && o->score.leave != LEAVE_NOTHING && l.n > 0 && l.row[0].kind == MEASURE_RATE)
+        rc = load_shipped(&shipped, &beside, p, err);
+    with.score.beside = beside;
+    with.score.n_beside = shipped.n;
     if (rc == 0)
-        rc = o->features ? features_save(rows, l.n, o->features, err) : score(o, &l, rows, err);
+        rc = o->features ? features_save(rows, l.n, o->features, err) : score(&with, &l, rows, err);
+    free_rows(beside, shipped.n);
+    measure_free(&shipped);
     free_rows(rows, l.n);
     pricer_free(p);
     measure_hws_free(&hws);

@@ -128,6 +128,7 @@ struct scoring {
     struct scored *rows;
     size_t n;
     const struct priced **kept, **anchor; /* room for n each */
+    const struct priced **beside;         /* room for all of them */
     char **group;                         /* of each row, what is left out with it; NULL without */
 };
 
@@ -166,6 +167,30 @@ static void predict_one(const struct scoring *x, const void *params, struct scor
     s->error = s->predicted / s->p->m->value - 1;
 }
 
+/* A row that the file has as well. */
+static bool is_scored(const struct scoring *x, const struct measurement *m)
+{
+    for (size_t i = 0; i < x->n; i++) {
+        const struct measurement *o = x->rows[i].p->m;
+        if (o->value == m->value && o->phase == m->phase && strcmp(o->id, m->id) == 0 && strcmp(o->hardware, m->hardware) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* How many rows of hwprofiles/stacks are not of the group. */
+static size_t beside_without(struct scoring *x, const char *out)
+{
+    char text[256];
+    size_t n = 0;
+    for (size_t i = 0; i < x->o->n_beside; i++) {
+        const struct priced *p = &x->o->beside[i];
+        if (!p->reason[0] && strcmp(left_out_text(p, x->o->leave, text, sizeof text), out) != 0 && !is_scored(x, p->m))
+            x->beside[n++] = p;
+    }
+    return n;
+}
+
 /* Fits without the rows of `out` (NULL: shipped constants, nothing refitted) and predicts those rows. */
 static int fit_and_predict(struct scoring *x, const char *out, struct error *err)
 {
@@ -179,7 +204,7 @@ static int fit_and_predict(struct scoring *x, const char *out, struct error *err
         else if (out && strcmp(x->group[i], out) != 0)
             x->kept[n_kept++] = x->rows[i].p;
     }
-    const struct fit_scope scope = { out ? x->o->leave : LEAVE_NOTHING, out ? out : "", x->anchor, n_anchor };
+    const struct fit_scope scope = { out ? x->o->leave : LEAVE_NOTHING, out ? out : "", x->anchor, n_anchor, x->beside, out ? beside_without(x, out) : 0 };
     if (x->o->model->fit(&params, x->kept, n_kept, &scope, err) != 0)
         return -1;
     for (size_t i = 0; i < x->n; i++)
@@ -243,12 +268,14 @@ int score_rows(struct scored *out, const struct priced *rows, size_t n, const st
     struct scoring x = { .o = o, .rows = out, .n = n };
     x.kept = malloc((n + 1) * sizeof *x.kept);
     x.anchor = malloc((n + 1) * sizeof *x.anchor);
-    int rc = x.kept && x.anchor ? 0 : error_oom(err, n * sizeof *x.kept, "rows of a fit");
+    x.beside = malloc((o->n_beside + 1) * sizeof *x.beside);
+    int rc = x.kept && x.anchor && x.beside ? 0 : error_oom(err, n * sizeof *x.kept, "rows of a fit");
     if (rc == 0 && o->n_anchor > 0)
         rc = mark_anchors(out, n, o->n_anchor, err);
     if (rc == 0)
         rc = o->leave == LEAVE_NOTHING ? fit_and_predict(&x, NULL, err) : leave_each_out(&x, err);
     free(x.kept);
     free(x.anchor);
+    free(x.beside);
     return rc;
 }

@@ -140,6 +140,9 @@ struct fit_scope {
                              stack's family ("llama.cpp"), "a100_dgx 8 of 8" */
     const struct priced *const *anchor; /* rows shown (--anchor-rows) */
     size_t n_anchor;
+    const struct priced *const *beside; /* rows of hwprofiles/stacks/measured.csv that are not of the group: for kinds whose constants of
+                                           them and others are not used, as the group is among those */
+    size_t n_beside;
 };
 
 /*
@@ -202,6 +205,8 @@ struct score_options {
     const struct time_model *model;
     enum leave_out leave;
     int n_anchor; /* rows of each device and phase that the fit is shown, and which are not scored; 0: none */
+    const struct priced *beside; /* rows that hwprofiles/stacks has; NULL: none. Used where something is left out */
+    size_t n_beside;
 };
 /* "hardware" "model" "engine" "topology"; -1 with ERROR_USAGE. */
 int leave_out_find(const char *name, enum leave_out *out, struct error *err);

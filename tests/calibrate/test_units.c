@@ -181,6 +181,28 @@ static void test_attention(void **state)
 
 /* Whether attention is one kernel, where rows do not say: llama.cpp's benchmark asked for it by itself from May 2026 on, who measures prompts
  * behind others always does, and other engines know no other. */
+/* Hopper's own kernels of llama.cpp multiply by an instruction that reaches 0.63 of its peak; cuBLAS by another. (151) */
+static void test_hopper(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double part;
+    } gpus[] = { { "NVIDIA H100 80GB SXM", 0.63 }, { "NVIDIA GH200 480GB", 0.63 }, { "NVIDIA H20", 1 }, { "NVIDIA B200", 1 }, { "NVIDIA A100", 1 } };
+    for (size_t i = 0; i < ARRAY_LEN(gpus); i++) {
+        struct row *r = on(gpus[i].name, "datacenter GPU", 67, 989, 1979, "llama.cpp (cuda)", "2026-09", "fa=1");
+        assert_near(product(r, MATH_FP16, 4.5, 512).flop_s, 64 / (64 / (gpus[i].part * 1979e12) + 8 / 67e12), 1e6);
+        assert_near(product(r, MATH_FP16, 16, 512).flop_s, 989e12, 1e6);
+        assert_near(attention(r, 512).flop_s, gpus[i].part * 989e12, 1e6);
+        r = on(gpus[i].name, "datacenter GPU", 67, 989, 1979, "llama.cpp (cuda)", "2026-09", "fa=0");
+        assert_near(attention(r, 512).flop_s, 989e12, 1e6);
+        r = on(gpus[i].name, "datacenter GPU", 67, 989, 1979, "llama.cpp (vulkan)", "2026-09", "fa=1");
+        assert_near(product(r, MATH_FP16, 4.5, 512).flop_s, gpus[i].part * 989e12, 1e6);
+        r = on(gpus[i].name, "datacenter GPU", 67, 989, 1979, "vLLM 0.9", "2026-09", "");
+        assert_near(attention(r, 512).flop_s, 989e12, 1e6);
+    }
+}
+
 static void test_flash(void **state)
 {
     static const struct {
@@ -454,7 +476,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_geforce),   cmocka_unit_test(test_quantized), cmocka_unit_test(test_other_makers),
         cmocka_unit_test(test_attention), cmocka_unit_test(test_experts),   cmocka_unit_test(test_builds), cmocka_unit_test(test_whose_builds),
-        cmocka_unit_test(test_experts_of_cuda), cmocka_unit_test(test_flash),    cmocka_unit_test(test_pipeline), cmocka_unit_test(test_cached_acts),
+        cmocka_unit_test(test_experts_of_cuda), cmocka_unit_test(test_flash),    cmocka_unit_test(test_hopper),    cmocka_unit_test(test_pipeline), cmocka_unit_test(test_cached_acts),
         cmocka_unit_test(test_padding),   cmocka_unit_test(test_seconds),
     };
     hwprofile_set_dirs(data_dirs());

@@ -76,6 +76,16 @@ run score "$tmp/two.csv" --hardware "$tmp/hw.csv" -o json && awk "BEGIN { b = $(
 ok $? "and by constants.json where nothing is left out"
 echo '{"schema": "roofcast.constants", "version": 1, "fits": {}}' >"$base"
 
+# Rates beside the constants teach of others than what is left out, where constants of them all have seen it; its own rows there have no say.
+measured=$tmp/data/hwprofiles/stacks/measured.csv
+sed '2,$s/^/s-/' "$tmp/others.csv" >"$measured"
+run score "$tmp/two.csv" --hardware "$tmp/hw.csv" --leave-out hardware -o json && cp "$tmp/out" "$tmp/left5.json"
+awk "BEGIN { b = $(group "$tmp/left5.json" all bias); exit !(b < -0.5) }"
+ok $? "rates of others, a third as fast, teach beside the file ($(group "$tmp/left5.json" all bias))"
+sed '1d;s/^/own-/' "$tmp/two.csv" | awk -F, -v OFS=, '{ $14 *= 3; print }' >>"$measured"
+run score "$tmp/two.csv" --hardware "$tmp/hw.csv" --leave-out hardware -o json && is "$(jq -c '[.rows[].predicted]' "$tmp/left5.json")" "$(jq -c '[.rows[].predicted]' "$tmp/out")" "its own do not"
+rm "$measured"
+
 # Machines that differ: half of an interval, of one that is left out and of the same one known.
 awk -F, -v OFS=, 'NR > 1 { split("1.4 0.7 1 1.2 0.8", f, " "); $14 *= f[substr($3, length($3))] } { print }' "$tmp/rows.csv" >"$tmp/differ.csv"
 width() { jq '[.rows[] | (.hi - .lo) / (.hi + .lo)] | add / length' "$1"; }
