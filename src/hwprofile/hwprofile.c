@@ -287,16 +287,23 @@ int hw_fill_efficiency(struct hwprofile *h, struct error *err)
 
 /* ---- profiles by name ------------------------------------------------------------ */
 
-static int load_path(struct hwprofile *h, const char *path, struct error *err)
+/* Without the efficiencies of its class. */
+static int parse_path(struct hwprofile *h, const char *path, struct error *err)
 {
     struct filemap m;
     if (filemap_open(&m, path, err) != 0)
         return -1;
     int rc = hwprofile_parse(h, path, m.data, m.size, err);
     filemap_close(&m);
-    if (rc != 0)
+    if (rc == 0)
+        snprintf(h->path, sizeof h->path, "%s", path);
+    return rc == 0 ? 0 : -1;
+}
+
+static int load_path(struct hwprofile *h, const char *path, struct error *err)
+{
+    if (parse_path(h, path, err) != 0)
         return -1;
-    snprintf(h->path, sizeof h->path, "%s", path);
     if (hw_fill_efficiency(h, err) != 0) {
         hwprofile_free(h);
         return -1;
@@ -376,7 +383,7 @@ static int search(const char *wanted, char **names, size_t n, struct near_miss *
     for (size_t i = 0; i < n; i++) {
         char path[PATH_SIZE];
         struct hwprofile h;
-        int rc = name_file(path, sizeof path, hw_dirs(), "hwprofiles", names[i]) ? load_path(&h, path, err) : -2;
+        int rc = name_file(path, sizeof path, hw_dirs(), "hwprofiles", names[i]) ? parse_path(&h, path, err) : -2;
         if (rc == -1)
             return -1;
         if (rc != 0)

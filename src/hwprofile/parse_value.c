@@ -1,6 +1,5 @@
 /* The fields of a hwprofile JSON: text, objects, and numbers with a unit and a source. */
 #include "hwprofile/internal.h"
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,24 +20,18 @@ int hw_check_fields(const json_t *o, const char *ctx, const char *const *known, 
         return error_set(err, ERROR_INPUT, "%s: expected a JSON object", ctx);
     json_object_foreach((json_t *)(uintptr_t)o, key, value)
     {
-        const char *best = NULL;
-        unsigned best_d = UINT_MAX;
-        for (size_t i = 0; i < n && best_d; i++) {
-            unsigned d = edit_distance(key, known[i]);
-            if (strcmp(key, known[i]) == 0)
-                d = 0;
-            else if (d == 0)
-                d = 1;
-            if (d < best_d) {
-                best_d = d;
+        size_t at = 0;
+        while (at < n && strcmp(key, known[at]) != 0)
+            at++;
+        if (at < n || field_free(key))
+            continue;
+        const char *best = known[0];
+        for (size_t i = 1; i < n; i++)
+            if (edit_distance(key, known[i]) < edit_distance(key, best))
                 best = known[i];
-            }
-        }
-        if (best_d != 0 && !field_free(key))
-            return error_set(err, ERROR_INPUT,
-                             "%s: unknown field \"%.64s\"; the nearest known one is \"%s\" (fields "
-                             "that start with \"_\" are ignored)",
-                             ctx, key, best);
+        return error_set(err, ERROR_INPUT,
+                         "%s: unknown field \"%.64s\"; the nearest known one is \"%s\" (fields that start with \"_\" are ignored)", ctx, key,
+                         best);
     }
     return 0;
 }
