@@ -16,7 +16,7 @@ if ! { clang -fsanitize=thread "$build/probe.c" -o "$build/probe" && "$build/pro
 fi
 tests='tests/base/test_base tests/engine/test_engine tests/engine/test_archs'
 # shellcheck disable=SC2086
-if ! (build_tree "$build" --enable-werror --enable-sanitizers=thread --without-papi --without-likwid CC=clang CFLAGS=-g &&
+if ! (build_tree "$build" --enable-werror --enable-sanitizers=thread --without-papi --without-likwid CC=clang CFLAGS=-gline-tables-only &&
     make -s -C "$build" -j"$(getconf _NPROCESSORS_ONLN)" $tests >"$build/tests.log" 2>&1); then
     tail -n 40 "$build/tests.log" 2>/dev/null
     echo "FAIL: tsan: the build"
