@@ -192,20 +192,27 @@ static void check_row(const struct kernels *k, const struct buffers *b, const ch
     for (uint32_t j = lo; j <= pos; j++)
         sum += p[j] = exp(p[j] - max);
     sum += exp(sink - max);
-    for (uint32_t d = 0; d < dim; d++) {
-        double want = 0, abs = 0, got = (double)a->out[t * a->out_stride + h * dim + d];
-        for (uint32_t j = lo; j <= pos; j++) {
-            size_t row = j * a->n_head_kv + h / (a->n_head / a->n_head_kv);
-            double m = p[j] / sum * (double)b->v[row * dim + d];
-            want += m, abs += fabs(m);
+    double *want = check_alloc(2 * dim * sizeof *want), *abs = want + dim;
+    for (uint32_t d = 0; d < 2 * dim; d++)
+        want[d] = 0;
+    for (uint32_t j = lo; j <= pos; j++) {
+        const size_t row = j * a->n_head_kv + h / (a->n_head / a->n_head_kv);
+        const double w = p[j] / sum;
+        for (uint32_t d = 0; d < dim; d++) {
+            const double m = w * (double)b->v[row * dim + d];
+            want[d] += m, abs[d] += fabs(m);
         }
+    }
+    for (uint32_t d = 0; d < dim; d++) {
+        const double got = (double)a->out[t * a->out_stride + h * dim + d];
         const double rounded = a->rounded ? 3 * ROUNDED + 2 * ROUNDED_EXP2 : 0;
-        double bound = (2 * e + rounded + (2 * (pos - lo) + 16) * 0x1p-24) * abs + 1e-30;
-        if (!(fabs(got - want) <= bound))
+        double bound = (2 * e + rounded + (2 * (pos - lo) + 16) * 0x1p-24) * abs[d] + 1e-30;
+        if (!(fabs(got - want[d]) <= bound))
             fail_msg("%s: attention, %s: token %u head %u dim %u: %.9g, expected %.9g, "
                      "bound %.3g",
-                     k->isa, what, t, h, d, got, want, bound);
+                     k->isa, what, t, h, d, got, want[d], bound);
     }
+    free(want);
     free(p);
 }
 

@@ -127,41 +127,69 @@ static double tiles_lose(const struct problem *p, const struct kernels *k, const
     return lost;
 }
 
+/* Most of what these tests take: sums of a row's products with four tokens at a time, whose values of a column stand side by side. */
+enum { FOUR = 4 };
+typedef double two __attribute__((vector_size(2 * sizeof(double))));
+typedef int64_t two_bits __attribute__((vector_size(2 * sizeof(double))));
+
+static two without_sign(two x)
+{
+    const two_bits mask = { INT64_MAX, INT64_MAX };
+    return (two)((two_bits)x & mask);
+}
+
+static void exact_four(const double *x, const float *w, const float *mag, size_t cols, double sum[FOUR], double abs[FOUR])
+{
+    const two *const at = (const two *)x;
+    two s0 = { 0 }, s1 = { 0 }, a0 = { 0 }, a1 = { 0 };
+    for (size_t c = 0; c < cols; c++) {
+        const double v = (double)w[c], m = (double)mag[c];
+        s0 += v * at[2 * c], s1 += v * at[2 * c + 1];
+        a0 += m * without_sign(at[2 * c]), a1 += m * without_sign(at[2 * c + 1]);
+    }
+    sum[0] = s0[0], sum[1] = s0[1], sum[2] = s1[0], sum[3] = s1[1];
+    abs[0] = a0[0], abs[1] = a0[1], abs[2] = a1[0], abs[3] = a1[1];
+}
+
 static void exact_init(struct exact *e, const struct problem *p, const struct kernels *k,
                        const struct acts *a)
 {
     const bool bf16 = rounds_to_bf16(p, k, a);
-    float *w = check_alloc(p->cols * sizeof *w), *mag = check_alloc(p->cols * sizeof *mag);
-    float *x = check_alloc(p->n_tok * p->cols * sizeof *x);
-    for (size_t i = 0; i < p->n_tok * p->cols; i++)
-        x[i] = act_value(a, i / p->cols, i % p->cols);
-    if (bf16)
-        round_to_bf16(x, p->n_tok * p->cols);
+    enum { FEW = 8 }; /* rows, which stay in caches beside all tokens */
+    float *w = check_alloc(FEW * p->cols * sizeof *w), *mag = check_alloc(FEW * p->cols * sizeof *mag);
+    const size_t n_x = u64_ceil_div(p->n_tok, FOUR) * FOUR * p->cols;
+    double *x = check_alloc(n_x * sizeof *x);
+    memset(x, 0, n_x * sizeof *x);
+    for (size_t t = 0; t < p->n_tok; t++)
+        for (size_t c = 0; c < p->cols; c++) {
+            const float v = act_value(a, t, c);
+            x[(t / FOUR * p->cols + c) * FOUR + t % FOUR] = (double)(bf16 ? bf16_to_f32(f32_to_bf16(v)) : v);
+        }
     double n = (double)p->cols + 24;
     if (a->kind == ACT_Q8 && !bf16)
         n = (double)p->cols / (p->type->id == DTYPE_Q2_K ? 8 : 16) + 24;
     e->y = check_alloc(p->n_tok * p->rows * sizeof *e->y);
     e->bound = check_alloc(p->n_tok * p->rows * sizeof *e->bound);
     e->lost = check_alloc(p->n_tok * p->rows * sizeof *e->lost);
-    for (size_t r = 0; r < p->rows; r++) {
-        p->type->dequantize(p->w + r * p->row_bytes, w, p->cols);
-        weight_magnitudes(p->type, p->w + r * p->row_bytes, mag, p->cols);
+    for (size_t row0 = 0; row0 < p->rows; row0 += FEW) {
+        const size_t n_row = p->rows - row0 < FEW ? p->rows - row0 : FEW;
+        p->type->dequantize(p->w + row0 * p->row_bytes, w, n_row * p->cols);
+        weight_magnitudes(p->type, p->w + row0 * p->row_bytes, mag, n_row * p->cols);
         if (bf16)
-            round_to_bf16(w, p->cols);
-        for (size_t t = 0; t < p->n_tok; t++) {
-            double sum = 0, abs = 0;
-            for (size_t c = 0; c < p->cols; c++) {
-                double xv = (double)x[t * p->cols + c];
-                sum += (double)w[c] * xv;
-                abs += (double)mag[c] * fabs(xv);
+            round_to_bf16(w, n_row * p->cols);
+        for (size_t t = 0; t < p->n_tok; t += FOUR)
+            for (size_t i = 0; i < n_row; i++) {
+                double sum[FOUR], abs[FOUR];
+                exact_four(x + t * p->cols, w + i * p->cols, mag + i * p->cols, p->cols, sum, abs);
+                for (size_t j = 0; j < FOUR && t + j < p->n_tok; j++) {
+                    const size_t at = (t + j) * p->rows + row0 + i;
+                    e->y[at] = sum[j];
+                    e->bound[at] = n * 0x1p-24 * abs[j] + (double)p->cols * (double)FLT_MIN;
+                    if (strcmp(k->isa, "ref") == 0) /* in double, rounded once */
+                        e->bound[at] = 0x1p-24 * fabs(sum[j]) + n * 0x1p-52 * abs[j] + (double)FLT_MIN;
+                    e->lost[at] = tiles_lose(p, k, a, t + j, row0 + i);
+                }
             }
-            double bound = n * 0x1p-24 * abs + (double)p->cols * (double)FLT_MIN;
-            if (strcmp(k->isa, "ref") == 0) /* in double, rounded once */
-                bound = 0x1p-24 * fabs(sum) + n * 0x1p-52 * abs + (double)FLT_MIN;
-            e->y[t * p->rows + r] = sum;
-            e->bound[t * p->rows + r] = bound;
-            e->lost[t * p->rows + r] = tiles_lose(p, k, a, t, r);
-        }
     }
     free(w);
     free(mag);

@@ -180,9 +180,13 @@ double *ref_keep(struct ref_model *m, size_t n)
 double *ref_mul(struct ref_model *m, const struct ref_mat *a, const double *x)
 {
     double *y = ref_vec(m, a->rows);
-    for (int r = 0; r < a->rows; r++)
+    for (int r = 0; r < a->rows; r++) {
+        const double *const w = a->w + (size_t)r * (size_t)a->cols;
+        double sum = 0; /* in a register: y might be x for all the compiler knows */
         for (int c = 0; c < a->cols; c++)
-            y[r] += a->w[(size_t)r * (size_t)a->cols + (size_t)c] * x[c];
+            sum += w[c] * x[c];
+        y[r] = sum;
+    }
     return y;
 }
 
