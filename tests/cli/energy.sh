@@ -11,6 +11,8 @@ run bench --brief -m "$model" -t 1 -r 1 -p 0 -n 2 --counters null --quiet
 has '^Energy: unavailable: no zone of a package in .*/sys/class/powercap and no perf power PMU'
 ok $? "no zones: unavailable, with the reason"
 
+steps=2500 # a second or so
+[ -z "${ROOFCAST_SANITIZED:-}" ] || steps=500
 # ---- a package that takes 1 J a reading: written to another name and renamed, as sysfs has no half-written numbers
 mkdir -p "$zone"
 echo package-0 >"$zone/name"
@@ -25,7 +27,7 @@ echo 262143000000 >"$zone/energy_uj" # soon wraps around
     done
 ) 2>"$tmp/writer" &
 writer=$!
-run bench --brief -m "$model" -t 1 -r 2 -p 0 -n 2500 --counters null --quiet -o json
+run bench --brief -m "$model" -t 1 -r 2 -p 0 -n $steps --counters null --quiet -o json
 kill "$writer" 2>/dev/null
 wait "$writer" 2>/dev/null
 joules=$(figure energy_j) each=$(figure j_tok) seconds=$(figure seconds)
@@ -37,7 +39,7 @@ fi
 has '"energy_source": "powercap intel-rapl: package-0"' && has '"energy_reason": null'
 ok $? "the source is named"
 holds "$joules > 0 && $joules < 110 * $seconds + 2" "1 J every 10 ms or more, across the wrap-around: at most 100 W"
-holds "$each * 2500 / $joules > 0.999 && $each * 2500 / $joules < 1.001" "J a token is J by tokens"
+holds "$each * $steps / $joules > 0.999 && $each * $steps / $joules < 1.001" "J a token is J by tokens"
 
 # ---- too short for counters that are renewed every millisecond
 run bench --brief -m "$model" -t 1 -r 1 -p 0 -n 2 --counters null --quiet -o json

@@ -146,9 +146,11 @@ rm "$tmp/bin/likwid-bench"
 refused 3 "apt install likwid" profile --cross-check --brief -t 1
 ROOFCAST=$real
 
-HWLOC_COMPONENTS=-linux,-x86 run profile --brief -t 1 -o "$tmp/flat.json" && says 'no caches are told of here' &&
-    jq -e '[.ceilings[] | select(.level != "DRAM" and .level != "" and .value != null)] == []' "$tmp/flat.json" >/dev/null
-ok $? "without a topology of caches no level is made up, and that is said"
+if [ -z "${ROOFCAST_SANITIZED:-}" ]; then # a whole profile once more
+    HWLOC_COMPONENTS=-linux,-x86 run profile --brief -t 1 -o "$tmp/flat.json" && says 'no caches are told of here' &&
+        jq -e '[.ceilings[] | select(.level != "DRAM" and .level != "" and .value != null)] == []' "$tmp/flat.json" >/dev/null
+    ok $? "without a topology of caches no level is made up, and that is said"
+fi
 refused 1 "no/such/dir.json" profile --brief -t 1 -o "$tmp/no/such/dir.json"
 echo old >"$tmp/kept.json"
 (

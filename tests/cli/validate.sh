@@ -41,19 +41,21 @@ run validate -m "$tmp/m.gguf" --tests pp8,tg4x2@d16 -t 1 -r 1 -o json --save "$t
 ok $status "two cases of a file"
 "$validate" "$doc" roofcast.validate "$tmp/out" >"$tmp/verr" 2>&1
 ok $? "-o json is as documented"
-# Probes beside the cases are small products; a case of INT8 products is bound by the INT8 peak of the profile.
-awk '/"dtype": "int8"/ { slow = 1 } /}/ { slow = 0 } slow && /"(value|ci_lo|ci_hi)":/ { sub(/: .*/, ": 1e7,") } { print }' \
-    "$tmp/this.json" >"$tmp/slow.json"
 cp "$tmp/out" "$tmp/kept"
-run validate -m "$tmp/m.gguf" --tests pp8,tg4x2@d16 -t 1 -r 1 -o json --quiet --hw "$tmp/slow.json"
-[ $status = 0 ] && ! cmp -s "$tmp/this.json" "$tmp/slow.json" && [ "$(grep -c '"bound": "compute"' "$tmp/out")" -eq 2 ]
-ok $? "bound by the peak of the arithmetic in use"
-# A profile of old has another loop beside its samples: nothing is known of cores, and nothing is made of it.
-sed 's/"product_flop_s"/"core_flop_s"/' "$tmp/slow.json" >"$tmp/old.json"
-run validate -m "$tmp/m.gguf" --tests pp8,tg4x2@d16 -t 1 -r 1 -o json --quiet --hw "$tmp/old.json"
-[ $status = 0 ] && ! cmp -s "$tmp/slow.json" "$tmp/old.json" && [ "$(grep -c '"compute_scale": null' "$tmp/out")" -eq 2 ] &&
-    ! has '"error": null' && [ "$(grep -c '"bound": "compute"' "$tmp/out")" -eq 2 ] && ! grep -q '"compute_scale": null' "$tmp/kept"
-ok $? "a profile of old"
+if [ -z "${ROOFCAST_SANITIZED:-}" ]; then # measured twice more, in no other way
+    # Probes beside the cases are small products; a case of INT8 products is bound by the INT8 peak of the profile.
+    awk '/"dtype": "int8"/ { slow = 1 } /}/ { slow = 0 } slow && /"(value|ci_lo|ci_hi)":/ { sub(/: .*/, ": 1e7,") } { print }' \
+        "$tmp/this.json" >"$tmp/slow.json"
+    run validate -m "$tmp/m.gguf" --tests pp8,tg4x2@d16 -t 1 -r 1 -o json --quiet --hw "$tmp/slow.json"
+    [ $status = 0 ] && ! cmp -s "$tmp/this.json" "$tmp/slow.json" && [ "$(grep -c '"bound": "compute"' "$tmp/out")" -eq 2 ]
+    ok $? "bound by the peak of the arithmetic in use"
+    # A profile of old has another loop beside its samples: nothing is known of cores, and nothing is made of it.
+    sed 's/"product_flop_s"/"core_flop_s"/' "$tmp/slow.json" >"$tmp/old.json"
+    run validate -m "$tmp/m.gguf" --tests pp8,tg4x2@d16 -t 1 -r 1 -o json --quiet --hw "$tmp/old.json"
+    [ $status = 0 ] && ! cmp -s "$tmp/slow.json" "$tmp/old.json" && [ "$(grep -c '"compute_scale": null' "$tmp/out")" -eq 2 ] &&
+        ! has '"error": null' && [ "$(grep -c '"bound": "compute"' "$tmp/out")" -eq 2 ] && ! grep -q '"compute_scale": null' "$tmp/kept"
+    ok $? "a profile of old"
+fi
 cp "$tmp/kept" "$tmp/out"
 sed '/"date"/d' "$tmp/out" >"$tmp/a" && sed '/"date"/d' "$tmp/saved.json" | cmp -s - "$tmp/a"
 ok $? "--save writes the same document"
@@ -71,9 +73,9 @@ case $moved in
 true) holds "$still < 2" "too few stood still in three rounds" ;;
 *) holds "$still >= 2" "enough stood still" ;;
 esac
-run validate -m llama-3.2-1b:1 -q Q4_0 --tests tg2 -t 1 -r 1 && has '^llama-3.2-1b:1  *Q4_0  *tg2 ' && has '^1 of 1 cases (of a grid of 1), seed 1: median' && has '^Worst 1: '
+run validate -m stories15m:1 -q Q4_0 --tests tg2 -t 1 -r 1 && has '^stories15m:1  *Q4_0  *tg2 ' && has '^1 of 1 cases (of a grid of 1), seed 1: median' && has '^Worst 1: '
 ok $? "the table, its groups, the case furthest off"
-says 'case 1 of 1: llama-3.2-1b:1 Q4_0 tg2, 1 thread'
+says 'case 1 of 1: stories15m:1 Q4_0 tg2, 1 thread'
 ok $? "progress"
 is 0 "$(find "$TMPDIR" -mindepth 1 | wc -l)" "what was synthesized is gone"
 

@@ -753,19 +753,20 @@ static void test_shared(void **state)
     snprintf(path, sizeof path, "%s/data/measurements/hardware.csv", shared);
     assert_ok(measure_hws_load(&hws, path, &err), err);
     struct pricer *p = pricer_new(&hws, NULL, &err);
+    const size_t step = getenv("ROOFCAST_SANITIZED") ? 5 : 1;
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
         struct measurements l;
-        size_t unpriced = 0;
+        size_t unpriced = 0, n = 0;
         snprintf(path, sizeof path, "%s/data/measurements/%s", shared, files[i].file);
         assert_ok(measure_load(&l, path, NULL, &err), err);
-        for (size_t k = 0; k < l.n; k++) {
+        for (size_t k = 0; k < l.n; k += step, n++) {
             struct priced row;
             assert_ok(price_row(p, &l.row[k], &row, &err), err);
             unpriced += row.reason[0] != 0;
             priced_free(&row);
         }
-        if ((double)unpriced > files[i].unpriced * (double)l.n)
-            fail_msg("%s: %zu of %zu rows have no price", files[i].file, unpriced, l.n);
+        if ((double)unpriced > files[i].unpriced * (double)n)
+            fail_msg("%s: %zu of %zu rows have no price", files[i].file, unpriced, n);
         measure_free(&l);
     }
     pricer_free(p);
