@@ -1,6 +1,6 @@
 # Tests print TAP: cmocka programs (one a module), shell scripts for the program and the tree.
 TEST_EXTENSIONS = .sh
-LOG_DRIVER      = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+LOG_DRIVER      = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/tests/timed.sh $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER   = $(LOG_DRIVER)
 LOG_COMPILER    = $(SHELL) $(top_srcdir)/tests/tap.sh
 if SANITIZERS
@@ -17,7 +17,12 @@ AM_TESTS_ENVIRONMENT = $(SANITIZERS_ENVIRONMENT) \
 TEST_LIBS = $(BASE_LIBS) $(CMOCKA_LIBS)
 
 dist_check_SCRIPTS += %D%/lint/layers.sh %D%/lint/install.sh
-EXTRA_DIST += %D%/tap.sh %D%/long.sh %D%/tsan/run.sh %D%/lint/layers.txt build-aux/tap-driver.sh
+EXTRA_DIST += %D%/tap.sh %D%/timed.sh %D%/long.sh %D%/tsan/run.sh %D%/lint/layers.txt build-aux/tap-driver.sh
+# The slowest begin first, so that none of them is left to run alone at the end (./check says which they are).
+if CMOCKA
+TESTS += %D%/kernels/checkkernel %D%/engine/test_generate %D%/ceilings/test_ceilings %D%/score/test_score
+endif
+TESTS += %D%/cli/constants.sh %D%/cli/quickstart.sh %D%/cli/validate.sh %D%/cli/profile.sh %D%/cli/monotone.sh %D%/cli/quantize.sh
 TESTS += %D%/lint/layers.sh %D%/lint/install.sh
 
 include tests/base/local.mk

@@ -8,7 +8,6 @@ check_PROGRAMS += %D%/test_kernel_roofs
 %C%_test_kernel_roofs_SOURCES = %D%/test_kernel_roofs.c tests/test.h
 %C%_test_kernel_roofs_LDADD   = libceilings.a libhwprofile.a $(KERNEL_LIBS) libdtype.a $(TEST_LIBS)
 TESTS += %D%/test_kernel_roofs
-TESTS += %D%/test_ceilings
 check_PROGRAMS += %D%/test_places %D%/test_memory
 %C%_test_places_SOURCES = %D%/test_places.c tests/test.h
 %C%_test_places_LDADD   = libceilings.a libhwprofile.a $(KERNEL_LIBS) libdtype.a $(TEST_LIBS)

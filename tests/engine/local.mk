@@ -13,7 +13,6 @@ check_PROGRAMS += %D%/test_generate
 %C%_test_generate_SOURCES = %D%/test_generate.c tests/test.h
 %C%_test_generate_LDADD   = tests/engine/ref/libref.a libengine.a libcounters.a $(KERNEL_LIBS) libmodel.a libgguf.a libdtype.a \
   $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS)
-TESTS += %D%/test_generate
 check_PROGRAMS += %D%/test_sampler
 %C%_test_sampler_SOURCES = %D%/test_sampler.c tests/test.h
 %C%_test_sampler_LDADD   = libengine.a $(TEST_LIBS)

@@ -16,5 +16,4 @@ check_PROGRAMS += %D%/checkkernel
   %D%/bench_table.c \
   tests/test.h
 %C%_checkkernel_LDADD = $(KERNEL_LIBS) libdtype.a $(TEST_LIBS) -lm
-TESTS += %D%/checkkernel
 endif

@@ -5,5 +5,5 @@ check_PROGRAMS += %D%/test_score %D%/test_reasons
 %C%_test_score_LDADD     = $(score_test_libs)
 %C%_test_reasons_SOURCES = %D%/test_reasons.c %D%/rows.h tests/test.h
 %C%_test_reasons_LDADD   = $(score_test_libs)
-TESTS += %D%/test_score %D%/test_reasons
+TESTS += %D%/test_reasons
 endif
