@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { PATH_SIZE = 4096 };
 
@@ -371,6 +372,74 @@ static int unknown_machine(const char *spec, const struct near_miss *miss, struc
                      miss->id, alike ? "" : " (", alike ? "" : miss->name, alike ? "" : ")", describe_it);
 }
 
+/* What a profile calls its machine, as its file said when it was read: a file of measurements asks for hundreds of names, and each of them
+ * for every profile. Kept to the program's end. */
+struct called {
+    char *path;
+    struct timespec changed;
+    off_t size;
+    char **name; /* its name, then its aliases */
+    size_t n;
+};
+static struct called *called;
+static size_t n_called;
+
+static void called_clear(struct called *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        free(c->name[i]);
+    free(c->name);
+    free(c->path);
+    *c = (struct called){ .path = NULL };
+}
+
+static int called_read(struct called *c, const char *path, const struct stat *st, struct error *err)
+{
+    struct hwprofile h;
+    if (parse_path(&h, path, err) != 0)
+        return -1;
+    *c = (struct called){ strdup(path), st->st_mtim, st->st_size, calloc(h.n_alias + 1, sizeof *c->name), 0 };
+    bool whole = c->path && c->name;
+    for (size_t i = 0; whole && i <= h.n_alias; i++)
+        whole = (c->name[c->n++] = strdup(i == 0 ? h.name : h.alias[i - 1])) != NULL;
+    hwprofile_free(&h);
+    if (whole)
+        return 0;
+    called_clear(c);
+    return error_oom(err, sizeof *c, "the names of machines");
+}
+
+/* NULL with *err. hint: where it may be. */
+static const struct called *called_of(const char *path, size_t hint, struct error *err)
+{
+    struct stat st;
+    size_t at = hint;
+    if (stat(path, &st) != 0) {
+        error_set(err, ERROR_SYSTEM, "%s: the file went away", path);
+        return NULL;
+    }
+    if (at >= n_called || strcmp(called[at].path, path) != 0)
+        for (at = 0; at < n_called && strcmp(called[at].path, path) != 0; at++)
+            continue;
+    struct called *const c = at < n_called ? &called[at] : NULL;
+    if (c && c->size == st.st_size && c->changed.tv_sec == st.st_mtim.tv_sec && c->changed.tv_nsec == st.st_mtim.tv_nsec)
+        return c;
+    struct called fresh, *more = c ? called : realloc(called, (n_called + 1) * sizeof *called);
+    if (!more) {
+        error_oom(err, (n_called + 1) * sizeof *called, "the names of machines");
+        return NULL;
+    }
+    called = more;
+    if (called_read(&fresh, path, &st, err) != 0)
+        return NULL;
+    if (at < n_called)
+        called_clear(&called[at]);
+    else
+        n_called++;
+    called[at] = fresh;
+    return &called[at];
+}
+
 /* 1: found, *out is its id; 0: not; -1: error. */
 static int search(const char *wanted, char **names, size_t n, struct near_miss *miss, size_t *out,
                   struct error *err)
@@ -382,20 +451,16 @@ static int search(const char *wanted, char **names, size_t n, struct near_miss *
         }
     for (size_t i = 0; i < n; i++) {
         char path[PATH_SIZE];
-        struct hwprofile h;
-        int rc = name_file(path, sizeof path, hw_dirs(), "hwprofiles", names[i]) ? parse_path(&h, path, err) : -2;
-        if (rc == -1)
-            return -1;
-        if (rc != 0)
+        if (!name_file(path, sizeof path, hw_dirs(), "hwprofiles", names[i]))
             continue;
-        bool hit = try_name(wanted, names[i], h.name, miss);
-        for (size_t k = 0; k < h.n_alias && !hit; k++)
-            hit = try_name(wanted, names[i], h.alias[k], miss);
-        hwprofile_free(&h);
-        if (hit) {
-            *out = i;
-            return 1;
-        }
+        const struct called *const c = called_of(path, i, err);
+        if (!c)
+            return -1;
+        for (size_t k = 0; k < c->n; k++)
+            if (try_name(wanted, names[i], c->name[k], miss)) {
+                *out = i;
+                return 1;
+            }
     }
     return 0;
 }

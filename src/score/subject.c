@@ -153,7 +153,23 @@ static bool cut_end(char *s, const char *end)
     return true;
 }
 
-/* Endings that are another training of the same shape. */
+/* A type at the end of a file's name: "-Q4_K_M", ".Q4_K_M". */
+static bool cut_type(char *s)
+{
+    static const char *const begin[] = { "Q", "IQ", "TQ", "F16", "F32", "BF16", "MXFP4" };
+    char *at = s + strlen(s);
+    while (at > s && !strchr("-. ", at[-1]))
+        at--;
+    bool like = false;
+    for (size_t i = 0; i < ARRAY_LEN(begin); i++)
+        like |= strncasecmp(at, begin[i], strlen(begin[i])) == 0;
+    if (at - s < 2 || !like || !quant_find(at, stack_named("llama.cpp-cuda")).known)
+        return false;
+    at[-1] = 0;
+    return true;
+}
+
+/* Endings that are another training of the same shape, and a file's. */
 static bool cut_training(char *s)
 {
     static const char *const ends[] = { "-Instruct", "-Chat", "-it", "-hf", "-Base", "-Thinking", "-2507", "-2512", "-2501",
@@ -162,7 +178,7 @@ static bool cut_training(char *s)
     for (size_t i = 0; i < ARRAY_LEN(ends); i++)
         if (cut_end(s, ends[i]))
             return true;
-    return false;
+    return cut_end(s, ".gguf") || cut_type(s);
 }
 
 /* A preset of the row's name and of another size. */

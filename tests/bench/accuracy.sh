@@ -4,7 +4,7 @@
 #   tests/bench/accuracy.sh [options] [VALIDATE.json]      (make accuracy VALIDATE=FILE)
 #     -o FILE  where it goes, replaced only when all is done (standard output)
 #     -k DIR   keep the score of each file there, as `roofcast score` printed it
-#     -l N     seconds that one score may take (400)
+#     -l N     seconds that one score may take (900)
 #
 # Scores the measurements under $ROOFCAST_SHARED/data/measurements (default ../shared beside the tree) with the program
 # $ROOFCAST (default build/roofcast), two at a time or as many as there are processors. VALIDATE.json: what `roofcast validate -o json`
@@ -16,7 +16,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 roofcast=${ROOFCAST:-$top/build/roofcast}
 shared=${ROOFCAST_SHARED:-$top/../shared}
 data=$shared/data/measurements
-out='' keep='' limit=400
+out='' keep='' limit=900
 usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d' >&2; exit 2; }
 while getopts o:k:l:h o; do
     case $o in

@@ -24,7 +24,7 @@ static void make(struct toy *t, enum measure_metric metric, const char *mode)
     t->machine.h.link = &t->link;
     t->machine.h.n_link = 1;
     t->m = (struct measurement){ .kind = MEASURE_SERVING, .metric = metric, .mode = mode, .hardware = "", .source = "",
-                                 .date = "", .notes = "", .quant = "" };
+                                 .date = "", .engine = "vLLM", .notes = "", .quant = "" };
     t->step[0] = (struct work_class){ .kind = OP_MATMUL, .count = 1, .bits = 8, .math = MATH_FP8, .cost.weight_bytes = 1e9 };
     t->step[1] = (struct work_class){ .kind = OP_ALL_REDUCE, .count = 100, .n_comm = 16 }; /* 100 exchanges of nothing */
     t->prompt = (struct work_class){ .kind = OP_MATMUL, .count = 1, .bits = 8, .math = MATH_FP8, .rows = 1, .cost.flop = 1e12 };

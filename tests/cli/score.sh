@@ -69,6 +69,13 @@ holds "$(wide "$tmp/partly.json") > 1.5 * $(wide "$f/llama-bench.json")" "a run 
 run score "$tmp/partly.json" -o json && is 2 "$(jq '[.rows[] | select(.reason == "partly offloaded")] | length' "$tmp/out")" "and says so"
 sed '2s/,2026[^,]*,tags/,2025-13-45,tags/' "$tmp/new.csv" >"$tmp/date.csv"
 refused 1 'date.csv: line 2, column 91 (date_or_build): expected a date (2025-01-15, Jan 2025, 2025), a build, a commit or a version, found "2025-13-45"' score "$tmp/date.csv"
+# Names of files are names of models.
+for name in Meta-Llama-3-8B-Instruct-Q4_K_M.gguf llama-3-8b.Q4_K_M.gguf models/Meta-Llama-3-8B-Instruct.Q6_K.gguf Llama-3-8B.gguf; do
+    sed '1!d' "$tmp/new.csv" >"$tmp/named.csv"
+    echo "a,x,NVIDIA RTX 4090,1,llama.cpp,$name,,Q4_K_M,,decode,0,64,1,100,2025-12,tags=" >>"$tmp/named.csv"
+    run score "$tmp/named.csv" -o json && ! has 'guessed: model'
+    ok $? "a model named as its file: $name"
+done
 sed 's/,Q4_K_M,4.58,/,,,/' "$tmp/new.csv" >"$tmp/untyped.csv"
 run score "$tmp/untyped.csv" --type F16 -o json && has '"type": "F16"' && has 'no type in its row: F16, as --type says'
 ok $? "--type is the type of rows that do not say theirs"
