@@ -58,7 +58,7 @@ run score "$tmp/split.csv" -o json
 split=$(jq '.rows[0].predicted' "$tmp/out")
 run predict llama-3-8b --hw rtx-4090 -q Q4_K_M -p 0 -n 1 -d 512 --pp 4 -o json && jq -e --argjson s "$split" '.rows[0].tok_s / $s | . > 0.999 and . < 1.001' "$tmp/out" >/dev/null
 ok $? "a pipeline's step is the one of a row whose layers are split"
-run predict llama-3-8b --hw rtx-4090 -q Q4_K_M -p 0 -n 1 -d 512 -o json && jq -e --argjson s "$split" '1 / $s - 1 / .rows[0].tok_s | . > 5e-5 and . < 1e-3' "$tmp/out" >/dev/null
+run predict llama-3-8b --hw rtx-4090 -q Q4_K_M -p 0 -n 1 -d 512 -o json && jq -e --argjson s "$split" '1 / $s - 1 / .rows[0].tok_s | . > 2e-4 and . < 1e-3' "$tmp/out" >/dev/null
 ok $? "it takes a little longer than one device's"
 run predict llama-3-8b --hw rtx-4090 -q Q4_K_M -p 512,513 -n 0 --pp 4 -o json && jq -e '.rows[1].seconds / .rows[0].seconds | . > 1 and . < 1.1' "$tmp/out" >/dev/null
 ok $? "a token more than a pass has is no prompt cut in two"
