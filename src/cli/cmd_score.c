@@ -240,6 +240,9 @@ static struct priced *price_all(const struct measurements *l, struct pricer *p, 
     return rows;
 }
 
+/* A file of thousands says enough of machines, and takes its time without. */
+enum { ROWS_BESIDE = 1000 };
+
 /* The rates beside the constants, where there are any: what they say of others than the group that is left out. (72) */
 static int load_shipped(struct measurements *l, struct priced **rows, struct pricer *p, struct error *err)
 {
@@ -286,7 +289,7 @@ static int run(const struct score_cli *o, struct error *err)
         rc = -1;
     if (rc == 0 && !(rows = price_all(&l, p, err)))
         rc = -1;
-    if (rc == 0 && o->score.leave != LEAVE_NOTHING && l.n > 0 && l.row[0].kind == MEASURE_RATE)
+    if (rc == 0 && o->score.leave != LEAVE_NOTHING && l.n > 0 && l.n < ROWS_BESIDE && l.row[0].kind == MEASURE_RATE)
         rc = load_shipped(&shipped, &beside, p, err);
     with.score.beside = beside;
     with.score.n_beside = shipped.n;
