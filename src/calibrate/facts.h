@@ -45,7 +45,7 @@ struct facts {
 };
 
 void facts_init(struct facts *f, const struct priced *p);
-/* llama.cpp's build number, stated or as of the date; 0: neither is said. Of other engines' rows as well. */
+/* llama.cpp's build number, as its own rows state it or as of any row's date; 0: neither is said. Other engines' builds are not counted alike. */
 int facts_build(const struct measurement *m);
 /* Has the engine what came with that build? An engine of which nothing is said is of today. */
 bool facts_since(const struct facts *f, int build);

@@ -14,7 +14,8 @@ static const struct argp_option option_table[] = {
       "bandwidth and peaks of the file's machines, with the columns of hardware.csv: for those without a profile, and in place "
       "of a profile's figure where they differ by more than 5 %", 0 },
     { "leave-out", OPT_LEAVE_OUT, "KEY", 0,
-      "hardware, model, engine or topology: each group is predicted by a fit that has not seen it, but what hwprofiles/stacks has of others", 0 },
+      "hardware, model, engine or topology: each group is predicted by a fit that has not seen it; fewer than 1000 rates have those of "
+      "others in hwprofiles/stacks beside them", 0 },
     { "anchor-rows", OPT_ANCHOR, "N", 0,
       "show the fit the N lowest-id rows of each device and phase (whole numbers as numbers, other ids as texts, without ids in the file's "
       "order; of ops the N mlp_up_proj rows of largest m), and leave them out of the score", 0 },

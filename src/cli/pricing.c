@@ -33,8 +33,8 @@ int pricing_type(const char **type, char *buf, size_t size, const char *arg, con
     if (!*arg || pricing_knows_type(arg) || !q.known || !*q.type)
         return cli_text(type, arg);
     if (q.bits > 0)
-        return error_set(err, ERROR_USAGE, "%s %.64s: of %g bits a weight, which no type that is priced has: expected one of `roofcast list types`, the nearest is "
-                         "%s", option, arg, q.bits, q.type);
+        return error_set(err, ERROR_USAGE, "%s %.64s: of %g bits a weight, which no type that is priced has: expected one of `roofcast list types`, the "
+                         "nearest is %s", option, arg, q.bits, q.type);
     snprintf(buf, size, "%s", q.type);
     cli_note("%s %s: priced as %s", option, arg, buf);
     return cli_text(type, buf);

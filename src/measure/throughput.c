@@ -168,8 +168,11 @@ static const char *word_before(const char *text, const char *at)
     const char *s = at;
     while (s > text && s[-1] == ' ')
         s--;
-    if (s == at && s > text && s[-1] == '-')
+    if (s == at && s > text && s[-1] == '-') {
         s--;
+        while (s > text && s[-1] == ' ') /* "no -fa" */
+            s--;
+    }
     if (s == at)
         return at;
     const char *const end = s;

@@ -201,7 +201,7 @@ struct step_sum {
     unsigned which;              /* with constants: the case of them */
     double bound_s[BOUND_COUNT]; /* seconds spent under each bound */
     double n_kernel;             /* that the host launches for a pass; 0: its queue takes any number */
-    double n_whole;              /* passes like the longest, with constants (148) */
+    double n_whole;              /* passes like the fullest, by their tokens, with constants (148) */
     double tok_s;                /* of a scenario: tokens of all groups of devices in a second */
 };
 /* Of a scenario's sum; those of measured kernels are not told apart. */

@@ -139,7 +139,8 @@ double time_whole_passes(const struct time_features *f);
  * 1000 kernels"; three streams have one each). */
 enum { TIME_LAUNCHED_AHEAD = 1000 };
 /* d devices that have layers each: the part of the seconds of n passes one behind the other that is left where they overlap. copies: passes that may be
- * under way, 0: any number; n_kernel: kernels of a pass on all devices, 0: the host is never held up. n need not be whole: what is left of it is a short pass. (44), (148) */
+ * under way, 0: any number; n_kernel: kernels of a pass on all devices, 0: the host is never held up. n need not be whole: what is left of it is a
+ * short pass. (44), (148) */
 double time_overlap(double n, double d, double copies, double n_kernel);
 
 /* Where an op stands. */

@@ -164,7 +164,7 @@ int price_rate(struct priced *out, const struct measurement *m, const struct sub
     out->split = split_of(m, out->stack);
     const uint32_t n = (uint32_t)m->n_devices;
     const struct layout l = { .tp = out->split == SPLIT_TENSOR ? n : 1,
-                              .pp = out->split == SPLIT_LAYER ? fmin(n, out->n_layer) : 1 };
+                              .pp = out->split != SPLIT_LAYER ? 1 : n < out->n_layer ? n : out->n_layer };
     if (choose_layout(out, s, &l, err) != 0)
         return -1;
     switch (m->phase) {

@@ -128,7 +128,8 @@ struct scoring {
     struct scored *rows;
     size_t n;
     const struct priced **kept, **anchor; /* room for n each */
-    const struct priced **beside;         /* room for all of them */
+    const struct priced **other, **beside; /* rows of hwprofiles/stacks that the file has not; those of them a fit may see */
+    size_t n_other;
     char **group;                         /* of each row, what is left out with it; NULL without */
 };
 
@@ -183,11 +184,9 @@ static size_t beside_without(struct scoring *x, const char *out)
 {
     char text[256];
     size_t n = 0;
-    for (size_t i = 0; i < x->o->n_beside; i++) {
-        const struct priced *p = &x->o->beside[i];
-        if (!p->reason[0] && strcmp(left_out_text(p, x->o->leave, text, sizeof text), out) != 0 && !is_scored(x, p->m))
-            x->beside[n++] = p;
-    }
+    for (size_t i = 0; i < x->n_other; i++)
+        if (strcmp(left_out_text(x->other[i], x->o->leave, text, sizeof text), out) != 0)
+            x->beside[n++] = x->other[i];
     return n;
 }
 
@@ -268,14 +267,19 @@ int score_rows(struct scored *out, const struct priced *rows, size_t n, const st
     struct scoring x = { .o = o, .rows = out, .n = n };
     x.kept = malloc((n + 1) * sizeof *x.kept);
     x.anchor = malloc((n + 1) * sizeof *x.anchor);
+    x.other = malloc((o->n_beside + 1) * sizeof *x.other);
     x.beside = malloc((o->n_beside + 1) * sizeof *x.beside);
-    int rc = x.kept && x.anchor && x.beside ? 0 : error_oom(err, n * sizeof *x.kept, "rows of a fit");
+    int rc = x.kept && x.anchor && x.other && x.beside ? 0 : error_oom(err, n * sizeof *x.kept, "rows of a fit");
+    for (size_t i = 0; i < o->n_beside && rc == 0; i++)
+        if (!o->beside[i].reason[0] && !is_scored(&x, o->beside[i].m))
+            x.other[x.n_other++] = &o->beside[i];
     if (rc == 0 && o->n_anchor > 0)
         rc = mark_anchors(out, n, o->n_anchor, err);
     if (rc == 0)
         rc = o->leave == LEAVE_NOTHING ? fit_and_predict(&x, NULL, err) : leave_each_out(&x, err);
     free(x.kept);
     free(x.anchor);
+    free(x.other);
     free(x.beside);
     return rc;
 }

@@ -153,20 +153,11 @@ static bool cut_end(char *s, const char *end)
     return true;
 }
 
-/* A type at the end of a file's name: "-Q4_K_M", ".Q4_K_M". */
-static bool cut_type(char *s)
+static void cut_out(char *s, const char *word)
 {
-    static const char *const begin[] = { "Q", "IQ", "TQ", "F16", "F32", "BF16", "MXFP4" };
-    char *at = s + strlen(s);
-    while (at > s && !strchr("-. ", at[-1]))
-        at--;
-    bool like = false;
-    for (size_t i = 0; i < ARRAY_LEN(begin); i++)
-        like |= strncasecmp(at, begin[i], strlen(begin[i])) == 0;
-    if (at - s < 2 || !like || !quant_find(at, stack_named("llama.cpp-cuda")).known)
-        return false;
-    at[-1] = 0;
-    return true;
+    char *at = strcasestr(s, word);
+    if (at)
+        memmove(at, at + strlen(word), strlen(at + strlen(word)) + 1);
 }
 
 /* Endings that are another training of the same shape, and a file's. */
@@ -174,11 +165,11 @@ static bool cut_training(char *s)
 {
     static const char *const ends[] = { "-Instruct", "-Chat", "-it", "-hf", "-Base", "-Thinking", "-2507", "-2512", "-2501",
                                         "-2503", "-2506", "-0528", "-FP8", "-NVFP4", "-FP4", "-bf16", "-v0.1", "-v0.2", "-v0.3",
-                                        "-GPTQ-Int4", "-GPTQ-Int8", "-AWQ", "-4bit", "-8bit", "-qat" };
+                                        "-GPTQ-Int4", "-GPTQ-Int8", "-AWQ", "-4bit", "-8bit", "-qat", ".gguf" };
     for (size_t i = 0; i < ARRAY_LEN(ends); i++)
         if (cut_end(s, ends[i]))
             return true;
-    return cut_end(s, ".gguf") || cut_type(s);
+    return false;
 }
 
 /* A preset of the row's name and of another size. */
@@ -222,6 +213,7 @@ static void find_preset(char *preset, size_t size, const struct measurement *row
         if (!*names[i] || strlen(names[i]) >= sizeof name)
             continue;
         snprintf(name, sizeof name, "%s", names[i]);
+        cut_out(name, " mostly"); /* "llama 7B mostly Q4_0", as llama-bench had it until 2024 */
         do {
             if (!try_load(&m, name, row, other))
                 continue;

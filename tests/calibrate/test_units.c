@@ -476,7 +476,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_geforce),   cmocka_unit_test(test_quantized), cmocka_unit_test(test_other_makers),
         cmocka_unit_test(test_attention), cmocka_unit_test(test_experts),   cmocka_unit_test(test_builds), cmocka_unit_test(test_whose_builds),
-        cmocka_unit_test(test_experts_of_cuda), cmocka_unit_test(test_flash),    cmocka_unit_test(test_hopper),    cmocka_unit_test(test_pipeline), cmocka_unit_test(test_cached_acts),
+        cmocka_unit_test(test_experts_of_cuda), cmocka_unit_test(test_flash),    cmocka_unit_test(test_hopper),
+        cmocka_unit_test(test_pipeline), cmocka_unit_test(test_cached_acts),
         cmocka_unit_test(test_padding),   cmocka_unit_test(test_seconds),
     };
     hwprofile_set_dirs(data_dirs());

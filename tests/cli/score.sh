@@ -70,7 +70,7 @@ run score "$tmp/partly.json" -o json && is 2 "$(jq '[.rows[] | select(.reason ==
 sed '2s/,2026[^,]*,tags/,2025-13-45,tags/' "$tmp/new.csv" >"$tmp/date.csv"
 refused 1 'date.csv: line 2, column 91 (date_or_build): expected a date (2025-01-15, Jan 2025, 2025), a build, a commit or a version, found "2025-13-45"' score "$tmp/date.csv"
 # Names of files are names of models.
-for name in Meta-Llama-3-8B-Instruct-Q4_K_M.gguf llama-3-8b.Q4_K_M.gguf models/Meta-Llama-3-8B-Instruct.Q6_K.gguf Llama-3-8B.gguf; do
+for name in Meta-Llama-3-8B-Instruct-Q4_K_M.gguf llama-3-8b.Q4_K_M.gguf models/Meta-Llama-3-8B-Instruct.Q6_K.gguf Llama-3-8B.gguf "llama 7B mostly Q4_0"; do
     sed '1!d' "$tmp/new.csv" >"$tmp/named.csv"
     echo "a,x,NVIDIA RTX 4090,1,llama.cpp,$name,,Q4_K_M,,decode,0,64,1,100,2025-12,tags=" >>"$tmp/named.csv"
     run score "$tmp/named.csv" -o json && ! has 'guessed: model'
