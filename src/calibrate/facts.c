@@ -104,12 +104,12 @@ static int build_said(const struct measurement *m)
 
 int facts_build(const struct measurement *m)
 {
-    enum { MIDDLE = 6, FIRST_YEAR = 2000 }; /* a year alone; clocks that nobody set say 1970 */
+    enum { MIDDLE = 6 }; /* of a year alone */
     int year, month;
     const int build = is_llama_cpp(m->engine) ? build_said(m) : 0;
     if (build > 0)
         return build;
-    return measure_date(m->date, &year, &month) == MEASURE_DATE && year >= FIRST_YEAR ? build_of(year, month > 0 ? month : MIDDLE) : 0;
+    return measure_date(m->date, &year, &month) == MEASURE_DATE && year >= MEASURE_FIRST_YEAR ? build_of(year, month > 0 ? month : MIDDLE) : 0;
 }
 
 bool facts_since(const struct facts *f, int build)

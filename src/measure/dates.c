@@ -1,11 +1,12 @@
-/* Dates in texts that say when something was measured: "2024-05-10", "May 2024; build 4426e298 (2824)", "10 january 2025", "2025". */
+/* Dates in texts that say when something was measured: "2024-05-10", "20240510", "10.05.2024", "May 2024; build 4426e298 (2824)",
+ * "10 january 2025", "2025". */
 #include "measure/internal.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { FIRST_YEAR = 1970, LAST_YEAR = 2099, DIGITS_YEAR = 4 };
+enum { FIRST_YEAR = 1970, LAST_YEAR = 2099, DIGITS_YEAR = 4, DIGITS_DATE = 8, DECEMBER = 12 };
 
 static const char *const months[] = { "january", "february", "march",     "april",   "may",      "june",
                                       "july",    "august",   "september", "october", "november", "december" };
@@ -25,20 +26,44 @@ static int month_at(const char *s)
     return 0;
 }
 
-/* The first month's name in a text. */
-static int month_named(const char *text)
+/* The first month's name in a text, NULL: none. */
+static const char *find_month(const char *text, int *month)
 {
     for (const char *p = text; *p; p++) {
-        const int month = p == text || !isalnum((unsigned char)p[-1]) ? month_at(p) : 0;
-        if (month > 0)
-            return month;
+        *month = p == text || !isalnum((unsigned char)p[-1]) ? month_at(p) : 0;
+        if (*month > 0)
+            return p;
     }
-    return 0;
+    *month = 0;
+    return NULL;
 }
 
 static size_t digits(const char *s)
 {
     return strspn(s, "0123456789");
+}
+
+/* The day beside a month's name: "31 June", "1st June", "June 31"; 0: none. text: where name stands in. */
+static int day_beside(const char *text, const char *name)
+{
+    const char *s = name;
+    while (s > text && strchr(" .-", s[-1]))
+        s--;
+    const char *const end = s;
+    while (s > text && end - s < 2 && strchr("sthndr", s[-1]))
+        s--;
+    if (s == text || !isdigit((unsigned char)s[-1]))
+        s = end;
+    const char *const behind = s;
+    while (s > text && isdigit((unsigned char)s[-1]))
+        s--;
+    if (s < behind && behind - s <= 2)
+        return atoi(s);
+    while (isalpha((unsigned char)*name))
+        name++;
+    name += strspn(name, " .-");
+    const size_t n = digits(name);
+    return n >= 1 && n <= 2 && name[n] != ':' && name[n] != '.' ? atoi(name) : 0;
 }
 
 static int days_of(int year, int month)
@@ -58,23 +83,85 @@ static const char *part_at(const char *s, char sign, int *value)
     return s + 1 + n;
 }
 
-/* Behind the year at s: "2025-13-45" is a date by its form, and none. */
+static bool is_year(int year)
+{
+    return year >= FIRST_YEAR && year <= LAST_YEAR;
+}
+
+static bool is_day(int year, int month, int day)
+{
+    return is_year(year) && month >= 1 && month <= DECEMBER && day >= 1 && day <= days_of(year, month);
+}
+
+/* Behind the year at s: "2025-13-45" is a date by its form, and none. Points are versions' as well: two digits make a month of one. */
 static enum measure_date_kind date_at(const char *s, int *year, int *month)
 {
     const char sign = s[DIGITS_YEAR];
     int day = 0;
     *year = atoi(s);
     *month = 0;
-    const char *const behind = sign == '-' || sign == '/' ? part_at(s + DIGITS_YEAR, sign, month) : NULL;
+    const bool parted = sign == '-' || sign == '/' || (sign == '.' && digits(s + DIGITS_YEAR + 1) == 2);
+    const char *const behind = parted ? part_at(s + DIGITS_YEAR, sign, month) : NULL;
     if (!behind)
-        return *year >= FIRST_YEAR && *year <= LAST_YEAR ? MEASURE_DATE : MEASURE_NO_DATE;
-    const bool real = *year >= FIRST_YEAR && *year <= LAST_YEAR && *month >= 1 && *month <= 12;
-    if (*behind == sign && isdigit((unsigned char)behind[1]))
-        return real && part_at(behind, sign, &day) && day >= 1 && day <= days_of(*year, *month) ? MEASURE_DATE : MEASURE_FALSE_DATE;
+        return is_year(*year) ? MEASURE_DATE : MEASURE_NO_DATE;
+    const bool real = is_year(*year) && *month >= 1 && *month <= DECEMBER;
+    if (*behind == sign && isdigit((unsigned char)behind[1]) && !(real && part_at(behind, sign, &day) && is_day(*year, *month, day)) && sign != '.')
+        return MEASURE_FALSE_DATE;
     if (real)
         return MEASURE_DATE;
     *month = 0; /* "2024-25" */
-    return *year >= FIRST_YEAR && *year <= LAST_YEAR ? MEASURE_DATE : MEASURE_NO_DATE;
+    return is_year(*year) ? MEASURE_DATE : MEASURE_NO_DATE;
+}
+
+/* "20240510" */
+static enum measure_date_kind compact_at(const char *s, int *year, int *month)
+{
+    const int date = atoi(s);
+    *year = date / 10000;
+    *month = date / 100 % 100;
+    return is_day(*year, *month, date % 100) ? MEASURE_DATE : MEASURE_NO_DATE;
+}
+
+/*
+ * "10.05.2024", "5/20/2024", "05/2024": years at the end. Points have days first, strokes either: the month of "5/6/2024" is not known, that
+ * of "5/5/2024" is.
+ */
+static enum measure_date_kind date_to(const char *s, int *year, int *month)
+{
+    int part[2], n = 0;
+    const size_t first = digits(s);
+    const char sign = s[first];
+    if (sign != '.' && sign != '/' && sign != '-')
+        return MEASURE_NO_DATE;
+    while (n < 2 && digits(s) >= 1 && digits(s) <= 2 && s[digits(s)] == sign) {
+        part[n++] = atoi(s);
+        s += digits(s) + 1;
+    }
+    if (n == 0 || digits(s) != DIGITS_YEAR || isalnum((unsigned char)s[DIGITS_YEAR]) ||
+        (s[DIGITS_YEAR] && strchr("./-_", s[DIGITS_YEAR]) && isalnum((unsigned char)s[DIGITS_YEAR + 1])))
+        return MEASURE_NO_DATE;
+    *year = atoi(s);
+    *month = 0;
+    if (n == 1) {
+        *month = part[0];
+        return (sign != '.' || first == 2) && is_year(*year) && part[0] >= 1 && part[0] <= DECEMBER ? MEASURE_DATE : MEASURE_NO_DATE;
+    }
+    const bool day_first = is_day(*year, part[1], part[0]), month_first = sign != '.' && is_day(*year, part[0], part[1]);
+    if (!day_first && !month_first)
+        return sign == '.' ? MEASURE_NO_DATE : MEASURE_FALSE_DATE;
+    *month = !day_first ? part[0] : !month_first || part[0] == part[1] ? part[1] : 0;
+    return MEASURE_DATE;
+}
+
+/* Whatever date begins at s, which stands behind no other digit, letter or point. */
+static enum measure_date_kind any_at(const char *s, int *year, int *month)
+{
+    const size_t n = digits(s);
+    if (n == 1 || n == 2)
+        return date_to(s, year, month);
+    if (isalpha((unsigned char)s[n]) || (n != DIGITS_YEAR && n != DIGITS_DATE))
+        return MEASURE_NO_DATE;
+    return n == DIGITS_DATE ? compact_at(s, year, month) : date_at(s, year, month);
 }
 
 enum measure_date_kind measure_date(const char *text, int *year, int *month)
@@ -83,11 +170,11 @@ enum measure_date_kind measure_date(const char *text, int *year, int *month)
     for (const char *y = text; *y; y++) {
         if (y > text && (isalnum((unsigned char)y[-1]) || y[-1] == '.'))
             continue;
-        if (digits(y) != DIGITS_YEAR || isalpha((unsigned char)y[DIGITS_YEAR]))
-            continue;
-        const enum measure_date_kind kind = date_at(y, year, month);
-        if (kind == MEASURE_DATE && *month == 0)
-            *month = month_named(text);
+        const enum measure_date_kind kind = any_at(y, year, month);
+        const char *const name = kind == MEASURE_DATE && *month == 0 ? find_month(text, month) : NULL;
+        const int day = name ? day_beside(text, name) : 0;
+        if (day > days_of(*year, name ? *month : 1))
+            return MEASURE_FALSE_DATE;
         if (kind != MEASURE_NO_DATE)
             return kind;
     }
@@ -95,8 +182,18 @@ enum measure_date_kind measure_date(const char *text, int *year, int *month)
     return MEASURE_NO_DATE;
 }
 
-bool measure_says_when(const char *text)
+static bool says_when(const char *text)
 {
     static const char commit[] = "commit "; /* of letters alone, once in a thousand */
     return text[strcspn(text, "0123456789")] != 0 || strncasecmp(text, commit, sizeof commit - 1) == 0;
+}
+
+const char *measure_date_remark(const char *text)
+{
+    int year, month;
+    if (*text && !says_when(text))
+        return "says no date, no build and no version: taken as of today";
+    if (any_at(text, &year, &month) == MEASURE_DATE && year < MEASURE_FIRST_YEAR)
+        return "is of a year before any of this was measured: taken as of today";
+    return NULL;
 }

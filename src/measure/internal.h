@@ -57,7 +57,8 @@ int aiperf_read(struct measurements *l, const char *text, const struct measure_c
  * that is understood. */
 void measure_read_notes(struct measurement *m);
 
-/* Does it say when, as a date, a version, a build or a commit would? Not "n/a" or "yesterday". */
-bool measure_says_when(const char *text);
+/* What is to be said of a text that ought to say when: "n/a" or "yesterday" is no date, version, build or commit, and no year is before
+ * MEASURE_FIRST_YEAR. NULL: nothing. */
+const char *measure_date_remark(const char *text);
 
 #endif

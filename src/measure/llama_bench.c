@@ -13,7 +13,7 @@
 const char *const llama_bench_fields[N_FIELD] = {
     "model_filename", "model_type", "model_size", "model_n_params", "backends", "cpu_info", "gpu_info", "n_batch", "n_ubatch", "n_threads",
     "type_k", "type_v", "n_gpu_layers", "flash_attn", "n_prompt", "n_gen", "n_depth", "avg_ts", "avg_ns", "test", "build_commit", "build_number", "test_time",
-    "split_mode", "main_gpu", "devices", "n_cpu_moe", "tensor_buft_overrides",
+    "split_mode", "main_gpu", "devices", "n_cpu_moe", "tensor_buft_overrides", "no_kv_offload",
     "cuda", "metal", "vulkan", "sycl", "opencl", /* before "backends" (September 2024), and in ik_llama.cpp */
     "fused_moe",                                 /* of ik_llama.cpp alone; and "test" */
 };
@@ -125,27 +125,72 @@ static const char *processor(const struct device_list *l)
     return "";
 }
 
-/* Which of the machine's GPUs run it, as -dev, -sm none and -mg say; of those, as many as are equal to the first. */
-static int devices_used(char *out, size_t size, const struct test *t)
+/* A name that drivers give the GPU of any processor. */
+static bool is_nameless(const char *gpu)
 {
-    struct device_list all, chosen;
-    int used[MAX_DEVICES], n_used = 0, n = 0;
-    split_list(&all, t->v[F_GPU], ",/");
+    return strstr(gpu, "Radeon Graphics") || strstr(gpu, "Radeon(TM) Graphics");
+}
+
+/* Beside GPUs of their own memory these are not used (llama.cpp since August 2025): a processor's own, or programs that draw. */
+static bool is_beside(const char *gpu)
+{
+    const char *const arc = strstr(gpu, "Arc");
+    const bool board = arc && arc[strcspn(arc, "0123456789")] != 0;
+    return is_nameless(gpu) || strstr(gpu, "llvmpipe") || (strstr(gpu, "Intel") && strstr(gpu, "Graphics") && !board);
+}
+
+/* The GPUs that run a test. */
+struct gpus {
+    struct device_list all;
+    int used[MAX_DEVICES], n;
+};
+
+static void find_gpus(struct gpus *g, const struct test *t)
+{
+    struct device_list chosen;
+    bool board = false;
+    g->n = 0;
+    split_list(&g->all, t->v[F_GPU], ",/");
     split_list(&chosen, strcmp(t->v[F_DEVICES], "auto") == 0 ? "" : t->v[F_DEVICES], "/");
     for (int i = 0; i < chosen.n; i++) {
         const char *digits = chosen.name[i] + strcspn(chosen.name[i], "0123456789"); /* CUDA1 */
         const unsigned long k = strtoul(digits, NULL, 10);
-        if (*digits && k < (unsigned long)all.n)
-            used[n_used++] = (int)k;
+        if (*digits && k < (unsigned long)g->all.n)
+            g->used[g->n++] = (int)k;
     }
-    if (n_used == 0)
-        for (; n_used < all.n; n_used++)
-            used[n_used] = n_used;
+    if (g->n > 0)
+        return;
+    for (int i = 0; i < g->all.n; i++)
+        board |= !is_beside(g->all.name[i]);
+    for (int i = 0; i < g->all.n; i++)
+        if (!board || !is_beside(g->all.name[i]))
+            g->used[g->n++] = i;
+}
+
+/*
+ * Which of the machine's GPUs run it, as -dev, -sm none and -mg say; of those, as many as are equal to the first, the others in *other ("":
+ * none). GPUs without a name of their own are a processor's that says so in its name ("w/ Radeon 8060S").
+ */
+static int devices_used(char *out, char *other, size_t size, const struct test *t)
+{
+    struct gpus g;
+    struct device_list cpus;
+    int n = 0;
+    find_gpus(&g, t);
     const double said = *t->v[F_MAIN] ? csv_to_number(t->v[F_MAIN]) : 0;
-    const bool one = strcmp(t->v[F_SPLIT], "none") == 0 && said >= 0 && said < n_used;
-    snprintf(out, size, "%s", n_used ? all.name[used[one ? (int)said : 0]] : "");
-    for (int i = 0; i < n_used && !one; i++)
-        n += strcmp(all.name[used[i]], out) == 0;
+    const bool one = strcmp(t->v[F_SPLIT], "none") == 0 && said >= 0 && said < g.n;
+    snprintf(out, size, "%s", g.n ? g.all.name[g.used[one ? (int)said : 0]] : "");
+    *other = 0;
+    for (int i = 0; i < g.n && !one; i++) {
+        const char *const name = g.all.name[g.used[i]];
+        const bool equal = strcmp(name, out) == 0;
+        n += equal;
+        if (!equal)
+            snprintf(other, size, "%s", name);
+    }
+    split_list(&cpus, t->v[F_CPU], ",");
+    if (is_nameless(out) && strstr(processor(&cpus), "w/ Radeon"))
+        snprintf(out, size, "%s", processor(&cpus));
     return one || n < 1 ? 1 : n;
 }
 
@@ -200,26 +245,27 @@ static bool for_gpus(const char *back_ends)
 }
 
 /* On no GPU: none built in, none asked for, no layer there, or none found by one that was built in, unless who gives the file names
- * the machine. Apple's had no name in old files. */
+ * the machine. In files of before "backends" those of CUDA and SYCL alone had names. */
 static bool runs_on_cpu(const struct test *t, const struct measure_context *x)
 {
     const char *const b = back_end(t);
     const bool named = x->hardware && *x->hardware && for_gpus(b);
+    const bool nameless = strcmp(b, "Metal") == 0 || (!*t->v[F_BACKENDS] && (strcmp(b, "Vulkan") == 0 || strcmp(b, "OpenCL") == 0));
     return strcmp(t->v[F_NGL], "0") == 0 || strcmp(b, "CPU") == 0 || strcmp(b, "BLAS") == 0 || strcmp(t->v[F_DEVICES], "none") == 0 ||
-           (!*t->v[F_GPU] && strcmp(b, "Metal") != 0 && !named);
+           (!*t->v[F_GPU] && !nameless && !named);
 }
 
-/* Experts, or tensors by name, are kept on the CPU's side. */
+/* Experts, tensors by name, or the cache and its attention are kept on the CPU's side. */
 static bool is_divided(const struct test *t)
 {
     const double experts = csv_to_number(t->v[F_CPU_MOE]);
-    return experts > 0 || (*t->v[F_OVERRIDES] && strcmp(t->v[F_OVERRIDES], "none") != 0);
+    return experts > 0 || strcmp(t->v[F_NO_KV], "1") == 0 || strcasecmp(t->v[F_NO_KV], "true") == 0 || (*t->v[F_OVERRIDES] && strcmp(t->v[F_OVERRIDES], "none") != 0);
 }
 
 static int name_row(struct measurements *l, struct measurement *m, const struct test *t, const struct measure_context *x,
                     struct error *err)
 {
-    char text[256], engine[128];
+    char text[256], other[256] = "", engine[128], said[160];
     const bool on_cpu = runs_on_cpu(t, x);
     snprintf(engine, sizeof engine, "%s (%.100s)", *t->v[F_IK] ? "ik_llama.cpp" : "llama.cpp", on_cpu ? "CPU" : back_end(t));
     m->engine = measure_keep(l, engine, err);
@@ -234,9 +280,15 @@ static int name_row(struct measurements *l, struct measurement *m, const struct 
         snprintf(text, sizeof text, "%s", processor(&cpus));
         m->tags |= TAG_CPU;
     } else {
-        m->n_devices = devices_used(text, sizeof text, t);
+        m->n_devices = devices_used(text, other, sizeof text, t);
         m->tags |= m->n_devices > 1 ? TAG_LAYER_SPLIT : 0U;
         m->tags |= is_divided(t) ? TAG_PARTIAL_OFFLOAD : 0U;
+        m->other_gpus = *other != 0;
+    }
+    if (m->other_gpus) {
+        snprintf(said, sizeof said, "%.48s runs a part of it: priced as if %.48s did", other, text);
+        if (!(m->remark = measure_keep(l, said, err)))
+            return -1;
     }
     m->hardware = m->label ? measure_keep(l, x->hardware && *x->hardware ? x->hardware : text, err) : NULL;
     m->named = m->hardware ? measure_keep(l, text, err) : NULL;
@@ -258,12 +310,20 @@ static int check_cache(const struct test *t, enum field f, struct error *err)
     return known ? 0 : refuse(t, f, err, "a type of the cache, such as f16, q8_0 or q4_0");
 }
 
-static int check_date(const struct test *t, struct error *err)
+static int check_date(struct measurements *l, struct measurement *m, const struct test *t, struct error *err)
 {
     int year, month;
-    if (!*t->v[F_DATE] || measure_date(t->v[F_DATE], &year, &month) == MEASURE_DATE)
+    char said[128];
+    if (!*t->v[F_DATE])
         return 0;
-    return refuse(t, F_DATE, err, "a date as in 2026-01-02T03:04:05Z");
+    if (measure_date(t->v[F_DATE], &year, &month) != MEASURE_DATE)
+        return refuse(t, F_DATE, err, "a date as in 2026-01-02T03:04:05Z");
+    const char *const remark = *t->v[F_BUILD] ? NULL : measure_date_remark(t->v[F_DATE]); /* a build says more */
+    if (!remark)
+        return 0;
+    snprintf(said, sizeof said, "test_time %s", remark);
+    m->remark = measure_keep(l, said, err);
+    return m->remark ? 0 : -1;
 }
 
 /* -1 and auto: wherever the back end can. */
@@ -342,7 +402,7 @@ static int add_test(struct measurements *l, const struct test *t, const struct m
     struct figures g;
     m.line = t->line;
     if (read_figures(&g, &m, t, err) != 0 || check_cache(t, F_TYPE_K, err) != 0 || check_cache(t, F_TYPE_V, err) != 0 || read_flash(&m, t, err) != 0 ||
-        check_date(t, err) != 0 || check_rate(l, &m, &g, t, err) != 0)
+        check_date(l, &m, t, err) != 0 || check_rate(l, &m, &g, t, err) != 0)
         return -1;
     m.params_b = g.params > 0 ? g.params / 1e9 : NAN;
     m.weight_gib = g.size > 0 ? g.size / 0x1p30 : NAN;

@@ -92,6 +92,7 @@ struct measurement {
     double read_bytes;  /* of weights in a step, or in a prompt, as the program that measured counted them; NaN: not said */
     const char *type_k, *type_v; /* of the KV cache */
     bool flash, flash_said;
+    bool other_gpus;    /* run a part of it that hardware does not name */
     int build;          /* llama.cpp's, as its own program counts them; 0: not said */
 
     /* MEASURE_OP: m tokens by a [k, n] weight */
@@ -134,6 +135,7 @@ struct measurements {
 
 /* What a text says of a date: the year, and the month (0: it does not). "2025-13-45" looks like a whole one and is none. */
 enum measure_date_kind { MEASURE_NO_DATE, MEASURE_DATE, MEASURE_FALSE_DATE };
+enum { MEASURE_FIRST_YEAR = 2000 }; /* clocks that nobody set say 1970 */
 enum measure_date_kind measure_date(const char *text, int *year, int *month);
 
 /* What the rows of such a file take from outside it; NULL or "": nothing. */

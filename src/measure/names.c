@@ -208,6 +208,7 @@ static const struct {
     { "q4_k", "Q4_K_M", 0 },       { "q5_k", "Q5_K_M", 0 },      { "q3_k", "Q3_K_M", 0 },
     { "q2_k_l", "Q2_K", 0 },       { "q4_k_l", "Q4_K_M", 0 },    { "q5_k_l", "Q5_K_M", 0 },
     { "q6_k_l", "Q6_K", 0 },       { "mxfp4_moe", "MXFP4_MOE", 0 }, { "fp8 e4m3", "FP8", 0 },
+    { "fp8-dynamic", "FP8", 0 }, { "fp8_dynamic", "FP8", 0 },
     { "q4_k - medium", "Q4_K_M", 0 }, { "q5_k - medium", "Q5_K_M", 0 }, { "q3_k - medium", "Q3_K_M", 0 },
     { "q4_k - small", "Q4_K_S", 0 }, { "q5_k - small", "Q5_K_S", 0 }, { "q3_k - small", "Q3_K_S", 0 }, { "q3_k - large", "Q3_K_L", 0 },
     { "iq1_s", "Q2_K", 1.56 },    { "iq1_m", "Q2_K", 1.75 },
@@ -419,6 +420,9 @@ static const struct {
     { "llama27b*", "llama-2-7b" },
     { "llama213b*", "llama-2-13b" },
     { "llama270b*", "llama-2-70b" },
+    { "llamav27b*", "llama-2-7b" }, /* "LLaMA v2 7B mostly Q4_0", llama-bench's of 2023 */
+    { "llamav213b*", "llama-2-13b" },
+    { "llamav270b*", "llama-2-70b" },
     { "gptoss20b*", "gpt-oss-20b" },
     { "gptoss120b*", "gpt-oss-120b" },
 };

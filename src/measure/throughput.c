@@ -104,6 +104,9 @@ static const struct answer_word before[] = {
 /* Between a name and its answer: "FA is off", "flash attention was turned on". */
 static const char *const between[] = { "is", "was", "were", "are", "turned", "set", "to", "switched", "has", "been" };
 
+/* Behind "not": "-fa not set", "fa=1 not supported". */
+static const char *const refusals[] = { "set", "supported", "available", "used", "working", "possible", "implemented", "compiled", "built" };
+
 /* Does s begin with the whole word, in any case of letters? */
 static bool begins(const char *s, const char *word)
 {
@@ -120,6 +123,18 @@ static const char *answer_at(const char *s, enum answer *answer)
             return s + strlen(answers[i].word);
         }
     return NULL;
+}
+
+static bool is_refused(const char *s)
+{
+    s += strncasecmp(s, "but ", strlen("but ")) == 0 ? strlen("but ") : 0;
+    bool is = begins(s, "unsupported") || begins(s, "ignored");
+    if (!begins(s, "not"))
+        return is;
+    s += strlen("not") + strspn(s + strlen("not"), " ");
+    for (size_t i = 0; i < ARRAY_LEN(refusals); i++)
+        is |= begins(s, refusals[i]);
+    return is;
 }
 
 /* "0,1", "on/off", "0 and 1", "off vs on": another answer behind one, of other rows. */
@@ -141,6 +156,7 @@ static enum answer answer_behind(const char *s)
     enum answer answer = ANSWER_NONE;
     bool negated = false;
     size_t n = strspn(s, " =:\"");
+    const char *const begin = s;
     for (bool more = true; more && n > 0;) {
         s += n;
         more = false;
@@ -156,9 +172,11 @@ static enum answer answer_behind(const char *s)
     }
     const char *const end = n > 0 || isalnum((unsigned char)*s) ? answer_at(s, &answer) : NULL;
     if (!end)
-        return ANSWER_NONE;
+        return is_refused(begin + strspn(begin, " (")) ? ANSWER_OFF : ANSWER_NONE;
     if (is_list(end, answer))
         return ANSWER_BOTH;
+    if (is_refused(end + strspn(end, " (")))
+        return ANSWER_OFF;
     return !negated ? answer : answer == ANSWER_ON ? ANSWER_OFF : ANSWER_ON;
 }
 
@@ -215,22 +233,34 @@ static bool is_option(const char *notes, const char *name)
     return name > notes && name[-1] == '-' && (name - 1 == notes || strchr(" -", name[-2]));
 }
 
+/* "CUDA, flash attention": a name that is an item of a list, and nothing else. */
+static bool is_item(const char *notes, const char *name, size_t n)
+{
+    static const char ends[] = ",;()+";
+    const char *begin = name, *const end = name + n + strspn(name + n, " ");
+    while (begin > notes && begin[-1] == ' ')
+        begin--;
+    return (begin == notes || strchr(ends, begin[-1])) && (!*end || strchr(ends, *end)) && !is_refused(end + strspn(end, " (,;"));
+}
+
 /* "no FA", "flash attention: off", "-fa on", "fa=1". notes: where name, of n characters, stands in. */
 static enum answer answer_on_attention(const char *notes, const char *name, size_t n)
 {
     const enum answer behind = answer_behind(name + n), first = behind == ANSWER_NONE ? answer_before(notes, name) : behind;
-    return first == ANSWER_NONE && is_option(notes, name) ? ANSWER_ON : first;
+    return first == ANSWER_NONE && (is_option(notes, name) || is_item(notes, name, n)) ? ANSWER_ON : first;
 }
 
+/* Two that differ ("fa=1, fa=0") are of other rows. */
 static void read_attention(struct measurement *m, const char *notes)
 {
     enum answer answer = ANSWER_NONE;
-    for (const char *at = notes; *at && answer == ANSWER_NONE; at++) {
+    for (const char *at = notes; *at && answer != ANSWER_BOTH; at++) {
         if (at > notes && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
             continue;
         for (size_t i = 0; i < ARRAY_LEN(attentions); i++)
             if (begins(at, attentions[i])) {
-                answer = answer_on_attention(notes, at, strlen(attentions[i]));
+                const enum answer one = answer_on_attention(notes, at, strlen(attentions[i]));
+                answer = answer == ANSWER_NONE ? one : one == ANSWER_NONE || one == answer ? answer : ANSWER_BOTH;
                 break;
             }
     }
@@ -314,8 +344,13 @@ static int read_row(struct measurements *l, size_t i, const int *col, struct err
     int year, month;
     if (measure_date(m.date, &year, &month) == MEASURE_FALSE_DATE)
         return csv_error(c, i, col[C_DATE], err, "expected a date (2025-01-15, Jan 2025, 2025), a build, a commit or a version, found \"%.64s\"", m.date);
-    if (*m.date && !measure_says_when(m.date))
-        m.remark = "date_or_build says no date, no build and no version: taken as of today";
+    const char *const remark = measure_date_remark(m.date);
+    if (remark) {
+        char said[128];
+        snprintf(said, sizeof said, "date_or_build %s", remark);
+        if (!(m.remark = measure_keep(l, said, err)))
+            return -1;
+    }
     if (read_phase(&m, c, i, col[C_PHASE], err) != 0 || read_numbers(&m, c, i, col, err) != 0)
         return -1;
     measure_read_notes(&m);

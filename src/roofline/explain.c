@@ -73,7 +73,7 @@ static void add_class(void *ctx, const struct step_class *c, const struct cost *
     to->memory_s += n * t->memory_s;
     to->compute_s += n * t->compute_s;
     to->link_s += n * t->link_s;
-    to->launch_s += n * (t->seconds - fmax(t->link_s, fmax(t->memory_s, t->compute_s)));
+    to->launch_s += n * fmax(0, t->seconds - fmax(t->link_s, fmax(t->memory_s, t->compute_s))); /* rounding may leave less than none */
     to->bound_s[t->bound] += n * t->seconds;
     to->act_in_cache = !x->r->time && k->act_bytes <= x->r->last.bytes;
     to->math = roofs_math(x->r, &c->op);

@@ -185,6 +185,7 @@ ROOFCAST_DATA=$tmp/data "$ROOFCAST" predict llama-3-8b --roof --weights-gb 14 --
 is "slow fast" "$(cell_of machine 2) $(cell_of machine 3)" "the smallest machine that does"
 refused 2 '--solve: expected UNKNOWN' predict llama-3-8b --hw h100-sxm --solve bandwidth=lots
 refused 2 '--solve answers alone' predict llama-3-8b --hw h100-sxm --solve context=fits --what-if b=2
+refused 2 '--solve answers alone, without --slo: give the limit in the question' predict llama-3-8b --hw h100-sxm --solve context=fits --slo 'itl<=50ms'
 
 # A new machine: bandwidth and one peak, of any type.
 cat >"$tmp/new.json" <<'END'

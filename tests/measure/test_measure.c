@@ -120,15 +120,19 @@ static void test_dates(void **state)
     static const char *const dates[] = { "", "2025", "2025-01", "2025-1-5", "2024-02-29", "2026-01-02T03:04:05Z", "Jan 2025", "jan 2025", "JAN 2025",
                                          "January 2025", "2025-08 (PR value)", "May 2024; build 4426e298 (2824)", "Neuron 2.18.0", "commit cff6f4d",
                                          "commit deadbee", "repo snapshot da07fac", "v0.62.0-dev20251015 (README 2025-11-03)", "SGLang 0.4.6.post1",
-                                         "b9174-g0253fb21f", "vLLM 0.6.3", "1.1.3", "winter 2024-25", "2025-13", "2025-00" };
+                                         "b9174-g0253fb21f", "vLLM 0.6.3", "1.1.3", "winter 2024-25", "2025-13", "2025-00",
+                                         "10.05.2024", "2024.05", "2024.05.10", "05/2024", "5/20/2024", "20240510", "20249999", "30 June 2025", "June 30, 2025",
+                                         "1st May 2024", "OpenVINO 2024.13.45", "1.31.2024", "commit 31f9999 (June 2025)" };
     static const char *const none[] = { "2025-13-45", "2025-02-30", "2023-02-29", "2025-01-00", "2025-01-150", "2025/13/01", "0001-01-01T00:00:00Z",
-                                        "9999-01-01", "vLLM 0.6.3 of 2025-13-45" };
+                                        "9999-01-01", "vLLM 0.6.3 of 2025-13-45", "31 June 2025", "June 31, 2025", "31st of 31 june 2025",
+                                        "30/02/2024", "13/13/2024" };
+    static const char *const early[] = { "1999", "1970-01-01T00:00:00Z", "10.05.1999" };
     static const char *const unsaid[] = { "yesterday", "n/a", "N/A", "-", "today", "unknown", "main" };
     char text[256], says[256];
     struct measurements l;
     struct error err = { 0 };
     for (size_t i = 0; i < ARRAY_LEN(dates); i++) {
-        snprintf(text, sizeof text, "hardware,model,phase,tokens_per_s,date_or_build\nh,m,decode,1,%s\n", dates[i]);
+        snprintf(text, sizeof text, "hardware,model,phase,tokens_per_s,date_or_build\nh,m,decode,1,\"%s\"\n", dates[i]);
         assert_ok(measure_parse(&l, "t.csv", text, strlen(text), NULL, &err), err);
         assert_string_equal(l.row[0].remark, "");
         measure_free(&l);
@@ -139,11 +143,37 @@ static void test_dates(void **state)
         assert_string_equal(l.row[0].remark, "date_or_build says no date, no build and no version: taken as of today");
         measure_free(&l);
     }
+    for (size_t i = 0; i < ARRAY_LEN(early); i++) {
+        snprintf(text, sizeof text, "hardware,model,phase,tokens_per_s,date_or_build\nh,m,decode,1,%s\n", early[i]);
+        assert_ok(measure_parse(&l, "t.csv", text, strlen(text), NULL, &err), err);
+        assert_string_equal(l.row[0].remark, "date_or_build is of a year before any of this was measured: taken as of today");
+        measure_free(&l);
+    }
     for (size_t i = 0; i < ARRAY_LEN(none); i++) {
-        snprintf(text, sizeof text, "hardware,model,phase,tokens_per_s,date_or_build\nh,m,decode,1,%s\n", none[i]);
+        snprintf(text, sizeof text, "hardware,model,phase,tokens_per_s,date_or_build\nh,m,decode,1,\"%s\"\n", none[i]);
         snprintf(says, sizeof says, "t.csv: line 2, column 14 (date_or_build): expected a date (2025-01-15, Jan 2025, 2025), a build, a commit or a "
                  "version, found \"%s\"", none[i]);
         assert_fails(measure_parse(&l, "t.csv", text, strlen(text), NULL, &err), err, says);
+    }
+}
+
+/* Years first, last, or with the rest in one number; what is of two months is of none. */
+static void test_months(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int year, month;
+    } says[] = { { "2024-05-10", 2024, 5 }, { "2024/5", 2024, 5 },        { "2024.05", 2024, 5 },    { "2024.05.10", 2024, 5 }, { "2024.4.1", 2024, 0 },
+                 { "20240510", 2024, 5 },   { "10.05.2024", 2024, 5 },    { "7.12.2024", 2024, 12 }, { "05/2024", 2024, 5 },    { "5.2024", 2024, 0 },
+                 { "5/20/2024", 2024, 5 },  { "20/5/2024", 2024, 5 },     { "5/5/2024", 2024, 5 },   { "5/6/2024", 2024, 0 },   { "05-2024", 2024, 5 },
+                 { "10 may 2024", 2024, 5 }, { "1st May, 2024", 2024, 5 }, { "of 10.05.2024 (b9)", 2024, 5 } };
+    int year, month;
+    for (size_t i = 0; i < ARRAY_LEN(says); i++) {
+        const bool is = says[i].month > 0 || strcmp(says[i].text, "5.2024") != 0;
+        assert_int_equal(measure_date(says[i].text, &year, &month), is ? MEASURE_DATE : MEASURE_NO_DATE);
+        assert_int_equal(year, is ? says[i].year : 0);
+        assert_int_equal(month, says[i].month);
     }
 }
 
@@ -354,7 +384,18 @@ static void test_notes_of_attention(void **state)
         { "tags=; FA, not used before", false, false },
         { "tags=; FA doesn't help", false, false },
         { "tags=; volcano FA", false, false },
-        { "tags=; FA", false, false },
+        { "tags=; FA", true, true },
+        { "tags=; Q8_0, flash attention, 3 runs", true, true },
+        { "flash attention needs more memory", false, false },
+        { "tags=; fa=1 not supported", true, false },
+        { "tags=; fa=1 (not supported)", true, false },
+        { "tags=; fa=1 but ignored", true, false },
+        { "tags=; -fa not set", true, false },
+        { "tags=; flash attention not available", true, false },
+        { "tags=; flash attention is not the limit", false, false },
+        { "tags=; fa=1, fa=0", false, false },
+        { "tags=; fa=1; with flash attention", true, true },
+        { "tags=; fa=0 (not said of this row", true, false },
         { "tags=; fa3 kernels", false, false },
         { "tags=; alfa=1", false, false },
         { "tags=; fa=10", false, false },
@@ -610,6 +651,20 @@ static void test_llama_bench_versions(void **state)
         { "[{" TEST "\"backends\":\"Vulkan\",\"gpu_info\":\"A, B\",\"split_mode\":\"none\",\"main_gpu\":1}]", "B", "llama.cpp-vulkan", 1, 0 },
         { "[{" TEST "\"backends\":\"CUDA\",\"gpu_info\":\"X\",\"main_gpu\":1e300,\"split_mode\":\"none\",\"devices\":\"CUDA99999999999\"}]", "X",
           "llama.cpp-cuda", 1, 0 },
+        { "[{" TEST "\"cuda\":false,\"vulkan\":true,\"gpu_info\":\"\",\"cpu_info\":\"AMD Ryzen 9 7950X\"}]", "", "llama.cpp-vulkan", 1, 0 },
+        { "[{" TEST "\"cuda\":true,\"vulkan\":false,\"gpu_info\":\"\",\"cpu_info\":\"AMD Ryzen 9 7950X\"}]", "AMD Ryzen 9 7950X", "llama.cpp-cpu", 1,
+          TAG_CPU },
+        /* a processor's own GPU, alone and beside another */
+        { "[{" TEST "\"backends\":\"Vulkan\",\"gpu_info\":\"AMD Radeon Graphics\",\"cpu_info\":\"AMD RYZEN AI MAX+ 395 w/ Radeon 8060S\"}]",
+          "AMD RYZEN AI MAX+ 395 w/ Radeon 8060S", "llama.cpp-vulkan", 1, 0 },
+        { "[{" TEST "\"backends\":\"ROCm\",\"gpu_info\":\"AMD Radeon Graphics\",\"cpu_info\":\"AMD Ryzen 9 7950X\"}]", "AMD Radeon Graphics",
+          "llama.cpp-rocm", 1, 0 },
+        { "[{" TEST "\"backends\":\"Vulkan\",\"gpu_info\":\"Intel(R) UHD Graphics 770, AMD Radeon Graphics (RADV RAPHAEL), X, llvmpipe\"}]", "X",
+          "llama.cpp-vulkan", 1, 0 },
+        { "[{" TEST "\"backends\":\"Vulkan\",\"gpu_info\":\"Intel(R) Arc(TM) B580 Graphics, Intel(R) Arc(TM) B580 Graphics\"}]",
+          "Intel(R) Arc(TM) B580 Graphics", "llama.cpp-vulkan", 2, TAG_LAYER_SPLIT },
+        { "[{" TEST "\"backends\":\"CUDA\",\"gpu_info\":\"X\",\"no_kv_offload\":true}]", "X", "llama.cpp-cuda", 1, TAG_PARTIAL_OFFLOAD },
+        { "[{" TEST "\"backends\":\"CUDA\",\"gpu_info\":\"X\",\"no_kv_offload\":false}]", "X", "llama.cpp-cuda", 1, 0 },
         { "[{" TEST "\"backends\":\"CUDA\",\"gpu_info\":\"X\",\"n_cpu_moe\":20}]", "X", "llama.cpp-cuda", 1, TAG_PARTIAL_OFFLOAD },
         /* Windows */
         { "\xef\xbb\xbf{" TEST "\"gpu_info\":\"X\",\"backends\":\"CUDA\"}\r\n{" TEST "\"gpu_info\":\"X\",\"backends\":\"CUDA\"}\r\n", "X",
@@ -627,6 +682,25 @@ static void test_llama_bench_versions(void **state)
         assert_int_equal(m->tags, files[i].tags);
         measure_free(&l);
     }
+}
+
+/* Two kinds of GPUs share a model, unless one is asked for. */
+static void test_other_gpus(void **state)
+{
+    (void)state;
+    static const char csv[] = "model_type,n_prompt,n_gen,avg_ts,gpu_info,backends,split_mode,devices\n"
+                              "m,0,128,60,\"X, Y, X\",CUDA,layer,\nm,0,128,60,\"X, Y\",CUDA,none,\nm,0,128,60,\"X, Y\",CUDA,layer,CUDA1\n"
+                              "m,0,128,60,\"X, X\",CUDA,layer,\n";
+    struct measurements l;
+    struct error err = { 0 };
+    assert_ok(measure_parse(&l, "b.csv", csv, strlen(csv), NULL, &err), err);
+    assert_true(l.row[0].other_gpus && l.row[0].n_devices == 2 && l.row[0].tags == TAG_LAYER_SPLIT);
+    assert_string_equal(l.row[0].remark, "Y runs a part of it: priced as if X did");
+    for (size_t i = 1; i < l.n; i++) {
+        assert_false(l.row[i].other_gpus);
+        assert_string_equal(l.row[i].remark, "");
+    }
+    measure_free(&l);
 }
 
 /* -1: flash attention wherever the back end can; a partial offload is known by its layers. */
@@ -728,7 +802,8 @@ static void test_llama_bench_contradictions(void **state)
         if (rows[i].says ? rc == 0 || !strstr(err.msg, rows[i].says) : rc != 0)
             fail_msg("%s: expected \"%s\", found \"%s\"", rows[i].fields, rows[i].says ? rows[i].says : "", rc == 0 ? "" : err.msg);
         if (rc == 0) {
-            assert_string_equal(l.row[0].remark, "");
+            const bool unset = strstr(rows[i].fields, "1970") != NULL;
+            assert_string_equal(l.row[0].remark, unset ? "test_time is of a year before any of this was measured: taken as of today" : "");
             measure_free(&l);
         }
     }
@@ -907,7 +982,7 @@ static void test_unsaid(void **state)
     assert_true(!*l.row[0].assumed && !*l.row[0].quant);
     measure_free(&l);
     assert_string_equal(quant_in_name(type, sizeof type, "Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4"), "GPTQ-Int4");
-    assert_string_equal(quant_in_name(type, sizeof type, "RedHatAI/Llama-FP8-dynamic"), "FP8");
+    assert_string_equal(quant_in_name(type, sizeof type, "RedHatAI/Llama-FP8-dynamic"), "FP8-dynamic");
     assert_string_equal(quant_in_name(type, sizeof type, "x/Model.w4a16"), "w4a16");
     assert_string_equal(quant_in_name(type, sizeof type, "fp8lab/Hawq-7B"), "");
 }
@@ -1006,6 +1081,8 @@ int main(void)
         cmocka_unit_test(test_sql_comments),
         cmocka_unit_test(test_llama_bench_tests),
         cmocka_unit_test(test_dates),
+        cmocka_unit_test(test_months),
+        cmocka_unit_test(test_other_gpus),
         cmocka_unit_test(test_type_given),
         cmocka_unit_test(test_llama_bench_settings), cmocka_unit_test(test_places), cmocka_unit_test(test_servers), cmocka_unit_test(test_unsaid), cmocka_unit_test(test_servers_refuse), cmocka_unit_test(test_hardware),
         cmocka_unit_test(test_long_texts),   cmocka_unit_test(test_run_places),   cmocka_unit_test(test_many_places),
