@@ -74,6 +74,16 @@ static void read_x4_t1_16k(const void *p, size_t bytes, uint64_t sweeps)
     SWEEPS(FETCH4(prefetcht1, 16384, 16448, 16512, 16576) LOAD4(0, 64, 128, 192), 256);
 }
 
+static void read_x4_t0_2k_t1_4k(const void *p, size_t bytes, uint64_t sweeps)
+{
+    SWEEPS(FETCH4(prefetcht0, 2048, 2112, 2176, 2240) FETCH4(prefetcht1, 4096, 4160, 4224, 4288) LOAD4(0, 64, 128, 192), 256);
+}
+
+static void read_x4_t0_4k_t1_6k(const void *p, size_t bytes, uint64_t sweeps)
+{
+    SWEEPS(FETCH4(prefetcht0, 4096, 4160, 4224, 4288) FETCH4(prefetcht1, 6144, 6208, 6272, 6336) LOAD4(0, 64, 128, 192), 256);
+}
+
 static void read_x4_nta_2k(const void *p, size_t bytes, uint64_t sweeps)
 {
     SWEEPS(FETCH4(prefetchnta, 2048, 2112, 2176, 2240) LOAD4(0, 64, 128, 192), 256);
@@ -89,6 +99,8 @@ const struct read_kernel ceilings_avx512_read[] = {
     { "avx512", CPU_AVX512, "vmovdqa64 zmm x4 t0+8k", 256, read_x4_t0_8k, false, true },
     { "avx512", CPU_AVX512, "vmovdqa64 zmm x4 t1+8k", 256, read_x4_t1_8k, false, true },
     { "avx512", CPU_AVX512, "vmovdqa64 zmm x4 t1+16k", 256, read_x4_t1_16k, false, true },
+    { "avx512", CPU_AVX512, "vmovdqa64 x4 t0+2,t1+4k", 256, read_x4_t0_2k_t1_4k, false, true },
+    { "avx512", CPU_AVX512, "vmovdqa64 x4 t0+4,t1+6k", 256, read_x4_t0_4k_t1_6k, false, true },
     { "avx512", CPU_AVX512, "vmovdqa64 zmm x4 nta+2k", 256, read_x4_nta_2k, false, true },
     { 0 },
 };

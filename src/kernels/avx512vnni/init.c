@@ -72,10 +72,10 @@ void kernels_tune_avx512vnni(struct kernels *k, unsigned cpu_flags)
         { DTYPE_Q5_1, VNNI_BATCH_MOST, vnni_packed_gemv_q5_1_streams, vnni_packed_gemv_q5_1_once },
         { DTYPE_IQ4_NL, VNNI_BATCH_MOST, vnni_packed_gemv_iq4_nl_streams, vnni_packed_gemv_iq4_nl_once },
         { DTYPE_MXFP4, VNNI_BATCH_TOK, vnni_packed_gemv_mxfp4_streams, vnni_packed_gemv_mxfp4_once },
-        { DTYPE_Q2_K, VNNI_BATCH_MOST, NULL, vnni_packed_gemv_q2_k_once },
-        { DTYPE_Q3_K, VNNI_BATCH_MOST, NULL, vnni_packed_gemv_q3_k_once },
+        { DTYPE_Q2_K, VNNI_BATCH_MOST, vnni_packed_gemv_q2_k_streams, vnni_packed_gemv_q2_k_once },
+        { DTYPE_Q3_K, VNNI_BATCH_MOST, vnni_packed_gemv_q3_k_streams, vnni_packed_gemv_q3_k_once },
         { DTYPE_Q4_K, VNNI_BATCH_TOK, vnni_packed_gemv_q4_k_streams, vnni_packed_gemv_q4_k_once },
-        { DTYPE_Q5_K, VNNI_BATCH_MOST, NULL, vnni_packed_gemv_q5_k_once },
+        { DTYPE_Q5_K, VNNI_BATCH_MOST, vnni_packed_gemv_q5_k_streams, vnni_packed_gemv_q5_k_once },
         { DTYPE_Q6_K, VNNI_BATCH_MOST, vnni_packed_gemv_q6_k_streams, vnni_packed_gemv_q6_k_once },
         { DTYPE_IQ4_XS, VNNI_BATCH_MOST, vnni_packed_gemv_iq4_xs_streams, vnni_packed_gemv_iq4_xs_once },
     };

@@ -30,6 +30,7 @@ matmul_fn vnni_packed_gemv_q5_k, vnni_packed_gemv_q6_k, vnni_packed_gemv_iq4_xs;
 matmul_fn vnni_packed_gemv_q8_0_streams, vnni_packed_gemv_q4_0_streams, vnni_packed_gemv_q4_1_streams;
 matmul_fn vnni_packed_gemv_q5_0_streams, vnni_packed_gemv_q5_1_streams;
 matmul_fn vnni_packed_gemv_iq4_nl_streams, vnni_packed_gemv_mxfp4_streams;
+matmul_fn vnni_packed_gemv_q2_k_streams, vnni_packed_gemv_q3_k_streams, vnni_packed_gemv_q5_k_streams;
 matmul_fn vnni_packed_gemv_q4_k_streams, vnni_packed_gemv_q6_k_streams, vnni_packed_gemv_iq4_xs_streams;
 
 /* The same for CPU_ASK_ONCE. */

@@ -244,8 +244,9 @@ INLINE void units_5(const unsigned char *p, int u, __m512i *w, __m512i *w4)
  * asking 98, Q4_K 84 and 98. Q8_0, which is short, into L2 alone and not so far ahead: L1's few miss buffers would else hold
  * lines for all of memory's latency. One thread, GB/s of 3, 4, 5, 6 tokens 24, 21, 24, 24 with near lines, 26, 24, 27, 27 without. */
 #define PACKED_GEMV(name, most, ...)                                                       \
-    PACKED_GEMV_ASKING(, name, most, AHEAD_FAR, AHEAD_FAR, __VA_ARGS__)                    \
-    PACKED_GEMV_STREAMS(name, 2, name, __VA_ARGS__, .ahead = AHEAD_NONE)                   \
+    PACKED_GEMV_ASKING(, name, most, AHEAD_PAIR, __VA_ARGS__)                              \
+    PACKED_GEMV_ASKING(static, name##_far, most, AHEAD_FAR, __VA_ARGS__)                   \
+    PACKED_GEMV_STREAMS(name, 2, name##_far, __VA_ARGS__, .ahead = AHEAD_NONE)             \
     PACKED_GEMV_ONCE(name, __VA_ARGS__, .ahead = AHEAD_ONCE, .once = true)
 /* For CPU_ASK_ONCE: of one token nothing is asked for; of more by vnni_packed_gemv_<more>. */
 #define PACKED_GEMV_ALONE(name, more, ...)                                                 \
@@ -257,11 +258,11 @@ INLINE void units_5(const unsigned char *p, int u, __m512i *w, __m512i *w4)
         else                                                                               \
             packed_rows(a, row0, row1, 1, (PACKED_FORMAT){ __VA_ARGS__ }.acts, panel_##name##_alone); \
     }
-/* most: tokens of a pass. What few of them ask, and what more do. */
-#define PACKED_GEMV_ASKING(linkage, name, most, few, many, ...)                            \
+/* most: tokens of a pass. */
+#define PACKED_GEMV_ASKING(linkage, name, most, asks, ...)                                 \
     static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1);       \
-    PACKED_GEMV_ASKS(linkage, name, __VA_ARGS__, .ahead = few)                             \
-    PACKED_BATCH(name, most, __VA_ARGS__, .ahead = many)
+    PACKED_GEMV_ASKS(linkage, name, __VA_ARGS__, .ahead = asks)                            \
+    PACKED_BATCH(name, most, __VA_ARGS__, .ahead = asks)
 #define PACKED_FORMAT struct packed32
 #define PACKED_PANEL(name, ...)                                                            \
     INLINE void panel_##name(const unsigned char *p, size_t cols,                          \
@@ -275,10 +276,10 @@ INLINE void units_5(const unsigned char *p, int u, __m512i *w, __m512i *w4)
 
 /* clang-format off */
 #define Q8_0 .block_bytes = 34, .scale_bytes = 2, .run = 2, .acts = { .bias = 128 }, .units = units_8, .scales = scales_f16
-PACKED_GEMV_ASKING(, q8_0, VNNI_BATCH_TOK, AHEAD_NEAR, AHEAD_FAR, Q8_0)
-PACKED_GEMV_ASKING(static, q8_0_l2, VNNI_BATCH_TOK, AHEAD_L2, AHEAD_L2, Q8_0)
+PACKED_GEMV_ASKING(, q8_0, VNNI_BATCH_TOK, AHEAD_PAIR, Q8_0)
+PACKED_GEMV_ASKING(static, q8_0_l2, VNNI_BATCH_TOK, AHEAD_L2, Q8_0)
 PACKED_GEMV_STREAMS(q8_0, 2, q8_0_l2, Q8_0, .ahead = AHEAD_NONE, .touched = true)
-PACKED_GEMV_ASKING(static, q8_0_asked_once, VNNI_BATCH_TOK, AHEAD_ONCE, AHEAD_ONCE, Q8_0)
+PACKED_GEMV_ASKING(static, q8_0_asked_once, VNNI_BATCH_TOK, AHEAD_ONCE, Q8_0)
 PACKED_GEMV_ALONE(q8_0, q8_0_asked_once, Q8_0, .ahead = AHEAD_ALONE)
 PACKED_GEMV(q4_0, VNNI_BATCH_TOK, .block_bytes = 18, .scale_bytes = 2, .run = 2, .high_first = true,
             .acts = { .bias = 8 * 16 }, .units = units_4, .scales = scales_f16)

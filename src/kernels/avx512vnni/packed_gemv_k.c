@@ -473,14 +473,17 @@ INLINE void four_q6_k(const unsigned char *p, const struct kscales *k, unsigned 
 
 /* As CPUs need it that have to be asked for lines to come, and for CPU_STREAMS (CPU_ASK_ONCE: PACKED_GEMV_ONCE): formats whose lines
  * are not read in order or take long lose there too when nothing is asked for (Q2_K, Q3_K, Q5_K), and so do 3 tokens (packed_gemv32.c). */
-#define PACKED_GEMV(name, most, ...) PACKED_GEMV_AHEAD(name, most, AHEAD_FAR, __VA_ARGS__)
-#define PACKED_GEMV_AHEAD(name, most, far, ...)                                            \
-    static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1);        \
-    PACKED_GEMV_ASKS(, name, __VA_ARGS__, .ahead = far)                                  \
-    PACKED_BATCH(name, most, __VA_ARGS__, .ahead = AHEAD_FAR)
+#define PACKED_GEMV_ASKING(linkage, name, most, few, many, ...)                            \
+    static void batch_##name(const struct matmul_args *a, size_t row0, size_t row1);       \
+    PACKED_GEMV_ASKS(linkage, name, __VA_ARGS__, .ahead = few)                             \
+    PACKED_BATCH(name, most, __VA_ARGS__, .ahead = many)
+#define PACKED_GEMV(name, most, far, ...)                                                  \
+    PACKED_GEMV_ASKING(, name, most, AHEAD_PAIR_CLOSE, AHEAD_PAIR_CLOSE, __VA_ARGS__)                  \
+    PACKED_GEMV_ASKING(, name##_streams, most, far, AHEAD_FAR, __VA_ARGS__)
 #define PACKED_GEMV_BOTH(name, most, ...)                                                  \
-    PACKED_GEMV(name, most, __VA_ARGS__)                                                   \
-    PACKED_GEMV_STREAMS(name, 2, name, __VA_ARGS__, .ahead = AHEAD_NONE)
+    PACKED_GEMV_ASKING(, name, most, AHEAD_PAIR_CLOSE, AHEAD_PAIR_CLOSE, __VA_ARGS__)                  \
+    PACKED_GEMV_ASKING(static, name##_far, most, AHEAD_FAR, AHEAD_FAR, __VA_ARGS__)        \
+    PACKED_GEMV_STREAMS(name, 2, name##_far, __VA_ARGS__, .ahead = AHEAD_NONE)
 #define PACKED_FORMAT struct packed_k
 #define PACKED_PANEL(name, ...)                                                            \
     INLINE void panel_##name(const unsigned char *p, size_t cols,                          \
@@ -492,11 +495,11 @@ INLINE void four_q6_k(const unsigned char *p, const struct kscales *k, unsigned 
 /* clang-format off */
 #define Q2_K .block_bytes = 84, .halves = true, .acts = { .shift = { 1, 4, 16, 64, 1, 4, 16, 64 } }, .load = load_q2_k, \
             .weights = weights_q2_k, .four = four_q2_k, .four_tok = 1, .scale = scale_q2_k, .min = min_q2_k
-PACKED_GEMV(q2_k, VNNI_BATCH_MOST, Q2_K)
+PACKED_GEMV(q2_k, VNNI_BATCH_MOST, AHEAD_FAR, Q2_K)
 PACKED_GEMV_ONCE(q2_k, Q2_K, .ahead = AHEAD_ONCE)
 #define Q3_K .block_bytes = 110, .halves = true, .acts = { .bias = 4, .halves = true, .shift = { 1, 4, 16, 8, 1, 4, 16, 8 } }, \
             .load = load_q3_k, .weights = weights_q3_k, .four = four_q3_k, .four_tok = 1, .scale = scale_signed
-PACKED_GEMV(q3_k, VNNI_BATCH_MOST, Q3_K)
+PACKED_GEMV(q3_k, VNNI_BATCH_MOST, AHEAD_FAR, Q3_K)
 PACKED_GEMV_ONCE(q3_k, Q3_K, .ahead = AHEAD_ONCE)
 #define Q4_K .block_bytes = 144, .acts = { .mins = true, .shift = { 1, 16, 1, 16, 1, 16, 1, 16 } }, .load = load_45, \
             .weights = weights_q4_k, .scale = scale_unsigned, .min = min_unsigned
@@ -504,7 +507,7 @@ PACKED_GEMV_BOTH(q4_k, VNNI_BATCH_TOK, Q4_K)
 PACKED_GEMV_ONCE(q4_k, Q4_K, .four = four_q4_k, .four_tok = 2, .ahead = AHEAD_ONCE)
 #define Q5_K .block_bytes = 176, .acts = { .mins = true }, .load = load_45, .weights = weights_q5_k, .scale = scale_unsigned, \
             .min = min_unsigned
-PACKED_GEMV_AHEAD(q5_k, VNNI_BATCH_MOST, AHEAD_FAR_CLOSE, Q5_K)
+PACKED_GEMV(q5_k, VNNI_BATCH_MOST, AHEAD_FAR_CLOSE, Q5_K)
 PACKED_GEMV_ONCE(q5_k, Q5_K, .ahead = AHEAD_ONCE_FAR)
 #define Q6_K .block_bytes = 210, .halves = true, .acts = { .bias = 32, .halves = true, .shift = { 1, 1, 1, 4, 1, 1, 1, 4 } }, \
             .load = load_q6_k, .weights = weights_q6_k, .four = four_q6_k, .four_tok = 2, .scale = scale_signed

@@ -126,11 +126,12 @@ INLINE __m512 f16_rows(const unsigned char *p)
 }
 
 /*
- * Decode asks memory for every line ahead, far into L2 and near into L1; measured on a server
- * core with 17 GB/s of its own and large pages, % of a prefetching load loop with Q4_0, Q4_K,
- * Q6_K: none 74-87, near alone 81-86, 1 and 6 KiB 86-95, these 98-99. Q8_0, whose arithmetic
- * is short, needs the near ones alone: 98, and 92 with none. CPUs that keep up with a sequential walk unasked
- * (CPU_STREAMS) lose by it, while they have little to compute: few tokens. Not with Q5_K, whose blocks are two walks: Zen 4, 1 and
+ * Decode asks memory for every line ahead, far into L2 and near into L1, no more than half a page apart: Intel's prefetcher follows one
+ * place of a page. A Granite Rapids with large pages, one thread, loads of 64 bytes, GB/s: nothing asked 15.8, near alone (1, 2, 4 KiB) 19,
+ * 18, 16.4, both (1 and 4, 2 and 4, 4 and 6 KiB) 19.3, 19.5, 19.6, and (1 and 6, 4 and 8, 4 and 16) 15.9, 16.0, 15.0; two threads 30, 37,
+ * 34, 32, then 37, 37.5, 38.6, and 30, 32, 29. Engine, two threads, tokens/s of medians of three in turn, 4 and 6, 2 and 4, 1 and 3 KiB:
+ * Q8_0 28.6, 29.2, 28.3, Q4_0 49.7, 47.2, 49.4, Q4_K 45.1, 46.0, 46.6, Q6_K 34.3, 34.0, 34.8. Zen 4 keeps 4 and 16 KiB (AHEAD_FAR). CPUs that keep up with a sequential walk unasked
+ * (CPU_STREAMS) lose by asking, while they have little to compute: few tokens. Not with Q5_K, whose blocks are two walks: Zen 4, 1 and
  * 2 threads, % of the loads beside: none 36-53, 54-73, these 67-79, 80-84, 1.5 instead of 4 KiB 85-90, 84-89.
  *
  * Zen 5 (CPU_ASK_ONCE) wants to be asked once, and for L1 alone (prefetchnta). A thread with 36 GB/s of its own, % of plain loads,
@@ -144,12 +145,22 @@ enum ahead {
     AHEAD_ALONE, /* none, of activations neither */
     AHEAD_ONCE,
     AHEAD_ONCE_FAR, /* and a little further */
-    AHEAD_NEAR,
     AHEAD_L2, /* into it alone */
-    AHEAD_FAR, /* and near */
-    AHEAD_FAR_CLOSE, /* and nearer */
+    AHEAD_PAIR,       /* near, and a little further into L2 */
+    AHEAD_PAIR_CLOSE, /* both nearer */
+    AHEAD_FAR,        /* near, and much further */
+    AHEAD_FAR_CLOSE,  /* nearer, and much further */
 };
-enum { PACKED_CLOSE = 1536, PACKED_NEAR = 4096, PACKED_ONCE_FAR = 8192, PACKED_L2 = 8192, PACKED_FAR = 16384 };
+/* Bytes ahead, for L1 and for L2; 0: not asked. */
+INLINE size_t near_bytes(const enum ahead ahead)
+{
+    return ahead == AHEAD_L2 ? 0 : ahead == AHEAD_PAIR_CLOSE ? 1024 : ahead == AHEAD_FAR_CLOSE ? 1536 : 4096;
+}
+INLINE size_t far_bytes(const enum ahead ahead)
+{
+    return ahead == AHEAD_L2 ? 8192 : ahead == AHEAD_PAIR ? 6144 : ahead == AHEAD_PAIR_CLOSE ? 3072 : 16384;
+}
+enum { PACKED_ONCE_FAR = 8192 };
 
 /* Lines [from, to) of what stands at p. The compiler must not gather those of a whole block in
  * one place: a burst of them costs a third of the rate from L2. */
@@ -163,12 +174,10 @@ INLINE void prefetch_lines(const unsigned char *p, const enum ahead ahead, unsig
             PREFETCH_LINE_ONCE(p + 64 * (size_t)i);
         else if (ahead == AHEAD_ONCE_FAR)
             __builtin_prefetch(p + PACKED_ONCE_FAR + 64 * (size_t)i, 0, 0);
-        else if (ahead == AHEAD_L2)
-            __builtin_prefetch(p + PACKED_L2 + 64 * (size_t)i, 0, 2);
-        else
-            __builtin_prefetch(p + (ahead == AHEAD_FAR_CLOSE ? PACKED_CLOSE : PACKED_NEAR) + 64 * (size_t)i, 0, 3);
-        if (ahead >= AHEAD_FAR)
-            __builtin_prefetch(p + PACKED_FAR + 64 * (size_t)i, 0, 2);
+        else if (near_bytes(ahead) > 0)
+            __builtin_prefetch(p + near_bytes(ahead) + 64 * (size_t)i, 0, 3);
+        if (ahead >= AHEAD_L2)
+            __builtin_prefetch(p + far_bytes(ahead) + 64 * (size_t)i, 0, 2);
     }
     __asm__ volatile("" ::: "memory");
 }
