@@ -83,6 +83,7 @@ dist_hwprofile_DATA = \
   %D%/jetson-orin-nx-16gb.json \
   %D%/jetson-thor-t5000.json \
   %D%/l4.json \
+  %D%/l40.json \
   %D%/l40s.json \
   %D%/max-1550.json \
   %D%/mi100.json \
@@ -142,6 +143,7 @@ dist_hwprofile_DATA = \
   %D%/rtx-5000-ada.json \
   %D%/rtx-5060.json \
   %D%/rtx-5060ti-16gb.json \
+  %D%/rtx-5060ti-8gb.json \
   %D%/rtx-5070.json \
   %D%/rtx-5070ti.json \
   %D%/rtx-5080.json \
@@ -155,7 +157,12 @@ dist_hwprofile_DATA = \
   %D%/rtx-a5000.json \
   %D%/rtx-a5500.json \
   %D%/rtx-a6000.json \
+  %D%/rtx-pro-2000-blackwell.json \
+  %D%/rtx-pro-4000-blackwell.json \
+  %D%/rtx-pro-4500-blackwell.json \
+  %D%/rtx-pro-5000-blackwell.json \
   %D%/rtx-pro-6000-blackwell.json \
+  %D%/rtx-pro-6000-max-q.json \
   %D%/rx-5700xt.json \
   %D%/rx-580.json \
   %D%/rx-6600.json \
