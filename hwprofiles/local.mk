@@ -47,10 +47,13 @@ dist_hwprofile_DATA = \
   %D%/b200-sxm.json \
   %D%/b300-sxm.json \
   %D%/core-i7-1065g7.json \
+  %D%/core-i5-4278u.json \
   %D%/cix-p1.json \
   %D%/core-i9-13900k.json \
+  %D%/core-ultra-7-258v.json \
   %D%/dgx-spark-gb10.json \
   %D%/epyc-7763.json \
+  %D%/epyc-9374f.json \
   %D%/epyc-9654.json \
   %D%/epyc-9755.json \
   %D%/gaudi2.json \
@@ -184,7 +187,9 @@ dist_hwprofile_DATA = \
   %D%/rx-9070.json \
   %D%/rx-9070xt.json \
   %D%/rx-vega-64.json \
+  %D%/ryzen-7600x.json \
   %D%/ryzen-7950x.json \
+  %D%/ryzen-7940hs.json \
   %D%/ryzen-9950x.json \
   %D%/snapdragon-x-elite.json \
   %D%/ryzen-ai-5-340.json \
@@ -192,6 +197,9 @@ dist_hwprofile_DATA = \
   %D%/strix-point-hx370.json \
   %D%/t4.json \
   %D%/tenstorrent-n150.json \
+  %D%/threadripper-pro-5975wx.json \
+  %D%/threadripper-pro-5995wx.json \
+  %D%/threadripper-pro-7965wx.json \
   %D%/titan-rtx.json \
   %D%/tpu-v4.json \
   %D%/tpu-v5e.json \
