@@ -195,7 +195,7 @@ static const char *remark(const struct priced *p, char *buf, size_t size)
     const struct placed x = place(p);
     if (p->guesses & GUESS_BATCH)
         strbuf_addf(&b, "%g at once is a guess", p->batch);
-    if (priced_partly(p) && !p->m->other_gpus)
+    if (priced_offloaded(p))
         strbuf_addf(&b, "%spartly offloaded: the rest runs under the CPU's roofs", b.len ? "; " : "");
     if (*excess_text(p, excess, sizeof excess))
         strbuf_addf(&b, "%s%s", b.len ? "; " : "", excess);

@@ -57,13 +57,16 @@ static int day_beside(const char *text, const char *name)
     const char *const behind = s;
     while (s > text && isdigit((unsigned char)s[-1]))
         s--;
-    if (s < behind && behind - s <= 2)
+    const bool inner = s > text && (isalnum((unsigned char)s[-1]) || strchr(".:-/_", s[-1])); /* of a version, a time */
+    if (s < behind && behind - s <= 2 && !inner)
         return atoi(s);
     while (isalpha((unsigned char)*name))
         name++;
     name += strspn(name, " .-");
     const size_t n = digits(name);
-    return n >= 1 && n <= 2 && name[n] != ':' && name[n] != '.' ? atoi(name) : 0;
+    const bool ends = !isalpha((unsigned char)name[n]) || strncasecmp(name + n, "st", 2) == 0 || strncasecmp(name + n, "nd", 2) == 0 ||
+                      strncasecmp(name + n, "rd", 2) == 0 || strncasecmp(name + n, "th", 2) == 0;
+    return n >= 1 && n <= 2 && ends && name[n] != ':' && name[n] != '.' ? atoi(name) : 0;
 }
 
 static int days_of(int year, int month)

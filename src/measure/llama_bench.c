@@ -96,12 +96,25 @@ struct device_list {
     int n;
 };
 
+/* To the sign that ends it: not within parentheses ("llvmpipe (LLVM 17.0.6, 256 bits)"), and no stroke between blanks ("AMD Instinct MI60 / MI50"). */
+static size_t item_bytes(const char *s, const char *signs)
+{
+    size_t n = 0;
+    for (int depth = 0; s[n]; n++) {
+        depth += (s[n] == '(') - (s[n] == ')');
+        const bool inner = s[n] == '/' && n > 0 && s[n - 1] == ' ' && s[n + 1] == ' ';
+        if (depth <= 0 && strchr(signs, s[n]) && !inner)
+            break;
+    }
+    return n;
+}
+
 static void split_list(struct device_list *l, const char *text, const char *signs)
 {
     l->n = 0;
     for (const char *p = text; *p && l->n < MAX_DEVICES;) {
         p += strspn(p, " ");
-        size_t n = strcspn(p, signs);
+        size_t n = item_bytes(p, signs);
         const char *const next = p + n + (p[n] != 0);
         while (n && p[n - 1] == ' ')
             n--;
@@ -131,12 +144,25 @@ static bool is_nameless(const char *gpu)
     return strstr(gpu, "Radeon Graphics") || strstr(gpu, "Radeon(TM) Graphics");
 }
 
+/* "Radeon 780M Graphics", "Radeon 8060S Graphics", "Vega 8 Graphics": parts of a processor. */
+static bool names_part(const char *gpu)
+{
+    const char *const end = strstr(gpu, " Graphics"), *const radeon = strstr(gpu, "Radeon"), *const vega = strstr(gpu, "Vega ");
+    if (!end || !radeon || radeon > end)
+        return false;
+    return (vega && vega < end) || ((end[-1] == 'M' || end[-1] == 'S') && end - 2 > radeon && isdigit((unsigned char)end[-2]));
+}
+
 /* Beside GPUs of their own memory these are not used (llama.cpp since August 2025): a processor's own, or programs that draw. */
 static bool is_beside(const char *gpu)
 {
-    const char *const arc = strstr(gpu, "Arc");
-    const bool board = arc && arc[strcspn(arc, "0123456789")] != 0;
-    return is_nameless(gpu) || strstr(gpu, "llvmpipe") || (strstr(gpu, "Intel") && strstr(gpu, "Graphics") && !board);
+    static const char *const chips[] = { "BMG", "DG1", "DG2" }; /* boards that a driver has no other name for */
+    const char *const arc = strstr(gpu, "Arc"), *const at = arc ? arc + strcspn(arc, "0123456789") : "";
+    bool board = *at && (at[-1] == 'A' || at[-1] == 'B'); /* A770, Pro B60; 140V is a processor's */
+    for (size_t i = 0; i < ARRAY_LEN(chips); i++)
+        board |= strstr(gpu, chips[i]) != NULL;
+    return is_nameless(gpu) || strstr(gpu, "llvmpipe") || strstr(gpu, "Ryzen") || strstr(gpu, "Processor") || names_part(gpu) ||
+           (strstr(gpu, "Intel") && (strstr(gpu, "Graphics") || strstr(gpu, "GPU")) && !board);
 }
 
 /* The GPUs that run a test. */
@@ -262,6 +288,15 @@ static bool is_divided(const struct test *t)
     return experts > 0 || strcmp(t->v[F_NO_KV], "1") == 0 || strcasecmp(t->v[F_NO_KV], "true") == 0 || (*t->v[F_OVERRIDES] && strcmp(t->v[F_OVERRIDES], "none") != 0);
 }
 
+static int add_remark(struct measurements *l, struct measurement *m, const char *text, struct error *err)
+{
+    char both[400];
+    snprintf(both, sizeof both, "%.200s%s%.190s", m->remark, *m->remark ? "; " : "", text);
+    const char *const kept = measure_keep(l, both, err);
+    m->remark = kept ? kept : m->remark;
+    return kept ? 0 : -1;
+}
+
 static int name_row(struct measurements *l, struct measurement *m, const struct test *t, const struct measure_context *x,
                     struct error *err)
 {
@@ -287,7 +322,7 @@ static int name_row(struct measurements *l, struct measurement *m, const struct 
     }
     if (m->other_gpus) {
         snprintf(said, sizeof said, "%.48s runs a part of it: priced as if %.48s did", other, text);
-        if (!(m->remark = measure_keep(l, said, err)))
+        if (add_remark(l, m, said, err) != 0)
             return -1;
     }
     m->hardware = m->label ? measure_keep(l, x->hardware && *x->hardware ? x->hardware : text, err) : NULL;
@@ -322,8 +357,7 @@ static int check_date(struct measurements *l, struct measurement *m, const struc
     if (!remark)
         return 0;
     snprintf(said, sizeof said, "test_time %s", remark);
-    m->remark = measure_keep(l, said, err);
-    return m->remark ? 0 : -1;
+    return add_remark(l, m, said, err);
 }
 
 /* -1 and auto: wherever the back end can. */
@@ -392,8 +426,7 @@ static int check_rate(struct measurements *l, struct measurement *m, const struc
         return 0;
     snprintf(text, sizeof text, "avg_ts says %.6g tokens/s, avg_ns %.6g: its repetitions differ, or one of both is wrong", m->value, of_time);
     m->tags |= TAG_INCONSISTENT;
-    m->remark = measure_keep(l, text, err);
-    return m->remark ? 0 : -1;
+    return add_remark(l, m, text, err);
 }
 
 static int add_test(struct measurements *l, const struct test *t, const struct measure_context *x, struct error *err)

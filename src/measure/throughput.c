@@ -105,7 +105,8 @@ static const struct answer_word before[] = {
 static const char *const between[] = { "is", "was", "were", "are", "turned", "set", "to", "switched", "has", "been" };
 
 /* Behind "not": "-fa not set", "fa=1 not supported". */
-static const char *const refusals[] = { "set", "supported", "available", "used", "working", "possible", "implemented", "compiled", "built" };
+static const char *const refusals[] = { "set",     "supported", "available", "used",    "working", "possible", "implemented",
+                                        "compiled", "built",     "enabled",   "active",  "on" };
 
 /* Does s begin with the whole word, in any case of letters? */
 static bool begins(const char *s, const char *word)
@@ -125,16 +126,20 @@ static const char *answer_at(const char *s, enum answer *answer)
     return NULL;
 }
 
-static bool is_refused(const char *s)
+static bool begins_refusal(const char *s)
 {
-    s += strncasecmp(s, "but ", strlen("but ")) == 0 ? strlen("but ") : 0;
-    bool is = begins(s, "unsupported") || begins(s, "ignored");
-    if (!begins(s, "not"))
-        return is;
-    s += strlen("not") + strspn(s + strlen("not"), " ");
+    bool is = false;
     for (size_t i = 0; i < ARRAY_LEN(refusals); i++)
         is |= begins(s, refusals[i]);
     return is;
+}
+
+static bool is_refused(const char *s)
+{
+    s += strncasecmp(s, "but ", strlen("but ")) == 0 ? strlen("but ") : 0;
+    if (!begins(s, "not"))
+        return begins(s, "unsupported") || begins(s, "ignored");
+    return begins_refusal(s + strlen("not") + strspn(s + strlen("not"), " "));
 }
 
 /* "0,1", "on/off", "0 and 1", "off vs on": another answer behind one, of other rows. */
@@ -171,8 +176,9 @@ static enum answer answer_behind(const char *s)
         n += more ? strspn(s + n, " ") : 0;
     }
     const char *const end = n > 0 || isalnum((unsigned char)*s) ? answer_at(s, &answer) : NULL;
+    const bool refused = is_refused(begin + strspn(begin, " (")) || (negated ? begins_refusal(s) : begins(s, "ignored"));
     if (!end)
-        return is_refused(begin + strspn(begin, " (")) ? ANSWER_OFF : ANSWER_NONE;
+        return refused ? ANSWER_OFF : ANSWER_NONE;
     if (is_list(end, answer))
         return ANSWER_BOTH;
     if (is_refused(end + strspn(end, " (")))
@@ -233,14 +239,29 @@ static bool is_option(const char *notes, const char *name)
     return name > notes && name[-1] == '-' && (name - 1 == notes || strchr(" -", name[-2]));
 }
 
+/* Is something refused between both? "without CUDA graphs, FA" */
+static bool refuses(const char *s, const char *end)
+{
+    static const char *const words[] = { "no", "not", "non", "without", "unsupported", "disabled" };
+    bool is = false;
+    for (const char *p = s; p < end; p++)
+        for (size_t i = 0; i < ARRAY_LEN(words) && (p == s || !isalnum((unsigned char)p[-1])); i++)
+            is |= begins(p, words[i]);
+    return is;
+}
+
 /* "CUDA, flash attention": a name that is an item of a list, and nothing else. */
 static bool is_item(const char *notes, const char *name, size_t n)
 {
-    static const char ends[] = ",;()+";
-    const char *begin = name, *const end = name + n + strspn(name + n, " ");
+    enum answer other;
+    const char *begin = name, *list, *const end = name + n + strspn(name + n, " ");
     while (begin > notes && begin[-1] == ' ')
         begin--;
-    return (begin == notes || strchr(ends, begin[-1])) && (!*end || strchr(ends, *end)) && !is_refused(end + strspn(end, " (,;"));
+    for (list = begin; list > notes && list[-1] != ';'; list--)
+        ;
+    const char *const next = end + strspn(end, " ,;)");
+    return (begin == notes || strchr(",;(+", begin[-1])) && (!*end || strchr(",;)+", *end)) && !is_refused(next) && !answer_at(next, &other) &&
+           !begins(next, "not") && !refuses(list, begin);
 }
 
 /* "no FA", "flash attention: off", "-fa on", "fa=1". notes: where name, of n characters, stands in. */

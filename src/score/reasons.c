@@ -52,7 +52,7 @@ static void add_doubts(struct strbuf *b, const struct scored *s)
     if (*s->p->m->assumed)
         add(b, "%s", s->p->m->assumed);
     for (size_t i = 0; i < ARRAY_LEN(doubts); i++)
-        if (s->p->m->tags & doubts[i].tag || (doubts[i].tag == TAG_PARTIAL_OFFLOAD && priced_partly(s->p) && !s->p->m->other_gpus))
+        if (s->p->m->tags & doubts[i].tag || (doubts[i].tag == TAG_PARTIAL_OFFLOAD && priced_offloaded(s->p)))
             add(b, "%s", doubts[i].says);
     if (s->p->note[0])
         add(b, "%s", s->p->note);

@@ -180,8 +180,9 @@ bool priced_batched(const struct priced *p);
 struct work_sum work_sum(const struct priced *p, enum phase phase);
 /* Seconds of such FLOP, each operand type's at its own peak; flop_math [MATH_COUNT]. */
 double work_compute_s(const struct priced *p, const double *flop_math);
-/* Some of the layers that repeat ran elsewhere than on the GPU; one more holds the head. */
+/* Some of the layers that repeat ran elsewhere than on the GPU named; one more holds the head. And of those, on the CPU. */
 bool priced_partly(const struct priced *p);
+bool priced_offloaded(const struct priced *p);
 /* Does it say itself that something was amiss, or that? (105) */
 bool priced_doubtful(const struct priced *p);
 /* More than the roofs of its machine allow, by (145): no measurement of this machine, type and batch. */

@@ -232,7 +232,12 @@ double work_compute_s(const struct priced *p, const double *flop_math)
 
 bool priced_partly(const struct priced *p)
 {
-    return p->m->tags & TAG_PARTIAL_OFFLOAD || p->m->other_gpus || (p->m->n_gpu_layers > 0 && (uint32_t)p->m->n_gpu_layers < p->n_layer);
+    return p->m->other_gpus || priced_offloaded(p);
+}
+
+bool priced_offloaded(const struct priced *p)
+{
+    return p->m->tags & TAG_PARTIAL_OFFLOAD || (p->m->n_gpu_layers > 0 && (uint32_t)p->m->n_gpu_layers < p->n_layer);
 }
 
 bool priced_doubtful(const struct priced *p)
