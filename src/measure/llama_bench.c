@@ -153,7 +153,8 @@ static bool names_part(const char *gpu)
     return (vega && vega < end) || ((end[-1] == 'M' || end[-1] == 'S') && end - 2 > radeon && isdigit((unsigned char)end[-2]));
 }
 
-/* Beside GPUs of their own memory these are not used (llama.cpp since August 2025): a processor's own, or programs that draw. */
+/* Beside GPUs of their own memory these are not used (llama.cpp since August 2025, recalled; before, they took layers, which is not told
+ * apart): a processor's own, or programs that draw. */
 static bool is_beside(const char *gpu)
 {
     static const char *const chips[] = { "BMG", "DG1", "DG2" }; /* boards that a driver has no other name for */
@@ -285,7 +286,8 @@ static bool runs_on_cpu(const struct test *t, const struct measure_context *x)
 static bool is_divided(const struct test *t)
 {
     const double experts = csv_to_number(t->v[F_CPU_MOE]);
-    return experts > 0 || strcmp(t->v[F_NO_KV], "1") == 0 || strcasecmp(t->v[F_NO_KV], "true") == 0 || (*t->v[F_OVERRIDES] && strcmp(t->v[F_OVERRIDES], "none") != 0);
+    return experts > 0 || strcmp(t->v[F_NO_KV], "1") == 0 || strcasecmp(t->v[F_NO_KV], "true") == 0 ||
+           (*t->v[F_OVERRIDES] && strcmp(t->v[F_OVERRIDES], "none") != 0);
 }
 
 static int add_remark(struct measurements *l, struct measurement *m, const char *text, struct error *err)

@@ -1061,6 +1061,7 @@ static void test_names(void **state)
     assert_string_equal(quant_find("GGUF", cpp).type, "Q4_K_M");
     assert_false(quant_find("GGUF", cpp).known);
     assert_string_equal(model_alias("deepseek-r1:32b"), "qwen2.5-32b");
+    assert_string_equal(model_alias("LLaMA v2 13B mostly Q4_0"), "llama-2-13b");
     assert_string_equal(model_alias("deepseek-r1:671b"), "deepseek-v3");
     assert_true(model_active_params("Ling-flash-2.0") == 6.1e9);
     assert_string_equal(model_alias("deepseek-ai/DeepSeek-R1"), "deepseek-v3");

@@ -99,8 +99,8 @@ const struct read_kernel ceilings_avx512_read[] = {
     { "avx512", CPU_AVX512, "vmovdqa64 zmm x4 t0+8k", 256, read_x4_t0_8k, false, true },
     { "avx512", CPU_AVX512, "vmovdqa64 zmm x4 t1+8k", 256, read_x4_t1_8k, false, true },
     { "avx512", CPU_AVX512, "vmovdqa64 zmm x4 t1+16k", 256, read_x4_t1_16k, false, true },
-    { "avx512", CPU_AVX512, "vmovdqa64 x4 t0+2,t1+4k", 256, read_x4_t0_2k_t1_4k, false, true },
-    { "avx512", CPU_AVX512, "vmovdqa64 x4 t0+4,t1+6k", 256, read_x4_t0_4k_t1_6k, false, true },
+    { "avx512", CPU_AVX512, "zmm x4 t0+2k t1+4k", 256, read_x4_t0_2k_t1_4k, false, true },
+    { "avx512", CPU_AVX512, "zmm x4 t0+4k t1+6k", 256, read_x4_t0_4k_t1_6k, false, true },
     { "avx512", CPU_AVX512, "vmovdqa64 zmm x4 nta+2k", 256, read_x4_nta_2k, false, true },
     { 0 },
 };

@@ -130,8 +130,8 @@ INLINE __m512 f16_rows(const unsigned char *p)
  * place of a page. A Granite Rapids with large pages, one thread, loads of 64 bytes, GB/s: nothing asked 15.8, near alone (1, 2, 4 KiB) 19,
  * 18, 16.4, both (1 and 4, 2 and 4, 4 and 6 KiB) 19.3, 19.5, 19.6, and (1 and 6, 4 and 8, 4 and 16) 15.9, 16.0, 15.0; two threads 30, 37,
  * 34, 32, then 37, 37.5, 38.6, and 30, 32, 29. Engine, two threads, tokens/s of medians of three in turn, 4 and 6, 2 and 4, 1 and 3 KiB:
- * Q8_0 28.6, 29.2, 28.3, Q4_0 49.7, 47.2, 49.4, Q4_K 45.1, 46.0, 46.6, Q6_K 34.3, 34.0, 34.8. Zen 4 keeps 4 and 16 KiB (AHEAD_FAR). CPUs that keep up with a sequential walk unasked
- * (CPU_STREAMS) lose by asking, while they have little to compute: few tokens. Not with Q5_K, whose blocks are two walks: Zen 4, 1 and
+ * Q8_0 28.6, 29.2, 28.3, Q4_0 49.7, 47.2, 49.4, Q4_K 45.1, 46.0, 46.6, Q6_K 34.3, 34.0, 34.8. Zen 4 keeps 4 and 16 KiB (AHEAD_FAR).
+ * CPUs that keep up with a sequential walk unasked (CPU_STREAMS) lose by asking, while they have little to compute: few tokens. Not with Q5_K, whose blocks are two walks: Zen 4, 1 and
  * 2 threads, % of the loads beside: none 36-53, 54-73, these 67-79, 80-84, 1.5 instead of 4 KiB 85-90, 84-89.
  *
  * Zen 5 (CPU_ASK_ONCE) wants to be asked once, and for L1 alone (prefetchnta). A thread with 36 GB/s of its own, % of plain loads,
