@@ -5,9 +5,15 @@
  * to 16 x 16 sums of f32. methods.md (4), (137)
  *
  * Two tiles of tokens and two of rows are four sums, which take four loads. Loops: blocks of 512 tokens > 256 rows > steps of
- * 512 columns > panels of 32 rows, in the L1 cache > groups of 32 tokens, whose sums come from the L2 cache and go there:
- * results stand too far apart to be walked so often. Beside the products of a panel the next one is converted, the sums of the
- * next group come to the L1 cache, and activations of the next step to the L2 cache.
+ * columns (512 of BF16, 256 of what is converted) > panels of 32 rows, in the L1 cache > groups of 32 tokens. What a step makes of a group
+ * is stored to one place in the L1 cache and added to the sums in the L2 cache (the last step's: on the way to results) beside the next
+ * group's products, by vectors. Beside those, too, the next panel is converted, and activations of the next step and the weights after the
+ * next come to the L2 cache.
+ *
+ * Loading tiles of sums and storing them there themselves takes time from products: a Granite Rapids, one thread, zeros as numbers, four
+ * products of tiles by steps of 512, GFLOP/s: without sums 3380; stored to L1 3110-3270; and added by vectors 2920-3140; tiles loaded
+ * from L2 and stored 2490. Two threads, [5632, 2048] by 512 tokens, in turn: BF16 3.16 -> 3.4 TFLOP/s, Q8_0 2.4 -> 2.8, Q4_K 2.7 -> 2.8.
+ * Numbers count: a core that multiplies zeros is clocked 1.2 times as fast.
  *
  * Results that caches would not keep (y_far) go past them: lines of whole panels are written whole, and reading them first took a
  * quarter to a third of a product. Two CPUs of a guest, one thread, 256 rows a call, 512 tokens, GFLOP/s: 2048 columns BF16 800 -> 1250,
@@ -24,19 +30,17 @@ enum {
     TILE_K = 32,                    /* columns of a tile */
     TILE_BF16 = TILE_ROWS * TILE_K, /* numbers of one */
     GROUP_TOK = TILES_GROUP_TOK,
-    STEP_K = 512, /* a panel of so many columns stays in the L1 cache; with 1024 and 2048, from the L2 cache, 6 to 10 % slower (this and what
-                     follows: [2048, 2048] x 512, one thread, Q8_0 and Q4_K) */
-    STEP_BLOCKS = STEP_K / TILE_K,
+    STEP_K = 512,           /* a panel of so many columns stays in the L1 cache, */
+    STEP_K_CONVERTED = 256, /* or two of these: the next one is written beside it. In turn with 512 Q8_0 and Q4_K 1.03-1.05 times as fast */
     UNIT_ROWS = 256,            /* rows whose sums stay in the L2 cache */
     TURN_BLOCKS = 4,            /* from conversion to conversion: a call costs as much as a quad */
     BLOCK_BF16 = 2 * TILE_BF16, /* numbers of 32 columns of a group, or of a panel */
-    SUM_LINES = GROUP_TOK * PANEL_ROWS / 16, /* of a group's sums */
-    SUM_LINES_BLOCK = SUM_LINES / STEP_BLOCKS,
 };
 
 struct amx_scratch {
-    _Alignas(64) uint16_t panel[2][STEP_BLOCKS * BLOCK_BF16]; /* the one that is multiplied, and the next */
+    _Alignas(64) uint16_t panel[2][STEP_K_CONVERTED / TILE_K * BLOCK_BF16]; /* the one that is multiplied, and the next */
     struct panel_block bytes[PANEL_BLOCKS];                   /* of 256 columns of that */
+    float made[GROUP_TOK * PANEL_ROWS];                       /* what a step adds to a group's sums */
     float sums[UNIT_ROWS * AMX_BLOCK_TOK];                    /* [panels][groups][tokens][rows of a panel] */
     uint16_t acts[AMX_BLOCK_TOK * STEP_K];                    /* of a step, where nobody has arranged them */
 };
@@ -57,15 +61,6 @@ INLINE void sums_zero(void)
 }
 
 /* A group's sums, [tokens][rows of a panel]. */
-INLINE void sums_load(const float *sums)
-{
-    __asm__ volatile("tileloaddt1 (%0,%1,1), %%tmm0\n\t"
-                     "tileloaddt1 64(%0,%1,1), %%tmm1\n\t"
-                     "tileloaddt1 2048(%0,%1,1), %%tmm2\n\t"
-                     "tileloaddt1 2112(%0,%1,1), %%tmm3" ::"r"(sums),
-                     "r"(PANEL_ROWS * sizeof *sums)
-                     : "memory");
-}
 INLINE void sums_store(float *sums)
 {
     __asm__ volatile("tilestored %%tmm0, (%0,%1,1)\n\t"
@@ -169,6 +164,12 @@ static void arrange_tokens(uint16_t *to, const struct acts *x, size_t k, size_t 
 
 static const char arranged_mark;
 
+/* Columns of a step: weights for activations of 8 bits are converted. */
+static size_t step_of(const struct acts *x)
+{
+    return x->kind == ACT_BF16 ? STEP_K : STEP_K_CONVERTED;
+}
+
 /* tiles: [blocks of tokens][steps][groups] */
 static void arrange(struct acts *x, unsigned part, unsigned parts)
 {
@@ -177,7 +178,7 @@ static void arrange(struct acts *x, unsigned part, unsigned parts)
         const size_t tok = g * GROUP_TOK, block = tok / AMX_BLOCK_TOK * AMX_BLOCK_TOK;
         const size_t n_tok = groups_of(least(x->n_tok - block, AMX_BLOCK_TOK)) * GROUP_TOK;
         for (size_t k = 0, n; k < x->cols; k += n) {
-            n = least(x->cols - k, STEP_K);
+            n = least(x->cols - k, step_of(x));
             arrange_tokens((uint16_t *)x->tiles + block * x->cols + k * n_tok + (tok - block) * n, x, k, n, tok, 1);
         }
     }
@@ -194,6 +195,7 @@ struct walk {
     const uint16_t *acts; /* arranged, of all steps; NULL: those of a step come to the scratch */
     bool far;             /* results go past the caches */
     size_t panel_bytes;   /* of a panel of pack.h */
+    size_t step;          /* columns of one */
     size_t chunk;         /* columns that are unpacked at once */
     size_t row0, row1, row_end, tok, n_tok, groups;
 };
@@ -209,11 +211,11 @@ static struct job job_after(const struct walk *w, struct job j)
     j.row += PANEL_ROWS;
     if (j.row >= w->row1) {
         j.row = w->row0;
-        j.k += STEP_K;
+        j.k += w->step;
     }
     const bool none = j.k >= w->a->cols;
     j.n_rows = none ? 0 : least(w->row1 - j.row, PANEL_ROWS);
-    j.n = none ? 0 : least(w->a->cols - j.k, STEP_K);
+    j.n = none ? 0 : least(w->a->cols - j.k, w->step);
     return j;
 }
 
@@ -230,9 +232,17 @@ static size_t other_half(const struct walk *w, struct job j)
     return j.n_rows > PACK_ROWS ? w->panel_bytes : 0;
 }
 
+/* What becomes of what a step made. */
+enum keep {
+    KEEP_NONE,     /* nothing is there */
+    KEEP_FIRST,    /* the first sums */
+    KEEP_ADD,      /* added to sums */
+    KEEP_LAST,     /* sums and it go to y, */
+    KEEP_LAST_FAR, /* past the caches */
+};
+
 /* What is done beside the products of a job, a little each block: the next panel becomes bf16, memory is asked for the one
- * after that and for activations of the next step, the L2 cache for the next group's sums, and the last group's go to y. Products leave
- * ports and time for it. */
+ * after that and for activations of the next step, and what was made of the group before is kept. Products leave ports and time for it. */
 struct beside {
     const struct walk *w;
     struct job next;
@@ -240,16 +250,15 @@ struct beside {
     size_t quad, quads, each;  /* done, in all, a turn */
     unsigned block;            /* of a turn */
     const char *line;          /* of weights of the first half */
-    size_t other, lines, ask;  /* bytes to the second half; lines left, and a block */
-    const char *soon;          /* lines of the sums of the group behind this one, */
-    size_t soon_lines;         /* as many are left */
+    size_t other, ask;         /* bytes to the second half; lines a block */
     const char *act;           /* lines of activations of the next step, this panel's share of them */
-    size_t act_lines, act_ask; /* left, and a block */
-    const float *sums;         /* of the group before, on their way to y: */
-    float *y;
-    size_t rows, kept, keep;   /* half rows in all, done, a block */
+    size_t act_ask;            /* a block */
+    enum keep how;             /* what becomes of */
+    const float *made;         /* the group before, */
+    float *sums, *y;           /* where it goes */
+    size_t y_stride, n_tok;
+    bool only;                 /* last: there are no sums */
     __mmask16 mask[2];
-    bool far;                  /* whole lines of y, which go past the caches */
 };
 
 static void convert_next(struct beside *s, size_t n)
@@ -271,7 +280,7 @@ static void convert_next(struct beside *s, size_t n)
 /* Activations of a step. */
 static size_t act_numbers(const struct walk *w, size_t k)
 {
-    return least(w->a->cols - k, STEP_K) * w->groups * GROUP_TOK;
+    return least(w->a->cols - k, w->step) * w->groups * GROUP_TOK;
 }
 
 /* Behind the last step comes the first, for other rows; the only one is there. */
@@ -289,8 +298,7 @@ static void ask_acts(struct beside *s, struct job j, size_t blocks)
     const size_t panels = (w->row1 - w->row0 + PANEL_ROWS - 1) / PANEL_ROWS, panel = (j.row - w->row0) / PANEL_ROWS;
     const size_t lines = act_numbers(w, k) * sizeof *w->acts / 64, first = lines * panel / panels;
     s->act = (const char *)(w->acts + k * w->groups * GROUP_TOK) + first * 64;
-    s->act_lines = lines * (panel + 1) / panels - first;
-    s->act_ask = (s->act_lines + blocks - 1) / blocks;
+    s->act_ask = (lines * (panel + 1) / panels - first + blocks - 1) / blocks;
 }
 
 /* Beside job j, which has so many blocks. */
@@ -307,41 +315,58 @@ static struct beside beside(const struct walk *w, struct job j, struct job next,
     if (after.n) {
         s.line = (const char *)chunk_at(w, after.row, after.k);
         s.other = other_half(w, after);
-        s.lines = (size_t)(chunk_at(w, after.row, after.k + after.n) - chunk_at(w, after.row, after.k)) / 64;
-        s.ask = (s.lines + blocks - 1) / blocks;
+        const size_t lines = (size_t)(chunk_at(w, after.row, after.k + after.n) - chunk_at(w, after.row, after.k)) / 64;
+        s.ask = (lines + blocks - 1) / blocks;
     }
     return s;
 }
 
-static void keep(struct beside *s, size_t n)
+/* Tokens [t, t + n) of what was made. */
+INLINE void keep(const struct beside *s, size_t t, size_t n, const enum keep how)
 {
-    for (n = least(n, s->rows - s->kept); n > 0; n--, s->kept++) {
-        const size_t t = s->kept / 2, h = s->kept % 2;
-        const __m512 sums = _mm512_load_ps(s->sums + t * PANEL_ROWS + 16 * h);
-        float *y = s->y + t * s->w->a->y_stride + 16 * h;
-        if (s->far)
-            _mm512_stream_ps(y, sums);
-        else
-            _mm512_mask_storeu_ps(y, s->mask[h], sums);
+    const bool last = how == KEEP_LAST || how == KEEP_LAST_FAR, add = how == KEEP_ADD || (last && !s->only);
+    const float *made = s->made + t * PANEL_ROWS;
+    float *sums = s->sums + t * PANEL_ROWS, *y = s->y + t * s->y_stride;
+    for (size_t i = 0; i < n; i++, made += PANEL_ROWS, sums += PANEL_ROWS, y += s->y_stride) {
+        __m512 a = _mm512_load_ps(made), b = _mm512_load_ps(made + 16);
+        if (add) {
+            a = _mm512_add_ps(a, _mm512_load_ps(sums));
+            b = _mm512_add_ps(b, _mm512_load_ps(sums + 16));
+        }
+        if (how == KEEP_LAST_FAR) {
+            _mm512_stream_ps(y, a);
+            _mm512_stream_ps(y + 16, b);
+        } else if (last) {
+            _mm512_mask_storeu_ps(y, s->mask[0], a);
+            _mm512_mask_storeu_ps(y + 16, s->mask[1], b);
+        } else {
+            _mm512_store_ps(sums, a);
+            _mm512_store_ps(sums + 16, b);
+        }
     }
 }
 
-INLINE void beside_block(struct beside *s)
+/* Tokens from t on; none is left. */
+static void keep_rest(struct beside *s, size_t t)
 {
-    if (s->kept < s->rows)
-        keep(s, s->keep);
-    for (size_t i = least(s->ask, s->lines); i > 0; i--, s->lines--, s->line += 64) {
-        _mm_prefetch(s->line, _MM_HINT_T1);
-        _mm_prefetch(s->line + s->other, _MM_HINT_T1);
+    const size_t n = t < s->n_tok ? s->n_tok - t : 0;
+    switch (s->how) {
+    case KEEP_NONE:
+        break;
+    case KEEP_FIRST:
+        keep(s, t, n, KEEP_FIRST);
+        break;
+    case KEEP_ADD:
+        keep(s, t, n, KEEP_ADD);
+        break;
+    case KEEP_LAST:
+        keep(s, t, n, KEEP_LAST);
+        break;
+    case KEEP_LAST_FAR:
+        keep(s, t, n, KEEP_LAST_FAR);
+        break;
     }
-    for (size_t i = least(s->act_ask, s->act_lines); i > 0; i--, s->act_lines--, s->act += 64)
-        _mm_prefetch(s->act, _MM_HINT_T1);
-    for (size_t i = least(SUM_LINES_BLOCK, s->soon_lines); i > 0; i--, s->soon_lines--, s->soon += 64)
-        _mm_prefetch(s->soon, _MM_HINT_T0);
-    if (s->quad < s->quads && ++s->block == TURN_BLOCKS) {
-        s->block = 0;
-        convert_next(s, s->each);
-    }
+    s->how = KEEP_NONE;
 }
 
 /* 16 rows at b0 and b1 each. */
@@ -358,10 +383,12 @@ static struct weights weights(const struct walk *w, struct job j, const uint16_t
     return (struct weights){ (const uint16_t *)(const void *)p, (const uint16_t *)(const void *)(p + other_half(w, j)), TILE_BF16 };
 }
 
-/* n_blk blocks of a group's tokens times those of a panel; two: there are tokens beyond the first 16. Activations are read but
- * once a panel and are not to push it from the L1 cache: tileloaddt1 (with tileloadd for both 13 % slower). */
-INLINE void sums_add(const uint16_t *x, struct weights w, size_t n_blk, bool two, struct beside *s)
+/* n_blk blocks of a group's tokens times those of a panel; two: there are tokens beyond the first 16; converts: weights become bf16.
+ * Activations are read but once a panel and are not to push it from the L1 cache: tileloaddt1 (with tileloadd for both 13 % slower). */
+INLINE void sums_make(const uint16_t *x, struct weights w, size_t n_blk, struct beside *s, const bool two, const bool converts, const enum keep how)
 {
+    const size_t n_tok = GROUP_TOK / ((converts ? STEP_K_CONVERTED : STEP_K) / TILE_K); /* that are kept beside a block of a whole step */
+    const char *line = s->line, *act = s->act;
     for (size_t b = 0; b < n_blk; b++, x += BLOCK_BF16, w.b0 += w.step, w.b1 += w.step) {
         if (two)
             __asm__ volatile("tileloaddt1 (%0,%3,1), %%tmm4\n\t"
@@ -382,7 +409,50 @@ INLINE void sums_add(const uint16_t *x, struct weights w, size_t n_blk, bool two
                              "tdpbf16ps %%tmm7, %%tmm4, %%tmm1" ::"r"(x),
                              "r"(w.b0), "r"(w.b1), "r"((size_t)64)
                              : "memory");
-        beside_block(s);
+        if (how != KEEP_NONE)
+            keep(s, b * n_tok, n_tok, how);
+        for (size_t i = 0; i < s->ask; i++, line += 64) {
+            _mm_prefetch(line, _MM_HINT_T1);
+            _mm_prefetch(line + s->other, _MM_HINT_T1);
+        }
+        for (size_t i = 0; i < s->act_ask; i++, act += 64)
+            _mm_prefetch(act, _MM_HINT_T1);
+        if (converts && s->quad < s->quads && ++s->block == TURN_BLOCKS) {
+            s->block = 0;
+            convert_next(s, s->each);
+        }
+    }
+    s->line = line;
+    s->act = act;
+    if (how != KEEP_NONE)
+        keep_rest(s, n_blk * n_tok);
+}
+
+/* Few tokens keep what was made before their own products. */
+INLINE void sums_make_keep(const uint16_t *x, struct weights w, size_t n_blk, struct beside *s, const bool two, const bool converts)
+{
+    if (!two || s->n_tok < GROUP_TOK)
+        keep_rest(s, 0);
+    if (!two) {
+        sums_make(x, w, n_blk, s, false, converts, KEEP_NONE);
+        return;
+    }
+    switch (s->how) {
+    case KEEP_NONE:
+        sums_make(x, w, n_blk, s, true, converts, KEEP_NONE);
+        break;
+    case KEEP_FIRST:
+        sums_make(x, w, n_blk, s, true, converts, KEEP_FIRST);
+        break;
+    case KEEP_ADD:
+        sums_make(x, w, n_blk, s, true, converts, KEEP_ADD);
+        break;
+    case KEEP_LAST:
+        sums_make(x, w, n_blk, s, true, converts, KEEP_LAST);
+        break;
+    case KEEP_LAST_FAR:
+        sums_make(x, w, n_blk, s, true, converts, KEEP_LAST_FAR);
+        break;
     }
 }
 
@@ -395,37 +465,30 @@ static void run_job(const struct walk *w, struct job j, struct weights b, struct
     for (size_t g = 0; g < w->groups; g++, x += GROUP_TOK * j.n) {
         const size_t t = g * GROUP_TOK, n = least(w->n_tok - t, GROUP_TOK);
         float *to = sums + g * GROUP_TOK * PANEL_ROWS;
-        side->soon = (const char *)(to + GROUP_TOK * PANEL_ROWS);
-        side->soon_lines = j.k > 0 && g + 1 < w->groups ? SUM_LINES : 0;
-        if (j.k == 0)
-            sums_zero();
+        sums_zero();
+        if (w->f)
+            sums_make_keep(x, b, j.n / TILE_K, side, n > TILE_ROWS, true);
         else
-            sums_load(to);
-        if (n > TILE_ROWS)
-            sums_add(x, b, j.n / TILE_K, true, side);
-        else
-            sums_add(x, b, j.n / TILE_K, false, side);
-        sums_store(to);
-        if (!last)
-            continue;
-        keep(side, SIZE_MAX);
+            sums_make_keep(x, b, j.n / TILE_K, side, n > TILE_ROWS, false);
+        sums_store(w->s->made);
+        side->made = w->s->made;
         side->sums = to;
         side->y = a->y + (w->tok + t) * a->y_stride + j.row;
-        side->rows = 2 * n;
-        side->kept = 0;
-        side->keep = (2 * n * TILE_K + j.n - 1) / j.n;
+        side->y_stride = a->y_stride;
+        side->n_tok = n;
+        side->only = j.k == 0;
+        side->how = !last ? (j.k == 0 ? KEEP_FIRST : KEEP_ADD) : w->far && j.n_rows == PANEL_ROWS ? KEEP_LAST_FAR : KEEP_LAST;
         side->mask[0] = vm_first(j.n_rows);
         side->mask[1] = vm_first(j.n_rows < 16 ? 0 : j.n_rows - 16);
-        side->far = w->far && j.n_rows == PANEL_ROWS;
     }
-    keep(side, SIZE_MAX);
+    keep_rest(side, 0);
 }
 
 /* Rows [row0, row1), at most UNIT_ROWS, of at most AMX_BLOCK_TOK tokens. */
 static void walk_rows(const struct walk *w)
 {
     size_t arranged = 0, panel = 0; /* columns; of the two */
-    struct job j = { w->row0, least(w->row1 - w->row0, PANEL_ROWS), 0, least(w->a->cols, STEP_K) };
+    struct job j = { w->row0, least(w->row1 - w->row0, PANEL_ROWS), 0, least(w->a->cols, w->step) };
     struct beside first = { .w = w, .next = j, .to = w->s->panel[0], .quads = w->f ? j.n / TILE_K * 16 : 0 };
     convert_next(&first, first.quads);
     for (struct job next; j.n; j = next, panel ^= 1) {
@@ -454,6 +517,7 @@ static void amx_gemm(const struct matmul_args *a, size_t row0, size_t row1, cons
         [PANEL_2_MINS] = convert_2_mins, [PANEL_8_MINS] = convert_min,
     };
     struct walk w = { .a = a, .f = f, .convert = f ? converts[f->kind] : NULL, .s = a->scratch, .panel_bytes = PACK_ROWS * a->w_row_bytes };
+    w.step = step_of(a->x);
     w.chunk = f && f->block_elems < PANEL_K ? 4 * f->block_elems : PANEL_K; /* whole groups of pack.h */
     w.far = far(a);
     w.row_end = row1;
