@@ -268,6 +268,15 @@ awk -F '\t' -v names="$(cut -d ' ' -f 1 "$tmp/rows" | tr '\n' ' ')" '
         }
         return found
     }
+    # By numbers of sequences: one that was left out of the first round came later.
+    function by_batch(test_of, n,    i, j, t) {
+        for (i = 2; i <= n; i++) {
+            t = test_of[i]
+            for (j = i - 1; j > 0 && batch_of(test_of[j]) > batch_of(t); j--) test_of[j + 1] = test_of[j]
+            test_of[j + 1] = t
+        }
+    }
+    function batch_of(test) { return match(test, /x[0-9]+/) ? substr(test, RSTART + 1, RLENGTH - 1) + 0 : 1 }
     function line(what, speed, lo, hi, figure, flo, fhi, target, ratio, note) {
         printf "%-20s %-14s %9s  %-17s %-28s %-12s %-24s %s\n", what, test, speed, lo == "" ? "" : lo " - " hi,
             figure == "" ? "" : figure " (" flo " - " fhi ")", target, ratio, note
@@ -293,11 +302,11 @@ awk -F '\t' -v names="$(cut -d ' ' -f 1 "$tmp/rows" | tr '\n' ' ')" '
                 continue
             }
             n_test = split(tests[row], test_of, " "); before = 0
+            if (part[1] == "batch") by_batch(test_of, n_test)
             for (j = 1; j <= n_test; j++) {
                 test = test_of[j]
                 if (part[1] == "batch" && test ~ /^pp/) continue
-                b = 1
-                if (match(test, /x[0-9]+/)) b = substr(test, RSTART + 1, RLENGTH - 1) + 0
+                b = batch_of(test)
                 n = used(row, test, "memory"); m = median(n); n = used(row, test, "compute"); c = median(n)
                 which = "memory"; goal = 0
                 if (part[1] == "decode") goal = type == "Q8_0" ? 97 : 95

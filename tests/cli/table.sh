@@ -76,6 +76,11 @@ table -r 1 batch-Q8_0-1t
 has ' tg16x2@d16 .* 90.0 (90.0 - 90.0) *88 % .* memory$' && has ' tg16x8@d16 .* 60.0 (.*) *55 % *2.00 (2.00 - 2.00) 1 ' &&
     has ' tg16x16@d16 .* 55 % .* compute, slower, FALLS$' && has ' tg16x32@d16 .* 80.0 (.*) *65 % .* compute, slower$'
 ok $? "batches: each side of half the ridge, and tokens/s that fall"
+printf 'batch-Q8_0-1t\ttg16x8@d16\ttok_s_mean\t1-1.1\t70\n' >"$tmp/kept16"
+peers='' table -r 1 -o "$tmp/kept16" batch-Q8_0-1t
+[ "$(awk '$1 == "batch-Q8_0-1t" { printf "%s ", $2 }' "$tmp/out")" = 'tg16@d16 tg16x2@d16 tg16x8@d16 tg16x16@d16 tg16x32@d16 ' ] &&
+    [ "$(grep -c FALLS "$tmp/out")" -eq 1 ]
+ok $? "batches by size, whatever came first"
 peers='' table -t "$(getconf _NPROCESSORS_ONLN)" -r 1 prefill-Q8_0 prefill-Q4_K_M prefill-BF16 prefill-F16
 has '^prefill-Q8_0 *pp512 *300.0 .* 75.0 (75.0 - 75.0) *73 % .* compute$' && has '^prefill-Q4_K_M .* 67 % ' &&
     has '^prefill-BF16 .* 87 % ' && has '^prefill-F16 .* 88 % '
