@@ -97,20 +97,20 @@ static bool is_four_and_half(double bits)
 /* Types whose rows Neon meets eight at once; Q4_0's and IQ4_NL's cost what their tiles do. */
 static const struct arm_rows {
     double from, to; /* bits a weight */
-    const char *legacy; /* not in files of this type */
+    const char *legacy; /* not in files of this type, of as many bits; NULL: there is none */
     int build;
     enum prior_number instructions;
 } arm_rows[] = {
     { 4.38, 4.75, "Q4_0", ARM_REPACK_4, PRIOR_CPU_INTERLEAVED_ARM_4 },
     { 5.38, 5.75, "Q5_0", ARM_REPACK_5, PRIOR_CPU_INTERLEAVED_ARM_5 },
-    { 6.4, 6.75, "Q6_0", ARM_REPACK_6, PRIOR_CPU_INTERLEAVED_ARM_6 },
-    { 8.38, 8.75, "Q8_K", ARM_REPACK_8, PRIOR_CPU_INTERLEAVED_ARM_8 },
+    { 6.4, 6.75, NULL, ARM_REPACK_6, PRIOR_CPU_INTERLEAVED_ARM_6 },
+    { 8.38, 8.75, NULL, ARM_REPACK_8, PRIOR_CPU_INTERLEAVED_ARM_8 },
 };
 static const struct arm_rows *arm_rows_of(const struct facts *f, double bits)
 {
     for (size_t i = 0; i < ARRAY_LEN(arm_rows); i++) {
         const struct arm_rows *a = &arm_rows[i];
-        if (bits > a->from && bits < a->to && !type_is(f, a->legacy) && !type_is(f, "IQ") && facts_since(f, a->build))
+        if (bits > a->from && bits < a->to && !(a->legacy && type_is(f, a->legacy)) && !type_is(f, "IQ") && facts_since(f, a->build))
             return a;
     }
     return NULL;
