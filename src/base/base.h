@@ -232,6 +232,7 @@ enum cpu_flag {
     CPU_SLOW_DOT_BF16 = 1 << 16, /* no instructions: multiply-adds of floats multiply faster than vdpbf16ps */
     CPU_ASK_ONCE = 1 << 17, /* no instructions: wants each line of a walk that computes asked for once, and for L1 alone */
     CPU_TWO_PORTS = 1 << 18, /* no instructions: all there is to do with 512 bits but loads and stores takes the ports of products */
+    CPU_AVX512VBMI = 1 << 19,
     CPU_LIKES = CPU_STREAMS | CPU_ASK_ONCE | CPU_TWO_PORTS, /* which of several ways is the fastest */
 };
 unsigned cpu_flags(void);

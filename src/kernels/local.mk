@@ -124,6 +124,7 @@ libkernels_amx_a_SOURCES = \
   %D%/amx/amx.h \
   %D%/amx/init.c \
   %D%/amx/attention.c \
+  %D%/amx/convert.c \
   %D%/amx/gemm.c
 libkernels_amx_a_CFLAGS = $(AM_CFLAGS) $(KERNEL_CFLAGS) $(ISA_AMX_CFLAGS)
 KERNEL_LIBS += libkernels_amx.a

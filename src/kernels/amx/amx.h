@@ -1,12 +1,12 @@
-/* amx/amx.h: products of packed weights with many tokens, and attention, by tiles of bf16. */
+/* amx/amx.h: products of packed weights with many tokens, and attention, by tiles of bf16. methods.md (4), (137) */
 #ifndef KERNELS_AMX_AMX_H
 #define KERNELS_AMX_AMX_H
 
-#include "kernels/internal.h"
+#include "kernels/avx512vnni/packed.h"
 
 enum {
-    AMX_MIN_TOK = 80,      /* a copy of the weights as bf16 is dearer than some tokens are by vpdpbusd: tiles multiply 48, 64, 80, 96, 128 tokens 0.75-0.91,
-                              0.87-1.06, 0.94-1.09, 1.01-1.23, 1.10-1.31 times as fast (five types, [1024, 2048], in turn, one thread and two, two runs each) */
+    AMX_MIN_TOK = 30,      /* a copy of the weights as bf16 is dearer than some tokens are by vpdpbusd: tiles multiply 24, 28, 32, 40, 48 tokens 0.87-1.06,
+                              0.93-1.18, 0.99-1.31, 1.11-1.37, 1.23-1.61 times as fast (five types, [2048, 2048], in turn, one thread and two) */
     AMX_MIN_TOK_BF16 = 7,  /* BF16 has no copy: 8, 10, 12 sequences 1.2, 1.4, 1.5 times as fast as by vdpbf16ps, 7 as fast (TinyLlama, two threads) */
     AMX_BLOCK_TOK = 512,   /* whose sums stay in the L2 cache */
 };
@@ -18,6 +18,19 @@ arrange_fn amx_arrange_iq4_nl, amx_arrange_mxfp4, amx_arrange_q2_k, amx_arrange_
 arrange_fn amx_arrange_q6_k, amx_arrange_iq4_xs;
 
 attention_fn amx_attention;
+
+/* A chunk of a panel of 32 rows, packed: 16 rows and the other 16, and its blocks' scales. */
+struct amx_packed {
+    const unsigned char *half[2];
+    const struct panel_block *meta;
+    unsigned blocks; /* of 32 columns */
+};
+/* Quads [first, first + n), of each block those of the first 16 rows, then the others', to bf16: to[quads][2][16 rows][2 columns]. */
+typedef void amx_convert_fn(uint16_t *to, const struct amx_packed *from, size_t first, size_t n, const struct panel_format *f);
+amx_convert_fn *amx_convert_of(const struct panel_format *f);
+/* room: of so many blocks, for as long as they are converted. */
+void amx_convert_begin(struct amx_packed *from, const struct panel_format *f, const unsigned char *first, const unsigned char *second, size_t blocks,
+                       struct panel_block *room);
 
 /* Palette 1: 16 rows of 64 bytes for each tile. Source: Intel SDM, LDTILECFG. The instructions of this rung stand as text: of
  * what intrinsics read and write, compilers know nothing. */

@@ -41,7 +41,7 @@ enum {
 
 struct amx_scratch {
     _Alignas(64) uint16_t panel[2][STEP_K_CONVERTED / TILE_K * BLOCK_BF16]; /* the one that is multiplied, and the next */
-    struct panel_block bytes[PANEL_BLOCKS];                   /* of 256 columns of that */
+    struct panel_block meta[PANEL_BLOCKS];                    /* scales of 256 columns of that */
     float made[GROUP_TOK * PANEL_ROWS];                       /* what a step adds to a group's sums */
     float sums[UNIT_ROWS * AMX_BLOCK_TOK];                    /* [panels][groups][tokens][rows of a panel] */
     uint16_t acts[AMX_BLOCK_TOK * STEP_K];                    /* of a step, where nobody has arranged them */
@@ -72,67 +72,6 @@ INLINE void sums_store(float *sums)
                      "r"(PANEL_ROWS * sizeof *sums)
                      : "memory");
 }
-
-/* ---- weights --------------------------------------------------------------------------------------------------- */
-
-/* Byte i of each row's four, signed. */
-INLINE __m512 byte_float(__m512i x, const int i)
-{
-    const __m512i top = i == 3 ? x : _mm512_slli_epi32(x, 24 - 8 * i);
-    return _mm512_cvtepi32_ps(_mm512_srai_epi32(top, 24));
-}
-
-/* Two columns of 16 rows as pairs. */
-INLINE __m512i pairs(__m512 first, __m512 second)
-{
-    static const _Alignas(64) uint16_t order[32] = { 0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
-                                                     8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31 };
-    return _mm512_permutexvar_epi16(_mm512_load_si512(order), (__m512i)_mm512_cvtne2ps_pbh(second, first));
-}
-
-/* Four columns of 16 rows: scale * byte - min, as dequantizing has them, to the nearest bf16. */
-INLINE void convert_quad(uint16_t *to, __m512i w, __m512 scale, __m512 min, const bool has_min)
-{
-    __m512 f[4];
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) {
-        f[i] = byte_float(w, i);
-        f[i] = has_min ? _mm512_fmsub_ps(f[i], scale, min) : _mm512_mul_ps(f[i], scale);
-    }
-    _mm512_store_si512(to, pairs(f[0], f[1]));
-    _mm512_store_si512(to + 32, pairs(f[2], f[3]));
-}
-
-/* Quads [first, first + n) of 256 columns: of each block those of the first 16 rows, then the others'. */
-INLINE void convert(uint16_t *to, const struct panel_block *from, size_t first, size_t n, const enum panel_kind kind, int bias)
-{
-    const bool has_min = kind == PANEL_32_MIN || kind == PANEL_8_MINS || kind == PANEL_2_MINS;
-    const __m512i b8 = _mm512_set1_epi8((char)bias);
-    for (size_t q = first; q < first + n; q++) {
-        const struct panel_block *p = from + q / 16;
-        const size_t h = q / 8 % 2, j = q % 8;
-        const __m512i w = _mm512_load_si512(p->w[h][j]);
-        const __m512 scale = _mm512_load_ps(p->meta[kind == PANEL_16 && j >= 4 ? META_SCALE2 : META_SCALE][h]);
-        __m512 min = has_min ? _mm512_load_ps(p->meta[META_MIN][h]) : _mm512_setzero_ps();
-        if (kind == PANEL_2_MINS) {
-            const __m512i mins = _mm512_load_si512(p->meta[META_MINS][h]);
-            min = _mm512_mul_ps(min, _mm512_cvtepi32_ps(j >= 4 ? _mm512_srli_epi32(mins, 16) : _mm512_and_si512(mins, _mm512_set1_epi32(0xffff))));
-        }
-        convert_quad(to + q * 64, has_min ? w : _mm512_sub_epi8(w, b8), scale, min, has_min);
-    }
-}
-
-typedef void convert_fn(uint16_t *to, const struct panel_block *from, size_t first, size_t n, int bias);
-
-#define CONVERT(name, kind)                                                                                      \
-    static void name(uint16_t *to, const struct panel_block *from, size_t first, size_t n, int bias)             \
-    {                                                                                                            \
-        convert(to, from, first, n, kind, bias);                                                                 \
-    }
-CONVERT(convert_32, PANEL_32)
-CONVERT(convert_16, PANEL_16)
-CONVERT(convert_min, PANEL_32_MIN)
-CONVERT(convert_2_mins, PANEL_2_MINS)
 
 /* ---- activations ----------------------------------------------------------------------------------------------- */
 
@@ -192,13 +131,13 @@ static void arrange(struct acts *x, unsigned part, unsigned parts)
 struct walk {
     const struct matmul_args *a;
     const struct panel_format *f; /* NULL: BF16, read where it is packed */
-    convert_fn *convert;
+    amx_convert_fn *convert;
     struct amx_scratch *s;
     const uint16_t *acts; /* arranged, of all steps; NULL: those of a step come to the scratch */
     bool far;             /* results go past the caches */
     size_t panel_bytes;   /* of a panel of pack.h */
     size_t step;          /* columns of one */
-    size_t chunk;         /* columns that are unpacked at once */
+    size_t chunk;         /* columns whose scales are unpacked at once */
     size_t row0, row1, row_end, tok, n_tok, groups;
 };
 
@@ -249,6 +188,7 @@ struct beside {
     const struct walk *w;
     struct job next;
     uint16_t *to;
+    struct amx_packed from;
     size_t quad, quads, each;  /* done, in all, a turn */
     unsigned block;            /* of a turn */
     const char *line;          /* of weights of the first half */
@@ -271,11 +211,10 @@ static void convert_next(struct beside *s, size_t n)
         const size_t chunk = s->quad / quads, first = s->quad % quads, last = least(quads, s->quads - chunk * quads);
         if (first == 0) {
             const unsigned char *p = chunk_at(w, s->next.row, s->next.k + chunk * w->chunk);
-            w->f->unpack(p, last / 16, w->s->bytes, 0);
-            w->f->unpack(p + other_half(w, s->next), last / 16, w->s->bytes, 1);
+            amx_convert_begin(&s->from, w->f, p, p + other_half(w, s->next), last / 16, w->s->meta);
         }
         m = least(n, last - first);
-        w->convert(s->to + chunk * quads * 64, w->s->bytes, first, m, w->f->bias);
+        w->convert(s->to + chunk * quads * 64, &s->from, first, m, w->f);
     }
 }
 
@@ -514,11 +453,7 @@ static bool far(const struct matmul_args *a)
 
 static void amx_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct panel_format *f)
 {
-    static convert_fn *const converts[] = {
-        [PANEL_32] = convert_32,         [PANEL_32_MIN] = convert_min, [PANEL_16] = convert_16,
-        [PANEL_2_MINS] = convert_2_mins, [PANEL_8_MINS] = convert_min,
-    };
-    struct walk w = { .a = a, .f = f, .convert = f ? converts[f->kind] : NULL, .s = a->scratch, .panel_bytes = PACK_ROWS * a->w_row_bytes };
+    struct walk w = { .a = a, .f = f, .convert = f ? amx_convert_of(f) : NULL, .s = a->scratch, .panel_bytes = PACK_ROWS * a->w_row_bytes };
     w.step = step_of(a->x);
     w.chunk = f && f->block_elems < PANEL_K ? 4 * f->block_elems : PANEL_K; /* whole groups of pack.h */
     w.far = far(a);

@@ -71,9 +71,10 @@ struct panel_format {
     uint16_t block_elems, block_bytes; /* in the file */
     enum panel_kind kind;
     int bias;
-    panel_unpack_fn *unpack; /* bytes of formats without a bias are below 128: AMX reads them as signed */
+    panel_unpack_fn *unpack;
     panel_unpack_fn *scales; /* without the weights, which tiles read at `place`; NULL: they do not */
     panel_unpack_fn *pairs;  /* PANEL_16: the same, in pairs of integers; where activations' scales are exact. NULL: sums stay apart. methods.md (138) */
+    panel_unpack_fn *floats; /* scales and mins as floats, for weights as small as they are: AMX reads these at `place`. NULL: unpacked */
     enum panel_place place;
     unsigned in_place_tok; /* up to so many tokens all tiles read the weights at `place`; 0: none does but the first */
 };

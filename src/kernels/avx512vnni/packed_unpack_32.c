@@ -67,11 +67,11 @@ UNPACK(q5_1, scales_q5_1, PLACE_FIVES_1)
 UNPACK(mxfp4, scales_mxfp4, PLACE_E2M1)
 UNPACK(iq4_nl, scales_q4_0, PLACE_NL)
 
-const struct panel_format panel_q8_0 = { 32, 34, PANEL_32, 128, unpack_q8_0, scales_q8_0, NULL, PLACE_BYTES, IN_PLACE_TOK };
-const struct panel_format panel_q4_0 = { 32, 18, PANEL_32, 8, unpack_q4_0, scales_q4_0, NULL, PLACE_NIBBLES, IN_PLACE_TOK };
-const struct panel_format panel_q4_0_two_ports = { 32, 18, PANEL_32, 8, unpack_q4_0, scales_q4_0, NULL, PLACE_NIBBLES, 0 };
-const struct panel_format panel_q4_1 = { 32, 20, PANEL_32_MIN, 0, unpack_q4_1, scales_q4_1, NULL, PLACE_NIBBLES_1, 0 };
-const struct panel_format panel_q5_0 = { 32, 22, PANEL_32, 16, unpack_q5_0, scales_q5_0, NULL, PLACE_FIVES, 0 };
-const struct panel_format panel_q5_1 = { 32, 24, PANEL_32_MIN, 0, unpack_q5_1, scales_q5_1, NULL, PLACE_FIVES_1, 0 };
-const struct panel_format panel_iq4_nl = { 32, 18, PANEL_32, IQ4_BIAS, unpack_iq4_nl, scales_q4_0, NULL, PLACE_NL, 0 };
-const struct panel_format panel_mxfp4 = { 32, 17, PANEL_32, E2M1_BIAS, unpack_mxfp4, scales_mxfp4, NULL, PLACE_E2M1, 0 };
+const struct panel_format panel_q8_0 = { 32, 34, PANEL_32, 128, unpack_q8_0, scales_q8_0, NULL, scales_q8_0, PLACE_BYTES, IN_PLACE_TOK };
+const struct panel_format panel_q4_0 = { 32, 18, PANEL_32, 8, unpack_q4_0, scales_q4_0, NULL, scales_q4_0, PLACE_NIBBLES, IN_PLACE_TOK };
+const struct panel_format panel_q4_0_two_ports = { 32, 18, PANEL_32, 8, unpack_q4_0, scales_q4_0, NULL, scales_q4_0, PLACE_NIBBLES, 0 };
+const struct panel_format panel_q4_1 = { 32, 20, PANEL_32_MIN, 0, unpack_q4_1, scales_q4_1, NULL, scales_q4_1, PLACE_NIBBLES_1, 0 };
+const struct panel_format panel_q5_0 = { 32, 22, PANEL_32, 16, unpack_q5_0, scales_q5_0, NULL, scales_q5_0, PLACE_FIVES, 0 };
+const struct panel_format panel_q5_1 = { 32, 24, PANEL_32_MIN, 0, unpack_q5_1, scales_q5_1, NULL, scales_q5_1, PLACE_FIVES_1, 0 };
+const struct panel_format panel_iq4_nl = { 32, 18, PANEL_32, IQ4_BIAS, unpack_iq4_nl, scales_q4_0, NULL, scales_q4_0, PLACE_NL, 0 };
+const struct panel_format panel_mxfp4 = { 32, 17, PANEL_32, E2M1_BIAS, unpack_mxfp4, scales_mxfp4, NULL, scales_mxfp4, PLACE_E2M1, 0 };

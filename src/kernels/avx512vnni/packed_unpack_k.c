@@ -170,11 +170,11 @@ static void unpack_q3_k(const unsigned char *p, size_t n, struct panel_block *ds
     }
 }
 
-const struct panel_format panel_q2_k = { 256, 84, PANEL_2_MINS, 0, unpack_q2_k, NULL, NULL, PLACE_PANEL, 0 };
-const struct panel_format panel_q3_k = { 256, 110, PANEL_32, 128, unpack_q3_k, NULL, NULL, PLACE_PANEL, 0 };
-const struct panel_format panel_q4_k = { 256, 144, PANEL_8_MINS, 0, unpack_q4_k, scales_q4_k, NULL, PLACE_NIBBLES_K, IN_PLACE_TOK };
-const struct panel_format panel_q4_k_two_ports = { 256, 144, PANEL_8_MINS, 0, unpack_q4_k, scales_q4_k, NULL, PLACE_NIBBLES_K, 0 };
-const struct panel_format panel_q5_k = { 256, 176, PANEL_8_MINS, 0, unpack_q5_k, scales_q5_k, NULL, PLACE_FIVES_K, 0 };
-const struct panel_format panel_q6_k = { 256, 210, PANEL_16, 32, unpack_q6_k, scales_q6_k, pairs_q6_k, PLACE_SIXES, 0 };
-const struct panel_format panel_q6_k_two_ports = { 256, 210, PANEL_16, 32, unpack_q6_k, scales_q6_k, NULL, PLACE_SIXES, 0 };
-const struct panel_format panel_iq4_xs = { 256, 136, PANEL_32, IQ4_BIAS, unpack_iq4_xs, scales_iq4_xs, NULL, PLACE_NL_K, 0 };
+const struct panel_format panel_q2_k = { 256, 84, PANEL_2_MINS, 0, unpack_q2_k, NULL, NULL, NULL, PLACE_PANEL, 0 };
+const struct panel_format panel_q3_k = { 256, 110, PANEL_32, 128, unpack_q3_k, NULL, NULL, NULL, PLACE_PANEL, 0 };
+const struct panel_format panel_q4_k = { 256, 144, PANEL_8_MINS, 0, unpack_q4_k, scales_q4_k, NULL, scales_mins_k, PLACE_NIBBLES_K, IN_PLACE_TOK };
+const struct panel_format panel_q4_k_two_ports = { 256, 144, PANEL_8_MINS, 0, unpack_q4_k, scales_q4_k, NULL, scales_mins_k, PLACE_NIBBLES_K, 0 };
+const struct panel_format panel_q5_k = { 256, 176, PANEL_8_MINS, 0, unpack_q5_k, scales_q5_k, NULL, scales_mins_k, PLACE_FIVES_K, 0 };
+const struct panel_format panel_q6_k = { 256, 210, PANEL_16, 32, unpack_q6_k, scales_q6_k, pairs_q6_k, scales_q6_k, PLACE_SIXES, 0 };
+const struct panel_format panel_q6_k_two_ports = { 256, 210, PANEL_16, 32, unpack_q6_k, scales_q6_k, NULL, scales_q6_k, PLACE_SIXES, 0 };
+const struct panel_format panel_iq4_xs = { 256, 136, PANEL_32, IQ4_BIAS, unpack_iq4_xs, scales_iq4_xs, NULL, scales_iq4_xs, PLACE_NL_K, 0 };

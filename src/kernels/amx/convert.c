@@ -1,0 +1,124 @@
+/*
+ * amx/convert.c: packed weights to bf16, as a product of tiles wants its second operand: pairs of columns, of 16 rows side by
+ * side. Weights are read where they are packed; formats that need more than masks, shifts and a table (PLACE_PANEL) come
+ * unpacked. methods.md (4)
+ *
+ * vcvtne2ps2bf16 takes port 5 twice (a Granite Rapids: two cycles each, three with a vpermb), and permutations that port alone: so bytes
+ * go to floats in the order that leaves pairs nothing to permute, a vpermb each. [2048, 2048], one thread, weights from memory, in turn
+ * with a copy of all bytes, shifts and pairs permuted afterwards: 32 tokens 1.17 to 1.27 times as fast, 512 tokens 1.03 to 1.08; TinyLlama, two
+ * threads, 64 tokens, with vpdpbusd before: 1.4 to 1.5 times.
+ */
+#include "kernels/amx/amx.h"
+#include "kernels/avx512vnni/packed_place.h"
+
+/* Of four bytes each of 16 rows: bytes c and c + 1 of rows r to r + 7, as dwords. Lines stand with their last byte first. */
+#define TWO_OF(c, r)      0, 0, 0, 4 * (r) + (c) + 1, 0, 0, 0, 4 * (r) + (c)
+#define DWORDS_OF(c, r)                                                                                              \
+    _mm512_set_epi8(TWO_OF(c, (r) + 7), TWO_OF(c, (r) + 6), TWO_OF(c, (r) + 5), TWO_OF(c, (r) + 4), TWO_OF(c, (r) + 3), \
+                    TWO_OF(c, (r) + 2), TWO_OF(c, (r) + 1), TWO_OF(c, r))
+enum { EVERY_FOURTH = 0x11111111 };
+
+/* Eight rows' numbers, twice each. */
+INLINE void twice(__m512 x, __m512 out[2])
+{
+    const __m512i row = _mm512_srli_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), 1);
+    out[0] = _mm512_permutexvar_ps(row, x);
+    out[1] = _mm512_permutexvar_ps(_mm512_add_epi32(row, _mm512_set1_epi32(8)), x);
+}
+
+/* Quads [q, end), which share their scales: scale * byte - min, rounded once as dequantizing has it, to the nearest bf16. Biases
+ * are powers of two, E2M1's scales are: scale * bias is exact. */
+INLINE void convert_some(uint16_t *to, const struct amx_packed *from, size_t q, size_t end, const struct panel_format *f,
+                         const enum panel_kind kind, const enum panel_place place, const bool last_six)
+{
+    const __m512i at[4] = { DWORDS_OF(0, 0), DWORDS_OF(0, 8), DWORDS_OF(2, 0), DWORDS_OF(2, 8) };
+    const __mmask64 low = (__mmask64)EVERY_FOURTH << 32 | EVERY_FOURTH;
+    const bool has_min = kind == PANEL_32_MIN || kind == PANEL_8_MINS || kind == PANEL_2_MINS, second = q % 8 >= 4;
+    const size_t b = q / 16, h = q / 8 % 2;
+    const struct panel_block *m = from->meta + b;
+    const __m512 scale = _mm512_load_ps(m->meta[kind == PANEL_16 && second ? META_SCALE2 : META_SCALE][h]);
+    __m512 min = has_min ? _mm512_load_ps(m->meta[META_MIN][h]) : _mm512_mul_ps(scale, _mm512_set1_ps((float)f->bias));
+    if (kind == PANEL_2_MINS) {
+        const __m512i mins = _mm512_load_si512(m->meta[META_MINS][h]);
+        min = _mm512_mul_ps(min, _mm512_cvtepi32_ps(second ? _mm512_srli_epi32(mins, 16) : _mm512_and_si512(mins, _mm512_set1_epi32(0xffff))));
+    }
+    __m512 scales[2], less[2];
+    twice(scale, scales);
+    twice(min, less);
+    struct place p = { .mask = _mm512_setzero_si512() };
+    if (place != PLACE_PANEL) {
+        const unsigned char *const u = place_units(from->half[h], (unsigned)b, from->blocks, place);
+        p = place_of((const unsigned char *const[]){ u, u }, (unsigned)b, place);
+    }
+    for (; q < end; q++) {
+        const int j = (int)(q % 8);
+        const __m512i w = place == PLACE_PANEL ? _mm512_load_si512(m->w[h][j]) : place_quad(&p, 0, j, last_six, place, true);
+        __m512 x[4];
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++)
+            x[i] = _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_maskz_permutexvar_epi8(low, at[i], w)), scales[i % 2], less[i % 2]);
+        _mm512_store_si512(to + q * 64, (__m512i)_mm512_cvtne2ps_pbh(x[1], x[0]));
+        _mm512_store_si512(to + q * 64 + 32, (__m512i)_mm512_cvtne2ps_pbh(x[3], x[2]));
+    }
+}
+
+INLINE void convert(uint16_t *to, const struct amx_packed *from, size_t first, size_t n, const struct panel_format *f,
+                    const enum panel_kind kind, const enum panel_place place)
+{
+    const size_t shared = kind == PANEL_16 || kind == PANEL_2_MINS ? 4 : 8; /* quads with the same scales */
+    for (size_t q = first, end; q < first + n; q = end) {
+        end = (q / shared + 1) * shared;
+        end = end < first + n ? end : first + n;
+        if (place == PLACE_SIXES && q / 16 % 4 == 3)
+            convert_some(to, from, q, end, f, kind, place, true);
+        else
+            convert_some(to, from, q, end, f, kind, place, false);
+    }
+}
+
+#define CONVERT(name, kind, place)                                                                                              \
+    static void name(uint16_t *to, const struct amx_packed *from, size_t first, size_t n, const struct panel_format *f)         \
+    {                                                                                                                           \
+        convert(to, from, first, n, f, kind, place);                                                                            \
+    }
+CONVERT(convert_bytes, PANEL_32, PLACE_BYTES)
+CONVERT(convert_nibbles_0, PANEL_32, PLACE_NIBBLES)
+CONVERT(convert_nibbles_1, PANEL_32_MIN, PLACE_NIBBLES_1)
+CONVERT(convert_fives_0, PANEL_32, PLACE_FIVES)
+CONVERT(convert_fives_1, PANEL_32_MIN, PLACE_FIVES_1)
+CONVERT(convert_nl, PANEL_32, PLACE_NL)
+CONVERT(convert_e2m1, PANEL_32, PLACE_E2M1)
+CONVERT(convert_nibbles_k, PANEL_8_MINS, PLACE_NIBBLES_K)
+CONVERT(convert_fives_k, PANEL_8_MINS, PLACE_FIVES_K)
+CONVERT(convert_sixes, PANEL_16, PLACE_SIXES)
+CONVERT(convert_nl_k, PANEL_32, PLACE_NL_K)
+CONVERT(convert_unpacked, PANEL_32, PLACE_PANEL)
+CONVERT(convert_unpacked_2_mins, PANEL_2_MINS, PLACE_PANEL)
+
+amx_convert_fn *amx_convert_of(const struct panel_format *f)
+{
+    static amx_convert_fn *const at_place[PLACES] = {
+        [PLACE_PANEL] = convert_unpacked,
+        [PLACE_BYTES] = convert_bytes,
+        [PLACE_NIBBLES] = convert_nibbles_0,
+        [PLACE_NIBBLES_1] = convert_nibbles_1,
+        [PLACE_FIVES] = convert_fives_0,
+        [PLACE_FIVES_1] = convert_fives_1,
+        [PLACE_NL] = convert_nl,
+        [PLACE_E2M1] = convert_e2m1,
+        [PLACE_NIBBLES_K] = convert_nibbles_k,
+        [PLACE_FIVES_K] = convert_fives_k,
+        [PLACE_SIXES] = convert_sixes,
+        [PLACE_NL_K] = convert_nl_k,
+    };
+    return f->kind == PANEL_2_MINS ? convert_unpacked_2_mins : at_place[f->place];
+}
+
+void amx_convert_begin(struct amx_packed *from, const struct panel_format *f, const unsigned char *first, const unsigned char *second, size_t blocks,
+                       struct panel_block *room)
+{
+    panel_unpack_fn *const scales = f->floats ? f->floats : f->unpack;
+    *from = (struct amx_packed){ { first, second }, room, (unsigned)blocks };
+    scales(first, blocks, room, 0);
+    scales(second, blocks, room, 1);
+}
