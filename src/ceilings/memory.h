@@ -154,6 +154,7 @@ struct streams {
 /* A job with a copy of *d, which streams_free frees; d->chunk is its own then. */
 struct job *streams_add(struct job_list *l, const struct job_class *class, const struct streams *d, struct error *err);
 const struct mem_kernel *streams_kernel(const struct job *j, int variant); /* NULL: there is none to be like */
+void streams_only(struct job *j, const char *text); /* of its variants that one, where it has it */
 void streams_sample(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s);
 void streams_free(struct job *j);
 

@@ -1,5 +1,6 @@
 /* Short looks beside a benchmark: DRAM read and a peak, or small products, with the kernels chosen once. */
 #include "ceilings/internal.h"
+#include "ceilings/memory.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,6 +13,7 @@ struct ceilings_prober {
     struct job_list list;
     struct job *dram, *peak, *tiles; /* peak, tiles NULL: none here, or not asked for */
     bool brief;       /* CEILINGS_BRIEF */
+    bool whole;       /* of ceilings_options */
     char reason[160]; /* why there is no peak */
 };
 
@@ -44,6 +46,8 @@ static int choose_kernels(struct ceilings_prober *p, enum math math, const struc
 {
     const double trial_s = p->brief ? BRIEF_TRIAL_S : TRIAL_S, sample_s = p->brief ? BRIEF_SAMPLE_S : SAMPLE_S;
     p->dram = memory_add_dram(&p->list, &p->m, o->memory_whole ? 1 : N_WINDOWS, o->cpu_flags, err);
+    if (p->dram && o->memory_kernel)
+        streams_only(p->dram, o->memory_kernel);
     if (!p->dram || driver_choose(p->dram, &p->m, trial_s, sample_s, err) != 0)
         return -1;
     return o->reference ? choose_references(p, trial_s, sample_s, err) :
@@ -59,6 +63,7 @@ struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const
         return NULL;
     }
     p->brief = o->effort == CEILINGS_BRIEF;
+    p->whole = o->memory_whole;
     if (meter_init(&p->m, n_threads, true, o, err) != 0) {
         free(p);
         return NULL;
@@ -90,8 +95,10 @@ static int probe(struct ceiling *c, struct ceilings_prober *p, struct job *j, in
 static int probe_all(struct ceilings_prober *p, struct ceilings_probed *now, int n_samples, struct error *err)
 {
     const struct ceiling none = { .value = NAN, .ci_lo = NAN, .ci_hi = NAN, .clock_hz = NAN };
+    /* Of what a cache keeps of a run's memory, many samples would make what they find themselves. */
+    const int n_memory = p->whole && n_samples > N_GLANCE ? N_GLANCE : n_samples;
     now->peak = now->tiles = none;
-    if (probe(&now->dram, p, p->dram, n_samples, err) != 0 || (p->peak && probe(&now->peak, p, p->peak, n_samples, err) != 0))
+    if (probe(&now->dram, p, p->dram, n_memory, err) != 0 || (p->peak && probe(&now->peak, p, p->peak, n_samples, err) != 0))
         return -1;
     return p->tiles ? probe(&now->tiles, p, p->tiles, n_samples, err) : 0;
 }

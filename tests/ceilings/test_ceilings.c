@@ -784,6 +784,30 @@ static void probes(void **state)
     assert_true(glanced.bytes_s > 0 && glanced.flop_s > 0 && isnan(glanced.tile_flop_s) == isnan(now.tiles.value));
     ceilings_prober_free(p);
     o.reference = false;
+    /* Memory by the kernel that is named; of what a cache keeps of a run's memory few samples. */
+    const struct read_kernel *k;
+    for (size_t i = 0; (k = read_kernel_at(i)) != NULL; i++) {
+        o.memory_kernel = k->text;
+        if (!k->far || !read_kernel_wanted(k, cpu_flags()))
+            continue;
+        o.cpu_flags = cpu_flags();
+        p = ceilings_prober_new(MATH_FP32, 1, &o, &err);
+        assert_non_null(p);
+        assert_ok(ceilings_probe(p, &now, &err), err);
+        assert_int_equal(strcspn(now.dram.kernel, ","), strlen(k->text));
+        assert_memory_equal(now.dram.kernel, k->text, strlen(k->text));
+        ceilings_prober_free(p);
+    }
+    o.memory_kernel = NULL;
+    o.effort = CEILINGS_QUICK;
+    o.memory_whole = true;
+    p = ceilings_prober_new(MATH_FP32, 1, &o, &err);
+    assert_non_null(p);
+    assert_ok(ceilings_probe(p, &now, &err), err);
+    assert_int_equal(now.dram.n_samples, 3);
+    assert_true(now.peak.n_samples > 3);
+    ceilings_prober_free(p);
+    o = options();
     /* Without a kernel for the math: the bandwidth alone, and the reason. */
     p = ceilings_prober_new(MATH_FP8, 1, &o, &err);
     assert_non_null(p);
