@@ -29,7 +29,8 @@ enum {
 /* A thread's own, on lines of its own. */
 struct bench_lane {
     _Alignas(64) atomic_uint next; /* units taken from its part in this sample */
-    size_t at;                     /* units of its memory that samples before have walked */
+    size_t at;                     /* repetitions of samples before */
+    size_t to;                     /* bytes of its memory: as far as those that walked it came */
     void *scratch;
     float *out;                    /* [BENCH_OUT] */
     struct work walked;            /* as attention counts it */
@@ -47,7 +48,7 @@ struct kernel_bench {
     size_t level_bytes[4];          /* that a thread may use of L1, L2, L3; 0: there is no such level */
     unsigned cpu_flags;
     const struct read_kernel *load; /* plain loads of far memory, the fastest as far as is known; NULL: none here */
-    size_t loaded;                  /* units of BENCH_LOAD_BYTES of a thread's memory that loads beside samples have read */
+    size_t loaded;                  /* units of BENCH_LOAD_BYTES that loads beside samples have read */
     float *x, *z;                   /* [BENCH_TOKENS][BENCH_COLS] */
     float *y;                       /* [BENCH_TOKENS][y_cols] */
     size_t y_cols;
@@ -78,6 +79,7 @@ struct kernel_job {
     const struct matmul_slot *slot;
     enum dtype type;
     size_t cols, row_bytes, rows; /* rows of a unit (DRAM), else of all that a thread walks */
+    size_t walk_bytes;  /* of memory, that a repetition walks; 0: none, or not one after the other */
     size_t n_unit;      /* from a cache: units, a repetition each, that are walked round and round; else 0 */
     bool beside;        /* plain loads are timed before and after each sample */
     bool tiles;         /* as struct job has it */
@@ -99,6 +101,8 @@ void bench_release(struct kernel_bench *b);
 int bench_map(struct kernel_bench *b, struct team *t, struct error *err);
 /* Bytes that are weights of any type. */
 void bench_fill(unsigned char *to, size_t bytes, uint64_t seed);
+/* After n repetitions of j. */
+void bench_go_on(struct kernel_bench *b, const struct kernel_job *j, uint64_t n);
 /* x as the job's kernel wants it, unless the last sample was of it. */
 void bench_prepare(struct kernel_bench *b, const struct kernel_job *j);
 
@@ -108,7 +112,7 @@ bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
 bool bench_load(struct kernel_bench *b, struct kernel_job *j);
 /* The i-th kernel of plain loads of far memory that these flags allow; NULL: there are no more. */
 const struct read_kernel *bench_load_at(unsigned cpu_flags, int i);
-/* BENCH_BESIDE units of plain loads on thread tid, of memory that loads before have not read. */
+/* BENCH_BESIDE units of plain loads on thread tid, of memory that loads before have not read, in the half of it where no walk is now. */
 void bench_load_beside(const struct kernel_bench *b, int tid);
 /* Activations of n_tok tokens put in the order in which products with packed weights of type t walk them. False: they walk them as
  * they are. */
@@ -133,6 +137,13 @@ static inline const unsigned char *bench_unit(const struct kernel_bench *b, int 
 {
     const size_t n = b->chunk_bytes / unit_bytes;
     return b->w + (size_t)tid * b->chunk_bytes + unit % (n ? n : 1) * unit_bytes;
+}
+
+/* The first unit that samples before have not walked. However long theirs were, the next begins where the last one ended: a large
+ * cache may hold what was walked just before. */
+static inline size_t bench_first(const struct kernel_bench *b, int tid, size_t unit_bytes)
+{
+    return (b->lane[tid].to + unit_bytes - 1) / unit_bytes;
 }
 
 /* What a cache of thread tid is to hold begins here. */

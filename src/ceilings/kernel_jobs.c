@@ -165,6 +165,16 @@ static void time_dispatch(struct kernel_bench *b, uint64_t n, struct sample *s)
     *s = (struct sample){ .seconds = clock_now_s() - start, .clock_hz = NAN };
 }
 
+void bench_go_on(struct kernel_bench *b, const struct kernel_job *j, uint64_t n)
+{
+    const size_t unit = j->walk_bytes, count = unit ? u64_max(b->chunk_bytes / unit, 1) : 0;
+    for (int i = 0; i < b->n_threads; i++) {
+        b->lane[i].at += n;
+        if (unit)
+            b->lane[i].to = (bench_first(b, i, unit) + n) % count * unit;
+    }
+}
+
 void bench_prepare(struct kernel_bench *b, const struct kernel_job *j)
 {
     if (b->last == j)
@@ -226,8 +236,7 @@ void bench_sample(struct job *job, struct meter *m, int variant, uint64_t n, str
         meter_time(m, call, &c, NULL, s);
     else
         time_dispatch(b, n, s);
-    for (int i = 0; i < b->n_threads; i++) /* the next sample finds memory that no cache holds */
-        b->lane[i].at += n;
+    bench_go_on(b, j, n);
     const double amount = j->amount * (double)n, seconds = j->shared ? s->shared_s : s->seconds;
     if (strcmp(j->unit, "s") == 0)
         s->value = seconds / (double)n;
@@ -414,9 +423,11 @@ static void add_attention(struct planning *p, enum dtype t, const int *q, int di
     const bool rounded = bench_attention_rounded(p->b, &j);
     add(p, &j, rounded);
     add(p, &cached, calls && bench_attention_rounded(p->b, &cached));
-    /* What a key takes once, whatever rows see it, is most of it where a head alone sees it. */
-    struct kernel_job alone = { .b = p->b };
-    add(p, &alone, rounded && q[1] > 1 && bench_attention(p->b, &alone, t, q[0], 1, dim) && bench_attention_rounded(p->b, &alone));
+    /* What a key takes once, whatever rows see it, is most of it where a head alone sees it; and half of the rows are not on a line between. */
+    for (int n = 1; n < q[1]; n *= 2) {
+        struct kernel_job fewer = { .b = p->b };
+        add(p, &fewer, rounded && bench_attention(p->b, &fewer, t, q[0], n, dim) && bench_attention_rounded(p->b, &fewer));
+    }
 }
 
 static void add_rest(struct planning *p, const struct scope *s)

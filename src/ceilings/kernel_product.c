@@ -30,7 +30,7 @@ static void walk_memory(struct kernel_bench *b, const struct kernel_job *j, int 
         struct share_run run;
         while (share_take(&of->next, all, owner, b->n_threads, most, &run))
             for (size_t i = 0, m; i < run.n; i += m) {
-                const size_t at = of->at + run.first + i;
+                const size_t at = bench_first(b, owner, unit_bytes) + run.first - (size_t)owner * n + i;
                 const struct matmul_args a = args_of(b, j, tid, bench_unit(b, owner, at, unit_bytes));
                 m = u64_min(run.n - i, end - at % end); /* the chunk ends, and begins again */
                 j->slot->gemv(&a, 0, m * j->rows);
@@ -77,6 +77,7 @@ bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
     if (level == 3) { /* as of a matrix that is much larger than the units it is shared out in */
         j->rows = share_step(j->slot, &one, b->chunk_bytes * (size_t)b->n_threads / j->row_bytes, j->row_bytes, b->n_threads);
         j->run = walk_memory;
+        j->walk_bytes = j->rows * j->row_bytes;
         j->beside = true;
         j->footprint_bytes = (double)b->chunk_bytes;
     } else {
@@ -97,15 +98,16 @@ bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
  * memory can differ (how the system, or the one beneath it, backs their pages). */
 static void load(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
-    (void)j;
+    const size_t first = bench_first(b, tid, j->walk_bytes);
     for (uint64_t i = 0; i < n; i++)
-        b->load->run(bench_unit(b, tid, b->lane[tid].at + i, BENCH_LOAD_BYTES), BENCH_LOAD_BYTES, 1);
+        b->load->run(bench_unit(b, tid, first + i, BENCH_LOAD_BYTES), BENCH_LOAD_BYTES, 1);
 }
 
 void bench_load_beside(const struct kernel_bench *b, int tid)
 {
+    const size_t half = u64_max(b->chunk_bytes / 2 / BENCH_LOAD_BYTES, 1), base = b->lane[tid].to < b->chunk_bytes / 2 ? half : 0;
     for (size_t i = 0; i < BENCH_BESIDE; i++)
-        b->load->run(bench_unit(b, tid, b->loaded + i, BENCH_LOAD_BYTES), BENCH_LOAD_BYTES, 1);
+        b->load->run(bench_unit(b, tid, base + (b->loaded + i) % half, BENCH_LOAD_BYTES), BENCH_LOAD_BYTES, 1);
 }
 
 const struct read_kernel *bench_load_at(unsigned cpu_flags, int i)
@@ -131,6 +133,7 @@ bool bench_load(struct kernel_bench *b, struct kernel_job *j)
     j->n_tok = 1;
     j->act = ACT_KIND_COUNT;
     j->run = load;
+    j->walk_bytes = BENCH_LOAD_BYTES;
     j->footprint_bytes = (double)b->chunk_bytes;
     j->amount = (double)BENCH_LOAD_BYTES * b->n_threads;
     return true;
@@ -142,11 +145,10 @@ bool bench_load(struct kernel_bench *b, struct kernel_job *j)
 static void multiply(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     struct bench_lane *l = &b->lane[tid];
-    const size_t places = b->y_cols / (size_t)b->n_threads / j->rows;
+    const size_t places = b->y_cols / (size_t)b->n_threads / j->rows, unit_bytes = j->rows * j->row_bytes, first = bench_first(b, tid, unit_bytes);
     for (uint64_t i = 0; i < n; i++) {
-        const size_t unit_bytes = j->rows * j->row_bytes;
         struct matmul_args a = args_of(b, j, tid, j->n_unit ? bench_kept(b, tid) + i % j->n_unit * unit_bytes
-                                                            : bench_unit(b, tid, l->at + i, unit_bytes));
+                                                            : bench_unit(b, tid, first + i, unit_bytes));
         /* A strip of a matrix for each thread, and each time further on: results leave their core's cache, as those of a prompt do. */
         a.y = b->y + ((size_t)tid * places + (l->at + i) % places) * j->rows;
         a.y_stride = size_row_floats(b->y_cols);
@@ -183,6 +185,7 @@ bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
         j->footprint_bytes = (double)(j->n_unit * j->rows * j->row_bytes);
     } else {
         j->beside = n_tok <= BENCH_FEW_TOKENS;
+        j->walk_bytes = j->rows * j->row_bytes;
         j->footprint_bytes = (double)b->chunk_bytes;
     }
     j->shared = !j->beside; /* of what waits for memory threads share that */

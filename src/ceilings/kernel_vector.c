@@ -29,9 +29,9 @@ static void attend(struct kernel_bench *b, const struct kernel_job *j, int tid, 
                                 .rounded = j->rounded,
                                 .scratch = l->scratch };
     const bool memory = j->level == 3;
-    const size_t room = j->apart ? 2 * side : side;
+    const size_t room = j->apart ? 2 * side : side, first = memory ? bench_first(b, tid, 2 * room) : 0;
     for (uint64_t i = 0; i < n; i++) {
-        a.k.data = memory ? bench_unit(b, tid, l->at + i, 2 * room) : bench_kept(b, tid);
+        a.k.data = memory ? bench_unit(b, tid, first + i, 2 * room) : bench_kept(b, tid);
         a.v.data = a.k.data + room;
         b->k.attention(&a, 0, j->n_head, 0, j->n_query, true, &l->walked);
     }
@@ -63,6 +63,7 @@ bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t,
     j->beside = n_query == 1;
     j->shared = !j->beside;
     j->footprint_bytes = (double)b->chunk_bytes;
+    j->walk_bytes = 2 * BENCH_KEYS * j->row_bytes;
     j->unit = j->n_tok == 1 ? "B/s" : "FLOP/s";
     j->amount = b->n_threads * (j->n_tok == 1 ? 2.0 * BENCH_KEYS * (double)j->row_bytes : 4.0 * head_dim * pairs);
     describe_attention(j);
@@ -77,6 +78,7 @@ bool bench_attention_call(struct kernel_bench *b, struct kernel_job *j, enum dty
     j->kind = "latency";
     j->n_key = (uint32_t)n_key;
     j->apart = memory;
+    j->walk_bytes = memory ? 4 * (size_t)n_key * j->row_bytes : 0;
     if (!memory) {
         j->level = 1;
         j->footprint_bytes = 2.0 * n_key * (double)j->row_bytes;

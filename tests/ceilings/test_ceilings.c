@@ -605,14 +605,16 @@ static void kernels_are_there(void **state)
             if (!found)
                 fail_msg("no roof of %s with %d threads", ops[i], n);
         }
-        size_t rounded = 0, alone = 0; /* attention: where prompts' is rounded, of a head alone, too */
+        size_t rounded = 0, alone = 0, two = 0; /* attention: where prompts' is rounded, of one head and of two, too */
         for (size_t k = 0; k < profile.n_ceiling; k++) {
             const struct ceiling *c = &profile.ceiling[k];
             rounded += strcmp(c->op, "attention-bf16") == 0 && c->n_threads == n;
             alone += strcmp(c->op, "attention-bf16") == 0 && c->n_threads == n && strcmp(c->kind, "kernel") == 0 && c->n_tok < 256;
+            two += strcmp(c->op, "attention-bf16") == 0 && c->n_threads == n && strcmp(c->kind, "kernel") == 0 && c->n_tok == 128;
         }
         assert_int_equal(rounded > 0, kernels.rounded_min_tok > 0);
-        assert_int_equal(alone > 0, rounded > 0);
+        assert_int_equal(alone, 2 * two);
+        assert_int_equal(two > 0, rounded > 0);
         assert_non_null(hwprofile_ceiling(&profile, "latency", "dispatch", "", "", 0, n));
         const struct ceiling *b = hwprofile_ceiling(&profile, "latency", "barrier", "", "", 0, 1); /* one waits for nobody */
         assert_true(n_threads > 1 ? b && b->n_threads > 1 : !b);

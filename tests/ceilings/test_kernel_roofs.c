@@ -79,8 +79,7 @@ static void sample(const struct kernel_job *j)
     running = j;
     team_run(team, run, NULL);
     assert_true(atomic_load(&n_call) <= MAX_CALLS);
-    for (int i = 0; i < THREADS; i++)
-        bench->lane[i].at += REPEATS;
+    bench_go_on(bench, j, REPEATS);
 }
 
 static double sum_bytes(void)
@@ -167,16 +166,20 @@ static void shared_samples(void **state)
     meter_free(&m);
 }
 
-/* What comes from memory is never the same twice, within a sample and in the next one. */
+/* What comes from memory is never the same twice, within a sample and in the next one, of whatever type: it goes on where that ended. */
 static void memory_is_walked_on(void **state)
 {
     (void)state;
+    static const enum dtype types[] = { DTYPE_Q8_0, DTYPE_Q8_0, DTYPE_F32, DTYPE_Q4_0 };
     struct kernel_job j = { .b = bench };
-    bench->k.mm[DTYPE_Q8_0] = stand_in;
-    assert_true(bench_matvec(bench, &j, DTYPE_Q8_0, 3, false));
-    struct call seen[2 * REPEATS * THREADS];
-    size_t n = 0;
-    for (int s = 0; s < 2; s++) {
+    struct call seen[ARRAY_LEN(types) * REPEATS * THREADS];
+    size_t n = 0, end;
+    for (int i = 0; i < THREADS; i++)
+        bench->lane[i].to = 0;
+    for (size_t s = 0; s < ARRAY_LEN(types); s++) {
+        j = (struct kernel_job){ .b = bench };
+        bench->k.mm[types[s]] = stand_in;
+        assert_true(bench_matvec(bench, &j, types[s], 3, false));
         sample(&j);
         assert_true(atomic_load(&n_call) <= REPEATS * THREADS); /* a call may be of several units */
         assert_true(sum_bytes() == j.amount * REPEATS);
@@ -185,8 +188,13 @@ static void memory_is_walked_on(void **state)
                 assert_true(calls[i].w >= seen[k].w + seen[k].bytes || seen[k].w >= calls[i].w + calls[i].bytes);
             seen[n++] = calls[i];
         }
+        end = 0;
+        for (size_t i = 0; i < atomic_load(&n_call); i++)
+            if (calls[i].w < bench->w + bench->chunk_bytes)
+                end = u64_max(end, (size_t)(calls[i].w - bench->w) + calls[i].bytes);
+        assert_int_equal(bench->lane[0].to, end);
+        assert_true(types[s] == DTYPE_F32 || j.rows * j.row_bytes <= 80 << 10); /* the engine's units; 16 rows of floats are more */
     }
-    assert_true(j.rows * j.row_bytes <= 80 << 10); /* the engine's units */
 }
 
 /* All units once, walks long at first and short at last. */
@@ -387,10 +395,14 @@ static void loads_go_on(void **state)
         bench->loaded += BENCH_BESIDE;
     }
     bench->load = real;
+    const size_t half = bench->chunk_bytes / 2;
+    for (int t = 0; t < THREADS && half >= 2 * BENCH_BESIDE * BENCH_LOAD_BYTES; t++) /* not where walks are */
+        for (int i = 0; i < 2 * BENCH_BESIDE; i++)
+            assert_true(((size_t)(loaded[t][i] - bench->w) % bench->chunk_bytes >= half) == (bench->lane[t].to < half));
     for (int t = 0; t < THREADS; t++) {
         assert_int_equal(atomic_load(&n_loaded[t]), 2 * BENCH_BESIDE);
         for (int i = 0; i < 2 * BENCH_BESIDE; i++)
-            for (int k = 0; k < i && bench->chunk_bytes >= 2 * BENCH_BESIDE * BENCH_LOAD_BYTES; k++)
+            for (int k = 0; k < i && half >= 2 * BENCH_BESIDE * BENCH_LOAD_BYTES; k++)
                 assert_true(loaded[t][i] != loaded[t][k]);
     }
 }
