@@ -27,7 +27,8 @@ INLINE void twice(__m512 x, __m512 out[2])
 }
 
 /* Quads [q, end), which share their scales: scale * byte - min, rounded once as dequantizing has it, to the nearest bf16. Biases
- * are powers of two, E2M1's scales are: scale * bias is exact. */
+ * are powers of two, so scale * bias is exact (an infinite scale makes NaN of all its weights). E2M1's scale may be too large for that:
+ * there the bias goes first. */
 INLINE void convert_some(uint16_t *to, const struct amx_packed *from, size_t q, size_t end, const struct panel_format *f,
                          const enum panel_kind kind, const enum panel_place place, const bool last_six)
 {
@@ -55,8 +56,11 @@ INLINE void convert_some(uint16_t *to, const struct amx_packed *from, size_t q, 
         const __m512i w = place == PLACE_PANEL ? _mm512_load_si512(m->w[h][j]) : place_quad(&p, 0, j, last_six, place, true);
         __m512 x[4];
 #pragma GCC unroll 4
-        for (int i = 0; i < 4; i++)
-            x[i] = _mm512_fmsub_ps(_mm512_cvtepi32_ps(_mm512_maskz_permutexvar_epi8(low, at[i], w)), scales[i % 2], less[i % 2]);
+        for (int i = 0; i < 4; i++) {
+            x[i] = _mm512_cvtepi32_ps(_mm512_maskz_permutexvar_epi8(low, at[i], w));
+            x[i] = place == PLACE_E2M1 ? _mm512_mul_ps(_mm512_sub_ps(x[i], _mm512_set1_ps((float)f->bias)), scales[i % 2]) :
+                                         _mm512_fmsub_ps(x[i], scales[i % 2], less[i % 2]);
+        }
         _mm512_store_si512(to + q * 64, (__m512i)_mm512_cvtne2ps_pbh(x[1], x[0]));
         _mm512_store_si512(to + q * 64 + 32, (__m512i)_mm512_cvtne2ps_pbh(x[3], x[2]));
     }

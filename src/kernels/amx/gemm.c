@@ -41,7 +41,7 @@ enum {
 
 struct amx_scratch {
     _Alignas(64) uint16_t panel[2][STEP_K_CONVERTED / TILE_K * BLOCK_BF16]; /* the one that is multiplied, and the next */
-    struct panel_block meta[PANEL_BLOCKS];                    /* scales of 256 columns of that */
+    struct panel_block meta[PANEL_BLOCKS];                    /* scales of 128 or 256 columns of that; of some formats weights, too */
     float made[GROUP_TOK * PANEL_ROWS];                       /* what a step adds to a group's sums */
     float sums[UNIT_ROWS * AMX_BLOCK_TOK];                    /* [panels][groups][tokens][rows of a panel] */
     uint16_t acts[AMX_BLOCK_TOK * STEP_K];                    /* of a step, where nobody has arranged them */

@@ -24,7 +24,7 @@ enum {
 /* Numbers of a row and block beside its weights. */
 enum panel_meta {
     META_SCALE, /* PANEL_16, in pairs: two int16, of 16 columns each; of the other 16 rows the second one first */
-    META_MIN,  /* what is subtracted (PANEL_8_MINS: of `unpack` alone); PANEL_2_MINS: times the integers that follow */
+    META_MIN,  /* what is subtracted (PANEL_8_MINS: of `unpack` and `floats` alone); PANEL_2_MINS: times the integers that follow */
     META_MINS, /* PANEL_2_MINS: two int16. PANEL_8_MINS: of blocks 2i two int16, of block 1 what all eight times */
     META_COUNT,
     META_SCALE2 = META_MIN, /* PANEL_16: of the second 16 columns */
