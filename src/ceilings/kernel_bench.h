@@ -30,7 +30,7 @@ enum {
 struct bench_lane {
     _Alignas(64) atomic_uint next; /* units taken from its part in this sample */
     size_t at;                     /* repetitions of samples before */
-    size_t to;                     /* bytes of its memory: as far as those that walked it came */
+    size_t to;                     /* bytes of its memory up to where those that walked it came */
     void *scratch;
     float *out;                    /* [BENCH_OUT] */
     struct work walked;            /* as attention counts it */
@@ -101,7 +101,7 @@ void bench_release(struct kernel_bench *b);
 int bench_map(struct kernel_bench *b, struct team *t, struct error *err);
 /* Bytes that are weights of any type. */
 void bench_fill(unsigned char *to, size_t bytes, uint64_t seed);
-/* After n repetitions of j. */
+/* After n repetitions of j: samples go on behind what they walked. */
 void bench_go_on(struct kernel_bench *b, const struct kernel_job *j, uint64_t n);
 /* x as the job's kernel wants it, unless the last sample was of it. */
 void bench_prepare(struct kernel_bench *b, const struct kernel_job *j);

@@ -423,7 +423,7 @@ static void add_attention(struct planning *p, enum dtype t, const int *q, int di
     const bool rounded = bench_attention_rounded(p->b, &j);
     add(p, &j, rounded);
     add(p, &cached, calls && bench_attention_rounded(p->b, &cached));
-    /* What a key takes once, whatever rows see it, is most of it where a head alone sees it; and half of the rows are not on a line between. */
+    /* What a key takes once, whatever rows see it, is most of it where a head alone sees it; half of the rows need not be on a line between. */
     for (int n = 1; n < q[1]; n *= 2) {
         struct kernel_job fewer = { .b = p->b };
         add(p, &fewer, rounded && bench_attention(p->b, &fewer, t, q[0], n, dim) && bench_attention_rounded(p->b, &fewer));

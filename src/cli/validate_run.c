@@ -301,7 +301,7 @@ static int measure_on(struct validate_result *r, struct run *run, const struct v
         engine_fill_kv(b.e, t->depth);
     struct last_cache l;
     const struct ceiling *loads = memory_of(s->profile, machine->n_threads);
-    probe.memory_kernel = loads ? loads->kernel : NULL; /* what a cache keeps is hidden by one that asks further ahead than the engine's do */
+    probe.memory_kernel = loads ? loads->kernel : NULL; /* one that asks further ahead than the engine's hides what a cache lost. (106) */
     last_cache_init(&l, s->profile, machine->n_threads);
     r->walked_bytes = (double)bench_lend_memory(&probe, b.e, l.n ? l.walked[l.n - 1] : b.stored->cache_bytes, t->depth > t->n, l.n > 0);
     b.prober = ceilings_prober_new(MATH_FP32, machine->n_threads, &probe, err);

@@ -5,8 +5,8 @@
  *
  * vcvtne2ps2bf16 takes port 5 twice (a Granite Rapids: two cycles each, three with a vpermb), and permutations that port alone: so bytes
  * go to floats in the order that leaves pairs nothing to permute, a vpermb each. [2048, 2048], one thread, weights from memory, in turn
- * with a copy of all bytes, shifts and pairs permuted afterwards: 32 tokens 1.17 to 1.27 times as fast, 512 tokens 1.03 to 1.08; TinyLlama, two
- * threads, 64 tokens, with vpdpbusd before: 1.4 to 1.5 times.
+ * with a copy of all bytes, shifts and pairs permuted afterwards, medians of three, Q8_0, Q4_K, Q6_K: 32 tokens 1.27, 1.24, 1.16 times as
+ * fast, 512 tokens 1.07, 1.06, 1.04; TinyLlama, two threads, 64 tokens, with vpdpbusd before: 1.4 and 1.5 times (Q8_0, Q4_K_M, two each).
  */
 #include "kernels/amx/amx.h"
 #include "kernels/avx512vnni/packed_place.h"
@@ -71,8 +71,7 @@ INLINE void convert(uint16_t *to, const struct amx_packed *from, size_t first, s
 {
     const size_t shared = kind == PANEL_16 || kind == PANEL_2_MINS ? 4 : 8; /* quads with the same scales */
     for (size_t q = first, end; q < first + n; q = end) {
-        end = (q / shared + 1) * shared;
-        end = end < first + n ? end : first + n;
+        end = u64_min((q / shared + 1) * shared, first + n);
         if (place == PLACE_SIXES && q / 16 % 4 == 3)
             convert_some(to, from, q, end, f, kind, place, true);
         else
