@@ -398,10 +398,10 @@ static void add_type(struct planning *p, enum dtype t, const struct scope *s)
         struct kernel_job j = { .b = p->b };
         add(p, &j, !has(s->n_tok, n) && n > 1 && (i < 2 || last[i / 2] > last[0] + 1) && bench_matmat(p->b, &j, t, n, DRAM, false));
     }
-    const int first = (int)slot->gemv_max_tok + 1, arranged[] = { first > 1 ? first : 2, BENCH_TOKENS };
+    const int first = (int)slot->gemv_max_tok + 1, arranged[] = { first > 1 ? first : 2, many ? (int)k->bf16_min_tok : 0, BENCH_TOKENS };
     for (size_t i = 0; i < ARRAY_LEN(arranged) && s->n_tok[1]; i++) {
         struct kernel_job j = { .b = p->b };
-        add(p, &j, bench_arrange(p->b, &j, t, arranged[i]));
+        add(p, &j, arranged[i] && bench_arrange(p->b, &j, t, arranged[i]));
     }
     for (int file = 0; s->file && file < 2; file++) {
         struct kernel_job j = { .b = p->b };

@@ -202,17 +202,31 @@ static void put_in_order(struct kernel_bench *b, const struct kernel_job *j, int
         b->k.arrange[j->type](&a, (unsigned)tid, (unsigned)b->n_threads);
 }
 
+static void put_rows_in_order(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    const size_t t1 = share_split((size_t)j->n_tok, 1, tid + 1, b->n_threads);
+    struct acts a = b->acts, row;
+    acts_bind(&row, a.kind, 1, j->cols, b->lane[tid].scratch);
+    row.pow2 = a.pow2;
+    a.tiles = b->act_tiles;
+    for (uint64_t i = 0; i < n; i++)
+        for (size_t t = share_split((size_t)j->n_tok, 1, tid, b->n_threads); t < t1; t++)
+            kernels_arrange_row(&b->k, j->type, &a, t, 0, &row, b->x + t * BENCH_COLS);
+}
+
+/* As the engine does it: prepared activations, or, row by row, floats. */
 bool bench_arrange(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok)
 {
     if (!b->k.arrange[t] || !choose_slot(b, j, t, false) || (size_t)n_tok <= j->slot->gemv_max_tok)
         return false;
+    const bool rows = kernels_arranges_rows(&b->k, t, (size_t)n_tok, BENCH_COLS);
     j->kind = "kernel";
-    j->op = "arrange";
+    j->op = rows ? "prepare" : "arrange";
     j->unit = "B/s";
     j->level = -1;
     j->n_tok = n_tok;
     j->cols = BENCH_COLS;
-    j->run = put_in_order;
+    j->run = rows ? put_rows_in_order : put_in_order;
     j->footprint_bytes = 4.0 * BENCH_COLS * n_tok / b->n_threads;
     j->amount = 4.0 * BENCH_COLS * n_tok;
     snprintf(j->text, sizeof j->text, "rows of %d", BENCH_COLS);

@@ -90,7 +90,7 @@ struct sizes {
     size_t cols;            /* longest row of a product */
     size_t shared[ACT_KIND_COUNT]; /* bytes of shared activations of each kind: the largest */
     size_t own[ACT_KIND_COUNT];    /* the same of a thread's own */
-    size_t tiles;           /* bytes of those that are arranged: the largest */
+    size_t tiles, gate_tiles; /* bytes of those that are arranged, and of those that a gate arranges: the largest */
     size_t head_dim, group; /* attention: largest */
     size_t tile;            /* floats of MLA's thread memory */
     size_t n_expert, n_row; /* routing */
@@ -163,6 +163,8 @@ static struct sizes sizes(const struct engine *e)
         size_op(op, e->o.n_ubatch, &s);
         if (e->plan[i].arrange)
             s.tiles = u64_max(s.tiles, acts_tiles_bytes(e->o.n_ubatch, op->cols));
+        if (e->plan[i].from_gate)
+            s.gate_tiles = u64_max(s.gate_tiles, acts_tiles_bytes(e->o.n_ubatch, op->cols));
     }
     return s;
 }
@@ -209,6 +211,8 @@ static int buffers_init(struct engine *e, const struct sizes *s, struct error *e
         if (!(e->act_mem[k] = alloc(s->shared[k], "prepared activations", err)))
             return -1;
     if (s->tiles && !(e->act_tiles = alloc(s->tiles, "activations in tiles", err)))
+        return -1;
+    if (s->gate_tiles && !(e->gate_tiles = alloc(s->gate_tiles, "activations in tiles", err)))
         return -1;
     e->sample = alloc(e->ops.n * sizeof *e->sample, "the samples", err);
     return e->sample && runs_init(e, err) == 0 ? routing_init(e, s, err) : -1;
@@ -376,6 +380,7 @@ void engine_free(struct engine *e)
     for (int k = 0; k < ACT_KIND_COUNT; k++)
         free(e->act_mem[k]);
     free(e->act_tiles);
+    free(e->gate_tiles);
     kv_free(e);
     attention_free(e);
     repack_free(e);

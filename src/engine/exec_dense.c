@@ -47,6 +47,17 @@ void exec_norm(struct engine *e, size_t i, struct work *w, int tid, int nt)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
+/* Those of a product whose gate puts them to tiles. */
+static struct acts *gate_acts(struct engine *e, size_t i, size_t n_tok, struct acts *a)
+{
+    const struct op *op = &e->ops.ops[i];
+    acts_bind(a, e->plan[i].act, n_tok, op->cols, e->act_mem[e->plan[i].act]);
+    a->pow2 = kernels_acts_pow2(&e->k, e->plan[i].packed, n_tok);
+    a->tiles = e->gate_tiles;
+    kernels_mark_arranged(&e->k, op->w->type, a);
+    return a;
+}
+
 /* Activations for this op: shared ones for several tokens, the thread's own for one. Rows whose logits are wanted
  * have gone through a norm by now, and stand together. */
 static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
@@ -64,6 +75,20 @@ static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
     a->pow2 = kernels_acts_pow2(&e->k, e->plan[i].packed, n_tok);
     if (own) {
         e->k.act_prepare[kind](a, e->plan[i].own && e->pass.n_tok == 1 ? st->row : x, ld, 0, 1);
+        return a;
+    }
+    const bool by_rows = e->plan[i].by_rows && kernels_arranges_rows(&e->k, op->w->type, n_tok, op->cols);
+    if (by_rows && e->plan[i].from_gate && !e->per_op)
+        return gate_acts(e, i, n_tok, a);
+    if (by_rows) {
+        struct acts row;
+        acts_bind(&row, kind, 1, op->cols, st->act_mem[kind]);
+        row.pow2 = a->pow2;
+        a->tiles = e->act_tiles;
+        for (size_t t = engine_split(n_tok, 1, tid, nt); t < engine_split(n_tok, 1, tid + 1, nt); t++)
+            kernels_arrange_row(&e->k, op->w->type, a, t, 0, &row, x + t * ld);
+        kernels_mark_arranged(&e->k, op->w->type, a);
+        team_barrier(e->team);
         return a;
     }
     e->k.act_prepare[kind](a, x, ld, engine_split(n_tok, 1, tid, nt), engine_split(n_tok, 1, tid + 1, nt));
@@ -158,6 +183,7 @@ static struct column near_rows(const struct product *p, float *y, size_t r0, siz
 }
 
 static void glu_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct column a, struct column b, struct work *w);
+static void glu_tiles(struct engine *e, size_t i, size_t c0, size_t c1, struct column a, struct column b, struct work *w, int tid);
 static void add_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct column src, struct work *w);
 
 /* With what is fused to it: w[0], w[1], w[2] are the work of the ops from i on. */
@@ -170,6 +196,7 @@ void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
     const size_t most = share_most(p.slot, p.a.x, step, p.a.w_row_bytes);
     float *const mem = e->thread[tid].near;
     const bool stays = fuse != FUSE_NONE && e->plan[i].near && n_tok >= ENGINE_NEAR_LEAST && n_tok <= ENGINE_NEAR_MOST;
+    const bool tiles = fuse == FUSE_GLU && e->plan[i + 3].from_gate && kernels_arranges_rows(&e->k, op[3].w->type, n_tok, op[3].cols);
     struct share_run run;
     while (engine_claim(e, i, u64_ceil_div(op->rows, step), most, tid, nt, &run)) {
         const size_t r0 = run.first * step, r1 = u64_min(r0 + run.n * step, op->rows);
@@ -185,7 +212,10 @@ void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
                 b = near_rows(&q, mem + n_tok * a.stride, r0, r1);
             else
                 product_rows(&q, r0, r1);
-            glu_cols(e, op + 2, r0, r1, a, b, w + 2);
+            if (tiles)
+                glu_tiles(e, i + 2, r0, r1, a, b, w + 2, tid);
+            else
+                glu_cols(e, op + 2, r0, r1, a, b, w + 2);
         }
         if (fuse == FUSE_ADD)
             add_cols(e, op + 1, r0, r1, a, w + 1);
@@ -194,31 +224,58 @@ void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
 
 /* ---- element by element: split by columns, so that one token is shared out too ------------- */
 
-/* methods.md (8); a and b: of column c0 */
-static void glu_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct column a, struct column b, struct work *w)
+typedef void glu_fn(float *dst, const float *a, const float *b, size_t n);
+
+/* methods.md (8). NULL: models with it are refused by engine_new. */
+static glu_fn *glu_of(const struct engine *e, const struct op *op, size_t *flop)
 {
-    static const unsigned flop[] = { [GLU_SILU] = 5, [GLU_GELU] = 10, [GLU_SWIGLU_OAI] = 8 };
-    void (*fn)(float *, const float *, const float *, size_t) = NULL;
+    static const unsigned each[] = { [GLU_SILU] = 5, [GLU_GELU] = 10, [GLU_SWIGLU_OAI] = 8 };
+    *flop = op->glu < ARRAY_LEN(each) ? each[op->glu] : 0;
     switch (op->glu) {
     case GLU_SILU:
-        fn = e->k.silu_mul;
-        break;
+        return e->k.silu_mul;
     case GLU_GELU:
-        fn = e->k.gelu_mul;
-        break;
+        return e->k.gelu_mul;
     case GLU_SWIGLU_OAI:
-        fn = e->k.swiglu_oai;
-        break;
-    case GLU_SIGMOID: /* models with these are refused by engine_new */
+        return e->k.swiglu_oai;
+    case GLU_SIGMOID:
     case GLU_RELU:
     case GLU_SOFTPLUS:
     case GLU_RELU2:
-        return;
+        break;
     }
-    for (size_t t = 0; c0 < c1 && t < e->pass.n_tok; t++) {
+    return NULL;
+}
+
+/* a and b: of column c0 */
+static void glu_cols(struct engine *e, const struct op *op, size_t c0, size_t c1, struct column a, struct column b, struct work *w)
+{
+    size_t flop;
+    glu_fn *const fn = glu_of(e, op, &flop);
+    for (size_t t = 0; fn && c0 < c1 && t < e->pass.n_tok; t++) {
         fn(engine_row(e, op->dst, t, op->dst_at) + c0, a.at + t * a.stride, b.at + t * b.stride, c1 - c0);
         w->act_bytes += 3 * (c1 - c0) * sizeof(float);
-        w->flop += flop[op->glu] * (c1 - c0);
+        w->flop += flop * (c1 - c0);
+    }
+}
+
+/* Gate i, to the tiles of the product that follows it and nowhere else. */
+static void glu_tiles(struct engine *e, size_t i, size_t c0, size_t c1, struct column a, struct column b, struct work *w, int tid)
+{
+    const struct op *const op = &e->ops.ops[i], *const down = op + 1;
+    struct thread_state *const st = &e->thread[tid];
+    const enum act_kind kind = e->plan[i + 1].act;
+    struct acts to, row;
+    size_t flop;
+    glu_fn *const fn = glu_of(e, op, &flop);
+    gate_acts(e, i + 1, op_n_tok(down, &e->pass), &to);
+    acts_bind(&row, kind, 1, c1 - c0, st->act_mem[kind]);
+    row.pow2 = to.pow2;
+    for (size_t t = 0; fn && c0 < c1 && t < to.n_tok; t++) {
+        fn(st->row, a.at + t * a.stride, b.at + t * b.stride, c1 - c0);
+        kernels_arrange_row(&e->k, down->w->type, &to, t, c0, &row, st->row);
+        w->act_bytes += 3 * (c1 - c0) * sizeof(float);
+        w->flop += flop * (c1 - c0);
     }
 }
 

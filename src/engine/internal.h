@@ -23,6 +23,8 @@ struct plan {
     bool packed;
     enum act_kind act;  /* products: activations their kernel wants */
     arrange_fn *arrange; /* of those; NULL: not */
+    bool by_rows;        /* and nobody needs them but as they are arranged: row by row, where that can be (kernels_arranges_rows) */
+    bool from_gate;      /* so arranged by the gate before, where that is fused */
     bool act_shared;    /* products: the op before prepared the same activations */
     bool rounded;       /* ATTENTION: what reads its output rounds it anyway, so attention may, too. methods.md (117) */
     bool src_tail;      /* reads the last n_out rows of src (written for all tokens) */
@@ -86,6 +88,7 @@ struct engine {
     size_t stride[BUF_COUNT]; /* floats from row to row of buf */
     void *act_mem[ACT_KIND_COUNT]; /* activations of a pass of several tokens, shared */
     void *act_tiles; /* the same as products that ask for it walk them (kernels.arrange) */
+    void *gate_tiles; /* those of products from_gate, while act_tiles has the gate's own */
     struct kv_layer *kv;  /* [n_layer] */
     unsigned char *kv_mem;
     size_t kv_bytes;      /* of all sequences */

@@ -53,6 +53,15 @@ static void plan_product(struct engine *e, size_t i)
     e->plan[i].act_shared = same_activations(e, i);
 }
 
+/* Every product that shares these activations takes them from tiles. */
+static bool arranges_rows(const struct engine *e, size_t i)
+{
+    for (size_t k = i; k < e->ops.n && (k == i || e->plan[k].act_shared); k++)
+        if (!e->plan[k].arrange || !e->k.arrange_row[e->ops.ops[k].w->type])
+            return false;
+    return true;
+}
+
 /* The product that reads what attention at i writes rounds it. */
 static bool rounds_output(const struct engine *e, size_t i)
 {
@@ -264,6 +273,9 @@ static void plan_near(struct engine *e)
             p->near = unread(e, i + 2, op->dst);
         if (p->fuse == FUSE_GLU)
             p->near = (op[2].dst == op->dst || unread(e, i + 3, op->dst)) && (op[2].dst == op[1].dst || unread(e, i + 3, op[1].dst));
+        if (p->fuse == FUSE_GLU && i + 3 < e->ops.n)
+            p[3].from_gate = p[3].by_rows && !p[3].act_shared && op[3].src == op[2].dst && op[3].src_at == 0 && op[3].cols == op[2].cols &&
+                             op[3].out_rows == op[2].out_rows && !p[3].src_tail && unread(e, i + 4, op[2].dst);
     }
 }
 
@@ -337,8 +349,10 @@ int engine_plan(struct engine *e, struct error *err)
         e->plan[i].src_tail = op->out_rows && !tail_only[op->src];
         tail_only[op->dst] = op->out_rows;
     }
-    for (size_t i = 0; i < e->ops.n; i++)
+    for (size_t i = 0; i < e->ops.n; i++) {
+        e->plan[i].by_rows = op_is_product(&e->ops.ops[i]) && arranges_rows(e, i);
         e->plan[i].rounded = e->ops.ops[i].kind == OP_ATTENTION && rounds_output(e, i);
+    }
     plan_fusion(e);
     plan_own_norms(e);
     plan_near(e);

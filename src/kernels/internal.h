@@ -40,7 +40,7 @@ enum {
     TILES_BLOCK_BYTES = 48, /* and bytes of 32 columns of each; */
     TILES_GROUP_TOK = 32, /* or groups of so many, as BF16 */
     SCRATCH_COL_BYTES = 64, /* per column: activations laid out as gemv's lanes, or tiles of few tokens, need them */
-    SCRATCH_AMX_BYTES = 1100 * 1024, /* all that products of the AMX rung use, which cut it up their own way */
+    SCRATCH_AMX_BYTES = 1132 * 1024, /* all that products of the AMX rung use, which cut it up their own way */
 };
 
 /*

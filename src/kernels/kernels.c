@@ -216,7 +216,7 @@ size_t acts_bytes(enum act_kind kind, size_t n_tok, size_t cols)
 size_t acts_tiles_bytes(size_t n_tok, size_t cols)
 {
     const size_t tiles = (n_tok + TILES_TOK_PAIRS - 1) / TILES_TOK_PAIRS, bytes = tiles * TILES_TOK * (cols / 32) * TILES_BLOCK_BYTES;
-    const size_t bf16 = size_align_up(n_tok, TILES_GROUP_TOK) * cols * sizeof(uint16_t);
+    const size_t bf16 = size_align_up(n_tok, TILES_GROUP_TOK) * cols * 2 * sizeof(uint16_t);
     return size_align_up(bytes > bf16 ? bytes : bf16, 64);
 }
 
@@ -255,6 +255,22 @@ void acts_alias_f32(struct acts *a, size_t n_tok, size_t cols, const float *x, s
     a->cols = cols;
     a->stride = ld;
     a->f32 = x;
+}
+
+void kernels_arrange_row(const struct kernels *k, enum dtype type, struct acts *x, size_t t, size_t c0, struct acts *row, const float *from)
+{
+    arrange_row_fn *const fn = k->arrange_row[type];
+    if (row->kind == ACT_F32)
+        row->f32 = from;
+    else
+        k->act_prepare[row->kind](row, from, 0, 0, 1);
+    fn(x, t, c0, row);
+    if (t + 1 < x->n_tok)
+        return;
+    row->n_tok = 0;
+    for (size_t i = t + 1; i % TILES_GROUP_TOK; i++)
+        fn(x, i, c0, row);
+    row->n_tok = 1;
 }
 
 size_t kernels_scratch_bytes(size_t max_cols, size_t max_tok)

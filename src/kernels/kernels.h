@@ -7,7 +7,7 @@
  * Activations are f32. Products with quantized weights on a fast ISA use activations
  * quantized to 8 bits with one scale per 32 (ACT_Q8); BF16 weights use BF16 activations where
  * the CPU has the instruction; ref always uses float activations. Many tokens may see both
- * rounded to BF16 (bf16_min_tok).
+ * rounded to BF16 (bf16_min_tok), or floats as sums of two BF16 (F16 weights by tiles).
  */
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
@@ -60,6 +60,9 @@ typedef void matmul_fn(const struct matmul_args *a, size_t row0, size_t row1);
 /* Part `part` of `parts` of prepared activations to x->tiles, for all rows and threads; done when all parts are. A gemm that finds none
  * there, or another format's, arranges what it needs in its scratch, each call anew: the same bits. */
 typedef void arrange_fn(struct acts *x, unsigned part, unsigned parts);
+/* Columns [c0, c0 + row->cols) of token t of x->tiles from row, these alone as prepared activations of one token; zeros if row has none. c0
+ * is a multiple of 32, and so are the columns. */
+typedef void arrange_row_fn(struct acts *x, size_t t, size_t c0, const struct acts *row);
 
 struct matmul_slot {
     enum act_kind act;
@@ -118,6 +121,7 @@ struct kernels {
     struct matmul_slot mm[DTYPE_COUNT];     /* weights as in the file */
     struct matmul_slot packed[DTYPE_COUNT]; /* weights packed, row_align a multiple of PACK_ROWS; gemv NULL: no such */
     arrange_fn *arrange[DTYPE_COUNT]; /* for gemm of packed weights; NULL: it takes activations as they are prepared */
+    arrange_row_fn *arrange_row[DTYPE_COUNT]; /* the same a piece of a row at a time (kernels_arrange_row); NULL: not */
     unsigned pow2_min_tok; /* tokens from which packed products gain by ACT_Q8 activations with pow2; 0: they never do */
     unsigned bf16_min_tok; /* tokens from which packed products of quantized weights round these and activations to BF16; 0: they never do */
     /* Prepare tokens [tok0, tok1) of x[n_tok, ld] into a (kind set, arrays allocated). */
@@ -159,11 +163,28 @@ static inline bool kernels_acts_pow2(const struct kernels *k, bool packed, size_
     return packed && k->pow2_min_tok > 0 && n_tok >= k->pow2_min_tok;
 }
 
-/* Whether so many tokens are multiplied by tiles, as a CPU that has them does where it multiplies BF16. */
+/* Whether so many tokens are multiplied by tiles of BF16: quantized weights from bf16_min_tok on, those of 16 bits whatever gemv leaves. */
 static inline bool kernels_by_tiles(const struct kernels *k, const struct matmul_slot *slot, size_t n_tok)
 {
-    const size_t least = slot->act == ACT_BF16 ? slot->gemv_max_tok + 1 : k->bf16_min_tok;
-    return k->bf16_min_tok > 0 && slot >= k->packed && slot < k->packed + DTYPE_COUNT && slot->act != ACT_F32 && n_tok >= least;
+    if (k->bf16_min_tok == 0 || slot < k->packed || slot >= k->packed + DTYPE_COUNT)
+        return false;
+    return slot->act == ACT_Q8 ? n_tok >= k->bf16_min_tok : k->arrange[slot - k->packed] && n_tok > slot->gemv_max_tok;
+}
+
+/* Whether activations for weights of type t can go to tiles row by row, and need stand nowhere else. */
+static inline bool kernels_arranges_rows(const struct kernels *k, enum dtype t, size_t n_tok, size_t cols)
+{
+    return k->arrange_row[t] && kernels_by_tiles(k, &k->packed[t], n_tok) && cols % 32 == 0;
+}
+/* Token t's columns from c0 on to x->tiles: row is bound to one token and so many columns, and prepared from `from` first; the places behind
+ * the last token go with it. As act_prepare and arrange, the same bits, but x's own arrays are left as they were. */
+void kernels_arrange_row(const struct kernels *k, enum dtype type, struct acts *x, size_t t, size_t c0, struct acts *row, const float *from);
+
+/* x->tiles are full, by whatever threads. */
+static inline void kernels_mark_arranged(const struct kernels *k, enum dtype type, struct acts *x)
+{
+    const struct acts none = { .kind = x->kind };
+    k->arrange_row[type](x, 0, 0, &none);
 }
 
 /* Whether attention over so many tokens of a sequence gains by attention_args.rounded. */
@@ -179,7 +200,7 @@ size_t kernels_attention_scratch_bytes(size_t max_kv, size_t head_dim, size_t gr
 /* Bytes of the arrays of struct acts for n_tok x cols of a kind (64-byte aligned pieces), and the
  * pointers set into buf (64-byte aligned). ACT_F32 may also alias the source: act_alias_f32. */
 size_t acts_bytes(enum act_kind kind, size_t n_tok, size_t cols);
-/* Bytes of acts.tiles for n_tok x cols, at most, whatever the format: 9 a column of each five tokens begun, or as BF16 2 of each of whole
+/* Bytes of acts.tiles for n_tok x cols, at most, whatever the format: 9 a column of each five tokens begun, or two BF16 of each of whole
  * groups of 32. */
 size_t acts_tiles_bytes(size_t n_tok, size_t cols);
 void acts_bind(struct acts *a, enum act_kind kind, size_t n_tok, size_t cols, void *buf);

@@ -6,6 +6,7 @@
 
 static const char *const names[FINDING_COUNT] = {
     [FINDING_NONE] = "none",          [FINDING_CACHE] = "cache reuse", [FINDING_LEVEL] = "wrong level",
+    [FINDING_TILES] = "by tiles",
     [FINDING_STALE] = "stale profile", [FINDING_MOVED] = "roof moved", [FINDING_UNKNOWN] = "unexplained",
 };
 
@@ -45,6 +46,8 @@ enum finding_cause finding_of(const struct finding_point *p)
     const int of = level_index(p->level), held = level_held(p);
     if (p->memory && held < of)
         return of == 3 ? FINDING_CACHE : FINDING_LEVEL;
+    if (p->tiles)
+        return FINDING_TILES;
     if (p->adjacent > 0 && fabs(p->adjacent / p->roof - 1) > FINDING_MOVES)
         return FINDING_STALE;
     if (p->moved > FINDING_MOVES || p->rate <= p->highest)
@@ -68,6 +71,9 @@ const char *finding_text(char *buf, size_t n, const struct finding_point *p, enu
         else
             snprintf(buf, n, "cache reuse: the roof is memory's, and the %s read again fit the %s of %s",
                  units_si(a, sizeof a, p->reuse_bytes, "B"), units_si(b, sizeof b, p->cache_bytes[held], "B"), level[held]);
+        break;
+    case FINDING_TILES:
+        snprintf(buf, n, "by tiles: the roof is that of FP32's vectors, and F16 is multiplied as three products of BF16 tiles");
         break;
     case FINDING_LEVEL:
         snprintf(buf, n, "wrong level: the roof is that of %s, and the %s read again fit the %s of %s", p->level,
@@ -143,7 +149,13 @@ static double pass_bytes(const struct run_row *row)
     return n > 0 ? (row->weight_bytes + row->kv_bytes) / n : NAN;
 }
 
-static void find_in_row(struct finding_list *l, const struct run_row *row)
+/* Products of many tokens, whose roof is FP32's. (154) */
+static bool by_tiles(const struct run *r, const char *type)
+{
+    return strcmp(r->prov.isa, "amx") == 0 && strcmp(type, "F16") == 0;
+}
+
+static void find_in_row(struct finding_list *l, const struct run *r, const struct run_row *row)
 {
     struct finding_point p = { .rate = row->bytes_s, .roof = row->ceiling_bytes_s, .memory = true, .level = "DRAM",
                                .reuse_bytes = pass_bytes(row), .adjacent = NAN, .moved = row->roof_moved, .highest = NAN };
@@ -154,6 +166,7 @@ static void find_in_row(struct finding_list *l, const struct run_row *row)
     q.adjacent = row->ceiling_bytes_s;
     note(l, row, "", "MBU profile", &q);
     p.memory = q.memory = false;
+    p.tiles = q.tiles = by_tiles(r, row->type);
     p.rate = q.rate = row->flop_s;
     p.roof = row->ceiling_flop_s;
     note(l, row, "", "MFU", &p);
@@ -182,6 +195,7 @@ static void find_in_role(struct finding_list *l, const struct run *r, const stru
                  flop_s = own ? row->ops_ceiling_flop_s : row->ceiling_flop_s;
     struct finding_point p = { .level = "DRAM", .adjacent = NAN, .highest = NAN };
     p.memory = bytes / bytes_s >= flop / flop_s || isnan(flop_s);
+    p.tiles = !p.memory && strstr(r->op[first].op, "matmul") && by_tiles(r, r->op[first].type);
     p.rate = (p.memory ? bytes : flop) / seconds;
     p.roof = p.memory ? bytes_s : flop_s;
     p.moved = own ? (row->ops_highest_bytes_s - row->ops_lowest_bytes_s) / bytes_s : row->roof_moved;
@@ -206,7 +220,7 @@ int findings_of_run(struct finding **found, size_t *n, const struct run *r, cons
     struct finding_list l = { .h = h, .err = err };
     for (size_t i = 0; i < r->n_row; i++) {
         const struct run_row *row = &r->row[i];
-        find_in_row(&l, row);
+        find_in_row(&l, r, row);
         for (size_t k = 0; k < r->n_op; k++)
             if (strcmp(r->op[k].test, row->test) == 0 && first_of_role(r, row, k))
                 find_in_role(&l, r, row, k);

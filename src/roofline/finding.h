@@ -11,6 +11,7 @@
 enum finding_cause {
     FINDING_NONE,    /* not above the roof */
     FINDING_CACHE,   /* memory's roof, but what is read again fits the last-level cache */
+    FINDING_TILES,   /* the roof of FP32's vectors, but tiles of BF16 multiply F16 (154) */
     FINDING_LEVEL,   /* the roof of one level, but what is read again fits a nearer one */
     FINDING_STALE,   /* the stored profile's roof, and a probe beside the point reads another */
     FINDING_MOVED,   /* the roof moved while the point was measured */
@@ -27,6 +28,7 @@ const char *finding_cause_name(enum finding_cause c); /* "cache reuse" */
 struct finding_point {
     double rate, roof;
     bool memory;            /* the roof is a bandwidth; else arithmetic */
+    bool tiles;             /* of arithmetic: FP32's, of products that tiles of BF16 may have made */
     const char *level;      /* of a bandwidth: "L1" "L2" "L3" "DRAM" */
     double reuse_bytes;     /* touched between two uses of the same byte; NaN: unknown */
     double cache_bytes[3];  /* L1, L2, L3: of all cores in use; NaN or 0: unknown, or there is none */

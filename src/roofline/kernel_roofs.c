@@ -9,7 +9,7 @@
 
 static const char *const op_names[KERNEL_OP_COUNT] = {
     [KERNEL_PRODUCT] = "matmat",  [KERNEL_ATTENTION] = "attention", [KERNEL_QUANTIZE] = "quantize",
-    [KERNEL_ARRANGE] = "arrange",
+    [KERNEL_ARRANGE] = "arrange", [KERNEL_PREPARE] = "prepare",
     [KERNEL_ATTENTION_ROUNDED] = "attention-bf16",
     [KERNEL_EMBED] = "embed",     [KERNEL_KV_STORE] = "kvstore",    [KERNEL_RMS_NORM] = "rmsnorm",
     [KERNEL_ROPE] = "rope",       [KERNEL_SILU] = "silu",           [KERNEL_ADD] = "add",
@@ -259,11 +259,14 @@ static bool is_prepared(enum op_role r)
 }
 
 /* What a product's activations become first: 8-bit blocks beside quantized weights, BF16 beside BF16 (10); of so many tokens that
- * tiles walk them also put in their order, which experts do for themselves. */
+ * tiles walk them also put in their order, which experts do for themselves; both at once where the engine can. */
 static double prepare_s(const struct kernel_roofs *k, enum math math, const struct step_class *c, double n_tok)
 {
     if (is_prepared(c->op.role))
         return 0;
+    const struct kernel_roof *p = find(k, KERNEL_PREPARE, c->op.w->type);
+    if (p && c->op.kind == OP_MATMUL && n_tok >= p->n_tok[0])
+        return c->form.act_in_tok * n_tok / kernel_roof_rate(p, n_tok);
     const enum dtype to = math == MATH_INT8 ? DTYPE_Q8_0 : math == MATH_BF16 ? DTYPE_BF16 : DTYPE_F32;
     const struct kernel_roof *q = find(k, KERNEL_QUANTIZE, to), *a = find(k, KERNEL_ARRANGE, c->op.w->type);
     const bool arranged = a && c->op.kind == OP_MATMUL && n_tok >= a->n_tok[0];

@@ -32,6 +32,15 @@ static void note(const struct matmul_args *a, size_t row0, size_t row1)
 
 static const struct matmul_slot stand_in = { ACT_F32, note, note, 1, PACK_ROWS };
 
+static atomic_size_t arranged; /* elements */
+
+static void count_arranged(struct acts *x, unsigned part, unsigned parts)
+{
+    const size_t first = share_split(x->n_tok, 1, (int)part, (int)parts), end = share_split(x->n_tok, 1, (int)part + 1, (int)parts);
+    if (x->tiles)
+        atomic_fetch_add(&arranged, (end - first) * x->cols);
+}
+
 static int open_bench(void **state)
 {
     (void)state;
@@ -130,11 +139,13 @@ static void what_threads_share(void **state)
     assert_true(bench_attention_call(bench, &prompt, DTYPE_F16, 16, 4, 64, 16, false) && prompt.shared && !prompt.tiles);
     bench->k.packed[DTYPE_BF16] = tiles;
     bench->k.bf16_min_tok = 80;
+    bench->k.arrange[DTYPE_BF16] = count_arranged;
     assert_true(bench_matmat(bench, &few, DTYPE_BF16, 6, 3, false) && !few.tiles);
     assert_true(bench_matmat(bench, &few, DTYPE_BF16, 7, 3, false) && few.tiles);
     (void)bench_attention_rounded(bench, &prompt);
     assert_true(prompt.tiles);
     bench->k.packed[DTYPE_BF16] = packed;
+    bench->k.arrange[DTYPE_BF16] = NULL;
     bench->k.bf16_min_tok = 0;
 }
 
@@ -241,8 +252,6 @@ static void several_tokens(void **state)
     assert_false(bench_matmat(bench, &none, DTYPE_Q4_K, 8, 3, true)); /* as in the file is all there is */
 }
 
-static atomic_size_t arranged; /* elements */
-
 static size_t calls_of_sample(struct job *job, struct meter *m)
 {
     struct sample s;
@@ -284,11 +293,10 @@ static void caches_are_filled(void **state)
     meter_free(&m);
 }
 
-static void count_arranged(struct acts *x, unsigned part, unsigned parts)
+static void count_row(struct acts *x, size_t t, size_t c0, const struct acts *row)
 {
-    const size_t first = share_split(x->n_tok, 1, (int)part, (int)parts), end = share_split(x->n_tok, 1, (int)part + 1, (int)parts);
-    if (x->tiles)
-        atomic_fetch_add(&arranged, (end - first) * x->cols);
+    if (x->tiles && row->n_tok && t < x->n_tok && c0 == 0)
+        atomic_fetch_add(&arranged, row->cols);
 }
 
 /* Where the engine arranges activations for packed weights, of as many tokens as need it; all threads' parts are one whole. */
@@ -298,6 +306,7 @@ static void arranging(void **state)
     struct kernel_job j = { .b = bench }, none = { .b = bench };
     const struct kernels had = bench->k;
     bench->k.packed[DTYPE_Q4_K] = stand_in;
+    bench->k.packed[DTYPE_Q4_K].act = ACT_Q8;
     bench->k.packed[DTYPE_Q4_K].gemv_max_tok = 6;
     assert_false(bench_arrange(bench, &none, DTYPE_Q4_K, 64)); /* it walks them as they are */
     bench->k.arrange[DTYPE_Q4_K] = count_arranged;
@@ -305,6 +314,16 @@ static void arranging(void **state)
     assert_true(bench_arrange(bench, &j, DTYPE_Q4_K, 7));
     atomic_store(&arranged, 0);
     sample(&j); /* and once when they are prepared */
+    assert_true(4.0 * (double)atomic_load(&arranged) == (REPEATS + 1) * j.amount);
+    assert_string_equal(j.op, "arrange");
+    bench->k.arrange_row[DTYPE_Q4_K] = count_row; /* floats, of as many tokens as are by tiles */
+    bench->k.bf16_min_tok = 20;
+    assert_true(bench_arrange(bench, &none, DTYPE_Q4_K, 19));
+    assert_string_equal(none.op, "arrange");
+    assert_true(bench_arrange(bench, &j, DTYPE_Q4_K, 20));
+    assert_string_equal(j.op, "prepare");
+    atomic_store(&arranged, 0);
+    sample(&j);
     assert_true(4.0 * (double)atomic_load(&arranged) == (REPEATS + 1) * j.amount);
     bench->k = had;
     bench->last = NULL;

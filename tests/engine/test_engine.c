@@ -348,7 +348,7 @@ static void test_fused_wide(void **state)
         const char *family;
         enum dtype weights;
         int n_head;
-    } models[] = { { "qwen2", DTYPE_Q8_0, 4 }, { "qwen3", DTYPE_BF16, 16 }, { "mixtral", DTYPE_Q8_0, 4 } };
+    } models[] = { { "qwen2", DTYPE_Q8_0, 4 }, { "qwen3", DTYPE_BF16, 16 }, { "mixtral", DTYPE_Q8_0, 4 }, { "llama", DTYPE_F16, 4 } };
     for (size_t i = 0; i < ARRAY_LEN(models); i++) {
         struct random_spec s;
         struct model m = { 0 };

@@ -9,7 +9,8 @@
  * as much for Q2_K (a scale and a min term a group of 16).
  *
  * Products that round weights and activations to BF16 (kernels.bf16_min_tok) are compared with sums of the rounded ones, of
- * n <= cols + 16 terms.
+ * n <= cols + 16 terms. Those that take floats apart into two BF16 (F16 by tiles) lose the product of what both leave, and
+ * what activations leave twice: methods.md (154).
  */
 #include "config.h"
 #include "check.h"
@@ -75,6 +76,11 @@ struct exact {
 static bool rounds_to_bf16(const struct problem *p, const struct kernels *k, const struct acts *a)
 {
     return p->packed && a->kind == ACT_Q8 && k->bf16_min_tok > 0 && p->n_tok >= k->bf16_min_tok;
+}
+
+static bool splits(const struct problem *p, const struct kernels *k)
+{
+    return p->type->id == DTYPE_F16 && kernels_by_tiles(k, slot_of(k, p), p->n_tok) && p->cols % 32 == 0;
 }
 
 static void round_to_bf16(float *x, size_t n)
@@ -187,7 +193,7 @@ static void exact_init(struct exact *e, const struct problem *p, const struct ke
                     e->bound[at] = n * 0x1p-24 * abs[j] + (double)p->cols * (double)FLT_MIN;
                     if (strcmp(k->isa, "ref") == 0) /* in double, rounded once */
                         e->bound[at] = 0x1p-24 * fabs(sum[j]) + n * 0x1p-52 * abs[j] + (double)FLT_MIN;
-                    e->lost[at] = tiles_lose(p, k, a, t + j, row0 + i);
+                    e->lost[at] = splits(p, k) ? 0x1p-15 * abs[j] : tiles_lose(p, k, a, t + j, row0 + i);
                 }
             }
     }
@@ -265,14 +271,42 @@ static void check_arranged(const struct problem *p, const struct kernels *k, str
         if (i + 1 == ARRAY_LEN(others) || others[i] != own)
             for (unsigned part = PARTS; part-- > 0;)
                 others[i](a, part, PARTS);
-        const bool uses = a->tiles_for != NULL; /* BF16's may not: of few tokens, or of columns that are no whole tiles */
+        const bool uses = a->tiles_for != NULL; /* those of 16 bits may not: of few tokens, or of columns that are no whole tiles */
         if (i + 1 == ARRAY_LEN(others) && a->kind == ACT_Q8)
             memset(a->q, 0, p->n_tok * a->stride);
-        else if (i + 1 == ARRAY_LEN(others) && uses)
+        else if (i + 1 == ARRAY_LEN(others) && uses && a->kind == ACT_BF16)
             memset(a->bf16, 0, p->n_tok * a->stride * sizeof *a->bf16);
+        else if (i + 1 == ARRAY_LEN(others) && uses)
+            memset((void *)(uintptr_t)a->f32, 0, p->n_tok * a->stride * sizeof *a->f32); /* ours */
         run_slot(p, k, slot_of(k, p)->gemm, "packed gemm, activations in tiles", a, e, 0, p->rows);
     }
     free(a->tiles);
+}
+
+/* Tiles made from floats row by row, and these in pieces, are those of prepared activations. */
+static void check_arranged_rows(const struct problem *p, const struct kernels *k, struct acts *a)
+{
+    const enum dtype type = p->type->id;
+    const size_t bytes = acts_tiles_bytes(p->n_tok, p->cols), whole = size_align_up(p->n_tok, 32) * p->cols * 2 * (a->kind == ACT_F32 ? 2 : 1);
+    unsigned char *const want = check_alloc(bytes), *const got = check_alloc(bytes);
+    void *const mem = check_alloc(acts_bytes(a->kind, 1, p->cols));
+    memset(got, 0xff, bytes);
+    a->tiles = want;
+    k->arrange[type](a, 0, 1);
+    a->tiles = got;
+    a->tiles_for = NULL;
+    for (size_t c = 0, n = 32; c < p->cols; c += n, n = 3 * n < p->cols - c ? 3 * n : p->cols - c)
+        for (size_t t = 0; t < p->n_tok; t++) {
+            struct acts row;
+            acts_bind(&row, a->kind, 1, n, mem);
+            row.pow2 = a->pow2;
+            kernels_arrange_row(k, type, a, t, c, &row, p->x + t * (p->cols + 3) + c);
+        }
+    assert_non_null(a->tiles_for);
+    assert_memory_equal(got, want, whole);
+    free(mem);
+    free(got);
+    free(want);
 }
 
 static void check_acts(const struct problem *p, const struct kernels *k, bool pow2)
@@ -294,6 +328,12 @@ static void check_acts(const struct problem *p, const struct kernels *k, bool po
     }
     if (p->packed && k->arrange[p->type->id])
         check_arranged(p, k, &a, &e);
+    if (p->packed && kernels_arranges_rows(k, p->type->id, p->n_tok, p->cols)) {
+        acts_bind(&a, s->act, p->n_tok, p->cols, buf);
+        a.pow2 = pow2;
+        k->act_prepare[s->act](&a, p->x, p->cols + 3, 0, p->n_tok);
+        check_arranged_rows(p, k, &a);
+    }
     exact_free(&e);
     free(buf);
 }

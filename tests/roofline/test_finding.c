@@ -75,6 +75,19 @@ static void stale_profile(void **state)
     assert_cause(&p, FINDING_STALE, "");
 }
 
+/* F16 by tiles is faster than FP32's vectors, whatever their roof does. */
+static void by_tiles(void **state)
+{
+    (void)state;
+    struct finding_point p = point();
+    p.memory = false;
+    p.tiles = true;
+    p.moved = 0.34;
+    assert_cause(&p, FINDING_TILES, "three products of BF16 tiles");
+    p.rate = 25.4e9;
+    assert_cause(&p, FINDING_NONE, "");
+}
+
 static void roof_moved(void **state)
 {
     (void)state;
@@ -125,9 +138,12 @@ static struct run_op op(const char *role, double weights, double act, double sec
     return o;
 }
 
+static const char *isa = ""; /* of runs */
+
 static struct run made(struct run_row row, const struct run_op *ops, size_t n)
 {
     struct run r = { 0 };
+    snprintf(r.prov.isa, sizeof r.prov.isa, "%s", isa);
     struct error err = { 0 };
     assert_ok(run_add_row(&r, &row, &err), err);
     for (size_t i = 0; i < n; i++)
@@ -173,6 +189,13 @@ static void runs(void **state)
     row.flop_s = 1000e9;
     row.profile_flop_s = NAN;
     one_finding(row, NULL, 0, "", "MFU", FINDING_UNKNOWN);
+    isa = "amx";
+    one_finding(row, NULL, 0, "", "MFU", FINDING_UNKNOWN);
+    snprintf(row.type, sizeof row.type, "F16");
+    one_finding(row, NULL, 0, "", "MFU", FINDING_TILES);
+    isa = "avx512bf16";
+    one_finding(row, NULL, 0, "", "MFU", FINDING_UNKNOWN);
+    isa = "";
 }
 
 /* Weights come around once a pass, activations were written just before: ops of one role are looked at together. */
@@ -198,12 +221,31 @@ static void roles(void **state)
     one_finding(row, head, 1, "lm_head", "MBU", FINDING_UNKNOWN);
 }
 
+/* Products of F16 alone, on CPUs with tiles alone. */
+static void roles_by_tiles(void **state)
+{
+    (void)state;
+    struct run_op o = op("ffn_up", 1e6, 0, 1);
+    o.flop = 1000e9;
+    snprintf(o.op, sizeof o.op, "matmul");
+    snprintf(o.type, sizeof o.type, "F16");
+    one_finding(decode(), &o, 1, "ffn_up", "MFU", FINDING_UNKNOWN);
+    isa = "amx";
+    one_finding(decode(), &o, 1, "ffn_up", "MFU", FINDING_TILES);
+    snprintf(o.type, sizeof o.type, "F32");
+    one_finding(decode(), &o, 1, "ffn_up", "MFU", FINDING_UNKNOWN);
+    snprintf(o.type, sizeof o.type, "F16"); /* of keys */
+    snprintf(o.op, sizeof o.op, "attention");
+    one_finding(decode(), &o, 1, "ffn_up", "MFU", FINDING_UNKNOWN);
+    isa = "";
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(below_is_no_finding), cmocka_unit_test(cache_reuse), cmocka_unit_test(wrong_level),
         cmocka_unit_test(stale_profile),       cmocka_unit_test(roof_moved),  cmocka_unit_test(runs), cmocka_unit_test(cache_holds_a_part),
-        cmocka_unit_test(roles),
+        cmocka_unit_test(roles),               cmocka_unit_test(by_tiles),    cmocka_unit_test(roles_by_tiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -199,6 +199,26 @@ static void activations_are_arranged(void **state)
     free(h.ceiling);
 }
 
+/* Or prepared and put in order at once, from as many tokens on: nothing else then, for a matrix that all tokens visit. */
+static void activations_are_prepared_at_once(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels();
+    measured(&h, "kernel", "quantize", "Q8_0", "", 1, 2, "B/s", 2e9);
+    measured(&h, "kernel", "arrange", "Q8_0", "", 7, 2, "B/s", 4e9);
+    measured(&h, "kernel", "prepare", "Q8_0", "", 30, 2, "B/s", 5e9);
+    const struct predict_options o = options();
+    const struct roofs r = roofs_of(&h, &o);
+    const struct tensor w = weights(DTYPE_Q8_0);
+    struct op op = product_of(&w);
+    struct cost c;
+    const struct op_time few = time_of(&r, &op, (struct pass){ .n_tok = 29, .n_seq = 1 }, 1e12, &c);
+    assert_near(few.memory_s, c.weight_bytes / 40e9 + 29 * 4.0 * COLS * (1 / 2e9 + 1 / 4e9), 1e-15);
+    const struct op_time many = time_of(&r, &op, (struct pass){ .n_tok = 30, .n_seq = 1 }, 1e12, &c);
+    assert_near(many.memory_s, c.weight_bytes / 40e9 + 30 * 4.0 * COLS / 5e9, 1e-15);
+    free(h.ceiling);
+}
+
 static void attention_by_rows(void **state)
 {
     (void)state;
@@ -893,7 +913,7 @@ int main(void)
         cmocka_unit_test(attention_by_rows),             cmocka_unit_test(small_ops_and_the_team),
         cmocka_unit_test(threads),                       cmocka_unit_test(whole_predictions),
         cmocka_unit_test(shared_cache),                  cmocka_unit_test(partly_kept),
-        cmocka_unit_test(cache_of_now),                  cmocka_unit_test(activations_are_arranged),
+        cmocka_unit_test(cache_of_now),                  cmocka_unit_test(activations_are_arranged), cmocka_unit_test(activations_are_prepared_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

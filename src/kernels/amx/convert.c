@@ -98,6 +98,34 @@ CONVERT(convert_nl_k, PANEL_32, PLACE_NL_K)
 CONVERT(convert_unpacked, PANEL_32, PLACE_PANEL)
 CONVERT(convert_unpacked_2_mins, PANEL_2_MINS, PLACE_PANEL)
 
+/* Bits of a bf16 near x in the upper half, off by half its last bit at most. */
+INLINE __m512i near_bf16(__m512 x)
+{
+    return _mm512_and_si512(_mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000)), _mm512_set1_epi32((int32_t)0xffff0000));
+}
+
+/* F16: a bf16 near it and the three bits that are left; both exact, and a NaN stays one. Blocks: [near, rest][2 halves][pairs of 16 rows].
+ * methods.md (154) */
+static void convert_f16(uint16_t *to, const struct amx_packed *from, size_t first, size_t n, const struct panel_format *f)
+{
+    (void)f;
+    for (size_t q = first; q < first + n; q++) {
+        const unsigned char *p = from->half[q / 8 % 2] + (q / 16 * 8 + q % 8) * 128;
+        uint16_t *near = to + q / 16 * 2048 + q % 16 * 64;
+#pragma GCC unroll 2
+        for (size_t i = 0; i < 2; i++, p += 64, near += 32) {
+            const __m512 a = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+            const __m512 b = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(p + 32)));
+            const __m512i na = near_bf16(a), nb = near_bf16(b);
+            const __m512i ra = _mm512_castps_si512(_mm512_sub_ps(a, _mm512_castsi512_ps(na)));
+            const __m512i rb = _mm512_castps_si512(_mm512_sub_ps(b, _mm512_castsi512_ps(nb)));
+            _mm512_store_si512(near, _mm512_or_si512(_mm512_srli_epi32(na, 16), nb));
+            _mm512_store_si512(near + 1024, _mm512_or_si512(_mm512_srli_epi32(ra, 16), rb));
+        }
+    }
+}
+const struct panel_format amx_f16 = { .block_elems = 1, .block_bytes = 2 };
+
 amx_convert_fn *amx_convert_of(const struct panel_format *f)
 {
     static amx_convert_fn *const at_place[PLACES] = {
@@ -114,6 +142,8 @@ amx_convert_fn *amx_convert_of(const struct panel_format *f)
         [PLACE_SIXES] = convert_sixes,
         [PLACE_NL_K] = convert_nl_k,
     };
+    if (f == &amx_f16)
+        return convert_f16;
     return f->kind == PANEL_2_MINS ? convert_unpacked_2_mins : at_place[f->place];
 }
 
@@ -122,6 +152,8 @@ void amx_convert_begin(struct amx_packed *from, const struct panel_format *f, co
 {
     panel_unpack_fn *const scales = f->floats ? f->floats : f->unpack;
     *from = (struct amx_packed){ { first, second }, room, (unsigned)blocks };
+    if (!scales)
+        return;
     scales(first, blocks, room, 0);
     scales(second, blocks, room, 1);
 }

@@ -2,7 +2,7 @@
  * amx/gemm.c: products of packed weights with many tokens by tdpbf16ps. Weights of any format become bf16, once for all
  * tokens, and so do activations: d * q of the 8-bit ones. A product of tiles takes 16 tokens x 32 columns (the first
  * operand, as activations stand) and 32 columns x 16 rows (pairs of columns of all rows side by side: BF16 as it is packed)
- * to 16 x 16 sums of f32. methods.md (4), (137)
+ * to 16 x 16 sums of f32. methods.md (4), (137). F16 and the floats beside it become two bf16 each, and a product three: (154).
  *
  * Two tiles of tokens and two of rows are four sums, which take four loads. Loops: blocks of 512 tokens > 256 rows > steps of
  * columns (512 of BF16, 256 of what is converted) > panels of 32 rows, in the L1 cache > groups of 32 tokens. What a step makes of a group
@@ -22,6 +22,7 @@
  * Q4_K 750 -> 1040; 5632 columns Q4_K 720 -> 830, with activations asked for 1020.
  */
 #include "kernels/amx/amx.h"
+#include "kernels/avx512/avx512.h"
 #include "kernels/avx512/simd512.h"
 #include "kernels/avx512bf16/bf16.h"
 #include "kernels/avx512vnni/packed.h"
@@ -39,8 +40,15 @@ enum {
     BLOCK_BF16 = 2 * TILE_BF16, /* numbers of 32 columns of a group, or of a panel */
 };
 
+/* What becomes of numbers before they are multiplied. */
+enum operands {
+    OPERANDS_PACKED,    /* BF16: nothing */
+    OPERANDS_CONVERTED, /* beside 8-bit activations: a bf16 */
+    OPERANDS_SPLIT,     /* beside floats: two. A block takes three times as long, so steps of 256 columns, of 128 in turn 1.06 times as slow */
+};
+
 struct amx_scratch {
-    _Alignas(64) uint16_t panel[2][STEP_K_CONVERTED / TILE_K * BLOCK_BF16]; /* the one that is multiplied, and the next */
+    _Alignas(64) uint16_t panel[2][2 * STEP_K_CONVERTED / TILE_K * BLOCK_BF16]; /* the one that is multiplied, and the next; of one or two parts */
     struct panel_block meta[PANEL_BLOCKS];                    /* scales of 128 or 256 columns of that; of some formats weights, too */
     float made[GROUP_TOK * PANEL_ROWS];                       /* what a step adds to a group's sums */
     float sums[UNIT_ROWS * AMX_BLOCK_TOK];                    /* [panels][groups][tokens][rows of a panel] */
@@ -75,7 +83,7 @@ INLINE void sums_store(float *sums)
 
 /* ---- activations ----------------------------------------------------------------------------------------------- */
 
-/* 32 columns from c on of token t; 0 past the last. */
+/* 32 columns from c on of a token; 0 past the last. */
 INLINE __m512i act_bf16(const struct acts *x, size_t t, size_t c)
 {
     if (t >= x->n_tok)
@@ -89,39 +97,84 @@ INLINE __m512i act_bf16(const struct acts *x, size_t t, size_t c)
     return (__m512i)_mm512_cvtne2ps_pbh(_mm512_mul_ps(hi, d), _mm512_mul_ps(lo, d));
 }
 
+/* As floats: the nearest bf16, and of what is left the nearest. methods.md (154) */
+INLINE void act_split(uint16_t *near, uint16_t *rest, const struct acts *x, size_t t, size_t c)
+{
+    __m512 a = _mm512_setzero_ps(), b = a;
+    if (t < x->n_tok) {
+        a = _mm512_loadu_ps(x->f32 + t * x->stride + c);
+        b = _mm512_loadu_ps(x->f32 + t * x->stride + c + 16);
+    }
+    const __m512i n = (__m512i)_mm512_cvtne2ps_pbh(b, a);
+    a = _mm512_sub_ps(a, _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(n)), 16)));
+    b = _mm512_sub_ps(b, _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(n, 1)), 16)));
+    _mm512_store_si512(near, n);
+    _mm512_store_si512(rest, (__m512i)_mm512_cvtne2ps_pbh(b, a));
+}
+
 static size_t groups_of(size_t n_tok)
 {
     return (n_tok + GROUP_TOK - 1) / GROUP_TOK;
 }
 
-/* Columns [k, k + n) of n_tok tokens from tok on, to[groups][n / 32][tokens][32]. */
+/* bf16 that an activation becomes. */
+static size_t planes_of(const struct acts *x)
+{
+    return x->kind == ACT_F32 ? 2 : 1;
+}
+
+/* Columns [k, k + n) of token t, to[n / 32][planes][tokens][32]: at its place among the tokens. */
+static void arrange_token(uint16_t *to, const struct acts *x, size_t t, size_t k, size_t n)
+{
+    if (planes_of(x) == 2)
+        for (size_t c = 0; c < n; c += TILE_K, to += 2 * BLOCK_BF16)
+            act_split(to, to + BLOCK_BF16, x, t, k + c);
+    else
+        for (size_t c = 0; c < n; c += TILE_K, to += BLOCK_BF16)
+            _mm512_store_si512(to, act_bf16(x, t, k + c));
+}
+
+/* Of n_tok tokens from tok on, to[groups] of these. */
 static void arrange_tokens(uint16_t *to, const struct acts *x, size_t k, size_t n, size_t tok, size_t n_tok)
 {
-    for (size_t g = 0; g < groups_of(n_tok); g++, to += GROUP_TOK * n)
+    for (size_t g = 0; g < groups_of(n_tok); g++, to += planes_of(x) * GROUP_TOK * n)
         for (size_t t = 0; t < GROUP_TOK; t++)
-            for (size_t b = 0; b < n / TILE_K; b++)
-                _mm512_store_si512(to + b * BLOCK_BF16 + t * TILE_K, act_bf16(x, tok + g * GROUP_TOK + t, k + b * TILE_K));
+            arrange_token(to + t * TILE_K, x, tok + g * GROUP_TOK + t, k, n);
 }
 
 static const char arranged_mark;
 
-/* Columns of a step: weights for activations of 8 bits are converted. */
+/* Columns of a step. */
 static size_t step_of(const struct acts *x)
 {
     return x->kind == ACT_BF16 ? STEP_K : STEP_K_CONVERTED;
 }
 
-/* tiles: [blocks of tokens][steps][groups] */
+/* Columns [k, k + n) of a group of tokens in tiles: [blocks of tokens][steps][groups]. */
+static uint16_t *tiles_at(const struct acts *x, size_t tok, size_t k, size_t n)
+{
+    const size_t block = tok / AMX_BLOCK_TOK * AMX_BLOCK_TOK, n_tok = groups_of(least(x->n_tok - block, AMX_BLOCK_TOK)) * GROUP_TOK;
+    return (uint16_t *)x->tiles + planes_of(x) * (block * x->cols + k * n_tok + (tok - block) * n);
+}
+
 static void arrange(struct acts *x, unsigned part, unsigned parts)
 {
-    const size_t groups = groups_of(x->n_tok), g0 = groups * part / parts, g1 = groups * (part + 1) / parts;
-    for (size_t g = g0; g < g1; g++) {
-        const size_t tok = g * GROUP_TOK, block = tok / AMX_BLOCK_TOK * AMX_BLOCK_TOK;
-        const size_t n_tok = groups_of(least(x->n_tok - block, AMX_BLOCK_TOK)) * GROUP_TOK;
+    const size_t groups = groups_of(x->n_tok), g1 = groups * (part + 1) / parts;
+    for (size_t g = groups * part / parts; g < g1; g++)
         for (size_t k = 0, n; k < x->cols; k += n) {
             n = least(x->cols - k, step_of(x));
-            arrange_tokens((uint16_t *)x->tiles + block * x->cols + k * n_tok + (tok - block) * n, x, k, n, tok, 1);
+            arrange_tokens(tiles_at(x, g * GROUP_TOK, k, n), x, k, n, g * GROUP_TOK, 1);
         }
+    x->tiles_for = &arranged_mark;
+}
+
+void amx_arrange_row(struct acts *x, size_t t, size_t c0, const struct acts *row)
+{
+    for (size_t c = c0, n; c < c0 + row->cols; c += n) { /* steps, and parts of them */
+        const size_t k = c / step_of(x) * step_of(x), n_k = least(x->cols - k, step_of(x));
+        n = least(k + n_k, c0 + row->cols) - c;
+        uint16_t *to = tiles_at(x, t / GROUP_TOK * GROUP_TOK, k, n_k) + planes_of(x) * (c - k) / TILE_K * BLOCK_BF16;
+        arrange_token(to + t % GROUP_TOK * TILE_K, row, 0, c - c0, n);
     }
     x->tiles_for = &arranged_mark;
 }
@@ -137,6 +190,7 @@ struct walk {
     bool far;             /* results go past the caches */
     size_t panel_bytes;   /* of a panel of pack.h */
     size_t step;          /* columns of one */
+    size_t planes;        /* bf16 of an activation, and of a weight */
     size_t chunk;         /* columns whose scales are unpacked at once */
     size_t row0, row1, row_end, tok, n_tok, groups;
 };
@@ -214,14 +268,14 @@ static void convert_next(struct beside *s, size_t n)
             amx_convert_begin(&s->from, w->f, p, p + other_half(w, s->next), last / 16, w->s->meta);
         }
         m = least(n, last - first);
-        w->convert(s->to + chunk * quads * 64, &s->from, first, m, w->f);
+        w->convert(s->to + w->planes * chunk * quads * 64, &s->from, first, m, w->f);
     }
 }
 
 /* Activations of a step. */
 static size_t act_numbers(const struct walk *w, size_t k)
 {
-    return least(w->a->cols - k, w->step) * w->groups * GROUP_TOK;
+    return w->planes * least(w->a->cols - k, w->step) * w->groups * GROUP_TOK;
 }
 
 /* Behind the last step comes the first, for other rows; the only one is there. */
@@ -238,7 +292,7 @@ static void ask_acts(struct beside *s, struct job j, size_t blocks)
     }
     const size_t panels = (w->row1 - w->row0 + PANEL_ROWS - 1) / PANEL_ROWS, panel = (j.row - w->row0) / PANEL_ROWS;
     const size_t lines = act_numbers(w, k) * sizeof *w->acts / 64, first = lines * panel / panels;
-    s->act = (const char *)(w->acts + k * w->groups * GROUP_TOK) + first * 64;
+    s->act = (const char *)(w->acts + w->planes * k * w->groups * GROUP_TOK) + first * 64;
     s->act_ask = (lines * (panel + 1) / panels - first + blocks - 1) / blocks;
 }
 
@@ -251,7 +305,7 @@ static struct beside beside(const struct walk *w, struct job j, struct job next,
     const struct job after = w->f && next.n ? job_after(w, next) : next;
     if (w->f) {
         s.quads = next.n / TILE_K * 16;
-        s.each = (TURN_BLOCKS * s.quads + blocks - 1) / blocks;
+        s.each = ((w->planes == 2 ? 1 : TURN_BLOCKS) * s.quads + blocks - 1) / blocks;
     }
     if (after.n) {
         s.line = (const char *)chunk_at(w, after.row, after.k);
@@ -319,19 +373,66 @@ struct weights {
 static struct weights weights(const struct walk *w, struct job j, const uint16_t *panel)
 {
     if (w->f)
-        return (struct weights){ panel, panel + TILE_BF16, BLOCK_BF16 };
+        return (struct weights){ panel, panel + TILE_BF16, w->planes * BLOCK_BF16 };
     const unsigned char *p = chunk_at(w, j.row, j.k);
     return (struct weights){ (const uint16_t *)(const void *)p, (const uint16_t *)(const void *)(p + other_half(w, j)), TILE_BF16 };
 }
 
-/* n_blk blocks of a group's tokens times those of a panel; two: there are tokens beyond the first 16; converts: weights become bf16.
- * Activations are read but once a panel and are not to push it from the L1 cache: tileloaddt1 (with tileloadd for both 13 % slower). */
-INLINE void sums_make(const uint16_t *x, struct weights w, size_t n_blk, struct beside *s, const bool two, const bool converts, const enum keep how)
+/* A block of numbers in two parts, the smaller products first: rest times near, near times near, near times rest, each with one
+ * operand of the one before. methods.md (154) */
+INLINE void sums_split(const uint16_t *x, struct weights w, const bool two)
 {
-    const size_t n_tok = GROUP_TOK / ((converts ? STEP_K_CONVERTED : STEP_K) / TILE_K); /* that are kept beside a block of a whole step */
+    if (two)
+        __asm__ volatile("tileloaddt1 2048(%0,%3,1), %%tmm4\n\t"
+                         "tileloadd (%1,%3,1), %%tmm6\n\t"
+                         "tileloadd (%2,%3,1), %%tmm7\n\t"
+                         "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\t"
+                         "tileloaddt1 3072(%0,%3,1), %%tmm5\n\t"
+                         "tdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
+                         "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\t"
+                         "tdpbf16ps %%tmm7, %%tmm5, %%tmm3\n\t"
+                         "tileloaddt1 (%0,%3,1), %%tmm4\n\t"
+                         "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\t"
+                         "tileloaddt1 1024(%0,%3,1), %%tmm5\n\t"
+                         "tdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
+                         "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\t"
+                         "tdpbf16ps %%tmm7, %%tmm5, %%tmm3\n\t"
+                         "tileloadd 2048(%1,%3,1), %%tmm6\n\t"
+                         "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\t"
+                         "tileloadd 2048(%2,%3,1), %%tmm7\n\t"
+                         "tdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
+                         "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\t"
+                         "tdpbf16ps %%tmm7, %%tmm5, %%tmm3" ::"r"(x),
+                         "r"(w.b0), "r"(w.b1), "r"((size_t)64)
+                         : "memory");
+    else
+        __asm__ volatile("tileloaddt1 2048(%0,%3,1), %%tmm4\n\t"
+                         "tileloadd (%1,%3,1), %%tmm6\n\t"
+                         "tileloadd (%2,%3,1), %%tmm7\n\t"
+                         "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\t"
+                         "tdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
+                         "tileloaddt1 (%0,%3,1), %%tmm5\n\t"
+                         "tdpbf16ps %%tmm6, %%tmm5, %%tmm0\n\t"
+                         "tdpbf16ps %%tmm7, %%tmm5, %%tmm1\n\t"
+                         "tileloadd 2048(%1,%3,1), %%tmm6\n\t"
+                         "tdpbf16ps %%tmm6, %%tmm5, %%tmm0\n\t"
+                         "tileloadd 2048(%2,%3,1), %%tmm7\n\t"
+                         "tdpbf16ps %%tmm7, %%tmm5, %%tmm1" ::"r"(x),
+                         "r"(w.b0), "r"(w.b1), "r"((size_t)64)
+                         : "memory");
+}
+
+/* n_blk blocks of a group's tokens times those of a panel; two: there are tokens beyond the first 16.
+ * Activations are read but once a panel and are not to push it from the L1 cache: tileloaddt1 (with tileloadd for both 13 % slower). */
+INLINE void sums_make(const uint16_t *x, struct weights w, size_t n_blk, struct beside *s, const bool two, const enum operands are, const enum keep how)
+{
+    const size_t n_tok = GROUP_TOK * TILE_K / (are == OPERANDS_PACKED ? STEP_K : STEP_K_CONVERTED); /* that are kept beside a block of a whole step */
+    const size_t x_step = are == OPERANDS_SPLIT ? 2 * BLOCK_BF16 : BLOCK_BF16;
     const char *line = s->line, *act = s->act;
-    for (size_t b = 0; b < n_blk; b++, x += BLOCK_BF16, w.b0 += w.step, w.b1 += w.step) {
-        if (two)
+    for (size_t b = 0; b < n_blk; b++, x += x_step, w.b0 += w.step, w.b1 += w.step) {
+        if (are == OPERANDS_SPLIT)
+            sums_split(x, w, two);
+        else if (two)
             __asm__ volatile("tileloaddt1 (%0,%3,1), %%tmm4\n\t"
                              "tileloadd (%1,%3,1), %%tmm6\n\t"
                              "tileloadd (%2,%3,1), %%tmm7\n\t"
@@ -358,7 +459,7 @@ INLINE void sums_make(const uint16_t *x, struct weights w, size_t n_blk, struct 
         }
         for (size_t i = 0; i < s->act_ask; i++, act += 64)
             _mm_prefetch(act, _MM_HINT_T1);
-        if (converts && s->quad < s->quads && ++s->block == TURN_BLOCKS) {
+        if (are != OPERANDS_PACKED && s->quad < s->quads && ++s->block >= (are == OPERANDS_SPLIT ? 1 : TURN_BLOCKS)) {
             s->block = 0;
             convert_next(s, s->each);
         }
@@ -370,29 +471,29 @@ INLINE void sums_make(const uint16_t *x, struct weights w, size_t n_blk, struct 
 }
 
 /* Few tokens keep what was made before their own products. */
-INLINE void sums_make_keep(const uint16_t *x, struct weights w, size_t n_blk, struct beside *s, const bool two, const bool converts)
+INLINE void sums_make_keep(const uint16_t *x, struct weights w, size_t n_blk, struct beside *s, const bool two, const enum operands are)
 {
     if (!two || s->n_tok < GROUP_TOK)
         keep_rest(s, 0);
     if (!two) {
-        sums_make(x, w, n_blk, s, false, converts, KEEP_NONE);
+        sums_make(x, w, n_blk, s, false, are, KEEP_NONE);
         return;
     }
     switch (s->how) {
     case KEEP_NONE:
-        sums_make(x, w, n_blk, s, true, converts, KEEP_NONE);
+        sums_make(x, w, n_blk, s, true, are, KEEP_NONE);
         break;
     case KEEP_FIRST:
-        sums_make(x, w, n_blk, s, true, converts, KEEP_FIRST);
+        sums_make(x, w, n_blk, s, true, are, KEEP_FIRST);
         break;
     case KEEP_ADD:
-        sums_make(x, w, n_blk, s, true, converts, KEEP_ADD);
+        sums_make(x, w, n_blk, s, true, are, KEEP_ADD);
         break;
     case KEEP_LAST:
-        sums_make(x, w, n_blk, s, true, converts, KEEP_LAST);
+        sums_make(x, w, n_blk, s, true, are, KEEP_LAST);
         break;
     case KEEP_LAST_FAR:
-        sums_make(x, w, n_blk, s, true, converts, KEEP_LAST_FAR);
+        sums_make(x, w, n_blk, s, true, are, KEEP_LAST_FAR);
         break;
     }
 }
@@ -400,17 +501,19 @@ INLINE void sums_make_keep(const uint16_t *x, struct weights w, size_t n_blk, st
 static void run_job(const struct walk *w, struct job j, struct weights b, struct beside *side)
 {
     const struct matmul_args *a = w->a;
-    const uint16_t *x = w->acts ? w->acts + j.k * w->groups * GROUP_TOK : w->s->acts;
+    const uint16_t *x = w->acts ? w->acts + w->planes * j.k * w->groups * GROUP_TOK : w->s->acts;
     const bool last = j.k + j.n == a->cols;
     float *sums = w->s->sums + (j.row - w->row0) / PANEL_ROWS * w->groups * GROUP_TOK * PANEL_ROWS;
-    for (size_t g = 0; g < w->groups; g++, x += GROUP_TOK * j.n) {
+    for (size_t g = 0; g < w->groups; g++, x += w->planes * GROUP_TOK * j.n) {
         const size_t t = g * GROUP_TOK, n = least(w->n_tok - t, GROUP_TOK);
         float *to = sums + g * GROUP_TOK * PANEL_ROWS;
         sums_zero();
-        if (w->f)
-            sums_make_keep(x, b, j.n / TILE_K, side, n > TILE_ROWS, true);
+        if (!w->f)
+            sums_make_keep(x, b, j.n / TILE_K, side, n > TILE_ROWS, OPERANDS_PACKED);
+        else if (w->planes == 1)
+            sums_make_keep(x, b, j.n / TILE_K, side, n > TILE_ROWS, OPERANDS_CONVERTED);
         else
-            sums_make_keep(x, b, j.n / TILE_K, side, n > TILE_ROWS, false);
+            sums_make_keep(x, b, j.n / TILE_K, side, n > TILE_ROWS, OPERANDS_SPLIT);
         sums_store(w->s->made);
         side->made = w->s->made;
         side->sums = to;
@@ -455,7 +558,8 @@ static void amx_gemm(const struct matmul_args *a, size_t row0, size_t row1, cons
 {
     struct walk w = { .a = a, .f = f, .convert = f ? amx_convert_of(f) : NULL, .s = a->scratch, .panel_bytes = PACK_ROWS * a->w_row_bytes };
     w.step = step_of(a->x);
-    w.chunk = f && f->block_elems < PANEL_K ? 4 * f->block_elems : PANEL_K; /* whole groups of pack.h */
+    w.planes = planes_of(a->x);
+    w.chunk = f && f->block_elems > 1 && f->block_elems < PANEL_K ? 4 * f->block_elems : PANEL_K; /* whole groups of pack.h */
     w.far = far(a);
     w.row_end = row1;
     amx_tiles_begin();
@@ -503,6 +607,23 @@ AMX_GEMM_FEW(q4_k, q4_k_two_ports)
 AMX_GEMM(q5_k)
 AMX_GEMM_FEW(q6_k, q6_k_two_ports)
 AMX_GEMM(iq4_xs)
+
+static bool fits_f16(const struct acts *x)
+{
+    return x->n_tok >= AMX_MIN_TOK_F16 && x->cols % TILE_K == 0;
+}
+void amx_gemm_f16(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    if (fits_f16(a->x))
+        amx_gemm(a, row0, row1, &amx_f16);
+    else
+        avx512_packed_gemm_f16_two_ports(a, row0, row1); /* every CPU with tiles has two */
+}
+void amx_arrange_f16(struct acts *x, unsigned part, unsigned parts)
+{
+    if (fits_f16(x))
+        arrange(x, part, parts);
+}
 
 static bool fits_bf16(const struct acts *x)
 {

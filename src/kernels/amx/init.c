@@ -7,7 +7,8 @@
 
 #define AMX_SLOT(TYPE, type)                              \
     k->packed[DTYPE_##TYPE].gemm = amx_gemm_##type;       \
-    k->arrange[DTYPE_##TYPE] = amx_arrange_##type
+    k->arrange[DTYPE_##TYPE] = amx_arrange_##type;        \
+    k->arrange_row[DTYPE_##TYPE] = amx_arrange_row
 
 void kernels_init_amx(struct kernels *k)
 {
@@ -16,6 +17,7 @@ void kernels_init_amx(struct kernels *k)
     k->bf16_min_tok = AMX_MIN_TOK;
     AMX_SLOT(BF16, bf16);
     k->packed[DTYPE_BF16].gemv_max_tok = AMX_MIN_TOK_BF16 - 1;
+    AMX_SLOT(F16, f16);
     AMX_SLOT(Q8_0, q8_0);
     AMX_SLOT(Q4_0, q4_0);
     AMX_SLOT(Q4_1, q4_1);
