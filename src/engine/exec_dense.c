@@ -196,7 +196,7 @@ void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
     const size_t most = share_most(p.slot, p.a.x, step, p.a.w_row_bytes);
     float *const mem = e->thread[tid].near;
     const bool stays = fuse != FUSE_NONE && e->plan[i].near && n_tok >= ENGINE_NEAR_LEAST && n_tok <= ENGINE_NEAR_MOST;
-    const bool tiles = fuse == FUSE_GLU && e->plan[i + 3].from_gate && kernels_arranges_rows(&e->k, op[3].w->type, n_tok, op[3].cols);
+    const bool tiles = fuse == FUSE_GLU && i + 3 < e->ops.n && e->plan[i + 3].from_gate && kernels_arranges_rows(&e->k, op[3].w->type, n_tok, op[3].cols);
     struct share_run run;
     while (engine_claim(e, i, u64_ceil_div(op->rows, step), most, tid, nt, &run)) {
         const size_t r0 = run.first * step, r1 = u64_min(r0 + run.n * step, op->rows);

@@ -149,10 +149,18 @@ static double pass_bytes(const struct run_row *row)
     return n > 0 ? (row->weight_bytes + row->kv_bytes) / n : NAN;
 }
 
-/* Products of many tokens, whose roof is FP32's. (154) */
-static bool by_tiles(const struct run *r, const char *type)
+/* Products of so many tokens, whose roof is FP32's. (154) */
+static bool by_tiles(const struct run *r, const char *type, double n_tok)
 {
-    return strcmp(r->prov.isa, "amx") == 0 && strcmp(type, "F16") == 0;
+    enum { LEAST = 13 };
+    return n_tok >= LEAST && strcmp(r->prov.isa, "amx") == 0 && strcmp(type, "F16") == 0;
+}
+
+/* Tokens of most passes. */
+static double pass_tokens(const struct run_row *row)
+{
+    const double n = (row->n_gen > 0 ? 1 : row->n_prompt) * (row->n_batch > 0 ? row->n_batch : 1);
+    return row->n_ubatch > 0 ? fmin(n, row->n_ubatch) : n;
 }
 
 static void find_in_row(struct finding_list *l, const struct run *r, const struct run_row *row)
@@ -166,7 +174,7 @@ static void find_in_row(struct finding_list *l, const struct run *r, const struc
     q.adjacent = row->ceiling_bytes_s;
     note(l, row, "", "MBU profile", &q);
     p.memory = q.memory = false;
-    p.tiles = q.tiles = by_tiles(r, row->type);
+    p.tiles = q.tiles = by_tiles(r, row->type, pass_tokens(row));
     p.rate = q.rate = row->flop_s;
     p.roof = row->ceiling_flop_s;
     note(l, row, "", "MFU", &p);
@@ -179,11 +187,13 @@ static void find_in_row(struct finding_list *l, const struct run *r, const struc
 static void find_in_role(struct finding_list *l, const struct run *r, const struct run_row *row, size_t first)
 {
     double bytes = 0, flop = 0, seconds = 0, act = 0, largest = 0;
+    bool tiles = true;
     const char *role = r->op[first].role;
     for (size_t i = first; i < r->n_op; i++) {
         const struct run_op *o = &r->op[i];
         if (strcmp(o->test, row->test) != 0 || strcmp(o->role, role) != 0 || !(o->seconds > 0))
             continue;
+        tiles = tiles && strstr(o->op, "matmul") && by_tiles(r, o->type, (double)o->n_tok);
         bytes += o->weight_bytes + o->act_bytes + o->kv_bytes;
         act += o->act_bytes;
         largest = fmax(largest, o->act_bytes);
@@ -195,7 +205,7 @@ static void find_in_role(struct finding_list *l, const struct run *r, const stru
                  flop_s = own ? row->ops_ceiling_flop_s : row->ceiling_flop_s;
     struct finding_point p = { .level = "DRAM", .adjacent = NAN, .highest = NAN };
     p.memory = bytes / bytes_s >= flop / flop_s || isnan(flop_s);
-    p.tiles = !p.memory && strstr(r->op[first].op, "matmul") && by_tiles(r, r->op[first].type);
+    p.tiles = !p.memory && tiles;
     p.rate = (p.memory ? bytes : flop) / seconds;
     p.roof = p.memory ? bytes_s : flop_s;
     p.moved = own ? (row->ops_highest_bytes_s - row->ops_lowest_bytes_s) / bytes_s : row->roof_moved;

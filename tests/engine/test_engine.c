@@ -299,8 +299,9 @@ static void test_threads_agree(void **state)
     model_free(&m);
 }
 
-/* What goes together, in memory of the threads' own from so many tokens on, gives what every op by itself does. */
-static void check_fused(const struct model *m, uint32_t n, int threads)
+/* What goes together, in memory of the threads' own from so many tokens on, gives what every op by itself does. gates: AMX takes what they
+ * make to tiles. */
+static void check_fused(const struct model *m, uint32_t n, int threads, bool gates)
 {
     enum { LAST = 4 };
     struct error err = { 0 };
@@ -309,12 +310,14 @@ static void check_fused(const struct model *m, uint32_t n, int threads)
     for (uint32_t i = 0; i < n; i++)
         tok[i] = (some_tokens[i * 7 % N_SOME] + (int32_t)(i % 40)) % (int32_t)v;
     struct engine *e = engine_for(m, (int)n, cpu_flags(), threads);
-    size_t fused = 0;
+    size_t fused = 0, tiles = 0;
     for (size_t i = 0; i < e->ops.n; i++) {
+        tiles += e->plan[i].from_gate;
         fused += e->plan[i].fuse != FUSE_NONE;
         assert_int_equal(e->plan[i].near, e->plan[i].fuse != FUSE_NONE);
     }
     assert_true(fused >= m->hp.n_layer);
+    assert_int_equal(tiles, gates && strcmp(e->k.isa, "amx") == 0 ? m->hp.n_layer : 0);
     float *alone = malloc(LAST * v * sizeof *alone);
     const float *l;
     engine_profile(e, true);
@@ -336,7 +339,7 @@ static void test_fused_agrees(void **state)
     own_model(&m);
     for (int threads = 1; threads <= 2; threads++)
         for (size_t i = 0; i < ARRAY_LEN(n); i++)
-            check_fused(&m, n[i], threads);
+            check_fused(&m, n[i], threads, false);
     model_free(&m);
 }
 
@@ -347,8 +350,9 @@ static void test_fused_wide(void **state)
     static const struct {
         const char *family;
         enum dtype weights;
-        int n_head;
-    } models[] = { { "qwen2", DTYPE_Q8_0, 4 }, { "qwen3", DTYPE_BF16, 16 }, { "mixtral", DTYPE_Q8_0, 4 }, { "llama", DTYPE_F16, 4 } };
+        int n_head, n_ff; /* two threads would take 44 rows of 352 at once: more than a block of 32 columns, less than two */
+    } models[] = { { "qwen2", DTYPE_Q8_0, 4, 608 }, { "qwen3", DTYPE_BF16, 16, 352 }, { "mixtral", DTYPE_Q8_0, 4, 608 }, { "llama", DTYPE_F16, 4, 352 },
+                   { "llama", DTYPE_F16, 4, 608 } };
     for (size_t i = 0; i < ARRAY_LEN(models); i++) {
         struct random_spec s;
         struct model m = { 0 };
@@ -361,13 +365,13 @@ static void test_fused_wide(void **state)
         s.n_head = models[i].n_head;
         s.n_head_kv = 2;
         s.head_dim = s.n_rot = 64;
-        s.n_ff = s.n_ff_exp = 608;
+        s.n_ff = s.n_ff_exp = (uint32_t)models[i].n_ff;
         s.n_ctx = ENGINE_NEAR_MOST;
         s.window = 0;
         snprintf(path, sizeof path, "test_engine.%s.gguf", models[i].family);
         assert_ok(random_write(path, &s, &err), err);
         assert_ok(model_load(&m, path, NULL, &err), err);
-        check_fused(&m, getenv("ROOFCAST_SANITIZED") ? 100 : ENGINE_NEAR_MOST, 1 + (int)i % 2);
+        check_fused(&m, getenv("ROOFCAST_SANITIZED") ? 100 : ENGINE_NEAR_MOST, 1 + (int)i % 2, strcmp(models[i].family, "mixtral") != 0);
         model_free(&m);
         unlink(path);
     }

@@ -459,7 +459,7 @@ void test_matmul_blocks(void **state)
 {
     (void)state;
     enum { LINES = 19 };
-    static const enum dtype types[] = { DTYPE_Q8_0, DTYPE_Q2_K, DTYPE_Q6_K, DTYPE_Q5_1, DTYPE_BF16 };
+    static const enum dtype types[] = { DTYPE_Q8_0, DTYPE_Q2_K, DTYPE_Q6_K, DTYPE_Q5_1, DTYPE_BF16, DTYPE_F16 };
     struct kernels k;
     struct rng r;
     rng_init(&r, 11);

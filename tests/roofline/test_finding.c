@@ -192,6 +192,9 @@ static void runs(void **state)
     isa = "amx";
     one_finding(row, NULL, 0, "", "MFU", FINDING_UNKNOWN);
     snprintf(row.type, sizeof row.type, "F16");
+    row.n_batch = 12;
+    one_finding(row, NULL, 0, "", "MFU", FINDING_UNKNOWN);
+    row.n_batch = 13;
     one_finding(row, NULL, 0, "", "MFU", FINDING_TILES);
     isa = "avx512bf16";
     one_finding(row, NULL, 0, "", "MFU", FINDING_UNKNOWN);
@@ -227,11 +230,19 @@ static void roles_by_tiles(void **state)
     (void)state;
     struct run_op o = op("ffn_up", 1e6, 0, 1);
     o.flop = 1000e9;
+    o.n_tok = 13;
     snprintf(o.op, sizeof o.op, "matmul");
     snprintf(o.type, sizeof o.type, "F16");
     one_finding(decode(), &o, 1, "ffn_up", "MFU", FINDING_UNKNOWN);
     isa = "amx";
     one_finding(decode(), &o, 1, "ffn_up", "MFU", FINDING_TILES);
+    o.n_tok = 12; /* by vectors */
+    one_finding(decode(), &o, 1, "ffn_up", "MFU", FINDING_UNKNOWN);
+    o.n_tok = 13;
+    struct run_op both[] = { o, o }; /* more bits in one layer */
+    one_finding(decode(), both, 2, "ffn_up", "MFU", FINDING_TILES);
+    snprintf(both[1].type, sizeof o.type, "F32");
+    one_finding(decode(), both, 2, "ffn_up", "MFU", FINDING_UNKNOWN);
     snprintf(o.type, sizeof o.type, "F32");
     one_finding(decode(), &o, 1, "ffn_up", "MFU", FINDING_UNKNOWN);
     snprintf(o.type, sizeof o.type, "F16"); /* of keys */

@@ -566,7 +566,7 @@ static void amx_gemm(const struct matmul_args *a, size_t row0, size_t row1, cons
     for (; w.tok < a->x->n_tok; w.tok += AMX_BLOCK_TOK) {
         w.n_tok = least(a->x->n_tok - w.tok, AMX_BLOCK_TOK);
         w.groups = groups_of(w.n_tok);
-        w.acts = a->x->tiles_for == &arranged_mark ? (const uint16_t *)a->x->tiles + w.tok * a->cols : NULL;
+        w.acts = a->x->tiles_for == &arranged_mark ? (const uint16_t *)a->x->tiles + w.planes * w.tok * a->cols : NULL;
         for (w.row0 = row0; w.row0 < row1; w.row0 = w.row1) {
             w.row1 = least(row1, w.row0 + UNIT_ROWS);
             walk_rows(&w);
