@@ -97,7 +97,7 @@ static int alloc_floats(struct kernel_bench *b, struct error *err)
     b->z = size_alloc(n * sizeof *b->z);
     b->y = size_alloc(BENCH_TOKENS * size_row_floats(b->y_cols) * sizeof *b->y);
     b->act_mem = size_alloc(acts);
-    b->act_tiles = size_alloc(acts_tiles_bytes(BENCH_TOKENS, BENCH_COLS));
+    b->act_tiles = size_alloc(acts_tiles_bytes(ACT_F32, BENCH_TOKENS, BENCH_COLS));
     bool all = b->x && b->y && b->z && b->act_mem && b->act_tiles;
     for (int i = 0; i < b->n_threads; i++) {
         b->lane[i].scratch = size_alloc(scratch_bytes());

@@ -78,7 +78,7 @@ static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
         return a;
     }
     const bool by_rows = e->plan[i].by_rows && kernels_arranges_rows(&e->k, op->w->type, n_tok, op->cols);
-    if (by_rows && e->plan[i].from_gate && !e->per_op)
+    if (by_rows && e->plan[i].from_gate && !e->per_op) /* threads have met before this op: it reads what they wrote by columns */
         return gate_acts(e, i, n_tok, a);
     if (by_rows) {
         struct acts row;
@@ -192,11 +192,12 @@ void exec_matmul(struct engine *e, size_t i, struct work *w, int tid, int nt)
     const struct op *op = &e->ops.ops[i];
     const enum fuse fuse = e->per_op ? FUSE_NONE : e->plan[i].fuse;
     const struct product p = product(e, i, fuse, w, tid, nt), q = fuse == FUSE_GLU ? product(e, i + 1, fuse, w + 1, tid, nt) : p;
-    const size_t step = share_step(p.slot, p.a.x, op->rows, p.a.w_row_bytes, nt), n_tok = p.a.x->n_tok;
+    const size_t n_tok = p.a.x->n_tok;
+    const bool tiles = fuse == FUSE_GLU && i + 3 < e->ops.n && e->plan[i + 3].from_gate && kernels_arranges_rows(&e->k, op[3].w->type, n_tok, op[3].cols);
+    const size_t step = size_align_up(share_step(p.slot, p.a.x, op->rows, p.a.w_row_bytes, nt), tiles ? 32 : 1); /* tiles: whole blocks of columns */
     const size_t most = share_most(p.slot, p.a.x, step, p.a.w_row_bytes);
     float *const mem = e->thread[tid].near;
     const bool stays = fuse != FUSE_NONE && e->plan[i].near && n_tok >= ENGINE_NEAR_LEAST && n_tok <= ENGINE_NEAR_MOST;
-    const bool tiles = fuse == FUSE_GLU && i + 3 < e->ops.n && e->plan[i + 3].from_gate && kernels_arranges_rows(&e->k, op[3].w->type, n_tok, op[3].cols);
     struct share_run run;
     while (engine_claim(e, i, u64_ceil_div(op->rows, step), most, tid, nt, &run)) {
         const size_t r0 = run.first * step, r1 = u64_min(r0 + run.n * step, op->rows);

@@ -87,7 +87,7 @@ struct engine {
     float *buf[BUF_COUNT];
     size_t stride[BUF_COUNT]; /* floats from row to row of buf */
     void *act_mem[ACT_KIND_COUNT]; /* activations of a pass of several tokens, shared */
-    void *act_tiles; /* the same as products that ask for it walk them (kernels.arrange) */
+    void *act_tiles; /* the same, or they alone, as products that ask for it walk them (kernels.arrange) */
     void *gate_tiles; /* those of products from_gate, while act_tiles has the gate's own */
     struct kv_layer *kv;  /* [n_layer] */
     unsigned char *kv_mem;

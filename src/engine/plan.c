@@ -274,7 +274,7 @@ static void plan_near(struct engine *e)
         if (p->fuse == FUSE_GLU)
             p->near = (op[2].dst == op->dst || unread(e, i + 3, op->dst)) && (op[2].dst == op[1].dst || unread(e, i + 3, op[1].dst));
         if (p->fuse == FUSE_GLU && i + 3 < e->ops.n)
-            p[3].from_gate = p[3].by_rows && !p[3].act_shared && p->slot->row_align % 32 == 0 && p[1].slot->row_align % 32 == 0 && op[3].src == op[2].dst && op[3].src_at == 0 && op[3].cols == op[2].cols &&
+            p[3].from_gate = p[3].by_rows && !p[3].act_shared && op[3].src == op[2].dst && op[3].src_at == 0 && op[3].cols == op[2].cols &&
                              op[3].out_rows == op[2].out_rows && !p[3].src_tail && unread(e, i + 4, op[2].dst);
     }
 }

@@ -38,7 +38,8 @@ struct acts {
     int8_t *q;            /* ACT_Q8 */
     float *d;             /* [n_tok, stride/32] */
     int16_t *sum;         /* [n_tok, stride/16] */
-    /* Or NULL: acts_tiles_bytes() for the same once more as a slot's gemm walks them, once kernels.arrange has put them there. */
+    /* Or NULL: acts_tiles_bytes() for the same once more as a slot's gemm walks them, once kernels.arrange has put them there; or for them
+     * alone, by kernels_arrange_row: the arrays above are then of any content. */
     void *tiles;
     const void *tiles_for; /* of which format, the kernels' own mark; NULL: nothing is there */
 };
@@ -200,9 +201,9 @@ size_t kernels_attention_scratch_bytes(size_t max_kv, size_t head_dim, size_t gr
 /* Bytes of the arrays of struct acts for n_tok x cols of a kind (64-byte aligned pieces), and the
  * pointers set into buf (64-byte aligned). ACT_F32 may also alias the source: act_alias_f32. */
 size_t acts_bytes(enum act_kind kind, size_t n_tok, size_t cols);
-/* Bytes of acts.tiles for n_tok x cols, at most, whatever the format: 9 a column of each five tokens begun, or two BF16 of each of whole
- * groups of 32. */
-size_t acts_tiles_bytes(size_t n_tok, size_t cols);
+/* Bytes of acts.tiles for n_tok x cols, at most, whatever the format: 9 a column of each five tokens begun, or of whole groups of 32 a BF16
+ * (ACT_F32: two). */
+size_t acts_tiles_bytes(enum act_kind kind, size_t n_tok, size_t cols);
 void acts_bind(struct acts *a, enum act_kind kind, size_t n_tok, size_t cols, void *buf);
 /* ACT_F32 over the caller's rows x[n_tok, ld]; nothing to prepare. */
 void acts_alias_f32(struct acts *a, size_t n_tok, size_t cols, const float *x, size_t ld);

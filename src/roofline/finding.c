@@ -149,10 +149,13 @@ static double pass_bytes(const struct run_row *row)
     return n > 0 ? (row->weight_bytes + row->kv_bytes) / n : NAN;
 }
 
-/* Products of so many tokens, whose roof is FP32's. (154) */
-static bool by_tiles(const struct run *r, const char *type, double n_tok)
+/* Products of so many tokens, whose roof is FP32's, of weights that were packed. (154) */
+static bool by_tiles(const struct run *r, const struct run_row *row, const char *type, double n_tok)
 {
     enum { LEAST = 13 };
+    for (size_t i = 0; i < r->n_loading; i++)
+        if (strcmp(r->loading[i].model, row->model) == 0 && strcmp(r->loading[i].type, row->type) == 0 && !(r->loading[i].packed_bytes > 0))
+            return false;
     return n_tok >= LEAST && strcmp(r->prov.isa, "amx") == 0 && strcmp(type, "F16") == 0;
 }
 
@@ -174,7 +177,7 @@ static void find_in_row(struct finding_list *l, const struct run *r, const struc
     q.adjacent = row->ceiling_bytes_s;
     note(l, row, "", "MBU profile", &q);
     p.memory = q.memory = false;
-    p.tiles = q.tiles = by_tiles(r, row->type, pass_tokens(row));
+    p.tiles = q.tiles = by_tiles(r, row, row->type, pass_tokens(row));
     p.rate = q.rate = row->flop_s;
     p.roof = row->ceiling_flop_s;
     note(l, row, "", "MFU", &p);
@@ -193,7 +196,7 @@ static void find_in_role(struct finding_list *l, const struct run *r, const stru
         const struct run_op *o = &r->op[i];
         if (strcmp(o->test, row->test) != 0 || strcmp(o->role, role) != 0 || !(o->seconds > 0))
             continue;
-        tiles = tiles && strstr(o->op, "matmul") && by_tiles(r, o->type, (double)o->n_tok);
+        tiles = tiles && (strcmp(o->op, "matmul") == 0 || strcmp(o->op, "expert_matmul") == 0) && by_tiles(r, row, o->type, (double)o->n_tok);
         bytes += o->weight_bytes + o->act_bytes + o->kv_bytes;
         act += o->act_bytes;
         largest = fmax(largest, o->act_bytes);

@@ -266,7 +266,7 @@ static void check_arranged(const struct problem *p, const struct kernels *k, str
     enum { PARTS = 3 };
     arrange_fn *const own = k->arrange[p->type->id];
     arrange_fn *const others[] = { k->arrange[DTYPE_Q8_0], k->arrange[DTYPE_Q6_K], k->arrange[DTYPE_Q4_K], own };
-    a->tiles = check_alloc(acts_tiles_bytes(p->n_tok, p->cols));
+    a->tiles = check_alloc(acts_tiles_bytes(a->kind, p->n_tok, p->cols));
     for (size_t i = a->kind == ACT_Q8 ? 0 : ARRAY_LEN(others) - 1; i < ARRAY_LEN(others); i++) {
         if (i + 1 == ARRAY_LEN(others) || others[i] != own)
             for (unsigned part = PARTS; part-- > 0;)
@@ -287,7 +287,7 @@ static void check_arranged(const struct problem *p, const struct kernels *k, str
 static void check_arranged_rows(const struct problem *p, const struct kernels *k, struct acts *a)
 {
     const enum dtype type = p->type->id;
-    const size_t bytes = acts_tiles_bytes(p->n_tok, p->cols), whole = size_align_up(p->n_tok, 32) * p->cols * 2 * (a->kind == ACT_F32 ? 2 : 1);
+    const size_t bytes = acts_tiles_bytes(a->kind, p->n_tok, p->cols), whole = size_align_up(p->n_tok, 32) * p->cols * 2 * (a->kind == ACT_F32 ? 2 : 1);
     unsigned char *const want = check_alloc(bytes), *const got = check_alloc(bytes);
     void *const mem = check_alloc(acts_bytes(a->kind, 1, p->cols));
     memset(got, 0xff, bytes);

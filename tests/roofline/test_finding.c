@@ -139,6 +139,7 @@ static struct run_op op(const char *role, double weights, double act, double sec
 }
 
 static const char *isa = ""; /* of runs */
+static double packed_bytes = 1e8;
 
 static struct run made(struct run_row row, const struct run_op *ops, size_t n)
 {
@@ -146,6 +147,10 @@ static struct run made(struct run_row row, const struct run_op *ops, size_t n)
     snprintf(r.prov.isa, sizeof r.prov.isa, "%s", isa);
     struct error err = { 0 };
     assert_ok(run_add_row(&r, &row, &err), err);
+    struct run_loading loading = { .packed_bytes = packed_bytes };
+    snprintf(loading.model, sizeof loading.model, "%s", row.model);
+    snprintf(loading.type, sizeof loading.type, "%s", row.type);
+    assert_ok(run_add_loading(&r, &loading, &err), err);
     for (size_t i = 0; i < n; i++)
         assert_ok(run_add_op(&r, &ops[i], &err), err);
     return r;
@@ -196,6 +201,9 @@ static void runs(void **state)
     one_finding(row, NULL, 0, "", "MFU", FINDING_UNKNOWN);
     row.n_batch = 13;
     one_finding(row, NULL, 0, "", "MFU", FINDING_TILES);
+    packed_bytes = 0; /* as the file has them */
+    one_finding(row, NULL, 0, "", "MFU", FINDING_UNKNOWN);
+    packed_bytes = 1e8;
     isa = "avx512bf16";
     one_finding(row, NULL, 0, "", "MFU", FINDING_UNKNOWN);
     isa = "";

@@ -19,7 +19,6 @@ void kernels_init_amx(struct kernels *k)
     AMX_SLOT(F16, f16);
     k->packed[DTYPE_BF16].gemv_max_tok = AMX_MIN_TOK_BF16 - 1;
     k->packed[DTYPE_F16].gemv_max_tok = AMX_MIN_TOK_F16 - 1;
-    k->packed[DTYPE_BF16].row_align = k->packed[DTYPE_F16].row_align = PANEL_ROWS; /* what rows make is 32 columns of tiles */
     AMX_SLOT(Q8_0, q8_0);
     AMX_SLOT(Q4_0, q4_0);
     AMX_SLOT(Q4_1, q4_1);
