@@ -34,7 +34,7 @@ enum {
     TILE_BF16 = TILE_ROWS * TILE_K, /* numbers of one */
     GROUP_TOK = TILES_GROUP_TOK,
     STEP_K = 512,           /* a panel of so many columns stays in the L1 cache, */
-    STEP_K_CONVERTED = 256, /* or two of these (not where they are split): the next one is written beside it. In turn with 512 Q8_0 and Q4_K 1.03 times as fast */
+    STEP_K_CONVERTED = 256, /* or two of these, the next one written beside it (not where they are split). In turn with 512 Q8_0, Q4_K 1.03 times as fast */
     UNIT_ROWS = 256,            /* rows whose sums stay in the L2 cache */
     TURN_BLOCKS = 4,            /* from conversion to conversion: a call costs as much as a quad */
     BLOCK_BF16 = 2 * TILE_BF16, /* numbers of 32 columns of a group, or of a panel */
