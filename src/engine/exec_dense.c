@@ -47,15 +47,11 @@ void exec_norm(struct engine *e, size_t i, struct work *w, int tid, int nt)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* Those of a product whose gate puts them to tiles. */
-static struct acts *gate_acts(struct engine *e, size_t i, size_t n_tok, struct acts *a)
+/* Of product i, in mem; nothing is there yet. */
+static void bind_acts(struct engine *e, size_t i, size_t n_tok, struct acts *a, void *mem)
 {
-    const struct op *op = &e->ops.ops[i];
-    acts_bind(a, e->plan[i].act, n_tok, op->cols, e->act_mem[e->plan[i].act]);
+    acts_bind(a, e->plan[i].act, n_tok, e->ops.ops[i].cols, mem);
     a->pow2 = kernels_acts_pow2(&e->k, e->plan[i].packed, n_tok);
-    a->tiles = e->gate_tiles;
-    kernels_mark_arranged(&e->k, op->w->type, a);
-    return a;
 }
 
 /* Activations for this op: shared ones for several tokens, the thread's own for one. Rows whose logits are wanted
@@ -71,15 +67,17 @@ static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
     struct acts *a = own ? &st->acts[kind] : &st->shared[kind];
     if (e->plan[i].act_shared)
         return a;
-    acts_bind(a, kind, n_tok, op->cols, own ? st->act_mem[kind] : e->act_mem[kind]);
-    a->pow2 = kernels_acts_pow2(&e->k, e->plan[i].packed, n_tok);
+    bind_acts(e, i, n_tok, a, own ? st->act_mem[kind] : e->act_mem[kind]);
     if (own) {
         e->k.act_prepare[kind](a, e->plan[i].own && e->pass.n_tok == 1 ? st->row : x, ld, 0, 1);
         return a;
     }
     const bool by_rows = e->plan[i].by_rows && kernels_arranges_rows(&e->k, op->w->type, n_tok, op->cols);
-    if (by_rows && e->plan[i].from_gate && !e->per_op) /* threads have met before this op: it reads what they wrote by columns */
-        return gate_acts(e, i, n_tok, a);
+    if (by_rows && e->plan[i].from_gate && !e->per_op) { /* threads have met before this op: it reads what they wrote by columns */
+        a->tiles = e->gate_tiles;
+        kernels_mark_arranged(&e->k, op->w->type, a);
+        return a;
+    }
     if (by_rows) {
         struct acts row;
         acts_bind(&row, kind, 1, op->cols, st->act_mem[kind]);
@@ -269,7 +267,8 @@ static void glu_tiles(struct engine *e, size_t i, size_t c0, size_t c1, struct c
     struct acts to, row;
     size_t flop;
     glu_fn *const fn = glu_of(e, op, &flop);
-    gate_acts(e, i + 1, op_n_tok(down, &e->pass), &to);
+    bind_acts(e, i + 1, e->pass.n_tok, &to, e->act_mem[kind]);
+    to.tiles = e->gate_tiles;
     acts_bind(&row, kind, 1, c1 - c0, st->act_mem[kind]);
     row.pow2 = to.pow2;
     for (size_t t = 0; fn && c0 < c1 && t < to.n_tok; t++) {

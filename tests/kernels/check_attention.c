@@ -37,8 +37,8 @@ static const struct shape shapes[] = {
 };
 
 /* Bytes after a row's heads, and floats after a head of q and a row of q and out. */
-/* What BF16 rounds by, and a power of two that it is then rounded from. methods.md (117) */
-#define ROUNDED      0x1.01p-8
+/* What BF16 rounds by: sums here stay below half of their bound. And a power of two that it is then rounded from. methods.md (117) */
+#define ROUNDED      0x1.01p-9
 #define ROUNDED_EXP2 8e-5
 
 enum { ROW_GAP = 12, Q_GAP = 5, OUT_GAP = 4, GUARD = 64 };

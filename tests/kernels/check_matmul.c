@@ -193,7 +193,7 @@ static void exact_init(struct exact *e, const struct problem *p, const struct ke
                     e->bound[at] = n * 0x1p-24 * abs[j] + (double)p->cols * (double)FLT_MIN;
                     if (strcmp(k->isa, "ref") == 0) /* in double, rounded once */
                         e->bound[at] = 0x1p-24 * fabs(sum[j]) + n * 0x1p-52 * abs[j] + (double)FLT_MIN;
-                    e->lost[at] = splits(p, k) ? 0x1p-15 * abs[j] : tiles_lose(p, k, a, t + j, row0 + i);
+                    e->lost[at] = splits(p, k) ? 0x1.8p-16 * abs[j] : tiles_lose(p, k, a, t + j, row0 + i);
                 }
             }
     }

@@ -8,7 +8,7 @@ enum {
     AMX_MIN_TOK = 30,      /* a copy of the weights as bf16 is dearer than some tokens are by vpdpbusd: tiles multiply 24, 28, 32, 40, 48 tokens 0.87-1.06,
                               0.93-1.18, 0.99-1.31, 1.11-1.37, 1.23-1.61 times as fast (five types, [2048, 2048], in turn, one thread and two) */
     AMX_MIN_TOK_BF16 = 7,  /* BF16 has no copy: 8, 10, 12 sequences 1.2, 1.4, 1.5 times as fast as by vdpbf16ps, 7 as fast (TinyLlama, two threads) */
-    AMX_MIN_TOK_F16 = 13,  /* F16 has one of two numbers, and up to 12 tokens one pass: tiles multiply 10, 12, 16, 24, 32 tokens 0.87, 0.91, 1.1, 1.3,
+    AMX_MIN_TOK_F16 = 13,  /* F16 has one of two numbers, and up to 12 tokens one pass: tiles multiply 10, 12, 16, 24, 32 tokens 0.83, 0.91, 1.1, 1.3,
                               1.6 times as fast ([2048, 2048], in turn, one thread; two alike) */
     AMX_BLOCK_TOK = 512,   /* whose sums stay in the L2 cache */
 };

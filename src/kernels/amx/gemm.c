@@ -97,7 +97,12 @@ INLINE __m512i act_bf16(const struct acts *x, size_t t, size_t c)
     return (__m512i)_mm512_cvtne2ps_pbh(_mm512_mul_ps(hi, d), _mm512_mul_ps(lo, d));
 }
 
-/* As floats: the nearest bf16, and of what is left the nearest. methods.md (154) */
+INLINE __m512 widen(__m256i bf16)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16));
+}
+
+/* The bf16 nearest to floats, and the one nearest to what is left. methods.md (154) */
 INLINE void act_split(uint16_t *near, uint16_t *rest, const struct acts *x, size_t t, size_t c)
 {
     __m512 a = _mm512_setzero_ps(), b = a;
@@ -106,8 +111,8 @@ INLINE void act_split(uint16_t *near, uint16_t *rest, const struct acts *x, size
         b = _mm512_loadu_ps(x->f32 + t * x->stride + c + 16);
     }
     const __m512i n = (__m512i)_mm512_cvtne2ps_pbh(b, a);
-    a = _mm512_sub_ps(a, _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(n)), 16)));
-    b = _mm512_sub_ps(b, _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(n, 1)), 16)));
+    a = _mm512_sub_ps(a, widen(_mm512_castsi512_si256(n)));
+    b = _mm512_sub_ps(b, widen(_mm512_extracti64x4_epi64(n, 1)));
     _mm512_store_si512(near, n);
     _mm512_store_si512(rest, (__m512i)_mm512_cvtne2ps_pbh(b, a));
 }
@@ -378,48 +383,65 @@ static struct weights weights(const struct walk *w, struct job j, const uint16_t
     return (struct weights){ (const uint16_t *)(const void *)p, (const uint16_t *)(const void *)(p + other_half(w, j)), TILE_BF16 };
 }
 
-/* A block of numbers in two parts, the smaller products first: rest times near, near times near, near times rest, each with one
- * operand of the one before. methods.md (154) */
-INLINE void sums_split(const uint16_t *x, struct weights w, const bool two)
+/* A block of tokens and of a panel: tmm4 and, if two, tmm5, by tmm6 and tmm7, which stay there. */
+INLINE void block_multiply(const uint16_t *x, const uint16_t *b0, const uint16_t *b1, const bool two)
 {
     if (two)
-        __asm__ volatile("tileloaddt1 2048(%0,%3,1), %%tmm4\n\t"
+        __asm__ volatile("tileloaddt1 (%0,%3,1), %%tmm4\n\t"
                          "tileloadd (%1,%3,1), %%tmm6\n\t"
                          "tileloadd (%2,%3,1), %%tmm7\n\t"
-                         "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\t"
-                         "tileloaddt1 3072(%0,%3,1), %%tmm5\n\t"
-                         "tdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
-                         "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\t"
-                         "tdpbf16ps %%tmm7, %%tmm5, %%tmm3\n\t"
-                         "tileloaddt1 (%0,%3,1), %%tmm4\n\t"
                          "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\t"
                          "tileloaddt1 1024(%0,%3,1), %%tmm5\n\t"
                          "tdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
                          "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\t"
-                         "tdpbf16ps %%tmm7, %%tmm5, %%tmm3\n\t"
-                         "tileloadd 2048(%1,%3,1), %%tmm6\n\t"
-                         "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\t"
-                         "tileloadd 2048(%2,%3,1), %%tmm7\n\t"
-                         "tdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
-                         "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\t"
                          "tdpbf16ps %%tmm7, %%tmm5, %%tmm3" ::"r"(x),
-                         "r"(w.b0), "r"(w.b1), "r"((size_t)64)
+                         "r"(b0), "r"(b1), "r"((size_t)64)
                          : "memory");
     else
-        __asm__ volatile("tileloaddt1 2048(%0,%3,1), %%tmm4\n\t"
+        __asm__ volatile("tileloaddt1 (%0,%3,1), %%tmm4\n\t"
                          "tileloadd (%1,%3,1), %%tmm6\n\t"
                          "tileloadd (%2,%3,1), %%tmm7\n\t"
                          "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\t"
-                         "tdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
-                         "tileloaddt1 (%0,%3,1), %%tmm5\n\t"
-                         "tdpbf16ps %%tmm6, %%tmm5, %%tmm0\n\t"
-                         "tdpbf16ps %%tmm7, %%tmm5, %%tmm1\n\t"
-                         "tileloadd 2048(%1,%3,1), %%tmm6\n\t"
-                         "tdpbf16ps %%tmm6, %%tmm5, %%tmm0\n\t"
-                         "tileloadd 2048(%2,%3,1), %%tmm7\n\t"
-                         "tdpbf16ps %%tmm7, %%tmm5, %%tmm1" ::"r"(x),
-                         "r"(w.b0), "r"(w.b1), "r"((size_t)64)
+                         "tdpbf16ps %%tmm7, %%tmm4, %%tmm1" ::"r"(x),
+                         "r"(b0), "r"(b1), "r"((size_t)64)
                          : "memory");
+}
+
+/* Other tokens by the panel that is there; the tokens that are there by another panel. */
+INLINE void tokens_multiply(const uint16_t *x, const bool two)
+{
+    __asm__ volatile("tileloaddt1 (%0,%1,1), %%tmm4\n\t"
+                     "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\t"
+                     "tdpbf16ps %%tmm7, %%tmm4, %%tmm1" ::"r"(x),
+                     "r"((size_t)64)
+                     : "memory");
+    if (two)
+        __asm__ volatile("tileloaddt1 1024(%0,%1,1), %%tmm5\n\t"
+                         "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\t"
+                         "tdpbf16ps %%tmm7, %%tmm5, %%tmm3" ::"r"(x),
+                         "r"((size_t)64)
+                         : "memory");
+}
+INLINE void panel_multiply(const uint16_t *b0, const uint16_t *b1, const bool two)
+{
+    __asm__ volatile("tileloadd (%0,%2,1), %%tmm6\n\t"
+                     "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\t"
+                     "tileloadd (%1,%2,1), %%tmm7\n\t"
+                     "tdpbf16ps %%tmm7, %%tmm4, %%tmm1" ::"r"(b0),
+                     "r"(b1), "r"((size_t)64)
+                     : "memory");
+    if (two)
+        __asm__ volatile("tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\t"
+                         "tdpbf16ps %%tmm7, %%tmm5, %%tmm3" ::
+                             : "memory");
+}
+
+/* A block of numbers in two parts, the smaller products first: rest times near, near times near, near times rest. methods.md (154) */
+INLINE void split_multiply(const uint16_t *x, struct weights w, const bool two)
+{
+    block_multiply(x + BLOCK_BF16, w.b0, w.b1, two);
+    tokens_multiply(x, two);
+    panel_multiply(w.b0 + BLOCK_BF16, w.b1 + BLOCK_BF16, two);
 }
 
 /* n_blk blocks of a group's tokens times those of a panel; two: there are tokens beyond the first 16.
@@ -431,26 +453,9 @@ INLINE void sums_make(const uint16_t *x, struct weights w, size_t n_blk, struct 
     const char *line = s->line, *act = s->act;
     for (size_t b = 0; b < n_blk; b++, x += x_step, w.b0 += w.step, w.b1 += w.step) {
         if (are == OPERANDS_SPLIT)
-            sums_split(x, w, two);
-        else if (two)
-            __asm__ volatile("tileloaddt1 (%0,%3,1), %%tmm4\n\t"
-                             "tileloadd (%1,%3,1), %%tmm6\n\t"
-                             "tileloadd (%2,%3,1), %%tmm7\n\t"
-                             "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\t"
-                             "tileloaddt1 1024(%0,%3,1), %%tmm5\n\t"
-                             "tdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
-                             "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\t"
-                             "tdpbf16ps %%tmm7, %%tmm5, %%tmm3" ::"r"(x),
-                             "r"(w.b0), "r"(w.b1), "r"((size_t)64)
-                             : "memory");
+            split_multiply(x, w, two);
         else
-            __asm__ volatile("tileloaddt1 (%0,%3,1), %%tmm4\n\t"
-                             "tileloadd (%1,%3,1), %%tmm6\n\t"
-                             "tileloadd (%2,%3,1), %%tmm7\n\t"
-                             "tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\t"
-                             "tdpbf16ps %%tmm7, %%tmm4, %%tmm1" ::"r"(x),
-                             "r"(w.b0), "r"(w.b1), "r"((size_t)64)
-                             : "memory");
+            block_multiply(x, w.b0, w.b1, two);
         if (how != KEEP_NONE)
             keep(s, b * n_tok, n_tok, how);
         for (size_t i = 0; i < s->ask; i++, line += 64) {
