@@ -14,6 +14,7 @@ enum {
     BENCH_COLS = 2048,   /* of a matrix, of an activation row: between the widths of small and of large models */
     BENCH_L1_COLS = 256, /* of a matrix that is to stay in L1: a panel of F32 takes 16 KiB */
     BENCH_TOKENS = 512,  /* rows of activations */
+    BENCH_PLACES = 4,    /* for the rows of a prompt: other ops' have driven them out of a core's cache when they are read again */
     BENCH_WIDTH = 4096,  /* of a product's results, of one or few threads */
     BENCH_STRIP = 1024,  /* of a thread at least: 2 MiB of 512 tokens */
     BENCH_FEW_TOKENS = 8, /* of a product that may wait for its weights */
@@ -34,6 +35,7 @@ struct bench_lane {
     void *scratch;
     float *out;                    /* [BENCH_OUT] */
     struct work walked;            /* as attention counts it */
+    double spent_s;                /* of this sample, on what is measured */
 };
 
 struct kernel_bench {
@@ -49,9 +51,10 @@ struct kernel_bench {
     unsigned cpu_flags;
     const struct read_kernel *load; /* plain loads of far memory, the fastest as far as is known; NULL: none here */
     size_t loaded;                  /* units of BENCH_LOAD_BYTES that loads beside samples have read */
-    float *x, *z;                   /* [BENCH_TOKENS][BENCH_COLS] */
+    float *x, *z;                   /* [BENCH_PLACES][BENCH_TOKENS][BENCH_COLS] */
     float *y;                       /* [BENCH_TOKENS][y_cols] */
     size_t y_cols;
+    float row[BENCH_COLS];          /* of such activations */
     float cs[BENCH_HEAD_DIM];       /* cosines and sines of a position */
     float halves[BENCH_HEAD_DIM];   /* as F16 they are bytes that weights have */
     void *act_mem;                  /* activations as kernels want them; keys as the cache has them */
@@ -72,6 +75,7 @@ struct kernel_job {
     int level;         /* 0 to 3: L1, L2, L3, DRAM; -1: means nothing */
     int n_tok;         /* 0: means nothing */
     bench_fn *run;     /* n repetitions on thread tid */
+    bool inside;       /* run does more than what is measured, and says how long that took: bench_lane.spent_s */
     double amount;     /* of a repetition, all threads: bytes, FLOP; 1: a latency */
     double footprint_bytes; /* of a thread */
     char text[48];     /* struct ceiling.kernel */
@@ -91,6 +95,7 @@ struct kernel_job {
     uint32_t n_key;           /* that the last of the tokens sees */
     int head_dim;             /* elements of a key; 0: no attention */
     bool rounded;             /* as struct attention_args has it */
+    bool again;               /* keys and values that a call has just read: those of a prompt's next tokens read them, too */
     bool apart;               /* keys and values of a call do not follow each other, nor those of the call before */
 };
 
@@ -122,6 +127,8 @@ bool bench_embed(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int
 bool bench_attention(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head, int head_dim);
 /* *j, an attention or a call of it, as the engine computes it where it may round. False: it does not. methods.md (117) */
 bool bench_attention_rounded(const struct kernel_bench *b, struct kernel_job *j);
+/* *j, rows of several tokens against keys from memory, as a pass's next tokens find these keys. */
+void bench_attention_again(struct kernel_job *j);
 /* A call that sees few keys, from memory or in a cache: what it costs beyond its keys. */
 bool bench_attention_call(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_query, int n_head, int head_dim, int n_key,
                           bool memory);
@@ -129,6 +136,16 @@ bool bench_attention_call(struct kernel_bench *b, struct kernel_job *j, enum dty
 bool bench_vector(struct kernel_bench *b, struct kernel_job *j, size_t i, int n_tok);
 bool bench_barrier(struct kernel_bench *b, struct kernel_job *j);
 bool bench_dispatch(struct kernel_bench *b, struct kernel_job *j);
+
+/* Activations of repetition i: [n_tok][BENCH_COLS] floats that begin so far behind b->x and b->z. What reads rows of a prompt finds them
+ * where other ops have left them: not in its core's cache. */
+static inline size_t bench_place(const struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t i)
+{
+    return j->n_tok > 1 ? (b->lane[tid].at + i) % BENCH_PLACES * BENCH_TOKENS * BENCH_COLS : 0;
+}
+/* Rows of a prompt, to be read row by row, written as products write them: each thread some columns of all. All threads call it, and
+ * meet there. One token: nothing. */
+void bench_write(struct kernel_bench *b, const struct kernel_job *j, int tid, float *rows);
 
 /* A sample of a job whose data is a kernel_job: n repetitions, struct job_class.sample. */
 void bench_sample(struct job *job, struct meter *m, int variant, uint64_t n, struct sample *s);

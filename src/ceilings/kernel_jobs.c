@@ -77,10 +77,15 @@ static void fill_floats(struct kernel_bench *b)
 {
     struct rng r;
     rng_init(&r, 1);
-    for (size_t i = 0; i < (size_t)BENCH_TOKENS * BENCH_COLS; i++)
-        b->x[i] = (float)rng_normal(&r);
-    memcpy(b->z, b->x, (size_t)BENCH_TOKENS * BENCH_COLS * sizeof *b->z);
-    memcpy(b->y, b->x, (size_t)BENCH_TOKENS * BENCH_COLS * sizeof *b->y);
+    const size_t place = (size_t)BENCH_TOKENS * BENCH_COLS;
+    for (size_t i = 0; i < place; i++)
+        b->y[i] = (float)rng_normal(&r);
+    memcpy(b->row, b->y, sizeof b->row);
+    memcpy(b->y + place, b->y, place * sizeof *b->y);
+    for (size_t p = 0; p < BENCH_PLACES; p++) {
+        memcpy(b->x + p * place, b->y, place * sizeof *b->x);
+        memcpy(b->z + p * place, b->y, place * sizeof *b->z);
+    }
     for (size_t i = 0; i < BENCH_HEAD_DIM / 2; i++) {
         b->cs[2 * i] = cosf((float)i);
         b->cs[2 * i + 1] = sinf((float)i);
@@ -89,7 +94,7 @@ static void fill_floats(struct kernel_bench *b)
 
 static int alloc_floats(struct kernel_bench *b, struct error *err)
 {
-    const size_t n = (size_t)BENCH_TOKENS * BENCH_COLS;
+    const size_t n = (size_t)BENCH_PLACES * BENCH_TOKENS * BENCH_COLS;
     size_t acts = 0;
     for (int k = 0; k < ACT_KIND_COUNT; k++)
         acts = u64_max(acts, acts_bytes((enum act_kind)k, BENCH_TOKENS, BENCH_COLS));
@@ -105,7 +110,7 @@ static int alloc_floats(struct kernel_bench *b, struct error *err)
         all &= b->lane[i].scratch && b->lane[i].out;
     }
     if (!all)
-        return error_oom(err, 3 * n * sizeof *b->x, "the activations of the kernels' roofs");
+        return error_oom(err, (2 * n + BENCH_TOKENS * size_row_floats(b->y_cols)) * sizeof *b->x, "the activations of the kernels' roofs");
     fill_floats(b);
     return 0;
 }
@@ -204,6 +209,15 @@ static void time_loads(struct kernel_bench *b, struct meter *m, struct sample *s
     b->loaded += BENCH_BESIDE;
 }
 
+/* Of what the threads timed themselves, the mean: they meet at the end of it, or are done at about the same time. */
+static double spent_s(const struct kernel_bench *b)
+{
+    double sum = 0;
+    for (int i = 0; i < b->n_threads; i++)
+        sum += b->lane[i].spent_s;
+    return sum / b->n_threads;
+}
+
 /* A sample that waits for memory, between two of plain loads: memory that others share gives now more and now less. */
 static void between_loads(struct kernel_bench *b, struct meter *m, struct call *c, struct sample *s)
 {
@@ -222,8 +236,10 @@ void bench_sample(struct job *job, struct meter *m, int variant, uint64_t n, str
     struct call c = { b, j, n };
     if (j->n_variant > 0) /* the one that is tried, and then the one that was chosen: those beside other samples, too */
         b->load = bench_load_at(b->cpu_flags, variant);
-    for (int i = 0; i < b->n_threads; i++)
+    for (int i = 0; i < b->n_threads; i++) {
         atomic_store_explicit(&b->lane[i].next, 0, memory_order_relaxed);
+        b->lane[i].spent_s = 0;
+    }
     bench_prepare(b, j);
     struct call all = { b, j, j->n_unit };
     if (j->n_unit > 0)
@@ -237,7 +253,7 @@ void bench_sample(struct job *job, struct meter *m, int variant, uint64_t n, str
     else
         time_dispatch(b, n, s);
     bench_go_on(b, j, n);
-    const double amount = j->amount * (double)n, seconds = j->shared ? s->shared_s : s->seconds;
+    const double amount = j->amount * (double)n, seconds = j->inside ? spent_s(b) : j->shared ? s->shared_s : s->seconds;
     if (strcmp(j->unit, "s") == 0)
         s->value = seconds / (double)n;
     else
@@ -258,7 +274,7 @@ static void name(const struct kernel_job *j, char *to, size_t n, int n_threads)
     else if (strncmp(j->op, "matvec", 6) == 0)
         snprintf(to, n, "%s %s %s %dt", j->op, j->dtype, level_names[j->level], n_threads);
     else if (j->head_dim > 0)
-        snprintf(to, n, "%s %s x%d of %d %dt", j->op, j->dtype, j->n_tok, j->head_dim, n_threads);
+        snprintf(to, n, "%s %s%s x%d of %d %dt", j->op, j->dtype, j->again ? " again" : "", j->n_tok, j->head_dim, n_threads);
     else
         snprintf(to, n, "%s %s x%d %dt", j->op, j->dtype, j->n_tok, n_threads);
 }
@@ -362,7 +378,7 @@ static void add(struct planning *p, const struct kernel_job *made, bool there)
     job->tiles = j->tiles;
     job->n_variant = j->n_variant > 0 ? j->n_variant : 1;
     /* What stays in the caches settles soon. */
-    job->weight = (j->level == DRAM && strcmp(j->kind, "kernel") == 0) || strncmp(j->op, "matvec", 6) == 0 ? 1 : 0.3;
+    job->weight = (j->level == DRAM && strcmp(j->kind, "kernel") == 0) || strncmp(j->op, "matvec", 6) == 0 || j->inside ? 1 : 0.3;
     snprintf(job->what, sizeof job->what, "%s %s", j->op, j->dtype);
 }
 
@@ -411,22 +427,33 @@ static void add_type(struct planning *p, enum dtype t, const struct scope *s)
     add(p, &j, s->rest && bench_embed(p->b, &j, t, 1));
 }
 
-/* Rows against many keys from memory; and calls that see few: of one token as they begin there, and in a cache; a prompt, whose keys
- * were just stored, in a cache alone. */
+/* Rows against keys from memory, and, of several tokens, against keys that a call has just read. */
+static void add_rows(struct planning *p, struct kernel_job *j, bool there)
+{
+    add(p, j, there);
+    if (!there || j->n_query == 1)
+        return;
+    struct kernel_job again = *j;
+    bench_attention_again(&again);
+    add(p, &again, true);
+}
+
+/* Rows against many keys; and calls that see few: of one token as they begin in memory, and in a cache; a prompt, whose keys were just
+ * stored, in a cache alone. */
 static void add_attention(struct planning *p, enum dtype t, const int *q, int dim)
 {
     struct kernel_job j = { .b = p->b }, few = { .b = p->b }, cached = { .b = p->b };
-    add(p, &j, bench_attention(p->b, &j, t, q[0], q[1], dim));
+    add_rows(p, &j, bench_attention(p->b, &j, t, q[0], q[1], dim));
     add(p, &few, q[0] == 1 && bench_attention_call(p->b, &few, t, 1, q[1], dim, BENCH_FEW_KEYS, true));
     const bool calls = bench_attention_call(p->b, &cached, t, q[0], q[1], dim, q[0] == 1 ? BENCH_CACHED_KEYS : q[0], false);
     add(p, &cached, calls);
     const bool rounded = bench_attention_rounded(p->b, &j);
-    add(p, &j, rounded);
+    add_rows(p, &j, rounded);
     add(p, &cached, calls && bench_attention_rounded(p->b, &cached));
     /* What a key takes once, whatever rows see it, is most of it where a head alone sees it; half of the rows need not be on a line between. */
     for (int n = 1; n < q[1]; n *= 2) {
         struct kernel_job fewer = { .b = p->b };
-        add(p, &fewer, rounded && bench_attention(p->b, &fewer, t, q[0], n, dim) && bench_attention_rounded(p->b, &fewer));
+        add_rows(p, &fewer, rounded && bench_attention(p->b, &fewer, t, q[0], n, dim) && bench_attention_rounded(p->b, &fewer));
     }
 }
 

@@ -141,24 +141,35 @@ bool bench_load(struct kernel_bench *b, struct kernel_job *j)
 
 /* ---- several tokens ------------------------------------------------------------------------------------- */
 
-/* A few hundred rows after the other, each thread its own: from memory, or round and round in what a cache holds. */
-static void multiply(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+/* A few hundred rows, each thread its own: from memory, or round and round in what a cache holds. i: of the sample's. */
+static void multiply_unit(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t i)
 {
     struct bench_lane *l = &b->lane[tid];
     const size_t places = b->y_cols / (size_t)b->n_threads / j->rows, unit_bytes = j->rows * j->row_bytes, first = bench_first(b, tid, unit_bytes);
-    for (uint64_t i = 0; i < n; i++) {
-        struct matmul_args a = args_of(b, j, tid, j->n_unit ? bench_kept(b, tid) + i % j->n_unit * unit_bytes
-                                                            : bench_unit(b, tid, first + i, unit_bytes));
-        /* A strip of a matrix for each thread, and each time further on: results leave their core's cache, as those of a prompt do. */
-        a.y = b->y + ((size_t)tid * places + (l->at + i) % places) * j->rows;
-        a.y_stride = size_row_floats(b->y_cols);
-        a.prefetch_next = j->level == 3;
-        a.y_far = share_far(b->acts.n_tok, b->y_cols, b->n_threads);
-        if (b->acts.n_tok <= j->slot->gemv_max_tok)
-            j->slot->gemv(&a, 0, j->rows);
-        else
-            j->slot->gemm(&a, 0, j->rows);
-    }
+    struct matmul_args a = args_of(b, j, tid, j->n_unit ? bench_kept(b, tid) + i % j->n_unit * unit_bytes
+                                                        : bench_unit(b, tid, first + i, unit_bytes));
+    /* A strip of a matrix for each thread, and each time further on: results leave their core's cache, as those of a prompt do. */
+    a.y = b->y + ((size_t)tid * places + (l->at + i) % places) * j->rows;
+    a.y_stride = size_row_floats(b->y_cols);
+    a.prefetch_next = j->n_unit == 0; /* from memory */
+    a.y_far = share_far(b->acts.n_tok, b->y_cols, b->n_threads);
+    if (b->acts.n_tok <= j->slot->gemv_max_tok)
+        j->slot->gemv(&a, 0, j->rows);
+    else
+        j->slot->gemm(&a, 0, j->rows);
+}
+
+static void multiply(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        multiply_unit(b, j, tid, i);
+}
+
+/* Rows of a unit of a prompt's product. The plain reference is hundreds of times slower. */
+static size_t unit_rows(const struct kernel_bench *b)
+{
+    const size_t most = b->y_cols / (size_t)b->n_threads / PACK_ROWS * PACK_ROWS;
+    return strcmp(b->k.isa, "ref") == 0 ? PACK_ROWS : u64_min(SHARE_GEMM_ROWS, most);
 }
 
 bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok, int level, bool file)
@@ -172,9 +183,7 @@ bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
     j->n_tok = n_tok;
     j->cols = level == 0 ? BENCH_L1_COLS : BENCH_COLS;
     j->row_bytes = dtype_row_bytes(t, j->cols);
-    /* The plain reference is hundreds of times slower. */
-    const size_t most = b->y_cols / (size_t)b->n_threads / PACK_ROWS * PACK_ROWS;
-    j->rows = strcmp(b->k.isa, "ref") == 0 ? PACK_ROWS : u64_min(SHARE_GEMM_ROWS, most);
+    j->rows = unit_rows(b);
     j->run = multiply;
     j->tiles = kernels_by_tiles(&b->k, j->slot, (size_t)n_tok);
     if (level < 3) {
@@ -202,16 +211,27 @@ static void put_in_order(struct kernel_bench *b, const struct kernel_job *j, int
         b->k.arrange[j->type](&a, (unsigned)tid, (unsigned)b->n_threads);
 }
 
+/* Floats that others wrote, prepared and put in order row by row, and what the first product that walks them takes longer than the
+ * next one: a core's cache has not all of them yet. */
 static void put_rows_in_order(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
-    const size_t t1 = share_split((size_t)j->n_tok, 1, tid + 1, b->n_threads);
+    const size_t t0 = share_split((size_t)j->n_tok, 1, tid, b->n_threads), t1 = share_split((size_t)j->n_tok, 1, tid + 1, b->n_threads);
     struct acts a = b->acts, row;
     acts_bind(&row, a.kind, 1, j->cols, b->lane[tid].scratch);
     row.pow2 = a.pow2;
     a.tiles = b->act_tiles;
-    for (uint64_t i = 0; i < n; i++)
-        for (size_t t = share_split((size_t)j->n_tok, 1, tid, b->n_threads); t < t1; t++)
-            kernels_arrange_row(&b->k, j->type, &a, t, 0, &row, b->x + t * BENCH_COLS);
+    for (uint64_t i = 0; i < n; i++) {
+        float *x = b->x + bench_place(b, j, tid, i);
+        bench_write(b, j, tid, x);
+        const double start = clock_now_s();
+        for (size_t t = t0; t < t1; t++)
+            kernels_arrange_row(&b->k, j->type, &a, t, 0, &row, x + t * BENCH_COLS);
+        team_barrier(b->team);
+        multiply_unit(b, j, tid, 2 * i);
+        const double first = clock_now_s();
+        multiply_unit(b, j, tid, 2 * i + 1);
+        b->lane[tid].spent_s += 2 * first - start - clock_now_s();
+    }
 }
 
 /* As the engine does it: prepared activations, or, row by row, floats. */
@@ -226,7 +246,15 @@ bool bench_arrange(struct kernel_bench *b, struct kernel_job *j, enum dtype t, i
     j->level = -1;
     j->n_tok = n_tok;
     j->cols = BENCH_COLS;
-    j->run = rows ? put_rows_in_order : put_in_order;
+    j->run = put_in_order;
+    if (rows) {
+        j->run = put_rows_in_order;
+        j->inside = true;
+        j->tiles = true;
+        j->row_bytes = dtype_row_bytes(t, j->cols);
+        j->rows = unit_rows(b);
+        j->walk_bytes = 2 * j->rows * j->row_bytes;
+    }
     j->footprint_bytes = 4.0 * BENCH_COLS * n_tok / b->n_threads;
     j->amount = 4.0 * BENCH_COLS * n_tok;
     snprintf(j->text, sizeof j->text, "rows of %d", BENCH_COLS);

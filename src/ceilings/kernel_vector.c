@@ -28,12 +28,25 @@ static void attend(struct kernel_bench *b, const struct kernel_job *j, int tid, 
                                 .scale = 1 / sqrtf((float)dim),
                                 .rounded = j->rounded,
                                 .scratch = l->scratch };
-    const bool memory = j->level == 3;
+    const bool memory = j->walk_bytes > 0;
     const size_t room = j->apart ? 2 * side : side, first = memory ? bench_first(b, tid, 2 * room) : 0;
+    /* A prompt's queries and results: of each call others. */
+    const size_t piece = (size_t)j->n_query * j->n_head * dim, all = (size_t)BENCH_PLACES * BENCH_TOKENS * BENCH_COLS,
+                 n_piece = j->n_query > 1 ? all / piece / (size_t)b->n_threads : 0;
     for (uint64_t i = 0; i < n; i++) {
+        if (n_piece > 0) {
+            const size_t at = ((size_t)tid * n_piece + (l->at + i) % n_piece) * piece;
+            a.q = b->x + at;
+            a.out = b->z + at;
+        }
         a.k.data = memory ? bench_unit(b, tid, first + i, 2 * room) : bench_kept(b, tid);
         a.v.data = a.k.data + room;
         b->k.attention(&a, 0, j->n_head, 0, j->n_query, true, &l->walked);
+        if (!j->again)
+            continue;
+        const double start = clock_now_s();
+        b->k.attention(&a, 0, j->n_head, 0, j->n_query, true, &l->walked);
+        l->spent_s += clock_now_s() - start;
     }
 }
 
@@ -98,6 +111,12 @@ bool bench_attention_rounded(const struct kernel_bench *b, struct kernel_job *j)
     return kernels_attention_rounded(&b->k, j->n_query);
 }
 
+void bench_attention_again(struct kernel_job *j)
+{
+    j->again = j->inside = true;
+    j->level = -1; /* of whichever cache holds them */
+}
+
 /* ---- by token: rows of them are shared out ------------------------------------------------------------------ */
 
 /* One token of which every thread makes a copy for itself, or which one thread does alone: none is faster than one thread. */
@@ -111,38 +130,86 @@ static struct rows tokens_of(const struct kernel_bench *b, const struct kernel_j
                           share_split((size_t)j->n_tok, 1, tid + 1, b->n_threads) };
 }
 
-static void norm(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+static struct rows columns_of(const struct kernel_bench *b, int tid)
+{
+    return (struct rows){ share_split(BENCH_COLS, 64, tid, b->n_threads), share_split(BENCH_COLS, 64, tid + 1, b->n_threads) };
+}
+
+void bench_write(struct kernel_bench *b, const struct kernel_job *j, int tid, float *rows)
+{
+    const struct rows c = columns_of(b, tid);
+    if (j->n_tok <= 1)
+        return;
+    for (size_t t = 0; c.first < c.end && t < (size_t)j->n_tok; t++)
+        memcpy(rows + t * BENCH_COLS + c.first, b->row + c.first, (c.end - c.first) * sizeof *rows);
+    team_barrier(b->team);
+}
+
+typedef void row_fn(struct kernel_bench *b, const struct kernel_job *j, size_t place, struct rows r);
+
+/* Rows at a place, written by all and then read by fn: that alone is timed, until all have done it. */
+static void row_by_row(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n, row_fn *fn)
 {
     const struct rows r = tokens_of(b, j, tid);
-    for (uint64_t i = 0; i < n; i++)
-        for (size_t t = r.first; t < r.end; t++)
-            b->k.rms_norm(b->z + t * BENCH_COLS, b->x + t * BENCH_COLS, b->y, BENCH_COLS, 1e-5F);
+    for (uint64_t i = 0; i < n; i++) {
+        const size_t place = bench_place(b, j, tid, i);
+        bench_write(b, j, tid, b->x + place);
+        const double start = j->inside ? clock_now_s() : 0;
+        fn(b, j, place, r);
+        if (!j->inside)
+            continue;
+        team_barrier(b->team);
+        b->lane[tid].spent_s += clock_now_s() - start;
+    }
+}
+
+static void norm_rows(struct kernel_bench *b, const struct kernel_job *j, size_t place, struct rows r)
+{
+    (void)j;
+    for (size_t t = r.first; t < r.end; t++)
+        b->k.rms_norm(b->z + t * BENCH_COLS, b->x + place + t * BENCH_COLS, b->y, BENCH_COLS, 1e-5F);
+}
+
+static void norm(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    row_by_row(b, j, tid, n, norm_rows);
 }
 
 /* In place, again and again: turning keeps lengths. */
+static void rotate_rows(struct kernel_bench *b, const struct kernel_job *j, size_t place, struct rows r)
+{
+    (void)j;
+    for (size_t t = r.first; t < r.end; t++)
+        b->k.rope_neox(b->x + place + t * BENCH_COLS, BENCH_COLS / BENCH_HEAD_DIM, BENCH_HEAD_DIM, BENCH_HEAD_DIM, b->cs);
+}
+
 static void rotate(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
-    const struct rows r = tokens_of(b, j, tid);
-    for (uint64_t i = 0; i < n; i++)
-        for (size_t t = r.first; t < r.end; t++)
-            b->k.rope_neox(b->z + t * BENCH_COLS, BENCH_COLS / BENCH_HEAD_DIM, BENCH_HEAD_DIM, BENCH_HEAD_DIM, b->cs);
+    row_by_row(b, j, tid, n, rotate_rows);
+}
+
+static void quantize_rows(struct kernel_bench *b, const struct kernel_job *j, size_t place, struct rows r)
+{
+    b->k.act_prepare[j->act](&b->acts, b->x + place, BENCH_COLS, r.first, r.end);
 }
 
 static void quantize(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
-    const struct rows r = tokens_of(b, j, tid);
-    for (uint64_t i = 0; i < n; i++)
-        b->k.act_prepare[j->act](&b->acts, b->x, BENCH_COLS, r.first, r.end);
+    row_by_row(b, j, tid, n, quantize_rows);
 }
 
 /* Keys, or values, of F16: head by head. */
+static void store_rows(struct kernel_bench *b, const struct kernel_job *j, size_t place, struct rows r)
+{
+    (void)j;
+    for (size_t t = r.first; t < r.end; t++)
+        for (size_t c = 0; c < BENCH_COLS; c += BENCH_HEAD_DIM)
+            b->k.f32_to_f16((uint16_t *)(b->z + place) + t * BENCH_COLS + c, b->x + place + t * BENCH_COLS + c, BENCH_HEAD_DIM);
+}
+
 static void store(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
-    const struct rows r = tokens_of(b, j, tid);
-    for (uint64_t i = 0; i < n; i++)
-        for (size_t t = r.first; t < r.end; t++)
-            for (size_t c = 0; c < BENCH_COLS; c += BENCH_HEAD_DIM)
-                b->k.f32_to_f16((uint16_t *)b->act_mem + t * BENCH_COLS + c, b->x + t * BENCH_COLS + c, BENCH_HEAD_DIM);
+    row_by_row(b, j, tid, n, store_rows);
 }
 
 enum { FAR_HEADS = BENCH_COLS / BENCH_HEAD_DIM, FAR_ROW = 2 * BENCH_HEAD_DIM, FAR_STEP = 4096 };
@@ -187,26 +254,26 @@ static void softmax(struct kernel_bench *b, const struct kernel_job *j, int tid,
 
 /* ---- by columns --------------------------------------------------------------------------------------------- */
 
-static struct rows columns_of(const struct kernel_bench *b, int tid)
-{
-    return (struct rows){ share_split(BENCH_COLS, 64, tid, b->n_threads), share_split(BENCH_COLS, 64, tid + 1, b->n_threads) };
-}
-
 static void gate(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     const struct rows c = columns_of(b, tid);
-    for (uint64_t i = 0; i < n; i++)
+    for (uint64_t i = 0; i < n; i++) {
+        const size_t place = bench_place(b, j, tid, i);
+        const float *up = b->y + place % (2 * BENCH_TOKENS * BENCH_COLS); /* of BENCH_WIDTH columns there are as many as at two places */
         for (size_t t = 0; c.first < c.end && t < (size_t)j->n_tok; t++)
-            b->k.silu_mul(b->z + t * BENCH_COLS + c.first, b->x + t * BENCH_COLS + c.first, b->y + t * BENCH_COLS + c.first,
+            b->k.silu_mul(b->z + place + t * BENCH_COLS + c.first, b->x + place + t * BENCH_COLS + c.first, up + t * BENCH_COLS + c.first,
                           c.end - c.first);
+    }
 }
 
 static void add(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
     const struct rows c = columns_of(b, tid);
-    for (uint64_t i = 0; i < n; i++)
+    for (uint64_t i = 0; i < n; i++) {
+        const size_t place = bench_place(b, j, tid, i);
         for (size_t t = 0; c.first < c.end && t < (size_t)j->n_tok; t++)
-            b->k.add(b->z + t * BENCH_COLS + c.first, b->x + t * BENCH_COLS + c.first, c.end - c.first);
+            b->k.add(b->z + place + t * BENCH_COLS + c.first, b->x + place + t * BENCH_COLS + c.first, c.end - c.first);
+    }
 }
 
 /* Bytes an element as methods.md counts activations: read and written, (5), (6), (8), (9), (10), (11). */
@@ -216,17 +283,18 @@ static const struct {
     enum act_kind act;
     double elem_bytes;
     int level;
+    bool by_row; /* rows of a prompt are written before, and the time is taken inside */
 } vectors[] = {
-    { "rmsnorm", "F32", norm, ACT_KIND_COUNT, 8, -1 },
-    { "rope", "F32", rotate, ACT_KIND_COUNT, 8, -1 },
-    { "softmax", "F32", softmax, ACT_KIND_COUNT, 8, -1 },
-    { "silu", "F32", gate, ACT_KIND_COUNT, 12, -1 },
-    { "add", "F32", add, ACT_KIND_COUNT, 12, -1 },
-    { "quantize", "Q8_0", quantize, ACT_Q8, 4, -1 },
-    { "quantize", "BF16", quantize, ACT_BF16, 4, -1 },
-    { "quantize", "F32", quantize, ACT_F32, 4, -1 },
-    { "kvstore", "F16", store, ACT_KIND_COUNT, 4, -1 },
-    { "kvstore", "F16", store_far, ACT_KIND_COUNT, 4, 3 },
+    { "rmsnorm", "F32", norm, ACT_KIND_COUNT, 8, -1, true },
+    { "rope", "F32", rotate, ACT_KIND_COUNT, 8, -1, true },
+    { "softmax", "F32", softmax, ACT_KIND_COUNT, 8, -1, false },
+    { "silu", "F32", gate, ACT_KIND_COUNT, 12, -1, false },
+    { "add", "F32", add, ACT_KIND_COUNT, 12, -1, false },
+    { "quantize", "Q8_0", quantize, ACT_Q8, 4, -1, true },
+    { "quantize", "BF16", quantize, ACT_BF16, 4, -1, true },
+    { "quantize", "F32", quantize, ACT_F32, 4, -1, true },
+    { "kvstore", "F16", store, ACT_KIND_COUNT, 4, -1, true },
+    { "kvstore", "F16", store_far, ACT_KIND_COUNT, 4, 3, false },
 };
 
 bool bench_vector(struct kernel_bench *b, struct kernel_job *j, size_t i, int n_tok)
@@ -242,6 +310,7 @@ bool bench_vector(struct kernel_bench *b, struct kernel_job *j, size_t i, int n_
     j->cols = BENCH_COLS;
     j->act = vectors[i].act;
     j->run = vectors[i].run;
+    j->inside = vectors[i].by_row && n_tok > 1;
     j->footprint_bytes = vectors[i].elem_bytes * BENCH_COLS * n_tok / (n_tok > 1 ? b->n_threads : 1);
     j->amount = vectors[i].elem_bytes * BENCH_COLS * n_tok;
     snprintf(j->text, sizeof j->text, "rows of %d", BENCH_COLS);

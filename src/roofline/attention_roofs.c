@@ -13,7 +13,8 @@ enum { KEYS = 4096, FEW_KEYS = 128 };
 
 static bool is_call(const struct ceiling *c, const struct kernel_roof *k, int n_threads)
 {
-    return strcmp(c->kind, "latency") == 0 && strcmp(c->op, k->op == KERNEL_ATTENTION ? "attention" : "attention-bf16") == 0 && c->n_threads == n_threads && c->value > 0 &&
+    const bool rounded = k->op == KERNEL_ATTENTION_ROUNDED || k->op == KERNEL_ATTENTION_ROUNDED_AGAIN;
+    return strcmp(c->kind, "latency") == 0 && strcmp(c->op, rounded ? "attention-bf16" : "attention") == 0 && c->n_threads == n_threads && c->value > 0 &&
            c->head_dim == k->head_dim && c->n_query > 0 && c->n_key >= c->n_query && c->n_tok >= c->n_query &&
            strcmp(c->dtype, dtype_name(k->dtype)) == 0;
 }
@@ -131,6 +132,8 @@ static double pair_s(const struct kernel_roof *low, const struct kernel_roof *hi
  * last one. */
 struct calls {
     double rows, n, waits;
+    double again; /* of the pairs: with keys that are in a cache, as tokens before have read or stored them; all but those, with keys
+                   * of passes before, of each head's first call */
 };
 
 /* A token's keys are cut into parts where sequences and key heads are few; tokens of a prompt go in tiles. (98) */
@@ -143,13 +146,14 @@ static struct calls calls_of(const struct op *op, const struct pass *p, double k
         /* A thread walks the parts of a head one after the other: memory goes on where the last one ended. What the first keys wait
          * for they wait for one after the other: so much of it as there are of those that it was measured with. */
         const double waits = fmin(1, keys / parts / FEW_KEYS);
-        return (struct calls){ group, fmin(n, heads + n_threads - 1) * waits, ceil(n / n_threads) * n_threads / n };
+        return (struct calls){ group, fmin(n, heads + n_threads - 1) * waits, ceil(n / n_threads) * n_threads / n, 0 };
     }
     double tile = fmax(1, floor(ROWS / group));
     while (tile > LEAST && ceil(tokens / tile) * op->n_head_kv < LEAST)
         tile = floor(tile / 2);
     tile = fmin(tile, tokens);
-    return (struct calls){ tile * group, n_seq * op->n_head_kv * tokens / tile, 1 };
+    const double seen = fmax(1, keys - (tokens - 1) / 2); /* by a token */
+    return (struct calls){ tile * group, n_seq * op->n_head_kv * tokens / tile, 1, 1 - fmin(1, p->n_past / seen) / ceil(tokens / tile) };
 }
 
 bool attention_roofs_rounded(const struct roofs *r, const struct op *op)
@@ -162,33 +166,51 @@ bool attention_roofs_rounded(const struct roofs *r, const struct op *op)
     return false;
 }
 
-/* Roofs of the kernel that the engine takes: sequences of few tokens keep all bits. */
-static bool roofs_of_pass(const struct roofs *r, const struct step_class *c, const struct pass *p, double h,
-                          const struct kernel_roof **low, const struct kernel_roof **high)
+/* Heads of h elements, and the roofs on either side. */
+struct around {
+    double h;
+    const struct kernel_roof *low, *high;
+};
+
+/* Roofs of the kernel that the engine takes: sequences of few tokens keep all bits. again: with keys in a cache, where that was measured. */
+static bool roofs_of_pass(const struct roofs *r, const struct step_class *c, const struct pass *p, bool again, struct around *to)
 {
-    enum { FEW_TOK = 32 }; /* of the engine: kernels.rounded_min_tok */
+    enum { FEW_TOK = 32, AGAIN = KERNEL_ATTENTION_AGAIN - KERNEL_ATTENTION }; /* of the engine: kernels.rounded_min_tok */
     const double n_seq = p->n_seq > 0 ? p->n_seq : 1;
+    const int add = again ? AGAIN : 0;
     return (p->n_tok / n_seq > FEW_TOK && attention_roofs_rounded(r, &c->op) &&
-            roofs_around(&r->kernels, KERNEL_ATTENTION_ROUNDED, c->kv_type, h, low, high)) ||
-           roofs_around(&r->kernels, KERNEL_ATTENTION, c->kv_type, h, low, high);
+            roofs_around(&r->kernels, (enum kernel_op)(KERNEL_ATTENTION_ROUNDED + add), c->kv_type, to->h, &to->low, &to->high)) ||
+           roofs_around(&r->kernels, (enum kernel_op)(KERNEL_ATTENTION + add), c->kv_type, to->h, &to->low, &to->high);
+}
+
+/* The fewest rows that both roofs know of. */
+static double fewest_rows(const struct around *a)
+{
+    return fmax(a->low->n_tok[0], a->high->n_tok[0]);
+}
+
+/* Seconds of a part of the calls and of the pairs, by all threads. */
+static double part_s(const struct around *a, const struct calls *x, double pairs, double part, int n_threads)
+{
+    const double call_s = by_width(a->low, a->high, a->h, kernel_roof_call_s(a->low, x->rows), kernel_roof_call_s(a->high, x->rows));
+    return part * (pairs * pair_s(a->low, a->high, a->h, x->rows, n_threads) + x->n * call_s / n_threads);
 }
 
 bool attention_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
                           struct op_time *t)
 {
     const struct op *op = &c->op;
-    const double h = (op->head_dim + op->head_dim_v) / 2.0;
-    const struct kernel_roof *low, *high;
-    if (!(c->form.kv_present > 0) || !(cost->kv_bytes > 0) || op->n_head_kv == 0 ||
-        !roofs_of_pass(r, c, p, h, &low, &high))
+    struct around far = { .h = (op->head_dim + op->head_dim_v) / 2.0 }, near = far;
+    if (!(c->form.kv_present > 0) || !(cost->kv_bytes > 0) || op->n_head_kv == 0 || !roofs_of_pass(r, c, p, false, &far))
         return false;
-    const double keys = cost->kv_bytes / c->form.kv_present / (p->n_seq > 0 ? p->n_seq : 1);
+    const double keys = cost->kv_bytes / c->form.kv_present / (p->n_seq > 0 ? p->n_seq : 1), pairs = cost->flop / (4 * far.h);
     const int n_threads = r->kernels.n_threads > 0 ? r->kernels.n_threads : 1;
     const struct calls x = calls_of(op, p, keys, n_threads);
-    const double call_s = by_width(low, high, h, kernel_roof_call_s(low, x.rows), kernel_roof_call_s(high, x.rows));
-    t->kernel = fabs(high->head_dim - h) < fabs(low->head_dim - h) ? high : low;
+    const bool known = roofs_of_pass(r, c, p, true, &near) && fewest_rows(&near) <= fmax(x.rows, fewest_rows(&far));
+    const double again = known ? x.again : 0;
+    t->kernel = fabs(far.high->head_dim - far.h) < fabs(far.low->head_dim - far.h) ? far.high : far.low;
     t->kernel_tok = x.rows;
     if (t->kernel->n_tok[t->kernel->n - 1] > 1 || x.rows <= 1) /* the bytes alone say nothing of several rows */
-        t->compute_s = (cost->flop / (4 * h) * pair_s(low, high, h, x.rows, n_threads) + x.n * call_s / n_threads) * x.waits;
+        t->compute_s = (part_s(&far, &x, pairs, 1 - again, n_threads) + (again > 0 ? part_s(&near, &x, pairs, again, n_threads) : 0)) * x.waits;
     return true;
 }

@@ -70,7 +70,7 @@ bool kernel_roofs_time(const struct roofs *r, const struct step_class *c, const 
 /* attention_roofs.c: what a call costs beyond its keys, of all roofs of attention in k; and kernel_roofs_time() of attention. (98) */
 static inline bool kernel_op_attends(enum kernel_op o)
 {
-    return o == KERNEL_ATTENTION || o == KERNEL_ATTENTION_ROUNDED;
+    return o >= KERNEL_ATTENTION && o <= KERNEL_ATTENTION_ROUNDED_AGAIN;
 }
 /* The engine here rounds a prompt's attention, at op, to BF16. (117) */
 bool attention_roofs_rounded(const struct roofs *r, const struct op *op);

@@ -11,6 +11,7 @@ static const char *const op_names[KERNEL_OP_COUNT] = {
     [KERNEL_PRODUCT] = "matmat",  [KERNEL_ATTENTION] = "attention", [KERNEL_QUANTIZE] = "quantize",
     [KERNEL_ARRANGE] = "arrange", [KERNEL_PREPARE] = "prepare",
     [KERNEL_ATTENTION_ROUNDED] = "attention-bf16",
+    [KERNEL_ATTENTION_AGAIN] = "attention again", [KERNEL_ATTENTION_ROUNDED_AGAIN] = "attention-bf16 again",
     [KERNEL_EMBED] = "embed",     [KERNEL_KV_STORE] = "kvstore",    [KERNEL_RMS_NORM] = "rmsnorm",
     [KERNEL_ROPE] = "rope",       [KERNEL_SILU] = "silu",           [KERNEL_ADD] = "add",
     [KERNEL_KV_STORE_FAR] = "kvstore DRAM",
@@ -51,6 +52,8 @@ static struct kernel_roof *roof_of(struct kernel_roofs *k, const struct ceiling 
         o = KERNEL_KV_STORE_FAR;
     if (!type || o == KERNEL_OP_COUNT || (o == KERNEL_PRODUCT && strcmp(c->op, "matmat") == 0 && c->level[0] == 'L')) /* priced from memory, as it runs */
         return NULL;
+    if ((o == KERNEL_ATTENTION || o == KERNEL_ATTENTION_ROUNDED) && c->level[0] == 0)
+        o += KERNEL_ATTENTION_AGAIN - KERNEL_ATTENTION;
     if (kernel_op_attends((enum kernel_op)o)) /* older profiles do not say it */
         head_dim = c->head_dim > 0 ? c->head_dim : 128;
     for (size_t i = 0; i < k->n; i++)
@@ -104,8 +107,8 @@ static double spread_of(const struct ceiling *c)
 static void add_ceiling(struct kernel_roofs *k, const struct hwprofile *h, const struct ceiling *c)
 {
     struct kernel_roof *roof = roof_of(k, c);
-    const bool streams = roof && roof->op <= KERNEL_ATTENTION_ROUNDED && strcmp(c->unit, "B/s") == 0;
-    if (!roof || (roof->op <= KERNEL_ATTENTION_ROUNDED && !streams && strcmp(c->unit, "FLOP/s") != 0))
+    const bool streams = roof && roof->op <= KERNEL_ATTENTION_ROUNDED_AGAIN && strcmp(c->unit, "B/s") == 0;
+    if (!roof || (roof->op <= KERNEL_ATTENTION_ROUNDED_AGAIN && !streams && strcmp(c->unit, "FLOP/s") != 0))
         return;
     const double rate = kernel_at_once(h, c);
     roof->sd = fmax(roof->sd, spread_of(c));
@@ -124,7 +127,7 @@ static void add_ceiling(struct kernel_roofs *k, const struct hwprofile *h, const
  * row likewise: a product and a sum for an element of a key, and for one of a value. */
 static void add_first_point(struct kernel_roof *k)
 {
-    if (k->op <= KERNEL_ATTENTION_ROUNDED && k->best_bytes_s > 0)
+    if (k->op <= KERNEL_ATTENTION_ROUNDED_AGAIN && k->best_bytes_s > 0)
         add_point(k, 1, 16 * k->best_bytes_s / dtype_bits(k->dtype), 0);
 }
 

@@ -92,7 +92,8 @@ struct peak {
  * here, instead of a peak and an efficiency factor. methods.md (61), (62)
  */
 enum kernel_op {
-    KERNEL_PRODUCT, KERNEL_ATTENTION, KERNEL_ATTENTION_ROUNDED /* to BF16 (117) */, KERNEL_QUANTIZE,
+    KERNEL_PRODUCT, KERNEL_ATTENTION, KERNEL_ATTENTION_ROUNDED /* to BF16 (117) */,
+    KERNEL_ATTENTION_AGAIN, KERNEL_ATTENTION_ROUNDED_AGAIN /* with keys that a call has just read (98) */, KERNEL_QUANTIZE,
     KERNEL_ARRANGE, KERNEL_PREPARE /* both of these at once */, KERNEL_EMBED, KERNEL_KV_STORE, KERNEL_RMS_NORM, KERNEL_ROPE,
     KERNEL_SILU, KERNEL_ADD, KERNEL_KV_STORE_FAR /* into lines that come from memory */, KERNEL_OP_COUNT,
 };

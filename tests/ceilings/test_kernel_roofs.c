@@ -325,6 +325,8 @@ static void arranging(void **state)
     atomic_store(&arranged, 0);
     sample(&j);
     assert_true(4.0 * (double)atomic_load(&arranged) == (REPEATS + 1) * j.amount);
+    assert_true(j.inside);
+    assert_int_equal(atomic_load(&n_call), 2 * THREADS * REPEATS); /* a product that walks them first, and one that does again */
     bench->k = had;
     bench->last = NULL;
 }
@@ -373,6 +375,54 @@ static void attention(void **state)
         }
         assert_true((i == 0 ? (double)w.kv_bytes : (double)w.flop) == j.amount * REPEATS);
     }
+}
+
+/* What a pass's next tokens find: a call before each has read its keys. One token has none. */
+static void attention_again(void **state)
+{
+    (void)state;
+    struct kernel_job j = { .b = bench };
+    double flop = 0;
+    assert_true(bench_attention(bench, &j, DTYPE_F16, 2, 2, 64) && j.level == 3 && !j.inside);
+    bench_attention_again(&j);
+    assert_true(j.inside && j.level == -1);
+    const size_t at = bench->lane[0].to;
+    sample(&j);
+    for (int t = 0; t < THREADS; t++) {
+        flop += (double)bench->lane[t].walked.flop;
+        assert_true(bench->lane[t].spent_s > 0);
+    }
+    assert_true(flop == 2 * j.amount * REPEATS);
+    assert_true(bench->lane[0].to != at); /* keys of memory, others each time */
+}
+
+/* Queries and results of several tokens are others each time, and each thread's own; those of one stay. */
+static const float *asked[2 * THREADS * REPEATS];
+
+static void note_attention(const struct attention_args *a, uint32_t h0, uint32_t h1, uint32_t t0, uint32_t t1, bool one, struct work *w)
+{
+    const size_t i = atomic_fetch_add(&n_call, 1);
+    assert_true(i < ARRAY_LEN(asked));
+    asked[i] = a->q;
+    assert_true(a->n_tok == 1 || a->out - bench->z == a->q - bench->x);
+    (void)h0, (void)h1, (void)t0, (void)t1, (void)one, (void)w;
+}
+
+static void queries_go_on(void **state)
+{
+    (void)state;
+    const struct kernels had = bench->k;
+    bench->k.attention = note_attention;
+    for (int n_query = 1; n_query <= 16; n_query += 15) {
+        struct kernel_job j = { .b = bench };
+        assert_true(bench_attention(bench, &j, DTYPE_F16, n_query, 4, 128));
+        sample(&j);
+        assert_int_equal(atomic_load(&n_call), THREADS * REPEATS);
+        for (size_t i = 0; i < THREADS * REPEATS; i++)
+            for (size_t k = 0; k < i; k++)
+                assert_true(n_query == 1 ? asked[i] == asked[k] : llabs(asked[i] - asked[k]) >= 16 * 4 * 128);
+    }
+    bench->k = had;
 }
 
 /* Keys and values of a call that sees few, and of the next one, begin where nothing has led to. */
@@ -458,6 +508,53 @@ static void vectors_stay_numbers(void **state)
         assert_true(isfinite(bench->z[i]));
 }
 
+/* Rows of a prompt stand at another place each time, as others have written them, and only what reads them is timed. */
+static const float *read_rows[MAX_CALLS];
+
+static void note_norm(float *to, const float *x, const float *w, size_t n, float eps)
+{
+    const size_t i = atomic_fetch_add(&n_call, 1);
+    (void)w, (void)eps;
+    assert_true(i < MAX_CALLS && n == BENCH_COLS && (size_t)(to - bench->z) < (size_t)BENCH_TOKENS * BENCH_COLS);
+    read_rows[i] = x;
+    assert_memory_equal(x, bench->row, sizeof bench->row);
+    memset((float *)(uintptr_t)x, 0, n * sizeof *x); /* written anew, then, before it is read again */
+}
+
+static void rows_of_prompts(void **state)
+{
+    (void)state;
+    enum { TOKENS = 5, PLACE = BENCH_TOKENS * BENCH_COLS };
+    const struct kernels had = bench->k;
+    const struct ceilings_options o = { .effort = CEILINGS_BRIEF, .n_threads = THREADS };
+    struct kernel_job prompt = { .b = bench }, token = { .b = bench };
+    struct job job = { .data = &prompt };
+    struct meter m;
+    struct sample s;
+    struct error err;
+    size_t seen[BENCH_PLACES] = { 0 };
+    assert_true(bench_vector(bench, &prompt, 0, TOKENS) && bench_vector(bench, &token, 0, 1));
+    assert_true(prompt.inside && !token.inside && strcmp(prompt.op, "rmsnorm") == 0);
+    bench->k.rms_norm = note_norm;
+    for (int round = 0; round < 4; round++) { /* four times three repetitions: each place three times */
+        sample(&prompt);
+        assert_int_equal(atomic_load(&n_call), TOKENS * REPEATS);
+        for (size_t i = 0; i < TOKENS * REPEATS; i++)
+            seen[(size_t)(read_rows[i] - bench->x) / PLACE]++;
+    }
+    for (size_t i = 0; i < BENCH_PLACES; i++)
+        assert_int_equal(seen[i], 3 * TOKENS);
+    memcpy(bench->x, bench->row, sizeof bench->row); /* a token's row, which nobody writes */
+    bench->k = had;
+    bench->last = NULL;
+    assert_ok(meter_init(&m, THREADS, false, &o, &err), err);
+    bench_sample(&job, &m, 0, REPEATS, &s);
+    const double spent = (bench->lane[0].spent_s + bench->lane[1].spent_s) / 2;
+    assert_true(spent > 0 && spent < s.seconds);
+    assert_true(fabs(s.value * spent / (prompt.amount * REPEATS) - 1) < 1e-9);
+    meter_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +564,7 @@ int main(void)
         cmocka_unit_test(several_tokens),      cmocka_unit_test(several_tokens_cached), cmocka_unit_test(caches_are_filled),
         cmocka_unit_test(arranging),
         cmocka_unit_test(attention),           cmocka_unit_test(vectors_stay_numbers),
+        cmocka_unit_test(attention_again),     cmocka_unit_test(queries_go_on), cmocka_unit_test(rows_of_prompts),
         cmocka_unit_test(loads_go_on),         cmocka_unit_test(weights_are_numbers), /* also those that were stored into */
     };
     struct cpulist l;

@@ -212,6 +212,11 @@ static void activations_are_prepared_at_once(void **state)
     const struct tensor w = weights(DTYPE_Q8_0);
     struct op op = product_of(&w);
     struct cost c;
+    struct op wide = op;
+    wide.n_head = 256;
+    wide.n_head_kv = 1;
+    const struct op_time all = time_of(&r, &wide, (struct pass){ .n_tok = 1, .n_past = (1 << 20) - 1, .n_seq = 1 }, 1e12, &c);
+    assert_near(all.compute_s / (c.flop / 100e9), 1, 1e-9); /* with however many heads */
     const struct op_time few = time_of(&r, &op, (struct pass){ .n_tok = 29, .n_seq = 1 }, 1e12, &c);
     assert_near(few.memory_s, c.weight_bytes / 40e9 + 29 * 4.0 * COLS * (1 / 2e9 + 1 / 4e9), 1e-15);
     const struct op_time many = time_of(&r, &op, (struct pass){ .n_tok = 30, .n_seq = 1 }, 1e12, &c);
@@ -236,6 +241,37 @@ static void attention_by_rows(void **state)
     t = time_of(&r, &op, (struct pass){ .n_tok = 512, .n_past = 1024, .n_seq = 1 }, 1e12, &c);
     assert_near(t.kernel_tok, 256, 1e-9);
     assert_near(t.compute_s, c.flop / 100e9, 1e-12);
+    free(h.ceiling);
+}
+
+/* Tokens of a pass but the first ones of a head find keys that a call has just read; and those of the pass itself, which were stored. */
+static void attention_again(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t n_tok, n_past;
+        double far; /* of the keys */
+    } cases[] = { { 512, 0, 0 }, { 64, 1 << 24, 1 }, { 512, 1 << 24, 1 / 8.0 }, { 512, 512, 512 / 768.5 / 8 } };
+    struct hwprofile h = with_kernels();
+    measured(&h, "kernel", "attention", "F16", "", 256, 2, "FLOP/s", 400e9);
+    const struct predict_options o = options();
+    const struct roofs r = roofs_of(&h, &o);
+    struct op op = { .kind = OP_ATTENTION, .role = ROLE_ATTN_CORE, .n_head = 64, .n_head_kv = 16, .head_dim = 128, .head_dim_v = 128 };
+    struct cost c;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct pass p = { .n_tok = cases[i].n_tok, .n_past = cases[i].n_past, .n_seq = 1 };
+        const struct op_time t = time_of(&r, &op, p, 1e12, &c);
+        assert_near(t.compute_s / (c.flop * (cases[i].far / 100e9 + (1 - cases[i].far) / 400e9)), 1, 1e-4);
+    }
+    const struct op_time one = time_of(&r, &op, (struct pass){ .n_tok = 1, .n_past = 1023, .n_seq = 1 }, 1e12, &c);
+    assert_near(one.compute_s / (c.flop / 50e9), 1, 1e-9); /* a token has its keys from memory */
+    struct op wide = op;
+    wide.n_head = 256;
+    wide.n_head_kv = 1;
+    const struct op_time all = time_of(&r, &wide, (struct pass){ .n_tok = 1, .n_past = (1 << 20) - 1, .n_seq = 1 }, 1e12, &c);
+    assert_near(all.compute_s / (c.flop / 100e9), 1, 1e-9); /* with however many heads */
+    const struct op_time few = time_of(&r, &op, (struct pass){ .n_tok = 2, .n_seq = 1 }, 1e12, &c);
+    assert_true(c.flop / few.compute_s < 100e9); /* nobody looked what fewer rows gain */
     free(h.ceiling);
 }
 
@@ -910,7 +946,8 @@ int main(void)
         cmocka_unit_test(at_one_moment),                 cmocka_unit_test(cores_at_one_moment),
         cmocka_unit_test(tiles_at_one_moment),
         cmocka_unit_test(stored_rows),                   cmocka_unit_test(attention_rounded),
-        cmocka_unit_test(attention_by_rows),             cmocka_unit_test(small_ops_and_the_team),
+        cmocka_unit_test(attention_by_rows),             cmocka_unit_test(attention_again),
+                   cmocka_unit_test(small_ops_and_the_team),
         cmocka_unit_test(threads),                       cmocka_unit_test(whole_predictions),
         cmocka_unit_test(shared_cache),                  cmocka_unit_test(partly_kept),
         cmocka_unit_test(cache_of_now),                  cmocka_unit_test(activations_are_arranged), cmocka_unit_test(activations_are_prepared_at_once),
