@@ -5,6 +5,16 @@
 
 /* ---- attention ------------------------------------------------------------------------------------------- */
 
+/* A prompt's queries and results are of each call others: the i-th of n pieces that begin with the first. n 0: they stay. */
+static void ask_and_answer(const struct kernel_bench *b, struct attention_args *a, size_t first, uint64_t i, size_t n)
+{
+    const size_t at = n > 0 ? (first + i % n) * a->n_tok * a->n_head * a->head_dim : 0;
+    if (n == 0)
+        return;
+    a->q = b->x + at;
+    a->out = b->z + at;
+}
+
 /* A KV head after the other: keys, then values, as they stand in a cache. */
 static void attend(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
 {
@@ -30,20 +40,16 @@ static void attend(struct kernel_bench *b, const struct kernel_job *j, int tid, 
                                 .scratch = l->scratch };
     const bool memory = j->walk_bytes > 0;
     const size_t room = j->apart ? 2 * side : side, first = memory ? bench_first(b, tid, 2 * room) : 0;
-    /* A prompt's queries and results: of each call others. */
-    const size_t piece = (size_t)j->n_query * j->n_head * dim, all = (size_t)BENCH_PLACES * BENCH_TOKENS * BENCH_COLS,
+    const size_t all = (size_t)BENCH_PLACES * BENCH_TOKENS * BENCH_COLS, piece = (size_t)j->n_query * j->n_head * dim,
                  n_piece = j->n_query > 1 ? all / piece / (size_t)b->n_threads : 0;
-    for (uint64_t i = 0; i < n; i++) {
-        if (n_piece > 0) {
-            const size_t at = ((size_t)tid * n_piece + (l->at + i) % n_piece) * piece;
-            a.q = b->x + at;
-            a.out = b->z + at;
-        }
+    for (uint64_t i = 0, of = j->again ? 2 : 1; i < n; i++) {
+        ask_and_answer(b, &a, (size_t)tid * n_piece, (l->at + i) * of, n_piece);
         a.k.data = memory ? bench_unit(b, tid, first + i, 2 * room) : bench_kept(b, tid);
         a.v.data = a.k.data + room;
         b->k.attention(&a, 0, j->n_head, 0, j->n_query, true, &l->walked);
         if (!j->again)
             continue;
+        ask_and_answer(b, &a, (size_t)tid * n_piece, (l->at + i) * of + 1, n_piece);
         const double start = clock_now_s();
         b->k.attention(&a, 0, j->n_head, 0, j->n_query, true, &l->walked);
         l->spent_s += clock_now_s() - start;

@@ -132,8 +132,7 @@ static double pair_s(const struct kernel_roof *low, const struct kernel_roof *hi
  * last one. */
 struct calls {
     double rows, n, waits;
-    double again; /* of the pairs: with keys that are in a cache, as tokens before have read or stored them; all but those, with keys
-                   * of passes before, of each head's first call */
+    double first; /* of the calls of a head, their part */
 };
 
 /* A token's keys are cut into parts where sequences and key heads are few; tokens of a prompt go in tiles. (98) */
@@ -146,14 +145,13 @@ static struct calls calls_of(const struct op *op, const struct pass *p, double k
         /* A thread walks the parts of a head one after the other: memory goes on where the last one ended. What the first keys wait
          * for they wait for one after the other: so much of it as there are of those that it was measured with. */
         const double waits = fmin(1, keys / parts / FEW_KEYS);
-        return (struct calls){ group, fmin(n, heads + n_threads - 1) * waits, ceil(n / n_threads) * n_threads / n, 0 };
+        return (struct calls){ group, fmin(n, heads + n_threads - 1) * waits, ceil(n / n_threads) * n_threads / n, 1 };
     }
     double tile = fmax(1, floor(ROWS / group));
     while (tile > LEAST && ceil(tokens / tile) * op->n_head_kv < LEAST)
         tile = floor(tile / 2);
     tile = fmin(tile, tokens);
-    const double seen = fmax(1, keys - (tokens - 1) / 2); /* by a token */
-    return (struct calls){ tile * group, n_seq * op->n_head_kv * tokens / tile, 1, 1 - fmin(1, p->n_past / seen) / ceil(tokens / tile) };
+    return (struct calls){ tile * group, n_seq * op->n_head_kv * tokens / tile, 1, 1 / ceil(tokens / tile) };
 }
 
 bool attention_roofs_rounded(const struct roofs *r, const struct op *op)
@@ -172,21 +170,37 @@ struct around {
     const struct kernel_roof *low, *high;
 };
 
-/* Roofs of the kernel that the engine takes: sequences of few tokens keep all bits. again: with keys in a cache, where that was measured. */
-static bool roofs_of_pass(const struct roofs *r, const struct step_class *c, const struct pass *p, bool again, struct around *to)
+/* Roofs of the kernel that the engine takes: sequences of few tokens keep all bits. */
+static bool roofs_of_pass(const struct roofs *r, const struct step_class *c, const struct pass *p, struct around *to)
 {
-    enum { FEW_TOK = 32, AGAIN = KERNEL_ATTENTION_AGAIN - KERNEL_ATTENTION }; /* of the engine: kernels.rounded_min_tok */
+    enum { FEW_TOK = 32 }; /* of the engine: kernels.rounded_min_tok */
     const double n_seq = p->n_seq > 0 ? p->n_seq : 1;
-    const int add = again ? AGAIN : 0;
     return (p->n_tok / n_seq > FEW_TOK && attention_roofs_rounded(r, &c->op) &&
-            roofs_around(&r->kernels, (enum kernel_op)(KERNEL_ATTENTION_ROUNDED + add), c->kv_type, to->h, &to->low, &to->high)) ||
-           roofs_around(&r->kernels, (enum kernel_op)(KERNEL_ATTENTION + add), c->kv_type, to->h, &to->low, &to->high);
+            roofs_around(&r->kernels, KERNEL_ATTENTION_ROUNDED, c->kv_type, to->h, &to->low, &to->high)) ||
+           roofs_around(&r->kernels, KERNEL_ATTENTION, c->kv_type, to->h, &to->low, &to->high);
 }
 
 /* The fewest rows that both roofs know of. */
 static double fewest_rows(const struct around *a)
 {
     return fmax(a->low->n_tok[0], a->high->n_tok[0]);
+}
+
+/* The same kernel, and heads of these widths, with keys in a cache. False: that was not measured, or not of so few rows. */
+static bool roofs_again(const struct roofs *r, enum dtype t, const struct around *far, double rows, struct around *near)
+{
+    const enum kernel_op op = (enum kernel_op)(far->low->op + KERNEL_ATTENTION_AGAIN - KERNEL_ATTENTION);
+    near->h = far->h;
+    return roofs_around(&r->kernels, op, t, near->h, &near->low, &near->high) && near->low->head_dim == far->low->head_dim &&
+           near->high->head_dim == far->high->head_dim && fewest_rows(near) <= fmax(2 * rows, fewest_rows(far));
+}
+
+/* The part of a prompt's pairs whose keys are in a cache, as tokens before have read or stored them: all but those, with keys of passes
+ * before, of each head's first call. keys: of a sequence. */
+static double again_part(const struct op *op, const struct pass *p, const struct calls *x, double keys, double pairs)
+{
+    const double n_seq = p->n_seq > 0 ? p->n_seq : 1, past = fmax(0, keys - p->n_tok / n_seq), seen = pairs / op->n_head / p->n_tok;
+    return seen > 0 ? 1 - fmin(1, past / seen) * x->first : 0;
 }
 
 /* Seconds of a part of the calls and of the pairs, by all threads. */
@@ -200,14 +214,14 @@ bool attention_roofs_time(const struct roofs *r, const struct step_class *c, con
                           struct op_time *t)
 {
     const struct op *op = &c->op;
-    struct around far = { .h = (op->head_dim + op->head_dim_v) / 2.0 }, near = far;
-    if (!(c->form.kv_present > 0) || !(cost->kv_bytes > 0) || op->n_head_kv == 0 || !roofs_of_pass(r, c, p, false, &far))
+    struct around far = { .h = (op->head_dim + op->head_dim_v) / 2.0 }, near;
+    if (!(c->form.kv_present > 0) || !(cost->kv_bytes > 0) || op->n_head_kv == 0 || !roofs_of_pass(r, c, p, &far))
         return false;
     const double keys = cost->kv_bytes / c->form.kv_present / (p->n_seq > 0 ? p->n_seq : 1), pairs = cost->flop / (4 * far.h);
     const int n_threads = r->kernels.n_threads > 0 ? r->kernels.n_threads : 1;
     const struct calls x = calls_of(op, p, keys, n_threads);
-    const bool known = roofs_of_pass(r, c, p, true, &near) && fewest_rows(&near) <= fmax(x.rows, fewest_rows(&far));
-    const double again = known ? x.again : 0;
+    const bool prompt = p->n_tok > (p->n_seq > 0 ? p->n_seq : 1) && roofs_again(r, c->kv_type, &far, x.rows, &near);
+    const double again = prompt ? again_part(op, p, &x, keys, pairs) : 0;
     t->kernel = fabs(far.high->head_dim - far.h) < fabs(far.low->head_dim - far.h) ? far.high : far.low;
     t->kernel_tok = x.rows;
     if (t->kernel->n_tok[t->kernel->n - 1] > 1 || x.rows <= 1) /* the bytes alone say nothing of several rows */

@@ -69,7 +69,7 @@ static double flop_s_of(const struct ceiling *c)
 static double arithmetic_beside(const struct hwprofile *h, const struct ceiling *c, struct cores now)
 {
     const double k = core_beside(h, c, now.core);
-    if (!(c->tile_flop_s > 0) || !(c->value > 0))
+    if (!(c->tile_flop_s > 0) || !(c->value > 0) || strcmp(c->unit, "B/s") == 0)
         return k;
     const double part = fmin(1, flop_s_of(c) / c->tile_flop_s);
     return 1 / (part / tiles_beside(h, c, now.tiles) + (1 - part) / k);

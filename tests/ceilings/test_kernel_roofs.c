@@ -82,6 +82,7 @@ static void sample(const struct kernel_job *j)
     for (int i = 0; i < THREADS; i++) {
         atomic_store(&bench->lane[i].next, 0);
         bench->lane[i].walked = (struct work){ 0 };
+        bench->lane[i].spent_s = 0;
     }
     bench->last = NULL; /* jobs of a test stand at one address */
     bench_prepare(bench, j);
@@ -157,6 +158,12 @@ static void spin(struct kernel_bench *b, const struct kernel_job *j, int tid, ui
         ;
 }
 
+static void say(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
+{
+    b->lane[tid].spent_s += tid ? 3 : 1;
+    (void)j, (void)n;
+}
+
 /* A sample of theirs is as long as both had taken together. */
 static void shared_samples(void **state)
 {
@@ -174,6 +181,13 @@ static void shared_samples(void **state)
     j.shared = true;
     bench_sample(&job, &m, 0, 1, &s);
     assert_true(s.value >= 0.0038 && s.value < 0.1);
+    j.inside = true; /* what they timed themselves, likewise */
+    j.run = say;
+    bench_sample(&job, &m, 0, 1, &s);
+    assert_true(fabs(s.value - 1.5) < 1e-9);
+    j.shared = false;
+    bench_sample(&job, &m, 0, 1, &s);
+    assert_true(fabs(s.value - 2) < 1e-9);
     meter_free(&m);
 }
 

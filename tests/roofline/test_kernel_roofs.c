@@ -265,6 +265,9 @@ static void attention_again(void **state)
     wide.n_head_kv = 1;
     const struct op_time all = time_of(&r, &wide, (struct pass){ .n_tok = 1, .n_past = (1 << 20) - 1, .n_seq = 1 }, 1e12, &c);
     assert_near(all.compute_s / (c.flop / 100e9), 1, 1e-9); /* with however many heads */
+    op.n_head = 112; /* 7 a key: calls of 252 rows */
+    const struct op_time seven = time_of(&r, &op, (struct pass){ .n_tok = 512, .n_seq = 1 }, 1e12, &c);
+    assert_true(c.flop / seven.compute_s > 300e9);
     const struct op_time few = time_of(&r, &op, (struct pass){ .n_tok = 2, .n_seq = 1 }, 1e12, &c);
     assert_true(c.flop / few.compute_s < 100e9); /* nobody looked what fewer rows gain */
     free(h.ceiling);
