@@ -555,7 +555,7 @@ static void each_ceiling_is_sound(void **state)
 {
     (void)state;
     int n_issue = 0, n_above = 0; /* a clock that was read while others held the CPU makes one, a wrong width all of its kind */
-    int n_tiles = 0, n_alone = 0; /* likewise a look at tiles */
+    int n_tiles = 0, n_wrong = 0; /* likewise a peak where others had the CPU while tiles were tried, and vectors won */
     assert_true(profile.n_ceiling >= 7);
     for (size_t i = 0; i < profile.n_ceiling; i++) {
         const struct ceiling *c = &profile.ceiling[i];
@@ -574,10 +574,8 @@ static void each_ceiling_is_sound(void **state)
             assert_true(isnan(c->product_flop_s));
         const bool tiles = strcmp(kernels.isa, "amx") == 0 && (strcmp(c->op, "attention-bf16") == 0 ||
                                                                (strcmp(c->kind, "compute") == 0 && strcmp(c->isa, "amx") == 0));
-        if (!tiles && !isnan(c->tile_flop_s))
-            fail_msg("%s has tiles beside it: %g FLOP/s", c->name, c->tile_flop_s);
         n_tiles += tiles;
-        n_alone += tiles && !(c->tile_flop_s > 0);
+        n_wrong += tiles ? !(c->tile_flop_s > 0) : !isnan(c->tile_flop_s);
         if (strcmp(c->kind, "kernel") == 0 || strcmp(c->kind, "latency") == 0)
             continue;
         assert_int_equal(c->n_samples, 3);
@@ -593,7 +591,7 @@ static void each_ceiling_is_sound(void **state)
             assert_true(fabs(c->per_cycle * c->clock_hz * c->n_threads / c->value - 1) < 1e-9);
     }
     assert_true(n_above <= n_issue / 4);
-    assert_true(n_alone <= n_tiles / 4);
+    assert_true(n_wrong <= n_tiles / 4);
 }
 
 /* The engine's kernels and its team, for one thread and for all. */
