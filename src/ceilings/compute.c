@@ -126,6 +126,8 @@ static int keep_peak(const struct job *j, const struct meter *m, struct ceiling 
     if (!isnan(c->value))
         snprintf(c->kernel, sizeof c->kernel, "%s", k->text);
     c->issue_fraction = c->per_cycle / core_per_cycle(core_this(), k);
+    if (k->issue != ISSUE_TILE) /* samples stood between looks at tiles where any of the kernels to choose from has them */
+        c->tile_flop_s = NAN;
     return hwprofile_add_ceiling(h, c, err);
 }
 

@@ -8,9 +8,9 @@
 /* A prompt's queries and results are of each call others: the i-th of n pieces that begin with the first. n 0: they stay. */
 static void ask_and_answer(const struct kernel_bench *b, struct attention_args *a, size_t first, uint64_t i, size_t n)
 {
-    const size_t at = n > 0 ? (first + i % n) * a->n_tok * a->n_head * a->head_dim : 0;
     if (n == 0)
         return;
+    const size_t at = (first + i % n) * a->n_tok * a->n_head * a->head_dim;
     a->q = b->x + at;
     a->out = b->z + at;
 }

@@ -132,7 +132,7 @@ static double pair_s(const struct kernel_roof *low, const struct kernel_roof *hi
  * last one. */
 struct calls {
     double rows, n, waits;
-    double first; /* of the calls of a head, their part */
+    double first; /* a head's first call, of all calls of it */
 };
 
 /* A token's keys are cut into parts where sequences and key heads are few; tokens of a prompt go in tiles. (98) */
