@@ -102,7 +102,7 @@ static int alloc_floats(struct kernel_bench *b, struct error *err)
     b->z = size_alloc(n * sizeof *b->z);
     b->y = size_alloc(BENCH_TOKENS * size_row_floats(b->y_cols) * sizeof *b->y);
     b->act_mem = size_alloc(acts);
-    b->act_tiles = size_alloc(acts_tiles_bytes(ACT_F32, BENCH_TOKENS, BENCH_COLS));
+    b->act_tiles = size_alloc(acts_tiles_bytes(ACT_F32, DTYPE_F32, BENCH_TOKENS, BENCH_COLS));
     bool all = b->x && b->y && b->z && b->act_mem && b->act_tiles;
     for (int i = 0; i < b->n_threads; i++) {
         b->lane[i].scratch = size_alloc(scratch_bytes());
@@ -409,14 +409,14 @@ static void add_type(struct planning *p, enum dtype t, const struct scope *s)
     const struct kernels *k = &p->b->k;
     const bool packed = k->packed[t].gemv;
     const struct matmul_slot *slot = packed ? &k->packed[t] : &k->mm[t];
-    const bool many = packed && slot->act == ACT_Q8;
-    const unsigned last[] = { slot->gemv_max_tok, many && k->pow2_min_tok ? k->pow2_min_tok - 1 : 0, many && k->bf16_min_tok ? k->bf16_min_tok - 1 : 0 };
+    const unsigned tiles = packed ? (unsigned)kernels_tiles_min_tok(k, t) : 0;
+    const unsigned last[] = { slot->gemv_max_tok, packed && slot->act == ACT_Q8 && k->pow2_min_tok ? k->pow2_min_tok - 1 : 0, tiles ? tiles - 1 : 0 };
     for (size_t i = 0; i < 2 * ARRAY_LEN(last) && slot->gemv && s->n_tok[1]; i++) {
         const int n = (int)(last[i / 2] + i % 2);
         struct kernel_job j = { .b = p->b };
         add(p, &j, !has(s->n_tok, n) && n > 1 && (i < 2 || last[i / 2] > last[0] + 1) && bench_matmat(p->b, &j, t, n, DRAM, false));
     }
-    const int first = (int)slot->gemv_max_tok + 1, arranged[] = { first > 1 ? first : 2, many ? (int)k->bf16_min_tok : 0, BENCH_TOKENS };
+    const int first = (int)slot->gemv_max_tok + 1, arranged[] = { first > 1 ? first : 2, tiles > (unsigned)first ? (int)tiles : 0, BENCH_TOKENS };
     for (size_t i = 0; i < ARRAY_LEN(arranged) && s->n_tok[1]; i++) {
         struct kernel_job j = { .b = p->b };
         add(p, &j, arranged[i] && bench_arrange(p->b, &j, t, arranged[i]));

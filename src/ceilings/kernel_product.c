@@ -244,6 +244,8 @@ bool bench_arrange(struct kernel_bench *b, struct kernel_job *j, enum dtype t, i
 {
     if (!b->k.arrange[t] || !choose_slot(b, j, t, false) || (size_t)n_tok <= j->slot->gemv_max_tok)
         return false;
+    if (j->slot->act != ACT_Q8 && !kernels_by_tiles(&b->k, j->slot, (size_t)n_tok))
+        return false; /* left as they are */
     const bool rows = kernels_arranges_rows(&b->k, t, (size_t)n_tok, BENCH_COLS);
     j->kind = "kernel";
     j->op = rows ? "prepare" : "arrange";

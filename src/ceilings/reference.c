@@ -91,7 +91,7 @@ static int make_acts(struct reference *r)
     free(x);
     if (!arrange || n_tok <= r->slot->gemv_max_tok)
         return 0;
-    r->acts.tiles = size_alloc(acts_tiles_bytes(ACT_F32, n_tok, COLS));
+    r->acts.tiles = size_alloc(acts_tiles_bytes(ACT_F32, DTYPE_F32, n_tok, COLS));
     if (!r->acts.tiles)
         return -1;
     arrange(&r->acts, 0, 1);

@@ -162,9 +162,9 @@ static struct sizes sizes(const struct engine *e)
         const struct op *op = &e->ops.ops[i];
         size_op(op, e->o.n_ubatch, &s);
         if (e->plan[i].arrange)
-            s.tiles = u64_max(s.tiles, acts_tiles_bytes(e->plan[i].act, e->o.n_ubatch, op->cols));
+            s.tiles = u64_max(s.tiles, acts_tiles_bytes(e->plan[i].act, op->w->type, e->o.n_ubatch, op->cols));
         if (e->plan[i].from_gate)
-            s.gate_tiles = u64_max(s.gate_tiles, acts_tiles_bytes(e->plan[i].act, e->o.n_ubatch, op->cols));
+            s.gate_tiles = u64_max(s.gate_tiles, acts_tiles_bytes(e->plan[i].act, op->w->type, e->o.n_ubatch, op->cols));
     }
     return s;
 }

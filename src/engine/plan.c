@@ -53,11 +53,12 @@ static void plan_product(struct engine *e, size_t i)
     e->plan[i].act_shared = same_activations(e, i);
 }
 
-/* Every product that shares these activations takes them from tiles. */
+/* Every product that shares these activations takes them from tiles, and from the same. */
 static bool arranges_rows(const struct engine *e, size_t i)
 {
     for (size_t k = i; k < e->ops.n && (k == i || e->plan[k].act_shared); k++)
-        if (!e->plan[k].arrange || !e->k.arrange_row[e->ops.ops[k].w->type])
+        if (!e->plan[k].arrange || !e->k.arrange_row[e->ops.ops[k].w->type] ||
+            e->k.arrange_row[e->ops.ops[k].w->type] != e->k.arrange_row[e->ops.ops[i].w->type])
             return false;
     return true;
 }

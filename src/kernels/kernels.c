@@ -213,10 +213,11 @@ size_t acts_bytes(enum act_kind kind, size_t n_tok, size_t cols)
     return act_layout(kind, n_tok, act_stride(kind, cols)).total;
 }
 
-size_t acts_tiles_bytes(enum act_kind kind, size_t n_tok, size_t cols)
+size_t acts_tiles_bytes(enum act_kind kind, enum dtype type, size_t n_tok, size_t cols)
 {
+    const size_t planes = kind != ACT_F32 ? 1 : type == DTYPE_F32 ? 3 : 2;
     const size_t tiles = (n_tok + TILES_TOK_PAIRS - 1) / TILES_TOK_PAIRS, bytes = tiles * TILES_TOK * (cols / 32) * TILES_BLOCK_BYTES;
-    const size_t bf16 = size_align_up(n_tok, TILES_GROUP_TOK) * cols * (kind == ACT_F32 ? 2 : 1) * sizeof(uint16_t);
+    const size_t bf16 = size_align_up(n_tok, TILES_GROUP_TOK) * cols * planes * sizeof(uint16_t);
     return size_align_up(bytes > bf16 ? bytes : bf16, 64);
 }
 

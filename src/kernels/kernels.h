@@ -7,7 +7,7 @@
  * Activations are f32. Products with quantized weights on a fast ISA use activations
  * quantized to 8 bits with one scale per 32 (ACT_Q8); BF16 weights use BF16 activations where
  * the CPU has the instruction; ref always uses float activations. Many tokens may see both
- * rounded to BF16 (bf16_min_tok), or floats as sums of two BF16 (F16 weights by tiles).
+ * rounded to BF16 (bf16_min_tok), or floats as sums of two BF16 (F16 weights by tiles) or three (F32).
  */
 #ifndef KERNELS_KERNELS_H
 #define KERNELS_KERNELS_H
@@ -124,6 +124,7 @@ struct kernels {
     arrange_fn *arrange[DTYPE_COUNT]; /* for gemm of packed weights; NULL: it takes activations as they are prepared */
     arrange_row_fn *arrange_row[DTYPE_COUNT]; /* the same a piece of a row at a time (kernels_arrange_row); NULL: not */
     unsigned pow2_min_tok; /* tokens from which packed products gain by ACT_Q8 activations with pow2; 0: they never do */
+    unsigned f32_min_tok;  /* the same of F32 by tiles; 0: they never do */
     unsigned bf16_min_tok; /* tokens from which packed products of quantized weights round these and activations to BF16; 0: they never do */
     /* Prepare tokens [tok0, tok1) of x[n_tok, ld] into a (kind set, arrays allocated). */
     void (*act_prepare[ACT_KIND_COUNT])(struct acts *a, const float *x, size_t ld, size_t tok0,
@@ -164,12 +165,21 @@ static inline bool kernels_acts_pow2(const struct kernels *k, bool packed, size_
     return packed && k->pow2_min_tok > 0 && n_tok >= k->pow2_min_tok;
 }
 
-/* Whether so many tokens are multiplied by tiles of BF16: quantized weights from bf16_min_tok on, those of 16 bits whatever gemv leaves. */
+/* Tokens from which packed weights of type t are multiplied by tiles of BF16: of 16 bits, whatever gemv leaves; 0: they never are. */
+static inline size_t kernels_tiles_min_tok(const struct kernels *k, enum dtype t)
+{
+    const struct matmul_slot *slot = &k->packed[t];
+    if (k->bf16_min_tok == 0 || slot->act == ACT_Q8 || t == DTYPE_F32)
+        return t == DTYPE_F32 ? k->f32_min_tok : k->bf16_min_tok;
+    return k->arrange[t] ? slot->gemv_max_tok + 1 : 0;
+}
+/* Whether so many tokens are. */
 static inline bool kernels_by_tiles(const struct kernels *k, const struct matmul_slot *slot, size_t n_tok)
 {
-    if (k->bf16_min_tok == 0 || slot < k->packed || slot >= k->packed + DTYPE_COUNT)
+    if (slot < k->packed || slot >= k->packed + DTYPE_COUNT)
         return false;
-    return slot->act == ACT_Q8 ? n_tok >= k->bf16_min_tok : k->arrange[slot - k->packed] && n_tok > slot->gemv_max_tok;
+    const size_t least = kernels_tiles_min_tok(k, (enum dtype)(slot - k->packed));
+    return least > 0 && n_tok >= least;
 }
 
 /* Whether activations for weights of type t can go to tiles row by row, and need stand nowhere else. */
@@ -201,9 +211,9 @@ size_t kernels_attention_scratch_bytes(size_t max_kv, size_t head_dim, size_t gr
 /* Bytes of the arrays of struct acts for n_tok x cols of a kind (64-byte aligned pieces), and the
  * pointers set into buf (64-byte aligned). ACT_F32 may also alias the source: act_alias_f32. */
 size_t acts_bytes(enum act_kind kind, size_t n_tok, size_t cols);
-/* Bytes of acts.tiles for n_tok x cols, at most, whatever the format: 9 a column of each five tokens begun, or of whole groups of 32 a BF16
- * (ACT_F32: two). */
-size_t acts_tiles_bytes(enum act_kind kind, size_t n_tok, size_t cols);
+/* Bytes of acts.tiles for n_tok x cols beside weights of a type, at most, on whatever rung: 9 a column of each five tokens begun, or of whole
+ * groups of 32 a BF16 (ACT_F32: two, beside F32 three). */
+size_t acts_tiles_bytes(enum act_kind kind, enum dtype type, size_t n_tok, size_t cols);
 void acts_bind(struct acts *a, enum act_kind kind, size_t n_tok, size_t cols, void *buf);
 /* ACT_F32 over the caller's rows x[n_tok, ld]; nothing to prepare. */
 void acts_alias_f32(struct acts *a, size_t n_tok, size_t cols, const float *x, size_t ld);

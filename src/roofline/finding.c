@@ -73,7 +73,7 @@ const char *finding_text(char *buf, size_t n, const struct finding_point *p, enu
                  units_si(a, sizeof a, p->reuse_bytes, "B"), units_si(b, sizeof b, p->cache_bytes[held], "B"), level[held]);
         break;
     case FINDING_TILES:
-        snprintf(buf, n, "by tiles: the roof is that of FP32's vectors, and F16 is multiplied as three products of BF16 tiles");
+        snprintf(buf, n, "by tiles: the roof is that of FP32's vectors, and F16 is multiplied as three products of BF16 tiles, F32 as six");
         break;
     case FINDING_LEVEL:
         snprintf(buf, n, "wrong level: the roof is that of %s, and the %s read again fit the %s of %s", p->level,
@@ -152,11 +152,19 @@ static double pass_bytes(const struct run_row *row)
 /* Products of so many tokens, whose roof is FP32's, of weights that were packed. (154) */
 static bool by_tiles(const struct run *r, const struct run_row *row, const char *type, double n_tok)
 {
-    enum { LEAST = 13 };
+    static const struct {
+        const char *type;
+        double least;
+    } split[] = { { "F16", 13 }, { "F32", 64 } };
+    if (strcmp(r->prov.isa, "amx") != 0)
+        return false;
     for (size_t i = 0; i < r->n_loading; i++)
         if (strcmp(r->loading[i].model, row->model) == 0 && strcmp(r->loading[i].type, row->type) == 0 && !(r->loading[i].packed_bytes > 0))
             return false;
-    return n_tok >= LEAST && strcmp(r->prov.isa, "amx") == 0 && strcmp(type, "F16") == 0;
+    for (size_t i = 0; i < ARRAY_LEN(split); i++)
+        if (strcmp(split[i].type, type) == 0)
+            return n_tok >= split[i].least;
+    return false;
 }
 
 /* Tokens of most passes. */

@@ -11,7 +11,7 @@
 enum finding_cause {
     FINDING_NONE,    /* not above the roof */
     FINDING_CACHE,   /* memory's roof, but what is read again fits the last-level cache */
-    FINDING_TILES,   /* the roof of FP32's vectors, but tiles of BF16 multiply F16 (154) */
+    FINDING_TILES,   /* the roof of FP32's vectors, but tiles of BF16 multiply F16 and F32 (154) */
     FINDING_LEVEL,   /* the roof of one level, but what is read again fits a nearer one */
     FINDING_STALE,   /* the stored profile's roof, and a probe beside the point reads another */
     FINDING_MOVED,   /* the roof moved while the point was measured */

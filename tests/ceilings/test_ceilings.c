@@ -784,7 +784,8 @@ static void products_by_tiles(void **state)
     assert_false(kernels_by_tiles(&kernels, &kernels.mm[DTYPE_Q4_K], 512));
     assert_true(kernels_by_tiles(&kernels, &kernels.packed[DTYPE_F16], 13) == amx);
     assert_false(kernels_by_tiles(&kernels, &kernels.packed[DTYPE_F16], 12));
-    assert_false(kernels_by_tiles(&kernels, &kernels.packed[DTYPE_F32], 512));
+    assert_true(kernels_by_tiles(&kernels, &kernels.packed[DTYPE_F32], 64) == amx);
+    assert_false(kernels_by_tiles(&kernels, &kernels.packed[DTYPE_F32], 63));
     assert_false(kernels_by_tiles(&kernels, &kernels.mm[DTYPE_F32], 512));
 }
 

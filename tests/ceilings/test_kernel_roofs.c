@@ -330,6 +330,12 @@ static void arranging(void **state)
     sample(&j); /* and once when they are prepared */
     assert_true(4.0 * (double)atomic_load(&arranged) == (REPEATS + 1) * j.amount);
     assert_string_equal(j.op, "arrange");
+    bench->k.packed[DTYPE_F32] = stand_in; /* floats that tiles do not take are left as they are */
+    bench->k.arrange[DTYPE_F32] = count_arranged;
+    assert_false(bench_arrange(bench, &none, DTYPE_F32, 64));
+    bench->k.f32_min_tok = 64;
+    assert_true(bench_arrange(bench, &none, DTYPE_F32, 64));
+    assert_false(bench_arrange(bench, &none, DTYPE_F32, 63));
     bench->k.arrange_row[DTYPE_Q4_K] = count_row; /* floats, of as many tokens as are by tiles */
     bench->k.bf16_min_tok = 20;
     assert_true(bench_arrange(bench, &none, DTYPE_Q4_K, 19));

@@ -43,6 +43,7 @@ void test_pack(void **state);
 void test_pack_limits(void **state);
 void test_unpack(void **state);
 void test_matmul(void **state);
+void test_matmul_parts(void **state);
 void test_matmul_blocks(void **state);
 void test_matmul_pairs(void **state);
 void test_matmul_zero(void **state);

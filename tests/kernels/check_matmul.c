@@ -78,9 +78,12 @@ static bool rounds_to_bf16(const struct problem *p, const struct kernels *k, con
     return p->packed && a->kind == ACT_Q8 && k->bf16_min_tok > 0 && p->n_tok >= k->bf16_min_tok;
 }
 
-static bool splits(const struct problem *p, const struct kernels *k)
+/* What numbers in parts leave out, of sum|w||x|: of three products, of six. methods.md (154) */
+static double split_loses(const struct problem *p, const struct kernels *k)
 {
-    return p->type->id == DTYPE_F16 && kernels_by_tiles(k, slot_of(k, p), p->n_tok) && p->cols % 32 == 0;
+    if ((p->type->id != DTYPE_F16 && p->type->id != DTYPE_F32) || !kernels_by_tiles(k, slot_of(k, p), p->n_tok) || p->cols % 32)
+        return 0;
+    return p->type->id == DTYPE_F16 ? 0x1.8p-16 : 0x1.01p-23;
 }
 
 static void round_to_bf16(float *x, size_t n)
@@ -193,7 +196,7 @@ static void exact_init(struct exact *e, const struct problem *p, const struct ke
                     e->bound[at] = n * 0x1p-24 * abs[j] + (double)p->cols * (double)FLT_MIN;
                     if (strcmp(k->isa, "ref") == 0) /* in double, rounded once */
                         e->bound[at] = 0x1p-24 * fabs(sum[j]) + n * 0x1p-52 * abs[j] + (double)FLT_MIN;
-                    e->lost[at] = splits(p, k) ? 0x1.8p-16 * abs[j] : tiles_lose(p, k, a, t + j, row0 + i);
+                    e->lost[at] = split_loses(p, k) * abs[j] + tiles_lose(p, k, a, t + j, row0 + i);
                 }
             }
     }
@@ -266,7 +269,7 @@ static void check_arranged(const struct problem *p, const struct kernels *k, str
     enum { PARTS = 3 };
     arrange_fn *const own = k->arrange[p->type->id];
     arrange_fn *const others[] = { k->arrange[DTYPE_Q8_0], k->arrange[DTYPE_Q6_K], k->arrange[DTYPE_Q4_K], own };
-    a->tiles = check_alloc(acts_tiles_bytes(a->kind, p->n_tok, p->cols));
+    a->tiles = check_alloc(acts_tiles_bytes(a->kind, p->type->id, p->n_tok, p->cols));
     for (size_t i = a->kind == ACT_Q8 ? 0 : ARRAY_LEN(others) - 1; i < ARRAY_LEN(others); i++) {
         if (i + 1 == ARRAY_LEN(others) || others[i] != own)
             for (unsigned part = PARTS; part-- > 0;)
@@ -287,7 +290,7 @@ static void check_arranged(const struct problem *p, const struct kernels *k, str
 static void check_arranged_rows(const struct problem *p, const struct kernels *k, struct acts *a)
 {
     const enum dtype type = p->type->id;
-    const size_t bytes = acts_tiles_bytes(a->kind, p->n_tok, p->cols), whole = size_align_up(p->n_tok, 32) * p->cols * 2 * (a->kind == ACT_F32 ? 2 : 1);
+    const size_t bytes = acts_tiles_bytes(a->kind, p->type->id, p->n_tok, p->cols), whole = size_align_up(p->n_tok, 32) * p->cols * 2 * (a->kind != ACT_F32 ? 1 : type == DTYPE_F32 ? 3 : 2);
     unsigned char *const want = check_alloc(bytes), *const got = check_alloc(bytes);
     void *const mem = check_alloc(acts_bytes(a->kind, 1, p->cols));
     memset(got, 0xff, bytes);
@@ -453,13 +456,41 @@ void test_matmul_zero(void **state)
         }
 }
 
+/* Rows with a single weight have nothing that sums may be off by: every part of a number that is taken apart counts. methods.md (154) */
+void test_matmul_parts(void **state)
+{
+    (void)state;
+    enum { ROWS = 40, COLS = 320, TOK = 67, TERMS = 8 };
+    struct kernels k;
+    struct rng r;
+    rng_init(&r, 33);
+    for (size_t i = 0; rung_at(i, &k); i++) {
+        struct problem p;
+        problem_init(&p, &r, dtype_find(DTYPE_F32), ROWS, COLS, TOK);
+        for (size_t n = 0; n < ROWS * COLS; n++)
+            if (n % COLS != n / COLS * 7 % COLS)
+                memset(p.w + n * sizeof(float), 0, sizeof(float));
+        p.packed = k.packed[DTYPE_F32].gemm != NULL;
+        struct acts a;
+        void *buf = prepare_acts(&k, slot_of(&k, &p)->act, &a, p.x, TOK, COLS, COLS + 3);
+        struct exact e;
+        exact_init(&e, &p, &k, &a);
+        for (size_t n = 0; n < ROWS * TOK; n++)
+            e.bound[n] = TERMS * 0x1p-24 * fabs(e.y[n]) + (double)FLT_MIN;
+        run_slot(&p, &k, slot_of(&k, &p)->gemm, "gemm of single weights", &a, &e, 0, ROWS);
+        exact_free(&e);
+        free(buf);
+        problem_free(&p);
+    }
+}
+
 /* More of everything than kernels take at once: rows and tokens of a block, columns of a step; and, of every other type, results
  * whose rows stand whole lines apart, which may go past the caches. */
 void test_matmul_blocks(void **state)
 {
     (void)state;
     enum { LINES = 19 };
-    static const enum dtype types[] = { DTYPE_Q8_0, DTYPE_Q2_K, DTYPE_Q6_K, DTYPE_Q5_1, DTYPE_BF16, DTYPE_F16 };
+    static const enum dtype types[] = { DTYPE_Q8_0, DTYPE_Q2_K, DTYPE_Q6_K, DTYPE_Q5_1, DTYPE_BF16, DTYPE_F16, DTYPE_F32 };
     struct kernels k;
     struct rng r;
     rng_init(&r, 11);

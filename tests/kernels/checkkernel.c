@@ -19,6 +19,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_acts_exact),
         cmocka_unit_test(test_acts_special),
         cmocka_unit_test(test_matmul),
+        cmocka_unit_test(test_matmul_parts),
         cmocka_unit_test(test_matmul_blocks),
         cmocka_unit_test(test_matmul_pairs),
         cmocka_unit_test(test_matmul_zero),

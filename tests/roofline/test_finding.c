@@ -232,7 +232,7 @@ static void roles(void **state)
     one_finding(row, head, 1, "lm_head", "MBU", FINDING_UNKNOWN);
 }
 
-/* Products of F16 alone, on CPUs with tiles alone. */
+/* Products of F16 and F32 alone, on CPUs with tiles alone. */
 static void roles_by_tiles(void **state)
 {
     (void)state;
@@ -249,9 +249,14 @@ static void roles_by_tiles(void **state)
     o.n_tok = 13;
     struct run_op both[] = { o, o }; /* more bits in one layer */
     one_finding(decode(), both, 2, "ffn_up", "MFU", FINDING_TILES);
-    snprintf(both[1].type, sizeof o.type, "F32");
+    snprintf(both[1].type, sizeof o.type, "BF16");
     one_finding(decode(), both, 2, "ffn_up", "MFU", FINDING_UNKNOWN);
+    snprintf(o.type, sizeof o.type, "BF16");
+    one_finding(decode(), &o, 1, "ffn_up", "MFU", FINDING_UNKNOWN);
     snprintf(o.type, sizeof o.type, "F32");
+    o.n_tok = 64;
+    one_finding(decode(), &o, 1, "ffn_up", "MFU", FINDING_TILES);
+    o.n_tok = 63; /* by vectors */
     one_finding(decode(), &o, 1, "ffn_up", "MFU", FINDING_UNKNOWN);
     snprintf(o.type, sizeof o.type, "F16"); /* of keys */
     snprintf(o.op, sizeof o.op, "attention");

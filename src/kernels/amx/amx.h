@@ -10,16 +10,18 @@ enum {
     AMX_MIN_TOK_BF16 = 7,  /* BF16 has no copy: 8, 10, 12 sequences 1.2, 1.4, 1.5 times as fast as by vdpbf16ps, 7 as fast (TinyLlama, two threads) */
     AMX_MIN_TOK_F16 = 13,  /* F16 has one of two numbers, and up to 12 tokens one pass: tiles multiply 10, 12, 16, 24, 32 tokens 0.83, 0.91, 1.1, 1.3,
                               1.6 times as fast ([2048, 2048], in turn, one thread; two alike) */
+    AMX_MIN_TOK_F32 = 64,  /* F32 has one of three, and half the speed: tiles multiply 32, 64, 512 tokens 0.78, 0.9-1.07, 1.7-1.9 times as fast
+                              (the same) */
     AMX_BLOCK_TOK = 512,   /* whose sums stay in the L2 cache */
 };
 
-matmul_fn amx_gemm_f16, amx_gemm_bf16, amx_gemm_q8_0, amx_gemm_q4_0, amx_gemm_q4_1, amx_gemm_q5_0, amx_gemm_q5_1, amx_gemm_iq4_nl;
+matmul_fn amx_gemm_f32, amx_gemm_f16, amx_gemm_bf16, amx_gemm_q8_0, amx_gemm_q4_0, amx_gemm_q4_1, amx_gemm_q5_0, amx_gemm_q5_1, amx_gemm_iq4_nl;
 matmul_fn amx_gemm_mxfp4, amx_gemm_q2_k, amx_gemm_q3_k, amx_gemm_q4_k, amx_gemm_q5_k, amx_gemm_q6_k, amx_gemm_iq4_xs;
-arrange_fn amx_arrange_f16, amx_arrange_bf16, amx_arrange_q8_0, amx_arrange_q4_0, amx_arrange_q4_1, amx_arrange_q5_0, amx_arrange_q5_1;
+arrange_fn amx_arrange_f32, amx_arrange_f16, amx_arrange_bf16, amx_arrange_q8_0, amx_arrange_q4_0, amx_arrange_q4_1, amx_arrange_q5_0, amx_arrange_q5_1;
 arrange_fn amx_arrange_iq4_nl, amx_arrange_mxfp4, amx_arrange_q2_k, amx_arrange_q3_k, amx_arrange_q4_k, amx_arrange_q5_k;
 arrange_fn amx_arrange_q6_k, amx_arrange_iq4_xs;
 
-arrange_row_fn amx_arrange_row; /* of products that are by tiles: whatever the type */
+arrange_row_fn amx_arrange_row, amx_arrange_row_f32; /* of products that are by tiles: of F32, and whatever other type */
 
 attention_fn amx_attention;
 
@@ -31,7 +33,7 @@ struct amx_packed {
 };
 /* Quads [first, first + n), of each block those of the first 16 rows, then the others', to bf16: to[quads][2][16 rows][2 columns]. */
 typedef void amx_convert_fn(uint16_t *to, const struct amx_packed *from, size_t first, size_t n, const struct panel_format *f);
-extern const struct panel_format amx_f16; /* weights become two numbers each */
+extern const struct panel_format amx_f16, amx_f32; /* weights become two numbers each; three */
 amx_convert_fn *amx_convert_of(const struct panel_format *f);
 /* room: of so many blocks, for as long as they are converted. */
 void amx_convert_begin(struct amx_packed *from, const struct panel_format *f, const unsigned char *first, const unsigned char *second, size_t blocks,

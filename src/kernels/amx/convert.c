@@ -126,6 +126,28 @@ static void convert_f16(uint16_t *to, const struct amx_packed *from, size_t firs
 }
 const struct panel_format amx_f16 = { .block_elems = 1, .block_bytes = 2 };
 
+/* F32: three bf16, which are all its bits. Blocks: [first, second, third][2 halves][pairs of 16 rows]. methods.md (154) */
+static void convert_f32(uint16_t *to, const struct amx_packed *from, size_t first, size_t n, const struct panel_format *f)
+{
+    (void)f;
+    for (size_t q = first; q < first + n; q++) {
+        const unsigned char *p = from->half[q / 8 % 2] + (q / 16 * 8 + q % 8) * 256;
+        uint16_t *at = to + q / 16 * 3072 + q % 16 * 64;
+#pragma GCC unroll 2
+        for (size_t i = 0; i < 2; i++, p += 128, at += 32) {
+            __m512 a = _mm512_loadu_ps(p), b = _mm512_loadu_ps(p + 64);
+#pragma GCC unroll 3
+            for (size_t part = 0; part < 3; part++) {
+                const __m512i na = near_bf16(a), nb = near_bf16(b);
+                _mm512_store_si512(at + part * 1024, _mm512_or_si512(_mm512_srli_epi32(na, 16), nb));
+                a = _mm512_sub_ps(a, _mm512_castsi512_ps(na));
+                b = _mm512_sub_ps(b, _mm512_castsi512_ps(nb));
+            }
+        }
+    }
+}
+const struct panel_format amx_f32 = { .block_elems = 1, .block_bytes = 4 };
+
 amx_convert_fn *amx_convert_of(const struct panel_format *f)
 {
     static amx_convert_fn *const at_place[PLACES] = {
@@ -144,6 +166,8 @@ amx_convert_fn *amx_convert_of(const struct panel_format *f)
     };
     if (f == &amx_f16)
         return convert_f16;
+    if (f == &amx_f32)
+        return convert_f32;
     return f->kind == PANEL_2_MINS ? convert_unpacked_2_mins : at_place[f->place];
 }
 

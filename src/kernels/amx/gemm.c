@@ -2,10 +2,11 @@
  * amx/gemm.c: products of packed weights with many tokens by tdpbf16ps. Weights of any format become bf16, once for all
  * tokens, and so do activations: d * q of the 8-bit ones. A product of tiles takes 16 tokens x 32 columns (the first
  * operand, as activations stand) and 32 columns x 16 rows (pairs of columns of all rows side by side: BF16 as it is packed)
- * to 16 x 16 sums of f32. methods.md (4), (137). F16 and the floats beside it become two bf16 each, and a product three: (154).
+ * to 16 x 16 sums of f32. methods.md (4), (137). F16 and the floats beside it become two bf16 each, and a product three; F32 and its
+ * floats three each, and a product six: (154).
  *
  * Two tiles of tokens and two of rows are four sums, which take four loads. Loops: blocks of 512 tokens > 256 rows > steps of
- * columns (512 of BF16, 256 of what is converted) > panels of 32 rows, in the L1 cache > groups of 32 tokens. What a step makes of a group
+ * columns (512 of BF16, 256 of what is converted, 128 of three numbers) > panels of 32 rows, in the L1 cache > groups of 32 tokens. What a step makes of a group
  * is stored to one place in the L1 cache and added to the sums in the L2 cache (the last step's: on the way to results) beside the next
  * group's products, by vectors. Beside those, too, the next panel is converted, and activations of the next step and the weights after the
  * next come to the L2 cache.
@@ -35,6 +36,7 @@ enum {
     GROUP_TOK = TILES_GROUP_TOK,
     STEP_K = 512,           /* a panel of so many columns stays in the L1 cache, */
     STEP_K_CONVERTED = 256, /* or two of these, the next one written beside it (not where they are split). In turn with 512 Q8_0, Q4_K 1.03 times as fast */
+    STEP_K_THREE = 128,
     UNIT_ROWS = 256,            /* rows whose sums stay in the L2 cache */
     TURN_BLOCKS = 4,            /* from conversion to conversion: a call costs as much as a quad */
     BLOCK_BF16 = 2 * TILE_BF16, /* numbers of 32 columns of a group, or of a panel */
@@ -44,17 +46,30 @@ enum {
 enum operands {
     OPERANDS_PACKED,    /* BF16: nothing */
     OPERANDS_CONVERTED, /* beside 8-bit activations: a bf16 */
-    OPERANDS_SPLIT,     /* beside floats: two. A block takes three times as long, so steps of 256 columns, of 128 in turn 1.06 times as slow */
+    OPERANDS_TWO,       /* beside floats: two. A block takes three times as long, so steps of 256 columns, of 128 in turn 1.06 times as slow */
+    OPERANDS_THREE,     /* three, and six times */
+};
+
+/* How activations stand in tiles: bf16 that one becomes, columns of a step. */
+struct tiling {
+    size_t planes, step;
+};
+static const struct tiling tilings[] = {
+    [OPERANDS_PACKED] = { 1, STEP_K },
+    [OPERANDS_CONVERTED] = { 1, STEP_K_CONVERTED },
+    [OPERANDS_TWO] = { 2, STEP_K_CONVERTED },
+    [OPERANDS_THREE] = { 3, STEP_K_THREE },
 };
 
 struct amx_scratch {
-    _Alignas(64) uint16_t panel[2][2 * STEP_K_CONVERTED / TILE_K * BLOCK_BF16]; /* the one that is multiplied, and the next; of one or two parts */
+    _Alignas(64) uint16_t panel[2][2 * STEP_K_CONVERTED / TILE_K * BLOCK_BF16]; /* the one that is multiplied, and the next; of one to three parts */
     struct panel_block meta[PANEL_BLOCKS];                    /* scales of 128 or 256 columns of that; of some formats weights, too */
     float made[GROUP_TOK * PANEL_ROWS];                       /* what a step adds to a group's sums */
     float sums[UNIT_ROWS * AMX_BLOCK_TOK];                    /* [panels][groups][tokens][rows of a panel] */
     uint16_t acts[AMX_BLOCK_TOK * STEP_K];                    /* of a step, where nobody has arranged them */
 };
 _Static_assert(sizeof(struct amx_scratch) <= SCRATCH_AMX_BYTES, "scratch");
+_Static_assert(3 * STEP_K_THREE <= 2 * STEP_K_CONVERTED, "panels");
 _Static_assert(GROUP_TOK == 2 * TILE_ROWS && PANEL_ROWS == 2 * TILE_ROWS, "four sums");
 
 static size_t least(size_t a, size_t b)
@@ -102,19 +117,22 @@ INLINE __m512 widen(__m256i bf16)
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bf16), 16));
 }
 
-/* The bf16 nearest to floats, and the one nearest to what is left. methods.md (154) */
-INLINE void act_split(uint16_t *near, uint16_t *rest, const struct acts *x, size_t t, size_t c)
+/* The bf16 nearest to floats, and those nearest to what is left each time: to[planes][tokens][32]. methods.md (154) */
+INLINE void act_split(uint16_t *to, size_t planes, const struct acts *x, size_t t, size_t c)
 {
     __m512 a = _mm512_setzero_ps(), b = a;
     if (t < x->n_tok) {
         a = _mm512_loadu_ps(x->f32 + t * x->stride + c);
         b = _mm512_loadu_ps(x->f32 + t * x->stride + c + 16);
     }
-    const __m512i n = (__m512i)_mm512_cvtne2ps_pbh(b, a);
-    a = _mm512_sub_ps(a, widen(_mm512_castsi512_si256(n)));
-    b = _mm512_sub_ps(b, widen(_mm512_extracti64x4_epi64(n, 1)));
-    _mm512_store_si512(near, n);
-    _mm512_store_si512(rest, (__m512i)_mm512_cvtne2ps_pbh(b, a));
+    for (;; to += BLOCK_BF16) {
+        const __m512i n = (__m512i)_mm512_cvtne2ps_pbh(b, a);
+        _mm512_store_si512(to, n);
+        if (--planes == 0)
+            return;
+        a = _mm512_sub_ps(a, widen(_mm512_castsi512_si256(n)));
+        b = _mm512_sub_ps(b, widen(_mm512_extracti64x4_epi64(n, 1)));
+    }
 }
 
 static size_t groups_of(size_t n_tok)
@@ -122,66 +140,62 @@ static size_t groups_of(size_t n_tok)
     return (n_tok + GROUP_TOK - 1) / GROUP_TOK;
 }
 
-/* bf16 that an activation becomes. */
-static size_t planes_of(const struct acts *x)
-{
-    return x->kind == ACT_F32 ? 2 : 1;
-}
-
 /* Columns [k, k + n) of token t, to[n / 32][planes][tokens][32]: at its place among the tokens. */
-static void arrange_token(uint16_t *to, const struct acts *x, size_t t, size_t k, size_t n)
+static void arrange_token(uint16_t *to, const struct acts *x, size_t planes, size_t t, size_t k, size_t n)
 {
-    if (planes_of(x) == 2)
-        for (size_t c = 0; c < n; c += TILE_K, to += 2 * BLOCK_BF16)
-            act_split(to, to + BLOCK_BF16, x, t, k + c);
+    if (planes > 1)
+        for (size_t c = 0; c < n; c += TILE_K, to += planes * BLOCK_BF16)
+            act_split(to, planes, x, t, k + c);
     else
         for (size_t c = 0; c < n; c += TILE_K, to += BLOCK_BF16)
             _mm512_store_si512(to, act_bf16(x, t, k + c));
 }
 
 /* Of n_tok tokens from tok on, to[groups] of these. */
-static void arrange_tokens(uint16_t *to, const struct acts *x, size_t k, size_t n, size_t tok, size_t n_tok)
+static void arrange_tokens(uint16_t *to, const struct acts *x, size_t planes, size_t k, size_t n, size_t tok, size_t n_tok)
 {
-    for (size_t g = 0; g < groups_of(n_tok); g++, to += planes_of(x) * GROUP_TOK * n)
+    for (size_t g = 0; g < groups_of(n_tok); g++, to += planes * GROUP_TOK * n)
         for (size_t t = 0; t < GROUP_TOK; t++)
-            arrange_token(to + t * TILE_K, x, tok + g * GROUP_TOK + t, k, n);
-}
-
-static const char arranged_mark;
-
-/* Columns of a step. */
-static size_t step_of(const struct acts *x)
-{
-    return x->kind == ACT_BF16 ? STEP_K : STEP_K_CONVERTED;
+            arrange_token(to + t * TILE_K, x, planes, tok + g * GROUP_TOK + t, k, n);
 }
 
 /* Columns [k, k + n) of a group of tokens in tiles: [blocks of tokens][steps][groups]. */
-static uint16_t *tiles_at(const struct acts *x, size_t tok, size_t k, size_t n)
+static uint16_t *tiles_at(const struct acts *x, size_t planes, size_t tok, size_t k, size_t n)
 {
     const size_t block = tok / AMX_BLOCK_TOK * AMX_BLOCK_TOK, n_tok = groups_of(least(x->n_tok - block, AMX_BLOCK_TOK)) * GROUP_TOK;
-    return (uint16_t *)x->tiles + planes_of(x) * (block * x->cols + k * n_tok + (tok - block) * n);
+    return (uint16_t *)x->tiles + planes * (block * x->cols + k * n_tok + (tok - block) * n);
 }
 
-static void arrange(struct acts *x, unsigned part, unsigned parts)
+static void arrange(struct acts *x, const struct tiling *as, unsigned part, unsigned parts)
 {
     const size_t groups = groups_of(x->n_tok), g1 = groups * (part + 1) / parts;
     for (size_t g = groups * part / parts; g < g1; g++)
         for (size_t k = 0, n; k < x->cols; k += n) {
-            n = least(x->cols - k, step_of(x));
-            arrange_tokens(tiles_at(x, g * GROUP_TOK, k, n), x, k, n, g * GROUP_TOK, 1);
+            n = least(x->cols - k, as->step);
+            arrange_tokens(tiles_at(x, as->planes, g * GROUP_TOK, k, n), x, as->planes, k, n, g * GROUP_TOK, 1);
         }
-    x->tiles_for = &arranged_mark;
+    x->tiles_for = as;
+}
+
+static void arrange_row(struct acts *x, const struct tiling *as, size_t t, size_t c0, const struct acts *row)
+{
+    for (size_t c = c0, n; c < c0 + row->cols; c += n) { /* steps, and parts of them */
+        const size_t k = c / as->step * as->step, n_k = least(x->cols - k, as->step);
+        n = least(k + n_k, c0 + row->cols) - c;
+        uint16_t *to = tiles_at(x, as->planes, t / GROUP_TOK * GROUP_TOK, k, n_k) + as->planes * (c - k) / TILE_K * BLOCK_BF16;
+        arrange_token(to + t % GROUP_TOK * TILE_K, row, as->planes, 0, c - c0, n);
+    }
+    x->tiles_for = as;
 }
 
 void amx_arrange_row(struct acts *x, size_t t, size_t c0, const struct acts *row)
 {
-    for (size_t c = c0, n; c < c0 + row->cols; c += n) { /* steps, and parts of them */
-        const size_t k = c / step_of(x) * step_of(x), n_k = least(x->cols - k, step_of(x));
-        n = least(k + n_k, c0 + row->cols) - c;
-        uint16_t *to = tiles_at(x, t / GROUP_TOK * GROUP_TOK, k, n_k) + planes_of(x) * (c - k) / TILE_K * BLOCK_BF16;
-        arrange_token(to + t % GROUP_TOK * TILE_K, row, 0, c - c0, n);
-    }
-    x->tiles_for = &arranged_mark;
+    static const enum operands as[ACT_KIND_COUNT] = { [ACT_F32] = OPERANDS_TWO, [ACT_BF16] = OPERANDS_PACKED, [ACT_Q8] = OPERANDS_CONVERTED };
+    arrange_row(x, &tilings[as[x->kind]], t, c0, row);
+}
+void amx_arrange_row_f32(struct acts *x, size_t t, size_t c0, const struct acts *row)
+{
+    arrange_row(x, &tilings[OPERANDS_THREE], t, c0, row);
 }
 
 /* ---- the walk -------------------------------------------------------------------------------------------------- */
@@ -189,6 +203,7 @@ void amx_arrange_row(struct acts *x, size_t t, size_t c0, const struct acts *row
 struct walk {
     const struct matmul_args *a;
     const struct panel_format *f; /* NULL: BF16, read where it is packed */
+    enum operands operands;
     amx_convert_fn *convert;
     struct amx_scratch *s;
     const uint16_t *acts; /* arranged, of all steps; NULL: those of a step come to the scratch */
@@ -310,7 +325,7 @@ static struct beside beside(const struct walk *w, struct job j, struct job next,
     const struct job after = w->f && next.n ? job_after(w, next) : next;
     if (w->f) {
         s.quads = next.n / TILE_K * 16;
-        s.each = ((w->planes == 2 ? 1 : TURN_BLOCKS) * s.quads + blocks - 1) / blocks;
+        s.each = ((w->planes > 1 ? 1 : TURN_BLOCKS) * s.quads + blocks - 1) / blocks;
     }
     if (after.n) {
         s.line = (const char *)chunk_at(w, after.row, after.k);
@@ -436,24 +451,38 @@ INLINE void panel_multiply(const uint16_t *b0, const uint16_t *b1, const bool tw
                              : "memory");
 }
 
-/* A block of numbers in two parts, the smaller products first: rest times near, near times near, near times rest. methods.md (154) */
-INLINE void split_multiply(const uint16_t *x, struct weights w, const bool two)
+/* A block of numbers in two parts, rest times near, near times near, near times rest; in three, of x and w each the first, second and third,
+ * x3 w1, x2 w1, x2 w2, x1 w2, x1 w3, x1 w1. Each product but the first loads one side. methods.md (154) */
+INLINE void two_multiply(const uint16_t *x, struct weights w, const bool two)
 {
     block_multiply(x + BLOCK_BF16, w.b0, w.b1, two);
     tokens_multiply(x, two);
     panel_multiply(w.b0 + BLOCK_BF16, w.b1 + BLOCK_BF16, two);
+}
+INLINE void three_multiply(const uint16_t *x, struct weights w, const bool two)
+{
+    block_multiply(x + 2 * BLOCK_BF16, w.b0, w.b1, two);
+    tokens_multiply(x + BLOCK_BF16, two);
+    panel_multiply(w.b0 + BLOCK_BF16, w.b1 + BLOCK_BF16, two);
+    tokens_multiply(x, two);
+    panel_multiply(w.b0 + 2 * BLOCK_BF16, w.b1 + 2 * BLOCK_BF16, two);
+    panel_multiply(w.b0, w.b1, two);
 }
 
 /* n_blk blocks of a group's tokens times those of a panel; two: there are tokens beyond the first 16.
  * Activations are read but once a panel and are not to push it from the L1 cache: tileloaddt1 (with tileloadd for both 13 % slower). */
 INLINE void sums_make(const uint16_t *x, struct weights w, size_t n_blk, struct beside *s, const bool two, const enum operands are, const enum keep how)
 {
-    const size_t n_tok = GROUP_TOK * TILE_K / (are == OPERANDS_PACKED ? STEP_K : STEP_K_CONVERTED); /* that are kept beside a block of a whole step */
-    const size_t x_step = are == OPERANDS_SPLIT ? 2 * BLOCK_BF16 : BLOCK_BF16;
+    const size_t step = are == OPERANDS_PACKED ? STEP_K : are == OPERANDS_THREE ? STEP_K_THREE : STEP_K_CONVERTED;
+    const size_t n_tok = GROUP_TOK * TILE_K / step; /* that are kept beside a block of a whole step */
+    const bool split = are == OPERANDS_TWO || are == OPERANDS_THREE;
+    const size_t x_step = (are == OPERANDS_THREE ? 3 : split ? 2 : 1) * BLOCK_BF16;
     const char *line = s->line, *act = s->act;
     for (size_t b = 0; b < n_blk; b++, x += x_step, w.b0 += w.step, w.b1 += w.step) {
-        if (are == OPERANDS_SPLIT)
-            split_multiply(x, w, two);
+        if (are == OPERANDS_THREE)
+            three_multiply(x, w, two);
+        else if (are == OPERANDS_TWO)
+            two_multiply(x, w, two);
         else
             block_multiply(x, w.b0, w.b1, two);
         if (how != KEEP_NONE)
@@ -464,7 +493,7 @@ INLINE void sums_make(const uint16_t *x, struct weights w, size_t n_blk, struct 
         }
         for (size_t i = 0; i < s->act_ask; i++, act += 64)
             _mm_prefetch(act, _MM_HINT_T1);
-        if (are != OPERANDS_PACKED && s->quad < s->quads && ++s->block >= (are == OPERANDS_SPLIT ? 1 : TURN_BLOCKS)) {
+        if (are != OPERANDS_PACKED && s->quad < s->quads && ++s->block >= (split ? 1 : TURN_BLOCKS)) {
             s->block = 0;
             convert_next(s, s->each);
         }
@@ -513,12 +542,20 @@ static void run_job(const struct walk *w, struct job j, struct weights b, struct
         const size_t t = g * GROUP_TOK, n = least(w->n_tok - t, GROUP_TOK);
         float *to = sums + g * GROUP_TOK * PANEL_ROWS;
         sums_zero();
-        if (!w->f)
+        switch (w->operands) {
+        case OPERANDS_PACKED:
             sums_make_keep(x, b, j.n / TILE_K, side, n > TILE_ROWS, OPERANDS_PACKED);
-        else if (w->planes == 1)
+            break;
+        case OPERANDS_CONVERTED:
             sums_make_keep(x, b, j.n / TILE_K, side, n > TILE_ROWS, OPERANDS_CONVERTED);
-        else
-            sums_make_keep(x, b, j.n / TILE_K, side, n > TILE_ROWS, OPERANDS_SPLIT);
+            break;
+        case OPERANDS_TWO:
+            sums_make_keep(x, b, j.n / TILE_K, side, n > TILE_ROWS, OPERANDS_TWO);
+            break;
+        case OPERANDS_THREE:
+            sums_make_keep(x, b, j.n / TILE_K, side, n > TILE_ROWS, OPERANDS_THREE);
+            break;
+        }
         sums_store(w->s->made);
         side->made = w->s->made;
         side->sums = to;
@@ -542,7 +579,7 @@ static void walk_rows(const struct walk *w)
     convert_next(&first, first.quads);
     for (struct job next; j.n; j = next, panel ^= 1) {
         if (!w->acts && arranged <= j.k) {
-            arrange_tokens(w->s->acts, w->a->x, j.k, j.n, w->tok, w->n_tok);
+            arrange_tokens(w->s->acts, w->a->x, w->planes, j.k, j.n, w->tok, w->n_tok);
             arranged = j.k + j.n;
         }
         next = job_after(w, j);
@@ -562,8 +599,10 @@ static bool far(const struct matmul_args *a)
 static void amx_gemm(const struct matmul_args *a, size_t row0, size_t row1, const struct panel_format *f)
 {
     struct walk w = { .a = a, .f = f, .convert = f ? amx_convert_of(f) : NULL, .s = a->scratch, .panel_bytes = PACK_ROWS * a->w_row_bytes };
-    w.step = step_of(a->x);
-    w.planes = planes_of(a->x);
+    w.operands = !f ? OPERANDS_PACKED : f == &amx_f16 ? OPERANDS_TWO : f == &amx_f32 ? OPERANDS_THREE : OPERANDS_CONVERTED;
+    const struct tiling *const as = &tilings[w.operands];
+    w.step = as->step;
+    w.planes = as->planes;
     w.chunk = f && f->block_elems > 1 && f->block_elems < PANEL_K ? 4 * f->block_elems : PANEL_K; /* whole groups of pack.h */
     w.far = far(a);
     w.row_end = row1;
@@ -571,7 +610,7 @@ static void amx_gemm(const struct matmul_args *a, size_t row0, size_t row1, cons
     for (; w.tok < a->x->n_tok; w.tok += AMX_BLOCK_TOK) {
         w.n_tok = least(a->x->n_tok - w.tok, AMX_BLOCK_TOK);
         w.groups = groups_of(w.n_tok);
-        w.acts = a->x->tiles_for == &arranged_mark ? (const uint16_t *)a->x->tiles + w.planes * w.tok * a->cols : NULL;
+        w.acts = a->x->tiles_for == as ? (const uint16_t *)a->x->tiles + w.planes * w.tok * a->cols : NULL;
         for (w.row0 = row0; w.row0 < row1; w.row0 = w.row1) {
             w.row1 = least(row1, w.row0 + UNIT_ROWS);
             walk_rows(&w);
@@ -596,7 +635,7 @@ static void amx_gemm(const struct matmul_args *a, size_t row0, size_t row1, cons
         if (x->n_tok < AMX_MIN_TOK)                                                      \
             packed_arrange_##few(x, part, parts);                                        \
         else                                                                             \
-            arrange(x, part, parts);                                                     \
+            arrange(x, &tilings[OPERANDS_CONVERTED], part, parts);                       \
     }
 #define AMX_GEMM(type) AMX_GEMM_FEW(type, type)
 AMX_GEMM(q8_0)
@@ -627,7 +666,24 @@ void amx_gemm_f16(const struct matmul_args *a, size_t row0, size_t row1)
 void amx_arrange_f16(struct acts *x, unsigned part, unsigned parts)
 {
     if (fits_f16(x))
-        arrange(x, part, parts);
+        arrange(x, &tilings[OPERANDS_TWO], part, parts);
+}
+
+static bool fits_f32(const struct acts *x)
+{
+    return x->n_tok >= AMX_MIN_TOK_F32 && x->cols % TILE_K == 0;
+}
+void amx_gemm_f32(const struct matmul_args *a, size_t row0, size_t row1)
+{
+    if (fits_f32(a->x))
+        amx_gemm(a, row0, row1, &amx_f32);
+    else
+        avx512_packed_gemm_f32(a, row0, row1);
+}
+void amx_arrange_f32(struct acts *x, unsigned part, unsigned parts)
+{
+    if (fits_f32(x))
+        arrange(x, &tilings[OPERANDS_THREE], part, parts);
 }
 
 static bool fits_bf16(const struct acts *x)
@@ -644,5 +700,5 @@ void amx_gemm_bf16(const struct matmul_args *a, size_t row0, size_t row1)
 void amx_arrange_bf16(struct acts *x, unsigned part, unsigned parts)
 {
     if (fits_bf16(x))
-        arrange(x, part, parts);
+        arrange(x, &tilings[OPERANDS_PACKED], part, parts);
 }

@@ -15,8 +15,11 @@ void kernels_init_amx(struct kernels *k)
     k->pow2_min_tok = 0; /* scales cost nothing here */
     k->attention = amx_attention;
     k->bf16_min_tok = AMX_MIN_TOK;
+    k->f32_min_tok = AMX_MIN_TOK_F32;
     AMX_SLOT(BF16, bf16);
     AMX_SLOT(F16, f16);
+    AMX_SLOT(F32, f32);
+    k->arrange_row[DTYPE_F32] = amx_arrange_row_f32;
     k->packed[DTYPE_BF16].gemv_max_tok = AMX_MIN_TOK_BF16 - 1;
     k->packed[DTYPE_F16].gemv_max_tok = AMX_MIN_TOK_F16 - 1;
     AMX_SLOT(Q8_0, q8_0);
