@@ -290,7 +290,8 @@ static void check_arranged(const struct problem *p, const struct kernels *k, str
 static void check_arranged_rows(const struct problem *p, const struct kernels *k, struct acts *a)
 {
     const enum dtype type = p->type->id;
-    const size_t bytes = acts_tiles_bytes(a->kind, p->type->id, p->n_tok, p->cols), whole = size_align_up(p->n_tok, 32) * p->cols * 2 * (a->kind != ACT_F32 ? 1 : type == DTYPE_F32 ? 3 : 2);
+    const size_t planes = a->kind != ACT_F32 ? 1 : type == DTYPE_F32 ? 3 : 2, whole = size_align_up(p->n_tok, 32) * p->cols * 2 * planes;
+    const size_t bytes = acts_tiles_bytes(a->kind, type, p->n_tok, p->cols);
     unsigned char *const want = check_alloc(bytes), *const got = check_alloc(bytes);
     void *const mem = check_alloc(acts_bytes(a->kind, 1, p->cols));
     memset(got, 0xff, bytes);

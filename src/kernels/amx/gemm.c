@@ -6,8 +6,8 @@
  * floats three each, and a product six: (154).
  *
  * Two tiles of tokens and two of rows are four sums, which take four loads. Loops: blocks of 512 tokens > 256 rows > steps of
- * columns (512 of BF16, 256 of what is converted, 128 of three numbers) > panels of 32 rows, in the L1 cache > groups of 32 tokens. What a step makes of a group
- * is stored to one place in the L1 cache and added to the sums in the L2 cache (the last step's: on the way to results) beside the next
+ * columns (512 of BF16, 256 of what is converted, 128 of F32) > panels of 32 rows, in the L1 cache > groups of 32 tokens. What a step
+ * makes of a group is stored to one place in the L1 cache and added to the sums in the L2 cache (the last step's: on the way to results) beside the next
  * group's products, by vectors. Beside those, too, the next panel is converted, and activations of the next step and the weights after the
  * next come to the L2 cache.
  *
@@ -652,53 +652,46 @@ AMX_GEMM(q5_k)
 AMX_GEMM_FEW(q6_k, q6_k_two_ports)
 AMX_GEMM(iq4_xs)
 
-static bool fits_f16(const struct acts *x)
+/* Weights that are not in blocks of columns. */
+static bool fits(const struct acts *x, size_t least_tok)
 {
-    return x->n_tok >= AMX_MIN_TOK_F16 && x->cols % TILE_K == 0;
+    return x->n_tok >= least_tok && x->cols % TILE_K == 0;
 }
 void amx_gemm_f16(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    if (fits_f16(a->x))
+    if (fits(a->x, AMX_MIN_TOK_F16))
         amx_gemm(a, row0, row1, &amx_f16);
     else
         avx512_packed_gemm_f16_two_ports(a, row0, row1); /* every CPU with tiles has two */
 }
 void amx_arrange_f16(struct acts *x, unsigned part, unsigned parts)
 {
-    if (fits_f16(x))
+    if (fits(x, AMX_MIN_TOK_F16))
         arrange(x, &tilings[OPERANDS_TWO], part, parts);
 }
 
-static bool fits_f32(const struct acts *x)
-{
-    return x->n_tok >= AMX_MIN_TOK_F32 && x->cols % TILE_K == 0;
-}
 void amx_gemm_f32(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    if (fits_f32(a->x))
+    if (fits(a->x, AMX_MIN_TOK_F32))
         amx_gemm(a, row0, row1, &amx_f32);
     else
         avx512_packed_gemm_f32(a, row0, row1);
 }
 void amx_arrange_f32(struct acts *x, unsigned part, unsigned parts)
 {
-    if (fits_f32(x))
+    if (fits(x, AMX_MIN_TOK_F32))
         arrange(x, &tilings[OPERANDS_THREE], part, parts);
 }
 
-static bool fits_bf16(const struct acts *x)
-{
-    return x->n_tok >= AMX_MIN_TOK_BF16 && x->cols % TILE_K == 0;
-}
 void amx_gemm_bf16(const struct matmul_args *a, size_t row0, size_t row1)
 {
-    if (fits_bf16(a->x))
+    if (fits(a->x, AMX_MIN_TOK_BF16))
         amx_gemm(a, row0, row1, NULL);
     else
         bf16_packed_gemm(a, row0, row1);
 }
 void amx_arrange_bf16(struct acts *x, unsigned part, unsigned parts)
 {
-    if (fits_bf16(x))
+    if (fits(x, AMX_MIN_TOK_BF16))
         arrange(x, &tilings[OPERANDS_PACKED], part, parts);
 }
