@@ -124,8 +124,8 @@ struct kernels {
     arrange_fn *arrange[DTYPE_COUNT]; /* for gemm of packed weights; NULL: it takes activations as they are prepared */
     arrange_row_fn *arrange_row[DTYPE_COUNT]; /* the same a piece of a row at a time (kernels_arrange_row); NULL: not */
     unsigned pow2_min_tok; /* tokens from which packed products gain by ACT_Q8 activations with pow2; 0: they never do */
-    unsigned f32_min_tok;  /* the same of F32 by tiles; 0: they never do */
     unsigned bf16_min_tok; /* tokens from which packed products of quantized weights round these and activations to BF16; 0: they never do */
+    unsigned f32_min_tok;  /* tokens from which packed products of F32 take numbers apart, for tiles of BF16; 0: they never do */
     /* Prepare tokens [tok0, tok1) of x[n_tok, ld] into a (kind set, arrays allocated). */
     void (*act_prepare[ACT_KIND_COUNT])(struct acts *a, const float *x, size_t ld, size_t tok0,
                                         size_t tok1);

@@ -50,6 +50,7 @@ void test_matmul_zero(void **state);
 void test_matmul_slots(void **state);
 void test_matmul_streams(void **state);
 void test_matmul_poison(void **state);
+void test_matmul_poison_many(void **state);
 void test_matmul_subnormal(void **state);
 void test_isa_names(void **state);
 void test_isa_passed_over(void **state);

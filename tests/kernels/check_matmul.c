@@ -9,7 +9,7 @@
  * as much for Q2_K (a scale and a min term a group of 16).
  *
  * Products that round weights and activations to BF16 (kernels.bf16_min_tok) are compared with sums of the rounded ones, of
- * n <= cols + 16 terms. Those that take floats apart into two BF16 (F16 by tiles) lose the product of what both leave, and
+ * n <= cols + 16 terms. Those that take floats apart into two BF16 (F16 by tiles) or three (F32) lose the product of what both leave, and
  * what activations leave twice: methods.md (154).
  */
 #include "config.h"
@@ -83,7 +83,7 @@ static double split_loses(const struct problem *p, const struct kernels *k)
 {
     if ((p->type->id != DTYPE_F16 && p->type->id != DTYPE_F32) || !kernels_by_tiles(k, slot_of(k, p), p->n_tok) || p->cols % 32)
         return 0;
-    return p->type->id == DTYPE_F16 ? 0x1.8p-16 : 0x1.01p-23;
+    return p->type->id == DTYPE_F16 ? 0x1.8p-16 : 0x1.01p-24;
 }
 
 static void round_to_bf16(float *x, size_t n)
@@ -268,10 +268,14 @@ static void check_arranged(const struct problem *p, const struct kernels *k, str
 {
     enum { PARTS = 3 };
     arrange_fn *const own = k->arrange[p->type->id];
-    arrange_fn *const others[] = { k->arrange[DTYPE_Q8_0], k->arrange[DTYPE_Q6_K], k->arrange[DTYPE_Q4_K], own };
-    a->tiles = check_alloc(acts_tiles_bytes(a->kind, p->type->id, p->n_tok, p->cols));
-    for (size_t i = a->kind == ACT_Q8 ? 0 : ARRAY_LEN(others) - 1; i < ARRAY_LEN(others); i++) {
-        if (i + 1 == ARRAY_LEN(others) || others[i] != own)
+    const bool q8 = a->kind == ACT_Q8, floats = a->kind == ACT_F32;
+    arrange_fn *const others[] = { q8 ? k->arrange[DTYPE_Q8_0] : floats ? k->arrange[DTYPE_F16] : NULL, q8 ? k->arrange[DTYPE_Q6_K] : NULL,
+                                   q8 ? k->arrange[DTYPE_Q4_K] : floats ? k->arrange[DTYPE_F32] : NULL, own };
+    a->tiles = check_alloc(acts_tiles_bytes(a->kind, DTYPE_F32, p->n_tok, p->cols));
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        if (i + 1 == ARRAY_LEN(others))
+            a->tiles_for = NULL;
+        if (others[i] && (i + 1 == ARRAY_LEN(others) || others[i] != own))
             for (unsigned part = PARTS; part-- > 0;)
                 others[i](a, part, PARTS);
         const bool uses = a->tiles_for != NULL; /* those of 16 bits may not: of few tokens, or of columns that are no whole tiles */
@@ -618,6 +622,53 @@ static void check_poison(const struct kernels *k, struct problem *p, size_t bloc
         free(buf);
     }
     memcpy(at, saved, p->type->block_bytes);
+}
+
+/* The same of weights without scales, by many tokens: a NaN of all bits, of either sign, an infinity. */
+static void check_poison_many(const struct kernels *k, struct problem *p)
+{
+    enum { BAD = 5, AT = 33 };
+    const bool half = p->type->id == DTYPE_F16;
+    const uint32_t bad[] = { 0x7fffffff, 0xffffffff, 0x7f800000, 0x7f800001 };
+    const uint16_t bad_half[] = { 0x7fff, 0xffff, 0x7c00, 0x7c01 };
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        if (half)
+            memcpy(p->w + BAD * p->row_bytes + AT * 2, &bad_half[i], 2);
+        else
+            memcpy(p->w + BAD * p->row_bytes + AT * 4, &bad[i], 4);
+        struct acts a;
+        unsigned char *w = weights_for_slot(p);
+        void *buf = prepare_acts(k, slot_of(k, p)->act, &a, p->x, p->n_tok, p->cols, p->cols);
+        float *y = check_alloc(p->n_tok * p->y_stride * sizeof *y);
+        struct matmul_args args = { .w = w, .w_row_bytes = p->row_bytes, .cols = p->cols, .x = &a, .y = y, .y_stride = p->y_stride,
+                                    .scratch = check_scratch(kernels_scratch_bytes(p->cols, p->n_tok)) };
+        slot_of(k, p)->gemm(&args, 0, p->rows);
+        for (size_t n = 0; n < p->n_tok * p->rows; n++)
+            if ((isfinite(y[n / p->rows * p->y_stride + n % p->rows]) == 0) != (n % p->rows == BAD))
+                fail_msg("%s %s: %s %zu in row %d: row %zu of token %zu is %g", k->isa, p->type->name, half ? "half" : "float", i, BAD, n % p->rows,
+                         n / p->rows, (double)y[n / p->rows * p->y_stride + n % p->rows]);
+        free(args.scratch);
+        free(y);
+        free(buf);
+        free(w);
+    }
+}
+
+void test_matmul_poison_many(void **state)
+{
+    (void)state;
+    static const enum dtype types[] = { DTYPE_F16, DTYPE_F32 };
+    struct kernels k;
+    struct rng r;
+    rng_init(&r, 34);
+    for (size_t i = 0; rung_at(i, &k); i++)
+        for (size_t d = 0; d < ARRAY_LEN(types); d++) {
+            struct problem p;
+            problem_init(&p, &r, dtype_find(types[d]), 40, 96, 65);
+            p.packed = k.packed[types[d]].gemm != NULL;
+            check_poison_many(&k, &p);
+            problem_free(&p);
+        }
 }
 
 void test_matmul_poison(void **state)

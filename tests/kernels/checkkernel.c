@@ -25,6 +25,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_matmul_zero),
         cmocka_unit_test(test_matmul_streams),
         cmocka_unit_test(test_matmul_poison),
+        cmocka_unit_test(test_matmul_poison_many),
         cmocka_unit_test(test_matmul_subnormal),
         cmocka_unit_test(test_rms_norm),
         cmocka_unit_test(test_gates),

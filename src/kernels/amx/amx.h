@@ -10,8 +10,8 @@ enum {
     AMX_MIN_TOK_BF16 = 7,  /* BF16 has no copy: 8, 10, 12 sequences 1.2, 1.4, 1.5 times as fast as by vdpbf16ps, 7 as fast (TinyLlama, two threads) */
     AMX_MIN_TOK_F16 = 13,  /* F16 has one of two numbers, and up to 12 tokens one pass: tiles multiply 10, 12, 16, 24, 32 tokens 0.83, 0.91, 1.1, 1.3,
                               1.6 times as fast ([2048, 2048], in turn, one thread; two alike) */
-    AMX_MIN_TOK_F32 = 64,  /* F32 has one of three, and half the speed: tiles multiply 32, 64, 512 tokens 0.78, 0.9-1.07, 1.7-1.9 times as fast
-                              (the same) */
+    AMX_MIN_TOK_F32 = 64,  /* F32 has one of three, and half the speed: tiles multiply 32, 64, 65, 72, 80, 96, 128, 512 tokens 0.78, 0.98-1.05, 0.98,
+                              1.01-1.06, 1.17, 1.2-1.3, 1.3, 1.7-1.9 times as fast (the same) */
     AMX_BLOCK_TOK = 512,   /* whose sums stay in the L2 cache */
 };
 

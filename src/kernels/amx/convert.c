@@ -98,10 +98,14 @@ CONVERT(convert_nl_k, PANEL_32, PLACE_NL_K)
 CONVERT(convert_unpacked, PANEL_32, PLACE_PANEL)
 CONVERT(convert_unpacked_2_mins, PANEL_2_MINS, PLACE_PANEL)
 
-/* Bits of a bf16 near x in the upper half, off by half its last bit at most. */
+/* Bits of a bf16 in the upper half: x cut off; near x, off by half its last bit at most. */
+INLINE __m512i upper_half(__m512 x)
+{
+    return _mm512_and_si512(_mm512_castps_si512(x), _mm512_set1_epi32((int32_t)0xffff0000));
+}
 INLINE __m512i near_bf16(__m512 x)
 {
-    return _mm512_and_si512(_mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000)), _mm512_set1_epi32((int32_t)0xffff0000));
+    return upper_half(_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000))));
 }
 
 /* F16: a bf16 near it and the three bits that are left; both exact, and a NaN stays one. Blocks: [near, rest][2 halves][pairs of 16 rows].
@@ -126,7 +130,8 @@ static void convert_f16(uint16_t *to, const struct amx_packed *from, size_t firs
 }
 const struct panel_format amx_f16 = { .block_elems = 1, .block_bytes = 2 };
 
-/* F32: three bf16, which are all its bits. Blocks: [first, second, third][2 halves][pairs of 16 rows]. methods.md (154) */
+/* F32: three bf16, which are all its bits: of the third nothing is left to round, so a NaN stays one there, whatever rounding made of it
+ * before. Blocks: [first, second, third][2 halves][pairs of 16 rows]. methods.md (154) */
 static void convert_f32(uint16_t *to, const struct amx_packed *from, size_t first, size_t n, const struct panel_format *f)
 {
     (void)f;
@@ -138,7 +143,7 @@ static void convert_f32(uint16_t *to, const struct amx_packed *from, size_t firs
             __m512 a = _mm512_loadu_ps(p), b = _mm512_loadu_ps(p + 64);
 #pragma GCC unroll 3
             for (size_t part = 0; part < 3; part++) {
-                const __m512i na = near_bf16(a), nb = near_bf16(b);
+                const __m512i na = part < 2 ? near_bf16(a) : upper_half(a), nb = part < 2 ? near_bf16(b) : upper_half(b);
                 _mm512_store_si512(at + part * 1024, _mm512_or_si512(_mm512_srli_epi32(na, 16), nb));
                 a = _mm512_sub_ps(a, _mm512_castsi512_ps(na));
                 b = _mm512_sub_ps(b, _mm512_castsi512_ps(nb));

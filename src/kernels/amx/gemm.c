@@ -69,7 +69,7 @@ struct amx_scratch {
     uint16_t acts[AMX_BLOCK_TOK * STEP_K];                    /* of a step, where nobody has arranged them */
 };
 _Static_assert(sizeof(struct amx_scratch) <= SCRATCH_AMX_BYTES, "scratch");
-_Static_assert(3 * STEP_K_THREE <= 2 * STEP_K_CONVERTED, "panels");
+_Static_assert(3 * STEP_K_THREE <= 2 * STEP_K_CONVERTED && 3 * STEP_K_THREE <= STEP_K, "panels and activations of three parts");
 _Static_assert(GROUP_TOK == 2 * TILE_ROWS && PANEL_ROWS == 2 * TILE_ROWS, "four sums");
 
 static size_t least(size_t a, size_t b)
@@ -473,10 +473,9 @@ INLINE void three_multiply(const uint16_t *x, struct weights w, const bool two)
  * Activations are read but once a panel and are not to push it from the L1 cache: tileloaddt1 (with tileloadd for both 13 % slower). */
 INLINE void sums_make(const uint16_t *x, struct weights w, size_t n_blk, struct beside *s, const bool two, const enum operands are, const enum keep how)
 {
-    const size_t step = are == OPERANDS_PACKED ? STEP_K : are == OPERANDS_THREE ? STEP_K_THREE : STEP_K_CONVERTED;
-    const size_t n_tok = GROUP_TOK * TILE_K / step; /* that are kept beside a block of a whole step */
+    const size_t n_tok = GROUP_TOK * TILE_K / tilings[are].step; /* that are kept beside a block of a whole step */
     const bool split = are == OPERANDS_TWO || are == OPERANDS_THREE;
-    const size_t x_step = (are == OPERANDS_THREE ? 3 : split ? 2 : 1) * BLOCK_BF16;
+    const size_t x_step = tilings[are].planes * BLOCK_BF16;
     const char *line = s->line, *act = s->act;
     for (size_t b = 0; b < n_blk; b++, x += x_step, w.b0 += w.step, w.b1 += w.step) {
         if (are == OPERANDS_THREE)
