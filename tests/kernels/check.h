@@ -36,6 +36,20 @@ void *prepare_acts(const struct kernels *k, enum act_kind kind, struct acts *a,
                    const float *x, size_t n_tok, size_t cols, size_t ld);
 void *prepare_acts_pow2(const struct kernels *k, enum act_kind kind, bool pow2, struct acts *a, const float *x,
                         size_t n_tok, size_t cols, size_t ld);
+/* A product: weights [rows, cols] as in a file, activations x[n_tok, cols + 3]. */
+struct problem {
+    const struct dtype_info *type;
+    bool packed; /* the slot of packed weights is tried */
+    size_t rows, cols, n_tok, row_bytes, y_stride;
+    unsigned char *w;
+    float *x;
+};
+void problem_init(struct problem *p, struct rng *r, const struct dtype_info *t, size_t rows, size_t cols, size_t n_tok);
+void problem_free(struct problem *p);
+const struct matmul_slot *problem_slot(const struct kernels *k, const struct problem *p);
+/* The weights as the slot reads them; caller frees. */
+unsigned char *weights_for_slot(const struct problem *p);
+
 /* The float an activation stands for. */
 float act_value(const struct acts *a, size_t t, size_t c);
 

@@ -24,16 +24,8 @@
 
 static const float guard = -1234.5f;
 
-struct problem {
-    const struct dtype_info *type;
-    bool packed; /* the slot of packed weights is tried */
-    size_t rows, cols, n_tok, row_bytes, y_stride;
-    unsigned char *w;
-    float *x;
-};
-
-static void problem_init(struct problem *p, struct rng *r, const struct dtype_info *t,
-                         size_t rows, size_t cols, size_t n_tok)
+void problem_init(struct problem *p, struct rng *r, const struct dtype_info *t,
+                  size_t rows, size_t cols, size_t n_tok)
 {
     *p = (struct problem){ .type = t, .rows = rows, .cols = cols, .n_tok = n_tok };
     p->row_bytes = dtype_row_bytes(t->id, cols);
@@ -43,19 +35,18 @@ static void problem_init(struct problem *p, struct rng *r, const struct dtype_in
     p->x[0] = 40; /* an outlier */
 }
 
-static void problem_free(struct problem *p)
+void problem_free(struct problem *p)
 {
     free(p->w);
     free(p->x);
 }
 
-static const struct matmul_slot *slot_of(const struct kernels *k, const struct problem *p)
+const struct matmul_slot *problem_slot(const struct kernels *k, const struct problem *p)
 {
     return p->packed ? &k->packed[p->type->id] : &k->mm[p->type->id];
 }
 
-/* The weights as the slot reads them. */
-static unsigned char *weights_for_slot(const struct problem *p)
+unsigned char *weights_for_slot(const struct problem *p)
 {
     size_t bytes = p->rows * p->row_bytes;
     if (p->packed)
@@ -81,7 +72,7 @@ static bool rounds_to_bf16(const struct problem *p, const struct kernels *k, con
 /* What numbers in parts leave out, of sum|w||x|: of three products, of six. methods.md (154) */
 static double split_loses(const struct problem *p, const struct kernels *k)
 {
-    if ((p->type->id != DTYPE_F16 && p->type->id != DTYPE_F32) || !kernels_by_tiles(k, slot_of(k, p), p->n_tok) || p->cols % 32)
+    if ((p->type->id != DTYPE_F16 && p->type->id != DTYPE_F32) || !kernels_by_tiles(k, problem_slot(k, p), p->n_tok) || p->cols % 32)
         return 0;
     return p->type->id == DTYPE_F16 ? 0x1.8p-16 : 0x1.01p-24;
 }
@@ -248,15 +239,15 @@ static void run_slot(const struct problem *p, const struct kernels *k, matmul_fn
     unsigned char *w = weights_for_slot(p);
     struct matmul_args args = { w, p->row_bytes, p->cols, a, y, p->y_stride, NULL, false, true };
     args.scratch = check_scratch(kernels_scratch_bytes(p->cols, p->n_tok));
-    size_t align = slot_of(k, p)->row_align,
+    size_t align = problem_slot(k, p)->row_align,
            mid = row0 + (row1 - row0) / 2 / align * align;
     fn(&args, row0, mid);
     fn(&args, mid, row1);
-    check_result(p, k, what, fn == slot_of(k, p)->gemm, e, y, row0, row1);
+    check_result(p, k, what, fn == problem_slot(k, p)->gemm, e, y, row0, row1);
     if (row1 - row0 > SHARE_GEMM_ROWS) { /* more than the engine asks for at once */
         args.prefetch_next = true;
         fn(&args, row0, row1);
-        check_result(p, k, what, fn == slot_of(k, p)->gemm, e, y, row0, row1);
+        check_result(p, k, what, fn == problem_slot(k, p)->gemm, e, y, row0, row1);
     }
     free(args.scratch);
     free(w);
@@ -285,7 +276,7 @@ static void check_arranged(const struct problem *p, const struct kernels *k, str
             memset(a->bf16, 0, p->n_tok * a->stride * sizeof *a->bf16);
         else if (i + 1 == ARRAY_LEN(others) && uses)
             memset((void *)(uintptr_t)a->f32, 0, p->n_tok * a->stride * sizeof *a->f32); /* ours */
-        run_slot(p, k, slot_of(k, p)->gemm, "packed gemm, activations in tiles", a, e, 0, p->rows);
+        run_slot(p, k, problem_slot(k, p)->gemm, "packed gemm, activations in tiles", a, e, 0, p->rows);
     }
     free(a->tiles);
 }
@@ -319,7 +310,7 @@ static void check_arranged_rows(const struct problem *p, const struct kernels *k
 
 static void check_acts(const struct problem *p, const struct kernels *k, bool pow2)
 {
-    const struct matmul_slot *s = slot_of(k, p);
+    const struct matmul_slot *s = problem_slot(k, p);
     struct acts a;
     void *buf = prepare_acts_pow2(k, s->act, pow2, &a, p->x, p->n_tok, p->cols, p->cols + 3);
     size_t row0 = p->rows > 2 * (size_t)s->row_align ? s->row_align : 0;
@@ -349,7 +340,7 @@ static void check_acts(const struct problem *p, const struct kernels *k, bool po
 static void check_problem(const struct problem *p, const struct kernels *k)
 {
     check_acts(p, k, false);
-    if (p->packed && k->pow2_min_tok > 0 && slot_of(k, p)->act == ACT_Q8) /* whatever takes them is right by the others */
+    if (p->packed && k->pow2_min_tok > 0 && problem_slot(k, p)->act == ACT_Q8) /* whatever takes them is right by the others */
         check_acts(p, k, true);
 }
 
@@ -426,11 +417,11 @@ void test_matmul_pairs(void **state)
         for (size_t n = 0; n < TOK * (COLS + 3); n++) /* 127 and 14 times 1 of 16, or 127 in all of them, times 1.5 */
             p.x[n] = 1.5f * (float)(large || n % (COLS + 3) % 16 == 3 ? 127 : n % (COLS + 3) % 16 != 5);
         struct acts a;
-        void *buf = prepare_acts(&k, slot_of(&k, &p)->act, &a, p.x, TOK, COLS, COLS + 3);
+        void *buf = prepare_acts(&k, problem_slot(&k, &p)->act, &a, p.x, TOK, COLS, COLS + 3);
         struct exact e;
         exact_init(&e, &p, &k, &a);
         memset(e.lost, 0, TOK * ROWS * sizeof *e.lost);
-        run_slot(&p, &k, slot_of(&k, &p)->gemm, "gemm in pairs", &a, &e, 0, ROWS);
+        run_slot(&p, &k, problem_slot(&k, &p)->gemm, "gemm in pairs", &a, &e, 0, ROWS);
         exact_free(&e);
         free(buf);
         problem_free(&p);
@@ -477,12 +468,12 @@ void test_matmul_parts(void **state)
                 memset(p.w + n * sizeof(float), 0, sizeof(float));
         p.packed = k.packed[DTYPE_F32].gemm != NULL;
         struct acts a;
-        void *buf = prepare_acts(&k, slot_of(&k, &p)->act, &a, p.x, TOK, COLS, COLS + 3);
+        void *buf = prepare_acts(&k, problem_slot(&k, &p)->act, &a, p.x, TOK, COLS, COLS + 3);
         struct exact e;
         exact_init(&e, &p, &k, &a);
         for (size_t n = 0; n < ROWS * TOK; n++)
             e.bound[n] = TERMS * 0x1p-24 * fabs(e.y[n]) + (double)FLT_MIN;
-        run_slot(&p, &k, slot_of(&k, &p)->gemm, "gemm of single weights", &a, &e, 0, ROWS);
+        run_slot(&p, &k, problem_slot(&k, &p)->gemm, "gemm of single weights", &a, &e, 0, ROWS);
         exact_free(&e);
         free(buf);
         problem_free(&p);
@@ -582,118 +573,6 @@ void test_matmul_streams(void **state)
     }
 }
 
-/* y of one token by both functions of a slot. */
-static void run_both(const struct kernels *k, const struct problem *p, const struct acts *a,
-                     float *gemv, float *gemm)
-{
-    const struct matmul_slot *s = slot_of(k, p);
-    unsigned char *w = weights_for_slot(p);
-    struct matmul_args args = { w, p->row_bytes, p->cols, a, gemv, p->y_stride, NULL, false, false };
-    args.scratch = check_scratch(kernels_scratch_bytes(p->cols, p->n_tok));
-    s->gemv(&args, 0, p->rows);
-    args.y = gemm;
-    s->gemm(&args, 0, p->rows);
-    free(w);
-    free(args.scratch);
-}
-
-/* A NaN or an infinity in a block makes y of its row one, and of no other row. */
-static void check_poison(const struct kernels *k, struct problem *p, size_t block, size_t i,
-                         bool nan, bool pow2)
-{
-    enum { BAD = 5 };
-    unsigned char *at = p->w + BAD * p->row_bytes + block * p->type->block_bytes,
-                  saved[256];
-    memcpy(saved, at, p->type->block_bytes);
-    if (poison_block(p->type, at, i, nan)) {
-        struct acts a;
-        void *buf = prepare_acts_pow2(k, slot_of(k, p)->act, pow2, &a, p->x, 1, p->cols, p->cols);
-        float *y = check_alloc(2 * p->y_stride * sizeof *y), *gemm = y + p->y_stride;
-        run_both(k, p, &a, y, gemm);
-        for (size_t r = 0; r < p->rows; r++)
-            if ((isfinite(y[r]) == 0) != (r == BAD) ||
-                (isfinite(gemm[r]) == 0) != (r == BAD))
-                fail_msg(
-                    "%s %s: scale %zu of block %zu of row %d is %s: y[%zu] = %g by gemv, "
-                    "%g by gemm",
-                    k->isa, p->type->name, i, block, BAD, nan ? "NaN" : "infinite", r,
-                    (double)y[r], (double)gemm[r]);
-        free(y);
-        free(buf);
-    }
-    memcpy(at, saved, p->type->block_bytes);
-}
-
-/* The same of weights without scales, by many tokens: a NaN of all bits, of either sign, an infinity. */
-static void check_poison_many(const struct kernels *k, struct problem *p)
-{
-    enum { BAD = 5, AT = 33 };
-    const bool half = p->type->id == DTYPE_F16;
-    const uint32_t bad[] = { 0x7fffffff, 0xffffffff, 0x7f800000, 0x7f800001 };
-    const uint16_t bad_half[] = { 0x7fff, 0xffff, 0x7c00, 0x7c01 };
-    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-        if (half)
-            memcpy(p->w + BAD * p->row_bytes + AT * 2, &bad_half[i], 2);
-        else
-            memcpy(p->w + BAD * p->row_bytes + AT * 4, &bad[i], 4);
-        struct acts a;
-        unsigned char *w = weights_for_slot(p);
-        void *buf = prepare_acts(k, slot_of(k, p)->act, &a, p->x, p->n_tok, p->cols, p->cols);
-        float *y = check_alloc(p->n_tok * p->y_stride * sizeof *y);
-        struct matmul_args args = { .w = w, .w_row_bytes = p->row_bytes, .cols = p->cols, .x = &a, .y = y, .y_stride = p->y_stride,
-                                    .scratch = check_scratch(kernels_scratch_bytes(p->cols, p->n_tok)) };
-        slot_of(k, p)->gemm(&args, 0, p->rows);
-        for (size_t n = 0; n < p->n_tok * p->rows; n++)
-            if ((isfinite(y[n / p->rows * p->y_stride + n % p->rows]) == 0) != (n % p->rows == BAD))
-                fail_msg("%s %s: %s %zu in row %d: row %zu of token %zu is %g", k->isa, p->type->name, half ? "half" : "float", i, BAD, n % p->rows,
-                         n / p->rows, (double)y[n / p->rows * p->y_stride + n % p->rows]);
-        free(args.scratch);
-        free(y);
-        free(buf);
-        free(w);
-    }
-}
-
-void test_matmul_poison_many(void **state)
-{
-    (void)state;
-    static const enum dtype types[] = { DTYPE_F16, DTYPE_F32 };
-    struct kernels k;
-    struct rng r;
-    rng_init(&r, 34);
-    for (size_t i = 0; rung_at(i, &k); i++)
-        for (size_t d = 0; d < ARRAY_LEN(types); d++) {
-            struct problem p;
-            problem_init(&p, &r, dtype_find(types[d]), 40, 96, 65);
-            p.packed = k.packed[types[d]].gemm != NULL;
-            check_poison_many(&k, &p);
-            problem_free(&p);
-        }
-}
-
-void test_matmul_poison(void **state)
-{
-    (void)state;
-    enum { BLOCKS = 11 };
-    struct kernels k;
-    struct rng r;
-    rng_init(&r, 8);
-    for (size_t i = 0; rung_at(i, &k); i++)
-        for (size_t d = 0; dtype_at(d); d++) {
-            const struct dtype_info *t = dtype_at(d);
-            if (!k.mm[t->id].gemm)
-                continue;
-            struct problem p;
-            problem_init(&p, &r, t, 40, BLOCKS * (size_t)t->block_elems, 1);
-            for (int packed = 0; packed <= (k.packed[t->id].gemv && p.cols % 2 == 0); packed++) {
-                p.packed = packed;
-                for (size_t j = 0; j < (size_t)BLOCKS * 4; j++)
-                    check_poison(&k, &p, j / 4, j % 2, j / 2 % 2, packed && j % 3 == 0);
-            }
-            problem_free(&p);
-        }
-}
-
 /* The two scales of MXFP4 that a float holds as subnormals, with activations that bring the
  * products back among the normal ones. */
 void test_matmul_subnormal(void **state)
@@ -716,90 +595,4 @@ void test_matmul_subnormal(void **state)
                 check_problem(&p, &k);
             problem_free(&p);
         }
-}
-
-/* Every type that can be executed has slots on every rung, with act kinds that can be
- * prepared. */
-void test_matmul_slots(void **state)
-{
-    (void)state;
-    struct kernels k;
-    for (size_t i = 0; rung_at(i, &k); i++)
-        for (size_t d = 0; dtype_at(d); d++) {
-            const struct dtype_info *t = dtype_at(d);
-            const struct matmul_slot *s = &k.mm[t->id];
-            if (dtype_executable(t->id) != (s->gemv && s->gemm))
-                fail_msg("%s: %s: executable and slots disagree", k.isa, t->name);
-            const struct matmul_slot *q = &k.packed[t->id];
-            if (q->gemv && (!q->gemm || !q->gemv_max_tok || !q->row_align || q->row_align % PACK_ROWS ||
-                            !k.act_prepare[q->act] || !pack_format(t->id)))
-                fail_msg("%s: %s: packed slot is not complete", k.isa, t->name);
-            if (s->gemv && (!s->gemv_max_tok || !s->row_align || !k.act_prepare[s->act]))
-                fail_msg("%s: %s: slot is not complete", k.isa, t->name);
-        }
-}
-
-void test_isa_names(void **state)
-{
-    (void)state;
-    struct error err;
-    unsigned flags = ~0u;
-    struct kernels k;
-    bool usable = false;
-    assert_string_equal(kernels_isa_at(0, &usable), "ref");
-    assert_true(usable);
-    assert_ok(kernels_isa_flags("ref", &flags, &err), err);
-    assert_int_equal(flags & ~(unsigned)CPU_LIKES, 0); /* no instructions */
-    assert_ok(kernels_isa_flags("auto", &flags, &err), err);
-    assert_int_equal(flags, cpu_flags());
-    assert_fails(kernels_isa_flags("avx1024", &flags, &err), err, "avx1024");
-    assert_int_equal(err.kind, ERROR_USAGE);
-    assert_non_null(strstr(err.msg, "ref"));
-    assert_string_equal(kernels_isa_missing("avx1024"), "unknown");
-#ifdef HAVE_ISA_AMX /* a rung that fails its trial is not used, and so not tried by any other test */
-    const unsigned amx = CPU_AVX512VNNI | CPU_AVX512BF16 | CPU_AVX512VBMI | CPU_AMX_BF16;
-    if ((cpu_flags() & amx) == amx && cpu_tiles_lent())
-        assert_null(kernels_isa_missing("amx"));
-#endif
-    for (size_t i = 0; kernels_isa_at(i, &usable); i++) {
-        const char *name = kernels_isa_at(i, NULL);
-        assert_int_equal(usable, kernels_isa_missing(name) == NULL);
-        if (!usable) {
-            assert_fails(kernels_isa_flags(name, &flags, &err), err, kernels_isa_missing(name));
-            assert_int_equal(err.kind, ERROR_UNAVAILABLE);
-            continue;
-        }
-        assert_ok(kernels_isa_flags(name, &flags, &err), err);
-        kernels_init(&k, flags);
-        assert_string_equal(k.isa, name);
-    }
-}
-
-/* A dot product that is slower than multiply-adds is not what "auto" picks, but for what tiles leave; by name it is to be had.
- * Nothing runs: any CPU will do. */
-void test_isa_passed_over(void **state)
-{
-    (void)state;
-    const char *why = kernels_isa_missing("avx512bf16");
-    const unsigned bf16 = CPU_AVX2 | CPU_AVX512 | CPU_AVX512VNNI | CPU_AVX512BF16;
-    struct error err;
-    struct kernels k;
-    unsigned flags;
-    if (why && strcmp(why, "not built") == 0)
-        skip();
-    kernels_init(&k, bf16);
-    assert_string_equal(k.isa, "avx512bf16");
-    assert_int_equal(k.packed[DTYPE_BF16].act, ACT_BF16);
-    kernels_init(&k, bf16 | CPU_SLOW_DOT_BF16);
-    assert_string_equal(k.isa, "avx512vnni");
-    assert_int_equal(k.packed[DTYPE_BF16].act, ACT_F32);
-    if (!why) {
-        assert_ok(kernels_isa_flags("avx512bf16", &flags, &err), err);
-        assert_int_equal(flags & CPU_SLOW_DOT_BF16, 0);
-    }
-    if (kernels_isa_flags("amx", &flags, &err) == 0) {
-        kernels_init(&k, flags | CPU_SLOW_DOT_BF16);
-        assert_string_equal(k.isa, "amx");
-        assert_int_equal(k.packed[DTYPE_BF16].act, ACT_BF16);
-    }
 }

@@ -8,6 +8,8 @@ check_PROGRAMS += %D%/checkkernel
   %D%/check_pack.c \
   %D%/check_unpack.c \
   %D%/check_matmul.c \
+  %D%/check_isa.c \
+  %D%/check_finite.c \
   %D%/check_share.c \
   %D%/check_vector.c \
   %D%/check_attention.c \
