@@ -209,6 +209,8 @@ static int run_grid(struct results *res, const struct bench *b, const struct gri
             if ((in_batches(g) ? run_batch : run_apart)(res, b, g, t, err) != 0)
                 return -1;
         }
+    if (in_batches(g) && json_array_size(res->batches) == 0)
+        cli_note("without the table of llama-batched-bench, which is of prompts and what is generated after them: -p and -n above 0");
     return 0;
 }
 

@@ -195,6 +195,10 @@ peers_round() { # TESTS...
     for peer in ${ROOFCAST_PEERS:-}; do
         IFS=$old_ifs
         n_peer=$((n_peer + 1))
+        if [ ! -x "$peer" ]; then
+            [ "$i" -gt 1 ] || note "peer $n_peer: $peer: not there, or not a program: left out"
+            continue
+        fi
         for setting in '' ' -rtr 1'; do
             case $file$setting in *-F16\ -rtr*) continue ;; esac
             [ "$i" -eq 1 ] || leads $n_peer "$setting" || continue

@@ -62,6 +62,9 @@ paste "$tmp/w" "$tmp/kv" "$tmp/flop" | awk 'NR == 1 { w = $1; kv = $2; f = $3 } 
 ok $? "-b: weights are read once for all sequences"
 
 # ---- the table of llama-batched-bench
+run bench --brief -m "$m" -p 0 -n 2 -b 2 -r 1
+[ "$status" -eq 0 ] && grep -q 'without the table of llama-batched-bench.*-p and -n above 0' "$tmp/err" && ! has S_TG
+ok $? "batches without prompts have no table of llama-batched-bench, and say why"
 run bench --brief -m "$m" -p 8,16 -n 2 -d 4 -b 1,4 -ub 8 -r 3 -o json --quiet
 cp "$tmp/out" "$tmp/batches.json"
 if command -v jq >/dev/null; then

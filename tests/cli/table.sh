@@ -63,6 +63,9 @@ ok $? "medians, of the roof, ratios of rounds with the setting that leads"
 table -r 1 decode-F16-1t
 [ "$status" -eq 0 ] && ! grep -q -e '-rtr' "$tmp/asked" && has ' 95 % '
 ok $? "F16 without -rtr; its own target"
+peers=$tmp/none/llama-bench table -r 2 decode-Q8_0-1t
+[ "$status" -eq 0 ] && [ "$(grep -c 'none/llama-bench: not there, or not a program: left out' "$tmp/out")" -eq 1 ] && ! has failed
+ok $? "a peer that is not there is left out, and said once"
 echo 2 >"$tmp/busy"
 peers='' table -r 1 decode-Q8_0-1t
 has '^decode-Q8_0-1t *tg24 *30.0 *30.0 - 30.0 ' && ! has 'left out'
