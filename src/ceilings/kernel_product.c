@@ -242,10 +242,8 @@ static void put_rows_in_order(struct kernel_bench *b, const struct kernel_job *j
 /* As the engine does it: prepared activations, or, row by row, floats. */
 bool bench_arrange(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int n_tok)
 {
-    if (!b->k.arrange[t] || !choose_slot(b, j, t, false) || (size_t)n_tok <= j->slot->gemv_max_tok)
+    if (!kernels_arranges(&b->k, t, (size_t)n_tok) || !choose_slot(b, j, t, false))
         return false;
-    if (j->slot->act != ACT_Q8 && !kernels_by_tiles(&b->k, j->slot, (size_t)n_tok))
-        return false; /* left as they are */
     const bool rows = kernels_arranges_rows(&b->k, t, (size_t)n_tok, BENCH_COLS);
     j->kind = "kernel";
     j->op = rows ? "prepare" : "arrange";

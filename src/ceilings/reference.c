@@ -74,7 +74,7 @@ static int make_acts(struct reference *r)
 {
     const enum dtype type = kinds[r->kind].type;
     const size_t n_tok = kinds[r->kind].n_tok;
-    arrange_fn *const arrange = r->slot == &r->k.packed[type] ? r->k.arrange[type] : NULL;
+    const bool packed = r->slot == &r->k.packed[type];
     float *x = size_alloc(n_tok * COLS * sizeof *x);
     r->act_mem = size_alloc(acts_bytes(r->slot->act, n_tok, COLS));
     if (!x || !r->act_mem) {
@@ -86,15 +86,15 @@ static int make_acts(struct reference *r)
     for (size_t i = 0; i < n_tok * COLS; i++)
         x[i] = (float)rng_normal(&g);
     acts_bind(&r->acts, r->slot->act, n_tok, COLS, r->act_mem);
-    r->acts.pow2 = kernels_acts_pow2(&r->k, r->slot == &r->k.packed[type], n_tok);
+    r->acts.pow2 = kernels_acts_pow2(&r->k, packed, n_tok);
     r->k.act_prepare[r->slot->act](&r->acts, x, COLS, 0, n_tok);
     free(x);
-    if (!arrange || n_tok <= r->slot->gemv_max_tok)
+    if (!packed || !kernels_arranges(&r->k, type, n_tok))
         return 0;
-    r->acts.tiles = size_alloc(acts_tiles_bytes(ACT_F32, DTYPE_F32, n_tok, COLS));
+    r->acts.tiles = size_alloc(acts_tiles_bytes(r->slot->act, type, n_tok, COLS));
     if (!r->acts.tiles)
         return -1;
-    arrange(&r->acts, 0, 1);
+    r->k.arrange[type](&r->acts, 0, 1);
     return 0;
 }
 

@@ -25,7 +25,7 @@ static const struct argp_option option_table[] = {
     { "repetitions", 'r', "N", 0, "repetitions of each test (default 5)", 0 },
     { "n-batch", 'b', "N,...", 0,
       "sequences that go together, each with its own KV cache (default 1); above 1, generation goes on after the "
-      "prompt, and the table of llama-batched-bench follows", 0 },
+      "prompt, and, where there are both, the table of llama-batched-bench follows", 0 },
     { "ub", OPT_UB, "N,...", 0, "prompt tokens a pass (default 512)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "output", 'o', "FORMAT", 0, "table, csv, json, jsonl or md (default table)", 0 },

@@ -91,7 +91,7 @@ static const struct acts *prepare(struct engine *e, size_t i, int tid, int nt)
     }
     e->k.act_prepare[kind](a, x, ld, engine_split(n_tok, 1, tid, nt), engine_split(n_tok, 1, tid + 1, nt));
     team_barrier(e->team);
-    if (e->plan[i].arrange && n_tok > e->plan[i].slot->gemv_max_tok && (kind == ACT_Q8 || kernels_by_tiles(&e->k, e->plan[i].slot, n_tok))) {
+    if (e->plan[i].arrange && kernels_arranges(&e->k, op->w->type, n_tok)) {
         a->tiles = e->act_tiles;
         e->plan[i].arrange(a, (unsigned)tid, (unsigned)nt);
         team_barrier(e->team);

@@ -168,10 +168,11 @@ static inline bool kernels_acts_pow2(const struct kernels *k, bool packed, size_
 /* Tokens from which packed weights of type t are multiplied by tiles of BF16: of 16 bits, whatever gemv leaves; 0: they never are. */
 static inline size_t kernels_tiles_min_tok(const struct kernels *k, enum dtype t)
 {
-    const struct matmul_slot *slot = &k->packed[t];
-    if (k->bf16_min_tok == 0 || slot->act == ACT_Q8 || t == DTYPE_F32)
-        return t == DTYPE_F32 ? k->f32_min_tok : k->bf16_min_tok;
-    return k->arrange[t] ? slot->gemv_max_tok + 1 : 0;
+    if (t == DTYPE_F32)
+        return k->f32_min_tok;
+    if (k->packed[t].act == ACT_Q8 || k->bf16_min_tok == 0)
+        return k->bf16_min_tok;
+    return k->arrange[t] ? k->packed[t].gemv_max_tok + 1 : 0;
 }
 /* Whether so many tokens are. */
 static inline bool kernels_by_tiles(const struct kernels *k, const struct matmul_slot *slot, size_t n_tok)
@@ -180,6 +181,13 @@ static inline bool kernels_by_tiles(const struct kernels *k, const struct matmul
         return false;
     const size_t least = kernels_tiles_min_tok(k, (enum dtype)(slot - k->packed));
     return least > 0 && n_tok >= least;
+}
+
+/* Whether kernels.arrange does anything for so many tokens and packed weights of type t: it leaves floats and BF16 that tiles do not take. */
+static inline bool kernels_arranges(const struct kernels *k, enum dtype t, size_t n_tok)
+{
+    const struct matmul_slot *slot = &k->packed[t];
+    return k->arrange[t] && n_tok > slot->gemv_max_tok && (slot->act == ACT_Q8 || kernels_by_tiles(k, slot, n_tok));
 }
 
 /* Whether activations for weights of type t can go to tiles row by row, and need stand nowhere else. */

@@ -108,42 +108,22 @@ INLINE __m512i near_bf16(__m512 x)
     return upper_half(_mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000))));
 }
 
-/* F16: a bf16 near it and the three bits that are left; both exact, and a NaN stays one. Blocks: [near, rest][2 halves][pairs of 16 rows].
- * methods.md (154) */
-static void convert_f16(uint16_t *to, const struct amx_packed *from, size_t first, size_t n, const struct panel_format *f)
+/* Numbers of 16 bits become two bf16, those of 32 three, which are all their bits: each near what is left, of the last nothing is left to
+ * round, so a NaN stays one there, whatever rounding made of it before. Blocks: [parts][2 halves][pairs of 16 rows]. methods.md (154) */
+INLINE void convert_parts(uint16_t *to, const struct amx_packed *from, size_t first, size_t n, const size_t parts)
 {
-    (void)f;
+    const size_t line = parts == 2 ? 32 : 64; /* bytes of a column of 16 rows */
     for (size_t q = first; q < first + n; q++) {
-        const unsigned char *p = from->half[q / 8 % 2] + (q / 16 * 8 + q % 8) * 128;
-        uint16_t *near = to + q / 16 * 2048 + q % 16 * 64;
+        const unsigned char *p = from->half[q / 8 % 2] + (q / 16 * 8 + q % 8) * 4 * line;
+        uint16_t *at = to + q / 16 * parts * 1024 + q % 16 * 64;
 #pragma GCC unroll 2
-        for (size_t i = 0; i < 2; i++, p += 64, near += 32) {
-            const __m512 a = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
-            const __m512 b = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(p + 32)));
-            const __m512i na = near_bf16(a), nb = near_bf16(b);
-            const __m512i ra = _mm512_castps_si512(_mm512_sub_ps(a, _mm512_castsi512_ps(na)));
-            const __m512i rb = _mm512_castps_si512(_mm512_sub_ps(b, _mm512_castsi512_ps(nb)));
-            _mm512_store_si512(near, _mm512_or_si512(_mm512_srli_epi32(na, 16), nb));
-            _mm512_store_si512(near + 1024, _mm512_or_si512(_mm512_srli_epi32(ra, 16), rb));
-        }
-    }
-}
-const struct panel_format amx_f16 = { .block_elems = 1, .block_bytes = 2 };
-
-/* F32: three bf16, which are all its bits: of the third nothing is left to round, so a NaN stays one there, whatever rounding made of it
- * before. Blocks: [first, second, third][2 halves][pairs of 16 rows]. methods.md (154) */
-static void convert_f32(uint16_t *to, const struct amx_packed *from, size_t first, size_t n, const struct panel_format *f)
-{
-    (void)f;
-    for (size_t q = first; q < first + n; q++) {
-        const unsigned char *p = from->half[q / 8 % 2] + (q / 16 * 8 + q % 8) * 256;
-        uint16_t *at = to + q / 16 * 3072 + q % 16 * 64;
-#pragma GCC unroll 2
-        for (size_t i = 0; i < 2; i++, p += 128, at += 32) {
-            __m512 a = _mm512_loadu_ps(p), b = _mm512_loadu_ps(p + 64);
+        for (size_t i = 0; i < 2; i++, p += 2 * line, at += 32) {
+            __m512 a = parts == 2 ? _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p)) : _mm512_loadu_ps(p);
+            __m512 b = parts == 2 ? _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(p + line))) : _mm512_loadu_ps(p + line);
 #pragma GCC unroll 3
-            for (size_t part = 0; part < 3; part++) {
-                const __m512i na = part < 2 ? near_bf16(a) : upper_half(a), nb = part < 2 ? near_bf16(b) : upper_half(b);
+            for (size_t part = 0; part < parts; part++) {
+                const bool last = part + 1 == parts;
+                const __m512i na = last ? upper_half(a) : near_bf16(a), nb = last ? upper_half(b) : near_bf16(b);
                 _mm512_store_si512(at + part * 1024, _mm512_or_si512(_mm512_srli_epi32(na, 16), nb));
                 a = _mm512_sub_ps(a, _mm512_castsi512_ps(na));
                 b = _mm512_sub_ps(b, _mm512_castsi512_ps(nb));
@@ -151,7 +131,17 @@ static void convert_f32(uint16_t *to, const struct amx_packed *from, size_t firs
         }
     }
 }
-const struct panel_format amx_f32 = { .block_elems = 1, .block_bytes = 4 };
+static void convert_f16(uint16_t *to, const struct amx_packed *from, size_t first, size_t n, const struct panel_format *f)
+{
+    (void)f;
+    convert_parts(to, from, first, n, 2);
+}
+static void convert_f32(uint16_t *to, const struct amx_packed *from, size_t first, size_t n, const struct panel_format *f)
+{
+    (void)f;
+    convert_parts(to, from, first, n, 3);
+}
+const struct panel_format amx_f16 = { .block_elems = 1, .block_bytes = 2 }, amx_f32 = { .block_elems = 1, .block_bytes = 4 };
 
 amx_convert_fn *amx_convert_of(const struct panel_format *f)
 {

@@ -656,41 +656,20 @@ static bool fits(const struct acts *x, size_t least_tok)
 {
     return x->n_tok >= least_tok && x->cols % TILE_K == 0;
 }
-void amx_gemm_f16(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    if (fits(a->x, AMX_MIN_TOK_F16))
-        amx_gemm(a, row0, row1, &amx_f16);
-    else
-        avx512_packed_gemm_f16_two_ports(a, row0, row1); /* every CPU with tiles has two */
-}
-void amx_arrange_f16(struct acts *x, unsigned part, unsigned parts)
-{
-    if (fits(x, AMX_MIN_TOK_F16))
-        arrange(x, &tilings[OPERANDS_TWO], part, parts);
-}
-
-void amx_gemm_f32(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    if (fits(a->x, AMX_MIN_TOK_F32))
-        amx_gemm(a, row0, row1, &amx_f32);
-    else
-        avx512_packed_gemm_f32(a, row0, row1);
-}
-void amx_arrange_f32(struct acts *x, unsigned part, unsigned parts)
-{
-    if (fits(x, AMX_MIN_TOK_F32))
-        arrange(x, &tilings[OPERANDS_THREE], part, parts);
-}
-
-void amx_gemm_bf16(const struct matmul_args *a, size_t row0, size_t row1)
-{
-    if (fits(a->x, AMX_MIN_TOK_BF16))
-        amx_gemm(a, row0, row1, NULL);
-    else
-        bf16_packed_gemm(a, row0, row1);
-}
-void amx_arrange_bf16(struct acts *x, unsigned part, unsigned parts)
-{
-    if (fits(x, AMX_MIN_TOK_BF16))
-        arrange(x, &tilings[OPERANDS_PACKED], part, parts);
-}
+/* `few`: what takes fewer tokens, or columns that are no whole tiles. */
+#define AMX_GEMM_NUMBERS(type, TYPE, format, operands, few)                              \
+    void amx_gemm_##type(const struct matmul_args *a, size_t row0, size_t row1)         \
+    {                                                                                    \
+        if (fits(a->x, AMX_MIN_TOK_##TYPE))                                              \
+            amx_gemm(a, row0, row1, format);                                             \
+        else                                                                             \
+            few(a, row0, row1);                                                          \
+    }                                                                                    \
+    void amx_arrange_##type(struct acts *x, unsigned part, unsigned parts)               \
+    {                                                                                    \
+        if (fits(x, AMX_MIN_TOK_##TYPE))                                                 \
+            arrange(x, &tilings[operands], part, parts);                                 \
+    }
+AMX_GEMM_NUMBERS(f16, F16, &amx_f16, OPERANDS_TWO, avx512_packed_gemm_f16_two_ports) /* every CPU with tiles has two */
+AMX_GEMM_NUMBERS(f32, F32, &amx_f32, OPERANDS_THREE, avx512_packed_gemm_f32)
+AMX_GEMM_NUMBERS(bf16, BF16, NULL, OPERANDS_PACKED, bf16_packed_gemm)
