@@ -5,13 +5,13 @@
 
 /* ---- exchanges --------------------------------------------------------------------------- */
 
-/* Devices of a board, or a rack, that its first link joins; else the network does. */
+/* Devices of a board, or a rack, that one of its links joins; else the network does. */
 const char *serving_link(const struct priced *p)
 {
-    const struct hw_link *l = hwprofile_link(&p->machine->h, 2);
+    const struct hwprofile *h = &p->machine->h;
     const uint32_t tp = p->layout.tp, ep = p->layout.ep;
     const int n = (int)(tp > ep ? tp : ep);
-    return l && l->n_devices > 0 && n > l->n_devices ? "network" : "board";
+    return hwprofile_link(h, 2) && n > 2 && !hwprofile_link(h, n) ? "network" : "board";
 }
 
 /* ---- a closed loop ----------------------------------------------------------------------- */

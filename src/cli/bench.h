@@ -62,6 +62,8 @@ int bench_repetition(struct engine *e, const struct bench_test *t, const int32_t
                      const struct bench_between *between, struct error *err);
 /* "memory" or "compute"; "" where a roof is unknown. */
 const char *bench_bound(double bytes, double flop, double bytes_s, double flop_s);
+/* Where each percent goes that a test's ops lack to their roofs: share times (1 - of roof) of its roles, a line a test. */
+int bench_print_lost(const struct run *roles, struct error *err);
 /* bench_ops.c: one more repetition with every op timed: ops to r, the roofs beside it to row. */
 int bench_ops(struct run *r, struct run_row *row, const struct bench *b, const struct bench_test *t, const int32_t *tok,
               struct error *err);

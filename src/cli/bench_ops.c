@@ -5,6 +5,8 @@
 #include "cli/bench.h"
 #include "cli/pricing.h"
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double GLANCE_EVERY_S = 0.1;
@@ -161,5 +163,47 @@ int bench_roles(struct run *out, const struct run *in, size_t first_op, size_t e
     }
     for (size_t k = first; k < out->n_op; k++)
         close_row(&out->op[k], row, total);
+    return 0;
+}
+
+static double lost(const struct run_op *o)
+{
+    return o->roof_fraction < 1 ? o->share * (1 - o->roof_fraction) : 0;
+}
+
+static int by_lost(const void *a, const void *b)
+{
+    const double x = lost(*(struct run_op *const *)a), y = lost(*(struct run_op *const *)b);
+    return (x < y) - (x > y);
+}
+
+/* Roles [first, end) of a test: those that lose the most, and the others together. */
+static void print_test_lost(struct run_op *const *role, size_t n)
+{
+    enum { NAMED = 8 };
+    double all = 0, rest = 0;
+    for (size_t i = 0; i < n; i++)
+        all += lost(role[i]);
+    printf("Lost in %s, of its ops' time one by one: %.1f %%:", role[0]->test, 100 * all);
+    for (size_t i = 0; i < n && i < NAMED; i++)
+        printf(" %s %.1f%s", role[i]->role, 100 * lost(role[i]), i + 1 < n ? "," : "\n");
+    for (size_t i = NAMED; i < n; i++)
+        rest += lost(role[i]);
+    if (n > NAMED)
+        printf(" %zu others %.1f\n", n - NAMED, 100 * rest);
+}
+
+int bench_print_lost(const struct run *roles, struct error *err)
+{
+    struct run_op **role = malloc((roles->n_op + 1) * sizeof *role);
+    if (!role)
+        return error_oom(err, roles->n_op * sizeof *role, "the roles of a test");
+    for (size_t first = 0, end; first < roles->n_op; first = end) {
+        for (end = first; end < roles->n_op && strcmp(roles->op[end].test, roles->op[first].test) == 0; end++)
+            role[end - first] = &roles->op[end];
+        qsort(role, end - first, sizeof *role, by_lost);
+        print_test_lost(role, end - first);
+    }
+    free(role);
     return 0;
 }

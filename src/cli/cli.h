@@ -148,7 +148,8 @@ enum { CLI_OPT_ISA = 1024, CLI_OPT_CPUS, CLI_OPT_NUMA, CLI_OPT_NO_REPACK, CLI_OP
 /* clang-format on */
 /* Takes one of them; CLI_UNKNOWN for other keys. */
 int cli_engine_option(struct cli_engine *o, int key, const char *arg, struct error *err);
-/* n_threads 0: one a CPU, or as many as the CPU quota of the control group keeps running, which is then said. */
+/* n_threads 0: one a CPU, or as many as the CPU quota of the control group keeps running, which is then said, as is a
+ * number beyond it. */
 int cli_machine_init(struct cli_machine *m, int64_t n_threads, const struct cli_engine *o, struct error *err);
 void cli_machine_free(struct cli_machine *m);
 /* Threads for a command without an engine, not pinned; n_threads as above. */

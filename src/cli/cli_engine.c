@@ -33,14 +33,16 @@ static int numa_cpus(struct cpulist *l, const char *mode, struct error *err)
     return error_set(err, ERROR_USAGE, "--numa: expected distribute or isolate, found \"%s\"", mode);
 }
 
-/* Threads on n CPUs when none are asked for. */
-static int default_threads(size_t n)
+/* Threads on n CPUs; 0 asked for: as many as the quota keeps running. */
+static int threads_on(size_t n, int64_t asked)
 {
     const double quota = cgroup_cpus("");
-    const int threads = threads_within(n, quota);
-    if ((size_t)threads < n)
-        cli_note("%d thread%s: cgroup quota %.0f %%", threads, threads == 1 ? "" : "s", 100 * quota);
-    return threads;
+    const int within = threads_within(n, quota);
+    if (asked > within)
+        cli_note("-t %lld: cgroup quota %.0f %%: threads will wait for CPU time", (long long)asked, 100 * quota);
+    else if (asked == 0 && (size_t)within < n)
+        cli_note("%d thread%s: cgroup quota %.0f %%", within, within == 1 ? "" : "s", 100 * quota);
+    return asked ? (int)asked : within;
 }
 
 /* Without --cpus and --numa: one hardware thread of each core first; a thread more than cores uses the rest. */
@@ -56,7 +58,7 @@ static int choose_cpus(struct cli_machine *m, int64_t n_threads, const struct cl
         return error_set(err, ERROR_USAGE, "-t: %lld threads asked for, %s %zu CPU%s", (long long)n_threads,
                          o->cpus ? "--cpus lists" : o->numa ? "--numa leaves" : "this process may use", m->cpus.n,
                          m->cpus.n == 1 ? "" : "s");
-    m->n_threads = n_threads ? (int)n_threads : default_threads(m->cpus.n);
+    m->n_threads = threads_on(m->cpus.n, n_threads);
     return 0;
 }
 
@@ -66,7 +68,7 @@ struct team *cli_team_new(int64_t n_threads, struct error *err)
     if (n_threads == 0) {
         if (cpulist_usable(&usable, err) != 0)
             return NULL;
-        n_threads = default_threads(usable.n);
+        n_threads = threads_on(usable.n, 0);
         cpulist_free(&usable);
     }
     return team_new((int)n_threads, NULL, err);

@@ -386,12 +386,15 @@ static void print_energy(const struct run_row *r)
 }
 
 /* What a reader of the tables must know: what was not measured, and why a figure can exceed its roof. */
-static void print_notes(const struct results *res, const struct options *o)
+static int print_notes(const struct results *res, const struct options *o, struct error *err)
 {
     printf("\n");
     bench_print_findings(&res->run);
-    if (o->ops)
+    if (o->ops) {
+        if (bench_print_lost(&res->roles, err) != 0)
+            return -1;
         printf("Layer -1: outside the layers, or a role summed over them.\n");
+    }
     for (size_t i = 0; i < res->run.n_loading; i++) {
         const struct run_loading *l = &res->run.loading[i];
         char text[320];
@@ -409,6 +412,7 @@ static void print_notes(const struct results *res, const struct options *o)
         printf("Energy: unavailable: %s\n", res->run.row[0].energy_reason);
     for (size_t i = 0; !none && i < res->run.n_row; i++)
         print_energy(&res->run.row[i]);
+    return 0;
 }
 
 static int print_results(struct results *res, const struct options *o, struct error *err)
@@ -441,7 +445,7 @@ static int print_results(struct results *res, const struct options *o, struct er
             rc = print_table(o->format, roles, op_columns, ARRAY_LEN(op_columns), "roofcast.bench.roles", NULL, err);
     }
     if (rc == 0 && o->format == REPORT_TABLE)
-        print_notes(res, o);
+        rc = print_notes(res, o, err);
 out:
     json_decref(doc);
     json_decref(ops);

@@ -125,10 +125,11 @@ static uint32_t tile_tokens(const struct op *op, uint32_t n_tok)
     return tile;
 }
 
-/* Parts that one token's keys are cut into at most. */
+/* Parts that one token's keys are cut into at most: as many as keep threads busy, of ENGINE_PART_KEYS or more. */
 static uint32_t most_parts(const struct engine *e, const struct op *op)
 {
-    return (uint32_t)u64_ceil_div(ENGINE_PARTS, (uint64_t)e->n_run * op->n_head_kv);
+    return (uint32_t)u64_min(u64_ceil_div(ENGINE_PARTS, (uint64_t)e->n_run * op->n_head_kv),
+                             u64_ceil_div(e->o.n_ctx, ENGINE_PART_KEYS));
 }
 
 /* Keys of part x->part of the run's one token; sets n_part. */
@@ -234,7 +235,8 @@ int attention_init(struct engine *e, struct error *err)
         const struct op *op = &e->ops.ops[i];
         if (op->kind != OP_ATTENTION || op->n_head_kv >= ENGINE_PARTS)
             continue;
-        /* runs times parts a run: fewer than this, and no more than the keys of all sequences give */
+        /* most_parts of each run, whatever their number: where that is more than one, n_run < ENGINE_PARTS / n_head_kv, and
+         * n_run ceil(ENGINE_PARTS / (n_run n_head_kv)) < ENGINE_PARTS / n_head_kv + n_run */
         const size_t slots = u64_min(2 * ENGINE_PARTS / op->n_head_kv,
                                      (uint64_t)e->o.n_seq * u64_ceil_div(e->o.n_ctx, ENGINE_PART_KEYS));
         most = u64_max(most, slots * op->n_head * (op->head_dim_v + 2));

@@ -63,7 +63,7 @@ struct measurement measure_empty(enum measure_kind kind)
     static const struct measure_layout no_layout = { .batch = NAN };
     return (struct measurement){
         .kind = kind, .phase = MEASURE_NO_PHASE, .metric = METRIC_TOK_S, .value = NAN,
-        .id = "", .source = "", .hardware = "", .engine = "", .version = "", .model = "", .quant = "", .date = "",
+        .id = "", .source = "", .hardware = "", .engine = "", .version = "", .model = "", .quant = "", .quant_experts = "", .date = "",
         .notes = "", .assumed = "", .remark = "", .label = "", .named = "",
         .n_devices = 1, .params_b = NAN, .weight_gib = NAN, .prompt = NAN, .context = NAN, .batch = NAN,
         .out = NAN, .concurrency = NAN, .read_bytes = NAN, .type_k = "", .type_v = "", .op = "", .m = NAN, .k = NAN, .n = NAN,

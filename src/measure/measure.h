@@ -79,6 +79,7 @@ struct measurement {
     size_t line;       /* in its file; 0: it has none */
     size_t file;       /* of those that are read together, which one: 0 until who reads several says so */
     const char *id, *source, *hardware, *engine, *version, *model, *quant, *date, *notes;
+    const char *quant_experts; /* of a server's mixture; "": as all else */
     const char *label;  /* another name of the model, as its program prints it */
     const char *named;  /* the machine, as the program that measured prints it, also where hardware is what the caller said; "": it does not */
     int n_devices;

@@ -97,7 +97,7 @@ static int read_concurrency(struct measurement *m, const struct csv *c, size_t i
     return csv_error(c, i, column, err, "expected %sN with a whole number from 1 to below %g, found \"%s%.64s\"", key, most, key, text);
 }
 
-/* What the products are computed in: the experts' where there are any. */
+/* What the products are computed in; experts' of their own: quant_experts. */
 static const char *quant_of(const struct csv *c, size_t i, const int *col)
 {
     const int order[] = { C_GEMM, C_PRECISION, C_MOE };
@@ -120,6 +120,7 @@ static int read_row(struct measurements *l, size_t i, const int *col, const stru
     m.model = csv_at(c, i, col[C_MODEL])->s;
     m.mode = csv_at(c, i, col[C_MODE])->s;
     m.quant = quant_of(c, i, col);
+    m.quant_experts = csv_at(c, i, col[C_MOE])->s;
     m.phase = MEASURE_REQUEST;
     m.line = csv_at(c, i, 0)->line;
     if (read_concurrency(&m, c, i, col[C_SOURCE], err) != 0)

@@ -122,7 +122,7 @@ static void numbers(FILE *f, const struct priced *p)
         p->n_devices, m->per_node, p->layout.tp, p->layout.pp, p->layout.dp, p->layout.ep, p->dilute, m->n_threads, m->n_ubatch,
         m->params_b, m->weight_gib, p->n_params, p->n_active, p->bits_weight, p->model_bytes, p->n_layer, p->n_embd,
         p->n_expert, p->n_expert_used, p->batch, p->prompt, p->context, p->out, p->n_users, m->m, m->k, m->n, m->bytes,
-        p->machine->loaded ? p->roofs.bytes_s : NAN, p->machine->link_bytes_s, p->machine->link_latency_s,
+        p->machine->loaded ? p->roofs.bytes_s : NAN, p->roofs.link_bytes_s, p->roofs.link_latency_s,
     };
     for (size_t i = 0; i < ARRAY_LEN(v); i++) {
         putc(',', f);

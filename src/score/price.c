@@ -80,7 +80,7 @@ static enum split split_of(const struct measurement *m, const struct stack *stac
     return stack->family == STACK_LLAMA_CPP || stack->family == STACK_IK ? SPLIT_LAYER : SPLIT_TENSOR;
 }
 
-/* Sequences that memory holds beside the weights. */
+/* Sequences that memory holds beside the weights; NaN: nobody says how much there is, or it holds none. */
 static double capacity(const struct priced *p, const struct subject *s, double positions)
 {
     const struct cost_options o = { .act_elem_bytes = p->roofs.act_elem_bytes, .type_k = p->type_k, .type_v = p->type_v };
@@ -144,9 +144,9 @@ static int price_requests(struct priced *out, const struct measurement *m, const
     const double half = m->context > out->prompt ? m->context - out->prompt : NAN;
     out->out = or_guess(out, m->out > 0 ? m->out : 2 * half, GUESS_OUT, GUESS_LENGTH);
     out->context = out->prompt + out->out / 2;
-    double most = capacity(out, s, out->prompt + out->out);
-    most = fmin(isnan(most) ? GUESS_SEQUENCES : most, max_sequences(out->stack));
-    out->batch = or_guess(out, m->batch, floor(most), GUESS_BATCH);
+    const double room = capacity(out, s, out->prompt + out->out), at_once = max_sequences(out->stack);
+    const double most = isnan(room) ? at_once : fmin(room, at_once);
+    out->batch = or_guess(out, m->batch, floor(isnan(room) ? GUESS_SEQUENCES : most), GUESS_BATCH);
     if (out->batch > most && out->batch > 1) { /* more requests than run at once */
         out->batch = fmax(1, floor(most));
         out->guesses |= GUESS_BATCH;

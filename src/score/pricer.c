@@ -72,7 +72,7 @@ const struct machine *pricer_machine(struct pricer *p, const char *hardware, boo
 
 const struct subject *pricer_subject(struct pricer *p, const struct measurement *row, const struct stack *stack, struct error *err)
 {
-    char key[256];
+    char key[sizeof p->subject[0]->key];
     subject_key(key, sizeof key, row, stack);
     for (size_t i = 0; i < p->n_subject; i++)
         if (strcmp(p->subject[i]->key, key) == 0)

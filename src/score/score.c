@@ -48,11 +48,16 @@ const char *left_out_text(const struct priced *p, enum leave_out l, char *buf, s
 
 /* ---- anchors: rows shown ------------------------------------------------------------------------------- */
 
-/* What its machine cannot do is not shown. */
 static bool may_anchor(const struct priced *p)
 {
+    return p->m->kind != MEASURE_OP || strcmp(p->m->op, "mlp_up_proj") == 0;
+}
+
+/* What its machine cannot do teaches nothing of it. (145) */
+static bool is_shown(const struct scored *s)
+{
     struct excess x;
-    return (p->m->kind != MEASURE_OP || strcmp(p->m->op, "mlp_up_proj") == 0) && !priced_exceeds(p, &x);
+    return s->anchor && !priced_exceeds(s->p, &x);
 }
 
 static const char *significant(const char *digits)
@@ -198,9 +203,9 @@ static int fit_and_predict(struct scoring *x, const char *out, struct error *err
     for (size_t i = 0; i < x->n; i++) {
         if (!has_price(&x->rows[i]))
             continue;
-        if (x->rows[i].anchor)
+        if (is_shown(&x->rows[i]))
             x->anchor[n_anchor++] = x->rows[i].p;
-        else if (out && strcmp(x->group[i], out) != 0)
+        else if (!x->rows[i].anchor && out && strcmp(x->group[i], out) != 0)
             x->kept[n_kept++] = x->rows[i].p;
     }
     const struct fit_scope scope = { out ? x->o->leave : LEAVE_NOTHING, out ? out : "", x->anchor, n_anchor, x->beside, out ? beside_without(x, out) : 0 };

@@ -347,19 +347,6 @@ static int load_typed(struct subject *s, const struct measurement *row, const st
     return interrupt_check(err);
 }
 
-/* A row's parameters win over its name, and somebody has to know. */
-static void say_other_size(struct subject *s, const struct measurement *row, const struct other_size *other)
-{
-    const size_t n = strlen(s->reason);
-    if (s->preset[0] || !(other->params > 0))
-        return;
-    if (n > 0)
-        snprintf(s->reason + n, sizeof s->reason - n, "; preset %s of that name has %.4ge9", other->preset, other->params / 1e9);
-    else
-        snprintf(s->note, sizeof s->note, "params_b says %.4ge9 parameters, preset %s of that name has %.4ge9: priced with likely dimensions of %.4ge9",
-                 row->params_b, other->preset, other->params / 1e9, row->params_b);
-}
-
 /* A type that says how experts alone are stored, of what is published so. */
 static struct quant_name quant_of(const struct measurement *row, const struct stack *stack, const char *preset)
 {
@@ -379,9 +366,50 @@ static struct quant_name quant_of(const struct measurement *row, const struct st
     return q;
 }
 
+static int load_as(struct subject *s, const struct measurement *row, const struct quant_name *q, struct error *err)
+{
+    s->bits = q->bits;
+    return load_typed(s, row, q, err);
+}
+
+/* A mixture whose experts have a type of their own is nearly all of that. Names of one width ("fp8", "fp8_block") make no difference. */
+static int load_experts(struct subject *s, const struct measurement *row, const struct stack *stack, const struct quant_name *q, struct error *err)
+{
+    struct measurement as = *row;
+    as.quant = row->quant_experts;
+    const struct quant_name own = quant_of(&as, stack, s->preset);
+    const double bytes = (double)s->m.weight_bytes;
+    const unsigned guesses = s->guesses;
+    if (!*as.quant || s->reason[0] || s->m.hp.n_expert == 0 || strcmp(own.type, q->type) == 0)
+        return 0;
+    model_free(&s->m);
+    if (load_as(s, &as, &own, err) != 0)
+        return -1;
+    if (!s->reason[0] && fabs((double)s->m.weight_bytes / bytes - 1) > 0.1)
+        return 0;
+    if (!s->reason[0])
+        model_free(&s->m);
+    s->reason[0] = 0;
+    s->guesses = guesses;
+    return load_as(s, row, q, err);
+}
+
+/* A row's parameters win over its name, and somebody has to know. */
+static void say_other_size(struct subject *s, const struct measurement *row, const struct other_size *other)
+{
+    const size_t n = strlen(s->reason);
+    if (s->preset[0] || !(other->params > 0))
+        return;
+    if (n > 0)
+        snprintf(s->reason + n, sizeof s->reason - n, "; preset %s of that name has %.4ge9", other->preset, other->params / 1e9);
+    else
+        snprintf(s->note, sizeof s->note, "params_b says %.4ge9 parameters, preset %s of that name has %.4ge9: priced with likely dimensions of %.4ge9",
+                 row->params_b, other->preset, other->params / 1e9, row->params_b);
+}
+
 void subject_key(char *key, size_t size, const struct measurement *m, const struct stack *stack)
 {
-    snprintf(key, size, "%.4096s|%.40s|%s|%.9g|%.9g|%d", m->model, m->quant, stack->id, m->params_b, m->weight_gib,
+    snprintf(key, size, "%.4096s|%.40s|%.40s|%s|%.9g|%.9g|%d", m->model, m->quant, m->quant_experts, stack->id, m->params_b, m->weight_gib,
              (m->tags & (TAG_MOE | TAG_HYBRID)) != 0);
 }
 
@@ -409,10 +437,9 @@ int subject_load(struct subject *s, const struct measurement *row, const struct 
     struct other_size other = { .params = 0 };
     find_preset(s->preset, sizeof s->preset, row, &other);
     const struct quant_name q = quant_of(row, stack, s->preset);
-    s->bits = q.bits;
     if (!*row->quant && !(row->weight_gib > 0) && strncmp(s->preset, "gpt-oss", 7) != 0) /* which is published with one type */
         s->guesses |= GUESS_BITS;
-    if (load_typed(s, row, &q, err) != 0)
+    if (load_as(s, row, &q, err) != 0 || load_experts(s, row, stack, &q, err) != 0)
         return -1;
     say_other_size(s, row, &other);
     if (s->reason[0])

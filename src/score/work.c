@@ -27,6 +27,20 @@ static bool fits(const struct layout *l, const struct subject *s)
     return layout_check(l, &s->classes, &e) == 0;
 }
 
+/* The machine's own is that of two devices, as of neighbours in a pipeline; a bridge joins no more. Rows that say so go by the bus. */
+static void choose_link(struct priced *out)
+{
+    const struct hwprofile *h = &out->machine->h;
+    const uint32_t joined = layout_joined(&out->layout);
+    const struct hw_link *l = hwprofile_link(h, joined > 2 ? (int)joined : 2);
+    for (size_t i = 0; i < h->n_link && (out->m->tags & TAG_PCIE); i++)
+        l = strcmp(h->link[i].topology, "pcie") == 0 ? &h->link[i] : l;
+    if (!l)
+        return;
+    out->roofs.link_bytes_s = l->bytes_s.value;
+    out->roofs.link_latency_s = l->latency_s.value >= 0 ? l->latency_s.value : out->machine->link_latency_s;
+}
+
 int choose_layout(struct priced *out, const struct subject *s, const struct layout *want, struct error *err)
 {
     struct layout l = *want;
@@ -42,6 +56,7 @@ int choose_layout(struct priced *out, const struct subject *s, const struct layo
         out->dilute = (double)tp / l.tp;
     }
     out->layout = l;
+    choose_link(out);
     return interrupt_check(err);
 }
 

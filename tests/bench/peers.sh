@@ -43,6 +43,9 @@ if [ "$rounds" -lt 5 ] && [ -z "${ROOFCAST_PEERS_FEW:-}" ]; then
     exit 2
 fi
 [ -x "$roofcast" ] || { echo "peers: no $roofcast: build it, or set ROOFCAST" >&2; exit 1; }
+for f in "$@"; do
+    [ -f "$f" ] || { echo "peers: $f: no such file" >&2; exit 2; }
+done
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM
@@ -158,7 +161,6 @@ keep_settings() { # FILE, settings on standard input
 }
 failed=0
 for f in "$@"; do
-    [ -f "$f" ] || { note "$f: no such file: left out"; failed=1; continue; }
     cp "$tmp/settings" "$tmp/alive"
     for i in $(seq "$rounds"); do
         echo "$(basename "$f"): round $i of $rounds" >&2
@@ -220,7 +222,7 @@ sort -t '	' -k1,3 -k4,4n "$tmp/records" | awk -F '\t' '
         for (m = 1; m <= n_memory; m++) { # the faster of the two loops is the roof of a round
             f = memory_file[m]
             for (r = 1; r <= n_round; r++) {
-                x = value[f, "memory", "roofcast probe", r]
+                x = ((f, "memory", "roofcast probe", r) in value) ? value[f, "memory", "roofcast probe", r] : 0
                 y = ((f, "memory", "likwid-bench", r) in value) ? value[f, "memory", "likwid-bench", r] : 0
                 if (x > 0 || y > 0) value[f, "memory", "roof", r] = x > y ? x : y
             }
@@ -257,7 +259,7 @@ sort -t '	' -k1,3 -k4,4n "$tmp/records" | awk -F '\t' '
             f = memory_file[m]; name = f; sub(/.*\//, "", name)
             l = median(f, "memory", "likwid-bench"); x = median(f, "memory", "roofcast probe")
             ratio = median(f, "memory", "roofcast probe", "memory", "likwid-bench")
-            printf "%-34s %16s %11.2f GB/s  %s\n", name, l < 0 ? "-" : sprintf("%.2f GB/s", l / 1e9), x / 1e9,
+            printf "%-34s %16s %16s  %s\n", name, l < 0 ? "-" : sprintf("%.2f GB/s", l / 1e9), x < 0 ? "-" : sprintf("%.2f GB/s", x / 1e9),
                 ratio < 0 ? "-" : sprintf("%.3f (%.3f - %.3f)", ratio, least, most)
             if (ratio >= 0 && ratio < 0.97) { bad = 1; print "VOID: the probe reads less than 97 % of likwid-bench: its ceiling is too low" }
         }

@@ -95,8 +95,9 @@ if [ -n "$list" ]; then
 fi
 [ -x "$roofcast" ] || { echo "table: no $roofcast: build it, or set ROOFCAST" >&2; exit 1; }
 records=${keep:-$tmp/records} # ROW, TEST, WHO, ROUND, VALUE; tabs between
-touch "$records" || exit 1
 stamp=$(date +%s)-$$         # a round's name begins with it
+version=$("$roofcast" --version 2>/dev/null | head -n 1)
+echo "# $stamp: $version, -n $reps" >>"$records" || { echo "table: cannot write $records" >&2; exit 1; }
 note() { printf '%s\n' "$*"; }
 limit() { if command -v timeout >/dev/null; then timeout "${ROOFCAST_PEERS_LIMIT:-900}" "$@"; else "$@"; fi; }
 
@@ -208,7 +209,7 @@ peers_round() { # TESTS...
     IFS=$old_ifs
 }
 
-note "roofcast: $("$roofcast" --version 2>/dev/null | head -n 1)"
+note "roofcast: $version"
 begin=$(date +%s) longest=0
 for i in $(seq "$rounds"); do
     round=$stamp.$i
@@ -285,6 +286,7 @@ awk -F '\t' -v names="$(cut -d ' ' -f 1 "$tmp/rows" | tr '\n' ' ')" '
         printf "%-20s %-14s %9s  %-17s %-28s %-12s %-24s %s\n", what, test, speed, lo == "" ? "" : lo " - " hi,
             figure == "" ? "" : figure " (" flo " - " fhi ")", target, ratio, note
     }
+    /^#/ { next } # who measured what follows
     { value[$1, $2, $3, $4] = $5 + 0
       if (!($4 in seen)) { seen[$4] = 1; name_of_round[++n_round] = $4 }
       if ($3 ~ /^peer /) peer[$3] = 1

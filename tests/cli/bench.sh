@@ -13,6 +13,14 @@ ok $? "tests are named as in llama-bench"
 grep -q '"dram_bytes_s": null' "$tmp/bench.json" && grep -q '"dram_reason": "..*"' "$tmp/bench.json" ||
     grep -q '"dram_bytes_s": [1-9]' "$tmp/bench.json"
 ok $? "DRAM traffic is counted, or null with a reason"
+run bench -m "$m" -p 24 -n 4 -r 1 --ops --quiet
+awk '/^Lost in (pp24|tg4), of its ops. time one by one: / { n++
+        all = $0; sub(/.*one by one: /, "", all); sub(/ %.*/, "", all)
+        sub(/.* %:/, ""); k = split($0, part, ","); sum = 0
+        for (i = 1; i <= k; i++) { x = part[i]; sub(/.* /, "", x); x += 0; sum += x; if (i > 1 && i < 9 && x > last) bad = 1; last = x }
+        if (sum - all > 0.6 || all - sum > 0.6 || k != 9) bad = 1 }
+    END { exit bad || n != 2 }' "$tmp/out"
+ok $? "--ops says where what is lost to the roofs goes: the most first, and they add up"
 if command -v jq >/dev/null; then
     jq -e '[.rows[] | ((.weight_bytes + .kv_bytes) * .tok_s_mean / (.n_prompt + .n_gen)) / .bytes_s - 1 | fabs < 1e-9] | all' "$tmp/bench.json" >/dev/null
     ok $? "bytes/s is the bytes of a token times tokens/s"

@@ -90,6 +90,12 @@ PROBE=29.2e9
 peers "" -r 5
 [ "$status" -eq 0 ] && ! has VOID
 ok $? "97.3 % does not"
+cp "$bin/roofcast" "$tmp/good"
+echo 'exit 1' | program roofcast
+peers "" -r 5
+[ "$status" -eq 1 ] && has '^roofcast on ' && ! has VOID && has '^m.gguf *30.00 GB/s *- *-$'
+ok $? "roofcast that fails is a failure, and no probe that reads too little"
+cp "$tmp/good" "$bin/roofcast"
 echo 'exit 127' | program likwid-bench
 peers "$bin/peer" -r 5
 [ "$status" -eq 0 ] && has 'no likwid-bench that runs here' && has '^m.gguf *- *29.20 GB/s'
@@ -97,7 +103,10 @@ ok $? "no likwid-bench is a line"
 echo 'exit 1' | program roofcast
 peers "$bin/peer" -r 5
 [ "$status" -eq 1 ] && has '^roofcast on '
-ok $? "roofcast that fails is a failure"
+ok $? "nor without likwid-bench"
+peers "" -r 5 "$tmp/none.gguf"
+[ "$status" -eq 2 ] && says 'none.gguf: no such file' && [ ! -e "$tmp/asked" ]
+ok $? "a file that is not there is refused before anything runs"
 peers "" -r 4
 [ "$status" -eq 2 ] && says 'fewer than 5 rounds'
 ok $? "-r 4 is refused"

@@ -92,4 +92,11 @@ peers='' table -t "$(getconf _NPROCESSORS_ONLN)" -r 1 -o "$tmp/kept" load-Q8_0
 peers='' table -t "$(getconf _NPROCESSORS_ONLN)" -r 1 -o "$tmp/kept" load-Q8_0
 has '^load-Q8_0 *load *0.500 s .* x read .* 2 x *2 rounds$' && has '^load-Q8_0 *peak .* 1.100 x file .* 1.1 x + KV *2 rounds$'
 ok $? "load and memory; rounds of two calls make one table"
+[ "$(grep -c '^# [0-9]*-[0-9]*: roofcast 9.9, -n 2$' "$tmp/kept")" -eq 2 ]
+ok $? "and the file says who measured"
+if [ -w /dev/full ]; then
+    table -r 1 -o /dev/full decode-Q8_0-1t
+    [ "$status" -eq 1 ] && says 'table: cannot write /dev/full' && [ ! -e "$tmp/n" ]
+    ok $? "figures that cannot be kept end it before anything runs"
+fi
 finish

@@ -286,6 +286,47 @@ static void test_long_decode(void **state)
     model_free(&m);
 }
 
+/* So it is in a pass of several sequences, with the parts of each apart: one with as many as there are, one with two, one with one. */
+static void test_long_decode_runs(void **state)
+{
+    (void)state;
+    enum { N_CTX = 1030, N_RUN = 3 };
+    static const uint32_t past[N_RUN] = { N_CTX - 1, 700, 40 };
+    struct error err = { 0 };
+    struct cpulist cpus;
+    struct model m = { 0 };
+    own_model(&m);
+    assert_ok(cpulist_usable(&cpus, &err), err);
+    const struct engine_options o = { .n_ctx = N_CTX, .n_seq = N_RUN, .n_ubatch = N_CTX, .n_out_max = N_RUN,
+                                      .n_threads = (int)u64_min(2, cpus.n), .cpus = &cpus, .cpu_flags = cpu_flags(),
+                                      .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
+    struct engine *e = engine_new(&m, &o, &err);
+    if (!e)
+        fail_msg("engine_new: %s", err.msg);
+    const size_t v = m.hp.n_vocab;
+    float *alone = malloc(N_RUN * v * sizeof *alone);
+    const float *l;
+    struct engine_run run[N_RUN];
+    int32_t tok[N_CTX], next[N_RUN];
+    for (uint32_t r = 0; r < N_RUN; r++) {
+        for (uint32_t i = 0; i <= past[r]; i++)
+            tok[i] = some_tokens[(i * 7 + r) % N_SOME] + (int32_t)(i % 40);
+        run[r] = (struct engine_run){ r, 0, past[r] + 1 };
+        assert_ok(engine_eval_runs(e, tok, &run[r], 1, &l, &err), err);
+        memcpy(alone + r * v, l, v * sizeof *alone);
+        run[r] = (struct engine_run){ r, past[r], 1 }; /* its own keys again */
+        next[r] = tok[past[r]];
+    }
+    for (int again = 0; again < 2; again++) {
+        assert_ok(engine_eval_runs(e, next, run, N_RUN, &l, &err), err);
+        assert_true(max_diff(alone, l, N_RUN * v) < 2e-3);
+    }
+    free(alone);
+    engine_free(e);
+    cpulist_free(&cpus);
+    model_free(&m);
+}
+
 static void test_threads_agree(void **state)
 {
     (void)state;
@@ -608,6 +649,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_ubatch),          cmocka_unit_test(test_long_decode),
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_samples),
         cmocka_unit_test(test_regions),         cmocka_unit_test(test_batch_refusals),
+        cmocka_unit_test(test_long_decode_runs),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

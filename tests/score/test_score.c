@@ -641,6 +641,87 @@ static void test_anchors(void **state)
     unload(&x);
 }
 
+/* A bridge joins two; more devices, and rows that say so, go by the bus. */
+static void test_links(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "id,source,hardware,n_devices,engine,model,params_b,quant,weight_gib,phase,prompt_len,context_len,batch,tokens_per_s,date_or_build,notes\n"
+        "bridge,x,RTX 3090,2,vLLM 0.9,Llama-3-8B,8.03,BF16,,decode,0,64,1,80,2026,tags=tensor_parallel\n"
+        "bus,x,RTX 3090,4,vLLM 0.9,Llama-3-8B,8.03,BF16,,decode,0,64,1,80,2026,tags=tensor_parallel\n"
+        "bus,x,RTX 3090,2,vLLM 0.9,Llama-3-8B,8.03,BF16,,decode,0,64,1,80,2026,\"tags=tensor_parallel,multi_gpu_pcie\"\n"
+        "bridge,x,RTX 3090,4,llama.cpp,Llama-3-8B,8.03,F16,,decode,0,64,1,50,2026,tags=layer_split\n";
+    struct error err = { 0 };
+    struct measurements l;
+    assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
+    struct pricer *pricer = pricer_new(NULL, NULL, &err);
+    assert_non_null(pricer);
+    for (size_t i = 0; i < l.n; i++) {
+        struct priced p;
+        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
+        const struct hwprofile *h = &p.machine->h;
+        assert_true(h->n_link == 2 && h->link[0].bytes_s.value > h->link[1].bytes_s.value);
+        assert_true(p.roofs.link_bytes_s == h->link[strcmp(l.row[i].id, "bus") == 0].bytes_s.value);
+        priced_free(&p);
+    }
+    pricer_free(pricer);
+    measure_free(&l);
+}
+
+/* Experts' type is nearly all of a mixture; a model that has none does not take it. */
+static void test_experts_type(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "id,silicon_data_source,backend,backend_version,model_path,system,precision,mode,isl,osl,gemm_quant_mode,moe_quant_mode,batch_size,tp_size,pp_size,attention_dp_size,moe_tp_size,moe_ep_size,prefill_batch_size,prefill_num_workers,prefill_tp_size,prefill_pp_size,prefill_attention_dp_size,prefill_moe_tp_size,prefill_moe_ep_size,decode_batch_size,decode_num_workers,decode_tp_size,decode_pp_size,decode_attention_dp_size,decode_moe_tp_size,decode_moe_ep_size,silicon_ttft_ms,silicon_tpot_ms\n"
+        "a,x,vllm,0.19,deepseek-ai/DeepSeek-R1,b200_sxm,fp4,agg,1024,1024,nvfp4,nvfp4,64,8,1,1,1,8,,,,,,,,,,,,,,,400,24\n"
+        "a,x,vllm,0.19,deepseek-ai/DeepSeek-R1,b200_sxm,bf16,agg,1024,1024,bf16,nvfp4,64,8,1,1,1,8,,,,,,,,,,,,,,,400,24\n"
+        "a,x,vllm,0.19,deepseek-ai/DeepSeek-R1,b200_sxm,bf16,agg,1024,1024,bf16,bf16,64,8,1,1,1,8,,,,,,,,,,,,,,,400,24\n"
+        "a,x,vllm,0.19,meta-llama/Llama-3.1-70B,b200_sxm,,agg,1024,1024,bf16,nvfp4,64,8,1,1,1,1,,,,,,,,,,,,,,,400,24\n";
+    struct error err = { 0 };
+    struct measurements l;
+    double bits[8];
+    assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
+    assert_int_equal(l.n, 8); /* two latencies a line */
+    struct pricer *pricer = pricer_new(NULL, NULL, &err);
+    assert_non_null(pricer);
+    for (size_t i = 0; i < l.n; i++) {
+        struct priced p;
+        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
+        assert_string_equal(p.reason, "");
+        bits[i] = p.bits_weight;
+        priced_free(&p);
+    }
+    assert_true(bits[0] < 8 && bits[2] == bits[0]);
+    assert_true(bits[4] > 15 && bits[6] > 15);
+    pricer_free(pricer);
+    measure_free(&l);
+}
+
+/* As many requests at once as a row says, where nobody knows how many the memory holds. */
+static void test_stated_batch(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "id,source,hardware,n_devices,engine,model,params_b,quant,weight_gib,phase,prompt_len,context_len,batch,tokens_per_s,date_or_build,notes\n"
+        "a,x,RTX 4090,1,vLLM 0.9,Llama-3-70B,70.6,BF16,,serving,128,256,200,900,2026,tags=\n"
+        "b,x,RTX 4090,1,vLLM 0.9,Llama-3-70B,70.6,BF16,,serving,128,256,999,900,2026,tags=\n";
+    struct error err = { 0 };
+    struct measurements l;
+    assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
+    struct pricer *pricer = pricer_new(NULL, NULL, &err);
+    assert_non_null(pricer);
+    for (size_t i = 0; i < l.n; i++) {
+        struct priced p;
+        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
+        assert_string_equal(p.reason, "");
+        assert_true(p.batch == (i ? 256 : 200)); /* vLLM's max_num_seqs */
+        priced_free(&p);
+    }
+    pricer_free(pricer);
+    measure_free(&l);
+}
+
 /* Twice what memory or units do is none of the machine; what caches, pipelines of devices and sums of 16 bits may do is. (145) */
 static void test_impossible(void **state)
 {
@@ -814,7 +895,8 @@ int main(void)
         cmocka_unit_test(test_small_kernels), cmocka_unit_test(test_unknown_ops), cmocka_unit_test(test_other_size),   cmocka_unit_test(test_sparse_rows),  cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_missing_units),
         cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
-        cmocka_unit_test(test_anchor_ids), cmocka_unit_test(test_anchors), cmocka_unit_test(test_impossible), cmocka_unit_test(test_steps), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_anchor_ids), cmocka_unit_test(test_anchors), cmocka_unit_test(test_impossible), cmocka_unit_test(test_links), cmocka_unit_test(test_experts_type),
+        cmocka_unit_test(test_stated_batch), cmocka_unit_test(test_steps), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
