@@ -14,12 +14,19 @@ grep -q '"dram_bytes_s": null' "$tmp/bench.json" && grep -q '"dram_reason": "..*
     grep -q '"dram_bytes_s": [1-9]' "$tmp/bench.json"
 ok $? "DRAM traffic is counted, or null with a reason"
 run bench -m "$m" -p 24 -n 4 -r 1 --ops --quiet
-awk '/^Lost in (pp24|tg4), of its ops. time one by one: / { n++
+tac "$tmp/out" | awk '/^test /{ exit } { print }' >"$tmp/roles" # the last table and what follows it, backwards
+awk '$1 ~ /^(pp24|tg4)$/ && / -1 / && match($0, /[0-9.]+ % +[0-9.]+ [mun]?s /) { # a role: share, time, ..., of the roof, bound
+        share = substr($0, RSTART) + 0
+        roof = match($0, /[0-9.]+ % +[a-z]+ *$/) ? substr($0, RSTART) + 0 : 0
+        want[$1] += share * (roof < 100 ? 1 - roof / 100 : 0); roles++ }
+    /^Lost in (pp24|tg4), of its ops. time one by one: / { n++
+        test = $3; sub(/,/, "", test)
         all = $0; sub(/.*one by one: /, "", all); sub(/ %.*/, "", all)
         sub(/.* %:/, ""); k = split($0, part, ","); sum = 0
         for (i = 1; i <= k; i++) { x = part[i]; sub(/.* /, "", x); x += 0; sum += x; if (i > 1 && i < 9 && x > last) bad = 1; last = x }
-        if (sum - all > 0.6 || all - sum > 0.6 || k != 9) bad = 1 }
-    END { exit bad || n != 2 }' "$tmp/out"
+        got[test] = all; if (sum - all > 0.6 || all - sum > 0.6 || k != 9) bad = 1 }
+    END { for (t in got) if (got[t] - want[t] > 2 || want[t] - got[t] > 2) { bad = 1; print t, got[t], want[t] }
+          exit bad || n != 2 || roles == 0 }' "$tmp/roles"
 ok $? "--ops says where what is lost to the roofs goes: the most first, and they add up"
 if command -v jq >/dev/null; then
     jq -e '[.rows[] | ((.weight_bytes + .kv_bytes) * .tok_s_mean / (.n_prompt + .n_gen)) / .bytes_s - 1 | fabs < 1e-9] | all' "$tmp/bench.json" >/dev/null
