@@ -177,7 +177,7 @@ static int by_lost(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Roles [first, end) of a test: those that lose the most, and the others together. */
+/* Roles of a test: those that lose the most, and the others together. */
 static void print_test_lost(struct run_op *const *role, size_t n)
 {
     enum { NAMED = 8 };
@@ -190,7 +190,14 @@ static void print_test_lost(struct run_op *const *role, size_t n)
     for (size_t i = NAMED; i < n; i++)
         rest += lost(role[i]);
     if (n > NAMED)
-        printf(" %zu others %.1f\n", n - NAMED, 100 * rest);
+        printf(" %zu other%s %.1f\n", n - NAMED, n - NAMED > 1 ? "s" : "", 100 * rest);
+}
+
+/* Behind first: another test, or the same once more. */
+static bool ends_test(const struct run *roles, size_t first, size_t i)
+{
+    const struct run_op *a = &roles->op[first], *b = &roles->op[i];
+    return strcmp(a->test, b->test) != 0 || strcmp(a->role, b->role) == 0;
 }
 
 int bench_print_lost(const struct run *roles, struct error *err)
@@ -199,7 +206,7 @@ int bench_print_lost(const struct run *roles, struct error *err)
     if (!role)
         return error_oom(err, roles->n_op * sizeof *role, "the roles of a test");
     for (size_t first = 0, end; first < roles->n_op; first = end) {
-        for (end = first; end < roles->n_op && strcmp(roles->op[end].test, roles->op[first].test) == 0; end++)
+        for (end = first; end < roles->n_op && (end == first || !ends_test(roles, first, end)); end++)
             role[end - first] = &roles->op[end];
         qsort(role, end - first, sizeof *role, by_lost);
         print_test_lost(role, end - first);

@@ -18,7 +18,7 @@ static const struct argp_option option_table[] = {
       "others in hwprofiles/stacks beside them", 0 },
     { "anchor-rows", OPT_ANCHOR, "N", 0,
       "show the fit the N lowest-id rows of each device and phase (whole numbers as numbers, other ids as texts, without ids in the file's "
-      "order; of ops the N mlp_up_proj rows of largest m), and leave them out of the score", 0 },
+      "order; of ops the N mlp_up_proj rows of largest m), and leave them out of the score; what is above its machine's roofs is left out alone", 0 },
     { "by", OPT_BY, "KEYS", 0,
       "groups of these keys alone, as many as there are, joined by commas: source, class, hardware, engine, phase, op, kind, metric, "
       "clean; may be repeated", 0 },

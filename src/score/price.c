@@ -144,7 +144,8 @@ static int price_requests(struct priced *out, const struct measurement *m, const
     const double half = m->context > out->prompt ? m->context - out->prompt : NAN;
     out->out = or_guess(out, m->out > 0 ? m->out : 2 * half, GUESS_OUT, GUESS_LENGTH);
     out->context = out->prompt + out->out / 2;
-    const double room = capacity(out, s, out->prompt + out->out), at_once = max_sequences(out->stack);
+    const double room = capacity(out, s, out->prompt + out->out), copies = out->split == SPLIT_DATA ? out->n_devices : 1;
+    const double at_once = copies * max_sequences(out->stack);
     const double most = isnan(room) ? at_once : fmin(room, at_once);
     out->batch = or_guess(out, m->batch, floor(isnan(room) ? GUESS_SEQUENCES : most), GUESS_BATCH);
     if (out->batch > most && out->batch > 1) { /* more requests than run at once */

@@ -205,7 +205,7 @@ int features_save(const struct priced *rows, size_t n, const char *path, struct 
 struct score_options {
     const struct time_model *model;
     enum leave_out leave;
-    int n_anchor; /* rows of each device and phase that the fit is shown, and which are not scored; 0: none */
+    int n_anchor; /* rows of each device and phase that are not scored, and shown to the fit unless they are impossible (145); 0: none */
     const struct priced *beside; /* rows that hwprofiles/stacks has; NULL: none. Used where something is left out */
     size_t n_beside;
 };

@@ -380,7 +380,7 @@ static int load_experts(struct subject *s, const struct measurement *row, const 
     const struct quant_name own = quant_of(&as, stack, s->preset);
     const double bytes = (double)s->m.weight_bytes;
     const unsigned guesses = s->guesses;
-    if (!*as.quant || s->reason[0] || s->m.hp.n_expert == 0 || strcmp(own.type, q->type) == 0)
+    if (!*as.quant || !*own.type || s->reason[0] || s->m.hp.n_expert == 0 || strcmp(own.type, q->type) == 0)
         return 0;
     model_free(&s->m);
     if (load_as(s, &as, &own, err) != 0)

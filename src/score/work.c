@@ -33,8 +33,13 @@ static void choose_link(struct priced *out)
     const struct hwprofile *h = &out->machine->h;
     const uint32_t joined = layout_joined(&out->layout);
     const struct hw_link *l = hwprofile_link(h, joined > 2 ? (int)joined : 2);
+    out->roofs.link_bytes_s = out->machine->link_bytes_s;
+    out->roofs.link_latency_s = out->machine->link_latency_s;
     for (size_t i = 0; i < h->n_link && (out->m->tags & TAG_PCIE); i++)
-        l = strcmp(h->link[i].topology, "pcie") == 0 ? &h->link[i] : l;
+        if (strcmp(h->link[i].topology, "pcie") == 0) {
+            l = &h->link[i];
+            break;
+        }
     if (!l)
         return;
     out->roofs.link_bytes_s = l->bytes_s.value;

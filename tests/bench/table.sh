@@ -7,7 +7,8 @@
 #     -t N   the rows of N threads alone (all rows: all processors, and one thread)
 #     -d DIR where files are synthesized (22 GB of them for all rows; kept for the next time)
 #     -s N   no further round once N seconds are spent
-#     -o F   figures are added to F, a line each, and those that stand there count too: rounds of several calls make one table
+#     -o F   figures are added to F, a line each behind a line "# ..." of who measured, and those that stand there count too: rounds of
+#            several calls make one table
 #   ROOFCAST_PEERS=/path/llama-bench[:...]: peers; those of batches are llama-batched-bench beside them.
 #
 # A round of a row runs likwid-bench's load loop, roofcast (with its own probes around every repetition) and every peer once. Medians of
