@@ -76,11 +76,10 @@ static void fill_op(struct run_op *o, const struct op *op, const struct op_sampl
 }
 
 /* Rates, roof and bound from the sums that are already there; the roofs are those beside the timed ops. */
-static void close_row(struct run_op *o, const struct run_row *row, double total_s)
+static void close_row(struct run_op *o, const struct run_row *row)
 {
     const double bytes = o->weight_bytes + o->act_bytes + o->kv_bytes;
     o->ai = bytes > 0 ? o->flop / bytes : NAN;
-    o->share = o->seconds / total_s;
     o->bytes_s = bytes / o->seconds;
     o->flop_s = o->flop / o->seconds;
     o->roof_fraction = op_roof_s(o, row) / o->seconds;
@@ -127,7 +126,8 @@ int bench_ops(struct run *r, struct run_row *row, const struct bench *b, const s
         if (s[i].n == 0)
             continue;
         fill_op(&o, &l->ops[i], &s[i], row, t);
-        close_row(&o, row, total / (double)s[i].n);
+        o.share = s[i].seconds / total;
+        close_row(&o, row);
         if (run_add_op(r, &o, err) != 0)
             return -1;
     }
@@ -138,11 +138,9 @@ int bench_roles(struct run *out, const struct run *in, size_t first_op, size_t e
                 struct error *err)
 {
     const size_t first = out->n_op;
-    double total = 0;
     for (size_t i = first_op; i < end; i++) {
         const struct run_op *o = &in->op[i];
         size_t k = first;
-        total += o->seconds;
         while (k < out->n_op && strcmp(out->op[k].role, o->role) != 0)
             k++;
         if (k == out->n_op) {
@@ -158,11 +156,12 @@ int bench_roles(struct run *out, const struct run *in, size_t first_op, size_t e
         s->kv_bytes += o->kv_bytes;
         s->flop += o->flop;
         s->seconds += o->seconds;
+        s->share += o->share; /* an op of fewer passes than others has its own */
         if (strcmp(s->type, o->type) != 0)
             snprintf(s->type, sizeof s->type, "mixed");
     }
     for (size_t k = first; k < out->n_op; k++)
-        close_row(&out->op[k], row, total);
+        close_row(&out->op[k], row);
     return 0;
 }
 

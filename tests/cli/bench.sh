@@ -28,7 +28,11 @@ awk '$1 ~ /^(pp24|tg4)$/ && / -1 / && match($0, /[0-9.]+ % +[0-9.]+ [mun]?s /) {
     END { for (t in got) if (got[t] - want[t] > 2 || want[t] - got[t] > 2) { bad = 1; print t, got[t], want[t] }
           exit bad || n != 2 || roles == 0 }' "$tmp/roles"
 ok $? "--ops says where what is lost to the roofs goes: the most first, and they add up"
+run bench -m "$m" -p 24 -n 0 -ub 8 -r 1 --ops -o json --quiet
 if command -v jq >/dev/null; then
+    jq -e '([.ops[] | select(.role == "lm_head").share] | add) / (.roles[] | select(.role == "lm_head").share) - 1 | fabs < 1e-9' "$tmp/out" >/dev/null &&
+        jq -e '([.roles[].share] | add) - 1 | fabs < 1e-9' "$tmp/out" >/dev/null
+    ok $? "a role's share is its ops', of three passes of which one has logits"
     jq -e '[.rows[] | ((.weight_bytes + .kv_bytes) * .tok_s_mean / (.n_prompt + .n_gen)) / .bytes_s - 1 | fabs < 1e-9] | all' "$tmp/bench.json" >/dev/null
     ok $? "bytes/s is the bytes of a token times tokens/s"
     jq -e '[.rows[] | .bytes_s / .ceiling_bytes_s - .mbu | fabs < 1e-9] | all' "$tmp/bench.json" >/dev/null
