@@ -641,7 +641,35 @@ static void test_anchors(void **state)
     unload(&x);
 }
 
+/* Prices each of n rows, and looks at it. */
+static void price_each(const char *text, size_t size, size_t n, void (*look)(const struct priced *p, size_t i))
+{
+    struct error err = { 0 };
+    struct measurements l;
+    assert_ok(measure_parse(&l, "text", text, size, NULL, &err), err);
+    assert_int_equal(l.n, n);
+    struct pricer *pricer = pricer_new(NULL, NULL, &err);
+    assert_non_null(pricer);
+    for (size_t i = 0; i < l.n; i++) {
+        struct priced p;
+        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
+        assert_string_equal(p.reason, "");
+        look(&p, i);
+        priced_free(&p);
+    }
+    pricer_free(pricer);
+    measure_free(&l);
+}
+
 /* A bridge joins two; more devices, and rows that say so, go by the bus. */
+static void check_link(const struct priced *p, size_t i)
+{
+    (void)i;
+    const struct hwprofile *h = &p->machine->h;
+    assert_true(h->n_link == 2 && h->link[0].bytes_s.value > h->link[1].bytes_s.value);
+    assert_true(p->roofs.link_bytes_s == h->link[strcmp(p->m->id, "bus") == 0].bytes_s.value);
+}
+
 static void test_links(void **state)
 {
     (void)state;
@@ -651,21 +679,13 @@ static void test_links(void **state)
         "bus,x,RTX 3090,4,vLLM 0.9,Llama-3-8B,8.03,BF16,,decode,0,64,1,80,2026,tags=tensor_parallel\n"
         "bus,x,RTX 3090,2,vLLM 0.9,Llama-3-8B,8.03,BF16,,decode,0,64,1,80,2026,\"tags=tensor_parallel,multi_gpu_pcie\"\n"
         "bridge,x,RTX 3090,4,llama.cpp,Llama-3-8B,8.03,F16,,decode,0,64,1,50,2026,tags=layer_split\n";
-    struct error err = { 0 };
-    struct measurements l;
-    assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
-    struct pricer *pricer = pricer_new(NULL, NULL, &err);
-    assert_non_null(pricer);
-    for (size_t i = 0; i < l.n; i++) {
-        struct priced p;
-        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
-        const struct hwprofile *h = &p.machine->h;
-        assert_true(h->n_link == 2 && h->link[0].bytes_s.value > h->link[1].bytes_s.value);
-        assert_true(p.roofs.link_bytes_s == h->link[strcmp(l.row[i].id, "bus") == 0].bytes_s.value);
-        priced_free(&p);
-    }
-    pricer_free(pricer);
-    measure_free(&l);
+    price_each(text, sizeof text - 1, 4, check_link);
+}
+
+static double bits[10];
+static void keep_bits(const struct priced *p, size_t i)
+{
+    bits[i] = p->bits_weight;
 }
 
 /* Experts' type is nearly all of a mixture; a model that has none does not take it. */
@@ -679,24 +699,14 @@ static void test_experts_type(void **state)
         "a,x,vllm,0.19,deepseek-ai/DeepSeek-R1,b200_sxm,bf16,agg,1024,1024,bf16,bf16,64,8,1,1,1,8,,,,,,,,,,,,,,,400,24\n"
         "a,x,vllm,0.19,meta-llama/Llama-3.1-70B,b200_sxm,,agg,1024,1024,bf16,nvfp4,64,8,1,1,1,1,,,,,,,,,,,,,,,400,24\n"
         "a,x,vllm,0.19,deepseek-ai/DeepSeek-R1,b200_sxm,fp4,agg,1024,1024,nvfp4,auto,64,8,1,1,1,8,,,,,,,,,,,,,,,400,24\n";
-    struct error err = { 0 };
-    struct measurements l;
-    double bits[10];
-    assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
-    assert_int_equal(l.n, 10); /* two latencies a line */
-    struct pricer *pricer = pricer_new(NULL, NULL, &err);
-    assert_non_null(pricer);
-    for (size_t i = 0; i < l.n; i++) {
-        struct priced p;
-        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
-        assert_string_equal(p.reason, "");
-        bits[i] = p.bits_weight;
-        priced_free(&p);
-    }
+    price_each(text, sizeof text - 1, 10, keep_bits); /* two latencies a line */
     assert_true(bits[0] < 8 && bits[2] == bits[0]);
     assert_true(bits[4] > 15 && bits[6] > 15 && bits[8] == bits[0]);
-    pricer_free(pricer);
-    measure_free(&l);
+}
+
+static void check_batch(const struct priced *p, size_t i)
+{
+    assert_true(p->batch == (i ? 256 : 200)); /* vLLM's max_num_seqs */
 }
 
 /* As many requests at once as a row says, where what it says of the model leaves no room in the memory. */
@@ -707,20 +717,7 @@ static void test_stated_batch(void **state)
         "id,source,hardware,n_devices,engine,model,params_b,quant,weight_gib,phase,prompt_len,context_len,batch,tokens_per_s,date_or_build,notes\n"
         "a,x,RTX 4090,1,vLLM 0.9,Llama-3-70B,70.6,BF16,,serving,128,256,200,900,2026,tags=\n"
         "b,x,RTX 4090,1,vLLM 0.9,Llama-3-70B,70.6,BF16,,serving,128,256,999,900,2026,tags=\n";
-    struct error err = { 0 };
-    struct measurements l;
-    assert_ok(measure_parse(&l, "text", text, sizeof text - 1, NULL, &err), err);
-    struct pricer *pricer = pricer_new(NULL, NULL, &err);
-    assert_non_null(pricer);
-    for (size_t i = 0; i < l.n; i++) {
-        struct priced p;
-        assert_ok(price_row(pricer, &l.row[i], &p, &err), err);
-        assert_string_equal(p.reason, "");
-        assert_true(p.batch == (i ? 256 : 200)); /* vLLM's max_num_seqs */
-        priced_free(&p);
-    }
-    pricer_free(pricer);
-    measure_free(&l);
+    price_each(text, sizeof text - 1, 2, check_batch);
 }
 
 /* Twice what memory or units do is none of the machine; what caches, pipelines of devices and sums of 16 bits may do is. (145) */
