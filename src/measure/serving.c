@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { MS = 1000 };
 
@@ -97,13 +98,24 @@ static int read_concurrency(struct measurement *m, const struct csv *c, size_t i
     return csv_error(c, i, column, err, "expected %sN with a whole number from 1 to below %g, found \"%s%.64s\"", key, most, key, text);
 }
 
+/* "": it says nothing. */
+static const char *type_at(const struct csv *c, size_t i, int column)
+{
+    static const char *const nothing[] = { "none", "auto", "default", "null" };
+    const char *s = csv_at(c, i, column)->s;
+    for (size_t k = 0; k < ARRAY_LEN(nothing); k++)
+        if (strcasecmp(s, nothing[k]) == 0)
+            return "";
+    return s;
+}
+
 /* What the products are computed in; experts' of their own: quant_experts. */
 static const char *quant_of(const struct csv *c, size_t i, const int *col)
 {
     const int order[] = { C_GEMM, C_PRECISION, C_MOE };
     for (size_t k = 0; k < ARRAY_LEN(order); k++)
-        if (*csv_at(c, i, col[order[k]])->s)
-            return csv_at(c, i, col[order[k]])->s;
+        if (*type_at(c, i, col[order[k]]))
+            return type_at(c, i, col[order[k]]);
     return "";
 }
 
@@ -120,7 +132,7 @@ static int read_row(struct measurements *l, size_t i, const int *col, const stru
     m.model = csv_at(c, i, col[C_MODEL])->s;
     m.mode = csv_at(c, i, col[C_MODE])->s;
     m.quant = quant_of(c, i, col);
-    m.quant_experts = csv_at(c, i, col[C_MOE])->s;
+    m.quant_experts = type_at(c, i, col[C_MOE]);
     m.phase = MEASURE_REQUEST;
     m.line = csv_at(c, i, 0)->line;
     if (read_concurrency(&m, c, i, col[C_SOURCE], err) != 0)

@@ -27,12 +27,24 @@ static bool fits(const struct layout *l, const struct subject *s)
     return layout_check(l, &s->classes, &e) == 0;
 }
 
+/* The one that joins the most devices: of rates of more than any joins. (A server's cross the network then.) */
+static const struct hw_link *widest_link(const struct hwprofile *h)
+{
+    const struct hw_link *widest = NULL;
+    for (size_t i = 0; i < h->n_link; i++)
+        if (!widest || h->link[i].n_devices > widest->n_devices)
+            widest = &h->link[i];
+    return widest;
+}
+
 /* The machine's own is that of two devices, as of neighbours in a pipeline; a bridge joins no more. Rows that say so go by the bus. */
-static void choose_link(struct priced *out)
+static void choose_link(struct priced *out, const struct layout *devices)
 {
     const struct hwprofile *h = &out->machine->h;
-    const uint32_t joined = layout_joined(&out->layout);
+    const uint32_t joined = layout_joined(devices);
     const struct hw_link *l = hwprofile_link(h, joined > 2 ? (int)joined : 2);
+    if (!l && out->m->kind == MEASURE_RATE)
+        l = widest_link(h);
     out->roofs.link_bytes_s = out->machine->link_bytes_s;
     out->roofs.link_latency_s = out->machine->link_latency_s;
     for (size_t i = 0; i < h->n_link && (out->m->tags & TAG_PCIE); i++)
@@ -61,7 +73,7 @@ int choose_layout(struct priced *out, const struct subject *s, const struct layo
         out->dilute = (double)tp / l.tp;
     }
     out->layout = l;
-    choose_link(out);
+    choose_link(out, want);
     return interrupt_check(err);
 }
 

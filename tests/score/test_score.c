@@ -678,8 +678,10 @@ static void test_links(void **state)
         "bridge,x,RTX 3090,2,vLLM 0.9,Llama-3-8B,8.03,BF16,,decode,0,64,1,80,2026,tags=tensor_parallel\n"
         "bus,x,RTX 3090,4,vLLM 0.9,Llama-3-8B,8.03,BF16,,decode,0,64,1,80,2026,tags=tensor_parallel\n"
         "bus,x,RTX 3090,2,vLLM 0.9,Llama-3-8B,8.03,BF16,,decode,0,64,1,80,2026,\"tags=tensor_parallel,multi_gpu_pcie\"\n"
+        "bus,x,RTX 3090,3,vLLM 0.9,Llama-3-8B,8.03,BF16,,decode,0,64,1,80,2026,tags=tensor_parallel\n"
+        "bus,x,RTX 3090,16,vLLM 0.9,Llama-3-8B,8.03,BF16,,decode,0,64,1,80,2026,tags=tensor_parallel\n"
         "bridge,x,RTX 3090,4,llama.cpp,Llama-3-8B,8.03,F16,,decode,0,64,1,50,2026,tags=layer_split\n";
-    price_each(text, sizeof text - 1, 4, check_link);
+    price_each(text, sizeof text - 1, 6, check_link);
 }
 
 static double bits[10];
@@ -698,7 +700,7 @@ static void test_experts_type(void **state)
         "a,x,vllm,0.19,deepseek-ai/DeepSeek-R1,b200_sxm,bf16,agg,1024,1024,bf16,nvfp4,64,8,1,1,1,8,,,,,,,,,,,,,,,400,24\n"
         "a,x,vllm,0.19,deepseek-ai/DeepSeek-R1,b200_sxm,bf16,agg,1024,1024,bf16,bf16,64,8,1,1,1,8,,,,,,,,,,,,,,,400,24\n"
         "a,x,vllm,0.19,meta-llama/Llama-3.1-70B,b200_sxm,,agg,1024,1024,bf16,nvfp4,64,8,1,1,1,1,,,,,,,,,,,,,,,400,24\n"
-        "a,x,vllm,0.19,deepseek-ai/DeepSeek-R1,b200_sxm,fp4,agg,1024,1024,nvfp4,auto,64,8,1,1,1,8,,,,,,,,,,,,,,,400,24\n";
+        "a,x,vllm,0.19,deepseek-ai/DeepSeek-R1,b200_sxm,fp4,agg,1024,1024,none,odd,64,8,1,1,1,8,,,,,,,,,,,,,,,400,24\n";
     price_each(text, sizeof text - 1, 10, keep_bits); /* two latencies a line */
     assert_true(bits[0] < 8 && bits[2] == bits[0]);
     assert_true(bits[4] > 15 && bits[6] > 15 && bits[8] == bits[0]);
