@@ -53,13 +53,6 @@ static bool may_anchor(const struct priced *p)
     return p->m->kind != MEASURE_OP || strcmp(p->m->op, "mlp_up_proj") == 0;
 }
 
-/* What its machine cannot do teaches nothing of it. (145) */
-static bool is_shown(const struct scored *s)
-{
-    struct excess x;
-    return s->anchor && !priced_exceeds(s->p, &x);
-}
-
 static const char *significant(const char *digits)
 {
     return digits + strspn(digits, "0");
@@ -120,7 +113,9 @@ static int mark_anchors(struct scored *rows, size_t n, int n_anchor, struct erro
             seen = 1;
         else if (!same_row(before, m))
             seen++;
+        struct excess x;
         order[i]->anchor = seen <= n_anchor;
+        order[i]->shown = order[i]->anchor && !priced_exceeds(order[i]->p, &x);
     }
     free(order);
     return 0;
@@ -203,7 +198,7 @@ static int fit_and_predict(struct scoring *x, const char *out, struct error *err
     for (size_t i = 0; i < x->n; i++) {
         if (!has_price(&x->rows[i]))
             continue;
-        if (is_shown(&x->rows[i]))
+        if (x->rows[i].shown)
             x->anchor[n_anchor++] = x->rows[i].p;
         else if (!x->rows[i].anchor && out && strcmp(x->group[i], out) != 0)
             x->kept[n_kept++] = x->rows[i].p;

@@ -220,7 +220,8 @@ const char *left_out_text(const struct priced *p, enum leave_out l, char *buf, s
 
 struct scored {
     const struct priced *p;
-    bool anchor;        /* shown, not scored */
+    bool anchor;        /* not scored */
+    bool shown;         /* an anchor that the fit sees: its machine can have done it (145) */
     bool priced;        /* else: p->reason, or reason */
     char reason[256];
     struct estimate e;
