@@ -62,6 +62,8 @@ static const char *const number_names[PRIOR_NUMBER_COUNT] = {
     [PRIOR_TILE_PART] = "tile_part",
     [PRIOR_CACHED_ACTS] = "cached_acts",
     [PRIOR_UNNAMED_BITS] = "unnamed_bits",
+    [PRIOR_KERNELS_LEFT] = "kernels_left",
+    [PRIOR_KERNELS_LEFT_PROBED] = "kernels_left_probed",
 };
 static const char *const width_names[WIDTH_COUNT] = { [WIDTH_32] = "32", [WIDTH_16] = "16", [WIDTH_8] = "8", [WIDTH_4] = "4", [WIDTH_GRID] = "grid" };
 

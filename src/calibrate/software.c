@@ -2,6 +2,7 @@
 #include "calibrate/software.h"
 #include "calibrate/constants.h"
 #include "calibrate/effects.h"
+#include "calibrate/priors.h"
 #include "calibrate/units.h"
 #include "roofline/step.h"
 #include <math.h>
@@ -294,6 +295,7 @@ static int timing(const void *known, const struct hwprofile *h, const struct mod
     out->absorbed = x->p.stack->family == STACK_LLAMA_CPP;
     out->copies = unit_copies(x->p.stack);
     out->basis = basis_of(s, h, x);
+    out->kernel_sd = prior(PRIOR_KERNELS_LEFT);
     out->which = fitted_case;
     for (unsigned c = 0; c < TIME_CASES && out->basis != TIME_BY_KERNELS; c++)
         if (cases >> c & 1)

@@ -29,6 +29,7 @@ struct ceilings_options {
     const char *memory_kernel; /* a prober reads memory with the kernel of that text, where there is one; NULL: with the fastest */
     const char *only; /* of a cross-check: a part of the names of those wanted, as in "read DRAM 2t"; NULL: all */
     bool reference; /* a prober's peaks are the small products that a profile has beside its samples, whatever the math. methods.md (108) */
+    bool memory_only; /* a prober looks at no peak */
     const struct ceilings_provider *const *provider; /* beside compute and memory */
     size_t n_provider;
     void (*progress)(void *ctx, const char *what, double fraction);
@@ -38,6 +39,9 @@ struct ceilings_options {
 /* Measure everything into h (already filled by hwprofile_host). Stops at an interrupt and keeps what is done
  * (returns -1 with ERROR_INTERRUPTED, h stays valid). */
 int ceilings_measure(struct hwprofile *h, const struct ceilings_options *o, struct error *err);
+
+/* Of the machine and the control group. */
+double ceilings_free_bytes(void);
 
 /*
  * Short probes beside a benchmark (some 0.1 s each): the adjacent ceilings. The prober keeps its team, its memory and

@@ -6,18 +6,68 @@ static void **slot_at(void *p, size_t line, int slot)
     return (void **)((unsigned char *)p + line * CHASE_LINE) + slot;
 }
 
+/*
+ * The order in which lines are visited: a one-to-one hash of 0, 1, 2 ... below a power of two. Multiplying by an odd number and folding
+ * the upper half into the lower one can both be undone, so that the next line of each is worked out line by line: shuffling the lines of
+ * 1.9 GiB in place takes 5 s, most of it waiting for memory.
+ */
+struct order {
+    uint64_t mask;
+    int half; /* of the bits, rounded up: folding twice by so many is folding not at all */
+    uint64_t odd[2], inverse[2];
+};
+
+static uint64_t inverse_of(uint64_t odd)
+{
+    uint64_t x = odd; /* right in the lowest three bits; each step doubles them */
+    for (int i = 0; i < 5; i++)
+        x *= 2 - odd * x;
+    return x;
+}
+
+static void order_init(struct order *o, size_t n, uint64_t seed)
+{
+    struct rng r;
+    int bits = 1;
+    rng_init(&r, seed);
+    while (n > (size_t)1 << bits)
+        bits++;
+    *o = (struct order){ .mask = ((uint64_t)1 << bits) - 1, .half = (bits + 1) / 2 };
+    for (size_t i = 0; i < ARRAY_LEN(o->odd); i++) {
+        o->odd[i] = rng_u64(&r) | 1;
+        o->inverse[i] = inverse_of(o->odd[i]);
+    }
+}
+
+static uint64_t order_at(const struct order *o, uint64_t k)
+{
+    for (size_t i = 0; i < ARRAY_LEN(o->odd); i++) {
+        k = k * o->odd[i] & o->mask;
+        k ^= k >> o->half;
+    }
+    return k;
+}
+
+static uint64_t order_of(const struct order *o, uint64_t line)
+{
+    for (size_t i = ARRAY_LEN(o->odd); i-- > 0;) {
+        line ^= line >> o->half;
+        line = line * o->inverse[i] & o->mask;
+    }
+    return line;
+}
+
 void chase_build(void *p, size_t bytes, int slot, uint64_t seed)
 {
     const size_t n = bytes / CHASE_LINE;
-    struct rng r;
-    rng_init(&r, seed);
-    for (size_t i = 0; i < n; i++)
-        *slot_at(p, i, slot) = slot_at(p, i, slot);
-    /* Sattolo: a line is swapped with one before it, never with itself, so that one cycle remains. */
-    for (size_t i = n; i-- > 1;) {
-        void **a = slot_at(p, i, slot), **b = slot_at(p, (size_t)(rng_u64(&r) % i), slot), *v = *a;
-        *a = *b;
-        *b = v;
+    struct order o;
+    order_init(&o, n, seed);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t k = order_of(&o, i), next;
+        do /* numbers up to the power of two that are no lines */
+            next = order_at(&o, k = (k + 1) & o.mask);
+        while (next >= n);
+        *slot_at(p, i, slot) = slot_at(p, next, slot);
     }
 }
 

@@ -44,7 +44,7 @@ size_t footprint_of_memory(double cache_bytes, double free_bytes, double least_b
 size_t footprint_of_effort(const struct places *p, const int *cpu, size_t n, enum ceilings_effort effort, bool *small)
 {
     const double gib = 1073741824.0, caches = places_last_bytes(p, cpu, n);
-    size_t bytes = footprint_of_memory(caches, footprint_free_bytes(), effort == CEILINGS_BRIEF ? gib / 16 : gib, small);
+    size_t bytes = footprint_of_memory(caches, ceilings_free_bytes(), effort == CEILINGS_BRIEF ? gib / 16 : gib, small);
     if (effort == CEILINGS_BRIEF && (double)bytes > gib / 8) {
         bytes = 1 << 27;
         *small = (double)bytes < 4 * caches;
@@ -52,13 +52,12 @@ size_t footprint_of_effort(const struct places *p, const int *cpu, size_t n, enu
     return bytes;
 }
 
-int footprint_plan(const struct ceilings_options *o, int n, size_t cache[LEVEL_DRAM], size_t *memory, struct error *err)
+int footprint_plan(const struct ceilings_options *o, int n, size_t cache[LEVEL_DRAM], size_t *memory, bool *small, struct error *err)
 {
     struct places p;
     struct cpulist usable = { 0 };
     const struct cpulist *cpus = o->cpus ? o->cpus : &usable;
     const char *why;
-    bool small;
     if (places_load(&p, NULL, err) != 0)
         return -1;
     int rc = o->cpus ? 0 : cpulist_usable(&usable, err);
@@ -67,13 +66,13 @@ int footprint_plan(const struct ceilings_options *o, int n, size_t cache[LEVEL_D
     for (int l = LEVEL_L1; rc == 0 && l < LEVEL_DRAM; l++)
         cache[l] = footprint_of_cache(&p, cpus->cpu, (size_t)n, (enum level)l, &why);
     if (rc == 0)
-        *memory = footprint_of_effort(&p, cpus->cpu, (size_t)n, o->effort, &small);
+        *memory = footprint_of_effort(&p, cpus->cpu, (size_t)n, o->effort, small);
     cpulist_free(&usable);
     places_free(&p);
     return rc;
 }
 
-double footprint_free_bytes(void)
+double ceilings_free_bytes(void)
 {
     char line[256];
     double kib = 0, used = 0;

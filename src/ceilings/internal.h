@@ -94,7 +94,7 @@ enum level { LEVEL_L1, LEVEL_L2, LEVEL_L3, LEVEL_DRAM, LEVEL_COUNT };
 
 /* footprint.c, whose other functions are in memory.h: what each of n threads touches in each cache (0: cannot be), and all
  * of them together in memory. methods.md (58). */
-int footprint_plan(const struct ceilings_options *o, int n, size_t cache[LEVEL_DRAM], size_t *memory, struct error *err);
+int footprint_plan(const struct ceilings_options *o, int n, size_t cache[LEVEL_DRAM], size_t *memory, bool *small, struct error *err);
 
 /* ---- reference.c: small products of the engine's own, beside samples and beside runs. methods.md (108) ---------- */
 

@@ -53,6 +53,7 @@ struct job {
     double weight;  /* of the provider's time, among its jobs; 0 means 1 */
     bool of_curve;  /* a point of a curve, not a ceiling: the cross-check passes it over */
     bool tiles;     /* it multiplies by tiles: samples stand between two looks at those as well */
+    double least_s; /* of a sample; 0: the driver's own */
     bool once;      /* n is always 1: a sample is one repetition, however long that takes */
     /* Of the driver: */
     bool prepared, chosen;
@@ -94,6 +95,9 @@ struct team *meter_team(struct meter *m);
 double meter_far_bytes(const struct meter *m);
 /* The part of thread tid of the memory that the provider asked for; its pages were touched by that thread. */
 void *meter_memory(const struct meter *m, int tid, size_t *bytes);
+/* Reads a byte of every 32 KiB: where pages stand (eight entries of a table, a line) is then known nearby, as it is of memory that is
+ * walked again and again, though no cache has it. (61) */
+void meter_translate(const unsigned char *p, size_t bytes);
 /* All threads start at a barrier and call run(arg, tid). Fills seconds, clock_hz (chain: clock_chain_hz, right behind
  * the work; NULL: plain additions) and disturbed; value is the caller's to work out. */
 void meter_time(struct meter *m, void (*run)(void *arg, int tid), void *arg, void (*chain)(uint64_t n), struct sample *s);

@@ -117,8 +117,9 @@ bool bench_matmat(struct kernel_bench *b, struct kernel_job *j, enum dtype t, in
 bool bench_load(struct kernel_bench *b, struct kernel_job *j);
 /* The i-th kernel of plain loads of far memory that these flags allow; NULL: there are no more. */
 const struct read_kernel *bench_load_at(unsigned cpu_flags, int i);
-/* BENCH_BESIDE units of plain loads on thread tid, of memory that loads before have not read, in the half of it where the
- * sample does not begin. */
+/* Unit i of BENCH_BESIDE that plain loads on thread tid read next: of memory that loads before have not read, in the half of it where
+ * the sample does not begin. */
+const unsigned char *bench_beside(const struct kernel_bench *b, int tid, size_t i);
 void bench_load_beside(const struct kernel_bench *b, int tid);
 /* Activations of n_tok tokens put in the order in which products with packed weights of type t walk them. False: they walk them as
  * they are. */

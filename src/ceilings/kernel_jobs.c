@@ -12,6 +12,8 @@
 
 static const char *const level_names[] = { "L1", "L2", "L3", "DRAM" };
 enum { DRAM = 3, HUGE_PAGE = 2 << 20 };
+/* A pass has several calls of attention for a thread, one behind another; one alone takes a tenth longer. */
+static const double ATTENTION_S = 0.01;
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
@@ -196,6 +198,23 @@ void bench_prepare(struct kernel_bench *b, const struct kernel_job *j)
     }
 }
 
+/* Of what a sample will walk: pages that an engine walks in every pass are not looked up anew. */
+static void translate_walk(void *arg, int tid, int n_threads)
+{
+    const struct call *c = arg;
+    const size_t unit = c->j->walk_bytes, first = bench_first(c->b, tid, unit);
+    (void)n_threads;
+    for (uint64_t i = 0; i < u64_min(c->n, u64_max(c->b->chunk_bytes / unit, 1)); i++)
+        meter_translate(bench_unit(c->b, tid, first + i, unit), unit);
+}
+
+static void translate_loads(void *arg, int tid, int n_threads)
+{
+    (void)n_threads;
+    for (size_t i = 0; i < BENCH_BESIDE; i++)
+        meter_translate(bench_beside(arg, tid, i), BENCH_LOAD_BYTES);
+}
+
 static void call_loads(void *arg, int tid)
 {
     bench_load_beside(arg, tid);
@@ -204,6 +223,7 @@ static void call_loads(void *arg, int tid)
 /* Plain loads of memory that neither they nor, but by chance, the kernels have just read. */
 static void time_loads(struct kernel_bench *b, struct meter *m, struct sample *s)
 {
+    team_run(b->team, translate_loads, b);
     meter_time(m, call_loads, b, NULL, s);
     b->loaded += BENCH_BESIDE;
 }
@@ -242,6 +262,8 @@ void bench_sample(struct job *job, struct meter *m, int variant, uint64_t n, str
         b->lane[i].spent_s = 0;
     }
     bench_prepare(b, j);
+    if (j->walk_bytes > 0)
+        team_run(b->team, translate_walk, &c);
     struct call all = { b, j, j->n_unit };
     if (j->n_unit > 0)
         meter_fill(m, job, call, &all);
@@ -377,6 +399,7 @@ static void add(struct planning *p, const struct kernel_job *made, bool there)
     p->b->n_job++;
     job->data = j;
     job->tiles = j->tiles;
+    job->least_s = j->head_dim > 0 && j->n_query > 1 && j->walk_bytes > 0 ? ATTENTION_S : 0;
     job->n_variant = j->n_variant > 0 ? j->n_variant : 1;
     /* What stays in the caches settles soon. */
     job->weight = (j->level == DRAM && strcmp(j->kind, "kernel") == 0) || strncmp(j->op, "matvec", 6) == 0 || j->inside ? 1 : 0.3;
@@ -479,6 +502,7 @@ static void add_rest(struct planning *p, const struct scope *s)
 struct kernel_bench *bench_new(int n_threads, const struct ceilings_options *o, struct error *err)
 {
     struct kernel_bench *b = calloc(1, sizeof *b);
+    bool small;
     if (!b) {
         error_oom(err, sizeof *b, "the kernels' roofs");
         return NULL;
@@ -488,10 +512,13 @@ struct kernel_bench *bench_new(int n_threads, const struct ceilings_options *o, 
     b->cpu_flags = o->cpu_flags;
     b->load = bench_load_at(o->cpu_flags, 0);
     kernels_init(&b->k, o->cpu_flags);
-    if (footprint_plan(o, b->n_threads, b->level_bytes, &b->want_bytes, err) != 0) {
+    if (footprint_plan(o, b->n_threads, b->level_bytes, &b->want_bytes, &small, err) != 0) {
         bench_release(b);
         return NULL;
     }
+    /* Walked on from sample to sample, with others' gigabytes between: twice what the caches hold will do, and is touched in half the time. */
+    if (!small)
+        b->want_bytes = u64_max(b->want_bytes / 2, 1 << 30);
     b->chunk_bytes = b->want_bytes / (size_t)b->n_threads; /* until it is mapped, for what is planned with it */
     b->y_cols = u64_max(BENCH_WIDTH, (uint64_t)b->n_threads * BENCH_STRIP);
     b->lane = size_alloc((size_t)b->n_threads * sizeof *b->lane);

@@ -104,11 +104,16 @@ static void load(struct kernel_bench *b, const struct kernel_job *j, int tid, ui
         b->load->run(bench_unit(b, tid, first + i, BENCH_LOAD_BYTES), BENCH_LOAD_BYTES, 1);
 }
 
-void bench_load_beside(const struct kernel_bench *b, int tid)
+const unsigned char *bench_beside(const struct kernel_bench *b, int tid, size_t i)
 {
     const size_t half = u64_max(b->chunk_bytes / 2 / BENCH_LOAD_BYTES, 1), base = b->lane[tid].to < b->chunk_bytes / 2 ? half : 0;
+    return bench_unit(b, tid, base + (b->loaded + i) % half, BENCH_LOAD_BYTES);
+}
+
+void bench_load_beside(const struct kernel_bench *b, int tid)
+{
     for (size_t i = 0; i < BENCH_BESIDE; i++)
-        b->load->run(bench_unit(b, tid, base + (b->loaded + i) % half, BENCH_LOAD_BYTES), BENCH_LOAD_BYTES, 1);
+        b->load->run(bench_beside(b, tid, i), BENCH_LOAD_BYTES, 1);
 }
 
 const struct read_kernel *bench_load_at(unsigned cpu_flags, int i)

@@ -50,8 +50,18 @@ struct sweep {
     const struct meter *m;
     const struct streams *d;
     struct mem_kernel k;
-    uint64_t n;
+    uint64_t n; /* 0: its pages are looked up, no more */
 };
+
+static void sweep_part(const struct sweep *s, unsigned char *p)
+{
+    const size_t room = mem_room_bytes(s->d->op, s->d->bytes);
+    p += s->d->window * room;
+    if (s->n == 0)
+        meter_translate(p, room);
+    else
+        mem_run(&s->k, s->d->op, p, s->d->bytes, s->n);
+}
 
 static void run_sweep(void *arg, int tid)
 {
@@ -60,15 +70,18 @@ static void run_sweep(void *arg, int tid)
     const struct streams *d = s->d;
     if (tid >= d->n_active)
         return;
-    const size_t at = d->window * mem_room_bytes(d->op, d->bytes);
     if (d->pages) {
-        mem_run(&s->k, d->op, d->pages->mem + (size_t)tid * d->pages_each + at, d->bytes, s->n);
+        sweep_part(s, d->pages->mem + (size_t)tid * d->pages_each);
         return;
     }
-    for (int i = 0; i < (d->chunk ? d->n_chunk : 1); i++) {
-        unsigned char *p = meter_memory(s->m, d->chunk ? d->chunk[tid * d->n_chunk + i] : tid, &bytes);
-        mem_run(&s->k, d->op, p + at, d->bytes, s->n);
-    }
+    for (int i = 0; i < (d->chunk ? d->n_chunk : 1); i++)
+        sweep_part(s, meter_memory(s->m, d->chunk ? d->chunk[tid * d->n_chunk + i] : tid, &bytes));
+}
+
+static void look_up_window(void *arg, int tid, int n_threads)
+{
+    (void)n_threads;
+    run_sweep(arg, tid);
 }
 
 const struct mem_kernel *streams_kernel(const struct job *j, int variant)
@@ -98,11 +111,13 @@ void streams_sample(struct job *j, struct meter *m, int variant, uint64_t n, str
     const struct mem_kernel *k = streams_kernel(j, variant);
     if (!k)
         return; /* the row whose kernel it takes has none */
-    struct sweep w = { m, d, *k, n }, once = { m, d, *k, 1 };
+    struct sweep w = { m, d, *k, n }, once = { m, d, *k, 1 }, pages = { m, d, *k, 0 };
     if (d->n_window == 0)
         meter_fill(m, j, run_sweep, &once);
     else
         m->warm = j;
+    if (d->n_window) /* which another sample has seen long ago */
+        team_run(m->team, look_up_window, &pages);
     meter_time(m, run_sweep, &w, NULL, s);
     if (d->n_window)
         d->window = (d->window + 1) % d->n_window;
@@ -308,15 +323,17 @@ static int plan_rows(struct job_list *l, struct meter *m, enum mem_op op, struct
     return 0;
 }
 
-/* DRAM read in pages of either size, of memory of its own. */
+/* DRAM read in pages of either size, of memory of its own: half as much as rows have, twice what the caches hold, as touching it takes
+ * longer than all else. */
 static int plan_pages(struct job_list *l, struct meter *m, const struct memory_effort *e, unsigned cpu_flags,
                       struct error *err)
 {
     static const enum page_kind kinds[] = { PAGES_4K, PAGES_2M };
+    const size_t bytes = (size_t)meter_far_bytes(m) / (m->mem_small ? 1 : 2);
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         struct streams d = { .op = MEM_READ, .level = LEVEL_DRAM, .n_window = e->n_window, .n_active = m->n,
                              .page_kind = kinds[i] };
-        d.bytes = ((size_t)meter_far_bytes(m) / (size_t)m->n / e->n_window - MEM_GAPS) / 4096 * 4096;
+        d.bytes = (bytes / (size_t)m->n / e->n_window - MEM_GAPS) / 4096 * 4096;
         struct job *j = add_row(l, &d, cpu_flags, err);
         if (!j)
             return -1;

@@ -81,7 +81,6 @@ size_t footprint_of_memory(double cache_bytes, double free_bytes, double least_b
 /* The same in an effort's bounds, here. */
 size_t footprint_of_effort(const struct places *p, const int *cpu, size_t n, enum ceilings_effort effort, bool *small);
 /* Bytes that may be taken here without pushing others out, control groups included; 0: not known. */
-double footprint_free_bytes(void);
 /* Footprints from lo up to hi, per_octave of them to each doubling, in whole 4 KiB, rising; how many. */
 size_t footprint_grid(double lo, double hi, int per_octave, size_t *bytes, size_t max);
 
@@ -127,7 +126,7 @@ int pages_bind(struct pages *p, int os_index, struct error *err);
 /* ---- chase.c: a load that depends on the one before -------------------------------------------------- */
 
 enum { CHASE_LINE = 64, CHASE_SLOTS = 8 };
-/* One cycle through all lines of [p, p + bytes), in random order (Sattolo); methods.md (60). The pointers are at place
+/* One cycle through all lines of [p, p + bytes), in random order; methods.md (60). The pointers are at place
  * `slot` of each line: cycles of up to CHASE_SLOTS footprints share the memory. A run begins at p + slot pointers. */
 void chase_build(void *p, size_t bytes, int slot, uint64_t seed);
 /* n loads, from *at on; *at is where the next one begins. p itself is 64-byte aligned. */

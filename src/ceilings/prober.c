@@ -50,6 +50,8 @@ static int choose_kernels(struct ceilings_prober *p, enum math math, const struc
         streams_only(p->dram, o->memory_kernel);
     if (!p->dram || driver_choose(p->dram, &p->m, trial_s, sample_s, err) != 0)
         return -1;
+    if (o->memory_only)
+        return 0;
     return o->reference ? choose_references(p, trial_s, sample_s, err) :
                           choose_peak(p, math, o->cpu_flags, trial_s, sample_s, err);
 }

@@ -171,7 +171,8 @@ static int print_cases(const struct validate_plan *p)
 static int with_profile(const struct options *o, struct validate_plan *p, const char *command, struct error *err)
 {
     struct hwprofile h;
-    struct validate_setup s = { .engine = &o->engine };
+    struct validate_far far = { 0 };
+    struct validate_setup s = { .far = &far, .engine = &o->engine };
     if (cli_hwprofile_load(&h, o->hw, err) != 0)
         return -1;
     s.profile = &h;
@@ -183,6 +184,7 @@ static int with_profile(const struct options *o, struct validate_plan *p, const 
                            "against what runs here", h.id, *h.cpu_model ? h.cpu_model : "none", s.stored.host.cpu_model);
         else
             rc = run_plan(o, p, &s, command, err);
+        validate_far_free(&far);
         bench_stored_close(&s.stored);
     }
     energy_close(s.energy);
@@ -242,10 +244,10 @@ int cmd_validate(int argc, char **argv, struct error *err)
         "Run the engine here and hold what this machine's profile alone predicts against it: models, types, contexts, batches and "
         "numbers of threads in random order, a probe of memory and of arithmetic before, between and after the repetitions of "
         "each. The prediction is that of `roofcast predict --hw this`, its roofs scaled by these probes.\v"
-        "A row has measured and predicted tokens/s, the error (predicted / measured - 1), the median error of its ops (timed one by "
+        "A row has measured and predicted tokens/s (-o json and csv: with the 90 % interval), the error (predicted / measured - 1), the median error of its ops (timed one by "
         "one in a repetition of their own; those of 1 % of a pass or more), what the probes read now of the profile's roofs, and how "
-        "far memory's roof moved meanwhile. Below: errors by model, type, test, threads and op, and the cases furthest off with what "
-        "is known of them. Models are synthesized as they are needed, some 0.1 to 0.5 GB each. The machine should be idle.\n\n"
+        "far memory's roof moved meanwhile. Below: errors by model, type, test and threads, how many cases lie in their interval, errors by op, and the cases furthest "
+        "off with what is known of them. Models are synthesized as they are needed, some 0.1 to 0.5 GB each. The machine should be idle.\n\n"
         "Ctrl-C prints what is done until then.\n\n"
         "  roofcast profile && roofcast validate\n"
         "  roofcast validate --quick --seed 7\n"

@@ -64,8 +64,9 @@ struct validate_result {
     struct run_row row;                    /* of the first round */
     int n_asked, n_reps, n_still;          /* repetitions a round; that ran; of these, that VALIDATE_STILL holds of */
     double seconds;                        /* a repetition that counts, median, as all of these */
-    double predicted_s;
+    double predicted_s, sd;                /* and the spread of its logarithm, of which the interval is made */
     double memory_scale, compute_scale, tile_scale; /* the probes beside it over the stored profile; NaN: the profile has no such roof */
+    double far_bytes_s;                    /* plain loads of memory that no cache has, before a round and after it; NaN: not looked at */
     double walked_bytes, kept;             /* weights that probes read all of, and the part that the last cache kept; 0 and NaN: they
                                               read memory that no cache has */
     double error;                          /* of tokens/s: predicted / measured - 1 */
@@ -82,8 +83,17 @@ struct validation {
 };
 void validation_free(struct validation *v);
 
+/* Of memory that no cache has, for as many threads as cases have: made when the first of them asks. */
+struct validate_far {
+    struct ceilings_prober **prober; /* [n] */
+    int *n_threads;                  /* of each */
+    size_t n;
+};
+void validate_far_free(struct validate_far *f);
+
 /* What all cases share. */
 struct validate_setup {
+    struct validate_far *far;
     const struct hwprofile *profile;
     struct bench_stored stored;
     struct energy *energy;

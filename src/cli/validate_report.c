@@ -19,12 +19,15 @@ static const struct column case_columns[] = {
     { "n_still", "n_still", COL_INT, "", true },
     { "tok_s", "t/s", COL_FLOAT, "", false },
     { "predicted_tok_s", "predicted", COL_FLOAT, "", false },
+    { "lo", "from", COL_FLOAT, "", true },
+    { "hi", "to", COL_FLOAT, "", true },
     { "error", "error", COL_FRACTION, "", false },
     { "op_median_ape", "median op", COL_FRACTION, "", false },
     { "memory_scale", "memory now", COL_FRACTION, "", false },
     { "compute_scale", "compute now", COL_FRACTION, "", false },
     { "tile_scale", "tiles now", COL_FRACTION, "", true },
     { "kept", "cache keeps", COL_FRACTION, "", true },
+    { "far_bytes_s", "memory", COL_SI, "B/s", true },
     { "roof_moved", "moved", COL_FRACTION, "", false },
     { "seconds", "seconds", COL_SECONDS, "", true },
     { "predicted_s", "predicted", COL_SECONDS, "", true },
@@ -38,6 +41,12 @@ static const struct column case_columns[] = {
 static const struct column group_columns[] = {
     { "group", "group", COL_TEXT, "", false },          { "n_case", "cases", COL_INT, "", false },
     { "bias", "bias", COL_FRACTION, "", false },         { "median_ape", "median", COL_FRACTION, "", false },
+    { "p95_ape", "P95", COL_FRACTION, "", false },       { "coverage90", "in 90 % interval", COL_FRACTION, "", false },
+    { "half90", "half of it", COL_FRACTION, "", false },
+};
+static const struct column role_columns[] = {
+    { "group", "group", COL_TEXT, "", false },          { "n_case", "cases", COL_INT, "", false },
+    { "bias", "bias", COL_FRACTION, "", false },         { "median_ape", "median", COL_FRACTION, "", false },
     { "p95_ape", "P95", COL_FRACTION, "", false },
 };
 
@@ -46,20 +55,27 @@ static double tok_s(const struct validate_result *r, double seconds)
     return (double)r->c->t.n * r->c->t.n_batch / seconds;
 }
 
+/* An end of the 90 % interval, over what is predicted: side -1 is the lower one. (88) */
+static double end_of(const struct validate_result *r, int side)
+{
+    return exp(side * PREDICT_Z90 * r->sd);
+}
+
 static json_t *case_json(const struct validate_result *r, size_t at)
 {
     const struct bench_test *t = &r->c->t;
     char test[48];
     pricing_test_name(test, sizeof test, t->prefill ? PHASE_PREFILL : PHASE_DECODE, t->n, t->n_batch, t->depth);
-    return json_pack("{s:I s:s s:s s:s s:s s:i s:I s:I s:I s:I s:i s:i s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:b s:o s:s s:o}",
+    return json_pack("{s:I s:s s:s s:s s:s s:i s:I s:I s:I s:I s:i s:i s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:b s:o s:s s:o}",
                      "case", (json_int_t)at, "model", r->f->label, "type", r->f->type, "phase", t->prefill ? "prefill" : "decode",
                      "test", test, "n_threads", r->c->n_threads, "n_prompt", (json_int_t)(t->prefill ? t->n : 0), "n_gen",
                      (json_int_t)(t->prefill ? 0 : t->n), "n_depth", (json_int_t)t->depth, "n_batch", (json_int_t)t->n_batch,
                      "n_reps", r->n_reps, "n_still", r->n_still, "tok_s", json_num(tok_s(r, r->seconds)), "predicted_tok_s",
-                     json_num(tok_s(r, r->predicted_s)), "error", json_num(r->error), "op_median_ape",
+                     json_num(tok_s(r, r->predicted_s)), "lo", json_num(tok_s(r, r->predicted_s) * end_of(r, -1)), "hi",
+                     json_num(tok_s(r, r->predicted_s) * end_of(r, 1)), "error", json_num(r->error), "op_median_ape",
                      json_num(r->op_median_ape), "memory_scale", json_num(r->memory_scale), "compute_scale",
                      json_num(r->compute_scale), "tile_scale", json_num(r->tile_scale), "kept", json_num(r->kept),
-                     "roof_moved", json_num(r->row.roof_moved), "seconds", json_num(r->seconds),
+                     "far_bytes_s", json_num(r->far_bytes_s), "roof_moved", json_num(r->row.roof_moved), "seconds", json_num(r->seconds),
                      "predicted_s", json_num(r->predicted_s), "ceiling_bytes_s", json_num(r->row.ceiling_bytes_s),
                      "ceiling_flop_s", json_num(r->row.ceiling_flop_s), "moved", r->moved, "steal", json_num(r->row.steal),
                      "bound", r->row.bound, "reason", *r->reason ? json_text(r->reason) : json_null());
@@ -76,7 +92,8 @@ static json_t *op_json(const struct validate_op *o)
 
 struct figures {
     double *error; /* those known */
-    size_t n;
+    double *half;  /* of the intervals of cases; NULL: of ops, which have none */
+    size_t n, n_inside;
 };
 
 static json_t *figures_json(const char *name, const struct figures *f)
@@ -89,7 +106,21 @@ static json_t *figures_json(const char *name, const struct figures *f)
                                 "p95_ape", json_num(stats_quantile(ape, f->n, 0.95)))
                     : NULL;
     free(ape);
+    if (j && f->half && (json_object_set_new(j, "coverage90", json_num(f->n ? (double)f->n_inside / (double)f->n : NAN)) != 0 ||
+                         json_object_set_new(j, "half90", json_num(stats_median(f->half, f->n))) != 0)) {
+        json_decref(j);
+        return NULL;
+    }
     return j;
+}
+
+static void figures_add(struct figures *f, const struct validate_result *r)
+{
+    if (isnan(r->error))
+        return;
+    f->n_inside += 1 / (1 + r->error) > end_of(r, -1) && 1 / (1 + r->error) < end_of(r, 1);
+    f->half[f->n] = (end_of(r, 1) - end_of(r, -1)) / 2;
+    f->error[f->n++] = r->error;
 }
 
 enum { BY_ALL, BY_MODEL, BY_TYPE, BY_TEST, BY_THREADS, BY_COUNT };
@@ -112,12 +143,12 @@ static void group_name(char *to, size_t n, const struct validate_result *r, int 
 }
 
 /* 0, or -1: out of memory. */
-static int add_groups(json_t *to, const struct validation *v, double *room)
+static int add_groups(json_t *to, const struct validation *v, double *room, double *half_room)
 {
     char name[192], other[192];
     for (int by = BY_ALL; by < BY_COUNT; by++)
         for (size_t i = 0; i < v->n; i++) {
-            struct figures f = { room, 0 };
+            struct figures f = { .error = room, .half = half_room };
             bool before = false;
             group_name(name, sizeof name, &v->r[i], by);
             for (size_t k = 0; k < v->n; k++) {
@@ -125,8 +156,7 @@ static int add_groups(json_t *to, const struct validation *v, double *room)
                 if (strcmp(name, other) != 0)
                     continue;
                 before |= k < i;
-                if (!isnan(v->r[k].error))
-                    room[f.n++] = v->r[k].error;
+                figures_add(&f, &v->r[k]);
             }
             if (!before && json_array_append_new(to, figures_json(name, &f)) != 0)
                 return -1;
@@ -138,7 +168,7 @@ static int add_roles(json_t *to, const struct validation *v, double *room)
 {
     char name[32];
     for (size_t i = 0; i < v->n_op; i++) {
-        struct figures f = { room, 0 };
+        struct figures f = { .error = room };
         bool before = false;
         for (size_t k = 0; k < v->n_op; k++) {
             if (strcmp(v->op[k].role, v->op[i].role) != 0)
@@ -181,7 +211,7 @@ static json_t *figure_json(const json_t *groups, const char *key)
 
 static json_t *ops_figures(const struct validation *v, double *room)
 {
-    struct figures f = { room, v->n_op };
+    struct figures f = { .error = room, .n = v->n_op };
     for (size_t i = 0; i < v->n_op; i++)
         room[i] = v->op[i].predicted_s / v->op[i].seconds - 1;
     json_t *all = json_array();
@@ -197,19 +227,20 @@ static json_t *meta_json(const struct validation *v, const struct validate_about
     size_t n_moved = 0;
     for (size_t i = 0; i < v->n; i++)
         n_moved += v->r[i].moved;
-    return json_pack("{s:o s:s s:s s:s s:s s:I s:I s:I s:I s:I s:o s:o s:o s:I s:o s:o s:o s:O s:O s:O}", "cpu",
+    return json_pack("{s:o s:s s:s s:s s:s s:I s:I s:I s:I s:I s:o s:o s:o s:o s:o s:I s:o s:o s:o s:O s:O s:O}", "cpu",
                      json_text(a->host->cpu_model), "date", clock_date(date, sizeof date), "command", a->command, "profile",
                      a->profile_path, "profile_date", a->profile->date, "seed", (json_int_t)a->seed, "n_grid",
                      (json_int_t)a->n_grid, "n_planned", (json_int_t)a->n_case, "n_case", (json_int_t)v->n, "n_moved",
                      (json_int_t)n_moved, "bias", figure_json(d->groups, "bias"), "median_ape",
-                     figure_json(d->groups, "median_ape"), "p95_ape", figure_json(d->groups, "p95_ape"), "n_op",
+                     figure_json(d->groups, "median_ape"), "p95_ape", figure_json(d->groups, "p95_ape"), "coverage90",
+                     figure_json(d->groups, "coverage90"), "half90", figure_json(d->groups, "half90"), "n_op",
                      (json_int_t)v->n_op, "op_bias", figure_json(ops, "bias"), "op_median_ape", figure_json(ops, "median_ape"),
                      "op_p95_ape", figure_json(ops, "p95_ape"), "groups", d->groups, "roles", d->roles, "ops", d->ops);
 }
 
 static int document_init(struct document *d, const struct validation *v, const struct validate_about *a, struct error *err)
 {
-    double *room = malloc((v->n + v->n_op + 1) * sizeof *room);
+    double *room = malloc((2 * v->n + v->n_op + 1) * sizeof *room);
     *d = (struct document){ json_array(), json_array(), json_array(), json_array(), NULL };
     int bad = room && d->rows && d->ops && d->groups && d->roles ? 0 : -1;
     for (size_t i = 0; bad == 0 && i < v->n; i++)
@@ -217,7 +248,7 @@ static int document_init(struct document *d, const struct validation *v, const s
     for (size_t i = 0; bad == 0 && i < v->n_op; i++)
         bad = json_array_append_new(d->ops, op_json(&v->op[i]));
     if (bad == 0)
-        bad = add_groups(d->groups, v, room) | add_roles(d->roles, v, room);
+        bad = add_groups(d->groups, v, room, room + v->n) | add_roles(d->roles, v, room);
     json_t *ops = bad == 0 ? ops_figures(v, room) : NULL;
     if (ops)
         d->meta = meta_json(v, a, d, ops);
@@ -262,7 +293,7 @@ static int print_people(const struct validation *v, const struct validate_about 
 {
     const struct report_doc rows = { "roofcast.validate", 1, NULL, d->rows, case_columns, ARRAY_LEN(case_columns) },
                             groups = { "roofcast.validate.groups", 1, NULL, d->groups, group_columns, ARRAY_LEN(group_columns) },
-                            roles = { "roofcast.validate.roles", 1, NULL, d->roles, group_columns, ARRAY_LEN(group_columns) };
+                            roles = { "roofcast.validate.roles", 1, NULL, d->roles, role_columns, ARRAY_LEN(role_columns) };
     if (cli_report(NULL, f, &rows, err) != 0)
         return -1;
     printf("\n");
@@ -274,10 +305,10 @@ static int print_people(const struct validation *v, const struct validate_about 
     printf("\n");
     print_worst(v);
     const json_t *m = d->meta;
-    printf("%zu of %zu cases (of a grid of %zu), seed %llu: median %.1f %%, P95 %.1f %%, bias %+.1f %%; per op median %.1f %%; too "
-           "few repetitions stood still in %lld\n",
+    printf("%zu of %zu cases (of a grid of %zu), seed %llu: median %.1f %%, P95 %.1f %%, bias %+.1f %%; %.0f %% in the 90 %% interval, of "
+           "+/- %.1f %%; per op median %.1f %%; too few repetitions stood still in %lld\n",
            v->n, a->n_case, a->n_grid, (unsigned long long)a->seed, 100 * figure(d->groups, "median_ape"),
-           100 * figure(d->groups, "p95_ape"), 100 * figure(d->groups, "bias"),
+           100 * figure(d->groups, "p95_ape"), 100 * figure(d->groups, "bias"), 100 * figure(d->groups, "coverage90"), 100 * figure(d->groups, "half90"),
            100 * json_number_value(json_object_get(m, "op_median_ape")), (long long)json_integer_value(json_object_get(m, "n_moved")));
     return 0;
 }

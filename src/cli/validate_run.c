@@ -1,5 +1,6 @@
 /* A case of `roofcast validate`: the engine between probes, and what the stored profile says of it, scaled by those. */
 #include "cli/validate.h"
+#include "calibrate/priors.h"
 #include "roofline/ask.h"
 #include "roofline/step.h"
 #include <math.h>
@@ -12,6 +13,15 @@ void validation_free(struct validation *v)
     free(v->r);
     free(v->op);
     *v = (struct validation){ 0 };
+}
+
+void validate_far_free(struct validate_far *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        ceilings_prober_free(f->prober[i]);
+    free(f->prober);
+    free(f->n_threads);
+    *f = (struct validate_far){ 0 };
 }
 
 enum { MOST_REPS = 60, MOST_ROUNDS = 3 }; /* MOST_REPS: that -r allows */
@@ -98,6 +108,13 @@ struct reading {
     double bytes_s, flop_s, tile_flop_s;
 };
 
+/* Weights that the last cache may have some of, so that reading them does not tell what memory gives. */
+static bool may_be_kept(const struct last_cache *l, double walked_bytes)
+{
+    const double more = 1.25; /* times what the profile's loads found something kept of: beyond, what is faster is memory */
+    return l->n > 0 && walked_bytes > 0 && walked_bytes <= more * l->walked[l->n - 1];
+}
+
 static struct state state_of(const struct validate_result *r, const struct hwprofile *h, struct reading p)
 {
     const double bytes_s = p.bytes_s;
@@ -105,12 +122,13 @@ static struct state state_of(const struct validate_result *r, const struct hwpro
     struct state s = { .memory = !dram ? NAN : isnan(bytes_s) ? 1 : bytes_s / dram->value,
                        .cores = profile_cores_now(h, r->c->n_threads, p.flop_s, p.tile_flop_s),
                        .kept = NAN };
-    const double more = 1.25; /* times what the profile's loads found something kept of: beyond, what is faster is memory */
     last_cache_init(&s.last, h, r->c->n_threads);
-    if (s.last.n == 0 || !(r->walked_bytes > 0) || r->walked_bytes > more * s.last.walked[s.last.n - 1] || !dram || isnan(bytes_s))
+    if (!may_be_kept(&s.last, r->walked_bytes) || !dram || isnan(bytes_s))
         return s;
-    s.kept = last_cache_found(&s.last, r->walked_bytes, bytes_s, dram->value);
-    s.memory = fmin(1, s.memory); /* what is faster is the cache's (106) */
+    const bool far = r->far_bytes_s > 0;
+    s.kept = last_cache_found(&s.last, r->walked_bytes, bytes_s, far ? r->far_bytes_s : dram->value);
+    /* What is faster is the cache's; the weights' own pages may be slower than others. (106), (89) */
+    s.memory = fmin(far ? r->far_bytes_s / dram->value : 1, s.memory);
     return s;
 }
 
@@ -118,13 +136,18 @@ static struct predict_options asked(const struct validate_result *r, const struc
 {
     const struct bench_test *t = &r->c->t;
     return (struct predict_options){ .weights_bytes = NAN, .n_threads = r->c->n_threads, .last = isnan(at->kept) ? NULL : &at->last,
+                                     .kernel_sd = prior(PRIOR_KERNELS_LEFT_PROBED),
                                      .n_prompt = t->prefill ? t->n : 0, .n_gen = t->prefill ? 0 : t->n, .n_depth = t->depth,
                                      .n_batch = t->n_batch, .n_ubatch = t->n_ubatch, .type_k = t->type_k, .type_v = t->type_v };
 }
 
-/* Seconds that the profile says of the case, its roofs as the probes beside a repetition read them; *now: that profile, which the
- * caller frees. */
-static int predict_one(double *seconds, struct hwprofile *now, const struct validate_result *r, const struct validate_setup *s,
+/* Of a repetition. sd: of the logarithm. */
+struct expected {
+    double seconds, sd;
+};
+
+/* What the profile says of the case, its roofs as the probes beside a repetition read them; *now: that profile, which the caller frees. */
+static int predict_one(struct expected *to, struct hwprofile *now, const struct validate_result *r, const struct validate_setup *s,
                        const struct model *m, const struct state *at, struct error *err)
 {
     const struct predict_options o = asked(r, at);
@@ -135,7 +158,8 @@ static int predict_one(double *seconds, struct hwprofile *now, const struct vali
         whatif_profile_free(now);
         return -1;
     }
-    *seconds = r->c->t.prefill ? p.prefill.seconds : p.decode.seconds * r->c->t.n;
+    const struct prediction *phase = r->c->t.prefill ? &p.prefill : &p.decode;
+    *to = (struct expected){ phase->seconds * (r->c->t.prefill ? 1 : r->c->t.n), phase->sd_s / phase->seconds };
     return 0;
 }
 
@@ -156,7 +180,7 @@ static int predict_ops(struct validation *v, struct validate_result *r, const st
  * its threads' time in which others had their CPUs, whichever is more. */
 struct beside {
     double ratio, doubt; /* measured over predicted seconds; a fraction */
-    double memory, compute, tiles, kept, seconds;
+    double memory, compute, tiles, kept, seconds, sd;
 };
 
 /* From the mean of two probes to the one after: a fraction; 0 where there are none. */
@@ -171,7 +195,7 @@ static int predict_beside(struct beside *to, const struct run_rep *rep, const st
     const double at[] = { 0, -1, 1 }; /* between the probes, before, after */
     const double roof = drift(rep->after_bytes_s, rep->ceiling_bytes_s), peak = drift(rep->after_flop_s, rep->ceiling_flop_s),
                  tiles = drift(rep->after_tile_flop_s, rep->tile_flop_s);
-    double t[ARRAY_LEN(at)];
+    struct expected t[ARRAY_LEN(at)];
     for (size_t i = 0; i < ARRAY_LEN(at); i++) {
         const struct state now = state_of(r, s->profile, (struct reading){ rep->ceiling_bytes_s * (1 + at[i] * roof),
                                                                            rep->ceiling_flop_s * (1 + at[i] * peak),
@@ -188,8 +212,9 @@ static int predict_beside(struct beside *to, const struct run_rep *rep, const st
         to->kept = now.kept;
     }
     to->seconds = rep->seconds;
-    to->ratio = rep->seconds / t[0];
-    to->doubt = fmax(fabs(t[2] - t[1]) / t[0], 1 - rep->cpu_share); /* not known: NaN, which fmax leaves out */
+    to->sd = t[0].sd;
+    to->ratio = rep->seconds / t[0].seconds;
+    to->doubt = fmax(fabs(t[2].seconds - t[1].seconds) / t[0].seconds, 1 - rep->cpu_share); /* not known: NaN, which fmax leaves out */
     return 0;
 }
 
@@ -227,6 +252,7 @@ static int judge(struct validate_result *r, const struct validate_setup *s, cons
     r->error = median_of(b, count, offsetof(struct beside, ratio)) - 1;
     r->seconds = median_of(b, count, offsetof(struct beside, seconds));
     r->predicted_s = r->seconds / (1 + r->error);
+    r->sd = median_of(b, count, offsetof(struct beside, sd));
     r->memory_scale = median_of(b, count, offsetof(struct beside, memory));
     r->compute_scale = median_of(b, count, offsetof(struct beside, compute));
     r->tile_scale = median_of(b, count, offsetof(struct beside, tiles));
@@ -240,7 +266,7 @@ static int judge_ops(struct validation *v, struct validate_result *r, const stru
 {
     const struct state at = state_of(r, s->profile, (struct reading){ r->row.ops_ceiling_bytes_s, r->row.ops_ceiling_flop_s,
                                                                       r->row.ops_tile_flop_s });
-    double ignored;
+    struct expected ignored;
     struct hwprofile now;
     if (predict_one(&ignored, &now, r, s, m, &at, err) != 0)
         return -1;
@@ -263,16 +289,64 @@ static struct engine_options engine_of(const struct cli_machine *machine, const 
     return eo;
 }
 
+/* The prober of memory that no cache has; NULL: it would take more than a quarter of what is free, which the runs want. */
+static struct ceilings_prober *far_prober(struct validate_far *f, const struct ceilings_options *beside, double cache_bytes)
+{
+    const double most = 0.25, least_bytes = 1 << 30;
+    struct error ignored;
+    for (size_t i = 0; i < f->n; i++)
+        if (f->n_threads[i] == beside->n_threads)
+            return f->prober[i];
+    if (fmax(4 * cache_bytes, least_bytes) > most * ceilings_free_bytes())
+        return NULL;
+    struct ceilings_prober **prober = realloc(f->prober, (f->n + 1) * sizeof *prober);
+    f->prober = prober ? prober : f->prober;
+    int *n_threads = realloc(f->n_threads, (f->n + 1) * sizeof *n_threads);
+    f->n_threads = n_threads ? n_threads : f->n_threads;
+    if (!prober || !n_threads)
+        return NULL;
+    struct ceilings_options o = *beside;
+    o.memory = NULL;
+    o.memory_whole = false;
+    o.memory_only = true;
+    f->prober[f->n] = ceilings_prober_new(MATH_FP32, o.n_threads, &o, &ignored);
+    f->n_threads[f->n] = o.n_threads;
+    return f->prober[f->n++];
+}
+
+/* What it gives now; NaN: there is none. Weights that a cache keeps are read again before they are timed: it takes their place there. */
+static double look_far(struct ceilings_prober *p)
+{
+    struct ceilings_glanced now;
+    struct error ignored;
+    return p && ceilings_glance(p, &now, &ignored) == 0 ? now.bytes_s : NAN;
+}
+
+static void add_look(double *sum, double *n, double bytes_s)
+{
+    if (isnan(bytes_s))
+        return;
+    *sum += bytes_s;
+    *n += 1;
+}
+
 /* Rounds of as many repetitions as are asked for until half as many have stood still, at most MOST_ROUNDS; ops in the first. */
 static int rounds(struct validate_result *r, struct run *run, struct bench *b, const struct validate_setup *s, const struct bench_test *t,
-                  struct error *err)
+                  struct ceilings_prober *far, struct error *err)
 {
     struct bench_test test = *t;
-    double ignored;
+    double ignored, sum = 0, n_look = 0;
     r->moved = true;
-    for (int i = 0; i < MOST_ROUNDS && r->moved; i++, test.ops = false)
-        if (bench_run(run, b, &test, 1, &ignored, err) != 0 || judge(r, s, b->m, run, err) != 0)
+    for (int i = 0; i < MOST_ROUNDS && r->moved; i++, test.ops = false) {
+        const double before = look_far(far);
+        if (bench_run(run, b, &test, 1, &ignored, err) != 0)
             return -1;
+        add_look(&sum, &n_look, before);
+        add_look(&sum, &n_look, look_far(far));
+        r->far_bytes_s = sum / n_look; /* NaN: none was had */
+        if (judge(r, s, b->m, run, err) != 0)
+            return -1;
+    }
     return 0;
 }
 
@@ -305,7 +379,8 @@ static int measure_on(struct validate_result *r, struct run *run, const struct v
     last_cache_init(&l, s->profile, machine->n_threads);
     r->walked_bytes = (double)bench_lend_memory(&probe, b.e, l.n ? l.walked[l.n - 1] : b.stored->cache_bytes, t->depth > t->n, l.n > 0);
     b.prober = ceilings_prober_new(MATH_FP32, machine->n_threads, &probe, err);
-    const int rc = b.prober ? rounds(r, run, &b, s, t, err) : -1;
+    struct ceilings_prober *far = may_be_kept(&l, r->walked_bytes) ? far_prober(s->far, &probe, b.stored->cache_bytes) : NULL;
+    const int rc = b.prober ? rounds(r, run, &b, s, t, far, err) : -1;
     if (rc == 0)
         name_bound(r, &run->row[0], s->profile, bench_math(b.e));
     ceilings_prober_free(b.prober);
@@ -361,13 +436,13 @@ static int repetitions(const struct validate_result *r, const struct validate_se
     const double enough_s = 1.5;
     struct error ignored;
     struct hwprofile now;
-    double seconds;
+    struct expected rep;
     if (r->c->t.reps > 0)
         return r->c->t.reps;
-    if (predict_one(&seconds, &now, r, s, m, &(struct state){ 1, { 1, 1 }, .kept = NAN }, &ignored) != 0)
+    if (predict_one(&rep, &now, r, s, m, &(struct state){ 1, { 1, 1 }, .kept = NAN }, &ignored) != 0)
         return LEAST_REPS;
     whatif_profile_free(&now);
-    return (int)fmin(ENOUGH_REPS, fmax(LEAST_REPS, ceil(enough_s / seconds)));
+    return (int)fmin(ENOUGH_REPS, fmax(LEAST_REPS, ceil(enough_s / rep.seconds)));
 }
 
 static int run_case(struct validation *v, struct validate_result *r, const struct validate_setup *s, const struct model *m,
@@ -409,8 +484,8 @@ int validate_run(struct validation *v, const struct validate_setup *s, const str
         return error_oom(err, v->n * sizeof *grown, "the results");
     v->r = grown;
     struct validate_file *f = &p->file[p->c[at].file];
-    struct validate_result r = { .c = &p->c[at], .f = f, .seconds = NAN, .predicted_s = NAN, .memory_scale = NAN,
-                                 .compute_scale = NAN, .tile_scale = NAN, .kept = NAN, .error = NAN, .op_median_ape = NAN };
+    struct validate_result r = { .c = &p->c[at], .f = f, .seconds = NAN, .predicted_s = NAN, .sd = NAN, .memory_scale = NAN,
+                                 .compute_scale = NAN, .tile_scale = NAN, .far_bytes_s = NAN, .kept = NAN, .error = NAN, .op_median_ape = NAN };
     r.row.tok_s_mean = r.row.tok_s_sd = r.row.ceiling_bytes_s = r.row.ceiling_flop_s = r.row.roof_moved = r.row.steal = NAN;
     const int rc = case_of_file(v, &r, s, f, &why);
     f->n_left--;

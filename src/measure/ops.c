@@ -121,7 +121,31 @@ static void take_widths(struct measurement *m, const struct widths *w)
         m->gated = w->up > 1.5 * w->down;
 }
 
-static int relate(struct measurements *l, struct error *err)
+static void relate(struct measurement *const *row, size_t n)
+{
+    struct widths w = { NAN, NAN, NAN, NAN };
+    for (size_t i = 0; i < n; i++)
+        see_width(&w, row[i]);
+    for (size_t i = 0; i < n; i++)
+        take_widths(row[i], &w);
+}
+
+/* Profilers of CUDA kernels that count whole microseconds leave medians of whole and half ones. Rows say it of themselves alone: those
+ * that a score leaves out tell nothing of the others' clock. */
+static const double tick_s = 1e-6;
+
+static void find_tick(struct measurement *const *row, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double half = 2 * row[i]->value / tick_s;
+        if (fabs(half - round(half)) > 1e-6 * fmax(1, half))
+            return;
+    }
+    for (size_t i = 0; i < n; i++)
+        row[i]->tick_s = tick_s;
+}
+
+static int of_each_model(struct measurements *l, void (*run)(struct measurement *const *row, size_t n), struct error *err)
 {
     struct measurement **row = malloc((l->n + 1) * sizeof *row);
     if (!row)
@@ -130,28 +154,12 @@ static int relate(struct measurements *l, struct error *err)
         row[i] = &l->row[i];
     qsort(row, l->n, sizeof *row, by_model);
     for (size_t i = 0, k; i < l->n; i = k) {
-        struct widths w = { NAN, NAN, NAN, NAN };
-        for (k = i; k < l->n && by_model(&row[i], &row[k]) == 0; k++)
-            see_width(&w, row[k]);
-        for (size_t j = i; j < k; j++)
-            take_widths(row[j], &w);
+        for (k = i; k < l->n && by_model(&row[i], &row[k]) == 0;)
+            k++;
+        run(row + i, k - i);
     }
     free(row);
     return 0;
-}
-
-/* Profilers of CUDA kernels that count whole microseconds leave medians of whole and half ones. */
-static const double tick_s = 1e-6;
-
-static void find_tick(struct measurements *l)
-{
-    for (size_t i = 0; i < l->n; i++) {
-        const double half = 2 * l->row[i].value / tick_s;
-        if (fabs(half - round(half)) > 1e-6 * fmax(1, half))
-            return;
-    }
-    for (size_t i = 0; i < l->n; i++)
-        l->row[i].tick_s = tick_s;
 }
 
 /* ---- gpu_ops.csv ------------------------------------------------------------------------------------- */
@@ -184,8 +192,9 @@ int gpu_ops_read(struct measurements *l, struct error *err)
         if (measure_add(l, &m, err) != 0)
             return -1;
     }
-    find_tick(l);
-    return merge_repeats(l, err) == 0 ? relate(l, err) : -1;
+    if (of_each_model(l, find_tick, err) != 0 || merge_repeats(l, err) != 0)
+        return -1;
+    return of_each_model(l, relate, err);
 }
 
 /* ---- all_reduce.csv ------------------------------------------------------------------------------------ */

@@ -174,13 +174,10 @@ struct step_options predict_step_options(const struct predict_options *o, const 
     };
 }
 
-/* What bench and predictions by kernels differ by. (88) */
-static const double KERNELS_SD = 0.13;
-
 void roofs_use_time(struct roofs *r, const struct timing *t)
 {
     if (t->basis == TIME_BY_KERNELS) {
-        r->kernel_sd = KERNELS_SD;
+        r->kernel_sd = t->kernel_sd;
         return;
     }
     r->time = t;
@@ -192,8 +189,10 @@ void roofs_use_time(struct roofs *r, const struct timing *t)
 int roofs_set_time(struct roofs *r, struct timing *t, const struct hwprofile *h, const struct model *m,
                    const struct predict_options *o, struct error *err)
 {
-    if (!o->time || o->roof)
+    if (!o->time || o->roof) {
+        r->kernel_sd = o->roof ? 0 : o->kernel_sd;
         return 0;
+    }
     if (o->time->timing(o->time->knows, h, m, TIME_ALL_CASES, t, err) != 0)
         return -1;
     if (t->basis != TIME_BY_KERNELS)

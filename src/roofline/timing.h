@@ -232,6 +232,7 @@ struct timing {
     bool absorbed; /* it keeps MLA's cache latent and never expands it (36) */
     double copies; /* passes of a prompt that may be under way where devices have layers each (148); 0: any number */
     enum time_basis basis;
+    double kernel_sd; /* where that is the machine's kernels: what they leave, of the logarithm of seconds (88) */
     unsigned (*which)(const struct time_features *f); /* case, below TIME_CASES */
     struct time_constants of[TIME_CASES];             /* those of the cases asked for */
     /* What the software does for an op, beside what is costed; NULL: nothing is known. */

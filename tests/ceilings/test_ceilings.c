@@ -856,6 +856,13 @@ static void probes(void **state)
     assert_true(now.peak.n_samples > 3);
     ceilings_prober_free(p);
     o = options();
+    o.memory_only = true;
+    p = ceilings_prober_new(MATH_FP32, 1, &o, &err);
+    assert_non_null(p);
+    assert_ok(ceilings_probe(p, &now, &err), err);
+    assert_true(now.dram.value > 0 && isnan(now.peak.value) && isnan(now.tiles.value));
+    ceilings_prober_free(p);
+    o = options();
     /* Without a kernel for the math: the bandwidth alone, and the reason. */
     p = ceilings_prober_new(MATH_FP8, 1, &o, &err);
     assert_non_null(p);

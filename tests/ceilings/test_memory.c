@@ -155,11 +155,11 @@ static void chase_visits_all(void **state)
     assert_non_null(mem);
     memset(mem, 0x5a, BYTES);
     chase_build(mem, BYTES, 0, 1);
-    chase_build(mem, BYTES / 4, 3, 1); /* another one in the same lines */
+    chase_build(mem, BYTES / 4 + 5 * CHASE_LINE, 3, 1); /* another one in the same lines */
     static const struct {
         int slot;
         size_t lines;
-    } t[] = { { 0, LINES }, { 3, LINES / 4 } };
+    } t[] = { { 0, LINES }, { 3, LINES / 4 + 5 } };
     for (size_t c = 0; c < ARRAY_LEN(t); c++) {
         bool seen[LINES] = { false };
         void *at = (void **)mem + t[c].slot;

@@ -17,7 +17,7 @@ ok $? "five lines"
 
 # Number k of line l, SI prefix applied, against a value from a document (0.6 % covers the rounding of three digits).
 number() { # LINE K
-    sed -n "s/^$1\. //p" "$tmp/out" | sed 's/rtx-4090//; s/h100-sxm//' | grep -oE '[0-9]+(\.[0-9]+)?( [kMGT](B|FLOP)/s)?' | sed -n "$2p" |
+    sed -n "s/^$1\. //p" "$tmp/out" | sed 's/ (90 %: [^)]*)//g; s/rtx-4090//; s/h100-sxm//' | grep -oE '[0-9]+(\.[0-9]+)?( [kMGT](B|FLOP)/s)?' | sed -n "$2p" |
         awk '{ s = substr($2, 1, 1); print $1 * (s == "M" ? 1e6 : s == "G" ? 1e9 : s == "T" ? 1e12 : 1) }'
 }
 same() { # LINE K FILE FILTER FACTOR NAME
@@ -38,6 +38,8 @@ same 4 1 predict "[$d][0].tok_s" 1 "predicted decode here"
 same 4 2 bench "$d | .tok_s_mean" 1 "measured decode"
 same 4 3 predict "[$p][0].tok_s" 1 "predicted prefill here"
 same 4 4 bench "$p | .tok_s_mean" 1 "measured prefill"
+is 4 "$(sed -n 's/^[45]\. //p' "$tmp/out" | grep -oE '[0-9.]+ \(90 %: [0-9.]+ to [0-9.]+\)' | tr -d '(%:)' |
+    awk '$1 > $3 && $1 < $5 { n++ } END { print n + 0 }')" "each of four predictions lies in the interval behind it"
 same 5 1 predict "[$d][1].tok_s" 1 "predicted decode, H100"
 same 5 2 predict "[$d][2].tok_s" 1 "predicted decode, RTX 4090"
 finish

@@ -59,6 +59,9 @@ fi
 cp "$tmp/kept" "$tmp/out"
 sed '/"date"/d' "$tmp/out" >"$tmp/a" && sed '/"date"/d' "$tmp/saved.json" | cmp -s - "$tmp/a"
 ok $? "--save writes the same document"
+is true "$(jq '[.rows[] | .lo < .predicted_tok_s and .predicted_tok_s < .hi] | all' "$tmp/out")" "every prediction has an interval"
+is true "$(jq '([.rows[] | select(.lo <= .tok_s and .tok_s <= .hi)] | length) / (.rows | length) == .coverage90 and .coverage90 == .groups[0].coverage90' "$tmp/out")" "and so many are measured within it"
+is true "$(jq '([.rows[] | (.hi - .lo) / 2 / .predicted_tok_s] | add / length - 1e-9) as $h | .half90 > $h and .half90 < $h + 2e-9' "$tmp/out")" "half of it, of two the mean"
 is "2 2 2" "$(figure n_grid) $(figure n_planned) $(figure n_case)" "counts of cases"
 has '"test": "tg4x2@d16"' && has '"test": "pp8"' && has '"group": "threads=1"' && has '"group": "op=lm_head"' && has '"model": "m.gguf"'
 ok $? "cases, groups and roles"
