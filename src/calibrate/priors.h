@@ -66,7 +66,7 @@ enum prior_number {
     PRIOR_CACHED_ACTS,  /* seconds of bytes in a GPU's last cache, over those of as many in memory */
     PRIOR_UNNAMED_BITS, /* spread of the logarithm of seconds */
     PRIOR_KERNELS_LEFT, /* the same, of what a machine's measured kernels leave, */
-    PRIOR_KERNELS_LEFT_PROBED, /* and under roofs that were probed beside the run */
+    PRIOR_KERNELS_LEFT_PROBED, /* and of all that predictions are off by under roofs that were probed beside the run */
     PRIOR_NUMBER_COUNT,
 };
 

@@ -136,18 +136,13 @@ static struct predict_options asked(const struct validate_result *r, const struc
 {
     const struct bench_test *t = &r->c->t;
     return (struct predict_options){ .weights_bytes = NAN, .n_threads = r->c->n_threads, .last = isnan(at->kept) ? NULL : &at->last,
-                                     .kernel_sd = prior(PRIOR_KERNELS_LEFT_PROBED),
                                      .n_prompt = t->prefill ? t->n : 0, .n_gen = t->prefill ? 0 : t->n, .n_depth = t->depth,
                                      .n_batch = t->n_batch, .n_ubatch = t->n_ubatch, .type_k = t->type_k, .type_v = t->type_v };
 }
 
-/* Of a repetition. sd: of the logarithm. */
-struct expected {
-    double seconds, sd;
-};
-
-/* What the profile says of the case, its roofs as the probes beside a repetition read them; *now: that profile, which the caller frees. */
-static int predict_one(struct expected *to, struct hwprofile *now, const struct validate_result *r, const struct validate_setup *s,
+/* Seconds that the profile says of the case, its roofs as the probes beside a repetition read them; *now: that profile, which the
+ * caller frees. */
+static int predict_one(double *seconds, struct hwprofile *now, const struct validate_result *r, const struct validate_setup *s,
                        const struct model *m, const struct state *at, struct error *err)
 {
     const struct predict_options o = asked(r, at);
@@ -158,8 +153,7 @@ static int predict_one(struct expected *to, struct hwprofile *now, const struct 
         whatif_profile_free(now);
         return -1;
     }
-    const struct prediction *phase = r->c->t.prefill ? &p.prefill : &p.decode;
-    *to = (struct expected){ phase->seconds * (r->c->t.prefill ? 1 : r->c->t.n), phase->sd_s / phase->seconds };
+    *seconds = r->c->t.prefill ? p.prefill.seconds : p.decode.seconds * r->c->t.n;
     return 0;
 }
 
@@ -180,7 +174,7 @@ static int predict_ops(struct validation *v, struct validate_result *r, const st
  * its threads' time in which others had their CPUs, whichever is more. */
 struct beside {
     double ratio, doubt; /* measured over predicted seconds; a fraction */
-    double memory, compute, tiles, kept, seconds, sd;
+    double memory, compute, tiles, kept, seconds;
 };
 
 /* From the mean of two probes to the one after: a fraction; 0 where there are none. */
@@ -195,7 +189,7 @@ static int predict_beside(struct beside *to, const struct run_rep *rep, const st
     const double at[] = { 0, -1, 1 }; /* between the probes, before, after */
     const double roof = drift(rep->after_bytes_s, rep->ceiling_bytes_s), peak = drift(rep->after_flop_s, rep->ceiling_flop_s),
                  tiles = drift(rep->after_tile_flop_s, rep->tile_flop_s);
-    struct expected t[ARRAY_LEN(at)];
+    double t[ARRAY_LEN(at)];
     for (size_t i = 0; i < ARRAY_LEN(at); i++) {
         const struct state now = state_of(r, s->profile, (struct reading){ rep->ceiling_bytes_s * (1 + at[i] * roof),
                                                                            rep->ceiling_flop_s * (1 + at[i] * peak),
@@ -212,9 +206,8 @@ static int predict_beside(struct beside *to, const struct run_rep *rep, const st
         to->kept = now.kept;
     }
     to->seconds = rep->seconds;
-    to->sd = t[0].sd;
-    to->ratio = rep->seconds / t[0].seconds;
-    to->doubt = fmax(fabs(t[2].seconds - t[1].seconds) / t[0].seconds, 1 - rep->cpu_share); /* not known: NaN, which fmax leaves out */
+    to->ratio = rep->seconds / t[0];
+    to->doubt = fmax(fabs(t[2] - t[1]) / t[0], 1 - rep->cpu_share); /* not known: NaN, which fmax leaves out */
     return 0;
 }
 
@@ -252,7 +245,7 @@ static int judge(struct validate_result *r, const struct validate_setup *s, cons
     r->error = median_of(b, count, offsetof(struct beside, ratio)) - 1;
     r->seconds = median_of(b, count, offsetof(struct beside, seconds));
     r->predicted_s = r->seconds / (1 + r->error);
-    r->sd = median_of(b, count, offsetof(struct beside, sd));
+    r->sd = prior(PRIOR_KERNELS_LEFT_PROBED); /* what moved between the profile's rounds, the probes took away */
     r->memory_scale = median_of(b, count, offsetof(struct beside, memory));
     r->compute_scale = median_of(b, count, offsetof(struct beside, compute));
     r->tile_scale = median_of(b, count, offsetof(struct beside, tiles));
@@ -266,7 +259,7 @@ static int judge_ops(struct validation *v, struct validate_result *r, const stru
 {
     const struct state at = state_of(r, s->profile, (struct reading){ r->row.ops_ceiling_bytes_s, r->row.ops_ceiling_flop_s,
                                                                       r->row.ops_tile_flop_s });
-    struct expected ignored;
+    double ignored;
     struct hwprofile now;
     if (predict_one(&ignored, &now, r, s, m, &at, err) != 0)
         return -1;
@@ -436,13 +429,13 @@ static int repetitions(const struct validate_result *r, const struct validate_se
     const double enough_s = 1.5;
     struct error ignored;
     struct hwprofile now;
-    struct expected rep;
+    double seconds;
     if (r->c->t.reps > 0)
         return r->c->t.reps;
-    if (predict_one(&rep, &now, r, s, m, &(struct state){ 1, { 1, 1 }, .kept = NAN }, &ignored) != 0)
+    if (predict_one(&seconds, &now, r, s, m, &(struct state){ 1, { 1, 1 }, .kept = NAN }, &ignored) != 0)
         return LEAST_REPS;
     whatif_profile_free(&now);
-    return (int)fmin(ENOUGH_REPS, fmax(LEAST_REPS, ceil(enough_s / rep.seconds)));
+    return (int)fmin(ENOUGH_REPS, fmax(LEAST_REPS, ceil(enough_s / seconds)));
 }
 
 static int run_case(struct validation *v, struct validate_result *r, const struct validate_setup *s, const struct model *m,

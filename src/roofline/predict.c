@@ -189,10 +189,8 @@ void roofs_use_time(struct roofs *r, const struct timing *t)
 int roofs_set_time(struct roofs *r, struct timing *t, const struct hwprofile *h, const struct model *m,
                    const struct predict_options *o, struct error *err)
 {
-    if (!o->time || o->roof) {
-        r->kernel_sd = o->roof ? 0 : o->kernel_sd;
+    if (!o->time || o->roof)
         return 0;
-    }
     if (o->time->timing(o->time->knows, h, m, TIME_ALL_CASES, t, err) != 0)
         return -1;
     if (t->basis != TIME_BY_KERNELS)

@@ -204,7 +204,6 @@ struct predict_options {
      * and token, nothing else priced; NaN: off */
     double weights_bytes;
     int n_threads; /* CPU profiles: which measured ceilings; 0: all */
-    double kernel_sd; /* without .time: what measured kernels leave, of the logarithm of seconds; 0: no interval (88) */
     const struct last_cache *last; /* the last-level cache as it is now; NULL: as the profile's loads found it (106) */
     uint32_t n_prompt, n_gen, n_depth, n_batch, n_ubatch;
     enum dtype type_k, type_v; /* of the KV cache */

@@ -259,7 +259,7 @@ this_cpu() {
         return
     fi
     jq -r 'def pc: if . == null then "-" else (. * 1000 | round / 10 | "\(.) %") end;
-        "\(.cpu), \(.date): \(.n_case) cases in random order (seed \(.seed)), each between two probes; predicted from the profile of \(.profile_date), scaled by the probes\(if .coverage90 then "; \(.coverage90 | pc) lie in the 90 % interval, half of it \(.half90 | pc) in the median" else "" end). Command: `\(.command | gsub(" /[^ ]*/"; " "))`.", "",
+        "\(.cpu), \(.date): \(.n_case) cases in random order (seed \(.seed)), each between two probes; predicted from the profile of \(.profile_date), scaled by the probes. Command: `\(.command | gsub(" /[^ ]*/"; " "))`.", "",
         "| model | type | test | threads | measured | predicted | error | median op | |", "|---|---|---|---|---|---|---|---|---|",
         (.rows | sort_by(.model, .type, .n_threads, .test)[] | "| \(.model) | \(.type) | \(.test) | \(.n_threads) | \(.tok_s | . * 10 | round / 10) | \(.predicted_tok_s | if . == null then "-" else . * 10 | round / 10 end) | \(.error | pc) | \(.op_median_ape | pc) | \(.reason // "") |")' "$tmp/validate.json"
 }
