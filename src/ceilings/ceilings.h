@@ -40,7 +40,7 @@ struct ceilings_options {
  * (returns -1 with ERROR_INTERRUPTED, h stays valid). */
 int ceilings_measure(struct hwprofile *h, const struct ceilings_options *o, struct error *err);
 
-/* Of the machine and the control group. */
+/* Bytes of memory that are free, of the machine and the control group: MemAvailable and the group's limit less what it uses; 0: nobody says. */
 double ceilings_free_bytes(void);
 
 /*

@@ -8,8 +8,8 @@ static void **slot_at(void *p, size_t line, int slot)
 
 /*
  * The order in which lines are visited: a one-to-one hash of 0, 1, 2 ... below a power of two. Multiplying by an odd number and folding
- * the upper half into the lower one can both be undone, so that the next line of each is worked out line by line: shuffling the lines of
- * 1.9 GiB in place takes 5 s, most of it waiting for memory.
+ * the upper half into the lower one can both be undone, so that the next line of each is worked out line by line: 1.9 GiB take
+ * 0.25 s, shuffling their lines in place 1.1 to 1.3, most of it waiting for memory.
  */
 struct order {
     uint64_t mask;

@@ -1,5 +1,6 @@
 /* What the cases of `roofcast validate` come to: a row a case, groups, roles, and the cases furthest off. */
 #include "cli/validate.h"
+#include "calibrate/priors.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,11 +45,7 @@ static const struct column group_columns[] = {
     { "p95_ape", "P95", COL_FRACTION, "", false },       { "coverage90", "in 90 % interval", COL_FRACTION, "", false },
     { "half90", "half of it", COL_FRACTION, "", false },
 };
-static const struct column role_columns[] = {
-    { "group", "group", COL_TEXT, "", false },          { "n_case", "cases", COL_INT, "", false },
-    { "bias", "bias", COL_FRACTION, "", false },         { "median_ape", "median", COL_FRACTION, "", false },
-    { "p95_ape", "P95", COL_FRACTION, "", false },
-};
+enum { ROLE_COLUMNS = 5 }; /* the first of these: ops have no interval */
 
 static double tok_s(const struct validate_result *r, double seconds)
 {
@@ -56,9 +53,9 @@ static double tok_s(const struct validate_result *r, double seconds)
 }
 
 /* An end of the 90 % interval, over what is predicted: side -1 is the lower one. (88) */
-static double end_of(const struct validate_result *r, int side)
+static double end_of(int side)
 {
-    return exp(side * PREDICT_Z90 * r->sd);
+    return exp(side * PREDICT_Z90 * prior(PRIOR_KERNELS_LEFT_PROBED));
 }
 
 static json_t *case_json(const struct validate_result *r, size_t at)
@@ -71,8 +68,8 @@ static json_t *case_json(const struct validate_result *r, size_t at)
                      "test", test, "n_threads", r->c->n_threads, "n_prompt", (json_int_t)(t->prefill ? t->n : 0), "n_gen",
                      (json_int_t)(t->prefill ? 0 : t->n), "n_depth", (json_int_t)t->depth, "n_batch", (json_int_t)t->n_batch,
                      "n_reps", r->n_reps, "n_still", r->n_still, "tok_s", json_num(tok_s(r, r->seconds)), "predicted_tok_s",
-                     json_num(tok_s(r, r->predicted_s)), "lo", json_num(tok_s(r, r->predicted_s) * end_of(r, -1)), "hi",
-                     json_num(tok_s(r, r->predicted_s) * end_of(r, 1)), "error", json_num(r->error), "op_median_ape",
+                     json_num(tok_s(r, r->predicted_s)), "lo", json_num(tok_s(r, r->predicted_s) * end_of(-1)), "hi",
+                     json_num(tok_s(r, r->predicted_s) * end_of(1)), "error", json_num(r->error), "op_median_ape",
                      json_num(r->op_median_ape), "memory_scale", json_num(r->memory_scale), "compute_scale",
                      json_num(r->compute_scale), "tile_scale", json_num(r->tile_scale), "kept", json_num(r->kept),
                      "far_bytes_s", json_num(r->far_bytes_s), "roof_moved", json_num(r->row.roof_moved), "seconds", json_num(r->seconds),
@@ -92,9 +89,19 @@ static json_t *op_json(const struct validate_op *o)
 
 struct figures {
     double *error; /* those known */
-    double *half;  /* of the intervals of cases; NULL: of ops, which have none */
-    size_t n, n_inside;
+    size_t n;
+    bool cases;    /* which have an interval; else ops */
 };
+
+static int add_intervals(json_t *to, const struct figures *f)
+{
+    double inside = 0;
+    for (size_t i = 0; i < f->n; i++)
+        inside += 1 / (1 + f->error[i]) > end_of(-1) && 1 / (1 + f->error[i]) < end_of(1);
+    if (json_object_set_new(to, "coverage90", json_num(f->n ? inside / (double)f->n : NAN)) != 0)
+        return -1;
+    return json_object_set_new(to, "half90", json_num(f->n ? (end_of(1) - end_of(-1)) / 2 : NAN));
+}
 
 static json_t *figures_json(const char *name, const struct figures *f)
 {
@@ -106,21 +113,11 @@ static json_t *figures_json(const char *name, const struct figures *f)
                                 "p95_ape", json_num(stats_quantile(ape, f->n, 0.95)))
                     : NULL;
     free(ape);
-    if (j && f->half && (json_object_set_new(j, "coverage90", json_num(f->n ? (double)f->n_inside / (double)f->n : NAN)) != 0 ||
-                         json_object_set_new(j, "half90", json_num(stats_median(f->half, f->n))) != 0)) {
+    if (j && f->cases && add_intervals(j, f) != 0) {
         json_decref(j);
         return NULL;
     }
     return j;
-}
-
-static void figures_add(struct figures *f, const struct validate_result *r)
-{
-    if (isnan(r->error))
-        return;
-    f->n_inside += 1 / (1 + r->error) > end_of(r, -1) && 1 / (1 + r->error) < end_of(r, 1);
-    f->half[f->n] = (end_of(r, 1) - end_of(r, -1)) / 2;
-    f->error[f->n++] = r->error;
 }
 
 enum { BY_ALL, BY_MODEL, BY_TYPE, BY_TEST, BY_THREADS, BY_COUNT };
@@ -143,12 +140,12 @@ static void group_name(char *to, size_t n, const struct validate_result *r, int 
 }
 
 /* 0, or -1: out of memory. */
-static int add_groups(json_t *to, const struct validation *v, double *room, double *half_room)
+static int add_groups(json_t *to, const struct validation *v, double *room)
 {
     char name[192], other[192];
     for (int by = BY_ALL; by < BY_COUNT; by++)
         for (size_t i = 0; i < v->n; i++) {
-            struct figures f = { .error = room, .half = half_room };
+            struct figures f = { .error = room, .cases = true };
             bool before = false;
             group_name(name, sizeof name, &v->r[i], by);
             for (size_t k = 0; k < v->n; k++) {
@@ -156,7 +153,8 @@ static int add_groups(json_t *to, const struct validation *v, double *room, doub
                 if (strcmp(name, other) != 0)
                     continue;
                 before |= k < i;
-                figures_add(&f, &v->r[k]);
+                if (!isnan(v->r[k].error))
+                    room[f.n++] = v->r[k].error;
             }
             if (!before && json_array_append_new(to, figures_json(name, &f)) != 0)
                 return -1;
@@ -240,7 +238,7 @@ static json_t *meta_json(const struct validation *v, const struct validate_about
 
 static int document_init(struct document *d, const struct validation *v, const struct validate_about *a, struct error *err)
 {
-    double *room = malloc((2 * v->n + v->n_op + 1) * sizeof *room);
+    double *room = malloc((v->n + v->n_op + 1) * sizeof *room);
     *d = (struct document){ json_array(), json_array(), json_array(), json_array(), NULL };
     int bad = room && d->rows && d->ops && d->groups && d->roles ? 0 : -1;
     for (size_t i = 0; bad == 0 && i < v->n; i++)
@@ -248,7 +246,7 @@ static int document_init(struct document *d, const struct validation *v, const s
     for (size_t i = 0; bad == 0 && i < v->n_op; i++)
         bad = json_array_append_new(d->ops, op_json(&v->op[i]));
     if (bad == 0)
-        bad = add_groups(d->groups, v, room, room + v->n) | add_roles(d->roles, v, room);
+        bad = add_groups(d->groups, v, room) | add_roles(d->roles, v, room);
     json_t *ops = bad == 0 ? ops_figures(v, room) : NULL;
     if (ops)
         d->meta = meta_json(v, a, d, ops);
@@ -293,7 +291,7 @@ static int print_people(const struct validation *v, const struct validate_about 
 {
     const struct report_doc rows = { "roofcast.validate", 1, NULL, d->rows, case_columns, ARRAY_LEN(case_columns) },
                             groups = { "roofcast.validate.groups", 1, NULL, d->groups, group_columns, ARRAY_LEN(group_columns) },
-                            roles = { "roofcast.validate.roles", 1, NULL, d->roles, role_columns, ARRAY_LEN(role_columns) };
+                            roles = { "roofcast.validate.roles", 1, NULL, d->roles, group_columns, ROLE_COLUMNS };
     if (cli_report(NULL, f, &rows, err) != 0)
         return -1;
     printf("\n");

@@ -1,6 +1,5 @@
 /* A case of `roofcast validate`: the engine between probes, and what the stored profile says of it, scaled by those. */
 #include "cli/validate.h"
-#include "calibrate/priors.h"
 #include "roofline/ask.h"
 #include "roofline/step.h"
 #include <math.h>
@@ -245,7 +244,6 @@ static int judge(struct validate_result *r, const struct validate_setup *s, cons
     r->error = median_of(b, count, offsetof(struct beside, ratio)) - 1;
     r->seconds = median_of(b, count, offsetof(struct beside, seconds));
     r->predicted_s = r->seconds / (1 + r->error);
-    r->sd = prior(PRIOR_KERNELS_LEFT_PROBED); /* what moved between the profile's rounds, the probes took away */
     r->memory_scale = median_of(b, count, offsetof(struct beside, memory));
     r->compute_scale = median_of(b, count, offsetof(struct beside, compute));
     r->tile_scale = median_of(b, count, offsetof(struct beside, tiles));
@@ -372,7 +370,7 @@ static int measure_on(struct validate_result *r, struct run *run, const struct v
     last_cache_init(&l, s->profile, machine->n_threads);
     r->walked_bytes = (double)bench_lend_memory(&probe, b.e, l.n ? l.walked[l.n - 1] : b.stored->cache_bytes, t->depth > t->n, l.n > 0);
     b.prober = ceilings_prober_new(MATH_FP32, machine->n_threads, &probe, err);
-    struct ceilings_prober *far = may_be_kept(&l, r->walked_bytes) ? far_prober(s->far, &probe, b.stored->cache_bytes) : NULL;
+    struct ceilings_prober *far = b.prober && may_be_kept(&l, r->walked_bytes) ? far_prober(s->far, &probe, b.stored->cache_bytes) : NULL;
     const int rc = b.prober ? rounds(r, run, &b, s, t, far, err) : -1;
     if (rc == 0)
         name_bound(r, &run->row[0], s->profile, bench_math(b.e));
@@ -477,7 +475,7 @@ int validate_run(struct validation *v, const struct validate_setup *s, const str
         return error_oom(err, v->n * sizeof *grown, "the results");
     v->r = grown;
     struct validate_file *f = &p->file[p->c[at].file];
-    struct validate_result r = { .c = &p->c[at], .f = f, .seconds = NAN, .predicted_s = NAN, .sd = NAN, .memory_scale = NAN,
+    struct validate_result r = { .c = &p->c[at], .f = f, .seconds = NAN, .predicted_s = NAN, .memory_scale = NAN,
                                  .compute_scale = NAN, .tile_scale = NAN, .far_bytes_s = NAN, .kept = NAN, .error = NAN, .op_median_ape = NAN };
     r.row.tok_s_mean = r.row.tok_s_sd = r.row.ceiling_bytes_s = r.row.ceiling_flop_s = r.row.roof_moved = r.row.steal = NAN;
     const int rc = case_of_file(v, &r, s, f, &why);

@@ -294,7 +294,7 @@ commands() {
     echo "## Again"
     echo
     echo "    ROOFCAST_SHARED=DIR make accuracy [VALIDATE=FILE]       # this page"
-    echo "    roofcast validate -o json >FILE                         # this CPU, some minutes, otherwise idle"
+    echo "    roofcast profile --full && roofcast validate --cases 40 --seed 7 -o json >FILE    # this CPU, ten minutes, otherwise idle"
     while IFS='|' read -r _ _ file options; do
         echo "    roofcast score \$ROOFCAST_SHARED/data/measurements/$file --hardware \$ROOFCAST_SHARED/data/measurements/hardware.csv${options:+ $options}"
     done <"$tmp/plan"
