@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double MIN_TRIAL_S = 0.0002, MAX_TRIAL_S = 0.01, MIN_SAMPLE_S = 0.0005, TILES_LEAD_S = 0.01;
+static const double MIN_TRIAL_S = 0.0002, MAX_TRIAL_S = 0.01, MIN_SAMPLE_S = 0.0005;
 
 /* ---- the list ------------------------------------------------------------------------------------------------ */
 
@@ -146,7 +146,7 @@ int driver_choose(struct job *j, struct meter *m, double trial_s, double sample_
     if (choose(j, m, trial_s, err) != 0)
         return -1;
     j->n = calibrate(j, m, j->variant, j->n, fmax(sample_s, fmax(MIN_SAMPLE_S, j->least_s)));
-    j->cost_s = sample_s;
+    j->cost_s = sample_s + j->lead_s;
     j->chosen = true;
     return 0;
 }
@@ -159,16 +159,10 @@ static double beside(double before, double after)
     return before > 0 && after > 0 ? 2 / (1 / before + 1 / after) : 0;
 }
 
-/* CPUs give tiles their speed by and by: a prompt has had them for a while when an op begins. (61) */
-static bool leads(const struct job *j, const struct meter *m)
-{
-    return j->tiles && m->reference[REFERENCE_TILES].product;
-}
-
-/* As much of the same before a sample. */
+/* The same before a sample, for as long as the job asks. */
 static void lead(struct job *j, struct meter *m)
 {
-    const double until = clock_now_s() + TILES_LEAD_S;
+    const double until = clock_now_s() + j->lead_s;
     struct sample ignored;
     while (clock_now_s() < until)
         j->class->sample(j, m, j->variant, j->n, &ignored);
@@ -181,8 +175,7 @@ static void take_sample(struct job *j, struct meter *m, struct sample *s)
     bool disturbed = false;
     const bool look[REFERENCE_COUNT] = { [REFERENCE_CORE] = j->class->core, [REFERENCE_TILES] = j->tiles };
     double before[REFERENCE_COUNT], after[REFERENCE_COUNT];
-    if (leads(j, m))
-        lead(j, m);
+    lead(j, m);
     for (int i = 0; i < REFERENCE_COUNT; i++)
         before[i] = look[i] ? meter_reference_now(m, (enum reference_kind)i, &disturbed) : 0;
     j->class->sample(j, m, j->variant, j->n, s);

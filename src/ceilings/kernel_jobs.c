@@ -14,6 +14,8 @@ static const char *const level_names[] = { "L1", "L2", "L3", "DRAM" };
 enum { DRAM = 3, HUGE_PAGE = 2 << 20 };
 /* A pass has several calls of attention for a thread, one behind another; one alone takes a tenth longer. */
 static const double ATTENTION_S = 0.01;
+/* A core comes to its speed by and by, and a pass has its kernels for longer than a sample. */
+static const double LEAD_S = 0.01;
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
@@ -399,7 +401,9 @@ static void add(struct planning *p, const struct kernel_job *made, bool there)
     p->b->n_job++;
     job->data = j;
     job->tiles = j->tiles;
-    job->least_s = j->head_dim > 0 && j->n_query > 1 && j->walk_bytes > 0 ? ATTENTION_S : 0;
+    const bool walks = strcmp(j->kind, "kernel") == 0 && j->walk_bytes > 0;
+    job->least_s = walks && j->n_query > 1 ? ATTENTION_S : 0;
+    job->lead_s = j->tiles || (walks && (j->n_tok > 1 || j->head_dim > 0)) ? LEAD_S : 0;
     job->n_variant = j->n_variant > 0 ? j->n_variant : 1;
     /* What stays in the caches settles soon. */
     job->weight = (j->level == DRAM && strcmp(j->kind, "kernel") == 0) || strncmp(j->op, "matvec", 6) == 0 || j->inside ? 1 : 0.3;

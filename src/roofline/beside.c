@@ -126,13 +126,20 @@ static double bytes_a_unit(const struct ceiling *c)
     return strcmp(c->unit, "B/s") == 0 || !t ? 1 : dtype_bits(t->id) / 16.0 / c->n_tok;
 }
 
-/* What loads alone get from the memory that the kernels walk; else from memory: the moment that a profile is of. */
-static double loads_bytes_s(const struct hwprofile *h, int n_threads)
+/* What loads alone get from the memory that the kernels walk; else from memory, by the nearest number of threads: the moment that a
+ * profile is of. NULL: not measured. */
+static const struct ceiling *loads_in(const struct hwprofile *h, int n_threads)
 {
     const struct ceiling *c = hwprofile_ceiling(h, "kernel", "load", "F32", "DRAM", 1, n_threads);
     if (!c || c->n_threads != n_threads || !(c->value > 0))
         c = hwprofile_bandwidth(h, "DRAM", n_threads);
-    return c && c->value > 0 ? c->value : NAN;
+    return c && c->value > 0 ? c : NULL;
+}
+
+static double loads_bytes_s(const struct hwprofile *h, int n_threads)
+{
+    const struct ceiling *c = loads_in(h, n_threads);
+    return c ? c->value : NAN;
 }
 
 /* What loads alone get from L3, which is waited for as memory is; NaN: not measured by as many threads. */
@@ -142,17 +149,24 @@ static double l3_loads(const struct hwprofile *h, int n_threads)
     return c && c->n_threads == n_threads && c->value > 0 ? c->value : NAN;
 }
 
-/* The same roof of one thread, times the threads: what they reach while memory has enough for each; NaN: not measured. */
-static double unshared(const struct hwprofile *h, const struct ceiling *c)
+/* The same roof of one thread; NULL: not measured, or it is of one. */
+static const struct ceiling *one_thread(const struct hwprofile *h, const struct ceiling *c)
 {
     for (size_t i = 0; c->n_threads > 1 && i < h->n_ceiling; i++) {
         const struct ceiling *one = &h->ceiling[i];
         if (one->n_threads == 1 && one->value > 0 && strcmp(one->kind, c->kind) == 0 && strcmp(one->op, c->op) == 0 &&
             strcmp(one->dtype, c->dtype) == 0 && strcmp(one->level, c->level) == 0 && one->n_tok == c->n_tok &&
             one->head_dim == c->head_dim)
-            return c->n_threads * with_core_of(h, one, c);
+            return one;
     }
-    return NAN;
+    return NULL;
+}
+
+/* That times the threads: what they reach while memory has enough for each; NaN: not measured. */
+static double unshared(const struct hwprofile *h, const struct ceiling *c)
+{
+    const struct ceiling *one = one_thread(h, c);
+    return one ? c->n_threads * with_core_of(h, one, c) : NAN;
 }
 
 /*
@@ -198,10 +212,55 @@ static double loads_of(const struct hwprofile *h, const struct ceiling *c)
     return c->loads_bytes_s > 0 ? c->loads_bytes_s : loads_bytes_s(h, c->n_threads);
 }
 
+/* What loads by one thread gave while its roof was measured; NaN: nobody looked. */
+static double loads_alone(const struct hwprofile *h, const struct ceiling *one)
+{
+    const struct ceiling *c = loads_in(h, 1);
+    return one->loads_bytes_s > 0 ? one->loads_bytes_s : c && c->n_threads == 1 ? c->value : NAN;
+}
+
+/* Two moments of n threads' memory: the profile's, which they shared, and that in which each has enough, as if it were alone. (99) */
+struct moments {
+    double enough; /* times the memory of the profile's */
+    double memory; /* exponent with which a rate follows memory from one to the other; the rest of it is the core's */
+};
+
+/* False: the profile knows one moment alone, or both are much the same. */
+static bool two_moments(const struct hwprofile *h, const struct ceiling *c, struct moments *t)
+{
+    static const double clearly = 1.2;
+    const struct ceiling *one = one_thread(h, c);
+    t->enough = one ? c->n_threads * loads_alone(h, one) / loads_of(h, c) : NAN;
+    t->memory = fmin(1, fmax(0, log(unshared(h, c) / c->value) / log(t->enough)));
+    return t->enough > clearly;
+}
+
+/* Between them, on a line in logarithms. */
+static double shared_rate(const struct ceiling *c, struct moments t, double m, double k)
+{
+    return c->value * pow(fmin(m, t.enough), t.memory) * pow(k, 1 - t.memory);
+}
+
+struct walk {
+    double cached;       /* its rate from a cache; NaN: not measured */
+    double bytes_a_unit; /* of memory, that a unit of the rate takes */
+    bool waits;          /* its threads wait for memory by themselves, more than for their shares of it */
+};
+
+static double walk_beside(const struct hwprofile *h, const struct ceiling *c, struct walk w, double m, double k)
+{
+    const double loads = loads_of(h, c) / w.bytes_a_unit, beside = memory_beside(h, c, m);
+    struct moments t;
+    if (!(beside > 1) || !two_moments(h, c, &t))
+        return walked_rate(c->value, w.waits && beside < 1 ? w.cached : fmin(w.cached, unshared(h, c)), loads, beside, k);
+    const double rate = shared_rate(c, t, beside, k);
+    return beside > t.enough ? walked_rate(rate, w.cached, t.enough * loads, beside / t.enough, 1) : rate;
+}
+
 /* A product by one token from memory. */
 static double matvec_beside(const struct hwprofile *h, const struct ceiling *c, double m, double k)
 {
-    return walked_rate(c->value, fmin(cached_bytes_s(h, c), unshared(h, c)), loads_of(h, c), memory_beside(h, c, m), k);
+    return walk_beside(h, c, (struct walk){ .cached = cached_bytes_s(h, c), .bytes_a_unit = 1 }, m, k);
 }
 
 double kernel_memory_part(const struct hwprofile *h, const struct ceiling *c)
@@ -226,13 +285,16 @@ static double rate_beside(const struct hwprofile *h, const struct ceiling *c, do
     if (kernel && strcmp(c->level, "L3") == 0 && strcmp(c->op, "matvec") == 0 && bytes && l3_loads(h, c->n_threads) > 0)
         return walked_rate(c->value, fmin(cached_bytes_s(h, c), unshared(h, c)), l3_loads(h, c->n_threads), 1, k);
     if (kernel && in_memory(c) && strcmp(c->op, "attention") == 0 && c->n_tok > 0) {
-        const double cached = attention_cached(h, c);
-        return cached > 0 ? walked_rate(c->value, fmin(cached, unshared(h, c)), loads_of(h, c) / bytes_a_unit(c), beside, k) : c->value * k;
+        const struct walk w = { attention_cached(h, c), bytes_a_unit(c), true };
+        return w.cached > 0 ? walk_beside(h, c, w, m, k) : c->value * k;
     }
     if (in_memory(c) && bytes)
         return c->value * beside;
-    const double part = kernel_memory_part(h, c);
-    return c->value * pow(beside, part) * pow(arithmetic_beside(h, c, now), 1 - part);
+    const double part = kernel_memory_part(h, c), arithmetic = arithmetic_beside(h, c, now);
+    struct moments t;
+    if (part > 0 && beside > 1 && two_moments(h, c, &t))
+        return shared_rate(c, t, beside, arithmetic) * pow(fmax(1, beside / t.enough), part);
+    return c->value * pow(beside, part) * pow(arithmetic, 1 - part);
 }
 
 /* Or its seconds. */

@@ -448,6 +448,65 @@ static void memory_that_changes(void **state)
     free(h.ceiling);
 }
 
+/* Two threads share 50 GB/s and read 40 of it, one alone gets 30 of its 40: with 80, enough for each, two would read 60. Between the two on a line
+ * in logarithms, beyond it as a walk of its own. Of one thread's memory as much as two share, or of memory that gives less, nothing is learned. */
+static void memory_that_is_shared(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels(), alike = with_kernels();
+    const char *name = "matvec Q8_0 DRAM x1 2t";
+    measured(&h, "bandwidth", "read", "", "DRAM", 0, 2, "B/s", 50e9);
+    const double slower = ratio_of(&h, name, 0.5, 1);
+    measured(&h, "kernel", "matvec", "Q8_0", "DRAM", 1, 1, "B/s", 30e9);
+    const double unknown = ratio_of(&h, name, 1.3, 1); /* what one thread's loads get */
+    measured(&h, "kernel", "load", "F32", "DRAM", 1, 1, "B/s", 40e9);
+    const double e = log(1.5) / log(1.6);
+    assert_near(ratio_of(&h, name, 1, 1), 1, 1e-12);
+    assert_near(ratio_of(&h, name, 1.3, 1), pow(1.3, e), 1e-12);
+    assert_near(ratio_of(&h, name, 1.3, 0.8), pow(1.3, e) * pow(0.8, 1 - e), 1e-12);
+    assert_near(ratio_of(&h, name, 1.6, 1), 1.5, 1e-12);
+    assert_true(ratio_of(&h, name, 3, 1) > 1.6 && ratio_of(&h, name, 3, 1) < 160.0 / 40);
+    assert_true(ratio_of(&h, name, 0.5, 1) >= slower && ratio_of(&h, name, 0.5, 1) < 0.75);
+    /* whose loads alone were timed beside the one thread's samples */
+    h.ceiling[h.n_ceiling - 2].loads_bytes_s = 50e9;
+    assert_near(ratio_of(&h, name, 1.3, 1), pow(1.3, log(1.5) / log(2)), 1e-12);
+    /* a product by four tokens, 200 GFLOP/s together and 125 of one thread: 250 with memory enough; and by 16, which one does as fast */
+    const char *few = "matmat Q8_0 DRAM x4 2t", *many = "matmat Q8_0 DRAM x16 2t";
+    measured(&h, "kernel", "matmat", "Q8_0", "DRAM", 4, 2, "FLOP/s", 200e9);
+    measured(&h, "kernel", "matmat", "Q8_0", "DRAM", 4, 1, "FLOP/s", 125e9);
+    measured(&h, "kernel", "matmat", "Q8_0", "DRAM", 16, 1, "FLOP/s", 190e9);
+    assert_near(ratio_of(&h, few, 1.3, 0.8), pow(1.3, log(1.25) / log(1.6)) * pow(0.8, 1 - log(1.25) / log(1.6)), 1e-12);
+    assert_near(ratio_of(&h, few, 1.6, 1), 1.25, 1e-12);
+    assert_true(ratio_of(&h, few, 3, 1) > 1.25 && ratio_of(&h, few, 3, 1) < 1.25 * 3 / 1.6);
+    assert_near(ratio_of(&h, many, 1.5, 1), 1, 1e-12);
+    assert_true(ratio_of(&h, few, 0.5, 1) < 1);
+    free(h.ceiling);
+    /* 28 of each thread: no more than a tenth beyond what two get */
+    measured(&alike, "bandwidth", "read", "", "DRAM", 0, 2, "B/s", 50e9);
+    measured(&alike, "kernel", "matvec", "Q8_0", "DRAM", 1, 1, "B/s", 30e9);
+    measured(&alike, "kernel", "load", "F32", "DRAM", 1, 1, "B/s", 28e9);
+    assert_near(ratio_of(&alike, name, 1.3, 1), unknown, 1e-12);
+    assert_true(unknown > 1.1 && unknown < 1.16);
+    free(alike.ceiling);
+}
+
+/* Attention's threads wait one by one: memory at half takes it along, though two read hardly less than twice what one does. */
+static void attention_waits(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_kernels();
+    const char *name = "attention F16 DRAM x4 2t";
+    measured(&h, "bandwidth", "read", "", "DRAM", 0, 2, "B/s", 50e9);
+    measured(&h, "kernel", "attention", "F16", "DRAM", 4, 1, "FLOP/s", 26e9);
+    call_measured(&h, 4, 1, 512, 2, 4 * 512 * 256 * 2 * 2 / 400e9); /* 400 GFLOP/s from a cache */
+    snprintf(h.ceiling[h.n_ceiling - 1].level, sizeof h.ceiling->level, "L1");
+    for (size_t i = 0; i < h.n_ceiling; i++)
+        if (strcmp(h.ceiling[i].op, "attention") == 0 && strcmp(h.ceiling[i].kind, "kernel") == 0)
+            h.ceiling[i].head_dim = 128;
+    assert_near(ratio_of(&h, name, 0.5, 1), 1 / (0.125 + 0.875 * 2), 1e-9);
+    free(h.ceiling);
+}
+
 static struct ceiling *named(struct hwprofile *h, const char *name)
 {
     for (size_t i = 0; i < h->n_ceiling; i++)
@@ -945,8 +1004,9 @@ int main(void)
         cmocka_unit_test(tiles_at_one_moment),
         cmocka_unit_test(stored_rows),                   cmocka_unit_test(attention_rounded),
         cmocka_unit_test(attention_by_rows),             cmocka_unit_test(small_ops_and_the_team),
-        cmocka_unit_test(attention_again),
-        cmocka_unit_test(threads),                       cmocka_unit_test(whole_predictions),
+        cmocka_unit_test(attention_again),               cmocka_unit_test(memory_that_is_shared),
+        cmocka_unit_test(attention_waits),               cmocka_unit_test(whole_predictions),
+        cmocka_unit_test(threads),
         cmocka_unit_test(shared_cache),                  cmocka_unit_test(partly_kept),
         cmocka_unit_test(cache_of_now),                  cmocka_unit_test(activations_are_arranged), cmocka_unit_test(activations_are_prepared_at_once),
     };
