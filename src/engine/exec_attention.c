@@ -117,12 +117,13 @@ struct unit {
     uint32_t part, n_part, key0, key1; /* n_part 1: all keys */
 };
 
+/* Of one size, nearly: a tile of the few that are left would turn all keys for them. */
 static uint32_t tile_tokens(const struct op *op, uint32_t n_tok)
 {
     uint32_t tile = (uint32_t)u64_max(1, ENGINE_ATTENTION_ROWS / (op->n_head / op->n_head_kv));
     while (tile > ENGINE_ATTENTION_LEAST && u64_ceil_div(n_tok, tile) * op->n_head_kv < ENGINE_ATTENTION_LEAST)
         tile /= 2;
-    return tile;
+    return (uint32_t)u64_ceil_div(n_tok, u64_ceil_div(n_tok, tile));
 }
 
 /* Parts that one token's keys are cut into at most: as many as keep threads busy, of ENGINE_PART_KEYS or more. */
@@ -147,7 +148,7 @@ static void cut_keys(const struct engine *e, const struct op *op, struct unit *x
  * other, late tiles, which see the most keys, first. methods.md (112) */
 static bool unit_of_run(const struct engine *e, const struct op *op, uint32_t r, size_t *u, struct unit *x)
 {
-    const uint32_t heads = op->n_head_kv, n_tok = e->run[r].n_tok, size = tile_tokens(op, n_tok);
+    const uint32_t heads = op->n_head_kv, n_tok = e->run[r].n_tok, size = n_tok == 1 ? 1 : tile_tokens(op, n_tok);
     *x = (struct unit){ .run = r, .t1 = 1, .n_part = 1 };
     if (n_tok == 1)
         cut_keys(e, op, x);

@@ -150,8 +150,8 @@ static struct calls calls_of(const struct op *op, const struct pass *p, double k
     double tile = fmax(1, floor(ROWS / group));
     while (tile > LEAST && ceil(tokens / tile) * op->n_head_kv < LEAST)
         tile = floor(tile / 2);
-    tile = fmin(tile, tokens);
-    return (struct calls){ tile * group, n_seq * op->n_head_kv * tokens / tile, 1, 1 / ceil(tokens / tile) };
+    const double tiles = ceil(tokens / tile);
+    return (struct calls){ tokens / tiles * group, n_seq * op->n_head_kv * tiles, 1, 1 / tiles };
 }
 
 bool attention_roofs_rounded(const struct roofs *r, const struct op *op)

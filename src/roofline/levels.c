@@ -219,6 +219,7 @@ static void add_attention_many(const struct walk *w, const struct op *op, const 
     double tok = max2(1, floor(UNIT_ROWS / group));
     while (tok > LEAST_TOK && ceil(t / tok) * op->n_head_kv < LEAST_TOK)
         tok = floor(tok / 2);
+    tok = ceil(t / ceil(t / tok));
     const double heads = seqs * op->n_head_kv, walked = positions_walked(op, t, p->n_past, tok);
     const double units = ceil(t / tok), rows = group * min2(t, tok), tiles = walked / KV_TILE / units;
     const double tile = 4 * KV_TILE * dims, acts = 4 * rows * dims;

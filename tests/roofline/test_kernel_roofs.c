@@ -393,6 +393,9 @@ static void attention_by_calls(void **state)
     t = time_of(&r, &op, (struct pass){ .n_tok = 512, .n_seq = 1 }, 1e12, &c);
     const double calls_256 = c.flop / (4 * 128) / (256 * 4096);
     assert_near(t.compute_s / (c.flop / 100e9 + (24 - calls_256) * 40e-6 / 2), 1, 1e-9);
+    /* 128 tokens of 3 heads a key head: tiles of 85 tokens are too few, of 42 they are 4, all of 32 */
+    op.n_head = 15, op.n_head_kv = 5;
+    assert_near(time_of(&r, &op, (struct pass){ .n_tok = 128, .n_seq = 1 }, 1e12, &c).kernel_tok, 96, 1e-9);
     free(h.ceiling);
 }
 
