@@ -241,6 +241,7 @@ static double shared_rate(const struct ceiling *c, struct moments t, double m, d
     return c->value * pow(fmin(m, t.enough), t.memory) * pow(k, 1 - t.memory);
 }
 
+/* A kernel that walks memory. */
 struct walk {
     double cached;       /* its rate from a cache; NaN: not measured */
     double bytes_a_unit; /* of memory, that a unit of the rate takes */
