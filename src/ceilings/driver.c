@@ -146,7 +146,7 @@ int driver_choose(struct job *j, struct meter *m, double trial_s, double sample_
     if (choose(j, m, trial_s, err) != 0)
         return -1;
     j->n = calibrate(j, m, j->variant, j->n, fmax(sample_s, fmax(MIN_SAMPLE_S, j->least_s)));
-    j->cost_s = sample_s + j->lead_s;
+    j->cost_s = sample_s;
     j->chosen = true;
     return 0;
 }
@@ -159,12 +159,12 @@ static double beside(double before, double after)
     return before > 0 && after > 0 ? 2 / (1 / before + 1 / after) : 0;
 }
 
-/* The same before a sample, for as long as the job asks. */
+/* The same before a turn's samples, for as long as the job asks. */
 static void lead(struct job *j, struct meter *m)
 {
     const double until = clock_now_s() + j->lead_s;
     struct sample ignored;
-    while (clock_now_s() < until)
+    while (clock_now_s() < until && interrupt_check(NULL) == 0)
         j->class->sample(j, m, j->variant, j->n, &ignored);
 }
 
@@ -175,7 +175,6 @@ static void take_sample(struct job *j, struct meter *m, struct sample *s)
     bool disturbed = false;
     const bool look[REFERENCE_COUNT] = { [REFERENCE_CORE] = j->class->core, [REFERENCE_TILES] = j->tiles };
     double before[REFERENCE_COUNT], after[REFERENCE_COUNT];
-    lead(j, m);
     for (int i = 0; i < REFERENCE_COUNT; i++)
         before[i] = look[i] ? meter_reference_now(m, (enum reference_kind)i, &disturbed) : 0;
     j->class->sample(j, m, j->variant, j->n, s);
@@ -190,6 +189,7 @@ int driver_sample(struct job *j, struct meter *m, int n, int round, double deadl
 {
     const double t0 = clock_now_s();
     int spare = t0 < deadline_s ? n : 0, taken = 0;
+    lead(j, m);
     for (int i = 0; i < n && j->n_sample < JOB_MAX_SAMPLES; taken++) {
         struct sample s = { .value = NAN, .clock_hz = NAN };
         if (interrupt_check(err) != 0)
@@ -252,7 +252,7 @@ static int take_turn(const struct driver *d, struct job_list *l, size_t i, int r
     const double scale = todo > 0 ? fmax(d->deadline_s - clock_now_s(), 0) / todo : 0;
     const double turn_s = scale * j->share_s * (1 - d->e->trial) / d->e->n_rounds;
     if (!j->chosen) {
-        const double sample_s = fmin(turn_s / d->e->n_per_round / 1.1, d->e->sample_s);
+        const double sample_s = fmin(fmax(turn_s - j->lead_s, 0) / d->e->n_per_round / 1.1, d->e->sample_s);
         if (driver_choose(j, m, scale * j->share_s * d->e->trial, sample_s, err) != 0)
             return -1;
         if (!j->chosen)

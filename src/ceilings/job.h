@@ -54,7 +54,7 @@ struct job {
     bool of_curve;  /* a point of a curve, not a ceiling: the cross-check passes it over */
     bool tiles;     /* it multiplies by tiles: samples stand between two looks at those as well */
     double least_s; /* of a sample; 0: the driver's own */
-    double lead_s;  /* of the same before each sample, which nobody times */
+    double lead_s;  /* of the same before a turn's samples, which nobody times */
     bool once;      /* n is always 1: a sample is one repetition, however long that takes */
     /* Of the driver: */
     bool prepared, chosen;

@@ -212,33 +212,30 @@ static double loads_of(const struct hwprofile *h, const struct ceiling *c)
     return c->loads_bytes_s > 0 ? c->loads_bytes_s : loads_bytes_s(h, c->n_threads);
 }
 
-/* What loads by one thread gave while its roof was measured; NaN: nobody looked. */
-static double loads_alone(const struct hwprofile *h, const struct ceiling *one)
+/* What loads by as many threads gave while c was measured; NaN: nobody looked. */
+static double loads_then(const struct hwprofile *h, const struct ceiling *c)
 {
-    const struct ceiling *c = loads_in(h, 1);
-    return one->loads_bytes_s > 0 ? one->loads_bytes_s : c && c->n_threads == 1 ? c->value : NAN;
+    const struct ceiling *l = loads_in(h, c->n_threads);
+    return c->loads_bytes_s > 0 ? c->loads_bytes_s : l && l->n_threads == c->n_threads ? l->value : NAN;
 }
 
-/* Two moments of n threads' memory: the profile's, which they shared, and that in which each has enough, as if it were alone. (99) */
+/*
+ * Two moments of n threads' memory: the profile's, which they shared, and that in which each has enough, as if it were alone. Between
+ * them a rate is on a line in logarithms. most: the part of its seconds that it can have waited. (99)
+ */
 struct moments {
     double enough; /* times the memory of the profile's */
-    double memory; /* exponent with which a rate follows memory from one to the other; the rest of it is the core's */
+    double memory; /* exponent with which the rate follows memory */
 };
 
 /* False: the profile knows one moment alone, or both are much the same. */
-static bool two_moments(const struct hwprofile *h, const struct ceiling *c, struct moments *t)
+static bool two_moments(const struct hwprofile *h, const struct ceiling *c, double most, struct moments *t)
 {
     static const double clearly = 1.2;
     const struct ceiling *one = one_thread(h, c);
-    t->enough = one ? c->n_threads * loads_alone(h, one) / loads_of(h, c) : NAN;
-    t->memory = fmin(1, fmax(0, log(unshared(h, c) / c->value) / log(t->enough)));
+    t->enough = one ? c->n_threads * loads_then(h, one) / loads_then(h, c) : NAN;
+    t->memory = fmin(most, fmax(0, log(unshared(h, c) / c->value) / log(t->enough)));
     return t->enough > clearly;
-}
-
-/* Between them, on a line in logarithms. */
-static double shared_rate(const struct ceiling *c, struct moments t, double m, double k)
-{
-    return c->value * pow(fmin(m, t.enough), t.memory) * pow(k, 1 - t.memory);
 }
 
 /* A kernel that walks memory. */
@@ -248,14 +245,19 @@ struct walk {
     bool waits;          /* its threads wait for memory by themselves, more than for their shares of it */
 };
 
+/* Never faster than the cache allows, nor than loads are then. */
 static double walk_beside(const struct hwprofile *h, const struct ceiling *c, struct walk w, double m, double k)
 {
-    const double loads = loads_of(h, c) / w.bytes_a_unit, beside = memory_beside(h, c, m);
+    const double loads = loads_of(h, c) / w.bytes_a_unit, beside = memory_beside(h, c, m), bounded = fmin(w.cached, unshared(h, c));
     struct moments t;
-    if (!(beside > 1) || !two_moments(h, c, &t))
-        return walked_rate(c->value, w.waits && beside < 1 ? w.cached : fmin(w.cached, unshared(h, c)), loads, beside, k);
-    const double rate = shared_rate(c, t, beside, k);
-    return beside > t.enough ? walked_rate(rate, w.cached, t.enough * loads, beside / t.enough, 1) : rate;
+    if (w.waits && beside < 1)
+        return walked_rate(c->value, bounded, loads, 1, k) * walked_rate(c->value, w.cached, loads, beside, 1) / c->value;
+    if (!(beside > 1) || !two_moments(h, c, 1, &t))
+        return walked_rate(c->value, bounded, loads, beside, k);
+    double rate = walked_rate(c->value, bounded, loads, 1, k) * pow(fmin(beside, t.enough), t.memory);
+    if (beside > t.enough && w.cached > 0)
+        rate = walked_rate(rate, w.cached, t.enough * loads, beside / t.enough, 1);
+    return fmin(rate, fmin(fmax(k * w.cached, c->value), beside * fmax(c->value, loads)));
 }
 
 /* A product by one token from memory. */
@@ -264,14 +266,20 @@ static double matvec_beside(const struct hwprofile *h, const struct ceiling *c, 
     return walk_beside(h, c, (struct walk){ .cached = cached_bytes_s(h, c), .bytes_a_unit = 1 }, m, k);
 }
 
-double kernel_memory_part(const struct hwprofile *h, const struct ceiling *c)
+/* Of the weights' one walk over memory, the rate of a product; 0: it has none. */
+static double walked_part(const struct hwprofile *h, const struct ceiling *c)
 {
     const struct dtype_info *t = dtype_find_name(c->dtype);
     const struct ceiling *walk = strcmp(c->op, "matmat") == 0 && in_memory(c) ? walk_of(h, c) : NULL;
     if (!t || !walk || !(c->n_tok > 0))
         return 0;
     const double then = c->loads_bytes_s > 0 && walk->loads_bytes_s > 0 ? matvec_beside(h, walk, 1 / memory_beside(h, c, 1), 1) : walk->value;
-    const double most = 16 * c->n_tok * then / dtype_bits(t->id), part = fmin(1, c->value / most);
+    return fmin(1, c->value / (16 * c->n_tok * then / dtype_bits(t->id)));
+}
+
+double kernel_memory_part(const struct hwprofile *h, const struct ceiling *c)
+{
+    const double part = walked_part(h, c);
     return part * part * part * part;
 }
 
@@ -291,11 +299,11 @@ static double rate_beside(const struct hwprofile *h, const struct ceiling *c, do
     }
     if (in_memory(c) && bytes)
         return c->value * beside;
-    const double part = kernel_memory_part(h, c), arithmetic = arithmetic_beside(h, c, now);
+    const double part = kernel_memory_part(h, c), at_once = c->value * pow(arithmetic_beside(h, c, now), 1 - part);
     struct moments t;
-    if (part > 0 && beside > 1 && two_moments(h, c, &t))
-        return shared_rate(c, t, beside, arithmetic) * pow(fmax(1, beside / t.enough), part);
-    return c->value * pow(beside, part) * pow(arithmetic, 1 - part);
+    if (!(part > 0) || !(beside > 1) || !two_moments(h, c, walked_part(h, c), &t))
+        return at_once * pow(beside, part);
+    return at_once * pow(fmin(beside, t.enough), t.memory) * pow(fmax(1, beside / t.enough), part);
 }
 
 /* Or its seconds. */
