@@ -14,7 +14,7 @@ static const char *const level_names[] = { "L1", "L2", "L3", "DRAM" };
 enum { DRAM = 3, HUGE_PAGE = 2 << 20 };
 /* A pass has several calls of attention for a thread, one behind another; one alone takes a tenth longer. */
 static const double ATTENTION_S = 0.01;
-/* A core comes to its speed by and by, and a pass has its kernels for longer than a sample. */
+/* A short sample behind other kernels' may find less than a pass does, which has a kernel for longer. (61) */
 static const double LEAD_S = 0.01;
 
 /* ---- memory -------------------------------------------------------------------------------------------- */

@@ -135,10 +135,19 @@ struct calls {
     double first; /* a head's first call, of all calls of it */
 };
 
+enum { ROWS = 256, LEAST = 16, PARTS = 128, PART_KEYS = 512 }; /* of the engine: exec_attention.c */
+
+double attention_tiles(const struct op *op, double tokens)
+{
+    double tile = fmax(1, floor(ROWS * (double)op->n_head_kv / op->n_head));
+    while (tile > LEAST && ceil(tokens / tile) * op->n_head_kv < LEAST)
+        tile = floor(tile / 2);
+    return ceil(tokens / tile);
+}
+
 /* A token's keys are cut into parts where sequences and key heads are few; tokens of a prompt go in tiles. (98) */
 static struct calls calls_of(const struct op *op, const struct pass *p, double keys, int n_threads)
 {
-    enum { ROWS = 256, LEAST = 16, PARTS = 128, PART_KEYS = 512 }; /* of the engine: exec_attention.c */
     const double n_seq = p->n_seq > 0 ? p->n_seq : 1, tokens = fmax(1, p->n_tok / n_seq), group = (double)op->n_head / op->n_head_kv;
     if (tokens <= 1) {
         const double heads = n_seq * op->n_head_kv, parts = fmax(1, fmin(ceil(PARTS / heads), ceil(keys / PART_KEYS))), n = heads * parts;
@@ -147,10 +156,7 @@ static struct calls calls_of(const struct op *op, const struct pass *p, double k
         const double waits = fmin(1, keys / parts / FEW_KEYS);
         return (struct calls){ group, fmin(n, heads + n_threads - 1) * waits, ceil(n / n_threads) * n_threads / n, 1 };
     }
-    double tile = fmax(1, floor(ROWS / group));
-    while (tile > LEAST && ceil(tokens / tile) * op->n_head_kv < LEAST)
-        tile = floor(tile / 2);
-    const double tiles = ceil(tokens / tile);
+    const double tiles = attention_tiles(op, tokens);
     return (struct calls){ tokens / tiles * group, n_seq * op->n_head_kv * tiles, 1, 1 / tiles };
 }
 

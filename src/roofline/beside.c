@@ -219,16 +219,14 @@ static double loads_then(const struct hwprofile *h, const struct ceiling *c)
     return c->loads_bytes_s > 0 ? c->loads_bytes_s : l && l->n_threads == c->n_threads ? l->value : NAN;
 }
 
-/*
- * Two moments of n threads' memory: the profile's, which they shared, and that in which each has enough, as if it were alone. Between
- * them a rate is on a line in logarithms. most: the part of its seconds that it can have waited. (99)
- */
+/* Two moments of n threads' memory: the profile's, which they shared, and that in which each has enough, as if it were alone. Between
+ * them a rate is on a line in logarithms. (99) */
 struct moments {
     double enough; /* times the memory of the profile's */
     double memory; /* exponent with which the rate follows memory */
 };
 
-/* False: the profile knows one moment alone, or both are much the same. */
+/* most: the part of its seconds in which c can have waited. False: the profile knows one moment alone, or both are much the same. */
 static bool two_moments(const struct hwprofile *h, const struct ceiling *c, double most, struct moments *t)
 {
     static const double clearly = 1.2;
@@ -255,9 +253,11 @@ static double walk_beside(const struct hwprofile *h, const struct ceiling *c, st
     if (!(beside > 1) || !two_moments(h, c, 1, &t))
         return walked_rate(c->value, bounded, loads, beside, k);
     double rate = walked_rate(c->value, bounded, loads, 1, k) * pow(fmin(beside, t.enough), t.memory);
-    if (beside > t.enough && w.cached > 0)
+    if (w.cached > 0 && beside > t.enough)
         rate = walked_rate(rate, w.cached, t.enough * loads, beside / t.enough, 1);
-    return fmin(rate, fmin(fmax(k * w.cached, c->value), beside * fmax(c->value, loads)));
+    if (w.cached > 0)
+        rate = fmin(rate, fmax(k * w.cached, c->value));
+    return fmin(rate, beside * fmax(c->value, loads));
 }
 
 /* A product by one token from memory. */
@@ -266,7 +266,7 @@ static double matvec_beside(const struct hwprofile *h, const struct ceiling *c, 
     return walk_beside(h, c, (struct walk){ .cached = cached_bytes_s(h, c), .bytes_a_unit = 1 }, m, k);
 }
 
-/* Of the weights' one walk over memory, the rate of a product; 0: it has none. */
+/* Seconds of one walk over its weights in memory, over those of a product; 0: not known. */
 static double walked_part(const struct hwprofile *h, const struct ceiling *c)
 {
     const struct dtype_info *t = dtype_find_name(c->dtype);
@@ -277,10 +277,15 @@ static double walked_part(const struct hwprofile *h, const struct ceiling *c)
     return fmin(1, c->value / (16 * c->n_tok * then / dtype_bits(t->id)));
 }
 
+/* How much of a product's logarithm is memory's, of which walked_part is the walk. (89) */
+static double memory_part(double walked)
+{
+    return walked * walked * walked * walked;
+}
+
 double kernel_memory_part(const struct hwprofile *h, const struct ceiling *c)
 {
-    const double part = walked_part(h, c);
-    return part * part * part * part;
+    return memory_part(walked_part(h, c));
 }
 
 /* Its rate when memory gives m times what the profile has of it, and cores what they give now over the profile's moment. */
@@ -299,9 +304,10 @@ static double rate_beside(const struct hwprofile *h, const struct ceiling *c, do
     }
     if (in_memory(c) && bytes)
         return c->value * beside;
-    const double part = kernel_memory_part(h, c), at_once = c->value * pow(arithmetic_beside(h, c, now), 1 - part);
+    const double walked = walked_part(h, c), part = memory_part(walked);
+    const double at_once = c->value * pow(arithmetic_beside(h, c, now), 1 - part);
     struct moments t;
-    if (!(part > 0) || !(beside > 1) || !two_moments(h, c, walked_part(h, c), &t))
+    if (!(part > 0) || !(beside > 1) || !two_moments(h, c, walked, &t))
         return at_once * pow(beside, part);
     return at_once * pow(fmin(beside, t.enough), t.memory) * pow(fmax(1, beside / t.enough), part);
 }

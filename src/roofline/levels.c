@@ -184,8 +184,8 @@ static void add_product(const struct walk *w, const struct op *op, double weight
 
 /* ---- attention ------------------------------------------------------------------------------------------------ */
 
-/* kernels/internal.h, kernels/simd/attention_few.h, kernels/simd/attention_tile.h, engine/internal.h. */
-enum { KV_TILE = 64, FEW_HEADS = 4, FEW_ROWS = 8, TILE_ROWS = 6, UNIT_ROWS = 256, LEAST_TOK = 16 };
+/* kernels/internal.h, kernels/simd/attention_few.h, kernels/simd/attention_tile.h. */
+enum { KV_TILE = 64, FEW_HEADS = 4, FEW_ROWS = 8, TILE_ROWS = 6 };
 
 /* One token a sequence: keys and values as they are stored, for all heads that share them. methods.md (7) */
 static void add_attention_few(const struct walk *w, const struct op *op, const struct cost *c, double seqs, double kv)
@@ -216,12 +216,9 @@ static double positions_walked(const struct op *op, double t, double past, doubl
 static void add_attention_many(const struct walk *w, const struct op *op, const struct pass *p, double seqs, double kv)
 {
     const double group = (double)op->n_head / op->n_head_kv, t = p->n_tok / seqs, dims = (double)op->head_dim + op->head_dim_v;
-    double tok = max2(1, floor(UNIT_ROWS / group));
-    while (tok > LEAST_TOK && ceil(t / tok) * op->n_head_kv < LEAST_TOK)
-        tok = floor(tok / 2);
-    tok = ceil(t / ceil(t / tok));
+    const double units = attention_tiles(op, t), tok = ceil(t / units);
     const double heads = seqs * op->n_head_kv, walked = positions_walked(op, t, p->n_past, tok);
-    const double units = ceil(t / tok), rows = group * min2(t, tok), tiles = walked / KV_TILE / units;
+    const double rows = group * min2(t, tok), tiles = walked / KV_TILE / units;
     const double tile = 4 * KV_TILE * dims, acts = 4 * rows * dims;
     const double present = op->window > 0 ? min2(p->n_past + t, op->window + t - 1) : p->n_past + t;
     add(w, (struct stream){ .bytes = kv, .core_in = kv * max2(1, walked / present), .sweeps = walked / present,

@@ -466,7 +466,7 @@ static double walk_of(double rate, double cached, double loads, double m)
 static void memory_that_is_shared(void **state)
 {
     (void)state;
-    struct hwprofile h = with_kernels(), alike = with_kernels();
+    struct hwprofile h = with_kernels(), alike = with_kernels(), bare = machine();
     const char *name = "matvec Q8_0 DRAM x1 2t";
     measured(&h, "bandwidth", "read", "", "DRAM", 0, 2, "B/s", 50e9);
     const double slower = ratio_of(&h, name, 0.5, 1);
@@ -515,6 +515,14 @@ static void memory_that_is_shared(void **state)
     assert_near(ratio_of(&alike, name, 1.3, 1), unknown, 1e-12);
     assert_true(unknown > 1.1 && unknown < 1.16);
     free(alike.ceiling);
+    /* where no cache was measured: as far as the two moments say, and no further */
+    measured(&bare, "bandwidth", "read", "", "DRAM", 0, 2, "B/s", 50e9);
+    measured(&bare, "kernel", "load", "F32", "DRAM", 1, 1, "B/s", 40e9);
+    measured(&bare, "kernel", "matvec", "Q8_0", "DRAM", 1, 2, "B/s", 40e9);
+    measured(&bare, "kernel", "matvec", "Q8_0", "DRAM", 1, 1, "B/s", 30e9);
+    assert_near(ratio_of(&bare, name, 1.3, 1), pow(1.3, e), 1e-12);
+    assert_near(ratio_of(&bare, name, 3, 1), 1.5, 1e-12);
+    free(bare.ceiling);
 }
 
 /* Attention's threads wait one by one: memory at half takes it along, though two read hardly less than twice what one does. */
