@@ -189,24 +189,26 @@ static int check_threads(const struct hwprofile *h, int64_t n_threads, struct er
                      h->n_pus > 0 ? "" : ", two a core");
 }
 
-static int predict_machine(json_t *rows, const struct predict_cli *o, const struct lists *l, const struct model *m,
-                           const struct drafting *d, const struct time_source *time, const char *hw, struct error *err)
+/* What predictions on one machine share; too much for a small stack. */
+struct on_machine {
+    struct hwprofile h;
+    struct subject s;
+};
+
+static int predict_on(json_t *rows, const struct predict_cli *o, const struct lists *l, const struct time_source *time,
+                      struct on_machine *x, struct error *err)
 {
-    struct hwprofile h = { 0 };
-    if (predict_ask_machine(&o->ask) && cli_machine_load(&h, hw, err) != 0)
+    const struct model *m = x->s.m;
+    struct subject *s = &x->s;
+    if (check_threads(&x->h, o->threads, err) != 0)
         return -1;
-    if (check_threads(&h, o->threads, err) != 0) {
-        hwprofile_free(&h);
-        return -1;
-    }
-    struct subject s = { .m = m, .h = &h, .cli = o, .drafting = d };
-    s.o = (struct predict_options){
+    s->o = (struct predict_options){
         .time = o->roof ? NULL : time,
         .roof = o->roof,
         .weights_only = o->weights_only,
         .weights_bytes = o->weights_all ? (double)m->weight_bytes : o->weights_gb * 1e9,
         .n_threads = (int)o->threads,
-        .n_ubatch = o->n_ubatch > 0 ? (uint32_t)o->n_ubatch : time_ubatch(time, &h, m),
+        .n_ubatch = o->n_ubatch > 0 ? (uint32_t)o->n_ubatch : time_ubatch(time, &x->h, m),
         .type_k = o->price.type_k,
         .type_v = o->price.type_v,
         .layout = o->price.layout,
@@ -216,11 +218,29 @@ static int predict_machine(json_t *rows, const struct predict_cli *o, const stru
     int rc = 0;
     for (size_t i = 0; i < l->d.n && rc == 0; i++)
         for (size_t k = 0; k < l->b.n && rc == 0; k++) {
-            s.o.n_depth = (uint32_t)l->d.v[i];
-            s.o.n_batch = (uint32_t)l->b.v[k];
-            rc = predict_lists(rows, l, &s, err);
+            s->o.n_depth = (uint32_t)l->d.v[i];
+            s->o.n_batch = (uint32_t)l->b.v[k];
+            rc = predict_lists(rows, l, s, err);
         }
-    hwprofile_free(&h);
+    return rc;
+}
+
+static int predict_machine(json_t *rows, const struct predict_cli *o, const struct lists *l, const struct model *m,
+                           const struct drafting *d, const struct time_source *time, const char *hw, struct error *err)
+{
+    struct on_machine *x = calloc(1, sizeof *x);
+    if (!x)
+        return error_oom(err, sizeof *x, "a machine's predictions");
+    x->s.m = m;
+    x->s.h = &x->h;
+    x->s.cli = o;
+    x->s.drafting = d;
+    int rc = -1;
+    if (!predict_ask_machine(&o->ask) || cli_machine_load(&x->h, hw, err) == 0) {
+        rc = predict_on(rows, o, l, time, x, err);
+        hwprofile_free(&x->h);
+    }
+    free(x);
     return rc;
 }
 

@@ -89,22 +89,33 @@ void predict_draft_free(struct drafting *d)
     *d = (struct drafting){ 0 };
 }
 
+static int draft_row(json_t *rows, struct subject *s, uint32_t gamma, struct speculation *result, struct error *err)
+{
+    struct spec_options o = s->drafting->s;
+    o.gamma = gamma;
+    if (speculate(result, &s->r, s->m, s->h, &s->o, &o, err) != 0)
+        return -1;
+    s->spec = result;
+    s->gamma = gamma;
+    return predict_add_rows(rows, s, err);
+}
+
 int predict_draft_rows(json_t *rows, const struct subject *plain, struct error *err)
 {
     const struct drafting *d = plain->drafting;
-    for (size_t i = 0; i < d->gamma.n; i++) {
-        struct subject s = *plain;
-        struct spec_options o = d->s;
+    struct row {
+        struct subject s;
         struct speculation result;
-        o.gamma = (uint32_t)d->gamma.v[i];
-        if (speculate(&result, &s.r, s.m, s.h, &s.o, &o, err) != 0)
-            return -1;
-        s.spec = &result;
-        s.gamma = o.gamma;
-        if (predict_add_rows(rows, &s, err) != 0)
-            return -1;
+    } *x = d->gamma.n > 0 ? malloc(sizeof *x) : NULL; /* too much for a small stack */
+    if (d->gamma.n > 0 && !x)
+        return error_oom(err, sizeof *x, "drafted predictions");
+    int rc = 0;
+    for (size_t i = 0; i < d->gamma.n && rc == 0; i++) {
+        x->s = *plain;
+        rc = draft_row(rows, &x->s, (uint32_t)d->gamma.v[i], &x->result, err);
     }
-    return 0;
+    free(x);
+    return rc;
 }
 
 /* "+draft4", "+ngram4", "+mtp4": at the end of a test's name. */
