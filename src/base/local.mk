@@ -1,6 +1,7 @@
 noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
   %D%/base.h \
+  %D%/exchange.h \
   %D%/json.h \
   %D%/places.h \
   %D%/topology.h \
@@ -18,6 +19,7 @@ libbase_a_SOURCES = \
   %D%/clock.c \
   %D%/rng.c \
   %D%/cpu.c \
+  %D%/exchange.c \
   %D%/places.c \
   %D%/topology.c \
   %D%/process.c \

@@ -110,6 +110,10 @@ void reference_free(struct reference *r);
 /* Such products as a roof; *out NULL without an error: no tiles here. */
 int reference_add(struct job **out, struct job_list *l, enum reference_kind kind, int n_threads, struct error *err);
 
+/* ---- exchange.c: what cores pass to each other, as a roof. methods.md (114) --------------------------------------- */
+
+int exchange_add(struct job **out, struct job_list *l, enum exchange_kind what, int n_threads, unsigned cpu_flags, struct error *err);
+
 /* ---- meter.c: one thread count, its team and its memory -------------------------- */
 
 struct meter_reference {

@@ -135,7 +135,6 @@ bool bench_attention_call(struct kernel_bench *b, struct kernel_job *j, enum dty
                           bool memory);
 /* i from 0; false: past the last one. */
 bool bench_vector(struct kernel_bench *b, struct kernel_job *j, size_t i, int n_tok);
-bool bench_barrier(struct kernel_bench *b, struct kernel_job *j);
 bool bench_dispatch(struct kernel_bench *b, struct kernel_job *j);
 
 /* Activations of repetition i: [n_tok][BENCH_COLS] floats that begin so far behind b->x and b->z. What reads rows of a prompt finds them

@@ -498,8 +498,7 @@ static void add_rest(struct planning *p, const struct scope *s)
             more = bench_vector(p->b, &j, i, n);
             add(p, &j, more && (s->rest || j.act == ACT_KIND_COUNT || j.act == ACT_Q8));
         }
-    struct kernel_job barrier = { .b = p->b }, dispatch = { .b = p->b };
-    add(p, &barrier, bench_barrier(p->b, &barrier));
+    struct kernel_job dispatch = { .b = p->b };
     add(p, &dispatch, bench_dispatch(p->b, &dispatch));
 }
 
@@ -552,6 +551,10 @@ static int plan(struct job_list *l, struct meter *m, struct hwprofile *h, const 
         add_type(&p, *t, s);
     add_rest(&p, s);
     bench_release(p.b);
+    struct job *ignored;
+    for (int i = 0; i < EXCHANGE_COUNT && !p.failed; i++)
+        if (n > 1 || i != EXCHANGE_MEET) /* one thread waits for nobody */
+            p.failed = exchange_add(&ignored, l, (enum exchange_kind)i, n, o->cpu_flags, err) != 0;
     return p.failed ? -1 : 0;
 }
 

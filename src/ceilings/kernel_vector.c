@@ -325,14 +325,6 @@ bool bench_vector(struct kernel_bench *b, struct kernel_job *j, size_t i, int n_
 
 /* ---- the team ------------------------------------------------------------------------------------------------- */
 
-static void meet(struct kernel_bench *b, const struct kernel_job *j, int tid, uint64_t n)
-{
-    (void)j;
-    (void)tid;
-    for (uint64_t i = 0; i < n; i++)
-        team_barrier(b->team);
-}
-
 static void latency(struct kernel_job *j, const char *op, bench_fn *run, const char *text)
 {
     j->kind = "latency";
@@ -344,12 +336,6 @@ static void latency(struct kernel_job *j, const char *op, bench_fn *run, const c
     j->amount = 1;
     j->footprint_bytes = NAN;
     snprintf(j->text, sizeof j->text, "%s", text);
-}
-
-bool bench_barrier(struct kernel_bench *b, struct kernel_job *j)
-{
-    latency(j, "barrier", meet, "all threads meet, spinning");
-    return b->n_threads > 1; /* one thread waits for nobody */
 }
 
 /* run NULL: kernel_jobs.c starts the team so many times. */

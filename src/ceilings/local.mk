@@ -34,6 +34,7 @@ libceilings_a_SOURCES = \
   %D%/kernel_product.c \
   %D%/kernel_vector.c \
   %D%/reference.c \
+  %D%/exchange.c \
   %D%/footprint.c \
   %D%/meter.c \
   %D%/clock.c \

@@ -3,6 +3,7 @@
 #include "ceilings/memory.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { N_SAMPLES = 9, N_GLANCE = 3, N_BRIEF = 2, N_WINDOWS = 16 };
 static const double PATIENCE_S = 1, SAMPLE_S = 0.006, BRIEF_SAMPLE_S = 0.001;
@@ -12,6 +13,7 @@ struct ceilings_prober {
     struct meter m;
     struct job_list list;
     struct job *dram, *peak, *tiles; /* peak, tiles NULL: none here, or not asked for */
+    struct job *exchange[EXCHANGE_COUNT]; /* NULL likewise, and of one thread */
     bool brief;       /* CEILINGS_BRIEF */
     bool whole;       /* of ceilings_options */
     char reason[160]; /* why there is no peak */
@@ -42,6 +44,16 @@ static int choose_references(struct ceilings_prober *p, double trial_s, double s
     return 0;
 }
 
+static int choose_exchange(struct ceilings_prober *p, unsigned cpu_flags, struct error *err)
+{
+    const double sample_s = 0.001;
+    for (int i = 0; p->m.n > 1 && i < EXCHANGE_COUNT; i++)
+        if (exchange_add(&p->exchange[i], &p->list, (enum exchange_kind)i, p->m.n, cpu_flags, err) != 0 ||
+            driver_choose(p->exchange[i], &p->m, BRIEF_TRIAL_S, sample_s, err) != 0)
+            return -1;
+    return 0;
+}
+
 static int choose_kernels(struct ceilings_prober *p, enum math math, const struct ceilings_options *o, struct error *err)
 {
     const double trial_s = p->brief ? BRIEF_TRIAL_S : TRIAL_S, sample_s = p->brief ? BRIEF_SAMPLE_S : SAMPLE_S;
@@ -52,8 +64,9 @@ static int choose_kernels(struct ceilings_prober *p, enum math math, const struc
         return -1;
     if (o->memory_only)
         return 0;
-    return o->reference ? choose_references(p, trial_s, sample_s, err) :
-                          choose_peak(p, math, o->cpu_flags, trial_s, sample_s, err);
+    if (!o->reference)
+        return choose_peak(p, math, o->cpu_flags, trial_s, sample_s, err);
+    return choose_references(p, trial_s, sample_s, err) != 0 ? -1 : choose_exchange(p, o->cpu_flags, err);
 }
 
 struct ceilings_prober *ceilings_prober_new(enum math math, int n_threads, const struct ceilings_options *o,
@@ -102,7 +115,15 @@ static int probe_all(struct ceilings_prober *p, struct ceilings_probed *now, int
     now->peak = now->tiles = none;
     if (probe(&now->dram, p, p->dram, n_memory, err) != 0 || (p->peak && probe(&now->peak, p, p->peak, n_samples, err) != 0))
         return -1;
-    return p->tiles ? probe(&now->tiles, p, p->tiles, n_samples, err) : 0;
+    if (p->tiles && probe(&now->tiles, p, p->tiles, n_samples, err) != 0)
+        return -1;
+    for (int i = 0; i < EXCHANGE_COUNT; i++) {
+        struct ceiling c = none;
+        if (p->exchange[i] && probe(&c, p, p->exchange[i], n_samples, err) != 0)
+            return -1;
+        now->exchange[i] = c.value;
+    }
+    return 0;
 }
 
 int ceilings_probe(struct ceilings_prober *p, struct ceilings_probed *now, struct error *err)
@@ -115,7 +136,8 @@ int ceilings_glance(struct ceilings_prober *p, struct ceilings_glanced *now, str
     struct ceilings_probed c;
     if (probe_all(p, &c, p->brief ? N_BRIEF : N_GLANCE, err) != 0)
         return -1;
-    *now = (struct ceilings_glanced){ c.dram.value, c.peak.value, c.tiles.value };
+    *now = (struct ceilings_glanced){ c.dram.value, c.peak.value, c.tiles.value, { 0 } };
+    memcpy(now->exchange, c.exchange, sizeof now->exchange);
     return 0;
 }
 

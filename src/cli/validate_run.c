@@ -102,9 +102,10 @@ struct state {
     struct last_cache last; /* that says so */
 };
 
-/* What probes read: of memory, of the small product and of the one by tiles; NaN: not read. */
+/* What probes read: of memory, of the small product and of the one by tiles, and of what cores exchange; NaN: not read. */
 struct reading {
     double bytes_s, flop_s, tile_flop_s;
+    double exchange[EXCHANGE_COUNT];
 };
 
 /* Weights that the last cache may have some of, so that reading them does not tell what memory gives. */
@@ -121,6 +122,7 @@ static struct state state_of(const struct validate_result *r, const struct hwpro
     struct state s = { .memory = !dram ? NAN : isnan(bytes_s) ? 1 : bytes_s / dram->value,
                        .cores = profile_cores_now(h, r->c->n_threads, p.flop_s, p.tile_flop_s),
                        .kept = NAN };
+    profile_exchange_now(&s.cores, h, r->c->n_threads, p.exchange);
     last_cache_init(&s.last, h, r->c->n_threads);
     if (!may_be_kept(&s.last, r->walked_bytes) || !dram || isnan(bytes_s))
         return s;
@@ -190,9 +192,11 @@ static int predict_beside(struct beside *to, const struct run_rep *rep, const st
                  tiles = drift(rep->after_tile_flop_s, rep->tile_flop_s);
     double t[ARRAY_LEN(at)];
     for (size_t i = 0; i < ARRAY_LEN(at); i++) {
-        const struct state now = state_of(r, s->profile, (struct reading){ rep->ceiling_bytes_s * (1 + at[i] * roof),
-                                                                           rep->ceiling_flop_s * (1 + at[i] * peak),
-                                                                           rep->tile_flop_s * (1 + at[i] * tiles) });
+        struct reading read = { rep->ceiling_bytes_s * (1 + at[i] * roof), rep->ceiling_flop_s * (1 + at[i] * peak),
+                                rep->tile_flop_s * (1 + at[i] * tiles), { 0 } };
+        for (int k = 0; k < EXCHANGE_COUNT; k++)
+            read.exchange[k] = rep->exchange[k] * (1 + at[i] * drift(rep->after_exchange[k], rep->exchange[k]));
+        const struct state now = state_of(r, s->profile, read);
         struct hwprofile h;
         if (predict_one(&t[i], &h, r, s, m, &now, err) != 0)
             return -1;
@@ -255,8 +259,9 @@ static int judge(struct validate_result *r, const struct validate_setup *s, cons
 static int judge_ops(struct validation *v, struct validate_result *r, const struct validate_setup *s, const struct model *m,
                      const struct run *run, struct error *err)
 {
-    const struct state at = state_of(r, s->profile, (struct reading){ r->row.ops_ceiling_bytes_s, r->row.ops_ceiling_flop_s,
-                                                                      r->row.ops_tile_flop_s });
+    struct reading read = { r->row.ops_ceiling_bytes_s, r->row.ops_ceiling_flop_s, r->row.ops_tile_flop_s, { 0 } };
+    memcpy(read.exchange, r->row.ops_exchange, sizeof read.exchange);
+    const struct state at = state_of(r, s->profile, read);
     double ignored;
     struct hwprofile now;
     if (predict_one(&ignored, &now, r, s, m, &at, err) != 0)
@@ -430,7 +435,7 @@ static int repetitions(const struct validate_result *r, const struct validate_se
     double seconds;
     if (r->c->t.reps > 0)
         return r->c->t.reps;
-    if (predict_one(&seconds, &now, r, s, m, &(struct state){ 1, { 1, 1 }, .kept = NAN }, &ignored) != 0)
+    if (predict_one(&seconds, &now, r, s, m, &(struct state){ 1, { 1, 1, { 0 } }, .kept = NAN }, &ignored) != 0)
         return LEAST_REPS;
     whatif_profile_free(&now);
     return (int)fmin(ENOUGH_REPS, fmax(LEAST_REPS, ceil(enough_s / seconds)));

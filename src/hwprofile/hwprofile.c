@@ -191,6 +191,13 @@ const struct ceiling *hwprofile_ceiling(const struct hwprofile *h, const char *k
     return best;
 }
 
+const struct ceiling *hwprofile_exchange(const struct hwprofile *h, enum exchange_kind what, int n_threads)
+{
+    const int n_tok = exchange_tokens(what);
+    const struct ceiling *c = hwprofile_ceiling(h, n_tok ? "kernel" : "latency", exchange_op(what), n_tok ? "F32" : "", "", n_tok, n_threads);
+    return c && c->n_threads == n_threads && c->n_tok == n_tok && c->value > 0 ? c : NULL;
+}
+
 const struct hw_curve *hwprofile_curve(const struct hwprofile *h, const char *name)
 {
     for (size_t i = 0; i < h->n_curve; i++)

@@ -7,6 +7,7 @@
 #define HWPROFILE_HWPROFILE_H
 
 #include "base/base.h"
+#include "base/exchange.h"
 #include "base/json.h"
 
 enum hw_kind { HW_CPU, HW_GPU, HW_APU, HW_NPU };
@@ -200,6 +201,8 @@ int hwprofile_raise_ceiling(struct hwprofile *h, const struct ceiling *c, struct
 /* op: "read" "write" ...; dtype: "" where it means nothing; n_tok: the nearest in ratio. NULL: not measured. */
 const struct ceiling *hwprofile_ceiling(const struct hwprofile *h, const char *kind, const char *op, const char *dtype,
                                         const char *level, int n_tok, int n_threads);
+/* Of so many threads; NULL: not measured. */
+const struct ceiling *hwprofile_exchange(const struct hwprofile *h, enum exchange_kind what, int n_threads);
 const struct hw_curve *hwprofile_curve(const struct hwprofile *h, const char *name); /* NULL: none of that name */
 /* Copies c, its points too; one of that name is replaced. */
 int hwprofile_add_curve(struct hwprofile *h, const struct hw_curve *c, struct error *err);

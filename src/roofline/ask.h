@@ -135,6 +135,7 @@ void whatif_profile_free(struct hwprofile *copy);
  * known. (108) */
 struct cores {
     double core, tiles;
+    double exchange[EXCHANGE_COUNT]; /* likewise what cores pass to each other; 0: not known. (114) */
 };
 /* Such a copy with the measured roofs as probes beside a run say they are then: memory is what the probe read over what h has of it. NaN:
  * not probed, 1. (89) */
@@ -142,6 +143,8 @@ int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double mem
 /* From what those products do on n threads, FLOP/s of all of them (NaN: not probed): over the profile's of as many, or of the nearest
  * number that h has. */
 struct cores profile_cores_now(const struct hwprofile *h, int n_threads, double product_flop_s, double tile_flop_s);
+/* From what n threads exchange (NaN: not probed), over what as many did in h. */
+void profile_exchange_now(struct cores *to, const struct hwprofile *h, int n_threads, const double now[EXCHANGE_COUNT]);
 
 /* ---- which value ----------------------------------------------------------------------------------------- */
 

@@ -216,6 +216,12 @@ static double part_s(const struct around *a, const struct calls *x, double pairs
     return part * (pairs * pair_s(a->low, a->high, a->h, x->rows, n_threads) + x->n * call_s / n_threads);
 }
 
+/* Queries and the keys and values of these tokens, which others wrote row by row, and results, whose lines others have. (114) */
+static double exchanged_s(const struct kernel_roofs *k, const struct cost_form *f, double n_tok)
+{
+    return kernel_roofs_read_s(k, (f->act_in_tok + f->kv_present) * n_tok, n_tok) + kernel_roofs_taken_s(k, f->act_out_tok * n_tok, n_tok);
+}
+
 bool attention_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
                           struct op_time *t)
 {
@@ -231,6 +237,7 @@ bool attention_roofs_time(const struct roofs *r, const struct step_class *c, con
     t->kernel = fabs(far.high->head_dim - far.h) < fabs(far.low->head_dim - far.h) ? far.high : far.low;
     t->kernel_tok = x.rows;
     if (t->kernel->n_tok[t->kernel->n - 1] > 1 || x.rows <= 1) /* the bytes alone say nothing of several rows */
-        t->compute_s = (part_s(&far, &x, pairs, 1 - again, n_threads) + (again > 0 ? part_s(&near, &x, pairs, again, n_threads) : 0)) * x.waits;
+        t->compute_s = (part_s(&far, &x, pairs, 1 - again, n_threads) + (again > 0 ? part_s(&near, &x, pairs, again, n_threads) : 0)) * x.waits +
+                       exchanged_s(&r->kernels, &c->form, p->n_tok);
     return true;
 }

@@ -1,5 +1,5 @@
 /* A stored profile as it would be now, by the probes of two of its roofs; and its own roofs as they would all have been at one
- * moment. methods.md (89), (99), (100), (108) */
+ * moment. methods.md (89), (99), (100), (108), (114) */
 #include "roofline/internal.h"
 #include "roofline/ask.h"
 #include <math.h>
@@ -196,7 +196,7 @@ struct cores profile_cores_now(const struct hwprofile *h, int n_threads, double 
     const struct ceiling *peak = hwprofile_peak(h, MATH_FP32, n_threads);
     const int n = peak ? peak->n_threads : n_threads;
     const double each = (double)n / n_threads;
-    return (struct cores){ product_flop_s * each / core_moment(h, n), tile_flop_s * each / tile_moment(h, n) };
+    return (struct cores){ product_flop_s * each / core_moment(h, n), tile_flop_s * each / tile_moment(h, n), { 0 } };
 }
 
 /* How much more memory gives than it gave beside the samples of c, when it gives m times what the profile has of it. (100) */
@@ -312,15 +312,62 @@ static double rate_beside(const struct hwprofile *h, const struct ceiling *c, do
     return at_once * pow(fmin(beside, t.enough), t.memory) * pow(fmax(1, beside / t.enough), part);
 }
 
+/* ---- what cores exchange (114) ------------------------------------------------------------------------------------ */
+
+void profile_exchange_now(struct cores *to, const struct hwprofile *h, int n_threads, const double now[EXCHANGE_COUNT])
+{
+    for (int i = 0; i < EXCHANGE_COUNT; i++) {
+        const struct ceiling *c = hwprofile_exchange(h, (enum exchange_kind)i, n_threads);
+        to->exchange[i] = c && now[i] > 0 ? now[i] / c->value : 0;
+    }
+}
+
+/* Of rows that others wrote: bytes that a kernel's rate counts of an element; 0: it reads none, or of one thread. */
+static double row_elem_bytes(const struct ceiling *c)
+{
+    static const struct {
+        const char *op;
+        double bytes;
+    } row[] = { { "quantize", 4 }, { "prepare", 4 }, { "kvstore", 4 }, { "rmsnorm", 8 }, { "rope", 8 } };
+    for (size_t i = 0; i < ARRAY_LEN(row); i++)
+        if (c->n_tok > 1 && c->n_threads > 1 && c->level[0] == 0 && strcmp(c->kind, "kernel") == 0 && strcmp(c->op, row[i].op) == 0)
+            return row[i].bytes;
+    return 0;
+}
+
+/* A rate when cores pass rows on as fast as they do now: an element takes so much longer as it does of rows that are read alone. */
+static double rows_beside(const struct hwprofile *h, const struct ceiling *c, double rate, const double exchange[EXCHANGE_COUNT])
+{
+    const double bytes = row_elem_bytes(c), middle = sqrt((double)EXCHANGE_FEW * EXCHANGE_MANY);
+    const enum exchange_kind what = c->n_tok < middle ? EXCHANGE_READ_FEW : EXCHANGE_READ_MANY;
+    const struct ceiling *read = bytes > 0 && exchange[what] > 0 ? hwprofile_exchange(h, what, c->n_threads) : NULL;
+    if (!read)
+        return rate;
+    const double element_s = bytes / rate + sizeof(float) / read->value * (1 / exchange[what] - 1);
+    return bytes / fmax(element_s, bytes / rate / fmax(1, exchange[what]));
+}
+
+/* What c is of; EXCHANGE_COUNT: something else. */
+static enum exchange_kind exchange_of(const struct hwprofile *h, const struct ceiling *c)
+{
+    int i = 0;
+    while (i < EXCHANGE_COUNT && (c->n_threads <= 1 || hwprofile_exchange(h, (enum exchange_kind)i, c->n_threads) != c))
+        i++;
+    return (enum exchange_kind)i;
+}
+
 /* Or its seconds. */
 static double value_beside(const struct hwprofile *h, const struct ceiling *c, double m, struct cores now)
 {
+    const enum exchange_kind what = exchange_of(h, c);
+    if (what < EXCHANGE_COUNT && now.exchange[what] > 0)
+        return c->value * now.exchange[what];
     if (strcmp(c->unit, "s") == 0)
         return c->value / (in_memory(c) ? 1 : arithmetic_beside(h, c, now));
-    return rate_beside(h, c, m, now);
+    return rows_beside(h, c, rate_beside(h, c, m, now), now.exchange);
 }
 
-static const struct cores as_profiled = { 1, 1 };
+static const struct cores as_profiled = { 1, 1, { 0 } };
 
 double kernel_at_once(const struct hwprofile *h, const struct ceiling *c)
 {
@@ -330,7 +377,9 @@ double kernel_at_once(const struct hwprofile *h, const struct ceiling *c)
 int profile_beside(struct hwprofile *copy, const struct hwprofile *h, double memory, struct cores cores, struct error *err)
 {
     const double m = memory > 0 ? memory : 1;
-    const struct cores now = { cores.core > 0 ? cores.core : 1, cores.tiles > 0 ? cores.tiles : 1 };
+    struct cores now = cores;
+    now.core = cores.core > 0 ? cores.core : 1;
+    now.tiles = cores.tiles > 0 ? cores.tiles : 1;
     if (whatif_profile(copy, h, err) != 0)
         return -1;
     for (size_t i = 0; i < copy->n_ceiling; i++) {

@@ -79,6 +79,10 @@ bool attention_roofs_rounded(const struct roofs *r, const struct op *op);
 void attention_roofs_load(struct kernel_roofs *k, const struct hwprofile *h);
 bool attention_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
                           struct op_time *t);
+/* kernel_roofs.c: seconds that bytes of rows of so many tokens take because others wrote them, or have the lines to be written; 0 where
+ * that was not measured, and of one token. (114) */
+double kernel_roofs_read_s(const struct kernel_roofs *k, double bytes, double n_tok);
+double kernel_roofs_taken_s(const struct kernel_roofs *k, double bytes, double n_tok);
 /* Seconds of a call by so many rows that saw no keys, on one thread; 0 where that was not measured. */
 double kernel_roof_call_s(const struct kernel_roof *k, double rows);
 /* beside.c: a kernel's ceiling if memory and cores had been as they were for the profile's plain loads and on average: ceilings of one

@@ -14,7 +14,8 @@ static const char *const op_names[KERNEL_OP_COUNT] = {
     [KERNEL_ATTENTION_AGAIN] = "attention again", [KERNEL_ATTENTION_ROUNDED_AGAIN] = "attention-bf16 again",
     [KERNEL_EMBED] = "embed",     [KERNEL_KV_STORE] = "kvstore",    [KERNEL_RMS_NORM] = "rmsnorm",
     [KERNEL_ROPE] = "rope",       [KERNEL_SILU] = "silu",           [KERNEL_ADD] = "add",
-    [KERNEL_KV_STORE_FAR] = "kvstore DRAM",
+    [KERNEL_KV_STORE_FAR] = "kvstore DRAM", [KERNEL_EXCHANGE_READ] = "exchange-read",
+    [KERNEL_EXCHANGE_WRITE] = "exchange-write",
 };
 
 /* ---- from a profile -------------------------------------------------------------------------------- */
@@ -104,6 +105,20 @@ static double spread_of(const struct ceiling *c)
     return hypot(median, c->between_rounds > 0 ? c->between_rounds : 0);
 }
 
+static bool is_exchange(enum kernel_op o)
+{
+    return o == KERNEL_EXCHANGE_READ || o == KERNEL_EXCHANGE_WRITE;
+}
+
+/* B/s of what other threads have, as far as that takes longer than a thread's own; infinite where it does not. (114) */
+static double exchange_bytes_s(const struct hwprofile *h, const struct ceiling *c)
+{
+    const struct ceiling *own = hwprofile_ceiling(h, c->kind, c->op, c->dtype, c->level, c->n_tok, 1);
+    const bool alone = own && own->n_threads == 1 && own->n_tok == c->n_tok && own->value > 0;
+    const double longer = 1 / c->value - (alone ? 1 / (c->n_threads * own->value) : 0);
+    return c->n_threads > 1 && longer > 0 ? 1 / longer : INFINITY;
+}
+
 static void add_ceiling(struct kernel_roofs *k, const struct hwprofile *h, const struct ceiling *c)
 {
     struct kernel_roof *roof = roof_of(k, c);
@@ -112,6 +127,10 @@ static void add_ceiling(struct kernel_roofs *k, const struct hwprofile *h, const
         return;
     const double rate = kernel_at_once(h, c);
     roof->sd = fmax(roof->sd, spread_of(c));
+    if (is_exchange(roof->op)) {
+        add_point(roof, c->n_tok, exchange_bytes_s(h, c), 0);
+        return;
+    }
     if (!streams) {
         add_point(roof, c->n_tok > 0 ? c->n_tok : 1, rate, roof->op == KERNEL_PRODUCT ? kernel_memory_part(h, c) : 0);
         return;
@@ -173,7 +192,8 @@ static void blend_roof(struct kernel_roof *k, const struct kernel_roof *high, do
     k->llc_bytes_s = blend(k->llc_bytes_s, high->llc_bytes_s, threads);
     k->best_bytes_s = blend(k->best_bytes_s, high->best_bytes_s, threads);
     for (size_t i = 0; i < k->n; i++) {
-        k->rate[i] = blend(k->rate[i], kernel_roof_rate(high, k->n_tok[i]), threads);
+        const double far = kernel_roof_rate(high, k->n_tok[i]);
+        k->rate[i] = is_exchange(k->op) ? 1 / blend(1 / k->rate[i], 1 / far, threads) : blend(k->rate[i], far, threads);
         for (size_t j = 0; j < high->n; j++)
             if (high->n_tok[j] == k->n_tok[i])
                 k->memory_part[i] = blend(k->memory_part[i], high->memory_part[j], threads);
@@ -261,19 +281,62 @@ static bool is_prepared(enum op_role r)
     return r == ROLE_ATTN_K || r == ROLE_ATTN_V || r == ROLE_FFN_UP || r == ROLE_EXPERT_UP || r == ROLE_SHARED_UP;
 }
 
+/* ---- what other threads have: beyond what it would take if a thread had all to itself (114) ------------------------ */
+
+static double exchange_s(const struct kernel_roofs *k, enum kernel_op how, double bytes, double n_tok)
+{
+    const struct kernel_roof *x = n_tok > 1 && k->n_threads > 1 ? find(k, how, DTYPE_F32) : NULL;
+    return x ? bytes / kernel_roof_rate(x, n_tok) : 0;
+}
+
+double kernel_roofs_read_s(const struct kernel_roofs *k, double bytes, double n_tok)
+{
+    return exchange_s(k, KERNEL_EXCHANGE_READ, bytes, n_tok);
+}
+
+double kernel_roofs_taken_s(const struct kernel_roofs *k, double bytes, double n_tok)
+{
+    return exchange_s(k, KERNEL_EXCHANGE_WRITE, bytes, n_tok);
+}
+
+/* What some threads write and all read, of n threads: n - 1 of n have each line that is written, and each of them reads all. */
+static double shared_s(const struct kernel_roofs *k, double bytes, double n_tok)
+{
+    const double n = k->n_threads;
+    return n > 1 ? kernel_roofs_taken_s(k, bytes * n / (n - 1), n_tok) + kernel_roofs_read_s(k, bytes * n, n_tok) : 0;
+}
+
+/* Results that others read next, row by row: not what an addition or a gate takes column by column. */
+static bool is_read_by_rows(enum op_role r)
+{
+    return r == ROLE_ATTN_Q || r == ROLE_ATTN_K || r == ROLE_ATTN_V || r == ROLE_ATTN_QKV;
+}
+
+/* A gate's results go to the tiles of the product behind it. */
+static bool to_tiles(const struct kernel_roofs *k, double n_tok)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (k->roof[i].op == KERNEL_PREPARE && n_tok >= k->roof[i].n_tok[0])
+            return true;
+    return false;
+}
+
 /* What a product's activations become first: 8-bit blocks beside quantized weights, BF16 beside BF16 (10); of so many tokens that
- * tiles walk them also put in their order, which experts do for themselves; both at once where the engine can. */
+ * tiles walk them also put in their order, which experts do for themselves; both at once where the engine can. All threads read that. */
 static double prepare_s(const struct kernel_roofs *k, enum math math, const struct step_class *c, double n_tok)
 {
     if (is_prepared(c->op.role))
         return 0;
+    const double elem_bytes = math == MATH_INT8 ? 9 / 8.0 : math == MATH_BF16 ? 2 : 4;
+    const double shared = shared_s(k, c->form.act_in_tok / sizeof(float) * n_tok * elem_bytes, n_tok);
     const struct kernel_roof *p = find(k, KERNEL_PREPARE, c->op.w->type);
     if (p && c->op.kind == OP_MATMUL && n_tok >= p->n_tok[0])
-        return c->form.act_in_tok * n_tok / kernel_roof_rate(p, n_tok);
+        return c->form.act_in_tok * n_tok / kernel_roof_rate(p, n_tok) + shared;
     const enum dtype to = math == MATH_INT8 ? DTYPE_Q8_0 : math == MATH_BF16 ? DTYPE_BF16 : DTYPE_F32;
     const struct kernel_roof *q = find(k, KERNEL_QUANTIZE, to), *a = find(k, KERNEL_ARRANGE, c->op.w->type);
     const bool arranged = a && c->op.kind == OP_MATMUL && n_tok >= a->n_tok[0];
-    return c->form.act_in_tok * n_tok * ((q ? 1 / kernel_roof_rate(q, n_tok) : 0) + (arranged ? 1 / kernel_roof_rate(a, n_tok) : 0));
+    return c->form.act_in_tok * n_tok * ((q ? 1 / kernel_roof_rate(q, n_tok) : 0) + (arranged ? 1 / kernel_roof_rate(a, n_tok) : 0)) +
+           shared * (arranged ? 2 : 1);
 }
 
 /* What a pass walks of weights and keys, all classes. */
@@ -315,9 +378,10 @@ static bool product(const struct roofs *r, const struct step_class *c, const str
     const double n = 0.5 * cost->flop / (8 * cost->weight_bytes / dtype_bits(op->w->type));
     const double kept = c->held_bytes > 0 && k->llc_bytes_s > 0 ? last_cache_kept(&r->last, walked_bytes(c, p)) : 0;
     stream(k, cost->weight_bytes, cost->flop, n, kept, t);
-    const double prepare = prepare_s(&r->kernels, roofs_math(r, op), c, tokens(c, cost));
-    t->memory_s += prepare;
-    t->compute_s += prepare;
+    const double n_tok = tokens(c, cost), results = is_read_by_rows(op->role) ? kernel_roofs_taken_s(&r->kernels, c->form.act_out_tok * n_tok, n_tok) : 0;
+    const double beside = prepare_s(&r->kernels, roofs_math(r, op), c, n_tok) + results;
+    t->memory_s += beside;
+    t->compute_s += beside;
     return true;
 }
 
@@ -332,6 +396,16 @@ static bool elementwise(const struct roofs *r, const struct step_class *c, const
     t->kernel_tok = tokens(c, cost);
     t->memory_s = cost->act_bytes / kernel_roof_rate(k, t->kernel_tok);
     t->compute_s = 0;
+    return true;
+}
+
+/* The same of one by columns, whose results others read row by row. */
+static bool by_columns(const struct roofs *r, const struct step_class *c, const struct cost *cost, enum kernel_op op, struct op_time *t)
+{
+    if (!elementwise(r, c, cost, op, DTYPE_F32, t))
+        return false;
+    if (op == KERNEL_ADD || !to_tiles(&r->kernels, t->kernel_tok))
+        t->memory_s += kernel_roofs_taken_s(&r->kernels, c->form.act_out_tok * t->kernel_tok, t->kernel_tok);
     return true;
 }
 
@@ -368,9 +442,9 @@ static bool by_kind(const struct roofs *r, const struct step_class *c, const str
     case OP_ROPE:
         return elementwise(r, c, cost, KERNEL_ROPE, DTYPE_F32, t);
     case OP_GLU:
-        return c->op.glu == GLU_SILU && elementwise(r, c, cost, KERNEL_SILU, DTYPE_F32, t);
+        return c->op.glu == GLU_SILU && by_columns(r, c, cost, KERNEL_SILU, t);
     case OP_ADD:
-        return elementwise(r, c, cost, KERNEL_ADD, DTYPE_F32, t);
+        return by_columns(r, c, cost, KERNEL_ADD, t);
     case OP_HEAD_MATMUL: /* matrices of a head, in the file's layout: not what was measured */
     case OP_KV_EXPAND:
     case OP_ROUTE:

@@ -95,7 +95,8 @@ enum kernel_op {
     KERNEL_PRODUCT, KERNEL_ATTENTION, KERNEL_ATTENTION_ROUNDED /* to BF16 (117) */,
     KERNEL_ATTENTION_AGAIN, KERNEL_ATTENTION_ROUNDED_AGAIN /* with keys that a call has just read (98) */, KERNEL_QUANTIZE,
     KERNEL_ARRANGE, KERNEL_PREPARE /* both of these at once */, KERNEL_EMBED, KERNEL_KV_STORE, KERNEL_RMS_NORM, KERNEL_ROPE,
-    KERNEL_SILU, KERNEL_ADD, KERNEL_KV_STORE_FAR /* into lines that come from memory */, KERNEL_OP_COUNT,
+    KERNEL_SILU, KERNEL_ADD, KERNEL_KV_STORE_FAR /* into lines that come from memory */,
+    KERNEL_EXCHANGE_READ, KERNEL_EXCHANGE_WRITE /* rows of others, lines that others have: beyond a thread's own (114) */, KERNEL_OP_COUNT,
 };
 enum { KERNEL_POINTS = 16, KERNEL_ROOFS = 128 };
 

@@ -7,6 +7,7 @@
 #define RUN_RUN_H
 
 #include "base/base.h"
+#include "base/exchange.h"
 #include "base/json.h"
 #include "model/op.h"
 
@@ -43,6 +44,7 @@ struct run_row {
     double ops_ceiling_bytes_s, ops_ceiling_flop_s; /* beside the pass that timed the ops, harmonic means; methods.md (63) */
     double ops_lowest_bytes_s, ops_highest_bytes_s; /* of the probes of that mean */
     double ops_tile_flop_s; /* beside it too, the small product by tiles (108); NaN: not probed. In no file */
+    double ops_exchange[EXCHANGE_COUNT]; /* and what cores exchange (114), likewise */
 };
 
 /* One repetition of a test, beside the probes before and after it. */
@@ -53,6 +55,7 @@ struct run_rep {
     double ceiling_bytes_s, mbu, ceiling_flop_s, mfu; /* means of the two probes */
     double after_bytes_s, after_flop_s;               /* the one after it */
     double tile_flop_s, after_tile_flop_s;            /* mean and after, of the small product by tiles (108); NaN: not probed. In no file */
+    double exchange[EXCHANGE_COUNT], after_exchange[EXCHANGE_COUNT]; /* of what cores exchange (114), likewise */
     double steal, n_switch, clock_hz;
     double cpu_share; /* of the threads' time, that they were on a CPU: others had the rest, or they slept; NaN: too short to tell */
 };

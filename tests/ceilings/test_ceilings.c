@@ -659,6 +659,8 @@ static void kernels_are_there(void **state)
         assert_int_equal(alone, 2 * two);
         assert_int_equal(two > 0, rounded > 0);
         assert_non_null(hwprofile_ceiling(&profile, "latency", "dispatch", "", "", 0, n));
+        for (int k = 0; k < EXCHANGE_MEET; k++)
+            assert_true((n == 1 || n == n_threads) == (hwprofile_exchange(&profile, (enum exchange_kind)k, n) != NULL));
         const struct ceiling *b = hwprofile_ceiling(&profile, "latency", "barrier", "", "", 0, 1); /* one waits for nobody */
         assert_true(n_threads > 1 ? b && b->n_threads > 1 : !b);
     }
@@ -806,6 +808,8 @@ static void probes(void **state)
         assert_string_equal(now.peak.dtype, "int8");
         assert_true(now.dram.n_samples == now.peak.n_samples); /* of this probe, not of all */
         assert_true(isnan(now.tiles.value));
+        for (int k = 0; k < EXCHANGE_COUNT; k++)
+            assert_true(isnan(now.exchange[k]));
     }
     ceilings_prober_free(p);
     /* A lower rung when asked for one. */
@@ -830,7 +834,18 @@ static void probes(void **state)
         assert_true(isnan(now.tiles.value));
     assert_ok(ceilings_glance(p, &glanced, &err), err);
     assert_true(glanced.bytes_s > 0 && glanced.flop_s > 0 && isnan(glanced.tile_flop_s) == isnan(now.tiles.value));
+    for (int i = 0; i < EXCHANGE_COUNT; i++) /* one thread exchanges nothing */
+        assert_true(isnan(now.exchange[i]) && isnan(glanced.exchange[i]));
     ceilings_prober_free(p);
+    if (n_threads > 1) {
+        p = ceilings_prober_new(MATH_INT8, n_threads, &o, &err);
+        assert_non_null(p);
+        assert_ok(ceilings_glance(p, &glanced, &err), err);
+        for (int i = 0; i < EXCHANGE_COUNT; i++)
+            assert_true(glanced.exchange[i] > 0);
+        assert_true(glanced.exchange[EXCHANGE_MEET] < 1e-2 && glanced.exchange[EXCHANGE_READ_FEW] < 1e12);
+        ceilings_prober_free(p);
+    }
     o.reference = false;
     /* Memory by the kernel that is named; of what a cache keeps of a run's memory few samples. */
     const struct read_kernel *k;

@@ -57,7 +57,7 @@ static struct hwprofile with_kernels(void)
     return h;
 }
 
-static const struct cores as_it_was = { 1, 1 };
+static const struct cores as_it_was = { 1, 1, { 0 } };
 
 static struct predict_options options(void)
 {
@@ -405,7 +405,7 @@ static double ratio_of(const struct hwprofile *h, const char *name, double m, do
     struct hwprofile now;
     struct error err = { 0 };
     double ratio = NAN;
-    assert_ok(profile_beside(&now, h, m, (struct cores){ k, NAN }, &err), err);
+    assert_ok(profile_beside(&now, h, m, (struct cores){ k, NAN, { 0 } }, &err), err);
     for (size_t i = 0; i < h->n_ceiling; i++)
         if (strcmp(h->ceiling[i].name, name) == 0)
             ratio = now.ceiling[i].value / h->ceiling[i].value;
@@ -628,7 +628,7 @@ static void cores_at_one_moment(void **state)
     few->product_flop_s = 80e9;
     l1->product_flop_s = 120e9;
     peak->product_flop_s = 70e9;
-    assert_ok(profile_beside(&now, &h, 1, (struct cores){ 70.0 / 90, 1 }, &err), err);
+    assert_ok(profile_beside(&now, &h, 1, (struct cores){ 70.0 / 90, 1, { 0 } }, &err), err);
     assert_near(named(&now, few->name)->value / (1600e9 * 70 / 80), 1, 0.01);
     assert_near(named(&now, l1->name)->value, 160e9 * 70 / 120, 1);
     assert_near(named(&now, few->name)->product_flop_s, 70e9, 1);
@@ -702,7 +702,7 @@ static void tiles_at_one_moment(void **state)
     call->n_query = call->n_key = call->head_dim = 64;
     call->product_flop_s = 100e9;
     call->tile_flop_s = 1000e9;
-    assert_ok(profile_beside(&now, &h, 1, (struct cores){ 1, 0.5 }, &err), err);
+    assert_ok(profile_beside(&now, &h, 1, (struct cores){ 1, 0.5, { 0 } }, &err), err);
     assert_near(named(&now, call->name)->value / call->value, 0.2 / 0.5 + 0.8, 1e-9);
     whatif_profile_free(&now);
     h.n_ceiling--;
@@ -759,7 +759,7 @@ static void beside_probes(void **state)
                         c->n_tok == 64 ? 0.3 : strcmp(c->op, "matvec") == 0 && memory ? 0.1 : 1e-9);
     }
     whatif_profile_free(&now);
-    assert_ok(profile_beside(&now, &h, NAN, (struct cores){ 2, NAN }, &err), err);
+    assert_ok(profile_beside(&now, &h, NAN, (struct cores){ 2, NAN, { 0 } }, &err), err);
     for (size_t i = 0; i < h.n_ceiling; i++)
         if (strcmp(h.ceiling[i].unit, "s") == 0)
             assert_near(now.ceiling[i].value / h.ceiling[i].value, 0.5, 1e-9);
@@ -997,6 +997,147 @@ static void cache_of_now(void **state)
     free_curves(&h);
 }
 
+/* 32 rows written by two threads, half of whose lines the other one has, at 20 GB/s, by a thread alone at 40, and read at 80 and 80;
+ * 512 rows no slower than by two threads alone. */
+static struct hwprofile with_exchange(void)
+{
+    struct hwprofile h = with_kernels();
+    measured(&h, "kernel", "exchange-write", "F32", "", 32, 2, "B/s", 20e9);
+    measured(&h, "kernel", "exchange-write", "F32", "", 32, 1, "B/s", 40e9);
+    measured(&h, "kernel", "exchange-write", "F32", "", 512, 2, "B/s", 50e9);
+    measured(&h, "kernel", "exchange-write", "F32", "", 512, 1, "B/s", 20e9);
+    measured(&h, "kernel", "exchange-read", "F32", "", 32, 2, "B/s", 80e9);
+    measured(&h, "kernel", "exchange-read", "F32", "", 32, 1, "B/s", 80e9);
+    measured(&h, "kernel", "exchange-read", "F32", "", 512, 2, "B/s", 40e9);
+    measured(&h, "kernel", "exchange-read", "F32", "", 512, 1, "B/s", 20e9);
+    return h;
+}
+
+static double price_as(const struct hwprofile *h, enum op_role role, uint32_t n_tok)
+{
+    const struct predict_options o = options();
+    const struct roofs r = roofs_of(h, &o);
+    const struct tensor w = weights(DTYPE_Q8_0);
+    struct op op = product_of(&w);
+    op.role = role;
+    struct cost c;
+    const struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = n_tok, .n_seq = 1 }, 1e12, &c);
+    return fmax(t.memory_s, t.compute_s);
+}
+
+static void lines_that_others_have(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_exchange(), none = with_kernels();
+    const double byte_s = 1 / 20e9 - 1 / 80e9, read_s = 1 / 80e9 - 1 / 160e9, results = 4.0 * ROWS * 32;
+    const double acts_s = 2 * COLS * 32 * 9 / 8.0 * (byte_s + read_s); /* all of their lines, and by each thread all of them */
+    const struct {
+        enum op_role role;
+        uint32_t n_tok;
+        double more_s;
+    } cases[] = { { ROLE_ATTN_OUTPUT, 32, acts_s },              { ROLE_ATTN_Q, 32, acts_s + results * byte_s },
+                  { ROLE_ATTN_K, 32, results * byte_s },         { ROLE_FFN_UP, 32, 0 },
+                  { ROLE_ATTN_Q, 1, 0 },                         { ROLE_ATTN_Q, 512, 0 },
+                  { ROLE_ATTN_Q, 8, (acts_s + results * byte_s) / 4 } };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        assert_near(price_as(&h, cases[i].role, cases[i].n_tok) - price_as(&none, cases[i].role, cases[i].n_tok), cases[i].more_s, 1e-12);
+    /* activations that are put in tiles' order are there twice */
+    measured(&h, "kernel", "arrange", "Q8_0", "", 16, 2, "B/s", 1e18);
+    assert_near(price_as(&h, ROLE_ATTN_OUTPUT, 32) - price_as(&none, ROLE_ATTN_OUTPUT, 32), 2 * acts_s, 1e-12);
+    /* what goes column by column hands on its results, but for those that go to tiles */
+    measured(&h, "kernel", "add", "F32", "", 512, 2, "B/s", 30e9);
+    measured(&h, "kernel", "silu", "F32", "", 512, 2, "B/s", 30e9);
+    const struct predict_options o = options();
+    const struct op add = { .kind = OP_ADD, .cols = COLS }, gate = { .kind = OP_GLU, .glu = GLU_SILU, .cols = COLS };
+    struct roofs r = roofs_of(&h, &o);
+    struct cost c;
+    const double at = 12.0 * COLS * 32 / 30e9, more = 4.0 * COLS * 32 * byte_s;
+    assert_near(time_of(&r, &add, (struct pass){ .n_tok = 32, .n_seq = 1 }, 0, &c).memory_s, at + more, 1e-12);
+    assert_near(time_of(&r, &gate, (struct pass){ .n_tok = 32, .n_seq = 1 }, 0, &c).memory_s, at + more, 1e-12);
+    measured(&h, "kernel", "prepare", "BF16", "", 16, 2, "B/s", 1e18);
+    r = roofs_of(&h, &o);
+    assert_near(time_of(&r, &gate, (struct pass){ .n_tok = 32, .n_seq = 1 }, 0, &c).memory_s, at, 1e-12);
+    assert_near(time_of(&r, &add, (struct pass){ .n_tok = 32, .n_seq = 1 }, 0, &c).memory_s, at + more, 1e-12);
+    /* attention reads queries and the pass's own keys and values, and writes its results */
+    const struct op core = { .kind = OP_ATTENTION, .role = ROLE_ATTN_CORE, .n_head = 8, .n_head_kv = 2, .head_dim = 64, .head_dim_v = 64 };
+    const struct roofs apart = roofs_of(&none, &o);
+    const struct pass p = { .n_tok = 32, .n_past = 2048, .n_seq = 1 }, one = { .n_tok = 1, .n_past = 2048, .n_seq = 1 };
+    const double q = 32 * 8 * 64 * 4, kv = 32 * 2 * 2 * 64 * 2;
+    assert_near(time_of(&r, &core, p, 1e12, &c).compute_s - time_of(&apart, &core, p, 1e12, &c).compute_s, (q + kv) * read_s + q * byte_s, 1e-12);
+    assert_near(time_of(&r, &core, one, 1e12, &c).compute_s, time_of(&apart, &core, one, 1e12, &c).compute_s, 0);
+    free(none.ceiling);
+    free(h.ceiling);
+}
+
+/* Two threads of a profile of one and of four: a third of what four wait for each other. */
+static void exchange_between(void **state)
+{
+    (void)state;
+    struct hwprofile h = machine(), none = machine();
+    struct predict_options o = options();
+    o.n_threads = 2;
+    for (int n = 1; n <= 4; n += 3) {
+        measured(&h, "kernel", "matmat", "Q8_0", "DRAM", 32, n, "FLOP/s", n * 100e9);
+        measured(&none, "kernel", "matmat", "Q8_0", "DRAM", 32, n, "FLOP/s", n * 100e9);
+        measured(&h, "kernel", "exchange-write", "F32", "", 32, n, "B/s", n == 1 ? 40e9 : 20e9);
+    }
+    const struct roofs with = roofs_of(&h, &o), without = roofs_of(&none, &o);
+    const struct tensor w = weights(DTYPE_Q8_0);
+    struct op op = product_of(&w);
+    op.role = ROLE_ATTN_K;
+    const struct pass p = { .n_tok = 32, .n_seq = 1 };
+    struct cost c;
+    const double more = time_of(&with, &op, p, 1e12, &c).compute_s - time_of(&without, &op, p, 1e12, &c).compute_s;
+    assert_near(more, 4.0 * ROWS * 32 * (1 / 20e9 - 1 / 160e9) / 3, 1e-12);
+    free(none.ceiling);
+    free(h.ceiling);
+}
+
+/* Beside probes of what cores exchange: rows of 512 tokens at half the rate, lines at a fifth of it, a barrier five times as long. */
+static void cores_further_apart(void **state)
+{
+    (void)state;
+    struct hwprofile h = with_exchange(), now;
+    struct error err = { 0 };
+    measured(&h, "kernel", "quantize", "Q8_0", "", 512, 1, "B/s", 20e9);
+    measured(&h, "kernel", "quantize", "Q8_0", "", 32, 2, "B/s", 40e9);
+    measured(&h, "kernel", "silu", "F32", "", 512, 2, "B/s", 30e9);
+    const double probed[EXCHANGE_COUNT] = { NAN, 20e9, 4e9, NAN, 1.5e-6 };
+    struct cores cores = as_it_was;
+    profile_exchange_now(&cores, &h, 2, probed);
+    assert_near(cores.exchange[EXCHANGE_READ_FEW], 0, 0);
+    assert_near(cores.exchange[EXCHANGE_READ_MANY], 0.5, 1e-12);
+    assert_near(cores.exchange[EXCHANGE_WRITE_FEW], 0.2, 1e-12);
+    assert_near(cores.exchange[EXCHANGE_MEET], 5, 1e-12);
+    assert_ok(profile_beside(&now, &h, 1, cores, &err), err);
+    assert_near(named(&now, "exchange-read F32  x512 2t")->value, 20e9, 1);
+    assert_near(named(&now, "exchange-read F32  x32 2t")->value, 80e9, 1);
+    assert_near(named(&now, "exchange-write F32  x32 2t")->value, 4e9, 1);
+    assert_near(named(&now, "exchange-write F32  x32 1t")->value, 40e9, 1);
+    assert_near(named(&now, "barrier   x0 2t")->value, 1.5e-6, 1e-15);
+    assert_near(named(&now, "rmsnorm F32  x512 2t")->value, 8 / (8 / 20e9 + 4 / 40e9), 1); /* an element: 4 bytes read, 4 written */
+    assert_near(named(&now, "rmsnorm F32  x1 2t")->value, 10e9, 1);
+    assert_near(named(&now, "quantize Q8_0  x512 1t")->value, 20e9, 1);
+    assert_near(named(&now, "quantize Q8_0  x32 2t")->value, 40e9, 1); /* of few tokens: not probed */
+    assert_near(named(&now, "silu F32  x512 2t")->value, 30e9, 1);
+    assert_near(price_as(&now, ROLE_ATTN_K, 32) - price_as(&h, ROLE_ATTN_K, 32), 4.0 * ROWS * 32 * (1 / 4e9 - 1 / 20e9), 1e-12);
+    whatif_profile_free(&now);
+    /* nearer: no kernel gains more than the rows do */
+    cores.exchange[EXCHANGE_READ_MANY] = 2;
+    assert_ok(profile_beside(&now, &h, 1, cores, &err), err);
+    assert_near(named(&now, "rmsnorm F32  x512 2t")->value, 8 / (8 / 20e9 - 4 / 80e9), 1);
+    whatif_profile_free(&now);
+    named(&h, "exchange-read F32  x512 2t")->value = 2e9;
+    assert_ok(profile_beside(&now, &h, 1, cores, &err), err);
+    assert_near(named(&now, "rmsnorm F32  x512 2t")->value, 2 * 20e9, 1);
+    whatif_profile_free(&now);
+    /* another number of threads: nothing is known */
+    profile_exchange_now(&cores, &h, 3, probed);
+    for (int i = 0; i < EXCHANGE_COUNT; i++)
+        assert_near(cores.exchange[i], 0, 0);
+    free(h.ceiling);
+}
+
 /* Weights of which the cache keeps a third beside 6 MiB of KV cache: seconds of a third from L3 and of the rest from memory. */
 static void partly_kept(void **state)
 {
@@ -1044,6 +1185,8 @@ int main(void)
         cmocka_unit_test(attention_waits),               cmocka_unit_test(whole_predictions),
         cmocka_unit_test(threads),
         cmocka_unit_test(shared_cache),                  cmocka_unit_test(partly_kept),
+        cmocka_unit_test(lines_that_others_have),        cmocka_unit_test(cores_further_apart),
+        cmocka_unit_test(exchange_between),
         cmocka_unit_test(cache_of_now),                  cmocka_unit_test(activations_are_arranged), cmocka_unit_test(activations_are_prepared_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,200 @@
+/*
+ * What cores pass to each other: rows of activations that some wrote by columns, as products do, and others read row by row; lines
+ * that others have, written anew; and a barrier. As roofs of a profile, and beside runs: where two threads of a virtual machine stand
+ * changes by the minute. methods.md (114)
+ */
+#include "ceilings/internal.h"
+#include "ceilings/kernel_bench.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CACHE_LINE = 64 };
+static const double LEAD_S = 0.003;
+
+/* A thread's own line. */
+struct lane {
+    _Alignas(CACHE_LINE) double read_s, write_s;
+};
+
+struct exchange {
+    enum exchange_kind what;
+    struct kernels k;
+    struct team *team; /* of the meter that samples */
+    int n_threads;
+    size_t n_tok;
+    float *x;      /* [BENCH_PLACES][n_tok][stride]; NULL: a barrier alone */
+    size_t stride; /* floats: of the engine's buffers, no power of two */
+    float row[BENCH_COLS];
+    struct acts acts;
+    void *act_mem;
+    struct lane *lane; /* [n_threads] */
+    uint64_t at;       /* repetitions of samples before */
+};
+
+static void free_exchange(struct exchange *x)
+{
+    if (!x)
+        return;
+    free(x->x);
+    free(x->act_mem);
+    free(x->lane);
+    free(x);
+}
+
+static int alloc_rows(struct exchange *x, struct error *err)
+{
+    x->stride = size_row_floats(BENCH_COLS);
+    const size_t bytes = BENCH_PLACES * x->n_tok * x->stride * sizeof *x->x;
+    x->x = size_alloc(bytes);
+    x->act_mem = size_alloc(acts_bytes(ACT_Q8, x->n_tok, BENCH_COLS));
+    x->lane = size_alloc((size_t)x->n_threads * sizeof *x->lane);
+    if (!x->x || !x->act_mem || !x->lane)
+        return error_oom(err, bytes, "the rows that cores exchange");
+    memset(x->lane, 0, (size_t)x->n_threads * sizeof *x->lane);
+    acts_bind(&x->acts, ACT_Q8, x->n_tok, BENCH_COLS, x->act_mem);
+    struct rng g;
+    rng_init(&g, 1);
+    for (size_t i = 0; i < BENCH_COLS; i++)
+        x->row[i] = (float)rng_normal(&g);
+    for (size_t t = 0; t < BENCH_PLACES * x->n_tok; t++)
+        memcpy(x->x + t * x->stride, x->row, sizeof x->row);
+    return 0;
+}
+
+/* ---- a sample ---------------------------------------------------------------------------------------------- */
+
+static void write_columns(const struct exchange *x, float *rows, int tid)
+{
+    const size_t first = share_split(BENCH_COLS, 64, tid, x->n_threads), end = share_split(BENCH_COLS, 64, tid + 1, x->n_threads);
+    for (size_t t = 0; first < end && t < x->n_tok; t++)
+        memcpy(rows + t * x->stride + first, x->row + first, (end - first) * sizeof *rows);
+}
+
+static void read_rows(struct exchange *x, const float *rows, int tid)
+{
+    x->k.act_prepare[ACT_Q8](&x->acts, rows, x->stride, share_split(x->n_tok, 1, tid, x->n_threads),
+                             share_split(x->n_tok, 1, tid + 1, x->n_threads));
+}
+
+struct exchanges {
+    struct exchange *x;
+    uint64_t n;
+};
+
+/* The other threads have what is written, from when they read it, and half or more of what is read, from when they wrote it. */
+static void pass_rows(void *arg, int tid)
+{
+    const struct exchanges *c = arg;
+    struct exchange *x = c->x;
+    for (uint64_t i = 0; i < c->n; i++) {
+        float *rows = x->x + (x->at + i) % BENCH_PLACES * x->n_tok * x->stride;
+        const double start = clock_now_s();
+        write_columns(x, rows, tid);
+        team_barrier(x->team);
+        const double written = clock_now_s();
+        read_rows(x, rows, tid);
+        team_barrier(x->team);
+        x->lane[tid].write_s += written - start;
+        x->lane[tid].read_s += clock_now_s() - written;
+    }
+}
+
+static void meet(void *arg, int tid)
+{
+    const struct exchanges *c = arg;
+    (void)tid;
+    for (uint64_t i = 0; i < c->n; i++)
+        team_barrier(c->x->team);
+}
+
+static bool reads(const struct exchange *x)
+{
+    return x->what == EXCHANGE_READ_FEW || x->what == EXCHANGE_READ_MANY;
+}
+
+static void sample_rows(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
+{
+    struct exchange *x = j->data;
+    struct exchanges c = { x, n };
+    double seconds = 0;
+    (void)variant;
+    x->team = meter_team(m);
+    for (int i = 0; i < x->n_threads; i++)
+        x->lane[i].read_s = x->lane[i].write_s = 0;
+    meter_time(m, pass_rows, &c, NULL, s);
+    x->at += n;
+    for (int i = 0; i < x->n_threads; i++) /* they meet at the end of it */
+        seconds += (reads(x) ? x->lane[i].read_s : x->lane[i].write_s) / x->n_threads;
+    s->value = seconds > 0 ? (double)n * (double)x->n_tok * sizeof x->row / seconds : NAN;
+}
+
+static void sample_meet(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
+{
+    struct exchange *x = j->data;
+    struct exchanges c = { x, n };
+    (void)variant;
+    x->team = meter_team(m);
+    meter_time(m, meet, &c, NULL, s);
+    s->value = s->seconds / (double)n;
+}
+
+static int keep_rows(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+{
+    const struct exchange *x = j->data;
+    c->n_tok = (int)x->n_tok;
+    snprintf(c->op, sizeof c->op, "%s", exchange_op(x->what));
+    snprintf(c->name, sizeof c->name, "%s x%d %dt", c->op, c->n_tok, m->n);
+    snprintf(c->kind, sizeof c->kind, "kernel");
+    snprintf(c->dtype, sizeof c->dtype, "F32");
+    snprintf(c->isa, sizeof c->isa, "%s", x->k.isa);
+    snprintf(c->unit, sizeof c->unit, "B/s");
+    if (!isnan(c->value))
+        snprintf(c->kernel, sizeof c->kernel, "rows of %d", BENCH_COLS);
+    c->footprint_bytes = (double)(x->n_tok * sizeof x->row) / x->n_threads;
+    return hwprofile_add_ceiling(h, c, err);
+}
+
+static int keep_meet(const struct job *j, const struct meter *m, struct ceiling *c, struct hwprofile *h, struct error *err)
+{
+    (void)j;
+    snprintf(c->name, sizeof c->name, "barrier %dt", m->n);
+    snprintf(c->kind, sizeof c->kind, "latency");
+    snprintf(c->op, sizeof c->op, "barrier");
+    snprintf(c->unit, sizeof c->unit, "s");
+    c->per_cycle = NAN;
+    if (!isnan(c->value))
+        snprintf(c->kernel, sizeof c->kernel, "all threads meet, spinning");
+    return hwprofile_add_ceiling(h, c, err);
+}
+
+static void free_job(struct job *j)
+{
+    free_exchange(j->data);
+}
+
+static const struct job_class rows_class = { .core = true, .sample = sample_rows, .keep = keep_rows, .free = free_job };
+static const struct job_class meet_class = { .lower = true, .core = true, .sample = sample_meet, .keep = keep_meet, .free = free_job };
+
+int exchange_add(struct job **out, struct job_list *l, enum exchange_kind what, int n_threads, unsigned cpu_flags, struct error *err)
+{
+    struct exchange *x = calloc(1, sizeof *x);
+    *out = NULL;
+    if (!x)
+        return error_oom(err, sizeof *x, "what cores exchange");
+    x->what = what;
+    x->n_threads = n_threads;
+    x->n_tok = (size_t)exchange_tokens(what);
+    kernels_init(&x->k, cpu_flags);
+    struct job *j = what == EXCHANGE_MEET || alloc_rows(x, err) == 0 ? job_add(l, what == EXCHANGE_MEET ? &meet_class : &rows_class, err) : NULL;
+    if (!j) {
+        free_exchange(x);
+        return -1;
+    }
+    j->data = x;
+    j->weight = 0.3;
+    j->lead_s = x->n_tok == EXCHANGE_MANY && x->x ? LEAD_S : 0; /* other jobs have driven the rows out of all caches */
+    snprintf(j->what, sizeof j->what, "%s", what == EXCHANGE_MEET ? "barrier" : exchange_op(what));
+    *out = j;
+    return 0;
+}
