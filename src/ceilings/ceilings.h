@@ -57,7 +57,7 @@ struct ceilings_probed {
     double exchange[EXCHANGE_COUNT];
 };
 int ceilings_probe(struct ceilings_prober *p, struct ceilings_probed *now, struct error *err);
-/* The same in some 40 ms (with both products 60), for between the steps of one repetition: the medians alone. */
+/* The same in some 40 ms (with both products 60, with what cores exchange 20 more), for between the steps of one repetition: the medians alone. */
 struct ceilings_glanced {
     double bytes_s, flop_s, tile_flop_s;
     double exchange[EXCHANGE_COUNT];

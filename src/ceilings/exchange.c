@@ -91,12 +91,12 @@ static void pass_rows(void *arg, int tid)
         float *rows = x->x + (x->at + i) % BENCH_PLACES * x->n_tok * x->stride;
         const double start = clock_now_s();
         write_columns(x, rows, tid);
+        x->lane[tid].write_s += clock_now_s() - start;
         team_barrier(x->team);
         const double written = clock_now_s();
         read_rows(x, rows, tid);
-        team_barrier(x->team);
-        x->lane[tid].write_s += written - start;
         x->lane[tid].read_s += clock_now_s() - written;
+        team_barrier(x->team);
     }
 }
 
@@ -113,20 +113,33 @@ static bool reads(const struct exchange *x)
     return x->what == EXCHANGE_READ_FEW || x->what == EXCHANGE_READ_MANY;
 }
 
+/* Bytes that a thread writes of the rows of a repetition, or reads. */
+static double bytes_of(const struct exchange *x, int tid)
+{
+    const size_t n = reads(x) ? x->n_tok : BENCH_COLS, step = reads(x) ? 1 : 64;
+    const size_t own = share_split(n, step, tid + 1, x->n_threads) - share_split(n, step, tid, x->n_threads);
+    return (double)own / (double)n * (double)x->n_tok * sizeof x->row;
+}
+
+/* Of n threads as of those that have a share: there are no more pieces of columns than 32. */
 static void sample_rows(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
 {
     struct exchange *x = j->data;
     struct exchanges c = { x, n };
-    double seconds = 0;
+    double sum = 0;
+    int busy = 0;
     (void)variant;
     x->team = meter_team(m);
     for (int i = 0; i < x->n_threads; i++)
         x->lane[i].read_s = x->lane[i].write_s = 0;
     meter_time(m, pass_rows, &c, NULL, s);
     x->at += n;
-    for (int i = 0; i < x->n_threads; i++) /* they meet at the end of it */
-        seconds += (reads(x) ? x->lane[i].read_s : x->lane[i].write_s) / x->n_threads;
-    s->value = seconds > 0 ? (double)n * (double)x->n_tok * sizeof x->row / seconds : NAN;
+    for (int i = 0; i < x->n_threads; i++) {
+        const double seconds = reads(x) ? x->lane[i].read_s : x->lane[i].write_s, bytes = (double)n * bytes_of(x, i);
+        sum += bytes > 0 && seconds > 0 ? bytes / seconds : 0;
+        busy += bytes > 0 && seconds > 0;
+    }
+    s->value = busy > 0 ? sum / busy * x->n_threads : NAN;
 }
 
 static void sample_meet(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)

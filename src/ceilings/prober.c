@@ -119,7 +119,7 @@ static int probe_all(struct ceilings_prober *p, struct ceilings_probed *now, int
         return -1;
     for (int i = 0; i < EXCHANGE_COUNT; i++) {
         struct ceiling c = none;
-        if (p->exchange[i] && probe(&c, p, p->exchange[i], n_samples, err) != 0)
+        if (p->exchange[i] && probe(&c, p, p->exchange[i], n_samples > N_GLANCE ? N_GLANCE : n_samples, err) != 0)
             return -1;
         now->exchange[i] = c.value;
     }

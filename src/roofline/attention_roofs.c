@@ -236,8 +236,10 @@ bool attention_roofs_time(const struct roofs *r, const struct step_class *c, con
     const double again = prompt ? again_part(op, p, &x, keys, pairs) : 0;
     t->kernel = fabs(far.high->head_dim - far.h) < fabs(far.low->head_dim - far.h) ? far.high : far.low;
     t->kernel_tok = x.rows;
+    const double exchanged = exchanged_s(&r->kernels, &c->form, p->n_tok);
+    t->memory_s += exchanged;
     if (t->kernel->n_tok[t->kernel->n - 1] > 1 || x.rows <= 1) /* the bytes alone say nothing of several rows */
         t->compute_s = (part_s(&far, &x, pairs, 1 - again, n_threads) + (again > 0 ? part_s(&near, &x, pairs, again, n_threads) : 0)) * x.waits +
-                       exchanged_s(&r->kernels, &c->form, p->n_tok);
+                       exchanged;
     return true;
 }

@@ -335,23 +335,26 @@ static double row_elem_bytes(const struct ceiling *c)
     return 0;
 }
 
-/* A rate when cores pass rows on as fast as they do now: an element takes so much longer as it does of rows that are read alone. */
-static double rows_beside(const struct hwprofile *h, const struct ceiling *c, double rate, const double exchange[EXCHANGE_COUNT])
+/* A rate of cores that are k times as fast, when they pass rows on as they do now: an element takes so much longer as it does of rows that
+ * are read alone, which such cores had read k times as fast, too. */
+static double rows_beside(const struct hwprofile *h, const struct ceiling *c, double rate, struct cores now)
 {
     const double bytes = row_elem_bytes(c), middle = sqrt((double)EXCHANGE_FEW * EXCHANGE_MANY);
     const enum exchange_kind what = c->n_tok < middle ? EXCHANGE_READ_FEW : EXCHANGE_READ_MANY;
-    const struct ceiling *read = bytes > 0 && exchange[what] > 0 ? hwprofile_exchange(h, what, c->n_threads) : NULL;
+    const struct ceiling *read = bytes > 0 && now.exchange[what] > 0 ? hwprofile_exchange(h, what, c->n_threads) : NULL;
     if (!read)
         return rate;
-    const double element_s = bytes / rate + sizeof(float) / read->value * (1 / exchange[what] - 1);
-    return bytes / fmax(element_s, bytes / rate / fmax(1, exchange[what]));
+    const double k = core_beside(h, read, now.core), faster = now.exchange[what] / k;
+    const double element_s = bytes / rate + sizeof(float) / (k * read->value) * (1 / faster - 1);
+    return bytes / fmax(element_s, bytes / rate / fmax(1, faster));
 }
 
-/* What c is of; EXCHANGE_COUNT: something else. */
-static enum exchange_kind exchange_of(const struct hwprofile *h, const struct ceiling *c)
+/* What c is of; EXCHANGE_COUNT: something else, or of one thread. */
+static enum exchange_kind exchange_of(const struct ceiling *c)
 {
     int i = 0;
-    while (i < EXCHANGE_COUNT && (c->n_threads <= 1 || hwprofile_exchange(h, (enum exchange_kind)i, c->n_threads) != c))
+    while (i < EXCHANGE_COUNT && (c->n_threads <= 1 || c->n_tok != exchange_tokens((enum exchange_kind)i) ||
+                                  strcmp(c->op, exchange_op((enum exchange_kind)i)) != 0))
         i++;
     return (enum exchange_kind)i;
 }
@@ -359,12 +362,12 @@ static enum exchange_kind exchange_of(const struct hwprofile *h, const struct ce
 /* Or its seconds. */
 static double value_beside(const struct hwprofile *h, const struct ceiling *c, double m, struct cores now)
 {
-    const enum exchange_kind what = exchange_of(h, c);
+    const enum exchange_kind what = exchange_of(c);
     if (what < EXCHANGE_COUNT && now.exchange[what] > 0)
         return c->value * now.exchange[what];
     if (strcmp(c->unit, "s") == 0)
         return c->value / (in_memory(c) ? 1 : arithmetic_beside(h, c, now));
-    return rows_beside(h, c, rate_beside(h, c, m, now), now.exchange);
+    return rows_beside(h, c, rate_beside(h, c, m, now), now);
 }
 
 static const struct cores as_profiled = { 1, 1, { 0 } };

@@ -115,7 +115,7 @@ static double exchange_bytes_s(const struct hwprofile *h, const struct ceiling *
 {
     const struct ceiling *own = hwprofile_ceiling(h, c->kind, c->op, c->dtype, c->level, c->n_tok, 1);
     const bool alone = own && own->n_threads == 1 && own->n_tok == c->n_tok && own->value > 0;
-    const double longer = 1 / c->value - (alone ? 1 / (c->n_threads * own->value) : 0);
+    const double longer = 1 / kernel_at_once(h, c) - (alone ? 1 / (c->n_threads * kernel_at_once(h, own)) : 0);
     return c->n_threads > 1 && longer > 0 ? 1 / longer : INFINITY;
 }
 
@@ -125,12 +125,12 @@ static void add_ceiling(struct kernel_roofs *k, const struct hwprofile *h, const
     const bool streams = roof && roof->op <= KERNEL_ATTENTION_ROUNDED_AGAIN && strcmp(c->unit, "B/s") == 0;
     if (!roof || (roof->op <= KERNEL_ATTENTION_ROUNDED_AGAIN && !streams && strcmp(c->unit, "FLOP/s") != 0))
         return;
-    const double rate = kernel_at_once(h, c);
     roof->sd = fmax(roof->sd, spread_of(c));
     if (is_exchange(roof->op)) {
         add_point(roof, c->n_tok, exchange_bytes_s(h, c), 0);
         return;
     }
+    const double rate = kernel_at_once(h, c);
     if (!streams) {
         add_point(roof, c->n_tok > 0 ? c->n_tok : 1, rate, roof->op == KERNEL_PRODUCT ? kernel_memory_part(h, c) : 0);
         return;
@@ -322,21 +322,21 @@ static bool to_tiles(const struct kernel_roofs *k, double n_tok)
 }
 
 /* What a product's activations become first: 8-bit blocks beside quantized weights, BF16 beside BF16 (10); of so many tokens that
- * tiles walk them also put in their order, which experts do for themselves; both at once where the engine can. All threads read that. */
+ * tiles walk them also put in their order, which experts do for themselves; both at once where the engine can, and then with what all
+ * threads' reading of it takes. Else that is on top: a copy in order was made of a thread's own rows. */
 static double prepare_s(const struct kernel_roofs *k, enum math math, const struct step_class *c, double n_tok)
 {
     if (is_prepared(c->op.role))
         return 0;
-    const double elem_bytes = math == MATH_INT8 ? 9 / 8.0 : math == MATH_BF16 ? 2 : 4;
-    const double shared = shared_s(k, c->form.act_in_tok / sizeof(float) * n_tok * elem_bytes, n_tok);
     const struct kernel_roof *p = find(k, KERNEL_PREPARE, c->op.w->type);
     if (p && c->op.kind == OP_MATMUL && n_tok >= p->n_tok[0])
-        return c->form.act_in_tok * n_tok / kernel_roof_rate(p, n_tok) + shared;
+        return c->form.act_in_tok * n_tok / kernel_roof_rate(p, n_tok);
     const enum dtype to = math == MATH_INT8 ? DTYPE_Q8_0 : math == MATH_BF16 ? DTYPE_BF16 : DTYPE_F32;
     const struct kernel_roof *q = find(k, KERNEL_QUANTIZE, to), *a = find(k, KERNEL_ARRANGE, c->op.w->type);
     const bool arranged = a && c->op.kind == OP_MATMUL && n_tok >= a->n_tok[0];
-    return c->form.act_in_tok * n_tok * ((q ? 1 / kernel_roof_rate(q, n_tok) : 0) + (arranged ? 1 / kernel_roof_rate(a, n_tok) : 0)) +
-           shared * (arranged ? 2 : 1);
+    const double elem_bytes = math == MATH_INT8 ? (arranged ? 1.5 : 9 / 8.0) : math == MATH_BF16 ? 2 : 4;
+    const double shared = c->op.kind == OP_MATMUL ? shared_s(k, c->form.act_in_tok / sizeof(float) * n_tok * elem_bytes, n_tok) : 0;
+    return c->form.act_in_tok * n_tok * ((q ? 1 / kernel_roof_rate(q, n_tok) : 0) + (arranged ? 1 / kernel_roof_rate(a, n_tok) : 0)) + shared;
 }
 
 /* What a pass walks of weights and keys, all classes. */
