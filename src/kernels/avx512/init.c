@@ -54,5 +54,6 @@ void kernels_tune_avx512(struct kernels *k, unsigned cpu_flags)
         f32->gemv = avx512_packed_few_f32_once;
         f16->gemv = avx512_packed_few_f16_once;
         bf16->gemv = avx512_packed_few_bf16_once;
+        k->attention = avx512_attention_once;
     }
 }

@@ -191,13 +191,8 @@ static void rounded_tile(const struct rounded *r, const struct tile_type *k_type
     att_ask(s, &ahead);
 }
 
-void bf16_attention(const struct attention_args *a, uint32_t head0, uint32_t head1, uint32_t tok0, uint32_t tok1, bool count_kv,
-                    struct work *w)
+static void prompt(const struct attention_args *a, uint32_t head0, uint32_t head1, uint32_t tok0, uint32_t tok1, bool count_kv, struct work *w)
 {
-    if (!a->rounded || tok1 - tok0 == 1) {
-        avx512_attention(a, head0, head1, tok0, tok1, count_kv, w);
-        return;
-    }
     struct rounded r = rounded_init(a, head0, head1, tok0, tok1);
     struct att *s = &r.s;
     const size_t rows = (size_t)s->group * (tok1 - tok0);
@@ -211,4 +206,18 @@ void bf16_attention(const struct attention_args *a, uint32_t head0, uint32_t hea
         rounded_tile(&r, &k_type, &v_type, tok1, keys.end, w);
     }
     att_finish(s, rows);
+}
+
+void bf16_attention(const struct attention_args *a, uint32_t head0, uint32_t head1, uint32_t tok0, uint32_t tok1, bool count_kv,
+                    struct work *w)
+{
+    attention_fn *const fn = a->rounded && tok1 - tok0 > 1 ? prompt : avx512_attention;
+    fn(a, head0, head1, tok0, tok1, count_kv, w);
+}
+
+void bf16_attention_once(const struct attention_args *a, uint32_t head0, uint32_t head1, uint32_t tok0, uint32_t tok1, bool count_kv,
+                         struct work *w)
+{
+    attention_fn *const fn = a->rounded && tok1 - tok0 > 1 ? prompt : avx512_attention_once;
+    fn(a, head0, head1, tok0, tok1, count_kv, w);
 }

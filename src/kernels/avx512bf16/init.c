@@ -22,5 +22,6 @@ void kernels_tune_avx512bf16(struct kernels *k, unsigned cpu_flags)
         bf16->gemv_max_tok = 6; /* as in avx512/init.c: 6 tokens 96 and 94 %, 7: 85 and 94, 12: 52 and 93 */
     } else if (cpu_flags & CPU_ASK_ONCE) {
         bf16->gemv = bf16_packed_few_once;
+        k->attention = bf16_attention_once;
     }
 }

@@ -42,18 +42,21 @@ struct kv_type {
     few_fn *few_scores, *few_output;
 };
 
-static struct kv_type kv_type_find(enum dtype type)
+#define KV_TYPES(kind)                                                                                    \
+    {                                                                                                     \
+        {DTYPE_F32,   kv_keys_f32,  kv_values_f32,  few_scores_f32##kind,  few_output_f32##kind },        \
+        { DTYPE_F16,  kv_keys_f16,  kv_values_f16,  few_scores_f16##kind,  few_output_f16##kind },        \
+        { DTYPE_BF16, kv_keys_bf16, kv_values_bf16, few_scores_bf16##kind, few_output_bf16##kind},        \
+        { DTYPE_Q8_0, kv_keys_q8_0, kv_values_q8_0, few_scores_q8_0##kind, few_output_q8_0##kind},        \
+        { DTYPE_Q4_0, kv_keys_q4_0, kv_values_q4_0, few_scores_q4_0##kind, few_output_q4_0##kind},        \
+    }
+/* once: for CPU_ASK_ONCE. */
+static struct kv_type kv_type_find(enum dtype type, bool once)
 {
-    static const struct kv_type types[] = {
-        {DTYPE_F32,   kv_keys_f32,  kv_values_f32,  few_scores_f32,  few_output_f32 },
-        { DTYPE_F16,  kv_keys_f16,  kv_values_f16,  few_scores_f16,  few_output_f16 },
-        { DTYPE_BF16, kv_keys_bf16, kv_values_bf16, few_scores_bf16, few_output_bf16},
-        { DTYPE_Q8_0, kv_keys_q8_0, kv_values_q8_0, few_scores_q8_0, few_output_q8_0},
-        { DTYPE_Q4_0, kv_keys_q4_0, kv_values_q4_0, few_scores_q4_0, few_output_q4_0},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(types); i++)
-        if (types[i].type == type)
-            return types[i];
+    static const struct kv_type types[2][5] = { KV_TYPES(), KV_TYPES(_once) };
+    for (size_t i = 0; i < ARRAY_LEN(types[once]); i++)
+        if (types[once][i].type == type)
+            return types[once][i];
     return (struct kv_type){ .type = type, .keys = kv_keys_any, .values = kv_values_any };
 }
 
@@ -87,11 +90,11 @@ static void att_few(const struct att *s, const struct kv_type *k_type,
 }
 
 static void simd_attention(const struct attention_args *a, uint32_t head0, uint32_t head1,
-                           uint32_t tok0, uint32_t tok1, bool count_kv, struct work *w)
+                           uint32_t tok0, uint32_t tok1, bool count_kv, bool once, struct work *w)
 {
     struct att s = att_init(a, head0, head1, tok0, tok1);
     const size_t rows = (size_t)s.group * (tok1 - tok0);
-    const struct kv_type k_type = kv_type_find(a->k.type), v_type = kv_type_find(a->v.type);
+    const struct kv_type k_type = kv_type_find(a->k.type, once), v_type = kv_type_find(a->v.type, once);
     const bool few = tok1 - tok0 == 1 && rows <= FEW_ROWS && k_type.few_scores && v_type.few_output;
     const struct key_range keys = attention_keys(a, tok0, tok1);
     att_start(&s, rows);
