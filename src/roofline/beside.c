@@ -359,7 +359,7 @@ static enum exchange_kind exchange_of(const struct ceiling *c)
     return (enum exchange_kind)i;
 }
 
-/* Or its seconds. */
+/* What c would be then: a rate, or seconds. */
 static double value_beside(const struct hwprofile *h, const struct ceiling *c, double m, struct cores now)
 {
     const enum exchange_kind what = exchange_of(c);
