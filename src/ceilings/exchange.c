@@ -64,13 +64,6 @@ static int alloc_rows(struct exchange *x, struct error *err)
 
 /* ---- a sample ---------------------------------------------------------------------------------------------- */
 
-static void write_columns(const struct exchange *x, float *rows, int tid)
-{
-    const size_t first = share_split(BENCH_COLS, 64, tid, x->n_threads), end = share_split(BENCH_COLS, 64, tid + 1, x->n_threads);
-    for (size_t t = 0; first < end && t < x->n_tok; t++)
-        memcpy(rows + t * x->stride + first, x->row + first, (end - first) * sizeof *rows);
-}
-
 static void read_rows(struct exchange *x, const float *rows, int tid)
 {
     x->k.act_prepare[ACT_Q8](&x->acts, rows, x->stride, share_split(x->n_tok, 1, tid, x->n_threads),
@@ -82,7 +75,7 @@ struct exchanges {
     uint64_t n;
 };
 
-/* The other threads have what is written, from when they read it, and half or more of what is read, from when they wrote it. */
+/* Of n lines n - 1 are with another thread: those that are written, which it read before, and those that are read, which it just wrote. */
 static void pass_rows(void *arg, int tid)
 {
     const struct exchanges *c = arg;
@@ -90,7 +83,7 @@ static void pass_rows(void *arg, int tid)
     for (uint64_t i = 0; i < c->n; i++) {
         float *rows = x->x + (x->at + i) % BENCH_PLACES * x->n_tok * x->stride;
         const double start = clock_now_s();
-        write_columns(x, rows, tid);
+        bench_write_columns(rows, x->stride, x->row, x->n_tok, tid, x->n_threads);
         x->lane[tid].write_s += clock_now_s() - start;
         team_barrier(x->team);
         const double written = clock_now_s();
@@ -116,12 +109,12 @@ static bool reads(const struct exchange *x)
 /* Bytes that a thread writes of the rows of a repetition, or reads. */
 static double bytes_of(const struct exchange *x, int tid)
 {
-    const size_t n = reads(x) ? x->n_tok : BENCH_COLS, step = reads(x) ? 1 : 64;
+    const size_t n = reads(x) ? x->n_tok : BENCH_COLS, step = reads(x) ? 1 : BENCH_PIECE;
     const size_t own = share_split(n, step, tid + 1, x->n_threads) - share_split(n, step, tid, x->n_threads);
     return (double)own / (double)n * (double)x->n_tok * sizeof x->row;
 }
 
-/* Of n threads as of those that have a share: there are no more pieces of columns than 32. */
+/* Of n threads as of those that have a share: there are BENCH_COLS / BENCH_PIECE pieces of columns. */
 static void sample_rows(struct job *j, struct meter *m, int variant, uint64_t n, struct sample *s)
 {
     struct exchange *x = j->data;

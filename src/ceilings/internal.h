@@ -112,6 +112,7 @@ int reference_add(struct job **out, struct job_list *l, enum reference_kind kind
 
 /* ---- exchange.c: what cores pass to each other, as a roof. methods.md (114) --------------------------------------- */
 
+/* By n_threads with the kernels of cpu_flags: bytes a second of all of them, or a barrier's seconds. -1: no memory. */
 int exchange_add(struct job **out, struct job_list *l, enum exchange_kind what, int n_threads, unsigned cpu_flags, struct error *err);
 
 /* ---- meter.c: one thread count, its team and its memory -------------------------- */

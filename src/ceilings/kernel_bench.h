@@ -15,6 +15,7 @@ enum {
     BENCH_L1_COLS = 256, /* of a matrix that is to stay in L1: a panel of F32 takes 16 KiB */
     BENCH_TOKENS = 512,  /* rows of activations */
     BENCH_PLACES = 4,    /* for the rows of a prompt: other ops' have driven them out of a core's cache when they are read again */
+    BENCH_PIECE = 64,    /* columns of a row that stay with one thread */
     BENCH_WIDTH = 4096,  /* of a product's results, of one or few threads */
     BENCH_STRIP = 1024,  /* of a thread at least: 2 MiB of 512 tokens */
     BENCH_FEW_TOKENS = 8, /* of a product that may wait for its weights */
@@ -143,6 +144,9 @@ static inline size_t bench_place(const struct kernel_bench *b, const struct kern
 {
     return j->n_tok > 1 ? (b->lane[tid].at + i) % BENCH_PLACES * BENCH_TOKENS * BENCH_COLS : 0;
 }
+/* Thread tid's columns of n_tok rows, stride floats apart, become those of row [BENCH_COLS]; BENCH_PIECE at least, so that some threads may
+ * have none. */
+void bench_write_columns(float *rows, size_t stride, const float *row, size_t n_tok, int tid, int n_threads);
 /* Rows of a prompt, to be read row by row, written as products write them: each thread some columns of all. All threads call it, and
  * meet there. One token: nothing. */
 void bench_write(struct kernel_bench *b, const struct kernel_job *j, int tid, float *rows);

@@ -138,16 +138,21 @@ static struct rows tokens_of(const struct kernel_bench *b, const struct kernel_j
 
 static struct rows columns_of(const struct kernel_bench *b, int tid)
 {
-    return (struct rows){ share_split(BENCH_COLS, 64, tid, b->n_threads), share_split(BENCH_COLS, 64, tid + 1, b->n_threads) };
+    return (struct rows){ share_split(BENCH_COLS, BENCH_PIECE, tid, b->n_threads), share_split(BENCH_COLS, BENCH_PIECE, tid + 1, b->n_threads) };
+}
+
+void bench_write_columns(float *rows, size_t stride, const float *row, size_t n_tok, int tid, int n_threads)
+{
+    const size_t first = share_split(BENCH_COLS, BENCH_PIECE, tid, n_threads), end = share_split(BENCH_COLS, BENCH_PIECE, tid + 1, n_threads);
+    for (size_t t = 0; first < end && t < n_tok; t++)
+        memcpy(rows + t * stride + first, row + first, (end - first) * sizeof *rows);
 }
 
 void bench_write(struct kernel_bench *b, const struct kernel_job *j, int tid, float *rows)
 {
-    const struct rows c = columns_of(b, tid);
     if (j->n_tok <= 1)
         return;
-    for (size_t t = 0; c.first < c.end && t < (size_t)j->n_tok; t++)
-        memcpy(rows + t * BENCH_COLS + c.first, b->row + c.first, (c.end - c.first) * sizeof *rows);
+    bench_write_columns(rows, BENCH_COLS, b->row, (size_t)j->n_tok, tid, b->n_threads);
     team_barrier(b->team);
 }
 

@@ -106,8 +106,11 @@ int predict_draft_rows(json_t *rows, const struct subject *plain, struct error *
     struct row {
         struct subject s;
         struct speculation result;
-    } *x = d->gamma.n > 0 ? malloc(sizeof *x) : NULL; /* too much for a small stack */
-    if (d->gamma.n > 0 && !x)
+    } *x; /* too much for a small stack */
+    if (d->gamma.n == 0)
+        return 0;
+    x = malloc(sizeof *x);
+    if (!x)
         return error_oom(err, sizeof *x, "drafted predictions");
     int rc = 0;
     for (size_t i = 0; i < d->gamma.n && rc == 0; i++) {

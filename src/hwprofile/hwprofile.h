@@ -201,7 +201,7 @@ int hwprofile_raise_ceiling(struct hwprofile *h, const struct ceiling *c, struct
 /* op: "read" "write" ...; dtype: "" where it means nothing; n_tok: the nearest in ratio. NULL: not measured. */
 const struct ceiling *hwprofile_ceiling(const struct hwprofile *h, const char *kind, const char *op, const char *dtype,
                                         const char *level, int n_tok, int n_threads);
-/* Of so many threads; NULL: not measured. */
+/* By exactly so many threads: bytes a second of all of them, a barrier's seconds; NULL: not measured. (114) */
 const struct ceiling *hwprofile_exchange(const struct hwprofile *h, enum exchange_kind what, int n_threads);
 const struct hw_curve *hwprofile_curve(const struct hwprofile *h, const char *name); /* NULL: none of that name */
 /* Copies c, its points too; one of that name is replaced. */

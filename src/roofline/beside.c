@@ -1,4 +1,4 @@
-/* A stored profile as it would be now, by the probes of two of its roofs; and its own roofs as they would all have been at one
+/* A stored profile as it would be now, by the probes of some of its roofs; and its own roofs as they would all have been at one
  * moment. methods.md (89), (99), (100), (108), (114) */
 #include "roofline/internal.h"
 #include "roofline/ask.h"

@@ -72,9 +72,9 @@ static inline bool kernel_op_attends(enum kernel_op o)
 {
     return o >= KERNEL_ATTENTION && o <= KERNEL_ATTENTION_ROUNDED_AGAIN;
 }
-/* The engine here rounds a prompt's attention, at op, to BF16. (117) */
 /* Tiles of one size, nearly, that the engine cuts so many tokens of a sequence into for a key head. (98) */
 double attention_tiles(const struct op *op, double tokens);
+/* The engine here rounds a prompt's attention, at op, to BF16. (117) */
 bool attention_roofs_rounded(const struct roofs *r, const struct op *op);
 void attention_roofs_load(struct kernel_roofs *k, const struct hwprofile *h);
 bool attention_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,

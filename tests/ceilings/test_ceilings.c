@@ -659,8 +659,19 @@ static void kernels_are_there(void **state)
         assert_int_equal(alone, 2 * two);
         assert_int_equal(two > 0, rounded > 0);
         assert_non_null(hwprofile_ceiling(&profile, "latency", "dispatch", "", "", 0, n));
-        for (int k = 0; k < EXCHANGE_MEET; k++)
-            assert_true((n == 1 || n == n_threads) == (hwprofile_exchange(&profile, (enum exchange_kind)k, n) != NULL));
+        static const char *const exchanges[EXCHANGE_COUNT] = {
+            [EXCHANGE_READ_FEW] = "exchange-read x32",   [EXCHANGE_READ_MANY] = "exchange-read x512",
+            [EXCHANGE_WRITE_FEW] = "exchange-write x32", [EXCHANGE_WRITE_MANY] = "exchange-write x512",
+            [EXCHANGE_MEET] = "barrier",
+        };
+        for (int k = 0; k < EXCHANGE_COUNT; k++) {
+            char name[64];
+            const struct ceiling *c = hwprofile_exchange(&profile, (enum exchange_kind)k, n);
+            assert_true((c != NULL) == ((n == 1 && k != EXCHANGE_MEET) || (n > 1 && n == n_threads)));
+            snprintf(name, sizeof name, "%s %dt", exchanges[k], n);
+            if (c)
+                assert_string_equal(c->name, name);
+        }
         const struct ceiling *b = hwprofile_ceiling(&profile, "latency", "barrier", "", "", 0, 1); /* one waits for nobody */
         assert_true(n_threads > 1 ? b && b->n_threads > 1 : !b);
     }

@@ -354,6 +354,51 @@ void test_attention_parts(void **state)
                 check_parts(&k, &of[s], dtype_find(types[t]), &r);
 }
 
+/* How memory is asked for lines to come (CPU_ASK_ONCE) changes no bit; the functions that this host does not use are held to those that
+ * test_attention has tried. */
+void test_attention_asks(void **state)
+{
+    (void)state;
+    static const enum dtype types[] = { DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_Q8_0, DTYPE_Q4_0, DTYPE_Q5_1 };
+    static const struct shape of[] = {
+        {1,   300, 8, 2, 64,  64, 0, 0, 0, false, false},
+        { 1,  200, 3, 1, 128, 96, 0, 0, 0, false, false},
+        { 40, 60,  4, 2, 64,  64, 0, 0, 0, false, false},
+    };
+    struct rng r;
+    rng_init(&r, 19);
+    bool usable;
+    for (size_t i = 0; kernels_isa_at(i, &usable); i++) {
+        struct error err;
+        unsigned flags;
+        struct kernels k, once;
+        if (!usable)
+            continue;
+        assert_ok(kernels_isa_flags(kernels_isa_at(i, NULL), &flags, &err), err);
+        kernels_init(&k, flags & ~(unsigned)CPU_LIKES);
+        kernels_init(&once, (flags & ~(unsigned)CPU_LIKES) | CPU_ASK_ONCE);
+        for (size_t j = 0; k.attention != once.attention && j < ARRAY_LEN(types) * ARRAY_LEN(of); j++) {
+            const struct shape *s = &of[j % ARRAY_LEN(of)];
+            const struct dtype_info *t = dtype_find(types[j / ARRAY_LEN(of)]);
+            struct buffers b;
+            struct work w;
+            buffers_init(&b, s, t, t, &r, 1);
+            b.a.rounded = k.rounded_min_tok > 0;
+            const size_t bytes = s->n_tok * b.a.out_stride * sizeof *b.out;
+            float *out = check_alloc(bytes);
+            run_all(&k, &b, &w);
+            memcpy(out, b.out, bytes);
+            memset(b.out, 0, bytes);
+            run_all(&once, &b, &w);
+            for (size_t h = 0; h < s->n_tok; h++)
+                if (memcmp(out + h * b.a.out_stride, b.out + h * b.a.out_stride, (size_t)s->n_head * s->dim_v * sizeof *out) != 0)
+                    fail_msg("%s: attention of %s, token %zu: what a CPU's memory likes changes the results", k.isa, t->name, h);
+            free(out);
+            buffers_free(&b);
+        }
+    }
+}
+
 /* A sink far above every score leaves nothing of the values, one of -infinity everything;
  * a cap far above every score changes nothing. */
 void test_attention_limits(void **state)
