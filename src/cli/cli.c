@@ -4,6 +4,7 @@
 #include "score/score.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* ---- this machine's profile -------------------------------------------------------- */
@@ -208,8 +209,21 @@ void cli_warn(const char *fmt, ...)
     va_end(ap);
 }
 
-/* ---- output ----------------------------------------------------------------------------
- */
+/* ---- output ---------------------------------------------------------------------------- */
+
+static bool wide_tables; /* --wide */
+
+void cli_set_wide(void)
+{
+    wide_tables = true;
+}
+
+size_t cli_width(FILE *f)
+{
+    struct winsize size;
+    const int fd = fileno(f);
+    return !wide_tables && fd >= 0 && isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
 
 int cli_report(const char *path, enum report_format fmt, const struct report_doc *d,
                struct error *err)
@@ -217,7 +231,7 @@ int cli_report(const char *path, enum report_format fmt, const struct report_doc
     struct outfile o;
     if (outfile_open(&o, path ? path : "-", err) != 0)
         return -1;
-    if (report_print(o.f, fmt, d, err) != 0) {
+    if (report_print(o.f, fmt, d, cli_width(o.f), err) != 0) {
         outfile_abort(&o);
         return error_prefix(err, "%s", path && strcmp(path, "-") != 0 ? path : "standard output");
     }

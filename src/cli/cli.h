@@ -44,11 +44,17 @@ int cmd_list(int argc, char **argv, struct error *err);
 /* Takes one option or argument: 0; CLI_UNKNOWN for a key it does not know; -1 with *err, which is printed with the
  * usage and ends the program with status 2. */
 enum { CLI_UNKNOWN = 1 };
+/* A flag of an option's row: it may be given several times, and its command sees each. Of others, a list ("N,...") goes on when it is
+ * given again ("-p 1 -p 2" is "-p 1,2"), a flag says the same, and a value is an error. */
+enum { CLI_AGAIN = 0x10000 };
+/* Keys of options that contradict each other, a group a row, ended by 0; the last row is all 0. */
+enum { CLI_EXCLUSIVE = 4 };
 typedef int cli_option_fn(void *options, int key, const char *arg, struct error *err);
 struct cli_syntax {
     const struct argp_option *table;
     cli_option_fn *option;
     const char *args, *doc; /* as in struct argp */
+    const int (*exclusive)[CLI_EXCLUSIVE]; /* NULL: none */
 };
 int cli_parse(const struct cli_syntax *s, int argc, char **argv, void *options, struct error *err);
 /* For options: keep the text; keep it if it is the first ("one WHAT at a time"); set the flag; a type that a KV cache may have, by name. */
@@ -100,6 +106,10 @@ int cli_measured_machine(const char **out, const char *hw, struct error *err);
 void cli_progress(void *ctx, const char *what, double fraction);
 void cli_progress_done(void);
 void cli_set_quiet(bool quiet);
+/* Tables have all of their columns, whatever the terminal's width: --wide. */
+void cli_set_wide(void);
+/* Columns of the terminal that f is; 0: no terminal, or --wide. */
+size_t cli_width(FILE *f);
 /* What the curves of a profile say, a line each: levels, saturation (profile_findings.c). */
 void cli_print_findings(const struct hwprofile *h);
 /* A line for people to stderr, "roofcast: ...", unless quiet; a warning, "roofcast: warning: ...", always. */

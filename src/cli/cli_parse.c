@@ -3,29 +3,173 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the callback of argp needs. */
+/* Texts of lists that were given in several parts ("-p 1 -p 2" is "1,2"): they live until the program ends. */
+static struct joined {
+    struct joined *next;
+    char text[];
+} *joined_texts;
+
+static void free_joined(void)
+{
+    while (joined_texts) {
+        struct joined *next = joined_texts->next;
+        free(joined_texts);
+        joined_texts = next;
+    }
+}
+
+static const char *join(const char *before, const char *arg, struct error *err)
+{
+    const size_t n = strlen(before) + strlen(arg) + 2;
+    struct joined *j = malloc(sizeof *j + n);
+    if (!j) {
+        error_oom(err, n, "the command line");
+        return NULL;
+    }
+    snprintf(j->text, n, "%s,%s", before, arg);
+    if (!joined_texts)
+        (void)atexit(free_joined);
+    j->next = joined_texts;
+    joined_texts = j;
+    return j->text;
+}
+
+/* What the callback of argp needs. value: [options of the table] what each was given, NULL before that. */
 struct parse {
     const struct cli_syntax *syntax;
     void *options;
     struct error *err;
+    const char **value;
 };
+
+/* The row of the table that has this key; -1: none. */
+static int find_key(const struct argp_option *t, int key)
+{
+    for (int i = 0; t[i].name || t[i].key || t[i].doc; i++)
+        if (t[i].key == key && key && !(t[i].flags & OPTION_ALIAS))
+            return i;
+    return -1;
+}
+
+static size_t table_rows(const struct argp_option *t)
+{
+    size_t n = 0;
+    while (t[n].name || t[n].key || t[n].doc)
+        n++;
+    return n;
+}
+
+/* "-p" or "--by": as the help has it. */
+static const char *option_name(char *buf, size_t n, const struct argp_option *o)
+{
+    if (o->key > ' ' && o->key < 0x7f)
+        snprintf(buf, n, "-%c", o->key);
+    else
+        snprintf(buf, n, "--%s", o->name);
+    return buf;
+}
+
+/* "N,...": the option takes a list. */
+static bool takes_list(const struct argp_option *o)
+{
+    const size_t n = o->arg ? strlen(o->arg) : 0;
+    return n > 4 && strcmp(o->arg + n - 4, ",...") == 0;
+}
+
+/* An option given again: a list goes on, a repeatable one is given to its command, a flag says the same; else an error. *arg: what
+ * the command is to see. */
+static int take_again(const struct parse *p, int row, const char **arg)
+{
+    const struct argp_option *o = &p->syntax->table[row];
+    char name[64];
+    if (!o->arg || o->flags & CLI_AGAIN)
+        return 0;
+    if (takes_list(o)) {
+        *arg = join(p->value[row], *arg, p->err);
+        return *arg ? 0 : -1;
+    }
+    option_name(name, sizeof name, o);
+    return error_set(p->err, ERROR_USAGE, "%s is given twice, \"%.64s\" and \"%.64s\": it takes one value", name, p->value[row], *arg ? *arg : "");
+}
+
+static int check_exclusive(const struct parse *p)
+{
+    const struct argp_option *t = p->syntax->table;
+    for (const int (*g)[CLI_EXCLUSIVE] = p->syntax->exclusive; g && (*g)[0]; g++) {
+        int first = -1;
+        for (int i = 0; i < CLI_EXCLUSIVE && (*g)[i]; i++) {
+            const int row = find_key(t, (*g)[i]);
+            if (row < 0 || !p->value[row])
+                continue;
+            if (first >= 0) {
+                char a[64], b[64];
+                return error_set(p->err, ERROR_USAGE, "%s and %s contradict each other: give one of them", option_name(a, sizeof a, &t[first]),
+                                 option_name(b, sizeof b, &t[row]));
+            }
+            first = row;
+        }
+    }
+    return 0;
+}
 
 static error_t parse_one(int key, char *arg, struct argp_state *state)
 {
     const struct parse *p = state->input;
-    const int rc = p->syntax->option(p->options, key, arg, p->err);
+    const int row = find_key(p->syntax->table, key);
+    const char *value = arg;
+    int rc = row >= 0 && p->value[row] ? take_again(p, row, &value) : 0;
+    if (rc == 0 && key == ARGP_KEY_END)
+        rc = check_exclusive(p);
+    if (rc == 0)
+        rc = p->syntax->option(p->options, key, value, p->err);
+    if (row >= 0)
+        p->value[row] = value ? value : "";
     if (rc < 0)
         argp_error(state, "%s", p->err->msg);
     return rc == CLI_UNKNOWN ? ARGP_ERR_UNKNOWN : 0;
 }
 
+/* ---- options of every command: argp's own are off, since they include --HANG and --program-name ------------- */
+
+enum { OPT_USAGE = 0x7f01, OPT_WIDE };
+
+static error_t parse_common(int key, char *arg, struct argp_state *state)
+{
+    (void)arg;
+    switch (key) {
+    case '?':
+        argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+        return 0;
+    case OPT_USAGE:
+        argp_state_help(state, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+        return 0;
+    case OPT_WIDE:
+        cli_set_wide();
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option common_table[] = {
+    { "wide", OPT_WIDE, NULL, 0, "tables with all columns; on a terminal, columns that do not fit are left out and named", -1 },
+    { "help", '?', NULL, 0, "this text", -1 },
+    { "usage", OPT_USAGE, NULL, 0, "the options alone", -1 },
+    { 0 },
+};
+
 int cli_parse(const struct cli_syntax *s, int argc, char **argv, void *options, struct error *err)
 {
-    const struct argp argp = { s->table, parse_one, s->args, s->doc, NULL, NULL, NULL };
-    struct parse p = { s, options, err };
-    if (argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &p) != 0)
-        return error_set(err, ERROR_USAGE, "cannot read the command line");
-    return 0;
+    static const struct argp common = { common_table, parse_common, NULL, NULL, NULL, NULL, NULL };
+    const struct argp_child children[] = { { &common, 0, NULL, -1 }, { 0 } };
+    const struct argp argp = { s->table, parse_one, s->args, s->doc, children, NULL, NULL };
+    const char **value = calloc(table_rows(s->table) + 1, sizeof *value);
+    struct parse p = { s, options, err, value };
+    if (!value)
+        return error_oom(err, table_rows(s->table) * sizeof *value, "the command line");
+    const error_t rc = argp_parse(&argp, argc, argv, ARGP_LONG_ONLY | ARGP_NO_HELP, NULL, &p);
+    free(value);
+    return rc == 0 ? 0 : error_set(err, ERROR_USAGE, "cannot read the command line");
 }
 
 int cli_text(const char **to, const char *arg)

@@ -33,7 +33,7 @@ static const struct argp_option option_table[] = {
     { "ctv", OPT_CTV, "TYPE", 0, "type of the values in the KV cache (F16)", 0 },
     { "cache-type-v", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "act-bytes", OPT_ACT, "2|4", 0, "bytes of an activation element (4, as the engine's floats)", 0 },
-    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 0 },
+    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
     { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
     { 0 },
 };
@@ -575,7 +575,7 @@ int cmd_analyze(int argc, char **argv, struct error *err)
         "  roofcast analyze llama-3-8b --by role\n"
         "  roofcast analyze llama-3-8b -q Q4_K_M -p 0 -d 8192 --by layer\n"
         "  roofcast analyze model.gguf -p 512 -o json > analysis.json\n";
-    static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc };
+    static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc, NULL };
     struct options o = { .n_prompt = 512, .n_gen = 1, .n_batch = 1, .n_ubatch = 512,
                          .cost = { .act_elem_bytes = 4, .type_k = DTYPE_F16, .type_v = DTYPE_F16 },
                          .format = REPORT_TABLE };

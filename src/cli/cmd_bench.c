@@ -28,7 +28,7 @@ static const struct argp_option option_table[] = {
       "prompt, and, where there are both, the table of llama-batched-bench follows", 0 },
     { "ub", OPT_UB, "N,...", 0, "prompt tokens a pass (default 512)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "output", 'o', "FORMAT", 0, "table, csv, json, jsonl or md (default table)", 0 },
+    { "output", 'o', "FORMAT", 0, "table, csv, json, jsonl, md or sql (default table)", 0 },
     { "ops", OPT_OPS, NULL, 0, "one more repetition with every op timed: a row an op, then a row a role", 0 },
     { "save", OPT_SAVE, "RUN.json", 0, "save the run with its provenance, for plot", 0 },
     CLI_ENGINE_OPTIONS,
@@ -281,7 +281,7 @@ static int run_model(struct results *res, const char *path, const struct grid *g
 static const struct column row_columns[] = {
     { "model", "model", COL_TEXT, "", false },
     { "type", "type", COL_TEXT, "", false },
-    { "n_threads", "threads", COL_INT, "", false },
+    { "n_threads", "threads", COL_INT, "", COL_MEDIUM },
     { "n_batch", "n_batch", COL_INT, "", true },
     { "n_ubatch", "n_ubatch", COL_INT, "", true },
     { "phase", "phase", COL_TEXT, "", true },
@@ -291,15 +291,15 @@ static const struct column row_columns[] = {
     { "n_reps", "n_reps", COL_INT, "", true },
     { "test", "test", COL_TEXT, "", false },
     { "tok_s_mean", "t/s", COL_FLOAT, "", false },
-    { "tok_s_sd", "+-", COL_FLOAT, "", false },
-    { "ttft_s", "TTFT", COL_SECONDS, "", false },
-    { "itl_p50_s", "ITL p50", COL_SECONDS, "", false },
-    { "itl_p99_s", "ITL p99", COL_SECONDS, "", false },
+    { "tok_s_sd", "+-", COL_FLOAT, "", COL_MEDIUM },
+    { "ttft_s", "TTFT", COL_SECONDS, "", COL_MEDIUM },
+    { "itl_p50_s", "ITL p50", COL_SECONDS, "", COL_MEDIUM },
+    { "itl_p99_s", "ITL p99", COL_SECONDS, "", COL_MINOR },
     { "bytes_s", "weights+KV", COL_SI, "B/s", false },
-    { "ceiling_bytes_s", "ceiling", COL_SI, "B/s", false },
+    { "ceiling_bytes_s", "ceiling", COL_SI, "B/s", COL_MINOR },
     { "mbu", "MBU", COL_FRACTION, "", false },
-    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", false },
-    { "ceiling_flop_s", "ceiling", COL_SI, "FLOP/s", false },
+    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM },
+    { "ceiling_flop_s", "ceiling", COL_SI, "FLOP/s", COL_MINOR },
     { "mfu", "MFU", COL_FRACTION, "", false },
     { "bound", "bound", COL_TEXT, "", false },
     { "dram_bytes_s", "DRAM", COL_SI, "B/s", true },
@@ -340,18 +340,18 @@ static const struct column op_columns[] = {
     { "role", "role", COL_TEXT, "", false },
     { "op", "op", COL_TEXT, "", false },
     { "type", "type", COL_TEXT, "", false },
-    { "rows", "rows", COL_INT, "", false },
-    { "cols", "cols", COL_INT, "", false },
+    { "rows", "rows", COL_INT, "", COL_MEDIUM },
+    { "cols", "cols", COL_INT, "", COL_MEDIUM },
     { "n_tok", "n_tok", COL_INT, "", true },
-    { "weight_bytes", "weights", COL_SI, "B", false },
-    { "act_bytes", "activations", COL_SI, "B", false },
-    { "kv_bytes", "KV", COL_SI, "B", false },
-    { "flop", "FLOP", COL_SI, "", false },
-    { "ai", "FLOP/B", COL_FLOAT, "", false },
+    { "weight_bytes", "weights", COL_SI, "B", COL_MEDIUM },
+    { "act_bytes", "activations", COL_SI, "B", COL_MINOR },
+    { "kv_bytes", "KV", COL_SI, "B", COL_MINOR },
+    { "flop", "FLOP", COL_SI, "", COL_MINOR },
+    { "ai", "FLOP/B", COL_FLOAT, "", COL_MINOR },
     { "share", "share", COL_FRACTION, "", false },
     { "seconds", "time", COL_SECONDS, "", false },
     { "bytes_s", "bytes/s", COL_SI, "B/s", false },
-    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", false },
+    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM },
     { "roof_fraction", "of roof", COL_FRACTION, "", false },
     { "bound", "bound", COL_TEXT, "", false },
 };
@@ -371,7 +371,7 @@ static int print_table(enum report_format f, const json_t *rows, const struct co
                        const char *schema, const json_t *meta, struct error *err)
 {
     const struct report_doc d = { schema, 1, meta, rows, cols, n };
-    return report_print(stdout, f, &d, err);
+    return report_print(stdout, f, &d, cli_width(stdout), err);
 }
 
 static void print_energy(const struct run_row *r)
@@ -503,7 +503,7 @@ int cmd_bench(int argc, char **argv, struct error *err)
         "  roofcast bench -m model.gguf -p 0 -n 64 -d 0,4096 -o json\n"
         "  roofcast bench -m model.gguf -p 512 -n 32 -b 1,2,4,8\n"
         "  roofcast bench -m model.gguf --ops --save run.json";
-    static const struct cli_syntax syntax = { option_table, parse, "-m FILE", doc };
+    static const struct cli_syntax syntax = { option_table, parse, "-m FILE", doc, NULL };
     struct options o = { .p = "512", .n = "128", .d = "0", .b = "1", .ub = "512", .reps = 5,
                          .counters = "auto", .engine = CLI_ENGINE_DEFAULT };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)

@@ -258,7 +258,7 @@ int cmd_calibrate(int argc, char **argv, struct error *err)
         "  roofcast calibrate throughput.csv gpu_ops.csv --hardware hardware.csv -o constants.json\n"
         "  roofcast calibrate run.json llama-bench.json -o mine.json\n"
         "  roofcast calibrate vllm-serve.json --hw h100-sxm -o server.json\n";
-    static const struct cli_syntax syntax = { option_table, parse, "FILE...", doc };
+    static const struct cli_syntax syntax = { option_table, parse, "FILE...", doc, NULL };
     struct calibrate_cli o = { 0 };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;

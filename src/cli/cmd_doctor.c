@@ -15,7 +15,7 @@ struct options {
 enum { OPT_ROOT = 256 };
 
 static const struct argp_option option_table[] = {
-    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 0 },
+    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
     { "root", OPT_ROOT, "DIR", 0, "look at the files below DIR instead of /: a copy of /proc and /sys from another machine, or a test's", 0 },
     { 0 },
 };
@@ -166,7 +166,7 @@ int cmd_doctor(int argc, char **argv, struct error *err)
         "  roofcast doctor perf uncore || echo 'no measured DRAM traffic'\n"
         "  roofcast doctor -o json\n"
         "  roofcast doctor --root /tmp/other-machine";
-    static const struct cli_syntax syntax = { option_table, parse, "[NAME...]", doc };
+    static const struct cli_syntax syntax = { option_table, parse, "[NAME...]", doc, NULL };
     struct options o = { .format = REPORT_TABLE, .root = cli_root() };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;

@@ -114,7 +114,7 @@ int cmd_import(int argc, char **argv, struct error *err)
         "  for w in 16kB 512kB 1GB; do likwid-bench -t load_avx512 -w S0:$w:2; done > runs.txt\n"
         "  roofcast import runs.txt --hw this -o likwid.json\n"
         "  clpeak --json-file c.json; roofcast import c.json --device CUDA -o gpu.json";
-    const struct cli_syntax syntax = { option_table, option, "FILE", doc };
+    const struct cli_syntax syntax = { option_table, option, "FILE", doc, NULL };
     struct options o = { .out = "-" };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;

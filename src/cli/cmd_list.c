@@ -242,8 +242,8 @@ int cmd_list(int argc, char **argv, struct error *err)
         "  roofcast list types -o md\n"
         "  roofcast list counters -o json\n";
     static const struct argp_option option_table[] = {
-        { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 0 },
-        { "filter", OPT_FILTER, "TEXT", 0, "hw, models: only where every word of TEXT is found, as words after the list", 0 },
+        { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
+        { "filter", OPT_FILTER, "TEXT", CLI_AGAIN, "hw, models: only where every word of TEXT is found, as words after the list", 0 },
         { "sort", OPT_SORT, "BY", 0, "one table, sorted: hw by bandwidth, memory or name, models by params or name", 0 },
         { "kind", OPT_KIND, "KIND", 0, "hw: gpu, apu (a GPU in the processor), npu or cpu", 0 },
         { "min-memory", OPT_MIN_MEMORY, "BYTES", 0, "hw: at least so much memory: 80G, 24GiB", 0 },
@@ -253,7 +253,7 @@ int cmd_list(int argc, char **argv, struct error *err)
         { "max-params", OPT_MAX_PARAMS, "N", 0, "models: at most so many parameters", 0 },
         { 0 },
     };
-    static const struct cli_syntax syntax = { option_table, parse, "[models|archs|hw|stacks|types|isa|counters|chat] [WORD...]", doc };
+    static const struct cli_syntax syntax = { option_table, parse, "[models|archs|hw|stacks|types|isa|counters|chat] [WORD...]", doc, NULL };
     struct options o = { .format = REPORT_TABLE,
                          .filter = { .min_memory_bytes = NAN,
                                      .min_bandwidth_bytes_s = NAN,

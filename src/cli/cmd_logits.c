@@ -176,7 +176,8 @@ int cmd_logits(int argc, char **argv, struct error *err)
         "are those after token i.\n\n"
         "  roofcast logits -m model.gguf --tokens 1,5,9 -o out.logits\n"
         "  roofcast logits -m model.gguf --tokens-from oracle.logits --prompt 24 -o out.logits";
-    static const struct cli_syntax syntax = { option_table, parse, "-m FILE --tokens LIST -o FILE", doc };
+    static const int exclusive[][CLI_EXCLUSIVE] = { { OPT_TOKENS, OPT_FROM }, { 0 } };
+    static const struct cli_syntax syntax = { option_table, parse, "-m FILE --tokens LIST -o FILE", doc, exclusive };
     struct options o = { .engine = CLI_ENGINE_DEFAULT };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;

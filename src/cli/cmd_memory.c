@@ -30,7 +30,7 @@ static const struct argp_option option_table[] = {
     { "max-seqs", OPT_SEQS, "N", 0, "sequences sampled together at most (256; --local: all there are)", 0 },
     { "max-num-seqs", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "reserved", OPT_RESERVED, "X", 0, "fraction of the memory the driver keeps (GPUs and NPUs: 0.012; 0.07 or so with error correction on GDDR)", 0 },
-    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 0 },
+    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
     { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
     { 0 },
 };
@@ -199,7 +199,8 @@ int cmd_memory(int argc, char **argv, struct error *err)
         "  roofcast memory deepseek-v3 --hw h200-sxm -q Q8_0 --tp 8 --ep 8\n"
         "  roofcast memory qwen3-30b-a3b --hw rtx-4090 -q Q4_K_M --local -b 1\n"
         "  roofcast memory model.gguf --hw this -o json\n";
-    static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc };
+    static const int exclusive[][CLI_EXCLUSIVE] = { { OPT_SERVER, OPT_LOCAL }, { 0 } };
+    static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc, exclusive };
     struct memory_cli o = { .hw = "this", .batches = "1,16,64,256", .price = PRICING_DEFAULTS, .utilization = NAN,
                             .reserved = NAN, .format = REPORT_TABLE };
     struct asked a = { .o = &o };

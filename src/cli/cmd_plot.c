@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct options {
-    struct plot_options plot;
-    struct error *err;
-};
-
 enum { OPT_HW = 256, OPT_BY, OPT_PHASE, OPT_TEST, OPT_TITLE, OPT_ALL, OPT_TRAJECTORY, OPT_CHART, OPT_FORMAT, OPT_OP };
 
 static const struct argp_option option_table[] = {
@@ -61,74 +56,44 @@ static int choose_chart(enum plot_chart *chart, const char *arg, struct error *e
                      "found \"%s\"", arg);
 }
 
-static int parse_value(struct options *o, int key, const char *arg)
+static int parse(void *options, int key, const char *arg, struct error *err)
 {
-    struct plot_options *p = &o->plot;
+    struct plot_options *p = options;
     switch (key) {
+    case 'o':
+        return cli_text(&p->out, arg);
+    case 'm':
+        return cli_text(&p->model, arg);
     case 't':
-        return parse_int(arg, 1, 1 << 20, "-t", &p->n_threads, o->err);
+        return parse_int(arg, 1, 1 << 20, "-t", &p->n_threads, err);
+    case OPT_HW:
+        return cli_text(&p->hw, arg);
+    case OPT_TEST:
+        return cli_text(&p->test, arg);
+    case OPT_TITLE:
+        return cli_text(&p->title, arg);
+    case OPT_OP:
+        return cli_text(&p->op, arg);
+    case OPT_ALL:
+        return cli_flag(&p->all_roofs);
+    case OPT_TRAJECTORY:
+        return cli_flag(&p->trajectory);
     case OPT_BY:
         p->by_op = strcmp(arg, "op") == 0;
-        return choose(arg, "--by", "role", "op", o->err);
+        return choose(arg, "--by", "role", "op", err);
     case OPT_PHASE:
         p->phase = strcmp(arg, "both") == 0 ? NULL : arg;
         if (!p->phase || strcmp(arg, "prefill") == 0 || strcmp(arg, "decode") == 0)
             return 0;
-        return error_set(o->err, ERROR_USAGE,
-                         "--phase: expected prefill, decode or both, found \"%s\"", arg);
+        return error_set(err, ERROR_USAGE, "--phase: expected prefill, decode or both, found \"%s\"", arg);
     case OPT_CHART:
-        return choose_chart(&p->chart, arg, o->err);
+        return choose_chart(&p->chart, arg, err);
     case OPT_FORMAT:
-        return chart_formats_parse(&p->formats, arg, o->err);
-    default:
-        return 0;
-    }
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    struct plot_options *p = &o->plot;
-    switch (key) {
-    case 'o':
-        p->out = arg;
-        return 0;
-    case OPT_HW:
-        p->hw = arg;
-        return 0;
-    case OPT_TEST:
-        p->test = arg;
-        return 0;
-    case OPT_TITLE:
-        p->title = arg;
-        return 0;
-    case OPT_ALL:
-        p->all_roofs = true;
-        return 0;
-    case OPT_TRAJECTORY:
-        p->trajectory = true;
-        return 0;
-    case OPT_OP:
-        p->op = arg;
-        return 0;
-    case 'm':
-        p->model = arg;
-        return 0;
-    case 't':
-    case OPT_BY:
-    case OPT_PHASE:
-    case OPT_CHART:
-    case OPT_FORMAT:
-        if (parse_value(o, key, arg) != 0)
-            argp_error(state, "%s", o->err->msg);
-        return 0;
+        return chart_formats_parse(&p->formats, arg, err);
     case ARGP_KEY_ARG:
-        if (p->doc)
-            argp_error(state, "one file at a time: \"%s\" after \"%s\"", arg, p->doc);
-        p->doc = arg;
-        return 0;
+        return cli_text_once(&p->doc, arg, "file", err);
     default:
-        return ARGP_ERR_UNKNOWN;
+        return CLI_UNKNOWN;
     }
 }
 
@@ -311,15 +276,16 @@ int cmd_plot(int argc, char **argv, struct error *err)
         "  roofcast plot hwprofiles/h100-sxm.json -o h100\n"
         "  roofcast plot --chart hierarchical run.json --hw this -m model.gguf\n"
         "  roofcast plot --chart bandwidth this; roofcast plot --chart kernels this --op matmat --format svg,pdf";
-    const struct argp argp = { option_table, parse, "FILE.json", doc, NULL, NULL, NULL };
-    struct options o = { .err = err };
-    argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o);
-    if (!o.plot.doc)
+    static const struct cli_syntax syntax = { option_table, parse, "FILE.json", doc, NULL };
+    struct plot_options o = { 0 };
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
+    if (!o.doc)
         return error_set(err, ERROR_USAGE,
                          "which file? A run, an analysis or a prediction as JSON, or a profile");
-    if (!o.plot.out)
-        o.plot.out = charts[o.plot.chart];
-    if (cli_keep_chart(argc, argv, "-o", o.plot.out, err) != 0)
+    if (!o.out)
+        o.out = charts[o.chart];
+    if (cli_keep_chart(argc, argv, "-o", o.out, err) != 0)
         return -1;
-    return draw(&o.plot, err);
+    return draw(&o, err);
 }

@@ -21,7 +21,7 @@ struct options {
 enum { OPT_AGAINST = 256, OPT_IDS, OPT_CHUNKS, OPT_STRIDE, OPT_UB, OPT_QUIET };
 
 static const struct argp_option option_table[] = {
-    { "model", 'm', "FILE", 0, "GGUF file; again for more of them, a row each", 0 },
+    { "model", 'm', "FILE", CLI_AGAIN, "GGUF file; again for more of them, a row each", 0 },
     { "against", OPT_AGAINST, "FILE", 0, "the file to compare with, mostly the F16 one: KL divergence from it", 0 },
     { "file", 'f', "TEXT", 0, "the text; - is standard input", 0 },
     { "ids", OPT_IDS, "FILE", 0, "instead of a text, its token ids with blanks between; - is standard input", 0 },
@@ -34,7 +34,7 @@ static const struct argp_option option_table[] = {
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "threads", 't', "N", 0, "threads (default: one a usable core)", 0 },
     CLI_ENGINE_OPTIONS,
-    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 0 },
+    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
     { "quiet", OPT_QUIET, NULL, 0, "no progress on standard error", 0 },
     { 0 },
 };
@@ -322,7 +322,7 @@ int cmd_ppl(int argc, char **argv, struct error *err)
         "-ctk and -ctv set the cache of the files, not of --against: the same file twice shows what a quantized "
         "cache costs.\n\n"
         "The files are evaluated one after the other, each beside the base, so that two are in memory at a time.";
-    static const struct cli_syntax syntax = { option_table, parse, "-m FILE [-m FILE...] -f TEXT", doc };
+    static const struct cli_syntax syntax = { option_table, parse, "-m FILE [-m FILE...] -f TEXT", doc, NULL };
     struct options o = { .n_ubatch = 512, .engine = CLI_ENGINE_DEFAULT, .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;

@@ -27,7 +27,7 @@ static const struct argp_option option_table[] = {
     PREDICT_ASK_OPTIONS,
     PRICING_OPTIONS,
     PREDICT_DRAFT_OPTIONS,
-    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 0 },
+    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
     { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
     { 0 },
 };
@@ -336,7 +336,8 @@ int cmd_predict(int argc, char **argv, struct error *err)
         "  roofcast predict deepseek-v3 --hw h200 --tp 8 --ep 8 -b 64 --routing zipf:0.5\n"
         "  roofcast predict llama-3.1-70b --hw h200 --draft llama-3.2-1b --gamma 2,4,8 --acceptance 0.8,0.7,0.6\n"
         "  roofcast predict deepseek-v3 --hw h200 --tp 8 -b 1,64 --draft mtp --gamma 1 --acceptance 0.85\n";
-    static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc };
+    static const int exclusive[][CLI_EXCLUSIVE] = { { OPT_ROOF, SOFTWARE_STACK }, { OPT_ROOF, SOFTWARE_ANCHOR }, { 0 } };
+    static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc, exclusive };
     struct predict_cli o = { .hw = "this", .n_depth = "0", .n_batch = "1",
                          .weights_gb = NAN, .price = PRICING_DEFAULTS, .ask = PREDICT_ASK_DEFAULTS,
                          .format = REPORT_TABLE };

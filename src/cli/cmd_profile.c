@@ -15,7 +15,6 @@ struct options {
     bool quiet, compare, cross_check;
     const char *arg[2];
     int n_arg;
-    struct error *err;
 };
 
 enum { PROFILE_BYTES = 4 << 20 /* of 1 and 2 threads one takes half a megabyte; of 1, 2, 4 ... 128 four times that */ };
@@ -30,7 +29,7 @@ static const struct argp_option option_table[] = {
       "largest thread count; 1, 2, 4, ... and N are measured (default: one a usable core)", 0 },
     { "output", 'o', "FILE", 0,
       "the profile to write; - is standard output (default: where --hw this reads). With --compare and --cross-check a format: "
-      "table, csv, json, jsonl or md", 0 },
+      "table, csv, json, jsonl, md or sql", 0 },
     CLI_CPU_OPTIONS,
     { "quiet", OPT_QUIET, NULL, 0, "no progress and no table", 0 },
     { "compare", OPT_COMPARE, NULL, 0, "compare two profiles, A.json and B.json: ratios, whether their intervals overlap, a verdict", 1 },
@@ -40,8 +39,9 @@ static const struct argp_option option_table[] = {
     { 0 },
 };
 
-static int parse_one(struct options *o, int key, char *arg, struct error *err)
+static int parse(void *options, int key, const char *arg, struct error *err)
 {
+    struct options *o = options;
     switch (key) {
     case OPT_QUICK:
         o->effort = CEILINGS_QUICK;
@@ -73,8 +73,6 @@ static int parse_one(struct options *o, int key, char *arg, struct error *err)
         o->arg[o->n_arg++] = arg;
         return 0;
     case ARGP_KEY_END:
-        if (o->compare && o->cross_check)
-            return error_set(err, ERROR_USAGE, "--compare and --cross-check: one of them at a time");
         if (o->compare && o->n_arg != 2)
             return error_set(err, ERROR_USAGE, "--compare: expected two profiles, found %d", o->n_arg);
         if (!o->compare && o->n_arg)
@@ -83,15 +81,6 @@ static int parse_one(struct options *o, int key, char *arg, struct error *err)
     default:
         return cli_engine_option(&o->cpus, key, arg, err);
     }
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct options *o = state->input;
-    int rc = parse_one(o, key, arg, o->err);
-    if (rc < 0)
-        argp_error(state, "%s", o->err->msg);
-    return rc > 0 ? ARGP_ERR_UNKNOWN : 0;
 }
 
 static const struct column columns[] = {
@@ -246,26 +235,23 @@ static int other_modes(const struct options *o, const struct cli_machine *machin
 
 int cmd_profile(int argc, char **argv, struct error *err)
 {
-    struct options o = { .effort = CEILINGS_DEFAULT, .err = err };
-    const struct argp argp = { option_table,
-                               parse,
-                               "\n--compare A.json B.json",
-                               "Measure this machine's roofs: peak FLOP/s of every operand type and instruction set, bandwidth at L1, "
-                               "L2, L3 and DRAM, and the engine's own kernels, for 1, 2, 4, ... threads, each the median of several "
-                               "samples with its 95 % interval. The machine should be idle; how steady it was stands in the profile.\v"
-                               "A peak is that of the best number of accumulators and mix of multiply-adds and additions, also per "
-                               "cycle of the clock measured beside it and, where the core is known, as a part of what it can issue.\n\n"
-                               "Ctrl-C keeps what was measured until then.\n\n"
-                               "  roofcast profile --quick\n"
-                               "  roofcast profile -t 8 --cpus 0-7 -o numa0.json\n"
-                               "  roofcast profile --compare before.json after.json\n"
-                               "  roofcast profile --cross-check -o md\n"
-                               "  roofcast profile --cross-check='DRAM 2t'",
-                               NULL,
-                               NULL,
-                               NULL };
-    if (argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &o) != 0)
-        return error_set(err, ERROR_USAGE, "cannot read the command line");
+    static const char doc[] =
+        "Measure this machine's roofs: peak FLOP/s of every operand type and instruction set, bandwidth at L1, "
+        "L2, L3 and DRAM, and the engine's own kernels, for 1, 2, 4, ... threads, each the median of several "
+        "samples with its 95 % interval. The machine should be idle; how steady it was stands in the profile.\v"
+        "A peak is that of the best number of accumulators and mix of multiply-adds and additions, also per "
+        "cycle of the clock measured beside it and, where the core is known, as a part of what it can issue.\n\n"
+        "Ctrl-C keeps what was measured until then.\n\n"
+        "  roofcast profile --quick\n"
+        "  roofcast profile -t 8 --cpus 0-7 -o numa0.json\n"
+        "  roofcast profile --compare before.json after.json\n"
+        "  roofcast profile --cross-check -o md\n"
+        "  roofcast profile --cross-check='DRAM 2t'";
+    static const int exclusive[][CLI_EXCLUSIVE] = { { OPT_QUICK, OPT_FULL, OPT_BRIEF }, { OPT_COMPARE, OPT_CROSS_CHECK }, { 0 } };
+    static const struct cli_syntax syntax = { option_table, parse, "\n--compare A.json B.json", doc, exclusive };
+    struct options o = { .effort = CEILINGS_DEFAULT };
+    if (cli_parse(&syntax, argc, argv, &o, err) != 0)
+        return -1;
     struct cli_machine machine;
     struct hwprofile h;
     cli_set_quiet(o.quiet);

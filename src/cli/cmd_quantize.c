@@ -36,9 +36,9 @@ static const struct argp_option option_table[] = {
     { "pure", OPT_PURE, NULL, 0, "every matrix in the mixture's base type", 2 },
     { "output-tensor-type", OPT_OUTPUT_TYPE, "TYPE", 0, "of the LM head", 2 },
     { "token-embedding-type", OPT_EMBD_TYPE, "TYPE", 0, "of the embedding table", 2 },
-    { "tensor-type", OPT_TENSOR_TYPE, "REGEX=TYPE", 0, "of the matrices in whose name REGEX is found; repeatable", 2 },
+    { "tensor-type", OPT_TENSOR_TYPE, "REGEX=TYPE", CLI_AGAIN, "of the matrices in whose name REGEX is found; repeatable", 2 },
     { NULL, 0, NULL, 0, "The table of errors:", 3 },
-    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl or md", 3 },
+    { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 3 },
     { "tensors", OPT_TENSORS, NULL, 0, "a row a tensor, not a role", 3 },
     { 0 },
 };
@@ -388,7 +388,7 @@ int cmd_quantize(int argc, char **argv, struct error *err)
         "largest |w' - w|, and the signal-to-noise ratio -20 log10 RMSE; 6 dB are one bit. The total is over the matrices.\n\n"
         "A source that is quantized already is refused: its rounding error would stay and a second one be added. "
         "Memory is a few chunks, whatever the model. OUT.gguf appears complete or not at all; - is standard output.";
-    static const struct cli_syntax syntax = { option_table, parse, "IN.gguf -q TYPE OUT.gguf", doc };
+    static const struct cli_syntax syntax = { option_table, parse, "IN.gguf -q TYPE OUT.gguf", doc, NULL };
     struct options o = { .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;

@@ -43,16 +43,16 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 
 static const struct column columns[] = {
     { "model", "model", COL_TEXT, NULL, false },       { "type", "type", COL_TEXT, NULL, false },
-    { "hw", "hw", COL_TEXT, NULL, false },             { "engine", "engine", COL_TEXT, NULL, false },
-    { "n_devices", "devices", COL_INT, NULL, false },  { "test", "test", COL_TEXT, NULL, false },
+    { "hw", "hw", COL_TEXT, NULL, false },             { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM },
+    { "n_devices", "devices", COL_INT, NULL, COL_MINOR },  { "test", "test", COL_TEXT, NULL, false },
     { "phase", NULL, COL_TEXT, NULL, true },           { "tok_s", "tokens/s", COL_FLOAT, NULL, false },
     { "seconds", NULL, COL_SECONDS, NULL, true },      { "bytes", NULL, COL_SI, "B", true },
-    { "flop", NULL, COL_SI, "FLOP", true },            { "ai", "FLOP/B", COL_FLOAT, NULL, false },
+    { "flop", NULL, COL_SI, "FLOP", true },            { "ai", "FLOP/B", COL_FLOAT, NULL, COL_MINOR },
     { "bytes_s", "bandwidth", COL_SI, "B/s", false },  { "mbu", "MBU", COL_FRACTION, NULL, false },
-    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", false },   { "mfu", "MFU", COL_FRACTION, NULL, false },
+    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM },   { "mfu", "MFU", COL_FRACTION, NULL, false },
     { "bound", "bound", COL_TEXT, NULL, false },       { "roof_fraction", "of the roof", COL_FRACTION, NULL, false },
     { "math", NULL, COL_TEXT, NULL, true },            { "peak_flop_s", NULL, COL_SI, "FLOP/s", true },
-    { "peak_bytes_s", NULL, COL_SI, "B/s", true },     { "reason", "note", COL_TEXT, NULL, false },
+    { "peak_bytes_s", NULL, COL_SI, "B/s", true },     { "reason", "note", COL_TEXT, NULL, COL_MEDIUM },
 };
 
 /* What a device did in the seconds measured, and what it could do. (72) */
@@ -382,7 +382,7 @@ int cmd_report(int argc, char **argv, struct error *err)
         "  roofcast report b.json --hw rtx-4090 --chart roofline\n"
         "  roofcast report vllm-serve.json --hw h100-sxm\n"
         "  roofcast report vllm-latency.json --hw h100-sxm --model llama-3.1-8b --input-len 1024 --output-len 256 --batch-size 8\n";
-    static const struct cli_syntax syntax = { option_table, parse, "FILE", doc };
+    static const struct cli_syntax syntax = { option_table, parse, "FILE", doc, NULL };
     struct report_cli o = { .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;

@@ -53,7 +53,7 @@ static const struct argp_option option_table[] = {
       "divide positive logits of recent tokens by R, multiply negative ones (default 1: off)", 0 },
     { "repeat-last-n", OPT_REPEAT_N, "N", 0, "how many tokens are recent; -1: all (default 64)", 0 },
     { "seed", OPT_SEED, "N", 0, "seed of the sampler (default 1)", 0 },
-    { "stop", OPT_STOP, "TEXT", 0, "end in front of this text; may be given several times", 0 },
+    { "stop", OPT_STOP, "TEXT", CLI_AGAIN, "end in front of this text; may be given several times", 0 },
     { "no-kv-cache", OPT_NO_KV, NULL, 0, "recompute the whole sequence for every token: the loop the KV cache removes", 0 },
     { "force", OPT_FORCE, NULL, 0, "allow a context beyond the trained one", 0 },
     { "ignore-eos", OPT_IGNORE_EOS, NULL, 0, "go on after the end of the sequence", 0 },
@@ -373,7 +373,7 @@ int cmd_run(int argc, char **argv, struct error *err)
         "Sampling: penalty, top-k, top-p, min-p, temperature, in this order. A chat template is recognised by what is "
         "written in the file's own (Jinja is not run); texts that depend on the day are left out. Control tokens count in "
         "the template's own parts, in a message only with --special.";
-    static const struct cli_syntax syntax = { option_table, parse, "-m FILE [-p TEXT]", doc };
+    static const struct cli_syntax syntax = { option_table, parse, "-m FILE [-p TEXT]", doc, NULL };
     struct options o = { .n_ubatch = 512, .engine = CLI_ENGINE_DEFAULT,
                          .gen = { .n_gen = 128, .sampler = sampler_default } };
     int rc = cli_parse(&syntax, argc, argv, &o, err);

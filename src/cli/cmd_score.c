@@ -19,7 +19,7 @@ static const struct argp_option option_table[] = {
     { "anchor-rows", OPT_ANCHOR, "N", 0,
       "show the fit the N lowest-id rows of each device and phase (whole numbers as numbers, other ids as texts, without ids in the file's "
       "order; of ops the N mlp_up_proj rows of largest m), and leave them out of the score; what is above its machine's roofs is left out alone", 0 },
-    { "by", OPT_BY, "KEYS", 0,
+    { "by", OPT_BY, "KEYS", CLI_AGAIN,
       "groups of these keys alone, as many as there are, joined by commas: source, class, hardware, engine, phase, op, kind, metric, "
       "clean; may be repeated", 0 },
     { "worst", OPT_WORST, "N", 0, "rows furthest off to print, with what is known against them (10)", 0 },
@@ -113,15 +113,15 @@ static json_t *groups_json(const struct score_groups *l, bool all)
 /* ---- the worst rows --------------------------------------------------------------------------------------- */
 
 static const struct column row_columns[] = {
-    { "id", "row", COL_TEXT, NULL, false },           { "line", "line", COL_INT, NULL, false },
+    { "id", "row", COL_TEXT, NULL, COL_MEDIUM },           { "line", "line", COL_INT, NULL, COL_MINOR },
     { "hardware", "hardware", COL_TEXT, NULL, false }, { "profile", NULL, COL_TEXT, NULL, true },
     { "class", NULL, COL_TEXT, NULL, true },          { "engine", "engine", COL_TEXT, NULL, false },
     { "model", "model", COL_TEXT, NULL, false },      { "preset", NULL, COL_TEXT, NULL, true },
     { "type", "type", COL_TEXT, NULL, false },        { "n_devices", "devices", COL_INT, NULL, false },
-    { "phase", "of", COL_TEXT, NULL, false },         { "unit", "unit", COL_TEXT, NULL, false },
+    { "phase", "of", COL_TEXT, NULL, false },         { "unit", "unit", COL_TEXT, NULL, COL_MEDIUM },
     { "measured", "measured", COL_FLOAT, NULL, false }, { "predicted", "predicted", COL_FLOAT, NULL, false },
     { "lo", NULL, COL_FLOAT, NULL, true },            { "hi", NULL, COL_FLOAT, NULL, true },
-    { "error", "error", COL_FRACTION, NULL, false },  { "reason", "what is known against it", COL_TEXT, NULL, false },
+    { "error", "error", COL_FRACTION, NULL, false },  { "reason", "what is known against it", COL_TEXT, NULL, COL_MEDIUM },
 };
 
 static const char *what_of(const struct measurement *m)
@@ -321,7 +321,7 @@ int cmd_score(int argc, char **argv, struct error *err)
         "  roofcast score throughput.csv --by class,engine,phase,kind,clean\n"
         "  roofcast score gpu_ops.csv --anchor-rows 3\n"
         "  llama-bench -m model.gguf -o json > b.json; roofcast score b.json --hw rtx-4090\n";
-    static const struct cli_syntax syntax = { option_table, parse, "FILE", doc };
+    static const struct cli_syntax syntax = { option_table, parse, "FILE", doc, NULL };
     struct score_cli o = { .n_worst = 10, .score = { .model = &time_model_fitted }, .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;

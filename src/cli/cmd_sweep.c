@@ -462,7 +462,8 @@ int cmd_sweep(int argc, char **argv, struct error *err)
         "  roofcast sweep -m llama-3.1-70b -q Q8_0,Q4_K_M --hw h100-sxm,h200-sxm --tp 1-8*2 -b 1-256*2 -d 0-32768+4096 > grid.csv\n"
         "  roofcast sweep -m all -q Q4_K_M --hw gpu -b 1,8,64 -o jsonl --save everything.jsonl\n"
         "  mpirun -n 4 roofcast sweep -m deepseek-v3 --hw all --tp 1-8*2 --ep 1-64*2 --dp 1-8*2 --save grid.csv\n";
-    static const struct cli_syntax syntax = { option_table, parse, "[MODEL,...]", doc };
+    static const int exclusive[][CLI_EXCLUSIVE] = { { OPT_ROOF, SOFTWARE_STACK }, { OPT_ROOF, SOFTWARE_ANCHOR }, { 0 } };
+    static const struct cli_syntax syntax = { option_table, parse, "[MODEL,...]", doc, exclusive };
     struct options o = { .hw = "this", .type = "F16", .kv = "F16", .tp = "1", .pp = "1", .dp = "1", .ep = "1",
                          .n_batch = "1", .n_depth = "0", .n_prompt = "512", .n_gen = "128",
                          .format = REPORT_CSV, .price = PRICING_DEFAULTS };

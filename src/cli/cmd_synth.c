@@ -306,7 +306,7 @@ int cmd_synth(int argc, char **argv, struct error *err)
         "The same seed and shape give the same bytes whatever -t is, and files of different types hold "
         "the same weights, each rounded to its type. Memory is a few chunks, whatever the model. The "
         "tokenizer inside is made up: text goes in and comes out, without meaning.";
-    static const struct cli_syntax syntax = { option_table, parse, "[MODEL]", doc };
+    static const struct cli_syntax syntax = { option_table, parse, "[MODEL]", doc, NULL };
     struct options o = { .seed = 1, .shape = { .rope_theta = NAN } };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;

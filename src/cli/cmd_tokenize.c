@@ -13,6 +13,7 @@ enum bos_mode { BOS_FILE, BOS_ALWAYS, BOS_NEVER };
 
 struct options {
     const char *model, *cases, *out;
+    const char *text; /* of the command line; NULL: standard input */
     enum bos_mode bos;
     bool bos_given, ids, special;
 };
@@ -29,7 +30,8 @@ enum { KEY_IDS = 256, KEY_CASES, KEY_BOS, KEY_NO_BOS, KEY_SPECIAL };
 /* clang-format off */
 static const struct argp_option option_table[] = {
     { "model", 'm', "FILE", 0, "GGUF file with the vocabulary (required)", 0 },
-    { "ids", KEY_IDS, NULL, 0, "the other way: lines of ids in, text out", 0 },
+    { "prompt", 'p', "TEXT", 0, "the text, as the argument; without either, each line of standard input is one", 0 },
+    { "ids", KEY_IDS, NULL, 0, "the other way: ids in, text out", 0 },
     { "cases", KEY_CASES, "FILE.inp", 0, "tokenize the cases of a file; compare with FILE.out where that "
       "exists, and exit 1 when one differs", 0 },
     { "bos", KEY_BOS, NULL, 0, "begin with the beginning-of-sequence token, whatever the file asks for", 0 },
@@ -43,17 +45,15 @@ static const struct argp_option option_table[] = {
 
 static const char doc[] =
     "Text to token ids and back, by the tokenizer in a GGUF file: SentencePiece (BPE or unigram) or byte-level BPE."
-    "\vEach line of standard input becomes a line of ids; the newline is not part of the "
-    "text. "
-    "Ids of one line become one text. A file that asks for a beginning-of-sequence token "
+    "\vTEXT becomes a line of ids; without it each line of standard input does, and the newline is not part of the text. Ids of one line become one text. A file that asks for a beginning-of-sequence token "
     "gets "
     "it; --no-bos leaves it out.\n"
     "\n"
     "Examples:\n"
-    "  echo 'Hello world' | roofcast tokenize -m model.gguf\n"
-    "  echo '15043 3186' | roofcast tokenize -m model.gguf --ids\n"
+    "  roofcast tokenize -m model.gguf 'Hello world'\n"
+    "  roofcast tokenize -m model.gguf --ids '15043 3186'\n"
     "  roofcast tokenize -m model.gguf < book.txt | wc -w      (counts tokens)\n"
-    "  echo '<s>Hello</s>' | roofcast tokenize -m model.gguf --special\n"
+    "  roofcast tokenize -m model.gguf --special '<s>Hello</s>'\n"
     "  roofcast tokenize -m vocab.gguf --cases vocab.gguf.inp\n"
     "\n"
     "A case file holds texts that may span lines, each followed by a line "
@@ -72,22 +72,19 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     case KEY_CASES:
         return cli_text(&o->cases, arg);
     case KEY_BOS:
-    case KEY_NO_BOS: {
-        enum bos_mode mode = key == KEY_BOS ? BOS_ALWAYS : BOS_NEVER;
-        if (o->bos_given && o->bos != mode)
-            return error_set(err, ERROR_USAGE, "--bos and --no-bos exclude each other");
-        o->bos = mode;
+    case KEY_NO_BOS:
+        o->bos = key == KEY_BOS ? BOS_ALWAYS : BOS_NEVER;
         return cli_flag(&o->bos_given);
-    }
     case KEY_SPECIAL:
         return cli_flag(&o->special);
+    case 'p':
     case ARGP_KEY_ARG:
-        return error_set(err, ERROR_USAGE, "unexpected argument \"%s\"; text comes on standard input", arg);
+        return cli_text_once(&o->text, arg, "text", err);
     case ARGP_KEY_END:
         if (!o->model)
             return error_set(err, ERROR_USAGE, "-m FILE is required");
-        if (o->ids && o->cases)
-            return error_set(err, ERROR_USAGE, "--ids and --cases exclude each other");
+        if (o->text && o->cases)
+            return error_set(err, ERROR_USAGE, "--cases takes its texts from a file: leave out \"%.64s\"", o->text);
         return 0;
     default:
         return CLI_UNKNOWN;
@@ -224,6 +221,14 @@ static int next_line(struct lines *l, const char **s, size_t *n, struct error *e
         if (more_input(l, err) != 0)
             return -1;
     }
+}
+
+static int run_text(const struct job *j, const char *text, struct error *err)
+{
+    struct token_list ids = { 0 };
+    const int rc = j->opt->ids ? decode_line(j, text, strlen(text), 1, err) : encode_line(j, text, strlen(text), &ids, err);
+    token_list_free(&ids);
+    return rc;
 }
 
 static int run_lines(const struct job *j, struct error *err)
@@ -381,7 +386,8 @@ fail:
 int cmd_tokenize(int argc, char **argv, struct error *err)
 {
     struct options opt = { .bos = BOS_FILE };
-    static const struct cli_syntax syntax = { option_table, parse, NULL, doc };
+    static const int exclusive[][CLI_EXCLUSIVE] = { { KEY_BOS, KEY_NO_BOS }, { KEY_IDS, KEY_CASES }, { 0 } };
+    static const struct cli_syntax syntax = { option_table, parse, "[TEXT]", doc, exclusive };
     if (cli_parse(&syntax, argc, argv, &opt, err) != 0)
         return -1;
     if (opt.cases && !opt.bos_given)
@@ -404,7 +410,7 @@ int cmd_tokenize(int argc, char **argv, struct error *err)
     if (!opened)
         goto fail;
     job.out = out.f;
-    rc = opt.cases ? run_case_file(&job, opt.cases, err) : run_lines(&job, err);
+    rc = opt.cases ? run_case_file(&job, opt.cases, err) : opt.text ? run_text(&job, opt.text, err) : run_lines(&job, err);
 fail:
     /* Case results are kept when a case fails: they say which. */
     if (opened && (rc == 0 || (opt.cases && err->kind == ERROR_INPUT))) {

@@ -35,7 +35,7 @@ static const struct argp_option option_table[] = {
     { "dir", OPT_DIR, "DIR", 0, "where models are synthesized, kept and found again (default: a temporary folder)", 0 },
     { "dry-run", OPT_DRY, NULL, 0, "print the cases in their order and run none", 0 },
     { "save", OPT_SAVE, "FILE", 0, "write the JSON document, too, also after Ctrl-C", 0 },
-    { "output", 'o', "FORMAT", 0, "table, csv, json, jsonl or md (default table)", 0 },
+    { "output", 'o', "FORMAT", 0, "table, csv, json, jsonl, md or sql (default table)", 0 },
     CLI_ENGINE_OPTIONS,
     { "quiet", OPT_QUIET, NULL, 0, "no progress on standard error", 0 },
     { 0 },
@@ -254,7 +254,8 @@ int cmd_validate(int argc, char **argv, struct error *err)
         "  roofcast validate -m llama-3.2-1b:4 -q Q4_K_M --tests tg32,tg32@d4096 --full\n"
         "  roofcast validate -m model.gguf --tests pp512,tg64 -t 1,2,4 -o json >result.json\n"
         "  roofcast validate --full --save result.json --dir ~/models";
-    static const struct cli_syntax syntax = { option_table, parse, NULL, doc };
+    static const int exclusive[][CLI_EXCLUSIVE] = { { OPT_CASES, OPT_QUICK, OPT_FULL }, { 0 } };
+    static const struct cli_syntax syntax = { option_table, parse, NULL, doc, exclusive };
     struct options o = { .lists = { "llama-3.2-1b:4,qwen3-0.6b:8,smollm2-360m:16", "Q8_0,Q4_0,Q4_K_M,Q6_K,F16,BF16",
                                     "pp32,pp512,pp128@d8192,tg32,tg32@d2048,tg8@d32768,tg16x4,tg8x16@d512", NULL },
                          .hw = "this", .n_case = DEFAULT_CASES, .seed = 1, .engine = CLI_ENGINE_DEFAULT };

@@ -7,14 +7,14 @@
 
 const struct column list_hw_cols[] = {
     { "id", "hardware", COL_TEXT, "", false },
-    { "name", "name", COL_TEXT, "", false },
+    { "name", "name", COL_TEXT, "", COL_MEDIUM },
     { "kind", "kind", COL_TEXT, "", false },
     { "vendor", "vendor", COL_TEXT, "", true },
     { "memory_bytes", "memory", COL_SI, "B", false },
     { "bandwidth_bytes_s", "bandwidth", COL_SI, "B/s", false },
     { "peak_flop_s", "best peak", COL_SI, "FLOP/s", false },
     { "peak_math", "of", COL_TEXT, "", false },
-    { "n_ceilings", "measured roofs", COL_INT, "", false },
+    { "n_ceilings", "measured roofs", COL_INT, "", COL_MINOR },
     { "link", "link", COL_TEXT, "", true },
     { "link_bytes_s", "link", COL_SI, "B/s", true },
     { "link_devices", "joins", COL_INT, "", true },

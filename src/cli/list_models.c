@@ -7,14 +7,14 @@ const struct column list_model_cols[] = {
     { "arch", "arch", COL_TEXT, "", false },
     { "n_params", "parameters", COL_SI, "", false },
     { "n_layer", "layers", COL_INT, "", false },
-    { "n_embd", "n_embd", COL_INT, "", false },
-    { "n_head", "heads", COL_INT, "", false },
-    { "n_head_kv", "KV heads", COL_INT, "", false },
-    { "n_ff", "n_ff", COL_INT, "", false },
-    { "n_vocab", "vocab", COL_INT, "", false },
+    { "n_embd", "n_embd", COL_INT, "", COL_MEDIUM },
+    { "n_head", "heads", COL_INT, "", COL_MEDIUM },
+    { "n_head_kv", "KV heads", COL_INT, "", COL_MEDIUM },
+    { "n_ff", "n_ff", COL_INT, "", COL_MEDIUM },
+    { "n_vocab", "vocab", COL_INT, "", COL_MEDIUM },
     { "n_ctx_train", "context", COL_INT, "", false },
     { "tied", "tied", COL_BOOL, "", true },
-    { "file", "file", COL_TEXT, "", false },
+    { "file", "file", COL_TEXT, "", COL_MINOR },
 };
 const size_t list_n_model_cols = ARRAY_LEN(list_model_cols);
 

@@ -17,7 +17,7 @@ static const struct column columns[] = {
     { "unbounded", NULL, COL_BOOL, NULL, true },
     { "need_bytes", "needs", COL_SI, "B", false },
     { "fits", "fits", COL_BOOL, NULL, false },
-    { "tp_needed", "needs tp", COL_INT, NULL, false },
+    { "tp_needed", "needs tp", COL_INT, NULL, COL_MEDIUM },
     { "tp_note", NULL, COL_TEXT, NULL, true },
     { "memory_bytes", NULL, COL_SI, "B", true },
     { "reserved_bytes", NULL, COL_SI, "B", true },
@@ -249,7 +249,8 @@ static void table_columns(struct column *out, const struct layout *l)
 {
     for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
         out[i] = columns[i];
-        out[i].csv_only |= layout_devices(l) == 1 && strcmp(columns[i].key, "layout") == 0;
+        if (layout_devices(l) == 1 && strcmp(columns[i].key, "layout") == 0)
+            out[i].rank = COL_DATA;
     }
 }
 

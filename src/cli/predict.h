@@ -53,11 +53,11 @@ enum { ASK_REQUEST = 800, ASK_POWER, ASK_PRICE, ASK_EXPLAIN, ASK_WHAT_IF, ASK_SO
     { "power", ASK_POWER, "WATT", 0, "power of a device, for joules (the profile's TDP)", 0 }, \
     { "price", ASK_PRICE, "USD", 0, "what a device costs an hour, for dollars a million tokens (the profile's)", 0 }, \
     { "explain", ASK_EXPLAIN, NULL, 0, "where the number comes from: every class of ops with its formulas, every constant", 0 }, \
-    { "what-if", ASK_WHAT_IF, "CHANGE,...", 0, \
+    { "what-if", ASK_WHAT_IF, "CHANGE,...", CLI_AGAIN, \
       "one more row with these changes and its ratio to the row without: bandwidth=x1.5, compute=x2, fp8=400T, memory=96G, " \
       "link=x4, latency=x0.5, launch=0, e_compute=0.9, e_bandwidth=0.9, type=Q4_K_M, kv-type=Q8_0, b=8, d=4096, ub=256, tp=2, " \
       "pp=2, dp=2, ep=8 (repeatable)", 0 }, \
-    { "solve", ASK_SOLVE, "UNKNOWN=TARGET", 0, \
+    { "solve", ASK_SOLVE, "UNKNOWN=TARGET", CLI_AGAIN, \
       "which value reaches a target: UNKNOWN bandwidth, compute, context, batch, tp or machine, :prefill or :decode behind it; " \
       "TARGET fits, tok_s>=30, itl<=50ms or ttft<=1s (repeatable)", 0 }
 int predict_ask_parse(int key, const char *arg, struct predict_ask *a, struct error *err);

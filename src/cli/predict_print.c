@@ -34,26 +34,26 @@ static const struct column phase_columns[] = {
     { "tokens_a_round", "tokens/round", COL_FLOAT, NULL, false },
     { "gain", "gain", COL_FLOAT, NULL, false },
     { "bound", "bound", COL_TEXT, NULL, false },
-    { "memory_s", "memory", COL_SECONDS, NULL, false },
-    { "compute_s", "compute", COL_SECONDS, NULL, false },
-    { "link_s", "links", COL_SECONDS, NULL, false },
-    { "compute_share", "busy", COL_FRACTION, NULL, false },
+    { "memory_s", "memory", COL_SECONDS, NULL, COL_MEDIUM },
+    { "compute_s", "compute", COL_SECONDS, NULL, COL_MEDIUM },
+    { "link_s", "links", COL_SECONDS, NULL, COL_MEDIUM },
+    { "compute_share", "busy", COL_FRACTION, NULL, COL_MEDIUM },
     { "memory_share", NULL, COL_FRACTION, NULL, true },
-    { "weight_bytes", "weights", COL_SI, "B", false },
+    { "weight_bytes", "weights", COL_SI, "B", COL_MINOR },
     { "act_bytes", NULL, COL_SI, "B", true },
-    { "kv_bytes", "KV", COL_SI, "B", false },
-    { "flop", "FLOP", COL_SI, "", false },
+    { "kv_bytes", "KV", COL_SI, "B", COL_MINOR },
+    { "flop", "FLOP", COL_SI, "", COL_MINOR },
     { "ai", NULL, COL_FLOAT, NULL, true },
     { "link_bytes", NULL, COL_SI, "B", true },
     { "ttft_s", "TTFT", COL_SECONDS, NULL, true },
     { "itl_s", "ITL", COL_SECONDS, NULL, true },
-    { "j_per_tok", "J/token", COL_FLOAT, NULL, false },
+    { "j_per_tok", "J/token", COL_FLOAT, NULL, COL_MINOR },
     { "j_per_request", "J/request", COL_FLOAT, NULL, true },
     { "usd_per_mtok", "$/Mtoken", COL_FLOAT, NULL, true },
     { "usd_per_request", "$/request", COL_FLOAT, NULL, true },
     { "power_w", NULL, COL_FLOAT, NULL, true },
     { "price_usd_h", NULL, COL_FLOAT, NULL, true },
-    { "need_bytes", "needs", COL_SI, "B", false },
+    { "need_bytes", "needs", COL_SI, "B", COL_MEDIUM },
     { "memory_bytes", NULL, COL_SI, "B", true },
     { "fits", "fits", COL_BOOL, NULL, false },
     { "math", NULL, COL_TEXT, NULL, true },
@@ -124,13 +124,13 @@ static const struct column role_columns[] = {
     { "share", "of time", COL_FRACTION, NULL, false },
     { "bound", "bound", COL_TEXT, NULL, false },
     { "role_math", "math", COL_TEXT, NULL, false },
-    { "weight_bytes", "weights", COL_SI, "B", false },
-    { "act_bytes", "act", COL_SI, "B", false },
-    { "kv_bytes", "KV", COL_SI, "B", false },
-    { "link_bytes", "sent", COL_SI, "B", false },
-    { "flop", "FLOP", COL_SI, "", false },
-    { "ai", "FLOP/B", COL_FLOAT, NULL, false },
-    { "flop_s", "FLOP/s", COL_SI, "", false },
+    { "weight_bytes", "weights", COL_SI, "B", COL_MINOR },
+    { "act_bytes", "act", COL_SI, "B", COL_MINOR },
+    { "kv_bytes", "KV", COL_SI, "B", COL_MINOR },
+    { "link_bytes", "sent", COL_SI, "B", COL_MINOR },
+    { "flop", "FLOP", COL_SI, "", COL_MINOR },
+    { "ai", "FLOP/B", COL_FLOAT, NULL, COL_MEDIUM },
+    { "flop_s", "FLOP/s", COL_SI, "", COL_MEDIUM },
     { "n_ubatch", NULL, COL_INT, NULL, true },
     { "tok_s", NULL, COL_FLOAT, NULL, true },
     { "tok_s_lo", NULL, COL_FLOAT, NULL, true },
@@ -323,9 +323,12 @@ static void table_columns(struct column *out, const struct column *in, size_t n,
         alone &= predict_number(json_array_get(rows, i), "n_devices") == 1;
     for (size_t i = 0; i < n; i++) {
         out[i] = in[i];
-        out[i].csv_only |= alone && is_of_devices(in[i].key);
-        out[i].csv_only &= !(in[i].header && is_asked(in[i].key, rows, &o->ask));
-        out[i].csv_only |= predict_draft_hides(in[i].key, o);
+        if (in[i].header && is_asked(in[i].key, rows, &o->ask))
+            out[i].rank = COL_MAJOR;
+        else if (alone && is_of_devices(in[i].key))
+            out[i].rank = COL_DATA;
+        if (predict_draft_hides(in[i].key, o))
+            out[i].rank = COL_DATA;
     }
 }
 

@@ -1,4 +1,4 @@
-/* Rows printed as a table, csv, json, jsonl or md: one set of field names, five shapes. */
+/* Rows printed as a table, csv, json, jsonl, md or sql: one set of field names, five shapes. */
 #include "report/report.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const format_names[] = { "table", "csv", "json", "jsonl", "md" };
+static const char *const format_names[] = { "table", "csv", "json", "jsonl", "md", "sql" };
 
 int report_format_find(const char *name, enum report_format *out, struct error *err)
 {
@@ -15,7 +15,7 @@ int report_format_find(const char *name, enum report_format *out, struct error *
             *out = (enum report_format)i;
             return 0;
         }
-    return error_set(err, ERROR_USAGE, "-o: expected table, csv, json, jsonl or md, found \"%s\"",
+    return error_set(err, ERROR_USAGE, "-o: expected table, csv, json, jsonl, md or sql, found \"%s\"",
                      name);
 }
 
@@ -215,6 +215,7 @@ static void cell_text(struct strbuf *cell, const struct column *c, const json_t 
     strbuf_free(&raw);
 }
 
+/* width [n_cols]: 0: not in the table. */
 static void add_line(struct strbuf *line, const struct report_doc *d, const json_t *row,
                      const size_t *width, bool md)
 {
@@ -222,7 +223,7 @@ static void add_line(struct strbuf *line, const struct report_doc *d, const json
     bool first = true;
     for (size_t i = 0; i < d->n_cols; i++) {
         const struct column *c = &d->cols[i];
-        if (c->csv_only)
+        if (!width[i])
             continue;
         cell_text(&cell, c, row, md);
         size_t w = cell.s ? text_width(cell.s, cell.len) : 0;
@@ -248,7 +249,7 @@ static void add_rule(struct strbuf *line, const struct report_doc *d, const size
 {
     bool first = true;
     for (size_t i = 0; i < d->n_cols; i++) {
-        if (d->cols[i].csv_only)
+        if (!width[i])
             continue;
         strbuf_adds(line, md ? "| " : first ? "" : "  ");
         bool colon = md && right_aligned(&d->cols[i]);
@@ -260,7 +261,38 @@ static void add_rule(struct strbuf *line, const struct report_doc *d, const size
     strbuf_adds(line, md ? "|\n" : "\n");
 }
 
-static int build_table(struct strbuf *out, const struct report_doc *d, bool md, struct error *err)
+/* Columns that leave the table until it is at most `most` wide: of the lowest rank first, the rightmost of them first, never the first. */
+static void fit_width(const struct report_doc *d, size_t *width, size_t most)
+{
+    static const enum column_rank order[] = { COL_MINOR, COL_MEDIUM, COL_MAJOR };
+    size_t total = 0, first = d->n_cols;
+    for (size_t i = d->n_cols; i-- > 0;)
+        if (width[i]) {
+            total += width[i] + 2;
+            first = i;
+        }
+    for (size_t k = 0; k < ARRAY_LEN(order); k++)
+        for (size_t i = d->n_cols; i-- > first + 1;)
+            if (total > most + 2 && width[i] && d->cols[i].rank == (int)order[k]) {
+                total -= width[i] + 2;
+                width[i] = 0;
+            }
+}
+
+/* "(not shown: a, b; --wide shows all columns)" */
+static void add_hidden(struct strbuf *out, const struct report_doc *d, const size_t *width)
+{
+    const char *sep = "(not shown: ";
+    for (size_t i = 0; i < d->n_cols; i++)
+        if (!width[i] && d->cols[i].rank != COL_DATA) {
+            strbuf_addf(out, "%s%s", sep, d->cols[i].header ? d->cols[i].header : d->cols[i].key);
+            sep = ", ";
+        }
+    if (sep[0] == ',')
+        strbuf_adds(out, "; --wide shows all columns)\n");
+}
+
+static int build_table(struct strbuf *out, const struct report_doc *d, size_t most, bool md, struct error *err)
 {
     size_t n_row = json_array_size(d->rows);
     size_t *width = calloc(d->n_cols + 1, sizeof *width);
@@ -268,7 +300,7 @@ static int build_table(struct strbuf *out, const struct report_doc *d, bool md, 
         return error_oom(err, d->n_cols * sizeof *width, "a table");
     struct strbuf cell = { 0 };
     for (size_t i = 0; i < d->n_cols; i++) {
-        if (d->cols[i].csv_only)
+        if (d->cols[i].rank == COL_DATA)
             continue;
         width[i] = md ? 3 : 1;
         for (size_t r = 0; r <= n_row; r++) {
@@ -277,10 +309,13 @@ static int build_table(struct strbuf *out, const struct report_doc *d, bool md, 
             width[i] = w > width[i] ? w : width[i];
         }
     }
+    if (most && !md)
+        fit_width(d, width, most);
     add_line(out, d, NULL, width, md);
     add_rule(out, d, width, md);
     for (size_t r = 0; r < n_row; r++)
         add_line(out, d, json_array_get(d->rows, r), width, md);
+    add_hidden(out, d, width);
     strbuf_free(&cell);
     free(width);
     return 0;
@@ -325,6 +360,74 @@ static void build_csv(struct strbuf *out, const struct report_doc *d)
     strbuf_free(&cell);
 }
 
+/* ---- sql: SQLite and PostgreSQL read it ----------------------------------------- */
+
+static void add_sql_text(struct strbuf *b, const char *s, size_t n)
+{
+    strbuf_adds(b, "'");
+    for (size_t i = 0; i < n; i++)
+        strbuf_add(b, s[i] == '\'' ? "''" : &s[i], s[i] == '\'' ? 2 : 1);
+    strbuf_adds(b, "'");
+}
+
+static void add_sql_value(struct strbuf *b, const json_t *j)
+{
+    struct strbuf cell = { 0 };
+    add_raw_cell(&cell, j);
+    if (!j || json_is_null(j))
+        strbuf_adds(b, "NULL");
+    else if (json_is_number(j))
+        strbuf_add(b, cell.s, cell.len);
+    else
+        add_sql_text(b, cell.s ? cell.s : "", cell.len);
+    b->oom |= cell.oom;
+    strbuf_free(&cell);
+}
+
+static const char *sql_type(const struct column *c)
+{
+    switch (c->style) {
+    case COL_INT:
+        return "INTEGER";
+    case COL_FLOAT:
+    case COL_SI:
+    case COL_FRACTION:
+    case COL_SECONDS:
+        return "REAL";
+    case COL_TEXT:
+    case COL_BOOL:
+        break;
+    }
+    return "TEXT";
+}
+
+/* The schema as a name: "roofcast_bench". */
+static void add_sql_name(struct strbuf *b, const char *schema)
+{
+    for (const char *p = schema; *p; p++)
+        strbuf_add(b, *p == '.' ? "_" : p, 1);
+}
+
+static void build_sql(struct strbuf *out, const struct report_doc *d)
+{
+    strbuf_adds(out, "CREATE TABLE IF NOT EXISTS ");
+    add_sql_name(out, d->schema);
+    for (size_t i = 0; i < d->n_cols; i++)
+        strbuf_addf(out, "%s\n  \"%s\" %s", i ? "," : " (", d->cols[i].key, sql_type(&d->cols[i]));
+    strbuf_adds(out, "\n);\n");
+    for (size_t r = 0; r < json_array_size(d->rows); r++) {
+        strbuf_adds(out, "INSERT INTO ");
+        add_sql_name(out, d->schema);
+        for (size_t i = 0; i < d->n_cols; i++)
+            strbuf_addf(out, "%s\"%s\"", i ? ", " : " (", d->cols[i].key);
+        for (size_t i = 0; i < d->n_cols; i++) {
+            strbuf_adds(out, i ? ", " : ") VALUES (");
+            add_sql_value(out, json_object_get(json_array_get(d->rows, r), d->cols[i].key));
+        }
+        strbuf_adds(out, ");\n");
+    }
+}
+
 /* ---- json ---------------------------------------------------------------------- */
 
 static json_t *with_schema(const struct report_doc *d, const json_t *rest)
@@ -364,17 +467,20 @@ static int print_jsonl(FILE *out, const struct report_doc *d, struct error *err)
     return rc;
 }
 
-int report_print(FILE *out, enum report_format fmt, const struct report_doc *d, struct error *err)
+int report_print(FILE *out, enum report_format fmt, const struct report_doc *d, size_t width, struct error *err)
 {
     struct strbuf b = { 0 };
     int rc = 0;
     switch (fmt) {
     case REPORT_TABLE:
     case REPORT_MD:
-        rc = build_table(&b, d, fmt == REPORT_MD, err);
+        rc = build_table(&b, d, width, fmt == REPORT_MD, err);
         break;
     case REPORT_CSV:
         build_csv(&b, d);
+        break;
+    case REPORT_SQL:
+        build_sql(&b, d);
         break;
     case REPORT_JSON:
         return print_json(out, d, err);

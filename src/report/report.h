@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "hwprofile/hwprofile.h"
 
-enum report_format { REPORT_TABLE, REPORT_CSV, REPORT_JSON, REPORT_JSONL, REPORT_MD };
+enum report_format { REPORT_TABLE, REPORT_CSV, REPORT_JSON, REPORT_JSONL, REPORT_MD, REPORT_SQL };
 int report_format_find(const char *name, enum report_format *out, struct error *err);
 
 enum column_style {
@@ -23,20 +23,24 @@ enum column_style {
     COL_BOOL,     /* yes / no / ? for null */
 };
 
-/* A column of table, csv and md output. csv prints raw SI values under `key`. */
+/* Which outputs have a column. In a table that is too wide for its terminal MINOR columns go first, then MEDIUM ones, then MAJOR
+ * ones, of each kind the rightmost first; the first column stays. */
+enum column_rank { COL_MAJOR, COL_DATA /* csv, sql and json only */, COL_MEDIUM, COL_MINOR };
+
+/* A column of table, csv, sql and md output. csv and sql have raw SI values under `key`. */
 struct column {
     const char *key;    /* JSON field */
     const char *header; /* table heading */
     enum column_style style;
     const char *unit; /* SI: "B", "FLOP/s" */
-    bool csv_only;    /* not in table and md */
+    int rank;         /* enum column_rank */
 };
 
 /*
  * rows: array of objects. meta: object merged into the document before "rows" (may be
  * NULL). JSON is {"schema": schema, "version": version, meta..., "rows": [...]}; jsonl one
- * compact row a line (each with schema and version). null prints as "-" in tables, as an
- * empty cell in csv.
+ * compact row a line (each with schema and version). sql creates the table that the schema names and inserts the rows. null prints as
+ * "-" in tables, as an empty cell in csv, as NULL in sql.
  */
 struct report_doc {
     const char *schema;
@@ -46,7 +50,8 @@ struct report_doc {
     const struct column *cols;
     size_t n_cols;
 };
-int report_print(FILE *out, enum report_format fmt, const struct report_doc *d, struct error *err);
+/* width: of the terminal, in columns: a table leaves out columns that do not fit and names them; 0: all columns. */
+int report_print(FILE *out, enum report_format fmt, const struct report_doc *d, size_t width, struct error *err);
 
 /* ---- charts ------------------------------------------------------------------- */
 /* Pictures of a chart; txt is drawn with characters. */

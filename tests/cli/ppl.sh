@@ -191,7 +191,7 @@ refused 1 "cannot read $tmp/none: No such file" ppl -m "$m" -f "$tmp/none" -c 16
 refused 1 "Is a directory" ppl -m "$m" -f "$tmp" -c 16
 refused 2 "-c: expected" ppl -m "$m" --ids "$tmp/ids" -c 3
 refused 2 "--stride: expected below the 16 tokens of a chunk, found 16" ppl -m "$m" --ids "$tmp/ids" -c 16 --stride 16
-refused 2 "one --against at a time" ppl -m "$m" --against "$m" --against "$m" --ids "$tmp/ids"
+refused 2 "--against is given twice" ppl -m "$m" --against "$m" --against "$m" --ids "$tmp/ids"
 refused 2 "needs a GGUF file" ppl -m llama-3-8b --ids "$tmp/ids" -c 16
 refused 2 "needs a GGUF file" ppl -m "$m" -m llama-3-8b --ids "$tmp/ids" -c 16
 refused 1 "vocabulary of 301 tokens" ppl -m "$tmp/other.gguf" --against "$m" --ids "$tmp/ids" -c 16

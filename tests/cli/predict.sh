@@ -90,7 +90,7 @@ refused 2 'drafts must share it' predict llama-3.1-8b --hw h200-sxm --draft qwen
 refused 1 'no file and no model called "nope"' predict llama-3.1-8b --hw h200-sxm --draft nope --acceptance 0.5
 refused 2 'no weights of its own' predict llama-3.1-8b --hw h200-sxm --draft ngram --draft-type Q8_0 --acceptance 0.5
 refused 2 'nothing is generated' predict llama-3.1-8b --hw h200-sxm --draft ngram --acceptance 0.5 -n 0
-refused 2 'one --draft at a time' predict llama-3.1-8b --hw h200-sxm --draft ngram --draft mtp --acceptance 0.5
+refused 2 '--draft is given twice' predict llama-3.1-8b --hw h200-sxm --draft ngram --draft mtp --acceptance 0.5
 
 # csv has every field of the rows that is not nested.
 for by in phase role; do
@@ -251,7 +251,7 @@ near $(($(kv_of gemma-4-31b --tp 8 -p 0 -d 65536) - $(kv_of gemma-4-31b --tp 8 -
     $(($(kv_of gemma-4-31b --tp 4 -p 0 -d 65536) - $(kv_of gemma-4-31b --tp 4 -p 0 -d 32768)))
 ok $? "four key heads of layers that see all: eight devices have as much of each as four"
 run predict qwen3-30b-a3b --hw h200-sxm --stack vllm -p 4096 -n 0 -o csv && fitted=$(cell ttft_s pp4096)
-run predict qwen3-30b-a3b --hw h200-sxm --stack vllm -p 4096 -n 0 --roof -o csv && awk -v a="$(cell ttft_s pp4096)" -v b="$fitted" 'BEGIN { exit !(a > 0 && a < b) }'
+run predict qwen3-30b-a3b --hw h200-sxm -p 4096 -n 0 --roof -o csv && awk -v a="$(cell ttft_s pp4096)" -v b="$fitted" 'BEGIN { exit !(a > 0 && a < b) }'
 ok $? "no prediction is faster than its roof, whose passes are the software's"
 refused 2 'which model' predict
 refused 1 'no file and no model' predict no-such-model --hw h100-sxm

@@ -15,7 +15,7 @@ ok $? "a wrong command line writes nothing"
 
 refused 2 "expected two profiles" profile --compare a.json
 refused 2 "found a third" profile --compare a b c
-refused 2 "one of them at a time" profile --compare --cross-check a b
+refused 2 "--compare and --cross-check contradict each other" profile --compare --cross-check a b
 refused 1 "no.such" profile --compare "$tmp/no.such.json" "$tmp/no.such.json"
 
 run profile --brief -t 1 && [ -s "$ROOFCAST_PROFILE" ]

@@ -27,7 +27,7 @@ layers=8 # enough for mixtures to give some of them more bits
         ok $? "$type: the weights that synth writes"
         rm -f "$x"
     done
-    run synth $shape 8 --n-embd 192 --n-head 4 --n-ff 96 -q F16 -o "$tmp/odd.gguf" && run quantize "$tmp/odd.gguf" -q Q4_K_M -o csv "$x"
+    run synth --n-head-kv 2 --n-vocab 300 --n-layer 8 --n-embd 192 --n-head 4 --n-ff 96 -q F16 -o "$tmp/odd.gguf" && run quantize "$tmp/odd.gguf" -q Q4_K_M -o csv "$x"
     ok $? "rows of 192 and 96"
 }
 is "Q5_0 Q8_0 Q5_0 4 + Q8_0 4" "$(echo $(cells type role=attn_q) $(cells type role=output) $(cells type role=ffn_down))" "they fall back"

@@ -326,7 +326,7 @@ refused 1 'mine.json' report "$tmp/bench.json" --hw "$tmp/own/not-mine.json"
 echo "a,x,own/mine.json,1,llama.cpp,Llama-3-8B,8.03,F16,,decode,0,64,1,30,2025-06,tags=" | { echo "$head"; cat; } >"$tmp/names-file.csv"
 (cd "$tmp" && run score names-file.csv) && has 'no profile of'
 ok $? "what a file of measurements names opens none"
-refused 2 'which --roof leaves out' predict llama-3-8b --hw rtx-4080 --roof --anchor "$tmp/anchor.csv"
+refused 2 '--roof and --anchor contradict each other' predict llama-3-8b --hw rtx-4080 --roof --anchor "$tmp/anchor.csv"
 refused 1 'no/such.json' predict llama-3-8b --hw rtx-4080 --anchor no/such.json
 sed 's/RTX 4080/Nonesuch/' "$tmp/anchor.csv" >"$tmp/nobody.csv"
 refused 1 'no row to learn from: no profile of' predict llama-3-8b --hw rtx-4080,rtx-4090 --anchor "$tmp/nobody.csv"

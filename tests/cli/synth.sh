@@ -8,6 +8,11 @@ fails() {
     rm -f "$tmp/x.gguf"
 }
 small="--n-layer 2 --n-embd 64 --n-ff 96 --n-head 4 --n-head-kv 2 --n-vocab 300"
+but() { # OPTION...: $small without these
+    rest=$small
+    for o in "$@"; do rest=$(echo "$rest" | sed "s/$o [^ ]*//"); done
+    echo "$rest"
+}
 
 run synth $small -q Q8_0 -t 1 -o "$tmp/a.gguf"
 ok $? "a shape by hand"
@@ -21,7 +26,7 @@ run synth "$tmp/a.gguf" -q F16 -o "$tmp/d.gguf" && [ "$(wc -c <"$tmp/d.gguf")" -
 ok $? "the shape of a GGUF in another type"
 run synth Stories15M --n-layer 1 --n-vocab 300 -q q4_k -o "$tmp/e.gguf" && has Q4_K_M
 ok $? "a preset with fewer layers"
-run synth $small --n-embd 256 --head-dim 64 --n-ff 256 -q Q2_K -o "$tmp/e.gguf" && has "Q2_K.*parameters"
+run synth $(but --n-embd --n-ff) --n-embd 256 --head-dim 64 --n-ff 256 -q Q2_K -o "$tmp/e.gguf" && has "Q2_K.*parameters"
 ok $? "Q2_K with its Q3_K and Q6_K"
 cat >"$tmp/config.json" <<'J'
 {"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 4,
@@ -94,12 +99,12 @@ fails 2 "which model" synth -q F16 $x
 fails 2 "needs --n-vocab" synth --n-layer 2 --n-embd 64 --n-ff 96 --n-head 4 $x
 fails 2 "Q4_K_M" synth $small -q Q9_9 $x
 fails 2 "-t" synth $small -t 0 $x
-fails 2 "n-layer" synth $small --n-layer -1 $x
+fails 2 "n-layer" synth $(but --n-layer) --n-layer -1 $x
 fails 2 "one MODEL" synth stories15m stories42m $x
 fails 1 "did you mean stories15m" synth storys15m $x
-fails 1 "at least 259" synth $small --n-vocab 100 $x
-fails 1 "n_embd" synth $small --n-embd 2000000000 $x
-fails 1 "multiple of" synth $small --n-head-kv 3 $x
+fails 1 "at least 259" synth $(but --n-vocab) --n-vocab 100 $x
+fails 1 "n_embd" synth $(but --n-embd) --n-embd 2000000000 $x
+fails 1 "multiple of" synth $(but --n-head-kv) --n-head-kv 3 $x
 fails 1 "no such file" synth no.gguf $x
 run synth $small -t 10000 -o "$tmp/x.gguf"
 [ "$status" -ne 0 ] && [ -s "$tmp/err" ] && [ ! -e "$tmp/x.gguf" ]

@@ -87,8 +87,14 @@ ok $? "thousands of lines there and back"
 run tokenize --help && has "Examples:"
 ok $? "--help teaches"
 refused 2 "-m FILE is required" tokenize
-refused 2 "exclude each other" tokenize -m "$tmp/spm.gguf" --bos --no-bos
-refused 2 "unexpected argument" tokenize -m "$tmp/spm.gguf" hello
+refused 2 "contradict each other" tokenize -m "$tmp/spm.gguf" --bos --no-bos
+printf 'a b abc\n' >"$tmp/in"
+"$ROOFCAST" tokenize -m "$tmp/spm.gguf" <"$tmp/in" >"$tmp/want"
+run tokenize -m "$tmp/spm.gguf" 'a b abc' && cmp -s "$tmp/out" "$tmp/want" && run tokenize -m "$tmp/spm.gguf" -p 'a b abc' && cmp -s "$tmp/out" "$tmp/want"
+ok $? "a text of the command line, as an argument and by -p"
+run tokenize -m "$tmp/spm.gguf" --ids "$(cat "$tmp/want")" && is 'a b abc' "$(cat "$tmp/out")" "ids of the command line"
+refused 2 "one text at a time" tokenize -m "$tmp/spm.gguf" hello world
+refused 2 "--cases takes its texts from a file" tokenize -m "$tmp/spm.gguf" --cases "$tmp/in" hello
 refused 1 "no/such.gguf" tokenize -m no/such.gguf
 refused 1 "no/such.inp" tokenize -m "$tmp/spm.gguf" --cases no/such.inp
 refused 1 "names no such token" tokenize -m "$tmp/bpe.gguf" --bos

@@ -30,7 +30,7 @@ static char *printed(enum report_format fmt, const char *rows_json, const json_t
     assert_non_null(rows);
     FILE *f = open_memstream(&out, &n);
     const struct report_doc d = { "roofcast.test", 1, meta, rows, columns, ARRAY_LEN(columns) };
-    assert_ok(report_print(f, fmt, &d, &err), err);
+    assert_ok(report_print(f, fmt, &d, 0, &err), err);
     fclose(f);
     json_decref(rows);
     return out;
@@ -122,6 +122,63 @@ static void test_json(void **state)
            "{\"schema\":\"roofcast.test\",\"version\":1,\"n\":null,\"name\":\"\xc3\xbc\"}\n");
 }
 
+/* Columns leave a table by rank, of one rank from the right, and are named; the first stays. */
+static void test_width(void **state)
+{
+    (void)state;
+    static const struct column cols[] = {
+        { "a", "first", COL_TEXT, NULL, COL_MINOR }, { "b", "minor", COL_TEXT, NULL, COL_MINOR },   { "c", "medium", COL_TEXT, NULL, COL_MEDIUM },
+        { "d", "data", COL_TEXT, NULL, COL_DATA },   { "e", "major1", COL_TEXT, NULL, COL_MAJOR }, { "f", "major2", COL_TEXT, NULL, COL_MAJOR },
+    };
+    static const struct {
+        size_t width;
+        const char *head, *foot;
+    } want[] = {
+        { 0, "first  minor  medium  major1  major2\n", NULL },
+        { 36, "first  minor  medium  major1  major2\n", NULL },
+        { 35, "first  medium  major1  major2\n", "(not shown: minor; --wide shows all columns)\n" },
+        { 28, "first  major1  major2\n", "(not shown: minor, medium; --wide shows all columns)\n" },
+        { 20, "first  major1\n", "(not shown: minor, medium, major2; --wide shows all columns)\n" },
+        { 1, "first\n", "(not shown: minor, medium, major1, major2; --wide shows all columns)\n" },
+    };
+    json_t *rows = json_pack("[{s:s}]", "a", "x");
+    const struct report_doc d = { "roofcast.test", 1, NULL, rows, cols, ARRAY_LEN(cols) };
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+        struct error err = { 0 };
+        char *out = NULL;
+        size_t n;
+        FILE *f = open_memstream(&out, &n);
+        assert_ok(report_print(f, REPORT_TABLE, &d, want[i].width, &err), err);
+        fclose(f);
+        assert_memory_equal(out, want[i].head, strlen(want[i].head));
+        if (want[i].foot)
+            assert_non_null(strstr(out, want[i].foot));
+        else
+            assert_null(strstr(out, "not shown"));
+        free(out);
+    }
+    json_decref(rows);
+}
+
+static void test_sql(void **state)
+{
+    (void)state;
+    static const struct column cols[] = { { "name", "n", COL_TEXT, NULL, COL_MAJOR }, { "rate", "r", COL_SI, "B/s", COL_DATA }, { "n", "n", COL_INT, NULL, COL_MAJOR } };
+    struct error err = { 0 };
+    json_t *rows = json_pack("[{s:s, s:f, s:i}, {s:s, s:n, s:i}]", "name", "it's; DROP", "rate", 1.5, "n", 3, "name", "", "rate", "n", 4);
+    const struct report_doc d = { "roofcast.test", 1, NULL, rows, cols, ARRAY_LEN(cols) };
+    char *out = NULL;
+    size_t n;
+    FILE *f = open_memstream(&out, &n);
+    assert_ok(report_print(f, REPORT_SQL, &d, 0, &err), err);
+    fclose(f);
+    assert_string_equal(out, "CREATE TABLE IF NOT EXISTS roofcast_test (\n  \"name\" TEXT,\n  \"rate\" REAL,\n  \"n\" INTEGER\n);\n"
+                             "INSERT INTO roofcast_test (\"name\", \"rate\", \"n\") VALUES ('it''s; DROP', 1.5, 3);\n"
+                             "INSERT INTO roofcast_test (\"name\", \"rate\", \"n\") VALUES ('', NULL, 4);\n");
+    free(out);
+    json_decref(rows);
+}
+
 static void test_full_disk(void **state)
 {
     (void)state;
@@ -135,7 +192,7 @@ static void test_full_disk(void **state)
         skip();
     }
     setvbuf(f, NULL, _IONBF, 0);
-    assert_fails(report_print(f, REPORT_CSV, &d, &err), err, "cannot write");
+    assert_fails(report_print(f, REPORT_CSV, &d, 0, &err), err, "cannot write");
     fclose(f);
     json_decref(rows);
 }
@@ -148,7 +205,7 @@ static void test_format_names(void **state)
     assert_ok(report_format_find("jsonl", &f, &err), err);
     assert_int_equal(f, REPORT_JSONL);
     assert_fails(report_format_find("xml", &f, &err), err,
-                 "expected table, csv, json, jsonl or md");
+                 "expected table, csv, json, jsonl, md or sql");
     assert_int_equal(err.kind, ERROR_USAGE);
 }
 
@@ -158,6 +215,7 @@ int main(void)
         cmocka_unit_test(test_table),        cmocka_unit_test(test_md),
         cmocka_unit_test(test_csv),          cmocka_unit_test(test_csv_round_trip),
         cmocka_unit_test(test_json),         cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_width),        cmocka_unit_test(test_sql),
         cmocka_unit_test(test_format_names),
     };
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);
