@@ -39,6 +39,10 @@ int cmd_calibrate(int argc, char **argv, struct error *err);
 int cmd_plot(int argc, char **argv, struct error *err);
 int cmd_doctor(int argc, char **argv, struct error *err);
 int cmd_list(int argc, char **argv, struct error *err);
+/* What `predict MODEL --hw HW[,HW...] -q TYPE -o json` prints, of 512 prompt tokens and 128 generated; type NULL: its default. */
+json_t *predict_document(const char *model, const char *hw, const char *type, struct error *err);
+/* The chart of `report FILE --hw HW --chart BASE`, without its table. hw NULL: as the file says; formats as in struct roofline_chart. */
+int report_chart(const char *file, const char *hw, const char *base, unsigned formats, struct error *err);
 
 /* ---- command lines (cli_parse.c) ------------------------------------------------ */
 /* Takes one option or argument: 0; CLI_UNKNOWN for a key it does not know; -1 with *err, which is printed with the

@@ -14,8 +14,9 @@ static const struct argp_option option_table[] = {
     { "output", 'o', "NAME", 0, "NAME.svg, .png, .gp, .tsv, .roofs.tsv are written (the chart's name)", 0 },
     { "model", 'm', "FILE|NAME", 0, "hierarchical: the run's model, whose op list the cache model walks (the run's name for it)", 0 },
     { "format", OPT_FORMAT, "LIST", 0, "pictures: svg,png (default), pdf, txt (drawn with characters)", 0 },
-    { "hw", OPT_HW, "NAME|FILE", 0,
-      "the machine whose roofs are drawn; `this`: this machine's profile", 0 },
+    { "hw", OPT_HW, "NAME|FILE,...", 0,
+      "the machine whose roofs are drawn; `this`: this machine's profile; of a model or a prediction several machines on one chart", 0 },
+    { "type", 'q', "TYPE", 0, "of a model that is predicted: type or mixture, as predict has it", 0 },
     { "by", OPT_BY, "role|op", 0, "a point a role (default), or an op", 0 },
     { "phase", OPT_PHASE, "prefill|decode|both", 0, "which phase (both)", 0 },
     { "test", OPT_TEST, "NAME", 0,
@@ -66,6 +67,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         return cli_text(&p->model, arg);
     case 't':
         return parse_int(arg, 1, 1 << 20, "-t", &p->n_threads, err);
+    case 'q':
+        return cli_text(&p->type, arg);
     case OPT_HW:
         return cli_text(&p->hw, arg);
     case OPT_TEST:
@@ -77,6 +80,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     case OPT_ALL:
         return cli_flag(&p->all_roofs);
     case OPT_TRAJECTORY:
+        p->whole = true;
         return cli_flag(&p->trajectory);
     case OPT_BY:
         p->by_op = strcmp(arg, "op") == 0;
@@ -210,23 +214,124 @@ static int find_style(char *path, size_t n, const char *name, struct error *err)
         "%s: not found: the chart's style (ROOFCAST_DATA is the directory of reports/)", path);
 }
 
-static int draw_roofline(const struct plot_options *o, const char *style, struct strbuf *notes, struct error *err)
+/* ---- one machine's part, and several on one chart ------------------------------------------------------ */
+
+/* A document on one machine: its roofs and points, in c. */
+static int draw_one(struct roofline_chart *c, struct plot *p, const struct plot_options *o, const json_t *doc, struct strbuf *notes, struct error *err)
 {
-    struct plot p;
-    struct roofline_chart c = { .style = style, .formats = o->formats };
-    if (plot_read(&p, o, err) != 0)
+    if (plot_read(p, o, doc, err) != 0)
         return -1;
-    make_titles(&c, &p, o);
-    int rc = plot_choose_roofs(&c, &p, o, err);
+    int rc = plot_choose_roofs(c, p, o, err);
     if (rc == 0)
-        rc = o->chart == PLOT_HIERARCHICAL ? plot_level_points(&c, &p, o, notes, err) : make_points(&c, &p, o->trajectory, err);
+        rc = o->chart == PLOT_HIERARCHICAL ? plot_level_points(c, p, o, notes, err) : make_points(c, p, o->whole, err);
+    if (p->notes.len)
+        strbuf_adds(notes, p->notes.s);
+    return rc;
+}
+
+/* The part's roofs and points go to c, with the machine's name before theirs. */
+static int add_part(struct roofline_chart *c, const struct roofline_chart *part, const char *hw, int machine, struct error *err)
+{
+    struct chart_roof *r = realloc(c->roof, (c->n_roof + part->n_roof) * sizeof *r);
+    if (r)
+        c->roof = r;
+    struct chart_point *q = r ? realloc(c->point, (c->n_point + part->n_point + 1) * sizeof *q) : NULL;
+    if (!q)
+        return error_oom(err, (c->n_point + part->n_point + 1) * sizeof *q, "a chart");
+    c->point = q;
+    for (size_t i = 0; i < part->n_roof; i++) {
+        r = &c->roof[c->n_roof++];
+        *r = part->roof[i];
+        r->machine = machine;
+        snprintf(r->label, sizeof r->label, "%.24s %.38s", hw, part->roof[i].label);
+    }
+    for (size_t i = 0; i < part->n_point; i++) {
+        q = &c->point[c->n_point++];
+        *q = part->point[i];
+        q->machine = machine;
+        snprintf(q->label, sizeof q->label, "%.24s %.22s", hw, part->point[i].label);
+    }
+    return 0;
+}
+
+static int draw_several(struct roofline_chart *c, const struct plot_options *o, const struct str_list *hw, const json_t *doc,
+                        struct strbuf *notes, struct error *err)
+{
+    struct strbuf names = { 0 }, made = { 0 };
+    int rc = 0;
+    for (size_t i = 0; i < hw->n && rc == 0; i++) {
+        struct plot p;
+        struct plot_options one = *o;
+        struct roofline_chart part = { 0 };
+        one.hw = hw->v[i];
+        one.whole = true;
+        rc = draw_one(&part, &p, &one, doc, notes, err);
+        if (rc == 0)
+            rc = p.kind == PLOT_PREDICTION ? add_part(c, &part, p.hw, (int)i, err)
+                                           : error_set(err, ERROR_USAGE, "%s: several machines are drawn of a prediction or a model", o->doc);
+        if (i == 0)
+            strbuf_addf(&names, "%s, %s on %s", p.model, p.type, p.hw);
+        else
+            strbuf_addf(&names, ", %s", p.hw);
+        strbuf_addf(&made, "; %s: %s", p.hw, *p.constants ? p.constants : "the profile's efficiency factors");
+        free(part.roof);
+        free(part.point);
+        plot_free(&p);
+    }
+    if (rc == 0 && (names.oom || made.oom))
+        rc = error_oom(err, names.len + made.len, "a chart's title");
+    snprintf(c->title, sizeof c->title, "%.150s", o->title ? o->title : names.s ? names.s : "");
+    snprintf(c->subtitle, sizeof c->subtitle, "Prediction, a point a test%.220s", made.s ? made.s : "");
+    strbuf_free(&names);
+    strbuf_free(&made);
+    return rc;
+}
+
+static int draw_roofline(const struct plot_options *o, const json_t *doc, const char *style, struct strbuf *notes, struct error *err)
+{
+    struct roofline_chart c = { .style = style, .formats = o->formats };
+    struct str_list hw = { 0 };
+    struct plot p = { 0 };
+    int rc = o->hw ? str_list_parse(&hw, o->hw, "--hw", err) : 0;
+    if (rc == 0 && hw.n > 1) {
+        rc = draw_several(&c, o, &hw, doc, notes, err);
+    } else if (rc == 0) {
+        rc = draw_one(&c, &p, o, doc, notes, err);
+        if (rc == 0)
+            make_titles(&c, &p, o);
+        plot_free(&p);
+    }
     rc = rc ? rc : chart_roofline(&c, o->out, notes, err);
-    if (p.notes.len)
-        strbuf_adds(notes, p.notes.s);
+    str_list_free(&hw);
     free(c.roof);
     free(c.point);
-    plot_free(&p);
     return rc;
+}
+
+/* ---- what the argument is --------------------------------------------------------------------------------- */
+
+/* What o->doc stands for, into *doc: a document of roofcast; a model, predicted on the machines of --hw; NULL: a profile. *measured: a
+ * file of another engine's results. */
+static int find_document(json_t **doc, bool *measured, const struct plot_options *o, struct error *err)
+{
+    struct error ignored;
+    struct hwprofile h;
+    bool profile = strcmp(o->doc, "this") == 0;
+    *doc = NULL;
+    *measured = false;
+    if (file_exists(o->doc)) {
+        *doc = json_load_path(o->doc, &ignored);
+        *measured = !plot_is_document(*doc);
+        return 0;
+    }
+    if (!profile && !hwprofile_is_path(o->doc) && hwprofile_find(&h, o->doc, &profile, err) != 0)
+        return -1;
+    if (profile && strcmp(o->doc, "this") != 0)
+        hwprofile_free(&h);
+    if (profile)
+        return 0;
+    *doc = predict_document(o->doc, o->hw ? o->hw : "this", o->type, err);
+    return *doc ? 0 : -1;
 }
 
 static void print_files(const struct plot_options *o)
@@ -247,7 +352,14 @@ static int draw(const struct plot_options *o, struct error *err)
     bool roofline = o->chart == PLOT_ROOFLINE || o->chart == PLOT_HIERARCHICAL;
     if (find_style(style, sizeof style, roofline ? "reports/charts/roofline.gp" : "reports/charts/curves.gp", err) != 0)
         return -1;
-    int rc = roofline ? draw_roofline(o, style, &notes, err) : plot_curves(o, style, &notes, err);
+    json_t *doc = NULL;
+    bool measured = false;
+    int rc = roofline ? find_document(&doc, &measured, o, err) : 0;
+    if (rc == 0)
+        rc = measured ? report_chart(o->doc, o->hw, o->out, o->formats, err)
+             : roofline ? draw_roofline(o, doc, style, &notes, err)
+                        : plot_curves(o, style, &notes, err);
+    json_decref(doc);
     if (rc == 0)
         print_files(o);
     if (rc == 0 || err->kind == ERROR_UNAVAILABLE)
@@ -259,9 +371,9 @@ static int draw(const struct plot_options *o, struct error *err)
 int cmd_plot(int argc, char **argv, struct error *err)
 {
     static const char doc[] =
-        "Draw the roofline of FILE: a run (bench --save), an analysis (analyze -o json), a "
-        "prediction (predict -o json) "
-        "or a hardware profile. Slanted roofs are memory bandwidth, level ones peak "
+        "Draw the roofline of a run (bench --save), an analysis (analyze -o json), a prediction (predict -o json), "
+        "another engine's results (llama-bench, vLLM: what `roofcast report` reads), a machine (a profile, its name, or `this`), or a "
+        "model, predicted on the machines of --hw. Slanted roofs are memory bandwidth, level ones peak "
         "arithmetic; a point is a role, its "
         "marker as large as its share of the time.\v"
         "The axes depend on the roofs alone, so charts of one machine can be compared; "
@@ -273,16 +385,18 @@ int cmd_plot(int argc, char **argv, struct error *err)
         "h100-sxm\n"
         "  roofcast predict llama-3-8b --hw h100-sxm -b 1,2,4,8,16,32,64,128,256 -o json > b.json; "
         "roofcast plot b.json --trajectory\n"
-        "  roofcast plot hwprofiles/h100-sxm.json -o h100\n"
+        "  roofcast plot this; roofcast plot h100-sxm -o h100\n"
+        "  roofcast plot llama-bench.json --hw rtx-4090\n"
+        "  roofcast plot llama-3-8b -q Q4_K_M --hw h100-sxm,rtx-4090,m4-max\n"
         "  roofcast plot --chart hierarchical run.json --hw this -m model.gguf\n"
         "  roofcast plot --chart bandwidth this; roofcast plot --chart kernels this --op matmat --format svg,pdf";
-    static const struct cli_syntax syntax = { option_table, parse, "FILE.json", doc, NULL };
+    static const struct cli_syntax syntax = { option_table, parse, "FILE|MACHINE|MODEL", doc, NULL };
     struct plot_options o = { 0 };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;
     if (!o.doc)
         return error_set(err, ERROR_USAGE,
-                         "which file? A run, an analysis or a prediction as JSON, or a profile");
+                         "what? A run, an analysis or a prediction as JSON, a profile, results of another engine, a machine or a model");
     if (!o.out)
         o.out = charts[o.chart];
     if (cli_keep_chart(argc, argv, "-o", o.out, err) != 0)

@@ -299,13 +299,57 @@ static int run(const struct predict_cli *o, const struct lists *l, const struct 
             rc = predict_machine(rows, o, l, &m, &d, software_time(software), hw->v[i], err);
     if (rc == 0 && json_array_size(rows) == 0)
         rc = error_set(err, ERROR_USAGE, "-p 0 and -n 0: neither a prompt nor a generation to predict");
-    if (rc == 0)
+    if (rc == 0 && o->keep)
+        rc = json_array_extend(o->keep, rows) == 0 ? 0 : error_oom(err, 0, "a prediction");
+    else if (rc == 0)
         rc = o->ask.n_question > 0 ? predict_solve_print(rows, o, &m, err) : predict_print(rows, o, &m, err);
     json_decref(rows);
     software_free(software);
     predict_draft_free(&d);
     model_free(&m);
     return rc;
+}
+
+#define PREDICT_DEFAULTS \
+    { .hw = "this", .n_depth = "0", .n_batch = "1", .weights_gb = NAN, .price = PRICING_DEFAULTS, .ask = PREDICT_ASK_DEFAULTS, .format = REPORT_TABLE }
+
+/* o's lists and questions are read and, with o, freed. */
+static int run_options(struct predict_cli *o, struct error *err)
+{
+    struct lists l = { 0 };
+    struct str_list hw = { 0 };
+    int rc = -1;
+    default_lengths(o);
+    if (predict_ask_read(&o->ask, o->model, err) == 0 && predict_ask_check(o, err) == 0 && int_list_parse(&l.p, o->n_prompt, 0, INT32_MAX, "-p", err) == 0 &&
+        int_list_parse(&l.n, o->n_gen, 0, INT32_MAX, "-n", err) == 0 && int_list_parse(&l.d, o->n_depth, 0, INT32_MAX, "-d", err) == 0 &&
+        int_list_parse(&l.b, o->n_batch, 1, 65536, "-b", err) == 0 && str_list_parse(&hw, o->hw, "--hw", err) == 0)
+        rc = run(o, &l, &hw, err);
+    int_list_free(&l.p);
+    int_list_free(&l.n);
+    int_list_free(&l.d);
+    int_list_free(&l.b);
+    str_list_free(&hw);
+    pricing_free(&o->price);
+    predict_ask_free(&o->ask);
+    return rc;
+}
+
+json_t *predict_document(const char *model, const char *hw, const char *type, struct error *err)
+{
+    struct predict_cli o = PREDICT_DEFAULTS;
+    json_t *rows = json_array();
+    o.model = model;
+    o.hw = hw;
+    o.keep = rows;
+    int rc = rows ? 0 : error_oom(err, 0, "a prediction");
+    if (rc == 0 && type)
+        rc = pricing_parse('q', type, &o.price, err);
+    rc = rc ? rc : run_options(&o, err);
+    json_t *doc = rc == 0 ? json_pack("{s:s, s:i, s:b, s:O}", "schema", "roofcast.predict", "version", 1, "roof", false, "rows", rows) : NULL;
+    if (rc == 0 && !doc)
+        error_oom(err, 0, "a prediction");
+    json_decref(rows);
+    return doc;
 }
 
 int cmd_predict(int argc, char **argv, struct error *err)
@@ -338,26 +382,8 @@ int cmd_predict(int argc, char **argv, struct error *err)
         "  roofcast predict deepseek-v3 --hw h200 --tp 8 -b 1,64 --draft mtp --gamma 1 --acceptance 0.85\n";
     static const int exclusive[][CLI_EXCLUSIVE] = { { OPT_ROOF, SOFTWARE_STACK }, { OPT_ROOF, SOFTWARE_ANCHOR }, { 0 } };
     static const struct cli_syntax syntax = { option_table, parse, "MODEL", doc, exclusive };
-    struct predict_cli o = { .hw = "this", .n_depth = "0", .n_batch = "1",
-                         .weights_gb = NAN, .price = PRICING_DEFAULTS, .ask = PREDICT_ASK_DEFAULTS,
-                         .format = REPORT_TABLE };
-    struct lists l = { 0 };
-    struct str_list hw = { 0 };
-    int rc = -1;
+    struct predict_cli o = PREDICT_DEFAULTS;
     if (cli_parse(&syntax, argc, argv, &o, err) != 0 || cli_keep_arguments(argc, argv, "--save", o.save, err) != 0)
         return -1;
-    default_lengths(&o);
-    if (predict_ask_read(&o.ask, o.model, err) == 0 && predict_ask_check(&o, err) == 0 && int_list_parse(&l.p, o.n_prompt, 0, INT32_MAX, "-p", err) == 0 &&
-        int_list_parse(&l.n, o.n_gen, 0, INT32_MAX, "-n", err) == 0 &&
-        int_list_parse(&l.d, o.n_depth, 0, INT32_MAX, "-d", err) == 0 &&
-        int_list_parse(&l.b, o.n_batch, 1, 65536, "-b", err) == 0 && str_list_parse(&hw, o.hw, "--hw", err) == 0)
-        rc = run(&o, &l, &hw, err);
-    int_list_free(&l.p);
-    int_list_free(&l.n);
-    int_list_free(&l.d);
-    int_list_free(&l.b);
-    str_list_free(&hw);
-    pricing_free(&o.price);
-    predict_ask_free(&o.ask);
-    return rc;
+    return run_options(&o, err);
 }

@@ -18,6 +18,8 @@ static const struct argp_option option_table[] = {
 
 struct report_cli {
     const char *file, *chart, *hardware;
+    unsigned formats; /* of the chart */
+    bool chart_only;
     struct measured_options measured;
     enum report_format format;
 };
@@ -247,7 +249,9 @@ static int add_roof(struct roofline_chart *c, const char *label, double bytes_s,
         return -1;
     c->roof = r;
     r[c->n_roof] = (struct chart_roof){ .bytes_s = bytes_s, .flop_s = flop_s, .spec = true };
-    snprintf(r[c->n_roof++].label, sizeof r->label, "%s", label);
+    char value[32];
+    units_si(value, sizeof value, isnan(bytes_s) ? flop_s : bytes_s, isnan(bytes_s) ? strncmp(label, "int", 3) == 0 ? "OP/s" : "FLOP/s" : "B/s");
+    snprintf(r[c->n_roof++].label, sizeof r->label, "%.24s %.32s", label, value);
     return 0;
 }
 
@@ -304,7 +308,7 @@ static int draw(const struct report_cli *o, const struct priced *rows, size_t n,
 {
     char style[4096];
     struct strbuf notes = { 0 };
-    struct roofline_chart c = { .style = style };
+    struct roofline_chart c = { .style = style, .formats = o->formats };
     if (!cli_data_file(style, sizeof style, "reports/charts/roofline.gp"))
         return error_set(err, ERROR_INPUT, "%s: not found: the chart's style", style);
     snprintf(c.title, sizeof c.title, "%.70s on %.70s", rows[0].m->model, rows[0].machine->hardware);
@@ -357,7 +361,8 @@ static int run(const struct report_cli *o, struct error *err)
             break;
     if (rc == 0 && o->chart)
         rc = check_one_machine(o, rows, n, err);
-    rc = rc ? rc : print(o, rows, n, err);
+    if (rc == 0 && !o->chart_only)
+        rc = print(o, rows, n, err);
     if (rc == 0 && o->chart)
         rc = draw(o, rows, n, err);
     for (size_t i = 0; i < n; i++)
@@ -367,6 +372,12 @@ static int run(const struct report_cli *o, struct error *err)
     measure_hws_free(&hws);
     measure_free(&l);
     return rc;
+}
+
+int report_chart(const char *file, const char *hw, const char *base, unsigned formats, struct error *err)
+{
+    const struct report_cli o = { .file = file, .chart = base, .formats = formats, .chart_only = true, .measured.hw = hw };
+    return run(&o, err);
 }
 
 int cmd_report(int argc, char **argv, struct error *err)

@@ -28,6 +28,8 @@ struct plot_options {
     int64_t n_threads; /* 0: the run's, else all */
     bool by_op, all_roofs;
     bool trajectory; /* a point a row of a prediction, joined in the order of the file */
+    bool whole;      /* a point a row of a prediction; trajectory: that too */
+    const char *type; /* of a model that is predicted: -q; NULL: as predict has it */
 };
 
 /* What a test that is drawn was. */
@@ -58,6 +60,7 @@ struct plot_item {
 struct plot {
     enum plot_kind kind;
     char model[128], type[32], machine[128], hw[128], date[32], tests[128], detail[200];
+    char constants[128]; /* that made a prediction's seconds */
     int n_threads;
     struct plot_item *item;
     size_t n_item;
@@ -72,8 +75,10 @@ struct plot {
 };
 void plot_free(struct plot *p);
 
-/* Read the document: kind, names, items, ceilings. plot_doc.c */
-int plot_read(struct plot *p, const struct plot_options *o, struct error *err);
+/* Read a document: kind, names, items, ceilings. doc NULL: o->doc names a profile, `this` too. plot_doc.c */
+int plot_read(struct plot *p, const struct plot_options *o, const json_t *doc, struct error *err);
+/* Whether it is a document that plot_read() reads; others are measurements of other engines, if anything. */
+bool plot_is_document(const json_t *doc);
 /* Choose roofs into c->roof (the caller frees). plot_roofs.c */
 int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const struct plot_options *o,
                       struct error *err);

@@ -475,7 +475,7 @@ static const struct plot_item *last_of(const struct plot *p, const char *phase)
 }
 
 /* A whole phase as a point; the line begins anew where more than one list moves on. */
-static int add_step(struct plot *p, const json_t *row, const char *ctx, const char *phase, const char *test, struct error *err)
+static int add_step(struct plot *p, const json_t *row, const char *ctx, const char *phase, const char *test, bool joined, struct error *err)
 {
     struct source s = { .phase = phase };
     int64_t n_depth = 0, n_batch = 0;
@@ -483,9 +483,9 @@ static int add_step(struct plot *p, const json_t *row, const char *ctx, const ch
         json_get_int(row, ctx, "n_batch", 1, INT32_MAX, &n_batch, err) != 0)
         return -1;
     if (*s.role)
-        return error_set(err, ERROR_USAGE, "%s: a prediction --by role has no phases for --trajectory", ctx);
+        return error_set(err, ERROR_USAGE, "%s: a prediction --by role has no whole phases, which --trajectory and several machines are drawn by", ctx);
     const struct plot_item *before = last_of(p, phase);
-    const bool join = before && (before->n_depth == n_depth || before->n_batch == n_batch);
+    const bool join = joined && before && (before->n_depth == n_depth || before->n_batch == n_batch);
     struct plot_item *it = new_item(p, phase, test, err);
     if (!it)
         return -1;
@@ -509,6 +509,27 @@ static bool step_wanted(const struct plot_options *o, struct chosen *c, const ch
     return true;
 }
 
+/* Which constants made the seconds. methods.md (87) */
+static void note_constants(struct plot *p, const json_t *row)
+{
+    static const struct {
+        const char *basis, *text;
+    } bases[] = {
+        { "machine", "constants of %s on this machine" },   { "class", "constants of %s on machines of this class" },
+        { "priors", "constants of %s, assumed" },           { "kernels", "measured kernels of %s" },
+    };
+    const char *stack = text(row, "stack"), *basis = text(row, "basis");
+    for (size_t i = 0; i < ARRAY_LEN(bases); i++)
+        if (*stack && strcmp(bases[i].basis, basis) == 0) {
+            char what[sizeof p->constants];
+            char clean[48];
+            COPY(clean, stack);
+            const char *at = strstr(bases[i].text, "%s");
+            snprintf(what, sizeof what, "%.*s%s%s", (int)(at - bases[i].text), bases[i].text, clean, at + 2);
+            memcpy(p->constants, what, sizeof what);
+        }
+}
+
 static int read_predicted_row(struct plot *p, const struct plot_options *o, const json_t *row,
                               const char *ctx, struct chosen *c, bool *other, struct error *err)
 {
@@ -519,7 +540,7 @@ static int read_predicted_row(struct plot *p, const struct plot_options *o, cons
         json_get_str(row, ctx, "type", &type, err) != 0)
         return -1;
     bool mine = same_machine(p, row),
-         draw = mine && (o->trajectory ? step_wanted(o, c, phase, test) : test_wanted(p, o, c, phase, test));
+         draw = mine && (o->whole ? step_wanted(o, c, phase, test) : test_wanted(p, o, c, phase, test));
     *other |= !mine;
     if (draw) {
         COPY(p->model, model);
@@ -527,8 +548,10 @@ static int read_predicted_row(struct plot *p, const struct plot_options *o, cons
         if (note_math(p, row, ctx, err) != 0)
             return -1;
     }
-    if (o->trajectory)
-        return draw ? add_step(p, row, ctx, phase, test, err) : 0;
+    if (draw)
+        note_constants(p, row);
+    if (o->whole)
+        return draw ? add_step(p, row, ctx, phase, test, o->trajectory, err) : 0;
     return add_predicted(p, o, row, ctx, phase, draw, err);
 }
 
@@ -557,11 +580,13 @@ static int read_prediction_rows(struct plot *p, const struct plot_options *o, co
         snprintf(p->tests, sizeof p->tests, "whole phases of %zu tests, joined in their order", p->n_item);
     if (c->others.len)
         strbuf_addf(&p->notes, "not drawn: %s (choose one with --test)\n", c->others.s);
-    if (json_is_boolean(json_object_get(doc, "roof")))
-        COPY(p->detail, json_is_true(json_object_get(doc, "roof"))
-                            ? "; the bound itself, no efficiency factors"
-                            : "; with the machine's efficiency factors");
-    if (other)
+    if (json_is_true(json_object_get(doc, "roof")))
+        COPY(p->detail, "; the bound itself, no efficiency factors");
+    else if (*p->constants)
+        snprintf(p->detail, sizeof p->detail, "; %s", p->constants);
+    else if (json_is_false(json_object_get(doc, "roof")))
+        COPY(p->detail, "; with the profile's efficiency factors");
+    if (other && !o->hw)
         strbuf_addf(&p->notes,
                     "drawn: %s; the file has other machines too (choose one with --hw)\n", p->hw);
     return 0;
@@ -587,6 +612,11 @@ static const struct {
     { "roofcast.analyze", PLOT_ANALYSIS },  { "roofcast.predict", PLOT_PREDICTION },
     { "roofcast.hwprofile", PLOT_PROFILE },
 };
+
+bool plot_is_document(const json_t *doc)
+{
+    return json_is_object(doc) && strncmp(text(doc, "schema"), "roofcast.", 9) == 0;
+}
 
 static int read_kind(struct plot *p, const struct plot_options *o, const json_t *doc,
                      struct error *err)
@@ -678,14 +708,10 @@ static int read_doc(struct plot *p, const struct plot_options *o, const json_t *
     return -1;
 }
 
-int plot_read(struct plot *p, const struct plot_options *o, struct error *err)
+int plot_read(struct plot *p, const struct plot_options *o, const json_t *doc, struct error *err)
 {
-    *p = (struct plot){ 0 };
-    json_t *doc = json_load_path(o->doc, err);
-    if (!doc)
-        return -1;
-    int rc = read_doc(p, o, doc, err);
-    json_decref(doc);
+    *p = (struct plot){ .kind = PLOT_PROFILE };
+    const int rc = doc ? read_doc(p, o, doc, err) : load_profile(p, o->doc, err);
     if (rc != 0)
         plot_free(p);
     return rc;

@@ -67,6 +67,7 @@ bool predict_ask_machine(const struct predict_ask *a);
 void predict_ask_free(struct predict_ask *a);
 
 struct predict_cli {
+    json_t *keep; /* rows go there, and nothing is printed; NULL: they are printed */
     const char *model, *hw, *save;
     const char *n_prompt, *n_gen, *n_depth, *n_batch; /* lists */
     int64_t n_ubatch, threads; /* 0: the software's; all */

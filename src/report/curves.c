@@ -217,7 +217,7 @@ static void fill_scene(struct sketch *s, const struct curve_chart *c)
         for (size_t k = 0; k < c->series[i].n_point; k++) {
             const struct hw_point *p = &c->series[i].point[k], *q = k ? p - 1 : NULL;
             if (in_frame(f, p))
-                scene_add_disc(sc, (struct disc){ frame_px(f, p->x), frame_py(f, p->value), MARKER_PX });
+                scene_add_disc(sc, (struct disc){ frame_px(f, p->x), frame_py(f, p->value), MARKER_PX, DISC_NOBODY });
             if (q && c->series[i].line && in_frame(f, p) && in_frame(f, q))
                 scene_add_line(sc, (struct segment){ frame_px(f, q->x), frame_py(f, q->value), frame_px(f, p->x), frame_py(f, p->value) });
         }

@@ -295,6 +295,28 @@ static struct segment leader_line(const struct disc *at, const struct box *b)
     return (struct segment){ at->x + k * (x - at->x), at->y + k * (y - at->y), x, y };
 }
 
+/* The same owner's, or the very marker that the text is placed beside, which several points may share. */
+static bool own_disc(const struct disc *d, const struct disc *at)
+{
+    return d->owner == at->owner || hypot(d->x - at->x, d->y - at->y) < 0.5;
+}
+
+/* Whether a reader takes the text for this owner's: no point of another is nearer. */
+static bool nearest_is_own(const struct scene *s, const struct box *b, const struct disc *at)
+{
+    double own = box_distance(b, at->x, at->y), other = INFINITY;
+    if (at->owner == DISC_NOBODY)
+        return true;
+    for (size_t i = 0; i < s->n_disc; i++) {
+        const double d = box_distance(b, s->disc[i].x, s->disc[i].y);
+        if (own_disc(&s->disc[i], at))
+            own = fmin(own, d);
+        else if (s->disc[i].owner != DISC_NOBODY)
+            other = fmin(other, d);
+    }
+    return own <= other;
+}
+
 bool place_beside(const struct scene *s, const struct disc *at, struct placement *p)
 {
     static const double away[] = { 3, 9, 17, 27, 40, 56, 76, 100, 130, 170 };
@@ -328,10 +350,10 @@ bool place_beside(const struct scene *s, const struct disc *at, struct placement
                         size.hh -
                     size.cy;
             struct box b = placement_box(&try);
-            if (!box_is_free(s, &b))
+            try.has_leader = away[i] > 9;
+            if (!box_is_free(s, &b) || !((s->crowded && try.has_leader) || nearest_is_own(s, &b, at)))
                 continue;
             cost += crossing_cost(s, &b);
-            try.has_leader = away[i] > 9;
             if (try.has_leader) {
                 try.leader = leader_line(at, &b);
                 cost += leader_cost(s, &try.leader, at);

@@ -15,8 +15,11 @@ struct box {
 struct segment {
     double x0, y0, x1, y1;
 };
+/* owner: which label belongs to the marker (equal numbers belong together); DISC_NOBODY: none does, texts only keep off it. */
+enum { DISC_NOBODY = -1 };
 struct disc {
     double x, y, r;
+    int owner;
 };
 
 /* Width of one line of UTF-8 text, never less than a sans-serif font of that size draws it
@@ -48,6 +51,7 @@ struct scene {
     size_t n_line, cap_line;
     struct segment *leader; /* never crossed by text */
     size_t n_leader, cap_leader;
+    bool crowded; /* a text with a leader line may stand nearer to another owner's disc */
     bool oom;
 };
 void scene_free(struct scene *s);
@@ -67,8 +71,8 @@ struct placement {
 };
 /*
  * Beside a marker: the cheapest of 16 directions at growing distances that touches no box,
- * disc or leader and stays inside; far places get a leader line. Adds nothing to the scene.
- * false: no place.
+ * disc or leader, stands no nearer another owner's disc than the nearest of its own (unless the scene is crowded and it has a
+ * leader line), and stays inside; far places get a leader line. Adds nothing to the scene. false: no place.
  */
 bool place_beside(const struct scene *s, const struct disc *at, struct placement *p);
 /* Along a line, above or below it, text turned with the line. prefer: 0 starts at the

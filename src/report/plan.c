@@ -65,7 +65,7 @@ int frame_from_roofs(struct frame *f, const struct chart_roof *roof, size_t n, s
                              "roof \"%s\": expected 1 to 1e24 B/s or FLOP/s, found %g",
                              roof[i].label, v);
     }
-    struct span s = roofs_span(roof, n, -1);
+    struct span s = roofs_span(roof, n, -1, -1);
     if (s.n_bw + s.n_flop == 0)
         return error_set(err, ERROR_INPUT, "the chart has no roof: nothing to draw its frame from");
     double lo = log10(0.05), hi = 4;
@@ -296,10 +296,10 @@ static void plan_scene(const struct plan *p, const struct roofline_chart *c, str
         if (p->in_frame[i] && p->radius_px[i] > 0)
             scene_add_disc(s, (struct disc){ frame_px(f, c->point[i].ai),
                                              frame_py(f, c->point[i].flop_s),
-                                             point_reach_px(c, p, i) });
+                                             point_reach_px(c, p, i), DISC_NOBODY });
     for (size_t i = 0; i < p->n_ridge; i++)
         scene_add_disc(
-            s, (struct disc){ frame_px(f, p->ridge_ai[i]), frame_py(f, p->ridge_flop_s[i]), 3 });
+            s, (struct disc){ frame_px(f, p->ridge_ai[i]), frame_py(f, p->ridge_flop_s[i]), 3, DISC_NOBODY });
 }
 
 int plan_roofline(struct plan *p, const struct roofline_chart *c, struct strbuf *notes,

@@ -102,13 +102,13 @@ int plan_add_text(struct plan *p, const struct plan_text *t, const char *text, s
 #define WRAP_LINE 200
 int wrap_text(const char *text, double size_px, double w_px, char (*line)[WRAP_LINE], int max_lines,
               bool *cut);
-/* What a set of roofs spans. spec: 1 or 0 counts datasheet or measured roofs only, -1 all.
+/* What a set of roofs spans. spec: 1 or 0 counts datasheet or measured roofs only, -1 all; machine: -1 all.
  * plan_roofs.c */
 struct span {
     double bw_lo, bw_hi, flop_lo, flop_hi;
     int n_bw, n_flop;
 };
-struct span roofs_span(const struct chart_roof *roof, size_t n, int spec);
+struct span roofs_span(const struct chart_roof *roof, size_t n, int spec, int machine);
 void plan_roof(struct roof_line *l, const struct roofline_chart *c, const struct frame *f,
                size_t i);
 struct segment roof_segment(const struct frame *f, const struct roof_line *l);

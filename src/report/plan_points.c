@@ -19,6 +19,7 @@ struct cluster {
     double x, y; /* centroid, px */
     double weight;
     struct disc at; /* the member nearest the centroid */
+    bool numbered; /* the label is a number, the names stand in the table */
     int number;
     struct strbuf names;
     char line[NAME_LINES][WRAP_LINE];
@@ -32,12 +33,14 @@ struct clusters {
 };
 
 struct attempt {
-    bool numbered;
+    bool names;       /* all labels names; else numbers, and names where they find a place too */
+    bool crowded;     /* see struct scene */
     double radius_px; /* points closer than this share a label */
 };
 static const struct attempt attempts[] = {
-    { false, 6 }, { false, 10 }, { false, 16 }, { true, 5 },  { true, 9 },
-    { true, 14 }, { true, 24 },  { true, 48 },  { true, 96 }, { true, 1e6 },
+    { true, false, 6 }, { true, false, 10 }, { true, false, 16 }, { false, false, 5 }, { false, false, 9 }, { false, false, 14 },
+    { false, true, 5 }, { false, true, 9 },  { false, true, 14 }, { false, true, 24 }, { false, true, 48 }, { false, true, 96 },
+    { false, true, 1e6 },
 };
 
 /* ---- clusters ------------------------------------------------------------------------ */
@@ -87,6 +90,21 @@ static bool member(const struct clusters *k, const struct plan *p, size_t i, siz
     return p->in_frame[i] && k->of[i] == cluster; /* a silent point is of none */
 }
 
+/* FLOP/s over the highest roof at that intensity, in whole percent; points of one level have that level's roof, which the chart may lack:
+ * NaN. */
+static double roof_percent(const struct roofline_chart *c, const struct chart_point *q)
+{
+    double bytes_s = 0, flop_s = 0;
+    for (size_t i = 0; i < c->n_roof; i++)
+        if (c->roof[i].machine == q->machine) {
+            bytes_s = fmax(bytes_s, isnan(c->roof[i].bytes_s) ? 0 : c->roof[i].bytes_s);
+            flop_s = fmax(flop_s, isnan(c->roof[i].flop_s) ? 0 : c->roof[i].flop_s);
+        }
+    if (c->by_level || bytes_s <= 0 || flop_s <= 0)
+        return NAN;
+    return round(100 * q->flop_s / fmin(flop_s, bytes_s * q->ai));
+}
+
 /* The cluster's names in the points' order, a role's layers as one: "ffn_up\u00d732". */
 static void name_cluster(struct cluster *g, const struct clusters *k, size_t me,
                          const struct roofline_chart *c, const struct plan *p)
@@ -106,6 +124,9 @@ static void name_cluster(struct cluster *g, const struct clusters *k, size_t me,
             strbuf_addf(&g->names, "%.*s\u00d7%d", (int)label_stem(label), label, same);
         else
             strbuf_adds(&g->names, label);
+        const double percent = roof_percent(c, &c->point[i]);
+        if (percent > 100)
+            strbuf_addf(&g->names, " (%.0f %% of the roof)", percent);
     }
 }
 
@@ -118,7 +139,7 @@ static void anchor_cluster(struct cluster *g, const struct clusters *k, size_t m
         if (!member(k, p, i, me))
             continue;
         struct disc d = { frame_px(&p->frame, c->point[i].ai),
-                          frame_py(&p->frame, c->point[i].flop_s), point_reach_px(c, p, i) };
+                          frame_py(&p->frame, c->point[i].flop_s), point_reach_px(c, p, i), (int)me };
         /* A point whose marker another one draws is the last resort. */
         double far = hypot(d.x - g->x, d.y - g->y) + (d.r > 0 ? 0 : 1e6);
         if (far < best) {
@@ -126,6 +147,26 @@ static void anchor_cluster(struct cluster *g, const struct clusters *k, size_t m
             g->at = d;
         }
     }
+}
+
+/* Which cluster's label belongs to point i. A silent point shares the label of another point; a point under a merged marker is in its
+ * own cluster. */
+static int owner_of(const struct clusters *k, const struct roofline_chart *c, size_t i)
+{
+    for (size_t j = 0; j < c->n_point && k->of[i] == SIZE_MAX; j++)
+        if (k->of[j] != SIZE_MAX && strcmp(c->point[j].label, c->point[i].label) == 0)
+            return (int)k->of[j];
+    return k->of[i] == SIZE_MAX ? DISC_NOBODY : (int)k->of[i];
+}
+
+/* The markers that plan_scene() put into the scene, first of its discs, in the points' order. strict: no label may stand nearer to
+ * another's marker than to its own. */
+static void own_markers(struct scene *s, const struct clusters *k, const struct roofline_chart *c, const struct plan *p, bool strict)
+{
+    size_t d = 0;
+    for (size_t i = 0; i < c->n_point && d < s->n_disc; i++)
+        if (p->in_frame[i] && p->radius_px[i] > 0)
+            s->disc[d++].owner = strict ? owner_of(k, c, i) : DISC_NOBODY;
 }
 
 /* The heaviest first: they get the best places and the lowest numbers. Ties keep the
@@ -189,8 +230,10 @@ static void number_clusters(struct clusters *k)
     int number = 0;
     for (size_t o = 0; o < ARRAY_LEN(key_order); o++)
         for (size_t j = 0; j < k->n; j++)
-            if (k->v[j].role == key_order[o])
+            if (k->v[j].role == key_order[o] && k->v[j].numbered) {
                 k->v[j].number = ++number;
+                snprintf(k->v[j].line[0], WRAP_LINE, "%d", number);
+            }
 }
 
 /* Lines of the table of names, headings included. */
@@ -200,7 +243,7 @@ static int key_rows(const struct clusters *k)
     for (size_t o = 0; o < ARRAY_LEN(key_order); o++) {
         bool head = false;
         for (size_t j = 0; j < k->n; j++)
-            if (k->v[j].role == key_order[o]) {
+            if (k->v[j].role == key_order[o] && k->v[j].numbered) {
                 head = true;
                 rows += plan_key_rows(k->v[j].names.s);
             }
@@ -209,25 +252,23 @@ static int key_rows(const struct clusters *k)
     return rows;
 }
 
-/* What each label says in this mode; false when a name is too long to stand in the plot. */
-static bool label_clusters(struct clusters *k, bool numbered)
+/* The label as a number, which is not known yet: room for the largest. */
+static void label_number(struct cluster *g, size_t n)
+{
+    g->numbered = true;
+    snprintf(g->line[0], WRAP_LINE, "%s", n > 99 ? "000" : n > 9 ? "00" : "0");
+    g->place = (struct placement){ .size_px = NAME_PX, .n_line = 1, .w_px = text_width_px(g->line[0], NAME_PX) };
+}
+
+/* As its names; false when they are too long to stand in the plot. */
+static bool label_names(struct cluster *g)
 {
     bool cut = false;
-    for (size_t j = 0; j < k->n; j++) {
-        struct cluster *g = &k->v[j];
-        g->place = (struct placement){ .size_px = NAME_PX };
-        if (numbered) {
-            snprintf(g->line[0], WRAP_LINE, "%d", g->number);
-            g->place.n_line = 1;
-        } else {
-            g->place.n_line = wrap_text(g->names.s, NAME_PX, NAME_W, g->line, NAME_LINES, &cut);
-            if (cut)
-                return false;
-        }
-        for (int i = 0; i < g->place.n_line; i++)
-            g->place.w_px = fmax(g->place.w_px, text_width_px(g->line[i], NAME_PX));
-    }
-    return true;
+    g->numbered = false;
+    g->place = (struct placement){ .size_px = NAME_PX, .n_line = wrap_text(g->names.s, NAME_PX, NAME_W, g->line, NAME_LINES, &cut) };
+    for (int i = 0; i < g->place.n_line; i++)
+        g->place.w_px = fmax(g->place.w_px, text_width_px(g->line[i], NAME_PX));
+    return !cut;
 }
 
 /* Take every label out once and put it where it is cheapest now that the others stand. */
@@ -250,24 +291,46 @@ static void improve(struct clusters *k, struct scene *s, size_t n_box, size_t n_
         scene_add_placement(s, &k->v[j].place);
 }
 
-/* max_cost: labels that cost more on average (far from their points, across lines) count as
- * no room. */
-static bool place_clusters(struct clusters *k, struct scene *s, double max_cost)
+/* Numbers become names, the heaviest points' first, where a name finds a place among the other labels that is near its point and
+ * crosses no two lines. */
+static void name_some(struct clusters *k, struct scene *s, size_t n_box, size_t n_leader)
+{
+    for (size_t i = 0; i < k->n && k->n <= MAX_NAMED; i++) {
+        struct cluster *g = &k->v[i];
+        const struct placement number = g->place;
+        s->n_box = n_box;
+        s->n_leader = n_leader;
+        for (size_t j = 0; j < k->n; j++)
+            if (j != i)
+                scene_add_placement(s, &k->v[j].place);
+        if (!label_names(g) || !place_beside(s, &g->at, &g->place) || g->place.cost > 2 * NAME_COST) {
+            label_number(g, k->n);
+            g->place = number;
+        }
+    }
+}
+
+/* All names (which cost no more than NAME_COST on average: far from their points, across lines, they are a tangle), or numbers and
+ * some names. false: no room, and the scene is as before. */
+static bool place_clusters(struct clusters *k, struct scene *s, bool names)
 {
     size_t n_box = s->n_box, n_leader = s->n_leader;
-    for (size_t i = 0; i < k->n; i++) {
-        if (!place_beside(s, &k->v[i].at, &k->v[i].place)) {
-            s->n_box = n_box;
-            s->n_leader = n_leader;
-            return false;
-        }
-        scene_add_placement(s, &k->v[i].place);
-    }
-    improve(k, s, n_box, n_leader);
+    bool ok = !names || k->n <= MAX_NAMED;
     double cost = 0;
-    for (size_t i = 0; i < k->n; i++)
+    for (size_t i = 0; i < k->n && ok; i++) {
+        if (!names)
+            label_number(&k->v[i], k->n);
+        ok = (!names || label_names(&k->v[i])) && place_beside(s, &k->v[i].at, &k->v[i].place);
+        if (ok)
+            scene_add_placement(s, &k->v[i].place);
+    }
+    if (ok && !names)
+        name_some(k, s, n_box, n_leader);
+    if (ok)
+        improve(k, s, n_box, n_leader);
+    for (size_t i = 0; i < k->n && names; i++)
         cost += k->v[i].place.cost;
-    if (cost <= max_cost * (double)k->n)
+    if (ok && cost <= NAME_COST * (double)k->n)
         return true;
     s->n_box = n_box;
     s->n_leader = n_leader;
@@ -319,7 +382,7 @@ static int emit_key(struct plan *p, const struct clusters *k, struct error *err)
         for (size_t j = 0; j < k->n; j++) {
             const struct cluster *g = &k->v[j];
             char number[16];
-            if (g->role != key_order[o])
+            if (g->role != key_order[o] || !g->numbered)
                 continue;
             snprintf(number, sizeof number, "%d", g->number);
             if (plan_key_add(p, g->role, heading, number, g->names.s, err) != 0)
@@ -344,16 +407,23 @@ int plan_point_labels(struct plan *p, const struct roofline_chart *c, struct sce
     int max_rows = plan_key_free_rows(p);
     for (size_t a = 0; a < ARRAY_LEN(attempts); a++) {
         struct clusters k;
-        bool last = a + 1 == ARRAY_LEN(attempts), numbered = attempts[a].numbered;
+        const bool last = a + 1 == ARRAY_LEN(attempts);
+        const size_t n_box = s->n_box, n_leader = s->n_leader;
         if (clusters_build(&k, p, c, attempts[a].radius_px, err) != 0)
             return -1;
-        number_clusters(&k);
-        bool fits = numbered ? last || key_rows(&k) <= max_rows : k.n <= MAX_NAMED;
-        bool ok = fits && label_clusters(&k, numbered) &&
-                  place_clusters(&k, s, numbered ? INFINITY : NAME_COST);
+        s->crowded = attempts[a].crowded;
+        own_markers(s, &k, c, p, !last); /* inside a cloud of points no label is nearest to its own */
+        bool ok = place_clusters(&k, s, attempts[a].names);
+        const int rows = ok ? key_rows(&k) : 0;
+        if (rows > max_rows && !last) {
+            s->n_box = n_box;
+            s->n_leader = n_leader;
+            ok = false;
+        }
         int rc = 0;
         if (ok) {
-            p->numbered = numbered && k.n > 0;
+            number_clusters(&k);
+            p->numbered = rows > 0;
             rc = emit(p, &k, err);
         } else if (last) {
             strbuf_addf(notes, "no room for the labels of %zu points\n", c->n_point);

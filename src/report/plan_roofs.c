@@ -9,11 +9,11 @@
 #define RIDGE_PX   11.0
 #define MANY_ROOFS 10 /* more roofs than this are lettered */
 
-struct span roofs_span(const struct chart_roof *roof, size_t n, int spec)
+struct span roofs_span(const struct chart_roof *roof, size_t n, int spec, int machine)
 {
     struct span s = { INFINITY, 0, INFINITY, 0, 0, 0 };
     for (size_t i = 0; i < n; i++) {
-        if (spec >= 0 && roof[i].spec != (spec == 1))
+        if ((spec >= 0 && roof[i].spec != (spec == 1)) || (machine >= 0 && roof[i].machine != machine))
             continue;
         if (!isnan(roof[i].bytes_s)) {
             s.bw_lo = fmin(s.bw_lo, roof[i].bytes_s);
@@ -33,10 +33,10 @@ struct span roofs_span(const struct chart_roof *roof, size_t n, int spec)
 
 /* Peaks and bandwidths a roof is joined to: its own kind (measured or datasheet) where
  * there is one. */
-static struct span partners(const struct roofline_chart *c, bool spec)
+static struct span partners(const struct roofline_chart *c, bool spec, int machine)
 {
-    struct span own = roofs_span(c->roof, c->n_roof, spec),
-                all = roofs_span(c->roof, c->n_roof, -1);
+    struct span own = roofs_span(c->roof, c->n_roof, spec, machine),
+                all = roofs_span(c->roof, c->n_roof, -1, machine);
     if (!own.n_bw)
         own.bw_hi = all.bw_hi, own.bw_lo = all.bw_lo, own.n_bw = all.n_bw;
     if (!own.n_flop)
@@ -44,19 +44,19 @@ static struct span partners(const struct roofline_chart *c, bool spec)
     return own;
 }
 
-/* Whether the envelope is made of measured roofs (0), datasheet roofs (1), or both (-1). */
-static int envelope_kind(const struct roofline_chart *c)
+/* Whether a machine's envelope is made of measured roofs (0), datasheet roofs (1), or both (-1). */
+static int envelope_kind(const struct roofline_chart *c, int machine)
 {
-    struct span m = roofs_span(c->roof, c->n_roof, 0), s = roofs_span(c->roof, c->n_roof, 1);
+    struct span m = roofs_span(c->roof, c->n_roof, 0, machine), s = roofs_span(c->roof, c->n_roof, 1, machine);
     return m.n_bw && m.n_flop ? 0 : s.n_bw && s.n_flop && !m.n_bw && !m.n_flop ? 1 : -1;
 }
 
 void plan_roof(struct roof_line *l, const struct roofline_chart *c, const struct frame *f, size_t i)
 {
     const struct chart_roof *r = &c->roof[i];
-    struct span with = partners(c, r->spec);
-    int kind = envelope_kind(c);
-    struct span env = roofs_span(c->roof, c->n_roof, kind);
+    struct span with = partners(c, r->spec, r->machine);
+    int kind = envelope_kind(c, r->machine);
+    struct span env = roofs_span(c->roof, c->n_roof, kind, r->machine);
     bool counts = kind < 0 || r->spec == (kind == 1);
     l->spec = r->spec;
     if (!isnan(r->bytes_s)) {
@@ -90,13 +90,11 @@ int plan_ridges(struct plan *p, const struct roofline_chart *c, struct error *er
     p->ridge_flop_s = calloc(c->n_roof * 2 + 1, sizeof *p->ridge_flop_s);
     if (!p->ridge_ai || !p->ridge_flop_s)
         return error_oom(err, c->n_roof * sizeof *p->ridge_ai, "ridge points");
-    int kind = envelope_kind(c);
-    struct span env = roofs_span(c->roof, c->n_roof, kind);
-    if (!env.n_bw || !env.n_flop)
-        return 0;
     for (size_t i = 0; i < c->n_roof; i++) {
         const struct chart_roof *r = &c->roof[i];
-        if (kind >= 0 && r->spec != (kind == 1))
+        const int kind = envelope_kind(c, r->machine);
+        const struct span env = roofs_span(c->roof, c->n_roof, kind, r->machine);
+        if (!env.n_bw || !env.n_flop || (kind >= 0 && r->spec != (kind == 1)))
             continue;
         bool slanted = !isnan(r->bytes_s);
         double flop_s = slanted ? env.flop_hi : r->flop_s;
@@ -171,7 +169,7 @@ int plan_ridge_labels(struct plan *p, struct scene *s, struct strbuf *notes, str
         struct placement at = { .n_line = 1, .size_px = RIDGE_PX };
         at.w_px = text_width_px(ai, RIDGE_PX);
         struct disc d = { frame_px(&p->frame, p->ridge_ai[i]),
-                          frame_py(&p->frame, p->ridge_flop_s[i]), 3 };
+                          frame_py(&p->frame, p->ridge_flop_s[i]), 3, DISC_NOBODY };
         if (!place_beside(s, &d, &at) || at.has_leader) {
             strbuf_addf(notes, "no room for the label of the ridge point at %s FLOP/byte\n", ai);
             continue;

@@ -63,6 +63,7 @@ struct chart_roof {
     double bytes_s; /* slanted roof; NaN: horizontal */
     double flop_s;  /* horizontal roof; NaN: slanted */
     bool spec;      /* datasheet, not measured: drawn dashed */
+    int machine;    /* roofs of one machine have ridge points with one another; 0 where there is one */
 };
 struct chart_point {
     char label[48];
@@ -73,6 +74,7 @@ struct chart_point {
     bool counted;   /* bytes from hardware counters: a diamond */
     bool join;      /* a line leads here from the phase's point before; by level: from the point before of that label */
     bool silent;    /* its label stands at another point of that label */
+    int machine;    /* whose roofs bound it */
 };
 struct roofline_chart {
     char title[160], subtitle[256];

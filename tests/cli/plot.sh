@@ -87,7 +87,7 @@ chart "a prediction with requests and changes" "$tmp/ch" "$tmp/changed.json"
 ok $? "draws neither"
 run predict llama-3-8b --hw h100-sxm --by role -o json
 cp "$tmp/out" "$tmp/roles.json"
-refused 2 'no phases for --trajectory' plot "$tmp/roles.json" --trajectory -o "$tmp/no"
+refused 2 'no whole phases' plot "$tmp/roles.json" --trajectory -o "$tmp/no"
 chart "a prediction, a row a role" "$tmp/pr3" "$tmp/roles.json"
 cmp -s "$tmp/pr3.tsv" "$tmp/pr.tsv"
 ok $? "puts the same points"
@@ -125,8 +125,8 @@ ok $? "a name that starts with | is no command"
 (cd "$tmp" && run plot "$cpu" --output=-x) && whole "$tmp/-x"
 ok $? "a name that starts with -"
 
-refused 2 'which file' plot -o "$tmp/x"
-refused 1 'No such file' plot "$tmp/absent.json" -o "$tmp/x"
+refused 2 'what? A run' plot -o "$tmp/x"
+refused 1 'absent.json: no such file' plot "$tmp/absent.json" -o "$tmp/x"
 echo '{"schema": "roofcast.list", "version": 1}' >"$tmp/list.json"
 refused 1 'expected a run' plot "$tmp/list.json" -o "$tmp/x"
 echo '{"schema": "roofcast.run", "version": 1, "rows": 3}' >"$tmp/bad.json"
@@ -180,6 +180,30 @@ refused 2 'prefill, decode or both, found "foo"' plot "$fixtures/run.json" --pha
 refused 2 '"nonsense"' plot "$fixtures/run.json" --by nonsense
 refused 3 'roofcast profile' plot "$fixtures/run.json" --hw this -o "$tmp/x"
 refused 1 'cannot write' plot "$cpu" -o "$tmp/no/such/dir/x"
+
+# What is drawn without a document: a machine by its name, this machine, a model; results of other engines.
+run plot h100-sxm -o "$tmp/name" && grep -q 'FP16, BF16 989 TFLOP/s' "$tmp/name.roofs.tsv" && grep -q 'memory 3.35 TB/s' "$tmp/name.roofs.tsv"
+ok $? "a machine by its name"
+cp "$cpu" "$ROOFCAST_PROFILE" && run plot this -o "$tmp/this" && run plot "$cpu" -o "$tmp/file" && cmp -s "$tmp/this.roofs.tsv" "$tmp/file.roofs.tsv"
+ok $? "this: the stored profile"
+rm -f "$ROOFCAST_PROFILE"
+run plot llama-3-8b --hw h100-sxm -q Q4_K_M -o "$tmp/model" && grep -q 'attn_q' "$tmp/model.tsv" && grep -q 'constants of llama.cpp-cuda' "$tmp/model.gp"
+ok $? "a model, predicted; the subtitle names the constants"
+run predict llama-3-8b --hw h100-sxm,rtx-4090 -q Q4_K_M -o json && cp "$tmp/out" "$tmp/two.json" && run plot "$tmp/two.json" --hw h100-sxm,rtx-4090 -o "$tmp/two" &&
+    run plot llama-3-8b -q Q4_K_M --hw h100-sxm,rtx-4090 -o "$tmp/same" && cmp -s "$tmp/two.tsv" "$tmp/same.tsv" && cmp -s "$tmp/two.roofs.tsv" "$tmp/same.roofs.tsv" &&
+    grep -q 'h100-sxm tg128' "$tmp/two.tsv" && grep -q 'rtx-4090 pp512' "$tmp/two.tsv" && grep -q 'rtx-4090 memory 1.01 TB/s' "$tmp/two.roofs.tsv" && ! has 'other machines'
+ok $? "several machines on one chart, of a prediction and of a model"
+"$check_svg" "$tmp/two.svg"
+ok $? "its labels stand clear of one another"
+refused 2 'several machines are drawn of a prediction or a model' plot "$fixtures/run.json" --hw h100-sxm,rtx-4090 -o "$tmp/x"
+printf '%s' '[{"model_type":"llama 8B Q4_0","model_size":4653375488,"model_n_params":8030261248,"n_gpu_layers":99,"gpu_info":"NVIDIA GeForce RTX 4090",
+"backends":"CUDA","n_prompt":512,"n_gen":0,"avg_ts":12000.0},{"model_type":"llama 8B Q4_0","model_size":4653375488,"model_n_params":8030261248,
+"n_gpu_layers":99,"gpu_info":"NVIDIA GeForce RTX 4090","backends":"CUDA","n_prompt":0,"n_gen":128,"avg_ts":160.0}]' >"$tmp/llama-bench.json"
+run plot "$tmp/llama-bench.json" -o "$tmp/lb" && run report "$tmp/llama-bench.json" --chart "$tmp/rep" && cmp -s "$tmp/lb.svg" "$tmp/rep.svg" && grep -q 'tg128' "$tmp/lb.tsv"
+ok $? "llama-bench's results, as report --chart draws them"
+grep -q 'memory 1.01 TB/s' "$tmp/lb.roofs.tsv" && grep -q 'FLOP/s' "$tmp/lb.roofs.tsv"
+ok $? "its roofs carry values"
+refused 1 'no file and no model called "nosuch"' plot nosuch -o "$tmp/x"
 mkdir "$tmp/bin"
 PATH=$tmp/bin "$ROOFCAST" plot "$cpu" -o "$tmp/none" >"$tmp/out" 2>"$tmp/err"
 [ $? -eq 3 ] && says 'gnuplot was not found' && [ -s "$tmp/none.gp" ] && [ -s "$tmp/none.tsv" ] && [ ! -e "$tmp/none.svg" ]

@@ -242,8 +242,8 @@ static void check_numbers(const struct plan *p)
 {
     for (size_t i = 0; i < p->n_text; i++) {
         const struct plan_text *t = &p->text[i];
-        if (!t->in_plot || (t->role != TEXT_DECODE && t->role != TEXT_PREFILL))
-            continue;
+        if (!t->in_plot || (t->role != TEXT_DECODE && t->role != TEXT_PREFILL) || strspn(t->text, "0123456789") != strlen(t->text))
+            continue; /* a name */
         int in_plot = 0, in_table = 0;
         for (size_t j = 0; j < p->n_text; j++)
             if (strcmp(p->text[j].text, t->text) == 0 && p->text[j].role == t->role)
@@ -252,6 +252,54 @@ static void check_numbers(const struct plan *p)
             fail_msg("number %s: %d times in the plot, %d times in the table", t->text, in_plot,
                      in_table);
     }
+}
+
+static double label_distance(const struct plan *p, const struct roofline_chart *c, const struct plan_text *t, size_t i)
+{
+    const struct box b = plan_text_box(t);
+    return box_distance(&b, frame_px(&p->frame, c->point[i].ai), frame_py(&p->frame, c->point[i].flop_s));
+}
+
+static double points_apart(const struct plan *p, const struct roofline_chart *c, size_t i, size_t j)
+{
+    return hypot(frame_px(&p->frame, c->point[i].ai) - frame_px(&p->frame, c->point[j].ai),
+                 frame_py(&p->frame, c->point[i].flop_s) - frame_py(&p->frame, c->point[j].flop_s));
+}
+
+/* No point of its phase is near enough to share its label. */
+static bool stands_alone(const struct plan *p, const struct roofline_chart *c, size_t i)
+{
+    for (size_t j = 0; j < c->n_point; j++)
+        if (j != i && p->in_frame[j] && strcmp(c->point[i].phase, c->point[j].phase) == 0 && points_apart(p, c, i, j) < 60)
+            return false;
+    return true;
+}
+
+static bool has_leader(const struct plan *p, const struct roofline_chart *c, size_t i)
+{
+    for (size_t l = 0; l < p->n_leader; l++)
+        if (hypot(p->leader[l].x0 - frame_px(&p->frame, c->point[i].ai), p->leader[l].y0 - frame_py(&p->frame, c->point[i].flop_s)) < 20)
+            return true;
+    return false;
+}
+
+/* The label of a point that shares it with none, and has no line to it, stands nearer to no other point. Returned: how many there are. */
+static int check_nearest(const struct plan *p, const struct roofline_chart *c)
+{
+    int checked = 0;
+    for (size_t t = 0; t < p->n_text; t++)
+        for (size_t own = 0; own < c->n_point; own++) {
+            const struct plan_text *text = &p->text[t];
+            if (!p->in_frame[own] || !text->in_plot || strcmp(text->text, c->point[own].label) != 0 ||
+                phase_role(c->point[own].phase) != text->role || !stands_alone(p, c, own) || has_leader(p, c, own))
+                continue;
+            checked++;
+            for (size_t i = 0; i < c->n_point; i++)
+                if (p->in_frame[i] && label_distance(p, c, text, i) < label_distance(p, c, text, own) && points_apart(p, c, i, own) > 0.5)
+                    fail_msg("\"%s\" (%s) stands nearer to \"%s\" (%s)", c->point[own].label, c->point[own].phase, c->point[i].label,
+                             c->point[i].phase);
+        }
+    return checked;
 }
 
 /* Machines and point clouds of every density: nothing overlaps, and every point in the frame is
@@ -264,7 +312,7 @@ static void test_random_charts(void **state)
     struct chart_point pt[160];
     struct chart_roof roof[8];
     rng_init(&r, 3);
-    int numbered = 0;
+    int numbered = 0, nearest = 0;
     for (int chart = 0; chart < 150; chart++) {
         size_t n_roof = 2 + rng_u64(&r) % 7, n = rng_u64(&r) % (chart < 100 ? 24 : 160);
         for (size_t i = 0; i < n_roof; i++) {
@@ -295,10 +343,13 @@ static void test_random_charts(void **state)
         if (p.numbered)
             check_numbers(&p);
         numbered += p.numbered;
+        if (spread > 2)
+            nearest += check_nearest(&p, &c);
         plan_free(&p);
         strbuf_free(&notes);
     }
     assert_in_range(numbered, 10, 140); /* both ways of labelling were tried */
+    assert_true(nearest > 20);
 }
 
 /* A few points keep their names in the plot; equal ones share a label. */
@@ -327,6 +378,37 @@ static void test_names(void **state)
     assert_int_equal(both, 1);
     assert_int_equal(up, 1);
     assert_int_equal(head, 1);
+    plan_free(&p);
+    strbuf_free(&notes);
+}
+
+/* A point above its roof says so; roofs of another machine bound others' points. */
+static void test_above(void **state)
+{
+    (void)state;
+    struct error err;
+    struct plan p;
+    struct strbuf notes = { 0 };
+    struct chart_point pt[3];
+    struct chart_roof roof[4] = {
+        { .label = "a memory", .bytes_s = 1e11, .flop_s = NAN }, { .label = "a peak", .bytes_s = NAN, .flop_s = 1e12 },
+        { .label = "b memory", .bytes_s = 4e11, .flop_s = NAN, .machine = 1 }, { .label = "b peak", .bytes_s = NAN, .flop_s = 4e12, .machine = 1 },
+    };
+    set_point(&pt[0], "above", 1, 1.2e11, "decode");
+    set_point(&pt[1], "of b", 5, 1.2e12, "decode");
+    pt[1].machine = 1;
+    set_point(&pt[2], "below", 100, 9.9e11, "prefill");
+    struct roofline_chart c = make_chart(roof, 4, pt, 3);
+    assert_ok(plan_roofline(&p, &c, &notes, &err), err);
+    check_plan(&p, &c);
+    int above = 0, named = 0;
+    for (size_t i = 0; i < p.n_text; i++) {
+        above += strcmp(p.text[i].text, "above (120 % of the roof)") == 0;
+        named += strcmp(p.text[i].text, "of b") == 0 || strcmp(p.text[i].text, "below") == 0;
+    }
+    assert_int_equal(above, 1);
+    assert_int_equal(named, 2);
+    assert_int_equal(p.n_ridge, 2); /* one a machine */
     plan_free(&p);
     strbuf_free(&notes);
 }
@@ -512,7 +594,7 @@ int main(void)
         cmocka_unit_test(test_plan),
         cmocka_unit_test(test_envelope),
         cmocka_unit_test(test_random_charts),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_names), cmocka_unit_test(test_above),
         cmocka_unit_test(test_without_gnuplot),
         cmocka_unit_test(test_failing_gnuplot),
         cmocka_unit_test(test_same_bytes),
