@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct probes {
     double *bytes_s, *flop_s, *tile_flop_s; /* reps + 1 each; NaN where a probe failed */
@@ -139,6 +140,8 @@ static int warm_up(struct engine *e, const struct bench_test *t, const int32_t *
     w.n = (uint32_t)u64_min(t->n, t->prefill ? t->n_ubatch : 2);
     if (t->depth)
         engine_fill_kv(e, t->depth);
+    if (t->no_warmup)
+        return 0;
     return bench_repetition(e, &w, tok, NULL, &ignored, NULL, err);
 }
 
@@ -305,10 +308,25 @@ static int counted_repetition(const struct bench *b, const struct bench_test *t,
     return rc;
 }
 
+/* In pieces: an interrupt ends it. */
+static int wait_before(double seconds, struct error *err)
+{
+    for (const double end = clock_now_s() + seconds; clock_now_s() < end;) {
+        const double left = fmin(0.05, end - clock_now_s());
+        const struct timespec t = { 0, (long)(fmax(left, 0) * 1e9) };
+        nanosleep(&t, NULL);
+        if (interrupt_check(err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* All repetitions of the tests, with the probes. */
 static int measure(struct samples *s, struct probes *p, const struct bench *b, const struct bench_test *t, size_t n_t,
                    const char *what, struct error *err)
 {
+    if (wait_before(t->delay_s, err) != 0)
+        return -1;
     for (size_t k = 0; k < n_t; k++)
         if (warm_up(b->e, &t[k], s[k].tok, err) != 0)
             return -1;

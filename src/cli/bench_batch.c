@@ -5,6 +5,7 @@
 const struct column bench_batch_columns[] = {
     { "model", "model", COL_TEXT, "", false },
     { "type", "type", COL_TEXT, "", false },
+    { "test", "test", COL_TEXT, "", false },
     { "n_threads", "threads", COL_INT, "", false },
     { "n_ubatch", "n_ubatch", COL_INT, "", true },
     { "n_depth", "n_depth", COL_INT, "", true },
@@ -31,8 +32,14 @@ const size_t bench_n_batch_column = ARRAY_LEN(bench_batch_columns);
 json_t *bench_batch_json(const struct run_row *pp, const struct run_row *tg, double pp_s, double tg_s)
 {
     const double b = pp->n_batch, n_kv = b * (pp->n_prompt + tg->n_gen);
-    return json_pack("{s:s s:s s:i s:i s:i s:i s:i s:i s:i s:I s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o}", "model",
-                     pp->model, "type", pp->type, "n_threads", pp->n_threads, "n_ubatch", pp->n_ubatch, "n_depth",
+    char test[64], batch[16] = "", depth[16] = "";
+    if (pp->n_batch > 1)
+        snprintf(batch, sizeof batch, "x%d", pp->n_batch);
+    if (pp->n_depth > 0)
+        snprintf(depth, sizeof depth, "@d%d", pp->n_depth);
+    snprintf(test, sizeof test, "pp%d+tg%d%s%s", pp->n_prompt, tg->n_gen, batch, depth);
+    return json_pack("{s:s s:s s:s s:i s:i s:i s:i s:i s:i s:i s:I s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o}", "model",
+                     pp->model, "type", pp->type, "test", test, "n_threads", pp->n_threads, "n_ubatch", pp->n_ubatch, "n_depth",
                      pp->n_depth, "n_reps", pp->n_reps, "n_prompt", pp->n_prompt, "n_gen", tg->n_gen, "n_batch",
                      pp->n_batch, "n_kv", (json_int_t)n_kv, "pp_s", json_num(pp_s), "pp_tok_s",
                      json_num(b * pp->n_prompt / pp_s), "tg_s", json_num(tg_s), "tg_tok_s", json_num(b * tg->n_gen / tg_s),

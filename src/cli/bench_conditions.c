@@ -173,8 +173,20 @@ void bench_print_findings(const struct run *r)
     }
 }
 
+/* Of all tests the same: said once. */
+static bool one_reason(const struct run *r)
+{
+    for (size_t i = 0; i < r->n_row; i++)
+        if (!*r->row[i].profile_reason || strcmp(r->row[i].profile_reason, r->row[0].profile_reason) != 0)
+            return false;
+    return r->n_row > 0;
+}
+
 void bench_print_conditions(const struct run *r)
 {
+    const bool once = one_reason(r);
+    if (once)
+        printf("Not compared with a stored profile: %s\n", r->row[0].profile_reason);
     for (size_t i = 0; i < r->n_row; i++) {
         const struct run_row *row = &r->row[i];
         char hz[32];
@@ -192,6 +204,8 @@ void bench_print_conditions(const struct run *r)
             printf("  the roof moved by more than %.0f %%: this machine is shared or busy, compare repetitions "
                    "(-o json: repetitions) with the probes beside them\n",
                    100 * FINDING_MOVES);
+        if (once)
+            continue;
         if (*row->profile_reason)
             printf("  not compared with a stored profile: %s\n", row->profile_reason);
         else if (fabs(row->ceiling_bytes_s / row->profile_bytes_s - 1) > FINDING_MOVES)

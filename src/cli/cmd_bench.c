@@ -3,33 +3,47 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST_PAIRS = 64 };
+
 struct options {
-    const char *models, *p, *n, *d, *t, *b, *ub, *counters, *save, *out;
+    const char *models, *p, *n, *d, *t, *b, *n_seq, *ub, *counters, *save, *out;
+    const char *pair[MOST_PAIRS]; /* -pg */
+    size_t n_pair;
     int64_t reps;
-    enum report_format format;
+    double delay_s;
+    enum report_format format, error_format;
     struct cli_engine engine;
-    bool ops, uncalibrated, brief;
+    bool ops, by_layer, uncalibrated, brief, no_warmup, also_error;
     const struct marker_tool *markers; /* NULL: no tool counts this program */
     struct energy *energy;
     struct bench_stored stored;
 };
 
-enum { OPT_UB = 256, OPT_OPS, OPT_SAVE, OPT_COUNTERS, OPT_UNCALIBRATED, OPT_BRIEF, OPT_QUIET };
+enum { OPT_UB = 256, OPT_OPS, OPT_SAVE, OPT_COUNTERS, OPT_UNCALIBRATED, OPT_BRIEF, OPT_QUIET, OPT_BY, OPT_PG, OPT_N_SEQ, OPT_DELAY, OPT_NO_WARMUP, OPT_OE };
+enum { MOST_BATCH = 256, MOST_SEQUENCES = 4096 };
 
 static const struct argp_option option_table[] = {
     { "model", 'm', "FILE,...", 0, "GGUF file(s)", 0 },
     { "n-prompt", 'p', "N,...", 0, "prompt tokens of the prefill tests; 0 skips them (default 512)", 0 },
     { "n-gen", 'n', "N,...", 0, "generated tokens of the decode tests; 0 skips them (default 128)", 0 },
+    { "pg", OPT_PG, "PP,TG", CLI_AGAIN, "a prompt of PP tokens and, after it, TG generated ones, timed together: a line of llama-batched-bench's "
+      "table each (repeatable)", 0 },
     { "n-depth", 'd', "N,...", 0, "tokens in the KV cache before the test (default 0)", 0 },
     { "threads", 't', "N,...", 0, "threads (default: one a usable core)", 0 },
     { "repetitions", 'r', "N", 0, "repetitions of each test (default 5)", 0 },
     { "n-batch", 'b', "N,...", 0,
       "sequences that go together, each with its own KV cache (default 1); above 1, generation goes on after the "
       "prompt, and, where there are both, the table of llama-batched-bench follows", 0 },
+    { "n-seq", OPT_N_SEQ, "N,...", 0, "the same, and more than 256 of them", 0 },
     { "ub", OPT_UB, "N,...", 0, "prompt tokens a pass (default 512)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "output", 'o', "FORMAT", 0, "table, csv, json, jsonl, md or sql (default table)", 0 },
-    { "ops", OPT_OPS, NULL, 0, "one more repetition with every op timed: a row an op, then a row a role", 0 },
+    { "output-err", OPT_OE, "FORMAT", 0, "the tests in FORMAT to standard error too", 0 },
+    { "oe", 0, NULL, OPTION_ALIAS, NULL, 0 },
+    { "ops", OPT_OPS, NULL, 0, "one more repetition with every op timed: a row a role", 0 },
+    { "by", OPT_BY, "role|layer", 0, "with --ops: a row a role (default), or one an op of every layer before them; csv, json, jsonl and sql have both", 0 },
+    { "delay", OPT_DELAY, "SECONDS", 0, "wait before each test (default 0)", 0 },
+    { "no-warmup", OPT_NO_WARMUP, NULL, 0, "no untimed pass before the repetitions", 0 },
     { "save", OPT_SAVE, "RUN.json", 0, "save the run with its provenance, for plot", 0 },
     CLI_ENGINE_OPTIONS,
     { "counters", OPT_COUNTERS, "NAME", 0,
@@ -40,8 +54,38 @@ static const struct argp_option option_table[] = {
     { "brief", OPT_BRIEF, NULL, 0,
       "probes of a few milliseconds in little memory: shows that it works; the roofs beside the run are poor", 0 },
     { "quiet", OPT_QUIET, NULL, 0, "no progress on standard error", 0 },
+    BENCH_FOREIGN_OPTIONS,
     { 0 },
 };
+
+static int parse_more(struct options *o, int key, const char *arg, struct error *err)
+{
+    switch (key) {
+    case OPT_BY:
+        o->by_layer = strcmp(arg, "layer") == 0;
+        return o->by_layer || strcmp(arg, "role") == 0 ? 0 : error_set(err, ERROR_USAGE, "--by: expected role or layer, found \"%s\"", arg);
+    case OPT_PG:
+        if (o->n_pair == MOST_PAIRS)
+            return error_set(err, ERROR_USAGE, "-pg: more than %d pairs", MOST_PAIRS);
+        o->pair[o->n_pair++] = arg;
+        return 0;
+    case OPT_N_SEQ:
+        return cli_text(&o->n_seq, arg);
+    case OPT_DELAY:
+        return parse_double(arg, 0, 86400, "--delay", &o->delay_s, err);
+    case OPT_NO_WARMUP:
+        return cli_flag(&o->no_warmup);
+    case OPT_OE:
+        o->also_error = true;
+        return report_format_find(arg, &o->error_format, err);
+    case 'C':
+        return bench_foreign_option(CLI_OPT_FOREIGN + FOREIGN_CPU_MASK, arg, err);
+    default:
+        break;
+    }
+    const int rc = bench_foreign_option(key, arg, err);
+    return rc == CLI_UNKNOWN ? cli_engine_option(&o->engine, key, arg, err) : rc;
+}
 
 static int parse(void *options, int key, const char *arg, struct error *err)
 {
@@ -79,7 +123,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
         cli_set_quiet(true);
         return 0;
     default:
-        return cli_engine_option(&o->engine, key, arg, err);
+        return parse_more(o, key, arg, err);
     }
 }
 
@@ -87,6 +131,8 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 struct grid {
     struct str_list model;
     struct int_list p, n, d, t, b, ub;
+    struct int_list pair[MOST_PAIRS]; /* of two: prompt, generated */
+    size_t n_pair;
 };
 
 static void grid_free(struct grid *g)
@@ -98,6 +144,8 @@ static void grid_free(struct grid *g)
     int_list_free(&g->t);
     int_list_free(&g->b);
     int_list_free(&g->ub);
+    for (size_t i = 0; i < g->n_pair; i++)
+        int_list_free(&g->pair[i]);
 }
 
 static bool any(const struct int_list *l)
@@ -108,6 +156,42 @@ static bool any(const struct int_list *l)
     return false;
 }
 
+static int64_t largest(const struct int_list *l)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < l->n; i++)
+        most = l->v[i] > most ? l->v[i] : most;
+    return most;
+}
+
+static int pairs_parse(struct grid *g, const struct options *o, struct error *err)
+{
+    for (; g->n_pair < o->n_pair; g->n_pair++) {
+        struct int_list *l = &g->pair[g->n_pair];
+        const char *text = o->pair[g->n_pair];
+        if (int_list_parse(l, text, 1, 1 << 24, "-pg", err) != 0)
+            return -1;
+        if (l->n != 2) {
+            int_list_free(l);
+            return error_set(err, ERROR_USAGE, "-pg: expected PP,TG such as 512,128, found \"%.64s\"", text);
+        }
+    }
+    return 0;
+}
+
+/* llama-bench's -b is a limit on the tokens of a pass, 2048 by default: so many sequences are hardly what is meant. */
+static int sequences_parse(struct grid *g, const struct options *o, struct error *err)
+{
+    if (o->n_seq)
+        return int_list_parse(&g->b, o->n_seq, 1, MOST_SEQUENCES, "--n-seq", err);
+    if (int_list_parse(&g->b, o->b ? o->b : "1", 1, MOST_SEQUENCES, "-b", err) != 0)
+        return -1;
+    if (largest(&g->b) <= MOST_BATCH)
+        return 0;
+    return error_set(err, ERROR_USAGE, "-b %s: here these are sequences that go together (llama-bench's -b limits the tokens of a pass: -ub). "
+                                       "--n-seq %s measures so many", o->b, o->b);
+}
+
 static int grid_parse(struct grid *g, const struct options *o, struct error *err)
 {
     enum { MAX = 1 << 24 };
@@ -116,11 +200,13 @@ static int grid_parse(struct grid *g, const struct options *o, struct error *err
     if (str_list_parse(&g->model, o->models, "-m", err) != 0 ||
         int_list_parse(&g->p, o->p, 0, MAX, "-p", err) != 0 || int_list_parse(&g->n, o->n, 0, MAX, "-n", err) != 0 ||
         int_list_parse(&g->d, o->d, 0, MAX, "-d", err) != 0 || (o->t ? int_list_parse(&g->t, o->t, 1, 1 << 20, "-t", err) : int_list_parse(&g->t, "0", 0, 0, "-t", err)) != 0 ||
-        int_list_parse(&g->b, o->b, 1, 4096, "-b", err) != 0 ||
+        sequences_parse(g, o, err) != 0 || pairs_parse(g, o, err) != 0 ||
         int_list_parse(&g->ub, o->ub, 1, 1 << 16, "-ub", err) != 0)
         return -1;
-    if (!any(&g->p) && !any(&g->n))
+    if (!any(&g->p) && !any(&g->n) && g->n_pair == 0)
         return error_set(err, ERROR_USAGE, "-p 0 and -n 0: nothing to measure");
+    if (o->by_layer && !o->ops)
+        return error_set(err, ERROR_USAGE, "--by layer is of --ops");
     if (o->ops && (g->model.n > 1 || g->t.n > 1 || g->ub.n > 1))
         return error_set(err, ERROR_USAGE, "--ops: one model, one -t and one -ub at a time");
     return 0;
@@ -152,14 +238,6 @@ static int one_test(struct results *res, const struct bench *b, const struct ben
     return 0;
 }
 
-static int64_t largest(const struct int_list *l)
-{
-    int64_t most = 0;
-    for (size_t i = 0; i < l->n; i++)
-        most = l->v[i] > most ? l->v[i] : most;
-    return most;
-}
-
 /* Prompts and generations apart, as llama-bench has them; with batches above 1 the generation goes on after the prompt, as
  * in llama-batched-bench. */
 static bool in_batches(const struct grid *g)
@@ -182,19 +260,24 @@ static int run_apart(struct results *res, const struct bench *b, const struct gr
     return 0;
 }
 
+/* A prompt and the generation after it; of either none: the other alone. */
+static int run_pair(struct results *res, const struct bench *b, struct bench_test t, int64_t n_prompt, int64_t n_gen, struct error *err)
+{
+    struct bench_test both[2] = { t, t };
+    both[0].prefill = true;
+    both[0].n = (uint32_t)n_prompt;
+    both[1].n = (uint32_t)n_gen;
+    both[1].depth += both[0].n;
+    const size_t first = both[0].n == 0, n_t = (both[0].n > 0) + (size_t)(both[1].n > 0);
+    return n_t ? one_test(res, b, both + first, n_t, err) : 0;
+}
+
 static int run_batch(struct results *res, const struct bench *b, const struct grid *g, struct bench_test t, struct error *err)
 {
     for (size_t p = 0; p < g->p.n; p++)
-        for (size_t n = 0; n < g->n.n; n++) {
-            struct bench_test both[2] = { t, t };
-            both[0].prefill = true;
-            both[0].n = (uint32_t)g->p.v[p];
-            both[1].n = (uint32_t)g->n.v[n];
-            both[1].depth += both[0].n;
-            const size_t first = both[0].n == 0, n_t = (both[0].n > 0) + (size_t)(both[1].n > 0);
-            if (n_t && one_test(res, b, both + first, n_t, err) != 0)
+        for (size_t n = 0; n < g->n.n; n++)
+            if (run_pair(res, b, t, g->p.v[p], g->n.v[n], err) != 0)
                 return -1;
-        }
     return 0;
 }
 
@@ -205,9 +288,13 @@ static int run_grid(struct results *res, const struct bench *b, const struct gri
         for (size_t k = 0; k < g->b.n; k++) {
             const struct bench_test t = { .depth = (uint32_t)g->d.v[d], .n_batch = (uint32_t)g->b.v[k],
                                           .n_ubatch = n_ubatch, .type_k = o->engine.type_k,
-                                          .type_v = o->engine.type_v, .reps = (int)o->reps, .ops = o->ops };
+                                          .type_v = o->engine.type_v, .reps = (int)o->reps, .ops = o->ops,
+                                          .no_warmup = o->no_warmup, .delay_s = o->delay_s };
             if ((in_batches(g) ? run_batch : run_apart)(res, b, g, t, err) != 0)
                 return -1;
+            for (size_t i = 0; i < g->n_pair; i++)
+                if (run_pair(res, b, t, g->pair[i].v[0], g->pair[i].v[1], err) != 0)
+                    return -1;
         }
     if (in_batches(g) && json_array_size(res->batches) == 0)
         cli_note("without the table of llama-batched-bench, which is of prompts and what is generated after them: -p and -n above 0");
@@ -216,8 +303,13 @@ static int run_grid(struct results *res, const struct bench *b, const struct gri
 
 static void size_engine(struct engine_options *eo, const struct grid *g, uint32_t n_ubatch)
 {
-    const uint64_t p = (uint64_t)largest(&g->p), n = (uint64_t)largest(&g->n), b = (uint64_t)largest(&g->b);
-    eo->n_ctx = (uint32_t)((in_batches(g) ? p + n : u64_max(p, n)) + (uint64_t)largest(&g->d));
+    uint64_t p = (uint64_t)largest(&g->p), n = (uint64_t)largest(&g->n), b = (uint64_t)largest(&g->b);
+    uint64_t context = in_batches(g) ? p + n : u64_max(p, n);
+    for (size_t i = 0; i < g->n_pair; i++) {
+        p = u64_max(p, (uint64_t)g->pair[i].v[0]);
+        context = u64_max(context, (uint64_t)(g->pair[i].v[0] + g->pair[i].v[1]));
+    }
+    eo->n_ctx = (uint32_t)(context + (uint64_t)largest(&g->d));
     eo->n_seq = (uint32_t)b;
     eo->n_ubatch = (uint32_t)u64_max(b, u64_min(n_ubatch, u64_max(p, 1) * b));
     eo->n_out_max = (uint32_t)b;
@@ -356,6 +448,30 @@ static const struct column op_columns[] = {
     { "bound", "bound", COL_TEXT, "", false },
 };
 
+/* The same of a role: the layers and shapes that it sums are not in the table. */
+static const struct column role_columns[] = {
+    { "test", "test", COL_TEXT, "", false },
+    { "phase", "phase", COL_TEXT, "", true },
+    { "layer", "layer", COL_INT, "", COL_DATA },
+    { "role", "role", COL_TEXT, "", false },
+    { "op", "op", COL_TEXT, "", COL_DATA },
+    { "type", "type", COL_TEXT, "", false },
+    { "rows", "rows", COL_INT, "", COL_DATA },
+    { "cols", "cols", COL_INT, "", COL_DATA },
+    { "n_tok", "n_tok", COL_INT, "", true },
+    { "weight_bytes", "weights", COL_SI, "B", COL_MEDIUM },
+    { "act_bytes", "activations", COL_SI, "B", COL_MINOR },
+    { "kv_bytes", "KV", COL_SI, "B", COL_MINOR },
+    { "flop", "FLOP", COL_SI, "", COL_MINOR },
+    { "ai", "FLOP/B", COL_FLOAT, "", COL_MINOR },
+    { "share", "share", COL_FRACTION, "", false },
+    { "seconds", "time", COL_SECONDS, "", false },
+    { "bytes_s", "bytes/s", COL_SI, "B/s", false },
+    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM },
+    { "roof_fraction", "of roof", COL_FRACTION, "", false },
+    { "bound", "bound", COL_TEXT, "", false },
+};
+
 static json_t *ops_json(const struct run *r)
 {
     json_t *a = json_array();
@@ -386,15 +502,12 @@ static void print_energy(const struct run_row *r)
 }
 
 /* What a reader of the tables must know: what was not measured, and why a figure can exceed its roof. */
-static int print_notes(const struct results *res, const struct options *o, struct error *err)
+static void print_notes(const struct results *res, const struct options *o)
 {
     printf("\n");
+    if (o->by_layer)
+        printf("Layer -1: outside the layers.\n");
     bench_print_findings(&res->run);
-    if (o->ops) {
-        if (bench_print_lost(&res->roles, err) != 0)
-            return -1;
-        printf("Layer -1: outside the layers, or a role summed over them.\n");
-    }
     for (size_t i = 0; i < res->run.n_loading; i++) {
         const struct run_loading *l = &res->run.loading[i];
         char text[320];
@@ -412,7 +525,63 @@ static int print_notes(const struct results *res, const struct options *o, struc
         printf("Energy: unavailable: %s\n", res->run.row[0].energy_reason);
     for (size_t i = 0; !none && i < res->run.n_row; i++)
         print_energy(&res->run.row[i]);
-    return 0;
+}
+
+/* Roles of less than a hundredth of their test's time, as one row: their sums, and their part of the roof weighted by time. */
+struct others {
+    const char *test;
+    int n;
+    double share, seconds, roof;
+};
+
+static int put_others(json_t *rows, struct others *x)
+{
+    char role[32];
+    snprintf(role, sizeof role, "%d others", x->n);
+    const int rc = x->n == 0 ? 0
+                             : json_array_append_new(rows, json_pack("{s:s s:s s:f s:f s:o}", "test", x->test, "role", role, "share", x->share,
+                                                                     "seconds", x->seconds, "roof_fraction", json_num(x->roof / x->share)));
+    *x = (struct others){ 0 };
+    return rc;
+}
+
+/* What a screen has room for. */
+static json_t *main_roles(const struct run *r, struct error *err)
+{
+    const double least = 0.01;
+    json_t *rows = json_array();
+    struct others x = { 0 };
+    int rc = rows ? 0 : -1;
+    for (size_t i = 0; i < r->n_op && rc == 0; i++) {
+        const struct run_op *op = &r->op[i];
+        if (x.n && strcmp(x.test, op->test) != 0)
+            rc = put_others(rows, &x);
+        if (op->share >= least)
+            rc |= json_array_append_new(rows, run_op_json(op));
+        else if (rc == 0)
+            x = (struct others){ op->test, x.n + 1, x.share + op->share, x.seconds + op->seconds,
+                                 x.roof + (isnan(op->roof_fraction) ? 0 : op->share * fmin(op->roof_fraction, 1)) };
+    }
+    if (rc == 0 && put_others(rows, &x) == 0)
+        return rows;
+    json_decref(rows);
+    error_oom(err, r->n_op * sizeof *r->op, "the table of roles");
+    return NULL;
+}
+
+/* For people the roles come last, with what they lose: the end of the output is what a screen shows. */
+static int print_roles(const struct results *res, const struct options *o, struct error *err)
+{
+    json_t *rows = main_roles(&res->roles, err);
+    int rc = rows ? 0 : -1;
+    printf("\n");
+    if (rc == 0)
+        rc = print_table(o->format, rows, role_columns, ARRAY_LEN(role_columns), "roofcast.bench.roles", NULL, err);
+    printf("\n");
+    if (rc == 0)
+        rc = bench_print_lost(&res->roles, err);
+    json_decref(rows);
+    return rc;
 }
 
 static int print_results(struct results *res, const struct options *o, struct error *err)
@@ -432,20 +601,28 @@ static int print_results(struct results *res, const struct options *o, struct er
         goto out;
     }
     rc = print_table(o->format, rows, row_columns, ARRAY_LEN(row_columns), "roofcast.bench", meta, err);
+    if (rc == 0 && o->also_error) {
+        const struct report_doc d = { "roofcast.bench", 1, meta, rows, row_columns, ARRAY_LEN(row_columns) };
+        rc = report_print(stderr, o->error_format, &d, cli_width(stderr), err);
+    }
     json_decref(meta);
     if (rc == 0 && json_array_size(res->batches) && o->format != REPORT_JSON) {
         printf("\n");
         rc = print_table(o->format, res->batches, bench_batch_columns, bench_n_batch_column, "roofcast.bench.batches", NULL, err);
     }
-    if (rc == 0 && o->ops && o->format != REPORT_JSON) {
+    const bool people = o->format == REPORT_TABLE || o->format == REPORT_MD;
+    if (rc == 0 && o->ops && o->format != REPORT_JSON && (!people || o->by_layer)) {
         printf("\n");
         rc = print_table(o->format, ops, op_columns, ARRAY_LEN(op_columns), "roofcast.bench.ops", NULL, err);
+    }
+    if (rc == 0 && o->ops && o->format != REPORT_JSON && !people) {
         printf("\n");
-        if (rc == 0)
-            rc = print_table(o->format, roles, op_columns, ARRAY_LEN(op_columns), "roofcast.bench.roles", NULL, err);
+        rc = print_table(o->format, roles, role_columns, ARRAY_LEN(role_columns), "roofcast.bench.roles", NULL, err);
     }
     if (rc == 0 && o->format == REPORT_TABLE)
-        rc = print_notes(res, o, err);
+        print_notes(res, o);
+    if (rc == 0 && o->ops && people)
+        rc = print_roles(res, o, err);
 out:
     json_decref(doc);
     json_decref(ops);
@@ -502,9 +679,11 @@ int cmd_bench(int argc, char **argv, struct error *err)
         "  roofcast bench -m model.gguf -p 512 -n 0 -t 1,2\n"
         "  roofcast bench -m model.gguf -p 0 -n 64 -d 0,4096 -o json\n"
         "  roofcast bench -m model.gguf -p 512 -n 32 -b 1,2,4,8\n"
+        "  roofcast bench -m model.gguf -p 0 -n 0 -pg 512,128\n"
         "  roofcast bench -m model.gguf --ops --save run.json";
-    static const struct cli_syntax syntax = { option_table, parse, "-m FILE", doc, NULL };
-    struct options o = { .p = "512", .n = "128", .d = "0", .b = "1", .ub = "512", .reps = 5,
+    static const int exclusive[][CLI_EXCLUSIVE] = { { 'b', OPT_N_SEQ }, { 0 } };
+    static const struct cli_syntax syntax = { option_table, parse, "-m FILE", doc, exclusive };
+    struct options o = { .p = "512", .n = "128", .d = "0", .ub = "512", .reps = 5,
                          .counters = "auto", .engine = CLI_ENGINE_DEFAULT };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)
         return -1;

@@ -9,6 +9,7 @@ roofcast_SOURCES = \
   %D%/bench.h \
   %D%/bench.c \
   %D%/bench_batch.c \
+  %D%/bench_foreign.c \
   %D%/bench_counts.c \
   %D%/bench_conditions.c \
   %D%/bench_ops.c \

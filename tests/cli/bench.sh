@@ -15,9 +15,9 @@ grep -q '"dram_bytes_s": null' "$tmp/bench.json" && grep -q '"dram_reason": "..*
 ok $? "DRAM traffic is counted, or null with a reason"
 run bench -m "$m" -p 24 -n 4 -r 1 --ops --quiet
 tac "$tmp/out" | awk '/^test /{ exit } { print }' >"$tmp/roles" # the last table and what follows it, backwards
-awk '$1 ~ /^(pp24|tg4)$/ && / -1 / && match($0, /[0-9.]+ % +[0-9.]+ [mun]?s /) { # a role: share, time, ..., of the roof, bound
+awk '$1 ~ /^(pp24|tg4)$/ && match($0, /[0-9.]+ % +[0-9.]+ [mun]?s /) { # a role: share, time, ..., of the roof, bound
         share = substr($0, RSTART) + 0
-        roof = match($0, /[0-9.]+ % +[a-z]+ *$/) ? substr($0, RSTART) + 0 : 0
+        roof = match($0, /[0-9.]+ % +[a-z-]+ *$/) ? substr($0, RSTART) + 0 : 0
         want[$1] += share * (roof < 100 ? 1 - roof / 100 : 0); roles++ }
     /^Lost in (pp24|tg4), of its ops. time one by one: / { n++
         test = $3; sub(/,/, "", test)
@@ -84,6 +84,28 @@ ok $? "-b: weights are read once for all sequences"
 run bench --brief -m "$m" -p 0 -n 2 -b 2 -r 1
 [ "$status" -eq 0 ] && grep -q 'without the table of llama-batched-bench.*-p and -n above 0' "$tmp/err" && ! has S_TG
 ok $? "batches without prompts have no table of llama-batched-bench, and say why"
+run bench --brief -m "$m" -p 8 -n 2 -r 1 --ops --quiet && ! has ' layer ' && [ "$(grep -n '^test  *role' "$tmp/out" | cut -d: -f1)" -gt "$(grep -n '^Load of' "$tmp/out" | cut -d: -f1)" ] &&
+    [ "$(tail -n 2 "$tmp/out" | grep -c '^Lost in')" = 2 ]
+ok $? "--ops: roles and what they lose come last; no row a layer"
+run bench --brief -m "$m" -p 8 -n 0 -r 1 --ops --by layer --quiet && has '^test  *layer  *role'
+ok $? "--by layer: a row an op of every layer"
+refused 2 '--by layer is of --ops' bench -m "$m" --by layer
+run bench --brief -m "$m" -p 8 -n 2 -r 1 -ngl 0 --n-gpu-layers 0 -mmp 0 -fa 1 -fa on -sm none --no-warmup --delay 0.01 -oe csv -o json --quiet && says '^model,type,n_threads' &&
+    [ "$(wc -l <"$tmp/err")" = 3 ]
+ok $? "llama-bench's options that say what roofcast does; -oe, --delay, --no-warmup"
+for o in "-ngl 99:-ngl 99: not in roofcast: the engine runs on the CPU" "-mmp 1:-mmp 1: not in roofcast: weights are packed at load" "-fa 0:-fa 0: not in roofcast: attention" \
+    "--rpc a:--rpc a: not in roofcast" "-ts 1/1:-ts 1/1: not in roofcast" "-C 0x3:-C 0x3: not in roofcast: --cpus" "--list-devices:--list-devices: not in roofcast"; do
+    # shellcheck disable=SC2086
+    refused 2 "${o#*:}" bench -m "$m" ${o%%:*}
+done
+refused 2 '-b 2048: here these are sequences that go together' bench -m "$m" -b 2048
+refused 2 '-b and --n-seq contradict each other' bench -m "$m" -b 2 --n-seq 2
+refused 2 '-pg: expected PP,TG such as 512,128, found "512"' bench -m "$m" -pg 512
+run bench --brief -m "$m" -p 0 -n 0 -pg 8,2 -pg 4,3 -d 4 -r 1 -o csv --quiet && [ "$(cells test | tr '\n' ' ')" = "pp8@d4 tg2@d12 pp4@d4 tg3@d8  test pp8+tg2@d4 pp4+tg3@d4 " ] ||
+    { [ "$status" -eq 0 ] && has '^llama-2l.*,pp8+tg2@d4,' && has ',pp4+tg3@d4,'; }
+ok $? "-pg: a prompt and the generation after it, timed together"
+run bench --brief -m "$m" -p 4 -n 0 -r 1 -o sql --quiet && has '^CREATE TABLE IF NOT EXISTS roofcast_bench (' && has '^INSERT INTO roofcast_bench'
+ok $? "-o sql"
 run bench --brief -m "$m" -p 8,16 -n 2 -d 4 -b 1,4 -ub 8 -r 3 -o json --quiet
 cp "$tmp/out" "$tmp/batches.json"
 if command -v jq >/dev/null; then
@@ -104,7 +126,7 @@ run bench --brief -m "$m" -p 8 -n 2 -b 2 -r 1 --quiet
 [ "$status" -eq 0 ] && has 'PP *TG *B *N_KV *T_PP s *S_PP t/s *T_TG s *S_TG t/s *T s *S t/s *MBU TG *MFU TG' && has ' 8 *2 *2 *20 '
 ok $? "in the table, with llama-batched-bench's headings"
 run bench --brief -m "$m" -p 8 -n 2 -b 2 -r 1 -o csv --quiet
-[ "$status" -eq 0 ] && has '^model,type,n_threads,n_ubatch,n_depth,n_reps,n_prompt,n_gen,n_batch,n_kv,pp_s,'
+[ "$status" -eq 0 ] && has '^model,type,test,n_threads,n_ubatch,n_depth,n_reps,n_prompt,n_gen,n_batch,n_kv,pp_s,'
 ok $? "as csv"
 run bench --brief -m "$m" -p 8 -n 2 -b 2 -r 1 -o md --quiet
 [ "$status" -eq 0 ] && has '| PP | TG | B | N_KV |\|| *PP *| *TG *| *B *| *N_KV *|'
