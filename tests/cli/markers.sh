@@ -17,7 +17,7 @@ regions() {
 
 # ---- no tool: nothing of it is seen
 # shellcheck disable=SC2086
-run $bench -t 1 -r 1 -n 0
+run bench --brief -m "$model" -t 1 -p 4 -n 0 -r 1 --counters null --quiet
 ok $? "bench without likwid-perfctr"
 test ! -s "$tmp/err"
 ok $? "and without a word about markers"
