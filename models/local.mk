@@ -97,6 +97,9 @@ dist_models_DATA = \
   %D%/mpt-30b.json \
   %D%/mpt-7b.json \
   %D%/nemotron-3-nano-30b-a3b.json \
+  %D%/nemotron-3-nano-4b.json \
+  %D%/nemotron-nano-12b-v2.json \
+  %D%/nemotron-nano-9b-v2.json \
   %D%/olmo-2-13b.json \
   %D%/olmo-2-1b.json \
   %D%/olmo-2-32b.json \
@@ -153,10 +156,17 @@ dist_models_DATA = \
   %D%/qwen3-4b.json \
   %D%/qwen3-8b.json \
   %D%/qwen3-coder-480b-a35b.json \
+  %D%/qwen3-coder-next.json \
   %D%/qwen3-next-80b-a3b.json \
+  %D%/qwen3.5-0.8b.json \
+  %D%/qwen3.5-122b-a10b.json \
   %D%/qwen3.5-27b.json \
+  %D%/qwen3.5-2b.json \
   %D%/qwen3.5-35b-a3b.json \
   %D%/qwen3.5-397b-a17b.json \
+  %D%/qwen3.5-4b.json \
+  %D%/qwen3.5-9b.json \
+  %D%/qwen3.8-27b.json \
   %D%/smollm2-1.7b.json \
   %D%/smollm2-135m.json \
   %D%/smollm2-360m.json \

@@ -14,6 +14,7 @@ struct row {
     bool about;              /* as published, within 1 % */
 };
 
+static const size_t n_apart = 13; /* rows at the end that the facts do not have */
 static struct row rows[MAX_ROWS];
 static size_t n_rows;
 
@@ -74,7 +75,7 @@ static int read_rows(void **state)
 static void test_table(void **state)
 {
     (void)state;
-    assert_int_equal(n_rows, 164);
+    assert_int_equal(n_rows, 161 + n_apart);
     for (size_t i = 0; i < n_rows; i++)
         assert_true(rows[i].id[0] && rows[i].hf_id[0] && rows[i].params > 1000000 && rows[i].active < rows[i].params);
 }
@@ -200,9 +201,6 @@ static size_t column(char **header, size_t n, const char *name)
     fail_msg("no column %s", name);
     return 0;
 }
-
-/* Rows at the end that the facts do not have. */
-static const size_t n_apart = 3;
 
 static void test_facts(void **state)
 {
