@@ -20,6 +20,8 @@ dist_models_DATA = \
   %D%/deepseek-v2.json \
   %D%/deepseek-v3.2.json \
   %D%/deepseek-v3.json \
+  %D%/devstral-2-123b.json \
+  %D%/devstral-small-2-24b.json \
   %D%/falcon-180b.json \
   %D%/falcon-40b.json \
   %D%/falcon-7b.json \
@@ -37,6 +39,7 @@ dist_models_DATA = \
   %D%/gemma-3-270m.json \
   %D%/gemma-3-27b.json \
   %D%/gemma-3-4b.json \
+  %D%/gemma-4-12b.json \
   %D%/gemma-4-26b-a4b.json \
   %D%/gemma-4-31b.json \
   %D%/gemma-7b.json \
@@ -84,6 +87,7 @@ dist_models_DATA = \
   %D%/llama-bench.tsv \
   %D%/minimax-m2.json \
   %D%/ministral-3-14b.json \
+  %D%/ministral-3-3b.json \
   %D%/ministral-3-8b.json \
   %D%/ministral-8b.json \
   %D%/mistral-7b-v0.1.json \
@@ -92,6 +96,7 @@ dist_models_DATA = \
   %D%/mistral-nemo-12b.json \
   %D%/mistral-small-22b.json \
   %D%/mistral-small-24b.json \
+  %D%/mistral-small-3.2-24b.json \
   %D%/mixtral-8x22b.json \
   %D%/mixtral-8x7b.json \
   %D%/mpt-30b.json \
