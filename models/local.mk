@@ -103,6 +103,7 @@ dist_models_DATA = \
   %D%/mpt-7b.json \
   %D%/nemotron-3-nano-30b-a3b.json \
   %D%/nemotron-3-nano-4b.json \
+  %D%/nemotron-3-super-120b-a12b.json \
   %D%/nemotron-nano-12b-v2.json \
   %D%/nemotron-nano-9b-v2.json \
   %D%/olmo-2-13b.json \

@@ -1,7 +1,8 @@
 /*
  * Nemotron-H and Nemotron 3 (NVIDIA 2025): every layer is one mixer behind one norm: Mamba-2, attention without rotation,
- * experts, or a feed-forward network. Experts and networks are not gated: Wdown relu(Wup h)^2. Shapes of the tensors: the
- * model's own modeling_nemotron_h.py.
+ * experts, or a feed-forward network. Experts and networks are not gated: Wdown relu(Wup h)^2. Routed experts of Nemotron 3
+ * Super and Ultra work in a narrower space (moe_latent_size), behind a projection and before another. Shapes of the tensors:
+ * the model's own modeling_nemotron_h.py.
  */
 #include "model/hybrid.h"
 #include <string.h>
@@ -64,15 +65,12 @@ static int expert_fields(const json_t *j, const char *what, struct hparams *hp, 
     if (config_needs(j, what, "moe_intermediate_size", false, err) != 0 ||
         config_opt_count(j, what, "moe_shared_expert_intermediate_size", 0, &hp->n_ff_shexp, err) != 0 ||
         config_opt_count(j, what, "n_shared_experts", 0, &hp->n_expert_shared, err) != 0 ||
+        config_opt_count(j, what, "moe_latent_size", 1, &hp->n_embd_exp, err) != 0 ||
         config_opt_count(j, what, "n_group", 0, &hp->n_expert_group, err) != 0 ||
         config_opt_count(j, what, "topk_group", 0, &hp->n_expert_group_used, err) != 0 ||
         json_get_bool_opt(j, what, "norm_topk_prob", &hp->expert_norm, err) != 0 ||
         json_get_num_opt(j, what, "routed_scaling_factor", &hp->expert_scale, err) != 0)
         return -1;
-    const json_t *latent = json_object_get(j, "moe_latent_size");
-    if (latent && !json_is_null(latent))
-        return error_set(err, ERROR_INPUT, "%s: moe_latent_size is not null: experts in a narrower space are not supported",
-                         what);
     hp->expert_bias = true;
     return 0;
 }

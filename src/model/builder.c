@@ -376,26 +376,30 @@ static struct op *routed(struct builder *b, enum op_kind k, enum op_role r, enum
 void build_experts(struct builder *b, enum op_buf src, const struct experts_spec *s)
 {
     const struct hparams *hp = b->hp;
-    const uint32_t k = hp->n_expert_used;
+    const uint32_t k = hp->n_expert_used, width = hp->n_embd_exp > 0 ? hp->n_embd_exp : hp->n_embd;
+    const enum op_buf in = hp->n_embd_exp > 0 ? BUF_EMBED : src, out = hp->n_embd_exp > 0 ? BUF_EMBED : BUF_OUT;
     build_matmul(b, ROLE_FFN_ROUTER, BUF_ROUTER, src, "ffn_gate_inp", hp->n_expert, hp->n_embd, s->bias);
     const struct tensor *choice = hp->expert_bias ? build_bias(b, "exp_probs_b", 1, hp->n_expert) : NULL;
     struct op *op = routed(b, OP_ROUTE, ROLE_FFN_ROUTE, BUF_ROUTE, BUF_ROUTER, 2 * k);
     op->w = choice;
     op->route = s->route;
+    if (hp->n_embd_exp > 0)
+        build_matmul(b, ROLE_PROJ_IN, in, src, "ffn_latent_down", width, hp->n_embd, false);
     if (!hp->hybrid.ungated && !hp->expert_packed)
-        expert_matmul(b, ROLE_EXPERT_GATE, BUF_EXPERT_GATE, src, "ffn_gate_exps", hp->n_ff_exp, hp->n_embd, s->bias);
+        expert_matmul(b, ROLE_EXPERT_GATE, BUF_EXPERT_GATE, in, "ffn_gate_exps", hp->n_ff_exp, width, s->bias);
     if (hp->expert_packed)
-        expert_matmul(b, ROLE_EXPERT_UP, BUF_EXPERT_UP, src, "ffn_gate_up_exps", 2 * hp->n_ff_exp, hp->n_embd, s->bias);
+        expert_matmul(b, ROLE_EXPERT_UP, BUF_EXPERT_UP, in, "ffn_gate_up_exps", 2 * hp->n_ff_exp, width, s->bias);
     else
-        expert_matmul(b, ROLE_EXPERT_UP, BUF_EXPERT_UP, src, "ffn_up_exps", hp->n_ff_exp, hp->n_embd, s->bias);
+        expert_matmul(b, ROLE_EXPERT_UP, BUF_EXPERT_UP, in, "ffn_up_exps", hp->n_ff_exp, width, s->bias);
     op = build_op(b, hp->hybrid.ungated ? OP_ACT : OP_GLU, ROLE_EXPERT_ACT, BUF_EXPERT_GATE,
                   hp->hybrid.ungated || hp->expert_packed ? BUF_EXPERT_UP : BUF_EXPERT_GATE, k * hp->n_ff_exp);
     op->src2 = hp->hybrid.ungated ? BUF_NONE : BUF_EXPERT_UP;
     op->glu = s->glu;
-    expert_matmul(b, ROLE_EXPERT_DOWN, BUF_EXPERT_OUT, BUF_EXPERT_GATE, "ffn_down_exps", hp->n_embd, hp->n_ff_exp,
-                  s->bias);
-    op = routed(b, OP_EXPERT_SUM, ROLE_EXPERT_SUM, BUF_OUT, BUF_EXPERT_OUT, hp->n_embd);
+    expert_matmul(b, ROLE_EXPERT_DOWN, BUF_EXPERT_OUT, BUF_EXPERT_GATE, "ffn_down_exps", width, hp->n_ff_exp, s->bias);
+    op = routed(b, OP_EXPERT_SUM, ROLE_EXPERT_SUM, out, BUF_EXPERT_OUT, width);
     op->src2 = BUF_ROUTE;
+    if (hp->n_embd_exp > 0)
+        build_matmul(b, ROLE_PROJ_OUT, BUF_OUT, out, "ffn_latent_up", hp->n_embd, width, false);
     if (hp->n_expert_shared > 0)
         shared_expert(b, src, s);
 }

@@ -31,6 +31,7 @@ enum dim {
     D_LORA_Q,
     D_LORA_KV,
     D_EMBD_IN,
+    D_EMBD_EXP,
     D_POS,
     D_COUNT
 };
@@ -56,6 +57,7 @@ static const struct dimension dims[D_COUNT] = {
     [D_LORA_Q] = { "n_lora_q", "attention.q_lora_rank", "q_lora_rank", 0, 1 << 20 },
     [D_LORA_KV] = { "n_lora_kv", "attention.kv_lora_rank", "kv_lora_rank", 0, 1 << 20 },
     [D_EMBD_IN] = { "n_embd_in", "embedding_length", "word_embed_proj_dim", 0, HPARAMS_MAX_EMBD },
+    [D_EMBD_EXP] = { "n_embd_exp", "moe_latent_size", "moe_latent_size", 0, HPARAMS_MAX_EMBD },
     [D_POS] = { "n_pos", "context_length", "max_position_embeddings", 0, 1 << 30 },
 };
 
@@ -98,6 +100,8 @@ static uint32_t dim_value(const struct hparams *hp, enum dim d)
         return hp->n_lora_kv;
     case D_EMBD_IN:
         return hp->n_embd_in;
+    case D_EMBD_EXP:
+        return hp->n_embd_exp;
     case D_POS:
         return hp->n_pos;
     case D_COUNT:

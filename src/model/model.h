@@ -73,6 +73,7 @@ struct hparams {
 
     uint32_t n_expert, n_expert_used; /* 0: dense */
     uint32_t n_ff_exp;          /* width of an expert */
+    uint32_t n_embd_exp;        /* width of what routed experts read and give, between two projections; 0: n_embd */
     uint32_t n_expert_shared, n_ff_shexp; /* experts every token visits, and the width of all of them */
     uint32_t n_layer_dense;     /* leading layers without experts */
     uint32_t expert_period;     /* of the others, the last of a period has experts; 0: every one */

@@ -266,7 +266,7 @@ static void exchanges(struct step_model *s, const struct op_class *c, const stru
     struct step_class *next = &s->c[s->n];
     if (role == ROLE_EXPERT_SUM && ep > tp) {
         /* Each device of a group sends its part of the group's tokens, once an expert; then the group shares the sums. */
-        const double elems = (double)hp->n_expert_used * hp->n_embd / tp;
+        const double elems = (double)hp->n_expert_used * c->op.cols / tp;
         exchange(next++, OP_ALL_TO_ALL, ROLE_COMM_DISPATCH, c->count, elems, ep, &c->op, o);
         exchange(next++, OP_ALL_TO_ALL, ROLE_COMM_COMBINE, c->count, elems, ep, &c->op, o);
         if (tp > 1)

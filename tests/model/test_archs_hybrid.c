@@ -21,6 +21,7 @@ static void parameters(void **state)
         { "jamba-v0.1-52b", "jamba", 51570323328 },
         { "granite-4.0-h-tiny", "granitehybrid", 6939037248 },
         { "nemotron-3-nano-30b-a3b", "nemotron_h", 31577940288 },
+        { "nemotron-3-super-120b-a12b", "nemotron_h", 120668707840 },
         { "falcon-h1-7b", "falcon-h1", 7585654880 },
         { "deepseek-v3.2", "deepseek32", 671877944064 },
         { "glm-5", "deepseek32", 743911218432 },
@@ -314,6 +315,26 @@ static void nemotron_layers(void **state)
     close_model(&f);
 }
 
+/* Routed experts between two projections; the router and the shared expert see the whole width. */
+static void latent_experts(void **state)
+{
+    (void)state;
+    struct fixture f;
+    char text[sizeof nemotron + 32];
+    snprintf(text, sizeof text, "%.*s,\"moe_latent_size\":16}", (int)(sizeof nemotron - 2), nemotron);
+    open_model(&f, text);
+    shape(&f, "blk.1.ffn_gate_inp.weight", 4, 64);
+    shape(&f, "blk.1.ffn_latent_down.weight", 16, 64);
+    shape(&f, "blk.1.ffn_up_exps.weight", 4 * 32, 16);
+    shape(&f, "blk.1.ffn_down_exps.weight", 4 * 16, 32);
+    shape(&f, "blk.1.ffn_latent_up.weight", 64, 16);
+    shape(&f, "blk.1.ffn_up_shexp.weight", 48, 64);
+    assert_int_equal(n_ops(&f, OP_EXPERT_MATMUL, 1), 2);
+    assert_int_equal(n_ops(&f, OP_MATMUL, 1), 5);
+    assert_int_equal(f.l.width[BUF_EMBED], 16);
+    close_model(&f);
+}
+
 /* Attention and Mamba-2 in each layer; without mamba_rms_norm there is no norm behind the recurrence. */
 static void falcon_layers(void **state)
 {
@@ -378,7 +399,8 @@ static void hostile(void **state)
         { nemotron, "mlp_hidden_act", "\"silu\"", "mlp_hidden_act" },
         { nemotron, "use_bias", "true", "use_bias is true" },
         { nemotron, "use_conv_bias", "false", "use_conv_bias is false" },
-        { nemotron, "moe_latent_size", "64", "moe_latent_size" },
+        { nemotron, "moe_latent_size", "0", "moe_latent_size" },
+        { nemotron, "moe_latent_size", "4294967295", "moe_latent_size is 4294967295" },
         { nemotron, "sliding_window", "128", "sliding_window is 128" },
         { granite, "layer_types", "[\"mamba\"]", "layer_types has 1 entries for 2 layers" },
         { granite, "layer_types", "[\"mamba\",\"linear\"]", "layer_types[1] is \"linear\", expected one of: mamba, attention" },
@@ -459,6 +481,7 @@ int main(void)
         cmocka_unit_test(test_dense_members),
         cmocka_unit_test(parameters),      cmocka_unit_test(mamba2_layer),  cmocka_unit_test(delta_net_layer),
         cmocka_unit_test(mamba1_layer),    cmocka_unit_test(indexer_layer), cmocka_unit_test(nemotron_layers),
+        cmocka_unit_test(latent_experts),
         cmocka_unit_test(falcon_layers),   cmocka_unit_test(hostile),
     };
     model_set_dirs(data_dirs());
