@@ -43,6 +43,8 @@ dist_models_DATA = \
   %D%/gemma-4-26b-a4b.json \
   %D%/gemma-4-31b.json \
   %D%/gemma-7b.json \
+  %D%/glm-4-32b-0414.json \
+  %D%/glm-4-9b-0414.json \
   %D%/glm-4-9b.json \
   %D%/glm-4.5-air.json \
   %D%/glm-4.5.json \
@@ -67,6 +69,12 @@ dist_models_DATA = \
   %D%/jamba-v0.1-52b.json \
   %D%/kimi-k2.5.json \
   %D%/kimi-k2.json \
+  %D%/lfm2-1.2b.json \
+  %D%/lfm2-2.6b.json \
+  %D%/lfm2-24b-a2b.json \
+  %D%/lfm2-350m.json \
+  %D%/lfm2-700m.json \
+  %D%/lfm2-8b-a1b.json \
   %D%/llama-1-13b.json \
   %D%/llama-1-30b.json \
   %D%/llama-1-65b.json \

@@ -43,5 +43,6 @@ void build_mamba1(struct builder *b);
 void build_mamba2(struct builder *b);
 /* split: the projections of q, k, v, of the gate and of the two scalars a head are four matrices instead of two (Qwen3.5). */
 void build_delta_net(struct builder *b, bool split);
+void build_short_conv(struct builder *b);
 
 #endif

@@ -9,6 +9,8 @@
  *                              q, k, v, z = W h;  b, a = W' h;  q, k, v = silu(conv(q, k, v));  q, k of length 1
  *                              S = exp(-exp(A) softplus(a + b_dt)) S (I - beta k k^T) + beta v k^T, beta = sigmoid(b)
  *                              out = W_out (norm(S q) * silu(z))
+ *   Short convolution (LFM2, Liquid AI 2025)
+ *                              B, C, x = W_in h;  out = W_out (C * conv(B * x))
  * Prices: methods.md (42).
  */
 #include "model/hybrid.h"
@@ -18,17 +20,23 @@ uint8_t hybrid_parts(const struct builder *b)
     return b->layer >= 0 && b->layer < HYBRID_MAX_LAYER ? b->hp->hybrid.parts[b->layer] : 0;
 }
 
-/* The convolution over `width` channels of BUF_SSM_IN from element `at`, and its activation. */
-static void convolve(struct builder *b, uint32_t at, uint32_t width, bool bias)
+/* The convolution over `width` channels of BUF_SSM_IN from element `at`. */
+static void convolution(struct builder *b, const char *name, uint32_t at, uint32_t width, bool bias)
 {
     const struct hybrid *h = &b->hp->hybrid;
-    const struct tensor *w = build_weight(b, "ssm_conv1d", width, h->n_conv, 1);
-    const struct tensor *added = bias ? build_bias(b, "ssm_conv1d", 1, width) : NULL;
+    const struct tensor *w = build_weight(b, name, width, h->n_conv, 1);
+    const struct tensor *added = bias ? build_bias(b, name, 1, width) : NULL;
     struct op *op = build_op(b, OP_CONV1D, ROLE_SSM_CONV, BUF_SSM_X, BUF_SSM_IN, width);
     op->src_at = at;
     op->n_state = h->n_conv - 1;
     op->w = w;
     op->bias = added;
+}
+
+/* The same, and its activation. */
+static void convolve(struct builder *b, uint32_t at, uint32_t width, bool bias)
+{
+    convolution(b, "ssm_conv1d", at, width, bias);
     build_op(b, OP_ACT, ROLE_SSM_CONV, BUF_SSM_X, BUF_SSM_X, width)->glu = GLU_SILU;
 }
 
@@ -156,4 +164,22 @@ void build_delta_net(struct builder *b, bool split)
     build_norm_at(b, ROLE_SSM_NORM, BUF_SSM, 0, h->n_head, h->head_dim, "ssm_norm");
     gate(b, BUF_SSM_IN, qkv, width);
     leave(b, width);
+}
+
+/* The gates stand side by side with what they gate: B, C, x. */
+static void gate_conv(struct builder *b, enum op_buf dst, enum op_buf src, uint32_t gate_at)
+{
+    struct op *op = build_op(b, OP_MUL, ROLE_SSM_GATE, dst, src, b->hp->n_embd);
+    op->src2 = BUF_SSM_IN;
+    op->src2_at = gate_at;
+}
+
+void build_short_conv(struct builder *b)
+{
+    const uint32_t width = b->hp->n_embd;
+    build_matmul(b, ROLE_SSM_IN, BUF_SSM_IN, BUF_NORM, "shortconv.in_proj", 3 * width, width, false);
+    gate_conv(b, BUF_SSM_IN, BUF_SSM_IN, 2 * width);
+    convolution(b, "shortconv.conv", 0, width, false);
+    gate_conv(b, BUF_SSM, BUF_SSM_X, width);
+    build_matmul(b, ROLE_SSM_OUT, BUF_OUT, BUF_SSM, "shortconv.out_proj", width, width, false);
 }

@@ -42,6 +42,7 @@ libmodel_a_SOURCES = \
   %D%/arch_granitehybrid.c \
   %D%/arch_nemotron_h.c \
   %D%/arch_falcon_h1.c \
+  %D%/arch_lfm2.c \
   %D%/arch_deepseek32.c \
   %D%/arch_gemma2.c \
   %D%/arch_gemma3.c \
@@ -55,6 +56,7 @@ libmodel_a_SOURCES = \
   %D%/arch_olmoe.c \
   %D%/arch_internlm2.c \
   %D%/arch_chatglm.c \
+  %D%/arch_glm4.c \
   %D%/arch_glm4moe.c \
   %D%/arch_deepseek.c \
   %D%/arch_minimax_m2.c \

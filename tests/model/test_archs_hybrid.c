@@ -22,6 +22,8 @@ static void parameters(void **state)
         { "granite-4.0-h-tiny", "granitehybrid", 6939037248 },
         { "nemotron-3-nano-30b-a3b", "nemotron_h", 31577940288 },
         { "nemotron-3-super-120b-a12b", "nemotron_h", 120668707840 },
+        { "lfm2-1.2b", "lfm2", 1170340608 },
+        { "lfm2-8b-a1b", "lfm2moe", 8339930560 },
         { "falcon-h1-7b", "falcon-h1", 7585654880 },
         { "deepseek-v3.2", "deepseek32", 671877944064 },
         { "glm-5", "deepseek32", 743911218432 },
@@ -67,6 +69,10 @@ static const char wide[] = "{\"model_type\":\"nemotron_h\"," COMMON
                            "\"num_hidden_layers\":1,\"hybrid_override_pattern\":\"M\",\"mamba_num_heads\":512,"
                            "\"mamba_head_dim\":4096,\"ssm_state_size\":16,\"n_groups\":512,\"conv_kernel\":4}";
 static const char falcon[] = "{\"model_type\":\"falcon_h1\"," COMMON MAMBA ",\"num_hidden_layers\":2,\"mamba_d_ssm\":128}";
+#define LFM2_LAYERS "\"num_hidden_layers\":3,\"layer_types\":[\"conv\",\"full_attention\",\"conv\"],\"conv_L_cache\":3,"
+static const char lfm2[] = "{\"model_type\":\"lfm2\"," COMMON LFM2_LAYERS "\"conv_bias\":false}";
+static const char lfm2_moe[] = "{\"model_type\":\"lfm2_moe\"," COMMON LFM2_LAYERS
+                               "\"num_experts\":4,\"num_experts_per_tok\":2,\"moe_intermediate_size\":32,\"num_dense_layers\":1}";
 /* As many dense layers as there are: the experts it must have cost nothing. */
 #define DENSE_EXPERTS                                                                                              \
     "\"first_k_dense_replace\":2,\"n_routed_experts\":4,\"num_experts_per_tok\":2,\"moe_intermediate_size\":32,"  \
@@ -335,6 +341,47 @@ static void latent_experts(void **state)
     close_model(&f);
 }
 
+/* A short convolution of 64 channels over 3 positions: three of its width in, two gates, one out; two positions are kept. */
+static void short_convolution(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_model(&f, lfm2);
+    shape(&f, "blk.0.shortconv.in_proj.weight", 192, 64);
+    shape(&f, "blk.0.shortconv.conv.weight", 64, 3);
+    shape(&f, "blk.0.shortconv.out_proj.weight", 64, 64);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(n_ops(&f, OP_CONV1D, i), i != 1);
+        assert_int_equal(n_ops(&f, OP_MUL, i), i != 1 ? 2 : 0);
+        assert_int_equal(n_ops(&f, OP_ATTENTION, i), i == 1);
+        assert_int_equal(n_ops(&f, OP_RMS_NORM, i), i == 1 ? 4 : 2);
+        assert_int_equal(n_ops(&f, OP_GLU, i), 1);
+    }
+    assert_near(cost_state_bytes_sequence(&f.l), 2 * 2 * 64 * 4, 0);
+    assert_near(cost_kv_bytes_token(&f.l, &floats), 2 * 2 * 16 * 2, 0);
+    assert_true(f.m.hp.tied && f.m.hp.rope_theta == 1e6);
+    close_model(&f);
+    open_model(&f, lfm2_moe);
+    assert_int_equal(n_ops(&f, OP_ROUTE, 0), 0);
+    assert_int_equal(n_ops(&f, OP_ROUTE, 1), 1);
+    assert_int_equal(n_ops(&f, OP_EXPERT_MATMUL, 2), 3);
+    shape(&f, "blk.1.exp_probs_b.bias", 1, 4);
+    close_model(&f);
+}
+
+/* Older files: the width of a network without a gate, and the numbers of the layers that attend. */
+static void older_lfm2(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"model_type\":\"lfm2\"," COMMON "\"num_hidden_layers\":3,\"full_attn_idxs\":[2],\"conv_L_cache\":3,"
+                               "\"block_ff_dim\":1000,\"block_auto_adjust_ff_dim\":true,\"block_multiple_of\":64}";
+    struct fixture f;
+    open_model(&f, text);
+    assert_int_equal(f.m.hp.n_ff, 704); /* 666, up to a multiple of 64 */
+    assert_true(n_ops(&f, OP_CONV1D, 1) == 1 && n_ops(&f, OP_ATTENTION, 2) == 1);
+    close_model(&f);
+}
+
 /* Attention and Mamba-2 in each layer; without mamba_rms_norm there is no norm behind the recurrence. */
 static void falcon_layers(void **state)
 {
@@ -402,6 +449,14 @@ static void hostile(void **state)
         { nemotron, "moe_latent_size", "0", "moe_latent_size" },
         { nemotron, "moe_latent_size", "4294967295", "moe_latent_size is 4294967295" },
         { nemotron, "sliding_window", "128", "sliding_window is 128" },
+        { lfm2, "conv_bias", "true", "conv_bias is true" },
+        { lfm2, "conv_L_cache", "0", "conv_L_cache" },
+        { lfm2, "layer_types", "[\"conv\",\"mamba\",\"conv\"]", "layer_types[1] is \"mamba\", expected one of: conv, full_attention" },
+        { lfm2, "layer_types", NULL, "field \"layer_types\" is missing" },
+        { lfm2, "intermediate_size", NULL, "intermediate_size is missing" },
+        { lfm2_moe, "num_experts", "0", "num_experts is missing or 0" },
+        { lfm2_moe, "moe_intermediate_size", NULL, "field \"moe_intermediate_size\" is missing" },
+        { lfm2_moe, "block_multiple_of", "4294967295", "block_multiple_of" },
         { granite, "layer_types", "[\"mamba\"]", "layer_types has 1 entries for 2 layers" },
         { granite, "layer_types", "[\"mamba\",\"linear\"]", "layer_types[1] is \"linear\", expected one of: mamba, attention" },
         { granite, "layer_types", "[1,\"mamba\"]", "layer_types[0]: expected a string, found" },
@@ -481,7 +536,7 @@ int main(void)
         cmocka_unit_test(test_dense_members),
         cmocka_unit_test(parameters),      cmocka_unit_test(mamba2_layer),  cmocka_unit_test(delta_net_layer),
         cmocka_unit_test(mamba1_layer),    cmocka_unit_test(indexer_layer), cmocka_unit_test(nemotron_layers),
-        cmocka_unit_test(latent_experts),
+        cmocka_unit_test(latent_experts),    cmocka_unit_test(short_convolution), cmocka_unit_test(older_lfm2),
         cmocka_unit_test(falcon_layers),   cmocka_unit_test(hostile),
     };
     model_set_dirs(data_dirs());

@@ -154,6 +154,20 @@ static void test_chatglm(void **state)
     close_model(&x);
 }
 
+/* Four norms a layer, gate and up in one matrix, half a head rotated unless the file says otherwise, q, k and v with biases. */
+static void test_glm4(void **state)
+{
+    (void)state;
+    struct listed x;
+    open_model(&x, "\"model_type\":\"glm4\"," LLAMA_FIELDS ",\"attention_bias\":true");
+    assert_int_equal(x.m.n_params, 2 * TABLE + 4 * (ATTENTION + 64 + 32 + 32 + FFN + 2 * 64) + LAST_NORM);
+    assert_int_equal(find(&x, OP_ROPE, ROLE_ATTN_ROPE, 0)->n_rot, 8);
+    assert_non_null(find(&x, OP_RMS_NORM, ROLE_FFN_POST_NORM, 3));
+    assert_non_null(find(&x, OP_MATMUL, ROLE_FFN_GATE_UP, 0));
+    assert_true(find(&x, OP_MATMUL, ROLE_ATTN_Q, 0)->bias && !find(&x, OP_MATMUL, ROLE_ATTN_OUTPUT, 0)->bias);
+    close_model(&x);
+}
+
 /* One dense layer, then 8 experts of 32 chosen by sigmoids with 8 biases, and a shared one; norms of heads on request. */
 static void test_glm4moe(void **state)
 {
@@ -411,7 +425,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemma),    cmocka_unit_test(test_gemma4), cmocka_unit_test(test_qwen2moe), cmocka_unit_test(test_olmoe),
-        cmocka_unit_test(test_internlm2), cmocka_unit_test(test_chatglm), cmocka_unit_test(test_glm4moe),
+        cmocka_unit_test(test_internlm2), cmocka_unit_test(test_chatglm), cmocka_unit_test(test_glm4moe), cmocka_unit_test(test_glm4),
         cmocka_unit_test(test_deepseek), cmocka_unit_test(test_minimax),  cmocka_unit_test(test_granite),
         cmocka_unit_test(test_llama4),   cmocka_unit_test(test_grok),     cmocka_unit_test(test_dbrx),
         cmocka_unit_test(test_phimoe),   cmocka_unit_test(test_refused),  cmocka_unit_test(test_no_synth),
