@@ -42,6 +42,8 @@ dist_models_DATA = \
   %D%/gemma-4-12b.json \
   %D%/gemma-4-26b-a4b.json \
   %D%/gemma-4-31b.json \
+  %D%/gemma-4-e2b.json \
+  %D%/gemma-4-e4b.json \
   %D%/gemma-7b.json \
   %D%/glm-4-32b-0414.json \
   %D%/glm-4-9b-0414.json \

@@ -488,6 +488,27 @@ static void print_parts(const struct analysis *a)
                cost_kv_bytes(&a->ops, &a->o.cost, context(a), a->o.n_ubatch));
 }
 
+/* Tensors that no op reads: the first few by name. */
+static void print_apart(const struct analysis *a)
+{
+    enum { SHOWN = 4 };
+    bool *read = account_marks(a->m, &a->ops, NULL);
+    size_t n = 0;
+    uint64_t more = 0;
+    for (size_t i = 0; read && i < a->m->n_tensors; i++) {
+        const struct tensor *t = &a->m->tensors[i];
+        if (read[i])
+            continue;
+        if (n++ < SHOWN)
+            printf("%-10s %s, %" PRIu64 " B: no op reads it as a weight\n", "apart", t->name, t->bytes);
+        else
+            more += t->bytes;
+    }
+    if (n > SHOWN)
+        printf("%-10s and %zu more, %" PRIu64 " B\n", "", n - SHOWN, more);
+    free(read);
+}
+
 /* The sums a reader compares with the size of the file and with other tools. */
 static void print_totals(const struct analysis *a)
 {
@@ -505,12 +526,7 @@ static void print_totals(const struct analysis *a)
     if (w->embed_again_bytes > 0)
         printf("; the LM head is the embedding table: %.0f B of it are read once more", w->embed_again_bytes);
     printf("\n");
-    bool *read = account_marks(m, &a->ops, NULL);
-    for (size_t i = 0; read && i < m->n_tensors; i++)
-        if (!read[i])
-            printf("%-10s %s, %" PRIu64 " B: no op reads it as a weight\n", "apart", m->tensors[i].name,
-                   m->tensors[i].bytes);
-    free(read);
+    print_apart(a);
     print_parts(a);
     print_total(a, PHASE_PREFILL);
     print_total(a, PHASE_DECODE);

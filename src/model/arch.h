@@ -160,6 +160,7 @@ struct attention_spec {
     bool layer_norms;  /* LayerNorm of every query and key head, with weights of its own (StableLM 2, Command R+) */
     bool fused;        /* attn_qkv instead of three; in llama_block ffn_up holds the gate too */
     bool sinks;
+    bool borrowed_kv;  /* reads the cache of an earlier layer: no keys or values of its own (Gemma 4) */
     bool shared_kv;    /* values are the keys as projected: no attn_v (Gemma 4) */
     bool chunked;      /* the window is the token's own chunk (Llama 4) */
     bool gated;        /* attn_q makes a gate of every head too: its sigmoid times what the head gives (Qwen3-Next) */

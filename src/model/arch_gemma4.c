@@ -2,16 +2,24 @@
  * Gemma 4 (Gemma Team 2026): Gemma 3's block. Layers that see all have heads of their own, twice as wide, fewer of keys, and
  * take their keys as values. The mixture has a feed-forward network beside the experts of every layer, here as their shared
  * one; each of the two is normed before and behind. Shapes: transformers, models/gemma4; MaxText, configs/models/gemma4-*.yml.
- * The small members (layers that share keys, embeddings a layer) are not described.
+ * The small members (E2B, E4B): the last layers read the keys and values of the last layer of their kind before them, and every
+ * layer adds an embedding of the token that is its own: x += norm(W (gelu(W' x) * e)), e = (table's row + W'' x0) / sqrt(2).
+ * Files hold the unused weights of keys and values of those layers.
  */
 #include "model/arch.h"
 #include <math.h>
+
+static bool shares_kv(const struct hparams *hp, int layer)
+{
+    return layer >= 0 && (uint32_t)layer >= hp->n_layer - hp->n_layer_kv_shared;
+}
 
 static void attention(struct builder *b)
 {
     const struct hparams *const own = b->hp;
     struct hparams full = *own;
     struct attention_spec s = { .rope = 1, .neox = true, .head_norms = true };
+    s.borrowed_kv = shares_kv(own, b->layer);
     if (!hparams_windowed(own, (uint32_t)b->layer)) {
         s.rope = 0;
         s.shared_kv = own->shared_kv_full;
@@ -32,6 +40,41 @@ static void experts(struct builder *b)
     build_norm(b, ROLE_FFN_POST_NORM, BUF_OUT, BUF_OUT, "post_ffw_norm_2");
 }
 
+static void network(struct builder *b)
+{
+    const struct hparams *const own = b->hp;
+    struct hparams wide = *own;
+    wide.n_ff *= own->kv_shared_wide && shares_kv(own, b->layer) ? 2 : 1;
+    b->hp = &wide;
+    build_ffn(b, BUF_NORM, GLU_GELU, false);
+    b->hp = own;
+}
+
+/* Of all layers at once: the token's rows, and a projection of its embedding. */
+static void layer_embeddings(struct builder *b)
+{
+    const struct hparams *hp = b->hp;
+    const uint32_t width = hp->n_layer * hp->n_embd_layer;
+    const struct tensor *table = build_weight(b, "per_layer_token_embd", hp->n_vocab, width, 1);
+    build_op(b, OP_EMBED, ROLE_LAYER_EMBED, BUF_POS, BUF_NONE, width)->w = table;
+    build_matmul(b, ROLE_LAYER_EMBED, BUF_EMBED, BUF_X, "per_layer_model_proj", width, hp->n_embd, false);
+    build_norm_at(b, ROLE_LAYER_EMBED, BUF_EMBED, 0, hp->n_layer, hp->n_embd_layer, "per_layer_proj_norm");
+    build_op(b, OP_ADD, ROLE_LAYER_EMBED, BUF_EMBED, BUF_POS, width);
+}
+
+static void add_layer_embedding(struct builder *b)
+{
+    const uint32_t n = b->hp->n_embd_layer;
+    build_matmul(b, ROLE_LAYER_EMBED, BUF_GATE, BUF_X, "inp_gate", n, b->hp->n_embd, false);
+    struct op *op = build_op(b, OP_GLU, ROLE_LAYER_EMBED, BUF_GATE, BUF_GATE, n);
+    op->src2 = BUF_EMBED;
+    op->src2_at = (uint32_t)b->layer * n;
+    op->glu = GLU_GELU;
+    build_matmul(b, ROLE_LAYER_EMBED, BUF_OUT, BUF_GATE, "proj", b->hp->n_embd, n, false);
+    build_norm(b, ROLE_LAYER_EMBED, BUF_OUT, BUF_OUT, "post_norm");
+    build_add(b, ROLE_LAYER_EMBED, BUF_X, BUF_OUT);
+}
+
 static void block(struct builder *b)
 {
     build_norm(b, ROLE_ATTN_NORM, BUF_NORM, BUF_X, "attn_norm");
@@ -42,14 +85,22 @@ static void block(struct builder *b)
     if (b->hp->n_expert > 0)
         experts(b);
     else
-        build_ffn(b, BUF_NORM, GLU_GELU, false);
+        network(b);
     build_norm(b, ROLE_FFN_POST_NORM, BUF_OUT, BUF_OUT, "post_ffw_norm");
     build_add(b, ROLE_FFN_RESIDUAL, BUF_X, BUF_OUT);
+    if (b->hp->n_embd_layer > 0)
+        add_layer_embedding(b);
 }
 
 static void build(struct builder *b)
 {
-    build_model(b, sqrt((double)b->hp->n_embd), block);
+    build_rope_table(b, b->hp->rope_theta, true);
+    build_embed(b, sqrt((double)b->hp->n_embd));
+    if (b->hp->n_embd_layer > 0)
+        layer_embeddings(b);
+    build_blocks(b, block);
+    build_norm(b, ROLE_OUTPUT_NORM, BUF_NORM, BUF_X, "output_norm");
+    build_lm_head(b, BUF_NORM, b->hp->n_embd);
     build_rope_table(b, b->hp->rope_theta_swa, false); /* table 1, which windowed layers name */
 }
 
@@ -68,25 +119,30 @@ static void defaults(struct hparams *hp)
     hp->head_dim_full = 512;
 }
 
-/* What the small members have. */
-static int refuse_small(const json_t *j, const char *what, struct error *err)
+/* What the small members have: keys of earlier layers, embeddings a layer. */
+static int small(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
-    static const char *const fields[] = { "hidden_size_per_layer_input", "num_kv_shared_layers" };
-    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-        int64_t n = 0;
-        if (json_get_int_opt(j, what, fields[i], 0, UINT32_MAX, &n, err) != 0)
-            return -1;
-        if (n > 0)
-            return error_set(err, ERROR_INPUT, "%s: %s is %lld, expected 0: Gemma 4's small members are not supported yet", what,
-                             fields[i], (long long)n);
-    }
+    uint32_t n_vocab = hp->n_vocab;
+    if (config_opt_count(j, what, "hidden_size_per_layer_input", 0, &hp->n_embd_layer, err) != 0 ||
+        config_opt_count(j, what, "vocab_size_per_layer_input", 1, &n_vocab, err) != 0 ||
+        config_opt_count(j, what, "num_kv_shared_layers", 0, &hp->n_layer_kv_shared, err) != 0 ||
+        json_get_bool_opt(j, what, "use_double_wide_mlp", &hp->kv_shared_wide, err) != 0)
+        return -1;
+    if (hp->n_embd_layer > 0 && (n_vocab != hp->n_vocab || (uint64_t)hp->n_embd_layer * hp->n_layer > 1 << 24))
+        return error_set(err, ERROR_INPUT, "%s: hidden_size_per_layer_input is %u of %u layers and vocab_size_per_layer_input %u: "
+                         "expected a product of at most %d, and vocab_size, which is %u", what, hp->n_embd_layer, hp->n_layer,
+                         n_vocab, 1 << 24, hp->n_vocab);
+    const uint32_t period = hp->window > 0 ? hp->window_period : 1;
+    if (hp->n_layer_kv_shared > 0 && (uint64_t)hp->n_layer_kv_shared + period > hp->n_layer)
+        return error_set(err, ERROR_INPUT, "%s: num_kv_shared_layers is %u of %u layers: expected a whole period of %u before them",
+                         what, hp->n_layer_kv_shared, hp->n_layer, period);
     return 0;
 }
 
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
     hp->n_head_kv_full = hp->n_head_kv;
-    if (refuse_small(j, what, err) != 0 ||
+    if (small(j, what, hp, err) != 0 ||
         json_get_num_opt(j, what, "final_logit_softcapping", &hp->final_softcap, err) != 0 ||
         config_opt_count(j, what, "global_head_dim", 1, &hp->head_dim_full, err) != 0 ||
         config_opt_count(j, what, "num_global_key_value_heads", 1, &hp->n_head_kv_full, err) != 0 ||
@@ -102,7 +158,8 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
 
 const struct arch arch_gemma4 = {
     .name = "gemma4",
-    .hf = { { "gemma4_text", "Gemma4ForCausalLM" }, { "gemma4", "Gemma4ForConditionalGeneration" } },
+    .hf = { { "gemma4_text", "Gemma4ForCausalLM" }, { "gemma4", "Gemma4ForConditionalGeneration" },
+            { "gemma4_unified", "Gemma4UnifiedForConditionalGeneration" } },
     .has = ARCH_WINDOW | ARCH_EXPERTS | ARCH_PRICED_ONLY,
     .activations = "gelu_pytorch_tanh",
     .defaults = defaults,

@@ -194,6 +194,17 @@ static void heads(struct op *op, const struct hparams *hp, uint32_t n_head)
     op->head_dim_v = hp->head_dim_v;
 }
 
+/* The weights of keys that a layer has and does not use: files hold them. */
+static struct qkv project_query(struct builder *b, enum op_buf src, uint32_t q, uint32_t k, uint32_t v)
+{
+    const struct hparams *hp = b->hp;
+    build_matmul(b, ROLE_ATTN_Q, BUF_Q, src, "attn_q", q, hp->n_embd, hp->attn_bias);
+    build_weight(b, "attn_k", k, hp->n_embd, 1);
+    build_weight(b, "attn_v", v, hp->n_embd, 1);
+    build_weight(b, "attn_k_norm", 1, hp->head_dim, 1);
+    return (struct qkv){ BUF_Q, BUF_NONE, BUF_NONE, 0, 0 };
+}
+
 static struct qkv project(struct builder *b, enum op_buf src, const struct attention_spec *s)
 {
     const struct hparams *hp = b->hp;
@@ -203,6 +214,8 @@ static struct qkv project(struct builder *b, enum op_buf src, const struct atten
         build_matmul(b, ROLE_ATTN_QKV, BUF_QKV, src, "attn_qkv", q + k + v, hp->n_embd, hp->attn_bias);
         return (struct qkv){ BUF_QKV, BUF_QKV, BUF_QKV, q, q + k };
     }
+    if (s->borrowed_kv)
+        return project_query(b, src, q, k, v);
     build_matmul(b, ROLE_ATTN_Q, BUF_Q, src, "attn_q", s->gated ? 2 * q : q, hp->n_embd, hp->attn_bias);
     build_matmul(b, ROLE_ATTN_K, BUF_K, src, "attn_k", k, hp->n_embd, hp->attn_bias);
     if (s->shared_kv)
@@ -243,10 +256,9 @@ static void plain_norm(struct builder *b, enum op_role r, enum op_buf buf, uint3
     op->n_head = n_head;
 }
 
-static void attend(struct builder *b, const struct attention_spec *s, const struct qkv *x)
+static void store(struct builder *b, const struct attention_spec *s, const struct qkv *x, uint32_t window)
 {
     const struct hparams *hp = b->hp;
-    const uint32_t window = hparams_windowed(hp, (uint32_t)b->layer) ? hp->window : 0;
     struct op *op = build_op(b, OP_KV_STORE, ROLE_KV_STORE, BUF_NONE, x->k,
                              hp->n_head_kv * (hp->head_dim + hp->head_dim_v));
     heads(op, hp, hp->n_head);
@@ -255,8 +267,16 @@ static void attend(struct builder *b, const struct attention_spec *s, const stru
     op->src2_at = x->v_at;
     op->window = window;
     op->chunked = s->chunked;
+}
+
+static void attend(struct builder *b, const struct attention_spec *s, const struct qkv *x)
+{
+    const struct hparams *hp = b->hp;
+    const uint32_t window = hparams_windowed(hp, (uint32_t)b->layer) ? hp->window : 0;
+    if (!s->borrowed_kv)
+        store(b, s, x, window);
     const struct tensor *sinks = s->sinks ? build_weight(b, "attn_sinks", 1, hp->n_head, 1) : NULL;
-    op = build_op(b, OP_ATTENTION, ROLE_ATTN_CORE, BUF_ATTN, x->q, hp->n_head * hp->head_dim_v);
+    struct op *op = build_op(b, OP_ATTENTION, ROLE_ATTN_CORE, BUF_ATTN, x->q, hp->n_head * hp->head_dim_v);
     heads(op, hp, hp->n_head);
     op->src_stride = hp->head_dim;
     op->w = sinks;
@@ -282,7 +302,8 @@ void build_attention(struct builder *b, enum op_buf src, const struct attention_
     const struct qkv x = project(b, src, s);
     if (s->head_norms || s->width_norms) {
         norm_heads(b, ROLE_ATTN_Q_NORM, x.q, 0, hp->n_head, "attn_q_norm", s->width_norms);
-        norm_heads(b, ROLE_ATTN_K_NORM, x.k, x.k_at, hp->n_head_kv, "attn_k_norm", s->width_norms);
+        if (!s->borrowed_kv)
+            norm_heads(b, ROLE_ATTN_K_NORM, x.k, x.k_at, hp->n_head_kv, "attn_k_norm", s->width_norms);
     }
     if (s->layer_norms) {
         build_layer_norm_at(b, ROLE_ATTN_Q_NORM, x.q, 0, hp->n_head, hp->head_dim, "attn_q_norm");
@@ -290,7 +311,8 @@ void build_attention(struct builder *b, enum op_buf src, const struct attention_
     }
     if (!s->no_rope) {
         rope(b, s, x.q, 0, hp->n_head);
-        rope(b, s, x.k, x.k_at, hp->n_head_kv);
+        if (!s->borrowed_kv)
+            rope(b, s, x.k, x.k_at, hp->n_head_kv);
     }
     if (s->plain_norms) {
         plain_norm(b, ROLE_ATTN_Q_NORM, x.q, 0, hp->n_head);

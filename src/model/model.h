@@ -62,6 +62,9 @@ struct hparams {
     uint32_t window_period;     /* 0: every layer has the window */
     uint32_t head_dim_full, n_head_kv_full; /* of layers without a window, where they differ (Gemma 4); 0: the same */
     bool shared_kv_full;        /* their values are their keys, as projected */
+    uint32_t n_layer_kv_shared; /* last layers that read the keys and values of an earlier one (Gemma 4 E2B, E4B) */
+    bool kv_shared_wide;        /* their networks are twice as wide */
+    uint32_t n_embd_layer;      /* width of an embedding that every layer has of its own; 0: none */
     uint32_t no_rope_period;    /* SmolLM3: the last layer of a period does not rotate */
 
     double rope_theta;

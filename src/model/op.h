@@ -94,6 +94,7 @@ enum op_role {
     ROLE_EMBED_NORM,
     ROLE_PROJ_IN,      /* between the residual stream and a narrower space: embeddings, routed experts */
     ROLE_PROJ_OUT,
+    ROLE_LAYER_EMBED,  /* embeddings that every layer has of its own, and their way into it */
     ROLE_ATTN_GATE,    /* output of the attention times the sigmoid of a gate */
     ROLE_SHARED_ROUTER, /* gate of the shared expert */
     ROLE_SSM_IN,
@@ -144,7 +145,7 @@ enum op_buf {
     BUF_EXPERT_OUT,  /* n_expert_used * n_embd */
     BUF_SHARED,      /* output of the shared expert, n_embd */
     BUF_POS,    /* rows of learned positions, n_embd */
-    BUF_EMBED,  /* embeddings, or what routed experts read and give, narrower than n_embd */
+    BUF_EMBED,  /* embeddings of all layers side by side, and embeddings, or what routed experts read and give, narrower than n_embd */
     BUF_ATTN_GATE, /* n_head * head_dim_v */
     BUF_SSM_IN, /* everything a mixer projects in */
     BUF_SSM_X,  /* after the convolution */

@@ -96,6 +96,32 @@ static void test_gemma4(void **state)
     close_model(&x);
 }
 
+#define GEMMA4_SMALL "\"model_type\":\"gemma4_text\"," LLAMA_FIELDS ",\"sliding_window\":32,\"sliding_window_pattern\":2," \
+    "\"global_head_dim\":32,\"num_kv_shared_layers\":2,\"use_double_wide_mlp\":true,\"hidden_size_per_layer_input\":8"
+
+/* E2B: the last two layers read what the first two keep, their networks are twice as wide; the file has their keys and values,
+ * which nothing reads. Every layer has an embedding of 8 of its own: a table of 32 a token, a product of 32 x 64 and its norm,
+ * and 8 x 64 and back with a norm in every layer. */
+static void test_gemma4_small(void **state)
+{
+    (void)state;
+    struct listed x;
+    open_model(&x, GEMMA4_SMALL);
+    const uint64_t windowed = 2 * 64 * 64 + 2 * 32 * 64 + 2 * 16, full = 2 * 128 * 64 + 2 * 64 * 64 + 2 * 32;
+    const uint64_t embeddings = 300 * 32 + 32 * 64 + 8 + 4 * (2 * 8 * 64 + 64);
+    assert_int_equal(x.m.n_params, TABLE + LAST_NORM + 2 * (windowed + full) + 4 * 4 * 64 + 6 * FFN + embeddings);
+    assert_int_equal(count(&x, OP_KV_STORE, ROLE_KV_STORE), 2);
+    assert_int_equal(count(&x, OP_ATTENTION, ROLE_ATTN_CORE), 4);
+    assert_int_equal(count(&x, OP_MATMUL, ROLE_ATTN_K), 2);
+    assert_null(find(&x, OP_MATMUL, ROLE_ATTN_V, 2));
+    assert_null(find(&x, OP_RMS_NORM, ROLE_ATTN_K_NORM, 3));
+    assert_non_null(model_find(&x.m, "blk.3.attn_v.weight"));
+    assert_true(find(&x, OP_ATTENTION, ROLE_ATTN_CORE, 2)->window == 32 && find(&x, OP_ATTENTION, ROLE_ATTN_CORE, 3)->head_dim == 32);
+    assert_true(find(&x, OP_MATMUL, ROLE_FFN_UP, 1)->rows == 128 && find(&x, OP_MATMUL, ROLE_FFN_UP, 2)->rows == 256);
+    assert_true(find(&x, OP_EMBED, ROLE_LAYER_EMBED, -1)->cols == 32 && find(&x, OP_GLU, ROLE_LAYER_EMBED, 3)->src2_at == 24);
+    close_model(&x);
+}
+
 /* Biases of q, k and v; the shared expert of 96 is weighted by one row of 64. 8 experts of 32, 2 a token. */
 static void test_qwen2moe(void **state)
 {
@@ -333,7 +359,10 @@ static void test_refused(void **state)
         { "\"model_type\":\"qwen2_moe\"," LLAMA_FIELDS ",\"num_experts\":8,\"num_experts_per_tok\":2,"
           "\"moe_intermediate_size\":32,\"decoder_sparse_step\":2", "decoder_sparse_step is 2" },
         { "\"model_type\":\"olmoe\"," LLAMA_FIELDS, "num_experts is missing or 0: olmoe has experts" },
-        { GEMMA4 ",\"num_kv_shared_layers\":2", "num_kv_shared_layers is 2, expected 0" },
+        { GEMMA4 ",\"num_kv_shared_layers\":1", "num_kv_shared_layers is 1 of 4 layers: expected a whole period of 4" },
+        { GEMMA4 ",\"num_kv_shared_layers\":4294967295", "num_kv_shared_layers is 4294967295 of 4" },
+        { GEMMA4_SMALL ",\"vocab_size_per_layer_input\":299", "vocab_size_per_layer_input 299: expected" },
+        { "\"model_type\":\"gemma4_text\"," LLAMA_FIELDS ",\"hidden_size_per_layer_input\":4194305", "hidden_size_per_layer_input is 4194305" },
         { "\"model_type\":\"gemma4_text\"," LLAMA_FIELDS ",\"num_global_key_value_heads\":3", "a divisor of the 4 heads" },
         { "\"model_type\":\"gemma\"," LLAMA_FIELDS ",\"num_experts\":8,\"num_experts_per_tok\":2", "mixtures of experts" },
         { "\"model_type\":\"chatglm\",\"hidden_size\":64,\"num_layers\":4,\"num_attention_heads\":4,\"ffn_hidden_size\":128",
@@ -424,7 +453,7 @@ static void test_no_synth(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemma),    cmocka_unit_test(test_gemma4), cmocka_unit_test(test_qwen2moe), cmocka_unit_test(test_olmoe),
+        cmocka_unit_test(test_gemma),    cmocka_unit_test(test_gemma4), cmocka_unit_test(test_gemma4_small), cmocka_unit_test(test_qwen2moe), cmocka_unit_test(test_olmoe),
         cmocka_unit_test(test_internlm2), cmocka_unit_test(test_chatglm), cmocka_unit_test(test_glm4moe), cmocka_unit_test(test_glm4),
         cmocka_unit_test(test_deepseek), cmocka_unit_test(test_minimax),  cmocka_unit_test(test_granite),
         cmocka_unit_test(test_llama4),   cmocka_unit_test(test_grok),     cmocka_unit_test(test_dbrx),
