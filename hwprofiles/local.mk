@@ -10,6 +10,7 @@ dist_hwprofile_DATA = \
   %D%/a10g.json \
   %D%/a30.json \
   %D%/a40.json \
+  %D%/a800-sxm-80gb.json \
   %D%/ampere-altra-max-m128-30.json \
   %D%/ampere-altra-q80-30.json \
   %D%/ampereone-a192-32x.json \
@@ -46,14 +47,20 @@ dist_hwprofile_DATA = \
   %D%/b100.json \
   %D%/b200-sxm.json \
   %D%/b300-sxm.json \
+  %D%/cobalt-100.json \
   %D%/core-i7-1065g7.json \
   %D%/core-i5-4278u.json \
   %D%/cix-p1.json \
+  %D%/core-i7-1185g7.json \
   %D%/core-i9-13900k.json \
   %D%/core-ultra-7-258v.json \
   %D%/dgx-spark-gb10.json \
+  %D%/dragon-q6a.json \
+  %D%/dragon-q8b.json \
+  %D%/epyc-7702.json \
   %D%/epyc-7763.json \
   %D%/epyc-9374f.json \
+  %D%/epyc-9554.json \
   %D%/epyc-9654.json \
   %D%/epyc-9755.json \
   %D%/gaudi2.json \
@@ -80,6 +87,7 @@ dist_hwprofile_DATA = \
   %D%/h20.json \
   %D%/h200-nvl.json \
   %D%/h200-sxm.json \
+  %D%/h800-sxm.json \
   %D%/inferentia2.json \
   %D%/jetson-agx-orin-64gb.json \
   %D%/jetson-orin-nano-8gb.json \
@@ -106,6 +114,7 @@ dist_hwprofile_DATA = \
   %D%/quadro-rtx-6000.json \
   %D%/quadro-rtx-8000.json \
   %D%/radeon-ai-pro-r9700.json \
+  %D%/radeon-pro-v620.json \
   %D%/radeon-pro-w6800.json \
   %D%/radeon-pro-w7800.json \
   %D%/radeon-pro-w7800-48gb.json \
@@ -142,6 +151,8 @@ dist_hwprofile_DATA = \
   %D%/rtx-4080.json \
   %D%/rtx-4080-super.json \
   %D%/rtx-4090.json \
+  %D%/rtx-4090-48gb.json \
+  %D%/rtx-4090-laptop.json \
   %D%/rtx-4500-ada.json \
   %D%/rtx-5000-ada.json \
   %D%/rtx-5060.json \
@@ -162,6 +173,7 @@ dist_hwprofile_DATA = \
   %D%/rtx-a6000.json \
   %D%/rtx-pro-2000-blackwell.json \
   %D%/rtx-pro-4000-blackwell.json \
+  %D%/rtx-pro-4000-sff-blackwell.json \
   %D%/rtx-pro-4500-blackwell.json \
   %D%/rtx-pro-5000-blackwell.json \
   %D%/rtx-pro-6000-blackwell.json \
@@ -213,6 +225,7 @@ dist_hwprofile_DATA = \
   %D%/v100-sxm2-16gb.json \
   %D%/v100-sxm2-32gb.json \
   %D%/xeon-6980p.json \
+  %D%/xeon-8358.json \
   %D%/xeon-8480plus.json \
   %D%/xeon-8592plus.json \
   %D%/xeon-emerald-rapids-2vcpu.json \
