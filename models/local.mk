@@ -20,6 +20,7 @@ dist_models_DATA = \
   %D%/deepseek-v2.json \
   %D%/deepseek-v3.2.json \
   %D%/deepseek-v3.json \
+  %D%/deepseek-v4-flash.json \
   %D%/devstral-2-123b.json \
   %D%/devstral-small-2-24b.json \
   %D%/falcon-180b.json \

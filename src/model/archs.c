@@ -6,7 +6,7 @@ extern const struct arch arch_llama, arch_smollm3, arch_qwen2, arch_qwen3, arch_
     arch_phi3, arch_olmo2, arch_gpt_oss, arch_deepseek2, arch_gemma, arch_qwen2moe, arch_olmoe, arch_internlm2, arch_chatglm,
     arch_glm4moe, arch_deepseek, arch_minimax_m2, arch_granite, arch_granitemoe, arch_llama4, arch_grok, arch_dbrx, arch_phimoe,
     arch_qwen3next, arch_qwen35, arch_qwen35moe, arch_jamba, arch_granitehybrid, arch_nemotron_h, arch_falcon_h1, arch_deepseek32,
-    arch_lfm2, arch_lfm2moe;
+    arch_lfm2, arch_lfm2moe, arch_deepseek4;
 extern const struct arch arch_gpt2, arch_opt, arch_gptneox, arch_gptj, arch_bloom, arch_falcon, arch_mpt, arch_phi2,
     arch_phi3small, arch_stablelm, arch_command_r, arch_cohere2, arch_starcoder2,
     arch_gemma4, arch_glm4;
@@ -19,7 +19,7 @@ static const struct arch *const archs[] = {
     &arch_minimax_m2, &arch_granite, &arch_granitemoe, &arch_llama4, &arch_grok, &arch_dbrx, &arch_phimoe,
     /* hybrids and sparse attention, priced only */
     &arch_qwen3next, &arch_qwen35, &arch_qwen35moe, &arch_jamba, &arch_granitehybrid, &arch_nemotron_h, &arch_falcon_h1,
-    &arch_deepseek32, &arch_lfm2, &arch_lfm2moe,
+    &arch_deepseek32, &arch_deepseek4, &arch_lfm2, &arch_lfm2moe,
     &arch_gpt2, &arch_opt, &arch_gptneox, &arch_gptj, &arch_bloom, &arch_falcon, &arch_mpt, &arch_phi2, &arch_phi3small,
     &arch_stablelm, &arch_command_r, &arch_cohere2, &arch_starcoder2, &arch_gemma4, &arch_glm4,
 };

@@ -44,6 +44,7 @@ libmodel_a_SOURCES = \
   %D%/arch_falcon_h1.c \
   %D%/arch_lfm2.c \
   %D%/arch_deepseek32.c \
+  %D%/arch_deepseek4.c \
   %D%/arch_gemma2.c \
   %D%/arch_gemma3.c \
   %D%/arch_gemma4.c \

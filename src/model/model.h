@@ -89,6 +89,9 @@ struct hparams {
     bool expert_packed;         /* an expert's gate and up are one matrix, ffn_gate_up_exps (Gemma 4) */
 
     struct hybrid hybrid;
+    uint32_t n_stream, n_out_group, n_lora_out, n_layer_hash; /* DeepSeek-V4: residual streams; groups of the output projection
+                                                                 and their rank; leading layers whose experts a table chooses */
+    uint8_t compress_log2[HYBRID_MAX_LAYER]; /* log2 of the positions that a compressed key of layer i stands for; 0: none */
     uint32_t n_index_head, index_dim, n_index_top; /* indexer of sparse attention: its heads, their width, keys chosen */
 
     uint32_t n_lora_q, n_lora_kv; /* MLA: ranks of the query (0: full) and of the latent */

@@ -89,6 +89,8 @@ const char *op_role_name(enum op_role r)
         [ROLE_EMBED_NORM] = "embed_norm",
         [ROLE_PROJ_IN] = "proj_in",
         [ROLE_PROJ_OUT] = "proj_out",
+        [ROLE_COMPRESS] = "compress",
+        [ROLE_HYPER] = "hyper_mix",
         [ROLE_LAYER_EMBED] = "layer_embed",
         [ROLE_ATTN_GATE] = "attn_gate",
         [ROLE_SHARED_ROUTER] = "shared_router",

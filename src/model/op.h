@@ -94,6 +94,8 @@ enum op_role {
     ROLE_EMBED_NORM,
     ROLE_PROJ_IN,      /* between the residual stream and a narrower space: embeddings, routed experts */
     ROLE_PROJ_OUT,
+    ROLE_COMPRESS,     /* keys of several positions to one */
+    ROLE_HYPER,        /* from several residual streams and back (hyper-connections) */
     ROLE_LAYER_EMBED,  /* embeddings that every layer has of its own, and their way into it */
     ROLE_ATTN_GATE,    /* output of the attention times the sigmoid of a gate */
     ROLE_SHARED_ROUTER, /* gate of the shared expert */
@@ -207,6 +209,7 @@ struct op {
     bool chunked;          /* the window is the token's own chunk of that many positions (Llama 4) */
     bool alibi;            /* ATTENTION: scores are biased by distance */
     uint32_t n_top;        /* INDEX: keys chosen; ATTENTION: keys seen at most, chosen by an indexer; 0: all */
+    uint32_t per_row;      /* ATTENTION, KV_STORE, INDEX: positions that a row of the cache stands for (DeepSeek-V4); 0: one */
     uint32_t n_state;      /* SSM_SCAN: state of a channel; CONV1D: positions remembered */
     enum glu glu;
     enum op_form form;

@@ -12,7 +12,7 @@ static bool same_heads(const struct op *a, const struct op *b)
 {
     return a->n_head == b->n_head && a->n_head_kv == b->n_head_kv && a->head_dim == b->head_dim &&
            a->head_dim_v == b->head_dim_v && a->n_rot == b->n_rot && a->v_in_k == b->v_in_k && a->window == b->window &&
-           a->chunked == b->chunked && a->n_top == b->n_top && a->n_state == b->n_state;
+           a->chunked == b->chunked && a->n_top == b->n_top && a->per_row == b->per_row && a->n_state == b->n_state;
 }
 
 static bool same(const struct op *a, const struct op *b)

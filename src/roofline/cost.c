@@ -34,10 +34,16 @@ static double row_bytes(const struct tensor *w, double n, uint64_t cols)
     return w ? n * (double)dtype_row_bytes(w->type, cols) : 0;
 }
 
+/* Rows of the cache that a position has: compressed keys stand for several. (43) */
+static double rows_position(const struct op *op)
+{
+    return op->per_row > 1 ? 1.0 / op->per_row : 1;
+}
+
 double cost_kv_row_bytes(const struct op *op, const struct cost_options *o)
 {
     const bool v = op->head_dim_v > 0 && !op->v_in_k;
-    return op->n_head_kv * ((double)dtype_row_bytes(o->type_k, op->head_dim) +
+    return rows_position(op) * op->n_head_kv * ((double)dtype_row_bytes(o->type_k, op->head_dim) +
                             (v ? (double)dtype_row_bytes(o->type_v, op->head_dim_v) : 0));
 }
 
@@ -158,7 +164,7 @@ static void form_rope(struct cost_form *f, const struct op *op, const struct cos
 static void form_kv_store(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
     f->kv_tok = cost_kv_row_bytes(op, o);
-    activations(f, (double)op->n_head_kv * ((double)op->head_dim + op->head_dim_v), 0, o);
+    activations(f, rows_position(op) * op->n_head_kv * ((double)op->head_dim + op->head_dim_v), 0, o);
 }
 
 /* Expanded keys and values of a position. */
@@ -194,9 +200,9 @@ static void form_attention(struct cost_form *f, const struct op *op, const struc
     const double q = (double)op->n_head * op->head_dim, v = (double)op->n_head * op->head_dim_v;
     f->weight = tensor_bytes(op->w);
     activations(f, q, v, o);
-    f->flop_seen = 2 * (q + v);
+    f->flop_seen = 2 * (q + v) * rows_position(op);
     if (o->materialized) /* of masked ones too */
-        f->act_score = cost_score_bytes(op->n_head, o);
+        f->act_score = cost_score_bytes(op->n_head, o) * rows_position(op);
     if (op->form == FORM_EXPANDED)
         f->act_present = workspace_bytes(op);
     else
@@ -206,9 +212,9 @@ static void form_attention(struct cost_form *f, const struct op *op, const struc
 /* (43): the scores of every key: a product a head, its ReLU, and the weighted sum over heads. Comparisons are no FLOP. */
 static void form_index(struct cost_form *f, const struct op *op, const struct cost_options *o)
 {
-    f->kv_present = (double)dtype_row_bytes(o->type_k, op->head_dim);
+    f->kv_present = rows_position(op) * (double)dtype_row_bytes(o->type_k, op->head_dim);
     activations(f, (double)op->n_head * (op->head_dim + 1.0), op->n_top, o);
-    f->flop_seen = 2.0 * op->n_head * op->head_dim + 3.0 * op->n_head;
+    f->flop_seen = rows_position(op) * (2.0 * op->n_head * op->head_dim + 3.0 * op->n_head);
     f->n_top = 0; /* it looks at all of them */
 }
 

@@ -26,6 +26,7 @@ static void parameters(void **state)
         { "lfm2-8b-a1b", "lfm2moe", 8339930560 },
         { "falcon-h1-7b", "falcon-h1", 7585654880 },
         { "deepseek-v3.2", "deepseek32", 671877944064 },
+        { "deepseek-v4-flash", "deepseek4", 284332240471 },
         { "glm-5", "deepseek32", 743911218432 },
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -81,6 +82,12 @@ static const char deepseek[] = "{\"model_type\":\"deepseek_v32\"," COMMON
                                "\"num_hidden_layers\":2,\"q_lora_rank\":32,\"kv_lora_rank\":16,\"qk_nope_head_dim\":16,"
                                "\"qk_rope_head_dim\":8,\"v_head_dim\":16,\"index_n_heads\":2,\"index_head_dim\":16,"
                                "\"index_topk\":100," DENSE_EXPERTS "}";
+
+static const char deepseek4[] = "{\"model_type\":\"deepseek_v4\",\"hidden_size\":64,\"num_attention_heads\":4,\"num_key_value_heads\":1,"
+                                "\"vocab_size\":300,\"num_hidden_layers\":3,\"head_dim\":16,\"compress_ratios\":[0,4,128],\"sliding_window\":32,"
+                                "\"q_lora_rank\":32,\"qk_rope_head_dim\":8,\"o_groups\":2,\"o_lora_rank\":8,\"index_n_heads\":2,"
+                                "\"index_head_dim\":8,\"index_topk\":10,\"hc_mult\":2,\"num_hash_layers\":1,\"n_routed_experts\":4,"
+                                "\"num_experts_per_tok\":2,\"n_shared_experts\":1,\"moe_intermediate_size\":32}";
 
 static const struct cost_options floats = { .act_elem_bytes = 4, .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
 
@@ -296,6 +303,51 @@ static void indexer_layer(void **state)
     close_model(&f);
 }
 
+/* Of the one op of that kind and layer whose keys are compressed. */
+static struct cost compressed_cost(const struct fixture *f, enum op_kind kind, int layer, uint32_t n_past)
+{
+    const struct pass p = { .n_tok = 1, .n_past = n_past, .n_seq = 1, .n_out = 1 };
+    for (size_t i = 0; i < f->l.n; i++)
+        if (f->l.ops[i].kind == kind && f->l.ops[i].layer == layer && f->l.ops[i].per_row > 0)
+            return cost_op(&f->l.ops[i], &p, &floats);
+    fail_msg("layer %d has no such op", layer);
+    return (struct cost){ 0 };
+}
+
+/* Two streams of 64; the window of 32 in every layer; keys of 4 positions, 10 of them chosen, in the second, of 128 in the third. */
+static void compressed_keys(void **state)
+{
+    (void)state;
+    struct fixture f;
+    open_model(&f, deepseek4);
+    shape(&f, "blk.0.hc_attn.weight", 8, 128);
+    shape(&f, "hc_head.weight", 2, 128);
+    shape(&f, "blk.0.attn_output_a.weight", 2 * 8, 2 * 16);
+    shape(&f, "blk.1.attn_compressor_kv.weight", 32, 64);
+    shape(&f, "blk.1.indexer.compressor_gate.weight", 16, 64);
+    shape(&f, "blk.2.attn_compressor_ape.weight", 128, 16);
+    assert_null(model_find(&f.m, "blk.0.exp_probs_b.bias"));
+    shape(&f, "blk.1.exp_probs_b.bias", 1, 4);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(n_ops(&f, OP_ATTENTION, i), i == 0 ? 1 : 2);
+        assert_int_equal(n_ops(&f, OP_INDEX, i), i == 1);
+        assert_int_equal(n_ops(&f, OP_KV_STORE, i), i == 0 ? 1 : 4 - i);
+    }
+    /* 16 elements a position and layer; of 4 one more, and 8 of the indexer; of 128 one more */
+    assert_near(cost_kv_bytes_token(&f.l, &floats), 3 * 32 + 32 / 4.0 + 16 / 4.0 + 32 / 128.0, 1e-9);
+    /* windows stop growing at 32 and a pass of 1, compressed keys do not */
+    assert_near(cost_kv_bytes(&f.l, &floats, 4096, 1), 3 * 33 * 32 + 4096 * (32 / 4.0 + 16 / 4.0 + 32 / 128.0), 1e-6);
+    struct cost c = compressed_cost(&f, OP_ATTENTION, 1, 999);
+    assert_near(c.kv_bytes, 10 * 32, 1e-9);
+    assert_near(c.flop, 10 * 2 * (64 + 64), 1e-9);
+    c = compressed_cost(&f, OP_ATTENTION, 2, 1279);
+    assert_near(c.kv_bytes, 10 * 32, 1e-9);
+    c = compressed_cost(&f, OP_INDEX, 1, 999);
+    assert_near(c.kv_bytes, 250 * 16, 1e-9);
+    assert_near(c.flop, 250 * (2 * 2 * 8 + 3 * 2), 1e-9);
+    close_model(&f);
+}
+
 /* One mixer a layer: M, E, *, -, each behind one norm; experts and networks have two matrices. */
 static void nemotron_layers(void **state)
 {
@@ -449,6 +501,19 @@ static void hostile(void **state)
         { nemotron, "moe_latent_size", "0", "moe_latent_size" },
         { nemotron, "moe_latent_size", "4294967295", "moe_latent_size is 4294967295" },
         { nemotron, "sliding_window", "128", "sliding_window is 128" },
+        { deepseek4, "compress_ratios", "[0,4]", "compress_ratios has 2 entries for 3 layers" },
+        { deepseek4, "compress_ratios", "[0,4,8]", "compress_ratios[2]: expected 0, 4 or 128" },
+        { deepseek4, "compress_ratios", "[0,4,\"4\"]", "compress_ratios[2]" },
+        { deepseek4, "compress_ratios", NULL, "compress_ratios" },
+        { deepseek4, "num_hidden_layers", "513", "num_hidden_layers is 513, expected at most 512" },
+        { deepseek4, "num_key_value_heads", "2", "num_key_value_heads is 2, expected 1" },
+        { deepseek4, "o_groups", "3", "o_groups is 3" },
+        { deepseek4, "o_lora_rank", NULL, "\"o_lora_rank\" is missing" },
+        { deepseek4, "hc_mult", "65", "hc_mult" },
+        { deepseek4, "qk_rope_head_dim", "10", "expected at least qk_rope_head_dim" },
+        { deepseek4, "num_hash_layers", "4", "num_hash_layers is 4 of 3 layers" },
+        { deepseek4, "n_routed_experts", "0", "n_routed_experts" },
+        { deepseek4, "first_k_dense_replace", "1", "first_k_dense_replace is 1, expected 0" },
         { lfm2, "conv_bias", "true", "conv_bias is true" },
         { lfm2, "conv_L_cache", "0", "conv_L_cache" },
         { lfm2, "layer_types", "[\"conv\",\"mamba\",\"conv\"]", "layer_types[1] is \"mamba\", expected one of: conv, full_attention" },
@@ -536,7 +601,7 @@ int main(void)
         cmocka_unit_test(test_dense_members),
         cmocka_unit_test(parameters),      cmocka_unit_test(mamba2_layer),  cmocka_unit_test(delta_net_layer),
         cmocka_unit_test(mamba1_layer),    cmocka_unit_test(indexer_layer), cmocka_unit_test(nemotron_layers),
-        cmocka_unit_test(latent_experts),    cmocka_unit_test(short_convolution), cmocka_unit_test(older_lfm2),
+        cmocka_unit_test(latent_experts),    cmocka_unit_test(compressed_keys),    cmocka_unit_test(short_convolution), cmocka_unit_test(older_lfm2),
         cmocka_unit_test(falcon_layers),   cmocka_unit_test(hostile),
     };
     model_set_dirs(data_dirs());

@@ -26,9 +26,19 @@ static double sum_of_ops(const struct op_list *l, uint32_t n_tok)
     return sum;
 }
 
+/* Keys and values of a layer that reads those of an earlier one: the file has them, nothing reads them. */
+static bool unused(const struct model *m, const struct tensor *t)
+{
+    unsigned layer;
+    char name[64];
+    return m->hp.n_layer_kv_shared > 0 && sscanf(t->name, "blk.%u.%63s", &layer, name) == 2 &&
+           layer >= m->hp.n_layer - m->hp.n_layer_kv_shared &&
+           (strncmp(name, "attn_k", 6) == 0 || strncmp(name, "attn_v", 6) == 0);
+}
+
 /*
  * Derived here from the tensor names alone, without the op list: everything but tables,
- * minus the rows of token_embd and of position_embd that no token looks up. Tied (no output.weight): the whole
+ * minus the rows of token_embd, of position_embd and of every layer's embeddings that no token looks up. Tied (no output.weight): the whole
  * table is read as LM head, plus the rows looked up. Of stacked experts N (1 - (1 - k/N)^n_tok).
  */
 static double expected_bytes(const struct model *m, uint32_t n_tok)
@@ -38,9 +48,9 @@ static double expected_bytes(const struct model *m, uint32_t n_tok)
     bool tied = true;
     for (size_t i = 0; i < m->n_tensors; i++) {
         const struct tensor *t = &m->tensors[i];
-        if (strncmp(t->name, "rope_", 5) == 0)
+        if (strncmp(t->name, "rope_", 5) == 0 || unused(m, t))
             continue;
-        if (strcmp(t->name, "position_embd.weight") == 0) {
+        if (strcmp(t->name, "position_embd.weight") == 0 || strcmp(t->name, "per_layer_token_embd.weight") == 0) {
             sum += (double)t->bytes / (double)t->rows * n_tok;
             continue;
         }
@@ -76,7 +86,7 @@ static void check_model(const struct model *m)
                 a.read_bytes - a.embed_again_bytes + a.embed_unread_bytes + a.expert_unread_bytes + a.apart_bytes,
                 0);
     assert_true((a.expert_unread_bytes > 0) == (m->hp.n_expert > 0));
-    assert_true(m->hp.tied ? a.embed_again_bytes > 0 && (a.embed_unread_bytes > 0) == (m->hp.n_pos > 0)
+    assert_true(m->hp.tied ? a.embed_again_bytes > 0 && (a.embed_unread_bytes > 0) == (m->hp.n_pos > 0 || m->hp.n_embd_layer > 0)
                            : a.embed_again_bytes == 0 && a.embed_unread_bytes > 0);
     op_list_free(&l);
 }
