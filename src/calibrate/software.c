@@ -314,6 +314,13 @@ static uint32_t n_ubatch(const void *known, const struct hwprofile *h, const str
     return (uint32_t)stack_for(known, h, m)->n_ubatch;
 }
 
+/* Accelerators' servers; what a CPU runs takes memory as it goes. */
+static bool serves(const void *known, const struct hwprofile *h, const struct model *m)
+{
+    const enum stack_family f = stack_for(known, h, m)->family;
+    return (h->kind != HW_CPU && f == STACK_SERVER) || (h->kind == HW_NPU && f == STACK_NPU);
+}
+
 /* "0.8717 x 1.159 class=NVIDIA consumer GPU x 1.03 stack=llama.cpp-cuda; throughput.csv" */
 static const char *explain(const void *known, const struct hwprofile *h, const struct model *m, unsigned which,
                            enum time_slot slot, char *buf, size_t size)
@@ -425,7 +432,7 @@ struct software *software_new(const struct stack *stack, bool materialized, cons
     pthread_mutex_init(&s->kept->lock, NULL);
     s->stack = stack;
     s->materialized = materialized;
-    s->source = (struct time_source){ s, timing, explain, n_ubatch };
+    s->source = (struct time_source){ s, timing, explain, n_ubatch, serves };
     if (list_machines(s, anchor, n_anchor, err) == 0 && fit_anchors(&s->params, anchor, s->n_own > 1 ? 0 : n_anchor, err) == 0 &&
         (s->n_own < 2 || fit_each(s, anchor, n_anchor, err) == 0))
         return s;

@@ -20,20 +20,31 @@ static const struct argp_option option_table[] = {
     { "pp", PRICING_PP, "N", 0, "pipeline parallel: groups of devices the layers are divided over (1)", 0 },
     { "dp", PRICING_DP, "N", 0, "data parallel: groups of tp x pp devices that share the sequences (1)", 0 },
     { "ep", PRICING_EP, "N", 0, "expert parallel: devices, of tp x dp, the experts are spread over (1)", 0 },
-    { "server", OPT_SERVER, NULL, 0, "as a server: pages, passes of many tokens, sampling of many sequences (default on GPUs and NPUs)", 0 },
+    { "server", OPT_SERVER, "vllm-0.N", OPTION_ARG_OPTIONAL,
+      "as a server: pages, passes of many tokens, sampling of many sequences, with the defaults of that release of vLLM (default on "
+      "GPUs and NPUs: 0.30)", 0 },
     { "local", OPT_LOCAL, NULL, 0, "as one program by itself: all of the memory, a cache in one piece a sequence (default elsewhere)", 0 },
     { "block", OPT_BLOCK, "N", 0, "tokens of a page of the KV cache (16; --local: 1, no pages)", 0 },
-    { "util", OPT_UTIL, "X", 0, "fraction of the memory that the program takes (0.9; --local: 1)", 0 },
+    { "util", OPT_UTIL, "X", 0, "fraction of the memory that the program takes (0.92, up to vllm-0.26 0.9; --local: 1)", 0 },
     { "gpu-memory-utilization", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "max-batched-tokens", OPT_TOKENS, "N", 0, "tokens of a pass at most (8192; --local: 512)", 0 },
+    { "max-batched-tokens", OPT_TOKENS, "N", 0, "tokens of a pass at most (2048; on devices of 70 GiB and more but A100s 8192, of 160 GiB 16384; --local: 512)", 0 },
     { "max-num-batched-tokens", 0, NULL, OPTION_ALIAS, NULL, 0 },
-    { "max-seqs", OPT_SEQS, "N", 0, "sequences sampled together at most (256; --local: all there are)", 0 },
+    { "max-seqs", OPT_SEQS, "N", 0, "sequences sampled together at most (256; on devices of 70 GiB and more but A100s 1024; --local: all there are)", 0 },
     { "max-num-seqs", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "reserved", OPT_RESERVED, "X", 0, "fraction of the memory the driver keeps (GPUs and NPUs: 0.012; 0.07 or so with error correction on GDDR)", 0 },
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
     { "save", OPT_SAVE, "FILE", 0, "also write the JSON to FILE", 0 },
     { 0 },
 };
+
+/* --server, --server=vllm-0.19 */
+static int read_server(struct memory_cli *o, const char *arg, struct error *err)
+{
+    o->server = true;
+    if (arg && (o->release = memory_release_find(arg)) == 0)
+        return error_set(err, ERROR_USAGE, "--server: expected a release of vLLM, such as vllm-0.19; found \"%.64s\"", arg);
+    return 0;
+}
 
 static int parse(void *options, int key, const char *arg, struct error *err)
 {
@@ -61,7 +72,7 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     case OPT_RESERVED:
         return parse_double(arg, 0, 0.99, "--reserved", &o->reserved, err);
     case OPT_SERVER:
-        return cli_flag(&o->server);
+        return read_server(o, arg, err);
     case OPT_LOCAL:
         return cli_flag(&o->local);
     case OPT_SAVE:
@@ -73,9 +84,9 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 
 /* ---- every machine, context and batch ----------------------------------------------------------- */
 
-static struct memory_options options_of(const struct memory_cli *o, enum hw_kind kind, bool served)
+static struct memory_options options_of(const struct memory_cli *o, const struct hwprofile *h, bool served)
 {
-    struct memory_options m = memory_defaults(kind, served);
+    struct memory_options m = memory_defaults(h, !served ? MEMORY_ALONE : o->release ? o->release : MEMORY_NEWEST);
     m.layout = o->price.layout;
     m.type_k = o->price.type_k;
     m.type_v = o->price.type_v;
@@ -120,7 +131,7 @@ static int machine(json_t *rows, struct strbuf *plans, const struct asked *a, co
     if (cli_hwprofile_load(&h, hw, err) != 0)
         return -1;
     const bool served = a->o->server || (!a->o->local && (h.kind == HW_GPU || h.kind == HW_NPU));
-    const struct memory_options mo = options_of(a->o, h.kind, served);
+    const struct memory_options mo = options_of(a->o, &h, served);
     int rc = memory_model_init(&memory, a->classes, &h, &mo, err);
     if (rc == 0)
         rc = layout_check_link(&mo.layout, &h, err);
@@ -189,13 +200,14 @@ int cmd_memory(int argc, char **argv, struct error *err)
         "left for the KV cache: how many blocks, the largest batch at a context, the largest context at a batch, and how many "
         "devices it takes where one does not do. MODEL is a .gguf file, a Hugging Face config.json, or a name from `roofcast "
         "list models`.\v"
-        "On GPUs and NPUs a server is assumed, with the defaults of vLLM: its number of GPU blocks is met within 3 %. On CPUs, "
-        "and with --local, one program that has all of the memory. The machine need not be here. What is largest is exact: one "
+        "On GPUs and NPUs a server is assumed, with the defaults of vLLM for the device and the release: its number of GPU blocks is "
+        "met within 3 %. On CPUs, and with --local, one program that has all of the memory. The machine need not be here. What is largest is exact: one "
         "more does not fit. Formulas: doc/methods.md (17).\n\n"
         "  roofcast memory llama-3.1-8b --hw h100-sxm,rtx-4090\n"
         "  roofcast memory llama-3.1-70b --hw h100-sxm                 # says how many it takes\n"
         "  roofcast memory llama-3.1-70b --hw h100-sxm --tp 4 -c 8192,131072 -b 1,32\n"
         "  roofcast memory llama-3.1-70b --hw h100-sxm --tp 4 --kv-type Q8_0 --util 0.95\n"
+        "  roofcast memory llama-3.1-8b --hw l40s --server=vllm-0.19   # that release's defaults\n"
         "  roofcast memory deepseek-v3 --hw h200-sxm -q Q8_0 --tp 8 --ep 8\n"
         "  roofcast memory qwen3-30b-a3b --hw rtx-4090 -q Q4_K_M --local -b 1\n"
         "  roofcast memory model.gguf --hw this -o json\n";

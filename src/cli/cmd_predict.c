@@ -209,6 +209,8 @@ static int predict_on(json_t *rows, const struct predict_cli *o, const struct li
         .weights_bytes = o->weights_all ? (double)m->weight_bytes : o->weights_gb * 1e9,
         .n_threads = (int)o->threads,
         .n_ubatch = o->n_ubatch > 0 ? (uint32_t)o->n_ubatch : time_ubatch(time, &x->h, m),
+        .server = time_serves(time, &x->h, m),
+        .n_batched = (uint32_t)o->n_ubatch,
         .type_k = o->price.type_k,
         .type_v = o->price.type_v,
         .layout = o->price.layout,

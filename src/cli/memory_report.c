@@ -25,6 +25,7 @@ static const struct column columns[] = {
     { "weight_bytes", NULL, COL_SI, "B", true },
     { "act_bytes", NULL, COL_SI, "B", true },
     { "runtime_bytes", NULL, COL_SI, "B", true },
+    { "graph_bytes", NULL, COL_SI, "B", true },
     { "free_bytes", NULL, COL_SI, "B", true },
     { "kv_token_bytes", NULL, COL_SI, "B", true },
     { "kv_state_bytes", NULL, COL_SI, "B", true },
@@ -33,6 +34,7 @@ static const struct column columns[] = {
     { "tokens", NULL, COL_INT, NULL, true },
     { "waste_tokens", NULL, COL_FLOAT, NULL, true },
     { "served", NULL, COL_BOOL, NULL, true },
+    { "server", NULL, COL_TEXT, NULL, true },
     { "block", NULL, COL_INT, NULL, true },
     { "utilization", NULL, COL_FLOAT, NULL, true },
     { "max_batched_tokens", NULL, COL_INT, NULL, true },
@@ -57,6 +59,7 @@ static int put_plan(json_t *j, const struct memory_subject *s)
     bad |= json_object_set_new(j, "weight_bytes", json_num(p->need.weight_bytes));
     bad |= json_object_set_new(j, "act_bytes", json_num(p->need.act_bytes));
     bad |= json_object_set_new(j, "runtime_bytes", json_num(p->need.runtime_bytes));
+    bad |= json_object_set_new(j, "graph_bytes", json_num(p->need.graph_bytes));
     bad |= json_object_set_new(j, "free_bytes", json_num(p->free_bytes));
     bad |= json_object_set_new(j, "kv_token_bytes", json_num(p->kv_token_bytes));
     bad |= json_object_set_new(j, "kv_state_bytes", json_num(p->kv_state_bytes));
@@ -70,12 +73,14 @@ static int put_plan(json_t *j, const struct memory_subject *s)
 static int put_subject(json_t *j, const struct memory_subject *s)
 {
     const struct memory_options *o = &s->memory->o;
+    char name[32];
     int bad = json_object_set_new(j, "model", json_string(s->m->name));
     bad |= json_object_set_new(j, "hw", json_string(s->h->id));
     bad |= json_object_set_new(j, "type", json_string(s->m->type_name));
     bad |= pricing_put_kv_types(j, o->type_k, o->type_v);
     bad |= pricing_put_layout(j, &o->layout);
     bad |= json_object_set_new(j, "served", json_boolean(s->served));
+    bad |= json_object_set_new(j, "server", s->served ? json_string(memory_release_name(name, sizeof name, o->release)) : json_null());
     bad |= json_object_set_new(j, "block", json_integer(o->block));
     bad |= json_object_set_new(j, "utilization", json_num(o->utilization));
     bad |= json_object_set_new(j, "max_batched_tokens", json_integer(o->max_batched_tokens));
@@ -168,9 +173,10 @@ void memory_add_plan(struct strbuf *b, const struct memory_subject *s)
 {
     const struct memory_model *m = s->memory;
     const struct memory_options *o = &m->o;
-    char layout[64];
-    strbuf_addf(b, "%s, %s%s\n", s->h->id, layout_text(layout, sizeof layout, &o->layout),
-                layout_devices(&o->layout) > 1 ? ", the fullest device" : "");
+    char layout[64], name[32];
+    strbuf_addf(b, "%s, %s%s, %s\n", s->h->id, layout_text(layout, sizeof layout, &o->layout),
+                layout_devices(&o->layout) > 1 ? ", the fullest device" : "",
+                s->served ? memory_release_name(name, sizeof name, o->release) : "one program by itself");
     begin(b, "memory", m->memory_bytes);
     strbuf_adds(b, isnan(m->memory_bytes) ? "the profile has no size\n" : "of a device\n");
     if (o->reserved > 0) {
@@ -189,6 +195,10 @@ void memory_add_plan(struct strbuf *b, const struct memory_subject *s)
     if (s->plan.need.runtime_bytes > 0) {
         begin(b, "runtime", s->plan.need.runtime_bytes);
         strbuf_adds(b, "its context and buffers\n");
+    }
+    if (s->plan.need.graph_bytes > 0) {
+        begin(b, "graphs", s->plan.need.graph_bytes);
+        strbuf_addf(b, "set aside for CUDA graphs of passes of up to %u tokens\n", o->max_captured);
     }
     add_cache(b, s);
     strbuf_adds(b, "\n");

@@ -106,6 +106,7 @@ static int put_scenario(json_t *j, const struct subject *s)
     bad |= json_object_set_new(j, "fits", r->fits < 0 ? json_null() : json_boolean(r->fits));
     bad |= json_object_set_new(j, "need_bytes", json_num(r->need_bytes));
     bad |= json_object_set_new(j, "memory_bytes", json_num(r->mem_bytes));
+    bad |= json_object_set_new(j, "usable_bytes", json_num(r->usable_bytes));
     bad |= json_object_set_new(j, "weight_total_bytes", json_num(r->weight_total_bytes));
     bad |= json_object_set_new(j, "kv_total_bytes", json_num(r->kv_total_bytes));
     bad |= json_object_set_new(j, "act_peak_bytes", json_num(r->act_peak_bytes));

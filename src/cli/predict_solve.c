@@ -41,6 +41,7 @@ static const struct column columns[] = {
     { "fits", NULL, COL_BOOL, NULL, true },
     { "need_bytes", NULL, COL_SI, "B", true },
     { "memory_bytes", NULL, COL_SI, "B", true },
+    { "usable_bytes", NULL, COL_SI, "B", true },
     { "answer", "answer", COL_TEXT, NULL, false },
 };
 
@@ -73,6 +74,7 @@ static int put_there(json_t *j, const struct question *q, const struct predict_r
     bad |= json_object_set_new(j, "fits", r->fits < 0 ? json_null() : json_boolean(r->fits));
     bad |= json_object_set_new(j, "need_bytes", json_num(r->need_bytes));
     bad |= json_object_set_new(j, "memory_bytes", json_num(r->mem_bytes));
+    bad |= json_object_set_new(j, "usable_bytes", json_num(r->usable_bytes));
     return bad;
 }
 

@@ -354,6 +354,8 @@ void sweep_chunk(struct strbuf *out, const struct sweep_grid *g, const struct sw
                                     .roof = g->roof,
                                     .weights_bytes = NAN,
                                     .n_ubatch = g->n_ubatch > 0 ? g->n_ubatch : time_ubatch(g->software, c.h, &u->m),
+                                    .server = time_serves(g->software, c.h, &u->m),
+                                    .n_batched = g->n_ubatch,
                                     .type_k = g->kv_type[c.place.kv],
                                     .type_v = g->kv_type[c.place.kv] };
     init_cell(&c);

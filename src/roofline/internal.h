@@ -128,6 +128,8 @@ struct stage {
     double weight_bytes;
     double act_bytes;      /* a token of a pass: every buffer but the logits */
     double hidden_bytes;   /* of them the residual stream's */
+    double expert_bytes;   /* and the routed experts' */
+    double n_layer;
     double n_logit;        /* elements of a row of logits, from all devices; 0: made elsewhere */
     double expanded_bytes; /* a position, while MLA's expanded form runs; 0: no such form */
     double state_bytes;    /* a sequence: what recurrences remember */

@@ -27,6 +27,7 @@ libroofline_a_SOURCES = \
   %D%/finding.c \
   %D%/stage.c \
   %D%/memory.c \
+  %D%/server.c \
   %D%/predict.c \
   %D%/ask.h \
   %D%/request.c \

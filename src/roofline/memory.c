@@ -4,31 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What is in nobody's description of a model or machine; sources in (17). */
-#define DRIVER_SHARE 0.012
-#define CONTEXT_BYTES (0.13 * 1073741824)
-#define COMM_BYTES (0.2 * 1073741824)
-#define SAMPLER_ELEM_BYTES (9.6 * 4)
-
-struct memory_options memory_defaults(enum hw_kind kind, bool served)
-{
-    const bool own = kind == HW_GPU || kind == HW_NPU; /* memory that a driver manages */
-    const double elem = kind == HW_CPU ? 4 : 2;
-    return (struct memory_options){
-        .type_k = DTYPE_F16,
-        .type_v = DTYPE_F16,
-        .act_elem_bytes = elem,
-        .block = served ? 16 : 1,
-        .max_batched_tokens = served ? 8192 : 512,
-        .max_seqs = served ? 256 : 0,
-        .utilization = served ? 0.9 : 1,
-        .reserved = own ? DRIVER_SHARE : 0,
-        .logit_bytes = served ? SAMPLER_ELEM_BYTES : elem,
-        .context_bytes = own ? CONTEXT_BYTES : 0,
-        .comm_bytes = own ? COMM_BYTES : 0,
-    };
-}
-
 /* ---- what one device needs ---------------------------------------------------------------------- */
 
 /* What decides it, of one group of devices. */
@@ -39,24 +14,42 @@ struct load {
     uint64_t n_ctx;
 };
 
-/* A server samples when the pass is over: of it the residual stream is left. Alone, all buffers stay. */
+/* A server samples when the pass is over: of it the residual stream is left, and the experts' workspace where that stays. Alone,
+ * all buffers stay. */
 static double activations(const struct stage *s, const struct memory_options *o, const struct load *l)
 {
     const double pass = l->n_tok * s->act_bytes + l->n_expanded * s->expanded_bytes,
-                 logits = l->n_row * s->n_logit * o->logit_bytes;
-    return o->max_seqs > 0 ? fmax(pass, logits + (logits > 0 ? l->n_tok * s->hidden_bytes : 0)) : pass + logits;
+                 logits = l->n_row * s->n_logit * o->logit_bytes,
+                 left = s->hidden_bytes + (o->experts_stay ? s->expert_bytes : 0);
+    return o->max_seqs > 0 ? fmax(pass, logits + (logits > 0 ? l->n_tok * left : 0)) : pass + logits;
+}
+
+/* Batches that have a graph: 1, 2, 4, from 8 on every 8th, from 256 on every 16th, up to `most`. */
+static double n_captured(uint32_t most)
+{
+    return (most >= 1) + (most >= 2) + (most >= 4) + (most < 248 ? most : 248) / 8 + (most >= 256 ? (most - 256) / 16 + 1 : 0);
+}
+
+/* Each of them in pieces between the layers' attention, for prompts, and those of decode as a whole besides. */
+static double graphs(const struct stage *s, const struct memory_options *o)
+{
+    const uint64_t twice = 2 * (uint64_t)o->max_seqs;
+    uint32_t most = o->max_captured < o->max_batched_tokens ? o->max_captured : o->max_batched_tokens;
+    most = twice < most ? (uint32_t)twice : most;
+    return o->graph_layer_bytes * s->n_layer * (n_captured(most) + n_captured(o->max_seqs < most ? o->max_seqs : most));
 }
 
 static struct memory_need with_cache(const struct stage *s, const struct memory_options *o, const struct load *l, double kv)
 {
-    const bool several = o->layout.tp > 1 || o->layout.pp > 1 || o->layout.ep > 1;
+    const bool several = o->layout.tp > 1 || o->layout.ep > 1;
     struct memory_need n = {
         .weight_bytes = s->weight_bytes,
         .kv_bytes = kv,
         .act_bytes = activations(s, o, l),
         .runtime_bytes = o->context_bytes + (several ? o->comm_bytes : 0),
+        .graph_bytes = graphs(s, o),
     };
-    n.total_bytes = n.weight_bytes + n.kv_bytes + n.act_bytes + n.runtime_bytes;
+    n.total_bytes = n.weight_bytes + n.kv_bytes + n.act_bytes + n.runtime_bytes + n.graph_bytes;
     return n;
 }
 
@@ -279,12 +272,9 @@ static double score_bytes(const struct op_classes *l, const struct predict_optio
     return heads / (o->layout.tp > 0 ? o->layout.tp : 1) * elem_bytes * n_tok * (double)n_ctx;
 }
 
-/* One program by itself; the passes are those of the scenario. */
-void memory_fit(struct predict_result *res, const struct op_classes *l, const struct hwprofile *h, const struct roofs *r,
-                const struct predict_options *o)
+/* One program by itself: passes and caches are those of the scenario. */
+static struct load load_alone(const struct predict_options *o)
 {
-    struct memory_options m = memory_defaults(h->kind, false);
-    const struct cost_options c = { .act_elem_bytes = r->act_elem_bytes, .type_k = o->type_k, .type_v = o->type_v };
     const uint32_t groups = o->layout.dp > 0 ? o->layout.dp : 1, seqs = (uint32_t)u64_ceil_div(o->n_batch, groups),
                    outs = seqs * (o->n_look_ahead + 1);
     const uint64_t context = (uint64_t)o->n_depth + o->n_prompt + o->n_gen + o->n_look_ahead;
@@ -292,10 +282,37 @@ void memory_fit(struct predict_result *res, const struct op_classes *l, const st
     if (o->n_prompt > 0) /* the first pass is the largest */
         prefill_passes(o->n_prompt < o->n_ubatch ? o->n_prompt : o->n_ubatch, 0, o->n_ubatch, seqs, keep_largest,
                        &load.n_tok);
+    return load;
+}
+
+/* What memory_model_init() would be given for it, and the load that memory_need() would have of a server. */
+static struct memory_options options_of(const struct hwprofile *h, const struct predict_options *o, struct load *load)
+{
+    struct memory_options m = memory_defaults(h, o->server ? MEMORY_NEWEST : MEMORY_ALONE);
     m.layout = o->layout;
-    m.max_batched_tokens = cost_filled(o->n_ubatch, o->n_prompt);
+    m.type_k = o->type_k;
+    m.type_v = o->type_v;
+    if (!o->server) {
+        m.max_batched_tokens = cost_filled(o->n_ubatch, o->n_prompt);
+        *load = load_alone(o);
+        return m;
+    }
+    if (o->n_batched > 0)
+        m.max_batched_tokens = o->n_batched;
+    if (m.max_seqs > m.max_batched_tokens)
+        m.max_seqs = m.max_batched_tokens;
+    *load = load_of(&m, o->n_batch, (uint64_t)o->n_depth + o->n_prompt + o->n_gen + o->n_look_ahead);
+    return m;
+}
+
+void memory_fit(struct predict_result *res, const struct op_classes *l, const struct hwprofile *h, const struct roofs *r,
+                const struct predict_options *o)
+{
+    struct load load;
+    const struct memory_options m = options_of(h, o, &load);
+    const struct cost_options c = { .act_elem_bytes = r->act_elem_bytes, .type_k = o->type_k, .type_v = o->type_v };
     struct stage *s = stages_new(l, &o->layout, &c);
-    struct memory_need n = { NAN, NAN, NAN, NAN, NAN };
+    struct memory_need n = { NAN, NAN, NAN, NAN, NAN, NAN };
     if (s)
         n = fullest(s, o->layout.pp > 0 ? o->layout.pp : 1, &m, &load);
     free(s);
@@ -303,15 +320,15 @@ void memory_fit(struct predict_result *res, const struct op_classes *l, const st
         n.total_bytes += o->weights_bytes - n.weight_bytes;
         n.weight_bytes = o->weights_bytes;
     }
-    const double scores = score_bytes(l, o, r->act_elem_bytes, load.n_tok, context);
+    const double scores = score_bytes(l, o, r->act_elem_bytes, load.n_tok, load.n_ctx);
     n.act_bytes += scores;
     n.total_bytes += scores;
     res->weight_total_bytes = n.weight_bytes;
     res->kv_total_bytes = n.kv_bytes;
     res->act_peak_bytes = n.act_bytes;
-    res->runtime_bytes = n.runtime_bytes;
+    res->runtime_bytes = n.runtime_bytes + n.graph_bytes;
     res->need_bytes = n.total_bytes;
     res->mem_bytes = h->mem_bytes.value;
-    res->driver_share = m.reserved;
-    res->fits = !(res->mem_bytes > 0) || isnan(n.total_bytes) ? -1 : n.total_bytes <= res->mem_bytes * (1 - m.reserved);
+    res->usable_bytes = res->mem_bytes * (1 - m.reserved) * m.utilization;
+    res->fits = !(res->mem_bytes > 0) || isnan(n.total_bytes) ? -1 : n.total_bytes <= res->usable_bytes;
 }

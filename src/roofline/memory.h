@@ -8,6 +8,7 @@
 #include "roofline/step.h"
 
 struct memory_options {
+    unsigned release;            /* of the server that the defaults are of, memory_release_find(); MEMORY_ALONE: one program by itself */
     struct layout layout;
     enum dtype type_k, type_v;   /* of the KV cache */
     double act_elem_bytes;       /* of activations */
@@ -17,17 +18,26 @@ struct memory_options {
     double utilization;          /* of what the driver leaves: what the program takes */
     double reserved;             /* of the profile's memory: what the driver and error correction keep */
     double logit_bytes;          /* an element of a row of logits, with the copies that sampling makes */
+    bool experts_stay;           /* the workspace of routed experts is there while logits are sampled */
     double context_bytes;        /* of the runtime, on a device */
-    double comm_bytes;           /* and where devices exchange anything */
+    double comm_bytes;           /* and where devices share the matrices of a layer */
+    uint32_t max_captured;       /* tokens of the largest pass that has a graph */
+    double graph_layer_bytes;    /* what a graph takes for each layer; 0: set aside for none */
 };
-/* As a server has them on GPUs and NPUs (pages of 16, 0.9 of the memory, passes of 8192 tokens, 256 sequences), or one
- * program by itself (all of the memory, no pages, passes of 512 tokens). Machines without memory of their own for the
- * accelerator have no driver's share and no context. */
-struct memory_options memory_defaults(enum hw_kind kind, bool served);
+/* Releases of vLLM as numbers that grow: 0.30 is 30, 1.2 is 1002. */
+enum { MEMORY_ALONE = 0, MEMORY_NEWEST = 30 };
+/* "0.19", "v0.19.1", "vllm-0.19", "vLLM 0.19.0" -> 19; 0: nothing like a release. */
+unsigned memory_release_find(const char *text);
+/* "vLLM 0.19" */
+const char *memory_release_name(char *buf, size_t size, unsigned release);
+/* As that release of vLLM has them on the machine (server.c: fraction of the memory, tokens and sequences of a pass, what its runtime
+ * and its graphs take), or one program by itself (all of the memory, no pages, passes of 512 tokens). Machines without memory of
+ * their own for the accelerator have no driver's share and no context. */
+struct memory_options memory_defaults(const struct hwprofile *h, unsigned release);
 
 /* Bytes on one device. */
 struct memory_need {
-    double weight_bytes, kv_bytes, act_bytes, runtime_bytes;
+    double weight_bytes, kv_bytes, act_bytes, runtime_bytes, graph_bytes;
     double total_bytes;
 };
 

@@ -207,6 +207,8 @@ struct predict_options {
     const struct last_cache *last; /* the last-level cache as it is now; NULL: as the profile's loads found it (106) */
     uint32_t n_prompt, n_gen, n_depth, n_batch, n_ubatch;
     enum dtype type_k, type_v; /* of the KV cache */
+    bool server;         /* a server's share of the memory decides what fits, by its newest release (memory.h); else all of it */
+    uint32_t n_batched;  /* of a server: tokens of a pass at most; 0: its default on the machine */
     uint32_t n_look_ahead; /* drafted tokens of each sequence that memory has room for (46) */
 };
 
@@ -251,10 +253,10 @@ struct predict_result {
     double ttft_s, itl_s;
     uint32_t n_devices;
     /* of the fullest device */
-    double weight_total_bytes, kv_total_bytes, act_peak_bytes, runtime_bytes; /* runtime: of the driver's context */
+    double weight_total_bytes, kv_total_bytes, act_peak_bytes, runtime_bytes; /* runtime: of the driver's context, of communication, of graphs */
     double need_bytes, mem_bytes; /* the sum of the four; the profile's */
-    double driver_share;          /* of mem_bytes, which the driver keeps */
-    int fits; /* in what the driver leaves of it: 1 yes, 0 no, -1 unknown: the profile has no memory size. (17) */
+    double usable_bytes;          /* of mem_bytes: what the driver leaves, of a server the fraction that it takes */
+    int fits; /* in usable_bytes: 1 yes, 0 no, -1 unknown: the profile has no memory size. (17) */
 };
 
 /* With 90 % seconds are at most `slower` times as long, tokens/s `faster` times as many; NaN where there is no interval. */

@@ -169,7 +169,7 @@ static const char *describe(char *buf, size_t n, const struct question *q, const
 {
     char a[40], b[40];
     if (q->metric == SOLVE_FITS)
-        snprintf(buf, n, "needs %s of %s", units_si(a, sizeof a, r->need_bytes, "B"), units_si(b, sizeof b, r->mem_bytes, "B"));
+        snprintf(buf, n, "needs %s of %s", units_si(a, sizeof a, r->need_bytes, "B"), units_si(b, sizeof b, r->usable_bytes, "B"));
     else if (q->metric == SOLVE_TOK_S)
         snprintf(buf, n, metric(q, r) >= 999.5 ? "%.0f tokens/s" : "%.4g tokens/s", metric(q, r));
     else
@@ -190,7 +190,7 @@ static struct limit_answer against(const struct question *q, const struct predic
 static double nearness(const struct question *q, const struct predict_result *r)
 {
     if (q->metric == SOLVE_FITS)
-        return r->mem_bytes / r->need_bytes;
+        return r->usable_bytes / r->need_bytes;
     const double z = against(q, r).z;
     return !isnan(z) ? z : log(q->metric == SOLVE_TOK_S ? metric(q, r) / q->target : q->target / metric(q, r));
 }

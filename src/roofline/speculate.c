@@ -294,7 +294,7 @@ static void add_drafter(const struct speculating *x, struct predict_result *r)
     r->weight_total_bytes += x->d.weight_bytes;
     r->kv_total_bytes += kv;
     r->need_bytes += x->d.weight_bytes + kv;
-    r->fits = r->fits < 0 ? r->fits : r->need_bytes <= r->mem_bytes * (1 - r->driver_share);
+    r->fits = r->fits < 0 ? r->fits : r->need_bytes <= r->usable_bytes;
 }
 
 static void fill(const struct speculating *x, struct speculation *out, struct predict_result *r)

@@ -41,9 +41,12 @@ static void hold(struct sum *x, const struct op *op, double count, double tensor
 static void add_buffers(struct sum *x)
 {
     const uint32_t *width = x->l->ops->width;
-    for (int b = BUF_NONE + 1; b < BUF_COUNT; b++)
-        if (b != BUF_LOGITS)
-            x->s->act_bytes += x->o->act_elem_bytes * x->buf[b] * width[b];
+    for (int b = BUF_NONE + 1; b < BUF_COUNT; b++) {
+        const double bytes = b != BUF_LOGITS ? x->o->act_elem_bytes * x->buf[b] * width[b] : 0;
+        x->s->act_bytes += bytes;
+        if (b == BUF_EXPERT_GATE || b == BUF_EXPERT_UP || b == BUF_EXPERT_OUT)
+            x->s->expert_bytes += bytes;
+    }
     x->s->hidden_bytes = x->o->act_elem_bytes * width[BUF_X];
     x->s->n_logit = x->buf[BUF_LOGITS] > 0 ? width[BUF_LOGITS] : 0;
 }
@@ -70,6 +73,7 @@ static void fill(struct sum *x, uint32_t stage, uint32_t pp, bool *seen)
     const struct op_classes *l = x->l;
     int first, end;
     layout_stage(l->m->hp.n_layer, pp, stage, &first, &end);
+    x->s->n_layer = end - first;
     for (size_t i = 0; i < l->ops->n; i++) {
         const struct op *op = &l->ops->ops[i];
         if (on_stage(op, stage, pp, first, end))
@@ -88,6 +92,7 @@ static double apart_bytes(const struct op_classes *l)
 
 static void whole(struct sum *x)
 {
+    x->s->n_layer = x->l->m->hp.n_layer;
     for (size_t i = 0; i < x->l->n; i++)
         hold(x, &x->l->c[i].op, x->l->c[i].count, x->l->c[i].tensor_bytes);
 }

@@ -485,3 +485,8 @@ uint32_t time_ubatch(const struct time_source *t, const struct hwprofile *h, con
     const uint32_t n = t ? t->n_ubatch(t->knows, h, m) : TIME_UBATCH;
     return n > 0 ? n : PREFILL_WHOLE;
 }
+
+bool time_serves(const struct time_source *t, const struct hwprofile *h, const struct model *m)
+{
+    return t && t->serves && t->serves(t->knows, h, m);
+}

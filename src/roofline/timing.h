@@ -253,11 +253,14 @@ struct time_source {
                            enum time_slot s, char *buf, size_t size);
     /* Prompt tokens of a pass where nobody says; 0: all of them. */
     uint32_t (*n_ubatch)(const void *knows, const struct hwprofile *h, const struct model *m);
+    /* It is a server, which takes its share of the memory when it starts. NULL: it is not. */
+    bool (*serves)(const void *knows, const struct hwprofile *h, const struct model *m);
 };
 
 /* What --ubatch-size is where nobody says: what the software takes, PREFILL_WHOLE for all of a prompt; without t TIME_UBATCH. */
 enum { TIME_UBATCH = 512, PREFILL_WHOLE = INT32_MAX };
 uint32_t time_ubatch(const struct time_source *t, const struct hwprofile *h, const struct model *m);
+bool time_serves(const struct time_source *t, const struct hwprofile *h, const struct model *m);
 
 /* Roofs of roofs_init() with these constants, which have to stay; where the machine's own kernels were measured and are what is asked
  * for, without. */

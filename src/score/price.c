@@ -200,7 +200,8 @@ static struct layout layout_of(const struct measure_layout *l)
  */
 static int running(struct priced *out, const struct subject *s, double positions, double *most, struct error *err)
 {
-    struct memory_options o = memory_defaults(out->machine->h.kind, true);
+    const unsigned said = strcmp(out->stack->id, "vllm") == 0 ? memory_release_find(out->m->version) : 0;
+    struct memory_options o = memory_defaults(&out->machine->h, said ? said : MEMORY_NEWEST);
     struct memory_model m;
     struct error e = { 0 };
     o.layout = out->layout;

@@ -2,7 +2,7 @@
 # roofcast memory: what takes the memory, the most that fits, every format, clear refusals. Figures: doc/methods.md (17).
 . "${top_srcdir:?}/tests/cli/lib.sh"
 
-# 64 GB: 1.2 % of it the driver's, 0.9 of the rest usable: 56,908,800,000 B.
+# 64 GB: 1.2 % of it the driver's, 0.92 of the rest usable: 58,173,440,000 B; up to release 0.26 0.9 of it.
 profile() { # FILE KIND MEMORY
     printf '{"schema": "roofcast.hwprofile", "version": 1, "name": "Test", "kind": "%s", "spec": {%s
         "memory_bandwidth": {"value": 1000, "unit": "GB/s", "source": "test"},
@@ -16,8 +16,8 @@ profile "$tmp/blank.json" gpu ""
 
 run memory llama-3.1-8b --hw "$tmp/gpu.json" -c 100,4096 -b 1,7 -o csv
 is 5 "$(awk 'END { print NR }' "$tmp/out")" "a row a context and a batch, and a header"
-is "56908800000 2097152 131072" "$(cells usable_bytes | head -n 1) $(cells block_bytes | head -n 1) $(cells kv_token_bytes | head -n 1)" \
-    "0.9 of what the driver leaves; 16 tokens of 131,072 B a block"
+is "58173440000 2097152 131072" "$(cells usable_bytes | head -n 1) $(cells block_bytes | head -n 1) $(cells kv_token_bytes | head -n 1)" \
+    "0.92 of what the driver leaves; 16 tokens of 131,072 B a block"
 blocks=$(cells blocks | head -n 1)
 is "$(awk -v b="$blocks" 'BEGIN { print int(b / 7), int(b / 256), b * 16, int(b / 7) * 16 }')" \
     "$(cells n_batch n_ctx=100) $(cells n_batch n_ctx=4096) $(cells n_ctx n_batch=1) $(cells n_ctx n_batch=7)" \
@@ -29,6 +29,46 @@ run memory llama-3.1-8b --hw "$tmp/gpu.json" --block 1 --util 1 --reserved 0 -c 
 is "64000000000 131072" "$(cells usable_bytes n_ctx=4096) $(cells block_bytes n_ctx=4096)" "--util 1 --reserved 0: all of it; --block 1: no pages"
 run memory llama-3.1-8b --hw "$tmp/gpu.json" --max-num-batched-tokens 100 -c 4096 -b 1 -o csv
 is "100 100" "$(cells max_batched_tokens n_ctx=4096) $(cells max_seqs n_ctx=4096)" "no more sequences are sampled than a pass has tokens"
+
+# A server's defaults, by device and release.
+server() { # PROFILE ARGS...
+    hw=$1; shift
+    run memory llama-3.1-8b --hw "$hw" -c 4096 -b 1 -o csv "$@"
+    echo "$(cells server n_ctx=4096), $(cells utilization n_ctx=4096) $(cells max_batched_tokens n_ctx=4096) $(cells max_seqs n_ctx=4096)"
+}
+is "vLLM 0.30, 0.92 8192 1024" "$(server h100-sxm)" "from 70 GiB on 1,024 sequences and 8,192 tokens"
+is "vLLM 0.30, 0.92 2048 256" "$(server a100-sxm-80gb)" "except on an A100"
+is "vLLM 0.26, 0.9 2048 256" "$(server l40s --server=vllm-0.26)" "and on smaller devices; 0.9 of the memory before 0.27"
+is "vLLM 0.27, 0.92 16384 16384" "$(server b200-sxm --server=v0.27.1 --max-seqs 16384 --max-batched-tokens 16384)" "what is given holds"
+is "vLLM 0.30, 0.92 16384 1024" "$(server b200-sxm)" "from 160 GiB on 16,384 tokens"
+refused 2 'expected a release of vLLM, such as vllm-0.19; found "new"' memory llama-3.1-8b --hw h100-sxm --server=new
+run memory llama-3.1-8b --hw h100-sxm --server=0.20 -o csv -c 4096 -b 1 && is 0 "$(cells graph_bytes n_ctx=4096)" "no graphs are set aside for up to 0.20"
+run memory llama-3.1-8b --hw h100-sxm -c 4096 -b 1 && has '^h100-sxm, 1 device, vLLM 0.30$' && has '^ *graphs  *856 MB'
+ok $? "from 0.21 on they are: 102 graphs of 32 layers"
+
+# 174,336 tokens on one H200, as vLLM logged; a GPU's profile has its marketed size.
+field=${ROOFCAST_SHARED:-none}/data/field/27-vllm-default-seqs/llama70fp8.json
+if [ -f "$field" ]; then
+    for release in 0.16 0.30; do
+        run memory "$field" --hw h200-sxm --util 0.9 --server=$release -c 4096 -b 1 -o csv
+        awk -v n="$(cells tokens n_ctx=4096)" 'BEGIN { exit !(n > 0.98 * 174336 && n < 1.02 * 174336) }'
+        ok $? "Llama-3.3-70B in FP8 on an H200, $release: within 2 % of what vLLM has"
+    done
+else
+    skip "Llama-3.3-70B in FP8 on an H200" "$field is not here"
+fi
+
+# --solve batch=fits is the largest batch of memory, and --solve context=fits its largest context.
+for case in "h100-sxm llama-3.1-8b 1" "a100-sxm-80gb llama-3.1-8b 1" "h200-sxm llama-3.1-70b 2" "h100-sxm qwen3-30b-a3b 2"; do
+    set -- $case
+    run memory "$2" --hw "$1" --tp "$3" -c 4096 -b 16 -o csv && most=$(cells n_batch n_ctx=4096) && longest=$(cells n_ctx n_batch=16)
+    run predict "$2" --hw "$1" --tp "$3" -p 3996 -n 100 --solve batch=fits -o csv && found=$(cells value)
+    run predict "$2" --hw "$1" --tp "$3" -p 0 -n 1 -b 16 --solve context=fits -o csv
+    is "$most $longest" "$found $(($(cells value) + 1))" "predict and memory agree on $2 on $1, tp $3"
+done
+run memory llama-3.1-8b --hw h100-sxm --max-batched-tokens 16384 -c 4096 -b 1 -o csv && most=$(cells n_batch n_ctx=4096)
+run predict llama-3.1-8b --hw h100-sxm -ub 16384 -p 3996 -n 100 --solve batch=fits -o csv
+is "$most" "$(cells value)" "with passes as they are given, too"
 
 run memory llama-3.1-70b --hw "$tmp/gpu.json" -c 4096,131072 -b 1 -o csv
 is "0 false 4 0 false 4 0 false 4" "$(cells n_batch n_ctx=4096) $(cells fits n_ctx=4096) $(cells tp_needed n_ctx=4096) \

@@ -244,7 +244,7 @@ ok $? "a quantized model is priced as the type that -q names"
 kv_of() { # ARGS...: bytes of the KV cache
     run predict --hw h100-sxm -n 1 -o csv "$@" && cells kv_total_bytes | head -n 1
 }
-is "$(kv_of gemma-3-27b --stack tensorrt-llm -p 600 -d 90000 -ub 600)" "$(kv_of gemma-3-27b --stack tensorrt-llm -p 600 -d 90000)" \
+is "$(kv_of gemma-3-27b --stack transformers -p 600 -d 90000 -ub 600)" "$(kv_of gemma-3-27b --stack transformers -p 600 -d 90000)" \
     "software that takes a prompt whole fills its windows with no more"
 near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a / b - 1 < 1e-4 && b / a - 1 < 1e-4) }'; }
 near $(($(kv_of gemma-4-31b --tp 8 -p 0 -d 65536) - $(kv_of gemma-4-31b --tp 8 -p 0 -d 32768))) \

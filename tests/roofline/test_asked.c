@@ -20,7 +20,7 @@ static int load(void **state)
     assert_ok(model_load(&x.m, "llama-3-8b", "F16", &err), err);
     assert_ok(hwprofile_load(&x.h, "h100-sxm", &err), err);
     x.k = source_constants();
-    x.t = (struct time_source){ &x.k, source_same, source_explain, source_whole };
+    x.t = (struct time_source){ &x.k, source_same, source_explain, source_whole, NULL };
     *state = &x;
     return 0;
 }
@@ -380,7 +380,7 @@ static struct request_result asked_for(const struct on *x, const struct predict_
 static void test_explain_request(void **state)
 {
     const struct on *x = *state;
-    const struct time_source t = { &x->k, apart, source_explain, source_whole };
+    const struct time_source t = { &x->k, apart, source_explain, source_whole, NULL };
     struct predict_options o = source_options(&t);
     struct explain e, prompt;
     struct error err = { 0 };

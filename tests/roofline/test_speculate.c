@@ -388,7 +388,7 @@ static void constants_of_both(void **state)
 {
     struct model m = dense(2), small = dense(1);
     const struct hwprofile h = machine(1e15);
-    const struct time_source t = { NULL, by_layers, NULL, NULL };
+    const struct time_source t = { NULL, by_layers, NULL, NULL, NULL };
     struct predict_options o = options();
     struct spec_options s = drafts(SPEC_MODEL, 3);
     struct predict_result r, alone;

@@ -91,7 +91,7 @@ static void test_predict(void **state)
 {
     (void)state;
     struct time_constants k = source_constants();
-    const struct time_source t = { &k, source_same, NULL, source_whole };
+    const struct time_source t = { &k, source_same, NULL, source_whole, NULL };
     assert_int_equal(time_ubatch(&t, NULL, NULL), PREFILL_WHOLE);
     assert_int_equal(time_ubatch(NULL, NULL, NULL), 512);
     struct predict_options o = source_options(&t);
