@@ -25,7 +25,7 @@ struct memory_options {
     double graph_layer_bytes;    /* what a graph takes for each layer; 0: set aside for none */
 };
 /* Releases of vLLM as numbers that grow: 0.30 is 30, 1.2 is 1002. */
-enum { MEMORY_ALONE = 0, MEMORY_NEWEST = 30 };
+enum { MEMORY_ALONE = 0, MEMORY_OLDEST = 1, MEMORY_NEWEST = 30 };
 /* "0.19", "v0.19.1", "vllm-0.19", "vLLM 0.19.0" -> 19; 0: nothing like a release. */
 unsigned memory_release_find(const char *text);
 /* "vLLM 0.19" */
