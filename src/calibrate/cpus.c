@@ -170,7 +170,7 @@ double cpu_ops_weight(const struct facts *f, double bits)
 /* Products of 8 bits by the vector units: four for a lane's one by a dot product, and of AVX2 three instructions for 32 of them. */
 static double dot_flop_s(const struct facts *f)
 {
-    const double fp32 = f->p->roofs.peak[MATH_FP32].flop_s, int8 = facts_peak(f, MATH_INT8);
+    const double fp32 = f->p->roofs->peak[MATH_FP32].flop_s, int8 = facts_peak(f, MATH_INT8);
     if (is_arm(f) || int8 > 0)
         return fmin(int8 > 0 ? int8 : INFINITY, 4 * fp32);
     return 4 * fp32 / 3;
@@ -202,7 +202,7 @@ static double row_instructions(const struct facts *f, enum math math, double bit
  */
 static double bf16_flop_s(const struct facts *f)
 {
-    const double fp32 = f->p->roofs.peak[MATH_FP32].flop_s;
+    const double fp32 = f->p->roofs->peak[MATH_FP32].flop_s;
     if (f->p->stack->family != STACK_IK || !(facts_peak(f, MATH_BF16) > 0))
         return INFINITY;
     return f->maker == MAKER_INTEL ? fp32 / 2 : 2 * fp32;
@@ -210,7 +210,7 @@ static double bf16_flop_s(const struct facts *f)
 
 struct unit_use cpu_product(const struct facts *f, enum math math, double bits, bool experts)
 {
-    const double fp32 = f->p->roofs.peak[MATH_FP32].flop_s, own = fmin(f->p->roofs.peak[math].flop_s, math == MATH_BF16 ? bf16_flop_s(f) : INFINITY);
+    const double fp32 = f->p->roofs->peak[MATH_FP32].flop_s, own = fmin(f->p->roofs->peak[math].flop_s, math == MATH_BF16 ? bf16_flop_s(f) : INFINITY);
     const bool quantized = bits < 12;
     switch (kernels_of(f)) {
     case KERNELS_ROWS:
@@ -232,7 +232,7 @@ struct unit_use cpu_product(const struct facts *f, enum math math, double bits, 
 double cpu_ops_several(const struct facts *f, enum math math, double bits, double n_tok, bool experts)
 {
     const double one = cpu_ops_weight(f, bits), n = fmax(n_tok, 1), unpacked = fmax(1, n / prior(PRIOR_CPU_TILE_TOKENS));
-    const double product = prior(PRIOR_CPU_STEPS_REACH) * f->p->roofs.peak[MATH_FP32].flop_s / dot_flop_s(f);
+    const double product = prior(PRIOR_CPU_STEPS_REACH) * f->p->roofs->peak[MATH_FP32].flop_s / dot_flop_s(f);
     switch (kernels_of(f)) {
     case KERNELS_ROWS:
         if (n == 1 || (n < 4 && is_interleaved(f, bits)))

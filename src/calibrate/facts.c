@@ -164,7 +164,7 @@ static bool named(const struct priced *p, const char *const *words, size_t n)
 
 double facts_peak(const struct facts *f, enum math m)
 {
-    const struct peak *q = &f->p->roofs.peak[m];
+    const struct peak *q = &f->p->roofs->peak[m];
     return q->flop_s > 0 && !q->derived ? q->flop_s : 0;
 }
 
@@ -271,7 +271,7 @@ static bool half_sums(const struct facts *f)
     static const char *const turing[] = { "RTX 20", "TITAN RTX" };
     const bool geforce = f->maker == MAKER_NVIDIA && strcmp(f->p->machine->class_name, "consumer GPU") == 0;
     const double full = (named(f->p, turing, ARRAY_LEN(turing)) ? 8 : 4) * facts_peak(f, MATH_FP32);
-    return geforce && f->p->roofs.peak[MATH_FP16].flop_s < 0.75 * full;
+    return geforce && f->p->roofs->peak[MATH_FP16].flop_s < 0.75 * full;
 }
 
 /* By name, as a figure of FP8 is what Ada's have too. */

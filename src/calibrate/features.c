@@ -63,7 +63,7 @@ static void choose_units(struct time_op *o, const struct facts *x, const struct 
         const struct unit_use u = x->cpu ? cpu_product(x, o->math, bits, o->kind == OP_EXPERT_MATMUL) : unit_of_product(x, o->math, bits, at->n_tok);
         o->flop_s = u.flop_s;
         if (x->cpu) {
-            o->of_fp32 = u.flop_s / x->p->roofs.peak[MATH_FP32].flop_s;
+            o->of_fp32 = u.flop_s / x->p->roofs->peak[MATH_FP32].flop_s;
             o->ops_weight = counted;
         }
         if (o->kind != OP_EXPERT_MATMUL && u.staged_bytes == 0 && bits < QUANTIZED && !x->cpu)
@@ -80,7 +80,7 @@ static void choose_units(struct time_op *o, const struct facts *x, const struct 
         const struct unit_use u = unit_of_attention(x, at->head_dim, at->group, at->n_tok);
         o->flop_s = u.flop_s;
         if (x->cpu)
-            o->of_fp32 = u.flop_s / x->p->roofs.peak[MATH_FP32].flop_s;
+            o->of_fp32 = u.flop_s / x->p->roofs->peak[MATH_FP32].flop_s;
         o->staged_bytes = u.staged_bytes * at->n_head * at->pass_tok * (at->n_past + at->pass_tok / fmax(at->n_seq, 1));
     } else if (o->cost.act_bytes <= x->cache_bytes) { /* (149) */
         o->cost.act_bytes *= prior(PRIOR_CACHED_ACTS);
@@ -165,7 +165,7 @@ void fitted_add_pass(struct time_features *f, const struct facts *x, const struc
                              .bits = native ? 0 : c->bits, .cost = c->cost, .n_comm = c->n_comm,
                              .link_bytes = c->cost.link_bytes, .blocks = c->kernel ? &c->blocks : NULL };
         fitted_refine(x, &at, f->decode, &o);
-        time_add(f, &x->p->roofs, &o);
+        time_add(f, x->p->roofs, &o);
     }
     time_passes(f, times, w->n_tok);
 }
@@ -200,7 +200,7 @@ static double pcie_of(const struct priced *p)
 static void all_reduce_features(struct time_features *f, const struct priced *p)
 {
     const char *link = link_of(p);
-    const double board_s = p->roofs.link_bytes_s;
+    const double board_s = p->roofs->link_bytes_s;
     f->hop_s = prior(PRIOR_BOARD_HOP_S);
     if (strcmp(link, "pcie") == 0) {
         f->wire_s *= board_s / fmin(pcie_of(p), board_s);

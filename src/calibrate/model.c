@@ -90,6 +90,20 @@ static bool enough_alike(const struct priced *const *rows, size_t i, size_t step
     return n >= ALIKE_MAX;
 }
 
+static bool is_learned_from(const struct priced *const *rows, size_t i, enum fitted_kind kind, size_t step)
+{
+    return fitted_teaches(kind, rows[i]->m) && !(rows[i]->machine->ln_sd > 0) && !enough_alike(rows, i, step);
+}
+
+/* Room for so many: what a fit knows of a row is large. */
+static size_t count_learned(const struct priced *const *rows, size_t n, enum fitted_kind kind, size_t step)
+{
+    size_t learned = 0;
+    for (size_t i = 0; i < n; i++)
+        learned += is_learned_from(rows, i, kind, step);
+    return learned;
+}
+
 /* A row that is to be predicted from is right. */
 static const double anchor_sigma = 0.02;
 
@@ -175,11 +189,11 @@ static int spreads(struct fitted_one *x, const struct collected *c, size_t n_see
 static int fit_kind(struct fitted_one *x, enum fitted_kind kind, const struct priced *const *rows, size_t n,
                     const struct fit_scope *scope, bool apart, struct error *err)
 {
-    const size_t room = n + scope->n_anchor + 1, step = step_of_sizes(rows, n);
+    const size_t step = step_of_sizes(rows, n), room = count_learned(rows, n, kind, step) + scope->n_anchor + 1;
     struct collected c = { calloc(room, sizeof *c.r), calloc(room, sizeof *c.row), calloc(room, sizeof *c.priced), 0 };
     int rc = c.r && c.row && c.priced ? fitted_priors(&x->fit, kind, err) : error_oom(err, room * (sizeof *c.r + sizeof *c.row), "the rows of a fit");
     for (size_t i = 0; i < n && rc == 0; i++)
-        if (fitted_teaches(kind, rows[i]->m) && !(rows[i]->machine->ln_sd > 0) && !enough_alike(rows, i, step))
+        if (is_learned_from(rows, i, kind, step))
             rc = collect(x, &c, rows[i], kind, false, 0, err);
     const size_t n_seen = c.n;
     bool again = false;

@@ -42,7 +42,7 @@ static void cross_network(struct time_features *f, const struct priced *p)
     if (strcmp(serving_link(p), "network") != 0)
         return;
     f->hop_s *= prior(PRIOR_SERVER_NETWORK_HOP);
-    f->wire_s *= p->roofs.link_bytes_s / fmin(prior(PRIOR_SERVER_NETWORK_BYTES_S), p->roofs.link_bytes_s);
+    f->wire_s *= p->roofs->link_bytes_s / fmin(prior(PRIOR_SERVER_NETWORK_BYTES_S), p->roofs->link_bytes_s);
 }
 
 /*

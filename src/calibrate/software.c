@@ -130,6 +130,7 @@ struct subject {
     struct measurement m;
     struct machine machine;
     struct priced p;
+    struct roofs roofs;
     struct facts facts;
     struct work_class c[2]; /* most of a prompt's arithmetic: says which units that runs on */
     struct work_pass pass;
@@ -182,7 +183,7 @@ static void subject_pass(struct subject *x, const struct model *m)
     x->c[0] = (struct work_class){ .kind = OP_ATTENTION, .n_tok = PROMPT, .head_dim = m->hp.head_dim, .group = (double)m->hp.n_head / shared };
     x->c[1] = (struct work_class){ .kind = OP_MATMUL, .n_tok = PROMPT, .count = 1, .cost = { .flop = 1 } };
     if (w) {
-        x->c[1].math = roofs_math(&x->p.roofs, &product);
+        x->c[1].math = roofs_math(x->p.roofs, &product);
         x->c[1].bits = 8 * (double)w->bytes / ((double)w->rows * (double)w->cols);
         snprintf(x->p.type, sizeof x->p.type, "%s", dtype_name(main_type(m)));
     }
@@ -219,8 +220,9 @@ static int subject_init(struct subject *x, const struct software *s, const struc
                             .stack = stack_for(s, h, m), .guesses = h->guess_ln_sd > 0 ? GUESS_PEAK | GUESS_BANDWIDTH : 0,
                             .bits_weight = 8 * (double)m->weight_bytes / (double)m->n_params };
     snprintf(x->p.preset, sizeof x->p.preset, "%.63s", m->name);
-    if (roofs_init(&x->p.roofs, h, &o, err) != 0)
+    if (roofs_init(&x->roofs, h, &o, err) != 0)
         return -1;
+    x->p.roofs = &x->roofs;
     subject_pass(x, m);
     facts_init(&x->facts, &x->p);
     return 0;
@@ -263,7 +265,7 @@ static void refine(const void *what, const struct time_place *at, bool decode, s
 {
     const struct subject *x = what;
     if (!x->m.flash && o->kind == OP_ATTENTION) {
-        const struct cost_options c = { .act_elem_bytes = x->p.roofs.act_elem_bytes };
+        const struct cost_options c = { .act_elem_bytes = x->p.roofs->act_elem_bytes };
         const double keys = at->n_past + at->pass_tok / fmax(at->n_seq, 1);
         o->cost.act_bytes = fmax(0, o->cost.act_bytes - cost_score_bytes(at->n_head, &c) * at->pass_tok * keys);
     }

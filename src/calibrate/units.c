@@ -15,7 +15,7 @@ const char *unit_name(enum unit u)
 
 static double peak(const struct facts *f, enum math m)
 {
-    const double flop_s = f->p->roofs.peak[m].flop_s;
+    const double flop_s = f->p->roofs->peak[m].flop_s;
     return flop_s > 0 ? flop_s : 0;
 }
 

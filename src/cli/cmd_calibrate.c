@@ -165,6 +165,8 @@ static int price_files(struct rows *r, const struct calibrate_cli *o, const stru
             if (price_row(p, &r->l[i].row[k], q, err) != 0)
                 return -1;
             r->n++;
+            if (k > 0)
+                priced_share(q, q - 1);
             const enum lesson lesson = lesson_of(q, r->l[i].file);
             n_teach += lesson == TEACHES;
             if (lesson == TEACHES || lesson == NO_BANDWIDTH) /* such machines are known by name all the same */
@@ -173,6 +175,7 @@ static int price_files(struct rows *r, const struct calibrate_cli *o, const stru
         }
         say_unused(o->file[i], r->l[i].file, r->all + r->n - r->l[i].n, r->l[i].n);
     }
+    pricer_drop_models(p);
     if (n_teach == 0)
         return error_set(err, ERROR_INPUT, "%s: no row to learn from: %s", o->file[0], why_not(&r->all[0], r->l[0].file, why, sizeof why));
     return 0;

@@ -82,7 +82,7 @@ static bool has_phase(const struct priced *p, enum phase phase)
 /* Activations stay on the chip, as under a roof; each operand type at its own peak. */
 static struct placed place(const struct priced *p)
 {
-    struct placed x = { .seconds = p->measured_s, .peak_bytes_s = p->roofs.bytes_s };
+    struct placed x = { .seconds = p->measured_s, .peak_bytes_s = p->roofs->bytes_s };
     double flop[MATH_COUNT] = { 0 };
     if (has_phase(p, PHASE_PREFILL))
         add_phase(&x, flop, p, PHASE_PREFILL);
@@ -91,7 +91,7 @@ static struct placed place(const struct priced *p)
     for (int m = 0; m < MATH_COUNT; m++)
         x.math = flop[m] > flop[x.math] ? (enum math)m : x.math;
     const double memory_s = x.bytes / x.peak_bytes_s, compute_s = work_compute_s(p, flop);
-    x.peak_flop_s = p->roofs.peak[x.math].flop_s;
+    x.peak_flop_s = p->roofs->peak[x.math].flop_s;
     x.ai = x.flop / x.bytes;
     x.bytes_s = x.bytes / x.seconds;
     x.flop_s = x.flop / x.seconds;

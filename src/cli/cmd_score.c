@@ -233,11 +233,15 @@ static struct priced *price_all(const struct measurements *l, struct pricer *p, 
         error_oom(err, l->n * sizeof *rows, "rows");
         return NULL;
     }
-    for (size_t i = 0; i < l->n; i++)
+    for (size_t i = 0; i < l->n; i++) {
         if (price_row(p, &l->row[i], &rows[i], err) != 0) {
             free_rows(rows, i);
             return NULL;
         }
+        if (i > 0)
+            priced_share(&rows[i], &rows[i - 1]);
+    }
+    pricer_drop_models(p);
     return rows;
 }
 

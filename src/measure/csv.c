@@ -222,6 +222,13 @@ void csv_free(struct csv *c)
     c->n_row = c->n_col = 0;
 }
 
+void csv_keep_text(struct csv *c)
+{
+    free(c->field);
+    c->field = NULL;
+    c->n_row = 0;
+}
+
 int csv_find(const struct csv *c, const char *column)
 {
     for (size_t i = 0; i < c->n_col; i++)

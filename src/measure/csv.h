@@ -30,6 +30,8 @@ int csv_parse(struct csv *c, const char *name, const void *data, size_t size, st
 /* The same of a part of a file that begins in that line. */
 int csv_parse_at(struct csv *c, const char *name, const void *data, size_t size, uint32_t line, struct error *err);
 void csv_free(struct csv *c);
+/* Without the table of fields: what they point to stays. */
+void csv_keep_text(struct csv *c);
 
 /* Column of that name, or -1. */
 int csv_find(const struct csv *c, const char *column);

@@ -342,6 +342,8 @@ int measure_parse(struct measurements *l, const char *name, const void *data, si
     free(text);
     if (rc != 0)
         measure_free(l);
+    else
+        csv_keep_text(&l->csv); /* rows point there */
     return rc;
 }
 

@@ -67,6 +67,8 @@ int op_classes_init(struct op_classes *l, const struct model *m, const struct op
         own(c, m, ops->ops[i].bias, seen);
     }
     free(seen);
+    struct op_class *fewer = realloc(l->c, (l->n + 1) * sizeof *l->c); /* than ops, mostly */
+    l->c = fewer ? fewer : l->c;
     return 0;
 }
 

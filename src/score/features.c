@@ -122,7 +122,7 @@ static void numbers(FILE *f, const struct priced *p)
         p->n_devices, m->per_node, p->layout.tp, p->layout.pp, p->layout.dp, p->layout.ep, p->dilute, m->n_threads, m->n_ubatch,
         m->params_b, m->weight_gib, p->n_params, p->n_active, p->bits_weight, p->model_bytes, p->n_layer, p->n_embd,
         p->n_expert, p->n_expert_used, p->batch, p->prompt, p->context, p->out, p->n_users, m->m, m->k, m->n, m->bytes,
-        p->machine->loaded ? p->roofs.bytes_s : NAN, p->roofs.link_bytes_s, p->roofs.link_latency_s,
+        p->roofs ? p->roofs->bytes_s : NAN, p->roofs ? p->roofs->link_bytes_s : NAN, p->roofs ? p->roofs->link_latency_s : NAN,
     };
     for (size_t i = 0; i < ARRAY_LEN(v); i++) {
         putc(',', f);
@@ -130,7 +130,7 @@ static void numbers(FILE *f, const struct priced *p)
     }
     for (int k = 0; k < MATH_COUNT; k++) {
         putc(',', f);
-        number(f, p->machine->loaded ? p->roofs.peak[k].flop_s : NAN);
+        number(f, p->roofs ? p->roofs->peak[k].flop_s : NAN);
     }
     phase_numbers(f, p, PHASE_PREFILL);
     phase_numbers(f, p, PHASE_DECODE);

@@ -51,6 +51,12 @@ bool class_of_name(struct class_guess *out, const char *hardware); /* false: not
 int machine_find(struct machine *out, const char *hardware, bool server, const struct measure_hws *hws, const char *own,
                  struct error *err);
 void machine_free(struct machine *m);
+/* roofs.c: what machine.roofs is. */
+struct roofs_kept *roofs_kept_new(struct error *err);
+void roofs_kept_free(struct roofs_kept *k);
+/* The machine's roofs for so many threads (0: all) and devices joined so: the same for all rows that ask for the same. NULL with *err: what roofs_init()
+ * says, or out of memory. */
+const struct roofs *machine_roofs(const struct machine *m, int n_threads, double link_bytes_s, double link_latency_s, struct error *err);
 
 int subject_load(struct subject *s, const struct measurement *m, const struct stack *stack, struct error *err);
 void subject_key(char *key, size_t size, const struct measurement *m, const struct stack *stack);
@@ -59,15 +65,17 @@ void subject_free(struct subject *s);
 double subject_share(const struct subject *s, const struct tensor *t);
 bool subject_is_expert(const struct tensor *t);
 
+/* Rows of a model mostly follow one another, and a model with its ops is hundreds of kilobytes: the last ones stay. */
+enum { PRICER_SUBJECTS = 32 };
 struct pricer {
     const struct measure_hws *hws;
     const char *own;
     struct machine **machine;
     size_t n_machine;
-    struct subject **subject;
+    struct subject *subject[PRICER_SUBJECTS]; /* the last used first */
     size_t n_subject;
 };
-/* NULL: out of memory. */
+/* NULL: out of memory. A subject is there until others are asked for: a row takes what it needs of one. */
 const struct machine *pricer_machine(struct pricer *p, const char *hardware, bool server, struct error *err);
 const struct subject *pricer_subject(struct pricer *p, const struct measurement *m, const struct stack *stack, struct error *err);
 

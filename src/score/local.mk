@@ -11,6 +11,7 @@ libscore_a_SOURCES = \
   %D%/possible.c \
   %D%/steps.c \
   %D%/pricer.c \
+  %D%/roofs.c \
   %D%/features.c \
   %D%/groups.c \
   %D%/reasons.c \

@@ -339,4 +339,6 @@ void machine_free(struct machine *m)
     if (m->loaded)
         hwprofile_free(&m->h);
     m->loaded = false;
+    roofs_kept_free(m->roofs);
+    m->roofs = NULL;
 }

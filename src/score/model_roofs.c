@@ -16,16 +16,16 @@ struct params {
 
 static double exchange_s(const struct priced *p, const struct work_class *c)
 {
-    const double n = c->n_comm, wire = c->cost.link_bytes / p->roofs.link_bytes_s, hop = p->roofs.link_latency_s;
+    const double n = c->n_comm, wire = c->cost.link_bytes / p->roofs->link_bytes_s, hop = p->roofs->link_latency_s;
     if (c->kind != OP_ALL_REDUCE)
         return wire + hop;
     const double ring = wire + 2 * (n - 1) * hop, direct = wire * n / 2 + hop;
-    return p->roofs.link_ring ? ring : fmin(ring, direct);
+    return p->roofs->link_ring ? ring : fmin(ring, direct);
 }
 
 static double class_s(const struct priced *p, const struct work_class *c)
 {
-    const struct roofs *r = &p->roofs;
+    const struct roofs *r = p->roofs;
     if (c->n_comm > 0)
         return exchange_s(p, c);
     const double bytes_s = r->bytes_s * r->e_bandwidth, peak = r->peak[c->math].flop_s;

@@ -29,7 +29,7 @@ static bool is_of_4_bits(const char *type)
 
 static double peak_of(const struct priced *p, enum math m)
 {
-    const double spec = p->machine->h.peak[m].value, roof = p->roofs.peak[m].flop_s;
+    const double spec = p->machine->h.peak[m].value, roof = p->roofs->peak[m].flop_s;
     return fmax(isnan(spec) ? 0 : spec, isnan(roof) ? 0 : roof);
 }
 
@@ -74,7 +74,7 @@ bool priced_exceeds(const struct priced *p, struct excess *x)
     const double share = p->split == SPLIT_LAYER && several ? p->n_devices : 1; /* of the layers, all devices at once */
     const double experts = p->moe && several ? EXPERTS_RANGE : 1;
     const double bytes = (s.weight_bytes / experts + s.kv_bytes) / share;
-    const double bytes_s = fmax(p->roofs.bytes_s, isnan(p->machine->h.mem_bw.value) ? 0 : p->machine->h.mem_bw.value);
+    const double bytes_s = fmax(p->roofs->bytes_s, isnan(p->machine->h.mem_bw.value) ? 0 : p->machine->h.mem_bw.value);
     const double flop_s = fastest(p);
     const double memory_s = fmax(0, bytes - s.n_pass * last_cache(&p->machine->h)) / bytes_s, compute_s = flop_s > 0 ? s.flop / share / flop_s : 0;
     const double tolerance = p->guesses & GUESSED ? TOLERANCE_GUESSED : TOLERANCE, least_s = fmax(memory_s, compute_s);

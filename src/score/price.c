@@ -83,7 +83,7 @@ static enum split split_of(const struct measurement *m, const struct stack *stac
 /* Sequences that memory holds beside the weights; NaN: nobody says how much there is, or it holds none. */
 static double capacity(const struct priced *p, const struct subject *s, double positions)
 {
-    const struct cost_options o = { .act_elem_bytes = p->roofs.act_elem_bytes, .type_k = p->type_k, .type_v = p->type_v };
+    const struct cost_options o = { .act_elem_bytes = p->roofs->act_elem_bytes, .type_k = p->type_k, .type_v = p->type_v };
     const double kv = cost_kv_bytes_token(&s->ops, &o) * s->kv_share * positions + cost_state_bytes_sequence(&s->ops);
     const double room = p->machine->h.mem_bytes.value * p->n_devices * MEMORY_USED - p->model_bytes;
     return kv > 0 && room > kv ? room / kv : NAN;

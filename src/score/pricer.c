@@ -17,20 +17,25 @@ struct pricer *pricer_new(const struct measure_hws *hws, const char *own, struct
     return p;
 }
 
-void pricer_free(struct pricer *p)
+void pricer_drop_models(struct pricer *p)
 {
-    if (!p)
-        return;
-    for (size_t i = 0; i < p->n_machine; i++) {
-        machine_free(p->machine[i]);
-        free(p->machine[i]);
-    }
     for (size_t i = 0; i < p->n_subject; i++) {
         subject_free(p->subject[i]);
         free(p->subject[i]);
     }
+    p->n_subject = 0;
+}
+
+void pricer_free(struct pricer *p)
+{
+    if (!p)
+        return;
+    pricer_drop_models(p);
+    for (size_t i = 0; i < p->n_machine; i++) {
+        machine_free(p->machine[i]);
+        free(p->machine[i]);
+    }
     free(p->machine);
-    free(p->subject);
     free(p);
 }
 
@@ -48,17 +53,29 @@ static struct machine *new_machine(struct pricer *p, struct error *err)
     return m;
 }
 
+/* The n-th, which has just been used, before all others. */
+static struct subject *to_front(struct pricer *p, size_t n)
+{
+    struct subject *s = p->subject[n];
+    memmove(&p->subject[1], &p->subject[0], n * sizeof *p->subject);
+    p->subject[0] = s;
+    return s;
+}
+
+/* At the front; of more than there is room for the one that was used longest ago goes. */
 static struct subject *new_subject(struct pricer *p, struct error *err)
 {
-    struct subject **more = realloc(p->subject, (p->n_subject + 1) * sizeof *more);
-    if (more)
-        p->subject = more;
-    struct subject *s = more ? calloc(1, sizeof *s) : NULL;
-    if (s)
-        p->subject[p->n_subject++] = s;
-    else
+    struct subject *s = calloc(1, sizeof *s);
+    if (!s) {
         error_oom(err, sizeof *s, "models");
-    return s;
+        return NULL;
+    }
+    if (p->n_subject == PRICER_SUBJECTS) {
+        subject_free(p->subject[--p->n_subject]);
+        free(p->subject[p->n_subject]);
+    }
+    p->subject[p->n_subject] = s;
+    return to_front(p, p->n_subject++);
 }
 
 const struct machine *pricer_machine(struct pricer *p, const char *hardware, bool server, struct error *err)
@@ -67,7 +84,7 @@ const struct machine *pricer_machine(struct pricer *p, const char *hardware, boo
         if (strncmp(p->machine[i]->hardware, hardware, sizeof p->machine[i]->hardware - 1) == 0)
             return p->machine[i];
     struct machine *m = new_machine(p, err);
-    return m && machine_find(m, hardware, server, p->hws, p->own, err) == 0 ? m : NULL;
+    return m && machine_find(m, hardware, server, p->hws, p->own, err) == 0 && (m->roofs = roofs_kept_new(err)) ? m : NULL;
 }
 
 const struct subject *pricer_subject(struct pricer *p, const struct measurement *row, const struct stack *stack, struct error *err)
@@ -76,7 +93,7 @@ const struct subject *pricer_subject(struct pricer *p, const struct measurement 
     subject_key(key, sizeof key, row, stack);
     for (size_t i = 0; i < p->n_subject; i++)
         if (strcmp(p->subject[i]->key, key) == 0)
-            return p->subject[i];
+            return to_front(p, i);
     struct subject *s = new_subject(p, err);
     return s && subject_load(s, row, stack, err) == 0 ? s : NULL;
 }
@@ -127,27 +144,15 @@ static void describe(struct priced *out, const struct subject *s)
     out->guesses |= s->guesses;
 }
 
-/*
- * Products in 8 or 4 bits on a machine without such units: programs widen to 16 bits there (vLLM runs FP8, NVFP4 and W8A8
- * checkpoints so), and so is what nobody says the peak of. predict refuses these, since there somebody can be asked.
- */
-static void widen_missing(struct roofs *r)
-{
-    static const enum math narrow[] = { MATH_FP8, MATH_INT8, MATH_FP4, MATH_INT4 }, wide[] = { MATH_BF16, MATH_FP16, MATH_FP32 };
-    for (size_t i = 0; i < ARRAY_LEN(narrow); i++)
-        for (size_t k = 0; k < ARRAY_LEN(wide) && !(r->peak[narrow[i]].flop_s > 0); k++)
-            r->peak[narrow[i]] = r->peak[wide[k]];
-}
-
+/* Without roofs the machine has no price; a lack of memory is another matter. */
 static int init_roofs(struct priced *out, const struct measurement *m, struct error *err)
 {
-    const struct predict_options o = { .weights_bytes = NAN, .n_threads = m->n_threads };
     struct error e = { 0 };
-    if (roofs_init(&out->roofs, &out->machine->h, &o, &e) != 0)
+    out->roofs = machine_roofs(out->machine, m->n_threads, out->machine->link_bytes_s, out->machine->link_latency_s, &e);
+    if (!out->roofs && e.kind == ERROR_SYSTEM)
+        return error_set(err, e.kind, "%s", e.msg);
+    if (!out->roofs)
         return no_price(out, "%.250s", e.msg);
-    widen_missing(&out->roofs);
-    out->roofs.link_bytes_s = out->machine->link_bytes_s;
-    out->roofs.link_latency_s = out->machine->link_latency_s;
     return interrupt_check(err);
 }
 
@@ -163,7 +168,7 @@ static bool has_model(enum measure_kind k)
  */
 static bool serves_narrow_cache(const struct priced *out)
 {
-    return out->m->kind == MEASURE_SERVING && out->bits_weight < 12 && !out->roofs.cpu &&
+    return out->m->kind == MEASURE_SERVING && out->bits_weight < 12 && !out->roofs->cpu &&
            (strcmp(out->stack->id, "tensorrt-llm") == 0 || out->machine->h.peak[MATH_FP4].value > 0);
 }
 
@@ -205,11 +210,11 @@ static void cache_types(struct priced *out, const struct subject *s)
 
 static void say_widened(struct priced *out)
 {
-    for (size_t i = 0; i < out->n_pass && !out->roofs.cpu; i++)
+    for (size_t i = 0; i < out->n_pass && !out->roofs->cpu; i++)
         for (size_t k = 0; k < out->pass[i].n; k++) {
             const struct work_class *w = &out->pass[i].c[k];
-            if (w->rows > 0 && !(out->machine->h.peak[w->math].value > 0) && out->roofs.peak[w->math].flop_s > 0 &&
-                !out->roofs.peak[w->math].derived)
+            if (w->rows > 0 && !(out->machine->h.peak[w->math].value > 0) && out->roofs->peak[w->math].flop_s > 0 &&
+                !out->roofs->peak[w->math].derived)
                 out->guesses |= GUESS_PEAK;
         }
 }
@@ -299,11 +304,37 @@ int price_row(struct pricer *p, const struct measurement *m, struct priced *out,
     return rc;
 }
 
+/* Bit for bit: padding that differs costs memory, no more. */
+static bool is_same_work(const struct priced *a, const struct priced *b)
+{
+    bool same = a->n_pass == b->n_pass && a->n_pass > 0;
+    for (size_t i = 0; same && i < a->n_pass; i++) {
+        struct work_pass x = a->pass[i];
+        x.c = b->pass[i].c;
+        same = memcmp(&x, &b->pass[i], sizeof x) == 0 && memcmp(a->pass[i].c, b->pass[i].c, x.n * sizeof *x.c) == 0;
+    }
+    return same;
+}
+
+void priced_share(struct priced *p, const struct priced *before)
+{
+    if (!is_same_work(p, before))
+        return;
+    struct work_pass *const pass = before->pass;
+    const size_t n = before->n_pass;
+    priced_free(p);
+    p->pass = pass;
+    p->n_pass = n;
+    p->lent = true;
+}
+
 void priced_free(struct priced *p)
 {
-    for (size_t i = 0; i < p->n_pass; i++)
+    for (size_t i = 0; i < p->n_pass && !p->lent; i++)
         free(p->pass[i].c);
-    free(p->pass);
+    if (!p->lent)
+        free(p->pass);
     p->pass = NULL;
     p->n_pass = 0;
+    p->lent = false;
 }

@@ -161,7 +161,7 @@ static double roof_s(const struct priced *p, bool *memory)
         bytes += w.weight_bytes + w.kv_bytes;
         compute_s += work_compute_s(p, w.flop_math);
     }
-    const double memory_s = bytes / p->roofs.bytes_s;
+    const double memory_s = bytes / p->roofs->bytes_s;
     *memory = memory_s >= compute_s;
     return fmax(memory_s, compute_s);
 }

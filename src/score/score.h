@@ -78,6 +78,7 @@ struct machine {
     char note[256];       /* where the file differs from the profile; what is guessed */
     char reason[256];     /* why there is none; "" when loaded */
     double link_bytes_s, link_latency_s; /* to its kind; guessed where the profile has none */
+    struct roofs_kept *roofs; /* of its rows; of a pricer's machines alone */
 };
 
 /* Reads the file of classes, once; what asks for a class finds none where it cannot be read. */
@@ -119,10 +120,11 @@ struct priced {
     double measured_s;
     struct work_pass *pass; /* in order: a prompt's, a decode step's */
     size_t n_pass;
+    bool lent;          /* they are another row's */
     double batch;       /* sequences at once, of all groups of devices */
     double prompt, context, out; /* as priced */
     double n_users;     /* of a closed loop; NaN */
-    struct roofs roofs; /* of one device, with the link */
+    const struct roofs *roofs; /* of one device, with the link: the machine's, which rows share; NULL: none */
 };
 
 /* What a time model says of a row. */
@@ -168,6 +170,10 @@ struct pricer *pricer_new(const struct measure_hws *hws, const char *own, struct
 void pricer_free(struct pricer *p);
 /* The work of a row; what cannot be priced has a reason (not an error). -1: out of memory, interrupted. */
 int price_row(struct pricer *p, const struct measurement *m, struct priced *out, struct error *err);
+/* Where its passes are those of *before (both latencies of a server's line), it has them from there, and *before has to outlive it. */
+void priced_share(struct priced *p, const struct priced *before);
+/* Models that rows were priced with; later rows load theirs again. */
+void pricer_drop_models(struct pricer *p);
 void priced_free(struct priced *p);
 
 /* Sums over a row's passes: times counted. */

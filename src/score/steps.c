@@ -11,7 +11,7 @@ enum { ALONE = 1 };
 /* The roofs' seconds of a pass. */
 static double bound_s(const struct priced *p, const struct work_pass *w)
 {
-    return fmax((w->cost.weight_bytes + w->cost.kv_bytes) / p->roofs.bytes_s, work_compute_s(p, w->flop_math));
+    return fmax((w->cost.weight_bytes + w->cost.kv_bytes) / p->roofs->bytes_s, work_compute_s(p, w->flop_math));
 }
 
 static double phase_s(const struct priced *p, enum phase phase)

@@ -38,24 +38,25 @@ static const struct hw_link *widest_link(const struct hwprofile *h)
 }
 
 /* The machine's own is that of two devices, as of neighbours in a pipeline; a bridge joins no more. Rows that say so go by the bus. */
-static void choose_link(struct priced *out, const struct layout *devices)
+static int choose_link(struct priced *out, const struct layout *devices, struct error *err)
 {
     const struct hwprofile *h = &out->machine->h;
     const uint32_t joined = layout_joined(devices);
     const struct hw_link *l = hwprofile_link(h, joined > 2 ? (int)joined : 2);
     if (!l && out->m->kind == MEASURE_RATE)
         l = widest_link(h);
-    out->roofs.link_bytes_s = out->machine->link_bytes_s;
-    out->roofs.link_latency_s = out->machine->link_latency_s;
+    double bytes_s = out->machine->link_bytes_s, latency_s = out->machine->link_latency_s;
     for (size_t i = 0; i < h->n_link && (out->m->tags & TAG_PCIE); i++)
         if (strcmp(h->link[i].topology, "pcie") == 0) {
             l = &h->link[i];
             break;
         }
-    if (!l)
-        return;
-    out->roofs.link_bytes_s = l->bytes_s.value;
-    out->roofs.link_latency_s = l->latency_s.value >= 0 ? l->latency_s.value : out->machine->link_latency_s;
+    if (l) {
+        bytes_s = l->bytes_s.value;
+        latency_s = l->latency_s.value >= 0 ? l->latency_s.value : latency_s;
+    }
+    out->roofs = machine_roofs(out->machine, out->m->n_threads, bytes_s, latency_s, err);
+    return out->roofs ? 0 : -1;
 }
 
 int choose_layout(struct priced *out, const struct subject *s, const struct layout *want, struct error *err)
@@ -73,7 +74,8 @@ int choose_layout(struct priced *out, const struct subject *s, const struct layo
         out->dilute = (double)tp / l.tp;
     }
     out->layout = l;
-    choose_link(out, want);
+    if (choose_link(out, want, err) != 0)
+        return -1;
     return interrupt_check(err);
 }
 
@@ -150,9 +152,9 @@ static void collect(void *ctx, const struct step_class *c, const struct cost *co
     const double scale = scale_of(x->s, &c->op);
     const uint32_t n_tok = op_n_tok(&c->op, x->pass);
     *w = (struct work_class){
-        .kind = c->op.kind, .role = c->op.role, .math = comm ? MATH_FP32 : roofs_math(&x->out->roofs, &c->op),
+        .kind = c->op.kind, .role = c->op.role, .math = comm ? MATH_FP32 : roofs_math(x->out->roofs, &c->op),
         .count = c->count, .n_tok = n_tok, .cost = *cost, .n_comm = c->n_comm,
-        .launched = !comm && (x->out->roofs.cpu || product || c->op.kind == OP_ATTENTION),
+        .launched = !comm && (x->out->roofs->cpu || product || c->op.kind == OP_ATTENTION),
     };
     if (c->op.kind == OP_ATTENTION) {
         w->n_head = c->op.n_head;
@@ -167,7 +169,7 @@ static void collect(void *ctx, const struct step_class *c, const struct cost *co
     }
     widen(w, x->s, x->pass->n_tok);
     if (comm)
-        w->comm_bytes = (double)c->op.cols * x->out->roofs.act_elem_bytes * n_tok;
+        w->comm_bytes = (double)c->op.cols * x->out->roofs->act_elem_bytes * n_tok;
     else
         divide(&w->cost, x->out->dilute);
     if (has_cache(c->op.role))
@@ -215,7 +217,7 @@ static struct work_pass *new_pass(struct priced *out, size_t n, struct error *er
 int work_add(struct priced *out, const struct subject *s, const struct pass_request *r, struct error *err)
 {
     struct step_model step;
-    const struct step_options o = { .cost = { .act_elem_bytes = out->roofs.act_elem_bytes, .type_k = out->type_k,
+    const struct step_options o = { .cost = { .act_elem_bytes = out->roofs->act_elem_bytes, .type_k = out->type_k,
                                               .type_v = out->type_v },
                                     .layout = out->layout };
     if (step_model_init(&step, &s->classes, &o, err) != 0)
@@ -228,8 +230,10 @@ int work_add(struct priced *out, const struct subject *s, const struct pass_requ
         p->n_past = r->pass.n_past + (r->n_steps > 1 ? (r->n_steps - 1) / 2.0 : 0);
         p->n_seq = r->pass.n_seq;
         struct collecting x = { out, s, &r->pass, p, step.n };
-        step_price(&step, &out->roofs, &r->pass, r->n_steps > 0 ? r->n_steps : 1, collect, &x);
+        step_price(&step, out->roofs, &r->pass, r->n_steps > 0 ? r->n_steps : 1, collect, &x);
         sum_up(p);
+        struct work_class *fewer = realloc(p->c, (p->n + 1) * sizeof *p->c);
+        p->c = fewer ? fewer : p->c;
     }
     step_model_free(&step);
     return p ? 0 : -1;
@@ -258,7 +262,7 @@ double work_compute_s(const struct priced *p, const double *flop_math)
 {
     double s = 0;
     for (int m = 0; m < MATH_COUNT; m++)
-        s += flop_math[m] > 0 ? flop_math[m] / p->roofs.peak[m].flop_s : 0;
+        s += flop_math[m] > 0 ? flop_math[m] / p->roofs->peak[m].flop_s : 0;
     return s;
 }
 

@@ -17,6 +17,7 @@ static const struct stack cuda = { "llama.cpp-cuda", STACK_LLAMA_CPP, 512, true 
 struct fixture {
     struct measurement m;
     struct machine machine;
+    struct roofs roofs;
     struct priced p;
 };
 
@@ -27,7 +28,7 @@ static inline struct priced *row(struct fixture *f, const char *hardware, enum h
     snprintf(f->machine.hardware, sizeof f->machine.hardware, "%s", hardware);
     snprintf(f->machine.h.vendor, sizeof f->machine.h.vendor, "?");
     f->machine.h.kind = kind;
-    f->p = (struct priced){ .m = &f->m, .machine = &f->machine, .stack = s };
+    f->p = (struct priced){ .m = &f->m, .machine = &f->machine, .roofs = &f->roofs, .stack = s };
     return &f->p;
 }
 

@@ -25,8 +25,8 @@ static struct unit_use on_tera(const struct stack *s, const char *quant, const c
 {
     struct fixture f;
     row(&f, "AMD EPYC", HW_CPU, s, quant, date);
-    f.p.roofs.peak[MATH_FP32].flop_s = 1e12;
-    f.p.roofs.peak[MATH_INT8] = (struct peak){ .flop_s = int8 > 0 ? int8 : 1e12, .derived = !(int8 > 0) };
+    f.roofs.peak[MATH_FP32].flop_s = 1e12;
+    f.roofs.peak[MATH_INT8] = (struct peak){ .flop_s = int8 > 0 ? int8 : 1e12, .derived = !(int8 > 0) };
     const struct facts x = facts_of(&f.p);
     return cpu_product(&x, MATH_INT8, bits, false);
 }
@@ -51,8 +51,8 @@ static double several(const struct stack *s, const char *quant, const char *date
 {
     struct fixture f;
     row(&f, "AMD EPYC", HW_CPU, s, quant, date);
-    f.p.roofs.peak[MATH_FP32].flop_s = 1e12;
-    f.p.roofs.peak[MATH_INT8] = (struct peak){ .flop_s = 4e12 };
+    f.roofs.peak[MATH_FP32].flop_s = 1e12;
+    f.roofs.peak[MATH_INT8] = (struct peak){ .flop_s = 4e12 };
     const struct facts x = facts_of(&f.p);
     return cpu_ops_several(&x, strcmp(quant, "BF16") == 0 ? MATH_BF16 : MATH_INT8, bits, n_tok, false);
 }
@@ -92,8 +92,8 @@ static void test_cpu_monotone(void **state)
         struct fixture f;
         double before = INFINITY;
         row(&f, "AMD EPYC", HW_CPU, stacks[k], types[t].quant, "2025-12");
-        f.p.roofs.peak[MATH_FP32].flop_s = 1e12;
-        f.p.roofs.peak[MATH_INT8] = (struct peak){ .flop_s = peak > 0 ? peak : 1e12, .derived = !(peak > 0) };
+        f.roofs.peak[MATH_FP32].flop_s = 1e12;
+        f.roofs.peak[MATH_INT8] = (struct peak){ .flop_s = peak > 0 ? peak : 1e12, .derived = !(peak > 0) };
         const struct facts x = facts_of(&f.p);
         for (int n = 1; n <= 64; n++) {
             const double each = cpu_ops_several(&x, MATH_INT8, types[t].bits, n, false) / n;
@@ -164,7 +164,7 @@ static void test_cpu_experts(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fixture f;
         row(&f, "AMD EPYC", HW_CPU, &on_cpu, "Q4_K_M", "2025-12");
-        f.p.roofs.peak[MATH_FP32].flop_s = 1e12;
+        f.roofs.peak[MATH_FP32].flop_s = 1e12;
         const struct facts x = facts_of(&f.p);
         const double n = cases[i].n_tok, touched = n * 2 / cases[i].each;
         const struct time_place at = { .phase = PHASE_DECODE, .n_tok = n, .pass_tok = n, .n_seq = n, .rows = 1000, .cols = 1000 };
@@ -190,8 +190,8 @@ static void test_cpu_bf16(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fixture f;
         row(&f, cases[i].hardware, HW_CPU, cases[i].stack, "BF16", "2025-12");
-        f.p.roofs.peak[MATH_FP32].flop_s = 1e12;
-        f.p.roofs.peak[MATH_BF16] = (struct peak){ .flop_s = 16e12 };
+        f.roofs.peak[MATH_FP32].flop_s = 1e12;
+        f.roofs.peak[MATH_BF16] = (struct peak){ .flop_s = 16e12 };
         const struct facts x = facts_of(&f.p);
         assert_true(near(cpu_product(&x, MATH_BF16, 16, false).flop_s, cases[i].flop_s));
     }

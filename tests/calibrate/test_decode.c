@@ -111,9 +111,9 @@ static void test_rows_several(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fixture f;
         row(&f, "NVIDIA H100", HW_GPU, &cuda, "Q4_K_M", cases[i].date);
-        f.p.roofs.peak[MATH_FP32].flop_s = 67e12;
-        f.p.roofs.peak[MATH_FP16].flop_s = 990e12;
-        f.p.roofs.peak[MATH_INT8].flop_s = 1980e12;
+        f.roofs.peak[MATH_FP32].flop_s = 67e12;
+        f.roofs.peak[MATH_FP16].flop_s = 990e12;
+        f.roofs.peak[MATH_INT8].flop_s = 1980e12;
         const struct facts x = facts_of(&f.p);
         for (int decode = 0; decode < 2; decode++) {
             const struct time_place at = { .phase = decode ? PHASE_DECODE : PHASE_PREFILL, .n_tok = cases[i].n_tok, .pass_tok = cases[i].n_tok,
@@ -363,8 +363,8 @@ static void test_tiles(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         row(&f, cases[i].hardware, HW_GPU, cases[i].stack, cases[i].type, "2025-05");
         snprintf(f.p.type, sizeof f.p.type, "%s", cases[i].type);
-        f.p.roofs.peak[MATH_FP32].flop_s = 2e13;
-        f.p.roofs.peak[MATH_FP16].flop_s = 1e14;
+        f.roofs.peak[MATH_FP32].flop_s = 2e13;
+        f.roofs.peak[MATH_FP16].flop_s = 1e14;
         const struct facts x = facts_of(&f.p);
         assert_true(decode_tile(&x, cases[i].bits, cases[i].experts) == cases[i].tile);
     }
@@ -372,8 +372,8 @@ static void test_tiles(void **state)
     struct time_place at = { .phase = PHASE_DECODE, .n_tok = 1, .pass_tok = 1, .n_seq = 1, .rows = 1000, .cols = 1000 };
     struct time_op o = { .kind = OP_MATMUL, .math = MATH_FP16, .count = 1, .bits = 16, .cost = { .weight_bytes = 2e6, .flop = 2e6 } };
     row(&f, "NVIDIA H20 96GB", HW_GPU, &vllm, "BF16", "2025-05");
-    f.p.roofs.peak[MATH_FP32].flop_s = 2e13;
-    f.p.roofs.peak[MATH_FP16].flop_s = 1e14;
+    f.roofs.peak[MATH_FP32].flop_s = 2e13;
+    f.roofs.peak[MATH_FP16].flop_s = 1e14;
     const struct facts x = facts_of(&f.p);
     fitted_refine(&x, &at, true, &o);
     assert_true(near(o.cost.flop, 2e6 * 64 * 0.5 / 0.9));
@@ -397,7 +397,7 @@ static void test_request(void **state)
     (void)state;
     row(&f, "NVIDIA A100 80GB", HW_GPU, &cuda, "F16", "2024-05");
     f.m.phase = MEASURE_REQUEST;
-    f.p.roofs = machine();
+    f.roofs = machine();
     f.p.pass = pass;
     f.p.n_pass = 2;
     assert_true(fitted_row_init(&r, &f.p, FITTED_RATE));
@@ -519,7 +519,7 @@ static void test_attention_kernels(void **state)
         f.m.prompt = 512;
         f.m.flash_said = true;
         f.m.flash = cases[i].flash;
-        f.p.roofs = machine();
+        f.roofs = machine();
         f.p.pass = &pass;
         f.p.n_pass = 1;
         assert_true(fitted_row_init(&r, &f.p, FITTED_PROMPT));
@@ -569,8 +569,8 @@ static void test_generations(void **state)
             snprintf(f.machine.h.name, sizeof f.machine.h.name, "%s", gpus[n].name);
             snprintf(f.machine.h.vendor, sizeof f.machine.h.vendor, "NVIDIA");
         }
-        f.p.roofs.peak[MATH_FP32].flop_s = 5e12;
-        f.p.roofs.peak[MATH_FP16].flop_s = 10e12;
+        f.roofs.peak[MATH_FP32].flop_s = 5e12;
+        f.roofs.peak[MATH_FP16].flop_s = 10e12;
         const struct facts x = facts_of(&f.p);
         if (x.before_volta != gpus[n].before_volta || x.volta != gpus[n].volta || x.integers_apart != gpus[n].integers_apart ||
             x.has_matrix != gpus[n].has_matrix)

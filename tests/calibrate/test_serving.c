@@ -10,6 +10,7 @@
  */
 struct toy {
     struct machine machine;
+    struct roofs roofs;
     struct hw_link link;
     struct measurement m;
     struct work_class step[2], prompt;
@@ -30,12 +31,12 @@ static void make(struct toy *t, enum measure_metric metric, const char *mode)
     t->prompt = (struct work_class){ .kind = OP_MATMUL, .count = 1, .bits = 8, .math = MATH_FP8, .rows = 1, .cost.flop = 1e12 };
     t->pass[0] = (struct work_pass){ .phase = PHASE_PREFILL, .times = 1, .c = &t->prompt, .n = 1 };
     t->pass[1] = (struct work_pass){ .phase = PHASE_DECODE, .times = 1, .c = t->step, .n = 1 };
-    t->p = (struct priced){ .m = &t->m, .machine = &t->machine, .stack = stack_named("vllm"), .pass = t->pass, .n_pass = 2, .batch = 10, .n_users = 10,
+    t->p = (struct priced){ .m = &t->m, .machine = &t->machine, .roofs = &t->roofs, .stack = stack_named("vllm"), .pass = t->pass, .n_pass = 2, .batch = 10, .n_users = 10,
                             .out = 100, .layout = { .tp = 1, .dp = 1, .ep = 1 } };
-    t->p.roofs.bytes_s = 1e12;
-    t->p.roofs.link_bytes_s = 1e12;
-    t->p.roofs.peak[MATH_FP8].flop_s = 1e14;
-    t->p.roofs.peak[MATH_FP32].flop_s = 1e3; /* were a weight widened, it would take years */
+    t->roofs.bytes_s = 1e12;
+    t->roofs.link_bytes_s = 1e12;
+    t->roofs.peak[MATH_FP8].flop_s = 1e14;
+    t->roofs.peak[MATH_FP32].flop_s = 1e3; /* were a weight widened, it would take years */
     t->slot[TIME_BANDWIDTH] = t->slot[TIME_COMPUTE] = log(0.5);
     t->slot[TIME_SHARPNESS] = 4;
     t->slot[TIME_LAUNCH] = -100;

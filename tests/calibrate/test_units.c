@@ -17,6 +17,7 @@ struct row {
     struct priced p;
     struct measurement m;
     struct machine machine;
+    struct roofs roofs;
 };
 
 static void put(struct peak *to, double tflops, double borrowed)
@@ -34,12 +35,13 @@ static struct row *on(const char *hardware, const char *class_name, double fp32,
     measure_read_notes(&r.m);
     r.p.m = &r.m;
     r.p.machine = &r.machine;
+    r.p.roofs = &r.roofs;
     r.machine.h.kind = HW_GPU;
     r.p.stack = stack_find(engine, hardware);
-    put(&r.p.roofs.peak[MATH_FP32], fp32, 0);
-    put(&r.p.roofs.peak[MATH_FP16], fp16, fp32);
-    put(&r.p.roofs.peak[MATH_BF16], fp16, fp32);
-    put(&r.p.roofs.peak[MATH_INT8], int8, 0);
+    put(&r.roofs.peak[MATH_FP32], fp32, 0);
+    put(&r.roofs.peak[MATH_FP16], fp16, fp32);
+    put(&r.roofs.peak[MATH_BF16], fp16, fp32);
+    put(&r.roofs.peak[MATH_INT8], int8, 0);
     return &r;
 }
 
@@ -149,7 +151,7 @@ static void test_other_makers(void **state)
     expect(product(rdna2, MATH_FP16, 6.6, 512), UNIT_DOT, 55.307, 0); /* 64 / (64 / 82.96 + 8 / 20.74) */
     expect(product(rdna2, MATH_FP16, 16, 512), UNIT_VECTOR, 41.5, 0);
     struct row *rdna3 = on("AMD Radeon 8060S", "unified SoC GPU", 59, 59, 0, "llama.cpp (ROCm)", "build a4575513 (5863)", "");
-    put(&rdna3->p.roofs.peak[MATH_FP16], 118, 0);
+    put(&rdna3->roofs.peak[MATH_FP16], 118, 0);
     expect(product(rdna3, MATH_FP16, 4.5, 63), UNIT_DOT, 59 * 8 / 6.0, 0); /* 64 / (64 / 118 + 8 / 29.5) */
     expect(product(rdna3, MATH_FP16, 4.5, 64), UNIT_MATRIX, 118, 2);       /* hipBLAS */
     rdna3->m.date = "build 0253fb21f (9187)";
@@ -330,7 +332,7 @@ static void test_experts_of_cuda(void **state)
     assert_near(expert_s(v100, 16, 2), 18e-6, 1e-9);
     v100->m.date = "";
     assert_near(expert_s(v100, 16, 256), 9e-6, 1e-9);
-    put(&v100->p.roofs.peak[MATH_BF16], 0, 15.7);
+    put(&v100->roofs.peak[MATH_BF16], 0, 15.7);
     assert_near(expert_rows_s(v100, MATH_BF16, 256, 768), 18e-6, 1e-9);
     struct row *pascal = on("NVIDIA GTX 1080 Ti", "consumer GPU", 11.3, 0, 0, "llama.cpp", "", "");
     assert_near(expert_s(pascal, 16, 2), 18e-6, 1e-9);

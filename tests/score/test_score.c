@@ -133,7 +133,7 @@ static void test_guessed_machines(void **state)
         assert_string_equal(p.reason, "");
         assert_string_equal(p.machine->class_name, names[i].class);
         assert_string_equal(p.stack->id, names[i].stack);
-        assert_true(p.roofs.bytes_s > names[i].lo && p.roofs.bytes_s < names[i].hi);
+        assert_true(p.roofs->bytes_s > names[i].lo && p.roofs->bytes_s < names[i].hi);
         if (!(p.machine->ln_sd >= 0.3 && p.guesses & GUESS_BANDWIDTH))
             fail_msg("%s: its spread is %g", m.hardware, p.machine->ln_sd);
         priced_free(&p);
@@ -298,7 +298,7 @@ static void test_missing_units(void **state)
         assert_ok(price_row(pricer, &m, &p, &err), err);
         assert_string_equal(p.reason, "");
         for (size_t k = 0; k < p.pass[0].n; k++)
-            assert_true(p.roofs.peak[p.pass[0].c[k].math].flop_s > 0);
+            assert_true(p.roofs->peak[p.pass[0].c[k].math].flop_s > 0);
         assert_true(p.guesses & GUESS_PEAK);
         assert_int_equal(p.type_k, strstr(types[i], "KV4") ? DTYPE_Q4_0 : DTYPE_F16); /* as the name says (122) */
         priced_free(&p);
@@ -503,7 +503,7 @@ static void test_small_kernels(void **state)
     /* no row of its attention: keys as wide as queries */
     assert_true(class_of(&x, 13)->cost.act_bytes == 2.0 * 2 * 224 * (2560 + 2560));
     /* the machine's multiprocessors */
-    assert_true(x.row[0].roofs.units.n == 108 && x.row[0].roofs.units.threads == 2048 && x.row[0].roofs.units.cache_bytes == 40 * 0x1p20);
+    assert_true(x.row[0].roofs->units.n == 108 && x.row[0].roofs->units.threads == 2048 && x.row[0].roofs->units.cache_bytes == 40 * 0x1p20);
     unload(&x);
 }
 
@@ -661,13 +661,42 @@ static void price_each(const char *text, size_t size, size_t n, void (*look)(con
     measure_free(&l);
 }
 
+/* Rows of one machine, number of threads and link have one set of roofs; those of other threads another. The work of one line's two
+ * latencies is there once, and freed once. */
+static void test_rows_share(void **state)
+{
+    (void)state;
+    struct rows x;
+    struct error err = { 0 };
+    struct priced same, other;
+    load(&x, "throughput.csv", true);
+    assert_ok(price_row(x.pricer, &x.l.row[0], &same, &err), err);
+    assert_ptr_equal(same.roofs, x.row[0].roofs);
+    assert_ptr_not_equal(same.pass, x.row[0].pass);
+    priced_share(&same, &x.row[0]);
+    assert_ptr_equal(same.pass, x.row[0].pass);
+    struct measurement m = x.l.row[0];
+    m.n_threads = 3;
+    assert_ok(price_row(x.pricer, &m, &other, &err), err);
+    assert_ptr_not_equal(other.roofs, x.row[0].roofs);
+    m.context += 1000;
+    priced_free(&other);
+    assert_ok(price_row(x.pricer, &m, &other, &err), err);
+    priced_share(&other, &x.row[0]); /* another context: work of its own */
+    assert_ptr_not_equal(other.pass, x.row[0].pass);
+    priced_free(&other);
+    priced_free(&same);
+    assert_true(x.row[0].n_pass > 0 && x.row[0].pass[0].n > 0);
+    unload(&x);
+}
+
 /* A bridge joins two; more devices, and rows that say so, go by the bus. */
 static void check_link(const struct priced *p, size_t i)
 {
     (void)i;
     const struct hwprofile *h = &p->machine->h;
     assert_true(h->n_link == 2 && h->link[0].bytes_s.value > h->link[1].bytes_s.value);
-    assert_true(p->roofs.link_bytes_s == h->link[strcmp(p->m->id, "bus") == 0].bytes_s.value);
+    assert_true(p->roofs->link_bytes_s == h->link[strcmp(p->m->id, "bus") == 0].bytes_s.value);
 }
 
 static void test_links(void **state)
@@ -897,6 +926,7 @@ int main(void)
         cmocka_unit_test(test_ops_and_exchanges), cmocka_unit_test(test_servers), cmocka_unit_test(test_figures), cmocka_unit_test(test_leave_out),
         cmocka_unit_test(test_anchor_ids), cmocka_unit_test(test_anchors), cmocka_unit_test(test_impossible), cmocka_unit_test(test_links), cmocka_unit_test(test_experts_type),
         cmocka_unit_test(test_stated_batch), cmocka_unit_test(test_steps), cmocka_unit_test(test_latent), cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_rows_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
