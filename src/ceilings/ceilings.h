@@ -65,6 +65,8 @@ struct ceilings_glanced {
 int ceilings_glance(struct ceilings_prober *p, struct ceilings_glanced *now, struct error *err);
 /* Why there is no peak; "" when there is. */
 const char *ceilings_prober_reason(const struct ceilings_prober *p);
+/* Memory that it has of its own; 0: it reads what options.memory lends. */
+size_t ceilings_prober_bytes(const struct ceilings_prober *p);
 void ceilings_prober_free(struct ceilings_prober *p);
 
 /* Core clock by a dependent-add chain on the calling thread (about 10 ms), in Hz. */

@@ -146,6 +146,11 @@ const char *ceilings_prober_reason(const struct ceilings_prober *p)
     return p->reason;
 }
 
+size_t ceilings_prober_bytes(const struct ceilings_prober *p)
+{
+    return p->m.mem_lent ? 0 : p->m.mem_bytes;
+}
+
 void ceilings_prober_free(struct ceilings_prober *p)
 {
     if (!p)

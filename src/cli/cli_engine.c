@@ -128,7 +128,7 @@ void cli_loading(struct run_loading *l, const struct engine *e, const struct mod
     struct error err;
     double seconds;
     const double bytes = (double)engine_packed_bytes(e, &seconds);
-    *l = (struct run_loading){ .n_threads = machine->n_threads, .packed_bytes = bytes, .pack_s = NAN, .pack_bytes_s = NAN };
+    *l = (struct run_loading){ .n_threads = machine->n_threads, .packed_bytes = bytes, .pack_s = NAN, .pack_bytes_s = NAN, .probe_bytes = NAN };
     snprintf(l->model, sizeof l->model, "%s", m->name);
     snprintf(l->type, sizeof l->type, "%s", m->type_name);
     if (bytes > 0) {

@@ -339,6 +339,7 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
     bench_lend_memory(&probe, b.e, o->stored.cache_bytes, false, false);
     b.prober = ceilings_prober_new(bench_math(b.e), machine->n_threads, &probe, err);
     int rc = b.prober ? 0 : -1;
+    l.probe_bytes = b.prober ? (double)ceilings_prober_bytes(b.prober) : NAN;
     if (rc == 0) {
         cli_provenance(&res->run.prov, machine, engine_kernels(b.e)->isa, counters_name(engine_counters(b.e)));
         rc = run_grid(res, &b, g, o, n_ubatch, err);
@@ -510,9 +511,11 @@ static void print_notes(const struct results *res, const struct options *o)
     bench_print_findings(&res->run);
     for (size_t i = 0; i < res->run.n_loading; i++) {
         const struct run_loading *l = &res->run.loading[i];
-        char text[320];
-        printf("Load of %s %s, %d thread%s: %s\n", l->model, l->type, l->n_threads, l->n_threads == 1 ? "" : "s",
-               cli_loading_text(text, sizeof text, l));
+        char text[320], probes[64] = "", bytes[32];
+        if (l->probe_bytes > 0)
+            snprintf(probes, sizeof probes, ", and %s of the bandwidth probes", units_si(bytes, sizeof bytes, l->probe_bytes, "B"));
+        printf("Load of %s %s, %d thread%s: %s%s\n", l->model, l->type, l->n_threads, l->n_threads == 1 ? "" : "s",
+               cli_loading_text(text, sizeof text, l), probes);
     }
     bench_print_conditions(&res->run);
     if (res->run.n_row && isnan(res->run.row[0].dram_bytes_s))

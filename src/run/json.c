@@ -160,6 +160,7 @@ static const struct field loading_fields[] = {
     FIELD(run_loading, FIELD_NUM, pack_bytes_s),
     FIELD(run_loading, FIELD_NUM, peak_bytes),
     FIELD(run_loading, FIELD_STR_NULL, peak_reason),
+    FIELD_NEWER(run_loading, FIELD_NUM, probe_bytes),
 };
 
 /* ---- writing -------------------------------------------------------------------- */

@@ -76,6 +76,7 @@ struct run_loading {
     double pack_s, pack_bytes_s;      /* to make it */
     double peak_bytes;                /* of the process's memory until the tests were done, mapped files included */
     char peak_reason[160];            /* why there is none */
+    double probe_bytes;               /* of memory that probes between the repetitions have of their own, beside that; 0: they read the weights'; NaN: not said */
 };
 
 /* How the tokens of a model's tests chose among its experts. */

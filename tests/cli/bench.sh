@@ -150,6 +150,13 @@ ok $? "--no-repack: nothing is packed"
 run bench --brief -m "$tmp/q8.gguf" -p 4 -n 0 -r 1 --quiet --no-repack
 [ "$status" -eq 0 ] && has '^Load of .* Q8_0, [0-9]* thread.*: no weights packed; peak memory [0-9u]'
 ok $? "a line of the table's notes says it"
+has '^Load of .*, and [0-9.]* [MG]B of the bandwidth probes$'
+ok $? "and what the probes take beside it"
+run bench --brief -m "$tmp/q8.gguf" -p 4 -n 0 -r 1 -o json --quiet --no-repack
+if [ -n "${ROOFCAST_SANITIZED:-}" ] || ! [ -x /usr/bin/time ]; then skip "all of it" "no /usr/bin/time, or a sanitizer has memory of its own"; else
+    /usr/bin/time -f %M "$ROOFCAST" bench --brief -m "$tmp/q8.gguf" -p 4 -n 0 -r 1 -o json --quiet --no-repack >"$tmp/out" 2>"$tmp/err"
+    holds "$(figure peak_bytes) + $(figure probe_bytes) > 0.75 * 1024 * $(tail -n 1 "$tmp/err") - 2e7" "with the peak at load that is what the process takes"
+fi
 
 # ---- where threads run
 run bench --brief -m "$m" -p 4 -n 0 -r 1 -t 1 --numa distribute -o json --quiet

@@ -96,7 +96,7 @@ static void sample(struct run *r)
         struct run_op op = sample_op(i);
         assert_ok(run_add_op(r, &op, &err), err);
     }
-    struct run_loading l = { .n_threads = 2, .packed_bytes = 3e9, .pack_s = 0.5, .pack_bytes_s = 6e9, .peak_bytes = NAN };
+    struct run_loading l = { .n_threads = 2, .packed_bytes = 3e9, .pack_s = 0.5, .pack_bytes_s = 6e9, .peak_bytes = NAN, .probe_bytes = 1e9 };
     SET(l.model, "tiny");
     SET(l.type, "Q8_0");
     SET(l.peak_reason, "no /proc/self/status here");
@@ -203,7 +203,7 @@ static void round_trip(void **state)
     assert_int_equal(json_object_size(json_object_get(ja, "provenance")), 11);
     assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "rows"), 0)), 56);
     assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "ops"), 0)), 20);
-    assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "loads"), 0)), 8);
+    assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "loads"), 0)), 9);
     assert_true(json_equal(ja, jb));
     assert_true(json_is_null(
         json_object_get(json_array_get(json_object_get(ja, "rows"), 0), "mfu")));
