@@ -25,7 +25,8 @@ enum error_kind {
     ERROR_INPUT,       /* a file or value is wrong: 1 */
     ERROR_SYSTEM,      /* the system refused (open, mmap, memory): 1 */
     ERROR_UNAVAILABLE, /* something optional is missing here: 3 */
-    ERROR_INTERRUPTED, /* SIGINT or SIGTERM: 130 */
+    ERROR_INTERRUPTED, /* SIGINT, SIGTERM, SIGHUP, SIGXCPU: 130 */
+    ERROR_PIPE,        /* nobody reads the output any more: as SIGPIPE ends a program; 1 where that is ignored */
 };
 
 struct error {
@@ -38,6 +39,8 @@ int error_set(struct error *err, enum error_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Put "text: " in front of the message already in *err. Always returns -1. */
 int error_prefix(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A write that failed, with its errno as the reason; 0: one before it failed. Always returns -1. */
+int error_write(struct error *err, int e, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* "out of memory (need N bytes for WHAT)". Always returns -1. */
 int error_oom(struct error *err, size_t bytes, const char *what);
 /* Exit status of the program for this error. */
@@ -78,6 +81,9 @@ struct strbuf {
 void strbuf_free(struct strbuf *b);
 void strbuf_add(struct strbuf *b, const void *data, size_t n);
 void strbuf_adds(struct strbuf *b, const char *s);
+/* The finished text, "" where nothing was added; NULL with the error where one of the additions had no memory: b.s itself says
+ * neither. */
+const char *strbuf_text(const struct strbuf *b, const char *what, struct error *err);
 enum { DIGITS_SIX = 16 };
 /* v as printf's %.6g has it, some times quicker; without a 0 at its end. Bytes written. */
 size_t digits_six(char out[DIGITS_SIX], double v);
@@ -100,8 +106,24 @@ void filemap_close(struct filemap *m);
 int file_warm(const char *path, struct error *err);
 
 /*
+ * Temporary files beside what they become: in PATH's folder under PATH's name and a suffix of random letters, locked, readable as
+ * PATH is or would be. They are removed when a signal ends the process; those of processes that were killed, when the same PATH is
+ * written again.
+ */
+int temporary_create(char **tmp, const char *path, struct error *err); /* the open file; -1 */
+int temporary_rename(char *tmp, const char *path); /* 0, or -1 with errno: it is removed. Both free tmp. */
+void temporary_remove(char *tmp);
+/* The same of a folder: path ends in XXXXXX and stays the caller's. The open folder, which holds the lock; -1. */
+int temporary_folder(char *path, struct error *err);
+/* A file or folder that goes with the process when a signal ends it, until it is forgotten. path stays the caller's. */
+void temporary_add(char *path);
+void temporary_forget(char *path);
+void temporary_remove_all(void); /* from a signal's handler */
+
+/*
  * A result file: written under a temporary name beside `path`, renamed by commit (after
- * fflush and fsync), removed by abort and on SIGINT. A path that exists and is not a
+ * fflush and fsync), removed by abort and when a signal ends the process. A link is followed, also one to
+ * a file that is not there yet. A path that exists and is not a
  * regular file (/dev/stdout, a pipe) is written directly. "-" is standard output.
  */
 struct outfile {
@@ -111,6 +133,8 @@ struct outfile {
 int outfile_open(struct outfile *o, const char *path, struct error *err);
 int outfile_commit(struct outfile *o, struct error *err);
 void outfile_abort(struct outfile *o);
+/* Opens and aborts one: before minutes of work, not after them. */
+int outfile_check(const char *path, struct error *err);
 
 /* Create a directory and its parents (like mkdir -p). */
 int dir_make(const char *path, struct error *err);
@@ -154,13 +178,15 @@ struct once {
 int read_once(struct once *o, int (*read)(struct error *err), struct error *err);
 
 /* ---- interruption ---------------------------------------------------------
- * main() installs the handlers; long loops ask. A signal flag is the one mutable global.
+ * main() installs the handlers; long loops ask. The signals' flags and the list of temporary files are the mutable globals.
  */
 void interrupt_install(void);
 /* A second signal does not end the process: what starts others (mpirun) may send several at once. */
 void interrupt_patient(void);
-/* -1 with ERROR_INTERRUPTED after SIGINT or SIGTERM, else 0. */
+/* -1 with ERROR_INTERRUPTED after SIGINT, SIGTERM, SIGHUP or SIGXCPU, else 0. */
 int interrupt_check(struct error *err);
+/* Ends the process by SIGPIPE when that signal came; returns when it did not, or is ignored. */
+void interrupt_end_by_pipe(void);
 /* read(2) that an interrupt ends within a fifth of a second, wherever and whenever its signal arrives: -1 with EINTR. */
 ssize_t interrupt_read(int fd, void *buf, size_t n);
 

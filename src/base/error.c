@@ -1,5 +1,6 @@
 /* Errors: a kind for the exit status and a message for the person. */
 #include "base/base.h"
+#include <errno.h>
 #include <string.h>
 
 int error_set(struct error *err, enum error_kind kind, const char *fmt, ...)
@@ -29,6 +30,17 @@ int error_prefix(struct error *err, const char *fmt, ...)
     return -1;
 }
 
+int error_write(struct error *err, int e, const char *fmt, ...)
+{
+    char what[sizeof err->msg];
+    va_list ap;
+    va_start(ap, fmt);
+    const int n = vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
+    return error_set(err, e == EPIPE ? ERROR_PIPE : ERROR_SYSTEM, "%.900s: %s", n < 0 ? fmt : what,
+                     e ? strerror(e) : "a write before it failed");
+}
+
 int error_oom(struct error *err, size_t bytes, const char *what)
 {
     return error_set(err, ERROR_SYSTEM, "out of memory: %zu bytes for %s", bytes, what);
@@ -43,6 +55,7 @@ int error_exit_status(const struct error *err)
         return 2;
     case ERROR_INPUT:
     case ERROR_SYSTEM:
+    case ERROR_PIPE:
         return 1;
     case ERROR_UNAVAILABLE:
         return 3;

@@ -2,6 +2,7 @@
 #include "base/base.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -91,98 +92,111 @@ int file_warm(const char *path, struct error *err)
     return rc;
 }
 
+static bool of_system(const char *path)
+{
+    return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+}
+
+/* What a link points to, by hand: realpath(3) knows no file that is not there yet, and /dev/stdout is not to be followed. */
+static char *follow_links(const char *path, struct error *err)
+{
+    enum { MAX_LINKS = 40 /* path_resolution(7) */ };
+    char *own = strdup(path), to[PATH_MAX];
+    ssize_t n = 0;
+    for (int i = 0; own && i < MAX_LINKS; i++) {
+        if (of_system(own) || (n = readlink(own, to, sizeof to - 1)) < 0)
+            return own;
+        to[n] = 0;
+        const char *slash = *to == '/' ? NULL : strrchr(own, '/'); /* relative to where the link is */
+        char *next = NULL;
+        if (asprintf(&next, "%.*s%s", slash ? (int)(slash - own) + 1 : 0, own, to) < 0)
+            next = NULL;
+        free(own);
+        own = next;
+    }
+    if (own)
+        error_write(err, ELOOP, "%s: cannot write", path);
+    else
+        error_oom(err, strlen(path) + 1, "a file name");
+    free(own);
+    return NULL;
+}
+
+/* A file that is there and no regular one, or that somebody else has open: written in place. */
+static int open_special(struct outfile *o, const char *path, struct error *err)
+{
+    struct stat st;
+    if (stat(o->path, &st) != 0 || (!of_system(o->path) && S_ISREG(st.st_mode)))
+        return 0;
+    if (S_ISDIR(st.st_mode))
+        return error_set(err, ERROR_SYSTEM, "%s: is a directory", path);
+    o->f = fopen(o->path, of_system(o->path) ? "ab" : "wb"); /* added to: /dev/stdout may be a file */
+    return o->f ? 0 : error_write(err, errno, "%s: cannot write", path);
+}
+
 int outfile_open(struct outfile *o, const char *path, struct error *err)
 {
-    *o = (struct outfile){ 0 };
-    bool std = strcmp(path, "-") == 0;
-    struct stat st;
-    /* /dev/stdout and its like may be a file that somebody writes already: it is added to, never replaced. */
-    const bool of_system = strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
-    const bool special = !std && stat(path, &st) == 0 && (of_system || !S_ISREG(st.st_mode));
-    if (special && S_ISDIR(st.st_mode))
-        return error_set(err, ERROR_SYSTEM, "%s: is a directory", path);
-    /* A link stays one: what it points to is replaced. */
-    o->path = !std && lstat(path, &st) == 0 && S_ISLNK(st.st_mode) ? realpath(path, NULL) : NULL;
+    const bool std = strcmp(path, "-") == 0;
+    *o = (struct outfile){ .path = std ? strdup("standard output") : follow_links(path, err) };
     if (!o->path)
-        o->path = strdup(path);
-    if (!o->path)
-        return error_oom(err, strlen(path) + 1, "a file name");
-    if (std) {
+        return std ? error_oom(err, sizeof "standard output", "a file name") : -1;
+    if (std)
         o->f = stdout;
-        return 0;
-    }
-    if (special) {
-        o->f = fopen(path, of_system ? "ab" : "wb");
-        if (!o->f)
-            goto fail_errno;
-        return 0;
-    }
-    size_t n = strlen(o->path) + 16;
-    o->tmp = malloc(n);
-    if (!o->tmp) {
-        error_oom(err, n, "a file name");
+    else if (open_special(o, path, err) != 0)
         goto fail;
-    }
-    snprintf(o->tmp, n, "%s.tmpXXXXXX", o->path);
-    int fd = mkstemp(o->tmp);
-    if (fd < 0) {
-        free(o->tmp);
-        o->tmp = NULL;
-        goto fail_errno;
-    }
-    mode_t mask = umask(0);
-    umask(mask);
-    const bool replaces = stat(path, &st) == 0; /* and keeps what its owner allows */
-    fchmod(fd, replaces ? st.st_mode & 0777 : 0666 & ~mask);
+    if (o->f)
+        return 0;
+    const int fd = temporary_create(&o->tmp, o->path, err);
+    if (fd < 0)
+        goto fail;
     o->f = fdopen(fd, "wb");
-    if (!o->f) {
-        int e = errno;
-        close(fd);
-        unlink(o->tmp);
-        errno = e;
-        goto fail_errno;
-    }
-    return 0;
-fail_errno:
-    error_set(err, ERROR_SYSTEM, "%s: cannot write: %s", path, strerror(errno));
+    if (o->f)
+        return 0;
+    error_write(err, errno, "%s: cannot write", path);
+    close(fd);
 fail:
-    free(o->tmp);
-    free(o->path);
-    *o = (struct outfile){ 0 };
+    outfile_abort(o);
     return -1;
 }
 
 int outfile_commit(struct outfile *o, struct error *err)
 {
-    bool failed = ferror(o->f) != 0;
-    int e = failed ? EIO : 0;
-    if (fflush(o->f) != 0)
+    const bool failed = ferror(o->f) != 0;
+    int e = fflush(o->f) != 0 ? errno : 0;
+    if (o->tmp && !e && !failed && fsync(fileno(o->f)) != 0 && errno != EINVAL)
         e = errno;
-    if (o->tmp && !e && fsync(fileno(o->f)) != 0 && errno != EINVAL)
-        e = errno;
+    const int held = o->tmp ? fcntl(fileno(o->f), F_DUPFD_CLOEXEC, 0) : -1; /* the lock, until it has its name */
     if (o->f != stdout && fclose(o->f) != 0 && !e)
         e = errno;
     o->f = NULL;
-    if (o->tmp && !e && rename(o->tmp, o->path) != 0)
-        e = errno;
-    int rc = e ? error_set(err, ERROR_SYSTEM, "%s: cannot write: %s", o->path, strerror(e)) : 0;
-    if (rc && o->tmp)
-        unlink(o->tmp);
-    free(o->tmp);
-    free(o->path);
-    *o = (struct outfile){ 0 };
+    if (o->tmp && !e && !failed) {
+        if (temporary_rename(o->tmp, o->path) != 0)
+            e = errno;
+        o->tmp = NULL;
+    }
+    if (held >= 0)
+        close(held);
+    const int rc = e || failed ? error_write(err, e, "%s: cannot write", o->path) : 0;
+    outfile_abort(o);
     return rc;
 }
 
 void outfile_abort(struct outfile *o)
 {
     if (o->f && o->f != stdout)
-        fclose(o->f);
-    if (o->tmp)
-        unlink(o->tmp);
-    free(o->tmp);
+        (void)fclose(o->f); /* what it holds is not wanted */
+    temporary_remove(o->tmp);
     free(o->path);
     *o = (struct outfile){ 0 };
+}
+
+int outfile_check(const char *path, struct error *err)
+{
+    struct outfile o;
+    if (outfile_open(&o, path, err) != 0)
+        return -1;
+    outfile_abort(&o);
+    return 0;
 }
 
 int dir_make(const char *path, struct error *err)

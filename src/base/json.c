@@ -65,9 +65,9 @@ int json_print(const json_t *j, FILE *f, bool compact, struct error *err)
     errno = 0;
     if (json_dumpf(j, f, flags | JSON_ENCODE_ANY) == 0 && fputc('\n', f) != EOF && !ferror(f))
         return 0;
-    /* Without an error of the stream the document is at fault. */
-    const char *why = errno ? strerror(errno) : ferror(f) ? "the output refused it" : "not UTF-8, or out of memory";
-    return error_set(err, ERROR_SYSTEM, "cannot write JSON: %s", why);
+    if (errno || ferror(f))
+        return error_write(err, errno, "cannot write JSON");
+    return error_set(err, ERROR_SYSTEM, "cannot write JSON: not UTF-8, or out of memory"); /* the document is at fault */
 }
 
 int json_save_path(const json_t *j, const char *path, struct error *err)
@@ -223,13 +223,14 @@ json_t *json_num(double v)
 
 json_t *json_text(const char *s)
 {
-    json_t *j = json_string(s);
-    if (j)
+    json_t *j = s ? json_string(s) : NULL;
+    if (j || !s)
         return j;
     struct strbuf b = { 0 };
     for (; *s; s++)
         strbuf_addf(&b, "%c", (unsigned char)*s < 0x80 ? *s : '?');
-    j = json_string(b.s ? b.s : "");
+    s = strbuf_text(&b, "a text", NULL);
+    j = s ? json_string(s) : NULL;
     strbuf_free(&b);
     return j;
 }

@@ -4,12 +4,14 @@ libbase_a_SOURCES = \
   %D%/exchange.h \
   %D%/json.h \
   %D%/places.h \
+  %D%/program.h \
   %D%/topology.h \
   %D%/error.c \
   %D%/size.c \
   %D%/strbuf.c \
   %D%/digits.c \
   %D%/file.c \
+  %D%/temporary.c \
   %D%/names.c \
   %D%/once.c \
   %D%/interrupt.c \
@@ -23,6 +25,7 @@ libbase_a_SOURCES = \
   %D%/places.c \
   %D%/topology.c \
   %D%/process.c \
+  %D%/program.c \
   %D%/team.c \
   %D%/json.c
 BASE_LIBS = libbase.a $(HWLOC_LIBS) $(JANSSON_LIBS)

@@ -1,4 +1,4 @@
-/* A growing string; running out of memory is remembered, not reported at every call. */
+/* A growing string; running out of memory is remembered, not reported at every call: strbuf_text() reports it. */
 #include "base/base.h"
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +31,15 @@ fail:
     return false;
 }
 
+const char *strbuf_text(const struct strbuf *b, const char *what, struct error *err)
+{
+    if (b->oom) {
+        error_oom(err, b->len, what);
+        return NULL;
+    }
+    return b->s ? b->s : "";
+}
+
 void strbuf_add(struct strbuf *b, const void *data, size_t n)
 {
     if (!strbuf_grow(b, n))
@@ -53,8 +62,10 @@ void strbuf_addf(struct strbuf *b, const char *fmt, ...)
     va_copy(again, ap);
     int n = vsnprintf(NULL, 0, fmt, ap);
     va_end(ap);
-    if (n >= 0 && strbuf_grow(b, (size_t)n)) {
-        vsnprintf(b->s + b->len, (size_t)n + 1, fmt, again);
+    if (n < 0)
+        b->oom = true; /* vsnprintf(3) fails for want of memory, and of texts that are no characters (%ls, not used) */
+    else if (strbuf_grow(b, (size_t)n)) {
+        (void)vsnprintf(b->s + b->len, (size_t)n + 1, fmt, again); /* the same text, which has room */
         b->len += (size_t)n;
     }
     va_end(again);

@@ -1,5 +1,6 @@
 /* roofcast logits: the logits after every token, in a file other engines can be compared with. */
 #include "cli/cli.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,22 +109,24 @@ static int write_logits(struct engine *e, const struct options *o, const int32_t
     const size_t row = n_vocab * sizeof(float);
     const uint32_t prompt = (uint32_t)o->prompt;
     const float *logits;
-    int bad = put(out.f, head, sizeof head) | put(out.f, tok, n * sizeof *tok);
+    errno = 0;
+    if (put(out.f, head, sizeof head) != 0 || put(out.f, tok, n * sizeof *tok) != 0)
+        goto full;
     if (engine_eval(e, tok, prompt, 0, prompt, &logits, err) != 0)
         goto fail;
-    bad |= put(out.f, logits, prompt * row);
+    if (put(out.f, logits, prompt * row) != 0)
+        goto full;
     warn_not_finite(logits, prompt * (size_t)n_vocab, 0);
     for (uint32_t i = prompt; i < n; i++) {
         if (engine_eval(e, tok + i, 1, i, 1, &logits, err) != 0)
             goto fail;
-        bad |= put(out.f, logits, row);
+        if (put(out.f, logits, row) != 0)
+            goto full;
         warn_not_finite(logits, n_vocab, i);
     }
-    if (bad) {
-        error_set(err, ERROR_SYSTEM, "%s: cannot write (disk full?)", o->out);
-        goto fail;
-    }
     return outfile_commit(&out, err);
+full:
+    error_write(err, errno, "%s: cannot write", o->out);
 fail:
     outfile_abort(&out);
     return -1;

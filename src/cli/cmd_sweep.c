@@ -301,7 +301,7 @@ static int write_text(FILE *f, struct strbuf *b, struct error *err)
     strbuf_free(b);
     if (oom)
         return error_oom(err, 0, "the rows");
-    return bad ? error_set(err, ERROR_SYSTEM, "cannot write the rows: %s", strerror(e)) : 0;
+    return bad ? error_write(err, e, "cannot write the rows") : 0;
 }
 
 struct part {

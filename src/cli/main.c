@@ -81,8 +81,12 @@ static const struct command *find_command(const char *name)
 /* At the exit, also of argp's --help: what stdio still holds goes out, and a full disk is an error, whatever was printed. */
 static void finish_stdout(void)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    const bool before = ferror(stdout) != 0;
+    errno = 0;
+    if (fflush(stdout) == 0 && !before)
         return;
+    if (before || errno == EPIPE)
+        interrupt_end_by_pipe();
     fprintf(stderr, "roofcast: cannot write to standard output: %s\n", strerror(errno ? errno : EIO));
     _exit(1);
 }
@@ -121,6 +125,8 @@ int main(int argc, char **argv)
         return 0;
     cli_progress_done();
     fflush(stdout);
+    if (err.kind == ERROR_PIPE)
+        interrupt_end_by_pipe();
     for (char *p = err.msg; *p; p++) /* names from the command line are in it as they were typed */
         if (((unsigned char)*p < 0x20 && *p != '\n') || *p == 0x7f)
             *p = '?';

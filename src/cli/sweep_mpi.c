@@ -86,7 +86,7 @@ static int receive_text(int rank, uint64_t bytes, FILE *out, struct error *err)
         MPI_Recv(piece, PIECE, MPI_CHAR, rank, TAG_TEXT, MPI_COMM_WORLD, &status);
         MPI_Get_count(&status, MPI_CHAR, &n);
         if (fwrite(piece, 1, (size_t)n, out) != (size_t)n)
-            rc = error_set(err, ERROR_SYSTEM, "cannot write the rows: %s", strerror(errno));
+            rc = error_write(err, errno, "cannot write the rows");
         bytes -= (uint64_t)n;
     }
     free(piece);

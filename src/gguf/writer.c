@@ -191,8 +191,7 @@ static int write_bytes(struct gguf_writer *w, const void *p, size_t n, struct er
 {
     errno = 0;
     if (n && fwrite(p, 1, n, w->out.f) != n)
-        return error_set(err, ERROR_SYSTEM, "%s: cannot write: %s", w->out.path,
-                         strerror(errno ? errno : EIO));
+        return error_write(err, errno, "%s: cannot write", w->out.path);
     return 0;
 }
 

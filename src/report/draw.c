@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 void chart_out_free(struct chart_out *o)
 {
@@ -215,20 +214,37 @@ int chart_write(const struct chart_out *o, const char *ext, const struct strbuf 
     return rc;
 }
 
-/* Names of one picture: what gnuplot is told, the same from here, and what it becomes. */
+/* One picture: gnuplot writes into the temporary file of what it becomes, which it is told by its whole path. */
 struct picture {
-    struct strbuf there, tmp, final;
+    struct outfile file;
+    char *there;
+    bool open;
 };
 
-static int render(const struct chart_out *o, const struct picture *p, struct error *err)
+static int picture_open(struct picture *p, const struct chart_out *o, int format, struct error *err)
+{
+    struct strbuf path = { 0 };
+    strbuf_addf(&path, "%s.%s", o->base, chart_format_name[format]);
+    const char *name = strbuf_text(&path, "a file name", err);
+    int rc = name ? outfile_open(&p->file, name, err) : -1;
+    p->open = rc == 0;
+    if (p->open && !p->file.tmp)
+        rc = error_set(err, ERROR_INPUT, "%s: expected a regular file or none, found a device or a pipe", name);
+    else if (p->open && !(p->there = realpath(p->file.tmp, NULL)))
+        rc = error_set(err, ERROR_SYSTEM, "%s: %s", p->file.tmp, strerror(errno));
+    strbuf_free(&path);
+    return rc;
+}
+
+static int render(const struct chart_out *o, struct picture *p, struct error *err)
 {
     const char *there[CHART_FORMATS];
     struct strbuf script = { 0 };
-    int rc = 0;
     for (int i = 0; i < CHART_FORMATS; i++)
-        there[i] = p[i].there.s;
+        there[i] = p[i].there;
     strbuf_addf(&script, "./%s.gp", o->name);
-    rc = script.oom ? error_oom(err, 4096, "file names") : gnuplot_render(o->dir, script.s, there, err);
+    const char *name = strbuf_text(&script, "file names", err);
+    int rc = name ? gnuplot_render(o->dir, name, there, err) : -1;
     strbuf_free(&script);
     if (rc != 0 && err && err->kind == ERROR_UNAVAILABLE) {
         struct error why = *err;
@@ -236,34 +252,24 @@ static int render(const struct chart_out *o, const struct picture *p, struct err
     }
     for (int i = 0; i < CHART_FORMATS && rc == 0; i++)
         if (there[i])
-            rc = gnuplot_check(p[i].tmp.s, i, err);
-    for (int i = 0; i < CHART_FORMATS && rc == 0; i++)
-        if (there[i] && rename(p[i].tmp.s, p[i].final.s) != 0)
-            rc = error_set(err, ERROR_SYSTEM, "%s: cannot write: %s", p[i].final.s, strerror(errno));
+            rc = gnuplot_check(there[i], i, p[i].file.path, err);
     return rc;
 }
 
-/* gnuplot writes under temporary names; whole pictures get theirs. */
 int chart_draw(const struct chart_out *o, struct error *err)
 {
     struct picture p[CHART_FORMATS] = { 0 };
-    int pid = (int)getpid();
-    bool oom = false;
+    int rc = 0;
+    for (int i = 0; i < CHART_FORMATS && rc == 0; i++)
+        if (o->formats & 1u << i)
+            rc = picture_open(&p[i], o, i, err);
+    rc = rc == 0 ? render(o, p, err) : rc;
     for (int i = 0; i < CHART_FORMATS; i++) {
-        if (!(o->formats & 1u << i))
-            continue;
-        strbuf_addf(&p[i].there, "./%s.tmp%d.%s", o->name, pid, chart_format_name[i]);
-        strbuf_addf(&p[i].tmp, "%s.tmp%d.%s", o->base, pid, chart_format_name[i]);
-        strbuf_addf(&p[i].final, "%s.%s", o->base, chart_format_name[i]);
-        oom |= p[i].there.oom || p[i].tmp.oom || p[i].final.oom;
-    }
-    int rc = oom ? error_oom(err, 4096, "file names") : render(o, p, err);
-    for (int i = 0; i < CHART_FORMATS; i++) {
-        if (rc != 0 && !oom && p[i].tmp.s)
-            unlink(p[i].tmp.s);
-        strbuf_free(&p[i].there);
-        strbuf_free(&p[i].tmp);
-        strbuf_free(&p[i].final);
+        if (p[i].open && rc == 0)
+            rc = outfile_commit(&p[i].file, err);
+        else if (p[i].open)
+            outfile_abort(&p[i].file);
+        free(p[i].there);
     }
     return rc;
 }

@@ -43,12 +43,12 @@ void script_add_decades(struct strbuf *b, const char *axis, double lo, double hi
 /* The style file, with `texts` where its line "#LABELS#" stands. */
 int script_add_style(struct strbuf *b, const char *style, const struct strbuf *texts, struct error *err);
 
-/* Run a gnuplot script in its directory; picture[i] is the name there that the variable format_name[i] gets, NULL: none.
+/* Run a gnuplot script in its directory; picture[i] is the path that the variable format_name[i] gets, NULL: none.
  * gnuplot.c */
 enum { CHART_FORMATS = 4 };
 extern const char *const chart_format_name[CHART_FORMATS]; /* svg png pdf txt */
 int gnuplot_render(const char *dir, const char *script, const char *const *picture, struct error *err);
-/* The picture of that format is there and whole. */
-int gnuplot_check(const char *path, int format, struct error *err);
+/* The picture of that format is there and whole; name: what it becomes, for the message. */
+int gnuplot_check(const char *path, int format, const char *name, struct error *err);
 
 #endif

@@ -1,16 +1,11 @@
 /* gnuplot as a child process: no shell, its complaints in our error message, pictures
  * checked to be whole. */
 #include "config.h"
+#include "base/program.h"
 #include "report/draw.h"
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 /* 'text' as gnuplot reads it: a quote is written twice, nothing else is special. */
 static void add_quoted(struct strbuf *b, const char *before, const char *text)
@@ -21,68 +16,39 @@ static void add_quoted(struct strbuf *b, const char *before, const char *text)
     strbuf_adds(b, "'");
 }
 
-/* The first bytes of what the child says; the rest is read and dropped, so that it never
- * blocks. */
-static void read_complaint(int fd, char *text, size_t size)
-{
-    char drop[512];
-    size_t n = 0;
-    for (;;) {
-        bool room = n + 1 < size;
-        ssize_t got = read(fd, room ? text + n : drop, room ? size - 1 - n : sizeof drop);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        n += room ? (size_t)got : 0;
-    }
-    text[n] = 0;
-    for (char *p = text; *p; p++)
-        if ((unsigned char)*p < ' ')
-            *p = ' ';
-}
+/* The largest chart of reports/gallery takes half a second of one core: hundreds of times that is no slow machine. */
+enum { GNUPLOT_LIMIT_S = 300 };
 
-/* Standard output and input to /dev/null, standard error to the pipe. */
-static int spawn(pid_t *pid, char *const *argv, int pipe_fd[2])
+static int run(char *const *argv, struct error *err)
 {
-    posix_spawn_file_actions_t fa;
-    int rc = posix_spawn_file_actions_init(&fa);
-    if (rc)
-        return rc;
-    rc = posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
-    rc = rc ? rc : posix_spawn_file_actions_addopen(&fa, 1, "/dev/null", O_WRONLY, 0);
-    rc = rc ? rc : posix_spawn_file_actions_adddup2(&fa, pipe_fd[1], 2);
-    rc = rc ? rc : posix_spawnp(pid, argv[0], &fa, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&fa);
-    return rc;
-}
-
-static int run(char *const *argv, char *complaint, size_t size, int *status, struct error *err)
-{
-    int fd[2];
-    pid_t pid;
-    if (pipe2(fd, O_CLOEXEC) != 0)
-        return error_set(err, ERROR_SYSTEM, "gnuplot: cannot make a pipe: %s", strerror(errno));
-    int rc = spawn(&pid, argv, fd);
-    close(fd[1]);
-    if (rc) {
-        close(fd[0]);
-        if (rc == ENOENT || rc == EACCES)
+    char complaint[600];
+    struct program p = { .argv = argv, .timeout_s = GNUPLOT_LIMIT_S, .text = complaint, .size = sizeof complaint };
+    const enum program_end end = program_run(&p);
+    for (char *c = complaint; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
+    switch (end) {
+    case PROGRAM_INTERRUPTED:
+        return interrupt_check(err);
+    case PROGRAM_LATE:
+        return error_set(err, ERROR_SYSTEM, "gnuplot did not end within %d s and was killed: %.500s", GNUPLOT_LIMIT_S, complaint);
+    case PROGRAM_NOT_STARTED:
+        if (p.status == ENOENT || p.status == EACCES)
             return error_set(err, ERROR_UNAVAILABLE,
                              "gnuplot was not found, so there is no picture yet: install it "
                              "(Debian: apt-get install gnuplot-nox) and run");
-        return error_set(err, ERROR_SYSTEM, "gnuplot: cannot start: %s", strerror(rc));
+        return error_set(err, ERROR_SYSTEM, "gnuplot: cannot start: %s", strerror(p.status));
+    case PROGRAM_ENDED:
+        break;
     }
-    read_complaint(fd[0], complaint, size);
-    close(fd[0]);
-    while (waitpid(pid, status, 0) < 0)
-        if (errno != EINTR)
-            return error_set(err, ERROR_SYSTEM, "gnuplot: %s", strerror(errno));
-    return interrupt_check(err);
+    if (WIFEXITED(p.status) && WEXITSTATUS(p.status) == 0)
+        return 0;
+    return error_set(err, ERROR_SYSTEM, "gnuplot failed (%s %d): %.500s", WIFSIGNALED(p.status) ? "signal" : "exit status",
+                     WIFSIGNALED(p.status) ? WTERMSIG(p.status) : WEXITSTATUS(p.status), complaint);
 }
 
 /* gnuplot does not report a disk that filled up: the file's last bytes tell. */
-static int check_end(const char *path, const char *end, size_t n_end, struct error *err)
+static int check_end(const char *path, const char *end, size_t n_end, const char *name, struct error *err)
 {
     char tail[64];
     FILE *f = fopen(path, "rb");
@@ -95,16 +61,16 @@ static int check_end(const char *path, const char *end, size_t n_end, struct err
     for (size_t i = 0; i + n_end <= n; i++)
         if (memcmp(tail + i, end, n_end) == 0)
             return 0;
-    return error_set(err, ERROR_SYSTEM, "%s: gnuplot left %s (is the disk full?)", path,
-                     size < 0 ? "no picture" : "an incomplete picture");
+    return error_set(err, ERROR_SYSTEM, "%s: gnuplot left %s (is the disk full?)", name,
+                     size <= 0 ? "no picture" : "an incomplete picture");
 }
 
 int gnuplot_render(const char *dir, const char *script, const char *const *picture, struct error *err)
 {
     struct strbuf text[CHART_FORMATS + 2] = { 0 }, *cd = &text[CHART_FORMATS], *path = &text[CHART_FORMATS + 1];
-    char complaint[600] = "", name[] = "gnuplot", defaults[] = "-d", e[] = "-e";
+    char name[] = "gnuplot", defaults[] = "-d", e[] = "-e";
     char *argv[2 * CHART_FORMATS + 6] = { name, defaults, e };
-    int status = 0, n = 3, rc = -1;
+    int n = 3, rc = -1;
     bool oom = false;
     /* "./" keeps a leading '~' from being expanded. */
     add_quoted(cd, *dir == '/' ? "cd " : "cd './'.", dir);
@@ -125,11 +91,7 @@ int gnuplot_render(const char *dir, const char *script, const char *const *pictu
     if (oom)
         rc = error_oom(err, 4096, "gnuplot's command line");
     else
-        rc = run(argv, complaint, sizeof complaint, &status, err);
-    if (rc == 0 && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
-        rc = error_set(err, ERROR_SYSTEM, "gnuplot failed (%s %d): %.500s",
-                       WIFSIGNALED(status) ? "signal" : "exit status",
-                       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), complaint);
+        rc = run(argv, err);
     for (size_t i = 0; i < ARRAY_LEN(text); i++)
         strbuf_free(&text[i]);
     return rc;
@@ -137,8 +99,8 @@ int gnuplot_render(const char *dir, const char *script, const char *const *pictu
 
 const char *const chart_format_name[CHART_FORMATS] = { "svg", "png", "pdf", "txt" };
 
-int gnuplot_check(const char *path, int format, struct error *err)
+int gnuplot_check(const char *path, int format, const char *name, struct error *err)
 {
     static const char *const end[CHART_FORMATS] = { "</svg>", "IEND", "%%EOF", "\n" };
-    return check_end(path, end[format], strlen(end[format]), err);
+    return check_end(path, end[format], strlen(end[format]), name, err);
 }

@@ -487,12 +487,11 @@ int report_print(FILE *out, enum report_format fmt, const struct report_doc *d, 
     case REPORT_JSONL:
         return print_jsonl(out, d, err);
     }
-    if (rc == 0 && b.oom)
-        rc = error_oom(err, b.len, "a report");
+    const char *text = rc == 0 ? strbuf_text(&b, "a report", err) : NULL;
+    rc = text ? rc : -1;
     errno = 0;
-    if (rc == 0 && b.len && (fwrite(b.s, 1, b.len, out) != b.len || fflush(out) != 0))
-        rc = error_set(err, ERROR_SYSTEM, "cannot write the report: %s",
-                       errno ? strerror(errno) : "a write before it failed");
+    if (rc == 0 && b.len && (fwrite(text, 1, b.len, out) != b.len || fflush(out) != 0))
+        rc = error_write(err, errno, "cannot write the report");
     strbuf_free(&b);
     return rc;
 }

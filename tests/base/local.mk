@@ -5,5 +5,8 @@ check_PROGRAMS += %D%/test_base
 check_PROGRAMS += %D%/test_process
 %C%_test_process_SOURCES = %D%/test_process.c tests/test.h
 %C%_test_process_LDADD   = $(TEST_LIBS) -lm
-TESTS += %D%/test_base %D%/test_process
+check_PROGRAMS += %D%/test_files
+%C%_test_files_SOURCES = %D%/test_files.c tests/test.h
+%C%_test_files_LDADD   = $(TEST_LIBS)
+TESTS += %D%/test_files %D%/test_base %D%/test_process
 endif
