@@ -171,6 +171,56 @@ static int check_writable(const char *path, struct error *err)
     return rc;
 }
 
+/* Where a profile goes that was interrupted: beside one that is there already, under a name that nothing has. NULL: no memory. */
+static char *partial_path(const char *out, struct error *err)
+{
+    struct stat st;
+    if (strcmp(out, "-") == 0 || stat(out, &st) != 0 || !S_ISREG(st.st_mode)) {
+        char *same = strdup(out);
+        if (!same)
+            error_oom(err, strlen(out), "a file name");
+        return same;
+    }
+    const size_t n = strlen(out), stem = n > 5 && strcmp(out + n - 5, ".json") == 0 ? n - 5 : n;
+    for (int i = 1;; i++) {
+        char number[16] = "", *path;
+        if (i > 1)
+            snprintf(number, sizeof number, "-%d", i);
+        if (asprintf(&path, "%.*s.partial%s.json", (int)stem, out, number) < 0) {
+            error_oom(err, n, "a file name");
+            return NULL;
+        }
+        if (!file_exists(path))
+            return path;
+        free(path);
+    }
+}
+
+/* err: what ended the measurement. */
+static int save_partial(const struct hwprofile *h, const char *out, struct error *err)
+{
+    const struct error why = *err;
+    char *path = partial_path(out, err);
+    if (path && hwprofile_save(h, path, err) == 0)
+        error_set(err, why.kind, "%.300s: %s holds the %zu ceilings measured until then%s%s%s", why.msg, path, h->n_ceiling,
+                  strcmp(path, out) == 0 ? "" : "; ", strcmp(path, out) == 0 ? "" : out,
+                  strcmp(path, out) == 0 ? "" : " is as it was");
+    free(path);
+    return -1;
+}
+
+/* What was measured, for people; an interrupt is not its end. */
+static int print_measured(const struct hwprofile *h, const char *out, struct error *err)
+{
+    if (print_table(h, err) != 0)
+        return -1;
+    cli_print_findings(h);
+    print_notes(h);
+    if (out)
+        printf("%s, %d core%s: profile written to %s\n", h->name, h->n_cores, h->n_cores == 1 ? "" : "s", out);
+    return 0;
+}
+
 static int measure_and_save(struct hwprofile *h, const struct options *o,
                             const struct cli_machine *machine, struct error *err)
 {
@@ -182,7 +232,7 @@ static int measure_and_save(struct hwprofile *h, const struct options *o,
         .cpus = &machine->cpus,
         .progress = cli_progress,
     };
-    struct error save_err = { 0 };
+    struct error print_err = { 0 };
     if (!out)
         return cli_no_profile_path(err);
     if ((!o->out && make_parent(out, err) != 0) || check_writable(out, err) != 0)
@@ -192,33 +242,18 @@ static int measure_and_save(struct hwprofile *h, const struct options *o,
                  "L2 and L3 are left out, and DRAM's are of the largest footprints");
     int rc = ceilings_measure(h, &c, err);
     cli_progress_done();
-    bool interrupted = rc != 0 && err->kind == ERROR_INTERRUPTED;
-    if (rc != 0 && !interrupted)
+    const bool failed = rc != 0, show = !o->quiet && strcmp(out, "-") != 0;
+    if (failed && h->n_ceiling == 0)
+        return err->kind == ERROR_INTERRUPTED ? error_set(err, err->kind, "interrupted before the first ceiling: nothing written") : -1;
+    if (failed)
+        rc = save_partial(h, out, err);
+    else if (hwprofile_save(h, out, err) != 0)
         return -1;
-    if (interrupted && h->n_ceiling == 0)
-        return error_set(err, ERROR_INTERRUPTED,
-                         "interrupted before the first ceiling: nothing written");
-    if (hwprofile_save(h, out, &save_err) != 0) {
-        *err = save_err;
-        return -1;
-    }
-    bool to_stdout = strcmp(out, "-") == 0;
-    if (!o->quiet && !to_stdout) {
-        if (print_table(h, &save_err) != 0) {
-            *err = save_err;
-            return -1;
-        }
-        cli_print_findings(h);
-        print_notes(h);
-        printf("%s, %d core%s: profile written to %s\n", h->name, h->n_cores,
-               h->n_cores == 1 ? "" : "s", out);
-    }
-    if (interrupted)
-        return error_set(err, ERROR_INTERRUPTED,
-                         "interrupted: %s holds the %zu ceilings measured until then", out,
-                         h->n_ceiling);
-    warn_unsteady(h);
-    return 0;
+    if (show && print_measured(h, failed ? NULL : out, failed ? &print_err : err) != 0)
+        rc = -1;
+    if (rc == 0)
+        warn_unsteady(h);
+    return rc;
 }
 
 static int other_modes(const struct options *o, const struct cli_machine *machine, struct error *err)
@@ -241,7 +276,8 @@ int cmd_profile(int argc, char **argv, struct error *err)
         "samples with its 95 % interval. The machine should be idle; how steady it was stands in the profile.\v"
         "A peak is that of the best number of accumulators and mix of multiply-adds and additions, also per "
         "cycle of the clock measured beside it and, where the core is known, as a part of what it can issue.\n\n"
-        "Ctrl-C keeps what was measured until then.\n\n"
+        "Ctrl-C keeps what was measured until then: in the file, or, where there is a profile already, in NAME.partial.json "
+        "beside it.\n\n"
         "  roofcast profile --quick\n"
         "  roofcast profile -t 8 --cpus 0-7 -o numa0.json\n"
         "  roofcast profile --compare before.json after.json\n"
