@@ -176,6 +176,9 @@ void cli_loading(struct run_loading *l, const struct engine *e, const struct mod
 const char *cli_loading_text(char *buf, size_t n, const struct run_loading *l);
 /* A model file the engine can run, and nothing else. */
 int cli_model_open(struct model *m, const char *path, struct error *err);
+/* The same in two steps, of several files of which one at a time is run: its weights are read into memory by the second. */
+int cli_model_open_cold(struct model *m, const char *path, struct error *err);
+int cli_model_warm(const struct model *m, struct error *err);
 /* An option's output that is an input, which would be lost, is refused: a file of g (or NULL), or path. out: NULL is fine. */
 int cli_keep_input(const char *path, const struct gguf *g, const char *option, const char *out, struct error *err);
 /* The same for every file among a command's arguments, also in lists and behind "=". out: part of argv; NULL is fine. */

@@ -168,16 +168,27 @@ static int warm(const struct gguf *g, struct error *err)
 
 int cli_model_open(struct model *m, const char *path, struct error *err)
 {
+    if (cli_model_open_cold(m, path, err) != 0)
+        return -1;
+    if (cli_model_warm(m, err) == 0)
+        return 0;
+    model_free(m);
+    return -1;
+}
+
+int cli_model_warm(const struct model *m, struct error *err)
+{
+    return warm(m->gguf, err);
+}
+
+int cli_model_open_cold(struct model *m, const char *path, struct error *err)
+{
     if (!path)
         return error_set(err, ERROR_USAGE, "-m FILE is needed: a GGUF file (`roofcast synth` writes one)");
     if (model_load(m, path, NULL, err) != 0)
         return -1;
-    if (m->gguf) {
-        if (warm(m->gguf, err) == 0)
-            return 0;
-        model_free(m);
-        return -1;
-    }
+    if (m->gguf)
+        return 0;
     model_free(m);
     return error_set(err, ERROR_USAGE,
                      "%s: a description without weights: the engine needs a GGUF file (`roofcast synth %s -o "

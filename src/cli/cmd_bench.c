@@ -1,6 +1,7 @@
 /* roofcast bench: the real thing, measured: flags and columns follow llama-bench. */
 #include "cli/bench.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_PAIRS = 64 };
@@ -219,7 +220,7 @@ struct results {
 };
 
 /* Tests that are repeated together: one, or a prompt and the generation after it. */
-static int one_test(struct results *res, const struct bench *b, const struct bench_test *t, size_t n_t, struct error *err)
+static int add_test(struct results *res, const struct bench *b, const struct bench_test *t, size_t n_t, struct error *err)
 {
     const size_t first_row = res->run.n_row;
     size_t op = res->run.n_op;
@@ -236,6 +237,17 @@ static int one_test(struct results *res, const struct bench *b, const struct ben
     if (n_t == 2 && json_array_append_new(res->batches, bench_batch_json(&row[0], &row[1], median_s[0], median_s[1])) != 0)
         return error_oom(err, 0, "the table of batches");
     return 0;
+}
+
+/* All of it, or nothing. */
+static int one_test(struct results *res, const struct bench *b, const struct bench_test *t, size_t n_t, struct error *err)
+{
+    const struct run_mark run = run_mark(&res->run), roles = run_mark(&res->roles);
+    if (add_test(res, b, t, n_t, err) == 0)
+        return 0;
+    run_cut(&res->run, &run);
+    run_cut(&res->roles, &roles);
+    return -1;
 }
 
 /* Prompts and generations apart, as llama-bench has them; with batches above 1 the generation goes on after the prompt, as
@@ -325,6 +337,7 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
     struct bench b = { .m = m, .machine = machine, .run = &res->run, .markers = o->markers,
                        .energy = o->energy, .stored = &o->stored };
     struct run_loading l;
+    const size_t n_before = res->run.n_row;
     size_engine(&eo, g, n_ubatch);
     eo.counters = (struct counters_options){ .backend = o->counters, .data_dirs = cli_data_dirs(), .root = cli_root(),
                                              .uncalibrated = o->uncalibrated };
@@ -344,30 +357,69 @@ static int run_tests(struct results *res, const struct model *m, const struct gr
         cli_provenance(&res->run.prov, machine, engine_kernels(b.e)->isa, counters_name(engine_counters(b.e)));
         rc = run_grid(res, &b, g, o, n_ubatch, err);
     }
-    if (rc == 0)
-        rc = run_add_loading(&res->run, &l, err);
+    if (res->run.n_row > n_before && run_add_loading(&res->run, &l, rc == 0 ? err : NULL) != 0)
+        rc = -1;
     ceilings_prober_free(b.prober);
     engine_free(b.e);
     return rc;
 }
 
-static int run_model(struct results *res, const char *path, const struct grid *g, const struct options *o,
-                     struct error *err)
+/* What every test needs, there before the first one is run: an hour of tests must not end at a name that is wrong. */
+struct inputs {
+    struct model *model;         /* of grid.model, n_model of them open */
+    struct cli_machine *machine; /* of grid.t */
+    size_t n_model, n_machine;
+};
+
+static int inputs_open(struct inputs *in, const struct grid *g, const struct options *o, struct error *err)
 {
-    struct model m = { 0 };
-    if (cli_model_open(&m, path, err) != 0)
-        return -1;
-    int rc = cli_keep_input(path, m.gguf, "--save", o->save, err);
-    for (size_t i = 0; i < g->t.n && rc == 0; i++)
-        for (size_t k = 0; k < g->ub.n && rc == 0; k++) {
-            struct cli_machine machine;
-            rc = cli_machine_init(&machine, g->t.v[i], &o->engine, err);
-            if (rc == 0) {
-                rc = run_tests(res, &m, g, o, &machine, (uint32_t)g->ub.v[k], err);
-                cli_machine_free(&machine);
-            }
+    *in = (struct inputs){ calloc(g->model.n, sizeof *in->model), calloc(g->t.n, sizeof *in->machine), 0, 0 };
+    if (!in->model || !in->machine)
+        return error_oom(err, g->model.n * sizeof *in->model + g->t.n * sizeof *in->machine, "the models");
+    for (; in->n_model < g->model.n; in->n_model++) {
+        struct model *m = &in->model[in->n_model];
+        const char *path = g->model.v[in->n_model];
+        if (cli_model_open_cold(m, path, err) != 0)
+            return -1;
+        if (cli_keep_input(path, m->gguf, "--save", o->save, err) != 0) {
+            model_free(m);
+            return -1;
         }
-    model_free(&m);
+    }
+    for (; in->n_machine < g->t.n; in->n_machine++)
+        if (cli_machine_init(&in->machine[in->n_machine], g->t.v[in->n_machine], &o->engine, err) != 0)
+            return -1;
+    return o->save ? outfile_check(o->save, err) : 0;
+}
+
+static void inputs_close(struct inputs *in)
+{
+    while (in->n_model > 0)
+        model_free(&in->model[--in->n_model]);
+    while (in->n_machine > 0)
+        cli_machine_free(&in->machine[--in->n_machine]);
+    free(in->model);
+    free(in->machine);
+}
+
+static int run_model(struct results *res, const struct model *m, const struct grid *g, const struct inputs *in,
+                     const struct options *o, struct error *err)
+{
+    int rc = cli_model_warm(m, err);
+    for (size_t i = 0; i < in->n_machine && rc == 0; i++)
+        for (size_t k = 0; k < g->ub.n && rc == 0; k++)
+            rc = run_tests(res, m, g, o, &in->machine[i], (uint32_t)g->ub.v[k], err);
+    return rc;
+}
+
+static int run_models(struct results *res, const struct grid *g, const struct options *o, struct error *err)
+{
+    struct inputs in = { 0 };
+    int rc = inputs_open(&in, g, o, err);
+    for (size_t i = 0; rc == 0 && i < in.n_model; i++)
+        rc = run_model(res, &in.model[i], g, &in, o, err);
+    cli_progress_done();
+    inputs_close(&in);
     return rc;
 }
 
@@ -594,11 +646,12 @@ static int print_results(struct results *res, const struct options *o, struct er
     if (!doc || !ops || !roles)
         goto out;
     json_t *rows = json_object_get(doc, "rows");
-    json_t *meta = json_pack("{s:O s:O s:O s:O s:O s:O s:O s:O s:O s:O s:O}", "provenance", json_object_get(doc, "provenance"), "ops", ops,
+    json_t *meta = json_pack("{s:O s:O s:O s:O s:O s:O s:O s:O s:O s:O s:O s:O*}", "provenance", json_object_get(doc, "provenance"), "ops", ops,
                              "roles", roles, "batches", res->batches, "ceilings", json_object_get(doc, "ceilings"), "loads",
                              json_object_get(doc, "loads"), "counts", json_object_get(doc, "counts"), "counting",
                              json_object_get(doc, "counting"), "certificate", json_object_get(doc, "certificate"),
-                             "repetitions", json_object_get(doc, "repetitions"), "findings", res->run.findings);
+                             "repetitions", json_object_get(doc, "repetitions"), "findings", res->run.findings,
+                             "incomplete", json_object_get(doc, "incomplete"));
     if (!meta) {
         error_oom(err, 0, "the report");
         goto out;
@@ -633,14 +686,40 @@ out:
     return rc;
 }
 
-/* Before minutes of measuring, not after them. */
-static int check_writable(const char *path, struct error *err)
+static void fill_provenance(struct provenance *p, int argc, char **argv)
 {
-    struct outfile o;
-    if (outfile_open(&o, path, err) != 0)
-        return -1;
-    outfile_abort(&o);
-    return 0;
+    size_t len = 0;
+    for (int i = 0; i < argc && len < sizeof p->command; i++)
+        len += (size_t)snprintf(p->command + len, sizeof p->command - len, "%s%s", i ? " " : "", argv[i]);
+    snprintf(p->profile, sizeof p->profile, "%s", "probes beside the run");
+}
+
+/* Saved first: standard output may be closed or full. What fails of the two does not keep the other from being done. */
+static int keep(struct results *res, const struct options *o, struct error *err)
+{
+    struct error print_err = { 0 };
+    int rc = bench_findings(&res->run, &o->stored, err);
+    if (o->save && run_save(&res->run, o->save, rc == 0 ? err : NULL) != 0)
+        rc = -1;
+    if (print_results(res, o, &print_err) == 0)
+        return rc;
+    if (rc == 0)
+        *err = print_err;
+    return -1;
+}
+
+/* The tests that were done before something failed or somebody interrupted are kept, and that is still the end. */
+static int keep_done(struct results *res, const struct options *o, struct error *err)
+{
+    struct error failed = { 0 };
+    const size_t n = res->run.n_row;
+    snprintf(res->run.incomplete, sizeof res->run.incomplete, "%.300s", err->msg);
+    if (keep(res, o, &failed) == 0)
+        return error_set(err, err->kind, "%s: the %zu test%s until then %s printed%s%s", res->run.incomplete, n, n == 1 ? "" : "s",
+                         n == 1 ? "is" : "are", o->save ? " and saved to " : "", o->save ? o->save : "");
+    if (failed.kind != ERROR_PIPE)
+        cli_warn("%s", failed.msg);
+    return -1;
 }
 
 static int run(const struct options *o, int argc, char **argv, struct error *err)
@@ -648,22 +727,12 @@ static int run(const struct options *o, int argc, char **argv, struct error *err
     struct grid g = { 0 };
     struct results res = { .batches = json_array() };
     int rc = res.batches ? grid_parse(&g, o, err) : error_oom(err, 0, "the table of batches");
-    if (rc == 0 && o->save)
-        rc = check_writable(o->save, err);
-    for (size_t i = 0; rc == 0 && i < g.model.n; i++)
-        rc = run_model(&res, g.model.v[i], &g, o, err);
-    cli_progress_done();
-    if (rc == 0) {
-        struct provenance *p = &res.run.prov;
-        size_t len = 0;
-        for (int i = 0; i < argc && len < sizeof p->command; i++)
-            len += (size_t)snprintf(p->command + len, sizeof p->command - len, "%s%s", i ? " " : "", argv[i]);
-        snprintf(p->profile, sizeof p->profile, "%s", "probes beside the run");
-        rc = bench_findings(&res.run, &o->stored, err);
-        rc = rc == 0 ? print_results(&res, o, err) : -1;
-    }
-    if (rc == 0 && o->save)
-        rc = run_save(&res.run, o->save, err);
+    rc = rc == 0 ? run_models(&res, &g, o, err) : rc;
+    fill_provenance(&res.run.prov, argc, argv);
+    if (rc == 0)
+        rc = keep(&res, o, err);
+    else if (res.run.n_row > 0)
+        rc = keep_done(&res, o, err);
     run_free(&res.run);
     run_free(&res.roles);
     json_decref(res.batches);

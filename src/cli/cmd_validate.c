@@ -1,6 +1,5 @@
 /* roofcast validate: predictions from this machine's profile beside the real engine, case by case, with probes around each. */
 #include "cli/validate.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,8 +94,10 @@ static void drop_files(struct validate_plan *p, bool temporary, bool all)
         }
 }
 
-static int make_dir(char *dir, size_t n, const struct options *o, struct error *err)
+/* *lock: the open folder where it is a temporary one, else -1. */
+static int make_dir(char *dir, size_t n, int *lock, const struct options *o, struct error *err)
 {
+    *lock = -1;
     if (o->dry) {
         snprintf(dir, n, ".");
         return 0;
@@ -106,7 +107,17 @@ static int make_dir(char *dir, size_t n, const struct options *o, struct error *
         return dir_make(dir, err);
     }
     snprintf(dir, n, "%s/roofcast-validate-XXXXXX", cli_temporary_path());
-    return mkdtemp(dir) ? 0 : error_set(err, ERROR_SYSTEM, "%s: cannot make a folder: %s", dir, strerror(errno));
+    *lock = temporary_folder(dir, err);
+    return *lock < 0 ? -1 : 0;
+}
+
+static void remove_dir(char *dir, int lock)
+{
+    if (lock < 0)
+        return;
+    (void)rmdir(dir);
+    temporary_forget(dir);
+    close(lock);
 }
 
 /* ---- the cases ------------------------------------------------------------------------------------------------ */
@@ -133,7 +144,7 @@ static int run_cases(struct validation *v, const struct validate_setup *s, struc
     return 0;
 }
 
-/* After an interrupt what is done is printed, and the interrupt is still the end. */
+/* After an interrupt or a failure what is done is printed and saved, and that is still the end. */
 static int run_plan(const struct options *o, struct validate_plan *p, const struct validate_setup *s, const char *command,
                     struct error *err)
 {
@@ -142,17 +153,22 @@ static int run_plan(const struct options *o, struct validate_plan *p, const stru
     const struct validate_about a = { .command = command, .profile_path = strcmp(o->hw, "this") == 0 ? cli_profile_path() : o->hw,
                                       .seed = (uint64_t)o->seed, .host = &s->stored.host, .profile = s->profile,
                                       .n_case = p->n_case, .n_grid = p->n_grid };
+    for (size_t i = 0; !o->dir && i < p->n_file; i++)
+        if (p->file[i].ours)
+            temporary_add(p->file[i].path);
     int rc = run_cases(&v, s, p, !o->dir, err);
     cli_progress_done();
-    const bool interrupted = rc != 0 && err->kind == ERROR_INTERRUPTED;
-    if ((rc == 0 || interrupted) && v.n > 0 && validate_print(&v, &a, o->format, o->save, &print) != 0) {
+    const struct error why = *err;
+    if (v.n > 0 && validate_print(&v, &a, o->format, o->save, &print) != 0) {
         *err = print;
         rc = -1;
-    } else if (interrupted) {
-        error_set(err, ERROR_INTERRUPTED, v.n ? "interrupted: what is printed are the %zu cases until then"
-                                              : "interrupted before the first case was done (%zu)", v.n);
+    } else if (rc != 0) {
+        error_set(err, why.kind, v.n ? "%.500s: what is printed are the %zu cases until then"
+                                     : "%.500s before the first case was done (%zu)", why.msg, v.n);
     }
     drop_files(p, !o->dir, true);
+    for (size_t i = 0; i < p->n_file; i++)
+        temporary_forget(p->file[i].path);
     validation_free(&v);
     return rc;
 }
@@ -192,17 +208,6 @@ static int with_profile(const struct options *o, struct validate_plan *p, const 
     return rc;
 }
 
-static int check_save(const char *path, struct error *err)
-{
-    struct outfile f;
-    if (!path)
-        return 0;
-    if (outfile_open(&f, path, err) != 0)
-        return -1;
-    outfile_abort(&f);
-    return 0;
-}
-
 /* 1 and one a usable core, unless -t says. */
 static int threads_text(char *to, size_t n, const struct options *o, struct error *err)
 {
@@ -222,7 +227,9 @@ static int run(struct options *o, const char *command, struct error *err)
 {
     struct validate_plan p = { 0 };
     char dir[4096], threads[256];
-    if (threads_text(threads, sizeof threads, o, err) != 0 || check_save(o->save, err) != 0 || make_dir(dir, sizeof dir, o, err) != 0)
+    int lock;
+    if (threads_text(threads, sizeof threads, o, err) != 0 || (o->save && outfile_check(o->save, err) != 0) ||
+        make_dir(dir, sizeof dir, &lock, o, err) != 0)
         return -1;
     o->lists.threads = threads;
     int rc = validate_plan_init(&p, &o->lists, dir, (size_t)o->n_case, (uint64_t)o->seed, (int)o->reps, err);
@@ -233,8 +240,7 @@ static int run(struct options *o, const char *command, struct error *err)
     if (rc == 0)
         rc = o->dry ? print_cases(&p) : with_profile(o, &p, command, err);
     validate_plan_free(&p);
-    if (!o->dir && !o->dry)
-        rmdir(dir);
+    remove_dir(dir, lock);
     return rc;
 }
 

@@ -250,6 +250,8 @@ json_t *run_to_json(const struct run *r, struct error *err)
     bad |= json_object_set_new(doc, "repetitions", reps);
     bad |= json_object_set_new(doc, "ops", ops);
     bad |= run_counts_to_json(r, doc);
+    if (*r->incomplete)
+        bad |= json_object_set_new(doc, "incomplete", json_text(r->incomplete));
     if (r->findings)
         bad |= json_object_set(doc, "findings", r->findings);
     if (r->n_routing > 0)

@@ -21,6 +21,20 @@ static void *grow(void *a, size_t n, size_t elem, const char *what, struct error
     return b;
 }
 
+struct run_mark run_mark(const struct run *r)
+{
+    return (struct run_mark){ r->n_row, r->n_rep, r->n_op, r->n_count, r->n_counting };
+}
+
+void run_cut(struct run *r, const struct run_mark *mark)
+{
+    r->n_row = mark->n_row;
+    r->n_rep = mark->n_rep;
+    r->n_op = mark->n_op;
+    r->n_count = mark->n_count;
+    r->n_counting = mark->n_counting;
+}
+
 int run_add_row(struct run *r, const struct run_row *row, struct error *err)
 {
     struct run_row *a = grow(r->row, r->n_row, sizeof *a, "rows of a run", err);

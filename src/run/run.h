@@ -105,6 +105,7 @@ struct run_counting {
 
 struct run {
     struct provenance prov;
+    char incomplete[320]; /* why tests that were asked for are missing; "": none are */
     struct run_count *count;
     size_t n_count;
     struct run_counting *counting;
@@ -132,6 +133,12 @@ int run_add_count(struct run *r, const struct run_count *c, struct error *err);
 int run_add_counting(struct run *r, const struct run_counting *c, struct error *err);
 /* Copies, or adds to what is there of that model. */
 int run_add_routing(struct run *r, const struct run_routing *x, struct error *err);
+/* How much of everything there is, and back to that: what a test that failed has added goes. */
+struct run_mark {
+    size_t n_row, n_rep, n_op, n_count, n_counting;
+};
+struct run_mark run_mark(const struct run *r);
+void run_cut(struct run *r, const struct run_mark *mark);
 void run_free(struct run *r);
 /* One row, op, loading or provenance as an object; NULL: out of memory. */
 json_t *run_row_json(const struct run_row *r);
@@ -141,7 +148,7 @@ json_t *run_routing_json(const struct run_routing *x);
 json_t *run_provenance_json(const struct provenance *p);
 json_t *run_to_json(const struct run *r, struct error *err);
 int run_save(const struct run *r, const char *path, struct error *err);
-/* Strict: every field must be there but "loads", "routing", "repetitions", "counts", "counting", "certificate" and a row's energy and conditions, which older files lack (numbers may be null: NaN), texts must fit, numbers are not negative nor above
+/* Strict: every field must be there but "loads", "routing", "repetitions", "counts", "counting", "certificate", "incomplete" and a row's energy and conditions, which older files lack (numbers may be null: NaN), texts must fit, numbers are not negative nor above
  * 1e24, seconds and ceilings above 0; fields not known are ignored. On an error r is empty and needs no run_free. */
 int run_load(struct run *r, const char *path, struct error *err);
 int run_parse(struct run *r, const char *name, const void *data, size_t size, struct error *err); /* fuzzed */
