@@ -153,25 +153,33 @@ static json_t *apart_json(const struct analysis *a)
 {
     json_t *apart = json_array();
     bool *read = account_marks(a->m, &a->ops, NULL);
+    int bad = !read;
     for (size_t i = 0; read && i < a->m->n_tensors; i++) {
         const struct tensor *t = &a->m->tensors[i];
         if (!read[i])
-            json_array_append_new(apart, json_pack("{s:s, s:I}", "name", t->name, "bytes", (json_int_t)t->bytes));
+            bad |= json_array_append_new(apart, json_pack("{s:s, s:I}", "name", t->name, "bytes", (json_int_t)t->bytes));
     }
     free(read);
-    return apart;
+    if (!bad)
+        return apart;
+    json_decref(apart);
+    return NULL;
 }
 
 static json_t *totals_json(const struct analysis *a)
 {
     json_t *t = json_object();
+    int bad = 0;
     for (int p = 0; p < PHASE_COUNT; p++)
         if (analysis_has(a, (enum phase)p)) {
             json_t *c = json_object();
-            pricing_put_cost(c, &a->total[p]);
-            json_object_set_new(t, phase_name((enum phase)p), c);
+            bad |= pricing_put_cost(c, &a->total[p]);
+            bad |= json_object_set_new(t, phase_name((enum phase)p), c);
         }
-    return t;
+    if (!bad)
+        return t;
+    json_decref(t);
+    return NULL;
 }
 
 /* ---- experts, windows, latents: what only some models have ---------------------------------- */

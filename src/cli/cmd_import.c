@@ -46,21 +46,20 @@ static int option(void *options, int key, const char *arg, struct error *err)
 }
 
 /* The profile with what it is and what to know about it under "notes". */
-static int save(const struct hwprofile *h, enum import_format f, const struct strbuf *notes, const struct options *o, struct error *err)
+static int save(const struct hwprofile *h, enum import_format f, const char *notes, const struct options *o, struct error *err)
 {
     struct strbuf text = { 0 };
-    strbuf_addf(&text, "Imported from results of %s. %s", import_format_name(f), notes->s ? notes->s : "");
+    strbuf_addf(&text, "Imported from results of %s. %s", import_format_name(f), notes);
     for (size_t i = 0; i < text.len; i++)
         if (text.s[i] == '\n')
             text.s[i] = ' ';
     while (text.len && text.s[text.len - 1] == ' ')
         text.s[--text.len] = 0;
-    json_t *doc = hwprofile_to_json(h, err), *note = json_text(text.s ? text.s : "");
+    const char *note = strbuf_text(&text, "a profile's notes", err);
+    json_t *doc = note ? hwprofile_to_json(h, err) : NULL;
     int rc = doc ? 0 : -1;
-    if (rc == 0 && (text.oom || json_object_set_new(doc, "notes", note) != 0))
+    if (rc == 0 && json_object_set_new(doc, "notes", json_text(note)) != 0)
         rc = error_oom(err, text.len, "a profile's notes");
-    else if (rc != 0)
-        json_decref(note);
     if (rc == 0 && strcmp(o->out, "-") == 0)
         rc = json_print(doc, stdout, false, err);
     else if (rc == 0)
@@ -87,7 +86,8 @@ static int import(struct options *o, struct error *err)
     rc = rc ? rc : hwprofile_import(&h, o->file, m.data, m.size, &o->import, &f, &notes, err);
     filemap_close(&m);
     if (rc == 0) {
-        rc = save(&h, f, &notes, o, err);
+        const char *text = strbuf_text(&notes, "a profile's notes", err);
+        rc = text ? save(&h, f, text, o, err) : -1;
         if (rc == 0 && strcmp(o->out, "-") != 0)
             printf("%s: %zu ceiling%s, %zu curve%s of %s written to %s\n", import_format_name(f), h.n_ceiling,
                    h.n_ceiling == 1 ? "" : "s", h.n_curve, h.n_curve == 1 ? "" : "s", h.name, o->out);

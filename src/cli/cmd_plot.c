@@ -165,8 +165,7 @@ static bool dram_counted(const struct plot *p)
     return counted;
 }
 
-static void make_titles(struct roofline_chart *c, const struct plot *p,
-                        const struct plot_options *o)
+static int make_titles(struct roofline_chart *c, const struct plot *p, const struct plot_options *o, struct error *err)
 {
     const char *machine = *p->machine ? p->machine : p->hw;
     char date[11] = "";
@@ -201,8 +200,10 @@ static void make_titles(struct roofline_chart *c, const struct plot *p,
     }
     if (*date)
         strbuf_addf(&b, "; %s", date);
-    snprintf(c->subtitle, sizeof c->subtitle, "%s", b.s ? b.s : "");
+    const char *text = strbuf_text(&b, "a subtitle", err);
+    snprintf(c->subtitle, sizeof c->subtitle, "%s", text ? text : "");
     strbuf_free(&b);
+    return text ? 0 : -1;
 }
 
 static int find_style(char *path, size_t n, const char *name, struct error *err)
@@ -226,6 +227,7 @@ static int draw_one(struct roofline_chart *c, struct plot *p, const struct plot_
         rc = o->chart == PLOT_HIERARCHICAL ? plot_level_points(c, p, o, notes, err) : make_points(c, p, o->whole, err);
     if (p->notes.len)
         strbuf_adds(notes, p->notes.s);
+    notes->oom |= p->notes.oom;
     return rc;
 }
 
@@ -278,10 +280,13 @@ static int draw_several(struct roofline_chart *c, const struct plot_options *o, 
         free(part.point);
         plot_free(&p);
     }
-    if (rc == 0 && (names.oom || made.oom))
-        rc = error_oom(err, names.len + made.len, "a chart's title");
-    snprintf(c->title, sizeof c->title, "%.150s", o->title ? o->title : names.s ? names.s : "");
-    snprintf(c->subtitle, sizeof c->subtitle, "Prediction, a point a test%.220s", made.s ? made.s : "");
+    const char *title = rc == 0 ? strbuf_text(&names, "a chart's title", err) : NULL;
+    const char *subtitle = title ? strbuf_text(&made, "a chart's title", err) : NULL;
+    if (subtitle) {
+        snprintf(c->title, sizeof c->title, "%.150s", o->title ? o->title : title);
+        snprintf(c->subtitle, sizeof c->subtitle, "Prediction, a point a test%.220s", subtitle);
+    }
+    rc = subtitle ? rc : -1;
     strbuf_free(&names);
     strbuf_free(&made);
     return rc;
@@ -298,7 +303,7 @@ static int draw_roofline(const struct plot_options *o, const json_t *doc, const 
     } else if (rc == 0) {
         rc = draw_one(&c, &p, o, doc, notes, err);
         if (rc == 0)
-            make_titles(&c, &p, o);
+            rc = make_titles(&c, &p, o, err);
         plot_free(&p);
     }
     rc = rc ? rc : chart_roofline(&c, o->out, notes, err);
@@ -362,8 +367,14 @@ static int draw(const struct plot_options *o, struct error *err)
     json_decref(doc);
     if (rc == 0)
         print_files(o);
-    if (rc == 0 || err->kind == ERROR_UNAVAILABLE)
-        printf("%s", notes.s ? notes.s : "");
+    struct error late = { 0 };
+    const char *text = strbuf_text(&notes, "the notes", &late);
+    if (rc == 0 && !text) {
+        *err = late;
+        rc = -1;
+    }
+    if (text && (rc == 0 || err->kind == ERROR_UNAVAILABLE))
+        printf("%s", text);
     strbuf_free(&notes);
     return rc;
 }

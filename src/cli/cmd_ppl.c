@@ -97,14 +97,14 @@ static int read_all(const char *path, struct strbuf *b, struct error *err)
     if (fd < 0 || n < 0)
         return error_set(err, ERROR_SYSTEM, "cannot read %s: %s", fd == STDIN_FILENO ? "standard input" : path,
                          strerror(code));
-    return b->oom ? error_oom(err, b->len, "the text") : 0;
+    return 0;
 }
 
-static int parse_ids(const struct strbuf *in, const char *path, uint32_t n_vocab, struct token_list *l,
+static int parse_ids(const char *in, size_t n_in, const char *path, uint32_t n_vocab, struct token_list *l,
                      struct error *err)
 {
     static const char blank[] = " ,\t\r\n";
-    for (const char *p = in->s ? in->s : ""; *(p += strspn(p, blank));) {
+    for (const char *p = in; *(p += strspn(p, blank));) {
         char *end;
         errno = 0;
         const long long id = strtoll(p, &end, 10);
@@ -116,8 +116,8 @@ static int parse_ids(const struct strbuf *in, const char *path, uint32_t n_vocab
             return -1;
         p = end;
     }
-    const size_t parsed = in->s ? strlen(in->s) : 0;
-    return parsed == in->len ? 0 : error_set(err, ERROR_INPUT, "%s: offset %zu: a NUL byte among token ids", path, parsed);
+    const size_t parsed = strlen(in);
+    return parsed == n_in ? 0 : error_set(err, ERROR_INPUT, "%s: offset %zu: a NUL byte among token ids", path, parsed);
 }
 
 /* The token that the model puts in front of every text, if it does. */
@@ -138,8 +138,11 @@ static int read_tokens(struct tokens *to, const struct options *o, const struct 
     struct tokenizer *t = NULL;
     *to = (struct tokens){ .bos = -1 };
     int rc = read_all(path, &in, err);
-    if (rc != 0)
+    const char *text = rc == 0 ? strbuf_text(&in, "the text", err) : NULL;
+    if (!text) {
+        rc = -1;
         goto out;
+    }
     t = tokenizer_new(m->gguf, &why);
     if (t)
         rc = find_bos(t, &to->bos, err);
@@ -150,10 +153,10 @@ static int read_tokens(struct tokens *to, const struct options *o, const struct 
     if (rc != 0)
         goto out;
     if (o->ids) {
-        rc = parse_ids(&in, path, m->hp.n_vocab, &to->id, err);
+        rc = parse_ids(text, in.len, path, m->hp.n_vocab, &to->id, err);
     } else {
         const size_t len = in.len && in.s[in.len - 1] == '\n' ? in.len - 1 : in.len; /* as llama-perplexity has it */
-        rc = tokenizer_encode(t, in.s ? in.s : "", len, true, false, &to->id, err);
+        rc = tokenizer_encode(t, text, len, true, false, &to->id, err);
     }
 out:
     tokenizer_free(t);

@@ -119,6 +119,7 @@ static void add_depth(struct strbuf *b, const struct priced *p)
         strbuf_addf(b, " %s", measure_metric_name(m->metric));
 }
 
+/* NULL: no memory. */
 static const char *test_name(const struct priced *p, char *buf, size_t n)
 {
     const struct measurement *m = p->m;
@@ -140,9 +141,10 @@ static const char *test_name(const struct priced *p, char *buf, size_t n)
             add_count(&b, "x", p->batch, NAN);
         add_depth(&b, p);
     }
-    snprintf(buf, n, "%s", b.s ? b.s : "");
+    const char *text = strbuf_text(&b, "the name of a test", NULL);
+    snprintf(buf, n, "%s", text ? text : "");
     strbuf_free(&b);
-    return buf;
+    return text ? buf : NULL;
 }
 
 /* A step of a server's copies, whose number is not said. */
@@ -172,7 +174,7 @@ static const char *beside_pass(const struct priced *p)
     return p->batch > 1 && strcmp(p->m->mode, "disagg") != 0 ? "a step of those that run; others' prompts pass between steps and are not counted" : "";
 }
 
-/* Why a row has no place, or what is to know of it; "" when nothing. */
+/* Why a row has no place, or what is to know of it; "" when nothing, NULL: no memory. */
 static const char *remark(const struct priced *p, char *buf, size_t size)
 {
     struct strbuf b = { 0 };
@@ -215,9 +217,10 @@ static const char *remark(const struct priced *p, char *buf, size_t size)
         strbuf_addf(&b, "%s%s", b.len ? "; " : "", p->machine->note);
     if (*p->m->assumed)
         strbuf_addf(&b, "%s%s", b.len ? "; " : "", p->m->assumed);
-    snprintf(buf, size, "%s", b.s ? b.s : "");
+    const char *text = strbuf_text(&b, "a remark", NULL);
+    snprintf(buf, size, "%s", text ? text : "");
     strbuf_free(&b);
-    return buf;
+    return text ? buf : NULL;
 }
 
 static json_t *row_json(const struct priced *p)
@@ -237,7 +240,7 @@ static json_t *row_json(const struct priced *p)
                      has ? json_string(x.memory ? "memory" : "compute") : json_null(), "roof_fraction",
                      json_num(has ? x.roof_s / x.seconds : none), "math", has ? json_string(math_name(x.math)) : json_null(),
                      "peak_flop_s", json_num(has ? x.peak_flop_s : none), "peak_bytes_s", json_num(has ? x.peak_bytes_s : none),
-                     "reason", *why ? json_text(why) : json_null());
+                     "reason", !why || *why ? json_text(why) : json_null());
 }
 
 /* ---- the chart -------------------------------------------------------------------------------------------------- */
@@ -282,7 +285,8 @@ static int add_points(struct roofline_chart *c, const struct priced *rows, size_
         const struct placed x = place(&rows[i]);
         struct chart_point *p = &c->point[c->n_point++];
         *p = (struct chart_point){ .ai = x.ai, .flop_s = x.flop_s, .weight = NAN };
-        test_name(&rows[i], p->label, sizeof p->label);
+        if (!test_name(&rows[i], p->label, sizeof p->label))
+            return -1;
         snprintf(p->phase, sizeof p->phase, "%s", rows[i].m->phase == MEASURE_PREFILL || rows[i].m->metric == METRIC_TTFT ? "prefill" : "decode");
     }
     return c->point ? 0 : -1;
@@ -317,8 +321,10 @@ static int draw(const struct report_cli *o, const struct priced *rows, size_t n,
     if (rc == 0 && c.n_point == 0)
         rc = error_set(err, ERROR_INPUT, "--chart: no row has a place in it");
     rc = rc ? rc : chart_roofline(&c, o->chart, &notes, err);
-    if (notes.s)
-        cli_note("%s", notes.s);
+    const char *text = rc == 0 ? strbuf_text(&notes, "the notes", err) : NULL;
+    rc = text ? rc : -1;
+    if (text && *text)
+        cli_note("%s", text);
     strbuf_free(&notes);
     free(c.roof);
     free(c.point);

@@ -160,39 +160,41 @@ static int read_stdin(struct strbuf *b, struct error *err)
     }
     if (interrupt_check(err) != 0)
         return -1;
-    if (n < 0 || b->oom)
-        return error_set(err, ERROR_SYSTEM, "cannot read the prompt from standard input: %s",
-                         n < 0 ? strerror(errno) : "out of memory");
+    if (n < 0)
+        return error_set(err, ERROR_SYSTEM, "cannot read the prompt from standard input: %s", strerror(errno));
     if (b->len > PROMPT_MAX)
         return error_set(err, ERROR_INPUT, "the prompt on standard input is longer than %d bytes", PROMPT_MAX);
     while (b->len && b->s[b->len - 1] == '\n')
         b->s[--b->len] = 0;
-    return 0;
+    return 0; /* read_prompt() sees whether there was memory for it */
 }
 
 /* The tokens of a message in the model's chat template; *family for the figures. */
 static int encode_chat(const struct options *o, const struct tokenizer *t, const struct gguf *g,
-                       const struct strbuf *message, struct token_list *ids, const struct chat_template **family,
+                       const char *message, size_t n_message, struct token_list *ids, const struct chat_template **family,
                        struct error *err)
 {
     const struct chat_message m[] = {
         { CHAT_SYSTEM, o->system, o->system ? strlen(o->system) : 0 },
-        { CHAT_USER, message->s ? message->s : "", message->len },
+        { CHAT_USER, message, n_message },
     };
     const size_t skip = o->system == NULL;
     struct chat_prompt p = { 0 };
     struct strbuf eos = { 0 };
     bool writes_bos = false;
+    const char *end;
     int rc = -1;
     *family = o->chat_template ? chat_template_find(o->chat_template, err) : chat_template_detect(g, &writes_bos, err);
     if (*family && (tokenizer_eos(t) < 0 || tokenizer_decode(t, tokenizer_eos(t), false, true, &eos, err) == 0) &&
-        chat_render(*family, m + skip, 2 - skip, eos.s ? eos.s : "", &p, err) == 0)
+        (end = strbuf_text(&eos, "the token that ends a turn", err)) != NULL && chat_render(*family, m + skip, 2 - skip, end, &p, err) == 0)
         rc = 0;
+    const char *text = rc == 0 ? strbuf_text(&p.text, "the prompt", err) : NULL;
+    rc = text ? rc : -1;
     writes_bos = writes_bos && tokenizer_bos(t) >= 0;
     if (rc == 0 && writes_bos)
         rc = token_list_push(ids, tokenizer_bos(t), err);
     if (rc == 0)
-        rc = tokenizer_encode_spans(t, p.text.s ? p.text.s : "", p.text.len, !writes_bos, p.message,
+        rc = tokenizer_encode_spans(t, text, p.text.len, !writes_bos, p.message,
                                     o->special ? 0 : p.n_message, ids, err);
     chat_prompt_free(&p);
     strbuf_free(&eos);
@@ -209,10 +211,12 @@ static int read_prompt(const struct options *o, const struct tokenizer *t, const
         strbuf_adds(&in, o->prompt);
     else
         rc = read_stdin(&in, err);
+    const char *text = rc == 0 ? strbuf_text(&in, "the prompt", err) : NULL;
+    rc = text ? rc : -1;
     if (rc == 0 && o->chat)
-        rc = encode_chat(o, t, g, &in, ids, family, err);
+        rc = encode_chat(o, t, g, text, in.len, ids, family, err);
     else if (rc == 0)
-        rc = tokenizer_encode(t, in.s ? in.s : "", in.len, true, o->special, ids, err);
+        rc = tokenizer_encode(t, text, in.len, true, o->special, ids, err);
     strbuf_free(&in);
     if (rc == 0 && ids->n == 0)
         rc = error_set(err, ERROR_USAGE, "the prompt is empty, and the model has no token that begins a sequence");
@@ -243,8 +247,12 @@ static json_t *document(const struct generation *g, const struct engine *e, cons
     const struct work w = engine_work(e);
     json_t *ids = json_array();
     for (size_t i = g->n_prompt; i < g->ids.n; i++)
-        json_array_append_new(ids, json_integer(g->ids.id[i]));
-    json_t *text = json_stringn(g->text.out.s ? g->text.out.s : "", g->text.out.len);
+        if (json_array_append_new(ids, json_integer(g->ids.id[i])) != 0) {
+            json_decref(ids);
+            return NULL;
+        }
+    const char *out = strbuf_text(&g->text.out, "the text", NULL);
+    json_t *text = out ? json_stringn(out, g->text.out.len) : NULL;
     return json_pack("{s:s s:i s:s s:s s:s? s:i s:i s:o s:o s:s s:o s:o s:o s:o s:o s:o s:o s:o s:o}", "schema",
                      "roofcast.generation", "version", 1, "model", m->name, "type", m->type_name, "chat_template",
                      family ? chat_template_name(family) : NULL, "n_prompt", (int)g->n_prompt, "n_gen", (int)n_gen, "ids",

@@ -151,8 +151,10 @@ static int decode_line(const struct job *j, const char *line, size_t len, size_t
             rc = tokenizer_decode(j->tok, id, first, j->opt->special, &text, err);
         first = rc == 0 && tokenizer_is_special(j->tok, id);
     }
+    const char *s = rc == 0 ? strbuf_text(&text, "a line", err) : NULL;
+    rc = s ? rc : -1;
     if (rc == 0) {
-        fwrite(text.s ? text.s : "", 1, text.len, j->out);
+        fwrite(s, 1, text.len, j->out); /* the commit tells what went wrong */
         fputc('\n', j->out);
     } else {
         error_prefix(err, "line %zu", n_line);

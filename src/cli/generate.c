@@ -1,5 +1,6 @@
 /* The generation loop; text held back while it may still turn out to be a stop text. */
 #include "cli/generate.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,9 +79,10 @@ static void let_go(struct text_stream *t, size_t n)
     if (n == 0)
         return;
     strbuf_add(&t->out, t->held.s, n);
-    if (t->sink) {
-        fwrite(t->held.s, 1, n, t->sink);
-        fflush(t->sink);
+    if (t->sink && !t->failed) {
+        errno = 0;
+        if (fwrite(t->held.s, 1, n, t->sink) != n || fflush(t->sink) != 0)
+            t->failed = errno ? errno : EIO;
     }
     memmove(t->held.s, t->held.s + n, t->held.len - n + 1);
     t->held.len -= n;
@@ -127,15 +129,23 @@ static bool is_in(const struct token_list *l, int32_t id)
     return false;
 }
 
+static int check_text(const struct text_stream *t, struct error *err)
+{
+    if (!strbuf_text(&t->held, "the text", err) || !strbuf_text(&t->out, "the text", err))
+        return -1;
+    return t->failed ? error_write(err, t->failed, "cannot write the text") : 0;
+}
+
 static int emit(struct generation *g, const struct tokenizer *t, int32_t id, struct strbuf *piece, struct error *err)
 {
     piece->len = 0;
     if (tokenizer_decode(t, id, false, false, piece, err) != 0)
         return -1;
-    text_stream_add(&g->text, piece->s ? piece->s : "", piece->len);
-    if (g->text.held.oom || g->text.out.oom)
-        return error_oom(err, g->text.out.len, "the text");
-    return 0;
+    const char *s = strbuf_text(piece, "the text", err);
+    if (!s)
+        return -1;
+    text_stream_add(&g->text, s, piece->len);
+    return check_text(&g->text, err);
 }
 
 /* One pass, as a region of the tool that counts this program, if one does. */
@@ -186,7 +196,7 @@ static int loop(struct generation *g, struct engine *e, const struct tokenizer *
         }
     }
     text_stream_end(&g->text);
-    return 0;
+    return check_text(&g->text, err);
 }
 
 int generate(struct generation *g, struct engine *e, const struct tokenizer *t, const struct generate_options *o,

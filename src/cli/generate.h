@@ -32,6 +32,7 @@ struct text_stream {
     FILE *sink;              /* NULL: only kept */
     struct strbuf out, held; /* what went out; what is held back */
     const char *stopped_by;  /* the stop text found, which is in neither */
+    int failed;              /* errno of the first write to sink that failed; nothing more is written */
 };
 void text_stream_add(struct text_stream *t, const char *s, size_t n);
 /* The end: what was held back goes out, but for the bytes of a character that was never finished. */

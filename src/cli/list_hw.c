@@ -57,7 +57,10 @@ static json_t *alias_array(const struct hwprofile *h)
 {
     json_t *a = json_array();
     for (size_t i = 0; i < h->n_alias; i++)
-        json_array_append_new(a, json_string(h->alias[i]));
+        if (json_array_append_new(a, json_string(h->alias[i])) != 0) {
+            json_decref(a);
+            return NULL;
+        }
     return a;
 }
 

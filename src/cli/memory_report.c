@@ -271,13 +271,12 @@ int memory_print(const json_t *rows, const struct strbuf *plans, const struct me
     struct column cols[ARRAY_LEN(columns)];
     const struct report_doc d = { "roofcast.memory", 1, meta, rows, cols, ARRAY_LEN(cols) };
     table_columns(cols, &o->price.layout);
-    int rc = meta ? 0 : error_oom(err, 0, "the memory");
+    const char *lines = strbuf_text(plans, "the lines", err);
+    int rc = !lines ? -1 : meta ? 0 : error_oom(err, 0, "the memory");
     if (rc == 0 && o->save)
         rc = cli_report(o->save, REPORT_JSON, &d, err);
-    if (rc == 0 && plans->oom)
-        rc = error_oom(err, plans->len, "the lines");
     if (rc == 0 && o->format == REPORT_TABLE)
-        printf("%s, %s\n\n%s", m->name, m->type_name, plans->s ? plans->s : "");
+        printf("%s, %s\n\n%s", m->name, m->type_name, lines);
     fflush(stdout);
     if (rc == 0)
         rc = cli_report(NULL, o->format, &d, err);

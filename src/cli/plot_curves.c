@@ -439,9 +439,10 @@ static int pick_kernels(struct kernel_pick *p, const struct hwprofile *h, const 
         p->n_threads = c->n_threads > p->n_threads ? c->n_threads : p->n_threads;
     }
     if (!p->unit) {
-        if (ops.len)
-            error_set(err, ERROR_USAGE, "--op: expected one of %.200s, found \"%s\"", ops.s, p->op);
-        else
+        const char *names = strbuf_text(&ops, "the names of ops", err);
+        if (names && *names)
+            error_set(err, ERROR_USAGE, "--op: expected one of %.200s, found \"%s\"", names, p->op);
+        else if (names)
             error_set(err, ERROR_UNAVAILABLE,
                       "%s: no roofs of kernels in it; `roofcast profile` measures them", o->doc);
         strbuf_free(&ops);
@@ -617,7 +618,7 @@ static int chart_kernels(struct curve_chart *c, struct kernel_pick *p, const str
 /* ---- the commands' side ---------------------------------------------------------------------- */
 
 /* "Threads that reach 95 % of the best: read DRAM 4" methods.md (69) */
-static void say_saturation(struct curve_chart *c)
+static int say_saturation(struct curve_chart *c, struct error *err)
 {
     struct strbuf b = { 0 };
     for (size_t i = 0; i < c->n_series; i++) {
@@ -630,8 +631,10 @@ static void say_saturation(struct curve_chart *c)
             k++;
         strbuf_addf(&b, "%s%s %g", b.len ? ", " : "Threads that reach 95 % of the best: ", s->label, s->point[k].x);
     }
-    snprintf(c->caption, sizeof c->caption, "%s.", b.s ? b.s : "");
+    const char *text = strbuf_text(&b, "a caption", err);
+    snprintf(c->caption, sizeof c->caption, "%s.", text ? text : "");
     strbuf_free(&b);
+    return text ? 0 : -1;
 }
 
 static int chart_kind(struct curve_chart *c, const struct hwprofile *h, const struct curve_kind *k, const struct plot_options *o,
@@ -657,8 +660,8 @@ static int chart_kind(struct curve_chart *c, const struct hwprofile *h, const st
         thread_axis(c, h);
     else
         load_axis(c, h);
-    if (k->chart == PLOT_SATURATION)
-        say_saturation(c);
+    if (k->chart == PLOT_SATURATION && say_saturation(c, err) != 0)
+        return -1;
     return add_lines(c, h, k, err);
 }
 

@@ -140,8 +140,10 @@ static int check_chosen(const struct chosen *c, const struct plot_options *o, st
 {
     if (*c->test[0] || *c->test[1])
         return 0;
-    const char *all = c->all.len ? c->all.s : NULL;
+    const char *all = strbuf_text(&c->all, "the names of tests", err);
     if (!all)
+        return -1;
+    if (!*all)
         return error_set(err, ERROR_INPUT, "%s: field \"rows\": expected tests, found none", o->doc);
     return error_set(err, ERROR_USAGE, "%s: no %s%stest%s%s%s in it; it has %.300s", o->doc,
                      o->phase ? o->phase : "", o->phase ? " " : "", o->test ? " \"" : "",
@@ -339,6 +341,7 @@ static int add_run_rows(struct plot *p, const struct plot_options *o, const stru
         return -1;
     if (c->others.len)
         strbuf_addf(&p->notes, "not drawn: %s (choose one with --test)\n", c->others.s);
+    p->notes.oom |= c->others.oom;
     for (size_t i = 0; i < r->n_op; i++) {
         const struct run_op *op = &r->op[i];
         struct source s = { .phase = op->phase,
@@ -580,6 +583,7 @@ static int read_prediction_rows(struct plot *p, const struct plot_options *o, co
         snprintf(p->tests, sizeof p->tests, "whole phases of %zu tests, joined in their order", p->n_item);
     if (c->others.len)
         strbuf_addf(&p->notes, "not drawn: %s (choose one with --test)\n", c->others.s);
+    p->notes.oom |= c->others.oom;
     if (json_is_true(json_object_get(doc, "roof")))
         COPY(p->detail, "; the bound itself, no efficiency factors");
     else if (*p->constants)

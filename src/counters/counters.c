@@ -250,9 +250,9 @@ struct counters *counters_open(const struct counters_options *o, struct error *e
     struct strbuf known = { 0 };
     for (size_t i = 0; i < ARRAY_LEN(backends); i++)
         strbuf_addf(&known, ", %s%s", backends[i].name, backends[i].needs_argument ? ":FILE" : "");
-    error_set(err, ERROR_USAGE,
-              "counter backend \"%.64s\" is unknown, expected one of: auto%s", name,
-              known.s ? known.s : "");
+    const char *names = strbuf_text(&known, "the names of backends", err);
+    if (names)
+        error_set(err, ERROR_USAGE, "counter backend \"%.64s\" is unknown, expected one of: auto%s", name, names);
     strbuf_free(&known);
     return NULL;
 }

@@ -51,7 +51,9 @@ static int field_find(enum counter_field *out, const char *name, const char *ctx
         }
         strbuf_addf(&known, "%s%s", known.len ? ", " : "", counter_field_name((enum counter_field)f));
     }
-    error_set(err, ERROR_INPUT, "%s: field \"field\": found \"%.64s\", expected one of: %s", ctx, name, known.s ? known.s : "");
+    const char *names = strbuf_text(&known, "the names of fields", err);
+    if (names)
+        error_set(err, ERROR_INPUT, "%s: field \"field\": found \"%.64s\", expected one of: %s", ctx, name, names);
     strbuf_free(&known);
     return -1;
 }

@@ -67,9 +67,12 @@ static int start(struct child *c, const struct counters_options *o, const char *
     const char *helper = helper_path(o, path);
     int rc = -1;
     list_cpus(&cpus, o);
-    char *argv[] = { (char *)(uintptr_t)helper, (char *)(uintptr_t)what, cpus.s ? cpus.s : (char[]){ "0" }, NULL };
+    const char *list = strbuf_text(&cpus, "the CPUs to count on", &err);
+    char *argv[] = { (char *)(uintptr_t)helper, (char *)(uintptr_t)what, list && *list ? cpus.s : (char[]){ "0" }, NULL };
     *c = (struct child){ .fd = -1, .err_fd = -1 };
-    if (access(helper, X_OK) != 0)
+    if (!list)
+        snprintf(why, size, "%.*s", (int)size - 1, err.msg);
+    else if (access(helper, X_OK) != 0)
         snprintf(why, size, "not built in (configure --with-likwid=yes; no %.160s)", helper);
     else if (child_start(c, argv, &err) != 0)
         snprintf(why, size, "%.*s", (int)size - 1, err.msg);

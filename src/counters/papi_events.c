@@ -260,7 +260,7 @@ void papi_choose_events(struct counters *c)
     choose_from_file(c, &t, !core_off[0], !uncore_off[0]);
     for (int f = 0; f < COUNTER_FIELD_COUNT; f++) {
         const bool memory = f == COUNTER_DRAM_READ_BYTES || f == COUNTER_DRAM_WRITE_BYTES || f == COUNTER_DRAM_BYTES;
-        const char *why = memory && uncore_off[0] ? uncore_off : !memory && core_off[0] ? core_off : t.why[f].s;
+        const char *why = memory && uncore_off[0] ? uncore_off : !memory && core_off[0] ? core_off : t.why[f].oom ? "out of memory" : t.why[f].s;
         const bool published = counter_field_is_sw((enum counter_field)f); /* open_software() has said why */
         if (!published && !has_field(c, (enum counter_field)f) && !c->limited[f] && why)
             counters_set_reason(c, (enum counter_field)f, "%s", why);

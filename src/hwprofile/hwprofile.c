@@ -282,12 +282,11 @@ int hw_fill_efficiency(struct hwprofile *h, struct error *err)
     for (const char *const *d = hw_dirs(); *d; d++) {
         struct strbuf path = { 0 };
         strbuf_addf(&path, "%s/hwprofiles/classes.json", *d);
-        if (path.oom)
-            return error_oom(err, strlen(*d), "a file name");
-        bool found = file_exists(path.s);
-        int rc = found ? classes_from(h, path.s, err) : 0;
+        const char *name = strbuf_text(&path, "a file name", err);
+        const bool found = name && file_exists(name);
+        const int rc = found ? classes_from(h, name, err) : name ? 0 : -1;
         strbuf_free(&path);
-        if (found)
+        if (found || rc != 0)
             return rc;
     }
     return 0;

@@ -252,6 +252,7 @@ int hwprofile_import(struct hwprofile *h, const char *file, const void *data, si
     rc = rc ? rc : check(&im, err);
     if (rc == 0 && im.skipped.len)
         strbuf_addf(notes, "Not taken, no roofs of this program's: %s.\n", im.skipped.s);
+    notes->oom |= im.skipped.oom;
     strbuf_free(&im.skipped);
     free(im.text);
     if (rc != 0)

@@ -214,11 +214,12 @@ static int choose_device(struct import *im, struct devices *d, struct error *err
         d->chosen = i;
         n++;
     }
-    int rc = 0;
-    if (n != 1)
+    const char *names = strbuf_text(&all, "the names of devices", err);
+    int rc = names ? 0 : -1;
+    if (names && n != 1)
         rc = error_set(err, d->n ? ERROR_USAGE : ERROR_INPUT, "%s: expected one device%s%s%s, found %s%.400s", im->file,
                        im->o->device ? " with \"" : d->n ? " (choose with --device TEXT)" : "", im->o->device ? im->o->device : "",
-                       im->o->device ? "\" in its name" : "", d->n ? "" : "none", all.s ? all.s : "");
+                       im->o->device ? "\" in its name" : "", d->n ? "" : "none", names);
     strbuf_free(&all);
     return rc;
 }

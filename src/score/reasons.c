@@ -411,7 +411,8 @@ const char *score_reason(const struct score_reasons *r, const struct scored *s, 
         if (!add_bias(&b, r, x))
             add_alone(&b, r, x);
     }
-    snprintf(buf, size, "%s", b.s ? b.s : "");
+    const char *text = strbuf_text(&b, "a reason", NULL);
+    snprintf(buf, size, "%s", text ? text : "");
     strbuf_free(&b);
-    return buf;
+    return text ? buf : NULL;
 }

@@ -259,6 +259,6 @@ const struct score_group *score_groups_find(const struct score_groups *l, const 
 struct score_reasons;
 struct score_reasons *score_reasons_new(const struct scored *rows, size_t n, struct error *err); /* the rows are the caller's */
 void score_reasons_free(struct score_reasons *r);
-const char *score_reason(const struct score_reasons *r, const struct scored *s, char *buf, size_t size); /* "": nothing to say */
+const char *score_reason(const struct score_reasons *r, const struct scored *s, char *buf, size_t size); /* "": nothing to say; NULL: no memory */
 
 #endif
