@@ -131,5 +131,7 @@ int main(int argc, char **argv)
         if (((unsigned char)*p < 0x20 && *p != '\n') || *p == 0x7f)
             *p = '?';
     fprintf(stderr, "%s: %s\n", name, err.msg);
+    if (ferror(stdout)) /* said already: finish_stdout() has nothing to add */
+        _exit(error_exit_status(&err));
     return error_exit_status(&err);
 }

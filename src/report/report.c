@@ -379,7 +379,7 @@ static void add_sql_value(struct strbuf *b, const json_t *j)
     else if (json_is_number(j))
         strbuf_add(b, cell.s, cell.len);
     else
-        add_sql_text(b, cell.s ? cell.s : "", cell.len);
+        add_sql_text(b, cell.s, cell.len);
     b->oom |= cell.oom;
     strbuf_free(&cell);
 }
