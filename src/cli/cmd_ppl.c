@@ -249,26 +249,55 @@ static void provenance(struct provenance *p, const struct cli_machine *machine, 
         len += (size_t)snprintf(p->command + len, sizeof p->command - len, "%s%s", i ? " " : "", argv[i]);
 }
 
-/* Every file in turn, so that two at most are mapped; the base's own row comes last. */
-static int evaluate_all(struct ppl_file *file, const struct options *o, const struct model *base,
+/* Every file in turn, so that two at most are mapped; *n: how many are whole. */
+static int evaluate_all(struct ppl_file *file, size_t *n, const struct options *o, const struct model *base,
                         const struct ppl_chunks *c, const struct cli_machine *machine, struct error *err)
 {
-    for (size_t i = 0; i < o->n_models; i++) {
+    for (*n = 0; *n < o->n_models; ++*n) {
         struct model m = { 0 };
-        file[i].path = o->model[i];
-        if (cli_model_open(&m, o->model[i], err) != 0)
+        file[*n].path = o->model[*n];
+        if (cli_model_open(&m, o->model[*n], err) != 0)
             return -1;
-        const int rc = ppl_evaluate(&file[i], &m, base, c, (uint32_t)o->n_ubatch, machine, err);
+        const int rc = ppl_evaluate(&file[*n], &m, base, c, (uint32_t)o->n_ubatch, machine, err);
         model_free(&m);
         if (rc != 0)
             return -1;
     }
-    if (!base)
-        return 0;
-    struct ppl_file *last = &file[o->n_models];
-    last->path = o->against;
-    ppl_base_file(last, last - 1);
-    return ppl_describe(last, base, err);
+    return 0;
+}
+
+/* The n files that are whole; the base's own row comes last. */
+static int print_files(struct ppl_file *file, size_t n, const struct options *o, const struct model *base, const struct ppl_chunks *c,
+                       const struct provenance *prov, struct error *err)
+{
+    if (base) {
+        struct ppl_file *last = &file[n++];
+        *last = (struct ppl_file){ .path = o->against };
+        ppl_base_file(last, last - 1);
+        if (ppl_describe(last, base, err) != 0)
+            return -1;
+    }
+    return ppl_print(o->format, file, n, c, o->against, prov, err);
+}
+
+/* An interrupt or a failure ends the run; the files that were whole before it are printed. */
+static int evaluate_and_print(struct ppl_file *file, const struct options *o, const struct model *base, const struct ppl_chunks *c,
+                              const struct cli_machine *machine, const struct provenance *prov, struct error *err)
+{
+    struct error print_err = { 0 };
+    size_t n;
+    const int rc = evaluate_all(file, &n, o, base, c, machine, err);
+    cli_progress_done();
+    if (rc == 0)
+        return print_files(file, n, o, base, c, prov, err);
+    if (n == 0)
+        return -1;
+    const struct error why = *err;
+    if (print_files(file, n, o, base, c, prov, &print_err) == 0)
+        return error_set(err, why.kind, "%.500s: the %zu file%s until then %s printed", why.msg, n, n == 1 ? "" : "s", n == 1 ? "is" : "are");
+    if (print_err.kind != ERROR_PIPE)
+        cli_warn("%s", print_err.msg);
+    return -1;
 }
 
 static int run(const struct options *o, int argc, char **argv, struct error *err)
@@ -291,11 +320,8 @@ static int run(const struct options *o, int argc, char **argv, struct error *err
     if (read_tokens(&tokens, o, &ref, err) != 0 || cut_chunks(&chunks, o, &ref, &tokens, err) != 0 ||
         cli_machine_init(&machine, o->threads, &o->engine, err) != 0)
         goto out;
-    if (evaluate_all(file, o, o->against ? &ref : NULL, &chunks, &machine, err) != 0)
-        goto out;
-    cli_progress_done();
     provenance(&prov, &machine, argc, argv);
-    rc = ppl_print(o->format, file, n_files, &chunks, o->against, &prov, err);
+    rc = evaluate_and_print(file, o, o->against ? &ref : NULL, &chunks, &machine, &prov, err);
 out:
     cli_machine_free(&machine);
     token_list_free(&tokens.id);
@@ -324,7 +350,8 @@ int cmd_ppl(int argc, char **argv, struct error *err)
         "weights for every token, so half of it is up to twice the speed (roofcast predict FILE says how much).\n\n"
         "-ctk and -ctv set the cache of the files, not of --against: the same file twice shows what a quantized "
         "cache costs.\n\n"
-        "The files are evaluated one after the other, each beside the base, so that two are in memory at a time.";
+        "The files are evaluated one after the other, each beside the base, so that two are in memory at a time. Ctrl-C, or a file "
+        "that fails, prints those until then.";
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE [-m FILE...] -f TEXT", doc, NULL };
     struct options o = { .n_ubatch = 512, .engine = CLI_ENGINE_DEFAULT, .format = REPORT_TABLE };
     if (cli_parse(&syntax, argc, argv, &o, err) != 0)

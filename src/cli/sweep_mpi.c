@@ -85,6 +85,8 @@ static int receive_text(int rank, uint64_t bytes, FILE *out, struct error *err)
             break;
         MPI_Recv(piece, PIECE, MPI_CHAR, rank, TAG_TEXT, MPI_COMM_WORLD, &status);
         MPI_Get_count(&status, MPI_CHAR, &n);
+        if (n == 0)
+            rc = error_set(err, ERROR_SYSTEM, "rank %d cannot read its rows again", rank);
         if (fwrite(piece, 1, (size_t)n, out) != (size_t)n)
             rc = error_write(err, errno, "cannot write the rows");
         bytes -= (uint64_t)n;
@@ -110,13 +112,20 @@ static int send_text(FILE *text, struct error *err)
 {
     char *piece = malloc(PIECE);
     size_t n;
-    if (!piece)
-        return error_oom(err, PIECE, "a piece of the rows");
+    errno = 0;
     rewind(text);
-    while ((n = fread(piece, 1, PIECE, text)) > 0)
+    while (piece && (n = fread(piece, 1, PIECE, text)) > 0)
         MPI_Send(piece, (int)n, MPI_CHAR, 0, TAG_TEXT, MPI_COMM_WORLD);
+    const int e = errno;
+    int rc = 0;
+    if (!piece)
+        rc = error_oom(err, PIECE, "a piece of the rows");
+    else if (ferror(text))
+        rc = error_set(err, ERROR_SYSTEM, "cannot read the temporary file of its rows: %s", strerror(e));
+    if (rc != 0) /* rank 0 waits for the bytes that were announced */
+        MPI_Send(NULL, 0, MPI_CHAR, 0, TAG_TEXT, MPI_COMM_WORLD);
     free(piece);
-    return 0;
+    return rc;
 }
 
 int sweep_ranks_deliver(const struct sweep_ranks *r, FILE *text, const struct error *failed, struct error *err)

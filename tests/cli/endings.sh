@@ -60,6 +60,16 @@ status=$?
 [ $status -eq 141 ] && [ ! -s "$tmp/err" ] && grep -q '"test": "tg2"' "$tmp/pipe.json"
 ok $? "bench: saved where nobody reads standard output; the end is SIGPIPE's (status $status)"
 
+# ---- other commands that do one thing after the other
+echo '5 17 290 44 3 8 9 10 250 61 77 12 30 31 32 33' >"$tmp/tokens"
+run ppl -m "$m" -m "$tmp/bad.gguf" --ids "$tmp/tokens" -c 16 -o csv
+[ $status -eq 1 ] && says 'I32 cannot be executed.*the 1 file until then is printed' && [ "$(wc -l <"$tmp/out")" -eq 2 ]
+ok $? "ppl: a later file that fails leaves the results of those before (status $status)"
+mkdir "$tmp/t" "$tmp/t/roofcast-validate-Abc123" && echo big >"$tmp/t/roofcast-validate-Abc123/model.gguf"
+TMPDIR=$tmp/t run validate --hw this
+[ $status -ne 0 ] && [ -z "$(ls -A "$tmp/t")" ]
+ok $? "validate removes the folder of one that was killed, and its own"
+
 # ---- sweep
 "$ROOFCAST" sweep -m stories15m --hw h100-sxm -b 1-64 >&4 2>"$tmp/err"
 status=$?
