@@ -225,6 +225,24 @@ size_t cli_width(FILE *f)
     return !wide_tables && fd >= 0 && isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
+char *cli_partial_path(const char *path, struct error *err)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    const size_t n = strlen(path), stem = dot && dot > name ? (size_t)(dot - path) : n;
+    for (int i = 1;; i++) {
+        char number[16] = "", *partial;
+        if (i > 1)
+            snprintf(number, sizeof number, "-%d", i);
+        if (asprintf(&partial, "%.*s.partial%s%s", (int)stem, path, number, path + stem) < 0) {
+            error_oom(err, n, "a file name");
+            return NULL;
+        }
+        if (!file_exists(partial))
+            return partial;
+        free(partial);
+    }
+}
+
 int cli_report(const char *path, enum report_format fmt, const struct report_doc *d,
                struct error *err)
 {

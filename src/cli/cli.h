@@ -119,6 +119,9 @@ void cli_print_findings(const struct hwprofile *h);
 /* A line for people to stderr, "roofcast: ...", unless quiet; a warning, "roofcast: warning: ...", always. */
 void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Where a result goes that was interrupted: NAME.partial.json beside NAME.json, or -2, -3, ... where something has that name.
+ * NULL: *err; free(). */
+char *cli_partial_path(const char *path, struct error *err);
 /* report_print to path ("-" or NULL: stdout), atomically. */
 int cli_report(const char *path, enum report_format fmt, const struct report_doc *d, struct error *err);
 

@@ -171,29 +171,16 @@ static int check_writable(const char *path, struct error *err)
     return rc;
 }
 
-/* Where a profile goes that was interrupted: beside one that is there already, under a name that nothing has. NULL: no memory. */
+/* Where a profile goes that was interrupted: beside one that is there already. NULL: *err. */
 static char *partial_path(const char *out, struct error *err)
 {
     struct stat st;
-    if (strcmp(out, "-") == 0 || stat(out, &st) != 0 || !S_ISREG(st.st_mode)) {
-        char *same = strdup(out);
-        if (!same)
-            error_oom(err, strlen(out), "a file name");
-        return same;
-    }
-    const size_t n = strlen(out), stem = n > 5 && strcmp(out + n - 5, ".json") == 0 ? n - 5 : n;
-    for (int i = 1;; i++) {
-        char number[16] = "", *path;
-        if (i > 1)
-            snprintf(number, sizeof number, "-%d", i);
-        if (asprintf(&path, "%.*s.partial%s.json", (int)stem, out, number) < 0) {
-            error_oom(err, n, "a file name");
-            return NULL;
-        }
-        if (!file_exists(path))
-            return path;
-        free(path);
-    }
+    if (strcmp(out, "-") != 0 && stat(out, &st) == 0 && S_ISREG(st.st_mode))
+        return cli_partial_path(out, err);
+    char *same = strdup(out);
+    if (!same)
+        error_oom(err, strlen(out), "a file name");
+    return same;
 }
 
 /* err: what ended the measurement. */

@@ -322,10 +322,12 @@ static int price_chunks(const struct sweep_grid *g, struct team *team, const str
     for (size_t at = first; at < end && rc == 0; at += BLOCK) {
         *b = (struct block){ .g = g, .u = u, .first = at, .end = u64_min(at + BLOCK, end), .next = at };
         team_run(team, price_block, b);
-        rc = interrupt_check(err);
+        rc = interrupt_check(err); /* then rows may be missing in the middle of it: none of it is written */
         for (size_t i = 0; i < BLOCK; i++)
-            if (write_text(f, &b->text[i], rc == 0 ? err : NULL) != 0)
-                rc = -1;
+            if (rc != 0)
+                strbuf_free(&b->text[i]);
+            else
+                rc = write_text(f, &b->text[i], err);
     }
     free(b);
     return rc;
@@ -393,6 +395,22 @@ static int write_all(struct sweeping *x, FILE *f, struct error *err)
     return rc != 0 && x->ranks.n > 1 && err->kind == ERROR_INTERRUPTED ? say_missing(x, rank, err) : rc;
 }
 
+/* Under another name, so that nobody takes them for the whole grid. */
+static int keep_rows(struct outfile *out, struct error *err)
+{
+    struct error why = *err;
+    char *partial = cli_partial_path(out->path, err);
+    if (!partial)
+        return -1;
+    free(out->path);
+    out->path = partial;
+    char *name = strdup(partial);
+    if (outfile_commit(out, err) == 0)
+        error_set(err, why.kind, "%.300s: %s has the rows until then", why.msg, name ? name : "a file beside it");
+    free(name);
+    return -1;
+}
+
 static int first_rank(struct sweeping *x, const char *save, struct error *err)
 {
     struct outfile out;
@@ -400,6 +418,8 @@ static int first_rank(struct sweeping *x, const char *save, struct error *err)
     if (outfile_open(&out, save ? save : "-", err) != 0)
         return -1;
     if (write_all(x, out.f, err) != 0) {
+        if (out.tmp && x->ranks.n == 1 && err->kind == ERROR_INTERRUPTED)
+            return keep_rows(&out, err);
         outfile_abort(&out);
         return -1;
     }

@@ -84,6 +84,15 @@ status=$?
 [ $status -eq 0 ] && [ "$(wc -l <"$tmp/grid.csv")" -eq 65 ]
 ok $? "sweep --save keeps its file where nobody reads what it says (status $status)"
 exec 4>&-
+"$ROOFCAST" sweep -m all -q Q4_K_M --hw gpu -b 1-256 -d 0-32768+64 --save "$tmp/long.csv" >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+until_ says 'configurations'
+kill -INT $pid
+wait $pid
+status=$?
+[ $status -eq 130 ] && says 'interrupted: .*long.partial.csv has the rows until then' && [ ! -e "$tmp/long.csv" ] &&
+    [ "$(wc -l <"$tmp/long.partial.csv")" -gt 1 ] && [ -z "$(tail -c 1 "$tmp/long.partial.csv" | tr -d '\n')" ]
+ok $? "sweep --save: an interrupt keeps the rows until then under another name (status $status)"
 
 # ---- temporary files: tokenize waits for its input with its output open
 vocab=${ROOFCAST_DATA:?}/tests/fuzz/corpus/tokenizer/vocab-spm
