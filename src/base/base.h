@@ -206,6 +206,9 @@ int parse_int(const char *s, int64_t lo, int64_t hi, const char *what, int64_t *
 int parse_double(const char *s, double lo, double hi, const char *what, double *out,
                  struct error *err);
 
+/* The text of a file begins behind a byte-order mark: moves *text and *size there. Refuses UTF-16 and UTF-32, as "name: line 1, column 1". */
+int text_begin(const char *name, const char **text, size_t *size, struct error *err);
+
 /* ---- statistics ------------------------------------------------------------ */
 double stats_mean(const double *x, size_t n);
 double stats_sd(const double *x, size_t n); /* sample sd (n-1); 0 for n < 2 */

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { JSON_MAX_BYTES = 64 << 20 };
@@ -34,15 +35,82 @@ json_t *json_load_mem(const char *name, const void *data, size_t size, struct er
     return json_load_mem_at(name, data, size, 1, err);
 }
 
+/* ---- numbers that are none ---------------------------------------------------------------------------- */
+
+/* As Python writes them; JSON has no such numbers. */
+static const char *const not_finite[] = { "-Infinity", "Infinity", "NaN" };
+
+/* The first of them at or behind text[i], outside of strings: its index, and in *at where; -1: none. *string: whether i is in one. */
+static int next_not_finite(const char *text, size_t size, size_t i, bool *string, size_t *at)
+{
+    for (; i < size; i++) {
+        *string ^= text[i] == '"';
+        i += *string && text[i] == '\\' && i + 1 < size;
+        for (size_t k = 0; k < ARRAY_LEN(not_finite) && !*string; k++) {
+            const size_t n = strlen(not_finite[k]);
+            if (size - i < n || memcmp(text + i, not_finite[k], n) != 0)
+                continue;
+            *at = i;
+            return (int)k;
+        }
+    }
+    return -1;
+}
+
+/*
+ * A copy in which they are strings: what reads such a field as a number refuses it by name, what leaves it out does not care.
+ * *copy is NULL where the text has none. -1: out of memory.
+ */
+static int quote_not_finite(const char *text, size_t *size, char **copy, struct error *err)
+{
+    bool string = false;
+    size_t at, done = 0, len = 0;
+    int k = next_not_finite(text, *size, 0, &string, &at);
+    *copy = NULL;
+    if (k < 0)
+        return 0;
+    char *out = malloc(2 * *size); /* 3 bytes become 5 */
+    if (!out)
+        return error_oom(err, 2 * *size, "a JSON text");
+    for (; k >= 0; k = next_not_finite(text, *size, done, &string, &at)) {
+        const size_t n = strlen(not_finite[k]);
+        memcpy(out + len, text + done, at - done);
+        len += at - done;
+        len += (size_t)sprintf(out + len, "\"%s\"", not_finite[k]);
+        done = at + n;
+    }
+    memcpy(out + len, text + done, *size - done);
+    *size = len + *size - done;
+    *copy = out;
+    return 0;
+}
+
+bool json_is_none(const json_t *v)
+{
+    if (!v || json_is_null(v))
+        return true;
+    for (size_t k = 0; json_is_string(v) && k < ARRAY_LEN(not_finite); k++)
+        if (strcmp(json_string_value(v), not_finite[k]) == 0)
+            return true;
+    return false;
+}
+
+/* ---- documents ---------------------------------------------------------------------------------------- */
+
 json_t *json_load_mem_at(const char *name, const void *data, size_t size, size_t line, struct error *err)
 {
+    const char *text = data;
+    char *copy;
     if (size > JSON_MAX_BYTES) {
         error_set(err, ERROR_INPUT, "%s: line %zu, column 1: %zu bytes of JSON, at most %d are read", name, line, size,
                   JSON_MAX_BYTES);
         return NULL;
     }
+    if (text_begin(name, &text, &size, err) != 0 || quote_not_finite(text, &size, &copy, err) != 0)
+        return NULL;
     json_error_t je;
-    json_t *j = json_loadb(data, size, JSON_REJECT_DUPLICATES, &je);
+    json_t *j = json_loadb(copy ? copy : text, size, JSON_REJECT_DUPLICATES, &je);
+    free(copy);
     if (!j)
         error_set(err, ERROR_INPUT, "%s: line %zu, column %d: %s", name, line + (size_t)(je.line > 0 ? je.line - 1 : 0), je.column > 0 ? je.column : 1,
                   je.text);
@@ -90,8 +158,22 @@ static int missing(const char *ctx, const char *key, const char *expected, struc
 static int wrong(const char *ctx, const char *key, const char *expected, const json_t *found,
                  struct error *err)
 {
+    if (json_is_none(found) && json_is_string(found))
+        return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected %s, found %s", ctx, key, expected, json_string_value(found));
     return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected %s, found %s", ctx, key, expected,
                      json_type_name(found));
+}
+
+bool json_whole(const json_t *v, int64_t *out)
+{
+    const double exact = 9007199254740992.0, x = json_number_value(v); /* 2^53 */
+    if (json_is_integer(v))
+        *out = json_integer_value(v);
+    else if (json_is_real(v) && x == floor(x) && fabs(x) < exact)
+        *out = (int64_t)x;
+    else
+        return false;
+    return true;
 }
 
 int json_get_num_opt(const json_t *o, const char *ctx, const char *key, double *out,
@@ -120,12 +202,12 @@ int json_get_int_opt(const json_t *o, const char *ctx, const char *key, int64_t 
     const json_t *v = json_object_get(o, key);
     if (!v || json_is_null(v))
         return 0;
-    if (json_is_real(v))
-        return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected a whole number, found %g", ctx, key,
+    int64_t i = 0;
+    if (json_is_real(v) && !json_whole(v, &i))
+        return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected a whole number, found %.15g", ctx, key,
                          json_real_value(v));
-    if (!json_is_integer(v))
+    if (!json_whole(v, &i))
         return wrong(ctx, key, "a whole number", v, err);
-    json_int_t i = json_integer_value(v);
     if (i < lo || i > hi)
         return error_set(err, ERROR_INPUT, "%s: field \"%s\": expected %lld to %lld, found %lld", ctx,
                          key, (long long)lo, (long long)hi, (long long)i);

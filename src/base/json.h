@@ -8,7 +8,11 @@
 #include "base/base.h"
 #include <jansson.h>
 
-/* Load a file (at most 64 MiB, nesting limited by jansson). NULL on error, which names line and column. */
+/*
+ * Load a file (at most 64 MiB, nesting limited by jansson). NULL on error, which names line and column. A byte-order mark is
+ * skipped, UTF-16 refused by name. NaN, Infinity and -Infinity, as Python writes numbers that are none, become strings of these
+ * names: a field of that value is refused where it is read as a number, and ignored where it is not read.
+ */
 json_t *json_load_path(const char *path, struct error *err);
 /* The same from memory; `name` stands in messages. */
 json_t *json_load_mem(const char *name, const void *data, size_t size, struct error *err);
@@ -19,6 +23,10 @@ int json_save_path(const json_t *j, const char *path, struct error *err);
 /* Print to f (indent 2 or compact) and a newline. */
 int json_print(const json_t *j, FILE *f, bool compact, struct error *err);
 
+/* Absent, null, or a number that is none (see above). */
+bool json_is_none(const json_t *v);
+/* The number where it is whole, also written 4096.0 (below 2^53); false: another value. */
+bool json_whole(const json_t *v, int64_t *out);
 /* ctx: what the object is, for messages ("hwprofiles/h100.json: memory"). All return 0 / -1.
  * *_opt leave *out as it was when the field is absent or null. Numbers must be finite. */
 int json_get_num(const json_t *o, const char *ctx, const char *key, double *out, struct error *err);

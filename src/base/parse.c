@@ -1,8 +1,9 @@
-/* Numbers from the command line: the whole string, in range, or an error that says both. */
+/* Numbers from the command line: the whole string, in range, or an error that says both. Where a file's text begins. */
 #include "base/base.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 int parse_int(const char *s, int64_t lo, int64_t hi, const char *what, int64_t *out,
               struct error *err)
@@ -29,5 +30,23 @@ int parse_double(const char *s, double lo, double hi, const char *what, double *
     if (v < lo || v > hi)
         return error_set(err, ERROR_USAGE, "%s: expected %g to %g, found %s", what, lo, hi, s);
     *out = v;
+    return 0;
+}
+
+/* By its mark, or by a first character of which one byte is zero. */
+static bool is_wide(const char *s, size_t n)
+{
+    return n >= 2 && (memcmp(s, "\xff\xfe", 2) == 0 || memcmp(s, "\xfe\xff", 2) == 0 || (n % 2 == 0 && (s[0] == 0) != (s[1] == 0)));
+}
+
+int text_begin(const char *name, const char **text, size_t *size, struct error *err)
+{
+    if (is_wide(*text, *size))
+        return error_set(err, ERROR_INPUT, "%s: line 1, column 1: expected UTF-8, found UTF-16, as PowerShell's > and some editors write it: "
+                         "save it as UTF-8 (PowerShell: | Out-File -Encoding utf8 FILE)", name);
+    if (*size >= 3 && memcmp(*text, "\xef\xbb\xbf", 3) == 0) {
+        *text += 3;
+        *size -= 3;
+    }
     return 0;
 }

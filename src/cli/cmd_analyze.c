@@ -8,6 +8,7 @@
 struct options {
     const char *model, *type, *save;
     char type_named[24];
+    bool kv_said; /* by an option */
     int64_t n_prompt, n_gen, n_depth, n_batch, n_ubatch;
     enum analysis_by by;
     struct cost_options cost;
@@ -75,10 +76,13 @@ static int parse(void *options, int key, const char *arg, struct error *err)
     case OPT_ATTENTION:
         return pricing_attention(&o->cost.materialized, arg, err);
     case OPT_KV:
+        o->kv_said = true;
         return pricing_kv_type(&o->cost.type_k, &o->cost.type_v, arg, err);
     case OPT_CTK:
+        o->kv_said = true;
         return cli_kv_type(&o->cost.type_k, arg, err);
     case OPT_CTV:
+        o->kv_said = true;
         return cli_kv_type(&o->cost.type_v, arg, err);
     case OPT_ACT:
         if (strcmp(arg, "2") != 0 && strcmp(arg, "4") != 0)
@@ -559,10 +563,13 @@ out:
     return rc;
 }
 
-static int run(const struct options *o, struct error *err)
+static int run(struct options *o, struct error *err)
 {
     struct model m;
     struct analysis a;
+    if (pricing_model(&m, o->model, o->type, err) != 0)
+        return -1;
+    pricing_take_kv(&m, o->kv_said, &o->cost.type_k, &o->cost.type_v);
     const struct analysis_options ao = {
         .n_prompt = (uint32_t)o->n_prompt,
         .n_gen = (uint32_t)o->n_gen,
@@ -572,8 +579,6 @@ static int run(const struct options *o, struct error *err)
         .by = o->by,
         .cost = o->cost,
     };
-    if (pricing_model(&m, o->model, o->type, err) != 0)
-        return -1;
     if (o->n_depth + o->n_prompt > m.hp.n_ctx_train || o->n_depth + o->n_gen > m.hp.n_ctx_train)
         cli_warn("the context goes beyond the %u tokens the model was trained on", m.hp.n_ctx_train);
     int rc = cli_keep_input(m.path, m.gguf, "--save", o->save, err);

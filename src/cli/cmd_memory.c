@@ -171,13 +171,14 @@ static int default_contexts(struct int_list *l, uint32_t n_ctx_train, struct err
     return int_list_parse(l, text, 1, INT32_MAX, "-c", err);
 }
 
-static int run(const struct memory_cli *o, struct asked *a, const struct str_list *hw, struct error *err)
+static int run(struct memory_cli *o, struct asked *a, const struct str_list *hw, struct error *err)
 {
     struct model m;
     struct op_list ops = { 0 };
     struct op_classes classes = { 0 };
     if (pricing_model(&m, o->model, o->price.type, err) != 0)
         return -1;
+    pricing_take_kv(&m, o->price.kv_said, &o->price.type_k, &o->price.type_v);
     int rc = op_list_build(&ops, &m, err);
     if (rc == 0)
         rc = op_classes_init(&classes, &m, &ops, err);

@@ -275,13 +275,14 @@ static void default_lengths(struct predict_cli *o)
     o->n_gen = o->n_gen ? o->n_gen : o->ask.request ? "0" : "128";
 }
 
-static int run(const struct predict_cli *o, const struct lists *l, const struct str_list *hw, struct error *err)
+static int run(struct predict_cli *o, const struct lists *l, const struct str_list *hw, struct error *err)
 {
     struct model m;
     struct drafting d;
     struct software *software = NULL;
     if (pricing_model(&m, o->model, o->price.type, err) != 0)
         return -1;
+    pricing_take_kv(&m, o->price.kv_said, &o->price.type_k, &o->price.type_v);
     if (predict_draft_init(&d, &o->draft, &m, err) != 0) {
         model_free(&m);
         return -1;

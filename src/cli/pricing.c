@@ -12,7 +12,19 @@ int pricing_model(struct model *m, const char *spec, const char *type, struct er
     if (!spec)
         return error_set(err, ERROR_USAGE, "which model? A .gguf file, a Hugging Face config.json, or a name: "
                                            "`roofcast list models`");
-    return model_load(m, spec, type, err);
+    if (model_load(m, spec, type, err) != 0)
+        return -1;
+    if (*m->note)
+        cli_note("%s: %s", m->name, m->note);
+    return 0;
+}
+
+void pricing_take_kv(const struct model *m, bool said, enum dtype *k, enum dtype *v)
+{
+    if (said || !m->kv_said)
+        return;
+    *k = *v = m->kv_type;
+    cli_note("%s: KV cache of %s, as its quantization_config asks engines for (--kv-type names another)", m->name, dtype_name(m->kv_type));
 }
 
 bool pricing_knows_type(const char *name)
@@ -112,10 +124,13 @@ int pricing_parse(int key, const char *arg, struct pricing_options *o, struct er
     case 'q':
         return pricing_type(&o->type, o->type_named, sizeof o->type_named, arg, "-q", err);
     case PRICING_KV:
+        o->kv_said = true;
         return pricing_kv_type(&o->type_k, &o->type_v, arg, err);
     case PRICING_CTK:
+        o->kv_said = true;
         return cli_kv_type(&o->type_k, arg, err);
     case PRICING_CTV:
+        o->kv_said = true;
         return cli_kv_type(&o->type_v, arg, err);
     case PRICING_TP:
         return parse_count(arg, "--tp", &o->layout.tp, err);

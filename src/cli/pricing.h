@@ -11,6 +11,7 @@ struct pricing_options {
     const char *type; /* -q */
     char type_named[24]; /* where it was another name of a type */
     enum dtype type_k, type_v;
+    bool kv_said; /* by an option */
     struct layout layout;
     struct routing routing;
     bool materialized;
@@ -81,6 +82,8 @@ bool pricing_knows_type(const char *name);
 /* -q: those, or what files of measurements call one (GPTQ-Int4: GPTQ), which buf is for and which is said. What nobody knows stays for model_load() to
  * refuse; bits that none of them has are refused here. option: for messages. */
 int pricing_type(const char **type, char *buf, size_t size, const char *arg, const char *option, struct error *err);
+/* The type of the cache where no option says it: the one that the checkpoint asks engines for, with a note. */
+void pricing_take_kv(const struct model *m, bool said, enum dtype *k, enum dtype *v);
 int pricing_model(struct model *m, const char *spec, const char *type, struct error *err);
 /* --kv-type: keys and values alike. */
 int pricing_kv_type(enum dtype *k, enum dtype *v, const char *arg, struct error *err);

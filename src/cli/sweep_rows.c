@@ -346,6 +346,7 @@ void sweep_chunk(struct strbuf *out, const struct sweep_grid *g, const struct sw
 {
     const size_t cell = chunk / chunks_of_cell(g), first = chunk % chunks_of_cell(g) * SWEEP_CHUNK;
     struct cell c = { .g = g, .u = u, .place = place_of(g, cell % sweep_n_cell(g)) };
+    const enum dtype kv_type = u->m.kv_said && !g->kv_said ? u->m.kv_type : g->kv_type[c.place.kv];
     c.h = &g->machine[c.place.hw];
     c.timing = u->timing ? &u->timing[c.place.hw] : NULL;
     c.o = (struct predict_options){ .layout = c.place.layout,
@@ -356,8 +357,8 @@ void sweep_chunk(struct strbuf *out, const struct sweep_grid *g, const struct sw
                                     .n_ubatch = g->n_ubatch > 0 ? g->n_ubatch : time_ubatch(g->software, c.h, &u->m),
                                     .server = time_serves(g->software, c.h, &u->m),
                                     .n_batched = g->n_ubatch,
-                                    .type_k = g->kv_type[c.place.kv],
-                                    .type_v = g->kv_type[c.place.kv] };
+                                    .type_k = kv_type,
+                                    .type_v = kv_type };
     init_cell(&c);
     init_subject(&c);
     out->oom |= c.subject.oom;

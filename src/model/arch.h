@@ -75,9 +75,18 @@ int config_only(const json_t *j, const char *what, const char *field, bool only,
 int config_word(const json_t *j, const char *what, const char *field, const char *words, struct error *err);
 /* Space-separated fields that must be there, and not null unless null_too. */
 int config_needs(const json_t *j, const char *what, const char *fields, bool null_too, struct error *err);
-/* num_experts and what goes with it, under the names the file has for it. top: the file, where j is a part of it. */
-int config_experts(const json_t *top, const json_t *j, const char *what, const struct arch *a, struct hparams *hp,
-                   struct error *err);
+/* The same, of the names that the family has for it the one that the file uses. */
+const char *config_present(const json_t *j, const struct arch *a, const char *usual);
+/* What a config.json says its model is: a row of archs[].hf, by type and by class (either may be NULL). */
+struct config_family {
+    const struct arch *arch;
+    const char *model_type, *class_name;
+};
+int config_family(const json_t *top, const char *what, struct config_family *f, struct error *err);
+/* The row's model_type where the file's type, or, without one, its class is another name of it; else model_type. */
+const char *config_type_name(const char *model_type, const char *class_name);
+/* num_experts and what goes with it, under the names the file has for it. j: the language model's part of it. */
+int config_experts(const struct config_family *f, const json_t *j, const char *what, struct hparams *hp, struct error *err);
 /* Numbers whose ranges hparams_check knows under other names than the file's. */
 int config_numbers(const json_t *j, const char *what, const struct hparams *hp, struct error *err);
 /* The width of n_expert_shared shared experts of n_ff_exp each. */

@@ -141,6 +141,12 @@ static int small(const json_t *j, const char *what, struct hparams *hp, struct e
 
 static int config(const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
+    bool experts = hp->n_expert > 0;
+    if (json_get_bool_opt(j, what, "enable_moe_block", &experts, err) != 0)
+        return -1;
+    if (experts && hp->n_expert == 0)
+        return error_set(err, ERROR_INPUT, "%s: enable_moe_block is true and num_experts is missing or 0", what);
+    hp->n_expert = experts ? hp->n_expert : 0;
     hp->n_head_kv_full = hp->n_head_kv;
     if (small(j, what, hp, err) != 0 ||
         json_get_num_opt(j, what, "final_logit_softcapping", &hp->final_softcap, err) != 0 ||
@@ -156,11 +162,16 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     return 0;
 }
 
+static const struct config_name names[] = {
+    { "num_experts_per_tok", "top_k_experts" }, { "num_experts_per_tok", "num_experts_per_tok" }, { NULL, NULL }
+};
+
 const struct arch arch_gemma4 = {
     .name = "gemma4",
     .hf = { { "gemma4_text", "Gemma4ForCausalLM" }, { "gemma4", "Gemma4ForConditionalGeneration" },
             { "gemma4_unified", "Gemma4UnifiedForConditionalGeneration" } },
     .has = ARCH_WINDOW | ARCH_EXPERTS | ARCH_PRICED_ONLY,
+    .names = names,
     .activations = "gelu_pytorch_tanh",
     .defaults = defaults,
     .config = config,

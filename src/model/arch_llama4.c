@@ -45,7 +45,8 @@ static int check_moe_layers(const json_t *j, const char *what, const struct hpar
         return 0;
     json_array_foreach(list, i, v)
     {
-        if (!json_is_integer(v) || json_integer_value(v) != (json_int_t)((i + 1) * hp->expert_period - 1))
+        int64_t layer;
+        if (!json_whole(v, &layer) || layer != (int64_t)((i + 1) * hp->expert_period - 1))
             return error_set(err, ERROR_INPUT, "%s: moe_layers[%zu] does not follow interleave_moe_layer_step, %u", what, i,
                              hp->expert_period);
         expected = i + 1;
@@ -64,7 +65,7 @@ static int check_no_rope(const json_t *j, const char *what, const struct hparams
     if (json_array_size(list) > 0 && json_array_size(list) != hp->n_layer)
         return error_set(err, ERROR_INPUT, "%s: no_rope_layers has %zu entries for %u layers", what, json_array_size(list),
                          hp->n_layer);
-    json_array_foreach(list, i, v) if (rotates(hp, (uint32_t)i) != (json_integer_value(v) != 0)) return error_set(
+    json_array_foreach(list, i, v) if (rotates(hp, (uint32_t)i) != (json_number_value(v) != 0)) return error_set(
         err, ERROR_INPUT, "%s: no_rope_layers[%zu] does not follow an interval of %u, and other patterns are not supported",
         what, i, hp->no_rope_period);
     return 0;

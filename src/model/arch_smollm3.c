@@ -38,7 +38,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
     hp->no_rope_period = (uint32_t)period;
     json_array_foreach(list, i, v)
     {
-        const bool rotates = json_is_true(v) || json_integer_value(v) != 0;
+        const bool rotates = json_is_true(v) || json_number_value(v) != 0;
         if (rotates != ((i + 1) % hp->no_rope_period != 0))
             return error_set(err, ERROR_INPUT,
                              "%s: no_rope_layers[%zu] does not follow the interval of %u, and other patterns are not "

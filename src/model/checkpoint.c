@@ -7,7 +7,8 @@
 /*
  * Sources: the parameters that vLLM's loaders create (vllm/model_executor/layers/quantization): awq.py@000796a,
  * gptq.py@02dd7b8, compressed_tensors/schemes/compressed_tensors_w4a4_nvfp4.py@0094cb9, ..._w8a8_int8.py@00ba7ff; fp8.py,
- * modelopt.py and the packed integers of compressed-tensors recalled. DeepSeek-V3's weight_scale_inv: its README_WEIGHTS.md.
+ * modelopt.py and the packed integers of compressed-tensors recalled. MLX: mlx.core.quantize (scales and biases of the weights' type), mlx_lm's
+ * quantize_model (every linear layer and embedding). DeepSeek-V3's weight_scale_inv: its README_WEIGHTS.md.
  * Scales of rows are counted as the F32 that vLLM holds; compressed-tensors writes them in the type of the weights it read
  * (its initialize.py), which is mostly BF16.
  */
@@ -47,6 +48,10 @@ static const struct checkpoint table[] = {
       .kept = DTYPE_BF16 },
     { .name = "NVFP4A16", .weights = "as NVFP4", .elem = DTYPE_FP4, .scheme = SCHEME_BF16, .scales = SCALES_GROUP,
       .group = 16, .scale_bytes = 1, .matrix_bytes = 4, .kept = DTYPE_BF16 },
+    { .name = "MLX_4BIT", .weights = "INT4, a 16-bit scale and bias for 64 columns of a row; the embedding and the LM head too", .elem = DTYPE_INT4,
+      .scheme = SCHEME_BF16, .scales = SCALES_GROUP, .group = 64, .scale_bytes = 4, .bits = 4, .tables = true, .kept = DTYPE_BF16 },
+    { .name = "MLX_8BIT", .weights = "INT8, a 16-bit scale and bias for 64 columns of a row; the embedding and the LM head too", .elem = DTYPE_INT8,
+      .scheme = SCHEME_BF16, .scales = SCALES_GROUP, .group = 64, .scale_bytes = 4, .bits = 8, .tables = true, .kept = DTYPE_BF16 },
     { .name = "MXFP4_EXPERTS", .weights = "experts FP4 (E2M1), an E8M0 scale for 32 columns of a row; all else 16 bits",
       .elem = DTYPE_MXFP4, .scheme = SCHEME_BF16, .scales = SCALES_GROUP, .group = 32, .scale_bytes = 1,
       .experts_only = true, .kept = DTYPE_BF16 },
@@ -63,7 +68,9 @@ const struct checkpoint *checkpoint_find(const char *name)
 void checkpoint_name(char *buf, size_t n, const struct checkpoint *c)
 {
     const struct checkpoint *own = checkpoint_find(c->name);
-    if (own && own->group == c->group && own->group_rows == c->group_rows && own->elem == c->elem)
+    if (c->tables && own && (own->bits != c->bits || own->scale_bytes != c->scale_bytes))
+        snprintf(buf, n, "MLX %s %ubit g%u", c->scale_bytes == 1 ? "MX" : "affine", c->bits, c->group);
+    else if (own && own->group == c->group && own->group_rows == c->group_rows && own->elem == c->elem)
         snprintf(buf, n, "%s", c->name);
     else if (c->group == 0 && c->scales == SCALES_GROUP)
         snprintf(buf, n, "%s %s", c->name, own && own->elem != c->elem ? dtype_name(c->elem) : "rows");
@@ -132,6 +139,8 @@ static uint64_t n_words(const struct checkpoint *c, uint64_t n)
 
 static uint64_t elem_bytes(const struct checkpoint *c, uint64_t rows, uint64_t cols)
 {
+    if (c->bits > 0) /* rows of whole bytes: groups are of 16 columns or more */
+        return mul(rows, u64_ceil_div(mul(cols, c->bits), 8));
     if (c->words)
         return mul(4, c->packs_rows ? mul(n_words(c, rows), cols) : mul(rows, n_words(c, cols)));
     return mul(rows, u64_ceil_div(cols, 8 / elem_bits(c->elem)));
@@ -172,8 +181,8 @@ uint64_t checkpoint_matrix_bytes(const struct checkpoint *c, uint64_t rows, uint
 /* Embedding, LM head, norms, biases, routers and the like are never quantized. */
 static int is_quantized(const struct checkpoint *c, const char *what, const struct tensor *t, struct error *err)
 {
-    if (t->rows <= 1 || mixture_keeps(t->name) || strcmp(t->name, "token_embd.weight") == 0 ||
-        strcmp(t->name, "output.weight") == 0 || (c->experts_only && !strstr(t->name, "_exps.")) ||
+    const bool lookup = strcmp(t->name, "token_embd.weight") == 0 || strcmp(t->name, "output.weight") == 0;
+    if (t->rows <= 1 || mixture_keeps(t->name) || (lookup && !c->tables) || (c->tables && t->cols % c->group != 0) || (c->experts_only && !strstr(t->name, "_exps.")) ||
         (c->ffn_only && !strstr(t->name, "ffn_")))
         return 0;
     const int listed = c->ignore ? module_listed(c->ignore, what, t->name, err) : 0;
@@ -188,6 +197,18 @@ static enum dtype kept_type(const struct checkpoint *c, const char *name)
 
 int checkpoint_tensor(const struct checkpoint *c, const char *what, struct tensor *t, struct error *err)
 {
+    const json_t *const own = module_find(c->modules, t->name);
+    struct checkpoint of_module = *c;
+    if (own && !json_is_true(own)) {
+        const json_t *const group = json_object_get(own, "group_size"), *const bits = json_object_get(own, "bits"); /* quant_config() checked them */
+        of_module.modules = NULL;
+        if (!json_is_object(own))
+            of_module.experts_only = of_module.ffn_only = true; /* of no tensor: as it is */
+        of_module.group = group ? (uint32_t)json_number_value(group) : c->group;
+        of_module.bits = bits ? (unsigned)json_number_value(bits) : c->bits;
+        of_module.elem = of_module.bits > 4 ? DTYPE_INT8 : DTYPE_INT4;
+        c = &of_module;
+    }
     const int quantized = is_quantized(c, what, t, err);
     if (quantized < 0)
         return -1;

@@ -15,7 +15,8 @@ enum scales {
 
 struct checkpoint {
     const char *name, *alias, *weights; /* see struct checkpoint_info */
-    enum dtype elem;   /* of the numbers stored */
+    enum dtype elem;   /* of the numbers stored: what their products cost */
+    unsigned bits;     /* of such a number; 0: its type's */
     enum scheme scheme;
     enum scales scales;
     uint32_t group_rows, group; /* 0: all */
@@ -26,8 +27,13 @@ struct checkpoint {
     bool zeros;        /* an element's bits a group and row, packed into 32-bit words along the rows */
     bool g_idx;        /* an int32 a column */
     bool experts_only, ffn_only;
+    bool tables;       /* the embedding and the LM head are quantized too; rows that no group divides are not */
     enum dtype kept;   /* of the tensors that are not quantized */
     const json_t *ignore; /* modules that are not quantized, besides those that never are; NULL: none. Borrowed. */
+    const json_t *modules; /* modules of a size of their own (MLX): {"model.layers.0.mlp.down_proj": {"bits", "group_size"} or false}. Borrowed. */
+    bool kv_said;      /* engines that load the file keep its KV cache in kv_type where nothing else is asked for */
+    enum dtype kv_type;
+    char note[200];    /* what of the file is left out, in words; "": nothing */
 };
 
 /* By name or alias, without regard to case; NULL when unknown. */
@@ -46,6 +52,10 @@ int quant_config(const json_t *j, const char *what, struct checkpoint *c, struct
 /* ---- module_name.c ---- */
 /* The list names the module of this tensor ("blk.3.attn_q.weight"): by its name, a part of it between dots, a pattern with
  * stars or a regular expression ("re:..."). 1, 0, or -1 when an entry is no string or no expression. */
+/* What an object says of the module of this tensor; NULL: nothing. */
+const json_t *module_find(const json_t *o, const char *tensor);
+/* The name is of a module that some tensor is. */
+bool module_known(const char *name);
 int module_listed(const json_t *list, const char *what, const char *tensor, struct error *err);
 
 #endif

@@ -8,90 +8,6 @@
 /* What a JSON text says, for messages. */
 #define PRINTABLE(buf, s) model_printable(buf, sizeof(buf), s, strlen(s))
 
-/* The model_types, or the class names, of all architectures. */
-static const char *known_families(char *buf, size_t n, bool classes)
-{
-    size_t len = 0;
-    const struct arch *a;
-    for (size_t i = 0; (a = arch_at(i)); i++)
-        for (size_t k = 0; k < ARRAY_LEN(a->hf) && a->hf[k].model_type && len < n; k++)
-            if (k == 0 || (classes ? strcmp(a->hf[k].class_name, a->hf[k - 1].class_name)
-                                   : strcmp(a->hf[k].model_type, a->hf[k - 1].model_type)) != 0)
-                len += (size_t)snprintf(buf + len, n - len, "%s%s", len ? ", " : "",
-                                        classes ? a->hf[k].class_name : a->hf[k].model_type);
-    return buf;
-}
-
-/* Every class the file names: one that is not known is another model, whatever model_type says. */
-static int check_classes(const json_t *j, const char *what, struct error *err)
-{
-    const json_t *list = json_object_get(j, "architectures"), *v;
-    size_t i;
-    char found[65], known[2048];
-    if (!list || json_is_null(list))
-        return 0;
-    if (!json_is_array(list))
-        return error_set(err, ERROR_INPUT, "%s: field \"architectures\": expected an array of strings, found %s", what,
-                         json_type_name(list));
-    json_array_foreach(list, i, v)
-    {
-        if (!json_is_string(v))
-            return error_set(err, ERROR_INPUT, "%s: architectures[%zu]: expected a string, found %s", what, i,
-                             json_type_name(v));
-        if (!arch_find_hf(NULL, json_string_value(v)))
-            return error_set(err, ERROR_INPUT, "%s: architectures[%zu] is \"%s\", which is not supported yet (known: %s)",
-                             what, i, PRINTABLE(found, json_string_value(v)),
-                             known_families(known, sizeof known, true));
-    }
-    return 0;
-}
-
-/* A profile or a run given as the model would otherwise be a model without a model_type. */
-static int refuse_other_schema(const json_t *j, const char *what, struct error *err)
-{
-    const char *schema = json_string_value(json_object_get(j, "schema"));
-    char found[65];
-    if (!schema)
-        return 0;
-    return error_set(err, ERROR_INPUT, "%s: this is a %s document, a model is expected", what, PRINTABLE(found, schema));
-}
-
-/* A file that says two things is neither. */
-static int check_agree(const json_t *j, const char *what, const char *type, const struct arch *arch, struct error *err)
-{
-    const json_t *v;
-    size_t i;
-    char found[65], said[65];
-    json_array_foreach(json_object_get(j, "architectures"), i, v)
-    {
-        const struct arch *other = arch_find_hf(NULL, json_string_value(v));
-        if (other != arch)
-            return error_set(err, ERROR_INPUT, "%s: architectures[%zu] is \"%s\" (%s), but model_type is \"%s\" (%s)", what, i,
-                             PRINTABLE(found, json_string_value(v)), other->name, type ? PRINTABLE(said, type) : "missing",
-                             arch->name);
-    }
-    return 0;
-}
-
-static int find_family(const json_t *j, const char *what, const struct arch **arch, struct error *err)
-{
-    const char *type = NULL;
-    char found[65];
-    if (refuse_other_schema(j, what, err) != 0 || json_get_str_opt(j, what, "model_type", &type, err) != 0 ||
-        check_classes(j, what, err) != 0)
-        return -1;
-    const char *class_name = json_string_value(json_array_get(json_object_get(j, "architectures"), 0));
-    char known[2048];
-    if (!type && !class_name)
-        return error_set(err, ERROR_INPUT, "%s: field \"model_type\" is missing, expected one of: %s", what,
-                         known_families(known, sizeof known, false));
-    *arch = arch_find_hf(type, class_name);
-    if (*arch)
-        return check_agree(j, what, type, *arch, err);
-    return error_set(err, ERROR_INPUT, "%s: model_type \"%s\" is not supported yet (known: %s)", what,
-                     PRINTABLE(found, type ? type : class_name), known_families(known, sizeof known, false));
-}
-
 const char *config_field(const struct arch *a, const char *usual)
 {
     for (const struct config_name *n = a ? a->names : NULL; n && n->usual; n++)
@@ -171,7 +87,7 @@ int config_rotary_part(const json_t *j, const char *what, const char *field, dou
 }
 
 /* The same, of the names that the family has for it the one that the file uses. */
-static const char *field(const json_t *j, const struct arch *a, const char *usual)
+const char *config_present(const json_t *j, const struct arch *a, const char *usual)
 {
     for (const struct config_name *n = a->names; n && n->usual; n++)
         if (strcmp(n->usual, usual) == 0 && !json_is_null(json_object_get(j, n->own)) && json_object_get(j, n->own))
@@ -181,19 +97,19 @@ static const char *field(const json_t *j, const struct arch *a, const char *usua
 
 static int read_heads(const json_t *j, const char *what, const struct arch *a, struct hparams *hp, struct error *err)
 {
-    if (count(j, what, field(j, a, "num_attention_heads"), &hp->n_head, err) != 0)
+    if (count(j, what, config_present(j, a, "num_attention_heads"), &hp->n_head, err) != 0)
         return -1;
     if (hp->n_head_kv == 0)
         hp->n_head_kv = hp->n_head;
-    if (config_opt_count(j, what, field(j, a, "num_key_value_heads"), 1, &hp->n_head_kv, err) != 0 ||
-        config_opt_count(j, what, field(j, a, "head_dim"), 1, &hp->head_dim, err) != 0)
+    if (config_opt_count(j, what, config_present(j, a, "num_key_value_heads"), 1, &hp->n_head_kv, err) != 0 ||
+        config_opt_count(j, what, config_present(j, a, "head_dim"), 1, &hp->head_dim, err) != 0)
         return -1;
     if (hp->head_dim == 0) {
         if (hp->n_embd % hp->n_head != 0)
             return error_set(err, ERROR_INPUT,
                              "%s: %s is %u, expected a multiple of %s, which is %u (or a field \"%s\")", what,
-                             field(j, a, "hidden_size"), hp->n_embd, field(j, a, "num_attention_heads"), hp->n_head,
-                             field(j, a, "head_dim"));
+                             config_present(j, a, "hidden_size"), hp->n_embd, config_present(j, a, "num_attention_heads"), hp->n_head,
+                             config_present(j, a, "head_dim"));
         hp->head_dim = hp->n_embd / hp->n_head;
     }
     hp->n_rot = hp->head_dim;
@@ -250,10 +166,22 @@ static int read_yarn(const json_t *s, const char *what, struct hparams *hp, stru
     return 0;
 }
 
+static int check_proportional(const json_t *s, const char *what, struct error *err)
+{
+    double part = 1, factor = 1;
+    if (json_get_num_opt(s, what, "partial_rotary_factor", &part, err) != 0 || json_get_num_opt(s, what, "factor", &factor, err) != 0)
+        return -1;
+    if (!(part > 0 && part <= 1))
+        return error_set(err, ERROR_INPUT, "%s: partial_rotary_factor is %g, expected more than 0, at most 1", what, part);
+    return factor == 1 ? 0 : error_set(err, ERROR_INPUT, "%s: factor is %g, expected 1 of rope_type \"proportional\"", what, factor);
+}
+
 static int rope_type(const json_t *s, const char *what, const char *type, struct hparams *hp, struct error *err)
 {
-    if (strcmp(type, "default") == 0 || strcmp(type, "none") == 0)
+    if (strcmp(type, "default") == 0 || strcmp(type, "none") == 0 || strcmp(type, "mrope") == 0) /* mrope: of text, the plain rotation */
         return 0;
+    if (strcmp(type, "proportional") == 0) /* Gemma 4: the rest of a head rotates by angles of 0, which costs the same */
+        return check_proportional(s, what, err);
     if (strcmp(type, "dynamic") == 0) /* the plain rotation up to max_position_embeddings, which is as far as we go */
         return 0;
     if (strcmp(type, "llama3") == 0)
@@ -270,7 +198,7 @@ static int rope_type(const json_t *s, const char *what, const char *type, struct
     }
     char found[33];
     return error_set(err, ERROR_INPUT,
-                     "%s: rope_type \"%s\" is not supported yet (known: default, dynamic, linear, llama3, yarn, longrope)", what,
+                     "%s: rope_type \"%s\" is not supported yet (known: default, dynamic, linear, llama3, yarn, longrope, mrope, proportional)", what,
                      PRINTABLE(found, type));
 }
 
@@ -405,21 +333,23 @@ static int read_rest(const json_t *j, const char *what, const struct arch *arch,
     return 0;
 }
 
-static int read_dimensions(const json_t *j, const char *what, const struct arch *a, struct hparams *hp, struct error *err)
+static int read_dimensions(const json_t *top, const json_t *j, const char *what, const struct arch *a, struct hparams *hp, struct error *err)
 {
     if (hp->n_ctx_train == 0)
         hp->n_ctx_train = 2048; /* defaults of transformers, which config.json files leave out */
     hp->rms_eps = 1e-6;
-    if (count(j, what, field(j, a, "hidden_size"), &hp->n_embd, err) != 0)
+    if (count(j, what, config_present(j, a, "hidden_size"), &hp->n_embd, err) != 0)
         return -1;
     if (a->ff_factor > 0)
         hp->n_ff = (uint32_t)u64_min((uint64_t)a->ff_factor * hp->n_embd, UINT32_MAX);
-    if (count(j, what, field(j, a, "num_hidden_layers"), &hp->n_layer, err) != 0 ||
-        count(j, what, field(j, a, "intermediate_size"), &hp->n_ff, err) != 0 ||
-        count(j, what, field(j, a, "vocab_size"), &hp->n_vocab, err) != 0 ||
+    if (count(j, what, config_present(j, a, "num_hidden_layers"), &hp->n_layer, err) != 0 ||
+        count(j, what, config_present(j, a, "intermediate_size"), &hp->n_ff, err) != 0 ||
+        count(j, what, config_present(j, a, "vocab_size"), &hp->n_vocab, err) != 0 ||
         config_opt_count(j, what, "num_nextn_predict_layers", 0, &hp->n_layer_nextn, err) != 0 ||
-        config_opt_count(j, what, field(j, a, "max_position_embeddings"), 1, &hp->n_ctx_train, err) != 0 ||
-        json_get_num_opt(j, what, field(j, a, "rms_norm_eps"), &hp->rms_eps, err) != 0 ||
+        config_opt_count(j, what, "mtp_num_hidden_layers", 0, &hp->n_layer_nextn, err) != 0 ||
+        config_opt_count(j, what, config_present(j, a, "max_position_embeddings"), 1, &hp->n_ctx_train, err) != 0 ||
+        json_get_num_opt(j, what, config_present(j, a, "rms_norm_eps"), &hp->rms_eps, err) != 0 ||
+        json_get_bool_opt(top, what, "tie_word_embeddings", &hp->tied, err) != 0 || /* of the whole, since transformers 5 */
         json_get_bool_opt(j, what, "tie_word_embeddings", &hp->tied, err) != 0 || read_heads(j, what, a, hp, err) != 0)
         return -1;
     hp->head_dim_v = hp->head_dim;
@@ -430,24 +360,25 @@ int config_parse(const json_t *j, const char *what, struct hparams *hp, const ch
                  struct error *err)
 {
     const struct arch *arch;
+    struct config_family family;
     *hp = (struct hparams){ 0 };
     *arch_out = NULL;
     if (!json_is_object(j))
         return error_set(err, ERROR_INPUT, "%s: expected a JSON object with the fields of a config.json",
                          what);
-    if (find_family(j, what, &arch, err) != 0)
+    if (config_family(j, what, &family, err) != 0)
         return -1;
+    arch = family.arch;
     *arch_out = arch->name;
     /* Models that also see keep their language model's fields apart. */
-    const json_t *text = json_object_get(j, "text_config"), *top = j;
-    if (json_is_object(text))
-        j = text;
+    const json_t *const top = j;
+    j = config_text(top);
     if (arch->defaults)
         arch->defaults(hp);
-    if (config_numbers(j, what, hp, err) != 0 || read_dimensions(j, what, arch, hp, err) != 0 ||
+    if (config_numbers(j, what, hp, err) != 0 || read_dimensions(top, j, what, arch, hp, err) != 0 ||
         read_rope(j, what, hp, err) != 0 ||
         (!(arch->has & ARCH_HYBRID) && read_window(j, what, hp, err) != 0) ||
-        config_experts(top, j, what, arch, hp, err) != 0 || config_needs(j, what, arch->needs, false, err) != 0 ||
+        config_experts(&family, j, what, hp, err) != 0 || config_needs(j, what, arch->needs, false, err) != 0 ||
         config_needs(j, what, arch->says, true, err) != 0 || read_rest(j, what, arch, hp, err) != 0 || (arch->config && arch->config(j, what, hp, err) != 0) ||
         hparams_supported(arch, hp, what, err) != 0)
         return -1;

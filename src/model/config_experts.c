@@ -20,20 +20,21 @@ int config_needs(const json_t *j, const char *what, const char *fields, bool nul
 
 /* ---- experts ---------------------------------------------------------------------------------- */
 
-/* The file's model_type or first class is of a row from `row` on. */
-static bool of_rows(const json_t *top, const struct arch *a, unsigned row)
+/* The model's type, or where it has none its class, is of a row from `row` on. */
+static bool of_rows(const struct config_family *f, unsigned row)
 {
-    const char *type = json_string_value(json_object_get(top, "model_type"));
-    const char *class_name = json_string_value(json_array_get(json_object_get(top, "architectures"), 0));
+    const struct arch *const a = f->arch;
     for (size_t k = row; k < ARRAY_LEN(a->hf) && a->hf[k].model_type; k++)
-        if ((type && strcmp(a->hf[k].model_type, type) == 0) || (class_name && strcmp(a->hf[k].class_name, class_name) == 0))
+        if ((f->model_type && strcmp(a->hf[k].model_type, f->model_type) == 0) ||
+            (f->class_name && strcmp(a->hf[k].class_name, f->class_name) == 0))
             return true;
     return false;
 }
 
-static int refuse_none(const json_t *top, const char *what, const struct arch *a, struct error *err)
+static int refuse_none(const struct config_family *f, const char *what, struct error *err)
 {
-    const char *type = json_string_value(json_object_get(top, "model_type"));
+    const struct arch *const a = f->arch;
+    const char *const type = f->model_type;
     const bool usual = strcmp(a->n_expert, "num_experts") == 0;
     char found[65];
     return error_set(err, ERROR_INPUT, "%s: num_experts%s%s%s is missing or 0: %s has experts", what, usual ? "" : " (",
@@ -61,18 +62,18 @@ static int number(const json_t *j, const char *what, int64_t *n, const char **fi
     return 0;
 }
 
-int config_experts(const json_t *top, const json_t *j, const char *what, const struct arch *a, struct hparams *hp,
-                   struct error *err)
+int config_experts(const struct config_family *f, const json_t *j, const char *what, struct hparams *hp, struct error *err)
 {
+    const struct arch *const a = f->arch;
     int64_t n, used = 0, width = 0;
     const char *field;
     if (number(j, what, &n, &field, err) != 0)
         return -1;
-    if (n == 0 && a->n_expert && of_rows(top, a, a->n_expert_row) && !(a->dense_too && field))
-        return refuse_none(top, what, a, err);
+    if (n == 0 && a->n_expert && of_rows(f, a->n_expert_row) && !(a->dense_too && field))
+        return refuse_none(f, what, err);
     if (n == 0)
         return 0;
-    if (json_get_int(j, what, "num_experts_per_tok", 1, UINT32_MAX, &used, err) != 0 ||
+    if (json_get_int(j, what, config_present(j, a, "num_experts_per_tok"), 1, UINT32_MAX, &used, err) != 0 ||
         json_get_int_opt(j, what, "moe_intermediate_size", 1, UINT32_MAX, &width, err) != 0)
         return -1;
     if (n > 65536)

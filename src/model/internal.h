@@ -48,6 +48,15 @@ const char *model_printable(char *buf, size_t n, const char *s, size_t len);
 int config_parse(const json_t *j, const char *what, struct hparams *hp, const char **arch_out,
                  struct error *err);
 
+/* ---- config_text.c ---------------------------------------------------------------- */
+/* The part of a config.json that describes the language model: its text_config where it has one, else all of it. */
+const json_t *config_text(const json_t *top);
+/* A field of that part, or where it has none of the whole; NULL: neither. */
+const json_t *config_beside(const json_t *top, const char *field);
+/* What of a config.json that config_parse took is not in *hp: fields that nothing reads, parts of the model that are not counted. In words; "":
+ * nothing. */
+int config_notes(const json_t *top, const char *what, const struct hparams *hp, char *buf, size_t n, struct error *err);
+
 /* ---- model.c: a config.json whose dimensions are read already, in the type asked for (NULL: what its
  * quantization_config says, else F16) */
 int model_from_config(struct model *m, const char *name, const json_t *j, const char *what, const char *arch,

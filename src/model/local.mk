@@ -10,6 +10,7 @@ libmodel_a_SOURCES = \
   %D%/hparams.c \
   %D%/config.c \
   %D%/config_experts.c \
+  %D%/config_text.c \
   %D%/checkpoint.h \
   %D%/checkpoint.c \
   %D%/quant_config.c \

@@ -195,7 +195,14 @@ int model_from_config(struct model *m, const char *name, const json_t *j, const 
     const int found = type ? 0 : quant_config(j, what, &c, err);
     if (found < 0)
         return -1;
-    return found > 0 ? from_hparams(m, name, arch, hp, &c, NULL, err) : model_from_hparams(m, name, arch, hp, type, err);
+    if (found == 0)
+        return model_from_hparams(m, name, arch, hp, type, err);
+    if (from_hparams(m, name, arch, hp, &c, NULL, err) != 0)
+        return -1;
+    m->kv_said = c.kv_said;
+    m->kv_type = c.kv_type;
+    snprintf(m->note, sizeof m->note, "%s", c.note);
+    return 0;
 }
 
 /* ---- from a name or a path ------------------------------------------------------------ */
@@ -242,15 +249,21 @@ static int load_config(struct model *m, const char *path, const char *type, stru
         return -1;
     struct hparams hp;
     const char *arch;
-    char name[sizeof m->name];
+    char name[sizeof m->name], note[sizeof m->note - sizeof((struct checkpoint *)NULL)->note];
+    memset(&hp, 0, sizeof hp); /* its gaps too: config_notes compares bytes */
     int rc = config_parse(j, path, &hp, &arch, err);
+    if (rc == 0)
+        rc = config_notes(j, path, &hp, note, sizeof note, err);
     if (rc == 0) {
         config_name(name, sizeof name, j, path);
         model_clean_name(name);
         rc = model_from_config(m, name, j, path, arch, &hp, type, err);
     }
-    if (rc == 0)
+    if (rc == 0) {
+        const size_t n = strlen(m->note);
         snprintf(m->path, sizeof m->path, "%s", path);
+        snprintf(m->note + n, sizeof m->note - n, "%s%s", n && *note ? "; " : "", note);
+    }
     json_decref(j);
     return rc;
 }

@@ -147,6 +147,9 @@ struct model {
     uint64_t weight_bytes; /* sum over tensors */
     uint64_t n_params;     /* sum of elements over tensors */
     struct gguf *gguf;     /* NULL without a file */
+    bool kv_said;          /* the checkpoint says the type of the KV cache, which engines take where nothing else is asked for */
+    enum dtype kv_type;
+    char note[512];        /* what of the file is left out or was doubtful, in words for people; "": nothing */
 };
 
 /*

@@ -141,3 +141,82 @@ int module_listed(const json_t *list, const char *what, const char *tensor, stru
             }
     return found;
 }
+
+/* What comes before "layers.0." or "embed_tokens": models alone, and in what wraps them. */
+static const char *const before[] = { "model.", "language_model.model.", "model.language_model.", "" };
+
+/* Names that MLX alone has: experts are one module there. */
+static const struct {
+    const char *role, *module;
+} of_mlx[] = {
+    { "ffn_gate_exps.weight", "mlp.switch_mlp.gate_proj" },
+    { "ffn_up_exps.weight", "mlp.switch_mlp.up_proj" },
+    { "ffn_down_exps.weight", "mlp.switch_mlp.down_proj" },
+    { "ffn_gate_exps.weight", "block_sparse_moe.switch_mlp.gate_proj" },
+    { "ffn_up_exps.weight", "block_sparse_moe.switch_mlp.up_proj" },
+    { "ffn_down_exps.weight", "block_sparse_moe.switch_mlp.down_proj" },
+    { "ffn_gate_exps.weight", "mlp.experts.gate_proj" },
+    { "ffn_up_exps.weight", "mlp.experts.up_proj" },
+    { "ffn_down_exps.weight", "mlp.experts.down_proj" },
+};
+
+/* Role and name of a module, i from 0; false past the end. */
+static bool module_at(size_t i, const char **role, const char **module)
+{
+    enum { MOST = ARRAY_LEN(roles[0].modules) };
+    const size_t n = ARRAY_LEN(roles) * MOST;
+    if (i >= n + ARRAY_LEN(of_mlx))
+        return false;
+    *role = i < n ? roles[i / MOST].role : of_mlx[i - n].role;
+    *module = i < n ? roles[i / MOST].modules[i % MOST] : of_mlx[i - n].module;
+    return true;
+}
+
+static const json_t *find_named(const json_t *o, const char *name)
+{
+    char key[160];
+    for (size_t i = 0; i < ARRAY_LEN(before); i++) {
+        snprintf(key, sizeof key, "%s%s", before[i], name);
+        const json_t *const v = json_object_get(o, key);
+        if (v)
+            return v;
+    }
+    return NULL;
+}
+
+const json_t *module_find(const json_t *o, const char *tensor)
+{
+    unsigned layer;
+    int at = 0;
+    char name[128];
+    const char *role, *module;
+    const json_t *v = NULL;
+    if (!o)
+        return NULL;
+    if (strcmp(tensor, "token_embd.weight") == 0)
+        return find_named(o, "embed_tokens");
+    if (strcmp(tensor, "output.weight") == 0)
+        return (v = json_object_get(o, "lm_head")) ? v : json_object_get(o, "language_model.lm_head");
+    if (sscanf(tensor, "blk.%5u.%n", &layer, &at) != 1 || at == 0)
+        return NULL;
+    for (size_t i = 0; !v && module_at(i, &role, &module); i++)
+        if (module && strcmp(tensor + at, role) == 0) {
+            snprintf(name, sizeof name, "layers.%u.%s", layer, module);
+            v = find_named(o, name);
+        }
+    return v;
+}
+
+bool module_known(const char *name)
+{
+    unsigned layer;
+    int at = 0;
+    const char *role, *module;
+    const char *const in = strstr(name, "layers.");
+    if (!in || sscanf(in, "layers.%5u.%n", &layer, &at) != 1 || at == 0)
+        return strstr(name, "embed_tokens") || strstr(name, "lm_head");
+    for (size_t i = 0; module_at(i, &role, &module); i++)
+        if (module && strcmp(in + at, module) == 0)
+            return true;
+    return false;
+}

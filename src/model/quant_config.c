@@ -2,6 +2,7 @@
  * arithmetic and is not understood is refused by name. doc/formats.md, methods.md (45) */
 #include "model/checkpoint.h"
 #include <string.h>
+#include <strings.h>
 
 #define PRINTABLE(buf, s) model_printable(buf, sizeof(buf), s, strlen(s))
 
@@ -99,13 +100,55 @@ static int read_group(struct reader *r, const json_t *o, const char *ctx)
 /* [rows, columns] */
 static int read_block(struct reader *r, const json_t *v, const char *field)
 {
-    const json_int_t rows = json_integer_value(json_array_get(v, 0)), cols = json_integer_value(json_array_get(v, 1));
-    if (json_array_size(v) != 2 || rows < 1 || cols < 1 || rows > 1 << 20 || cols > 1 << 20)
+    int64_t rows = 0, cols = 0;
+    if (json_array_size(v) != 2 || !json_whole(json_array_get(v, 0), &rows) || !json_whole(json_array_get(v, 1), &cols) || rows < 1 || cols < 1 || rows > 1 << 20 || cols > 1 << 20)
         return error_set(r->err, ERROR_INPUT, "%s: %s: expected two integers from 1 to 2^20, rows and columns of a block",
                          r->what, field);
     r->c->group_rows = (uint32_t)rows;
     r->c->group = (uint32_t)cols;
     return 0;
+}
+
+/* ---- the KV cache ------------------------------------------------------------------------------------- */
+
+/*
+ * vLLM's --kv-cache-dtype auto takes the cache's type from checkpoints of modelopt (kv_cache_quant_algo, kv_cache_scheme) and of
+ * compressed-tensors (kv_cache_scheme). Source: vllm/utils/torch_utils.py@0024350 resolve_kv_cache_dtype_string;
+ * vllm/attention/layer.py, recalled. Other types than FP8 are no types of a cache here: said, not taken.
+ */
+static void kv_cache(struct reader *r, const char *field, const char *found, bool fp8)
+{
+    char text[33];
+    r->c->kv_said = fp8;
+    r->c->kv_type = DTYPE_FP8;
+    if (!fp8)
+        snprintf(r->c->note, sizeof r->c->note, "%s (%s) is not priced: the KV cache is of 16 bits unless --kv-type names a type", field,
+                 PRINTABLE(text, found));
+}
+
+static int read_kv_scheme(struct reader *r)
+{
+    const json_t *o = json_object_get(r->q, "kv_cache_scheme");
+    char ctx[4400], found[33];
+    const char *type = "float";
+    int64_t bits = 8;
+    if (is_empty(o))
+        return 0;
+    if (!json_is_object(o))
+        return error_set(r->err, ERROR_INPUT, "%s: kv_cache_scheme: expected an object or null, found %s", r->what, json_type_name(o));
+    snprintf(ctx, sizeof ctx, "%s: kv_cache_scheme", r->what);
+    if (json_get_int_opt(o, ctx, "num_bits", 1, 64, &bits, r->err) != 0 || json_get_str_opt(o, ctx, "type", &type, r->err) != 0)
+        return -1;
+    snprintf(found, sizeof found, "%s, %lld bits", strcmp(type, "float") == 0 ? "float" : "int", (long long)bits);
+    kv_cache(r, "kv_cache_scheme", found, bits == 8 && strcmp(type, "float") == 0);
+    return 0;
+}
+
+/* Methods whose files vLLM takes no type of the cache from, unless it is asked for. */
+static void leave_kv(struct reader *r, const char *field)
+{
+    if (!is_empty(json_object_get(r->q, field)))
+        snprintf(r->c->note, sizeof r->c->note, "%s: vLLM takes an FP8 cache of such files where it is asked for (--kv-type FP8 here)", field);
 }
 
 /* ---- methods ------------------------------------------------------------------------------------------- */
@@ -126,6 +169,8 @@ static int read_fp8(struct reader *r)
     use(r, is_empty(block) ? "FP8" : "FP8_BLOCK");
     if (!is_empty(block) && read_block(r, block, "weight_block_size") != 0)
         return -1;
+    leave_kv(r, "kv_cache_scheme");
+    leave_kv(r, "kv_cache_quant_method");
     return read_ignored(r, "ignored_layers") != 0 ? -1 : read_ignored(r, "modules_to_not_convert");
 }
 
@@ -314,18 +359,18 @@ static int read_compressed(struct reader *r)
     if (!lists(known, format))
         return refuse_str(r, "format", format, "int-quantized, float-quantized, naive-quantized, pack-quantized or "
                                                "nvfp4-pack-quantized");
-    return read_group_scheme(r) != 0 ? -1 : read_ignored(r, "ignore");
+    return read_group_scheme(r) != 0 || read_kv_scheme(r) != 0 ? -1 : read_ignored(r, "ignore");
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------------------- */
 
 static int read_modelopt(struct reader *r)
 {
-    const char *algo = NULL;
+    const char *algo = NULL, *kv = NULL;
     int64_t group = 16;
     if (check_fields(r, r->q, "", "quant_method quant_algo kv_cache_quant_algo kv_cache_scheme group_size config_groups ignore "
                                   "exclude_modules producer") != 0 ||
-        json_get_str(r->q, r->what, "quant_algo", &algo, r->err) != 0 ||
+        json_get_str(r->q, r->what, "quant_algo", &algo, r->err) != 0 || json_get_str_opt(r->q, r->what, "kv_cache_quant_algo", &kv, r->err) != 0 ||
         json_get_int_opt(r->q, r->what, "group_size", 1, 1 << 20, &group, r->err) != 0)
         return -1;
     if (strcmp(algo, "NVFP4") == 0 && group != 16)
@@ -336,7 +381,76 @@ static int read_modelopt(struct reader *r)
         use(r, "FP8_CHANNEL");
     else
         return refuse_str(r, "quant_algo", algo, "\"FP8\", \"FP8_PER_CHANNEL_PER_TOKEN\" or \"NVFP4\"");
+    if (read_kv_scheme(r) != 0)
+        return -1;
+    if (kv && *kv && strcasecmp(kv, "none") != 0 && strcasecmp(kv, "auto") != 0)
+        kv_cache(r, "kv_cache_quant_algo", kv, strcasecmp(kv, "FP8") == 0);
     return read_ignored(r, "exclude_modules") != 0 ? -1 : read_ignored(r, "ignore");
+}
+
+/* ---- MLX ---------------------------------------------------------------------------------------------------- */
+
+/* bits and group_size of all modules or of one. Source: mlx.core.quantize, its modes. */
+static int read_mlx_size(const struct reader *r, const json_t *o, const char *ctx, int64_t *bits, int64_t *group)
+{
+    if (json_get_int_opt(o, ctx, "bits", 2, 8, bits, r->err) != 0 || json_get_int_opt(o, ctx, "group_size", 16, 128, group, r->err) != 0)
+        return -1;
+    if (*bits == 7)
+        return refuse_int(r, "bits", *bits, "2, 3, 4, 5, 6 or 8");
+    if (*group != 16 && *group != 32 && *group != 64 && *group != 128)
+        return refuse_int(r, "group_size", *group, "16, 32, 64 or 128");
+    return 0;
+}
+
+/* A module under its name: its own size, true for the usual one, false for none. */
+static int read_mlx_module(struct reader *r, const char *key, const json_t *v)
+{
+    char ctx[4400], text[65];
+    int64_t bits = 4, group = 64;
+    snprintf(ctx, sizeof ctx, "%s: %s", r->what, PRINTABLE(text, key));
+    if (!json_is_object(v) && !json_is_boolean(v))
+        return error_set(r->err, ERROR_INPUT, "%s: expected an object with bits and group_size, true or false, found %s", ctx, json_type_name(v));
+    if (json_is_object(v) && read_mlx_size(r, v, ctx, &bits, &group) != 0)
+        return -1;
+    r->c->modules = r->q;
+    if (!module_known(key) && !json_is_true(v) && !*r->c->note)
+        snprintf(r->c->note, sizeof r->c->note, "quantization: the size of %s (and of others whose names are not known) is taken as that of the rest", text);
+    return 0;
+}
+
+static int read_mlx(struct reader *r)
+{
+    static const struct {
+        const char *mode, *base;
+        enum dtype elem;
+        unsigned scale_bytes;
+        int bits, group; /* by default */
+    } modes[] = { { "affine", "MLX_4BIT", DTYPE_INT4, 4, 4, 64 },
+                  { "mxfp4", "MLX_4BIT", DTYPE_FP4, 1, 4, 32 },
+                  { "nvfp4", "MLX_4BIT", DTYPE_FP4, 1, 4, 16 },
+                  { "mxfp8", "MLX_8BIT", DTYPE_FP8, 1, 8, 32 } };
+    const char *mode = "affine", *key;
+    json_t *v;
+    size_t m = 0;
+    if (json_get_str_opt(r->q, r->what, "mode", &mode, r->err) != 0)
+        return -1;
+    while (m < ARRAY_LEN(modes) && strcmp(mode, modes[m].mode) != 0)
+        m++;
+    if (m == ARRAY_LEN(modes))
+        return refuse_str(r, "mode", mode, "\"affine\", \"mxfp4\", \"mxfp8\" or \"nvfp4\"");
+    int64_t bits = modes[m].bits, group = modes[m].group;
+    if (read_mlx_size(r, r->q, r->what, &bits, &group) != 0)
+        return -1;
+    const bool affine = m == 0;
+    use(r, affine && bits == 8 ? "MLX_8BIT" : modes[m].base);
+    r->c->elem = affine ? (bits > 4 ? DTYPE_INT8 : DTYPE_INT4) : modes[m].elem;
+    r->c->bits = (unsigned)bits;
+    r->c->group = (uint32_t)group;
+    r->c->scale_bytes = modes[m].scale_bytes;
+    json_object_foreach((json_t *)r->q, key, v)
+        if (!lists("mode bits group_size quant_method", key) && read_mlx_module(r, key, v) != 0)
+            return -1;
+    return 0;
 }
 
 static int read_mxfp4(struct reader *r)
@@ -354,6 +468,7 @@ static const struct {
     { "gptq", read_gptq },
     { "compressed-tensors", read_compressed },
     { "modelopt", read_modelopt },
+    { "modelopt_fp4", read_modelopt },
     { "mxfp4", read_mxfp4 },
 };
 
@@ -379,28 +494,44 @@ static int read_dtype(const json_t *j, const char *what, struct checkpoint *c, s
     return 0;
 }
 
+/* MLX's object has sizes and no method: as "quantization", in newer files under both names. */
+static bool is_mlx(const json_t *q)
+{
+    return json_is_object(q) && !json_object_get(q, "quant_method") && (json_object_get(q, "bits") || json_object_get(q, "group_size"));
+}
+
+static int read_method(struct reader *r, const json_t *j, const char *file)
+{
+    const char *method = json_string_value(json_object_get(r->q, "quant_method"));
+    char found[33];
+    int (*read)(struct reader *r) = is_mlx(r->q) ? read_mlx : NULL;
+    for (size_t i = 0; method && !read && i < ARRAY_LEN(methods); i++)
+        if (strcmp(method, methods[i].name) == 0)
+            read = methods[i].read;
+    if (read)
+        return read(r) != 0 || read_dtype(j, file, r->c, r->err) != 0 ? -1 : 1;
+    return error_set(r->err, ERROR_INPUT,
+                     "%s: quant_method is %s%s%s, expected fp8, awq, gptq, compressed-tensors, modelopt or mxfp4 (or MLX's bits and group_size "
+                     "without one); name the type to price with -q, or remove the field",
+                     r->what, method ? "\"" : "", method ? PRINTABLE(found, method) : "missing", method ? "\"" : "");
+}
+
 int quant_config(const json_t *j, const char *what, struct checkpoint *c, struct error *err)
 {
-    const json_t *q = json_object_get(j, "quantization_config"), *text = json_object_get(j, "text_config");
-    if (!q && json_is_object(text))
-        q = json_object_get(text, "quantization_config");
+    const json_t *q = config_beside(j, "quantization_config"), *const mlx = config_beside(j, "quantization"), *const text = config_text(j);
+    const bool own = mlx && !json_is_null(mlx);
+    char ctx[4300];
     if (!q || json_is_null(q))
+        q = own ? mlx : NULL;
+    if (!q)
         return 0;
-    const char *method = json_string_value(json_object_get(q, "quant_method"));
-    char ctx[4300], found[33];
-    snprintf(ctx, sizeof ctx, "%s: quantization_config", what);
-    for (size_t i = 0; method && i < ARRAY_LEN(methods); i++)
-        if (strcmp(method, methods[i].name) == 0) {
-            struct reader r = { .q = q, .what = ctx, .c = c, .err = err };
-            if (methods[i].read(&r) != 0)
-                return -1;
-            return read_dtype(json_is_object(text) && !json_object_get(j, "torch_dtype") && !json_object_get(j, "dtype") ? text : j,
-                              what, c, err) != 0
-                       ? -1
-                       : 1;
-        }
-    return error_set(err, ERROR_INPUT,
-                     "%s: quant_method is %s%s%s, expected fp8, awq, gptq, compressed-tensors, modelopt or mxfp4; name the type to "
-                     "price with -q, or remove the field",
-                     ctx, method ? "\"" : "", method ? PRINTABLE(found, method) : "missing", method ? "\"" : "");
+    snprintf(ctx, sizeof ctx, "%s: %s", what, q == mlx ? "quantization" : "quantization_config");
+    if (own && q != mlx && !json_equal(q, mlx))
+        return error_set(err, ERROR_INPUT, "%s: quantization and quantization_config differ, expected one of them, or both alike; name the type to price "
+                         "with -q", what);
+    if (q == mlx && !is_mlx(q))
+        return error_set(err, ERROR_INPUT, "%s: expected MLX's object with bits and group_size, found %s; name the type to price with -q, or remove "
+                         "the field", ctx, json_type_name(q));
+    struct reader r = { .q = q, .what = ctx, .c = c, .err = err };
+    return read_method(&r, text != j && !json_object_get(j, "torch_dtype") && !json_object_get(j, "dtype") ? text : j, what);
 }

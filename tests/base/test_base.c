@@ -495,6 +495,35 @@ static void test_json(void **state)
     assert_true(json_is_null(json_num(NAN)));
 }
 
+/* Texts as editors and Python write them. */
+static void test_json_texts(void **state)
+{
+    (void)state;
+    struct error err = { 0 };
+    double d = -1;
+    int64_t i = -1;
+    const char text[] = "\xef\xbb\xbf{\"a\": [0.0, Infinity], \"b\": -Infinity, \"c\": NaN, \"s\": \"NaN \\\" Infinity\", \"w\": 4096.0, \"r\": 4096.5}";
+    json_t *j = json_load_mem("t.json", text, sizeof text - 1, &err);
+    assert_non_null(j);
+    assert_string_equal(json_string_value(json_object_get(j, "s")), "NaN \" Infinity");
+    assert_fails(json_get_num(j, "t.json", "b", &d, &err), err, "field \"b\": expected a number, found -Infinity");
+    assert_fails(json_get_num_opt(j, "t.json", "c", &d, &err), err, "field \"c\": expected a number, found NaN");
+    assert_true(json_is_none(json_object_get(j, "c")) && json_is_none(NULL) && !json_is_none(json_object_get(j, "s")));
+    assert_ok(json_get_int(j, "t.json", "w", 1, 5000, &i, &err), err);
+    assert_int_equal(i, 4096);
+    assert_fails(json_get_int(j, "t.json", "r", 1, 5000, &i, &err), err, "expected a whole number, found 4096.5");
+    assert_fails(json_get_int(j, "t.json", "w", 1, 4000, &i, &err), err, "expected 1 to 4000, found 4096");
+    json_decref(j);
+    static const struct {
+        const char *text;
+        size_t size;
+    } wide[] = { { "\xff\xfe{\0}\0", 6 }, { "\xfe\xff\0{\0}", 6 }, { "{\0}\0", 4 }, { "\0{\0}", 4 } };
+    for (size_t k = 0; k < sizeof wide / sizeof *wide; k++) {
+        assert_null(json_load_mem("w.json", wide[k].text, wide[k].size, &err));
+        assert_non_null(strstr(err.msg, "w.json: line 1, column 1: expected UTF-8, found UTF-16"));
+    }
+}
+
 /* This machine's is loaded once; one that is told of, by a caller or the environment, takes its place as long as it is. */
 static void test_topology(void **state)
 {
@@ -570,7 +599,7 @@ int main(void)
         cmocka_unit_test(test_error),   cmocka_unit_test(test_sizes), cmocka_unit_test(test_strbuf), cmocka_unit_test(test_digits),
         cmocka_unit_test(test_outfile), cmocka_unit_test(test_units), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_stats),   cmocka_unit_test(test_block_intervals), cmocka_unit_test(test_rng),   cmocka_unit_test(test_cpulist),
-        cmocka_unit_test(test_team),    cmocka_unit_test(test_json),  cmocka_unit_test(test_names),
+        cmocka_unit_test(test_team),    cmocka_unit_test(test_json), cmocka_unit_test(test_json_texts),  cmocka_unit_test(test_names),
         cmocka_unit_test(test_topology), cmocka_unit_test(test_folded_names), cmocka_unit_test(test_suggested_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

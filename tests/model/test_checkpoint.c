@@ -211,6 +211,78 @@ static void test_configs(void **state)
     }
 }
 
+/* MLX quantizes the embedding and the LM head too: 16 bits of scale and 16 of bias for a group, or 8 of scale. */
+static void test_mlx(void **state)
+{
+    static const struct {
+        const char *quant, *type_name, *tensor;
+        uint64_t bytes;
+    } cases[] = {
+        { "{\"group_size\":64,\"bits\":4}", "MLX_4BIT", "blk.0.ffn_up.weight", 65536 + 512 * 4 * 4 },
+        { "{\"group_size\":64,\"bits\":4,\"mode\":\"affine\"}", "MLX_4BIT", "output.weight", 1000 * (128 + 4 * 4) },
+        { "{\"group_size\":64,\"bits\":4}", "MLX_4BIT", "token_embd.weight", 1000 * (128 + 4 * 4) },
+        { "{\"group_size\":64,\"bits\":4}", "MLX_4BIT", "output_norm.weight", 512 },
+        { "{\"group_size\":32,\"bits\":4}", "MLX_4BIT g32", "blk.0.ffn_up.weight", 65536 + 512 * 8 * 4 },
+        { "{\"group_size\":64,\"bits\":8}", "MLX_8BIT", "blk.0.ffn_up.weight", 131072 + 512 * 4 * 4 },
+        { "{\"group_size\":64,\"bits\":3}", "MLX affine 3bit g64", "blk.0.ffn_up.weight", 49152 + 512 * 4 * 4 },
+        { "{\"group_size\":64,\"bits\":6}", "MLX affine 6bit g64", "blk.0.ffn_up.weight", 98304 + 512 * 4 * 4 },
+        { "{\"mode\":\"mxfp4\",\"bits\":4,\"group_size\":32}", "MLX MX 4bit g32", "blk.0.ffn_up.weight", 65536 + 512 * 8 },
+        { "{\"group_size\":64,\"bits\":4,\"model.layers.0.mlp.up_proj\":{\"bits\":8,\"group_size\":32}}", "MLX_4BIT", "blk.0.ffn_up.weight",
+          131072 + 512 * 8 * 4 },
+        { "{\"group_size\":64,\"bits\":4,\"model.layers.0.mlp.up_proj\":{\"bits\":8}}", "MLX_4BIT", "blk.1.ffn_up.weight", 65536 + 512 * 4 * 4 },
+        { "{\"group_size\":64,\"bits\":4,\"language_model.model.embed_tokens\":false}", "MLX_4BIT", "token_embd.weight", 1000 * 512 },
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char name[32];
+        const struct tensor t = tensor_of(cases[i].quant, cases[i].tensor, name);
+        if (t.bytes != cases[i].bytes || strcmp(name, cases[i].type_name) != 0)
+            fail_msg("%s: %s, %s: %llu bytes", cases[i].quant, cases[i].tensor, name, (unsigned long long)t.bytes);
+    }
+    struct model m;
+    struct error err = { 0 };
+    assert_ok(load(&m, "bfloat16\",\"quantization\":{\"bits\":4,\"group_size\":64},\"x\":\"", "null", &err), err); /* older files: only so */
+    assert_string_equal(m.type_name, "MLX_4BIT");
+    model_free(&m);
+    assert_fails(load(&m, "bfloat16\",\"quantization\":{\"bits\":4},\"x\":\"", "{\"quant_method\":\"fp8\"}", &err), err, "quantization and quantization_config differ");
+    assert_fails(load(&m, "bfloat16\",\"quantization\":\"int4\",\"x\":\"", "null", &err), err, "quantization: expected MLX's object");
+    assert_fails(load(&m, "bfloat16", "{\"bits\":7,\"group_size\":64}", &err), err, "bits is 7, expected 2, 3, 4, 5, 6 or 8");
+    assert_fails(load(&m, "bfloat16", "{\"bits\":4,\"group_size\":48}", &err), err, "group_size is 48, expected 16, 32, 64 or 128");
+    assert_fails(load(&m, "bfloat16", "{\"bits\":4,\"mode\":\"dwq\"}", &err), err, "mode is \"dwq\"");
+    assert_fails(load(&m, "bfloat16", "{\"bits\":4,\"model.layers.0.mlp.up_proj\":4}", &err), err, "model.layers.0.mlp.up_proj: expected an object");
+    assert_ok(load(&m, "bfloat16", "{\"bits\":4,\"model.layers.0.strange\":{\"bits\":8}}", &err), err);
+    assert_non_null(strstr(m.note, "model.layers.0.strange"));
+    model_free(&m);
+}
+
+/* The type that engines give the cache where nothing else is asked for. */
+static void test_kv_cache(void **state)
+{
+    static const struct {
+        const char *quant;
+        bool fp8;
+        const char *note;
+    } cases[] = {
+        { "{\"quant_method\":\"modelopt\",\"quant_algo\":\"FP8\",\"kv_cache_quant_algo\":\"FP8\"}", true, "" },
+        { "{\"quant_method\":\"modelopt_fp4\",\"quant_algo\":\"NVFP4\",\"kv_cache_scheme\":{\"dynamic\":false,\"num_bits\":8,\"type\":\"float\"}}", true, "" },
+        { "{\"quant_method\":\"modelopt\",\"quant_algo\":\"FP8\",\"kv_cache_quant_algo\":null}", false, "" },
+        { "{\"quant_method\":\"modelopt\",\"quant_algo\":\"NVFP4\",\"kv_cache_quant_algo\":\"NVFP4\"}", false, "kv_cache_quant_algo (NVFP4) is not priced" },
+        { "{\"quant_method\":\"compressed-tensors\",\"format\":\"float-quantized\",\"kv_cache_scheme\":{\"num_bits\":8,\"type\":\"float\"},"
+          GROUP("\"num_bits\":8,\"type\":\"float\",\"strategy\":\"channel\"", ACT8) "}", true, "" },
+        { "{\"quant_method\":\"fp8\",\"kv_cache_scheme\":\"static\"}", false, "kv_cache_scheme: vLLM takes an FP8 cache" },
+        { "{\"quant_method\":\"fp8\"}", false, "" },
+    };
+    (void)state;
+    struct error err = { 0 };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct model m;
+        assert_ok(load(&m, "bfloat16", cases[i].quant, &err), err);
+        if (m.kv_said != cases[i].fp8 || (m.kv_said && m.kv_type != DTYPE_FP8) || !strstr(m.note, cases[i].note) || (!*cases[i].note && *m.note))
+            fail_msg("%s: %d %d \"%s\"", cases[i].quant, m.kv_said, (int)m.kv_type, m.note);
+        model_free(&m);
+    }
+}
+
 /* The model's own 16 bits: of what is kept, and of what weights are widened to. */
 static void test_dtype(void **state)
 {
@@ -309,7 +381,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matrix),  cmocka_unit_test(test_llama), cmocka_unit_test(test_deepseek),
-        cmocka_unit_test(test_gpt_oss), cmocka_unit_test(test_ffn_only), cmocka_unit_test(test_configs), cmocka_unit_test(test_dtype),
+        cmocka_unit_test(test_gpt_oss), cmocka_unit_test(test_ffn_only), cmocka_unit_test(test_configs), cmocka_unit_test(test_dtype), cmocka_unit_test(test_mlx), cmocka_unit_test(test_kv_cache),
         cmocka_unit_test(test_ignored), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests_name("checkpoint", tests, set_dirs, NULL);

@@ -633,6 +633,91 @@ static void test_windows(void **state)
     assert_ok(parse_changed(smollm3, "no_rope_layers", "null", &hp, &err), err);
 }
 
+/* ---- language models in what wraps them --------------------------------------------------------------------- */
+
+static int parse_text(const char *text, struct hparams *hp, const char **arch, struct error *err)
+{
+    return model_parse_config("t.json", text, strlen(text), hp, arch, err);
+}
+
+#define TEXT(type) "{\"model_type\":\"" type "\",\"hidden_size\":64,\"num_hidden_layers\":2,\"num_attention_heads\":4,\"head_dim\":16," \
+                   "\"num_key_value_heads\":2,\"intermediate_size\":128,\"vocab_size\":300}"
+
+static void test_wrappers(void **state)
+{
+    static const struct {
+        const char *text, *arch;
+    } files[] = {
+        { "{\"model_type\":\"mistral3\",\"architectures\":[\"Mistral3ForConditionalGeneration\"],\"text_config\":" TEXT("mistral") "}", "llama" },
+        { "{\"model_type\":\"mistral3\",\"text_config\":" TEXT("ministral3") "}", "llama" },
+        { "{\"model_type\":\"internvl_chat\",\"architectures\":[\"InternVLChatModel\"],\"llm_config\":" TEXT("qwen2") "}", "qwen2" },
+        { "{\"model_type\":\"qwen3_vl\",\"architectures\":[\"Qwen3VLForConditionalGeneration\"],\"text_config\":" TEXT("qwen3_vl_text") "}", "qwen3" },
+        { "{\"model_type\":\"qwen2_5_omni\",\"thinker_config\":{\"text_config\":" TEXT("qwen2_5_omni_text") "}}", "qwen2" },
+        { "{\"architectures\":[\"Qwen2_5_VLForConditionalGeneration\"],\"vision_config\":{\"depth\":32},\"rope_scaling\":{\"type\":\"mrope\","
+          "\"mrope_section\":[16,24,24]},\"hidden_size\":64,\"num_hidden_layers\":2,\"num_attention_heads\":4,\"intermediate_size\":128,\"vocab_size\":300}",
+          "qwen2" },
+    };
+    static const struct {
+        const char *text, *says;
+    } refused[] = {
+        { "{\"model_type\":\"mllama\",\"text_config\":" TEXT("mllama_text_model") "}", "text_config: model_type \"mllama_text_model\" is not supported" },
+        { "{\"model_type\":\"qwen3\",\"text_config\":" TEXT("llama") "}", "model_type is \"qwen3\" (qwen3), but that of its text_config is \"llama\"" },
+        { "{\"model_type\":\"qwen3_vl_moe\",\"text_config\":" TEXT("qwen3_vl_moe_text") "}", "num_experts" }, /* not dense in silence */
+        { "{\"model_type\":\"x\",\"architectures\":[\"XForSequenceClassification\"],\"text_config\":" TEXT("llama") "}", "expected a model that generates text" },
+        { "{\"model_type\":\"x\",\"architectures\":[\"QwenLMHeadModel\"]}", "architectures[0] is \"QwenLMHeadModel\"" },
+    };
+    (void)state;
+    struct hparams hp;
+    struct error err = { 0 };
+    const char *arch;
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        assert_ok(parse_text(files[i].text, &hp, &arch, &err), err);
+        assert_string_equal(arch, files[i].arch);
+        assert_int_equal(hp.n_embd, 64);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+        assert_fails(parse_text(refused[i].text, &hp, &arch, &err), err, refused[i].says);
+}
+
+/* Beside the text_config since transformers 5, in it before. */
+static void test_tied_outside(void **state)
+{
+    (void)state;
+    struct hparams hp;
+    struct error err = { 0 };
+    const char *arch;
+    assert_ok(parse_text("{\"model_type\":\"mistral3\",\"tie_word_embeddings\":true,\"text_config\":" TEXT("mistral") "}", &hp, &arch, &err), err);
+    assert_true(hp.tied);
+    assert_ok(parse_text("{\"model_type\":\"mistral3\",\"tie_word_embeddings\":false,\"text_config\":" TEXT("mistral\",\"tie_word_embeddings\":true,\"x\":\"") "}",
+                         &hp, &arch, &err), err);
+    assert_true(hp.tied); /* its own counts */
+}
+
+/* As published: the mixture's fields have names of their own. */
+static void test_gemma4(void **state)
+{
+    static const char text[] =
+        "{\"model_type\":\"gemma4\",\"text_config\":{\"model_type\":\"gemma4_text\",\"hidden_size\":64,\"num_hidden_layers\":6,\"num_attention_heads\":4,"
+        "\"num_key_value_heads\":2,\"num_global_key_value_heads\":1,\"head_dim\":16,\"global_head_dim\":32,\"intermediate_size\":96,\"vocab_size\":300,"
+        "\"enable_moe_block\":%s,\"num_experts\":%s,\"top_k_experts\":%s,\"moe_intermediate_size\":32,\"rope_parameters\":{\"full_attention\":"
+        "{\"rope_type\":\"proportional\",\"partial_rotary_factor\":0.25,\"rope_theta\":1e6},\"sliding_attention\":{\"rope_type\":\"default\",\"rope_theta\":1e4}}}}";
+    char buf[1024];
+    (void)state;
+    struct hparams hp;
+    struct error err = { 0 };
+    const char *arch;
+    snprintf(buf, sizeof buf, text, "true", "8", "2");
+    assert_ok(parse_text(buf, &hp, &arch, &err), err);
+    assert_true(hp.n_expert == 8 && hp.n_expert_used == 2 && hp.rope_theta_swa == 1e4);
+    snprintf(buf, sizeof buf, text, "false", "null", "null");
+    assert_ok(parse_text(buf, &hp, &arch, &err), err);
+    assert_int_equal(hp.n_expert, 0);
+    snprintf(buf, sizeof buf, text, "true", "null", "null");
+    assert_fails(parse_text(buf, &hp, &arch, &err), err, "enable_moe_block is true and num_experts is missing");
+    snprintf(buf, sizeof buf, text, "true", "8", "null");
+    assert_fails(parse_text(buf, &hp, &arch, &err), err, "\"top_k_experts\" is missing");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -640,6 +725,7 @@ int main(void)
         cmocka_unit_test(test_llama),    cmocka_unit_test(test_dense),          cmocka_unit_test(test_gemma),
         cmocka_unit_test(test_experts),  cmocka_unit_test(test_deepseek),       cmocka_unit_test(test_longrope),
         cmocka_unit_test(test_yarn),     cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_wrappers), cmocka_unit_test(test_tied_outside),   cmocka_unit_test(test_gemma4),
     };
     return cmocka_run_group_tests_name("config", tests, NULL, NULL);
 }
