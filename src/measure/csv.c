@@ -190,10 +190,8 @@ int csv_parse_at(struct csv *c, const char *name, const void *data, size_t size,
     const char *text = data, *nul;
     *c = (struct csv){ 0 };
     snprintf(c->name, sizeof c->name, "%s", name);
-    if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
-        text += 3;
-        size -= 3;
-    }
+    if (text_begin(name, &text, &size, err) != 0)
+        return -1;
     struct reader r = { text, text + size, line, text, NULL, name, err };
     if ((nul = size ? memchr(text, 0, size) : NULL) != NULL) {
         for (const char *p = text; p < nul; p++)

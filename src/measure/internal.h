@@ -46,11 +46,26 @@ int llama_bench_sql(struct measurements *l, const char *text, const struct measu
 int llama_bench_md(struct measurements *l, const char *text, const struct measure_context *x, struct error *err);
 bool llama_bench_is(const json_t *o);
 bool llama_bench_is_sql(const char *text);
+/* A line of the text is the head of one of its tables, or of llama-batched-bench's. */
+bool llama_bench_is_md(const char *text);
 int vllm_read(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x, struct error *err);
 bool vllm_is(const json_t *o);
 /* schema: of a run or of bench's output. */
 int run_read(struct measurements *l, const json_t *doc, const char *schema, const struct json_text *at, const struct measure_context *x,
              struct error *err);
+/* Results of servers: names and devices of a row from the command line, where the file does not say them; a latency of ms > 0 as a row; what requests
+ * at once are by Little's law, of a closed loop a whole number; and what is assumed where nothing says how many. */
+int measure_name_row(struct measurements *l, struct measurement *m, const char *engine, const char *model, const struct measure_context *x,
+                     struct error *err);
+int measure_add_latency(struct measurements *l, struct measurement m, enum measure_metric metric, double ms, struct error *err);
+double measure_users(double little);
+extern const char measure_one_at_a_time[];
+bool aiperf_is(const json_t *o);
+int aiperf_json(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x, struct error *err);
+bool guidellm_is(const json_t *o);
+int guidellm_json(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x, struct error *err);
+bool batched_bench_is(const json_t *o);
+int batched_bench_json(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x, struct error *err);
 int aiperf_read(struct measurements *l, const char *text, const struct measure_context *x, struct error *err);
 
 /* Tags from "tags=a,b=2; text"; also threads=, ubatch=, out=, and what the text says of attention in one kernel (doc/formats.md): the first

@@ -447,6 +447,12 @@ static int add_test(struct measurements *l, const struct test *t, const struct m
     m.build = *t->v[F_IK] ? 0 : (int)g.build; /* a fork counts its own */
     if (name_row(l, &m, t, x, err) != 0)
         return -1;
+    if (*t->unread) {
+        char text[200];
+        snprintf(text, sizeof text, "not understood and left out: %s", t->unread);
+        if (add_remark(l, &m, text, err) != 0)
+            return -1;
+    }
     m.n_threads = m.tags & TAG_CPU || !*t->v[F_GPU] ? (int)g.threads : 0;
     m.phase = g.prompt > 0 && g.gen > 0 ? MEASURE_REQUEST : g.prompt > 0 ? MEASURE_PREFILL : MEASURE_DECODE;
     m.prompt = m.phase == MEASURE_DECODE ? g.depth : g.prompt;
@@ -467,6 +473,45 @@ int llama_bench_row(struct measurements *l, const struct test *t, const struct m
     return add_test(l, t, x, err);
 }
 
+/* ---- what is not read ---------------------------------------------------------------------------------------------- */
+
+/* How a file was made, how threads wait, how a file is opened: of fields and of columns of tables. A star at the end stands for any text. */
+static const char *const harmless[] = { "build_*", "model_*", "cpu_*", "gpu_*", "use_mmap", "use_direct_io", "mmap", "dio", "poll", "prio", "delay", "samples_*",
+                                        "avg_*", "stddev_*", "test", "t/s", "model", "size", "params", "backend", "backends", "threads", "n_threads", "batch",
+                                        "n_batch", "n_depth", "tensor_split", "ts", "fit_*", "fitt", "fitc", "blas", "kompute", "rpc", "gpu_blas", "repeat", "warmup",
+                                        /* kernels that ik_llama.cpp chooses among */
+                                        "fmoe", "fused_moe", "rtr", "repack", "mla", "mla_attn", "amb", "attn_max_batch", "ger", "grouped_er", "mqkv", "muge", "thp", "rcache",
+                                        "sas", "no_fused_up_gate", "no-fug", "no-ooae", "no_ooae", "graph_reuse", "khad", "vhad", "cuda", "metal", "vulkan", "sycl", "opencl" };
+
+static bool is_harmless(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(harmless); i++) {
+        const size_t n = strlen(harmless[i]);
+        if (harmless[i][n - 1] == '*' ? strncmp(name, harmless[i], n - 1) == 0 : strcmp(name, harmless[i]) == 0)
+            return true;
+    }
+    for (int f = 0; f < N_FIELD; f++)
+        if (strcmp(name, llama_bench_fields[f]) == 0)
+            return true;
+    return false;
+}
+
+void llama_bench_note(struct test *t, const char *name, const char *value)
+{
+    static const char *const nothing[] = { "", "0", "-1", "none", "auto", "false", "null", "-" };
+    char text[48];
+    for (size_t i = 0; i < ARRAY_LEN(nothing); i++)
+        if (strcmp(value, nothing[i]) == 0)
+            return;
+    if (!*name || is_harmless(name))
+        return;
+    snprintf(text, sizeof text, "%s%.20s=%.20s", *t->unread ? ", " : "", name, value);
+    for (char *p = text; *p; p++)
+        *p = (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
+    if (strlen(t->unread) + strlen(text) < sizeof t->unread)
+        strcat(t->unread, text);
+}
+
 /* ---- csv ------------------------------------------------------------------------------------------------------ */
 
 int llama_bench_csv(struct measurements *l, const struct measure_context *x, struct error *err)
@@ -479,6 +524,8 @@ int llama_bench_csv(struct measurements *l, const struct measure_context *x, str
         struct test t = { .line = csv_at(c, i, 0)->line, .name = c->name, .csv = c, .row = i, .col = col };
         for (int k = 0; k < N_FIELD; k++)
             t.v[k] = csv_at(c, i, col[k])->s;
+        for (size_t k = 0; k < c->n_col; k++)
+            llama_bench_note(&t, c->header[k].s, csv_at(c, i, (int)k)->s);
         if (llama_bench_row(l, &t, x, err) != 0)
             return -1;
     }
@@ -496,7 +543,7 @@ static const char *text_of(struct measurements *l, const json_t *v, const struct
         json_text_refuse(&field, l->name, err, "%s: expected at most %d bytes, found %zu", key, MEASURE_MAX_TEXT, json_string_length(v));
         return NULL;
     }
-    if (json_is_string(v))
+    if (json_is_string(v) && !json_is_none(v))
         return measure_keep(l, json_string_value(v), err);
     if (json_is_number(v))
         snprintf(buf, sizeof buf, "%.17g", json_number_value(v));
@@ -505,13 +552,25 @@ static const char *text_of(struct measurements *l, const json_t *v, const struct
     return measure_keep(l, buf, err);
 }
 
+static const char *number_text(char *buf, size_t size, const json_t *v)
+{
+    snprintf(buf, size, "%g", json_number_value(v));
+    return buf;
+}
+
 int llama_bench_json(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x,
                      struct error *err)
 {
     struct test t = { .json = at, .line = at->line, .name = l->name };
+    const char *key;
+    json_t *v;
+    char number[32];
     for (int k = 0; k < N_FIELD; k++)
         if (!(t.v[k] = text_of(l, json_object_get(o, llama_bench_fields[k]), at, llama_bench_fields[k], err)))
             return -1;
+    json_object_foreach((json_t *)o, key, v)
+        if (json_is_string(v) || json_is_number(v) || json_is_true(v))
+            llama_bench_note(&t, key, json_is_string(v) ? json_string_value(v) : json_is_true(v) ? "true" : number_text(number, sizeof number, v));
     return llama_bench_row(l, &t, x, err);
 }
 

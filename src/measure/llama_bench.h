@@ -20,7 +20,28 @@ struct test {
     const int *col;
     const char *text;             /* sql, md: the file, where in it the test begins and each value, NULL: not there; else NULL */
     const char *begin, *at[N_FIELD];
+    char unread[160];             /* fields that are not understood, "name=value, ..."; "": none */
 };
+/* Takes note of a field of a test that is neither read nor known to leave the figures as they are, unless its value says nothing. */
+void llama_bench_note(struct test *t, const char *name, const char *value);
+
+/* The cells of a row of a table of Markdown, and where in the file its line begins. */
+struct md_line {
+    char *const *head, *const *cell;
+    size_t n;
+    const char *copy, *at; /* cells point into the copy */
+    const char *build;     /* the line "build: 4426e298 (2824)" behind the table; NULL: none */
+};
+/* The cell under that head; "": none. */
+const char *llama_bench_cell(char *const *head, char *const *cell, size_t n, const char *name);
+
+/* llama-batched-bench: how it ran; -1 layers and -2 flash: not said. */
+struct batched_setup {
+    double ubatch, flash, shared, layers, threads;
+};
+struct batched_setup batched_bench_setup(const char *text, const char *end);
+bool batched_bench_head(char *const *head, size_t n);
+int batched_bench_row(struct measurements *l, const struct md_line *r, const char *text, size_t line, const struct measure_context *x, struct error *err);
 
 void llama_bench_place_in_text(const char *text, const char *at, size_t *line, size_t *column);
 /* Where a field stands, for messages; where the test does, if it has none. */

@@ -129,6 +129,8 @@ static int sql_row(struct measurements *l, struct test t, const struct sql_list 
                 t.at[k] = values->at[i];
             }
     }
+    for (size_t i = 0; i < values->n; i++)
+        llama_bench_note(&t, columns->v[i], values->v[i]);
     return llama_bench_row(l, &t, x, err);
 }
 
@@ -226,7 +228,7 @@ static bool read_test(const char *s, int *p, int *g, int *d)
     return end && *end == 0 && *p + *g > 0;
 }
 
-static const char *cell_of(char *const *head, char *const *cell, size_t n, const char *name)
+const char *llama_bench_cell(char *const *head, char *const *cell, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(head[i], name) == 0)
@@ -259,14 +261,6 @@ static const char *scaled(char *buf, size_t size, const char *s, const struct un
         }
     return s;
 }
-
-/* The cells of a row of a table, and where in the file its line begins. */
-struct md_line {
-    char *const *head, *const *cell;
-    size_t n;
-    const char *copy, *at; /* cells point into the copy */
-    const char *build;     /* the line "build: 4426e298 (2824)" behind the table; NULL: none */
-};
 
 /* Columns that only ik_llama.cpp's tables have: a table of its own defaults is not told from llama.cpp's. */
 static bool is_of_ik(char *const *head, size_t n)
@@ -307,8 +301,24 @@ static void read_build(const char *s, char *commit, char *number, size_t size)
 
 static const char *in_file(const struct md_line *r, const char *name)
 {
-    const char *const c = cell_of(r->head, r->cell, r->n, name);
+    const char *const c = llama_bench_cell(r->head, r->cell, r->n, name);
     return *c ? r->at + (c - r->copy) : NULL;
+}
+
+/* Columns and what they say; llama-bench prints those that its options set. */
+static const struct {
+    const char *name;
+    enum field field;
+} columns[] = { { "model", F_LABEL }, { "backend", F_BACKENDS }, { "ngl", F_NGL }, { "threads", F_THREADS }, { "n_batch", F_BATCH }, { "n_ubatch", F_UBATCH },
+                { "type_k", F_TYPE_K }, { "type_v", F_TYPE_V }, { "fa", F_FLASH }, { "sm", F_SPLIT }, { "main_gpu", F_MAIN }, { "nkvo", F_NO_KV },
+                { "ot", F_OVERRIDES }, { "n_cpu_moe", F_CPU_MOE } };
+
+static bool is_column(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+        if (strcmp(columns[i].name, name) == 0)
+            return true;
+    return false;
 }
 
 static int md_row(struct measurements *l, const struct md_line *r, const char *text, size_t line, const struct measure_context *x,
@@ -321,36 +331,28 @@ static int md_row(struct measurements *l, const struct md_line *r, const char *t
     struct test t = { .line = line, .name = l->name, .text = text, .begin = r->at };
     for (int k = 0; k < N_FIELD; k++)
         t.v[k] = "";
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
+        t.v[columns[i].field] = llama_bench_cell(head, cell, n, columns[i].name);
+        t.at[columns[i].field] = in_file(r, columns[i].name);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!is_column(head[i]))
+            llama_bench_note(&t, head[i], cell[i]);
     t.at[F_PROMPT] = t.at[F_GEN] = t.at[F_DEPTH] = in_file(r, "test");
     t.at[F_RATE] = in_file(r, "t/s");
-    t.at[F_LABEL] = in_file(r, "model");
     t.at[F_SIZE] = in_file(r, "size");
     t.at[F_PARAMS] = in_file(r, "params");
-    t.at[F_NGL] = in_file(r, "ngl");
-    t.at[F_THREADS] = in_file(r, "threads");
-    t.at[F_UBATCH] = in_file(r, "n_ubatch");
-    t.at[F_TYPE_K] = in_file(r, "type_k");
-    t.at[F_TYPE_V] = in_file(r, "type_v");
-    t.at[F_FLASH] = in_file(r, "fa");
-    if (!read_test(cell_of(head, cell, n, "test"), &np, &ng, &nd)) {
+    if (!read_test(llama_bench_cell(head, cell, n, "test"), &np, &ng, &nd)) {
         char where[400];
         return error_set(err, ERROR_INPUT, "%s: expected a test such as pp512 or tg128 @ d4096, found \"%.64s\"",
-                         llama_bench_place(&t, F_PROMPT, where, sizeof where), cell_of(head, cell, n, "test"));
+                         llama_bench_place(&t, F_PROMPT, where, sizeof where), llama_bench_cell(head, cell, n, "test"));
     }
-    snprintf(mean, sizeof mean, "%s", cell_of(head, cell, n, "t/s"));
+    snprintf(mean, sizeof mean, "%s", llama_bench_cell(head, cell, n, "t/s"));
     mean[strcspn(mean, " ")] = 0;
     snprintf(rate, sizeof rate, "%.30s", mean);
     snprintf(p, sizeof p, "%d", np);
     snprintf(g, sizeof g, "%d", ng);
     snprintf(d, sizeof d, "%d", nd);
-    t.v[F_LABEL] = cell_of(head, cell, n, "model");
-    t.v[F_BACKENDS] = cell_of(head, cell, n, "backend");
-    t.v[F_NGL] = cell_of(head, cell, n, "ngl");
-    t.v[F_THREADS] = cell_of(head, cell, n, "threads");
-    t.v[F_UBATCH] = cell_of(head, cell, n, "n_ubatch");
-    t.v[F_TYPE_K] = cell_of(head, cell, n, "type_k");
-    t.v[F_TYPE_V] = cell_of(head, cell, n, "type_v");
-    t.v[F_FLASH] = cell_of(head, cell, n, "fa");
     t.v[F_GPU] = strcmp(t.v[F_BACKENDS], "CPU") == 0 ? "" : "?"; /* md does not say which */
     t.v[F_CPU] = "?";
     if (r->build)
@@ -363,44 +365,109 @@ static int md_row(struct measurements *l, const struct md_line *r, const char *t
     t.v[F_PROMPT] = p;
     t.v[F_GEN] = g;
     t.v[F_DEPTH] = d;
-    t.v[F_SIZE] = scaled(size, sizeof size, cell_of(head, cell, n, "size"), sizes);
-    t.v[F_PARAMS] = scaled(params, sizeof params, cell_of(head, cell, n, "params"), parameters);
+    t.v[F_SIZE] = scaled(size, sizeof size, llama_bench_cell(head, cell, n, "size"), sizes);
+    t.v[F_PARAMS] = scaled(params, sizeof params, llama_bench_cell(head, cell, n, "params"), parameters);
     return llama_bench_row(l, &t, x, err);
+}
+
+/* Kinds of tables, by their heads. */
+enum md_kind { MD_NONE, MD_LLAMA_BENCH, MD_BATCHED };
+
+static enum md_kind kind_of_head(char *const *head, size_t n)
+{
+    if (*llama_bench_cell(head, head, n, "test") && *llama_bench_cell(head, head, n, "t/s") && *llama_bench_cell(head, head, n, "model"))
+        return MD_LLAMA_BENCH;
+    return n > 0 && batched_bench_head(head, n) ? MD_BATCHED : MD_NONE;
+}
+
+/* A line's copy in buf, without its end. */
+static const char *copy_line(char *buf, size_t size, const char *line)
+{
+    const size_t n = strcspn(line, "\r\n");
+    snprintf(buf, size, "%.*s", (int)u64_min(n, size - 1), line);
+    return buf;
+}
+
+bool llama_bench_is_md(const char *text)
+{
+    char line[MEASURE_MAX_TEXT + 1], *cell[MAX_CELLS];
+    for (const char *p = text; *p; p += p[strcspn(p, "\n")] ? strcspn(p, "\n") + 1 : strlen(p)) {
+        if (p[strspn(p, " \t")] != '|')
+            continue;
+        copy_line(line, sizeof line, p);
+        const size_t n = split_cells(line, cell);
+        if (kind_of_head(cell, n) != MD_NONE)
+            return true;
+    }
+    return false;
+}
+
+/* "| --- |": the line below a head. */
+static bool is_rule(const char *line)
+{
+    const char *const s = line + strspn(line, " \t");
+    return *s == '|' && s[strspn(s, "|-: \t")] == 0;
+}
+
+/* The reader of a file's tables. */
+struct md_reader {
+    const char *text, *build;
+    char head_line[MEASURE_MAX_TEXT + 1], *head[MAX_CELLS];
+    size_t n_head, line; /* of the file */
+    enum md_kind kind;   /* of the table; MD_NONE: before the first, or one of something else */
+    bool broken;         /* a line that is of no table was before this one */
+};
+
+/* A line begins a table: one of ours, or, below other text and above a rule, one of something else. */
+static bool begins_table(struct md_reader *r, const char *line, const char *next)
+{
+    char copy[MEASURE_MAX_TEXT + 1], below[MEASURE_MAX_TEXT + 1], *cell[MAX_CELLS];
+    snprintf(copy, sizeof copy, "%s", line);
+    const size_t n = split_cells(copy, cell);
+    const enum md_kind kind = kind_of_head(cell, n);
+    if (kind == MD_NONE && !(r->broken && is_rule(copy_line(below, sizeof below, next))))
+        return false;
+    r->kind = kind;
+    snprintf(r->head_line, sizeof r->head_line, "%s", line);
+    r->n_head = split_cells(r->head_line, r->head);
+    return true;
+}
+
+static int md_line(struct measurements *l, struct md_reader *r, const char *p, size_t len, char *line, const struct measure_context *x, struct error *err)
+{
+    char *cell[MAX_CELLS];
+    if (r->kind != MD_NONE && len > MEASURE_MAX_TEXT)
+        return refuse_at(l, r->text, p, err, "expected a line of at most 4096 bytes");
+    const size_t n = split_cells(line, cell);
+    if (r->kind == MD_NONE || n == 0 || cell[0][0] == '-' || cell[0][0] == ':')
+        return 0;
+    if (n != r->n_head) {
+        char what[96];
+        snprintf(what, sizeof what, "expected %zu cells as in the header, found %zu", r->n_head, n);
+        const size_t last = r->n_head < n ? r->n_head : n - 1;
+        return refuse_at(l, r->text, p + (cell[last] - line), err, what);
+    }
+    if (r->build && r->build < p) /* of the next table */
+        r->build = find_build(p);
+    const struct md_line row = { r->head, cell, n, line, p, r->build };
+    return r->kind == MD_BATCHED ? batched_bench_row(l, &row, r->text, r->line, x, err) : md_row(l, &row, r->text, r->line, x, err);
 }
 
 int llama_bench_md(struct measurements *l, const char *text, const struct measure_context *x, struct error *err)
 {
-    char head_line[MEASURE_MAX_TEXT + 1] = "", line[MEASURE_MAX_TEXT + 1], *head[MAX_CELLS], *cell[MAX_CELLS];
-    size_t n_head = 0, n_line = 0;
-    const char *build = find_build(text);
-    for (const char *p = text, *next; *p; p = next) {
+    struct md_reader r = { .text = text, .build = find_build(text), .broken = true };
+    char line[MEASURE_MAX_TEXT + 1];
+    for (const char *p = text, *next; *p; p = next) { /* what a program says before and between its tables is passed over */
         const size_t len = strcspn(p, "\n");
         next = p + len + (p[len] == '\n');
-        n_line++;
-        if (n_head && len > MEASURE_MAX_TEXT)
-            return refuse_at(l, text, p, err, "expected a line of at most 4096 bytes");
-        snprintf(line, sizeof line, "%.*s", (int)u64_min(len, MEASURE_MAX_TEXT), p);
-        if (!n_head) { /* what a program says before its table is passed over */
-            snprintf(head_line, sizeof head_line, "%s", line);
-            n_head = split_cells(head_line, head);
-            if (n_head && (!*cell_of(head, head, n_head, "test") || !*cell_of(head, head, n_head, "t/s")))
-                n_head = 0;
-            continue;
-        }
-        const size_t n = split_cells(line, cell);
-        if (n == 0 || cell[0][0] == '-' || cell[0][0] == ':' || strcmp(cell[0], head[0]) == 0)
-            continue;
-        if (n != n_head) {
-            char what[96];
-            snprintf(what, sizeof what, "expected %zu cells as in the header, found %zu", n_head, n);
-            const size_t last = n_head < n ? n_head : n - 1;
-            return refuse_at(l, text, p + (cell[last] - line), err, what);
-        }
-        if (build && build < p) /* of the next table */
-            build = find_build(p);
-        const struct md_line r = { head, cell, n, line, p, build };
-        if (md_row(l, &r, text, n_line, x, err) != 0)
+        r.line++;
+        copy_line(line, sizeof line, p);
+        const bool in_table = line[strspn(line, " \t")] == '|';
+        if (in_table && !begins_table(&r, line, next) && md_line(l, &r, p, len, line, x, err) != 0)
             return -1;
+        if (r.kind == MD_BATCHED)
+            l->file = FILE_BATCHED_BENCH;
+        r.broken = !in_table;
     }
     return 0;
 }

@@ -14,5 +14,7 @@ libmeasure_a_SOURCES = \
   %D%/llama_bench.c \
   %D%/llama_bench_text.c \
   %D%/place.c \
+  %D%/batched_bench.c \
   %D%/others.c \
+  %D%/clients.c \
   %D%/names.c

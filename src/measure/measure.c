@@ -52,6 +52,10 @@ const char *measure_file_name(enum measure_file f)
         return "run";
     case FILE_VLLM:
         return "vllm";
+    case FILE_BATCHED_BENCH:
+        return "llama-batched-bench";
+    case FILE_GUIDELLM:
+        return "guidellm";
     case FILE_AIPERF:
         break;
     }
@@ -66,7 +70,7 @@ struct measurement measure_empty(enum measure_kind kind)
         .id = "", .source = "", .hardware = "", .engine = "", .version = "", .model = "", .quant = "", .quant_experts = "", .date = "",
         .notes = "", .assumed = "", .remark = "", .label = "", .named = "",
         .n_devices = 1, .params_b = NAN, .weight_gib = NAN, .prompt = NAN, .context = NAN, .batch = NAN,
-        .out = NAN, .concurrency = NAN, .read_bytes = NAN, .type_k = "", .type_v = "", .op = "", .m = NAN, .k = NAN, .n = NAN,
+        .out = NAN, .concurrency = NAN, .step_tokens = 1, .read_bytes = NAN, .type_k = "", .type_v = "", .op = "", .m = NAN, .k = NAN, .n = NAN,
         .topology = "", .per_node = NAN, .bytes = NAN, .mode = "", .query_width = NAN, .kv_width = NAN, .gated = -1, .prefill = no_layout, .decode = no_layout,
         .n_merged = 1,
     };
@@ -113,6 +117,9 @@ void measure_free(struct measurements *l)
         free(l->text[i]);
     free(l->text);
     free(l->row);
+    for (size_t i = 0; i < l->n_table; i++)
+        csv_free(&l->table[i]);
+    free(l->table);
     csv_free(&l->csv);
     *l = (struct measurements){ 0 };
 }
@@ -130,29 +137,87 @@ static const struct {
     { FILE_SERVING, { "silicon_ttft_ms", "silicon_tpot_ms", "system" }, serving_read },
 };
 
-static int read_csv(struct measurements *l, const char *name, const void *data, size_t size, const struct measure_context *x,
-                    struct error *err)
+/* Which kind has all its columns in the header; the number of kinds: llama-bench's; -1: none. */
+static int kind_of(const struct csv *c)
 {
-    if (csv_parse(&l->csv, name, data, size, err) != 0)
-        return -1;
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         bool all = true;
         for (size_t k = 0; k < 3; k++)
-            all &= csv_find(&l->csv, kinds[i].column[k]) >= 0;
-        if (!all)
-            continue;
-        l->file = kinds[i].file;
-        return kinds[i].read(l, err);
+            all &= csv_find(c, kinds[i].column[k]) >= 0;
+        if (all)
+            return (int)i;
     }
-    if (csv_find(&l->csv, "avg_ts") >= 0 && csv_find(&l->csv, "n_prompt") >= 0) {
-        l->file = FILE_LLAMA_BENCH;
-        return llama_bench_csv(l, x, err);
+    return csv_find(c, "avg_ts") >= 0 && csv_find(c, "n_prompt") >= 0 ? (int)ARRAY_LEN(kinds) : -1;
+}
+
+/* The table of the file, or one of several. */
+static int read_table(struct measurements *l, const char *name, const char *text, size_t size, uint32_t line, const struct measure_context *x,
+                      struct error *err)
+{
+    if (l->csv.header) { /* the one before: rows point into it */
+        struct csv *table = realloc(l->table, (l->n_table + 1) * sizeof *table);
+        if (!table)
+            return error_oom(err, (l->n_table + 1) * sizeof *table, "tables");
+        l->table = table;
+        l->table[l->n_table++] = l->csv;
+        l->csv = (struct csv){ 0 };
     }
-    return error_set(err, ERROR_INPUT,
-                     "%s: line 1, column 1: not a file of measurements: expected the columns of throughput.csv (tokens_per_s, "
-                     "hardware, phase), gpu_ops.csv (op, m, median_ms), all_reduce.csv (topology, bytes, median_ms) or "
-                     "serving_silicon.csv (system, silicon_ttft_ms, silicon_tpot_ms), found \"%.64s\" first",
-                     name, l->csv.header[0].s);
+    if (csv_parse_at(&l->csv, name, text, size, line, err) != 0)
+        return -1;
+    const int kind = kind_of(&l->csv);
+    if (kind < 0)
+        return error_set(err, ERROR_INPUT,
+                         "%s: line %u, column 1: not a file of measurements: expected the columns of throughput.csv (tokens_per_s, "
+                         "hardware, phase), gpu_ops.csv (op, m, median_ms), all_reduce.csv (topology, bytes, median_ms) or "
+                         "serving_silicon.csv (system, silicon_ttft_ms, silicon_tpot_ms), found \"%.64s\" first",
+                         name, line, l->csv.header[0].s);
+    l->file = kind < (int)ARRAY_LEN(kinds) ? kinds[kind].file : FILE_LLAMA_BENCH;
+    return kind < (int)ARRAY_LEN(kinds) ? kinds[kind].read(l, err) : llama_bench_csv(l, x, err);
+}
+
+/* The line is a header: of any kind. */
+static bool is_header(const char *line, size_t n)
+{
+    struct csv c;
+    struct error ignored = { 0 };
+    if (n == 0 || csv_parse(&c, "", line, n, &ignored) != 0)
+        return false;
+    const bool is = kind_of(&c) >= 0;
+    csv_free(&c);
+    return is;
+}
+
+/* The next header behind the first line, or the end. A column that every kind has one of is looked for first, which is fast. */
+static const char *next_header(const char *text, const char *end)
+{
+    static const char *const marks[] = { "tokens_per_s", "median_ms", "silicon_ttft_ms", "avg_ts" };
+    const char *const first = memchr(text, '\n', (size_t)(end - text)), *found = end;
+    for (size_t i = 0; first && i < ARRAY_LEN(marks); i++)
+        for (const char *p = first; (p = memmem(p, (size_t)(end - p), marks[i], strlen(marks[i]))) != NULL && p < found; p++) {
+            const char *line = p;
+            while (line[-1] != '\n')
+                line--;
+            const char *const stop = memchr(line, '\n', (size_t)(end - line));
+            if (is_header(line, (size_t)((stop ? stop : end) - line)))
+                found = line;
+        }
+    return found;
+}
+
+/* A table, or several one behind the other, each under its own header. */
+static int read_csv(struct measurements *l, const char *name, const void *data, size_t size, const struct measure_context *x,
+                    struct error *err)
+{
+    const char *text = data, *const end = text + size;
+    uint32_t line = 1;
+    do {
+        const char *const next = size > 0 ? next_header(text, end) : end;
+        if (read_table(l, name, text, (size_t)(next - text), line, x, err) != 0)
+            return -1;
+        for (; text < next; text++)
+            line += *text == '\n';
+    } while (text < end);
+    return 0;
 }
 
 /* ---- which form -------------------------------------------------------------------------------------- */
@@ -169,20 +234,33 @@ static int read_object(struct measurements *l, const json_t *o, const struct jso
         l->file = FILE_LLAMA_BENCH;
         return llama_bench_json(l, o, at, x, err);
     }
+    if (batched_bench_is(o)) {
+        l->file = FILE_BATCHED_BENCH;
+        return batched_bench_json(l, o, at, x, err);
+    }
+    if (aiperf_is(o)) {
+        l->file = FILE_AIPERF;
+        return aiperf_json(l, o, at, x, err);
+    }
+    if (guidellm_is(o)) {
+        l->file = FILE_GUIDELLM;
+        return guidellm_json(l, o, at, x, err);
+    }
     if (vllm_is(o)) {
         l->file = FILE_VLLM;
         return vllm_read(l, o, at, x, err);
     }
-    return json_text_refuse(at, l->name, err, "not a result of llama-bench (avg_ts, n_prompt, model_type), of vLLM (completed, "
-                            "total_output_tokens; avg_latency; requests_per_second) or of roofcast (schema)");
+    return json_text_refuse(at, l->name, err, "not a result of llama-bench (avg_ts, n_prompt, model_type), of llama-batched-bench (pp, pl, speed_tg), of vLLM or "
+                            "SGLang (completed, total_output_tokens; avg_latency; requests_per_second), of AIPerf (input_sequence_length, "
+                            "output_sequence_length), of guidellm (benchmarks) or of roofcast (schema)");
 }
 
 /* One document, or an array of them. */
-static int read_document(struct measurements *l, const json_t *j, const char *text, const struct measure_context *x,
+static int read_document(struct measurements *l, const json_t *j, const char *text, size_t line, const struct measure_context *x,
                          struct error *err)
 {
     struct json_text at;
-    json_text_init(&at, text, 1);
+    json_text_init(&at, text, line);
     if (!json_is_array(j))
         return read_object(l, j, &at, x, err);
     json_text_enter(&at);
@@ -201,50 +279,6 @@ static bool is_jsonl(const char *text)
     return text[0] == '{' && end && end > text && end[-1] == '}';
 }
 
-/*
- * Python writes numbers that are none as NaN and Infinity (SGLang's request_rate is one by default), which JSON has not: null.
- * text: in a room of 4/3 of its length and a byte.
- */
-static size_t void_numbers(char *text, size_t size)
-{
-    static const char *const none[] = { "-Infinity", "Infinity", "NaN" };
-    bool string = false;
-    for (size_t i = 0; i < size; i++) {
-        string ^= text[i] == '"';
-        i += string && text[i] == '\\' && i + 1 < size;
-        for (size_t k = 0; k < ARRAY_LEN(none) && !string; k++) {
-            const size_t n = strlen(none[k]);
-            if (size - i < n || memcmp(text + i, none[k], n) != 0)
-                continue;
-            if (n < 4) {
-                memmove(text + i + 4, text + i + n, size - i - n + 1);
-                size += 4 - n;
-            } else {
-                memset(text + i, ' ', n);
-            }
-            memcpy(text + i, "null", 4);
-            i += 3;
-            break;
-        }
-    }
-    return size;
-}
-
-/* NULL with *err; the text itself stays as it was, so that places are those of the file. */
-static json_t *load_json(const struct measurements *l, const char *text, size_t size, size_t line, struct error *err)
-{
-    char *copy = malloc(size + size / 3 + 2);
-    if (!copy) {
-        error_oom(err, size + size / 3 + 2, "a JSON text");
-        return NULL;
-    }
-    memcpy(copy, text, size);
-    copy[size] = 0;
-    json_t *j = json_load_mem_at(l->name, copy, void_numbers(copy, size), line, err);
-    free(copy);
-    return j;
-}
-
 /* A document a line. */
 static int read_lines(struct measurements *l, const char *text, const struct measure_context *x, struct error *err)
 {
@@ -254,7 +288,7 @@ static int read_lines(struct measurements *l, const char *text, const struct mea
         const bool blank = strspn(p, " \t\r") >= n;
         struct json_text at;
         json_text_init(&at, p, line);
-        json_t *j = blank ? NULL : load_json(l, p, n, line, err);
+        json_t *j = blank ? NULL : json_load_mem_at(l->name, p, n, line, err);
         const int rc = blank ? 0 : j ? read_object(l, j, &at, x, err) : -1;
         json_decref(j);
         if (rc != 0)
@@ -264,22 +298,56 @@ static int read_lines(struct measurements *l, const char *text, const struct mea
     return 0;
 }
 
+/* Bytes of the document that begins the text, or of all of it where its brackets do not close. */
+static size_t document_bytes(const char *text, size_t size)
+{
+    size_t depth = 0;
+    bool string = false;
+    for (size_t i = 0; i < size; i++) {
+        string ^= text[i] == '"';
+        i += string && text[i] == '\\';
+        if (string || i >= size)
+            continue;
+        depth += text[i] == '{' || text[i] == '[';
+        if ((text[i] == '}' || text[i] == ']') && depth > 0 && --depth == 0)
+            return i + 1;
+    }
+    return size;
+}
+
+/* One document behind the other, as >> writes them. */
+static int read_documents(struct measurements *l, const char *text, size_t size, const struct measure_context *x, struct error *err)
+{
+    size_t line = 1;
+    for (const char *p = text, *const end = text + size; p < end;) {
+        const size_t n = document_bytes(p, (size_t)(end - p));
+        const size_t blank = strspn(p + n, " \t\r\n");
+        const bool more = p[n + blank] == '{' || p[n + blank] == '[';
+        const size_t bytes = more ? n : (size_t)(end - p); /* what else follows is refused with it */
+        json_t *j = json_load_mem_at(l->name, p, bytes, line, err);
+        const int rc = j ? read_document(l, j, p, line, x, err) : -1;
+        json_decref(j);
+        if (rc != 0)
+            return -1;
+        const char *const next = more ? p + n + blank : end;
+        for (; p < next; p++)
+            line += *p == '\n';
+    }
+    return 0;
+}
+
 static int read_text(struct measurements *l, const char *text, size_t size, const struct measure_context *x, struct error *err)
 {
     const char *s = text + strspn(text, " \t\r\n");
     if (*s == '{' && is_jsonl(s))
         return read_lines(l, text, x, err);
-    if (*s == '{' || *s == '[') {
-        json_t *j = load_json(l, text, size, 1, err);
-        const int rc = j ? read_document(l, j, text, x, err) : -1;
-        json_decref(j);
-        return rc;
-    }
+    if (*s == '{' || *s == '[')
+        return read_documents(l, text, size, x, err);
     if (llama_bench_is_sql(text)) {
         l->file = FILE_LLAMA_BENCH;
         return llama_bench_sql(l, text, x, err);
     }
-    if (strncmp(s, "| ", 2) == 0 || strstr(s, "\n| model ")) {
+    if (strncmp(s, "| ", 2) == 0 || llama_bench_is_md(s)) {
         l->file = FILE_LLAMA_BENCH;
         return llama_bench_md(l, text, x, err);
     }
@@ -291,12 +359,6 @@ static int read_text(struct measurements *l, const char *text, size_t size, cons
         return error_set(err, ERROR_INPUT, "%s: line 1, column 1: expected llama-bench's JSON, found \"%.*s\": keep what it prints "
                          "beside its results out of the file (2>/dev/null)", l->name, (int)fmin(64, (double)strcspn(s, "\r\n")), s);
     return read_csv(l, l->name, text, size, x, err);
-}
-
-/* PowerShell's > writes UTF-16. */
-static bool is_utf16(const unsigned char *data, size_t size)
-{
-    return size >= 2 && ((data[0] == 0xff && data[1] == 0xfe) || (data[0] == 0xfe && data[1] == 0xff));
 }
 
 /* Rows that do not say their weights' type are of the one that --type names. */
@@ -321,20 +383,16 @@ int measure_parse(struct measurements *l, const char *name, const void *data, si
     static const struct measure_context none = { 0 };
     *l = (struct measurements){ 0 };
     snprintf(l->name, sizeof l->name, "%s", name);
-    if (is_utf16(data, size))
-        return error_set(err, ERROR_INPUT, "%s: line 1, column 1: expected UTF-8, found UTF-16, as PowerShell's > writes it: "
-                         "| Out-File -Encoding utf8 FILE does not", name);
-    if (size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) {
-        data = (const char *)data + 3;
-        size -= 3;
-    }
+    const char *begin = data;
+    if (text_begin(name, &begin, &size, err) != 0)
+        return -1;
     char *text = malloc(size + 1);
     if (!text)
         return error_oom(err, size + 1, "a file of measurements");
-    memcpy(text, data, size);
+    memcpy(text, begin, size);
     text[size] = 0;
     /* A zero byte ends a text: what is behind it is refused by the reader of CSV. */
-    int rc = strlen(text) == size ? read_text(l, text, size, x ? x : &none, err) : read_csv(l, name, data, size, x ? x : &none, err);
+    int rc = strlen(text) == size ? read_text(l, text, size, x ? x : &none, err) : read_csv(l, name, begin, size, x ? x : &none, err);
     if (rc == 0 && l->n == 0)
         rc = error_set(err, ERROR_INPUT, "%s: line 1, column 1: expected a measurement, found none in the file", name);
     if (rc == 0 && x && x->type && *x->type)

@@ -90,6 +90,7 @@ struct measurement {
     double params_b, weight_gib;
     double prompt, context, batch, out; /* tokens, tokens, sequences, generated tokens of a request */
     double concurrency; /* users of a closed loop */
+    double step_tokens; /* tokens that a decode step makes of a sequence: more than 1 with speculative decoding */
     double read_bytes;  /* of weights in a step, or in a prompt, as the program that measured counted them; NaN: not said */
     const char *type_k, *type_v; /* of the KV cache */
     bool flash, flash_said;
@@ -120,6 +121,8 @@ enum measure_file {
     FILE_RUN,
     FILE_VLLM,
     FILE_AIPERF,
+    FILE_BATCHED_BENCH,
+    FILE_GUIDELLM,
 };
 const char *measure_file_name(enum measure_file f); /* "throughput.csv", "llama-bench", ... */
 
@@ -130,6 +133,8 @@ struct measurements {
     size_t n;
     /* what the texts point into */
     struct csv csv;
+    struct csv *table; /* of the file before it */
+    size_t n_table;
     char **text;
     size_t n_text;
 };

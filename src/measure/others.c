@@ -1,8 +1,7 @@
 /*
- * Results of servers' benchmarks: vLLM `bench serve|latency|throughput` (--save-result, --output-json), AIPerf and genai-perf
- * (CSV), and roofcast's own runs. What such a file does not say (model, machine) comes from the command line.
- * Sources: vllm-project/vllm vllm/benchmarks/{serve,latency,throughput}.py; ai-dynamo/aiperf csv exporter,
- * triton-inference-server/perf_analyzer genai-perf csv exporter.
+ * Results of servers' own benchmarks: vLLM `bench serve|latency|throughput` (--save-result, --output-json), SGLang's bench_serving, and roofcast's
+ * own runs. What such a file does not say (model, machine) comes from the command line.
+ * Sources: vllm-project/vllm vllm/benchmarks/{serve,latency,throughput}.py; sgl-project/sglang python/sglang/bench_serving.py.
  */
 #include "measure/internal.h"
 #include "run/run.h"
@@ -20,8 +19,7 @@ static const char *given(const char *s)
     return s ? s : "";
 }
 
-/* A row's names and devices from the command line. -1: out of memory. */
-static int name_row(struct measurements *l, struct measurement *m, const char *engine, const char *model,
+int measure_name_row(struct measurements *l, struct measurement *m, const char *engine, const char *model,
                     const struct measure_context *x, struct error *err)
 {
     const bool asked = x->asked && *model; /* then another name it may go by */
@@ -46,14 +44,13 @@ static double said_or(double said, double otherwise)
     return said > 0 ? said : otherwise;
 }
 
-/* Of a closed loop they are a whole number, but for how it begins and ends. */
-static double users(double little)
+double measure_users(double little)
 {
     const double whole = round(little);
     return !(little >= 1) ? 1 : fabs(little - whole) < 0.02 * little ? whole : little;
 }
 
-static const char *const one_at_a_time = "one request at a time: the file does not say how many there were (--batch-size does)";
+const char measure_one_at_a_time[] = "one request at a time: the file does not say how many there were (--batch-size does)";
 
 /* A text that lives as long as l; NULL: out of memory. */
 static const char *keep_text(struct measurements *l, struct error *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -69,7 +66,7 @@ static const char *keep_text(struct measurements *l, struct error *err, const ch
 
 /* ---- vLLM --------------------------------------------------------------------------------------------------- */
 
-static int add_latency_row(struct measurements *l, struct measurement m, enum measure_metric metric, double ms, struct error *err)
+int measure_add_latency(struct measurements *l, struct measurement m, enum measure_metric metric, double ms, struct error *err)
 {
     if (!(ms > 0))
         return 0;
@@ -91,6 +88,8 @@ static int refuse(const struct result *r, const char *key, struct error *err, co
     const json_t *v = json_object_get(r->o, key);
     if (json_is_number(v))
         return json_text_refuse(&at, r->name, err, "%s: expected %s, found %g", key, expected, json_number_value(v));
+    if (v && json_is_none(v) && json_is_string(v))
+        return json_text_refuse(&at, r->name, err, "%s: expected %s, found %s", key, expected, json_string_value(v));
     return json_text_refuse(&at, r->name, err, "%s: expected %s, found %s", key, expected, v ? json_type_name(v) : "none");
 }
 
@@ -100,7 +99,7 @@ static int number(const struct result *r, const char *key, double lo, double hi,
     const json_t *v = json_object_get(r->o, key);
     char expected[64];
     *out = NAN;
-    if (!must && (!v || json_is_null(v)))
+    if (!must && json_is_none(v))
         return 0;
     const double x = json_is_number(v) ? json_number_value(v) : NAN;
     if (x >= lo && x <= hi) {
@@ -125,11 +124,47 @@ static const char *server_of(const json_t *o)
     return "vllm";
 }
 
+/* Tokens that a step makes of a sequence with drafts: accepted ones and its own. 1: without drafts. */
+static int read_drafts(struct measurements *l, struct measurement *m, const struct result *r, struct error *err)
+{
+    static const double MOST = 1000;
+    double vllm, sglang, drafts, accepted;
+    if (number(r, "spec_decode_acceptance_length", 0, MOST, false, &vllm, err) != 0 || number(r, "accept_length", 0, MOST, false, &sglang, err) != 0 ||
+        number(r, "spec_decode_num_drafts", 0, 1e15, false, &drafts, err) != 0 ||
+        number(r, "spec_decode_accepted_tokens", 0, 1e15, false, &accepted, err) != 0)
+        return -1;
+    const double counted = drafts > 0 ? 1 + accepted / drafts : NAN, length = vllm >= 1 ? vllm : sglang >= 1 ? sglang : counted;
+    if (!(length > 1))
+        return 0;
+    m->step_tokens = length;
+    m->remark = keep_text(l, err, "speculative decoding: a step makes %.3g tokens of a sequence; the draft's own work is not counted", length);
+    return m->remark ? 0 : -1;
+}
+
+/* SGLang tells of its server: devices, the model's path. */
+static int read_server(struct measurement *m, const struct result *r, const struct measure_context *x, const char **model, struct error *err)
+{
+    const struct result server = { json_object_get(r->o, "server_info"), r->at, r->name };
+    double tp;
+    if (!json_is_object(server.o))
+        return 0;
+    if (number(&server, "tp_size", 1, 65536, false, &tp, err) != 0)
+        return -1;
+    if (tp > 1 && x->tp < 1) {
+        m->n_devices = m->prefill.tp = m->decode.tp = (int)tp;
+        m->tags |= TAG_TENSOR_PARALLEL;
+    }
+    const char *const path = json_string_value(json_object_get(server.o, "model_path"));
+    if (!**model && path && strlen(path) <= MEASURE_MAX_TEXT)
+        *model = path;
+    return 0;
+}
+
 static int vllm_serve(struct measurements *l, const struct result *r, const struct measure_context *x, struct error *err)
 {
     struct measurement m = measure_empty(MEASURE_SERVING);
     const json_t *const id = json_object_get(r->o, "model_id");
-    const char *const model = given(json_string_value(id));
+    const char *model = given(json_string_value(id));
     double completed, in, out, duration, ttft, tpot, concurrency;
     if (id && !json_is_null(id) && (!json_is_string(id) || strlen(model) > MEASURE_MAX_TEXT))
         return refuse(r, "model_id", err, json_is_string(id) ? "at most 4096 bytes" : "a text");
@@ -138,7 +173,8 @@ static int vllm_serve(struct measurements *l, const struct result *r, const stru
         number(r, "total_output_tokens", completed, MAX_LENGTH * completed, true, &out, err) != 0 ||
         number(r, "duration", 1e-9, MAX_S, true, &duration, err) != 0 || number(r, "mean_ttft_ms", 0, MAX_MS, false, &ttft, err) != 0 ||
         number(r, "mean_tpot_ms", 0, MAX_MS, false, &tpot, err) != 0 ||
-        number(r, "max_concurrency", 1, 1e18, false, &concurrency, err) != 0)
+        number(r, "max_concurrency", 1, 1e18, false, &concurrency, err) != 0 || read_drafts(l, &m, r, err) != 0 ||
+        read_server(&m, r, x, &model, err) != 0)
         return -1;
     if (!(ttft > 0) && !(tpot > 0)) /* 0: none was measured, as vLLM writes it */
         return refuse(r, "mean_ttft_ms", err, "a time above 0, or mean_tpot_ms");
@@ -147,13 +183,13 @@ static int vllm_serve(struct measurements *l, const struct result *r, const stru
     m.out = round(out / completed);
     /* Requests at once: as many as allowed, or by Little's law what the means come to. */
     const double little = completed / duration * (ttft + tpot * (m.out - 1)) / MS;
-    m.concurrency = fmin(concurrency >= 1 ? concurrency : said_or(x->batch, users(little)), completed);
-    if (!(concurrency >= 1) && !(x->batch > 0) && isnan(little) && !(m.assumed = keep_text(l, err, "%s", one_at_a_time)))
+    m.concurrency = fmin(concurrency >= 1 ? concurrency : said_or(x->batch, measure_users(little)), completed);
+    if (!(concurrency >= 1) && !(x->batch > 0) && isnan(little) && !(m.assumed = keep_text(l, err, "%s", measure_one_at_a_time)))
         return -1;
     m.mode = "agg";
-    if (name_row(l, &m, server_of(r->o), model, x, err) != 0 || add_latency_row(l, m, METRIC_TTFT, ttft, err) != 0)
+    if (measure_name_row(l, &m, server_of(r->o), model, x, err) != 0 || measure_add_latency(l, m, METRIC_TTFT, ttft, err) != 0)
         return -1;
-    return add_latency_row(l, m, METRIC_TPOT, tpot, err);
+    return measure_add_latency(l, m, METRIC_TPOT, tpot, err);
 }
 
 /* Which of them were taken. NULL: out of memory. */
@@ -186,7 +222,7 @@ static int vllm_latency(struct measurements *l, const struct result *r, const st
     m.context = m.prompt + m.out / 2;
     m.value = m.batch * m.out / s;
     m.assumed = latency_defaults(l, x, err);
-    return !m.assumed ? -1 : name_row(l, &m, "vllm", "", x, err) != 0 ? -1 : measure_add(l, &m, err);
+    return !m.assumed ? -1 : measure_name_row(l, &m, "vllm", "", x, err) != 0 ? -1 : measure_add(l, &m, err);
 }
 
 static int vllm_throughput(struct measurements *l, const struct result *r, const struct measure_context *x, struct error *err)
@@ -216,7 +252,7 @@ static int vllm_throughput(struct measurements *l, const struct result *r, const
     if (!said)
         m.assumed = keep_text(l, err, "input %g, output %g tokens: halves of what a request has, as the file does not tell them apart (--input-len or "
                               "--output-len does)", m.prompt, m.out);
-    return !m.assumed ? -1 : name_row(l, &m, "vllm", "", x, err) != 0 ? -1 : measure_add(l, &m, err);
+    return !m.assumed ? -1 : measure_name_row(l, &m, "vllm", "", x, err) != 0 ? -1 : measure_add(l, &m, err);
 }
 
 int vllm_read(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x, struct error *err)
@@ -274,7 +310,7 @@ int run_read(struct measurements *l, const json_t *doc, const char *schema, cons
         m.tags = TAG_CPU;
         if (!(m.value > 0))
             continue; /* not measured */
-        rc = name_row(l, &m, "roofcast", row->model, x, err);
+        rc = measure_name_row(l, &m, "roofcast", row->model, x, err);
         if (rc == 0)
             rc = (m.named = measure_keep(l, r.prov.cpu, err)) ? 0 : -1;
         if (!*m.hardware)
@@ -286,109 +322,4 @@ int run_read(struct measurements *l, const json_t *doc, const char *schema, cons
     }
     run_free(&r);
     return rc;
-}
-
-/* ---- AIPerf ---------------------------------------------------------------------------------------------------- */
-
-/* Sections of "Metric,avg,..." and "Metric,Value", a blank line between them. */
-struct aiperf {
-    double ttft, itl, latency, in, out, rate; /* ms, tokens, requests/s; NaN: not there */
-};
-
-static const struct {
-    const char *begins;
-    size_t at;
-} metrics[] = {
-    { "Time to First Token (ms)", offsetof(struct aiperf, ttft) },   { "Time To First Token (ms)", offsetof(struct aiperf, ttft) },
-    { "Inter Token Latency (ms)", offsetof(struct aiperf, itl) },    { "Request Latency (ms)", offsetof(struct aiperf, latency) },
-    { "Input Sequence Length", offsetof(struct aiperf, in) },        { "Output Sequence Length", offsetof(struct aiperf, out) },
-    { "Request Throughput", offsetof(struct aiperf, rate) },
-};
-
-/* "1,234.56": commas stand before each three digits of the whole part, or nowhere. NAN: no such number. */
-static double grouped_number(const char *s)
-{
-    char text[64];
-    size_t n = 0, digits = 0; /* since the last comma */
-    bool grouped = false;
-    const size_t whole = strcspn(s, ".");
-    for (size_t i = 0; s[i] && n + 1 < sizeof text; i++) {
-        if (s[i] == ',') {
-            if (i > whole || digits == 0 || digits > 3 || (grouped && digits != 3))
-                return NAN;
-            grouped = true;
-            digits = 0;
-            continue;
-        }
-        digits += i < whole;
-        text[n++] = s[i];
-    }
-    text[n] = 0;
-    return grouped && digits != 3 ? NAN : csv_to_number(text);
-}
-
-static int aiperf_section(struct aiperf *a, const struct csv *c, struct error *err)
-{
-    const int avg = csv_find(c, "avg"), value = csv_find(c, "Value"), col = avg >= 0 ? avg : value;
-    if (col < 0 || c->n_col < 2)
-        return 0; /* of something else, such as telemetry */
-    for (size_t i = 0; i < c->n_row; i++)
-        for (size_t k = 0; k < ARRAY_LEN(metrics); k++) {
-            const char *name = csv_at(c, i, 0)->s;
-            const size_t unit = strcspn(metrics[k].begins, "(");
-            if (strncmp(name, metrics[k].begins, strlen(metrics[k].begins)) != 0) {
-                if (metrics[k].begins[unit] && strncmp(name, metrics[k].begins, unit) == 0 && name[unit] == '(')
-                    return csv_error(c, i, 0, err, "expected \"%s\", found \"%.64s\"", metrics[k].begins, name);
-                continue;
-            }
-            const double v = grouped_number(csv_at(c, i, col)->s);
-            double had;
-            if (!(v > 0 && v <= MAX_MS))
-                return csv_error(c, i, col, err, "expected a number above 0, up to %g, found \"%.64s\"", MAX_MS, csv_at(c, i, col)->s);
-            memcpy(&had, (char *)a + metrics[k].at, sizeof had);
-            if (!isnan(had))
-                return csv_error(c, i, 0, err, "a second \"%.64s\": the file is of one run", name);
-            memcpy((char *)a + metrics[k].at, &v, sizeof v);
-        }
-    return 0;
-}
-
-int aiperf_read(struct measurements *l, const char *text, const struct measure_context *x, struct error *err)
-{
-    struct aiperf a = { NAN, NAN, NAN, NAN, NAN, NAN };
-    uint32_t line = 1;
-    int rc = 0;
-    for (const char *p = text; *p && rc == 0;) {
-        const char *end = strstr(p, "\n\n"), *crlf = strstr(p, "\n\r\n");
-        if (!end || (crlf && crlf < end))
-            end = crlf ? crlf : end;
-        const size_t n = end ? (size_t)(end - p) + 1 : strlen(p);
-        struct csv c;
-        rc = csv_parse_at(&c, l->name, p, n, line, err);
-        if (rc == 0) {
-            rc = aiperf_section(&a, &c, err);
-            csv_free(&c);
-        }
-        for (size_t i = 0; i < n; i++)
-            line += p[i] == '\n';
-        for (p += n; *p == '\n' || *p == '\r'; p++)
-            line += *p == '\n';
-    }
-    if (rc != 0)
-        return -1;
-    struct measurement m = measure_empty(MEASURE_SERVING);
-    if (!(a.in >= 1) || !(a.out >= 1) || (!(a.ttft > 0) && !(a.itl > 0)))
-        return error_set(err, ERROR_INPUT, "%s: line 1, column 1: expected input and output sequence lengths, and a time to first "
-                         "token or an inter-token latency", l->name);
-    m.phase = MEASURE_REQUEST;
-    m.mode = "agg";
-    m.prompt = round(a.in);
-    m.out = fmax(1, round(a.out));
-    const double little = a.rate * a.latency / MS;
-    m.concurrency = said_or(x->batch, users(little));
-    if (!(x->batch > 0) && isnan(little) && !(m.assumed = keep_text(l, err, "%s", one_at_a_time)))
-        return -1;
-    if (name_row(l, &m, "aiperf", "", x, err) != 0 || add_latency_row(l, m, METRIC_TTFT, a.ttft, err) != 0)
-        return -1;
-    return add_latency_row(l, m, METRIC_TPOT, a.itl, err);
 }

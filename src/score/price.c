@@ -236,7 +236,7 @@ int price_serving(struct priced *out, const struct measurement *m, const struct 
     if (!said)
         out->guesses |= GUESS_BATCH;
     out->batch = fmax(1, out->n_users / copies);
-    out->measured_s = m->value;
+    out->measured_s = m->value * (m->metric == METRIC_TPOT ? m->step_tokens : 1); /* of a step */
     if (choose_layout(out, s, &first, err) != 0 ||
         add_prefill(out, s, m->prompt, 0, 1, out->stack->n_ubatch, 1, err) != 0 || choose_layout(out, s, &later, err) != 0 ||
         running(out, s, out->context, &most, err) != 0)

@@ -148,10 +148,11 @@ static int predict_blind(const struct time_model *t, const void *params, const s
     return t->predict(params, &blind, e, err);
 }
 
-/* The unit of a row: a rate is what was done over the seconds. */
+/* The unit of a row: a rate is what was done over the seconds; with drafts a step makes more than one token. */
 static double in_unit(const struct priced *p, double seconds)
 {
-    return p->m->metric == METRIC_TOK_S ? p->m->value * p->measured_s / seconds : seconds;
+    const double tokens = p->m->metric == METRIC_TPOT ? p->m->step_tokens : 1;
+    return p->m->metric == METRIC_TOK_S ? p->m->value * p->measured_s / seconds : seconds / tokens;
 }
 
 static void predict_one(const struct scoring *x, const void *params, struct scored *s)

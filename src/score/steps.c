@@ -100,6 +100,8 @@ const char *priced_as_rate(const struct priced *p, struct measurement *out)
         return m->phase == MEASURE_REQUEST ? step_of_requests(p, out) : "it is a rate itself";
     if (m->kind != MEASURE_SERVING)
         return "it is of no pass of a model";
+    if (m->metric == METRIC_TPOT && m->step_tokens > 1)
+        return "its steps check drafts";
     if (!is_plain(&m->prefill) || !is_plain(&m->decode))
         return "its devices share the work in a way that no rate says";
     return m->metric == METRIC_TTFT ? prompt_of_user(p, out) : step_of_users(p, out);

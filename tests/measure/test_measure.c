@@ -797,7 +797,7 @@ static void test_llama_bench_contradictions(void **state)
         { "\"avg_ns\": \"nan\"", "line 2, column 11: avg_ns: expected" },
         { "\"avg_ns\": NaN", NULL }, /* JSON has none: not said */
         { "\"avg_ns\": 1000000000", NULL },
-        { "\"avg_ns\": 2100000000", "line 3, column 55: avg_ts: expected 60.9524, which 128 tokens in avg_ns of 2.1 s are, found \"128\"" },
+        { "\"avg_ns\": 2100000000", "line 3, column 58: avg_ts: expected 60.9524, which 128 tokens in avg_ns of 2.1 s are, found \"128\"" },
         { "\"avg_ns\": 400000000", "avg_ts: expected 320" },
         { "\"build_number\": -1", "line 2, column 17: build_number: expected a number from 0 to 1e+07" },
         { "\"build_number\": 1.5", "line 2, column 17: build_number: expected a whole number" },
@@ -818,7 +818,7 @@ static void test_llama_bench_contradictions(void **state)
     struct error err = { 0 };
     char text[512];
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        snprintf(text, sizeof text, "[{\"model_type\": \"a\",\n%s,\n\"n_prompt\": 0, \"n_gen\": 128, \"x\": 10000000, \"avg_ts\": 128}]", rows[i].fields);
+        snprintf(text, sizeof text, "[{\"model_type\": \"a\",\n%s,\n\"n_prompt\": 0, \"n_gen\": 128, \"poll\": 10000000, \"avg_ts\": 128}]", rows[i].fields);
         const int rc = measure_parse(&l, "b.json", text, strlen(text), NULL, &err);
         if (rows[i].says ? rc == 0 || !strstr(err.msg, rows[i].says) : rc != 0)
             fail_msg("%s: expected \"%s\", found \"%s\"", rows[i].fields, rows[i].says ? rows[i].says : "", rc == 0 ? "" : err.msg);
@@ -916,7 +916,7 @@ static void test_servers_refuse(void **state)
         { SERVE "\"mean_ttft_ms\": -5}", "line 2, column 60: mean_ttft_ms: expected 0 to 3.2e+10, found -5" },
         { SERVE "\"mean_ttft_ms\": 1e308}", "mean_ttft_ms: expected 0 to" },
         { SERVE "\"mean_ttft_ms\": \"60\"}", "mean_ttft_ms: expected a number, found a string" },
-        { SERVE "\"mean_ttft_ms\": NaN}", "line 2, column 60: mean_ttft_ms: expected a time above 0, or mean_tpot_ms, found null" },
+        { SERVE "\"mean_ttft_ms\": NaN}", "line 2, column 60: mean_ttft_ms: expected a time above 0, or mean_tpot_ms, found NaN" },
         { SERVE "\"mean_ttft_ms\": 0}", "line 2, column 60: mean_ttft_ms: expected a time above 0" },
         { SERVE "\"mean_ttft_ms\": 1, \"x\": NaN, \"model_id\": 5}", "line 2, column 85: model_id: expected a text, found 5" },
         { "{\"requests_per_second\": 0, \"elapsed_time\": 1, \"num_requests\": 1, \"total_num_tokens\": 1, \"tokens_per_second\": 1}",
@@ -926,7 +926,7 @@ static void test_servers_refuse(void **state)
         { "Metric,avg\nTime to First Token (ms),50\nRequest Throughput (requests/sec),0\n", "line 3, column 35 (avg): expected a number above 0" },
         { "Metric,avg\nTime to First Token (ms),50\nRequest Latency (ms),0.0\n", "line 3, column 22 (avg): expected a number above 0" },
         { "{\"completed\": 0, \"total_output_tokens\": 0}", "line 1, column 15: completed: expected 1 to" },
-        { "{\"avg_latency\": Infinity}", "line 1, column 17: avg_latency: expected a number, found null" },
+        { "{\"avg_latency\": Infinity}", "line 1, column 17: avg_latency: expected a number, found Infinity" },
         { "{\"avg_latency\": 1e300}", "avg_latency: expected" },
         { "{\"requests_per_second\": 1, \"elapsed_time\": 1, \"num_requests\": 1e300}", "line 1, column 63: num_requests: expected" },
         { "Metric,avg\nTime to First Token (s),0.05\n", "line 2, column 1 (Metric): expected \"Time to First Token (ms)\"" },
@@ -1089,9 +1089,168 @@ static void test_sizes_in_names(void **state)
     assert_true(isnan(model_named_params("phi-4")));
 }
 
+/* ---- several tables in one file -------------------------------------------------------------------------------------- */
+
+static void test_tables(void **state)
+{
+    (void)state;
+    static const char csv[] = "model_type,n_prompt,n_gen,avg_ts\n\"llama 8B F16\",512,0,100\nmodel_type,n_depth,n_prompt,n_gen,avg_ts\nllama 8B F16,64,0,16,50\n";
+    static const char rates[] = "hardware,model,phase,tokens_per_s\nh,m,decode,5\nmodel,hardware,phase,tokens_per_s,batch\nm2,h2,prefill,7,2\n";
+    static const char arrays[] = "[{\"model_type\":\"a\",\"n_gen\":1,\"n_prompt\":0,\"avg_ts\":1}]\n[{\"model_type\":\"b\",\"n_gen\":1,\"n_prompt\":0,\"avg_ts\":2},\n"
+                                 "{\"model_type\":\"c]\",\"n_gen\":1,\"n_prompt\":0,\"avg_ts\":3}]\n";
+    static const char md[] = "| model | test | t/s |\n| - | - | -: |\n| llama 8B F16 | tg8 | 1.0 \302\261 0.1 |\n\nbuild: abc1234 (5000)\n\n"
+                             "| metric | value |\n|---|---|\n| watts | 300 |\n\n| model | fa | n_cpu_moe | test | t/s |\n| --- | -: | --: | --- | -: |\n"
+                             "| llama 8B F16 | 1 | 8 | tg8 | 2.0 |\nggml_cuda_init: found\n| llama 8B F16 | 1 | 8 | tg16 | 3.0 |\n\nbuild: def1234 (6000)\n";
+    struct measurements l;
+    struct error err = { 0 };
+    assert_ok(measure_parse(&l, "b.csv", csv, strlen(csv), NULL, &err), err);
+    assert_true(l.n == 2 && l.row[1].prompt == 64 && l.row[1].value == 50 && l.row[1].line == 4);
+    measure_free(&l);
+    assert_ok(measure_parse(&l, "r.csv", rates, strlen(rates), NULL, &err), err);
+    assert_true(l.n == 2 && l.row[1].batch == 2);
+    assert_string_equal(l.row[0].model, "m");
+    assert_string_equal(l.row[1].model, "m2");
+    measure_free(&l);
+    assert_ok(measure_parse(&l, "b.json", arrays, strlen(arrays), NULL, &err), err);
+    assert_true(l.n == 3 && l.row[2].value == 3 && l.row[2].line == 3);
+    measure_free(&l);
+    assert_ok(measure_parse(&l, "b.md", md, strlen(md), NULL, &err), err);
+    assert_true(l.n == 3 && l.row[2].value == 3 && l.row[0].build == 5000 && l.row[1].build == 6000);
+    assert_true(!(l.row[0].tags & TAG_PARTIAL_OFFLOAD) && (l.row[1].tags & TAG_PARTIAL_OFFLOAD) && l.row[1].flash);
+    measure_free(&l);
+    assert_fails(measure_parse(&l, "b.csv", "model_type,n_prompt,n_gen,avg_ts\nx,1,0,1\nmodel_type,n_prompt,n_gen,avg_ts\nx,1,0\n", 77, NULL, &err), err,
+                 "b.csv: line 4, column");
+    assert_fails(measure_parse(&l, "b.json", "[{\"model_type\":\"a\",\"n_gen\":1,\"n_prompt\":0,\"avg_ts\":1}]\n[{\"model_type\": \"b\"}]\n", 75, NULL, &err), err,
+                 "b.json: line 2, column");
+}
+
+/* A field that nothing reads is named; what leaves the figures as they are is not. */
+static void test_unread_fields(void **state)
+{
+    (void)state;
+    static const char json[] = "{\"model_type\":\"a\",\"n_gen\":0,\"n_prompt\":8,\"avg_ts\":1,\"embeddings\":true,\"poll\":50,\"samples_ts\":[1],\"no_op_offload\":0}\n";
+    static const char md[] = "| model | embd | mmap | test | t/s |\n| - | - | - | - | -: |\n| llama 8B F16 | 1 | 0 | pp8 | 1.0 |\n";
+    struct measurements l;
+    struct error err = { 0 };
+    assert_ok(measure_parse(&l, "b.json", json, strlen(json), NULL, &err), err);
+    assert_string_equal(l.row[0].remark, "not understood and left out: embeddings=true");
+    measure_free(&l);
+    assert_ok(measure_parse(&l, "b.md", md, strlen(md), NULL, &err), err);
+    assert_string_equal(l.row[0].remark, "not understood and left out: embd=1");
+    measure_free(&l);
+}
+
+static void test_batched_bench(void **state)
+{
+    (void)state;
+    static const char md[] = "llama_batched_bench: n_kv_max = 8192, n_batch = 2048, n_ubatch = 256, flash_attn = 1, is_pp_shared = 0, n_gpu_layers = 99, n_threads = 8\n\n"
+                             "|    PP |     TG |    B |   N_KV |   T_PP s | S_PP t/s |   T_TG s | S_TG t/s |      T s |    S t/s |\n"
+                             "|-------|--------|------|--------|----------|----------|----------|----------|----------|----------|\n"
+                             "|   128 |     64 |    1 |    192 |    0.034 |  3764.71 |    1.012 |   126.48 |    1.046 |   244.74 |\n"
+                             "|   128 |     64 |    8 |   1536 |    0.120 |  8533.33 |    1.510 |   678.15 |    1.630 |  1256.44 |\n"
+                             "|   128 |     64 |    4 |    384 |    0.020 |  6400.00 |    1.510 |   400.00 |    1.630 |  1256.44 |\n";
+    static const char line[] = "{\"n_kv_max\": 2048, \"n_batch\": 2048, \"n_ubatch\": 512, \"flash_attn\": 0, \"is_pp_shared\": 0, \"n_gpu_layers\": 0, \"n_threads\": 8, \"pp\": 128, "
+                               "\"tg\": 64, \"pl\": %s, \"n_kv\": 384, \"t_pp\": 0.2, \"speed_pp\": 547.4, \"t_tg\": 3.5, \"speed_tg\": 36.5, \"t\": 3.7, \"speed\": 68.4}\n";
+    char text[512];
+    const struct measure_context x = { .hardware = "rtx-4090", .model = "llama-3-8b" };
+    struct measurements l;
+    struct error err = { 0 };
+    assert_ok(measure_parse(&l, "b.md", md, strlen(md), &x, &err), err);
+    assert_true(l.n == 6 && l.file == FILE_BATCHED_BENCH);
+    const struct measurement *p = &l.row[2], *d = &l.row[3];
+    assert_true(p->phase == MEASURE_PREFILL && p->prompt == 128 && p->batch == 8 && p->value == 8533.33 && p->n_ubatch == 256);
+    assert_true(d->phase == MEASURE_DECODE && d->prompt == 128 && d->batch == 8 && d->value == 678.15 && d->context == 160 && d->out == 64 && d->flash);
+    assert_true(l.row[4].batch == 1 && l.row[5].batch == 4); /* 128 + 4 x 64 positions: one prompt for all */
+    assert_string_equal(d->model, "llama-3-8b");
+    measure_free(&l);
+    snprintf(text, sizeof text, line, "2");
+    assert_ok(measure_parse(&l, "b.jsonl", text, strlen(text), &x, &err), err);
+    assert_true(l.n == 2 && l.row[1].batch == 2 && (l.row[1].tags & TAG_CPU) && l.row[1].n_threads == 8);
+    measure_free(&l);
+    snprintf(text, sizeof text, line, "0");
+    assert_fails(measure_parse(&l, "b.jsonl", text, strlen(text), &x, &err), err, "b.jsonl: line 1, column 152: pl: expected a whole number from 1 to 1e+06");
+    assert_fails(measure_parse(&l, "b.md", "| PP | TG | B | N_KV | S_PP t/s | S_TG t/s |\n|-|-|-|-|-|-|\n| 1 | 1 | x | 2 | 3 | 4 |\n", 85, &x, &err), err,
+                 "b.md: line 3, column 11: B: expected a whole number from 1 to 1e+06, found \"x\"");
+}
+
+/* A step makes more tokens than one where drafts are accepted. */
+static void test_drafts(void **state)
+{
+    (void)state;
+#define SERVED "{\"completed\": 10, \"total_input_tokens\": 100, \"total_output_tokens\": 100, \"duration\": 1, \"mean_ttft_ms\": 5, \"mean_tpot_ms\": 10, \"max_concurrency\": 2"
+    static const struct {
+        const char *text;
+        double tokens;
+    } files[] = {
+        { SERVED ", \"spec_decode_acceptance_length\": 2.9}", 2.9 },
+        { SERVED ", \"backend\": \"sglang\", \"accept_length\": 3.25}", 3.25 },
+        { SERVED ", \"accept_length\": null}", 1 },
+        { SERVED ", \"spec_decode_num_drafts\": 100, \"spec_decode_accepted_tokens\": 150}", 2.5 },
+        { SERVED "}", 1 },
+    };
+    struct measurements l;
+    struct error err = { 0 };
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        assert_ok(measure_parse(&l, "b", files[i].text, strlen(files[i].text), NULL, &err), err);
+        assert_true(l.row[1].metric == METRIC_TPOT && l.row[1].value == 0.01 && fabs(l.row[1].step_tokens - files[i].tokens) < 1e-12);
+        assert_int_equal(strstr(l.row[1].remark, "speculative decoding") != NULL, files[i].tokens > 1);
+        measure_free(&l);
+    }
+    const char *server = SERVED ", \"server_info\": {\"tp_size\": 4, \"model_path\": \"Qwen/Qwen3-32B\"}}";
+    assert_ok(measure_parse(&l, "b", server, strlen(server), NULL, &err), err);
+    assert_true(l.row[1].n_devices == 4 && l.row[1].decode.tp == 4);
+    assert_string_equal(l.row[1].model, "Qwen/Qwen3-32B");
+    measure_free(&l);
+#undef SERVED
+}
+
+static void test_clients(void **state)
+{
+    (void)state;
+    static const char aiperf[] = "{\"request_throughput\": {\"unit\": \"requests/sec\", \"avg\": 2.5}, \"request_latency\": {\"unit\": \"s\", \"avg\": 2.94625}, "
+                                 "\"time_to_first_token\": {\"unit\": \"ms\", \"avg\": 120.5}, \"inter_token_latency\": {\"unit\": \"%s\", \"avg\": 22.25}, "
+                                 "\"output_sequence_length\": {\"unit\": \"tokens\", \"avg\": 128.0}, \"input_sequence_length\": {\"avg\": 1024.0}, \"input_config\": %s}";
+    static const struct {
+        const char *config;
+        double users;
+    } configs[] = {
+        { "{\"endpoint\": {\"model_names\": [\"org/M-8B\"]}, \"loadgen\": {\"concurrency\": 8}}", 8 },
+        { "{\"model_names\": [\"org/M-8B\"], \"perf_analyzer\": {\"stimulus\": {\"concurrency\": 4}}}", 4 },
+        { "{\"endpoint\": {\"model_names\": [\"org/M-8B\"]}, \"phases\": [{\"name\": \"warmup\", \"concurrency\": 1}, {\"name\": \"profiling\", \"concurrency\": 16}]}", 16 },
+        { "{\"model\": \"org/M-8B\"}", 7.365625 },
+    };
+    static const char guide[] = "{\"args\": {\"model\": \"org/M-8B\"}, \"benchmarks\": [{\"config\": {\"strategy\": {\"type_\": \"concurrent\", \"streams\": 8}}, \"metrics\": {"
+                                "\"time_to_first_token_ms\": {\"successful\": {\"mean\": 100}, \"errored\": {\"mean\": 1}}, \"inter_token_latency_ms\": {\"successful\": {\"mean\": 20}}, "
+                                "\"request_latency\": {\"successful\": {\"mean\": 2.64}}, \"prompt_token_count\": {\"successful\": {\"mean\": 512}}, "
+                                "\"output_token_count\": {\"successful\": {\"mean\": 128}}, \"requests_per_second\": {\"successful\": {\"mean\": 3}}}},\n"
+                                "{\"args\": {\"strategy\": {\"type_\": \"constant\"}}, \"metrics\": {\"time_to_first_token_ms\": {\"mean\": 50}, \"inter_token_latency_ms\": {\"mean\": 10}, "
+                                "\"prompt_token_count\": {\"mean\": 512}, \"output_token_count\": {\"mean\": 128}, \"request_concurrency\": {\"mean\": 3.99}}}]}";
+    char text[1024];
+    struct measurements l;
+    struct error err = { 0 };
+    for (size_t i = 0; i < ARRAY_LEN(configs); i++) {
+        snprintf(text, sizeof text, aiperf, "ms", configs[i].config);
+        assert_ok(measure_parse(&l, "a.json", text, strlen(text), NULL, &err), err);
+        assert_true(l.n == 2 && l.file == FILE_AIPERF && l.row[0].prompt == 1024 && l.row[0].out == 128);
+        assert_true(fabs(l.row[0].value - 0.1205) < 1e-12 && fabs(l.row[1].value - 0.02225) < 1e-12 && fabs(l.row[0].concurrency - configs[i].users) < 1e-9);
+        assert_string_equal(l.row[0].model, "org/M-8B");
+        measure_free(&l);
+    }
+    snprintf(text, sizeof text, aiperf, "parsec", "{}");
+    assert_fails(measure_parse(&l, "a.json", text, strlen(text), NULL, &err), err, "a.json: line 1, column 188: inter_token_latency: expected an object with avg in ms, found the unit parsec");
+    assert_ok(measure_parse(&l, "g.json", guide, strlen(guide), NULL, &err), err);
+    assert_true(l.n == 4 && l.file == FILE_GUIDELLM && l.row[0].concurrency == 8 && l.row[3].concurrency == 4);
+    assert_true(l.row[0].value == 0.1 && l.row[1].value == 0.02 && l.row[3].value == 0.01 && l.row[3].line == 2);
+    assert_string_equal(l.row[0].model, "org/M-8B");
+    measure_free(&l);
+    static const char short_of[] = "{\"benchmarks\": [{\"metrics\": {\"prompt_token_count\": {\"mean\": 512}}}]}";
+    assert_fails(measure_parse(&l, "g.json", short_of, strlen(short_of), NULL, &err), err, "g.json: line 1, column 17: expected prompt_token_count and output_token_count");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tables), cmocka_unit_test(test_unread_fields), cmocka_unit_test(test_batched_bench), cmocka_unit_test(test_drafts), cmocka_unit_test(test_clients),
         cmocka_unit_test(test_csv),          cmocka_unit_test(test_csv_refuses), cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_throughput),   cmocka_unit_test(test_throughput_refuses), cmocka_unit_test(test_notes_of_attention),
         cmocka_unit_test(test_per_gpu),      cmocka_unit_test(test_throughput_takes), cmocka_unit_test(test_figures_of_csv), cmocka_unit_test(test_concurrency),
