@@ -189,7 +189,12 @@ int cli_model_open_cold(struct model *m, const char *path, struct error *err)
         return -1;
     if (m->gguf)
         return 0;
+    const bool file = strlen(m->path) > 5 && strcmp(m->path + strlen(m->path) - 5, ".gguf") == 0;
+    char arch[64];
+    snprintf(arch, sizeof arch, "%s", model_arch_name(m));
     model_free(m);
+    if (file)
+        return error_set(err, ERROR_INPUT, "%s: architecture %s is priced, not executed: analyze, predict and memory take the file", path, arch);
     return error_set(err, ERROR_USAGE,
                      "%s: a description without weights: the engine needs a GGUF file (`roofcast synth %s -o "
                      "model.gguf` writes one)",

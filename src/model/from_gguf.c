@@ -540,10 +540,6 @@ static int find_arch(struct model *m, const struct gguf *g, struct error *err)
     if (gguf_get_str(g, "general.architecture", &s, err) != 0)
         return -1;
     m->arch = arch_find(s.s, s.len);
-    if (m->arch && (m->arch->has & ARCH_PRICED_ONLY))
-        return error_set(err, ERROR_INPUT,
-                         "%s: architecture %s is priced from its config.json; its GGUF is not read yet", m->path,
-                         m->arch->name);
     if (m->arch)
         return 0;
     char found[65], known[1024];
@@ -553,9 +549,21 @@ static int find_arch(struct model *m, const struct gguf *g, struct error *err)
 
 int model_from_gguf(struct model *m, struct gguf *g, struct error *err)
 {
+    struct gguf_str name;
     *m = (struct model){ 0 };
     m->gguf = g;
     snprintf(m->path, sizeof m->path, "%s", gguf_path(g));
+    if (gguf_get_str(g, "general.architecture", &name, err) != 0)
+        goto fail;
+    const struct arch *const priced = gguf_priced_arch(name.s, name.len);
+    if (priced) {
+        if (gguf_priced(m, g, priced, name, err) != 0 || name_type(m, g, err) != 0 || name_model(m, g, err) != 0)
+            goto fail;
+        gguf_unread_keys(g, m->note, sizeof m->note);
+        gguf_close(g);
+        m->gguf = NULL;
+        return 0;
+    }
     if (find_arch(m, g, err) != 0)
         goto fail;
     struct keys k = { g, m->arch->name, 0 };
@@ -573,6 +581,7 @@ int model_from_gguf(struct model *m, struct gguf *g, struct error *err)
             goto fail;
     if (check_tensors(m, err) != 0 || name_type(m, g, err) != 0 || name_model(m, g, err) != 0)
         goto fail;
+    gguf_unread_keys(g, m->note, sizeof m->note);
     return 0;
 fail:
     model_free(m);

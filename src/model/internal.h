@@ -28,6 +28,15 @@ struct hparam_key {
 };
 const struct hparam_key *hparam_key_at(size_t i); /* NULL past the end */
 
+/* ---- gguf_config.c -------------------------------------------------------------- */
+struct arch;
+/* The architecture of files that are read for their price alone; NULL: this name's are run, or it is not known. */
+const struct arch *gguf_priced_arch(const char *name, size_t len);
+/* Dimensions and tensors of *m, whose path is there, from such a file, which may be closed then. name: general.architecture. */
+int gguf_priced(struct model *m, struct gguf *g, const struct arch *a, struct gguf_str name, struct error *err);
+/* Appends "keys that are not understood and left out: ..." to a text; nothing where all are. */
+void gguf_unread_keys(const struct gguf *g, char *buf, size_t n);
+
 /* ---- model.c --------------------------------------------------------------------- */
 /* Room for one tensor more; NULL when out of memory. */
 struct tensor *model_add_tensor(struct model *m, struct error *err);

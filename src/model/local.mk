@@ -7,6 +7,7 @@ libmodel_a_SOURCES = \
   %D%/internal.h \
   %D%/model.c \
   %D%/from_gguf.c \
+  %D%/gguf_config.c \
   %D%/hparams.c \
   %D%/config.c \
   %D%/config_experts.c \

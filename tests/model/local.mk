@@ -1,16 +1,18 @@
 # tests of model
 if CMOCKA
 MODEL_TEST_LIBS = libmodel.a libgguf.a libdtype.a $(TEST_LIBS) $(PCRE2_LIBS)
-check_PROGRAMS += %D%/test_model %D%/test_model_gguf %D%/test_model_mixture %D%/test_model_synth
+check_PROGRAMS += %D%/test_model %D%/test_model_gguf %D%/test_gguf_priced %D%/test_model_mixture %D%/test_model_synth
 %C%_test_model_SOURCES = %D%/test_model.c tests/test.h
 %C%_test_model_LDADD   = $(MODEL_TEST_LIBS)
+%C%_test_gguf_priced_SOURCES = %D%/test_gguf_priced.c tests/test.h
+%C%_test_gguf_priced_LDADD   = $(MODEL_TEST_LIBS)
 %C%_test_model_gguf_SOURCES = %D%/test_model_gguf.c tests/test.h
 %C%_test_model_gguf_LDADD   = $(MODEL_TEST_LIBS)
 %C%_test_model_mixture_SOURCES = %D%/test_model_mixture.c tests/test.h
 %C%_test_model_mixture_LDADD   = $(MODEL_TEST_LIBS)
 %C%_test_model_synth_SOURCES = %D%/test_model_synth.c tests/test.h
 %C%_test_model_synth_LDADD   = $(MODEL_TEST_LIBS)
-TESTS += %D%/test_model %D%/test_model_gguf %D%/test_model_mixture %D%/test_model_synth
+TESTS += %D%/test_model %D%/test_model_gguf %D%/test_gguf_priced %D%/test_model_mixture %D%/test_model_synth
 endif
 if CMOCKA
 check_PROGRAMS += %D%/test_tokenizer %D%/test_tokenizer_files
