@@ -241,12 +241,39 @@ static void config_name(char *buf, size_t n, const json_t *j, const char *path)
     snprintf(buf, n, "%.*s", (int)n - 1, folder ? folder + 1 : dir);
 }
 
+/* Older checkpoints of modelopt say their types in a file beside the config.json; vLLM and TensorRT-LLM read it where that says nothing. */
+static int take_hf_quant_config(json_t *j, const char *path, struct error *err)
+{
+    char beside[4200];
+    const char *const base = strrchr(path, '/');
+    const json_t *const here = config_beside(j, "quantization_config"), *const mlx = config_beside(j, "quantization");
+    if (strcmp(base ? base + 1 : path, "config.json") != 0 || !json_is_none(here) || !json_is_none(mlx))
+        return 0;
+    snprintf(beside, sizeof beside, "%.*shf_quant_config.json", base ? (int)(base + 1 - path) : 0, path);
+    if (!file_exists(beside))
+        return 0;
+    json_t *const other = json_load_path(beside, err);
+    if (!other)
+        return -1;
+    json_t *const q = json_object_get(other, "quantization");
+    const bool known = json_is_object(q) && json_object_get(q, "quant_algo");
+    const int rc = known && json_object_set_new(q, "quant_method", json_string("modelopt")) == 0 && json_object_set(j, "quantization_config", q) == 0 ? 0 : -1;
+    json_decref(other);
+    if (rc == 0)
+        return 0;
+    return known ? error_oom(err, 0, "a checkpoint's types") : error_set(err, ERROR_INPUT, "%s: expected an object \"quantization\" with quant_algo", beside);
+}
+
 static int load_config(struct model *m, const char *path, const char *type, struct error *err)
 {
     *m = (struct model){ 0 };
     json_t *j = json_load_path(path, err);
     if (!j)
         return -1;
+    if (json_is_object(j) && !type && take_hf_quant_config(j, path, err) != 0) {
+        json_decref(j);
+        return -1;
+    }
     struct hparams hp;
     const char *arch;
     char name[sizeof m->name], note[sizeof m->note - sizeof((struct checkpoint *)NULL)->note];

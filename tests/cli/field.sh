@@ -33,6 +33,13 @@ run analyze "$tmp/c/config.json" --kv-type Q8_0 && has "KV cache .*(Q8_0)" && ! 
 ok $? "but not where an option names one"
 run sweep -m "$tmp/c/config.json" --hw h100-sxm -q own -p 16 -n 1 && grep -q ",FP8,h100-sxm," "$tmp/out"
 ok $? "and in sweep"
+config ''
+printf '{"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8", "exclude_modules": ["lm_head"]}}' >"$tmp/c/hf_quant_config.json"
+run analyze "$tmp/c/config.json" && has "^model .*, FP8: " && has "KV cache .*(FP8)"
+ok $? "hf_quant_config.json beside it says the types"
+printf '{"quantization": {"bits": 4}}' >"$tmp/c/hf_quant_config.json"
+refused 1 'hf_quant_config.json: expected an object "quantization" with quant_algo' analyze "$tmp/c/config.json"
+rm "$tmp/c/hf_quant_config.json"
 config ', "quantization": {"bits": 4, "group_size": 64}'
 run analyze "$tmp/c/config.json" && has "MLX_4BIT.*(4.5. bits a weight)"
 ok $? "MLX's quantization"
