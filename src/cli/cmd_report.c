@@ -354,6 +354,8 @@ static int run(const struct report_cli *o, struct error *err)
     struct pricer *p = NULL;
     int rc = measured_context(&x, &o->measured, err);
     rc = rc ? rc : measure_load(&l, o->file, &x, err);
+    if (rc == 0 && *l.note)
+        cli_note("%s: %s", o->file, l.note);
     if (rc == 0 && o->hardware)
         rc = measure_hws_load(&hws, o->hardware, err);
     if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, x.hardware, err)))

@@ -288,6 +288,8 @@ static int run(const struct score_cli *o, struct error *err)
     struct measure_context x;
     int rc = measured_context(&x, &o->measured, err);
     rc = rc ? rc : measure_load(&l, o->file, &x, err);
+    if (rc == 0 && *l.note)
+        cli_note("%s: %s", o->file, l.note);
     if (rc == 0 && o->hardware)
         rc = measure_hws_load(&hws, o->hardware, err);
     if (rc == 0 && !(p = pricer_new(o->hardware ? &hws : NULL, x.hardware, err)))

@@ -18,6 +18,7 @@ struct csv {
     size_t n_col, n_row;     /* rows without the header */
     struct csv_field *header; /* [n_col] */
     struct csv_field *field;  /* [n_row][n_col] */
+    bool *asked;              /* [n_col]: csv_find() has found it */
 };
 
 /*

@@ -150,6 +150,24 @@ static int kind_of(const struct csv *c)
     return csv_find(c, "avg_ts") >= 0 && csv_find(c, "n_prompt") >= 0 ? (int)ARRAY_LEN(kinds) : -1;
 }
 
+/* Columns that a reader has not looked for. */
+static void note_unread(struct measurements *l)
+{
+    static const char begin[] = "columns that are not understood and left out: ";
+    for (size_t i = 0; i < l->csv.n_col; i++) {
+        const size_t n = strlen(l->note);
+        const char *const name = l->csv.header[i].s;
+        char text[80];
+        if (l->csv.asked[i] || !*name)
+            continue;
+        snprintf(text, sizeof text, "%s%.32s", n ? ", " : begin, name);
+        for (char *p = text; *p; p++)
+            *p = (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
+        if (n + strlen(text) < sizeof l->note)
+            memcpy(l->note + n, text, strlen(text) + 1);
+    }
+}
+
 /* The table of the file, or one of several. */
 static int read_table(struct measurements *l, const char *name, const char *text, size_t size, uint32_t line, const struct measure_context *x,
                       struct error *err)
@@ -172,7 +190,12 @@ static int read_table(struct measurements *l, const char *name, const char *text
                          "serving_silicon.csv (system, silicon_ttft_ms, silicon_tpot_ms), found \"%.64s\" first",
                          name, line, l->csv.header[0].s);
     l->file = kind < (int)ARRAY_LEN(kinds) ? kinds[kind].file : FILE_LLAMA_BENCH;
-    return kind < (int)ARRAY_LEN(kinds) ? kinds[kind].read(l, err) : llama_bench_csv(l, x, err);
+    if (kind == (int)ARRAY_LEN(kinds)) /* its rows say what of them is not read */
+        return llama_bench_csv(l, x, err);
+    const int rc = kinds[kind].read(l, err);
+    if (rc == 0)
+        note_unread(l);
+    return rc;
 }
 
 /* The line is a header: of any kind. */

@@ -129,6 +129,7 @@ const char *measure_file_name(enum measure_file f); /* "throughput.csv", "llama-
 struct measurements {
     enum measure_file file;
     char name[256];
+    char note[256]; /* columns of tables that nothing reads, in words for people; "": none */
     struct measurement *row;
     size_t n;
     /* what the texts point into */

@@ -1138,6 +1138,15 @@ static void test_unread_fields(void **state)
     assert_ok(measure_parse(&l, "b.md", md, strlen(md), NULL, &err), err);
     assert_string_equal(l.row[0].remark, "not understood and left out: embd=1");
     measure_free(&l);
+    static const char rates[] = "hardware,model,phase,tokens_per_s,draft\nh,m,decode,5,yes\n";
+    assert_ok(measure_parse(&l, "r.csv", rates, strlen(rates), NULL, &err), err);
+    assert_string_equal(l.note, "columns that are not understood and left out: draft");
+    measure_free(&l);
+    assert_ok(measure_parse(&l, "r.csv", rates, 40, NULL, &err) == 0 ? -1 : 0, err); /* a header alone */
+    static const char known[] = "id,hardware,model,phase,tokens_per_s,notes\n1,h,m,decode,5,\n";
+    assert_ok(measure_parse(&l, "r.csv", known, strlen(known), NULL, &err), err);
+    assert_string_equal(l.note, "");
+    measure_free(&l);
 }
 
 static void test_batched_bench(void **state)
