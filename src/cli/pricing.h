@@ -25,7 +25,7 @@ enum { PRICING_KV = 600, PRICING_CTK, PRICING_CTV, PRICING_TP, PRICING_PP, PRICI
 #define PRICING_OPTIONS \
     { "type", 'q', "TYPE", 0,                                                              \
       "type, mixture (Q4_K_M) or checkpoint (FP8, AWQ, NVFP4: `roofcast list types`) of a model that is not a GGUF (F16)", 0 }, \
-    { "kv-type", PRICING_KV, "TYPE", 0, "type of the KV cache, keys and values (F16): also FP8, INT8, FP8_DS_MLA", 0 }, \
+    { "kv-type", PRICING_KV, "TYPE", 0, "type of the KV cache, keys and values (F16): also FP8, NVFP4, INT8, FP8_DS_MLA", 0 }, \
     { "ctk", PRICING_CTK, "TYPE", 0, "type of the keys in the KV cache (F16)", 0 }, \
     { "cache-type-k", 0, NULL, OPTION_ALIAS, NULL, 0 }, \
     { "ctv", PRICING_CTV, "TYPE", 0, "type of the values in the KV cache (F16)", 0 }, \

@@ -114,7 +114,7 @@ const struct dtype_info *dtype_get_name(const char *name, struct error *err)
 }
 
 static const enum dtype kv_types[] = { DTYPE_F32,  DTYPE_F16,  DTYPE_BF16, DTYPE_Q8_0,   DTYPE_Q4_0, DTYPE_Q4_1,
-                                       DTYPE_Q5_0, DTYPE_Q5_1, DTYPE_IQ4_NL, DTYPE_FP8, DTYPE_INT8, DTYPE_FP8_DS_MLA };
+                                       DTYPE_Q5_0, DTYPE_Q5_1, DTYPE_IQ4_NL, DTYPE_FP8, DTYPE_INT8, DTYPE_FP8_DS_MLA, DTYPE_NVFP4 };
 
 bool dtype_kv_at(size_t i, enum dtype *t)
 {
@@ -123,18 +123,26 @@ bool dtype_kv_at(size_t i, enum dtype *t)
     return i < ARRAY_LEN(kv_types);
 }
 
+static bool is_kv(enum dtype t)
+{
+    bool is = false;
+    for (size_t i = 0; i < ARRAY_LEN(kv_types); i++)
+        is |= kv_types[i] == t;
+    return is;
+}
+
 static int check_kv(enum dtype t, const char *what, uint32_t head_dim, bool with_priced, struct error *err)
 {
     char list[160] = "";
     bool known = false;
     for (size_t i = 0; i < ARRAY_LEN(kv_types); i++) {
         const size_t n = strlen(list);
-        if (kv_types[i] >= DTYPE_FP8 && !with_priced)
+        if (!dtype_executable(kv_types[i]) && !with_priced)
             continue;
         known |= kv_types[i] == t;
         snprintf(list + n, sizeof list - n, "%s%s", n > 0 ? ", " : "", dtype_name(kv_types[i]));
     }
-    if (!known && dtype_find((int64_t)t) && t >= DTYPE_FP8 && !with_priced)
+    if (!known && is_kv(t) && !dtype_executable(t) && !with_priced)
         return error_set(err, ERROR_USAGE, "KV cache: %s of type %s are priced (predict, analyze) but not run: expected one of %s",
                          what, dtype_name(t), list);
     if (!known)

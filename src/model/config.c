@@ -304,7 +304,7 @@ int config_no_qwen_window(const json_t *j, const char *what, struct hparams *hp,
 
 static int read_rest(const json_t *j, const char *what, const struct arch *arch, struct hparams *hp, struct error *err)
 {
-    bool attn = hp->attn_bias, mlp = false, head = false;
+    bool attn = hp->attn_bias, mlp = false, head = false, out;
     const char *act = arch->activations, *act_name = config_field(arch, "hidden_act");
     const json_t *rope = json_object_get(j, "rope_parameters");
     double rotary = 1;
@@ -329,6 +329,10 @@ static int read_rest(const json_t *j, const char *what, const struct arch *arch,
     /* Where a config says it at all, the output projection has the bias too. */
     if (attn && !hp->attn_bias)
         hp->attn_bias = hp->attn_output_bias = true;
+    out = hp->attn_output_bias;
+    if (json_get_bool_opt(j, what, "attention_out_bias", &out, err) != 0) /* seed_oss */
+        return -1;
+    hp->attn_output_bias = out;
     hp->n_rot = (uint32_t)(hp->head_dim * rotary);
     return 0;
 }

@@ -15,6 +15,8 @@
 static const struct {
     const char *model_type, *class_name, *as;
 } other_names[] = {
+    { "ernie4_5", "Ernie4_5ForCausalLM", "llama" },
+    { "seed_oss", "SeedOssForCausalLM", "llama" },
     { "ministral", "MinistralForCausalLM", "mistral" },
     { "ministral3", "Ministral3ForCausalLM", "mistral" },
     { "qwen2_vl", "Qwen2VLForConditionalGeneration", "qwen2" },
@@ -188,7 +190,8 @@ static const char *const harmless[] = {
     "scoring_func", "gegelu_limit", "seq_aux", "ep_size", "*_training", "vision_feature_*", "image_*", "video_*", "audio_*", "*_id", "*_ids", "*_config",
     "*_index", "projector_*", "multimodal_*", "mm_*", "rescale_prenorm_residual", "residual_in_fp32", "time_step_*", "mamba_chunk_size", "chunk_size",
     "*_kernels", "mamba_ssm_dtype", "moe_router_dtype", "use_mamba_kernels", "*position_ids*", "mrope_*", "spatial_merge_size", "use_bidirectional_attention",
-    "layer_norm_elementwise_affine", "language_model_only", "num_logits_to_keep", "calc_logits_for_entire_prompt", "summary_*",
+    "*image*", "*patch*", "select_layer", "template", "ps_version", "downsample_ratio", "use_thumbnail", "pad2square", "use_backbone_lora",
+    "use_llm_lora", "layer_norm_elementwise_affine", "language_model_only", "num_logits_to_keep", "calc_logits_for_entire_prompt", "summary_*",
 };
 
 /* "*_id": any text, then "_id". */
@@ -253,6 +256,13 @@ static void list_name(char *buf, size_t n, const char *before, const char *key)
         snprintf(buf + len, n - len, ", ...");
 }
 
+/* Beside the language model's part: what that says too. */
+static bool is_repeated(const json_t *top, const json_t *part, const char *key)
+{
+    const json_t *const text = config_text(top);
+    return part == top && text != top && json_equal(json_object_get(text, key), json_object_get(top, key));
+}
+
 static int list_unread(const json_t *top, json_t *part, const char *what, const struct hparams *hp, char *buf, size_t n)
 {
     /* The object is set to and fro: its keys are listed before. */
@@ -261,7 +271,7 @@ static int list_unread(const json_t *top, json_t *part, const char *what, const 
     json_t *v;
     size_t i;
     int rc = keys ? 0 : -1;
-    json_object_foreach(part, key, v) if (rc == 0 && !says_nothing(v) && !is_harmless(key)) rc = json_array_append_new(keys, json_string(key));
+    json_object_foreach(part, key, v) if (rc == 0 && !says_nothing(v) && !is_harmless(key) && !is_repeated(top, part, key)) rc = json_array_append_new(keys, json_string(key));
     json_array_foreach(keys, i, v)
     {
         const int unread = rc == 0 ? is_unread(top, part, json_string_value(v), what, hp) : -1;

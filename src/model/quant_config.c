@@ -44,24 +44,24 @@ static bool lists(const char *list, const char *word)
     return false;
 }
 
-/* No field that is not in the list: it might mean other bytes. */
+/* Where an object or an array says nothing. */
+static bool is_empty(const json_t *v)
+{
+    return !v || json_is_null(v) || json_is_false(v) || (json_is_array(v) && json_array_size(v) == 0) ||
+           (json_is_object(v) && json_object_size(v) == 0);
+}
+
+/* No field that is not in the list: it might mean other bytes, unless it says nothing. */
 static int check_fields(const struct reader *r, const json_t *o, const char *where, const char *known)
 {
     const char *key;
     json_t *v;
     char text[65];
     json_object_foreach((json_t *)o, key, v)
-        if (!lists(known, key))
+        if (!lists(known, key) && (json_is_false(v) || !is_empty(v)))
             return error_set(r->err, ERROR_INPUT, "%s: %sfield \"%s\" is not understood (known: %s); name the type to price with -q, "
                              "or remove the field", r->what, where, PRINTABLE(text, key), known);
     return 0;
-}
-
-/* Where an object or an array says nothing. */
-static bool is_empty(const json_t *v)
-{
-    return !v || json_is_null(v) || json_is_false(v) || (json_is_array(v) && json_array_size(v) == 0) ||
-           (json_is_object(v) && json_object_size(v) == 0);
 }
 
 static int must_be_empty(const struct reader *r, const json_t *o, const char *field)
@@ -114,14 +114,14 @@ static int read_block(struct reader *r, const json_t *v, const char *field)
 /*
  * vLLM's --kv-cache-dtype auto takes the cache's type from checkpoints of modelopt (kv_cache_quant_algo, kv_cache_scheme) and of
  * compressed-tensors (kv_cache_scheme). Source: vllm/utils/torch_utils.py@0024350 resolve_kv_cache_dtype_string;
- * vllm/attention/layer.py, recalled. Other types than FP8 are no types of a cache here: said, not taken.
+ * vllm/attention/layer.py, recalled. Other types than FP8 and NVFP4 are no types of a cache here: said, not taken.
  */
-static void kv_cache(struct reader *r, const char *field, const char *found, bool fp8)
+static void kv_cache(struct reader *r, const char *field, const char *found, bool fp8, bool nvfp4)
 {
     char text[33];
-    r->c->kv_said = fp8;
-    r->c->kv_type = DTYPE_FP8;
-    if (!fp8)
+    r->c->kv_said = fp8 || nvfp4;
+    r->c->kv_type = fp8 ? DTYPE_FP8 : DTYPE_NVFP4;
+    if (!r->c->kv_said)
         snprintf(r->c->note, sizeof r->c->note, "%s (%s) is not priced: the KV cache is of 16 bits unless --kv-type names a type", field,
                  PRINTABLE(text, found));
 }
@@ -140,7 +140,8 @@ static int read_kv_scheme(struct reader *r)
     if (json_get_int_opt(o, ctx, "num_bits", 1, 64, &bits, r->err) != 0 || json_get_str_opt(o, ctx, "type", &type, r->err) != 0)
         return -1;
     snprintf(found, sizeof found, "%s, %lld bits", strcmp(type, "float") == 0 ? "float" : "int", (long long)bits);
-    kv_cache(r, "kv_cache_scheme", found, bits == 8 && strcmp(type, "float") == 0);
+    const bool floats = strcmp(type, "float") == 0;
+    kv_cache(r, "kv_cache_scheme", found, floats && bits == 8, floats && bits == 4);
     return 0;
 }
 
@@ -158,7 +159,7 @@ static int read_fp8(struct reader *r)
     const json_t *block = json_object_get(r->q, "weight_block_size");
     const char *fmt = "e4m3", *activations = "dynamic";
     if (check_fields(r, r->q, "", "quant_method activation_scheme fmt weight_block_size modules_to_not_convert ignored_layers "
-                                  "scale_fmt kv_cache_scheme kv_cache_quant_method") != 0 ||
+                                  "scale_fmt kv_cache_scheme kv_cache_quant_method dequantize") != 0 || must_be_empty(r, r->q, "dequantize") != 0 ||
         json_get_str_opt(r->q, r->what, "fmt", &fmt, r->err) != 0 ||
         json_get_str_opt(r->q, r->what, "activation_scheme", &activations, r->err) != 0)
         return -1;
@@ -384,7 +385,7 @@ static int read_modelopt(struct reader *r)
     if (read_kv_scheme(r) != 0)
         return -1;
     if (kv && *kv && strcasecmp(kv, "none") != 0 && strcasecmp(kv, "auto") != 0)
-        kv_cache(r, "kv_cache_quant_algo", kv, strcasecmp(kv, "FP8") == 0);
+        kv_cache(r, "kv_cache_quant_algo", kv, strcasecmp(kv, "FP8") == 0, strcasecmp(kv, "NVFP4") == 0);
     return read_ignored(r, "exclude_modules") != 0 ? -1 : read_ignored(r, "ignore");
 }
 

@@ -260,24 +260,26 @@ static void test_kv_cache(void **state)
 {
     static const struct {
         const char *quant;
-        bool fp8;
+        bool said;
         const char *note;
     } cases[] = {
         { "{\"quant_method\":\"modelopt\",\"quant_algo\":\"FP8\",\"kv_cache_quant_algo\":\"FP8\"}", true, "" },
         { "{\"quant_method\":\"modelopt_fp4\",\"quant_algo\":\"NVFP4\",\"kv_cache_scheme\":{\"dynamic\":false,\"num_bits\":8,\"type\":\"float\"}}", true, "" },
         { "{\"quant_method\":\"modelopt\",\"quant_algo\":\"FP8\",\"kv_cache_quant_algo\":null}", false, "" },
-        { "{\"quant_method\":\"modelopt\",\"quant_algo\":\"NVFP4\",\"kv_cache_quant_algo\":\"NVFP4\"}", false, "kv_cache_quant_algo (NVFP4) is not priced" },
+        { "{\"quant_method\":\"modelopt\",\"quant_algo\":\"NVFP4\",\"kv_cache_quant_algo\":\"NVFP4\"}", true, "" },
+        { "{\"quant_method\":\"modelopt\",\"quant_algo\":\"FP8\",\"kv_cache_quant_algo\":\"INT8\"}", false, "kv_cache_quant_algo (INT8) is not priced" },
+        { "{\"quant_method\":\"modelopt\",\"quant_algo\":\"NVFP4\",\"kv_cache_scheme\":{\"num_bits\":4,\"type\":\"float\"}}", true, "" },
         { "{\"quant_method\":\"compressed-tensors\",\"format\":\"float-quantized\",\"kv_cache_scheme\":{\"num_bits\":8,\"type\":\"float\"},"
           GROUP("\"num_bits\":8,\"type\":\"float\",\"strategy\":\"channel\"", ACT8) "}", true, "" },
         { "{\"quant_method\":\"fp8\",\"kv_cache_scheme\":\"static\"}", false, "kv_cache_scheme: vLLM takes an FP8 cache" },
-        { "{\"quant_method\":\"fp8\"}", false, "" },
+        { "{\"quant_method\":\"fp8\",\"dequantize\":false,\"odd\":null}", false, "" },
     };
     (void)state;
     struct error err = { 0 };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct model m;
         assert_ok(load(&m, "bfloat16", cases[i].quant, &err), err);
-        if (m.kv_said != cases[i].fp8 || (m.kv_said && m.kv_type != DTYPE_FP8) || !strstr(m.note, cases[i].note) || (!*cases[i].note && *m.note))
+        if (m.kv_said != cases[i].said || (m.kv_said && m.kv_type != (strstr(cases[i].quant, "algo\":\"NVFP4\"}") || strstr(cases[i].quant, "\"num_bits\":4") ? DTYPE_NVFP4 : DTYPE_FP8)) || !strstr(m.note, cases[i].note) || (!*cases[i].note && *m.note))
             fail_msg("%s: %d %d \"%s\"", cases[i].quant, m.kv_said, (int)m.kv_type, m.note);
         model_free(&m);
     }

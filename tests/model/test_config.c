@@ -675,6 +675,8 @@ static void test_wrappers(void **state)
         assert_string_equal(arch, files[i].arch);
         assert_int_equal(hp.n_embd, 64);
     }
+    assert_ok(parse_text(TEXT("seed_oss\",\"attention_bias\":true,\"attention_out_bias\":false,\"x\":\""), &hp, &arch, &err), err);
+    assert_true(hp.attn_bias && !hp.attn_output_bias);
     for (size_t i = 0; i < ARRAY_LEN(refused); i++)
         assert_fails(parse_text(refused[i].text, &hp, &arch, &err), err, refused[i].says);
 }

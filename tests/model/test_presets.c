@@ -289,6 +289,25 @@ static void test_aliases(void **state)
     assert_true(n > 100);
 }
 
+/* Every field of a preset is read, or known to leave its price as it is; phi-3-small's attention is priced as dense. */
+static void test_fields_are_read(void **state)
+{
+    (void)state;
+    char path[4300], **names;
+    size_t n;
+    struct error err = { 0 };
+    assert_ok(model_list(&names, &n, &err), err);
+    for (size_t i = 0; i < n; i++) {
+        struct model m;
+        snprintf(path, sizeof path, "%s/models/%s.json", data_dirs()[0], names[i]);
+        assert_ok(model_load(&m, path, NULL, &err), err);
+        if (*m.note && !strstr(m.note, "dense_attention_every_n_layers, blocksparse_block_size"))
+            fail_msg("%s: %s", names[i], m.note);
+        model_free(&m);
+    }
+    name_list_free(names, n);
+}
+
 /* What config.json files say beyond shapes. */
 static void test_details(void **state)
 {
@@ -373,7 +392,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_active),
-        cmocka_unit_test(test_aliases),
+        cmocka_unit_test(test_aliases), cmocka_unit_test(test_fields_are_read),
         cmocka_unit_test(test_details),
     };
     return cmocka_run_group_tests_name("presets", tests, set_dirs, NULL);
