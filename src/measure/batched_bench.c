@@ -1,6 +1,6 @@
 /*
  * llama-batched-bench: B sequences, a prompt of PP tokens and then TG tokens each. A table or, with --output-format jsonl, an object a line; both
- * say neither the model nor the machine.
+ * say neither the model nor the machine. `roofcast bench -b` prints the table with columns of its own before it.
  * Source: ggml-org/llama.cpp tools/batched-bench/batched-bench.cpp.
  */
 #include "measure/llama_bench.h"
@@ -23,6 +23,7 @@ struct batched {
     double v[N_BATCHED];
     struct batched_setup how;
     size_t line;
+    const char *model, *type; /* roofcast's own table says them; "": not said */
 };
 
 /* Prompts of all sequences, then a step of all of them. */
@@ -34,11 +35,13 @@ static int add_rows(struct measurements *l, const struct batched *b, const struc
     m.line = b->line;
     m.n_ubatch = b->how.ubatch > 0 ? (int)b->how.ubatch : 512;
     m.n_gpu_layers = b->how.layers > 0 ? (int)b->how.layers : 0;
-    m.n_threads = b->how.layers == 0 ? (int)b->how.threads : 0;
-    m.tags |= b->how.layers == 0 ? TAG_CPU : 0U;
+    const bool own = *b->model != 0, on_cpu = own || b->how.layers == 0;
+    m.n_threads = on_cpu ? (int)b->how.threads : 0;
+    m.tags |= on_cpu ? TAG_CPU : 0U;
     m.flash_said = b->how.flash >= -1;
     m.flash = b->how.flash != 0;
-    if (measure_name_row(l, &m, b->how.layers == 0 ? "llama.cpp (CPU)" : "llama.cpp", "", x, err) != 0)
+    if (measure_name_row(l, &m, own ? "roofcast" : on_cpu ? "llama.cpp (CPU)" : "llama.cpp", b->model, x, err) != 0 ||
+        (*b->type && !(m.quant = measure_keep(l, b->type, err))))
         return -1;
     struct measurement p = m;
     p.phase = MEASURE_PREFILL;
@@ -89,7 +92,10 @@ struct batched_setup batched_bench_setup(const char *text, const char *end)
 
 int batched_bench_row(struct measurements *l, const struct md_line *r, const char *text, size_t line, const struct measure_context *x, struct error *err)
 {
-    struct batched b = { .how = batched_bench_setup(text, r->at), .line = line };
+    struct batched b = { .how = batched_bench_setup(text, r->at), .line = line, .model = llama_bench_cell(r->head, r->cell, r->n, "model"),
+                         .type = llama_bench_cell(r->head, r->cell, r->n, "type") };
+    const double threads = csv_to_number(llama_bench_cell(r->head, r->cell, r->n, "threads"));
+    b.how.threads = threads >= 1 && threads <= 65536 ? threads : b.how.threads;
     for (int f = 0; f < N_BATCHED; f++) {
         const char *const cell = llama_bench_cell(r->head, r->cell, r->n, fields[f].head);
         size_t row, column;
@@ -129,7 +135,7 @@ static int number(const struct measurements *l, const json_t *o, const struct js
 
 int batched_bench_json(struct measurements *l, const json_t *o, const struct json_text *at, const struct measure_context *x, struct error *err)
 {
-    struct batched b = { .line = at->line };
+    struct batched b = { .line = at->line, .model = "", .type = "" };
     for (int f = 0; f < N_BATCHED; f++)
         if (number(l, o, at, fields[f].key, fields[f].lo, fields[f].hi, f < B_S_PP, NAN, &b.v[f], err) != 0)
             return -1;

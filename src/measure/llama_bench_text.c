@@ -375,9 +375,10 @@ enum md_kind { MD_NONE, MD_LLAMA_BENCH, MD_BATCHED };
 
 static enum md_kind kind_of_head(char *const *head, size_t n)
 {
-    if (*llama_bench_cell(head, head, n, "test") && *llama_bench_cell(head, head, n, "t/s") && *llama_bench_cell(head, head, n, "model"))
-        return MD_LLAMA_BENCH;
-    return n > 0 && batched_bench_head(head, n) ? MD_BATCHED : MD_NONE;
+    if (n > 0 && batched_bench_head(head, n))
+        return MD_BATCHED;
+    const bool rates = *llama_bench_cell(head, head, n, "test") && *llama_bench_cell(head, head, n, "t/s") && *llama_bench_cell(head, head, n, "model");
+    return rates && !*llama_bench_cell(head, head, n, "MBU") ? MD_LLAMA_BENCH : MD_NONE; /* with MBU: roofcast's own, whose --save is read */
 }
 
 /* A line's copy in buf, without its end. */

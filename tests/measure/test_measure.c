@@ -1172,6 +1172,15 @@ static void test_batched_bench(void **state)
     assert_true(l.row[4].batch == 1 && l.row[5].batch == 4); /* 128 + 4 x 64 positions: one prompt for all */
     assert_string_equal(d->model, "llama-3-8b");
     measure_free(&l);
+    static const char own[] = "| model    | type | threads | test  |  t/s | MBU |\n| - | - | -: | - | -: | -: |\n| llama-2l | F32  |  2 | pp16x2 | 131 | 1 % |\n\n"
+                              "| model    | type | test | threads |  PP |  TG |   B | N_KV | S_PP t/s | S_TG t/s |\n| - | - | - | -: | -: | -: | -: | -: | -: | -: |\n"
+                              "| llama-2l | F32  | pp16+tg8x2 | 2 | 16 | 8 | 2 | 48 | 131 | 50.2 |\n";
+    assert_ok(measure_parse(&l, "b.md", own, strlen(own), NULL, &err), err);
+    assert_true(l.n == 2 && l.row[1].value == 50.2 && l.row[1].n_threads == 2 && (l.row[1].tags & TAG_CPU));
+    assert_string_equal(l.row[1].model, "llama-2l");
+    assert_string_equal(l.row[1].quant, "F32");
+    assert_string_equal(l.row[1].engine, "roofcast");
+    measure_free(&l);
     snprintf(text, sizeof text, line, "2");
     assert_ok(measure_parse(&l, "b.jsonl", text, strlen(text), &x, &err), err);
     assert_true(l.n == 2 && l.row[1].batch == 2 && (l.row[1].tags & TAG_CPU) && l.row[1].n_threads == 8);
