@@ -255,6 +255,8 @@ static int check_names(const struct sweep_grid *g, const struct options *o, stru
             continue;
         if (interrupt_check(err) != 0 || sweep_unit_init(&u, g, i, err) != 0)
             return -1;
+        if (*u.m.note && (i % g->type.n == 0 || strcmp(g->type.v[i % g->type.n], "own") == 0))
+            cli_note("%s: %s", u.m.name, u.m.note);
         sweep_unit_free(&u);
     }
     return 0;

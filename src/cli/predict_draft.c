@@ -62,6 +62,8 @@ static int load(struct drafting *d, const struct draft_cli *o, const struct mode
         return 0;
     if (model_load(&d->model, o->spec, o->type, err) != 0)
         return -1;
+    if (*d->model.note)
+        cli_note("%s: %s", d->model.name, d->model.note);
     d->s.draft = &d->model;
     return 0;
 }

@@ -214,17 +214,18 @@ static bool is_header(const char *line, size_t n)
 static const char *next_header(const char *text, const char *end)
 {
     static const char *const marks[] = { "tokens_per_s", "median_ms", "silicon_ttft_ms", "avg_ts" };
-    const char *const first = memchr(text, '\n', (size_t)(end - text)), *found = end;
-    for (size_t i = 0; first && i < ARRAY_LEN(marks); i++)
-        for (const char *p = first; (p = memmem(p, (size_t)(end - p), marks[i], strlen(marks[i]))) != NULL && p < found; p++) {
-            const char *line = p;
-            while (line[-1] != '\n')
-                line--;
-            const char *const stop = memchr(line, '\n', (size_t)(end - line));
-            if (is_header(line, (size_t)((stop ? stop : end) - line)))
-                found = line;
-        }
-    return found;
+    const char *stop = memchr(text, '\n', (size_t)(end - text));
+    while (stop && stop + 1 < end) {
+        const char *const line = stop + 1;
+        stop = memchr(line, '\n', (size_t)(end - line));
+        const size_t n = (size_t)((stop ? stop : end) - line);
+        bool marked = false;
+        for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+            marked |= memmem(line, n, marks[i], strlen(marks[i])) != NULL;
+        if (marked && is_header(line, n))
+            return line;
+    }
+    return end;
 }
 
 /* A table, or several one behind the other, each under its own header. */
