@@ -141,19 +141,29 @@ static int read_drafts(struct measurements *l, struct measurement *m, const stru
     return m->remark ? 0 : -1;
 }
 
-/* SGLang tells of its server: devices, the model's path. */
+static void take_devices(struct measurement *m, double tp, const struct measure_context *x)
+{
+    if (!(tp > 1 && tp <= 65536 && tp == floor(tp)) || x->tp > 0)
+        return;
+    m->n_devices = m->prefill.tp = m->decode.tp = (int)tp;
+    m->tags |= TAG_TENSOR_PARALLEL;
+}
+
+/* SGLang tells of its server: devices, the model's path. vLLM's --metadata has what the caller says, by the names of its documentation. */
 static int read_server(struct measurement *m, const struct result *r, const struct measure_context *x, const char **model, struct error *err)
 {
+    static const char *const said[] = { "tp", "tp_size", "tensor_parallel_size" };
     const struct result server = { json_object_get(r->o, "server_info"), r->at, r->name };
     double tp;
+    for (size_t i = 0; i < ARRAY_LEN(said); i++) {
+        const json_t *const v = json_object_get(r->o, said[i]);
+        take_devices(m, json_is_string(v) ? csv_to_number(json_string_value(v)) : json_number_value(v), x);
+    }
     if (!json_is_object(server.o))
         return 0;
     if (number(&server, "tp_size", 1, 65536, false, &tp, err) != 0)
         return -1;
-    if (tp > 1 && x->tp < 1) {
-        m->n_devices = m->prefill.tp = m->decode.tp = (int)tp;
-        m->tags |= TAG_TENSOR_PARALLEL;
-    }
+    take_devices(m, tp, x);
     const char *const path = json_string_value(json_object_get(server.o, "model_path"));
     if (!**model && path && strlen(path) <= MEASURE_MAX_TEXT)
         *model = path;
@@ -187,7 +197,12 @@ static int vllm_serve(struct measurements *l, const struct result *r, const stru
     if (!(concurrency >= 1) && !(x->batch > 0) && isnan(little) && !(m.assumed = keep_text(l, err, "%s", measure_one_at_a_time)))
         return -1;
     m.mode = "agg";
-    if (measure_name_row(l, &m, server_of(r->o), model, x, err) != 0 || measure_add_latency(l, m, METRIC_TTFT, ttft, err) != 0)
+    if (measure_name_row(l, &m, server_of(r->o), model, x, err) != 0)
+        return -1;
+    struct measurement first = m;
+    first.remark = ""; /* drafts are of steps */
+    first.step_tokens = 1;
+    if (measure_add_latency(l, first, METRIC_TTFT, ttft, err) != 0)
         return -1;
     return measure_add_latency(l, m, METRIC_TPOT, tpot, err);
 }

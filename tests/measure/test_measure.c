@@ -1212,12 +1212,21 @@ static void test_drafts(void **state)
         assert_ok(measure_parse(&l, "b", files[i].text, strlen(files[i].text), NULL, &err), err);
         assert_true(l.row[1].metric == METRIC_TPOT && l.row[1].value == 0.01 && fabs(l.row[1].step_tokens - files[i].tokens) < 1e-12);
         assert_int_equal(strstr(l.row[1].remark, "speculative decoding") != NULL, files[i].tokens > 1);
+        assert_true(l.row[0].step_tokens == 1 && !*l.row[0].remark);
         measure_free(&l);
     }
     const char *server = SERVED ", \"server_info\": {\"tp_size\": 4, \"model_path\": \"Qwen/Qwen3-32B\"}}";
     assert_ok(measure_parse(&l, "b", server, strlen(server), NULL, &err), err);
     assert_true(l.row[1].n_devices == 4 && l.row[1].decode.tp == 4);
     assert_string_equal(l.row[1].model, "Qwen/Qwen3-32B");
+    measure_free(&l);
+    const char *metadata = SERVED ", \"tp\": \"2\"}";
+    const struct measure_context one = { .tp = 1 };
+    assert_ok(measure_parse(&l, "b", metadata, strlen(metadata), NULL, &err), err);
+    assert_int_equal(l.row[1].n_devices, 2);
+    measure_free(&l);
+    assert_ok(measure_parse(&l, "b", metadata, strlen(metadata), &one, &err), err);
+    assert_int_equal(l.row[1].n_devices, 1);
     measure_free(&l);
 #undef SERVED
 }
