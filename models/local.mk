@@ -65,6 +65,8 @@ dist_models_DATA = \
   %D%/granite-3.1-2b.json \
   %D%/granite-3.1-3b-a800m.json \
   %D%/granite-3.1-8b.json \
+  %D%/granite-4.0-h-micro.json \
+  %D%/granite-4.0-h-small.json \
   %D%/granite-4.0-h-tiny.json \
   %D%/granite-4.1-8b.json \
   %D%/grok-1.json \

@@ -259,6 +259,7 @@ static int config(const json_t *j, const char *what, struct hparams *hp, struct 
                          what, hp->index_dim, hp->head_dim, hp->n_rot);
     if (hp->n_layer_dense > 0)
         return error_set(err, ERROR_INPUT, "%s: first_k_dense_replace is %u, expected 0", what, hp->n_layer_dense);
+    hp->n_ff = hp->n_ff_exp;
     return 0;
 }
 

@@ -132,7 +132,7 @@ void hybrid_every(struct hparams *hp, uint32_t period, uint32_t offset, enum lay
         hp->hybrid.parts[i] |= (uint8_t)(i % period == offset ? then : otherwise);
 }
 
-int hybrid_check(const char *what, const char *field, const struct hparams *hp, struct error *err)
+int hybrid_check(const char *what, const char *field, struct hparams *hp, struct error *err)
 {
     unsigned all = 0;
     for (uint32_t i = 0; i < hp->n_layer && i < HYBRID_MAX_LAYER; i++)
@@ -142,5 +142,7 @@ int hybrid_check(const char *what, const char *field, const struct hparams *hp, 
                          "missing or 0, and there are layers of experts", what);
     if ((all & PART_FFN) && hp->n_ff < 2)
         return error_set(err, ERROR_INPUT, "%s: %s is missing, and there are layers without experts", what, field);
+    if (hp->n_ff < 2 && hp->n_expert > 0)
+        hp->n_ff = hp->n_ff_exp;
     return 0;
 }

@@ -32,8 +32,9 @@ int hybrid_layers(const json_t *j, const char *what, const char *field, const st
                   struct error *err);
 /* Layer i has the part where i % period == offset. */
 void hybrid_every(struct hparams *hp, uint32_t period, uint32_t offset, enum layer_part then, enum layer_part otherwise);
-/* Layers that want experts or a feed-forward network find their widths. field: of the network. */
-int hybrid_check(const char *what, const char *field, const struct hparams *hp, struct error *err);
+/* Layers that want experts or a feed-forward network find their widths. field: of the network; where there is none, n_ff becomes
+ * the experts' width. */
+int hybrid_check(const char *what, const char *field, struct hparams *hp, struct error *err);
 
 /* ---- layers ----------------------------------------------------------------------------- */
 
