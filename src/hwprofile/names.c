@@ -26,13 +26,16 @@ bool math_integer(enum math m)
     return m == MATH_INT4 || m == MATH_INT8 || m == MATH_INT16;
 }
 
-/* What a CPU says of itself in /proc/cpuinfo beyond its name: "13th Gen " before, " 16-Core Processor" and
- * " @ 2.00GHz" after. */
+/* What a CPU says of itself in /proc/cpuinfo beyond its name: "13th Gen " before, " 16-Core Processor", " @ 2.00GHz" and
+ * " CPU @ 2.60GHz" after. */
 static void cut_cpuinfo(char *name)
 {
     char *at = strstr(name, " @"), *cores = strcasestr(name, "-Core Processor");
-    if (at)
+    if (at) {
         *at = 0;
+        if (at - name > 4 && strcasecmp(at - 4, " CPU") == 0)
+            at[-4] = 0;
+    }
     if (cores) {
         while (cores > name && isdigit((unsigned char)cores[-1]))
             cores--;
