@@ -330,5 +330,6 @@ void memory_fit(struct predict_result *res, const struct op_classes *l, const st
     res->need_bytes = n.total_bytes;
     res->mem_bytes = h->mem_bytes.value;
     res->usable_bytes = res->mem_bytes * (1 - m.reserved) * m.utilization;
+    res->server = o->server;
     res->fits = !(res->mem_bytes > 0) || isnan(n.total_bytes) ? -1 : n.total_bytes <= res->usable_bytes;
 }

@@ -256,6 +256,7 @@ struct predict_result {
     double weight_total_bytes, kv_total_bytes, act_peak_bytes, runtime_bytes; /* runtime: of the driver's context, of communication, of graphs */
     double need_bytes, mem_bytes; /* the sum of the four; the profile's */
     double usable_bytes;          /* of mem_bytes: what the driver leaves, of a server the fraction that it takes */
+    bool server;                  /* predict_options.server */
     int fits; /* in usable_bytes: 1 yes, 0 no, -1 unknown: the profile has no memory size. (17) */
 };
 

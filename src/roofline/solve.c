@@ -169,7 +169,8 @@ static const char *describe(char *buf, size_t n, const struct question *q, const
 {
     char a[40], b[40];
     if (q->metric == SOLVE_FITS)
-        snprintf(buf, n, "needs %s of %s", units_si(a, sizeof a, r->need_bytes, "B"), units_si(b, sizeof b, r->usable_bytes, "B"));
+        snprintf(buf, n, r->server ? "needs %s of the %s that a server takes" : "needs %s of %s", units_si(a, sizeof a, r->need_bytes, "B"),
+                 units_si(b, sizeof b, r->usable_bytes, "B"));
     else if (q->metric == SOLVE_TOK_S)
         snprintf(buf, n, metric(q, r) >= 999.5 ? "%.0f tokens/s" : "%.4g tokens/s", metric(q, r));
     else

@@ -66,6 +66,10 @@ for case in "h100-sxm llama-3.1-8b 1" "a100-sxm-80gb llama-3.1-8b 1" "h200-sxm l
     run predict "$2" --hw "$1" --tp "$3" -p 0 -n 1 -b 16 --solve context=fits -o csv
     is "$most $longest" "$found $(($(cells value) + 1))" "predict and memory agree on $2 on $1, tp $3"
 done
+run predict llama-3.1-8b --hw h100-sxm -p 3996 -n 100 --solve batch=fits && has '109 sequences: needs [0-9.]* GB of the [0-9.]* GB that a server takes'
+ok $? "and predict says whose share of the memory it is"
+run predict llama-3.1-8b --hw rtx-4090 -p 3996 -n 100 --solve batch=fits && ! has 'that a server takes'
+ok $? "which is all of it for software that is no server"
 run memory llama-3.1-8b --hw h100-sxm --max-batched-tokens 16384 -c 4096 -b 1 -o csv && most=$(cells n_batch n_ctx=4096)
 run predict llama-3.1-8b --hw h100-sxm -ub 16384 -p 3996 -n 100 --solve batch=fits -o csv
 is "$most" "$(cells value)" "with passes as they are given, too"
