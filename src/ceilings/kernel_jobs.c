@@ -431,12 +431,12 @@ static void add_type(struct planning *p, enum dtype t, const struct scope *s)
         struct kernel_job j = { .b = p->b };
         add(p, &j, bench_matmat(p->b, &j, t, *n, DRAM, false));
     }
-    /* Where one kernel ends and the other begins, or activations become coarser: between other points times are on a line. */
+    /* Where one kernel ends and the other begins: between other points times are on a line. */
     const struct kernels *k = &p->b->k;
     const bool packed = k->packed[t].gemv;
     const struct matmul_slot *slot = packed ? &k->packed[t] : &k->mm[t];
     const unsigned tiles = packed ? (unsigned)kernels_tiles_min_tok(k, t) : 0;
-    const unsigned last[] = { slot->gemv_max_tok, packed && slot->act == ACT_Q8 && k->pow2_min_tok ? k->pow2_min_tok - 1 : 0, tiles ? tiles - 1 : 0 };
+    const unsigned last[] = { slot->gemv_max_tok, tiles ? tiles - 1 : 0 };
     for (size_t i = 0; i < 2 * ARRAY_LEN(last) && slot->gemv && s->n_tok[1]; i++) {
         const int n = (int)(last[i / 2] + i % 2);
         struct kernel_job j = { .b = p->b };

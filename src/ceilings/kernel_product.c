@@ -60,8 +60,9 @@ static bool choose_slot(struct kernel_bench *b, struct kernel_job *j, enum dtype
 
 static void describe(struct kernel_job *j, const struct kernel_bench *b, const char *how)
 {
-    snprintf(j->text, sizeof j->text, "%s, %s, %zu columns", how, j->slot == &b->k.packed[j->type] ? "packed" : "as in the file",
-             j->cols);
+    const bool packed = j->slot == &b->k.packed[j->type];
+    snprintf(j->text, sizeof j->text, "%s, %s, %zu columns%s", how, packed ? "packed" : "as in the file", j->cols,
+             packed && j->act == ACT_Q8 && !b->k.pow2 ? CEILING_EXACT_SCALES : "");
 }
 
 bool bench_matvec(struct kernel_bench *b, struct kernel_job *j, enum dtype t, int level, bool file)

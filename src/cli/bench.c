@@ -160,6 +160,8 @@ static void fill_row(struct run_row *r, const struct engine *e, const struct mod
     snprintf(r->phase, sizeof r->phase, "%s", t->prefill ? "prefill" : "decode");
     snprintf(r->type_k, sizeof r->type_k, "%s", dtype_name(t->type_k));
     snprintf(r->type_v, sizeof r->type_v, "%s", dtype_name(t->type_v));
+    const uint32_t most = t->prefill ? (uint32_t)u64_min((uint64_t)t->n * t->n_batch, t->n_ubatch) : t->n_batch; /* tokens of a pass */
+    snprintf(r->act_scales, sizeof r->act_scales, "%s", act_scales_name(engine_act_scales(e, most)));
     snprintf(r->counters, sizeof r->counters, "%s", counters_name(engine_counters(e)));
     pricing_test_name(r->test, sizeof r->test, t->prefill ? PHASE_PREFILL : PHASE_DECODE, t->n, t->n_batch, t->depth);
     r->n_threads = machine->n_threads;

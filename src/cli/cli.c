@@ -105,7 +105,15 @@ int cli_measured_machine(const char **out, const char *hw, struct error *err)
 int cli_hwprofile_load(struct hwprofile *h, const char *spec, struct error *err)
 {
     const char *path;
-    return cli_measured_machine(&path, spec, err) != 0 ? -1 : hwprofile_load(h, path, err);
+    if (cli_measured_machine(&path, spec, err) != 0 || hwprofile_load(h, path, err) != 0)
+        return -1;
+    size_t n = 0;
+    for (size_t i = 0; i < h->n_ceiling; i++)
+        n += ceiling_rounds_scales(&h->ceiling[i]);
+    if (n > 0)
+        cli_note("%s: %zu products of more than 32 tokens are left out: they were measured with scales of activations that are powers of two, "
+                 "faster ones than are priced; `roofcast profile` measures them anew", path, n);
+    return 0;
 }
 
 /* "; did you mean rtx-5060?" of an error, as far as it goes. */

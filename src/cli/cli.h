@@ -139,14 +139,15 @@ struct cli_machine {
     struct cpulist cpus; /* one CPU a thread */
     char cpus_text[64];  /* "0,1" */
 };
-/* Options that all of these commands have: --isa, --cpus, --numa, --no-repack, -ctk, -ctv. */
+/* Options that all of these commands have: --isa, --cpus, --numa, --no-repack, -ctk, -ctv; and --act-scales, but validate, whose
+ * predictions are of exact ones. */
 struct cli_engine {
     const char *isa, *cpus, *numa;
-    bool no_repack;
+    bool no_repack, pow2_scales;
     enum dtype type_k, type_v; /* of the KV cache */
 };
 #define CLI_ENGINE_DEFAULT { .type_k = DTYPE_F16, .type_v = DTYPE_F16 }
-enum { CLI_OPT_ISA = 1024, CLI_OPT_CPUS, CLI_OPT_NUMA, CLI_OPT_NO_REPACK, CLI_OPT_CTK, CLI_OPT_CTV };
+enum { CLI_OPT_ISA = 1024, CLI_OPT_CPUS, CLI_OPT_NUMA, CLI_OPT_NO_REPACK, CLI_OPT_CTK, CLI_OPT_CTV, CLI_OPT_ACT_SCALES };
 /* Rows of an option table. */
 /* clang-format off */
 #define CLI_CPU_OPTIONS                                                                                              \
@@ -162,6 +163,10 @@ enum { CLI_OPT_ISA = 1024, CLI_OPT_CPUS, CLI_OPT_NUMA, CLI_OPT_NO_REPACK, CLI_OP
     { "cache-type-k", 0, NULL, OPTION_ALIAS, NULL, 0 },                                                              \
     { "ctv", CLI_OPT_CTV, "TYPE", 0, "type of the values in the KV cache (default F16)", 0 },                        \
     { "cache-type-v", 0, NULL, OPTION_ALIAS, NULL, 0 }
+#define CLI_ACT_SCALES_OPTION                                                                                        \
+    { "act-scales", CLI_OPT_ACT_SCALES, "MODE", 0,                                                                   \
+      "scales of 8-bit activations in passes of more than 32 tokens: exact (default), or pow2, powers of two: faster " \
+      "with AVX-512 VNNI kernels, and less exact", 0 }
 /* clang-format on */
 /* Takes one of them; CLI_UNKNOWN for other keys. */
 int cli_engine_option(struct cli_engine *o, int key, const char *arg, struct error *err);
@@ -173,6 +178,8 @@ void cli_machine_free(struct cli_machine *m);
 struct team *cli_team_new(int64_t n_threads, struct error *err);
 /* What both say about an engine; sizes are the caller's to fill. m outlives the engine. */
 struct engine_options cli_engine_options(const struct cli_machine *m, const struct cli_engine *o);
+/* A note where e's kernels gain nothing by the scales that were asked for. */
+void cli_say_scales(const struct cli_engine *o, const struct engine *e);
 /* How e's weights were loaded, and the peak of memory until now. */
 void cli_loading(struct run_loading *l, const struct engine *e, const struct model *m, const struct cli_machine *machine);
 /* The same in a line: "1.17 GB packed in 310 ms, 3.77 GB/s; peak memory 2.4 GB". */

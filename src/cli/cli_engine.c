@@ -89,6 +89,9 @@ int cli_engine_option(struct cli_engine *o, int key, const char *arg, struct err
         return cli_text(&o->numa, arg);
     case CLI_OPT_NO_REPACK:
         return cli_flag(&o->no_repack);
+    case CLI_OPT_ACT_SCALES:
+        o->pow2_scales = strcmp(arg, "pow2") == 0;
+        return o->pow2_scales || strcmp(arg, "exact") == 0 ? 0 : error_set(err, ERROR_USAGE, "--act-scales: expected exact or pow2, found \"%s\"", arg);
     case CLI_OPT_CTK:
         return cli_kv_type(&o->type_k, arg, err);
     case CLI_OPT_CTV:
@@ -120,7 +123,16 @@ void cli_machine_free(struct cli_machine *m)
 struct engine_options cli_engine_options(const struct cli_machine *m, const struct cli_engine *o)
 {
     return (struct engine_options){ .n_threads = m->n_threads, .cpus = &m->cpus, .cpu_flags = m->cpu_flags,
-                                    .no_repack = o->no_repack, .type_k = o->type_k, .type_v = o->type_v };
+                                    .no_repack = o->no_repack, .type_k = o->type_k, .type_v = o->type_v,
+                                    .pow2_scales = o->pow2_scales };
+}
+
+void cli_say_scales(const struct cli_engine *o, const struct engine *e)
+{
+    if (o->pow2_scales && engine_act_scales(e, 0) != ACT_SCALES_POW2)
+        cli_note("--act-scales pow2 changes nothing: %s", engine_act_scales(e, 0) == ACT_SCALES_NONE ?
+                 "no product here quantizes its activations" :
+                 "no pass has more than 32 tokens, or no kernel here is faster with them (AVX-512 VNNI's of packed weights are)");
 }
 
 void cli_loading(struct run_loading *l, const struct engine *e, const struct model *m, const struct cli_machine *machine)
@@ -135,6 +147,7 @@ void cli_loading(struct run_loading *l, const struct engine *e, const struct mod
         l->pack_s = seconds;
         l->pack_bytes_s = bytes / seconds;
     }
+    snprintf(l->act_scales, sizeof l->act_scales, "%s", act_scales_name(engine_act_scales(e, 0)));
     l->peak_bytes = memory_peak_bytes("/proc/self/status", &err);
     if (isnan(l->peak_bytes))
         snprintf(l->peak_reason, sizeof l->peak_reason, "%.*s", (int)sizeof l->peak_reason - 1, err.msg);
@@ -150,7 +163,8 @@ const char *cli_loading_text(char *buf, size_t n, const struct run_loading *l)
         snprintf(peak, sizeof peak, "unavailable: %s", l->peak_reason);
     else
         units_si(peak, sizeof peak, l->peak_bytes, "B");
-    snprintf(buf, n, "%s; peak memory %s", packed, peak);
+    snprintf(buf, n, "%s; peak memory %s%s", packed, peak,
+             strcmp(l->act_scales, "pow2") == 0 ? "; activations scaled by powers of two (--act-scales pow2)" : "");
     return buf;
 }
 

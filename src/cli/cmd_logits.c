@@ -20,6 +20,7 @@ static const struct argp_option option_table[] = {
     { "output", 'o', "FILE", 0, "where the logits go", 0 },
     { "threads", 't', "N", 0, "threads (default: one a usable core)", 0 },
     CLI_ENGINE_OPTIONS,
+    CLI_ACT_SCALES_OPTION,
     { 0 },
 };
 
@@ -161,6 +162,8 @@ static int run(struct options *o, struct error *err)
     eo.n_ubatch = (uint32_t)o->prompt;
     eo.n_out_max = (uint32_t)o->prompt;
     e = engine_new(&m, &eo, err);
+    if (e)
+        cli_say_scales(&o->engine, e);
     if (e)
         rc = write_logits(e, o, tok, n, m.hp.n_vocab, err);
 out:

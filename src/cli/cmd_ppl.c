@@ -34,6 +34,7 @@ static const struct argp_option option_table[] = {
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "threads", 't', "N", 0, "threads (default: one a usable core)", 0 },
     CLI_ENGINE_OPTIONS,
+    CLI_ACT_SCALES_OPTION,
     { "output", 'o', "FORMAT", 0, "table (default), csv, json, jsonl, md or sql", 0 },
     { "quiet", OPT_QUIET, NULL, 0, "no progress on standard error", 0 },
     { 0 },

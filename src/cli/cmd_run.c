@@ -61,6 +61,7 @@ static const struct argp_option option_table[] = {
     { "ub", OPT_UB, "N", 0, "prompt tokens a pass (default 512)", 0 },
     { "threads", 't', "N", 0, "threads (default: one a usable core, within the CPU quota)", 0 },
     CLI_ENGINE_OPTIONS,
+    CLI_ACT_SCALES_OPTION,
     { "output", 'o', "FORMAT", 0, "text (default) or json: ids, text and figures as one document", 0 },
     { 0 },
 };
@@ -349,6 +350,8 @@ static int run(struct options *o, struct error *err)
     eo.n_out_max = 1;
     eo.markers = markers;
     e = engine_new(&m, &eo, err);
+    if (e)
+        cli_say_scales(&o->engine, e);
     if (e && generate(&g, e, t, &o->gen, m.hp.n_vocab, err) == 0)
         rc = print_figures(&g, e, &m, family, &machine, json, err);
 out:

@@ -20,6 +20,7 @@ struct ppl_file {
     char model[128], type[32];
     double file_bytes, bits_weight, step_weight_bytes;
     bool base;
+    char act_scales[8]; /* of 8-bit activations, "exact" or "pow2"; "": none are quantized */
     struct quality q;
 };
 

@@ -125,6 +125,7 @@ static int walk_init(struct walk *w, const struct model *m, const struct model *
         return error_oom(err, n * sizeof *w->token, "the scored tokens");
     struct cli_engine exact = w->c->engine;
     exact.type_k = exact.type_v = DTYPE_F16;
+    exact.pow2_scales = false;
     w->e = engine_for(m, w, machine, &w->c->engine, err);
     if (!w->e || (base && !(w->base = engine_for(base, w, machine, &exact, err))))
         return -1;
@@ -138,6 +139,10 @@ int ppl_evaluate(struct ppl_file *f, const struct model *m, const struct model *
     struct walk w = { .c = c, .name = m->type_name, .path = m->path, .base_path = base ? base->path : "", .n_vocab = m->hp.n_vocab,
                       .n_ubatch = (uint32_t)u64_min(n_ubatch, c->n_ctx) };
     int rc = walk_init(&w, m, base, machine, err);
+    if (rc == 0)
+        cli_say_scales(&c->engine, w.e);
+    if (rc == 0)
+        snprintf(f->act_scales, sizeof f->act_scales, "%s", act_scales_name(engine_act_scales(w.e, w.n_ubatch)));
     w.start_s = clock_now_s();
     for (size_t i = 0; rc == 0 && i < c->n; i++) {
         rc = run_chunk(&w, i, err);

@@ -18,8 +18,9 @@ static json_t *row_json(const struct ppl_file *f)
         { "ppl_base", q->ppl_base }, { "ppl_base_se", q->ppl_base_se },
         { "ln_ppl_ratio", q->ln_ratio }, { "ln_ppl_ratio_se", q->ln_ratio_se },
     };
-    json_t *j = json_pack("{s:o, s:o, s:s, s:b, s:I}", "path", json_text(f->path), "model", json_text(f->model), "type",
-                          f->type, "base", (int)f->base, "n_tokens", (json_int_t)q->n_tokens);
+    json_t *j = json_pack("{s:o, s:o, s:s, s:b, s:s*, s:I}", "path", json_text(f->path), "model", json_text(f->model), "type",
+                          f->type, "base", (int)f->base, "act_scales", *f->act_scales ? f->act_scales : NULL, "n_tokens",
+                          (json_int_t)q->n_tokens);
     for (size_t i = 0; j && i < ARRAY_LEN(number); i++)
         if (json_object_set_new(j, number[i].key, json_num(number[i].v)) != 0) {
             json_decref(j);
@@ -135,6 +136,8 @@ static void print_notes(const struct ppl_chunks *c, const struct ppl_file *file,
     printf("\n%zu tokens scored: %zu chunk%s of %u tokens, the last %u of each. +-: one standard error.\n",
            file[0].q.n_tokens, c->n, c->n == 1 ? "" : "s", c->n_ctx, c->n_ctx - 1 - c->first);
     printf("read a token: weight bytes of a decode step; decode is at best bandwidth / that (roofcast predict).\n");
+    if (strcmp(file[0].act_scales, "pow2") == 0)
+        printf("Activations were scaled by powers of two (--act-scales pow2)%s.\n", base ? ", the base's exactly" : "");
     if (base)
         printf("KL(base || file), base %s. dp: difference in the probability of the token that came.\n",
                base_name(base));

@@ -339,6 +339,7 @@ struct engine *engine_new(const struct model *m, const struct engine_options *o,
     e->o.n_seq = o->n_seq ? o->n_seq : 1;
     e->o.n_ubatch = (uint32_t)u64_min(o->n_ubatch, (uint64_t)o->n_ctx * e->o.n_seq);
     kernels_init(&e->k, o->cpu_flags);
+    e->k.pow2 = o->pow2_scales;
     if (op_list_build(&e->ops, m, err) != 0 || check_weights(e, err) != 0 || engine_plan(e, err) != 0 ||
         rope_init(e, err) != 0 || kv_init(e, err) != 0 || attention_init(e, err) != 0)
         goto fail;
@@ -538,6 +539,24 @@ size_t engine_packed_bytes(const struct engine *e, double *seconds)
     if (seconds)
         *seconds = e->packed_seconds;
     return e->packed_bytes;
+}
+
+enum act_scales engine_act_scales(const struct engine *e, size_t n_tok)
+{
+    enum act_scales most = ACT_SCALES_NONE;
+    for (size_t i = 0; i < e->ops.n; i++) {
+        if (!e->plan[i].slot || e->plan[i].act != ACT_Q8)
+            continue;
+        const enum act_scales s = kernels_acts_pow2(&e->k, e->plan[i].packed, n_tok ? n_tok : e->o.n_ubatch) ? ACT_SCALES_POW2 : ACT_SCALES_EXACT;
+        most = s > most ? s : most;
+    }
+    return most;
+}
+
+const char *act_scales_name(enum act_scales s)
+{
+    static const char *const names[] = { [ACT_SCALES_NONE] = "", [ACT_SCALES_EXACT] = "exact", [ACT_SCALES_POW2] = "pow2" };
+    return names[s];
 }
 
 const struct op_list *engine_ops(const struct engine *e)

@@ -23,6 +23,14 @@ struct engine_options {
     bool no_repack;             /* products read the file's layout: no copy of the weights, and slower */
     const struct marker_tool *markers; /* an outside tool that is open, and outlives the engine; NULL: none */
     enum dtype type_k, type_v;  /* of the KV cache: any that can be quantized (usual: DTYPE_F16) */
+    bool pow2_scales;           /* passes of many tokens may scale quantized activations by powers of two: faster, less exact. methods.md (10) */
+};
+
+/* What scales quantized activations have. methods.md (10) */
+enum act_scales {
+    ACT_SCALES_NONE,  /* no product quantizes activations: F32, F16, BF16, and ref's kernels */
+    ACT_SCALES_EXACT, /* max|x| / 127 */
+    ACT_SCALES_POW2,  /* rounded up to powers of two */
 };
 
 /* One op over a set of passes. */
@@ -49,6 +57,11 @@ const struct counters *engine_counters(const struct engine *e);
 size_t engine_packed_bytes(const struct engine *e, double *seconds);
 /* Those weights, as they lie one behind the other: for reading alone, as long as e lives; NULL: none are packed. */
 const void *engine_packed(const struct engine *e, size_t *bytes);
+
+/* Of passes of so many tokens, 0: as many as there can be: POW2 where they were asked for, and a kernel here gains by them. */
+enum act_scales engine_act_scales(const struct engine *e, size_t n_tok);
+/* "exact", "pow2"; "": none. */
+const char *act_scales_name(enum act_scales s);
 
 /* Bytes of memory of the KV cache: windowed layers keep a window and a pass of positions. */
 size_t engine_kv_bytes(const struct engine *e);

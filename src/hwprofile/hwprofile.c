@@ -515,3 +515,12 @@ int hwprofile_find(struct hwprofile *h, const char *name, bool *found, struct er
     *found = false;
     return find(h, name, found, err);
 }
+
+bool ceiling_rounds_scales(const struct ceiling *c)
+{
+    enum { EXACT_TOK = 32 }; /* passes of so many had exact scales in any case */
+    const bool floats = strcmp(c->dtype, "F32") == 0 || strcmp(c->dtype, "F16") == 0 || strcmp(c->dtype, "BF16") == 0;
+    return strcmp(c->kind, "kernel") == 0 && strcmp(c->op, "matmat") == 0 && c->n_tok > EXACT_TOK && !floats &&
+           (strcmp(c->isa, "avx512vnni") == 0 || strcmp(c->isa, "avx512bf16") == 0) && strstr(c->kernel, "packed") &&
+           !strstr(c->kernel, CEILING_EXACT_SCALES);
+}

@@ -64,6 +64,12 @@ struct ceiling {
     char date[24];
 };
 
+/* In ceiling.kernel, of products of packed weights with 8-bit activations. */
+#define CEILING_EXACT_SCALES ", exact scales"
+/* A product of many tokens by AVX-512 VNNI kernels that does not say so: an older version's, which scaled activations by powers of two. It is
+ * faster than what is priced, methods.md (10). */
+bool ceiling_rounds_scales(const struct ceiling *c);
+
 /* One value at x, with the 95 % interval of the median. */
 struct hw_point {
     double x, value, ci_lo, ci_hi;

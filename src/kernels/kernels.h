@@ -124,6 +124,7 @@ struct kernels {
     arrange_fn *arrange[DTYPE_COUNT]; /* for gemm of packed weights; NULL: it takes activations as they are prepared */
     arrange_row_fn *arrange_row[DTYPE_COUNT]; /* the same a piece of a row at a time (kernels_arrange_row); NULL: not */
     unsigned pow2_min_tok; /* tokens from which packed products gain by ACT_Q8 activations with pow2; 0: they never do */
+    bool pow2; /* they may have them then: faster, and less exact, methods.md (10); kernels_init: false, the caller's to set */
     unsigned bf16_min_tok; /* tokens from which packed products of quantized weights round these and activations to BF16; 0: they never do */
     unsigned f32_min_tok;  /* tokens from which packed products of F32 take numbers apart, for tiles of BF16; 0: they never do */
     /* Prepare tokens [tok0, tok1) of x[n_tok, ld] into a (kind set, arrays allocated). */
@@ -159,10 +160,10 @@ const char *kernels_isa_at(size_t i, bool *usable);
 /* Why a rung cannot be used here, of the CPU, the system, the binary ("not built") or the name ("unknown"); NULL: it can. */
 const char *kernels_isa_missing(const char *name);
 
-/* What acts.pow2 is to be for a product of so many tokens. */
+/* What acts.pow2 is to be for a product of so many tokens: false, where k.pow2 is. */
 static inline bool kernels_acts_pow2(const struct kernels *k, bool packed, size_t n_tok)
 {
-    return packed && k->pow2_min_tok > 0 && n_tok >= k->pow2_min_tok;
+    return k->pow2 && packed && k->pow2_min_tok > 0 && n_tok >= k->pow2_min_tok;
 }
 
 /* Tokens from which packed weights of type t are multiplied by tiles of BF16: of 16 bits, whatever gemv leaves; 0: they never are. */

@@ -157,7 +157,7 @@ static void load(struct kernel_roofs *k, const struct hwprofile *h, int n_thread
     k->n_threads = n_threads;
     for (size_t i = 0; n_threads > 0 && i < h->n_ceiling; i++) {
         const struct ceiling *c = &h->ceiling[i];
-        if (is_kind(c, "kernel", n_threads))
+        if (is_kind(c, "kernel", n_threads) && !ceiling_rounds_scales(c))
             add_ceiling(k, h, c);
         else if (is_kind(c, "latency", n_threads) && strcmp(c->op, "barrier") == 0)
             k->barrier_s = kernel_at_once(h, c);

@@ -32,6 +32,7 @@ struct run_row {
     char energy_source[128], energy_reason[224];
     char bound[16]; /* "memory", "compute" */
     char type_k[12], type_v[12]; /* of the KV cache */
+    char act_scales[8];     /* of 8-bit activations in its largest pass: "exact" or "pow2", methods.md (10); "": none are quantized */
     double experts_touched; /* distinct experts a layer with experts read in a pass, mean; NaN: a dense model */
     char counters[16];
     char ceiling_source[64]; /* "probe beside the run" or the profile's name */
@@ -74,6 +75,7 @@ struct run_loading {
     int n_threads;
     double packed_bytes;              /* of the copy in the kernels' layout; 0: the file's own is read */
     double pack_s, pack_bytes_s;      /* to make it */
+    char act_scales[8];               /* of 8-bit activations in passes of an ubatch, as struct run_row has them */
     double peak_bytes;                /* of the process's memory until the tests were done, mapped files included */
     char peak_reason[160];            /* why there is none */
     double probe_bytes;               /* of memory that probes between the repetitions have of their own, beside that; 0: they read the weights'; NaN: not said */

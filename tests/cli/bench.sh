@@ -158,6 +158,23 @@ if [ -n "${ROOFCAST_SANITIZED:-}" ] || ! [ -x /usr/bin/time ]; then skip "all of
     holds "$(figure peak_bytes) + $(figure probe_bytes) > 0.75 * 1024 * $(tail -n 1 "$tmp/err") - 2e7" "with the peak at load that is what the process takes"
 fi
 
+# ---- scales of activations: exact unless asked otherwise, and named
+run bench --brief -m "$tmp/q8.gguf" -p 40 -n 0 -r 1 -o json --quiet --save "$tmp/exact.json"
+[ "$status" -eq 0 ] && ! has '"act_scales": "pow2"' && grep -q '"act_scales": *\("exact"\|null\)' "$tmp/exact.json"
+ok $? "scales of activations are exact, and the saved run says so"
+run bench --brief -m "$tmp/q8.gguf" -p 40 -n 0 -r 1 --quiet
+[ "$status" -eq 0 ] && ! has 'act. scales' && ! has 'powers of two'
+ok $? "nothing of them in the table"
+run bench --brief -m "$tmp/q8.gguf" -p 40 -n 2 -r 1 --quiet --act-scales pow2 --save "$tmp/pow2.json"
+if [ "$status" -eq 0 ] && grep -q '"act_scales": *"pow2"' "$tmp/pow2.json"; then
+    has 'act. scales' && has 'pp40.*pow2' && has 'tg2.*exact' && has '^Load of .*; activations scaled by powers of two'
+    ok $? "--act-scales pow2: a column and a note of the table name them; few tokens keep exact ones"
+else
+    [ "$status" -eq 0 ] && says '--act-scales pow2 changes nothing'
+    ok $? "--act-scales pow2: no kernel here gains, and that is said"
+fi
+refused 2 '--act-scales: expected exact or pow2, found "fast"' bench -m "$m" --act-scales fast
+
 # ---- where threads run
 run bench --brief -m "$m" -p 4 -n 0 -r 1 -t 1 --numa distribute -o json --quiet
 ok $? "--numa distribute"

@@ -57,7 +57,7 @@ promised() { # SECTION FIELDS...
 }
 promised run.row model type n_threads test n_batch n_ubatch tok_s_mean tok_s_sd ttft_s itl_p50_s itl_p99_s bytes_s \
     ceiling_bytes_s mbu flop_s ceiling_flop_s mfu bound counters dram_bytes_s mbu_dram dram_source dram_reason energy_j j_tok \
-    energy_source energy_reason roof_moved profile_bytes_s mbu_profile profile_flop_s mfu_profile profile_reason steal n_switch cpu_share clock_hz \
+    energy_source energy_reason act_scales roof_moved profile_bytes_s mbu_profile profile_flop_s mfu_profile profile_reason steal n_switch cpu_share clock_hz \
     ops_ceiling_bytes_s ops_ceiling_flop_s ops_lowest_bytes_s ops_highest_bytes_s
 promised run.repetition model test n_threads repetition seconds tok_s ceiling_bytes_s mbu ceiling_flop_s mfu steal n_switch clock_hz
 promised run.finding model test role what rate roof unit ratio cause text
@@ -67,7 +67,7 @@ promised run.op phase layer role op type rows cols n_tok weight_bytes act_bytes 
 promised bench.batch n_prompt n_gen n_batch n_kv pp_s pp_tok_s tg_s tg_tok_s total_s total_tok_s tg_mbu tg_mfu
 promised run.count test phase role field value per_s source reason
 promised run.certificate backend event field class work ratio known counted date
-promised run.load packed_bytes pack_s pack_bytes_s peak_bytes peak_reason
+promised run.load packed_bytes pack_s pack_bytes_s act_scales peak_bytes peak_reason
 promised predict.row model hw type phase n_prompt n_depth n_batch seconds tok_s weight_bytes kv_bytes flop bound ttft_s \
     itl_s fits
 promised ceiling name kind dtype isa level n_threads value unit ci_lo ci_hi n_samples kernel clock_hz cpus date

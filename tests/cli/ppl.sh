@@ -223,6 +223,24 @@ ok $? "-ctk bf16 -ctv bf16: a little further from the F16 cache than one of F32"
 refused 2 "keys of type Q8_0 come in blocks of 32, the model's heads have 16 elements" ppl -m "$m" --ids "$tmp/ids" -c 16 -ctk q8_0
 refused 2 "expected one of F32, F16, BF16" run -m "$m" -p x -ctv q9
 
+# ---- scales of activations: a perplexity is of exact ones; what powers of two cost is asked for
+run synth --n-layer 2 --n-embd 256 --n-ff 512 --n-head 4 --n-head-kv 2 --n-vocab 512 -q Q8_0 -o "$tmp/wide.gguf" --quiet
+awk 'BEGIN { for (i = 0; i < 200; i++) printf "%d ", (i * 149 + i * i % 61) % 512 }' >"$tmp/wide.ids"
+run ppl -m "$tmp/wide.gguf" --against "$tmp/wide.gguf" --ids "$tmp/wide.ids" -c 100 -o json --quiet
+[ "$status" -eq 0 ] && has '"kl": 0[,.]' && ! has '"act_scales": "pow2"'
+ok $? "exact scales beside the same file: no divergence"
+run ppl -m "$tmp/wide.gguf" --against "$tmp/wide.gguf" --ids "$tmp/wide.ids" -c 100 -o json --quiet --act-scales pow2
+if has '"act_scales": "pow2"'; then
+    [ "$status" -eq 0 ] && ! has '"kl": 0[,.]0*,'
+    ok $? "powers of two beside exact scales of the same file: some"
+    run ppl -m "$tmp/wide.gguf" --ids "$tmp/wide.ids" -c 100 --quiet --act-scales pow2
+    has 'scaled by powers of two'
+    ok $? "and the notes of the table say so"
+else
+    [ "$status" -eq 0 ] && says '--act-scales pow2 changes nothing'
+    ok $? "no kernel here gains by powers of two, and that is said"
+fi
+
 # ---- interrupted
 mkfifo "$tmp/fifo"
 "$ROOFCAST" ppl -m "$m" -f - <"$tmp/fifo" >"$tmp/out" 2>"$tmp/err" &

@@ -13,6 +13,11 @@ check_PROGRAMS += %D%/test_generate
 %C%_test_generate_SOURCES = %D%/test_generate.c tests/test.h
 %C%_test_generate_LDADD   = tests/engine/ref/libref.a libengine.a libcounters.a $(KERNEL_LIBS) libmodel.a libgguf.a libdtype.a \
   $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS)
+check_PROGRAMS += %D%/test_scales
+%C%_test_scales_SOURCES = %D%/test_scales.c tests/test.h
+%C%_test_scales_LDADD   = tests/engine/ref/libref.a libengine.a libcounters.a $(KERNEL_LIBS) libmodel.a libgguf.a libdtype.a \
+  $(PCRE2_LIBS) $(PAPI_LIBS) $(TEST_LIBS)
+TESTS += %D%/test_scales
 check_PROGRAMS += %D%/test_sampler
 %C%_test_sampler_SOURCES = %D%/test_sampler.c tests/test.h
 %C%_test_sampler_LDADD   = libengine.a $(TEST_LIBS)

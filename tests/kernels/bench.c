@@ -227,10 +227,9 @@ double bench_l2(struct bench *b, int repeats)
     return stats_median(rate, (size_t)repeats);
 }
 
-double bench_prefill(struct bench *b, size_t n_tok, int repeats, double *share)
+double bench_prefill(struct bench *b, size_t n_tok, bool pow2, int repeats, double *share)
 {
     double ops[REPEATS_MAX], of_peak[REPEATS_MAX];
-    const bool pow2 = kernels_acts_pow2(&b->k, b->packed, n_tok);
     void *buf = prepare_acts_pow2(&b->k, b->slot->act, pow2, &b->a, b->x, n_tok, COLS, COLS);
     for (int j = 0; j < repeats; j++) {
         struct matmul_args m = { b->w, b->row_bytes, COLS, &b->a, b->y, ROWS, b->scratch[0], false, false };
@@ -264,7 +263,7 @@ static void bench_type(struct bench *b, struct team *const team[2], const struct
     printf("  in L2: %5.1f", bench_l2(b, REPEATS) / 1e9);
     static const size_t toks[] = { TOKENS, 64, 32, 16, 8, 4, 2 };
     for (size_t i = 0; i < ARRAY_LEN(toks); i++) {
-        double share, ops = bench_prefill(b, toks[i], REPEATS, &share);
+        double share, ops = bench_prefill(b, toks[i], false, REPEATS, &share);
         printf("%s%.0f (%.0f %%)", i ? ", " : "  prefill GOP/s 512, 64, 32, 16, 8, 4, 2 tokens: ", ops / 1e9, 100 * share);
     }
     printf("\n");
@@ -395,6 +394,37 @@ static void bench_details(struct bench *b, int argc, char **argv, struct rng *r)
     team_free(team[1]);
 }
 
+/* Exact scales of activations and powers of two, in turn: what the former cost, a line a type. */
+static void bench_scales(struct bench *b, int argc, char **argv, struct rng *r)
+{
+    enum { TURNS = 15 };
+    static const size_t toks[] = { TOKENS, 64 };
+    for (size_t i = 0; rung_at(i, &b->k); i++)
+        for (size_t d = 0; dtype_at(d) && b->k.pow2_min_tok > 0; d++) {
+            const struct dtype_info *t = dtype_at(d);
+            bool wanted = argc == 0 && b->k.packed[t->id].gemv && b->k.packed[t->id].act == ACT_Q8;
+            for (int j = 0; j < argc; j++)
+                wanted = wanted || strcasecmp(argv[j], t->name) == 0;
+            if (!wanted)
+                continue;
+            bench_weights(b, t, r);
+            printf("%-11s %-7s", b->k.isa, t->name);
+            for (size_t n = 0; n < ARRAY_LEN(toks); n++) {
+                double ratio[TURNS], ops[2][TURNS], share[2][TURNS];
+                for (size_t j = 0; j < TURNS; j++) {
+                    for (int pow2 = 0; pow2 < 2; pow2++)
+                        ops[pow2][j] = bench_prefill(b, toks[n], pow2 == 1, 1, &share[pow2][j]);
+                    ratio[j] = ops[0][j] / ops[1][j];
+                }
+                printf("  %3zu tokens: exact %4.0f GOP/s (%2.0f %%), powers of two %4.0f (%2.0f %%), exact / powers of two %.3f", toks[n],
+                       stats_median(ops[0], TURNS) / 1e9, 100 * stats_median(share[0], TURNS), stats_median(ops[1], TURNS) / 1e9,
+                       100 * stats_median(share[1], TURNS), stats_median(ratio, TURNS));
+            }
+            printf("\n");
+            fflush(stdout);
+        }
+}
+
 int bench_main(int argc, char **argv)
 {
     struct error err;
@@ -410,8 +440,11 @@ int bench_main(int argc, char **argv)
         fprintf(stderr, "no memory for %zu MB of weights\n", stream_bytes / 1000000);
         return 1;
     }
-    const int rc = bench_table(&b, argc, argv, &r);
-    if (rc == 0)
+    const bool scales = argc > 0 && strcmp(argv[0], "scales") == 0;
+    if (scales)
+        bench_scales(&b, argc - 1, argv + 1, &r);
+    const int rc = scales ? 0 : bench_table(&b, argc, argv, &r);
+    if (rc == 0 && !scales)
         bench_details(&b, argc, argv, &r);
     bench_free(&b);
     return rc;

@@ -34,7 +34,7 @@ void bench_load_streams(void *bench, int tid, int n);
 /* Bytes a second of one token times a matrix that lies in L2, on this thread. */
 double bench_l2(struct bench *b, int repeats);
 /* Operations a second of n tokens on this thread; *share of the peak of the ISA's instructions. Medians. */
-double bench_prefill(struct bench *b, size_t n_tok, int repeats, double *share);
+double bench_prefill(struct bench *b, size_t n_tok, bool pow2, int repeats, double *share);
 
 /* A row a type, columns a rung, in under three minutes. argv: isa=NAME, types. */
 int bench_table(struct bench *b, int argc, char **argv, struct rng *r);

@@ -48,7 +48,7 @@ static struct figures measure(struct bench *b, struct team *const team[2])
             measure_dram(&f, i, b, team[i]);
     free(buf);
     f.l2 = bench_l2(b, REPEATS);
-    f.prefill = bench_prefill(b, BENCH_TOKENS, REPEATS, &f.of_peak);
+    f.prefill = bench_prefill(b, BENCH_TOKENS, false, REPEATS, &f.of_peak);
     return f;
 }
 

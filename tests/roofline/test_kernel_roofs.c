@@ -1190,6 +1190,41 @@ static void partly_kept(void **state)
     free(h.ceiling);
 }
 
+/* Products that an older version measured with coarser activations: no price is of them. */
+static void rounded_scales(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *isa, *kernel;
+        int n_tok;
+        bool rounds;
+    } cases[] = { { "avx512vnni", "gemm, packed, 2048 columns", 512, true },
+                  { "avx512bf16", "gemm, packed, 2048 columns", 33, true },
+                  { "avx512bf16", "gemm, packed, 2048 columns", 32, false },
+                  { "avx512bf16", "gemm, packed, 2048 columns" CEILING_EXACT_SCALES, 512, false },
+                  { "avx512vnni", "gemm, as in the file, 2048 columns", 512, false },
+                  { "amx", "gemm, packed, 2048 columns", 512, false } };
+    const struct predict_options o = options();
+    const struct tensor w = weights(DTYPE_Q8_0);
+    const struct op op = product_of(&w);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct hwprofile h = with_kernels();
+        struct cost c;
+        const int n = cases[i].n_tok;
+        measured(&h, "kernel", "matmat", "Q8_0", "DRAM", n, 2, "FLOP/s", 5e12);
+        struct ceiling *k = &h.ceiling[h.n_ceiling - 1];
+        snprintf(k->isa, sizeof k->isa, "%s", cases[i].isa);
+        snprintf(k->kernel, sizeof k->kernel, "%s", cases[i].kernel);
+        assert_int_equal(ceiling_rounds_scales(k), cases[i].rounds);
+        const struct roofs r = roofs_of(&h, &o);
+        const struct op_time t = time_of(&r, &op, (struct pass){ .n_tok = (uint32_t)n, .n_seq = 1 }, 1e12, &c);
+        assert_int_equal(c.flop / t.compute_s > 4e12, !cases[i].rounds);
+        free(h.ceiling);
+    }
+    struct ceiling floats = { .kind = "kernel", .op = "matmat", .dtype = "F16", .isa = "avx512vnni", .kernel = "gemm, packed, 2048 columns", .n_tok = 512 };
+    assert_false(ceiling_rounds_scales(&floats));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1204,7 +1239,7 @@ int main(void)
         cmocka_unit_test(attention_by_rows),             cmocka_unit_test(small_ops_and_the_team),
         cmocka_unit_test(attention_again),               cmocka_unit_test(memory_that_is_shared),
         cmocka_unit_test(attention_waits),               cmocka_unit_test(whole_predictions),
-        cmocka_unit_test(threads),
+        cmocka_unit_test(threads),                       cmocka_unit_test(rounded_scales),
         cmocka_unit_test(shared_cache),                  cmocka_unit_test(partly_kept),
         cmocka_unit_test(lines_that_others_have),        cmocka_unit_test(cores_further_apart),
         cmocka_unit_test(exchange_between),

@@ -95,6 +95,15 @@ static void norm(struct maker *k, int il, const char *name, int n, double mean)
     vector(k, il, name, n, mean, 0.25 * mean);
 }
 
+/* A norm of the residual stream, four elements of which stand out where the spec says so. */
+static void norm_outliers(struct maker *k, int il, const char *name, int n)
+{
+    float *v = draw(k, il, name, (size_t)n, 1, 0.25);
+    for (int i = 0; i < 4 && k->s->outliers > 0; i++)
+        v[(7 + i * n / 4) % n] *= (float)k->s->outliers;
+    put(k, il, name, DTYPE_F32, 1, (uint64_t[]){ (uint64_t)n }, v);
+}
+
 /* [rows, cols] of sd gain / sqrt(cols): keeps the size of its input's elements, times gain. */
 static float *matrix(const struct maker *k, int il, const char *name, int rows, int cols, double gain)
 {
@@ -358,7 +367,7 @@ static void tensors(struct maker *k)
     rope_tensors(k);
     for (int il = 0; il < s->n_layer; il++) {
         if (!is(k, "olmo2"))
-            norm(k, il, "attn_norm.weight", s->n_embd, 1);
+            norm_outliers(k, il, "attn_norm.weight", s->n_embd);
         if (is(k, "deepseek2"))
             latent_attention(k, il);
         else
@@ -366,7 +375,7 @@ static void tensors(struct maker *k)
         if (post || is(k, "gpt-oss"))
             norm(k, il, "post_attention_norm.weight", s->n_embd, 1);
         if (!is(k, "olmo2") && !is(k, "gpt-oss"))
-            norm(k, il, "ffn_norm.weight", s->n_embd, 1);
+            norm_outliers(k, il, "ffn_norm.weight", s->n_embd);
         if (s->n_expert && il >= s->n_dense)
             mixture(k, il);
         else

@@ -31,6 +31,7 @@ struct random_spec {
     int n_ctx_orig;              /* rope.scaling.original_context_length */
     double attn_cap, final_cap;  /* gemma2 */
     double gain_q, gain_o, sink; /* factors on W_q and W_o; a number added to the sinks */
+    double outliers;             /* a factor on four elements of the norms before attention and before the feed-forward layer; 0: 1 */
     int n_mute;                  /* that many layers at the end add nothing: W_o and W_down of a dense layer are 0 */
     /* deepseek2 */
     int rank, q_rank, v_dim, n_dense, n_shared, n_group, n_group_used;
