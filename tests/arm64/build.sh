@@ -6,7 +6,7 @@ cross_build() {
     export PKG_CONFIG PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
     mkdir -p "$top/build" "$dir"
     (
-        build_tree "$dir" --host=aarch64-linux-gnu --enable-werror --with-papi=yes --without-likwid \
+        build_tree "$dir" --host=aarch64-linux-gnu --enable-werror --disable-hardening --with-papi=yes --without-likwid \
             CC="aarch64-linux-gnu-gcc --sysroot=$libs"
         make -s -C "$dir" -j"$(getconf _NPROCESSORS_ONLN)" "$@" >"$dir/tests.log" 2>&1 || {
             tail -n 40 "$dir/tests.log"

@@ -44,6 +44,7 @@ static struct run_row sample_row(void)
     SET(r.energy_source, "powercap intel-rapl: package-0");
     SET(r.type_k, "F16");
     SET(r.type_v, "Q8_0");
+    SET(r.act_scales, "pow2");
     r.experts_touched = NAN;
     SET(r.ceiling_source, "probe beside the run");
     return r;
@@ -184,6 +185,7 @@ static void round_trip(void **state)
     assert_same_number(b.row[0].kv_bytes, 0); /* zero is not null */
     assert_int_equal(b.n_loading, 1);
     assert_string_equal(b.loading[0].peak_reason, "no /proc/self/status here");
+    assert_string_equal(b.row[0].act_scales, "pow2");
     assert_same_number(b.loading[0].pack_bytes_s, 6e9);
     assert_int_equal(b.n_routing, 2);
     assert_string_equal(b.routing[0].model, "tiny");
@@ -201,9 +203,9 @@ static void round_trip(void **state)
     assert_non_null(ja);
     /* ... and none is left out: one a member of the struct. */
     assert_int_equal(json_object_size(json_object_get(ja, "provenance")), 11);
-    assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "rows"), 0)), 56);
+    assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "rows"), 0)), 57);
     assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "ops"), 0)), 20);
-    assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "loads"), 0)), 9);
+    assert_int_equal(json_object_size(json_array_get(json_object_get(ja, "loads"), 0)), 10);
     assert_true(json_equal(ja, jb));
     assert_true(json_is_null(
         json_object_get(json_array_get(json_object_get(ja, "rows"), 0), "mfu")));

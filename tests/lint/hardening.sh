@@ -1,0 +1,34 @@
+#!/bin/sh
+# The program is hardened as configure says (HARDENED in the build's Makefile), which is by all there is unless it was told not to: read off
+# the ELF file.
+set -u
+if ! command -v readelf >/dev/null; then
+    echo "1..0 # SKIP no readelf (package binutils)"
+    exit 0
+fi
+program=${ROOFCAST:?run this by make check}
+build=$(dirname "$program")
+hardened=$(sed -n 's/^HARDENED *= *//p' "$build/Makefile")
+if [ "$hardened" = no ]; then
+    echo "1..0 # SKIP configured with --disable-hardening, or sanitizers"
+    exit 0
+fi
+{ readelf -W -h -l -d "$program" && readelf -W --dyn-syms "$program"; } >"$build/hardening.tmp" 2>&1
+n=0 bad=0
+check() { # WORD PATTERN NAME
+    n=$((n + 1))
+    case " $hardened " in
+    *" $1 "*) grep -q -- "$2" "$build/hardening.tmp" && echo "ok $n - $3" && return ;;
+    esac
+    echo "not ok $n - $3"
+    echo "# configure chose \"$hardened\"; \"$2\" in readelf's output is wanted"
+    bad=1
+}
+check pie 'Type: *DYN' "a position-independent executable"
+check relro GNU_RELRO "relocations are read-only"
+check relro 'BIND_NOW\|Flags: NOW' "from the start"
+check stack-protector '__stack_chk_\(fail\|guard\)' "canaries on the stack"
+check fortify '__[a-z]*printf_chk' "checked functions"
+echo "1..$n"
+rm -f "$build/hardening.tmp"
+exit $bad
