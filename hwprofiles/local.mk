@@ -178,6 +178,7 @@ dist_hwprofile_DATA = \
   %D%/rtx-pro-5000-blackwell.json \
   %D%/rtx-pro-6000-blackwell.json \
   %D%/rtx-pro-6000-max-q.json \
+  %D%/rtx-pro-6000-server.json \
   %D%/rx-5700xt.json \
   %D%/rx-580.json \
   %D%/rx-6600.json \

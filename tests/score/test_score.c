@@ -50,7 +50,7 @@ static void test_machines(void **state)
                   /* as drivers and shops say it */
                   { "Intel(R) Arc(TM) B580 Graphics (BMG G21)", "arc-b580" }, { "Apple M3 Ultra 512GB", "apple-m3-ultra" },
                   { "AMD RYZEN AI MAX+ 395 w/ Radeon 8060S", "strix-halo-395" }, { "AMD Radeon Graphics (RADV GFX1151)", "strix-halo-395" },
-                  { "NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000-blackwell" }, { "NVIDIA RTX 4050", "" } };
+                  { "NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000-server" }, { "NVIDIA RTX 4050", "" } };
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         struct measurement m = x.l.row[0];
         struct priced p;
