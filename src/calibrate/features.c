@@ -1,4 +1,5 @@
 /* Rows as a fit sees them: which fit they are for, what they ask for, and what they have in common with others. methods.md (71), (73), (74), (79)-(82) */
+#include "calibrate/attend.h"
 #include "calibrate/cpus.h"
 #include "calibrate/effects.h"
 #include "calibrate/decode.h"
@@ -18,6 +19,7 @@ enum fitted_kind fitted_kind(const struct measurement *m)
 {
     switch (m->kind) {
     case MEASURE_OP:
+    case MEASURE_KERNEL: /* teaches none (155) */
         return FITTED_OP;
     case MEASURE_ALL_REDUCE:
         return FITTED_ALL_REDUCE;
@@ -32,7 +34,7 @@ enum fitted_kind fitted_kind(const struct measurement *m)
 bool fitted_teaches(enum fitted_kind k, const struct measurement *m)
 {
     const enum fitted_kind own = fitted_kind(m);
-    return own == k || (k == FITTED_RATE && (own == FITTED_DECODE || own == FITTED_PROMPT));
+    return m->kind != MEASURE_KERNEL && (own == k || (k == FITTED_RATE && (own == FITTED_DECODE || own == FITTED_PROMPT)));
 }
 
 /* ---- a row's features ------------------------------------------------------------------- */
@@ -148,6 +150,11 @@ void fitted_refine(const struct facts *x, const struct time_place *at, bool deco
     if (x->p->m->kind == MEASURE_OP)
         o->ops_weight = 1; /* a library's product of 16-bit numbers */
     o->n_comm *= x->ranks;
+    struct attend_call call;
+    if (o->kind == OP_ATTENTION && attend_call_of(x, at, &o->cost, &call)) {
+        o->alone = attend_time(x, attend_choose(x, &call), &call);
+        return;
+    }
     if (o->kind == OP_SEND)
         o->border = decode && unit_borders(x->p->stack); /* a prompt's kernels hide it */
     if (decode)

@@ -25,6 +25,8 @@ libcalibrate_a_SOURCES = \
   %D%/priors.c \
   %D%/facts.h \
   %D%/facts.c \
+  %D%/attend.h \
+  %D%/attend.c \
   %D%/units.h \
   %D%/cpus.h \
   %D%/cpus.c \

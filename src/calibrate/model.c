@@ -1,4 +1,5 @@
 /* The fitted time model: constants from the rows it is shown, seconds and an interval of a row. methods.md (73), (74) */
+#include "calibrate/attend.h"
 #include "calibrate/constants.h"
 #include "calibrate/priors.h"
 #include <math.h>
@@ -319,12 +320,36 @@ static double guess_ln_sd(const struct priced *p, enum situation s)
     return hypot(machine, p->guesses & GUESS_BITS ? prior(PRIOR_UNNAMED_BITS) : 0);
 }
 
+/* Of a kernel that a server's engine ran by itself, again and again on one cache: its constants are no fit's. (155) */
+static int predict_attention(const struct priced *p, struct estimate *out, struct error *err)
+{
+    const struct work_pass *w = &p->pass[0];
+    const struct work_class *c = &w->c[0];
+    const struct time_place at = { w->phase, c->n_tok, w->n_tok, w->n_past, w->n_seq, 0, 0, c->n_head, c->head_dim, c->group };
+    struct facts f;
+    struct attend_call call;
+    facts_init(&f, p);
+    if (!attend_call_of(&f, &at, &c->cost, &call))
+        return error_set(err, ERROR_UNAVAILABLE, "attention of \"%.64s\" on %.64s with heads of %g: no kernel of it is known", p->m->engine,
+                         p->machine->hardware, c->head_dim);
+    call.resident = true;
+    call.windowed = p->m->window > 0;
+    const struct time_kernel t = attend_time(&f, attend_choose(&f, &call), &call);
+    const double half = exp(PREDICT_Z90 * prior(PRIOR_ATTEND_LEFT));
+    *out = (struct estimate){ .seconds = t.seconds, .lo_s = t.seconds / half, .hi_s = t.seconds * half };
+    return 0;
+}
+
 static int fitted_predict(const void *params, const struct priced *p, struct estimate *out, struct error *err)
 {
     const struct fitted_one *x = &((const struct fitted *)params)->kind[fitted_kind(p->m)];
     struct fitted_row *r = calloc(1, sizeof *r);
     struct fit_row row;
     double sd;
+    if (p->m->kind == MEASURE_KERNEL) {
+        free(r);
+        return predict_attention(p, out, err);
+    }
     if (!r)
         return error_oom(err, sizeof *r, "a row");
     (void)fitted_row_init(r, p, fitted_kind(p->m));

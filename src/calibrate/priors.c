@@ -62,6 +62,15 @@ static const char *const number_names[PRIOR_NUMBER_COUNT] = {
     [PRIOR_TILE_PART] = "tile_part",
     [PRIOR_CACHED_ACTS] = "cached_acts",
     [PRIOR_UNNAMED_BITS] = "unnamed_bits",
+    [PRIOR_ATTEND_BANDWIDTH] = "attend_bandwidth",
+    [PRIOR_ATTEND_SPLIT_KEYS] = "attend_split_keys",
+    [PRIOR_ATTEND_COMBINE_CYCLES] = "attend_combine_cycles",
+    [PRIOR_ATTEND_SPLIT_CYCLES] = "attend_split_cycles",
+    [PRIOR_L2_BYTES_CYCLE] = "l2_bytes_cycle",
+    [PRIOR_NARROW_CYCLES_VLLM] = "narrow_cycles_vllm",
+    [PRIOR_NARROW_CYCLES_SGLANG] = "narrow_cycles_sglang",
+    [PRIOR_NARROW_CYCLES_TRTLLM] = "narrow_cycles_trtllm",
+    [PRIOR_ATTEND_LEFT] = "attend_left",
     [PRIOR_KERNELS_LEFT] = "kernels_left",
     [PRIOR_KERNELS_LEFT_PROBED] = "kernels_left_probed",
 };
@@ -253,6 +262,47 @@ static int read_numbers(struct priors *p, const char *name, struct error *err)
     return 0;
 }
 
+/* ---- attention in steps ------------------------------------------------------------------------------------------- */
+
+static int get_positive_opt(const json_t *o, const char *ctx, const char *key, double *out, struct error *err)
+{
+    return json_object_get(o, key) ? get_positive(o, ctx, key, out, err) : 0;
+}
+
+static int read_attend_kernel(struct attend_kernel *k, const json_t *o, const char *ctx, struct error *err)
+{
+    const char *heads = "", *split = "";
+    *k = (struct attend_kernel){ .blocks_unit = 1 };
+    if (json_check_object(o, ctx, err) != 0 || json_get_str(o, ctx, "heads", &heads, err) != 0 || json_get_str(o, ctx, "split", &split, err) != 0 ||
+        get_positive(o, ctx, "start_cycles", &k->start_cycles, err) != 0 || get_positive_opt(o, ctx, "parts", &k->n_split, err) != 0 ||
+        get_positive_opt(o, ctx, "blocks_unit", &k->blocks_unit, err) != 0 || get_positive_opt(o, ctx, "block_s", &k->block_s, err) != 0 ||
+        get_positive_opt(o, ctx, "block_cycles", &k->block_cycles, err) != 0 || get_positive_opt(o, ctx, "key_s", &k->key_s, err) != 0 ||
+        get_positive_opt(o, ctx, "key_cycles", &k->key_cycles, err) != 0 ||
+        get_positive_opt(o, ctx, "narrow_key_cycles", &k->narrow_key_cycles, err) != 0 ||
+        get_positive_opt(o, ctx, "tile_cycles", &k->tile_cycles, err) != 0 || get_positive_opt(o, ctx, "head_cycles", &k->head_cycles, err) != 0 ||
+        has_source(o, ctx, err) != 0)
+        return -1;
+    k->group = strcmp(heads, "group") == 0;
+    k->splits = strcmp(split, "yes") == 0;
+    if (!k->group && strcmp(heads, "one") != 0)
+        return error_set(err, ERROR_INPUT, "%s: field \"heads\": expected \"group\" or \"one\", found \"%.64s\"", ctx, heads);
+    if (!k->splits && strcmp(split, "no") != 0)
+        return error_set(err, ERROR_INPUT, "%s: field \"split\": expected \"yes\" or \"no\", found \"%.64s\"", ctx, split);
+    return 0;
+}
+
+static int read_attend(struct priors *p, const char *name, struct error *err)
+{
+    const json_t *all = json_object_get(p->doc, "attention_kernels");
+    for (int i = 0; i < ATTEND_COUNT; i++) {
+        char at[CTX];
+        snprintf(at, sizeof at, "%.300s: attention_kernels.%s", name, attend_names[i]);
+        if (read_attend_kernel(&p->attend[i], json_object_get(all, attend_names[i]), at, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* ---- kernels' instructions ---------------------------------------------------------------------------------------- */
 
 static int read_gpu_rows(struct priors *p, const char *name, struct error *err)
@@ -330,7 +380,7 @@ static int take(struct priors *p, json_t *doc, const char *name, struct error *e
         return -1;
     if (json_check_schema(doc, name, PRIORS_SCHEMA, PRIORS_VERSION, err) == 0 && read_fits(p, name, err) == 0 && read_intervals(p, name, err) == 0 &&
         read_units(p, name, err) == 0 && read_launches(p, name, err) == 0 && read_numbers(p, name, err) == 0 && read_gpu_rows(p, name, err) == 0 &&
-        read_cpu_rows(p, name, err) == 0)
+        read_cpu_rows(p, name, err) == 0 && read_attend(p, name, err) == 0)
         return 0;
     priors_free(p);
     return -1;

@@ -5,6 +5,7 @@
 #ifndef CALIBRATE_PRIORS_H
 #define CALIBRATE_PRIORS_H
 
+#include "calibrate/attend.h"
 #include "calibrate/effects.h"
 #include "calibrate/spread.h"
 #include "calibrate/units.h"
@@ -65,6 +66,15 @@ enum prior_number {
     PRIOR_TILE_PART,
     PRIOR_CACHED_ACTS,  /* seconds of bytes in a GPU's last cache, over those of as many in memory */
     PRIOR_UNNAMED_BITS, /* spread of the logarithm of seconds */
+    PRIOR_ATTEND_BANDWIDTH,      /* of attention's kernels in a step (155): part of the memory's bandwidth; */
+    PRIOR_ATTEND_SPLIT_KEYS,     /* keys that a part of a split has at least; */
+    PRIOR_ATTEND_COMBINE_CYCLES, /* putting parts together, */
+    PRIOR_ATTEND_SPLIT_CYCLES,   /* and each of them; */
+    PRIOR_L2_BYTES_CYCLE,        /* bytes a cycle and multiprocessor from a GPU's last cache; */
+    PRIOR_NARROW_CYCLES_VLLM,    /* what a cache of 8 bits takes before the kernel, by engine; */
+    PRIOR_NARROW_CYCLES_SGLANG,
+    PRIOR_NARROW_CYCLES_TRTLLM,
+    PRIOR_ATTEND_LEFT,           /* spread of the logarithm of seconds that it leaves */
     PRIOR_KERNELS_LEFT, /* the same, of what a machine's measured kernels leave, */
     PRIOR_KERNELS_LEFT_PROBED, /* and of all that predictions are off by under roofs that were probed beside the run */
     PRIOR_NUMBER_COUNT,
@@ -106,6 +116,7 @@ struct priors {
     } *launches;
     size_t n_launches;
     double number[PRIOR_NUMBER_COUNT];
+    struct attend_kernel attend[ATTEND_COUNT];
     double gpu_ops[WIDTH_COUNT];
     struct gpu_row *gpu_row;
     size_t n_gpu_row;

@@ -216,6 +216,7 @@ static int subject_init(struct subject *x, const struct software *s, const struc
     x->machine.h.clock_hz = h->clock_hz;
     x->machine.h.cache_bytes = h->cache_bytes;
     x->machine.h.peak[MATH_FP32] = h->peak[MATH_FP32];
+    x->machine.h.peak[MATH_FP4] = h->peak[MATH_FP4];
     x->p = (struct priced){ .m = &x->m, .machine = &x->machine, .moe = m->hp.n_expert > 0, .n_devices = 1,
                             .stack = stack_for(s, h, m), .guesses = h->guess_ln_sd > 0 ? GUESS_PEAK | GUESS_BANDWIDTH : 0,
                             .bits_weight = 8 * (double)m->weight_bytes / (double)m->n_params };

@@ -85,7 +85,7 @@ static int load_file(struct measurements *l, const char *file, const struct meas
 }
 
 /* Why nothing is learned from a row. */
-enum lesson { TEACHES, NO_PRICE, NO_BANDWIDTH, IMPOSSIBLE, PARTLY, LESSON_COUNT };
+enum lesson { TEACHES, NO_PRICE, NO_BANDWIDTH, IMPOSSIBLE, PARTLY, KERNEL_ALONE, LESSON_COUNT };
 
 /* Of rows that are tagged so by hand little is learned (105); a program's own output is of other machines as far as layers ran elsewhere. */
 static enum lesson lesson_of(const struct priced *p, enum measure_file file)
@@ -93,6 +93,8 @@ static enum lesson lesson_of(const struct priced *p, enum measure_file file)
     struct excess x;
     if (p->reason[0])
         return NO_PRICE;
+    if (p->m->kind == MEASURE_KERNEL)
+        return KERNEL_ALONE;
     if (p->machine->ln_sd > 0)
         return NO_BANDWIDTH;
     if (file == FILE_LLAMA_BENCH && p->machine->h.kind != HW_CPU && priced_partly(p))
@@ -116,6 +118,9 @@ static const char *why_not(const struct priced *p, enum measure_file file, char 
         break;
     case PARTLY:
         snprintf(buf, size, "a part of its layers ran elsewhere");
+        break;
+    case KERNEL_ALONE:
+        snprintf(buf, size, "a kernel of a server's engine by itself: its constants are those of priors.json, not of a fit");
         break;
     case TEACHES:
     case LESSON_COUNT:

@@ -126,6 +126,10 @@ static const char *test_name(const struct priced *p, char *buf, size_t n)
     struct strbuf b = { 0 };
     if (m->kind == MEASURE_OP) {
         strbuf_addf(&b, "%s m=%.10g", m->op, m->m);
+    } else if (m->kind == MEASURE_KERNEL) {
+        strbuf_addf(&b, "%s", m->op);
+        if (m->batch > 0)
+            strbuf_addf(&b, " %.10g heads of %.10g, %.10g of keys x%.10g@d%.10g", m->n_head, m->head_dim, m->n_kv, m->batch, m->context);
     } else if (m->kind == MEASURE_ALL_REDUCE) {
         strbuf_addf(&b, "all_reduce %.10g B", m->bytes);
     } else {
@@ -184,6 +188,8 @@ static const char *remark(const struct priced *p, char *buf, size_t size)
     switch (p->m->kind) {
     case MEASURE_OP:
         return "an operation by itself: score compares it";
+    case MEASURE_KERNEL:
+        return "a kernel by itself: score compares it";
     case MEASURE_ALL_REDUCE:
         return "an exchange between devices: score compares it";
     case MEASURE_SERVING:

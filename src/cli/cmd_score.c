@@ -316,7 +316,7 @@ int cmd_score(int argc, char **argv, struct error *err)
     static const char doc[] =
         "Compare predictions with what was measured: rows, rows without a price, bias, mean, median and 90th percentile of the "
         "error, how often the measurement lies in the 90 % interval, and the rows furthest off. FILE is a CSV of rates "
-        "(throughput.csv), of op times (gpu_ops.csv), of all-reduces or of serving latencies, the output of llama-bench (-o "
+        "(throughput.csv), of op times (gpu_ops.csv), of engines' kernels (gpu_kernels), of all-reduces or of serving latencies, the output of llama-bench (-o "
         "json, jsonl, csv, md, sql), of llama-batched-bench, of vLLM's and SGLang's benchmarks, of AIPerf, of guidellm, or of `roofcast bench "
         "--save`.\v"
         "The kind of file is told by its columns or fields; doc/formats.md has them. A malformed file is refused by line and "

@@ -62,6 +62,7 @@ static json_t *class_json(const struct explain_class *c, const struct subject *s
     bad |= json_object_set_new(j, "scheme", says ? json_string(says) : json_null());
     bad |= json_object_set_new(j, "math", c->cost.flop > 0 ? json_string(math_name(c->math)) : json_null());
     bad |= json_object_set_new(j, "roof", *c->roof ? json_string(c->roof) : json_null());
+    bad |= json_object_set_new(j, "kernel", c->alone ? json_string(c->alone) : json_null());
     bad |= json_object_set_new(j, "weight_formula", formula_json(c->weight));
     bad |= json_object_set_new(j, "act_formula", formula_json(c->act));
     bad |= json_object_set_new(j, "kv_formula", formula_json(c->kv));
@@ -159,6 +160,8 @@ static void print_class(const json_t *c)
     print_side(c, "sent", "link_formula", "link_bytes", "B", "");
     if (*predict_text(c, "roof"))
         printf("    kernel   %s (62)\n", predict_text(c, "roof"));
+    if (*predict_text(c, "kernel"))
+        printf("    kernel   %s, seconds of its own: (155)\n", predict_text(c, "kernel"));
     if (predict_number(c, "link_s") > 0)
         printf("    links %s", seconds_text(k, sizeof k, predict_number(c, "link_s")));
     else

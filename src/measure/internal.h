@@ -16,6 +16,7 @@ int throughput_read(struct measurements *l, struct error *err);
 int gpu_ops_read(struct measurements *l, struct error *err);
 int all_reduce_read(struct measurements *l, struct error *err);
 int serving_read(struct measurements *l, struct error *err);
+int gpu_kernels_read(struct measurements *l, struct error *err);
 
 /* A value in a text of JSON that jansson has read, for messages: jansson keeps no places. */
 struct json_text {

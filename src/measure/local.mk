@@ -8,6 +8,7 @@ libmeasure_a_SOURCES = \
   %D%/throughput.c \
   %D%/dates.c \
   %D%/ops.c \
+  %D%/gpu_kernels.c \
   %D%/serving.c \
   %D%/hardware.c \
   %D%/llama_bench.h \

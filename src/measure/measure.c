@@ -56,6 +56,8 @@ const char *measure_file_name(enum measure_file f)
         return "llama-batched-bench";
     case FILE_GUIDELLM:
         return "guidellm";
+    case FILE_GPU_KERNELS:
+        return "gpu_kernels";
     case FILE_AIPERF:
         break;
     }
@@ -71,6 +73,7 @@ struct measurement measure_empty(enum measure_kind kind)
         .notes = "", .assumed = "", .remark = "", .label = "", .named = "",
         .n_devices = 1, .params_b = NAN, .weight_gib = NAN, .prompt = NAN, .context = NAN, .batch = NAN,
         .out = NAN, .concurrency = NAN, .step_tokens = 1, .read_bytes = NAN, .type_k = "", .type_v = "", .op = "", .m = NAN, .k = NAN, .n = NAN,
+        .kernel = "", .n_head = NAN, .n_kv = NAN, .head_dim = NAN, .window = NAN,
         .topology = "", .per_node = NAN, .bytes = NAN, .mode = "", .query_width = NAN, .kv_width = NAN, .gated = -1, .prefill = no_layout, .decode = no_layout,
         .n_merged = 1,
     };
@@ -135,6 +138,7 @@ static const struct {
     { FILE_GPU_OPS, { "op", "median_ms", "m" }, gpu_ops_read },
     { FILE_ALL_REDUCE, { "topology", "median_ms", "bytes" }, all_reduce_read },
     { FILE_SERVING, { "silicon_ttft_ms", "silicon_tpot_ms", "system" }, serving_read },
+    { FILE_GPU_KERNELS, { "op_name", "kernel_source", "latency" }, gpu_kernels_read },
 };
 
 /* Which kind has all its columns in the header; the number of kinds: llama-bench's; -1: none. */
@@ -186,8 +190,8 @@ static int read_table(struct measurements *l, const char *name, const char *text
     if (kind < 0)
         return error_set(err, ERROR_INPUT,
                          "%s: line %u, column 1: not a file of measurements: expected the columns of throughput.csv (tokens_per_s, "
-                         "hardware, phase), gpu_ops.csv (op, m, median_ms), all_reduce.csv (topology, bytes, median_ms) or "
-                         "serving_silicon.csv (system, silicon_ttft_ms, silicon_tpot_ms), found \"%.64s\" first",
+                         "hardware, phase), gpu_ops.csv (op, m, median_ms), all_reduce.csv (topology, bytes, median_ms), "
+                         "serving_silicon.csv (system, silicon_ttft_ms, silicon_tpot_ms) or of gpu_kernels (op_name, kernel_source, latency), found \"%.64s\" first",
                          name, line, l->csv.header[0].s);
     l->file = kind < (int)ARRAY_LEN(kinds) ? kinds[kind].file : FILE_LLAMA_BENCH;
     if (kind == (int)ARRAY_LEN(kinds)) /* its rows say what of them is not read */
@@ -213,7 +217,7 @@ static bool is_header(const char *line, size_t n)
 /* The next header behind the first line, or the end. A column that every kind has one of is looked for first, which is fast. */
 static const char *next_header(const char *text, const char *end)
 {
-    static const char *const marks[] = { "tokens_per_s", "median_ms", "silicon_ttft_ms", "avg_ts" };
+    static const char *const marks[] = { "tokens_per_s", "median_ms", "silicon_ttft_ms", "avg_ts", "kernel_source" };
     const char *stop = memchr(text, '\n', (size_t)(end - text));
     while (stop && stop + 1 < end) {
         const char *const line = stop + 1;

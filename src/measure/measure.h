@@ -15,6 +15,7 @@ enum measure_kind {
     MEASURE_SERVING,    /* a latency of a server under load: serving_silicon.csv, vLLM, AIPerf */
     MEASURE_OP,         /* seconds of one op: gpu_ops.csv */
     MEASURE_ALL_REDUCE, /* seconds of an all-reduce: all_reduce.csv */
+    MEASURE_KERNEL,     /* seconds of one kernel of a server's engine: gpu_kernels */
 };
 
 enum measure_phase { MEASURE_PREFILL, MEASURE_DECODE, MEASURE_REQUEST, MEASURE_NO_PHASE };
@@ -103,6 +104,11 @@ struct measurement {
     double query_width, kv_width; /* elements of a device's queries, and of its keys, as other rows of the model have them; NaN */
     int gated;                    /* 1: two matrices up, 0: one; -1: no row says */
     double tick_s;                /* of the clock that timed it: seconds are whole ones; 0: finer than it matters */
+    /* MEASURE_KERNEL: op; of attention, batch sequences of context positions behind the one of a step */
+    const char *kernel;           /* the library that ran, as the file names it; NULL or "": not said */
+    double n_head, n_kv, head_dim; /* of a device */
+    double window;                /* 0: none */
+
     /* MEASURE_ALL_REDUCE */
     const char *topology;
     double per_node, bytes;
@@ -117,6 +123,7 @@ enum measure_file {
     FILE_GPU_OPS,
     FILE_ALL_REDUCE,
     FILE_SERVING,
+    FILE_GPU_KERNELS,
     FILE_LLAMA_BENCH,
     FILE_RUN,
     FILE_VLLM,

@@ -49,6 +49,7 @@ struct explain_class {
     enum bound bound;             /* under which most seconds are spent */
     enum math math;
     bool act_in_cache;            /* its activations stay in the cache, in its largest pass */
+    const char *alone;            /* the kernel of software that runs it (155); NULL: none is known */
     char roof[96];                /* the engine's kernel it was priced with, in the last pass; "": bandwidth and peak (62) */
     char weight[EXPLAIN_TEXT], act[EXPLAIN_TEXT], kv[EXPLAIN_TEXT], flop[EXPLAIN_TEXT], link[EXPLAIN_TEXT];
 };

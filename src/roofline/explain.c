@@ -77,6 +77,7 @@ static void add_class(void *ctx, const struct step_class *c, const struct cost *
     to->bound_s[t->bound] += n * t->seconds;
     to->act_in_cache = !x->r->time && k->act_bytes <= x->r->last.bytes;
     to->math = roofs_math(x->r, &c->op);
+    to->alone = t->alone;
     if (t->kernel)
         kernel_roof_text(to->roof, sizeof to->roof, x->r, t);
     add_amounts(&x->amount[i], x, &c->form);

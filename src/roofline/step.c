@@ -174,6 +174,7 @@ static struct op_time time_of_op(const struct roofs *r, unsigned which, const st
     t.link_s = sides.link_s;
     t.bound = bound_largest(sides.bound_s);
     t.kernel = NULL;
+    t.alone = f.n_term > 0 ? f.term[0].alone.name : NULL;
     return t;
 }
 

@@ -187,6 +187,7 @@ struct op_time {
     enum bound bound;
     double sd;         /* of the logarithm of seconds, from that of what was measured; 0 where constants are */
     const struct kernel_roof *kernel; /* of r, that it was priced with; NULL: bandwidth and peak */
+    const char *alone;                /* the kernel of software that runs it, whose constants are its own (155); NULL: none is known */
     double kernel_tok;                /* the tokens its rate was taken at */
     double kernel_bytes_s, kept;      /* of products: stored bytes a second, and the part of them that the last cache has; 0: not
                                          measured */

@@ -108,6 +108,18 @@ static double starved(const struct time_features *f, const struct roofs *r)
     return pow(1 + pow(wanted, 8), 1.0 / 8);
 }
 
+static void add_alone(struct time_term *x, const struct time_op *o)
+{
+    x->count += o->count;
+    x->alone.name = o->alone.name;
+    x->alone.seconds += o->count * o->alone.seconds;
+    x->alone.start_s += o->count * o->alone.start_s;
+    x->alone.memory_s += o->count * max2(o->alone.memory_s, o->alone.walk_s);
+    x->alone.compute_s += o->count * o->alone.compute_s;
+    x->memory_s = x->alone.memory_s;
+    x->compute_s = x->alone.compute_s;
+}
+
 static const uint64_t STEPS_KEY = UINT64_C(1) << 63;
 
 void time_add(struct time_features *f, const struct roofs *r, const struct time_op *o)
@@ -120,10 +132,14 @@ void time_add(struct time_features *f, const struct roofs *r, const struct time_
         f->hop_s = f->one_step ? one_step_s : r->link_latency_s > 0 ? r->link_latency_s : default_hop_s;
         return;
     }
-    const enum time_kind k = o->blocks ? TIME_SMALL_KERNEL : kind_of(o->kind);
+    const enum time_kind k = o->blocks ? TIME_SMALL_KERNEL : o->alone.seconds > 0 ? TIME_KERNEL_ALONE : kind_of(o->kind);
     /* Steps are passes of their own: what a request's prompt computes hides nothing that they read. */
     const uint64_t steps = f->decode ? STEPS_KEY : 0;
-    struct time_term *x = term_of(f, k, (k == TIME_ATTEND || k == TIME_OTHER ? 0 : o->key) ^ steps);
+    struct time_term *x = term_of(f, k, (k == TIME_ATTEND || k == TIME_OTHER || k == TIME_KERNEL_ALONE ? 0 : o->key) ^ steps);
+    if (k == TIME_KERNEL_ALONE) {
+        add_alone(x, o);
+        return;
+    }
     if (o->blocks)
         x->grid = time_grid_of(o->blocks, &r->units);
     const double vector = r->peak[MATH_FP32].flop_s / 2;
@@ -276,6 +292,9 @@ double time_ln_seconds(const void *features, const double *slot)
         case TIME_STAGED:
             roof = memory;
             break;
+        case TIME_KERNEL_ALONE:
+            s += x->alone.seconds;
+            continue;
         }
         s += roof + x->launched * start;
     }
@@ -383,6 +402,11 @@ void time_gradient(const struct time_features *f, const double *slot, double *g,
             add_bound(&side, &r, 0, r.b, x->launched * start);
             break;
         case TIME_SMALL_KERNEL: /* a kernel alone is no part of a pass */
+            continue;
+        case TIME_KERNEL_ALONE:
+            r.seconds = x->alone.seconds - x->alone.start_s;
+            add_bound(&side, &r, x->alone.compute_s, x->alone.memory_s, x->alone.start_s);
+            s += x->alone.seconds;
             continue;
         }
         d[TIME_BANDWIDTH] -= slope_b * r.b;

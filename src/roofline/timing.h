@@ -41,7 +41,7 @@ const char *time_slot_name(enum time_slot s); /* "bandwidth" */
 const char *time_slot_unit(enum time_slot s); /* "fraction", "s", "op/weight", "factor" */
 int time_slot_find(const char *name);         /* -1: unknown */
 
-enum time_kind { TIME_PRODUCT, TIME_EXPERT_PRODUCT, TIME_ATTEND, TIME_OTHER, TIME_STAGED, TIME_SMALL_KERNEL };
+enum time_kind { TIME_PRODUCT, TIME_EXPERT_PRODUCT, TIME_ATTEND, TIME_OTHER, TIME_STAGED, TIME_SMALL_KERNEL, TIME_KERNEL_ALONE };
 
 /* A small kernel of a GPU: blocks of threads that walk an operand, a few loads after one another. (76) */
 struct time_blocks {
@@ -60,6 +60,13 @@ struct time_grid {
 };
 struct time_grid time_grid_of(const struct time_blocks *b, const struct gpu_units *u);
 
+/* Seconds of a kernel whose constants are its own, and what they are made of: starting it; its bytes, its blocks one after the other along what they read, and
+ * its FLOP, each by itself. (155) */
+struct time_kernel {
+    const char *name;
+    double seconds, start_s, memory_s, walk_s, compute_s;
+};
+
 /* Ops alike, added up: seconds at the machine's peaks. */
 struct time_term {
     enum time_kind kind;
@@ -72,6 +79,7 @@ struct time_term {
     double heads_s;        /* elements of the cache times query heads that read them, over the same; 0: as compute_s */
     double walked;         /* positions of the cache walked one after another */
     double launched;       /* launches, times what one costs over a plain one */
+    struct time_kernel alone; /* of TIME_KERNEL_ALONE, no slot has a say */
 };
 
 /* Positions from which attention's share of a step shows how it reads the cache. (79) */
@@ -126,6 +134,7 @@ struct time_op {
     double launches;         /* what starting it costs over a plain launch; 0: 1 */
     double heads;            /* attention of a decode step: elements of the cache times query heads; 0: priced by its FLOP */
     double walked;           /* positions that its attention walks one after another; 0: divided among blocks */
+    struct time_kernel alone; /* seconds 0: by its roofs */
     double kernels;          /* of a prompt: that the host launches for one; 0: its queue takes any number (148) */
 };
 void time_features_init(struct time_features *f); /* nothing asked for; the terms are left as they are */

@@ -98,6 +98,7 @@ int price_op(struct priced *out, const struct measurement *m, const struct subje
 /* The small kernel that a row of gpu_ops.csv timed; false: it is none that is known. kernels.c */
 bool small_kernel(struct work_class *c, const struct measurement *m, const struct subject *s);
 int price_all_reduce(struct priced *out, const struct measurement *m, struct error *err);
+int price_gpu_kernel(struct priced *out, const struct measurement *m, struct error *err);
 /* Layout, split and the fallbacks where heads do not divide. */
 int choose_layout(struct priced *out, const struct subject *s, const struct layout *want, struct error *err);
 /* "model quant": what of a row is guessed. */

@@ -300,3 +300,37 @@ int price_all_reduce(struct priced *out, const struct measurement *m, struct err
     out->split = SPLIT_TENSOR;
     return work_add_class(out, PHASE_PREFILL, &c, err);
 }
+
+/* ---- kernels of servers' engines ------------------------------------------------------------------------------- */
+
+/* One token of each sequence at its cache. (7) */
+int price_gpu_kernel(struct priced *out, const struct measurement *m, struct error *err)
+{
+    out->measured_s = m->value;
+    if (strcmp(m->op, "generation_attention") != 0)
+        return no_price(out, "op \"%.64s\": read, but there is no time model of this kernel alone; generation_attention has one", m->op);
+    if (!(m->batch > 0) || !(m->n_head > 0) || !(m->n_kv > 0) || !(m->head_dim > 0) || isnan(m->context))
+        return no_price(out, "generation_attention needs batch_size, num_heads, num_key_value_heads, head_dim and step");
+    const struct dtype_info *type = dtype_find_name(m->type_k);
+    struct error e = { 0 };
+    if (!type)
+        return no_price(out, "column \"kv_cache_dtype\": no type \"%.64s\" is known", m->type_k);
+    if (dtype_check_kv_priced(type->id, "keys", (uint32_t)m->head_dim, &e) != 0)
+        return no_price(out, "column \"kv_cache_dtype\": %.200s", e.msg);
+    if (m->prompt > 1)
+        return no_price(out, "column \"isl\": %g tokens a sequence; one is priced", m->prompt);
+    const double keys = m->window > 0 ? fmin(m->window, m->context + 1) : m->context + 1;
+    out->type_k = out->type_v = type->id;
+    out->batch = m->batch;
+    out->context = m->context;
+    struct work_class c = { .kind = OP_ATTENTION, .role = ROLE_ATTN_CORE, .math = MATH_BF16, .count = 1, .n_tok = m->batch, .n_head = m->n_head,
+                            .head_dim = m->head_dim, .group = m->n_head / m->n_kv, .launched = true };
+    c.cost = (struct cost){ .kv_bytes = 2 * m->batch * m->n_kv * keys * dtype_row_bytes(type->id, (uint64_t)m->head_dim),
+                            .act_bytes = HALF * 2 * m->batch * m->n_head * m->head_dim, .flop = 4 * m->batch * m->n_head * m->head_dim * keys };
+    if (work_add_class(out, PHASE_DECODE, &c, err) != 0)
+        return -1;
+    struct work_pass *pass = &out->pass[out->n_pass - 1];
+    pass->n_seq = m->batch;
+    pass->n_past = m->context;
+    return 0;
+}

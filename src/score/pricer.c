@@ -297,6 +297,8 @@ int price_row(struct pricer *p, const struct measurement *m, struct priced *out,
     int rc = init_roofs(out, m, err);
     if (rc == 0 && !out->reason[0] && has_model(m->kind))
         rc = price_model(p, m, out, err);
+    else if (rc == 0 && !out->reason[0] && m->kind == MEASURE_KERNEL)
+        rc = price_gpu_kernel(out, m, err);
     else if (rc == 0 && !out->reason[0])
         rc = m->kind == MEASURE_OP ? price_kernel(p, m, out, err) : price_all_reduce(out, m, err);
     if (rc != 0)

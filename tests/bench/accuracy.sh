@@ -48,6 +48,7 @@ ops-model|ops, model left out|gpu_ops.csv|--leave-out model
 reduce-topology|all-reduce, topology left out|all_reduce.csv|--leave-out topology
 serving-hw|serving, system left out|serving_silicon.csv|--leave-out hardware
 serving-model|serving, model left out|serving_silicon.csv|--leave-out model
+attention|attention kernels|gpu_kernels/generation_attention.csv|
 E
 hardware=
 [ -f "$data/hardware.csv" ] && hardware="--hardware $data/hardware.csv"
@@ -193,6 +194,10 @@ tables() {
     target "TPOT of experts, system left out: median" serving-hw kind=moe,metric=tpot median_ape 0.15
     target "TPOT of dense models, model left out: median" serving-model kind=dense,metric=tpot median_ape 0.10
     target "TPOT of experts, model left out: median" serving-model kind=moe,metric=tpot median_ape 0.15
+    for h in a100_sxm:A100 h200_sxm:H200 b200_sxm:B200 l40s:L40S; do
+        target "attention kernels of steps, ${h#*:}: median" attention "hardware=${h%:*}" median_ape 0.15
+        target "attention kernels of steps, ${h#*:}: P90" attention "hardware=${h%:*}" p90_ape 0.40
+    done
     unpriced "core without a price" core-hw 0.01
     unpriced "throughput without a price" rates 0.10
     unpriced "ops without a price" ops-model 0

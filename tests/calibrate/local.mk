@@ -23,5 +23,8 @@ check_PROGRAMS += %D%/test_cpus
 check_PROGRAMS += %D%/test_decode
 %C%_test_decode_SOURCES = %D%/test_decode.c %D%/rows.h tests/test.h
 %C%_test_decode_LDADD   = libcalibrate.a libscore.a libmeasure.a librun.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
-TESTS += %D%/test_cpus %D%/test_decode %D%/test_fit %D%/test_priors %D%/test_serving %D%/test_sides %D%/test_spread %D%/test_units
+check_PROGRAMS += %D%/test_attend
+%C%_test_attend_SOURCES = %D%/test_attend.c %D%/rows.h tests/test.h
+%C%_test_attend_LDADD   = libcalibrate.a libscore.a libmeasure.a librun.a $(ROOFLINE_TEST_LIBS) $(CMINPACK_LIBS)
+TESTS += %D%/test_attend %D%/test_cpus %D%/test_decode %D%/test_fit %D%/test_priors %D%/test_serving %D%/test_sides %D%/test_spread %D%/test_units
 endif

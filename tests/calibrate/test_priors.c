@@ -91,6 +91,15 @@ static void test_software_refused(void **state)
     json_t *rows = json_object_get(json_object_get(d, "cpu_rows"), "types");
     json_array_remove(rows, json_array_size(rows) - 1);
     refuses(d, false, "cpu_rows: field \"types\": expected one at the end that takes any");
+    d = software();
+    json_object_del(json_object_get(d, "attention_kernels"), "xqa");
+    refuses(d, false, "f.json: attention_kernels.xqa: expected an object, found nothing");
+    d = software();
+    json_object_set_new(json_object_get(json_object_get(d, "attention_kernels"), "fa3"), "heads", json_string("all"));
+    refuses(d, false, "attention_kernels.fa3: field \"heads\": expected \"group\" or \"one\", found \"all\"");
+    d = software();
+    json_object_set_new(json_object_get(json_object_get(d, "attention_kernels"), "fa3"), "key_cycles", json_real(-1));
+    refuses(d, false, "attention_kernels.fa3: field \"key_cycles\": expected more than 0");
 }
 
 static json_t *machines(void)

@@ -1,0 +1,89 @@
+#!/bin/sh
+# Kernels of servers' engines by themselves: their tables read and scored, attention in steps, and what predictions make of it.
+. "${top_srcdir:?}/tests/cli/lib.sh"
+f=$top_srcdir/tests/fixtures/measure
+shared=${ROOFCAST_SHARED:-$top_srcdir/../shared}/data/measurements/gpu_kernels
+
+run score "$f/gpu_kernels.csv" -o json
+is "0 35 gpu_kernels" "$(figure n_unpriced) $(figure n_rows) $(jq -r .kind "$tmp/out")" "a table of attention kernels is read and priced"
+jq -e '[.groups[] | select(.group == "hardware=h200_sxm,engine=vllm,phase=decode" or .group == "hardware=l40s" or .group == "op=generation_attention")] | length >= 2' \
+    "$tmp/out" >/dev/null
+ok $? "its rows are grouped by machine, engine and op"
+holds "$(jq '.groups[] | select(.group == "all") | .median_ape' "$tmp/out") < 0.2" "seconds are those of kernels that read a group's keys once"
+run score "$f/gpu_kernels_gemm.csv" -o json && jq -e '.n_unpriced == 2 and ([.rows[] | select(.reason | test("op .gemm.: read, but there is no time model"))] | length) == 2' "$tmp/out" >/dev/null
+ok $? "a table of other kernels says that it has no price"
+edit() { sed "$1" "$f/gpu_kernels.csv" >"$tmp/k.csv"; }
+edit '2s/,1,1,1,128,1,bfloat16/,1,3,2,128,1,bfloat16/'
+refused 1 '(num_key_value_heads): expected a divisor of num_heads (3), found 2' score "$tmp/k.csv"
+edit '2s/,128,1,bfloat16/,128,4,bfloat16/'
+refused 1 '(beam_width): expected 1' score "$tmp/k.csv"
+edit '2s/bfloat16,2047/fp3,2047/'
+run score "$tmp/k.csv" -o json && jq -e '[.rows[] | select(.reason | test("no type .fp3. is known"))] | length == 1' "$tmp/out" >/dev/null
+ok $? "a type of the cache that nobody knows is a reason"
+edit '2s/[^,]*,$/,/'
+refused 1 '(latency)' score "$tmp/k.csv"
+
+run calibrate "$f/gpu_kernels.csv" -o "$tmp/c.json"
+is "1 no" "$status $([ -f "$tmp/c.json" ] && echo yes || echo no)" "no constants are made of kernels alone"
+says "a kernel of a server's engine by itself"
+ok $? "which says why"
+run report "$f/gpu_kernels.csv" && has 'generation_attention 64 heads of 128, 8 of keys x32@d2047'
+ok $? "report has a row of each"
+
+# One layer on an H200, as vLLM runs it: the seconds of its attention, of the explanation.
+layer() { # HEADS KEY-HEADS HEAD-DIM
+    printf '{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": %d, "num_attention_heads": %d, "num_key_value_heads": %d,
+ "head_dim": %d, "num_hidden_layers": 1, "intermediate_size": 1024, "vocab_size": 1024, "rms_norm_eps": 1e-5, "max_position_embeddings": 131072}' \
+        $(($1 * $3)) "$1" "$2" "$3" >"$tmp/layer.json"
+}
+attention_us() { # KV-TYPE BATCH DEPTH
+    run predict "$tmp/layer.json" --hw h200-sxm --stack vllm -q BF16 -p 0 -n 1 --kv-type "$1" -b "$2" -d "$3" --explain -o json &&
+        us=$(jq '[.rows[0].explain[] | select(.role == "attn_core") | .seconds] | add * 1e6' "$tmp/out")
+}
+layer 16 1 128
+attention_us F16 256 1023
+holds "$us > 40 && $us < 67" "16 heads on one of keys, 256 sequences: 53.5 us as measured"
+few=$us
+is fa3 "$(jq -r '.rows[0].explain[] | select(.role == "attn_core") | .kernel' "$tmp/out")" "the explanation names the kernel"
+layer 64 1 128
+attention_us FP8 128 1023
+holds "$us > 17 && $us < 29" "64 on one, 128 sequences, cache of FP8: 23.0 us as measured"
+layer 1 1 128
+attention_us F16 256 1023
+holds "$us > 0.8 * $few && $us < 1.05 * $few" "one head a key takes as long as 16 that share it"
+layer 16 1 128
+attention_us F16 256 8191
+long=$us
+attention_us FP8 256 8191
+holds "$us < 0.9 * $long" "a cache of FP8 takes less"
+layer 16 1 512
+attention_us FP8 16 8191
+holds "$us > 62 && $us < 117" "heads of 512, 16 on one, 16 sequences, cache of FP8: 89.6 us as measured"
+layer 4 1 512
+attention_us F16 16 4095
+holds "$us > 33 && $us < 57" "4 on one, 16 sequences: 44.1 us as measured"
+run predict llama-3.1-70b --hw b200-sxm --stack vllm -q FP8 -p 0 -n 1 -b 64 -d 8192 --kv-type FP8 -o json
+narrow=$(figure itl_s)
+run predict llama-3.1-70b --hw b200-sxm --stack vllm -q FP8 -p 0 -n 1 -b 64 -d 8192 -o json
+holds "$narrow < 0.85 * $(figure itl_s)" "of a whole step, too"
+for hw in h200-sxm b200-sxm; do
+    run predict llama-3.1-70b --hw "$hw" --stack vllm -q FP8 -p 0 -n 1 -b 64 -d 8192 --explain -o json
+    is "memory memory" "$(jq -r '.rows[0] | "\(.bound) \(.explain[] | select(.role == "attn_core") | .bound)"' "$tmp/out")" \
+        "Llama 3.1 70B, 64 sequences of 8192 positions on $hw: bound by memory, which its cache's bytes are the most of"
+done
+
+if [ -f "$shared/generation_attention.csv" ]; then
+    run score "$shared/generation_attention.csv" --by hardware -o json
+    for hw in a100_sxm h200_sxm b200_sxm l40s; do
+        is true "$(jq --arg g "hardware=$hw" '.groups[] | select(.group == $g) | .unpriced == 0 and .median_ape <= 0.15 and .p90_ape <= 0.4' "$tmp/out")" \
+            "attention kernels of $hw: median error at most 15 %, nine in ten within 40 %"
+    done
+    for t in gemm moe nccl custom_allreduce context_attention generation_mla context_mla; do
+        head -n 3 "$shared/$t.csv" >"$tmp/$t.csv"
+        run score "$tmp/$t.csv" -o json && jq -e '.n_unpriced == 2 and .kind == "gpu_kernels"' "$tmp/out" >/dev/null
+        ok $? "$t.csv is recognised"
+    done
+else
+    skip "attention kernels of four machines" "no $shared"
+fi
+finish
