@@ -14,10 +14,10 @@ static const struct argp_option option_table[] = {
     { "n-gen", 'n', "N,...", 0, "tokens generated: decode is their mean step (128; 0: no decode)", 0 },
     { "n-depth", 'd', "N,...", 0, "tokens in the KV cache before (0)", 0 },
     { "n-batch", 'b', "N,...", 0, "sequences together (1)", 0 },
-    { "ub", OPT_UB, "N", 0, "prompt tokens a pass (what the stack takes: `roofcast list stacks`; 512 without one)", 0 },
+    { "ub", OPT_UB, "N", 0, "prompt tokens a pass (what the stack takes: `roofcast list stacks`; 512 without one; --roof: all of them)", 0 },
     { "ubatch-size", 0, NULL, OPTION_ALIAS, NULL, 0 },
     { "threads", 't', "N", 0, "CPUs: threads (all)", 0 },
-    { "roof", OPT_ROOF, NULL, 0, "the bound itself: no constants of software, no interval, activations stay on the chip", 0 },
+    { "roof", OPT_ROOF, NULL, 0, "the bound itself, which no prediction exceeds: the fastest units of each op, no constants of software, no interval, activations stay on the chip", 0 },
     { "weights-gb", OPT_WEIGHTS, "X|all", 0,
       "a nominal model: X GB of weights, each read once a pass, 2 FLOP a weight and token, nothing else; `all`: every "
       "tensor of the model, the embedding table too", 0 },
@@ -208,7 +208,7 @@ static int predict_on(json_t *rows, const struct predict_cli *o, const struct li
         .weights_only = o->weights_only,
         .weights_bytes = o->weights_all ? (double)m->weight_bytes : o->weights_gb * 1e9,
         .n_threads = (int)o->threads,
-        .n_ubatch = o->n_ubatch > 0 ? (uint32_t)o->n_ubatch : time_ubatch(time, &x->h, m),
+        .n_ubatch = o->n_ubatch > 0 ? (uint32_t)o->n_ubatch : o->roof ? PREFILL_WHOLE : time_ubatch(time, &x->h, m), /* no software's passes */
         .server = time_serves(time, &x->h, m),
         .n_batched = (uint32_t)o->n_ubatch,
         .type_k = o->price.type_k,

@@ -354,7 +354,7 @@ void sweep_chunk(struct strbuf *out, const struct sweep_grid *g, const struct sw
                                     .materialized = g->materialized,
                                     .roof = g->roof,
                                     .weights_bytes = NAN,
-                                    .n_ubatch = g->n_ubatch > 0 ? g->n_ubatch : time_ubatch(g->software, c.h, &u->m),
+                                    .n_ubatch = g->n_ubatch > 0 ? g->n_ubatch : g->roof ? PREFILL_WHOLE : time_ubatch(g->software, c.h, &u->m),
                                     .server = time_serves(g->software, c.h, &u->m),
                                     .n_batched = g->n_ubatch,
                                     .type_k = kv_type,

@@ -55,7 +55,7 @@ static int math_bits(enum math m)
 }
 
 /* Threads asked for; all of them when not said. */
-static int threads_or_all(const struct predict_options *o)
+int threads_or_all(const struct predict_options *o)
 {
     return o->n_threads > 0 ? o->n_threads : INT_MAX;
 }
@@ -76,6 +76,7 @@ static bool peak_measured(struct peak *p, const struct hwprofile *h, enum math m
     if (!c || !(c->value > 0))
         return false;
     p->flop_s = c->value;
+    p->math = m;
     snprintf(p->source, sizeof p->source, "measured: %s, %d thread%s", c->name,
              c->n_threads, c->n_threads == 1 ? "" : "s");
     return true;
@@ -88,6 +89,7 @@ static bool peak_spec(struct peak *p, const struct hwprofile *h, enum math m,
     if (!(h->peak[m].value > 0))
         return false;
     p->flop_s = h->peak[m].value * share;
+    p->math = m;
     if (share < 1)
         snprintf(p->source, sizeof p->source, "spec x %d/%d cores: %s", o->n_threads,
                  h->n_cores, h->peak[m].source);
@@ -106,21 +108,20 @@ static bool peak_own(struct peak *p, const struct hwprofile *h, enum math m,
     return peak_spec(p, h, m, o) || peak_measured(p, h, m, o);
 }
 
-/* Distance of a stand-in: another type of the same width, then wider ones (nearest first),
- * then narrower. */
+/* Distance of a stand-in: floats by how far their width is, of equals the wider; then integers, which hold no float. */
 static int stand_in_rank(enum math want, enum math other)
 {
     const int w = math_bits(want), b = math_bits(other);
-    return b >= w ? b - w : 100 + w - b;
+    return (b >= w ? 2 * (b - w) : 2 * (w - b) + 1) + (math_integer(other) ? 1000 : 0);
 }
 
-/* Units of 8 and 4 bits are there or are not; a CPU without them widens to 16 bits or more. FP16's do not hold BF16's
+/* Units of 8 and 4 bits are there or are not: without them operands are widened to 16 bits or more. FP16's do not hold BF16's
  * range, and 16-bit integers hold no float. */
-static bool may_stand_in(const struct hwprofile *h, enum math want, enum math other)
+static bool may_stand_in(enum math want, enum math other)
 {
     if ((want == MATH_BF16 && other == MATH_FP16) || other == MATH_INT16)
         return false;
-    return math_bits(want) > 8 || (h->kind == HW_CPU && math_bits(other) > 8);
+    return math_bits(want) > 8 || math_bits(other) > 8;
 }
 
 /*
@@ -131,11 +132,11 @@ static bool may_stand_in(const struct hwprofile *h, enum math want, enum math ot
 static bool peak_derived(struct peak *p, const struct hwprofile *h, enum math want,
                          const struct predict_options *o)
 {
-    struct peak best = { 0 }, q;
+    struct peak best = { .flop_s = 0 }, q = best;
     int best_rank = INT_MAX;
     for (int i = 0; i < MATH_COUNT; i++) {
         const enum math m = (enum math)i;
-        if (m == want || !may_stand_in(h, want, m) || stand_in_rank(want, m) >= best_rank || !peak_own(&q, h, m, o))
+        if (m == want || !may_stand_in(want, m) || stand_in_rank(want, m) >= best_rank || !peak_own(&q, h, m, o))
             continue;
         best_rank = stand_in_rank(want, m);
         const double scale = fmin(1, (double)math_bits(m) / math_bits(want));
@@ -149,6 +150,7 @@ static bool peak_derived(struct peak *p, const struct hwprofile *h, enum math wa
     if (best_rank == INT_MAX)
         return false;
     best.derived = true;
+    best.math = want;
     *p = best;
     return true;
 }
@@ -159,7 +161,7 @@ static int init_peaks(struct roofs *r, const struct hwprofile *h,
     bool any = false;
     for (int i = 0; i < MATH_COUNT; i++) {
         const enum math m = (enum math)i;
-        r->peak[m] = (struct peak){ .flop_s = NAN };
+        r->peak[m] = (struct peak){ .flop_s = NAN, .math = m };
         any |= peak_own(&r->peak[m], h, m, o) || peak_derived(&r->peak[m], h, m, o);
     }
     if (any)
@@ -323,11 +325,13 @@ int roofs_init(struct roofs *r, const struct hwprofile *h, const struct predict_
 {
     memset(r, 0, offsetof(struct roofs, kernels)); /* not the roofs of kernels, which are many and seldom there */
     r->cpu = h->kind == HW_CPU;
+    r->roof = o->roof;
     r->e_compute = r->e_bandwidth = 1;
     r->act_elem_bytes = r->cpu ? 4 : 2;
     r->meets = meetings(h, o);
     if (init_bandwidth(r, h, o, err) != 0 || init_peaks(r, h, o, err) != 0 || init_link(r, h, o, err) != 0)
         return -1;
+    bound_init(r, h, o);
     init_cache(r, h, o);
     init_units(&r->units, h);
     kernel_roofs_init(&r->kernels, h, o);
@@ -406,12 +410,12 @@ static bool is_launched(const struct roofs *r, const struct op *op)
 }
 
 /*
- * n devices exchange; bytes: what a device sends on a ring. An all-reduce over a ring passes its parts round
+ * n devices exchange; bytes: what a device sends on a ring; hop: seconds of a step. An all-reduce over a ring passes its parts round
  * twice; among few devices, or for little, everybody sends everything to everybody at once: more bytes, fewer hops. (44)
  */
-static struct op_time exchanged(const struct roofs *r, const struct step_class *c, double bytes)
+struct op_time exchanged_time(const struct roofs *r, const struct step_class *c, double bytes, double hop)
 {
-    const double n = c->n_comm, wire = bytes / r->link_bytes_s, hop = r->link_latency_s;
+    const double n = c->n_comm, wire = bytes / r->link_bytes_s;
     double s = wire + hop;
     if (c->op.kind == OP_ALL_REDUCE) {
         s = wire + 2 * (n - 1) * hop;
@@ -431,10 +435,19 @@ static struct op_time exchanged(const struct roofs *r, const struct step_class *
 /* Of the logarithm of the seconds of an op that has no measured kernel on a machine that has some: as where nothing was seen. (88) */
 static const double UNMEASURED_SD = 0.4;
 
+/* What was measured above the bound is what the machine does. */
+static struct op_time bound_or_measured(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p)
+{
+    struct op_time t = roofs_bound(r, c, cost, p), k = t;
+    return c->n_comm == 0 && r->kernels.n > 0 && kernel_roofs_time(r, c, cost, p, &k) && k.seconds < t.seconds ? k : t;
+}
+
 struct op_time roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p)
 {
+    if (r->roof)
+        return bound_or_measured(r, c, cost, p);
     if (c->n_comm > 0)
-        return exchanged(r, c, cost->link_bytes);
+        return exchanged_time(r, c, cost->link_bytes, r->link_latency_s);
     const double memory = r->bytes_s * r->e_bandwidth,
                  cache = cost->act_bytes <= r->last.bytes ? r->cache_bytes_s * r->e_bandwidth : memory;
     struct op_time t = {

@@ -79,6 +79,20 @@ bool attention_roofs_rounded(const struct roofs *r, const struct op *op);
 void attention_roofs_load(struct kernel_roofs *k, const struct hwprofile *h);
 bool attention_roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p,
                           struct op_time *t);
+/* What a pass walks of weights and keys, all classes. */
+double walked_bytes(const struct step_class *c, const struct pass *p);
+/* attainable.c: an exchange whose steps take hop seconds each. */
+struct op_time exchanged_time(const struct roofs *r, const struct step_class *c, double bytes, double hop);
+int threads_or_all(const struct predict_options *o);
+/* bound.c: the fastest units, and what the last cache keeps; after peaks. */
+void bound_init(struct roofs *r, const struct hwprofile *h, const struct predict_options *o);
+
+/* step.c: the spread to the fast side, so that the interval ends at least_s; beyond that lies what is guessed of the machine, and so of
+ * its roofs: guess_s. (155) */
+double spread_within(double seconds, double sd_fast_s, double least_s, double guess_s);
+/* Neither a sum nor its interval's fast end above so many tokens/s. (155) */
+void step_keep_below(struct step_sum *sum, const struct roofs *r, double bound_tok_s);
+
 /* kernel_roofs.c: seconds that bytes of rows of so many tokens take because others wrote them, or have the lines to be written; 0 where
  * that was not measured, and of one token. (114) */
 double kernel_roofs_read_s(const struct kernel_roofs *k, double bytes, double n_tok);

@@ -224,7 +224,7 @@ void kernel_roofs_init(struct kernel_roofs *k, const struct hwprofile *h, const 
     int low, high;
     const int asked = o->n_threads > 0 ? o->n_threads : INT_MAX;
     load(k, h, 0);
-    if (o->roof || o->weights_bytes > 0 || h->kind != HW_CPU)
+    if (o->weights_bytes > 0 || h->kind != HW_CPU)
         return;
     threads_around(h, asked, &low, &high);
     if (low > 0 && high > low && low < asked)
@@ -339,8 +339,7 @@ static double prepare_s(const struct kernel_roofs *k, enum math math, const stru
     return c->form.act_in_tok * n_tok * ((q ? 1 / kernel_roof_rate(q, n_tok) : 0) + (arranged ? 1 / kernel_roof_rate(a, n_tok) : 0)) + shared;
 }
 
-/* What a pass walks of weights and keys, all classes. */
-static double walked_bytes(const struct step_class *c, const struct pass *p)
+double walked_bytes(const struct step_class *c, const struct pass *p)
 {
     return c->held_bytes + c->held_position * ((double)p->n_past * p->n_seq + p->n_tok);
 }

@@ -19,7 +19,7 @@ libroofline_a_SOURCES = \
   %D%/passes.c \
   %D%/account.c \
   %D%/analysis.c \
-  %D%/attainable.c \
+  %D%/attainable.c %D%/bound.c \
   %D%/last_cache.c \
   %D%/kernel_roofs.c \
   %D%/attention_roofs.c \

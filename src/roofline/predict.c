@@ -39,14 +39,13 @@ static void note_roofs(struct phase_pricing *x, const struct step_class *c, cons
     if (!cost_is_product(&c->op) || cost->flop <= x->largest_flop)
         return;
     x->largest_flop = cost->flop;
-    const enum math m = roofs_math(x->roofs, &c->op);
-    const struct peak *peak = &x->roofs->peak[m];
+    const struct peak *peak = x->roofs->roof ? &x->roofs->fastest[roofs_class(x->roofs, c)] : &x->roofs->peak[roofs_math(x->roofs, &c->op)];
     x->out->bandwidth_bytes_s = x->roofs->bytes_s * x->roofs->e_bandwidth;
     snprintf(x->out->bandwidth_source, sizeof x->out->bandwidth_source, "%s", x->roofs->bytes_source);
     x->out->peak_flop_s = peak->flop_s * x->roofs->e_compute;
     x->out->derived = peak->derived;
     snprintf(x->out->peak_source, sizeof x->out->peak_source, "%s", peak->source);
-    snprintf(x->out->math, sizeof x->out->math, "%s", math_name(m));
+    snprintf(x->out->math, sizeof x->out->math, "%s", math_name(peak->math));
     if (t->kernel)
         note_kernel(x, t);
     x->units_flop_s = t->compute_s > 0 ? cost->flop / t->compute_s : NAN;
@@ -64,7 +63,7 @@ void phase_add(void *ctx, const struct step_class *c, const struct cost *cost, c
     struct predict_role *role = &x->out->role[c->op.role];
     note_roofs(x, c, cost, t);
     role->cost = cost_add(role->cost, cost_times(cost, n));
-    const int math = c->n_comm > 0 ? -1 : (int)roofs_math(x->roofs, &c->op);
+    const int math = c->n_comm > 0 ? -1 : x->roofs->roof ? (int)x->roofs->fastest[roofs_class(x->roofs, c)].math : (int)roofs_math(x->roofs, &c->op);
     role->math = role->seconds > 0 && role->math != math ? -1 : math;
     role->seconds += n * t->seconds;
     x->role_bound_s[c->op.role][t->bound] += n * t->seconds;
@@ -105,6 +104,7 @@ void phase_end(struct phase_pricing *x, const struct step_sum *sum, double n_tok
     x->out->seconds = sum->seconds;
     x->out->sd_s = sum->sd_s;
     x->out->sd_fast_s = sum->sd_fast_s;
+    x->out->least_s = sum->least_s;
     x->out->parts = step_error_parts(sum, x->roofs);
     x->out->memory_s = sum->memory_s;
     x->out->compute_s = sum->compute_s;
@@ -121,6 +121,7 @@ static void nothing(struct prediction *out)
     *out = (struct prediction){ .seconds = NAN,
                                 .sd_s = NAN,
                                 .sd_fast_s = NAN,
+                                .least_s = NAN,
                                 .tok_s = NAN,
                                 .memory_s = NAN,
                                 .compute_s = NAN,
@@ -237,7 +238,7 @@ struct prediction_factors prediction_factors(double seconds, double sd_s, double
 double prediction_chance(const struct prediction *p, double most_s)
 {
     const double x = log(most_s / p->seconds) * p->seconds, sd_s = x > 0 ? p->sd_s : p->sd_fast_s;
-    return sd_s > 0 ? 0.5 * erfc(-x / sd_s / sqrt(2)) : NAN;
+    return sd_s > 0 ? 0.5 * erfc(-x / sd_s / sqrt(2)) : p->sd_s > 0 ? 0 : NAN; /* 0: the prediction is at its roof */
 }
 
 int predict(struct predict_result *r, const struct model *m, const struct hwprofile *h,

@@ -40,7 +40,8 @@ static void add_steps(struct prediction *to, const struct prediction *step, doub
     to->cost = cost_add(prompt.cost, times(step->cost, n));
     to->seconds = prompt.seconds + n * step->seconds;
     to->sd_s = prompt.sd_s + n * step->sd_s; /* as if both erred together: a machine too slow is so in both (87) */
-    to->sd_fast_s = prompt.sd_fast_s + n * step->sd_fast_s;
+    to->least_s = prompt.least_s + n * step->least_s;
+    to->sd_fast_s = spread_within(to->seconds, prompt.sd_fast_s + n * step->sd_fast_s, to->least_s, to->seconds * step->parts.machine);
     add_parts(to, &prompt, step, n);
     to->memory_s = prompt.memory_s + n * step->memory_s;
     to->compute_s = prompt.compute_s + n * step->compute_s;
@@ -62,6 +63,7 @@ static void as_whole(struct prediction *out, const struct step_sum *sum)
     out->seconds = sum->seconds;
     out->sd_s = sum->sd_s;
     out->sd_fast_s = sum->sd_fast_s;
+    out->least_s = sum->least_s;
     out->parts = sum->parts;
     out->memory_s = sum->memory_s;
     out->compute_s = sum->compute_s;

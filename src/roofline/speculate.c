@@ -258,6 +258,7 @@ static void add_times(struct step_sum *sum, const struct step_sum *a, double n)
     sum->link_s += n * a->link_s;
     sum->sd_s += n * a->sd_s;
     sum->sd_fast_s += n * a->sd_fast_s;
+    sum->least_s += n * a->least_s;
     sum->which = a->which;
     for (int b = 0; b < BOUND_COUNT; b++)
         sum->bound_s[b] += n * a->bound_s[b];
@@ -280,6 +281,9 @@ static void price_token(const struct speculating *x, struct prediction *decode, 
         add_times(&sum, &d, p.times);
     }
     sum.seconds += x->s->host_s / tokens;
+    sum.least_s += x->s->host_s / tokens;
+    sum.tok_s = x->o->n_batch / sum.seconds;
+    step_keep_below(&sum, &x->t->roofs, x->o->n_batch / sum.least_s);
     phase_end(&p, &sum, x->o->n_batch);
 }
 

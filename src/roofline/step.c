@@ -25,6 +25,13 @@ static void add(struct step_sum *s, const struct step_class *c, const struct cos
     s->sd_s += n * t->seconds * t->sd;
 }
 
+/* The op at the roofs, or as a kernel was measured to be faster. (155) */
+static double least_of(const struct roofs *r, const struct step_class *c, const struct cost *k, const struct op_time *t, const struct pass *p)
+{
+    const double bound_s = r->roof ? t->seconds : roofs_bound(r, c, k, p).seconds;
+    return t->kernel ? min2(bound_s, t->seconds) : bound_s;
+}
+
 enum bound bound_largest(const double s[BOUND_COUNT])
 {
     int best = BOUND_MEMORY;
@@ -67,10 +74,12 @@ static struct step_sum price_ops(const struct step_model *s, const struct roofs 
         const struct op_time t = roofs_time(r, c, &k, p);
         k.link_bytes = t.link_bytes; /* of the way they are exchanged */
         add(&sum, c, &k, &t);
+        sum.least_s += c->count * least_of(r, c, &k, &t, p);
         if (fn)
             fn(ctx, c, &k, &t);
     }
     whole(&sum, s);
+    sum.longest_least_s = sum.least_s;
     sum.sd_s = sum.sd_fast_s = r->kernel_sd > 0 ? hypot(sum.sd_s, sum.seconds * r->kernel_sd) : NAN;
     return sum;
 }
@@ -91,6 +100,7 @@ static void ask(struct time_features *f, struct step_sum *sum, const struct step
 {
     const struct time_sink sink = { f, r, x->times, &x->p, x->n_steps };
     struct cost_memo memo = { 0 };
+    double least_s = 0;
     for (size_t i = 0; i < s->n; i++) {
         const struct step_class *c = &s->c[i];
         struct cost k = cost_eval(&c->form, &x->p, x->n_steps, &s->o.cost, &memo);
@@ -101,9 +111,12 @@ static void ask(struct time_features *f, struct step_sum *sum, const struct step
             t = roofs_time(r, c, &k, &x->p);
         k.link_bytes = t.link_bytes;
         sum->cost = cost_add(sum->cost, cost_times(&k, c->count * x->times));
+        least_s += c->count * least_of(r, c, &k, &t, &x->p);
         time_add_class((void *)(uintptr_t)&sink, c, &k, &t);
     }
     time_passes(f, x->times, x->p.n_tok);
+    sum->least_s += x->times * least_s;
+    sum->longest_least_s = max2(sum->longest_least_s, least_s);
 }
 
 static void answer(struct step_sum *sum, const struct roofs *r, const struct time_features *f)
@@ -199,11 +212,49 @@ static struct cost tell(const struct step_model *s, const struct roofs *r, unsig
     return sum.cost;
 }
 
+/* Other seconds of the same, as far off: stages work at once, and so do their memories and units. */
+static void set_seconds(struct step_sum *sum, double seconds)
+{
+    if (seconds == sum->seconds)
+        return;
+    const double part = seconds / sum->seconds;
+    sum->sd_s *= part;
+    sum->sd_fast_s *= part;
+    sum->memory_s *= part;
+    sum->compute_s *= part;
+    sum->link_s *= part;
+    sum->seconds = seconds;
+}
+
+double spread_within(double seconds, double sd_fast_s, double least_s, double guess_s)
+{
+    const double room_s = seconds * log(max2(seconds / least_s, 1)) / PREDICT_Z90;
+    const double own_s = sqrt(max2(0, sd_fast_s * sd_fast_s - guess_s * guess_s));
+    return sd_fast_s > 0 && own_s > room_s ? hypot(room_s, guess_s) : sd_fast_s;
+}
+
+void step_keep_below(struct step_sum *sum, const struct roofs *r, double bound_tok_s)
+{
+    if (!(sum->seconds > 0)) /* nothing was priced */
+        return;
+    const double times = max2(1, max2(sum->least_s / sum->seconds, sum->tok_s / bound_tok_s));
+    if (times > 1) {
+        set_seconds(sum, sum->seconds * times);
+        sum->tok_s /= times;
+    }
+    sum->least_s = max2(sum->least_s, sum->seconds * sum->tok_s / bound_tok_s);
+    const double guess_s = r->time ? sum->seconds * r->time->of[sum->which].guess_ln_sd : 0;
+    sum->sd_fast_s = spread_within(sum->seconds, sum->sd_fast_s, sum->least_s, guess_s);
+}
+
 static struct step_sum price_shape(const struct step_model *s, const struct roofs *r, const struct shape *x, step_fn *fn, void *ctx)
 {
     if (!r->time)
         return price_ops(s, r, &x->p, x->n_steps, fn, ctx);
     struct step_sum sum = price_together(s, r, x, 1);
+    sum.tok_s = 1 / sum.seconds;
+    step_keep_below(&sum, r, 1 / sum.least_s);
+    sum.tok_s = 0; /* a scenario's */
     if (fn)
         (void)tell(s, r, sum.which, x, fn, ctx);
     return sum;
@@ -282,21 +333,11 @@ static void add_pass(void *ctx, const struct pass *p)
     x->sum.link_s += one_pass.link_s;
     x->sum.sd_s += one_pass.sd_s;
     x->sum.sd_fast_s += one_pass.sd_fast_s;
+    x->sum.least_s += one_pass.least_s;
+    x->sum.longest_least_s = max2(x->sum.longest_least_s, one_pass.least_s);
     for (int b = 0; b < BOUND_COUNT; b++)
         x->sum.bound_s[b] += one_pass.bound_s[b];
     x->longest_s = fmax(x->longest_s, one_pass.seconds);
-}
-
-/* Other seconds of the same, as far off: stages work at once, and so do their memories and units. */
-static void set_seconds(struct step_sum *sum, double seconds)
-{
-    const double part = seconds / sum->seconds;
-    sum->sd_s *= part;
-    sum->sd_fast_s *= part;
-    sum->memory_s *= part;
-    sum->compute_s *= part;
-    sum->link_s *= part;
-    sum->seconds = seconds;
 }
 
 /* The passes of a prompt as what fn is told of them. */
@@ -358,9 +399,13 @@ static struct step_sum prefill_group(const struct step_model *s, const struct ro
     } else {
         prefill_passes(o->n_prompt, o->n_depth, o->n_ubatch, n_seq, add_pass, &x);
     }
-    if (pp > 1) { /* passes follow each other through the stages: all but the longest overlap, or as many as the software lets */
+    if (pp > 1 && r->roof && o->n_ubatch >= PREFILL_WHOLE) { /* of passes as small as it likes: all stages are busy */
+        set_seconds(&x.sum, x.sum.seconds * s->stretch / pp);
+        x.sum.least_s = x.sum.seconds;
+    } else if (pp > 1) { /* passes follow each other through the stages: all but the longest overlap, or as many as the software lets */
         const double part = r->time ? time_overlap(x.sum.n_whole, pp, r->time->copies, x.sum.n_kernel) : 0;
         set_seconds(&x.sum, fmax(x.longest_s + (x.sum.seconds - x.longest_s) * s->stretch / pp, x.sum.seconds * part));
+        x.sum.least_s = x.sum.longest_least_s + (x.sum.least_s - x.sum.longest_least_s) * s->stretch / pp;
     }
     return x.sum;
 }
@@ -370,10 +415,11 @@ struct step_sum step_prefill(const struct step_model *s, const struct roofs *r, 
 {
     const struct groups g = groups_of(s, o);
     const struct step_model m = with_fill(s, o, &g);
-    struct step_sum sum = prefill_group(&m, r, o, g.more, fn, ctx);
-    const bool two = g.fewer != g.more && g.fewer > 0 && !g.together;
-    const double fewer_s = two ? prefill_group(&m, r, o, g.fewer, NULL, NULL).seconds : NAN;
-    sum.tok_s = tokens_s(o, s, &g, o->n_prompt, sum.seconds, fewer_s);
+    struct step_sum sum = prefill_group(&m, r, o, g.more, fn, ctx), few = { .seconds = NAN, .least_s = NAN };
+    if (g.fewer != g.more && g.fewer > 0 && !g.together)
+        few = prefill_group(&m, r, o, g.fewer, NULL, NULL);
+    sum.tok_s = tokens_s(o, s, &g, o->n_prompt, sum.seconds, few.seconds);
+    step_keep_below(&sum, r, tokens_s(o, s, &g, o->n_prompt, sum.least_s, few.least_s));
     return sum;
 }
 
@@ -389,10 +435,12 @@ static struct step_sum decode_group(const struct step_model *s, const struct roo
         return sum;
     if (n_more > 0) {
         p = decode_pass(o->n_depth, fewer);
-        const double fewer_s = step_price(s, r, &p, o->n_gen, NULL, NULL).seconds;
-        set_seconds(&sum, (n_more * sum.seconds + (pp - n_more) * fewer_s) / pp);
+        const struct step_sum few = step_price(s, r, &p, o->n_gen, NULL, NULL);
+        set_seconds(&sum, (n_more * sum.seconds + (pp - n_more) * few.seconds) / pp);
+        sum.least_s = (n_more * sum.least_s + (pp - n_more) * few.least_s) / pp;
     }
     set_seconds(&sum, sum.seconds * s->stretch);
+    sum.least_s *= s->stretch;
     return sum;
 }
 
@@ -401,10 +449,11 @@ struct step_sum step_decode(const struct step_model *s, const struct roofs *r, c
 {
     const struct groups g = groups_of(s, o);
     const struct step_model m = with_fill(s, o, &g);
-    struct step_sum sum = decode_group(&m, r, o, g.more, fn, ctx);
-    const bool two = g.fewer != g.more && g.fewer > 0 && !g.together;
-    const double fewer_s = two ? decode_group(&m, r, o, g.fewer, NULL, NULL).seconds : NAN;
-    sum.tok_s = tokens_s(o, s, &g, 1, sum.seconds, fewer_s);
+    struct step_sum sum = decode_group(&m, r, o, g.more, fn, ctx), few = { .seconds = NAN, .least_s = NAN };
+    if (g.fewer != g.more && g.fewer > 0 && !g.together)
+        few = decode_group(&m, r, o, g.fewer, NULL, NULL);
+    sum.tok_s = tokens_s(o, s, &g, 1, sum.seconds, few.seconds);
+    step_keep_below(&sum, r, tokens_s(o, s, &g, 1, sum.least_s, few.least_s));
     return sum;
 }
 
@@ -422,12 +471,12 @@ void step_features(struct time_features *f, const struct step_model *s, const st
         ask(f, &unused, &m, r, &shape[i]);
 }
 
-void request_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
-                      const struct scenario *steps)
+static struct step_sum ask_request(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
+                                   const struct scenario *steps)
 {
     const struct groups g = groups_of(s, prompt);
     const struct step_model m = with_fill(s, prompt, &g);
-    struct step_sum unused = { 0 };
+    struct step_sum sum = { 0 };
     struct shape shape[3];
     size_t n = prefill_shapes(shape, prompt, g.more);
     shape[n++] = (struct shape){ decode_pass(steps->n_depth, g.more), steps->n_gen, steps->n_gen, false, false };
@@ -435,19 +484,27 @@ void request_features(struct time_features *f, const struct step_model *s, const
     for (size_t i = 0; i < n; i++) {
         f->prompt = shape[i].prompt;
         f->decode = !f->prompt && r->time->refine;
-        ask(f, &unused, &m, r, &shape[i]);
+        ask(f, &sum, &m, r, &shape[i]);
     }
     f->few = f->prompt = false;
     f->request = true;
+    return sum;
+}
+
+void request_features(struct time_features *f, const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
+                      const struct scenario *steps)
+{
+    (void)ask_request(f, s, r, prompt, steps);
 }
 
 struct step_sum step_request(const struct step_model *s, const struct roofs *r, const struct scenario *prompt,
                              const struct scenario *steps)
 {
     struct time_features f;
-    struct step_sum sum = { 0 };
-    request_features(&f, s, r, prompt, steps);
+    struct step_sum sum = ask_request(&f, s, r, prompt, steps);
     answer(&sum, r, &f);
+    sum.tok_s = 1 / sum.seconds;
+    step_keep_below(&sum, r, 1 / sum.least_s);
     return sum;
 }
 

@@ -83,6 +83,7 @@ double step_kv_bytes(const struct op_classes *l, const struct layout *lay, const
 /* A horizontal roof: peak FLOP/s for one operand type, before efficiency. */
 struct peak {
     double flop_s;
+    enum math math; /* whose it is: of the operands */
     char source[192];
     bool derived; /* taken from another operand type: source says which */
 };
@@ -148,13 +149,19 @@ struct gpu_units {
 };
 struct timing; /* timing.h */
 
+/* Operands by the units that may multiply them, whichever kernel it is. (155) */
+enum roof_class { ROOF_FLOAT32, ROOF_FLOAT16, ROOF_BFLOAT16, ROOF_WIDENED /* to either of these */, ROOF_FLOAT8, ROOF_FLOAT4, ROOF_INT8, ROOF_MIXED /* 8 and 4 bits of any kind */, ROOF_CLASSES };
+
 /* The roofs of a machine as one prediction uses them. */
 struct roofs {
-    bool cpu; /* CPU rules for operand types; else GPU rules */
+    bool cpu;  /* CPU rules for operand types; else GPU rules */
+    bool roof; /* the bound alone is asked for */
     const struct timing *time; /* not owned. Constants make seconds of it all; NULL: the efficiency factors, op by op */
     bool parts; /* sums say what their errors are made of, which takes some microseconds */
     double kernel_sd; /* spread of the logarithm of seconds that measured kernels leave (88); 0: not wanted */
     struct peak peak[MATH_COUNT];
+    struct peak fastest[ROOF_CLASSES]; /* of the units of a class */
+    double kept_bytes; /* of a pass, which the last cache may keep for the next one; 0: unknown */
     double bytes_s; /* memory, before efficiency */
     char bytes_source[192];
     double e_compute, e_bandwidth, launch_s;
@@ -193,6 +200,10 @@ struct op_time {
                                          measured */
 };
 struct op_time roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p);
+/* The least that any kernel takes for it: weights and keys cross the memory once, FLOP run on the fastest units that its operands may
+ * meet. (155) */
+struct op_time roofs_bound(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p);
+enum roof_class roofs_class(const struct roofs *r, const struct step_class *c);
 
 /* What a device does in a step, and how long it takes: sums over the classes. */
 struct step_sum {
@@ -205,6 +216,8 @@ struct step_sum {
     double bound_s[BOUND_COUNT]; /* seconds spent under each bound */
     double n_kernel;             /* that the host launches for a pass; 0: its queue takes any number */
     double n_whole;              /* passes like the fullest, by their tokens, with constants (148) */
+    double least_s;              /* seconds of it at the roofs; of a scenario: those at which its tok_s are the bound's. (155) */
+    double longest_least_s;      /* the same of the longest pass */
     double tok_s;                /* of a scenario: tokens of all groups of devices in a second */
 };
 /* Of a scenario's sum; those of measured kernels are not told apart. */
