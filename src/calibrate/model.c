@@ -354,11 +354,12 @@ static int fitted_predict(const void *params, const struct priced *p, struct est
         return error_oom(err, sizeof *r, "a row");
     (void)fitted_row_init(r, p, fitted_kind(p->m));
     fitted_row_known(&x->fit, r, &row);
-    const double ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * fitted_row_sigma(r, exp(ln)),
+    const double fit_ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * fitted_row_sigma(r, exp(fit_ln)),
                  base = sqrt(sd * sd + noise * noise);
+    const double least = log(work_least_s(p)), ln = fmax(fit_ln, least); /* no faster than the roofs (155) */
     const enum situation s = situation_of(&x->by, &x->shown, p);
     const double guessed = PREDICT_Z90 * guess_ln_sd(p, s);
-    *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - hypot(spread_half(&x->spread, s, SIDE_FASTER, p, base), guessed)),
+    *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - hypot(fmin(spread_half(&x->spread, s, SIDE_FASTER, p, base), ln - least), guessed)),
                               .hi_s = exp(ln + hypot(spread_half(&x->spread, s, SIDE_SLOWER, p, base), guessed)) };
     free(r);
     return isfinite(ln) ? 0 : error_set(err, ERROR_INPUT, "a prediction that is no number");

@@ -113,6 +113,34 @@ static int predict_subject(json_t *rows, struct subject *s, struct error *err)
     return rc;
 }
 
+/* Processors of a CPU; where a datasheet has its cores alone, two of each. */
+static int check_threads(const struct hwprofile *h, int64_t n_threads, struct error *err)
+{
+    const int most = h->n_pus > 0 ? h->n_pus : 2 * h->n_cores;
+    if (h->kind != HW_CPU || most <= 0 || n_threads <= most)
+        return 0;
+    return error_set(err, ERROR_USAGE, "-t: %" PRId64 " threads: %s runs %d at most%s", n_threads, h->id, most,
+                     h->n_pus > 0 ? "" : ", two a core");
+}
+
+/* What came of pricing it: 0: a row; 1: it has no price, and a row that says so; else -1. */
+static int priced_or_said(int rc, json_t *rows, const struct subject *s, struct error *err)
+{
+    struct predict_tally *t = s->tally;
+    const struct error why = *err;
+    t->n_priced += rc == 0;
+    if (rc == 0 || !t->several || (why.kind != ERROR_INPUT && why.kind != ERROR_USAGE))
+        return rc;
+    if (t->first.kind == ERROR_NONE)
+        t->first = why;
+    if (strcmp(t->said, s->h->id) != 0)
+        cli_warn("%s", why.msg);
+    snprintf(t->said, sizeof t->said, "%s", s->h->id);
+    *err = (struct error){ 0 };
+    rc = s->cli->ask.n_question > 0 ? predict_solve_add_reason(rows, s, why.msg, err) : predict_add_reason(rows, s, why.msg, err);
+    return rc == 0 ? 1 : -1;
+}
+
 /* The same with a change of the machine or the scenario. */
 static int predict_change(json_t *rows, const struct subject *base, const struct predict_change *c, struct error *err)
 {
@@ -127,17 +155,25 @@ static int predict_change(json_t *rows, const struct subject *base, const struct
     s.base = base;
     int rc = whatif_apply(&c->w, &h, &s.o, err);
     rc = rc ? rc : predict_subject(rows, &s, err);
+    rc = priced_or_said(rc, rows, &s, err);
     whatif_profile_free(&h);
     return rc;
 }
 
+/* 1: it has no price, and so neither with changes nor with drafts. */
 static int predict_one(json_t *rows, struct subject *s, struct error *err)
 {
     const struct predict_ask *a = &s->cli->ask;
-    int rc = predict_subject(rows, s, err);
+    int rc = check_threads(s->h, s->cli->threads, err);
+    rc = priced_or_said(rc ? rc : predict_subject(rows, s, err), rows, s, err);
     for (size_t i = 0; i < a->n_change && rc == 0; i++)
-        rc = predict_change(rows, s, &a->changes[i], err);
+        rc = predict_change(rows, s, &a->changes[i], err) < 0 ? -1 : 0;
     return rc;
+}
+
+static int predict_drafts(json_t *rows, struct subject *s, struct error *err)
+{
+    return s->drafting->gamma.n > 0 ? priced_or_said(predict_draft_rows(rows, s, err), rows, s, err) : 0;
 }
 
 static int predict_requests(json_t *rows, struct subject *s, struct error *err)
@@ -148,7 +184,7 @@ static int predict_requests(json_t *rows, struct subject *s, struct error *err)
         s->request = &a->requests[i];
         s->o.n_prompt = s->request->n_in;
         s->o.n_gen = s->request->n_out;
-        rc = predict_one(rows, s, err);
+        rc = predict_one(rows, s, err) < 0 ? -1 : 0;
     }
     s->request = NULL;
     return rc;
@@ -160,33 +196,24 @@ static int predict_lists(json_t *rows, const struct lists *l, struct subject *s,
     if (s->cli->ask.n_question > 0) {
         s->o.n_prompt = (uint32_t)l->p.v[0];
         s->o.n_gen = (uint32_t)l->n.v[0];
-        return predict_solve_rows(rows, s, err);
+        return priced_or_said(predict_solve_rows(rows, s, err), rows, s, err) < 0 ? -1 : 0;
     }
     for (size_t i = 0; i < l->p.n; i++) {
         s->o.n_prompt = (uint32_t)l->p.v[i];
         s->o.n_gen = (uint32_t)l->n.v[0];
         s->phase = PHASE_PREFILL;
-        if (s->o.n_prompt > 0 && predict_one(rows, s, err) != 0)
+        if (s->o.n_prompt > 0 && predict_one(rows, s, err) < 0)
             return -1;
     }
     for (size_t i = 0; i < l->n.n; i++) {
         s->o.n_prompt = (uint32_t)l->p.v[0];
         s->o.n_gen = (uint32_t)l->n.v[i];
         s->phase = PHASE_DECODE;
-        if (s->o.n_gen > 0 && (predict_one(rows, s, err) != 0 || predict_draft_rows(rows, s, err) != 0))
+        const int rc = s->o.n_gen > 0 ? predict_one(rows, s, err) : 1;
+        if (rc < 0 || (rc == 0 && predict_drafts(rows, s, err) < 0))
             return -1;
     }
     return predict_requests(rows, s, err);
-}
-
-/* Processors of a CPU; where a datasheet has its cores alone, two of each. */
-static int check_threads(const struct hwprofile *h, int64_t n_threads, struct error *err)
-{
-    const int most = h->n_pus > 0 ? h->n_pus : 2 * h->n_cores;
-    if (h->kind != HW_CPU || most <= 0 || n_threads <= most)
-        return 0;
-    return error_set(err, ERROR_USAGE, "-t: %" PRId64 " threads: %s runs %d at most%s", n_threads, h->id, most,
-                     h->n_pus > 0 ? "" : ", two a core");
 }
 
 /* What predictions on one machine share; too much for a small stack. */
@@ -200,8 +227,6 @@ static int predict_on(json_t *rows, const struct predict_cli *o, const struct li
 {
     const struct model *m = x->s.m;
     struct subject *s = &x->s;
-    if (check_threads(&x->h, o->threads, err) != 0)
-        return -1;
     s->o = (struct predict_options){
         .time = o->roof ? NULL : time,
         .roof = o->roof,
@@ -228,7 +253,7 @@ static int predict_on(json_t *rows, const struct predict_cli *o, const struct li
 }
 
 static int predict_machine(json_t *rows, const struct predict_cli *o, const struct lists *l, const struct model *m,
-                           const struct drafting *d, const struct time_source *time, const char *hw, struct error *err)
+                           const struct drafting *d, const struct time_source *time, struct predict_tally *tally, const char *hw, struct error *err)
 {
     struct on_machine *x = calloc(1, sizeof *x);
     if (!x)
@@ -237,6 +262,7 @@ static int predict_machine(json_t *rows, const struct predict_cli *o, const stru
     x->s.h = &x->h;
     x->s.cli = o;
     x->s.drafting = d;
+    x->s.tally = tally;
     int rc = -1;
     if (!predict_ask_machine(&o->ask) || cli_machine_load(&x->h, hw, err) == 0) {
         rc = predict_on(rows, o, l, time, x, err);
@@ -289,6 +315,7 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
     }
     warn_context(&m, o, l);
     const struct software_asked asked = { o->roof, o->price.materialized, hw, o->model, m.gguf ? NULL : m.type_name, (int)o->price.layout.tp };
+    struct predict_tally tally = { .several = hw->n > 1 };
     json_t *rows = json_array();
     int rc = cli_keep_input(m.path, m.gguf, "--save", o->save, err);
     if (rc == 0 && d.s.draft)
@@ -299,13 +326,15 @@ static int run(struct predict_cli *o, const struct lists *l, const struct str_li
         rc = software_load(&software, &o->software, &asked, err);
     for (size_t i = 0; i < hw->n && rc == 0; i++)
         if (i == 0 || predict_ask_machine(&o->ask))
-            rc = predict_machine(rows, o, l, &m, &d, software_time(software), hw->v[i], err);
+            rc = predict_machine(rows, o, l, &m, &d, software_time(software), &tally, hw->v[i], err);
     if (rc == 0 && json_array_size(rows) == 0)
         rc = error_set(err, ERROR_USAGE, "-p 0 and -n 0: neither a prompt nor a generation to predict");
     if (rc == 0 && o->keep)
         rc = json_array_extend(o->keep, rows) == 0 ? 0 : error_oom(err, 0, "a prediction");
     else if (rc == 0)
         rc = o->ask.n_question > 0 ? predict_solve_print(rows, o, &m, err) : predict_print(rows, o, &m, err);
+    if (rc == 0 && tally.n_priced == 0) /* its reasons were printed */
+        rc = error_set(err, tally.first.kind, "none of %zu machines can be priced: %.200s", hw->n, tally.first.msg);
     json_decref(rows);
     software_free(software);
     predict_draft_free(&d);

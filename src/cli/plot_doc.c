@@ -537,6 +537,8 @@ static int read_predicted_row(struct plot *p, const struct plot_options *o, cons
                               const char *ctx, struct chosen *c, bool *other, struct error *err)
 {
     const char *phase, *test, *hw, *model, *type;
+    if (*text(row, "reason")) /* no price */
+        return 0;
     if (get_phase(row, ctx, &phase, err) != 0 || json_get_str(row, ctx, "test", &test, err) != 0 ||
         json_get_str(row, ctx, "hw", &hw, err) != 0 ||
         json_get_str(row, ctx, "model", &model, err) != 0 ||

@@ -91,6 +91,14 @@ struct drafting {
 /* Options that go together, else ERROR_USAGE. */
 int predict_ask_check(const struct predict_cli *o, struct error *err);
 
+/* Rows so far: of several machines one that cannot be priced has a row that says why. */
+struct predict_tally {
+    bool several;
+    size_t n_priced;
+    struct error first; /* why the first of the others cannot */
+    char said[64];      /* the last machine that a warning was about */
+};
+
 /* One row's subject: a machine, a scenario, and which phase of it. */
 struct subject {
     const struct model *m;
@@ -103,6 +111,8 @@ struct subject {
     const char *what_if;           /* NULL: no change */
     const struct whatif *change;
     const struct subject *base;    /* without it */
+    const char *reason;            /* why there is no price; NULL: there is one */
+    struct predict_tally *tally;
     const struct predict_cli *cli;
     const struct drafting *drafting;
     const struct speculation *spec; /* of this row; NULL: plain */
@@ -111,6 +121,10 @@ struct subject {
 
 /* predict_rows.c: the rows of one phase; a row a role with --by role. */
 int predict_add_rows(json_t *rows, const struct subject *s, struct error *err);
+/* A row that says why *s has no price. */
+int predict_add_reason(json_t *rows, const struct subject *s, const char *reason, struct error *err);
+/* predict_solve.c: the same, an answer a question. */
+int predict_solve_add_reason(json_t *rows, const struct subject *s, const char *reason, struct error *err);
 /* predict_print.c: all rows, to --save and to the terminal. */
 int predict_print(const json_t *rows, const struct predict_cli *o, const struct model *m, struct error *err);
 /* What the row is about. */

@@ -92,6 +92,9 @@ static const struct column phase_columns[] = {
     { "stack", NULL, COL_TEXT, NULL, true },
     { "basis", NULL, COL_TEXT, NULL, true },
     { "slo", NULL, COL_TEXT, NULL, true },
+    { "guess", NULL, COL_TEXT, NULL, true },
+    { "note", NULL, COL_TEXT, NULL, true },
+    { "reason", "no price", COL_TEXT, NULL, true },
     { "what_if", "what if", COL_TEXT, NULL, true },
     { "j_per_tok_lo", NULL, COL_FLOAT, NULL, true },
     { "j_per_tok_hi", NULL, COL_FLOAT, NULL, true },
@@ -182,6 +185,9 @@ static const struct column role_columns[] = {
     { "stack", NULL, COL_TEXT, NULL, true },
     { "basis", NULL, COL_TEXT, NULL, true },
     { "slo", NULL, COL_TEXT, NULL, true },
+    { "guess", NULL, COL_TEXT, NULL, true },
+    { "note", NULL, COL_TEXT, NULL, true },
+    { "reason", "no price", COL_TEXT, NULL, true },
     { "what_if", "what if", COL_TEXT, NULL, true },
 };
 
@@ -221,6 +227,14 @@ static bool any(const json_t *rows, const char *key)
     return false;
 }
 
+static bool has_text(const json_t *rows, const char *key)
+{
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        if (*predict_text(json_array_get(rows, i), key))
+            return true;
+    return false;
+}
+
 /* Whose constants, and how much is known of them. */
 static void print_stack(const json_t *row)
 {
@@ -248,7 +262,7 @@ static bool is_first(const json_t *rows, size_t i, bool of_machine)
     const json_t *r = json_array_get(rows, i);
     for (size_t k = 0; k < i; k++) {
         const json_t *p = json_array_get(rows, k);
-        if (same_text(p, r, "hw") &&
+        if (!*predict_text(p, "reason") && same_text(p, r, "hw") &&
             (of_machine || (same_text(p, r, "math") && (!*predict_text(r, "stack") || same_text(p, r, "phase")))))
             return false;
     }
@@ -265,7 +279,7 @@ static void print_roofs(const json_t *rows, bool roof, bool changes)
         const bool again = !is_first(rows, i, true), fitted = *predict_text(r, "stack");
         const bool request = strcmp(predict_text(r, "phase"), "request") == 0; /* has the roofs of its parts */
         requests |= request;
-        if (!is_first(rows, i, false) || (request && again && fitted))
+        if (*predict_text(r, "reason") || !is_first(rows, i, false) || (request && again && fitted))
             continue;
         print_roof(again ? "" : predict_text(r, "hw"), "memory", predict_number(r, "bandwidth_bytes_s"), "B/s", fitted ? predict_text(r, "phase") : "",
                    predict_text(r, "bandwidth_source"));
@@ -285,10 +299,14 @@ static void print_roofs(const json_t *rows, bool roof, bool changes)
     if (changes)
         printf("what if: the row above with these changes; ratio: its tokens/s over those of the row without%s.\n",
                any(rows, "speedup_lo") ? ", and the ends of its 90 %\ninterval: what both rows err by alike is not in it (144)" : "");
+    if (has_text(rows, "guess"))
+        printf("*: no profile of it; taken for one of its class by its name (--hw FILE with a bandwidth and a peak says more).\n");
+    if (has_text(rows, "note"))
+        printf("x2 and more: %s.\n", pricing_batch_note);
     if (any(rows, "tok_s_lo"))
         printf("low, high: the ends of the 90 %% interval; --explain has each constant's part of it.\n");
     printf(roof                         ? "An upper bound on tokens/s: no constants of software, activations stay on the chip.\n"
-           : *predict_text(json_array_get(rows, 0), "stack") ? "Roofs are what the stack reaches of them; --roof prices the bound itself.\n"
+           : has_text(rows, "stack") ? "Roofs are what the stack reaches of them; --roof prices the bound itself.\n"
                                           : "Roofs are after the profile's efficiency factors; --roof prices the bound itself.\n");
 }
 
@@ -308,8 +326,8 @@ static bool is_asked(const char *key, const json_t *rows, const struct predict_a
         return a->n_request > 0;
     if (strcmp(key, "what_if") == 0 || strcmp(key, "speedup") == 0)
         return a->n_change > 0;
-    if (strcmp(key, "slo_met") == 0)
-        return strcmp(predict_text(json_array_get(rows, 0), "slo_met"), "") != 0;
+    if (strcmp(key, "slo_met") == 0 || strcmp(key, "reason") == 0)
+        return has_text(rows, key);
     for (size_t i = 0; i < ARRAY_LEN(where_known); i++)
         if (strcmp(key, where_known[i]) == 0)
             return any(rows, key);

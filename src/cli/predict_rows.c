@@ -1,7 +1,9 @@
 /* roofcast predict: a prediction as a row of JSON. */
 #include "cli/predict.h"
+#include "roofline/step.h"
 #include "roofline/timing.h"
 #include <math.h>
+#include <stdlib.h>
 
 const struct prediction *predict_of(const struct subject *s)
 {
@@ -43,7 +45,9 @@ static int put_interval(json_t *j, const char *key, double lo, double hi)
 static int put_subject(json_t *j, const struct subject *s)
 {
     int bad = json_object_set_new(j, "model", json_string(s->m->name));
-    bad |= json_object_set_new(j, "hw", json_string(s->h->id));
+    bad |= pricing_put_machine(j, s->h);
+    bad |= json_object_set_new(j, "reason", s->reason ? json_text(s->reason) : json_null());
+    bad |= json_object_set_new(j, "note", s->o.n_batch > 1 ? json_string(pricing_batch_note) : json_null());
     bad |= json_object_set_new(j, "type", json_string(s->m->type_name));
     bad |= json_object_set_new(j, "test", test_json(s));
     bad |= json_object_set_new(j, "phase", json_string(s->request ? "request" : phase_name(s->phase)));
@@ -57,7 +61,7 @@ static int put_subject(json_t *j, const struct subject *s)
     bad |= predict_put_nominal(j, s->cli);
     bad |= predict_draft_put(j, s);
     bad |= json_object_set_new(j, "what_if", s->what_if ? json_text(s->what_if) : json_null());
-    const struct ratio r = s->what_if ? prediction_ratio(predict_of(s->base), predict_of(s), predictions_alike(&s->base->r, &s->r, s->change))
+    const struct ratio r = s->what_if && !s->reason ? prediction_ratio(predict_of(s->base), predict_of(s), predictions_alike(&s->base->r, &s->r, s->change))
                                       : (struct ratio){ NAN, NAN, NAN };
     bad |= json_object_set_new(j, "speedup", json_num(r.value));
     return bad | put_interval(j, "speedup", r.lo, r.hi);
@@ -114,15 +118,20 @@ static int put_scenario(json_t *j, const struct subject *s)
     return bad;
 }
 
+static json_t *source_json(const char *source)
+{
+    return *source ? json_text(source) : json_null();
+}
+
 /* The roofs the phase was priced with, for charts and for whoever doubts the number. */
 static int put_roofs(json_t *j, const struct prediction *p)
 {
     int bad = json_object_set_new(j, "bandwidth_bytes_s", json_num(p->bandwidth_bytes_s));
-    bad |= json_object_set_new(j, "bandwidth_source", json_string(p->bandwidth_source));
+    bad |= json_object_set_new(j, "bandwidth_source", source_json(p->bandwidth_source));
     bad |= json_object_set_new(j, "peak_flop_s", json_num(p->peak_flop_s));
-    bad |= json_object_set_new(j, "peak_source", json_string(p->peak_source));
-    bad |= json_object_set_new(j, "math", json_string(p->math));
-    bad |= json_object_set_new(j, "derived", json_boolean(p->derived));
+    bad |= json_object_set_new(j, "peak_source", source_json(p->peak_source));
+    bad |= json_object_set_new(j, "math", source_json(p->math));
+    bad |= json_object_set_new(j, "derived", *p->math ? json_boolean(p->derived) : json_null());
     return bad;
 }
 
@@ -168,7 +177,7 @@ static int put_prediction(json_t *j, const struct prediction *p)
     bad |= json_object_set_new(j, "seconds", json_num(p->seconds));
     bad |= json_object_set_new(j, "tok_s", json_num(p->tok_s));
     bad |= put_cost(j, &p->cost);
-    bad |= json_object_set_new(j, "bound", json_string(bound_name(p->bound)));
+    bad |= json_object_set_new(j, "bound", p->seconds > 0 ? json_string(bound_name(p->bound)) : json_null());
     bad |= json_object_set_new(j, "memory_s", json_num(p->memory_s));
     bad |= json_object_set_new(j, "compute_s", json_num(p->compute_s));
     bad |= json_object_set_new(j, "link_s", json_num(p->link_s));
@@ -184,11 +193,6 @@ static double n_tokens(const struct subject *s)
 {
     const double each = s->request ? s->request->n_out : s->phase == PHASE_PREFILL ? s->o.n_prompt : 1;
     return each * s->o.n_batch;
-}
-
-static json_t *source_json(const char *source)
-{
-    return *source ? json_text(source) : json_null();
 }
 
 /* What grows with the seconds is as sure as they are. */
@@ -231,11 +235,35 @@ static int add_row(json_t *rows, const struct subject *s, const struct predict_r
     bad |= put_roofs(j, p);
     if (!role)
         bad |= json_object_set_new(j, "roles", roles_json(p));
-    if (!role && s->cli->ask.explain && bad == 0 && predict_put_explain(j, s, err) != 0) {
+    if (!role && s->cli->ask.explain && !s->reason && bad == 0 && predict_put_explain(j, s, err) != 0) {
         json_decref(j);
         return -1;
     }
     return json_array_append_new(rows, j) | bad ? error_oom(err, 0, "the rows") : 0;
+}
+
+static struct prediction no_prediction(void)
+{
+    const struct cost none = { NAN, NAN, NAN, NAN, NAN };
+    return (struct prediction){ .cost = none, .seconds = NAN, .tok_s = NAN, .sd_s = NAN, .sd_fast_s = NAN, .memory_s = NAN, .compute_s = NAN,
+                                .link_s = NAN, .bandwidth_bytes_s = NAN, .peak_flop_s = NAN };
+}
+
+int predict_add_reason(json_t *rows, const struct subject *s, const char *reason, struct error *err)
+{
+    struct subject *x = malloc(sizeof *x); /* too much for a small stack */
+    if (!x)
+        return error_oom(err, sizeof *x, "a row");
+    *x = *s;
+    x->reason = reason;
+    x->spec = NULL;
+    x->total = no_prediction();
+    x->r = (struct predict_result){ .prefill = x->total, .decode = x->total, .ttft_s = NAN, .itl_s = NAN, .fits = -1,
+                                    .n_devices = layout_devices(&s->o.layout), .weight_total_bytes = NAN, .kv_total_bytes = NAN,
+                                    .act_peak_bytes = NAN, .runtime_bytes = NAN, .need_bytes = NAN, .mem_bytes = NAN, .usable_bytes = NAN };
+    const int rc = add_row(rows, x, NULL, err);
+    free(x);
+    return rc;
 }
 
 int predict_add_rows(json_t *rows, const struct subject *s, struct error *err)

@@ -1,6 +1,7 @@
 /* roofcast predict --solve: which value reaches a target, a row an answer. */
 #include "cli/predict.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct column columns[] = {
@@ -42,13 +43,18 @@ static const struct column columns[] = {
     { "need_bytes", NULL, COL_SI, "B", true },
     { "memory_bytes", NULL, COL_SI, "B", true },
     { "usable_bytes", NULL, COL_SI, "B", true },
+    { "guess", NULL, COL_TEXT, NULL, COL_DATA },
+    { "note", NULL, COL_TEXT, NULL, COL_DATA },
+    { "reason", NULL, COL_TEXT, NULL, COL_DATA },
     { "answer", "answer", COL_TEXT, NULL, false },
 };
 
 static int put_scenario(json_t *j, const struct subject *s)
 {
     int bad = json_object_set_new(j, "model", json_string(s->m->name));
-    bad |= json_object_set_new(j, "hw", *s->h->id ? json_string(s->h->id) : json_null());
+    bad |= *s->h->id ? pricing_put_machine(j, s->h) : json_object_set_new(j, "hw", json_null()) | json_object_set_new(j, "guess", json_null());
+    bad |= json_object_set_new(j, "reason", s->reason ? json_text(s->reason) : json_null());
+    bad |= json_object_set_new(j, "note", s->o.n_batch > 1 ? json_string(pricing_batch_note) : json_null());
     bad |= json_object_set_new(j, "type", json_string(s->m->type_name));
     bad |= pricing_put_layout(j, &s->o.layout);
     bad |= json_object_set_new(j, "n_prompt", json_integer(s->o.n_prompt));
@@ -104,6 +110,27 @@ static int add_answer(json_t *rows, const struct subject *s, const struct questi
     bad |= put_there(j, q, &a->r);
     bad |= json_object_set_new(j, "answer", json_text(a->text));
     return json_array_append_new(rows, j) | bad;
+}
+
+int predict_solve_add_reason(json_t *rows, const struct subject *s, const char *reason, struct error *err)
+{
+    const struct predict_ask *a = &s->cli->ask;
+    const struct prediction none = { .seconds = NAN, .tok_s = NAN, .sd_s = NAN, .sd_fast_s = NAN };
+    struct subject *x = malloc(sizeof *x); /* too much for a small stack */
+    if (!x)
+        return error_oom(err, sizeof *x, "an answer");
+    *x = *s;
+    x->reason = reason;
+    int rc = 0;
+    for (size_t i = 0; i < a->n_question && rc == 0; i++) {
+        struct solution unknown = { .value = NAN, .value_good = NAN, .value_safe = NAN, .value_nearest = NAN, .chance = NAN, .unit = "",
+                                    .r = { .prefill = none, .decode = none, .ttft_s = NAN, .itl_s = NAN, .fits = -1, .need_bytes = NAN, .mem_bytes = NAN, .usable_bytes = NAN } };
+        snprintf(unknown.text, sizeof unknown.text, "%s", reason);
+        if (add_answer(rows, x, &a->questions[i], &unknown) != 0)
+            rc = error_oom(err, 0, "the answers");
+    }
+    free(x);
+    return rc;
 }
 
 int predict_solve_rows(json_t *rows, const struct subject *s, struct error *err)

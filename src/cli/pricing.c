@@ -66,6 +66,21 @@ int pricing_put_kv_types(json_t *j, enum dtype k, enum dtype v)
            json_object_set_new(j, "type_v", json_string(dtype_name(v)));
 }
 
+const char *const pricing_batch_note = "a full batch at every step: arrivals and queueing are not in it";
+
+const char *pricing_machine_name(char *buf, size_t size, const struct hwprofile *h)
+{
+    snprintf(buf, size, "%s%s", h->id, h->guess_ln_sd > 0 ? "*" : "");
+    return buf;
+}
+
+int pricing_put_machine(json_t *j, const struct hwprofile *h)
+{
+    char name[sizeof h->id + 1];
+    const int bad = json_object_set_new(j, "hw", json_string(pricing_machine_name(name, sizeof name, h)));
+    return bad | json_object_set_new(j, "guess", h->guess_ln_sd > 0 ? json_text(h->guess_class) : json_null());
+}
+
 int pricing_put_layout(json_t *j, const struct layout *l)
 {
     char text[64];

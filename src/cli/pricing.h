@@ -89,6 +89,10 @@ int pricing_model(struct model *m, const char *spec, const char *type, struct er
 int pricing_kv_type(enum dtype *k, enum dtype *v, const char *arg, struct error *err);
 /* Types of the KV cache as fields of j; not 0: out of memory. */
 int pricing_put_kv_types(json_t *j, enum dtype k, enum dtype v);
+/* The machine as `hw`, marked with * where its name is all that is known of it, and what it is taken for as `guess`; not 0: out of memory. (116) */
+int pricing_put_machine(json_t *j, const struct hwprofile *h);
+const char *pricing_machine_name(char *buf, size_t size, const struct hwprofile *h);
+extern const char *const pricing_batch_note; /* of rows of several sequences */
 /* Devices and how they divide the work, as fields of j; not 0: out of memory. */
 int pricing_put_layout(json_t *j, const struct layout *l);
 /* The weight's shape as a tensor: all rows of an embedding table, stacked matrices one below the other. */

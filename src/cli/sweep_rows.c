@@ -130,7 +130,8 @@ static const struct field {
     { "itl_s", F_NUM },       { "itl_s_lo", F_NUM },     { "itl_s_hi", F_NUM },
     { "decode_tok_s", F_NUM }, { "decode_tok_s_lo", F_NUM }, { "decode_tok_s_hi", F_NUM }, { "decode_bound", F_TEXT },
     { "need_bytes", F_NUM },  { "memory_bytes", F_NUM }, { "fits", F_BOOL },        { "slo_met", F_TEXT },
-    { "slo_chance", F_NUM },  { "slo_chance_lo", F_NUM }, { "slo_chance_hi", F_NUM }, { "error", F_TEXT },
+    { "slo_chance", F_NUM },  { "slo_chance_lo", F_NUM }, { "slo_chance_hi", F_NUM }, { "guess", F_TEXT },
+    { "note", F_TEXT },       { "error", F_TEXT },
 };
 
 /* A row in the making. */
@@ -247,10 +248,11 @@ static void init_subject(struct cell *c)
 {
     const struct layout *l = &c->place.layout;
     struct row r = { .out = &c->subject, .jsonl = c->g->jsonl };
+    char name[sizeof c->h->id + 1];
     put_text(&r, c->u->m.name);
     put_text(&r, c->u->m.type_name);
     put_text(&r, dtype_name(c->o.type_k));
-    put_text(&r, c->h->id);
+    put_text(&r, pricing_machine_name(name, sizeof name, c->h));
     put_int(&r, l->tp);
     put_int(&r, l->pp);
     put_int(&r, l->dp);
@@ -338,6 +340,8 @@ static void put_row(struct strbuf *out, struct cell *c, const struct scenario *s
     put_num(&r, res.mem_bytes);
     put_fits(&r, res.fits);
     put_limits(&r, c, &prefill, &decode, s);
+    put_text(&r, c->h->guess_ln_sd > 0 ? c->h->guess_class : NULL);
+    put_text(&r, s->n_batch > 1 ? pricing_batch_note : NULL);
     put_text(&r, can ? NULL : c->err.msg);
     strbuf_adds(out, c->g->jsonl ? "}\n" : "\n");
 }

@@ -41,7 +41,9 @@ static void add_steps(struct prediction *to, const struct prediction *step, doub
     to->seconds = prompt.seconds + n * step->seconds;
     to->sd_s = prompt.sd_s + n * step->sd_s; /* as if both erred together: a machine too slow is so in both (87) */
     to->least_s = prompt.least_s + n * step->least_s;
-    to->sd_fast_s = spread_within(to->seconds, prompt.sd_fast_s + n * step->sd_fast_s, to->least_s, to->seconds * step->parts.machine);
+    to->sd_fast_s = prompt.sd_fast_s + n * step->sd_fast_s;
+    if (!(step->parts.machine > 0))
+        to->sd_fast_s = spread_within(to->seconds, to->sd_fast_s, to->least_s);
     add_parts(to, &prompt, step, n);
     to->memory_s = prompt.memory_s + n * step->memory_s;
     to->compute_s = prompt.compute_s + n * step->compute_s;

@@ -226,16 +226,15 @@ static void set_seconds(struct step_sum *sum, double seconds)
     sum->seconds = seconds;
 }
 
-double spread_within(double seconds, double sd_fast_s, double least_s, double guess_s)
+double spread_within(double seconds, double sd_fast_s, double least_s)
 {
     const double room_s = seconds * log(max2(seconds / least_s, 1)) / PREDICT_Z90;
-    const double own_s = sqrt(max2(0, sd_fast_s * sd_fast_s - guess_s * guess_s));
-    return sd_fast_s > 0 && own_s > room_s ? hypot(room_s, guess_s) : sd_fast_s;
+    return sd_fast_s > room_s ? room_s : sd_fast_s;
 }
 
 void step_keep_below(struct step_sum *sum, const struct roofs *r, double bound_tok_s)
 {
-    if (!(sum->seconds > 0)) /* nothing was priced */
+    if (!(sum->seconds > 0) || (r->time && r->time->of[sum->which].guess_ln_sd > 0)) /* nothing was priced; the roofs are guesses */
         return;
     const double times = max2(1, max2(sum->least_s / sum->seconds, sum->tok_s / bound_tok_s));
     if (times > 1) {
@@ -243,8 +242,7 @@ void step_keep_below(struct step_sum *sum, const struct roofs *r, double bound_t
         sum->tok_s /= times;
     }
     sum->least_s = max2(sum->least_s, sum->seconds * sum->tok_s / bound_tok_s);
-    const double guess_s = r->time ? sum->seconds * r->time->of[sum->which].guess_ln_sd : 0;
-    sum->sd_fast_s = spread_within(sum->seconds, sum->sd_fast_s, sum->least_s, guess_s);
+    sum->sd_fast_s = spread_within(sum->seconds, sum->sd_fast_s, sum->least_s);
 }
 
 static struct step_sum price_shape(const struct step_model *s, const struct roofs *r, const struct shape *x, step_fn *fn, void *ctx)

@@ -174,6 +174,7 @@ static void collect(void *ctx, const struct step_class *c, const struct cost *co
         divide(&w->cost, x->out->dilute);
     if (has_cache(c->op.role))
         w->count *= x->s->kv_share;
+    w->least_s = roofs_bound(x->out->roofs, c, &w->cost, x->pass).seconds;
 }
 
 /* Sums over the classes. */
@@ -188,6 +189,7 @@ static void sum_up(struct work_pass *p)
         p->cost.flop += n * w->cost.flop;
         p->cost.link_bytes += n * w->cost.link_bytes;
         p->comm_bytes += n * w->comm_bytes;
+        p->least_s += n * w->least_s;
         p->product_weight_bytes += w->rows > 0 ? n * w->cost.weight_bytes : 0;
         p->flop_math[w->math] += n * w->cost.flop;
         p->n_exchange += w->n_comm > 0 ? n : 0;
@@ -279,6 +281,16 @@ bool priced_offloaded(const struct priced *p)
 bool priced_doubtful(const struct priced *p)
 {
     return p->m->tags & TAG_DOUBTFUL || (p->machine->h.kind != HW_CPU && priced_partly(p));
+}
+
+double work_least_s(const struct priced *p)
+{
+    double s = 0;
+    if (p->m->kind != MEASURE_RATE || p->n_devices > 1 || p->machine->ln_sd > 0 || p->guesses)
+        return 0;
+    for (size_t i = 0; i < p->n_pass; i++)
+        s += p->pass[i].times * p->pass[i].least_s;
+    return s;
 }
 
 struct work_sum work_sum(const struct priced *p, enum phase phase)

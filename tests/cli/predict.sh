@@ -225,7 +225,7 @@ refused 1 'quant_method is "bitsandbytes", expected fp8, awq' predict "$tmp/bnb.
 sed 's/"quant_method": "awq"/"quant_method": "fp8"/' "$tmp/awq.json" >"$tmp/fp8.json"
 run predict "$tmp/fp8.json" --hw h100-sxm -o json && has '"math": "fp8"'
 ok $? "a checkpoint in FP8 multiplies in FP8"
-refused 1 'profile a100-sxm-80gb has no fp8 peak' predict llama-3-8b -q FP8 --hw a100-sxm-80gb
+run predict llama-3-8b --hw a100-sxm-80gb -q FP8 -n 0 -o csv && is 'true fp8' "$(cells derived) $(cells math)" "units that are missing: the peak of the nearest type"
 # What files of measurements call a type is one; bits that none has are refused.
 for q in GPTQ-Int4:GPTQ awq-int4:AWQ bfloat16:BF16 W4A16:W4A16 FP8:FP8 Q4_K_XL:Q4_K_M; do
     run predict llama-3-8b -q "${q%:*}" --hw h100-sxm -p 0 -n 1 -o csv && is "${q#*:}" "$(cells type)" "-q ${q%:*} is ${q#*:}"
@@ -284,6 +284,36 @@ is "Q8_0 Q4_0 $((32 * 8 * (4 * 34 + 4 * 18) * 131 / 2))" "$(cell type_k tg128) $
     "types of the KV cache: 64.5 positions read and one written"
 refused 2 'type of the KV cache "Q2_K": expected one of F32, F16' predict llama-3-8b --hw h100-sxm -ctv Q2_K
 refused 2 '--by: expected phase or role' predict llama-3-8b --hw h100-sxm --by colour
+# A machine that has no price beside others that have one is a row that says why.
+several="llama-3-8b --hw h200-sxm,arc-a310,mi300x --tp 2 -p 512 -n 8"
+run predict $several && has '^arc-a310 .*cannot predict: profile arc-a310 has no link that joins 2' && has '^h200-sxm ' && has '^mi300x ' &&
+    says 'warning: cannot predict: profile arc-a310'
+ok $? "a machine without a price is a row, the others keep theirs"
+run predict $several -o csv && is 2 "$(cells reason hw=arc-a310 | grep -c 'no link that joins 2 devices')" "csv: the reason in each of its rows"
+is '' "$(cells tok_s hw=arc-a310 | tr -d '\n')$(cells flop hw=arc-a310 | tr -d '\n')$(cells fits hw=arc-a310 | tr -d '\n')" "and nothing that is a price"
+is 4 "$(cells tok_s | grep -c .)" "all others have theirs"
+for form in json jsonl md sql; do
+    run predict $several -o $form && has 'no link that joins 2 devices' && has mi300x
+    ok $? "the reason in $form"
+done
+for what in '--request 32+8' '--what-if bandwidth=x2' '--by role' '--explain' '--slo tok_s>=1' '--solve batch=itl<=50ms' '--draft ngram --acceptance 0.5'; do
+    run predict $several $what -o csv && has 'no link that joins 2 devices' && has '^llama-3-8b,mi300x'
+    ok $? "the reason with $what"
+done
+run predict llama-3-8b --hw arc-a310,core-i5-4278u --tp 2 -o csv
+[ $status -eq 1 ] && has 'arc-a310' && has 'core-i5-4278u' && says 'none of 2 machines can be priced: cannot predict: profile arc-a310'
+ok $? "no machine with a price: the reasons, and their exit status"
+refused 1 'no link that joins 2 devices' predict llama-3-8b --hw arc-a310 --tp 2
+# Peaks that are missing are those of the nearest type, on machines of any kind.
+run predict llama-3-8b --hw h200-sxm,rtx-5090,apple-m4-max-40,mi300x,a100-sxm-80gb,gtx-1080,epyc-9654 -q FP8 -n 0 -o csv
+is 'false false true false true true true' "$(cells derived | paste -s -d' ' -)" "FP8 on units that lack it: derived"
+# A machine that nobody described is marked, and rows of several sequences say what is not in them.
+for form in table csv json jsonl md sql; do
+    run predict llama-3-8b --hw 'GeForce 6090,rtx-4090' -p 0 -n 8 -b 4 -o $form && has 'GeForce 6090\*' && ! has 'rtx-4090\*' && has 'arrivals and queueing'
+    ok $? "a guess looks like one in $form, and so does a batch"
+done
+run predict llama-3-8b --hw rtx-4090 -p 0 -n 8 -o csv && ! has 'arrivals' && is '' "$(cells guess)" "one sequence on a machine that is known: neither"
+
 printf '{"schema": "roofcast.hwprofile", "version": 1, "name": "x", "kind": "gpu"}' >"$tmp/empty.json"
 refused 1 'empty' predict llama-3-8b --hw "$tmp/empty.json"
 rm -f "$tmp/this.json"
