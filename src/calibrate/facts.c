@@ -154,12 +154,17 @@ static void set_vendor(struct facts *f, const struct machine *m)
         snprintf(f->vendor, sizeof f->vendor, "%.*s", (int)strcspn(m->hardware, " "), m->hardware);
 }
 
-static bool named(const struct priced *p, const char *const *words, size_t n)
+static bool has_any(const char *name, const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (strstr(p->machine->hardware, words[i]) || strstr(p->machine->h.name, words[i]))
+        if (strstr(name, words[i]))
             return true;
     return false;
+}
+
+static bool named(const struct priced *p, const char *const *words, size_t n)
+{
+    return has_any(p->machine->hardware, words, n) || has_any(p->machine->h.name, words, n);
 }
 
 double facts_peak(const struct facts *f, enum math m)
@@ -169,12 +174,17 @@ double facts_peak(const struct facts *f, enum math m)
 }
 
 /* By name: profiles of GPUs without tensor cores and of ones nobody stated FP16 of look alike. */
-static bool is_before_volta(const struct priced *p)
+bool facts_named_before_volta(const char *name)
 {
     static const char *const words[] = { "GTX 7",   "GTX 9",    "GTX 10",   "GT 10",   "TITAN X", "Titan X", "Quadro M", "Quadro P", "Tesla K",
                                          "Tesla M", "Tesla P",  "P100",     "P102",    "P104",    "P106",    "P40",      "P4 ",      "NVIDIA P4",
                                          "MX1",     "MX2",      "MX3",      "K80" };
-    return named(p, words, ARRAY_LEN(words));
+    return has_any(name, words, ARRAY_LEN(words));
+}
+
+static bool is_before_volta(const struct priced *p)
+{
+    return facts_named_before_volta(p->machine->hardware) || facts_named_before_volta(p->machine->h.name);
 }
 
 static bool is_volta(const struct priced *p)
@@ -184,10 +194,15 @@ static bool is_volta(const struct priced *p)
 }
 
 /* Generations of AMD without matrix units: before RDNA3, and before CDNA. */
-static bool amd_before_matrix(const struct priced *p)
+bool facts_amd_before_matrix(const char *name)
 {
     static const char *const words[] = { "RX 4", "RX 5", "RX 6", "Vega", "Radeon VII", "W5", "W6", "680M", "660M", "MI25", "MI50", "MI60" };
-    return named(p, words, ARRAY_LEN(words));
+    return has_any(name, words, ARRAY_LEN(words));
+}
+
+static bool amd_before_matrix(const struct priced *p)
+{
+    return facts_amd_before_matrix(p->machine->hardware) || facts_amd_before_matrix(p->machine->h.name);
 }
 
 /* One of the words between blanks and hyphens of the profile's name, else of the machine's. */

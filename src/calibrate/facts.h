@@ -51,6 +51,9 @@ int facts_build(const struct measurement *m);
 bool facts_since(const struct facts *f, int build);
 /* CUDA (its tensor cores, but Volta's) and ROCm multiply few tokens by the kernel of many where that is faster: since llama.cpp's pull requests
  * 26079 (August 2026) and 23227 (May 2026). */
+/* What a GPU's name says of its generation: before Volta, before RDNA3 and CDNA. */
+bool facts_named_before_volta(const char *name);
+bool facts_amd_before_matrix(const char *name);
 bool facts_few_limits(const struct facts *f);
 /* Time that starting an op costs in passes of so many tokens, as `launches`. */
 double facts_launches(const struct facts *f, double pass_tok);

@@ -2,6 +2,7 @@
 #include "calibrate/software.h"
 #include "calibrate/constants.h"
 #include "calibrate/effects.h"
+#include "calibrate/facts.h"
 #include "calibrate/priors.h"
 #include "calibrate/units.h"
 #include "roofline/step.h"
@@ -50,26 +51,27 @@ static void *params_of(const struct software *s, const struct hwprofile *h)
 /* ---- which stack ------------------------------------------------------------------------------ */
 
 /* In order: the first whose words fit. Back ends that llama.cpp's own builds use on such machines; servers where they are at
- * home, and with types that they run. */
+ * home, and with types that they run. "": nobody's. */
 static const struct {
     enum hw_kind kind;
     const char *vendor, *class_name; /* "": any */
-    const char *gguf, *other;
+    const char *of[WEIGHTS_COUNT];
 } defaults[] = {
-    { HW_GPU, "NVIDIA", "datacenter GPU", "llama.cpp-cuda", "vllm" },
-    { HW_GPU, "NVIDIA", "", "llama.cpp-cuda", "llama.cpp-cuda" },
-    { HW_GPU, "AMD", "datacenter GPU", "llama.cpp-rocm", "vllm" },
-    { HW_GPU, "AMD", "", "llama.cpp-rocm", "llama.cpp-rocm" },
-    { HW_GPU, "Intel", "datacenter GPU", "llama.cpp-sycl", "vllm" },
-    { HW_GPU, "Intel", "", "llama.cpp-sycl", "llama.cpp-sycl" },
-    { HW_GPU, "", "", "llama.cpp-vulkan", "llama.cpp-vulkan" },
-    { HW_APU, "Apple", "", "llama.cpp-metal", "llama.cpp-metal" },
-    { HW_APU, "NVIDIA", "", "llama.cpp-cuda", "llama.cpp-cuda" },
-    { HW_APU, "", "", "llama.cpp-vulkan", "llama.cpp-vulkan" },
-    { HW_NPU, "Google", "", "jetstream", "jetstream" },
-    { HW_NPU, "AWS", "", "neuronx", "neuronx" },
-    { HW_NPU, "Tenstorrent", "", "tt-metal", "tt-metal" },
-    { HW_NPU, "", "", "vllm", "vllm" },
+    { HW_GPU, "NVIDIA", "datacenter GPU", { "llama.cpp-cuda", "vllm", "vllm" } },
+    { HW_GPU, "NVIDIA", "", { "llama.cpp-cuda", "llama.cpp-cuda", "vllm" } },
+    { HW_GPU, "AMD", "datacenter GPU", { "llama.cpp-rocm", "vllm", "vllm" } },
+    { HW_GPU, "AMD", "", { "llama.cpp-rocm", "llama.cpp-rocm", "vllm" } },
+    { HW_GPU, "Intel", "datacenter GPU", { "llama.cpp-sycl", "vllm", "vllm" } },
+    { HW_GPU, "Intel", "", { "llama.cpp-sycl", "llama.cpp-sycl", "vllm" } },
+    { HW_GPU, "", "", { "llama.cpp-vulkan", "llama.cpp-vulkan", "" } },
+    { HW_APU, "Apple", "", { "llama.cpp-metal", "llama.cpp-metal", "" } },
+    { HW_APU, "NVIDIA", "", { "llama.cpp-cuda", "llama.cpp-cuda", "vllm" } },
+    { HW_APU, "AMD", "", { "llama.cpp-vulkan", "llama.cpp-vulkan", "vllm" } },
+    { HW_APU, "", "", { "llama.cpp-vulkan", "llama.cpp-vulkan", "" } },
+    { HW_NPU, "Google", "", { "jetstream", "jetstream", "jetstream" } },
+    { HW_NPU, "AWS", "", { "neuronx", "neuronx", "neuronx" } },
+    { HW_NPU, "Tenstorrent", "", { "tt-metal", "tt-metal", "tt-metal" } },
+    { HW_NPU, "", "", { "vllm", "vllm", "vllm" } },
 };
 
 static bool has_kernels(const struct hwprofile *h)
@@ -80,14 +82,20 @@ static bool has_kernels(const struct hwprofile *h)
     return false;
 }
 
-const struct stack *software_default(const struct hwprofile *h, bool gguf)
+/* Source: vLLM's documentation, installation on GPUs: compute capability 7.0 and higher; MI200, MI300, Radeon RX 7900 and later. */
+static bool servers_run_on(const struct hwprofile *h)
+{
+    return strcmp(h->vendor, "NVIDIA") == 0 ? !facts_named_before_volta(h->name) : strcmp(h->vendor, "AMD") != 0 || !facts_amd_before_matrix(h->name);
+}
+
+const struct stack *software_default(const struct hwprofile *h, enum weights w)
 {
     if (h->kind == HW_CPU) /* who measured a machine with roofcast profile runs roofcast on it */
         return stack_named(h->n_ceiling > 0 ? "roofcast" : "llama.cpp-cpu");
     for (size_t i = 0; i < ARRAY_LEN(defaults); i++)
         if (defaults[i].kind == h->kind && (!*defaults[i].vendor || strcmp(defaults[i].vendor, h->vendor) == 0) &&
             (!*defaults[i].class_name || strcmp(defaults[i].class_name, machine_class(h)) == 0))
-            return stack_named(gguf ? defaults[i].gguf : defaults[i].other);
+            return stack_named(*defaults[i].of[w] && (w != WEIGHTS_CHECKPOINT || servers_run_on(h)) ? defaults[i].of[w] : defaults[i].of[WEIGHTS_PLAIN]);
     return stack_named("other");
 }
 
@@ -100,26 +108,58 @@ static void add_word(char *buf, size_t size, const char *comma, const char *vend
 
 const char *software_default_for(const char *stack, char *buf, size_t size)
 {
+    static const char *const notes[1 << WEIGHTS_COUNT] = {
+        [1] = " (GGUF types)", [3] = " (GGUF types, 16 bits)", [6] = " (not GGUF types)", [4] = " (AWQ, FP8, ...)", [7] = "",
+    };
     static const char *const kinds[] = { [HW_CPU] = "CPU", [HW_GPU] = "GPU", [HW_APU] = "APU", [HW_NPU] = "NPU" };
     snprintf(buf, size, "%s", strcmp(stack, "llama.cpp-cpu") == 0 ? "CPU" : strcmp(stack, "roofcast") == 0 ? "CPU, profiled" : "");
     for (size_t i = 0; i < ARRAY_LEN(defaults); i++) {
-        const bool gguf = strcmp(defaults[i].gguf, stack) == 0, other = strcmp(defaults[i].other, stack) == 0;
+        const char *const *of = defaults[i].of;
+        unsigned which = 0;
+        for (int w = 0; w < WEIGHTS_COUNT; w++)
+            which |= strcmp(of[w], stack) == 0 ? 1U << w : 0;
         const char *what = *defaults[i].class_name ? defaults[i].class_name : kinds[defaults[i].kind];
         const char *vendor = *defaults[i].vendor ? defaults[i].vendor : "any other";
-        if (gguf || other)
-            add_word(buf, size, ", ", vendor, what, gguf && other ? "" : gguf ? " (GGUF types)" : " (not GGUF types)");
+        if (which)
+            add_word(buf, size, ", ", vendor, what, notes[which]);
     }
     return buf;
 }
 
 /* Of the largest matrix. */
-bool software_is_gguf(const struct model *m)
+static bool is_gguf(const struct model *m)
 {
     const struct tensor *largest = NULL;
     for (size_t i = 0; i < m->n_tensors; i++)
         if (!largest || m->tensors[i].bytes > largest->bytes)
             largest = &m->tensors[i];
     return largest && largest->scheme == SCHEME_BY_TYPE && dtype_bits(largest->type) < 16;
+}
+
+enum weights software_weights(const struct model *m)
+{
+    for (size_t i = 0; i < m->n_tensors; i++)
+        if (m->tensors[i].scheme != SCHEME_BY_TYPE)
+            return WEIGHTS_CHECKPOINT;
+    return is_gguf(m) ? WEIGHTS_GGUF : WEIGHTS_PLAIN;
+}
+
+bool software_loads(const struct stack *s, const struct model *m)
+{
+    switch (s->family) {
+    case STACK_LLAMA_CPP:
+    case STACK_IK:
+    case STACK_CPU:
+    case STACK_MLX:
+        return software_weights(m) != WEIGHTS_CHECKPOINT;
+    case STACK_OTHER:
+    case STACK_COMPILED:
+    case STACK_SERVER:
+    case STACK_NPU:
+    case STACK_PYTORCH:
+        break;
+    }
+    return true;
 }
 
 /* ---- a row ---------------------------------------------------------------------------------------- */
@@ -195,7 +235,7 @@ static void subject_pass(struct subject *x, const struct model *m)
 static const struct stack *stack_for(const struct software *s, const struct hwprofile *h, const struct model *m)
 {
     const struct own *own = own_of(s, h); /* what was measured on it is what is asked about */
-    return s->stack ? s->stack : own ? own->stack : software_default(h, software_is_gguf(m));
+    return s->stack ? s->stack : own ? own->stack : software_default(h, software_weights(m));
 }
 
 static int subject_init(struct subject *x, const struct software *s, const struct hwprofile *h, const struct model *m, struct error *err)

@@ -8,12 +8,14 @@
 
 #include "calibrate/calibrate.h"
 
-/* The stack whose constants a machine is predicted with where nobody says. gguf: weights of a block type, which servers have no
- * kernels for. Never NULL. (87) */
-const struct stack *software_default(const struct hwprofile *h, bool gguf);
+/* What engines load: GGUF's block types; 16 and 32 bits, which all do; checkpoints of other schemes (AWQ, GPTQ, FP8, NVFP4, ...). */
+enum weights { WEIGHTS_GGUF, WEIGHTS_PLAIN, WEIGHTS_CHECKPOINT, WEIGHTS_COUNT };
+enum weights software_weights(const struct model *m);
+/* The stack whose constants a machine is predicted with where nobody says: one that loads such weights, where one runs there. Never NULL. (87) */
+const struct stack *software_default(const struct hwprofile *h, enum weights w);
+bool software_loads(const struct stack *s, const struct model *m);
 /* "AMD GPU, Intel datacenter GPU": whose default it is, "" nobody's. */
 const char *software_default_for(const char *stack, char *buf, size_t size);
-bool software_is_gguf(const struct model *m);
 
 struct software;
 /* stack NULL: that of the machine's anchors, of a machine without any its default. materialized: attention's scores pass through

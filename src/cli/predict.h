@@ -54,7 +54,7 @@ enum { ASK_REQUEST = 800, ASK_POWER, ASK_PRICE, ASK_EXPLAIN, ASK_WHAT_IF, ASK_SO
     { "price", ASK_PRICE, "USD", 0, "what a device costs an hour, for dollars a million tokens (the profile's)", 0 }, \
     { "explain", ASK_EXPLAIN, NULL, 0, "where the number comes from: every class of ops with its formulas, every constant", 0 }, \
     { "what-if", ASK_WHAT_IF, "CHANGE,...", CLI_AGAIN, \
-      "one more row with these changes and its ratio to the row without: bandwidth=x1.5, compute=x2, fp8=400T, memory=96G, " \
+      "one more row with these changes and its ratio to the row without, quantities by a factor or with their unit: bandwidth=x1.5, bandwidth=2TB/s, compute=x2, fp8=400T, memory=96G, " \
       "link=x4, latency=x0.5, launch=0, e_compute=0.9, e_bandwidth=0.9, type=Q4_K_M, kv-type=Q8_0, b=8, d=4096, ub=256, tp=2, " \
       "pp=2, dp=2, ep=8 (repeatable)", 0 }, \
     { "solve", ASK_SOLVE, "UNKNOWN=TARGET", CLI_AGAIN, \

@@ -269,6 +269,19 @@ static bool is_first(const json_t *rows, size_t i, bool of_machine)
     return true;
 }
 
+/* Each note once. */
+static void print_notes(const json_t *rows)
+{
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *r = json_array_get(rows, i);
+        bool said = false;
+        for (size_t k = 0; k < i; k++)
+            said |= same_text(json_array_get(rows, k), r, "note");
+        if (!said && *predict_text(r, "note"))
+            printf("%s on %s, and its like: %s.\n", predict_text(r, "test"), predict_text(r, "hw"), predict_text(r, "note"));
+    }
+}
+
 /* Which roofs stood behind the rows: two lines a machine, operand type and phase. */
 static void print_roofs(const json_t *rows, bool roof, bool changes)
 {
@@ -301,8 +314,7 @@ static void print_roofs(const json_t *rows, bool roof, bool changes)
                any(rows, "speedup_lo") ? ", and the ends of its 90 %\ninterval: what both rows err by alike is not in it (144)" : "");
     if (has_text(rows, "guess"))
         printf("*: no profile of it; taken for one of its class by its name (--hw FILE with a bandwidth and a peak says more).\n");
-    if (has_text(rows, "note"))
-        printf("x2 and more: %s.\n", pricing_batch_note);
+    print_notes(rows);
     if (any(rows, "tok_s_lo"))
         printf("low, high: the ends of the 90 %% interval; --explain has each constant's part of it.\n");
     printf(roof                         ? "An upper bound on tokens/s: no constants of software, activations stay on the chip.\n"

@@ -42,12 +42,18 @@ static int put_interval(json_t *j, const char *key, double lo, double hi)
     return bad | json_object_set_new(j, name, json_num(hi));
 }
 
+static json_t *source_json(const char *source)
+{
+    return *source ? json_text(source) : json_null();
+}
+
 static int put_subject(json_t *j, const struct subject *s)
 {
+    char note[256];
     int bad = json_object_set_new(j, "model", json_string(s->m->name));
     bad |= pricing_put_machine(j, s->h);
     bad |= json_object_set_new(j, "reason", s->reason ? json_text(s->reason) : json_null());
-    bad |= json_object_set_new(j, "note", s->o.n_batch > 1 ? json_string(pricing_batch_note) : json_null());
+    bad |= json_object_set_new(j, "note", source_json(software_note(note, sizeof note, s->m, s->r.stack, s->o.n_batch)));
     bad |= json_object_set_new(j, "type", json_string(s->m->type_name));
     bad |= json_object_set_new(j, "test", test_json(s));
     bad |= json_object_set_new(j, "phase", json_string(s->request ? "request" : phase_name(s->phase)));
@@ -116,11 +122,6 @@ static int put_scenario(json_t *j, const struct subject *s)
     bad |= json_object_set_new(j, "act_peak_bytes", json_num(r->act_peak_bytes));
     bad |= json_object_set_new(j, "runtime_bytes", json_num(r->runtime_bytes));
     return bad;
-}
-
-static json_t *source_json(const char *source)
-{
-    return *source ? json_text(source) : json_null();
 }
 
 /* The roofs the phase was priced with, for charts and for whoever doubts the number. */

@@ -54,7 +54,6 @@ static int put_scenario(json_t *j, const struct subject *s)
     int bad = json_object_set_new(j, "model", json_string(s->m->name));
     bad |= *s->h->id ? pricing_put_machine(j, s->h) : json_object_set_new(j, "hw", json_null()) | json_object_set_new(j, "guess", json_null());
     bad |= json_object_set_new(j, "reason", s->reason ? json_text(s->reason) : json_null());
-    bad |= json_object_set_new(j, "note", s->o.n_batch > 1 ? json_string(pricing_batch_note) : json_null());
     bad |= json_object_set_new(j, "type", json_string(s->m->type_name));
     bad |= pricing_put_layout(j, &s->o.layout);
     bad |= json_object_set_new(j, "n_prompt", json_integer(s->o.n_prompt));
@@ -93,7 +92,10 @@ static int add_answer(json_t *rows, const struct subject *s, const struct questi
 {
     const size_t n = strcspn(q->text, ":=");
     json_t *j = json_object();
+    char note[256];
     int bad = put_scenario(j, s);
+    (void)software_note(note, sizeof note, s->m, a->r.stack, s->o.n_batch);
+    bad |= json_object_set_new(j, "note", *note ? json_text(note) : json_null());
     bad |= json_object_set_new(j, "question", json_string(q->text));
     bad |= json_object_set_new(j, "unknown", json_stringn(q->text, n));
     bad |= json_object_set_new(j, "found", json_boolean(a->found));

@@ -66,8 +66,6 @@ int pricing_put_kv_types(json_t *j, enum dtype k, enum dtype v)
            json_object_set_new(j, "type_v", json_string(dtype_name(v)));
 }
 
-const char *const pricing_batch_note = "a full batch at every step: arrivals and queueing are not in it";
-
 const char *pricing_machine_name(char *buf, size_t size, const struct hwprofile *h)
 {
     snprintf(buf, size, "%s%s", h->id, h->guess_ln_sd > 0 ? "*" : "");

@@ -74,6 +74,8 @@ struct software_asked {
 /* *out NULL: --stack none; with --roof its constants are not asked for, what it takes in a pass is. */
 int software_load(struct software **out, const struct software_options *o, const struct software_asked *asked, struct error *err);
 /* For predict_options.time; NULL of NULL. */
+/* What is not in a row's price: of several sequences how they arrive; of a stack that loads no such weights that it does not. "": nothing. */
+const char *software_note(char *buf, size_t size, const struct model *m, const char *stack, uint32_t n_batch);
 const struct time_source *software_time(const struct software *s);
 
 /* model_load of the model on the command line; NULL: says what would be one. */
@@ -92,7 +94,6 @@ int pricing_put_kv_types(json_t *j, enum dtype k, enum dtype v);
 /* The machine as `hw`, marked with * where its name is all that is known of it, and what it is taken for as `guess`; not 0: out of memory. (116) */
 int pricing_put_machine(json_t *j, const struct hwprofile *h);
 const char *pricing_machine_name(char *buf, size_t size, const struct hwprofile *h);
-extern const char *const pricing_batch_note; /* of rows of several sequences */
 /* Devices and how they divide the work, as fields of j; not 0: out of memory. */
 int pricing_put_layout(json_t *j, const struct layout *l);
 /* The weight's shape as a tensor: all rows of an embedding table, stacked matrices one below the other. */

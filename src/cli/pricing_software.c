@@ -239,7 +239,7 @@ static int complete_row(struct anchors *a, struct measurement *m, const struct s
     if (!*m->quant && asked->type && asked->model && *p.preset && (!*m->label || strcasecmp(p.preset, asked->model) == 0))
         m->quant = asked->type;
     if (a->l.file == FILE_AIPERF && p.machine->loaded)
-        m->engine = o->stack ? o->stack : software_default(&p.machine->h, false)->id;
+        m->engine = o->stack ? o->stack : software_default(&p.machine->h, WEIGHTS_PLAIN)->id;
     priced_free(&p);
     return 0;
 }
@@ -389,6 +389,16 @@ int software_load(struct software **out, const struct software_options *o, const
         rc = -1;
     anchors_free(&a);
     return rc;
+}
+
+const char *software_note(char *buf, size_t size, const struct model *m, const char *stack, uint32_t n_batch)
+{
+    const struct stack *s = stack ? stack_named(stack) : NULL;
+    const bool cannot = s && !software_loads(s, m), batch = n_batch > 1;
+    snprintf(buf, size, "%s%s%s%s%s%s%s", batch ? "a full batch at every step: arrivals and queueing are not in it" : "", batch && cannot ? "; " : "",
+             cannot ? s->id : "", cannot ? " loads no " : "", cannot ? m->type_name : "", cannot ? ": priced as if it did; " : "",
+             cannot ? "--stack names another" : "");
+    return buf;
 }
 
 const struct time_source *software_time(const struct software *s)

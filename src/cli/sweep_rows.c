@@ -319,6 +319,7 @@ static void put_row(struct strbuf *out, struct cell *c, const struct scenario *s
     struct row r = { .out = out, .jsonl = c->g->jsonl };
     const bool can = c->err.kind == ERROR_NONE;
     struct step_sum prefill = { 0 }, decode = { 0 };
+    char note[256];
     struct predict_result res; /* of which memory_fit() fills in what it says: the rest is large */
     res.need_bytes = res.mem_bytes = NAN;
     res.fits = -1;
@@ -341,7 +342,8 @@ static void put_row(struct strbuf *out, struct cell *c, const struct scenario *s
     put_fits(&r, res.fits);
     put_limits(&r, c, &prefill, &decode, s);
     put_text(&r, c->h->guess_ln_sd > 0 ? c->h->guess_class : NULL);
-    put_text(&r, s->n_batch > 1 ? pricing_batch_note : NULL);
+    (void)software_note(note, sizeof note, &c->u->m, c->timing ? c->timing->stack : NULL, s->n_batch);
+    put_text(&r, *note ? note : NULL);
     put_text(&r, can ? NULL : c->err.msg);
     strbuf_adds(out, c->g->jsonl ? "}\n" : "\n");
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A quantity has a unit and takes "x1.5" too; "" stands for a plain number. NULL: a count or a name. */
+/* A quantity has a unit or is a factor, "x1.5"; "" stands for a plain number. NULL: a count or a name. */
 static const struct name {
     const char *name;
     enum whatif_key key;
@@ -62,13 +62,23 @@ static const struct name *find_name(const char *text, enum math *math, struct er
     return NULL;
 }
 
-/* "2T", "2 TB/s": the unit may be left out, the prefix may not be another one's. */
+/* "2 TB/s", "2T": of a unit that is no time the prefix is enough. NaN: neither. 0 is 0 of anything, and a fraction has no unit. */
 static double with_unit(const char *text, const char *unit)
 {
     char whole[96];
+    char *end;
+    const double plain = strtod(text, &end);
+    if (end != text && !*end)
+        return plain == 0 || !*unit ? plain : NAN;
     const double v = units_parse(text, unit);
     snprintf(whole, sizeof whole, "%.64s%s", text, unit);
-    return isnan(v) ? units_parse(whole, unit) : v;
+    return isnan(v) && strcmp(unit, "s") != 0 ? units_parse(whole, unit) : v;
+}
+
+/* A quantity of that unit, as an example. */
+static const char *example(const char *unit)
+{
+    return strcmp(unit, "s") == 0 ? "5us" : strcmp(unit, "B") == 0 ? "96GB" : strcmp(unit, "B/s") == 0 ? "2TB/s" : *unit ? "400TFLOP/s" : "0.9";
 }
 
 static int read_quantity(struct whatif_change *c, const struct name *n, const char *text, struct error *err)
@@ -76,13 +86,13 @@ static int read_quantity(struct whatif_change *c, const struct name *n, const ch
     c->times = text[0] == 'x';
     if (c->times)
         return parse_double(text + 1, n->lo > 0 ? 1e-9 : 0, 1e9, "--what-if, factor", &c->value, err);
-    c->value = with_unit(text, n->unit);
     if (n->key == WHATIF_COMPUTE)
         return error_set(err, ERROR_USAGE, "--what-if compute=%.32s: expected a factor such as x2; one peak is set by its type: "
                                            "fp16=400T", text);
+    c->value = with_unit(text, n->unit);
     if (!(c->value >= n->lo && c->value <= n->hi))
-        return error_set(err, ERROR_USAGE, "--what-if: expected a factor such as x2 or %g to %g%s%s, found \"%.32s\"", n->lo, n->hi,
-                         *n->unit ? " " : "", n->unit, text);
+        return error_set(err, ERROR_USAGE, "--what-if %.48s: expected a factor such as x1.5 or %s such as %s (%g to %g%s%s), found \"%.32s\"", c->text,
+                         *n->unit ? "a quantity with its unit" : "a number", example(n->unit), n->lo, n->hi, *n->unit ? " " : "", n->unit, text);
     return 0;
 }
 

@@ -165,6 +165,11 @@ run predict llama-3-8b --hw h100-sxm -p 0 --what-if type=Q4_K_M,tp=2 && has '^h1
     has '^h100-sxm  *Q4_K_M  *tp2 .*type=Q4_K_M,tp=2$'
 ok $? "another type, two devices"
 refused 2 'nearest name is "bandwidth"' predict llama-3-8b --hw h100-sxm --what-if bandwith=x2
+for bare in bandwidth=4 memory=96 link=900 latency=5 latency=5m launch=3 fp16=400 fp8=4e14; do
+    refused 2 'a quantity with its unit' predict llama-3-8b --hw h100-sxm --what-if $bare
+done
+run predict llama-3-8b --hw h100-sxm -p 0 --roof --what-if 'bandwidth=6.7 TB/s' --what-if bandwidth=6.7T --what-if fp16=400TFLOP/s --what-if memory=96G --what-if launch=0 \
+    --what-if latency=5us --what-if link=900GB/s -o csv && is '2 2 ' "$(cells speedup | sed -n '2,3p' | awk '{ printf "%.3g ", $1 }')" "quantities with units, or with their prefix"
 refused 2 '--what-if type=Q99: ' predict llama-3-8b --hw h100-sxm --what-if type=Q99
 refused 2 '3 does not divide' predict llama-3-8b --hw h100-sxm --what-if tp=3
 
@@ -307,6 +312,17 @@ refused 1 'no link that joins 2 devices' predict llama-3-8b --hw arc-a310 --tp 2
 # Peaks that are missing are those of the nearest type, on machines of any kind.
 run predict llama-3-8b --hw h200-sxm,rtx-5090,apple-m4-max-40,mi300x,a100-sxm-80gb,gtx-1080,epyc-9654 -q FP8 -n 0 -o csv
 is 'false false true false true true true' "$(cells derived | paste -s -d' ' -)" "FP8 on units that lack it: derived"
+# Weights that the usual engine of a machine does not load are run by one that does, or the row says so.
+for q in AWQ GPTQ FP8 NVFP4; do
+    run predict llama-3-8b -q $q --hw rtx-4090,rx-7900xtx,dgx-spark-gb10,apple-m4-max-40,gtx-1080 -p 0 -n 8 -o csv
+    is 'vllm vllm vllm llama.cpp-metal llama.cpp-cuda' "$(cells stack | paste -s -d' ' -)" "$q: an engine that loads it, where one runs"
+    is "llama.cpp-metal loads no $q" "$(cells note hw=apple-m4-max-40 | sed 's/:.*//')" "$q: else it is said"
+done
+run predict llama-3-8b -q FP8 --hw rtx-4090 --stack llama.cpp-cuda -p 0 -n 8 && has 'tg8 on rtx-4090, and its like: llama.cpp-cuda loads no FP8'
+ok $? "a stack that was asked for, too"
+for q in Q4_K_M F16; do
+    run predict llama-3-8b -q $q --hw rtx-4090 -p 0 -n 8 -o csv && is 'llama.cpp-cuda ' "$(cells stack) $(cells note)" "$q: as ever"
+done
 # A machine that nobody described is marked, and rows of several sequences say what is not in them.
 for form in table csv json jsonl md sql; do
     run predict llama-3-8b --hw 'GeForce 6090,rtx-4090' -p 0 -n 8 -b 4 -o $form && has 'GeForce 6090\*' && ! has 'rtx-4090\*' && has 'arrivals and queueing'
