@@ -62,7 +62,7 @@ static const struct name *find_name(const char *text, enum math *math, struct er
     return NULL;
 }
 
-/* "2 TB/s", "2T": of a unit that is no time the prefix is enough. NaN: neither. 0 is 0 of anything, and a fraction has no unit. */
+/* "2 TB/s", "2T": the unit's prefix is enough. NaN: neither. 0 is 0 of anything, and a fraction has no unit. */
 static double with_unit(const char *text, const char *unit)
 {
     char whole[96];
@@ -72,7 +72,7 @@ static double with_unit(const char *text, const char *unit)
         return plain == 0 || !*unit ? plain : NAN;
     const double v = units_parse(text, unit);
     snprintf(whole, sizeof whole, "%.64s%s", text, unit);
-    return isnan(v) && strcmp(unit, "s") != 0 ? units_parse(whole, unit) : v;
+    return isnan(v) ? units_parse(whole, unit) : v;
 }
 
 /* A quantity of that unit, as an example. */

@@ -208,13 +208,18 @@ static void cache_types(struct priced *out, const struct subject *s)
     out->type_v = o.type_v;
 }
 
+static bool is_narrow(enum math m)
+{
+    return m == MATH_FP8 || m == MATH_INT8 || m == MATH_FP4 || m == MATH_INT4;
+}
+
+/* Operands that are widened, since the machine lacks their units or nobody says their peak. (13) */
 static void say_widened(struct priced *out)
 {
     for (size_t i = 0; i < out->n_pass && !out->roofs->cpu; i++)
         for (size_t k = 0; k < out->pass[i].n; k++) {
             const struct work_class *w = &out->pass[i].c[k];
-            if (w->rows > 0 && !(out->machine->h.peak[w->math].value > 0) && out->roofs->peak[w->math].flop_s > 0 &&
-                !out->roofs->peak[w->math].derived)
+            if (w->rows > 0 && is_narrow(w->math) && out->roofs->peak[w->math].derived)
                 out->guesses |= GUESS_PEAK;
         }
 }

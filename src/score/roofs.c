@@ -32,18 +32,6 @@ void roofs_kept_free(struct roofs_kept *k)
     free(k);
 }
 
-/*
- * Products in 8 or 4 bits on a machine without such units: programs widen to 16 bits there (vLLM runs FP8, NVFP4 and W8A8
- * checkpoints so), and so is what nobody says the peak of. predict refuses these, since there somebody can be asked.
- */
-static void widen_missing(struct roofs *r)
-{
-    static const enum math narrow[] = { MATH_FP8, MATH_INT8, MATH_FP4, MATH_INT4 }, wide[] = { MATH_BF16, MATH_FP16, MATH_FP32 };
-    for (size_t i = 0; i < ARRAY_LEN(narrow); i++)
-        for (size_t k = 0; k < ARRAY_LEN(wide) && !(r->peak[narrow[i]].flop_s > 0); k++)
-            r->peak[narrow[i]] = r->peak[wide[k]];
-}
-
 static bool same(double a, double b)
 {
     return a == b || (isnan(a) && isnan(b));
@@ -61,7 +49,6 @@ static struct machine_roofs *roofs_new(const struct machine *m, int n_threads, s
         free(x);
         return NULL;
     }
-    widen_missing(&x->r);
     x->n_threads = n_threads;
     return x;
 }

@@ -165,7 +165,7 @@ run predict llama-3-8b --hw h100-sxm -p 0 --what-if type=Q4_K_M,tp=2 && has '^h1
     has '^h100-sxm  *Q4_K_M  *tp2 .*type=Q4_K_M,tp=2$'
 ok $? "another type, two devices"
 refused 2 'nearest name is "bandwidth"' predict llama-3-8b --hw h100-sxm --what-if bandwith=x2
-for bare in bandwidth=4 memory=96 link=900 latency=5 latency=5m launch=3 fp16=400 fp8=4e14; do
+for bare in bandwidth=4 memory=96 link=900 latency=5 launch=3 fp16=400 fp8=4e14; do
     refused 2 'a quantity with its unit' predict llama-3-8b --hw h100-sxm --what-if $bare
 done
 run predict llama-3-8b --hw h100-sxm -p 0 --roof --what-if 'bandwidth=6.7 TB/s' --what-if bandwidth=6.7T --what-if fp16=400TFLOP/s --what-if memory=96G --what-if launch=0 \
