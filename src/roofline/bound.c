@@ -19,7 +19,7 @@ static void take_stated(struct peak *p, const struct peak *q)
 
 static void take_scaled(struct peak *p, const struct peak *q, double times, enum math math, const char *why)
 {
-    struct peak x = { .flop_s = times * q->flop_s, .math = math };
+    struct peak x = { .flop_s = times * q->flop_s, .math = math, .derived = math != q->math };
     snprintf(x.source, sizeof x.source, "%.3g x %s peak, %s (%.120s)", times, math_name(q->math), why, q->source);
     if (!q->derived)
         take_faster(p, &x);
@@ -42,10 +42,10 @@ static void init_wide(struct roofs *r)
     if (r->cpu)
         take_scaled(&f[ROOF_FLOAT32], &k[MATH_BF16], 1 / 3.0, MATH_FP32, "three products");
     f[ROOF_BFLOAT16] = k[MATH_BF16];
-    take_stated(&f[ROOF_BFLOAT16], &f[ROOF_FLOAT32]);
+    take_faster(&f[ROOF_BFLOAT16], &f[ROOF_FLOAT32]);
     f[ROOF_FLOAT16] = r->cpu ? f[ROOF_FLOAT32] : k[MATH_FP16];
     take_stated(&f[ROOF_FLOAT16], &k[MATH_FP16]);
-    take_stated(&f[ROOF_FLOAT16], &f[ROOF_FLOAT32]);
+    take_faster(&f[ROOF_FLOAT16], &f[ROOF_FLOAT32]);
     if (sums_16_bits(r))
         take_scaled(&f[ROOF_FLOAT16], &k[MATH_FP16], 2, MATH_FP16, "sums of 16 bits");
     f[ROOF_WIDENED] = f[ROOF_BFLOAT16];

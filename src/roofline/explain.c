@@ -76,7 +76,8 @@ static void add_class(void *ctx, const struct step_class *c, const struct cost *
     to->launch_s += n * fmax(0, t->seconds - fmax(t->link_s, fmax(t->memory_s, t->compute_s))); /* rounding may leave less than none */
     to->bound_s[t->bound] += n * t->seconds;
     to->act_in_cache = !x->r->time && k->act_bytes <= x->r->last.bytes;
-    to->math = roofs_math(x->r, &c->op);
+    to->roof_class = roofs_class(x->r, c);
+    to->math = x->r->roof ? x->r->fastest[to->roof_class].math : roofs_math(x->r, &c->op);
     to->alone = t->alone;
     if (t->kernel)
         kernel_roof_text(to->roof, sizeof to->roof, x->r, t);
@@ -381,19 +382,26 @@ static void software(struct explain *e, const struct about *a, const struct pred
     e->k[e->n_k - 1].share = guessed * part;
 }
 
-static void constants(struct explain *e, const struct roofs *r, const struct hwprofile *h, const struct predict_options *o)
+/* Of the operands of each type, or, for a bound, the fastest units that each class of operands may meet; each once. */
+static void peaks(struct explain *e, const struct roofs *r)
 {
     bool used[MATH_COUNT] = { false };
-    for (size_t i = 0; i < e->n; i++)
-        if (e->c[i].cost.flop > 0)
-            used[e->c[i].math] = true;
+    for (size_t i = 0; i < e->n; i++) {
+        const struct explain_class *c = &e->c[i];
+        const struct peak *p = r->roof ? &r->fastest[c->roof_class] : &r->peak[c->math];
+        char name[48];
+        if (!(c->cost.flop > 0) || used[p->math])
+            continue;
+        used[p->math] = true;
+        snprintf(name, sizeof name, "peak %s", math_name(p->math));
+        constant(e, name, p->flop_s, "FLOP/s", r->roof ? "(155)" : "(13)", "%s", p->source);
+    }
+}
+
+static void constants(struct explain *e, const struct roofs *r, const struct hwprofile *h, const struct predict_options *o)
+{
     constant(e, "memory bandwidth W", r->bytes_s, "B/s", "(13)", "%s", r->bytes_source);
-    for (int i = 0; i < MATH_COUNT; i++)
-        if (used[i]) {
-            char name[48];
-            snprintf(name, sizeof name, "peak %s", math_name((enum math)i));
-            constant(e, name, r->peak[i].flop_s, "FLOP/s", "(13)", "%s", r->peak[i].source);
-        }
+    peaks(e, r);
     if (!r->time) {
         factor(e, "e_b, of bandwidth", r->e_bandwidth, "", &h->eff.bandwidth, o->roof);
         factor(e, "e_c, of peaks", r->e_compute, "", &h->eff.compute, o->roof);

@@ -45,6 +45,8 @@ pairs "drafts" predict llama-3.1-8b -q Q4_0 --hw $some --draft llama-3.2-1b --dr
 # The units that kernels multiply quantized weights on, not those of the type that they are widened to.
 run predict llama-2-7b -q Q4_0 --hw rtx-4090 --roof -n 0 -o csv
 is 'int8 661' "$(cells math) $(cells peak_flop_s | awk '{ printf "%.3g", $1 / 1e12 }')" "Q4_0 on an RTX 4090: INT8"
+run predict llama-2-7b -q Q4_0 --hw rtx-4090 --roof -n 0 --explain && has 'peak int8  *661 TFLOP/s  *(155)'
+ok $? "which --explain names"
 run predict llama-2-7b -q F16 --hw rtx-4090 --roof -n 0 -o csv
 is 'fp16 330' "$(cells math) $(cells peak_flop_s | awk '{ printf "%.3g", $1 / 1e12 }')" "F16: sums of 16 bits"
 run predict llama-2-7b -q F16 --hw h100-sxm --roof -n 0 -o csv
