@@ -111,6 +111,9 @@ struct asked {
     const struct model *m;
     const struct op_classes *classes;
     struct int_list contexts, batches;
+    bool several;       /* machines: one on which nothing can run has rows that say why */
+    size_t n_run;       /* of them those on which it can */
+    struct error first; /* why not on the first of the others */
 };
 
 static int add_rows(json_t *rows, const struct asked *a, const struct memory_subject *s, struct error *err)
@@ -124,7 +127,7 @@ static int add_rows(json_t *rows, const struct asked *a, const struct memory_sub
     return interrupt_check(err);
 }
 
-static int machine(json_t *rows, struct strbuf *plans, const struct asked *a, const char *hw, struct error *err)
+static int machine(json_t *rows, struct strbuf *plans, struct asked *a, const char *hw, struct error *err)
 {
     struct hwprofile h;
     struct memory_model memory = { 0 };
@@ -133,21 +136,26 @@ static int machine(json_t *rows, struct strbuf *plans, const struct asked *a, co
     const bool served = a->o->server || (!a->o->local && (h.kind == HW_GPU || h.kind == HW_NPU));
     const struct memory_options mo = options_of(a->o, &h, served);
     int rc = memory_model_init(&memory, a->classes, &h, &mo, err);
-    if (rc == 0)
-        rc = layout_check_link(&mo.layout, &h, err);
     if (rc == 0) {
-        const struct memory_subject s = { .m = a->m, .h = &h, .classes = a->classes, .memory = &memory,
-                                          .plan = memory_plan(&memory), .served = served };
-        memory_add_plan(plans, &s);
-        rc = add_rows(rows, a, &s, err);
+        struct error why = { 0 };
+        const bool runs = layout_check_link(&mo.layout, &h, &why) == 0;
+        const struct memory_subject s = { .m = a->m, .h = &h, .classes = a->classes, .memory = &memory, .plan = memory_plan(&memory),
+                                          .served = served, .reason = runs ? NULL : why.msg };
+        if (!runs && a->first.kind == ERROR_NONE)
+            a->first = why;
+        a->n_run += runs;
+        if (runs)
+            memory_add_plan(plans, &s);
+        rc = runs || a->several ? add_rows(rows, a, &s, err) : error_set(err, why.kind, "%s", why.msg);
     }
     memory_model_free(&memory);
     hwprofile_free(&h);
     return rc;
 }
 
-static int machines(const struct asked *a, const struct str_list *hw, struct error *err)
+static int machines(struct asked *a, const struct str_list *hw, struct error *err)
 {
+    a->several = hw->n > 1;
     json_t *rows = json_array();
     struct strbuf plans = { 0 };
     int rc = cli_keep_input(a->m->path, a->m->gguf, "--save", a->o->save, err);
@@ -155,6 +163,8 @@ static int machines(const struct asked *a, const struct str_list *hw, struct err
         rc = machine(rows, &plans, a, hw->v[i], err);
     if (rc == 0)
         rc = memory_print(rows, &plans, a->o, a->m, err);
+    if (rc == 0 && a->n_run == 0)
+        rc = error_set(err, a->first.kind, "on none of %zu machines: %.200s", hw->n, a->first.msg);
     strbuf_free(&plans);
     json_decref(rows);
     return rc;

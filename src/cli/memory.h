@@ -23,6 +23,7 @@ struct memory_subject {
     const struct op_classes *classes;
     const struct memory_model *memory;
     struct memory_plan plan;
+    const char *reason; /* why nothing can run there; NULL: it can */
     bool served;
 };
 

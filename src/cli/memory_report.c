@@ -39,6 +39,7 @@ static const struct column columns[] = {
     { "utilization", NULL, COL_FLOAT, NULL, true },
     { "max_batched_tokens", NULL, COL_INT, NULL, true },
     { "max_seqs", NULL, COL_INT, NULL, true },
+    { "reason", "why not", COL_TEXT, NULL, COL_DATA },
 };
 
 /* ---- a row ------------------------------------------------------------------------------------ */
@@ -117,13 +118,14 @@ static int put_found(json_t *j, const struct memory_subject *s, double found, ui
 int memory_add_row(json_t *rows, const struct memory_subject *s, uint64_t n_ctx, uint64_t n_seq, struct error *err)
 {
     const bool batch = n_seq == 0;
-    const double found = batch ? memory_max_batch(s->memory, n_ctx) : memory_max_context(s->memory, n_seq);
+    const double found = s->reason ? NAN : batch ? memory_max_batch(s->memory, n_ctx) : memory_max_context(s->memory, n_seq);
     const uint64_t n = isfinite(found) ? (uint64_t)found : 0;
     json_t *j = json_object();
     int bad = put_subject(j, s);
     bad |= json_object_set_new(j, "largest", json_string(batch ? "batch" : "context"));
     bad |= json_object_set_new(j, "n_ctx", batch ? json_integer((json_int_t)n_ctx) : whole(found));
     bad |= json_object_set_new(j, "n_batch", batch ? whole(found) : json_integer((json_int_t)n_seq));
+    bad |= json_object_set_new(j, "reason", s->reason ? json_text(s->reason) : json_null());
     bad |= put_found(j, s, found, batch ? n_ctx : n, batch ? n : n_seq);
     bad |= put_plan(j, s);
     bad |= json_array_append_new(rows, j);
@@ -233,11 +235,12 @@ static void print_tp_notes(const json_t *rows)
 static void print_notes(const json_t *rows, const struct model *m)
 {
     int64_t longest = 0;
-    bool held_back = false;
+    bool held_back = false, unknown = false;
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *r = json_array_get(rows, i), *seqs = json_object_get(r, "max_seqs");
         const int64_t ctx = json_integer_value(json_object_get(r, "n_ctx"));
         longest = ctx > longest ? ctx : longest;
+        unknown |= json_is_null(json_object_get(r, "fits")) && json_is_null(json_object_get(r, "reason"));
         held_back |= json_is_integer(seqs) && json_integer_value(json_object_get(r, "n_batch")) > json_integer_value(seqs);
     }
     printf("\nlargest batch: the most sequences of that context; largest context: of each of that many sequences.\n");
@@ -247,7 +250,7 @@ static void print_notes(const json_t *rows, const struct model *m)
         printf("The model was trained on contexts of %u.\n", m->hp.n_ctx_train);
     if (any(rows, "unbounded", JSON_TRUE))
         printf("-: any context; its windows and recurrences do not grow.\n");
-    if (any(rows, "fits", JSON_NULL))
+    if (unknown)
         printf("unknown: a profile without a memory size.\n");
     if (any(rows, "tp_needed", JSON_INTEGER))
         printf("needs tp: devices of tensor parallelism (--tp) that would hold one.\n");
@@ -255,10 +258,12 @@ static void print_notes(const json_t *rows, const struct model *m)
 }
 
 /* One device: the column about devices would say so in every row. */
-static void table_columns(struct column *out, const struct layout *l)
+static void table_columns(struct column *out, const json_t *rows, const struct layout *l)
 {
     for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
         out[i] = columns[i];
+        if (strcmp(columns[i].key, "reason") == 0 && any(rows, "reason", JSON_STRING))
+            out[i].rank = COL_MAJOR;
         if (layout_devices(l) == 1 && strcmp(columns[i].key, "layout") == 0)
             out[i].rank = COL_DATA;
     }
@@ -270,7 +275,7 @@ int memory_print(const json_t *rows, const struct strbuf *plans, const struct me
     json_t *meta = json_pack("{s:s, s:s}", "model", m->name, "type", m->type_name);
     struct column cols[ARRAY_LEN(columns)];
     const struct report_doc d = { "roofcast.memory", 1, meta, rows, cols, ARRAY_LEN(cols) };
-    table_columns(cols, &o->price.layout);
+    table_columns(cols, rows, &o->price.layout);
     const char *lines = strbuf_text(plans, "the lines", err);
     int rc = !lines ? -1 : meta ? 0 : error_oom(err, 0, "the memory");
     if (rc == 0 && o->save)

@@ -126,4 +126,12 @@ refused 2 "-c" memory llama-3.1-8b --hw h100-sxm -c 0
 refused 2 "-b" memory llama-3.1-8b --hw h100-sxm -b x
 refused 2 "--server and --local" memory llama-3.1-8b --hw h100-sxm --server --local
 refused 1 "no-such-machine" memory llama-3.1-8b --hw no-such-machine
+for form in table csv json md; do
+    run memory llama-3.1-70b --hw h100-sxm,arc-a310 --tp 4 -o $form && has 'no link that joins 4 devices' && has h100-sxm
+    ok $? "a machine on which nothing can run is rows that say why in $form, the others keep theirs"
+done
+run memory llama-3.1-70b --hw arc-a310,core-i5-4278u --tp 4 -o csv
+[ $status -eq 1 ] && has arc-a310 && says 'on none of 2 machines'
+ok $? "nothing can run on any: the exit status says so"
+refused 1 'no link that joins 4 devices' memory llama-3.1-70b --hw arc-a310 --tp 4
 finish
