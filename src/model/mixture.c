@@ -13,6 +13,8 @@ enum where {
     SHARE,  /* layer < n_layer / arg */
     MORE,   /* the first and the last eighth, and every third layer between */
     GQA,    /* n_head / n_head_kv >= arg */
+    SMALL,  /* that, or as many experts: attn_v is a small part */
+    INNER,  /* all but the first and the last eighth */
 };
 
 struct exception {
@@ -27,7 +29,9 @@ struct mixture {
     const char *alias; /* llama-quantize's short name */
     int file_type;     /* general.file_type */
     enum dtype base;
-    struct exception attn_v[2], ffn_down[2], attn_output, attn_qkv;
+    struct exception attn_v[2], ffn_down[2], attn_output, attn_qkv, attn_qk, ffn_gate_up;
+    enum dtype output, embd; /* of the LM head and of an embedding table apart from it; 0 (F32): Q6_K, the base type */
+    bool low;         /* 8 experts or 80 layers give attn_v and attn_k no more bits than Q4_K */
     bool moe_output;  /* attn_output is Q5_K beside 8 experts, whatever attn_output says */
     bool experts_only; /* the base type is the experts', the rest is Q8_0 */
 };
@@ -105,21 +109,100 @@ static const struct mixture mixtures[] = {
       .attn_v = { { GQA, 4, DTYPE_Q5_K } },
       .ffn_down = { { SHARE, 8, DTYPE_Q5_K } },
       .moe_output = true },
+    { .name = "IQ1_S",
+      .file_type = 24,
+      .base = DTYPE_IQ1_S,
+      .attn_v = { { SMALL, 4, DTYPE_Q4_K }, { ALL, 0, DTYPE_Q2_K } },
+      .ffn_down = { { SHARE, 8, DTYPE_Q2_K } },
+      .attn_output = { ALL, 0, DTYPE_IQ2_XXS },
+      .output = DTYPE_Q5_K,
+      .embd = DTYPE_Q2_K,
+      .low = true,
+      .moe_output = true },
+    { .name = "IQ1_M",
+      .file_type = 31,
+      .base = DTYPE_IQ1_M,
+      .attn_v = { { SMALL, 4, DTYPE_Q4_K }, { ALL, 0, DTYPE_Q2_K } },
+      .ffn_down = { { SHARE, 8, DTYPE_Q2_K } },
+      .attn_output = { ALL, 0, DTYPE_IQ2_XXS },
+      .output = DTYPE_Q5_K,
+      .embd = DTYPE_Q2_K,
+      .low = true,
+      .moe_output = true },
+    { .name = "IQ2_XXS",
+      .file_type = 19,
+      .base = DTYPE_IQ2_XXS,
+      .attn_v = { { SMALL, 4, DTYPE_Q4_K }, { ALL, 0, DTYPE_Q2_K } },
+      .ffn_down = { { SHARE, 8, DTYPE_Q2_K } },
+      .output = DTYPE_Q5_K,
+      .embd = DTYPE_Q2_K,
+      .low = true,
+      .moe_output = true },
+    { .name = "IQ2_XS",
+      .file_type = 20,
+      .base = DTYPE_IQ2_XS,
+      .attn_v = { { SMALL, 4, DTYPE_Q4_K }, { ALL, 0, DTYPE_Q2_K } },
+      .ffn_down = { { SHARE, 8, DTYPE_Q2_K } },
+      .output = DTYPE_Q5_K,
+      .embd = DTYPE_Q2_K,
+      .low = true,
+      .moe_output = true },
+    { .name = "IQ2_S",
+      .file_type = 28,
+      .base = DTYPE_IQ2_XS,
+      .attn_v = { { SMALL, 4, DTYPE_Q4_K }, { ALL, 0, DTYPE_IQ3_S } },
+      .ffn_down = { { SHARE, 8, DTYPE_IQ3_S } },
+      .attn_output = { ALL, 0, DTYPE_IQ3_S },
+      .output = DTYPE_Q5_K,
+      .embd = DTYPE_IQ3_S,
+      .low = true,
+      .moe_output = true },
+    { .name = "IQ2_M",
+      .file_type = 29,
+      .base = DTYPE_IQ2_S,
+      .attn_v = { { SMALL, 4, DTYPE_Q4_K }, { ALL, 0, DTYPE_IQ3_S } },
+      .ffn_down = { { SHARE, 8, DTYPE_IQ3_S } },
+      .attn_output = { ALL, 0, DTYPE_IQ3_S },
+      .output = DTYPE_Q5_K,
+      .embd = DTYPE_IQ3_S,
+      .low = true,
+      .moe_output = true },
+    { .name = "IQ3_XXS",
+      .file_type = 23,
+      .base = DTYPE_IQ3_XXS,
+      .attn_v = { { GQA, 4, DTYPE_Q4_K } },
+      .attn_qk = { ALL, 0, DTYPE_IQ2_S },
+      .attn_output = { ALL, 0, DTYPE_IQ3_S },
+      .output = DTYPE_Q5_K,
+      .embd = DTYPE_IQ3_S,
+      .moe_output = true },
+    { .name = "IQ3_XS",
+      .file_type = 22,
+      .base = DTYPE_IQ3_S,
+      .attn_v = { { GQA, 4, DTYPE_Q4_K } },
+      .attn_qk = { ALL, 0, DTYPE_IQ3_XXS },
+      .ffn_gate_up = { INNER, 0, DTYPE_IQ3_XXS },
+      .moe_output = true },
+    { .name = "IQ3_S",
+      .file_type = 26,
+      .base = DTYPE_IQ3_S,
+      .attn_v = { { GQA, 4, DTYPE_Q4_K } },
+      .moe_output = true },
+    { .name = "IQ3_M",
+      .file_type = 27,
+      .base = DTYPE_IQ3_S,
+      .attn_v = { { ALL, 0, DTYPE_Q4_K } },
+      .ffn_down = { { SHARE, 8, DTYPE_Q4_K } },
+      .attn_output = { ALL, 0, DTYPE_Q4_K },
+      .attn_qkv = { ALL, 0, DTYPE_Q4_K },
+      .moe_output = true },
+    { .name = "TQ1_0", .file_type = 36, .base = DTYPE_TQ1_0, .embd = DTYPE_Q4_K },
+    { .name = "TQ2_0", .file_type = 37, .base = DTYPE_TQ2_0, .embd = DTYPE_Q4_K },
     { .name = "MXFP4_MOE",
       .alias = "MXFP4",
       .file_type = 38,
       .base = DTYPE_MXFP4,
       .experts_only = true },
-};
-
-/* Files of these exist too; their rules are not stated in methods.md (2), so they are only named. */
-static const struct {
-    int file_type;
-    const char *name;
-} named_only[] = {
-    { 19, "IQ2_XXS" }, { 20, "IQ2_XS" }, { 22, "IQ3_XS" }, { 23, "IQ3_XXS" }, { 24, "IQ1_S" },
-    { 26, "IQ3_S" },   { 27, "IQ3_M" },  { 28, "IQ2_S" },  { 29, "IQ2_M" },   { 31, "IQ1_M" },
-    { 36, "TQ1_0" },   { 37, "TQ2_0" },
 };
 
 static const struct mixture *find(const char *type)
@@ -142,9 +225,6 @@ const char *mixture_of_file_type(uint64_t file_type)
     for (size_t i = 0; i < ARRAY_LEN(mixtures); i++)
         if ((uint64_t)mixtures[i].file_type == file_type)
             return mixtures[i].name;
-    for (size_t i = 0; i < ARRAY_LEN(named_only); i++)
-        if ((uint64_t)named_only[i].file_type == file_type)
-            return named_only[i].name;
     return NULL;
 }
 
@@ -181,6 +261,10 @@ static bool holds(const struct exception *e, const struct mixture_shape *s, uint
         return rank < eighth || rank >= 7 * (uint64_t)n / 8 || (rank - eighth) % 3 == 2;
     case GQA:
         return s->n_head_kv > 0 && s->n_head / s->n_head_kv >= e->arg;
+    case SMALL:
+        return s->n_expert >= e->arg || (s->n_head_kv > 0 && s->n_head / s->n_head_kv >= e->arg);
+    case INNER:
+        return rank >= eighth && rank < 7 * (uint64_t)n / 8;
     }
     return false;
 }
@@ -200,7 +284,7 @@ static enum dtype attn_v(const struct mixture *x, const struct mixture_shape *s,
     const uint32_t rank = all ? layer : s->attn_v_rank[layer], n = all ? s->n_layer : s->n_attn_v;
     enum dtype t = pick(x->attn_v, ARRAY_LEN(x->attn_v), s, rank, n, x->base);
     /* The 70B Llama shape: its 8 value heads are so small a part that 5 bits cost nothing. */
-    if (s->n_layer == 80 && s->n_head != s->n_head_kv && (t == DTYPE_Q3_K || t == DTYPE_Q4_K))
+    if (s->n_layer == 80 && s->n_head != s->n_head_kv && !x->low && (t == DTYPE_Q3_K || t == DTYPE_Q4_K))
         t = DTYPE_Q5_K;
     return t;
 }
@@ -215,10 +299,15 @@ static enum dtype in_block(const struct mixture *x, const struct mixture_shape *
                            uint32_t layer)
 {
     const bool eight = s->n_expert == 8; /* attention is so small a part of it that 8 bits cost nothing */
+    const bool q = strcmp(role, "attn_q.weight") == 0, k = strcmp(role, "attn_k.weight") == 0;
     if (strcmp(role, "attn_v.weight") == 0)
-        return eight ? DTYPE_Q8_0 : attn_v(x, s, layer);
-    if (strcmp(role, "attn_k.weight") == 0)
-        return eight ? DTYPE_Q8_0 : x->base;
+        return eight && !x->low ? DTYPE_Q8_0 : attn_v(x, s, layer);
+    if (eight && k)
+        return x->low ? DTYPE_Q4_K : DTYPE_Q8_0;
+    if (q || k)
+        return pick(&x->attn_qk, 1, s, layer, s->n_layer, x->base);
+    if (starts_with(role, "ffn_gate") || starts_with(role, "ffn_up"))
+        return pick(&x->ffn_gate_up, 1, s, layer, s->n_layer, x->base);
     if (starts_with(role, "ffn_down")) /* _exps and _shexp too */
         return pick(x->ffn_down, ARRAY_LEN(x->ffn_down), s, layer, s->n_layer, x->base);
     if (strcmp(role, "attn_output.weight") == 0 && eight)
@@ -236,7 +325,7 @@ static enum dtype fall_back(enum dtype t, uint64_t cols)
     if (cols % dtype_find(t)->block_elems == 0)
         return t;
     enum dtype f = DTYPE_F16;
-    if (t == DTYPE_Q2_K || t == DTYPE_Q3_K || t == DTYPE_IQ4_XS)
+    if (t == DTYPE_Q2_K || t == DTYPE_Q3_K || t == DTYPE_IQ4_XS || dtype_bits(t) < dtype_bits(DTYPE_Q3_K) || t == DTYPE_IQ3_S)
         f = DTYPE_IQ4_NL;
     else if (t == DTYPE_Q4_K)
         f = DTYPE_Q5_0;
@@ -288,7 +377,9 @@ int mixture_tensor_type(const char *type, const struct mixture_shape *s, const c
     else if (x->experts_only)
         t = strstr(name, "_exps.") ? x->base : DTYPE_Q8_0;
     else if (head)
-        t = x->base == DTYPE_Q8_0 || cols % 256 != 0 ? DTYPE_Q8_0 : DTYPE_Q6_K;
+        t = x->base == DTYPE_Q8_0 || cols % 256 != 0 ? DTYPE_Q8_0 : x->output ? x->output : DTYPE_Q6_K;
+    else if (x->embd && strcmp(name, "token_embd.weight") == 0)
+        t = x->embd;
     else if (sscanf(name, "blk.%5u.%n", &layer, &at) == 1 && at > 0)
         t = in_block(x, s, name + at, layer);
     *out = fall_back(t, cols);

@@ -47,6 +47,26 @@ static void test_sizes(void **state)
     }
 }
 
+/* Types of few bits, of Llama 3.1 8B, as llama.cpp's tools/quantize/README.md has them: bits a weight. */
+static void test_low_bits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type;
+        double bits;
+    } low[] = { { "IQ1_S", 2.0042 },  { "IQ1_M", 2.1460 },   { "IQ2_XXS", 2.3824 }, { "IQ2_XS", 2.5882 }, { "IQ2_S", 2.7403 },
+                { "IQ2_M", 2.9294 },  { "IQ3_XXS", 3.2548 }, { "IQ3_XS", 3.4977 },  { "IQ3_S", 3.6606 },  { "IQ3_M", 3.7628 } };
+    for (size_t i = 0; i < ARRAY_LEN(low); i++) {
+        struct model m;
+        struct error err = { 0 };
+        assert_ok(model_load(&m, "llama-3.1-8b", low[i].type, &err), err);
+        const double bits = 8.0 * (double)m.weight_bytes / (double)m.n_params;
+        if (!(bits / low[i].bits > 0.999 && bits / low[i].bits < 1.001))
+            fail_msg("%s: %.4f, expected %.4f", low[i].type, bits, low[i].bits);
+        model_free(&m);
+    }
+}
+
 static enum dtype type_of(const char *type, const struct hparams *hp, const char *name, uint64_t cols)
 {
     enum dtype t = DTYPE_COUNT;
@@ -187,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_low_bits),
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_experts),
         cmocka_unit_test(test_iq4_and_q2),
