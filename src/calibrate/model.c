@@ -313,11 +313,20 @@ static int fitted_fit(void **params, const struct priced *const *rows, size_t n,
 /* What a row of a machine leaves of a guess of its memory: as tried with a GTX 1660 and an RTX 5060 Ti, 0.15 and 0.2. */
 static const double ANCHOR_LEAVES = 0.2;
 
-/* Spread of the logarithm of seconds from what is guessed of the row's machine and weights. (116), (70) */
+/* Of a model that no preset describes. Requests are mostly steps. (70) */
+static double model_ln_sd(const struct priced *p)
+{
+    const bool prompt = p->m->phase == MEASURE_PREFILL || p->m->metric == METRIC_TTFT;
+    const double dims = p->moe ? prior(prompt ? PRIOR_GUESSED_MIXTURE_PROMPT : PRIOR_GUESSED_MIXTURE)
+                               : prior(prompt ? PRIOR_GUESSED_DENSE_PROMPT : PRIOR_GUESSED_DENSE);
+    return hypot(p->guesses & GUESS_MODEL ? dims : 0, p->guesses & GUESS_ACTIVE ? prior(PRIOR_GUESSED_ACTIVE) : 0);
+}
+
+/* Spread of the logarithm of seconds from what is guessed of the row's machine, model and weights. (116), (70) */
 static double guess_ln_sd(const struct priced *p, enum situation s)
 {
     const double machine = (s == SITUATION_ANCHORED ? ANCHOR_LEAVES : 1) * p->machine->ln_sd;
-    return hypot(machine, p->guesses & GUESS_BITS ? prior(PRIOR_UNNAMED_BITS) : 0);
+    return hypot(hypot(machine, model_ln_sd(p)), p->guesses & GUESS_BITS ? prior(PRIOR_UNNAMED_BITS) : 0);
 }
 
 /* Of a kernel that a server's engine ran by itself, again and again on one cache: its constants are no fit's. (155) */

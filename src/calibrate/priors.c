@@ -71,6 +71,11 @@ static const char *const number_names[PRIOR_NUMBER_COUNT] = {
     [PRIOR_NARROW_CYCLES_SGLANG] = "narrow_cycles_sglang",
     [PRIOR_NARROW_CYCLES_TRTLLM] = "narrow_cycles_trtllm",
     [PRIOR_ATTEND_LEFT] = "attend_left",
+    [PRIOR_GUESSED_DENSE] = "guessed_dense",
+    [PRIOR_GUESSED_DENSE_PROMPT] = "guessed_dense_prompt",
+    [PRIOR_GUESSED_MIXTURE] = "guessed_mixture",
+    [PRIOR_GUESSED_MIXTURE_PROMPT] = "guessed_mixture_prompt",
+    [PRIOR_GUESSED_ACTIVE] = "guessed_active",
     [PRIOR_KERNELS_LEFT] = "kernels_left",
     [PRIOR_KERNELS_LEFT_PROBED] = "kernels_left_probed",
 };

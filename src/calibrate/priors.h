@@ -75,6 +75,11 @@ enum prior_number {
     PRIOR_NARROW_CYCLES_SGLANG,
     PRIOR_NARROW_CYCLES_TRTLLM,
     PRIOR_ATTEND_LEFT,           /* spread of the logarithm of seconds that it leaves */
+    PRIOR_GUESSED_DENSE, /* the same, of steps of dense models whose dimensions are guessed; then of prompts, of mixtures, and of */
+    PRIOR_GUESSED_DENSE_PROMPT,
+    PRIOR_GUESSED_MIXTURE,
+    PRIOR_GUESSED_MIXTURE_PROMPT,
+    PRIOR_GUESSED_ACTIVE, /* the share of a mixture that a token uses */
     PRIOR_KERNELS_LEFT, /* the same, of what a machine's measured kernels leave, */
     PRIOR_KERNELS_LEFT_PROBED, /* and of all that predictions are off by under roofs that were probed beside the run */
     PRIOR_NUMBER_COUNT,

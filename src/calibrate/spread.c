@@ -197,6 +197,9 @@ int spread_effects(struct fit *f, bool add, enum situation s, enum side side, co
         const uint16_t e = add ? fit_effect(f, name, prior, from[i].sd, err) : fit_find(f, name);
         if (add && e == FIT_NO_EFFECT)
             return -1;
+        /* Whatever rows of guessed models happened to be, a guess makes none surer. */
+        if (!add && e != FIT_NO_EFFECT && from[i].traits & 1u << TRAIT_GUESS && t.text[TRAIT_GUESS][0] && f->effect[e].value < prior)
+            continue;
         if (e != FIT_NO_EFFECT)
             out->effect[out->n_effect++] = e;
         else
