@@ -665,10 +665,22 @@ static int load_profile(struct plot *p, const char *spec, struct error *err)
 static int prediction_roofs(struct plot *p, const json_t *doc, struct error *err)
 {
     struct error ignored;
+    struct hwprofile h;
+    bool found = false;
     char hw[sizeof p->hw];
     COPY(hw, p->hw);
-    if (p->have_profile || load_profile(p, hw, &ignored) == 0)
+    if (p->have_profile)
         return 0;
+    if (*hw && !hwprofile_is_path(hw) && strcmp(hw, "this") != 0) { /* a profile of that name that cannot be read is an error */
+        if (hwprofile_find(&h, hw, &found, err) != 0)
+            return -1;
+        if (found) {
+            hwprofile_free(&h);
+            return load_profile(p, hw, err);
+        }
+    } else if (load_profile(p, hw, &ignored) == 0) {
+        return 0;
+    }
     size_t i;
     json_t *row;
     json_array_foreach(json_object_get(doc, "rows"), i, row)

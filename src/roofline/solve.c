@@ -287,6 +287,12 @@ static int search_count(struct solution *s, struct trials *t, int64_t lo, int64_
     return 0;
 }
 
+/* Of the system or an interrupt: it ends the search. */
+static bool is_fatal(const struct error *e)
+{
+    return e->kind == ERROR_SYSTEM || e->kind == ERROR_INTERRUPTED;
+}
+
 /* Layouts that do not divide the model are passed over; the last reason is told when none does. More devices may be slower: the
  * nearest is not the last. */
 static int search_tp(struct solution *s, struct trials *t, struct error *err)
@@ -294,7 +300,7 @@ static int search_tp(struct solution *s, struct trials *t, struct error *err)
     for (uint32_t tp = 1; tp <= 1024; tp++) {
         struct error e = { 0 };
         const int ok = attempt(t, tp, &e);
-        if (ok < 0 && e.kind == ERROR_INTERRUPTED)
+        if (ok < 0 && is_fatal(&e))
             return error_set(err, e.kind, "%s", e.msg);
         if (ok < 0 && e.kind != ERROR_USAGE) { /* nothing joins so many devices, nor more */
             snprintf(s->reason, sizeof s->reason, "%.120s", e.msg);
@@ -361,19 +367,21 @@ static void consider(struct solution *s, struct best *b, const struct trials *t,
     }
 }
 
-static void try_machine(struct solution *s, struct best *b, struct trials *t, const char *name)
+/* What cannot be predicted is not the answer; a profile that cannot be read might be. */
+static int try_machine(struct solution *s, struct best *b, struct trials *t, const char *name, struct error *err)
 {
     struct hwprofile h;
-    struct error ignored = { 0 }; /* what cannot be predicted is not the answer */
-    if (hwprofile_load(&h, name, &ignored) != 0)
-        return;
+    struct error e = { 0 };
+    if (hwprofile_load(&h, name, err) != 0)
+        return -1;
     t->h = &h;
-    const int ok = attempt(t, 0, &ignored);
+    const int ok = attempt(t, 0, &e);
     if (ok >= 0 && t->r.fits >= 0) {
         b->n_tried++;
         consider(s, b, t, &h, ok == 1);
     }
     hwprofile_free(&h);
+    return ok < 0 && is_fatal(&e) ? error_set(err, e.kind, "%s", e.msg) : 0;
 }
 
 static int search_machine(struct solution *s, struct trials *t, struct error *err)
@@ -383,17 +391,17 @@ static int search_machine(struct solution *s, struct trials *t, struct error *er
     struct best b = { .near = NAN };
     if (hwprofile_list(&name, &n, err) != 0)
         return -1;
-    for (size_t i = 0; i < n; i++) {
-        if (interrupt_check(NULL) == 0)
-            try_machine(s, &b, t, name[i]);
-        free(name[i]);
-    }
-    free(name);
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = interrupt_check(err) == 0 ? try_machine(s, &b, t, name[i], err) : -1;
+    name_list_free(name, n);
+    if (rc != 0)
+        return -1;
     if (s->found)
         *s->machine_nearest = 0;
     s->n_tried = b.n_tried;
     s->n_reach = b.at.n;
-    return interrupt_check(err);
+    return 0;
 }
 
 /* ---- the answer in words -------------------------------------------------------------------------------------- */
