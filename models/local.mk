@@ -98,6 +98,8 @@ dist_models_DATA = \
   %D%/llama-4-maverick-17b-128e.json \
   %D%/llama-4-scout-17b-16e.json \
   %D%/llama-bench.tsv \
+  %D%/names.tsv \
+  %D%/ollama.tsv \
   %D%/minimax-m2.json \
   %D%/ministral-3-14b.json \
   %D%/ministral-3-3b.json \
@@ -124,6 +126,7 @@ dist_models_DATA = \
   %D%/olmo-2-32b.json \
   %D%/olmo-2-7b.json \
   %D%/olmoe-1b-7b.json \
+  %D%/openllama-3b.json \
   %D%/opt-1.3b.json \
   %D%/opt-125m.json \
   %D%/opt-13b.json \
@@ -153,6 +156,7 @@ dist_models_DATA = \
   %D%/pythia-410m.json \
   %D%/pythia-6.9b.json \
   %D%/pythia-70m.json \
+  %D%/qwen1.5-72b.json \
   %D%/qwen1.5-moe-a2.7b.json \
   %D%/qwen2-0.5b.json \
   %D%/qwen2-1.5b.json \

@@ -131,8 +131,14 @@ int cli_machine_load(struct hwprofile *h, const char *spec, struct error *err)
     struct error unknown = { 0 };
     char note[256];
     bool found = false;
+    char one[256];
+    int n;
     if (strcmp(spec, "this") == 0 || hwprofile_is_path(spec))
         return cli_hwprofile_load(h, spec, err);
+    (void)hardware_one(one, sizeof one, spec, &n);
+    if (n > 1)
+        return error_set(err, ERROR_USAGE, "machine \"%.80s\": %d devices: name one, \"%.80s\", and how they divide the work: --tp %d (every tensor) or --pp %d (layers)",
+                         spec, n, one, n, n);
     if (hwprofile_find(h, spec, &found, err) != 0)
         return -1;
     if (found)
@@ -140,7 +146,7 @@ int cli_machine_load(struct hwprofile *h, const char *spec, struct error *err)
     if (machine_guess(h, spec, &found, note, sizeof note, err) != 0)
         return -1;
     const int rc = found ? hwprofile_load(&(struct hwprofile){ 0 }, spec, &unknown) : hwprofile_load(h, spec, err);
-    if (found)
+    if (found && *note)
         say_guess(spec, &unknown, note);
     return found ? 0 : rc;
 }

@@ -321,7 +321,7 @@ int cmd_score(int argc, char **argv, struct error *err)
         "--save`.\v"
         "The kind of file is told by its columns or fields; doc/formats.md has them. A malformed file is refused by line and "
         "column. A row without a price counts as an error of 100 %; what is missing to price it is its reason. Models without a "
-        "preset are priced from params_b, weight_gib and quant (A3B in a name: 3e9 active parameters), with a wider interval. "
+        "preset are priced from params_b, weight_gib and quant (A3B in a name: 3e9 active parameters), with an interval for what is guessed; not where its family has dense models and mixtures. "
         "-o json has all groups of up to three keys: source, class, hardware, engine, phase, op, kind, metric, clean; --by any others.\n\n"
         "  roofcast score throughput.csv --hardware hardware.csv\n"
         "  roofcast score throughput.csv --hardware hardware.csv --leave-out hardware -o json\n"

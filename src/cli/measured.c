@@ -11,7 +11,7 @@ int measured_parse(int key, const char *arg, struct measured_options *o, struct 
     case MEASURED_MODEL:
         return cli_text(&o->model, arg);
     case MEASURED_TYPE:
-        if (!pricing_knows_type(arg) && !dtype_find_name(arg) && !quant_find(arg, stack_named("vllm")).known)
+        if (!model_knows_type(arg) && !dtype_find_name(arg) && !quant_find(arg, stack_named("vllm")).known)
             return error_set(err, ERROR_USAGE, "--type: no type \"%.64s\" (`roofcast list types`)", arg);
         return cli_text(&o->type, arg);
     case MEASURED_INPUT:

@@ -27,22 +27,10 @@ void pricing_take_kv(const struct model *m, bool said, enum dtype *k, enum dtype
     cli_note("%s: KV cache of %s, as its quantization_config asks engines for (--kv-type names another)", m->name, dtype_name(m->kv_type));
 }
 
-bool pricing_knows_type(const char *name)
-{
-    static const struct hparams any = { .n_layer = 1 };
-    struct checkpoint_info c;
-    struct error unused = { 0 };
-    enum dtype t;
-    bool known = model_tensor_type(name, &any, "blk.0.ffn_up.weight", 256, &t, &unused) == 0;
-    for (size_t i = 0; !known && model_checkpoint_at(i, &c); i++)
-        known = strcasecmp(name, c.name) == 0 || (c.alias && strcasecmp(name, c.alias) == 0);
-    return known;
-}
-
 int pricing_type(const char **type, char *buf, size_t size, const char *arg, const char *option, struct error *err)
 {
     const struct quant_name q = quant_find(arg, stack_named("vllm"));
-    if (!*arg || pricing_knows_type(arg) || !q.known || !*q.type)
+    if (!*arg || model_knows_type(arg) || !q.known || !*q.type)
         return cli_text(type, arg);
     if (q.bits > 0)
         return error_set(err, ERROR_USAGE, "%s %.64s: of %g bits a weight, which no type that is priced has: expected one of `roofcast list types`, the "

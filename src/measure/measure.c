@@ -90,7 +90,13 @@ int measure_add(struct measurements *l, const struct measurement *m, struct erro
             return error_oom(err, cap * sizeof *row, "measurements");
         l->row = row;
     }
-    l->row[l->n++] = *m;
+    char one[256];
+    int n;
+    (void)hardware_one(one, sizeof one, m->hardware, &n);
+    l->row[l->n] = *m;
+    if (m->n_devices <= 1 && n > 1) /* "2x RTX 3090" */
+        l->row[l->n].n_devices = n;
+    l->n++;
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "base/json.h"
 #include "measure/csv.h"
+#include "model/model.h"
 
 enum measure_kind {
     MEASURE_RATE,       /* tokens a second of a phase: throughput.csv, llama-bench, runs */
@@ -199,24 +200,26 @@ const struct stack *stack_find(const char *engine, const char *hardware);
 const struct stack *stack_at(size_t i);           /* of the table; NULL past the last */
 const struct stack *stack_named(const char *id);  /* NULL: none has that id */
 
-/* What a type's name means: the type to price, the bits of a weight where they differ from that type's. */
-struct quant_name {
-    char type[24]; /* for model_load(), which has to know it; "": nothing like a type */
-    double bits;   /* of a weight of a large matrix; NaN: the type's own */
-    bool known;    /* false: a guess */
-};
 /* "FP8" of "org/Model-8B-Instruct-FP8": what the name of a checkpoint says its weights are of; "": nothing. */
 const char *quant_in_name(char *buf, size_t size, const char *model);
+/* What a type's name means to a program: of its own (model_type_named), or a guess. */
 struct quant_name quant_find(const char *quant, const struct stack *s);
 
-/* The preset a model's name means where the presets' own names do not say: "" when none. */
-const char *model_alias(const char *model);
+/* The architecture of a label of llama-bench ("gemma4 ?B", "qwen3moe 30B.A3B Q4_K - Medium"), as GGUF files name it; false: it is no label. */
+bool label_arch(char *arch, size_t size, const char *label);
+/* The family a model's name begins with, its version included: "qwen3", "gemma4" of "gemma-4-26B"; "" where it begins with none. */
+const char *model_family(char *buf, size_t size, const char *model);
+/* What is known of models of that name with so many parameters (NaN: not said) that no preset describes. */
+enum model_kind { KIND_UNKNOWN, KIND_EITHER, KIND_MIXTURE }; /* either: its family has dense models and mixtures of that size */
+enum model_kind model_named_kind(const char *model, double params);
 /* "Qwen3-30B-A3B" -> 3e9; "…-A800M" -> 0.8e9; NaN: not said. */
 double model_active_params(const char *model);
 /* "8x7B" or "70B" -> 70e9 (products multiplied); NaN: not said. */
 double model_named_params(const char *model);
 /* "8x7B" -> 8; NaN: not said. */
 double model_named_experts(const char *model);
+/* One device of "2x RTX 3090", "RTX 3090 x2" or "Dual RTX 3090", and how many; of processors, whose sockets are one machine, and of others the name, and 1. */
+const char *hardware_one(char *buf, size_t size, const char *name, int *n);
 /* The name of the profile of a machine where the profiles' own names do not say; "" when none. */
 const char *hardware_alias(const char *hardware);
 

@@ -183,59 +183,6 @@ const struct stack *stack_find(const char *engine, const char *hardware)
 
 /* ---- types ---------------------------------------------------------------------------------------------- */
 
-/*
- * Types that model_load() does not know by this name. Bits: GGUF's from its block layouts (docs of ggml), mixtures of
- * i-quants as llama.cpp's quantize --help has them for Llama-3-8B; MLX's are bits + 32 / group (a scale and a bias of 16
- * bits); gpt-fast's int4 has groups of 32; gf4 is 8 weights in 32 bits.
- */
-static const struct {
-    const char *name, *type;
-    double bits; /* 0: the type's own */
-} quants[] = {
-    { "fp16", "F16", 0 },          { "float16", "F16", 0 },      { "half", "F16", 0 },
-    { "bfloat16", "BF16", 0 },     { "mlx-bf16", "BF16", 0 },    { "fp32", "F32", 0 },
-    { "mlx-fp16", "F16", 0 },      { "e4m3", "FP8", 0 },         { "e5m2", "FP8_W8A16", 0 },
-    { "fp8_e4m3", "FP8", 0 },      { "awq-int4", "AWQ", 0 },     { "awq-int4-g128", "AWQ", 0 },
-    { "awq-4bit", "AWQ", 0 },      { "gptq-int4", "GPTQ", 0 },   { "gptq-4bit-128g", "GPTQ", 0 },
-    { "gptq-int8", "INT8_W8A16", 8.16 }, { "int4", "W4A16", 4.5 },     { "int4-g32", "W4A16", 5 },
-    { "int4-g128", "W4A16", 0 },   { "int4-g256", "W4A16", 4.07 }, { "gf4", "W4A16", 4 },
-    { "nf4", "W4A16", 4.5 },       { "bnb-4bit", "W4A16", 4.5 }, { "q4f16_1", "W4A16", 4.5 },
-    { "q4f16", "W4A16", 4.5 },     { "fp4", "NVFP4", 0 },        { "w4a8kv4", "W4A8_INT8", 0 },
-    { "w4a4", "NVFP4", 0 },        { "w8a16", "INT8_W8A16", 0 }, { "bfp8", "FP8_W8A16", 8.5 },
-    { "bfp4", "W4A16", 4.5 },      { "bfloat8_b", "FP8_W8A16", 8.5 }, { "bfloat4_b", "W4A16", 4.5 },
-    { "q4_k_xl", "Q4_K_M", 0 },    { "q5_k_xl", "Q5_K_M", 0 },   { "q6_k_xl", "Q6_K", 0 },
-    { "q8_k_xl", "Q8_0", 0 },      { "q3_k_xl", "Q3_K_L", 0 },   { "q2_k_xl", "Q2_K", 0 },
-    { "q4_k", "Q4_K_M", 0 },       { "q5_k", "Q5_K_M", 0 },      { "q3_k", "Q3_K_M", 0 },
-    { "q2_k_l", "Q2_K", 0 },       { "q4_k_l", "Q4_K_M", 0 },    { "q5_k_l", "Q5_K_M", 0 },
-    { "q6_k_l", "Q6_K", 0 },       { "mxfp4_moe", "MXFP4_MOE", 0 }, { "fp8 e4m3", "FP8", 0 },
-    { "fp8-dynamic", "FP8", 0 }, { "fp8_dynamic", "FP8", 0 },
-    { "q4_k - medium", "Q4_K_M", 0 }, { "q5_k - medium", "Q5_K_M", 0 }, { "q3_k - medium", "Q3_K_M", 0 },
-    { "q4_k - small", "Q4_K_S", 0 }, { "q5_k - small", "Q5_K_S", 0 }, { "q3_k - small", "Q3_K_S", 0 }, { "q3_k - large", "Q3_K_L", 0 },
-    { "iq1_s", "Q2_K", 1.56 },    { "iq1_m", "Q2_K", 1.75 },
-    { "iq2_xxs", "Q2_K", 2.06 },   { "iq2_xs", "Q2_K", 2.31 },   { "iq2_s", "Q2_K", 2.5 },
-    { "iq2_m", "Q2_K", 2.7 },      { "iq3_xxs", "Q3_K_S", 3.06 }, { "iq3_xs", "Q3_K_S", 3.3 },
-    { "iq3_s", "Q3_K_S", 3.44 },   { "iq3_m", "Q3_K_S", 3.66 },  { "tq1_0", "Q2_K", 1.69 },
-    { "tq2_0", "Q2_K", 2.06 },     { "q8_1", "Q8_0", 9 },
-};
-
-/* Packings of one type for another kernel, and makers of a mixture: at the end and at the beginning of its name. */
-static const char *const packings[] = { "_r4", "_r8", "_r16", "_4_4", "_4_8", "_8_8", " (custom)", " (guessed)", " ud" };
-static const char *const makers[] = { "ud-", "i1-", "gguf-", "gguf ", "mlx-community/" };
-
-static void cut_ends(char *s)
-{
-    for (size_t i = 0; i < ARRAY_LEN(makers); i++) {
-        const size_t n = strlen(makers[i]);
-        if (strncmp(s, makers[i], n) == 0)
-            memmove(s, s + n, strlen(s + n) + 1);
-    }
-    for (size_t i = 0; i < ARRAY_LEN(packings); i++) {
-        const size_t n = strlen(s), k = strlen(packings[i]);
-        if (n > k && strcmp(s + n - k, packings[i]) == 0)
-            s[n - k] = 0;
-    }
-}
-
 /* The number that ends at p, digits and points. */
 static double number_before(const char *s, const char *p)
 {
@@ -338,10 +285,9 @@ static struct quant_name usual(const struct stack *s)
 
 struct quant_name quant_find(const char *quant, const struct stack *s)
 {
-    char name[64], whole[64];
-    lower(whole, sizeof whole, quant);
-    snprintf(name, sizeof name, "%s", whole);
-    cut_ends(name);
+    char name[64];
+    struct quant_name q;
+    model_type_plain(name, sizeof name, quant);
     if (!*name)
         return usual(s);
     /* Weights alone in 8 bits: these multiply them as 16-bit numbers. */
@@ -352,12 +298,12 @@ struct quant_name quant_find(const char *quant, const struct stack *s)
         return named("FP8_W8A16", NAN, true);
     if (strcmp(s->id, "gpt-fast") == 0 && strcmp(name, "int4") == 0)
         return named("W4A16", 5, true);
-    for (size_t i = 0; i < ARRAY_LEN(quants); i++)
-        if (strcmp(name, quants[i].name) == 0)
-            return named(quants[i].type, quants[i].bits, true);
-    if (strcmp(name, whole) != 0 && strlen(name) < sizeof ((struct quant_name *)0)->type)
-        return named(name, NAN, true); /* a type with something around it */
-    const struct quant_name q = by_word(name);
+    const size_t digits = strspn(name, "0123456789");
+    if (digits > 0 && strcmp(name + digits + (name[digits] == '-'), "bit") == 0) /* bits alone: each program has its own */
+        return by_bits(name, s);
+    if (model_type_named(&q, quant) && strncmp(q.type, "MLX", 3) != 0) /* of whose types the bits say all */
+        return q;
+    q = by_word(name);
     return *q.type ? q : by_bits(name, s);
 }
 
@@ -383,49 +329,6 @@ const char *quant_in_name(char *buf, size_t size, const char *model)
 }
 
 /* ---- models ------------------------------------------------------------------------------------------------ */
-
-/* Same shape, another training, or a name that is not the preset's. */
-static const struct {
-    const char *name, *preset; /* name: folded, the beginning of what is asked for where it ends in '*' */
-} models[] = {
-    { "deepseekr1distillqwen1.5b", "qwen2.5-1.5b" },
-    { "deepseekr1distillqwen7b", "qwen2.5-7b" },
-    { "deepseekr1distillqwen14b", "qwen2.5-14b" },
-    { "deepseekr1distillqwen32b", "qwen2.5-32b" },
-    { "deepseekr1distillllama8b", "llama-3.1-8b" },
-    { "deepseekr1distillllama70b", "llama-3.3-70b" },
-    { "deepseekr11.5b*", "qwen2.5-1.5b" }, /* ollama's names of the distilled ones */
-    { "deepseekr17b*", "qwen2.5-7b" },
-    { "deepseekr18b*", "llama-3.1-8b" },
-    { "deepseekr114b*", "qwen2.5-14b" },
-    { "deepseekr132b*", "qwen2.5-32b" },
-    { "deepseekr170b*", "llama-3.3-70b" },
-    { "deepseekr1*", "deepseek-v3" },
-    { "deepseekv3.1*", "deepseek-v3" },
-    { "qwq32b*", "qwen2.5-32b" },
-    { "qwen1.572b*", "qwen2.5-72b" },
-    { "qwen3coder30ba3b*", "qwen3-30b-a3b" },
-    { "qwen330ba3b*", "qwen3-30b-a3b" },
-    { "qwen34b*", "qwen3-4b" },
-    { "qwen3235ba22b*", "qwen3-235b-a22b" },
-    { "qwen3.627b*", "qwen3.5-27b" },
-    { "qwen3.635ba3b*", "qwen3.5-35b-a3b" },
-    { "qwen3.635b*", "qwen3.5-35b-a3b" },
-    { "minimaxm2*", "minimax-m2" },
-    { "mistral7b*", "mistral-7b" },
-    { "vicuna7b*", "llama-1-7b" },
-    { "vicuna13b*", "llama-1-13b" },
-    { "kimik2.5*", "kimi-k2.5" },
-    { "kimik2*", "kimi-k2" },
-    { "llama27b*", "llama-2-7b" },
-    { "llama213b*", "llama-2-13b" },
-    { "llama270b*", "llama-2-70b" },
-    { "llamav27b*", "llama-2-7b" }, /* "LLaMA v2 7B mostly Q4_0", llama-bench's of 2023 */
-    { "llamav213b*", "llama-2-13b" },
-    { "llamav270b*", "llama-2-70b" },
-    { "gptoss20b*", "gpt-oss-20b" },
-    { "gptoss120b*", "gpt-oss-120b" },
-};
 
 /* Parameters a token of a mixture of experts uses, of models whose name does not say. */
 static const struct {
@@ -458,14 +361,85 @@ static bool matches(const char *folded, const char *pattern)
     return n && pattern[n - 1] == '*' ? strncmp(folded, pattern, n - 1) == 0 : strcmp(folded, pattern) == 0;
 }
 
-const char *model_alias(const char *model)
+/* ---- families ---------------------------------------------------------------------------------------------- */
+
+/*
+ * Families of mixtures of experts, by names and by llama.cpp's names of architectures; the first that fits counts. from: their smallest
+ * mixture, below which they are dense; 0: all are mixtures. Names with "moe" in them need no line. Source: the model cards, recalled.
+ */
+static const struct {
+    const char *name;
+    double from;
+} mixtures[] = {
+    { "gptoss*", 0 },      { "mixtral*", 0 },     { "dbrx*", 0 },         { "grok*", 0 },        { "arctic*", 0 },       { "jamba*", 0 },
+    { "qwen3next*", 0 },   { "qwen3codernext*", 0 }, { "qwen3.5*", 34e9 }, { "qwen3.6*", 34e9 },  { "qwen35*", 34e9 },   { "qwen3*", 29e9 },
+    { "gemma4*", 25e9 },   { "deepseekv*", 0 },   { "deepseekr1*", 0 },   { "deepseek2*", 0 },   { "deepseek3*", 0 },    { "deepseekcoderv2*", 0 },
+    { "glm4.5*", 0 },      { "glm4.6*", 0 },      { "glm4.7*", 0 },       { "glm5*", 0 },        { "glmdsa*", 0 },       { "kimi*", 0 },
+    { "minimax*", 0 },     { "llama4*", 0 },      { "ling*", 0 },         { "ring*", 0 },        { "step3*", 0 },        { "mimov2*", 0 },
+    { "mimo2*", 0 },       { "longcat*", 0 },     { "dots*", 0 },         { "hunyuan*", 60e9 },  { "ernie4*", 20e9 },    { "nemotron3*", 29e9 },
+    { "nvidianemotron3*", 29e9 }, { "granite4*", 6e9 }, { "granitehybrid*", 6e9 }, { "lfm2*", 8e9 }, { "mistrallarge3*", 0 }, { "trinity*", 0 },
+};
+static const double SIZE_ROUNDED = 0.97; /* "30B" of 30.5e9 */
+
+enum model_kind model_named_kind(const char *model, double params)
 {
     char name[128];
     fold(name, sizeof name, model);
-    for (size_t i = 0; i < ARRAY_LEN(models); i++)
-        if (matches(name, models[i].name))
-            return models[i].preset;
-    return "";
+    if (strstr(name, "moe"))
+        return KIND_MIXTURE;
+    for (size_t i = 0; i < ARRAY_LEN(mixtures); i++)
+        if (matches(name, mixtures[i].name))
+            return mixtures[i].from == 0 ? KIND_MIXTURE : params >= SIZE_ROUNDED * mixtures[i].from ? KIND_EITHER : KIND_UNKNOWN;
+    return KIND_UNKNOWN;
+}
+
+/* Labels whose first word is another architecture's name, of the same text model. */
+static const char *const label_archs[][2] = {
+    { "qwen3vl", "qwen3" }, { "qwen3vlmoe", "qwen3moe" }, { "qwen2vl", "qwen2" }, { "mistral3", "llama" }, { "nemotron_h_moe", "nemotron_h" },
+};
+
+/* "?B", "8B", "0.6B", "30B.A3B", "8x7B", "A2.7B", "E4B" */
+static bool is_label_size(const char *s)
+{
+    s += *s == 'A' || *s == 'E';
+    const size_t n = *s == '?' ? 1 : strspn(s, "0123456789.x");
+    return n > 0 && (s[n] == 'B' || s[n] == 'M');
+}
+
+bool label_arch(char *arch, size_t size, const char *label)
+{
+    struct arch_info a;
+    const size_t n = strcspn(label, " ");
+    if (label[n] != ' ' || n >= size || !is_label_size(label + n + 1))
+        return false;
+    snprintf(arch, size, "%.*s", (int)n, label);
+    for (size_t i = 0; i < ARRAY_LEN(label_archs); i++)
+        if (strcasecmp(arch, label_archs[i][0]) == 0)
+            snprintf(arch, size, "%s", label_archs[i][1]);
+    for (size_t i = 0; model_arch_at(i, &a); i++)
+        if (strcasecmp(arch, a.name) == 0) {
+            snprintf(arch, size, "%s", a.name);
+            return true;
+        }
+    return false;
+}
+
+const char *model_family(char *buf, size_t size, const char *model)
+{
+    const char *s = strrchr(model, '/') ? strrchr(model, '/') + 1 : model;
+    size_t n = 0;
+    *buf = 0;
+    while (isalpha((unsigned char)*s) && n + 1 < size)
+        buf[n++] = (char)tolower((unsigned char)*s++);
+    if (n == 0)
+        return buf;
+    const char *const digits = s + (*s == '-' || *s == '_' || *s == ' ' || *s == ':');
+    const size_t k = strspn(digits, "0123456789.");
+    const bool version = k > 0 && isdigit((unsigned char)*digits) && !isalpha((unsigned char)digits[k]);
+    for (size_t i = 0; version && i < k && n + 1 < size; i++)
+        buf[n++] = digits[i];
+    buf[n] = 0;
+    return buf;
 }
 
 /* "3B", "800M" at s, ended by what is no letter or digit: parameters; NaN: none. *end: behind it. */
@@ -558,6 +532,81 @@ static const struct {
     { "amdradeongraphicsradvgfx1151", "strix-halo-395" }, /* what Mesa calls it */
     { "amdradeongraphicsradvgfx1150", "strix-point-hx370" },
 };
+
+static bool is_processor(const char *name)
+{
+    char on[256];
+    lower(on, sizeof on, name);
+    for (size_t i = 0; i < ARRAY_LEN(machines); i++)
+        if (strcmp(machines[i].id, "llama.cpp-cpu") == 0 && strstr(on, machines[i].word))
+            return true;
+    return false;
+}
+
+/* "x", "X" or the sign of multiplication at s: its bytes; 0: none. */
+static size_t times_at(const char *s)
+{
+    return *s == 'x' || *s == 'X' ? 1 : strncmp(s, "\u00d7", 2) == 0 ? 2 : 0;
+}
+
+/* "2x ", "2 x ", "4xH100": what stands behind it; NULL: no number begins the name. */
+static const char *behind_count(const char *name, int *n)
+{
+    char *end;
+    const long v = isdigit((unsigned char)*name) ? strtol(name, &end, 10) : 0;
+    if (v < 1 || v > 1024)
+        return NULL;
+    end += *end == ' ';
+    const size_t times = times_at(end);
+    end += times;
+    end += strspn(end, " ");
+    *n = (int)v;
+    return times && isalpha((unsigned char)*end) ? end : NULL;
+}
+
+/* The length of the name before " x2" or " (x2)" at its end. */
+static size_t before_count(const char *name, int *n)
+{
+    size_t len = strlen(name);
+    const bool open = len > 0 && name[len - 1] == ')';
+    size_t i = len - open;
+    while (i > 0 && isdigit((unsigned char)name[i - 1]))
+        i--;
+    const long v = strtol(name + i, NULL, 10);
+    for (size_t k = 1; k <= 2 && k < i; k++)
+        if (v >= 1 && v <= 1024 && times_at(name + i - k) == k) {
+            size_t at = i - k;
+            if (open && name[at - 1] != '(')
+                return len;
+            at -= open;
+            if (at < 2 || name[at - 1] != ' ')
+                return len;
+            *n = (int)v;
+            return at - 1;
+        }
+    return len;
+}
+
+const char *hardware_one(char *buf, size_t size, const char *name, int *n)
+{
+    static const char dual[] = "dual ";
+    const char *s = is_processor(name) ? NULL : behind_count(name, n);
+    snprintf(buf, size, "%s", s ? s : name);
+    if (s)
+        return buf;
+    *n = 1;
+    if (is_processor(name))
+        return buf;
+    if (strncasecmp(name, dual, sizeof dual - 1) == 0) {
+        *n = 2;
+        snprintf(buf, size, "%s", name + sizeof dual - 1);
+        return buf;
+    }
+    const size_t len = before_count(name, n);
+    if (len < size)
+        buf[len] = 0;
+    return buf;
+}
 
 const char *hardware_alias(const char *name)
 {

@@ -72,21 +72,30 @@ int model_from_config(struct model *m, const char *name, const json_t *j, const 
                       const struct hparams *hp, const char *type, struct error *err);
 
 /* ---- preset.c --------------------------------------------------------------------- */
-/* The model called `spec` in the model directories. */
-int preset_load(struct model *m, const char *spec, const char *type, struct error *err);
+/* The model called `spec` in the model directories. found NULL: a name that no preset has is an error. */
+int preset_load(struct model *m, const char *spec, const char *type, bool *found, struct error *err);
 
 /* ---- alias.c ---------------------------------------------------------------------- */
-/* A name without regard to case, spaces, dashes, underscores and colons ("llama3.1:8b"). */
+/* A name without regard to case, spaces, dashes, underscores and colons ("llama3.1:8b"); a dash stays between two digits. */
 void alias_fold(char *out, size_t n, const char *s);
+/* A type as llama.cpp prints it, as it is called: "Q4_K - Medium" is Q4_K_M. In place. */
+void alias_normalize(char *s, size_t size);
 /* The length of the name before the type that ends it, as people or llama-bench write types ("llama 8B Q4_K - Medium": 8, and
  * "Q4_K_M" in type); the whole length, and type untouched, where no type ends it. */
 size_t alias_type(const char *spec, char *type, size_t size);
-/* The length of the first len characters without "-GGUF" at their end, which says no type. */
-size_t alias_file(const char *spec, size_t len);
+/* Cuts one ending off that changes no shape: a type, which `type` gets where it is "", a training, a date, a kind of file. false: it has none. */
+bool alias_shorten(char *name, char *type, size_t size);
+/* Behind the owner that a name begins with ("google_gemma-3-27b-it"); else the name. */
+const char *alias_owned(const char *name);
 /* The name ends as those of bitsandbytes' 4-bit files, whose types are not priced. */
 bool alias_bnb(const char *spec);
-/* The preset that llama-bench's label means, both folded, by models/llama-bench.tsv of the first directory that has it. */
-bool alias_label(const char *const *dirs, const char *folded, char *name, size_t n);
+/* A table of names beside the presets: name, tab, preset. */
+struct alias_table {
+    const char *file;
+    bool exact; /* letter by letter, else folded */
+};
+/* By the table of the first directory that has such a line. -1: a table cannot be read. */
+int alias_listed(const char *const *dirs, const struct alias_table *t, const char *name, char preset[NAME_SIZE], bool *found, struct error *err);
 
 /* ---- mixture.c --------------------------------------------------------------------- */
 /* The name under which files of this mixture are known ("q4_k" -> "Q4_K_M"), NULL when unknown. */

@@ -18,6 +18,7 @@ libmodel_a_SOURCES = \
   %D%/module_name.c \
   %D%/preset.c \
   %D%/alias.c \
+  %D%/type_names.c \
   %D%/mixture.h \
   %D%/mixture.c \
   %D%/quantize.h \

@@ -375,5 +375,5 @@ int model_load(struct model *m, const char *spec, const char *type, struct error
             return error_set(err, ERROR_INPUT, "%s: no such file", spec);
         break;
     }
-    return preset_load(m, spec, type, err);
+    return preset_load(m, spec, type, NULL, err);
 }

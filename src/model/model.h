@@ -160,6 +160,8 @@ struct model {
  * refused by name with the list of those that are.
  */
 int model_load(struct model *m, const char *spec, const char *type, struct error *err);
+/* Of a preset alone: files of that name are not meant. *found false and 0: no preset has that name. */
+int model_load_preset(struct model *m, const char *name, const char *type, bool *found, struct error *err);
 /* From an open GGUF (owned by m afterwards, also on error). */
 int model_from_gguf(struct model *m, struct gguf *g, struct error *err);
 /* From dimensions: tensors of `type` (a dtype or mixture name; 1-D tensors F32) or of a checkpoint. */
@@ -169,6 +171,20 @@ int model_from_hparams(struct model *m, const char *name, const char *arch,
 int model_parse_config(const char *name, const void *data, size_t size, struct hparams *hp,
                        const char **arch_out, struct error *err);
 void model_free(struct model *m);
+
+/* ---- names of types (type_names.c) ---- */
+/* What a type's name means: the type to price, the bits of a weight where they differ from that type's. */
+struct quant_name {
+    char type[24]; /* for model_load(), which has to know it; "": nothing like a type */
+    double bits;   /* of a weight of a large matrix; NaN: the type's own */
+    bool known;    /* false: a guess */
+};
+/* The type of that name, also as people and other programs write it ("Q4_K - Medium", "GPTQ-Int4", "INT8 W8A8"); false: none has it. */
+bool model_type_named(struct quant_name *q, const char *text);
+/* Lower case, dashes for blanks, without what stands around a type's name. */
+void model_type_plain(char *out, size_t size, const char *text);
+/* model_load() takes a type of that name. */
+bool model_knows_type(const char *name);
 
 const struct tensor *model_find(const struct model *m, const char *name);
 const char *model_arch_name(const struct model *m); /* "llama" */

@@ -1,6 +1,7 @@
 /* Models by name: models/NAME.json in the data directories. Names match without regard to case,
  * spaces, dashes, underscores and colons; a file lists the other names people use under "aliases". */
 #include "model/internal.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* Set once by main() before any load: the one piece of state this module keeps. */
@@ -18,47 +19,142 @@ int model_list(char ***names, size_t *n, struct error *err)
 
 /* ---- matching ---------------------------------------------------------------------------- */
 
-/* The preset whose name or alias is nearest to what was asked for. */
-struct match {
-    char folded[NAME_SIZE];
-    char asked[NAME_SIZE]; /* as it was written */
-    unsigned best;        /* name_distance of the nearest name so far; 0: it is this one */
-    char name[NAME_SIZE]; /* its preset */
-    char path[4352];
+/* A name or another name of a preset. */
+struct preset_name {
+    char text[NAME_SIZE];
+    size_t preset; /* its place in names */
 };
 
-static void consider(struct match *x, const char *alias, const char *name, const char *path)
+/* The preset whose name or alias is nearest to what was asked for, and what there is to compare with. */
+struct match {
+    char **names; /* of presets */
+    size_t n_name;
+    struct preset_name *alias;
+    size_t n_alias;
+    bool read;            /* the aliases are there */
+    unsigned best;        /* name_distance of the nearest name so far; 0: it is this one */
+    char name[NAME_SIZE]; /* its preset */
+    char asked[NAME_SIZE];
+    char type[NAME_SIZE]; /* that the name ends with; "" */
+};
+
+static void match_free(struct match *x)
 {
-    char f[NAME_SIZE];
+    name_list_free(x->names, x->n_name);
+    free(x->alias);
+}
+
+static void consider(struct match *x, const char *asked, const char *alias, const char *preset)
+{
+    char wanted[NAME_SIZE], f[NAME_SIZE];
+    alias_fold(wanted, sizeof wanted, asked);
     alias_fold(f, sizeof f, alias);
-    unsigned d = strcmp(x->folded, f) == 0 ? 0 : name_distance(x->asked, alias);
-    if (d == 0 && strcmp(x->folded, f) != 0)
+    const bool same = strcmp(wanted, f) == 0;
+    unsigned d = same ? 0 : name_distance(asked, alias);
+    if (d == 0 && !same)
         d = 1; /* "3.1" and "31" look alike */
     if (d < x->best) {
         x->best = d;
-        snprintf(x->name, sizeof x->name, "%s", name);
-        snprintf(x->path, sizeof x->path, "%s", path);
+        snprintf(x->name, sizeof x->name, "%s", preset);
+        snprintf(x->asked, sizeof x->asked, "%s", asked);
     }
 }
 
-/* Every file name first (no file is read when one is meant), then the aliases inside. */
-static int find_best(struct match *x, char **names, size_t n, struct error *err)
+static int add_alias(struct match *x, const char *text, size_t preset, struct error *err)
 {
-    char path[4352] = "";
-    for (size_t i = 0; i < n && x->best; i++) {
-        name_file(path, sizeof path, data_dirs, "models", names[i]);
-        consider(x, names[i], names[i], path);
+    if (x->n_alias == 0 || (x->n_alias >= 64 && (x->n_alias & (x->n_alias - 1)) == 0)) { /* room doubles */
+        const size_t cap = x->n_alias == 0 ? 64 : 2 * x->n_alias;
+        struct preset_name *more = realloc(x->alias, cap * sizeof *more);
+        if (!more)
+            return error_oom(err, cap * sizeof *more, "names of models");
+        x->alias = more;
     }
-    for (size_t i = 0; i < n && x->best; i++) {
-        name_file(path, sizeof path, data_dirs, "models", names[i]);
+    struct preset_name *a = &x->alias[x->n_alias++];
+    snprintf(a->text, sizeof a->text, "%s", text);
+    a->preset = preset;
+    return 0;
+}
+
+/* A preset that cannot be read is an error whichever is asked for: it may be the one. */
+static int read_aliases(struct match *x, struct error *err)
+{
+    for (size_t i = 0; i < x->n_name && !x->read; i++) {
+        char path[4352] = "";
+        if (!name_file(path, sizeof path, data_dirs, "models", x->names[i]))
+            continue;
         json_t *j = json_load_path(path, err);
         if (!j)
             return -1;
-        const json_t *aliases = json_object_get(j, "aliases"), *a;
+        const json_t *a;
         size_t k;
-        json_array_foreach(aliases, k, a) if (json_is_string(a))
-            consider(x, json_string_value(a), names[i], path);
+        int rc = 0;
+        json_array_foreach(json_object_get(j, "aliases"), k, a) if (rc == 0 && json_is_string(a))
+            rc = add_alias(x, json_string_value(a), i, err);
         json_decref(j);
+        if (rc != 0)
+            return -1;
+    }
+    x->read = true;
+    return 0;
+}
+
+/* A preset that a table of names means; tables name some that there is no file of. */
+static int in_table(struct match *x, const char *asked, const char *file, bool exact, struct error *err)
+{
+    const struct alias_table t = { file, exact };
+    char path[4352], preset[NAME_SIZE];
+    bool found;
+    if (x->best == 0)
+        return 0;
+    if (alias_listed(data_dirs, &t, asked, preset, &found, err) != 0)
+        return -1;
+    if (found && name_file(path, sizeof path, data_dirs, "models", preset)) {
+        snprintf(x->name, sizeof x->name, "%s", preset);
+        x->best = 0;
+    }
+    return 0;
+}
+
+/* The preset that a name means as it stands, or the nearest: x->best 0 or not. Names of files first: where one is meant no file is read. */
+static int find_whole(struct match *x, const char *asked, struct error *err)
+{
+    /* A label is written with spaces; "llama-7b" is the repository of that name. */
+    if (strchr(asked, ' ') && in_table(x, asked, "llama-bench.tsv", false, err) != 0)
+        return -1;
+    for (size_t i = 0; i < x->n_name && x->best; i++)
+        consider(x, asked, x->names[i], x->names[i]);
+    if (x->best && read_aliases(x, err) != 0)
+        return -1;
+    for (size_t i = 0; i < x->n_alias && x->best; i++)
+        consider(x, asked, x->alias[i].text, x->names[x->alias[i].preset]);
+    if (in_table(x, asked, "names.tsv", false, err) != 0 || in_table(x, asked, "ollama.tsv", true, err) != 0)
+        return -1;
+    return in_table(x, asked, "llama-bench.tsv", false, err);
+}
+
+/* Without the owner before it, and ending by ending. */
+static int find(struct match *x, const char *spec, struct error *err)
+{
+    const char *const base = strrchr(spec, '/') ? strrchr(spec, '/') + 1 : spec, *const bare = alias_owned(base);
+    char name[NAME_SIZE];
+    *x = (struct match){ .best = UINT32_MAX };
+    snprintf(x->asked, sizeof x->asked, "%s", base);
+    if (model_list(&x->names, &x->n_name, err) != 0)
+        return -1;
+    for (int i = 0; i < (bare != base ? 2 : 1); i++) {
+        const char *const whole = i == 0 ? base : bare;
+        x->type[0] = 0;
+        if (strlen(whole) >= sizeof name)
+            continue;
+        snprintf(name, sizeof name, "%s", whole);
+        do {
+            if (find_whole(x, name, err) != 0)
+                return -1;
+            if (x->best == 0 && !x->type[0]) /* a name in a table may end with a type, too */
+                (void)alias_type(name, x->type, sizeof x->type);
+            if (x->best == 0)
+                return 0;
+        } while (alias_shorten(name, x->type, sizeof x->type));
     }
     return 0;
 }
@@ -66,12 +162,12 @@ static int find_best(struct match *x, char **names, size_t n, struct error *err)
 static int unknown_model(const char *spec, const struct match *x, struct error *err)
 {
     char hint[NAME_SIZE + 32] = "";
-    if (!x->name[0])
+    if (x->n_name == 0)
         return error_set(err, ERROR_INPUT,
                          "no file called \"%.128s\", and no models by name: %s has no models/*.json "
                          "(ROOFCAST_DATA names the directory)",
                          spec, data_dirs && *data_dirs ? *data_dirs : "the data directory");
-    if (!name_far(x->asked, x->best))
+    if (x->name[0] && !name_far(x->asked, x->best))
         snprintf(hint, sizeof hint, "; did you mean %s?", x->name);
     return error_set(err, ERROR_INPUT,
                      "no file and no model called \"%.128s\"%s (`roofcast list models` prints the names; "
@@ -79,79 +175,62 @@ static int unknown_model(const char *spec, const struct match *x, struct error *
                      spec, hint);
 }
 
-/* The preset that a name without a type means, or the nearest. */
-static int find(struct match *x, const char *base, char **names, size_t n, struct error *err)
+/* The type that a name says where the caller says none. */
+static int type_of_name(const struct match *x, const char *spec, char *type, size_t size, struct error *err)
 {
-    char folded[NAME_SIZE], name[NAME_SIZE];
-    alias_fold(folded, sizeof folded, base);
-    *x = (struct match){ .best = UINT32_MAX };
-    snprintf(x->folded, sizeof x->folded, "%s", folded);
-    snprintf(x->asked, sizeof x->asked, "%s", base);
-    /* A label is written with spaces; "llama-7b" is the repository of that name. */
-    if (strchr(base, ' ') && alias_label(data_dirs, folded, name, sizeof name) &&
-        name_file(x->path, sizeof x->path, data_dirs, "models", name)) {
-        snprintf(x->name, sizeof x->name, "%s", name);
-        x->best = 0;
+    struct quant_name q;
+    spec = strrchr(spec, '/') ? strrchr(spec, '/') + 1 : spec;
+    if (alias_bnb(spec))
+        return error_set(err, ERROR_INPUT, "\"%.128s\": the 4-bit types of bitsandbytes (bnb) are not supported; leave \"-bnb-4bit\" out and name the "
+                                           "type to price with -q", spec);
+    if (!model_type_named(&q, x->type)) {
+        snprintf(type, size, "%s", x->type); /* the model's own message lists those that are known */
         return 0;
     }
-    if (find_best(x, names, n, err) != 0)
-        return -1;
-    if (x->best != 0 && alias_label(data_dirs, folded, name, sizeof name) &&
-        name_file(x->path, sizeof x->path, data_dirs, "models", name)) {
-        snprintf(x->name, sizeof x->name, "%s", name);
-        x->best = 0;
-    }
+    if (q.bits > 0)
+        return error_set(err, ERROR_INPUT, "\"%.128s\": %.32s says %g bits a weight, which no type that is priced has: name one with -q (`roofcast list types`; the "
+                         "nearest is %s)", spec, x->type, q.bits, q.type);
+    snprintf(type, size, "%s", q.type);
     return 0;
 }
 
-/* As it is, then without a type at its end, which *type gets where it is NULL. */
-static int find_typed(struct match *x, const char *base, char **names, size_t n, const char **type, char *buf, size_t size,
-                      struct error *err)
+static int load_named(struct model *m, const char *name, const char *type, struct error *err)
 {
-    char head[NAME_SIZE], found[32];
-    struct match y;
-    if (find(x, base, names, n, err) != 0)
-        return -1;
-    if (x->best != 0 && alias_bnb(base))
-        return error_set(err, ERROR_INPUT, "\"%.128s\": the 4-bit types of bitsandbytes (bnb) are not supported; leave \"-bnb-4bit\" "
-                         "out and name the type to price with -q", base);
-    const size_t typed = alias_type(base, found, sizeof found), len = alias_file(base, typed);
-    if (x->best == 0 || !base[len] || len >= sizeof head)
-        return 0;
-    snprintf(head, sizeof head, "%.*s", (int)len, base);
-    if (find(&y, head, names, n, err) != 0)
-        return -1;
-    if (y.best < x->best)
-        *x = y;
-    if (y.best == 0 && !*type && base[typed]) {
-        snprintf(buf, size, "%s", found);
-        *type = buf;
-    }
-    return 0;
-}
-
-int preset_load(struct model *m, const char *spec, const char *type, struct error *err)
-{
-    char **names, typed[32];
-    size_t n;
-    /* "meta-llama/Llama-3.1-8B": the hub's owner is not part of the name. */
-    const char *base = strrchr(spec, '/');
-    struct match x = { 0 };
-    json_t *j = NULL;
+    char path[4352];
     struct hparams hp;
     const char *arch;
-    int rc = model_list(&names, &n, err);
+    if (!name_file(path, sizeof path, data_dirs, "models", name))
+        return error_set(err, ERROR_SYSTEM, "models/%s.json: the file went away", name);
+    json_t *j = json_load_path(path, err);
+    int rc = j ? config_parse(j, path, &hp, &arch, err) : -1;
     if (rc == 0)
-        rc = find_typed(&x, base ? base + 1 : spec, names, n, &type, typed, sizeof typed, err);
-    if (rc == 0 && x.best != 0)
-        rc = unknown_model(spec, &x, err);
-    if (rc == 0 && !(j = json_load_path(x.path, err)))
-        rc = -1;
-    if (rc == 0)
-        rc = config_parse(j, x.path, &hp, &arch, err);
-    if (rc == 0)
-        rc = model_from_config(m, x.name, j, x.path, arch, &hp, type, err);
+        rc = model_from_config(m, name, j, path, arch, &hp, type, err);
     json_decref(j);
-    name_list_free(names, n);
     return rc;
+}
+
+int preset_load(struct model *m, const char *spec, const char *type, bool *found, struct error *err)
+{
+    struct match x;
+    char named[32];
+    int rc = find(&x, spec, err);
+    if (found)
+        *found = rc == 0 && x.best == 0;
+    if (rc == 0 && x.best != 0 && !found)
+        rc = unknown_model(spec, &x, err);
+    if (rc == 0 && x.best == 0 && !type && x.type[0] && !found) {
+        rc = type_of_name(&x, spec, named, sizeof named, err);
+        type = named;
+    }
+    if (rc == 0 && x.best == 0)
+        rc = load_named(m, x.name, type, err);
+    match_free(&x);
+    return rc;
+}
+
+int model_load_preset(struct model *m, const char *name, const char *type, bool *found, struct error *err)
+{
+    *m = (struct model){ 0 };
+    *found = false;
+    return *name && strlen(name) < sizeof m->path ? preset_load(m, name, type, found, err) : 0;
 }

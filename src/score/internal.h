@@ -4,6 +4,26 @@
 
 #include "score/score.h"
 
+/* What tells presets apart. */
+struct preset_shape {
+    char name[64], arch[32];
+    double n_params, extra[4]; /* extra: what a file of it may hold beside it, in parameters; the first is 0 */
+};
+/* All of them, read when they are needed. */
+struct presets {
+    struct preset_shape *p; /* NULL: not read */
+    size_t n;
+};
+void presets_free(struct presets *l);
+struct preset_found {
+    char name[64];    /* "": none */
+    double extra;     /* parameters that the row counts beside the model's, over those */
+    bool by_family;   /* of the row's family and parameters, not of its name */
+    char other[64];   /* the first that has the name and not the parameters */
+    double other_params; /* NaN: none */
+};
+int preset_find(struct preset_found *out, const struct measurement *row, struct presets *l, struct error *err);
+
 /* A model of a row, compiled once. */
 struct subject {
     char key[4608]; /* model, type, parameters: as the row says them */
@@ -13,7 +33,7 @@ struct subject {
     bool loaded;
     char preset[64], type[24];
     char reason[256]; /* why not; "" when loaded */
-    char note[256];   /* that its parameters are not those of the preset of its name; "" when they are */
+    char note[256];   /* what the row says that the price does not follow: its name, its type; "" when nothing */
     unsigned guesses;
     double bits;      /* of a weight of a large matrix; NaN: its type's */
     double scale;     /* of the bytes of products, from weight_gib; NaN: none said */
@@ -21,6 +41,7 @@ struct subject {
     double kv_share;  /* of layers that have a cache, of guessed hybrids; 1 */
     double width;     /* of a guessed model's feed-forward, over its blocks'; 1 */
     double experts;   /* of a guessed mixture, over its whole ones; 1 */
+    double extra;     /* what its file holds beside it, over its parameters */
 };
 
 /* A class of machines, and what is believed of one of it: hwprofiles/priors/machines.json. */
@@ -58,7 +79,7 @@ void roofs_kept_free(struct roofs_kept *k);
  * says, or out of memory. */
 const struct roofs *machine_roofs(const struct machine *m, int n_threads, double link_bytes_s, double link_latency_s, struct error *err);
 
-int subject_load(struct subject *s, const struct measurement *m, const struct stack *stack, struct error *err);
+int subject_load(struct subject *s, const struct measurement *m, const struct stack *stack, struct presets *presets, struct error *err);
 void subject_key(char *key, size_t size, const struct measurement *m, const struct stack *stack);
 void subject_free(struct subject *s);
 /* What a tensor's elements count as, so that a guessed model has the parameters stated; 1 of any other. (70) */
@@ -74,6 +95,7 @@ struct pricer {
     size_t n_machine;
     struct subject *subject[PRICER_SUBJECTS]; /* the last used first */
     size_t n_subject;
+    struct presets presets;
 };
 /* NULL: out of memory. A subject is there until others are asked for: a row takes what it needs of one. */
 const struct machine *pricer_machine(struct pricer *p, const char *hardware, bool server, struct error *err);
@@ -107,6 +129,11 @@ const char *guess_text(char *buf, size_t size, unsigned guesses);
 bool is_clean(const struct measurement *m);
 /* The engine without its back end: "llama.cpp" of "llama.cpp-cuda". */
 const char *engine_text(const struct stack *s, char *buf, size_t size);
+/* Of the system or an interrupt: it ends the command. Other errors may be one row's affair, whose reason they are then. */
+static inline bool error_is_fatal(const struct error *e)
+{
+    return e->kind == ERROR_SYSTEM || e->kind == ERROR_INTERRUPTED;
+}
 /* Sets out->reason; returns 0, since a row without a price is no failure. */
 int no_price(struct priced *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -4,6 +4,7 @@ libscore_a_SOURCES = \
   %D%/internal.h \
   %D%/class.c \
   %D%/machine.c \
+  %D%/preset.c \
   %D%/subject.c \
   %D%/work.c \
   %D%/price.c \

@@ -78,7 +78,7 @@ static int from_figures(struct machine *out, const struct measure_hw *g, struct 
     else
         snprintf(out->reason, sizeof out->reason, "%.250s", e.msg);
     free(text);
-    return 0;
+    return error_is_fatal(&e) ? error_set(err, e.kind, "%s", e.msg) : 0;
 }
 
 /* Servers' GPUs where a name says nothing and the file is of servers: a topology, a system. */
@@ -195,11 +195,15 @@ static size_t size_at_end(const char *s)
 static void short_name(char *out, size_t size, const char *hardware, bool *variant)
 {
     static const char *const marks[] = { "(R)", "(TM)" };
+    static const char *const boxes[] = { "Mac Studio ", "MacBook Pro ", "MacBook Air ", "Mac mini ", "iMac " };
     static const char *const ends[] = { " Graphics", " GPU", " Server Edition", " Max-Q Workstation Edition", " D" };
     snprintf(out, size, "%s", hardware);
     for (size_t i = 0; i < ARRAY_LEN(marks); i++)
         for (char *s; (s = strcasestr(out, marks[i])) != NULL;)
             memmove(s, s + strlen(marks[i]), strlen(s + strlen(marks[i])) + 1);
+    for (size_t i = 0; i < ARRAY_LEN(boxes); i++)
+        if (strncasecmp(out, boxes[i], strlen(boxes[i])) == 0)
+            memmove(out, out + strlen(boxes[i]), strlen(out + strlen(boxes[i])) + 1);
     char *const with = strstr(out, " w/"), *const behind = strpbrk(out, "[(");
     if (with)
         *with = 0;
@@ -224,10 +228,12 @@ static void short_name(char *out, size_t size, const char *hardware, bool *varia
 }
 
 /* -1: a profile cannot be read. */
-static int load_profile(struct machine *out, const char *hardware, struct error *err)
+static int load_profile(struct machine *out, const char *name, struct error *err)
 {
-    char bare[128], brief[128];
+    char bare[128], brief[128], hardware[128];
     bool variant;
+    int n;
+    (void)hardware_one(hardware, sizeof hardware, name, &n);
     const char *alias = hardware_alias(hardware);
     bare_name(bare, sizeof bare, hardware);
     short_name(brief, sizeof brief, hardware, &variant);
@@ -325,7 +331,9 @@ int machine_guess(struct hwprofile *h, const char *name, bool *found, char *note
     *found = true;
     *h = m.h;
     if (!(m.guesses & GUESS_BANDWIDTH)) {
-        snprintf(note, size, "the profile of another variant, %s, stands for it", h->id);
+        snprintf(note, size, "%s", "");
+        if (m.guesses & GUESS_MACHINE)
+            snprintf(note, size, "the profile of another variant, %s, stands for it", h->id);
         return 0;
     }
     snprintf(h->guess_class, sizeof h->guess_class, "%s", m.class_name);

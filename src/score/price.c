@@ -213,7 +213,7 @@ static int running(struct priced *out, const struct subject *s, double positions
     o.type_v = out->type_v;
     *most = NAN;
     if (memory_model_init(&m, &s->classes, &out->machine->h, &o, &e) != 0)
-        return interrupt_check(err);
+        return error_is_fatal(&e) ? error_set(err, e.kind, "%s", e.msg) : interrupt_check(err);
     *most = memory_max_batch(&m, (uint64_t)positions);
     memory_model_free(&m);
     return 0;

@@ -31,6 +31,7 @@ void pricer_free(struct pricer *p)
     if (!p)
         return;
     pricer_drop_models(p);
+    presets_free(&p->presets);
     for (size_t i = 0; i < p->n_machine; i++) {
         machine_free(p->machine[i]);
         free(p->machine[i]);
@@ -95,7 +96,7 @@ const struct subject *pricer_subject(struct pricer *p, const struct measurement 
         if (strcmp(p->subject[i]->key, key) == 0)
             return to_front(p, i);
     struct subject *s = new_subject(p, err);
-    return s && subject_load(s, row, stack, err) == 0 ? s : NULL;
+    return s && subject_load(s, row, stack, &p->presets, err) == 0 ? s : NULL;
 }
 
 /* ---- a row --------------------------------------------------------------------------------------------- */
@@ -149,7 +150,7 @@ static int init_roofs(struct priced *out, const struct measurement *m, struct er
 {
     struct error e = { 0 };
     out->roofs = machine_roofs(out->machine, m->n_threads, out->machine->link_bytes_s, out->machine->link_latency_s, &e);
-    if (!out->roofs && e.kind == ERROR_SYSTEM)
+    if (!out->roofs && error_is_fatal(&e))
         return error_set(err, e.kind, "%s", e.msg);
     if (!out->roofs)
         return no_price(out, "%.250s", e.msg);

@@ -155,18 +155,21 @@ static double in_unit(const struct priced *p, double seconds)
     return p->m->metric == METRIC_TOK_S ? p->m->value * p->measured_s / seconds : seconds / tokens;
 }
 
-static void predict_one(const struct scoring *x, const void *params, struct scored *s)
+static int predict_one(const struct scoring *x, const void *params, struct scored *s, struct error *err)
 {
     struct error e = { 0 };
     if (predict_blind(x->o->model, params, s->p, &s->e, &e) != 0 || !(s->e.seconds > 0) || !isfinite(s->e.seconds)) {
+        if (error_is_fatal(&e))
+            return error_set(err, e.kind, "%s", e.msg);
         snprintf(s->reason, sizeof s->reason, "%.250s", e.msg[0] ? e.msg : "no price");
-        return;
+        return 0;
     }
     s->priced = true;
     s->predicted = in_unit(s->p, s->e.seconds);
     s->lo = fmin(in_unit(s->p, s->e.lo_s), in_unit(s->p, s->e.hi_s));
     s->hi = fmax(in_unit(s->p, s->e.lo_s), in_unit(s->p, s->e.hi_s));
     s->error = s->predicted / s->p->m->value - 1;
+    return 0;
 }
 
 /* A row that the file has as well. */
@@ -207,11 +210,12 @@ static int fit_and_predict(struct scoring *x, const char *out, struct error *err
     const struct fit_scope scope = { out ? x->o->leave : LEAVE_NOTHING, out ? out : "", x->anchor, n_anchor, x->beside, out ? beside_without(x, out) : 0 };
     if (x->o->model->fit(&params, x->kept, n_kept, &scope, err) != 0)
         return -1;
-    for (size_t i = 0; i < x->n; i++)
+    int rc = 0;
+    for (size_t i = 0; i < x->n && rc == 0; i++)
         if (has_price(&x->rows[i]) && (!out || strcmp(x->group[i], out) == 0))
-            predict_one(x, params, &x->rows[i]);
+            rc = predict_one(x, params, &x->rows[i], err);
     x->o->model->free(params);
-    return interrupt_check(err);
+    return rc == 0 ? interrupt_check(err) : -1;
 }
 
 static int by_text(const void *a, const void *b)

@@ -91,7 +91,7 @@ const char *machine_class(const struct hwprofile *h);
 
 /*
  * A machine that no profile is of: the class that its name says, with the memory that is believed of it, its figures as sources say (116); or a profile of
- * another variant. *found false: the name says nothing. note: what is guessed, in words.
+ * another variant. *found false: the name says nothing. note: what is guessed, in words; "" where another name of a profile is all it is.
  */
 int machine_guess(struct hwprofile *h, const char *name, bool *found, char *note, size_t size, struct error *err);
 

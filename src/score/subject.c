@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- likely dimensions ------------------------------------------------------------------------------- */
 
@@ -107,14 +108,13 @@ static int load_likely(struct subject *s, const char *name, const struct guess_d
 
 /* ---- parameters ------------------------------------------------------------------------------------------ */
 
-/* Bits of a weight of that type, tables and all, in a model of common size; NaN: no such type. */
-static double type_bits(const char *type)
+/* Bits of a weight of that type, tables and all, in a model of common size; NaN: the error says why. */
+static double type_bits(const char *type, struct error *err)
 {
     struct guess_dims d = { .params = 8e9, .active = NAN };
     struct subject probe;
-    struct error e = { 0 };
     likely_dense(&d);
-    if (load_likely(&probe, "probe", &d, type, &e) != 0)
+    if (load_likely(&probe, "probe", &d, type, err) != 0)
         return NAN;
     const double bits = 8 * (double)probe.m.weight_bytes / (double)probe.m.n_params;
     model_free(&probe.m);
@@ -122,7 +122,7 @@ static double type_bits(const char *type)
 }
 
 /* Of the row, of the name, or of the bytes and bits: those of the type's name, or the type's. */
-static double params_of(const struct measurement *m, double bits, const char *type)
+static double params_of(const struct measurement *m, double bits, const char *type, struct error *err)
 {
     if (m->params_b > 0)
         return m->params_b * 1e9;
@@ -131,97 +131,7 @@ static double params_of(const struct measurement *m, double bits, const char *ty
         return named;
     if (!(m->weight_gib > 0))
         return NAN;
-    return m->weight_gib * 0x1p30 * 8 / (bits > 0 ? bits : type_bits(type));
-}
-
-/* How far a preset's parameters may be from the row's: another vocabulary, tables counted twice or not. */
-static const double PARAMS_TOLERANCE = 0.15;
-
-static bool is_that_size(const struct model *m, const struct measurement *row)
-{
-    return !(row->params_b > 0) || fabs((double)m->n_params / (row->params_b * 1e9) - 1) <= PARAMS_TOLERANCE;
-}
-
-/* ---- names -------------------------------------------------------------------------------------------------- */
-
-static bool cut_end(char *s, const char *end)
-{
-    const size_t n = strlen(s), k = strlen(end);
-    if (n <= k || strcasecmp(s + n - k, end) != 0)
-        return false;
-    s[n - k] = 0;
-    return true;
-}
-
-static void cut_out(char *s, const char *word)
-{
-    char *at = strcasestr(s, word);
-    if (at)
-        memmove(at, at + strlen(word), strlen(at + strlen(word)) + 1);
-}
-
-/* Endings that are another training of the same shape, and a file's. */
-static bool cut_training(char *s)
-{
-    static const char *const ends[] = { "-Instruct", "-Chat", "-it", "-hf", "-Base", "-Thinking", "-2507", "-2512", "-2501",
-                                        "-2503", "-2506", "-0528", "-FP8", "-NVFP4", "-FP4", "-bf16", "-v0.1", "-v0.2", "-v0.3",
-                                        "-GPTQ-Int4", "-GPTQ-Int8", "-AWQ", "-4bit", "-8bit", "-qat", ".gguf" };
-    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-        if (cut_end(s, ends[i]))
-            return true;
-    return false;
-}
-
-/* A preset of the row's name and of another size. */
-struct other_size {
-    char preset[64];
-    double params; /* 0: none was met */
-};
-
-/* model_load() that only takes what it knows; a file of that name is not meant. */
-static bool try_load(struct model *m, const char *name, const struct measurement *row, struct other_size *other)
-{
-    struct error e = { 0 };
-    if (strchr(name, '\\') || strstr(name, ".gguf") || strstr(name, ".json") || file_exists(name))
-        return false;
-    if (model_load(m, name, NULL, &e) != 0)
-        return false;
-    if (is_that_size(m, row))
-        return true;
-    if (!(other->params > 0)) {
-        snprintf(other->preset, sizeof other->preset, "%.60s", m->name);
-        other->params = (double)m->n_params;
-    }
-    model_free(m);
-    return false;
-}
-
-/* The name a preset has; "" when none: *other is the first that the row's parameters are not of. */
-static void find_preset(char *preset, size_t size, const struct measurement *row, struct other_size *other)
-{
-    const char *const names[] = { row->model, row->label };
-    char name[128];
-    struct model m;
-    *preset = 0;
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        const char *alias = model_alias(names[i]);
-        if (*alias && try_load(&m, alias, row, other)) {
-            model_free(&m);
-            snprintf(preset, size, "%s", alias);
-            return;
-        }
-        if (!*names[i] || strlen(names[i]) >= sizeof name)
-            continue;
-        snprintf(name, sizeof name, "%s", names[i]);
-        cut_out(name, " mostly"); /* "llama 7B mostly Q4_0", as llama-bench had it until 2024 */
-        do {
-            if (!try_load(&m, name, row, other))
-                continue;
-            snprintf(preset, size, "%.60s", m.name);
-            model_free(&m);
-            return;
-        } while (cut_training(name));
-    }
+    return m->weight_gib * 0x1p30 * 8 / (bits > 0 ? bits : type_bits(type, err));
 }
 
 /* ---- as many parameters as stated ------------------------------------------------------------------------------ */
@@ -278,7 +188,7 @@ static double weight_scale(struct subject *s, const struct measurement *row)
         const struct tensor *t = &s->m.tensors[i];
         *(t->rows > 1 && t->cols > 1 ? &products : &rest) += (double)t->bytes * subject_share(s, t);
     }
-    const double want = row->weight_gib * 0x1p30, x = products > 0 ? (want - rest) / products : NAN;
+    const double want = row->weight_gib * 0x1p30 / (1 + s->extra), x = products > 0 ? (want - rest) / products : NAN;
     if (x > 1 / WEIGHT_RANGE && x < WEIGHT_RANGE)
         return x;
     if (row->weight_gib > 0)
@@ -288,21 +198,39 @@ static double weight_scale(struct subject *s, const struct measurement *row)
 
 /* ---- a subject ---------------------------------------------------------------------------------------------------- */
 
+/* What no preset describes: a mixture where its name says so, by its own experts or its family's. -1: that is not known. */
+static int guess_active(struct subject *s, const struct measurement *row, struct guess_dims *d, struct error *err)
+{
+    const double copies = model_named_experts(row->model);
+    const enum model_kind kind = model_named_kind(*row->label ? row->label : row->model, d->params);
+    if (!isnan(d->active))
+        return 0;
+    if (copies > LIKELY_VISITED) {
+        d->active = d->params * LIKELY_SHARED * LIKELY_VISITED / copies;
+    } else if ((row->tags & TAG_MOE) || kind == KIND_MIXTURE || model_named_kind(row->model, d->params) == KIND_MIXTURE) {
+        d->active = d->params * LIKELY_ACTIVE;
+    } else if (kind == KIND_EITHER) {
+        return error_set(err, ERROR_INPUT, "no preset of \"%.64s\" with %.3ge9 parameters, and its family has dense models and mixtures of experts, which read a tenth "
+                                           "of them a token: a name that says which (A3B) has a price", row->model, d->params / 1e9);
+    }
+    s->guesses |= isnan(d->active) ? 0U : GUESS_ACTIVE;
+    return 0;
+}
+
 static int load_model(struct subject *s, const struct measurement *row, const char *type, struct error *err)
 {
     if (s->preset[0])
         return model_load(&s->m, s->preset, type, err);
-    struct guess_dims d = { .params = params_of(row, s->bits, type), .active = model_active_params(row->model) };
+    struct guess_dims d = { .params = params_of(row, s->bits, type, err), .active = model_active_params(row->model) };
     s->guesses |= GUESS_MODEL;
+    if (isnan(d.params) && error_is_fatal(err))
+        return -1;
     if (isnan(d.params))
         return error_set(err, ERROR_INPUT, "no preset of \"%.64s\", and neither parameters nor bytes of its weights", row->model);
     if (!(d.params > 5e7 && d.params < 2e13))
         return error_set(err, ERROR_INPUT, "no preset of \"%.64s\" has %.4g parameters, and of others 5e7 to 2e13 are expected", row->model, d.params);
-    const double copies = model_named_experts(row->model);
-    if (isnan(d.active) && (copies > LIKELY_VISITED || (row->tags & TAG_MOE))) {
-        d.active = d.params * (copies > LIKELY_VISITED ? LIKELY_SHARED * LIKELY_VISITED / copies : LIKELY_ACTIVE);
-        s->guesses |= GUESS_ACTIVE;
-    }
+    if (guess_active(s, row, &d, err) != 0)
+        return -1;
     const bool moe = d.active > 0 && d.active < 0.9 * d.params;
     if (moe)
         likely_experts(&d);
@@ -320,31 +248,35 @@ static int load_model(struct subject *s, const struct measurement *row, const ch
  * DeepSeek-R1-NVFP4: "*self_attn*"). */
 static const char *const nvfp4_of_experts = "NVFP4_FFN";
 
-/* The type by its name in the table, by its own, by the bits in its name, or 16 bits. */
+/* What is wrong with a row is its reason; what is wrong with the system is an error: e as either. */
+static int row_reason(struct subject *s, const struct error *e, struct error *err)
+{
+    if (error_is_fatal(e)) {
+        *err = *e;
+        return -1;
+    }
+    snprintf(s->reason, sizeof s->reason, "%.250s", e->msg);
+    return 0;
+}
+
+/* The type by its name in the table, by the bits in its name, or 16 bits. */
 static int load_typed(struct subject *s, const struct measurement *row, const struct quant_name *q, struct error *err)
 {
-    const char *types[] = { q->known ? q->type : "", row->quant, q->type, "F16" };
+    const bool known = *q->type && model_knows_type(q->type);
+    const char *const type = known ? q->type : "F16";
     struct error e = { 0 };
-    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
-        if (!*types[i])
-            continue;
-        if (load_model(s, row, types[i], &e) != 0)
-            continue;
-        if (s->m.hp.n_expert > 0 && strcasecmp(types[i], "NVFP4") == 0) {
-            model_free(&s->m);
-            types[i] = nvfp4_of_experts;
-            if (load_model(s, row, types[i], &e) != 0)
-                continue;
-        }
-        snprintf(s->type, sizeof s->type, "%.20s", types[i]);
-        if (i >= 2)
-            s->guesses |= GUESS_QUANT;
-        if (i == 1)
-            s->bits = NAN; /* of the name's bits: the type has its own */
-        return 0;
+    if (load_model(s, row, type, &e) != 0)
+        return row_reason(s, &e, err);
+    const bool ffn_only = s->m.hp.n_expert > 0 && strcasecmp(type, "NVFP4") == 0;
+    if (ffn_only) {
+        model_free(&s->m);
+        if (load_model(s, row, nvfp4_of_experts, &e) != 0)
+            return row_reason(s, &e, err);
     }
-    snprintf(s->reason, sizeof s->reason, "%.250s", e.msg);
-    return interrupt_check(err);
+    snprintf(s->type, sizeof s->type, "%.20s", ffn_only ? nvfp4_of_experts : type);
+    if (!q->known || !known)
+        s->guesses |= GUESS_QUANT;
+    return 0;
 }
 
 /* A type that says how experts alone are stored, of what is published so. */
@@ -394,17 +326,90 @@ static int load_experts(struct subject *s, const struct measurement *row, const 
     return load_as(s, row, q, err);
 }
 
-/* A row's parameters win over its name, and somebody has to know. */
-static void say_other_size(struct subject *s, const struct measurement *row, const struct other_size *other)
+/* ---- a type that the bytes contradict ------------------------------------------------------------------------------ */
+
+/* Widths of types are two times apart: what is further from the bytes than half of that is another type. */
+static const double TYPE_RANGE = 1.4142135623730951;
+
+static double bytes_as_typed(const struct subject *s)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < s->m.n_tensors; i++) {
+        const struct tensor *t = &s->m.tensors[i];
+        const double bits = 8 * (double)t->bytes / ((double)t->rows * (double)t->cols);
+        const double scale = s->bits > 0 && t->rows > 1 && (bits < 15 || s->whole) ? s->bits / bits : 1;
+        bytes += (double)t->bytes * subject_share(s, t) * scale;
+    }
+    return bytes * (1 + s->extra);
+}
+
+/* Of what programs of that kind load, by bytes. Experts alone may have a type of their own. */
+static int nearest_type(struct subject *s, const struct measurement *row, bool gguf, const char **best, double *apart, struct error *err)
+{
+    static const char *const of_gguf[] = { "MXFP4_EXPERTS", "MXFP4_MOE", "Q2_K", "Q3_K_M", "Q4_K_M", "Q5_K_M", "Q6_K", "Q8_0", "F16", "F32" };
+    static const char *const of_others[] = { "MXFP4_EXPERTS", "W4A16", "INT8_W8A16", "F16", "F32" };
+    const char *const *const types = gguf ? of_gguf : of_others;
+    *apart = INFINITY;
+    for (size_t i = 0; i < (gguf ? ARRAY_LEN(of_gguf) : ARRAY_LEN(of_others)); i++) {
+        struct error e = { 0 };
+        if (strncmp(types[i], "MXFP4", 5) == 0 && s->m.hp.n_expert == 0)
+            continue;
+        model_free(&s->m);
+        s->bits = NAN;
+        if (load_model(s, row, types[i], &e) != 0)
+            return row_reason(s, &e, err);
+        const double x = row->weight_gib * 0x1p30 / bytes_as_typed(s);
+        if (fabs(log(x)) < fabs(log(*apart))) {
+            *apart = x;
+            *best = types[i];
+        }
+    }
+    return 0;
+}
+
+/* A label can be wrong ("F16" of a file whose experts are MXFP4), bytes and parameters are not: they decide, aloud. No report reads more
+ * than its file. */
+static int check_type(struct subject *s, const struct measurement *row, const struct stack *stack, struct error *err)
+{
+    const double x = row->weight_gib * 0x1p30 / bytes_as_typed(s), bits = row->weight_gib * 0x1p30 * 8 / ((double)s->m.n_params * (1 + s->extra));
+    const bool gguf = stack->family == STACK_LLAMA_CPP || stack->family == STACK_IK || stack->family == STACK_CPU;
+    const char *type = s->type;
+    double apart;
+    struct error e = { 0 };
+    if (!*row->quant || !(x > 0) || (x < TYPE_RANGE && x > 1 / TYPE_RANGE))
+        return 0;
+    if (bits < dtype_bits(DTYPE_IQ1_S)) {
+        snprintf(s->reason, sizeof s->reason, "%.4g GiB of weights are %.2g bits for each of %.4ge9 parameters: fewer than any type has", row->weight_gib, bits,
+                 (double)s->m.n_params / 1e9);
+        model_free(&s->m);
+        return 0;
+    }
+    if (nearest_type(s, row, gguf, &type, &apart, err) != 0 || s->reason[0])
+        return s->reason[0] ? 0 : -1;
+    model_free(&s->m);
+    if (load_model(s, row, apart < TYPE_RANGE ? type : s->type, &e) != 0) /* else no type has so many bytes: of another model */
+        return row_reason(s, &e, err);
+    if (apart >= TYPE_RANGE)
+        return 0;
+    s->guesses |= GUESS_QUANT;
+    snprintf(s->type, sizeof s->type, "%s", type);
+    snprintf(s->note, sizeof s->note, "%.4g GiB are %.3g bits a weight, which \"%.32s\" is not: priced as %s", row->weight_gib, bits, row->quant, type);
+    return 0;
+}
+
+/* What the price does not follow, or only nearly, somebody has to know. */
+static void say_preset(struct subject *s, const struct measurement *row, const struct preset_found *f)
 {
     const size_t n = strlen(s->reason);
-    if (s->preset[0] || !(other->params > 0))
+    if (f->by_family && !*s->note)
+        snprintf(s->note, sizeof s->note, "taken for %s: of its family and its %.4ge9 parameters", f->name, row->params_b);
+    if (s->preset[0] || !(f->other_params > 0))
         return;
     if (n > 0)
-        snprintf(s->reason + n, sizeof s->reason - n, "; preset %s of that name has %.4ge9", other->preset, other->params / 1e9);
+        snprintf(s->reason + n, sizeof s->reason - n, "; preset %s of that name has %.4ge9", f->other, f->other_params / 1e9);
     else
         snprintf(s->note, sizeof s->note, "params_b says %.4ge9 parameters, preset %s of that name has %.4ge9: priced with likely dimensions of %.4ge9",
-                 row->params_b, other->preset, other->params / 1e9, row->params_b);
+                 row->params_b, f->other, f->other_params / 1e9, row->params_b);
 }
 
 void subject_key(char *key, size_t size, const struct measurement *m, const struct stack *stack)
@@ -430,18 +435,21 @@ static int build_ops(struct subject *s, const struct stack *stack, struct error 
     return op_classes_init(&s->classes, &s->m, &s->ops, err);
 }
 
-int subject_load(struct subject *s, const struct measurement *row, const struct stack *stack, struct error *err)
+int subject_load(struct subject *s, const struct measurement *row, const struct stack *stack, struct presets *presets, struct error *err)
 {
+    struct preset_found found;
     *s = (struct subject){ .bits = NAN, .kv_share = 1, .width = 1, .experts = 1, .scale = NAN, .whole = stack->family == STACK_MLX };
     subject_key(s->key, sizeof s->key, row, stack);
-    struct other_size other = { .params = 0 };
-    find_preset(s->preset, sizeof s->preset, row, &other);
+    if (preset_find(&found, row, presets, err) != 0)
+        return -1;
+    snprintf(s->preset, sizeof s->preset, "%s", found.name);
+    s->extra = found.extra;
     const struct quant_name q = quant_of(row, stack, s->preset);
     if (!*row->quant && !(row->weight_gib > 0) && strncmp(s->preset, "gpt-oss", 7) != 0) /* which is published with one type */
         s->guesses |= GUESS_BITS;
-    if (load_as(s, row, &q, err) != 0 || load_experts(s, row, stack, &q, err) != 0)
+    if (load_as(s, row, &q, err) != 0 || load_experts(s, row, stack, &q, err) != 0 || (!s->reason[0] && check_type(s, row, stack, err) != 0))
         return -1;
-    say_other_size(s, row, &other);
+    say_preset(s, row, &found);
     if (s->reason[0])
         return 0;
     s->scale = weight_scale(s, row);

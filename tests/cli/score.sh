@@ -79,6 +79,74 @@ for name in Meta-Llama-3-8B-Instruct-Q4_K_M.gguf llama-3-8b.Q4_K_M.gguf models/M
     run score "$tmp/named.csv" -o json && ! has 'guessed: model'
     ok $? "a model named as its file: $name"
 done
+# llama-bench's labels: architecture and parameters find the model, whatever size the label says; a label is doubted where the bytes contradict it.
+table() { # LINES: "model|size|params|test|rate", one a line
+    echo '| model | size | params | backend | ngl | test | t/s |'
+    echo '| --- | ---: | ---: | --- | --: | ---: | ---: |'
+    printf '%s\n' "$1" | sed 's/^\([^|]*\)|\([^|]*\)|\([^|]*\)|\([^|]*\)|\(.*\)$/| \1 | \2 | \3 | Vulkan | 99 | \4 | \5 ± 0.01 |/'
+}
+of() { jq -r "[.rows[] | select(.model | startswith(\"$1\"))] | .[0] | $2" "$tmp/out"; }
+table 'gemma4 ?B IQ4_NL - 4.5 bpw|12.48 GiB|25.23 B|tg128|80
+qwen3next ?B Q4_K - Medium|45.00 GiB|79.67 B|tg128|30
+qwen35moe ?B Q4_K - Medium|19.70 GiB|34.66 B|tg128|50
+gpt-oss ?B MXFP4 MoE|11.27 GiB|20.91 B|tg128|70
+glm4moe ?B Q4_K - Medium|68.00 GiB|110.47 B|tg128|20
+deepseek2 ?B Q4_K - Medium|17.05 GiB|29.94 B|tg128|60
+qwen3 0.6B F16|1.40 GiB|751.63 M|tg128|150
+llama 7B Q4_0|3.83 GiB|7.24 B|tg128|60
+llama 13B Q4_0|6.60 GiB|12.25 B|tg128|40
+mistral3 14B Q4_K - Medium|7.67 GiB|13.51 B|tg128|30' >"$tmp/labels.md"
+run score "$tmp/labels.md" --hw strix-halo-395 -o json --worst 100
+is "gemma-4-26b-a4b qwen3-next-80b-a3b qwen3.5-35b-a3b gpt-oss-20b glm-4.5-air glm-4.7-flash qwen3-0.6b mistral-7b-v0.1 mistral-nemo-12b ministral-3-14b" \
+    "$(for m in gemma4 qwen3next qwen35moe gpt-oss glm4moe deepseek2 qwen3\  llama\ 7B llama\ 13B mistral3; do of "$m" .preset; done | xargs)" "labels are found by architecture and parameters"
+table 'gemma4 ?B Q4_0|16.00 GiB|29.00 B|tg128|10
+qwen35moe ?B Q4_0|28.00 GiB|50.00 B|tg128|20
+gemma4 ?B Q8_0|5.00 GiB|5.00 B|tg128|20
+llama ?B Q4_0|28.00 GiB|50.00 B|tg128|20' >"$tmp/unlabelled.md"
+run score "$tmp/unlabelled.md" --hw strix-halo-395 -o json --worst 100 && has 'no preset of \\"gemma4 ?B Q4_0\\" with 29e9 parameters, and its family has dense models and mixtures of experts'
+ok $? "of a family that has both, no model and no price"
+holds "$(jq '[.rows[] | select(.model | test("Q8_0|llama")) | select(.predicted > 0)] | length' "$tmp/out") == 2" "dense ones are priced"
+holds "$(jq '[.rows[] | select(.model | startswith("qwen35moe"))][0] | .hi / .lo' "$tmp/out") > 2 * $(jq '[.rows[] | select(.model | startswith("llama"))][0] | .hi / .lo' "$tmp/out")" \
+    "a mixture whose active parameters are guessed has an interval for that"
+table 'gpt-oss 120B F16|60.87 GiB|116.83 B|pp512|500
+gpt-oss 120B F16|60.87 GiB|116.83 B|tg128|48
+gpt-oss 120B MXFP4 MoE|59.02 GiB|116.83 B|tg128|50
+gpt-oss 20B Q8_0|11.27 GiB|20.91 B|tg128|72
+llama 8B F16|4.58 GiB|8.03 B|tg128|40
+llama 8B Q4_0|0.83 GiB|8.03 B|tg128|40' >"$tmp/types.md"
+run report "$tmp/types.md" --hw strix-halo-395 -o json && has '60.87 GiB are 4.48 bits a weight, which \\"F16\\" is not: priced as MXFP4_EXPERTS'
+ok $? "a label that the bytes contradict is doubted aloud"
+holds "$(jq '[.rows[] | select(.test == "tg128" and (.model | startswith("gpt-oss 120B F16")))][0].bytes / 5.0e9 | . > 0.97 and . < 1.03' "$tmp/out" | sed 's/true/1/;s/false/0/') == 1" "5.0 GB a token"
+holds "$(jq '[.rows[] | select(.test == "pp512")][0].bytes' "$tmp/out") < 65.4e9" "no report reads more than its file"
+holds "$(jq '[.rows[] | select(.model | startswith("llama 8B F16"))][0].bytes' "$tmp/out") < 4.95e9" "of dense models, too"
+run score "$tmp/types.md" --hw strix-halo-395 -o json --worst 100 && has '0.83 GiB of weights are 0.89 bits for each of 8.03e9 parameters: fewer than any type has'
+ok $? "bytes that no type has are a reason"
+# What nobody described is less sure than what somebody did; names that say several devices are of several.
+guessed() { { head -n 1 "$f/throughput.csv"; echo "n-1,x/y,NVIDIA GeForce RTX 4090,1,llama.cpp,$1,$2,Q4_K_M,,$3,2026-05-01,tags="; } >"$tmp/guessed.csv" && run score "$tmp/guessed.csv" -o json && figure half90; }
+holds "$(guessed Unheard-of-8B 8.03 decode,0,64,1,100) > 1.15 * $(guessed Llama-3-8B 8.03 decode,0,64,1,100)" "a guessed dense model is less sure than a known one"
+holds "$(guessed Unheard-of-8B 8.03 prefill,512,0,1,9000) > 1.5 * $(guessed Llama-3-8B 8.03 prefill,512,0,1,9000)" "the more in prompts"
+holds "$(guessed Unheard-of-MoE 30 decode,0,64,1,100) > 1.5 * $(guessed Unheard-of-30B-A3B 30 decode,0,64,1,100)" "more still where the active parameters are guessed"
+on_mlx() { { head -n 1 "$f/throughput.csv"; echo "n-1,x/y,Apple M5 Max,1,mlx-lm,$1,8.03,8bit,,decode,0,64,1,60,2026-05-01,tags="; } >"$tmp/guessed.csv" && run score "$tmp/guessed.csv" -o json && figure half90; }
+holds "$(on_mlx Unheard-of-9B) > 1.1 * $(on_mlx Llama-3.1-8B)" "whatever the machine and the type"
+{ head -n 1 "$f/throughput.csv"; echo 'n-1,x/y,2x RTX 3090,,llama.cpp,Llama-3-8B,8.03,Q4_K_M,,decode,0,64,1,100,2026-05-01,tags='; } >"$tmp/two.csv"
+run score "$tmp/two.csv" -o json && jq -e '.rows[0] | .profile == "rtx-3090" and .n_devices == 2' "$tmp/out" >/dev/null
+ok $? "2x RTX 3090: two of them"
+for name in Qwen3.6-27B DeepSeek-R1-Distill-Qwen-14B llama3.1 qwen3-next mlx-community/Qwen3-30B-A3B-4bit Qwen3-Coder-30B-A3B-Instruct qwen3-coder:30b Qwen/Qwen3-30B-A3B-Instruct-2507-FP8; do
+    { head -n 1 "$f/throughput.csv"; echo "a,x,NVIDIA RTX 4090,1,llama.cpp,$name,,Q4_K_M,,decode,0,64,1,100,2025-12,tags="; } >"$tmp/named.csv"
+    run score "$tmp/named.csv" -o json && jq -e '.rows[0].preset != ""' "$tmp/out" >/dev/null && preset=$(jq -r '.rows[0].preset' "$tmp/out") &&
+        run analyze -m "$name" -q Q4_K_M -o json && has "\"model\": \"$preset\""
+    ok $? "score and analyze read one table of names: $name"
+done
+for on in "Mac Studio M2 Ultra:apple-m2-ultra" "Jetson AGX Thor:jetson-thor-t5000" "Xeon 8480:xeon-8480plus" "NVIDIA GeForce RTX 3090 GPU:rtx-3090" "AMD Radeon RX 7900 XTX (RADV NAVI31):rx-7900xtx"; do
+    run predict tinyllama-1.1b -q Q4_0 --hw "${on%%:*}" -p 0 -n 1 -o json && has "\"hw\": \"${on#*:}\"" && ! says 'no profile of' &&
+        sed "s/2x RTX 3090/${on%%:*}/" "$tmp/two.csv" >"$tmp/on.csv" && run score "$tmp/on.csv" -o json && has "\"profile\": \"${on#*:}\""
+    ok $? "predict and score read one table of machines: ${on%%:*}"
+done
+refused 2 'machine "2x RTX 3090": 2 devices: name one, "RTX 3090", and how they divide the work: --tp 2 (every tensor) or --pp 2 (layers)' predict llama-3-8b --hw "2x RTX 3090"
+for type in IQ2_M:IQ2_M "INT8 W8A8:INT8" "Q4_K - Medium:Q4_K_M" GPTQ-Int4:GPTQ FP8-dynamic:FP8_CHANNEL UD-Q4_K_XL:Q4_K_M; do
+    run analyze llama-3.1-8b -q "${type%%:*}" --by role -o json && has "\"type\": \"${type#*:}\""
+    ok $? "-q ${type%%:*} is ${type#*:}"
+done
 sed 's/,Q4_K_M,4.58,/,,,/' "$tmp/new.csv" >"$tmp/untyped.csv"
 run score "$tmp/untyped.csv" --type F16 -o json && has '"type": "F16"' && has 'no type in its row: F16, as --type says'
 ok $? "--type is the type of rows that do not say theirs"
@@ -92,6 +160,16 @@ kept=${ROOFCAST_DATA-}
 export ROOFCAST_DATA="$tmp/data"
 refused 1 'broken.json: spec.memory_bytes: field "source": expected at most 159 bytes, found 200' score "$tmp/new.csv"
 rm "$tmp/data/hwprofiles/broken.json"
+# Nor is a model's: a preset that cannot be read ends what would have used it, whatever its rows are called.
+rm "$tmp/data/models" && mkdir "$tmp/data/models" && cp "$top_srcdir"/models/*.json "$top_srcdir"/models/*.tsv "$tmp/data/models"
+head -c 100 "$top_srcdir/models/llama-3-8b.json" >"$tmp/data/models/llama-3-8b.json"
+for c in "score $f/throughput.csv" "report $f/throughput.csv --hw rtx-4090" "calibrate $f/throughput.csv -o $tmp/none.json" "score $f/llama-bench.json"; do
+    # shellcheck disable=SC2086
+    refused 1 'models/llama-3-8b.json: line ' $c
+done
+cp "$top_srcdir/models/llama-3-8b.json" "$tmp/data/models"
+run score "$f/throughput.csv" -o json
+ok $? "with the file whole they do"
 sed 's/NVIDIA GeForce RTX 4999/GeForce RTX 12\/16 GB.json/' "$tmp/new.csv" >"$tmp/slash.csv"
 run score "$tmp/slash.csv" -o json && has '"n_unpriced": 0'
 ok $? "a machine's name is no path"

@@ -1051,26 +1051,83 @@ static void test_names(void **state)
     assert_true(quant_find("mlx-q4", mlx).bits == 4.5 && quant_find("mlx-q5-g32", mlx).bits == 6);
     assert_true(quant_find("EXL2-4.0bpw", mlx).bits == 4);
     assert_string_equal(quant_find("UD-Q4_K_XL", cpp).type, "Q4_K_M");
-    assert_string_equal(quant_find("IQ4_XS (custom)", cpp).type, "iq4_xs");
+    assert_string_equal(quant_find("IQ4_XS (custom)", cpp).type, "IQ4_XS");
     assert_string_equal(quant_find("Q6_K_L", cpp).type, "Q6_K");
     assert_string_equal(quant_find("", cpp).type, "Q4_K_M");
     assert_false(quant_find("", cpp).known);
     /* a type with more around it; a word that is none: what most people run */
     assert_string_equal(quant_find("NVFP4+FP8KV", mlx).type, "NVFP4");
-    assert_string_equal(quant_find("FP8-dynamic", mlx).type, "FP8");
+    assert_string_equal(quant_find("FP8-dynamic", mlx).type, "FP8_CHANNEL");
+    assert_string_equal(quant_find("INT8 W8A8", mlx).type, "INT8");
+    assert_string_equal(quant_find("AutoRound INT4", mlx).type, "W4A16");
+    assert_string_equal(quant_find("IQ2_M", cpp).type, "IQ2_M");
     assert_string_equal(quant_find("AWQ-Marlin", mlx).type, "AWQ");
     assert_true(quant_find("bnb-nf4", mlx).bits == 4.5);
     assert_string_equal(quant_find("Q4_K_XL UD", cpp).type, "Q4_K_M");
     assert_string_equal(quant_find("Q4_K - Medium", cpp).type, "Q4_K_M");
     assert_string_equal(quant_find("GGUF", cpp).type, "Q4_K_M");
     assert_false(quant_find("GGUF", cpp).known);
-    assert_string_equal(model_alias("deepseek-r1:32b"), "qwen2.5-32b");
-    assert_string_equal(model_alias("LLaMA v2 13B mostly Q4_0"), "llama-2-13b");
-    assert_string_equal(model_alias("deepseek-r1:671b"), "deepseek-v3");
     assert_true(model_active_params("Ling-flash-2.0") == 6.1e9);
-    assert_string_equal(model_alias("deepseek-ai/DeepSeek-R1"), "deepseek-v3");
-    assert_string_equal(model_alias("DeepSeek-R1-Distill-Qwen-14B"), "qwen2.5-14b");
-    assert_string_equal(model_alias("Unheard-of-7B"), "");
+}
+
+/* Labels have an architecture, names a family; what of a family is mixtures of experts. */
+static void test_families(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *arch;
+    } labels[] = {
+        { "gemma4 ?B IQ4_NL - 4.5 bpw", "gemma4" }, { "qwen3moe 30B.A3B Q4_K - Medium", "qwen3moe" }, { "gpt-oss 120B F16", "gpt-oss" },
+        { "llama 8x7B Q4_0", "llama" },             { "nemotron_h_moe 31B.A3.5B Q8_0", "nemotron_h" }, { "qwen35moe ?B", "qwen35moe" },
+        { "qwen3vlmoe 30B.A3B", "qwen3moe" },       { "mistral3 14B Q4_0", "llama" }, { "Llama 3.1 8B", "" }, { "gemma-4-26B", "" },
+        { "frobnicate 8B Q4_0", "" },               { "llama", "" },                  { "", "" }, { "qwen2moe A2.7B", "qwen2moe" },
+    };
+    static const char *const families[][2] = {
+        { "Qwen3-Coder-Next", "qwen3" }, { "qwen/Qwen3.5-9B", "qwen3.5" }, { "gemma-4-26B-A4B-it", "gemma4" }, { "GLM-4.7-Flash", "glm4.7" },
+        { "llama-3.1-8b", "llama3.1" },  { "llama-7b", "llama" },          { "Mistral-Small-24B", "mistral" }, { "7b", "" },
+        { "phi-4", "phi4" },             { "mistral-small3.2:24b", "mistral" },
+    };
+    static const struct {
+        const char *model;
+        double params;
+        enum model_kind kind;
+    } kinds[] = {
+        { "Qwen3-Coder-Next", 80e9, KIND_MIXTURE }, { "qwen3-tuned", 40e9, KIND_EITHER }, { "qwen3-tuned", 9e9, KIND_UNKNOWN },
+        { "gemma4 ?B", 25.23e9, KIND_EITHER },      { "gemma4 ?B", 12e9, KIND_UNKNOWN },  { "qwen35moe ?B", 50e9, KIND_MIXTURE },
+        { "Llama-3-8B", 8e9, KIND_UNKNOWN },        { "gpt-oss ?B", 40e9, KIND_MIXTURE }, { "qwen3.5-9b", 9e9, KIND_UNKNOWN },
+        { "Unheard-of-MoE", 9e9, KIND_MIXTURE },    { "gemma4 ?B", NAN, KIND_UNKNOWN },
+    };
+    char buf[64];
+    for (size_t i = 0; i < ARRAY_LEN(labels); i++)
+        if (label_arch(buf, sizeof buf, labels[i].label) != (*labels[i].arch != 0) || (*labels[i].arch && strcmp(buf, labels[i].arch) != 0))
+            fail_msg("%s: %s", labels[i].label, buf);
+    for (size_t i = 0; i < ARRAY_LEN(families); i++)
+        assert_string_equal(model_family(buf, sizeof buf, families[i][0]), families[i][1]);
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (model_named_kind(kinds[i].model, kinds[i].params) != kinds[i].kind)
+            fail_msg("%s of %g", kinds[i].model, kinds[i].params);
+}
+
+static void test_counts_in_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *one;
+        int n;
+    } cases[] = {
+        { "2x RTX 3090", "RTX 3090", 2 },       { "4xH100 SXM", "H100 SXM", 4 },         { "8 x NVIDIA H200", "NVIDIA H200", 8 }, { "2\u00d7 L40S", "L40S", 2 },
+        { "RTX 3090 x2", "RTX 3090", 2 },       { "RTX 3090 (x2)", "RTX 3090", 2 },      { "Dual RTX 3090", "RTX 3090", 2 },      { "1x L4", "L4", 1 },
+        { "RTX 3090", "RTX 3090", 1 },          { "2x Xeon 8480", "2x Xeon 8480", 1 },   { "Dual EPYC 9654", "Dual EPYC 9654", 1 },
+        { "Radeon gfx1151", "Radeon gfx1151", 1 }, { "W7900 Dual Slot", "W7900 Dual Slot", 1 }, { "2x", "2x", 1 }, { "x2", "x2", 1 }, { " x2", " x2", 1 }, { "(x2)", "(x2)", 1 },
+        { "0x H100", "0x H100", 1 },            { "99999x H100", "99999x H100", 1 },     { "", "", 1 },                           { "4090", "4090", 1 },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char one[64];
+        int n = -1;
+        (void)hardware_one(one, sizeof one, cases[i].name, &n);
+        if (n != cases[i].n || strcmp(one, cases[i].one) != 0)
+            fail_msg("\"%s\": %d of \"%s\"", cases[i].name, n, one);
+    }
 }
 
 static void test_sizes_in_names(void **state)
@@ -1294,7 +1351,7 @@ int main(void)
         cmocka_unit_test(test_type_given),
         cmocka_unit_test(test_llama_bench_settings), cmocka_unit_test(test_places), cmocka_unit_test(test_servers), cmocka_unit_test(test_unsaid), cmocka_unit_test(test_servers_refuse), cmocka_unit_test(test_hardware),
         cmocka_unit_test(test_long_texts),   cmocka_unit_test(test_run_places),   cmocka_unit_test(test_many_places),
-        cmocka_unit_test(test_names),        cmocka_unit_test(test_sizes_in_names),
+        cmocka_unit_test(test_names),        cmocka_unit_test(test_families), cmocka_unit_test(test_counts_in_names), cmocka_unit_test(test_sizes_in_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

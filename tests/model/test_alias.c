@@ -40,6 +40,10 @@ static void test_type_at_the_end(void **state)
         { "-Q4_0", 5, "none" },
         { "llama-Q4", 8, "none" },
         { "llama-Q4_", 9, "none" },
+        { "Qwen2.5-7B-Instruct-GPTQ-Int4", 19, "GPTQ-Int4" },
+        { "Llama-3.3-70B-Instruct-FP8-dynamic", 22, "FP8-dynamic" },
+        { "Llama-3.3-70B-Instruct-quantized.w8a8", 22, "quantized.w8a8" },
+        { "llama3.1:8b-instruct-q4_K_M", 20, "q4_K_M" },
         { "llama 8B Q4_K - Medium or so", 28, "none" },
         { "", 0, "none" },
         { " ", 1, "none" },
@@ -83,6 +87,40 @@ static void test_names(void **state)
         { "Qwen/Qwen3-8B-GGUF", NULL, "qwen3-8b", "F16" },
         { "Qwen3-8B-GGUF:Q4_K_M", NULL, "qwen3-8b", "Q4_K_M" },
         { "llama_3_8b", NULL, "llama-3-8b", "F16" },
+        { "llama3.1:8b-instruct-q4_K_M", NULL, "llama-3.1-8b", "Q4_K_M" },
+        { "llama3.1", NULL, "llama-3.1-8b", "F16" },
+        { "llama3.1:latest", NULL, "llama-3.1-8b", "F16" },
+        { "llama3.1:70b", NULL, "llama-3.1-70b", "F16" },
+        { "qwen3-next", NULL, "qwen3-next-80b-a3b", "F16" },
+        { "qwen3-coder:30b", NULL, "qwen3-30b-a3b", "F16" },
+        { "gpt-oss:20b", NULL, "gpt-oss-20b", "F16" },
+        { "gemma3:27b-it-qat", NULL, "gemma-3-27b", "F16" },
+        { "deepseek-r1:14b", NULL, "qwen2.5-14b", "F16" },
+        { "deepseek-r1:671b", NULL, "deepseek-v3", "F16" },
+        /* owners, trainings, dates, packages, makers of mixtures; the same shape under another name */
+        { "Qwen/Qwen3-30B-A3B-Instruct-2507-FP8", NULL, "qwen3-30b-a3b", "FP8" },
+        { "Qwen3-4B-Thinking-2507", NULL, "qwen3-4b", "F16" },
+        { "Qwen/Qwen3-Coder-30B-A3B-Instruct", NULL, "qwen3-30b-a3b", "F16" },
+        { "unsloth/Qwen3-30B-A3B-GGUF:UD-Q4_K_XL", NULL, "qwen3-30b-a3b", "Q4_K_M" },
+        { "bartowski/google_gemma-3-27b-it-GGUF", NULL, "gemma-3-27b", "F16" },
+        { "google/gemma-3-27b-it-qat-q4_0-gguf", NULL, "gemma-3-27b", "Q4_0" },
+        { "Meta-Llama-3-8B-Instruct.Q6_K", NULL, "llama-3-8b", "Q6_K" },
+        { "llama-3.3-70b-instruct-q4_k_m-00001-of-00002", NULL, "llama-3.3-70b", "Q4_K_M" },
+        { "RedHatAI/Llama-3.3-70B-Instruct-quantized.w8a8", NULL, "llama-3.3-70b", "INT8" },
+        { "RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic", NULL, "llama-3.3-70b", "FP8_CHANNEL" },
+        { "Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4", NULL, "qwen2.5-7b", "GPTQ" },
+        { "Qwen/Qwen3-8B-IQ2_XXS", NULL, "qwen3-8b", "IQ2_XXS" },
+        { "mistralai/Mistral-Small-24B-Instruct-2501", NULL, "mistral-small-24b", "F16" },
+        { "mistralai/Mistral-Small-Instruct-2409", NULL, "mistral-small-22b", "F16" },
+        { "mistralai/Mistral-7B-Instruct-v0.2", NULL, "mistral-7b", "F16" },
+        { "mistralai/Mistral-7B-Instruct-v0.1", NULL, "mistral-7b-v0.1", "F16" },
+        { "mistralai/Mixtral-8x22B-Instruct-v0.1", NULL, "mixtral-8x22b", "F16" },
+        { "deepseek-ai/DeepSeek-R1-Distill-Qwen-14B", NULL, "qwen2.5-14b", "F16" },
+        { "DeepSeek-R1-Distill-Llama-70B", NULL, "llama-3.3-70b", "F16" },
+        { "Qwen/Qwen3.6-27B", NULL, "qwen3.5-27b", "F16" },
+        { "LLaMA v2 13B mostly Q4_0", NULL, "llama-2-13b", "Q4_0" },
+        { "QwQ 32B", NULL, "qwen2.5-32b", "F16" },
+        { "Llama-3.1-8B-Uncensored-Q4_K_M", NULL, "llama-3.1-8b", "Q4_K_M" },
         /* llama-bench's label, and a repository of that name */
         { "llama 7B Q4_0", NULL, "llama-2-7b", "Q4_0" },
         { "huggyllama/llama-7b", NULL, "llama-1-7b", "F16" },
@@ -108,13 +146,34 @@ static void test_unknown(void **state)
     assert_fails(model_load(&m, "unsloth/Qwen3-8B-bnb-4bit", NULL, &err), err,
                  "\"Qwen3-8B-bnb-4bit\": the 4-bit types of bitsandbytes (bnb) are not supported");
     assert_fails(model_load(&m, "lama-GGUF", NULL, &err), err, "no model called \"lama-GGUF\"");
-    assert_fails(model_load(&m, "Qwen3-8B-IQ2_XXS", NULL, &err), err, "type \"IQ2_XXS\" is unknown");
+    assert_fails(model_load(&m, "Qwen3-8B-IQ5_XXS", NULL, &err), err, "type \"IQ5_XXS\" is unknown");
+    assert_fails(model_load(&m, "Qwen3-8B-int4", NULL, &err), err, "\"Qwen3-8B-int4\": int4 says 4.5 bits a weight");
     assert_fails(model_load(&m, "Qwen3-8B Q4_K - Huge", NULL, &err), err, "no model called");
     char longer[400];
     memset(longer, 'a', sizeof longer - 1);
     longer[sizeof longer - 1] = 0;
     memcpy(longer + 200, " Q4_0", 5);
     assert_fails(model_load(&m, longer, NULL, &err), err, "no model called");
+}
+
+/* A wrong model is worse than none. */
+static void test_near_misses(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "Llama-27B", "Llama 2 70", "llama-31-8b", "Llama 3.1", "Llama-3.1", "Llama-3.1-9B", "Qwen-34B", "Qwen3-3-0B", "Qwen3-40B-A3B", "Qwen3-30B-A6B",
+        "gemma-3n-E4B-it", "gemma-32-7b", "Mistral-Small", "Mistral-Small-2603", "Mistral-Large-2512", "Kimi-K2.7", "DeepSeek-R1-Distill-Qwen-72B", "deepseek-r1:9b",
+        "phi-3", "Phi-3-mini-2509", "gpt-oss-21b", "GPT-OSS", "Qwen3-Next-8B", "QWEN3", "llama3.1:9b", "llama-bench", "EAGLE3-LLaMA3.1-Instruct-8B",
+        "Llama-3.1-8B-EAGLE", "Qwen3-8B-draft", "Qwen3-Embedding-8B", "Qwen3-8B-pruned", "Llama-3.1-Minitron-4B", "Instruct", "-it", "q4_0", "2507", "GGUF", "/", "_", " ",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct model m;
+        struct error err = { 0 };
+        bool found = true;
+        assert_ok(model_load_preset(&m, names[i], NULL, &found, &err), err);
+        if (found)
+            fail_msg("\"%s\" is taken for %s", names[i], m.name);
+    }
 }
 
 /* What is not loaded, under whatever name, is suggested. */
@@ -124,7 +183,6 @@ static void test_suggested(void **state)
     static const char *const t[][2] = {
         { "Qwen/Qwen3-30B-A3B-Instruct-2507", "qwen3-30b-a3b" },
         { "nvidia/Llama-3.1-70B-Instruct-FP8", "llama-3.1-70b" },
-        { "DeepSeek-R1-Distill-Llama-70B", "deepseek-v3" }, /* whose other name is DeepSeek-R1 */
         { "llama-3-8c", "llama-3-8b" },
         { "Llama-3.1-8B-Uncensored-Q4_K_M", "llama-3.1-8b" },
     };
@@ -198,6 +256,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_type_at_the_end),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_near_misses),
         cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_suggested),
         cmocka_unit_test(test_table),

@@ -409,7 +409,7 @@ static void test_other_size(void **state)
         const char *preset, *reason, *note;
     } want[] = {
         { 70e9, "", "", "params_b says 70e9 parameters, preset llama-3-8b of that name has 8.03e9: priced with likely dimensions of 70e9" },
-        { 30e9, "", "", "params_b says 30e9 parameters, preset llama-1-7b of that name has 6.738e9: priced with likely dimensions of 30e9" },
+        { 30e9, "", "", "params_b says 30e9 parameters, preset llama-2-7b of that name has 6.738e9: priced with likely dimensions of 30e9" },
         { NAN, "", "no preset of \"Llama-3-8B\" has 1e+07 parameters, and of others 5e7 to 2e13 are expected; preset llama-3-8b of that name has 8.03e9", "" },
         { 8.03e9, "llama-3-8b", "", "" },
         { 8.03e9, "llama-3-8b", "", "" },
