@@ -67,6 +67,7 @@ static const struct {
     { "ssm.group_count", NULL, "n_groups linear_num_key_heads mamba_n_groups" },
     { "ssm.time_step_rank", NULL, "mamba_num_heads linear_num_value_heads mamba_n_heads mamba_dt_rank" },
     { "ssm.inner_size", NULL, "mamba_d_ssm" },
+    { "shortconv.l_cache", NULL, "conv_L_cache" },
 };
 
 /* Keys that are read elsewhere, or that bytes and arithmetic do not depend on. A star at the end stands for any text. */
@@ -177,8 +178,8 @@ static bool attends(const struct translation *t, uint64_t layer)
 static void of_gemma4(struct translation *t, uint64_t n_layer)
 {
     char name[64];
-    double windowed = NAN, full = NAN;
-    bool values = true;
+    double windowed = NAN, full = NAN, narrow = NAN;
+    bool values = true, known = false;
     set_layers(t, "layer_types", is_windowed, "sliding_attention", "full_attention", n_layer);
     for (uint64_t i = 0; i < n_layer; i++) {
         const double n = number_at(t, "attention.head_count_kv", i);
@@ -187,7 +188,15 @@ static void of_gemma4(struct translation *t, uint64_t n_layer)
             windowed = n;
         else
             full = n;
-        values &= is_windowed(t, i) || has_tensor(t, name);
+        if (!is_windowed(t, i) && !known) { /* later ones may take keys and values of earlier layers */
+            known = true;
+            values = has_tensor(t, name);
+        }
+        narrow = fmin(narrow, number_at(t, "feed_forward_length", i));
+    }
+    if (narrow < number_of(t, "feed_forward_length")) { /* layers that take keys of earlier ones are twice as wide */
+        set_number(t, "intermediate_size", narrow);
+        set_flag(t, "use_double_wide_mlp", true);
     }
     set_number(t, "num_key_value_heads", windowed);
     set_number(t, "num_global_key_value_heads", full);
@@ -206,6 +215,16 @@ static void of_nemotron_h(struct translation *t, uint64_t n_layer)
         pattern[i] = attends(t, i) ? '*' : number_at(t, "feed_forward_length", i) > 0 ? experts ? 'E' : '-' : 'M';
     pattern[i] = 0;
     json_object_set_new(t->j, "hybrid_override_pattern", json_string(pattern));
+}
+
+static void of_lfm2(struct translation *t, uint64_t n_layer)
+{
+    const double dense = number_of(t, "leading_dense_block_count");
+    set_layers(t, "layer_types", attends, "full_attention", "conv", n_layer);
+    set_number(t, "block_ff_dim", number_of(t, "feed_forward_length"));
+    set_flag(t, "block_auto_adjust_ff_dim", false);
+    if (dense > 0)
+        set_number(t, "num_dense_layers", dense);
 }
 
 static void of_jamba(struct translation *t, uint64_t n_layer)
@@ -248,6 +267,8 @@ static void of_arch(struct translation *t, uint64_t n_layer)
         of_nemotron_h(t, n_layer);
     else if (strcmp(name, "granitehybrid") == 0)
         set_layers(t, "layer_types", attends, "attention", "mamba", n_layer);
+    else if (strncmp(name, "lfm2", 4) == 0)
+        of_lfm2(t, n_layer);
     else if (strcmp(name, "jamba") == 0)
         of_jamba(t, n_layer);
     else if (strcmp(name, "llama4") == 0) {

@@ -105,6 +105,13 @@ static const struct key nemotron[] = { { "block_count", 4, NULL }, { "embedding_
                                        { "expert_shared_count", 1, NULL }, { "expert_shared_feed_forward_length", 48, NULL } };
 static const struct key qwen3vl[] = { COMMON(2, 64, 96, 4, 2), { "attention.head_count_kv", 2, NULL }, { "attention.key_length", 16, NULL }, { "rope.dimension_sections", 8, NULL } };
 
+static const int32_t small_kv[] = { 2, 2, 2, 2, 2, 2 }, small_ff[] = { 96, 96, 96, 192, 192, 192 }, lfm2_kv[] = { 0, 0, 2, 0 };
+static const struct key small[] = { { "block_count", 6, NULL }, { "embedding_length", 64, NULL }, { "feed_forward_length", 0, small_ff }, { "attention.head_count", 4, NULL },
+                                    { "context_length", 512, NULL }, { "attention.layer_norm_rms_epsilon", 1e-6, NULL }, { "attention.head_count_kv", 0, small_kv },
+                                    { "attention.sliding_window_pattern", 0, gemma_windows }, { "attention.key_length", 32, NULL }, { "attention.key_length_swa", 16, NULL },
+                                    { "attention.sliding_window", 64, NULL }, { "embedding_length_per_layer_input", 16, NULL }, { "attention.shared_kv_layers", 3, NULL } };
+static const struct key lfm2[] = { COMMON(4, 64, 96, 4, 2), { "attention.head_count_kv", 0, lfm2_kv }, { "shortconv.l_cache", 3, NULL } };
+
 static const struct sample samples[] = {
     { "gemma4",
       "{\"model_type\":\"gemma4_text\",\"hidden_size\":64,\"num_hidden_layers\":6,\"num_attention_heads\":4,\"num_key_value_heads\":4,\"num_global_key_value_heads\":2,"
@@ -132,6 +139,17 @@ static const struct sample samples[] = {
       "{\"model_type\":\"qwen3\",\"hidden_size\":64,\"num_hidden_layers\":2,\"num_attention_heads\":4,\"num_key_value_heads\":2,\"head_dim\":16,\"vocab_size\":300,"
       "\"intermediate_size\":96,\"max_position_embeddings\":512}",
       2, qwen3vl, ARRAY_LEN(qwen3vl), { NULL, NULL } },
+    { "gemma4",
+      "{\"model_type\":\"gemma4_text\",\"hidden_size\":64,\"num_hidden_layers\":6,\"num_attention_heads\":4,\"num_key_value_heads\":2,\"head_dim\":16,"
+      "\"global_head_dim\":32,\"intermediate_size\":96,\"vocab_size\":300,\"vocab_size_per_layer_input\":300,\"sliding_window\":64,"
+      "\"hidden_size_per_layer_input\":16,\"num_kv_shared_layers\":3,\"use_double_wide_mlp\":true,\"max_position_embeddings\":512,\"layer_types\":["
+      "\"sliding_attention\",\"sliding_attention\",\"full_attention\",\"sliding_attention\",\"sliding_attention\",\"full_attention\"]}",
+      6, small, ARRAY_LEN(small), { NULL, NULL } },
+    { "lfm2",
+      "{\"model_type\":\"lfm2\",\"hidden_size\":64,\"num_hidden_layers\":4,\"num_attention_heads\":4,\"num_key_value_heads\":2,\"block_ff_dim\":96,"
+      "\"block_auto_adjust_ff_dim\":false,\"conv_L_cache\":3,\"vocab_size\":300,\"max_position_embeddings\":512,\"tie_word_embeddings\":true,"
+      "\"layer_types\":[\"conv\",\"conv\",\"full_attention\",\"conv\"]}",
+      4, lfm2, ARRAY_LEN(lfm2), { NULL, NULL } },
 };
 
 static void test_samples(void **state)
