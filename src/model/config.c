@@ -251,7 +251,7 @@ static int read_layer_types(const json_t *j, const char *what, struct hparams *h
     json_array_foreach(list, i, v)
     {
         const char *s = json_string_value(v);
-        const bool windowed = s && strcmp(s, "sliding_attention") == 0;
+        const bool windowed = s && (strcmp(s, "sliding_attention") == 0 || strcmp(s, "chunked_attention") == 0); /* Llama 4's chunks */
         if (!windowed && (!s || strcmp(s, "full_attention") != 0))
             return error_set(err, ERROR_INPUT, "%s: layer_types[%zu]: expected \"full_attention\" or "
                              "\"sliding_attention\"", what, i);

@@ -190,7 +190,9 @@ static const char *const harmless[] = {
     "scoring_func", "gegelu_limit", "seq_aux", "ep_size", "*_training", "vision_feature_*", "image_*", "video_*", "audio_*", "*_id", "*_ids", "*_config",
     "*_index", "projector_*", "multimodal_*", "mm_*", "rescale_prenorm_residual", "residual_in_fp32", "time_step_*", "mamba_chunk_size", "chunk_size",
     "*_kernels", "mamba_ssm_dtype", "moe_router_dtype", "use_mamba_kernels", "*position_ids*", "mrope_*", "spatial_merge_size", "use_bidirectional_attention",
-    "*image*", "*patch*", "select_layer", "template", "ps_version", "downsample_ratio", "use_thumbnail", "pad2square", "use_backbone_lora",
+    "swiglu_limit", "*jitter*", "layernorm_*_beta", "shared_moe_mode", "ssm_*multiplier*", "key_multiplier",
+    "lm_head_multiplier", "mlp_multipliers", "attention_*multiplier", "embedding_multiplier", "use_mtp", "num_mtp_modules", "expand", "mamba_hidden_act",
+    "mlp_expansion_factor", "mamba_norm_before_gate", "mamba_use_mlp", "attn_scale", "floor_scale", "attn_temperature_tuning", "for_llm_compressor", "*image*", "*patch*", "select_layer", "template", "ps_version", "downsample_ratio", "use_thumbnail", "pad2square", "use_backbone_lora",
     "use_llm_lora", "layer_norm_elementwise_affine", "language_model_only", "num_logits_to_keep", "calc_logits_for_entire_prompt", "summary_*",
 };
 

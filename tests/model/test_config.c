@@ -625,6 +625,8 @@ static void test_windows(void **state)
     assert_ok(parse_with("\"sliding_window\":64,\"layer_types\":[\"sliding_attention\",\"sliding_attention\"]", &hp, &err),
               err);
     assert_true(hp.window == 64 && hp.window_period == 0);
+    assert_ok(parse_with("\"sliding_window\":64,\"layer_types\":[\"chunked_attention\",\"full_attention\"]", &hp, &err), err);
+    assert_true(hp.window == 64 && hp.window_period == 2);
     assert_ok(parse_with("\"sliding_window\":64,\"layer_types\":[\"full_attention\",\"full_attention\"]", &hp, &err), err);
     assert_int_equal(hp.window, 0);
     assert_fails(parse_changed(smollm3, "no_rope_layers", "[1,1,0,1]", &hp, &err), err, "no_rope_layers[2] does not follow");
