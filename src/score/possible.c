@@ -27,27 +27,15 @@ static bool is_of_4_bits(const char *type)
     return strstr(type, "FP4") || strstr(type, "A4");
 }
 
-static double peak_of(const struct priced *p, enum math m)
-{
-    const double spec = p->machine->h.peak[m].value, roof = p->roofs->peak[m].flop_s;
-    return fmax(isnan(spec) ? 0 : spec, isnan(roof) ? 0 : roof);
-}
-
-/* The fastest units that weights of such bits may meet: their kernels are not known. NVIDIA's consumer boards sum FP16 twice as
- * fast in 16 bits as in the 32 that their profiles' peaks have. */
+/* The fastest units that weights of such bits may meet, by all threads of a CPU: their kernels are not known. (155) */
 static double fastest(const struct priced *p)
 {
-    double peak = 0;
-    const struct hwprofile *h = &p->machine->h;
-    const bool wide = p->bits_weight > HALF_BITS, narrow = is_of_4_bits(p->type);
-    for (int m = 0; m < MATH_COUNT; m++) {
-        const bool of4 = m == MATH_FP4 || m == MATH_INT4, of8 = m == MATH_FP8 || m == MATH_INT8;
-        if ((of4 && !narrow) || (of8 && wide))
-            continue;
-        const double sums = m == MATH_FP16 && h->kind == HW_GPU && strcmp(machine_class(h), "consumer GPU") == 0 ? 2 : 1;
-        peak = fmax(peak, sums * peak_of(p, (enum math)m));
-    }
-    return peak;
+    struct error none = { 0 };
+    const struct roofs *all = p->machine->h.kind == HW_CPU ? machine_roofs(p->machine, 0, NAN, NAN, &none) : NULL, *r = all ? all : p->roofs;
+    const struct peak *f = r->fastest;
+    if (p->bits_weight > HALF_BITS)
+        return f[ROOF_WIDENED].flop_s;
+    return is_of_4_bits(p->type) ? f[ROOF_MIXED].flop_s : fmax(f[ROOF_INT8].flop_s, f[ROOF_FLOAT8].flop_s);
 }
 
 /* The work that is surely in a row. A server's users are not all in every step, and prompts may be in a cache of prefixes: each step
