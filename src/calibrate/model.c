@@ -365,7 +365,7 @@ static int fitted_predict(const void *params, const struct priced *p, struct est
     fitted_row_known(&x->fit, r, &row);
     const double fit_ln = fit_predict(&x->fit, &fitted_model, &row, &sd, NULL), noise = x->sigma * fitted_row_sigma(r, exp(fit_ln)),
                  base = sqrt(sd * sd + noise * noise);
-    const double least = log(work_least_s(p)), ln = fmax(fit_ln, least); /* no faster than the roofs (155) */
+    const double least = log(work_least_s(p)), ln = fmax(fit_ln, least); /* no faster than the roofs (156) */
     const enum situation s = situation_of(&x->by, &x->shown, p);
     const double guessed = PREDICT_Z90 * guess_ln_sd(p, s);
     *out = (struct estimate){ .seconds = exp(ln), .lo_s = exp(ln - hypot(fmin(spread_half(&x->spread, s, SIDE_FASTER, p, base), ln - least), guessed)),

@@ -2,7 +2,6 @@
 #include "cli/pricing.h"
 #include "cli/routing.h"
 #include "roofline/step.h"
-#include "measure/measure.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -29,8 +28,8 @@ void pricing_take_kv(const struct model *m, bool said, enum dtype *k, enum dtype
 
 int pricing_type(const char **type, char *buf, size_t size, const char *arg, const char *option, struct error *err)
 {
-    const struct quant_name q = quant_find(arg, stack_named("vllm"));
-    if (!*arg || model_knows_type(arg) || !q.known || !*q.type)
+    struct quant_name q;
+    if (!*arg || model_knows_type(arg) || !model_type_named(&q, arg))
         return cli_text(type, arg);
     if (q.bits > 0)
         return error_set(err, ERROR_USAGE, "%s %.64s: of %g bits a weight, which no type that is priced has: expected one of `roofcast list types`, the "

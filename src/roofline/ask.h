@@ -48,7 +48,7 @@ struct explain_class {
     double bound_s[BOUND_COUNT];
     enum bound bound;             /* under which most seconds are spent */
     enum math math;
-    enum roof_class roof_class;   /* of its operands (155) */
+    enum roof_class roof_class;   /* of its operands (156) */
     bool act_in_cache;            /* its activations stay in the cache, in its largest pass */
     const char *alone;            /* the kernel of software that runs it (155); NULL: none is known */
     char roof[96];                /* the engine's kernel it was priced with, in the last pass; "": bandwidth and peak (62) */

@@ -1,4 +1,4 @@
-/* The bound of an op: what no kernel of any software beats. methods.md (155) */
+/* The bound of an op: what no kernel of any software beats. methods.md (156) */
 #include "roofline/internal.h"
 #include <math.h>
 #include <string.h>

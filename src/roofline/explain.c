@@ -394,7 +394,7 @@ static void peaks(struct explain *e, const struct roofs *r)
             continue;
         used[p->math] = true;
         snprintf(name, sizeof name, "peak %s", math_name(p->math));
-        constant(e, name, p->flop_s, "FLOP/s", r->roof ? "(155)" : "(13)", "%s", p->source);
+        constant(e, name, p->flop_s, "FLOP/s", r->roof ? "(156)" : "(13)", "%s", p->source);
     }
 }
 

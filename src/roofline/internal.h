@@ -87,9 +87,9 @@ int threads_or_all(const struct predict_options *o);
 /* bound.c: the fastest units, and what the last cache keeps; after peaks. */
 void bound_init(struct roofs *r, const struct hwprofile *h, const struct predict_options *o);
 
-/* step.c: the spread to the fast side, so that the interval ends at least_s. (155) */
+/* step.c: the spread to the fast side, so that the interval ends at least_s. (156) */
 double spread_within(double seconds, double sd_fast_s, double least_s);
-/* Neither a sum nor its interval's fast end above so many tokens/s, unless the machine is a guess. (155) */
+/* Neither a sum nor its interval's fast end above so many tokens/s, unless the machine is a guess. (156) */
 void step_keep_below(struct step_sum *sum, const struct roofs *r, double bound_tok_s);
 
 /* kernel_roofs.c: seconds that bytes of rows of so many tokens take because others wrote them, or have the lines to be written; 0 where

@@ -235,7 +235,7 @@ struct prediction {
     double seconds, tok_s;
     double sd_s, sd_fast_s; /* spread of the seconds: they lie between seconds * exp(-z sd_fast_s / seconds) and seconds *
                                exp(z sd_s / seconds), z PREDICT_Z90, with 90 %; NaN: a bound, or nothing is known of it. (87) */
-    double least_s; /* the seconds at the roofs, which neither they nor their interval go below (155) */
+    double least_s; /* the seconds at the roofs, which neither they nor their interval go below (156) */
     struct error_parts parts;
     double memory_s, compute_s, link_s; /* sums of the sides; of one device */
     double bound_s[BOUND_COUNT]; /* seconds spent under each bound, of one device */

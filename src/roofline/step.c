@@ -25,7 +25,7 @@ static void add(struct step_sum *s, const struct step_class *c, const struct cos
     s->sd_s += n * t->seconds * t->sd;
 }
 
-/* The op at the roofs, or as a kernel was measured to be faster. (155) */
+/* The op at the roofs, or as a kernel was measured to be faster. (156) */
 static double least_of(const struct roofs *r, const struct step_class *c, const struct cost *k, const struct op_time *t, const struct pass *p)
 {
     const double bound_s = r->roof ? t->seconds : roofs_bound(r, c, k, p).seconds;

@@ -149,7 +149,7 @@ struct gpu_units {
 };
 struct timing; /* timing.h */
 
-/* Operands by the units that may multiply them, whichever kernel it is. (155) */
+/* Operands by the units that may multiply them, whichever kernel it is. (156) */
 enum roof_class { ROOF_FLOAT32, ROOF_FLOAT16, ROOF_BFLOAT16, ROOF_WIDENED /* to either of these */, ROOF_FLOAT8, ROOF_FLOAT4, ROOF_INT8, ROOF_MIXED /* 8 and 4 bits of any kind */, ROOF_CLASSES };
 
 /* The roofs of a machine as one prediction uses them. */
@@ -201,7 +201,7 @@ struct op_time {
 };
 struct op_time roofs_time(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p);
 /* The least that any kernel takes for it: weights and keys cross the memory once, FLOP run on the fastest units that its operands may
- * meet. (155) */
+ * meet. (156) */
 struct op_time roofs_bound(const struct roofs *r, const struct step_class *c, const struct cost *cost, const struct pass *p);
 enum roof_class roofs_class(const struct roofs *r, const struct step_class *c);
 
@@ -216,7 +216,7 @@ struct step_sum {
     double bound_s[BOUND_COUNT]; /* seconds spent under each bound */
     double n_kernel;             /* that the host launches for a pass; 0: its queue takes any number */
     double n_whole;              /* passes like the fullest, by their tokens, with constants (148) */
-    double least_s;              /* seconds of it at the roofs; of a scenario: those at which its tok_s are the bound's. (155) */
+    double least_s;              /* seconds of it at the roofs; of a scenario: those at which its tok_s are the bound's. (156) */
     double longest_least_s;      /* the same of the longest pass */
     double tok_s;                /* of a scenario: tokens of all groups of devices in a second */
 };

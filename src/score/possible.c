@@ -27,7 +27,7 @@ static bool is_of_4_bits(const char *type)
     return strstr(type, "FP4") || strstr(type, "A4");
 }
 
-/* The fastest units that weights of such bits may meet, by all threads of a CPU: their kernels are not known. (155) */
+/* The fastest units that weights of such bits may meet, by all threads of a CPU: their kernels are not known. (156) */
 static double fastest(const struct priced *p)
 {
     struct error none = { 0 };

@@ -25,7 +25,7 @@ struct work_class {
     double n_head, head_dim, group; /* attention's heads, elements of one, heads that share a key; 0: another op */
     struct cost cost;    /* link_bytes: that the device sends on a ring */
     double comm_bytes;   /* the message that the devices exchange, whole */
-    double least_s;      /* at the machine's roofs (155) */
+    double least_s;      /* at the machine's roofs (156) */
     uint32_t n_comm;     /* devices that exchange; 0: no traffic */
     bool launched;       /* a kernel of its own on GPUs: products, attention */
     const char *kernel;  /* "rope", ...: a small kernel of known shape; NULL: none */
@@ -184,7 +184,7 @@ struct work_sum {
 };
 /* Passes have more than one sequence. */
 bool priced_batched(const struct priced *p);
-/* Seconds of all passes at the roofs; 0: something of it or of the machine is a guess, or devices work on parts of it at once. (155) */
+/* Seconds of all passes at the roofs; 0: something of it or of the machine is a guess, or devices work on parts of it at once. (156) */
 double work_least_s(const struct priced *p);
 struct work_sum work_sum(const struct priced *p, enum phase phase);
 /* Seconds of such FLOP, each operand type's at its own peak; flop_math [MATH_COUNT]. */

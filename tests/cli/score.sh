@@ -143,7 +143,9 @@ for on in "Mac Studio M2 Ultra:apple-m2-ultra" "Jetson AGX Thor:jetson-thor-t500
     ok $? "predict and score read one table of machines: ${on%%:*}"
 done
 refused 2 'machine "2x RTX 3090": 2 devices: name one, "RTX 3090", and how they divide the work: --tp 2 (every tensor) or --pp 2 (layers)' predict llama-3-8b --hw "2x RTX 3090"
-for type in IQ2_M:IQ2_M "INT8 W8A8:INT8" "Q4_K - Medium:Q4_K_M" GPTQ-Int4:GPTQ FP8-dynamic:FP8_CHANNEL UD-Q4_K_XL:Q4_K_M; do
+mlx=
+run list types -o json && has MLX_4BIT && mlx="4bit:MLX_4BIT 8-bit:MLX_8BIT"
+for type in $mlx IQ2_M:IQ2_M "INT8 W8A8:INT8" "Q4_K - Medium:Q4_K_M" GPTQ-Int4:GPTQ FP8-dynamic:FP8_CHANNEL UD-Q4_K_XL:Q4_K_M; do
     run analyze llama-3.1-8b -q "${type%%:*}" --by role -o json && has "\"type\": \"${type#*:}\""
     ok $? "-q ${type%%:*} is ${type#*:}"
 done
@@ -163,7 +165,8 @@ rm "$tmp/data/hwprofiles/broken.json"
 # Nor is a model's: a preset that cannot be read ends what would have used it, whatever its rows are called.
 rm "$tmp/data/models" && mkdir "$tmp/data/models" && cp "$top_srcdir"/models/*.json "$top_srcdir"/models/*.tsv "$tmp/data/models"
 head -c 100 "$top_srcdir/models/llama-3-8b.json" >"$tmp/data/models/llama-3-8b.json"
-for c in "score $f/throughput.csv" "report $f/throughput.csv --hw rtx-4090" "calibrate $f/throughput.csv -o $tmp/none.json" "score $f/llama-bench.json"; do
+{ head -n 1 "$f/throughput.csv"; echo "a,x,NVIDIA RTX 4999,1,llama.cpp,Unheard-of-8B,,Q4_K_M,4.58,decode,0,64,1,100,2025-12,tags="; } >"$tmp/unsaid.csv"
+for c in "score $f/throughput.csv" "score $tmp/unsaid.csv" "report $f/throughput.csv --hw rtx-4090" "calibrate $f/throughput.csv -o $tmp/none.json" "score $f/llama-bench.json"; do
     # shellcheck disable=SC2086
     refused 1 'models/llama-3-8b.json: line ' $c
 done
