@@ -95,6 +95,8 @@ static void remove_if_abandoned(int dir, const char *name, bool folder)
     enum { FLAGS = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK };
     struct stat st;
     int fd = folder ? openat(dir, name, O_RDONLY | O_DIRECTORY | FLAGS) : openat(dir, name, O_RDWR | FLAGS);
+    if (fd < 0 && !folder && errno == EACCES) /* of a result that is read-only */
+        fd = openat(dir, name, O_RDONLY | FLAGS);
     if (fd < 0)
         return;
     const bool ours = fstat(fd, &st) == 0 && st.st_uid == geteuid() && (folder || S_ISREG(st.st_mode));

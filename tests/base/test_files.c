@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -96,13 +97,22 @@ static void test_links(void **state)
     assert_int_equal(count(".tmp"), 0);
 }
 
+/* A child that is killed, also with a test that fails. */
+static pid_t start_child(void)
+{
+    const pid_t pid = fork();
+    if (pid == 0)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return pid;
+}
+
 /* A child that has an output open and says so; it lives until it is killed. */
 static pid_t start_writer(const char *path)
 {
     int ready[2];
     char c;
     assert_int_equal(pipe(ready), 0);
-    const pid_t pid = fork();
+    const pid_t pid = start_child();
     if (pid == 0) {
         struct error err = { 0 };
         struct outfile o;
@@ -154,7 +164,7 @@ static void test_abandoned_folder(void **state)
     int ready[2];
     char c, mine[300], file[400];
     assert_int_equal(pipe(ready), 0);
-    const pid_t pid = fork();
+    const pid_t pid = start_child();
     if (pid == 0) {
         snprintf(mine, sizeof mine, "%s/work-XXXXXX", dir);
         const int fd = temporary_folder(mine, &err);
@@ -300,7 +310,7 @@ static void test_programs(void **state)
     assert_int_equal(sh(&p, "sleep 1000 & echo $$ $!; wait", 1), PROGRAM_LATE);
     assert_int_equal(sscanf(text, "%d %d", &pid[0], &pid[1]), 2);
     for (int i = 0; i < 2; i++)
-        for (int k = 0; k < 6000 && !dead(pid[i]); k++)
+        for (int k = 0; k < 3000 && !dead(pid[i]); k++)
             usleep(10000);
     assert_true(dead(pid[0]) && dead(pid[1]));
     char none[] = "no-such-program-here", *argv[] = { none, NULL };
