@@ -46,3 +46,4 @@ include tests/mutants/local.mk
 include tests/arm64/local.mk
 include tests/oracle/local.mk
 include tests/pmu/local.mk
+include tests/faults/local.mk

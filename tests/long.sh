@@ -48,6 +48,12 @@ valgrind_all() {
 if command -v valgrind >/dev/null; then part valgrind valgrind_all; rm -rf "$work/valgrind"
 else skip valgrind "not installed"; fi
 
+all_faults() {
+    mkdir -p "$work/faults" && cd "$work/faults" && "$top_srcdir/configure" -q --enable-werror && make -s -j"$jobs" && make -s check-faults
+}
+part "every fault of every command" all_faults
+rm -rf "$work/faults"
+
 fuzz() { "$work/fuzz/tests/fuzz/$1" -max_total_time="$fuzz_s" -timeout=20 -rss_limit_mb=2048 "$work/corpus" "$top_srcdir/tests/fuzz/corpus/${1#fuzz_}"; }
 if command -v clang >/dev/null; then
     mkdir -p "$work/fuzz" && cd "$work/fuzz" || exit 99

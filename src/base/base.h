@@ -185,6 +185,8 @@ void interrupt_install(void);
 void interrupt_patient(void);
 /* -1 with ERROR_INTERRUPTED after SIGINT, SIGTERM, SIGHUP or SIGXCPU, else 0. */
 int interrupt_check(struct error *err);
+/* Ends the process with a message, its temporary files and the programs it runs first: where a library goes on without memory. */
+_Noreturn void interrupt_end_without_memory(void);
 /* Ends the process by SIGPIPE when that signal came; returns when it did not, or is ignored. */
 void interrupt_end_by_pipe(void);
 /* read(2) that an interrupt ends within a fifth of a second, wherever and whenever its signal arrives: -1 with EINTR. */

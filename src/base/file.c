@@ -9,12 +9,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A file that is not there, or not for us, is the input's fault; anything else (descriptors, memory, a disk) the system's. */
+static enum error_kind kind_of_open(int e)
+{
+    return e == ENOENT || e == ENOTDIR || e == EACCES || e == EPERM || e == ELOOP || e == ENAMETOOLONG ? ERROR_INPUT : ERROR_SYSTEM;
+}
+
 int filemap_open(struct filemap *m, const char *path, struct error *err)
 {
     *m = (struct filemap){ 0 };
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO without a writer would wait */
     if (fd < 0)
-        return error_set(err, ERROR_INPUT, "%s: %s", path, strerror(errno));
+        return error_set(err, kind_of_open(errno), "%s: %s", path, strerror(errno));
     struct stat st;
     if (fstat(fd, &st) != 0) {
         error_set(err, ERROR_INPUT, "%s: %s", path, strerror(errno));

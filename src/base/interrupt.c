@@ -60,6 +60,14 @@ static void on_bus(int sig)
     _exit(n < 0 ? 3 : 1);
 }
 
+void interrupt_end_without_memory(void)
+{
+    static const char text[] = "\nroofcast: out of memory\n";
+    clear_up();
+    ssize_t n = write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(n < 0 ? 3 : 1);
+}
+
 /* Unless whoever started this program ignores it. Handlers, unlike what is ignored, are not handed on to programs it starts. */
 static void catch_unless_ignored(int sig, void (*handler)(int))
 {

@@ -38,11 +38,15 @@ static int scan(char ***names, size_t *n, const char *dir, const char *sub, stru
                    : error_set(err, ERROR_SYSTEM, "%s: %s", path, strerror(errno));
     int rc = 0;
     struct dirent *e;
+    errno = 0; /* how readdir(3) tells an error from the end */
     while (rc == 0 && (e = readdir(d))) {
         const size_t len = strlen(e->d_name);
         if (len > 5 && len < NAME_SIZE && e->d_name[0] != '.' && strcmp(e->d_name + len - 5, ".json") == 0)
             rc = add(names, n, e->d_name, len - 5, err);
+        errno = 0;
     }
+    if (rc == 0 && errno)
+        rc = error_set(err, ERROR_SYSTEM, "%s: %s", path, strerror(errno));
     closedir(d);
     return rc;
 }

@@ -43,7 +43,7 @@ double stats_quantile(const double *x, size_t n, double q)
         return NAN;
     double *s = malloc(n * sizeof *s);
     if (!s)
-        return NAN;
+        interrupt_end_without_memory(); /* NaN says that there is no figure */
     memcpy(s, x, n * sizeof *s);
     qsort(s, n, sizeof *s, by_value);
     double r = quantile_sorted(s, n, q);
@@ -64,7 +64,7 @@ void stats_median_ci(const double *x, size_t n, double *lo, double *hi)
         return;
     double *s = malloc((n + RESAMPLES) * sizeof *s);
     if (!s)
-        return;
+        interrupt_end_without_memory();
     double *med = s + n;
     struct rng r;
     rng_init(&r, 1);
@@ -98,12 +98,16 @@ void stats_median_block_ci(const double *x, const int *block, size_t n, double *
     if (n == 0)
         return;
     size_t *start = malloc((n + 1) * sizeof *start);
-    const size_t n_block = start ? find_blocks(start, block, n) : 0;
+    if (!start)
+        interrupt_end_without_memory();
+    const size_t n_block = find_blocks(start, block, n);
     size_t longest = 0;
     for (size_t b = 0; b < n_block; b++)
         longest = start[b + 1] - start[b] > longest ? start[b + 1] - start[b] : longest;
-    double *s = start ? malloc((n_block * longest + RESAMPLES) * sizeof *s) : NULL;
-    if (!s || n_block < 2) {
+    double *s = malloc((n_block * longest + RESAMPLES) * sizeof *s);
+    if (!s)
+        interrupt_end_without_memory();
+    if (n_block < 2) {
         free(s);
         free(start);
         stats_median_ci(x, n, lo, hi); /* one block says nothing of how blocks differ */

@@ -83,8 +83,11 @@ static int hw_row(json_t *rows, const char *id, const struct hwprofile *h, struc
 static int hw_load_row(json_t *rows, const char *id, struct error *err)
 {
     struct hwprofile h;
-    if (cli_hwprofile_load(&h, id, err) != 0) {
-        cli_warn("%s", err ? err->msg : id);
+    struct error e = { 0 };
+    if (cli_hwprofile_load(&h, id, &e) != 0) {
+        if (e.kind != ERROR_INPUT && e.kind != ERROR_UNAVAILABLE)
+            return error_set(err, e.kind, "%s", e.msg);
+        cli_warn("%s", e.msg);
         return 0;
     }
     int rc = hw_row(rows, id, &h, err);

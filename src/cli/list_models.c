@@ -22,9 +22,12 @@ static int model_row(json_t *rows, const char *name, struct error *err)
 {
     struct model m;
     char file[512];
-    if (model_load(&m, name, NULL, err) != 0) {
+    struct error e = { 0 };
+    if (model_load(&m, name, NULL, &e) != 0) {
+        if (e.kind != ERROR_INPUT && e.kind != ERROR_UNAVAILABLE)
+            return error_set(err, e.kind, "%s", e.msg);
         /* One broken file must not hide the others. */
-        cli_warn("%s", err ? err->msg : name);
+        cli_warn("%s", e.msg);
         return 0;
     }
     snprintf(file, sizeof file, "models/%.480s.json", name);

@@ -1,5 +1,6 @@
 /* roofcast: the table of commands, and what all of them share: directories, signals, errors. */
 #include "config.h"
+#include "base/json.h"
 #include "cli/cli.h"
 #include "kernels/kernels.h"
 #include <errno.h>
@@ -118,6 +119,7 @@ int main(int argc, char **argv)
     argv[1] = name;
     argp_err_exit_status = 2;
     interrupt_install();
+    json_install();
     model_set_dirs(cli_data_dirs());
     hwprofile_set_dirs(cli_data_dirs());
     struct error err = { 0 };

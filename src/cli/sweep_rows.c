@@ -332,7 +332,7 @@ static void put_row(struct strbuf *out, struct cell *c, const struct scenario *s
             prefill = step_prefill(&c->step, &c->roofs, s, NULL, NULL);
         if (s->n_gen > 0)
             decode = step_decode(&c->step, &c->roofs, s, NULL, NULL);
-        memory_fit(&res, &c->u->classes, c->h, &c->roofs, &c->o);
+        out->oom |= memory_fit(&res, &c->u->classes, c->h, &c->roofs, &c->o, NULL) != 0;
     }
     put_scenario(&r, c, s);
     put_phase(&r, can ? &prefill : NULL, (double)s->n_prompt * s->n_batch);
@@ -367,7 +367,7 @@ void sweep_chunk(struct strbuf *out, const struct sweep_grid *g, const struct sw
                                     .type_v = kv_type };
     init_cell(&c);
     init_subject(&c);
-    out->oom |= c.subject.oom;
+    out->oom |= c.subject.oom || c.err.kind == ERROR_SYSTEM; /* which is memory here: no row's own reason */
     for (size_t i = first; i < sweep_n_row(g) && i < first + SWEEP_CHUNK && !out->oom && interrupt_check(NULL) == 0; i++) {
         size_t rest = i;
         struct scenario s = { .n_ubatch = c.o.n_ubatch };

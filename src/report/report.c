@@ -316,6 +316,7 @@ static int build_table(struct strbuf *out, const struct report_doc *d, size_t mo
     for (size_t r = 0; r < n_row; r++)
         add_line(out, d, json_array_get(d->rows, r), width, md);
     add_hidden(out, d, width);
+    out->oom |= cell.oom;
     strbuf_free(&cell);
     free(width);
     return 0;

@@ -305,16 +305,17 @@ static struct memory_options options_of(const struct hwprofile *h, const struct 
     return m;
 }
 
-void memory_fit(struct predict_result *res, const struct op_classes *l, const struct hwprofile *h, const struct roofs *r,
-                const struct predict_options *o)
+int memory_fit(struct predict_result *res, const struct op_classes *l, const struct hwprofile *h, const struct roofs *r,
+               const struct predict_options *o, struct error *err)
 {
     struct load load;
     const struct memory_options m = options_of(h, o, &load);
     const struct cost_options c = { .act_elem_bytes = r->act_elem_bytes, .type_k = o->type_k, .type_v = o->type_v };
+    const uint32_t pp = o->layout.pp > 0 ? o->layout.pp : 1;
     struct stage *s = stages_new(l, &o->layout, &c);
-    struct memory_need n = { NAN, NAN, NAN, NAN, NAN, NAN };
-    if (s)
-        n = fullest(s, o->layout.pp > 0 ? o->layout.pp : 1, &m, &load);
+    if (!s)
+        return error_oom(err, pp * sizeof *s, "the stages of a model");
+    struct memory_need n = fullest(s, pp, &m, &load);
     free(s);
     if (o->weights_bytes > 0) { /* a nominal model */
         n.total_bytes += o->weights_bytes - n.weight_bytes;
@@ -332,4 +333,5 @@ void memory_fit(struct predict_result *res, const struct op_classes *l, const st
     res->usable_bytes = res->mem_bytes * (1 - m.reserved) * m.utilization;
     res->server = o->server;
     res->fits = !(res->mem_bytes > 0) || isnan(n.total_bytes) ? -1 : n.total_bytes <= res->usable_bytes;
+    return 0;
 }

@@ -216,9 +216,8 @@ static int predict_timed(struct predict_result *r, struct timed_roofs *t, const 
     *r = (struct predict_result){ .n_devices = layout_devices(&o->layout), .stack = timing->stack,
                                   .basis = timing->stack ? time_basis_name(timing->basis) : NULL };
     price_phases(r, &step, roofs, o);
-    memory_fit(r, classes, h, roofs, o);
     step_model_free(&step);
-    return interrupt_check(err);
+    return memory_fit(r, classes, h, roofs, o, err) != 0 ? -1 : interrupt_check(err);
 }
 
 int predict_classes(struct predict_result *r, const struct op_classes *classes, const struct hwprofile *h,

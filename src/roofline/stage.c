@@ -131,8 +131,10 @@ double step_weight_bytes(const struct op_classes *l, const struct layout *lay)
 {
     const struct cost_options o = { .type_k = DTYPE_F16, .type_v = DTYPE_F16 };
     struct stage *s = stages_new(l, lay, &o);
-    double most = s ? 0 : NAN;
-    for (uint32_t i = 0; s && (i == 0 || i < lay->pp); i++)
+    double most = 0;
+    if (!s)
+        interrupt_end_without_memory();
+    for (uint32_t i = 0; i == 0 || i < lay->pp; i++)
         most = fmax(most, s[i].weight_bytes);
     free(s);
     return most;
@@ -142,8 +144,10 @@ double step_kv_bytes(const struct op_classes *l, const struct layout *lay, const
                      uint32_t n_ubatch)
 {
     struct stage *s = stages_new(l, lay, o);
-    double most = s ? 0 : NAN;
-    for (uint32_t i = 0; s && (i == 0 || i < lay->pp); i++)
+    double most = 0;
+    if (!s)
+        interrupt_end_without_memory();
+    for (uint32_t i = 0; i == 0 || i < lay->pp; i++)
         most = fmax(most, stage_kv_bytes(&s[i], n_ctx, n_ubatch));
     free(s);
     return most;

@@ -251,8 +251,8 @@ struct step_sum step_request(const struct step_model *s, const struct roofs *r, 
                              const struct scenario *steps);
 
 /* Weights, KV cache and activations against the machine's memory. methods.md (17) */
-void memory_fit(struct predict_result *res, const struct op_classes *l, const struct hwprofile *h, const struct roofs *r,
-                const struct predict_options *o);
+int memory_fit(struct predict_result *res, const struct op_classes *l, const struct hwprofile *h, const struct roofs *r,
+               const struct predict_options *o, struct error *err);
 /* predict() for an op list compiled before. */
 int predict_classes(struct predict_result *r, const struct op_classes *classes, const struct hwprofile *h,
                     const struct predict_options *o, struct error *err);

@@ -26,7 +26,7 @@ TESTS += %D%/test_counters %D%/test_energy
 endif
 # Preloaded in LIKWID's place by tests/cli/markers.sh; a plain object, so that it needs no libtool.
 if LIKWID
-check_DATA = %D%/fake_likwid.so
+check_DATA += %D%/fake_likwid.so
 %D%/fake_likwid.so: %D%/fake_likwid.c
 	@$(MKDIR_P) %D%
 	$(AM_V_CCLD)$(CC) $(CPPFLAGS) -D_GNU_SOURCE $(CFLAGS) -fPIC -shared -o $@ $(srcdir)/tests/counters/fake_likwid.c -lpthread
