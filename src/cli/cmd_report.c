@@ -44,15 +44,15 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 /* ---- a row under the roofs ------------------------------------------------------------------------------- */
 
 static const struct column columns[] = {
-    { "model", "model", COL_TEXT, NULL, false },       { "type", "type", COL_TEXT, NULL, false },
-    { "hw", "hw", COL_TEXT, NULL, false },             { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM },
-    { "n_devices", "devices", COL_INT, NULL, COL_MINOR },  { "test", "test", COL_TEXT, NULL, false },
-    { "phase", NULL, COL_TEXT, NULL, true },           { "tok_s", "tokens/s", COL_FLOAT, NULL, false },
+    { "model", "model", COL_TEXT, NULL, false },       { "type", "type", COL_TEXT, NULL, COL_MEDIUM },
+    { "hw", "hw", COL_TEXT, NULL, COL_MEDIUM },             { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM },
+    { "n_devices", "devices", COL_INT, NULL, COL_MINOR },  { "test", "test", COL_TEXT, NULL, COL_KEY },
+    { "phase", NULL, COL_TEXT, NULL, true },           { "tok_s", "tokens/s", COL_FLOAT, NULL, COL_KEY },
     { "seconds", NULL, COL_SECONDS, NULL, true },      { "bytes", NULL, COL_SI, "B", true },
     { "flop", NULL, COL_SI, "FLOP", true },            { "ai", "FLOP/B", COL_FLOAT, NULL, COL_MINOR },
-    { "bytes_s", "bandwidth", COL_SI, "B/s", false },  { "mbu", "MBU", COL_FRACTION, NULL, false },
+    { "bytes_s", "bandwidth", COL_SI, "B/s", COL_KEY },  { "mbu", "MBU", COL_FRACTION, NULL, COL_KEY },
     { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM },   { "mfu", "MFU", COL_FRACTION, NULL, false },
-    { "bound", "bound", COL_TEXT, NULL, false },       { "roof_fraction", "of the roof", COL_FRACTION, NULL, false },
+    { "bound", "bound", COL_TEXT, NULL, COL_KEY },       { "roof_fraction", "of the roof", COL_FRACTION, NULL, false },
     { "math", NULL, COL_TEXT, NULL, true },            { "peak_flop_s", NULL, COL_SI, "FLOP/s", true },
     { "peak_bytes_s", NULL, COL_SI, "B/s", true },     { "reason", "note", COL_TEXT, NULL, COL_MEDIUM },
 };
@@ -339,14 +339,50 @@ static int draw(const struct report_cli *o, const struct priced *rows, size_t n,
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
+/* On a terminal notes stand under the table, each once, with the rows it is of. */
+static void print_notes(const json_t *rows)
+{
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const char *const note = json_string_value(json_object_get(json_array_get(rows, i), "reason"));
+        const char *sep = "";
+        bool before = false;
+        for (size_t k = 0; note && k < i; k++) {
+            const char *const other = json_string_value(json_object_get(json_array_get(rows, k), "reason"));
+            before |= other && strcmp(other, note) == 0;
+        }
+        for (size_t k = i; note && !before && k < json_array_size(rows); k++) {
+            const json_t *const row = json_array_get(rows, k);
+            const char *const other = json_string_value(json_object_get(row, "reason")), *const test = json_string_value(json_object_get(row, "test"));
+            if (other && strcmp(other, note) == 0) {
+                printf("%s%s", sep, test ? test : "");
+                sep = ", ";
+            }
+        }
+        if (!note || before)
+            continue;
+        printf(": ");
+        for (const char *c = note; *c; c++) /* names of files are in it */
+            putchar((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c);
+        printf("\n");
+    }
+}
+
 static int print(const struct report_cli *o, const struct priced *rows, size_t n, struct error *err)
 {
     json_t *a = json_array(), *meta = json_pack("{s:o}", "file", json_text(o->file));
     int rc = a && meta ? 0 : -1;
     for (size_t i = 0; i < n && rc == 0; i++)
         rc = json_array_append_new(a, row_json(&rows[i]));
-    const struct report_doc d = { "roofcast.report", 1, meta, a, columns, ARRAY_LEN(columns) };
+    const bool terminal = o->format == REPORT_TABLE && cli_width(stdout) > 0;
+    struct column shown[ARRAY_LEN(columns)];
+    memcpy(shown, columns, sizeof shown);
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+        if (terminal && strcmp(columns[i].key, "reason") == 0)
+            shown[i].rank = COL_DATA;
+    const struct report_doc d = { "roofcast.report", 1, meta, a, shown, ARRAY_LEN(shown) };
     rc = rc == 0 ? cli_report(NULL, o->format, &d, err) : error_oom(err, n * 1024, "rows of a report");
+    if (rc == 0 && terminal)
+        print_notes(a);
     json_decref(a);
     json_decref(meta);
     return rc;

@@ -75,10 +75,10 @@ static int parse(void *options, int key, const char *arg, struct error *err)
 /* ---- groups ------------------------------------------------------------------------------------------- */
 
 static const struct column group_columns[] = {
-    { "group", "group", COL_TEXT, NULL, false },       { "rows", "rows", COL_INT, NULL, false },
+    { "group", "group", COL_TEXT, NULL, COL_KEY },       { "rows", "rows", COL_INT, NULL, COL_KEY },
     { "unpriced", "unpriced", COL_INT, NULL, false },  { "bias", "bias", COL_FRACTION, NULL, false },
-    { "mape", "MAPE", COL_FRACTION, NULL, false },     { "median_ape", "median", COL_FRACTION, NULL, false },
-    { "p90_ape", "P90", COL_FRACTION, NULL, false },   { "coverage90", "in 90 % interval", COL_FRACTION, NULL, false },
+    { "mape", "MAPE", COL_FRACTION, NULL, false },     { "median_ape", "median", COL_FRACTION, NULL, COL_KEY },
+    { "p90_ape", "P90", COL_FRACTION, NULL, COL_KEY },   { "coverage90", "in 90 % interval", COL_FRACTION, NULL, false },
     { "half90", "half of it", COL_FRACTION, NULL, false },
 };
 
@@ -113,15 +113,15 @@ static json_t *groups_json(const struct score_groups *l, bool all)
 /* ---- the worst rows --------------------------------------------------------------------------------------- */
 
 static const struct column row_columns[] = {
-    { "id", "row", COL_TEXT, NULL, COL_MEDIUM },           { "line", "line", COL_INT, NULL, COL_MINOR },
-    { "hardware", "hardware", COL_TEXT, NULL, false }, { "profile", NULL, COL_TEXT, NULL, true },
-    { "class", NULL, COL_TEXT, NULL, true },          { "engine", "engine", COL_TEXT, NULL, false },
+    { "id", "row", COL_TEXT, NULL, COL_MINOR },           { "line", "line", COL_INT, NULL, COL_MINOR },
+    { "hardware", "hardware", COL_TEXT, NULL, COL_KEY }, { "profile", NULL, COL_TEXT, NULL, true },
+    { "class", NULL, COL_TEXT, NULL, true },          { "engine", "engine", COL_TEXT, NULL, COL_MEDIUM },
     { "model", "model", COL_TEXT, NULL, false },      { "preset", NULL, COL_TEXT, NULL, true },
-    { "type", "type", COL_TEXT, NULL, false },        { "n_devices", "devices", COL_INT, NULL, false },
+    { "type", "type", COL_TEXT, NULL, COL_MEDIUM },        { "n_devices", "devices", COL_INT, NULL, COL_MINOR },
     { "phase", "of", COL_TEXT, NULL, false },         { "unit", "unit", COL_TEXT, NULL, COL_MEDIUM },
-    { "measured", "measured", COL_FLOAT, NULL, false }, { "predicted", "predicted", COL_FLOAT, NULL, false },
+    { "measured", "measured", COL_FLOAT, NULL, COL_KEY }, { "predicted", "predicted", COL_FLOAT, NULL, COL_KEY },
     { "lo", NULL, COL_FLOAT, NULL, true },            { "hi", NULL, COL_FLOAT, NULL, true },
-    { "error", "error", COL_FRACTION, NULL, false },  { "reason", "what is known against it", COL_TEXT, NULL, COL_MEDIUM },
+    { "error", "error", COL_FRACTION, NULL, COL_KEY },  { "reason", "what is known against it", COL_TEXT, NULL, COL_MAJOR },
 };
 
 static const char *what_of(const struct measurement *m)

@@ -6,12 +6,12 @@
 
 static const struct column phase_columns[] = {
     { "model", "model", COL_TEXT, NULL, true },
-    { "hw", "hw", COL_TEXT, NULL, false },
+    { "hw", "hw", COL_TEXT, NULL, COL_KEY },
     { "type", "type", COL_TEXT, NULL, false },
     { "layout", "devices", COL_TEXT, NULL, false },
     { "n_devices", NULL, COL_INT, NULL, true },
     { "phase", "phase", COL_TEXT, NULL, true },
-    { "test", "test", COL_TEXT, NULL, false },
+    { "test", "test", COL_TEXT, NULL, COL_KEY },
     { "speedup", "ratio", COL_FLOAT, NULL, true },
     { "speedup_lo", "ratio low", COL_FLOAT, NULL, true },
     { "speedup_hi", "ratio high", COL_FLOAT, NULL, true },
@@ -20,7 +20,7 @@ static const struct column phase_columns[] = {
     { "n_depth", NULL, COL_INT, NULL, true },
     { "n_batch", NULL, COL_INT, NULL, true },
     { "n_ubatch", NULL, COL_INT, NULL, true },
-    { "tok_s", "tokens/s", COL_FLOAT, NULL, false },
+    { "tok_s", "tokens/s", COL_FLOAT, NULL, COL_KEY },
     { "tok_s_lo", "low", COL_FLOAT, NULL, true },
     { "tok_s_hi", "high", COL_FLOAT, NULL, true },
     { "seconds", "TTFT / ITL", COL_SECONDS, NULL, false },
@@ -110,12 +110,12 @@ static const struct column phase_columns[] = {
 
 static const struct column role_columns[] = {
     { "model", "model", COL_TEXT, NULL, true },
-    { "hw", "hw", COL_TEXT, NULL, false },
+    { "hw", "hw", COL_TEXT, NULL, COL_KEY },
     { "type", "type", COL_TEXT, NULL, true },
     { "layout", "devices", COL_TEXT, NULL, false },
     { "n_devices", NULL, COL_INT, NULL, true },
     { "phase", "phase", COL_TEXT, NULL, true },
-    { "test", "test", COL_TEXT, NULL, false },
+    { "test", "test", COL_TEXT, NULL, COL_KEY },
     { "speedup", "ratio", COL_FLOAT, NULL, true },
     { "speedup_lo", "ratio low", COL_FLOAT, NULL, true },
     { "speedup_hi", "ratio high", COL_FLOAT, NULL, true },
@@ -356,7 +356,7 @@ static void table_columns(struct column *out, const struct column *in, size_t n,
     for (size_t i = 0; i < n; i++) {
         out[i] = in[i];
         if (in[i].header && is_asked(in[i].key, rows, &o->ask))
-            out[i].rank = COL_MAJOR;
+            out[i].rank = strcmp(in[i].key, "what_if") == 0 || strcmp(in[i].key, "speedup") == 0 || strcmp(in[i].key, "reason") == 0 ? COL_KEY : COL_MAJOR;
         else if (alone && is_of_devices(in[i].key))
             out[i].rank = COL_DATA;
         if (predict_draft_hides(in[i].key, o))

@@ -170,6 +170,34 @@ static int read_server(struct measurement *m, const struct result *r, const stru
     return 0;
 }
 
+/* What the server was started with, of the result or of SGLang's server_info; NULL: not said, or its default. */
+static const char *server_text(const struct result *r, const char *key)
+{
+    const json_t *const here = json_object_get(r->o, key), *const inner = json_object_get(json_object_get(r->o, "server_info"), key);
+    const char *const s = json_string_value(json_is_string(here) ? here : inner);
+    return s && *s && strlen(s) <= 64 && strcmp(s, "auto") != 0 && strcmp(s, "none") != 0 ? s : NULL;
+}
+
+/* Types of weights and cache, where the model's name does not have one, and requests that failed. */
+static int take_server_types(struct measurements *l, struct measurement *m, const struct result *r, struct error *err)
+{
+    const char *const quant = server_text(r, "quantization"), *const cache = server_text(r, "kv_cache_dtype");
+    char text[320] = "";
+    if (quant && !*m->quant && !(m->quant = measure_keep(l, quant, err)))
+        return -1;
+    if (cache && strncmp(cache, "fp8", 3) == 0)
+        m->type_k = m->type_v = "FP8";
+    else if (cache && strncmp(cache, "bfloat16", 8) != 0 && strncmp(cache, "float16", 7) != 0)
+        snprintf(text, sizeof text, "kv_cache_dtype %.64s is not understood: priced as 16 bits", cache);
+    const double failed = json_number_value(json_object_get(r->o, "failed"));
+    if (failed > 0)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%.0f requests failed: the others' times are these", *text ? "; " : "", failed);
+    if (!*text)
+        return 0;
+    m->remark = keep_text(l, err, "%s%s%s", given(m->remark), *given(m->remark) ? "; " : "", text);
+    return m->remark ? 0 : -1;
+}
+
 static int vllm_serve(struct measurements *l, const struct result *r, const struct measure_context *x, struct error *err)
 {
     struct measurement m = measure_empty(MEASURE_SERVING);
@@ -197,10 +225,13 @@ static int vllm_serve(struct measurements *l, const struct result *r, const stru
     if (!(concurrency >= 1) && !(x->batch > 0) && isnan(little) && !(m.assumed = keep_text(l, err, "%s", measure_one_at_a_time)))
         return -1;
     m.mode = "agg";
-    if (measure_name_row(l, &m, server_of(r->o), model, x, err) != 0)
+    const char *const drafts = m.remark;
+    m.remark = "";
+    if (measure_name_row(l, &m, server_of(r->o), model, x, err) != 0 || take_server_types(l, &m, r, err) != 0)
         return -1;
-    struct measurement first = m;
-    first.remark = ""; /* drafts are of steps */
+    struct measurement first = m; /* drafts are of steps */
+    if (*given(drafts) && !(m.remark = keep_text(l, err, "%s%s%s", drafts, *m.remark ? "; " : "", m.remark)))
+        return -1;
     first.step_tokens = 1;
     if (measure_add_latency(l, first, METRIC_TTFT, ttft, err) != 0)
         return -1;

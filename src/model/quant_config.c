@@ -519,7 +519,9 @@ static int read_method(struct reader *r, const json_t *j, const char *file)
 
 int quant_config(const json_t *j, const char *what, struct checkpoint *c, struct error *err)
 {
-    const json_t *q = config_beside(j, "quantization_config"), *const mlx = config_beside(j, "quantization"), *const text = config_text(j);
+    /* compression_config: the name that compressed-tensors had before; source: vLLM's get_quant_config */
+    const json_t *const now = config_beside(j, "quantization_config"), *const old = config_beside(j, "compression_config");
+    const json_t *q = now && !json_is_null(now) ? now : old, *const mlx = config_beside(j, "quantization"), *const text = config_text(j);
     const bool own = mlx && !json_is_null(mlx);
     char ctx[4300];
     if (!q || json_is_null(q))

@@ -264,7 +264,7 @@ static void add_rule(struct strbuf *line, const struct report_doc *d, const size
 /* Columns that leave the table until it is at most `most` wide: of the lowest rank first, the rightmost of them first, never the first. */
 static void fit_width(const struct report_doc *d, size_t *width, size_t most)
 {
-    static const enum column_rank order[] = { COL_MINOR, COL_MEDIUM, COL_MAJOR };
+    static const enum column_rank order[] = { COL_MINOR, COL_MEDIUM, COL_MAJOR, COL_KEY };
     size_t total = 0, first = d->n_cols;
     for (size_t i = d->n_cols; i-- > 0;)
         if (width[i]) {

@@ -24,8 +24,8 @@ enum column_style {
 };
 
 /* Which outputs have a column. In a table that is too wide for its terminal MINOR columns go first, then MEDIUM ones, then MAJOR
- * ones, of each kind the rightmost first; the first column stays. */
-enum column_rank { COL_MAJOR, COL_DATA /* csv, sql and json only */, COL_MEDIUM, COL_MINOR };
+ * ones, KEY ones last, of each kind the rightmost first; the first column stays. */
+enum column_rank { COL_MAJOR, COL_DATA /* csv, sql and json only */, COL_MEDIUM, COL_MINOR, COL_KEY };
 
 /* A column of table, csv, sql and md output. csv and sql have raw SI values under `key`. */
 struct column {

@@ -178,6 +178,12 @@ static void fit_parameters(struct subject *s, const struct guess_dims *d)
 
 /* ---- weights --------------------------------------------------------------------------------------------------- */
 
+/* Parameters of the file over the model's: 1, but where no preset is known and likely dimensions have more or fewer than the row says. */
+static double file_share(const struct subject *s, const struct measurement *row)
+{
+    return s->preset[0] || !(row->params_b > 0) ? 1 : row->params_b * 1e9 / ((double)s->m.n_params * (1 + s->extra));
+}
+
 static const double WEIGHT_RANGE = 2.5;
 
 /* What the products' bytes are multiplied by, so that all tensors come to what the row says; 1 where that cannot be. */
@@ -189,7 +195,8 @@ static double weight_scale(struct subject *s, const struct measurement *row)
         *(t->rows > 1 && t->cols > 1 ? &products : &rest) += (double)t->bytes * subject_share(s, t);
     }
     const double want = row->weight_gib * 0x1p30 / (1 + s->extra), x = products > 0 ? (want - rest) / products : NAN;
-    if (x > 1 / WEIGHT_RANGE && x < WEIGHT_RANGE)
+    const double share = file_share(s, row);
+    if (x > share / WEIGHT_RANGE && x < share * WEIGHT_RANGE)
         return x;
     if (row->weight_gib > 0)
         s->guesses |= GUESS_WEIGHT;
@@ -358,7 +365,7 @@ static int nearest_type(struct subject *s, const struct measurement *row, bool g
         s->bits = NAN;
         if (load_model(s, row, types[i], &e) != 0)
             return row_reason(s, &e, err);
-        const double x = row->weight_gib * 0x1p30 / bytes_as_typed(s);
+        const double x = row->weight_gib * 0x1p30 / (bytes_as_typed(s) * file_share(s, row));
         if (fabs(log(x)) < fabs(log(*apart))) {
             *apart = x;
             *best = types[i];
@@ -371,16 +378,18 @@ static int nearest_type(struct subject *s, const struct measurement *row, bool g
  * than its file. */
 static int check_type(struct subject *s, const struct measurement *row, const struct stack *stack, struct error *err)
 {
-    const double x = row->weight_gib * 0x1p30 / bytes_as_typed(s), bits = row->weight_gib * 0x1p30 * 8 / ((double)s->m.n_params * (1 + s->extra));
+    const double params = (double)s->m.n_params * (1 + s->extra) * file_share(s, row), file_bytes = row->weight_gib * 0x1p30;
+    const double x = file_bytes / (bytes_as_typed(s) * file_share(s, row)), bits = 8 * file_bytes / params;
     const bool gguf = stack->family == STACK_LLAMA_CPP || stack->family == STACK_IK || stack->family == STACK_CPU;
     const char *type = s->type;
     double apart;
     struct error e = { 0 };
     if (!*row->quant || !(x > 0) || (x < TYPE_RANGE && x > 1 / TYPE_RANGE))
         return 0;
-    if (bits < dtype_bits(DTYPE_IQ1_S)) {
-        snprintf(s->reason, sizeof s->reason, "%.4g GiB of weights are %.2g bits for each of %.4ge9 parameters: fewer than any type has", row->weight_gib, bits,
-                 (double)s->m.n_params / 1e9);
+    const bool few = bits < dtype_bits(DTYPE_IQ1_S);
+    if (few || bits > TYPE_RANGE * dtype_bits(DTYPE_F32)) {
+        snprintf(s->reason, sizeof s->reason, "%.4g GiB of weights are %.2g bits for each of %.4ge9 parameters: %s than any type has", row->weight_gib, bits,
+                 params / 1e9, few ? "fewer" : "more");
         model_free(&s->m);
         return 0;
     }

@@ -395,4 +395,21 @@ else
     skip "and constants of them" "the program does not start in it"
 fi
 
+# Small models without a preset: bits are the file's over the row's own parameters, and no report reads more than the file.
+cat >"$tmp/small.md" <<'M'
+| model | size | params | backend | ngl | test | t/s |
+| --- | ---: | ---: | --- | --: | ---: | ---: |
+| nomic-bert 137M F16 | 260.86 MiB | 136.73 M | CUDA | 99 | tg128 | 500.00 ± 1.00 |
+| whisper 74M F16 | 141.00 MiB | 74.00 M | CUDA | 99 | tg128 | 50.00 ± 1.00 |
+| llama 7B Q4_0 | 35.60 GiB | 6.74 B | CUDA | 99 | tg128 | 50.00 ± 1.00 |
+M
+run report "$tmp/small.md" --hw h100-sxm -o csv && is "F16 F16" "$(cells type | head -n 2 | paste -sd ' ')" "a right label of a small model is not doubted"
+cells bytes | head -n 2 | paste -sd ' ' | awk '{ exit !($1 > 260e6 && $1 < 290e6 && $2 > 140e6 && $2 < 160e6) }'
+ok $? "a step reads the file and its cache"
+has 'more than any type has'
+ok $? "more bits a weight than any type has are no model"
+printf '%s' '{"model_id":"meta-llama/Llama-3.1-8B-Instruct","completed":100,"failed":7,"total_input_tokens":102400,"total_output_tokens":12800,"duration":20.0,
+"max_concurrency":16,"mean_ttft_ms":300.0,"mean_tpot_ms":20.0,"quantization":"fp8","kv_cache_dtype":"fp8"}' >"$tmp/server.json"
+run report "$tmp/server.json" --hw h100-sxm -o csv && is "FP8 FP8" "$(cells type | paste -sd ' ')" "a server's own quantization is the type" && has '7 requests failed'
+ok $? "requests that failed are said"
 finish
