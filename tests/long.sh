@@ -53,6 +53,12 @@ all_faults() {
 }
 part "every fault of every command" all_faults
 rm -rf "$work/faults"
+damage() {
+    mkdir -p "$work/damage" && cd "$work/damage" && "$top_srcdir/configure" -q --enable-werror --enable-sanitizers --with-mpi=no CC=clang CFLAGS=-gline-tables-only &&
+        make -s -j"$jobs" && make -s check-damage
+}
+if command -v clang >/dev/null; then part "damaged files under sanitizers" damage; rm -rf "$work/damage"
+else skip "damaged files under sanitizers" "no clang here"; fi
 
 fuzz() { "$work/fuzz/tests/fuzz/$1" -max_total_time="$fuzz_s" -timeout=20 -rss_limit_mb=2048 "$work/corpus" "$top_srcdir/tests/fuzz/corpus/${1#fuzz_}"; }
 if command -v clang >/dev/null; then

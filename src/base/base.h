@@ -211,6 +211,10 @@ int parse_double(const char *s, double lo, double hi, const char *what, double *
 /* The text of a file begins behind a byte-order mark: moves *text and *size there. Refuses UTF-16 and UTF-32, as "name: line 1, column 1". */
 int text_begin(const char *name, const char **text, size_t *size, struct error *err);
 
+/* What a terminal would obey in a text from outside ('?' a byte): control characters but the end of a line and tabs, also those of
+ * two bytes in UTF-8. */
+void text_show(char *s, size_t n);
+
 /* ---- statistics ------------------------------------------------------------ */
 double stats_mean(const double *x, size_t n);
 double stats_sd(const double *x, size_t n); /* sample sd (n-1); 0 for n < 2 */

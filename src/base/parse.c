@@ -50,3 +50,15 @@ int text_begin(const char *name, const char **text, size_t *size, struct error *
     }
     return 0;
 }
+
+/* ---- texts for a terminal ---------------------------------------------------------------------------------- */
+
+void text_show(char *s, size_t n)
+{
+    unsigned char *u = (unsigned char *)s;
+    for (size_t i = 0; i < n; i++)
+        if ((u[i] < 0x20 && u[i] != '\n' && u[i] != '\t') || u[i] == 0x7f)
+            s[i] = '?';
+        else if (u[i] == 0xc2 && i + 1 < n && u[i + 1] >= 0x80 && u[i + 1] < 0xa0)
+            s[i] = s[i + 1] = '?';
+}

@@ -114,3 +114,19 @@ enum program_end program_run(struct program *p)
     p->text[p->n_text] = 0;
     return end;
 }
+
+/* ---- threads -------------------------------------------------------------------------------------------- */
+
+int thread_start(pthread_t *thread, void *(*begin)(void *), void *arg)
+{
+    pthread_attr_t attr;
+    size_t size;
+    int e = pthread_attr_init(&attr);
+    if (e != 0)
+        return e;
+    if (pthread_attr_getstacksize(&attr, &size) == 0 && size < THREAD_STACK)
+        e = pthread_attr_setstacksize(&attr, THREAD_STACK);
+    e = e ? e : pthread_create(thread, &attr, begin, arg);
+    pthread_attr_destroy(&attr);
+    return e;
+}

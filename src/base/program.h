@@ -23,4 +23,8 @@ enum program_end program_run(struct program *p);
 /* Kills the programs that run, with what they have started: from a signal's handler. */
 void program_kill_all(void);
 
+/* pthread_create(3) with a stack of at least THREAD_STACK, whatever `ulimit -s` says: glibc's own where there is no limit. 0, or an errno. */
+enum { THREAD_STACK = 2 << 20 };
+int thread_start(pthread_t *thread, void *(*begin)(void *), void *arg);
+
 #endif

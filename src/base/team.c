@@ -3,6 +3,7 @@
  * (the next pass of a decode loop comes within microseconds), then sleeps. Inside a run,
  * barriers spin, and yield when the others are late: a preempted peer must get a CPU.
  */
+#include "base/program.h"
 #include "base/topology.h"
 #include <pthread.h>
 #include <sched.h>
@@ -152,7 +153,7 @@ struct team *team_new(int n, const struct cpulist *cpus, struct error *err)
     for (int i = 1; i < n; i++) {
         struct worker *w = &t->worker[i - 1];
         *w = (struct worker){ .team = t, .tid = i };
-        int e = pthread_create(&w->thread, NULL, worker_main, w);
+        int e = thread_start(&w->thread, worker_main, w);
         if (e != 0) {
             error_set(err, ERROR_SYSTEM, "cannot start thread %d of %d: %s", i, n, strerror(e));
             goto fail;

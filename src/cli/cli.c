@@ -169,21 +169,24 @@ void cli_progress(void *ctx, const char *what, double fraction)
     (void)ctx;
     if (progress.quiet)
         return;
+    char shown[sizeof progress.what];
     int percent = fraction >= 0 && fraction <= 1 ? (int)(100 * fraction) : -1;
     bool same = strncmp(progress.what, what, sizeof progress.what - 1) == 0;
     if (same && percent == progress.percent)
         return;
     snprintf(progress.what, sizeof progress.what, "%s", what);
+    snprintf(shown, sizeof shown, "%s", what); /* a name from outside may be in it */
+    text_show(shown, strlen(shown));
     progress.percent = percent;
     if (isatty(STDERR_FILENO)) {
         if (percent >= 0)
-            fprintf(stderr, "\r%3d %%  %.70s\033[K", percent, what);
+            fprintf(stderr, "\r%3d %%  %.70s\033[K", percent, shown);
         else
-            fprintf(stderr, "\r       %.70s\033[K", what);
+            fprintf(stderr, "\r       %.70s\033[K", shown);
         progress.line_open = true;
         fflush(stderr);
     } else if (!same) {
-        fprintf(stderr, "%s\n", what);
+        fprintf(stderr, "%s\n", shown);
     }
 }
 
@@ -201,9 +204,10 @@ __attribute__((format(printf, 2, 0))) static void say(const char *before, const 
     if (progress.line_open)
         fputs("\r\033[K", stderr);
     progress.line_open = false;
-    fputs(before, stderr);
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    char text[4096];
+    vsnprintf(text, sizeof text, fmt, ap); /* what does not fit is cut off */
+    text_show(text, strlen(text));
+    fprintf(stderr, "%s%s\n", before, text);
 }
 
 void cli_note(const char *fmt, ...)

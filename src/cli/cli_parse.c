@@ -125,6 +125,8 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
     if (row >= 0)
         p->value[row] = value ? value : "";
     if (rc < 0)
+        text_show(p->err->msg, strlen(p->err->msg));
+    if (rc < 0)
         argp_error(state, "%s", p->err->msg);
     return rc == CLI_UNKNOWN ? ARGP_ERR_UNKNOWN : 0;
 }
@@ -158,8 +160,23 @@ static const struct argp_option common_table[] = {
     { 0 },
 };
 
+/* getopt(3) prints an option that it does not know as it is, up to its end: what a terminal would obey in one ends here. */
+static int check_options_shown(int argc, char **argv, struct error *err)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        char shown[256];
+        snprintf(shown, sizeof shown, "%s", argv[i]);
+        text_show(shown, strlen(shown));
+        if (argv[i][0] == '-' && argv[i][1] && strncmp(shown, argv[i], strlen(shown)) != 0)
+            return error_set(err, ERROR_USAGE, "option \"%s\": control characters (shown as ?); a value with them is an argument of its own", shown);
+    }
+    return 0;
+}
+
 int cli_parse(const struct cli_syntax *s, int argc, char **argv, void *options, struct error *err)
 {
+    if (check_options_shown(argc, argv, err) != 0)
+        return -1;
     static const struct argp common = { common_table, parse_common, NULL, NULL, NULL, NULL, NULL };
     const struct argp_child children[] = { { &common, 0, NULL, -1 }, { 0 } };
     const struct argp argp = { s->table, parse_one, s->args, s->doc, children, NULL, NULL };

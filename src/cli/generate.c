@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *finish_name(enum finish f)
 {
@@ -80,6 +81,8 @@ static void let_go(struct text_stream *t, size_t n)
         return;
     strbuf_add(&t->out, t->held.s, n);
     if (t->sink && !t->failed) {
+        if (isatty(fileno(t->sink))) /* whole characters, which are not looked at again */
+            text_show(t->held.s, n);
         errno = 0;
         if (fwrite(t->held.s, 1, n, t->sink) != n || fflush(t->sink) != 0)
             t->failed = errno ? errno : EIO;

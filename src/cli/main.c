@@ -1,6 +1,7 @@
 /* roofcast: the table of commands, and what all of them share: directories, signals, errors. */
 #include "config.h"
 #include "base/json.h"
+#include "base/program.h"
 #include "cli/cli.h"
 #include "kernels/kernels.h"
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const struct command commands[] = {
@@ -92,7 +94,7 @@ static void finish_stdout(void)
     _exit(1);
 }
 
-int main(int argc, char **argv)
+static int run_program(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
     (void)atexit(finish_stdout);
@@ -110,6 +112,7 @@ int main(int argc, char **argv)
     }
     const struct command *c = find_command(argv[1]);
     if (!c) {
+        text_show(argv[1], strlen(argv[1]));
         fprintf(stderr, "roofcast: unknown command \"%s\"\n\n", argv[1]);
         print_help(stderr);
         return 2;
@@ -129,11 +132,35 @@ int main(int argc, char **argv)
     fflush(stdout);
     if (err.kind == ERROR_PIPE)
         interrupt_end_by_pipe();
-    for (char *p = err.msg; *p; p++) /* names from the command line are in it as they were typed */
-        if (((unsigned char)*p < 0x20 && *p != '\n') || *p == 0x7f)
-            *p = '?';
+    text_show(err.msg, strlen(err.msg)); /* names from the command line are in it as they were typed */
     fprintf(stderr, "%s: %s\n", name, err.msg);
     if (ferror(stdout)) /* said already: finish_stdout() has nothing to add */
         _exit(error_exit_status(&err));
     return error_exit_status(&err);
+}
+
+struct call {
+    int argc;
+    char **argv;
+    int status;
+};
+
+static void *run_call(void *arg)
+{
+    struct call *c = arg;
+    c->status = run_program(c->argc, c->argv);
+    return NULL;
+}
+
+/* Where `ulimit -s` leaves the main thread less than any other gets, another one is the program's. */
+int main(int argc, char **argv)
+{
+    struct rlimit limit;
+    struct call c = { argc, argv, 1 };
+    pthread_t thread;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= THREAD_STACK ||
+        thread_start(&thread, run_call, &c) != 0)
+        return run_program(argc, argv);
+    (void)pthread_join(thread, NULL);
+    return c.status;
 }

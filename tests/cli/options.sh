@@ -51,6 +51,30 @@ if command -v script >/dev/null 2>&1 && terminal 80 --version && [ -s "$tmp/out"
 else
     skip "tables on a terminal" "script (bsdutils) is not here"
 fi
+# What a terminal would obey is shown: in options, commands, names of files and what they hold.
+escape=$(printf '\033')
+obeyed() { grep -q "$escape" "$tmp/err" "$tmp/out"; }
+for args in "pre${escape}[2Jdict x" "predict --hw${escape}[2J=x m" "predict --nothing=${escape}[2J" "predict m${escape}[2J --hw h100-sxm" \
+    "predict llama-3-8b --hw ${escape}]0;x" "predict llama-3-8b --hw h100-sxm -q ${escape}[31mQ4" "report $tmp/${escape}[2J.json" "memory llama-3-8b --hw h100-sxm -d ${escape}[2J"; do
+    # shellcheck disable=SC2086
+    ! run $args && [ -s "$tmp/err" ] && ! obeyed
+    ok $? "an escape is shown: $(echo "$args" | tr "$escape" '?')"
+done
+mkdir -p "$tmp/data/hwprofiles" && cp -r "$top_srcdir/models" "$tmp/data" && sed "s/\"name\"/\"name${escape}[2J/" "$top_srcdir/hwprofiles/h100-sxm.json" >"$tmp/data/hwprofiles/odd.json"
+ROOFCAST_DATA=$tmp/data run list hw && says 'odd.json' && ! obeyed
+ok $? "and in a warning about a file"
+sed "s/\"name\": *\"/&\\\\u001b[2J/" "$top_srcdir/hwprofiles/h100-sxm.json" >"$tmp/odd.json"
+run predict llama-3-8b --hw "$tmp/odd.json" && ! obeyed && run predict llama-3-8b --hw "$tmp/odd.json" --explain && ! obeyed
+ok $? "and in a machine's name"
+m=$top_srcdir/tests/fixtures/llama-2l.gguf
+if command -v script >/dev/null 2>&1 && terminal 80 --version && [ -s "$tmp/out" ]; then
+    terminal 80 run -m "$m" -p one -n 3 --ignore-eos
+    tr -d '\t\n' <"$tmp/out" | tr '\001-\037' '!' | grep -q '?' && ! tr -d '\t\n' <"$tmp/out" | tr '\001-\037' '!' | grep -q '!'
+    ok $? "and in what a model says to a terminal"
+fi
+"$ROOFCAST" run -m "$m" -p one -n 3 --ignore-eos 2>/dev/null | tr -d '\t\n' | tr '\001-\037' '!' | grep -q '!'
+ok $? "a pipe gets it as it is"
+
 run predict llama-3-8b --hw h100-sxm && ! has 'not shown' && has 'J/token'
 ok $? "a pipe gets all columns"
 

@@ -12,8 +12,11 @@ endif
 %D%/inject.so: %D%/inject.c
 	$(AM_V_CCLD)$(MKDIR_P) %D% && $(CC) -O1 -std=c11 -Wall -Wextra -D_GNU_SOURCE -shared -fPIC -fexceptions -o $@ $(top_srcdir)/%D%/inject.c -ldl
 
-.PHONY: check-faults
+.PHONY: check-faults check-damage
 # FAULTS='CASE KIND:N': one of them, and what it did
 check-faults: roofcast %D%/faults %D%/inject.so
 	top_srcdir='$(abs_top_srcdir)' ROOFCAST='$(abs_top_builddir)/roofcast' FAULTS_LIBRARY='$(abs_top_builddir)/%D%/inject.so' \
-	  %D%/faults $(or $(FAULTS),--all)
+	  %D%/faults $${FAULTS:---all}
+# Mistakes in files, ROUNDS a command; of a build with sanitizers it hears their reports.
+check-damage: roofcast %D%/faults
+	top_srcdir='$(abs_top_srcdir)' ROOFCAST='$(abs_top_builddir)/roofcast' %D%/faults --damage=$${ROUNDS:-100} $$FAULTS

@@ -1,8 +1,7 @@
 #!/bin/sh
-# A sample of what faults.c tries; make check-faults tries all.
+# A sample of what faults.c tries; make check-faults tries all. Beside sanitizers no library can be preloaded: files are damaged there.
 here=$(dirname "${ROOFCAST:?}")/tests/faults
-if [ ! -f "$here/inject.so" ]; then
-    echo "1..0 # SKIP no library to preload beside sanitizers"
-    exit 0
+if [ -f "$here/inject.so" ]; then
+    FAULTS_LIBRARY=$here/inject.so exec "$here/faults"
 fi
-FAULTS_LIBRARY=$here/inject.so exec "$here/faults"
+exec "$here/faults" --damage=1
