@@ -70,13 +70,13 @@ static int hw_row(json_t *rows, const char *id, const struct hwprofile *h, struc
     const struct hw_link *link = h->n_link ? &h->link[0] : NULL;
     const char *math = NULL;
     double peak = best_peak(h, &math);
-    json_t *j = json_pack("{s:s, s:s, s:s, s:s?, s:o, s:o, s:o, s:s?, s:i, s:s?, s:o, s:o, s:o, s:s}", "id", id, "name",
+    json_t *j = json_pack("{s:s, s:s, s:s, s:s?, s:o, s:o, s:o, s:s?, s:i, s:s?, s:o, s:o, s:o, s:o}", "id", id, "name",
                           h->name, "kind", kind_name(h->kind), "vendor", h->vendor[0] ? h->vendor : NULL, "memory_bytes",
                           json_num(h->mem_bytes.value), "bandwidth_bytes_s", json_num(bw ? bw->value : h->mem_bw.value),
                           "peak_flop_s", json_num(peak), "peak_math", math, "n_ceilings", (int)h->n_ceiling, "link",
                           link ? link->name : NULL, "link_bytes_s", json_num(link ? link->bytes_s.value : NAN),
                           "link_devices", link && link->n_devices ? json_integer(link->n_devices) : json_null(), "aliases",
-                          alias_array(h), "file", h->path);
+                          alias_array(h), "file", json_text(h->path));
     return list_add_row(rows, j, err);
 }
 

@@ -151,7 +151,7 @@ int predict_draft_put(json_t *j, const struct subject *s)
         { "best_gain", x ? x->best_gain : NAN },
     };
     int bad = json_object_set_new(j, "spec_kind", x ? json_string(spec_kind_name(s->drafting->s.kind)) : json_null());
-    bad |= json_object_set_new(j, "draft", x ? json_string(s->drafting->s.draft ? s->drafting->model.name : s->cli->draft.spec)
+    bad |= json_object_set_new(j, "draft", x ? json_text(s->drafting->s.draft ? s->drafting->model.name : s->cli->draft.spec)
                                              : json_null());
     bad |= json_object_set_new(j, "gamma", x ? json_integer(s->gamma) : json_null());
     bad |= json_object_set_new(j, "acceptance", x ? json_string(s->cli->draft.acceptance) : json_null());

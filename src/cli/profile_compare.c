@@ -81,7 +81,7 @@ static int print(const struct hwprofile *a, const struct hwprofile *b, json_t *r
 {
     char ta[64], tb[64];
     const char *verdict = summary(n, a, b), *na = hw_steadiness_name(a->noise.verdict), *nb = hw_steadiness_name(b->noise.verdict);
-    json_t *meta = json_pack("{s:s, s:s, s:i, s:i, s:i, s:s?, s:s?, s:s}", "a", a->path, "b", b->path, "n_compared", n->n, "n_agree",
+    json_t *meta = json_pack("{s:o, s:o, s:i, s:i, s:i, s:s?, s:s?, s:s}", "a", json_text(a->path), "b", json_text(b->path), "n_compared", n->n, "n_agree",
                              n->n_agree, "n_only_in_one", n->n_only, "noise_a", na, "noise_b", nb, "verdict", verdict);
     if (!meta)
         return error_oom(err, 0, "a comparison");

@@ -75,6 +75,16 @@ fi
 "$ROOFCAST" run -m "$m" -p one -n 3 --ignore-eos 2>/dev/null | tr -d '\t\n' | tr '\001-\037' '!' | grep -q '!'
 ok $? "a pipe gets it as it is"
 
+# A name that is not UTF-8, which JSON is
+odd=$tmp/$(printf 'a\377\376b')
+cp "$top_srcdir/tests/report/cpu.json" "$odd.json" && cp "$m" "$odd.gguf"
+for args in "list hw -o json" "profile --compare $odd.json $odd.json -o json" "predict $odd.gguf --hw $odd.json -o json" "memory $odd.gguf --hw $odd.json -o json" \
+    "report $top_srcdir/tests/fixtures/measure/llama-bench.json --hw $odd.json -o json" "analyze $odd.gguf -o json"; do
+    # shellcheck disable=SC2086
+    ROOFCAST_PROFILE=$odd.json run $args
+    ok $? "a name that is not UTF-8: $(echo "${args%% *}")"
+done
+
 run predict llama-3-8b --hw h100-sxm && ! has 'not shown' && has 'J/token'
 ok $? "a pipe gets all columns"
 
