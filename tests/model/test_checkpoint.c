@@ -161,6 +161,19 @@ static struct tensor tensor_of(const char *quant, const char *name, char type_na
 #define CT(format, weights, act) "{\"quant_method\":\"compressed-tensors\",\"format\":\"" format "\",\"ignore\":[\"lm_head\"]," GROUP(weights, act) "}"
 #define ACT8 "{\"num_bits\":8,\"type\":\"float\",\"strategy\":\"token\",\"dynamic\":true}"
 
+/* compressed-tensors wrote its object by another name before. */
+static void test_older_name(void **state)
+{
+    (void)state;
+    static const char pair[] = "null,\"compression_config\":";
+    char quant[2048], name[32], older[32];
+    snprintf(quant, sizeof quant, "%s%s", pair, CT("float-quantized", "\"num_bits\":8,\"type\":\"float\",\"strategy\":\"channel\"", ACT8));
+    const struct tensor now = tensor_of(quant + strlen(pair), "blk.0.ffn_up.weight", name), old = tensor_of(quant, "blk.0.ffn_up.weight", older);
+    assert_int_equal(old.bytes, now.bytes);
+    assert_string_equal(older, name);
+    assert_true(old.bytes < 2 * 512 * 256);
+}
+
 /* blk.0.ffn_up.weight is 512 x 256. */
 static void test_configs(void **state)
 {
@@ -383,7 +396,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matrix),  cmocka_unit_test(test_llama), cmocka_unit_test(test_deepseek),
-        cmocka_unit_test(test_gpt_oss), cmocka_unit_test(test_ffn_only), cmocka_unit_test(test_configs), cmocka_unit_test(test_dtype), cmocka_unit_test(test_mlx), cmocka_unit_test(test_kv_cache),
+        cmocka_unit_test(test_gpt_oss), cmocka_unit_test(test_ffn_only), cmocka_unit_test(test_configs),
+        cmocka_unit_test(test_older_name), cmocka_unit_test(test_dtype), cmocka_unit_test(test_mlx), cmocka_unit_test(test_kv_cache),
         cmocka_unit_test(test_ignored), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests_name("checkpoint", tests, set_dirs, NULL);
