@@ -505,28 +505,15 @@ static const struct column op_columns[] = {
 };
 
 /* The same of a role: the layers and shapes that it sums are not in the table. */
-static const struct column role_columns[] = {
-    { "test", "test", COL_TEXT, "", COL_KEY },
-    { "phase", "phase", COL_TEXT, "", true },
-    { "layer", "layer", COL_INT, "", COL_DATA },
-    { "role", "role", COL_TEXT, "", COL_KEY },
-    { "op", "op", COL_TEXT, "", COL_DATA },
-    { "type", "type", COL_TEXT, "", false },
-    { "rows", "rows", COL_INT, "", COL_DATA },
-    { "cols", "cols", COL_INT, "", COL_DATA },
-    { "n_tok", "n_tok", COL_INT, "", true },
-    { "weight_bytes", "weights", COL_SI, "B", COL_MEDIUM },
-    { "act_bytes", "activations", COL_SI, "B", COL_MINOR },
-    { "kv_bytes", "KV", COL_SI, "B", COL_MINOR },
-    { "flop", "FLOP", COL_SI, "", COL_MINOR },
-    { "ai", "FLOP/B", COL_FLOAT, "", COL_MINOR },
-    { "share", "share", COL_FRACTION, "", COL_KEY },
-    { "seconds", "time", COL_SECONDS, "", COL_KEY },
-    { "bytes_s", "bytes/s", COL_SI, "B/s", false },
-    { "flop_s", "FLOP/s", COL_SI, "FLOP/s", COL_MEDIUM },
-    { "roof_fraction", "of roof", COL_FRACTION, "", COL_KEY },
-    { "bound", "bound", COL_TEXT, "", COL_KEY },
-};
+static void role_columns(struct column *out)
+{
+    static const char *const summed[] = { "layer", "op", "rows", "cols" };
+    memcpy(out, op_columns, sizeof op_columns);
+    for (size_t i = 0; i < ARRAY_LEN(op_columns); i++)
+        for (size_t k = 0; k < ARRAY_LEN(summed); k++)
+            if (strcmp(out[i].key, summed[k]) == 0)
+                out[i].rank = COL_DATA;
+}
 
 static json_t *ops_json(const struct run *r)
 {
@@ -647,11 +634,13 @@ static json_t *main_roles(const struct run *r, struct error *err)
 /* For people the roles come last, with what they lose: the end of the output is what a screen shows. */
 static int print_roles(const struct results *res, const struct options *o, struct error *err)
 {
+    struct column columns[ARRAY_LEN(op_columns)];
     json_t *rows = main_roles(&res->roles, err);
+    role_columns(columns);
     int rc = rows ? 0 : -1;
     printf("\n");
     if (rc == 0)
-        rc = print_table(o->format, rows, role_columns, ARRAY_LEN(role_columns), "roofcast.bench.roles", NULL, err);
+        rc = print_table(o->format, rows, columns, ARRAY_LEN(columns), "roofcast.bench.roles", NULL, err);
     printf("\n");
     if (rc == 0)
         rc = bench_print_lost(&res->roles, err);
@@ -691,7 +680,7 @@ static int print_results(struct results *res, const struct options *o, struct er
     }
     if (rc == 0 && o->ops && o->format != REPORT_JSON && !people) {
         printf("\n");
-        rc = print_table(o->format, roles, role_columns, ARRAY_LEN(role_columns), "roofcast.bench.roles", NULL, err);
+        rc = print_table(o->format, roles, op_columns, ARRAY_LEN(op_columns), "roofcast.bench.roles", NULL, err);
     }
     if (rc == 0 && o->format == REPORT_TABLE)
         print_notes(res, o);

@@ -205,6 +205,9 @@ static const char *remark(const struct priced *p, char *buf, size_t size)
     const struct placed x = place(p);
     if (p->guesses & GUESS_BATCH)
         strbuf_addf(&b, "%g at once is a guess", p->batch);
+    if (p->guesses & (GUESS_MODEL | GUESS_ACTIVE))
+        strbuf_addf(&b, "%sguessed: %s, of which no preset is known: bytes and FLOP are estimates (score has their interval)", b.len ? "; " : "",
+                    p->guesses & GUESS_ACTIVE ? "the model's dimensions and the parameters a token uses" : "the model's dimensions");
     if (priced_offloaded(p))
         strbuf_addf(&b, "%spartly offloaded: the rest runs under the CPU's roofs", b.len ? "; " : "");
     if (*excess_text(p, excess, sizeof excess))

@@ -406,6 +406,8 @@ M
 run report "$tmp/small.md" --hw h100-sxm -o csv && is "F16 F16" "$(cells type | head -n 2 | paste -sd ' ')" "a right label of a small model is not doubted"
 cells bytes | head -n 2 | paste -sd ' ' | awk '{ exit !($1 > 260e6 && $1 < 290e6 && $2 > 140e6 && $2 < 160e6) }'
 ok $? "a step reads the file and its cache"
+has 'guessed: the model.s dimensions, of which no preset is known'
+ok $? "a guess looks like a guess"
 has 'more than any type has'
 ok $? "more bits a weight than any type has are no model"
 printf '%s' '{"model_id":"meta-llama/Llama-3.1-8B-Instruct","completed":100,"failed":7,"total_input_tokens":102400,"total_output_tokens":12800,"duration":20.0,
