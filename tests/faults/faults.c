@@ -393,7 +393,7 @@ static void plan(struct faults *memory, struct faults *others, FILE *log, const 
         }
     }
     for (size_t i = 0; i < right->n_file; i++) {
-        const size_t size = right->file[i].size, ends[] = { 0, 1, size / 2, size > 2 ? size - 2 : 0 }; /* a text may lose the end of its last line */
+        const size_t size = right->file[i].size, ends[] = { 0, 1, size / 2, size > 8 ? size - 8 : 0 }; /* a picture may lose the ends of its last lines */
         for (size_t k = 0; k < ARRAY_LEN(ends) && size > 0; k++)
             add_fault(others, "disk:%zu", ends[k]);
     }
