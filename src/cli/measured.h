@@ -21,7 +21,7 @@ enum { MEASURED_HW = 760, MEASURED_MODEL, MEASURED_TYPE, MEASURED_INPUT, MEASURE
     MEASURED_LENGTHS, \
     { "tp", MEASURED_TP, "N", 0, "devices that share every matrix, likewise (1)", 0 }, \
     { "type", MEASURED_TYPE, "TYPE", 0, "type of the weights, likewise (as the model's name ends, else 16 bits), and of a CSV's rows without a quant", 0 }, \
-    { "model", MEASURED_MODEL, "NAME", 0, "the model, of files that do not name it", 0 }
+    { "model", MEASURED_MODEL, "NAME", 0, "the model of every row: of files that do not name it, or by a label alone (\"llama 8B\")", 0 }
 int measured_parse(int key, const char *arg, struct measured_options *o, struct error *err);
 /* With the profile's path of --hw this. */
 int measured_context(struct measure_context *x, const struct measured_options *o, struct error *err);

@@ -16,6 +16,7 @@ const char *const llama_bench_fields[N_FIELD] = {
     "split_mode", "main_gpu", "devices", "n_cpu_moe", "tensor_buft_overrides", "no_kv_offload",
     "cuda", "metal", "vulkan", "sycl", "opencl", /* before "backends" (September 2024), and in ik_llama.cpp */
     "fused_moe",                                 /* of ik_llama.cpp alone; and "test" */
+    "tensor_split",
 };
 static const int needed[] = { F_LABEL, F_PROMPT, F_GEN, F_RATE };
 
@@ -198,6 +199,24 @@ static void find_gpus(struct gpus *g, const struct test *t)
  * Which of the machine's GPUs run it, as -dev, -sm none and -mg say; of those, as many as are equal to the first, the others in *other ("":
  * none). GPUs without a name of their own are a processor's that says so in its name ("w/ Radeon 8060S").
  */
+/* Devices that "1.00/1.00" divides a model over; 0: it says nothing ("0.00", a ratio of each is not said). */
+static int devices_of_ratios(const char *ratios)
+{
+    int n = 0;
+    for (const char *p = ratios; *p;) {
+        n += strtod(p, NULL) > 0;
+        p += strcspn(p, "/;,");
+        p += *p != 0;
+    }
+    return n;
+}
+
+/* Every matrix is divided, not the layers. */
+static bool is_row_split(const struct test *t)
+{
+    return strcmp(t->v[F_SPLIT], "row") == 0 || strcmp(t->v[F_SPLIT], "tensor") == 0;
+}
+
 static int devices_used(char *out, char *other, size_t size, const struct test *t)
 {
     struct gpus g;
@@ -218,6 +237,8 @@ static int devices_used(char *out, char *other, size_t size, const struct test *
     split_list(&cpus, t->v[F_CPU], ",");
     if (is_nameless(out) && strstr(processor(&cpus), "w/ Radeon"))
         snprintf(out, size, "%s", processor(&cpus));
+    const int ratios = devices_of_ratios(t->v[F_RATIOS]);
+    n = n > ratios ? n : ratios;
     return one || n < 1 ? 1 : n;
 }
 
@@ -318,7 +339,7 @@ static int name_row(struct measurements *l, struct measurement *m, const struct 
         m->tags |= TAG_CPU;
     } else {
         m->n_devices = devices_used(text, other, sizeof text, t);
-        m->tags |= m->n_devices > 1 ? TAG_LAYER_SPLIT : 0U;
+        m->tags |= m->n_devices < 2 ? 0U : is_row_split(t) ? TAG_TENSOR_PARALLEL : TAG_LAYER_SPLIT;
         m->tags |= is_divided(t) ? TAG_PARTIAL_OFFLOAD : 0U;
         m->other_gpus = *other != 0;
     }
@@ -478,7 +499,7 @@ int llama_bench_row(struct measurements *l, const struct test *t, const struct m
 /* How a file was made, how threads wait, how a file is opened: of fields and of columns of tables. A star at the end stands for any text. */
 static const char *const harmless[] = { "build_*", "model_*", "cpu_*", "gpu_*", "use_mmap", "use_direct_io", "mmap", "dio", "poll", "prio", "delay", "samples_*",
                                         "avg_*", "stddev_*", "test", "t/s", "model", "size", "params", "backend", "backends", "threads", "n_threads", "batch",
-                                        "n_batch", "n_depth", "tensor_split", "ts", "fit_*", "fitt", "fitc", "blas", "kompute", "rpc", "gpu_blas", "repeat", "warmup",
+                                        "n_batch", "n_depth", "fit_*", "fitt", "fitc", "blas", "kompute", "rpc", "gpu_blas", "repeat", "warmup",
                                         /* kernels that ik_llama.cpp chooses among */
                                         "fmoe", "fused_moe", "rtr", "repack", "mla", "mla_attn", "amb", "attn_max_batch", "ger", "grouped_er", "mqkv", "muge", "thp", "rcache",
                                         "sas", "no_fused_up_gate", "no-fug", "no-ooae", "no_ooae", "graph_reuse", "khad", "vhad", "cuda", "metal", "vulkan", "sycl", "opencl" };

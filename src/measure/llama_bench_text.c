@@ -310,7 +310,7 @@ static const struct {
     const char *name;
     enum field field;
 } columns[] = { { "model", F_LABEL }, { "backend", F_BACKENDS }, { "ngl", F_NGL }, { "threads", F_THREADS }, { "n_batch", F_BATCH }, { "n_ubatch", F_UBATCH },
-                { "type_k", F_TYPE_K }, { "type_v", F_TYPE_V }, { "fa", F_FLASH }, { "sm", F_SPLIT }, { "main_gpu", F_MAIN }, { "nkvo", F_NO_KV },
+                { "type_k", F_TYPE_K }, { "type_v", F_TYPE_V }, { "fa", F_FLASH }, { "sm", F_SPLIT }, { "ts", F_RATIOS }, { "main_gpu", F_MAIN }, { "nkvo", F_NO_KV },
                 { "ot", F_OVERRIDES }, { "n_cpu_moe", F_CPU_MOE } };
 
 static bool is_column(const char *name)

@@ -414,4 +414,14 @@ printf '%s' '{"model_id":"meta-llama/Llama-3.1-8B-Instruct","completed":100,"fai
 "max_concurrency":16,"mean_ttft_ms":300.0,"mean_tpot_ms":20.0,"quantization":"fp8","kv_cache_dtype":"fp8"}' >"$tmp/server.json"
 run report "$tmp/server.json" --hw h100-sxm -o csv && is "FP8 FP8" "$(cells type | paste -sd ' ')" "a server's own quantization is the type" && has '7 requests failed'
 ok $? "requests that failed are said"
+# Cards that share every matrix, and cards that share the layers.
+cat >"$tmp/cards.md" <<'M'
+| model | size | params | backend | ngl | ts | sm | test | t/s |
+| --- | ---: | ---: | --- | --: | --- | --- | ---: | ---: |
+| llama 70B Q4_K - Medium | 39.59 GiB | 70.55 B | CUDA | 99 | 1.00/1.00 | row | tg128 | 30.00 ± 1.00 |
+| llama 70B Q4_K - Medium | 39.59 GiB | 70.55 B | CUDA | 99 | 1.00/1.00 | layer | tg128 | 20.00 ± 1.00 |
+M
+run report "$tmp/cards.md" --hw rtx-3090 -o csv && is "2 2" "$(cells n_devices | paste -sd ' ')" "the ratios of a split say how many cards there are"
+cells mbu | paste -sd ' ' | awk '{ exit !($1 > 0.6 && $1 < 0.75 && $2 > 0.8 && $2 < 1) }'
+ok $? "a row split has the bandwidth of both, a layer split of one at a time"
 finish
