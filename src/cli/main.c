@@ -88,6 +88,8 @@ static void finish_stdout(void)
     errno = 0;
     if (fflush(stdout) == 0 && !before)
         return;
+    if (before && errno == 0 && write(STDOUT_FILENO, "\n", 1) == 1) /* a write before failed, for a reason that is asked for again */
+        errno = EIO;
     if (before || errno == EPIPE)
         interrupt_end_by_pipe();
     fprintf(stderr, "roofcast: cannot write to standard output: %s\n", strerror(errno ? errno : EIO));
