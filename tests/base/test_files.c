@@ -300,12 +300,18 @@ static void test_programs(void **state)
     assert_int_equal(p.n_text, sizeof text - 1);
     /* What it has started may go on and hold its output: that is not its end. */
     assert_int_equal(mkfifo(at("fifo"), 0666), 0);
-    snprintf(script, sizeof script, "(read x <'%s') & echo hi >&2", at("fifo"));
-    assert_int_equal(sh(&p, script, 60), PROGRAM_ENDED);
-    assert_string_equal(text, "hi\n");
-    close(open(at("fifo"), O_RDWR | O_NONBLOCK));
-    /* Too late: it ends, and what it has started. */
+    snprintf(script, sizeof script, "(read x <'%s') & echo $! >&2", at("fifo"));
     int pid[2] = { 0 };
+    assert_int_equal(sh(&p, script, 60), PROGRAM_ENDED);
+    assert_int_equal(sscanf(text, "%d", &pid[0]), 1);
+    assert_false(dead(pid[0]));
+    const int fifo = open(at("fifo"), O_RDWR | O_NONBLOCK); /* open until it has read: it may not have opened its end yet */
+    assert_int_equal(write(fifo, "x\n", 2), 2);
+    for (int k = 0; k < 3000 && !dead(pid[0]); k++)
+        usleep(10000);
+    assert_true(dead(pid[0]));
+    close(fifo);
+    /* Too late: it ends, and what it has started. */
     p.output = true;
     assert_int_equal(sh(&p, "sleep 1000 & echo $$ $!; wait", 1), PROGRAM_LATE);
     assert_int_equal(sscanf(text, "%d %d", &pid[0], &pid[1]), 2);
