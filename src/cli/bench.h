@@ -105,6 +105,20 @@ json_t *bench_batch_json(const struct run_row *pp, const struct run_row *tg, dou
 extern const struct column bench_batch_columns[];
 extern const size_t bench_n_batch_column;
 
+/* ---- bench_print.c: the output ------------------------------------------------------- */
+/* What a bench prints: rows, ops and roles (see run/run.h); lines of the table of batches. */
+struct bench_results {
+    struct run run, roles;
+    json_t *batches;
+};
+/* Options of the output. error_format: also to standard error. */
+struct bench_print {
+    enum report_format format, error_format;
+    bool also_error, ops, by_layer;
+};
+/* To standard output; rows in seconds, bytes and FLOP as struct run has them. -1 with *err: out of memory, or a write failed. */
+int bench_print(struct bench_results *res, const struct bench_print *o, struct error *err);
+
 /* ---- bench_foreign.c: llama-bench's other options ------------------------------------- */
 enum bench_foreign {
     FOREIGN_GPU_LAYERS, FOREIGN_CPU_MOE, FOREIGN_SPLIT_MODE, FOREIGN_MAIN_GPU, FOREIGN_NO_KV_OFFLOAD, FOREIGN_FLASH_ATTN, FOREIGN_DEVICE,

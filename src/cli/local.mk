@@ -10,6 +10,7 @@ roofcast_SOURCES = \
   %D%/bench.c \
   %D%/bench_batch.c \
   %D%/bench_foreign.c \
+  %D%/bench_print.c \
   %D%/bench_counts.c \
   %D%/bench_conditions.c \
   %D%/bench_ops.c \

@@ -79,6 +79,12 @@ void plot_free(struct plot *p);
 int plot_read(struct plot *p, const struct plot_options *o, const json_t *doc, struct error *err);
 /* Whether it is a document that plot_read() reads; others are measurements of other engines, if anything. */
 bool plot_is_document(const json_t *doc);
+/* A text, cut to size, with ? for control characters: names are printed. plot_doc.c */
+void plot_copy(char *to, size_t size, const char *from);
+/* p->roofs and the machine's names from a profile, by name or path, or `this`. -1 with *err: there is none, or it is damaged. plot_roofs.c */
+int plot_load_profile(struct plot *p, const char *spec, struct error *err);
+/* p->roofs of a prediction's machine p->hw: its profile, or, for an unknown name, the roofs that doc states (bytes/s, FLOP/s). */
+int plot_prediction_roofs(struct plot *p, const json_t *doc, struct error *err);
 /* Choose roofs into c->roof (the caller frees). plot_roofs.c */
 int plot_choose_roofs(struct roofline_chart *c, const struct plot *p, const struct plot_options *o,
                       struct error *err);

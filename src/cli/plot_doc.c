@@ -31,8 +31,8 @@ static double number(const json_t *o, const char *key)
     return json_is_number(j) ? json_number_value(j) : NAN;
 }
 
-#define COPY(to, from) copy((to), sizeof(to), (from))
-static void copy(char *to, size_t size, const char *from)
+#define COPY(to, from) plot_copy((to), sizeof(to), (from))
+void plot_copy(char *to, size_t size, const char *from)
 {
     size_t n = strnlen(from, size - 1);
     for (size_t i = 0; i < n; i++) /* names are printed too: no control characters */
@@ -118,7 +118,7 @@ static bool test_wanted(struct plot *p, const struct plot_options *o, struct cho
     if (!phase_wanted(o, phase))
         return false;
     if (!*mine && (!o->test || strcmp(o->test, test) == 0)) {
-        copy(mine, sizeof c->test[0], test);
+        plot_copy(mine, sizeof c->test[0], test);
         size_t n = strlen(p->tests);
         snprintf(p->tests + n, sizeof p->tests - n, "%s%s", n ? ", " : "", mine);
     }
@@ -508,7 +508,7 @@ static bool step_wanted(const struct plot_options *o, struct chosen *c, const ch
     add_name(&c->all, test);
     if (!phase_wanted(o, phase) || (o->test && strcmp(o->test, test) != 0))
         return false;
-    copy(c->test[strcmp(phase, "prefill") == 0 ? 0 : 1], sizeof c->test[0], test);
+    plot_copy(c->test[strcmp(phase, "prefill") == 0 ? 0 : 1], sizeof c->test[0], test);
     return true;
 }
 
@@ -646,61 +646,6 @@ static int read_kind(struct plot *p, const struct plot_options *o, const json_t 
                      o->doc, schema);
 }
 
-/* The profile goes first: the document's own ceilings are added to it. */
-static int load_profile(struct plot *p, const char *spec, struct error *err)
-{
-    if (cli_hwprofile_load(&p->roofs, spec, err) != 0) {
-        p->roofs = (struct hwprofile){ 0 };
-        return -1;
-    }
-    p->have_profile = true;
-    COPY(p->hw, p->roofs.id);
-    COPY(p->machine, p->roofs.name);
-    COPY(p->date, p->roofs.date);
-    return 0;
-}
-
-/* A prediction names its machines; where the name says nothing here, the rows' own two roofs
- * serve: the highest, as phases reach more or less of a machine. */
-static int prediction_roofs(struct plot *p, const json_t *doc, struct error *err)
-{
-    struct error ignored;
-    struct hwprofile h;
-    bool found = false;
-    char hw[sizeof p->hw];
-    COPY(hw, p->hw);
-    if (p->have_profile)
-        return 0;
-    if (*hw && !hwprofile_is_path(hw) && strcmp(hw, "this") != 0) { /* a profile of that name that cannot be read is an error */
-        if (hwprofile_find(&h, hw, &found, err) != 0)
-            return -1;
-        if (found) {
-            hwprofile_free(&h);
-            return load_profile(p, hw, err);
-        }
-    } else if (load_profile(p, hw, &ignored) == 0) {
-        return 0;
-    }
-    size_t i;
-    json_t *row;
-    json_array_foreach(json_object_get(doc, "rows"), i, row)
-    {
-        if (strcmp(text(row, "hw"), hw) != 0)
-            continue;
-        struct ceiling memory = { .name = "memory",
-                                  .value = number(row, "bandwidth_bytes_s"),
-                                  .kind = "bandwidth",
-                                  .level = "DRAM" };
-        struct ceiling peak = { .value = number(row, "peak_flop_s"), .kind = "compute" };
-        COPY(peak.dtype, text(row, "math"));
-        COPY(peak.name, text(row, "math"));
-        COPY(p->machine, hw);
-        if (hwprofile_raise_ceiling(&p->roofs, &memory, err) != 0 || hwprofile_raise_ceiling(&p->roofs, &peak, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
 static int read_doc(struct plot *p, const struct plot_options *o, const json_t *doc,
                     struct error *err)
 {
@@ -708,7 +653,7 @@ static int read_doc(struct plot *p, const struct plot_options *o, const json_t *
         return -1;
     if (o->trajectory && p->kind != PLOT_PREDICTION)
         return error_set(err, ERROR_USAGE, "%s: --trajectory is for predictions (predict -b 1,2,4,... -o json)", o->doc);
-    if (o->hw && load_profile(p, o->hw, err) != 0)
+    if (o->hw && plot_load_profile(p, o->hw, err) != 0)
         return -1;
     switch (p->kind) {
     case PLOT_RUN:
@@ -716,12 +661,12 @@ static int read_doc(struct plot *p, const struct plot_options *o, const json_t *
     case PLOT_ANALYSIS:
         return read_analysis(p, o, doc, err);
     case PLOT_PREDICTION:
-        return read_prediction(p, o, doc, err) != 0 ? -1 : prediction_roofs(p, doc, err);
+        return read_prediction(p, o, doc, err) != 0 ? -1 : plot_prediction_roofs(p, doc, err);
     case PLOT_PROFILE:
         return o->hw ? error_set(err, ERROR_USAGE,
                                  "%s is a profile itself: --hw is for runs, analyses, predictions",
                                  o->doc)
-                     : load_profile(p, o->doc, err);
+                     : plot_load_profile(p, o->doc, err);
     }
     return -1;
 }
@@ -729,7 +674,7 @@ static int read_doc(struct plot *p, const struct plot_options *o, const json_t *
 int plot_read(struct plot *p, const struct plot_options *o, const json_t *doc, struct error *err)
 {
     *p = (struct plot){ .kind = PLOT_PROFILE };
-    const int rc = doc ? read_doc(p, o, doc, err) : load_profile(p, o->doc, err);
+    const int rc = doc ? read_doc(p, o, doc, err) : plot_load_profile(p, o->doc, err);
     if (rc != 0)
         plot_free(p);
     return rc;

@@ -1,12 +1,74 @@
 /* Which roofs a chart shows: the best of each memory level and arithmetic, or all of them.
  */
 #include "cli/plot.h"
+#include "cli/predict.h"
 #include "roofline/roofline.h"
 #include <ctype.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define COPY(to, from) plot_copy((to), sizeof(to), (from))
+
+/* ---- the profile, or what a prediction says of its machine ------------------------------ */
+
+/* The profile goes first: the document's own ceilings are added to it. */
+int plot_load_profile(struct plot *p, const char *spec, struct error *err)
+{
+    if (cli_hwprofile_load(&p->roofs, spec, err) != 0) {
+        p->roofs = (struct hwprofile){ 0 };
+        return -1;
+    }
+    p->have_profile = true;
+    COPY(p->hw, p->roofs.id);
+    COPY(p->machine, p->roofs.name);
+    COPY(p->date, p->roofs.date);
+    return 0;
+}
+
+/* A prediction names its machines; where the name says nothing here, the rows' own two roofs
+ * serve: the highest, as phases reach more or less of a machine. */
+int plot_prediction_roofs(struct plot *p, const json_t *doc, struct error *err)
+{
+    struct error ignored;
+    struct hwprofile h;
+    bool found = false;
+    char hw[sizeof p->hw];
+    COPY(hw, p->hw);
+    if (p->have_profile)
+        return 0;
+    if (*hw && !hwprofile_is_path(hw) && strcmp(hw, "this") != 0) { /* a profile of that name that cannot be read is an error */
+        if (hwprofile_find(&h, hw, &found, err) != 0)
+            return -1;
+        if (found) {
+            hwprofile_free(&h);
+            return plot_load_profile(p, hw, err);
+        }
+    } else if (plot_load_profile(p, hw, &ignored) == 0) {
+        return 0;
+    }
+    size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(doc, "rows"), i, row)
+    {
+        if (strcmp(predict_text(row, "hw"), hw) != 0)
+            continue;
+        struct ceiling memory = { .name = "memory",
+                                  .value = predict_number(row, "bandwidth_bytes_s"),
+                                  .kind = "bandwidth",
+                                  .level = "DRAM" };
+        struct ceiling peak = { .value = predict_number(row, "peak_flop_s"), .kind = "compute" };
+        COPY(peak.dtype, predict_text(row, "math"));
+        COPY(peak.name, predict_text(row, "math"));
+        COPY(p->machine, hw);
+        if (hwprofile_raise_ceiling(&p->roofs, &memory, err) != 0 || hwprofile_raise_ceiling(&p->roofs, &peak, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- the roofs of a chart --------------------------------------------------------------- */
 
 static int add_roof(struct roofline_chart *c, const struct chart_roof *r, struct error *err)
 {
