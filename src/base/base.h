@@ -26,7 +26,7 @@ enum error_kind {
     ERROR_SYSTEM,      /* the system refused (open, mmap, memory): 1 */
     ERROR_UNAVAILABLE, /* something optional is missing here: 3 */
     ERROR_INTERRUPTED, /* SIGINT, SIGTERM, SIGHUP, SIGXCPU: 130 */
-    ERROR_PIPE,        /* nobody reads the output any more: as SIGPIPE ends a program; 1 where that is ignored */
+    ERROR_PIPE,        /* the reader of the output is gone: the exit is SIGPIPE's; 1 where SIGPIPE is ignored */
 };
 
 struct error {
@@ -106,7 +106,7 @@ void filemap_close(struct filemap *m);
 int file_warm(const char *path, struct error *err);
 
 /*
- * Temporary files beside what they become: in PATH's folder under PATH's name and a suffix of random letters, locked, readable as
+ * Temporary files next to their final name: in PATH's folder under PATH's name and a suffix of random letters, locked, readable as
  * PATH is or would be. They are removed when a signal ends the process; those of processes that were killed, when the same PATH is
  * written again.
  */

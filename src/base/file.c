@@ -128,7 +128,7 @@ static char *follow_links(const char *path, struct error *err)
     return NULL;
 }
 
-/* A file that is there and no regular one, or that somebody else has open: written in place. */
+/* An existing file that is not a regular one, or that another process has open: written in place. */
 static int open_special(struct outfile *o, const char *path, struct error *err)
 {
     struct stat st;

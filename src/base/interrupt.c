@@ -68,7 +68,7 @@ void interrupt_end_without_memory(void)
     _exit(n < 0 ? 3 : 1);
 }
 
-/* Unless whoever started this program ignores it. Handlers, unlike what is ignored, are not handed on to programs it starts. */
+/* Unless the parent process ignores it. Child processes inherit ignored signals, not handlers. */
 static void catch_unless_ignored(int sig, void (*handler)(int))
 {
     struct sigaction sa, old;

@@ -15,7 +15,7 @@
 enum { N_RANDOM = 6 /* of mkstemp(3) */, MAX_SLOTS = 64 };
 
 /* What a signal's handler removes. A path that finds no slot is left to the next start. A path whose slot the handler took is
- * never freed: the handler may run beside its owner, and the process ends. */
+ * never freed: the handler may run concurrently with its owner, and the process ends. */
 static _Atomic(char *) slot[MAX_SLOTS];
 
 void temporary_add(char *path)

@@ -31,7 +31,7 @@ struct attend_kernel {
     double n_split;                /* into so many; 0: as many as fill the machine */
     double blocks_unit;            /* blocks that a multiprocessor is filled with */
     double start_cycles;           /* of the kernels before the first load */
-    double block_s, block_cycles;  /* a block beside its keys */
+    double block_s, block_cycles;  /* a block, without its keys */
     double key_s, key_cycles;      /* a block's key */
     double narrow_key_cycles;      /* of 8 bits */
     double tile_cycles;            /* a key for each further 16 heads of the block */

@@ -51,7 +51,7 @@ static void *params_of(const struct software *s, const struct hwprofile *h)
 /* ---- which stack ------------------------------------------------------------------------------ */
 
 /* In order: the first whose words fit. Back ends that llama.cpp's own builds use on such machines; servers where they are at
- * home, and with types that they run. "": nobody's. */
+ * home, and with types that they run. "": none. */
 static const struct {
     enum hw_kind kind;
     const char *vendor, *class_name; /* "": any */

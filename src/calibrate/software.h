@@ -11,7 +11,7 @@
 /* What engines load: GGUF's block types; 16 and 32 bits, which all do; checkpoints of other schemes (AWQ, GPTQ, FP8, NVFP4, ...). */
 enum weights { WEIGHTS_GGUF, WEIGHTS_PLAIN, WEIGHTS_CHECKPOINT, WEIGHTS_COUNT };
 enum weights software_weights(const struct model *m);
-/* The stack whose constants a machine is predicted with where nobody says: one that loads such weights, where one runs there. Never NULL. (87) */
+/* The default stack of a machine: one that loads such weights, if there is one for this machine. Never NULL. (87) */
 const struct stack *software_default(const struct hwprofile *h, enum weights w);
 bool software_loads(const struct stack *s, const struct model *m);
 /* "AMD GPU, Intel datacenter GPU": whose default it is, "" nobody's. */

@@ -119,7 +119,7 @@ void cli_print_findings(const struct hwprofile *h);
 /* A line for people to stderr, "roofcast: ...", unless quiet; a warning, "roofcast: warning: ...", always. */
 void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Where a result goes that was interrupted: NAME.partial.json beside NAME.json, or -2, -3, ... where something has that name.
+/* Path of an interrupted result: NAME.partial.json next to NAME.json, or -2, -3, ... if that name is taken.
  * NULL: *err; free(). */
 char *cli_partial_path(const char *path, struct error *err);
 /* report_print to path ("-" or NULL: stdout), atomically. */

@@ -351,7 +351,7 @@ int cmd_ppl(int argc, char **argv, struct error *err)
         "weights for every token, so half of it is up to twice the speed (roofcast predict FILE says how much).\n\n"
         "-ctk and -ctv set the cache of the files, not of --against: the same file twice shows what a quantized "
         "cache costs.\n\n"
-        "The files are evaluated one after the other, each beside the base, so that two are in memory at a time. Ctrl-C, or a file "
+        "The files are evaluated one after the other, each with the base, so that two are in memory at a time. Ctrl-C, or a file "
         "that fails, prints those until then.";
     static const struct cli_syntax syntax = { option_table, parse, "-m FILE [-m FILE...] -f TEXT", doc, NULL };
     struct options o = { .n_ubatch = 512, .engine = CLI_ENGINE_DEFAULT, .format = REPORT_TABLE };

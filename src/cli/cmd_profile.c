@@ -171,7 +171,7 @@ static int check_writable(const char *path, struct error *err)
     return rc;
 }
 
-/* Where a profile goes that was interrupted: beside one that is there already. NULL: *err. */
+/* Path of an interrupted profile: next to an existing one. NULL: *err. */
 static char *partial_path(const char *out, struct error *err)
 {
     struct stat st;
@@ -262,9 +262,9 @@ int cmd_profile(int argc, char **argv, struct error *err)
         "L2, L3 and DRAM, and the engine's own kernels, for 1, 2, 4, ... threads, each the median of several "
         "samples with its 95 % interval. The machine should be idle; how steady it was stands in the profile.\v"
         "A peak is that of the best number of accumulators and mix of multiply-adds and additions, also per "
-        "cycle of the clock measured beside it and, where the core is known, as a part of what it can issue.\n\n"
+        "cycle of the clock measured at the same time and, where the core is known, as a part of what it can issue.\n\n"
         "Ctrl-C keeps what was measured until then: in the file, or, where there is a profile already, in NAME.partial.json "
-        "beside it.\n\n"
+        "in the same folder.\n\n"
         "  roofcast profile --quick\n"
         "  roofcast profile -t 8 --cpus 0-7 -o numa0.json\n"
         "  roofcast profile --compare before.json after.json\n"

@@ -400,7 +400,7 @@ static int write_all(struct sweeping *x, FILE *f, struct error *err)
     return rc != 0 && x->ranks.n > 1 && err->kind == ERROR_INTERRUPTED ? say_missing(x, rank, err) : rc;
 }
 
-/* Under another name, so that nobody takes them for the whole grid. */
+/* Under another name: they are not the whole grid. */
 static int keep_rows(struct outfile *out, struct error *err)
 {
     struct error why = *err;
@@ -411,7 +411,7 @@ static int keep_rows(struct outfile *out, struct error *err)
     out->path = partial;
     char *name = strdup(partial);
     if (outfile_commit(out, err) == 0)
-        error_set(err, why.kind, "%.300s: %s has the rows until then", why.msg, name ? name : "a file beside it");
+        error_set(err, why.kind, "%.300s: %s has the rows until then", why.msg, name ? name : "a file next to it");
     free(name);
     return -1;
 }

@@ -79,7 +79,7 @@ const char *software_note(char *buf, size_t size, const struct model *m, const c
 const struct time_source *software_time(const struct software *s);
 
 /* model_load of the model on the command line; NULL: says what would be one. */
-/* -q: a type, a mixture or a checkpoint, or what files of measurements call one (GPTQ-Int4: GPTQ), which buf is for and which is said. What nobody knows stays for model_load() to
+/* -q: a type, a mixture or a checkpoint, or what files of measurements call one (GPTQ-Int4: GPTQ), which buf is for and which is said. An unknown name is left to model_load() to
  * refuse; bits that none of them has are refused here. option: for messages. */
 int pricing_type(const char **type, char *buf, size_t size, const char *arg, const char *option, struct error *err);
 /* The type of the cache where no option says it: the one that the checkpoint asks engines for, with a note. */

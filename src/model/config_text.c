@@ -173,7 +173,7 @@ int config_family(const json_t *top, const char *what, struct config_family *f, 
     return check_agree(top, what, type, f->arch, err) != 0 ? -1 : check_agree(text, what, type, f->arch, err);
 }
 
-/* ---- fields that nobody reads ---------------------------------------------------------------------------------- */
+/* ---- fields that are not read ---------------------------------------------------------------------------------- */
 
 /* What neither bytes nor arithmetic depend on: training, tokens, generation, how files were made, and what other readers take.
  * A star stands for any text. */
@@ -258,7 +258,7 @@ static void list_name(char *buf, size_t n, const char *before, const char *key)
         snprintf(buf + len, n - len, ", ...");
 }
 
-/* Beside the language model's part: what that says too. */
+/* Outside the language model's part: what that part says too. */
 static bool is_repeated(const json_t *top, const json_t *part, const char *key)
 {
     const json_t *const text = config_text(top);
@@ -314,7 +314,7 @@ int config_notes(const json_t *top, const char *what, const struct hparams *hp, 
     list_parts(top, parts, sizeof parts);
     const json_t *const own = json_object_get(config_text(top), "tie_word_embeddings"), *const outer = json_object_get(top, "tie_word_embeddings");
     if (json_is_boolean(own) && json_is_boolean(outer) && own != outer && config_text(top) != top)
-        snprintf(tie, sizeof tie, "tie_word_embeddings is %s, as its text_config says, not %s, as stands beside it", json_is_true(own) ? "true" : "false",
+        snprintf(tie, sizeof tie, "tie_word_embeddings is %s, as its text_config says, not %s, as outside it", json_is_true(own) ? "true" : "false",
                  json_is_true(outer) ? "true" : "false");
     const char *const more[] = { parts, tie };
     for (size_t i = 0; i < ARRAY_LEN(more); i++) {

@@ -311,7 +311,7 @@ static json_t *to_config(const struct gguf *g, const struct arch *a, struct gguf
     return t.j;
 }
 
-/* ---- keys that nobody reads ---------------------------------------------------------------------------------------------- */
+/* ---- keys that are not read ---------------------------------------------------------------------------------------------- */
 
 static bool in_list(const char *const *list, size_t n, const char *name)
 {

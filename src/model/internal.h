@@ -89,7 +89,7 @@ bool alias_shorten(char *name, char *type, size_t size);
 const char *alias_owned(const char *name);
 /* The name ends as those of bitsandbytes' 4-bit files, whose types are not priced. */
 bool alias_bnb(const char *spec);
-/* A table of names beside the presets: name, tab, preset. */
+/* A table of names in the folder of the presets: name, tab, preset. */
 struct alias_table {
     const char *file;
     bool exact; /* letter by letter, else folded */

@@ -241,18 +241,18 @@ static void config_name(char *buf, size_t n, const json_t *j, const char *path)
     snprintf(buf, n, "%.*s", (int)n - 1, folder ? folder + 1 : dir);
 }
 
-/* Older checkpoints of modelopt say their types in a file beside the config.json; vLLM and TensorRT-LLM read it where that says nothing. */
+/* Older checkpoints of modelopt state their types in a file in the folder of the config.json; vLLM and TensorRT-LLM read it if the config.json has none. */
 static int take_hf_quant_config(json_t *j, const char *path, struct error *err)
 {
-    char beside[4200];
+    char path_quant[4200];
     const char *const base = strrchr(path, '/');
     const json_t *const here = config_beside(j, "quantization_config"), *const mlx = config_beside(j, "quantization");
     if (strcmp(base ? base + 1 : path, "config.json") != 0 || !json_is_none(here) || !json_is_none(mlx))
         return 0;
-    snprintf(beside, sizeof beside, "%.*shf_quant_config.json", base ? (int)(base + 1 - path) : 0, path);
-    if (!file_exists(beside))
+    snprintf(path_quant, sizeof path_quant, "%.*shf_quant_config.json", base ? (int)(base + 1 - path) : 0, path);
+    if (!file_exists(path_quant))
         return 0;
-    json_t *const other = json_load_path(beside, err);
+    json_t *const other = json_load_path(path_quant, err);
     if (!other)
         return -1;
     json_t *const q = json_object_get(other, "quantization");
@@ -261,7 +261,7 @@ static int take_hf_quant_config(json_t *j, const char *path, struct error *err)
     json_decref(other);
     if (rc == 0)
         return 0;
-    return known ? error_oom(err, 0, "a checkpoint's types") : error_set(err, ERROR_INPUT, "%s: expected an object \"quantization\" with quant_algo", beside);
+    return known ? error_oom(err, 0, "a checkpoint's types") : error_set(err, ERROR_INPUT, "%s: expected an object \"quantization\" with quant_algo", path_quant);
 }
 
 static int load_config(struct model *m, const char *path, const char *type, struct error *err)

@@ -295,7 +295,7 @@ static struct segment leader_line(const struct disc *at, const struct box *b)
     return (struct segment){ at->x + k * (x - at->x), at->y + k * (y - at->y), x, y };
 }
 
-/* The same owner's, or the very marker that the text is placed beside, which several points may share. */
+/* The same owner's, or the marker that the label belongs to, which several points may share. */
 static bool own_disc(const struct disc *d, const struct disc *at)
 {
     return d->owner == at->owner || hypot(d->x - at->x, d->y - at->y) < 0.5;

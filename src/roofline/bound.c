@@ -53,7 +53,7 @@ static void init_wide(struct roofs *r)
 }
 
 /* Where no INT8 is stated: packed dot products multiply four in a lane of 32 bits (dp4a, SDOT), but on Apple's GPUs. Units of FP4 have
- * others of 8 bits beside them, half as fast. */
+ * others of 8 bits too, half as fast. */
 static void init_int8(struct roofs *r, const struct hwprofile *h)
 {
     struct peak *p = &r->fastest[ROOF_INT8];

@@ -1,4 +1,4 @@
-/* What a server does with a device's memory where nobody says: vLLM's defaults by release and device. Sources in methods.md (17). */
+/* Default use of a device's memory by a server: vLLM's defaults by release and device. Sources in methods.md (17). */
 #include "roofline/memory.h"
 #include <ctype.h>
 #include <limits.h>

@@ -78,7 +78,7 @@ struct run_loading {
     char act_scales[8];               /* of 8-bit activations in passes of an ubatch, as struct run_row has them */
     double peak_bytes;                /* of the process's memory until the tests were done, mapped files included */
     char peak_reason[160];            /* why there is none */
-    double probe_bytes;               /* of memory that probes between the repetitions have of their own, beside that; 0: they read the weights'; NaN: not said */
+    double probe_bytes;               /* memory of the probes between the repetitions, in addition to peak_bytes; 0: they read the weights'; NaN: not said */
 };
 
 /* How the tokens of a model's tests chose among its experts. */

@@ -7,7 +7,7 @@
 /* What tells presets apart. */
 struct preset_shape {
     char name[64], arch[32];
-    double n_params, extra[4]; /* extra: what a file of it may hold beside it, in parameters; the first is 0 */
+    double n_params, extra[4]; /* extra: what its file may hold in addition, in parameters; the first is 0 */
 };
 /* All of them, read when they are needed. */
 struct presets {
@@ -17,7 +17,7 @@ struct presets {
 void presets_free(struct presets *l);
 struct preset_found {
     char name[64];    /* "": none */
-    double extra;     /* parameters that the row counts beside the model's, over those */
+    double extra;     /* parameters that the row counts in addition to the model's, over the model's */
     bool by_family;   /* of the row's family and parameters, not of its name */
     char other[64];   /* the first that has the name and not the parameters */
     double other_params; /* NaN: none */
@@ -41,7 +41,7 @@ struct subject {
     double kv_share;  /* of layers that have a cache, of guessed hybrids; 1 */
     double width;     /* of a guessed model's feed-forward, over its blocks'; 1 */
     double experts;   /* of a guessed mixture, over its whole ones; 1 */
-    double extra;     /* what its file holds beside it, over its parameters */
+    double extra;     /* what its file holds in addition, over its parameters */
 };
 
 /* A class of machines, and what is believed of one of it: hwprofiles/priors/machines.json. */

@@ -43,7 +43,7 @@ static bool predicts_next(const char *arch)
     return false;
 }
 
-/* What a file may hold beside the model: the table of a tied head once more (llama-bench counts 0.752e9 of Qwen3-0.6B's 0.596), or such a block,
+/* What a file may hold in addition to the model: the table of a tied head once more (llama-bench counts 0.752e9 of Qwen3-0.6B's 0.596), or such a block,
  * with a projection of two rows and with or without tables of its own (110.5e9 of GLM-4.5-Air's 106.9). */
 static void shape_of(struct preset_shape *p, const struct model *m)
 {

@@ -406,7 +406,7 @@ static int check_type(struct subject *s, const struct measurement *row, const st
     return 0;
 }
 
-/* What the price does not follow, or only nearly, somebody has to know. */
+/* Deviations of the estimate from what the row says are noted. */
 static void say_preset(struct subject *s, const struct measurement *row, const struct preset_found *f)
 {
     const size_t n = strlen(s->reason);

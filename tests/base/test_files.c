@@ -135,10 +135,10 @@ static void test_abandoned(void **state)
     assert_int_equal(count("out.json.tmp"), 2);
     write_file(at("other.json"), "x"); /* of another name: nothing is looked at */
     assert_int_equal(count("out.json.tmp"), 2);
-    write_file(at("out.json.tmp-roofcast-mine"), "of somebody else");
+    write_file(at("out.json.tmp-roofcast-mine"), "of another program");
     write_file(at("out.json"), "whole");
-    assert_int_equal(count("out.json.tmp"), 2); /* of the one that lives, and somebody's own */
-    assert_holds(at("out.json.tmp-roofcast-mine"), "of somebody else");
+    assert_int_equal(count("out.json.tmp"), 2); /* of the live process, and the other program's */
+    assert_holds(at("out.json.tmp-roofcast-mine"), "of another program");
     kill(living, SIGKILL);
     waitpid(living, NULL, 0);
     write_file(at("out.json"), "again");
@@ -154,7 +154,7 @@ static void test_long_name(void **state)
     name[sizeof name - 1] = 0;
     write_file(at(name), "x"); /* has room for no suffix */
     assert_holds(at(name), "x");
-    assert_int_equal(count(".tmp"), 1); /* somebody's own, above */
+    assert_int_equal(count(".tmp"), 1); /* the other program's, above */
 }
 
 static void test_abandoned_folder(void **state)
@@ -271,7 +271,7 @@ static enum program_end sh(struct program *p, const char *script, double timeout
     return end;
 }
 
-/* Gone, or dead and not yet waited for by whoever inherited it. */
+/* Gone, or a zombie that its new parent has not reaped. */
 static bool dead(int pid)
 {
     char path[64], state = 'Z';
@@ -333,7 +333,7 @@ static void test_strbuf_text(void **state)
     assert_string_equal(strbuf_text(&b, "a word", &err), "");
     strbuf_addf(&b, "%d", 12);
     assert_string_equal(strbuf_text(&b, "a word", &err), "12");
-    strbuf_add(&b, "x", SIZE_MAX); /* nobody has so much */
+    strbuf_add(&b, "x", SIZE_MAX); /* more than there is */
     strbuf_adds(&b, "3");
     assert_null(strbuf_text(&b, "a word", &err));
     assert_int_equal(err.kind, ERROR_SYSTEM);

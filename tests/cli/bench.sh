@@ -151,7 +151,7 @@ run bench --brief -m "$tmp/q8.gguf" -p 4 -n 0 -r 1 --quiet --no-repack
 [ "$status" -eq 0 ] && has '^Load of .* Q8_0, [0-9]* thread.*: no weights packed; peak memory [0-9u]'
 ok $? "a line of the table's notes says it"
 has '^Load of .*, and [0-9.]* [MG]B of the bandwidth probes$'
-ok $? "and what the probes take beside it"
+ok $? "and the memory of the probes"
 run bench --brief -m "$tmp/q8.gguf" -p 4 -n 0 -r 1 -o json --quiet --no-repack
 if [ -n "${ROOFCAST_SANITIZED:-}" ] || ! [ -x /usr/bin/time ]; then skip "all of it" "no /usr/bin/time, or a sanitizer has memory of its own"; else
     /usr/bin/time -f %M "$ROOFCAST" bench --brief -m "$tmp/q8.gguf" -p 4 -n 0 -r 1 -o json --quiet --no-repack >"$tmp/out" 2>"$tmp/err"

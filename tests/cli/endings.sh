@@ -9,7 +9,7 @@ until_() {
     while [ $i -lt 600 ] && ! "$@"; do sleep 0.1; i=$((i + 1)); done
     "$@"
 }
-# closed: descriptor 4 is a pipe that nobody reads.
+# closed: descriptor 4 is a pipe without a reader.
 mkfifo "$tmp/pipe"
 closed() {
     (exec 3<"$tmp/pipe") &
@@ -58,7 +58,7 @@ closed
 "$ROOFCAST" bench --brief -m "$m" -p 8 -n 2 -r 1 --quiet --save "$tmp/pipe.json" >&4 2>"$tmp/err"
 status=$?
 [ $status -eq 141 ] && [ ! -s "$tmp/err" ] && grep -q '"test": "tg2"' "$tmp/pipe.json"
-ok $? "bench: saved where nobody reads standard output; the end is SIGPIPE's (status $status)"
+ok $? "bench: saved when standard output has no reader; the end is SIGPIPE's (status $status)"
 
 # ---- other commands that do one thing after the other
 echo '5 17 290 44 3 8 9 10 250 61 77 12 30 31 32 33' >"$tmp/tokens"
@@ -74,7 +74,7 @@ ok $? "validate removes the folder of one that was killed, and its own"
 "$ROOFCAST" sweep -m stories15m --hw h100-sxm -b 1-64 >&4 2>"$tmp/err"
 status=$?
 [ $status -eq 141 ] && [ ! -s "$tmp/err" ]
-ok $? "sweep: nobody reads the rows (status $status)"
+ok $? "sweep: the rows have no reader (status $status)"
 (trap '' PIPE; "$ROOFCAST" sweep -m stories15m --hw h100-sxm -b 1-64 >&4 2>"$tmp/err")
 status=$?
 [ $status -eq 1 ] && says 'Broken pipe'
@@ -82,7 +82,7 @@ ok $? "where SIGPIPE is ignored that is an error (status $status)"
 "$ROOFCAST" sweep -m stories15m --hw 'GeForce RTX 6090' -b 1-64 --save "$tmp/grid.csv" >&4 2>&4
 status=$?
 [ $status -eq 0 ] && [ "$(wc -l <"$tmp/grid.csv")" -eq 65 ]
-ok $? "sweep --save keeps its file where nobody reads what it says (status $status)"
+ok $? "sweep --save keeps its file when its messages have no reader (status $status)"
 exec 4>&-
 "$ROOFCAST" sweep -m all -q Q4_K_M --hw gpu -b 1-256 -d 0-32768+64 --save "$tmp/long.csv" >"$tmp/out" 2>"$tmp/err" &
 pid=$!

@@ -36,7 +36,7 @@ ok $? "and in sweep"
 config ''
 printf '{"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8", "exclude_modules": ["lm_head"]}}' >"$tmp/c/hf_quant_config.json"
 run analyze "$tmp/c/config.json" && has "^model .*, FP8: " && has "KV cache .*(FP8)"
-ok $? "hf_quant_config.json beside it says the types"
+ok $? "hf_quant_config.json in the same folder says the types"
 printf '{"quantization": {"bits": 4}}' >"$tmp/c/hf_quant_config.json"
 refused 1 'hf_quant_config.json: expected an object "quantization" with quant_algo' analyze "$tmp/c/config.json"
 rm "$tmp/c/hf_quant_config.json"

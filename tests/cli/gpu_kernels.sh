@@ -19,7 +19,7 @@ edit '2s/,128,1,bfloat16/,128,4,bfloat16/'
 refused 1 '(beam_width): expected 1' score "$tmp/k.csv"
 edit '2s/bfloat16,2047/fp3,2047/'
 run score "$tmp/k.csv" -o json && jq -e '[.rows[] | select(.reason | test("no type .fp3. is known"))] | length == 1' "$tmp/out" >/dev/null
-ok $? "a type of the cache that nobody knows is a reason"
+ok $? "an unknown type of the cache is a reason"
 edit '2s/[^,]*,$/,/'
 refused 1 '(latency)' score "$tmp/k.csv"
 

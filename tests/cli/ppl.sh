@@ -228,11 +228,11 @@ run synth --n-layer 2 --n-embd 256 --n-ff 512 --n-head 4 --n-head-kv 2 --n-vocab
 awk 'BEGIN { for (i = 0; i < 200; i++) printf "%d ", (i * 149 + i * i % 61) % 512 }' >"$tmp/wide.ids"
 run ppl -m "$tmp/wide.gguf" --against "$tmp/wide.gguf" --ids "$tmp/wide.ids" -c 100 -o json --quiet
 [ "$status" -eq 0 ] && has '"kl": 0[,.]' && ! has '"act_scales": "pow2"'
-ok $? "exact scales beside the same file: no divergence"
+ok $? "exact scales against the same file: no divergence"
 run ppl -m "$tmp/wide.gguf" --against "$tmp/wide.gguf" --ids "$tmp/wide.ids" -c 100 -o json --quiet --act-scales pow2
 if has '"act_scales": "pow2"'; then
     [ "$status" -eq 0 ] && ! has '"kl": 0[,.]0*,'
-    ok $? "powers of two beside exact scales of the same file: some"
+    ok $? "powers of two against exact scales of the same file: some"
     run ppl -m "$tmp/wide.gguf" --ids "$tmp/wide.ids" -c 100 --quiet --act-scales pow2
     has 'scaled by powers of two'
     ok $? "and the notes of the table say so"

@@ -289,7 +289,7 @@ is "Q8_0 Q4_0 $((32 * 8 * (4 * 34 + 4 * 18) * 131 / 2))" "$(cell type_k tg128) $
     "types of the KV cache: 64.5 positions read and one written"
 refused 2 'type of the KV cache "Q2_K": expected one of F32, F16' predict llama-3-8b --hw h100-sxm -ctv Q2_K
 refused 2 '--by: expected phase or role' predict llama-3-8b --hw h100-sxm --by colour
-# A machine that has no price beside others that have one is a row that says why.
+# A machine without a prediction, in a table with others, is a row that says why.
 several="llama-3-8b --hw h200-sxm,arc-a310,mi300x --tp 2 -p 512 -n 8"
 run predict $several && has '^arc-a310 .*cannot predict: profile arc-a310 has no link that joins 2' && has '^h200-sxm ' && has '^mi300x ' &&
     says 'warning: cannot predict: profile arc-a310'
@@ -323,7 +323,7 @@ ok $? "a stack that was asked for, too"
 for q in Q4_K_M F16; do
     run predict llama-3-8b -q $q --hw rtx-4090 -p 0 -n 8 -o csv && is 'llama.cpp-cuda ' "$(cells stack) $(cells note)" "$q: as ever"
 done
-# A machine that nobody described is marked, and rows of several sequences say what is not in them.
+# A machine guessed from its name is marked, and rows of several sequences say what is not in them.
 for form in table csv json jsonl md sql; do
     run predict llama-3-8b --hw 'GeForce 6090,rtx-4090' -p 0 -n 8 -b 4 -o $form && has 'GeForce 6090\*' && ! has 'rtx-4090\*' && has 'arrivals and queueing'
     ok $? "a guess looks like one in $form, and so does a batch"

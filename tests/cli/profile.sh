@@ -53,7 +53,7 @@ ok $? "the partial profile holds what was measured until then"
 [ "$(ls "$tmp" | grep -c tmp)" -eq 0 ]
 ok $? "no temporary file is left"
 
-# A profile that is there stays as it is, and so does an earlier partial one: the new one goes beside them.
+# A profile that is there stays as it is, and so does an earlier partial one: the new one gets a name of its own.
 cp "$ROOFCAST_PROFILE" "$tmp/whole.json"
 echo earlier >"$tmp/sub/this.partial.json"
 : >"$tmp/err"
@@ -68,7 +68,7 @@ status=$?
 ok $? "an interrupt leaves a stored profile as it was (status $status)"
 says 'interrupted: .*this.partial-2.json holds the [0-9]* ceilings.*this.json is as it was' &&
     grep -q '"dtype": "fp32"' "$tmp/sub/this.partial-2.json" && ! grep -q '"name": "read DRAM 1t"' "$tmp/sub/this.partial-2.json"
-ok $? "what was measured until then is beside it"
+ok $? "what was measured until then is in a file of its own"
 
 # ---- comparison: with itself, with one that is faster, one that lacks some
 run profile --compare "$ROOFCAST_PROFILE" "$ROOFCAST_PROFILE" && has 'the profiles agree' && ! has 'is faster'

@@ -121,7 +121,7 @@ holds "$(jq '[.rows[] | select(.test == "pp512")][0].bytes' "$tmp/out") < 65.4e9
 holds "$(jq '[.rows[] | select(.model | startswith("llama 8B F16"))][0].bytes' "$tmp/out") < 4.95e9" "of dense models, too"
 run score "$tmp/types.md" --hw strix-halo-395 -o json --worst 100 && has '0.83 GiB of weights are 0.89 bits for each of 8.03e9 parameters: fewer than any type has'
 ok $? "bytes that no type has are a reason"
-# What nobody described is less sure than what somebody did; names that say several devices are of several.
+# Guessed machines and models have wider intervals than known ones; names that say several devices are of several.
 guessed() { { head -n 1 "$f/throughput.csv"; echo "n-1,x/y,NVIDIA GeForce RTX 4090,1,llama.cpp,$1,$2,Q4_K_M,,$3,2026-05-01,tags="; } >"$tmp/guessed.csv" && run score "$tmp/guessed.csv" -o json && figure half90; }
 holds "$(guessed Unheard-of-8B 8.03 decode,0,64,1,100) > 1.15 * $(guessed Llama-3-8B 8.03 decode,0,64,1,100)" "a guessed dense model is less sure than a known one"
 holds "$(guessed Unheard-of-8B 8.03 prefill,512,0,1,9000) > 1.5 * $(guessed Llama-3-8B 8.03 prefill,512,0,1,9000)" "the more in prompts"

@@ -49,7 +49,7 @@ static double mean_kl(const float *base, const float *x, size_t n, uint32_t n_vo
     return sum / (double)n;
 }
 
-/* ---- beside another engine ------------------------------------------------------------------- */
+/* ---- against another engine ------------------------------------------------------------------- */
 
 /* The oracle's 32 tokens at the front of a pass of more: no token sees those behind it. */
 static void check_oracle(const char *name)
@@ -98,7 +98,7 @@ static void test_oracles(void **state)
     }
 }
 
-/* ---- many tokens beside few ------------------------------------------------------------------- */
+/* ---- many tokens against few ------------------------------------------------------------------- */
 
 static void make_model(struct model *m, enum dtype weights, double outliers)
 {

@@ -683,7 +683,7 @@ static void test_wrappers(void **state)
         assert_fails(parse_text(refused[i].text, &hp, &arch, &err), err, refused[i].says);
 }
 
-/* Beside the text_config since transformers 5, in it before. */
+/* Outside the text_config since transformers 5, in it before. */
 static void test_tied_outside(void **state)
 {
     (void)state;
