@@ -281,11 +281,11 @@ static const struct priced *of_case(struct subject *x, unsigned which)
 }
 
 /* Does the fit know "bandwidth hardware=rtx-4090"? */
-static bool knows(const void *params, const struct fitted_row *r, enum dimension d, const char *name)
+static bool knows(const void *params, enum fitted_kind of, const struct fitted_row *r, enum dimension d, const char *name)
 {
     char text[FIT_MAX_NAME];
     (void)fit_name_add(text, fit_name_begin(text, time_slot_name(TIME_BANDWIDTH)), name, r->dim[d]);
-    return *r->dim[d] && fit_find(fitted_fit_of(params, FITTED_DECODE), text) != FIT_NO_EFFECT;
+    return *r->dim[d] && fit_find(fitted_fit_of(params, of), text) != FIT_NO_EFFECT;
 }
 
 static enum time_basis basis_of(const struct software *s, const struct hwprofile *h, const struct subject *x)
@@ -295,10 +295,10 @@ static enum time_basis basis_of(const struct software *s, const struct hwprofile
         return TIME_BY_KERNELS;
     fitted_row_of_case(&r, &x->p, 0);
     const void *params = params_of(s, h);
-    const bool machine = knows(params, &r, DIM_HARDWARE, "hardware");
-    if (machine && knows(params, &r, DIM_STACK, "stack"))
+    const bool machine = knows(params, FITTED_DECODE, &r, DIM_HARDWARE, "hardware");
+    if (machine && (knows(params, FITTED_DECODE, &r, DIM_PLACE, "place") || knows(params, FITTED_RATE, &r, DIM_PLACE, "place"))) /* with this stack */
         return TIME_BY_MACHINE;
-    return machine || knows(params, &r, DIM_CLASS, "class") ? TIME_BY_CLASS : TIME_BY_PRIORS;
+    return machine || knows(params, FITTED_DECODE, &r, DIM_CLASS, "class") ? TIME_BY_CLASS : TIME_BY_PRIORS;
 }
 
 /* Rows do not count scores that pass through memory: constants of their engines have what these cost (79), (81). */
