@@ -282,6 +282,18 @@ static void print_notes(const json_t *rows)
     }
 }
 
+/* Does a changed row have memory of its own, which no row before has? */
+static bool has_other_memory(const json_t *rows, size_t i)
+{
+    const json_t *r = json_array_get(rows, i);
+    bool other = *predict_text(r, "what_if") && !*predict_text(r, "reason");
+    for (size_t k = 0; k < i && other; k++) {
+        const json_t *p = json_array_get(rows, k);
+        other = !same_text(p, r, "hw") || (*predict_text(r, "stack") && !same_text(p, r, "phase")) || !same_text(p, r, "bandwidth_source");
+    }
+    return other;
+}
+
 /* Which roofs stood behind the rows: two lines a machine, operand type and phase. */
 static void print_roofs(const json_t *rows, bool roof, bool changes)
 {
@@ -292,10 +304,12 @@ static void print_roofs(const json_t *rows, bool roof, bool changes)
         const bool again = !is_first(rows, i, true), fitted = *predict_text(r, "stack");
         const bool request = strcmp(predict_text(r, "phase"), "request") == 0; /* has the roofs of its parts */
         requests |= request;
-        if (*predict_text(r, "reason") || !is_first(rows, i, false) || (request && again && fitted))
+        const bool first = !*predict_text(r, "reason") && is_first(rows, i, false) && !(request && again && fitted);
+        if (first || has_other_memory(rows, i))
+            print_roof(again ? "" : predict_text(r, "hw"), "memory", predict_number(r, "bandwidth_bytes_s"), "B/s", fitted ? predict_text(r, "phase") : "",
+                       predict_text(r, "bandwidth_source"));
+        if (!first)
             continue;
-        print_roof(again ? "" : predict_text(r, "hw"), "memory", predict_number(r, "bandwidth_bytes_s"), "B/s", fitted ? predict_text(r, "phase") : "",
-                   predict_text(r, "bandwidth_source"));
         print_roof("", predict_text(r, "math"), predict_number(r, "peak_flop_s"), "FLOP/s", fitted ? predict_text(r, "phase") : "",
                    predict_text(r, "peak_source"));
         if (!again)

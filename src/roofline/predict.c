@@ -23,14 +23,30 @@ static void note_kernel(struct phase_pricing *x, const struct op_time *t)
     }
 }
 
+/* Behind a source, where there is room. */
+static void add_to_source(char *source, size_t size, const char *note)
+{
+    const size_t n = strlen(source), more = strlen(note) + 1;
+    if (size - n >= more)
+        memcpy(source + n, note, more);
+}
+
 /* What the stack's kernels reach of the units they multiply on, which are not those of the op's type everywhere. (81) */
 static void note_units(struct phase_pricing *x)
 {
-    static const char note[] = "; reached of the units that the stack's kernels multiply on";
-    const size_t n = strlen(x->out->peak_source), room = sizeof x->out->peak_source - n;
     x->out->peak_flop_s = x->units_flop_s;
-    if (room > strlen(note))
-        memcpy(x->out->peak_source + n, note, sizeof note);
+    add_to_source(x->out->peak_source, sizeof x->out->peak_source, "; reached of the units that the stack's kernels multiply on");
+}
+
+/* Memory that is faster than a step's loads ask for. (134) */
+static void note_flight(struct phase_pricing *x)
+{
+    const double most = x->roofs->units.flight_bytes_s;
+    char v[40], note[80];
+    if (!(most > 0) || x->roofs->bytes_s <= most)
+        return;
+    snprintf(note, sizeof note, "; loads under way: at most %s (134)", units_si(v, sizeof v, most, "B/s"));
+    add_to_source(x->out->bandwidth_source, sizeof x->out->bandwidth_source, note);
 }
 
 /* The roofs shown for a phase are those of its largest op. */
@@ -90,6 +106,8 @@ static void fit_parts(struct phase_pricing *x, const struct step_sum *sum)
     for (int i = 0; i < ROLE_COUNT && parts_s > 0; i++)
         x->out->role[i].seconds *= sum->seconds / parts_s;
     x->out->bandwidth_bytes_s *= time_slot_value(TIME_BANDWIDTH, slot[TIME_BANDWIDTH]);
+    if (!(sum->which & TIME_CASE_PROMPT))
+        note_flight(x);
     if (sum->which & TIME_CASE_PROMPT && x->units_flop_s > 0)
         note_units(x);
     else /* a step computes on several units, and widens more than it multiplies */

@@ -4,6 +4,7 @@
  */
 #include "roofline/ask.h"
 #include "roofline/internal.h"
+#include "roofline/timing.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -471,6 +472,14 @@ static bool may_reach(const struct solution *s)
     return !isnan(s->value_good) || *s->machine_good;
 }
 
+/* What holds whatever the unknown is. Of memory without a limit of bandwidth, with constants: its latency (134). */
+static const char *limit_name(const struct question *q, const struct predict_result *r)
+{
+    const enum bound b = phase_of(q, r)->bound;
+    const bool constants = r->basis && strcmp(r->basis, time_basis_name(TIME_BY_KERNELS)) != 0;
+    return q->unknown == SOLVE_BANDWIDTH && b == BOUND_MEMORY && constants ? "memory's latency" : bound_name(b);
+}
+
 /* What comes nearest, where as predicted nothing does. */
 static void say_nearest(struct words *w, const struct solution *s, const struct trials *t)
 {
@@ -481,7 +490,7 @@ static void say_nearest(struct words *w, const struct solution *s, const struct 
     switch (q->unknown) {
     case SOLVE_BANDWIDTH:
     case SOLVE_COMPUTE:
-        say(w, ": %s alone allows %s", bound_name(phase_of(q, &s->r)->bound), d);
+        say(w, ": %s alone allows %s", limit_name(q, &s->r), d);
         break;
     case SOLVE_CONTEXT:
     case SOLVE_BATCH:

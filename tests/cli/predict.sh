@@ -170,6 +170,14 @@ for bare in bandwidth=4 memory=96 link=900 latency=5 launch=3 fp16=400 fp8=4e14;
 done
 run predict llama-3-8b --hw h100-sxm -p 0 --roof --what-if 'bandwidth=6.7 TB/s' --what-if bandwidth=6.7T --what-if fp16=400TFLOP/s --what-if memory=96G --what-if launch=0 \
     --what-if latency=5us --what-if link=900GB/s -o csv && is '2 2 ' "$(cells speedup | sed -n '2,3p' | awk '{ printf "%.3g ", $1 }')" "quantities with units, or with their prefix"
+# Memory beyond what a step's loads ask for gains nothing more, and the row's roof says so.
+run predict llama-3-8b --hw h100-sxm -n 8 --what-if bandwidth=x50 && has 'memory  .* prefill; spec: what if: bandwidth=x50$' &&
+    has 'memory  .* decode; spec: what if: bandwidth=x50; loads under way: at most 5.41 TB/s (134)$'
+ok $? "a bandwidth that saturates: what limits it"
+run predict llama-3-8b --hw h100-sxm -n 8 && ! has 'loads under way'
+ok $? "its own does not"
+run predict llama-3-8b --hw h100-sxm --solve 'bandwidth:decode=tok_s>=3000' && has "no bandwidth does: memory's latency alone allows"
+ok $? "nor is that a limit of bandwidth in an answer"
 refused 2 '--what-if type=Q99: ' predict llama-3-8b --hw h100-sxm --what-if type=Q99
 refused 2 '3 does not divide' predict llama-3-8b --hw h100-sxm --what-if tp=3
 
@@ -323,6 +331,11 @@ ok $? "a stack that was asked for, too"
 for q in Q4_K_M F16; do
     run predict llama-3-8b -q $q --hw rtx-4090 -p 0 -n 8 -o csv && is 'llama.cpp-cuda ' "$(cells stack) $(cells note)" "$q: as ever"
 done
+# Constants are the machine's where its stack was measured on it, not where the two are known apart.
+run predict llama-3-8b --hw h100-sxm,apple-m2 --stack llama.cpp-metal -p 0 -n 8 -o csv
+is 'class machine' "$(cells basis | paste -s -d' ' -)" "a stack that was measured elsewhere alone: the machine's with other software"
+run predict llama-3-8b --hw h100-sxm --stack llama.cpp-metal -p 0 -n 8 && has 'or of other software on it' && ! has 'constants measured with it'
+ok $? "and the table says so"
 # A machine guessed from its name is marked, and rows of several sequences say what is not in them.
 for form in table csv json jsonl md sql; do
     run predict llama-3-8b --hw 'GeForce 6090,rtx-4090' -p 0 -n 8 -b 4 -o $form && has 'GeForce 6090\*' && ! has 'rtx-4090\*' && has 'arrivals and queueing'
