@@ -243,6 +243,39 @@ size_t cli_width(FILE *f)
     return !wide_tables && fd >= 0 && isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
+__attribute__((format(printf, 3, 0))) static void print(size_t width, size_t indent, const char *fmt, va_list ap)
+{
+    struct strbuf out = { 0 };
+    char *text;
+    const int n = vasprintf(&text, fmt, ap);
+    if (n < 0)
+        interrupt_end_without_memory();
+    text_show(text, (size_t)n);
+    report_wrap(&out, text, width, indent);
+    free(text);
+    if (out.oom)
+        interrupt_end_without_memory();
+    fwrite(out.s, 1, out.len, stdout); /* main() looks at what became of it */
+    strbuf_free(&out);
+}
+
+void cli_print(size_t indent, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    print(cli_width(stdout), indent, fmt, ap);
+    va_end(ap);
+}
+
+void cli_print_within(size_t most, size_t indent, const char *fmt, ...)
+{
+    const size_t width = cli_width(stdout);
+    va_list ap;
+    va_start(ap, fmt);
+    print(width ? width : most, indent, fmt, ap);
+    va_end(ap);
+}
+
 char *cli_partial_path(const char *path, struct error *err)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');

@@ -114,6 +114,11 @@ void cli_set_quiet(bool quiet);
 void cli_set_wide(void);
 /* Columns of the terminal that f is; 0: no terminal, or --wide. */
 size_t cli_width(FILE *f);
+/* Text for people to standard output, as printf: on a terminal it breaks at the width, what follows stands behind indent blanks
+ * (report_wrap()). What a terminal would obey is shown. */
+void cli_print(size_t indent, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same, which into a pipe breaks, too: at `most` columns. */
+void cli_print_within(size_t most, size_t indent, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* What the curves of a profile say, a line each: levels, saturation (profile_findings.c). */
 void cli_print_findings(const struct hwprofile *h);
 /* A line for people to stderr, "roofcast: ...", unless quiet; a warning, "roofcast: warning: ...", always. */

@@ -67,36 +67,12 @@ static bool asked_for(const struct options *o, const char *name)
 
 /* ---- for people ---------------------------------------------------------------------------- */
 
-/* Words up to WIDTH, the lines after the first indented. */
-static void print_wrapped(const char *text, int at, int indent)
-{
-    while (*text) {
-        const int n = (int)strcspn(text, " ");
-        const bool first = at == indent;
-        if (!first && at + 1 + n > WIDTH) {
-            printf("\n%*s", indent, "");
-            at = indent;
-        } else if (!first) {
-            putchar(' ');
-            at++;
-        }
-        printf("%.*s", n, text);
-        at += n;
-        text += n + (text[n] == ' ');
-    }
-    putchar('\n');
-}
-
 static void print_row(const struct doctor_row *r)
 {
     const int indent = 20;
-    printf("%-13s %-5s ", r->name, r->usable ? "yes" : "no");
-    print_wrapped(r->finding, indent, indent);
-    if (r->fix[0]) {
-        printf("%*s", indent, "");
-        printf("-> ");
-        print_wrapped(r->fix, indent + 3, indent + 3);
-    }
+    cli_print_within(WIDTH, indent, "%-13s %-5s %s\n", r->name, r->usable ? "yes" : "no", r->finding);
+    if (r->fix[0])
+        cli_print_within(WIDTH, indent + 3, "%*s-> %s\n", indent, "", r->fix);
 }
 
 static void print_system(const struct doctor_facts *f)

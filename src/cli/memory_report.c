@@ -227,7 +227,7 @@ static void print_tp_notes(const json_t *rows)
             said = json_equal(json_object_get(before, "tp_note"), note) && json_equal(json_object_get(before, "hw"), hw);
         }
         if (!said)
-            printf("needs tp -: on %s, %s.\n", json_string_value(hw), json_string_value(note));
+            cli_print(0, "needs tp -: on %s, %s.\n", json_string_value(hw), json_string_value(note));
     }
 }
 
@@ -243,17 +243,19 @@ static void print_notes(const json_t *rows, const struct model *m)
         unknown |= json_is_null(json_object_get(r, "fits")) && json_is_null(json_object_get(r, "reason"));
         held_back |= json_is_integer(seqs) && json_integer_value(json_object_get(r, "n_batch")) > json_integer_value(seqs);
     }
-    printf("\nlargest batch: the most sequences of that context; largest context: of each of that many sequences.\n");
+    cli_print(0, "\nlargest batch: the most sequences of that context; largest context: of each of that many sequences.\n");
+    if (any(rows, "served", JSON_TRUE))
+        cli_print(0, "vLLM: a server that takes its share of the memory; --local: one program that takes all, as `predict` assumes for llama.cpp.\n");
     if (held_back)
-        printf("A server runs at most --max-seqs of them together (on each group of devices).\n");
+        cli_print(0, "A server runs at most --max-seqs of them together (on each group of devices).\n");
     if (longest > m->hp.n_ctx_train)
-        printf("The model was trained on contexts of %u.\n", m->hp.n_ctx_train);
+        cli_print(0, "The model was trained on contexts of %u.\n", m->hp.n_ctx_train);
     if (any(rows, "unbounded", JSON_TRUE))
-        printf("-: any context; its windows and recurrences do not grow.\n");
+        cli_print(0, "-: any context; its windows and recurrences do not grow.\n");
     if (unknown)
-        printf("unknown: a profile without a memory size.\n");
+        cli_print(0, "unknown: a profile without a memory size.\n");
     if (any(rows, "tp_needed", JSON_INTEGER))
-        printf("needs tp: devices of tensor parallelism (--tp) that would hold one.\n");
+        cli_print(0, "needs tp: devices of tensor parallelism (--tp) that would hold one.\n");
     print_tp_notes(rows);
 }
 
@@ -281,7 +283,7 @@ int memory_print(const json_t *rows, const struct strbuf *plans, const struct me
     if (rc == 0 && o->save)
         rc = cli_report(o->save, REPORT_JSON, &d, err);
     if (rc == 0 && o->format == REPORT_TABLE)
-        printf("%s, %s\n\n%s", m->name, m->type_name, lines);
+        cli_print(31, "%s, %s\n\n%s", m->name, m->type_name, lines);
     fflush(stdout);
     if (rc == 0)
         rc = cli_report(NULL, o->format, &d, err);

@@ -169,7 +169,7 @@ bool predict_draft_hides(const char *key, const struct predict_cli *o)
 void predict_draft_note(const struct predict_cli *o)
 {
     if (o->draft.spec)
-        printf("+%s: tokens in rounds of drafts and one pass that verifies them, where a drafted token is right with chance %s;\n"
+        cli_print(0, "+%s: tokens in rounds of drafts and one pass that verifies them, where a drafted token is right with chance %s;\n"
                "ITL is the mean, gain over plain decode. Experts and attention are those of the longer pass.\n",
                strcmp(o->draft.spec, "ngram") == 0 || strcmp(o->draft.spec, "mtp") == 0 ? o->draft.spec : "draft",
                o->draft.acceptance);

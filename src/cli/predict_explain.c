@@ -130,7 +130,7 @@ static void print_side(const json_t *c, const char *what, const char *formula, c
     char v[40];
     if (!*f)
         return;
-    printf("    %-8s %-72s = %s%s\n", what, f, units_si(v, sizeof v, predict_number(c, key), unit), note);
+    cli_print(13, "    %-8s %-72s = %s%s\n", what, f, units_si(v, sizeof v, predict_number(c, key), unit), note);
 }
 
 /* " (154 TFLOP/s)": what e_c and the peak of the units come to; "" where nothing is computed. */
@@ -146,43 +146,29 @@ static const char *rate_text(char *buf, size_t n, const json_t *c)
 
 static void print_class(const json_t *c)
 {
-    char head[128], a[40], b[40], l[40], s[40], k[40], r[48];
+    char head[128], a[40], b[40], l[40], s[40], r[48], sides[160];
     const char *type = predict_text(c, "type"), *math = predict_text(c, "math");
     snprintf(head, sizeof head, "%s: %.10g x %s%s%s%s%s%s", predict_text(c, "role"), predict_number(c, "count"),
              predict_text(c, "op"), *predict_text(c, "shape") ? " " : "", predict_text(c, "shape"), *type ? " " : "", type,
              *math ? ", " : "");
     const char *scheme = predict_text(c, "scheme");
-    printf("  %s%s%s%s\n", head, math, *scheme ? " " : "", scheme);
+    cli_print(4, "  %s%s%s%s\n", head, math, *scheme ? " " : "", scheme);
     print_side(c, "weights", "weight_formula", "weight_bytes", "B", "");
     print_side(c, "KV", "kv_formula", "kv_bytes", "B", "");
     print_side(c, "act", "act_formula", "act_bytes", "B", json_is_true(json_object_get(c, "act_in_cache")) ? " (cache)" : "");
     print_side(c, "FLOP", "flop_formula", "flop", "", "");
     print_side(c, "sent", "link_formula", "link_bytes", "B", "");
     if (*predict_text(c, "roof"))
-        printf("    kernel   %s (62)\n", predict_text(c, "roof"));
+        cli_print(13, "    kernel   %s (62)\n", predict_text(c, "roof"));
     if (*predict_text(c, "kernel"))
-        printf("    kernel   %s, seconds of its own: (155)\n", predict_text(c, "kernel"));
+        cli_print(13, "    kernel   %s, seconds of its own: (155)\n", predict_text(c, "kernel"));
     if (predict_number(c, "link_s") > 0)
-        printf("    links %s", seconds_text(k, sizeof k, predict_number(c, "link_s")));
+        snprintf(sides, sizeof sides, "links %s", seconds_text(a, sizeof a, predict_number(c, "link_s")));
     else
-        printf("    memory %s, compute %s%s", seconds_text(a, sizeof a, predict_number(c, "memory_s")),
-               seconds_text(b, sizeof b, predict_number(c, "compute_s")), rate_text(r, sizeof r, c));
-    printf(", launch %s: %s-bound, %s\n", seconds_text(l, sizeof l, predict_number(c, "launch_s")), predict_text(c, "bound"),
+        snprintf(sides, sizeof sides, "memory %s, compute %s%s", seconds_text(a, sizeof a, predict_number(c, "memory_s")),
+                 seconds_text(b, sizeof b, predict_number(c, "compute_s")), rate_text(r, sizeof r, c));
+    cli_print(6, "    %s, launch %s: %s-bound, %s\n", sides, seconds_text(l, sizeof l, predict_number(c, "launch_s")), predict_text(c, "bound"),
            seconds_text(s, sizeof s, predict_number(c, "seconds")));
-}
-
-/* Breaks a source at a space where the line would be longer than 120 columns. */
-static void print_wrapped(const char *text, int indent)
-{
-    size_t width = (size_t)(120 - indent);
-    while (strlen(text) > width) {
-        size_t n = width;
-        while (n > width / 2 && text[n] != ' ')
-            n--;
-        printf("%.*s\n%*s", (int)n, text, indent, "");
-        text += n + (text[n] == ' ');
-    }
-    printf("%s\n", text);
 }
 
 static void print_constant(const json_t *k)
@@ -201,10 +187,7 @@ static void print_constant(const json_t *k)
     char spread[64] = "";
     if (!isnan(predict_number(k, "share")))
         snprintf(spread, sizeof spread, "x/ %.3g, %.1f %% of the interval: ", predict_number(k, "spread"), 100 * predict_number(k, "share"));
-    char text[320];
-    snprintf(text, sizeof text, "%s%s", spread, predict_text(k, "source"));
-    printf("  %-22s %-14s %-5s ", predict_text(k, "name"), v, predict_text(k, "formula"));
-    print_wrapped(text, 46);
+    cli_print_within(120, 46, "  %-22s %-14s %-5s %s%s\n", predict_text(k, "name"), v, predict_text(k, "formula"), spread, predict_text(k, "source"));
 }
 
 /* The sum, with all its digits, and the seconds of the table. */
@@ -217,7 +200,7 @@ static void print_total(const json_t *row)
                                                           : n;
     printf("  sum of the classes: %.17g s\n", predict_number(row, "explain_s"));
     if (fabs(pipeline - 1) > 1e-12)
-        printf("  x %.10g: %s\n", pipeline,
+        cli_print(4, "  x %.10g: %s\n", pipeline,
                *predict_text(row, "stack") && strcmp(predict_text(row, "basis"), "kernels") != 0
                    ? "what passes cost beside their ops, and what ops share when they are one (74), (44)"
                    : "passes overlap in the pipeline, the slowest stage sets the pace (44)");
@@ -237,7 +220,7 @@ static void print_row(const json_t *row)
 {
     size_t i;
     json_t *j;
-    printf("\n%s, %s on %s, %s: %.10g pass%s\n\n", predict_text(row, "phase"), predict_text(row, "test"),
+    cli_print(0, "\n%s, %s on %s, %s: %.10g pass%s\n\n", predict_text(row, "phase"), predict_text(row, "test"),
            predict_text(row, "hw"), predict_text(row, "layout"), predict_number(row, "n_pass"),
            predict_number(row, "n_pass") == 1 ? "" : "es");
     const bool request = strcmp(predict_text(row, "phase"), "request") == 0;
@@ -261,12 +244,12 @@ void predict_print_explain(const json_t *rows)
     json_t *row;
     const json_t *first = json_array_get(rows, 0);
     if (*predict_text(first, "stack") && strcmp(predict_text(first, "basis"), "kernels") != 0)
-        printf("\nSeconds of an op: ((weights + KV + act) / (e_b W) with FLOP / (e_c peak) and weights widened, as a p-norm, + launch,\n"
+        cli_print(0, "\nSeconds of an op: ((weights + KV + act) / (e_b W) with FLOP / (e_c peak) and weights widened, as a p-norm, + launch,\n"
                "doc/methods.md (74), (87); peak: of the units that the stack's kernels multiply on (81), behind it in parentheses what they\n"
                "reach; bytes and FLOP (4)-(12), (34)-(43); between devices (75). Formulas are of all ops of a line.\n"
                "A decode step is the mean of its steps (14).\n");
     else
-        printf("\nSeconds of an op: max((weights + KV) / (e_b W) + act / (e_b W or the cache's), FLOP / (e_c peak)) + launch,\n"
+        cli_print(0, "\nSeconds of an op: max((weights + KV) / (e_b W) + act / (e_b W or the cache's), FLOP / (e_c peak)) + launch,\n"
            "doc/methods.md (13); bytes and FLOP (4)-(12), (34)-(43); between devices (44). Formulas are of all ops of a line.\n"
            "A decode step is the mean of its steps (14).\n");
     json_array_foreach(rows, i, row)

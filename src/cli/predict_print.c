@@ -203,11 +203,13 @@ double predict_number(const json_t *row, const char *key)
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
+enum { SOURCE_AT = 14 + 2 + 6 + 2 + 12 + 2 }; /* columns of the lines under the table */
+
 /* when: in which phase; "": always */
 static void print_roof(const char *hw, const char *what, double v, const char *unit, const char *when, const char *source)
 {
     char b[40];
-    printf("%-14s  %-6s  %-12s  %s%s%s\n", hw, what, units_si(b, sizeof b, v, unit), when, *when ? "; " : "", source);
+    cli_print(SOURCE_AT, "%-14s  %-6s  %-12s  %s%s%s\n", hw, what, units_si(b, sizeof b, v, unit), when, *when ? "; " : "", source);
 }
 
 static void print_use(const char *what, double v, const char *unit, const char *source, const char *option)
@@ -216,7 +218,7 @@ static void print_use(const char *what, double v, const char *unit, const char *
     if (!isnan(v))
         snprintf(b, sizeof b, "%.4g %s", v, unit);
     snprintf(reason, sizeof reason, "the profile does not say (%s gives one)", option);
-    printf("%-14s  %-6s  %-12s  %s\n", "", what, b, isnan(v) ? reason : source);
+    cli_print(SOURCE_AT, "%-14s  %-6s  %-12s  %s\n", "", what, b, isnan(v) ? reason : source);
 }
 
 static bool any(const json_t *rows, const char *key)
@@ -248,7 +250,7 @@ static void print_stack(const json_t *row)
     };
     for (size_t i = 0; i < ARRAY_LEN(known); i++)
         if (strcmp(predict_text(row, "basis"), known[i].basis) == 0)
-            printf("%-14s  %-6s  %-12s  %s\n", "", "stack", predict_text(row, "stack"), known[i].text);
+            cli_print(SOURCE_AT, "%-14s  %-6s  %-12s  %s\n", "", "stack", predict_text(row, "stack"), known[i].text);
 }
 
 static bool same_text(const json_t *a, const json_t *b, const char *key)
@@ -278,7 +280,7 @@ static void print_notes(const json_t *rows)
         for (size_t k = 0; k < i; k++)
             said |= same_text(json_array_get(rows, k), r, "note");
         if (!said && *predict_text(r, "note"))
-            printf("%s on %s, and its like: %s.\n", predict_text(r, "test"), predict_text(r, "hw"), predict_text(r, "note"));
+            cli_print(0, "%s on %s, and its like: %s.\n", predict_text(r, "test"), predict_text(r, "hw"), predict_text(r, "note"));
     }
 }
 
@@ -319,19 +321,19 @@ static void print_roofs(const json_t *rows, bool roof, bool changes)
         print_use("power", predict_number(r, "power_w"), "W", predict_text(r, "power_source"), "--power");
         print_use("price", predict_number(r, "price_usd_h"), "USD/h", predict_text(r, "price_source"), "--price");
     }
-    printf("\npp: seconds to the first token (TTFT); tg: seconds between tokens (ITL). memory, compute: what either side\n"
+    cli_print(0, "\npp: seconds to the first token (TTFT); tg: seconds between tokens (ITL). memory, compute: what either side\n"
            "alone would take; busy: compute over the phase's seconds.\n");
     if (requests)
-        printf("req: seconds of a whole request, TTFT and then every token after the first; tokens/s are those generated over it.\n");
+        cli_print(0, "req: seconds of a whole request, TTFT and then every token after the first; tokens/s are those generated over it.\n");
     if (changes)
-        printf("what if: the row above with these changes; ratio: its tokens/s over those of the row without%s.\n",
+        cli_print(0, "what if: the row above with these changes; ratio: its tokens/s over those of the row without%s.\n",
                any(rows, "speedup_lo") ? ", and the ends of its 90 %\ninterval: what both rows err by alike is not in it (144)" : "");
     if (has_text(rows, "guess"))
-        printf("*: no profile of it; taken for one of its class by its name (--hw FILE with a bandwidth and a peak says more).\n");
+        cli_print(0, "*: no profile of it; taken for one of its class by its name (--hw FILE with a bandwidth and a peak says more).\n");
     print_notes(rows);
     if (any(rows, "tok_s_lo"))
-        printf("low, high: the ends of the 90 %% interval; --explain has each constant's part of it.\n");
-    printf(roof                         ? "An upper bound on tokens/s: no constants of software, activations stay on the chip.\n"
+        cli_print(0, "low, high: the ends of the 90 %% interval; --explain has each constant's part of it.\n");
+    cli_print(0, "%s", roof                         ? "An upper bound on tokens/s: no constants of software, activations stay on the chip.\n"
            : has_text(rows, "stack") ? "Roofs are what the stack reaches of them; --roof prices the bound itself.\n"
                                           : "Roofs are after the profile's efficiency factors; --roof prices the bound itself.\n");
 }
@@ -390,7 +392,7 @@ int predict_print(const json_t *rows, const struct predict_cli *o, const struct 
     if (rc == 0 && o->save)
         rc = cli_report(o->save, REPORT_JSON, &d, err);
     if (rc == 0 && o->format == REPORT_TABLE)
-        printf("%s, %s\n\n", m->name, m->type_name);
+        cli_print(0, "%s, %s\n\n", m->name, m->type_name);
     fflush(stdout);
     if (rc == 0)
         rc = cli_report(NULL, o->format, &d, err);

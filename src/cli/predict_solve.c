@@ -156,7 +156,7 @@ int predict_solve_print(const json_t *rows, const struct predict_cli *o, const s
     if (rc == 0 && o->save)
         rc = cli_report(o->save, REPORT_JSON, &d, err);
     if (rc == 0 && o->format == REPORT_TABLE)
-        printf("%s, %s\n\n", m->name, m->type_name);
+        cli_print(0, "%s, %s\n\n", m->name, m->type_name);
     fflush(stdout);
     if (rc == 0)
         rc = cli_report(NULL, o->format, &d, err);

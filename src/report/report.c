@@ -279,17 +279,45 @@ static void fit_width(const struct report_doc *d, size_t *width, size_t most)
             }
 }
 
-/* "(not shown: a, b; --wide shows all columns)" */
-static void add_hidden(struct strbuf *out, const struct report_doc *d, const size_t *width)
+void report_wrap(struct strbuf *out, const char *text, size_t width, size_t indent)
 {
+    const size_t after = indent > 4 && indent > width / 2 ? 4 : indent;
+    size_t at = 0; /* columns of the line */
+    if (!width)
+        strbuf_adds(out, text);
+    for (const char *p = text; width && *p;) {
+        if (*p == '\n' && (!at || !p[1] || strchr(" \n", p[1]))) {
+            strbuf_adds(out, "\n");
+            at = 0;
+            p++;
+            continue;
+        }
+        const size_t n_blank = *p == '\n' ? 1 : strspn(p, " "), n = strcspn(p + n_blank, " \n"), w = text_width(p + n_blank, n);
+        const bool breaks = n && at > after && at + n_blank + w > width;
+        strbuf_adds(out, breaks ? "\n" : "");
+        add_spaces(out, breaks ? after : n_blank);
+        strbuf_add(out, p + n_blank, n);
+        at = (breaks ? after : at + n_blank) + w;
+        p += n_blank + n;
+    }
+}
+
+/* "(not shown: a, b; --wide shows all columns)" */
+static void add_hidden(struct strbuf *out, const struct report_doc *d, const size_t *width, size_t most)
+{
+    struct strbuf names = { 0 };
     const char *sep = "(not shown: ";
     for (size_t i = 0; i < d->n_cols; i++)
         if (!width[i] && d->cols[i].rank != COL_DATA) {
-            strbuf_addf(out, "%s%s", sep, d->cols[i].header ? d->cols[i].header : d->cols[i].key);
+            strbuf_addf(&names, "%s%s", sep, d->cols[i].header ? d->cols[i].header : d->cols[i].key);
             sep = ", ";
         }
     if (sep[0] == ',')
-        strbuf_adds(out, "; --wide shows all columns)\n");
+        strbuf_adds(&names, "; --wide shows all columns)\n");
+    if (names.s)
+        report_wrap(out, names.s, most, 1);
+    out->oom |= names.oom;
+    strbuf_free(&names);
 }
 
 static int build_table(struct strbuf *out, const struct report_doc *d, size_t most, bool md, struct error *err)
@@ -315,7 +343,7 @@ static int build_table(struct strbuf *out, const struct report_doc *d, size_t mo
     add_rule(out, d, width, md);
     for (size_t r = 0; r < n_row; r++)
         add_line(out, d, json_array_get(d->rows, r), width, md);
-    add_hidden(out, d, width);
+    add_hidden(out, d, width, most);
     out->oom |= cell.oom;
     strbuf_free(&cell);
     free(width);

@@ -27,6 +27,12 @@ enum column_style {
  * ones, KEY ones last, of each kind the rightmost first; the first column stays. */
 enum column_rank { COL_MAJOR, COL_DATA /* csv, sql and json only */, COL_MEDIUM, COL_MINOR, COL_KEY };
 
+/*
+ * Text for people, broken at blanks so that no line is wider than width columns, but for a word that is; 0: as it is. A break is followed by
+ * indent blanks, 4 where those are more than half of width. A line end before a blank or another line end stays, any other counts as a blank.
+ */
+void report_wrap(struct strbuf *out, const char *text, size_t width, size_t indent);
+
 /* A column of table, csv, sql and md output. csv and sql have raw SI values under `key`. */
 struct column {
     const char *key;    /* JSON field */

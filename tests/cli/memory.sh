@@ -70,6 +70,11 @@ run predict llama-3.1-8b --hw h100-sxm -p 3996 -n 100 --solve batch=fits && has 
 ok $? "and predict says whose share of the memory it is"
 run predict llama-3.1-8b --hw rtx-4090 -p 3996 -n 100 --solve batch=fits && ! has 'that a server takes'
 ok $? "which is all of it for software that is no server"
+run predict llama-3.1-8b --hw rtx-4090 -p 3996 -n 100 --solve batch=fits -o csv && found=$(cells value)
+run memory llama-3.1-8b --hw rtx-4090 --local -c 4096 -b 1 -o csv
+is "$found" "$(cells n_batch n_ctx=4096)" "as memory --local has it"
+run memory llama-3.1-8b --hw rtx-4090 -c 4096 && has '^vLLM: a server that takes its share of the memory; --local: ' && run memory llama-3.1-8b --hw rtx-4090 --local -c 4096 && ! has vLLM
+ok $? "and memory says which it assumes"
 run memory llama-3.1-8b --hw h100-sxm --max-batched-tokens 16384 -c 4096 -b 1 -o csv && most=$(cells n_batch n_ctx=4096)
 run predict llama-3.1-8b --hw h100-sxm -ub 16384 -p 3996 -n 100 --solve batch=fits -o csv
 is "$most" "$(cells value)" "with passes as they are given, too"

@@ -38,9 +38,14 @@ table() { # the first table of the output
 if command -v script >/dev/null 2>&1 && terminal 80 --version && [ -s "$tmp/out" ]; then
     for columns in 60 80 100; do
         terminal $columns predict llama-3-8b --hw h100-sxm
-        is 0 "$(table | sed '/^(not shown/d' | awk -v n=$columns 'length > n' | wc -l)" "no line of a table is wider than $columns columns"
-        has 'tokens/s' && has '^(not shown: .*; --wide shows all columns)'
+        is 0 "$(table | awk -v n=$columns 'length > n' | wc -l)" "no line of a table is wider than $columns columns"
+        has 'tokens/s' && table | paste -s -d' ' - | tr -s ' ' | grep -q '(not shown: [^)]*; --wide shows all columns)'
         ok $? "what is left out of $columns columns is named, and tokens/s is not"
+    done
+    for args in "predict llama-3-8b --hw h100-sxm --what-if bandwidth=x2" "predict deepseek-v3 --hw h200 --tp 8 --explain" "memory llama-3-8b --hw rtx-4090" doctor; do
+        # shellcheck disable=SC2086
+        terminal 80 $args
+        is 0 "$(awk 'length > 80' "$tmp/out" | wc -l)" "$args: text breaks at the terminal's width, too"
     done
     terminal 80 predict llama-3-8b --hw h100-sxm && table | grep -q 'fits'
     ok $? "in 80 columns it says whether the model fits"
@@ -63,9 +68,14 @@ done
 mkdir -p "$tmp/data/hwprofiles" && cp -r "$top_srcdir/models" "$tmp/data" && sed "s/\"name\"/\"name${escape}[2J/" "$top_srcdir/hwprofiles/h100-sxm.json" >"$tmp/data/hwprofiles/odd.json"
 ROOFCAST_DATA=$tmp/data run list hw && says 'odd.json' && ! obeyed
 ok $? "and in a warning about a file"
-sed "s/\"name\": *\"/&\\\\u001b[2J/" "$top_srcdir/hwprofiles/h100-sxm.json" >"$tmp/odd.json"
-run predict llama-3-8b --hw "$tmp/odd.json" && ! obeyed && run predict llama-3-8b --hw "$tmp/odd.json" --explain && ! obeyed
-ok $? "and in a machine's name"
+sed "s/\"name\": *\"/&\\\\u001b[2J/; s/\"source\": *\"/&\\\\u001b[2J/g" "$top_srcdir/hwprofiles/h100-sxm.json" >"$tmp/odd.json"
+for args in predict "predict --explain" "predict --roof" "predict --solve batch=fits" memory; do
+    # shellcheck disable=SC2086
+    run $args llama-3-8b --hw "$tmp/odd.json" && ! obeyed
+    ok $? "and in a machine's name and sources: $args"
+done
+run report "$top_srcdir/tests/fixtures/measure/llama-bench.json" --hw "$tmp/odd.json" && ! obeyed
+ok $? "and in those of report"
 m=$top_srcdir/tests/fixtures/llama-2l.gguf
 if command -v script >/dev/null 2>&1 && terminal 80 --version && [ -s "$tmp/out" ]; then
     terminal 80 run -m "$m" -p one -n 3 --ignore-eos

@@ -136,10 +136,10 @@ static void test_width(void **state)
     } want[] = {
         { 0, "first  minor  medium  major1  major2\n", NULL },
         { 36, "first  minor  medium  major1  major2\n", NULL },
-        { 35, "first  medium  major1  major2\n", "(not shown: minor; --wide shows all columns)\n" },
-        { 28, "first  major1  major2\n", "(not shown: minor, medium; --wide shows all columns)\n" },
-        { 20, "first  major1\n", "(not shown: minor, medium, major2; --wide shows all columns)\n" },
-        { 1, "first\n", "(not shown: minor, medium, major1, major2; --wide shows all columns)\n" },
+        { 35, "first  medium  major1  major2\n", "(not shown: minor; --wide shows all\n columns)\n" },
+        { 28, "first  major1  major2\n", "(not shown: minor, medium;\n --wide shows all columns)\n" },
+        { 20, "first  major1\n", "(not shown: minor,\n medium, major2;\n --wide shows all\n columns)\n" },
+        { 1, "first\n", "(not\n shown:\n minor,\n medium,\n major1,\n major2;\n --wide\n shows\n all\n columns)\n" },
     };
     json_t *rows = json_pack("[{s:s}]", "a", "x");
     const struct report_doc d = { "roofcast.test", 1, NULL, rows, cols, ARRAY_LEN(cols) };
@@ -158,6 +158,30 @@ static void test_width(void **state)
         free(out);
     }
     json_decref(rows);
+}
+
+/* Breaks stand at blanks; ends of lines that begin a line of their own stay. */
+static void test_wrap(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t width, indent;
+        const char *text, *want;
+    } cases[] = {
+        { 0, 2, "one two\nthree  \n\n four\n", "one two\nthree  \n\n four\n" },
+        { 7, 2, "one two three\n", "one two\n  three\n" },
+        { 6, 0, "one two three\n", "one\ntwo\nthree\n" },
+        { 20, 0, "one two\nthree\n\n four\n  five\n", "one two three\n\n four\n  five\n" },
+        { 8, 0, "  a  b  cccccccccccc d", "  a  b\ncccccccccccc\nd" },
+        { 12, 7, "a     b cccccc d", "a     b\n    cccccc d" },
+        { 4, 0, "\xc3\xa4\xc3\xa4 \xe6\xbc\xa2 b", "\xc3\xa4\xc3\xa4\n\xe6\xbc\xa2 b" },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct strbuf b = { 0 };
+        report_wrap(&b, cases[i].text, cases[i].width, cases[i].indent);
+        assert_string_equal(b.s, cases[i].want);
+        strbuf_free(&b);
+    }
 }
 
 static void test_sql(void **state)
@@ -215,7 +239,8 @@ int main(void)
         cmocka_unit_test(test_table),        cmocka_unit_test(test_md),
         cmocka_unit_test(test_csv),          cmocka_unit_test(test_csv_round_trip),
         cmocka_unit_test(test_json),         cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_width),        cmocka_unit_test(test_sql),
+        cmocka_unit_test(test_width),        cmocka_unit_test(test_wrap),
+                cmocka_unit_test(test_sql),
         cmocka_unit_test(test_format_names),
     };
     return cmocka_run_group_tests_name("report", tests, NULL, NULL);
