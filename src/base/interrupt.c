@@ -91,6 +91,7 @@ void interrupt_install(void)
     catch_unless_ignored(SIGHUP, on_signal);
     catch_unless_ignored(SIGPIPE, on_pipe);
     signal(SIGXFSZ, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL); /* ignored by the parent process it would leave waitpid(2) no status */
     signal(SIGBUS, on_bus);
 }
 

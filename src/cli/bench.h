@@ -146,7 +146,7 @@ enum { CLI_OPT_FOREIGN = 4096 };
     BENCH_FOREIGN("ts", "tensor-split", FOREIGN_TENSOR_SPLIT, "X"),            \
     BENCH_FOREIGN("ot", "override-tensors", FOREIGN_OVERRIDE, "X"),            \
     BENCH_FOREIGN("nopo", "no-op-offload", FOREIGN_NO_OP_OFFLOAD, "N"),        \
-    { "cpu-mask", 'C', "X", OPTION_HIDDEN, NULL, 0 },                          \
+    BENCH_FOREIGN("C", "cpu-mask", FOREIGN_CPU_MASK, "X"),                     \
     { "cpu-strict", CLI_OPT_FOREIGN + FOREIGN_CPU_STRICT, "N", OPTION_HIDDEN, NULL, 0 }, \
     { "poll", CLI_OPT_FOREIGN + FOREIGN_POLL, "N", OPTION_HIDDEN, NULL, 0 },   \
     { "prio", CLI_OPT_FOREIGN + FOREIGN_PRIO, "N", OPTION_HIDDEN, NULL, 0 },   \

@@ -205,7 +205,8 @@ __attribute__((format(printf, 2, 0))) static void say(const char *before, const 
         fputs("\r\033[K", stderr);
     progress.line_open = false;
     char text[4096];
-    vsnprintf(text, sizeof text, fmt, ap); /* what does not fit is cut off */
+    if (vsnprintf(text, sizeof text, fmt, ap) < 0) /* what does not fit is cut off */
+        snprintf(text, sizeof text, "%s", fmt);
     text_show(text, strlen(text));
     fprintf(stderr, "%s%s\n", before, text);
 }

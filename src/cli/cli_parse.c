@@ -3,20 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Texts of lists that were given in several parts ("-p 1 -p 2" is "1,2"): they live until the program ends. */
+/* Texts of lists that were given in several parts ("-p 1 -p 2" is "1,2"). Options point into them until the program ends; never freed. */
 static struct joined {
     struct joined *next;
     char text[];
 } *joined_texts;
-
-static void free_joined(void)
-{
-    while (joined_texts) {
-        struct joined *next = joined_texts->next;
-        free(joined_texts);
-        joined_texts = next;
-    }
-}
 
 static const char *join(const char *before, const char *arg, struct error *err)
 {
@@ -27,8 +18,6 @@ static const char *join(const char *before, const char *arg, struct error *err)
         return NULL;
     }
     snprintf(j->text, n, "%s,%s", before, arg);
-    if (!joined_texts)
-        (void)atexit(free_joined);
     j->next = joined_texts;
     joined_texts = j;
     return j->text;
@@ -124,10 +113,10 @@ static error_t parse_one(int key, char *arg, struct argp_state *state)
         rc = p->syntax->option(p->options, key, value, p->err);
     if (row >= 0)
         p->value[row] = value ? value : "";
-    if (rc < 0)
+    if (rc < 0) {
         text_show(p->err->msg, strlen(p->err->msg));
-    if (rc < 0)
         argp_error(state, "%s", p->err->msg);
+    }
     return rc == CLI_UNKNOWN ? ARGP_ERR_UNKNOWN : 0;
 }
 

@@ -80,8 +80,6 @@ static int parse_more(struct options *o, int key, const char *arg, struct error 
     case OPT_OE:
         o->print.also_error = true;
         return report_format_find(arg, &o->print.error_format, err);
-    case 'C':
-        return bench_foreign_option(CLI_OPT_FOREIGN + FOREIGN_CPU_MASK, arg, err);
     default:
         break;
     }

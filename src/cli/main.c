@@ -84,15 +84,15 @@ static const struct command *find_command(const char *name)
 /* At the exit, also of argp's --help: what stdio still holds goes out, and a full disk is an error, whatever was printed. */
 static void finish_stdout(void)
 {
-    const bool before = ferror(stdout) != 0;
     errno = 0;
-    if (fflush(stdout) == 0 && !before)
+    if (fflush(stdout) == 0 && !ferror(stdout))
         return;
-    if (before && errno == 0 && write(STDOUT_FILENO, "\n", 1) == 1) /* a write before failed, for a reason that is asked for again */
+    /* An earlier write failed and stdio has dropped its data: another write fails for the same reason, which stdio does not keep. */
+    if (errno == 0 && write(STDOUT_FILENO, "\n", 1) == 1)
         errno = EIO;
-    if (before || errno == EPIPE)
+    if (errno == EPIPE)
         interrupt_end_by_pipe();
-    fprintf(stderr, "roofcast: cannot write to standard output: %s\n", strerror(errno ? errno : EIO));
+    fprintf(stderr, "roofcast: cannot write to standard output: %s\n", strerror(errno));
     _exit(1);
 }
 

@@ -1,4 +1,4 @@
-/* Rows printed as a table, csv, json, jsonl, md or sql: one set of field names, five shapes. */
+/* Rows printed as a table, csv, json, jsonl, md or sql: one set of field names, six shapes. */
 #include "report/report.h"
 #include <errno.h>
 #include <inttypes.h>

@@ -39,6 +39,22 @@ catches() {
     done
     return 1
 }
+# until_ CONDITION...: a minute at most
+until_() {
+    i=0
+    while [ $i -lt 600 ] && ! "$@"; do sleep 0.1; i=$((i + 1)); done
+    "$@"
+}
+gone() { # PID: or a zombie
+    case $(sed 's/.*) \(.\).*/\1/' "/proc/$1/stat" 2>/dev/null) in '' | Z | X) return 0 ;; esac
+    return 1
+}
+# ended PID: $status of what was started; killed if it does not end within a minute.
+ended() {
+    until_ gone "$1" || kill -KILL "$1"
+    wait "$1"
+    status=$?
+}
 # What the last run wrote: a line that matches, on standard output, on standard error.
 has() {
     grep -q -- "$1" "$tmp/out"

@@ -134,7 +134,7 @@ ROOFCAST=$tree ROOFCAST_DATA=$saved
 )
 ok $? "no HOME: said, not a path below /"
 if [ -w /dev/full ]; then
-    for what in --help --version "score --help" "list isa" "list isa -o json"; do
+    for what in --help --version "predict --help" "score --help" "list isa" "list isa -o json"; do
         # shellcheck disable=SC2086
         "$ROOFCAST" $what >/dev/full 2>"$tmp/err"
         [ $? -eq 1 ] && says 'No space left'

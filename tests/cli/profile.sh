@@ -36,16 +36,19 @@ ok $? "curves are kept"
 says '1 thread: read DRAM'
 ok $? "progress goes to stderr"
 
-# Ctrl-C once the first ceilings are there. (A shell without job control starts background programs
+# interrupts SIGNAL ARGS...: a profile, once its first ceilings are there. (A shell without job control starts background programs
 # with SIGINT ignored; the program installs its handler all the same.)
-: >"$tmp/err"
-"$ROOFCAST" profile -t 1 -o "$tmp/partial.json" >"$tmp/out" 2>"$tmp/err" &
-pid=$!
-i=0
-while [ $i -lt 600 ] && ! says 'read L1'; do sleep 0.1; i=$((i + 1)); done
-kill -INT $pid
-wait $pid
-status=$?
+interrupts() {
+    signal=$1
+    shift
+    : >"$tmp/err"
+    "$ROOFCAST" profile -t 1 "$@" >"$tmp/out" 2>"$tmp/err" &
+    pid=$!
+    until_ says 'read L1'
+    kill "-$signal" $pid
+    ended $pid
+}
+interrupts INT -o "$tmp/partial.json"
 [ $status -eq 130 ] && says 'interrupted: .*partial.json holds the [0-9]* ceilings'
 ok $? "Ctrl-C ends with status 130 and says what is kept (status $status)"
 grep -q '"dtype": "fp32"' "$tmp/partial.json" && ! grep -q '"name": "read DRAM 1t"' "$tmp/partial.json"
@@ -56,14 +59,7 @@ ok $? "no temporary file is left"
 # A profile that is there stays as it is, and so does an earlier partial one: the new one gets a name of its own.
 cp "$ROOFCAST_PROFILE" "$tmp/whole.json"
 echo earlier >"$tmp/sub/this.partial.json"
-: >"$tmp/err"
-"$ROOFCAST" profile -t 1 >"$tmp/out" 2>"$tmp/err" &
-pid=$!
-i=0
-while [ $i -lt 600 ] && ! says 'read L1'; do sleep 0.1; i=$((i + 1)); done
-kill -TERM $pid
-wait $pid
-status=$?
+interrupts TERM
 [ $status -eq 130 ] && cmp -s "$ROOFCAST_PROFILE" "$tmp/whole.json" && [ "$(cat "$tmp/sub/this.partial.json")" = earlier ]
 ok $? "an interrupt leaves a stored profile as it was (status $status)"
 says 'interrupted: .*this.partial-2.json holds the [0-9]* ceilings.*this.json is as it was' &&

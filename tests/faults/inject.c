@@ -239,14 +239,24 @@ FILE *fdopen(int fd, const char *mode)
     return fails(OPEN, ENOMEM) ? NULL : REAL(fdopen)(fd, mode);
 }
 
-int mkstemp(char *template)
+int mkostemp(char *template, int flags)
 {
-    return fails(OPEN, EACCES) ? -1 : REAL(mkstemp)(template);
+    return fails(OPEN, EACCES) ? -1 : REAL(mkostemp)(template, flags);
+}
+
+char *mkdtemp(char *template)
+{
+    return fails(OPEN, EACCES) ? NULL : REAL(mkdtemp)(template);
 }
 
 DIR *opendir(const char *path)
 {
     return fails(OPEN, EMFILE) ? NULL : REAL(opendir)(path);
+}
+
+DIR *fdopendir(int fd)
+{
+    return fails(OPEN, ENOMEM) ? NULL : REAL(fdopendir)(fd);
 }
 
 /* A stream whose descriptor cannot do that, for the time of a call; *saved: what it was. */
