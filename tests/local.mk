@@ -41,6 +41,7 @@ include tests/measure/local.mk
 include tests/score/local.mk
 include tests/report/local.mk
 include tests/cli/local.mk
+include tests/golden/local.mk
 include tests/fuzz/local.mk
 include tests/mutants/local.mk
 include tests/arm64/local.mk
